@@ -1,0 +1,38 @@
+//go:build deps
+
+package deps
+
+import (
+	_ "github.com/ClickHouse/clickhouse-go/v2"
+	_ "github.com/ClickHouse/ch-go/compress"
+	_ "github.com/ClickHouse/ch-go/proto"
+	_ "github.com/ebitengine/purego"
+	_ "github.com/google/go-cmp/cmp"
+	_ "github.com/google/uuid"
+	_ "github.com/jackc/pgx/v5/pgxpool"
+	_ "github.com/jackc/pgx/v5/stdlib"
+	_ "github.com/jacoelho/xsd"
+	_ "github.com/jlaffaye/ftp"
+	_ "github.com/klauspost/compress/zip"
+	_ "github.com/klauspost/compress/zstd"
+	_ "github.com/pkg/sftp"
+	_ "github.com/pressly/goose/v3"
+	_ "github.com/prometheus/client_golang/prometheus/promhttp"
+	_ "github.com/spf13/cobra"
+	_ "github.com/twmb/avro"
+	_ "github.com/twmb/franz-go/pkg/kadm"
+	_ "github.com/twmb/franz-go/pkg/kfake"
+	_ "github.com/twmb/franz-go/pkg/kgo"
+	_ "github.com/twmb/franz-go/pkg/sr"
+	_ "github.com/twmb/franz-go/plugin/kprom"
+	_ "github.com/twmb/franz-go/plugin/kslog"
+	_ "go.uber.org/goleak"
+	_ "go.yaml.in/yaml/v3"
+	_ "golang.org/x/crypto/ssh/knownhosts"
+	_ "golang.org/x/sync/errgroup"
+	_ "golang.org/x/sys/unix"
+	_ "golang.org/x/term"
+	_ "golang.org/x/text/encoding/unicode"
+	_ "golang.org/x/text/encoding/charmap"
+	_ "pgregory.net/rapid"
+)
