@@ -1,0 +1,14 @@
+// Package impc holds the IMPC profile: what makes Tributary fit the data of
+// the International Mouse Phenotyping Consortium. It is data, not code: name
+// patterns, kinds of document and their order, the producing centres
+// (profile.yaml), and a schema for each kind (xsd). Package internal/profile
+// reads it.
+package impc
+
+import "embed"
+
+// FS is the folder of the profile: profile.yaml, the other YAML files beside
+// it, and the schemas below xsd. It is read-only.
+//
+//go:embed *.yaml xsd/*.xsd
+var FS embed.FS

@@ -1,0 +1,114 @@
+package schemas
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Header is a Kafka record header.
+type Header struct {
+	Key   string
+	Value []byte
+}
+
+// Record is an encoded event: what goes through an outbox or to Kafka. Topic
+// is the name without prefix and version.
+type Record struct {
+	Topic   string
+	Key     string
+	Value   []byte
+	Headers []Header
+}
+
+// Message is an event before encoding, or after decoding.
+type Message struct {
+	ID          string // EventID of its cause
+	Topic       string
+	Key         string    // what keeps order: the file, document, job, domain, …
+	Stage       string    // the stage that produced it
+	Subject     string    // for people: action/name of the file, the document, the source
+	Time        time.Time // when it happened, by the producer's clock
+	Traceparent string    // W3C trace context, where there is one
+	Body        any       // pointer to the topic's Go type
+}
+
+// The CloudEvents headers of binary mode, and the trace context.
+const (
+	headerSpec    = "ce_specversion"
+	headerID      = "ce_id"
+	headerType    = "ce_type"
+	headerSource  = "ce_source"
+	headerTime    = "ce_time"
+	headerSubject = "ce_subject"
+	headerContent = "content-type"
+	headerTrace   = "traceparent"
+)
+
+// Encode turns a message into a record.
+func (c *Codec) Encode(m Message) (Record, error) {
+	value, err := c.EncodeBody(m.Topic, m.Body)
+	if err != nil {
+		return Record{}, err
+	}
+	headers := []Header{
+		{headerSpec, []byte("1.0")},
+		{headerID, []byte(m.ID)},
+		{headerType, []byte("tributary." + m.Topic + ".v1")},
+		{headerSource, []byte("/tributary/" + m.Stage)},
+		{headerTime, []byte(m.Time.UTC().Format(time.RFC3339Nano))},
+		{headerContent, []byte("application/avro")},
+	}
+	if m.Subject != "" {
+		headers = append(headers, Header{headerSubject, []byte(m.Subject)})
+	}
+	if m.Traceparent != "" {
+		headers = append(headers, Header{headerTrace, []byte(m.Traceparent)})
+	}
+	return Record{Topic: m.Topic, Key: m.Key, Value: value, Headers: headers}, nil
+}
+
+// ErrNoID is returned by Decode for a record without the header ce_id, which
+// no reader could recognise when it comes again.
+var ErrNoID = errors.New("record has no ce_id header")
+
+// Decode turns a record into a message; its topic is that of its schema.
+func (c *Codec) Decode(r Record) (Message, error) {
+	m := Message{Key: r.Key}
+	for _, h := range r.Headers {
+		v := string(h.Value)
+		switch h.Key {
+		case headerID:
+			m.ID = v
+		case headerSource:
+			m.Stage = trimStage(v)
+		case headerSubject:
+			m.Subject = v
+		case headerTrace:
+			m.Traceparent = v
+		case headerTime:
+			t, err := time.Parse(time.RFC3339Nano, v)
+			if err != nil {
+				return m, fmt.Errorf("header ce_time: %w", err)
+			}
+			m.Time = t.UTC()
+		}
+	}
+	var err error
+	m.Topic, m.Body, err = c.DecodeBody(r.Value)
+	if err != nil {
+		return m, err
+	}
+	if m.ID == "" {
+		return m, ErrNoID
+	}
+	return m, nil
+}
+
+func trimStage(source string) string {
+	const prefix = "/tributary/"
+	if len(source) > len(prefix) && source[:len(prefix)] == prefix {
+		return source[len(prefix):]
+	}
+	return source
+}
