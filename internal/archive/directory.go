@@ -1,0 +1,388 @@
+package archive
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+)
+
+// Signatures and lengths of the records, from the format's specification.
+const (
+	sigLocal      = 0x04034b50
+	sigCentral    = 0x02014b50
+	sigEnd        = 0x06054b50
+	sigEnd64      = 0x06064b50
+	sigEnd64Loc   = 0x07064b50
+	sigDescriptor = 0x08074b50
+
+	lenLocal    = 30
+	lenCentral  = 46
+	lenEnd      = 22
+	lenEnd64    = 56
+	lenEnd64Loc = 20
+
+	maxComment = math.MaxUint16
+)
+
+// Bits of the general purpose flag.
+const (
+	flagEncrypted  = 1 << 0
+	flagDescriptor = 1 << 3
+	flagPatch      = 1 << 5
+	flagStrong     = 1 << 6
+	flagMasked     = 1 << 13
+)
+
+// methodAES marks WinZip's AES encryption in place of the method.
+const methodAES = 99
+
+// end is what the end record says, resolved for zip64.
+type end struct {
+	entries   uint64
+	wide      bool  // entries is a 64-bit count
+	directory int64 // offset of the central directory
+	size      int64 // its size in bytes
+}
+
+// entry is a member together with what only the structure checks need.
+type entry struct {
+	Member
+	raw    string // name as stored
+	flags  uint16
+	header int64 // offset of the local header
+}
+
+// readFull reads len(b) bytes at off. A shortage is an I/O error: callers only
+// ask for bytes that the size they were given promises.
+func readFull(r io.ReaderAt, b []byte, off int64) error {
+	n, err := r.ReadAt(b, off)
+	if n == len(b) {
+		return nil
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("read %d bytes of the archive at %d: %w", len(b), off, err)
+}
+
+// readEnd finds the one end record that closes the file exactly.
+func readEnd(r io.ReaderAt, size int64) (end, error) {
+	if size < lenEnd {
+		return end{}, missingEnd(r, size)
+	}
+	tail := make([]byte, min(size, lenEnd+maxComment))
+	base := size - int64(len(tail))
+	if err := readFull(r, tail, base); err != nil {
+		return end{}, err
+	}
+	found, loose := -1, -1
+	sig := binary.LittleEndian.AppendUint32(nil, sigEnd)
+	for i := bytes.LastIndex(tail, sig); i >= 0; i = bytes.LastIndex(tail[:i], sig) {
+		if len(tail)-i < lenEnd {
+			continue
+		}
+		comment := int(binary.LittleEndian.Uint16(tail[i+20:]))
+		switch {
+		case i+lenEnd+comment != len(tail):
+			if loose < 0 {
+				loose = i
+			}
+		case found >= 0:
+			return end{}, refuse(NotAnArchive, "", "it has two end records, and programs differ in which one they follow")
+		default:
+			found = i
+		}
+	}
+	if found < 0 {
+		if loose < 0 {
+			return end{}, missingEnd(r, size)
+		}
+		comment := int(binary.LittleEndian.Uint16(tail[loose+20:]))
+		if surplus := len(tail) - loose - lenEnd - comment; surplus > 0 {
+			return end{}, refuse(NotAnArchive, "", "%d bytes that are not part of it follow its end record", surplus)
+		}
+		return end{}, refuse(Truncated, "", "the file ends inside its end record")
+	}
+	return parseEnd(r, tail[found:], base+int64(found))
+}
+
+// missingEnd tells an archive cut short from a file that never was one.
+func missingEnd(r io.ReaderAt, size int64) error {
+	if size == 0 {
+		return refuse(NotAnArchive, "", "the file is empty")
+	}
+	head := make([]byte, min(size, 4))
+	if err := readFull(r, head, 0); err != nil {
+		return err
+	}
+	if len(head) == 4 && binary.LittleEndian.Uint32(head) == sigLocal {
+		return refuse(Truncated, "", "it begins as a zip file of which the end is missing")
+	}
+	return refuse(NotAnArchive, "", "it is not a zip file")
+}
+
+func parseEnd(r io.ReaderAt, b []byte, at int64) (end, error) {
+	le := binary.LittleEndian
+	disk, start := le.Uint16(b[4:]), le.Uint16(b[6:])
+	here, all := le.Uint16(b[8:]), le.Uint16(b[10:])
+	size, offset := le.Uint32(b[12:]), le.Uint32(b[16:])
+	usize, uoffset, entries := uint64(size), uint64(offset), uint64(all)
+	wide := false
+	closes := at // where the central directory must end
+	if all == math.MaxUint16 || here == math.MaxUint16 || size == math.MaxUint32 || offset == math.MaxUint32 || disk == math.MaxUint16 {
+		pos, rec, err := readEnd64(r, at)
+		if err != nil {
+			return end{}, err
+		}
+		if rec != nil {
+			if le.Uint32(rec[16:]) != 0 || le.Uint32(rec[20:]) != 0 || le.Uint64(rec[24:]) != le.Uint64(rec[32:]) {
+				return end{}, errSplit()
+			}
+			entries, usize, uoffset = le.Uint64(rec[32:]), le.Uint64(rec[40:]), le.Uint64(rec[48:])
+			wide, closes, disk, start, here = true, pos, 0, 0, all
+		}
+	}
+	if disk != 0 || start != 0 || here != all {
+		return end{}, errSplit()
+	}
+	if usize > uint64(closes) || uoffset > uint64(closes)-usize {
+		return end{}, refuse(Truncated, "", "its directory of %d bytes should begin at %d, but the file has only %d bytes before the end record", usize, uoffset, closes)
+	}
+	if surplus := uint64(closes) - usize - uoffset; surplus != 0 {
+		return end{}, refuse(NotAnArchive, "", "%d bytes that are not part of it stand before it or before its end record", surplus)
+	}
+	return end{entries: entries, wide: wide, directory: int64(uoffset), size: int64(usize)}, nil
+}
+
+func errSplit() error {
+	return refuse(NotAnArchive, "", "it is one part of an archive split over several files")
+}
+
+// readEnd64 returns the zip64 end record and its offset, or nil when there is
+// none and the values of the plain record are meant as they stand.
+func readEnd64(r io.ReaderAt, at int64) (int64, []byte, error) {
+	if at < lenEnd64Loc+lenEnd64 {
+		return 0, nil, nil
+	}
+	le := binary.LittleEndian
+	loc := make([]byte, lenEnd64Loc)
+	if err := readFull(r, loc, at-lenEnd64Loc); err != nil {
+		return 0, nil, err
+	}
+	if le.Uint32(loc) != sigEnd64Loc {
+		return 0, nil, nil
+	}
+	pos := le.Uint64(loc[8:])
+	if pos > uint64(at-lenEnd64Loc-lenEnd64) {
+		return 0, nil, refuse(Truncated, "", "its zip64 end record should be at %d, but the file is shorter", pos)
+	}
+	rec := make([]byte, lenEnd64)
+	if err := readFull(r, rec, int64(pos)); err != nil {
+		return 0, nil, err
+	}
+	if le.Uint32(rec) != sigEnd64 {
+		return 0, nil, refuse(Truncated, "", "its zip64 end record is not where its locator says")
+	}
+	if le.Uint64(rec[4:]) != uint64(at)-lenEnd64Loc-pos-12 {
+		return 0, nil, refuse(NotAnArchive, "", "its zip64 end record does not reach to the locator")
+	}
+	return int64(pos), rec, nil
+}
+
+// readDirectory streams the central directory; only what passes is kept.
+func readDirectory(r io.ReaderAt, e end, l Limits) ([]entry, error) {
+	if e.entries > uint64(l.MaxEntries) {
+		return nil, refuse(TooManyEntries, "", "%d entries, the limit is %d", e.entries, l.MaxEntries)
+	}
+	if e.size > l.MaxDirectory {
+		return nil, refuse(TooLarge, "", "its directory has %d bytes, the limit is %d", e.size, l.MaxDirectory)
+	}
+	if e.entries > uint64(e.size)/lenCentral {
+		return nil, refuse(Truncated, "", "its directory of %d bytes is too small for %d entries", e.size, e.entries)
+	}
+	in := bufio.NewReaderSize(&exact{r: r, off: e.directory, left: e.size}, 64<<10)
+	entries := make([]entry, 0, e.entries)
+	seen := make(map[string]struct{}, e.entries)
+	var extra []byte
+	// The count of the plain end record wraps at 65,536, so it is the
+	// directory's size that ends the loop, and the limit that bounds it.
+	for left := e.size; left > 0; {
+		if len(entries) == l.MaxEntries {
+			return nil, refuse(TooManyEntries, "", "more entries than the limit of %d", l.MaxEntries)
+		}
+		x, n, err := readCentral(in, left, l, &extra)
+		if err != nil {
+			return nil, err
+		}
+		left -= n
+		x.Ordinal = len(entries)
+		key := cleanName(x.Name)
+		if _, twice := seen[key]; twice {
+			return nil, refuse(DuplicateEntry, x.Name, "there are two entries of this name")
+		}
+		seen[key] = struct{}{}
+		entries = append(entries, x)
+	}
+	if n := uint64(len(entries)); n != e.entries {
+		return nil, refuse(NotAnArchive, "", "its end record counts %d entries, its directory has %d", e.entries, n)
+	}
+	return entries, nil
+}
+
+// readCentral reads one header of the directory and returns its length.
+func readCentral(in *bufio.Reader, left int64, l Limits, scratch *[]byte) (entry, int64, error) {
+	le := binary.LittleEndian
+	var h [lenCentral]byte
+	if left < lenCentral {
+		return entry{}, 0, errDirectory()
+	}
+	if _, err := io.ReadFull(in, h[:]); err != nil {
+		return entry{}, 0, err
+	}
+	if le.Uint32(h[:]) != sigCentral {
+		return entry{}, 0, errDirectory()
+	}
+	nameLen, extraLen, commentLen := int(le.Uint16(h[28:])), int(le.Uint16(h[30:])), int(le.Uint16(h[32:]))
+	n := int64(lenCentral + nameLen + extraLen + commentLen)
+	if n > left {
+		return entry{}, 0, errDirectory()
+	}
+	if nameLen > l.MaxNameLength {
+		return entry{}, 0, refuse(NameInvalid, "", "a name has %d bytes, the limit is %d", nameLen, l.MaxNameLength)
+	}
+	if cap(*scratch) < nameLen+extraLen {
+		*scratch = make([]byte, nameLen+extraLen)
+	}
+	b := (*scratch)[:nameLen+extraLen]
+	if _, err := io.ReadFull(in, b); err != nil {
+		return entry{}, 0, err
+	}
+	if _, err := in.Discard(commentLen); err != nil {
+		return entry{}, 0, err
+	}
+	x := entry{raw: string(b[:nameLen]), flags: le.Uint16(h[8:])}
+	x.Method, x.CRC32 = le.Uint16(h[10:]), le.Uint32(h[16:])
+	name, charset, err := decodeName(x.raw)
+	if err != nil {
+		return entry{}, 0, err
+	}
+	x.Name, x.Charset = name, charset
+	w := widths{size: uint64(le.Uint32(h[24:])), packed: uint64(le.Uint32(h[20:])), offset: uint64(le.Uint32(h[42:]))}
+	if !w.widen(b[nameLen:]) || w.size > math.MaxInt64 || w.packed > math.MaxInt64 || w.offset > math.MaxInt64 {
+		return entry{}, 0, refuse(SizeMismatch, x.Name, "its zip64 sizes are missing or impossible")
+	}
+	if disk := le.Uint16(h[34:]); disk != 0 && disk != math.MaxUint16 {
+		return entry{}, 0, errSplit()
+	}
+	x.Size, x.CompressedSize, x.header = int64(w.size), int64(w.packed), int64(w.offset)
+	if err := checkKind(&x, le.Uint32(h[38:])); err != nil {
+		return entry{}, 0, err
+	}
+	return x, n, nil
+}
+
+func errDirectory() error {
+	return refuse(Truncated, "", "its directory is damaged: a header does not begin or end where it should")
+}
+
+// checkKind refuses what is not a plain readable file or folder, and marks
+// documents and folders.
+func checkKind(x *entry, attributes uint32) error {
+	if err := checkName(x.Name); err != nil {
+		return err
+	}
+	// The upper half holds a Unix mode, whoever wrote it; zero means none.
+	const typeMask, regular, folder = 0xf000, 0x8000, 0x4000
+	if kind := (attributes >> 16) & typeMask; kind != 0 && kind != regular && kind != folder {
+		return refuse(Symlink, x.Name, "it is a link or another special file (mode %#o)", attributes>>16)
+	}
+	if err := checkFlags(x.Name, x.flags, x.Method); err != nil {
+		return err
+	}
+	x.Directory = x.Name[len(x.Name)-1] == '/'
+	if x.Directory && x.Size != 0 {
+		return refuse(SizeMismatch, x.Name, "a folder with %d bytes of content", x.Size)
+	}
+	if x.Method == methodStore && x.Size != x.CompressedSize {
+		return refuse(SizeMismatch, x.Name, "stored without compression, but as %d bytes of %d", x.CompressedSize, x.Size)
+	}
+	x.Document = isDocument(x.Name)
+	return nil
+}
+
+func checkFlags(name string, flags, method uint16) error {
+	if flags&(flagEncrypted|flagStrong|flagMasked) != 0 || method == methodAES {
+		return refuse(Encrypted, name, "it needs a password")
+	}
+	if flags&flagPatch != 0 || (method != methodStore && method != methodDeflate) {
+		return refuse(UnsupportedMethod, name, "compression method %d, only 0 (stored) and 8 (deflate) are read", method)
+	}
+	return nil
+}
+
+// widths are the three values that zip64 moves into an extra field.
+type widths struct{ size, packed, offset uint64 }
+
+// widen replaces what is marked as too large for 32 bits by its value from the
+// zip64 field, and reports whether all such values were there.
+func (w *widths) widen(extra []byte) bool {
+	wanted := []*uint64{}
+	for _, v := range []*uint64{&w.size, &w.packed, &w.offset} {
+		if *v == math.MaxUint32 {
+			wanted = append(wanted, v)
+		}
+	}
+	if len(wanted) == 0 {
+		return true
+	}
+	const zip64 = 1
+	le := binary.LittleEndian
+	for len(extra) >= 4 {
+		tag, n := le.Uint16(extra), int(le.Uint16(extra[2:]))
+		if extra = extra[4:]; n > len(extra) {
+			return false
+		}
+		if tag == zip64 {
+			field := extra[:n]
+			for _, v := range wanted {
+				if len(field) < 8 {
+					return false
+				}
+				*v, field = le.Uint64(field), field[8:]
+			}
+			return true
+		}
+		extra = extra[n:]
+	}
+	return false
+}
+
+// exact reads left bytes from off on; their absence is an I/O error, since the
+// size that the caller gave promised them.
+type exact struct {
+	r         io.ReaderAt
+	off, left int64
+	err       error // of the underlying reader, to tell it from a bad stream
+}
+
+func (x *exact) Read(b []byte) (int, error) {
+	if x.left == 0 {
+		return 0, io.EOF
+	}
+	b = b[:min(int64(len(b)), x.left)]
+	n, err := x.r.ReadAt(b, x.off)
+	x.off += int64(n)
+	x.left -= int64(n)
+	switch {
+	case n == len(b):
+		return n, nil
+	case err == nil || errors.Is(err, io.EOF):
+		err = io.ErrUnexpectedEOF
+	}
+	x.err = fmt.Errorf("read the archive at %d: %w", x.off, err)
+	return n, x.err
+}
