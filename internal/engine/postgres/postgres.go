@@ -1,0 +1,228 @@
+// Package postgres runs a private Postgres: its own data directory, reached
+// only through a unix socket that other users can't open, as another user when
+// Tributary runs as root (which Postgres refuses to).
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"tributary/internal/engine/child"
+)
+
+// Name is both the database that Tributary uses and the only role, a superuser.
+const Name = "tributary"
+
+const (
+	// startLimit bounds a start, which after a crash replays at most the
+	// write-ahead log of max_wal_size.
+	startLimit = 5 * time.Minute
+	// stopGrace is what each way to ask for a stop is given.
+	stopGrace = 20 * time.Second
+)
+
+// Options say where one Postgres lives.
+type Options struct {
+	// DataDir holds the cluster; it is created if it does not exist.
+	DataDir string
+	// SocketDir will hold the unix socket. Its length is the caller's
+	// concern: with "/.s.PGSQL.5432" it must not exceed 107 bytes.
+	SocketDir string
+	// BinDir holds the programs initdb and postgres.
+	BinDir string
+	// NoSync trades all safety against power loss for speed. For tests.
+	NoSync bool
+	// Logger gets what Postgres says, mostly at debug level. Required.
+	Logger *slog.Logger
+}
+
+// Server is one Postgres. New is inert; Start and Stop may alternate, from one
+// goroutine at a time.
+type Server struct {
+	o    Options
+	user *user
+	proc *child.Process
+	tail *child.Tail
+}
+
+// New returns a Server that does not run yet.
+func New(o Options) *Server { return &Server{o: o} }
+
+// DSN is the address of a database of this server for pgx and psql.
+func (s *Server) DSN(database string) string {
+	return DSN(s.o.SocketDir, database)
+}
+
+// DSN is the address of a database behind the socket in socketDir.
+func DSN(socketDir, database string) string {
+	q := url.Values{"host": {socketDir}, "user": {Name}}
+	return "postgres:///" + url.PathEscape(database) + "?" + q.Encode()
+}
+
+// Start creates the cluster if there is none, waits for an orphan of a killed
+// Tributary to be gone, starts Postgres, waits until it answers, and makes sure
+// that the database exists. If it fails nothing is left running.
+func (s *Server) Start(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	if err := s.start(ctx); err != nil {
+		if stopErr := s.Stop(); stopErr != nil {
+			s.o.Logger.Warn("stop postgres after a failed start", "error", stopErr)
+		}
+		return fmt.Errorf("embedded Postgres: %w", err)
+	}
+	return nil
+}
+
+func (s *Server) start(ctx context.Context) error {
+	var err error
+	if s.user, err = chooseUser(s.o.DataDir); err != nil {
+		return err
+	}
+	if err := s.user.makeDir(s.o.SocketDir); err != nil {
+		return err
+	}
+	if err := awaitOrphans(ctx, s.o.DataDir, s.o.Logger); err != nil {
+		return err
+	}
+	if err := s.createCluster(ctx); err != nil {
+		return err
+	}
+	args, err := s.settings(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.launch(args); err != nil {
+		return err
+	}
+	if err := s.awaitReady(ctx); err != nil {
+		return err
+	}
+	return s.createDatabase(ctx)
+}
+
+func (s *Server) launch(args []string) error {
+	s.tail = child.NewTail(func(line string) { s.o.Logger.Log(context.Background(), level(line), "postgres", "line", line) })
+	cmd := s.command("postgres", append([]string{"-D", s.o.DataDir}, args...)...)
+	cmd.Stdout, cmd.Stderr = s.tail, s.tail
+	// Inherited pipes stay open in backends that outlive the postmaster; the
+	// end of the postmaster is what counts.
+	cmd.WaitDelay = 5 * time.Second
+	// SIGINT is Postgres's fast shutdown: a clean stop even if Tributary is
+	// killed.
+	p, err := child.Start(cmd, syscall.SIGINT)
+	if err != nil {
+		return err
+	}
+	s.proc = p
+	return nil
+}
+
+// command prepares one of Postgres's programs to run as the chosen user.
+func (s *Server) command(program string, args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(s.o.BinDir, program), args...)
+	// The user may not be able to enter our own working directory.
+	cmd.Dir = s.o.DataDir
+	// Postgres takes much from PG* variables, and its messages are read here.
+	cmd.Env = []string{"PATH=" + s.o.BinDir + ":/usr/bin:/bin", "LC_ALL=C.UTF-8", "TZ=UTC", "HOME=/"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.user.credential()}
+	return cmd
+}
+
+// awaitReady polls until the server answers, has ended, or ctx ends.
+func (s *Server) awaitReady(ctx context.Context) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	var last error
+	for {
+		conn, err := pgx.Connect(ctx, s.DSN("postgres"))
+		if err == nil {
+			return conn.Close(ctx)
+		}
+		last = err
+		select {
+		case <-s.proc.Done():
+			return fmt.Errorf("it ended while starting (%w); it said:\n%s", s.proc.Err(), s.tail)
+		case <-ctx.Done():
+			return fmt.Errorf("it did not answer in time: %w; it said:\n%s", last, s.tail)
+		case <-tick.C:
+		}
+	}
+}
+
+func (s *Server) createDatabase(ctx context.Context) error {
+	conn, err := pgx.Connect(ctx, s.DSN("postgres"))
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, "CREATE DATABASE "+Name)
+	var pgErr *pgconn.PgError
+	if errors.As(err, &pgErr) && pgErr.Code == "42P04" { // it exists
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("create database %s: %w", Name, err)
+	}
+	return nil
+}
+
+// Done is closed when the running Postgres has ended, whoever ended it; nil
+// before the first Start.
+func (s *Server) Done() <-chan struct{} {
+	if s.proc == nil {
+		return nil
+	}
+	return s.proc.Done()
+}
+
+// LastWords are the last lines that Postgres wrote.
+func (s *Server) LastWords() string {
+	if s.tail == nil {
+		return ""
+	}
+	return s.tail.String()
+}
+
+// Pid is the process id of the running Postgres, or 0.
+func (s *Server) Pid() int {
+	if s.proc == nil {
+		return 0
+	}
+	return s.proc.Pid()
+}
+
+// Stop asks for a clean stop (open transactions are rolled back), more firmly
+// after 20 s, and returns when Postgres has ended. Stopping twice is harmless.
+func (s *Server) Stop() error {
+	if s.proc == nil {
+		return nil
+	}
+	if err := s.proc.Stop(stopGrace, syscall.SIGINT, syscall.SIGQUIT); err != nil {
+		return fmt.Errorf("stop embedded Postgres: %w", err)
+	}
+	return nil
+}
+
+// level maps a line of Postgres's log. What a statement did wrong is its
+// sender's to report, so only the server's own trouble is loud.
+func level(line string) slog.Level {
+	switch {
+	case strings.Contains(line, "PANIC:"):
+		return slog.LevelError
+	case strings.Contains(line, "FATAL:") && !strings.Contains(line, "starting up") && !strings.Contains(line, "shutting down") && !strings.Contains(line, "administrator command"):
+		return slog.LevelWarn
+	}
+	return slog.LevelDebug
+}
