@@ -1,0 +1,58 @@
+package xsdcheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/jacoelho/xsd"
+	"github.com/jacoelho/xsd/xsderrors"
+)
+
+// Compile compiles the schema in fsys's file entry, with what it imports and
+// includes by paths relative to itself, and with the default limits. Nothing
+// outside fsys is read. The error names the file and the place in it; a schema
+// that uses what the engine doesn't have says so.
+func Compile(fsys fs.FS, entry string) (*Schema, error) {
+	opts, err := Options{}.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	source, err := schemaFile(fsys, entry)
+	if err != nil {
+		return nil, fmt.Errorf("reading schema %s: %w", entry, err)
+	}
+	engine, err := xsd.Compile(context.Background(), source.WithResolver(resolver{fsys: fsys}))
+	switch {
+	case xsderrors.IsUnsupported(err):
+		return nil, fmt.Errorf("schema %s uses what this validator does not support: %w", entry, err)
+	case err != nil:
+		return nil, fmt.Errorf("compiling schema %s: %w", entry, err)
+	}
+	return &Schema{engine: engine, opts: opts}, nil
+}
+
+// resolver finds the files that schemas refer to, in one file system only.
+type resolver struct{ fsys fs.FS }
+
+// ResolveSchema implements the engine's resolver.
+func (r resolver) ResolveSchema(_ context.Context, base, location string) (xsd.SchemaSource, error) {
+	if strings.Contains(location, ":") || path.IsAbs(location) {
+		return xsd.SchemaSource{}, fmt.Errorf("schemaLocation %q in %s is not a relative path: schemas are only read from their own folder", location, base)
+	}
+	return schemaFile(r.fsys, path.Join(path.Dir(base), location))
+}
+
+func schemaFile(fsys fs.FS, name string) (xsd.SchemaSource, error) {
+	data, err := fs.ReadFile(fsys, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return xsd.SchemaSource{}, fmt.Errorf("there is no schema file %s: %w", name, err)
+	}
+	if err != nil {
+		return xsd.SchemaSource{}, err
+	}
+	return xsd.Bytes(name, data), nil
+}

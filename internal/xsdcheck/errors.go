@@ -1,0 +1,174 @@
+package xsdcheck
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jacoelho/xsd/xsderrors"
+
+	"tributary/internal/xmlsource"
+)
+
+// Names of what is wrong with a document. They are stable.
+const (
+	// NotWellFormed is text that isn't XML.
+	NotWellFormed = "xml_not_well_formed"
+	// DoctypeRefused is a document type declaration, which is never accepted.
+	DoctypeRefused = "xml_doctype_refused"
+	// EntityRefused is a reference to an entity that XML doesn't predefine.
+	EntityRefused = "xml_entity_refused"
+	// BadEncoding is an encoding that isn't accepted, or bytes it doesn't have.
+	BadEncoding = "xml_encoding"
+	// BadVersion is a version of XML other than 1.0.
+	BadVersion = "xml_version"
+	// OverLimit is a document beyond one of the Options.
+	OverLimit = "xml_limit"
+	// Invalid is XML that doesn't follow the schema.
+	Invalid = "xsd_invalid"
+)
+
+// MaxMessage is the length of the longest message, in bytes.
+const MaxMessage = 500
+
+// Error is one thing wrong with a document.
+type Error struct {
+	// Line and Column count from 1; columns in bytes of the UTF-8 form. Both
+	// are 0 for what concerns the document as a whole.
+	Line, Column int
+	// Exception is one of the names above.
+	Exception string
+	// Message is for people, in valid UTF-8 without control characters and no
+	// longer than MaxMessage.
+	Message string
+}
+
+// describe lists what the engine or the transcoder found in the document,
+// sorted by position. Findings that say nothing about the document, such as a
+// fault of the engine, are returned as the error.
+func describe(err error) ([]Error, error) {
+	var encoding *xmlsource.EncodingError
+	if errors.As(err, &encoding) {
+		at := Error{Line: 1, Column: 1, Exception: BadEncoding, Message: clean(encoding.Message)}
+		var finding *xsderrors.Error
+		if errors.As(err, &finding) && finding.Line > 0 {
+			at.Line, at.Column = finding.Line, max(finding.Column, 1)
+		}
+		return []Error{at}, nil
+	}
+	var several xsderrors.Errors
+	if !errors.As(err, &several) {
+		several = xsderrors.Errors{err}
+	}
+	found := make([]Error, 0, len(several))
+	for _, each := range several {
+		var finding *xsderrors.Error
+		if !errors.As(each, &finding) {
+			return nil, err
+		}
+		exception, ok := exceptionOf(finding.Code)
+		if !ok {
+			return nil, err
+		}
+		found = append(found, Error{
+			Line:      finding.Line,
+			Column:    column(finding),
+			Exception: exception,
+			Message:   message(exception, finding),
+		})
+	}
+	slices.SortStableFunc(found, func(a, b Error) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return found, nil
+}
+
+// column counts from 1 wherever there is a line: the engine says 0 for what it
+// meets at the very end of a line.
+func column(finding *xsderrors.Error) int {
+	if finding.Line > 0 {
+		return max(finding.Column, 1)
+	}
+	return 0
+}
+
+// exceptionOf names a finding of the engine. It is false for what says nothing
+// about the document: faults of the engine and of how it is used.
+func exceptionOf(code xsderrors.Code) (string, bool) {
+	switch code {
+	case xsderrors.CodeUnsupportedDTD:
+		return DoctypeRefused, true
+	case xsderrors.CodeUnsupportedExternal, xsderrors.CodeUnsupportedEntity:
+		return EntityRefused, true
+	case xsderrors.CodeUnsupportedNonUTF8:
+		return BadEncoding, true
+	case xsderrors.CodeUnsupportedXML11:
+		return BadVersion, true
+	case xsderrors.CodeValidationXML:
+		return NotWellFormed, true
+	case xsderrors.CodeValidationLimit:
+		return OverLimit, true
+	case xsderrors.CodeValidationRoot, xsderrors.CodeValidationElement, xsderrors.CodeValidationAttribute,
+		xsderrors.CodeValidationText, xsderrors.CodeValidationType, xsderrors.CodeValidationFacet,
+		xsderrors.CodeValidationContent, xsderrors.CodeValidationNil, xsderrors.CodeValidationIdentity,
+		xsderrors.CodeUnsupportedSchemaHint:
+		return Invalid, true
+	}
+	return "", false
+}
+
+// message puts a finding into words: the path of the element, then what is
+// wrong with it.
+func message(exception string, finding *xsderrors.Error) string {
+	text := finding.Message
+	if finding.Err != nil {
+		if text != "" {
+			text += ": "
+		}
+		text += finding.Err.Error()
+	}
+	switch {
+	case finding.Code == xsderrors.CodeUnsupportedSchemaHint:
+		_, component, _ := strings.Cut(finding.Message, " for ")
+		text = component + " is not declared by the schema for this kind of document (what xsi:schemaLocation names is never loaded)"
+	case exception == DoctypeRefused:
+		text = "a document type declaration (DOCTYPE) is not accepted: remove it"
+	case exception == EntityRefused:
+		text = "only the entities lt, gt, amp, apos and quot, and character references, are accepted"
+	case text == "":
+		text = string(finding.Code)
+	}
+	if finding.Path != "" {
+		// The path is kept short so that what is wrong stays in the message.
+		text = cut(finding.Path, MaxMessage/2) + ": " + text
+	}
+	return clean(text)
+}
+
+// clean makes text safe to store and to print: valid UTF-8, no control
+// characters, no longer than MaxMessage.
+func clean(text string) string {
+	text = strings.ToValidUTF8(cut(text, 2*MaxMessage), "\uFFFD")
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7F && r < 0xA0 {
+			return ' '
+		}
+		return r
+	}, text)
+	return cut(text, MaxMessage)
+}
+
+// cut shortens text to n bytes at most, between characters, and says so.
+func cut(text string, n int) string {
+	const mark = "..."
+	if len(text) <= n {
+		return text
+	}
+	end := n - len(mark)
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + mark
+}
