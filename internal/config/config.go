@@ -1,0 +1,260 @@
+// Package config reads Tributary's configuration: one strict YAML file, with
+// overrides from the environment and secrets by reference. An unknown key, a
+// bad value or a missing secret is an error that names the key, the line and
+// the remedy.
+package config
+
+import "time"
+
+// Config is the whole configuration. Every key is documented where it is
+// declared; Default gives the values of keys that are absent.
+type Config struct {
+	// DataDir is where embedded engines, blobs and logs live. Relative paths
+	// are relative to the configuration file.
+	DataDir string `yaml:"data_dir"`
+	// Profile names the built-in profile, or a directory that holds one.
+	Profile string `yaml:"profile"`
+	// EnginesDir is where the engines' binaries were fetched to; empty: the
+	// environment's TRIBUTARY_ENGINES, then the user's data directory.
+	EnginesDir string `yaml:"engines_dir"`
+
+	Sources []Source `yaml:"sources"`
+	Centres []Centre `yaml:"centres"`
+
+	Kafka      Kafka      `yaml:"kafka"`
+	Postgres   Postgres   `yaml:"postgres"`
+	ClickHouse ClickHouse `yaml:"clickhouse"`
+	Blobs      Blobs      `yaml:"blobs"`
+
+	Schedule Schedule `yaml:"schedule"`
+	Poll     Poll     `yaml:"poll"`
+	Plan     Plan     `yaml:"plan"`
+	Publish  Publish  `yaml:"publish"`
+	Download Download `yaml:"download"`
+	Unzip    Unzip    `yaml:"unzip"`
+	Validate Validate `yaml:"validate"`
+	Sequence Sequence `yaml:"sequence"`
+	Insert   Insert   `yaml:"insert"`
+	Tracker  Tracker  `yaml:"tracker"`
+	History  History  `yaml:"history"`
+
+	HTTP HTTP `yaml:"http"`
+	Log  Log  `yaml:"log"`
+}
+
+// Source is a base path on a server, run by a centre.
+type Source struct {
+	ID     string `yaml:"id"`     // stable name of the source
+	Centre string `yaml:"centre"` // short name of the centre that runs it
+	URL    string `yaml:"url"`    // sftp://user@host:port/base, ftp://user@host/base or file:///dir
+
+	Password           Secret   `yaml:"password"`            // env:NAME or file:PATH
+	IdentityFile       string   `yaml:"identity_file"`       // private key for SFTP
+	IdentityPassphrase Secret   `yaml:"identity_passphrase"` // of the private key
+	KnownHosts         string   `yaml:"known_hosts"`         // known_hosts file that holds the host's key
+	HostKey            []string `yaml:"host_key"`            // pinned host keys: SHA256:… or a public key line
+
+	Interval    Duration `yaml:"interval"`     // between polls; default schedule.interval
+	MaxSessions int      `yaml:"max_sessions"` // connections to its server at once, polls included; the least of a server's sources counts
+	State       string   `yaml:"state"`        // available (default) or maintenance
+	DisableEPSV bool     `yaml:"disable_epsv"` // for FTP servers behind address translation
+}
+
+// Centre adds a centre to the profile's, or replaces its particulars.
+type Centre struct {
+	ShortName string `yaml:"short_name"`
+	FullName  string `yaml:"full_name"`
+	Email     string `yaml:"email"`
+	Phone     string `yaml:"phone"`
+	Address   string `yaml:"address"`
+	IMITSName string `yaml:"imits_name"`
+	Active    *bool  `yaml:"active"` // default true
+}
+
+// Kafka says how the brokers are reached and topics are made.
+type Kafka struct {
+	BootstrapServers  []string `yaml:"bootstrap_servers"`  // empty: the embedded broker
+	ListenAddress     string   `yaml:"listen_address"`     // of the embedded broker; default a free loopback port, kept
+	TopicPrefix       string   `yaml:"topic_prefix"`       // default tributary
+	Partitions        int32    `yaml:"partitions"`         // of every topic but document.ordered; default 6
+	ReplicationFactor int16    `yaml:"replication_factor"` // default 1 embedded, 3 otherwise
+	GroupProtocol     string   `yaml:"group_protocol"`     // classic (default, cooperative-sticky) or consumer (KIP-848)
+	InstanceID        string   `yaml:"instance_id"`        // static membership: stable per process
+	SessionTimeout    Duration `yaml:"session_timeout"`    // of group members; default 45s
+	TLS               TLS      `yaml:"tls"`
+	SASL              SASL     `yaml:"sasl"`
+}
+
+// TLS secures connections to brokers.
+type TLS struct {
+	Enabled    bool   `yaml:"enabled"`
+	CAFile     string `yaml:"ca_file"`   // default: the system's roots
+	CertFile   string `yaml:"cert_file"` // client certificate
+	KeyFile    string `yaml:"key_file"`
+	ServerName string `yaml:"server_name"`
+}
+
+// SASL authenticates with brokers.
+type SASL struct {
+	Mechanism string `yaml:"mechanism"` // plain, scram-sha-256 or scram-sha-512
+	Username  string `yaml:"username"`
+	Password  Secret `yaml:"password"`
+}
+
+// Postgres says where control, tracker and warehouse live.
+type Postgres struct {
+	URL            Secret `yaml:"url"`             // postgres://…; empty: the embedded engine. A reference, or a plain URL without a password
+	MaxConnections int32  `yaml:"max_connections"` // per role and process; default 8
+}
+
+// ClickHouse says where the history lives.
+type ClickHouse struct {
+	URL       Secret `yaml:"url"`        // clickhouse://… or http://…; empty: the embedded engine
+	Database  string `yaml:"database"`   // default tributary
+	MaxMemory Bytes  `yaml:"max_memory"` // of the embedded engine; default 2GiB
+}
+
+// Blobs says where the bytes of downloaded files live.
+type Blobs struct {
+	Dir string `yaml:"dir"` // default <data_dir>/blobs
+}
+
+// Schedule configures when sources are polled.
+type Schedule struct {
+	Interval Duration `yaml:"interval"` // between polls of a source; default 15m
+	Jitter   float64  `yaml:"jitter"`   // share of the interval by which polls are spread; default 0.1
+	Tick     Duration `yaml:"tick"`     // how often due sources are looked for; default 1s
+}
+
+// Poll configures listings.
+type Poll struct {
+	Parallelism    int      `yaml:"parallelism"`     // polls at once in this process; default 8
+	Timeout        Duration `yaml:"timeout"`         // of one poll; default 5m
+	Attempts       int      `yaml:"attempts"`        // to list a source within one session; default 3
+	Settle         Duration `yaml:"settle"`          // how long a file must have looked the same, by our clock; default 30s, none with --once
+	GoneAfter      int      `yaml:"gone_after"`      // complete listings without a file before it is gone; default 2
+	MaxEntries     int      `yaml:"max_entries"`     // of one directory; more is a broken-off poll; default 5000000
+	ConnectTimeout Duration `yaml:"connect_timeout"` // default 15s
+	IdleTimeout    Duration `yaml:"idle_timeout"`    // without a byte; default 60s
+	SuspendAfter   int      `yaml:"suspend_after"`   // failed sessions in a row before a source is probed less; default 20
+}
+
+// Plan configures what is fetched, from where, and how often.
+type Plan struct {
+	MaxSessions   int      `yaml:"max_sessions"`   // connections to a server at once where its sources don't say; default 4
+	JobFiles      int      `yaml:"job_files"`      // files in one job at most; default 64
+	JobBytes      Bytes    `yaml:"job_bytes"`      // listed bytes in one job at most; a larger file goes alone; default 64MiB
+	Attempts      int      `yaml:"attempts"`       // per hosting before it is given up; default 3
+	Backoff       Duration `yaml:"backoff"`        // before the second attempt at a hosting, doubling; default 5s
+	BackoffMax    Duration `yaml:"backoff_max"`    // default 5m; with --once no wait exceeds 5s
+	RetryFailed   Duration `yaml:"retry_failed"`   // first pause before a file that failed for good is tried again, doubling up to 24h; default 1h
+	SilenceBudget Duration `yaml:"silence_budget"` // without news before something outstanding is requested again; default 10m
+}
+
+// Publish configures the outboxes' publisher.
+type Publish struct {
+	Batch    int      `yaml:"batch"`     // rows read at once; default 2000
+	Interval Duration `yaml:"interval"`  // longest wait when no notification comes; default 1s
+	LeaseTTL Duration `yaml:"lease_ttl"` // default 10s
+}
+
+// Stage holds what every Kafka-to-Kafka stage has.
+type Stage struct {
+	Parallelism int      `yaml:"parallelism"` // records worked on at once
+	Window      int      `yaml:"window"`      // records in hand per partition, finished but not committed included
+	Stall       Duration `yaml:"stall"`       // longest time without progress of one record
+	Grace       Duration `yaml:"grace"`       // to finish when stopping
+}
+
+// Download configures fetching.
+type Download struct {
+	Stage          `yaml:",inline"`
+	MaxFileSize    Bytes    `yaml:"max_file_size"` // default 64GiB
+	ConnectTimeout Duration `yaml:"connect_timeout"`
+	IdleTimeout    Duration `yaml:"idle_timeout"`
+	Checksums      bool     `yaml:"checksums"` // look for <name>.md5 beside a file; default true
+}
+
+// Unzip configures the limits on archives.
+type Unzip struct {
+	Stage      `yaml:",inline"`
+	MaxEntries int     `yaml:"max_entries"` // default 65535
+	MaxTotal   Bytes   `yaml:"max_total"`   // uncompressed, all entries; default 4GiB
+	MaxRatio   float64 `yaml:"max_ratio"`   // of an entry beyond ratio_free; default 200
+	RatioFree  Bytes   `yaml:"ratio_free"`  // default 1MB
+}
+
+// Validate configures validation.
+type Validate struct {
+	Stage         `yaml:",inline"`
+	MaxErrors     int   `yaml:"max_errors"`     // kept per document; default 500
+	MaxBytes      Bytes `yaml:"max_bytes"`      // of one document; default 4GiB
+	MaxDepth      int   `yaml:"max_depth"`      // default 256
+	MaxAttributes int   `yaml:"max_attributes"` // of one element; default 4096
+}
+
+// Sequence configures batches.
+type Sequence struct {
+	PollCutoff   Duration `yaml:"poll_cutoff"`   // after which a session's batches no longer wait for its polls; default 10m
+	ReleaseLimit Duration `yaml:"release_limit"` // after which a batch is released with what has ended; default 30m
+	LateLimit    Duration `yaml:"late_limit"`    // how long a late batch gathers; default 1m, none with --once
+	Interval     Duration `yaml:"interval"`      // longest wait between looks for complete batches; default 500ms
+}
+
+// Insert configures loading into the warehouse.
+type Insert struct {
+	Batch       int      `yaml:"batch"`       // positions in one transaction at most; default 100
+	BatchRows   int      `yaml:"batch_rows"`  // rows in one transaction, beyond which it is committed after the document; default 50000
+	Parallelism int      `yaml:"parallelism"` // documents read and parsed ahead; default 2
+	LeaseTTL    Duration `yaml:"lease_ttl"`   // default 10s
+}
+
+// Tracker configures the projection into Postgres.
+type Tracker struct {
+	Batch int      `yaml:"batch"` // events in one transaction at most; default 5000
+	Wait  Duration `yaml:"wait"`  // longest wait to fill one; default 100ms
+}
+
+// History configures the projection into ClickHouse.
+type History struct {
+	Batch int      `yaml:"batch"` // events in one insert at most; default 50000
+	Wait  Duration `yaml:"wait"`  // longest wait to fill one; default 1s
+}
+
+// HTTP serves /livez, /readyz and /metrics.
+type HTTP struct {
+	Listen string `yaml:"listen"` // default 127.0.0.1:0 off; empty: not served
+}
+
+// Log configures logging to stderr.
+type Log struct {
+	Level  string `yaml:"level"`  // debug, info, warn or error; default info
+	Format string `yaml:"format"` // text, json, or auto: text on a terminal; default auto
+}
+
+// Default returns the configuration of keys that are absent.
+func Default() Config {
+	d := func(v time.Duration) Duration { return Duration(v) }
+	stage := Stage{Parallelism: 4, Window: 256, Stall: d(5 * time.Minute), Grace: d(10 * time.Second)}
+	return Config{
+		DataDir: "./data", Profile: "impc",
+		Kafka:      Kafka{TopicPrefix: "tributary", Partitions: 6, GroupProtocol: "classic", SessionTimeout: d(45 * time.Second)},
+		Postgres:   Postgres{MaxConnections: 8},
+		ClickHouse: ClickHouse{Database: "tributary", MaxMemory: 2 << 30},
+		Schedule:   Schedule{Interval: d(15 * time.Minute), Jitter: 0.1, Tick: d(time.Second)},
+		Poll: Poll{Parallelism: 8, Timeout: d(5 * time.Minute), Attempts: 3, Settle: d(30 * time.Second), GoneAfter: 2,
+			MaxEntries: 5_000_000, ConnectTimeout: d(15 * time.Second), IdleTimeout: d(time.Minute), SuspendAfter: 20},
+		Plan: Plan{MaxSessions: 4, JobFiles: 64, JobBytes: 64 << 20, Attempts: 3, Backoff: d(5 * time.Second), BackoffMax: d(5 * time.Minute),
+			RetryFailed: d(time.Hour), SilenceBudget: d(10 * time.Minute)},
+		Publish: Publish{Batch: 2000, Interval: d(time.Second), LeaseTTL: d(10 * time.Second)},
+		Download: Download{Stage: Stage{Parallelism: 4, Window: 64, Stall: d(5 * time.Minute), Grace: d(10 * time.Second)},
+			MaxFileSize: 64 << 30, ConnectTimeout: d(15 * time.Second), IdleTimeout: d(time.Minute), Checksums: true},
+		Unzip:    Unzip{Stage: stage, MaxEntries: 65535, MaxTotal: 4 << 30, MaxRatio: 200, RatioFree: 1_000_000},
+		Validate: Validate{Stage: stage, MaxErrors: 500, MaxBytes: 4 << 30, MaxDepth: 256, MaxAttributes: 4096},
+		Sequence: Sequence{PollCutoff: d(10 * time.Minute), ReleaseLimit: d(30 * time.Minute), LateLimit: d(time.Minute), Interval: d(500 * time.Millisecond)},
+		Insert:   Insert{Batch: 100, BatchRows: 50000, Parallelism: 2, LeaseTTL: d(10 * time.Second)},
+		Tracker:  Tracker{Batch: 5000, Wait: d(100 * time.Millisecond)},
+		History:  History{Batch: 50000, Wait: d(time.Second)},
+		Log:      Log{Level: "info", Format: "auto"},
+	}
+}

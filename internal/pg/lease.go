@@ -1,0 +1,130 @@
+package pg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// ErrLeaseLost says that another member holds the lease now. Whoever gets it
+// stops what the lease allowed.
+var ErrLeaseLost = errors.New("the lease is held by another member")
+
+// Lease is the right of one member at a time to act. It is a row in
+// <schema>.lease: name, holder, epoch and expiry by the database's clock. An
+// epoch is given once; every write made under the lease checks it in its own
+// transaction, so that a member that wakes up late changes nothing.
+type Lease struct {
+	Pool   *pgxpool.Pool
+	Schema string
+	Name   string
+	Holder string        // who asks: host, process and role
+	TTL    time.Duration // how long it holds without renewal
+}
+
+// LeaseDDL is the table that Lease needs; migrations include it with the
+// schema's name.
+const LeaseDDL = `CREATE TABLE %s.lease (
+  name text PRIMARY KEY, holder text NOT NULL, epoch bigint NOT NULL, expires_at timestamptz NOT NULL)`
+
+// Acquire takes the lease if it is free or expired, or renews it if epoch is
+// the current one (0 for a first try). It returns the epoch held, or
+// ErrLeaseLost.
+func (l Lease) Acquire(ctx context.Context, epoch int64) (int64, error) {
+	var got int64
+	err := l.Pool.QueryRow(ctx, `INSERT INTO `+l.Schema+`.lease AS l (name, holder, epoch, expires_at)
+		VALUES ($1, $2, 1, clock_timestamp() + $3::interval)
+		ON CONFLICT (name) DO UPDATE SET holder = $2, expires_at = clock_timestamp() + $3::interval,
+			epoch = CASE WHEN l.epoch = $4 AND l.holder = $2 THEN l.epoch ELSE l.epoch + 1 END
+		WHERE (l.epoch = $4 AND l.holder = $2) OR l.expires_at < clock_timestamp()
+		RETURNING epoch`, l.Name, l.Holder, fmt.Sprintf("%d milliseconds", l.TTL.Milliseconds()), epoch).Scan(&got)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, ErrLeaseLost
+	}
+	if err != nil {
+		return 0, fmt.Errorf("lease %s: %w", l.Name, err)
+	}
+	return got, nil
+}
+
+// Check fails with ErrLeaseLost unless epoch is still the lease's epoch; it
+// locks the row until the transaction ends, so that nobody else acquires the
+// lease before the write that it guards is committed.
+func (l Lease) Check(ctx context.Context, tx pgx.Tx, epoch int64) error {
+	var one int
+	err := tx.QueryRow(ctx, "SELECT 1 FROM "+l.Schema+".lease WHERE name = $1 AND epoch = $2 FOR SHARE", l.Name, epoch).Scan(&one)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return fmt.Errorf("%s: %w", l.Name, ErrLeaseLost)
+	}
+	if err != nil {
+		return fmt.Errorf("lease %s: %w", l.Name, err)
+	}
+	return nil
+}
+
+// Release gives the lease up at once, so that a successor need not wait for
+// its expiry.
+func (l Lease) Release(ctx context.Context, epoch int64) error {
+	_, err := l.Pool.Exec(ctx, "UPDATE "+l.Schema+".lease SET expires_at = '-infinity' WHERE name = $1 AND epoch = $2", l.Name, epoch)
+	if err != nil {
+		return fmt.Errorf("release lease %s: %w", l.Name, err)
+	}
+	return nil
+}
+
+// Hold runs fn while the lease is held, renewing it every third of its TTL.
+// When another member holds it, Hold waits. When it is lost, fn's context is
+// cancelled with ErrLeaseLost as its cause, and Hold waits again. It returns
+// when ctx ends, or with fn's error.
+func (l Lease) Hold(ctx context.Context, fn func(ctx context.Context, epoch int64) error) error {
+	tick := time.NewTicker(max(l.TTL/3, 50*time.Millisecond))
+	defer tick.Stop()
+	for {
+		epoch, err := l.Acquire(ctx, 0)
+		if err == nil {
+			err = l.hold(ctx, epoch, tick, fn)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil && !errors.Is(err, ErrLeaseLost) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func (l Lease) hold(ctx context.Context, epoch int64, tick *time.Ticker, fn func(context.Context, int64) error) error {
+	held, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	result := make(chan error, 1)
+	go func() { result <- fn(held, epoch) }()
+	for {
+		select {
+		case err := <-result:
+			release, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+			defer stop()
+			if rerr := l.Release(release, epoch); rerr != nil && err == nil && ctx.Err() == nil {
+				err = rerr
+			}
+			if errors.Is(context.Cause(held), ErrLeaseLost) {
+				return ErrLeaseLost
+			}
+			return err
+		case <-tick.C:
+			// An unreachable database does not end the lease here: whoever
+			// writes under it needs that database too, and checks the epoch.
+			if _, err := l.Acquire(ctx, epoch); errors.Is(err, ErrLeaseLost) {
+				cancel(ErrLeaseLost)
+			}
+		}
+	}
+}

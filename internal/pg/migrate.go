@@ -1,0 +1,69 @@
+package pg
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
+	"github.com/pressly/goose/v3/lock"
+)
+
+// Migrate brings one schema of the database to the newest of the given
+// migrations (goose's SQL files at the root of fsys). Members that start at
+// the same time take turns. The versions applied are kept in
+// <schema>.schema_version.
+func Migrate(ctx context.Context, pool *pgxpool.Pool, schema string, fsys fs.FS) error {
+	db := stdlib.OpenDBFromPool(pool)
+	defer db.Close()
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockID(lockID(schema)))
+	if err != nil {
+		return fmt.Errorf("migrate %s: %w", schema, err)
+	}
+	store, err := database.NewStore(database.DialectPostgres, schema+".schema_version")
+	if err != nil {
+		return fmt.Errorf("migrate %s: %w", schema, err)
+	}
+	// Creating a schema twice at the same moment can fail in Postgres even
+	// with IF NOT EXISTS, so that too is done under a lock.
+	if err := createSchema(ctx, pool, schema); err != nil {
+		return err
+	}
+	p, err := goose.NewProvider("", db, fsys, goose.WithStore(store), goose.WithSessionLocker(locker), goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return fmt.Errorf("migrate %s: %w", schema, err)
+	}
+	if _, err := p.Up(ctx); err != nil {
+		return fmt.Errorf("migrate %s: %w", schema, err)
+	}
+	return nil
+}
+
+func createSchema(ctx context.Context, pool *pgxpool.Pool, schema string) error {
+	tx, err := pool.Begin(ctx)
+	if err != nil {
+		return fmt.Errorf("migrate %s: %w", schema, err)
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx))
+	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", lockID(schema)+1); err != nil {
+		return fmt.Errorf("migrate %s: %w", schema, err)
+	}
+	if _, err := tx.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS "+schema); err != nil {
+		return fmt.Errorf("migrate %s: %w", schema, err)
+	}
+	if err := tx.Commit(ctx); err != nil {
+		return fmt.Errorf("migrate %s: %w", schema, err)
+	}
+	return nil
+}
+
+func lockID(schema string) int64 {
+	var h int64 = 7263
+	for _, c := range schema {
+		h = h*131 + int64(c)
+	}
+	return h & 0x7fffffff << 1
+}

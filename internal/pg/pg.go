@@ -1,0 +1,48 @@
+// Package pg holds what every role that writes to Postgres shares: the pool,
+// migrations, leases with epochs, offsets stored with what they caused, and
+// the transactional outbox.
+package pg
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Querier is what pools, connections and transactions have in common.
+type Querier interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// Open returns a pool of at most maxConns connections. It does not connect:
+// a database that is down is met, and waited for, by whoever uses the pool.
+func Open(ctx context.Context, dsn, application string, maxConns int32) (*pgxpool.Pool, error) {
+	cfg, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("postgres address: %w", err)
+	}
+	cfg.MaxConns = maxConns
+	cfg.MaxConnIdleTime = 5 * time.Minute
+	cfg.ConnConfig.ConnectTimeout = 10 * time.Second
+	cfg.ConnConfig.RuntimeParams["application_name"] = application
+	cfg.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	// A transaction whose member is stopped must not hold its locks for ever.
+	cfg.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "60000"
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("postgres pool: %w", err)
+	}
+	return pool, nil
+}
+
+// InTx runs fn in one read-committed transaction and commits it unless fn
+// fails.
+func InTx(ctx context.Context, pool *pgxpool.Pool, fn func(tx pgx.Tx) error) error {
+	return pgx.BeginFunc(ctx, pool, fn)
+}
