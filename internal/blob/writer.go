@@ -1,0 +1,139 @@
+package blob
+
+import (
+	"context"
+	"crypto/md5"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io/fs"
+	"os"
+)
+
+// writer is a blob on its way. It hashes what it writes.
+type writer struct {
+	ctx  context.Context
+	d    *Dir
+	f    *os.File
+	name string
+	sha  hash.Hash
+	md5  hash.Hash
+	size int64
+	err  error
+}
+
+func newWriter(ctx context.Context, d *Dir, f *os.File, name string) *writer {
+	// MD5 is here for what publishers put beside their files, not for safety.
+	return &writer{ctx: ctx, d: d, f: f, name: name, sha: sha256.New(), md5: md5.New()}
+}
+
+// Write appends. After an error the blob can only be aborted.
+func (w *writer) Write(b []byte) (int, error) {
+	if w.err != nil {
+		return 0, w.err
+	}
+	if err := w.ctx.Err(); err != nil {
+		w.err = err
+		return 0, err
+	}
+	n, err := w.f.Write(b)
+	w.sha.Write(b[:n])
+	w.md5.Write(b[:n])
+	w.size += int64(n)
+	if err != nil {
+		w.err = w.d.explain("write", err)
+	}
+	return n, w.err
+}
+
+// Commit syncs the file, gives it its name and syncs the directory. The order
+// matters: whoever sees the name may rely on the content.
+func (w *writer) Commit() (Ref, error) {
+	if w.err != nil {
+		return Ref{}, errors.Join(w.err, w.Abort())
+	}
+	ref := Ref{SHA256: hex.EncodeToString(w.sha.Sum(nil)), MD5: hex.EncodeToString(w.md5.Sum(nil)), Size: w.size}
+	if err := w.commit(ref); err != nil {
+		return Ref{}, errors.Join(w.d.explain("commit", err), w.Abort())
+	}
+	w.err = ErrDone
+	return ref, nil
+}
+
+func (w *writer) commit(ref Ref) error {
+	dir, err := w.d.fanDir(ref.SHA256)
+	if err != nil {
+		return err
+	}
+	final, err := blobPath(ref.SHA256)
+	if err != nil {
+		return err
+	}
+	info, err := w.d.root.Lstat(final)
+	if err == nil && info.Size() == ref.Size {
+		// It is there. Whoever put it there may not have come to the sync of
+		// the directory yet, and we promise that it lasts.
+		if err := dir.Sync(); err != nil {
+			return err
+		}
+		return w.discard()
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	// A blob of the wrong size under this name is damaged: it is replaced.
+	if err := w.f.Sync(); err != nil {
+		return err
+	}
+	if err := w.d.root.Rename(w.name, final); err != nil {
+		return err
+	}
+	if err := dir.Sync(); err != nil {
+		return err
+	}
+	f := w.f
+	w.f = nil
+	return f.Close()
+}
+
+// Abort deletes what was written.
+func (w *writer) Abort() error {
+	w.err = ErrDone
+	if w.f == nil {
+		return nil
+	}
+	if err := w.discard(); err != nil {
+		return fmt.Errorf("abort blob: %w", err)
+	}
+	return nil
+}
+
+func (w *writer) discard() error {
+	f := w.f
+	w.f = nil
+	if f == nil {
+		return nil
+	}
+	err := w.d.root.Remove(w.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, f.Close())
+}
+
+// makeFan creates a fan-out directory so that it survives a crash.
+func (d *Dir) makeFan(name string) (*os.File, error) {
+	if err := d.root.Mkdir(name, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	top, err := d.root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(top.Sync(), top.Close()); err != nil {
+		return nil, err
+	}
+	return d.root.Open(name)
+}

@@ -1,0 +1,206 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/textproto"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/pkg/sftp"
+	"golang.org/x/crypto/ssh"
+)
+
+// Class says what kind of trouble an error is, and so what may help.
+type Class int
+
+// The classes of errors. After Connection and Timeout the session is of no
+// further use; after NotExist, Permission and Unclassified it goes on.
+const (
+	// Unclassified is any failure of a transfer that has no class of its own.
+	Unclassified Class = iota
+	// NotExist: the path isn't there.
+	NotExist
+	// Permission: the server refuses this path.
+	Permission
+	// Auth: the server refuses the login.
+	Auth
+	// HostKey: the server's identity isn't the expected one, or not known.
+	HostKey
+	// Connection: no connection, or it was lost.
+	Connection
+	// Timeout: no progress for too long.
+	Timeout
+	// Busy: the server says that it has too many connections.
+	Busy
+	// Canceled: the caller gave up.
+	Canceled
+	// Misconfigured: the configuration can't work (bad URL, unreadable key).
+	Misconfigured
+)
+
+// Error is what every method of this package returns. Its text says what was
+// done to which path and what happened.
+type Error struct {
+	// Op is what was being done: connect, login, list, stat, open, read.
+	Op string
+	// Path is the path as the caller gave it, or the server.
+	Path string
+	// Err is the cause.
+	Err error
+
+	class     Class
+	exception string
+}
+
+// Error returns "op path: cause".
+func (e *Error) Error() string {
+	if e.Path == "" {
+		return e.Op + ": " + e.Err.Error()
+	}
+	return fmt.Sprintf("%s %q: %s", e.Op, e.Path, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is makes errors.Is work with fs.ErrNotExist, fs.ErrPermission and
+// os.ErrDeadlineExceeded whatever the protocol's own error was.
+func (e *Error) Is(target error) bool {
+	switch target {
+	case fs.ErrNotExist:
+		return e.class == NotExist
+	case fs.ErrPermission:
+		return e.class == Permission
+	case os.ErrDeadlineExceeded:
+		return e.class == Timeout
+	}
+	return false
+}
+
+// ClassOf returns the class of any error of this package, also wrapped.
+func ClassOf(err error) Class {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.class
+	}
+	return classify(err)
+}
+
+// SessionLost reports whether the session is of no further use after err.
+func SessionLost(err error) bool {
+	switch ClassOf(err) {
+	case Connection, Timeout, Busy, Canceled, Auth, HostKey:
+		return true
+	}
+	return false
+}
+
+// Exception returns the stable snake_case name under which an error is
+// recorded; "" for nil.
+func Exception(err error) string {
+	if err == nil {
+		return ""
+	}
+	var e *Error
+	if errors.As(err, &e) && e.exception != "" {
+		return e.exception
+	}
+	switch ClassOf(err) {
+	case NotExist:
+		return "file_gone"
+	case Permission:
+		return "permission_denied"
+	case Auth:
+		return "login_failed"
+	case HostKey:
+		return "host_key_mismatch"
+	case Connection:
+		return "connection_lost"
+	case Timeout:
+		return "timed_out"
+	case Busy:
+		return "server_busy"
+	case Canceled:
+		return "cancelled"
+	case Misconfigured:
+		return "bad_source_configuration"
+	default:
+		return "transfer_failed"
+	}
+}
+
+// wrap gives err its class, unless it already has one.
+func wrap(op, path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return err
+	}
+	return &Error{Op: op, Path: path, Err: err, class: classify(err)}
+}
+
+func classify(err error) Class {
+	switch {
+	case err == nil:
+		return Unclassified
+	case errors.Is(err, context.Canceled):
+		return Canceled
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		return Timeout
+	case errors.Is(err, fs.ErrNotExist):
+		return NotExist
+	case errors.Is(err, fs.ErrPermission):
+		return Permission
+	case errors.Is(err, sftp.ErrSSHFxConnectionLost), errors.Is(err, sftp.ErrSSHFxNoConnection),
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
+		errors.Is(err, io.ErrClosedPipe),
+		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EPIPE):
+		return Connection
+	}
+	var chanErr *ssh.OpenChannelError
+	if errors.As(err, &chanErr) {
+		return Busy
+	}
+	var proto *textproto.Error
+	if errors.As(err, &proto) {
+		return classifyFTP(proto)
+	}
+	var status *sftp.StatusError
+	if errors.As(err, &status) {
+		return Unclassified
+	}
+	var ne net.Error
+	if errors.As(err, &ne) {
+		if ne.Timeout() {
+			return Timeout
+		}
+		return Connection
+	}
+	return Unclassified
+}
+
+// classifyFTP maps reply codes. 550 means both "not there" and "not allowed";
+// where it matters the FTP connector looks closer.
+func classifyFTP(e *textproto.Error) Class {
+	text := strings.ToLower(e.Msg)
+	switch e.Code {
+	case 421:
+		return Connection
+	case 530, 332, 532:
+		return Auth
+	case 550, 553:
+		if strings.Contains(text, "permission") || strings.Contains(text, "denied") || strings.Contains(text, "not allowed") {
+			return Permission
+		}
+		return NotExist
+	}
+	return Unclassified
+}

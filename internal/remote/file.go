@@ -1,0 +1,195 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"time"
+)
+
+// localConcurrency is how many files of a local directory are worth reading at
+// once; more only makes a disk seek.
+const localConcurrency = 4
+
+// local is a session on a directory of this machine. os.Root keeps it there,
+// whatever symbolic links lie in it.
+type local struct {
+	root *os.Root
+	// slots bounds the files that are open at once.
+	slots chan struct{}
+}
+
+func openLocal(t Target, step func(name, detail string)) (Session, error) {
+	step("connect", "")
+	root, err := os.OpenRoot(t.Base)
+	if err != nil {
+		return nil, wrap("open directory", t.Base, err)
+	}
+	step("connect", t.Base)
+	return &local{root: root, slots: make(chan struct{}, localConcurrency)}, nil
+}
+
+func localPath(p string) (string, error) {
+	p, err := join("/", p)
+	if err != nil {
+		return "", err
+	}
+	if p == "/" {
+		return ".", nil
+	}
+	return p[1:], nil
+}
+
+func (l *local) List(ctx context.Context, dir string, yield func(Entry) error) error {
+	p, err := localPath(dir)
+	if err != nil {
+		return err
+	}
+	f, err := l.root.Open(p)
+	if err != nil {
+		return wrap("list", dir, err)
+	}
+	defer f.Close()
+	for {
+		if err := ctx.Err(); err != nil {
+			return wrap("list", dir, err)
+		}
+		entries, err := f.ReadDir(256)
+		for _, de := range entries {
+			e, ok := localEntry(de)
+			if !ok {
+				continue
+			}
+			if err := yield(e); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return wrap("list", dir, err)
+		}
+	}
+}
+
+// localEntry describes one name; false when it vanished while being listed,
+// which is the same as never having been there.
+func localEntry(de fs.DirEntry) (Entry, bool) {
+	info, err := de.Info()
+	if errors.Is(err, fs.ErrNotExist) {
+		return Entry{}, false
+	}
+	if err != nil {
+		return Entry{Name: de.Name(), Size: -1, Kind: Other}, true
+	}
+	return infoEntry(info, time.Nanosecond), true
+}
+
+func infoEntry(info fs.FileInfo, precision time.Duration) Entry {
+	e := Entry{Name: info.Name(), Size: info.Size(), Precision: precision, Kind: Other}
+	if m := info.ModTime(); m.Unix() != 0 {
+		e.ModTime = m.UTC()
+	}
+	switch {
+	case !safeName(e.Name) || e.Size < 0:
+	case info.IsDir():
+		e.Kind = Dir
+	case info.Mode().IsRegular():
+		e.Kind = File
+	}
+	return e
+}
+
+func (l *local) Stat(_ context.Context, p string) (Entry, error) {
+	lp, err := localPath(p)
+	if err != nil {
+		return Entry{}, err
+	}
+	info, err := l.root.Lstat(lp)
+	if err != nil {
+		return Entry{}, wrap("stat", p, err)
+	}
+	e := infoEntry(info, time.Nanosecond)
+	e.Name = path.Base(lp)
+	return e, nil
+}
+
+func (l *local) Open(ctx context.Context, p string, _ int64) (io.ReadCloser, error) {
+	lp, err := localPath(p)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case l.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, wrap("open", p, ctx.Err())
+	}
+	f, err := l.openRegular(lp)
+	if err != nil {
+		<-l.slots
+		return nil, wrap("open", p, err)
+	}
+	return &localReader{ctx: ctx, f: f, path: p, free: func() { <-l.slots }}, nil
+}
+
+// openRegular looks before it opens, because opening a pipe waits for ever, and
+// again afterwards, because the name may have changed in between.
+func (l *local) openRegular(lp string) (*os.File, error) {
+	before, err := l.root.Lstat(lp)
+	if err != nil {
+		return nil, err
+	}
+	if !before.Mode().IsRegular() {
+		return nil, fmt.Errorf("is not a regular file but %s", before.Mode().Type())
+	}
+	f, err := l.root.OpenFile(lp, os.O_RDONLY|openNonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	after, err := f.Stat()
+	if err == nil && !os.SameFile(before, after) {
+		err = fmt.Errorf("was replaced while it was being opened")
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (l *local) Concurrency() int { return localConcurrency }
+
+func (l *local) Close() error { return l.root.Close() }
+
+// localReader adds the context and the slot to a file.
+type localReader struct {
+	ctx  context.Context
+	f    *os.File
+	path string
+	free func()
+}
+
+func (r *localReader) Read(b []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, wrap("read", r.path, err)
+	}
+	n, err := r.f.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = wrap("read", r.path, err)
+	}
+	return n, err
+}
+
+func (r *localReader) Close() error {
+	if r.free == nil {
+		return nil
+	}
+	r.free()
+	r.free = nil
+	return r.f.Close()
+}

@@ -1,0 +1,156 @@
+package remote
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// parseMachine parses a line of MLSD (RFC 3659): "fact=value;…; name".
+func parseMachine(line string, _ time.Time) (Entry, bool) {
+	facts, name, ok := strings.Cut(line, " ")
+	if !ok || name == "" || !strings.HasSuffix(facts, ";") {
+		return Entry{}, false
+	}
+	e := Entry{Name: name, Size: -1, Kind: Other}
+	for _, fact := range strings.Split(strings.TrimSuffix(facts, ";"), ";") {
+		key, value, ok := strings.Cut(fact, "=")
+		if !ok {
+			return Entry{}, false
+		}
+		switch strings.ToLower(key) {
+		case "type":
+			switch strings.ToLower(value) {
+			case "file":
+				e.Kind = File
+			case "dir":
+				e.Kind = Dir
+			case "cdir", "pdir":
+				e.Name = "."
+			}
+		case "size":
+			n, err := strconv.ParseInt(value, 10, 64)
+			if err != nil || n < 0 {
+				return Entry{}, false
+			}
+			e.Size = n
+		case "modify":
+			whole, _, _ := strings.Cut(value, ".")
+			t, err := time.Parse("20060102150405", whole)
+			if err != nil {
+				return Entry{}, false
+			}
+			e.ModTime, e.Precision = t, time.Second
+		}
+	}
+	return e, true
+}
+
+// parseUnixOrDOS parses a line of LIST: what ls -l prints, or what DIR does.
+func parseUnixOrDOS(line string, now time.Time) (Entry, bool) {
+	if e, ok := parseUnix(line, now); ok {
+		return e, true
+	}
+	return parseDOS(line, now.Location())
+}
+
+// field cuts the first word off s. Names may begin with blanks, so only what
+// stands before a word is skipped.
+func field(s string) (word, rest string) {
+	s = strings.TrimLeft(s, " ")
+	if i := strings.IndexByte(s, ' '); i >= 0 {
+		return s[:i], s[i:]
+	}
+	return s, ""
+}
+
+// parseUnix finds the date, since groups may hold blanks or be missing: the
+// word before it is the size.
+func parseUnix(line string, now time.Time) (Entry, bool) {
+	mode, rest := field(line)
+	if len(mode) < 10 || len(mode) > 11 || !strings.ContainsRune("-dlbcpsD", rune(mode[0])) || line[0] == ' ' {
+		return Entry{}, false
+	}
+	size, seen := "", 0
+	for rest != "" {
+		word, after := field(rest)
+		if seen >= 2 && isMonth(word) {
+			day, afterDay := field(after)
+			clock, name := field(afterDay)
+			if t, precision, ok := unixTime(word, day, clock, now); ok && len(name) > 1 {
+				return unixEntry(mode[0], size, name[1:], t, precision)
+			}
+		}
+		size, rest = word, after
+		seen++
+	}
+	return Entry{}, false
+}
+
+func unixEntry(kind byte, size, name string, t time.Time, precision time.Duration) (Entry, bool) {
+	e := Entry{Name: name, Size: -1, ModTime: t.UTC(), Precision: precision, Kind: Other}
+	switch kind {
+	case '-':
+		n, err := strconv.ParseInt(size, 10, 64)
+		if err != nil || n < 0 {
+			return Entry{}, false
+		}
+		e.Size, e.Kind = n, File
+	case 'd':
+		e.Kind = Dir
+	case 'l':
+		e.Name, _, _ = strings.Cut(name, " -> ")
+	}
+	return e, true
+}
+
+const months = "JanFebMarAprMayJunJulAugSepOctNovDec"
+
+func isMonth(s string) bool {
+	return len(s) == 3 && strings.Index(months, s)%3 == 0
+}
+
+// unixTime reads "Mar 4 15:04" and "Mar 4 2006". The first form has no year:
+// it is the latest that isn't in the future, with a day of grace for clocks
+// and zones that differ.
+func unixTime(month, day, clock string, now time.Time) (time.Time, time.Duration, bool) {
+	if strings.Contains(clock, ":") {
+		for year := now.Year() + 1; year > now.Year()-9; year-- {
+			// The year is part of what is parsed, for the 29th of February.
+			t, err := time.ParseInLocation("2006 Jan 2 15:04", strconv.Itoa(year)+" "+month+" "+day+" "+clock, now.Location())
+			if err == nil && !t.After(now.AddDate(0, 0, 1)) {
+				return t, time.Minute, true
+			}
+		}
+		return time.Time{}, 0, false
+	}
+	t, err := time.ParseInLocation("2006 Jan 2", clock+" "+month+" "+day, now.Location())
+	return t, 24 * time.Hour, err == nil
+}
+
+var dosLayouts = []string{"01-02-06  03:04PM", "2006-01-02  15:04", "01-02-2006  03:04PM", "01-02-2006  15:04"}
+
+func parseDOS(line string, loc *time.Location) (Entry, bool) {
+	for _, layout := range dosLayouts {
+		if len(line) <= len(layout) {
+			continue
+		}
+		t, err := time.ParseInLocation(layout, line[:len(layout)], loc)
+		if err != nil {
+			continue
+		}
+		what, name := field(line[len(layout):])
+		e := Entry{Size: -1, ModTime: t.UTC(), Precision: time.Minute}
+		if what == "<DIR>" {
+			e.Kind, e.Name = Dir, strings.TrimLeft(name, " ")
+			return e, e.Name != ""
+		}
+		n, err := strconv.ParseInt(what, 10, 64)
+		if err != nil || n < 0 || len(name) < 2 {
+			return Entry{}, false
+		}
+		e.Size, e.Kind, e.Name = n, File, name[1:]
+		return e, true
+	}
+	return Entry{}, false
+}

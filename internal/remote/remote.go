@@ -1,0 +1,264 @@
+// Package remote reads files that other organisations publish: one connector
+// per protocol (SFTP, FTP, a local directory) behind one small interface. It
+// only reads: no connector has an operation that changes the server.
+//
+// Names are bytes, passed on as the server gave them. Symbolic links are never
+// followed in a listing. Every error carries a class and a stable exception
+// name, see [ClassOf] and [Exception].
+package remote
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+)
+
+// Kind tells what a directory entry is.
+type Kind int
+
+// The kinds of entries. Other is all that can't be fetched: symbolic links,
+// devices, pipes, names that aren't one path element, listing lines that
+// nobody could parse.
+const (
+	File Kind = iota
+	Dir
+	Other
+)
+
+// String returns "file", "dir" or "other".
+func (k Kind) String() string {
+	switch k {
+	case File:
+		return "file"
+	case Dir:
+		return "dir"
+	default:
+		return "other"
+	}
+}
+
+// Entry is what a server says about one name.
+type Entry struct {
+	// Name is the last path element, in the server's own bytes.
+	Name string
+	// Size is in bytes; -1 when the server doesn't say.
+	Size int64
+	// ModTime is in UTC; zero when the server doesn't say.
+	ModTime time.Time
+	// Precision is how exact ModTime is: a second, a minute or a day.
+	Precision time.Duration
+	// Kind says whether it is a file, a directory, or neither.
+	Kind Kind
+}
+
+// Session is one logged-in connection to one server. All paths are relative to
+// the base path of the URL, slash-separated; "" is the base itself. Methods may
+// be called from several goroutines; a session serves no more than
+// [Session.Concurrency] of them at a time, the others wait.
+type Session interface {
+	// List streams the entries of one directory, in the server's order. A
+	// missing directory is an error that matches fs.ErrNotExist. An entry that
+	// can't be used is yielded as Other and never fails the listing. When an
+	// error is returned after entries were yielded, the listing is incomplete.
+	// yield must not call the session.
+	List(ctx context.Context, dir string, yield func(Entry) error) error
+	// Stat describes one path, without following a symbolic link.
+	Stat(ctx context.Context, path string) (Entry, error)
+	// Open streams a file. sizeHint is the size that the listing gave (-1 when
+	// unknown): small files are read in one go with it. What is delivered is
+	// what the server has: a file that is shorter or longer than the hint
+	// delivers fewer or more bytes, so the caller compares. io.Copy uses the
+	// reader's fast path. ctx bounds the whole reading, not just the opening.
+	Open(ctx context.Context, path string, sizeHint int64) (io.ReadCloser, error)
+	// Concurrency is how many Opens are worth having under way at once.
+	Concurrency() int
+	// Close ends the session; it waits no longer than a few seconds.
+	Close() error
+}
+
+// Config says where a source is and how to get in. Secrets are given resolved.
+type Config struct {
+	// URL is sftp://user@host:port/base, ftp://user@host/base or file:///dir.
+	// An SFTP path is absolute, /~/x is below the login directory; an FTP path
+	// is below the login directory.
+	URL string
+	// Password of the user, also used for keyboard-interactive login.
+	Password string
+	// IdentityFile is the path of a private key (SFTP).
+	IdentityFile string
+	// IdentityPassphrase decrypts IdentityFile.
+	IdentityPassphrase string
+	// KnownHosts is the path of an OpenSSH known_hosts file (SFTP).
+	KnownHosts string
+	// HostKey holds pinned host keys, "SHA256:…" or "ssh-ed25519 AAAA…". When
+	// set, only these count; several allow a rotation.
+	HostKey []string
+	// ConnectTimeout bounds connecting and logging in, each; 15 s by default.
+	ConnectTimeout time.Duration
+	// IdleTimeout bounds the time without progress; 60 s by default.
+	IdleTimeout time.Duration
+	// DisableEPSV makes FTP use PASV only, for firewalls that break EPSV.
+	DisableEPSV bool
+	// Location is the time zone of the times in FTP listings without MLSD and
+	// MDTM; UTC by default.
+	Location *time.Location
+}
+
+// Defaults of Config, and what a session is worth doing at once.
+const (
+	DefaultConnectTimeout = 15 * time.Second
+	DefaultIdleTimeout    = 60 * time.Second
+)
+
+// Target is a parsed source URL.
+type Target struct {
+	// Scheme is sftp, ftp or file.
+	Scheme string
+	// User is the login name, "anonymous" by default for ftp.
+	User string
+	// Host and Port of the server; empty for file.
+	Host, Port string
+	// Base is the decoded path of the URL, cleaned, "/" when there is none.
+	Base string
+}
+
+// Server returns host:port, the key under which sessions are counted; "file"
+// for local directories.
+func (t Target) Server() string {
+	if t.Scheme == "file" {
+		return "file"
+	}
+	return net.JoinHostPort(t.Host, t.Port)
+}
+
+// ParseURL checks a source URL. Its errors name what is wrong and never repeat
+// a password.
+func ParseURL(raw string) (Target, error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		// The error of url.Parse repeats the URL, which may hold a password.
+		return Target{}, fmt.Errorf("url can't be parsed: write it as sftp://user@host:22/path, ftp://user@host/path or file:///path")
+	}
+	t := Target{Scheme: strings.ToLower(u.Scheme), Host: strings.ToLower(u.Hostname()), Port: u.Port(), Base: u.Path}
+	if _, ok := u.User.Password(); ok {
+		return Target{}, fmt.Errorf("url holds a password: take it out and set password: env:NAME or file:PATH")
+	}
+	t.User = u.User.Username()
+	if u.RawQuery != "" || u.Fragment != "" {
+		return Target{}, fmt.Errorf("url %s://%s%s has a ? or # part, which no source uses: write %%3F or %%23 when it belongs to the path", t.Scheme, u.Host, u.Path)
+	}
+	if strings.ContainsAny(t.Base, "\x00\r\n") {
+		return Target{}, fmt.Errorf("url has a control character in its path")
+	}
+	port := ""
+	switch t.Scheme {
+	case "sftp":
+		port = "22"
+		if t.User == "" {
+			return Target{}, fmt.Errorf("url %s has no user: write sftp://user@%s%s", u.Redacted(), u.Host, u.Path)
+		}
+	case "ftp":
+		port = "21"
+		if t.User == "" {
+			t.User = "anonymous"
+		}
+	case "file":
+		if u.Host != "" && u.Host != "localhost" {
+			return Target{}, fmt.Errorf("url %s names a host: a local directory is written file:///path", u.Redacted())
+		}
+		if !path.IsAbs(t.Base) {
+			return Target{}, fmt.Errorf("url %s has no absolute path: write file:///path", u.Redacted())
+		}
+		t.Host, t.Port, t.User = "", "", ""
+	default:
+		return Target{}, fmt.Errorf("url scheme %q is not known: use sftp, ftp or file", t.Scheme)
+	}
+	if t.Scheme != "file" {
+		if t.Host == "" {
+			return Target{}, fmt.Errorf("url %s has no host", u.Redacted())
+		}
+		if t.Port == "" {
+			t.Port = port
+		}
+	}
+	// A second leading slash means "absolute" in an FTP path, so it survives.
+	double := t.Scheme == "ftp" && strings.HasPrefix(t.Base, "//")
+	t.Base = path.Clean("/" + t.Base)
+	if double {
+		t.Base = "/" + t.Base
+	}
+	return t, nil
+}
+
+// Server returns the key under which this source's sessions are counted,
+// host:port with the protocol's default port, or "" when the URL is bad.
+func (c Config) Server() string {
+	t, err := ParseURL(c.URL)
+	if err != nil {
+		return ""
+	}
+	return t.Server()
+}
+
+func (c Config) withDefaults() Config {
+	if c.ConnectTimeout <= 0 {
+		c.ConnectTimeout = DefaultConnectTimeout
+	}
+	if c.IdleTimeout <= 0 {
+		c.IdleTimeout = DefaultIdleTimeout
+	}
+	if c.Location == nil {
+		c.Location = time.UTC
+	}
+	return c
+}
+
+// Dial connects and logs in. The session must be closed. ctx bounds Dial only.
+func Dial(ctx context.Context, c Config) (Session, error) {
+	return dial(ctx, c, func(string, string) {})
+}
+
+// dial tells step which step it begins (detail empty) or has ended well.
+func dial(ctx context.Context, c Config, step func(name, detail string)) (Session, error) {
+	t, err := ParseURL(c.URL)
+	if err != nil {
+		return nil, &Error{Op: "parse", class: Misconfigured, Err: err}
+	}
+	c = c.withDefaults()
+	var s Session
+	switch t.Scheme {
+	case "sftp":
+		s, err = dialSFTP(ctx, c, t, step)
+	case "ftp":
+		s, err = dialFTP(ctx, c, t, step)
+	default:
+		s, err = openLocal(t, step)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// join puts a caller's path below the base and refuses to leave it.
+func join(base, p string) (string, error) {
+	for _, el := range strings.Split(p, "/") {
+		if el == ".." {
+			return "", &Error{Op: "resolve", Path: p, class: Misconfigured, Err: fmt.Errorf("path leaves the source: %q", p)}
+		}
+	}
+	if strings.ContainsRune(p, 0) {
+		return "", &Error{Op: "resolve", Path: p, class: Misconfigured, Err: fmt.Errorf("path holds a NUL byte: %q", p)}
+	}
+	return path.Join(base, p), nil
+}
+
+// safeName reports whether a listed name is exactly one path element.
+func safeName(name string) bool {
+	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\x00")
+}

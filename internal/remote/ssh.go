@@ -1,0 +1,194 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// connectTCP resolves and connects within the connect timeout.
+func connectTCP(ctx context.Context, c Config, t Target, step func(name, detail string)) (*idleConn, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
+	defer cancel()
+	step("resolve", "")
+	addrs := []string{t.Host}
+	if net.ParseIP(t.Host) == nil {
+		var err error
+		if addrs, err = net.DefaultResolver.LookupHost(ctx, t.Host); err != nil {
+			return nil, &Error{Op: "resolve", Path: t.Host, class: Connection, exception: "host_not_found", Err: err}
+		}
+	}
+	step("resolve", strings.Join(addrs, ", "))
+	step("connect", "")
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", t.Server())
+	if err != nil {
+		return nil, connectError(t, err)
+	}
+	step("connect", conn.RemoteAddr().String())
+	return &idleConn{Conn: conn, idle: c.IdleTimeout}, nil
+}
+
+func connectError(t Target, err error) error {
+	e := &Error{Op: "connect", Path: t.Server(), Err: err, class: classify(err)}
+	if e.class == Unclassified {
+		e.class = Connection
+	}
+	if e.class == Connection {
+		e.exception = "connection_failed"
+	}
+	return e
+}
+
+// dialSSH connects, verifies the host key and logs in.
+func dialSSH(ctx context.Context, c Config, t Target, step func(name, detail string)) (*ssh.Client, *idleConn, error) {
+	keys, err := loadHostKeys(c, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	auth, err := authMethods(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !keys.fingerprintsOnly {
+		return handshake(ctx, c, t, keys, keys.algorithms, auth, step)
+	}
+	// A fingerprint doesn't say of which type its key is, and a server shows
+	// one key only: ask for one type after the other.
+	var mismatch error
+	for _, k := range keyAlgorithms {
+		client, conn, err := handshake(ctx, c, t, keys, k.algorithms, auth, step)
+		if err == nil || ClassOf(err) != HostKey {
+			return client, conn, err
+		}
+		if mismatch == nil || Exception(mismatch) == "host_key_not_offered" {
+			mismatch = err
+		}
+	}
+	return nil, nil, mismatch
+}
+
+func handshake(ctx context.Context, c Config, t Target, keys *hostKeys, algorithms []string, auth []ssh.AuthMethod, step func(name, detail string)) (*ssh.Client, *idleConn, error) {
+	conn, err := connectTCP(ctx, c, t, step)
+	if err != nil {
+		return nil, nil, err
+	}
+	// The handshake knows no context, so its connection is closed instead.
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	// One deadline for the whole handshake: a server that drips a byte now and
+	// then makes no progress either.
+	_ = conn.Conn.SetDeadline(time.Now().Add(c.ConnectTimeout))
+	step("host_key", "")
+	var keyErr error
+	verified := false
+	cfg := &ssh.ClientConfig{
+		User:              t.User,
+		Auth:              auth,
+		HostKeyAlgorithms: algorithms,
+		HostKeyCallback: func(host string, addr net.Addr, key ssh.PublicKey) error {
+			if keyErr = keys.check(host, addr, key); keyErr == nil && !verified {
+				verified = true
+				step("host_key", key.Type()+" "+ssh.FingerprintSHA256(key))
+				step("login", "")
+			}
+			return keyErr
+		},
+	}
+	sc, chans, reqs, err := ssh.NewClientConn(conn, t.Server(), cfg)
+	if err != nil {
+		_ = conn.Close()
+		return nil, nil, handshakeError(ctx, conn, t, keyErr, verified, err)
+	}
+	if !stop() {
+		_ = sc.Close()
+		return nil, nil, wrap("login", t.Server(), ctx.Err())
+	}
+	_ = conn.Conn.SetDeadline(time.Time{})
+	return ssh.NewClient(sc, chans, reqs), conn, nil
+}
+
+func handshakeError(ctx context.Context, conn *idleConn, t Target, keyErr error, verified bool, err error) error {
+	var negotiation *ssh.AlgorithmNegotiationError
+	switch {
+	case keyErr != nil:
+		return keyErr
+	case ctx.Err() != nil:
+		return wrap("login", t.Server(), ctx.Err())
+	case conn.expired.Load():
+		return &Error{Op: "log in to", Path: t.Server(), class: Timeout, Err: err}
+	case errors.As(err, &negotiation) && strings.Contains(err.Error(), "host key"):
+		return hostKeyError("host_key_not_offered", "%s has no host key of the known type (%w): ask its owner for its present key and replace the known one", t.Server(), err)
+	case strings.Contains(err.Error(), "unable to authenticate"):
+		return &Error{Op: "log in to", Path: t.Server(), class: Auth,
+			Err: fmt.Errorf("%s refuses user %s: %w", t.Server(), t.User, err)}
+	case !verified:
+		// The server hung up before it showed its key, as OpenSSH does beyond
+		// MaxStartups.
+		return &Error{Op: "connect to", Path: t.Server(), class: Connection, Err: err}
+	}
+	e := &Error{Op: "log in to", Path: t.Server(), class: classify(err), Err: err}
+	if e.class == Unclassified {
+		e.class = Connection
+	}
+	return e
+}
+
+// authMethods offers the key first, then the password both ways.
+func authMethods(c Config) ([]ssh.AuthMethod, error) {
+	var auth []ssh.AuthMethod
+	if c.IdentityFile != "" {
+		signer, err := readIdentity(c.IdentityFile, c.IdentityPassphrase)
+		if err != nil {
+			return nil, &Error{Op: "read identity_file", Path: c.IdentityFile, class: Misconfigured, Err: err}
+		}
+		auth = append(auth, ssh.PublicKeys(signer))
+	}
+	if c.Password != "" {
+		auth = append(auth, ssh.Password(c.Password), ssh.KeyboardInteractive(
+			func(_, _ string, questions []string, echos []bool) ([]string, error) {
+				answers := make([]string, len(questions))
+				for i := range questions {
+					// Only what isn't echoed is a password; the rest stays
+					// empty rather than showing it.
+					if i < len(echos) && !echos[i] {
+						answers[i] = c.Password
+					}
+				}
+				return answers, nil
+			}))
+	}
+	if len(auth) == 0 {
+		return nil, &Error{Op: "log in", class: Misconfigured, Err: errors.New("the source has neither identity_file nor password")}
+	}
+	return auth, nil
+}
+
+func readIdentity(file, passphrase string) (ssh.Signer, error) {
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, errors.Unwrap(err)
+	}
+	if passphrase != "" {
+		signer, err := ssh.ParsePrivateKeyWithPassphrase(pem, []byte(passphrase))
+		if err == nil {
+			return signer, nil
+		}
+		// A passphrase for a key that has none is harmless.
+		if plain, plainErr := ssh.ParsePrivateKey(pem); plainErr == nil {
+			return plain, nil
+		}
+		return nil, fmt.Errorf("identity_passphrase doesn't open it: %w", err)
+	}
+	signer, err := ssh.ParsePrivateKey(pem)
+	var missing *ssh.PassphraseMissingError
+	if errors.As(err, &missing) {
+		return nil, errors.New("is encrypted: set identity_passphrase")
+	}
+	return signer, err
+}
