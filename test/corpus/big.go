@@ -19,7 +19,7 @@ type bulk struct {
 // typed at length.
 const bulkValue = 1000
 
-// run makes the nth run, with or without its values.
+// run makes the nth run.
 func (b *bulk) run(n int) *run {
 	rng := rand.New(rand.NewPCG(b.seed, uint64(n)))
 	r := &run{
@@ -54,6 +54,16 @@ func (b *bulk) each(do func(*run)) {
 	}
 	for n := range b.runs {
 		do(b.run(n))
+	}
+}
+
+// forget drops the text of a run's values, so that a corpus larger than memory
+// can be judged.
+func (r *run) forget() {
+	for i := range r.params {
+		for j := range r.params[i].values {
+			r.params[i].values[j].text = ""
+		}
 	}
 }
 

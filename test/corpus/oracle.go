@@ -189,6 +189,7 @@ func judge(files []*file, big bool) Oracle {
 				specimens.make(specimenKey(f.centre, s.id), claim{version: at, gone: gone, owner: d, specimen: s, centre: f.centre})
 			}
 			d.bulk.each(func(r *run) {
+				r.forget() // only their number is told of values in bulk
 				runs.make(runKey(f.centre, r), claim{version: at, gone: gone, owner: d, run: r, centre: f.centre})
 			})
 			for _, r := range d.runs {
