@@ -9,6 +9,9 @@ import "time"
 // Config is the whole configuration. Every key is documented where it is
 // declared; Default gives the values of keys that are absent.
 type Config struct {
+	// Path is the file that the configuration was read from, absolute.
+	Path string `yaml:"-"`
+
 	// DataDir is where embedded engines, blobs and logs live. Relative paths
 	// are relative to the configuration file.
 	DataDir string `yaml:"data_dir"`
@@ -223,7 +226,7 @@ type History struct {
 
 // HTTP serves /livez, /readyz and /metrics.
 type HTTP struct {
-	Listen string `yaml:"listen"` // default 127.0.0.1:0 off; empty: not served
+	Listen string `yaml:"listen"` // host:port; empty (default): not served
 }
 
 // Log configures logging to stderr.

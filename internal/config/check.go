@@ -1,0 +1,297 @@
+package config
+
+import (
+	"net"
+	"net/url"
+	"os"
+	"path"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The states that a configuration may give a source.
+const (
+	StateAvailable   = "available"
+	StateMaintenance = "maintenance"
+)
+
+// check records what is wrong with values that could be read.
+func (d *decoder) check(cfg *Config) {
+	d.checkNumbers(reflect.ValueOf(cfg).Elem(), "")
+	for _, c := range []struct{ path, value string }{{"data_dir", cfg.DataDir}, {"profile", cfg.Profile}, {"clickhouse.database", cfg.ClickHouse.Database}} {
+		if c.value == "" {
+			d.problem(c.path, "is empty: give a value, or take the key out for the default")
+		}
+	}
+	d.checkKafka(cfg.Kafka)
+	d.oneOf("log.level", cfg.Log.Level, "debug", "info", "warn", "error")
+	d.oneOf("log.format", cfg.Log.Format, "auto", "text", "json")
+	if cfg.HTTP.Listen != "" {
+		d.address("http.listen", cfg.HTTP.Listen)
+	}
+	if !identifier().MatchString(cfg.ClickHouse.Database) && cfg.ClickHouse.Database != "" {
+		d.problem("clickhouse.database", "%q is not a plain name: use letters, digits and _", cfg.ClickHouse.Database)
+	}
+	d.plainURL("postgres.url", cfg.Postgres.URL, "postgres", "postgresql")
+	d.plainURL("clickhouse.url", cfg.ClickHouse.URL, "clickhouse", "clickhouses", "http", "https")
+	d.checkCentres(cfg.Centres)
+	first := map[string]int{}
+	for i := range cfg.Sources {
+		d.checkSource(&cfg.Sources[i], item("sources", i))
+		if id := cfg.Sources[i].ID; id != "" {
+			if j, twice := first[id]; twice {
+				d.problem(item("sources", i)+".id", "%q is the id of %s too (line %d): ids are unique and stay, choose another", id, item("sources", j), d.where(item("sources", j)+".id").line)
+			} else {
+				first[id] = i
+			}
+		}
+	}
+}
+
+func item(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
+
+// zeroAllowed lists the numbers that may be 0, which then means what their
+// comment says; every other number must be greater.
+func zeroAllowed() []string {
+	return []string{"kafka.replication_factor", "schedule.jitter", "poll.settle", "plan.backoff", "sequence.late_limit",
+		"sources.interval", "sources.max_sessions"}
+}
+
+// checkNumbers walks all values: no number is negative, few are zero.
+func (d *decoder) checkNumbers(v reflect.Value, at string) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for _, f := range fieldsOf(v.Type()) {
+			d.checkNumbers(v.FieldByIndex(f.index), join(at, f.name))
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			d.checkNumbers(v.Index(i), item(at, i))
+		}
+	case reflect.Int, reflect.Int16, reflect.Int32, reflect.Int64:
+		d.positive(at, float64(v.Int()))
+	case reflect.Float64:
+		d.positive(at, v.Float())
+		if at == "schedule.jitter" && v.Float() > 1 {
+			d.problem(at, "is a share of the interval: write a number from 0 to 1")
+		}
+	}
+}
+
+func (d *decoder) positive(at string, n float64) {
+	if _, given := d.places[at]; !given {
+		return
+	}
+	generic := regexp.MustCompile(`\[\d+\]`).ReplaceAllString(at, "")
+	switch {
+	case d.hasProblem(at):
+	case n < 0:
+		d.problem(at, "is negative: write a value above 0, or take the key out for the default")
+	case n == 0 && !slices.Contains(zeroAllowed(), generic):
+		d.problem(at, "is 0: write a value above 0, or take the key out for the default")
+	}
+}
+
+// hasProblem keeps a value that could not be read from being judged as well.
+func (d *decoder) hasProblem(at string) bool {
+	return slices.ContainsFunc(d.problems, func(p Problem) bool { return p.Path == at })
+}
+
+func (d *decoder) checkKafka(k Kafka) {
+	for i, server := range k.BootstrapServers {
+		d.address(item("kafka.bootstrap_servers", i), server)
+	}
+	if k.ListenAddress != "" {
+		d.address("kafka.listen_address", k.ListenAddress)
+	}
+	if !regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]{0,99}$`).MatchString(k.TopicPrefix) {
+		d.problem("kafka.topic_prefix", "%q can't begin a topic's name: use up to 100 letters, digits, dots and dashes (no _: it collides with . in metrics)", k.TopicPrefix)
+	}
+	d.oneOf("kafka.group_protocol", k.GroupProtocol, "classic", "consumer")
+	if k.SASL.Mechanism != "" {
+		d.oneOf("kafka.sasl.mechanism", k.SASL.Mechanism, "plain", "scram-sha-256", "scram-sha-512")
+		if k.SASL.Username == "" {
+			d.problem("kafka.sasl.username", "is missing: the mechanism %s needs one", k.SASL.Mechanism)
+		}
+		if k.SASL.Password == "" {
+			d.problem("kafka.sasl.password", "is missing: write file:PATH or env:NAME")
+		}
+	} else if k.SASL.Username != "" || k.SASL.Password != "" {
+		d.problem("kafka.sasl.mechanism", "is missing: set plain, scram-sha-256 or scram-sha-512")
+	}
+	if (k.TLS.CertFile == "") != (k.TLS.KeyFile == "") {
+		d.problem("kafka.tls", "cert_file and key_file belong together: set both or neither")
+	}
+	if !k.TLS.Enabled && (k.TLS.CAFile != "" || k.TLS.CertFile != "" || k.TLS.ServerName != "") {
+		d.problem("kafka.tls.enabled", "is not true, though other keys of tls are set: add enabled: true")
+	}
+	for _, f := range []struct{ key, file string }{{"ca_file", k.TLS.CAFile}, {"cert_file", k.TLS.CertFile}, {"key_file", k.TLS.KeyFile}} {
+		d.readable("kafka.tls."+f.key, f.file)
+	}
+}
+
+func (d *decoder) checkCentres(centres []Centre) {
+	first := map[string]int{}
+	for i, c := range centres {
+		at := item("centres", i) + ".short_name"
+		if c.ShortName == "" {
+			d.problem(at, "is missing: it is how the centre stands in file names")
+			continue
+		}
+		key := strings.ToLower(c.ShortName)
+		if j, twice := first[key]; twice {
+			d.problem(at, "%q is %s too (line %d), capitals don't matter: keep one", c.ShortName, item("centres", j), d.where(item("centres", j)+".short_name").line)
+			continue
+		}
+		first[key] = i
+	}
+}
+
+func (d *decoder) checkSource(s *Source, at string) {
+	if s.ID == "" {
+		d.problem(at+".id", "is missing: give the source a short name that stays")
+	} else if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`).MatchString(s.ID) {
+		d.problem(at+".id", "%q is not a plain name: use up to 63 letters, digits, dots, dashes and _", s.ID)
+	}
+	if s.Centre == "" {
+		d.problem(at+".centre", "is missing: write the short name of the centre that runs the source")
+	}
+	d.oneOf(at+".state", s.State, StateAvailable, StateMaintenance)
+	scheme := d.sourceURL(s, at+".url")
+	if scheme == "sftp" {
+		if s.KnownHosts == "" && len(s.HostKey) == 0 {
+			d.problem(at+".known_hosts", "is missing, as is host_key: a server's identity is always verified; name a known_hosts file (ssh-keyscan writes its lines, compare the fingerprint with what the server's owner tells you), or pin host_key: SHA256:…")
+		}
+		if s.Password == "" && s.IdentityFile == "" {
+			d.problem(at+".identity_file", "is missing, as is password: say how to log in, with identity_file: PATH or password: file:PATH")
+		}
+	}
+	for i, key := range s.HostKey {
+		if !strings.HasPrefix(key, "SHA256:") && !strings.Contains(key, " ") {
+			d.problem(item(at+".host_key", i), "is neither a fingerprint (SHA256:…) nor a public key line (ssh-ed25519 AAAA…)")
+		}
+	}
+}
+
+// sourceURL checks a source's address and returns its scheme. A message never
+// repeats the URL, which may hold a password.
+func (d *decoder) sourceURL(s *Source, at string) string {
+	if s.URL == "" {
+		d.problem(at, "is missing: write sftp://user@host:22/path, ftp://user@host/path or file:///path")
+		return ""
+	}
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		d.problem(at, "can't be read as an address: write sftp://user@host:22/path, ftp://user@host/path or file:///path, with special characters as %%XX")
+		return ""
+	}
+	if _, has := u.User.Password(); has {
+		d.problem(at, "holds a password: take it out, put it into a file and write password: file:PATH")
+	}
+	switch scheme := strings.ToLower(u.Scheme); scheme {
+	case "sftp", "ftp":
+		if u.Hostname() == "" {
+			d.problem(at, "names no host: write %s://user@host/path", scheme)
+		}
+		if scheme == "sftp" && u.User.Username() == "" {
+			d.problem(at, "names no user: write sftp://user@host/path")
+		}
+		return scheme
+	case "file":
+		if (u.Host != "" && u.Host != "localhost") || !path.IsAbs(u.Path) {
+			d.problem(at, "is no local directory: write file:///path, with three slashes and the path from the root")
+		}
+		return scheme
+	default:
+		d.problem(at, "has the scheme %q: sftp, ftp and file are known", u.Scheme)
+		return ""
+	}
+}
+
+// plainURL checks the address of a database that is not a reference.
+func (d *decoder) plainURL(at string, s Secret, schemes ...string) {
+	if s == "" || s.IsReference() {
+		return
+	}
+	u, err := url.Parse(string(s))
+	if err != nil || !slices.Contains(schemes, u.Scheme) {
+		d.problem(at, "is neither file:PATH, env:NAME nor an address: write %s://user@host/name", schemes[0])
+		return
+	}
+	_, password := u.User.Password()
+	if password || u.Query().Has("password") {
+		d.problem(at, "holds a password: put the whole address into a file or the environment and write file:PATH or env:NAME")
+	}
+}
+
+func (d *decoder) oneOf(at, value string, allowed ...string) {
+	if !slices.Contains(allowed, value) {
+		d.problem(at, "%q is not known: use %s", value, strings.Join(allowed, ", "))
+	}
+}
+
+func (d *decoder) address(at, value string) {
+	if _, port, err := net.SplitHostPort(value); err != nil || port == "" {
+		d.problem(at, "%q is not an address: write host:port", value)
+	}
+}
+
+func (d *decoder) readable(at, file string) {
+	if file == "" {
+		return
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		d.problem(at, "can't be read: %s: put the file there, readable by this user, or correct the path (relative paths are relative to the configuration)", err)
+		return
+	}
+	f.Close()
+}
+
+// checkSecrets looks whether every reference leads somewhere.
+func (d *decoder) checkSecrets(cfg *Config, env []string, o Options) {
+	lookup := func(name string) (string, bool) {
+		for i := len(env) - 1; i >= 0; i-- {
+			if v, ok := strings.CutPrefix(env[i], name+"="); ok {
+				return v, true
+			}
+		}
+		return "", false
+	}
+	secret := func(at string, s Secret) {
+		if d.hasProblem(at) {
+			return
+		}
+		if _, err := s.resolve(lookup); err != nil {
+			d.problem(at, "%s", err)
+		}
+	}
+	secret("kafka.sasl.password", cfg.Kafka.SASL.Password)
+	secret("postgres.url", cfg.Postgres.URL)
+	secret("clickhouse.url", cfg.ClickHouse.URL)
+	for i, s := range cfg.Sources {
+		at := item("sources", i)
+		for _, f := range []struct {
+			path   string
+			secret Secret
+		}{{at + ".password", s.Password}, {at + ".identity_passphrase", s.IdentityPassphrase}} {
+			if f.secret == "" {
+				continue
+			}
+			if !f.secret.IsReference() {
+				d.problem(f.path, "is written plainly: put it into a file or the environment and write file:PATH or env:NAME")
+			} else if !o.WithoutSourceSecrets {
+				secret(f.path, f.secret)
+			}
+		}
+		if !o.WithoutSourceSecrets {
+			d.readable(at+".identity_file", s.IdentityFile)
+			d.readable(at+".known_hosts", s.KnownHosts)
+		}
+	}
+}
+
+func identifier() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,62}$`) }

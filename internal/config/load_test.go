@@ -1,0 +1,257 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// write makes a configuration file beside the secrets that tests refer to.
+func write(t *testing.T, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, body := range map[string]string{"secret": "s3cret\n", "empty": "\n", "key": "k", "hosts": "h", "tributary.yaml": text} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "tributary.yaml")
+}
+
+// source is a valid SFTP source whose first line is line 2.
+const source = `sources:
+  - id: a
+    centre: H
+    url: sftp://u@host/base
+    identity_file: key
+    known_hosts: hosts
+`
+
+func TestLoadRefuses(t *testing.T) {
+	tests := map[string]struct {
+		yaml string
+		env  []string
+		want []string // one a problem, in order, without the file's folder
+	}{
+		"unknown key": {yaml: source + "    intervall: 5m\n",
+			want: []string{"tributary.yaml:7: sources[0].intervall: unknown key; did you mean interval?"}},
+		"unknown key unlike any": {yaml: "publish:\n  zzzzzzzzz: 1\n",
+			want: []string{"tributary.yaml:2: publish.zzzzzzzzz: unknown key; known here: batch, interval, lease_ttl"}},
+		"key twice": {yaml: "data_dir: a\ndata_dir: b\n",
+			want: []string{"tributary.yaml:2: data_dir: given twice, first in line 1: keep one"}},
+		"duration without unit": {yaml: "schedule:\n  interval: 30\n",
+			want: []string{`tributary.yaml:2: schedule.interval: "30" has no unit: write 30s, 30m or 30h`}},
+		"bad duration": {yaml: "schedule:\n  interval: soon\n",
+			want: []string{`tributary.yaml:2: schedule.interval: "soon" is not a duration: write it like 500ms, 30s, 5m or 1h30m`}},
+		"bad size": {yaml: "plan:\n  job_bytes: 64 megs\n",
+			want: []string{`tributary.yaml:2: plan.job_bytes: "64 megs" is not a size: write a number with or without kB, MB, GB, KiB, MiB or GiB, like 64MiB`}},
+		"size too large": {yaml: "plan:\n  job_bytes: 9999999999GiB\n",
+			want: []string{`tributary.yaml:2: plan.job_bytes: "9999999999GiB" is too large`}},
+		"bad number": {yaml: "kafka:\n  partitions: six\n",
+			want: []string{`tributary.yaml:2: kafka.partitions: "six" is not a whole number that fits: write digits only`}},
+		"number beyond its type": {yaml: "kafka:\n  replication_factor: 70000\n",
+			want: []string{`tributary.yaml:2: kafka.replication_factor: "70000" is not a whole number that fits: write digits only`}},
+		"zero and negative": {yaml: "kafka:\n  partitions: 0\npoll:\n  settle: 0s\n  timeout: -1s\n", want: []string{
+			"tributary.yaml:2: kafka.partitions: is 0: write a value above 0, or take the key out for the default",
+			"tributary.yaml:5: poll.timeout: is negative: write a value above 0, or take the key out for the default"}},
+		"bad truth": {yaml: "download:\n  checksums: yes please\n",
+			want: []string{`tributary.yaml:2: download.checksums: "yes please" is neither true nor false`}},
+		"list where a block belongs": {yaml: "kafka: [a]\n",
+			want: []string{"tributary.yaml:1: kafka: expects keys below it, indented, not a list"}},
+		"block where a list belongs": {yaml: "sources:\n  id: a\n",
+			want: []string{"tributary.yaml:1: sources: expects a list, each item after a dash, not a block of keys"}},
+		"duplicate source": {yaml: source + strings.TrimPrefix(source, "sources:\n"),
+			want: []string{`tributary.yaml:7: sources[1].id: "a" is the id of sources[0] too (line 2): ids are unique and stay, choose another`}},
+		"source without anything": {yaml: "sources:\n  - id: a\n", want: []string{
+			"tributary.yaml:2: sources[0].centre: is missing: write the short name of the centre that runs the source",
+			"tributary.yaml:2: sources[0].url: is missing: write sftp://user@host:22/path, ftp://user@host/path or file:///path"}},
+		"no host key": {yaml: "sources:\n  - {id: a, centre: H, url: 'sftp://u@h/b', password: 'file:secret'}\n",
+			want: []string{"tributary.yaml:2: sources[0].known_hosts: is missing, as is host_key: a server's identity is always verified; name a known_hosts file (ssh-keyscan writes its lines, compare the fingerprint with what the server's owner tells you), or pin host_key: SHA256:…"}},
+		"no way to log in": {yaml: "sources:\n  - {id: a, centre: H, url: 'sftp://u@h/b', known_hosts: hosts}\n",
+			want: []string{"tributary.yaml:2: sources[0].identity_file: is missing, as is password: say how to log in, with identity_file: PATH or password: file:PATH"}},
+		"plain password": {yaml: source + "    password: hunter2\n",
+			want: []string{"tributary.yaml:7: sources[0].password: is written plainly: put it into a file or the environment and write file:PATH or env:NAME"}},
+		"password in the url": {yaml: "sources:\n  - {id: a, centre: H, url: 'ftp://u:hunter2@h/b'}\n",
+			want: []string{"tributary.yaml:2: sources[0].url: holds a password: take it out, put it into a file and write password: file:PATH"}},
+		"unknown scheme": {yaml: "sources:\n  - {id: a, centre: H, url: 'gopher://h/b'}\n",
+			want: []string{`tributary.yaml:2: sources[0].url: has the scheme "gopher": sftp, ftp and file are known`}},
+		"secret not in the environment": {yaml: source + "    password: env:NOT_THERE\n",
+			want: []string{"tributary.yaml:7: sources[0].password: the environment has no NOT_THERE: export NOT_THERE before starting"}},
+		"secret's file is not there": {yaml: source + "    password: file:nowhere\n",
+			want: []string{"tributary.yaml:7: sources[0].password: there is no file DIR/nowhere: write the secret into it, readable by this user only (chmod 600)"}},
+		"secret's file is empty": {yaml: source + "    password: file:empty\n",
+			want: []string{"tributary.yaml:7: sources[0].password: the file DIR/empty is empty: write the secret into it"}},
+		"identity file is not there": {yaml: strings.Replace(source, "key", "nokey", 1),
+			want: []string{"tributary.yaml:5: sources[0].identity_file: can't be read: open DIR/nokey: no such file or directory: put the file there, readable by this user, or correct the path (relative paths are relative to the configuration)"}},
+		"postgres password": {yaml: "postgres:\n  url: postgres://u:hunter2@h/d\n",
+			want: []string{"tributary.yaml:2: postgres.url: holds a password: put the whole address into a file or the environment and write file:PATH or env:NAME"}},
+		"postgres password as a parameter": {yaml: "postgres:\n  url: postgres://u@h/d?password=hunter2\n",
+			want: []string{"tributary.yaml:2: postgres.url: holds a password: put the whole address into a file or the environment and write file:PATH or env:NAME"}},
+		"centre twice": {yaml: "centres:\n  - short_name: Abc\n  - short_name: aBC\n",
+			want: []string{`tributary.yaml:3: centres[1].short_name: "aBC" is centres[0] too (line 2), capitals don't matter: keep one`}},
+		"group protocol": {yaml: "kafka:\n  group_protocol: eager\n",
+			want: []string{`tributary.yaml:2: kafka.group_protocol: "eager" is not known: use classic, consumer`}},
+		"underscore in the prefix": {yaml: "kafka:\n  topic_prefix: my_topics\n",
+			want: []string{`tributary.yaml:2: kafka.topic_prefix: "my_topics" can't begin a topic's name: use up to 100 letters, digits, dots and dashes (no _: it collides with . in metrics)`}},
+		"sasl without a password": {yaml: "kafka:\n  sasl:\n    mechanism: plain\n    username: u\n",
+			want: []string{"tributary.yaml:2: kafka.sasl.password: is missing: write file:PATH or env:NAME"}},
+		"address without a port": {yaml: "kafka:\n  bootstrap_servers:\n    - broker\n",
+			want: []string{`tributary.yaml:3: kafka.bootstrap_servers[0]: "broker" is not an address: write host:port`}},
+		"not yaml": {yaml: "data_dir: ./data\n\tprofile: impc\n",
+			want: []string{"tributary.yaml:2: not valid YAML: found a tab character that violates indentation; look at the indentation (spaces, no tabs) and quotes around here"}},
+		"two documents": {yaml: "data_dir: a\n---\ndata_dir: b\n",
+			want: []string{"tributary.yaml:2: a second YAML document begins here: keep one, without ---"}},
+		"environment names no key": {env: []string{"TRIBUTARY_CFG_KAFKA_TOPIC_PREFX=x"},
+			want: []string{"environment TRIBUTARY_CFG_KAFKA_TOPIC_PREFX: names no key; did you mean TRIBUTARY_CFG_KAFKA_TOPIC_PREFIX?"}},
+		"environment's value is bad": {yaml: "kafka:\n  partitions: 3\n", env: []string{"TRIBUTARY_CFG_KAFKA_PARTITIONS=many"},
+			want: []string{`environment TRIBUTARY_CFG_KAFKA_PARTITIONS: kafka.partitions: "many" is not a whole number that fits: write digits only`}},
+		"all at once, by line": {yaml: "log:\n  level: loud\nkafka:\n  partitions: x\ncolour: red\n", want: []string{
+			`tributary.yaml:2: log.level: "loud" is not known: use debug, info, warn, error`,
+			`tributary.yaml:4: kafka.partitions: "x" is not a whole number that fits: write digits only`,
+			"tributary.yaml:5: colour: unknown key; known here: data_dir, profile, engines_dir, sources, centres, kafka, postgres, clickhouse, blobs, schedule, poll, plan, publish, download, unzip, validate, sequence, insert, tracker, history, http, log"}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			path := write(t, tc.yaml)
+			_, err := Load(path, tc.env)
+			if err == nil {
+				t.Fatal("Load accepted it")
+			}
+			dir := filepath.Dir(path)
+			got := strings.ReplaceAll(strings.ReplaceAll(err.Error(), dir+"/tributary.yaml", "tributary.yaml"), dir, "DIR")
+			if diff := cmp.Diff(tc.want, strings.Split(got, "\n")); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+			if strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("the error tells the secret: %v", err)
+			}
+		})
+	}
+}
+
+func TestLoadNoFile(t *testing.T) {
+	_, err := Load(filepath.Join(t.TempDir(), "none.yaml"), nil)
+	if err == nil || !strings.Contains(err.Error(), "tributary init") {
+		t.Fatalf("want an error that tells of tributary init, got %v", err)
+	}
+}
+
+func TestLoadTenLines(t *testing.T) {
+	path := write(t, `data_dir: ./data
+profile: impc
+sources:
+  - id: harwell
+    centre: H
+    url: sftp://reader@files.example.org:22/outgoing
+    identity_file: key
+    known_hosts: hosts
+  - id: ics-ftp
+    centre: Ics
+    url: ftp://reader@ftp.example.org/impc
+    password: file:secret
+`)
+	got, err := Load(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Dir(path)
+	want := defaults(dir)
+	want.Sources = []Source{
+		{ID: "harwell", Centre: "H", URL: "sftp://reader@files.example.org:22/outgoing", IdentityFile: dir + "/key",
+			KnownHosts: dir + "/hosts", Interval: want.Schedule.Interval, State: "available"},
+		{ID: "ics-ftp", Centre: "Ics", URL: "ftp://reader@ftp.example.org/impc", Password: Secret("file:" + dir + "/secret"),
+			Interval: want.Schedule.Interval, State: "available"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("configuration (-want +got):\n%s", diff)
+	}
+	if secret, err := got.Sources[1].Password.Resolve(); err != nil || secret != "s3cret" {
+		t.Errorf("Resolve = %q, %v", secret, err)
+	}
+}
+
+// defaults is what an empty file in dir gives.
+func defaults(dir string) Config {
+	c := Default()
+	c.Path, c.DataDir, c.Blobs.Dir = dir+"/tributary.yaml", dir+"/data", dir+"/data/blobs"
+	c.Kafka.ReplicationFactor = 1
+	return c
+}
+
+func TestLoadEmptyIsDefault(t *testing.T) {
+	for name, text := range map[string]string{"empty": "", "comment": "# nothing\n", "keys without values": "kafka:\ndata_dir:\npoll:\n  timeout:\n"} {
+		t.Run(name, func(t *testing.T) {
+			path := write(t, text)
+			got, err := Load(path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(defaults(filepath.Dir(path)), got); diff != "" {
+				t.Errorf("configuration (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestOverrides(t *testing.T) {
+	path := write(t, source+"kafka:\n  partitions: 2\n")
+	got, err := Load(path, []string{
+		"TRIBUTARY_CFG_KAFKA_PARTITIONS=12", "TRIBUTARY_CFG_KAFKA_TOPIC_PREFIX=env", "TRIBUTARY_CFG_KAFKA_TLS_SERVER_NAME=n",
+		"TRIBUTARY_CFG_KAFKA_TLS_ENABLED=true", "TRIBUTARY_CFG_KAFKA_BOOTSTRAP_SERVERS=a:1, b:2", "TRIBUTARY_CFG_DOWNLOAD_MAX_FILE_SIZE=1MB",
+		"TRIBUTARY_CFG_SOURCES_0_CENTRE=Ics", "TRIBUTARY_CFG_SOURCES_0_PASSWORD=env:PW", "TRIBUTARY_CFG_SOURCES_1_ID=b",
+		"TRIBUTARY_CFG_SOURCES_1_CENTRE=H", "TRIBUTARY_CFG_SOURCES_1_URL=file:///x", "PW=x",
+		`TRIBUTARY_CFG_CENTRES=[{short_name: Zz, active: false}]`, "UNRELATED=1",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, no := filepath.Dir(path), false
+	want := defaults(dir)
+	want.Kafka.Partitions, want.Kafka.TopicPrefix, want.Kafka.ReplicationFactor = 12, "env", 3
+	want.Kafka.TLS = TLS{Enabled: true, ServerName: "n"}
+	want.Kafka.BootstrapServers = []string{"a:1", "b:2"}
+	want.Download.MaxFileSize = 1_000_000
+	want.Sources = []Source{
+		{ID: "a", Centre: "Ics", URL: "sftp://u@host/base", Password: "env:PW", IdentityFile: dir + "/key", KnownHosts: dir + "/hosts", Interval: want.Schedule.Interval, State: "available"},
+		{ID: "b", Centre: "H", URL: "file:///x", Interval: want.Schedule.Interval, State: "available"},
+	}
+	want.Centres = []Centre{{ShortName: "Zz", Active: &no}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("configuration (-want +got):\n%s", diff)
+	}
+}
+
+// Two keys must not have the same environment variable.
+func TestOverrideNamesAreUnique(t *testing.T) {
+	seen := map[string]string{}
+	for _, key := range Keys() {
+		if other, twice := seen[envName(key)]; twice {
+			t.Errorf("%s and %s are both %s", key, other, envName(key))
+		}
+		seen[envName(key)] = key
+	}
+}
+
+func TestWithoutSourceSecrets(t *testing.T) {
+	path := write(t, strings.Replace(source, "key", "nokey", 1)+"    password: env:NOT_THERE\n")
+	if _, err := LoadWith(path, nil, Options{WithoutSourceSecrets: true}); err != nil {
+		t.Errorf("the secrets of sources are not needed, yet: %v", err)
+	}
+	if _, err := Load(path, nil); err == nil {
+		t.Error("Load accepted a source without its secrets")
+	}
+}
+
+func TestMergeKey(t *testing.T) {
+	path := write(t, "sources:\n  - &a {id: a, centre: H, url: 'file:///a', interval: 1h}\n  - {<<: *a, id: b}\n")
+	got, err := Load(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := got.Sources[1]; s.ID != "b" || s.Centre != "H" || s.Interval.String() != "1h" {
+		t.Errorf("merged source = %+v", s)
+	}
+}
