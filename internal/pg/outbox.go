@@ -43,3 +43,22 @@ func AppendOutbox(ctx context.Context, tx pgx.Tx, schema string, records []schem
 	}
 	return nil
 }
+
+// Outbox appends events to one schema's outbox.
+type Outbox struct {
+	Schema string
+	Codec  *schemas.Codec
+}
+
+// Append encodes events and adds them within the caller's transaction.
+func (o Outbox) Append(ctx context.Context, tx pgx.Tx, messages ...schemas.Message) error {
+	records := make([]schemas.Record, len(messages))
+	for i, m := range messages {
+		r, err := o.Codec.Encode(m)
+		if err != nil {
+			return fmt.Errorf("outbox of %s: %w", o.Schema, err)
+		}
+		records[i] = r
+	}
+	return AppendOutbox(ctx, tx, o.Schema, records)
+}

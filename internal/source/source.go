@@ -1,0 +1,65 @@
+// Package source turns the configuration of a source into what the connectors
+// of package remote need, secrets resolved.
+package source
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"tributary/internal/config"
+	"tributary/internal/remote"
+)
+
+// Remote returns how a source is reached. The secrets in it must go nowhere
+// but into remote.Dial.
+func Remote(s config.Source, connect, idle config.Duration) (remote.Config, error) {
+	c := remote.Config{
+		URL: s.URL, IdentityFile: s.IdentityFile, KnownHosts: s.KnownHosts, HostKey: s.HostKey,
+		ConnectTimeout: connect.D(), IdleTimeout: idle.D(), DisableEPSV: s.DisableEPSV,
+	}
+	var err error
+	if s.Password != "" {
+		if c.Password, err = s.Password.Resolve(); err != nil {
+			return remote.Config{}, fmt.Errorf("source %s: password: %w", s.ID, err)
+		}
+	}
+	if s.IdentityPassphrase != "" {
+		if c.IdentityPassphrase, err = s.IdentityPassphrase.Resolve(); err != nil {
+			return remote.Config{}, fmt.Errorf("source %s: identity_passphrase: %w", s.ID, err)
+		}
+	}
+	return c, nil
+}
+
+// Parts are what of a source's configuration may be shown to anyone.
+type Parts struct {
+	Protocol  string // sftp, ftp or file
+	Server    string // host:port, under which sessions are counted
+	Username  string
+	BasePath  string
+	URL       string // without a password
+	AccessKey string // reference to the secret, never the secret
+}
+
+// Describe returns a source's particulars without secrets.
+func Describe(s config.Source) Parts {
+	p := Parts{Server: remote.Config{URL: s.URL}.Server(), AccessKey: string(s.Password)}
+	if s.IdentityFile != "" {
+		p.AccessKey = "file:" + s.IdentityFile
+	}
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		return p
+	}
+	p.Protocol, p.BasePath = u.Scheme, u.Path
+	if u.User != nil {
+		p.Username = u.User.Username()
+		u.User = url.User(p.Username)
+	}
+	p.URL = u.String()
+	if p.Server == "" {
+		p.Server = strings.ToLower(u.Host)
+	}
+	return p
+}

@@ -1,0 +1,222 @@
+// Package schedule opens sessions: at each tick it takes the sources that are
+// due, never one that is still being polled, and records a poll for each. It
+// also announces centres and sources as they are configured.
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/internal/centres"
+	"tributary/internal/config"
+	"tributary/internal/pg"
+	"tributary/internal/profile"
+	"tributary/internal/source"
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+const stage = "schedule"
+
+// Scheduler opens sessions under a lease, so that any number may run.
+type Scheduler struct {
+	Config  config.Config
+	Profile *profile.Profile
+	Pool    *pgxpool.Pool
+	Outbox  pg.Outbox
+	Lease   pg.Lease
+	Log     *slog.Logger
+	Now     func() time.Time
+}
+
+// Run announces the configuration and opens sessions until ctx ends.
+func (s *Scheduler) Run(ctx context.Context) error {
+	return s.Lease.Hold(ctx, func(ctx context.Context, _ int64) error {
+		synced := false
+		tick := time.NewTicker(s.Config.Schedule.Tick.D())
+		defer tick.Stop()
+		for {
+			err := s.turn(ctx, &synced)
+			if err != nil && ctx.Err() == nil {
+				s.Log.Warn("no session can be opened now; trying again", "error", err)
+			}
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-tick.C:
+			}
+		}
+	})
+}
+
+func (s *Scheduler) turn(ctx context.Context, synced *bool) error {
+	if !*synced {
+		if err := s.Sync(ctx); err != nil {
+			return err
+		}
+		*synced = true
+	}
+	_, err := s.Open(ctx, false)
+	if errors.Is(err, ErrNothingDue) {
+		return nil
+	}
+	return err
+}
+
+// Sync stores the configured centres and sources and announces what changed.
+func (s *Scheduler) Sync(ctx context.Context) error {
+	now := s.Now()
+	return pg.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+		revision, err := control.NextCount(ctx, tx, "revision")
+		if err != nil {
+			return err
+		}
+		var events []schemas.Message
+		for _, c := range centres.Merge(s.Profile, s.Config) {
+			changed, err := control.PutCentre(ctx, tx, c, revision)
+			if err != nil {
+				return err
+			}
+			if changed {
+				events = append(events, centreEvent(c, revision, now))
+			}
+		}
+		var ids []string
+		for _, src := range s.Config.Sources {
+			row := s.row(src)
+			ids = append(ids, row.ID)
+			changed, err := control.PutSource(ctx, tx, row, revision)
+			if err != nil {
+				return err
+			}
+			if changed {
+				events = append(events, sourceEvent(row, revision, now))
+			}
+		}
+		removed, err := control.RemoveSources(ctx, tx, ids, revision)
+		if err != nil {
+			return err
+		}
+		for _, row := range removed {
+			events = append(events, sourceEvent(row, revision, now))
+		}
+		return s.Outbox.Append(ctx, tx, events...)
+	})
+}
+
+func (s *Scheduler) row(src config.Source) control.Source {
+	parts := source.Describe(src)
+	row := control.Source{ID: src.ID, Centre: s.canonical(src.Centre), Server: parts.Server, Protocol: parts.Protocol, URL: parts.URL,
+		AccessKey: parts.AccessKey, State: src.State, MaxSessions: src.MaxSessions, Interval: src.Interval.D()}
+	if row.State == "" {
+		row.State = "available"
+	}
+	if row.MaxSessions <= 0 {
+		row.MaxSessions = s.Config.Plan.MaxSessions
+	}
+	if row.Interval <= 0 {
+		row.Interval = s.Config.Schedule.Interval.D()
+	}
+	return row
+}
+
+// canonical spells a configured centre as the profile does; the
+// configuration's check has refused unknown ones.
+func (s *Scheduler) canonical(centre string) string {
+	set, err := centres.Set(s.Profile, s.Config)
+	if err != nil {
+		return centre
+	}
+	if name, ok := set.Lookup(centre); ok {
+		return name
+	}
+	return centre
+}
+
+// ErrNothingDue says that no source is due, or all that are due are still
+// being polled.
+var ErrNothingDue = errors.New("no source is due")
+
+// Open opens a session with the sources that are due; with once, all
+// available sources count as due. It returns the session's id, or
+// ErrNothingDue.
+func (s *Scheduler) Open(ctx context.Context, once bool) (string, error) {
+	now := s.Now()
+	id := uuid.NewString()
+	err := pg.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+		due, err := control.DueSources(ctx, tx, now, once)
+		if err != nil {
+			return err
+		}
+		if len(due) == 0 {
+			return ErrNothingDue
+		}
+		number, err := control.NextCount(ctx, tx, "session")
+		if err != nil {
+			return err
+		}
+		polls := map[string]control.DueSource{}
+		for _, d := range due {
+			polls[schemas.ID("poll", id, d.ID)] = d
+			jitter := 1 + s.Config.Schedule.Jitter*(2*rand.Float64()-1)
+			if err := control.SetDue(ctx, tx, d.ID, now.Add(time.Duration(float64(d.Interval)*jitter))); err != nil {
+				return err
+			}
+		}
+		if err := control.OpenSession(ctx, tx, id, number, once, now, polls); err != nil {
+			return err
+		}
+		return s.Outbox.Append(ctx, tx, sessionEvent(id, number, now, len(due)))
+	})
+	if err != nil {
+		return "", err
+	}
+	s.Log.Debug("session opened", "session", id)
+	return id, nil
+}
+
+func sessionEvent(id string, number int64, now time.Time, sources int) schemas.Message {
+	return schemas.Message{
+		ID: schemas.EventID(stage, schemas.LiveRun, id, "session_opened"), Topic: schemas.StatusChangedTopic,
+		Key: id, Stage: stage, Subject: "session " + strconv.FormatInt(number, 10), Time: now,
+		Body: &schemas.StatusChanged{
+			Scope: schemas.Scope{Run: schemas.LiveRun, Session: id}, Entity: schemas.EntitySession,
+			Status: string(schemas.Running), Number: number, StartedAt: &now,
+			Attributes: map[string]string{"sources": strconv.Itoa(sources)},
+		},
+	}
+}
+
+func centreEvent(c centres.Centre, revision int64, now time.Time) schemas.Message {
+	return schemas.Message{
+		ID: schemas.EventID(stage, schemas.LiveRun, c.ShortName, "centre", fmt.Sprint(revision)), Topic: schemas.StatusChangedTopic,
+		Key: c.ShortName, Stage: stage, Subject: "centre " + c.ShortName, Time: now,
+		Body: &schemas.StatusChanged{
+			Scope: schemas.Scope{Run: schemas.LiveRun, Centre: c.ShortName}, Entity: schemas.EntityCentre, Revision: revision,
+			Attributes: map[string]string{"full_name": c.FullName, "email": c.Email, "phone": c.Phone, "address": c.Address,
+				"imits_name": c.IMITSName, "active": strconv.FormatBool(c.Active)},
+		},
+	}
+}
+
+func sourceEvent(s control.Source, revision int64, now time.Time) schemas.Message {
+	p := source.Describe(config.Source{URL: s.URL})
+	return schemas.Message{
+		ID: schemas.EventID(stage, schemas.LiveRun, s.ID, "source", fmt.Sprint(revision)), Topic: schemas.StatusChangedTopic,
+		Key: s.ID, Stage: stage, Subject: "source " + s.ID, Time: now,
+		Body: &schemas.StatusChanged{
+			Scope: schemas.Scope{Run: schemas.LiveRun, Centre: s.Centre, Source: s.ID}, Entity: schemas.EntitySource, Revision: revision, Server: s.Server,
+			Attributes: map[string]string{"protocol": s.Protocol, "hostname": s.Server, "username": p.Username, "base_path": p.BasePath,
+				"accesskey": s.AccessKey, "state": s.State},
+		},
+	}
+}

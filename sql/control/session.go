@@ -1,0 +1,121 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/centres"
+	"tributary/internal/pg"
+)
+
+// Source is a row of control.source, as configured.
+type Source struct {
+	ID, Centre, Server, Protocol, URL, AccessKey, State string
+	MaxSessions                                         int
+	Interval                                            time.Duration
+}
+
+// NextCount gives the next number of a counter: session, revision.
+func NextCount(ctx context.Context, tx pgx.Tx, name string) (n int64, err error) {
+	err = tx.QueryRow(ctx, "UPDATE control.counter SET value = value + 1 WHERE name = $1 RETURNING value", name).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count %s: %w", name, err)
+	}
+	return n, nil
+}
+
+// PutCentre stores a centre's particulars and reports whether they changed.
+func PutCentre(ctx context.Context, tx pgx.Tx, c centres.Centre, revision int64) (changed bool, err error) {
+	tag, err := tx.Exec(ctx, `INSERT INTO control.centre AS c VALUES ($1,$2,$3,$4,$5,$6,$7,$8)
+		ON CONFLICT (short_name) DO UPDATE SET full_name=$2, email=$3, phone=$4, address=$5, imits_name=$6, active=$7, revision=$8
+		WHERE (c.full_name, c.email, c.phone, c.address, c.imits_name, c.active) IS DISTINCT FROM ($2,$3,$4,$5,$6,$7)`,
+		c.ShortName, c.FullName, c.Email, c.Phone, c.Address, c.IMITSName, c.Active, revision)
+	if err != nil {
+		return false, fmt.Errorf("store centre %s: %w", c.ShortName, err)
+	}
+	return tag.RowsAffected() == 1, nil
+}
+
+// PutSource stores a source as configured and reports whether that changed.
+// A suspended source stays so.
+func PutSource(ctx context.Context, tx pgx.Tx, s Source, revision int64) (changed bool, err error) {
+	tag, err := tx.Exec(ctx, `INSERT INTO control.source AS s (id, centre, server, protocol, url, accesskey, max_sessions, poll_interval, state, revision)
+		VALUES ($1,$2,$3,$4,$5,$6,$7,$8::interval,$9,$10)
+		ON CONFLICT (id) DO UPDATE SET centre=$2, server=$3, protocol=$4, url=$5, accesskey=$6, max_sessions=$7, poll_interval=$8::interval,
+			state = CASE WHEN s.state = 'suspended' AND $9 = 'available' THEN s.state ELSE $9 END, revision=$10
+		WHERE (s.centre, s.server, s.protocol, s.url, s.accesskey, s.max_sessions, s.poll_interval, CASE WHEN s.state = 'suspended' THEN 'available' ELSE s.state END)
+			IS DISTINCT FROM ($2,$3,$4,$5,$6,$7,$8::interval,$9)`,
+		s.ID, s.Centre, s.Server, s.Protocol, s.URL, s.AccessKey, s.MaxSessions, interval(s.Interval), s.State, revision)
+	if err != nil {
+		return false, fmt.Errorf("store source %s: %w", s.ID, err)
+	}
+	return tag.RowsAffected() == 1, nil
+}
+
+// RemoveSources marks the sources that are no longer configured as removed
+// and returns them.
+func RemoveSources(ctx context.Context, tx pgx.Tx, keep []string, revision int64) ([]Source, error) {
+	rows, err := tx.Query(ctx, `UPDATE control.source SET state='removed', revision=$2
+		WHERE NOT id = ANY($1) AND state <> 'removed'
+		RETURNING id, centre, server, protocol, url, accesskey, state`, keep, revision)
+	if err != nil {
+		return nil, fmt.Errorf("remove sources: %w", err)
+	}
+	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (s Source, err error) {
+		err = r.Scan(&s.ID, &s.Centre, &s.Server, &s.Protocol, &s.URL, &s.AccessKey, &s.State)
+		return s, err
+	})
+}
+
+// DueSource is a source that a new session will poll.
+type DueSource struct {
+	ID, Centre, Server string
+	Interval           time.Duration
+}
+
+// DueSources locks and returns the available sources that are due and not
+// being polled; all available ones that are not being polled if all is set.
+func DueSources(ctx context.Context, tx pgx.Tx, now time.Time, all bool) ([]DueSource, error) {
+	rows, err := tx.Query(ctx, `SELECT s.id, s.centre, s.server, extract(epoch FROM s.poll_interval)::float8
+		FROM control.source s JOIN control.centre c ON c.short_name = s.centre AND c.active
+		WHERE s.state = 'available' AND ($2 OR s.next_due <= $1)
+		  AND NOT EXISTS (SELECT FROM control.poll p WHERE p.source = s.id AND p.state IN ('due','running'))
+		ORDER BY s.id FOR UPDATE OF s`, now, all)
+	if err != nil {
+		return nil, fmt.Errorf("due sources: %w", err)
+	}
+	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (d DueSource, err error) {
+		var seconds float64
+		err = r.Scan(&d.ID, &d.Centre, &d.Server, &seconds)
+		d.Interval = time.Duration(seconds * float64(time.Second))
+		return d, err
+	})
+}
+
+// OpenSession stores a session with a poll, due at once, for each source.
+func OpenSession(ctx context.Context, tx pgx.Tx, id string, number int64, once bool, now time.Time, polls map[string]DueSource) error {
+	if _, err := tx.Exec(ctx, "INSERT INTO control.session (id, number, once, opened_at) VALUES ($1,$2,$3,$4)", id, number, once, now); err != nil {
+		return fmt.Errorf("open session: %w", err)
+	}
+	b := &pgx.Batch{}
+	for poll, s := range polls {
+		b.Queue("INSERT INTO control.poll (id, session, source, server, centre, state) VALUES ($1,$2,$3,$4,$5,'due')", poll, id, s.ID, s.Server, s.Centre)
+	}
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return fmt.Errorf("open session: %w", err)
+	}
+	return nil
+}
+
+// SetDue sets when a source is next due.
+func SetDue(ctx context.Context, q pg.Querier, source string, at time.Time) error {
+	if _, err := q.Exec(ctx, "UPDATE control.source SET next_due = $2 WHERE id = $1", source, at); err != nil {
+		return fmt.Errorf("source %s: set due: %w", source, err)
+	}
+	return nil
+}
+
+func interval(d time.Duration) string { return fmt.Sprintf("%d milliseconds", d.Milliseconds()) }
