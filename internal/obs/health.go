@@ -1,0 +1,118 @@
+package obs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// checkTimeout bounds one check.
+const checkTimeout = 2 * time.Second
+
+// Check asks how something is. The error's text is the reason it is not well,
+// for people.
+type Check func(ctx context.Context) error
+
+// Health knows the named checks of a process. It is safe for concurrent use.
+type Health struct {
+	mu     sync.Mutex
+	checks []named
+}
+
+type named struct {
+	name  string
+	check Check
+	live  bool // failing means that only a restart helps
+}
+
+// NewHealth returns a Health without checks: live and ready.
+func NewHealth() *Health { return &Health{} }
+
+// AddReady adds a check of readiness: something this process needs, which may
+// be away for a while.
+func (h *Health) AddReady(name string, check Check) { h.add(named{name, check, false}) }
+
+// AddLive adds a check of liveness: when it fails, only a restart helps. A
+// process that is not live is not ready either.
+func (h *Health) AddLive(name string, check Check) { h.add(named{name, check, true}) }
+
+func (h *Health) add(n named) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.checks = append(h.checks, n)
+}
+
+// Component adds a check of readiness that the component itself reports to. It
+// is not ready until told otherwise.
+func (h *Health) Component(name string) *Component {
+	c := &Component{reason: "starting"}
+	h.AddReady(name, func(context.Context) error { return c.state() })
+	return c
+}
+
+// Component is the readiness of one part of the process.
+type Component struct {
+	mu     sync.Mutex
+	reason string
+}
+
+// Ready says that the component does its work.
+func (c *Component) Ready() { c.NotReady("") }
+
+// NotReady says why the component does not do its work.
+func (c *Component) NotReady(reason string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reason = reason
+}
+
+func (c *Component) state() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.reason != "" {
+		return fmt.Errorf("%s", c.reason)
+	}
+	return nil
+}
+
+// Result is what one check found.
+type Result struct {
+	Name   string
+	Reason string // why it is not well; empty when it is
+}
+
+// Ready runs every check at once and returns what they found, by name, and
+// whether all are well.
+func (h *Health) Ready(ctx context.Context) ([]Result, bool) { return h.run(ctx, false) }
+
+// Live runs the checks of liveness.
+func (h *Health) Live(ctx context.Context) ([]Result, bool) { return h.run(ctx, true) }
+
+func (h *Health) run(ctx context.Context, liveOnly bool) ([]Result, bool) {
+	h.mu.Lock()
+	checks := slices.Clone(h.checks)
+	h.mu.Unlock()
+	if liveOnly {
+		checks = slices.DeleteFunc(checks, func(n named) bool { return !n.live })
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	results := make([]Result, len(checks))
+	var wg sync.WaitGroup
+	for i, n := range checks {
+		wg.Go(func() { results[i] = Result{n.name, reason(ctx, n.check)} })
+	}
+	wg.Wait()
+	slices.SortFunc(results, func(a, b Result) int { return cmp.Compare(a.Name, b.Name) })
+	return results, !slices.ContainsFunc(results, func(r Result) bool { return r.Reason != "" })
+}
+
+func reason(ctx context.Context, check Check) string {
+	if err := check(ctx); err != nil {
+		return cmp.Or(err.Error(), "failed")
+	}
+	return ""
+}
