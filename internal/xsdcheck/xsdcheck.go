@@ -83,7 +83,7 @@ type Result struct {
 	// Truncated. Looking for errors ends soon after MaxErrors, so there may be
 	// more still.
 	Total int
-	// Truncated is true if there are more errors than are listed.
+	// Truncated is true if there are, or may be, more errors than are listed.
 	Truncated bool
 	// Bytes is how many bytes of the document, as it was given, were read.
 	Bytes int64
@@ -161,14 +161,20 @@ func (s *Schema) judge(ctx context.Context, in *source, err error) (Result, erro
 		result.Valid = true
 		return result, nil
 	}
+	// At the cap the engine stops looking, so what follows is unknown.
+	full := count(err) > s.opts.MaxErrors
 	found, err := describe(err)
 	if err != nil {
 		return result, fmt.Errorf("validating the document: %w", err)
 	}
-	result.Errors, result.Total = found, len(found)
-	if len(found) > s.opts.MaxErrors {
-		result.Errors, result.Truncated = found[:s.opts.MaxErrors:s.opts.MaxErrors], true
+	if len(found) == 0 && full {
+		// Only findings that don't count, but so many that others had no place.
+		found = []Error{{Exception: OverLimit, Message: "too many elements have a malformed xsi:schemaLocation: remove the attribute"}}
 	}
+	result.Valid = len(found) == 0
+	result.Total = len(found)
+	result.Truncated = full
+	result.Errors = found[:min(len(found), s.opts.MaxErrors)]
 	return result, nil
 }
 
