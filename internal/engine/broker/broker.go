@@ -1,0 +1,188 @@
+// Package broker runs the embedded Kafka broker: franz-go's kfake on disk, on a
+// loopback port, so that any Kafka client on the machine can look in.
+//
+// What it does not promise, and what is done about it:
+//
+//   - Its retention and compaction lose offsets across restarts and can lose
+//     data in a crash, so they never run, whatever a topic's settings say: the
+//     log grows for ever. Offsets of groups never expire either.
+//   - A torn end of its logs of group offsets and producers would swallow what
+//     is written after it, so [Open] cuts it off first.
+//   - Every batch is synced to disk before it is acknowledged, but a sync that
+//     fails is acknowledged all the same, and directories are not synced. A
+//     process that is killed loses nothing; a power cut may lose the newest
+//     topics or segments.
+//   - A producer's batch that was written and not yet acknowledged when the
+//     process was killed may be written twice. A transaction in flight then may
+//     come apart: Tributary uses none.
+//   - One goroutine serves all requests; opening reads the whole log, with a
+//     peak of memory of one to three times its size.
+//   - It has no authentication, which is why it listens on loopback only.
+//   - It does not lock its directory: the caller must.
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+)
+
+// DefaultAddr picks a free loopback port on the first start and keeps it.
+const DefaultAddr = "127.0.0.1:0"
+
+// Options say where a broker lives.
+type Options struct {
+	// DataDir holds the log; it is created if it does not exist.
+	DataDir string
+	// Addr is a loopback host and port, [DefaultAddr] if empty. With port 0
+	// the port of the last start is used again if it is still free.
+	Addr string
+	// NoSync leaves writing to disk to the kernel. For tests.
+	NoSync bool
+	// Logger is required.
+	Logger *slog.Logger
+}
+
+// Broker is a running broker.
+type Broker struct {
+	cluster *kfake.Cluster
+}
+
+// Open starts a broker, which serves until Close.
+func Open(o Options) (*Broker, error) {
+	if err := os.MkdirAll(o.DataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("embedded broker: %w", err)
+	}
+	for _, name := range []string{"groups.log", "pids.log"} {
+		cut, err := repairLog(filepath.Join(o.DataDir, name))
+		if err != nil {
+			return nil, fmt.Errorf("embedded broker: %w", err)
+		}
+		if cut > 0 {
+			o.Logger.Warn("cut off a torn end that an interrupted write left", "file", name, "bytes", cut)
+		}
+	}
+	listener, err := listen(o)
+	if err != nil {
+		return nil, fmt.Errorf("embedded broker: %w", err)
+	}
+	opts := []kfake.Opt{
+		kfake.NumBrokers(1),
+		kfake.ClusterID("tributary"),
+		kfake.DataDir(o.DataDir),
+		kfake.ListenFn(func(string, string) (net.Listener, error) { return listener, nil }),
+		kfake.BrokerConfigs(settings()),
+		kfake.WithLogger(logger{o.Logger}),
+	}
+	if !o.NoSync {
+		opts = append(opts, kfake.SyncWrites())
+	}
+	cluster, err := kfake.NewCluster(opts...)
+	if err != nil {
+		_ = listener.Close() // it may be closed already
+		return nil, fmt.Errorf("embedded broker: open %s: %w", o.DataDir, err)
+	}
+	// Opening has read every segment; nothing of that is needed any more.
+	debug.FreeOSMemory()
+	return &Broker{cluster: cluster}, nil
+}
+
+// Addrs are the addresses to bootstrap a client with.
+func (b *Broker) Addrs() []string { return b.cluster.ListenAddrs() }
+
+// Close writes out all state and stops serving.
+func (b *Broker) Close() error {
+	b.cluster.Close()
+	return nil
+}
+
+// settings turn off what is not safe. The first is the interval, in ms, of the
+// ticker that alone starts retention and compaction: 68 years.
+func settings() map[string]string {
+	return map[string]string{
+		"log.cleaner.backoff.ms":    strconv.Itoa(math.MaxInt32 * 1000),
+		"log.retention.ms":          "-1",
+		"log.retention.bytes":       "-1",
+		"offsets.retention.minutes": strconv.Itoa(math.MaxInt32),
+	}
+}
+
+// listen opens the listener, on the kept port if the port is ours to choose.
+func listen(o Options) (net.Listener, error) {
+	addr := o.Addr
+	if addr == "" {
+		addr = DefaultAddr
+	}
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, fmt.Errorf("address %q: %w: write it as 127.0.0.1:9092", addr, err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, fmt.Errorf("address %s is not a loopback address, and the embedded broker has no authentication: "+
+			"use 127.0.0.1, or run Apache Kafka to serve other machines", addr)
+	}
+	if port != "0" {
+		l, err := net.Listen("tcp", addr)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return nil, fmt.Errorf("port %s is taken by another program: stop it, or choose another port: %w", port, err)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("listen: %w", err)
+		}
+		return l, nil
+	}
+	return listenKept(host, filepath.Join(o.DataDir, "port"), o.Logger)
+}
+
+// listenKept listens on the port written in file if it can, else on any free
+// one, which it writes there: clients find the broker again after a restart.
+func listenKept(host, file string, log *slog.Logger) (net.Listener, error) {
+	if b, err := os.ReadFile(file); err == nil {
+		kept := net.JoinHostPort(host, strings.TrimSpace(string(b)))
+		l, err := net.Listen("tcp", kept)
+		if err == nil {
+			return l, nil
+		}
+		log.Warn("the broker's port of the last start is not free; choosing another", "addr", kept, "error", err)
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err == nil {
+		err = os.WriteFile(file, []byte(port+"\n"), 0o600)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("keep the port: %w", err), l.Close())
+	}
+	return l, nil
+}
+
+// logger passes on what kfake says. Its every request is debug output.
+type logger struct{ log *slog.Logger }
+
+func (l logger) Logf(level kfake.LogLevel, format string, args ...any) {
+	to := slog.LevelDebug
+	switch level {
+	case kfake.LogLevelError:
+		to = slog.LevelError
+	case kfake.LogLevelWarn:
+		to = slog.LevelWarn
+	}
+	if !l.log.Enabled(context.Background(), to) {
+		return
+	}
+	l.log.Log(context.Background(), to, "broker", "line", fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,246 @@
+// Package engine runs the services that Tributary needs on a machine that has
+// none: a Kafka broker in this process, a private Postgres, and ClickHouse's own
+// engine in a child process. All of them keep their data below one directory,
+// which one process at a time may serve.
+//
+// Elsewhere in Tributary only addresses differ between these and real servers.
+// What the embedded broker does not promise is written at package broker.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"tributary/internal/engine/broker"
+	"tributary/internal/engine/chdb"
+	"tributary/internal/engine/install"
+	"tributary/internal/engine/postgres"
+)
+
+// ChildCommand is the hidden subcommand that the ClickHouse child is started
+// with; its body is [RunClickHouseChild].
+const ChildCommand = "engine-clickhouse"
+
+// Options say which engines to run and where.
+type Options struct {
+	// DataDir holds everything; it is created if it does not exist. If
+	// Tributary runs as root, another user must be able to enter it.
+	DataDir string
+	// EnginesDir is searched for engines first; may be empty.
+	EnginesDir string
+	// Broker, Postgres and ClickHouse choose the engines to run.
+	Broker, Postgres, ClickHouse bool
+	// KafkaAddr is the broker's loopback host and port, [broker.DefaultAddr]
+	// if empty. Port 0 stands for a free one that is kept from then on.
+	KafkaAddr string
+	// ClickHouseMaxMemory is the most memory for ClickHouse's statements,
+	// in bytes, 2 GiB if 0.
+	ClickHouseMaxMemory int64
+	// ClickHouseCommand is the program, and its first arguments, that ends
+	// in RunClickHouseChild. If empty it is this binary with [ChildCommand].
+	ClickHouseCommand []string
+	// NoSync leaves writing to disk to the kernel. For tests.
+	NoSync bool
+	// Logger gets what the engines say; [slog.Default] if nil.
+	Logger *slog.Logger
+}
+
+// Endpoints are the addresses of the engines that run; those of others are
+// empty. While they run they are in engines.json in the data directory.
+type Endpoints struct {
+	// Kafka holds bootstrap addresses, host:port.
+	Kafka []string `json:"kafka,omitempty"`
+	// Postgres is the address of the database tributary for pgx and psql,
+	// by way of a unix socket.
+	Postgres string `json:"postgres,omitempty"`
+	// ClickHouse is "unix:" and the path of a socket, for [OpenClickHouse].
+	ClickHouse string `json:"clickhouse,omitempty"`
+}
+
+// Engines are running engines.
+type Engines struct {
+	log        *slog.Logger
+	lock       *lock
+	run        string
+	runBorn    bool // the run directory lies outside of the data directory
+	endpoints  Endpoints
+	broker     *broker.Broker
+	postgres   *postgres.Server
+	clickhouse *chdb.Server
+
+	closing context.Context
+	stop    context.CancelFunc
+	running sync.WaitGroup
+	close   func() error
+}
+
+// Start takes the data directory's lock, starts the chosen engines one after
+// another and publishes their endpoints. If one does not start, those before it
+// are stopped. A [HeldError] says that another process serves the directory.
+func Start(ctx context.Context, o Options) (*Engines, error) {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	dir, err := makeDataDir(o.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	o.DataDir = dir
+	l, err := takeLock(dir)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engines{log: o.Logger, lock: l}
+	e.closing, e.stop = context.WithCancel(context.Background())
+	e.close = sync.OnceValue(e.shut)
+	if err := e.start(ctx, o); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
+}
+
+func (e *Engines) start(ctx context.Context, o Options) error {
+	found, err := install.Locate(o.EnginesDir)
+	if err != nil {
+		return err
+	}
+	if e.run, e.runBorn, err = makeRunDir(o.DataDir); err != nil {
+		return err
+	}
+	if o.Broker {
+		if e.broker, err = broker.Open(broker.Options{
+			DataDir: filepath.Join(o.DataDir, "kafka"), Addr: o.KafkaAddr, NoSync: o.NoSync, Logger: o.Logger,
+		}); err != nil {
+			return err
+		}
+		e.endpoints.Kafka = e.broker.Addrs()
+	}
+	if o.Postgres {
+		if err := e.startPostgres(ctx, o, found); err != nil {
+			return err
+		}
+	}
+	if o.ClickHouse {
+		if err := e.startClickHouse(ctx, o, found); err != nil {
+			return err
+		}
+	}
+	return e.lock.publish(e.endpoints)
+}
+
+func (e *Engines) startPostgres(ctx context.Context, o Options, found install.Found) error {
+	data := filepath.Join(o.DataDir, "postgres")
+	bin, err := choosePostgres(data, found)
+	if err != nil {
+		return err
+	}
+	s := postgres.New(postgres.Options{
+		DataDir: data, SocketDir: filepath.Join(e.run, "pg"), BinDir: bin, NoSync: o.NoSync, Logger: o.Logger,
+	})
+	if err := s.Start(ctx); err != nil {
+		return err
+	}
+	e.postgres = s
+	e.endpoints.Postgres = s.DSN(postgres.Name)
+	return nil
+}
+
+// choosePostgres returns the programs to run a cluster with: only the version
+// that made it can.
+func choosePostgres(data string, found install.Found) (bin string, err error) {
+	if len(found.Postgres) == 0 {
+		return "", fmt.Errorf("Postgres %d or newer is not installed: run tributary engines fetch (or make engines), "+
+			"or install it with the system's packages; looked in %v besides", install.MinPostgres, found.Searched)
+	}
+	made, err := postgres.Version(data)
+	if err != nil {
+		return "", err
+	}
+	if made == "" {
+		return found.Postgres[0].BinDir, nil
+	}
+	var have []int
+	for _, pg := range found.Postgres {
+		if fmt.Sprint(pg.Major) == made {
+			return pg.BinDir, nil
+		}
+		have = append(have, pg.Major)
+	}
+	return "", fmt.Errorf("%s was made by Postgres %s, and only %v is installed: install Postgres %s again, "+
+		"or upgrade the directory with pg_upgrade", data, made, have, made)
+}
+
+func (e *Engines) startClickHouse(ctx context.Context, o Options, found install.Found) error {
+	if found.ChDB == "" {
+		return fmt.Errorf("ClickHouse's engine is not installed: run tributary engines fetch (or make engines); looked in %v", found.Searched)
+	}
+	if len(o.ClickHouseCommand) == 0 {
+		self, err := os.Executable()
+		if err != nil {
+			return fmt.Errorf("which program to run ClickHouse's engine with: %w", err)
+		}
+		o.ClickHouseCommand = []string{self, ChildCommand}
+	}
+	socket := filepath.Join(e.run, "ch", "s")
+	if err := secureDir(filepath.Dir(socket), 0o700); err != nil {
+		return err
+	}
+	s := chdb.New(chdb.Options{
+		Library: found.ChDB, DataDir: filepath.Join(o.DataDir, "clickhouse"), Socket: socket,
+		MaxMemory: o.ClickHouseMaxMemory, Command: o.ClickHouseCommand, Logger: o.Logger,
+	})
+	if err := s.Start(ctx); err != nil {
+		return err
+	}
+	e.clickhouse = s
+	e.endpoints.ClickHouse = s.Endpoint()
+	return nil
+}
+
+// Endpoints are the addresses of the engines; they stay the same when one is
+// restarted.
+func (e *Engines) Endpoints() Endpoints { return e.endpoints }
+
+// Close stops the engines in reverse order, ends Run, and gives the data
+// directory free. Closing twice is harmless.
+func (e *Engines) Close() error { return e.close() }
+
+func (e *Engines) shut() error {
+	e.stop()
+	e.running.Wait()
+	errs := []error{e.lock.withdraw()}
+	if e.clickhouse != nil {
+		errs = append(errs, e.clickhouse.Stop())
+	}
+	if e.postgres != nil {
+		errs = append(errs, e.postgres.Stop())
+	}
+	if e.broker != nil {
+		errs = append(errs, e.broker.Close())
+	}
+	if e.runBorn {
+		errs = append(errs, os.RemoveAll(e.run))
+	}
+	return errors.Join(append(errs, e.lock.release())...)
+}
+
+// OpenClickHouse returns a client for the embedded engine ("unix:" and a path)
+// or for a real server (an address as clickhouse-go writes it, for example
+// clickhouse://user:password@host:9000/database). A database that is not empty
+// replaces the address's. Nothing is sent yet.
+func OpenClickHouse(endpoint, database string) (driver.Conn, error) {
+	return chdb.Dial(endpoint, database)
+}
+
+// RunClickHouseChild is the body of the hidden subcommand [ChildCommand]. It
+// serves until ctx ends, a signal asks it to stop, or its standard input ends.
+func RunClickHouseChild(ctx context.Context, args []string) error {
+	return chdb.RunChild(ctx, args)
+}

@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+const (
+	minBackoff = 200 * time.Millisecond
+	maxBackoff = 30 * time.Second
+	// steady is how long an engine must have run for its next end to count
+	// as its first.
+	steady = time.Minute
+)
+
+// server is an engine in a process of its own.
+type server interface {
+	Start(ctx context.Context) error
+	Done() <-chan struct{}
+	LastWords() string
+}
+
+// Run restarts Postgres and ClickHouse when their processes end, at once the
+// first time and then with growing pauses of at most 30 s, until ctx ends or
+// the engines are closed. It returns nil then; endpoints do not change.
+func (e *Engines) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(e.closing, cancel)()
+	if e.closing.Err() != nil {
+		return errors.New("the engines are closed")
+	}
+	watched := map[string]server{}
+	if e.postgres != nil {
+		watched["postgres"] = e.postgres
+	}
+	if e.clickhouse != nil {
+		watched["clickhouse"] = e.clickhouse
+	}
+	for name, s := range watched {
+		e.running.Go(func() { e.keep(ctx, name, s) })
+	}
+	<-ctx.Done()
+	e.running.Wait()
+	return nil
+}
+
+// keep keeps one engine running.
+func (e *Engines) keep(ctx context.Context, name string, s server) {
+	backoff := minBackoff
+	for {
+		began := time.Now()
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.Done():
+		}
+		e.log.Error("an embedded engine ended unasked; restarting it", "engine", name, "last_words", s.LastWords())
+		if time.Since(began) > steady {
+			backoff = minBackoff
+		}
+		for {
+			if !pause(ctx, backoff) {
+				return
+			}
+			backoff = min(2*backoff, maxBackoff)
+			err := s.Start(ctx)
+			if err == nil {
+				e.log.Info("the embedded engine runs again", "engine", name)
+				break
+			}
+			if ctx.Err() != nil {
+				return
+			}
+			e.log.Error("an embedded engine does not start", "engine", name, "error", err, "next_try_in", backoff)
+		}
+	}
+}
+
+// pause waits for d; false means that ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
