@@ -28,15 +28,17 @@ const EnvRequire = "TRIBUTARY_REQUIRE_ENGINES"
 // starting a database takes seconds, and because a test binary has no other
 // place that outlives a test and needs no help from the tested package.
 var shared struct {
-	dir      func() (string, error)
-	postgres func() (string, error) // socket directory
-	once     sync.Once
+	dir        func() (string, error)
+	postgres   func() (string, error) // socket directory
+	clickhouse func() (string, error) // endpoint
+	once       sync.Once
 }
 
 func setup() {
 	shared.once.Do(func() {
 		shared.dir = sync.OnceValues(tempDir)
 		shared.postgres = sync.OnceValues(startPostgres)
+		shared.clickhouse = sync.OnceValues(startClickHouse)
 	})
 }
 

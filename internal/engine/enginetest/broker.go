@@ -1,0 +1,36 @@
+package enginetest
+
+import (
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+
+	"tributary/internal/engine"
+)
+
+// Broker returns the bootstrap address of a new, empty broker in memory, which
+// is closed at the end of the test. It creates no topics by itself.
+func Broker(t testing.TB) []string {
+	t.Helper()
+	return Cluster(t).ListenAddrs()
+}
+
+// Cluster is like [Broker] and gives the broker itself, for tests that make it
+// fail.
+func Cluster(t testing.TB) *kfake.Cluster {
+	t.Helper()
+	c, err := kfake.NewCluster(kfake.NumBrokers(1))
+	if err != nil {
+		t.Fatalf("start a broker for tests: %v", err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// Start returns the endpoints of a Postgres with a new database and of a new
+// broker, both as [Postgres] and [Broker] give them. There is no ClickHouse
+// among them: see [ClickHouse].
+func Start(t testing.TB) engine.Endpoints {
+	t.Helper()
+	return engine.Endpoints{Kafka: Broker(t), Postgres: Postgres(t)}
+}

@@ -1,0 +1,88 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"tributary/internal/engine"
+	"tributary/internal/engine/chdb"
+	"tributary/internal/engine/install"
+)
+
+// ClickHouse returns the endpoint of the ClickHouse that this test binary
+// shares, for engine.OpenClickHouse. Tests keep apart by databases: see
+// [Database].
+func ClickHouse(t testing.TB) string {
+	t.Helper()
+	setup()
+	endpoint, err := shared.clickhouse()
+	if errors.Is(err, errMissing) {
+		Missing(t, "ClickHouse's engine (libchdb.so)")
+	}
+	if err != nil {
+		t.Fatalf("start ClickHouse for tests: %v", err)
+	}
+	return endpoint
+}
+
+// Database creates a new database in the ClickHouse at endpoint and returns its
+// name. It is dropped at the end of the test.
+func Database(t testing.TB, endpoint string) string {
+	t.Helper()
+	name := Name()
+	if err := clickhouseExec(endpoint, "CREATE DATABASE "+name); err != nil {
+		t.Fatalf("test database: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := clickhouseExec(endpoint, "DROP DATABASE IF EXISTS "+name); err != nil {
+			t.Errorf("drop the test's database: %v", err)
+		}
+	})
+	return name
+}
+
+func clickhouseExec(endpoint, sql string) error {
+	conn, err := engine.OpenClickHouse(endpoint, "")
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := conn.Exec(context.Background(), sql); err != nil {
+		return fmt.Errorf("%s: %w", sql, err)
+	}
+	return nil
+}
+
+// startClickHouse starts the binary's ClickHouse in a process of its own. A test
+// binary can't start itself in that role, as a package without a TestMain for
+// it would run its tests again; so a small program is built for it.
+func startClickHouse() (string, error) {
+	found, err := install.Locate("")
+	if err != nil {
+		return "", err
+	}
+	if found.ChDB == "" {
+		return "", errMissing
+	}
+	dir, err := shared.dir()
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(dir, "clickhouse-child")
+	build := exec.Command("go", "build", "-o", program, "tributary/internal/engine/enginetest/child")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the child: %w: %s", err, out)
+	}
+	s := chdb.New(chdb.Options{
+		Library: found.ChDB, DataDir: filepath.Join(dir, "ch"), Socket: filepath.Join(dir, "ch.sock"),
+		Command: []string{program}, Logger: quiet(),
+	})
+	if err := s.Start(context.Background()); err != nil {
+		return "", err
+	}
+	return s.Endpoint(), nil
+}
