@@ -71,9 +71,25 @@ func TestRefusals(t *testing.T) {
 		}()},
 		{name: "hole in the middle", want: Truncated, raw: append(append([]byte{}, whole[:10]...), whole[30:]...)},
 		{name: "no entry where one should be", want: Truncated, l: layout{parts: []part{ok, {name: "x.xml", data: payload, at: ptr(uint32(3))}}}},
+		{name: "name beyond the directory", want: Truncated, raw: func() []byte {
+			b := layout{parts: []part{{name: "x.xml", data: payload}}}.bytes(t)
+			b[bytes.LastIndex(b, []byte("PK\x01\x02"))+28]++
+			return b
+		}()},
+		{name: "split over two disks", want: NotAnArchive, raw: func() []byte {
+			b := layout{parts: []part{ok}}.bytes(t)
+			b[len(b)-lenEnd+4] = 1
+			return b
+		}()},
+		{name: "two counts", want: NotAnArchive, raw: func() []byte {
+			b := layout{parts: []part{ok}}.bytes(t)
+			b[len(b)-lenEnd+8]++
+			return b
+		}()},
 		{name: "damaged directory", want: Truncated, raw: bytes.Replace(whole, []byte("PK\x01\x02"), []byte("PK\x01\x03"), 1)},
 		{name: "encrypted", want: Encrypted, l: layout{parts: []part{ok, {name: "x.xml", data: payload, flags: 1}}}},
 		{name: "encrypted by AES", want: Encrypted, l: layout{parts: []part{ok, {name: "x.xml", data: payload, method: 99}}}},
+		{name: "encrypted by its own header only", want: Encrypted, l: layout{parts: []part{{name: "x.xml", data: payload, localFlags: ptr(uint16(1))}}}},
 		{name: "masked headers", want: Encrypted, l: layout{parts: []part{ok, {name: "x.xml", data: payload, flags: flagMasked}}}},
 		{name: "deflate64", want: UnsupportedMethod, l: layout{parts: []part{ok, {name: "x.xml", data: payload, method: 9}}}},
 		{name: "bzip2", want: UnsupportedMethod, l: layout{parts: []part{ok, {name: "x.xml", data: payload, method: 12}}}},
@@ -111,6 +127,9 @@ func TestRefusals(t *testing.T) {
 		{name: "crc", want: CRCMismatch, l: layout{parts: []part{ok, {name: "x.xml", data: payload, crc: ptr(uint32(7))}}}},
 		{name: "crc of what is no document", want: CRCMismatch, l: layout{parts: []part{ok, {name: "a/x.png", data: payload, crc: ptr(uint32(7))}}}},
 		{name: "crc of the record after the data", want: CRCMismatch, l: layout{parts: []part{{name: "x.xml", data: payload, flags: flagDescriptor, descriptor: descriptor([]byte("<payload>9876543210</payload>"), len(payload))}}}},
+		{name: "crc in its own header", want: CRCMismatch, l: layout{parts: []part{{name: "x.xml", data: payload, localCRC: ptr(uint32(7))}}}},
+		{name: "streamed, crc in its own header", want: CRCMismatch, l: layout{parts: []part{{name: "x.xml", data: payload, flags: flagDescriptor, early: true,
+			localCRC: ptr(uint32(7)), descriptor: descriptor(payload, len(payload))}}}},
 		{name: "damaged stream", want: CRCMismatch, l: layout{parts: []part{{name: "x.xml", data: payload, method: methodDeflate, packed: []byte{7, 0xff, 0xff, 0xff}}}}},
 		{name: "stream ends early", want: SizeMismatch, l: layout{parts: []part{{name: "x.xml", data: payload, method: methodDeflate, packed: deflated(t, payload)[:5]}}}},
 		{name: "stream leaves bytes over", want: SizeMismatch, l: layout{parts: []part{{name: "x.xml", data: payload, method: methodDeflate, packed: append(deflated(t, payload), 1, 2, 3)}}}},
@@ -118,6 +137,8 @@ func TestRefusals(t *testing.T) {
 		{name: "holds less than said", want: SizeMismatch, l: layout{parts: []part{{name: "x.xml", data: payload, method: methodDeflate, size: ptr(uint64(99))}}}},
 		{name: "stored with two sizes", want: SizeMismatch, l: layout{parts: []part{{name: "x.xml", data: payload, size: ptr(uint64(99))}}}},
 		{name: "another size in its own header", want: SizeMismatch, l: layout{parts: []part{{name: "x.xml", data: payload, method: methodDeflate, localSize: ptr(uint32(99))}}}},
+		{name: "streamed, another size in its own header", want: SizeMismatch, l: layout{parts: []part{{name: "x.xml", data: payload, flags: flagDescriptor, early: true,
+			localSize: ptr(uint32(99)), descriptor: descriptor(payload, len(payload))}}}},
 		{name: "no record after the data", want: SizeMismatch, l: layout{parts: []part{{name: "x.xml", data: payload, flags: flagDescriptor, descriptor: []byte{}}}}},
 		{name: "zip64 sizes missing", want: SizeMismatch, l: layout{parts: []part{{name: "x.xml", data: payload, method: methodDeflate, size: ptr(uint64(math.MaxUint32))}}}},
 		{name: "folder with content", want: SizeMismatch, l: layout{parts: []part{ok, {name: "a/", data: payload}}}},
@@ -183,6 +204,7 @@ func TestAccepted(t *testing.T) {
 		{name: "streamed", l: layout{parts: []part{streamed, doc("y.xml")}}, want: []string{"x.xml", "y.xml"}},
 		{name: "streamed without signature", l: layout{parts: []part{unsigned, doc("y.xml")}}, want: []string{"x.xml", "y.xml"}},
 		{name: "streamed with wide sizes", l: layout{parts: []part{wider, doc("y.xml")}}, want: []string{"x.xml", "y.xml"}},
+		{name: "streamed with early values", l: layout{parts: []part{{name: "x.xml", data: data, flags: flagDescriptor, early: true, descriptor: descriptor(data, len(data))}}}, want: []string{"x.xml"}},
 		{name: "zip64 size", l: layout{parts: []part{{name: "x.xml", data: data, method: methodDeflate, size: ptr(uint64(math.MaxUint32)), localExtra: zip64, centralExtra: zip64}}}, want: []string{"x.xml"}},
 		{name: "cp437 name", l: layout{parts: []part{{name: "M\x81ller.xml", data: data}}}, want: []string{"Müller.xml"}},
 		{name: "executable mode", l: layout{parts: []part{{name: "x.xml", data: data, mode: 0o100755}}}, want: []string{"x.xml"}},

@@ -22,7 +22,10 @@ type part struct {
 	crc             *uint32
 	size            *uint64 // in both headers
 	localSize       *uint32
+	localCRC        *uint32
+	localFlags      *uint16
 	descriptor      []byte // appended after the data
+	early           bool   // the local header has the values all the same
 	at              *uint32
 	localExtra      []byte
 	centralExtra    []byte
@@ -87,12 +90,19 @@ func (l layout) bytes(t testing.TB) []byte {
 			localSize = *p.localSize
 		}
 		localCRC, localPacked := crc, uint32(len(packed))
-		if p.descriptor != nil {
+		if p.localCRC != nil {
+			localCRC = *p.localCRC
+		}
+		if p.descriptor != nil && !p.early {
 			localCRC, localPacked, localSize = 0, 0, 0
 		}
 		out = le.AppendUint32(out, sigLocal)
 		out = le.AppendUint16(out, 20)
-		out = le.AppendUint16(out, p.flags)
+		flags := p.flags
+		if p.localFlags != nil {
+			flags = *p.localFlags
+		}
+		out = le.AppendUint16(out, flags)
 		out = le.AppendUint16(out, method)
 		out = append(out, 0, 0, 0x21, 0)
 		out = le.AppendUint32(out, localCRC)
