@@ -111,8 +111,10 @@ func declared(h *head, decl []byte, f form, mark bool) (io.Reader, error) {
 		return h, nil
 	}
 	blank := func() {
-		for i := range decl[start:end] {
-			decl[start+i] = ' '
+		for i := start; i < end; i++ {
+			if !space(decl[i]) { // a line break stays one
+				decl[i] = ' '
+			}
 		}
 	}
 	switch canonical {
