@@ -111,3 +111,6 @@ func eventually(t testing.TB, what string, ok func() bool) {
 		}
 	}
 }
+
+// driverConn is the client's interface.
+type driverConn = driver.Conn

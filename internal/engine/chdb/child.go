@@ -110,6 +110,9 @@ func settings(memory int64) map[string]string {
 		"max_memory_usage_for_user": fmt.Sprint(memory),
 		// An insert is done when it is written, not when it is queued.
 		"async_insert": "0",
+		// The engine's own default for people at a prompt: a lone word is
+		// an expression. A server refuses it.
+		"implicit_select": "0",
 	}
 }
 
