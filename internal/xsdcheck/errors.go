@@ -36,7 +36,7 @@ const MaxMessage = 500
 // Error is one thing wrong with a document.
 type Error struct {
 	// Line and Column count from 1; columns in bytes of the UTF-8 form. Both
-	// are 0 for what concerns the document as a whole.
+	// are 0 where no place is known.
 	Line, Column int
 	// Exception is one of the names above.
 	Exception string
@@ -74,6 +74,12 @@ func describe(err error) ([]Error, error) {
 		exception, ok := exceptionOf(finding.Code)
 		if !ok {
 			return nil, err
+		}
+		switch {
+		case finding.Code == xsderrors.CodeValidationRoot && finding.Line == 0:
+			exception = NotWellFormed // there is no element at all
+		case finding.Err != nil && finding.Err.Error() == "invalid UTF-8":
+			exception = BadEncoding
 		}
 		if malformedHint(finding) {
 			continue
@@ -168,12 +174,16 @@ func message(exception string, finding *xsderrors.Error) string {
 		text = component + " is not declared by the schema for this kind of document (what xsi:schemaLocation names is never loaded)"
 	case exception == DoctypeRefused:
 		text = "a document type declaration (DOCTYPE) is not accepted: remove it"
+	case exception == BadEncoding && finding.Code == xsderrors.CodeValidationXML:
+		text = "bytes that are not UTF-8: if the document is in another encoding, its XML declaration must say so"
+	case exception == BadEncoding:
+		text = "the XML declaration names no encoding that is accepted: use UTF-8"
 	case exception == EntityRefused:
 		text = "only the entities lt, gt, amp, apos and quot, and character references, are accepted"
 	case text == "":
 		text = string(finding.Code)
 	}
-	if finding.Path != "" {
+	if finding.Path != "" && finding.Path != "/" {
 		// The path is kept short so that what is wrong stays in the message.
 		text = cut(finding.Path, MaxMessage/2) + ": " + text
 	}

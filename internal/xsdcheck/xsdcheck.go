@@ -9,7 +9,6 @@ package xsdcheck
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -112,19 +111,20 @@ func (s *Schema) WithOptions(opts Options) (*Schema, error) {
 // document is judged; it can't interrupt r itself.
 func (s *Schema) Validate(ctx context.Context, r io.Reader) (Result, error) {
 	in := &source{ctx: ctx, r: r}
-	text, err := xmlsource.Reader(in)
+	decoded, err := xmlsource.Reader(in)
 	if err != nil {
-		return s.judge(ctx, in, err)
+		return s.judge(ctx, in, &text{}, err)
 	}
+	doc := &text{r: decoded}
 	session, err := s.session()
 	if err != nil {
 		return Result{}, err
 	}
-	err = session.Validate(ctx, text)
+	err = session.Validate(ctx, doc)
 	// A session is not handed back when the library panics: what it holds then
 	// is unknown.
 	s.sessions.Put(session)
-	return s.judge(ctx, in, err)
+	return s.judge(ctx, in, doc, err)
 }
 
 func (s *Schema) session() (*xsd.Session, error) {
@@ -149,7 +149,7 @@ func (s *Schema) session() (*xsd.Session, error) {
 
 // judge turns what validation returned into a Result, or into an error if it
 // says nothing about the document.
-func (s *Schema) judge(ctx context.Context, in *source, err error) (Result, error) {
+func (s *Schema) judge(ctx context.Context, in *source, doc *text, err error) (Result, error) {
 	result := Result{Bytes: in.bytes}
 	if in.err != nil {
 		return result, fmt.Errorf("reading the document: %w", in.err)
@@ -171,47 +171,10 @@ func (s *Schema) judge(ctx context.Context, in *source, err error) (Result, erro
 		// Only findings that don't count, but so many that others had no place.
 		found = []Error{{Exception: OverLimit, Message: "too many elements have a malformed xsi:schemaLocation: remove the attribute"}}
 	}
+	doc.place(found)
 	result.Valid = len(found) == 0
 	result.Total = len(found)
 	result.Truncated = full
 	result.Errors = found[:min(len(found), s.opts.MaxErrors)]
 	return result, nil
-}
-
-// source counts what is read of a document, ends it when ctx does, and keeps
-// the error of the document's reader apart from errors about its content.
-type source struct {
-	ctx   context.Context
-	r     io.Reader
-	bytes int64
-	err   error
-}
-
-// maxEmptyReads is how often a reader may return nothing and no error in a row.
-const maxEmptyReads = 100
-
-func (s *source) Read(p []byte) (int, error) {
-	if s.err != nil {
-		return 0, s.err
-	}
-	if len(p) == 0 {
-		return 0, nil
-	}
-	for range maxEmptyReads {
-		if err := s.ctx.Err(); err != nil {
-			s.err = err
-			return 0, err
-		}
-		n, err := s.r.Read(p)
-		s.bytes += int64(n)
-		if err != nil && !errors.Is(err, io.EOF) {
-			s.err = err
-			return n, err
-		}
-		if n > 0 || err != nil {
-			return n, err
-		}
-	}
-	s.err = io.ErrNoProgress
-	return 0, s.err
 }
