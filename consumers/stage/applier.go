@@ -1,0 +1,215 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tributary/internal/kafka"
+	"tributary/internal/pg"
+)
+
+// Range is what a batch holds of one partition.
+type Range struct {
+	Topic     string // logical name
+	Partition int32
+	From      int64 // the position before the batch: what Sink.Position or the last batch said
+	To        int64 // the position after it: the next offset to read
+	// Records are all records of [From, To), in order and at least one.
+	// Offsets without a record exist: transactions and compaction leave them.
+	Records []*kgo.Record
+}
+
+// Sink is a store that keeps offsets beside the results.
+type Sink interface {
+	// Position returns the offset from which to read a partition; 0 if it was
+	// never read.
+	Position(ctx context.Context, topic string, partition int32) (int64, error)
+
+	// Apply stores the results of a batch and the positions after it, all or
+	// nothing. It returns pg.ErrMoved (by errors.Is) if a stored position is
+	// not the range's From: then the batch is dropped and read again from
+	// where the store says. After any other error the same batch comes again,
+	// for ever.
+	Apply(ctx context.Context, batch []Range) error
+}
+
+// ApplierConfig says what an Applier reads. Zero values get the defaults
+// named.
+type ApplierConfig struct {
+	Name   string // of the consumer, such as tracker
+	Prefix string // of topics and groups
+	Group  string // consumer group, which only shares out partitions; default Prefix.Name
+	Topics []string
+
+	MaxRecords int           // in one batch, over all partitions; default 5000
+	MaxWait    time.Duration // longest wait to fill one, from its first record on; default 100ms
+
+	Now func() time.Time // default time.Now
+}
+
+// Applier feeds the records of its share of partitions to a Sink.
+type Applier struct {
+	cfg     ApplierConfig
+	connect kafka.Factory
+	sink    Sink
+	log     *slog.Logger
+	metrics *Metrics
+	quiet   *kafka.Quiet
+	client  *kgo.Client
+	logical map[string]string // by full name
+
+	mu    sync.Mutex
+	feeds map[topicPartition]*feed
+}
+
+type topicPartition struct {
+	topic string // full name
+	id    int32
+}
+
+// feed is one assigned partition; guarded by the applier's mutex.
+type feed struct {
+	topicPartition
+	position int64 // as stored
+	records  []*kgo.Record
+	blocked  bool // its log is not the one that was read before
+}
+
+// NewApplier makes an Applier, which does nothing until Run.
+func NewApplier(cfg ApplierConfig, connect kafka.Factory, sink Sink, log *slog.Logger, metrics *Metrics) *Applier {
+	set(&cfg.MaxRecords, 5000)
+	set(&cfg.MaxWait, 100*time.Millisecond)
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Group == "" {
+		cfg.Group = kafka.GroupName(cfg.Prefix, cfg.Name)
+	}
+	a := &Applier{
+		cfg: cfg, connect: connect, sink: sink, metrics: metrics,
+		log:     log.With("stage", cfg.Name),
+		quiet:   kafka.NewQuiet(cfg.Now),
+		logical: map[string]string{},
+		feeds:   map[topicPartition]*feed{},
+	}
+	for _, t := range cfg.Topics {
+		a.logical[kafka.TopicName(cfg.Prefix, t)] = t
+	}
+	return a
+}
+
+// Run applies batches until ctx ends. A batch being applied then is cancelled
+// with it: the store knows how far it came. Brokers and stores that cannot be
+// reached are waited for. It may be called once, and errors only if the
+// client's settings cannot work.
+func (a *Applier) Run(ctx context.Context) error {
+	topics := make([]string, 0, len(a.logical))
+	for t := range a.logical {
+		topics = append(topics, t)
+	}
+	client, err := a.connect(
+		kgo.ConsumerGroup(a.cfg.Group),
+		kgo.ConsumeTopics(topics...),
+		kgo.DisableAutoCommit(),
+		kgo.BlockRebalanceOnPoll(), // what is polled is buffered before its partition may go
+		kgo.AdjustFetchOffsetsFn(a.start),
+		kgo.OnPartitionsRevoked(a.drop),
+		kgo.OnPartitionsLost(a.drop),
+	)
+	if err != nil {
+		return fmt.Errorf("consumer %s: %w", a.cfg.Name, err)
+	}
+	a.client = client
+	defer client.CloseAllowingRebalance()
+
+	committed := a.cfg.Now()
+	for ctx.Err() == nil {
+		a.gather(ctx)
+		ranges, feeds := a.batch()
+		a.apply(ctx, ranges, feeds)
+		if now := a.cfg.Now(); now.Sub(committed) >= groupCommitInterval {
+			a.commitToGroup(ctx)
+			committed = now
+		}
+	}
+	farewell, done := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
+	defer done()
+	a.commitToGroup(farewell)
+	if err := client.LeaveGroupContext(farewell); err != nil {
+		a.log.Debug("cannot leave the group; it will notice by itself", "error", err)
+	}
+	return nil
+}
+
+// gather polls until a batch is full, or its first record has waited long
+// enough. Without any record it returns after a while.
+func (a *Applier) gather(ctx context.Context) {
+	deadline := time.Now().Add(groupCommitInterval)
+	for have := 0; have < a.cfg.MaxRecords; {
+		poll, cancel := context.WithDeadline(ctx, deadline)
+		fetches := a.client.PollRecords(poll, a.cfg.MaxRecords-have)
+		expired := poll.Err() != nil
+		cancel()
+		for _, e := range fetches.Errors() {
+			if !errors.Is(e.Err, context.DeadlineExceeded) {
+				a.warn("cannot fetch; trying again", e.Err, "topic", e.Topic, "partition", e.Partition)
+			}
+		}
+		had := have
+		have = a.buffer(fetches)
+		a.client.AllowRebalance()
+		if expired {
+			return
+		}
+		if had == 0 && have > 0 {
+			deadline = time.Now().Add(a.cfg.MaxWait)
+		}
+	}
+}
+
+// apply gives a batch to the sink until it is stored, or has been by another
+// member.
+func (a *Applier) apply(ctx context.Context, batch []Range, feeds []*feed) {
+	for n := 1; len(batch) > 0 && ctx.Err() == nil; n++ {
+		start := time.Now()
+		err := a.sink.Apply(ctx, batch)
+		a.metrics.seconds.WithLabelValues(a.cfg.Name).Observe(time.Since(start).Seconds())
+		switch {
+		case err == nil:
+			a.applied(batch, feeds)
+			return
+		case errors.Is(err, pg.ErrMoved):
+			a.log.Info("a stored position was moved by another member; reading it again", "error", err)
+			a.reload(ctx, batch)
+			return
+		}
+		a.warn("cannot apply; trying again", err, "attempt", n)
+		a.pause(ctx, n)
+	}
+}
+
+// pause waits before the next attempt: 100 ms, doubling up to 5 s.
+func (a *Applier) pause(ctx context.Context, n int) {
+	timer := time.NewTimer(backoff(100*time.Millisecond, 5*time.Second, n))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// warn logs a fault that passes, at most once in a while.
+func (a *Applier) warn(msg string, err error, args ...any) {
+	if errors.Is(err, context.Canceled) {
+		return
+	}
+	if missed, ok := a.quiet.Due(msg); ok {
+		a.log.Warn(msg, append(args, "error", err, "not_logged", missed)...)
+	}
+}

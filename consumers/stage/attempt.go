@@ -1,0 +1,144 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+// Results of an attempt, as the metric names them.
+const (
+	resultDone        = "done"
+	resultRetried     = "retried"
+	resultQuarantined = "quarantined"
+	resultDropped     = "dropped"
+)
+
+var errStalled = errors.New("no progress for too long")
+
+// try makes one attempt, and sets the record aside if it was one too many. It
+// returns the result, and the pause before the next attempt if there is one.
+func (r *Runner) try(it *item) (result string, pause time.Duration) {
+	h := &it.history
+	h.attempts++
+	if it.bad != nil {
+		return r.bury(it, ClassUndecodable, it.bad)
+	}
+	start := time.Now()
+	err := r.attempt(it)
+	r.metrics.seconds.WithLabelValues(r.cfg.Name).Observe(time.Since(start).Seconds())
+	switch {
+	case err == nil:
+		return resultDone, 0
+	case it.p.ctx.Err() != nil:
+		return resultDropped, 0
+	}
+	class := h.note(err, r.cfg)
+	if class != "" {
+		return r.bury(it, class, err)
+	}
+	pause = backoff(r.cfg.Backoff, r.cfg.BackoffMax, h.attempts)
+	r.warn("work failed; trying again", err, "topic", it.p.topic, "partition", it.p.id, "offset", it.rec.Offset,
+		"attempt", h.attempts, "pause", pause)
+	return resultRetried, pause
+}
+
+// note records a failure and returns the class of poison that it makes of the
+// record, or none.
+func (h *history) note(err error, cfg Config) string {
+	h.last = cfg.Now()
+	if h.first.IsZero() {
+		h.first = h.last
+	}
+	if words := err.Error(); words == h.words {
+		h.repeated++
+	} else {
+		h.words, h.repeated = words, 1
+	}
+	var p *panicked
+	switch {
+	case errors.As(err, &p) || errors.Is(err, errStalled):
+		h.strikes++
+		if h.strikes < cfg.MaxStrikes {
+			return ""
+		}
+		if p != nil {
+			return ClassPanic
+		}
+		return ClassStalled
+	case isTransient(err):
+		h.repeated = 0
+	case h.repeated >= cfg.MaxFailures:
+		return ClassFailed
+	}
+	return ""
+}
+
+// attempt runs the work once, under the watchdog, and waits until all that it
+// produced is acknowledged.
+func (r *Runner) attempt(it *item) error {
+	ctx, cancel := context.WithCancelCause(it.p.ctx)
+	defer cancel(nil)
+	dog := watch(r.cfg.Stall, func() { cancel(errStalled) })
+	defer dog.stop()
+	out := r.newOutput(it, dog)
+	defer out.close()
+	in := Input{Message: it.msg, Record: it.rec, Progress: dog.progress, Emit: out.emit}
+
+	result := make(chan error, 1)
+	go func() { result <- protect(func() error { return r.stage.Work(ctx, in) }) }()
+	var err error
+	select {
+	case err = <-result:
+	case <-ctx.Done():
+		err = r.await(result, it)
+	}
+	if err != nil && errors.Is(context.Cause(ctx), errStalled) && it.p.ctx.Err() == nil {
+		return fmt.Errorf("%w (%v)", errStalled, r.cfg.Stall)
+	}
+	if err != nil {
+		return err
+	}
+	dog.stop()
+	return out.wait(it.p.ctx)
+}
+
+// await gives cancelled work the grace period to end, then leaves it behind.
+func (r *Runner) await(result <-chan error, it *item) error {
+	timer := time.NewTimer(r.cfg.Grace)
+	defer timer.Stop()
+	select {
+	case err := <-result:
+		return err
+	case <-timer.C:
+	}
+	abandoned := r.metrics.abandoned.WithLabelValues(r.cfg.Name)
+	abandoned.Inc()
+	go func() {
+		<-result
+		abandoned.Dec()
+	}()
+	r.log.Error("work does not end when told to; leaving it behind",
+		"topic", it.p.topic, "partition", it.p.id, "offset", it.rec.Offset)
+	return errStalled
+}
+
+// panicked is what a panic is turned into.
+type panicked struct {
+	value any
+	stack []byte
+}
+
+func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+
+// protect turns a panic of f into an error.
+func protect(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &panicked{value: v, stack: debug.Stack()}
+		}
+	}()
+	return f()
+}

@@ -1,0 +1,111 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// commitTimeout bounds one commit; what was not committed is in the next.
+const commitTimeout = 10 * time.Second
+
+// commitRegularly commits what is finished at every interval, until the
+// returned function is called.
+func (r *Runner) commitRegularly() (stop func()) {
+	ctx, cancel := context.WithCancel(r.work)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(r.cfg.CommitInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				r.commit(ctx, r.owned())
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// owned lists the partitions in hand.
+func (r *Runner) owned() []*partition {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]*partition, 0, len(r.partitions))
+	for _, p := range r.partitions {
+		all = append(all, p)
+	}
+	return all
+}
+
+// commit stores the offsets of partitions that have advanced since the last
+// time. What fails is logged and comes again.
+func (r *Runner) commit(ctx context.Context, partitions []*partition) {
+	r.commitMu.Lock()
+	defer r.commitMu.Unlock()
+
+	offsets := map[string]map[int32]kgo.EpochOffset{}
+	r.mu.Lock()
+	for _, p := range partitions {
+		if p.next < 0 || p.next == p.stored {
+			continue
+		}
+		if offsets[p.topic] == nil {
+			offsets[p.topic] = map[int32]kgo.EpochOffset{}
+		}
+		offsets[p.topic][p.id] = kgo.EpochOffset{Epoch: p.epoch, Offset: p.next}
+	}
+	r.mu.Unlock()
+	if len(offsets) == 0 {
+		return
+	}
+
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
+	var failed error
+	r.client.CommitOffsetsSync(ctx, offsets, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
+		failed = commitError(resp, err)
+	})
+	if failed != nil {
+		r.warn("cannot commit offsets; trying again", failed)
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range partitions {
+		if o, ok := offsets[p.topic][p.id]; ok {
+			p.stored = o.Offset
+		}
+	}
+}
+
+func commitError(resp *kmsg.OffsetCommitResponse, err error) error {
+	if err != nil || resp == nil {
+		return err
+	}
+	var all []error
+	for _, t := range resp.Topics {
+		for _, p := range t.Partitions {
+			all = append(all, kerr.ErrorForCode(p.ErrorCode))
+		}
+	}
+	return errors.Join(all...)
+}
+
+// leave commits what is finished and leaves the group.
+func (r *Runner) leave(ctx context.Context) {
+	r.commit(ctx, r.owned())
+	if err := r.client.LeaveGroupContext(ctx); err != nil {
+		r.warn("cannot leave the group; it will notice by itself", err)
+	}
+}

@@ -1,0 +1,63 @@
+package stage
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Config says how a Runner works. Zero values get the defaults named.
+type Config struct {
+	Name   string // of the stage, such as download
+	Prefix string // of topics and groups
+	Group  string // consumer group; default Prefix.Name
+	Topic  string // input topic, by its logical name
+
+	Parallelism int           // records worked on at once; default 4
+	Window      int           // records in hand per partition, finished but not committed included; default 256
+	Stall       time.Duration // longest time without progress of one record; default 5m
+	Grace       time.Duration // for running work to end when stopping; default 10s
+
+	Backoff     time.Duration // before the second attempt, doubling; default 500ms
+	BackoffMax  time.Duration // default 1m
+	MaxFailures int           // failures in the same words, not transient, that make a record poison; default 10
+	MaxStrikes  int           // panics and stalls that do; default 3
+	MaxDeaths   int           // deaths of the process while the record ran alone that do; default 10
+
+	CommitInterval time.Duration    // default 200ms
+	Now            func() time.Time // default time.Now
+}
+
+func (c Config) withDefaults() Config {
+	set(&c.Parallelism, 4)
+	set(&c.Window, 256)
+	set(&c.Stall, 5*time.Minute)
+	set(&c.Grace, 10*time.Second)
+	set(&c.Backoff, 500*time.Millisecond)
+	set(&c.BackoffMax, time.Minute)
+	set(&c.MaxFailures, 10)
+	set(&c.MaxStrikes, 3)
+	set(&c.MaxDeaths, 10)
+	set(&c.CommitInterval, 200*time.Millisecond)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c
+}
+
+func set[T int | time.Duration](v *T, byDefault T) {
+	if *v <= 0 {
+		*v = byDefault
+	}
+}
+
+// backoff is the pause before attempt n+1 after n failures: doubling from
+// base up to limit, of which half is left to chance, so that many who failed
+// together do not come back together.
+func backoff(base, limit time.Duration, n int) time.Duration {
+	d := base
+	for i := 1; i < n && d < limit; i++ {
+		d *= 2
+	}
+	d = min(d, limit)
+	return d/2 + rand.N(d/2+1)
+}

@@ -1,0 +1,82 @@
+package stage
+
+import (
+	"time"
+)
+
+// dispatch starts work on what is ready, up to the limit. The caller holds
+// the mutex.
+func (r *Runner) dispatch() {
+	for r.running < r.cfg.Parallelism && len(r.ready) > 0 && !r.stopping {
+		l := r.ready[0]
+		r.ready = r.ready[1:]
+		queue := r.lanes[l]
+		if len(queue) == 0 {
+			continue // its partition was given up
+		}
+		it := queue[0]
+		it.ended = make(chan struct{})
+		r.running++
+		r.metrics.inFlight.WithLabelValues(r.cfg.Name).Inc()
+		go r.run(l, it)
+	}
+}
+
+// run makes one attempt at a record and decides what comes next.
+func (r *Runner) run(l lane, it *item) {
+	verdict, pause := r.try(it)
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	close(it.ended)
+	r.running--
+	r.metrics.inFlight.WithLabelValues(r.cfg.Name).Dec()
+	r.metrics.records.WithLabelValues(r.cfg.Name, verdict).Inc()
+	switch {
+	case verdict == resultDropped || it.p.ctx.Err() != nil && verdict == resultRetried:
+	case verdict == resultRetried:
+		time.AfterFunc(pause, func() { r.again(l) })
+	default:
+		r.advance(l, it)
+	}
+	r.dispatch()
+	r.signalIdle()
+}
+
+// advance finishes a record and lets the next of its lane follow. It also
+// serves partitions just revoked, whose last commit is still to come.
+func (r *Runner) advance(l lane, it *item) {
+	it.p.finish(it)
+	r.metrics.lastProgress.WithLabelValues(r.cfg.Name).Set(float64(r.cfg.Now().UnixMilli()) / 1000)
+	if r.partitions[it.p.id] != it.p {
+		return
+	}
+	if rest := r.lanes[l][1:]; len(rest) > 0 {
+		r.lanes[l] = rest
+		r.ready = append(r.ready, l)
+	} else {
+		delete(r.lanes, l)
+	}
+	r.regulate(it.p)
+}
+
+// again makes a lane ready whose first record has waited long enough.
+func (r *Runner) again(l lane) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.partitions[l.p.id] == l.p {
+		r.ready = append(r.ready, l)
+		r.dispatch()
+	}
+}
+
+// signalIdle tells drain that nothing runs any more.
+func (r *Runner) signalIdle() {
+	if r.stopping && r.running == 0 {
+		select {
+		case <-r.idle:
+		default:
+			close(r.idle)
+		}
+	}
+}

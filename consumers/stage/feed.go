@@ -1,0 +1,241 @@
+package stage
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tributary/internal/kafka"
+)
+
+// groupCommitInterval is how often the group's offsets follow the stored
+// positions. Nothing depends on them but tools that show lag.
+const groupCommitInterval = 5 * time.Second
+
+// start replaces the group's offsets of partitions just assigned by the
+// stored positions. It waits for the store, until the group moves on.
+func (a *Applier) start(ctx context.Context, which map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+	out := map[string]map[int32]kgo.Offset{}
+	for topic, ids := range which {
+		out[topic] = map[int32]kgo.Offset{}
+		for id := range ids {
+			position, err := a.position(ctx, topicPartition{topic, id})
+			if err != nil {
+				return nil, err
+			}
+			out[topic][id] = kgo.NewOffset().At(position).WithEpoch(-1)
+			f := &feed{topicPartition: topicPartition{topic, id}, position: position}
+			a.mu.Lock()
+			a.feeds[f.topicPartition] = f
+			a.mu.Unlock()
+		}
+	}
+	return out, nil
+}
+
+// position reads a stored position, trying again until ctx ends.
+func (a *Applier) position(ctx context.Context, tp topicPartition) (int64, error) {
+	for n := 1; ; n++ {
+		position, err := a.sink.Position(ctx, a.logical[tp.topic], tp.id)
+		if err == nil {
+			return position, nil
+		}
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		a.warn("cannot read a stored position; trying again", err, "topic", tp.topic, "partition", tp.id)
+		a.pause(ctx, n)
+	}
+}
+
+// drop forgets partitions that are given up. A batch being applied goes on:
+// the store refuses it if the next owner was faster.
+func (a *Applier) drop(_ context.Context, client *kgo.Client, which map[string][]int32) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for topic, ids := range which {
+		for _, id := range ids {
+			if f := a.feeds[topicPartition{topic, id}]; f != nil {
+				a.metrics.unblock(a.cfg.Name, topic, id, f.blocked)
+				delete(a.feeds, f.topicPartition)
+			}
+		}
+	}
+	client.ResumeFetchPartitions(which)
+}
+
+// buffer keeps polled records and returns how many are kept in all.
+func (a *Applier) buffer(fetches kgo.Fetches) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
+		if f := a.feeds[topicPartition{p.Topic, p.Partition}]; f != nil && len(p.Records) > 0 {
+			a.add(f, p)
+		}
+	})
+	n := 0
+	for _, f := range a.feeds {
+		n += len(f.records)
+	}
+	return n
+}
+
+// add appends what was fetched of one partition, once it is sure that it
+// continues what was read before.
+func (a *Applier) add(f *feed, p kgo.FetchTopicPartition) {
+	if f.blocked {
+		return
+	}
+	next := f.position
+	if n := len(f.records); n > 0 {
+		next = f.records[n-1].Offset + 1
+	}
+	first := p.Records[0].Offset
+	if first < next {
+		a.block(f, "the log goes on before the stored position", "next", next, "offset", first)
+		return
+	}
+	if p.LogStartOffset > next {
+		a.metrics.lost.WithLabelValues(a.cfg.Name, a.logical[f.topic]).Add(float64(p.LogStartOffset - next))
+		a.log.Error("records expired before they were read: retention is shorter than this consumer was away; "+
+			"what is lost must be restored from a backup, or its results rebuilt",
+			"topic", f.topic, "partition", f.id, "from", next, "to", p.LogStartOffset-1)
+	}
+	f.records = append(f.records, p.Records...)
+}
+
+// block stops a partition whose log is not the one that was read before.
+func (a *Applier) block(f *feed, why string, args ...any) {
+	f.blocked, f.records = true, nil
+	a.client.PauseFetchPartitions(map[string][]int32{f.topic: {f.id}})
+	a.metrics.blocked.WithLabelValues(a.cfg.Name, f.topic, strconv.Itoa(int(f.id)), "offset_reset").Set(1)
+	a.log.Error("offsets were reset: "+why+". The partition stands still; restore the topic, or rebuild this projection",
+		append([]any{"topic", f.topic, "partition", f.id}, args...)...)
+}
+
+// batch cuts what is buffered into ranges, sorted by topic and partition, and
+// names the feed of each.
+func (a *Applier) batch() ([]Range, []*feed) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var feeds []*feed
+	for _, f := range a.feeds {
+		if len(f.records) > 0 {
+			feeds = append(feeds, f)
+		}
+	}
+	slices.SortFunc(feeds, func(x, y *feed) int {
+		return cmp.Or(cmp.Compare(x.topic, y.topic), cmp.Compare(x.id, y.id))
+	})
+	batch := make([]Range, len(feeds))
+	for i, f := range feeds {
+		batch[i] = Range{Topic: a.logical[f.topic], Partition: f.id,
+			From: f.position, To: f.records[len(f.records)-1].Offset + 1, Records: f.records}
+		f.records = nil
+	}
+	return batch, feeds
+}
+
+// applied moves the positions past a stored batch. A partition that was given
+// up meanwhile, even if it came back, has another feed.
+func (a *Applier) applied(batch []Range, feeds []*feed) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := 0
+	for i, b := range batch {
+		feeds[i].position = b.To
+		n += len(b.Records)
+	}
+	a.metrics.records.WithLabelValues(a.cfg.Name, "applied").Add(float64(n))
+	a.metrics.lastProgress.WithLabelValues(a.cfg.Name).Set(float64(a.cfg.Now().UnixMilli()) / 1000)
+}
+
+func (a *Applier) of(b Range) topicPartition {
+	return topicPartition{kafka.TopicName(a.cfg.Prefix, b.Topic), b.Partition}
+}
+
+// reload reads the positions of a batch's partitions again and fetches from
+// there.
+func (a *Applier) reload(ctx context.Context, batch []Range) {
+	a.pause(ctx, 1)
+	offsets := map[string]map[int32]kgo.EpochOffset{}
+	for _, b := range batch {
+		tp := a.of(b)
+		position, err := a.position(ctx, tp)
+		if err != nil {
+			return
+		}
+		if offsets[tp.topic] == nil {
+			offsets[tp.topic] = map[int32]kgo.EpochOffset{}
+		}
+		offsets[tp.topic][tp.id] = kgo.EpochOffset{Epoch: -1, Offset: position}
+	}
+	// A poll that is over at once keeps rebalances out until AllowRebalance.
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	a.client.PollRecords(over, 1)
+	defer a.client.AllowRebalance()
+	a.mu.Lock()
+	for topic, ids := range offsets {
+		for id, o := range ids {
+			f := a.feeds[topicPartition{topic, id}]
+			if f == nil {
+				delete(ids, id)
+				continue
+			}
+			f.position, f.records = o.Offset, nil
+		}
+	}
+	a.mu.Unlock()
+	a.client.SetOffsets(offsets)
+}
+
+// commitToGroup lets the group's offsets follow, as well as it can.
+func (a *Applier) commitToGroup(ctx context.Context) {
+	offsets := map[string]map[int32]kgo.EpochOffset{}
+	a.mu.Lock()
+	for tp, f := range a.feeds {
+		if offsets[tp.topic] == nil {
+			offsets[tp.topic] = map[int32]kgo.EpochOffset{}
+		}
+		offsets[tp.topic][tp.id] = kgo.EpochOffset{Epoch: -1, Offset: f.position}
+	}
+	a.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	a.client.CommitOffsetsSync(ctx, offsets, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
+		if err := commitError(resp, err); err != nil {
+			a.log.Debug("group offsets not committed", "error", err)
+		}
+	})
+}
+
+// EndOffsets returns the log's end of each partition of the topics: the
+// offset that the next record will get. Topics go by their logical names.
+func EndOffsets(ctx context.Context, client *kgo.Client, prefix string, topics []string) (map[string]map[int32]int64, error) {
+	full := make([]string, len(topics))
+	for i, t := range topics {
+		full[i] = kafka.TopicName(prefix, t)
+	}
+	ends, err := kadm.NewClient(client).ListEndOffsets(ctx, full...)
+	if err == nil {
+		err = ends.Error()
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]map[int32]int64{}
+	for i, t := range topics {
+		out[t] = map[int32]int64{}
+		for id, o := range ends[full[i]] {
+			out[t][id] = o.Offset
+		}
+	}
+	return out, nil
+}

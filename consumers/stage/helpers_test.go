@@ -1,0 +1,191 @@
+package stage
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"go.uber.org/goleak"
+
+	"tributary/internal/config"
+	"tributary/internal/kafka"
+	"tributary/schemas"
+)
+
+const (
+	prefix  = "test"
+	inTopic = schemas.FileDiscoveredTopic
+	outT    = schemas.StatusChangedTopic
+	patient = 30 * time.Second // how long a test waits for what must happen
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// bench is a broker in memory and what the tests do with it.
+type bench struct {
+	t       *testing.T
+	cluster *kfake.Cluster
+	codec   *schemas.Codec
+	client  *kgo.Client // produces and looks, in no group
+	reg     *prometheus.Registry
+	metrics *Metrics
+}
+
+func newBench(t *testing.T, partitions int32) *bench {
+	t.Helper()
+	cluster, err := kfake.NewCluster(
+		kfake.NumBrokers(1),
+		kfake.SeedTopics(partitions, kafka.TopicName(prefix, inTopic), kafka.TopicName(prefix, outT)),
+		kfake.SeedTopics(1, kafka.DLQName(prefix, inTopic, "work")),
+		kfake.BrokerConfigs(map[string]string{"group.min.session.timeout.ms": "100", "group.initial.rebalance.delay.ms": "0"}),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	codec, err := schemas.NewCodec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg := prometheus.NewRegistry()
+	b := &bench{t: t, cluster: cluster, codec: codec, reg: reg, metrics: NewMetrics(reg)}
+	b.client = b.newClient()
+	return b
+}
+
+// factory connects to the broker with a short session.
+func (b *bench) factory(extra ...kgo.Opt) kafka.Factory {
+	cfg := config.Kafka{SessionTimeout: config.Duration(2 * time.Second)}
+	return func(more ...kgo.Opt) (*kgo.Client, error) {
+		return kafka.NewClient(cfg, b.cluster.ListenAddrs(), slog.New(slog.NewTextHandler(io.Discard, nil)), append(extra, more...)...)
+	}
+}
+
+func (b *bench) newClient(opts ...kgo.Opt) *kgo.Client {
+	b.t.Helper()
+	client, err := b.factory()(opts...)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(client.Close)
+	return client
+}
+
+// message is an input whose id tells its key and its number within the key.
+func message(key string, n int) schemas.Message {
+	return schemas.Message{ID: fmt.Sprintf("%s-%d", key, n), Topic: inTopic, Key: key, Stage: "test",
+		Time: time.Unix(int64(n), 0).UTC(), Body: &schemas.FileDiscovered{Look: int32(n)}}
+}
+
+// echo is an output of the same id and key.
+func echo(m schemas.Message) schemas.Message {
+	return schemas.Message{ID: m.ID, Topic: outT, Key: m.Key, Body: &schemas.StatusChanged{}}
+}
+
+func (b *bench) produce(msgs ...schemas.Message) {
+	b.t.Helper()
+	for _, m := range msgs {
+		rec, err := b.codec.Encode(m)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		b.produceRaw(kafka.ToKgo(prefix, rec))
+	}
+}
+
+func (b *bench) produceRaw(recs ...*kgo.Record) {
+	b.t.Helper()
+	if err := b.client.ProduceSync(context.Background(), recs...).FirstErr(); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// read returns the first n records of a topic given by its full name.
+func (b *bench) read(topic string, n int) []*kgo.Record {
+	b.t.Helper()
+	client := b.newClient(kgo.ConsumeTopics(topic))
+	ctx, cancel := context.WithTimeout(context.Background(), patient)
+	defer cancel()
+	var out []*kgo.Record
+	for len(out) < n {
+		f := client.PollFetches(ctx)
+		if ctx.Err() != nil {
+			b.t.Fatalf("%s: %d of %d records came", topic, len(out), n)
+		}
+		out = append(out, f.Records()...)
+	}
+	return out
+}
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(patient)
+	defer deadline.Stop()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-deadline.C:
+			t.Fatalf("never: %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+// funcs is a Stage of functions.
+type funcs struct {
+	work func(context.Context, Input) error
+	fail func(schemas.Message, error) []schemas.Message
+}
+
+func (f funcs) Work(ctx context.Context, in Input) error { return f.work(ctx, in) }
+
+func (f funcs) Fail(in schemas.Message, cause error) []schemas.Message {
+	if f.fail == nil {
+		return nil
+	}
+	return f.fail(in, cause)
+}
+
+// start runs a Runner until the returned function is called, or the test ends.
+func (b *bench) start(s Stage, change func(*Config), opts ...kgo.Opt) (stop func()) {
+	b.t.Helper()
+	cfg := Config{Name: "work", Prefix: prefix, Topic: inTopic, Backoff: time.Millisecond, BackoffMax: 10 * time.Millisecond,
+		CommitInterval: 10 * time.Millisecond, Grace: 5 * time.Second}
+	if change != nil {
+		change(&cfg)
+	}
+	r := NewRunner(cfg, b.factory(opts...), b.codec, s, testLogger(b.t), b.metrics)
+	return running(b.t, r.Run)
+}
+
+// running runs until the returned function is called, or the test ends.
+func running(t *testing.T, run func(context.Context) error) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- run(ctx) }()
+	var once sync.Once
+	stop = func() {
+		once.Do(func() {
+			cancel()
+			if err := <-done; err != nil {
+				t.Errorf("Run: %v", err)
+			}
+		})
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+// testLogger logs into the test's output.
+func testLogger(t *testing.T) *slog.Logger {
+	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
+}

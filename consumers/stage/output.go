@@ -1,0 +1,127 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tributary/internal/kafka"
+	"tributary/schemas"
+)
+
+// output is what one attempt at a record produces.
+type output struct {
+	r   *Runner
+	it  *item
+	dog *watchdog
+
+	mu      sync.Mutex
+	pending int
+	err     error         // the first failure to produce
+	closed  bool          // the attempt has ended
+	settled chan struct{} // closed when nothing is pending; nil: nobody waits
+}
+
+func (r *Runner) newOutput(it *item, dog *watchdog) *output {
+	return &output{r: r, it: it, dog: dog}
+}
+
+// emit is Input.Emit.
+func (o *output) emit(ctx context.Context, msgs ...schemas.Message) error {
+	defer o.dog.hold()()
+	for _, m := range msgs {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		rec, err := o.r.encode(o.it, m)
+		if err != nil {
+			return err
+		}
+		if err := o.produce(rec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// encode completes a message with what its input knows, and addresses it.
+func (r *Runner) encode(it *item, m schemas.Message) (*kgo.Record, error) {
+	if m.Stage == "" {
+		m.Stage = r.cfg.Name
+	}
+	if m.Time.IsZero() {
+		m.Time = r.cfg.Now()
+	}
+	if m.Traceparent == "" {
+		m.Traceparent = it.msg.Traceparent
+	}
+	rec, err := r.codec.Encode(m)
+	if err != nil {
+		return nil, err
+	}
+	return kafka.ToKgo(r.cfg.Prefix, rec), nil
+}
+
+// produce hands a record to the client. The record's life is that of the
+// partition, not of the attempt: what was emitted is sent, whatever becomes
+// of the work.
+func (o *output) produce(rec *kgo.Record) error {
+	o.mu.Lock()
+	if o.err == nil && o.closed {
+		o.err = errors.New("emit after the attempt has ended")
+	}
+	if o.err != nil {
+		defer o.mu.Unlock()
+		return o.err
+	}
+	o.pending++
+	o.mu.Unlock()
+	o.r.client.Produce(o.it.p.ctx, rec, o.acknowledged)
+	return nil
+}
+
+func (o *output) acknowledged(rec *kgo.Record, err error) {
+	if err == nil {
+		o.r.metrics.outputs.WithLabelValues(o.r.cfg.Name, rec.Topic).Inc()
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err != nil && o.err == nil {
+		o.err = fmt.Errorf("produce to %s: %w", rec.Topic, err)
+	}
+	o.pending--
+	if o.pending == 0 && o.settled != nil {
+		close(o.settled)
+		o.settled = nil
+	}
+}
+
+// wait returns when all is acknowledged, or one was refused.
+func (o *output) wait(ctx context.Context) error {
+	o.mu.Lock()
+	if o.pending == 0 {
+		defer o.mu.Unlock()
+		return o.err
+	}
+	settled := make(chan struct{})
+	o.settled = settled
+	o.mu.Unlock()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-settled:
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
+}
+
+// close refuses what work left behind might still emit.
+func (o *output) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+}

@@ -1,0 +1,69 @@
+package stage
+
+import (
+	"context"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tributary/schemas"
+)
+
+// partition is what a member has in hand of one partition, from its
+// assignment to its end. Its fields are guarded by the runner's mutex.
+type partition struct {
+	topic  string
+	id     int32
+	ctx    context.Context // ends when the partition is given up
+	cancel context.CancelFunc
+
+	window []*item // from the oldest unfinished record on
+	next   int64   // the offset to commit: all below are finished; -1 until a record came
+	epoch  int32   // leader epoch of the last finished record
+	stored int64   // the offset last committed; -1: none yet
+
+	paused  bool // the window is full
+	blocked bool // a record cannot be read by this binary: nothing is taken any more
+}
+
+// item is one record in hand.
+type item struct {
+	p   *partition
+	rec *kgo.Record
+	msg schemas.Message
+	bad error // why the record is no event
+
+	done    bool
+	ended   chan struct{} // of the running attempt: closed when it has ended
+	history history
+}
+
+// history is what has gone wrong with a record so far.
+type history struct {
+	attempts int
+	first    time.Time
+	last     time.Time
+	words    string // of the last failure
+	repeated int    // failures in these words, one after the other
+	strikes  int    // panics and stalls
+}
+
+// finish marks an item as done and moves the partition's offset past all that
+// is finished.
+func (p *partition) finish(it *item) {
+	it.done = true
+	n := 0
+	for n < len(p.window) && p.window[n].done {
+		p.next, p.epoch = p.window[n].rec.Offset+1, p.window[n].rec.LeaderEpoch
+		p.window[n] = nil
+		n++
+	}
+	p.window = p.window[n:]
+}
+
+// lane is the queue of one key of one partition; its first item is the one
+// being worked on, waiting for its turn, or waiting to be tried again.
+type lane struct {
+	p   *partition
+	key string
+}

@@ -1,0 +1,136 @@
+package stage
+
+import (
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tributary/internal/kafka"
+)
+
+// Headers of a dead letter, beside the original ones.
+const (
+	HeaderTopic        = "tributary_original_topic"
+	HeaderPartition    = "tributary_original_partition"
+	HeaderOffset       = "tributary_original_offset"
+	HeaderTimestamp    = "tributary_original_timestamp" // RFC 3339
+	HeaderStage        = "tributary_stage"
+	HeaderErrorClass   = "tributary_error_class"
+	HeaderError        = "tributary_error"
+	HeaderAttempts     = "tributary_attempts"
+	HeaderFirstFailure = "tributary_first_failure" // RFC 3339
+	HeaderLastFailure  = "tributary_last_failure"  // RFC 3339
+)
+
+// maxErrorText bounds the error's text in a header, in bytes.
+const maxErrorText = 1024
+
+// bury sets a record aside: its dead letter and the end that others wait for
+// are acknowledged before it counts as finished. It is tried until it
+// succeeds or the partition is given up.
+func (r *Runner) bury(it *item, class string, cause error) (result string, pause time.Duration) {
+	h := &it.history
+	if h.first.IsZero() {
+		h.first = r.cfg.Now()
+		h.last = h.first
+	}
+	poison := &Poison{Class: class, Err: cause, Attempts: h.attempts, First: h.first, Last: h.last}
+	args := []any{"topic", it.p.topic, "partition", it.p.id, "offset", it.rec.Offset,
+		"class", class, "attempts", h.attempts, "error", cause}
+	var p *panicked
+	if errors.As(cause, &p) {
+		args = append(args, "stack", string(p.stack))
+	}
+	r.log.Error("poison: setting the record aside as a dead letter", args...)
+
+	for n := 1; ; n++ {
+		err := r.produceEnd(it, poison)
+		if err == nil {
+			r.metrics.dlq.WithLabelValues(r.cfg.Name, r.cfg.Topic).Inc()
+			return resultQuarantined, 0
+		}
+		r.warn("cannot write a dead letter; trying again", err, "topic", it.p.topic, "partition", it.p.id, "offset", it.rec.Offset)
+		timer := time.NewTimer(backoff(r.cfg.Backoff, r.cfg.BackoffMax, n))
+		select {
+		case <-it.p.ctx.Done():
+			timer.Stop()
+			return resultDropped, 0
+		case <-timer.C:
+		}
+	}
+}
+
+// produceEnd produces the failed end and the dead letter, and waits for both.
+func (r *Runner) produceEnd(it *item, poison *Poison) error {
+	out := r.newOutput(it, nil)
+	defer out.close()
+	if it.bad == nil {
+		records, err := r.failedEnd(it, poison)
+		if err != nil {
+			return err
+		}
+		for _, rec := range records {
+			if err := out.produce(rec); err != nil {
+				return err
+			}
+		}
+	}
+	if err := out.produce(r.deadLetter(it, poison)); err != nil {
+		return err
+	}
+	return out.wait(it.p.ctx)
+}
+
+// failedEnd asks the stage for the record's failed end. A stage that panics
+// on that too has no end for it: the dead letter alone must do.
+func (r *Runner) failedEnd(it *item, poison *Poison) (records []*kgo.Record, err error) {
+	err = protect(func() error {
+		for _, m := range r.stage.Fail(it.msg, poison) {
+			rec, err := r.encode(it, m)
+			if err != nil {
+				return err
+			}
+			records = append(records, rec)
+		}
+		return nil
+	})
+	var p *panicked
+	if errors.As(err, &p) {
+		r.log.Error("no failed end could be made for a dead letter; who waits for it must ask again",
+			"topic", it.p.topic, "partition", it.p.id, "offset", it.rec.Offset, "error", p, "stack", string(p.stack))
+		return nil, nil
+	}
+	return records, err
+}
+
+// deadLetter is the record as it came, with the story of its failure added.
+func (r *Runner) deadLetter(it *item, poison *Poison) *kgo.Record {
+	text := poison.Err.Error()
+	if len(text) > maxErrorText {
+		text = text[:maxErrorText]
+	}
+	rfc := func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+	out := &kgo.Record{
+		Topic:   kafka.DLQName(r.cfg.Prefix, r.cfg.Topic, r.cfg.Name),
+		Key:     it.rec.Key,
+		Value:   it.rec.Value,
+		Headers: append([]kgo.RecordHeader(nil), it.rec.Headers...),
+	}
+	for _, h := range [][2]string{
+		{HeaderTopic, it.rec.Topic},
+		{HeaderPartition, strconv.Itoa(int(it.rec.Partition))},
+		{HeaderOffset, strconv.FormatInt(it.rec.Offset, 10)},
+		{HeaderTimestamp, rfc(it.rec.Timestamp)},
+		{HeaderStage, r.cfg.Name},
+		{HeaderErrorClass, poison.Class},
+		{HeaderError, text},
+		{HeaderAttempts, strconv.Itoa(poison.Attempts)},
+		{HeaderFirstFailure, rfc(poison.First)},
+		{HeaderLastFailure, rfc(poison.Last)},
+	} {
+		out.Headers = append(out.Headers, kgo.RecordHeader{Key: h[0], Value: []byte(h[1])})
+	}
+	return out
+}

@@ -1,0 +1,144 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tributary/internal/kafka"
+	"tributary/schemas"
+)
+
+// Runner carries records of one topic through a Stage.
+type Runner struct {
+	cfg     Config
+	connect kafka.Factory
+	codec   *schemas.Codec
+	stage   Stage
+	log     *slog.Logger
+	metrics *Metrics
+	quiet   *kafka.Quiet
+	client  *kgo.Client   // set once, before started is closed
+	started chan struct{} // callbacks may come before NewClient has returned
+
+	work context.Context // of all work: ends when the grace period has passed
+
+	mu         sync.Mutex
+	partitions map[int32]*partition
+	lanes      map[lane][]*item
+	ready      []lane // lanes whose first item may run, oldest first
+	running    int
+	stopping   bool
+	idle       chan struct{} // closed when stopping and nothing runs any more
+
+	commitMu sync.Mutex // one commit at a time, from what is collected to what is answered
+}
+
+// NewRunner makes a Runner, which does nothing until Run.
+func NewRunner(cfg Config, connect kafka.Factory, codec *schemas.Codec, s Stage, log *slog.Logger, metrics *Metrics) *Runner {
+	cfg = cfg.withDefaults()
+	if cfg.Group == "" {
+		cfg.Group = kafka.GroupName(cfg.Prefix, cfg.Name)
+	}
+	return &Runner{
+		cfg: cfg, connect: connect, codec: codec, stage: s, metrics: metrics,
+		log:        log.With("stage", cfg.Name),
+		quiet:      kafka.NewQuiet(cfg.Now),
+		partitions: map[int32]*partition{},
+		lanes:      map[lane][]*item{},
+		started:    make(chan struct{}),
+		idle:       make(chan struct{}),
+	}
+}
+
+// leaveTimeout bounds the last commit and the farewell to the group.
+const leaveTimeout = 5 * time.Second
+
+// Run works until ctx ends, then lets running work end within the grace
+// period, commits what is finished and leaves the group. Brokers that cannot
+// be reached are waited for. It may be called once, and errors only if the
+// client's settings cannot work.
+func (r *Runner) Run(ctx context.Context) error {
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	r.work = work
+	client, err := r.connect(
+		kgo.ConsumerGroup(r.cfg.Group),
+		kgo.ConsumeTopics(kafka.TopicName(r.cfg.Prefix, r.cfg.Topic)),
+		kgo.DisableAutoCommit(),
+		// Records that were polled are in hand before their partition may go:
+		// else they could be taken for those of its next assignment.
+		kgo.BlockRebalanceOnPoll(),
+		kgo.OnPartitionsAssigned(r.assigned),
+		kgo.OnPartitionsRevoked(r.revoked),
+		kgo.OnPartitionsLost(r.lost),
+	)
+	if err != nil {
+		return fmt.Errorf("stage %s: %w", r.cfg.Name, err)
+	}
+	r.client = client
+	close(r.started)
+	defer client.CloseAllowingRebalance()
+
+	stopCommits := r.commitRegularly()
+	r.poll(ctx)
+	r.drain()
+	stopCommits()
+
+	farewell, done := context.WithTimeout(work, leaveTimeout)
+	defer done()
+	r.leave(farewell)
+	return nil
+}
+
+// poll takes records from the client until ctx ends.
+func (r *Runner) poll(ctx context.Context) {
+	for ctx.Err() == nil {
+		fetches := r.client.PollRecords(ctx, r.cfg.Window)
+		for _, e := range fetches.Errors() {
+			if ctx.Err() == nil {
+				r.warn("cannot fetch; trying again", e.Err, "topic", e.Topic, "partition", e.Partition)
+			}
+		}
+		r.intake(fetches)
+		r.client.AllowRebalance()
+	}
+}
+
+// drain waits for running work, for the grace period and then, cancelled, for
+// as long again.
+func (r *Runner) drain() {
+	r.mu.Lock()
+	r.stopping = true
+	r.signalIdle()
+	r.mu.Unlock()
+	grace := time.NewTimer(r.cfg.Grace)
+	defer grace.Stop()
+	select {
+	case <-r.idle:
+		return
+	case <-grace.C:
+	}
+	r.cancelWork()
+	grace.Reset(r.cfg.Grace)
+	select {
+	case <-r.idle:
+	case <-grace.C:
+		r.log.Warn("work did not end when told to; leaving it behind")
+	}
+}
+
+// warn logs a fault that passes, at most once in a while.
+func (r *Runner) warn(msg string, err error, args ...any) {
+	if errors.Is(err, context.Canceled) {
+		return
+	}
+	if missed, ok := r.quiet.Due(msg); ok {
+		r.log.Warn(msg, append(args, "error", err, "not_logged", missed)...)
+	}
+}

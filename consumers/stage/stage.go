@@ -1,0 +1,87 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tributary/schemas"
+)
+
+// Stage is the work of a Kafka-to-Kafka consumer. Its methods are called
+// concurrently, for different keys.
+type Stage interface {
+	// Work does what one record asks for. Nil means done, which includes an
+	// outcome that was emitted as a rejection. An error means try again: for
+	// ever if it is Transient, else until it has come often enough in the same
+	// words (Config.MaxFailures). A panic, or a stall (Config.Stall), is
+	// forgiven twice. Work must return soon after ctx ends.
+	Work(ctx context.Context, in Input) error
+
+	// Fail returns the failed end that others wait for when a record is set
+	// aside as a dead letter. It is called with the message and a *Poison. It
+	// may be called again for the same record, also by another member.
+	Fail(in schemas.Message, cause error) []schemas.Message
+}
+
+// Input is one record to work on.
+type Input struct {
+	Message schemas.Message
+	Record  *kgo.Record // as it came from Kafka; not to be changed
+
+	// Progress tells the watchdog that work goes on.
+	Progress func()
+
+	// Emit produces messages without waiting for acknowledgement; it waits
+	// while the client's buffer is full, and then no stall is counted. All
+	// messages must be acknowledged before the record is done, so an error of
+	// an earlier one may be returned by a later call, or fail the attempt
+	// after Work has returned. Stage, Time and Traceparent are filled in where
+	// they are empty.
+	Emit func(ctx context.Context, msgs ...schemas.Message) error
+}
+
+// Transient marks an error as one that ends by itself, such as an unreachable
+// server or database: the work is tried again for ever. Nil stays nil.
+func Transient(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &transient{err}
+}
+
+type transient struct{ err error }
+
+func (t *transient) Error() string { return t.err.Error() }
+func (t *transient) Unwrap() error { return t.err }
+
+func isTransient(err error) bool {
+	var t *transient
+	return errors.As(err, &t)
+}
+
+// Classes of poison.
+const (
+	ClassPanic       = "panic"       // the work panicked
+	ClassStalled     = "stalled"     // the work made no progress for too long
+	ClassCrashed     = "crashed"     // the process died while this record ran alone
+	ClassFailed      = "failed"      // the work failed too often in the same words
+	ClassUndecodable = "undecodable" // the record is no event
+)
+
+// Poison says why a record was set aside.
+type Poison struct {
+	Class    string // one of the classes
+	Err      error  // the last failure
+	Attempts int
+	First    time.Time // when it first failed
+	Last     time.Time // when it last failed
+}
+
+// Error says why in words for people.
+func (p *Poison) Error() string { return p.Class + ": " + p.Err.Error() }
+
+// Unwrap returns the last failure.
+func (p *Poison) Unwrap() error { return p.Err }
