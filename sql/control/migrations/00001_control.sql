@@ -111,7 +111,7 @@ CREATE TABLE control.acquisition (
   source text NOT NULL, look int NOT NULL, size bigint NOT NULL,
   state text NOT NULL CHECK (state IN ('queued','wanted','requested','received','extracted','ended')),
   not_before timestamptz NOT NULL DEFAULT '-infinity',
-  attempt int NOT NULL DEFAULT 0, job uuid,
+  attempt int NOT NULL DEFAULT 0, alone boolean NOT NULL DEFAULT false,
   tried jsonb NOT NULL DEFAULT '{}',
   download text NOT NULL DEFAULT '', unzip text NOT NULL DEFAULT '',
   sha256 text NOT NULL DEFAULT '', documents int NOT NULL DEFAULT 0,
@@ -126,7 +126,8 @@ CREATE INDEX acquisition_open ON control.acquisition (state, news_at) WHERE stat
 CREATE INDEX acquisition_batch ON control.acquisition (batch);
 CREATE INDEX acquisition_retry ON control.acquisition (retry_at) WHERE retry_at IS NOT NULL;
 COMMENT ON TABLE control.acquisition IS 'the file''s process: fetching one look of it, from whatever hosting, until all its documents have ended';
-COMMENT ON COLUMN control.acquisition.tried IS 'per source: attempts made and whether it was given up';
+COMMENT ON COLUMN control.acquisition.tried IS 'per source: attempts made, whether it was given up, and which bytes of it were bad';
+COMMENT ON COLUMN control.acquisition.alone IS 'to be requested in a job of its own, since a job of several was poison';
 COMMENT ON COLUMN control.acquisition.last_event IS 'the last event accepted for it (download.finished), repeated when it goes silent';
 COMMENT ON COLUMN control.acquisition.result IS 'complete, duplicate, failed or cancelled, once ended';
 
@@ -141,7 +142,9 @@ CREATE TABLE control.attempt (
   run uuid NOT NULL, file uuid NOT NULL, attempt int NOT NULL,
   acquisition bigint NOT NULL REFERENCES control.acquisition, source text NOT NULL, look int NOT NULL, job uuid NOT NULL,
   download text NOT NULL DEFAULT '', unzip text NOT NULL DEFAULT '',
+  early bytea,
   PRIMARY KEY (run, file, attempt));
+COMMENT ON COLUMN control.attempt.early IS 'an unzip.finished that came before the download it belongs to was judged';
 COMMENT ON TABLE control.attempt IS 'attempts requested, and the one outcome per step that control accepted';
 
 CREATE TABLE control.document (

@@ -1,0 +1,186 @@
+package sequence
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+// release looks for batches to release and sessions to end or close, while
+// the lease is held.
+func (s *Sequencer) release(ctx context.Context, epoch int64) error {
+	tick := time.NewTicker(s.Config.Interval.D())
+	defer tick.Stop()
+	for {
+		more, err := s.turn(ctx, epoch)
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+		if more {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// turn releases what is complete now; more says that something was done, so
+// that looking again at once is worth while.
+func (s *Sequencer) turn(ctx context.Context, epoch int64) (more bool, err error) {
+	now := s.Now()
+	limits := control.Limits{PollCutoff: now.Add(-s.Config.PollCutoff.D()), ReleaseLimit: now.Add(-s.Config.ReleaseLimit.D()), LateLimit: now.Add(-s.Config.LateLimit.D())}
+	ready, err := control.ReadyBatches(ctx, s.Pool, limits)
+	if err != nil {
+		return false, err
+	}
+	for _, id := range ready {
+		if err := s.releaseBatch(ctx, epoch, id, limits, now); err != nil {
+			return false, err
+		}
+		more = true
+	}
+	ending, err := control.EndableSessions(ctx, s.Pool, limits)
+	if err != nil {
+		return false, err
+	}
+	for _, session := range ending {
+		if err := s.endSession(ctx, epoch, session, now); err != nil {
+			return false, err
+		}
+		more = true
+	}
+	closed, err := s.closeSessions(ctx, epoch, now)
+	return more || closed, err
+}
+
+// releaseBatch gives every document of a batch its position: then what each
+// version withdraws, then the batch's end.
+func (s *Sequencer) releaseBatch(ctx context.Context, epoch int64, id string, limits control.Limits, now time.Time) error {
+	return pg.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+		if err := s.Lease.Check(ctx, tx, epoch); err != nil {
+			return err
+		}
+		next, b, err := control.TakeBatch(ctx, tx, id, limits)
+		if err != nil || b == nil {
+			return err
+		}
+		docs, err := control.BatchDocuments(ctx, tx, b.ID, s.Kinds)
+		if err != nil {
+			return err
+		}
+		out, err := s.positions(*b, docs, next, now)
+		if err != nil {
+			return err
+		}
+		var last *int64
+		if n := int64(len(out)); n > 0 {
+			end := next + n - 1
+			last = &end
+			out = append(out, batchEvent(*b, len(docs), end, now))
+			if err := control.SetPosition(ctx, tx, end+1); err != nil {
+				return err
+			}
+		}
+		if err := control.ReleaseBatch(ctx, tx, *b, last, now); err != nil {
+			return err
+		}
+		s.Log.Info("batch released", "domain", b.Domain, "number", b.Number, "documents", len(docs), "late", b.Session == nil)
+		return s.Outbox.Append(ctx, tx, out...)
+	})
+}
+
+// positions are the messages of a batch, from the given position on. A batch
+// in which no version is complete has none.
+func (s *Sequencer) positions(b control.Batch, docs []control.Ordered, next int64, now time.Time) ([]schemas.Message, error) {
+	var out []schemas.Message
+	var versions []*schemas.DocumentOrdered
+	counts := map[int64]*schemas.DocumentOrdered{}
+	for _, d := range docs {
+		_, body, err := s.Outbox.Codec.DecodeBody(d.Body)
+		if err != nil {
+			return nil, fmt.Errorf("document of batch %s: %w", b.ID, err)
+		}
+		v, ok := body.(*schemas.DocumentValidated)
+		if !ok {
+			return nil, fmt.Errorf("document of batch %s is a %T", b.ID, body)
+		}
+		o := ordered(b, d, v)
+		o.Position = next + int64(len(out))
+		out = append(out, positionMessage(o, now))
+		version := counts[d.Acquisition]
+		if version == nil {
+			version = ordered(b, d, v)
+			version.What, version.DocumentRef, version.DocumentName = schemas.PositionVersion, schemas.DocumentRef{Archive: v.Archive}, schemas.DocumentName{}
+			version.Result, version.Phase, version.Exception = "", "", ""
+			counts[d.Acquisition] = version
+			versions = append(versions, version)
+		}
+		version.Documents++
+	}
+	if len(out) == 0 {
+		return nil, nil
+	}
+	for _, v := range versions {
+		v.Position = next + int64(len(out))
+		out = append(out, positionMessage(v, now))
+	}
+	end := &schemas.DocumentOrdered{
+		Scope: schemas.Scope{Run: schemas.LiveRun, Session: text(b.Session), Centre: b.Domain}, Position: next + int64(len(out)), What: schemas.PositionBatchEnd,
+		Batch: b.ID, Domain: b.Domain, Number: b.Number, Late: b.Session == nil, Documents: int32(len(docs)),
+	}
+	return append(out, positionMessage(end, now)), nil
+}
+
+// ordered is a document's position, still without its number.
+func ordered(b control.Batch, d control.Ordered, v *schemas.DocumentValidated) *schemas.DocumentOrdered {
+	return &schemas.DocumentOrdered{
+		Scope:   schemas.Scope{Run: v.Run, Session: text(d.Session), Centre: d.Centre, Source: d.Source},
+		FileRef: v.FileRef, DocumentRef: v.DocumentRef, DocumentName: v.DocumentName,
+		What: schemas.PositionDocument, Batch: b.ID, Domain: b.Domain, Number: b.Number, Late: b.Session == nil,
+		Attempt: v.Attempt, Download: v.Download, Unzip: v.Unzip, FileDate: d.FileDate, FileInc: d.FileInc,
+		RankOwn: d.RankOwn, RankTime: d.RankTime, RankOrdinal: d.RankOrdinal,
+		Result: v.Result, Phase: v.Phase, Exception: v.Exception, Profile: v.Profile,
+	}
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// positionMessage keys every position by its domain; the topic has one
+// partition, and ids follow from the position.
+func positionMessage(o *schemas.DocumentOrdered, now time.Time) schemas.Message {
+	subject := o.What + " " + o.Domain
+	if o.What == schemas.PositionDocument {
+		subject = o.Action + "/" + o.FileName + "/" + o.Entry
+	}
+	return schemas.Message{
+		ID:    schemas.EventID(stageName, schemas.LiveRun, strconv.FormatInt(o.Position, 10), schemas.DocumentOrderedTopic),
+		Topic: schemas.DocumentOrderedTopic, Key: o.Domain, Stage: stageName, Subject: subject, Time: now, Body: o,
+	}
+}
+
+func batchEvent(b control.Batch, documents int, last int64, now time.Time) schemas.Message {
+	return schemas.Message{
+		ID: schemas.EventID(stageName, schemas.LiveRun, b.ID, "batch_released"), Topic: schemas.StatusChangedTopic,
+		Key: b.Domain, Stage: stageName, Subject: "batch " + b.Domain + " " + strconv.FormatInt(b.Number, 10), Time: now,
+		Body: &schemas.StatusChanged{
+			Scope: schemas.Scope{Run: schemas.LiveRun, Session: text(b.Session), Centre: b.Domain}, Entity: schemas.EntityBatch,
+			Status: string(schemas.Running), Number: b.Number, Rows: int64(documents), Position: last, StartedAt: &now,
+			Attributes: map[string]string{"batch": b.ID, "late": strconv.FormatBool(b.Session == nil)},
+		},
+	}
+}

@@ -1,0 +1,133 @@
+// Package sequence puts documents into the one order in which they are
+// inserted. Its sink keeps every verdict of document.validated in control; its
+// releaser finds batches that are complete, or whose limit has come, gives
+// each of their documents the next position, and publishes document.ordered
+// through the outbox (DESIGN.md section 6).
+package sequence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sort"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/errgroup"
+
+	"tributary/consumers/stage"
+	"tributary/internal/config"
+	"tributary/internal/kafka"
+	"tributary/internal/pg"
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+const stageName = "sequence"
+
+// Sequencer keeps verdicts and releases batches. Any number may run: a lease
+// says who releases.
+type Sequencer struct {
+	Config  config.Sequence
+	Kinds   []string // the profile's kinds of document, in order
+	Pool    *pgxpool.Pool
+	Outbox  pg.Outbox
+	Offsets pg.Offsets
+	Lease   pg.Lease
+	Applied func(ctx context.Context) (int64, error) // the last position that the warehouse has applied
+	Log     *slog.Logger
+	Now     func() time.Time
+}
+
+// Run reads verdicts with the given applier, and releases while it holds the
+// lease, until ctx ends.
+func (s *Sequencer) Run(ctx context.Context, applier *stage.Applier) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return applier.Run(ctx) })
+	g.Go(func() error {
+		for ctx.Err() == nil {
+			if err := s.Lease.Hold(ctx, s.release); err != nil && ctx.Err() == nil {
+				s.Log.Warn("releasing is held up; trying again", "error", err)
+				select {
+				case <-ctx.Done():
+				case <-time.After(time.Second):
+				}
+			}
+		}
+		return nil
+	})
+	return g.Wait()
+}
+
+// Position returns the stored offset from which to read a partition.
+func (s *Sequencer) Position(ctx context.Context, topic string, partition int32) (int64, error) {
+	return s.Offsets.Load(ctx, s.Pool, topic, partition)
+}
+
+// Apply keeps a batch of verdicts and ends the files whose last document it
+// brought, in one transaction.
+func (s *Sequencer) Apply(ctx context.Context, batch []stage.Range) error {
+	docs, files, err := s.decode(batch)
+	if err != nil {
+		return err
+	}
+	now := s.Now()
+	err = pg.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+		for _, r := range batch {
+			if err := s.Offsets.Advance(ctx, tx, r.Topic, r.Partition, r.From, r.To); err != nil {
+				return err
+			}
+		}
+		if len(docs) == 0 {
+			return nil
+		}
+		if err := control.StoreDocuments(ctx, tx, docs); err != nil {
+			return err
+		}
+		// The files are locked after the documents are stored: whoever ends a
+		// file then sees all of them, plan or this.
+		if _, err := control.LockFiles(ctx, tx, files); err != nil {
+			return err
+		}
+		ended, err := control.CompleteExtracted(ctx, tx, files, now)
+		if err != nil {
+			return err
+		}
+		return control.AfterEnds(ctx, tx, ended, now)
+	})
+	if err != nil {
+		return fmt.Errorf("sequence: %w", err)
+	}
+	return nil
+}
+
+func (s *Sequencer) decode(batch []stage.Range) (docs []control.Document, files []string, err error) {
+	seen := map[string]bool{}
+	for _, r := range batch {
+		for _, rec := range r.Records {
+			m, err := s.Outbox.Codec.Decode(kafka.FromKgo(rec))
+			if errors.Is(err, schemas.ErrUnknownSchema) {
+				return nil, nil, fmt.Errorf("%s/%d at offset %d: %w", r.Topic, r.Partition, rec.Offset, err)
+			}
+			v, ok := m.Body.(*schemas.DocumentValidated)
+			if err != nil || !ok {
+				s.Log.Error("a record cannot be read and is passed over", "topic", r.Topic, "partition", r.Partition, "offset", rec.Offset, "error", err)
+				continue
+			}
+			d := control.Document{Run: v.Run, File: v.File, Attempt: v.Attempt, Download: v.Download, Unzip: v.Unzip, Document: v.Document,
+				Entry: v.Entry, Kind: v.Kind, DocInc: v.DocInc, SHA256: v.SHA256, Result: v.Result, Body: rec.Value}
+			if v.DocDate != "" {
+				d.DocDate = &v.DocDate
+			}
+			docs = append(docs, d)
+			if !seen[v.File] {
+				seen[v.File] = true
+				files = append(files, v.File)
+			}
+		}
+	}
+	sort.Strings(files)
+	return docs, files, nil
+}

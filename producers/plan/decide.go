@@ -1,0 +1,227 @@
+package plan
+
+import (
+	"time"
+
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+// discovered takes up a look that a poll announced, or that a file is gone.
+func (w *world) discovered(d schemas.FileDiscovered) {
+	f := w.files[d.File]
+	if f == nil || d.Change == "gone" {
+		// What is gone is already noted at its hosting; a wanted file that no
+		// hosting shows any more is ended by the dispatcher.
+		return
+	}
+	for _, k := range f.looks {
+		if k.Source == d.Source && k.Look == d.Look {
+			w.takeUp(f, k)
+			return
+		}
+	}
+	// Not announced any more: a repeat of what was taken up before.
+}
+
+// takeUp classes a look. Every new look of the producing centre's own source
+// is fetched; another source's only while no own hosting can be.
+func (w *world) takeUp(f *fileWorld, k *control.Look) {
+	own, hasOwn := f.ownHosting()
+	switch {
+	case k.Centre == f.Centre:
+		w.take(f, k)
+	case hasOwn:
+		w.pass(f, k, own.Size)
+	case k.OwnPolling:
+		k.Class = "waiting"
+	default:
+		for _, a := range f.acquisitions {
+			if a.Size == k.Size {
+				w.pass(f, k, a.Size)
+				return
+			}
+		}
+		w.take(f, k)
+	}
+}
+
+// take starts an acquisition for a look, behind those under way.
+func (w *world) take(f *fileWorld, k *control.Look) {
+	k.Class = "taken"
+	a := &control.Acquisition{
+		Run: schemas.LiveRun, File: f.ID, Session: k.Session, Domain: f.Centre, Source: k.Source, Look: k.Look, Size: k.Size,
+		State: control.Wanted, NotBefore: w.now, Tried: map[string]control.Tried{}, New: true,
+	}
+	for _, other := range f.acquisitions {
+		if other.State != control.Ended {
+			a.State = control.Queued
+		}
+		other.RetryAt = nil // a new look replaces trying the old one again
+		other.Changed = other.Changed || other.State == control.Ended && !other.New
+	}
+	f.acquisitions = append(f.acquisitions, a)
+}
+
+// pass classes a look that is not fetched, since another hosting's is.
+func (w *world) pass(f *fileWorld, k *control.Look, size int64) {
+	note := "duplicate"
+	k.Class = "duplicate"
+	if k.Size != size {
+		k.Class, note = "superseded", "divergent_hosting"
+	}
+	w.out = append(w.out, passedEvent(f, k, note, w.now))
+}
+
+// downloaded judges the outcome of an attempt: the first one read is accepted.
+func (w *world) downloaded(d schemas.DownloadFinished, record schemas.Record) {
+	f := w.files[d.File]
+	t := w.attempts[control.AttemptKey{Run: d.Run, File: d.File, Attempt: d.Attempt}]
+	if f == nil || t == nil || t.Download != "" {
+		return // unknown, or judged before: a repeat, or an outcome set aside
+	}
+	a := f.byID(t.Acquisition)
+	if a == nil || a.State != control.Requested || a.Attempt != d.Attempt {
+		return
+	}
+	t.Download, t.Changed = d.Outcome, true
+	w.jobs[t.Job]++
+	a.Changed = true
+	switch d.Result {
+	case schemas.Fetched:
+		w.fetched(f, a, t, d, record)
+	case schemas.NotTried:
+		t.Download = schemas.NotTried
+		a.Alone = a.Alone || d.Exception == schemas.Quarantined
+		a.State, a.NotBefore = control.Wanted, w.now.Add(min(w.backoff, time.Second))
+		w.out = append(w.out, attemptEvent(f, a, t, string(schemas.Download), schemas.Cancelled, d.Exception, d.Message, schemas.NotTried, d.Outcome, w.now))
+	case schemas.Quarantined:
+		w.bad[t.Source]++
+		w.end(f, a, t, control.Failure, string(schemas.Download), schemas.Quarantined, d.Message, d.Outcome)
+	default:
+		w.bad[t.Source]++
+		w.fetchFailed(f, a, t, d)
+	}
+}
+
+// fetched accepts bytes: either those that the file shows already, or a new
+// version of it.
+func (w *world) fetched(f *fileWorld, a *control.Acquisition, t *control.Attempt, d schemas.DownloadFinished, record schemas.Record) {
+	w.good[t.Source]++
+	for source, tried := range a.Tried {
+		if tried.Bad == d.SHA256 && source != t.Source {
+			w.end(f, a, t, control.Failure, string(schemas.Unzip), corrupted, "two hostings serve the same damaged archive: "+a.Message, d.Outcome)
+			return
+		}
+	}
+	a.Download, a.SHA256 = d.Outcome, d.SHA256
+	if d.SHA256 == f.CurrentSHA256 && !w.belongs(f, a) {
+		a.State, a.Result, a.EndedAt = control.Ended, control.Duplicate, &w.now
+		w.out = append(w.out, duplicateEvent(f, a, t, d.Outcome, w.now))
+		return
+	}
+	a.State = control.Received
+	a.LastEvent, a.LastHeaders = record.Value, record.Headers
+	f.CurrentSHA256, f.CurrentAttempt = d.SHA256, d.Attempt
+	f.Acceptances++
+	ordinal, own := f.Acceptances, false
+	a.RankOrdinal = &ordinal
+	for _, h := range f.hostings {
+		if h.Source == t.Source {
+			own = f.own(h)
+			listed := h.ListedAt
+			a.RankTime = &listed
+		}
+	}
+	a.RankOwn = &own
+	if t.Early != nil {
+		w.early(f, a, t)
+	}
+}
+
+// belongs reports whether the bytes that the file shows were accepted by this
+// very acquisition, from a hosting whose archive turned out damaged.
+func (w *world) belongs(f *fileWorld, a *control.Acquisition) bool {
+	t := w.attempts[control.AttemptKey{Run: a.Run, File: f.ID, Attempt: f.CurrentAttempt}]
+	return t != nil && t.Acquisition == a.ID
+}
+
+// fetchFailed tries the same hosting again, or the next one, or ends.
+func (w *world) fetchFailed(f *fileWorld, a *control.Acquisition, t *control.Attempt, d schemas.DownloadFinished) {
+	tried := a.Tried[t.Source]
+	tried.Attempts++
+	tried.GivenUp = hopeless(d.Exception) || tried.Attempts >= max(1, w.perHosting)
+	a.Tried[t.Source] = tried
+	a.Phase, a.Exception, a.Message = d.Phase, d.Exception, d.Message
+	if len(f.candidates(a)) == 0 {
+		w.end(f, a, t, control.Failure, d.Phase, d.Exception, d.Message, d.Outcome)
+		return
+	}
+	a.State, a.NotBefore = control.Wanted, w.now
+	if !tried.GivenUp {
+		a.NotBefore = w.now.Add(w.backoffAfter(tried.Attempts))
+	}
+	w.out = append(w.out, attemptEvent(f, a, t, d.Phase, schemas.Failed, d.Exception, d.Message, "", d.Outcome, w.now))
+}
+
+// unzipped judges what became of an archive.
+func (w *world) unzipped(u schemas.UnzipFinished, record schemas.Record) {
+	f := w.files[u.File]
+	t := w.attempts[control.AttemptKey{Run: u.Run, File: u.File, Attempt: u.Attempt}]
+	if f == nil || t == nil || t.Unzip != "" {
+		return
+	}
+	if t.Download == "" {
+		// It came before the download it belongs to was judged: kept until then.
+		t.Early, t.Changed = record.Value, true
+		return
+	}
+	a := f.byID(t.Acquisition)
+	if t.Download != u.Download || a == nil || a.State != control.Received || a.Attempt != u.Attempt {
+		return
+	}
+	w.judgeUnzip(f, a, t, u)
+}
+
+func (w *world) judgeUnzip(f *fileWorld, a *control.Acquisition, t *control.Attempt, u schemas.UnzipFinished) {
+	t.Unzip, t.Early, t.Changed = u.Outcome, nil, true
+	a.Changed = true
+	outcome := u.Download + "/" + u.Outcome
+	if u.Result == schemas.Unzipped {
+		a.State, a.Unzip, a.Documents = control.Extracted, u.Outcome, u.Documents
+		w.out = append(w.out, acceptedEvent(f, a, t, outcome, w.now))
+		return
+	}
+	if u.Result == schemas.Quarantined || !damage(u.Exception) {
+		w.end(f, a, t, control.Failure, string(schemas.Unzip), u.Exception, u.Message, outcome)
+		return
+	}
+	// A damaged archive: another hosting may have it whole.
+	tried := a.Tried[t.Source]
+	tried.GivenUp, tried.Bad = true, u.SHA256
+	a.Tried[t.Source] = tried
+	a.Message = u.Exception + ": " + u.Message
+	if len(f.candidates(a)) == 0 {
+		w.end(f, a, t, control.Failure, string(schemas.Unzip), corrupted, a.Message, outcome)
+		return
+	}
+	a.State, a.NotBefore = control.Wanted, w.now
+	w.bad[t.Source]++
+	w.out = append(w.out, attemptEvent(f, a, t, string(schemas.Unzip), schemas.Failed, u.Exception, u.Message, "", outcome, w.now))
+}
+
+// end ends an acquisition that failed for good. While a hosting shows the
+// file it is tried again, with growing pauses.
+func (w *world) end(f *fileWorld, a *control.Acquisition, t *control.Attempt, result, phase, exception, message, outcome string) {
+	a.State, a.Result, a.EndedAt, a.Changed = control.Ended, result, &w.now, true
+	a.Phase, a.Exception, a.Message = phase, exception, message
+	if retriable(phase, exception) {
+		pause := w.retry
+		for range a.Retries {
+			pause = min(2*pause, 24*time.Hour)
+		}
+		at := w.now.Add(pause)
+		a.RetryAt = &at
+	}
+	w.out = append(w.out, attemptEvent(f, a, t, phase, schemas.Failed, exception, message, "", outcome, w.now))
+}

@@ -1,0 +1,293 @@
+package plan
+
+import (
+	"context"
+	"sort"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+const (
+	// pause is the longest time between two looks for work.
+	pause = 250 * time.Millisecond
+	// atOnce is how many files one turn decides about at most.
+	atOnce = 4096
+	// worthwhile is how many small files make a connection's cost a small
+	// share of a job.
+	worthwhile = 32
+	// worthwhileBytes is the same for their size together.
+	worthwhileBytes = 8 << 20
+)
+
+// dispatchLoop gathers wanted files into jobs, takes up looks that waited and
+// retries, and requests again what has gone silent.
+func (p *Planner) dispatchLoop(ctx context.Context) error {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	lastReminder := p.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-p.wake:
+		case <-timer.C:
+		}
+		if err := p.turn(ctx, &lastReminder); err != nil && ctx.Err() == nil {
+			p.Log.Warn("planning is held up; trying again", "error", err)
+		}
+		timer.Reset(pause)
+	}
+}
+
+func (p *Planner) turn(ctx context.Context, lastReminder *time.Time) error {
+	now := p.Now()
+	if err := p.revisit(ctx, now); err != nil {
+		return err
+	}
+	if err := p.Dispatch(ctx, now); err != nil {
+		return err
+	}
+	if now.Sub(*lastReminder) < p.Config.SilenceBudget.D()/10 {
+		return nil
+	}
+	*lastReminder = now
+	return p.remind(ctx, now)
+}
+
+// revisit takes up looks that need not wait any longer, and tries again what
+// failed long enough ago.
+func (p *Planner) revisit(ctx context.Context, now time.Time) error {
+	waiting, err := control.WaitingFiles(ctx, p.Pool, now.Add(-p.Cutoff), atOnce)
+	if err != nil {
+		return err
+	}
+	retries, err := control.RetryFiles(ctx, p.Pool, now, atOnce)
+	if err != nil {
+		return err
+	}
+	ids := append(waiting, retries...)
+	if len(ids) == 0 {
+		return nil
+	}
+	return pg.InTx(ctx, p.Pool, func(tx pgx.Tx) error {
+		w, err := load(ctx, tx, p.Outbox.Codec, ids, p.settings(), now)
+		if err != nil {
+			return err
+		}
+		for _, id := range w.order() {
+			f := w.files[id]
+			for _, k := range f.looks {
+				if k.Class == "waiting" {
+					k.OwnPolling = false
+					w.takeUp(f, k)
+				}
+			}
+			w.retryFile(f)
+		}
+		return p.store(ctx, tx, w)
+	})
+}
+
+// retryFile starts a failed file's next acquisition, while a hosting shows it.
+func (w *world) retryFile(f *fileWorld) {
+	if len(f.acquisitions) == 0 || f.active() != nil {
+		return
+	}
+	last := f.acquisitions[len(f.acquisitions)-1]
+	if last.New || last.RetryAt == nil || last.RetryAt.After(w.now) {
+		return
+	}
+	last.RetryAt, last.Changed = nil, true
+	next := &control.Acquisition{
+		Run: last.Run, File: f.ID, Domain: f.Centre, Source: last.Source, Look: last.Look, Size: last.Size,
+		State: control.Wanted, NotBefore: w.now, Tried: map[string]control.Tried{}, Retries: last.Retries + 1, New: true,
+	}
+	if len(f.candidates(next)) > 0 {
+		f.acquisitions = append(f.acquisitions, next)
+	}
+}
+
+// Dispatch puts wanted files into jobs, as far as the credit of their servers
+// goes.
+func (p *Planner) Dispatch(ctx context.Context, now time.Time) error {
+	return pg.InTx(ctx, p.Pool, func(tx pgx.Tx) error {
+		credits, err := control.Credits(ctx, tx, now)
+		if err != nil || !anyFree(credits) {
+			return err
+		}
+		ids, err := control.WantedFiles(ctx, tx, now, atOnce)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		w, err := load(ctx, tx, p.Outbox.Codec, ids, p.settings(), now)
+		if err != nil {
+			return err
+		}
+		var changed bool
+		for _, j := range p.gather(w, credits) {
+			if err := p.request(ctx, tx, w, j); err != nil {
+				return err
+			}
+			changed = true
+		}
+		if !changed && len(w.out) == 0 {
+			return nil
+		}
+		return p.store(ctx, tx, w)
+	})
+}
+
+func anyFree(credits map[string]int) bool {
+	for _, n := range credits {
+		if n > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// item is a wanted file with the hosting chosen for it.
+type item struct {
+	file    *fileWorld
+	a       *control.Acquisition
+	hosting control.Hosting
+}
+
+// job is one connection's worth of files of one source.
+type job struct {
+	server, source string
+	items          []item
+}
+
+// gather chooses the best hosting for every wanted file and makes jobs of
+// them: sources of a server take turns, small files go together, large ones
+// alone.
+func (p *Planner) gather(w *world, credits map[string]int) []job {
+	bySource := map[string][]item{}
+	for _, id := range w.order() {
+		f := w.files[id]
+		a := f.active()
+		if a == nil || a.State != control.Wanted || a.NotBefore.After(w.now) {
+			continue
+		}
+		best := f.candidates(a)
+		if len(best) == 0 {
+			w.vanished(f, a)
+			continue
+		}
+		bySource[best[0].Source] = append(bySource[best[0].Source], item{f, a, best[0]})
+	}
+	sources := make([]string, 0, len(bySource))
+	for s := range bySource {
+		sources = append(sources, s)
+	}
+	sort.Strings(sources)
+	for _, s := range sources {
+		items := bySource[s]
+		sort.SliceStable(items, func(i, j int) bool { return items[i].hosting.Size < items[j].hosting.Size })
+	}
+	var jobs []job
+	for again := true; again; {
+		again = false
+		for _, s := range sources {
+			items := bySource[s]
+			if len(items) == 0 || credits[items[0].hosting.Server] <= 0 {
+				continue
+			}
+			server := items[0].hosting.Server
+			n := p.cut(items, credits[server])
+			jobs = append(jobs, job{server: server, source: s, items: items[:n]})
+			bySource[s] = items[n:]
+			credits[server]--
+			again = true
+		}
+	}
+	return jobs
+}
+
+// cut says how many of a source's files, smallest first, make the next job:
+// an equal share of them for each free session, but enough that connecting is
+// a small part, and within the bounds on number and size.
+func (p *Planner) cut(items []item, credit int) int {
+	if items[0].a.Alone {
+		return 1
+	}
+	share := (len(items) + credit - 1) / credit
+	var bytes int64
+	for i, it := range items {
+		if i > 0 && (it.a.Alone || i >= p.Config.JobFiles || bytes+it.hosting.Size > int64(p.Config.JobBytes)) {
+			return i
+		}
+		if i >= share && (i >= worthwhile || bytes >= worthwhileBytes) {
+			return i
+		}
+		bytes += it.hosting.Size
+	}
+	return len(items)
+}
+
+// vanished ends a wanted file that no hosting shows any more.
+func (w *world) vanished(f *fileWorld, a *control.Acquisition) {
+	for _, h := range f.hostings {
+		if h.Present && !h.Settled && h.Available && !a.Tried[h.Source].GivenUp {
+			a.NotBefore, a.Changed = w.now.Add(10*time.Second), true // it changes just now: its new look will settle
+			return
+		}
+	}
+	f.Attempts++
+	a.Attempt = f.Attempts
+	t := &control.Attempt{Run: a.Run, File: f.ID, Attempt: a.Attempt, Acquisition: a.ID, Source: a.Source, Look: a.Look, Job: uuid.Nil.String(), Download: "gone", Changed: true}
+	w.attempts[control.AttemptKey{Run: t.Run, File: t.File, Attempt: t.Attempt}] = t
+	exception, message, phase := "gone", "no source shows the file any more", string(schemas.Download)
+	if a.Exception != "" {
+		exception, message, phase = a.Exception, a.Message, a.Phase
+	}
+	w.end(f, a, t, control.Failure, phase, exception, message, "gone")
+}
+
+// request stores a job with its attempts and events.
+func (p *Planner) request(ctx context.Context, tx pgx.Tx, w *world, j job) error {
+	id := uuid.NewString()
+	body := &schemas.DownloadRequested{Scope: schemas.Scope{Run: schemas.LiveRun, Source: j.source}, Job: id, Server: j.server}
+	for _, it := range j.items {
+		f, a, h := it.file, it.a, it.hosting
+		f.Attempts++
+		a.State, a.Attempt, a.Changed = control.Requested, f.Attempts, true
+		t := &control.Attempt{Run: a.Run, File: f.ID, Attempt: f.Attempts, Acquisition: a.ID, Source: h.Source, Look: h.Look, Job: id, Changed: true}
+		w.attempts[control.AttemptKey{Run: t.Run, File: t.File, Attempt: t.Attempt}] = t
+		body.Files = append(body.Files, schemas.RequestFile{
+			FileRef: f.ref(), Session: session(a.Session), Centre: f.Centre, Attempt: t.Attempt, Look: h.Look,
+			Path: f.Action + "/" + f.Name, Size: h.Size, ModTime: h.ModTime, RequestedAt: &w.now,
+		})
+		w.out = append(w.out, requestedEvent(f, a, t, j.server, h.ModTime, w.now))
+	}
+	m := schemas.Message{
+		ID: schemas.EventID(stageName, schemas.LiveRun, id, schemas.DownloadRequestedTopic), Topic: schemas.DownloadRequestedTopic,
+		Key: id, Stage: stageName, Subject: j.source, Time: w.now, Body: body,
+	}
+	r, err := p.Outbox.Codec.Encode(m)
+	if err != nil {
+		return err
+	}
+	w.out = append(w.out, m)
+	return control.AddJob(ctx, tx, id, j.server, j.source, len(j.items), w.now, r)
+}
+
+// remind publishes again, with the same ids, the last event of whatever has
+// had no news for longer than its budget.
+func (p *Planner) remind(ctx context.Context, now time.Time) error {
+	return pg.InTx(ctx, p.Pool, func(tx pgx.Tx) error {
+		records, err := control.Silent(ctx, tx, now.Add(-p.Config.SilenceBudget.D()), 1000)
+		if err != nil || len(records) == 0 {
+			return err
+		}
+		p.Log.Warn("requesting again what has gone silent", "events", len(records), "budget", p.Config.SilenceBudget.D())
+		return pg.AppendOutbox(ctx, tx, control.Schema, records)
+	})
+}

@@ -1,0 +1,77 @@
+package plan
+
+import (
+	"strconv"
+	"time"
+
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+func status(id, key, subject string, now time.Time, body *schemas.StatusChanged) schemas.Message {
+	return schemas.Message{ID: id, Topic: schemas.StatusChangedTopic, Key: key, Stage: stageName, Subject: subject, Time: now, Body: body}
+}
+
+func (f *fileWorld) ref() schemas.FileRef {
+	return schemas.FileRef{File: f.ID, FileName: f.Name, Action: f.Action}
+}
+
+func (f *fileWorld) subject() string { return f.Action + "/" + f.Name }
+
+func session(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// passedEvent tells that a look is not fetched, since another hosting's is.
+func passedEvent(f *fileWorld, k *control.Look, note string, now time.Time) schemas.Message {
+	return status(schemas.EventID(stageName, schemas.LiveRun, k.Source+"/"+f.ID, "passed", strconv.Itoa(int(k.Look))), f.ID, f.subject(), now, &schemas.StatusChanged{
+		Scope:   schemas.Scope{Run: schemas.LiveRun, Session: session(k.Session), Centre: f.Centre, Source: k.Source},
+		FileRef: f.ref(), Entity: schemas.EntityHosting, Look: k.Look, FileSize: k.Size, ListedAt: &k.ListedAt, Note: note, Revision: 1,
+		Attributes: map[string]string{"state": "present"},
+	})
+}
+
+func (f *fileWorld) download(a *control.Acquisition, t *control.Attempt) *schemas.StatusChanged {
+	return &schemas.StatusChanged{
+		Scope:   schemas.Scope{Run: a.Run, Session: session(a.Session), Centre: f.Centre, Source: t.Source},
+		FileRef: f.ref(), Entity: schemas.EntityDownload, Attempt: t.Attempt, Look: t.Look, FileSize: a.Size,
+	}
+}
+
+// attemptEvent tells control's judgement of an attempt that failed, or was not
+// tried.
+func attemptEvent(f *fileWorld, a *control.Acquisition, t *control.Attempt, phase string, st schemas.Status, exception, message, note, outcome string, now time.Time) schemas.Message {
+	body := f.download(a, t)
+	body.Phase, body.Status, body.Exception, body.Message, body.Note = phase, string(st), exception, message, note
+	body.Outcome, body.Accepted = outcome, outcome
+	if body.Phase == "" {
+		body.Phase = string(schemas.Download)
+	}
+	return status(schemas.EventID(stageName, a.Run, f.ID, "judged", strconv.Itoa(int(t.Attempt)), outcome), f.ID, f.subject(), now, body)
+}
+
+// acceptedEvent tells that an archive's documents are those to be awaited.
+func acceptedEvent(f *fileWorld, a *control.Acquisition, t *control.Attempt, outcome string, now time.Time) schemas.Message {
+	body := f.download(a, t)
+	body.Phase, body.Status = string(schemas.Unzip), string(schemas.Done)
+	body.Outcome, body.Accepted, body.Archive, body.SHA256, body.Rows = outcome, outcome, a.SHA256, a.SHA256, int64(a.Documents)
+	return status(schemas.EventID(stageName, a.Run, f.ID, "accepted", strconv.Itoa(int(t.Attempt)), outcome), f.ID, f.subject(), now, body)
+}
+
+// duplicateEvent tells that an attempt brought the bytes that the file shows.
+func duplicateEvent(f *fileWorld, a *control.Acquisition, t *control.Attempt, outcome string, now time.Time) schemas.Message {
+	body := f.download(a, t)
+	body.Phase, body.Status, body.Note = string(schemas.ZipMD5), string(schemas.Done), "duplicate"
+	body.Outcome, body.Accepted, body.Repeats, body.Archive, body.SHA256 = outcome, outcome, f.CurrentAttempt, a.SHA256, a.SHA256
+	return status(schemas.EventID(stageName, a.Run, f.ID, "duplicate", strconv.Itoa(int(t.Attempt)), outcome), f.ID, f.subject(), now, body)
+}
+
+// requestedEvent tells that an attempt was put into a job.
+func requestedEvent(f *fileWorld, a *control.Acquisition, t *control.Attempt, server string, mtime *time.Time, now time.Time) schemas.Message {
+	body := f.download(a, t)
+	body.Phase, body.Status, body.Server, body.ModTime, body.RequestedAt = string(schemas.Download), string(schemas.Pending), server, mtime, &now
+	return status(schemas.EventID(stageName, a.Run, f.ID, "requested", strconv.Itoa(int(t.Attempt))), f.ID, f.subject(), now, body)
+}

@@ -1,0 +1,289 @@
+// Package plan is the process manager of files: it takes up what polls
+// announce, decides what is fetched next and from where, accepts one outcome
+// per step of every attempt, and requests again what has gone silent.
+//
+// It has two halves. The sink reads file.discovered, download.finished and
+// unzip.finished, and applies each batch in one transaction: it locks the
+// files concerned, loads what is known of them, decides in plain Go
+// (decide.go) and stores the result with the offsets and the events. The
+// dispatcher (dispatch.go) gathers wanted files into jobs under each server's
+// credit.
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/errgroup"
+
+	"tributary/consumers/stage"
+	"tributary/internal/config"
+	"tributary/internal/kafka"
+	"tributary/internal/pg"
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+const stageName = "plan"
+
+// Topics are what plan reads.
+func Topics() []string {
+	return []string{schemas.FileDiscoveredTopic, schemas.DownloadFinishedTopic, schemas.UnzipFinishedTopic}
+}
+
+// Planner decides about files. Any number may run: what one decides about a
+// file is guarded by that file's row, and credit by a lock of its own.
+type Planner struct {
+	Config  config.Plan
+	Cutoff  time.Duration // after which looks no longer wait for a session's polls
+	Once    bool          // no wait exceeds a few seconds
+	Pool    *pgxpool.Pool
+	Outbox  pg.Outbox
+	Offsets pg.Offsets
+	Log     *slog.Logger
+	Now     func() time.Time
+
+	wake chan struct{}
+}
+
+// New returns a planner; nothing runs yet.
+func New(cfg config.Plan, cutoff time.Duration, once bool, pool *pgxpool.Pool, outbox pg.Outbox, offsets pg.Offsets, log *slog.Logger) *Planner {
+	return &Planner{Config: cfg, Cutoff: cutoff, Once: once, Pool: pool, Outbox: outbox, Offsets: offsets, Log: log,
+		Now: func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }, wake: make(chan struct{}, 1)}
+}
+
+// Run reads with the given applier and dispatches until ctx ends.
+func (p *Planner) Run(ctx context.Context, applier *stage.Applier) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return applier.Run(ctx) })
+	g.Go(func() error { return p.dispatchLoop(ctx) })
+	return g.Wait()
+}
+
+// Position returns the stored offset from which to read a partition.
+func (p *Planner) Position(ctx context.Context, topic string, partition int32) (int64, error) {
+	return p.Offsets.Load(ctx, p.Pool, topic, partition)
+}
+
+// Apply decides about a batch of events in one transaction.
+func (p *Planner) Apply(ctx context.Context, batch []stage.Range) error {
+	in, err := p.decode(batch)
+	if err != nil {
+		return err
+	}
+	err = pg.InTx(ctx, p.Pool, func(tx pgx.Tx) error {
+		for _, r := range batch {
+			if err := p.Offsets.Advance(ctx, tx, r.Topic, r.Partition, r.From, r.To); err != nil {
+				return err
+			}
+		}
+		return p.decideIn(ctx, tx, in, p.Now())
+	})
+	if err != nil {
+		return fmt.Errorf("plan: %w", err)
+	}
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// input is what a batch holds, by kind, each in the order read.
+type input struct {
+	discovered []schemas.FileDiscovered
+	downloads  []received[schemas.DownloadFinished]
+	unzips     []received[schemas.UnzipFinished]
+}
+
+// received is an event with the bytes it came in, which are repeated if what
+// it caused goes silent.
+type received[T any] struct {
+	body   T
+	record schemas.Record
+}
+
+func (in input) files() []string {
+	seen := map[string]bool{}
+	var out []string
+	add := func(id string) {
+		if !seen[id] {
+			seen[id] = true
+			out = append(out, id)
+		}
+	}
+	for _, d := range in.discovered {
+		add(d.File)
+	}
+	for _, d := range in.downloads {
+		add(d.body.File)
+	}
+	for _, u := range in.unzips {
+		add(u.body.File)
+	}
+	return out
+}
+
+// decode reads a batch's records. One that cannot be read is logged and
+// passed over: nothing here waits for it, and what has no news is requested
+// again. A schema that this binary does not know stops it instead.
+func (p *Planner) decode(batch []stage.Range) (input, error) {
+	var in input
+	for _, r := range batch {
+		for _, rec := range r.Records {
+			record := kafka.FromKgo(rec)
+			m, err := p.Outbox.Codec.Decode(record)
+			if errors.Is(err, schemas.ErrUnknownSchema) {
+				return in, fmt.Errorf("%s/%d at offset %d: %w", r.Topic, r.Partition, rec.Offset, err)
+			}
+			if err != nil {
+				p.Log.Error("a record cannot be read and is passed over", "topic", r.Topic, "partition", r.Partition, "offset", rec.Offset, "error", err)
+				continue
+			}
+			record.Topic = m.Topic
+			switch b := m.Body.(type) {
+			case *schemas.FileDiscovered:
+				in.discovered = append(in.discovered, *b)
+			case *schemas.DownloadFinished:
+				in.downloads = append(in.downloads, received[schemas.DownloadFinished]{*b, record})
+			case *schemas.UnzipFinished:
+				in.unzips = append(in.unzips, received[schemas.UnzipFinished]{*b, record})
+			}
+		}
+	}
+	return in, nil
+}
+
+// decideIn loads what is known of the files concerned, decides, and stores.
+func (p *Planner) decideIn(ctx context.Context, tx pgx.Tx, in input, now time.Time) error {
+	ids := in.files()
+	if len(ids) == 0 {
+		return nil
+	}
+	w, err := load(ctx, tx, p.Outbox.Codec, ids, p.settings(), now)
+	if err != nil {
+		return err
+	}
+	for _, d := range in.discovered {
+		w.discovered(d)
+	}
+	for _, d := range in.downloads {
+		w.downloaded(d.body, d.record)
+	}
+	for _, u := range in.unzips {
+		w.unzipped(u.body, u.record)
+	}
+	return p.store(ctx, tx, w)
+}
+
+func (p *Planner) settings() settings {
+	s := settings{perHosting: p.Config.Attempts, backoff: p.Config.Backoff.D(), backoffMax: p.Config.BackoffMax.D(), retry: p.Config.RetryFailed.D()}
+	if p.Once {
+		s.backoff, s.backoffMax = min(s.backoff, time.Second), min(s.backoffMax, 5*time.Second)
+	}
+	return s
+}
+
+// load reads the world of the given files under their locks.
+func load(ctx context.Context, tx pgx.Tx, codec *schemas.Codec, ids []string, s settings, now time.Time) (*world, error) {
+	w := &world{settings: s, codec: codec, now: now, files: map[string]*fileWorld{}, jobs: map[string]int{}, good: map[string]int{}, bad: map[string]int{}}
+	files, err := control.LockFiles(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for id, f := range files {
+		w.files[id] = &fileWorld{File: f}
+	}
+	hostings, err := control.Hostings(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range hostings {
+		if f := w.files[h.File]; f != nil {
+			f.hostings = append(f.hostings, h)
+		}
+	}
+	acquisitions, err := control.Acquisitions(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range acquisitions {
+		w.files[a.File].acquisitions = append(w.files[a.File].acquisitions, a)
+	}
+	if w.attempts, err = control.Attempts(ctx, tx, ids); err != nil {
+		return nil, err
+	}
+	looks, err := control.Looks(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range looks {
+		w.files[k.File].looks = append(w.files[k.File].looks, k)
+	}
+	return w, nil
+}
+
+// store writes the decisions with their events, and what follows from files
+// that have ended.
+func (p *Planner) store(ctx context.Context, tx pgx.Tx, w *world) error {
+	var files []*control.File
+	var acquisitions []*control.Acquisition
+	var looks []*control.Look
+	var attempts []*control.Attempt
+	var touched []string
+	for _, id := range w.order() {
+		f := w.files[id]
+		files = append(files, f.File)
+		touched = append(touched, id)
+		for _, a := range f.acquisitions {
+			if a.New && a.Session != nil && a.Batch == nil {
+				batch, err := control.EnsureBatch(ctx, tx, *a.Session, a.Domain, w.now)
+				if err != nil {
+					return err
+				}
+				a.Batch = &batch
+			}
+			acquisitions = append(acquisitions, a)
+		}
+		for _, k := range f.looks {
+			if k.Class != "announced" {
+				looks = append(looks, k)
+			}
+		}
+	}
+	for _, a := range w.attempts {
+		if a.Changed {
+			attempts = append(attempts, a)
+		}
+	}
+	if err := control.StoreFiles(ctx, tx, files); err != nil {
+		return err
+	}
+	if err := control.StoreAcquisitions(ctx, tx, acquisitions); err != nil {
+		return err
+	}
+	if err := control.ClassLooks(ctx, tx, looks); err != nil {
+		return err
+	}
+	if err := control.StoreAttempts(ctx, tx, attempts); err != nil {
+		return err
+	}
+	if err := control.JobNews(ctx, tx, w.jobs); err != nil {
+		return err
+	}
+	if err := control.CountFetches(ctx, tx, w.good, w.bad); err != nil {
+		return err
+	}
+	if _, err := control.CompleteExtracted(ctx, tx, touched, w.now); err != nil {
+		return err
+	}
+	if err := control.AfterEnds(ctx, tx, touched, w.now); err != nil {
+		return err
+	}
+	return p.Outbox.Append(ctx, tx, w.out...)
+}

@@ -1,0 +1,105 @@
+package poll
+
+import (
+	"strconv"
+	"time"
+
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+func scope(p control.Poll, centre string) schemas.Scope {
+	return schemas.Scope{Run: schemas.LiveRun, Session: p.Session, Centre: centre, Source: p.Source}
+}
+
+func fileRef(file, name, action string) schemas.FileRef {
+	return schemas.FileRef{File: file, FileName: name, Action: action}
+}
+
+func centreOf(w control.Sighting) string {
+	if w.Centre == nil {
+		return ""
+	}
+	return *w.Centre
+}
+
+func status(id, key, subject string, now time.Time, body *schemas.StatusChanged) schemas.Message {
+	return schemas.Message{ID: id, Topic: schemas.StatusChangedTopic, Key: key, Stage: stage, Subject: subject, Time: now, Body: body}
+}
+
+// fileEvent tells how a file's name was judged.
+func fileEvent(p control.Poll, w control.Sighting, now time.Time) schemas.Message {
+	body := &schemas.StatusChanged{
+		Scope: scope(p, centreOf(w)), FileRef: fileRef(w.File, w.Name, w.Action), Entity: schemas.EntityFile,
+		Phase: string(schemas.ZipName), Status: string(schemas.Done), Exception: w.Exception, Message: w.Message,
+		FileSize: w.Size, ListedAt: &w.ListedAt,
+	}
+	if w.Exception != "" {
+		body.Status = string(schemas.Failed)
+	} else {
+		body.FileDate, body.FileInc = *w.FileDate, *w.FileInc
+	}
+	return status(schemas.EventID(stage, schemas.LiveRun, w.File, "zip_name", centreOf(w), w.Exception), w.File, w.Action+"/"+w.Name, now, body)
+}
+
+// hostingEvent tells that a listing showed a look of a file.
+func hostingEvent(p control.Poll, w control.Sighting, now time.Time) schemas.Message {
+	body := &schemas.StatusChanged{
+		Scope: scope(p, centreOf(w)), FileRef: fileRef(w.File, w.Name, w.Action), Entity: schemas.EntityHosting, Server: p.Server,
+		Look: w.Look, FileSize: w.Size, ModTime: w.ModTime, ListedAt: &w.ListedAt, Revision: 1,
+		Attributes: map[string]string{"state": "present"},
+	}
+	if w.Class == "unsettled" {
+		body.Note, body.Revision = "unsettled", 0
+	}
+	return status(schemas.EventID(stage, schemas.LiveRun, p.Source+"/"+w.File, "hosting", strconv.Itoa(int(w.Look)), w.Class), w.File, w.Action+"/"+w.Name, now, body)
+}
+
+// discovered announces a look to plan.
+func discovered(p control.Poll, w control.Sighting, changed bool, now time.Time) schemas.Message {
+	change := "new"
+	if changed {
+		change = "changed"
+	}
+	return schemas.Message{
+		ID:    schemas.EventID(stage, schemas.LiveRun, p.Source+"/"+w.File, schemas.FileDiscoveredTopic, strconv.Itoa(int(w.Look))),
+		Topic: schemas.FileDiscoveredTopic, Key: w.File, Stage: stage, Subject: w.Action + "/" + w.Name, Time: now,
+		Body: &schemas.FileDiscovered{
+			Scope: scope(p, centreOf(w)), FileRef: fileRef(w.File, w.Name, w.Action), Poll: p.ID, Change: change,
+			Look: w.Look, Size: w.Size, ModTime: w.ModTime, ListedAt: &w.ListedAt,
+		},
+	}
+}
+
+// goneEvents tell plan and the log that complete listings lack a file.
+func goneEvents(p control.Poll, v control.Vanished, now time.Time) []schemas.Message {
+	ref := fileRef(v.File, v.Name, v.Action)
+	look := strconv.Itoa(int(v.Look))
+	return []schemas.Message{
+		{
+			ID:    schemas.EventID(stage, schemas.LiveRun, p.Source+"/"+v.File, "gone", look),
+			Topic: schemas.FileDiscoveredTopic, Key: v.File, Stage: stage, Subject: v.Action + "/" + v.Name, Time: now,
+			Body: &schemas.FileDiscovered{Scope: scope(p, v.Centre), FileRef: ref, Poll: p.ID, Change: "gone", Look: v.Look, Size: v.Size},
+		},
+		status(schemas.EventID(stage, schemas.LiveRun, p.Source+"/"+v.File, "hosting_gone", look), v.File, v.Action+"/"+v.Name, now, &schemas.StatusChanged{
+			Scope: scope(p, v.Centre), FileRef: ref, Entity: schemas.EntityHosting, Server: p.Server, Look: v.Look, FileSize: v.Size, Revision: 2,
+			Attributes: map[string]string{"state": "gone"},
+		}),
+	}
+}
+
+// taskEvent tells how a poll ended.
+func taskEvent(p control.Poll, c counts, state, exception, message string, now time.Time) schemas.Message {
+	st := schemas.Done
+	if state != "complete" {
+		st = schemas.Failed
+	}
+	n := strconv.Itoa
+	return status(schemas.EventID(stage, schemas.LiveRun, p.ID, "poll_ended"), p.Session, "source "+p.Source, now, &schemas.StatusChanged{
+		Scope: schemas.Scope{Run: schemas.LiveRun, Session: p.Session, Centre: p.Centre, Source: p.Source}, Entity: schemas.EntityTask, Server: p.Server,
+		Attempt: int32(p.Attempts), Phase: string(schemas.ZipName), Status: string(st), Exception: exception, Message: message, Note: state,
+		StartedAt: &p.StartedAt, FinishedAt: &now,
+		Attributes: map[string]string{"listed": n(c.listed), "ignored": n(c.ignored), "new": n(c.fresh), "changed": n(c.changed),
+			"unsettled": n(c.unsettled), "rejected": n(c.rejected), "gone": n(c.gone)},
+	})
+}

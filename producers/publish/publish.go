@@ -1,0 +1,151 @@
+// Package publish sends what an outbox holds to Kafka, in order, and deletes
+// what the broker has acknowledged. One publisher at a time acts on an outbox,
+// by lease; what a late one still sends is a repeat with the same ids.
+package publish
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tributary/internal/config"
+	"tributary/internal/kafka"
+	"tributary/internal/pg"
+	"tributary/schemas"
+)
+
+// Publisher empties one schema's outbox.
+type Publisher struct {
+	cfg    config.Publish
+	prefix string
+	schema string
+	pool   *pgxpool.Pool
+	client *kgo.Client
+	lease  pg.Lease
+	log    *slog.Logger
+
+	published prometheus.Counter
+	depth     prometheus.Gauge
+}
+
+// New returns a publisher of the outbox of a schema; nothing runs yet.
+func New(cfg config.Publish, prefix, schema string, pool *pgxpool.Pool, client *kgo.Client, holder string, log *slog.Logger, reg prometheus.Registerer) *Publisher {
+	labels := prometheus.Labels{"outbox": schema}
+	p := &Publisher{cfg: cfg, prefix: prefix, schema: schema, pool: pool, client: client, log: log.With("outbox", schema),
+		lease:     pg.Lease{Pool: pool, Schema: schema, Name: "publish", Holder: holder, TTL: cfg.LeaseTTL.D()},
+		published: prometheus.NewCounter(prometheus.CounterOpts{Name: "tributary_outbox_published_total", Help: "Events acknowledged by the broker.", ConstLabels: labels}),
+		depth:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "tributary_outbox_batch_rows", Help: "Rows in the batch read last; a full batch means that more wait.", ConstLabels: labels}),
+	}
+	reg.MustRegister(p.published, p.depth)
+	return p
+}
+
+// Run publishes while it holds the lease, until ctx ends. A database or broker
+// that is away is waited for.
+func (p *Publisher) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		err := p.lease.Hold(ctx, p.publish)
+		if err == nil || ctx.Err() != nil {
+			continue
+		}
+		p.log.Warn("publishing is held up; trying again", "error", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+	return nil
+}
+
+func (p *Publisher) publish(ctx context.Context, epoch int64) error {
+	conn, err := p.pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("listen to the outbox: %w", err)
+	}
+	defer func() {
+		// A listening connection is not fit for anybody else.
+		raw := conn.Hijack()
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		raw.Close(closing)
+	}()
+	if _, err := conn.Exec(ctx, "LISTEN "+p.schema+"_outbox"); err != nil {
+		return fmt.Errorf("listen to the outbox: %w", err)
+	}
+	for {
+		n, err := p.batch(ctx, epoch)
+		if err != nil {
+			return err
+		}
+		if n == p.cfg.Batch {
+			continue
+		}
+		wait, cancel := context.WithTimeout(ctx, p.cfg.Interval.D())
+		_, err = conn.Conn().WaitForNotification(wait)
+		cancel()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			return fmt.Errorf("wait for the outbox: %w", err)
+		}
+	}
+}
+
+// batch sends the oldest rows and deletes them once all are acknowledged.
+func (p *Publisher) batch(ctx context.Context, epoch int64) (int, error) {
+	ids, records, err := p.read(ctx)
+	if err != nil || len(ids) == 0 {
+		p.depth.Set(0)
+		return 0, err
+	}
+	p.depth.Set(float64(len(ids)))
+	if err := p.client.ProduceSync(ctx, records...).FirstErr(); err != nil {
+		return 0, fmt.Errorf("publish: %w", err)
+	}
+	err = pg.InTx(ctx, p.pool, func(tx pgx.Tx) error {
+		if err := p.lease.Check(ctx, tx, epoch); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, "DELETE FROM "+p.schema+".outbox WHERE id = ANY($1)", ids)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("delete what was published: %w", err)
+	}
+	p.published.Add(float64(len(ids)))
+	return len(ids), nil
+}
+
+func (p *Publisher) read(ctx context.Context) ([]int64, []*kgo.Record, error) {
+	rows, err := p.pool.Query(ctx, "SELECT id, topic, key, headers, value FROM "+p.schema+".outbox ORDER BY id LIMIT $1", p.cfg.Batch)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the outbox: %w", err)
+	}
+	var ids []int64
+	var records []*kgo.Record
+	var id int64
+	var r schemas.Record
+	var headers []byte
+	_, err = pgx.ForEachRow(rows, []any{&id, &r.Topic, &r.Key, &headers, &r.Value}, func() error {
+		row := schemas.Record{Topic: r.Topic, Key: r.Key, Value: append([]byte(nil), r.Value...)}
+		if err := json.Unmarshal(headers, &row.Headers); err != nil {
+			return fmt.Errorf("headers of outbox row %d: %w", id, err)
+		}
+		ids = append(ids, id)
+		records = append(records, kafka.ToKgo(p.prefix, row))
+		return nil
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the outbox: %w", err)
+	}
+	return ids, records, nil
+}

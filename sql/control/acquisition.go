@@ -1,0 +1,329 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
+	"tributary/schemas"
+)
+
+// States of an acquisition.
+const (
+	Queued    = "queued"    // an earlier one of the same file is under way
+	Wanted    = "wanted"    // to be requested from some hosting
+	Requested = "requested" // in a job
+	Received  = "received"  // bytes accepted, to be unzipped
+	Extracted = "extracted" // unzip accepted, documents to be validated
+	Ended     = "ended"
+)
+
+// Results of an ended acquisition.
+const (
+	Complete  = "complete"  // all its documents have ended
+	Duplicate = "duplicate" // it brought the file's current bytes
+	Failure   = "failed"
+)
+
+// File is a row of control.file.
+type File struct {
+	ID, Name, Action, Centre string
+	CurrentSHA256            string
+	CurrentAttempt           int32
+	Attempts, Acceptances    int32
+}
+
+// Hosting is where a file lies, with what decides between hostings.
+type Hosting struct {
+	File, Source, Server, SourceCentre string
+	Look                               int32
+	Size                               int64
+	ModTime                            *time.Time
+	ListedAt                           time.Time
+	Present, Settled                   bool
+	Available                          bool
+	Fetched, Failures                  int64
+}
+
+// Tried is what an acquisition has met at one source.
+type Tried struct {
+	Attempts int    `json:"attempts"`
+	GivenUp  bool   `json:"given_up,omitempty"`
+	Bad      string `json:"bad,omitempty"` // sha256 of damaged bytes it delivered
+}
+
+// Acquisition is a row of control.acquisition.
+type Acquisition struct {
+	ID          int64            `json:"id"`
+	Run         string           `json:"run"`
+	File        string           `json:"file"`
+	Session     *string          `json:"session"`
+	Domain      string           `json:"domain"`
+	Batch       *string          `json:"batch"`
+	Source      string           `json:"source"`
+	Look        int32            `json:"look"`
+	Size        int64            `json:"size"`
+	State       string           `json:"state"`
+	NotBefore   time.Time        `json:"not_before"`
+	Attempt     int32            `json:"attempt"`
+	Alone       bool             `json:"alone"`
+	Tried       map[string]Tried `json:"tried"`
+	Download    string           `json:"download"`
+	Unzip       string           `json:"unzip"`
+	SHA256      string           `json:"sha256"`
+	Documents   int32            `json:"documents"`
+	RankOwn     *bool            `json:"rank_own"`
+	RankTime    *time.Time       `json:"rank_time"`
+	RankOrdinal *int32           `json:"rank_ordinal"`
+	LastEvent   []byte           `json:"last_event"`
+	LastHeaders []schemas.Header `json:"last_headers"`
+	Result      string           `json:"result"`
+	Phase       string           `json:"phase"`
+	Exception   string           `json:"exception"`
+	Message     string           `json:"message"`
+	EndedAt     *time.Time       `json:"ended_at"`
+	RetryAt     *time.Time       `json:"retry_at"`
+	Retries     int32            `json:"retries"`
+
+	New     bool `json:"-"`
+	Changed bool `json:"-"`
+}
+
+// Attempt is a row of control.attempt.
+type Attempt struct {
+	Run         string `json:"run"`
+	File        string `json:"file"`
+	Attempt     int32  `json:"attempt"`
+	Acquisition int64  `json:"acquisition"`
+	Source      string `json:"source"`
+	Look        int32  `json:"look"`
+	Job         string `json:"job"`
+	Download    string `json:"download"`
+	Unzip       string `json:"unzip"`
+	Early       []byte `json:"early"`
+	Changed     bool   `json:"-"`
+}
+
+// Look is an announced look that plan has not taken up yet.
+type Look struct {
+	Source, File string
+	Look         int32
+	Session      *string
+	Domain       string
+	Centre       string // of the source
+	Size         int64
+	ListedAt     time.Time
+	Class        string
+	OwnPolling   bool // a source of the producing centre is still being polled in the session
+}
+
+// LockFiles locks the given files, in the order of their ids, until the
+// transaction ends: whoever decides about a file holds its row. It returns
+// those that exist.
+func LockFiles(ctx context.Context, tx pgx.Tx, ids []string) (map[string]*File, error) {
+	rows, err := tx.Query(ctx, `SELECT id::text, name, action, coalesce(centre, ''), current_sha256, current_attempt, attempts, acceptances
+		FROM control.file WHERE id = ANY($1::uuid[]) ORDER BY id FOR UPDATE`, ids)
+	if err != nil {
+		return nil, fmt.Errorf("lock files: %w", err)
+	}
+	out := map[string]*File{}
+	all, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (*File, error) {
+		var f File
+		return &f, r.Scan(&f.ID, &f.Name, &f.Action, &f.Centre, &f.CurrentSHA256, &f.CurrentAttempt, &f.Attempts, &f.Acceptances)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("lock files: %w", err)
+	}
+	for _, f := range all {
+		out[f.ID] = f
+	}
+	return out, nil
+}
+
+// StoreFiles writes the changeable columns of files back.
+func StoreFiles(ctx context.Context, tx pgx.Tx, files []*File) error {
+	type row struct {
+		ID          string `json:"id"`
+		SHA         string `json:"sha"`
+		Current     int32  `json:"current"`
+		Attempts    int32  `json:"attempts"`
+		Acceptances int32  `json:"acceptances"`
+	}
+	rows := make([]row, len(files))
+	for i, f := range files {
+		rows[i] = row{f.ID, f.CurrentSHA256, f.CurrentAttempt, f.Attempts, f.Acceptances}
+	}
+	_, err := tx.Exec(ctx, `UPDATE control.file f SET current_sha256=r.sha, current_attempt=r.current, attempts=r.attempts, acceptances=r.acceptances
+		FROM jsonb_to_recordset($1) AS r(id uuid, sha text, current int, attempts int, acceptances int)
+		WHERE f.id = r.id AND (f.current_sha256, f.current_attempt, f.attempts, f.acceptances) IS DISTINCT FROM (r.sha, r.current, r.attempts, r.acceptances)`, pg.JSON(rows))
+	if err != nil {
+		return fmt.Errorf("store files: %w", err)
+	}
+	return nil
+}
+
+// Hostings returns where the given files lie, gone hostings included.
+func Hostings(ctx context.Context, q pg.Querier, files []string) ([]Hosting, error) {
+	rows, err := q.Query(ctx, `SELECT h.file::text, h.source, s.server, s.centre, h.look, h.size, h.mtime, h.listed_at, h.state='present', h.settled,
+			s.state IN ('available','maintenance') AND s.state = 'available', s.fetched, s.fetch_failures
+		FROM control.hosting h JOIN control.source s ON s.id = h.source WHERE h.file = ANY($1::uuid[]) ORDER BY h.file, h.source`, files)
+	if err != nil {
+		return nil, fmt.Errorf("read hostings: %w", err)
+	}
+	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (h Hosting, err error) {
+		err = r.Scan(&h.File, &h.Source, &h.Server, &h.SourceCentre, &h.Look, &h.Size, &h.ModTime, &h.ListedAt, &h.Present, &h.Settled, &h.Available, &h.Fetched, &h.Failures)
+		return h, err
+	})
+}
+
+// Acquisitions returns all acquisitions of the given files, oldest first.
+func Acquisitions(ctx context.Context, q pg.Querier, files []string) ([]*Acquisition, error) {
+	rows, err := q.Query(ctx, `SELECT id, run::text, file::text, session::text, domain, batch::text, source, look, size, state, not_before, attempt, alone, tried,
+			download, unzip, sha256, documents, rank_own, rank_time, rank_ordinal, result, phase, exception, message, ended_at, retry_at, retries
+		FROM control.acquisition WHERE file = ANY($1::uuid[]) ORDER BY id`, files)
+	if err != nil {
+		return nil, fmt.Errorf("read acquisitions: %w", err)
+	}
+	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (*Acquisition, error) {
+		var a Acquisition
+		return &a, r.Scan(&a.ID, &a.Run, &a.File, &a.Session, &a.Domain, &a.Batch, &a.Source, &a.Look, &a.Size, &a.State, &a.NotBefore, &a.Attempt, &a.Alone, &a.Tried,
+			&a.Download, &a.Unzip, &a.SHA256, &a.Documents, &a.RankOwn, &a.RankTime, &a.RankOrdinal, &a.Result, &a.Phase, &a.Exception, &a.Message, &a.EndedAt, &a.RetryAt, &a.Retries)
+	})
+}
+
+const acquisitionCols = `jsonb_to_recordset($1) AS r(id bigint, run uuid, file uuid, session uuid, domain text, batch uuid, source text, look int, size bigint,
+	state text, not_before timestamptz, attempt int, alone boolean, tried jsonb, download text, unzip text, sha256 text, documents int,
+	rank_own boolean, rank_time timestamptz, rank_ordinal int, last_event text, last_headers jsonb,
+	result text, phase text, exception text, message text, ended_at timestamptz, retry_at timestamptz, retries int)`
+
+// StoreAcquisitions inserts the new ones, giving them ids, and updates the
+// changed ones.
+func StoreAcquisitions(ctx context.Context, tx pgx.Tx, all []*Acquisition) error {
+	var fresh, changed []*Acquisition
+	for _, a := range all {
+		if a.Tried == nil {
+			a.Tried = map[string]Tried{}
+		}
+		switch {
+		case a.New:
+			fresh = append(fresh, a)
+		case a.Changed:
+			changed = append(changed, a)
+		}
+	}
+	if len(fresh) > 0 {
+		if _, err := tx.Exec(ctx, `INSERT INTO control.acquisition (run, file, session, domain, batch, source, look, size, state, not_before, tried, retries)
+			SELECT run, file, session, domain, batch, source, look, size, state, not_before, tried, retries FROM `+acquisitionCols, pg.JSON(fresh)); err != nil {
+			return fmt.Errorf("store new acquisitions: %w", err)
+		}
+	}
+	if len(changed) > 0 {
+		if _, err := tx.Exec(ctx, `UPDATE control.acquisition a SET batch=r.batch, source=r.source, look=r.look, size=r.size, state=r.state, not_before=r.not_before,
+				attempt=r.attempt, alone=r.alone, tried=r.tried, download=r.download, unzip=r.unzip, sha256=r.sha256, documents=r.documents,
+				rank_own=r.rank_own, rank_time=r.rank_time, rank_ordinal=r.rank_ordinal,
+				last_event=coalesce(decode(r.last_event, 'base64'), a.last_event), last_headers=coalesce(nullif(r.last_headers, 'null'), a.last_headers), news_at=clock_timestamp(),
+				result=r.result, phase=r.phase, exception=r.exception, message=r.message, ended_at=r.ended_at, retry_at=r.retry_at, retries=r.retries
+			FROM `+acquisitionCols+` WHERE a.id = r.id`, pg.JSON(changed)); err != nil {
+			return fmt.Errorf("store acquisitions: %w", err)
+		}
+	}
+	return nil
+}
+
+// AttemptKey names an attempt.
+type AttemptKey struct {
+	Run, File string
+	Attempt   int32
+}
+
+// Attempts returns the attempts of the given files.
+func Attempts(ctx context.Context, q pg.Querier, files []string) (map[AttemptKey]*Attempt, error) {
+	rows, err := q.Query(ctx, `SELECT run::text, file::text, attempt, acquisition, source, look, job::text, download, unzip, early
+		FROM control.attempt WHERE file = ANY($1::uuid[])`, files)
+	if err != nil {
+		return nil, fmt.Errorf("read attempts: %w", err)
+	}
+	all, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (*Attempt, error) {
+		var a Attempt
+		return &a, r.Scan(&a.Run, &a.File, &a.Attempt, &a.Acquisition, &a.Source, &a.Look, &a.Job, &a.Download, &a.Unzip, &a.Early)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read attempts: %w", err)
+	}
+	out := map[AttemptKey]*Attempt{}
+	for _, a := range all {
+		out[AttemptKey{a.Run, a.File, a.Attempt}] = a
+	}
+	return out, nil
+}
+
+// StoreAttempts writes what control accepted, and what came too early.
+func StoreAttempts(ctx context.Context, tx pgx.Tx, changed []*Attempt) error {
+	if len(changed) == 0 {
+		return nil
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO control.attempt (run, file, attempt, acquisition, source, look, job, download, unzip, early)
+		SELECT run, file, attempt, acquisition, source, look, job, download, unzip, decode(early, 'base64')
+		FROM jsonb_to_recordset($1) AS r(run uuid, file uuid, attempt int, acquisition bigint, source text, look int, job uuid, download text, unzip text, early text)
+		ON CONFLICT (run, file, attempt) DO UPDATE SET download=excluded.download, unzip=excluded.unzip, early=excluded.early`, pg.JSON(changed))
+	if err != nil {
+		return fmt.Errorf("store attempts: %w", err)
+	}
+	return nil
+}
+
+// Looks returns the announced and waiting looks of the given files.
+func Looks(ctx context.Context, q pg.Querier, files []string) ([]*Look, error) {
+	rows, err := q.Query(ctx, lookSQL+" AND k.file = ANY($1::uuid[])", files)
+	if err != nil {
+		return nil, fmt.Errorf("read looks: %w", err)
+	}
+	return pgx.CollectRows(rows, scanLook)
+}
+
+const lookSQL = `SELECT k.source, k.file::text, k.look, k.session::text, k.domain, k.centre, k.size, k.listed_at, k.class,
+	EXISTS (SELECT FROM control.poll p WHERE p.session = k.session AND p.centre = k.domain AND p.state IN ('due','running'))
+	FROM control.look k WHERE k.class IN ('announced','waiting')`
+
+func scanLook(r pgx.CollectableRow) (*Look, error) {
+	var k Look
+	return &k, r.Scan(&k.Source, &k.File, &k.Look, &k.Session, &k.Domain, &k.Centre, &k.Size, &k.ListedAt, &k.Class, &k.OwnPolling)
+}
+
+// ClassLooks stores how looks were classed. Their announcements are no longer
+// needed.
+func ClassLooks(ctx context.Context, tx pgx.Tx, looks []*Look) error {
+	type row struct {
+		Source string `json:"source"`
+		File   string `json:"file"`
+		Look   int32  `json:"look"`
+		Class  string `json:"class"`
+	}
+	rows := make([]row, len(looks))
+	for i, k := range looks {
+		rows[i] = row{k.Source, k.File, k.Look, k.Class}
+	}
+	_, err := tx.Exec(ctx, `UPDATE control.look k SET class=r.class, event=CASE WHEN r.class='waiting' THEN k.event END, headers=CASE WHEN r.class='waiting' THEN k.headers END
+		FROM jsonb_to_recordset($1) AS r(source text, file uuid, look int, class text)
+		WHERE k.source=r.source AND k.file=r.file AND k.look=r.look`, pg.JSON(rows))
+	if err != nil {
+		return fmt.Errorf("class looks: %w", err)
+	}
+	return nil
+}
+
+// WaitingFiles returns files with looks that waited for the producing centre's
+// own sources and need wait no longer: their polls have ended, or the session
+// is older than the cut-off.
+func WaitingFiles(ctx context.Context, q pg.Querier, cutoff time.Time, limit int) ([]string, error) {
+	rows, err := q.Query(ctx, `SELECT DISTINCT k.file::text FROM control.look k JOIN control.session s ON s.id = k.session
+		WHERE k.class = 'waiting' AND (s.opened_at < $1 OR NOT EXISTS (SELECT FROM control.poll p
+			WHERE p.session = k.session AND p.centre = k.domain AND p.state IN ('due','running'))) LIMIT $2`, cutoff, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read waiting looks: %w", err)
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}

@@ -1,0 +1,316 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
+	"tributary/schemas"
+)
+
+// EnsureBatch returns the batch of a session and a domain, opening it if need
+// be.
+func EnsureBatch(ctx context.Context, tx pgx.Tx, session, domain string, now time.Time) (string, error) {
+	id := schemas.ID("batch", session, domain)
+	_, err := tx.Exec(ctx, "INSERT INTO control.batch (id, session, domain, opened_at) VALUES ($1,$2,$3,$4) ON CONFLICT DO NOTHING", id, session, domain, now)
+	if err != nil {
+		return "", fmt.Errorf("open batch: %w", err)
+	}
+	return id, nil
+}
+
+// CompleteExtracted ends, among the given files whose rows the caller has
+// locked, the acquisitions all of whose documents have ended. It returns the
+// files whose next acquisition may go on.
+func CompleteExtracted(ctx context.Context, tx pgx.Tx, files []string, now time.Time) ([]string, error) {
+	rows, err := tx.Query(ctx, `UPDATE control.acquisition a SET state='ended', result='complete', ended_at=$2
+		WHERE a.file = ANY($1::uuid[]) AND a.state = 'extracted' AND a.documents <= (SELECT count(*) FROM control.document d
+			WHERE d.run=a.run AND d.file=a.file AND d.attempt=a.attempt AND d.download=a.download AND d.unzip=a.unzip)
+		RETURNING a.file::text`, files, now)
+	if err != nil {
+		return nil, fmt.Errorf("complete files: %w", err)
+	}
+	ended, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("complete files: %w", err)
+	}
+	return ended, nil
+}
+
+// AfterEnds does what follows when acquisitions of the given files have ended:
+// versions that came after their batch was released go into a late batch of
+// their domain, and the next acquisition of each file may go on.
+func AfterEnds(ctx context.Context, tx pgx.Tx, files []string, now time.Time) error {
+	if len(files) == 0 {
+		return nil
+	}
+	// Shared locks keep a batch from being released between this look at it
+	// and the commit.
+	if _, err := tx.Exec(ctx, `SELECT 1 FROM control.batch WHERE id IN (SELECT batch FROM control.acquisition WHERE file = ANY($1::uuid[])) ORDER BY id FOR SHARE`, files); err != nil {
+		return fmt.Errorf("lock batches: %w", err)
+	}
+	rows, err := tx.Query(ctx, `SELECT DISTINCT a.domain FROM control.acquisition a LEFT JOIN control.batch b ON b.id = a.batch
+		WHERE a.file = ANY($1::uuid[]) AND a.ended_at = $2 AND a.result = 'complete' AND (b.id IS NULL OR b.released_at IS NOT NULL) ORDER BY 1`, files, now)
+	if err != nil {
+		return fmt.Errorf("find late files: %w", err)
+	}
+	domains, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return fmt.Errorf("find late files: %w", err)
+	}
+	for _, d := range domains {
+		id, err := lateBatch(ctx, tx, d, now)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `UPDATE control.acquisition a SET batch = $3 WHERE a.file = ANY($1::uuid[]) AND a.ended_at = $2 AND a.result = 'complete' AND a.domain = $4
+			AND NOT EXISTS (SELECT FROM control.batch b WHERE b.id = a.batch AND b.released_at IS NULL)`, files, now, id, d); err != nil {
+			return fmt.Errorf("put files into a late batch: %w", err)
+		}
+	}
+	if _, err := tx.Exec(ctx, `UPDATE control.acquisition a SET state='wanted' WHERE a.id IN (
+		SELECT min(q.id) FROM control.acquisition q WHERE q.file = ANY($1::uuid[]) AND q.state = 'queued'
+		  AND NOT EXISTS (SELECT FROM control.acquisition o WHERE o.file = q.file AND o.state NOT IN ('queued','ended')) GROUP BY q.file)`, files); err != nil {
+		return fmt.Errorf("go on with queued files: %w", err)
+	}
+	return nil
+}
+
+// lateBatch returns the domain's open late batch, opening it if need be, and
+// keeps it from being released until the transaction ends.
+func lateBatch(ctx context.Context, tx pgx.Tx, domain string, now time.Time) (string, error) {
+	for {
+		var id string
+		err := tx.QueryRow(ctx, "SELECT id::text FROM control.batch WHERE domain=$1 AND session IS NULL AND released_at IS NULL FOR SHARE", domain).Scan(&id)
+		if err == nil {
+			return id, nil
+		}
+		if !errors.Is(err, pgx.ErrNoRows) {
+			return "", fmt.Errorf("late batch of %s: %w", domain, err)
+		}
+		if _, err := tx.Exec(ctx, "INSERT INTO control.batch (id, domain, opened_at) VALUES ($1,$2,$3) ON CONFLICT DO NOTHING", uuid.NewString(), domain, now); err != nil {
+			return "", fmt.Errorf("late batch of %s: %w", domain, err)
+		}
+	}
+}
+
+// Batch is a batch that may be released.
+type Batch struct {
+	ID, Domain string
+	Session    *string
+	Number     int64
+}
+
+// Limits are the moments before which things are waited for no longer.
+type Limits struct {
+	PollCutoff   time.Time // sessions opened before no longer wait for their polls
+	ReleaseLimit time.Time // batches opened before are released with what has ended
+	LateLimit    time.Time // late batches opened before are released
+}
+
+// openLooks finds the looks of session s that plan has not decided about.
+const openLooks = `SELECT FROM control.look k WHERE k.session = s.id AND k.class IN ('announced','waiting')`
+
+// readyBatches is the condition under which batch b of session s may be
+// released.
+const readyBatches = `b.released_at IS NULL AND (
+	(b.session IS NULL AND b.opened_at <= $3 AND EXISTS (SELECT FROM control.acquisition a WHERE a.batch = b.id))
+	OR (b.session IS NOT NULL
+		AND NOT EXISTS (SELECT FROM control.batch e JOIN control.session es ON es.id = e.session
+			WHERE e.domain = b.domain AND e.released_at IS NULL AND es.number < s.number)
+		AND (b.opened_at < $2
+			OR ((s.polls_ended_at IS NOT NULL OR s.opened_at < $1)
+				AND NOT EXISTS (` + openLooks + ` AND k.domain = b.domain)
+				AND NOT EXISTS (SELECT FROM control.acquisition a WHERE a.batch = b.id AND a.state <> 'ended')))))`
+
+// ReadyBatches returns the batches that may be released now, in the order of
+// their sessions.
+func ReadyBatches(ctx context.Context, q pg.Querier, l Limits) ([]string, error) {
+	rows, err := q.Query(ctx, `SELECT b.id::text FROM control.batch b LEFT JOIN control.session s ON s.id = b.session
+		WHERE `+readyBatches+` ORDER BY s.number NULLS LAST, b.domain COLLATE "C"`, l.PollCutoff, l.ReleaseLimit, l.LateLimit)
+	if err != nil {
+		return nil, fmt.Errorf("find complete batches: %w", err)
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}
+
+// TakeBatch locks the position row, and the batch if it may still be released,
+// and gives it its number. The first result is the next position to give; a
+// nil batch says that there is nothing to release.
+func TakeBatch(ctx context.Context, tx pgx.Tx, id string, l Limits) (next int64, b *Batch, err error) {
+	if next, err = LockPosition(ctx, tx); err != nil {
+		return 0, nil, err
+	}
+	// The lock comes in a statement of its own, so that the condition is
+	// judged on what was committed before it.
+	if _, err := tx.Exec(ctx, "SELECT 1 FROM control.batch WHERE id=$1 FOR UPDATE", id); err != nil {
+		return 0, nil, fmt.Errorf("lock batch: %w", err)
+	}
+	b = &Batch{}
+	err = tx.QueryRow(ctx, `SELECT b.id::text, b.domain, b.session::text FROM control.batch b LEFT JOIN control.session s ON s.id = b.session
+		WHERE b.id = $4 AND `+readyBatches, l.PollCutoff, l.ReleaseLimit, l.LateLimit, id).Scan(&b.ID, &b.Domain, &b.Session)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return next, nil, nil
+	}
+	if err != nil {
+		return 0, nil, fmt.Errorf("take batch: %w", err)
+	}
+	err = tx.QueryRow(ctx, `INSERT INTO control.domain AS d (name, next_number) VALUES ($1, 2) ON CONFLICT (name) DO UPDATE SET next_number = d.next_number + 1
+		RETURNING next_number - 1`, b.Domain).Scan(&b.Number)
+	if err != nil {
+		return 0, nil, fmt.Errorf("number batch: %w", err)
+	}
+	return next, b, nil
+}
+
+// LockPosition locks the one row of positions and returns the next one.
+func LockPosition(ctx context.Context, tx pgx.Tx) (next int64, err error) {
+	if err = tx.QueryRow(ctx, "SELECT next FROM control.position FOR UPDATE").Scan(&next); err != nil {
+		return 0, fmt.Errorf("lock position: %w", err)
+	}
+	return next, nil
+}
+
+// SetPosition stores the next position to give.
+func SetPosition(ctx context.Context, tx pgx.Tx, next int64) error {
+	if _, err := tx.Exec(ctx, "UPDATE control.position SET next = $1", next); err != nil {
+		return fmt.Errorf("store position: %w", err)
+	}
+	return nil
+}
+
+// Ordered is a document of a batch, in the batch's order.
+type Ordered struct {
+	Acquisition int64
+	Body        []byte // the document.validated event
+	Session     *string
+	Source      string
+	Name        string
+	Action      string
+	Centre      string
+	FileDate    string
+	FileInc     int64
+	RankOwn     bool
+	RankTime    *time.Time
+	RankOrdinal int32
+}
+
+// BatchDocuments returns the documents of a batch's complete versions in the
+// order of insertion: kinds in the profile's order, then deletions in the
+// reverse of it; file date and increment; document date and increment; action;
+// file name; document name; version.
+func BatchDocuments(ctx context.Context, tx pgx.Tx, batch string, kinds []string) ([]Ordered, error) {
+	rows, err := tx.Query(ctx, `SELECT a.id, d.body, a.session::text, t.source, f.name, f.action, coalesce(f.centre, ''), f.file_date::text, f.file_inc,
+			coalesce(a.rank_own, false), a.rank_time, coalesce(a.rank_ordinal, 0)
+		FROM control.acquisition a JOIN control.file f ON f.id = a.file
+		JOIN control.attempt t ON t.run=a.run AND t.file=a.file AND t.attempt=a.attempt
+		JOIN control.document d ON d.run=a.run AND d.file=a.file AND d.attempt=a.attempt AND d.download=a.download AND d.unzip=a.unzip
+		WHERE a.batch = $1 AND a.state = 'ended' AND a.result = 'complete'
+		ORDER BY CASE WHEN array_position($2::text[], d.kind) IS NULL THEN 2 * cardinality($2::text[]) + 1
+				WHEN f.action = 'delete' THEN 2 * cardinality($2::text[]) + 1 - array_position($2::text[], d.kind)
+				ELSE array_position($2::text[], d.kind) END,
+			f.file_date, f.file_inc, d.doc_date, d.doc_inc, array_position(ARRAY['add','edit','delete'], f.action),
+			f.name COLLATE "C", d.entry COLLATE "C", a.sha256 COLLATE "C", a.id`, batch, kinds)
+	if err != nil {
+		return nil, fmt.Errorf("read documents of batch: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (o Ordered, err error) {
+		err = r.Scan(&o.Acquisition, &o.Body, &o.Session, &o.Source, &o.Name, &o.Action, &o.Centre, &o.FileDate, &o.FileInc, &o.RankOwn, &o.RankTime, &o.RankOrdinal)
+		return o, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read documents of batch: %w", err)
+	}
+	return out, nil
+}
+
+// ReleaseBatch stores that a batch is out. An empty one has no last position.
+func ReleaseBatch(ctx context.Context, tx pgx.Tx, b Batch, last *int64, now time.Time) error {
+	if _, err := tx.Exec(ctx, "UPDATE control.batch SET number=$2, released_at=$3, last_position=$4 WHERE id=$1", b.ID, b.Number, now, last); err != nil {
+		return fmt.Errorf("release batch: %w", err)
+	}
+	return nil
+}
+
+// Session is a session whose batches are all out, or that has been applied.
+type Session struct {
+	ID       string
+	Number   int64
+	OpenedAt time.Time
+	Failed   bool // a poll of it did not complete
+}
+
+// EndableSessions returns the sessions all of whose batches are out, but whose
+// end has no position yet.
+func EndableSessions(ctx context.Context, q pg.Querier, l Limits) ([]Session, error) {
+	rows, err := q.Query(ctx, `SELECT s.id::text, s.number, s.opened_at, false FROM control.session s
+		WHERE s.closed_at IS NULL AND s.end_position IS NULL AND (s.polls_ended_at IS NOT NULL OR s.opened_at < $1)
+		  AND NOT EXISTS (`+openLooks+`)
+		  AND NOT EXISTS (SELECT FROM control.batch b WHERE b.session = s.id AND b.released_at IS NULL)
+		ORDER BY s.number`, l.PollCutoff)
+	if err != nil {
+		return nil, fmt.Errorf("find sessions that end: %w", err)
+	}
+	return pgx.CollectRows(rows, scanSession)
+}
+
+func scanSession(r pgx.CollectableRow) (s Session, err error) {
+	err = r.Scan(&s.ID, &s.Number, &s.OpenedAt, &s.Failed)
+	return s, err
+}
+
+// EndSession gives a session's end its position; false if another did.
+func EndSession(ctx context.Context, tx pgx.Tx, id string, position int64) (bool, error) {
+	tag, err := tx.Exec(ctx, "UPDATE control.session SET end_position=$2 WHERE id=$1 AND end_position IS NULL", id, position)
+	if err != nil {
+		return false, fmt.Errorf("end session: %w", err)
+	}
+	return tag.RowsAffected() == 1, nil
+}
+
+// CloseSessions closes the sessions whose end the warehouse has applied, and
+// returns them.
+func CloseSessions(ctx context.Context, tx pgx.Tx, applied int64, now time.Time) ([]Session, error) {
+	rows, err := tx.Query(ctx, `UPDATE control.session s SET closed_at=$2 WHERE closed_at IS NULL AND end_position <= $1
+		RETURNING id::text, number, opened_at, EXISTS (SELECT FROM control.poll p WHERE p.session = s.id AND p.state <> 'complete')`, applied, now)
+	if err != nil {
+		return nil, fmt.Errorf("close sessions: %w", err)
+	}
+	return pgx.CollectRows(rows, scanSession)
+}
+
+// Document is what sequence keeps of a document that has ended before
+// insertion.
+type Document struct {
+	Run      string  `json:"run"`
+	File     string  `json:"file"`
+	Attempt  int32   `json:"attempt"`
+	Download string  `json:"download"`
+	Unzip    string  `json:"unzip"`
+	Document string  `json:"document"`
+	Entry    string  `json:"entry"`
+	Kind     string  `json:"kind"`
+	DocDate  *string `json:"doc_date"`
+	DocInc   int64   `json:"doc_inc"`
+	SHA256   string  `json:"sha256"`
+	Result   string  `json:"result"`
+	Body     []byte  `json:"body"`
+}
+
+// StoreDocuments keeps the verdicts of documents; a repeat changes nothing.
+func StoreDocuments(ctx context.Context, tx pgx.Tx, docs []Document) error {
+	_, err := tx.Exec(ctx, `INSERT INTO control.document (run, file, attempt, download, unzip, document, entry, kind, doc_date, doc_inc, sha256, result, body)
+		SELECT run, file, attempt, download, unzip, document, entry, kind, doc_date, doc_inc, sha256, result, decode(body, 'base64')
+		FROM jsonb_to_recordset($1) AS r(run uuid, file uuid, attempt int, download text, unzip text, document uuid, entry text, kind text,
+			doc_date date, doc_inc bigint, sha256 text, result text, body text)
+		ON CONFLICT DO NOTHING`, pg.JSON(docs))
+	if err != nil {
+		return fmt.Errorf("store documents: %w", err)
+	}
+	return nil
+}

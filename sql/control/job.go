@@ -1,0 +1,164 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
+	"tributary/schemas"
+)
+
+// Credits locks the credit of all servers and returns how many jobs each may
+// still be given. A due poll goes before new jobs, so it is counted too.
+func Credits(ctx context.Context, tx pgx.Tx, now time.Time) (map[string]int, error) {
+	if err := lockCredit(ctx, tx); err != nil {
+		return nil, err
+	}
+	rows, err := tx.Query(ctx, fmt.Sprintf(`SELECT d.server, `+creditSQL+`
+		- (SELECT count(*) FROM control.poll q WHERE q.server = d.server AND q.state = 'due' AND q.not_before <= $1)
+		FROM (SELECT DISTINCT server FROM control.source WHERE state <> 'removed') d`, "d.server"), now)
+	if err != nil {
+		return nil, fmt.Errorf("read credits: %w", err)
+	}
+	defer rows.Close()
+	out := map[string]int{}
+	for rows.Next() {
+		var server string
+		var n int
+		if err := rows.Scan(&server, &n); err != nil {
+			return nil, fmt.Errorf("read credits: %w", err)
+		}
+		out[server] = n
+	}
+	return out, rows.Err()
+}
+
+// WantedFiles locks and returns the files with an acquisition that may be
+// requested now, the longest waiting first. Files that somebody is deciding
+// about are left for the next time.
+func WantedFiles(ctx context.Context, tx pgx.Tx, now time.Time, limit int) ([]string, error) {
+	rows, err := tx.Query(ctx, `SELECT f.id::text FROM control.acquisition a JOIN control.file f ON f.id = a.file
+		WHERE a.state = 'wanted' AND a.not_before <= $1 ORDER BY a.not_before, a.id LIMIT $2 FOR UPDATE OF f SKIP LOCKED`, now, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read wanted files: %w", err)
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}
+
+// AddJob stores an outstanding job with its event, which is repeated if the
+// job goes silent.
+func AddJob(ctx context.Context, tx pgx.Tx, id, server, source string, files int, now time.Time, r schemas.Record) error {
+	headers, err := headersJSON(r.Headers)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO control.job (id, server, source, remaining, requested_at, news_at, event, headers)
+		VALUES ($1,$2,$3,$4,$5,clock_timestamp(),$6,$7)`, id, server, source, files, now, r.Value, headers)
+	if err != nil {
+		return fmt.Errorf("store job: %w", err)
+	}
+	return nil
+}
+
+// JobNews counts outcomes of jobs; a job whose last outcome came gives its
+// credit back.
+func JobNews(ctx context.Context, tx pgx.Tx, outcomes map[string]int) error {
+	type row struct {
+		ID string `json:"id"`
+		N  int    `json:"n"`
+	}
+	var rows []row
+	for id, n := range outcomes {
+		rows = append(rows, row{id, n})
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	text := pg.JSON(rows)
+	if _, err := tx.Exec(ctx, `UPDATE control.job j SET remaining = j.remaining - r.n, news_at = clock_timestamp()
+		FROM jsonb_to_recordset($1) AS r(id uuid, n int) WHERE j.id = r.id`, text); err != nil {
+		return fmt.Errorf("count outcomes of jobs: %w", err)
+	}
+	if _, err := tx.Exec(ctx, `DELETE FROM control.job j USING jsonb_to_recordset($1) AS r(id uuid, n int) WHERE j.id = r.id AND j.remaining <= 0`, text); err != nil {
+		return fmt.Errorf("return credit: %w", err)
+	}
+	return nil
+}
+
+// JobOutstanding tells whether a job still holds its credit; a job that does
+// not has had all its outcomes and must not be worked on again.
+func JobOutstanding(ctx context.Context, q pg.Querier, id string) (bool, error) {
+	var yes bool
+	if err := q.QueryRow(ctx, "SELECT EXISTS (SELECT FROM control.job WHERE id = $1)", id).Scan(&yes); err != nil {
+		return false, fmt.Errorf("ask for job %s: %w", id, err)
+	}
+	return yes, nil
+}
+
+// CountFetches adds to what sources are known for.
+func CountFetches(ctx context.Context, tx pgx.Tx, good, bad map[string]int) error {
+	b := &pgx.Batch{}
+	for id, n := range good {
+		b.Queue("UPDATE control.source SET fetched = fetched + $2 WHERE id = $1", id, n)
+	}
+	for id, n := range bad {
+		b.Queue("UPDATE control.source SET fetch_failures = fetch_failures + $2 WHERE id = $1", id, n)
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return fmt.Errorf("count fetches: %w", err)
+	}
+	return nil
+}
+
+// Silent returns the events of what has had no news since the given moment,
+// so that they are published again with the same ids: announced looks, jobs,
+// and downloads whose documents have not all come. Each is then given the
+// same time again.
+func Silent(ctx context.Context, tx pgx.Tx, since time.Time, limit int) ([]schemas.Record, error) {
+	var out []schemas.Record
+	for _, q := range []struct{ topic, sql string }{
+		{schemas.FileDiscoveredTopic, `UPDATE control.look k SET announced_at = clock_timestamp() FROM (SELECT source, file, look FROM control.look
+			WHERE class = 'announced' AND announced_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED) s
+			WHERE k.source = s.source AND k.file = s.file AND k.look = s.look RETURNING k.file::text, k.event, k.headers`},
+		{schemas.DownloadRequestedTopic, `UPDATE control.job j SET news_at = clock_timestamp(), repeats = repeats + 1 FROM (SELECT id FROM control.job
+			WHERE news_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED) s WHERE j.id = s.id RETURNING j.id::text, j.event, j.headers`},
+		{schemas.DownloadFinishedTopic, `UPDATE control.acquisition a SET news_at = clock_timestamp(), repeats = repeats + 1 FROM (SELECT id FROM control.acquisition
+			WHERE state IN ('received','extracted') AND news_at < $1 AND last_event IS NOT NULL LIMIT $2 FOR UPDATE SKIP LOCKED) s
+			WHERE a.id = s.id RETURNING a.file::text, a.last_event, a.last_headers`},
+	} {
+		rows, err := tx.Query(ctx, q.sql, since, limit)
+		if err != nil {
+			return nil, fmt.Errorf("find what has gone silent: %w", err)
+		}
+		found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (schemas.Record, error) {
+			r := schemas.Record{Topic: q.topic}
+			var headers []byte
+			if err := row.Scan(&r.Key, &r.Value, &headers); err != nil {
+				return r, err
+			}
+			return r, json.Unmarshal(headers, &r.Headers)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("find what has gone silent: %w", err)
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+// RetryFiles returns files whose last acquisition failed and is due to be
+// tried again.
+func RetryFiles(ctx context.Context, q pg.Querier, now time.Time, limit int) ([]string, error) {
+	rows, err := q.Query(ctx, "SELECT DISTINCT file::text FROM control.acquisition WHERE retry_at <= $1 LIMIT $2", now, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read files to retry: %w", err)
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}

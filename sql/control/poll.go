@@ -1,0 +1,271 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/internal/pg"
+	"tributary/schemas"
+)
+
+// Poll is a poll that a member has taken.
+type Poll struct {
+	ID, Session, Source, Server, Centre string
+	Number                              int64 // of the session
+	Once                                bool
+	Epoch                               int64
+	Attempts                            int
+	StartedAt                           time.Time
+}
+
+// lockCredit makes everything that takes a server's credit wait its turn, so
+// that a count of what is outstanding stays true until the transaction ends.
+func lockCredit(ctx context.Context, tx pgx.Tx) error {
+	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtext('tributary.control.credit'))"); err != nil {
+		return fmt.Errorf("lock credit: %w", err)
+	}
+	return nil
+}
+
+// creditSQL counts, for the server named by %s, the sessions that may still be
+// opened: its limit less its outstanding jobs and running polls.
+const creditSQL = `((SELECT min(max_sessions) FROM control.source WHERE server = %[1]s AND state <> 'removed')
+	- (SELECT count(*) FROM control.job WHERE server = %[1]s)
+	- (SELECT count(*) FROM control.poll WHERE server = %[1]s AND state = 'running' AND lease_until >= clock_timestamp()))`
+
+// TakePoll takes one due poll of the given sources under the server's credit,
+// or one whose holder has gone silent. ok is false when there is none.
+func TakePoll(ctx context.Context, pool *pgxpool.Pool, holder string, sources []string, now time.Time, ttl time.Duration) (p Poll, ok bool, err error) {
+	err = pg.InTx(ctx, pool, func(tx pgx.Tx) error {
+		if err := lockCredit(ctx, tx); err != nil {
+			return err
+		}
+		row := tx.QueryRow(ctx, fmt.Sprintf(`UPDATE control.poll p SET state='running', holder=$1, epoch=p.epoch+1, attempts=p.attempts+1,
+				started_at=coalesce(p.started_at, $3), lease_until=clock_timestamp()+$4::interval
+			FROM control.session s
+			WHERE s.id = p.session AND p.id = (
+				SELECT q.id FROM control.poll q
+				WHERE q.source = ANY($2) AND ((q.state='due' AND q.not_before <= $3) OR (q.state='running' AND q.lease_until < clock_timestamp()))
+				  AND `+creditSQL+` > 0
+				ORDER BY q.not_before, q.id LIMIT 1)
+			RETURNING p.id, p.session, p.source, p.server, p.centre, s.number, s.once, p.epoch, p.attempts, p.started_at`, "q.server"),
+			holder, sources, now, interval(ttl))
+		err := row.Scan(&p.ID, &p.Session, &p.Source, &p.Server, &p.Centre, &p.Number, &p.Once, &p.Epoch, &p.Attempts, &p.StartedAt)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		ok = err == nil
+		return err
+	})
+	if err != nil {
+		return Poll{}, false, fmt.Errorf("take a poll: %w", err)
+	}
+	return p, ok, nil
+}
+
+// RenewPoll extends a poll's lease; pg.ErrLeaseLost when it was taken over.
+func RenewPoll(ctx context.Context, q pg.Querier, p Poll, ttl time.Duration) error {
+	tag, err := q.Exec(ctx, "UPDATE control.poll SET lease_until=clock_timestamp()+$3::interval WHERE id=$1 AND epoch=$2 AND state='running'", p.ID, p.Epoch, interval(ttl))
+	if err != nil {
+		return fmt.Errorf("renew poll: %w", err)
+	}
+	if tag.RowsAffected() == 0 {
+		return fmt.Errorf("poll of %s: %w", p.Source, pg.ErrLeaseLost)
+	}
+	return nil
+}
+
+// CheckPoll locks the poll's row and fails with pg.ErrLeaseLost if another
+// member has taken it over.
+func CheckPoll(ctx context.Context, tx pgx.Tx, p Poll) error {
+	var one int
+	err := tx.QueryRow(ctx, "SELECT 1 FROM control.poll WHERE id=$1 AND epoch=$2 AND state='running' FOR UPDATE", p.ID, p.Epoch).Scan(&one)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return fmt.Errorf("poll of %s: %w", p.Source, pg.ErrLeaseLost)
+	}
+	if err != nil {
+		return fmt.Errorf("check poll: %w", err)
+	}
+	return nil
+}
+
+// Listed is one entry of a listing that is new, changed, not yet settled or
+// whose name was refused before, beside what is known of it.
+type Listed struct {
+	File, Action, Name string
+	Size               int64
+	ModTime            *time.Time
+	Known              bool // the file is known, from whatever source
+	Exception          string
+	Hosted             bool // this source is known to host it
+	Look               int32
+	HostedSize         int64
+	HostedModTime      *time.Time
+	ListedAt           *time.Time
+	Settled            bool
+	State              string
+}
+
+// CreateListing makes the connection's temporary table for one listing.
+func CreateListing(ctx context.Context, c pg.Querier) error {
+	for _, sql := range []string{
+		"CREATE TEMP TABLE IF NOT EXISTS listed (file uuid PRIMARY KEY, action text NOT NULL, name text NOT NULL, size bigint NOT NULL, mtime timestamptz)",
+		"TRUNCATE pg_temp.listed",
+	} {
+		if _, err := c.Exec(ctx, sql); err != nil {
+			return fmt.Errorf("temporary table for the listing: %w", err)
+		}
+	}
+	return nil
+}
+
+// Compare returns the next entries, after the given file id, that differ from
+// what is known of a source: at most limit, in the order of their ids.
+func Compare(ctx context.Context, q pg.Querier, source, after string, limit int) ([]Listed, error) {
+	rows, err := q.Query(ctx, `SELECT l.file::text, l.action, l.name, l.size, l.mtime, f.id IS NOT NULL, coalesce(f.exception, ''),
+			h.file IS NOT NULL, coalesce(h.look, 0), coalesce(h.size, 0), h.mtime, h.listed_at, coalesce(h.settled, false), coalesce(h.state, '')
+		FROM pg_temp.listed l
+		LEFT JOIN control.hosting h ON h.source = $1 AND h.file = l.file
+		LEFT JOIN control.file f ON f.id = l.file
+		WHERE l.file > $2::uuid AND (h.file IS NULL OR h.size <> l.size OR h.mtime IS DISTINCT FROM l.mtime OR h.state = 'gone' OR NOT h.settled OR f.exception <> '')
+		ORDER BY l.file LIMIT $3`, source, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("compare listing of %s: %w", source, err)
+	}
+	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (l Listed, err error) {
+		err = r.Scan(&l.File, &l.Action, &l.Name, &l.Size, &l.ModTime, &l.Known, &l.Exception, &l.Hosted, &l.Look, &l.HostedSize, &l.HostedModTime, &l.ListedAt, &l.Settled, &l.State)
+		return l, err
+	})
+}
+
+// Sighting is what a poll records of one entry.
+type Sighting struct {
+	File      string           `json:"file"`
+	Name      string           `json:"name"`
+	Action    string           `json:"action"`
+	Centre    *string          `json:"centre"`
+	FileDate  *string          `json:"file_date"`
+	FileInc   *int64           `json:"file_inc"`
+	Exception string           `json:"exception"`
+	Message   string           `json:"message"`
+	Look      int32            `json:"look"`
+	Size      int64            `json:"size"`
+	ModTime   *time.Time       `json:"mtime"`
+	ListedAt  time.Time        `json:"listed_at"`
+	Settled   bool             `json:"settled"`
+	Class     string           `json:"class"`
+	Event     []byte           `json:"event"`
+	Headers   []schemas.Header `json:"headers"`
+}
+
+// Record stores sightings: files, hostings and looks, as sets.
+func Record(ctx context.Context, tx pgx.Tx, p Poll, now time.Time, seen []Sighting) error {
+	rows := pg.JSON(seen)
+	const cols = `jsonb_to_recordset($1) AS r(file uuid, name text, action text, centre text, file_date date, file_inc bigint, exception text, message text,
+		look int, size bigint, mtime timestamptz, listed_at timestamptz, settled boolean, class text, event text, headers jsonb)`
+	if _, err := tx.Exec(ctx, `INSERT INTO control.file AS f (id, name, action, centre, file_date, file_inc, exception, message)
+		SELECT file, name, action, centre, file_date, file_inc, exception, message FROM `+cols+` ORDER BY file
+		ON CONFLICT (id) DO UPDATE SET centre=excluded.centre, file_date=excluded.file_date, file_inc=excluded.file_inc,
+			exception=excluded.exception, message=excluded.message
+		WHERE f.exception <> excluded.exception`, rows); err != nil {
+		return fmt.Errorf("record files: %w", err)
+	}
+	if _, err := tx.Exec(ctx, `UPDATE control.look k SET class='superseded' FROM `+cols+`
+		WHERE k.source=$2 AND k.file=r.file AND k.look < r.look AND k.class='unsettled'`, rows, p.Source); err != nil {
+		return fmt.Errorf("record superseded looks: %w", err)
+	}
+	if _, err := tx.Exec(ctx, `INSERT INTO control.hosting (source, file, action, name, look, size, mtime, listed_at, settled, state, misses)
+		SELECT $2, file, action, name, look, size, mtime, listed_at, settled, 'present', 0 FROM `+cols+` ORDER BY file
+		ON CONFLICT (source, file) DO UPDATE SET look=excluded.look, size=excluded.size, mtime=excluded.mtime,
+			listed_at=excluded.listed_at, settled=excluded.settled, state='present', misses=0`, rows, p.Source); err != nil {
+		return fmt.Errorf("record hostings: %w", err)
+	}
+	if _, err := tx.Exec(ctx, `INSERT INTO control.look (source, file, look, session, domain, centre, size, mtime, listed_at, class, announced_at, event, headers)
+		SELECT $2, file, look, $3, coalesce(r.centre, ''), $4, size, mtime, listed_at, class, CASE WHEN class='announced' THEN $5::timestamptz END, decode(event,'base64'), headers FROM `+cols+` ORDER BY file
+		ON CONFLICT (source, file, look) DO UPDATE SET session=excluded.session, domain=excluded.domain, class=excluded.class,
+			announced_at=excluded.announced_at, event=excluded.event, headers=excluded.headers`, rows, p.Source, p.Session, p.Centre, now); err != nil {
+		return fmt.Errorf("record looks: %w", err)
+	}
+	return nil
+}
+
+// Vanished is a hosting that complete listings no longer show.
+type Vanished struct {
+	File, Name, Action string
+	Centre             string
+	Look               int32
+	Size               int64
+}
+
+// MarkMissing counts what a complete listing lacks, and returns what is now
+// gone: at most limit files, so call it until it returns none.
+func MarkMissing(ctx context.Context, tx pgx.Tx, p Poll, goneAfter int) ([]Vanished, error) {
+	if _, err := tx.Exec(ctx, `UPDATE control.hosting h SET misses = CASE WHEN l.file IS NULL THEN h.misses + 1 ELSE 0 END
+		FROM control.hosting h2 LEFT JOIN pg_temp.listed l ON l.file = h2.file
+		WHERE h.source=$1 AND h.state='present' AND h2.source=h.source AND h2.file=h.file AND (l.file IS NULL OR h.misses > 0)`, p.Source); err != nil {
+		return nil, fmt.Errorf("count missing files: %w", err)
+	}
+	rows, err := tx.Query(ctx, `WITH g AS (UPDATE control.hosting SET state='gone' WHERE source=$1 AND state='present' AND misses >= $2
+			RETURNING file, name, action, look, size)
+		SELECT g.file::text, g.name, g.action, coalesce(f.centre, ''), g.look, g.size FROM g JOIN control.file f ON f.id = g.file ORDER BY 1`, p.Source, goneAfter)
+	if err != nil {
+		return nil, fmt.Errorf("find files gone: %w", err)
+	}
+	gone, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (v Vanished, err error) {
+		err = r.Scan(&v.File, &v.Name, &v.Action, &v.Centre, &v.Look, &v.Size)
+		return v, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find files gone: %w", err)
+	}
+	if _, err := tx.Exec(ctx, `UPDATE control.look k SET class='gone' FROM control.hosting h
+		WHERE h.source=$1 AND h.state='gone' AND k.source=h.source AND k.file=h.file AND k.class='unsettled'`, p.Source); err != nil {
+		return nil, fmt.Errorf("class looks that are gone: %w", err)
+	}
+	return gone, nil
+}
+
+// EndPoll stores how a poll ended and, when it was its session's last, that
+// the session's polls have ended.
+func EndPoll(ctx context.Context, tx pgx.Tx, p Poll, state, exception, message string, now time.Time) error {
+	if _, err := tx.Exec(ctx, "SELECT 1 FROM control.session WHERE id=$1 FOR UPDATE", p.Session); err != nil {
+		return fmt.Errorf("end poll: %w", err)
+	}
+	if _, err := tx.Exec(ctx, "UPDATE control.poll SET state=$2, exception=$3, message=$4, ended_at=$5, lease_until=NULL WHERE id=$1", p.ID, state, exception, message, now); err != nil {
+		return fmt.Errorf("end poll: %w", err)
+	}
+	if _, err := tx.Exec(ctx, `UPDATE control.source SET failures = CASE WHEN $2 = 'complete' THEN 0 ELSE failures + 1 END,
+		next_due = CASE WHEN $2 = 'complete' THEN next_due ELSE greatest(next_due, $3::timestamptz + poll_interval * least(8, power(2, failures))) END WHERE id=$1`, p.Source, state, now); err != nil {
+		return fmt.Errorf("end poll: %w", err)
+	}
+	if _, err := tx.Exec(ctx, `UPDATE control.session SET polls_ended_at=$2 WHERE id=$1 AND polls_ended_at IS NULL
+		AND NOT EXISTS (SELECT FROM control.poll WHERE session=$1 AND state IN ('due','running'))`, p.Session, now); err != nil {
+		return fmt.Errorf("end poll: %w", err)
+	}
+	return nil
+}
+
+// PostponePoll gives a poll back, to be tried again later.
+func PostponePoll(ctx context.Context, q pg.Querier, p Poll, notBefore time.Time, exception, message string) error {
+	_, err := q.Exec(ctx, `UPDATE control.poll SET state='due', not_before=$3, exception=$4, message=$5, lease_until=NULL
+		WHERE id=$1 AND epoch=$2 AND state='running'`, p.ID, p.Epoch, notBefore, exception, message)
+	if err != nil {
+		return fmt.Errorf("postpone poll: %w", err)
+	}
+	return nil
+}
+
+// headersJSON is how record headers are kept beside an event's bytes.
+func headersJSON(h []schemas.Header) ([]byte, error) {
+	b, err := json.Marshal(h)
+	if err != nil {
+		return nil, fmt.Errorf("headers: %w", err)
+	}
+	return b, nil
+}
