@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tributary/internal/profile"
 )
 
 func TestCompleteDocumentsAreValid(t *testing.T) {
@@ -15,6 +17,20 @@ func TestCompleteDocumentsAreValid(t *testing.T) {
 		result := validate(t, ours(t, other), complete(t, kind))
 		if result.Valid || result.Errors[0].Line != 3 {
 			t.Errorf("a %s document as %s: %+v", kind, other, result)
+		}
+	}
+}
+
+// TestRoots holds the profile's root elements and those of the schemas together.
+func TestRoots(t *testing.T) {
+	p, err := profile.Builtin("impc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range p.Kinds {
+		text := strings.ReplaceAll(complete(t, kind.Name), kind.Root, "other")
+		if result := validate(t, ours(t, kind.Name), text); result.Valid || result.Errors[0].Line != 3 {
+			t.Errorf("%s: the root %s is not the one that counts: %+v", kind.Name, kind.Root, result)
 		}
 	}
 }

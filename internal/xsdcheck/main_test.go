@@ -2,23 +2,26 @@ package xsdcheck
 
 import (
 	"context"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"tributary/schemas/impc"
+	"tributary/internal/profile"
 )
 
 // ours compiles the project's schema for a kind of document.
 func ours(t testing.TB, kind string) *Schema {
 	t.Helper()
-	sub, err := fs.Sub(impc.FS, "xsd")
+	p, err := profile.Builtin("impc")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Compile(sub, kind+".xsd")
+	fsys, entry, err := p.SchemaFS(kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Compile(fsys, entry)
 	if err != nil {
 		t.Fatal(err)
 	}
