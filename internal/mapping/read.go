@@ -1,0 +1,474 @@
+package mapping
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"tributary/internal/xmlsource"
+)
+
+// The stable names of what is wrong with a document itself.
+const (
+	Unreadable     = "document_unreadable" // not XML, or not in a known encoding
+	CentreMismatch = "centre_mismatch"     // the document's centre is not its file's
+	ValueRange     = "value_out_of_range"  // a value that the warehouse's type can't hold
+	TooLarge       = "element_too_large"   // one element holds more than can be kept while it is read
+	DuplicateKey   = "duplicate_key"       // the same natural key twice in a document
+)
+
+// DocumentError is an error of the document itself: its outcome, and no reason
+// to stop or to try again.
+type DocumentError struct {
+	Exception    string // a stable name
+	Line, Column int    // 0 when unknown
+	Message      string
+}
+
+func (e *DocumentError) Error() string {
+	return fmt.Sprintf("%s at line %d, column %d: %s", e.Exception, e.Line, e.Column, e.Message)
+}
+
+// Claim is the identity of a natural key: table and key hashed.
+type Claim [16]byte
+
+// Row is one row as Read hands it on; it is valid during the call only.
+type Row struct {
+	Table *Table
+	// Line is the row in COPY's text format, with its line end.
+	Line []byte
+	// Claim is the natural key's identity, for tables with claims.
+	Claim Claim
+	// Key is the natural key for people.
+	Key []byte
+	// SourceLine and SourceColumn say where the row's element begins.
+	SourceLine, SourceColumn int
+}
+
+// Sink takes the rows of a document. Its error ends the reading.
+type Sink func(*Row) error
+
+// Document says what Read must know of a document.
+type Document struct {
+	Kind      string
+	Centre    string // the file's centre, which the document must name
+	Position  int64
+	Tombstone bool // its claims say that their keys are gone
+}
+
+// maxPending bounds the rows that wait for the end of an enclosing element, and
+// the values that an element gathers.
+const (
+	maxPending      = 200_000
+	maxPendingBytes = 32 << 20
+)
+
+// Read reads a document and hands its rows to sink. A *DocumentError says what
+// is wrong with the document; any other error is one of reading r or of the
+// sink's.
+func (m *Mapping) Read(r io.Reader, doc Document, sink Sink) error {
+	k := m.kinds[doc.Kind]
+	if k == nil {
+		return &DocumentError{Exception: Unreadable, Message: fmt.Sprintf("documents of kind %q are not mapped", doc.Kind)}
+	}
+	src := &source1{r: r}
+	utf8, err := xmlsource.Reader(src)
+	if err == nil {
+		x := &reading{tokens: newTokens(utf8), kind: k, doc: doc, sink: sink, position: strconv.AppendInt(nil, doc.Position, 10)}
+		err = x.run()
+	}
+	if src.err != nil {
+		return src.err // whatever the parser made of it
+	}
+	var syntax *SyntaxError
+	var encoding *xmlsource.EncodingError
+	switch {
+	case errors.As(err, &syntax):
+		return &DocumentError{Exception: Unreadable, Line: syntax.Line, Column: syntax.Column, Message: syntax.Message}
+	case errors.As(err, &encoding):
+		return &DocumentError{Exception: Unreadable, Message: encoding.Message}
+	}
+	return err
+}
+
+// source1 remembers the error of the reader itself, so that it isn't taken for
+// one of the document.
+type source1 struct {
+	r   io.Reader
+	err error
+}
+
+func (s *source1) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
+}
+
+// value is what a capture read.
+type value struct {
+	set bool
+	buf []byte // elements of a list end in a zero byte
+}
+
+// frame is an open element.
+type frame struct {
+	node     *node
+	values   []value
+	ordinals []int32 // of the rows that its rules make
+	pending  []pendingRow
+	text     []byte
+	line     int
+	column   int
+}
+
+// pendingRow is a row that waits for the end of an enclosing element.
+type pendingRow struct {
+	rule    *rule
+	ordinal int32
+	parent  int32
+	line    int
+	column  int
+	values  [][]byte // nil where it is absent, or taken when it is written
+	set     []bool
+}
+
+type reading struct {
+	tokens   *tokens
+	kind     *kind
+	doc      Document
+	sink     Sink
+	position []byte
+
+	frames       []frame // by depth; buffers are used again
+	depth        int     // open elements that matter
+	skipped      int     // open elements that don't, below
+	ordinal      int32
+	waiting      int
+	waitingBytes int
+
+	row     Row
+	line    []byte
+	key     []byte
+	scratch []byte
+	field   []byte
+}
+
+func (x *reading) run() error {
+	for {
+		tok, err := x.tokens.next()
+		if err != nil {
+			return err
+		}
+		switch tok {
+		case tokenStart:
+			err = x.start()
+		case tokenText:
+			err = x.chars()
+		case tokenEnd:
+			err = x.end()
+		case tokenEOF:
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (x *reading) wrong(exception string, line, column int, format string, args ...any) error {
+	return &DocumentError{Exception: exception, Line: line, Column: column, Message: fmt.Sprintf(format, args...)}
+}
+
+func (x *reading) start() error {
+	if x.skipped > 0 {
+		x.skipped++
+		return nil
+	}
+	parent := x.kind.root
+	if x.depth > 0 {
+		parent = x.frames[x.depth-1].node
+	}
+	var n *node
+	for _, c := range parent.children {
+		if c.name == string(x.tokens.name) {
+			n = c
+			break
+		}
+	}
+	if n == nil {
+		if x.depth == 0 {
+			return x.wrong(Unreadable, x.tokens.tagLine, x.tokens.tagColumn, "the root element is %s, not %s", x.tokens.name, parent.children[0].name)
+		}
+		x.skipped++
+		return nil
+	}
+	if x.depth == len(x.frames) {
+		x.frames = append(x.frames, frame{})
+	}
+	f := &x.frames[x.depth]
+	x.depth++
+	f.open(n, x.tokens.tagLine, x.tokens.tagColumn)
+	for range n.rules {
+		x.ordinal++
+		f.ordinals = append(f.ordinals, x.ordinal)
+	}
+	for _, c := range n.present {
+		x.frames[c.depth].values[c.slot].set = true
+	}
+	return x.attributes(f)
+}
+
+func (f *frame) open(n *node, line, column int) {
+	f.node, f.line, f.column = n, line, column
+	f.ordinals, f.pending, f.text = f.ordinals[:0], f.pending[:0], f.text[:0]
+	for len(f.values) < n.slots {
+		f.values = append(f.values, value{})
+	}
+	for i := range f.values {
+		f.values[i].set, f.values[i].buf = false, f.values[i].buf[:0]
+	}
+}
+
+func (x *reading) attributes(f *frame) error {
+	n := f.node
+	centre := n.centre == ""
+	for _, a := range x.tokens.attrs {
+		for _, c := range n.attrs {
+			if c.attr != string(a.name) {
+				continue
+			}
+			var err error
+			if x.scratch, err = x.tokens.decode(x.scratch[:0], a.raw, true, false); err != nil {
+				return err
+			}
+			if err := x.store(c, x.scratch); err != nil {
+				return err
+			}
+		}
+		if n.centre != "" && n.centre == string(a.name) {
+			var err error
+			if x.scratch, err = x.tokens.decode(x.scratch[:0], a.raw, true, false); err != nil {
+				return err
+			}
+			if centre = string(x.scratch) == x.doc.Centre; !centre {
+				return x.wrong(CentreMismatch, f.line, f.column, "the document names centre %.40q, but its file is of centre %s", x.scratch, x.doc.Centre)
+			}
+		}
+	}
+	if !centre {
+		return x.wrong(CentreMismatch, f.line, f.column, "the document names no centre, but its file is of centre %s", x.doc.Centre)
+	}
+	return nil
+}
+
+// store keeps a value in its slot: the first one, or all of a list.
+func (x *reading) store(c capture, text []byte) error {
+	f := &x.frames[c.depth]
+	v := &f.values[c.slot]
+	list := f.node.lists[c.slot]
+	if v.set && !list {
+		return nil
+	}
+	if len(v.buf)+len(text) > maxValue {
+		return x.wrong(TooLarge, x.tokens.line, x.tokens.column(), "a value of element %s takes more than %d bytes", f.node.name, maxValue)
+	}
+	v.set, v.buf = true, append(v.buf, text...)
+	if list {
+		v.buf = append(v.buf, 0)
+	}
+	return nil
+}
+
+func (x *reading) chars() error {
+	if x.skipped > 0 || x.depth == 0 {
+		return nil
+	}
+	f := &x.frames[x.depth-1]
+	if len(f.node.text) == 0 {
+		return nil
+	}
+	if len(f.text)+len(x.tokens.text) > maxValue {
+		return x.wrong(TooLarge, f.line, f.column, "the text of element %s takes more than %d bytes", f.node.name, maxValue)
+	}
+	var err error
+	f.text, err = x.tokens.decode(f.text, x.tokens.text, false, x.tokens.cdata)
+	return err
+}
+
+func (x *reading) end() error {
+	if x.skipped > 0 {
+		x.skipped--
+		return nil
+	}
+	f := &x.frames[x.depth-1]
+	for _, c := range f.node.text {
+		if err := x.store(c, f.text); err != nil {
+			return err
+		}
+	}
+	for i, r := range f.node.rules {
+		if r.unless != nil && f.values[r.unless.slot].set {
+			continue
+		}
+		p := pendingRow{rule: r, ordinal: f.ordinals[i], line: f.line, column: f.column}
+		if r.parentDepth >= 0 {
+			p.parent = x.frames[r.parentDepth].ordinals[r.parentIndex]
+		}
+		if r.emit < f.node.depth {
+			if err := x.postpone(&p, f.node.depth); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := x.emit(&p); err != nil {
+			return err
+		}
+	}
+	for i := range f.pending {
+		p := &f.pending[i]
+		x.waiting--
+		for _, v := range p.values {
+			x.waitingBytes -= len(v)
+		}
+		if err := x.emit(p); err != nil {
+			return err
+		}
+		*p = pendingRow{}
+	}
+	x.depth--
+	return nil
+}
+
+// postpone keeps a row, with the values of the elements that end before it is
+// written, until the element that it waits for ends.
+func (x *reading) postpone(p *pendingRow, depth int) error {
+	r := p.rule
+	p.values, p.set = make([][]byte, len(r.columns)), make([]bool, len(r.columns))
+	for i, s := range r.columns {
+		if s.depth <= r.emit {
+			continue
+		}
+		if v := &x.frames[s.depth].values[s.slot]; v.set {
+			p.values[i], p.set[i] = bytes.Clone(v.buf), true
+			x.waitingBytes += len(v.buf)
+		}
+	}
+	holder := &x.frames[r.emit]
+	holder.pending = append(holder.pending, *p)
+	if x.waiting++; x.waiting > maxPending || x.waitingBytes > maxPendingBytes {
+		return x.wrong(TooLarge, holder.line, holder.column, "the element %s holds more than %d rows or %d bytes", holder.node.name, maxPending, maxPendingBytes)
+	}
+	return nil
+}
+
+// emit writes a row.
+func (x *reading) emit(p *pendingRow) error {
+	r, t := p.rule, p.rule.table
+	line := append(append(x.line[:0], x.position...), '\t')
+	line = strconv.AppendInt(line, int64(p.ordinal), 10)
+	if t.Parent != nil {
+		line = strconv.AppendInt(append(line, '\t'), int64(p.parent), 10)
+	}
+	if t.Claims {
+		x.key = x.key[:0]
+		hash := sha1.New()
+		hash.Write([]byte(t.Name))
+		for _, i := range r.key {
+			text, set := x.column(p, i)
+			if err := x.convert(p, i, text, set); err != nil {
+				return err
+			}
+			var mark [12]byte // presence and length, so that no two keys look alike
+			if set {
+				mark[0] = '='
+			}
+			hash.Write(append(strconv.AppendInt(mark[:1], int64(len(x.field)), 10), ':'))
+			hash.Write(x.field)
+			if len(x.key) > 0 {
+				x.key = append(x.key, ' ')
+			}
+			x.key = append(x.key, x.field...)
+		}
+		sum := hash.Sum(nil)
+		copy(x.row.Claim[:], sum)
+		line = strconv.AppendInt(append(line, '\t'), int64(p.line), 10)
+		line = strconv.AppendInt(append(line, '\t'), int64(p.column), 10)
+		line = appendUUID(append(line, '\t'), x.row.Claim)
+		if x.doc.Tombstone {
+			line = append(line, "\tt\tf"...)
+		} else {
+			line = append(line, "\tf\tt"...)
+		}
+	}
+	for i := range t.Columns {
+		text, set := x.column(p, i)
+		if !set {
+			line = append(line, "\t\\N"...)
+			continue
+		}
+		if err := x.convert(p, i, text, set); err != nil {
+			return err
+		}
+		line = escape(append(line, '\t'), x.field)
+	}
+	x.line = append(line, '\n')
+	x.row.Table, x.row.Line, x.row.Key, x.row.SourceLine, x.row.SourceColumn = t, x.line, x.key, p.line, p.column
+	return x.sink(&x.row)
+}
+
+// column returns the text of a row's column.
+func (x *reading) column(p *pendingRow, i int) ([]byte, bool) {
+	s := &p.rule.columns[i]
+	switch {
+	case s.depth < 0:
+		x.scratch = append(x.scratch[:0], s.literal...)
+		return x.scratch, s.literal != ""
+	case p.values != nil && s.depth > p.rule.emit:
+		return p.values[i], p.set[i]
+	}
+	v := &x.frames[s.depth].values[s.slot]
+	return v.buf, v.set
+}
+
+// convert puts a column's value, as Postgres reads it, into x.field.
+func (x *reading) convert(p *pendingRow, i int, text []byte, set bool) error {
+	x.field = x.field[:0]
+	if !set {
+		return nil
+	}
+	c := &p.rule.table.Columns[i]
+	if c.list {
+		x.field = append(x.field, '{')
+		for len(text) > 0 {
+			to := bytes.IndexByte(text, 0)
+			if len(x.field) > 1 {
+				x.field = append(x.field, ',')
+			}
+			x.field = arrayElement(x.field, text[:to])
+			text = text[to+1:]
+		}
+		x.field = append(x.field, '}')
+		return nil
+	}
+	var expected string
+	if x.field, expected = c.convert(x.field, text); expected != "" {
+		return x.wrong(ValueRange, p.line, p.column, "%s is %.60q, but the warehouse can hold %s there", c.Name, text, expected)
+	}
+	return nil
+}
+
+func appendUUID(dst []byte, id Claim) []byte {
+	const hex = "0123456789abcdef"
+	for i, b := range id {
+		if i == 4 || i == 6 || i == 8 || i == 10 {
+			dst = append(dst, '-')
+		}
+		dst = append(dst, hex[b>>4], hex[b&15])
+	}
+	return dst
+}

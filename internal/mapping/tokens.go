@@ -1,0 +1,469 @@
+package mapping
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"unicode/utf8"
+)
+
+// Limits of one document beyond which it is refused; validation has lower ones.
+const (
+	maxTag   = 4 << 20  // bytes of one tag
+	maxValue = 16 << 20 // bytes of one value
+	maxDepth = 1024
+)
+
+// SyntaxError says where a document can't be read as XML. What it doesn't
+// notice, validation has refused before.
+type SyntaxError struct {
+	Line, Column int
+	Message      string
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Message)
+}
+
+// token is what tokens.next found.
+type token int
+
+const (
+	tokenStart token = iota
+	tokenEnd
+	tokenText
+	tokenEOF
+)
+
+// attribute is one of the current start tag; both slices are valid until the
+// next token.
+type attribute struct {
+	name []byte // local
+	raw  []byte // value, not yet decoded
+}
+
+// tokens splits a document into tags and text. It is several times faster than
+// encoding/xml because it decodes only what is asked for and allocates nothing
+// per token. Documents reach it after validation, so it checks what reading
+// needs and no more: nesting, references, that there is no DTD.
+type tokens struct {
+	r        io.Reader
+	buf      []byte
+	pos, end int
+	eof      bool
+
+	line    int // of buf[pos]
+	lineOff int // offset of the line's first byte relative to buf[0]; may be negative
+
+	name      []byte // local name of the current tag
+	attrs     []attribute
+	text      []byte // raw text, valid until the next token
+	cdata     bool   // text is literal
+	selfClose bool
+	tagLine   int // where the current tag begins
+	tagColumn int
+
+	open  []byte // names of the open elements, one after another
+	marks []int
+	roots int
+}
+
+func newTokens(r io.Reader) *tokens {
+	return &tokens{r: r, buf: make([]byte, 64<<10), line: 1}
+}
+
+func (t *tokens) column() int { return t.pos - t.lineOff + 1 }
+
+func (t *tokens) wrong(format string, args ...any) error {
+	return &SyntaxError{Line: t.line, Column: t.column(), Message: fmt.Sprintf(format, args...)}
+}
+
+// fill reads more behind what is there. It returns io.EOF when there is none.
+func (t *tokens) fill() error {
+	if t.eof {
+		return io.EOF
+	}
+	if t.pos > 0 {
+		copy(t.buf, t.buf[t.pos:t.end])
+		t.end -= t.pos
+		t.lineOff -= t.pos
+		t.pos = 0
+	}
+	if t.end == len(t.buf) {
+		if len(t.buf) >= maxTag {
+			return t.wrong("a tag, comment or reference does not end within %d bytes", maxTag)
+		}
+		t.buf = append(t.buf, make([]byte, len(t.buf))...)
+	}
+	for range 100 {
+		n, err := t.r.Read(t.buf[t.end:])
+		t.end += n
+		switch {
+		case errors.Is(err, io.EOF):
+			t.eof = true
+			if n == 0 {
+				return io.EOF
+			}
+			return nil
+		case err != nil:
+			return err
+		case n > 0:
+			return nil
+		}
+	}
+	return io.ErrNoProgress
+}
+
+// advance moves to pos, counting lines.
+func (t *tokens) advance(to int) {
+	part := t.buf[t.pos:to]
+	if n := bytes.Count(part, []byte{'\n'}); n > 0 {
+		t.line += n
+		t.lineOff = t.pos + bytes.LastIndexByte(part, '\n') + 1
+	}
+	t.pos = to
+}
+
+// find returns the index behind the first what at or after from bytes behind
+// pos, reading more as needed.
+func (t *tokens) find(from int, what []byte, inside string) (int, error) {
+	for {
+		if from <= t.end-t.pos {
+			if i := bytes.Index(t.buf[t.pos+from:t.end], what); i >= 0 {
+				return t.pos + from + i + len(what), nil
+			}
+			from = max(from, t.end-t.pos-len(what)+1)
+		}
+		if err := t.more(inside); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// more reads more, where the document must not end.
+func (t *tokens) more(inside string) error {
+	err := t.fill()
+	if errors.Is(err, io.EOF) {
+		return t.wrong("the document ends inside %s", inside)
+	}
+	return err
+}
+
+// next returns the next token. Comments and processing instructions are
+// skipped.
+func (t *tokens) next() (token, error) {
+	if t.selfClose {
+		t.selfClose = false
+		return tokenEnd, t.pop(t.name)
+	}
+	for {
+		if t.pos == t.end {
+			if err := t.fill(); errors.Is(err, io.EOF) {
+				return tokenEOF, t.ended()
+			} else if err != nil {
+				return 0, err
+			}
+			continue
+		}
+		if t.buf[t.pos] != '<' {
+			got, err := t.takeText()
+			if err != nil || got {
+				return tokenText, err
+			}
+			continue
+		}
+		if t.end-t.pos < 9 && !t.eof {
+			if err := t.fill(); err != nil && !errors.Is(err, io.EOF) {
+				return 0, err
+			}
+			if t.end-t.pos < 9 && !t.eof {
+				continue
+			}
+		}
+		rest := t.buf[t.pos:t.end]
+		switch {
+		case bytes.HasPrefix(rest, []byte("<?")):
+			if err := t.skip(2, "?>", "a processing instruction"); err != nil {
+				return 0, err
+			}
+		case bytes.HasPrefix(rest, []byte("<!--")):
+			if err := t.skip(4, "-->", "a comment"); err != nil {
+				return 0, err
+			}
+		case bytes.HasPrefix(rest, []byte("<![CDATA[")):
+			if len(t.marks) == 0 {
+				return 0, t.wrong("text outside of the root element")
+			}
+			to, err := t.find(9, []byte("]]>"), "a CDATA section")
+			if err != nil {
+				return 0, err
+			}
+			t.text, t.cdata = t.buf[t.pos+9:to-3], true
+			t.advance(to)
+			return tokenText, nil
+		case bytes.HasPrefix(rest, []byte("<!")):
+			return 0, t.wrong("a document type declaration is not accepted")
+		case bytes.HasPrefix(rest, []byte("</")):
+			return tokenEnd, t.endTag()
+		default:
+			return tokenStart, t.startTag()
+		}
+	}
+}
+
+func (t *tokens) skip(from int, until, inside string) error {
+	to, err := t.find(from, []byte(until), inside)
+	if err != nil {
+		return err
+	}
+	t.advance(to)
+	return nil
+}
+
+func (t *tokens) ended() error {
+	switch {
+	case len(t.marks) > 0:
+		return t.wrong("the document ends before its element %s does", t.open[t.marks[len(t.marks)-1]:])
+	case t.roots == 0:
+		return t.wrong("the document has no element")
+	}
+	return nil
+}
+
+// takeText sets text to what stands before the next tag, or a part of it that
+// ends between two characters and references. It reports false where more must
+// be read first.
+func (t *tokens) takeText() (bool, error) {
+	part := t.buf[t.pos:t.end]
+	to := bytes.IndexByte(part, '<')
+	if to < 0 && !t.eof {
+		// Keep back what may be the beginning of something, a carriage
+		// return included, whose line feed may follow.
+		to = len(part)
+		if i := bytes.LastIndexByte(part, '&'); i >= 0 && bytes.IndexByte(part[i:], ';') < 0 {
+			to = i
+		}
+		for back := 1; back <= min(3, to); back++ {
+			if c := part[to-back]; c == '\r' && back == 1 || utf8.RuneStart(c) && c >= utf8.RuneSelf && !utf8.FullRune(part[to-back:to]) {
+				to -= back
+				break
+			}
+		}
+		if to == 0 {
+			return false, t.refill()
+		}
+	} else if to < 0 {
+		to = len(part)
+	}
+	t.text, t.cdata = part[:to], false
+	if len(t.marks) == 0 && len(bytes.Trim(t.text, " \t\r\n")) > 0 {
+		return false, t.wrong("text outside of the root element")
+	}
+	t.advance(t.pos + to)
+	return true, nil
+}
+
+func (t *tokens) refill() error {
+	if err := t.fill(); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
+}
+
+func local(name []byte) []byte {
+	if i := bytes.IndexByte(name, ':'); i >= 0 {
+		return name[i+1:]
+	}
+	return name
+}
+
+func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
+
+func (t *tokens) endTag() error {
+	to, err := t.find(2, []byte{'>'}, "a tag")
+	if err != nil {
+		return err
+	}
+	name := bytes.TrimRight(t.buf[t.pos+2:to-1], " \t\r\n")
+	t.name = local(name)
+	err = t.pop(name)
+	t.advance(to)
+	return err
+}
+
+func (t *tokens) pop(name []byte) error {
+	if len(t.marks) == 0 {
+		return t.wrong("an end tag without a beginning")
+	}
+	last := t.marks[len(t.marks)-1]
+	if !bytes.Equal(local(t.open[last:]), local(name)) {
+		return t.wrong("element %s ends as %s", t.open[last:], name)
+	}
+	t.open, t.marks = t.open[:last], t.marks[:len(t.marks)-1]
+	return nil
+}
+
+// startTag reads a start tag. The attributes' values are decoded when asked.
+func (t *tokens) startTag() error {
+	at, quote := t.pos+1, byte(0)
+	for {
+		if at == t.end {
+			off := at - t.pos
+			if err := t.more("a tag"); err != nil {
+				return err
+			}
+			at = t.pos + off
+		}
+		if quote != 0 {
+			if i := bytes.IndexByte(t.buf[at:t.end], quote); i >= 0 {
+				at, quote = at+i+1, 0
+			} else {
+				at = t.end
+			}
+			continue
+		}
+		c := t.buf[at]
+		if c == '>' {
+			break
+		}
+		if c == '"' || c == '\'' {
+			quote = c
+		} else if c == '<' {
+			return t.wrong("a tag within a tag")
+		}
+		at++
+	}
+	body := t.buf[t.pos+1 : at]
+	t.tagLine, t.tagColumn = t.line, t.column()
+	if t.selfClose = len(body) > 0 && body[len(body)-1] == '/'; t.selfClose {
+		body = body[:len(body)-1]
+	}
+	if err := t.takeTag(body); err != nil {
+		return err
+	}
+	t.advance(at + 1)
+	return nil
+}
+
+func (t *tokens) takeTag(body []byte) error {
+	n := 0
+	for n < len(body) && !blank(body[n]) {
+		n++
+	}
+	if n == 0 {
+		return t.wrong("a tag without a name")
+	}
+	if len(t.marks) == 0 {
+		if t.roots++; t.roots > 1 {
+			return t.wrong("a second root element")
+		}
+	}
+	if len(t.marks) == maxDepth {
+		return t.wrong("elements are nested more than %d deep", maxDepth)
+	}
+	t.marks = append(t.marks, len(t.open))
+	t.open = append(t.open, body[:n]...)
+	t.name, t.attrs = local(body[:n]), t.attrs[:0]
+	for rest := body[n:]; ; {
+		for len(rest) > 0 && blank(rest[0]) {
+			rest = rest[1:]
+		}
+		if len(rest) == 0 {
+			return nil
+		}
+		eq := bytes.IndexByte(rest, '=')
+		if eq < 1 {
+			return t.wrong("an attribute without a value")
+		}
+		name := bytes.TrimRight(rest[:eq], " \t\r\n")
+		rest = bytes.TrimLeft(rest[eq+1:], " \t\r\n")
+		if len(rest) < 2 || rest[0] != '"' && rest[0] != '\'' {
+			return t.wrong("the value of attribute %s is not quoted", name)
+		}
+		to := bytes.IndexByte(rest[1:], rest[0])
+		if to < 0 {
+			return t.wrong("the value of attribute %s does not end", name)
+		}
+		if !bytes.HasPrefix(name, []byte("xmlns")) && bytes.IndexByte(name, ':') < 0 {
+			t.attrs = append(t.attrs, attribute{name: name, raw: rest[1 : 1+to]})
+		}
+		rest = rest[to+2:]
+	}
+}
+
+// decode appends the characters of raw to dst: references are resolved, line
+// ends normalised and, in an attribute, white space made blanks.
+func (t *tokens) decode(dst, raw []byte, attr, literal bool) ([]byte, error) {
+	from := len(dst)
+	if bytes.IndexByte(raw, '\r') < 0 && (literal || bytes.IndexByte(raw, '&') < 0) && (!attr || bytes.IndexAny(raw, "\t\n") < 0) {
+		dst = append(dst, raw...)
+		return dst, t.checkText(dst[from:])
+	}
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case c == '&' && !literal:
+			end := bytes.IndexByte(raw[i:], ';')
+			if end < 0 {
+				return dst, t.wrong("a reference does not end")
+			}
+			var err error
+			if dst, err = t.reference(dst, string(raw[i+1:i+end])); err != nil {
+				return dst, err
+			}
+			i += end
+		case c == '\r':
+			if i+1 < len(raw) && raw[i+1] == '\n' {
+				i++
+			}
+			if attr {
+				dst = append(dst, ' ')
+			} else {
+				dst = append(dst, '\n')
+			}
+		case attr && (c == '\t' || c == '\n'):
+			dst = append(dst, ' ')
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return dst, t.checkText(dst[from:])
+}
+
+func (t *tokens) checkText(text []byte) error {
+	if !utf8.Valid(text) {
+		return t.wrong("bytes that are not UTF-8")
+	}
+	for _, c := range text {
+		if c < ' ' && c != '\t' && c != '\n' && c != '\r' {
+			return t.wrong("a control character that XML does not allow")
+		}
+	}
+	return nil
+}
+
+func (t *tokens) reference(dst []byte, name string) ([]byte, error) {
+	switch name {
+	case "lt":
+		return append(dst, '<'), nil
+	case "gt":
+		return append(dst, '>'), nil
+	case "amp":
+		return append(dst, '&'), nil
+	case "quot":
+		return append(dst, '"'), nil
+	case "apos":
+		return append(dst, '\''), nil
+	}
+	if len(name) > 1 && name[0] == '#' {
+		digits, base := name[1:], 10
+		if digits[0] == 'x' {
+			digits, base = digits[1:], 16
+		}
+		if n, err := strconv.ParseUint(digits, base, 32); err == nil && n <= utf8.MaxRune && utf8.ValidRune(rune(n)) && n > 0 {
+			return utf8.AppendRune(dst, rune(n)), nil
+		}
+	}
+	return dst, t.wrong("the reference &%.20s; is not known", name)
+}

@@ -1,0 +1,118 @@
+-- +goose Up
+
+-- How far insertion has come: one row.
+CREATE TABLE warehouse.state (
+  one boolean PRIMARY KEY DEFAULT true CHECK (one),
+  next_position bigint NOT NULL, next_offset bigint NOT NULL, epoch bigint NOT NULL);
+INSERT INTO warehouse.state (next_position, next_offset, epoch) VALUES (1, 0, 0);
+COMMENT ON TABLE warehouse.state IS 'how far the order of documents has been applied: one row, changed in the transaction that holds what was applied';
+COMMENT ON COLUMN warehouse.state.one IS 'always true: there is one row';
+COMMENT ON COLUMN warehouse.state.next_position IS 'the position to be applied next; every lower one is applied';
+COMMENT ON COLUMN warehouse.state.next_offset IS 'where in the topic document.ordered to read on';
+COMMENT ON COLUMN warehouse.state.epoch IS 'epoch of the lease under which the last change was made';
+
+CREATE TABLE warehouse.try (
+  position bigint PRIMARY KEY, tries int NOT NULL);
+COMMENT ON TABLE warehouse.try IS 'positions at which a member has begun, and how often, to find what crashes it; cleared by progress and by a clean stop';
+COMMENT ON COLUMN warehouse.try.position IS 'the position';
+COMMENT ON COLUMN warehouse.try.tries IS 'how often work on it was begun without an end';
+
+CREATE TABLE warehouse.lease (
+  name text PRIMARY KEY, holder text NOT NULL, epoch bigint NOT NULL, expires_at timestamptz NOT NULL);
+COMMENT ON TABLE warehouse.lease IS 'who may act where one must act at a time';
+COMMENT ON COLUMN warehouse.lease.name IS 'what the lease allows';
+COMMENT ON COLUMN warehouse.lease.holder IS 'host, process and role';
+COMMENT ON COLUMN warehouse.lease.epoch IS 'given once; every write checks it';
+COMMENT ON COLUMN warehouse.lease.expires_at IS 'by this database''s clock';
+
+CREATE TABLE warehouse.outbox (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  topic text NOT NULL, key text NOT NULL, headers jsonb NOT NULL, value bytea NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp())
+  WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+COMMENT ON TABLE warehouse.outbox IS 'events caused here and not yet acknowledged by the broker';
+COMMENT ON COLUMN warehouse.outbox.id IS 'the order in which they are published';
+COMMENT ON COLUMN warehouse.outbox.topic IS 'without prefix and version';
+COMMENT ON COLUMN warehouse.outbox.key IS 'what keeps order within the topic';
+COMMENT ON COLUMN warehouse.outbox.headers IS 'list of {Key, Value}; values in base64';
+COMMENT ON COLUMN warehouse.outbox.value IS 'Avro in Confluent framing';
+COMMENT ON COLUMN warehouse.outbox.created_at IS 'for people who look at a backlog';
+
+-- One row per document that the order names, loaded or not.
+CREATE TABLE warehouse.document (
+  position bigint PRIMARY KEY,
+  event text NOT NULL,
+  run text NOT NULL, run_number bigint NOT NULL, session text NOT NULL, source text NOT NULL,
+  batch text NOT NULL, centre text NOT NULL, number bigint NOT NULL, late boolean NOT NULL,
+  file text NOT NULL, file_name text NOT NULL, action text NOT NULL, file_date text NOT NULL, file_inc bigint NOT NULL,
+  document text NOT NULL, entry text NOT NULL, entry_ordinal int NOT NULL,
+  kind text NOT NULL, doc_centre text NOT NULL, doc_date text NOT NULL, doc_inc bigint NOT NULL,
+  archive text NOT NULL, archive_offset bigint NOT NULL, packed bigint NOT NULL, method int NOT NULL, crc32 bigint NOT NULL,
+  size bigint NOT NULL, sha256 text NOT NULL, md5 text NOT NULL,
+  rank text COLLATE "C" NOT NULL, version_key text COLLATE "C" NOT NULL,
+  attempt int NOT NULL, download text NOT NULL, unzip text NOT NULL, profile text NOT NULL,
+  state text NOT NULL CHECK (state IN ('loaded', 'failed')),
+  phase text NOT NULL, exception text NOT NULL,
+  rows bigint NOT NULL,
+  withdrawn boolean NOT NULL DEFAULT false,
+  checks int NOT NULL DEFAULT 0);
+CREATE INDEX document_file ON warehouse.document (file, entry);
+CREATE INDEX document_batch ON warehouse.document (batch);
+COMMENT ON TABLE warehouse.document IS 'every document that the order names: what it is, which version of its file it came in, and what became of it';
+COMMENT ON COLUMN warehouse.document.position IS 'its place in the order, which names it in all other tables';
+COMMENT ON COLUMN warehouse.document.event IS 'id of the event that ordered it';
+COMMENT ON COLUMN warehouse.document.run IS 'the live run, or a replay';
+COMMENT ON COLUMN warehouse.document.run_number IS '0 for the live run; replays count from 1';
+COMMENT ON COLUMN warehouse.document.session IS 'the session that found it';
+COMMENT ON COLUMN warehouse.document.source IS 'the source that it was fetched from';
+COMMENT ON COLUMN warehouse.document.batch IS 'the batch that it was ordered in';
+COMMENT ON COLUMN warehouse.document.centre IS 'the centre that produced its file, which is the batch''s domain';
+COMMENT ON COLUMN warehouse.document.number IS 'of the batch within its domain';
+COMMENT ON COLUMN warehouse.document.late IS 'whether the batch is a late one';
+COMMENT ON COLUMN warehouse.document.file IS 'identity of the file: action and name';
+COMMENT ON COLUMN warehouse.document.file_name IS 'the zip''s name';
+COMMENT ON COLUMN warehouse.document.action IS 'add, edit or delete';
+COMMENT ON COLUMN warehouse.document.file_date IS 'YYYY-MM-DD, of the file''s name';
+COMMENT ON COLUMN warehouse.document.file_inc IS 'increment of the file''s name';
+COMMENT ON COLUMN warehouse.document.document IS 'identity of the document: file and entry';
+COMMENT ON COLUMN warehouse.document.entry IS 'the entry''s name in the archive';
+COMMENT ON COLUMN warehouse.document.entry_ordinal IS 'the entry''s place in the archive, from 0';
+COMMENT ON COLUMN warehouse.document.kind IS 'the profile''s kind';
+COMMENT ON COLUMN warehouse.document.doc_centre IS 'the centre in the document''s name';
+COMMENT ON COLUMN warehouse.document.doc_date IS 'YYYY-MM-DD, of the document''s name';
+COMMENT ON COLUMN warehouse.document.doc_inc IS 'increment of the document''s name';
+COMMENT ON COLUMN warehouse.document.archive IS 'sha256 of the archive: the version';
+COMMENT ON COLUMN warehouse.document.archive_offset IS 'of the packed bytes in the archive';
+COMMENT ON COLUMN warehouse.document.packed IS 'packed size in bytes';
+COMMENT ON COLUMN warehouse.document.method IS 'zip''s compression method';
+COMMENT ON COLUMN warehouse.document.crc32 IS 'checksum of the bytes';
+COMMENT ON COLUMN warehouse.document.size IS 'in bytes';
+COMMENT ON COLUMN warehouse.document.sha256 IS 'of the bytes';
+COMMENT ON COLUMN warehouse.document.md5 IS 'of the bytes';
+COMMENT ON COLUMN warehouse.document.rank IS 'the version''s rank among those of its file, sortable: own source, time first listed, ordinal, hash';
+COMMENT ON COLUMN warehouse.document.version_key IS 'what decides which claim on a key is current, sortable';
+COMMENT ON COLUMN warehouse.document.attempt IS 'the download that brought it';
+COMMENT ON COLUMN warehouse.document.download IS 'outcome of the download';
+COMMENT ON COLUMN warehouse.document.unzip IS 'outcome of the unzip';
+COMMENT ON COLUMN warehouse.document.profile IS 'the profile and version that it was judged by';
+COMMENT ON COLUMN warehouse.document.state IS 'loaded, or failed: it has no rows then';
+COMMENT ON COLUMN warehouse.document.phase IS 'where it failed; upload if it is loaded';
+COMMENT ON COLUMN warehouse.document.exception IS 'why it failed';
+COMMENT ON COLUMN warehouse.document.rows IS 'rows loaded from it';
+COMMENT ON COLUMN warehouse.document.withdrawn IS 'whether a withdrawal holds for it: none of its claims counts then';
+COMMENT ON COLUMN warehouse.document.checks IS 'number of the last data check of it; 0 before the first';
+
+-- What completed versions withdraw, for good.
+CREATE TABLE warehouse.withdrawal (
+  position bigint NOT NULL,
+  file text NOT NULL, entry text NOT NULL DEFAULT '', what text NOT NULL CHECK (what IN ('loaded', 'failed', 'lacks')),
+  rank text COLLATE "C" NOT NULL, run_number bigint NOT NULL,
+  PRIMARY KEY (position, entry));
+CREATE INDEX withdrawal_file ON warehouse.withdrawal (file, entry);
+COMMENT ON TABLE warehouse.withdrawal IS 'what complete versions of files withdraw; it stays, and a lower version that comes later falls under it';
+COMMENT ON COLUMN warehouse.withdrawal.position IS 'place in the order of the version''s completion';
+COMMENT ON COLUMN warehouse.withdrawal.file IS 'the file';
+COMMENT ON COLUMN warehouse.withdrawal.entry IS 'the document concerned; empty for lacks';
+COMMENT ON COLUMN warehouse.withdrawal.what IS 'loaded: lower versions and runs of the entry are withdrawn; failed: lower runs of the same version; lacks: lower versions of every entry that this version does not have';
+COMMENT ON COLUMN warehouse.withdrawal.rank IS 'the version';
+COMMENT ON COLUMN warehouse.withdrawal.run_number IS 'the run that completed it';
