@@ -175,7 +175,9 @@ func TestIncompatibilities(t *testing.T) {
 	})
 
 	t.Run("11 the native protocol is not served", func(t *testing.T) {
-		native := connect(t, s, func(o *clickhouse.Options) { o.Protocol, o.DialTimeout, o.ReadTimeout = clickhouse.Native, 200*time.Millisecond, 200*time.Millisecond })
+		native := connect(t, s, func(o *clickhouse.Options) {
+			o.Protocol, o.DialTimeout, o.ReadTimeout = clickhouse.Native, 200*time.Millisecond, 200*time.Millisecond
+		})
 		if err := native.Ping(ctx); err == nil {
 			t.Error("the native protocol was understood")
 		}

@@ -27,7 +27,7 @@ type Tail struct {
 // order, from the goroutine that writes.
 func NewTail(each func(line string)) *Tail { return &Tail{each: each} }
 
-// Write takes in p. Lines beyond 4 KiB are split.
+// Write takes in p. Lines beyond 4 KiB are cut.
 func (t *Tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

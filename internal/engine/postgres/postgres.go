@@ -221,7 +221,8 @@ func level(line string) slog.Level {
 	switch {
 	case strings.Contains(line, "PANIC:"):
 		return slog.LevelError
-	case strings.Contains(line, "FATAL:") && !strings.Contains(line, "starting up") && !strings.Contains(line, "shutting down") && !strings.Contains(line, "administrator command"):
+	case strings.Contains(line, "FATAL:") && !strings.Contains(line, "starting up") && !strings.Contains(line, "not yet accepting") &&
+		!strings.Contains(line, "shutting down") && !strings.Contains(line, "administrator command"):
 		return slog.LevelWarn
 	}
 	return slog.LevelDebug
