@@ -41,6 +41,9 @@ type Options struct {
 	// WithoutSourceSecrets skips the check that the files and secrets of
 	// sources are there: only the roles that connect to sources need them.
 	WithoutSourceSecrets bool
+	// Also checks what this package can't, such as names that the profile
+	// knows; report takes a key's path and what is wrong with it.
+	Also func(cfg Config, report func(path, format string, args ...any))
 }
 
 // Load reads, completes and checks the configuration file at path. env is the
@@ -92,6 +95,9 @@ func parse(path string, text []byte, env []string, o Options) (Config, error) {
 	d.complete(&cfg, dir)
 	d.check(&cfg)
 	d.checkSecrets(&cfg, env, o)
+	if o.Also != nil {
+		o.Also(cfg, d.problem)
+	}
 	if len(d.problems) > 0 {
 		return Config{}, d.problems.sorted()
 	}

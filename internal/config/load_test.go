@@ -255,3 +255,13 @@ func TestMergeKey(t *testing.T) {
 		t.Errorf("merged source = %+v", s)
 	}
 }
+
+func TestAlsoNamesTheLine(t *testing.T) {
+	path := write(t, source)
+	_, err := LoadWith(path, nil, Options{Also: func(cfg Config, report func(string, string, ...any)) {
+		report("sources[0].centre", "%s is unknown", cfg.Sources[0].Centre)
+	}})
+	if want := path + ":3: sources[0].centre: H is unknown"; err == nil || err.Error() != want {
+		t.Errorf("LoadWith = %v, want %s", err, want)
+	}
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tributary/internal/centres"
+	"tributary/internal/config"
+	"tributary/internal/profile"
+)
+
+func newConfig(c *cli) *cobra.Command {
+	return group("config", "Look at the configuration", newConfigCheck(c), newConfigDump(c))
+}
+
+func newConfigCheck(c *cli) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check",
+		Short: "Say what is wrong with the configuration, line by line",
+		Long:  "Read the configuration, the environment's overrides, the profile and the secrets' whereabouts, and say everything that is wrong. Nothing is connected to; see sources check.",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			cfg, err := c.load()
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(c.stdout, "%s is good: %d sources, profile %s, data in %s\n", cfg.Path, len(cfg.Sources), cfg.Profile, cfg.DataDir)
+			return nil
+		},
+	}
+}
+
+// loadProfile reads the configured profile: a built-in one or a folder.
+func loadProfile(cfg config.Config) (*profile.Profile, error) {
+	if strings.Contains(cfg.Profile, string(os.PathSeparator)) {
+		return profile.Load(os.DirFS(cfg.Profile))
+	}
+	return profile.Builtin(cfg.Profile)
+}
+
+// checkProfile finds out whether the profile can be read and knows every
+// source's centre.
+func checkProfile(cfg config.Config, report func(path, format string, args ...any)) {
+	p, err := loadProfile(cfg)
+	if err != nil {
+		report("profile", "%s", err)
+		return
+	}
+	set, err := centres.Set(p, cfg)
+	if err != nil {
+		report("centres", "%s", err)
+		return
+	}
+	for i, s := range cfg.Sources {
+		if _, ok := set.Lookup(s.Centre); !ok && s.Centre != "" {
+			report(fmt.Sprintf("sources[%d].centre", i), "the centre %q is neither in the profile %s nor below centres: correct it, or add it there", s.Centre, p.Name)
+		}
+	}
+}
+
+func newConfigDump(c *cli) *cobra.Command {
+	return &cobra.Command{
+		Use:   "dump",
+		Short: "Write the configuration in effect: file, environment and defaults",
+		Long:  "Write the configuration in effect as YAML: the file, overridden by the environment, completed with defaults. Secrets stay references.",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			cfg, err := c.loadWith(config.Options{WithoutSourceSecrets: true})
+			if err != nil {
+				return err
+			}
+			text, err := cfg.Dump()
+			if err != nil {
+				return err
+			}
+			_, err = c.stdout.Write(text)
+			return err
+		},
+	}
+}

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/internal/config"
+	"tributary/internal/engine"
+	"tributary/internal/kafka"
+	"tributary/internal/pg"
+)
+
+// need says which stores a command needs, and how it gets at embedded ones.
+type need struct {
+	Kafka, Postgres, ClickHouse bool
+	// How says what to do about engines that no address is configured for.
+	How how
+	// Application names the command to the databases.
+	Application string
+}
+
+// all needs every store.
+var all = need{Kafka: true, Postgres: true, ClickHouse: true}
+
+// how embedded engines are reached.
+type how int
+
+const (
+	// attachOrStart uses running engines, or else starts what is needed and
+	// stops it again: for queries.
+	attachOrStart how = iota
+	// attachOnly uses running engines only: for run ROLE.
+	attachOnly
+	// startOwn starts them and fails where they run already: for up.
+	startOwn
+)
+
+// stores are the open ways to everything that keeps data.
+type stores struct {
+	// Bootstrap holds the brokers' addresses.
+	Bootstrap []string
+	// PostgresURL and ClickHouseURL are the addresses, secrets resolved: they
+	// must not be shown.
+	PostgresURL, ClickHouseURL string
+	// Control, Tracker and Warehouse are pools that connect when they are
+	// used. Today one address serves all three.
+	Control, Tracker, Warehouse *pgxpool.Pool
+	// ClickHouse is the history's connection, in the configured database.
+	ClickHouse driver.Conn
+	// Engines are those that this process has started; nil if none.
+	Engines *engine.Engines
+	// Kafka makes clients for the brokers; nil if not needed.
+	Kafka kafka.Factory
+
+	closers []func() error
+	users   *os.File // held shared while engines of another process are used
+	wait    time.Duration
+}
+
+// openStores opens what is needed. Close closes it, and stops what was started.
+func openStores(ctx context.Context, cfg config.Config, log *slog.Logger, n need) (*stores, error) {
+	s := &stores{wait: time.Minute}
+	if err := s.open(ctx, cfg, log, n); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *stores) open(ctx context.Context, cfg config.Config, log *slog.Logger, n need) error {
+	if err := s.addresses(ctx, cfg, log, n); err != nil {
+		return err
+	}
+	if n.Kafka {
+		s.Kafka = kafka.NewFactory(cfg.Kafka, s.Bootstrap, log)
+	}
+	if n.Postgres {
+		for _, p := range []**pgxpool.Pool{&s.Control, &s.Tracker, &s.Warehouse} {
+			pool, err := s.Pool(ctx, cfg, n.Application)
+			if err != nil {
+				return err
+			}
+			*p = pool
+		}
+	}
+	if n.ClickHouse {
+		conn, err := engine.OpenClickHouse(s.ClickHouseURL, cfg.ClickHouse.Database)
+		if err != nil {
+			return err
+		}
+		s.ClickHouse = conn
+		s.closers = append(s.closers, conn.Close)
+	}
+	return nil
+}
+
+// Pool opens a further pool, of postgres.max_connections, that Close closes.
+func (s *stores) Pool(ctx context.Context, cfg config.Config, application string) (*pgxpool.Pool, error) {
+	pool, err := pg.Open(ctx, s.PostgresURL, application, cfg.Postgres.MaxConnections)
+	if err != nil {
+		return nil, err
+	}
+	s.closers = append(s.closers, func() error { pool.Close(); return nil })
+	return pool, nil
+}
+
+// engineOptions are the engines needed that no address is configured for.
+func engineOptions(cfg config.Config, n need, log *slog.Logger) engine.Options {
+	return engine.Options{
+		DataDir: cfg.DataDir, EnginesDir: cfg.EnginesDir,
+		Broker:              n.Kafka && len(cfg.Kafka.BootstrapServers) == 0,
+		Postgres:            n.Postgres && cfg.Postgres.URL == "",
+		ClickHouse:          n.ClickHouse && cfg.ClickHouse.URL == "",
+		KafkaAddr:           cfg.Kafka.ListenAddress,
+		ClickHouseMaxMemory: int64(cfg.ClickHouse.MaxMemory),
+		Logger:              log,
+	}
+}
+
+// addresses finds out where everything is, starting what has to be started.
+func (s *stores) addresses(ctx context.Context, cfg config.Config, log *slog.Logger, n need) error {
+	var err error
+	s.Bootstrap = cfg.Kafka.BootstrapServers
+	if s.PostgresURL, err = cfg.Postgres.URL.Resolve(); err != nil {
+		return usagef("postgres.url: %w", err)
+	}
+	if s.ClickHouseURL, err = cfg.ClickHouse.URL.Resolve(); err != nil {
+		return usagef("clickhouse.url: %w", err)
+	}
+	o := engineOptions(cfg, n, log)
+	if !o.Broker && !o.Postgres && !o.ClickHouse {
+		return nil
+	}
+	ep, err := s.engines(ctx, o, n.How)
+	if err != nil {
+		return err
+	}
+	for _, e := range []struct {
+		wanted bool
+		has    bool
+		name   string
+	}{{o.Broker, len(ep.Kafka) > 0, "broker"}, {o.Postgres, ep.Postgres != "", "Postgres"}, {o.ClickHouse, ep.ClickHouse != "", "ClickHouse"}} {
+		if e.wanted && !e.has {
+			return fmt.Errorf("the engines that run in %s are without %s: another command has started them for itself; try again when it has ended, or run tributary engines", cfg.DataDir, e.name)
+		}
+	}
+	if o.Broker {
+		s.Bootstrap = ep.Kafka
+	}
+	if o.Postgres {
+		s.PostgresURL = ep.Postgres
+	}
+	if o.ClickHouse {
+		s.ClickHouseURL = ep.ClickHouse
+	}
+	return nil
+}
+
+// engines attaches to running engines or starts them.
+func (s *stores) engines(ctx context.Context, o engine.Options, h how) (engine.Endpoints, error) {
+	if h != startOwn {
+		if err := s.use(ctx, o.DataDir); err != nil {
+			return engine.Endpoints{}, err
+		}
+		ep, running, err := engine.Attach(o.DataDir)
+		switch {
+		case err != nil || running:
+			return ep, err
+		case h == attachOnly:
+			return ep, fmt.Errorf("no engines run in %s: start tributary engines (or tributary up) there, or configure the addresses of brokers and databases", o.DataDir)
+		}
+	}
+	for {
+		started, err := engine.Start(ctx, o)
+		if err == nil {
+			s.Engines = started
+			return started.Endpoints(), nil
+		}
+		var held *engine.HeldError
+		if h == startOwn || !errors.As(err, &held) {
+			return engine.Endpoints{}, err
+		}
+		// Another process is between taking the directory and serving it.
+		if err := sleep(ctx, 100*time.Millisecond); err != nil {
+			return engine.Endpoints{}, err
+		}
+		if ep, running, err := engine.Attach(o.DataDir); err != nil || running {
+			return ep, err
+		}
+	}
+}
+
+// usersFile is locked shared by whoever uses another process's engines, so
+// that a query that has started engines for itself keeps them for those who
+// came to use them too.
+const usersFile = "engines.users"
+
+func (s *stores) use(ctx context.Context, dataDir string) error {
+	f, err := os.OpenFile(filepath.Join(dataDir, usersFile), os.O_CREATE|os.O_RDWR, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no data in %s yet: run tributary up", dataDir)
+	}
+	if err != nil {
+		return fmt.Errorf("use the engines in %s: %w", dataDir, err)
+	}
+	s.users = f
+	return lockFile(ctx, f, syscall.LOCK_SH)
+}
+
+func lockFile(ctx context.Context, f *os.File, mode int) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), mode|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return err
+		}
+		if err := sleep(ctx, 50*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// Close closes everything in reverse order, waits a while for other commands
+// that use engines started here, and stops them.
+func (s *stores) Close() error {
+	var errs []error
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		errs = append(errs, s.closers[i]())
+	}
+	s.closers = nil
+	if s.Engines != nil {
+		if s.users != nil {
+			ctx, cancel := context.WithTimeout(context.Background(), s.wait)
+			defer cancel()
+			_ = lockFile(ctx, s.users, syscall.LOCK_EX) // after the wait they are stopped all the same
+		}
+		errs = append(errs, s.Engines.Close())
+		s.Engines = nil
+	}
+	if s.users != nil {
+		errs = append(errs, s.users.Close())
+		s.users = nil
+	}
+	return errors.Join(errs...)
+}

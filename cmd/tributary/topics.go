@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"tributary/internal/config"
+	"tributary/schemas"
+	"tributary/topics"
+)
+
+func newTopics(c *cli) *cobra.Command {
+	return group("topics", "Look at topics, and make them", newTopicsPlan(c), newTopicsApply(c), newTopicsList(c), newTopicsTail(c))
+}
+
+// withKafka opens the broker for a command that asks.
+func (c *cli) withKafka(ctx context.Context, fn func(cfg config.Config, s *stores) error) error {
+	return c.withStores(ctx, need{Kafka: true}, fn)
+}
+
+// withStores opens stores for a command that asks, and closes them.
+func (c *cli) withStores(ctx context.Context, n need, fn func(cfg config.Config, s *stores) error) (err error) {
+	cfg, err := c.loadWith(config.Options{WithoutSourceSecrets: true})
+	if err != nil {
+		return err
+	}
+	log, err := c.quietLogger(cfg)
+	if err != nil {
+		return err
+	}
+	n.Application = "tributary query"
+	s, err := openStores(ctx, cfg, log, n)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return fn(cfg, s)
+}
+
+// withAdmin is withKafka with an admin client.
+func (c *cli) withAdmin(ctx context.Context, fn func(ctx context.Context, admin *kadm.Client, cfg config.Kafka) error) error {
+	return c.withKafka(ctx, func(cfg config.Config, s *stores) error {
+		client, err := s.Kafka()
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		return fn(ctx, kadm.NewClient(client), cfg.Kafka)
+	})
+}
+
+func newTopicsPlan(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "plan",
+		Short: "Compare the broker's topics with the catalogue",
+		Long:  "Compare the broker's topics with the catalogue and say what apply would do and what only a person can. Exit code 1 when something differs.",
+		Args:  cobra.NoArgs,
+	}
+	output := outputFlag(cmd, "table", "json")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return c.withAdmin(cmd.Context(), func(ctx context.Context, admin *kadm.Client, cfg config.Kafka) error {
+			changes, err := topics.Plan(ctx, admin, cfg)
+			if err != nil {
+				return err
+			}
+			if *output == "json" {
+				if err := writeJSON(c.stdout, changes); err != nil {
+					return err
+				}
+			} else if len(changes) == 0 {
+				fmt.Fprintln(c.stdout, "the topics are as they should be")
+			}
+			for _, change := range changes {
+				if *output == "table" {
+					fmt.Fprintln(c.stdout, change)
+				}
+			}
+			if len(changes) > 0 {
+				return errSilent
+			}
+			return nil
+		})
+	}
+	return cmd
+}
+
+func newTopicsApply(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "apply",
+		Short: "Make the topics that are missing",
+		Long:  "Make the topics that are missing. Settings that differ are changed with --settings only; partitions and replicas are never changed. What is left for a person is said on stderr, with exit code 1.",
+		Args:  cobra.NoArgs,
+	}
+	settings := cmd.Flags().Bool("settings", false, "also change settings that differ")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return c.withAdmin(cmd.Context(), func(ctx context.Context, admin *kadm.Client, cfg config.Kafka) error {
+			changes, err := topics.Plan(ctx, admin, cfg)
+			if err != nil {
+				return err
+			}
+			done, err := topics.Apply(ctx, admin, cfg, changes, topics.ApplyOptions{Settings: *settings})
+			for _, change := range done {
+				fmt.Fprintln(c.stdout, change)
+			}
+			if err != nil {
+				return err
+			}
+			if len(done) == len(changes) {
+				return nil
+			}
+			for _, change := range changes {
+				if change.Manual != "" || change.Kind == topics.Setting && !*settings {
+					fmt.Fprintln(c.stderr, "left: "+change.String())
+				}
+			}
+			return errSilent
+		})
+	}
+	return cmd
+}
+
+func newTopicsList(c *cli) *cobra.Command {
+	cmd := &cobra.Command{Use: "list", Short: "List the topics, and how many records they hold", Args: cobra.NoArgs}
+	output := outputFlag(cmd, "table", "json")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return c.withAdmin(cmd.Context(), func(ctx context.Context, admin *kadm.Client, cfg config.Kafka) error {
+			infos, err := topics.List(ctx, admin, cfg)
+			if err != nil {
+				return err
+			}
+			if *output == "json" {
+				return writeJSON(c.stdout, infos)
+			}
+			var rows [][]string
+			for _, i := range infos {
+				partitions, records := strconv.Itoa(i.Partitions), strconv.FormatInt(i.Records, 10)
+				if !i.Exists {
+					partitions, records = "missing", ""
+				}
+				rows = append(rows, []string{i.Name, partitions, records, i.Kept, i.Key, strings.Join(i.ProducedBy, ","), strings.Join(i.ReadBy, ",")})
+			}
+			return writeTable(c.stdout, []string{"TOPIC", "PARTITIONS", "RECORDS", "KEPT", "KEY", "PRODUCED BY", "READ BY"}, rows)
+		})
+	}
+	return cmd
+}
+
+func newTopicsTail(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "tail [TOPIC …]",
+		Short: "Show events, decoded",
+		Long: "Show events, decoded: the newest 20 of all topics, or of those that are named (as status.changed, or by their full names).\n" +
+			"With --from, everything since then: start, a duration such as 1h, or a time such as 2026-11-21T10:00:00Z.",
+		Args: cobra.ArbitraryArgs,
+	}
+	output := outputFlag(cmd, "table", "json")
+	var o topics.TailOptions
+	cmd.Flags().IntVarP(&o.Last, "last", "n", 20, "how many of the newest; 0: all")
+	cmd.Flags().BoolVarP(&o.Follow, "follow", "f", false, "go on with what comes, until stopped")
+	cmd.Flags().StringVar(&o.Key, "key", "", "only events with this key")
+	from := cmd.Flags().String("from", "", "start, a duration ago, or a time; then --last counts only if it is given")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o.Topics = args
+		if *from != "" {
+			at, err := parseFrom(*from, time.Now())
+			if err != nil {
+				return usage(err)
+			}
+			o.From = at
+			if !cmd.Flags().Changed("last") {
+				o.Last = 0
+			}
+		}
+		codec, err := schemas.NewCodec()
+		if err != nil {
+			return err
+		}
+		enc := json.NewEncoder(c.stdout)
+		enc.SetEscapeHTML(false)
+		return c.withKafka(cmd.Context(), func(cfg config.Config, s *stores) error {
+			o.Prefix = cfg.Kafka.TopicPrefix
+			return topics.Tail(cmd.Context(), s.Kafka, codec, o, func(e topics.Event) error {
+				if *output == "json" {
+					return enc.Encode(e)
+				}
+				_, err := fmt.Fprintln(c.stdout, e)
+				return err
+			})
+		})
+	}
+	return cmd
+}
+
+// parseFrom reads start, a duration before now, or a time.
+func parseFrom(s string, now time.Time) (time.Time, error) {
+	if s == "start" {
+		return time.UnixMilli(0), nil
+	}
+	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04", time.DateTime, time.DateOnly} {
+		if at, err := time.Parse(layout, s); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("--from %q is not known: write start, a duration such as 1h, or a time such as 2026-11-21T10:00:00Z", s)
+}
