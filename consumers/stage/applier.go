@@ -61,7 +61,8 @@ type Applier struct {
 	log     *slog.Logger
 	metrics *Metrics
 	quiet   *kafka.Quiet
-	client  *kgo.Client
+	client  *kgo.Client       // set once, before started is closed
+	started chan struct{}     // callbacks may come before NewClient has returned
 	logical map[string]string // by full name
 
 	mu    sync.Mutex
@@ -95,6 +96,7 @@ func NewApplier(cfg ApplierConfig, connect kafka.Factory, sink Sink, log *slog.L
 		cfg: cfg, connect: connect, sink: sink, metrics: metrics,
 		log:     log.With("stage", cfg.Name),
 		quiet:   kafka.NewQuiet(cfg.Now),
+		started: make(chan struct{}),
 		logical: map[string]string{},
 		feeds:   map[topicPartition]*feed{},
 	}
@@ -126,6 +128,7 @@ func (a *Applier) Run(ctx context.Context) error {
 		return fmt.Errorf("consumer %s: %w", a.cfg.Name, err)
 	}
 	a.client = client
+	close(a.started)
 	defer client.CloseAllowingRebalance()
 
 	committed := a.cfg.Now()

@@ -27,7 +27,7 @@ func (r *Runner) revoked(ctx context.Context, _ *kgo.Client, which map[string][]
 	if len(given) == 0 {
 		return
 	}
-	timer := time.NewTimer(r.cfg.Grace)
+	timer := time.NewTimer(r.endTimeout())
 	defer timer.Stop()
 wait:
 	for _, ended := range running {
@@ -37,7 +37,7 @@ wait:
 			break wait
 		}
 	}
-	r.commit(ctx, given)
+	r.commit(ctx, r.lowered(given, false))
 }
 
 // lost forgets partitions that another member may have already: nothing can

@@ -22,6 +22,10 @@ var errStalled = errors.New("no progress for too long")
 // returns the result, and the pause before the next attempt if there is one.
 func (r *Runner) try(it *item) (result string, pause time.Duration) {
 	h := &it.history
+	if err := r.crashed(it); err != nil {
+		h.attempts = it.p.found.Alone
+		return r.bury(it, ClassCrashed, err)
+	}
 	h.attempts++
 	if it.bad != nil {
 		return r.bury(it, ClassUndecodable, it.bad)
@@ -105,9 +109,9 @@ func (r *Runner) attempt(it *item) error {
 	return out.wait(it.p.ctx)
 }
 
-// await gives cancelled work the grace period to end, then leaves it behind.
+// await gives cancelled work some time to end, then leaves it behind.
 func (r *Runner) await(result <-chan error, it *item) error {
-	timer := time.NewTimer(r.cfg.Grace)
+	timer := time.NewTimer(r.endTimeout())
 	defer timer.Stop()
 	select {
 	case err := <-result:
@@ -116,9 +120,11 @@ func (r *Runner) await(result <-chan error, it *item) error {
 	}
 	abandoned := r.metrics.abandoned.WithLabelValues(r.cfg.Name)
 	abandoned.Inc()
+	r.abandoned.Add(1)
 	go func() {
 		<-result
 		abandoned.Dec()
+		r.abandoned.Add(-1)
 	}()
 	r.log.Error("work does not end when told to; leaving it behind",
 		"topic", it.p.topic, "partition", it.p.id, "offset", it.rec.Offset)

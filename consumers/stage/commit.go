@@ -55,11 +55,13 @@ func (r *Runner) commit(ctx context.Context, partitions []*partition) {
 	defer r.commitMu.Unlock()
 
 	offsets := map[string]map[int32]kgo.EpochOffset{}
+	marks := map[int32]mark{}
 	r.mu.Lock()
 	for _, p := range partitions {
-		if p.next < 0 || p.next == p.stored {
+		if p.next < 0 || (p.next == p.stored && p.mark == p.storedMark) {
 			continue
 		}
+		marks[p.id] = p.mark
 		if offsets[p.topic] == nil {
 			offsets[p.topic] = map[int32]kgo.EpochOffset{}
 		}
@@ -72,6 +74,14 @@ func (r *Runner) commit(ctx context.Context, partitions []*partition) {
 
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
+	ctx = kgo.PreCommitFnContext(ctx, func(req *kmsg.OffsetCommitRequest) error {
+		for _, t := range req.Topics {
+			for i, p := range t.Partitions {
+				t.Partitions[i].Metadata = kmsg.StringPtr(marks[p.Partition].String())
+			}
+		}
+		return nil
+	})
 	var failed error
 	r.client.CommitOffsetsSync(ctx, offsets, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
 		failed = commitError(resp, err)
@@ -84,7 +94,7 @@ func (r *Runner) commit(ctx context.Context, partitions []*partition) {
 	defer r.mu.Unlock()
 	for _, p := range partitions {
 		if o, ok := offsets[p.topic][p.id]; ok {
-			p.stored = o.Offset
+			p.stored, p.storedMark = o.Offset, marks[p.id]
 		}
 	}
 }
@@ -104,8 +114,18 @@ func commitError(resp *kmsg.OffsetCommitResponse, err error) error {
 
 // leave commits what is finished and leaves the group.
 func (r *Runner) leave(ctx context.Context) {
-	r.commit(ctx, r.owned())
+	r.commit(ctx, r.lowered(r.owned(), true))
 	if err := r.client.LeaveGroupContext(ctx); err != nil {
 		r.warn("cannot leave the group; it will notice by itself", err)
 	}
+}
+
+// lowered takes back the marks of partitions that are given up alive.
+func (r *Runner) lowered(partitions []*partition, cleanStop bool) []*partition {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range partitions {
+		p.lower(cleanStop)
+	}
+	return partitions
 }

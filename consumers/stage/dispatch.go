@@ -1,16 +1,22 @@
 package stage
 
-import (
-	"time"
-)
+import "time"
 
 // dispatch starts work on what is ready, up to the limit. The caller holds
 // the mutex.
 func (r *Runner) dispatch() {
-	for r.running < r.cfg.Parallelism && len(r.ready) > 0 && !r.stopping {
-		l := r.ready[0]
-		r.ready = r.ready[1:]
+	limit, careful := r.cfg.Parallelism, r.careful()
+	if careful {
+		limit = 1
+	}
+	for i := 0; i < len(r.ready) && r.running < limit && !r.stopping; {
+		l := r.ready[i]
 		queue := r.lanes[l]
+		if len(queue) > 0 && l.p.careful && queue[0] != l.p.window[0] {
+			i++ // an older record of its partition comes first
+			continue
+		}
+		r.ready = append(r.ready[:i], r.ready[i+1:]...)
 		if len(queue) == 0 {
 			continue // its partition was given up
 		}
@@ -22,8 +28,19 @@ func (r *Runner) dispatch() {
 	}
 }
 
+// careful says whether records must run one at a time in this process.
+func (r *Runner) careful() bool {
+	for _, p := range r.partitions {
+		if p.careful && len(p.window) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // run makes one attempt at a record and decides what comes next.
 func (r *Runner) run(l lane, it *item) {
+	r.raise(it.p)
 	verdict, pause := r.try(it)
 
 	r.mu.Lock()

@@ -21,7 +21,9 @@ const groupCommitInterval = 5 * time.Second
 // start replaces the group's offsets of partitions just assigned by the
 // stored positions. It waits for the store, until the group moves on.
 func (a *Applier) start(ctx context.Context, which map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+	<-a.started
 	out := map[string]map[int32]kgo.Offset{}
+	var feeds []*feed
 	for topic, ids := range which {
 		out[topic] = map[int32]kgo.Offset{}
 		for id := range ids {
@@ -30,13 +32,36 @@ func (a *Applier) start(ctx context.Context, which map[string]map[int32]kgo.Offs
 				return nil, err
 			}
 			out[topic][id] = kgo.NewOffset().At(position).WithEpoch(-1)
-			f := &feed{topicPartition: topicPartition{topic, id}, position: position}
-			a.mu.Lock()
-			a.feeds[f.topicPartition] = f
-			a.mu.Unlock()
+			feeds = append(feeds, &feed{topicPartition: topicPartition{topic, id}, position: position})
+		}
+	}
+	// Looked up after the positions were read, an end is not below them.
+	ends := a.ends(ctx, which)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, f := range feeds {
+		a.feeds[f.topicPartition] = f
+		if end, ok := ends.Lookup(f.topic, f.id); ok && end.Err == nil && f.position > end.Offset {
+			a.block(f, "the stored position is beyond the log's end", "position", f.position, "end", end.Offset)
 		}
 	}
 	return out, nil
+}
+
+// ends looks up where logs end, as well as it can: a reset that is not seen
+// here is seen when records come.
+func (a *Applier) ends(ctx context.Context, which map[string]map[int32]kgo.Offset) kadm.ListedOffsets {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	topics := make([]string, 0, len(which))
+	for t := range which {
+		topics = append(topics, t)
+	}
+	ends, err := kadm.NewClient(a.client).ListEndOffsets(ctx, topics...)
+	if err != nil {
+		a.warn("cannot look up where the log ends", err)
+	}
+	return ends
 }
 
 // position reads a stored position, trying again until ctx ends.

@@ -40,7 +40,7 @@ func (r *Runner) take(p *partition, rec *kgo.Record) {
 			"topic", p.topic, "partition", p.id, "offset", rec.Offset, "error", err)
 		return
 	}
-	it := &item{p: p, rec: rec, msg: msg, bad: err}
+	it := &item{p: p, rec: rec, msg: msg, bad: err, first: p.next < 0}
 	if p.next < 0 {
 		p.next, p.epoch = rec.Offset, rec.LeaderEpoch
 	}

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -22,6 +23,13 @@ type partition struct {
 	epoch  int32   // leader epoch of the last finished record
 	stored int64   // the offset last committed; -1: none yet
 
+	found      mark // what the last owner left beside the offset
+	mark       mark // what belongs beside next
+	storedMark mark // what was committed beside stored
+	raised     sync.Once
+	careful    bool  // records run alone, in order
+	until      int64 // careful below this offset
+
 	paused  bool // the window is full
 	blocked bool // a record cannot be read by this binary: nothing is taken any more
 }
@@ -33,6 +41,7 @@ type item struct {
 	msg schemas.Message
 	bad error // why the record is no event
 
+	first   bool // the first since the partition was assigned
 	done    bool
 	ended   chan struct{} // of the running attempt: closed when it has ended
 	history history
@@ -49,7 +58,7 @@ type history struct {
 }
 
 // finish marks an item as done and moves the partition's offset past all that
-// is finished.
+// is finished. Progress clears the mark, but for how long to be careful.
 func (p *partition) finish(it *item) {
 	it.done = true
 	n := 0
@@ -59,6 +68,14 @@ func (p *partition) finish(it *item) {
 		n++
 	}
 	p.window = p.window[n:]
+	if n == 0 {
+		return
+	}
+	p.careful = p.careful && p.next < p.until
+	p.mark = mark{}
+	if p.careful {
+		p.mark.Until = p.until
+	}
 }
 
 // lane is the queue of one key of one partition; its first item is the one

@@ -52,12 +52,9 @@ func (r *Runner) bury(it *item, class string, cause error) (result string, pause
 			return resultQuarantined, 0
 		}
 		r.warn("cannot write a dead letter; trying again", err, "topic", it.p.topic, "partition", it.p.id, "offset", it.rec.Offset)
-		timer := time.NewTimer(backoff(r.cfg.Backoff, r.cfg.BackoffMax, n))
-		select {
-		case <-it.p.ctx.Done():
-			timer.Stop()
+		r.sleep(it.p.ctx, backoff(r.cfg.Backoff, r.cfg.BackoffMax, n))
+		if it.p.ctx.Err() != nil {
 			return resultDropped, 0
-		case <-timer.C:
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -36,6 +37,8 @@ type Runner struct {
 	stopping   bool
 	idle       chan struct{} // closed when stopping and nothing runs any more
 
+	abandoned atomic.Int32 // attempts left behind that still run
+
 	commitMu sync.Mutex // one commit at a time, from what is collected to what is answered
 }
 
@@ -59,10 +62,18 @@ func NewRunner(cfg Config, connect kafka.Factory, codec *schemas.Codec, s Stage,
 // leaveTimeout bounds the last commit and the farewell to the group.
 const leaveTimeout = 5 * time.Second
 
+// endTimeout is how long work may take to end once it is cancelled. It must
+// be well below the group's rebalance timeout, which is a minute.
+func (r *Runner) endTimeout() time.Duration { return min(r.cfg.Grace, 10*time.Second) }
+
+// ErrStuck ends Run when too many attempts have stalled and do not end when
+// told to: nothing but a new process gets rid of them.
+var ErrStuck = errors.New("too much stalled work does not end: restart this process")
+
 // Run works until ctx ends, then lets running work end within the grace
 // period, commits what is finished and leaves the group. Brokers that cannot
 // be reached are waited for. It may be called once, and errors only if the
-// client's settings cannot work.
+// client's settings cannot work, or with ErrStuck.
 func (r *Runner) Run(ctx context.Context) error {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -75,6 +86,7 @@ func (r *Runner) Run(ctx context.Context) error {
 		// else they could be taken for those of its next assignment.
 		kgo.BlockRebalanceOnPoll(),
 		kgo.OnPartitionsAssigned(r.assigned),
+		kgo.OnOffsetsFetched(r.fetched),
 		kgo.OnPartitionsRevoked(r.revoked),
 		kgo.OnPartitionsLost(r.lost),
 	)
@@ -93,15 +105,27 @@ func (r *Runner) Run(ctx context.Context) error {
 	farewell, done := context.WithTimeout(work, leaveTimeout)
 	defer done()
 	r.leave(farewell)
+	if r.stuck() {
+		return fmt.Errorf("stage %s: %w", r.cfg.Name, ErrStuck)
+	}
 	return nil
 }
 
+// stuck bounds the goroutines that abandoned work may hold.
+func (r *Runner) stuck() bool { return int(r.abandoned.Load()) > 4*r.cfg.Parallelism }
+
+// pollTurn is how often an idle Runner looks around.
+const pollTurn = 5 * time.Second
+
 // poll takes records from the client until ctx ends.
 func (r *Runner) poll(ctx context.Context) {
-	for ctx.Err() == nil {
-		fetches := r.client.PollRecords(ctx, r.cfg.Window)
+	for ctx.Err() == nil && !r.stuck() {
+		turn, cancel := context.WithTimeout(ctx, pollTurn)
+		fetches := r.client.PollRecords(turn, r.cfg.Window)
+		over := turn.Err() != nil
+		cancel()
 		for _, e := range fetches.Errors() {
-			if ctx.Err() == nil {
+			if !over {
 				r.warn("cannot fetch; trying again", e.Err, "topic", e.Topic, "partition", e.Partition)
 			}
 		}
@@ -110,8 +134,8 @@ func (r *Runner) poll(ctx context.Context) {
 	}
 }
 
-// drain waits for running work, for the grace period and then, cancelled, for
-// as long again.
+// drain waits for running work: for the grace period and then, cancelled, a
+// little longer.
 func (r *Runner) drain() {
 	r.mu.Lock()
 	r.stopping = true
@@ -125,7 +149,7 @@ func (r *Runner) drain() {
 	case <-grace.C:
 	}
 	r.cancelWork()
-	grace.Reset(r.cfg.Grace)
+	grace.Reset(r.endTimeout() + time.Second) // what does not end is left behind before that
 	select {
 	case <-r.idle:
 	case <-grace.C:

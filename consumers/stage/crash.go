@@ -1,0 +1,135 @@
+package stage
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// mark counts deaths of the process at one offset. It travels as the metadata
+// of the committed offset: the member that begins there raises it before it
+// works, progress and a clean stop clear it. So what a member finds raised is
+// the number of members that died there.
+//
+// A record that kills the process must not be tried for ever, nor may it be
+// taken for its neighbours. From the second death on a partition is careful:
+// its records run alone and in order, after growing pauses, until what was in
+// hand at the time has passed. Deaths of a record that ran alone are its own.
+type mark struct {
+	Starts int   `json:"starts,omitempty"` // members that began here
+	Alone  int   `json:"alone,omitempty"`  // of them, those that ran the record alone
+	Until  int64 `json:"until,omitempty"`  // the partition is careful below this offset
+}
+
+// carefulAfter is the number of deaths from which on records run alone.
+const carefulAfter = 2
+
+// raiseTimeout bounds how long work waits for the commit of a mark.
+const raiseTimeout = 2 * time.Second
+
+// String is the mark as metadata; empty when there is nothing to say.
+func (m mark) String() string {
+	if m == (mark{}) {
+		return ""
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return "" // three numbers always marshal
+	}
+	return base64.StdEncoding.EncodeToString(text)
+}
+
+// parseMark reads metadata; what others wrote there is no mark.
+func parseMark(metadata *string) (m mark) {
+	if metadata == nil {
+		return mark{}
+	}
+	text, err := base64.StdEncoding.DecodeString(*metadata)
+	if err != nil || json.Unmarshal(text, &m) != nil {
+		return mark{}
+	}
+	return m
+}
+
+// fetched notes the marks found beside the group's offsets.
+func (r *Runner) fetched(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetFetchResponse) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, g := range resp.Groups {
+		for _, t := range g.Topics { // only one topic is read
+			for _, o := range t.Partitions {
+				p := r.partitions[o.Partition]
+				if p == nil || o.Offset < 0 {
+					continue
+				}
+				p.found = parseMark(o.Metadata)
+				p.mark, p.storedMark = p.found, p.found
+				p.careful = p.found.Starts >= carefulAfter || p.found.Until > o.Offset
+			}
+		}
+	}
+	return nil
+}
+
+// raise marks that this member begins at the partition's offset. It returns
+// once for all who call, after the mark is committed.
+func (r *Runner) raise(p *partition) {
+	p.raised.Do(func() {
+		r.mu.Lock()
+		m := p.found
+		m.Starts++
+		if p.careful {
+			m.Alone++
+			m.Until = max(m.Until, p.next+2*int64(r.cfg.Window))
+			p.until = m.Until
+		}
+		p.mark = m
+		deaths := p.found.Alone
+		r.mu.Unlock()
+		if p.careful {
+			r.log.Warn("the process died here before: records run one at a time",
+				"topic", p.topic, "partition", p.id, "offset", p.next, "deaths", p.found.Starts)
+		}
+		if deaths > 0 && deaths < r.cfg.MaxDeaths {
+			r.sleep(p.ctx, backoff(r.cfg.Backoff, r.cfg.BackoffMax, deaths))
+		}
+		// A rebalance may hold this up; the next regular commit has it too.
+		ctx, cancel := context.WithTimeout(p.ctx, raiseTimeout)
+		defer cancel()
+		r.commit(ctx, []*partition{p})
+	})
+}
+
+// crashed returns why a record counts as a killer, or nil.
+func (r *Runner) crashed(it *item) error {
+	if it.first && it.p.found.Alone >= r.cfg.MaxDeaths {
+		return errors.New("the process died each time while this record ran alone")
+	}
+	return nil
+}
+
+// lower takes a raised mark back when the partition is given up alive: a
+// clean stop clears it, a rebalance leaves it as it was found.
+func (p *partition) lower(cleanStop bool) {
+	switch {
+	case cleanStop:
+		p.mark = mark{}
+	case p.mark.Starts > 0:
+		p.mark = p.found
+	}
+}
+
+// sleep waits, or until ctx ends.
+func (r *Runner) sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
