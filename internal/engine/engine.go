@@ -75,6 +75,7 @@ type Engines struct {
 	postgres   *postgres.Server
 	clickhouse *chdb.Server
 
+	mu      sync.Mutex // orders Run's beginning and Close
 	closing context.Context
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -208,12 +209,27 @@ func (e *Engines) startClickHouse(ctx context.Context, o Options, found install.
 // restarted.
 func (e *Engines) Endpoints() Endpoints { return e.endpoints }
 
+// Pids are the process ids of the engines that have a process of their own, by
+// name ("postgres", "clickhouse").
+func (e *Engines) Pids() map[string]int {
+	pids := map[string]int{}
+	if e.postgres != nil {
+		pids["postgres"] = e.postgres.Pid()
+	}
+	if e.clickhouse != nil {
+		pids["clickhouse"] = e.clickhouse.Pid()
+	}
+	return pids
+}
+
 // Close stops the engines in reverse order, ends Run, and gives the data
 // directory free. Closing twice is harmless.
 func (e *Engines) Close() error { return e.close() }
 
 func (e *Engines) shut() error {
+	e.mu.Lock()
 	e.stop()
+	e.mu.Unlock()
 	e.running.Wait()
 	errs := []error{e.lock.withdraw()}
 	if e.clickhouse != nil {

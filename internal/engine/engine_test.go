@@ -2,15 +2,22 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
 	"tributary/internal/engine"
+	"tributary/internal/engine/child"
 	"tributary/internal/engine/enginetest"
 )
 
@@ -23,7 +30,48 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if dir := os.Getenv(envHold); dir != "" {
+		hold(dir)
+	}
 	os.Exit(m.Run())
+}
+
+// envHold makes the test binary serve all engines in the directory it names
+// until it is killed.
+const envHold = "TRIBUTARY_TEST_HOLD_ENGINES"
+
+func hold(dir string) {
+	_, err := engine.Start(context.Background(), engine.Options{DataDir: dir, Broker: true, Postgres: true, ClickHouse: true})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println("held")
+	select {}
+}
+
+// holder starts another process that serves dir.
+func holder(t testing.TB, dir string) (pid int, kill func()) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), envHold+"="+dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 4096)
+	if n, err := out.Read(buf); err != nil || string(buf[:n]) != "held\n" {
+		t.Fatalf("the holder said %q, %v", buf[:n], err)
+	}
+	kill = func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+	}
+	t.Cleanup(kill)
+	return cmd.Process.Pid, kill
 }
 
 // options are those of all engines in a new directory; it skips where one is
@@ -121,5 +169,154 @@ func TestAllStartStopAndKeepTheirData(t *testing.T) {
 	}
 	if err := chExec(t.Context(), again.ClickHouse, "SELECT id FROM kept"); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestASecondStartNamesTheHolder(t *testing.T) {
+	o := options(t)
+	o.Postgres, o.ClickHouse = false, false
+	start(t, o)
+	_, err := engine.Start(t.Context(), o)
+	var held *engine.HeldError
+	if !errors.As(err, &held) {
+		t.Fatalf("error is %v", err)
+	}
+	if held.Pid != os.Getpid() || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) || !strings.Contains(err.Error(), o.DataDir) {
+		t.Errorf("the error does not name the holder: %v", err)
+	}
+}
+
+func TestAttach(t *testing.T) {
+	o := options(t)
+	if _, running, err := engine.Attach(o.DataDir); running || err != nil {
+		t.Errorf("before the first start: %v, %v", running, err)
+	}
+	pid, kill := holder(t, o.DataDir)
+	ep, running, err := engine.Attach(o.DataDir)
+	if !running || err != nil {
+		t.Fatalf("running %v, %v", running, err)
+	}
+	if err := pgExec(t.Context(), ep.Postgres, "CREATE TABLE kept (id int)"); err != nil {
+		t.Error(err)
+	}
+	if err := chExec(t.Context(), ep.ClickHouse, "CREATE TABLE kept (id UInt8) ENGINE = MergeTree ORDER BY id"); err != nil {
+		t.Error(err)
+	}
+	if len(ep.Kafka) != 1 {
+		t.Errorf("brokers: %v", ep.Kafka)
+	}
+	_, err = engine.Start(t.Context(), o)
+	var held *engine.HeldError
+	if !errors.As(err, &held) || held.Pid != pid {
+		t.Errorf("error of a second start is %v, want the holder %d", err, pid)
+	}
+
+	// Killed, its file stays, and yet nothing is attached to; a new start is
+	// clean though the children may still be stopping.
+	kill()
+	if _, running, err := engine.Attach(o.DataDir); running || err != nil {
+		t.Errorf("after the kill: %v, %v", running, err)
+	}
+	again := start(t, o).Endpoints()
+	if diff := cmp.Diff(ep, again); diff != "" {
+		t.Errorf("endpoints changed: %s", diff)
+	}
+	if err := pgExec(t.Context(), again.Postgres, "SELECT id FROM kept"); err != nil {
+		t.Error(err)
+	}
+	if err := chExec(t.Context(), again.ClickHouse, "SELECT id FROM kept"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDeadChildrenAreRestarted(t *testing.T) {
+	e := start(t, options(t))
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(context.Background()) }()
+	ep := e.Endpoints()
+	for range 2 {
+		for name, pid := range e.Pids() {
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, func(context.Context) error {
+				if now := e.Pids()[name]; now == pid {
+					return fmt.Errorf("%s is still process %d", name, pid)
+				}
+				return nil
+			})
+		}
+		eventually(t, func(ctx context.Context) error { return pgExec(ctx, ep.Postgres, "SELECT 1") })
+		eventually(t, func(ctx context.Context) error { return chExec(ctx, ep.ClickHouse, "SELECT 1") })
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("run ended with %v", err)
+	}
+	for name, pid := range e.Pids() {
+		if child.Alive(pid) {
+			t.Errorf("%s is left as process %d", name, pid)
+		}
+	}
+}
+
+func TestAFailedStartStopsWhatHasStarted(t *testing.T) {
+	o := options(t)
+	o.ClickHouseCommand = []string{"/bin/false"}
+	if _, err := engine.Start(t.Context(), o); err == nil || !strings.Contains(err.Error(), "embedded ClickHouse") {
+		t.Fatalf("error is %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(o.DataDir, "postgres", "postmaster.pid")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Postgres was left running: %v", err)
+	}
+	o.ClickHouseCommand = nil
+	start(t, o)
+}
+
+func TestALongDataDirectory(t *testing.T) {
+	o := options(t)
+	o.Broker = false
+	o.DataDir = filepath.Join(o.DataDir, strings.Repeat("long/", 25)+"data dir")
+	e := start(t, o)
+	if err := pgExec(t.Context(), e.Endpoints().Postgres, "SELECT 1"); err != nil {
+		t.Error(err)
+	}
+	if err := chExec(t.Context(), e.Endpoints().ClickHouse, "SELECT 1"); err != nil {
+		t.Error(err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	run := filepath.Dir(filepath.Dir(strings.TrimPrefix(e.Endpoints().ClickHouse, "unix:")))
+	if strings.HasPrefix(run, o.DataDir) {
+		t.Fatalf("the sockets were at %s", run)
+	}
+	if _, err := os.Stat(run); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is left: %v", run, err)
+	}
+}
+
+func TestAClusterOfAnotherVersionIsExplained(t *testing.T) {
+	o := options(t)
+	o.Broker, o.ClickHouse = false, false
+	if err := os.MkdirAll(filepath.Join(o.DataDir, "postgres"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(o.DataDir, "postgres", "PG_VERSION"), []byte("11\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := engine.Start(t.Context(), o); err == nil || !strings.Contains(err.Error(), "was made by Postgres 11") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestOpenClickHouseHidesThePassword(t *testing.T) {
+	for _, address := range []string{"", "clickhouse://user:secret@host:bad/db?x=%zz", "http://user:secret@%%"} {
+		_, err := engine.OpenClickHouse(address, "")
+		if err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: error is %v", address, err)
+		}
 	}
 }

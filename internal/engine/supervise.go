@@ -28,9 +28,6 @@ func (e *Engines) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(e.closing, cancel)()
-	if e.closing.Err() != nil {
-		return errors.New("the engines are closed")
-	}
 	watched := map[string]server{}
 	if e.postgres != nil {
 		watched["postgres"] = e.postgres
@@ -38,9 +35,16 @@ func (e *Engines) Run(ctx context.Context) error {
 	if e.clickhouse != nil {
 		watched["clickhouse"] = e.clickhouse
 	}
+	// Close waits for what is started here, so nothing may start after it.
+	e.mu.Lock()
+	if e.closing.Err() != nil {
+		e.mu.Unlock()
+		return errors.New("the engines are closed")
+	}
 	for name, s := range watched {
 		e.running.Go(func() { e.keep(ctx, name, s) })
 	}
+	e.mu.Unlock()
 	<-ctx.Done()
 	e.running.Wait()
 	return nil

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -49,8 +50,8 @@ type Options struct {
 // alternate, from one goroutine at a time.
 type Server struct {
 	o     Options
-	proc  *child.Process
-	tail  *child.Tail
+	proc  atomic.Pointer[child.Process]
+	tail  atomic.Pointer[child.Tail]
 	stdin io.Closer
 }
 
@@ -83,10 +84,10 @@ func (s *Server) Start(ctx context.Context) error {
 	select {
 	case <-ready:
 		return nil
-	case <-s.proc.Done():
-		err = fmt.Errorf("embedded ClickHouse ended while starting (%w); it said:\n%s", s.proc.Err(), s.tail)
+	case <-s.Done():
+		err = fmt.Errorf("embedded ClickHouse ended while starting (%w); it said:\n%s", s.proc.Load().Err(), s.LastWords())
 	case <-ctx.Done():
-		err = fmt.Errorf("embedded ClickHouse did not start in time: %w; it said:\n%s", ctx.Err(), s.tail)
+		err = fmt.Errorf("embedded ClickHouse did not start in time: %w; it said:\n%s", ctx.Err(), s.LastWords())
 	}
 	return errors.Join(err, s.Stop())
 }
@@ -97,7 +98,7 @@ func (s *Server) launch() (ready <-chan struct{}, err error) {
 	}
 	up := make(chan struct{})
 	var once sync.Once
-	s.tail = child.NewTail(func(line string) { s.o.Logger.Debug("clickhouse", "line", line) })
+	tail := child.NewTail(func(line string) { s.o.Logger.Debug("clickhouse", "line", line) })
 	stdout := child.NewTail(func(line string) {
 		if line == readyLine {
 			once.Do(func() { close(up) })
@@ -109,7 +110,7 @@ func (s *Server) launch() (ready <-chan struct{}, err error) {
 	cmd.Dir = filepath.Dir(s.o.DataDir)
 	// TZ: DateTime has no zone of its own in the engine's answers.
 	cmd.Env = append(append(os.Environ(), "TZ=UTC"), s.o.Env...)
-	cmd.Stdout, cmd.Stderr = stdout, s.tail
+	cmd.Stdout, cmd.Stderr = stdout, tail
 	cmd.WaitDelay = 5 * time.Second
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -119,45 +120,48 @@ func (s *Server) launch() (ready <-chan struct{}, err error) {
 	if err != nil {
 		return nil, errors.Join(err, stdin.Close())
 	}
-	s.proc, s.stdin = p, stdin
+	s.tail.Store(tail)
+	s.proc.Store(p)
+	s.stdin = stdin
 	return up, nil
 }
 
 // Done is closed when the running child has ended, whoever ended it; nil before
 // the first Start.
 func (s *Server) Done() <-chan struct{} {
-	if s.proc == nil {
-		return nil
+	if p := s.proc.Load(); p != nil {
+		return p.Done()
 	}
-	return s.proc.Done()
+	return nil
 }
 
 // LastWords are the last lines that the child wrote.
 func (s *Server) LastWords() string {
-	if s.tail == nil {
-		return ""
+	if t := s.tail.Load(); t != nil {
+		return t.String()
 	}
-	return s.tail.String()
+	return ""
 }
 
 // Pid is the process id of the running child, or 0.
 func (s *Server) Pid() int {
-	if s.proc == nil {
-		return 0
+	if p := s.proc.Load(); p != nil {
+		return p.Pid()
 	}
-	return s.proc.Pid()
+	return 0
 }
 
 // Stop cancels what runs, closes the data and returns when the child has ended.
 // Stopping twice is harmless.
 func (s *Server) Stop() error {
-	if s.proc == nil {
+	p := s.proc.Load()
+	if p == nil {
 		return nil
 	}
 	// It also ends by the end of its input; that it is closed already, after
 	// the child's end, is no error.
 	_ = s.stdin.Close()
-	if err := s.proc.Stop(stopGrace, syscall.SIGTERM); err != nil {
+	if err := p.Stop(stopGrace, syscall.SIGTERM); err != nil {
 		return fmt.Errorf("stop embedded ClickHouse: %w", err)
 	}
 	return nil

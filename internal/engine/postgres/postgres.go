@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -48,12 +49,12 @@ type Options struct {
 }
 
 // Server is one Postgres. New is inert; Start and Stop may alternate, from one
-// goroutine at a time.
+// goroutine at a time; the other methods may be called from any.
 type Server struct {
 	o    Options
 	user *user
-	proc *child.Process
-	tail *child.Tail
+	proc atomic.Pointer[child.Process]
+	tail atomic.Pointer[child.Tail]
 }
 
 // New returns a Server that does not run yet.
@@ -113,9 +114,9 @@ func (s *Server) start(ctx context.Context) error {
 }
 
 func (s *Server) launch(args []string) error {
-	s.tail = child.NewTail(func(line string) { s.o.Logger.Log(context.Background(), level(line), "postgres", "line", line) })
+	tail := child.NewTail(func(line string) { s.o.Logger.Log(context.Background(), level(line), "postgres", "line", line) })
 	cmd := s.command("postgres", append([]string{"-D", s.o.DataDir}, args...)...)
-	cmd.Stdout, cmd.Stderr = s.tail, s.tail
+	cmd.Stdout, cmd.Stderr = tail, tail
 	// Inherited pipes stay open in backends that outlive the postmaster; the
 	// end of the postmaster is what counts.
 	cmd.WaitDelay = 5 * time.Second
@@ -125,7 +126,8 @@ func (s *Server) launch(args []string) error {
 	if err != nil {
 		return err
 	}
-	s.proc = p
+	s.tail.Store(tail)
+	s.proc.Store(p)
 	return nil
 }
 
@@ -152,10 +154,10 @@ func (s *Server) awaitReady(ctx context.Context) error {
 		}
 		last = err
 		select {
-		case <-s.proc.Done():
-			return fmt.Errorf("it ended while starting (%w); it said:\n%s", s.proc.Err(), s.tail)
+		case <-s.Done():
+			return fmt.Errorf("it ended while starting (%w); it said:\n%s", s.proc.Load().Err(), s.LastWords())
 		case <-ctx.Done():
-			return fmt.Errorf("it did not answer in time: %w; it said:\n%s", last, s.tail)
+			return fmt.Errorf("it did not answer in time: %w; it said:\n%s", last, s.LastWords())
 		case <-tick.C:
 		}
 	}
@@ -181,35 +183,36 @@ func (s *Server) createDatabase(ctx context.Context) error {
 // Done is closed when the running Postgres has ended, whoever ended it; nil
 // before the first Start.
 func (s *Server) Done() <-chan struct{} {
-	if s.proc == nil {
-		return nil
+	if p := s.proc.Load(); p != nil {
+		return p.Done()
 	}
-	return s.proc.Done()
+	return nil
 }
 
 // LastWords are the last lines that Postgres wrote.
 func (s *Server) LastWords() string {
-	if s.tail == nil {
-		return ""
+	if t := s.tail.Load(); t != nil {
+		return t.String()
 	}
-	return s.tail.String()
+	return ""
 }
 
 // Pid is the process id of the running Postgres, or 0.
 func (s *Server) Pid() int {
-	if s.proc == nil {
-		return 0
+	if p := s.proc.Load(); p != nil {
+		return p.Pid()
 	}
-	return s.proc.Pid()
+	return 0
 }
 
 // Stop asks for a clean stop (open transactions are rolled back), more firmly
 // after 20 s, and returns when Postgres has ended. Stopping twice is harmless.
 func (s *Server) Stop() error {
-	if s.proc == nil {
+	p := s.proc.Load()
+	if p == nil {
 		return nil
 	}
-	if err := s.proc.Stop(stopGrace, syscall.SIGINT, syscall.SIGQUIT); err != nil {
+	if err := p.Stop(stopGrace, syscall.SIGINT, syscall.SIGQUIT); err != nil {
 		return fmt.Errorf("stop embedded Postgres: %w", err)
 	}
 	return nil

@@ -301,7 +301,7 @@ func TestStopEndsOpenTransactions(t *testing.T) {
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.proc.Err(); err != nil {
+	if err := s.proc.Load().Err(); err != nil {
 		t.Errorf("Postgres ended with %v", err)
 	}
 	select {
