@@ -1,0 +1,219 @@
+package tracker
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"tributary/schemas"
+)
+
+// fold is the sum of some events: what they say of each thing they speak of.
+type fold struct {
+	centres    map[uuid.UUID]*announced
+	sources    map[uuid.UUID]*announced
+	sessions   map[uuid.UUID]*session
+	tasks      map[uuid.UUID]*task
+	batches    map[uuid.UUID]*batch
+	exceptions map[uuid.UUID]string
+	names      map[uuid.UUID]*named
+	files      map[uuid.UUID]*file
+	hostings   map[uuid.UUID]*hosting
+	versions   map[uuid.UUID]*version
+	attempts   map[uuid.UUID]*attempt
+	documents  map[uuid.UUID]*document
+}
+
+func newFold() *fold {
+	return &fold{
+		centres: map[uuid.UUID]*announced{}, sources: map[uuid.UUID]*announced{}, sessions: map[uuid.UUID]*session{},
+		tasks: map[uuid.UUID]*task{}, batches: map[uuid.UUID]*batch{}, exceptions: map[uuid.UUID]string{},
+		names: map[uuid.UUID]*named{}, files: map[uuid.UUID]*file{}, hostings: map[uuid.UUID]*hosting{},
+		versions: map[uuid.UUID]*version{}, attempts: map[uuid.UUID]*attempt{}, documents: map[uuid.UUID]*document{},
+	}
+}
+
+// adder is a state that sums up events.
+type adder[T any] interface {
+	*T
+	add(*T)
+}
+
+// into adds a state to what is known under an id.
+func into[T any, P adder[T]](m map[uuid.UUID]P, id uuid.UUID, s P) {
+	if known, ok := m[id]; ok {
+		known.add((*T)(s))
+		return
+	}
+	// Adding to nothing, so that the sum of one event has the form of a sum.
+	sum := P(new(T))
+	sum.add((*T)(s))
+	m[id] = sum
+}
+
+// key is the id that follows from the parts, as a UUID.
+func key(parts ...string) uuid.UUID { return uuid.MustParse(schemas.ID(parts...)) }
+
+// given is an id that an event carries, or, where it is not a UUID, the one
+// that follows from it.
+func given(kind, id string) uuid.UUID {
+	if u, err := uuid.Parse(id); err == nil {
+		return u
+	}
+	return key(kind, id)
+}
+
+// add adds one event. An error says why it cannot be placed anywhere.
+func (f *fold) add(e *schemas.StatusChanged, when time.Time) error {
+	e = cleaned(e)
+	now := at(when)
+	s := seen{First: now, Last: now}
+	switch e.Entity {
+	case schemas.EntityCentre:
+		if e.Centre == "" {
+			return fmt.Errorf("an event about a centre names none")
+		}
+		f.centre(e.Centre, &announced{Name: e.Centre, Revision: e.Revision, Attributes: e.Attributes, Created: now, At: now})
+		return nil
+	case schemas.EntitySource:
+		if e.Source == "" {
+			return fmt.Errorf("an event about a source names none")
+		}
+		centre := e.Centre
+		if centre == "" {
+			centre = e.Attributes["centre"]
+		}
+		f.centre(centre, nil)
+		f.source(e.Source, &announced{Name: e.Source, Revision: e.Revision, Centre: centre, Attributes: e.Attributes, Created: now, At: now})
+		return nil
+	case schemas.EntitySession:
+		if e.Session == "" {
+			return fmt.Errorf("an event about a session names none")
+		}
+		st := schemas.Status(e.Status).ID()
+		x := &session{seen: s, Number: e.Number, Started: atOrZero(e.StartedAt), Finished: atOrZero(e.FinishedAt), Note: e.Note}
+		if e.FinishedAt != nil || st >= done {
+			x.Status = st
+		}
+		if st >= cancelled {
+			x.Phase = schemas.Phase(e.Phase).ID()
+		}
+		into(f.sessions, given("session", e.Session), x)
+		return nil
+	case schemas.EntityTask:
+		return f.task(e, s)
+	case schemas.EntityBatch:
+		f.centre(e.Centre, nil)
+		into(f.batches, key("batch", e.Centre, fmt.Sprint(e.Number)), &batch{seen: s, Centre: e.Centre, Number: e.Number, Session: e.Session,
+			Status: schemas.Status(e.Status).ID(), Documents: e.Rows, Started: started(e, now), Finished: finished(e, now)})
+		return nil
+	case schemas.EntityFile, schemas.EntityHosting, schemas.EntityDownload, schemas.EntityDocument:
+		return f.aboutFile(e, s)
+	}
+	return fmt.Errorf("an event about an unknown entity %q", e.Entity)
+}
+
+// started and finished of a batch are the times of its events unless these
+// say otherwise.
+func started(e *schemas.StatusChanged, now time.Time) time.Time {
+	if e.StartedAt == nil && schemas.Status(e.Status).ID() == running {
+		return now
+	}
+	return atOrZero(e.StartedAt)
+}
+
+func finished(e *schemas.StatusChanged, now time.Time) time.Time {
+	if e.FinishedAt == nil && schemas.Status(e.Status).ID() >= done {
+		return now
+	}
+	return atOrZero(e.FinishedAt)
+}
+
+// centre adds what is said of a centre, or, with nil, that it is spoken of.
+func (f *fold) centre(name string, a *announced) {
+	if name == "" {
+		return
+	}
+	if a == nil {
+		a = &announced{Name: name}
+	}
+	into(f.centres, key("centre", name), a)
+}
+
+func (f *fold) source(name string, a *announced) {
+	if name == "" {
+		return
+	}
+	if a == nil {
+		a = &announced{Name: name}
+	}
+	into(f.sources, key("source", name), a)
+}
+
+func (f *fold) exception(name string) {
+	if name != "" {
+		f.exceptions[key("exception", name)] = name
+	}
+}
+
+func (f *fold) task(e *schemas.StatusChanged, s seen) error {
+	if e.Session == "" {
+		return fmt.Errorf("an event about a task names no session")
+	}
+	step := f.step(e, s.Last)
+	if step.Phase == 0 {
+		return fmt.Errorf("an event about a task has the phase %q and the status %q", e.Phase, e.Status)
+	}
+	into(f.sessions, given("session", e.Session), &session{seen: s})
+	f.source(e.Source, nil)
+	into(f.tasks, key("task", e.Session, e.Source, e.Phase), &task{seen: s, Session: e.Session, Source: e.Source, Phase: step.Phase,
+		Step: step, Started: atOrZero(e.StartedAt), Finished: atOrZero(e.FinishedAt), Counts: e.Attributes})
+	return nil
+}
+
+// step is what an event says of (phase, status), with its exceptions noted.
+func (f *fold) step(e *schemas.StatusChanged, now time.Time) step {
+	s := stepOf(e, now)
+	if s.ended() {
+		f.exception(cmp.Or(s.Exception, unnamed))
+	}
+	for _, x := range s.errors {
+		f.exception(x.Exception)
+	}
+	return s
+}
+
+// cleaned is the event with text that Postgres can hold: no NUL, only UTF-8.
+func cleaned(e *schemas.StatusChanged) *schemas.StatusChanged {
+	c := *e
+	for _, s := range []*string{&c.Centre, &c.Source, &c.Session, &c.Run, &c.File, &c.FileName, &c.Action, &c.Document, &c.Entry, &c.Archive,
+		&c.SHA256, &c.MD5, &c.Kind, &c.DocCentre, &c.DocDate, &c.Outcome, &c.Accepted, &c.Exception, &c.Message, &c.Note, &c.FileDate} {
+		*s = clean(*s)
+	}
+	if len(e.Errors) > 0 {
+		c.Errors = make([]schemas.ErrorDetail, len(e.Errors))
+		for i, x := range e.Errors {
+			x.Exception, x.Message = clean(x.Exception), clean(x.Message)
+			c.Errors[i] = x
+		}
+	}
+	if len(e.Attributes) > 0 {
+		c.Attributes = make(map[string]string, len(e.Attributes))
+		for k, v := range e.Attributes {
+			c.Attributes[clean(k)] = clean(v)
+		}
+	}
+	return &c
+}
+
+func clean(s string) string {
+	for i := 0; i < len(s); i++ {
+		if s[i] == 0 || s[i] >= 0x80 {
+			return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+		}
+	}
+	return s
+}

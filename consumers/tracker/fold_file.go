@@ -1,0 +1,142 @@
+package tracker
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"tributary/schemas"
+)
+
+// aboutFile adds an event about a file, or what it has: hostings, downloads
+// and documents.
+func (f *fold) aboutFile(e *schemas.StatusChanged, s seen) error {
+	todo := schemas.ActionOrder(e.Action)
+	if todo == 0 || e.FileName == "" {
+		return fmt.Errorf("an event about a %s names the file %q with the action %q", e.Entity, e.FileName, e.Action)
+	}
+	// The identity follows from name and action, whatever the event says.
+	id := key("file", e.Action, e.FileName)
+	n := &named{Last: s.Last, Name: e.FileName}
+	if e.FileDate != "" {
+		n.Date, n.Inc, n.Dated = e.FileDate, e.FileInc, true
+	}
+	x := &file{seen: s, Name: e.FileName, Todo: todo}
+	if e.Entity != schemas.EntityHosting && e.Centre != "" {
+		// A hosting may speak of the centre that hosts; the others of the one
+		// that produced.
+		n.Centre = e.Centre
+		f.centre(e.Centre, nil)
+	}
+	switch e.Entity {
+	case schemas.EntityFile:
+		x.Own, x.Revision = f.step(e, s.Last), e.Revision
+	case schemas.EntityHosting:
+		f.hosting(id, e, s)
+	case schemas.EntityDownload:
+		f.download(id, n, e, s)
+	case schemas.EntityDocument:
+		f.document(id, e, s)
+	}
+	into(f.files, id, x)
+	into(f.names, key("zip_file", e.FileName), n)
+	return nil
+}
+
+func (f *fold) hosting(file uuid.UUID, e *schemas.StatusChanged, s seen) {
+	if e.Source == "" {
+		return
+	}
+	f.source(e.Source, nil)
+	h := &hosting{seen: s, File: file.String(), Source: e.Source}
+	if state := e.Attributes["state"]; state != "" {
+		h.Look, h.Revision, h.State, h.Size, h.ModTime, h.Listed, h.Note =
+			e.Look, e.Revision, state, e.FileSize, atOrZero(e.ModTime), atOrZero(e.ListedAt), e.Note
+	} else {
+		h.Class, h.ClassLook, h.ClassRev = e.Note, e.Look, e.Revision
+	}
+	into(f.hostings, hostingID(file, e.Source), h)
+}
+
+func hostingID(file uuid.UUID, source string) uuid.UUID { return key("hosting", file.String(), source) }
+
+// attemptOf is the attempt that an event is about, and its id.
+func attemptOf(file uuid.UUID, e *schemas.StatusChanged, s seen) (uuid.UUID, *attempt) {
+	run := given("run", e.Run)
+	if e.Run == "" {
+		run = uuid.MustParse(schemas.LiveRun)
+	}
+	id := key("download", file.String(), run.String(), strconv.Itoa(int(e.Attempt)))
+	return id, &attempt{seen: s, File: file.String(), Run: run.String(), Number: e.Attempt}
+}
+
+func (f *fold) download(file uuid.UUID, n *named, e *schemas.StatusChanged, s seen) {
+	id, a := attemptOf(file, e, s)
+	a.spoken = true
+	a.Source, a.Session, a.Look, a.Listed = e.Source, e.Session, e.Look, e.FileSize
+	a.Requested, a.Accepted, a.Repeats = atOrZero(e.RequestedAt), e.Accepted, e.Repeats
+	if e.Source != "" {
+		f.source(e.Source, nil)
+		into(f.hostings, hostingID(file, e.Source), &hosting{seen: s, File: file.String(), Source: e.Source})
+	}
+	step := f.step(e, s.Last)
+	switch {
+	case step.Phase == 0: // a judgement only
+	case step.ended() && e.Accepted != "":
+		a.Final = step
+	default:
+		a.Outcomes = map[string]*outcome{e.Outcome: f.outcome(file, n, e, step)}
+	}
+	into(f.attempts, id, a)
+}
+
+func (f *fold) outcome(file uuid.UUID, n *named, e *schemas.StatusChanged, st step) *outcome {
+	o := &outcome{Step: st, Started: atOrZero(e.StartedAt), Finished: atOrZero(e.FinishedAt), Bytes: e.Bytes, Rows: e.Rows}
+	if st.Phase > schemas.ZipMD5.ID() {
+		o.Bytes = 0 // those of the unzip are not those received
+		if parts(e.Outcome) < 2 {
+			o.Started, o.Finished = time.Time{}, time.Time{} // nor are its times
+		}
+	}
+	if e.Note != "" {
+		o.Notes = []string{e.Note}
+	}
+	if e.Entity == schemas.EntityDownload && parts(e.Outcome) == 1 && e.SHA256 != "" && st.Phase <= schemas.ZipMD5.ID() {
+		o.SHA256, o.MD5 = e.SHA256, e.MD5
+		size := max(e.Bytes, e.FileSize)
+		received := finishedOr(e, st.At)
+		into(f.versions, key("version", file.String(), e.SHA256), &version{
+			seen: seen{First: received, Last: received}, File: file.String(), SHA256: e.SHA256, MD5: e.MD5, Size: size})
+		n.SHA256, n.MD5, n.Size, n.Received = e.SHA256, e.MD5, size, received
+	}
+	return o
+}
+
+func finishedOr(e *schemas.StatusChanged, now time.Time) time.Time {
+	if e.FinishedAt == nil {
+		return now
+	}
+	return at(*e.FinishedAt)
+}
+
+func (f *fold) document(file uuid.UUID, e *schemas.StatusChanged, s seen) {
+	download, a := attemptOf(file, e, s)
+	// The attempt may not have been heard of; it is not changed by what its
+	// documents do, so only its existence is added.
+	a.seen = seen{First: s.First}
+	into(f.attempts, download, a)
+	if e.DocCentre != "" {
+		f.centre(e.DocCentre, nil)
+	}
+	d := &document{seen: s, File: file.String(), Download: download.String(), Outcome: e.Outcome, Document: e.Document, Entry: e.Entry, Ordinal: e.Ordinal,
+		Centre: e.DocCentre, Date: e.DocDate, Inc: e.DocInc, Kind: e.Kind, Size: e.Size, MD5: e.MD5, SHA256: e.SHA256,
+		Session: e.Session, Rows: e.Rows, Position: e.Position}
+	if step := f.step(e, s.Last); e.Check == 0 {
+		d.Base = step
+	} else {
+		d.Check, d.Checked = e.Check, step
+	}
+	into(f.documents, key("xml", download.String(), e.Outcome, e.Entry), d)
+}

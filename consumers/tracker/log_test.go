@@ -1,0 +1,206 @@
+package tracker
+
+import (
+	"fmt"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"tributary/schemas"
+)
+
+// eventLog draws a log as the stages write it: sources and centres, sessions,
+// hostings, attempts with one or more outcomes, documents with checks.
+func eventLog(t *rapid.T) []event {
+	l := &logger{t: t, now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
+	for i, name := range []string{"H", "Ics"} {
+		for revision := range rapid.IntRange(0, 2).Draw(t, "revisions") {
+			l.emit(schemas.StatusChanged{Entity: schemas.EntityCentre, Scope: schemas.Scope{Centre: name}, Revision: int64(revision),
+				Attributes: map[string]string{"full_name": fmt.Sprintf("%s %d", name, revision), "active": "true"}})
+			l.emit(schemas.StatusChanged{Entity: schemas.EntitySource, Scope: schemas.Scope{Centre: name, Source: fmt.Sprintf("s%d", i)}, Revision: int64(revision),
+				Attributes: map[string]string{"protocol": "sftp", "hostname": "h:22", "state": "available"}})
+		}
+	}
+	session := schemas.ID("session", "1")
+	l.emit(schemas.StatusChanged{Entity: schemas.EntitySession, Scope: schemas.Scope{Session: session}, Number: 1, StartedAt: l.stamp()})
+	l.emit(schemas.StatusChanged{Entity: schemas.EntityTask, Scope: schemas.Scope{Session: session, Source: "s0"}, Phase: "zip_name",
+		Status: rapid.SampledFrom([]string{"done", "failed"}).Draw(t, "poll"), Exception: "lost", FinishedAt: l.stamp(), Attributes: map[string]string{"listed": "3"}})
+	for i := range rapid.IntRange(1, 3).Draw(t, "files") {
+		l.file(session, fmt.Sprintf("H.2012-10-%02d.01.impc.zip", i/2+1), schemas.Actions()[i%2])
+	}
+	for _, status := range []string{"running", "done"} {
+		l.emit(schemas.StatusChanged{Entity: schemas.EntityBatch, Scope: schemas.Scope{Centre: "H", Session: session}, Number: 1, Status: status, Rows: 3})
+	}
+	if rapid.Bool().Draw(t, "closed") {
+		l.emit(schemas.StatusChanged{Entity: schemas.EntitySession, Scope: schemas.Scope{Session: session}, Status: "done", FinishedAt: l.stamp()})
+	}
+	return l.events
+}
+
+type logger struct {
+	t      *rapid.T
+	now    time.Time
+	events []event
+}
+
+func (l *logger) stamp() *time.Time {
+	l.now = l.now.Add(time.Duration(rapid.IntRange(1, 5000).Draw(l.t, "µs")) * time.Microsecond)
+	now := l.now
+	return &now
+}
+
+// emit adds an event, and sometimes the repeat of it that a crash leaves, with
+// other times.
+func (l *logger) emit(e schemas.StatusChanged) {
+	l.events = append(l.events, event{*l.stamp(), e})
+	if rapid.IntRange(0, 9).Draw(l.t, "repeated") == 0 {
+		if e.FinishedAt != nil {
+			e.FinishedAt = l.stamp()
+		}
+		if e.StartedAt != nil {
+			e.StartedAt = l.stamp()
+		}
+		l.events = append(l.events, event{*l.stamp(), e})
+	}
+}
+
+func (l *logger) file(session, name, action string) {
+	t := l.t
+	ref := schemas.FileRef{File: schemas.FileID(action, name), FileName: name, Action: action}
+	base := schemas.StatusChanged{Scope: schemas.Scope{Run: schemas.LiveRun, Session: session, Centre: "H", Source: "s0"}, FileRef: ref}
+	e := base
+	e.Entity, e.Phase, e.Status, e.FileDate, e.FileInc = schemas.EntityFile, "zip_name", "done", "2012-10-01", 1
+	if rapid.IntRange(0, 4).Draw(t, "bad name") == 0 {
+		e.Status, e.Exception, e.Centre = "failed", "name_pattern", ""
+		l.emit(e)
+		return
+	}
+	l.emit(e)
+	for look := range rapid.IntRange(1, 2).Draw(t, "looks") {
+		for i := range 2 {
+			e = base
+			e.Entity, e.Source, e.Look, e.FileSize, e.ListedAt, e.ModTime = schemas.EntityHosting, fmt.Sprintf("s%d", i), int32(look+1), int64(100+look), l.stamp(), l.stamp()
+			e.Attributes = map[string]string{"state": rapid.SampledFrom([]string{"present", "gone"}).Draw(t, "state")}
+			e.Revision = int64(rapid.IntRange(0, 2).Draw(t, "revision"))
+			l.emit(e)
+		}
+		if rapid.Bool().Draw(t, "classed") {
+			e = base
+			e.Entity, e.Source, e.Look, e.Note = schemas.EntityHosting, "s1", int32(look+1), "duplicate"
+			l.emit(e)
+		}
+	}
+	for attempt := range rapid.IntRange(0, 3).Draw(t, "attempts") {
+		l.attempt(base, int32(attempt+1))
+	}
+}
+
+func (l *logger) attempt(base schemas.StatusChanged, number int32) {
+	t := l.t
+	base.Attempt, base.Look = number, 1
+	base.Source = rapid.SampledFrom([]string{"s0", "s1"}).Draw(t, "source")
+	download := base
+	download.Entity = schemas.EntityDownload
+	e := download
+	e.Phase, e.Status, e.RequestedAt = "download", "pending", l.stamp()
+	l.emit(e)
+	e.Status, e.StartedAt, e.RequestedAt = "running", l.stamp(), nil
+	l.emit(e)
+	var outcomes []string
+	for i := range rapid.IntRange(1, 2).Draw(t, "outcomes") {
+		outcomes = append(outcomes, l.outcome(download, fmt.Sprintf("sha%d%d", number%2, i)))
+	}
+	if rapid.IntRange(0, 5).Draw(t, "judged") == 0 {
+		return
+	}
+	accepted := rapid.SampledFrom(outcomes).Draw(t, "accepted")
+	e = download
+	e.Accepted = firstPart(accepted)
+	l.emit(e)
+	if parts(accepted) == 2 && rapid.Bool().Draw(t, "unzip judged") {
+		e.Accepted = accepted
+		l.emit(e)
+	}
+	switch rapid.IntRange(0, 5).Draw(t, "end") {
+	case 0:
+		e.Accepted, e.Phase, e.Status, e.Exception = accepted, "unzip", "failed", "corrupted_at_producer"
+		l.emit(e)
+	case 1:
+		e.Phase, e.Status, e.Note, e.Repeats, e.Accepted = "zip_md5", "done", "duplicate", number-1, firstPart(accepted)
+		l.emit(e)
+	}
+}
+
+func firstPart(chain string) string {
+	for i := range chain {
+		if chain[i] == '/' {
+			return chain[:i]
+		}
+	}
+	return chain
+}
+
+// outcome adds what one outcome of the attempt leaves and returns its chain.
+func (l *logger) outcome(download schemas.StatusChanged, sha string) string {
+	t := l.t
+	e := download
+	if rapid.IntRange(0, 4).Draw(t, "fails") == 0 {
+		e.Phase, e.Status, e.Exception, e.Outcome, e.FinishedAt = "download", "failed", "truncated", "truncated", l.stamp()
+		l.emit(e)
+		return "truncated"
+	}
+	e.Phase, e.Status, e.Outcome, e.SHA256, e.MD5, e.Bytes, e.FinishedAt, e.Note = "zip_md5", "done", sha, sha, "md5"+sha, 100, l.stamp(), "no_checksum"
+	l.emit(e)
+	e = download
+	e.Phase, e.Status, e.Outcome, e.StartedAt = "unzip", "running", sha, l.stamp()
+	l.emit(e)
+	if rapid.IntRange(0, 4).Draw(t, "unzip fails") == 0 {
+		e.Status, e.Outcome, e.Exception, e.FinishedAt = "failed", sha+"/bad_crc", "bad_crc", l.stamp()
+		l.emit(e)
+		return e.Outcome
+	}
+	chain := sha + "/done"
+	n := rapid.IntRange(1, 3).Draw(t, "documents")
+	e.Status, e.Outcome, e.Rows, e.FinishedAt = "done", chain, int64(n), l.stamp()
+	l.emit(e)
+	for i := range n {
+		d := download
+		d.Entity, d.Outcome = schemas.EntityDocument, chain
+		d.Entry, d.Ordinal = fmt.Sprintf("H.2012-10-01.%d.specimen.impc.xml", i), int32(i)
+		d.Document = schemas.DocumentID(d.File, d.Entry)
+		d.DocCentre, d.DocDate, d.DocInc, d.Kind = "H", "2012-10-01", int64(i), "specimen"
+		l.document(d)
+	}
+	return chain
+}
+
+func (l *logger) document(d schemas.StatusChanged) {
+	t := l.t
+	for _, phase := range []string{"xml_name", "xsd", "upload"} {
+		d.Phase, d.Status = phase, "done"
+		if rapid.IntRange(0, 5).Draw(t, phase) == 0 {
+			d.Status, d.Exception, d.Message = "failed", phase+"_bad", "it is bad"
+			for i := range rapid.IntRange(0, 3).Draw(t, "errors") {
+				d.Errors = append(d.Errors, schemas.ErrorDetail{Line: int32(9 - i), Column: 1, Exception: phase + "_bad", Message: fmt.Sprint(i)})
+			}
+			d.ErrorsTotal = int32(len(d.Errors))
+			l.emit(d)
+			return
+		}
+		l.emit(d)
+	}
+	for check := range rapid.IntRange(0, 3).Draw(t, "checks") {
+		c := d
+		c.Check = int32(check + 1)
+		c.Phase = "data"
+		if rapid.Bool().Draw(t, "finding") {
+			c.Status, c.Errors = "failed", []schemas.ErrorDetail{{Line: 3, Exception: "specimen_unknown", Message: fmt.Sprint(check)}}
+			l.emit(c)
+			continue
+		}
+		for _, phase := range []string{"data", "context", "overview"} {
+			c.Phase = phase
+			l.emit(c)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package tracker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"pgregory.net/rapid"
+)
+
+// disturbed draws a log that says the same: in any order, with any of its
+// events repeated.
+func disturbed(t *rapid.T, log []event) []event {
+	out := append([]event(nil), log...)
+	for range rapid.IntRange(0, len(log)/2).Draw(t, "repeats") {
+		out = append(out, log[rapid.IntRange(0, len(log)-1).Draw(t, "repeat")])
+	}
+	return rapid.Permutation(out).Draw(t, "order")
+}
+
+// batches draws how a log is cut.
+func batches(t *rapid.T, log []event) [][]event {
+	var out [][]event
+	for len(log) > 0 {
+		n := rapid.IntRange(1, len(log)).Draw(t, "cut")
+		out, log = append(out, log[:n]), log[n:]
+	}
+	return out
+}
+
+// TestAnyOrderGivesTheSameStates holds the law of projections for what is kept
+// in memory, through the form in which it is stored.
+func TestAnyOrderGivesTheSameStates(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		log := eventLog(t)
+		want, err := folded(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := folded(batches(t, disturbed(t, log))...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("the states differ:\n%s", d)
+		}
+	})
+}
+
+// folded are the states after batches of events, as text.
+func folded(all ...[]event) (map[string]string, error) {
+	var sum *fold
+	for _, events := range all {
+		f := newFold()
+		for _, e := range events {
+			if err := f.add(&e.StatusChanged, e.at); err != nil {
+				return nil, err
+			}
+		}
+		if sum != nil {
+			mergeInto(f.centres, sum.centres)
+			mergeInto(f.sources, sum.sources)
+			mergeInto(f.sessions, sum.sessions)
+			mergeInto(f.tasks, sum.tasks)
+			mergeInto(f.batches, sum.batches)
+			mergeInto(f.names, sum.names)
+			mergeInto(f.files, sum.files)
+			mergeInto(f.hostings, sum.hostings)
+			mergeInto(f.versions, sum.versions)
+			mergeInto(f.attempts, sum.attempts)
+			mergeInto(f.documents, sum.documents)
+		}
+		sum = f
+	}
+	out := map[string]string{}
+	for _, m := range []any{sum.centres, sum.sources, sum.sessions, sum.tasks, sum.batches, sum.names, sum.files, sum.hostings, sum.versions, sum.attempts, sum.documents} {
+		for it := reflect.ValueOf(m).MapRange(); it.Next(); {
+			text, err := json.Marshal(it.Value().Interface())
+			if err != nil {
+				return nil, err
+			}
+			out[fmt.Sprintf("%T %s", m, it.Key())] = string(text)
+		}
+	}
+	return out, nil
+}
+
+func mergeInto[K comparable, T any, P adder[T]](dst, src map[K]P) {
+	for id, s := range src {
+		if known, ok := dst[id]; ok {
+			known.add((*T)(s))
+		} else {
+			dst[id] = s
+		}
+	}
+}
+
+// TestAnyOrderGivesTheSameRows holds the law for every table and every view.
+func TestAnyOrderGivesTheSameRows(t *testing.T) {
+	pool := database(t)
+	tr := newTracker(t, pool)
+	rapid.Check(t, func(rt *rapid.T) {
+		log := eventLog(rt)
+		reset(t, pool)
+		apply(t, tr, 0, log...)
+		want := dump(t, pool)
+		reset(t, pool)
+		next := int64(0)
+		for _, b := range batches(rt, disturbed(rt, log)) {
+			next = apply(t, tr, next, b...)
+		}
+		if d := cmp.Diff(want, dump(t, pool)); d != "" {
+			rt.Fatalf("the rows differ:\n%s", d)
+		}
+		if len(want["zip_action"]) == 0 {
+			rt.Fatal("the log left no file")
+		}
+	})
+}
+
+// dump is every row of every table and view, as sorted text.
+func dump(t testing.TB, pool *pgxpool.Pool) map[string][]string {
+	t.Helper()
+	names, err := column(pool, `SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'tracker'::regnamespace AND c.relkind IN ('r', 'v')
+		AND c.relname NOT IN ('consumed', 'schema_version') ORDER BY 1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]string{}
+	for _, name := range names {
+		if out[name], err = column(pool, "SELECT x::text FROM tracker."+name+" x ORDER BY 1"); err != nil {
+			t.Fatal(name, err)
+		}
+	}
+	return out
+}
+
+func column(pool *pgxpool.Pool, sql string) ([]string, error) {
+	rows, err := pool.Query(context.Background(), sql)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, rows.Err()
+}

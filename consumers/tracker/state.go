@@ -1,0 +1,202 @@
+package tracker
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The states below are what the tracker remembers of each thing, stored in
+// the column merge of its row. add is commutative, associative and
+// idempotent: a state is a function of the set of its events.
+
+// seen is when something was first and last spoken of.
+type seen struct {
+	First time.Time `json:"t0,omitzero"`
+	Last  time.Time `json:"t1,omitzero"`
+}
+
+func (s *seen) add(o seen) {
+	s.First, s.Last = earliest(s.First, o.First), latest(s.Last, o.Last)
+}
+
+// file is a name and what is to be done with it.
+type file struct {
+	seen
+	Name     string `json:"n"`
+	Todo     int    `json:"a"`
+	Revision int64  `json:"r,omitempty"` // of its own step; the greatest counts
+	Own      step   `json:"o,omitzero"`  // its own (phase, status), before any attempt
+}
+
+func (f *file) add(o *file) {
+	f.seen.add(o.seen)
+	f.Name, f.Todo = max(f.Name, o.Name), max(f.Todo, o.Todo)
+	switch {
+	case o.Own.Phase == 0:
+	case f.Own.Phase == 0 || o.Revision > f.Revision:
+		f.Revision, f.Own = o.Revision, o.Own
+	case o.Revision == f.Revision:
+		f.Own = f.Own.join(o.Own)
+	}
+}
+
+// hosting is a file on a source.
+type hosting struct {
+	seen
+	File     string    `json:"-"`
+	Source   string    `json:"src"`
+	Look     int32     `json:"l,omitempty"`
+	Revision int64     `json:"r,omitempty"`
+	State    string    `json:"s,omitempty"`
+	Size     int64     `json:"b,omitempty"`
+	ModTime  time.Time `json:"mt,omitzero"`
+	Listed   time.Time `json:"lt,omitzero"`
+	Note     string    `json:"n,omitempty"`
+
+	Class     string `json:"c,omitempty"` // how control classed a look without fetching it
+	ClassLook int32  `json:"cl,omitempty"`
+	ClassRev  int64  `json:"cr,omitempty"`
+}
+
+func (h *hosting) add(o *hosting) {
+	h.seen.add(o.seen)
+	h.File, h.Source = max(h.File, o.File), max(h.Source, o.Source)
+	if c := h.compareLook(o); c < 0 {
+		h.Look, h.Revision, h.State, h.Size, h.ModTime, h.Listed, h.Note = o.Look, o.Revision, o.State, o.Size, o.ModTime, o.Listed, o.Note
+	} else if c == 0 {
+		h.Listed = earliest(h.Listed, o.Listed)
+	}
+	if cmp.Or(cmp.Compare(o.ClassLook, h.ClassLook), cmp.Compare(o.ClassRev, h.ClassRev), cmp.Compare(o.Class, h.Class)) > 0 {
+		h.Class, h.ClassLook, h.ClassRev = o.Class, o.ClassLook, o.ClassRev
+	}
+}
+
+func (h *hosting) compareLook(o *hosting) int {
+	return cmp.Or(cmp.Compare(h.Look, o.Look), cmp.Compare(h.Revision, o.Revision), cmp.Compare(h.State, o.State),
+		cmp.Compare(h.Size, o.Size), h.ModTime.Compare(o.ModTime), cmp.Compare(h.Note, o.Note))
+}
+
+// note is what is to be said of the latest look.
+func (h *hosting) note() string {
+	if h.Class != "" && h.ClassLook >= h.Look {
+		return h.Class
+	}
+	return h.Note
+}
+
+// outcome is what is known of one outcome of an attempt.
+type outcome struct {
+	Step     step      `json:"o,omitzero"`
+	Started  time.Time `json:"ts,omitzero"`
+	Finished time.Time `json:"tf,omitzero"`
+	SHA256   string    `json:"h,omitempty"`
+	MD5      string    `json:"m,omitempty"`
+	Bytes    int64     `json:"b,omitempty"`
+	Rows     int64     `json:"r,omitempty"`
+	Notes    []string  `json:"n,omitempty"` // sorted
+}
+
+func (c *outcome) add(o *outcome) {
+	c.Step = c.Step.join(o.Step)
+	c.Started, c.Finished = earliest(c.Started, o.Started), latest(c.Finished, o.Finished)
+	c.SHA256, c.MD5, c.Bytes, c.Rows = max(c.SHA256, o.SHA256), max(c.MD5, o.MD5), max(c.Bytes, o.Bytes), max(c.Rows, o.Rows)
+	c.Notes = union(c.Notes, o.Notes)
+}
+
+// attempt is one attempt to fetch a file.
+type attempt struct {
+	seen
+	File      string              `json:"-"`
+	Run       string              `json:"run"`
+	Number    int32               `json:"k"`
+	Source    string              `json:"src,omitempty"`
+	Session   string              `json:"ses,omitempty"`
+	Look      int32               `json:"l,omitempty"`
+	Listed    int64               `json:"b,omitempty"`
+	Requested time.Time           `json:"tr,omitzero"`
+	Accepted  string              `json:"acc,omitempty"`
+	Repeats   int32               `json:"rep,omitempty"`
+	Final     step                `json:"f,omitzero"` // control's judgement that the file failed with it
+	Outcomes  map[string]*outcome `json:"o,omitempty"`
+
+	spoken bool // an event is about the attempt itself, not a document of it
+}
+
+func (a *attempt) add(o *attempt) {
+	a.seen.add(o.seen)
+	a.File, a.Run, a.Number = max(a.File, o.File), max(a.Run, o.Run), max(a.Number, o.Number)
+	a.Source, a.Session = max(a.Source, o.Source), max(a.Session, o.Session)
+	a.Look, a.Listed, a.Repeats = max(a.Look, o.Look), max(a.Listed, o.Listed), max(a.Repeats, o.Repeats)
+	a.Requested = earliest(a.Requested, o.Requested)
+	a.Accepted = longer(a.Accepted, o.Accepted)
+	a.Final = a.Final.join(o.Final)
+	a.spoken = a.spoken || o.spoken
+	for key, c := range o.Outcomes {
+		if mine, ok := a.Outcomes[key]; ok {
+			mine.add(c)
+			continue
+		}
+		if a.Outcomes == nil {
+			a.Outcomes = map[string]*outcome{}
+		}
+		a.Outcomes[key] = c
+	}
+}
+
+// document is one document of one outcome of an attempt.
+type document struct {
+	seen
+	File     string `json:"-"`
+	Download string `json:"-"`
+	Outcome  string `json:"out"`
+	Document string `json:"doc,omitempty"`
+	Entry    string `json:"e"`
+	Ordinal  int32  `json:"i,omitempty"`
+	Centre   string `json:"c,omitempty"`
+	Date     string `json:"dd,omitempty"`
+	Inc      int64  `json:"di,omitempty"`
+	Kind     string `json:"kd,omitempty"`
+	Size     int64  `json:"b,omitempty"`
+	MD5      string `json:"m,omitempty"`
+	SHA256   string `json:"h,omitempty"`
+	Session  string `json:"ses,omitempty"`
+	Rows     int64  `json:"r,omitempty"`
+	Position int64  `json:"pos,omitempty"`
+	Base     step   `json:"c0,omitzero"` // before and without data checks
+	Check    int32  `json:"ck,omitempty"`
+	Checked  step   `json:"cn,omitzero"` // of the latest data check
+}
+
+func (d *document) add(o *document) {
+	d.seen.add(o.seen)
+	d.File, d.Download, d.Outcome, d.Entry = max(d.File, o.File), max(d.Download, o.Download), max(d.Outcome, o.Outcome), max(d.Entry, o.Entry)
+	d.Document, d.Centre, d.Date, d.Kind = max(d.Document, o.Document), max(d.Centre, o.Centre), max(d.Date, o.Date), max(d.Kind, o.Kind)
+	d.MD5, d.SHA256, d.Session = max(d.MD5, o.MD5), max(d.SHA256, o.SHA256), max(d.Session, o.Session)
+	d.Ordinal, d.Inc, d.Size = max(d.Ordinal, o.Ordinal), max(d.Inc, o.Inc), max(d.Size, o.Size)
+	d.Rows, d.Position = max(d.Rows, o.Rows), max(d.Position, o.Position)
+	d.Base = d.Base.join(o.Base)
+	switch {
+	case o.Check > d.Check:
+		d.Check, d.Checked = o.Check, o.Checked
+	case o.Check == d.Check:
+		d.Checked = d.Checked.join(o.Checked)
+	}
+}
+
+// shown is the step that the document shows: its earliest failure before any
+// data check, else what the latest check says.
+func (d *document) shown() step {
+	if d.Base.ended() || d.Checked.Phase == 0 {
+		return d.Base
+	}
+	return d.Checked
+}
+
+// union merges two sorted sets.
+func union(a, b []string) []string {
+	out := slices.Concat(a, b)
+	slices.SortFunc(out, strings.Compare)
+	return slices.Compact(out)
+}

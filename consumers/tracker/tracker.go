@@ -1,0 +1,127 @@
+// Package tracker materialises the event log in Postgres: every record of
+// status.changed becomes rows of the schema tracker, which tell where each
+// file, download and document stands.
+//
+// The rows are a function of the set of events. What is known of a thing is a
+// state (state.go) that events are added to; adding is commutative,
+// associative and idempotent, so that any order, any repetition and any
+// cutting into batches give the same rows. Each state is kept in the column
+// merge of its row. What a parent shows is computed from its children
+// whenever one of them changed (rollup.go).
+package tracker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tributary/consumers/stage"
+	"tributary/internal/kafka"
+	"tributary/internal/pg"
+	"tributary/schemas"
+)
+
+// Name of the role and of its consumer group, without the prefix.
+const Name = "tracker"
+
+// Tracker applies batches of the event log to Postgres. It is a stage.Sink,
+// safe for concurrent use.
+type Tracker struct {
+	pool    *pgxpool.Pool
+	codec   *schemas.Codec
+	offsets pg.Offsets
+	log     *slog.Logger
+}
+
+// New returns a tracker that writes through pool, whose schema must have been
+// migrated (package sql/tracker). prefix is that of topics and groups.
+func New(pool *pgxpool.Pool, codec *schemas.Codec, prefix string, log *slog.Logger) *Tracker {
+	return &Tracker{pool: pool, codec: codec, log: log,
+		offsets: pg.Offsets{Schema: schema, Group: kafka.GroupName(prefix, Name)}}
+}
+
+// Position returns the offset from which to read a partition.
+func (t *Tracker) Position(ctx context.Context, topic string, partition int32) (int64, error) {
+	return t.offsets.Load(ctx, t.pool, topic, partition)
+}
+
+// Apply stores the rows that follow from a batch, and the offsets after it, in
+// one transaction. It returns pg.ErrMoved if another member has moved one of
+// the offsets, and schemas.ErrUnknownSchema (both by errors.Is) for a record
+// of a newer version, which must wait for an upgrade. Records that are no
+// events at all are passed over and listed in tracker.unreadable.
+func (t *Tracker) Apply(ctx context.Context, ranges []stage.Range) error {
+	f, bad, err := t.read(ranges)
+	if err != nil {
+		return err
+	}
+	ranges = slices.Clone(ranges)
+	slices.SortFunc(ranges, func(a, b stage.Range) int {
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.From, b.From))
+	})
+	return pg.InTx(ctx, t.pool, func(tx pgx.Tx) error {
+		// The offsets come first: whoever comes second waits here, and then
+		// finds that they have moved.
+		for _, r := range ranges {
+			if err := t.offsets.Advance(ctx, tx, r.Topic, r.Partition, r.From, r.To); err != nil {
+				return err
+			}
+		}
+		for _, b := range bad {
+			t.log.Warn("record passed over", "topic", b.topic, "partition", b.partition, "offset", b.offset, "reason", b.reason)
+			if _, err := tx.Exec(ctx, `INSERT INTO tracker.unreadable (topic, partition, log_offset, reason)
+				VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`, b.topic, b.partition, b.offset, b.reason); err != nil {
+				return fmt.Errorf("note an unreadable record: %w", err)
+			}
+		}
+		return write(ctx, tx, f)
+	})
+}
+
+// unreadable is a record that is no event.
+type unreadable struct {
+	topic     string
+	partition int32
+	offset    int64
+	reason    string
+}
+
+// read sums up the events of a batch.
+func (t *Tracker) read(ranges []stage.Range) (*fold, []unreadable, error) {
+	f := newFold()
+	var bad []unreadable
+	for _, r := range ranges {
+		for _, rec := range r.Records {
+			err := t.add(f, rec)
+			if errors.Is(err, schemas.ErrUnknownSchema) {
+				return nil, nil, fmt.Errorf("%s/%d at offset %d: %w", r.Topic, r.Partition, rec.Offset, err)
+			}
+			if err != nil {
+				bad = append(bad, unreadable{r.Topic, r.Partition, rec.Offset, clean(err.Error())})
+			}
+		}
+	}
+	return f, bad, nil
+}
+
+func (t *Tracker) add(f *fold, rec *kgo.Record) error {
+	m, err := t.codec.Decode(kafka.FromKgo(rec))
+	if err != nil {
+		return err
+	}
+	e, ok := m.Body.(*schemas.StatusChanged)
+	if !ok {
+		return fmt.Errorf("a record of %s is no event of the log", m.Topic)
+	}
+	if m.Time.IsZero() {
+		return fmt.Errorf("the event %s has no time", m.ID)
+	}
+	return f.add(e, m.Time)
+}

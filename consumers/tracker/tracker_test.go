@@ -1,0 +1,83 @@
+package tracker
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tributary/consumers/stage"
+	"tributary/internal/engine/enginetest"
+	"tributary/internal/kafka"
+	"tributary/internal/pg"
+	"tributary/schemas"
+	trackersql "tributary/sql/tracker"
+)
+
+// database is a fresh tracker schema.
+func database(t testing.TB) *pgxpool.Pool {
+	t.Helper()
+	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	if err := trackersql.Migrate(t.Context(), pool); err != nil {
+		t.Fatal(err)
+	}
+	return pool
+}
+
+// reset empties every table that the tracker writes.
+func reset(t testing.TB, pool *pgxpool.Pool) {
+	t.Helper()
+	if _, err := pool.Exec(context.Background(), `TRUNCATE tracker.consumed, tracker.unreadable, tracker.an_exception, tracker.centre, tracker.file_source,
+		tracker.crawling_session, tracker.poll_task, tracker.batch, tracker.zip_file, tracker.zip_action, tracker.file_source_has_zip, tracker.zip_version,
+		tracker.zip_download, tracker.xml_file, tracker.zip_log, tracker.xml_log`); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newTracker(t testing.TB, pool *pgxpool.Pool) *Tracker {
+	t.Helper()
+	codec, err := schemas.NewCodec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return New(pool, codec, "test", slog.New(slog.DiscardHandler))
+}
+
+// event is one event of the log, before encoding.
+type event struct {
+	at time.Time
+	schemas.StatusChanged
+}
+
+func record(t testing.TB, tr *Tracker, e event, offset int64) *kgo.Record {
+	t.Helper()
+	r, err := tr.codec.Encode(schemas.Message{ID: schemas.ID("e", fmt.Sprint(offset)), Topic: schemas.StatusChangedTopic, Key: e.File, Stage: "test", Time: e.at, Body: &e.StatusChanged})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := kafka.ToKgo("test", r)
+	out.Offset = offset
+	return out
+}
+
+// apply applies events as the next batch of partition 0.
+func apply(t testing.TB, tr *Tracker, from int64, events ...event) int64 {
+	t.Helper()
+	to := from + int64(len(events))
+	r := stage.Range{Topic: schemas.StatusChangedTopic, From: from, To: to}
+	for i, e := range events {
+		r.Records = append(r.Records, record(t, tr, e, from+int64(i)))
+	}
+	if err := tr.Apply(t.Context(), []stage.Range{r}); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}

@@ -1,0 +1,160 @@
+package tracker
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// write adds a fold to the rows. Tables come in one fixed order.
+func write(ctx context.Context, tx pgx.Tx, f *fold) error {
+	s, err := newStore(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if err := s.stub(ctx, "an_exception", `INSERT INTO tracker.an_exception (id, short_name)
+		SELECT * FROM unnest($1::uuid[], $2::text[]) ON CONFLICT DO NOTHING`, f.exceptions, func(id uuid.UUID) string { return f.exceptions[id] }); err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context, *store) error{
+		f.writeCentres, f.writeSources, f.writeSessions, f.writeTasks, f.writeBatches, f.writeNames,
+		f.writeFiles,
+	} {
+		if err := step(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stub makes rows where there are none yet, so that they can be locked and
+// referred to.
+func (s *store) stub(ctx context.Context, name, sql string, m map[uuid.UUID]string, text func(uuid.UUID) string) error {
+	if len(m) == 0 {
+		return nil
+	}
+	keys := ids(m)
+	texts := make([]string, len(keys))
+	for i, id := range keys {
+		texts[i] = text(id)
+	}
+	if _, err := s.tx.Exec(ctx, sql, keys, texts); err != nil {
+		return fmt.Errorf("make rows of %s.%s: %w", schema, name, err)
+	}
+	return nil
+}
+
+// writeCentres writes the centres announced, and makes a row for every other
+// centre spoken of.
+func (f *fold) writeCentres(ctx context.Context, s *store) error {
+	return f.announce(ctx, s, "centre", f.centres, func(id uuid.UUID, c *announced, text []byte) []any {
+		a := c.Attributes
+		return []any{[16]byte(id), c.Name, orNull(a["full_name"]), orNull(a["email"]), orNull(a["phone"]), orNull(a["address"]), orNull(a["imits_name"]),
+			a["active"] != "false", timeOrNull(c.Created), timeOrNull(c.At), c.Revision, text}
+	})
+}
+
+func (f *fold) writeSources(ctx context.Context, s *store) error {
+	return f.announce(ctx, s, "file_source", f.sources, func(id uuid.UUID, c *announced, text []byte) []any {
+		a := c.Attributes
+		return []any{[16]byte(id), c.Name, nameOrNull("centre", c.Centre), protocol(a["protocol"]), orNull(a["hostname"]), orNull(a["username"]),
+			orNull(a["accesskey"]), orNull(a["base_path"]), resourceState(a["state"]), timeOrNull(c.Created), timeOrNull(c.At), c.Revision, text}
+	})
+}
+
+func (f *fold) announce(ctx context.Context, s *store, name string, all map[uuid.UUID]*announced, row func(uuid.UUID, *announced, []byte) []any) error {
+	names := map[uuid.UUID]string{}
+	spoken := map[uuid.UUID]*announced{}
+	for id, a := range all {
+		names[id] = a.Name
+		if !a.At.IsZero() {
+			spoken[id] = a
+		}
+	}
+	if err := s.stub(ctx, name, fmt.Sprintf(`INSERT INTO tracker.%s (id, short_name, merge)
+		SELECT id, name, '{}' FROM unnest($1::uuid[], $2::text[]) AS n(id, name) ON CONFLICT DO NOTHING`, name),
+		names, func(id uuid.UUID) string { return names[id] }); err != nil {
+		return err
+	}
+	return writeStates(ctx, s, name, spoken, row)
+}
+
+// writeStates merges states with what their rows remember and writes them.
+func writeStates[T any, P adder[T]](ctx context.Context, s *store, name string, states map[uuid.UUID]P, row func(uuid.UUID, P, []byte) []any) error {
+	if err := merge(ctx, s, name, states); err != nil {
+		return err
+	}
+	rows := make([][]any, 0, len(states))
+	for _, id := range ids(states) {
+		text, err := remembered(states[id])
+		if err != nil {
+			return err
+		}
+		rows = append(rows, row(id, states[id], text))
+	}
+	return s.upsert(ctx, name, rows)
+}
+
+func protocol(name string) any { return ordinal(name, "ftp", "sftp", "http", "file") }
+
+func resourceState(name string) any {
+	return ordinal(name, "available", "maintenance", "removed", "suspended")
+}
+
+// ordinal is a name's id in a table of seeded names; null for an unknown one.
+func ordinal(name string, names ...string) any {
+	for i, n := range names {
+		if n == name {
+			return i + 1
+		}
+	}
+	return nil
+}
+
+func (f *fold) writeSessions(ctx context.Context, s *store) error {
+	return writeStates(ctx, s, "crawling_session", f.sessions, func(id uuid.UUID, x *session, text []byte) []any {
+		return []any{[16]byte(id), orNull(x.Number), timeOrNull(x.Started), timeOrNull(x.Finished), x.closed(), orNull(x.Note), x.First, x.Last, text}
+	})
+}
+
+func (f *fold) writeTasks(ctx context.Context, s *store) error {
+	return writeStates(ctx, s, "poll_task", f.tasks, func(id uuid.UUID, x *task, text []byte) []any {
+		counts := x.Counts
+		if counts == nil {
+			counts = map[string]string{}
+		}
+		is := show(x.Step)
+		return []any{[16]byte(id), idOrNull("session", x.Session), nameOrNull("source", x.Source), is.Phase, is.Status, uuidOrNull(is.Exception), orNull(is.Message),
+			timeOrNull(x.Started), timeOrNull(x.Finished), counts, x.First, x.Last, text}
+	})
+}
+
+func (f *fold) writeBatches(ctx context.Context, s *store) error {
+	return writeStates(ctx, s, "batch", f.batches, func(id uuid.UUID, x *batch, text []byte) []any {
+		return []any{[16]byte(id), nameOrNull("centre", x.Centre), x.Number, idOrNull("session", x.Session), max(x.Status, pending), x.Documents,
+			timeOrNull(x.Started), timeOrNull(x.Finished), x.First, x.Last, text}
+	})
+}
+
+func (f *fold) writeNames(ctx context.Context, s *store) error {
+	names := map[uuid.UUID]string{}
+	for id, n := range f.names {
+		names[id] = n.Name
+	}
+	// Two partitions may speak of one name, under different actions.
+	if err := s.stub(ctx, "zip_file", `INSERT INTO tracker.zip_file (id, file_name, last_update, merge)
+		SELECT id, name, '-infinity', '{}' FROM unnest($1::uuid[], $2::text[]) AS n(id, name) ON CONFLICT DO NOTHING`,
+		names, func(id uuid.UUID) string { return names[id] }); err != nil {
+		return err
+	}
+	return writeStates(ctx, s, "zip_file", f.names, func(id uuid.UUID, n *named, text []byte) []any {
+		var inc any
+		if n.Dated {
+			inc = n.Inc
+		}
+		return []any{[16]byte(id), n.Name, nameOrNull("centre", n.Centre), dateOrNull(n.Date), inc, orNull(n.Size), orNull(n.MD5), orNull(n.SHA256),
+			timeOrNull(n.Received), n.Last, text}
+	})
+}

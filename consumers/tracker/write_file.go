@@ -1,0 +1,292 @@
+package tracker
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+)
+
+// writeFiles writes files with their hostings, downloads and documents. The
+// file's row is locked first: what a file shows is computed from all it has.
+func (f *fold) writeFiles(ctx context.Context, s *store) error {
+	if len(f.files) == 0 {
+		return nil
+	}
+	if err := f.lockFiles(ctx, s); err != nil {
+		return err
+	}
+	attempts, err := f.loadAttempts(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err := f.writeDocuments(ctx, s); err != nil {
+		return err
+	}
+	if err := f.rollUpAttempts(ctx, s, attempts); err != nil {
+		return err
+	}
+	if err := f.writeHostings(ctx, s, attempts); err != nil {
+		return err
+	}
+	if err := writeStates(ctx, s, "zip_version", f.versions, func(id uuid.UUID, v *version, text []byte) []any {
+		return []any{[16]byte(id), [16]byte(uuid.MustParse(v.File)), v.SHA256, orNull(v.MD5), orNull(v.Size), v.First, v.Last, text}
+	}); err != nil {
+		return err
+	}
+	if err := f.writeAttempts(ctx, s, attempts); err != nil {
+		return err
+	}
+	rows := make([][]any, 0, len(f.files))
+	for _, id := range ids(f.files) {
+		row, err := fileRow(id, f.files[id], attempts[id])
+		if err != nil {
+			return err
+		}
+		rows = append(rows, row)
+	}
+	return s.upsert(ctx, "zip_action", rows)
+}
+
+// lockFiles makes the rows of files where there are none, locks all, and adds
+// what they remember.
+func (f *fold) lockFiles(ctx context.Context, s *store) error {
+	keys := ids(f.files)
+	names := make([][16]byte, len(keys))
+	todo := make([]int16, len(keys))
+	for i, id := range keys {
+		names[i] = key("zip_file", f.files[id].Name)
+		todo[i] = int16(f.files[id].Todo)
+	}
+	if _, err := s.tx.Exec(ctx, `INSERT INTO tracker.zip_action (id, zip_id, todo_id, phase_id, status_id, attempts, created, last_update, merge)
+		SELECT id, zip, todo, 1, 1, 0, 'infinity', '-infinity', '{}' FROM unnest($1::uuid[], $2::uuid[], $3::smallint[]) AS n(id, zip, todo)
+		ON CONFLICT DO NOTHING`, keys, names, todo); err != nil {
+		return fmt.Errorf("make rows of tracker.zip_action: %w", err)
+	}
+	return merge(ctx, s, "zip_action", f.files)
+}
+
+// fileRow is the row of a file: the attempt it shows, or its own step.
+func fileRow(id uuid.UUID, x *file, attempts []attemptRow) ([]any, error) {
+	text, err := remembered(x)
+	if err != nil {
+		return nil, err
+	}
+	is := show(x.Own)
+	var download any
+	if a := latestAttempt(attempts); a != nil {
+		is, download = a.shown, [16]byte(a.id)
+	}
+	n := 0
+	for _, a := range attempts {
+		if a.counts() {
+			n++
+		}
+	}
+	return []any{[16]byte(id), [16]byte(key("zip_file", x.Name)), x.Todo, is.Phase, is.Status, uuidOrNull(is.Exception), orNull(is.Message),
+		download, n, x.First, x.Last, text}, nil
+}
+
+// loadAttempts reads every attempt of the files at hand and adds what is new.
+func (f *fold) loadAttempts(ctx context.Context, s *store) (map[uuid.UUID][]attemptRow, error) {
+	rows, err := s.tx.Query(ctx, `SELECT id, za_id, merge, phase_id, status_id, exception_id, coalesce(message, '')
+		FROM tracker.zip_download WHERE za_id = ANY($1) ORDER BY id`, ids(f.files))
+	if err != nil {
+		return nil, fmt.Errorf("read tracker.zip_download: %w", err)
+	}
+	defer rows.Close()
+	out := map[uuid.UUID][]attemptRow{}
+	seen := map[uuid.UUID]bool{}
+	for rows.Next() {
+		var id, file [16]byte
+		var exception *[16]byte
+		var text []byte
+		r := attemptRow{state: &attempt{}}
+		if err := rows.Scan(&id, &file, &text, &r.shown.Phase, &r.shown.Status, &exception, &r.shown.Message); err != nil {
+			return nil, fmt.Errorf("read tracker.zip_download: %w", err)
+		}
+		if err := json.Unmarshal(text, r.state); err != nil {
+			return nil, fmt.Errorf("read tracker.zip_download: column merge of %s: %w", uuid.UUID(id), err)
+		}
+		r.id, r.shown.Exception = id, (*uuid.UUID)(exception)
+		r.state.File = uuid.UUID(file).String()
+		if added, ok := f.attempts[id]; ok {
+			added.add(r.state)
+			r.state, r.changed = added, true
+			seen[id] = true
+		}
+		out[file] = append(out[file], r)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read tracker.zip_download: %w", err)
+	}
+	for id, a := range f.attempts {
+		if !seen[id] {
+			file := uuid.MustParse(a.File)
+			out[file] = append(out[file], attemptRow{id: id, state: a, changed: true})
+		}
+	}
+	return out, nil
+}
+
+// rollUpAttempts computes what the changed attempts show.
+func (f *fold) rollUpAttempts(ctx context.Context, s *store, attempts map[uuid.UUID][]attemptRow) error {
+	var keys [][16]byte
+	var outcomes []string
+	for id, a := range f.attempts {
+		if parts(a.Accepted) == 2 {
+			keys, outcomes = append(keys, id), append(outcomes, a.Accepted)
+		}
+	}
+	sums, err := sumDocuments(ctx, s, keys, outcomes)
+	if err != nil {
+		return err
+	}
+	for _, rows := range attempts {
+		for i := range rows {
+			if r := &rows[i]; r.changed {
+				n, known := r.state.documents()
+				r.children = sums[r.id]
+				r.shown = rollUp(r.state.own(), n, known, r.children)
+			}
+		}
+	}
+	return nil
+}
+
+// sumDocuments sums up the documents of the given outcomes of attempts.
+func sumDocuments(ctx context.Context, s *store, keys [][16]byte, outcomes []string) (map[uuid.UUID]children, error) {
+	out := map[uuid.UUID]children{}
+	if len(keys) == 0 {
+		return out, nil
+	}
+	rows, err := s.tx.Query(ctx, `
+		WITH sum AS (
+			SELECT x.zip_id, count(*) AS known, count(*) FILTER (WHERE x.status_id = 5) AS failed,
+				count(*) FILTER (WHERE x.status_id < 3 OR (x.status_id = 3 AND x.phase_id < 10)) AS open,
+				min(x.phase_id * 10 + x.status_id) AS least,
+				(array_agg(x.id ORDER BY x.phase_id, x.fname COLLATE "C", x.id) FILTER (WHERE x.status_id = 5))[1] AS first
+			FROM unnest($1::uuid[], $2::text[]) AS a(id, outcome)
+			JOIN tracker.xml_file AS x ON x.zip_id = a.id AND x.outcome = a.outcome
+			GROUP BY x.zip_id)
+		SELECT s.zip_id, s.known, s.failed, s.open, s.least, coalesce(x.phase_id, 0), x.exception_id, coalesce(x.message, '')
+		FROM sum AS s LEFT JOIN tracker.xml_file AS x ON x.id = s.first`, keys, outcomes)
+	if err != nil {
+		return nil, fmt.Errorf("sum up documents: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id [16]byte
+		var exception *[16]byte
+		var least int
+		var c children
+		if err := rows.Scan(&id, &c.Known, &c.Failed, &c.Open, &least, &c.FirstFailed.Phase, &exception, &c.FirstFailed.Message); err != nil {
+			return nil, fmt.Errorf("sum up documents: %w", err)
+		}
+		c.LeastPhase, c.LeastStatus = least/10, least%10
+		c.FirstFailed.Status, c.FirstFailed.Exception = failed, (*uuid.UUID)(exception)
+		out[id] = c
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("sum up documents: %w", err)
+	}
+	return out, nil
+}
+
+// writeHostings writes the hostings spoken of, each with its retries.
+func (f *fold) writeHostings(ctx context.Context, s *store, attempts map[uuid.UUID][]attemptRow) error {
+	tried := map[uuid.UUID]int{}
+	for file, rows := range attempts {
+		for _, r := range rows {
+			if r.state.Source == "" {
+				continue
+			}
+			id := hostingID(file, r.state.Source)
+			if r.counts() {
+				tried[id]++
+			}
+			if r.changed && r.state.spoken {
+				into(f.hostings, id, &hosting{File: file.String(), Source: r.state.Source})
+			}
+		}
+	}
+	return writeStates(ctx, s, "file_source_has_zip", f.hostings, func(id uuid.UUID, h *hosting, text []byte) []any {
+		return []any{[16]byte(id), [16]byte(uuid.MustParse(h.File)), [16]byte(key("source", h.Source)), max(tried[id]-1, 0), h.Look, orNull(h.State), orNull(h.Size),
+			timeOrNull(h.ModTime), timeOrNull(h.Listed), orNull(h.note()), h.First, h.Last, text}
+	})
+}
+
+// writeAttempts writes the changed attempts and why they failed.
+func (f *fold) writeAttempts(ctx context.Context, s *store, attempts map[uuid.UUID][]attemptRow) error {
+	var rows, logs [][]any
+	for _, all := range attempts {
+		for _, r := range all {
+			if !r.changed {
+				continue
+			}
+			text, err := remembered(r.state)
+			if err != nil {
+				return err
+			}
+			rows = append(rows, downloadRow(r, text))
+			logs = append(logs, logRows(r)...)
+		}
+	}
+	byID := func(a, b []any) int {
+		x, y := a[0].([16]byte), b[0].([16]byte)
+		return slices.Compare(x[:], y[:])
+	}
+	slices.SortFunc(rows, byID)
+	slices.SortFunc(logs, byID)
+	if err := s.upsert(ctx, "zip_download", rows); err != nil {
+		return err
+	}
+	return s.upsert(ctx, "zip_log", logs)
+}
+
+func downloadRow(r attemptRow, text []byte) []any {
+	a, is := r.state, r.shown
+	first, got, unzipped := a.accepted(0, 1), a.accepted(1, 1), a.accepted(2, 2)
+	var hosting, documents, received any
+	if a.Source != "" {
+		hosting = [16]byte(hostingID(uuid.MustParse(a.File), a.Source))
+	}
+	open := r.children.Open
+	if n, ok := a.documents(); ok {
+		documents = n
+		open += max(n-r.children.Known, 0)
+	}
+	if got.SHA256 != "" {
+		received = timeOrNull(got.Finished)
+	}
+	return []any{[16]byte(r.id), [16]byte(uuid.MustParse(a.File)), hosting, [16]byte(uuid.MustParse(a.Run)), a.Number, orNull(a.Repeats), idOrNull("session", a.Session),
+		is.Phase, is.Status, uuidOrNull(is.Exception), orNull(is.Message), orNull(a.notes()), orNull(a.Accepted), orNull(got.SHA256), orNull(got.MD5),
+		orNull(a.Listed), orNull(a.Look), cmp.Or(got.Bytes, first.Bytes), timeOrNull(a.Requested), timeOrNull(first.Started), received, timeOrNull(unzipped.Finished),
+		documents, r.children.Known, open, r.children.Failed, a.First, latest(a.First, a.Last), text}
+}
+
+// logRows are the failures and cancellations of an attempt, whether accepted
+// or not. What has ended stays so, so no row has to go.
+func logRows(r attemptRow) [][]any {
+	row := func(outcome string, judged bool, x step) []any {
+		by := "stage"
+		if judged {
+			by = "control"
+		}
+		return []any{[16]byte(key("zip_log", r.id.String(), outcome, by)), [16]byte(r.id), [16]byte(key("exception", cmp.Or(x.Exception, unnamed))), orNull(x.Message),
+			x.Phase, x.Status, outcome, judged, x.At}
+	}
+	var out [][]any
+	for key, o := range r.state.Outcomes {
+		if o.Step.ended() {
+			out = append(out, row(key, false, o.Step))
+		}
+	}
+	if r.state.Final.Phase != 0 {
+		out = append(out, row("", true, r.state.Final))
+	}
+	return out
+}
