@@ -1,0 +1,196 @@
+// Package download fetches the files of a job over one connection to one
+// source, streamed to the blob store with sha256 and md5.
+//
+// A file's size and time must be the same after the fetch as before it, and
+// what arrives must be as long as the server says. A <name>.md5 beside the
+// file is compared. When the connection is lost, what was under way fails and
+// the files not begun end not_tried, which costs them no attempt. The
+// connection is closed before the job's last outcome is produced, since that
+// outcome returns the server's credit.
+package download
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"tributary/consumers/stage"
+	"tributary/internal/blob"
+	"tributary/internal/config"
+	"tributary/internal/remote"
+	"tributary/internal/source"
+	"tributary/schemas"
+)
+
+// Name of the stage.
+const Name = "download"
+
+// Downloader is the stage.
+type Downloader struct {
+	Config  config.Download
+	Sources map[string]config.Source // by id
+	Blobs   blob.Store
+	Dial    func(context.Context, remote.Config) (remote.Session, error)
+	// Outstanding asks control whether a job still holds its credit. Without an
+	// answer the job goes on: then no credit is given either.
+	Outstanding func(ctx context.Context, job string) (bool, error)
+	Log         *slog.Logger
+	Now         func() time.Time
+}
+
+// Work fetches the files of one job.
+func (d *Downloader) Work(ctx context.Context, in stage.Input) error {
+	job, ok := in.Message.Body.(*schemas.DownloadRequested)
+	if !ok || len(job.Files) == 0 {
+		return nil
+	}
+	ask, cancel := context.WithTimeout(ctx, 5*time.Second)
+	outstanding, err := d.Outstanding(ask, job.Job)
+	cancel()
+	if err == nil && !outstanding {
+		d.Log.Debug("the job is no longer outstanding and is dropped", "job", job.Job)
+		return nil
+	}
+	r := &run{d: d, in: in, job: job, remaining: len(job.Files)}
+	return r.do(ctx)
+}
+
+// run is one job under way.
+type run struct {
+	d       *Downloader
+	in      stage.Input
+	job     *schemas.DownloadRequested
+	session remote.Session
+
+	mu        sync.Mutex
+	remaining int
+}
+
+func (r *run) do(ctx context.Context) error {
+	cfg, err := source.Remote(r.d.Sources[r.job.Source], r.d.Config.ConnectTimeout, r.d.Config.IdleTimeout)
+	if _, known := r.d.Sources[r.job.Source]; !known {
+		err = errors.New("this member's configuration has no source " + r.job.Source + "; give every member the same sources")
+	}
+	if err != nil {
+		return r.all(ctx, "misconfigured", err.Error())
+	}
+	r.session, err = r.d.Dial(ctx, cfg)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return r.all(ctx, remote.Exception(err), err.Error())
+	}
+	defer r.session.Close()
+	return r.files(ctx)
+}
+
+// files fetches as many files at once as the session is good for.
+func (r *run) files(ctx context.Context) error {
+	next := make(chan schemas.RequestFile)
+	lost := make(chan struct{})
+	var once sync.Once
+	var wg sync.WaitGroup
+	errs := make([]error, min(r.session.Concurrency(), len(r.job.Files)))
+	for i := range errs {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for f := range next {
+				sessionLost, err := r.one(ctx, f)
+				if sessionLost || err != nil {
+					once.Do(func() { close(lost) })
+				}
+				if err != nil {
+					errs[i] = err
+					return
+				}
+			}
+		}()
+	}
+	begun := 0
+feed:
+	for _, f := range r.job.Files {
+		select {
+		case <-lost:
+			break feed
+		default:
+		}
+		select {
+		case next <- f:
+			begun++
+		case <-lost:
+			break feed
+		case <-ctx.Done():
+			break feed
+		}
+	}
+	close(next)
+	wg.Wait()
+	if err := errors.Join(append(errs, ctx.Err())...); err != nil {
+		return err
+	}
+	for _, f := range r.job.Files[begun:] {
+		if err := r.finish(ctx, f, r.outcome(f, result{kind: schemas.NotTried, exception: schemas.NotTried, message: "the connection was lost before this file was begun"})); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// all ends every file of the job with the same failure.
+func (r *run) all(ctx context.Context, exception, message string) error {
+	for _, f := range r.job.Files {
+		res := result{kind: schemas.FailedEnd, phase: schemas.Download, exception: exception, message: message}
+		if err := r.finish(ctx, f, r.outcome(f, res)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish produces a file's outcome. The session is closed before the last one
+// is produced.
+func (r *run) finish(ctx context.Context, f schemas.RequestFile, msgs []schemas.Message) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.remaining--
+	if r.remaining == 0 {
+		if r.session != nil {
+			if err := r.session.Close(); err != nil {
+				r.d.Log.Debug("the connection did not close cleanly", "source", r.job.Source, "error", err)
+			}
+		}
+		for _, m := range msgs {
+			if b, ok := m.Body.(*schemas.DownloadFinished); ok {
+				b.Last = true
+			}
+		}
+	}
+	return r.in.Emit(ctx, msgs...)
+}
+
+// Fail ends the files of a job that is poison: one file alone is quarantined;
+// several are given back, to be requested each alone.
+func (d *Downloader) Fail(in schemas.Message, cause error) []schemas.Message {
+	job, ok := in.Body.(*schemas.DownloadRequested)
+	if !ok {
+		return nil
+	}
+	r := &run{d: d, in: stage.Input{Message: in}, job: job}
+	var out []schemas.Message
+	for i, f := range job.Files {
+		res := result{kind: schemas.NotTried, exception: schemas.Quarantined, message: cause.Error()}
+		if len(job.Files) == 1 {
+			res = result{kind: schemas.Quarantined, phase: schemas.Download, exception: schemas.Quarantined, message: cause.Error()}
+		}
+		msgs := r.outcome(f, res)
+		if b, ok := msgs[0].Body.(*schemas.DownloadFinished); ok {
+			b.Last = i == len(job.Files)-1
+		}
+		out = append(out, msgs...)
+	}
+	return out
+}

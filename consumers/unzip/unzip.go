@@ -1,0 +1,202 @@
+// Package unzip checks downloaded archives and announces their documents.
+//
+// An archive yields all its documents or none: every entry is inflated and
+// checked before anything is produced, and one refused entry fails the whole.
+// Nothing is unpacked to disk: a document is a reference into its archive.
+package unzip
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+
+	"tributary/consumers/stage"
+	"tributary/internal/archive"
+	"tributary/internal/blob"
+	"tributary/internal/document"
+	"tributary/internal/profile"
+	"tributary/schemas"
+)
+
+// Name of the stage.
+const Name = "unzip"
+
+// Unzipper is the stage.
+type Unzipper struct {
+	Limits  archive.Limits
+	Blobs   blob.Store
+	Profile *profile.Profile
+	Centres profile.Centres
+	Log     *slog.Logger
+	Now     func() time.Time
+}
+
+// Work checks one archive.
+func (u *Unzipper) Work(ctx context.Context, in stage.Input) error {
+	d, ok := in.Message.Body.(*schemas.DownloadFinished)
+	if !ok || d.Result != schemas.Fetched {
+		return nil
+	}
+	started := u.Now()
+	w := &work{u: u, in: in.Message, d: d, started: started}
+	if err := in.Emit(ctx, w.running()); err != nil {
+		return err
+	}
+	members, ignored, err := u.check(ctx, d.SHA256, in.Progress)
+	var refused *archive.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		message := refused.Message
+		if refused.Entry != "" {
+			message = strconv.Quote(refused.Entry) + ": " + message
+		}
+		return in.Emit(ctx, w.failed(schemas.FailedEnd, refused.Exception, message)...)
+	case err != nil:
+		return stage.Transient(err)
+	}
+	for _, m := range members {
+		if err := in.Emit(ctx, w.document(m)...); err != nil {
+			return err
+		}
+	}
+	return in.Emit(ctx, w.done(len(members), ignored)...)
+}
+
+// check inflates and checks every entry, and returns the documents.
+func (u *Unzipper) check(ctx context.Context, sha256 string, progress func()) (docs []archive.Member, ignored int, err error) {
+	b, err := u.Blobs.Open(ctx, sha256)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer b.Close()
+	a, err := archive.Open(&watched{b, progress}, b.Size(), u.Limits)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := a.Verify(ctx, func(m archive.Member) error {
+		docs = append(docs, m)
+		return nil
+	}); err != nil {
+		return nil, 0, err
+	}
+	for _, m := range a.Members() {
+		if !m.Document && !m.Directory {
+			ignored++
+		}
+	}
+	return docs, ignored, nil
+}
+
+// watched tells the watchdog of every read.
+type watched struct {
+	blob.Blob
+	progress func()
+}
+
+func (w *watched) ReadAt(p []byte, off int64) (int, error) {
+	w.progress()
+	return w.Blob.ReadAt(p, off)
+}
+
+// Fail is the failed end of an archive that is poison.
+func (u *Unzipper) Fail(in schemas.Message, cause error) []schemas.Message {
+	d, ok := in.Body.(*schemas.DownloadFinished)
+	if !ok {
+		return nil
+	}
+	w := &work{u: u, in: in, d: d, started: u.Now()}
+	return w.failed(schemas.Quarantined, schemas.Quarantined, cause.Error())
+}
+
+// work is one archive under way; its methods make the messages.
+type work struct {
+	u       *Unzipper
+	in      schemas.Message
+	d       *schemas.DownloadFinished
+	started time.Time
+}
+
+const done = "done"
+
+func (w *work) subject() string { return w.d.Action + "/" + w.d.FileName }
+
+func (w *work) message(topic, key, kind string, body any, ordinal ...string) schemas.Message {
+	return schemas.Message{
+		ID:    schemas.EventID(Name, w.d.Run, w.in.ID, kind, ordinal...),
+		Topic: topic, Key: key, Stage: Name, Subject: w.subject(), Time: w.u.Now(), Traceparent: w.in.Traceparent, Body: body,
+	}
+}
+
+func (w *work) status(phase schemas.Phase, st schemas.Status, outcome string) *schemas.StatusChanged {
+	s := &schemas.StatusChanged{
+		Scope: w.d.Scope, FileRef: w.d.FileRef, Entity: schemas.EntityDownload, Server: w.d.Server, Attempt: w.d.Attempt, Look: w.d.Look,
+		Outcome: w.d.Outcome, Phase: string(phase), Status: string(st), StartedAt: &w.started,
+	}
+	s.Archive = w.d.SHA256
+	if outcome != "" {
+		now := w.u.Now()
+		s.Outcome, s.FinishedAt = w.d.Outcome+"/"+outcome, &now
+	}
+	return s
+}
+
+func (w *work) running() schemas.Message {
+	return w.message(schemas.StatusChangedTopic, w.d.File, "running", w.status(schemas.Unzip, schemas.Running, ""))
+}
+
+func (w *work) finished(result, outcome string) *schemas.UnzipFinished {
+	return &schemas.UnzipFinished{Scope: w.d.Scope, FileRef: w.d.FileRef, Attempt: w.d.Attempt, Download: w.d.Outcome, Result: result, Outcome: outcome, SHA256: w.d.SHA256}
+}
+
+func (w *work) failed(result, exception, message string) []schemas.Message {
+	end := w.finished(result, exception)
+	end.Exception, end.Message = exception, message
+	s := w.status(schemas.Unzip, schemas.Failed, exception)
+	s.Exception, s.Message = exception, message
+	return []schemas.Message{
+		w.message(schemas.UnzipFinishedTopic, w.d.File, schemas.UnzipFinishedTopic, end, exception),
+		w.message(schemas.StatusChangedTopic, w.d.File, "status", s, exception),
+	}
+}
+
+func (w *work) done(documents, ignored int) []schemas.Message {
+	end := w.finished(schemas.Unzipped, done)
+	end.Documents, end.Ignored = int32(documents), int32(ignored)
+	s := w.status(schemas.Unzip, schemas.Done, done)
+	s.Rows = int64(documents)
+	if ignored > 0 {
+		s.Attributes = map[string]string{"ignored_entries": strconv.Itoa(ignored)}
+	}
+	return []schemas.Message{
+		w.message(schemas.UnzipFinishedTopic, w.d.File, schemas.UnzipFinishedTopic, end, done),
+		w.message(schemas.StatusChangedTopic, w.d.File, "status", s, done),
+	}
+}
+
+// document announces a document and tells how its name was judged.
+func (w *work) document(m archive.Member) []schemas.Message {
+	ref := document.Ref(w.d.File, w.d.SHA256, m)
+	ref.Entry = strings.ToValidUTF8(ref.Entry, "\uFFFD")
+	out := &schemas.DocumentExtracted{
+		Scope: w.d.Scope, FileRef: w.d.FileRef, DocumentRef: ref, Attempt: w.d.Attempt, Download: w.d.Outcome, Unzip: done,
+	}
+	s := w.status(schemas.XMLName, schemas.Done, done)
+	s.Entity, s.DocumentRef = schemas.EntityDocument, ref
+	name, bad := w.u.Profile.ParseDocument(ref.Entry, w.u.Centres)
+	if bad != nil {
+		out.Exception, out.Message = bad.Exception, bad.Message
+		s.Status, s.Exception, s.Message = string(schemas.Failed), bad.Exception, bad.Message
+		s.Errors, s.ErrorsTotal = []schemas.ErrorDetail{{Exception: bad.Exception, Message: bad.Message}}, 1
+	} else {
+		out.DocumentName = schemas.DocumentName{Kind: name.Kind, DocCentre: name.Centre, DocDate: name.Date.Format(time.DateOnly), DocInc: name.Increment}
+		s.DocumentName = out.DocumentName
+	}
+	entry := w.message(schemas.DocumentExtractedTopic, ref.Document, schemas.DocumentExtractedTopic, out, m.Name)
+	entry.Subject += "/" + ref.Entry
+	st := w.message(schemas.StatusChangedTopic, w.d.File, "document_status", s, m.Name)
+	st.Subject = entry.Subject
+	return []schemas.Message{entry, st}
+}

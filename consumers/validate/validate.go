@@ -1,0 +1,164 @@
+// Package validate judges documents by the profile's schemas, streaming, and
+// keeps every error with its line and column up to a cap.
+package validate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"tributary/consumers/stage"
+	"tributary/internal/archive"
+	"tributary/internal/blob"
+	"tributary/internal/config"
+	"tributary/internal/document"
+	"tributary/internal/profile"
+	"tributary/internal/xsdcheck"
+	"tributary/schemas"
+)
+
+// Name of the stage.
+const Name = "validate"
+
+// maxErrorBytes bounds the errors that travel in one event, so that it stays
+// below what brokers take.
+const maxErrorBytes = 256 << 10
+
+// Validator is the stage.
+type Validator struct {
+	blobs   blob.Store
+	kinds   map[string]*xsdcheck.Schema
+	profile string
+	log     *slog.Logger
+	now     func() time.Time
+}
+
+// New compiles the profile's schemas; it fails if one of them cannot be.
+func New(p *profile.Profile, cfg config.Validate, blobs blob.Store, log *slog.Logger, now func() time.Time) (*Validator, error) {
+	v := &Validator{blobs: blobs, kinds: map[string]*xsdcheck.Schema{}, profile: p.Name + "@" + p.Version, log: log, now: now}
+	opts := xsdcheck.Options{MaxErrors: cfg.MaxErrors, MaxBytes: int64(cfg.MaxBytes), MaxDepth: cfg.MaxDepth, MaxAttributes: cfg.MaxAttributes}
+	for _, k := range p.Kinds {
+		fsys, entry, err := p.SchemaFS(k.Name)
+		if err != nil {
+			return nil, fmt.Errorf("schema of kind %s: %w", k.Name, err)
+		}
+		schema, err := xsdcheck.Compile(fsys, entry)
+		if err != nil {
+			return nil, fmt.Errorf("schema of kind %s: %w", k.Name, err)
+		}
+		if v.kinds[k.Name], err = schema.WithOptions(opts); err != nil {
+			return nil, fmt.Errorf("limits of validation: %w", err)
+		}
+	}
+	return v, nil
+}
+
+// Work judges one document.
+func (v *Validator) Work(ctx context.Context, in stage.Input) error {
+	d, ok := in.Message.Body.(*schemas.DocumentExtracted)
+	if !ok {
+		return nil
+	}
+	if d.Exception != "" {
+		// Its name was refused, which ended it; its file waits for that too.
+		return in.Emit(ctx, v.verdict(in.Message, d, schemas.FailedEnd, schemas.XMLName, d.Exception, nil, 1, v.now())[0])
+	}
+	started := v.now()
+	res, err := v.check(ctx, d, in.Progress)
+	if err != nil {
+		return err
+	}
+	if res.Valid {
+		return in.Emit(ctx, v.verdict(in.Message, d, schemas.Valid, schemas.XSD, "", nil, 0, started)...)
+	}
+	return in.Emit(ctx, v.verdict(in.Message, d, schemas.FailedEnd, schemas.XSD, res.Errors[0].Exception, details(res.Errors), res.Total, started)...)
+}
+
+func (v *Validator) check(ctx context.Context, d *schemas.DocumentExtracted, progress func()) (xsdcheck.Result, error) {
+	schema := v.kinds[d.Kind]
+	if schema == nil {
+		return xsdcheck.Result{}, fmt.Errorf("the profile %s has no kind %q of document; all members need the same profile", v.profile, d.Kind)
+	}
+	r, err := document.Open(ctx, v.blobs, d.DocumentRef)
+	if err != nil {
+		return xsdcheck.Result{}, stage.Transient(err)
+	}
+	defer r.Close()
+	res, err := schema.Validate(ctx, &watched{r, progress})
+	if errors.Is(err, archive.ErrDamaged) {
+		return res, fmt.Errorf("the stored archive %s is damaged: %w", d.Archive, err)
+	}
+	if err != nil {
+		return res, stage.Transient(err)
+	}
+	return res, nil
+}
+
+// watched tells the watchdog of every read.
+type watched struct {
+	io.Reader
+	progress func()
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	w.progress()
+	return w.Reader.Read(p)
+}
+
+func details(errs []xsdcheck.Error) []schemas.ErrorDetail {
+	var out []schemas.ErrorDetail
+	size := 0
+	for _, e := range errs {
+		if size += len(e.Message) + len(e.Exception) + 16; size > maxErrorBytes {
+			break
+		}
+		out = append(out, schemas.ErrorDetail{Line: int32(e.Line), Column: int32(e.Column), Exception: e.Exception, Message: e.Message})
+	}
+	return out
+}
+
+// Fail is the failed end of a document that is poison.
+func (v *Validator) Fail(in schemas.Message, cause error) []schemas.Message {
+	d, ok := in.Body.(*schemas.DocumentExtracted)
+	if !ok {
+		return nil
+	}
+	errs := []schemas.ErrorDetail{{Exception: schemas.Quarantined, Message: cause.Error()}}
+	return v.verdict(in, d, schemas.Quarantined, schemas.XSD, schemas.Quarantined, errs, 1, v.now())
+}
+
+// verdict tells the judgement: to sequence, and to the log.
+func (v *Validator) verdict(in schemas.Message, d *schemas.DocumentExtracted, result string, phase schemas.Phase, exception string, errs []schemas.ErrorDetail, total int, started time.Time) []schemas.Message {
+	now := v.now()
+	outcome := exception
+	if result == schemas.Valid {
+		outcome = schemas.Valid
+	}
+	end := &schemas.DocumentValidated{
+		Scope: d.Scope, FileRef: d.FileRef, DocumentRef: d.DocumentRef, DocumentName: d.DocumentName, Attempt: d.Attempt,
+		Download: d.Download, Unzip: d.Unzip, Result: result, Outcome: outcome, Phase: string(phase), Exception: exception,
+		ErrorsTotal: int32(total), Profile: v.profile,
+	}
+	st := &schemas.StatusChanged{
+		Scope: d.Scope, FileRef: d.FileRef, DocumentRef: d.DocumentRef, DocumentName: d.DocumentName, Entity: schemas.EntityDocument,
+		Attempt: d.Attempt, Outcome: d.Download + "/" + d.Unzip, Phase: string(phase), Status: string(schemas.Done),
+		Exception: exception, Errors: errs, ErrorsTotal: int32(total), Bytes: d.Size, StartedAt: &started, FinishedAt: &now,
+	}
+	if result != schemas.Valid {
+		st.Status = string(schemas.Failed)
+		if len(errs) > 0 {
+			st.Message = errs[0].Message
+		}
+	}
+	message := func(topic, key, kind string, body any) schemas.Message {
+		return schemas.Message{ID: schemas.EventID(Name, d.Run, in.ID, kind, outcome), Topic: topic, Key: key, Stage: Name,
+			Subject: d.Action + "/" + d.FileName + "/" + d.Entry, Time: now, Traceparent: in.Traceparent, Body: body}
+	}
+	return []schemas.Message{
+		message(schemas.DocumentValidatedTopic, d.Document, schemas.DocumentValidatedTopic, end),
+		message(schemas.StatusChangedTopic, d.File, "status", st),
+	}
+}
