@@ -51,12 +51,13 @@ func (w *writer) Write(b []byte) (int, error) {
 // Commit syncs the file, gives it its name and syncs the directory. The order
 // matters: whoever sees the name may rely on the content.
 func (w *writer) Commit() (Ref, error) {
-	if w.err != nil {
-		return Ref{}, errors.Join(w.err, w.Abort())
+	if err := w.err; err != nil {
+		return Ref{}, errors.Join(err, w.Abort())
 	}
 	ref := Ref{SHA256: hex.EncodeToString(w.sha.Sum(nil)), MD5: hex.EncodeToString(w.md5.Sum(nil)), Size: w.size}
 	if err := w.commit(ref); err != nil {
-		return Ref{}, errors.Join(w.d.explain("commit", err), w.Abort())
+		err = w.d.explain("commit", err)
+		return Ref{}, errors.Join(err, w.Abort())
 	}
 	w.err = ErrDone
 	return ref, nil

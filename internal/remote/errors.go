@@ -144,7 +144,13 @@ func wrap(op, path string, err error) error {
 	if errors.As(err, &e) {
 		return err
 	}
-	return &Error{Op: op, Path: path, Err: err, class: classify(err)}
+	e = &Error{Op: op, Path: path, Err: err, class: classify(err)}
+	if errors.Is(err, io.EOF) {
+		// A connection's end must never look like a file's end to a reader
+		// further up, so the cause is kept as text only.
+		e.Err = fmt.Errorf("%s: %w", err, io.ErrUnexpectedEOF)
+	}
+	return e
 }
 
 func classify(err error) Class {

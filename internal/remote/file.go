@@ -124,10 +124,8 @@ func (l *local) Open(ctx context.Context, p string, _ int64) (io.ReadCloser, err
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case l.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, wrap("open", p, ctx.Err())
+	if err := acquire(ctx, l.slots); err != nil {
+		return nil, wrap("open", p, err)
 	}
 	f, err := l.openRegular(lp)
 	if err != nil {

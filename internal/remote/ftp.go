@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/textproto"
+	"os"
 	"path"
 	"strings"
 	"sync"
@@ -63,7 +64,7 @@ func dialFTP(ctx context.Context, c Config, t Target, step func(name, detail str
 	}
 	if err := s.c.Login(t.User, ftpPassword(c, t)); err != nil {
 		_ = conn.Close()
-		return nil, s.dialError(ctx, "log in to", err)
+		return nil, s.dialError(ctx, loginOp, err)
 	}
 	step("login", "user "+t.User)
 	if err := s.findBase(); err != nil {
@@ -108,17 +109,22 @@ func (s *ftpSession) dialError(ctx context.Context, op string, err error) error 
 	switch {
 	case ctx.Err() != nil:
 		e.Err, e.class = ctx.Err(), classify(ctx.Err())
-	case errors.As(err, &proto) && (proto.Code == 421 || tooMany(proto.Msg)):
+	case errors.As(err, &proto) && proto.Code == 421, tooMany(err.Error()):
 		e.class = Busy
 	case errors.As(err, &proto) && proto.Code >= 500:
 		e.class = Auth
 	case errors.Is(err, ftp.ErrInvalidCommand):
 		e.class = Misconfigured
+	case e.class == Unclassified && op == loginOp:
+		// The library keeps the text of a refused USER only.
+		e.class = Auth
 	case e.class == Unclassified:
 		e.class = Connection
 	}
 	return e
 }
+
+const loginOp = "log in to"
 
 func tooMany(msg string) bool {
 	msg = strings.ToLower(msg)
@@ -150,10 +156,8 @@ func (s *ftpSession) dialData(network, addr string) (net.Conn, error) {
 // acquire waits for the control connection and watches ctx while it is used.
 // FTP can't take back a command, so a cancelled one costs the session.
 func (s *ftpSession) acquire(ctx context.Context) (release func(), err error) {
-	select {
-	case s.slot <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := acquire(ctx, s.slot); err != nil {
+		return nil, err
 	}
 	s.mu.Lock()
 	lost := s.lost
@@ -408,12 +412,19 @@ type ftpControl struct {
 // Write gives the server the whole idle time again: during a transfer the
 // control connection is silent for as long as that takes.
 func (c *ftpControl) Write(b []byte) (int, error) {
+	if c.expired.Load() {
+		return 0, os.ErrDeadlineExceeded
+	}
 	c.renew()
 	return c.idleConn.Write(b)
 }
 
-// Read reads and keeps the last line.
+// Read reads and keeps the last line. After a time-out there is nothing more to
+// read: a late reply would be taken for that of the next command.
 func (c *ftpControl) Read(b []byte) (int, error) {
+	if c.expired.Load() {
+		return 0, os.ErrDeadlineExceeded
+	}
 	c.renew()
 	n, err := c.idleConn.Read(b)
 	c.last = append(c.last, b[:n]...)

@@ -68,7 +68,7 @@ func (s *ftpSession) List(ctx context.Context, dir string, yield func(Entry) err
 // in the nearest directory above that can be entered.
 func (s *ftpSession) missingOrRefused(full string, err error) error {
 	var proto *textproto.Error
-	if !errors.As(err, &proto) || proto.Code != 550 {
+	if !errors.As(err, &proto) || proto.Code != 550 || classifyFTP(proto) == Permission {
 		return err
 	}
 	for child, parent := full, path.Dir(full); child != "/" && child != "."; child, parent = parent, path.Dir(parent) {

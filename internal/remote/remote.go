@@ -262,3 +262,17 @@ func join(base, p string) (string, error) {
 func safeName(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\x00")
 }
+
+// acquire takes a slot, or returns the context's error; a context that has
+// ended already takes none.
+func acquire(ctx context.Context, slots chan struct{}) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

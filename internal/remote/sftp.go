@@ -44,8 +44,17 @@ type sftpSession struct {
 	// shortReads is set when the server was seen to answer a read with less
 	// than the file has there; pipelined reading would leave holes.
 	shortReads atomic.Bool
-	closeOnce  sync.Once
-	closeErr   error
+	// openSSH is set when the server says that it is OpenSSH.
+	openSSH bool
+	// listing is held by whoever lists; lister is the channel for it.
+	listing chan struct{}
+	lister  *sftpLister
+
+	// lost is closed when the connection has ended.
+	lost chan struct{}
+
+	closeOnce sync.Once
+	closeErr  error
 }
 
 func dialSFTP(ctx context.Context, c Config, t Target, step func(name, detail string)) (Session, error) {
@@ -55,8 +64,9 @@ func dialSFTP(ctx context.Context, c Config, t Target, step func(name, detail st
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
+	openSSH := strings.HasPrefix(string(sc.ServerVersion()), "SSH-2.0-OpenSSH_")
 	packet := safePacket
-	if strings.HasPrefix(string(sc.ServerVersion()), "SSH-2.0-OpenSSH_") {
+	if openSSH {
 		packet = largePacket
 	}
 	conn.begin()
@@ -76,11 +86,17 @@ func dialSFTP(ctx context.Context, c Config, t Target, step func(name, detail st
 	s := &sftpSession{
 		client: client, ssh: sc, conn: conn, idle: c.IdleTimeout, packet: int64(packet),
 		base: t.Base, slots: make(chan struct{}, sftpConcurrency),
+		openSSH: openSSH, listing: make(chan struct{}, 1), lost: make(chan struct{}),
 	}
 	if home, ok := strings.CutPrefix(t.Base+"/", "/~/"); ok {
 		// A path without a leading slash is below the login directory.
 		s.base = path.Clean("./" + home)
 	}
+	go func() {
+		defer close(s.lost)
+		// Why it ended is told by whatever was under way.
+		_ = sc.Wait()
+	}()
 	return s, nil
 }
 
@@ -104,6 +120,10 @@ func call[T any](ctx context.Context, s *sftpSession, limit time.Duration, f fun
 		v   T
 		err error
 	}
+	if err := ctx.Err(); err != nil {
+		var none T
+		return none, err
+	}
 	s.conn.begin()
 	done := make(chan result, 1)
 	go func() {
@@ -121,6 +141,15 @@ func call[T any](ctx context.Context, s *sftpSession, limit time.Duration, f fun
 		err = ctx.Err()
 	case <-timer.C:
 		err = stalled()
+	case <-s.lost:
+		// A request on a connection that has just ended can be lost without an
+		// error; an answer that came before counts.
+		select {
+		case r := <-done:
+			return r.v, r.err
+		default:
+			err = sftp.ErrSSHFxConnectionLost
+		}
 	}
 	if drop != nil {
 		go func() {
@@ -138,22 +167,6 @@ func stalled() error {
 }
 
 var errNoProgress = errors.New("the server doesn't answer; raise idle_timeout if it is only slow")
-
-func (s *sftpSession) List(ctx context.Context, dir string, yield func(Entry) error) error {
-	p, err := join(s.base, dir)
-	if err != nil {
-		return err
-	}
-	s.conn.begin()
-	infos, err := s.client.ReadDirContext(ctx, p)
-	s.conn.end()
-	for _, info := range infos {
-		if err := yield(infoEntry(info, time.Second)); err != nil {
-			return err
-		}
-	}
-	return s.fail("list", dir, err)
-}
 
 func (s *sftpSession) Stat(ctx context.Context, p string) (Entry, error) {
 	full, err := join(s.base, p)
@@ -181,10 +194,8 @@ func (s *sftpSession) Open(ctx context.Context, p string, sizeHint int64) (io.Re
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case s.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, wrap("open", p, ctx.Err())
+	if err := acquire(ctx, s.slots); err != nil {
+		return nil, wrap("open", p, err)
 	}
 	var r io.ReadCloser
 	if sizeHint >= 0 && sizeHint <= s.packet {

@@ -1,0 +1,274 @@
+package remote_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tributary/internal/remote"
+	"tributary/test/servers"
+)
+
+// script is an FTP server that says what it is told to: by command with its
+// argument, else by command.
+type script struct {
+	replies map[string]string
+	// data is sent for a command that opens a data connection; its reply holds
+	// the line before and the one after, separated by a bar. An empty one after
+	// hangs up.
+	data map[string]string
+
+	mu   sync.Mutex
+	seen []string
+}
+
+func (s *script) start(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go s.serve(conn)
+		}
+	}()
+	return "ftp://reader@" + l.Addr().String() + "/"
+}
+
+func (s *script) reply(line string) string {
+	for _, key := range []string{line, strings.Fields(line)[0]} {
+		if r, ok := s.replies[key]; ok {
+			return r
+		}
+	}
+	switch strings.Fields(line)[0] {
+	case "USER":
+		return "331 password"
+	case "PASS":
+		return "230 in"
+	case "PWD":
+		return `257 "/home"`
+	case "TYPE", "CWD":
+		return "250 ok"
+	}
+	return "502 no"
+}
+
+func (s *script) serve(conn net.Conn) {
+	defer conn.Close()
+	greeting, ok := s.replies["greeting"]
+	if !ok {
+		greeting = "220 hello"
+	}
+	fmt.Fprintf(conn, "%s\r\n", greeting)
+	in := bufio.NewScanner(conn)
+	var passive net.Listener
+	for in.Scan() {
+		line := in.Text()
+		s.mu.Lock()
+		s.seen = append(s.seen, line)
+		s.mu.Unlock()
+		r := s.reply(line)
+		switch word := strings.Fields(line)[0]; {
+		case word == "TYPE":
+			r = "200 ok"
+		case word == "EPSV" && r == "502 no":
+			passive, _ = net.Listen("tcp", "127.0.0.1:0")
+			r = fmt.Sprintf("229 ok (|||%d|)", passive.Addr().(*net.TCPAddr).Port)
+		case strings.Contains(r, "|"):
+			before, after, _ := strings.Cut(r, "|")
+			fmt.Fprintf(conn, "%s\r\n", before)
+			if data, err := passive.Accept(); err == nil {
+				fmt.Fprint(data, s.data[word])
+				_ = data.Close()
+			}
+			_ = passive.Close()
+			if r = after; r == "" {
+				return
+			}
+		case r == "silence":
+			continue
+		}
+		fmt.Fprintf(conn, "%s\r\n", r)
+	}
+}
+
+func ftpSession(t *testing.T, s *script) remote.Session {
+	t.Helper()
+	return dialed(t, remote.Config{URL: s.start(t), Password: "x", IdleTimeout: 300 * time.Millisecond})
+}
+
+func entries(s remote.Session, t *testing.T, dir string) ([]remote.Entry, error) {
+	t.Helper()
+	var got []remote.Entry
+	err := s.List(t.Context(), dir, func(e remote.Entry) error { got = append(got, e); return nil })
+	return got, err
+}
+
+func TestFTPUsesMLSDWhereTheServerHasIt(t *testing.T) {
+	s := &script{
+		replies: map[string]string{"FEAT": "211-Features\r\n MLST type*;size*;modify*;\r\n MDTM\r\n211 End", "MLSD": "150 here|226 done"},
+		data: map[string]string{"MLSD": "type=cdir;modify=20240101000000; .\r\n" +
+			"type=file;size=12;modify=20240229235958; a b.zip\r\n" +
+			"Type=file;Size=5;Modify=20240229235958.123;UNIX.mode=0644; B.ZIP\r\n" +
+			"type=dir;modify=20240229235958; sub\r\n" +
+			"type=OS.unix=slink:/etc;size=1; link\r\n" +
+			"type=file;size=x; bad.zip\r\n" +
+			"what is this\r\n"},
+	}
+	got, err := entries(ftpSession(t, s), t, "add")
+	if err != nil {
+		t.Fatal(err)
+	}
+	when := time.Date(2024, 2, 29, 23, 59, 58, 0, time.UTC)
+	want := []remote.Entry{
+		{Name: "a b.zip", Size: 12, ModTime: when, Precision: time.Second},
+		{Name: "B.ZIP", Size: 5, ModTime: when, Precision: time.Second},
+		{Name: "sub", Size: -1, ModTime: when, Precision: time.Second, Kind: remote.Dir},
+		{Name: "link", Size: 1, Kind: remote.Other},
+		{Name: "type=file;size=x; bad.zip", Size: -1, Kind: remote.Other},
+		{Name: "what is this", Size: -1, Kind: remote.Other},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("listing (-want +got):\n%s", diff)
+	}
+	for _, c := range s.seen {
+		if strings.HasPrefix(c, "MDTM") || strings.HasPrefix(c, "LIST") {
+			t.Errorf("asked %q although MLSD says it all", c)
+		}
+	}
+	if s.seen[0] != "USER reader" || !strings.Contains(strings.Join(s.seen, "\n"), "CWD /home/add") {
+		t.Errorf("commands %q", s.seen)
+	}
+}
+
+func TestFTPListsWithoutTimes(t *testing.T) {
+	s := &script{
+		replies: map[string]string{"FEAT": "211-Features\r\n MDTM\r\n211 End", "LIST": "150 here|226 done",
+			"MDTM /home/add/old.zip": "213 20190304050607", "MDTM": "550 no"},
+		data: map[string]string{"LIST": "total 8\r\n" +
+			"-rw-r--r--   1 u    domain users   12 Mar  4  2019 old.zip\r\n" +
+			"-rw-r--r--   1 u    g              13 Mar  4  2019 refused.zip\r\n" +
+			"-rw-r--r--   1 u    g              14 Mar  4  2019 note.txt\r\n" +
+			"03-04-19  05:06AM       <DIR>          sub dir\r\n" +
+			"garbage\r\n"},
+	}
+	got, err := entries(ftpSession(t, s), t, "add")
+	if err != nil {
+		t.Fatal(err)
+	}
+	day := time.Date(2019, 3, 4, 0, 0, 0, 0, time.UTC)
+	want := []remote.Entry{
+		{Name: "note.txt", Size: 14, ModTime: day, Precision: 24 * time.Hour},
+		{Name: "sub dir", Size: -1, ModTime: day.Add(5*time.Hour + 6*time.Minute), Precision: time.Minute, Kind: remote.Dir},
+		{Name: "garbage", Size: -1, Kind: remote.Other},
+		{Name: "old.zip", Size: 12, ModTime: time.Date(2019, 3, 4, 5, 6, 7, 0, time.UTC), Precision: time.Second},
+		{Name: "refused.zip", Size: 13, ModTime: day, Precision: 24 * time.Hour},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("listing (-want +got):\n%s", diff)
+	}
+}
+
+func TestFTPFaults(t *testing.T) {
+	list := map[string]string{"LIST": "-rw-r--r-- 1 u g 1 Mar  4  2019 a.zip\r\n"}
+	for name, tc := range map[string]struct {
+		replies map[string]string
+		want    string
+		entries int
+	}{
+		"listing in order":              {map[string]string{"LIST": "150 here|226 done"}, "", 1},
+		"listing ended by 250":          {map[string]string{"LIST": "150 here|250 done"}, "", 1},
+		"listing broken off":            {map[string]string{"LIST": "150 here|426 broken"}, "transfer_failed", 1},
+		"hang-up after the listing":     {map[string]string{"LIST": "150 here|"}, "connection_lost", 1},
+		"no files is empty":             {map[string]string{"LIST": "550 No files found."}, "", 0},
+		"refused listing":               {map[string]string{"LIST": "550 whatever"}, "permission_denied", 0},
+		"refusal hidden in success":     {map[string]string{"LIST": "150 here|226 Transfer done (but failed to open directory)."}, "permission_denied", 1},
+		"listing never answered":        {map[string]string{"LIST": "silence"}, "timed_out", 0},
+		"EPSV never answered":           {map[string]string{"EPSV": "silence"}, "timed_out", 0},
+		"refused directory":             {map[string]string{"CWD /home/add": "550 Permission denied"}, "permission_denied", 0},
+		"directory there but refused":   {map[string]string{"CWD /home/add": "550 Failed", "LIST": "150 here|226 done"}, "file_gone", 0},
+		"time-out of the server itself": {map[string]string{"CWD": "421 Timeout."}, "connection_lost", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := ftpSession(t, &script{replies: tc.replies, data: list})
+			got, err := entries(s, t, "add")
+			if remote.Exception(err) != tc.want || len(got) != tc.entries {
+				t.Errorf("%d entries, %v (%s); want %d, %q", len(got), err, remote.Exception(err), tc.entries, tc.want)
+			}
+		})
+	}
+}
+
+func TestFTPLoginFaults(t *testing.T) {
+	for name, tc := range map[string]struct {
+		replies map[string]string
+		want    string
+	}{
+		"refused":         {map[string]string{"PASS": "530 no"}, "login_failed"},
+		"full":            {map[string]string{"greeting": "421 There are too many connected users"}, "server_busy"},
+		"full after user": {map[string]string{"USER": "530 Too many connections from your address"}, "server_busy"},
+		"no answer":       {map[string]string{"PASS": "silence"}, "timed_out"},
+	} {
+		s := &script{replies: tc.replies}
+		_, err := remote.Dial(t.Context(), remote.Config{URL: s.start(t), Password: "s3cret", ConnectTimeout: 200 * time.Millisecond})
+		if remote.Exception(err) != tc.want || strings.Contains(fmt.Sprint(err), "s3cret") {
+			t.Errorf("%s: %v (%s), want %s", name, err, remote.Exception(err), tc.want)
+		}
+	}
+}
+
+func TestFTPTransferFaults(t *testing.T) {
+	for name, tc := range map[string]struct{ reply, want string }{
+		"whole":                 {"150 here|226 done", ""},
+		"broken off":            {"150 here|426 broken", "transfer_failed"},
+		"read error":            {"150 here|451 disk", "transfer_failed"},
+		"hang-up in the middle": {"150 here|", "connection_lost"},
+		"never answered":        {"silence", "timed_out"},
+		"gone":                  {"550 not found", "file_gone"},
+		"refused":               {"550 Permission denied.", "permission_denied"},
+	} {
+		s := ftpSession(t, &script{replies: map[string]string{"RETR": tc.reply}, data: map[string]string{"RETR": "half"}})
+		_, err := download(t.Context(), s, "a.zip", 8)
+		if remote.Exception(err) != tc.want {
+			t.Errorf("%s: %v (%s), want %q", name, err, remote.Exception(err), tc.want)
+		}
+	}
+}
+
+func TestFTPRefusalsOnVSFTPD(t *testing.T) {
+	dir := t.TempDir()
+	mkdir(t, dir+"/add")
+	mkdir(t, dir+"/edit")
+	write := func(name string) { servers.Need(t, writeFile(dir+"/"+name, "x")) }
+	write("add/ok.zip")
+	write("add/secret.zip")
+	ftpd, err := servers.StartVSFTPD(t.Context(), servers.VSFTPDOptions{Dir: t.TempDir(), Root: dir,
+		Extra: []string{"deny_file={*secret*,*edit*}"}})
+	servers.Need(t, err)
+	t.Cleanup(ftpd.Stop)
+	s := dialed(t, remote.Config{URL: ftpd.URL("/")})
+	if _, err := download(t.Context(), s, "add/secret.zip", 1); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("open: %v (%s), want permission denied", err, remote.Exception(err))
+	}
+	if _, err := entries(s, t, "edit"); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("list: %v (%s), want permission denied", err, remote.Exception(err))
+	}
+	if got, err := download(t.Context(), s, "add/ok.zip", 1); err != nil || string(got) != "x" {
+		t.Errorf("the next file: %q, %v", got, err)
+	}
+}
