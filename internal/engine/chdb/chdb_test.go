@@ -26,7 +26,28 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if os.Getenv(envChild) == "panic" {
+		panicInChild(os.Args[1], os.Args[2])
+		os.Exit(0)
+	}
 	os.Exit(m.Run())
+}
+
+// panicInChild dereferences nil while the engine is loaded and open.
+func panicInChild(library, dir string) {
+	lib, err := load(library)
+	if err != nil {
+		panic(err)
+	}
+	lib.setSignalHandlers(0)
+	c, err := dial(lib, []string{"--path=" + dir}, nil)
+	if err != nil {
+		panic(err)
+	}
+	defer c.close()
+	defer func() { fmt.Println("recovered:", recover()) }()
+	var p *int
+	*p++
 }
 
 func options(t testing.TB) Options {

@@ -83,7 +83,13 @@ func RunChild(ctx context.Context, args []string) error {
 	// hang the process.
 	lib.setSignalHandlers(0)
 	base := settings(o.memory)
-	dialArgs := []string{"--path=" + o.dataDir}
+	dialArgs := []string{
+		"--path=" + o.dataDir,
+		// All of the engine, its merges and caches included, beside its own
+		// 200 MB or so.
+		fmt.Sprintf("--max_server_memory_usage=%d", o.memory+o.memory/4+256<<20),
+		fmt.Sprintf("--mark_cache_size=%d", 64<<20),
+	}
 	first, err := openEngine(ctx, lib, dialArgs, base)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/ClickHouse/ch-go/compress"
 )
@@ -43,6 +44,9 @@ func (u unwrapEOF) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// writePatience is how long a client may take to read one block.
+const writePatience = 10 * time.Minute
+
 // reply writes a response in the compression that the client asked for. Until
 // something is written, an exception can still be a proper HTTP error.
 type reply struct {
@@ -76,6 +80,9 @@ func (o *reply) write(block []byte) error {
 		o.w.Header().Set("Content-Type", "application/octet-stream")
 		o.w.WriteHeader(http.StatusOK)
 	}
+	// A client that has stopped reading must not keep its connection for ever.
+	// Where deadlines are not supported there is nothing to be done about it.
+	_ = http.NewResponseController(o.w).SetWriteDeadline(time.Now().Add(writePatience))
 	if err := o.send(block, o.frames); err != nil {
 		return fmt.Errorf("send to the client: %w", err)
 	}
@@ -114,6 +121,8 @@ func (o *reply) send(block []byte, frames *compress.Writer) error {
 
 // end finishes a response that went well.
 func (o *reply) end() error {
+	// The HTTP connection is used again.
+	defer func() { _ = http.NewResponseController(o.w).SetWriteDeadline(time.Time{}) }()
 	if !o.started {
 		o.w.Header().Set("Content-Length", "0")
 		o.w.WriteHeader(http.StatusOK)

@@ -227,21 +227,33 @@ func (p *pool) get(ctx context.Context, database string, settings map[string]str
 	case <-ctx.Done():
 		return nil, newException(codeTooMany, "TOO_MANY_SIMULTANEOUS_QUERIES", "gave up waiting for one of %d connections", cap(p.slots))
 	}
-	var c *conn
-	var err error
-	select {
-	case c = <-p.idle:
-	default:
-		c, err = p.open()
+	c, err := p.take(database, settings)
+	if err != nil {
+		<-p.slots
 	}
-	if err == nil {
-		if err = c.use(database, settings); err == nil {
+	return c, err
+}
+
+// take returns an idle connection, or, if there is none or it can't be set as
+// wanted (readonly=1 can't be taken back), a new one.
+func (p *pool) take(database string, settings map[string]string) (*conn, error) {
+	select {
+	case c := <-p.idle:
+		if c.use(database, settings) == nil {
 			return c, nil
 		}
 		c.close()
+	default:
 	}
-	<-p.slots
-	return nil, err
+	c, err := p.open()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.use(database, settings); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
 }
 
 // put gives a connection back; a soiled one is closed, not used again.

@@ -142,6 +142,10 @@ func (h *handler) run(ctx context.Context, st *statement, text string, out *repl
 	if err != nil {
 		return err
 	}
+	if namesAFile(text) {
+		soiled = false
+		return newException(codeNotImplemented, "NOT_IMPLEMENTED", "INTO OUTFILE and FROM INFILE are not served: files are the client's to read and write")
+	}
 	if a.statements > 1 {
 		soiled = false
 		return newException(codeSyntax, "SYNTAX_ERROR", "several statements in one request are not allowed: send them one by one")

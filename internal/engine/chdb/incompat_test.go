@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -314,5 +315,53 @@ func TestErrorsCarryTheirCodes(t *testing.T) {
 				t.Errorf("afterwards: %v", err)
 			}
 		})
+	}
+}
+
+func TestReadOnly(t *testing.T) {
+	c := connect(t, start1(t, options(t)), nil)
+	mustExec(t, c, "CREATE TABLE ro (n UInt8) ENGINE = MergeTree ORDER BY n")
+	for range 3 {
+		ctx := clickhouse.Context(t.Context(), clickhouse.WithSettings(clickhouse.Settings{"readonly": 1, "max_threads": 3}))
+		if err := c.Exec(ctx, "SELECT count() FROM ro"); err != nil {
+			t.Error(err)
+		}
+		for _, sql := range []string{"INSERT INTO ro VALUES (1)", "CREATE TABLE x (n UInt8) ENGINE = Memory", "SELECT * FROM file('/etc/hostname', 'LineAsString')"} {
+			wantCode(t, c.Exec(ctx, sql), 164)
+		}
+		mustExec(t, c, "INSERT INTO ro VALUES (1)") // the next statement is free again
+	}
+}
+
+func TestFilesAreTheClients(t *testing.T) {
+	c := connect(t, start1(t, options(t)), nil)
+	mustExec(t, c, "CREATE TABLE files (s String) ENGINE = MergeTree ORDER BY s")
+	out := t.TempDir() + "/out"
+	for _, sql := range []string{
+		"SELECT 1 INTO OUTFILE '" + out + "'",
+		"SELECT 1 into /* x */ outfile '" + out + "' FORMAT CSV",
+		"INSERT INTO files FROM INFILE '/etc/hostname' FORMAT LineAsString",
+	} {
+		wantCode(t, c.Exec(t.Context(), sql), codeNotImplemented)
+	}
+	if _, err := os.Stat(out); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file was written: %v", err)
+	}
+	mustExec(t, c, "SELECT 'INTO OUTFILE'")
+}
+
+func TestLimitsOfTheServer(t *testing.T) {
+	o := options(t)
+	o.MaxMemory = 400 << 20
+	c := connect(t, start1(t, o), nil)
+	for name, want := range map[string]string{"max_server_memory_usage": fmt.Sprint(756 << 20), "mark_cache_size": fmt.Sprint(64 << 20)} {
+		var got string
+		if err := c.QueryRow(t.Context(), "SELECT value FROM system.server_settings WHERE name = ?", name).Scan(&got); err != nil || got != want {
+			t.Errorf("%s = %s, %v; want %s", name, got, err, want)
+		}
+	}
+	// Logs of the engine's own would grow without bound.
+	if n := count(t, c, "SELECT count() FROM system.tables WHERE endsWith(name, '_log')"); n != 0 {
+		t.Errorf("the engine keeps %d logs in tables", n)
 	}
 }

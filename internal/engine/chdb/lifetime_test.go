@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -201,32 +200,51 @@ func TestStopIsClean(t *testing.T) {
 	}
 }
 
-func TestTheChildEndsWhenItsInputDoes(t *testing.T) {
+func TestTheChildEndsByItselfCleanly(t *testing.T) {
+	for name, end := range map[string]func(p *child.Process, stdin *os.File) error{
+		"when its input does": func(_ *child.Process, stdin *os.File) error { return stdin.Close() },
+		"when asked":          func(p *child.Process, _ *os.File) error { p.Signal(syscall.SIGTERM); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := options(t)
+			if err := os.Mkdir(o.DataDir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command(o.Command[0], "--library", o.Library, "--data", o.DataDir, "--socket", o.Socket)
+			cmd.Env = append(os.Environ(), o.Env...)
+			r, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			defer w.Close()
+			cmd.Stdin = r
+			p, err := child.Start(cmd, syscall.SIGKILL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "it serves", func() bool { _, err := os.Stat(o.Socket); return err == nil })
+			if err := end(p, w); err != nil {
+				t.Fatal(err)
+			}
+			<-p.Done()
+			if p.Err() != nil {
+				t.Errorf("it ended with %v", p.Err())
+			}
+			if _, err := os.Stat(o.Socket); err == nil {
+				t.Error("its socket is left")
+			}
+		})
+	}
+}
+
+// The engine's signal handlers would turn a nil dereference into a hang.
+func TestGoPanicsAreStillRecoveredInTheChild(t *testing.T) {
 	o := options(t)
-	if err := os.Mkdir(o.DataDir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(o.Command[0], "--library", o.Library, "--data", o.DataDir, "--socket", o.Socket)
-	cmd.Env = append(os.Environ(), o.Env...)
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stdin, cmd.Stdout = r, io.Discard
-	p, err := child.Start(cmd, syscall.SIGKILL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "it serves", func() bool { _, err := os.Stat(o.Socket); return err == nil })
-	if err := errors.Join(w.Close(), r.Close()); err != nil {
-		t.Fatal(err)
-	}
-	<-p.Done()
-	if p.Err() != nil {
-		t.Errorf("it ended with %v", p.Err())
-	}
-	if _, err := os.Stat(o.Socket); err == nil {
-		t.Error("its socket is left")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], o.Library, o.DataDir)
+	cmd.Env = append(os.Environ(), envChild+"=panic")
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "recovered: runtime error: invalid memory address") {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 
