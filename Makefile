@@ -1,0 +1,104 @@
+# Tributary. `make help` lists what there is; plain `make` builds.
+.DEFAULT_GOAL := build
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+GO ?= go
+BIN := bin/tributary
+# Tools have a module of their own, so that they don't decide what the program
+# is built with.
+TOOL := $(GO) tool -modfile=tools/go.mod
+# Packages whose goroutines share something: tested with the race detector.
+RACE := ./cmd/... ./consumers/... ./producers/... ./topics/... ./internal/blob/... ./internal/engine/... ./internal/kafka/... ./internal/obs/... ./internal/pg/... ./internal/remote/... ./internal/retry/...
+TEST_TIMEOUT ?= 20m
+FUZZ_TIME ?= 10s
+
+.PHONY: help
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build bin/tributary
+	$(GO) build -o $(BIN) ./cmd/tributary
+
+.PHONY: engines
+engines: build ## fetch the engines that this machine lacks, once, verified
+	$(BIN) engines fetch
+
+# Installs packages where that is possible, and otherwise says what is missing.
+# $(1): words program:package.
+define packages
+	@missing=""; for pair in $(1); do \
+	  PATH="$$PATH:/usr/sbin:/usr/local/sbin" command -v "$${pair%%:*}" >/dev/null || missing="$$missing $${pair##*:}"; \
+	done; \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "installing:$$missing"; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+	else \
+	  echo "not installed:$$missing (install them as root, for example with apt-get install$$missing); what needs them is skipped"; \
+	fi
+endef
+
+.PHONY: servers
+servers: ## install the SFTP and FTP servers that demo and tests run on loopback
+	$(call packages,sshd:openssh-server vsftpd:vsftpd)
+
+.PHONY: demo
+demo: engines servers ## watch a generated corpus go from real servers to the warehouse
+	$(BIN) demo
+
+.PHONY: test
+test: servers ## run all tests; what lacks an engine or a server is skipped
+	@$(MAKE) --no-print-directory engines || echo "the engines could not be fetched: tests that need them are skipped"
+	$(GO) test -timeout $(TEST_TIMEOUT) ./...
+
+.PHONY: check
+check: fmt vet lint test-race test ## everything that must hold before a commit
+
+.PHONY: fmt
+fmt: ## fail where gofmt would change something
+	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
+	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
+
+.PHONY: vet
+vet: ## go vet
+	$(GO) vet ./...
+
+.PHONY: lint
+lint: ## golangci-lint, as .golangci.yml says
+	$(TOOL) golangci-lint run
+
+.PHONY: test-race
+test-race: servers ## the packages that share memory between goroutines, with the race detector
+	@if ! command -v "$$($(GO) env CC)" >/dev/null; then echo "no C compiler, which the race detector needs: skipped"; exit 0; fi; \
+	CGO_ENABLED=1 $(GO) test -race -short -timeout $(TEST_TIMEOUT) $(RACE)
+
+.PHONY: test-kill
+test-kill: engines servers ## kill -9 the whole program 50 times and compare what is in the warehouse
+	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_KILLS=50 $(GO) test -count=1 -timeout 60m -v -run Kill ./test/e2e/...
+
+.PHONY: fuzz-short
+fuzz-short: ## every fuzz test for FUZZ_TIME
+	@grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's/^\(.*\)\/[^/]*:func /\1 /' | sort -u | while read -r dir name; do \
+	  echo "$$dir $$name"; $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZ_TIME) "$$dir"; \
+	done
+
+.PHONY: bench
+bench: engines servers ## the whole pipeline beside lftp, unzip and xmllint
+	$(call packages,lftp:lftp xmllint:libxml2-utils kcat:kcat unzip:unzip)
+	$(GO) run ./bench
+
+.PHONY: govulncheck
+govulncheck: ## known vulnerabilities in what is called
+	@status=0; $(TOOL) govulncheck ./... || status=$$?; \
+	if [ $$status = 3 ]; then exit 3; fi; \
+	if [ $$status != 0 ]; then echo "the database of vulnerabilities can't be reached: skipped"; fi
+
+.PHONY: generate
+generate: ## write the generated parts of docs/reference anew
+	$(GO) test ./topics ./internal/config ./cmd/tributary -run 'Reference' -update
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin
