@@ -38,12 +38,7 @@ func Dial(endpoint, database string) (driver.Conn, error) {
 func dialOptions(endpoint string) (*clickhouse.Options, error) {
 	socket, ok := strings.CutPrefix(endpoint, "unix:")
 	if !ok {
-		o, err := clickhouse.ParseDSN(endpoint)
-		if err != nil {
-			// The text may hold a password, so the cause is not shown.
-			return nil, fmt.Errorf("ClickHouse's address %s can't be read: write it as clickhouse://user:password@host:9000/database", redact(endpoint))
-		}
-		return o, nil
+		return serverOptions(endpoint)
 	}
 	return &clickhouse.Options{
 		Protocol: clickhouse.HTTP,
@@ -56,6 +51,33 @@ func dialOptions(endpoint string) (*clickhouse.Options, error) {
 		MaxIdleConns:    8,
 		ConnMaxLifetime: time.Hour,
 	}, nil
+}
+
+// serverOptions reads the address of a server.
+func serverOptions(endpoint string) (*clickhouse.Options, error) {
+	// The text may hold a password, so causes, which quote it, are not shown.
+	unreadable := fmt.Errorf("ClickHouse's address %s can't be read: write it as clickhouse://user:password@host:9000/database", redact(endpoint))
+	scheme, _, _ := strings.Cut(endpoint, "://")
+	switch scheme {
+	case "clickhouse", "tcp", "http":
+	case "https":
+		// The client wants to be told twice.
+		u, err := url.Parse(endpoint)
+		if err != nil {
+			return nil, unreadable
+		}
+		q := u.Query()
+		q.Set("secure", "true")
+		u.RawQuery = q.Encode()
+		endpoint = u.String()
+	default:
+		return nil, unreadable
+	}
+	o, err := clickhouse.ParseDSN(endpoint)
+	if err != nil {
+		return nil, unreadable
+	}
+	return o, nil
 }
 
 // redact leaves of an address what may be shown.

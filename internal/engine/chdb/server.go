@@ -106,7 +106,14 @@ func (s *Server) launch() (ready <-chan struct{}, err error) {
 	})
 	args := append(append([]string{}, s.o.Command[1:]...),
 		"--library", s.o.Library, "--data", s.o.DataDir, "--socket", s.o.Socket, "--memory", fmt.Sprint(s.o.MaxMemory))
-	cmd := exec.Command(s.o.Command[0], args...)
+	program, err := exec.LookPath(s.o.Command[0])
+	if err == nil {
+		program, err = filepath.Abs(program) // the child works elsewhere
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the program to run the engine with: %w", err)
+	}
+	cmd := exec.Command(program, args...)
 	cmd.Dir = filepath.Dir(s.o.DataDir)
 	// TZ: DateTime has no zone of its own in the engine's answers.
 	cmd.Env = append(append(os.Environ(), "TZ=UTC"), s.o.Env...)
@@ -118,7 +125,8 @@ func (s *Server) launch() (ready <-chan struct{}, err error) {
 	}
 	p, err := child.Start(cmd, syscall.SIGTERM)
 	if err != nil {
-		return nil, errors.Join(err, stdin.Close())
+		_ = stdin.Close() // a start that fails may have closed it
+		return nil, err
 	}
 	s.tail.Store(tail)
 	s.proc.Store(p)
