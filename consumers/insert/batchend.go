@@ -1,0 +1,132 @@
+package insert
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/schemas"
+)
+
+// batchEnd checks the data of a batch, and of what the batch changed for
+// others, and brings context and overview up to date.
+func (w *writer) batchEnd(ctx context.Context, it *item) error {
+	centre := centreOf(it.ev)
+	started := w.in.now()
+	rows, err := w.tx.Query(ctx, "SELECT position FROM warehouse.document WHERE batch = $1 AND state = 'loaded'", it.ev.Batch)
+	if err != nil {
+		return fmt.Errorf("documents of the batch: %w", err)
+	}
+	documents, err := positionsOf(rows)
+	if err != nil {
+		return fmt.Errorf("documents of the batch: %w", err)
+	}
+	for _, check := range w.in.statements.Checks {
+		rows, err := w.tx.Query(ctx, check, centre)
+		if err != nil {
+			return fmt.Errorf("data checks: %w", err)
+		}
+		changed, err := positionsOf(rows)
+		if err != nil {
+			return fmt.Errorf("data checks: %w", err)
+		}
+		documents = append(documents, changed...)
+	}
+	steps := [3]span{{started, w.in.now()}, {}, {}}
+	for i, statements := range [][]string{w.in.statements.Context, w.in.statements.Overview} {
+		begun := w.in.now()
+		for _, sql := range statements {
+			if _, err := w.tx.Exec(ctx, sql, centre); err != nil {
+				return fmt.Errorf("%s: %w", [2]string{"context", "overview"}[i], err)
+			}
+		}
+		steps[i+1] = span{begun, w.in.now()}
+	}
+	for _, sql := range w.in.statements.Settle {
+		if _, err := w.tx.Exec(ctx, sql, centre); err != nil {
+			return fmt.Errorf("settle the batch: %w", err)
+		}
+	}
+	slices.Sort(documents)
+	documents = slices.Compact(documents)
+	for part := range slices.Chunk(documents, eventChunk) {
+		if err := w.checked(ctx, it, part, steps); err != nil {
+			return err
+		}
+	}
+	return w.batchEnded(it)
+}
+
+// span is when a step began and ended.
+type span struct{ from, to time.Time }
+
+// checked numbers the check of documents and tells its result. What is told of
+// many documents goes to the outbox at once, so that it isn't all in memory.
+func (w *writer) checked(ctx context.Context, it *item, documents []int64, steps [3]span) error {
+	errs, totals, err := w.openFindings(ctx, documents)
+	if err != nil {
+		return err
+	}
+	rows, err := w.tx.Query(ctx, `UPDATE warehouse.document SET checks = checks + 1 WHERE position = ANY($1)
+		RETURNING position, run, session, source, centre, file, file_name, action, file_date, file_inc, document, entry, entry_ordinal,
+			kind, doc_centre, doc_date, doc_inc, archive, archive_offset, packed, method, crc32, size, sha256, md5,
+			attempt, download, unzip, rows, checks`, documents)
+	if err != nil {
+		return fmt.Errorf("number the data checks: %w", err)
+	}
+	events := make(map[int64]schemas.StatusChanged, len(documents))
+	for rows.Next() {
+		var e schemas.StatusChanged
+		var download, unzip string
+		if err := rows.Scan(&e.Position, &e.Run, &e.Session, &e.Source, &e.Centre, &e.File, &e.FileName, &e.Action, &e.FileDate, &e.FileInc,
+			&e.Document, &e.Entry, &e.Ordinal, &e.Kind, &e.DocCentre, &e.DocDate, &e.DocInc, &e.Archive, &e.Offset, &e.Packed, &e.Method,
+			&e.CRC32, &e.Size, &e.SHA256, &e.MD5, &e.Attempt, &download, &unzip, &e.Rows, &e.Check); err != nil {
+			return fmt.Errorf("number the data checks: %w", err)
+		}
+		e.Entity, e.Outcome = schemas.EntityDocument, download+"/"+unzip
+		events[e.Position] = e
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("number the data checks: %w", err)
+	}
+	for _, position := range documents {
+		if err := w.tellChecked(it, events[position], errs[position], totals[position], steps); err != nil {
+			return err
+		}
+	}
+	return w.spill(ctx)
+}
+
+// openFindings returns the open errors of documents, the first of each and
+// their number.
+func (w *writer) openFindings(ctx context.Context, documents []int64) (map[int64][]schemas.ErrorDetail, map[int64]int32, error) {
+	rows, err := w.tx.Query(ctx, `SELECT position, line, col, test, message, total FROM (
+			SELECT position, line, col, test, message, ordinal, count(*) OVER (PARTITION BY position) AS total,
+				row_number() OVER (PARTITION BY position ORDER BY line, col, ordinal, test) AS n
+			FROM warehouse.finding WHERE position = ANY($1) AND open AND level = 'error') f
+		WHERE n <= $2 ORDER BY position, n`, documents, maxErrors)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open findings: %w", err)
+	}
+	errs, totals := map[int64][]schemas.ErrorDetail{}, map[int64]int32{}
+	for rows.Next() {
+		var position int64
+		var total int32
+		var e schemas.ErrorDetail
+		if err := rows.Scan(&position, &e.Line, &e.Column, &e.Exception, &e.Message, &total); err != nil {
+			return nil, nil, fmt.Errorf("open findings: %w", err)
+		}
+		errs[position], totals[position] = append(errs[position], e), total
+	}
+	if err := rows.Err(); err != nil {
+		return nil, nil, fmt.Errorf("open findings: %w", err)
+	}
+	return errs, totals, nil
+}
+
+func positionsOf(rows pgx.Rows) ([]int64, error) {
+	return pgx.CollectRows(rows, pgx.RowTo[int64])
+}

@@ -1,0 +1,98 @@
+package insert
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"tributary/internal/mapping"
+	"tributary/internal/pg"
+	"tributary/schemas"
+	"tributary/sql/warehouse"
+)
+
+// tell adds an event to the transaction.
+func (w *writer) tell(cause *item, key, kind string, body *schemas.StatusChanged, ordinal ...string) error {
+	now := w.in.now().UTC()
+	r, err := w.in.d.Codec.Encode(schemas.Message{
+		ID: schemas.EventID(Stage, cause.ev.Run, cause.id, kind, ordinal...), Topic: schemas.StatusChangedTopic, Key: key, Stage: Stage,
+		Subject: subjectOf(body), Time: now, Traceparent: cause.trace, Body: body,
+	})
+	if err != nil {
+		return fmt.Errorf("tell of %s: %w", kind, err)
+	}
+	w.records = append(w.records, r)
+	return nil
+}
+
+func subjectOf(e *schemas.StatusChanged) string {
+	if e.FileName == "" {
+		return e.Centre
+	}
+	return e.Action + "/" + e.FileName
+}
+
+// spill moves the events gathered so far to the outbox.
+func (w *writer) spill(ctx context.Context) error {
+	records := w.records
+	w.records = nil
+	return pg.AppendOutbox(ctx, w.tx, warehouse.Schema, records)
+}
+
+// uploaded tells that a document was loaded, or why not. One that had failed
+// before was told of by who judged it.
+func (w *writer) uploaded(it *item, rows int64, failure *mapping.DocumentError) error {
+	if !it.load() {
+		return nil
+	}
+	ev := it.ev
+	e := &schemas.StatusChanged{
+		Scope: ev.Scope, FileRef: ev.FileRef, DocumentRef: ev.DocumentRef, DocumentName: ev.DocumentName,
+		Entity: schemas.EntityDocument, Attempt: ev.Attempt, Outcome: ev.Download + "/" + ev.Unzip,
+		FileDate: ev.FileDate, FileInc: ev.FileInc,
+		Phase: string(schemas.Upload), Status: string(schemas.Done), Rows: rows, Bytes: ev.Size, Position: ev.Position,
+		StartedAt: at(w.applied), FinishedAt: at(w.in.now()),
+	}
+	e.Centre = centreOf(ev)
+	if failure != nil {
+		e.Status, e.Exception, e.Message, e.Rows, e.ErrorsTotal = string(schemas.Failed), failure.Exception, failure.Message, 0, 1
+		e.Errors = []schemas.ErrorDetail{{Line: int32(failure.Line), Column: int32(failure.Column), Exception: failure.Exception, Message: failure.Message}}
+	}
+	return w.tell(it, ev.File, "upload", e)
+}
+
+// tellChecked tells how a document's data was judged and, if it was found good,
+// that context and overview know it.
+func (w *writer) tellChecked(it *item, e schemas.StatusChanged, errs []schemas.ErrorDetail, total int32, steps [3]span) error {
+	phases := []schemas.Phase{schemas.Data, schemas.Context, schemas.Overview}
+	for i, phase := range phases {
+		told := e
+		told.Phase, told.Status = string(phase), string(schemas.Done)
+		told.StartedAt, told.FinishedAt = at(steps[i].from), at(steps[i].to)
+		if total > 0 {
+			told.Status, told.Exception, told.Message = string(schemas.Failed), errs[0].Exception, errs[0].Message
+			told.Errors, told.ErrorsTotal = errs, total
+		}
+		if err := w.tell(it, e.File, string(phase), &told, strconv.FormatInt(e.Position, 10)); err != nil {
+			return err
+		}
+		if total > 0 {
+			break
+		}
+	}
+	return nil
+}
+
+// batchEnded tells that a batch's end has been reached.
+func (w *writer) batchEnded(it *item) error {
+	e := &schemas.StatusChanged{Scope: it.ev.Scope, Entity: schemas.EntityBatch, Status: string(schemas.Done), Number: it.ev.Number,
+		Rows: int64(it.ev.Documents), Position: it.ev.Position, StartedAt: at(w.applied), FinishedAt: at(w.in.now())}
+	e.Centre = centreOf(it.ev)
+	return w.tell(it, e.Centre, "batch", e)
+}
+
+func at(t time.Time) *time.Time {
+	t = t.UTC().Truncate(time.Microsecond)
+	return &t
+}

@@ -1,0 +1,200 @@
+package insert
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tributary/internal/kafka"
+	"tributary/schemas"
+)
+
+// ErrGap says that positions are missing in document.ordered: the order must
+// not be applied beyond them.
+var ErrGap = errors.New("positions are missing")
+
+// item is a position on its way to the warehouse.
+type item struct {
+	ev      *schemas.DocumentOrdered
+	id      string // of its event
+	subj    string
+	trace   string
+	offset  int64
+	ready   chan struct{} // closed when it is prepared, or failed to be
+	err     error
+	done    *prepared // its rows, for a small document to be loaded
+	free    func()    // gives back the room that it takes ahead
+	release sync.Once
+}
+
+// load says whether the position is a document that is to be loaded.
+func (it *item) load() bool {
+	return it.ev.What == schemas.PositionDocument && it.ev.Result == schemas.Valid
+}
+
+func (it *item) large() bool { return it.load() && it.ev.Size > smallDocument }
+
+func (it *item) subject() string {
+	if it.ev.FileName == "" {
+		return it.ev.Domain
+	}
+	return it.ev.Action + "/" + it.ev.FileName
+}
+
+// feed brings positions in order. items is closed when err is set.
+type feed struct {
+	items  chan *item
+	err    error
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+}
+
+// stop ends reading and waits for it.
+func (f *feed) stop() {
+	f.cancel()
+	for it := range f.items {
+		<-it.ready
+		it.let()
+	}
+	f.wg.Wait()
+}
+
+// let gives back what the item holds.
+func (it *item) let() {
+	it.release.Do(func() {
+		it.done = nil
+		if it.free != nil {
+			it.free()
+		}
+	})
+}
+
+func release(group []*item) {
+	for _, it := range group {
+		it.let()
+	}
+}
+
+// read begins to read the order from where the warehouse has come to.
+func (in *Inserter) read(ctx context.Context, at progress) *feed {
+	ctx, cancel := context.WithCancel(ctx)
+	f := &feed{items: make(chan *item, aheadPositions), cancel: cancel}
+	f.wg.Go(func() {
+		err := in.poll(ctx, at, f)
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		f.err = err
+		close(f.items)
+	})
+	return f
+}
+
+// poll reads the topic and hands on the next position, and only that: lower
+// ones have been applied; a higher one is looked for from the topic's beginning
+// before the gap is named, since offsets are only a hint.
+func (in *Inserter) poll(ctx context.Context, at progress, f *feed) error {
+	next, offset, again := at.position, at.offset, false
+	for {
+		err := in.consume(ctx, offset, func(r *kgo.Record) error {
+			it, err := in.decode(r)
+			if err != nil {
+				return err
+			}
+			switch {
+			case it.ev.Position < next:
+				return nil
+			case it.ev.Position > next:
+				return fmt.Errorf("document.ordered: %w: position %d comes at offset %d where %d is next", ErrGap, it.ev.Position, r.Offset, next)
+			}
+			next, offset, again = next+1, r.Offset+1, false
+			return in.dispatch(ctx, f, it)
+		})
+		if errors.Is(err, ErrGap) && !again && offset > 0 {
+			in.d.Log.Warn("positions are missing; reading document.ordered from its beginning", "error", err)
+			offset, again = 0, true
+			continue
+		}
+		return err
+	}
+}
+
+// consume reads the topic's one partition from an offset on.
+func (in *Inserter) consume(ctx context.Context, offset int64, take func(*kgo.Record) error) error {
+	topic := kafka.TopicName(in.cfg.Prefix, schemas.DocumentOrderedTopic)
+	client, err := in.d.Connect(kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {0: kgo.NewOffset().At(offset)}}))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	quiet := kafka.NewQuiet(time.Now)
+	for {
+		fetches := client.PollRecords(ctx, aheadPositions)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		fetches.EachError(func(_ string, _ int32, err error) {
+			if _, due := quiet.Due("fetch"); due {
+				in.d.Log.Warn("document.ordered cannot be read; trying again", "error", err)
+			}
+		})
+		for iter := fetches.RecordIter(); !iter.Done(); {
+			if err := take(iter.Next()); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// decode reads a record. One that can't be read stops insertion: the order must
+// not be guessed.
+func (in *Inserter) decode(r *kgo.Record) (*item, error) {
+	m, err := in.d.Codec.Decode(kafka.FromKgo(r))
+	if err != nil {
+		return nil, fmt.Errorf("document.ordered at offset %d: %w", r.Offset, err)
+	}
+	ev, ok := m.Body.(*schemas.DocumentOrdered)
+	if !ok {
+		return nil, fmt.Errorf("document.ordered at offset %d: holds an event of %s", r.Offset, m.Topic)
+	}
+	return newItem(m, ev, r.Offset), nil
+}
+
+func newItem(m schemas.Message, ev *schemas.DocumentOrdered, offset int64) *item {
+	return &item{ev: ev, id: m.ID, subj: m.Subject, trace: m.Traceparent, offset: offset, ready: make(chan struct{})}
+}
+
+// dispatch lets a small document be read ahead, and hands the item on. Room is
+// taken in the order of positions, and given back as they are applied, so the
+// next position always gets some.
+func (in *Inserter) dispatch(ctx context.Context, f *feed, it *item) error {
+	if !it.load() || it.large() {
+		close(it.ready)
+	} else {
+		weight := min(max(it.ev.Size, 1<<10), aheadBytes)
+		if err := in.ahead.Acquire(ctx, weight); err != nil {
+			return context.Cause(ctx)
+		}
+		it.free = func() { in.ahead.Release(weight) }
+		f.wg.Go(func() {
+			defer close(it.ready)
+			if it.err = in.workers.Acquire(ctx, 1); it.err != nil {
+				return
+			}
+			defer in.workers.Release(1)
+			it.done, it.err = in.prepare(ctx, it)
+		})
+	}
+	select {
+	case f.items <- it:
+		return nil
+	case <-ctx.Done():
+		<-it.ready
+		it.let()
+		return context.Cause(ctx)
+	}
+}

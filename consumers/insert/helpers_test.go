@@ -1,0 +1,286 @@
+package insert
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/internal/blob"
+	"tributary/internal/engine/enginetest"
+	"tributary/internal/mapping"
+	"tributary/internal/pg"
+	"tributary/schemas"
+	"tributary/schemas/impc"
+	"tributary/sql/warehouse"
+)
+
+// memory is a blob store of archives that hold one stored entry each.
+type memory map[string][]byte
+
+func (m memory) Open(_ context.Context, name string) (blob.Blob, error) {
+	b, ok := m[name]
+	if !ok {
+		return nil, fs.ErrNotExist
+	}
+	return memoryBlob{bytes.NewReader(b)}, nil
+}
+
+func (m memory) Create(context.Context) (blob.Writer, error)           { panic("not used") }
+func (m memory) Stat(context.Context, string) (int64, error)           { panic("not used") }
+func (m memory) Remove(context.Context, string) error                  { panic("not used") }
+func (m memory) List(context.Context, func(string, int64) error) error { panic("not used") }
+
+type memoryBlob struct{ *bytes.Reader }
+
+func (memoryBlob) Close() error { return nil }
+
+// bench is an inserter on a fresh warehouse.
+type bench struct {
+	t     testing.TB
+	in    *Inserter
+	pool  *pgxpool.Pool
+	blobs memory
+	at    progress
+	epoch int64
+	codec *schemas.Codec
+}
+
+func newBench(t testing.TB) *bench {
+	t.Helper()
+	ctx := t.Context()
+	pool, err := pg.Open(ctx, enginetest.Postgres(t), "insert-test", 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	if err := warehouse.Migrate(ctx, pool); err != nil {
+		t.Fatal(err)
+	}
+	m, err := mapping.Load(impc.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	codec, err := schemas.NewCodec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, pool: pool, blobs: memory{}, at: progress{position: 1}, codec: codec}
+	b.in, err = New(Config{Profile: "impc", Prefix: "t", Holder: "test"}, Deps{Pool: pool, Blobs: b.blobs, Mapping: m, Codec: codec,
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.epoch, err = b.in.lease().Acquire(ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// doc is a document of a version of a file, as the tests say it.
+type doc struct {
+	action  string // add by default
+	file    string // the zip's name up to the centre's dot: date and increment
+	date    string
+	inc     int64
+	entry   string
+	kind    string
+	docInc  int64
+	archive string
+	rank    int // time of the version's look
+	run     int64
+	xml     string
+	failed  bool
+	batch   string
+	result  string
+}
+
+var epoch0 = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func (b *bench) event(d doc) *schemas.DocumentOrdered {
+	if d.action == "" {
+		d.action = schemas.Add
+	}
+	if d.date == "" {
+		d.date = "2024-01-01"
+	}
+	if d.archive == "" {
+		d.archive = fmt.Sprintf("archive-%s-%s-%d-%d", d.action, d.date, d.inc, d.rank)
+	}
+	if d.kind == "" {
+		d.kind = "specimen"
+	}
+	if d.entry == "" {
+		d.entry = fmt.Sprintf("H.%s.%d.%s.impc.xml", d.date, d.docInc, d.kind)
+	}
+	if d.batch == "" {
+		d.batch = "batch"
+	}
+	name := fmt.Sprintf("H.%s.%d.impc.zip", d.date, d.inc)
+	file := schemas.FileID(d.action, name)
+	look := epoch0.Add(time.Duration(d.rank) * time.Minute)
+	offset := int64(len(b.blobs[d.archive]))
+	b.blobs[d.archive] = append(b.blobs[d.archive], d.xml...)
+	ev := &schemas.DocumentOrdered{
+		Scope: schemas.Scope{Run: fmt.Sprintf("run-%d", d.run), Session: "session", Centre: "H", Source: "harwell"}, FileRef: schemas.FileRef{File: file, FileName: name, Action: d.action},
+		DocumentRef:  schemas.DocumentRef{Document: schemas.DocumentID(file, d.entry), Entry: d.entry, Archive: d.archive, Offset: offset, Size: int64(len(d.xml)), Packed: int64(len(d.xml)), CRC32: int64(crc32.ChecksumIEEE([]byte(d.xml)))},
+		DocumentName: schemas.DocumentName{Kind: d.kind, DocCentre: "H", DocDate: d.date, DocInc: d.docInc},
+		What:         schemas.PositionDocument, Batch: d.batch, Domain: "H", Number: 1, Attempt: 1, Download: d.archive, Unzip: "done",
+		FileDate: d.date, FileInc: d.inc, RankOwn: true, RankTime: &look, RunNumber: d.run, Result: schemas.Valid, Profile: "impc 1",
+	}
+	if d.failed {
+		ev.Result, ev.Phase, ev.Exception = schemas.FailedEnd, string(schemas.XSD), "xsd_invalid"
+	}
+	return ev
+}
+
+// version makes the positions of a complete version: its documents, then what
+// it withdraws.
+func (b *bench) version(docs ...doc) []*schemas.DocumentOrdered {
+	var out []*schemas.DocumentOrdered
+	for _, d := range docs {
+		out = append(out, b.event(d))
+	}
+	end := *out[0]
+	end.What, end.Documents, end.Document, end.Entry, end.Kind = schemas.PositionVersion, int32(len(docs)), "", "", ""
+	return append(out, &end)
+}
+
+func (b *bench) batchEnd(batch string) *schemas.DocumentOrdered {
+	return &schemas.DocumentOrdered{Scope: schemas.Scope{Centre: "H"}, What: schemas.PositionBatchEnd, Batch: batch, Domain: "H", Number: 1}
+}
+
+// apply gives events the next positions and applies them in one transaction.
+func (b *bench) apply(events ...*schemas.DocumentOrdered) error {
+	b.t.Helper()
+	ctx := b.t.Context()
+	var group []*item
+	for i, e := range events {
+		ev := *e
+		ev.Position = b.at.position + int64(i)
+		it := newItem(schemas.Message{ID: fmt.Sprintf("event-%d", ev.Position)}, &ev, ev.Position+100)
+		if it.load() && !it.large() {
+			var err error
+			if it.done, err = b.in.prepare(ctx, it); err != nil {
+				return err
+			}
+		}
+		group = append(group, it)
+	}
+	if err := b.in.guarded(ctx, b.epoch, b.at, group); err != nil {
+		return err
+	}
+	b.at.position += int64(len(events))
+	return nil
+}
+
+func (b *bench) must(events ...*schemas.DocumentOrdered) {
+	b.t.Helper()
+	if err := b.apply(events...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) hash() string {
+	b.t.Helper()
+	h, err := warehouse.Hash(b.t.Context(), b.pool)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return h
+}
+
+// texts returns a query's rows, their columns joined by spaces.
+func (b *bench) texts(query string, args ...any) []string {
+	b.t.Helper()
+	rows, err := b.pool.Query(b.t.Context(), query, args...)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (string, error) {
+		values, err := row.Values()
+		parts := make([]string, len(values))
+		for i, v := range values {
+			if parts[i] = fmt.Sprint(v); v == nil {
+				parts[i] = "null"
+			}
+		}
+		return strings.Join(parts, " "), err
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if out == nil {
+		out = []string{}
+	}
+	return out
+}
+
+// told returns the events in the outbox as "entity phase status note", and
+// empties it.
+func (b *bench) told() []string {
+	b.t.Helper()
+	rows, err := b.pool.Query(b.t.Context(), "SELECT value FROM warehouse.outbox ORDER BY id")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	values, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	out := []string{}
+	for _, v := range values {
+		_, body, err := b.codec.DecodeBody(v)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		e := body.(*schemas.StatusChanged)
+		text := e.Entity
+		if e.Entity == schemas.EntityDocument {
+			text = fmt.Sprintf("%s %s %s %s %d", e.Entry, e.Phase, e.Status, e.Exception, e.Check)
+		}
+		out = append(out, text)
+	}
+	if _, err := b.pool.Exec(b.t.Context(), "DELETE FROM warehouse.outbox"); err != nil {
+		b.t.Fatal(err)
+	}
+	return out
+}
+
+const (
+	specimenSpace  = "http://www.mousephenotype.org/dcc/exportlibrary/datastructure/core/specimen"
+	procedureSpace = "http://www.mousephenotype.org/dcc/exportlibrary/datastructure/core/procedure"
+)
+
+// mice is a specimen document. Each is "id" or "id=litter".
+func mice(centre string, list ...string) string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "<?xml version=\"1.0\"?>\n<centreSpecimenSet xmlns=%q>\n<centre centreID=%q>\n", specimenSpace, centre)
+	for _, m := range list {
+		id, litter, _ := strings.Cut(m, "=")
+		fmt.Fprintf(&s, `<mouse specimenID="%s" litterId="%s" DOB="2023-05-01" isBaseline="true" gender="male" zygosity="wild type" pipeline="P" project="X" phenotypingCentre="H"/>`+"\n", id, litter)
+	}
+	s.WriteString("</centre>\n</centreSpecimenSet>\n")
+	return s.String()
+}
+
+// experiments is an experiment document. Each is "id specimen value".
+func experiments(list ...string) string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "<centreProcedureSet xmlns=%q>\n<centre centreID=\"H\" pipeline=\"P\" project=\"X\">\n", procedureSpace)
+	for i, e := range list {
+		p := strings.Fields(e)
+		fmt.Fprintf(&s, `<experiment experimentID="%s" dateOfExperiment="2023-06-%02d"><specimenID>%s</specimenID><procedure procedureID="PROC"><simpleParameter parameterID="PAR"><value>%s</value></simpleParameter></procedure></experiment>`+"\n", p[0], i+1, p[1], p[2])
+	}
+	s.WriteString("</centre>\n</centreProcedureSet>\n")
+	return s.String()
+}

@@ -1,0 +1,205 @@
+package insert
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"tributary/internal/mapping"
+	"tributary/schemas"
+)
+
+// writer is the work of one transaction. Positions gather until something
+// depends on them, so that many small documents cost one COPY per table.
+type writer struct {
+	in      *Inserter
+	tx      pgx.Tx
+	applied time.Time
+
+	loads       []*item // to be written, in order
+	withdrawals []*item // that follow them
+
+	records []schemas.Record // for the outbox
+	rows    int64
+}
+
+// take does what a position asks for.
+func (w *writer) take(ctx context.Context, it *item) error {
+	switch it.ev.What {
+	case schemas.PositionDocument:
+		if len(w.withdrawals) > 0 {
+			if err := w.flush(ctx); err != nil {
+				return err
+			}
+		}
+		if it.large() {
+			if err := w.flush(ctx); err != nil {
+				return err
+			}
+			return w.loadLarge(ctx, it)
+		}
+		w.loads = append(w.loads, it)
+	case schemas.PositionVersion:
+		w.withdrawals = append(w.withdrawals, it)
+	case schemas.PositionBatchEnd:
+		if err := w.flush(ctx); err != nil {
+			return err
+		}
+		return w.batchEnd(ctx, it)
+	case schemas.PositionSession:
+		// Control sees by the position that the session's end has been
+		// reached, and closes the session.
+	default:
+		return fmt.Errorf("a position of the unknown kind %q: upgrade this member", it.ev.What)
+	}
+	return nil
+}
+
+// flush writes what has gathered, and settles what is current.
+func (w *writer) flush(ctx context.Context) error {
+	loads, withdrawals := w.loads, w.withdrawals
+	w.loads, w.withdrawals = nil, nil
+	if len(loads) > 0 {
+		if err := w.loadAll(ctx, loads); err != nil {
+			return err
+		}
+	}
+	if len(loads) == 0 && len(withdrawals) == 0 {
+		return nil
+	}
+	return w.settle(ctx, loads, withdrawals)
+}
+
+// verdict is a document's outcome at the upload.
+func (w *writer) verdict(ctx context.Context, it *item) (*mapping.DocumentError, error) {
+	if !it.load() {
+		return nil, nil
+	}
+	if tries, err := w.in.tries(ctx, w.tx, it.ev.Position); err != nil {
+		return nil, err
+	} else if tries > maxTries {
+		return &mapping.DocumentError{Exception: quarantined,
+			Message: fmt.Sprintf("work on the document was begun %d times and never ended: it may have crashed whoever loaded it", tries-1)}, nil
+	}
+	return nil, nil
+}
+
+// loadAll writes documents behind one savepoint. If the database refuses a row,
+// which no check before could see, they are written one by one, and the one
+// that is refused has failed.
+func (w *writer) loadAll(ctx context.Context, items []*item) error {
+	if len(items) == 1 && items[0].load() && items[0].done.failure == nil {
+		failure, err := w.verdict(ctx, items[0])
+		if err != nil {
+			return err
+		}
+		if failure != nil {
+			items[0].done = &prepared{failure: failure}
+		}
+	}
+	err := w.savepoint(ctx, func() error { return w.copyAll(ctx, items) })
+	refused := refusal(err)
+	switch {
+	case refused == nil:
+		return err
+	case len(items) > 1:
+		for i := range items {
+			if err := w.loadAll(ctx, items[i:i+1]); err != nil {
+				return err
+			}
+		}
+		return nil
+	case !items[0].load() || items[0].done.failure != nil:
+		return err
+	}
+	items[0].done = &prepared{failure: refused}
+	return w.loadAll(ctx, items)
+}
+
+// refusal returns what is wrong with a document whose rows the database
+// refused; nil if err is nothing of the kind.
+func refusal(err error) *mapping.DocumentError {
+	var pe *pgconn.PgError
+	if !errors.As(err, &pe) || len(pe.Code) < 2 || !strings.Contains("22 23 54", pe.Code[:2]) {
+		return nil
+	}
+	return &mapping.DocumentError{Exception: "row_refused", Message: fmt.Sprintf("the warehouse refuses a row of the document: %s (table %s, SQLSTATE %s)", pe.Message, pe.TableName, pe.Code)}
+}
+
+func (w *writer) savepoint(ctx context.Context, fn func() error) error {
+	records, rows := len(w.records), w.rows
+	if _, err := w.tx.Exec(ctx, "SAVEPOINT document"); err != nil {
+		return fmt.Errorf("savepoint: %w", err)
+	}
+	err := fn()
+	if err == nil {
+		_, err = w.tx.Exec(ctx, "RELEASE SAVEPOINT document")
+		return err
+	}
+	w.records, w.rows = w.records[:records], rows
+	if _, rerr := w.tx.Exec(ctx, "ROLLBACK TO SAVEPOINT document"); rerr != nil {
+		return errors.Join(err, rerr)
+	}
+	return err
+}
+
+// copyAll writes the rows of documents, a COPY per table.
+func (w *writer) copyAll(ctx context.Context, items []*item) error {
+	var parts []*bytes.Reader
+	var documents []byte
+	for _, t := range w.in.d.Mapping.Tables {
+		parts = parts[:0]
+		for _, it := range items {
+			if it.done != nil && len(it.done.tables) > 0 && len(it.done.tables[t.Index]) > 0 {
+				parts = append(parts, bytes.NewReader(it.done.tables[t.Index]))
+			}
+		}
+		if len(parts) == 0 {
+			continue
+		}
+		if err := w.copy(ctx, t, &readers{parts: parts}); err != nil {
+			return err
+		}
+	}
+	for _, it := range items {
+		var rows int64
+		var failure *mapping.DocumentError
+		if it.done != nil {
+			rows, failure = it.done.rows, it.done.failure
+		}
+		documents = appendDocument(documents, it, rows, failure)
+		if err := w.uploaded(it, rows, failure); err != nil {
+			return err
+		}
+		w.rows += rows
+	}
+	return w.copyDocuments(ctx, documents)
+}
+
+// readers reads one after another.
+type readers struct{ parts []*bytes.Reader }
+
+func (r *readers) Read(p []byte) (int, error) {
+	for len(r.parts) > 0 && r.parts[0].Len() == 0 {
+		r.parts = r.parts[1:]
+	}
+	if len(r.parts) == 0 {
+		return 0, errEOF
+	}
+	return r.parts[0].Read(p)
+}
+
+// copy writes lines in COPY's text format to a mapped table.
+func (w *writer) copy(ctx context.Context, t *mapping.Table, lines interface{ Read([]byte) (int, error) }) error {
+	sql := "COPY warehouse." + t.Name + " (" + strings.Join(t.ColumnNames(), ", ") + ") FROM STDIN"
+	if _, err := w.tx.Conn().PgConn().CopyFrom(ctx, lines, sql); err != nil {
+		return fmt.Errorf("copy to %s: %w", t.Name, err)
+	}
+	return nil
+}
