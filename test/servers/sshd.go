@@ -40,6 +40,8 @@ type SSHD struct {
 	HostKey ssh.PublicKey
 
 	p *process
+	// start starts the server again as it was.
+	start func(context.Context) (*process, error)
 }
 
 // StartSSHD starts OpenSSH and returns when it greets. ctx bounds the start
@@ -97,10 +99,25 @@ func StartSSHD(ctx context.Context, o SSHDOptions) (*SSHD, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	if s.p, err = startProcess(ctx, log, s.Addr, bin, "-D", "-e", "-f", config); err != nil {
+	s.start = func(ctx context.Context) (*process, error) {
+		return startProcess(ctx, log, s.Addr, bin, "-D", "-e", "-f", config)
+	}
+	if s.p, err = s.start(ctx); err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+// Restart stops the server and starts it on the same port with the same keys.
+// Sessions under way go on, as OpenSSH's do.
+func (s *SSHD) Restart(ctx context.Context) error {
+	s.p.stop()
+	p, err := s.start(ctx)
+	if err != nil {
+		return err
+	}
+	s.p = p
+	return nil
 }
 
 // sshdConfig: extra lines come first, because the first value of a keyword

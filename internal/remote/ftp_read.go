@@ -1,0 +1,95 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/textproto"
+
+	"github.com/jlaffaye/ftp"
+)
+
+// ftpReader is a file on its way.
+type ftpReader struct {
+	ctx     context.Context
+	s       *ftpSession
+	resp    *ftp.Response
+	path    string
+	release func()
+	end     error
+}
+
+// Read ends with EOF only after the server has said that the transfer is
+// complete: the end of a data connection alone may be the end of the server.
+func (r *ftpReader) Read(b []byte) (int, error) {
+	if r.end != nil {
+		return 0, r.end
+	}
+	n, err := r.resp.Read(b)
+	if err == nil {
+		return n, nil
+	}
+	if errors.Is(err, io.EOF) {
+		err = r.finish()
+		if err == nil {
+			r.end = io.EOF
+			return n, r.end
+		}
+	}
+	r.end = r.s.fail(r.ctx, "read", r.path, err)
+	return n, r.end
+}
+
+// finish reads the reply that ends the transfer.
+func (r *ftpReader) finish() error {
+	err := r.resp.Close()
+	var proto *textproto.Error
+	if errors.As(err, &proto) && proto.Code/100 == 2 {
+		// Some servers say 250 for 226.
+		return nil
+	}
+	return err
+}
+
+// WriteTo copies with a buffer that saves system calls.
+func (r *ftpReader) WriteTo(w io.Writer) (int64, error) {
+	buf := make([]byte, 256<<10)
+	var total int64
+	for {
+		n, err := r.Read(buf)
+		if n > 0 {
+			m, werr := w.Write(buf[:n])
+			total += int64(m)
+			if werr != nil {
+				return total, werr
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return total, nil
+		}
+		if err != nil {
+			return total, err
+		}
+	}
+}
+
+// Close ends the transfer. One that is broken off costs the session when the
+// server doesn't answer in time.
+func (r *ftpReader) Close() error {
+	if r.release == nil {
+		return nil
+	}
+	if err := r.resp.Close(); err != nil {
+		var proto *textproto.Error
+		if !errors.As(err, &proto) {
+			r.s.lose(err)
+		}
+	}
+	r.release()
+	r.release = nil
+	if r.end == nil || errors.Is(r.end, io.EOF) {
+		r.end = &Error{Op: "read", Path: r.path, class: Unclassified, Err: net.ErrClosed}
+	}
+	return nil
+}
