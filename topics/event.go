@@ -73,10 +73,10 @@ func fields(v reflect.Value) []Field {
 // plain replaces structs by their fields, so that they too have the schema's
 // names.
 func plain(v reflect.Value) any {
-	switch {
-	case v.Type() == reflect.TypeFor[*time.Time]():
-		return v.Interface().(*time.Time).UTC()
-	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct:
+	if t, ok := v.Interface().(*time.Time); ok {
+		return t.UTC()
+	}
+	if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct {
 		list := make([]body, v.Len())
 		for i := range list {
 			list[i] = fields(v.Index(i))

@@ -168,7 +168,7 @@ func (t *tail) run(ctx context.Context, client *kgo.Client) error {
 	for {
 		fetches := client.PollFetches(ctx)
 		if ctx.Err() != nil {
-			return nil
+			return t.stopped(ctx)
 		}
 		var err error
 		fetches.EachError(func(topic string, partition int32, e error) {
@@ -192,6 +192,15 @@ func (t *tail) run(ctx context.Context, client *kgo.Client) error {
 			}
 		}
 	}
+}
+
+// stopped is how a reading ends that was told to: one that follows has no
+// other end.
+func (t *tail) stopped(ctx context.Context) error {
+	if t.o.Follow {
+		return nil
+	}
+	return fmt.Errorf("stopped before the end: %w", context.Cause(ctx))
 }
 
 func (t *tail) record(r *kgo.Record, caught bool) error {

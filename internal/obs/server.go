@@ -98,6 +98,6 @@ func (s *Server) Run(ctx context.Context) error {
 	if err := server.Shutdown(stop); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("stop serving: %w", err)
 	}
-	<-served
+	_ = <-served // http.ErrServerClosed
 	return nil
 }
