@@ -157,7 +157,7 @@ COMMENT ON TABLE control.document IS 'documents that have ended before insertion
 CREATE TABLE control.domain (name text PRIMARY KEY, next_number bigint NOT NULL DEFAULT 1);
 COMMENT ON TABLE control.domain IS 'the next batch number of each domain';
 
-CREATE TABLE control.position (only boolean PRIMARY KEY DEFAULT true CHECK (only), next bigint NOT NULL);
+CREATE TABLE control.position (singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton), next bigint NOT NULL);
 INSERT INTO control.position (next) VALUES (1);
 COMMENT ON TABLE control.position IS 'the next position of document.ordered: one locked row, so that positions have no gaps';
 

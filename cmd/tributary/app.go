@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"golang.org/x/sync/errgroup"
+
+	"tributary/consumers/stage"
+	"tributary/internal/blob"
+	"tributary/internal/centres"
+	"tributary/internal/config"
+	"tributary/internal/obs"
+	"tributary/internal/pg"
+	"tributary/internal/profile"
+	"tributary/schemas"
+	"tributary/sql/control"
+	"tributary/sql/tracker"
+	"tributary/sql/warehouse"
+	"tributary/topics"
+)
+
+// app is what all roles of one process share.
+type app struct {
+	cfg      config.Config
+	log      *slog.Logger
+	once     bool
+	stores   *stores
+	codec    *schemas.Codec
+	profile  *profile.Profile
+	centres  profile.CentreSet
+	sources  map[string]config.Source
+	blobs    blob.Store
+	registry *prometheus.Registry
+	metrics  *stage.Metrics
+	health   *obs.Health
+	holder   string // names this process in leases
+}
+
+// newApp opens the stores and brings schemas and topics to what this binary
+// needs. Close closes it.
+func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, n need, once bool) (a *app, err error) {
+	a = &app{cfg: cfg, log: log, once: once, sources: map[string]config.Source{}, health: obs.NewHealth()}
+	for _, s := range cfg.Sources {
+		a.sources[s.ID] = s
+	}
+	if a.codec, err = schemas.NewCodec(); err != nil {
+		return nil, err
+	}
+	if a.profile, err = loadProfile(cfg); err != nil {
+		return nil, usage(err)
+	}
+	if a.centres, err = centres.Set(a.profile, cfg); err != nil {
+		return nil, usage(err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("name of this host: %w", err)
+	}
+	a.holder = fmt.Sprintf("%s/%d/%d", host, os.Getpid(), time.Now().UnixNano())
+	a.registry = obs.NewRegistry(version())
+	a.metrics = stage.NewMetrics(a.registry)
+	if err := os.MkdirAll(cfg.DataDir, 0o755); err != nil {
+		return nil, fmt.Errorf("data_dir: %w", err)
+	}
+	dir := cfg.Blobs.Dir
+	if dir == "" {
+		dir = filepath.Join(cfg.DataDir, "blobs")
+	}
+	if a.blobs, err = blob.NewDir(dir); err != nil {
+		return nil, err
+	}
+	if a.stores, err = openStores(ctx, cfg, log, n); err != nil {
+		return nil, err
+	}
+	if err := a.prepare(ctx); err != nil {
+		return nil, errors.Join(err, a.stores.Close())
+	}
+	return a, nil
+}
+
+// prepare migrates the schemas and makes missing topics. Members that start
+// together take turns.
+func (a *app) prepare(ctx context.Context) error {
+	for _, m := range []struct {
+		pool    *pgxpool.Pool
+		migrate func(context.Context, *pgxpool.Pool) error
+	}{{a.stores.Control, control.Migrate}, {a.stores.Tracker, tracker.Migrate}, {a.stores.Warehouse, warehouse.Migrate}} {
+		if err := m.migrate(ctx, m.pool); err != nil {
+			return err
+		}
+	}
+	client, err := a.stores.Kafka()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	left, err := topics.Ensure(ctx, kadm.NewClient(client), a.cfg.Kafka)
+	for _, c := range left {
+		a.log.Warn("a topic differs from the catalogue; see tributary topics plan", "change", c.String())
+	}
+	return err
+}
+
+func (a *app) Close() error { return a.stores.Close() }
+
+// outbox of one schema.
+func (a *app) outbox(schema string) pg.Outbox { return pg.Outbox{Schema: schema, Codec: a.codec} }
+
+func (a *app) lease(pool *pgxpool.Pool, schema, name string) pg.Lease {
+	return pg.Lease{Pool: pool, Schema: schema, Name: name, Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D()}
+}
+
+// now is the clock of control's roles: microseconds, as Postgres keeps them.
+func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+
+// serve runs the given roles, and what every process has, until ctx ends or
+// one of them fails. The first error stops all.
+func (a *app) serve(ctx context.Context, names []string, more ...func(context.Context) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for _, name := range names {
+		run, err := a.role(ctx, name)
+		if err != nil {
+			return err
+		}
+		component := a.health.Component(name)
+		g.Go(func() error {
+			component.Ready()
+			err := run(ctx)
+			component.NotReady("stopped")
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			return nil
+		})
+	}
+	if a.cfg.HTTP.Listen != "" {
+		server := obs.Server{Addr: a.cfg.HTTP.Listen, Health: a.health, Registry: a.registry, Logger: a.log}
+		g.Go(func() error { return server.Run(ctx) })
+	}
+	if a.stores.Engines != nil {
+		// The engines outlive the roles, which need them to stop in order.
+		engines, stop := context.WithCancel(context.WithoutCancel(ctx))
+		defer stop()
+		go func() {
+			if err := a.stores.Engines.Run(engines); err != nil {
+				a.log.Error("the engines failed", "error", err)
+			}
+		}()
+	}
+	for _, f := range more {
+		g.Go(func() error { return f(ctx) })
+	}
+	return g.Wait()
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"tributary/consumers/download"
+	"tributary/consumers/history"
+	"tributary/consumers/insert"
+	"tributary/consumers/sequence"
+	"tributary/consumers/stage"
+	"tributary/consumers/tracker"
+	"tributary/consumers/unzip"
+	"tributary/consumers/validate"
+	"tributary/internal/archive"
+	"tributary/internal/config"
+	"tributary/internal/engine"
+	"tributary/internal/kafka"
+	"tributary/internal/mapping"
+	"tributary/internal/pg"
+	"tributary/internal/remote"
+	"tributary/producers/plan"
+	"tributary/producers/poll"
+	"tributary/producers/publish"
+	"tributary/producers/schedule"
+	"tributary/schemas"
+	"tributary/sql/control"
+	"tributary/sql/warehouse"
+)
+
+// roleNames are the roles in the order in which data flows through them.
+func roleNames() []string {
+	return []string{"schedule", "poll", "plan", "publish", "download", "unzip", "validate", "sequence", "insert", "tracker", "history"}
+}
+
+// runnable is a role, ready to run until its context ends.
+type runnable func(ctx context.Context) error
+
+// role wires one role. Nothing runs before the result is called.
+func (a *app) role(ctx context.Context, name string) (runnable, error) {
+	switch name {
+	case "schedule":
+		return a.scheduler().Run, nil
+	case "poll":
+		return a.poller(ctx)
+	case "plan":
+		return a.planner(ctx)
+	case "publish":
+		return a.publisher()
+	case "download":
+		return a.runner(name, schemas.DownloadRequestedTopic, a.cfg.Download.Stage, &download.Downloader{
+			Config: a.cfg.Download, Sources: a.sources, Blobs: a.blobs, Dial: remote.Dial, Log: a.log, Now: now,
+			Outstanding: func(ctx context.Context, job string) (bool, error) {
+				return control.JobOutstanding(ctx, a.stores.Control, job)
+			},
+		}), nil
+	case "unzip":
+		u := a.cfg.Unzip
+		limits := archive.DefaultLimits()
+		limits.MaxEntries, limits.MaxTotal, limits.MaxRatio, limits.RatioFree = u.MaxEntries, int64(u.MaxTotal), u.MaxRatio, int64(u.RatioFree)
+		return a.runner(name, schemas.DownloadFinishedTopic, u.Stage, &unzip.Unzipper{
+			Limits: limits, Blobs: a.blobs, Profile: a.profile, Centres: a.centres, Log: a.log, Now: now,
+		}), nil
+	case "validate":
+		v, err := validate.New(a.profile, a.cfg.Validate, a.blobs, a.log, now)
+		if err != nil {
+			return nil, err
+		}
+		return a.runner(name, schemas.DocumentExtractedTopic, a.cfg.Validate.Stage, v), nil
+	case "sequence":
+		return a.sequencer(ctx)
+	case "insert":
+		return a.inserter(ctx)
+	case "tracker":
+		pool, err := a.stores.Pool(ctx, a.cfg, "tributary tracker")
+		if err != nil {
+			return nil, err
+		}
+		sink := tracker.New(pool, a.codec, a.cfg.Kafka.TopicPrefix, a.log)
+		return a.applier(name, []string{schemas.StatusChangedTopic}, a.cfg.Tracker.Batch, a.cfg.Tracker.Wait, sink).Run, nil
+	case "history":
+		sink := a.history()
+		return a.applier(name, []string{schemas.StatusChangedTopic}, a.cfg.History.Batch, a.cfg.History.Wait, sink).Run, nil
+	}
+	return nil, usagef("there is no role %q; the roles are %s and all", name, strings.Join(roleNames(), ", "))
+}
+
+// expand turns the names given on the command line into roles.
+func expand(names []string) ([]string, error) {
+	var out []string
+	for _, n := range names {
+		switch {
+		case n == "all":
+			return roleNames(), nil
+		case !slices.Contains(roleNames(), n):
+			return nil, usagef("there is no role %q; the roles are %s and all", n, strings.Join(roleNames(), ", "))
+		case !slices.Contains(out, n):
+			out = append(out, n)
+		}
+	}
+	return out, nil
+}
+
+func (a *app) runner(name, topic string, c config.Stage, s stage.Stage) runnable {
+	return stage.NewRunner(stage.Config{
+		Name: name, Prefix: a.cfg.Kafka.TopicPrefix, Topic: topic,
+		Parallelism: c.Parallelism, Window: c.Window, Stall: c.Stall.D(), Grace: c.Grace.D(),
+	}, a.stores.Kafka, a.codec, s, a.log, a.metrics).Run
+}
+
+func (a *app) applier(name string, topics []string, batch int, wait config.Duration, sink stage.Sink) *stage.Applier {
+	return stage.NewApplier(stage.ApplierConfig{
+		Name: name, Prefix: a.cfg.Kafka.TopicPrefix, Topics: topics, MaxRecords: batch, MaxWait: wait.D(),
+	}, a.stores.Kafka, sink, a.log, a.metrics)
+}
+
+func (a *app) offsets(role string) pg.Offsets {
+	return pg.Offsets{Schema: control.Schema, Group: kafka.GroupName(a.cfg.Kafka.TopicPrefix, role)}
+}
+
+func (a *app) scheduler() *schedule.Scheduler {
+	return &schedule.Scheduler{Config: a.cfg, Profile: a.profile, Pool: a.stores.Control, Outbox: a.outbox(control.Schema),
+		Lease: a.lease(a.stores.Control, control.Schema, "schedule"), Log: a.log, Now: now}
+}
+
+func (a *app) poller(ctx context.Context) (runnable, error) {
+	pool, err := a.stores.Pool(ctx, a.cfg, "tributary poll")
+	if err != nil {
+		return nil, err
+	}
+	p := &poll.Poller{Config: a.cfg, Sources: a.sources, Profile: a.profile, Centres: a.centres, Pool: pool, Outbox: a.outbox(control.Schema),
+		Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D(), Log: a.log, Now: now, Dial: remote.Dial}
+	return p.Run, nil
+}
+
+func (a *app) planner(ctx context.Context) (runnable, error) {
+	pool, err := a.stores.Pool(ctx, a.cfg, "tributary plan")
+	if err != nil {
+		return nil, err
+	}
+	p := plan.New(a.cfg.Plan, a.cfg.Sequence.PollCutoff.D(), a.once, pool, a.outbox(control.Schema), a.offsets("plan"), a.log)
+	applier := a.applier("plan", plan.Topics(), 5000, config.Duration(20e6), p)
+	return func(ctx context.Context) error { return p.Run(ctx, applier) }, nil
+}
+
+func (a *app) history() *history.History {
+	open := func(database string) (driver.Conn, error) {
+		return engine.OpenClickHouse(a.stores.ClickHouseURL, database)
+	}
+	return history.New(open, a.cfg.ClickHouse.Database, a.codec, a.log)
+}
+
+// publisher empties both outboxes, each under a lease of its own.
+func (a *app) publisher() (runnable, error) {
+	client, err := a.stores.Kafka()
+	if err != nil {
+		return nil, err
+	}
+	c := publish.New(a.cfg.Publish, a.cfg.Kafka.TopicPrefix, control.Schema, a.stores.Control, client, a.holder, a.log, a.registry)
+	w := publish.New(a.cfg.Publish, a.cfg.Kafka.TopicPrefix, warehouse.Schema, a.stores.Warehouse, client, a.holder, a.log, a.registry)
+	return func(ctx context.Context) error {
+		defer client.Close()
+		errs := make(chan error, 1)
+		go func() { errs <- w.Run(ctx) }()
+		err := c.Run(ctx)
+		if werr := <-errs; err == nil {
+			err = werr
+		}
+		return err
+	}, nil
+}
+
+func (a *app) sequencer(ctx context.Context) (runnable, error) {
+	pool, err := a.stores.Pool(ctx, a.cfg, "tributary sequence")
+	if err != nil {
+		return nil, err
+	}
+	var kinds []string
+	for _, k := range a.profile.Kinds {
+		kinds = append(kinds, k.Name)
+	}
+	cfg := a.cfg.Sequence
+	if a.once {
+		cfg.LateLimit, cfg.Interval = 0, min(cfg.Interval, config.Duration(100e6))
+	}
+	s := &sequence.Sequencer{Config: cfg, Kinds: kinds, Pool: pool, Outbox: a.outbox(control.Schema), Offsets: a.offsets("sequence"),
+		Lease: a.lease(pool, control.Schema, "release"), Log: a.log, Now: now,
+		Applied: func(ctx context.Context) (int64, error) { return insert.AppliedPosition(ctx, a.stores.Warehouse) }}
+	applier := a.applier("sequence", []string{schemas.DocumentValidatedTopic}, 5000, config.Duration(50e6), s)
+	return func(ctx context.Context) error { return s.Run(ctx, applier) }, nil
+}
+
+func (a *app) inserter(ctx context.Context) (runnable, error) {
+	pool, err := a.stores.Pool(ctx, a.cfg, "tributary insert")
+	if err != nil {
+		return nil, err
+	}
+	m, err := mapping.Load(a.profile.FS())
+	if err != nil {
+		return nil, fmt.Errorf("mapping of profile %s: %w", a.profile.Name, err)
+	}
+	i, err := insert.New(insert.Config{Insert: a.cfg.Insert, Prefix: a.cfg.Kafka.TopicPrefix, Profile: a.profile.Name, Holder: a.holder}, insert.Deps{
+		Pool: pool, Blobs: a.blobs, Mapping: m, Codec: a.codec, Connect: a.stores.Kafka, Log: a.log, Metrics: a.registry,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return i.Run, nil
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tributary/consumers/stage"
+	"tributary/consumers/tracker"
+	"tributary/internal/kafka"
+	"tributary/internal/pg"
+	"tributary/producers/schedule"
+	"tributary/schemas"
+	"tributary/sql/control"
+	"tributary/sql/warehouse"
+)
+
+// round is one session with --once: opened, and waited for.
+type round struct {
+	a       *app
+	session string
+}
+
+const lookEvery = 50 * time.Millisecond
+
+// run announces the configuration, lets what an interrupted run left come to
+// its end, opens a session with every available source, and returns when
+// nothing is unfinished and the projections have read the whole log.
+func (r *round) run(ctx context.Context) error {
+	s := r.a.scheduler()
+	if err := s.Sync(ctx); err != nil {
+		return err
+	}
+	if err := r.until(ctx, func(u control.Unfinished) bool { return u.Polls == 0 }); err != nil {
+		return stopped(ctx, err)
+	}
+	session, err := s.Open(ctx, true)
+	if errors.Is(err, schedule.ErrNothingDue) {
+		r.a.log.Warn("no source is available, so nothing is listed")
+	} else if err != nil {
+		return err
+	}
+	r.session = session
+	if err := r.until(ctx, func(u control.Unfinished) bool { return !u.Any() }); err != nil {
+		return stopped(ctx, err)
+	}
+	return stopped(ctx, r.projected(ctx))
+}
+
+// stopped turns the end of the context into no error: who stopped it knows.
+func stopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// until waits for control to be as wanted.
+func (r *round) until(ctx context.Context, done func(control.Unfinished) bool) error {
+	for {
+		u, err := control.Pending(ctx, r.a.stores.Control)
+		if err != nil {
+			return err
+		}
+		if done(u) {
+			return nil
+		}
+		if err := sleep(ctx, lookEvery); err != nil {
+			return err
+		}
+	}
+}
+
+// projected waits until the warehouse's outbox is empty, every stage has
+// committed what it was given, and tracker and history have read up to the
+// log's end.
+func (r *round) projected(ctx context.Context) error {
+	client, err := r.a.stores.Kafka()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	h := r.a.history()
+	for {
+		done, err := r.caughtUp(ctx, client, h)
+		if err != nil || done {
+			return err
+		}
+		if err := sleep(ctx, lookEvery); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *round) caughtUp(ctx context.Context, client *kgo.Client, h stage.Sink) (bool, error) {
+	var waiting bool
+	if err := r.a.stores.Warehouse.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+warehouse.Schema+".outbox)").Scan(&waiting); err != nil {
+		return false, fmt.Errorf("ask for the warehouse's outbox: %w", err)
+	}
+	if waiting {
+		return false, nil
+	}
+	if idle, err := r.stagesIdle(ctx, client); err != nil || !idle {
+		return false, err
+	}
+	prefix := r.a.cfg.Kafka.TopicPrefix
+	ends, err := stage.EndOffsets(ctx, client, prefix, []string{schemas.StatusChangedTopic})
+	if err != nil {
+		return false, err
+	}
+	offsets := pg.Offsets{Schema: "tracker", Group: kafka.GroupName(prefix, tracker.Name)}
+	for partition, end := range ends[schemas.StatusChangedTopic] {
+		at, err := offsets.Load(ctx, r.a.stores.Tracker, schemas.StatusChangedTopic, partition)
+		if err != nil || at < end {
+			return false, err
+		}
+		if at, err = h.Position(ctx, schemas.StatusChangedTopic, partition); err != nil || at < end {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// stagesIdle tells whether the Kafka-to-Kafka stages have committed all that
+// their topics hold.
+func (r *round) stagesIdle(ctx context.Context, client *kgo.Client) (bool, error) {
+	prefix := r.a.cfg.Kafka.TopicPrefix
+	admin := kadm.NewClient(client)
+	for name, topic := range map[string]string{"download": schemas.DownloadRequestedTopic, "unzip": schemas.DownloadFinishedTopic, "validate": schemas.DocumentExtractedTopic} {
+		ends, err := stage.EndOffsets(ctx, client, prefix, []string{topic})
+		if err != nil {
+			return false, err
+		}
+		committed, err := admin.FetchOffsets(ctx, kafka.GroupName(prefix, name))
+		if err != nil {
+			return false, fmt.Errorf("ask for the offsets of %s: %w", name, err)
+		}
+		for partition, end := range ends[topic] {
+			at, ok := committed.Lookup(kafka.TopicName(prefix, topic), partition)
+			if end > 0 && (!ok || at.At < end) {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
+}

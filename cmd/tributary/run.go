@@ -1,0 +1,45 @@
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func newRun(c *cli) *cobra.Command {
+	return &cobra.Command{
+		Use:   "run ROLE...",
+		Short: "Run one role, or several, or all, until stopped",
+		Long: "Run roles until stopped. Any number of each may run, in as many processes as you like, on the same brokers and\n" +
+			"databases: the addresses configured, or the engines that tributary engines serves from data_dir.\n\n" +
+			"Roles: " + strings.Join(roleNames(), ", ") + "; all runs every one.\n\n" +
+			"The first Ctrl-C (or SIGTERM) stops in order: no new work is taken, what is under way is finished within its\n" +
+			"grace period, offsets are committed, leases and connections are given up. The second ends the process at once;\n" +
+			"nothing is lost by that, some work is repeated.",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			names, err := expand(args)
+			if err != nil {
+				return err
+			}
+			cfg, err := c.load()
+			if err != nil {
+				return err
+			}
+			log, err := c.logger(cfg)
+			if err != nil {
+				return err
+			}
+			n := all
+			n.How, n.Application = attachOnly, "tributary run"
+			a, err := newApp(cmd.Context(), cfg, log, n, false)
+			if err != nil {
+				return err
+			}
+			log.Info("running", "roles", strings.Join(names, ","))
+			err = a.serve(cmd.Context(), names)
+			return errors.Join(err, a.Close())
+		},
+	}
+}

@@ -1,0 +1,93 @@
+package control
+
+import (
+	"context"
+	"fmt"
+
+	"tributary/internal/pg"
+)
+
+// Unfinished counts what control still waits for.
+type Unfinished struct {
+	Polls        int64 // due or running
+	Looks        int64 // announced, or waiting for the centre's own sources
+	Acquisitions int64 // files wanted, under way or being validated
+	Batches      int64 // not released
+	Sessions     int64 // not closed
+	Outbox       int64 // events not yet acknowledged
+}
+
+// Any tells whether something is unfinished.
+func (u Unfinished) Any() bool { return u != Unfinished{} }
+
+// String says what is unfinished, for people.
+func (u Unfinished) String() string {
+	return fmt.Sprintf("%d polls, %d looks not taken up, %d files under way, %d batches and %d sessions open, %d events to publish",
+		u.Polls, u.Looks, u.Acquisitions, u.Batches, u.Sessions, u.Outbox)
+}
+
+// Pending counts what is unfinished. Retries that are planned for later do
+// not count: their files have reached an end.
+func Pending(ctx context.Context, q pg.Querier) (u Unfinished, err error) {
+	err = q.QueryRow(ctx, `SELECT
+		(SELECT count(*) FROM control.poll WHERE state IN ('due','running')),
+		(SELECT count(*) FROM control.look WHERE class IN ('announced','waiting')),
+		(SELECT count(*) FROM control.acquisition WHERE state <> 'ended'),
+		(SELECT count(*) FROM control.batch b WHERE released_at IS NULL),
+		(SELECT count(*) FROM control.session WHERE closed_at IS NULL),
+		(SELECT count(*) FROM control.outbox)`).Scan(&u.Polls, &u.Looks, &u.Acquisitions, &u.Batches, &u.Sessions, &u.Outbox)
+	if err != nil {
+		return u, fmt.Errorf("count what is unfinished: %w", err)
+	}
+	return u, nil
+}
+
+// Listing is how the polls of a session ended.
+type Listing struct {
+	Source, State, Exception, Message string
+}
+
+// Unlisted returns the available sources that the given session did not list
+// completely, and why.
+func Unlisted(ctx context.Context, q pg.Querier, session string) ([]Listing, error) {
+	rows, err := q.Query(ctx, `SELECT s.id, coalesce(p.state, 'not polled'), coalesce(p.exception, ''), coalesce(p.message, '')
+		FROM control.source s JOIN control.centre c ON c.short_name = s.centre AND c.active
+		LEFT JOIN control.poll p ON p.source = s.id AND p.session = $1
+		WHERE s.state = 'available' AND p.state IS DISTINCT FROM 'complete' ORDER BY s.id`, session)
+	if err != nil {
+		return nil, fmt.Errorf("read how sources were listed: %w", err)
+	}
+	defer rows.Close()
+	var out []Listing
+	for rows.Next() {
+		var l Listing
+		if err := rows.Scan(&l.Source, &l.State, &l.Exception, &l.Message); err != nil {
+			return nil, fmt.Errorf("read how sources were listed: %w", err)
+		}
+		out = append(out, l)
+	}
+	return out, rows.Err()
+}
+
+// Progress is how far files and documents have come.
+type Progress struct {
+	Listed, Wanted, Fetching, Unzipping, Validating, Ended, Documents int64
+}
+
+// Progressed reads how far files and documents have come.
+func Progressed(ctx context.Context, q pg.Querier) (p Progress, err error) {
+	err = q.QueryRow(ctx, `SELECT (SELECT count(*) FROM control.file),
+		count(*) FILTER (WHERE state IN ('wanted','queued')), count(*) FILTER (WHERE state = 'requested'), count(*) FILTER (WHERE state = 'received'),
+		count(*) FILTER (WHERE state = 'extracted'), count(*) FILTER (WHERE state = 'ended'), (SELECT count(*) FROM control.document)
+		FROM control.acquisition`).Scan(&p.Listed, &p.Wanted, &p.Fetching, &p.Unzipping, &p.Validating, &p.Ended, &p.Documents)
+	if err != nil {
+		return p, fmt.Errorf("read progress: %w", err)
+	}
+	return p, nil
+}
+
+// String is the progress in one line.
+func (p Progress) String() string {
+	return fmt.Sprintf("files: %d listed, %d to fetch, %d download, %d unzip, %d xsd, %d ended; documents: %d",
+		p.Listed, p.Wanted, p.Fetching, p.Unzipping, p.Validating, p.Ended, p.Documents)
+}

@@ -1,0 +1,102 @@
+// Command demo shows the main job: a generated corpus of several centres,
+// served over real SFTP and FTP, ingested by tributary up --once. It leaves
+// everything in a folder, for looking around afterwards.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"tributary/test/corpus"
+	"tributary/test/rig"
+)
+
+func main() {
+	dir := flag.String("dir", "demo", "folder to leave everything in; it is made anew")
+	binary := flag.String("binary", "bin/tributary", "the program")
+	seed := flag.Uint64("seed", 1, "of the corpus")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, *dir, *binary, *seed); err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+}
+
+// marker is in every folder that the demo made, so that it removes no other.
+const marker = ".tributary-demo"
+
+func run(ctx context.Context, dir, binary string, seed uint64) error {
+	dir, err := clean(dir)
+	if err != nil {
+		return err
+	}
+	c, err := corpus.Generate(corpus.Options{Seed: seed, Shape: corpus.Demo})
+	if err != nil {
+		return err
+	}
+	fmt.Printf("serving %d zips of %d sources over SFTP and FTP on loopback\n", len(c.Oracle.Files), len(c.Sources))
+	r, err := rig.Start(ctx, dir, c, rig.Options{})
+	if err != nil {
+		return err
+	}
+	defer r.Stop()
+	cmd := exec.CommandContext(ctx, binary, "up", "--once", "--config", r.Config)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("tributary up --once: %w", err)
+	}
+	fmt.Print(next(binary, dir, c))
+	return nil
+}
+
+func clean(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(dir); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, marker)); err != nil {
+			return "", fmt.Errorf("%s is there and is not the demo's; name another folder with -dir", dir)
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			return "", err
+		}
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	return dir, os.WriteFile(filepath.Join(dir, marker), nil, 0o644)
+}
+
+// next names commands worth trying, one for a file that failed among them.
+func next(binary, dir string, c *corpus.Corpus) string {
+	failed := ""
+	for _, f := range c.Oracle.Files {
+		if f.Status == "failed" && f.Phase == "xsd" {
+			failed = f.File
+			break
+		}
+	}
+	return fmt.Sprintf(`
+Everything is in %[2]s: sources/ (what was served), data/ (engines and files), tributary.yaml.
+The servers have stopped; the data stays. Try:
+
+  export TRIBUTARY_CONFIG=%[2]s/tributary.yaml
+  %[1]s status
+  %[1]s files
+  %[1]s show %[3]s
+  %[1]s documents -o json
+  %[1]s sql --store warehouse 'SELECT centre, count(*) FROM warehouse.current_specimen GROUP BY 1 ORDER BY 1'
+  %[1]s sql --store history 'SELECT stage, phase, status, count() FROM event GROUP BY ALL ORDER BY 1, 2, 3'
+  %[1]s topics tail status.changed
+`, binary, dir, failed)
+}
