@@ -29,8 +29,8 @@ type mark struct {
 // carefulAfter is the number of deaths from which on records run alone.
 const carefulAfter = 2
 
-// raiseTimeout bounds how long work waits for the commit of a mark.
-const raiseTimeout = 2 * time.Second
+// markTimeout bounds how long work waits for the commit of a mark.
+const markTimeout = 2 * time.Second
 
 // String is the mark as metadata; empty when there is nothing to say.
 func (m mark) String() string {
@@ -98,11 +98,17 @@ func (r *Runner) raise(p *partition) {
 		if deaths > 0 && deaths < r.cfg.MaxDeaths {
 			r.sleep(p.ctx, backoff(r.cfg.Backoff, r.cfg.BackoffMax, deaths))
 		}
-		// A rebalance may hold this up; the next regular commit has it too.
-		ctx, cancel := context.WithTimeout(p.ctx, raiseTimeout)
-		defer cancel()
-		r.commit(ctx, []*partition{p})
+		r.commitMark(p)
 	})
+}
+
+// commitMark commits a partition's offset and mark before work goes on. A
+// rebalance may hold it up for longer than is worth waiting for; the next
+// regular commit has it too.
+func (r *Runner) commitMark(p *partition) {
+	ctx, cancel := context.WithTimeout(p.ctx, markTimeout)
+	defer cancel()
+	r.commit(ctx, []*partition{p})
 }
 
 // crashed returns why a record counts as a killer, or nil.

@@ -45,25 +45,32 @@ func (r *Runner) run(l lane, it *item) {
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	switch verdict {
+	case resultDone, resultQuarantined:
+		r.advance(l, it)
+	case resultRetried:
+		time.AfterFunc(pause, func() { r.again(l) })
+	}
 	close(it.ended)
 	r.running--
 	r.metrics.inFlight.WithLabelValues(r.cfg.Name).Dec()
 	r.metrics.records.WithLabelValues(r.cfg.Name, verdict).Inc()
-	switch {
-	case verdict == resultDropped || it.p.ctx.Err() != nil && verdict == resultRetried:
-	case verdict == resultRetried:
-		time.AfterFunc(pause, func() { r.again(l) })
-	default:
-		r.advance(l, it)
-	}
 	r.dispatch()
 	r.signalIdle()
 }
 
 // advance finishes a record and lets the next of its lane follow. It also
-// serves partitions just revoked, whose last commit is still to come.
+// serves partitions just revoked, whose last commit is still to come. The
+// caller holds the mutex.
 func (r *Runner) advance(l lane, it *item) {
+	careful := it.p.careful
 	it.p.finish(it)
+	if careful {
+		// If the next record kills the process, this one must not be blamed.
+		r.mu.Unlock()
+		r.commitMark(it.p)
+		r.mu.Lock()
+	}
 	r.metrics.lastProgress.WithLabelValues(r.cfg.Name).Set(float64(r.cfg.Now().UnixMilli()) / 1000)
 	if r.partitions[it.p.id] != it.p {
 		return

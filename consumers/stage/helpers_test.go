@@ -2,14 +2,18 @@ package stage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"go.uber.org/goleak"
@@ -44,7 +48,7 @@ func newBench(t *testing.T, partitions int32) *bench {
 		kfake.NumBrokers(1),
 		kfake.SeedTopics(partitions, kafka.TopicName(prefix, inTopic), kafka.TopicName(prefix, outT)),
 		kfake.SeedTopics(1, kafka.DLQName(prefix, inTopic, "work")),
-		kfake.BrokerConfigs(map[string]string{"group.min.session.timeout.ms": "100", "group.initial.rebalance.delay.ms": "0"}),
+		kfake.GroupMinSessionTimeout(100*time.Millisecond),
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -60,9 +64,9 @@ func newBench(t *testing.T, partitions int32) *bench {
 	return b
 }
 
-// factory connects to the broker with a short session.
+// factory connects to the broker as every role does.
 func (b *bench) factory(extra ...kgo.Opt) kafka.Factory {
-	cfg := config.Kafka{SessionTimeout: config.Duration(2 * time.Second)}
+	cfg := config.Kafka{SessionTimeout: config.Duration(10 * time.Second)}
 	return func(more ...kgo.Opt) (*kgo.Client, error) {
 		return kafka.NewClient(cfg, b.cluster.ListenAddrs(), slog.New(slog.NewTextHandler(io.Discard, nil)), append(extra, more...)...)
 	}
@@ -138,6 +142,88 @@ func eventually(t *testing.T, what string, ok func() bool) {
 		case <-tick.C:
 		}
 	}
+}
+
+// committed returns the group's offset and mark of a partition; -1 if there is
+// none.
+func (b *bench) committed(group string, partition int32) (int64, mark) {
+	b.t.Helper()
+	offsets, err := kadm.NewClient(b.client).FetchOffsets(context.Background(), group)
+	if errors.Is(err, kerr.GroupIDNotFound) {
+		return -1, mark{}
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	o, ok := offsets.Lookup(kafka.TopicName(prefix, inTopic), partition)
+	if !ok {
+		return -1, mark{}
+	}
+	return o.At, parseMark(&o.Metadata)
+}
+
+// metric returns the sum of a counter or gauge over all its labels.
+func (b *bench) metric(name string) (sum float64) {
+	b.t.Helper()
+	families, err := b.reg.Gather()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() != name {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			sum += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+		}
+	}
+	return sum
+}
+
+// line is a member's way to the broker, which can be cut for good: for the
+// group the member is dead then, and nothing that it does arrives.
+type line struct {
+	mu    sync.Mutex
+	dead  bool
+	conns []net.Conn
+}
+
+// opts connect through the line, with a session that a death ends soon.
+func (l *line) opts() []kgo.Opt {
+	return []kgo.Opt{kgo.Dialer(l.dial), kgo.SessionTimeout(600 * time.Millisecond), kgo.HeartbeatInterval(100 * time.Millisecond)}
+}
+
+func (l *line) dial(ctx context.Context, network, host string) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, host)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil || !l.dead {
+		l.conns = append(l.conns, conn)
+		return conn, err
+	}
+	conn.Close()
+	return nil, errors.New("the line is cut")
+}
+
+func (l *line) cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dead = true
+	for _, c := range l.conns {
+		if c != nil {
+			c.Close()
+		}
+	}
+}
+
+// header returns a record's header.
+func header(r *kgo.Record, key string) string {
+	for _, h := range r.Headers {
+		if h.Key == key {
+			return string(h.Value)
+		}
+	}
+	return ""
 }
 
 // funcs is a Stage of functions.

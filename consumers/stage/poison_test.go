@@ -1,0 +1,204 @@
+package stage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tributary/internal/kafka"
+	"tributary/schemas"
+)
+
+// quarantine is the failed end of a message.
+func quarantine(in schemas.Message, _ error) []schemas.Message {
+	m := echo(in)
+	m.ID = "end of " + in.ID
+	return []schemas.Message{m}
+}
+
+func TestPoisonIsSetAside(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	tests := []struct {
+		name     string
+		work     func(context.Context, Input) error
+		class    string
+		text     string
+		attempts int
+	}{
+		{"a panic", func(context.Context, Input) error { panic("boom") }, ClassPanic, "boom", 3},
+		{"a stall", func(ctx context.Context, _ Input) error { <-ctx.Done(); return ctx.Err() }, ClassStalled, "no progress", 3},
+		{"a stall that does not end", func(context.Context, Input) error { <-release; return nil }, ClassStalled, "no progress", 3},
+		{"the same failure again and again", func(context.Context, Input) error { return errors.New("no such column") }, ClassFailed, "no such column", 10},
+		{"output that cannot be written", func(ctx context.Context, in Input) error {
+			m := echo(in.Message)
+			m.Topic = "no.such.topic"
+			return in.Emit(ctx, m)
+		}, ClassFailed, "no schema", 10},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, 1)
+			b.produce(message("bad", 1), message("good", 2))
+			b.start(funcs{fail: quarantine, work: func(ctx context.Context, in Input) error {
+				if in.Message.Key == "bad" {
+					return tt.work(ctx, in)
+				}
+				return nil
+			}}, func(c *Config) { c.Stall, c.Grace = 50*time.Millisecond, 50*time.Millisecond })
+
+			eventually(t, "the offset moves past the poison", func() bool {
+				at, _ := b.committed("test.work", 0)
+				return at == 2
+			})
+			dead := b.read(kafka.DLQName(prefix, inTopic, "work"), 1)[0]
+			end := b.read(kafka.TopicName(prefix, outT), 1)[0]
+			original := b.read(kafka.TopicName(prefix, inTopic), 1)[0]
+			if !bytes.Equal(dead.Key, original.Key) || !bytes.Equal(dead.Value, original.Value) {
+				t.Error("the dead letter's key or value is not the original")
+			}
+			for i, h := range original.Headers {
+				if dead.Headers[i].Key != h.Key || !bytes.Equal(dead.Headers[i].Value, h.Value) {
+					t.Errorf("header %s of the dead letter is not the original", h.Key)
+				}
+			}
+			for key, want := range map[string]string{
+				HeaderTopic: "test.file.discovered.v1", HeaderPartition: "0", HeaderOffset: "0",
+				HeaderStage: "work", HeaderErrorClass: tt.class, HeaderAttempts: strconv.Itoa(tt.attempts),
+				HeaderTimestamp: original.Timestamp.UTC().Format(time.RFC3339Nano),
+			} {
+				if got := header(dead, key); got != want {
+					t.Errorf("header %s = %q, want %q", key, got, want)
+				}
+			}
+			if got := header(dead, HeaderError); !strings.Contains(got, tt.text) {
+				t.Errorf("header %s = %q, want it to say %q", HeaderError, got, tt.text)
+			}
+			if header(dead, HeaderFirstFailure) == "" || header(dead, HeaderLastFailure) == "" {
+				t.Error("the times of failure are missing")
+			}
+			if got := header(end, "ce_id"); got != "end of bad-1" {
+				t.Errorf("the failed end is %q", got)
+			}
+			if got := b.metric("tributary_stage_dlq_records_total"); got != 1 {
+				t.Errorf("dlq_records_total = %v, want 1", got)
+			}
+		})
+	}
+}
+
+// The dead letter and the failed end are acknowledged before the offset moves.
+func TestPoisonIsAcknowledgedFirst(t *testing.T) {
+	for _, topic := range []string{kafka.DLQName(prefix, inTopic, "work"), kafka.TopicName(prefix, outT)} {
+		t.Run(topic, func(t *testing.T) {
+			b := newBench(t, 1)
+			b.produce(message("bad", 1))
+			refuse := b.refuse(topic)
+			b.start(funcs{fail: quarantine, work: func(context.Context, Input) error { panic("boom") }}, nil)
+			eventually(t, "the broker has refused", func() bool { return refuse.times.Load() > 2 })
+			if at, _ := b.committed("test.work", 0); at > 0 {
+				t.Errorf("offset %d was committed without the acknowledgement", at)
+			}
+			refuse.on.Store(false)
+			eventually(t, "the offset moves", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
+		})
+	}
+}
+
+// refusal makes the broker refuse what is produced to one topic.
+type refusal struct {
+	on    atomic.Bool
+	times atomic.Int32
+}
+
+func (b *bench) refuse(topic string) *refusal {
+	r := &refusal{}
+	r.on.Store(true)
+	id := b.cluster.TopicInfo(topic).TopicID
+	b.cluster.ControlKey(int16(kmsg.Produce), func(kreq kmsg.Request) (kmsg.Response, error, bool) {
+		b.cluster.KeepControl()
+		req := kreq.(*kmsg.ProduceRequest)
+		if !r.on.Load() {
+			return nil, nil, false
+		}
+		for _, t := range req.Topics {
+			if t.Topic == topic || t.TopicID == id {
+				r.times.Add(1)
+				return refused(req), nil, true
+			}
+		}
+		return nil, nil, false
+	})
+	return r
+}
+
+// refused answers that no replica was there, which is tried again.
+func refused(req *kmsg.ProduceRequest) *kmsg.ProduceResponse {
+	resp := req.ResponseKind().(*kmsg.ProduceResponse)
+	for _, t := range req.Topics {
+		rt := kmsg.NewProduceResponseTopic()
+		rt.Topic, rt.TopicID = t.Topic, t.TopicID
+		for _, p := range t.Partitions {
+			rp := kmsg.NewProduceResponseTopicPartition()
+			rp.Partition, rp.ErrorCode = p.Partition, 19 // NOT_ENOUGH_REPLICAS
+			rt.Partitions = append(rt.Partitions, rp)
+		}
+		resp.Topics = append(resp.Topics, rt)
+	}
+	return resp
+}
+
+func TestUndecodableIsPoisonAtOnce(t *testing.T) {
+	b := newBench(t, 1)
+	b.produceRaw(&kgo.Record{Topic: kafka.TopicName(prefix, inTopic), Key: []byte{0xff, 0}, Value: []byte("hello"),
+		Headers: []kgo.RecordHeader{{Key: "theirs", Value: []byte{1, 2}}}})
+	b.start(funcs{
+		work: func(context.Context, Input) error { t.Error("work was asked for"); return nil },
+		fail: func(schemas.Message, error) []schemas.Message { t.Error("an end was asked for"); return nil },
+	}, nil)
+	dead := b.read(kafka.DLQName(prefix, inTopic, "work"), 1)[0]
+	if !bytes.Equal(dead.Key, []byte{0xff, 0}) || string(dead.Value) != "hello" || header(dead, "theirs") != "\x01\x02" {
+		t.Errorf("the dead letter is not the original: %v", dead)
+	}
+	if got := header(dead, HeaderErrorClass); got != ClassUndecodable {
+		t.Errorf("class %q, want %q", got, ClassUndecodable)
+	}
+	eventually(t, "the offset moves", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
+}
+
+func TestUnknownSchemaStopsThePartition(t *testing.T) {
+	b := newBench(t, 1)
+	b.produce(message("before", 1))
+	b.produceRaw(&kgo.Record{Topic: kafka.TopicName(prefix, inTopic), Key: []byte("newer"), Value: []byte{0, 0, 0, 0x7f, 0xff, 1}})
+	b.produce(message("after", 2))
+	var j journal
+	stop := b.start(funcs{work: func(_ context.Context, in Input) error { j.note(in.Message); return nil }}, nil)
+	eventually(t, "the partition is reported", func() bool { return b.metric("tributary_stage_blocked") == 1 })
+	eventually(t, "what came before is committed", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
+	b.produce(message("later", 3))
+	stop()
+	if at, _ := b.committed("test.work", 0); at != 1 {
+		t.Errorf("committed %d, want 1: the record waits for an upgrade", at)
+	}
+	if len(j.keys["after"])+len(j.keys["later"]) != 0 {
+		t.Errorf("worked on what comes after the unknown record: %v", j.keys)
+	}
+	if b.metric("tributary_stage_blocked") != 0 {
+		t.Error("the partition is still reported after it was given up")
+	}
+	ends, err := EndOffsets(t.Context(), b.client, prefix, []string{inTopic})
+	if err != nil || ends[inTopic][0] != 4 {
+		t.Errorf("EndOffsets = %v, %v", ends, err)
+	}
+	if info := b.cluster.PartitionInfo(kafka.DLQName(prefix, inTopic, "work"), 0); info.HighWatermark != 0 {
+		t.Error("it was dead-lettered")
+	}
+}
