@@ -1,0 +1,246 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tributary/consumers/stage"
+	"tributary/internal/engine"
+	"tributary/internal/engine/enginetest"
+	"tributary/internal/kafka"
+	"tributary/internal/pg"
+	"tributary/schemas"
+)
+
+func codec(t testing.TB) *schemas.Codec {
+	t.Helper()
+	c, err := schemas.NewCodec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// fresh is a history in a database of its own, and a connection to that.
+func fresh(t testing.TB) (*History, driver.Conn) {
+	t.Helper()
+	endpoint := enginetest.ClickHouse(t)
+	database := enginetest.Database(t, endpoint)
+	h := New(func(name string) (driver.Conn, error) { return engine.OpenClickHouse(endpoint, name) }, database, codec(t), slog.New(slog.DiscardHandler))
+	conn, err := engine.OpenClickHouse(endpoint, database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(h.Close(), conn.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return h, conn
+}
+
+// record is the n-th record of partition 0: every third event is told twice.
+func record(t testing.TB, c *schemas.Codec, n int64) *kgo.Record {
+	t.Helper()
+	at := time.Date(2026, 11, 21, 10, int(n%3), 0, 123456000, time.UTC)
+	if n%10 == 7 {
+		return &kgo.Record{Offset: n, Value: []byte("no event")}
+	}
+	e := &schemas.StatusChanged{
+		Scope: schemas.Scope{Run: schemas.LiveRun, Centre: "H", Source: "s"}, FileRef: schemas.FileRef{File: schemas.FileID("add", "a.zip"), FileName: "a.zip", Action: "add"},
+		Entity: schemas.EntityDownload, Phase: "download", Status: "failed", Exception: "truncated", Attempt: int32(n), StartedAt: &at, FinishedAt: &at,
+		Attributes: map[string]string{"k": "v"}, Errors: []schemas.ErrorDetail{{Line: 3, Message: "it's \"bad\""}},
+	}
+	r, err := c.Encode(schemas.Message{ID: schemas.ID("e", fmt.Sprint(n/3)), Topic: schemas.StatusChangedTopic, Stage: "download", Subject: "add/a.zip", Time: at, Body: e})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := kafka.ToKgo("test", r)
+	out.Offset = n
+	return out
+}
+
+func span(t testing.TB, c *schemas.Codec, from, to int64) stage.Range {
+	r := stage.Range{Topic: schemas.StatusChangedTopic, From: from, To: to}
+	for n := from; n < to; n++ {
+		r.Records = append(r.Records, record(t, c, n))
+	}
+	return r
+}
+
+func scan[T any](t testing.TB, conn driver.Conn, sql string) T {
+	t.Helper()
+	var v T
+	if err := conn.QueryRow(t.Context(), sql).Scan(&v); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return v
+}
+
+// TestEachRecordOnce applies ranges as a sink does that dies and comes again:
+// twice, overlapping, in part.
+func TestEachRecordOnce(t *testing.T) {
+	h, conn := fresh(t)
+	for _, r := range [][2]int64{{0, 10}, {0, 10}, {5, 20}, {20, 30}, {0, 30}, {29, 40}} {
+		if err := h.Apply(t.Context(), []stage.Range{span(t, h.codec, r[0], r[1])}); err != nil {
+			t.Fatalf("%v: %v", r, err)
+		}
+	}
+	if n := scan[uint64](t, conn, "SELECT count() FROM event"); n != 40 {
+		t.Errorf("%d rows for 40 records", n)
+	}
+	if n := scan[uint64](t, conn, "SELECT count() FROM log"); n != 40 {
+		t.Errorf("%d rows in the view of 40 records", n)
+	}
+	if at, err := h.Position(t.Context(), schemas.StatusChangedTopic, 0); err != nil || at != 40 {
+		t.Errorf("position %d, %v; want 40", at, err)
+	}
+	if n := scan[uint64](t, conn, "SELECT count() FROM event WHERE unreadable != ''"); n != 4 {
+		t.Errorf("%d unreadable records, want 4", n)
+	}
+	if n := scan[uint64](t, conn, "SELECT count() FROM once"); n != 14 {
+		t.Errorf("%d events, want 14", n)
+	}
+	if n := scan[uint64](t, conn, "SELECT sum(events) FROM throughput_minute"); n != 14 {
+		t.Errorf("%d events in the throughput, want 14", n)
+	}
+	if n := scan[uint64](t, conn, "SELECT events FROM failures WHERE exception = 'truncated'"); n != 14 {
+		t.Errorf("%d failures, want 14", n)
+	}
+	if n := scan[uint64](t, conn, "SELECT sum(steps) FROM latency"); n != 14 {
+		t.Errorf("%d steps, want 14", n)
+	}
+	want := `{"action":"add","attempt":2,"attributes":{"k":"v"},"centre":"H","entity":"download","errors":[{"line":3,"column":0,"exception":"","message":"it's \"bad\""}],` +
+		`"exception":"truncated","file":"` + schemas.FileID("add", "a.zip") + `","file_name":"a.zip","finished_at":"2026-11-21T10:02:00.123456Z","phase":"download",` +
+		`"run":"` + schemas.LiveRun + `","source":"s","started_at":"2026-11-21T10:02:00.123456Z","status":"failed"}`
+	if got := scan[string](t, conn, "SELECT event FROM event WHERE offset = 2"); got != want {
+		t.Errorf("event as JSON:\n got %s\nwant %s", got, want)
+	}
+	at := scan[time.Time](t, conn, "SELECT finished_at FROM event WHERE offset = 2")
+	if want := time.Date(2026, 11, 21, 10, 2, 0, 123456000, time.UTC); !at.Equal(want) {
+		t.Errorf("finished_at %v, want %v", at, want)
+	}
+}
+
+// TestALostAnswerDoesNotDouble sends the same insert twice without asking what
+// is stored, as when the answer to the first was lost.
+func TestALostAnswerDoesNotDouble(t *testing.T) {
+	h, conn := fresh(t)
+	r := span(t, h.codec, 0, 10)
+	c, err := h.ready(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := h.insert(t.Context(), c, r, 0, r.Records); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := scan[uint64](t, conn, "SELECT count() FROM event"); n != 10 {
+		t.Errorf("%d rows for 10 records", n)
+	}
+	// Cut elsewhere, the token does not help, but the key does.
+	if err := h.insert(t.Context(), c, stage.Range{Topic: r.Topic, To: 7}, 3, r.Records[3:7]); err != nil {
+		t.Fatal(err)
+	}
+	if n := scan[uint64](t, conn, "SELECT count() FROM log"); n != 10 {
+		t.Errorf("%d rows in the log for 10 records", n)
+	}
+}
+
+// TestGaps tells offsets that never had a record from records that are
+// missing.
+func TestGaps(t *testing.T) {
+	h, _ := fresh(t)
+	r := span(t, h.codec, 0, 10)
+	r.To = 15 // 10 to 14 are a transaction's markers
+	if err := h.Apply(t.Context(), []stage.Range{r}); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Apply(t.Context(), []stage.Range{span(t, h.codec, 15, 20)}); err != nil {
+		t.Errorf("after markers: %v", err)
+	}
+	if err := h.Apply(t.Context(), []stage.Range{span(t, h.codec, 22, 25)}); !errors.Is(err, pg.ErrMoved) {
+		t.Errorf("after a gap: %v, want that the position was moved", err)
+	}
+}
+
+// TestClickHouseMayBeDown shows that nothing happens until it is up, and that
+// then all does.
+func TestClickHouseMayBeDown(t *testing.T) {
+	up, conn := fresh(t)
+	down := errors.New("connection refused")
+	open := up.open
+	up.open = func(string) (driver.Conn, error) { return nil, down }
+	r := span(t, up.codec, 0, 3)
+	if err := up.Apply(t.Context(), []stage.Range{r}); !errors.Is(err, down) {
+		t.Fatalf("got %v, want that it is down", err)
+	}
+	up.open = open
+	if err := up.Apply(t.Context(), []stage.Range{r}); err != nil {
+		t.Fatal(err)
+	}
+	if n := scan[uint64](t, conn, "SELECT count() FROM event"); n != 3 {
+		t.Errorf("%d rows, want 3", n)
+	}
+}
+
+// TestADroppedTableIsFilledAgain shows that the history starts over from what
+// ClickHouse holds: nothing.
+func TestADroppedTableIsFilledAgain(t *testing.T) {
+	h, conn := fresh(t)
+	if err := h.Apply(t.Context(), []stage.Range{span(t, h.codec, 0, 10)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Exec(t.Context(), "DROP TABLE event"); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	for range 2 { // the first call may still find the table gone
+		err = h.Apply(t.Context(), []stage.Range{span(t, h.codec, 10, 20)})
+	}
+	if !errors.Is(err, pg.ErrMoved) {
+		t.Fatalf("got %v, want that the position was moved", err)
+	}
+	if at, err := h.Position(t.Context(), schemas.StatusChangedTopic, 0); err != nil || at != 0 {
+		t.Errorf("position %d, %v; want 0", at, err)
+	}
+}
+
+// TestCancelledApply leaves a batch that can come again.
+func TestCancelledApply(t *testing.T) {
+	h, conn := fresh(t)
+	if _, err := h.Position(t.Context(), schemas.StatusChangedTopic, 0); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := span(t, h.codec, 0, 3)
+	if err := h.Apply(ctx, []stage.Range{r}); err == nil {
+		t.Fatal("a cancelled apply succeeded")
+	}
+	if err := h.Apply(t.Context(), []stage.Range{r}); err != nil {
+		t.Fatal(err)
+	}
+	if n := scan[uint64](t, conn, "SELECT count() FROM log"); n != 3 {
+		t.Errorf("%d rows, want 3", n)
+	}
+}
+
+func TestAnUnknownSchemaWaits(t *testing.T) {
+	h, conn := fresh(t)
+	r := stage.Range{Topic: schemas.StatusChangedTopic, To: 1, Records: []*kgo.Record{{Value: []byte{0, 0, 9, 9, 9, 1}}}}
+	if err := h.Apply(t.Context(), []stage.Range{r}); !errors.Is(err, schemas.ErrUnknownSchema) {
+		t.Fatalf("got %v, want an unknown schema", err)
+	}
+	if n := scan[uint64](t, conn, "SELECT count() FROM event"); n != 0 {
+		t.Errorf("%d rows, want none", n)
+	}
+}

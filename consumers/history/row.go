@@ -1,0 +1,117 @@
+package history
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"encoding/json"
+
+	"github.com/google/uuid"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tributary/internal/kafka"
+	"tributary/schemas"
+)
+
+// columnList names the columns in the order of values.
+func columnList() string {
+	return `topic, partition, offset, event_id, time, stage, subject, traceparent, run, session, centre, source, server, entity, file, file_name, action,
+	attempt, look, outcome, accepted, repeats, document, entry, kind, check_number, phase, phase_id, status, status_id, exception, message, note, errors_total,
+	sha256, md5, file_size, bytes, rows, position, number, revision, mod_time, listed_at, requested_at, started_at, finished_at, attributes, event, unreadable`
+}
+
+func (h *History) decode(rec *kgo.Record) (schemas.Message, *schemas.StatusChanged, error) {
+	m, err := h.codec.Decode(kafka.FromKgo(rec))
+	if err != nil {
+		return m, nil, err
+	}
+	e, ok := m.Body.(*schemas.StatusChanged)
+	if !ok {
+		return m, nil, fmt.Errorf("a record of %s is no event of the log", m.Topic)
+	}
+	return m, e, nil
+}
+
+func values(topic string, rec *kgo.Record, m schemas.Message, e *schemas.StatusChanged, unreadable string) ([]any, error) {
+	text, err := eventJSON(e)
+	if err != nil {
+		return nil, err
+	}
+	attributes := e.Attributes
+	if attributes == nil {
+		attributes = map[string]string{}
+	}
+	return []any{topic, rec.Partition, rec.Offset, identity(m.ID), bounded(m.Time), m.Stage, m.Subject, m.Traceparent, id(e.Run), id(e.Session),
+		e.Centre, e.Source, e.Server, e.Entity, id(e.File), e.FileName, e.Action, e.Attempt, e.Look, e.Outcome, e.Accepted, e.Repeats,
+		id(e.Document), e.Entry, e.Kind, e.Check, e.Phase, uint8(schemas.Phase(e.Phase).ID()), e.Status, uint8(schemas.Status(e.Status).ID()),
+		e.Exception, e.Message, e.Note, e.ErrorsTotal, e.SHA256, e.MD5, e.FileSize, e.Bytes, e.Rows, e.Position, e.Number, e.Revision,
+		moment(e.ModTime), moment(e.ListedAt), moment(e.RequestedAt), moment(e.StartedAt), moment(e.FinishedAt), attributes, text, unreadable}, nil
+}
+
+// identity is the event's id, or what follows from it where it is no UUID.
+func identity(s string) uuid.UUID {
+	if u, err := uuid.Parse(s); err == nil {
+		return u
+	}
+	return uuid.MustParse(schemas.ID("event_id", s))
+}
+
+// id is an id of the event, null where it has none.
+func id(s string) *uuid.UUID {
+	if s == "" {
+		return nil
+	}
+	u := identity(s)
+	return &u
+}
+
+// moment is a time, null where there is none.
+func moment(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	b := bounded(*t)
+	return &b
+}
+
+// bounded is the time, or the nearest that ClickHouse can hold: a server may
+// claim any year for its files.
+func bounded(t time.Time) time.Time {
+	t = t.UTC().Truncate(time.Microsecond)
+	least, most := time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2261, 12, 31, 0, 0, 0, 0, time.UTC)
+	if t.Before(least) {
+		return least
+	}
+	if t.After(most) {
+		return most
+	}
+	return t
+}
+
+// eventJSON is the event as JSON, its fields named as in the Avro schema,
+// without those that are empty.
+func eventJSON(e *schemas.StatusChanged) (string, error) {
+	fields := map[string]any{}
+	collect(reflect.ValueOf(e).Elem(), fields)
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return "", fmt.Errorf("event as JSON: %w", err)
+	}
+	return string(text), nil
+}
+
+func collect(v reflect.Value, into map[string]any) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		if f.Anonymous {
+			collect(v.Field(i), into)
+			continue
+		}
+		if value := v.Field(i); !value.IsZero() {
+			name, _, _ := strings.Cut(f.Tag.Get("avro"), ",")
+			into[name] = value.Interface()
+		}
+	}
+}

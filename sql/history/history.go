@@ -1,0 +1,78 @@
+// Package history holds the tables and views of the history in ClickHouse:
+// every record of the event log, kept for SQL over all that ever happened.
+package history
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+//go:embed statements/*.sql
+var statements embed.FS
+
+// Migrate creates the database and brings its tables and views to the newest
+// version. open connects to the named database, or with an empty name to the
+// server's default. Members may do so at the same time, and as often as they
+// like: each statement makes what is not there or replaces a view.
+func Migrate(ctx context.Context, open func(database string) (driver.Conn, error), database string) error {
+	server, err := open("")
+	if err != nil {
+		return fmt.Errorf("migrate history: %w", err)
+	}
+	err = server.Exec(ctx, "CREATE DATABASE IF NOT EXISTS `"+strings.ReplaceAll(database, "`", "")+"`")
+	if cerr := server.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return fmt.Errorf("migrate history: create database %s: %w", database, err)
+	}
+	conn, err := open(database)
+	if err != nil {
+		return fmt.Errorf("migrate history: %w", err)
+	}
+	defer conn.Close()
+	names, err := fs.Glob(statements, "statements/*.sql")
+	if err != nil {
+		return fmt.Errorf("migrate history: %w", err)
+	}
+	for _, name := range names { // sorted
+		if err := run(ctx, conn, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run executes one file, which holds one statement, and notes its version.
+func run(ctx context.Context, conn driver.Conn, name string) error {
+	text, err := fs.ReadFile(statements, name)
+	if err != nil {
+		return fmt.Errorf("migrate history: %w", err)
+	}
+	base := strings.TrimPrefix(name, "statements/")
+	if err := conn.Exec(ctx, string(text)); err != nil {
+		return fmt.Errorf("migrate history: %s: %w", base, err)
+	}
+	number, _, _ := strings.Cut(base, "_")
+	version, err := strconv.ParseUint(number, 10, 32)
+	if err != nil {
+		return fmt.Errorf("migrate history: file %s: want <number>_<name>.sql", base)
+	}
+	var known uint64
+	if err := conn.QueryRow(ctx, "SELECT count() FROM schema_version WHERE version = ?", version).Scan(&known); err != nil {
+		return fmt.Errorf("migrate history: %w", err)
+	}
+	if known > 0 {
+		return nil
+	}
+	if err := conn.Exec(ctx, "INSERT INTO schema_version (version, name) SETTINGS async_insert = 0 VALUES (?, ?)", version, base); err != nil {
+		return fmt.Errorf("migrate history: note version %d: %w", version, err)
+	}
+	return nil
+}
