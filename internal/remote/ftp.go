@@ -26,6 +26,9 @@ type ftpSession struct {
 	slot chan struct{}
 
 	mu sync.Mutex
+	// ctx is that of the call which has the slot; the library's dialling knows
+	// no other way to it.
+	ctx context.Context
 	// data is the connection of the transfer under way, closed when its context
 	// ends.
 	data net.Conn
@@ -46,7 +49,7 @@ func dialFTP(ctx context.Context, c Config, t Target, step func(name, detail str
 	conn.idle = c.ConnectTimeout
 	conn.begin()
 	defer conn.end()
-	s := &ftpSession{control: &ftpControl{idleConn: conn}, cfg: c, target: t, slot: make(chan struct{}, 1)}
+	s := &ftpSession{control: &ftpControl{idleConn: conn}, cfg: c, target: t, slot: make(chan struct{}, 1), ctx: ctx}
 	step("login", "")
 	first := true
 	s.c, err = ftp.Dial(t.Server(), ftp.DialWithDisabledEPSV(c.DisableEPSV), ftp.DialWithLocation(c.Location),
@@ -133,7 +136,10 @@ func tooMany(msg string) bool {
 // dialData connects for one transfer. The idle time-out counts for it from the
 // start: a listing that never begins is a time-out like any other.
 func (s *ftpSession) dialData(network, addr string) (net.Conn, error) {
-	conn, err := net.DialTimeout(network, addr, s.cfg.ConnectTimeout)
+	s.mu.Lock()
+	ctx := s.ctx
+	s.mu.Unlock()
+	conn, err := (&net.Dialer{Timeout: s.cfg.ConnectTimeout}).DialContext(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -143,13 +149,13 @@ func (s *ftpSession) dialData(network, addr string) (net.Conn, error) {
 		_ = conn.Close()
 		return nil, s.lost
 	}
-	idle := &idleConn{Conn: conn, idle: s.cfg.IdleTimeout}
-	idle.begin()
-	s.data = idle
+	data := &ftpData{&idleConn{Conn: conn, idle: s.cfg.IdleTimeout}}
+	data.begin()
+	s.data = data
 	if s.takeData != nil {
-		return s.takeData(idle), nil
+		return s.takeData(data), nil
 	}
-	return idle, nil
+	return data, nil
 }
 
 // acquire waits for the control connection and watches ctx while it is used.
@@ -160,6 +166,7 @@ func (s *ftpSession) acquire(ctx context.Context) (release func(), err error) {
 	}
 	s.mu.Lock()
 	lost := s.lost
+	s.ctx = ctx
 	s.mu.Unlock()
 	if lost != nil {
 		<-s.slot

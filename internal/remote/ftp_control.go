@@ -42,3 +42,13 @@ func (c *ftpControl) Read(b []byte) (int, error) {
 }
 
 func (c *ftpControl) lastLine() string { return strings.TrimRight(string(c.last), "\r\n") }
+
+// ftpData is a data connection. Only the server's silence counts: a caller may
+// take its time between two reads.
+type ftpData struct{ *idleConn }
+
+// Read reads, and gives the server the whole idle time for it.
+func (d *ftpData) Read(b []byte) (int, error) {
+	d.renew()
+	return d.idleConn.Read(b)
+}
