@@ -30,8 +30,18 @@ type Rig struct {
 	Dir    string
 	Config string // path of the configuration
 	Corpus *corpus.Corpus
-	stops  []func()
+
+	mirrors []Mirror
+	stops   []func()
 }
+
+// Mirror is how another program reaches an SFTP source of the rig.
+type Mirror struct {
+	ID, Server, Path, Identity, KnownHosts string
+}
+
+// Mirrors lists the sources on real SFTP servers.
+func (r *Rig) Mirrors() []Mirror { return r.mirrors }
 
 // Start writes the corpus below dir, starts the servers it needs and writes
 // the configuration. It must be stopped.
@@ -109,6 +119,7 @@ func (r *Rig) serve(ctx context.Context, s corpus.Source, o Options) (string, er
 			return "", err
 		}
 		r.stops = append(r.stops, v.Stop)
+		r.mirrors = append(r.mirrors, Mirror{ID: s.ID, Server: strings.TrimSuffix(v.URL(root), root), Path: root, Identity: v.IdentityFile, KnownHosts: v.KnownHosts})
 		return head + identity(v.URL(root), v.IdentityFile, v.KnownHosts), nil
 	}
 }
