@@ -183,6 +183,69 @@ func TestRestartAfterKill(t *testing.T) {
 	}
 }
 
+// What was acknowledged is there, whole; of what was not, all or nothing.
+func TestKillUnderLoad(t *testing.T) {
+	const rows = 10_000
+	s := start1(t, options(t))
+	c := connect(t, s, nil)
+	mustExec(t, c, "CREATE TABLE loaded (batch UInt64, n UInt64) ENGINE = MergeTree ORDER BY (batch, n)")
+	batch := uint64(0)
+	acked := map[uint64]bool{}
+	for round := range 3 {
+		killed := make(chan error, 1)
+		for i := 0; ; i++ {
+			batch++
+			if i == 5+round {
+				go func() { killed <- syscall.Kill(s.Pid(), syscall.SIGKILL) }()
+			}
+			if insert(t.Context(), c, batch, rows) != nil {
+				break
+			}
+			acked[batch] = true
+		}
+		if err := <-killed; err != nil {
+			t.Fatal(err)
+		}
+		<-s.Done()
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		found, err := c.Query(t.Context(), "SELECT batch, count(), sum(n) FROM loaded GROUP BY batch")
+		if err != nil {
+			t.Fatal(err)
+		}
+		there := uint64(0)
+		for found.Next() {
+			var b, n, sum uint64
+			if err := found.Scan(&b, &n, &sum); err != nil {
+				t.Fatal(err)
+			}
+			if n != rows || sum != rows*(rows-1)/2 {
+				t.Errorf("batch %d has %d rows", b, n)
+			}
+			if acked[b] {
+				there++
+			}
+		}
+		if err := found.Err(); err != nil || there != uint64(len(acked)) {
+			t.Errorf("round %d: %d of %d acknowledged batches are there, %v", round, there, len(acked), err)
+		}
+	}
+}
+
+func insert(ctx context.Context, c driverConn, batch uint64, rows int) error {
+	b, err := c.PrepareBatch(ctx, "INSERT INTO loaded")
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		if err := b.Append(batch, uint64(i)); err != nil {
+			return err
+		}
+	}
+	return b.Send()
+}
+
 func TestStopIsClean(t *testing.T) {
 	s := start1(t, options(t))
 	c := connect(t, s, nil)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,9 +16,14 @@ import (
 	"tributary/internal/engine/child"
 )
 
-// orphanPatience is how long an orphan may take for its own clean stop before
-// it is asked to, and then again before it is made to.
-const orphanPatience = 10 * time.Second
+const (
+	// orphanPatience is how long an orphan may take for its own clean stop
+	// before it is asked to, and then again before it is made to.
+	orphanPatience = 10 * time.Second
+	// backendPatience is that of backends whose postmaster is gone: they end
+	// by themselves, but for one that is deep in a computation.
+	backendPatience = time.Second
+)
 
 // awaitOrphans returns once no process of an earlier run works in dataDir. The
 // caller holds the lock of the whole data directory, so whatever works there
@@ -33,31 +39,45 @@ func awaitOrphans(ctx context.Context, dataDir string, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}
-	tick := time.NewTicker(25 * time.Millisecond)
-	defer tick.Stop()
-	var waited time.Time
-	signals := []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGKILL}
-	for {
-		pids := processesIn(dir)
+	pids := processesIn(dir)
+	if len(pids) > 0 {
+		log.Info("waiting for the postgres of an earlier run to stop", "pids", pids)
+	}
+	for _, sig := range []syscall.Signal{0, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGKILL} {
+		patience := orphanPatience
+		if !slices.Contains(pids, readPid(dir)) {
+			patience = backendPatience
+		}
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, sig) // it may have ended since
+		}
+		if pids, err = awaitNone(ctx, dir, patience); err != nil {
+			return err
+		}
 		if len(pids) == 0 {
 			return removeStalePidFile(dir)
 		}
-		if waited.IsZero() {
-			log.Info("waiting for the postgres of an earlier run to stop", "pids", pids)
-			waited = time.Now()
-		}
-		if time.Since(waited) > orphanPatience {
-			if len(signals) == 0 {
-				return fmt.Errorf("processes %v of an earlier run still use %s and don't stop: end them by hand", pids, dataDir)
-			}
-			for _, pid := range pids {
-				_ = syscall.Kill(pid, signals[0])
-			}
-			signals, waited = signals[1:], time.Now()
+	}
+	return fmt.Errorf("processes %v of an earlier run still use %s and don't stop: end them by hand", pids, dataDir)
+}
+
+// awaitNone waits until no process works in dir, and returns those that still
+// do after the given time.
+func awaitNone(ctx context.Context, dir string, patience time.Duration) ([]int, error) {
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	tick := time.NewTicker(25 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		pids := processesIn(dir)
+		if len(pids) == 0 {
+			return nil, nil
 		}
 		select {
+		case <-limit.C:
+			return pids, nil
 		case <-ctx.Done():
-			return fmt.Errorf("wait for processes %v of an earlier run: %w", pids, ctx.Err())
+			return pids, fmt.Errorf("wait for processes %v of an earlier run: %w", pids, ctx.Err())
 		case <-tick.C:
 		}
 	}
@@ -88,24 +108,29 @@ func processesIn(dir string) []int {
 	return pids
 }
 
-// removeStalePidFile removes the pid file if its number belongs to a process
-// that is not Postgres. With no such process Postgres judges it itself, and
-// better: it also looks for leftover shared memory.
-func removeStalePidFile(dir string) error {
-	path := filepath.Join(dir, "postmaster.pid")
-	b, err := os.ReadFile(path)
-	if os.IsNotExist(err) {
-		return nil
-	}
+// readPid is the number in the pid file, 0 if there is none.
+func readPid(dir string) int {
+	b, err := os.ReadFile(filepath.Join(dir, "postmaster.pid"))
 	if err != nil {
-		return fmt.Errorf("pid file of an earlier run: %w", err)
+		return 0
 	}
 	line, _, _ := bytes.Cut(b, []byte("\n"))
 	pid, err := strconv.Atoi(string(bytes.TrimSpace(line)))
-	if err == nil && !child.Alive(pid) {
+	if err != nil {
+		return 0
+	}
+	return pid
+}
+
+// removeStalePidFile removes the pid file if its number belongs to a process,
+// which is not Postgres then, or can't be read. With no such process Postgres
+// judges it itself, and better: it also looks for leftover shared memory.
+func removeStalePidFile(dir string) error {
+	if pid := readPid(dir); pid != 0 && !child.Alive(pid) {
 		return nil
 	}
-	if err := os.Remove(path); err != nil {
+	err := os.Remove(filepath.Join(dir, "postmaster.pid"))
+	if err != nil && !os.IsNotExist(err) {
 		return fmt.Errorf("pid file of an earlier run: %w", err)
 	}
 	return nil

@@ -171,6 +171,33 @@ func TestStartAfterKill(t *testing.T) {
 	}
 }
 
+// A backend that computes does not notice that its postmaster is gone.
+func TestStartAfterKillWithABusyBackend(t *testing.T) {
+	s := start(t, options(t))
+	conn, err := pgx.Connect(t.Context(), s.DSN(Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := conn.Exec(context.Background(), "DO $$ BEGIN LOOP END LOOP; END $$")
+		ended <- err
+	}()
+	for query[int](t, s, "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'DO%'") == 0 {
+	}
+	if err := syscall.Kill(s.Pid(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	<-s.Done()
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if <-ended == nil {
+		t.Error("a cut off statement gave no error")
+	}
+}
+
 // A pid file may hold a number that is another process's by now, in a container
 // quite likely the new Postgres's own parent.
 func TestStartWithAPidFileOfAnotherProgram(t *testing.T) {
