@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
 
 	"tributary/internal/engine"
 	"tributary/internal/engine/child"
@@ -319,4 +320,20 @@ func TestOpenClickHouseHidesThePassword(t *testing.T) {
 			t.Errorf("%s: error is %v", address, err)
 		}
 	}
+}
+
+func TestCloseLeavesNoGoroutine(t *testing.T) {
+	o := options(t)
+	before := goleak.IgnoreCurrent()
+	e, err := engine.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(t.Context()) }()
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+	<-ended
+	goleak.VerifyNone(t, before)
 }
