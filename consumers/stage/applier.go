@@ -77,9 +77,10 @@ type topicPartition struct {
 // feed is one assigned partition; guarded by the applier's mutex.
 type feed struct {
 	topicPartition
-	position int64 // as stored
-	records  []*kgo.Record
-	blocked  bool // its log is not the one that was read before
+	position int64         // as stored
+	records  []*kgo.Record // read and not yet in a batch
+	size     int           // of them, in bytes
+	blocked  bool          // its log is not the one that was read before
 }
 
 // NewApplier makes an Applier, which does nothing until Run.
@@ -150,11 +151,14 @@ func (a *Applier) Run(ctx context.Context) error {
 	return nil
 }
 
+// maxBatchBytes bounds the memory of a batch; one fetch may come on top.
+const maxBatchBytes = 16 << 20
+
 // gather polls until a batch is full, or its first record has waited long
 // enough. Without any record it returns after a while.
 func (a *Applier) gather(ctx context.Context) {
 	deadline := time.Now().Add(groupCommitInterval)
-	for have := 0; have < a.cfg.MaxRecords; {
+	for have, size := 0, 0; have < a.cfg.MaxRecords && size < maxBatchBytes; {
 		poll, cancel := context.WithDeadline(ctx, deadline)
 		fetches := a.client.PollRecords(poll, a.cfg.MaxRecords-have)
 		expired := poll.Err() != nil
@@ -165,7 +169,7 @@ func (a *Applier) gather(ctx context.Context) {
 			}
 		}
 		had := have
-		have = a.buffer(fetches)
+		have, size = a.buffer(fetches)
 		a.client.AllowRebalance()
 		if expired {
 			return

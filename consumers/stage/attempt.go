@@ -106,6 +106,7 @@ func (r *Runner) attempt(it *item) error {
 		return err
 	}
 	dog.stop()
+	r.worked(it)
 	return out.wait(it.p.ctx)
 }
 

@@ -22,7 +22,9 @@ func (r *Runner) dispatch() {
 		}
 		it := queue[0]
 		it.ended = make(chan struct{})
+		it.slot = true
 		r.running++
+		r.open++
 		r.metrics.inFlight.WithLabelValues(r.cfg.Name).Inc()
 		go r.run(l, it)
 	}
@@ -52,11 +54,31 @@ func (r *Runner) run(l lane, it *item) {
 		time.AfterFunc(pause, func() { r.again(l) })
 	}
 	close(it.ended)
-	r.running--
-	r.metrics.inFlight.WithLabelValues(r.cfg.Name).Dec()
+	r.open--
+	r.free(it)
 	r.metrics.records.WithLabelValues(r.cfg.Name, verdict).Inc()
 	r.dispatch()
 	r.signalIdle()
+}
+
+// worked lets others work while a record waits for its acknowledgements,
+// unless it must be alone until all is over.
+func (r *Runner) worked(it *item) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.careful() {
+		r.free(it)
+		r.dispatch()
+	}
+}
+
+// free gives a record's place among those worked on to another.
+func (r *Runner) free(it *item) {
+	if it.slot {
+		it.slot = false
+		r.running--
+		r.metrics.inFlight.WithLabelValues(r.cfg.Name).Dec()
+	}
 }
 
 // advance finishes a record and lets the next of its lane follow. It also
@@ -96,7 +118,7 @@ func (r *Runner) again(l lane) {
 
 // signalIdle tells drain that nothing runs any more.
 func (r *Runner) signalIdle() {
-	if r.stopping && r.running == 0 {
+	if r.stopping && r.open == 0 {
 		select {
 		case <-r.idle:
 		default:

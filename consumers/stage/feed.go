@@ -95,8 +95,9 @@ func (a *Applier) drop(_ context.Context, client *kgo.Client, which map[string][
 	client.ResumeFetchPartitions(which)
 }
 
-// buffer keeps polled records and returns how many are kept in all.
-func (a *Applier) buffer(fetches kgo.Fetches) int {
+// buffer keeps polled records and returns how many are kept in all, and their
+// size in bytes.
+func (a *Applier) buffer(fetches kgo.Fetches) (records, size int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
@@ -104,11 +105,11 @@ func (a *Applier) buffer(fetches kgo.Fetches) int {
 			a.add(f, p)
 		}
 	})
-	n := 0
 	for _, f := range a.feeds {
-		n += len(f.records)
+		records += len(f.records)
+		size += f.size
 	}
-	return n
+	return records, size
 }
 
 // add appends what was fetched of one partition, once it is sure that it
@@ -133,11 +134,14 @@ func (a *Applier) add(f *feed, p kgo.FetchTopicPartition) {
 			"topic", f.topic, "partition", f.id, "from", next, "to", p.LogStartOffset-1)
 	}
 	f.records = append(f.records, p.Records...)
+	for _, r := range p.Records {
+		f.size += len(r.Key) + len(r.Value)
+	}
 }
 
 // block stops a partition whose log is not the one that was read before.
 func (a *Applier) block(f *feed, why string, args ...any) {
-	f.blocked, f.records = true, nil
+	f.blocked, f.records, f.size = true, nil, 0
 	a.client.PauseFetchPartitions(map[string][]int32{f.topic: {f.id}})
 	a.metrics.blocked.WithLabelValues(a.cfg.Name, f.topic, strconv.Itoa(int(f.id)), "offset_reset").Set(1)
 	a.log.Error("offsets were reset: "+why+". The partition stands still; restore the topic, or rebuild this projection",
@@ -162,7 +166,7 @@ func (a *Applier) batch() ([]Range, []*feed) {
 	for i, f := range feeds {
 		batch[i] = Range{Topic: a.logical[f.topic], Partition: f.id,
 			From: f.position, To: f.records[len(f.records)-1].Offset + 1, Records: f.records}
-		f.records = nil
+		f.records, f.size = nil, 0
 	}
 	return batch, feeds
 }
@@ -214,7 +218,7 @@ func (a *Applier) reload(ctx context.Context, batch []Range) {
 				delete(ids, id)
 				continue
 			}
-			f.position, f.records = o.Offset, nil
+			f.position, f.records, f.size = o.Offset, nil, 0
 		}
 	}
 	a.mu.Unlock()

@@ -43,6 +43,7 @@ type item struct {
 
 	first   bool // the first since the partition was assigned
 	done    bool
+	slot    bool          // it counts among the records worked on
 	ended   chan struct{} // of the running attempt: closed when it has ended
 	history history
 }

@@ -33,9 +33,10 @@ type Runner struct {
 	partitions map[int32]*partition
 	lanes      map[lane][]*item
 	ready      []lane // lanes whose first item may run, oldest first
-	running    int
+	running    int    // records worked on
+	open       int    // and those that wait for acknowledgements
 	stopping   bool
-	idle       chan struct{} // closed when stopping and nothing runs any more
+	idle       chan struct{} // closed when stopping and nothing is open any more
 
 	abandoned atomic.Int32 // attempts left behind that still run
 

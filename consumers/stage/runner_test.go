@@ -35,6 +35,12 @@ func (j *journal) total() int {
 	return n
 }
 
+func (j *journal) count(key string) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return len(j.keys[key])
+}
+
 func TestRunnerKeepsOrderPerKey(t *testing.T) {
 	b := newBench(t, 3)
 	const keys, each = 7, 30

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kadm"
 
 	"tributary/internal/kafka"
 )
@@ -69,6 +70,51 @@ func TestParallelism(t *testing.T) {
 	if most.Load() != 3 {
 		t.Errorf("%d records were worked on at once, want 3", most.Load())
 	}
+}
+
+// Who waits for acknowledgements takes no place among those who work, but his
+// key waits with him.
+func TestWaitingForTheBrokerHoldsNobodyUp(t *testing.T) {
+	b := newBench(t, 1)
+	refuse := b.refuse(kafka.TopicName(prefix, outT))
+	b.produce(message("a", 1), message("a", 2), message("b", 1), message("c", 1))
+	var j journal
+	b.start(funcs{work: func(ctx context.Context, in Input) error {
+		j.note(in.Message)
+		return in.Emit(ctx, echo(in.Message))
+	}}, func(c *Config) { c.Parallelism = 1 })
+	eventually(t, "the other keys are worked on", func() bool { return j.total() == 3 })
+	if got := j.count("a"); got != 1 {
+		t.Errorf("%d records of the first key were begun before the first was done", got)
+	}
+	refuse.on.Store(false)
+	eventually(t, "all is done", func() bool { at, _ := b.committed("test.work", 0); return at == 4 })
+}
+
+// A topic may be created after those who read and write it have started.
+func TestTopicsCreatedLater(t *testing.T) {
+	b := newBench(t, 1)
+	const late = "late"
+	cfg := Config{Name: "work", Prefix: late, Topic: inTopic}
+	r := NewRunner(cfg, b.factory(), b.codec, funcs{work: func(ctx context.Context, in Input) error {
+		return in.Emit(ctx, echo(in.Message))
+	}}, testLogger(t), b.metrics)
+	running(t, r.Run)
+	<-r.started
+	admin := kadm.NewClient(b.client)
+	for _, topic := range []string{inTopic, outT} {
+		if _, err := admin.CreateTopic(t.Context(), 1, 1, nil, kafka.TopicName(late, topic)); err != nil {
+			t.Fatal(err)
+		}
+		rec, err := b.codec.Encode(message("a", 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if topic == inTopic {
+			b.produceRaw(kafka.ToKgo(late, rec))
+		}
+	}
+	b.read(kafka.TopicName(late, outT), 1)
 }
 
 func TestStopLetsWorkEnd(t *testing.T) {
