@@ -112,6 +112,8 @@ func newRoot(c *cli) *cobra.Command {
 	root.AddCommand(
 		newInit(c), newConfig(c), newEngines(c), newEngineClickHouse(),
 		newUp(c), newRun(c), newTopics(c), newSchemas(c), newSources(c),
+		newStatus(c), newFiles(c), newDocuments(c), newCentres(c), newShow(c),
+		newSQL(c), newWarehouse(c),
 		newVersion(c), newHealthcheck(c),
 	)
 	return root

@@ -2,13 +2,15 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+
+	"tributary/internal/report"
 )
 
 // outputFlag adds -o with the given formats, the first of which is the
@@ -38,28 +40,14 @@ func writeJSON[T any](w io.Writer, rows []T) error {
 
 // writeTable writes rows below headings, in columns for people.
 func writeTable(w io.Writer, headings []string, rows [][]string) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, strings.Join(headings, "\t"))
+	out, err := report.NewOutput(w, report.Table, headings...)
+	if err != nil {
+		return err
+	}
 	for _, row := range rows {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			cells[i] = printable(cell)
+		if err := out.Row(nil, row...); err != nil {
+			return errors.Join(err, out.Close())
 		}
-		fmt.Fprintln(tw, strings.Join(cells, "\t"))
 	}
-	if err := tw.Flush(); err != nil {
-		return fmt.Errorf("write: %w", err)
-	}
-	return nil
-}
-
-// printable keeps what servers and files call things from writing control
-// sequences, or columns of their own, to a terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < 0x20 || r >= 0x7f && r < 0xa0 {
-			return '?'
-		}
-		return r
-	}, s)
+	return out.Close()
 }

@@ -11,12 +11,23 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/remote"
+	"tributary/internal/report"
 	"tributary/internal/source"
 	"tributary/schemas"
 )
 
 func newSources(c *cli) *cobra.Command {
-	return group("sources", "Check sources", newSourcesCheck(c))
+	cmd := &cobra.Command{
+		Use:   "sources",
+		Short: "List sources, what they show, and how their last poll ended",
+		Args:  knownCommand,
+	}
+	output := outputFlag(cmd, report.Formats()...)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return listTracker(cmd.Context(), c, *output, report.SourceHeader(), report.Sources)
+	}
+	cmd.AddCommand(newSourcesCheck(c))
+	return cmd
 }
 
 // checkedStep is one step of one source's check, as -o json writes it.
@@ -113,9 +124,9 @@ func (c *cli) printSteps(s config.Source, steps []checkedStep) error {
 		if !step.OK {
 			mark = "FAILED"
 		}
-		fmt.Fprintf(c.stdout, "  %s  %s: %s\n", mark, strings.ReplaceAll(step.Step, "_", " "), printable(step.Detail))
+		fmt.Fprintf(c.stdout, "  %s  %s: %s\n", mark, strings.ReplaceAll(step.Step, "_", " "), report.Plain(step.Detail))
 		if step.Remedy != "" {
-			fmt.Fprintf(c.stdout, "          %s\n", printable(step.Remedy))
+			fmt.Fprintf(c.stdout, "          %s\n", report.Plain(step.Remedy))
 		}
 	}
 	return nil

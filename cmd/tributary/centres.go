@@ -1,0 +1,16 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"tributary/internal/report"
+)
+
+func newCentres(c *cli) *cobra.Command {
+	cmd := &cobra.Command{Use: "centres", Short: "List centres and how their files stand", Args: cobra.NoArgs}
+	output := outputFlag(cmd, report.Formats()...)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return listTracker(cmd.Context(), c, *output, report.CentreHeader(), report.Centres)
+	}
+	return cmd
+}

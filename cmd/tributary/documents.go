@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"tributary/internal/pg"
+	"tributary/internal/report"
+)
+
+func newDocuments(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "documents [FILE]",
+		Short: "List documents and where each stands",
+		Long: "List the documents of each file's shown attempt, with their errors by position. FILE is the file's name and may\n" +
+			"have * for any characters. The table shows the first error; -o json and show have all.",
+		Args: cobra.MaximumNArgs(1),
+	}
+	output, filter := outputFlag(cmd, report.Formats()...), filterFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			filter.Name = args[0]
+		}
+		return listTracker(cmd.Context(), c, *output, report.DocumentHeader(), func(ctx context.Context, q pg.Querier, each func(report.Document) error) error {
+			return report.Documents(ctx, q, *filter, each)
+		})
+	}
+	return cmd
+}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"tributary/internal/pg"
+	"tributary/internal/report"
+)
+
+func newFiles(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "files [NAME]",
+		Short: "List files and where each stands",
+		Long:  "List files and where each stands, by name and action. NAME may have * for any characters.",
+		Args:  cobra.MaximumNArgs(1),
+	}
+	output, filter := outputFlag(cmd, report.Formats()...), filterFlags(cmd)
+	cmd.Flags().StringVar(&filter.Source, "source", "", "the source fetched from")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			filter.Name = args[0]
+		}
+		return listTracker(cmd.Context(), c, *output, report.FileHeader(), func(ctx context.Context, q pg.Querier, each func(report.File) error) error {
+			return report.Files(ctx, q, *filter, each)
+		})
+	}
+	return cmd
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tributary/internal/config"
+	"tributary/internal/report"
+)
+
+// The stores that sql asks.
+const (
+	storeTracker   = "tracker"
+	storeWarehouse = "warehouse"
+	storeHistory   = "history"
+)
+
+// maxStatement bounds a statement read from stdin, in bytes.
+const maxStatement = 1 << 20
+
+func newSQL(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sql --store tracker|warehouse|history STATEMENT",
+		Short: "Ask the tracker, the warehouse or the history in SQL",
+		Long: "Run one reading statement and print its rows. tracker and warehouse are schemas of Postgres, history is ClickHouse.\n" +
+			"STATEMENT - is read from stdin. Whatever it says, nothing is written.",
+		Args: cobra.ExactArgs(1),
+	}
+	output := outputFlag(cmd, report.Formats()...)
+	store := cmd.Flags().String("store", "", "tracker, warehouse or history")
+	timeout := cmd.Flags().Duration("timeout", report.Timeout, "of the statement")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		statement := args[0]
+		if statement == "-" {
+			text, err := io.ReadAll(io.LimitReader(c.stdin, maxStatement+1))
+			if err != nil {
+				return fmt.Errorf("read the statement: %w", err)
+			}
+			if len(text) > maxStatement {
+				return usagef("the statement is larger than %s", config.Bytes(maxStatement))
+			}
+			statement = string(text)
+		}
+		n := need{Postgres: true}
+		switch *store {
+		case storeTracker, storeWarehouse:
+		case storeHistory:
+			n = need{ClickHouse: true}
+		case "":
+			return usagef("say which store: --store tracker, --store warehouse or --store history")
+		default:
+			return usagef("--store %q is not known: use tracker, warehouse or history", *store)
+		}
+		return c.withStores(cmd.Context(), n, func(cfg config.Config, s *stores) error {
+			err := report.SQL(cmd.Context(), s.ask(*store, cfg, *timeout), statement, c.stdout, *output)
+			return explainAbsence(err)
+		})
+	}
+	return cmd
+}
+
+// ask is the store of that name, for reading.
+func (s *stores) ask(store string, cfg config.Config, timeout time.Duration) report.Store {
+	switch store {
+	case storeTracker:
+		return report.Postgres{Pool: s.Tracker, Schema: store, Timeout: timeout}
+	case storeWarehouse:
+		return report.Postgres{Pool: s.Warehouse, Schema: store, Timeout: timeout}
+	}
+	return report.ClickHouse{Conn: s.ClickHouse, Timeout: timeout, MaxMemory: int64(cfg.ClickHouse.MaxMemory)}
+}

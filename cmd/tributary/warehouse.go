@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"tributary/internal/config"
+	"tributary/sql/warehouse"
+)
+
+func newWarehouse(c *cli) *cobra.Command {
+	return group("warehouse", "Look at the warehouse", newWarehouseHash(c))
+}
+
+func newWarehouseHash(c *cli) *cobra.Command {
+	return &cobra.Command{
+		Use:   "hash",
+		Short: "Print a digest of all that the warehouse holds now",
+		Long:  "Print a digest of all current rows in the order of their natural keys, without surrogate keys and times of loading. Two warehouses that hold the same have the same hash, however they came to it.",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withStores(cmd.Context(), need{Postgres: true}, func(_ config.Config, s *stores) error {
+				return c.printHash(cmd.Context(), s)
+			})
+		},
+	}
+}
+
+func (c *cli) printHash(ctx context.Context, s *stores) error {
+	hash, err := warehouse.Hash(ctx, s.Warehouse)
+	if err != nil {
+		return explainAbsence(err)
+	}
+	_, err = fmt.Fprintln(c.stdout, hash)
+	return err
+}
