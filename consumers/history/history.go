@@ -22,6 +22,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/consumers/stage"
+	"tributary/internal/config"
+	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/schemas"
 	historysql "tributary/sql/history"
@@ -61,6 +63,14 @@ type positions struct{ stored, read int64 }
 // when first asked for a position. Nothing is sent yet.
 func New(open Open, database string, codec *schemas.Codec, log *slog.Logger) *History {
 	return &History{open: open, database: database, codec: codec, log: log, ahead: map[partition]positions{}}
+}
+
+// Applier returns what feeds the history from Kafka; its Run is the role. Any
+// number of members may run: Kafka shares the partitions out.
+func (h *History) Applier(cfg config.History, prefix string, connect kafka.Factory, metrics *stage.Metrics) *stage.Applier {
+	return stage.NewApplier(stage.ApplierConfig{
+		Name: Name, Prefix: prefix, Topics: []string{schemas.StatusChangedTopic}, MaxRecords: cfg.Batch, MaxWait: cfg.Wait.D(),
+	}, connect, h, h.log, metrics)
 }
 
 // Close gives up the connection.

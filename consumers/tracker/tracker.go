@@ -23,6 +23,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/consumers/stage"
+	"tributary/internal/config"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/schemas"
@@ -45,6 +46,14 @@ type Tracker struct {
 func New(pool *pgxpool.Pool, codec *schemas.Codec, prefix string, log *slog.Logger) *Tracker {
 	return &Tracker{pool: pool, codec: codec, log: log,
 		offsets: pg.Offsets{Schema: schema, Group: kafka.GroupName(prefix, Name)}}
+}
+
+// Applier returns what feeds the tracker from Kafka; its Run is the role. Any
+// number of members may run: Kafka shares the partitions out.
+func (t *Tracker) Applier(cfg config.Tracker, prefix string, connect kafka.Factory, metrics *stage.Metrics) *stage.Applier {
+	return stage.NewApplier(stage.ApplierConfig{
+		Name: Name, Prefix: prefix, Topics: []string{schemas.StatusChangedTopic}, MaxRecords: cfg.Batch, MaxWait: cfg.Wait.D(),
+	}, connect, t, t.log, metrics)
 }
 
 // Position returns the offset from which to read a partition.

@@ -1,0 +1,130 @@
+package report
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"unicode"
+)
+
+// Formats of answers.
+const (
+	Table = "table" // for people: aligned columns
+	JSON  = "json"  // for programs: one object a line
+	CSV   = "csv"   // for spreadsheets: RFC 4180, with a header
+)
+
+// Formats lists the formats, for help texts.
+func Formats() []string { return []string{Table, JSON, CSV} }
+
+// block is after how many rows a table's columns are aligned anew, so that no
+// more is held in memory.
+const block = 1000
+
+// Output writes rows as a table, JSON lines or CSV. It is not safe for
+// concurrent use, and Close must be called at the end.
+type Output struct {
+	format string
+	header []string
+	buf    *bufio.Writer
+	table  *tabwriter.Writer
+	csv    *csv.Writer
+	json   *json.Encoder
+	rows   int
+}
+
+// NewOutput returns an output of the given format; header names the columns of
+// tables and CSV.
+func NewOutput(w io.Writer, format string, header ...string) (*Output, error) {
+	o := &Output{format: format, header: header, buf: bufio.NewWriterSize(w, 64<<10)}
+	switch format {
+	case Table:
+		o.table = tabwriter.NewWriter(o.buf, 0, 0, 2, ' ', 0)
+	case CSV:
+		o.csv = csv.NewWriter(o.buf)
+	case JSON:
+		o.json = json.NewEncoder(o.buf)
+		o.json.SetEscapeHTML(false)
+	default:
+		return nil, fmt.Errorf("format %q: use one of %s", format, strings.Join(Formats(), ", "))
+	}
+	return o, nil
+}
+
+// Row writes one row: value as JSON, or cells, as the header orders them.
+func (o *Output) Row(value any, cells ...string) error {
+	defer func() { o.rows++ }()
+	switch {
+	case o.json != nil:
+		return o.json.Encode(value)
+	case o.csv != nil:
+		if o.rows == 0 {
+			if err := o.csv.Write(o.header); err != nil {
+				return err
+			}
+		}
+		return o.csv.Write(cells)
+	}
+	if o.rows == 0 {
+		upper := make([]string, len(o.header))
+		for i, h := range o.header {
+			upper[i] = strings.ToUpper(h)
+		}
+		if err := o.line(upper); err != nil {
+			return err
+		}
+	} else if o.rows%block == 0 {
+		if err := o.table.Flush(); err != nil {
+			return err
+		}
+	}
+	return o.line(cells)
+}
+
+func (o *Output) line(cells []string) error {
+	clean := make([]string, len(cells))
+	for i, c := range cells {
+		clean[i] = Plain(c)
+	}
+	_, err := fmt.Fprintln(o.table, strings.TrimRight(strings.Join(clean, "\t"), "\t"))
+	return err
+}
+
+// Close writes what is left.
+func (o *Output) Close() error {
+	if o.table != nil {
+		if err := o.table.Flush(); err != nil {
+			return err
+		}
+	}
+	if o.csv != nil {
+		if o.rows == 0 && len(o.header) > 0 {
+			if err := o.csv.Write(o.header); err != nil {
+				return err
+			}
+		}
+		o.csv.Flush()
+		if err := o.csv.Error(); err != nil {
+			return err
+		}
+	}
+	return o.buf.Flush()
+}
+
+// Plain is text that is safe to show on a terminal, on one line: names and
+// messages come from others, and may hold control characters.
+func Plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t' || r == '\n' || r == '\r':
+			return ' '
+		case unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.In(r, unicode.Cf):
+			return '\uFFFD'
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,156 @@
+package report
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/google/uuid"
+)
+
+// ClickHouse is the history's database, asked with the setting readonly.
+type ClickHouse struct {
+	Conn      driver.Conn
+	Timeout   time.Duration // of a statement; default Timeout
+	MaxMemory int64         // of a statement, in bytes; default 1 GiB
+}
+
+func (c ClickHouse) query(ctx context.Context, sql string, header func([]string) error, row func([]cell) error) error {
+	timeout, memory := c.Timeout, c.MaxMemory
+	if timeout <= 0 {
+		timeout = Timeout
+	}
+	if memory <= 0 {
+		memory = 1 << 30
+	}
+	// The engine stops a statement whose client has gone; the client makes
+	// max_execution_time of the deadline, with a margin.
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	// 2: nothing is written, but settings may be given, as the client does.
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
+		"readonly": 2, "max_memory_usage": memory,
+	}))
+	if several(sql) {
+		return errors.New("give one statement at a time")
+	}
+	rows, err := c.Conn.Query(ctx, sql)
+	if err != nil {
+		return explainedClickHouse(err)
+	}
+	defer rows.Close()
+	names, types := rows.Columns(), rows.ColumnTypes()
+	if err := header(names); err != nil {
+		return err
+	}
+	cells := make([]cell, len(names))
+	for rows.Next() {
+		values := make([]any, len(types))
+		for i, t := range types {
+			values[i] = reflect.New(t.ScanType()).Interface()
+		}
+		if err := rows.Scan(values...); err != nil {
+			return fmt.Errorf("read an answer of ClickHouse: %w", err)
+		}
+		for i, v := range values {
+			if cells[i], err = clickhouseCell(reflect.ValueOf(v).Elem()); err != nil {
+				return err
+			}
+		}
+		if err := row(cells); err != nil {
+			return err
+		}
+	}
+	return explainedClickHouse(rows.Err())
+}
+
+func clickhouseCell(v reflect.Value) (cell, error) {
+	for v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return cell{json: []byte("null")}, nil
+		}
+		v = v.Elem()
+	}
+	switch x := v.Interface().(type) {
+	case time.Time:
+		text := x.UTC().Format(time.RFC3339Nano)
+		return cell{text, quoted(text)}, nil
+	case string:
+		return cell{x, quoted(x)}, nil
+	case uuid.UUID:
+		return cell{x.String(), quoted(x.String())}, nil
+	case float64:
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return cell{fmt.Sprint(x), quoted(fmt.Sprint(x))}, nil
+		}
+	case float32:
+		if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
+			return cell{fmt.Sprint(x), quoted(fmt.Sprint(x))}, nil
+		}
+	}
+	if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8 {
+		numbers := make([]uint16, v.Len()) // not bytes, which JSON would encode as base64
+		for i := range numbers {
+			numbers[i] = uint16(v.Index(i).Uint())
+		}
+		v = reflect.ValueOf(numbers)
+	}
+	text, err := json.Marshal(v.Interface())
+	if err != nil {
+		// Lists of what is no number, and types that JSON does not know.
+		s := fmt.Sprint(v.Interface())
+		return cell{s, quoted(s)}, nil
+	}
+	return cell{string(text), text}, nil
+}
+
+// several says whether a semicolon outside of quotes and comments ends a
+// statement that another follows.
+func several(sql string) bool {
+	for i := 0; i < len(sql); i++ {
+		switch c := sql[i]; {
+		case c == '\'' || c == '"' || c == '`':
+			for i++; i < len(sql) && sql[i] != c; i++ {
+				if sql[i] == '\\' {
+					i++
+				}
+			}
+		case c == '-' && i+1 < len(sql) && sql[i+1] == '-':
+			for i < len(sql) && sql[i] != '\n' {
+				i++
+			}
+		case c == '/' && i+1 < len(sql) && sql[i+1] == '*':
+			for i += 2; i+1 < len(sql) && (sql[i] != '*' || sql[i+1] != '/'); i++ {
+			}
+			i++
+		case c == ';':
+			return true
+		}
+	}
+	return false
+}
+
+func explainedClickHouse(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("the statement took too long and was stopped: narrow it with WHERE or LIMIT: %w", err)
+	}
+	var x *clickhouse.Exception
+	if !errors.As(err, &x) {
+		return err
+	}
+	switch x.Code {
+	case 164:
+		return fmt.Errorf("this command only reads: %w", err)
+	case 159:
+		return fmt.Errorf("the statement took too long and was stopped: narrow it with WHERE or LIMIT: %w", err)
+	case 241:
+		return fmt.Errorf("the statement needed too much memory and was stopped: narrow it with WHERE or LIMIT: %w", err)
+	}
+	return err
+}

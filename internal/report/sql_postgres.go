@@ -1,0 +1,144 @@
+package report
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Postgres is a schema of Postgres, asked in a transaction that is read-only,
+// as a role that may only read where there is one.
+type Postgres struct {
+	Pool    *pgxpool.Pool
+	Schema  string        // tracker or warehouse; names are looked up there first
+	Timeout time.Duration // of a statement; default Timeout
+}
+
+func (p Postgres) query(ctx context.Context, sql string, header func([]string) error, row func([]cell) error) error {
+	timeout := p.Timeout
+	if timeout <= 0 {
+		timeout = Timeout
+	}
+	err := pgx.BeginTxFunc(ctx, p.Pool, pgx.TxOptions{AccessMode: pgx.ReadOnly, IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
+		var may bool
+		if err := tx.QueryRow(ctx, `SELECT set_config('statement_timeout', $1, true) IS NOT NULL AND set_config('search_path', $2, true) IS NOT NULL
+			AND pg_has_role(current_user, 'pg_read_all_data', 'MEMBER')`, fmt.Sprint(timeout.Milliseconds()), p.Schema).Scan(&may); err != nil {
+			return err
+		}
+		// A superuser could do harm even in a transaction that is read-only.
+		if may {
+			if _, err := tx.Exec(ctx, "SET LOCAL ROLE pg_read_all_data"); err != nil {
+				return err
+			}
+		}
+		return p.rows(ctx, tx, sql, header, row)
+	})
+	return explained(err)
+}
+
+func (p Postgres) rows(ctx context.Context, tx pgx.Tx, sql string, header func([]string) error, row func([]cell) error) error {
+	rows, err := tx.Query(ctx, sql, pgx.QueryExecModeDescribeExec, pgx.QueryResultFormats{pgx.TextFormatCode})
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	fields := rows.FieldDescriptions()
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.Name
+	}
+	begun := false
+	cells := make([]cell, len(fields))
+	for rows.Next() {
+		if !begun {
+			begun = true
+			if err := header(names); err != nil {
+				return err
+			}
+		}
+		for i, raw := range rows.RawValues() {
+			cells[i] = postgresCell(fields[i].DataTypeOID, raw)
+		}
+		if err := row(cells); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	if !begun {
+		return header(names)
+	}
+	return nil
+}
+
+// postgresCell makes a cell of a value in Postgres' text form.
+func postgresCell(oid uint32, raw []byte) cell {
+	if raw == nil {
+		return cell{json: []byte("null")}
+	}
+	text := string(raw)
+	switch oid {
+	case pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.OIDOID, pgtype.Float4OID, pgtype.Float8OID, pgtype.NumericOID:
+		if json.Valid(raw) { // not so NaN and Infinity
+			return cell{text, []byte(text)}
+		}
+	case pgtype.BoolOID:
+		value := "false"
+		if text == "t" {
+			value = "true"
+		}
+		return cell{value, []byte(value)}
+	case pgtype.JSONOID, pgtype.JSONBOID:
+		return cell{text, []byte(text)}
+	case pgtype.TimestamptzOID:
+		for _, layout := range []string{"2006-01-02 15:04:05.999999-07", "2006-01-02 15:04:05.999999-07:00"} {
+			if t, err := time.Parse(layout, text); err == nil {
+				text = t.UTC().Format(time.RFC3339Nano)
+				return cell{text, quoted(text)}
+			}
+		}
+	}
+	return cell{text, quoted(text)}
+}
+
+// quoted is text as JSON, with what is no UTF-8 replaced.
+func quoted(s string) []byte {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		return []byte(`""`) // text always encodes
+	}
+	return []byte(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// explained says what to do about errors that people meet.
+func explained(err error) error {
+	var p *pgconn.PgError
+	if !errors.As(err, &p) {
+		return err
+	}
+	switch p.Code {
+	case "25006", "42501":
+		return fmt.Errorf("%s: this command only reads: %w", p.Message, err)
+	case "57014":
+		return fmt.Errorf("the statement took too long and was stopped: narrow it with WHERE or LIMIT: %w", err)
+	case "42601":
+		if strings.Contains(p.Message, "multiple commands") {
+			return fmt.Errorf("give one statement at a time: %w", err)
+		}
+	}
+	if p.Hint != "" {
+		return fmt.Errorf("%w (%s)", err, p.Hint)
+	}
+	return err
+}

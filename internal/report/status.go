@@ -1,0 +1,173 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tributary/internal/pg"
+)
+
+// Count is how many files or documents stand at (phase, status).
+type Count struct {
+	Phase  string `json:"phase"`
+	Status string `json:"status"`
+	Count  int64  `json:"count"`
+}
+
+// Pending is a file that has not ended, and what it waits for.
+type Pending struct {
+	File   string    `json:"file"`
+	Action string    `json:"action"`
+	Centre *string   `json:"centre"`
+	Source *string   `json:"source"`
+	Phase  string    `json:"phase"`
+	Status string    `json:"status"`
+	Reason string    `json:"reason"`
+	Since  time.Time `json:"since"` // when it was first seen
+	Last   time.Time `json:"last"`  // when something last happened to it
+}
+
+// Rates are what went on in the minutes before the report.
+type Rates struct {
+	Minutes   int     `json:"minutes"`
+	Files     float64 `json:"files_per_minute"`     // fetched
+	Documents float64 `json:"documents_per_minute"` // that changed
+	Bytes     float64 `json:"bytes_per_second"`     // fetched
+}
+
+// Status is where everything stands.
+type Status struct {
+	Files     []Count    `json:"files"`
+	Documents []Count    `json:"documents"`
+	Pending   int64      `json:"pending"` // files that have not ended
+	Oldest    []Pending  `json:"oldest"`  // of these
+	Rates     Rates      `json:"rates"`
+	Session   *int64     `json:"session"`    // the latest
+	Opened    *time.Time `json:"opened"`     // when it was opened
+	Closed    *time.Time `json:"closed"`     // when it was closed; nil while it is open
+	Last      *time.Time `json:"last"`       // when something last happened to a file
+	Odd       int64      `json:"unreadable"` // records of the log that could not be read
+}
+
+// rateMinutes is the time over which rates are measured.
+const rateMinutes = 5
+
+// Stand reports where everything stands at now, with the given number of the
+// oldest files that have not ended.
+func Stand(ctx context.Context, q pg.Querier, now time.Time, oldest int) (Status, error) {
+	s := Status{Rates: Rates{Minutes: rateMinutes}}
+	var err error
+	if s.Files, err = list[Count](ctx, q, "files", `SELECT p.short_name, s.short_name, n FROM
+		(SELECT phase_id, status_id, count(*) AS n FROM tracker.zip_action GROUP BY 1, 2) a
+		JOIN tracker.phase p ON p.id = phase_id JOIN tracker.a_status s ON s.id = status_id ORDER BY phase_id, status_id`); err != nil {
+		return s, err
+	}
+	if s.Documents, err = list[Count](ctx, q, "documents", `SELECT p.short_name, s.short_name, n FROM
+		(SELECT m.phase_id, m.status_id, count(*) AS n FROM tracker.zip_action a JOIN tracker.zip_download d ON d.id = a.download_id
+			JOIN tracker.xml_file m ON m.zip_id = d.id AND m.outcome = d.accepted GROUP BY 1, 2) m
+		JOIN tracker.phase p ON p.id = phase_id JOIN tracker.a_status s ON s.id = status_id ORDER BY phase_id, status_id`); err != nil {
+		return s, err
+	}
+	since := now.Add(-rateMinutes * time.Minute)
+	var files, documents, bytes int64
+	if err := q.QueryRow(ctx, `SELECT
+			(SELECT count(*) FROM tracker.file WHERE NOT ended),
+			(SELECT count(*) FROM tracker.zip_download WHERE received > $1 AND received <= $2),
+			(SELECT count(*) FROM tracker.xml_file WHERE last_update > $1 AND last_update <= $2),
+			(SELECT coalesce(sum(downloaded_size_bytes), 0)::bigint FROM tracker.zip_download WHERE received > $1 AND received <= $2),
+			(SELECT max(last_update) FROM tracker.zip_action WHERE isfinite(last_update)),
+			(SELECT count(*) FROM tracker.unreadable)`, since, now).Scan(&s.Pending, &files, &documents, &bytes, &s.Last, &s.Odd); err != nil {
+		return s, fmt.Errorf("read rates from the tracker: %w", err)
+	}
+	s.Rates.Files, s.Rates.Documents, s.Rates.Bytes = float64(files)/rateMinutes, float64(documents)/rateMinutes, float64(bytes)/rateMinutes/60
+	sessions, err := list[struct {
+		Number         *int64
+		Opened, Closed *time.Time
+	}](ctx, q, "sessions", `SELECT number, start_time, finish_time FROM tracker.crawling_session ORDER BY start_time DESC NULLS LAST, id LIMIT 1`)
+	if err != nil {
+		return s, err
+	}
+	for _, x := range sessions {
+		s.Session, s.Opened, s.Closed = x.Number, x.Opened, x.Closed
+	}
+	s.Oldest, err = pendingFiles(ctx, q, oldest)
+	return s, err
+}
+
+// pendingRow is a file that has not ended, with what tells why.
+type pendingRow struct {
+	File, Action     string
+	Centre, Source   *string
+	Phase, Status    string
+	Since, Last      time.Time
+	Documents, Known *int32
+	Open             *int32
+	Attempt          *int32
+	Unsettled        bool
+	Hostings         int64
+}
+
+func pendingFiles(ctx context.Context, q pg.Querier, limit int) ([]Pending, error) {
+	rows, err := list[pendingRow](ctx, q, "pending files", `SELECT file, action, centre, source, phase, status, first_seen, last_update, documents, documents_known,
+		documents_open, attempt,
+		EXISTS (SELECT FROM tracker.file_source_has_zip h WHERE h.za_id = f.id AND h.note = 'unsettled' AND h.state = 'present'),
+		(SELECT count(*) FROM tracker.file_source_has_zip h WHERE h.za_id = f.id AND h.state = 'present')
+		FROM tracker.file f WHERE NOT ended ORDER BY first_seen, file COLLATE "C", action LIMIT $1`, limit)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Pending, len(rows))
+	for i, r := range rows {
+		out[i] = Pending{File: r.File, Action: r.Action, Centre: r.Centre, Source: r.Source, Phase: r.Phase, Status: r.Status, Reason: r.reason(), Since: r.Since, Last: r.Last}
+	}
+	return out, nil
+}
+
+// reason says what a file waits for.
+func (r pendingRow) reason() string {
+	source := "its source"
+	if r.Source != nil {
+		source = *r.Source
+	}
+	switch r.Phase + " " + r.Status {
+	case "zip_name pending", "zip_name running", "zip_name done":
+		switch {
+		case r.Unsettled:
+			return "waits until it has looked the same for long enough"
+		case r.Hostings == 0:
+			return "no source shows it now"
+		}
+		return "waits to be fetched"
+	case "download pending":
+		if r.Attempt == nil {
+			return "waits to be fetched"
+		}
+		return "requested from " + source + "; waits for download"
+	case "download running":
+		return "is being fetched from " + source
+	case "download done", "zip_md5 pending", "zip_md5 running", "zip_md5 done", "unzip pending":
+		return "fetched; waits for unzip"
+	case "unzip running":
+		return "is being unzipped"
+	case "unzip done":
+		if r.Documents != nil && r.Known != nil && *r.Known < *r.Documents {
+			return fmt.Sprintf("%d of its %d documents have not been heard of", *r.Documents-*r.Known, *r.Documents)
+		}
+		return "unzipped; waits for its documents"
+	case "xml_name pending", "xml_name running", "xml_name done", "xsd pending", "xsd running":
+		return "a document waits for validate"
+	case "xsd done":
+		return "a document waits for its batch to be released and inserted"
+	case "upload pending", "upload running":
+		return "a document is being inserted"
+	case "upload done":
+		return "a document waits for the checks at its batch's end"
+	}
+	if r.Status == "failed" || r.Status == "cancelled" {
+		if r.Open != nil && *r.Open > 0 {
+			return fmt.Sprintf("%d of its other documents have not ended", *r.Open)
+		}
+	}
+	return "a document waits for what follows (" + r.Phase + ", " + r.Status + ")"
+}
