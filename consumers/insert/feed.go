@@ -98,7 +98,9 @@ func (in *Inserter) read(ctx context.Context, at progress) *feed {
 // ones have been applied; a higher one is looked for from the topic's beginning
 // before the gap is named, since offsets are only a hint.
 func (in *Inserter) poll(ctx context.Context, at progress, f *feed) error {
-	next, offset, again := at.position, at.offset, false
+	// The last record that was applied is read again: if it isn't there, the
+	// topic is another one, restored or made anew, and the offset means nothing.
+	next, offset, again := at.position, max(at.offset-1, 0), false
 	for {
 		err := in.consume(ctx, offset, func(r *kgo.Record) error {
 			it, err := in.decode(r)

@@ -8,7 +8,9 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -229,21 +231,8 @@ func (b *bench) texts(query string, args ...any) []string {
 // empties it.
 func (b *bench) told() []string {
 	b.t.Helper()
-	rows, err := b.pool.Query(b.t.Context(), "SELECT value FROM warehouse.outbox ORDER BY id")
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	values, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
-	if err != nil {
-		b.t.Fatal(err)
-	}
 	out := []string{}
-	for _, v := range values {
-		_, body, err := b.codec.DecodeBody(v)
-		if err != nil {
-			b.t.Fatal(err)
-		}
-		e := body.(*schemas.StatusChanged)
+	for _, e := range b.events() {
 		text := e.Entity
 		if e.Entity == schemas.EntityDocument {
 			text = fmt.Sprintf("%s %s %s %s %d", e.Entry, e.Phase, e.Status, e.Exception, e.Check)
@@ -283,4 +272,54 @@ func experiments(list ...string) string {
 	}
 	s.WriteString("</centre>\n</centreProcedureSet>\n")
 	return s.String()
+}
+
+// events returns the events in the outbox.
+func (b *bench) events() []*schemas.StatusChanged {
+	b.t.Helper()
+	rows, err := b.pool.Query(b.t.Context(), "SELECT value FROM warehouse.outbox ORDER BY id")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	values, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var out []*schemas.StatusChanged
+	for _, v := range values {
+		_, body, err := b.codec.DecodeBody(v)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		out = append(out, body.(*schemas.StatusChanged))
+	}
+	return out
+}
+
+// lines keeps a log.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func copyFile(w io.Writer, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(w, f)
+	return err
 }

@@ -1,0 +1,412 @@
+package insert
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tributary/internal/archive"
+	"tributary/internal/blob"
+	"tributary/internal/config"
+	"tributary/internal/engine/enginetest"
+	"tributary/internal/kafka"
+	"tributary/internal/profile"
+	"tributary/schemas"
+	"tributary/schemas/impc"
+	"tributary/test/corpus"
+)
+
+// ordered is a corpus as sequence would order it, in a real topic.
+type ordered struct {
+	t      testing.TB
+	blobs  *blob.Dir
+	events []*schemas.DocumentOrdered
+	codec  *schemas.Codec
+}
+
+// order puts the corpus' files into a blob store and orders its documents,
+// centre by centre, as the oracle says.
+func order(t testing.TB, c *corpus.Corpus, codec *schemas.Codec) *ordered {
+	t.Helper()
+	dir := t.TempDir()
+	if err := c.Write(filepath.Join(dir, "sources")); err != nil {
+		t.Fatal(err)
+	}
+	store, err := blob.NewDir(filepath.Join(dir, "blobs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	p, err := profile.Load(impc.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	centres, err := profile.NewCentreSet(p.Centres...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	members := map[string]map[string]archive.Member{} // by action/name
+	shas := map[string]string{}
+	for _, f := range c.Oracle.Files {
+		shas[f.Action+"/"+f.File] = f.SHA256
+	}
+	err = filepath.WalkDir(filepath.Join(dir, "sources"), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		id := filepath.Base(filepath.Dir(path)) + "/" + e.Name()
+		found, err := store1(t.Context(), store, path, shas[id])
+		if found != nil {
+			members[id] = found
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &ordered{t: t, blobs: store, codec: codec}
+	last := ""
+	var versions []*schemas.DocumentOrdered
+	end := func() {
+		o.events = append(o.events, versions...)
+		versions = nil
+		if last != "" {
+			o.events = append(o.events, &schemas.DocumentOrdered{Scope: schemas.Scope{Centre: last}, What: schemas.PositionBatchEnd, Batch: "batch-" + last, Domain: last, Number: 1})
+		}
+	}
+	seen := map[string]bool{}
+	for _, at := range c.Oracle.Order {
+		if at.Centre != last {
+			end()
+			last = at.Centre
+		}
+		id := at.Action + "/" + at.File
+		m, ok := members[id][at.Document]
+		if !ok {
+			t.Fatalf("%s has no document %s", id, at.Document)
+		}
+		z, bad := p.ParseZip(at.File, centres)
+		if bad != nil {
+			t.Fatal(bad)
+		}
+		d, bad := p.ParseDocument(at.Document, centres)
+		if bad != nil {
+			t.Fatal(bad)
+		}
+		file := schemas.FileID(at.Action, at.File)
+		look := epoch0
+		ev := &schemas.DocumentOrdered{
+			Scope: schemas.Scope{Run: schemas.LiveRun, Session: "session", Centre: at.Centre}, FileRef: schemas.FileRef{File: file, FileName: at.File, Action: at.Action},
+			DocumentRef: schemas.DocumentRef{Document: schemas.DocumentID(file, at.Document), Entry: at.Document, Ordinal: int32(m.Ordinal), Archive: shas[id],
+				Offset: m.Offset, Packed: m.CompressedSize, Size: m.Size, Method: int32(m.Method), CRC32: int64(m.CRC32), SHA256: m.SHA256, MD5: m.MD5},
+			DocumentName: schemas.DocumentName{Kind: d.Kind, DocCentre: d.Centre, DocDate: d.Date.Format(time.DateOnly), DocInc: d.Increment},
+			What:         schemas.PositionDocument, Batch: "batch-" + at.Centre, Domain: at.Centre, Number: 1, Attempt: 1, Download: shas[id], Unzip: "done",
+			FileDate: z.Date.Format(time.DateOnly), FileInc: z.Increment, RankOwn: true, RankTime: &look, RankOrdinal: 1, Result: schemas.Valid,
+		}
+		o.events = append(o.events, ev)
+		if !seen[id] {
+			seen[id] = true
+			v := *ev
+			v.What, v.DocumentRef, v.DocumentName = schemas.PositionVersion, schemas.DocumentRef{Archive: shas[id]}, schemas.DocumentName{}
+			versions = append(versions, &v)
+		}
+	}
+	end()
+	o.events = append(o.events, &schemas.DocumentOrdered{Scope: schemas.Scope{Session: "session"}, What: schemas.PositionSession})
+	for i, ev := range o.events {
+		ev.Position = int64(i) + 1
+	}
+	return o
+}
+
+// store1 stores a file whose bytes are the expected ones, and lists its members.
+func store1(ctx context.Context, store *blob.Dir, path, sha string) (map[string]archive.Member, error) {
+	w, err := store.Create(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer w.Abort()
+	if err := copyFile(w, path); err != nil {
+		return nil, err
+	}
+	ref, err := w.Commit()
+	if err != nil || ref.SHA256 != sha {
+		return nil, err
+	}
+	b, err := store.Open(ctx, sha)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	a, err := archive.Open(b, b.Size(), archive.DefaultLimits())
+	if refused := (*archive.RefusedError)(nil); errors.As(err, &refused) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	out := map[string]archive.Member{}
+	err = a.Verify(ctx, func(m archive.Member) error {
+		out[m.Name] = m
+		return nil
+	})
+	if refused := (*archive.RefusedError)(nil); errors.As(err, &refused) {
+		return nil, nil
+	}
+	return out, err
+}
+
+// produce writes the order to a new topic.
+func (o *ordered) produce(bootstrap []string, events ...*schemas.DocumentOrdered) {
+	o.t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(bootstrap...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	defer client.Close()
+	topic := kafka.TopicName("t", schemas.DocumentOrderedTopic)
+	if _, err := kadm.NewClient(client).CreateTopic(o.t.Context(), 1, 1, nil, topic); err != nil && !strings.Contains(err.Error(), "EXISTS") {
+		o.t.Fatal(err)
+	}
+	var records []*kgo.Record
+	for _, ev := range events {
+		r, err := o.codec.Encode(schemas.Message{ID: fmt.Sprint("ordered-", ev.Position), Topic: schemas.DocumentOrderedTopic, Key: ev.Domain, Stage: "sequence", Time: epoch0, Body: ev})
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		records = append(records, kafka.ToKgo("t", r))
+	}
+	if err := client.ProduceSync(o.t.Context(), records...).FirstErr(); err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+// running makes an inserter on the bench's warehouse that reads from a broker.
+func (b *bench) running(o *ordered, bootstrap []string, log *slog.Logger) *Inserter {
+	b.t.Helper()
+	d := b.in.d
+	d.Blobs, d.Connect, d.Log = o.blobs, kafka.NewFactory(config.Default().Kafka, bootstrap, log), log
+	in, err := New(Config{Profile: "impc", Prefix: "t", Holder: b.t.Name()}, d)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return in
+}
+
+// start runs an inserter until the test stops it.
+func start(t testing.TB, in *Inserter) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- in.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("run: %v", err)
+		}
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+// await waits until a position is applied.
+func (b *bench) await(position int64) {
+	b.t.Helper()
+	b.eventually(fmt.Sprint("position ", position), func() bool {
+		got, err := AppliedPosition(b.t.Context(), b.pool)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		return got >= position
+	})
+}
+
+func (b *bench) eventually(what string, ok func() bool) {
+	b.t.Helper()
+	deadline := time.NewTimer(60 * time.Second)
+	defer deadline.Stop()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-deadline.C:
+			b.t.Fatalf("%s does not come", what)
+		case <-tick.C:
+		}
+	}
+}
+
+// free gives up the lease that newBench took.
+func (b *bench) free() {
+	b.t.Helper()
+	if err := b.in.lease().Release(b.t.Context(), b.epoch); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// TestCorpus loads a corpus from a real topic and compares rows and ends with
+// an oracle that knows nothing of this code.
+func TestCorpus(t *testing.T) {
+	b := newBench(t)
+	b.free()
+	c, err := corpus.Generate(corpus.Options{Seed: 11, Shape: corpus.Demo})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := order(t, c, b.codec)
+	bootstrap := enginetest.Broker(t)
+	o.produce(bootstrap, o.events...)
+	stop := start(t, b.running(o, bootstrap, b.in.d.Log))
+	b.await(int64(len(o.events)))
+	stop()
+
+	var want []string
+	for _, s := range c.Oracle.Specimens {
+		want = append(want, fmt.Sprint(s.Centre, " ", s.SpecimenID, " ", s.Kind))
+	}
+	same(t, "specimens", sorted(b.texts("SELECT centre, specimen_id, kind FROM warehouse.current_specimen")), sorted(want))
+	want = nil
+	for _, r := range c.Oracle.Runs {
+		want = append(want, runText(r))
+	}
+	const run = "centre, %s, pipeline, project, experiment_id, procedure_id, %s, colony_id, from_lims, last_updated::text, array_to_string(specimen_ids, ',')"
+	same(t, "runs", sorted(b.texts("SELECT "+fmt.Sprintf(run, "kind", "sequence_id")+" FROM warehouse.current_procedure_run")), sorted(want))
+	want = nil
+	for _, m := range c.Oracle.Measurements {
+		want = append(want, fmt.Sprintf("%s %s %s %s %s %s %s %s", runText(m.Run), m.Kind, m.ParameterID, or(m.SequenceID), or(m.Increment), or(m.Unit), or(m.Value), or(m.Status)))
+	}
+	same(t, "measurements", sorted(b.texts("SELECT "+fmt.Sprintf(run, "run_kind", "run_sequence_id")+", kind, parameter_id, sequence_id, increment, unit, value, status FROM warehouse.current_measurement")), sorted(want))
+
+	ends := map[string]string{}
+	for _, e := range b.events() {
+		if e.Entity == schemas.EntityDocument {
+			ends[e.Action+"/"+e.FileName+"/"+e.Entry] = fmt.Sprint(e.Phase, " ", e.Status, " ", e.Exception)
+		}
+	}
+	got, expected := map[string]string{}, map[string]string{}
+	for _, d := range c.Oracle.Documents {
+		id := d.Action + "/" + d.File + "/" + d.Document
+		if end, ok := ends[id]; ok {
+			exception := ""
+			if len(d.Errors) > 0 {
+				exception = d.Errors[0].Exception
+			}
+			got[id], expected[id] = end, fmt.Sprint(d.Phase, " ", d.Status, " ", exception)
+		}
+	}
+	same(t, "ends", got, expected)
+	if len(got) < 50 {
+		t.Errorf("only %d documents were told of", len(got))
+	}
+}
+
+func runText(r corpus.Run) string {
+	specimens := "null"
+	if r.Kind == "experiment" {
+		specimens = strings.Join(r.Specimens, ",")
+	}
+	return fmt.Sprintf("%s %s %s %s %s %s %s %s %s %s %s", r.Centre, r.Kind, r.Pipeline, r.Project, or(r.ExperimentID), or(r.ProcedureID), or(r.SequenceID), or(r.ColonyID), or(r.FromLIMS), or(r.LastUpdated), specimens)
+}
+
+func or[T any](p *T) string {
+	if p == nil {
+		return "null"
+	}
+	return fmt.Sprint(*p)
+}
+
+func sorted(list []string) []string {
+	slices.Sort(list)
+	return list
+}
+
+// TestRedeliveryAndGap: lower positions are ignored, wherever they come from; a
+// higher one stops insertion, by name.
+func TestRedeliveryAndGap(t *testing.T) {
+	b := newBench(t)
+	b.free()
+	o := &ordered{t: t, codec: b.codec}
+	events := append(b.version(doc{inc: 1, xml: mice("H", "m1=a")}), b.batchEnd("batch"))
+	events = append(events, b.version(doc{inc: 2, xml: mice("H", "m2=a")})...)
+	for i, e := range events {
+		e.Position = int64(i) + 1
+	}
+	bootstrap := enginetest.Broker(t)
+	o.produce(bootstrap, events[0], events[1], events[0], events[1], events[2], events[4])
+	log := &lines{}
+	registry := prometheus.NewRegistry()
+	b.in.d.Metrics = registry
+	in := b.running(o, bootstrap, slog.New(slog.NewTextHandler(log, nil)))
+	b.in.d.Metrics = nil
+	in.d.Blobs = b.blobs
+	stop := start(t, in)
+	b.await(3)
+	b.eventually("the gap", func() bool {
+		return strings.Contains(log.String(), "position 5 comes at offset 5 where 4 is next")
+	})
+	b.eventually("the metric", func() bool { return gauge(t, registry, "tributary_insert_stopped") == 1 })
+	stop()
+	same(t, "before the gap", b.texts(specimens), []string{"m1 a"})
+	same(t, "documents", b.texts("SELECT count(*) FROM warehouse.document"), []string{"1"})
+
+	// Where the order is whole again, as after a restored topic, it goes on.
+	bootstrap = enginetest.Broker(t)
+	o.produce(bootstrap, events...)
+	in = b.running(o, bootstrap, b.in.d.Log)
+	in.d.Blobs = b.blobs
+	stop = start(t, in)
+	b.await(5)
+	stop()
+	same(t, "in the end", b.texts(specimens), []string{"m1 a", "m2 a"})
+}
+
+func gauge(t *testing.T, r *prometheus.Registry, name string) float64 {
+	t.Helper()
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == name {
+			return f.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	t.Fatalf("there is no metric %s", name)
+	return 0
+}
+
+// BenchmarkCorpus loads zips of three small documents each, from the topic to
+// the last batch end, and reports zips per second.
+func BenchmarkCorpus(t *testing.B) {
+	c, err := corpus.Generate(corpus.Options{Seed: 1, Shape: corpus.Bench, Zips: 2000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	codec, err := schemas.NewCodec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := order(t, c, codec)
+	bootstrap := enginetest.Broker(t)
+	o.produce(bootstrap, o.events...)
+	for t.Loop() {
+		t.StopTimer()
+		b := newBench(t)
+		b.free()
+		t.StartTimer()
+		stop := start(t, b.running(o, bootstrap, b.in.d.Log))
+		b.await(int64(len(o.events)))
+		stop()
+	}
+	t.ReportMetric(2000*float64(t.N)/t.Elapsed().Seconds(), "zips/s")
+}
