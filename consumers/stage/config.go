@@ -23,6 +23,9 @@ type Config struct {
 	MaxStrikes  int           // panics and stalls that do; default 3
 	MaxDeaths   int           // deaths of the process while the record ran alone that do; default 10
 
+	// Company is shared by the Runners of a process; default one of its own.
+	Company *Company
+
 	CommitInterval time.Duration    // default 200ms
 	Now            func() time.Time // default time.Now
 }
@@ -38,6 +41,9 @@ func (c Config) withDefaults() Config {
 	set(&c.MaxStrikes, 3)
 	set(&c.MaxDeaths, 10)
 	set(&c.CommitInterval, 200*time.Millisecond)
+	if c.Company == nil {
+		c.Company = NewCompany()
+	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}

@@ -18,8 +18,9 @@ import (
 //
 // A record that kills the process must not be tried for ever, nor may it be
 // taken for its neighbours. From the second death on a partition is careful:
-// its records run alone and in order, after growing pauses, until what was in
-// hand at the time has passed. Deaths of a record that ran alone are its own.
+// its records run without company and in order, after growing pauses, until
+// what was in hand at the time has passed. Deaths of a record that ran alone
+// are its own.
 type mark struct {
 	Starts int   `json:"starts,omitempty"` // members that began here
 	Alone  int   `json:"alone,omitempty"`  // of them, those that ran the record alone
@@ -76,30 +77,44 @@ func (r *Runner) fetched(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetFetc
 	return nil
 }
 
-// raise marks that this member begins at the partition's offset. It returns
-// once for all who call, after the mark is committed.
-func (r *Runner) raise(p *partition) {
-	p.raised.Do(func() {
-		r.mu.Lock()
-		m := p.found
-		m.Starts++
-		if p.careful {
-			m.Alone++
-			m.Until = max(m.Until, p.next+2*int64(r.cfg.Window))
-			p.until = m.Until
-		}
-		p.mark = m
-		deaths := p.found.Alone
-		r.mu.Unlock()
-		if p.careful {
-			r.log.Warn("the process died here before: records run one at a time",
-				"topic", p.topic, "partition", p.id, "offset", p.next, "deaths", p.found.Starts)
-		}
-		if deaths > 0 && deaths < r.cfg.MaxDeaths {
+// begin waits until a record of the partition may run, and marks that this
+// member begins at the partition's offset. It returns false if the partition
+// was given up meanwhile, else what is to be called when the attempt is over.
+func (r *Runner) begin(p *partition) (leave func(), ok bool) {
+	r.mu.Lock()
+	alone := p.careful
+	r.mu.Unlock()
+	p.hesitated.Do(func() {
+		if deaths := p.found.Alone; deaths > 0 && deaths < r.cfg.MaxDeaths {
 			r.sleep(p.ctx, backoff(r.cfg.Backoff, r.cfg.BackoffMax, deaths))
 		}
-		r.commitMark(p)
 	})
+	leave, err := r.cfg.Company.join(p.ctx, alone)
+	if err != nil {
+		return nil, false
+	}
+	p.raised.Do(func() { r.raise(p) })
+	return leave, true
+}
+
+// raise marks that this member begins at the partition's offset, and commits
+// the mark.
+func (r *Runner) raise(p *partition) {
+	r.mu.Lock()
+	p.mark = p.found
+	p.mark.Starts++
+	if p.careful {
+		p.mark.Alone++
+		p.mark.Until = max(p.found.Until, p.next+2*int64(r.cfg.Window))
+		p.until = p.mark.Until
+	}
+	at := p.next
+	r.mu.Unlock()
+	if p.found.Starts >= carefulAfter {
+		r.log.Warn("the process died here before: records run one at a time",
+			"topic", p.topic, "partition", p.id, "offset", at, "deaths", p.found.Starts)
+	}
+	r.commitMark(p)
 }
 
 // commitMark commits a partition's offset and mark before work goes on. A

@@ -54,7 +54,8 @@ func TestCrashRepeatsABoundedWindow(t *testing.T) {
 		t.Errorf("%d records were repeated, want 0 to %d", repeated, 2*window)
 	}
 	seen := map[string]bool{}
-	for _, r := range b.read(kafka.TopicName(prefix, outT), first.total()+second.total()) {
+	out := kafka.TopicName(prefix, outT)
+	for _, r := range b.read(out, int(b.cluster.PartitionInfo(out, 0).HighWatermark)) {
 		seen[header(r, "ce_id")] = true
 	}
 	if len(seen) != total {
@@ -152,6 +153,35 @@ func TestCleanStopClearsTheMark(t *testing.T) {
 		if at, m := b.committed("test.work", 0); at != 0 || m != (mark{}) {
 			t.Fatalf("after a clean stop: offset %d, mark %+v; want 0 and none", at, m)
 		}
+	}
+}
+
+// Who is to be alone waits for those at work, and then keeps others out.
+func TestCompany(t *testing.T) {
+	c := NewCompany()
+	first, _ := c.join(t.Context(), false)
+	second, _ := c.join(t.Context(), false)
+	alone := make(chan func())
+	go func() {
+		leave, _ := c.join(t.Context(), true)
+		alone <- leave
+	}()
+	first()
+	select {
+	case <-alone:
+		t.Fatal("alone though one is at work")
+	default:
+	}
+	second()
+	leave := <-alone
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.join(over, false); err == nil {
+		t.Error("joined one who is alone")
+	}
+	leave()
+	if _, err := c.join(t.Context(), false); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -42,9 +42,11 @@ func (r *Runner) careful() bool {
 
 // run makes one attempt at a record and decides what comes next.
 func (r *Runner) run(l lane, it *item) {
-	r.raise(it.p)
-	verdict, pause := r.try(it)
-
+	verdict, pause := resultDropped, time.Duration(0)
+	if leave, ok := r.begin(it.p); ok {
+		verdict, pause = r.try(it)
+		defer leave()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch verdict {

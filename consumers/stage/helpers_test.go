@@ -34,7 +34,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // bench is a broker in memory and what the tests do with it.
 type bench struct {
-	t       *testing.T
+	t       testing.TB
 	cluster *kfake.Cluster
 	codec   *schemas.Codec
 	client  *kgo.Client // produces and looks, in no group
@@ -42,7 +42,7 @@ type bench struct {
 	metrics *Metrics
 }
 
-func newBench(t *testing.T, partitions int32) *bench {
+func newBench(t testing.TB, partitions int32) *bench {
 	t.Helper()
 	cluster, err := kfake.NewCluster(
 		kfake.NumBrokers(1),
@@ -254,7 +254,7 @@ func (b *bench) start(s Stage, change func(*Config), opts ...kgo.Opt) (stop func
 }
 
 // running runs until the returned function is called, or the test ends.
-func running(t *testing.T, run func(context.Context) error) (stop func()) {
+func running(t testing.TB, run func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- run(ctx) }()
@@ -272,6 +272,6 @@ func running(t *testing.T, run func(context.Context) error) (stop func()) {
 }
 
 // testLogger logs into the test's output.
-func testLogger(t *testing.T) *slog.Logger {
+func testLogger(t testing.TB) *slog.Logger {
 	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 }

@@ -26,6 +26,7 @@ type partition struct {
 	found      mark // what the last owner left beside the offset
 	mark       mark // what belongs beside next
 	storedMark mark // what was committed beside stored
+	hesitated  sync.Once
 	raised     sync.Once
 	careful    bool  // records run alone, in order
 	until      int64 // careful below this offset
