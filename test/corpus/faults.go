@@ -52,7 +52,10 @@ const atProducer = "corrupted_at_producer"
 
 // endOf a file with this fault; a good file has no such end.
 func endOf(fault string) (end, bool) {
-	bad := func(name string) (end, bool) { return end{"unzip", []string{atProducer}, name}, true }
+	// Damaged bytes with no other copy are the producer's fault; an archive that
+	// is whole and refused is refused by the name of the rule.
+	damaged := func(name string) (end, bool) { return end{"unzip", []string{atProducer}, name}, true }
+	refused := func(name string) (end, bool) { return end{"unzip", []string{name}, ""}, true }
 	switch fault {
 	case namePattern:
 		return end{"zip_name", []string{"zip_name_pattern"}, ""}, true
@@ -61,29 +64,29 @@ func endOf(fault string) (end, bool) {
 	case nameCentre:
 		return end{"zip_name", []string{"zip_name_centre"}, ""}, true
 	case zipEmpty:
-		return end{"unzip", []string{"no_documents", atProducer}, ""}, true
+		return end{"unzip", []string{"no_documents"}, ""}, true
 	case zipTruncated:
-		return bad("zip_truncated")
+		return damaged("zip_truncated")
 	case zipHTML:
-		return bad("zip_not_an_archive")
+		return damaged("zip_not_an_archive")
 	case zipCRC:
-		return bad("zip_crc_mismatch")
+		return damaged("zip_crc_mismatch")
 	case zipEncrypted:
-		return bad("zip_encrypted")
+		return refused("zip_encrypted")
 	case zipBomb:
-		return bad("zip_ratio")
+		return refused("zip_ratio")
 	case zipSlip:
-		return bad("zip_path_slip")
+		return refused("zip_path_slip")
 	case zipAbsolute:
-		return bad("zip_path_absolute")
+		return refused("zip_path_absolute")
 	case zipBackslash:
-		return bad("zip_path_backslash")
+		return refused("zip_path_backslash")
 	case zipSymlink:
-		return bad("zip_symlink")
+		return refused("zip_symlink")
 	case zipDuplicate:
-		return bad("zip_duplicate_entry")
+		return refused("zip_duplicate_entry")
 	case zipNested:
-		return bad("zip_nested")
+		return refused("zip_nested")
 	}
 	return end{}, false
 }
