@@ -47,7 +47,7 @@ servers: ## install the SFTP and FTP servers that demo and tests run on loopback
 
 .PHONY: demo
 demo: engines servers ## watch a generated corpus go from real servers to the warehouse
-	$(BIN) demo
+	$(GO) run ./test/demo -binary $(BIN)
 
 .PHONY: test
 test: servers ## run all tests; what lacks an engine or a server is skipped
