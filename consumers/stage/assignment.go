@@ -38,13 +38,25 @@ wait:
 		}
 	}
 	r.commit(ctx, r.lowered(given, false))
+	r.forget(given)
 }
 
 // lost forgets partitions that another member may have already: nothing can
 // be committed any more.
 func (r *Runner) lost(_ context.Context, _ *kgo.Client, which map[string][]int32) {
 	<-r.started
-	r.giveUp(which)
+	given, _ := r.giveUp(which)
+	r.forget(given)
+}
+
+// forget excludes partitions from commits that were begun before they were
+// given up: they would undo those of the next owner.
+func (r *Runner) forget(given []*partition) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range given {
+		p.gone = true
+	}
 }
 
 // giveUp cancels the work on partitions and forgets what waits. It returns

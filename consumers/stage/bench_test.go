@@ -11,19 +11,24 @@ import (
 	"tributary/internal/kafka"
 )
 
+// fill produces n records of a thousand keys.
+func (b *bench) fill(n int) {
+	records := make([]*kgo.Record, n)
+	for i := range records {
+		rec, err := b.codec.Encode(message(fmt.Sprint("key", i%1000), i))
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		records[i] = kafka.ToKgo(prefix, rec)
+	}
+	b.produceRaw(records...)
+}
+
 // BenchmarkRunner carries records that cost nothing, one output each: what is
 // measured is the runtime and the broker in memory.
 func BenchmarkRunner(b *testing.B) {
 	bench := newBench(b, 6)
-	records := make([]*kgo.Record, b.N)
-	for i := range records {
-		rec, err := bench.codec.Encode(message(fmt.Sprint("key", i%1000), i))
-		if err != nil {
-			b.Fatal(err)
-		}
-		records[i] = kafka.ToKgo(prefix, rec)
-	}
-	bench.produceRaw(records...)
+	bench.fill(b.N)
 	done := make(chan struct{}, b.N)
 	r := NewRunner(Config{Name: "work", Prefix: prefix, Topic: inTopic}, bench.factory(), bench.codec,
 		funcs{work: func(ctx context.Context, in Input) error {
@@ -42,15 +47,7 @@ func BenchmarkRunner(b *testing.B) {
 // BenchmarkApplier gathers batches for a store that costs nothing.
 func BenchmarkApplier(b *testing.B) {
 	bench := newBench(b, 6)
-	records := make([]*kgo.Record, b.N)
-	for i := range records {
-		rec, err := bench.codec.Encode(message(fmt.Sprint("key", i%1000), i))
-		if err != nil {
-			b.Fatal(err)
-		}
-		records[i] = kafka.ToKgo(prefix, rec)
-	}
-	bench.produceRaw(records...)
+	bench.fill(b.N)
 	s := &counter{left: b.N, done: make(chan struct{})}
 	a := NewApplier(ApplierConfig{Name: "sink", Prefix: prefix, Topics: []string{inTopic}}, bench.factory(), s,
 		slog.New(slog.DiscardHandler), bench.metrics)

@@ -58,7 +58,7 @@ func (r *Runner) commit(ctx context.Context, partitions []*partition) {
 	marks := map[int32]mark{}
 	r.mu.Lock()
 	for _, p := range partitions {
-		if p.next < 0 || (p.next == p.stored && p.mark == p.storedMark) {
+		if p.gone || p.next < 0 || (p.next == p.stored && p.mark == p.storedMark) {
 			continue
 		}
 		marks[p.id] = p.mark

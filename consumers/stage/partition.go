@@ -31,6 +31,7 @@ type partition struct {
 	careful    bool  // records run alone, in order
 	until      int64 // careful below this offset
 
+	gone    bool // its last commit was tried: nothing may be committed any more
 	paused  bool // the window is full
 	blocked bool // a record cannot be read by this binary: nothing is taken any more
 }
