@@ -97,7 +97,7 @@ func (w *world) downloaded(d schemas.DownloadFinished, record schemas.Record) {
 		w.out = append(w.out, attemptEvent(f, a, t, string(schemas.Download), schemas.Cancelled, d.Exception, d.Message, schemas.NotTried, d.Outcome, w.now))
 	case schemas.Quarantined:
 		w.bad[t.Source]++
-		w.end(f, a, t, control.Failure, string(schemas.Download), schemas.Quarantined, d.Message, d.Outcome)
+		w.end(f, a, t, string(schemas.Download), schemas.Quarantined, d.Message, d.Outcome)
 	default:
 		w.bad[t.Source]++
 		w.fetchFailed(f, a, t, d)
@@ -110,7 +110,7 @@ func (w *world) fetched(f *fileWorld, a *control.Acquisition, t *control.Attempt
 	w.good[t.Source]++
 	for source, tried := range a.Tried {
 		if tried.Bad == d.SHA256 && source != t.Source {
-			w.end(f, a, t, control.Failure, string(schemas.Unzip), corrupted, "two hostings serve the same damaged archive: "+a.Message, d.Outcome)
+			w.end(f, a, t, string(schemas.Unzip), corrupted, "two hostings serve the same damaged archive: "+a.Message, d.Outcome)
 			return
 		}
 	}
@@ -154,7 +154,7 @@ func (w *world) fetchFailed(f *fileWorld, a *control.Acquisition, t *control.Att
 	a.Tried[t.Source] = tried
 	a.Phase, a.Exception, a.Message = d.Phase, d.Exception, d.Message
 	if len(f.candidates(a)) == 0 {
-		w.end(f, a, t, control.Failure, d.Phase, d.Exception, d.Message, d.Outcome)
+		w.end(f, a, t, d.Phase, d.Exception, d.Message, d.Outcome)
 		return
 	}
 	a.State, a.NotBefore = control.Wanted, w.now
@@ -193,7 +193,7 @@ func (w *world) judgeUnzip(f *fileWorld, a *control.Acquisition, t *control.Atte
 		return
 	}
 	if u.Result == schemas.Quarantined || !damage(u.Exception) {
-		w.end(f, a, t, control.Failure, string(schemas.Unzip), u.Exception, u.Message, outcome)
+		w.end(f, a, t, string(schemas.Unzip), u.Exception, u.Message, outcome)
 		return
 	}
 	// A damaged archive: another hosting may have it whole.
@@ -202,7 +202,7 @@ func (w *world) judgeUnzip(f *fileWorld, a *control.Acquisition, t *control.Atte
 	a.Tried[t.Source] = tried
 	a.Message = u.Exception + ": " + u.Message
 	if len(f.candidates(a)) == 0 {
-		w.end(f, a, t, control.Failure, string(schemas.Unzip), corrupted, a.Message, outcome)
+		w.end(f, a, t, string(schemas.Unzip), corrupted, a.Message, outcome)
 		return
 	}
 	a.State, a.NotBefore = control.Wanted, w.now
@@ -212,10 +212,16 @@ func (w *world) judgeUnzip(f *fileWorld, a *control.Acquisition, t *control.Atte
 
 // end ends an acquisition that failed for good. While a hosting shows the
 // file it is tried again, with growing pauses.
-func (w *world) end(f *fileWorld, a *control.Acquisition, t *control.Attempt, result, phase, exception, message, outcome string) {
-	a.State, a.Result, a.EndedAt, a.Changed = control.Ended, result, &w.now, true
+func (w *world) end(f *fileWorld, a *control.Acquisition, t *control.Attempt, phase, exception, message, outcome string) {
+	w.endAs(schemas.Failed, f, a, t, phase, exception, message, outcome)
+}
+
+// endAs ends an acquisition as failed or cancelled; only what failed is tried
+// again.
+func (w *world) endAs(st schemas.Status, f *fileWorld, a *control.Acquisition, t *control.Attempt, phase, exception, message, outcome string) {
+	a.State, a.Result, a.EndedAt, a.Changed = control.Ended, string(st), &w.now, true
 	a.Phase, a.Exception, a.Message = phase, exception, message
-	if retriable(phase, exception) {
+	if st == schemas.Failed && retriable(phase, exception) {
 		pause := w.retry
 		for range a.Retries {
 			pause = min(2*pause, 24*time.Hour)
@@ -223,5 +229,5 @@ func (w *world) end(f *fileWorld, a *control.Acquisition, t *control.Attempt, re
 		at := w.now.Add(pause)
 		a.RetryAt = &at
 	}
-	w.out = append(w.out, attemptEvent(f, a, t, phase, schemas.Failed, exception, message, "", outcome, w.now))
+	w.out = append(w.out, attemptEvent(f, a, t, phase, st, exception, message, "", outcome, w.now))
 }

@@ -232,23 +232,34 @@ func (p *Planner) cut(items []item, credit int) int {
 	return len(items)
 }
 
-// vanished ends a wanted file that no hosting shows any more.
+// vanished ends a wanted file that no hosting offers any more.
 func (w *world) vanished(f *fileWorld, a *control.Acquisition) {
+	status, exception, message := schemas.Failed, "gone", "no source shows the file any more"
 	for _, h := range f.hostings {
-		if h.Present && !h.Settled && h.Available && !a.Tried[h.Source].GivenUp {
-			a.NotBefore, a.Changed = w.now.Add(10*time.Second), true // it changes just now: its new look will settle
-			return
+		if !h.Present || a.Tried[h.Source].GivenUp {
+			continue
 		}
+		switch h.State {
+		case "available": // it changes just now: its new look will settle
+			a.NotBefore, a.Changed = w.now.Add(10*time.Second), true
+			return
+		case "removed":
+			if exception == "gone" {
+				status, exception, message = schemas.Cancelled, "source_removed", "the source "+h.Source+" is no longer configured"
+			}
+		default:
+			status, exception, message = schemas.Failed, "source_unavailable", "the source "+h.Source+" is in "+h.State+"; the file is tried again later"
+		}
+	}
+	phase := string(schemas.Download)
+	if a.Exception != "" && exception == "gone" {
+		exception, message, phase = a.Exception, a.Message, a.Phase
 	}
 	f.Attempts++
 	a.Attempt = f.Attempts
-	t := &control.Attempt{Run: a.Run, File: f.ID, Attempt: a.Attempt, Acquisition: a.ID, Source: a.Source, Look: a.Look, Job: uuid.Nil.String(), Download: "gone", Changed: true}
+	t := &control.Attempt{Run: a.Run, File: f.ID, Attempt: a.Attempt, Acquisition: a.ID, Source: a.Source, Look: a.Look, Job: uuid.Nil.String(), Download: exception, Changed: true}
 	w.attempts[control.AttemptKey{Run: t.Run, File: t.File, Attempt: t.Attempt}] = t
-	exception, message, phase := "gone", "no source shows the file any more", string(schemas.Download)
-	if a.Exception != "" {
-		exception, message, phase = a.Exception, a.Message, a.Phase
-	}
-	w.end(f, a, t, control.Failure, phase, exception, message, "gone")
+	w.endAs(status, f, a, t, phase, exception, message, exception)
 }
 
 // request stores a job with its attempts and events.

@@ -73,7 +73,7 @@ func (f *fileWorld) own(h control.Hosting) bool { return h.SourceCentre == f.Cen
 // ownHosting returns a present hosting at one of the centre's own sources.
 func (f *fileWorld) ownHosting() (control.Hosting, bool) {
 	for _, h := range f.hostings {
-		if f.own(h) && h.Present && h.Available {
+		if f.own(h) && h.Present && h.Available() {
 			return h, true
 		}
 	}
@@ -86,7 +86,7 @@ func (f *fileWorld) ownHosting() (control.Hosting, bool) {
 func (f *fileWorld) candidates(a *control.Acquisition) []control.Hosting {
 	var out []control.Hosting
 	for _, h := range f.hostings {
-		if h.Present && h.Settled && h.Available && !a.Tried[h.Source].GivenUp {
+		if h.Present && h.Settled && h.Available() && !a.Tried[h.Source].GivenUp {
 			out = append(out, h)
 		}
 	}

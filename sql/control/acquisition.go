@@ -21,11 +21,10 @@ const (
 	Ended     = "ended"
 )
 
-// Results of an ended acquisition.
+// Results of an ended acquisition, beside failed and cancelled.
 const (
 	Complete  = "complete"  // all its documents have ended
 	Duplicate = "duplicate" // it brought the file's current bytes
-	Failure   = "failed"
 )
 
 // File is a row of control.file.
@@ -44,9 +43,12 @@ type Hosting struct {
 	ModTime                            *time.Time
 	ListedAt                           time.Time
 	Present, Settled                   bool
-	Available                          bool
+	State                              string // of the source: available, maintenance, suspended or removed
 	Fetched, Failures                  int64
 }
+
+// Available tells whether the source may be fetched from now.
+func (h Hosting) Available() bool { return h.State == "available" }
 
 // Tried is what an acquisition has met at one source.
 type Tried struct {
@@ -168,13 +170,13 @@ func StoreFiles(ctx context.Context, tx pgx.Tx, files []*File) error {
 // Hostings returns where the given files lie, gone hostings included.
 func Hostings(ctx context.Context, q pg.Querier, files []string) ([]Hosting, error) {
 	rows, err := q.Query(ctx, `SELECT h.file::text, h.source, s.server, s.centre, h.look, h.size, h.mtime, h.listed_at, h.state='present', h.settled,
-			s.state IN ('available','maintenance') AND s.state = 'available', s.fetched, s.fetch_failures
+			s.state, s.fetched, s.fetch_failures
 		FROM control.hosting h JOIN control.source s ON s.id = h.source WHERE h.file = ANY($1::uuid[]) ORDER BY h.file, h.source`, files)
 	if err != nil {
 		return nil, fmt.Errorf("read hostings: %w", err)
 	}
 	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (h Hosting, err error) {
-		err = r.Scan(&h.File, &h.Source, &h.Server, &h.SourceCentre, &h.Look, &h.Size, &h.ModTime, &h.ListedAt, &h.Present, &h.Settled, &h.Available, &h.Fetched, &h.Failures)
+		err = r.Scan(&h.File, &h.Source, &h.Server, &h.SourceCentre, &h.Look, &h.Size, &h.ModTime, &h.ListedAt, &h.Present, &h.Settled, &h.State, &h.Fetched, &h.Failures)
 		return h, err
 	})
 }
