@@ -44,6 +44,8 @@ const (
 	eventChunk     = 1000    // documents whose events are made at once
 	maxTries       = 10      // deaths of members at one position before it is poison
 	maxPanics      = 3
+	deathPause     = 100 * time.Millisecond // before the second try, doubling
+	deathPauseMax  = 30 * time.Second
 )
 
 // Config is what insert needs.
@@ -75,6 +77,7 @@ type Inserter struct {
 	workers    *semaphore.Weighted
 	claims     []*mapping.Table // tables with claims
 	now        func() time.Time
+	after      func(time.Duration) <-chan time.Time
 }
 
 // New makes an inserter; it does nothing before Run. It fails only for a
@@ -98,7 +101,7 @@ func New(cfg Config, d Deps) (*Inserter, error) {
 		cfg.Insert.LeaseTTL = fill.LeaseTTL
 	}
 	in := &Inserter{cfg: cfg, d: d, statements: statements, metrics: newMetrics(d.Metrics),
-		ahead: semaphore.NewWeighted(aheadBytes), workers: semaphore.NewWeighted(int64(cfg.Insert.Parallelism)), now: time.Now}
+		ahead: semaphore.NewWeighted(aheadBytes), workers: semaphore.NewWeighted(int64(cfg.Insert.Parallelism)), now: time.Now, after: time.After}
 	for _, t := range d.Mapping.Tables {
 		if t.Claims {
 			in.claims = append(in.claims, t)

@@ -26,6 +26,11 @@ func (in *Inserter) begin(ctx context.Context, position int64) (int64, error) {
 		return position, nil
 	}
 	in.d.Log.Warn("work on a position was begun before and did not end; going on one by one", "position", position, "tries", tries)
+	select {
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	case <-in.after(min(deathPause<<(tries-2), deathPauseMax)):
+	}
 	return position + int64(in.cfg.Insert.Batch), nil
 }
 
