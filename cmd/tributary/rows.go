@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/spf13/cobra"
 
@@ -39,12 +40,19 @@ func (c *cli) withTracker(ctx context.Context, fn func(q pg.Querier) error) erro
 	})
 }
 
+// unknownDatabase is ClickHouse's code for a database that is not there.
+const unknownDatabase = 81
+
 // explainAbsence says to people what a missing table or schema means.
 func explainAbsence(err error) error {
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) && (pgErr.Code == "42P01" || pgErr.Code == "3F000") &&
 		(strings.Contains(pgErr.Message, "tracker.") || strings.Contains(pgErr.Message, "warehouse.")) {
 		return fmt.Errorf("nothing is there yet: run tributary up: %w", err)
+	}
+	var chErr *clickhouse.Exception
+	if errors.As(err, &chErr) && chErr.Code == unknownDatabase {
+		return fmt.Errorf("there is no history yet: run tributary up: %w", err)
 	}
 	return err
 }

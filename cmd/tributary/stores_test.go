@@ -170,4 +170,7 @@ func TestSQL(t *testing.T) {
 	if code, _, stderr := at(t, path, "warehouse", "hash"); code != exitFailed || !strings.Contains(stderr, "nothing is there yet") {
 		t.Errorf("hash of an empty database: exit code %d, %s", code, stderr)
 	}
+	if code, _, stderr := at(t, path, "sql", "--store", "history", "SELECT 1"); code != exitFailed || !strings.Contains(stderr, "there is no history yet: run tributary up") {
+		t.Errorf("history before any: exit code %d, %s", code, stderr)
+	}
 }
