@@ -41,6 +41,7 @@ type app struct {
 	blobs    blob.Store
 	registry *prometheus.Registry
 	metrics  *stage.Metrics
+	company  *stage.Company // what runs beside what in this process
 	health   *obs.Health
 	holder   string // names this process in leases
 }
@@ -68,6 +69,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, n need, on
 	a.holder = fmt.Sprintf("%s/%d/%d", host, os.Getpid(), time.Now().UnixNano())
 	a.registry = obs.NewRegistry(version())
 	a.metrics = stage.NewMetrics(a.registry)
+	a.company = stage.NewCompany()
 	if err := os.MkdirAll(cfg.DataDir, 0o755); err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
