@@ -37,7 +37,9 @@ func (w *world) takeUp(f *fileWorld, k *control.Look) {
 		k.Class = "waiting"
 	default:
 		for _, a := range f.acquisitions {
-			if a.Size == k.Size {
+			// Only what another source showed: a new look of the same one is
+			// of new bytes, whatever their number.
+			if a.Source != k.Source && a.Size == k.Size {
 				w.pass(f, k, a.Size)
 				return
 			}
