@@ -1,0 +1,20 @@
+package e2e
+
+import (
+	"testing"
+
+	"tributary/test/corpus"
+	"tributary/test/rig"
+)
+
+// The whole way over real SFTP and FTP: every file, document, row and position
+// is what the oracle says.
+func TestCorporaMatchTheOracle(t *testing.T) {
+	for _, shape := range []string{corpus.Small, corpus.Demo, corpus.Faults} {
+		t.Run(shape, func(t *testing.T) {
+			s := setUp(t, corpus.Options{Seed: seed(t), Shape: shape}, rig.Options{})
+			s.once()
+			s.expect(true)
+		})
+	}
+}

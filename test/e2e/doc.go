@@ -1,0 +1,11 @@
+// Package e2e holds the tests of the whole program: the binary, its engines,
+// real OpenSSH and vsftpd servers, and generated corpora whose oracle says what
+// must have become of every file, document and row.
+//
+// The tests see what scripts see: exit codes and the commands' JSON. They are
+// skipped where engines or servers are missing, and fail there instead if
+// TRIBUTARY_REQUIRE_ENGINES is 1. Other variables: TRIBUTARY_BINARY, the program
+// to test instead of a fresh build; TRIBUTARY_SEED, of corpora and of random
+// moments; TRIBUTARY_KILLS, how often TestKill kills; TRIBUTARY_KEEP, if set,
+// leaves the data of failed tests.
+package e2e

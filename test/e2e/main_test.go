@@ -1,0 +1,87 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+
+	"tributary/internal/engine/enginetest"
+	"tributary/internal/engine/install"
+)
+
+// TestMain removes what building left.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built.dir != "" {
+		if err := os.RemoveAll(built.dir); err != nil {
+			fmt.Fprintln(os.Stderr, "e2e:", err)
+		}
+	}
+	os.Exit(code)
+}
+
+// built is the program under test, built once for all tests of a run.
+var built struct {
+	once sync.Once
+	dir  string
+	path string
+	err  error
+}
+
+// program returns the path of the binary under test.
+func program(t testing.TB) string {
+	t.Helper()
+	found, err := install.Locate("")
+	if err != nil {
+		t.Fatalf("look for engines: %v", err)
+	}
+	if missing := found.Missing(); len(missing) > 0 {
+		enginetest.Missing(t, fmt.Sprint(missing))
+	}
+	built.once.Do(func() { built.err = build() })
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+	return built.path
+}
+
+func build() error {
+	if path := os.Getenv("TRIBUTARY_BINARY"); path != "" {
+		if !filepath.IsAbs(path) {
+			return errors.New("TRIBUTARY_BINARY must be an absolute path")
+		}
+		built.path = path
+		return nil
+	}
+	dir, err := os.MkdirTemp("", "tributary-bin-")
+	if err != nil {
+		return fmt.Errorf("directory for the binary: %w", err)
+	}
+	built.dir, built.path = dir, filepath.Join(dir, "tributary")
+	if out, err := exec.Command("go", "build", "-o", built.path, "tributary/cmd/tributary").CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// number is the value of an environment variable, or fallback.
+func number(t testing.TB, name string, fallback uint64) uint64 {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return fallback
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// seed is that of corpora, and of what else is random.
+func seed(t testing.TB) uint64 { return number(t, "TRIBUTARY_SEED", 1) }

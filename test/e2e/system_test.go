@@ -1,0 +1,164 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tributary/internal/engine"
+	"tributary/test/corpus"
+	"tributary/test/rig"
+	"tributary/test/servers"
+)
+
+// system is one installation: a corpus, what serves it, a configuration and the
+// data that becomes of it.
+type system struct {
+	t       testing.TB
+	binary  string
+	dir     string
+	rig     *rig.Rig
+	corpus  *corpus.Corpus
+	started int
+	last    *process // of the last up
+}
+
+// onceWithin bounds a run of up --once on a loaded machine.
+const onceWithin = 4 * time.Minute
+
+// setUp generates a corpus and serves it.
+func setUp(t testing.TB, of corpus.Options, o rig.Options) *system {
+	t.Helper()
+	s := &system{t: t, binary: program(t), dir: openDir(t)}
+	var err error
+	if s.corpus, err = corpus.Generate(of); err != nil {
+		t.Fatal(err)
+	}
+	s.rig, err = rig.Start(t.Context(), s.dir, s.corpus, o)
+	servers.Need(t, err)
+	t.Cleanup(s.rig.Stop)
+	return s
+}
+
+// openDir is a directory that another user can enter, since an embedded
+// Postgres is one when the tests run as root. Its path is short, as paths of
+// sockets must be.
+func openDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "trib-e2e-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() && os.Getenv("TRIBUTARY_KEEP") != "" {
+			t.Logf("what the test left is in %s", dir)
+			return
+		}
+		// Engines that were killed may still be going down.
+		eventually(t, 30*time.Second, func() string {
+			if err := os.RemoveAll(dir); err != nil {
+				return err.Error()
+			}
+			return ""
+		})
+	})
+	return dir
+}
+
+func (s *system) data() string { return filepath.Join(s.dir, "data") }
+
+// forget removes all data, so that the next run begins anew.
+func (s *system) forget() {
+	s.t.Helper()
+	eventually(s.t, 30*time.Second, func() string {
+		if err := os.RemoveAll(s.data()); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+}
+
+// once runs up --once and expects that it ends well.
+func (s *system) once() {
+	s.t.Helper()
+	s.last = s.start("up", "--once")
+	if code := s.last.code(onceWithin); code != 0 {
+		s.t.Fatalf("tributary up --once: exit code %d\n%s", code, s.last.tail())
+	}
+}
+
+// engines serves the engines while do asks them; queries then need not start
+// them each time.
+func (s *system) engines(do func(engine.Endpoints)) {
+	s.t.Helper()
+	p := s.start("engines")
+	var at engine.Endpoints
+	eventually(s.t, time.Minute, func() string {
+		select {
+		case <-p.done:
+			s.t.Fatalf("tributary engines ended: %v\n%s", p.err, p.tail())
+		default:
+		}
+		ep, running, err := engine.Attach(s.data())
+		if err != nil {
+			return err.Error()
+		}
+		if !running {
+			return "the engines don't run"
+		}
+		at = ep
+		return ""
+	})
+	do(at)
+	p.stop()
+}
+
+// ask runs a command and returns what it wrote.
+func (s *system) ask(args ...string) string {
+	s.t.Helper()
+	p := s.start(args...)
+	if code := p.code(2 * time.Minute); code != 0 {
+		s.t.Fatalf("tributary %s: exit code %d\n%s", strings.Join(args, " "), code, p.tail())
+	}
+	if err := os.Remove(p.log); err != nil {
+		s.t.Fatal(err)
+	}
+	return p.out.String()
+}
+
+// list runs a command with -o json and returns its rows.
+func list[T any](s *system, args ...string) []T {
+	s.t.Helper()
+	var rows []T
+	d := json.NewDecoder(bytes.NewBufferString(s.ask(append(args, "-o", "json")...)))
+	for {
+		var row T
+		switch err := d.Decode(&row); {
+		case errors.Is(err, io.EOF):
+			return rows
+		case err != nil:
+			s.t.Fatalf("tributary %s -o json: %v", strings.Join(args, " "), err)
+		}
+		rows = append(rows, row)
+	}
+}
+
+// sql asks a store.
+func sql[T any](s *system, store, query string) []T {
+	s.t.Helper()
+	return list[T](s, "sql", "--store", store, query)
+}
+
+func (s *system) hash() string {
+	s.t.Helper()
+	return strings.TrimSpace(s.ask("warehouse", "hash"))
+}
