@@ -117,7 +117,7 @@ func (w *world) fetched(f *fileWorld, a *control.Acquisition, t *control.Attempt
 		}
 	}
 	a.Download, a.SHA256 = d.Outcome, d.SHA256
-	if d.SHA256 == f.CurrentSHA256 && !w.belongs(f, a) {
+	if d.SHA256 == f.CurrentSHA256 && !w.belongs(f, a) && !w.spoiled(f, a) {
 		a.State, a.Result, a.EndedAt = control.Ended, control.Duplicate, &w.now
 		w.out = append(w.out, duplicateEvent(f, a, t, d.Outcome, w.now))
 		return
@@ -135,6 +135,9 @@ func (w *world) fetched(f *fileWorld, a *control.Acquisition, t *control.Attempt
 			a.RankTime = &listed
 		}
 	}
+	if t.ListedAt != nil {
+		a.RankTime = t.ListedAt // of the look that was fetched; a later one may be listed by now
+	}
 	a.RankOwn = &own
 	if t.Early != nil {
 		w.early(f, a, t)
@@ -146,6 +149,13 @@ func (w *world) fetched(f *fileWorld, a *control.Acquisition, t *control.Attempt
 func (w *world) belongs(f *fileWorld, a *control.Acquisition) bool {
 	t := w.attempts[control.AttemptKey{Run: a.Run, File: f.ID, Attempt: f.CurrentAttempt}]
 	return t != nil && t.Acquisition == a.ID
+}
+
+// spoiled reports whether the bytes that the file shows are those of a damaged
+// archive: who brings them again repeats no success.
+func (w *world) spoiled(f *fileWorld, a *control.Acquisition) bool {
+	t := w.attempts[control.AttemptKey{Run: a.Run, File: f.ID, Attempt: f.CurrentAttempt}]
+	return t != nil && damage(t.Unzip)
 }
 
 // fetchFailed tries the same hosting again, or the next one, or ends.
@@ -223,7 +233,8 @@ func (w *world) end(f *fileWorld, a *control.Acquisition, t *control.Attempt, ph
 func (w *world) endAs(st schemas.Status, f *fileWorld, a *control.Acquisition, t *control.Attempt, phase, exception, message, outcome string) {
 	a.State, a.Result, a.EndedAt, a.Changed = control.Ended, string(st), &w.now, true
 	a.Phase, a.Exception, a.Message = phase, exception, message
-	if st == schemas.Failed && retriable(phase, exception) {
+	newest := f.acquisitions[len(f.acquisitions)-1]
+	if st == schemas.Failed && retriable(phase, exception) && a == newest { // else a newer look follows
 		pause := w.retry
 		for range a.Retries {
 			pause = min(2*pause, 24*time.Hour)

@@ -104,6 +104,10 @@ func (w *world) retryFile(f *fileWorld) {
 		return
 	}
 	last.RetryAt, last.Changed = nil, true
+	if again := w.now.Add(w.retry); f.postponed() {
+		last.RetryAt = &again
+		return
+	}
 	next := &control.Acquisition{
 		Run: last.Run, File: f.ID, Domain: f.Centre, Source: last.Source, Look: last.Look, Size: last.Size,
 		State: control.Wanted, NotBefore: w.now, Tried: map[string]control.Tried{}, Retries: last.Retries + 1, New: true,

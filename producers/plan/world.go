@@ -110,6 +110,22 @@ func (f *fileWorld) candidates(a *control.Acquisition) []control.Hosting {
 	return out
 }
 
+// postponed reports whether the file can be had from nowhere now, but may be
+// later: its source is not available, or it changes just now.
+func (f *fileWorld) postponed() bool {
+	later := false
+	for _, h := range f.hostings {
+		if !h.Present || h.State == "removed" {
+			continue
+		}
+		if h.Settled && h.Available() {
+			return false
+		}
+		later = true
+	}
+	return later
+}
+
 func sign(n int64) int {
 	if n < 0 {
 		return -1

@@ -106,7 +106,9 @@ type Attempt struct {
 	Download    string `json:"download"`
 	Unzip       string `json:"unzip"`
 	Early       []byte `json:"early"`
-	Changed     bool   `json:"-"`
+
+	ListedAt *time.Time `json:"-"` // when the look was first listed; not set on new ones
+	Changed  bool       `json:"-"`
 }
 
 // Look is an announced look that plan has not taken up yet.
@@ -243,14 +245,14 @@ type AttemptKey struct {
 
 // Attempts returns the attempts of the given files.
 func Attempts(ctx context.Context, q pg.Querier, files []string) (map[AttemptKey]*Attempt, error) {
-	rows, err := q.Query(ctx, `SELECT run::text, file::text, attempt, acquisition, source, look, job::text, download, unzip, early
-		FROM control.attempt WHERE file = ANY($1::uuid[])`, files)
+	rows, err := q.Query(ctx, `SELECT t.run::text, t.file::text, t.attempt, t.acquisition, t.source, t.look, t.job::text, t.download, t.unzip, t.early, k.listed_at
+		FROM control.attempt t LEFT JOIN control.look k ON k.source = t.source AND k.file = t.file AND k.look = t.look WHERE t.file = ANY($1::uuid[])`, files)
 	if err != nil {
 		return nil, fmt.Errorf("read attempts: %w", err)
 	}
 	all, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (*Attempt, error) {
 		var a Attempt
-		return &a, r.Scan(&a.Run, &a.File, &a.Attempt, &a.Acquisition, &a.Source, &a.Look, &a.Job, &a.Download, &a.Unzip, &a.Early)
+		return &a, r.Scan(&a.Run, &a.File, &a.Attempt, &a.Acquisition, &a.Source, &a.Look, &a.Job, &a.Download, &a.Unzip, &a.Early, &a.ListedAt)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read attempts: %w", err)
