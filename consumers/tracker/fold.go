@@ -3,6 +3,7 @@ package tracker
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -169,8 +170,13 @@ func (f *fold) task(e *schemas.StatusChanged, s seen) error {
 	}
 	into(f.sessions, given("session", e.Session), &session{seen: s})
 	f.source(e.Source, nil)
+	counts := map[string]string{}
+	maps.Copy(counts, e.Attributes)
+	if e.Note != "" {
+		counts["end"] = e.Note
+	}
 	into(f.tasks, key("task", e.Session, e.Source, e.Phase), &task{seen: s, Session: e.Session, Source: e.Source, Phase: step.Phase,
-		Step: step, Started: atOrZero(e.StartedAt), Finished: atOrZero(e.FinishedAt), Counts: e.Attributes})
+		Step: step, Started: atOrZero(e.StartedAt), Finished: atOrZero(e.FinishedAt), Counts: counts})
 	return nil
 }
 

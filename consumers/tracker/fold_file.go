@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"time"
@@ -52,10 +53,12 @@ func (f *fold) hosting(file uuid.UUID, e *schemas.StatusChanged, s seen) {
 	f.source(e.Source, nil)
 	h := &hosting{seen: s, File: file.String(), Source: e.Source}
 	if state := e.Attributes["state"]; state != "" {
-		h.Look, h.Revision, h.State, h.Size, h.ModTime, h.Listed, h.Note =
-			e.Look, e.Revision, state, e.FileSize, atOrZero(e.ModTime), atOrZero(e.ListedAt), e.Note
-	} else {
-		h.Class, h.ClassLook, h.ClassRev = e.Note, e.Look, e.Revision
+		h.Look, h.Revision, h.State, h.Size, h.ModTime, h.Listed = e.Look, e.Revision, state, e.FileSize, atOrZero(e.ModTime), atOrZero(e.ListedAt)
+	}
+	if e.Note == unsettled {
+		h.Note = e.Note
+	} else if e.Note != "" {
+		h.Class, h.ClassLook = e.Note, e.Look
 	}
 	into(f.hostings, hostingID(file, e.Source), h)
 }
@@ -82,6 +85,7 @@ func (f *fold) download(file uuid.UUID, n *named, e *schemas.StatusChanged, s se
 		into(f.hostings, hostingID(file, e.Source), &hosting{seen: s, File: file.String(), Source: e.Source})
 	}
 	step := f.step(e, s.Last)
+	a.Dropped = step.ended() && (e.Note == notTried || e.Exception == notTried)
 	switch {
 	case step.Phase == 0: // a judgement only
 	case step.ended() && e.Accepted != "":
@@ -103,22 +107,18 @@ func (f *fold) outcome(file uuid.UUID, n *named, e *schemas.StatusChanged, st st
 	if e.Note != "" {
 		o.Notes = []string{e.Note}
 	}
-	if e.Entity == schemas.EntityDownload && parts(e.Outcome) == 1 && e.SHA256 != "" && st.Phase <= schemas.ZipMD5.ID() {
+	if parts(e.Outcome) == 1 && e.SHA256 != "" && st.Phase <= schemas.ZipMD5.ID() {
 		o.SHA256, o.MD5 = e.SHA256, e.MD5
-		size := max(e.Bytes, e.FileSize)
-		received := finishedOr(e, st.At)
+	}
+	// Control repeats the hash in its judgements; only who received the bytes
+	// says when.
+	if o.SHA256 != "" && e.FinishedAt != nil {
+		size, received := cmp.Or(e.Bytes, e.FileSize), at(*e.FinishedAt)
 		into(f.versions, key("version", file.String(), e.SHA256), &version{
 			seen: seen{First: received, Last: received}, File: file.String(), SHA256: e.SHA256, MD5: e.MD5, Size: size})
 		n.SHA256, n.MD5, n.Size, n.Received = e.SHA256, e.MD5, size, received
 	}
 	return o
-}
-
-func finishedOr(e *schemas.StatusChanged, now time.Time) time.Time {
-	if e.FinishedAt == nil {
-		return now
-	}
-	return at(*e.FinishedAt)
 }
 
 func (f *fold) document(file uuid.UUID, e *schemas.StatusChanged, s seen) {

@@ -3,6 +3,7 @@ package tracker
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"reflect"
 	"testing"
@@ -103,6 +104,13 @@ func mergeInto[K comparable, T any, P adder[T]](dst, src map[K]P) {
 func TestAnyOrderGivesTheSameRows(t *testing.T) {
 	pool := database(t)
 	tr := newTracker(t, pool)
+	// Each log takes a third of a second; -rapid.checks asks for more.
+	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
+		if err := flag.Set("rapid.checks", "25"); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = flag.Set("rapid.checks", checks.DefValue) }()
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		log := eventLog(rt)
 		reset(t, pool)

@@ -45,21 +45,40 @@ func (a *attempt) own() step {
 	if a.Final.Phase != 0 {
 		return a.Final
 	}
+	chain := a.chain()
 	var out step
 	for key, o := range a.Outcomes {
-		if shows(key, a.Accepted) {
+		if shows(key, chain) {
 			out = out.join(o.Step)
 		}
 	}
 	return out
 }
 
-// accepted is the sum of the accepted outcomes up to the given number of
-// parts.
+// chain is the chain of outcomes that is shown: the accepted one. Before
+// control has judged, it is the only one there is; of several none.
+func (a *attempt) chain() string {
+	if a.Accepted != "" {
+		return a.Accepted
+	}
+	var chain string
+	for key := range a.Outcomes {
+		chain = longer(chain, key)
+	}
+	for key := range a.Outcomes {
+		if !shows(key, chain) {
+			return ""
+		}
+	}
+	return chain
+}
+
+// accepted is the sum of the outcomes shown that have so many parts.
 func (a *attempt) accepted(least, most int) outcome {
 	var out outcome
+	chain := a.chain()
 	for key, o := range a.Outcomes {
-		if n := parts(key); n >= least && n <= most && shows(key, a.Accepted) {
+		if n := parts(key); n >= least && n <= most && shows(key, chain) {
 			out.add(o)
 		}
 	}
@@ -99,18 +118,19 @@ type attemptRow struct {
 	children children
 }
 
-// notTried is the exception of an attempt that was never begun, which costs
-// none.
+// notTried is the note of an attempt that was never begun, which costs none.
 const notTried = schemas.NotTried
 
-// counts says whether the attempt counts as one.
+// counts says whether the attempt is one to be counted and shown: it has been
+// heard of, and was begun or may yet be.
 func (r attemptRow) counts() bool {
-	return r.state.Number > 0 && r.state.own().Exception != notTried && r.state.own().Phase != 0
+	return r.state.Number > 0 && !r.state.Dropped && r.state.own().Phase != 0
 }
 
 // latestAttempt is the attempt that a file shows: the one with the greatest
 // number, or the one that it repeats; nil before any.
 func latestAttempt(rows []attemptRow) *attemptRow {
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r attemptRow) bool { return !r.counts() })
 	if len(rows) == 0 {
 		return nil
 	}

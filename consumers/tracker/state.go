@@ -27,17 +27,17 @@ type file struct {
 	Name     string `json:"n"`
 	Todo     int    `json:"a"`
 	Revision int64  `json:"r,omitempty"` // of its own step; the greatest counts
-	Own      step   `json:"o,omitzero"`  // its own (phase, status), before any attempt
+	Own      step   `json:"o,omitzero"`  // its own (phase, status), before any attempt: a name is judged again when centres change, so the last counts
 }
 
 func (f *file) add(o *file) {
 	f.seen.add(o.seen)
 	f.Name, f.Todo = max(f.Name, o.Name), max(f.Todo, o.Todo)
-	switch {
+	switch c := cmp.Or(cmp.Compare(f.Revision, o.Revision), f.Own.At.Compare(o.Own.At)); {
 	case o.Own.Phase == 0:
-	case f.Own.Phase == 0 || o.Revision > f.Revision:
+	case f.Own.Phase == 0 || c < 0:
 		f.Revision, f.Own = o.Revision, o.Own
-	case o.Revision == f.Revision:
+	case c == 0:
 		f.Own = f.Own.join(o.Own)
 	}
 }
@@ -57,26 +57,25 @@ type hosting struct {
 
 	Class     string `json:"c,omitempty"` // how control classed a look without fetching it
 	ClassLook int32  `json:"cl,omitempty"`
-	ClassRev  int64  `json:"cr,omitempty"`
 }
 
 func (h *hosting) add(o *hosting) {
 	h.seen.add(o.seen)
 	h.File, h.Source = max(h.File, o.File), max(h.Source, o.Source)
-	if c := h.compareLook(o); c < 0 {
+	if c := cmp.Or(cmp.Compare(h.Look, o.Look), cmp.Compare(h.Revision, o.Revision)); c < 0 {
 		h.Look, h.Revision, h.State, h.Size, h.ModTime, h.Listed, h.Note = o.Look, o.Revision, o.State, o.Size, o.ModTime, o.Listed, o.Note
 	} else if c == 0 {
-		h.Listed = earliest(h.Listed, o.Listed)
+		// Poll and control both tell of a look, each what it knows.
+		h.State, h.Size, h.ModTime, h.Listed, h.Note = max(h.State, o.State), max(h.Size, o.Size), latest(h.ModTime, o.ModTime), earliest(h.Listed, o.Listed), max(h.Note, o.Note)
 	}
-	if cmp.Or(cmp.Compare(o.ClassLook, h.ClassLook), cmp.Compare(o.ClassRev, h.ClassRev), cmp.Compare(o.Class, h.Class)) > 0 {
-		h.Class, h.ClassLook, h.ClassRev = o.Class, o.ClassLook, o.ClassRev
+	if cmp.Or(cmp.Compare(o.ClassLook, h.ClassLook), cmp.Compare(o.Class, h.Class)) > 0 {
+		h.Class, h.ClassLook = o.Class, o.ClassLook
 	}
 }
 
-func (h *hosting) compareLook(o *hosting) int {
-	return cmp.Or(cmp.Compare(h.Look, o.Look), cmp.Compare(h.Revision, o.Revision), cmp.Compare(h.State, o.State),
-		cmp.Compare(h.Size, o.Size), h.ModTime.Compare(o.ModTime), cmp.Compare(h.Note, o.Note))
-}
+// unsettled is the note of a look that poll has not announced yet; other notes
+// are control's, who classed the look without fetching it.
+const unsettled = "unsettled"
 
 // note is what is to be said of the latest look.
 func (h *hosting) note() string {
@@ -118,7 +117,8 @@ type attempt struct {
 	Requested time.Time           `json:"tr,omitzero"`
 	Accepted  string              `json:"acc,omitempty"`
 	Repeats   int32               `json:"rep,omitempty"`
-	Final     step                `json:"f,omitzero"` // control's judgement that the file failed with it
+	Dropped   bool                `json:"nt,omitempty"` // it ended without being tried
+	Final     step                `json:"f,omitzero"`   // control's judgement that the file failed with it
 	Outcomes  map[string]*outcome `json:"o,omitempty"`
 
 	spoken bool // an event is about the attempt itself, not a document of it
@@ -132,7 +132,7 @@ func (a *attempt) add(o *attempt) {
 	a.Requested = earliest(a.Requested, o.Requested)
 	a.Accepted = longer(a.Accepted, o.Accepted)
 	a.Final = a.Final.join(o.Final)
-	a.spoken = a.spoken || o.spoken
+	a.spoken, a.Dropped = a.spoken || o.spoken, a.Dropped || o.Dropped
 	for key, c := range o.Outcomes {
 		if mine, ok := a.Outcomes[key]; ok {
 			mine.add(c)

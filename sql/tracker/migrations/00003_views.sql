@@ -3,7 +3,8 @@
 CREATE VIEW tracker.file AS
 SELECT a.id, z.file_name AS file, t.short_name AS action, d.version, c.short_name AS centre, s.short_name AS source,
   p.short_name AS phase, st.short_name AS status, x.short_name AS exception, a.message, a.attempts,
-  coalesce(v.size_bytes, d.size_bytes, (SELECT max(h.size_bytes) FROM tracker.file_source_has_zip h WHERE h.za_id = a.id)) AS size_bytes,
+  CASE WHEN a.phase_id > 1 OR a.status_id <> 5
+    THEN coalesce(v.size_bytes, d.size_bytes, (SELECT max(h.size_bytes) FROM tracker.file_source_has_zip h WHERE h.za_id = a.id)) END AS size_bytes,
   d.version AS sha256, d.content_md5 AS md5, z.created, z.inc, a.phase_id, a.status_id, a.download_id, d.attempt, d.run, d.session_id,
   d.documents, d.documents_known, d.documents_open, d.documents_failed, a.created AS first_seen, a.last_update,
   CASE WHEN a.status_id IN (4, 5) THEN coalesce(d.documents_open, 0) = 0
