@@ -191,7 +191,14 @@ func (p *Planner) gather(w *world, credits map[string]int) []job {
 	for s := range bySource {
 		sources = append(sources, s)
 	}
-	sort.Strings(sources)
+	// Who was served longest ago comes first, so that sources take turns also
+	// when a server's sessions come free one by one.
+	sort.Slice(sources, func(i, j int) bool {
+		if a, b := p.served[sources[i]], p.served[sources[j]]; a != b {
+			return a < b
+		}
+		return sources[i] < sources[j]
+	})
 	for _, s := range sources {
 		items := bySource[s]
 		sort.SliceStable(items, func(i, j int) bool { return items[i].hosting.Size < items[j].hosting.Size })
@@ -209,6 +216,8 @@ func (p *Planner) gather(w *world, credits map[string]int) []job {
 			jobs = append(jobs, job{server: server, source: s, items: items[:n]})
 			bySource[s] = items[n:]
 			credits[server]--
+			p.turns++
+			p.served[s] = p.turns
 			again = true
 		}
 	}

@@ -49,12 +49,15 @@ type Planner struct {
 	Now     func() time.Time
 
 	wake chan struct{}
+
+	served map[string]int64 // by source: when it was last given a job, in turns; the dispatcher's
+	turns  int64
 }
 
 // New returns a planner; nothing runs yet.
 func New(cfg config.Plan, cutoff time.Duration, once bool, pool *pgxpool.Pool, outbox pg.Outbox, offsets pg.Offsets, log *slog.Logger) *Planner {
 	return &Planner{Config: cfg, Cutoff: cutoff, Once: once, Pool: pool, Outbox: outbox, Offsets: offsets, Log: log,
-		Now: func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }, wake: make(chan struct{}, 1)}
+		Now: func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }, wake: make(chan struct{}, 1), served: map[string]int64{}}
 }
 
 // Run reads with the given applier and dispatches until ctx ends.
