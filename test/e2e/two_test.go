@@ -1,0 +1,98 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"tributary/internal/engine"
+	"tributary/test/corpus"
+	"tributary/test/rig"
+)
+
+// lively makes what runs on and on do in seconds what it does in minutes.
+const lively = `schedule:
+  interval: 1s
+  jitter: 0
+  tick: 100ms
+poll:
+  settle: 0s
+plan:
+  backoff: 200ms
+sequence:
+  late_limit: 1s
+publish:
+  lease_ttl: 2s
+insert:
+  lease_ttl: 2s
+`
+
+// Two of every role, in processes of their own on one broker and one Postgres,
+// give what one of each gives; also for what is added while they run, and when
+// one of them stops.
+func TestTwoOfEveryRole(t *testing.T) {
+	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true, Extra: lively})
+	s.once()
+	one := s.expect(true)
+	s.forget()
+
+	s.engines(func(engine.Endpoints) {
+		a, b := s.start("run", "all"), s.start("run", "all")
+		s.settled(a, b)
+		if hash := s.hash(); hash != one.Hash {
+			t.Errorf("warehouse hash %s with two of every role, %s with one", hash, one.Hash)
+		}
+		if err := s.corpus.Add(9); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.rig.Update(); err != nil {
+			t.Fatal(err)
+		}
+		s.settled(a, b)
+		a.stop()
+		if err := s.corpus.Add(9); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.rig.Update(); err != nil {
+			t.Fatal(err)
+		}
+		s.settled(b)
+		b.stop()
+	})
+	// What the stop left in the outboxes and projections is finished by a round.
+	s.once()
+	s.expect(false)
+}
+
+// settled waits until all files and documents have the oracle's ends.
+func (s *system) settled(running ...*process) {
+	s.t.Helper()
+	eventually(s.t, 2*time.Minute, func() string {
+		for _, p := range running {
+			select {
+			case <-p.done:
+				s.t.Fatalf("tributary %s has ended: %v\n%s", p.name, p.err, p.tail())
+			default:
+			}
+		}
+		want := map[string]string{}
+		for _, f := range s.corpus.Oracle.Files {
+			want[f.Action+"/"+f.File] = f.Phase + ", " + f.Status
+		}
+		for _, d := range s.corpus.Oracle.Documents {
+			want[d.Action+"/"+d.File+"/"+d.Document] = d.Phase + ", " + d.Status
+		}
+		type row struct{ Name, End string }
+		got := map[string]string{}
+		for _, r := range sql[row](s, "tracker", `SELECT action || '/' || file AS name, phase || ', ' || status AS end FROM tracker.file
+			UNION ALL SELECT action || '/' || file || '/' || document, phase || ', ' || status FROM tracker.document`) {
+			if _, twice := got[r.Name]; twice {
+				return fmt.Sprintf("%s is there twice", r.Name)
+			}
+			got[r.Name] = r.End
+		}
+		return gocmp.Diff(want, got)
+	})
+}
