@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
 	"tributary/internal/mapping"
 	"tributary/schemas"
 )
-
-var errEOF = io.EOF
 
 // documentColumns are those of warehouse.document that are written once, in the
 // order of appendDocument.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -190,13 +191,13 @@ func (r *readers) Read(p []byte) (int, error) {
 		r.parts = r.parts[1:]
 	}
 	if len(r.parts) == 0 {
-		return 0, errEOF
+		return 0, io.EOF
 	}
 	return r.parts[0].Read(p)
 }
 
 // copy writes lines in COPY's text format to a mapped table.
-func (w *writer) copy(ctx context.Context, t *mapping.Table, lines interface{ Read([]byte) (int, error) }) error {
+func (w *writer) copy(ctx context.Context, t *mapping.Table, lines io.Reader) error {
 	sql := "COPY warehouse." + t.Name + " (" + strings.Join(t.ColumnNames(), ", ") + ") FROM STDIN"
 	if _, err := w.tx.Conn().PgConn().CopyFrom(ctx, lines, sql); err != nil {
 		return fmt.Errorf("copy to %s: %w", t.Name, err)

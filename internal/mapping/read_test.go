@@ -322,3 +322,17 @@ func TestLoadErrors(t *testing.T) {
 		})
 	}
 }
+
+// FuzzRead: whatever a document holds, reading it ends with rows that fit their
+// tables or with an error of the document's, and never crashes.
+func FuzzRead(f *testing.F) {
+	f.Add("experiment", `<centreProcedureSet><centre centreID="H"><experiment experimentID="E"><specimenID>1</specimenID><procedure procedureID="p"><seriesParameter parameterID="q"><value incrementValue="0">a</value></seriesParameter></procedure></experiment></centre></centreProcedureSet>`)
+	f.Add("specimen", `<centreSpecimenSet><centre centreID="H"><mouse specimenID="m" DOB="2020-01-01"/></centre></centreSpecimenSet>`)
+	m := load(f)
+	f.Fuzz(func(t *testing.T, kind, text string) {
+		_, err := lines(m, kind, text)
+		if bad := (*DocumentError)(nil); err != nil && (!errors.As(err, &bad) || bad.Message == "") {
+			t.Errorf("%q: %v", text, err)
+		}
+	})
+}

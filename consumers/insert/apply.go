@@ -1,0 +1,167 @@
+package insert
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
+	"tributary/sql/warehouse"
+)
+
+// applyAll applies what feed brings, as many positions at a time as are there
+// and allowed. After a death at a position it goes one by one, until it is past
+// the place.
+func (in *Inserter) applyAll(ctx context.Context, epoch int64, at progress, feed *feed) error {
+	noted, careful := false, int64(0)
+	for {
+		group, err := in.gather(ctx, feed)
+		if err != nil {
+			return err
+		}
+		if !noted {
+			if careful, err = in.begin(ctx, at.position); err != nil {
+				release(group)
+				return err
+			}
+		}
+		parts := [][]*item{group}
+		if group[0].ev.Position < careful {
+			parts = parts[:0]
+			for i := range group {
+				parts = append(parts, group[i:i+1])
+			}
+		}
+		for _, part := range parts {
+			if part[0].ev.Position < careful && noted {
+				if _, err := in.begin(ctx, at.position); err != nil {
+					release(group)
+					return err
+				}
+			}
+			noted = true
+			if err := in.guarded(ctx, epoch, at, part); err != nil {
+				release(group)
+				if !errors.Is(err, errPanic) {
+					err = errors.Join(err, in.forget(at.position)) // no fault of the position's
+				}
+				return err
+			}
+			last := part[len(part)-1]
+			at = progress{position: last.ev.Position + 1, offset: last.offset + 1}
+			in.metrics.stopped.Set(0)
+		}
+		release(group)
+	}
+}
+
+// gather waits for the next position, and takes what else is ready.
+func (in *Inserter) gather(ctx context.Context, feed *feed) ([]*item, error) {
+	var group []*item
+	var rows int64
+	for len(group) < in.cfg.Insert.Batch && rows < int64(in.cfg.Insert.BatchRows) {
+		var it *item
+		var ok bool
+		if len(group) == 0 {
+			select {
+			case it, ok = <-feed.items:
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			}
+		} else {
+			select {
+			case it, ok = <-feed.items:
+			default:
+				return group, nil
+			}
+		}
+		if !ok {
+			if len(group) > 0 {
+				return group, nil // the cause comes with the next call
+			}
+			return nil, feed.err
+		}
+		select {
+		case <-it.ready:
+		case <-ctx.Done():
+			release(append(group, it))
+			return nil, context.Cause(ctx)
+		}
+		if it.err != nil {
+			err := it.err
+			release(append(group, it))
+			return nil, err
+		}
+		group = append(group, it)
+		if it.done != nil {
+			rows += it.done.rows
+		}
+		if it.large() {
+			return group, nil
+		}
+	}
+	return group, nil
+}
+
+// errPanic marks an error that was a panic.
+var errPanic = errors.New("panic")
+
+// guarded applies a group in one transaction and turns a panic into an error.
+func (in *Inserter) guarded(ctx context.Context, epoch int64, at progress, group []*item) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w at positions %d to %d: %v", errPanic, group[0].ev.Position, group[len(group)-1].ev.Position, p)
+		}
+	}()
+	return in.apply(ctx, epoch, at, group)
+}
+
+// apply is the transaction of a group.
+func (in *Inserter) apply(ctx context.Context, epoch int64, at progress, group []*item) error {
+	w := &writer{in: in, applied: in.now()}
+	err := pg.InTx(ctx, in.d.Pool, func(tx pgx.Tx) error {
+		w.tx = tx
+		// Plans must not depend on statistics of tables that have just begun
+		// to fill.
+		if _, err := tx.Exec(ctx, "SET LOCAL enable_seqscan = off; SET LOCAL jit = off"); err != nil {
+			return fmt.Errorf("prepare transaction: %w", err)
+		}
+		stored, err := in.progress(ctx, tx, "FOR UPDATE")
+		if err != nil {
+			return err
+		}
+		if stored.position != at.position {
+			return fmt.Errorf("the warehouse is at position %d, not %d: %w", stored.position, at.position, pg.ErrMoved)
+		}
+		for i, it := range group {
+			if it.ev.Position != at.position+int64(i) {
+				return fmt.Errorf("position %d does not follow %d", it.ev.Position, at.position+int64(i)-1)
+			}
+			if err := w.take(ctx, it); err != nil {
+				return fmt.Errorf("position %d (%s of %s): %w", it.ev.Position, it.ev.What, it.subject(), err)
+			}
+		}
+		if err := w.flush(ctx); err != nil {
+			return fmt.Errorf("positions %d to %d: %w", at.position, at.position+int64(len(group))-1, err)
+		}
+		if err := pg.AppendOutbox(ctx, tx, warehouse.Schema, w.records); err != nil {
+			return err
+		}
+		last := group[len(group)-1]
+		_, err = tx.Exec(ctx, "UPDATE warehouse.state SET next_position = $1, next_offset = $2, epoch = $3", last.ev.Position+1, last.offset+1, epoch)
+		if err != nil {
+			return fmt.Errorf("store the position: %w", err)
+		}
+		if _, err := tx.Exec(ctx, "DELETE FROM warehouse.try WHERE position <= $1", last.ev.Position); err != nil {
+			return fmt.Errorf("clear tries: %w", err)
+		}
+		return in.lease().Check(ctx, tx, epoch)
+	})
+	if err != nil {
+		return err
+	}
+	in.metrics.count(group, w.rows)
+	return nil
+}
