@@ -67,7 +67,7 @@ func newSourcesCheck(c *cli) *cobra.Command {
 			if *output == "json" {
 				err = writeJSON(c.stdout, steps)
 			} else {
-				err = c.printSteps(s, steps)
+				c.printSteps(s, steps)
 			}
 			if err != nil {
 				return err
@@ -117,7 +117,7 @@ func checkSource(ctx context.Context, cfg config.Config, s config.Source, timeou
 	return out, nil
 }
 
-func (c *cli) printSteps(s config.Source, steps []checkedStep) error {
+func (c *cli) printSteps(s config.Source, steps []checkedStep) {
 	fmt.Fprintf(c.stdout, "%s  %s\n", s.ID, source.Describe(s).URL)
 	for _, step := range steps {
 		mark := "ok    "
@@ -129,5 +129,4 @@ func (c *cli) printSteps(s config.Source, steps []checkedStep) error {
 			fmt.Fprintf(c.stdout, "          %s\n", report.Plain(step.Remedy))
 		}
 	}
-	return nil
 }

@@ -29,8 +29,8 @@ type need struct {
 	Application string
 }
 
-// all needs every store.
-var all = need{Kafka: true, Postgres: true, ClickHouse: true}
+// all needs every store. It is copied, and never changed.
+var all = need{Kafka: true, Postgres: true, ClickHouse: true} //nolint:gochecknoglobals // a struct can't be a constant
 
 // how embedded engines are reached.
 type how int

@@ -98,6 +98,8 @@ func (s *Server) Run(ctx context.Context) error {
 	if err := server.Shutdown(stop); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("stop serving: %w", err)
 	}
-	_ = <-served // http.ErrServerClosed
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve health and metrics: %w", err)
+	}
 	return nil
 }
