@@ -107,6 +107,10 @@ func (in *Inserter) poll(ctx context.Context, at progress, f *feed) error {
 			if err != nil {
 				return err
 			}
+			if r.Offset == at.offset-1 && it.ev.Position < at.position-1 {
+				in.d.Log.Warn("document.ordered holds a lower position than was applied from this offset: was the topic, or the control database, replaced by an older one? What it orders is ignored up to the warehouse's position",
+					"offset", r.Offset, "position", it.ev.Position, "applied", at.position-1)
+			}
 			switch {
 			case it.ev.Position < next:
 				return nil
