@@ -1,17 +1,38 @@
 package pg
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 )
 
 // JSON is the text of rows for jsonb_to_recordset: how a statement takes many
-// rows at once. It panics only on values that encoding/json refuses, which
-// row structs do not hold.
+// rows at once. NUL characters, which Postgres stores nowhere, become U+FFFD:
+// messages of strange servers may hold them, and must not stop anything. It
+// panics only on values that encoding/json refuses, which row structs do not
+// hold.
 func JSON(rows any) string {
 	b, err := json.Marshal(rows)
 	if err != nil {
 		panic(fmt.Sprintf("rows that cannot be JSON: %v", err))
 	}
+	if bytes.Contains(b, []byte(`\u0000`)) {
+		b = withoutNUL(b)
+	}
 	return string(b)
+}
+
+// withoutNUL replaces the escaped NULs of a JSON text in place; a backslash
+// that is itself escaped begins none.
+func withoutNUL(b []byte) []byte {
+	for i := 0; i < len(b); i++ {
+		if b[i] != '\\' {
+			continue
+		}
+		if bytes.HasPrefix(b[i:], []byte(`\u0000`)) {
+			copy(b[i:], `\ufffd`)
+		}
+		i++ // what is escaped
+	}
+	return b
 }

@@ -1,0 +1,493 @@
+package pg_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/internal/engine/enginetest"
+	"tributary/internal/pg"
+	"tributary/schemas"
+)
+
+// patient is how long a test waits for what must happen.
+const patient = 30 * time.Second
+
+// database is a new database with the tables that this package needs in the
+// schema s.
+func database(t *testing.T) *pgxpool.Pool {
+	t.Helper()
+	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	for _, ddl := range []string{"CREATE SCHEMA s", fmt.Sprintf(pg.OffsetsDDL, "s"), fmt.Sprintf(pg.LeaseDDL, "s"), fmt.Sprintf(pg.OutboxDDL, "s")} {
+		if _, err := pool.Exec(t.Context(), ddl); err != nil {
+			t.Fatalf("%s: %v", ddl, err)
+		}
+	}
+	return pool
+}
+
+func exec(t *testing.T, pool *pgxpool.Pool, sql string, args ...any) {
+	t.Helper()
+	if _, err := pool.Exec(t.Context(), sql, args...); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+func TestOffsetsMoveOnlyFromWhereTheyAre(t *testing.T) {
+	pool := database(t)
+	o := pg.Offsets{Schema: "s", Group: "g"}
+	steps := []struct {
+		from, to int64
+		moved    bool
+		after    int64
+	}{
+		{5, 7, true, 0}, // nothing was read yet, so it can't be at 5
+		{0, 3, false, 3},
+		{0, 3, true, 3}, // the same again
+		{3, 3, false, 3},
+		{3, 10, false, 10},
+		{3, 12, true, 10},
+		{11, 12, true, 10},
+	}
+	for _, s := range steps {
+		err := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error { return o.Advance(t.Context(), tx, "topic", 1, s.from, s.to) })
+		if errors.Is(err, pg.ErrMoved) != s.moved || err != nil && !s.moved {
+			t.Fatalf("from %d to %d: %v", s.from, s.to, err)
+		}
+		got, err := o.Load(t.Context(), pool, "topic", 1)
+		if err != nil || got != s.after {
+			t.Fatalf("after %d to %d: at %d, want %d (%v)", s.from, s.to, got, s.after, err)
+		}
+	}
+	for _, other := range []struct {
+		o         pg.Offsets
+		topic     string
+		partition int32
+	}{{o, "topic", 2}, {o, "other", 1}, {pg.Offsets{Schema: "s", Group: "h"}, "topic", 1}} {
+		if got, err := other.o.Load(t.Context(), pool, other.topic, other.partition); err != nil || got != 0 {
+			t.Errorf("%+v is at %d (%v)", other, got, err)
+		}
+	}
+}
+
+// Of members that apply the same range at the same moment one succeeds,
+// whether the partition was read before or not.
+func TestOffsetsMoveForOneMember(t *testing.T) {
+	pool := database(t)
+	o := pg.Offsets{Schema: "s", Group: "g"}
+	for _, from := range []int64{0, 10} {
+		var wg sync.WaitGroup
+		errs := make([]error, 6)
+		for i := range errs {
+			wg.Go(func() {
+				errs[i] = pg.InTx(t.Context(), pool, func(tx pgx.Tx) error { return o.Advance(t.Context(), tx, "topic", 0, from, from+10) })
+			})
+		}
+		wg.Wait()
+		won := 0
+		for _, err := range errs {
+			switch {
+			case err == nil:
+				won++
+			case !errors.Is(err, pg.ErrMoved):
+				t.Errorf("from %d: %v", from, err)
+			}
+		}
+		if won != 1 {
+			t.Errorf("from %d: %d members moved the offset", from, won)
+		}
+	}
+}
+
+func TestALeaseHasOneHolder(t *testing.T) {
+	pool := database(t)
+	a := pg.Lease{Pool: pool, Schema: "s", Name: "l", Holder: "a", TTL: time.Hour}
+	b := pg.Lease{Pool: pool, Schema: "s", Name: "l", Holder: "b", TTL: time.Hour}
+	first, err := a.Acquire(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Acquire(t.Context(), 0); !errors.Is(err, pg.ErrLeaseLost) {
+		t.Fatalf("a second holder: %v", err)
+	}
+	if again, err := a.Acquire(t.Context(), first); err != nil || again != first {
+		t.Fatalf("renewed as %d of %d: %v", again, first, err)
+	}
+	if _, err := b.Acquire(t.Context(), first); !errors.Is(err, pg.ErrLeaseLost) {
+		t.Fatalf("renewed by another member: %v", err)
+	}
+	// Another process of the same name has no part in it.
+	if _, err := a.Acquire(t.Context(), 0); !errors.Is(err, pg.ErrLeaseLost) {
+		t.Fatalf("a namesake: %v", err)
+	}
+	if err := a.Release(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	second, err := b.Acquire(t.Context(), 0)
+	if err != nil || second <= first {
+		t.Fatalf("after its release: epoch %d after %d, %v", second, first, err)
+	}
+	if _, err := a.Acquire(t.Context(), first); !errors.Is(err, pg.ErrLeaseLost) {
+		t.Fatalf("the old holder renews: %v", err)
+	}
+	exec(t, pool, "UPDATE s.lease SET expires_at = '-infinity'")
+	third, err := a.Acquire(t.Context(), 0)
+	if err != nil || third <= second {
+		t.Fatalf("after its expiry: epoch %d after %d, %v", third, second, err)
+	}
+	// A late release of the past holder takes nothing away.
+	if err := b.Release(t.Context(), second); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Acquire(t.Context(), 0); !errors.Is(err, pg.ErrLeaseLost) {
+		t.Fatalf("taken after a late release: %v", err)
+	}
+	err = pg.InTx(t.Context(), pool, func(tx pgx.Tx) error { return b.Check(t.Context(), tx, second) })
+	if !errors.Is(err, pg.ErrLeaseLost) {
+		t.Fatalf("a write of the past holder: %v", err)
+	}
+	if err := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error { return a.Check(t.Context(), tx, third) }); err != nil {
+		t.Fatalf("a write of the holder: %v", err)
+	}
+}
+
+// Nobody gets an expired lease while a write that it guards is not committed.
+func TestAGuardedWriteKeepsTheLease(t *testing.T) {
+	pool := database(t)
+	a := pg.Lease{Pool: pool, Schema: "s", Name: "l", Holder: "a", TTL: time.Hour}
+	b := pg.Lease{Pool: pool, Schema: "s", Name: "l", Holder: "b", TTL: time.Hour}
+	epoch, err := a.Acquire(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec(t, pool, "UPDATE s.lease SET expires_at = '-infinity'")
+	tx, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Check(t.Context(), tx, epoch); err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan error, 1)
+	go func() {
+		_, err := b.Acquire(t.Context(), 0)
+		got <- err
+	}()
+	until(t, "the other member waits for the row", func() bool {
+		var waits int
+		err := pool.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&waits)
+		return err == nil && waits == 1
+	})
+	select {
+	case err := <-got:
+		t.Fatalf("the lease was taken while it guards a write: %v", err)
+	default:
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-got; err != nil {
+		t.Fatalf("after the commit: %v", err)
+	}
+}
+
+// until asks again and again, at the pace of the database, until something is
+// so.
+func until(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	defer cancel()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !so() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("waited in vain until %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+// Hold cancels its work when the lease is lost, takes it again when it can,
+// and gives it back at the end.
+func TestHold(t *testing.T) {
+	pool := database(t)
+	l := pg.Lease{Pool: pool, Schema: "s", Name: "l", Holder: "a", TTL: 150 * time.Millisecond}
+	steal := func(t *testing.T) { // another member took it, and has it for an hour
+		exec(t, pool, "UPDATE s.lease SET epoch = epoch + 1, holder = 'b', expires_at = clock_timestamp() + interval '1 hour'")
+	}
+	tests := []struct {
+		name string
+		lose func(t *testing.T)
+	}{
+		{"taken by another", steal},
+		{"taken by another that is gone already", func(t *testing.T) {
+			exec(t, pool, "UPDATE s.lease SET epoch = epoch + 1, holder = 'b', expires_at = '-infinity'")
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			exec(t, pool, "DELETE FROM s.lease")
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			started := make(chan int64, 16)
+			causes := make(chan error, 16)
+			ended := make(chan error, 1)
+			go func() {
+				ended <- l.Hold(ctx, func(ctx context.Context, epoch int64) error {
+					started <- epoch
+					<-ctx.Done()
+					causes <- context.Cause(ctx)
+					return nil
+				})
+			}()
+			first := receive(t, started)
+			tt.lose(t)
+			if cause := receive(t, causes); !errors.Is(cause, pg.ErrLeaseLost) {
+				t.Fatalf("the work was cancelled because of %v", cause)
+			}
+			exec(t, pool, "UPDATE s.lease SET expires_at = '-infinity'")
+			if second := receive(t, started); second <= first {
+				t.Errorf("epoch %d after %d", second, first)
+			}
+			cancel()
+			if cause := receive(t, causes); !errors.Is(cause, context.Canceled) {
+				t.Errorf("at the end the cause is %v", cause)
+			}
+			if err := receive(t, ended); err != nil {
+				t.Errorf("Hold: %v", err)
+			}
+			b := pg.Lease{Pool: pool, Schema: "s", Name: "l", Holder: "b", TTL: time.Hour}
+			if _, err := b.Acquire(t.Context(), 0); err != nil {
+				t.Errorf("a successor has to wait: %v", err)
+			}
+		})
+	}
+	t.Run("an error of the work", func(t *testing.T) {
+		exec(t, pool, "DELETE FROM s.lease")
+		boom := errors.New("boom")
+		if err := l.Hold(t.Context(), func(context.Context, int64) error { return boom }); !errors.Is(err, boom) {
+			t.Errorf("Hold: %v", err)
+		}
+	})
+	t.Run("one at a time", func(t *testing.T) {
+		exec(t, pool, "DELETE FROM s.lease")
+		ctx, cancel := context.WithCancel(t.Context())
+		var mu sync.Mutex
+		holders, turns := 0, 0
+		enough := make(chan struct{})
+		var wg sync.WaitGroup
+		for i := range 3 {
+			m := l
+			m.Holder = fmt.Sprint("member ", i)
+			wg.Go(func() {
+				for ctx.Err() == nil {
+					err := m.Hold(ctx, func(ctx context.Context, epoch int64) error {
+						mu.Lock()
+						defer mu.Unlock()
+						holders++
+						if holders > 1 {
+							t.Error("two members hold the lease")
+						}
+						if turns++; turns == 6 {
+							close(enough)
+						}
+						err := pg.InTx(ctx, pool, func(tx pgx.Tx) error { return m.Check(ctx, tx, epoch) })
+						holders--
+						if err != nil && ctx.Err() == nil {
+							t.Errorf("the holder's write: %v", err)
+						}
+						return errors.New("enough for now")
+					})
+					if err == nil && ctx.Err() == nil {
+						t.Error("Hold returned without a reason")
+					}
+				}
+			})
+		}
+		receive(t, enough)
+		cancel()
+		wg.Wait()
+	})
+}
+
+func receive[T any](t *testing.T, from <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-from:
+		return v
+	case <-time.After(patient):
+		t.Fatal("waited in vain")
+		panic("unreachable")
+	}
+}
+
+func TestMigrateByManyAtOnce(t *testing.T) {
+	dsn := enginetest.Postgres(t)
+	fsys := fstest.MapFS{
+		"00001_one.sql": {Data: []byte("-- +goose Up\nCREATE TABLE many.one (a int);\nINSERT INTO many.one VALUES (1);\n")},
+		"00002_two.sql": {Data: []byte("-- +goose Up\nINSERT INTO many.one VALUES (2);\n")},
+	}
+	var wg sync.WaitGroup
+	errs := make([]error, 4)
+	for i := range errs {
+		wg.Go(func() {
+			pool, err := pg.Open(t.Context(), dsn, "test", 4)
+			if err != nil {
+				errs[i] = err
+				return
+			}
+			defer pool.Close()
+			errs[i] = pg.Migrate(t.Context(), pool, "many", fsys)
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	var n int
+	if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM many.one").Scan(&n); err != nil || n != 2 {
+		t.Fatalf("%d rows: %v", n, err)
+	}
+}
+
+func TestAMigrationThatFailsSaysWhich(t *testing.T) {
+	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	good := fstest.MapFS{"00001_one.sql": {Data: []byte("-- +goose Up\nCREATE TABLE s1.one (a int);\n")}}
+	bad := fstest.MapFS{"00001_one.sql": good["00001_one.sql"], "00002_two.sql": {Data: []byte("-- +goose Up\nCREATE TABLE s1.two (b int);\nSELECT nonsense;\n")}}
+	if err := pg.Migrate(t.Context(), pool, "s1", bad); err == nil {
+		t.Fatal("it succeeded")
+	}
+	var one, two bool
+	if err := pool.QueryRow(t.Context(), "SELECT to_regclass('s1.one') IS NOT NULL, to_regclass('s1.two') IS NOT NULL").Scan(&one, &two); err != nil || !one || two {
+		t.Fatalf("one %v, two %v: %v", one, two, err)
+	}
+}
+
+func TestOutboxKeepsWhatCommits(t *testing.T) {
+	pool := database(t)
+	codec, err := schemas.NewCodec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := pg.Outbox{Schema: "s", Codec: codec}
+	listener, err := pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		raw := listener.Hijack()
+		_ = raw.Close(context.Background())
+	})
+	if _, err := listener.Exec(t.Context(), "LISTEN s_outbox"); err != nil {
+		t.Fatal(err)
+	}
+	message := func(n int) schemas.Message {
+		return schemas.Message{ID: fmt.Sprint("id-", n), Topic: schemas.StatusChangedTopic, Key: fmt.Sprint("key-", n), Stage: "test", Time: time.Unix(0, 0),
+			Body: &schemas.StatusChanged{Entity: schemas.EntityFile, Number: int64(n), Message: "naïve"}}
+	}
+	boom := errors.New("boom")
+	err = pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
+		if err := o.Append(t.Context(), tx, message(1)); err != nil {
+			return err
+		}
+		return boom
+	})
+	if !errors.Is(err, boom) {
+		t.Fatal(err)
+	}
+	err = pg.InTx(t.Context(), pool, func(tx pgx.Tx) error { return o.Append(t.Context(), tx, message(2), message(3), message(4)) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting, cancel := context.WithTimeout(t.Context(), patient)
+	defer cancel()
+	if _, err := listener.Conn().WaitForNotification(waiting); err != nil {
+		t.Errorf("the publisher is not woken: %v", err)
+	}
+	rows, err := pool.Query(t.Context(), "SELECT topic, key, headers, value FROM s.outbox ORDER BY id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []int64
+	var r schemas.Record
+	var headers []byte
+	if _, err := pgx.ForEachRow(rows, []any{&r.Topic, &r.Key, &headers, &r.Value}, func() error {
+		r.Headers = nil
+		if err := json.Unmarshal(headers, &r.Headers); err != nil {
+			return err
+		}
+		m, err := codec.Decode(r)
+		if err != nil {
+			return err
+		}
+		b := m.Body.(*schemas.StatusChanged)
+		got = append(got, b.Number)
+		if m.ID != fmt.Sprint("id-", b.Number) || r.Key != fmt.Sprint("key-", b.Number) || r.Topic != schemas.StatusChangedTopic || b.Message != "naïve" {
+			t.Errorf("event %d came out as %+v", b.Number, m)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(got) != "[2 3 4]" {
+		t.Errorf("the outbox holds %v", got)
+	}
+}
+
+// Text that strangers wrote goes into jsonb_to_recordset, which refuses NUL.
+func TestJSONIsFitForPostgres(t *testing.T) {
+	pool := database(t)
+	for _, text := range []string{"plain", "a\x00b", `a\u0000b`, `a\\u0000` + "\x00", "broken \xff utf-8", "line\nend\t\"quoted\" \\", "\u2028 <&> ü"} {
+		var got string
+		rows := pg.JSON([]struct {
+			T string `json:"t"`
+		}{{text}})
+		if err := pool.QueryRow(t.Context(), "SELECT t FROM jsonb_to_recordset($1) AS r(t text)", rows).Scan(&got); err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		want := ""
+		for _, r := range text {
+			if r == 0 {
+				r = '\uFFFD'
+			}
+			want += string(r)
+		}
+		if got != want {
+			t.Errorf("%q came back as %q", text, got)
+		}
+	}
+}
+
+func TestOpenDoesNotConnect(t *testing.T) {
+	pool, err := pg.Open(t.Context(), "postgres://nobody@127.0.0.1:1/none", "test", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool.Close()
+	if _, err := pg.Open(t.Context(), "postgres://%zz", "test", 2); err == nil {
+		t.Error("an address that is none is accepted")
+	}
+}
