@@ -23,6 +23,8 @@ const (
 	// backendPatience is that of backends whose postmaster is gone: they end
 	// by themselves, but for one that is deep in a computation.
 	backendPatience = time.Second
+	// socketName is how Postgres names its socket.
+	socketName = ".s.PGSQL.5432"
 )
 
 // awaitOrphans returns once no process of an earlier run works in dataDir. The
@@ -132,6 +134,20 @@ func removeStalePidFile(dir string) error {
 	err := os.Remove(filepath.Join(dir, "postmaster.pid"))
 	if err != nil && !os.IsNotExist(err) {
 		return fmt.Errorf("pid file of an earlier run: %w", err)
+	}
+	return nil
+}
+
+// removeStaleSocket removes the socket and its pid file that a killed Postgres
+// left. Postgres itself would refuse to start while a process of its user has
+// that number: another program that was given it, or the killed one as long as
+// nobody has reaped it. The directory is ours alone, and no Postgres uses it
+// once awaitOrphans has returned.
+func removeStaleSocket(socketDir string) error {
+	for _, name := range []string{socketName + ".lock", socketName} {
+		if err := os.Remove(filepath.Join(socketDir, name)); err != nil && !os.IsNotExist(err) {
+			return fmt.Errorf("socket of an earlier run: %w", err)
+		}
 	}
 	return nil
 }

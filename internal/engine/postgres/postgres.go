@@ -97,6 +97,9 @@ func (s *Server) start(ctx context.Context) error {
 	if err := awaitOrphans(ctx, s.o.DataDir, s.o.Logger); err != nil {
 		return err
 	}
+	if err := removeStaleSocket(s.o.SocketDir); err != nil {
+		return err
+	}
 	if err := s.createCluster(ctx); err != nil {
 		return err
 	}

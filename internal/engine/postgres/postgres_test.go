@@ -218,6 +218,33 @@ func TestStartWithAPidFileOfAnotherProgram(t *testing.T) {
 	}
 }
 
+// A killed Postgres that nobody has reaped keeps its number, as another program
+// may be given it.
+func TestStartWithASocketOfALivingNumber(t *testing.T) {
+	o := options(t)
+	s := start(t, o)
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	other := exec.Command("sleep", "600")
+	other.Dir = "/"
+	other.SysProcAttr = &syscall.SysProcAttr{Credential: s.user.credential()}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = other.Process.Kill()
+		_ = other.Wait() // it was killed
+	}()
+	lock := fmt.Sprintf("%d\n%s\n1\n5432\n%s\n\n", other.Process.Pid, o.DataDir, o.SocketDir)
+	if err := os.WriteFile(filepath.Join(o.SocketDir, socketName+".lock"), []byte(lock), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestStartWhileAnOrphanStops(t *testing.T) {
 	o := options(t)
 	holder := exec.Command(os.Args[0])
