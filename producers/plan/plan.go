@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
@@ -149,18 +150,32 @@ func (p *Planner) decode(batch []stage.Range) (input, error) {
 				continue
 			}
 			record.Topic = m.Topic
+			file := ""
 			switch b := m.Body.(type) {
 			case *schemas.FileDiscovered:
-				in.discovered = append(in.discovered, *b)
+				if file = b.File; valid(file) {
+					in.discovered = append(in.discovered, *b)
+				}
 			case *schemas.DownloadFinished:
-				in.downloads = append(in.downloads, received[schemas.DownloadFinished]{*b, record})
+				if file = b.File; valid(file) {
+					in.downloads = append(in.downloads, received[schemas.DownloadFinished]{*b, record})
+				}
 			case *schemas.UnzipFinished:
-				in.unzips = append(in.unzips, received[schemas.UnzipFinished]{*b, record})
+				if file = b.File; valid(file) {
+					in.unzips = append(in.unzips, received[schemas.UnzipFinished]{*b, record})
+				}
+			}
+			if !valid(file) {
+				p.Log.Error("a record names no file and is passed over", "topic", r.Topic, "partition", r.Partition, "offset", rec.Offset, "file", file)
 			}
 		}
 	}
 	return in, nil
 }
+
+// valid tells whether a file's id can be one: other systems announce files
+// too, and a statement refuses what is no UUID.
+func valid(file string) bool { return len(file) == 36 && uuid.Validate(file) == nil }
 
 // decideIn loads what is known of the files concerned, decides, and stores.
 func (p *Planner) decideIn(ctx context.Context, tx pgx.Tx, in input, now time.Time) error {

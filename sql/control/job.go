@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -79,6 +80,10 @@ func JobNews(ctx context.Context, tx pgx.Tx, outcomes map[string]int) error {
 		return nil
 	}
 	text := pg.JSON(rows)
+	// Locked in one order by all, since a job's outcomes are read by several.
+	if _, err := tx.Exec(ctx, `SELECT 1 FROM control.job WHERE id IN (SELECT id FROM jsonb_to_recordset($1) AS r(id uuid)) ORDER BY id FOR UPDATE`, text); err != nil {
+		return fmt.Errorf("lock jobs: %w", err)
+	}
 	if _, err := tx.Exec(ctx, `UPDATE control.job j SET remaining = j.remaining - r.n, news_at = clock_timestamp()
 		FROM jsonb_to_recordset($1) AS r(id uuid, n int) WHERE j.id = r.id`, text); err != nil {
 		return fmt.Errorf("count outcomes of jobs: %w", err)
@@ -101,12 +106,19 @@ func JobOutstanding(ctx context.Context, q pg.Querier, id string) (bool, error) 
 
 // CountFetches adds to what sources are known for.
 func CountFetches(ctx context.Context, tx pgx.Tx, good, bad map[string]int) error {
-	b := &pgx.Batch{}
-	for id, n := range good {
-		b.Queue("UPDATE control.source SET fetched = fetched + $2 WHERE id = $1", id, n)
+	sources := make([]string, 0, len(good)+len(bad))
+	for id := range good {
+		sources = append(sources, id)
 	}
-	for id, n := range bad {
-		b.Queue("UPDATE control.source SET fetch_failures = fetch_failures + $2 WHERE id = $1", id, n)
+	for id := range bad {
+		if good[id] == 0 {
+			sources = append(sources, id)
+		}
+	}
+	slices.Sort(sources) // updated in one order by all, so that two never wait for each other
+	b := &pgx.Batch{}
+	for _, id := range sources {
+		b.Queue("UPDATE control.source SET fetched = fetched + $2, fetch_failures = fetch_failures + $3 WHERE id = $1", id, good[id], bad[id])
 	}
 	if b.Len() == 0 {
 		return nil
