@@ -153,16 +153,18 @@ func (s *Scheduler) Open(ctx context.Context, once bool) (string, error) {
 	now := s.Now()
 	id := uuid.NewString()
 	err := pg.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+		// The counter comes first: its lock makes whoever opens sessions at the
+		// same time take turns, so that each sees the polls of the others.
+		number, err := control.NextCount(ctx, tx, "session")
+		if err != nil {
+			return err
+		}
 		due, err := control.DueSources(ctx, tx, now, once)
 		if err != nil {
 			return err
 		}
 		if len(due) == 0 {
 			return ErrNothingDue
-		}
-		number, err := control.NextCount(ctx, tx, "session")
-		if err != nil {
-			return err
 		}
 		polls := map[string]control.DueSource{}
 		for _, d := range due {
