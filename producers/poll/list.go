@@ -28,7 +28,10 @@ type storeError struct{ err error }
 func (e *storeError) Error() string { return e.err.Error() }
 func (e *storeError) Unwrap() error { return e.err }
 
-var errTooMany = errors.New("the directory holds more entries than poll.max_entries")
+var (
+	errTooMany  = errors.New("the directory holds more entries than poll.max_entries")
+	errTimedOut = errors.New("the listing took longer than poll.timeout")
+)
 
 // chunk is how many entries go to the database at once.
 const chunk = 2000
@@ -42,8 +45,12 @@ func (s *Poller) list(ctx context.Context, cfg remote.Config, conn *pgxpool.Conn
 	}
 	defer session.Close()
 	rows := make([][]any, 0, chunk)
+	// What was listed is stored also when the poll's time is up: only then can
+	// the poll be recorded as broken off.
+	storing, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*s.Config.Poll.Timeout.D())
+	defer stop()
 	flush := func() error {
-		_, err := conn.CopyFrom(ctx, pgx.Identifier{"pg_temp", "listed"}, []string{"file", "action", "name", "size", "mtime"}, pgx.CopyFromRows(rows))
+		_, err := conn.CopyFrom(storing, pgx.Identifier{"pg_temp", "listed"}, []string{"file", "action", "name", "size", "mtime"}, pgx.CopyFromRows(rows))
 		if err != nil {
 			return &storeError{fmt.Errorf("store listing of %s: %w", p.Source, err)}
 		}

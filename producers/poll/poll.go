@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -143,6 +144,9 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 	}
 	var c counts
 	listErr := s.list(ctx, cfg, conn, p, &c)
+	if listErr != nil && context.Cause(ctx) == context.DeadlineExceeded {
+		listErr = fmt.Errorf("%w: %w", errTimedOut, listErr)
+	}
 	var dbErr *storeError
 	if errors.As(listErr, &dbErr) || ctx.Err() != nil && context.Cause(ctx) != context.DeadlineExceeded {
 		return listErr
@@ -153,7 +157,7 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 	if listErr != nil && p.Attempts < s.Config.Poll.Attempts && retriable(listErr) {
 		wait := min(time.Second<<(p.Attempts-1), time.Minute)
 		log.Warn("listing failed; trying again", "error", listErr, "attempt", p.Attempts, "in", wait)
-		return control.PostponePoll(record, conn, p, s.Now().Add(wait), exception(listErr), listErr.Error())
+		return control.PostponePoll(record, conn, p, s.Now().Add(wait), exception(listErr), text(listErr))
 	}
 	if err := s.compare(record, conn, p, &c); err != nil {
 		return err
@@ -164,18 +168,23 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 		return s.end(record, conn, p, c, "complete", "", "")
 	case c.listed > 0:
 		log.Warn("listing broke off; what it showed is recorded, nothing is concluded from what it lacks", "error", listErr)
-		return s.end(record, conn, p, c, "broken_off", exception(listErr), listErr.Error())
+		return s.end(record, conn, p, c, "broken_off", exception(listErr), text(listErr))
 	default:
 		log.Warn("source cannot be listed", "error", listErr)
-		return s.end(record, conn, p, c, "failed", exception(listErr), listErr.Error())
+		return s.end(record, conn, p, c, "failed", exception(listErr), text(listErr))
 	}
+}
+
+// text is an error's text, fit for Postgres: servers answer in any encoding.
+func text(err error) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(err.Error(), "\uFFFD"), "\x00", "\uFFFD")
 }
 
 func exception(err error) string {
 	if errors.Is(err, errTooMany) {
 		return "listing_too_long"
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, errTimedOut) {
 		return "poll_timed_out"
 	}
 	return remote.Exception(err)
@@ -183,7 +192,7 @@ func exception(err error) string {
 
 // retriable tells whether listing again at once may help.
 func retriable(err error) bool {
-	if errors.Is(err, errTooMany) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, errTooMany) || errors.Is(err, errTimedOut) {
 		return false
 	}
 	switch remote.ClassOf(err) {
