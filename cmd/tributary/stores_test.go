@@ -13,6 +13,7 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/engine"
 	"tributary/internal/engine/enginetest"
+	"tributary/internal/obs"
 )
 
 // place is a configuration with a data directory of its own.
@@ -172,5 +173,44 @@ func TestSQL(t *testing.T) {
 	}
 	if code, _, stderr := at(t, path, "sql", "--store", "history", "SELECT 1"); code != exitFailed || !strings.Contains(stderr, "there is no history yet: run tributary up") {
 		t.Errorf("history before any: exit code %d, %s", code, stderr)
+	}
+}
+
+// A broker that is away makes a process not ready, and leaves it alive.
+func TestReadiness(t *testing.T) {
+	cfg, _ := place(t)
+	e := running(t, cfg)
+	s, err := openStores(t.Context(), cfg, slog.New(slog.DiscardHandler), need{Kafka: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	h := obs.NewHealth()
+	if err := s.readiness(h, needsOf([]string{"download"})); err != nil {
+		t.Fatal(err)
+	}
+	if results, ok := h.Ready(t.Context()); !ok || len(results) != 1 {
+		t.Errorf("with its broker: %v", results)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if results, ok := h.Ready(t.Context()); ok || !strings.Contains(results[0].Reason, "no broker answers at [127.0.0.1:") {
+		t.Errorf("without its broker: %v", results)
+	}
+	if _, ok := h.Live(t.Context()); !ok {
+		t.Error("a broker that is away is no reason to restart")
+	}
+}
+
+func TestNeedsOf(t *testing.T) {
+	for roles, want := range map[string]need{
+		"download unzip validate": {Kafka: true},
+		"history":                 {Kafka: true, ClickHouse: true},
+		"unzip tracker":           {Kafka: true, Postgres: true},
+	} {
+		if got := needsOf(strings.Fields(roles)); got != want {
+			t.Errorf("%s need %+v, want %+v", roles, got, want)
+		}
 	}
 }
