@@ -47,15 +47,7 @@ func (s *Sequencer) Run(ctx context.Context, applier *stage.Applier) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return applier.Run(ctx) })
 	g.Go(func() error {
-		for ctx.Err() == nil {
-			if err := s.Lease.Hold(ctx, s.release); err != nil && ctx.Err() == nil {
-				s.Log.Warn("releasing is held up; trying again", "error", err)
-				select {
-				case <-ctx.Done():
-				case <-time.After(time.Second):
-				}
-			}
-		}
+		s.Lease.Keep(ctx, func(err error) { s.Log.Warn("releasing is held up; trying again", "error", err) }, s.release)
 		return nil
 	})
 	return g.Wait()

@@ -102,6 +102,22 @@ func (l Lease) Hold(ctx context.Context, fn func(ctx context.Context, epoch int6
 	}
 }
 
+// Keep is Hold for ever: an error of fn, or of the database, is reported and
+// the lease asked for again a second later. It returns when ctx ends.
+func (l Lease) Keep(ctx context.Context, report func(error), fn func(ctx context.Context, epoch int64) error) {
+	for ctx.Err() == nil {
+		err := l.Hold(ctx, fn)
+		if err == nil || ctx.Err() != nil {
+			continue
+		}
+		report(err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
 func (l Lease) hold(ctx context.Context, epoch int64, tick *time.Ticker, fn func(context.Context, int64) error) error {
 	held, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -51,17 +51,7 @@ func New(cfg config.Publish, prefix, schema string, pool *pgxpool.Pool, client *
 // Run publishes while it holds the lease, until ctx ends. A database or broker
 // that is away is waited for.
 func (p *Publisher) Run(ctx context.Context) error {
-	for ctx.Err() == nil {
-		err := p.lease.Hold(ctx, p.publish)
-		if err == nil || ctx.Err() != nil {
-			continue
-		}
-		p.log.Warn("publishing is held up; trying again", "error", err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second):
-		}
-	}
+	p.lease.Keep(ctx, func(err error) { p.log.Warn("publishing is held up; trying again", "error", err) }, p.publish)
 	return nil
 }
 

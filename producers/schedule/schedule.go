@@ -40,7 +40,7 @@ type Scheduler struct {
 
 // Run announces the configuration and opens sessions until ctx ends.
 func (s *Scheduler) Run(ctx context.Context) error {
-	return s.Lease.Hold(ctx, func(ctx context.Context, _ int64) error {
+	s.Lease.Keep(ctx, func(err error) { s.Log.Warn("no session can be opened now; trying again", "error", err) }, func(ctx context.Context, _ int64) error {
 		synced := false
 		tick := time.NewTicker(s.Config.Schedule.Tick.D())
 		defer tick.Stop()
@@ -56,6 +56,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 			}
 		}
 	})
+	return nil
 }
 
 func (s *Scheduler) turn(ctx context.Context, synced *bool) error {
