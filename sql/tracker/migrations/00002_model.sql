@@ -1,5 +1,6 @@
 -- +goose Up
 
+-- Rows that are updated several times leave room for it on their page.
 -- Rows of parents are made by their children where these arrive first; the
 -- constraints are checked at the end of each transaction.
 
@@ -149,7 +150,8 @@ CREATE TABLE tracker.zip_action (
   download_id uuid, attempts int NOT NULL,
   created timestamptz NOT NULL, last_update timestamptz NOT NULL,
   merge jsonb NOT NULL,
-  UNIQUE (zip_id, todo_id));
+  UNIQUE (zip_id, todo_id))
+  WITH (fillfactor = 85);
 CREATE INDEX ON tracker.zip_action (phase_id, status_id, created);
 CREATE INDEX ON tracker.zip_action (exception_id) WHERE exception_id IS NOT NULL;
 COMMENT ON TABLE tracker.zip_action IS 'files: a name and what is to be done with it. Where each stands';
@@ -174,7 +176,8 @@ CREATE TABLE tracker.file_source_has_zip (
   look int NOT NULL, state text, size_bytes bigint, mod_time timestamptz, listed_at timestamptz,
   note text, created timestamptz NOT NULL, last_update timestamptz NOT NULL,
   merge jsonb NOT NULL,
-  UNIQUE (za_id, file_source_id));
+  UNIQUE (za_id, file_source_id))
+  WITH (fillfactor = 85);
 CREATE INDEX ON tracker.file_source_has_zip (file_source_id);
 COMMENT ON TABLE tracker.file_source_has_zip IS 'hostings: which source shows which file';
 COMMENT ON COLUMN tracker.file_source_has_zip.id IS 'follows from file and source';
@@ -224,7 +227,8 @@ CREATE TABLE tracker.zip_download (
   documents int, documents_known int NOT NULL, documents_open int NOT NULL, documents_failed int NOT NULL,
   created timestamptz NOT NULL, last_update timestamptz NOT NULL,
   merge jsonb NOT NULL,
-  UNIQUE (za_id, run, attempt));
+  UNIQUE (za_id, run, attempt))
+  WITH (fillfactor = 85);
 CREATE INDEX ON tracker.zip_download (zf_id);
 CREATE INDEX ON tracker.zip_download (session_id);
 CREATE INDEX ON tracker.zip_download (received);
@@ -272,7 +276,8 @@ CREATE TABLE tracker.xml_file (
   message text, errors_total int NOT NULL, checked int NOT NULL,
   rows_loaded bigint, position bigint, session_id uuid,
   first_seen timestamptz NOT NULL, last_update timestamptz NOT NULL,
-  merge jsonb NOT NULL);
+  merge jsonb NOT NULL)
+  WITH (fillfactor = 85);
 CREATE INDEX ON tracker.xml_file (zip_id, outcome);
 CREATE INDEX ON tracker.xml_file (fname);
 CREATE INDEX ON tracker.xml_file (created);
