@@ -143,11 +143,11 @@ func timePeer(ctx context.Context, r *rig.Rig) (time.Duration, error) {
 		fmt.Fprintf(&mirror, "lftp -e %q %s\n", fmt.Sprintf("set sftp:auto-confirm yes; set sftp:connect-program 'ssh -a -x -i %s -o UserKnownHostsFile=%s'; mirror --parallel=8 %s %s/zips/%s; quit", s.Identity, s.KnownHosts, s.Path, dir, s.ID), s.Server)
 	}
 	script := fmt.Sprintf(`set -e
-mkdir -p %[1]s/zips %[1]s/xml
-%[2]sfind %[1]s/zips -name '*.zip' -print0 | xargs -0 -P2 -I{} sh -c 'd=%[1]s/xml/$(basename $(dirname $(dirname {})))-$(basename {}); mkdir $d; unzip -q {} -d $d'
-find %[1]s/xml -name '*.specimen.impc.xml' -print0 | xargs -0 -P2 -n 1000 xmllint --noout --stream --schema %[3]s/specimen.xsd >%[1]s/valid1 2>&1 || true
-find %[1]s/xml -name '*.experiment.impc.xml' -print0 | xargs -0 -P2 -n 1000 xmllint --noout --stream --schema %[3]s/experiment.xsd >%[1]s/valid2 2>&1 || true
-test $(cat %[1]s/valid1 %[1]s/valid2 | grep -c validates) -eq $(find %[1]s/xml -name '*.xml' | wc -l)
+mkdir -p %[1]s/zips
+%[2]sfind %[1]s/zips -name '*.zip' -print0 | xargs -0 -P2 -I{} unzip -q {} -d {}.d
+find %[1]s/zips -name '*.specimen.impc.xml' -print0 | xargs -0 -P2 -n 1000 xmllint --noout --stream --schema %[3]s/specimen.xsd >%[1]s/valid1 2>&1 || true
+find %[1]s/zips -name '*.experiment.impc.xml' -print0 | xargs -0 -P2 -n 1000 xmllint --noout --stream --schema %[3]s/experiment.xsd >%[1]s/valid2 2>&1 || true
+test $(cat %[1]s/valid1 %[1]s/valid2 | grep -c validates) -eq $(find %[1]s/zips -name '*.xml' | wc -l)
 `, dir, mirror.String(), xsd)
 	start := time.Now()
 	out, err := exec.CommandContext(ctx, "bash", "-c", script).CombinedOutput()
