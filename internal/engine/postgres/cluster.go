@@ -40,6 +40,10 @@ func (s *Server) createCluster(ctx context.Context) error {
 		return fmt.Errorf("%s is not empty and holds no Postgres cluster: move it away or set another data_dir", s.o.DataDir)
 	}
 	fresh := s.o.DataDir + ".new"
+	// A killed initdb's own servers outlive it for a moment.
+	if err := awaitOrphans(ctx, fresh, s.o.Logger); err != nil {
+		return err
+	}
 	if err := os.RemoveAll(fresh); err != nil {
 		return fmt.Errorf("remove what an interrupted start left: %w", err)
 	}
