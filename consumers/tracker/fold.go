@@ -26,6 +26,8 @@ type fold struct {
 	versions   map[uuid.UUID]*version
 	attempts   map[uuid.UUID]*attempt
 	documents  map[uuid.UUID]*document
+
+	made map[string]uuid.UUID // ids made so far: hashing them is the costliest part of reading an event
 }
 
 func newFold() *fold {
@@ -34,6 +36,7 @@ func newFold() *fold {
 		tasks: map[uuid.UUID]*task{}, batches: map[uuid.UUID]*batch{}, exceptions: map[uuid.UUID]string{},
 		names: map[uuid.UUID]*named{}, files: map[uuid.UUID]*file{}, hostings: map[uuid.UUID]*hosting{},
 		versions: map[uuid.UUID]*version{}, attempts: map[uuid.UUID]*attempt{}, documents: map[uuid.UUID]*document{},
+		made: map[string]uuid.UUID{},
 	}
 }
 
@@ -57,6 +60,17 @@ func into[T any, P adder[T]](m map[uuid.UUID]P, id uuid.UUID, s P) {
 
 // key is the id that follows from the parts, as a UUID.
 func key(parts ...string) uuid.UUID { return uuid.MustParse(schemas.ID(parts...)) }
+
+// id is key, remembered. Parts have no NUL: see clean.
+func (f *fold) id(parts ...string) uuid.UUID {
+	text := strings.Join(parts, "\x00")
+	id, ok := f.made[text]
+	if !ok {
+		id = key(parts...)
+		f.made[text] = id
+	}
+	return id
+}
 
 // given is an id that an event carries, or, where it is not a UUID, the one
 // that follows from it.
@@ -108,7 +122,7 @@ func (f *fold) add(e *schemas.StatusChanged, when time.Time) error {
 		return f.task(e, s)
 	case schemas.EntityBatch:
 		f.centre(e.Centre, nil)
-		into(f.batches, key("batch", e.Centre, fmt.Sprint(e.Number)), &batch{seen: s, Centre: e.Centre, Number: e.Number, Session: e.Session,
+		into(f.batches, f.id("batch", e.Centre, fmt.Sprint(e.Number)), &batch{seen: s, Centre: e.Centre, Number: e.Number, Session: e.Session,
 			Status: schemas.Status(e.Status).ID(), Documents: e.Rows, Started: started(e, now), Finished: finished(e, now)})
 		return nil
 	case schemas.EntityFile, schemas.EntityHosting, schemas.EntityDownload, schemas.EntityDocument:
@@ -141,7 +155,7 @@ func (f *fold) centre(name string, a *announced) {
 	if a == nil {
 		a = &announced{Name: name}
 	}
-	into(f.centres, key("centre", name), a)
+	into(f.centres, f.id("centre", name), a)
 }
 
 func (f *fold) source(name string, a *announced) {
@@ -151,12 +165,12 @@ func (f *fold) source(name string, a *announced) {
 	if a == nil {
 		a = &announced{Name: name}
 	}
-	into(f.sources, key("source", name), a)
+	into(f.sources, f.id("source", name), a)
 }
 
 func (f *fold) exception(name string) {
 	if name != "" {
-		f.exceptions[key("exception", name)] = name
+		f.exceptions[f.id("exception", name)] = name
 	}
 }
 
@@ -175,7 +189,7 @@ func (f *fold) task(e *schemas.StatusChanged, s seen) error {
 	if e.Note != "" {
 		counts["end"] = e.Note
 	}
-	into(f.tasks, key("task", e.Session, e.Source, e.Phase), &task{seen: s, Session: e.Session, Source: e.Source, Phase: step.Phase,
+	into(f.tasks, f.id("task", e.Session, e.Source, e.Phase), &task{seen: s, Session: e.Session, Source: e.Source, Phase: step.Phase,
 		Step: step, Started: atOrZero(e.StartedAt), Finished: atOrZero(e.FinishedAt), Counts: counts})
 	return nil
 }

@@ -19,7 +19,7 @@ func (f *fold) aboutFile(e *schemas.StatusChanged, s seen) error {
 		return fmt.Errorf("an event about a %s names the file %q with the action %q", e.Entity, e.FileName, e.Action)
 	}
 	// The identity follows from name and action, whatever the event says.
-	id := key("file", e.Action, e.FileName)
+	id := f.id("file", e.Action, e.FileName)
 	n := &named{Last: s.Last, Name: e.FileName}
 	if e.FileDate != "" {
 		n.Date, n.Inc, n.Dated = e.FileDate, e.FileInc, true
@@ -42,7 +42,7 @@ func (f *fold) aboutFile(e *schemas.StatusChanged, s seen) error {
 		f.document(id, e, s)
 	}
 	into(f.files, id, x)
-	into(f.names, key("zip_file", e.FileName), n)
+	into(f.names, f.id("zip_file", e.FileName), n)
 	return nil
 }
 
@@ -66,17 +66,17 @@ func (f *fold) hosting(file uuid.UUID, e *schemas.StatusChanged, s seen) {
 func hostingID(file uuid.UUID, source string) uuid.UUID { return key("hosting", file.String(), source) }
 
 // attemptOf is the attempt that an event is about, and its id.
-func attemptOf(file uuid.UUID, e *schemas.StatusChanged, s seen) (uuid.UUID, *attempt) {
+func (f *fold) attemptOf(file uuid.UUID, e *schemas.StatusChanged, s seen) (uuid.UUID, *attempt) {
 	run := given("run", e.Run)
 	if e.Run == "" {
 		run = uuid.MustParse(schemas.LiveRun)
 	}
-	id := key("download", file.String(), run.String(), strconv.Itoa(int(e.Attempt)))
+	id := f.id("download", file.String(), run.String(), strconv.Itoa(int(e.Attempt)))
 	return id, &attempt{seen: s, File: file.String(), Run: run.String(), Number: e.Attempt}
 }
 
 func (f *fold) download(file uuid.UUID, n *named, e *schemas.StatusChanged, s seen) {
-	id, a := attemptOf(file, e, s)
+	id, a := f.attemptOf(file, e, s)
 	a.spoken = true
 	a.Source, a.Session, a.Look, a.Listed = e.Source, e.Session, e.Look, e.FileSize
 	a.Requested, a.Accepted, a.Repeats = atOrZero(e.RequestedAt), e.Accepted, e.Repeats
@@ -114,7 +114,7 @@ func (f *fold) outcome(file uuid.UUID, n *named, e *schemas.StatusChanged, st st
 	// says when.
 	if o.SHA256 != "" && e.FinishedAt != nil {
 		size, received := cmp.Or(e.Bytes, e.FileSize), at(*e.FinishedAt)
-		into(f.versions, key("version", file.String(), e.SHA256), &version{
+		into(f.versions, f.id("version", file.String(), e.SHA256), &version{
 			seen: seen{First: received, Last: received}, File: file.String(), SHA256: e.SHA256, MD5: e.MD5, Size: size})
 		n.SHA256, n.MD5, n.Size, n.Received = e.SHA256, e.MD5, size, received
 	}
@@ -122,7 +122,7 @@ func (f *fold) outcome(file uuid.UUID, n *named, e *schemas.StatusChanged, st st
 }
 
 func (f *fold) document(file uuid.UUID, e *schemas.StatusChanged, s seen) {
-	download, a := attemptOf(file, e, s)
+	download, a := f.attemptOf(file, e, s)
 	// The attempt may not have been heard of; it is not changed by what its
 	// documents do, so only its existence is added.
 	a.seen = seen{First: s.First}
@@ -138,5 +138,5 @@ func (f *fold) document(file uuid.UUID, e *schemas.StatusChanged, s seen) {
 	} else {
 		d.Check, d.Checked = e.Check, step
 	}
-	into(f.documents, key("xml", download.String(), e.Outcome, e.Entry), d)
+	into(f.documents, f.id("xml", download.String(), e.Outcome, e.Entry), d)
 }
