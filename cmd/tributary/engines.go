@@ -40,11 +40,13 @@ func (c *cli) serveEngines(ctx context.Context, cfg config.Config) error {
 	if !want.Broker && !want.Postgres && !want.ClickHouse {
 		return usagef("every engine has a configured address, so there is none to serve")
 	}
-	e, err := engine.Start(ctx, want)
+	s, n := &stores{}, all
+	n.How = startOwn
+	ep, err := s.engines(ctx, want, n)
 	if err != nil {
 		return err
 	}
-	ep := e.Endpoints()
+	e := s.Engines
 	log.Info("engines are serving", "kafka", ep.Kafka, "postgres", ep.Postgres, "clickhouse", ep.ClickHouse)
 	err = e.Run(ctx)
 	log.Info("stopping the engines")

@@ -27,10 +27,13 @@ type need struct {
 	How how
 	// Application names the command to the databases.
 	Application string
+	// Patience is how long startOwn waits for engines that another command,
+	// most likely a query, has started for itself.
+	Patience time.Duration
 }
 
 // all needs every store. It is copied, and never changed.
-var all = need{Kafka: true, Postgres: true, ClickHouse: true} //nolint:gochecknoglobals // a struct can't be a constant
+var all = need{Kafka: true, Postgres: true, ClickHouse: true, Patience: 10 * time.Second} //nolint:gochecknoglobals // a struct can't be a constant
 
 // how embedded engines are reached.
 type how int
@@ -140,7 +143,7 @@ func (s *stores) addresses(ctx context.Context, cfg config.Config, log *slog.Log
 	if !o.Broker && !o.Postgres && !o.ClickHouse {
 		return nil
 	}
-	ep, err := s.engines(ctx, o, n.How)
+	ep, err := s.engines(ctx, o, n)
 	if err != nil {
 		return err
 	}
@@ -166,8 +169,8 @@ func (s *stores) addresses(ctx context.Context, cfg config.Config, log *slog.Log
 }
 
 // engines attaches to running engines or starts them.
-func (s *stores) engines(ctx context.Context, o engine.Options, h how) (engine.Endpoints, error) {
-	if h != startOwn {
+func (s *stores) engines(ctx context.Context, o engine.Options, n need) (engine.Endpoints, error) {
+	if n.How != startOwn {
 		if err := s.use(ctx, o.DataDir); err != nil {
 			return engine.Endpoints{}, err
 		}
@@ -175,23 +178,27 @@ func (s *stores) engines(ctx context.Context, o engine.Options, h how) (engine.E
 		switch {
 		case err != nil || running:
 			return ep, err
-		case h == attachOnly:
+		case n.How == attachOnly:
 			return ep, fmt.Errorf("no engines run in %s: start tributary engines (or tributary up) there, or configure the addresses of brokers and databases", o.DataDir)
 		}
 	}
-	for {
+	for deadline := time.Now().Add(n.Patience); ; {
 		started, err := engine.Start(ctx, o)
 		if err == nil {
 			s.Engines = started
 			return started.Endpoints(), nil
 		}
 		var held *engine.HeldError
-		if h == startOwn || !errors.As(err, &held) {
+		if !errors.As(err, &held) || n.How == startOwn && time.Now().After(deadline) {
 			return engine.Endpoints{}, err
 		}
-		// Another process is between taking the directory and serving it.
+		// Another process is between taking the directory and serving it, or a
+		// query is about to give it up.
 		if err := sleep(ctx, 100*time.Millisecond); err != nil {
 			return engine.Endpoints{}, err
+		}
+		if n.How == startOwn {
+			continue
 		}
 		if ep, running, err := engine.Attach(o.DataDir); err != nil || running {
 			return ep, err

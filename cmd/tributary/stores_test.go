@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"tributary/internal/config"
 	"tributary/internal/engine"
@@ -212,5 +213,35 @@ func TestNeedsOf(t *testing.T) {
 		if got := needsOf(strings.Fields(roles)); got != want {
 			t.Errorf("%s need %+v, want %+v", roles, got, want)
 		}
+	}
+}
+
+// What wants engines of its own waits for a query that has started them for
+// itself.
+func TestStartOwnWaitsForAQuery(t *testing.T) {
+	cfg, _ := place(t)
+	log := slog.New(slog.DiscardHandler)
+	query, err := openStores(t.Context(), cfg, log, need{Kafka: true})
+	if err != nil || query.Engines == nil {
+		t.Fatalf("the query has no engines of its own: %v", err)
+	}
+	type result struct {
+		s   *stores
+		err error
+	}
+	opened := make(chan result)
+	go func() {
+		s, err := openStores(t.Context(), cfg, log, need{Kafka: true, How: startOwn, Patience: time.Minute})
+		opened <- result{s, err}
+	}()
+	if err := query.Close(); err != nil {
+		t.Error(err)
+	}
+	r := <-opened
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	if err := r.s.Close(); err != nil {
+		t.Error(err)
 	}
 }
