@@ -2,6 +2,8 @@ package poll
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -69,7 +71,7 @@ func (s *Poller) list(ctx context.Context, cfg remote.Config, conn *pgxpool.Conn
 				c.ignored++
 				return nil
 			}
-			name := printable(e.Name)
+			name := bounded(printable(e.Name))
 			if seen[name] {
 				c.ignored++
 				return nil
@@ -112,6 +114,20 @@ func ignoreEmpty(rows [][]any, flush func() error) error {
 // name ends in .zip, in whatever case. Everything else is counted, not kept.
 func wanted(e remote.Entry) bool {
 	return e.Kind == remote.File && len(e.Name) >= 4 && strings.EqualFold(e.Name[len(e.Name)-4:], ".zip")
+}
+
+// maxName is how long a name is kept, in bytes: longer than any convention
+// allows, and short enough for an index.
+const maxName = 1024
+
+// bounded returns a name of at most maxName bytes: the beginning of a longer
+// one and its hash. Such a name breaks the convention and is never fetched.
+func bounded(name string) string {
+	if len(name) <= maxName {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return strings.ToValidUTF8(name[:maxName-100], "") + "~" + hex.EncodeToString(sum[:])
 }
 
 // printable returns a name as valid text: what is not printable UTF-8 is
