@@ -1,0 +1,278 @@
+package poll
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/internal/centres"
+	"tributary/internal/config"
+	"tributary/internal/engine/enginetest"
+	"tributary/internal/pg"
+	"tributary/internal/profile"
+	"tributary/internal/remote"
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// server is a source in memory.
+type server struct {
+	dial  error
+	dirs  map[string][]remote.Entry
+	fail  error // after the entries of a directory
+	hang  bool  // after the entries of a directory, until the caller gives up
+	after func()
+}
+
+func (s *server) List(ctx context.Context, dir string, yield func(remote.Entry) error) error {
+	entries, ok := s.dirs[dir]
+	if !ok {
+		return fs.ErrNotExist
+	}
+	for _, e := range entries {
+		if err := yield(e); err != nil {
+			return err
+		}
+	}
+	if s.after != nil {
+		s.after()
+	}
+	if s.hang {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return s.fail
+}
+
+func (s *server) Stat(context.Context, string) (remote.Entry, error) {
+	return remote.Entry{}, fs.ErrNotExist
+}
+func (s *server) Open(context.Context, string, int64) (io.ReadCloser, error) {
+	return nil, fs.ErrNotExist
+}
+func (s *server) Concurrency() int { return 1 }
+func (s *server) Close() error     { return nil }
+
+// show puts a file into the directory add.
+func (s *server) show(name string, size int64) {
+	s.hide(name)
+	s.dirs["add"] = append(s.dirs["add"], remote.Entry{Name: name, Size: size, ModTime: noon.Add(-time.Hour), Precision: time.Second})
+}
+
+func (s *server) hide(name string) {
+	var kept []remote.Entry
+	for _, e := range s.dirs["add"] {
+		if e.Name != name {
+			kept = append(kept, e)
+		}
+	}
+	s.dirs["add"] = kept
+}
+
+// bench is a poller of one source, whose clock the test moves.
+type bench struct {
+	*Poller
+	t      *testing.T
+	server *server
+	now    time.Time
+	number int64
+	once   bool
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	if err := control.Migrate(t.Context(), pool); err != nil {
+		t.Fatal(err)
+	}
+	codec, err := schemas.NewCodec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.Builtin("impc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := config.Default()
+	b := &bench{t: t, now: noon, server: &server{dirs: map[string][]remote.Entry{"add": nil}}}
+	b.Poller = &Poller{Config: cfg, Profile: p, Pool: pool, Outbox: pg.Outbox{Schema: control.Schema, Codec: codec}, Holder: "test", TTL: time.Minute,
+		Sources: map[string]config.Source{"src": {ID: "src", Centre: "H", URL: "file:///nowhere"}},
+		Log:     slog.New(slog.DiscardHandler), Now: func() time.Time { return b.now },
+		Dial: func(context.Context, remote.Config) (remote.Session, error) {
+			if b.server.dial != nil {
+				return nil, b.server.dial
+			}
+			return b.server, nil
+		}}
+	b.centres(nil)
+	err = pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
+		if _, err := control.PutCentre(t.Context(), tx, centres.Centre{ShortName: "H", Active: true}, 1); err != nil {
+			return err
+		}
+		_, err := control.PutSource(t.Context(), tx, control.Source{ID: "src", Centre: "H", Server: "host:22", Protocol: "sftp", State: "available", MaxSessions: 2, Interval: time.Hour}, 1)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// centres are those of the profile and the configuration's own.
+func (b *bench) centres(own []config.Centre) {
+	b.Config.Centres = own
+	set, err := centres.Set(b.Profile, b.Config)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.Centres = set
+}
+
+// session opens a session with a poll of the source.
+func (b *bench) session() string {
+	b.t.Helper()
+	id := uuid.NewString()
+	b.number++
+	err := pg.InTx(b.t.Context(), b.Pool, func(tx pgx.Tx) error {
+		return control.OpenSession(b.t.Context(), tx, id, b.number, b.once, b.now, map[string]control.DueSource{
+			schemas.ID("poll", id, "src"): {ID: "src", Centre: "H", Server: "host:22"}})
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return id
+}
+
+func (b *bench) take() (control.Poll, bool) {
+	b.t.Helper()
+	p, ok, err := control.TakePoll(b.t.Context(), b.Pool, "test", []string{"src"}, b.now, b.TTL)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return p, ok
+}
+
+// listing is a session's poll from beginning to end; it returns how it ended.
+func (b *bench) listing() string {
+	b.t.Helper()
+	id := b.session()
+	p, ok := b.take()
+	if !ok {
+		b.t.Fatal("no poll can be taken")
+	}
+	b.clear()
+	b.one(b.t.Context(), p)
+	return b.text("SELECT state FROM control.poll WHERE session = $1", id)
+}
+
+func (b *bench) clear() { b.exec("DELETE FROM control.outbox") }
+
+func (b *bench) exec(sql string, args ...any) {
+	b.t.Helper()
+	if _, err := b.Pool.Exec(b.t.Context(), sql, args...); err != nil {
+		b.t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// text is a statement's rows, one a line, columns separated by blanks.
+func (b *bench) text(sql string, args ...any) string {
+	b.t.Helper()
+	return text1(b.t, b.Pool, sql, args...)
+}
+
+func text1(t *testing.T, pool *pgxpool.Pool, sql string, args ...any) string {
+	t.Helper()
+	rows, err := pool.Query(t.Context(), sql, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	defer rows.Close()
+	out := ""
+	for rows.Next() {
+		values, err := rows.Values()
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		if out != "" {
+			out += "\n"
+		}
+		for i, v := range values {
+			if i > 0 {
+				out += " "
+			}
+			out += fmt.Sprint(v)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return out
+}
+
+// events are the outbox's messages, oldest first.
+func (b *bench) events() []schemas.Message {
+	b.t.Helper()
+	rows, err := b.Pool.Query(b.t.Context(), "SELECT key, headers, value FROM control.outbox ORDER BY id")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	out, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (schemas.Message, error) {
+		var rec schemas.Record
+		var headers []byte
+		if err := r.Scan(&rec.Key, &headers, &rec.Value); err != nil {
+			return schemas.Message{}, err
+		}
+		if err := json.Unmarshal(headers, &rec.Headers); err != nil {
+			return schemas.Message{}, err
+		}
+		return b.Outbox.Codec.Decode(rec)
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return out
+}
+
+// said sums up the events: what changed, in the order told.
+func (b *bench) said() []string {
+	b.t.Helper()
+	var out []string
+	for _, m := range b.events() {
+		switch e := m.Body.(type) {
+		case *schemas.FileDiscovered:
+			out = append(out, fmt.Sprintf("discovered %s look %d %s", e.FileName, e.Look, e.Change))
+		case *schemas.StatusChanged:
+			switch e.Entity {
+			case schemas.EntityFile:
+				out = append(out, fmt.Sprintf("file %s %s %s%s", e.FileName, e.Phase, e.Status, blank(e.Exception)))
+			case schemas.EntityHosting:
+				out = append(out, fmt.Sprintf("hosting %s look %d %s%s", e.FileName, e.Look, e.Attributes["state"], blank(e.Note)))
+			case schemas.EntityTask:
+				out = append(out, fmt.Sprintf("task %s%s", e.Status, blank(e.Exception)))
+			}
+		}
+	}
+	return out
+}
+
+func blank(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " " + s
+}
