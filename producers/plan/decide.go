@@ -174,6 +174,27 @@ func (w *world) fetchFailed(f *fileWorld, a *control.Acquisition, t *control.Att
 		a.NotBefore = w.now.Add(w.backoffAfter(tried.Attempts))
 	}
 	w.out = append(w.out, attemptEvent(f, a, t, d.Phase, schemas.Failed, d.Exception, d.Message, "", d.Outcome, w.now))
+	w.announceNext(f, a)
+}
+
+// announceNext numbers an acquisition's next attempt ahead and tells that it
+// is pending, so that its file does not look ended meanwhile.
+func (w *world) announceNext(f *fileWorld, a *control.Acquisition) {
+	a.Attempt = w.nextAttempt(f, a)
+	h := f.candidates(a)[0]
+	t := &control.Attempt{Run: a.Run, File: f.ID, Attempt: a.Attempt, Source: h.Source, Look: h.Look}
+	w.out = append(w.out, pendingEvent(f, a, t, "announced", h.Server, h.ModTime, nil, w.now))
+}
+
+// nextAttempt is the number of the attempt to be requested next: the one
+// announced, or a new one.
+func (w *world) nextAttempt(f *fileWorld, a *control.Acquisition) int32 {
+	announced := a.Attempt > 0 && w.attempts[control.AttemptKey{Run: a.Run, File: f.ID, Attempt: a.Attempt}] == nil
+	if announced {
+		return a.Attempt
+	}
+	f.Attempts++
+	return f.Attempts
 }
 
 // unzipped judges what became of an archive.
@@ -220,6 +241,7 @@ func (w *world) judgeUnzip(f *fileWorld, a *control.Acquisition, t *control.Atte
 	a.State, a.NotBefore = control.Wanted, w.now
 	w.bad[t.Source]++
 	w.out = append(w.out, attemptEvent(f, a, t, string(schemas.Unzip), schemas.Failed, u.Exception, u.Message, "", outcome, w.now))
+	w.announceNext(f, a)
 }
 
 // end ends an acquisition that failed for good. While a hosting shows the

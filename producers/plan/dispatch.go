@@ -268,8 +268,7 @@ func (w *world) vanished(f *fileWorld, a *control.Acquisition) {
 	if a.Exception != "" && exception == "gone" {
 		exception, message, phase = a.Exception, a.Message, a.Phase
 	}
-	f.Attempts++
-	a.Attempt = f.Attempts
+	a.Attempt = w.nextAttempt(f, a)
 	t := &control.Attempt{Run: a.Run, File: f.ID, Attempt: a.Attempt, Acquisition: a.ID, Source: a.Source, Look: a.Look, Job: uuid.Nil.String(), Download: exception, Changed: true}
 	w.attempts[control.AttemptKey{Run: t.Run, File: t.File, Attempt: t.Attempt}] = t
 	w.endAs(status, f, a, t, phase, exception, message, exception)
@@ -281,15 +280,14 @@ func (p *Planner) request(ctx context.Context, tx pgx.Tx, w *world, j job) error
 	body := &schemas.DownloadRequested{Scope: schemas.Scope{Run: schemas.LiveRun, Source: j.source}, Job: id, Server: j.server}
 	for _, it := range j.items {
 		f, a, h := it.file, it.a, it.hosting
-		f.Attempts++
-		a.State, a.Attempt, a.Changed = control.Requested, f.Attempts, true
-		t := &control.Attempt{Run: a.Run, File: f.ID, Attempt: f.Attempts, Acquisition: a.ID, Source: h.Source, Look: h.Look, Job: id, Changed: true}
+		a.State, a.Attempt, a.Changed = control.Requested, w.nextAttempt(f, a), true
+		t := &control.Attempt{Run: a.Run, File: f.ID, Attempt: a.Attempt, Acquisition: a.ID, Source: h.Source, Look: h.Look, Job: id, Changed: true}
 		w.attempts[control.AttemptKey{Run: t.Run, File: t.File, Attempt: t.Attempt}] = t
 		body.Files = append(body.Files, schemas.RequestFile{
 			FileRef: f.ref(), Session: session(a.Session), Centre: f.Centre, Attempt: t.Attempt, Look: h.Look,
 			Path: f.Action + "/" + f.Name, Size: h.Size, ModTime: h.ModTime, RequestedAt: &w.now,
 		})
-		w.out = append(w.out, requestedEvent(f, a, t, j.server, h.ModTime, w.now))
+		w.out = append(w.out, pendingEvent(f, a, t, "requested", j.server, h.ModTime, &w.now, w.now))
 	}
 	m := schemas.Message{
 		ID: schemas.EventID(stageName, schemas.LiveRun, id, schemas.DownloadRequestedTopic), Topic: schemas.DownloadRequestedTopic,

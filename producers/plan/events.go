@@ -69,9 +69,10 @@ func duplicateEvent(f *fileWorld, a *control.Acquisition, t *control.Attempt, ou
 	return status(schemas.EventID(stageName, a.Run, f.ID, "duplicate", strconv.Itoa(int(t.Attempt)), outcome), f.ID, f.subject(), now, body)
 }
 
-// requestedEvent tells that an attempt was put into a job.
-func requestedEvent(f *fileWorld, a *control.Acquisition, t *control.Attempt, server string, mtime *time.Time, now time.Time) schemas.Message {
+// pendingEvent tells that an attempt waits: announced after a failed one, or
+// requested in a job.
+func pendingEvent(f *fileWorld, a *control.Acquisition, t *control.Attempt, kind, server string, mtime, requested *time.Time, now time.Time) schemas.Message {
 	body := f.download(a, t)
-	body.Phase, body.Status, body.Server, body.ModTime, body.RequestedAt = string(schemas.Download), string(schemas.Pending), server, mtime, &now
-	return status(schemas.EventID(stageName, a.Run, f.ID, "requested", strconv.Itoa(int(t.Attempt))), f.ID, f.subject(), now, body)
+	body.Phase, body.Status, body.Server, body.ModTime, body.RequestedAt = string(schemas.Download), string(schemas.Pending), server, mtime, requested
+	return status(schemas.EventID(stageName, a.Run, f.ID, kind, strconv.Itoa(int(t.Attempt))), f.ID, f.subject(), now, body)
 }

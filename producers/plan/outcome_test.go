@@ -148,7 +148,7 @@ func TestSameHostingWithBackoffThenTheNextThenTheEnd(t *testing.T) {
 		if got.State != control.Wanted || got.NotBefore.Sub(s.w.now) != wait {
 			t.Fatalf("after attempt %d: %s, waits %v, want %v", n+1, got.State, got.NotBefore.Sub(s.w.now), wait)
 		}
-		e := s.event(schemas.EntityDownload)
+		e := s.announced(a.Attempt + 1)
 		if e.Phase != "download" || e.Status != "failed" || e.Exception != "timed_out" || e.Accepted != "timed_out" || e.Attempt != a.Attempt {
 			t.Errorf("judgement is %+v", e)
 		}
@@ -225,7 +225,7 @@ func TestADamagedArchiveIsFetchedFromTheNextHosting(t *testing.T) {
 	a := s.from(own)
 	s.fetched(a, "spoiled")
 	s.refused(a, "spoiled", "zip_crc_mismatch")
-	e := s.event(schemas.EntityDownload)
+	e := s.announced(a.Attempt + 1)
 	if e.Phase != "unzip" || e.Status != "failed" || e.Exception != "zip_crc_mismatch" || e.Accepted != "spoiled/zip_crc_mismatch" {
 		t.Errorf("judgement is %+v", e)
 	}

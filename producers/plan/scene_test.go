@@ -2,6 +2,7 @@ package plan
 
 import (
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -153,9 +154,8 @@ func (s *scene) request() *control.Attempt {
 		s.t.Fatalf("one file makes %d jobs", len(jobs))
 	}
 	it := jobs[0].items[0]
-	s.f.Attempts++
-	it.a.State, it.a.Attempt = control.Requested, s.f.Attempts
-	t := &control.Attempt{Run: it.a.Run, File: s.f.ID, Attempt: s.f.Attempts, Acquisition: it.a.ID, Source: it.hosting.Source, Look: it.hosting.Look, Job: uuid.NewString()}
+	it.a.State, it.a.Attempt = control.Requested, s.w.nextAttempt(s.f, it.a)
+	t := &control.Attempt{Run: it.a.Run, File: s.f.ID, Attempt: it.a.Attempt, Acquisition: it.a.ID, Source: it.hosting.Source, Look: it.hosting.Look, Job: uuid.NewString()}
 	s.w.attempts[control.AttemptKey{Run: t.Run, File: t.File, Attempt: t.Attempt}] = t
 	return t
 }
@@ -245,6 +245,18 @@ func (s *scene) last() *control.Acquisition {
 		s.t.Fatal("there is no acquisition")
 	}
 	return s.f.acquisitions[len(s.f.acquisitions)-1]
+}
+
+// announced checks that the next attempt is told of as pending, and returns the
+// judgement before it.
+func (s *scene) announced(attempt int32) *schemas.StatusChanged {
+	s.t.Helper()
+	e := s.event(schemas.EntityDownload)
+	if e.Phase != string(schemas.Download) || e.Status != string(schemas.Pending) || e.Attempt != attempt {
+		s.t.Errorf("the next attempt is told of as %+v, want %d to be pending", e, attempt)
+	}
+	s.w.out = slices.DeleteFunc(s.w.out, func(m schemas.Message) bool { return m.Body == any(e) })
+	return s.event(schemas.EntityDownload)
 }
 
 // event is the last event told of an entity; it must be one that can be
