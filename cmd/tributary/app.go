@@ -145,6 +145,9 @@ func (a *app) serve(ctx context.Context, names []string, more ...func(context.Co
 		})
 	}
 	if a.cfg.HTTP.Listen != "" {
+		if err := a.stores.readiness(a.health, needsOf(names)); err != nil {
+			return err
+		}
 		server := obs.Server{Addr: a.cfg.HTTP.Listen, Health: a.health, Registry: a.registry, Logger: a.log}
 		g.Go(func() error { return server.Run(ctx) })
 	}

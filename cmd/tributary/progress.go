@@ -4,13 +4,16 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
+	"tributary/internal/report"
 	"tributary/sql/control"
 )
 
-// showProgress shows what is under way once a second, on one line of a
-// terminal; elsewhere nothing, since the log tells what happens.
+// showProgress shows once a second, on one line of a terminal, how many files
+// and documents stand in each phase; elsewhere nothing, since the log tells
+// what happens.
 func (a *app) showProgress(w io.Writer) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if !isTerminal(w) {
@@ -24,44 +27,59 @@ func (a *app) showProgress(w io.Writer) func(context.Context) error {
 				fmt.Fprint(w, "\r\x1b[K")
 				return nil
 			case <-tick.C:
-				line, err := progress(ctx, a)
-				if err == nil {
-					fmt.Fprint(w, "\r\x1b[K"+line)
+				// Without the tracker's database there is nothing to show, and
+				// the log says why.
+				if s, err := report.Stand(ctx, a.stores.Tracker, time.Now(), 0); err == nil {
+					fmt.Fprint(w, "\r\x1b[K"+progressLine(s))
 				}
 			}
 		}
 	}
 }
 
-// progress is one line: how many files and documents stand where.
-func progress(ctx context.Context, a *app) (string, error) {
-	p, err := control.Progressed(ctx, a.stores.Control)
-	if err != nil {
-		return "", err
+// progressLine is where files and documents stand, on one line.
+func progressLine(s report.Status) string {
+	part := func(name string, counts []report.Count) string {
+		var parts []string
+		for _, c := range counts {
+			parts = append(parts, fmt.Sprintf("%s %s %d", c.Phase, c.Status, c.Count))
+		}
+		return name + ": " + strings.Join(parts, ", ")
 	}
-	return p.String(), nil
+	return part("files", s.Files) + "; " + part("documents", s.Documents)
 }
 
-// summary prints how the round ended and tells whether every source was
-// listed and every file has reached an end.
-func (c *cli) summary(ctx context.Context, a *app, session string) (bool, error) {
-	pending, err := control.Pending(ctx, a.stores.Control)
+// summary prints how the round ended: where everything stands, and what kept
+// it from being whole. It tells whether every available source was listed and
+// every file has reached an end.
+func (c *cli) summary(ctx context.Context, a *app, r *round) (bool, error) {
+	now := time.Now()
+	s, err := report.Stand(ctx, a.stores.Tracker, now, 10)
 	if err != nil {
 		return false, err
 	}
-	ok := !pending.Any()
-	if !ok {
-		fmt.Fprintln(c.stdout, "unfinished:", pending)
+	if err := s.WriteText(c.stdout, now); err != nil {
+		return false, err
 	}
-	if session != "" {
-		unlisted, err := control.Unlisted(ctx, a.stores.Control, session)
+	ok := true
+	if r.session != "" {
+		unlisted, err := control.Unlisted(ctx, a.stores.Control, r.session)
 		if err != nil {
 			return false, err
 		}
 		for _, l := range unlisted {
 			ok = false
-			fmt.Fprintf(c.stdout, "source %s was not listed completely: %s %s %s\n", l.Source, l.State, l.Exception, l.Message)
+			fmt.Fprintf(c.stdout, "source %s was not listed whole: %s %s %s\n", l.Source, l.State, l.Exception, report.Plain(l.Message))
 		}
 	}
+	pending, err := control.Pending(ctx, a.stores.Control)
+	if err != nil {
+		return false, err
+	}
+	if pending.Any() {
+		ok = false
+		fmt.Fprintf(c.stdout, "unfinished: %s\n", pending)
+	}
+	fmt.Fprintf(c.stdout, "done in %.1f s; data in %s\n", now.Sub(r.started).Seconds(), a.cfg.DataDir)
 	return ok, nil
 }

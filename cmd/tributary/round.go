@@ -22,6 +22,7 @@ import (
 // round is one session with --once: opened, and waited for.
 type round struct {
 	a       *app
+	started time.Time
 	session string
 }
 

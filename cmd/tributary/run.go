@@ -2,9 +2,12 @@ package main
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"tributary/internal/config"
 )
 
 func newRun(c *cli) *cobra.Command {
@@ -23,7 +26,9 @@ func newRun(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			cfg, err := c.load()
+			// Only who connects to sources needs their secrets.
+			connects := slices.Contains(names, "poll") || slices.Contains(names, "download")
+			cfg, err := c.loadWith(config.Options{WithoutSourceSecrets: !connects})
 			if err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -57,7 +58,7 @@ func (c *cli) up(ctx context.Context, cfg config.Config, once bool) error {
 func (c *cli) once(ctx context.Context, a *app) error {
 	roles, stop := context.WithCancel(ctx)
 	defer stop()
-	round := &round{a: a}
+	round := &round{a: a, started: time.Now()}
 	err := a.serve(roles, roleNames()[1:], a.showProgress(c.stderr), func(ctx context.Context) error {
 		defer stop() // the roles are not needed once the round is over
 		return round.run(ctx)
@@ -68,7 +69,7 @@ func (c *cli) once(ctx context.Context, a *app) error {
 	if ctx.Err() != nil {
 		return errors.New("stopped before the end; the next run goes on from here")
 	}
-	ok, err := c.summary(ctx, a, round.session)
+	ok, err := c.summary(ctx, a, round)
 	if err != nil {
 		return err
 	}

@@ -68,26 +68,3 @@ func Unlisted(ctx context.Context, q pg.Querier, session string) ([]Listing, err
 	}
 	return out, rows.Err()
 }
-
-// Progress is how far files and documents have come.
-type Progress struct {
-	Listed, Wanted, Fetching, Unzipping, Validating, Ended, Documents int64
-}
-
-// Progressed reads how far files and documents have come.
-func Progressed(ctx context.Context, q pg.Querier) (p Progress, err error) {
-	err = q.QueryRow(ctx, `SELECT (SELECT count(*) FROM control.file),
-		count(*) FILTER (WHERE state IN ('wanted','queued')), count(*) FILTER (WHERE state = 'requested'), count(*) FILTER (WHERE state = 'received'),
-		count(*) FILTER (WHERE state = 'extracted'), count(*) FILTER (WHERE state = 'ended'), (SELECT count(*) FROM control.document)
-		FROM control.acquisition`).Scan(&p.Listed, &p.Wanted, &p.Fetching, &p.Unzipping, &p.Validating, &p.Ended, &p.Documents)
-	if err != nil {
-		return p, fmt.Errorf("read progress: %w", err)
-	}
-	return p, nil
-}
-
-// String is the progress in one line.
-func (p Progress) String() string {
-	return fmt.Sprintf("files: %d listed, %d to fetch, %d download, %d unzip, %d xsd, %d ended; documents: %d",
-		p.Listed, p.Wanted, p.Fetching, p.Unzipping, p.Validating, p.Ended, p.Documents)
-}
