@@ -34,7 +34,11 @@ func main() {
 const marker = ".tributary-demo"
 
 func run(ctx context.Context, dir, binary string, seed uint64) error {
-	dir, err := clean(dir)
+	dir, err := reachable(dir)
+	if err != nil {
+		return err
+	}
+	dir, err = clean(dir)
 	if err != nil {
 		return err
 	}
@@ -56,6 +60,30 @@ func run(ctx context.Context, dir, binary string, seed uint64) error {
 	}
 	fmt.Print(next(binary, dir, c))
 	return nil
+}
+
+// reachable returns the folder, or one in the temporary directory where root
+// works below a home that other users cannot enter: Postgres refuses to run as
+// root, so it runs as another user and must get at its data.
+func reachable(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil || os.Geteuid() != 0 {
+		return dir, err
+	}
+	for up := filepath.Dir(dir); ; up = filepath.Dir(up) {
+		info, err := os.Stat(up)
+		if err != nil {
+			return "", err
+		}
+		if info.Mode().Perm()&0o001 == 0 {
+			other := filepath.Join(os.TempDir(), "tributary-demo")
+			fmt.Printf("as root, Postgres runs as another user, who cannot enter %s: the demo goes to %s\n", up, other)
+			return other, nil
+		}
+		if up == filepath.Dir(up) {
+			return dir, nil
+		}
+	}
 }
 
 func clean(dir string) (string, error) {
