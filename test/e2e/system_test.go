@@ -26,11 +26,14 @@ type system struct {
 	rig     *rig.Rig
 	corpus  *corpus.Corpus
 	started int
-	last    *process // of the last up
+	answers bool // queries have been answered since the data was begun
 }
 
 // onceWithin bounds a run of up --once on a loaded machine.
 const onceWithin = 4 * time.Minute
+
+// askWithin bounds a query.
+const askWithin = 2 * time.Minute
 
 // setUp generates a corpus and serves it.
 func setUp(t testing.TB, of corpus.Options, o rig.Options) *system {
@@ -79,6 +82,7 @@ func (s *system) data() string { return filepath.Join(s.dir, "data") }
 // forget removes all data, so that the next run begins anew.
 func (s *system) forget() {
 	s.t.Helper()
+	s.answers = false
 	eventually(s.t, 30*time.Second, func() string {
 		if err := os.RemoveAll(s.data()); err != nil {
 			return err.Error()
@@ -90,9 +94,9 @@ func (s *system) forget() {
 // once runs up --once and expects that it ends well.
 func (s *system) once() {
 	s.t.Helper()
-	s.last = s.start("up", "--once")
-	if code := s.last.code(onceWithin); code != 0 {
-		s.t.Fatalf("tributary up --once: exit code %d\n%s", code, s.last.tail())
+	p := s.start("up", "--once")
+	if code := p.code(onceWithin); code != 0 {
+		s.t.Fatalf("tributary up --once: exit code %d\n%s", code, p.tail())
 	}
 }
 
@@ -126,13 +130,22 @@ func (s *system) engines(do func(engine.Endpoints)) {
 func (s *system) ask(args ...string) string {
 	s.t.Helper()
 	p := s.start(args...)
-	if code := p.code(2 * time.Minute); code != 0 {
+	if code := p.code(askWithin); code != 0 {
 		s.t.Fatalf("tributary %s: exit code %d\n%s", strings.Join(args, " "), code, p.tail())
 	}
 	if err := os.Remove(p.log); err != nil {
 		s.t.Fatal(err)
 	}
 	return p.out.String()
+}
+
+// begun tells whether the schemas are there, so that they can be asked.
+func (s *system) begun() bool {
+	s.t.Helper()
+	if !s.answers {
+		s.answers = s.start("files").code(askWithin) == 0
+	}
+	return s.answers
 }
 
 // list runs a command with -o json and returns its rows.

@@ -77,6 +77,9 @@ func (s *system) settled(running ...*process) {
 			default:
 			}
 		}
+		if !s.begun() {
+			return "tributary files has no answer yet"
+		}
 		want := map[string]string{}
 		for _, f := range s.corpus.Oracle.Files {
 			want[f.Action+"/"+f.File] = f.Phase + ", " + f.Status
