@@ -117,7 +117,8 @@ type Limits struct {
 const openLooks = `SELECT FROM control.look k WHERE k.session = s.id AND k.class IN ('announced','waiting')`
 
 // readyBatches is the condition under which batch b of session s may be
-// released.
+// released. It waits for the domain's batches of earlier sessions, and for the
+// looks that such a batch will come of.
 const readyBatches = `b.released_at IS NULL AND (
 	(b.session IS NULL AND b.opened_at <= $3 AND EXISTS (SELECT FROM control.acquisition a WHERE a.batch = b.id))
 	OR (b.session IS NOT NULL
@@ -126,6 +127,8 @@ const readyBatches = `b.released_at IS NULL AND (
 		AND (b.opened_at < $2
 			OR ((s.polls_ended_at IS NOT NULL OR s.opened_at < $1)
 				AND NOT EXISTS (` + openLooks + ` AND k.domain = b.domain)
+				AND NOT EXISTS (SELECT FROM control.look k JOIN control.session es ON es.id = k.session
+					WHERE k.class IN ('announced','waiting') AND k.domain = b.domain AND es.number < s.number)
 				AND NOT EXISTS (SELECT FROM control.acquisition a WHERE a.batch = b.id AND a.state <> 'ended')))))`
 
 // ReadyBatches returns the batches that may be released now, in the order of
