@@ -75,12 +75,12 @@ func (b *bench) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		o, err := timeOurs(ctx, binary, r)
+		o, used, err := timeOurs(ctx, binary, r)
 		if err == nil {
 			var p time.Duration
 			p, err = timePeer(ctx, r)
 			ours, peer = append(ours, o), append(peer, p)
-			fmt.Printf("round %d: ours %.2f s, peer %.2f s\n", i+1, o.Seconds(), p.Seconds())
+			fmt.Printf("round %d: ours %.2f s (%.2f s of CPU, engines included), peer %.2f s\n", i+1, o.Seconds(), used.Seconds(), p.Seconds())
 		}
 		r.Stop()
 		if err != nil {
@@ -100,17 +100,17 @@ func median(d []time.Duration) time.Duration {
 // timeOurs times one session over the whole corpus: the process from start to
 // exit, engines included, tracker and history read to the log's end. Only the
 // making of an empty data directory is done before.
-func timeOurs(ctx context.Context, binary string, r *rig.Rig) (time.Duration, error) {
+func timeOurs(ctx context.Context, binary string, r *rig.Rig) (wall, cpu time.Duration, err error) {
 	if err := warm(ctx, binary, r.Config); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	start := time.Now()
 	cmd := exec.CommandContext(ctx, binary, "up", "--once", "--config", r.Config, "--log-level", "warn")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
-		return 0, fmt.Errorf("tributary up --once: %w", err)
+		return 0, 0, fmt.Errorf("tributary up --once: %w", err)
 	}
-	return time.Since(start), nil
+	return time.Since(start), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
 }
 
 // warm makes the data directory with a session over no sources.
