@@ -56,10 +56,14 @@ func (r *run) fetch(ctx context.Context, f schemas.RequestFile) (res result, los
 		before.ModTime = *f.ModTime
 	}
 	for range 2 {
-		if before.Size > int64(r.d.Config.MaxFileSize) {
-			return failed(schemas.Download, "file_too_large", fmt.Sprintf("%d bytes are more than download.max_file_size allows (%d)", before.Size, int64(r.d.Config.MaxFileSize))), false, nil
+		limit := int64(r.d.Config.MaxFileSize)
+		if before.Size > limit {
+			return failed(schemas.Download, "file_too_large", fmt.Sprintf("%d bytes are more than download.max_file_size allows (%d)", before.Size, limit)), false, nil
 		}
 		ref, rerr, err := r.transfer(ctx, f.Path, before.Size)
+		if errors.Is(err, errTooLarge) {
+			return failed(schemas.Download, "file_too_large", fmt.Sprintf("more bytes arrive than download.max_file_size allows (%d)", limit)), false, nil
+		}
 		if err != nil {
 			return result{}, false, err
 		}
@@ -97,7 +101,7 @@ func (r *run) transfer(ctx context.Context, path string, size int64) (ref blob.R
 	if rerr != nil {
 		return ref, rerr, nil
 	}
-	sink := &progressWriter{w: w, progress: r.in.Progress}
+	sink := &progressWriter{w: w, progress: r.in.Progress, left: int64(r.d.Config.MaxFileSize)}
 	_, cerr := io.Copy(sink, body)
 	cerr = errors.Join(cerr, body.Close())
 	if sink.err != nil {
@@ -112,15 +116,24 @@ func (r *run) transfer(ctx context.Context, path string, size int64) (ref blob.R
 	return ref, nil, nil
 }
 
+// errTooLarge ends a transfer that brings more than is allowed, whatever the
+// listing said.
+var errTooLarge = errors.New("the file is larger than download.max_file_size")
+
 // progressWriter tells the watchdog of every write, and remembers an error of
 // the store so that it is not taken for one of the source.
 type progressWriter struct {
 	w        io.Writer
 	progress func()
+	left     int64 // bytes that may still come
 	err      error
 }
 
 func (p *progressWriter) Write(b []byte) (int, error) {
+	if p.left -= int64(len(b)); p.left < 0 {
+		p.err = errTooLarge
+		return 0, p.err
+	}
 	n, err := p.w.Write(b)
 	if err != nil {
 		p.err = err
