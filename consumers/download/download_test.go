@@ -1,0 +1,369 @@
+package download
+
+import (
+	"context"
+	"crypto/md5"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tributary/internal/blob"
+	"tributary/internal/config"
+	"tributary/schemas"
+)
+
+func sha(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
+}
+
+func md(s string) string {
+	sum := md5.Sum([]byte(s))
+	return hex.EncodeToString(sum[:])
+}
+
+func TestAFileIsFetched(t *testing.T) {
+	b := newBench(t)
+	b.put("a.zip", "content")
+	if err := b.work(t.Context(), b.job("a.zip")); err != nil {
+		t.Fatal(err)
+	}
+	d := b.finished()["a.zip"]
+	want := &schemas.DownloadFinished{Scope: schemas.Scope{Run: schemas.LiveRun, Session: "session-1", Centre: "H", Source: "src"},
+		FileRef: schemas.FileRef{File: schemas.FileID("add", "a.zip"), FileName: "a.zip", Action: "add"}, Job: "job-1", Server: "host:22", Attempt: 1, Look: 3,
+		Result: schemas.Fetched, Outcome: sha("content"), Phase: "zip_md5", SHA256: sha("content"), MD5: md("content"), Size: 7, Checksum: "no_checksum", Last: true,
+		RequestedAt: &noon, StartedAt: &noon, FinishedAt: &noon}
+	if diff := cmp.Diff(want, d); diff != "" {
+		t.Errorf("outcome differs (- want, + got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"download running  ", "zip_md5 done " + sha("content") + " no_checksum"}, b.statuses("a.zip")); diff != "" {
+		t.Errorf("statuses differ:\n%s", diff)
+	}
+	got, err := blob.ReadAll(t.Context(), b.Blobs, sha("content"), 100)
+	if err != nil || string(got) != "content" {
+		t.Errorf("the store has %q (%v)", got, err)
+	}
+	if b.progress == 0 {
+		t.Error("the watchdog heard nothing")
+	}
+}
+
+// How one file's fetch ends; the files beside it are not concerned.
+func TestHowAFetchEnds(t *testing.T) {
+	const c = "content"
+	tests := []struct {
+		name             string
+		prepare          func(b *bench, f *item)
+		listed           func(f *schemas.RequestFile) // changed after the listing
+		phase, exception string                       // "" if it is fetched
+		checksum         string
+		content          string
+	}{
+		{name: "md5 matched", prepare: func(b *bench, f *item) { b.put("a.zip.md5", md(c)+"  a.zip\n") }, checksum: "matched"},
+		{name: "md5 matched in capitals, after a label", prepare: func(b *bench, f *item) { b.put("a.zip.md5", "MD5 (a.zip) = "+strings.ToUpper(md(c))) }, checksum: "matched"},
+		{name: "md5 of other bytes", prepare: func(b *bench, f *item) { b.put("a.zip.md5", md("other")) }, phase: "zip_md5", exception: "checksum_mismatch"},
+		{name: "md5 unreadable", prepare: func(b *bench, f *item) { b.put("a.zip.md5", "see readme") }, phase: "zip_md5", exception: "checksum_unreadable"},
+		{name: "md5 that is a sha256", prepare: func(b *bench, f *item) { b.put("a.zip.md5", sha(c)) }, phase: "zip_md5", exception: "checksum_unreadable"},
+		{name: "md5 refused", prepare: func(b *bench, f *item) { b.put("a.zip.md5", "").open = fs.ErrPermission }, phase: "zip_md5", exception: "permission_denied"},
+		{name: "md5 not looked for", prepare: func(b *bench, f *item) { b.put("a.zip.md5", md("other")); b.Config.Checksums = false }, checksum: "no_checksum"},
+		{name: "vanished", prepare: func(b *bench, f *item) { delete(b.server.files, "add/a.zip") }, phase: "download", exception: "file_gone"},
+		{name: "vanished meanwhile", prepare: func(b *bench, f *item) { f.stat = fs.ErrNotExist }, phase: "download", exception: "file_gone"},
+		{name: "refused", prepare: func(b *bench, f *item) { f.open = fs.ErrPermission }, phase: "download", exception: "permission_denied"},
+		{name: "transfer fails", prepare: func(b *bench, f *item) { f.read = errors.New("odd") }, phase: "download", exception: "transfer_failed"},
+		{name: "truncated without an error", prepare: func(b *bench, f *item) { f.size = 100 }, listed: func(f *schemas.RequestFile) { f.Size = 100 }, phase: "download", exception: "transfer_truncated"},
+		{name: "more bytes than the server says", prepare: func(b *bench, f *item) { f.size = 3 }, listed: func(f *schemas.RequestFile) { f.Size = 3 }, phase: "download", exception: "file_changed"},
+		{name: "changed since the listing, whole now", listed: func(f *schemas.RequestFile) { f.Size = 5 }, checksum: "no_checksum"},
+		{name: "touched since the listing", listed: func(f *schemas.RequestFile) { at := f.ModTime.Add(-90 * time.Second); f.ModTime = &at }, checksum: "no_checksum"},
+		{name: "it changes all the time", prepare: func(b *bench, f *item) {
+			f.opened = func() {
+				b.server.mu.Lock()
+				defer b.server.mu.Unlock()
+				f.mtime = f.mtime.Add(time.Hour)
+				f.bytes = append(f.bytes, '!')
+			}
+		}, phase: "download", exception: "file_changed"},
+		{name: "changed once between listing and fetch", prepare: func(b *bench, f *item) {
+			n := 0
+			f.opened = func() {
+				b.server.mu.Lock()
+				defer b.server.mu.Unlock()
+				if n++; n == 1 {
+					f.bytes, f.mtime = []byte("new content"), noon
+				}
+			}
+		}, checksum: "no_checksum", content: "new content"},
+		{name: "listed larger than is allowed", listed: func(f *schemas.RequestFile) { f.Size = 101 }, prepare: func(b *bench, f *item) { b.Config.MaxFileSize = 100 }, phase: "download", exception: "file_too_large"},
+		{name: "it has grown larger than is allowed", prepare: func(b *bench, f *item) { f.bytes = make([]byte, 101); b.Config.MaxFileSize = 100 }, listed: func(f *schemas.RequestFile) { f.Size = 7 }, phase: "download", exception: "file_too_large"},
+		{name: "its bytes never end", prepare: func(b *bench, f *item) { f.endless = true; b.Config.MaxFileSize = 1 << 20 }, phase: "download", exception: "file_too_large"},
+		{name: "a size that the server does not tell", prepare: func(b *bench, f *item) { f.size = -1 }, checksum: "no_checksum"},
+		{name: "a time that the server does not tell", prepare: func(b *bench, f *item) { f.mtime = time.Time{} }, checksum: "no_checksum"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			f := b.put("a.zip", c)
+			b.put("b.zip", "beside it")
+			m := b.job("a.zip", "b.zip")
+			if tt.prepare != nil {
+				tt.prepare(b, f)
+			}
+			if tt.listed != nil {
+				tt.listed(&m.Body.(*schemas.DownloadRequested).Files[0])
+			}
+			if err := b.work(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+			d := b.finished()["a.zip"]
+			if d == nil {
+				t.Fatal("no outcome")
+			}
+			content := tt.content
+			if content == "" {
+				content = c
+			}
+			if tt.exception == "" {
+				if d.Result != schemas.Fetched || d.SHA256 != sha(content) || d.Outcome != d.SHA256 || d.Checksum != tt.checksum {
+					t.Errorf("outcome is %+v", d)
+				}
+			} else {
+				if d.Result != schemas.FailedEnd || d.Phase != tt.phase || d.Exception != tt.exception || d.Outcome != tt.exception || d.Message == "" || d.SHA256 != "" {
+					t.Errorf("outcome is %+v", d)
+				}
+				last := b.statuses("a.zip")
+				if got := last[len(last)-1]; got != tt.phase+" failed "+tt.exception+" " {
+					t.Errorf("status is %q", got)
+				}
+			}
+			if b := b.finished()["b.zip"]; b == nil || b.Result != schemas.Fetched {
+				t.Errorf("the file beside it: %+v", b)
+			}
+		})
+	}
+}
+
+// The outcome that returns the credit is produced when the session is closed,
+// and only the last is.
+func TestTheSessionIsClosedBeforeTheLastOutcome(t *testing.T) {
+	for _, width := range []int{1, 3} {
+		b := newBench(t)
+		b.server.width = width
+		var names []string
+		for i := range 7 {
+			names = append(names, fmt.Sprint(i, ".zip"))
+			b.put(names[i], fmt.Sprint("content ", i))
+		}
+		outcomes := 0
+		b.onEmit = func(m schemas.Message) {
+			d, ok := m.Body.(*schemas.DownloadFinished)
+			if !ok {
+				return
+			}
+			outcomes++
+			if d.Last != (outcomes == len(names)) {
+				t.Errorf("outcome %d of %d says last: %v", outcomes, len(names), d.Last)
+			}
+			if b.server.isClosed() != d.Last {
+				t.Errorf("at outcome %d of %d the session is closed: %v", outcomes, len(names), b.server.isClosed())
+			}
+		}
+		if err := b.work(t.Context(), b.job(names...)); err != nil {
+			t.Fatal(err)
+		}
+		if len(b.finished()) != len(names) || b.dials != 1 {
+			t.Errorf("%d outcomes over %d sessions", len(b.finished()), b.dials)
+		}
+	}
+}
+
+// When the session is lost, the file under way fails and the files not begun
+// end not tried.
+func TestALostSession(t *testing.T) {
+	b := newBench(t)
+	for _, name := range []string{"1.zip", "2.zip", "3.zip", "4.zip"} {
+		b.put(name, "content of "+name)
+	}
+	b.server.files["add/2.zip"].read = syscall.ECONNRESET
+	if err := b.work(t.Context(), b.job("1.zip", "2.zip", "3.zip", "4.zip")); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for name, d := range b.finished() {
+		got[name] = d.Result + " " + d.Exception
+	}
+	want := map[string]string{"1.zip": "fetched ", "2.zip": "failed connection_lost", "3.zip": "not_tried not_tried", "4.zip": "not_tried not_tried"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("outcomes differ:\n%s", diff)
+	}
+	if b.server.opens["add/3.zip"]+b.server.opens["add/4.zip"] != 0 {
+		t.Error("a file that was not tried was opened")
+	}
+	if len(b.statuses("3.zip")) != 0 {
+		t.Errorf("a file that was not tried tells %v", b.statuses("3.zip"))
+	}
+	if !b.finished()["4.zip"].Last || !b.server.isClosed() {
+		t.Error("the session is not closed at the last outcome")
+	}
+}
+
+func TestNoSessionAtAll(t *testing.T) {
+	for _, tt := range []struct {
+		name, exception string
+		prepare         func(b *bench)
+	}{
+		{"refused", "connection_lost", func(b *bench) { b.dial = syscall.ECONNREFUSED }},
+		{"unknown source", "misconfigured", func(b *bench) { b.Sources = nil }},
+		{"a secret that is not there", "misconfigured", func(b *bench) {
+			b.Sources = map[string]config.Source{"src": {ID: "src", URL: "ftp://reader@host/", Password: "env:TRIBUTARY_TEST_NO_SUCH_SECRET"}}
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			b.put("a.zip", "x")
+			b.put("b.zip", "y")
+			tt.prepare(b)
+			if err := b.work(t.Context(), b.job("a.zip", "b.zip")); err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{"a.zip", "b.zip"} {
+				if d := b.finished()[name]; d == nil || d.Result != schemas.FailedEnd || d.Exception != tt.exception || d.Last != (name == "b.zip") {
+					t.Errorf("%s: %+v", name, d)
+				}
+			}
+		})
+	}
+}
+
+// A store without room is our trouble, not the file's: the job is tried again.
+func TestAFullDiskIsNoOutcome(t *testing.T) {
+	b := newBench(t)
+	b.put("a.zip", "content")
+	store := b.Blobs
+	b.Blobs = full{store}
+	if err := b.work(t.Context(), b.job("a.zip")); !errors.Is(err, blob.ErrFull) {
+		t.Fatalf("error is %v", err)
+	}
+	if len(b.finished()) != 0 {
+		t.Errorf("outcomes: %v", b.finished())
+	}
+	if !b.server.isClosed() {
+		t.Error("the session stays open")
+	}
+	b.Blobs, b.server = store, &server{files: b.server.files, opens: map[string]int{}}
+	if err := b.work(t.Context(), b.job("a.zip")); err != nil || b.finished()["a.zip"].Result != schemas.Fetched {
+		t.Errorf("with room again: %v, %+v", err, b.finished()["a.zip"])
+	}
+}
+
+func TestAJobThatIsNotOutstandingIsDropped(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		outstanding bool
+		err         error
+		dials       int
+	}{{"no longer", false, nil, 0}, {"still", true, nil, 1}, {"control does not answer", false, errors.New("away"), 1}} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			b.put("a.zip", "content")
+			b.Outstanding = func(_ context.Context, job string) (bool, error) {
+				if job != "job-1" {
+					t.Errorf("asked for %s", job)
+				}
+				return tt.outstanding, tt.err
+			}
+			if err := b.work(t.Context(), b.job("a.zip")); err != nil {
+				t.Fatal(err)
+			}
+			if b.dials != tt.dials || len(b.finished()) != tt.dials {
+				t.Errorf("%d sessions, %d outcomes", b.dials, len(b.finished()))
+			}
+		})
+	}
+}
+
+// The same outcome has the same ids, another outcome others.
+func TestIdsFollowFromTheOutcome(t *testing.T) {
+	run := func(content string, read error) map[string]bool {
+		b := newBench(t)
+		b.put("a.zip", content).read = read
+		m := b.job("a.zip")
+		if err := b.work(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		if len(b.ids()) != 3 {
+			t.Errorf("%d ids of 3 events", len(b.ids()))
+		}
+		return b.ids()
+	}
+	first := run("content", nil)
+	if diff := cmp.Diff(first, run("content", nil)); diff != "" {
+		t.Errorf("the same outcome has other ids:\n%s", diff)
+	}
+	for name, other := range map[string]map[string]bool{"other bytes": run("others", nil), "a failure": run("content", errors.New("odd"))} {
+		same := 0
+		for id := range other {
+			if first[id] {
+				same++
+			}
+		}
+		if same != 1 { // that it began
+			t.Errorf("%s: %d of 3 ids are the same", name, same)
+		}
+	}
+}
+
+func TestACancelledJobEndsWithoutOutcome(t *testing.T) {
+	b := newBench(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	b.put("a.zip", "content").opened = cancel
+	b.server.files["add/a.zip"].read = context.Canceled
+	b.put("b.zip", "content")
+	if err := b.work(ctx, b.job("a.zip", "b.zip")); !errors.Is(err, context.Canceled) {
+		t.Fatalf("error is %v", err)
+	}
+	if len(b.finished()) != 0 || !b.server.isClosed() {
+		t.Errorf("outcomes %v, closed %v", b.finished(), b.server.isClosed())
+	}
+}
+
+func TestAnEmitThatFailsEndsTheJob(t *testing.T) {
+	b := newBench(t)
+	b.server.width = 4
+	var names []string
+	for i := range 20 {
+		names = append(names, fmt.Sprint(i, ".zip"))
+		b.put(names[i], "content")
+	}
+	b.emit = errors.New("broker is away")
+	if err := b.work(t.Context(), b.job(names...)); !errors.Is(err, b.emit) {
+		t.Fatalf("error is %v", err)
+	}
+}
+
+// A poison job of several files gives them back, each to be requested alone;
+// one file is quarantined.
+func TestFail(t *testing.T) {
+	b := newBench(t)
+	b.put("a.zip", "x")
+	b.put("b.zip", "y")
+	b.out = b.Fail(b.job("a.zip", "b.zip"), errors.New("panic: boom"))
+	for _, name := range []string{"a.zip", "b.zip"} {
+		if d := b.finished()[name]; d == nil || d.Result != schemas.NotTried || d.Exception != schemas.Quarantined || d.Message != "panic: boom" || d.Last != (name == "b.zip") || len(b.statuses(name)) != 0 {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+	b.out = b.Fail(b.job("a.zip"), errors.New("panic: boom"))
+	if d := b.finished()["a.zip"]; d == nil || d.Result != schemas.Quarantined || d.Phase != "download" || !d.Last || d.Outcome != schemas.Quarantined {
+		t.Errorf("alone: %+v", d)
+	}
+	if diff := cmp.Diff([]string{"download failed quarantined "}, b.statuses("a.zip")); diff != "" {
+		t.Errorf("statuses differ:\n%s", diff)
+	}
+}
