@@ -207,7 +207,7 @@ func (h *History) insert(ctx context.Context, conn driver.Conn, r stage.Range, f
 		"insert_deduplicate":         1,
 		"insert_deduplication_token": fmt.Sprintf("%s/%d/%d-%d", r.Topic, r.Partition, from, r.To),
 	}))
-	batch, err := conn.PrepareBatch(ctx, "INSERT INTO event ("+columnList()+")")
+	batch, err := conn.PrepareBatch(ctx, "INSERT INTO event ("+columnList()+")") //nolint:clickhouselint // aborted below; Close would end an INSERT that failed as if it were whole
 	if err != nil {
 		return fmt.Errorf("history: insert %d records of %s/%d: %w", len(records), r.Topic, r.Partition, err)
 	}
