@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"tributary/internal/mapping"
 	"tributary/schemas"
@@ -37,7 +36,7 @@ func appendDocument(dst []byte, it *item, rows int64, failure *mapping.DocumentE
 		}
 		switch v := v.(type) {
 		case string:
-			dst = append(dst, copyText.Replace(v)...)
+			dst = appendText(dst, v)
 		case int64:
 			dst = strconv.AppendInt(dst, v, 10)
 		case int32:
@@ -49,9 +48,28 @@ func appendDocument(dst []byte, it *item, rows int64, failure *mapping.DocumentE
 	return append(dst, '\n')
 }
 
-// copyText escapes text for COPY. A zero byte, which Postgres can't hold, is
-// shown as a replacement character; names with one were refused long before.
-var copyText = strings.NewReplacer("\\", `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`, "\x00", "\uFFFD")
+// appendText appends text escaped for COPY. A zero byte, which Postgres can't
+// hold, is shown as a replacement character; names with one were refused long
+// before.
+func appendText(dst []byte, text string) []byte {
+	for i := range len(text) {
+		switch c := text[i]; c {
+		case '\\':
+			dst = append(dst, `\\`...)
+		case '\t':
+			dst = append(dst, `\t`...)
+		case '\n':
+			dst = append(dst, `\n`...)
+		case '\r':
+			dst = append(dst, `\r`...)
+		case 0:
+			dst = append(dst, "\uFFFD"...)
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
 
 func (w *writer) copyDocuments(ctx context.Context, lines []byte) error {
 	_, err := w.tx.Conn().PgConn().CopyFrom(ctx, bytes.NewReader(lines), "COPY warehouse.document ("+documentColumns+") FROM STDIN")

@@ -91,7 +91,6 @@ func newBench(t testing.TB) *bench {
 // doc is a document of a version of a file, as the tests say it.
 type doc struct {
 	action  string // add by default
-	file    string // the zip's name up to the centre's dot: date and increment
 	date    string
 	inc     int64
 	entry   string
@@ -103,7 +102,6 @@ type doc struct {
 	xml     string
 	failed  bool
 	batch   string
-	result  string
 }
 
 var epoch0 = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)

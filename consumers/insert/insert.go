@@ -128,7 +128,7 @@ func (in *Inserter) Run(ctx context.Context) error {
 		before := in.metrics.applied()
 		err := in.lease().Hold(ctx, in.session)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // work that ended because it was told to has not failed
 		}
 		if err == nil || errors.Is(err, pg.ErrLeaseLost) {
 			continue

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -127,7 +128,7 @@ func (w *writer) loadAll(ctx context.Context, items []*item) error {
 // refused; nil if err is nothing of the kind.
 func refusal(err error) *mapping.DocumentError {
 	var pe *pgconn.PgError
-	if !errors.As(err, &pe) || len(pe.Code) < 2 || !strings.Contains("22 23 54", pe.Code[:2]) {
+	if !errors.As(err, &pe) || len(pe.Code) < 2 || !slices.Contains([]string{"22", "23", "54"}, pe.Code[:2]) {
 		return nil
 	}
 	return &mapping.DocumentError{Exception: "row_refused", Message: fmt.Sprintf("the warehouse refuses a row of the document: %s (table %s, SQLSTATE %s)", pe.Message, pe.TableName, pe.Code)}
