@@ -123,7 +123,7 @@ func (r *Runner) await(result <-chan error, it *item) error {
 	abandoned.Inc()
 	r.abandoned.Add(1)
 	go func() {
-		<-result
+		<-result //nolint:errcheck // whatever it says comes too late
 		abandoned.Dec()
 		r.abandoned.Add(-1)
 	}()
