@@ -80,7 +80,7 @@ func TestHostileText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tx.Rollback(t.Context()) //nolint:errcheck // after Commit there is nothing to roll back
+	defer tx.Rollback(t.Context())
 	if err := write(t.Context(), tx, sum); err != nil {
 		t.Fatal(err)
 	}

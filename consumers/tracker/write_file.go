@@ -236,7 +236,7 @@ func (f *fold) writeAttempts(ctx context.Context, s *store, attempts map[uuid.UU
 		}
 	}
 	byID := func(a, b []any) int {
-		x, y := a[0].([16]byte), b[0].([16]byte)
+		x, y := a[0].([16]byte), b[0].([16]byte) //nolint:forcetypeassert // downloadRow and logRows begin with the id
 		return slices.Compare(x[:], y[:])
 	}
 	slices.SortFunc(rows, byID)
