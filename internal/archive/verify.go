@@ -110,11 +110,12 @@ func (v *verifier) check(ctx context.Context, r io.ReaderAt, m *Member) error {
 }
 
 func (v *verifier) inflate() error {
-	if v.inflater == nil {
+	again, ok := v.inflater.(flate.Resetter)
+	if !ok { // there is none yet
 		v.inflater = flate.NewReader(v.in)
 		return nil
 	}
-	if err := v.inflater.(flate.Resetter).Reset(v.in, nil); err != nil {
+	if err := again.Reset(v.in, nil); err != nil {
 		return fmt.Errorf("reset the inflater: %w", err)
 	}
 	return nil
