@@ -17,8 +17,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-
-	"tributary/internal/engine/install"
 )
 
 // EnvRequire makes a missing engine a failure instead of a skip if it is "1".
@@ -49,15 +47,6 @@ func Missing(t testing.TB, what string) {
 		t.Fatalf("%s is required by %s=1 and missing: run make engines", what, EnvRequire)
 	}
 	t.Skipf("%s is missing: run make engines", what)
-}
-
-func locate(t testing.TB) install.Found {
-	t.Helper()
-	found, err := install.Locate("")
-	if err != nil {
-		t.Fatalf("look for engines: %v", err)
-	}
-	return found
 }
 
 // Dir returns a new directory for one test that another user can enter, as an
