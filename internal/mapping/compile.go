@@ -9,8 +9,7 @@ import (
 // kind is the compiled form of one kind of document: a tree of the elements
 // that matter.
 type kind struct {
-	root  *node
-	nodes int
+	root *node
 }
 
 // node is an element at one path.
@@ -50,7 +49,6 @@ type rule struct {
 	unless      *capture
 	columns     []source
 	key         []int
-	keyName     string
 	emit        int // depth of the element at whose end the row is complete
 }
 

@@ -8,7 +8,7 @@ import (
 
 // postpone keeps a row, with the values of the elements that end before it is
 // written, until the element that it waits for ends.
-func (x *reading) postpone(p *pendingRow, depth int) error {
+func (x *reading) postpone(p *pendingRow) error {
 	r := p.rule
 	p.values, p.set = make([][]byte, len(r.columns)), make([]bool, len(r.columns))
 	for i, s := range r.columns {
@@ -78,7 +78,8 @@ func (x *reading) emit(p *pendingRow) error {
 		}
 		line = escape(append(line, '\t'), x.field)
 	}
-	x.line = append(line, '\n')
+	line = append(line, '\n')
+	x.line = line
 	x.row.Table, x.row.Line, x.row.Key, x.row.SourceLine, x.row.SourceColumn = t, x.line, x.key, p.line, p.column
 	return x.sink(&x.row)
 }

@@ -318,7 +318,7 @@ func (x *reading) end() error {
 			p.parent = x.frames[r.parentDepth].ordinals[r.parentIndex]
 		}
 		if r.emit < f.node.depth {
-			if err := x.postpone(&p, f.node.depth); err != nil {
+			if err := x.postpone(&p); err != nil {
 				return err
 			}
 			continue

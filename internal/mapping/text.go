@@ -10,7 +10,7 @@ import (
 // ends normalised and, in an attribute, white space made blanks.
 func (t *tokens) decode(dst, raw []byte, attr, literal bool) ([]byte, error) {
 	from := len(dst)
-	if bytes.IndexByte(raw, '\r') < 0 && (literal || bytes.IndexByte(raw, '&') < 0) && (!attr || bytes.IndexAny(raw, "\t\n") < 0) {
+	if bytes.IndexByte(raw, '\r') < 0 && (literal || bytes.IndexByte(raw, '&') < 0) && (!attr || !bytes.ContainsAny(raw, "\t\n")) {
 		dst = append(dst, raw...)
 		return dst, t.checkText(dst[from:])
 	}

@@ -327,9 +327,10 @@ func (t *tokens) startTag() error {
 		if c == '>' {
 			break
 		}
-		if c == '"' || c == '\'' {
+		switch c {
+		case '"', '\'':
 			quote = c
-		} else if c == '<' {
+		case '<':
 			return t.wrong("a tag within a tag")
 		}
 		at++
