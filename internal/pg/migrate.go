@@ -47,7 +47,7 @@ func createSchema(ctx context.Context, pool *pgxpool.Pool, schema string) error 
 	if err != nil {
 		return fmt.Errorf("migrate %s: %w", schema, err)
 	}
-	defer tx.Rollback(context.WithoutCancel(ctx))
+	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // after Commit there is nothing to roll back, and before it the connection's end does it
 	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", lockID(schema)+1); err != nil {
 		return fmt.Errorf("migrate %s: %w", schema, err)
 	}
