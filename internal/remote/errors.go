@@ -148,7 +148,7 @@ func wrap(op, path string, err error) error {
 	if errors.Is(err, io.EOF) {
 		// A connection's end must never look like a file's end to a reader
 		// further up, so the cause is kept as text only.
-		e.Err = fmt.Errorf("%s: %w", err, io.ErrUnexpectedEOF)
+		e.Err = fmt.Errorf("%s: %w", err.Error(), io.ErrUnexpectedEOF)
 	}
 	return e
 }

@@ -128,10 +128,8 @@ func unixTime(month, day, clock string, now time.Time) (time.Time, time.Duration
 	return t, 24 * time.Hour, err == nil
 }
 
-var dosLayouts = []string{"01-02-06  03:04PM", "2006-01-02  15:04", "01-02-2006  03:04PM", "01-02-2006  15:04"}
-
 func parseDOS(line string, loc *time.Location) (Entry, bool) {
-	for _, layout := range dosLayouts {
+	for _, layout := range [...]string{"01-02-06  03:04PM", "2006-01-02  15:04", "01-02-2006  03:04PM", "01-02-2006  15:04"} {
 		if len(line) <= len(layout) {
 			continue
 		}

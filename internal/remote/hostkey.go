@@ -25,26 +25,35 @@ type hostKeys struct {
 	fingerprintsOnly bool
 }
 
-// keyAlgorithms maps key types to the signature algorithms that prove them, in
-// order of preference. SHA-1 signatures are not among them.
-var keyAlgorithms = []struct {
-	types, algorithms []string
-}{
-	{[]string{ssh.KeyAlgoED25519}, []string{ssh.KeyAlgoED25519}},
-	{[]string{ssh.KeyAlgoECDSA256}, []string{ssh.KeyAlgoECDSA256}},
-	{[]string{ssh.KeyAlgoECDSA384}, []string{ssh.KeyAlgoECDSA384}},
-	{[]string{ssh.KeyAlgoECDSA521}, []string{ssh.KeyAlgoECDSA521}},
-	{[]string{ssh.KeyAlgoRSA}, []string{ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256}},
+// keyType is a type of key and the signature algorithms that prove one, in
+// order of preference.
+type keyType struct {
+	name       string
+	algorithms []string
 }
 
-var certAlgorithms = []string{
-	ssh.CertAlgoED25519v01, ssh.CertAlgoECDSA256v01, ssh.CertAlgoECDSA384v01, ssh.CertAlgoECDSA521v01,
-	ssh.CertAlgoRSASHA512v01, ssh.CertAlgoRSASHA256v01,
+// keyTypes are the types that we accept, in order of preference. SHA-1
+// signatures are not among them.
+func keyTypes() []keyType {
+	return []keyType{
+		{ssh.KeyAlgoED25519, []string{ssh.KeyAlgoED25519}},
+		{ssh.KeyAlgoECDSA256, []string{ssh.KeyAlgoECDSA256}},
+		{ssh.KeyAlgoECDSA384, []string{ssh.KeyAlgoECDSA384}},
+		{ssh.KeyAlgoECDSA521, []string{ssh.KeyAlgoECDSA521}},
+		{ssh.KeyAlgoRSA, []string{ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256}},
+	}
 }
 
-func algorithmsFor(keyType string) []string {
-	for _, k := range keyAlgorithms {
-		if slices.Contains(k.types, keyType) {
+func certAlgorithms() []string {
+	return []string{
+		ssh.CertAlgoED25519v01, ssh.CertAlgoECDSA256v01, ssh.CertAlgoECDSA384v01, ssh.CertAlgoECDSA521v01,
+		ssh.CertAlgoRSASHA512v01, ssh.CertAlgoRSASHA256v01,
+	}
+}
+
+func algorithmsFor(name string) []string {
+	for _, k := range keyTypes() {
+		if k.name == name {
 			return k.algorithms
 		}
 	}
@@ -90,7 +99,7 @@ func knownAlgorithms(check ssh.HostKeyCallback, t Target) []string {
 	var algorithms []string
 	for _, known := range keyErr.Want {
 		if isAuthority(known) {
-			algorithms = append(algorithms, certAlgorithms...)
+			algorithms = append(algorithms, certAlgorithms()...)
 			continue
 		}
 		algorithms = append(algorithms, algorithmsFor(known.Key.Type())...)

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -57,7 +58,8 @@ func (c *idleConn) move(now time.Time) {
 
 func (c *idleConn) progressed(err error) {
 	if err != nil {
-		if ne, ok := err.(net.Error); ok && ne.Timeout() {
+		var ne net.Error
+		if errors.As(err, &ne) && ne.Timeout() {
 			c.expired.Store(true)
 		}
 		return

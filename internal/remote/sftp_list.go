@@ -130,7 +130,7 @@ func (l *sftpLister) hangUp() { _ = l.ch.Close() }
 
 // list keeps apart the error of yield and that of the server.
 func (l *sftpLister) list(ctx context.Context, dir string, yield func(Entry) error) (yieldErr, err error) {
-	if _, err := l.request(fxpOpendir, dir); err != nil {
+	if err := l.request(fxpOpendir, dir); err != nil {
 		return nil, err
 	}
 	kind, body, err := l.answer(ctx)
@@ -150,7 +150,7 @@ func (l *sftpLister) list(ctx context.Context, dir string, yield func(Entry) err
 	if yieldErr != nil || err != nil && !errors.Is(err, errStatus) {
 		return yieldErr, err
 	}
-	if _, closeErr := l.request(fxpClose, handle); closeErr != nil {
+	if closeErr := l.request(fxpClose, handle); closeErr != nil {
 		return nil, closeErr
 	}
 	if _, _, closeErr := l.answer(ctx); closeErr != nil {
@@ -164,7 +164,7 @@ func (l *sftpLister) readAll(ctx context.Context, handle string, yield func(Entr
 	var failed error
 	for {
 		for !ended && waiting < l.inFlight {
-			if _, err := l.request(fxpReaddir, handle); err != nil {
+			if err := l.request(fxpReaddir, handle); err != nil {
 				return nil, err
 			}
 			waiting++
@@ -191,11 +191,11 @@ func (l *sftpLister) readAll(ctx context.Context, handle string, yield func(Entr
 }
 
 // request sends a packet with one string.
-func (l *sftpLister) request(kind byte, arg string) (uint32, error) {
+func (l *sftpLister) request(kind byte, arg string) error {
 	l.id++
 	b := binary.BigEndian.AppendUint32(nil, l.id)
 	b = binary.BigEndian.AppendUint32(b, uint32(len(arg)))
-	return l.id, l.send(kind, append(b, arg...))
+	return l.send(kind, append(b, arg...))
 }
 
 func (l *sftpLister) send(kind byte, payload []byte) error {

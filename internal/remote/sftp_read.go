@@ -244,7 +244,7 @@ func (r *sftpReader) pipelined(w io.Writer) (int64, error) {
 }
 
 func (r *sftpReader) ended(g *guardedWriter, err error) (int64, error) {
-	n, werr, short := g.state()
+	n, short, werr := g.state()
 	switch {
 	case werr != nil:
 		// The destination's trouble, not the server's.
@@ -325,8 +325,8 @@ func (g *guardedWriter) written() int64 {
 	return g.n
 }
 
-func (g *guardedWriter) state() (n int64, err error, short bool) {
+func (g *guardedWriter) state() (n int64, short bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.n, g.err, g.short
+	return g.n, g.short, g.err
 }

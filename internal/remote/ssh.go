@@ -61,7 +61,7 @@ func dialSSH(ctx context.Context, c Config, t Target, step func(name, detail str
 	// A fingerprint doesn't say of which type its key is, and a server shows
 	// one key only: ask for one type after the other.
 	var mismatch error
-	for _, k := range keyAlgorithms {
+	for _, k := range keyTypes() {
 		client, conn, err := handshake(ctx, c, t, keys, k.algorithms, auth, step)
 		if err == nil || ClassOf(err) != HostKey {
 			return client, conn, err
