@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -59,9 +60,7 @@ func (c ClickHouse) query(ctx context.Context, sql string, header func([]string)
 			return fmt.Errorf("read an answer of ClickHouse: %w", err)
 		}
 		for i, v := range values {
-			if cells[i], err = clickhouseCell(reflect.ValueOf(v).Elem()); err != nil {
-				return err
-			}
+			cells[i] = clickhouseCell(reflect.ValueOf(v).Elem())
 		}
 		if err := row(cells); err != nil {
 			return err
@@ -70,28 +69,28 @@ func (c ClickHouse) query(ctx context.Context, sql string, header func([]string)
 	return explainedClickHouse(rows.Err())
 }
 
-func clickhouseCell(v reflect.Value) (cell, error) {
+func clickhouseCell(v reflect.Value) cell {
 	for v.Kind() == reflect.Pointer {
 		if v.IsNil() {
-			return cell{json: []byte("null")}, nil
+			return cell{json: []byte("null")}
 		}
 		v = v.Elem()
 	}
 	switch x := v.Interface().(type) {
 	case time.Time:
 		text := x.UTC().Format(time.RFC3339Nano)
-		return cell{text, quoted(text)}, nil
+		return cell{text, quoted(text)}
 	case string:
-		return cell{x, quoted(x)}, nil
+		return cell{x, quoted(x)}
 	case uuid.UUID:
-		return cell{x.String(), quoted(x.String())}, nil
+		return cell{x.String(), quoted(x.String())}
 	case float64:
 		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return cell{fmt.Sprint(x), quoted(fmt.Sprint(x))}, nil
+			return cell{fmt.Sprint(x), quoted(fmt.Sprint(x))}
 		}
 	case float32:
 		if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
-			return cell{fmt.Sprint(x), quoted(fmt.Sprint(x))}, nil
+			return cell{fmt.Sprint(x), quoted(fmt.Sprint(x))}
 		}
 	}
 	if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8 {
@@ -105,9 +104,9 @@ func clickhouseCell(v reflect.Value) (cell, error) {
 	if err != nil {
 		// Lists of what is no number, and types that JSON does not know.
 		s := fmt.Sprint(v.Interface())
-		return cell{s, quoted(s)}, nil
+		return cell{s, quoted(s)}
 	}
-	return cell{string(text), text}, nil
+	return cell{string(text), text}
 }
 
 // several says whether a semicolon outside of quotes and comments ends a
@@ -126,9 +125,11 @@ func several(sql string) bool {
 				i++
 			}
 		case c == '/' && i+1 < len(sql) && sql[i+1] == '*':
-			for i += 2; i+1 < len(sql) && (sql[i] != '*' || sql[i+1] != '/'); i++ {
+			n := strings.Index(sql[i+2:], "*/")
+			if n < 0 {
+				return false
 			}
-			i++
+			i += 2 + n + 1
 		case c == ';':
 			return true
 		}
