@@ -70,7 +70,7 @@ func Do(ctx context.Context, p Policy, f func(ctx context.Context) error, failed
 		if err == nil {
 			return nil
 		}
-		if p, ok := err.(permanent); ok {
+		if p, ok := err.(permanent); ok { //nolint:errorlint // only an outermost mark can be taken off without losing what wraps it
 			return p.error
 		}
 		if IsPermanent(err) {
