@@ -200,7 +200,7 @@ func (h *head) declaration() ([]byte, error) {
 		}
 		if h.err != nil {
 			// Cut off within the declaration: the parser says so.
-			return nil, nil
+			return nil, nil //nolint:nilerr // cut off, not failed
 		}
 		if h.end == len(h.buf) {
 			return nil, refuse("the XML declaration does not end within %d bytes", MaxDeclaration)
