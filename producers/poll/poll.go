@@ -144,11 +144,12 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 	}
 	var c counts
 	listErr := s.list(ctx, cfg, conn, p, &c)
-	if listErr != nil && context.Cause(ctx) == context.DeadlineExceeded {
+	outOfTime := errors.Is(context.Cause(ctx), context.DeadlineExceeded)
+	if listErr != nil && outOfTime {
 		listErr = fmt.Errorf("%w: %w", errTimedOut, listErr)
 	}
 	var dbErr *storeError
-	if errors.As(listErr, &dbErr) || ctx.Err() != nil && context.Cause(ctx) != context.DeadlineExceeded {
+	if errors.As(listErr, &dbErr) || ctx.Err() != nil && !outOfTime {
 		return listErr
 	}
 	// A poll that ran out of its budget is recorded with a context of its own.
