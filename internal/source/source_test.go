@@ -1,0 +1,58 @@
+package source
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tributary/internal/config"
+)
+
+func TestDescribe(t *testing.T) {
+	tests := []struct {
+		name string
+		s    config.Source
+		want Parts
+	}{
+		{"sftp", config.Source{URL: "sftp://reader@Files.example.org/out", IdentityFile: "/keys/id"},
+			Parts{Protocol: "sftp", Server: "files.example.org:22", Username: "reader", BasePath: "/out", URL: "sftp://reader@Files.example.org/out", AccessKey: "file:/keys/id"}},
+		{"ftp with a port", config.Source{URL: "ftp://reader@ftp.example.org:2121/impc", Password: "env:FTP_PASSWORD"},
+			Parts{Protocol: "ftp", Server: "ftp.example.org:2121", Username: "reader", BasePath: "/impc", URL: "ftp://reader@ftp.example.org:2121/impc", AccessKey: "env:FTP_PASSWORD"}},
+		{"directory", config.Source{URL: "file:///srv/files"}, Parts{Protocol: "file", Server: "file", BasePath: "/srv/files", URL: "file:///srv/files"}},
+		{"a password that should not be there", config.Source{URL: "sftp://reader:hunter2@host/out"},
+			Parts{Protocol: "sftp", Server: "host", Username: "reader", BasePath: "/out", URL: "sftp://reader@host/out"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if d := cmp.Diff(tt.want, Describe(tt.s)); d != "" {
+				t.Errorf("parts differ (- want, + got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestRemote(t *testing.T) {
+	t.Setenv("TEST_PASSWORD", "hunter2")
+	file := filepath.Join(t.TempDir(), "phrase")
+	if err := os.WriteFile(file, []byte("secret phrase\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := config.Source{ID: "a", URL: "sftp://reader@host/", Password: "env:TEST_PASSWORD", IdentityFile: "id", IdentityPassphrase: config.Secret("file:" + file), KnownHosts: "kh", HostKey: []string{"SHA256:x"}, DisableEPSV: true}
+	c, err := Remote(s, config.Duration(time.Second), config.Duration(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.URL != s.URL || c.Password != "hunter2" || c.IdentityFile != "id" || c.IdentityPassphrase != "secret phrase" || c.KnownHosts != "kh" || len(c.HostKey) != 1 || !c.DisableEPSV ||
+		c.ConnectTimeout != time.Second || c.IdleTimeout != time.Minute {
+		t.Errorf("configuration is %+v", c)
+	}
+	for _, bad := range []config.Source{{ID: "a", Password: "env:TRIBUTARY_TEST_NO_SUCH"}, {ID: "a", IdentityPassphrase: "file:/no/such/file"}} {
+		if _, err := Remote(bad, 0, 0); err == nil || !strings.Contains(err.Error(), "source a: ") {
+			t.Errorf("error is %v", err)
+		}
+	}
+}

@@ -1,0 +1,281 @@
+package schedule
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/config"
+	"tributary/internal/engine/enginetest"
+	"tributary/internal/pg"
+	"tributary/internal/profile"
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+type bench struct {
+	*Scheduler
+	t   *testing.T
+	now time.Time
+}
+
+func newBench(t *testing.T, sources ...config.Source) *bench {
+	t.Helper()
+	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	if err := control.Migrate(t.Context(), pool); err != nil {
+		t.Fatal(err)
+	}
+	codec, err := schemas.NewCodec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.Builtin("impc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := config.Default()
+	cfg.Sources = sources
+	b := &bench{t: t, now: noon}
+	b.Scheduler = &Scheduler{Config: cfg, Profile: p, Pool: pool, Outbox: pg.Outbox{Schema: control.Schema, Codec: codec},
+		Lease: pg.Lease{Pool: pool, Schema: control.Schema, Name: "schedule", Holder: "one", TTL: time.Hour}, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return b.now }}
+	return b
+}
+
+func (b *bench) sync() {
+	b.t.Helper()
+	if err := b.Sync(b.t.Context()); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) text(sql string, args ...any) string {
+	b.t.Helper()
+	var out string
+	if err := b.Pool.QueryRow(b.t.Context(), "SELECT coalesce(string_agg(q::text, ' '), '') FROM ("+sql+") q", args...).Scan(&out); err != nil {
+		b.t.Fatalf("%s: %v", sql, err)
+	}
+	return out
+}
+
+func (b *bench) exec(sql string, args ...any) {
+	b.t.Helper()
+	if _, err := b.Pool.Exec(b.t.Context(), sql, args...); err != nil {
+		b.t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// events are the outbox's, which it empties.
+func (b *bench) events() (out []*schemas.StatusChanged) {
+	b.t.Helper()
+	rows, err := b.Pool.Query(b.t.Context(), "WITH d AS (DELETE FROM control.outbox RETURNING id, key, headers, value) SELECT key, headers, value FROM d ORDER BY id")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	_, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (any, error) {
+		var rec schemas.Record
+		var headers []byte
+		if err := r.Scan(&rec.Key, &headers, &rec.Value); err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(headers, &rec.Headers); err != nil {
+			return nil, err
+		}
+		m, err := b.Outbox.Codec.Decode(rec)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, m.Body.(*schemas.StatusChanged))
+		return nil, nil
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return out
+}
+
+func two() []config.Source {
+	return []config.Source{
+		{ID: "a", Centre: "h", URL: "sftp://reader@files.example.org/out", IdentityFile: "/keys/id", MaxSessions: 2, Interval: config.Duration(time.Hour)},
+		{ID: "b", Centre: "Ics", URL: "ftp://reader@ftp.example.org/impc", Password: "env:SECRET_OF_B"},
+	}
+}
+
+// Centres and sources are events when they are new or change, and only then;
+// the greatest revision is the newest. No secret is in them.
+func TestConfigurationIsAnnounced(t *testing.T) {
+	t.Setenv("SECRET_OF_B", "hunter2")
+	b := newBench(t, two()...)
+	b.sync()
+	bySource := map[string]*schemas.StatusChanged{}
+	centres := 0
+	for _, e := range b.events() {
+		if text := fmt.Sprintf("%+v", e); strings.Contains(text, "hunter2") {
+			t.Errorf("a secret is in %s", text)
+		}
+		switch e.Entity {
+		case schemas.EntitySource:
+			bySource[e.Source] = e
+		case schemas.EntityCentre:
+			centres++
+		}
+	}
+	if centres != len(b.Profile.Centres) || len(bySource) != 2 {
+		t.Fatalf("%d centres, %d sources", centres, len(bySource))
+	}
+	want := map[string]string{"protocol": "ftp", "hostname": "ftp.example.org:21", "username": "reader", "base_path": "/impc", "accesskey": "env:SECRET_OF_B", "state": "available"}
+	if d := cmp.Diff(want, bySource["b"].Attributes); d != "" {
+		t.Errorf("source differs (- want, + got):\n%s", d)
+	}
+	if e := bySource["a"]; e.Centre != "H" || e.Server != "files.example.org:22" || e.Attributes["accesskey"] != "file:/keys/id" {
+		t.Errorf("source is %+v", e)
+	}
+	first := bySource["a"].Revision
+
+	b.sync()
+	if again := b.events(); len(again) != 0 {
+		t.Errorf("%d events though nothing changed", len(again))
+	}
+	b.Config.Sources = b.Config.Sources[:1]
+	b.Config.Sources[0].State = "maintenance"
+	b.Config.Centres = []config.Centre{{ShortName: "H", Email: "h@example.org"}, {ShortName: "New"}}
+	b.sync()
+	got := map[string]string{}
+	for _, e := range b.events() {
+		if e.Revision <= first {
+			t.Errorf("revision %d after %d", e.Revision, first)
+		}
+		got[e.Entity+" "+e.Centre+e.Source] = e.Attributes["state"] + e.Attributes["email"]
+	}
+	if d := cmp.Diff(map[string]string{"centre H": "h@example.org", "centre New": "", "source Ha": "maintenance", "source Icsb": "removed"}, got); d != "" {
+		t.Errorf("events differ (- want, + got):\n%s", d)
+	}
+}
+
+// A session has the sources that are due, never one that is still being
+// polled.
+func TestSessionsHaveWhatIsDue(t *testing.T) {
+	b := newBench(t, two()...)
+	b.sync()
+	b.events()
+	open := func(once bool) string {
+		t.Helper()
+		id, err := b.Open(t.Context(), once)
+		if errors.Is(err, ErrNothingDue) {
+			return "nothing"
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b.text("SELECT number, once, (SELECT string_agg(source, '+' ORDER BY source) FROM control.poll WHERE session = s.id) FROM control.session s WHERE id = $1", id)
+	}
+	if got := open(false); got != "(1,f,a+b)" {
+		t.Fatalf("the first session is %s", got)
+	}
+	if e := b.events(); len(e) != 1 || e[0].Entity != schemas.EntitySession || e[0].Number != 1 || e[0].Status != "running" || e[0].StartedAt == nil {
+		t.Errorf("events: %+v", e)
+	}
+	b.now = noon.Add(24 * time.Hour)
+	if got := open(false); got != "nothing" {
+		t.Errorf("while they are polled: %s", got)
+	}
+	if got := open(true); got != "nothing" {
+		t.Errorf("while they are polled, at once: %s", got)
+	}
+	b.exec("UPDATE control.poll SET state = 'complete' WHERE source = 'a'")
+	if got := open(false); got != "(2,f,a)" {
+		t.Errorf("the second session is %s", got)
+	}
+	b.exec("UPDATE control.poll SET state = 'complete'")
+	b.exec("UPDATE control.source SET next_due = $1", b.now.Add(time.Second))
+	if got := open(false); got != "nothing" {
+		t.Errorf("before anything is due: %s", got)
+	}
+	if got := open(true); got != "(3,t,a+b)" {
+		t.Errorf("at once: %s", got)
+	}
+	b.exec("UPDATE control.poll SET state = 'complete'")
+	b.exec("UPDATE control.source SET state = 'maintenance' WHERE id = 'a'")
+	b.exec("UPDATE control.centre SET active = false WHERE short_name = 'Ics'")
+	if got := open(true); got != "nothing" {
+		t.Errorf("in maintenance, and of a centre that is not active: %s", got)
+	}
+}
+
+func TestTheNextPollIsAnIntervalAwayGiveOrTakeTheJitter(t *testing.T) {
+	b := newBench(t, two()...)
+	b.sync()
+	for range 20 {
+		if _, err := b.Open(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+		b.exec("UPDATE control.poll SET state = 'complete'")
+		if got := b.text("SELECT next_due BETWEEN $1 AND $2 FROM control.source WHERE id = 'a'", noon.Add(54*time.Minute), noon.Add(66*time.Minute)); got != "(t)" {
+			t.Fatalf("due %s", b.text("SELECT next_due FROM control.source WHERE id = 'a'"))
+		}
+	}
+}
+
+// Sessions opened at the same moment share no source.
+func TestSessionsAtTheSameMoment(t *testing.T) {
+	var sources []config.Source
+	for i := range 6 {
+		sources = append(sources, config.Source{ID: fmt.Sprint("s", i), Centre: "H", URL: fmt.Sprintf("sftp://r@host%d/", i)})
+	}
+	b := newBench(t, sources...)
+	b.sync()
+	for range 5 {
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				if _, err := b.Open(t.Context(), true); err != nil && !errors.Is(err, ErrNothingDue) {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if got := b.text("SELECT count(*), count(DISTINCT source) FROM control.poll WHERE state = 'due'"); got != "(6,6)" {
+			t.Fatalf("polls due and their sources: %s", got)
+		}
+		b.exec("UPDATE control.poll SET state = 'complete'")
+	}
+	if got := b.text("SELECT max(number) = count(*) FROM control.session"); got != "(t)" {
+		t.Error("numbers of sessions have gaps")
+	}
+}
+
+func TestRunAnnouncesAndOpens(t *testing.T) {
+	b := newBench(t, two()...)
+	b.Config.Schedule.Tick = config.Duration(10 * time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- b.Run(ctx) }()
+	deadline := time.After(30 * time.Second)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for b.text("SELECT count(*) FROM control.session") != "(1)" {
+		select {
+		case <-deadline:
+			t.Fatal("no session is opened")
+		case <-tick.C:
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
