@@ -10,9 +10,13 @@ import (
 // discovered takes up a look that a poll announced, or that a file is gone.
 func (w *world) discovered(d schemas.FileDiscovered) {
 	f := w.files[d.File]
-	if f == nil || d.Change == "gone" {
+	if f == nil {
+		return
+	}
+	if d.Change == "gone" {
 		// What is gone is already noted at its hosting; a wanted file that no
 		// hosting shows any more is ended by the dispatcher.
+		w.bereft(f)
 		return
 	}
 	for _, k := range f.looks {
@@ -45,6 +49,21 @@ func (w *world) takeUp(f *fileWorld, k *control.Look) {
 			}
 		}
 		w.take(f, k)
+	}
+}
+
+// bereft fetches a file from another hosting when the one for whose sake that
+// was passed over is gone before it was ever fetched.
+func (w *world) bereft(f *fileWorld) {
+	if f.Centre == "" || len(f.acquisitions) > 0 || len(f.looks) > 0 {
+		return
+	}
+	a := &control.Acquisition{
+		Run: schemas.LiveRun, File: f.ID, Domain: f.Centre, State: control.Wanted, NotBefore: w.now, Tried: map[string]control.Tried{}, New: true,
+	}
+	if best := f.candidates(a); len(best) > 0 {
+		a.Source, a.Look, a.Size = best[0].Source, best[0].Look, best[0].Size
+		f.acquisitions = append(f.acquisitions, a)
 	}
 }
 

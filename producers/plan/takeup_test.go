@@ -99,6 +99,37 @@ func TestGoneAndUnknownAnnouncementsTakeNothing(t *testing.T) {
 	}
 }
 
+// Another source's look that was passed over for the own hosting's sake is
+// fetched when that goes before it was ever announced.
+func TestTheOwnHostingGoesBeforeItSettled(t *testing.T) {
+	s := newScene(t)
+	s.host(own, 10).Settled = false
+	if k := s.show(other, 10); k.Class != "duplicate" || len(s.f.acquisitions) != 0 {
+		t.Fatalf("the look is %s, %d acquisitions", k.Class, len(s.f.acquisitions))
+	}
+	gone := schemas.FileDiscovered{FileRef: s.f.ref(), Scope: schemas.Scope{Source: own}, Change: "gone", Look: 1}
+	s.hosting(own).Present = false
+	for range 2 {
+		s.w.discovered(gone)
+		s.commit()
+	}
+	if len(s.f.acquisitions) != 1 {
+		t.Fatalf("%d acquisitions", len(s.f.acquisitions))
+	}
+	s.complete(s.from(other), "sha-1")
+	s.ended(control.Complete, "", "")
+
+	// Nothing of the kind for a name that breaks the convention.
+	s = newScene(t)
+	s.f.Centre = ""
+	s.host(other, 10)
+	s.host(own, 10).Present = false
+	s.w.discovered(gone)
+	if len(s.f.acquisitions) != 0 {
+		t.Fatal("a file with a bad name is fetched")
+	}
+}
+
 // What is found while an earlier look is under way follows it, in order.
 func TestLooksOfOneFileFollowEachOther(t *testing.T) {
 	s := newScene(t)
