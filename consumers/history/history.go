@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -109,52 +110,63 @@ func (h *History) Position(ctx context.Context, topic string, id int32) (int64, 
 	if err != nil {
 		return 0, err
 	}
-	at, err := position(ctx, conn, topic, id)
+	at, err := h.positions(ctx, conn, []stage.Range{{Topic: topic, Partition: id}})
 	if err != nil {
 		h.again(conn)
 		return 0, err
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if p := h.ahead[partition{topic, id}]; p.stored == at && p.read > at {
-		return p.read, nil
-	}
-	return at, nil
+	return at[partition{topic, id}], nil
 }
 
-func position(ctx context.Context, conn driver.Conn, topic string, id int32) (int64, error) {
-	rows, err := conn.Query(ctx, `SELECT offset FROM event WHERE topic = ? AND partition = ?
-		ORDER BY topic DESC, partition DESC, offset DESC LIMIT 1`, topic, id)
+// positions asks ClickHouse, in one statement, how far the partitions of the
+// given ranges are stored. Each part of it reads one end of the primary key.
+func (h *History) positions(ctx context.Context, conn driver.Conn, ranges []stage.Range) (map[partition]int64, error) {
+	var parts []string
+	var args []any
+	out := map[partition]int64{}
+	for _, r := range ranges {
+		parts = append(parts, `SELECT * FROM (SELECT topic, partition, offset + 1 AS next FROM event WHERE topic = ? AND partition = ?
+			ORDER BY topic DESC, partition DESC, offset DESC LIMIT 1)`)
+		args = append(args, r.Topic, r.Partition)
+		out[partition{r.Topic, r.Partition}] = 0
+	}
+	rows, err := conn.Query(ctx, strings.Join(parts, " UNION ALL "), args...)
 	if err != nil {
-		return 0, fmt.Errorf("history: position of %s/%d: %w", topic, id, err)
+		return nil, fmt.Errorf("history: positions: %w", err)
 	}
 	defer rows.Close()
-	next := int64(0)
 	for rows.Next() {
-		if err := rows.Scan(&next); err != nil {
-			return 0, fmt.Errorf("history: position of %s/%d: %w", topic, id, err)
+		var p partition
+		var next int64
+		if err := rows.Scan(&p.topic, &p.id, &next); err != nil {
+			return nil, fmt.Errorf("history: positions: %w", err)
 		}
-		next++
+		out[p] = next
 	}
 	if err := rows.Err(); err != nil {
-		return 0, fmt.Errorf("history: position of %s/%d: %w", topic, id, err)
+		return nil, fmt.Errorf("history: positions: %w", err)
 	}
-	return next, nil
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for p, at := range out {
+		if a := h.ahead[p]; a.stored == at && a.read > at {
+			out[p] = a.read
+		}
+	}
+	return out, nil
 }
 
-// Apply inserts the records of a batch, range by range. What is stored already
-// is left out, so that a batch that was stored in part can come again. It
-// returns pg.ErrMoved (by errors.Is) where records before a range are missing.
+// Apply inserts the records of a batch as one block. What is stored already is
+// left out, so that a batch can come again. It returns pg.ErrMoved (by
+// errors.Is) where records before a range are missing.
 func (h *History) Apply(ctx context.Context, batch []stage.Range) error {
 	conn, err := h.ready(ctx)
 	if err != nil {
 		return err
 	}
-	for _, r := range batch {
-		if err := h.apply(ctx, conn, r); err != nil {
-			h.again(conn)
-			return err
-		}
+	if err := h.apply(ctx, conn, batch); err != nil {
+		h.again(conn)
+		return err
 	}
 	return nil
 }
@@ -173,56 +185,79 @@ func (h *History) again(conn driver.Conn) {
 	}
 }
 
-func (h *History) apply(ctx context.Context, conn driver.Conn, r stage.Range) error {
-	at, err := h.Position(ctx, r.Topic, r.Partition)
+func (h *History) apply(ctx context.Context, conn driver.Conn, batch []stage.Range) error {
+	at, err := h.positions(ctx, conn, batch)
 	if err != nil {
 		return err
 	}
-	if at < r.From {
-		return fmt.Errorf("history: %s/%d is stored up to %d, the batch begins at %d: %w", r.Topic, r.Partition, at, r.From, pg.ErrMoved)
-	}
-	records := r.Records
-	for len(records) > 0 && records[0].Offset < at {
-		records = records[1:]
-	}
-	stored := at
-	if len(records) > 0 {
-		if err := h.insert(ctx, conn, r, max(at, r.From), records); err != nil {
-			return err
+	var missing []stage.Range // what is not stored yet, from where it is not
+	for _, r := range batch {
+		next := at[partition{r.Topic, r.Partition}]
+		if next < r.From {
+			return fmt.Errorf("history: %s/%d is stored up to %d, the batch begins at %d: %w", r.Topic, r.Partition, next, r.From, pg.ErrMoved)
 		}
-		stored = records[len(records)-1].Offset + 1
-	} else if at >= r.To {
-		return nil
+		for len(r.Records) > 0 && r.Records[0].Offset < next {
+			r.Records = r.Records[1:]
+		}
+		if len(r.Records) > 0 || next < r.To {
+			r.From = max(next, r.From)
+			missing = append(missing, r)
+		}
+	}
+	if err := h.insert(ctx, conn, missing); err != nil {
+		return err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.ahead[partition{r.Topic, r.Partition}] = positions{stored: stored, read: r.To}
+	for _, r := range missing {
+		p := partition{r.Topic, r.Partition}
+		stored := at[p]
+		if n := len(r.Records); n > 0 {
+			stored = r.Records[n-1].Offset + 1
+		}
+		h.ahead[p] = positions{stored: stored, read: r.To}
+	}
 	return nil
 }
 
-// insert sends records as one block, named by the offsets it spans.
-func (h *History) insert(ctx context.Context, conn driver.Conn, r stage.Range, from int64, records []*kgo.Record) error {
+// insert sends records as one block, which ClickHouse stores whole or not at
+// all, named by the offsets that it spans.
+func (h *History) insert(ctx context.Context, conn driver.Conn, ranges []stage.Range) error {
+	var spans []string
+	var count int
+	for _, r := range ranges {
+		if len(r.Records) > 0 {
+			spans = append(spans, fmt.Sprintf("%s/%d/%d-%d", r.Topic, r.Partition, r.From, r.To))
+			count += len(r.Records)
+		}
+	}
+	if count == 0 {
+		return nil
+	}
+	token := strings.Join(spans, ",")
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
 		"async_insert":               0,
 		"insert_deduplicate":         1,
-		"insert_deduplication_token": fmt.Sprintf("%s/%d/%d-%d", r.Topic, r.Partition, from, r.To),
+		"insert_deduplication_token": token,
 	}))
 	batch, err := conn.PrepareBatch(ctx, "INSERT INTO event ("+columnList()+")") //nolint:clickhouselint // aborted below; Close would end an INSERT that failed as if it were whole
 	if err != nil {
-		return fmt.Errorf("history: insert %d records of %s/%d: %w", len(records), r.Topic, r.Partition, err)
+		return fmt.Errorf("history: insert %d records of %s: %w", count, token, err)
 	}
 	defer batch.Abort() //nolint:errcheck // after Send there is nothing to abort
-	for _, rec := range records {
-		values, err := h.row(r.Topic, rec)
-		if err != nil {
-			return fmt.Errorf("history: %s/%d at offset %d: %w", r.Topic, r.Partition, rec.Offset, err)
-		}
-		if err := batch.Append(values...); err != nil {
-			return fmt.Errorf("history: %s/%d at offset %d: %w", r.Topic, r.Partition, rec.Offset, err)
+	for _, r := range ranges {
+		for _, rec := range r.Records {
+			values, err := h.row(r.Topic, rec)
+			if err != nil {
+				return fmt.Errorf("history: %s/%d at offset %d: %w", r.Topic, r.Partition, rec.Offset, err)
+			}
+			if err := batch.Append(values...); err != nil {
+				return fmt.Errorf("history: %s/%d at offset %d: %w", r.Topic, r.Partition, rec.Offset, err)
+			}
 		}
 	}
 	if err := batch.Send(); err != nil {
-		return fmt.Errorf("history: insert %d records of %s/%d: %w", len(records), r.Topic, r.Partition, err)
+		return fmt.Errorf("history: insert %d records of %s: %w", count, token, err)
 	}
 	return nil
 }

@@ -139,7 +139,7 @@ func TestALostAnswerDoesNotDouble(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := h.insert(t.Context(), c, r, 0, r.Records); err != nil {
+		if err := h.insert(t.Context(), c, []stage.Range{r}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -147,7 +147,7 @@ func TestALostAnswerDoesNotDouble(t *testing.T) {
 		t.Errorf("%d rows for 10 records", n)
 	}
 	// Cut elsewhere, the token does not help, but the key does.
-	if err := h.insert(t.Context(), c, stage.Range{Topic: r.Topic, To: 7}, 3, r.Records[3:7]); err != nil {
+	if err := h.insert(t.Context(), c, []stage.Range{{Topic: r.Topic, From: 3, To: 7, Records: r.Records[3:7]}}); err != nil {
 		t.Fatal(err)
 	}
 	if n := scan[uint64](t, conn, "SELECT count() FROM log"); n != 10 {
@@ -237,8 +237,9 @@ func TestCancelledApply(t *testing.T) {
 func TestAnUnknownSchemaWaits(t *testing.T) {
 	h, conn := fresh(t)
 	r := stage.Range{Topic: schemas.StatusChangedTopic, To: 1, Records: []*kgo.Record{{Value: []byte{0, 0, 9, 9, 9, 1}}}}
-	if err := h.Apply(t.Context(), []stage.Range{r}); !errors.Is(err, schemas.ErrUnknownSchema) {
-		t.Fatalf("got %v, want an unknown schema", err)
+	err := h.Apply(t.Context(), []stage.Range{r})
+	if named := new(stage.RecordError); !errors.Is(err, schemas.ErrUnknownSchema) || !errors.As(err, &named) {
+		t.Fatalf("got %v, want an unknown schema of a named record", err)
 	}
 	if n := scan[uint64](t, conn, "SELECT count() FROM event"); n != 0 {
 		t.Errorf("%d rows, want none", n)
