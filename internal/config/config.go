@@ -79,7 +79,7 @@ type Kafka struct {
 	BootstrapServers  []string `yaml:"bootstrap_servers"`  // empty: the embedded broker
 	ListenAddress     string   `yaml:"listen_address"`     // of the embedded broker; default a free loopback port, kept
 	TopicPrefix       string   `yaml:"topic_prefix"`       // default tributary
-	Partitions        int32    `yaml:"partitions"`         // of every topic but document.ordered; default 6
+	Partitions        int32    `yaml:"partitions"`         // of every topic but document.ordered; default 3 embedded, 6 otherwise
 	ReplicationFactor int16    `yaml:"replication_factor"` // default 1 embedded, 3 otherwise
 	GroupProtocol     string   `yaml:"group_protocol"`     // classic (default, cooperative-sticky) or consumer (KIP-848)
 	InstanceID        string   `yaml:"instance_id"`        // static membership: stable per process
@@ -145,7 +145,7 @@ type Poll struct {
 // Plan configures what is fetched, from where, and how often.
 type Plan struct {
 	MaxSessions   int      `yaml:"max_sessions"`   // connections to a server at once where its sources don't say; default 4
-	JobFiles      int      `yaml:"job_files"`      // files in one job at most; default 64
+	JobFiles      int      `yaml:"job_files"`      // files in one job at most; default 256
 	JobBytes      Bytes    `yaml:"job_bytes"`      // listed bytes in one job at most; a larger file goes alone; default 64MiB
 	Attempts      int      `yaml:"attempts"`       // per hosting before it is given up; default 3
 	Backoff       Duration `yaml:"backoff"`        // before the second attempt at a hosting, doubling; default 5s
@@ -206,7 +206,7 @@ type Sequence struct {
 
 // Insert configures loading into the warehouse.
 type Insert struct {
-	Batch       int      `yaml:"batch"`       // positions in one transaction at most; default 100
+	Batch       int      `yaml:"batch"`       // positions in one transaction at most; default 500
 	BatchRows   int      `yaml:"batch_rows"`  // rows in one transaction, beyond which it is committed after the document; default 50000
 	Parallelism int      `yaml:"parallelism"` // documents read and parsed ahead; default 2
 	LeaseTTL    Duration `yaml:"lease_ttl"`   // default 10s
@@ -215,7 +215,7 @@ type Insert struct {
 // Tracker configures the projection into Postgres.
 type Tracker struct {
 	Batch int      `yaml:"batch"` // events in one transaction at most; default 5000
-	Wait  Duration `yaml:"wait"`  // longest wait to fill one; default 100ms
+	Wait  Duration `yaml:"wait"`  // longest wait to fill one; default 300ms
 }
 
 // History configures the projection into ClickHouse.
@@ -241,13 +241,13 @@ func Default() Config {
 	stage := Stage{Parallelism: 4, Window: 256, Stall: d(5 * time.Minute), Grace: d(10 * time.Second)}
 	return Config{
 		DataDir: "./data", Profile: "impc",
-		Kafka:      Kafka{TopicPrefix: "tributary", Partitions: 6, GroupProtocol: "classic", SessionTimeout: d(45 * time.Second)},
+		Kafka:      Kafka{TopicPrefix: "tributary", GroupProtocol: "classic", SessionTimeout: d(45 * time.Second)},
 		Postgres:   Postgres{MaxConnections: 8},
 		ClickHouse: ClickHouse{Database: "tributary", MaxMemory: 2 << 30},
 		Schedule:   Schedule{Interval: d(15 * time.Minute), Jitter: 0.1, Tick: d(time.Second)},
 		Poll: Poll{Parallelism: 8, Timeout: d(5 * time.Minute), Attempts: 3, Settle: d(30 * time.Second), GoneAfter: 2,
 			MaxEntries: 5_000_000, ConnectTimeout: d(15 * time.Second), IdleTimeout: d(time.Minute), SuspendAfter: 20},
-		Plan: Plan{MaxSessions: 4, JobFiles: 64, JobBytes: 64 << 20, Attempts: 3, Backoff: d(5 * time.Second), BackoffMax: d(5 * time.Minute),
+		Plan: Plan{MaxSessions: 4, JobFiles: 256, JobBytes: 64 << 20, Attempts: 3, Backoff: d(5 * time.Second), BackoffMax: d(5 * time.Minute),
 			RetryFailed: d(time.Hour), SilenceBudget: d(10 * time.Minute)},
 		Publish: Publish{Batch: 2000, Interval: d(time.Second), LeaseTTL: d(10 * time.Second)},
 		Download: Download{Stage: Stage{Parallelism: 4, Window: 64, Stall: d(5 * time.Minute), Grace: d(10 * time.Second)},
@@ -255,8 +255,8 @@ func Default() Config {
 		Unzip:    Unzip{Stage: stage, MaxEntries: 65535, MaxTotal: 4 << 30, MaxRatio: 200, RatioFree: 1_000_000},
 		Validate: Validate{Stage: stage, MaxErrors: 500, MaxBytes: 4 << 30, MaxDepth: 256, MaxAttributes: 4096},
 		Sequence: Sequence{PollCutoff: d(10 * time.Minute), ReleaseLimit: d(30 * time.Minute), LateLimit: d(time.Minute), Interval: d(500 * time.Millisecond)},
-		Insert:   Insert{Batch: 100, BatchRows: 50000, Parallelism: 2, LeaseTTL: d(10 * time.Second)},
-		Tracker:  Tracker{Batch: 5000, Wait: d(100 * time.Millisecond)},
+		Insert:   Insert{Batch: 500, BatchRows: 50000, Parallelism: 2, LeaseTTL: d(10 * time.Second)},
+		Tracker:  Tracker{Batch: 5000, Wait: d(300 * time.Millisecond)},
 		History:  History{Batch: 50000, Wait: d(time.Second)},
 		Log:      Log{Level: "info", Format: "auto"},
 	}

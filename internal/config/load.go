@@ -162,11 +162,15 @@ func (d *decoder) complete(cfg *Config, dir string) {
 	if cfg.Blobs.Dir == "" && cfg.DataDir != "" {
 		cfg.Blobs.Dir = filepath.Join(cfg.DataDir, "blobs")
 	}
+	partitions, replicas := int32(3), int16(1) // the embedded broker syncs each partition on its own
+	if len(cfg.Kafka.BootstrapServers) > 0 {
+		partitions, replicas = 6, 3
+	}
+	if cfg.Kafka.Partitions == 0 {
+		cfg.Kafka.Partitions = partitions
+	}
 	if cfg.Kafka.ReplicationFactor == 0 {
-		cfg.Kafka.ReplicationFactor = 1
-		if len(cfg.Kafka.BootstrapServers) > 0 {
-			cfg.Kafka.ReplicationFactor = 3
-		}
+		cfg.Kafka.ReplicationFactor = replicas
 	}
 	for i := range cfg.Sources {
 		s := &cfg.Sources[i]

@@ -54,8 +54,8 @@ func TestLoadRefuses(t *testing.T) {
 			want: []string{`tributary.yaml:2: kafka.partitions: "six" is not a whole number that fits: write digits only`}},
 		"number beyond its type": {yaml: "kafka:\n  replication_factor: 70000\n",
 			want: []string{`tributary.yaml:2: kafka.replication_factor: "70000" is not a whole number that fits: write digits only`}},
-		"zero and negative": {yaml: "kafka:\n  partitions: 0\npoll:\n  settle: 0s\n  timeout: -1s\n", want: []string{
-			"tributary.yaml:2: kafka.partitions: is 0: write a value above 0, or take the key out for the default",
+		"zero and negative": {yaml: "plan:\n  attempts: 0\npoll:\n  settle: 0s\n  timeout: -1s\n", want: []string{
+			"tributary.yaml:2: plan.attempts: is 0: write a value above 0, or take the key out for the default",
 			"tributary.yaml:5: poll.timeout: is negative: write a value above 0, or take the key out for the default"}},
 		"bad truth": {yaml: "download:\n  checksums: yes please\n",
 			want: []string{`tributary.yaml:2: download.checksums: "yes please" is neither true nor false`}},
@@ -177,7 +177,7 @@ sources:
 func defaults(dir string) Config {
 	c := Default()
 	c.Path, c.DataDir, c.Blobs.Dir = dir+"/tributary.yaml", dir+"/data", dir+"/data/blobs"
-	c.Kafka.ReplicationFactor = 1
+	c.Kafka.Partitions, c.Kafka.ReplicationFactor = 3, 1
 	return c
 }
 
