@@ -26,7 +26,7 @@ type round struct {
 	session string
 }
 
-const lookEvery = 50 * time.Millisecond
+const lookEvery = 100 * time.Millisecond
 
 // run announces the configuration, lets what an interrupted run left come to
 // its end, opens a session with every available source, and returns when

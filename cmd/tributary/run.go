@@ -38,6 +38,7 @@ func newRun(c *cli) *cobra.Command {
 			}
 			n := all
 			n.How, n.Application = attachOnly, "tributary run"
+			tuneMemory()
 			a, err := newApp(cmd.Context(), cfg, log, n, false)
 			if err != nil {
 				return err

@@ -41,6 +41,7 @@ func (c *cli) up(ctx context.Context, cfg config.Config, once bool) error {
 	}
 	n := all
 	n.How, n.Application = startOwn, "tributary up"
+	tuneMemory()
 	a, err := newApp(ctx, cfg, log, n, once)
 	if err != nil {
 		return err
