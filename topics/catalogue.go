@@ -97,8 +97,13 @@ func (t Topic) Settings(cfg config.Kafka) map[string]string {
 	if cfg.ReplicationFactor >= 3 {
 		insync = 2
 	}
+	largest := kafka.MaxBatch
+	if t.DeadLetter != "" {
+		largest = kafka.MaxDeadLetterBatch
+	}
 	return map[string]string{
 		"cleanup.policy":      "delete",
+		"max.message.bytes":   strconv.Itoa(largest),
 		"retention.ms":        strconv.FormatInt(retention, 10),
 		"retention.bytes":     "-1",
 		"min.insync.replicas": strconv.Itoa(insync),

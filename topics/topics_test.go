@@ -107,7 +107,7 @@ func TestCatalogueIsWhole(t *testing.T) {
 func TestPlanAndApply(t *testing.T) {
 	b := setup(t)
 	if got := b.plan(t); len(got) != len(All()) || got[0].String() !=
-		"create tributary.file.discovered.v1 with 3 partitions, 1 replicas, cleanup.policy=delete, min.insync.replicas=1, retention.bytes=-1, retention.ms=-1" {
+		"create tributary.file.discovered.v1 with 3 partitions, 1 replicas, cleanup.policy=delete, max.message.bytes=1048588, min.insync.replicas=1, retention.bytes=-1, retention.ms=-1" {
 		t.Fatalf("plan on an empty broker: %v", lines(got))
 	}
 	if got := b.apply(t, ApplyOptions{}); len(got) != len(All()) {
@@ -316,7 +316,8 @@ func TestReference(t *testing.T) {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", topic.FullName("tributary"), topic.What, topic.Key, partitions, topic.Kept(),
 			strings.Join(topic.ProducedBy, ", "), strings.Join(topic.ReadBy, ", "))
 	}
-	b.WriteString("\nEvery topic has `cleanup.policy=delete`, `retention.bytes=-1`, and `min.insync.replicas` 2 where there are three replicas or more, else 1.\n")
+	b.WriteString("\nEvery topic has `cleanup.policy=delete`, `retention.bytes=-1`, `min.insync.replicas` 2 where there are three replicas or more, else 1,\n" +
+		"and `max.message.bytes` 1048588, or for dead letters 2097152, so that whatever came fits into one with its cause.\n")
 	const path = "../docs/reference/topics.md"
 	if *update {
 		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -172,6 +174,29 @@ func TestUndecodableIsPoisonAtOnce(t *testing.T) {
 		t.Errorf("class %q, want %q", got, ClassUndecodable)
 	}
 	eventually(t, "the offset moves", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
+}
+
+// A record as large as its topic accepts, which no compression makes smaller,
+// fits into a dead letter together with its story.
+func TestTheLargestRecordIsSetAside(t *testing.T) {
+	b := newBench(t, 1)
+	dlq := kafka.DLQName(prefix, inTopic, "work")
+	limit := strconv.Itoa(kafka.MaxDeadLetterBatch) // as package topics makes it
+	if _, err := kadm.NewClient(b.client).AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "max.message.bytes", Value: &limit}}, dlq); err != nil {
+		t.Fatal(err)
+	}
+	const overhead = 100 // of a batch with one record
+	value := make([]byte, kafka.MaxBatch-overhead)
+	rand.NewChaCha8([32]byte{}).Read(value)
+	other := b.newClient(kgo.ProducerBatchMaxBytes(kafka.MaxBatch))
+	if err := other.ProduceSync(t.Context(), &kgo.Record{Topic: kafka.TopicName(prefix, inTopic), Value: value}).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	b.start(funcs{}, nil)
+	eventually(t, "the offset moves", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
+	if dead := b.read(dlq, 1)[0]; !bytes.Equal(dead.Value, value) {
+		t.Error("the dead letter's value is not the original")
+	}
 }
 
 func TestUnknownSchemaStopsThePartition(t *testing.T) {

@@ -48,6 +48,7 @@ func NewClient(cfg config.Kafka, bootstrap []string, log *slog.Logger, extra ...
 
 		kgo.RequiredAcks(kgo.AllISRAcks()),
 		kgo.ProducerBatchCompression(kgo.SnappyCompression(), kgo.Lz4Compression(), kgo.NoCompression()),
+		kgo.ProducerBatchMaxBytesFn(maxBatch),
 		kgo.ProducerLinger(5 * time.Millisecond),
 		kgo.MaxBufferedRecords(maxBufferedRecords),
 		kgo.MaxBufferedBytes(maxBufferedBytes),
