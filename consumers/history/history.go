@@ -249,7 +249,7 @@ func (h *History) insert(ctx context.Context, conn driver.Conn, ranges []stage.R
 		for _, rec := range r.Records {
 			values, err := h.row(r.Topic, rec)
 			if err != nil {
-				return fmt.Errorf("history: %s/%d at offset %d: %w", r.Topic, r.Partition, rec.Offset, err)
+				return fmt.Errorf("history: %w", &stage.RecordError{Topic: r.Topic, Partition: r.Partition, Offset: rec.Offset, Err: err})
 			}
 			if err := batch.Append(values...); err != nil {
 				return fmt.Errorf("history: %s/%d at offset %d: %w", r.Topic, r.Partition, rec.Offset, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"sync"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
+	"tributary/schemas"
 )
 
 // Range is what a batch holds of one partition.
@@ -35,9 +37,24 @@ type Sink interface {
 	// nothing. It returns pg.ErrMoved (by errors.Is) if a stored position is
 	// not the range's From: then the batch is dropped and read again from
 	// where the store says. After any other error the same batch comes again,
-	// for ever.
+	// for ever. An error about one record is a *RecordError (by errors.As).
 	Apply(ctx context.Context, batch []Range) error
 }
+
+// RecordError says of which record an error is.
+type RecordError struct {
+	Topic     string // logical name
+	Partition int32
+	Offset    int64
+	Err       error
+}
+
+func (e *RecordError) Error() string {
+	return fmt.Sprintf("%s/%d at offset %d: %v", e.Topic, e.Partition, e.Offset, e.Err)
+}
+
+// Unwrap returns what is wrong with the record.
+func (e *RecordError) Unwrap() error { return e.Err }
 
 // ApplierConfig says what an Applier reads. Zero values get the defaults
 // named.
@@ -183,6 +200,8 @@ func (a *Applier) gather(ctx context.Context) {
 // apply gives a batch to the sink until it is stored, or has been by another
 // member.
 func (a *Applier) apply(ctx context.Context, batch []Range, feeds []*feed) {
+	var held *RecordError
+	defer func() { a.hold(held, nil) }()
 	for n := 1; len(batch) > 0 && ctx.Err() == nil; n++ {
 		start := time.Now()
 		err := a.sink.Apply(ctx, batch)
@@ -196,8 +215,43 @@ func (a *Applier) apply(ctx context.Context, batch []Range, feeds []*feed) {
 			a.reload(ctx, batch)
 			return
 		}
+		if newer := newerRecord(err); newer != nil {
+			a.hold(held, newer)
+			held = newer
+			a.pause(ctx, n)
+			continue
+		}
 		a.warn("cannot apply; trying again", err, "attempt", n)
 		a.pause(ctx, n)
+	}
+}
+
+// newerRecord is the record that a newer version wrote, if that is the error.
+func newerRecord(err error) *RecordError {
+	var r *RecordError
+	if errors.Is(err, schemas.ErrUnknownSchema) && errors.As(err, &r) {
+		return r
+	}
+	return nil
+}
+
+// hold reports the record that holds up this member, and no longer the one
+// before it; nil: none does.
+func (a *Applier) hold(before, now *RecordError) {
+	gauge := func(r *RecordError) []string {
+		return []string{a.cfg.Name, kafka.TopicName(a.cfg.Prefix, r.Topic), strconv.Itoa(int(r.Partition)), "unknown_schema"}
+	}
+	if before != nil {
+		a.metrics.blocked.DeleteLabelValues(gauge(before)...)
+	}
+	if now == nil {
+		return
+	}
+	a.metrics.blocked.WithLabelValues(gauge(now)...).Set(1)
+	const msg = "a newer version wrote this record: this member and all its partitions stand still until it is upgraded"
+	if missed, ok := a.quiet.Due(msg); ok {
+		a.log.Error(msg, "topic", kafka.TopicName(a.cfg.Prefix, now.Topic), "partition", now.Partition, "offset", now.Offset,
+			"error", now.Err, "not_logged", missed)
 	}
 }
 

@@ -1,10 +1,15 @@
 package stage
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,6 +18,7 @@ import (
 
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
+	"tributary/schemas"
 )
 
 // store is a Sink in memory. It keeps offsets as the databases do: only who
@@ -262,6 +268,46 @@ func TestApplierReportsExpiredRecords(t *testing.T) {
 	}
 	if s.moved != 0 || s.positions[at(inTopic, 0)] != 20 {
 		t.Errorf("stored position %d, want 20", s.positions[at(inTopic, 0)])
+	}
+}
+
+// A record of a newer version is named in the log and in the metric, for as
+// long as it holds the member up.
+func TestApplierNamesTheRecordOfANewerVersion(t *testing.T) {
+	b := newBench(t, 1)
+	b.produceKeys(1, 0, 3)
+	var upgraded atomic.Bool
+	s := store{fail: func() error {
+		if upgraded.Load() {
+			return nil
+		}
+		return fmt.Errorf("sink: %w", &RecordError{Topic: inTopic, Partition: 0, Offset: 2, Err: schemas.ErrUnknownSchema})
+	}}
+	var logged bytes.Buffer
+	cfg := ApplierConfig{Name: "sink", Prefix: prefix, Topics: []string{inTopic}, MaxWait: 10 * time.Millisecond}
+	stop := running(t, NewApplier(cfg, b.factory(), &s, slog.New(slog.NewTextHandler(&logged, nil)), b.metrics).Run)
+	eventually(t, "the partition is reported", func() bool { return b.metric("tributary_stage_blocked") == 1 })
+	eventually(t, "the record's partition and the reason are reported", func() bool {
+		families, err := b.reg.Gather()
+		if err != nil {
+			t.Error(err)
+		}
+		var labels []string
+		for _, f := range families {
+			if f.GetName() == "tributary_stage_blocked" && len(f.GetMetric()) == 1 {
+				for _, l := range f.GetMetric()[0].GetLabel() { // sorted by name
+					labels = append(labels, l.GetValue())
+				}
+			}
+		}
+		return slices.Equal(labels, []string{"0", "unknown_schema", "sink", "test.file.discovered.v1"})
+	})
+	upgraded.Store(true)
+	eventually(t, "all is applied", s.has(3))
+	eventually(t, "it is reported no longer", func() bool { return b.metric("tributary_stage_blocked") == 0 })
+	stop()
+	if want := "topic=test.file.discovered.v1 partition=0 offset=2"; !strings.Contains(logged.String(), want) {
+		t.Errorf("the log does not name the record as %s:\n%s", want, &logged)
 	}
 }
 

@@ -54,8 +54,9 @@ func TestRecordsThatAreNoEvents(t *testing.T) {
 		t.Error(d)
 	}
 	newer := stage.Range{Topic: schemas.StatusChangedTopic, From: 3, To: 4, Records: []*kgo.Record{{Offset: 3, Value: []byte{0, 0, 9, 9, 9}}}}
-	if err := tr.Apply(t.Context(), []stage.Range{newer}); !errors.Is(err, schemas.ErrUnknownSchema) {
-		t.Errorf("a record of a newer version: %v, want that its schema is unknown", err)
+	err = tr.Apply(t.Context(), []stage.Range{newer})
+	if named := new(stage.RecordError); !errors.Is(err, schemas.ErrUnknownSchema) || !errors.As(err, &named) || named.Offset != 3 {
+		t.Errorf("a record of a newer version: %v, want that its schema is unknown, and which it is", err)
 	}
 	if at, err := tr.Position(t.Context(), schemas.StatusChangedTopic, 0); err != nil || at != 3 {
 		t.Errorf("position %d, %v; want 3", at, err)

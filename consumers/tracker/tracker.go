@@ -110,7 +110,7 @@ func (t *Tracker) read(ranges []stage.Range) (*fold, []unreadable, error) {
 		for _, rec := range r.Records {
 			err := t.add(f, rec)
 			if errors.Is(err, schemas.ErrUnknownSchema) {
-				return nil, nil, fmt.Errorf("%s/%d at offset %d: %w", r.Topic, r.Partition, rec.Offset, err)
+				return nil, nil, &stage.RecordError{Topic: r.Topic, Partition: r.Partition, Offset: rec.Offset, Err: err}
 			}
 			if err != nil {
 				bad = append(bad, unreadable{r.Topic, r.Partition, rec.Offset, clean(err.Error())})
