@@ -145,3 +145,20 @@ func TestIDsTellPartsApart(t *testing.T) {
 		t.Error("an action does not tell files apart")
 	}
 }
+
+func TestPackedHeaders(t *testing.T) {
+	want := []Header{{"ce_id", []byte("1")}, {"empty", []byte{}}, {"", []byte("no key")}, {"long", bytes.Repeat([]byte("x"), 300)}}
+	packed := PackHeaders(want)
+	got, err := UnpackHeaders(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	for n := 1; n < len(packed); n++ {
+		if got, err := UnpackHeaders(packed[:n]); err == nil && len(got) >= len(want) {
+			t.Fatalf("cut at %d of %d it reads as whole", n, len(packed))
+		}
+	}
+}

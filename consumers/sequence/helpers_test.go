@@ -2,7 +2,6 @@ package sequence
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"testing"
@@ -198,7 +197,8 @@ func (b *bench) ordered() []*schemas.DocumentOrdered {
 		if err := r.Scan(&rec.Key, &headers, &rec.Value); err != nil {
 			return schemas.Message{}, err
 		}
-		if err := json.Unmarshal(headers, &rec.Headers); err != nil {
+		var err error
+		if rec.Headers, err = schemas.UnpackHeaders(headers); err != nil {
 			return schemas.Message{}, err
 		}
 		return b.Outbox.Codec.Decode(rec)

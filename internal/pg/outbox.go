@@ -2,7 +2,6 @@ package pg
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -15,7 +14,7 @@ import (
 // and deleted once the broker has acknowledged them.
 const OutboxDDL = `CREATE TABLE %s.outbox (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  topic text NOT NULL, key text NOT NULL, headers jsonb NOT NULL, value bytea NOT NULL,
+  topic text NOT NULL, key text NOT NULL, headers bytea NOT NULL, value bytea NOT NULL,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp())`
 
 // AppendOutbox adds events to a schema's outbox within the caller's
@@ -28,11 +27,7 @@ func AppendOutbox(ctx context.Context, tx pgx.Tx, schema string, records []schem
 	}
 	rows := make([][]any, len(records))
 	for i, r := range records {
-		headers, err := json.Marshal(r.Headers)
-		if err != nil {
-			return fmt.Errorf("outbox headers: %w", err)
-		}
-		rows[i] = []any{r.Topic, r.Key, headers, r.Value}
+		rows[i] = []any{r.Topic, r.Key, schemas.PackHeaders(r.Headers), r.Value}
 	}
 	_, err := tx.CopyFrom(ctx, pgx.Identifier{schema, "outbox"}, []string{"topic", "key", "headers", "value"}, pgx.CopyFromRows(rows))
 	if err != nil {

@@ -2,7 +2,6 @@ package pg_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -435,7 +434,8 @@ func TestOutboxKeepsWhatCommits(t *testing.T) {
 	var headers []byte
 	if _, err := pgx.ForEachRow(rows, []any{&r.Topic, &r.Key, &headers, &r.Value}, func() error {
 		r.Headers = nil
-		if err := json.Unmarshal(headers, &r.Headers); err != nil {
+		var err error
+		if r.Headers, err = schemas.UnpackHeaders(headers); err != nil {
 			return err
 		}
 		m, err := codec.Decode(r)

@@ -2,7 +2,6 @@ package poll
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
@@ -237,7 +236,8 @@ func (b *bench) events() []schemas.Message {
 		if err := r.Scan(&rec.Key, &headers, &rec.Value); err != nil {
 			return schemas.Message{}, err
 		}
-		if err := json.Unmarshal(headers, &rec.Headers); err != nil {
+		var err error
+		if rec.Headers, err = schemas.UnpackHeaders(headers); err != nil {
 			return schemas.Message{}, err
 		}
 		return b.Outbox.Codec.Decode(rec)

@@ -5,7 +5,6 @@ package publish
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -127,8 +126,9 @@ func (p *Publisher) read(ctx context.Context) ([]int64, []*kgo.Record, error) {
 	var headers []byte
 	_, err = pgx.ForEachRow(rows, []any{&id, &r.Topic, &r.Key, &headers, &r.Value}, func() error {
 		row := schemas.Record{Topic: r.Topic, Key: r.Key, Value: append([]byte(nil), r.Value...)}
-		if err := json.Unmarshal(headers, &row.Headers); err != nil {
-			return fmt.Errorf("headers of outbox row %d: %w", id, err)
+		var err error
+		if row.Headers, err = schemas.UnpackHeaders(headers); err != nil {
+			return fmt.Errorf("outbox row %d: %w", id, err)
 		}
 		ids = append(ids, id)
 		records = append(records, kafka.ToKgo(p.prefix, row))
