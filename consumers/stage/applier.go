@@ -171,12 +171,21 @@ func (a *Applier) Run(ctx context.Context) error {
 // maxBatchBytes bounds the memory of a batch; one fetch may come on top.
 const maxBatchBytes = 16 << 20
 
-// gather polls until a batch is full, or its first record has waited long
-// enough. Without any record it returns after a while.
+// lullShare is the part of MaxWait without a record after which a batch is
+// applied as it is: the steady stream fills batches, the last record does not
+// wait for company.
+const lullShare = 5
+
+// gather polls until a batch is full, its first record has waited long enough,
+// or no more records come. Without any record it returns after a while.
 func (a *Applier) gather(ctx context.Context) {
 	deadline := time.Now().Add(groupCommitInterval)
 	for have, size := 0, 0; have < a.cfg.MaxRecords && size < maxBatchBytes; {
-		poll, cancel := context.WithDeadline(ctx, deadline)
+		until := deadline
+		if lull := time.Now().Add(a.cfg.MaxWait / lullShare); have > 0 && lull.Before(until) {
+			until = lull // nothing more comes just now: what there is need not wait
+		}
+		poll, cancel := context.WithDeadline(ctx, until)
 		fetches := a.client.PollRecords(poll, a.cfg.MaxRecords-have)
 		expired := poll.Err() != nil
 		cancel()
