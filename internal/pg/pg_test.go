@@ -176,6 +176,7 @@ func TestAGuardedWriteKeepsTheLease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer func() { _ = tx.Rollback(context.Background()) }()
 	if err := a.Check(t.Context(), tx, epoch); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -351,6 +352,48 @@ func TestASessionsLastPollsEndAtOnce(t *testing.T) {
 		if got := text(t, pool, "SELECT polls_ended_at IS NOT NULL FROM control.session WHERE id = $1", id); got != "(t)" {
 			t.Fatal("all polls have ended, the session does not know")
 		}
+	}
+}
+
+// The second of two polls ends while the first one's end is not committed.
+func TestTheLastPollEndsBeforeTheOthersEndIsCommitted(t *testing.T) {
+	pool := database(t)
+	source(t, pool, "a", "host:22", 2)
+	source(t, pool, "b", "host:22", 2)
+	session(t, pool, "host:22", "a", "b")
+	first, _ := take(t, pool, "m", "a")
+	second, _ := take(t, pool, "m", "b")
+	tx, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.Background()) }()
+	if err := control.EndPoll(t.Context(), tx, first, "complete", "", "", noon); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- pg.InTx(t.Context(), pool, func(tx pgx.Tx) error { return control.EndPoll(t.Context(), tx, second, "complete", "", "", noon) })
+	}()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(30 * time.Second)
+	for waits := false; !waits && len(ended) == 0; {
+		select {
+		case <-deadline:
+			t.Fatal("the second poll neither waits nor ends")
+		case <-tick.C:
+		}
+		waits = text(t, pool, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") == "(1)"
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if got := text(t, pool, "SELECT polls_ended_at IS NOT NULL FROM control.session"); got != "(t)" {
+		t.Error("all polls have ended, the session does not know")
 	}
 }
 
