@@ -129,11 +129,11 @@ feed:
 	}
 	close(next)
 	wg.Wait()
-	if err := errors.Join(append(errs, ctx.Err())...); err != nil {
+	if err := errors.Join(errors.Join(errs...), ctx.Err()); err != nil {
 		return err
 	}
 	for _, f := range r.job.Files[begun:] {
-		if err := r.finish(ctx, f, r.outcome(f, result{kind: schemas.NotTried, exception: schemas.NotTried, message: "the connection was lost before this file was begun"})); err != nil {
+		if err := r.finish(ctx, r.outcome(f, result{kind: schemas.NotTried, exception: schemas.NotTried, message: "the connection was lost before this file was begun"})); err != nil {
 			return err
 		}
 	}
@@ -144,7 +144,7 @@ feed:
 func (r *run) all(ctx context.Context, exception, message string) error {
 	for _, f := range r.job.Files {
 		res := result{kind: schemas.FailedEnd, phase: schemas.Download, exception: exception, message: message}
-		if err := r.finish(ctx, f, r.outcome(f, res)); err != nil {
+		if err := r.finish(ctx, r.outcome(f, res)); err != nil {
 			return err
 		}
 	}
@@ -153,7 +153,7 @@ func (r *run) all(ctx context.Context, exception, message string) error {
 
 // finish produces a file's outcome. The session is closed before the last one
 // is produced.
-func (r *run) finish(ctx context.Context, f schemas.RequestFile, msgs []schemas.Message) error {
+func (r *run) finish(ctx context.Context, msgs []schemas.Message) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.remaining--

@@ -45,7 +45,7 @@ func (r *run) one(ctx context.Context, f schemas.RequestFile) (sessionLost bool,
 		return lost, ctx.Err()
 	}
 	res.started = started
-	return lost, r.finish(ctx, f, r.outcome(f, res))
+	return lost, r.finish(ctx, r.outcome(f, res))
 }
 
 // fetch gets the bytes. If the file is not what was listed it is fetched once
@@ -96,7 +96,7 @@ func (r *run) transfer(ctx context.Context, path string, size int64) (ref blob.R
 	if err != nil {
 		return ref, nil, stage.Transient(err)
 	}
-	defer w.Abort()
+	defer w.Abort() //nolint:errcheck // after Commit there is nothing to delete, and what is left of a failed fetch is swept away later
 	body, rerr := r.session.Open(ctx, path, size)
 	if rerr != nil {
 		return ref, rerr, nil
