@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"slices"
 	"sort"
 	"time"
 
@@ -71,7 +72,7 @@ func (p *Planner) revisit(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	ids := append(waiting, retries...)
+	ids := slices.Concat(waiting, retries)
 	if len(ids) == 0 {
 		return nil
 	}
