@@ -114,8 +114,8 @@ func (a *app) prepare(ctx context.Context) error {
 
 func (a *app) Close() error { return a.stores.Close() }
 
-// outbox of one schema.
-func (a *app) outbox(schema string) pg.Outbox { return pg.Outbox{Schema: schema, Codec: a.codec} }
+// outbox is control's.
+func (a *app) outbox() pg.Outbox { return pg.Outbox{Schema: control.Schema, Codec: a.codec} }
 
 func (a *app) lease(pool *pgxpool.Pool, schema, name string) pg.Lease {
 	return pg.Lease{Pool: pool, Schema: schema, Name: name, Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D()}

@@ -123,7 +123,7 @@ func (a *app) offsets(role string) pg.Offsets {
 }
 
 func (a *app) scheduler() *schedule.Scheduler {
-	return &schedule.Scheduler{Config: a.cfg, Profile: a.profile, Pool: a.stores.Control, Outbox: a.outbox(control.Schema),
+	return &schedule.Scheduler{Config: a.cfg, Profile: a.profile, Pool: a.stores.Control, Outbox: a.outbox(),
 		Lease: a.lease(a.stores.Control, control.Schema, "schedule"), Log: a.log, Now: now}
 }
 
@@ -132,7 +132,7 @@ func (a *app) poller(ctx context.Context) (runnable, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &poll.Poller{Config: a.cfg, Sources: a.sources, Profile: a.profile, Centres: a.centres, Pool: pool, Outbox: a.outbox(control.Schema),
+	p := &poll.Poller{Config: a.cfg, Sources: a.sources, Profile: a.profile, Centres: a.centres, Pool: pool, Outbox: a.outbox(),
 		Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D(), Log: a.log, Now: now, Dial: remote.Dial}
 	return p.Run, nil
 }
@@ -142,7 +142,7 @@ func (a *app) planner(ctx context.Context) (runnable, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := plan.New(a.cfg.Plan, a.cfg.Sequence.PollCutoff.D(), a.once, pool, a.outbox(control.Schema), a.offsets("plan"), a.log)
+	p := plan.New(a.cfg.Plan, a.cfg.Sequence.PollCutoff.D(), a.once, pool, a.outbox(), a.offsets("plan"), a.log)
 	applier := a.applier("plan", plan.Topics(), 5000, config.Duration(150e6), p)
 	return func(ctx context.Context) error { return p.Run(ctx, applier) }, nil
 }
@@ -187,7 +187,7 @@ func (a *app) sequencer(ctx context.Context) (runnable, error) {
 	if a.once {
 		cfg.LateLimit, cfg.Interval = 0, min(cfg.Interval, config.Duration(100e6))
 	}
-	s := &sequence.Sequencer{Config: cfg, Kinds: kinds, Pool: pool, Outbox: a.outbox(control.Schema), Offsets: a.offsets("sequence"),
+	s := &sequence.Sequencer{Config: cfg, Kinds: kinds, Pool: pool, Outbox: a.outbox(), Offsets: a.offsets("sequence"),
 		Lease: a.lease(pool, control.Schema, "release"), Log: a.log, Now: now,
 		Applied: func(ctx context.Context) (int64, error) { return insert.AppliedPosition(ctx, a.stores.Warehouse) }}
 	applier := a.applier("sequence", []string{schemas.DocumentValidatedTopic}, 5000, config.Duration(250e6), s)

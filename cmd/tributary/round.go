@@ -55,7 +55,7 @@ func (r *round) run(ctx context.Context) error {
 // stopped turns the end of the context into no error: who stopped it knows.
 func stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // an end that was asked for is no error
 	}
 	return err
 }
