@@ -2,11 +2,7 @@ package history
 
 import (
 	"fmt"
-	"reflect"
-	"strings"
 	"time"
-
-	"encoding/json"
 
 	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -34,8 +30,8 @@ func (h *History) decode(rec *kgo.Record) (schemas.Message, *schemas.StatusChang
 	return m, e, nil
 }
 
-func values(topic string, rec *kgo.Record, m schemas.Message, e *schemas.StatusChanged, unreadable string) ([]any, error) {
-	text, err := eventJSON(e)
+func (form jsonForm) values(topic string, rec *kgo.Record, m schemas.Message, e *schemas.StatusChanged, unreadable string) ([]any, error) {
+	text, err := form.text(e)
 	if err != nil {
 		return nil, err
 	}
@@ -88,30 +84,4 @@ func bounded(t time.Time) time.Time {
 		return most
 	}
 	return t
-}
-
-// eventJSON is the event as JSON, its fields named as in the Avro schema,
-// without those that are empty.
-func eventJSON(e *schemas.StatusChanged) (string, error) {
-	fields := map[string]any{}
-	collect(reflect.ValueOf(e).Elem(), fields)
-	text, err := json.Marshal(fields)
-	if err != nil {
-		return "", fmt.Errorf("event as JSON: %w", err)
-	}
-	return string(text), nil
-}
-
-func collect(v reflect.Value, into map[string]any) {
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		if f.Anonymous {
-			collect(v.Field(i), into)
-			continue
-		}
-		if value := v.Field(i); !value.IsZero() {
-			name, _, _ := strings.Cut(f.Tag.Get("avro"), ",")
-			into[name] = value.Interface()
-		}
-	}
 }
