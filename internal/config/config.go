@@ -139,7 +139,6 @@ type Poll struct {
 	MaxEntries     int      `yaml:"max_entries"`     // of one directory; more is a broken-off poll; default 5000000
 	ConnectTimeout Duration `yaml:"connect_timeout"` // default 15s
 	IdleTimeout    Duration `yaml:"idle_timeout"`    // without a byte; default 60s
-	SuspendAfter   int      `yaml:"suspend_after"`   // failed sessions in a row before a source is probed less; default 20
 }
 
 // Plan configures what is fetched, from where, and how often.
@@ -246,7 +245,7 @@ func Default() Config {
 		ClickHouse: ClickHouse{Database: "tributary", MaxMemory: 2 << 30},
 		Schedule:   Schedule{Interval: d(15 * time.Minute), Jitter: 0.1, Tick: d(time.Second)},
 		Poll: Poll{Parallelism: 8, Timeout: d(5 * time.Minute), Attempts: 3, Settle: d(30 * time.Second), GoneAfter: 2,
-			MaxEntries: 5_000_000, ConnectTimeout: d(15 * time.Second), IdleTimeout: d(time.Minute), SuspendAfter: 20},
+			MaxEntries: 5_000_000, ConnectTimeout: d(15 * time.Second), IdleTimeout: d(time.Minute)},
 		Plan: Plan{MaxSessions: 4, JobFiles: 256, JobBytes: 64 << 20, Attempts: 3, Backoff: d(5 * time.Second), BackoffMax: d(5 * time.Minute),
 			RetryFailed: d(time.Hour), SilenceBudget: d(10 * time.Minute)},
 		Publish: Publish{Batch: 2000, Interval: d(time.Second), LeaseTTL: d(10 * time.Second)},
