@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -66,10 +67,49 @@ func TestTwoOfEveryRole(t *testing.T) {
 	s.expect(false)
 }
 
+// One of two is killed while both work, another takes its place, and so on
+// (once in ten of TRIBUTARY_KILLS): the others finish what it left, once. A
+// death during a rebalance is found by the rebalance's own limit of a minute,
+// so this may take that long.
+func TestKillOneOfTwo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes minutes: skipped with -short")
+	}
+	kills := max(1, number(t, "TRIBUTARY_KILLS", 10)/10)
+	from := seed(t)
+	s := setUp(t, corpus.Options{Seed: from, Shape: corpus.Demo}, rig.Options{Local: true, Extra: lively + "kafka:\n  session_timeout: 6s\n"})
+	s.once()
+	one := s.expect(true)
+	s.forget()
+
+	rng := rand.New(rand.NewPCG(from, 0x74776f))
+	s.engines(func(engine.Endpoints) {
+		members := []*process{s.start("run", "all"), s.start("run", "all")}
+		for range kills {
+			at, victim := time.Duration(rng.Int64N(int64(2*time.Second))), rng.IntN(2)
+			if members[victim].within(at) {
+				t.Fatalf("a member has ended: %v\n%s", members[victim].err, members[victim].tail())
+			}
+			members[victim].kill(false)
+			t.Logf("seed %d: member %d killed after %s", from, victim, at.Round(time.Millisecond))
+			members[victim] = s.start("run", "all")
+		}
+		s.settled(members...)
+		if hash := s.hash(); hash != one.Hash {
+			t.Errorf("warehouse hash %s with members killed, %s undisturbed", hash, one.Hash)
+		}
+		for _, m := range members {
+			m.stop()
+		}
+	})
+	s.once()
+	s.expect(false)
+}
+
 // settled waits until all files and documents have the oracle's ends.
 func (s *system) settled(running ...*process) {
 	s.t.Helper()
-	eventually(s.t, 2*time.Minute, func() string {
+	eventually(s.t, 5*time.Minute, func() string {
 		for _, p := range running {
 			select {
 			case <-p.done:
