@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -178,10 +177,11 @@ func (p *plane) drain() []schemas.Message {
 	out, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (schemas.Message, error) {
 		var rec schemas.Record
 		var headers []byte
-		if err := r.Scan(&rec.Key, &headers, &rec.Value); err != nil {
+		err := r.Scan(&rec.Key, &headers, &rec.Value)
+		if err != nil {
 			return schemas.Message{}, err
 		}
-		if err := json.Unmarshal(headers, &rec.Headers); err != nil {
+		if rec.Headers, err = schemas.UnpackHeaders(headers); err != nil {
 			return schemas.Message{}, err
 		}
 		return p.Outbox.Codec.Decode(rec)

@@ -101,7 +101,7 @@ func TestFilesAreSharedOut(t *testing.T) {
 		{"few small files share one connection", 10, 1000, 4, []int{10}},
 		{"many small files use all connections", 200, 1000, 4, []int{50, 50, 50, 50}},
 		{"larger ones go apart sooner", 8, 8 << 20, 4, []int{2, 2, 2, 2}},
-		{"no more than a job may hold", 100, 1000, 1, []int{64}},
+		{"no more than a job may hold", 300, 1000, 1, []int{256}},
 		{"no credit, no job", 10, 1000, 0, nil},
 		{"each very large file alone", 3, 1 << 30, 4, []int{1, 1, 1}},
 	}

@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -89,10 +88,11 @@ func (b *bench) events() (out []*schemas.StatusChanged) {
 	_, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (any, error) {
 		var rec schemas.Record
 		var headers []byte
-		if err := r.Scan(&rec.Key, &headers, &rec.Value); err != nil {
+		err := r.Scan(&rec.Key, &headers, &rec.Value)
+		if err != nil {
 			return nil, err
 		}
-		if err := json.Unmarshal(headers, &rec.Headers); err != nil {
+		if rec.Headers, err = schemas.UnpackHeaders(headers); err != nil {
 			return nil, err
 		}
 		m, err := b.Outbox.Codec.Decode(rec)
