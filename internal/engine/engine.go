@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"golang.org/x/sync/errgroup"
 
 	"tributary/internal/engine/broker"
 	"tributary/internal/engine/chdb"
@@ -115,25 +116,31 @@ func (e *Engines) start(ctx context.Context, o Options) error {
 	if e.run, e.runBorn, err = makeRunDir(o.DataDir); err != nil {
 		return err
 	}
+	// They need nothing of each other, so they start side by side.
+	var g errgroup.Group
 	if o.Broker {
-		if e.broker, err = broker.Open(broker.Options{
-			DataDir: filepath.Join(o.DataDir, "kafka"), Addr: o.KafkaAddr, NoSync: o.NoSync, Logger: o.Logger,
-		}); err != nil {
-			return err
-		}
-		e.endpoints.Kafka = e.broker.Addrs()
+		g.Go(func() error { return e.startBroker(o) })
 	}
 	if o.Postgres {
-		if err := e.startPostgres(ctx, o, found); err != nil {
-			return err
-		}
+		g.Go(func() error { return e.startPostgres(ctx, o, found) })
 	}
 	if o.ClickHouse {
-		if err := e.startClickHouse(ctx, o, found); err != nil {
-			return err
-		}
+		g.Go(func() error { return e.startClickHouse(ctx, o, found) })
+	}
+	if err := g.Wait(); err != nil {
+		return err
 	}
 	return e.lock.publish(e.endpoints)
+}
+
+func (e *Engines) startBroker(o Options) (err error) {
+	if e.broker, err = broker.Open(broker.Options{
+		DataDir: filepath.Join(o.DataDir, "kafka"), Addr: o.KafkaAddr, NoSync: o.NoSync, Logger: o.Logger,
+	}); err != nil {
+		return err
+	}
+	e.endpoints.Kafka = e.broker.Addrs()
+	return nil
 }
 
 func (e *Engines) startPostgres(ctx context.Context, o Options, found install.Found) error {
@@ -231,16 +238,18 @@ func (e *Engines) shut() error {
 	e.stop()
 	e.mu.Unlock()
 	e.running.Wait()
-	errs := []error{e.lock.withdraw()}
+	errs := []error{e.lock.withdraw(), nil, nil, nil}
+	var stopping sync.WaitGroup
 	if e.clickhouse != nil {
-		errs = append(errs, e.clickhouse.Stop())
+		stopping.Go(func() { errs[1] = e.clickhouse.Stop() })
 	}
 	if e.postgres != nil {
-		errs = append(errs, e.postgres.Stop())
+		stopping.Go(func() { errs[2] = e.postgres.Stop() })
 	}
 	if e.broker != nil {
-		errs = append(errs, e.broker.Close())
+		stopping.Go(func() { errs[3] = e.broker.Close() })
 	}
+	stopping.Wait()
 	if e.runBorn {
 		errs = append(errs, os.RemoveAll(e.run))
 	}
