@@ -19,7 +19,8 @@ import (
 func Migrate(ctx context.Context, pool *pgxpool.Pool, schema string, fsys fs.FS) error {
 	db := stdlib.OpenDBFromPool(pool)
 	defer db.Close()
-	locker, err := lock.NewPostgresSessionLocker(lock.WithLockID(lockID(schema)))
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockID(lockID(schema)),
+		lock.WithLockTimeout(1, 300)) // asks every second: goose's own 5 s would keep members that start together apart
 	if err != nil {
 		return fmt.Errorf("migrate %s: %w", schema, err)
 	}
