@@ -104,6 +104,12 @@ func (p *process) kill(tree bool) bool {
 	return p.cmd.ProcessState.ExitCode() < 0
 }
 
+// said tells whether the log has the given text.
+func (p *process) said(what string) bool {
+	b, err := os.ReadFile(p.log)
+	return err == nil && bytes.Contains(b, []byte(what))
+}
+
 // tail is the end of the process's log, with what matters: long runs of
 // ordinary messages are cut.
 func (p *process) tail() string {

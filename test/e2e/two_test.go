@@ -116,6 +116,9 @@ func (s *system) settled(running ...*process) {
 				s.t.Fatalf("tributary %s has ended: %v\n%s", p.name, p.err, p.tail())
 			default:
 			}
+			if !p.said(`"msg":"running"`) {
+				return "tributary " + p.name + " is still starting"
+			}
 		}
 		if !s.begun() {
 			return "tributary files has no answer yet"
