@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/s2"
 )
 
 var update = flag.Bool("update", false, "write the schema files of topics that have none yet")
@@ -146,19 +147,32 @@ func TestIDsTellPartsApart(t *testing.T) {
 	}
 }
 
-func TestPackedHeaders(t *testing.T) {
-	want := []Header{{"ce_id", []byte("1")}, {"empty", []byte{}}, {"", []byte("no key")}, {"long", bytes.Repeat([]byte("x"), 300)}}
-	packed := PackHeaders(want)
-	got, err := UnpackHeaders(packed)
+func TestPackedRecords(t *testing.T) {
+	want := []Record{
+		{Topic: "status.changed", Key: "k", Value: []byte("v"), Headers: []Header{{"ce_id", []byte("1")}, {"empty", []byte{}}, {"", []byte("no key")}, {"long", bytes.Repeat([]byte("x"), 300)}}},
+		{Topic: "t", Key: "", Value: []byte{}},
+		{Topic: "status.changed", Key: "k", Value: bytes.Repeat([]byte{0}, 5000), Headers: []Header{{"ce_id", []byte("2")}}},
+	}
+	packed := PackRecords(want)
+	got, err := UnpackRecords(packed)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	for n := 1; n < len(packed); n++ {
-		if got, err := UnpackHeaders(packed[:n]); err == nil && len(got) >= len(want) {
+	for n := range len(packed) {
+		if _, err := UnpackRecords(packed[:n]); err == nil {
 			t.Fatalf("cut at %d of %d it reads as whole", n, len(packed))
+		}
+	}
+	raw, err := s2.Decode(nil, packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 1; n < len(raw); n++ {
+		if got, err := UnpackRecords(s2.Encode(nil, raw[:n])); err == nil && len(got) >= len(want) {
+			t.Fatalf("cut at %d of %d it reads as whole", n, len(raw))
 		}
 	}
 }

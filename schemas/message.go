@@ -1,8 +1,6 @@
 package schemas
 
 import (
-	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -113,46 +111,4 @@ func trimStage(source string) string {
 		return source[len(prefix):]
 	}
 	return source
-}
-
-// PackHeaders is the form in which headers wait in an outbox: each key and
-// value preceded by its length as a varint.
-func PackHeaders(headers []Header) []byte {
-	b := make([]byte, 0, 256)
-	for _, h := range headers {
-		b = binary.AppendUvarint(b, uint64(len(h.Key)))
-		b = append(b, h.Key...)
-		b = binary.AppendUvarint(b, uint64(len(h.Value)))
-		b = append(b, h.Value...)
-	}
-	return b
-}
-
-// errPacked says that bytes are no packed headers.
-var errPacked = errors.New("headers are damaged")
-
-// UnpackHeaders reads what PackHeaders wrote.
-func UnpackHeaders(b []byte) ([]Header, error) {
-	next := func() ([]byte, bool) {
-		n, size := binary.Uvarint(b)
-		if size <= 0 || n > uint64(len(b)-size) {
-			return nil, false
-		}
-		part := b[size : size+int(n)]
-		b = b[size+int(n):]
-		return part, true
-	}
-	headers := make([]Header, 0, 8)
-	for len(b) > 0 {
-		key, ok := next()
-		if !ok {
-			return nil, errPacked
-		}
-		value, ok := next()
-		if !ok {
-			return nil, errPacked
-		}
-		headers = append(headers, Header{Key: string(key), Value: bytes.Clone(value)})
-	}
-	return headers, nil
 }

@@ -273,23 +273,10 @@ func experiments(list ...string) string {
 }
 
 // events returns the events in the outbox.
-func (b *bench) events() []*schemas.StatusChanged {
+func (b *bench) events() (out []*schemas.StatusChanged) {
 	b.t.Helper()
-	rows, err := b.pool.Query(b.t.Context(), "SELECT value FROM warehouse.outbox ORDER BY id")
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	values, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	var out []*schemas.StatusChanged
-	for _, v := range values {
-		_, body, err := b.codec.DecodeBody(v)
-		if err != nil {
-			b.t.Fatal(err)
-		}
-		out = append(out, body.(*schemas.StatusChanged))
+	for _, m := range enginetest.Outbox(b.t, b.pool, warehouse.Schema, b.codec) {
+		out = append(out, m.Body.(*schemas.StatusChanged))
 	}
 	return out
 }

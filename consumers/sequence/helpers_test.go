@@ -187,27 +187,8 @@ func (b *bench) release() {
 // ordered takes what was published out of the outbox, in order.
 func (b *bench) ordered() []*schemas.DocumentOrdered {
 	b.t.Helper()
-	rows, err := b.Pool.Query(b.t.Context(), "WITH d AS (DELETE FROM control.outbox RETURNING id, key, headers, value) SELECT key, headers, value FROM d ORDER BY id")
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	all, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (schemas.Message, error) {
-		var rec schemas.Record
-		var headers []byte
-		if err := r.Scan(&rec.Key, &headers, &rec.Value); err != nil {
-			return schemas.Message{}, err
-		}
-		var err error
-		if rec.Headers, err = schemas.UnpackHeaders(headers); err != nil {
-			return schemas.Message{}, err
-		}
-		return b.Outbox.Codec.Decode(rec)
-	})
-	if err != nil {
-		b.t.Fatal(err)
-	}
 	var out []*schemas.DocumentOrdered
-	for _, m := range all {
+	for _, m := range enginetest.Drain(b.t, b.Pool, control.Schema, b.Outbox.Codec) {
 		if o, ok := m.Body.(*schemas.DocumentOrdered); ok {
 			out = append(out, o)
 		}

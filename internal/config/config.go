@@ -155,7 +155,7 @@ type Plan struct {
 
 // Publish configures the outboxes' publisher.
 type Publish struct {
-	Batch    int      `yaml:"batch"`     // rows read at once; default 2000
+	Batch    int      `yaml:"batch"`     // events read at once; default 2000
 	Interval Duration `yaml:"interval"`  // longest wait when no notification comes; default 1s
 	LeaseTTL Duration `yaml:"lease_ttl"` // default 10s
 }

@@ -1,6 +1,7 @@
 package pg_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -426,34 +428,55 @@ func TestOutboxKeepsWhatCommits(t *testing.T) {
 	if _, err := listener.Conn().WaitForNotification(waiting); err != nil {
 		t.Errorf("the publisher is not woken: %v", err)
 	}
-	rows, err := pool.Query(t.Context(), "SELECT topic, key, headers, value FROM s.outbox ORDER BY id")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var got []int64
-	var r schemas.Record
-	var headers []byte
-	if _, err := pgx.ForEachRow(rows, []any{&r.Topic, &r.Key, &headers, &r.Value}, func() error {
-		r.Headers = nil
-		var err error
-		if r.Headers, err = schemas.UnpackHeaders(headers); err != nil {
-			return err
-		}
-		m, err := codec.Decode(r)
-		if err != nil {
-			return err
-		}
+	for _, m := range enginetest.Outbox(t, pool, "s", codec) {
 		b := m.Body.(*schemas.StatusChanged)
 		got = append(got, b.Number)
-		if m.ID != fmt.Sprint("id-", b.Number) || r.Key != fmt.Sprint("key-", b.Number) || r.Topic != schemas.StatusChangedTopic || b.Message != "naïve" {
+		if m.ID != fmt.Sprint("id-", b.Number) || m.Key != fmt.Sprint("key-", b.Number) || m.Topic != schemas.StatusChangedTopic || b.Message != "naïve" {
 			t.Errorf("event %d came out as %+v", b.Number, m)
 		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
 	}
 	if fmt.Sprint(got) != "[2 3 4]" {
 		t.Errorf("the outbox holds %v", got)
+	}
+}
+
+// A row holds a part of what a large transaction says, and a reader who asks
+// for some events gets whole rows, the oldest, and no more than it must.
+func TestOutboxRowsAreBounded(t *testing.T) {
+	pool := database(t)
+	big := bytes.Repeat([]byte("x"), 600<<10)
+	var all []schemas.Record
+	for i := range 1201 {
+		all = append(all, schemas.Record{Topic: "t", Key: fmt.Sprint(i), Value: []byte{}})
+	}
+	for i := range 3 { // two of these are more than a row's bytes
+		all = append(all, schemas.Record{Topic: "t", Key: fmt.Sprint("big", i), Value: big})
+	}
+	if err := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error { return pg.AppendOutbox(t.Context(), tx, "s", all) }); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ ask, rows, events int }{{1, 1, 500}, {500, 1, 500}, {501, 2, 1000}, {1001, 3, 1202}, {1203, 4, 1203}, {5000, 5, 1204}} {
+		ids, records, err := pg.ReadOutbox(t.Context(), pool, "s", c.ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(ids) != c.rows || len(records) != c.events {
+			t.Errorf("asked for %d events: %d rows with %d events, want %d with %d", c.ask, len(ids), len(records), c.rows, c.events)
+		}
+		if d := cmp.Diff(all[:min(len(records), len(all))], records); d != "" {
+			t.Errorf("asked for %d events: %s", c.ask, d)
+		}
+	}
+	ids, _, err := pg.ReadOutbox(t.Context(), pool, "s", 501)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pg.DeleteOutbox(t.Context(), pool, "s", ids); err != nil {
+		t.Fatal(err)
+	}
+	if _, records, err := pg.ReadOutbox(t.Context(), pool, "s", 1); err != nil || len(records) == 0 || records[0].Key != "1000" {
+		t.Errorf("what is left begins with %v: %v", records[:min(len(records), 1)], err)
 	}
 }
 

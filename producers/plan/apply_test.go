@@ -170,26 +170,7 @@ func (p *plane) jobs() []*schemas.DownloadRequested {
 
 func (p *plane) drain() []schemas.Message {
 	p.t.Helper()
-	rows, err := p.Pool.Query(p.t.Context(), "WITH d AS (DELETE FROM control.outbox RETURNING id, key, headers, value) SELECT key, headers, value FROM d ORDER BY id")
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	out, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (schemas.Message, error) {
-		var rec schemas.Record
-		var headers []byte
-		err := r.Scan(&rec.Key, &headers, &rec.Value)
-		if err != nil {
-			return schemas.Message{}, err
-		}
-		if rec.Headers, err = schemas.UnpackHeaders(headers); err != nil {
-			return schemas.Message{}, err
-		}
-		return p.Outbox.Codec.Decode(rec)
-	})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return out
+	return enginetest.Drain(p.t, p.Pool, control.Schema, p.Outbox.Codec)
 }
 
 func fetchedOf(j *schemas.DownloadRequested, f schemas.RequestFile, sha string) *schemas.DownloadFinished {

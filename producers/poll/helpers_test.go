@@ -226,26 +226,7 @@ func text1(t *testing.T, pool *pgxpool.Pool, sql string, args ...any) string {
 // events are the outbox's messages, oldest first.
 func (b *bench) events() []schemas.Message {
 	b.t.Helper()
-	rows, err := b.Pool.Query(b.t.Context(), "SELECT key, headers, value FROM control.outbox ORDER BY id")
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	out, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (schemas.Message, error) {
-		var rec schemas.Record
-		var headers []byte
-		if err := r.Scan(&rec.Key, &headers, &rec.Value); err != nil {
-			return schemas.Message{}, err
-		}
-		var err error
-		if rec.Headers, err = schemas.UnpackHeaders(headers); err != nil {
-			return schemas.Message{}, err
-		}
-		return b.Outbox.Codec.Decode(rec)
-	})
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return out
+	return enginetest.Outbox(b.t, b.Pool, control.Schema, b.Outbox.Codec)
 }
 
 // said sums up the events: what changed, in the order told.

@@ -18,7 +18,6 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/schemas"
 )
 
 // Publisher empties one schema's outbox.
@@ -41,7 +40,7 @@ func New(cfg config.Publish, prefix, schema string, pool *pgxpool.Pool, client *
 	p := &Publisher{cfg: cfg, prefix: prefix, schema: schema, pool: pool, client: client, log: log.With("outbox", schema),
 		lease:     pg.Lease{Pool: pool, Schema: schema, Name: "publish", Holder: holder, TTL: cfg.LeaseTTL.D()},
 		published: prometheus.NewCounter(prometheus.CounterOpts{Name: "tributary_outbox_published_total", Help: "Events acknowledged by the broker.", ConstLabels: labels}),
-		depth:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "tributary_outbox_batch_rows", Help: "Rows in the batch read last; a full batch means that more wait.", ConstLabels: labels}),
+		depth:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "tributary_outbox_batch_events", Help: "Events in the batch read last; a full batch means that more wait.", ConstLabels: labels}),
 	}
 	reg.MustRegister(p.published, p.depth)
 	return p
@@ -74,7 +73,7 @@ func (p *Publisher) publish(ctx context.Context, epoch int64) error {
 		if err != nil {
 			return err
 		}
-		if n == p.cfg.Batch {
+		if n >= p.cfg.Batch {
 			continue
 		}
 		wait, cancel := context.WithTimeout(ctx, p.cfg.Interval.D())
@@ -89,14 +88,15 @@ func (p *Publisher) publish(ctx context.Context, epoch int64) error {
 	}
 }
 
-// batch sends the oldest rows and deletes them once all are acknowledged.
+// batch sends the oldest events and deletes their rows once all are
+// acknowledged. It returns how many they were.
 func (p *Publisher) batch(ctx context.Context, epoch int64) (int, error) {
 	ids, records, err := p.read(ctx)
 	if err != nil || len(ids) == 0 {
 		p.depth.Set(0)
 		return 0, err
 	}
-	p.depth.Set(float64(len(ids)))
+	p.depth.Set(float64(len(records)))
 	if err := p.client.ProduceSync(ctx, records...).FirstErr(); err != nil {
 		return 0, fmt.Errorf("publish: %w", err)
 	}
@@ -104,38 +104,23 @@ func (p *Publisher) batch(ctx context.Context, epoch int64) (int, error) {
 		if err := p.lease.Check(ctx, tx, epoch); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, "DELETE FROM "+p.schema+".outbox WHERE id = ANY($1)", ids)
-		return err
+		return pg.DeleteOutbox(ctx, tx, p.schema, ids)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("delete what was published: %w", err)
 	}
-	p.published.Add(float64(len(ids)))
-	return len(ids), nil
+	p.published.Add(float64(len(records)))
+	return len(records), nil
 }
 
 func (p *Publisher) read(ctx context.Context) ([]int64, []*kgo.Record, error) {
-	rows, err := p.pool.Query(ctx, "SELECT id, topic, key, headers, value FROM "+p.schema+".outbox ORDER BY id LIMIT $1", p.cfg.Batch)
+	ids, events, err := pg.ReadOutbox(ctx, p.pool, p.schema, p.cfg.Batch)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read the outbox: %w", err)
+		return nil, nil, err
 	}
-	var ids []int64
-	var records []*kgo.Record
-	var id int64
-	var r schemas.Record
-	var headers []byte
-	_, err = pgx.ForEachRow(rows, []any{&id, &r.Topic, &r.Key, &headers, &r.Value}, func() error {
-		row := schemas.Record{Topic: r.Topic, Key: r.Key, Value: append([]byte(nil), r.Value...)}
-		var err error
-		if row.Headers, err = schemas.UnpackHeaders(headers); err != nil {
-			return fmt.Errorf("outbox row %d: %w", id, err)
-		}
-		ids = append(ids, id)
-		records = append(records, kafka.ToKgo(p.prefix, row))
-		return nil
-	})
-	if err != nil {
-		return nil, nil, fmt.Errorf("read the outbox: %w", err)
+	records := make([]*kgo.Record, len(events))
+	for i, e := range events {
+		records[i] = kafka.ToKgo(p.prefix, e)
 	}
 	return ids, records, nil
 }

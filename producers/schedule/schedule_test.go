@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jackc/pgx/v5"
 
 	"tributary/internal/config"
 	"tributary/internal/engine/enginetest"
@@ -81,29 +80,8 @@ func (b *bench) exec(sql string, args ...any) {
 // events are the outbox's, which it empties.
 func (b *bench) events() (out []*schemas.StatusChanged) {
 	b.t.Helper()
-	rows, err := b.Pool.Query(b.t.Context(), "WITH d AS (DELETE FROM control.outbox RETURNING id, key, headers, value) SELECT key, headers, value FROM d ORDER BY id")
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	_, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (any, error) {
-		var rec schemas.Record
-		var headers []byte
-		err := r.Scan(&rec.Key, &headers, &rec.Value)
-		if err != nil {
-			return nil, err
-		}
-		if rec.Headers, err = schemas.UnpackHeaders(headers); err != nil {
-			return nil, err
-		}
-		m, err := b.Outbox.Codec.Decode(rec)
-		if err != nil {
-			return nil, err
-		}
+	for _, m := range enginetest.Drain(b.t, b.Pool, control.Schema, b.Outbox.Codec) {
 		out = append(out, m.Body.(*schemas.StatusChanged))
-		return nil, nil
-	})
-	if err != nil {
-		b.t.Fatal(err)
 	}
 	return out
 }

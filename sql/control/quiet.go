@@ -35,7 +35,7 @@ func Pending(ctx context.Context, q pg.Querier) (u Unfinished, err error) {
 		(SELECT count(*) FROM control.acquisition WHERE state <> 'ended'),
 		(SELECT count(*) FROM control.batch b WHERE released_at IS NULL),
 		(SELECT count(*) FROM control.session WHERE closed_at IS NULL),
-		(SELECT count(*) FROM control.outbox)`).Scan(&u.Polls, &u.Looks, &u.Acquisitions, &u.Batches, &u.Sessions, &u.Outbox)
+		(SELECT coalesce(sum(events), 0) FROM control.outbox)`).Scan(&u.Polls, &u.Looks, &u.Acquisitions, &u.Batches, &u.Sessions, &u.Outbox)
 	if err != nil {
 		return u, fmt.Errorf("count what is unfinished: %w", err)
 	}

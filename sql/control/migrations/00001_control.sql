@@ -14,9 +14,10 @@ COMMENT ON TABLE control.lease IS 'leases with epochs; every write made under on
 
 CREATE TABLE control.outbox (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  topic text NOT NULL, key text NOT NULL, headers bytea NOT NULL, value bytea NOT NULL,
+  events int NOT NULL, packed bytea NOT NULL,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp())
-  WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+  WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+ALTER TABLE control.outbox ALTER COLUMN packed SET STORAGE EXTERNAL;
 COMMENT ON TABLE control.outbox IS 'events decided in a transaction and not yet acknowledged by the broker';
 
 CREATE TABLE control.centre (

@@ -27,15 +27,14 @@ COMMENT ON COLUMN warehouse.lease.expires_at IS 'by this database''s clock';
 
 CREATE TABLE warehouse.outbox (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  topic text NOT NULL, key text NOT NULL, headers bytea NOT NULL, value bytea NOT NULL,
+  events int NOT NULL, packed bytea NOT NULL,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp())
-  WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+  WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+ALTER TABLE warehouse.outbox ALTER COLUMN packed SET STORAGE EXTERNAL;
 COMMENT ON TABLE warehouse.outbox IS 'events caused here and not yet acknowledged by the broker';
 COMMENT ON COLUMN warehouse.outbox.id IS 'the order in which they are published';
-COMMENT ON COLUMN warehouse.outbox.topic IS 'without prefix and version';
-COMMENT ON COLUMN warehouse.outbox.key IS 'what keeps order within the topic';
-COMMENT ON COLUMN warehouse.outbox.headers IS 'keys and values, each preceded by its length as a varint';
-COMMENT ON COLUMN warehouse.outbox.value IS 'Avro in Confluent framing';
+COMMENT ON COLUMN warehouse.outbox.events IS 'how many the row holds';
+COMMENT ON COLUMN warehouse.outbox.packed IS 'topic, key, value and headers of each, compressed together (s2)';
 COMMENT ON COLUMN warehouse.outbox.created_at IS 'for people who look at a backlog';
 
 -- One row per document that the order names, loaded or not.

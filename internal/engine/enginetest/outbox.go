@@ -1,0 +1,43 @@
+package enginetest
+
+import (
+	"math"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/internal/pg"
+	"tributary/schemas"
+)
+
+// Outbox returns the events in a schema's outbox, oldest first.
+func Outbox(t testing.TB, pool *pgxpool.Pool, schema string, codec *schemas.Codec) []schemas.Message {
+	t.Helper()
+	_, out := outbox(t, pool, schema, codec)
+	return out
+}
+
+// Drain returns the events in a schema's outbox, oldest first, and empties it.
+func Drain(t testing.TB, pool *pgxpool.Pool, schema string, codec *schemas.Codec) []schemas.Message {
+	t.Helper()
+	ids, out := outbox(t, pool, schema, codec)
+	if err := pg.DeleteOutbox(t.Context(), pool, schema, ids); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func outbox(t testing.TB, pool *pgxpool.Pool, schema string, codec *schemas.Codec) ([]int64, []schemas.Message) {
+	t.Helper()
+	ids, records, err := pg.ReadOutbox(t.Context(), pool, schema, math.MaxInt32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make([]schemas.Message, len(records))
+	for i, r := range records {
+		if out[i], err = codec.Decode(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return ids, out
+}
