@@ -11,7 +11,7 @@ const (
 	gcPercent = 200
 	// memoryLimit is where the collector works harder instead, so that a
 	// process stays below 300 MB.
-	memoryLimit = 180 << 20
+	memoryLimit = 210 << 20
 )
 
 // tuneMemory sets the collector for long-running commands, unless the

@@ -169,12 +169,12 @@ func (a *Applier) Run(ctx context.Context) error {
 }
 
 // maxBatchBytes bounds the memory of a batch; one fetch may come on top.
-const maxBatchBytes = 16 << 20
+const maxBatchBytes = 8 << 20
 
 // lullShare is the part of MaxWait without a record after which a batch is
 // applied as it is: the steady stream fills batches, the last record does not
 // wait for company.
-const lullShare = 5
+const lullShare = 10
 
 // gather polls until a batch is full, its first record has waited long enough,
 // or no more records come. Without any record it returns after a while.

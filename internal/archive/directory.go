@@ -71,7 +71,7 @@ func readDirectory(r io.ReaderAt, e end, l Limits) ([]entry, error) {
 	if e.entries > uint64(e.size)/lenCentral {
 		return nil, refuse(Truncated, "", "its directory of %d bytes is too small for %d entries", e.size, e.entries)
 	}
-	in := bufio.NewReaderSize(&exact{r: r, off: e.directory, left: e.size}, 64<<10)
+	in := bufio.NewReaderSize(&exact{r: r, off: e.directory, left: e.size}, int(min(e.size, bufferSize)))
 	entries := make([]entry, 0, e.entries)
 	seen := make(map[string]struct{}, e.entries)
 	var extra []byte

@@ -1,13 +1,10 @@
 package archive
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
-
-	"github.com/klauspost/compress/flate"
 )
 
 // ErrDamaged is returned when a member does not read as it did when it was
@@ -26,9 +23,13 @@ func OpenMember(r io.ReaderAt, m Member) (io.ReadCloser, error) {
 	x := &memberReader{m: m, src: &exact{r: r, off: m.Offset, left: m.CompressedSize}}
 	switch m.Method {
 	case methodStore:
-		x.in = io.NopCloser(x.src)
+		x.in = x.src
 	case methodDeflate:
-		x.in = flate.NewReader(bufio.NewReaderSize(x.src, 32<<10))
+		var err error
+		if x.inflater, err = newInflater(x.src); err != nil {
+			return nil, fmt.Errorf("entry %q: %w", m.Name, err)
+		}
+		x.in = x.inflater
 	default:
 		return nil, fmt.Errorf("entry %q: compression method %d in its reference: %w", m.Name, m.Method, ErrDamaged)
 	}
@@ -36,12 +37,13 @@ func OpenMember(r io.ReaderAt, m Member) (io.ReadCloser, error) {
 }
 
 type memberReader struct {
-	m    Member
-	src  *exact
-	in   io.ReadCloser
-	crc  uint32
-	size int64
-	err  error // sticky
+	m        Member
+	src      *exact
+	in       io.Reader
+	inflater *inflater // nil for a stored member, and once closed
+	crc      uint32
+	size     int64
+	err      error // sticky
 }
 
 func (x *memberReader) Read(b []byte) (int, error) {
@@ -77,8 +79,9 @@ func (x *memberReader) Close() error {
 	if x.err == nil {
 		x.err = fmt.Errorf("entry %q: read after close", x.m.Name)
 	}
-	if err := x.in.Close(); err != nil && x.err == nil {
-		return fmt.Errorf("close entry %q: %w", x.m.Name, err)
+	if x.inflater != nil {
+		x.inflater.free()
+		x.inflater = nil
 	}
 	return nil
 }

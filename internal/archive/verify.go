@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"bufio"
 	"context"
 	"crypto/md5"
 	"crypto/sha256"
@@ -11,11 +10,7 @@ import (
 	"hash"
 	"hash/crc32"
 	"io"
-
-	"github.com/klauspost/compress/flate"
 )
-
-const bufferSize = 64 << 10
 
 // Verify inflates every entry, documents and others, and checks sizes and
 // checksums by the bytes themselves, writing nothing. After a document was
@@ -26,7 +21,11 @@ const bufferSize = 64 << 10
 // A *RefusedError is about the archive; an error of each is returned as it is;
 // the context's error when it ends; any other is a failure to read.
 func (a *Archive) Verify(ctx context.Context, each func(Member) error) error {
-	v := newVerifier()
+	v, err := newVerifier()
+	if err != nil {
+		return err
+	}
+	defer v.inflater.free()
 	for i := range a.members {
 		m := &a.members[i]
 		if err := v.check(ctx, a.r, m); err != nil {
@@ -43,29 +42,26 @@ func (a *Archive) Verify(ctx context.Context, each func(Member) error) error {
 
 // verifier holds what is used again for every entry.
 type verifier struct {
-	in       *bufio.Reader
-	inflater io.ReadCloser
+	inflater *inflater
 	buf      []byte
 	sha, md5 hash.Hash
 }
 
-func newVerifier() *verifier {
-	return &verifier{
-		in:  bufio.NewReaderSize(nil, bufferSize),
-		buf: make([]byte, bufferSize),
-		sha: sha256.New(),
-		md5: md5.New(),
+func newVerifier() (*verifier, error) {
+	in, err := newInflater(nil)
+	if err != nil {
+		return nil, err
 	}
+	return &verifier{inflater: in, buf: make([]byte, bufferSize), sha: sha256.New(), md5: md5.New()}, nil
 }
 
 func (v *verifier) check(ctx context.Context, r io.ReaderAt, m *Member) error {
 	src := &exact{r: r, off: m.Offset, left: m.CompressedSize}
-	v.in.Reset(src)
-	body := io.Reader(v.in)
+	if err := v.inflater.reset(src); err != nil {
+		return err
+	}
+	body := io.Reader(v.inflater.in)
 	if m.Method == methodDeflate && !(m.Directory && m.CompressedSize == 0) {
-		if err := v.inflate(); err != nil {
-			return err
-		}
 		body = v.inflater
 	}
 	crc := crc32.NewIEEE()
@@ -96,7 +92,7 @@ func (v *verifier) check(ctx context.Context, r io.ReaderAt, m *Member) error {
 	if size != m.Size {
 		return refuse(SizeMismatch, m.Name, "it holds %d bytes, its header says %d", size, m.Size)
 	}
-	if rest := src.left + int64(v.in.Buffered()); rest != 0 {
+	if rest := src.left + int64(v.inflater.in.Buffered()); rest != 0 {
 		return refuse(SizeMismatch, m.Name, "its data ends %d bytes before its header says", rest)
 	}
 	if sum := crc.Sum32(); sum != m.CRC32 {
@@ -105,18 +101,6 @@ func (v *verifier) check(ctx context.Context, r io.ReaderAt, m *Member) error {
 	if m.Document {
 		m.SHA256 = hex.EncodeToString(v.sha.Sum(nil))
 		m.MD5 = hex.EncodeToString(v.md5.Sum(nil))
-	}
-	return nil
-}
-
-func (v *verifier) inflate() error {
-	again, ok := v.inflater.(flate.Resetter)
-	if !ok { // there is none yet
-		v.inflater = flate.NewReader(v.in)
-		return nil
-	}
-	if err := again.Reset(v.in, nil); err != nil {
-		return fmt.Errorf("reset the inflater: %w", err)
 	}
 	return nil
 }

@@ -213,14 +213,14 @@ type Insert struct {
 
 // Tracker configures the projection into Postgres.
 type Tracker struct {
-	Batch int      `yaml:"batch"` // events in one transaction at most; default 5000
-	Wait  Duration `yaml:"wait"`  // longest wait to fill one, a fifth of it in a lull; default 1s
+	Batch int      `yaml:"batch"` // events in one transaction at most; default 20000
+	Wait  Duration `yaml:"wait"`  // longest wait to fill one, a tenth of it in a lull; default 4s
 }
 
 // History configures the projection into ClickHouse.
 type History struct {
-	Batch int      `yaml:"batch"` // events in one insert at most; default 50000
-	Wait  Duration `yaml:"wait"`  // longest wait to fill one, a fifth of it in a lull; default 2s
+	Batch int      `yaml:"batch"` // events in one insert at most; default 8000
+	Wait  Duration `yaml:"wait"`  // longest wait to fill one, a tenth of it in a lull; default 4s
 }
 
 // HTTP serves /livez, /readyz and /metrics.
@@ -255,8 +255,8 @@ func Default() Config {
 		Validate: Validate{Stage: stage, MaxErrors: 500, MaxBytes: 4 << 30, MaxDepth: 256, MaxAttributes: 4096},
 		Sequence: Sequence{PollCutoff: d(10 * time.Minute), ReleaseLimit: d(30 * time.Minute), LateLimit: d(time.Minute), Interval: d(500 * time.Millisecond)},
 		Insert:   Insert{Batch: 500, BatchRows: 50000, Parallelism: 2, LeaseTTL: d(10 * time.Second)},
-		Tracker:  Tracker{Batch: 5000, Wait: d(time.Second)},
-		History:  History{Batch: 50000, Wait: d(2 * time.Second)},
+		Tracker:  Tracker{Batch: 20000, Wait: d(4 * time.Second)},
+		History:  History{Batch: 8000, Wait: d(4 * time.Second)},
 		Log:      Log{Level: "info", Format: "auto"},
 	}
 }

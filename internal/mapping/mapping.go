@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -28,7 +29,8 @@ type Mapping struct {
 	// Tables are the tables that rows go to, parents before children.
 	Tables []*Table
 
-	kinds map[string]*kind
+	kinds   map[string]*kind
+	buffers sync.Pool // of *[]byte, for the tokens
 }
 
 // Table is a table of the warehouse as the mapping sees it.

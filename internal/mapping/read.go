@@ -75,8 +75,10 @@ func (m *Mapping) Read(r io.Reader, doc Document, sink Sink) error {
 	src := &faithful{r: r}
 	utf8, err := xmlsource.Reader(src)
 	if err == nil {
-		x := &reading{tokens: newTokens(utf8), kind: k, doc: doc, sink: sink, position: strconv.AppendInt(nil, doc.Position, 10)}
+		buf := m.buffer()
+		x := &reading{tokens: newTokens(utf8, *buf), kind: k, doc: doc, sink: sink, position: strconv.AppendInt(nil, doc.Position, 10)}
 		err = x.run()
+		m.buffers.Put(buf)
 	}
 	if src.err != nil {
 		return src.err // whatever the parser made of it
@@ -91,6 +93,18 @@ func (m *Mapping) Read(r io.Reader, doc Document, sink Sink) error {
 	}
 	return err
 }
+
+// buffer returns a buffer for the tokens of one document.
+func (m *Mapping) buffer() *[]byte {
+	if b, ok := m.buffers.Get().(*[]byte); ok {
+		return b
+	}
+	b := make([]byte, tokenBuffer)
+	return &b
+}
+
+// tokenBuffer is how much of a document is read at a time, in bytes.
+const tokenBuffer = 64 << 10
 
 // faithful remembers the error of the reader itself, so that it isn't taken for
 // one of the document.

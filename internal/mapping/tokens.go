@@ -69,8 +69,9 @@ type tokens struct {
 	roots int
 }
 
-func newTokens(r io.Reader) *tokens {
-	return &tokens{r: r, buf: make([]byte, 64<<10), line: 1}
+// newTokens reads through buf, which it may replace by a longer one.
+func newTokens(r io.Reader, buf []byte) *tokens {
+	return &tokens{r: r, buf: buf, line: 1}
 }
 
 func (t *tokens) column() int { return t.pos - t.lineOff + 1 }

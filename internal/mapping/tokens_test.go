@@ -12,7 +12,7 @@ import (
 
 // flat writes tokens as text, texts that follow one another as one.
 func flat(r io.Reader) (string, error) {
-	t := newTokens(r)
+	t := newTokens(r, make([]byte, tokenBuffer))
 	var out strings.Builder
 	var text []byte
 	flush := func() {
@@ -138,7 +138,7 @@ func FuzzTokens(f *testing.F) {
 
 // TestLines counts lines and columns of tags.
 func TestLines(t *testing.T) {
-	x := newTokens(iotest.OneByteReader(strings.NewReader("<?xml version='1.0'?>\r\n<a>\n  <b\n c='1'/> <d/>é<e/>\n</a>")))
+	x := newTokens(iotest.OneByteReader(strings.NewReader("<?xml version='1.0'?>\r\n<a>\n  <b\n c='1'/> <d/>é<e/>\n</a>")), make([]byte, tokenBuffer))
 	var got []string
 	for {
 		tok, err := x.next()
