@@ -118,6 +118,12 @@ type DocumentRef struct {
 	MD5      string `avro:"md5,default="`
 }
 
+// Named is the reference without what unzip told when it announced the
+// document: enough for the events that tell how it fares.
+func (r DocumentRef) Named() DocumentRef {
+	return DocumentRef{Document: r.Document, Entry: r.Entry, Ordinal: r.Ordinal}
+}
+
 // DocumentName is what a document's name says; empty when it breaks the
 // convention.
 type DocumentName struct {

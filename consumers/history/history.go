@@ -44,7 +44,6 @@ type History struct {
 	open     Open
 	database string
 	codec    *schemas.Codec
-	form     jsonForm
 	log      *slog.Logger
 
 	mu    sync.Mutex
@@ -64,7 +63,7 @@ type positions struct{ stored, read int64 }
 // New returns a history that writes to the named database, which it creates
 // when first asked for a position. Nothing is sent yet.
 func New(open Open, database string, codec *schemas.Codec, log *slog.Logger) *History {
-	return &History{open: open, database: database, codec: codec, form: newJSONForm(), log: log, ahead: map[partition]positions{}}
+	return &History{open: open, database: database, codec: codec, log: log, ahead: map[partition]positions{}}
 }
 
 // Applier returns what feeds the history from Kafka; its Run is the role. Any
@@ -278,5 +277,5 @@ func (h *History) row(topic string, rec *kgo.Record) ([]any, error) {
 			m.Time = time.Unix(0, 0)
 		}
 	}
-	return h.form.values(topic, rec, m, e, reason)
+	return values(topic, rec, m, e, reason), nil
 }

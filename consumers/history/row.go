@@ -13,9 +13,12 @@ import (
 
 // columnList names the columns in the order of values.
 func columnList() string {
-	return `topic, partition, offset, event_id, time, stage, subject, traceparent, run, session, centre, source, server, entity, file, file_name, action,
-	attempt, look, outcome, accepted, repeats, document, entry, kind, check_number, phase, phase_id, status, status_id, exception, message, note, errors_total,
-	sha256, md5, file_size, bytes, rows, position, number, revision, mod_time, listed_at, requested_at, started_at, finished_at, attributes, event, unreadable`
+	return `topic, partition, offset, event_id, time, stage, subject, traceparent, run, session, centre, source, server, entity,
+	file, file_name, action, file_date, file_inc, attempt, look, outcome, accepted, repeats,
+	document, entry, ordinal, archive, entry_offset, packed, size, method, crc32, kind, doc_centre, doc_date, doc_inc,
+	check_number, phase, phase_id, status, status_id, exception, message, note,
+	errors.line, errors.column, errors.exception, errors.message, errors_total,
+	sha256, md5, file_size, bytes, rows, position, number, revision, mod_time, listed_at, requested_at, started_at, finished_at, attributes, unreadable`
 }
 
 func (h *History) decode(rec *kgo.Record) (schemas.Message, *schemas.StatusChanged, error) {
@@ -30,20 +33,25 @@ func (h *History) decode(rec *kgo.Record) (schemas.Message, *schemas.StatusChang
 	return m, e, nil
 }
 
-func (form jsonForm) values(topic string, rec *kgo.Record, m schemas.Message, e *schemas.StatusChanged, unreadable string) ([]any, error) {
-	text, err := form.text(e)
-	if err != nil {
-		return nil, err
-	}
+// values are a row: all that the event tells, each part in a column of its own.
+func values(topic string, rec *kgo.Record, m schemas.Message, e *schemas.StatusChanged, unreadable string) []any {
 	attributes := e.Attributes
 	if attributes == nil {
 		attributes = map[string]string{}
 	}
+	n := len(e.Errors)
+	lines, columns, exceptions, messages := make([]int32, n), make([]int32, n), make([]string, n), make([]string, n)
+	for i, x := range e.Errors {
+		lines[i], columns[i], exceptions[i], messages[i] = x.Line, x.Column, x.Exception, x.Message
+	}
 	return []any{topic, rec.Partition, rec.Offset, identity(m.ID), bounded(m.Time), m.Stage, m.Subject, m.Traceparent, id(e.Run), id(e.Session),
-		e.Centre, e.Source, e.Server, e.Entity, id(e.File), e.FileName, e.Action, e.Attempt, e.Look, e.Outcome, e.Accepted, e.Repeats,
-		id(e.Document), e.Entry, e.Kind, e.Check, e.Phase, uint8(schemas.Phase(e.Phase).ID()), e.Status, uint8(schemas.Status(e.Status).ID()),
-		e.Exception, e.Message, e.Note, e.ErrorsTotal, e.SHA256, e.MD5, e.FileSize, e.Bytes, e.Rows, e.Position, e.Number, e.Revision,
-		moment(e.ModTime), moment(e.ListedAt), moment(e.RequestedAt), moment(e.StartedAt), moment(e.FinishedAt), attributes, text, unreadable}, nil
+		e.Centre, e.Source, e.Server, e.Entity,
+		id(e.File), e.FileName, e.Action, e.FileDate, e.FileInc, e.Attempt, e.Look, e.Outcome, e.Accepted, e.Repeats,
+		id(e.Document), e.Entry, e.Ordinal, e.Archive, e.Offset, e.Packed, e.Size, e.Method, e.CRC32, e.Kind, e.DocCentre, e.DocDate, e.DocInc,
+		e.Check, e.Phase, uint8(schemas.Phase(e.Phase).ID()), e.Status, uint8(schemas.Status(e.Status).ID()), e.Exception, e.Message, e.Note,
+		lines, columns, exceptions, messages, e.ErrorsTotal,
+		e.SHA256, e.MD5, e.FileSize, e.Bytes, e.Rows, e.Position, e.Number, e.Revision,
+		moment(e.ModTime), moment(e.ListedAt), moment(e.RequestedAt), moment(e.StartedAt), moment(e.FinishedAt), attributes, unreadable}
 }
 
 // identity is the event's id, or what follows from it where it is no UUID.

@@ -48,7 +48,7 @@ func (w *writer) uploaded(it *item, rows int64, failure *mapping.DocumentError) 
 	}
 	ev := it.ev
 	e := &schemas.StatusChanged{
-		Scope: ev.Scope, FileRef: ev.FileRef, DocumentRef: ev.DocumentRef, DocumentName: ev.DocumentName,
+		Scope: ev.Scope, FileRef: ev.FileRef, DocumentRef: ev.Named(), DocumentName: ev.DocumentName,
 		Entity: schemas.EntityDocument, Attempt: ev.Attempt, Outcome: ev.Download + "/" + ev.Unzip,
 		FileDate: ev.FileDate, FileInc: ev.FileInc,
 		Phase: string(schemas.Upload), Status: string(schemas.Done), Rows: rows, Bytes: ev.Size, Position: ev.Position,

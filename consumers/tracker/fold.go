@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"tributary/internal/pg"
 	"tributary/schemas"
 )
 
@@ -211,29 +212,20 @@ func cleaned(e *schemas.StatusChanged) *schemas.StatusChanged {
 	c := *e
 	for _, s := range []*string{&c.Centre, &c.Source, &c.Session, &c.Run, &c.File, &c.FileName, &c.Action, &c.Document, &c.Entry, &c.Archive,
 		&c.SHA256, &c.MD5, &c.Kind, &c.DocCentre, &c.DocDate, &c.Outcome, &c.Accepted, &c.Exception, &c.Message, &c.Note, &c.FileDate} {
-		*s = clean(*s)
+		*s = pg.Text(*s)
 	}
 	if len(e.Errors) > 0 {
 		c.Errors = make([]schemas.ErrorDetail, len(e.Errors))
 		for i, x := range e.Errors {
-			x.Exception, x.Message = clean(x.Exception), clean(x.Message)
+			x.Exception, x.Message = pg.Text(x.Exception), pg.Text(x.Message)
 			c.Errors[i] = x
 		}
 	}
 	if len(e.Attributes) > 0 {
 		c.Attributes = make(map[string]string, len(e.Attributes))
 		for k, v := range e.Attributes {
-			c.Attributes[clean(k)] = clean(v)
+			c.Attributes[pg.Text(k)] = pg.Text(v)
 		}
 	}
 	return &c
-}
-
-func clean(s string) string {
-	for i := 0; i < len(s); i++ {
-		if s[i] == 0 || s[i] >= 0x80 {
-			return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
-		}
-	}
-	return s
 }

@@ -132,10 +132,10 @@ func ids[T any](m map[uuid.UUID]T) [][16]byte {
 }
 
 // remembered is a state as the column merge holds it.
-func remembered(state any) (json.RawMessage, error) {
+func remembered(state any) (string, error) {
 	text, err := json.Marshal(state)
 	if err != nil {
-		return nil, fmt.Errorf("state: %w", err)
+		return "", fmt.Errorf("state: %w", err)
 	}
-	return text, nil
+	return string(text), nil
 }

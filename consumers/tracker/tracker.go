@@ -113,7 +113,7 @@ func (t *Tracker) read(ranges []stage.Range) (*fold, []unreadable, error) {
 				return nil, nil, &stage.RecordError{Topic: r.Topic, Partition: r.Partition, Offset: rec.Offset, Err: err}
 			}
 			if err != nil {
-				bad = append(bad, unreadable{r.Topic, r.Partition, rec.Offset, clean(err.Error())})
+				bad = append(bad, unreadable{r.Topic, r.Partition, rec.Offset, pg.Text(err.Error())})
 			}
 		}
 	}

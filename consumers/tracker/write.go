@@ -49,7 +49,7 @@ func (s *store) stub(ctx context.Context, name, sql string, m map[uuid.UUID]stri
 // writeCentres writes the centres announced, and makes a row for every other
 // centre spoken of.
 func (f *fold) writeCentres(ctx context.Context, s *store) error {
-	return f.announce(ctx, s, "centre", f.centres, func(id uuid.UUID, c *announced, text []byte) []any {
+	return f.announce(ctx, s, "centre", f.centres, func(id uuid.UUID, c *announced, text string) []any {
 		a := c.Attributes
 		return []any{[16]byte(id), c.Name, orNull(a["full_name"]), orNull(a["email"]), orNull(a["phone"]), orNull(a["address"]), orNull(a["imits_name"]),
 			a["active"] != "false", timeOrNull(c.Created), timeOrNull(c.At), c.Revision, text}
@@ -57,14 +57,14 @@ func (f *fold) writeCentres(ctx context.Context, s *store) error {
 }
 
 func (f *fold) writeSources(ctx context.Context, s *store) error {
-	return f.announce(ctx, s, "file_source", f.sources, func(id uuid.UUID, c *announced, text []byte) []any {
+	return f.announce(ctx, s, "file_source", f.sources, func(id uuid.UUID, c *announced, text string) []any {
 		a := c.Attributes
 		return []any{[16]byte(id), c.Name, nameOrNull("centre", c.Centre), protocol(a["protocol"]), orNull(a["hostname"]), orNull(a["username"]),
 			orNull(a["accesskey"]), orNull(a["base_path"]), resourceState(a["state"]), timeOrNull(c.Created), timeOrNull(c.At), c.Revision, text}
 	})
 }
 
-func (f *fold) announce(ctx context.Context, s *store, name string, all map[uuid.UUID]*announced, row func(uuid.UUID, *announced, []byte) []any) error {
+func (f *fold) announce(ctx context.Context, s *store, name string, all map[uuid.UUID]*announced, row func(uuid.UUID, *announced, string) []any) error {
 	names := map[uuid.UUID]string{}
 	spoken := map[uuid.UUID]*announced{}
 	for id, a := range all {
@@ -82,7 +82,7 @@ func (f *fold) announce(ctx context.Context, s *store, name string, all map[uuid
 }
 
 // writeStates merges states with what their rows remember and writes them.
-func writeStates[T any, P adder[T]](ctx context.Context, s *store, name string, states map[uuid.UUID]P, row func(uuid.UUID, P, []byte) []any) error {
+func writeStates[T any, P adder[T]](ctx context.Context, s *store, name string, states map[uuid.UUID]P, row func(uuid.UUID, P, string) []any) error {
 	if err := merge(ctx, s, name, states); err != nil {
 		return err
 	}
@@ -114,13 +114,13 @@ func ordinal(name string, names ...string) any {
 }
 
 func (f *fold) writeSessions(ctx context.Context, s *store) error {
-	return writeStates(ctx, s, "crawling_session", f.sessions, func(id uuid.UUID, x *session, text []byte) []any {
+	return writeStates(ctx, s, "crawling_session", f.sessions, func(id uuid.UUID, x *session, text string) []any {
 		return []any{[16]byte(id), orNull(x.Number), timeOrNull(x.Started), timeOrNull(x.Finished), x.closed(), orNull(x.Note), x.First, x.Last, text}
 	})
 }
 
 func (f *fold) writeTasks(ctx context.Context, s *store) error {
-	return writeStates(ctx, s, "poll_task", f.tasks, func(id uuid.UUID, x *task, text []byte) []any {
+	return writeStates(ctx, s, "poll_task", f.tasks, func(id uuid.UUID, x *task, text string) []any {
 		counts := x.Counts
 		if counts == nil {
 			counts = map[string]string{}
@@ -132,7 +132,7 @@ func (f *fold) writeTasks(ctx context.Context, s *store) error {
 }
 
 func (f *fold) writeBatches(ctx context.Context, s *store) error {
-	return writeStates(ctx, s, "batch", f.batches, func(id uuid.UUID, x *batch, text []byte) []any {
+	return writeStates(ctx, s, "batch", f.batches, func(id uuid.UUID, x *batch, text string) []any {
 		return []any{[16]byte(id), nameOrNull("centre", x.Centre), x.Number, idOrNull("session", x.Session), max(x.Status, pending), x.Documents,
 			timeOrNull(x.Started), timeOrNull(x.Finished), x.First, x.Last, text}
 	})
@@ -149,7 +149,7 @@ func (f *fold) writeNames(ctx context.Context, s *store) error {
 		names, func(id uuid.UUID) string { return names[id] }); err != nil {
 		return err
 	}
-	return writeStates(ctx, s, "zip_file", f.names, func(id uuid.UUID, n *named, text []byte) []any {
+	return writeStates(ctx, s, "zip_file", f.names, func(id uuid.UUID, n *named, text string) []any {
 		var inc any
 		if n.Dated {
 			inc = n.Inc

@@ -84,7 +84,7 @@ func (f *fold) loadDocuments(ctx context.Context, s *store) (map[uuid.UUID]step,
 	return before, nil
 }
 
-func documentRow(id uuid.UUID, d *document, now step, text []byte) []any {
+func documentRow(id uuid.UUID, d *document, now step, text string) []any {
 	is := show(now)
 	if now.Phase == 0 {
 		is.Phase = 5 // a document that is known at all is at xml_name

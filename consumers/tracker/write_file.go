@@ -32,7 +32,7 @@ func (f *fold) writeFiles(ctx context.Context, s *store) error {
 	if err := f.writeHostings(ctx, s, attempts); err != nil {
 		return err
 	}
-	if err := writeStates(ctx, s, "zip_version", f.versions, func(id uuid.UUID, v *version, text []byte) []any {
+	if err := writeStates(ctx, s, "zip_version", f.versions, func(id uuid.UUID, v *version, text string) []any {
 		return []any{[16]byte(id), [16]byte(uuid.MustParse(v.File)), v.SHA256, orNull(v.MD5), orNull(v.Size), v.First, v.Last, text}
 	}); err != nil {
 		return err
@@ -213,7 +213,7 @@ func (f *fold) writeHostings(ctx context.Context, s *store, attempts map[uuid.UU
 			}
 		}
 	}
-	return writeStates(ctx, s, "file_source_has_zip", f.hostings, func(id uuid.UUID, h *hosting, text []byte) []any {
+	return writeStates(ctx, s, "file_source_has_zip", f.hostings, func(id uuid.UUID, h *hosting, text string) []any {
 		return []any{[16]byte(id), [16]byte(uuid.MustParse(h.File)), [16]byte(key("source", h.Source)), max(tried[id]-1, 0), h.Look, orNull(h.State), orNull(h.Size),
 			timeOrNull(h.ModTime), timeOrNull(h.Listed), orNull(h.note()), h.First, h.Last, text}
 	})
@@ -247,7 +247,7 @@ func (f *fold) writeAttempts(ctx context.Context, s *store, attempts map[uuid.UU
 	return s.upsert(ctx, "zip_log", logs)
 }
 
-func downloadRow(r attemptRow, text []byte) []any {
+func downloadRow(r attemptRow, text string) []any {
 	a, is := r.state, r.shown
 	first, got, unzipped := a.accepted(0, 1), a.accepted(1, 1), a.accepted(2, 2)
 	var hosting, documents, received any

@@ -143,7 +143,7 @@ func (v *Validator) verdict(in schemas.Message, d *schemas.DocumentExtracted, re
 		ErrorsTotal: int32(total), Profile: v.profile,
 	}
 	st := &schemas.StatusChanged{
-		Scope: d.Scope, FileRef: d.FileRef, DocumentRef: d.DocumentRef, DocumentName: d.DocumentName, Entity: schemas.EntityDocument,
+		Scope: d.Scope, FileRef: d.FileRef, DocumentRef: d.Named(), DocumentName: d.DocumentName, Entity: schemas.EntityDocument,
 		Attempt: d.Attempt, Outcome: d.Download + "/" + d.Unzip, Phase: string(phase), Status: string(schemas.Done),
 		Exception: exception, Errors: errs, ErrorsTotal: int32(total), Bytes: d.Size, StartedAt: &started, FinishedAt: &now,
 	}

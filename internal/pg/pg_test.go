@@ -480,8 +480,8 @@ func TestOutboxRowsAreBounded(t *testing.T) {
 	}
 }
 
-// Text that strangers wrote goes into jsonb_to_recordset, which refuses NUL.
-func TestJSONIsFitForPostgres(t *testing.T) {
+// Text that strangers wrote goes into Postgres, which refuses NUL.
+func TestTextIsFitForPostgres(t *testing.T) {
 	pool := database(t)
 	for _, text := range []string{"plain", "a\x00b", `a\u0000b`, `a\\u0000` + "\x00", "broken \xff utf-8", "line\nend\t\"quoted\" \\", "\u2028 <&> ü"} {
 		var got string
@@ -501,6 +501,9 @@ func TestJSONIsFitForPostgres(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%q came back as %q", text, got)
+		}
+		if err := pool.QueryRow(t.Context(), "SELECT $1::text", pg.Text(text)).Scan(&got); err != nil || got != want {
+			t.Errorf("%q came back as %q: %v", text, got, err)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
+	"unicode/utf8"
 )
 
 // JSON is the text of rows for jsonb_to_recordset: how a statement takes many
@@ -35,4 +37,15 @@ func withoutNUL(b []byte) []byte {
 		i++ // what is escaped
 	}
 	return b
+}
+
+// Text is a string that Postgres can store: what is no UTF-8 and NUL become
+// U+FFFD, as in JSON.
+func Text(s string) string {
+	for i := range len(s) {
+		if s[i] == 0 || s[i] >= utf8.RuneSelf {
+			return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
+		}
+	}
+	return s
 }

@@ -294,30 +294,50 @@ func CloseSessions(ctx context.Context, tx pgx.Tx, applied int64, now time.Time)
 // Document is what sequence keeps of a document that has ended before
 // insertion.
 type Document struct {
-	Run      string  `json:"run"`
-	File     string  `json:"file"`
-	Attempt  int32   `json:"attempt"`
-	Download string  `json:"download"`
-	Unzip    string  `json:"unzip"`
-	Document string  `json:"document"`
-	Entry    string  `json:"entry"`
-	Kind     string  `json:"kind"`
-	DocDate  *string `json:"doc_date"`
-	DocInc   int64   `json:"doc_inc"`
-	SHA256   string  `json:"sha256"`
-	Result   string  `json:"result"`
-	Body     []byte  `json:"body"`
+	Run      string
+	File     string
+	Attempt  int32
+	Download string
+	Unzip    string
+	Document string
+	Entry    string
+	Kind     string
+	DocDate  *string
+	DocInc   int64
+	SHA256   string
+	Result   string
+	Body     []byte
 }
 
 // StoreDocuments keeps the verdicts of documents; a repeat changes nothing.
 func StoreDocuments(ctx context.Context, tx pgx.Tx, docs []Document) error {
+	var c documentColumns
+	for _, d := range docs {
+		c.add(d)
+	}
 	_, err := tx.Exec(ctx, `INSERT INTO control.document (run, file, attempt, download, unzip, document, entry, kind, doc_date, doc_inc, sha256, result, body)
-		SELECT run, file, attempt, download, unzip, document, entry, kind, doc_date, doc_inc, sha256, result, decode(body, 'base64')
-		FROM jsonb_to_recordset($1) AS r(run uuid, file uuid, attempt int, download text, unzip text, document uuid, entry text, kind text,
-			doc_date date, doc_inc bigint, sha256 text, result text, body text)
-		ON CONFLICT DO NOTHING`, pg.JSON(docs))
+		SELECT * FROM unnest($1::text[]::uuid[], $2::text[]::uuid[], $3::int[], $4::text[], $5::text[], $6::text[]::uuid[], $7::text[], $8::text[],
+			$9::text[]::date[], $10::bigint[], $11::text[], $12::text[], $13::bytea[])
+		ON CONFLICT DO NOTHING`,
+		c.run, c.file, c.attempt, c.download, c.unzip, c.document, c.entry, c.kind, c.date, c.inc, c.sha256, c.result, c.body)
 	if err != nil {
 		return fmt.Errorf("store documents: %w", err)
 	}
 	return nil
+}
+
+// documentColumns are documents as arrays, one a column.
+type documentColumns struct {
+	run, file, download, unzip, document, entry, kind, sha256, result []string
+	attempt                                                           []int32
+	date                                                              []*string
+	inc                                                               []int64
+	body                                                              [][]byte
+}
+
+func (c *documentColumns) add(d Document) {
+	c.run, c.file, c.attempt = append(c.run, d.Run), append(c.file, d.File), append(c.attempt, d.Attempt)
+	c.download, c.unzip, c.document = append(c.download, d.Download), append(c.unzip, d.Unzip), append(c.document, d.Document)
+	c.entry, c.kind, c.date, c.inc = append(c.entry, pg.Text(d.Entry)), append(c.kind, d.Kind), append(c.date, d.DocDate), append(c.inc, d.DocInc)
+	c.sha256, c.result, c.body = append(c.sha256, d.SHA256), append(c.result, d.Result), append(c.body, d.Body)
 }

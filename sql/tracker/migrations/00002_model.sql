@@ -11,7 +11,7 @@ CREATE TABLE tracker.centre (
   is_active boolean NOT NULL DEFAULT true,
   created timestamptz, last_update timestamptz,
   revision bigint NOT NULL DEFAULT -1,
-  merge jsonb NOT NULL);
+  merge text NOT NULL);
 COMMENT ON TABLE tracker.centre IS 'institutes that produce data; deactivated rather than deleted';
 COMMENT ON COLUMN tracker.centre.id IS 'follows from the short name';
 COMMENT ON COLUMN tracker.centre.short_name IS 'short name of the centre (ILAR code)';
@@ -35,7 +35,7 @@ CREATE TABLE tracker.file_source (
   state_id smallint REFERENCES tracker.resource_state ON UPDATE CASCADE ON DELETE CASCADE,
   created timestamptz, last_update timestamptz,
   revision bigint NOT NULL DEFAULT -1,
-  merge jsonb NOT NULL);
+  merge text NOT NULL);
 CREATE INDEX ON tracker.file_source (hostname);
 CREATE INDEX ON tracker.file_source (centre_id);
 COMMENT ON TABLE tracker.file_source IS 'base paths on servers, run by centres, that host files';
@@ -57,7 +57,7 @@ CREATE TABLE tracker.crawling_session (
   id uuid PRIMARY KEY,
   number bigint, start_time timestamptz, finish_time timestamptz,
   status smallint, note text, created timestamptz, last_update timestamptz,
-  merge jsonb NOT NULL);
+  merge text NOT NULL);
 CREATE INDEX ON tracker.crawling_session (start_time);
 COMMENT ON TABLE tracker.crawling_session IS 'rounds of polling and all that follows from them';
 COMMENT ON COLUMN tracker.crawling_session.id IS 'the session''s identity in every event';
@@ -79,7 +79,7 @@ CREATE TABLE tracker.poll_task (
   exception_id uuid REFERENCES tracker.an_exception ON UPDATE CASCADE ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED,
   message text, start_time timestamptz, finish_time timestamptz,
   counts jsonb NOT NULL DEFAULT '{}', created timestamptz NOT NULL, last_update timestamptz NOT NULL,
-  merge jsonb NOT NULL);
+  merge text NOT NULL);
 CREATE INDEX ON tracker.poll_task (session_id);
 CREATE INDEX ON tracker.poll_task (file_source_id, finish_time);
 COMMENT ON TABLE tracker.poll_task IS 'polls that ended: one per session and source';
@@ -102,7 +102,7 @@ CREATE TABLE tracker.batch (
   centre_id uuid REFERENCES tracker.centre ON UPDATE CASCADE ON DELETE SET NULL DEFERRABLE INITIALLY DEFERRED,
   number bigint NOT NULL, session_id uuid, status_id smallint NOT NULL REFERENCES tracker.a_status ON UPDATE CASCADE ON DELETE RESTRICT,
   documents bigint NOT NULL, start_time timestamptz, finish_time timestamptz, created timestamptz NOT NULL, last_update timestamptz NOT NULL,
-  merge jsonb NOT NULL);
+  merge text NOT NULL);
 CREATE INDEX ON tracker.batch (session_id);
 COMMENT ON TABLE tracker.batch IS 'what one session found for one centre, released to be inserted in order';
 COMMENT ON COLUMN tracker.batch.id IS 'follows from centre and number';
@@ -124,7 +124,7 @@ CREATE TABLE tracker.zip_file (
   created date, inc bigint,
   size_bytes bigint, content_md5 text, content_sha256 text, received timestamptz,
   last_update timestamptz NOT NULL,
-  merge jsonb NOT NULL);
+  merge text NOT NULL);
 CREATE INDEX ON tracker.zip_file (centre_id);
 COMMENT ON TABLE tracker.zip_file IS 'zip files by name, whatever is asked to be done with them';
 COMMENT ON COLUMN tracker.zip_file.id IS 'follows from the name';
@@ -149,7 +149,7 @@ CREATE TABLE tracker.zip_action (
   message text,
   download_id uuid, attempts int NOT NULL,
   created timestamptz NOT NULL, last_update timestamptz NOT NULL,
-  merge jsonb NOT NULL,
+  merge text NOT NULL,
   UNIQUE (zip_id, todo_id))
   WITH (fillfactor = 85);
 CREATE INDEX ON tracker.zip_action (phase_id, status_id, created);
@@ -175,7 +175,7 @@ CREATE TABLE tracker.file_source_has_zip (
   num_retries int NOT NULL,
   look int NOT NULL, state text, size_bytes bigint, mod_time timestamptz, listed_at timestamptz,
   note text, created timestamptz NOT NULL, last_update timestamptz NOT NULL,
-  merge jsonb NOT NULL,
+  merge text NOT NULL,
   UNIQUE (za_id, file_source_id))
   WITH (fillfactor = 85);
 CREATE INDEX ON tracker.file_source_has_zip (file_source_id);
@@ -199,7 +199,7 @@ CREATE TABLE tracker.zip_version (
   za_id uuid NOT NULL REFERENCES tracker.zip_action ON UPDATE CASCADE ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
   sha256 text NOT NULL, content_md5 text, size_bytes bigint,
   received timestamptz NOT NULL, last_update timestamptz NOT NULL,
-  merge jsonb NOT NULL,
+  merge text NOT NULL,
   UNIQUE (za_id, sha256));
 CREATE INDEX ON tracker.zip_version (sha256);
 COMMENT ON TABLE tracker.zip_version IS 'the bytes received under a file''s name, by hash: one row per re-upload';
@@ -226,7 +226,7 @@ CREATE TABLE tracker.zip_download (
   request timestamptz, started timestamptz, received timestamptz, unzipped timestamptz,
   documents int, documents_known int NOT NULL, documents_open int NOT NULL, documents_failed int NOT NULL,
   created timestamptz NOT NULL, last_update timestamptz NOT NULL,
-  merge jsonb NOT NULL,
+  merge text NOT NULL,
   UNIQUE (za_id, run, attempt))
   WITH (fillfactor = 85);
 CREATE INDEX ON tracker.zip_download (zf_id);
@@ -276,7 +276,7 @@ CREATE TABLE tracker.xml_file (
   message text, errors_total int NOT NULL, checked int NOT NULL,
   rows_loaded bigint, position bigint, session_id uuid,
   first_seen timestamptz NOT NULL, last_update timestamptz NOT NULL,
-  merge jsonb NOT NULL)
+  merge text NOT NULL)
   WITH (fillfactor = 85);
 CREATE INDEX ON tracker.xml_file (zip_id, outcome);
 CREATE INDEX ON tracker.xml_file (fname);
