@@ -44,6 +44,8 @@ type app struct {
 	company  *stage.Company // what runs beside what in this process
 	health   *obs.Health
 	holder   string // names this process in leases
+
+	projections []*stage.Applier // tracker and history, where they run here
 }
 
 // newApp opens the stores and brings schemas and topics to what this binary

@@ -81,10 +81,9 @@ func (a *app) role(ctx context.Context, name string) (runnable, error) {
 			return nil, err
 		}
 		sink := tracker.New(pool, a.codec, a.cfg.Kafka.TopicPrefix, a.log)
-		return a.applier(name, []string{schemas.StatusChangedTopic}, a.cfg.Tracker.Batch, a.cfg.Tracker.Wait, sink).Run, nil
+		return a.projection(name, a.cfg.Tracker.Batch, a.cfg.Tracker.Wait, sink), nil
 	case "history":
-		sink := a.history()
-		return a.applier(name, []string{schemas.StatusChangedTopic}, a.cfg.History.Batch, a.cfg.History.Wait, sink).Run, nil
+		return a.projection(name, a.cfg.History.Batch, a.cfg.History.Wait, a.history()), nil
 	}
 	return nil, usagef("there is no role %q; the roles are %s and all", name, strings.Join(roleNames(), ", "))
 }
@@ -116,6 +115,14 @@ func (a *app) applier(name string, topics []string, batch int, wait config.Durat
 	return stage.NewApplier(stage.ApplierConfig{
 		Name: name, Prefix: a.cfg.Kafka.TopicPrefix, Topics: topics, MaxRecords: batch, MaxWait: wait.D(),
 	}, a.stores.Kafka, sink, a.log, a.metrics)
+}
+
+// projection feeds the event log to a sink, and is remembered for when a
+// session's end waits for it.
+func (a *app) projection(name string, batch int, wait config.Duration, sink stage.Sink) runnable {
+	p := a.applier(name, []string{schemas.StatusChangedTopic}, batch, wait, sink)
+	a.projections = append(a.projections, p)
+	return p.Run
 }
 
 func (a *app) offsets(role string) pg.Offsets {

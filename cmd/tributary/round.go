@@ -49,6 +49,9 @@ func (r *round) run(ctx context.Context) error {
 	if err := r.until(ctx, func(u control.Unfinished) bool { return !u.Any() }); err != nil {
 		return stopped(ctx, err)
 	}
+	for _, p := range r.a.projections {
+		p.Hurry()
+	}
 	return stopped(ctx, r.projected(ctx))
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -78,8 +79,9 @@ type Applier struct {
 	log     *slog.Logger
 	metrics *Metrics
 	quiet   *kafka.Quiet
-	client  *kgo.Client       // set once, before started is closed
-	started chan struct{}     // callbacks may come before NewClient has returned
+	client  *kgo.Client   // set once, before started is closed
+	started chan struct{} // callbacks may come before NewClient has returned
+	hurried atomic.Bool
 	logical map[string]string // by full name
 
 	mu    sync.Mutex
@@ -176,34 +178,59 @@ const maxBatchBytes = 8 << 20
 // wait for company.
 const lullShare = 10
 
+// While a batch fills, an applier looks this often whether it is to hurry.
+const hurryLook = 50 * time.Millisecond
+
+// Hurry makes the applier store what it has as soon as no more comes just now:
+// somebody waits for it.
+func (a *Applier) Hurry() { a.hurried.Store(true) }
+
 // gather polls until a batch is full, its first record has waited long enough,
 // or no more records come. Without any record it returns after a while.
 func (a *Applier) gather(ctx context.Context) {
-	deadline := time.Now().Add(groupCommitInterval)
-	for have, size := 0, 0; have < a.cfg.MaxRecords && size < maxBatchBytes; {
-		until := deadline
-		if lull := time.Now().Add(a.cfg.MaxWait / lullShare); have > 0 && lull.Before(until) {
-			until = lull // nothing more comes just now: what there is need not wait
+	last := time.Now()
+	deadline := last.Add(groupCommitInterval)
+	for have, size := 0, 0; have < a.cfg.MaxRecords && size < maxBatchBytes && ctx.Err() == nil; {
+		until, slice := deadline, deadline
+		if have > 0 {
+			until = earlier(deadline, last.Add(a.lull()))
+			slice = earlier(until, time.Now().Add(hurryLook))
 		}
-		poll, cancel := context.WithDeadline(ctx, until)
+		poll, cancel := context.WithDeadline(ctx, slice)
 		fetches := a.client.PollRecords(poll, a.cfg.MaxRecords-have)
-		expired := poll.Err() != nil
 		cancel()
 		for _, e := range fetches.Errors() {
 			if !errors.Is(e.Err, context.DeadlineExceeded) {
 				a.warn("cannot fetch; trying again", e.Err, "topic", e.Topic, "partition", e.Partition)
 			}
 		}
-		had := have
+		had, now := have, time.Now()
 		have, size = a.buffer(fetches)
 		a.client.AllowRebalance()
-		if expired {
+		if had == 0 && have > 0 {
+			deadline = now.Add(a.cfg.MaxWait)
+		}
+		if have > had {
+			last = now
+		} else if !now.Before(until) {
 			return
 		}
-		if had == 0 && have > 0 {
-			deadline = time.Now().Add(a.cfg.MaxWait)
-		}
 	}
+}
+
+// lull is how long nothing may come before a batch is applied as it is.
+func (a *Applier) lull() time.Duration {
+	if a.hurried.Load() {
+		return min(a.cfg.MaxWait/lullShare, hurryLook)
+	}
+	return a.cfg.MaxWait / lullShare
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // apply gives a batch to the sink until it is stored, or has been by another
