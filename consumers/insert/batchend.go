@@ -70,10 +70,12 @@ func (w *writer) checked(ctx context.Context, it *item, documents []int64, steps
 	if err != nil {
 		return err
 	}
-	rows, err := w.tx.Query(ctx, `UPDATE warehouse.document SET checks = checks + 1 WHERE position = ANY($1)
-		RETURNING position, run, session, source, centre, file, file_name, action, file_date, file_inc, document, entry, entry_ordinal,
-			kind, doc_centre, doc_date, doc_inc, archive, archive_offset, packed, method, crc32, size, sha256, md5,
-			attempt, download, unzip, rows, checks`, documents)
+	rows, err := w.tx.Query(ctx, `WITH checked AS (
+			INSERT INTO warehouse.data_check AS c (position, checks) SELECT unnest($1::bigint[]), 1
+			ON CONFLICT (position) DO UPDATE SET checks = c.checks + 1 RETURNING position, checks)
+		SELECT position, run, session, source, centre, file, file_name, action, file_date, file_inc, document, entry, entry_ordinal,
+			kind, doc_centre, doc_date, doc_inc, attempt, download, unzip, rows, checks
+		FROM checked JOIN warehouse.document USING (position)`, documents)
 	if err != nil {
 		return fmt.Errorf("number the data checks: %w", err)
 	}
@@ -82,8 +84,7 @@ func (w *writer) checked(ctx context.Context, it *item, documents []int64, steps
 		var e schemas.StatusChanged
 		var download, unzip string
 		if err := rows.Scan(&e.Position, &e.Run, &e.Session, &e.Source, &e.Centre, &e.File, &e.FileName, &e.Action, &e.FileDate, &e.FileInc,
-			&e.Document, &e.Entry, &e.Ordinal, &e.Kind, &e.DocCentre, &e.DocDate, &e.DocInc, &e.Archive, &e.Offset, &e.Packed, &e.Method,
-			&e.CRC32, &e.Size, &e.SHA256, &e.MD5, &e.Attempt, &download, &unzip, &e.Rows, &e.Check); err != nil {
+			&e.Document, &e.Entry, &e.Ordinal, &e.Kind, &e.DocCentre, &e.DocDate, &e.DocInc, &e.Attempt, &download, &unzip, &e.Rows, &e.Check); err != nil {
 			return fmt.Errorf("number the data checks: %w", err)
 		}
 		e.Entity, e.Outcome = schemas.EntityDocument, download+"/"+unzip

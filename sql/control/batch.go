@@ -40,7 +40,9 @@ func CompleteExtracted(ctx context.Context, tx pgx.Tx, files []string, now time.
 		return nil, fmt.Errorf("complete files: %w", err)
 	}
 	// Documents that arrive are news of their file: it has not gone silent.
-	if _, err := tx.Exec(ctx, "UPDATE control.acquisition SET news_at = clock_timestamp() WHERE file = ANY($1::uuid[]) AND state = 'extracted'", files); err != nil {
+	// To the second is enough: budgets are minutes.
+	if _, err := tx.Exec(ctx, `UPDATE control.acquisition SET news_at = clock_timestamp()
+		WHERE file = ANY($1::uuid[]) AND state = 'extracted' AND news_at < clock_timestamp() - interval '1 second'`, files); err != nil {
 		return nil, fmt.Errorf("note news of files: %w", err)
 	}
 	return ended, nil

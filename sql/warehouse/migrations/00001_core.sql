@@ -53,8 +53,7 @@ CREATE TABLE warehouse.document (
   state text NOT NULL CHECK (state IN ('loaded', 'failed')),
   phase text NOT NULL, exception text NOT NULL,
   rows bigint NOT NULL,
-  withdrawn boolean NOT NULL DEFAULT false,
-  checks int NOT NULL DEFAULT 0);
+  withdrawn boolean NOT NULL DEFAULT false);
 CREATE INDEX document_file ON warehouse.document (file, entry);
 CREATE INDEX document_batch ON warehouse.document (batch);
 COMMENT ON TABLE warehouse.document IS 'every document that the order names: what it is, which version of its file it came in, and what became of it';
@@ -99,7 +98,13 @@ COMMENT ON COLUMN warehouse.document.phase IS 'where it failed; upload if it is 
 COMMENT ON COLUMN warehouse.document.exception IS 'why it failed';
 COMMENT ON COLUMN warehouse.document.rows IS 'rows loaded from it';
 COMMENT ON COLUMN warehouse.document.withdrawn IS 'whether a withdrawal holds for it: none of its claims counts then';
-COMMENT ON COLUMN warehouse.document.checks IS 'number of the last data check of it; 0 before the first';
+
+-- Apart from the documents, whose rows are wide and otherwise stay as they are.
+CREATE TABLE warehouse.data_check (
+  position bigint PRIMARY KEY, checks int NOT NULL);
+COMMENT ON TABLE warehouse.data_check IS 'how often the data of each document was checked';
+COMMENT ON COLUMN warehouse.data_check.position IS 'of the document';
+COMMENT ON COLUMN warehouse.data_check.checks IS 'number of the last check';
 
 -- What completed versions withdraw, for good.
 CREATE TABLE warehouse.withdrawal (
