@@ -28,7 +28,7 @@ func (w *writer) settle(ctx context.Context, loads, withdrawals []*item) error {
 	if err != nil {
 		return err
 	}
-	return w.elect(ctx, append(touched, withdrawn...))
+	return w.elect(ctx, touched, withdrawn)
 }
 
 // withdraw records what complete versions withdraw.
@@ -91,26 +91,40 @@ func (w *writer) fall(ctx context.Context, files map[string]struct{}) ([]int64, 
 }
 
 // elect decides which claim is current for every key that the given documents
-// claim: the one with the greatest version key among those not withdrawn,
-// unless it says that the key is gone.
-func (w *writer) elect(ctx context.Context, documents []int64) error {
-	if len(documents) == 0 {
+// claim, those just loaded and those just withdrawn: the one with the greatest
+// version key among those not withdrawn, unless it says that the key is gone.
+// What thereby differs from what the last batch end found is noted: what is
+// new and current, and of the rest what turns an odd number of times.
+func (w *writer) elect(ctx context.Context, loaded, withdrawn []int64) error {
+	if len(loaded)+len(withdrawn) == 0 {
 		return nil
 	}
 	for _, t := range w.in.claims {
 		_, err := w.tx.Exec(ctx, fmt.Sprintf(`
 			WITH affected AS MATERIALIZED (
-				SELECT DISTINCT claim FROM warehouse.%[1]s WHERE position = ANY($1)
+				SELECT DISTINCT claim FROM warehouse.%[1]s WHERE position = ANY($1::bigint[] || $2::bigint[])
 			), ranked AS MATERIALIZED (
-				SELECT t.position, t.ordinal, t.is_current,
+				SELECT t.position, t.ordinal, t.centre, t.is_current, fresh.position IS NOT NULL AS fresh,
 					NOT t.tombstone AND NOT d.withdrawn AND row_number() OVER (
 						PARTITION BY t.claim ORDER BY d.withdrawn, d.version_key DESC, d.position DESC) = 1 AS wins
 				FROM affected a
 				JOIN warehouse.%[1]s t ON t.claim = a.claim
 				JOIN warehouse.document d ON d.position = t.position
+				LEFT JOIN unnest($1::bigint[]) AS fresh(position) ON fresh.position = t.position
+			), turned AS (
+				UPDATE warehouse.%[1]s t SET is_current = r.wins FROM ranked r
+				WHERE r.is_current <> r.wins AND t.position = r.position AND t.ordinal = r.ordinal
+				RETURNING r.position, r.ordinal, r.centre, r.fresh
+			), back AS (
+				DELETE FROM warehouse.%[1]s_changed c USING turned t
+				WHERE NOT t.fresh AND c.position = t.position AND c.ordinal = t.ordinal
+				RETURNING c.position, c.ordinal
 			)
-			UPDATE warehouse.%[1]s t SET is_current = r.wins FROM ranked r
-			WHERE r.is_current <> r.wins AND t.position = r.position AND t.ordinal = r.ordinal`, t.Name), documents)
+			INSERT INTO warehouse.%[1]s_changed (position, ordinal, centre)
+			SELECT position, ordinal, centre FROM ranked WHERE fresh AND wins
+			UNION ALL
+			SELECT position, ordinal, centre FROM turned t
+			WHERE NOT fresh AND NOT EXISTS (SELECT FROM back b WHERE b.position = t.position AND b.ordinal = t.ordinal)`, t.Name), loaded, withdrawn)
 		if err != nil {
 			return fmt.Errorf("decide what is current in %s: %w", t.Name, err)
 		}

@@ -5,9 +5,9 @@
 -- $1 is the centre. Returns the documents whose findings changed.
 WITH candidate AS (
   SELECT rs.position, rs.procedure_run, rs.ordinal
-    FROM warehouse.procedure_run r
+    FROM warehouse.procedure_run_changed r
     JOIN warehouse.run_specimen rs ON rs.position = r.position AND rs.procedure_run = r.ordinal
-    WHERE r.centre = $1 AND r.counted <> r.is_current
+    WHERE r.centre = $1
   UNION
   SELECT rs.position, rs.procedure_run, rs.ordinal
     FROM warehouse.finding f
@@ -15,9 +15,10 @@ WITH candidate AS (
     WHERE f.centre = $1 AND f.test = 'specimen_unknown' AND f.open
   UNION
   SELECT rs.position, rs.procedure_run, rs.ordinal
-    FROM warehouse.specimen s
+    FROM warehouse.specimen_changed c
+    JOIN warehouse.specimen s USING (position, ordinal)
     JOIN warehouse.run_specimen rs ON rs.specimen_id = s.specimen_id
-    WHERE s.centre = $1 AND s.counted <> s.is_current AND s.counted
+    WHERE c.centre = $1 AND NOT s.is_current
 ), verdict AS (
   SELECT c.position, c.ordinal, r.centre, r.procedure_id, r.line, r.col, rs.specimen_id,
       r.is_current AND NOT EXISTS (

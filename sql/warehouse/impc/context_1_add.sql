@@ -3,7 +3,8 @@
 WITH changed AS MATERIALIZED (
   SELECT r.position, r.ordinal, r.centre, coalesce(r.pipeline, '') AS pipeline, coalesce(r.project, '') AS project,
       r.procedure_id, coalesce(r.date_of_experiment, r.last_updated) AS day, CASE WHEN r.is_current THEN 1 ELSE -1 END AS sign
-    FROM warehouse.procedure_run r WHERE r.centre = $1 AND r.counted <> r.is_current
+    FROM warehouse.procedure_run_changed c JOIN warehouse.procedure_run r USING (position, ordinal)
+    WHERE c.centre = $1
 ), delta AS (
   SELECT c.centre, c.pipeline, c.project, c.procedure_id, m.parameter_id, sum(c.sign) AS measurements,
       min(c.day) FILTER (WHERE c.sign > 0) AS first_date, max(c.day) FILTER (WHERE c.sign > 0) AS last_date

@@ -3,7 +3,8 @@
 WITH gone AS MATERIALIZED (
   SELECT DISTINCT coalesce(r.pipeline, '') AS pipeline, coalesce(r.project, '') AS project, r.procedure_id,
       coalesce(r.date_of_experiment, r.last_updated) AS day
-    FROM warehouse.procedure_run r WHERE r.centre = $1 AND r.counted <> r.is_current AND r.counted
+    FROM warehouse.procedure_run_changed c JOIN warehouse.procedure_run r USING (position, ordinal)
+    WHERE c.centre = $1 AND NOT r.is_current
 ), stale AS MATERIALIZED (
   SELECT DISTINCT x.pipeline, x.project, x.procedure_id
     FROM gone g JOIN warehouse.context x ON x.centre = $1 AND x.procedure_id = g.procedure_id AND x.pipeline = g.pipeline AND x.project = g.project

@@ -2,10 +2,12 @@
 -- centre.
 WITH changed AS MATERIALIZED (
   SELECT coalesce(r.procedure_id, '') AS procedure_id, sum(CASE WHEN r.is_current THEN 1 ELSE -1 END) AS runs, 0::bigint AS specimens
-    FROM warehouse.procedure_run r WHERE r.centre = $1 AND r.counted <> r.is_current GROUP BY 1
+    FROM warehouse.procedure_run_changed c JOIN warehouse.procedure_run r USING (position, ordinal)
+    WHERE c.centre = $1 GROUP BY 1
   UNION ALL
   SELECT '', 0, sum(CASE WHEN s.is_current THEN 1 ELSE -1 END)
-    FROM warehouse.specimen s WHERE s.centre = $1 AND s.counted <> s.is_current
+    FROM warehouse.specimen_changed c JOIN warehouse.specimen s USING (position, ordinal)
+    WHERE c.centre = $1
 ), delta AS (
   SELECT procedure_id, sum(runs) AS runs, coalesce(sum(specimens), 0) AS specimens FROM changed GROUP BY procedure_id
 )

@@ -1,2 +1,2 @@
 -- From here on, the overview counts the current specimens. $1 is the centre.
-UPDATE warehouse.specimen SET counted = is_current WHERE centre = $1 AND counted <> is_current
+DELETE FROM warehouse.specimen_changed WHERE centre = $1

@@ -14,7 +14,7 @@ COMMENT ON COLUMN warehouse.submission.project IS 'project; null for specimens, 
 CREATE TABLE warehouse.specimen (
   position bigint NOT NULL, ordinal int NOT NULL, submission int NOT NULL,
   line int NOT NULL, col int NOT NULL, claim uuid NOT NULL,
-  tombstone boolean NOT NULL, is_current boolean NOT NULL, counted boolean NOT NULL DEFAULT false,
+  tombstone boolean NOT NULL, is_current boolean NOT NULL,
   kind text NOT NULL, centre text NOT NULL, specimen_id text NOT NULL,
   colony_id text, strain_id text, is_baseline boolean, gender text, zygosity text, litter_id text,
   pipeline text, project text, phenotyping_centre text, production_centre text,
@@ -22,7 +22,15 @@ CREATE TABLE warehouse.specimen (
   PRIMARY KEY (position, ordinal)) WITH (fillfactor = 90);
 CREATE INDEX specimen_claim ON warehouse.specimen (claim);
 CREATE INDEX specimen_natural ON warehouse.specimen (specimen_id, centre);
-CREATE INDEX specimen_uncounted ON warehouse.specimen (centre) WHERE counted <> is_current;
+CREATE TABLE warehouse.specimen_changed (
+  position bigint NOT NULL, ordinal int NOT NULL, centre text NOT NULL,
+  PRIMARY KEY (position, ordinal))
+  WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+CREATE INDEX specimen_changed_centre ON warehouse.specimen_changed (centre);
+COMMENT ON TABLE warehouse.specimen_changed IS 'rows that became current since the last batch end of their centre, or ceased to be';
+COMMENT ON COLUMN warehouse.specimen_changed.position IS 'of the row';
+COMMENT ON COLUMN warehouse.specimen_changed.ordinal IS 'of the row';
+COMMENT ON COLUMN warehouse.specimen_changed.centre IS 'of the row';
 COMMENT ON TABLE warehouse.specimen IS 'mice and embryos: every claim that a document makes about one; the current ones are in the view current_specimen';
 COMMENT ON COLUMN warehouse.specimen.position IS 'the document';
 COMMENT ON COLUMN warehouse.specimen.ordinal IS 'the row''s place among all rows of the document';
@@ -32,7 +40,6 @@ COMMENT ON COLUMN warehouse.specimen.col IS 'column of the element, in bytes of 
 COMMENT ON COLUMN warehouse.specimen.claim IS 'identity of the natural key: centre and specimen_id';
 COMMENT ON COLUMN warehouse.specimen.tombstone IS 'whether it says that the key is gone';
 COMMENT ON COLUMN warehouse.specimen.is_current IS 'whether this is what holds now: the greatest claim on its key that is not withdrawn, and no tombstone';
-COMMENT ON COLUMN warehouse.specimen.counted IS 'whether context and overview count it';
 COMMENT ON COLUMN warehouse.specimen.kind IS 'mouse or embryo';
 COMMENT ON COLUMN warehouse.specimen.centre IS 'the centre that submitted it';
 COMMENT ON COLUMN warehouse.specimen.specimen_id IS 'the centre''s name of it, unique within the centre';
@@ -55,7 +62,7 @@ COMMENT ON COLUMN warehouse.specimen.status_date IS 'since when';
 CREATE TABLE warehouse.procedure_run (
   position bigint NOT NULL, ordinal int NOT NULL, submission int NOT NULL,
   line int NOT NULL, col int NOT NULL, claim uuid NOT NULL,
-  tombstone boolean NOT NULL, is_current boolean NOT NULL, counted boolean NOT NULL DEFAULT false,
+  tombstone boolean NOT NULL, is_current boolean NOT NULL,
   kind text NOT NULL, centre text NOT NULL, pipeline text, project text,
   experiment_id text, sequence_id text, date_of_experiment date,
   colony_id text, from_lims boolean, last_updated date,
@@ -63,7 +70,15 @@ CREATE TABLE warehouse.procedure_run (
   PRIMARY KEY (position, ordinal)) WITH (fillfactor = 90);
 CREATE INDEX procedure_run_claim ON warehouse.procedure_run (claim);
 CREATE INDEX procedure_run_procedure ON warehouse.procedure_run (centre, procedure_id);
-CREATE INDEX procedure_run_uncounted ON warehouse.procedure_run (centre) WHERE counted <> is_current;
+CREATE TABLE warehouse.procedure_run_changed (
+  position bigint NOT NULL, ordinal int NOT NULL, centre text NOT NULL,
+  PRIMARY KEY (position, ordinal))
+  WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+CREATE INDEX procedure_run_changed_centre ON warehouse.procedure_run_changed (centre);
+COMMENT ON TABLE warehouse.procedure_run_changed IS 'rows that became current since the last batch end of their centre, or ceased to be';
+COMMENT ON COLUMN warehouse.procedure_run_changed.position IS 'of the row';
+COMMENT ON COLUMN warehouse.procedure_run_changed.ordinal IS 'of the row';
+COMMENT ON COLUMN warehouse.procedure_run_changed.centre IS 'of the row';
 COMMENT ON TABLE warehouse.procedure_run IS 'procedures carried out, on specimens (experiment), on a colony (line) or about housing: every claim that a document makes about one; the current ones are in the view current_procedure_run';
 COMMENT ON COLUMN warehouse.procedure_run.position IS 'the document';
 COMMENT ON COLUMN warehouse.procedure_run.ordinal IS 'the row''s place among all rows of the document';
@@ -73,7 +88,6 @@ COMMENT ON COLUMN warehouse.procedure_run.col IS 'column of the element, in byte
 COMMENT ON COLUMN warehouse.procedure_run.claim IS 'identity of the natural key, which depends on the kind';
 COMMENT ON COLUMN warehouse.procedure_run.tombstone IS 'whether it says that the key is gone';
 COMMENT ON COLUMN warehouse.procedure_run.is_current IS 'whether this is what holds now: the greatest claim on its key that is not withdrawn, and no tombstone';
-COMMENT ON COLUMN warehouse.procedure_run.counted IS 'whether context and overview count it';
 COMMENT ON COLUMN warehouse.procedure_run.kind IS 'experiment, line or housing';
 COMMENT ON COLUMN warehouse.procedure_run.centre IS 'the centre that submitted it';
 COMMENT ON COLUMN warehouse.procedure_run.pipeline IS 'the pipeline';
