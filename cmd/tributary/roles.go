@@ -150,7 +150,7 @@ func (a *app) planner(ctx context.Context) (runnable, error) {
 		return nil, err
 	}
 	p := plan.New(a.cfg.Plan, a.cfg.Sequence.PollCutoff.D(), a.once, pool, a.outbox(), a.offsets("plan"), a.log)
-	applier := a.applier("plan", plan.Topics(), 5000, config.Duration(400e6), p)
+	applier := a.applier("plan", plan.Topics(), 5000, config.Duration(150e6), p)
 	return func(ctx context.Context) error { return p.Run(ctx, applier) }, nil
 }
 
@@ -197,7 +197,7 @@ func (a *app) sequencer(ctx context.Context) (runnable, error) {
 	s := &sequence.Sequencer{Config: cfg, Kinds: kinds, Pool: pool, Outbox: a.outbox(), Offsets: a.offsets("sequence"),
 		Lease: a.lease(pool, control.Schema, "release"), Log: a.log, Now: now,
 		Applied: func(ctx context.Context) (int64, error) { return insert.AppliedPosition(ctx, a.stores.Warehouse) }}
-	applier := a.applier("sequence", []string{schemas.DocumentValidatedTopic}, 5000, config.Duration(500e6), s)
+	applier := a.applier("sequence", []string{schemas.DocumentValidatedTopic}, 5000, config.Duration(250e6), s)
 	return func(ctx context.Context) error { return s.Run(ctx, applier) }, nil
 }
 

@@ -249,7 +249,7 @@ func Default() Config {
 		Plan: Plan{MaxSessions: 4, JobFiles: 256, JobBytes: 64 << 20, Attempts: 3, Backoff: d(5 * time.Second), BackoffMax: d(5 * time.Minute),
 			RetryFailed: d(time.Hour), SilenceBudget: d(10 * time.Minute)},
 		Publish: Publish{Batch: 2000, Interval: d(time.Second), LeaseTTL: d(10 * time.Second)},
-		Download: Download{Stage: Stage{Parallelism: 4, Window: 64, Stall: d(5 * time.Minute), Grace: d(10 * time.Second)},
+		Download: Download{Stage: Stage{Parallelism: 8, Window: 64, Stall: d(5 * time.Minute), Grace: d(10 * time.Second)},
 			MaxFileSize: 64 << 30, ConnectTimeout: d(15 * time.Second), IdleTimeout: d(time.Minute), Checksums: true},
 		Unzip:    Unzip{Stage: stage, MaxEntries: 65535, MaxTotal: 4 << 30, MaxRatio: 200, RatioFree: 1_000_000},
 		Validate: Validate{Stage: stage, MaxErrors: 500, MaxBytes: 4 << 30, MaxDepth: 256, MaxAttributes: 4096},

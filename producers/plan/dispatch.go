@@ -171,8 +171,7 @@ type job struct {
 }
 
 // gather chooses the best hosting for every wanted file and makes jobs of
-// them: sources of a server take turns, small files go together, large ones
-// alone.
+// them: small files go together, large ones alone.
 func (p *Planner) gather(w *world, credits map[string]int) []job {
 	bySource := map[string][]item{}
 	for _, id := range w.order() {
@@ -204,15 +203,36 @@ func (p *Planner) gather(w *world, credits map[string]int) []job {
 		items := bySource[s]
 		sort.SliceStable(items, func(i, j int) bool { return items[i].hosting.Size < items[j].hosting.Size })
 	}
+	// A server's jobs follow one another: what one centre has published is
+	// fetched, and so inserted, before the next centre's is begun. Credit keeps
+	// a slow server from taking all that is fetched at once.
 	var jobs []job
+	for len(sources) > 0 {
+		server := bySource[sources[0]][0].hosting.Server
+		var here, others []string
+		for _, s := range sources {
+			if bySource[s][0].hosting.Server == server {
+				here = append(here, s)
+			} else {
+				others = append(others, s)
+			}
+		}
+		jobs = append(jobs, p.share(server, here, bySource, credits)...)
+		sources = others
+	}
+	return jobs
+}
+
+// share makes jobs of what a server's sources have, which take turns, as far
+// as its credit goes.
+func (p *Planner) share(server string, sources []string, bySource map[string][]item, credits map[string]int) (jobs []job) {
 	for again := true; again; {
 		again = false
 		for _, s := range sources {
 			items := bySource[s]
-			if len(items) == 0 || credits[items[0].hosting.Server] <= 0 {
+			if len(items) == 0 || credits[server] <= 0 {
 				continue
 			}
-			server := items[0].hosting.Server
 			n := p.cut(items, credits[server])
 			jobs = append(jobs, job{server: server, source: s, items: items[:n]})
 			bySource[s] = items[n:]
