@@ -32,9 +32,10 @@ type Dir struct {
 	path string
 
 	mu sync.Mutex
-	// fans holds the open fan-out directories, at most 256, so that making a
-	// blob durable takes one fsync of a directory and no opening of it.
-	fans map[string]*os.File
+	// fans holds the open fan-out directories, at most 256, so that opening a
+	// blob walks no path, and making one durable takes one fsync of a directory
+	// and no opening of it.
+	fans map[string]*fanDir
 }
 
 // NewDir opens the store and makes the directory where it is missing.
@@ -47,7 +48,7 @@ func NewDir(dir string) (*Dir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open blob directory: %w", err)
 	}
-	d := &Dir{root: root, path: dir, fans: make(map[string]*os.File)}
+	d := &Dir{root: root, path: dir, fans: make(map[string]*fanDir)}
 	if err := root.Mkdir(tmpDir, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, errors.Join(fmt.Errorf("make blob directory: %w", err), root.Close())
 	}
@@ -111,14 +112,15 @@ func eachEntry(root *os.Root, dir string, f func(fs.DirEntry) error) error {
 	}
 }
 
-func blobPath(sha string) (string, error) {
+func valid(sha string) error {
 	if !Valid(sha) {
-		return "", fmt.Errorf("blob name %q is not a lower-case hexadecimal sha256: %w", sha, fs.ErrNotExist)
+		return fmt.Errorf("blob name %q is not a lower-case hexadecimal sha256: %w", sha, fs.ErrNotExist)
 	}
-	return fan(sha) + "/" + sha, nil
+	return nil
 }
 
-func fan(sha string) string { return sha[:2] }
+// blobPath is where a blob lies: in one of 256 directories.
+func blobPath(sha string) string { return sha[:2] + "/" + sha }
 
 // Create begins a blob in tmp.
 func (d *Dir) Create(ctx context.Context) (Writer, error) {
@@ -138,11 +140,14 @@ func (d *Dir) Open(ctx context.Context, sha string) (Blob, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	p, err := blobPath(sha)
-	if err != nil {
+	if err := valid(sha); err != nil {
 		return nil, err
 	}
-	f, err := d.root.Open(p)
+	dir, err := d.fan(sha, false)
+	if err != nil {
+		return nil, fmt.Errorf("open blob: %w", err)
+	}
+	f, err := dir.Open(sha)
 	if err != nil {
 		return nil, fmt.Errorf("open blob: %w", err)
 	}
@@ -165,11 +170,14 @@ func (d *Dir) Stat(ctx context.Context, sha string) (int64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	p, err := blobPath(sha)
-	if err != nil {
+	if err := valid(sha); err != nil {
 		return 0, err
 	}
-	info, err := d.root.Lstat(p)
+	dir, err := d.fan(sha, false)
+	if err != nil {
+		return 0, fmt.Errorf("stat blob: %w", err)
+	}
+	info, err := dir.Lstat(sha)
 	if err != nil {
 		return 0, fmt.Errorf("stat blob: %w", err)
 	}
@@ -224,34 +232,48 @@ func (d *Dir) Remove(ctx context.Context, sha string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	p, err := blobPath(sha)
-	if err != nil {
+	if err := valid(sha); err != nil {
 		return err
 	}
-	if err := d.root.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := d.root.Remove(blobPath(sha)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove blob: %w", err)
 	}
 	return nil
 }
 
-// fanDir returns an open handle of a fan-out directory, made durable when it
-// had to be created.
-func (d *Dir) fanDir(sha string) (*os.File, error) {
-	name := fan(sha)
+// fanDir is an open fan-out directory.
+type fanDir struct {
+	*os.Root
+	handle *os.File // of the directory itself, for Sync
+}
+
+// Close closes both.
+func (f *fanDir) Close() error { return errors.Join(f.Root.Close(), f.handle.Close()) }
+
+// fan returns the fan-out directory of a blob; fs.ErrNotExist by errors.Is
+// where there is none, unless it is to be made. One that is made is durable
+// when fan returns.
+func (d *Dir) fan(sha string, create bool) (*fanDir, error) {
+	name := sha[:2]
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if f := d.fans[name]; f != nil {
 		return f, nil
 	}
-	f, err := d.root.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		if f, err = d.makeFan(name); err != nil {
-			return nil, err
+	root, err := d.root.OpenRoot(name)
+	if create && errors.Is(err, fs.ErrNotExist) {
+		if err = d.makeFan(name); err == nil {
+			root, err = d.root.OpenRoot(name)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
+	handle, err := root.Open(".")
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	f := &fanDir{root, handle}
 	d.fans[name] = f
 	return f, nil
 }

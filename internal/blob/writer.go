@@ -64,19 +64,15 @@ func (w *writer) Commit() (Ref, error) {
 }
 
 func (w *writer) commit(ref Ref) error {
-	dir, err := w.d.fanDir(ref.SHA256)
+	dir, err := w.d.fan(ref.SHA256, true)
 	if err != nil {
 		return err
 	}
-	final, err := blobPath(ref.SHA256)
-	if err != nil {
-		return err
-	}
-	info, err := w.d.root.Lstat(final)
+	info, err := dir.Lstat(ref.SHA256)
 	if err == nil && info.Size() == ref.Size {
 		// It is there. Whoever put it there may not have come to the sync of
 		// the directory yet, and we promise that it lasts.
-		if err := dir.Sync(); err != nil {
+		if err := dir.handle.Sync(); err != nil {
 			return err
 		}
 		return w.discard()
@@ -88,10 +84,10 @@ func (w *writer) commit(ref Ref) error {
 	if err := w.f.Sync(); err != nil {
 		return err
 	}
-	if err := w.d.root.Rename(w.name, final); err != nil {
+	if err := w.d.root.Rename(w.name, blobPath(ref.SHA256)); err != nil {
 		return err
 	}
-	if err := dir.Sync(); err != nil {
+	if err := dir.handle.Sync(); err != nil {
 		return err
 	}
 	f := w.f
@@ -125,16 +121,13 @@ func (w *writer) discard() error {
 }
 
 // makeFan creates a fan-out directory so that it survives a crash.
-func (d *Dir) makeFan(name string) (*os.File, error) {
+func (d *Dir) makeFan(name string) error {
 	if err := d.root.Mkdir(name, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
+		return err
 	}
 	top, err := d.root.Open(".")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := errors.Join(top.Sync(), top.Close()); err != nil {
-		return nil, err
-	}
-	return d.root.Open(name)
+	return errors.Join(top.Sync(), top.Close())
 }

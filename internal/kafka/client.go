@@ -49,7 +49,7 @@ func NewClient(cfg config.Kafka, bootstrap []string, log *slog.Logger, extra ...
 		kgo.RequiredAcks(kgo.AllISRAcks()),
 		kgo.ProducerBatchCompression(kgo.SnappyCompression(), kgo.Lz4Compression(), kgo.NoCompression()),
 		kgo.ProducerBatchMaxBytesFn(maxBatch),
-		kgo.ProducerLinger(5 * time.Millisecond),
+		kgo.ProducerLinger(25 * time.Millisecond),
 		kgo.MaxBufferedRecords(maxBufferedRecords),
 		kgo.MaxBufferedBytes(maxBufferedBytes),
 		kgo.UnknownTopicRetries(-1), // a topic may be created after we started
