@@ -192,7 +192,7 @@ func (a *app) sequencer(ctx context.Context) (runnable, error) {
 	}
 	cfg := a.cfg.Sequence
 	if a.once {
-		cfg.LateLimit, cfg.Interval = 0, min(cfg.Interval, config.Duration(100e6))
+		cfg.LateLimit, cfg.Interval = 0, min(cfg.Interval, config.Duration(50e6))
 	}
 	s := &sequence.Sequencer{Config: cfg, Kinds: kinds, Pool: pool, Outbox: a.outbox(), Offsets: a.offsets("sequence"),
 		Lease: a.lease(pool, control.Schema, "release"), Log: a.log, Now: now,

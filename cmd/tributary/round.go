@@ -26,7 +26,7 @@ type round struct {
 	session string
 }
 
-const lookEvery = 100 * time.Millisecond
+const lookEvery = 25 * time.Millisecond
 
 // run announces the configuration, lets what an interrupted run left come to
 // its end, opens a session with every available source, and returns when
@@ -46,6 +46,9 @@ func (r *round) run(ctx context.Context) error {
 		return err
 	}
 	r.session = session
+	if err := r.closed(ctx); err != nil {
+		return stopped(ctx, err)
+	}
 	if err := r.until(ctx, func(u control.Unfinished) bool { return !u.Any() }); err != nil {
 		return stopped(ctx, err)
 	}
@@ -61,6 +64,19 @@ func stopped(ctx context.Context, err error) error {
 		return nil //nolint:nilerr // an end that was asked for is no error
 	}
 	return err
+}
+
+// closed waits until no session is open.
+func (r *round) closed(ctx context.Context) error {
+	for {
+		open, err := control.SessionOpen(ctx, r.a.stores.Control)
+		if err != nil || !open {
+			return err
+		}
+		if err := sleep(ctx, lookEvery); err != nil {
+			return err
+		}
+	}
 }
 
 // until waits for control to be as wanted.

@@ -533,8 +533,14 @@ func TestPendingCountsAllThatIsUnfinished(t *testing.T) {
 	if u := pending(); u.Any() {
 		t.Fatalf("pending: %s", u)
 	}
+	if open, err := control.SessionOpen(t.Context(), pool); err != nil || open {
+		t.Errorf("a session is open before any was opened: %v", err)
+	}
 	source(t, pool, "src", "host:22", 2)
 	session(t, pool, "host:22", "src")
+	if open, err := control.SessionOpen(t.Context(), pool); err != nil || !open {
+		t.Errorf("no session is open: %v", err)
+	}
 	if u := pending(); !u.Any() || u.Polls != 1 || u.Sessions != 1 {
 		t.Errorf("pending: %s", u)
 	}

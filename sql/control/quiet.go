@@ -42,6 +42,15 @@ func Pending(ctx context.Context, q pg.Querier) (u Unfinished, err error) {
 	return u, nil
 }
 
+// SessionOpen tells whether a session is not closed yet: then something is
+// unfinished, and nothing need be counted.
+func SessionOpen(ctx context.Context, q pg.Querier) (open bool, err error) {
+	if err = q.QueryRow(ctx, "SELECT EXISTS (SELECT FROM control.session WHERE closed_at IS NULL)").Scan(&open); err != nil {
+		return false, fmt.Errorf("ask for open sessions: %w", err)
+	}
+	return open, nil
+}
+
 // Listing is how the polls of a session ended.
 type Listing struct {
 	Source, State, Exception, Message string
