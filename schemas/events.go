@@ -208,6 +208,14 @@ type ErrorDetail struct {
 	Message   string `avro:"message,default=" json:"message"`
 }
 
+// PassedPhase is a phase that was done on the way to another, in the same
+// transaction.
+type PassedPhase struct {
+	Phase      string     `avro:"phase,default="`
+	StartedAt  *time.Time `avro:"started_at,timestamp-micros"`
+	FinishedAt *time.Time `avro:"finished_at,timestamp-micros"`
+}
+
 // StatusChanged is the event log: where a file, a download, a document, a
 // session, a source or a centre stands. Which fields apply follows from
 // Entity; Attributes holds what only people read.
@@ -224,6 +232,7 @@ type StatusChanged struct {
 	Accepted    string            `avro:"accepted,default="` // control's judgement: the outcome that this attempt shows
 	Repeats     int32             `avro:"repeats,default=0"` // control's judgement: the attempt whose bytes this one repeats
 	Check       int32             `avro:"check,default=0"`   // number of the data check, the latest counts
+	Passed      []PassedPhase     `avro:"passed"`            // phases done before this one in the same transaction
 	Phase       string            `avro:"phase,default="`
 	Status      string            `avro:"status,default="`
 	Exception   string            `avro:"exception,default="`

@@ -164,6 +164,11 @@ func TestEveryFieldHasAColumn(t *testing.T) {
 		case *[]schemas.ErrorDetail:
 			*p = []schemas.ErrorDetail{{Line: 1, Column: 2, Exception: "a"}, {Line: 3, Message: "it's \"bad\""}}
 			want["errors.line"], want["errors.column"], want["errors.exception"], want["errors.message"] = "[1,3]", "[2,0]", "['a','']", `['','it\'s "bad"']`
+		case *[]schemas.PassedPhase:
+			later := at.Add(time.Second)
+			*p = []schemas.PassedPhase{{Phase: "data", StartedAt: &at, FinishedAt: &later}, {Phase: "context"}}
+			want["passed.phase"], want["passed.phase_id"] = "['data','context']", "[8,9]"
+			want["passed.started_at"], want["passed.finished_at"] = "['2026-11-21 10:02:00.123456',NULL]", "['2026-11-21 10:02:01.123456',NULL]"
 		default:
 			t.Fatalf("%s is of a type that this test does not know", name)
 		}
@@ -179,6 +184,30 @@ func TestEveryFieldHasAColumn(t *testing.T) {
 		if got := scan[string](t, conn, "SELECT toString("+column+") FROM event"); got != v {
 			t.Errorf("%s: %s, want %s", column, got, v)
 		}
+	}
+}
+
+// A phase that was passed on the way is a row of its own in the view.
+func TestPassedPhasesAreRows(t *testing.T) {
+	h, conn := fresh(t)
+	at := []time.Time{time.Unix(100, 0).UTC(), time.Unix(101, 0).UTC(), time.Unix(102, 0).UTC()}
+	e := &schemas.StatusChanged{Entity: schemas.EntityDocument, Status: "done", Rows: 3, Passed: []schemas.PassedPhase{{Phase: "data", StartedAt: &at[0], FinishedAt: &at[1]}},
+		Phase: "overview", StartedAt: &at[1], FinishedAt: &at[2]}
+	r, err := h.codec.Encode(schemas.Message{ID: schemas.ID("e"), Topic: schemas.StatusChangedTopic, Stage: "s", Time: at[2], Body: e})
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := []*kgo.Record{kafka.ToKgo("test", r), kafka.ToKgo("test", r)} // told twice
+	records[1].Offset = 1
+	if err := h.Apply(t.Context(), []stage.Range{{Topic: schemas.StatusChangedTopic, To: 2, Records: records}}); err != nil {
+		t.Fatal(err)
+	}
+	got := scan[string](t, conn, "SELECT arrayStringConcat(groupArray(concat(phase, ' ', toString(phase_id), ' ', status, ' ', toString(toUnixTimestamp(assumeNotNull(started_at))))), ', ') FROM (SELECT * FROM once ORDER BY phase_id)")
+	if want := "data 8 done 100, overview 10 done 101"; got != want {
+		t.Errorf("the view shows %q, want %q", got, want)
+	}
+	if n := scan[int64](t, conn, "SELECT sum(rows) FROM throughput_minute WHERE phase = 'data'"); n != 3 {
+		t.Errorf("%d rows in phase data, want 3", n)
 	}
 }
 

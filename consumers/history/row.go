@@ -16,7 +16,7 @@ func columnList() string {
 	return `topic, partition, offset, event_id, time, stage, subject, traceparent, run, session, centre, source, server, entity,
 	file, file_name, action, file_date, file_inc, attempt, look, outcome, accepted, repeats,
 	document, entry, ordinal, archive, entry_offset, packed, size, method, crc32, kind, doc_centre, doc_date, doc_inc,
-	check_number, phase, phase_id, status, status_id, exception, message, note,
+	check_number, passed.phase, passed.phase_id, passed.started_at, passed.finished_at, phase, phase_id, status, status_id, exception, message, note,
 	errors.line, errors.column, errors.exception, errors.message, errors_total,
 	sha256, md5, file_size, bytes, rows, position, number, revision, mod_time, listed_at, requested_at, started_at, finished_at, attributes, unreadable`
 }
@@ -44,11 +44,16 @@ func values(topic string, rec *kgo.Record, m schemas.Message, e *schemas.StatusC
 	for i, x := range e.Errors {
 		lines[i], columns[i], exceptions[i], messages[i] = x.Line, x.Column, x.Exception, x.Message
 	}
+	passed := make([]string, len(e.Passed))
+	ids, begun, ended := make([]uint8, len(e.Passed)), make([]*time.Time, len(e.Passed)), make([]*time.Time, len(e.Passed))
+	for i, p := range e.Passed {
+		passed[i], ids[i], begun[i], ended[i] = p.Phase, uint8(schemas.Phase(p.Phase).ID()), moment(p.StartedAt), moment(p.FinishedAt)
+	}
 	return []any{topic, rec.Partition, rec.Offset, identity(m.ID), bounded(m.Time), m.Stage, m.Subject, m.Traceparent, id(e.Run), id(e.Session),
 		e.Centre, e.Source, e.Server, e.Entity,
 		id(e.File), e.FileName, e.Action, e.FileDate, e.FileInc, e.Attempt, e.Look, e.Outcome, e.Accepted, e.Repeats,
 		id(e.Document), e.Entry, e.Ordinal, e.Archive, e.Offset, e.Packed, e.Size, e.Method, e.CRC32, e.Kind, e.DocCentre, e.DocDate, e.DocInc,
-		e.Check, e.Phase, uint8(schemas.Phase(e.Phase).ID()), e.Status, uint8(schemas.Status(e.Status).ID()), e.Exception, e.Message, e.Note,
+		e.Check, passed, ids, begun, ended, e.Phase, uint8(schemas.Phase(e.Phase).ID()), e.Status, uint8(schemas.Status(e.Status).ID()), e.Exception, e.Message, e.Note,
 		lines, columns, exceptions, messages, e.ErrorsTotal,
 		e.SHA256, e.MD5, e.FileSize, e.Bytes, e.Rows, e.Position, e.Number, e.Revision,
 		moment(e.ModTime), moment(e.ListedAt), moment(e.RequestedAt), moment(e.StartedAt), moment(e.FinishedAt), attributes, unreadable}

@@ -62,26 +62,21 @@ func (w *writer) uploaded(it *item, rows int64, failure *mapping.DocumentError) 
 	return w.tell(it, ev.File, "upload", e)
 }
 
-// tellChecked tells how a document's data was judged and, if it was found good,
-// that context and overview know it.
+// tellChecked tells how a document's data was judged: that it failed, or that
+// it was found good and that context and overview know it, in one event.
 func (w *writer) tellChecked(it *item, e schemas.StatusChanged, errs []schemas.ErrorDetail, total int32, steps [3]span) error {
-	phases := []schemas.Phase{schemas.Data, schemas.Context, schemas.Overview}
-	for i, phase := range phases {
-		told := e
-		told.Phase, told.Status = string(phase), string(schemas.Done)
-		told.StartedAt, told.FinishedAt = at(steps[i].from), at(steps[i].to)
-		if total > 0 {
-			told.Status, told.Exception, told.Message = string(schemas.Failed), errs[0].Exception, errs[0].Message
-			told.Errors, told.ErrorsTotal = errs, total
-		}
-		if err := w.tell(it, e.File, string(phase), &told, strconv.FormatInt(e.Position, 10)); err != nil {
-			return err
-		}
-		if total > 0 {
-			break
-		}
+	phases := [3]schemas.Phase{schemas.Data, schemas.Context, schemas.Overview}
+	last := len(phases) - 1
+	e.Status = string(schemas.Done)
+	if total > 0 {
+		last = 0
+		e.Status, e.Exception, e.Message, e.Errors, e.ErrorsTotal = string(schemas.Failed), errs[0].Exception, errs[0].Message, errs, total
 	}
-	return nil
+	for i := range last {
+		e.Passed = append(e.Passed, schemas.PassedPhase{Phase: string(phases[i]), StartedAt: at(steps[i].from), FinishedAt: at(steps[i].to)})
+	}
+	e.Phase, e.StartedAt, e.FinishedAt = string(phases[last]), at(steps[last].from), at(steps[last].to)
+	return w.tell(it, e.File, "checked", &e, strconv.FormatInt(e.Position, 10))
 }
 
 // batchEnded tells that a batch's end has been reached.

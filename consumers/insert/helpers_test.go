@@ -225,7 +225,8 @@ func (b *bench) texts(query string, args ...any) []string {
 	return out
 }
 
-// told returns the events in the outbox as "entity phase status note", and
+// told returns the events in the outbox as "entry phase status exception
+// check", the phases that were passed on the way before the event's own, and
 // empties it.
 func (b *bench) told() []string {
 	b.t.Helper()
@@ -233,6 +234,9 @@ func (b *bench) told() []string {
 	for _, e := range b.events() {
 		text := e.Entity
 		if e.Entity == schemas.EntityDocument {
+			for _, p := range e.Passed {
+				out = append(out, fmt.Sprintf("%s %s done  %d", e.Entry, p.Phase, e.Check))
+			}
 			text = fmt.Sprintf("%s %s %s %s %d", e.Entry, e.Phase, e.Status, e.Exception, e.Check)
 		}
 		out = append(out, text)

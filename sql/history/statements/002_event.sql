@@ -38,6 +38,7 @@ CREATE TABLE IF NOT EXISTS event
     doc_date String COMMENT 'date in the document''s name, YYYY-MM-DD',
     doc_inc Int64 COMMENT 'increment in the document''s name',
     check_number Int32 COMMENT 'number of the data check',
+    passed Nested(phase LowCardinality(String), phase_id UInt8, started_at Nullable(DateTime64(6, 'UTC')), finished_at Nullable(DateTime64(6, 'UTC'))) COMMENT 'phases done on the way to this one, in the same transaction',
     phase LowCardinality(String) COMMENT 'processing phase',
     phase_id UInt8 COMMENT '1 to 11; a later phase has a higher id',
     status LowCardinality(String) COMMENT 'how the phase stands',
