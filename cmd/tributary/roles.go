@@ -81,9 +81,9 @@ func (a *app) role(ctx context.Context, name string) (runnable, error) {
 			return nil, err
 		}
 		sink := tracker.New(pool, a.codec, a.cfg.Kafka.TopicPrefix, a.log)
-		return a.projection(name, a.cfg.Tracker.Batch, a.cfg.Tracker.Wait, sink), nil
+		return a.projection(sink.Applier(a.cfg.Tracker, a.cfg.Kafka.TopicPrefix, a.stores.Kafka, a.metrics)), nil
 	case "history":
-		return a.projection(name, a.cfg.History.Batch, a.cfg.History.Wait, a.history()), nil
+		return a.projection(a.history().Applier(a.cfg.History, a.cfg.Kafka.TopicPrefix, a.stores.Kafka, a.metrics)), nil
 	}
 	return nil, usagef("there is no role %q; the roles are %s and all", name, strings.Join(roleNames(), ", "))
 }
@@ -117,10 +117,9 @@ func (a *app) applier(name string, topics []string, batch int, wait config.Durat
 	}, a.stores.Kafka, sink, a.log, a.metrics)
 }
 
-// projection feeds the event log to a sink, and is remembered for when a
+// projection runs what feeds a projection, and remembers it for when a
 // session's end waits for it.
-func (a *app) projection(name string, batch int, wait config.Duration, sink stage.Sink) runnable {
-	p := a.applier(name, []string{schemas.StatusChangedTopic}, batch, wait, sink)
+func (a *app) projection(p *stage.Applier) runnable {
 	a.projections = append(a.projections, p)
 	return p.Run
 }

@@ -171,7 +171,6 @@ func TestStartAfterKill(t *testing.T) {
 	}
 }
 
-// A backend that computes does not notice that its postmaster is gone.
 // With wal_level=minimal Postgres hands numbers of a sequence out twice after a
 // crash, if the first was taken in the transaction that made the sequence.
 func TestNumbersAreNotGivenTwiceAfterKill(t *testing.T) {
@@ -190,6 +189,7 @@ func TestNumbersAreNotGivenTwiceAfterKill(t *testing.T) {
 	exec1(t, s, "INSERT INTO numbered (n) VALUES (2)")
 }
 
+// A backend that computes does not notice that its postmaster is gone.
 func TestStartAfterKillWithABusyBackend(t *testing.T) {
 	s := start(t, options(t))
 	conn, err := pgx.Connect(t.Context(), s.DSN(Name))
