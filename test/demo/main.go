@@ -124,7 +124,7 @@ The servers have stopped; the data stays. Try:
   %[1]s show %[3]s
   %[1]s documents -o json
   %[1]s sql --store warehouse 'SELECT centre, count(*) FROM warehouse.current_specimen GROUP BY 1 ORDER BY 1'
-  %[1]s sql --store history 'SELECT stage, phase, status, count() FROM event GROUP BY ALL ORDER BY 1, 2, 3'
+  %[1]s sql --store history 'SELECT stage, phase, status, count() FROM once GROUP BY ALL ORDER BY 1, 2, 3'
   %[1]s topics tail status.changed
 `, binary, dir, failed)
 }
