@@ -101,7 +101,7 @@ func unixEntry(kind byte, size, name string, t time.Time, precision time.Duratio
 	case 'l':
 		e.Name, _, _ = strings.Cut(name, " -> ")
 	}
-	return e, true
+	return e, e.Name != ""
 }
 
 const months = "JanFebMarAprMayJunJulAugSepOctNovDec"

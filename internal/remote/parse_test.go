@@ -80,7 +80,7 @@ func TestUnixTimes(t *testing.T) {
 func FuzzListLine(f *testing.F) {
 	for _, line := range []string{
 		"-rw-r--r--   1 u    g        12 Mar  4  2019 a.zip", "lrwxrwxrwx 1 u g 1 Jan 1 10:00 a -> b", "drwxr-xr-x+ 2 u g 4096 Feb 30 10:00 d",
-		"type=file;size=1;modify=20240101000000; a.zip", ";;= x", "03-04-19  05:06AM  <DIR> d", "- 1 Jan", "----------", "Jan Jan Jan Jan Jan",
+		"type=file;size=1;modify=20240101000000; a.zip", ";;= x", "03-04-19  05:06AM  <DIR> d", "- 1 Jan", "----------", "Jan Jan Jan Jan Jan", "l000000000 0 0 Jan 1 0000  -> ",
 	} {
 		f.Add(line)
 	}
