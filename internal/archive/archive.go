@@ -78,7 +78,7 @@ func (l Limits) withDefaults() Limits {
 // Member is one entry of an archive, and all that OpenMember needs to read it.
 type Member struct {
 	Name           string // as UTF-8, see Charset
-	Charset        string // "utf-8", or "cp437" if the stored name was not UTF-8
+	Charset        string // "utf-8", "cp437" if the stored name was not UTF-8, or "unicode-path" if a field beside it gives it
 	Ordinal        int    // position in the central directory, from 0
 	Document       bool   // at the root and named *.xml (lower case)
 	Directory      bool   // name ends in a slash
@@ -101,7 +101,7 @@ const (
 	PathAbsolute       = "zip_path_absolute"       // a name from the root or a drive
 	PathBackslash      = "zip_path_backslash"      // a name with a backslash
 	Symlink            = "zip_symlink"             // a link, device, pipe or socket
-	DuplicateEntry     = "zip_duplicate_entry"     // two entries of one name
+	DuplicateEntry     = "zip_duplicate_entry"     // two entries of one name, or of names that some programs take for one
 	OverlappingEntries = "zip_overlapping_entries" // two entries share bytes
 	TooManyEntries     = "zip_too_many_entries"    // Limits.MaxEntries
 	TooLarge           = "zip_too_large"           // Limits.MaxTotal or MaxDirectory
@@ -127,7 +127,7 @@ func (e *RefusedError) Error() string {
 	if e.Entry == "" {
 		return e.Exception + ": " + e.Message
 	}
-	return fmt.Sprintf("%s: entry %q: %s", e.Exception, e.Entry, e.Message)
+	return fmt.Sprintf("%s: entry %s: %s", e.Exception, Quote(e.Entry), e.Message)
 }
 
 func refuse(exception, entry, format string, args ...any) error {

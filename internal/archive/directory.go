@@ -33,6 +33,7 @@ const (
 	flagDescriptor = 1 << 3
 	flagPatch      = 1 << 5
 	flagStrong     = 1 << 6
+	flagUTF8       = 1 << 11
 	flagMasked     = 1 << 13
 )
 
@@ -73,7 +74,7 @@ func readDirectory(r io.ReaderAt, e end, l Limits) ([]entry, error) {
 	}
 	in := bufio.NewReaderSize(&exact{r: r, off: e.directory, left: e.size}, int(min(e.size, bufferSize)))
 	entries := make([]entry, 0, e.entries)
-	seen := make(map[string]struct{}, e.entries)
+	seen := newNames(int(e.entries))
 	var extra []byte
 	// The count of the plain end record wraps at 65,536, so it is the
 	// directory's size that ends the loop, and the limit that bounds it.
@@ -87,17 +88,42 @@ func readDirectory(r io.ReaderAt, e end, l Limits) ([]entry, error) {
 		}
 		left -= n
 		x.Ordinal = len(entries)
-		key := cleanName(x.Name)
-		if _, twice := seen[key]; twice {
-			return nil, refuse(DuplicateEntry, x.Name, "there are two entries of this name")
+		if err := seen.add(x.Name); err != nil {
+			return nil, err
 		}
-		seen[key] = struct{}{}
 		entries = append(entries, x)
 	}
 	if n := uint64(len(entries)); n != e.entries {
 		return nil, refuse(NotAnArchive, "", "its end record counts %d entries, its directory has %d", e.entries, n)
 	}
 	return entries, nil
+}
+
+// names are the names that an archive has given to its entries.
+type names struct {
+	clean map[string]struct{}
+	// folded has what may be a document only: README and readme harm nobody,
+	// but of two documents that are one for some programs one is lost there.
+	folded map[string]string
+}
+
+func newNames(n int) names {
+	return names{clean: make(map[string]struct{}, n), folded: map[string]string{}}
+}
+
+func (s names) add(name string) error {
+	key := cleanName(name)
+	if _, twice := s.clean[key]; twice {
+		return refuse(DuplicateEntry, name, "there are two entries of this name")
+	}
+	s.clean[key] = struct{}{}
+	if fold := foldName(key); isDocument(fold) {
+		if other, twin := s.folded[fold]; twin {
+			return refuse(DuplicateEntry, name, "%s and it are one name where case, or how accents are written, does not count", Quote(other))
+		}
+		s.folded[fold] = key
+	}
+	return nil
 }
 
 // readCentral reads one header of the directory and returns its length.
@@ -133,7 +159,7 @@ func readCentral(in *bufio.Reader, left int64, l Limits, scratch *[]byte) (entry
 	}
 	x := entry{raw: string(b[:nameLen]), flags: le.Uint16(h[8:])}
 	x.Method, x.CRC32 = le.Uint16(h[10:]), le.Uint32(h[16:])
-	name, charset, err := decodeName(x.raw)
+	name, charset, err := decodeName(x.raw, x.flags, b[nameLen:])
 	if err != nil {
 		return entry{}, 0, err
 	}
@@ -206,26 +232,35 @@ func (w *widths) widen(extra []byte) bool {
 	if len(wanted) == 0 {
 		return true
 	}
-	const zip64 = 1
-	le := binary.LittleEndian
-	for len(extra) >= 4 {
-		tag, n := le.Uint16(extra), int(le.Uint16(extra[2:]))
-		if extra = extra[4:]; n > len(extra) {
+	const tagZip64 = 1
+	field, has := fieldOf(extra, tagZip64)
+	if !has {
+		return false
+	}
+	for _, v := range wanted {
+		if len(field) < 8 {
 			return false
 		}
-		if tag == zip64 {
-			field := extra[:n]
-			for _, v := range wanted {
-				if len(field) < 8 {
-					return false
-				}
-				*v, field = le.Uint64(field), field[8:]
-			}
-			return true
+		*v, field = binary.LittleEndian.Uint64(field), field[8:]
+	}
+	return true
+}
+
+// fieldOf finds the first extra field of a tag. Fields that reach beyond the
+// end count as none, and so do those after them.
+func fieldOf(extra []byte, tag uint16) ([]byte, bool) {
+	le := binary.LittleEndian
+	for len(extra) >= 4 {
+		found, n := le.Uint16(extra), int(le.Uint16(extra[2:]))
+		if extra = extra[4:]; n > len(extra) {
+			return nil, false
+		}
+		if found == tag {
+			return extra[:n], true
 		}
 		extra = extra[n:]
 	}
-	return false
+	return nil, false
 }
 
 // exact reads left bytes from off on; their absence is an I/O error, since the

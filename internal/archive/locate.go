@@ -9,7 +9,8 @@ import (
 
 // locate reads every entry's own header, sets the offset of its data, and
 // refuses entries that disagree with the directory, share bytes with one
-// another, or reach into the directory.
+// another, or reach into the directory. It refuses bytes between them, too:
+// programs that read from the front find other entries in them.
 func locate(r io.ReaderAt, entries []entry, directory int64) error {
 	type span struct {
 		from, to int64
@@ -31,10 +32,18 @@ func locate(r io.ReaderAt, entries []entry, directory int64) error {
 		}
 		return compare(int64(a.at), int64(b.at))
 	})
-	for i := 1; i < len(spans); i++ {
-		if spans[i].from < spans[i-1].to {
-			return refuse(OverlappingEntries, entries[spans[i].at].Name, "it shares bytes with entry %q", entries[spans[i-1].at].Name)
+	var free int64 // where the entries so far end
+	for i, x := range spans {
+		if x.from < free {
+			return refuse(OverlappingEntries, entries[x.at].Name, "it shares bytes with entry %s", Quote(entries[spans[i-1].at].Name))
 		}
+		if x.from > free {
+			return refuse(NotAnArchive, entries[x.at].Name, "%d bytes that are not part of the archive stand before it", x.from-free)
+		}
+		free = x.to
+	}
+	if free < directory {
+		return refuse(NotAnArchive, "", "%d bytes that are not part of it stand before its directory", directory-free)
 	}
 	return nil
 }
@@ -49,6 +58,10 @@ func compare(a, b int64) int {
 	return 0
 }
 
+// usualExtra is how many bytes of extra fields are read with a local header;
+// it is what common writers put there at most.
+const usualExtra = 64
+
 // readLocal checks one local header and returns where the entry ends.
 func readLocal(r io.ReaderAt, e *entry, directory int64, buf *[]byte) (int64, error) {
 	le := binary.LittleEndian
@@ -56,7 +69,8 @@ func readLocal(r io.ReaderAt, e *entry, directory int64, buf *[]byte) (int64, er
 	if e.header > directory-want {
 		return 0, refuse(OverlappingEntries, e.Name, "its header at %d reaches into the directory at %d", e.header, directory)
 	}
-	h := grow(buf, int(want))
+	// What mostly follows the name is read along.
+	h := grow(buf, int(min(want+usualExtra, directory-e.header)))
 	if err := readFull(r, h, e.header); err != nil {
 		return 0, err
 	}
@@ -66,7 +80,7 @@ func readLocal(r io.ReaderAt, e *entry, directory int64, buf *[]byte) (int64, er
 	flags, method := le.Uint16(h[6:]), le.Uint16(h[8:])
 	crc, packed, size := le.Uint32(h[14:]), le.Uint32(h[18:]), le.Uint32(h[22:])
 	nameLen, extraLen := int(le.Uint16(h[26:])), int(le.Uint16(h[28:]))
-	if nameLen != len(e.raw) || string(h[lenLocal:]) != e.raw {
+	if nameLen != len(e.raw) || string(h[lenLocal:want]) != e.raw {
 		return 0, refuse(NameMismatch, e.Name, "its own header names it differently than the directory")
 	}
 	if err := checkFlags(e.Name, flags, method); err != nil {
@@ -79,6 +93,17 @@ func readLocal(r io.ReaderAt, e *entry, directory int64, buf *[]byte) (int64, er
 	// The sizes are compared without adding them up, so that none overflows.
 	if e.Offset > directory || e.CompressedSize > directory-e.Offset {
 		return 0, refuse(OverlappingEntries, e.Name, "its %d bytes at %d reach into the directory at %d", e.CompressedSize, e.Offset, directory)
+	}
+	extra := h[want:]
+	if extraLen > len(extra) {
+		extra = make([]byte, extraLen)
+		if err := readFull(r, extra, e.header+want); err != nil {
+			return 0, err
+		}
+	}
+	extra = extra[:extraLen]
+	if other, has := unicodePath(extra, e.raw); has && other != e.Name {
+		return 0, refuse(NameMismatch, e.Name, "the Unicode name in its own header is another: %s", Quote(other))
 	}
 	ends := e.Offset + e.CompressedSize
 	if flags&flagDescriptor != 0 {
@@ -95,10 +120,6 @@ func readLocal(r io.ReaderAt, e *entry, directory int64, buf *[]byte) (int64, er
 	}
 	w := widths{size: uint64(size), packed: uint64(packed)}
 	if size == math.MaxUint32 || packed == math.MaxUint32 {
-		extra := grow(buf, extraLen)
-		if err := readFull(r, extra, e.header+want); err != nil {
-			return 0, err
-		}
 		if !w.widen(extra) {
 			return 0, refuse(SizeMismatch, e.Name, "the zip64 sizes of its own header are missing")
 		}
