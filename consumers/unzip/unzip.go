@@ -45,49 +45,68 @@ func (u *Unzipper) Work(ctx context.Context, in stage.Input) error {
 	if err := in.Emit(ctx, w.running()); err != nil {
 		return err
 	}
-	members, ignored, err := u.check(ctx, d.SHA256, in.Progress)
+	docs, others, err := u.check(ctx, d.SHA256, in.Progress)
 	var refused *archive.RefusedError
 	switch {
 	case errors.As(err, &refused):
 		message := refused.Message
 		if refused.Entry != "" {
-			message = strconv.Quote(refused.Entry) + ": " + message
+			message = archive.Quote(refused.Entry) + ": " + message
 		}
 		return in.Emit(ctx, w.failed(schemas.FailedEnd, refused.Exception, message)...)
 	case err != nil:
 		return stage.Transient(err)
 	}
-	for _, m := range members {
+	for _, m := range docs {
 		if err := in.Emit(ctx, w.document(m)...); err != nil {
 			return err
 		}
 	}
-	return in.Emit(ctx, w.done(len(members), ignored)...)
+	return in.Emit(ctx, w.done(len(docs), others)...)
+}
+
+// ignored are the entries that are neither documents nor folders.
+type ignored struct {
+	count int
+	names string // of the first of them, for people
+}
+
+// maxIgnored bounds the names of ignored entries that an event tells, in bytes.
+const maxIgnored = 500
+
+func (i *ignored) add(name string) {
+	i.count++
+	if quoted := archive.Quote(name); len(i.names)+len(quoted)+1 < maxIgnored {
+		if i.names != "" {
+			i.names += " "
+		}
+		i.names += quoted
+	}
 }
 
 // check inflates and checks every entry, and returns the documents.
-func (u *Unzipper) check(ctx context.Context, sha256 string, progress func()) (docs []archive.Member, ignored int, err error) {
+func (u *Unzipper) check(ctx context.Context, sha256 string, progress func()) (docs []archive.Member, others ignored, err error) {
 	b, err := u.Blobs.Open(ctx, sha256)
 	if err != nil {
-		return nil, 0, err
+		return nil, ignored{}, err
 	}
 	defer b.Close()
 	a, err := archive.Open(&watched{b, progress}, b.Size(), u.Limits)
 	if err != nil {
-		return nil, 0, err
+		return nil, ignored{}, err
 	}
 	if err := a.Verify(ctx, func(m archive.Member) error {
 		docs = append(docs, m)
 		return nil
 	}); err != nil {
-		return nil, 0, err
+		return nil, ignored{}, err
 	}
 	for _, m := range a.Members() {
 		if !m.Document && !m.Directory {
-			ignored++
+			others.add(m.Name)
 		}
 	}
-	return docs, ignored, nil
+	return docs, others, nil
 }
 
 // watched tells the watchdog of every read.
@@ -162,13 +181,13 @@ func (w *work) failed(result, exception, message string) []schemas.Message {
 	}
 }
 
-func (w *work) done(documents, ignored int) []schemas.Message {
+func (w *work) done(documents int, others ignored) []schemas.Message {
 	end := w.finished(schemas.Unzipped, done)
-	end.Documents, end.Ignored = int32(documents), int32(ignored)
+	end.Documents, end.Ignored = int32(documents), int32(others.count)
 	s := w.status(schemas.Unzip, schemas.Done, done)
 	s.Rows = int64(documents)
-	if ignored > 0 {
-		s.Attributes = map[string]string{"ignored_entries": strconv.Itoa(ignored)}
+	if others.count > 0 {
+		s.Attributes = map[string]string{"ignored_entries": strconv.Itoa(others.count), "ignored_names": others.names}
 	}
 	return []schemas.Message{
 		w.message(schemas.UnzipFinishedTopic, w.d.File, schemas.UnzipFinishedTopic, end, done),

@@ -152,7 +152,8 @@ func TestAnArchiveYieldsItsDocuments(t *testing.T) {
 	if end.Download != sha || end.SHA256 != sha || end.Attempt != 2 || b.out[7].Key != end.File {
 		t.Errorf("end is %+v", end)
 	}
-	if st := b.out[8].Body.(*schemas.StatusChanged); st.Rows != 3 || st.Outcome != sha+"/done" {
+	if st := b.out[8].Body.(*schemas.StatusChanged); st.Rows != 3 || st.Outcome != sha+"/done" ||
+		st.Attributes["ignored_entries"] != "2" || st.Attributes["ignored_names"] != `"readme.txt" "sub/H.2026-01-02.2.specimen.impc.xml"` {
 		t.Errorf("status is %+v", st)
 	}
 	if b.progress == 0 {
@@ -301,5 +302,27 @@ func TestFail(t *testing.T) {
 	b.out = b.Fail(m, errors.New("panic: boom"))
 	if d := cmp.Diff([]string{"end quarantined quarantined of 0 and 0", "download unzip failedquarantined"}, b.said()); d != "" {
 		t.Errorf("messages differ:\n%s", d)
+	}
+}
+
+// What a stranger chose to name an entry must not make an event too large.
+func TestNamesInEventsAreBounded(t *testing.T) {
+	b := newBench(t)
+	entries := []string{specimen, "<a/>"}
+	for i := range 50 {
+		entries = append(entries, fmt.Sprintf("%03d%s", i, strings.Repeat("\u202e", 200)), "x")
+	}
+	if err := b.work(b.fetched(pack(t, entries...))); err != nil {
+		t.Fatal(err)
+	}
+	st, ok := b.out[len(b.out)-1].Body.(*schemas.StatusChanged)
+	if names := st.Attributes["ignored_names"]; !ok || len(names) > maxIgnored || strings.Contains(names, "\u202e") || st.Attributes["ignored_entries"] != "50" {
+		t.Errorf("status is %+v", b.out[len(b.out)-1].Body)
+	}
+	if err := b.work(b.fetched(pack(t, specimen, "<a/>", "../"+strings.Repeat("\u202e", 300), "x"))); err != nil {
+		t.Fatal(err)
+	}
+	if end, ok := b.out[1].Body.(*schemas.UnzipFinished); !ok || len(end.Message) > 1000 || end.Exception != archive.PathSlip {
+		t.Errorf("end is %+v", b.out[1].Body)
 	}
 }
