@@ -7,10 +7,11 @@ import (
 )
 
 func newCentres(c *cli) *cobra.Command {
-	cmd := &cobra.Command{Use: "centres", Short: "List centres and how their files stand", Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "centres", Short: "List centres and how their files stand", Args: knownCommand}
 	output := outputFlag(cmd, report.Formats()...)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return listTracker(cmd.Context(), c, *output, report.CentreHeader(), report.Centres)
 	}
+	cmd.AddCommand(newCentresReport(c))
 	return cmd
 }

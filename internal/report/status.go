@@ -91,8 +91,14 @@ func Stand(ctx context.Context, q pg.Querier, now time.Time, oldest int) (Status
 	for _, x := range sessions {
 		s.Session, s.Opened, s.Closed = x.Number, x.Opened, x.Closed
 	}
-	s.Oldest, err = pendingFiles(ctx, q, oldest)
+	s.Oldest, err = pendingFiles(ctx, q, "", oldest)
 	return s, err
+}
+
+// PendingOf lists the files of one producing centre, by its short name, that
+// have not ended: at most limit of them, the oldest first.
+func PendingOf(ctx context.Context, q pg.Querier, centre string, limit int) ([]Pending, error) {
+	return pendingFiles(ctx, q, centre, limit)
 }
 
 // pendingRow is a file that has not ended, with what tells why.
@@ -108,12 +114,12 @@ type pendingRow struct {
 	Hostings         int64
 }
 
-func pendingFiles(ctx context.Context, q pg.Querier, limit int) ([]Pending, error) {
+func pendingFiles(ctx context.Context, q pg.Querier, centre string, limit int) ([]Pending, error) {
 	rows, err := list[pendingRow](ctx, q, "pending files", `SELECT file, action, centre, source, phase, status, first_seen, last_update, documents, documents_known,
 		documents_open, attempt,
 		EXISTS (SELECT FROM tracker.file_source_has_zip h WHERE h.za_id = f.id AND h.note = 'unsettled' AND h.state = 'present'),
 		(SELECT count(*) FROM tracker.file_source_has_zip h WHERE h.za_id = f.id AND h.state = 'present')
-		FROM tracker.file f WHERE NOT ended ORDER BY first_seen, file COLLATE "C", action LIMIT $1`, limit)
+		FROM tracker.file f WHERE NOT ended AND ($2 = '' OR centre = $2) ORDER BY first_seen, file COLLATE "C", action LIMIT $1`, limit, centre)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,232 @@
+package centrereport
+
+import (
+	"context"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// withFindings finds the files that have findings which somebody should act
+// upon, as the warehouse names them. One more than can be listed tells that
+// there are more.
+func (r *reader) withFindings(ctx context.Context) error {
+	return query(ctx, r.warehouse, func(rows pgx.Rows) error {
+		var k fileKey
+		err := rows.Scan(&k.file, &k.action)
+		r.flagged = append(r.flagged, k)
+		return err
+	}, `SELECT DISTINCT d.file_name COLLATE "C", d.action FROM warehouse.finding f JOIN warehouse.document d USING (position)
+		WHERE f.centre = $1 AND f.open AND f.level <> 'info' ORDER BY 1, 2 LIMIT $2`, r.out.Centre, r.o.Limits.Files+1)
+}
+
+func (r *reader) problems(ctx context.Context) error {
+	r.at, r.byName = map[string]int{}, map[fileKey]int{}
+	names, actions := make([]string, len(r.flagged)), make([]string, len(r.flagged))
+	for i, k := range r.flagged {
+		names[i], actions[i] = k.file, k.action
+	}
+	return query(ctx, r.tracker, func(rows pgx.Rows) error {
+		var id string
+		var f File
+		var own bool
+		var exception, message *string
+		if err := rows.Scan(&id, &f.File, &f.Action, &f.Phase, &f.Status, &own, &exception, &message, &f.Attempts, &f.Last, &r.out.ProblemsLeft); err != nil {
+			return err
+		}
+		if own {
+			f.Exception, f.Message = value(exception), value(message)
+		}
+		r.at[id], r.byName[fileKey{f.File, f.Action}] = len(r.ids), len(r.ids)
+		r.ids, r.out.Problems = append(r.ids, id), append(r.out.Problems, f)
+		r.out.ProblemsLeft -= int64(len(r.ids))
+		return nil
+	}, mine+`SELECT id::text, file, action, phase, status, phase_id <= 4, exception, message, attempts, `+moment+`, count(*) OVER () FROM mine
+		WHERE status = 'failed' OR documents_failed > 0 OR (file, action) IN (SELECT * FROM unnest($3::text[], $4::text[]))
+		ORDER BY file COLLATE "C", action LIMIT $5`, r.out.Centre, r.out.Since, names, actions, r.o.Limits.Files)
+}
+
+// documents finds the failed documents of the listed files.
+func (r *reader) documents(ctx context.Context) error {
+	r.byID, r.positions = map[string]documentKey{}, map[int64]documentKey{}
+	return query(ctx, r.tracker, func(rows pgx.Rows) error {
+		var file, id string
+		var d Document
+		var total int64
+		var position *int64
+		var checked bool
+		if err := rows.Scan(&file, &id, &d.Document, &d.Phase, &d.Status, &d.exception, &d.message, &d.Left, &position, &checked, &total); err != nil {
+			return err
+		}
+		f := &r.out.Problems[r.at[file]]
+		if len(f.Documents) == r.o.Limits.Documents {
+			f.DocumentsLeft = total - int64(len(f.Documents))
+			return nil
+		}
+		key := documentKey{r.at[file], len(f.Documents)}
+		r.byID[id] = key
+		if position != nil {
+			r.positions[*position] = key
+		}
+		if checked {
+			d.Left = 0 // its findings are read from the warehouse
+		}
+		f.Documents = append(f.Documents, d)
+		return nil
+	}, `SELECT file, id, document, phase, status, coalesce(exception, ''), coalesce(message, ''), errors_total, position, checked, total FROM (
+			SELECT file_id::text AS file, d.id::text AS id, d.document, d.phase, d.status, d.exception, d.message, d.errors_total::bigint, d.position, d.phase_id >= 8 AS checked,
+				count(*) OVER w AS total, row_number() OVER (w ORDER BY d.document COLLATE "C", d.ordinal) AS n
+			FROM tracker.document d WHERE d.file_id = ANY($1::uuid[]) AND d.status = 'failed' WINDOW w AS (PARTITION BY d.file_id)) d
+		WHERE n <= $2 + 1 ORDER BY file, n`, r.ids, r.o.Limits.Documents)
+}
+
+// errors reads what the tracker knows of the listed documents.
+func (r *reader) errors(ctx context.Context) error {
+	ids := make([]string, 0, len(r.byID))
+	for id, k := range r.byID {
+		if r.out.Problems[k.file].Documents[k.document].Left > 0 {
+			ids = append(ids, id)
+		}
+	}
+	return query(ctx, r.tracker, func(rows pgx.Rows) error {
+		var id string
+		var e Error
+		if err := rows.Scan(&id, &e.Line, &e.Column, &e.Name, &e.Message); err != nil {
+			return err
+		}
+		e.Level = "error"
+		k := r.byID[id]
+		r.add(&r.out.Problems[k.file].Documents[k.document], e)
+		return nil
+	}, `SELECT l.id, l.line, l.col, l.name, l.message FROM (
+			SELECT l.xml_id::text AS id, coalesce(l.line, 0) AS line, coalesce(l.col, 0) AS col, x.short_name AS name, coalesce(l.message, '') AS message,
+				row_number() OVER (PARTITION BY l.xml_id ORDER BY l.ordinal) AS n
+			FROM tracker.xml_log l JOIN tracker.an_exception x ON x.id = l.exception_id WHERE l.xml_id = ANY($1::uuid[])) l
+		JOIN tracker.xml_file d ON d.id = l.id::uuid JOIN tracker.zip_download z ON z.id = d.zip_id
+		WHERE l.n <= $2 ORDER BY z.za_id, d.fname COLLATE "C", l.id, l.n LIMIT $3`, ids, r.o.Limits.Errors, r.o.Limits.Lines)
+}
+
+// add lists an error that was counted as left out before.
+func (r *reader) add(d *Document, e Error) {
+	if r.lines >= r.o.Limits.Lines {
+		return
+	}
+	r.lines++
+	d.Errors, d.Left = append(d.Errors, e), max(0, d.Left-1)
+}
+
+// findings reads the open findings of the listed files' documents, of whatever
+// version: what is loaded may be an earlier one.
+func (r *reader) findings(ctx context.Context) error {
+	names, actions := make([]string, len(r.out.Problems)), make([]string, len(r.out.Problems))
+	for i, f := range r.out.Problems {
+		names[i], actions[i] = f.File, f.Action
+	}
+	counted := map[int64]bool{}
+	return query(ctx, r.warehouse, func(rows pgx.Rows) error {
+		var position, total int64
+		var k fileKey
+		var entry, table string
+		var key []*string
+		var e Error
+		if err := rows.Scan(&position, &k.file, &k.action, &entry, &table, &key, &e.Line, &e.Column, &e.Level, &e.Name, &e.Message, &total); err != nil {
+			return err
+		}
+		at, listed := r.positions[position]
+		if !listed {
+			f := &r.out.Problems[r.byName[k]]
+			if counted[position] {
+				return nil
+			}
+			if len(f.Documents) == r.o.Limits.Documents {
+				counted[position] = true
+				f.DocumentsLeft++
+				r.beyond = append(r.beyond, position)
+				return nil
+			}
+			at = documentKey{r.byName[k], len(f.Documents)}
+			r.positions[position] = at
+			f.Documents = append(f.Documents, Document{Document: entry, Earlier: true})
+		}
+		d := &r.out.Problems[at.file].Documents[at.document]
+		if !counted[position] {
+			counted[position] = true
+			d.Left += total
+		}
+		e.Record = Record(table, key)
+		r.add(d, e)
+		return nil
+	}, `SELECT f.position, d.file_name, d.action, d.entry, f.record_type, c.natural_key, f.line, f.col, f.level, f.test, f.message, f.total FROM (
+			SELECT *, row_number() OVER (w ORDER BY severity, line, col, ordinal, test) AS n, count(*) OVER w AS total, min(severity) OVER w AS worst FROM (
+				SELECT *, array_position(ARRAY['error','warn','info'], level) AS severity FROM warehouse.finding
+				WHERE open AND position IN (SELECT position FROM warehouse.document WHERE (file_name, action) IN (SELECT * FROM unnest($1::text[], $2::text[])))) f
+			WINDOW w AS (PARTITION BY position)) f
+		JOIN warehouse.document d USING (position)
+		LEFT JOIN warehouse.claim c ON c.position = f.position AND c.ordinal = f.record
+		WHERE n <= $3 AND worst < 3 ORDER BY d.file_name COLLATE "C", d.action, d.entry COLLATE "C", f.position, n LIMIT $4`,
+		names, actions, r.o.Limits.Errors, r.o.Limits.Lines)
+}
+
+// complete says where the documents stand that only the warehouse told of, and
+// gives the reason of each document whose errors are not listed one by one.
+func (r *reader) complete(ctx context.Context) error {
+	var open []int64
+	for position, k := range r.positions {
+		if r.out.Problems[k.file].Documents[k.document].Earlier {
+			open = append(open, position)
+		}
+	}
+	if err := query(ctx, r.tracker, func(rows pgx.Rows) error {
+		var position int64
+		var phase, status string
+		if err := rows.Scan(&position, &phase, &status); err != nil {
+			return err
+		}
+		k := r.positions[position]
+		d := &r.out.Problems[k.file].Documents[k.document]
+		d.Phase, d.Status, d.Earlier = phase, status, false
+		return nil
+	}, `SELECT position, phase, status FROM tracker.document WHERE file_id = ANY($1::uuid[]) AND position = ANY($2::bigint[])`, r.ids, open); err != nil {
+		return err
+	}
+	// Failed documents beyond the limit were counted by the tracker already.
+	if err := query(ctx, r.tracker, func(rows pgx.Rows) error {
+		var file string
+		var twice int64
+		err := rows.Scan(&file, &twice)
+		r.out.Problems[r.at[file]].DocumentsLeft -= twice
+		return err
+	}, `SELECT file_id::text, count(*) FROM tracker.document WHERE file_id = ANY($1::uuid[]) AND position = ANY($2::bigint[]) AND status = 'failed' GROUP BY 1`, r.ids, r.beyond); err != nil {
+		return err
+	}
+	for i := range r.out.Problems {
+		for j := range r.out.Problems[i].Documents {
+			if d := &r.out.Problems[i].Documents[j]; len(d.Errors) == 0 && d.Left == 0 && d.exception != "" {
+				d.Errors = []Error{{Level: "error", Name: d.exception, Message: d.message}}
+			}
+		}
+	}
+	return nil
+}
+
+// Record names a record for people: its table and natural key, of which absent
+// values are left out.
+func Record(table string, key []*string) string {
+	parts := []string{}
+	for _, k := range key {
+		if k != nil && *k != "" {
+			parts = append(parts, *k)
+		}
+	}
+	if len(parts) == 0 {
+		return table
+	}
+	return table + " " + strings.Join(parts, ", ")
+}
+
+func value(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
