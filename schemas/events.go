@@ -165,10 +165,12 @@ type DocumentValidated struct {
 
 // Kinds of positions in document.ordered.
 const (
-	PositionDocument = "document"    // one document of a batch: to load, or failed already
-	PositionVersion  = "withdrawal"  // a version is complete: what it withdraws
-	PositionBatchEnd = "batch_end"   // checks, context and overview of the batch
-	PositionSession  = "session_end" // all batches of the session are out
+	PositionDocument  = "document"    // one document of a batch: to load, or failed already
+	PositionVersion   = "withdrawal"  // a version is complete: what it withdraws
+	PositionBatchEnd  = "batch_end"   // checks, context and overview of the batch
+	PositionSession   = "session_end" // all batches of the session are out
+	PositionUnload    = "unload"      // a version is retracted: File and Archive; Batch is the operation
+	PositionReference = "reference"   // a reference table is loaded: Entry is its name, Archive the blob; Batch is the operation
 )
 
 // DocumentOrdered is one position of the one order in which the warehouse

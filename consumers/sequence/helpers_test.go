@@ -211,6 +211,10 @@ func said(positions []*schemas.DocumentOrdered) []string {
 				late = " late"
 			}
 			out = append(out, fmt.Sprintf("%d end of %s %d of %d%s", o.Position, o.Domain, o.Number, o.Documents, late))
+		case schemas.PositionUnload:
+			out = append(out, fmt.Sprintf("%d unload %s/%s of %s", o.Position, o.Action, o.FileName, o.Archive))
+		case schemas.PositionReference:
+			out = append(out, fmt.Sprintf("%d reference %s of %s", o.Position, o.Entry, o.Archive))
 		default:
 			out = append(out, fmt.Sprintf("%d end of session %d", o.Position, o.Number))
 		}

@@ -49,6 +49,11 @@ func (s *Sequencer) turn(ctx context.Context, epoch int64) (more bool, err error
 		}
 		more = true
 	}
+	released, err := s.releaseOperations(ctx, epoch, now)
+	if err != nil {
+		return false, err
+	}
+	more = more || released
 	ending, err := control.EndableSessions(ctx, s.Pool, limits)
 	if err != nil {
 		return false, err
@@ -86,7 +91,7 @@ func (s *Sequencer) releaseBatch(ctx context.Context, epoch int64, id string, li
 		if n := int64(len(out)); n > 0 {
 			end := next + n - 1
 			last = &end
-			out = append(out, batchEvent(*b, len(docs), end, now))
+			out = append(out, batchEvent(*b, b.Session == nil, len(docs), end, now))
 			if err := control.SetPosition(ctx, tx, end+1); err != nil {
 				return err
 			}
@@ -134,11 +139,14 @@ func (s *Sequencer) positions(b control.Batch, docs []control.Ordered, next int6
 		v.Position = next + int64(len(out))
 		out = append(out, positionMessage(v, now))
 	}
-	end := &schemas.DocumentOrdered{
-		Scope: schemas.Scope{Run: schemas.LiveRun, Session: text(b.Session), Centre: b.Domain}, Position: next + int64(len(out)), What: schemas.PositionBatchEnd,
-		Batch: b.ID, Domain: b.Domain, Number: b.Number, Late: b.Session == nil, Documents: int32(len(docs)),
+	return append(out, positionMessage(batchEnd(b, b.Session == nil, len(docs), next+int64(len(out))), now)), nil
+}
+
+func batchEnd(b control.Batch, late bool, documents int, position int64) *schemas.DocumentOrdered {
+	return &schemas.DocumentOrdered{
+		Scope: schemas.Scope{Run: schemas.LiveRun, Session: text(b.Session), Centre: b.Domain}, Position: position, What: schemas.PositionBatchEnd,
+		Batch: b.ID, Domain: b.Domain, Number: b.Number, Late: late, Documents: int32(documents),
 	}
-	return append(out, positionMessage(end, now)), nil
 }
 
 // ordered is a document's position, still without its number.
@@ -164,8 +172,13 @@ func text(s *string) string {
 // partition, and ids follow from the position.
 func positionMessage(o *schemas.DocumentOrdered, now time.Time) schemas.Message {
 	subject := o.What + " " + o.Domain
-	if o.What == schemas.PositionDocument {
+	switch o.What {
+	case schemas.PositionDocument:
 		subject = o.Action + "/" + o.FileName + "/" + o.Entry
+	case schemas.PositionUnload:
+		subject = o.What + " " + o.Action + "/" + o.FileName
+	case schemas.PositionReference:
+		subject = o.What + " " + o.Entry
 	}
 	return schemas.Message{
 		ID:    schemas.EventID(stageName, schemas.LiveRun, strconv.FormatInt(o.Position, 10), schemas.DocumentOrderedTopic),
@@ -173,14 +186,16 @@ func positionMessage(o *schemas.DocumentOrdered, now time.Time) schemas.Message 
 	}
 }
 
-func batchEvent(b control.Batch, documents int, last int64, now time.Time) schemas.Message {
+// batchEvent tells that a batch is out. Domains share the batch of an operation,
+// so its id alone would not tell them apart.
+func batchEvent(b control.Batch, late bool, documents int, last int64, now time.Time) schemas.Message {
 	return schemas.Message{
-		ID: schemas.EventID(stageName, schemas.LiveRun, b.ID, "batch_released"), Topic: schemas.StatusChangedTopic,
+		ID: schemas.EventID(stageName, schemas.LiveRun, b.ID, "batch_released", b.Domain), Topic: schemas.StatusChangedTopic,
 		Key: b.Domain, Stage: stageName, Subject: "batch " + b.Domain + " " + strconv.FormatInt(b.Number, 10), Time: now,
 		Body: &schemas.StatusChanged{
 			Scope: schemas.Scope{Run: schemas.LiveRun, Session: text(b.Session), Centre: b.Domain}, Entity: schemas.EntityBatch,
 			Status: string(schemas.Running), Number: b.Number, Rows: int64(documents), Position: last, StartedAt: &now,
-			Attributes: map[string]string{"batch": b.ID, "late": strconv.FormatBool(b.Session == nil)},
+			Attributes: map[string]string{"batch": b.ID, "late": strconv.FormatBool(late)},
 		},
 	}
 }

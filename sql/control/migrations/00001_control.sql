@@ -158,6 +158,29 @@ COMMENT ON TABLE control.document IS 'documents that have ended before insertion
 CREATE TABLE control.domain (name text PRIMARY KEY, next_number bigint NOT NULL DEFAULT 1);
 COMMENT ON TABLE control.domain IS 'the next batch number of each domain';
 
+CREATE TABLE control.operation (
+  id uuid PRIMARY KEY, number bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
+  what text NOT NULL CHECK (what IN ('unload','reference')),
+  domain text NOT NULL DEFAULT '', file text NOT NULL DEFAULT '', action text NOT NULL DEFAULT '', archive text NOT NULL DEFAULT '',
+  name text NOT NULL DEFAULT '', blob text NOT NULL DEFAULT '',
+  requested_by text NOT NULL, reason text NOT NULL, requested_at timestamptz NOT NULL,
+  position bigint, last_position bigint);
+CREATE INDEX operation_open ON control.operation (number) WHERE position IS NULL;
+COMMENT ON TABLE control.operation IS 'changes of the warehouse that people asked for, put into the order like everything else';
+COMMENT ON COLUMN control.operation.number IS 'the order in which they were asked for';
+COMMENT ON COLUMN control.operation.what IS 'unload: a version of a file is retracted; reference: a reference table is loaded';
+COMMENT ON COLUMN control.operation.domain IS 'of an unload: the file''s producing centre';
+COMMENT ON COLUMN control.operation.file IS 'of an unload: the file''s name; of a reference: that of the file loaded';
+COMMENT ON COLUMN control.operation.action IS 'of an unload: the file''s action';
+COMMENT ON COLUMN control.operation.archive IS 'of an unload: sha256 of the version';
+COMMENT ON COLUMN control.operation.name IS 'of a reference: its name';
+COMMENT ON COLUMN control.operation.blob IS 'of a reference: sha256 of what is loaded';
+COMMENT ON COLUMN control.operation.requested_by IS 'who asked for it';
+COMMENT ON COLUMN control.operation.reason IS 'why, as they said';
+COMMENT ON COLUMN control.operation.requested_at IS 'when';
+COMMENT ON COLUMN control.operation.position IS 'its place in the order, once given';
+COMMENT ON COLUMN control.operation.last_position IS 'that of the last batch end that follows it';
+
 CREATE TABLE control.position (singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton), next bigint NOT NULL);
 INSERT INTO control.position (next) VALUES (1);
 COMMENT ON TABLE control.position IS 'the next position of document.ordered: one locked row, so that positions have no gaps';
