@@ -2,14 +2,21 @@ package mapping
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+
+	"tributary/internal/profile/strict"
 )
 
 // kind is the compiled form of one kind of document: a tree of the elements
 // that matter.
 type kind struct {
-	root *node
+	name, schema string
+	centre       string // path of the attribute that must be the file's centre
+	line         int    // in the profile
+	centreLine   int
+	top          *node // has the root element as its only child
+	root         *node
+	rules        []*rule
 }
 
 // node is an element at one path.
@@ -18,38 +25,48 @@ type node struct {
 	depth    int // of the root: 0
 	parent   *node
 	children []*node
-	rules    []*rule
-	attrs    []capture
+	rule     *rule
+	attrs    []attrCapture
 	text     []capture
-	present  []capture
-	slots    int // that captures below or at this element write to
-	lists    []bool
-	centre   string // name of the attribute that must be the file's centre
+	centre   bool   // one of attrs must be the file's centre
+	lists    []bool // by slot: whether it is of a list
+	line     int    // of the expression that first named it
 }
 
-// capture says where a value that is read goes: into a slot of the open
-// element at a depth.
+// attrCapture says where an attribute's value goes.
+type attrCapture struct {
+	name   string
+	centre bool // it must be the file's centre
+	to     []capture
+}
+
+// capture is a slot of the open element at a depth.
 type capture struct {
-	attr  string
 	depth int
 	slot  int
 }
 
 // source says where a column's value comes from when a row is written.
 type source struct {
-	literal string
-	capture      // depth < 0: literal or absent
-	late    bool // only there when the element at its depth ends
+	capture        // depth < 0: literal or absent
+	literal []byte // as COPY takes it, nil if the column is absent
+	late    bool   // only there when the element at its depth ends
+
+	word string // of the literal, as the profile has it
+	from *node  // that is read, nil for a literal
+	attr string // of from, or empty for its text
+	line int    // in the profile, 0 if the column is absent
 }
 
 type rule struct {
-	table       *Table
-	parentDepth int // of the element that made the parent's row; -1: none
-	parentIndex int // of its rule at that element
-	unless      *capture
-	columns     []source
-	key         []int
-	emit        int // depth of the element at whose end the row is complete
+	table   *Table
+	node    *node
+	parent  *rule // of the nearest enclosing row
+	record  *rule // of the record that the row lies under or is
+	columns []source
+	key     []int
+	emit    int // depth of the element at whose end the row is complete
+	line    int // in the profile
 }
 
 func (n *node) child(name string) *node {
@@ -63,35 +80,6 @@ func (n *node) child(name string) *node {
 	return c
 }
 
-func (n *node) slot(list bool) int {
-	n.slots++
-	n.lists = append(n.lists, list)
-	return n.slots - 1
-}
-
-func (m *Mapping) compile(centre string, rows []ruleFile) (*kind, error) {
-	k := &kind{root: &node{depth: -1}}
-	for _, row := range rows {
-		if len(row.At) == 0 {
-			return nil, fmt.Errorf("a row of %s: at is missing", row.Table)
-		}
-		for _, at := range row.At {
-			if err := m.addRule(k, row, at); err != nil {
-				return nil, fmt.Errorf("row of %s at %s: %w", row.Table, at, err)
-			}
-		}
-	}
-	path, attr, ok := strings.Cut(centre, "/@")
-	if !ok {
-		return nil, fmt.Errorf("centre: %q is not the path of an attribute", centre)
-	}
-	k.root.walk(path).centre = attr
-	if len(k.root.children) != 1 {
-		return nil, fmt.Errorf("all paths must begin with the one root element")
-	}
-	return k, nil
-}
-
 func (n *node) walk(path string) *node {
 	for name := range strings.SplitSeq(path, "/") {
 		n = n.child(name)
@@ -99,92 +87,251 @@ func (n *node) walk(path string) *node {
 	return n
 }
 
-func (m *Mapping) addRule(k *kind, row ruleFile, path string) error {
-	at := k.root.walk(path)
-	r := &rule{table: m.Table(row.Table), parentDepth: -1, emit: at.depth}
-	if r.table == nil {
-		return fmt.Errorf("the table is not declared")
+// path is the element's path from the root.
+func (n *node) path() string {
+	if n.parent == nil || n.parent.depth < 0 {
+		return n.name
 	}
-	if r.table.Parent != nil {
-		for up := at.parent; up != nil && r.parentDepth < 0; up = up.parent {
-			for i, other := range up.rules {
-				if other.table == r.table.Parent {
-					r.parentDepth, r.parentIndex = up.depth, i
-				}
-			}
-		}
-		if r.parentDepth < 0 {
-			return fmt.Errorf("no enclosing element makes a row of %s, its parent: name that row first", r.table.Parent.Name)
+	return n.parent.path() + "/" + n.name
+}
+
+func (n *node) slot(list bool) int {
+	n.lists = append(n.lists, list)
+	return len(n.lists) - 1
+}
+
+// attribute returns the node's captures of an attribute.
+func (n *node) attribute(name string) *attrCapture {
+	for i := range n.attrs {
+		if n.attrs[i].name == name {
+			return &n.attrs[i]
 		}
 	}
-	used := 0
+	n.attrs = append(n.attrs, attrCapture{name: name})
+	return &n.attrs[len(n.attrs)-1]
+}
+
+// elementName says whether a name can be that of an element or attribute as
+// paths write it: without a prefix.
+func elementName(name string) bool {
+	return name != "" && name != "." && !strings.ContainsAny(name, " \t\r\n:/@=<>&'\"")
+}
+
+func (l *loader) path(k *kind, v strict.Value, key string) *node {
+	names := strings.Split(v.Text, "/")
+	for _, name := range names {
+		if !elementName(name) || name == ".." {
+			l.p.Add(v.Line, key, "must be a path of elements such as %s/element, not %q", k.root.name, v.Text)
+			return nil
+		}
+	}
+	if names[0] != k.root.name {
+		l.p.Add(v.Line, key, "must begin with the root element %s: %q", k.root.name, v.Text)
+		return nil
+	}
+	n := k.top.walk(v.Text)
+	n.line = v.Line
+	return n
+}
+
+func (l *loader) centre(k *kind, key string, v strict.Value) {
+	if v.Line == 0 {
+		return // its documents don't say it
+	}
+	path, attr, ok := strings.Cut(v.Text, "/@")
+	if !ok || !elementName(attr) {
+		l.p.Add(v.Line, key+": centre", "must be the path of an attribute, such as %s/@centre, not %q", k.root.name, v.Text)
+		return
+	}
+	if n := l.path(k, strict.Value{Text: path, Line: v.Line}, key+": centre"); n != nil {
+		n.attribute(attr).centre, n.centre = true, true
+	}
+}
+
+// rows compiles the rules of one entry of rows.
+func (l *loader) rows(k *kind, key string, f ruleFile) {
+	key = fmt.Sprintf("%s, rows of %s", key, f.Table.Text)
+	t := l.m.Table(f.Table.Text)
+	switch {
+	case t == nil:
+		l.p.Add(f.Table.Line, key, "go to a table that is not below tables")
+		return
+	case len(f.At) == 0:
+		l.p.Add(f.Table.Line, key+": at", "is missing: name the elements that become rows")
+		return
+	}
+	for name, v := range f.Values {
+		if t.column(name) < 0 {
+			l.p.Add(v.Line, key+": values", "names %q, which is not a column of the table", name)
+		}
+	}
+	var columns []int
+	for _, name := range f.Key {
+		i := t.column(name.Text)
+		if i < 0 {
+			l.p.Add(name.Line, key+": key", "names %q, which is not a column of the table", name.Text)
+			return
+		}
+		columns = append(columns, i)
+	}
+	switch {
+	case t.Record && len(columns) == 0:
+		l.p.Add(f.Table.Line, key+": key", "is missing: name the columns of the natural key")
+	case !t.Record && len(columns) > 0:
+		l.p.Add(f.Table.Line, key+": key", "is only for tables with record: true")
+	}
+	for _, at := range f.At {
+		if n := l.path(k, at, key+": at"); n != nil {
+			l.rule(k, key, &rule{table: t, node: n, key: columns, emit: n.depth, line: at.Line}, f)
+		}
+	}
+}
+
+func (l *loader) rule(k *kind, key string, r *rule, f ruleFile) {
+	if r.node.rule != nil {
+		l.p.Add(r.line, key+": at", "makes a second row of the element %s, which has one of %s", r.node.path(), r.node.rule.table.Name)
+		return
+	}
 	for _, c := range r.table.Columns {
-		expr, ok := row.Values[c.Name]
 		s := source{capture: capture{depth: -1}}
-		if ok {
-			used++
+		if expr, ok := f.Values[c.Name]; ok {
 			var err error
-			if s, err = compileSource(at, expr, c.list); err != nil {
-				return fmt.Errorf("column %s: %w", c.Name, err)
+			if s, err = compileSource(r.node, expr.Text, &c); err != nil {
+				l.p.Add(expr.Line, fmt.Sprintf("%s: values.%s", key, c.Name), "%w", err)
 			}
-		}
-		if s.late {
-			r.emit = min(r.emit, s.depth)
+			s.line = expr.Line
 		}
 		r.columns = append(r.columns, s)
 	}
-	if used != len(row.Values) {
-		return fmt.Errorf("values names a column that the table does not have")
-	}
-	if r.table.Claims != (len(row.Key) > 0) {
-		return fmt.Errorf("key must be given for tables with claims, and for no others")
-	}
-	for _, name := range row.Key {
-		i := slices.IndexFunc(r.table.Columns, func(c Column) bool { return c.Name == name })
-		if i < 0 {
-			return fmt.Errorf("key: %q is not a column", name)
+	r.node.rule = r
+	k.rules = append(k.rules, r)
+}
+
+// finish relates the rules of a kind to each other, which may stand in any
+// order.
+func (l *loader) finish(k *kind, key string) {
+	for _, r := range k.rules {
+		key := fmt.Sprintf("%s, rows of %s at %s", key, r.table.Name, r.node.path())
+		for up := r.node.parent; up != nil && r.parent == nil; up = up.parent {
+			r.parent = up.rule
 		}
-		r.key = append(r.key, i)
+		switch {
+		case r.parent == nil && len(r.table.Parents) > 0:
+			l.p.Add(r.line, key, "are enclosed by no row, but the table's parent is %s", tableNames(r.table.Parents))
+			return
+		case r.parent != nil && !contains(r.table.Parents, r.parent.table):
+			l.p.Add(r.line, key, "are enclosed by a row of %s, which the table does not name as a parent", r.parent.table.Name)
+			return
+		}
 	}
-	if row.Unless != "" {
-		c := capture{depth: at.depth, slot: at.slot(false)}
-		child := at.walk(row.Unless)
-		child.present = append(child.present, c)
-		r.unless = &c
+	for _, r := range k.rules {
+		key := fmt.Sprintf("%s, rows of %s at %s", key, r.table.Name, r.node.path())
+		for up := r; up != nil && r.record == nil; up = up.parent {
+			if up.table.Record {
+				r.record = up
+			}
+		}
+		for i, s := range r.columns {
+			if s.late {
+				r.emit = min(r.emit, s.depth)
+			}
+			if s.late && r.record != nil && s.depth < r.record.node.depth {
+				l.p.Add(s.line, fmt.Sprintf("%s: values.%s", key, r.table.Columns[i].Name), "may use what lies in the record's element %s, and attributes of the elements that enclose it, but no more", r.record.node.path())
+			}
+		}
+		if r.table.Record && r.emit < r.node.depth {
+			r.emit = r.node.depth // said above
+		}
 	}
-	at.rules = append(at.rules, r)
-	return nil
+}
+
+func contains(list []*Table, t *Table) bool {
+	for _, other := range list {
+		if other == t {
+			return true
+		}
+	}
+	return false
+}
+
+func tableNames(list []*Table) string {
+	var names []string
+	for _, t := range list {
+		names = append(names, t.Name)
+	}
+	return strings.Join(names, " or ")
 }
 
 // compileSource understands one expression relative to at.
-func compileSource(at *node, expr string, list bool) (source, error) {
+func compileSource(at *node, expr string, c *Column) (source, error) {
+	none := source{capture: capture{depth: -1}}
 	if word, ok := strings.CutPrefix(expr, "="); ok {
-		return source{literal: word, capture: capture{depth: -1}}, nil
+		return literal(word, c)
 	}
 	scope, rest := at, expr
 	for rest == ".." || strings.HasPrefix(rest, "../") {
 		if scope = scope.parent; scope == nil || scope.depth < 0 {
-			return source{}, fmt.Errorf("%q leaves the document", expr)
+			return none, fmt.Errorf("%q leaves the document", expr)
 		}
 		rest = strings.TrimPrefix(strings.TrimPrefix(rest, ".."), "/")
 	}
 	path, attr := rest, ""
 	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
 		path, attr = strings.TrimSuffix(rest[:i], "/"), rest[i+1:]
-		if attr == "" {
-			return source{}, fmt.Errorf("%q names no attribute", expr)
+		if !elementName(attr) {
+			return none, fmt.Errorf("%q names no attribute", expr)
 		}
 	}
 	from := scope
 	if path != "" && path != "." {
+		for name := range strings.SplitSeq(path, "/") {
+			if !elementName(name) {
+				return none, fmt.Errorf("%q is not an attribute (@name), an element's text (name, or . for its own), a path of both, or a word (=word)", expr)
+			}
+		}
 		from = scope.walk(path)
+	} else if rest == "" && attr == "" && scope == at {
+		return none, fmt.Errorf("the expression is empty: leave the column out if nothing says it")
 	}
-	c := capture{attr: attr, depth: scope.depth, slot: scope.slot(list)}
-	if attr != "" {
-		from.attrs = append(from.attrs, c)
-	} else {
-		from.text = append(from.text, c)
-	}
+	s := source{capture: capture{depth: scope.depth}, from: from, attr: attr}
+	s.slot = from.share(scope, attr, c.list)
 	// What an open element's tag said is there; anything else waits.
-	return source{capture: c, late: attr == "" || from != scope}, nil
+	s.late = attr == "" || from != scope
+	return s, nil
+}
+
+// share returns the slot of scope that receives an attribute or the text of the
+// element, the same one for all who ask.
+func (n *node) share(scope *node, attr string, list bool) int {
+	to := &n.text
+	if attr != "" {
+		to = &n.attribute(attr).to
+	}
+	for _, c := range *to {
+		if c.depth == scope.depth && scope.lists[c.slot] == list {
+			return c.slot
+		}
+	}
+	c := capture{depth: scope.depth, slot: scope.slot(list)}
+	*to = append(*to, c)
+	return c.slot
+}
+
+func literal(word string, c *Column) (source, error) {
+	s := source{capture: capture{depth: -1}, word: word}
+	if word == "" {
+		return s, fmt.Errorf("the word is empty: leave the column out if nothing says it")
+	}
+	if c.list || c.zone {
+		return s, fmt.Errorf("a word can't be of type %s", c.Type)
+	}
+	if c.convert == nil {
+		return s, nil // its type is wrong, which is said
+	}
+	field, expected := c.convert(nil, []byte(word))
+	if expected != "" {
+		return s, fmt.Errorf("the word %q is not %s", word, expected)
+	}
+	s.literal = escape(nil, field)
+	return s, nil
 }

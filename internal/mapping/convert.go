@@ -12,9 +12,23 @@ import (
 // dst; it returns what was expected when it can't.
 type converter func(dst, text []byte) (out []byte, expected string)
 
+// typeNames are the types that a column can have.
+const typeNames = "text, text[], bigint, boolean, date, zone, double and numeric"
+
+// SQLType is the column's type in Postgres.
+func (c *Column) SQLType() string {
+	switch c.Type {
+	case "zone":
+		return "text"
+	case "double":
+		return "double precision"
+	}
+	return c.Type
+}
+
 func converterOf(typ string) (converter, bool) {
 	switch typ {
-	case "text", "text[]":
+	case "text", "text[]", "zone": // of a zone, only the zone is converted
 		return func(dst, text []byte) ([]byte, string) { return append(dst, text...), "" }, true
 	case "bigint":
 		return toBigint, true
@@ -52,19 +66,38 @@ func toBoolean(dst, text []byte) ([]byte, string) {
 
 // toDate takes a date with or without a time zone, which names the day there.
 func toDate(dst, text []byte) ([]byte, string) {
-	s := collapse(text)
-	day := s
+	const expected = "a date between the years 1 and 9999"
+	day := bytes.Trim(text, " \t\r\n")
 	if len(day) > 10 {
-		day = day[:10]
-		if zone := s[10:]; zone != "Z" && (len(zone) != 6 || zone[3] != ':') {
-			return dst, "a date between the years 1 and 9999"
+		if len(zoneOf(day)) != len(day)-10 {
+			return dst, expected
 		}
+		day = day[:10]
 	}
-	t, err := time.Parse(time.DateOnly, day)
-	if err != nil || t.Year() < 1 {
-		return dst, "a date between the years 1 and 9999"
+	var t time.Time
+	var err error
+	if t, err = time.Parse(time.DateOnly, string(day)); err != nil || t.Year() < 1 {
+		return dst, expected
 	}
 	return append(dst, day...), ""
+}
+
+// zoneOf returns the time zone of a date's lexical form: Z, an offset such as
+// +01:00, or nothing.
+func zoneOf(text []byte) []byte {
+	s := bytes.Trim(text, " \t\r\n")
+	if n := len(s); n > 0 && s[n-1] == 'Z' {
+		return s[n-1:]
+	}
+	if len(s) < 6 {
+		return nil
+	}
+	z := s[len(s)-6:]
+	digit := func(i int) bool { return z[i] >= '0' && z[i] <= '9' }
+	if (z[0] == '+' || z[0] == '-') && z[3] == ':' && digit(1) && digit(2) && digit(4) && digit(5) {
+		return z
+	}
+	return nil
 }
 
 func toDouble(dst, text []byte) ([]byte, string) {
@@ -84,13 +117,43 @@ func toDouble(dst, text []byte) ([]byte, string) {
 	return strconv.AppendFloat(dst, f, 'g', -1, 64), ""
 }
 
+// toNumeric writes a decimal as Postgres shows it: its digits after the point
+// are kept.
 func toNumeric(dst, text []byte) ([]byte, string) {
-	s := collapse(text)
-	digits := strings.TrimLeft(s, "+-")
-	if len(s) > 1000 || len(s)-len(digits) > 1 || strings.Trim(digits, "0123456789.") != "" || strings.Count(digits, ".") > 1 || strings.Trim(digits, ".") == "" {
-		return dst, "a decimal number of at most 1000 digits"
+	const expected = "a decimal number of at most 1000 digits"
+	s := bytes.Trim(text, " \t\r\n")
+	if len(s) > 1000 {
+		return dst, expected
 	}
-	return append(dst, s...), ""
+	negative := len(s) > 0 && s[0] == '-'
+	if negative || len(s) > 0 && s[0] == '+' {
+		s = s[1:]
+	}
+	whole, part, point := bytes.Cut(s, []byte{'.'})
+	if len(whole)+len(part) == 0 || !digits(whole) || !digits(part) {
+		return dst, expected
+	}
+	whole = bytes.TrimLeft(whole, "0")
+	if negative && len(whole)+len(bytes.Trim(part, "0")) > 0 {
+		dst = append(dst, '-')
+	}
+	if len(whole) == 0 {
+		whole = []byte{'0'}
+	}
+	dst = append(dst, whole...)
+	if point && len(part) > 0 {
+		dst = append(append(dst, '.'), part...)
+	}
+	return dst, ""
+}
+
+func digits(s []byte) bool {
+	for _, c := range s {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
 }
 
 // escape appends text as a field of COPY's text format.

@@ -2,7 +2,6 @@ package mapping
 
 import (
 	"bytes"
-	"crypto/sha1"
 	"strconv"
 )
 
@@ -32,106 +31,96 @@ func (x *reading) postpone(p *pendingRow) error {
 func (x *reading) emit(p *pendingRow) error {
 	r, t := p.rule, p.rule.table
 	line := append(append(x.line[:0], x.position...), '\t')
+	x.row.Record = 0
+	if r.record != nil {
+		x.row.Record = x.frames[r.record.node.depth].ordinal
+		if t.Under != nil {
+			line = append(strconv.AppendInt(line, int64(x.row.Record), 10), '\t')
+		}
+	}
 	line = strconv.AppendInt(line, int64(p.ordinal), 10)
-	if t.Parent != nil {
+	if t.HasParentColumn {
 		line = strconv.AppendInt(append(line, '\t'), int64(p.parent), 10)
 	}
-	if t.Claims {
-		x.key = x.key[:0]
-		hash := sha1.New()
-		hash.Write([]byte(t.Name))
-		for _, i := range r.key {
-			text, set := x.column(p, i)
-			if err := x.convert(p, i, text, set); err != nil {
-				return err
-			}
-			var mark [12]byte // presence and length, so that no two keys look alike
-			if set {
-				mark[0] = '='
-			}
-			hash.Write(append(strconv.AppendInt(mark[:1], int64(len(x.field)), 10), ':'))
-			hash.Write(x.field)
-			if len(x.key) > 0 {
-				x.key = append(x.key, ' ')
-			}
-			x.key = append(x.key, x.field...)
-		}
-		sum := hash.Sum(nil)
-		copy(x.row.Claim[:], sum)
-		line = strconv.AppendInt(append(line, '\t'), int64(p.line), 10)
-		line = strconv.AppendInt(append(line, '\t'), int64(p.column), 10)
-		line = appendUUID(append(line, '\t'), x.row.Claim)
-		if x.doc.Tombstone {
-			line = append(line, "\tt\tf"...)
-		} else {
-			line = append(line, "\tf\tt"...)
-		}
-	}
+	line = strconv.AppendInt(append(line, '\t'), int64(p.line), 10)
+	values := len(line)
 	for i := range t.Columns {
-		text, set := x.column(p, i)
-		if !set {
-			line = append(line, "\t\\N"...)
+		s := &r.columns[i]
+		if s.depth < 0 {
+			line = append(line, '\t')
+			if s.literal != nil {
+				line = append(line, s.literal...)
+			} else {
+				line = append(line, '\\', 'N')
+			}
 			continue
 		}
-		if err := x.convert(p, i, text, set); err != nil {
+		text, set := x.column(p, i)
+		if !set {
+			line = append(line, '\t', '\\', 'N')
+			continue
+		}
+		var err error
+		if line, err = x.field(append(line, '\t'), p, &t.Columns[i], text); err != nil {
 			return err
 		}
-		line = escape(append(line, '\t'), x.field)
 	}
 	line = append(line, '\n')
 	x.line = line
-	x.row.Table, x.row.Line, x.row.Key, x.row.SourceLine, x.row.SourceColumn = t, x.line, x.key, p.line, p.column
-	return x.sink(&x.row)
+	if r.record != nil {
+		x.print(p, x.row.Record, line[values:])
+	}
+	x.row.Table, x.row.Line, x.row.Ordinal, x.row.SourceLine = t, line, p.ordinal, p.line
+	return x.sink.Row(&x.row)
 }
 
-// column returns the text of a row's column.
+// column returns the text of a row's column that is no literal.
 func (x *reading) column(p *pendingRow, i int) ([]byte, bool) {
 	s := &p.rule.columns[i]
-	switch {
-	case s.depth < 0:
-		x.scratch = append(x.scratch[:0], s.literal...)
-		return x.scratch, s.literal != ""
-	case p.values != nil && s.depth > p.rule.emit:
-		return p.values[i], p.set[i]
+	var text []byte
+	var set bool
+	if p.values != nil && s.depth > p.rule.emit {
+		text, set = p.values[i], p.set[i]
+	} else {
+		v := &x.frames[s.depth].values[s.slot]
+		text, set = v.buf, v.set
 	}
-	v := &x.frames[s.depth].values[s.slot]
-	return v.buf, v.set
+	if set && p.rule.table.Columns[i].zone {
+		text = zoneOf(text)
+		set = len(text) > 0
+	}
+	return text, set
 }
 
-// convert puts a column's value, as Postgres reads it, into x.field.
-func (x *reading) convert(p *pendingRow, i int, text []byte, set bool) error {
-	x.field = x.field[:0]
-	if !set {
-		return nil
+// field appends a column's value as COPY takes it.
+func (x *reading) field(line []byte, p *pendingRow, c *Column, text []byte) ([]byte, error) {
+	if c.Type == "text" {
+		return escape(line, text), nil
 	}
-	c := &p.rule.table.Columns[i]
+	var err error
+	if x.value, err = x.convert(x.value[:0], p, c, text); err != nil {
+		return line, err
+	}
+	return escape(line, x.value), nil
+}
+
+// convert appends a column's value as Postgres reads it.
+func (x *reading) convert(dst []byte, p *pendingRow, c *Column, text []byte) ([]byte, error) {
 	if c.list {
-		x.field = append(x.field, '{')
-		for len(text) > 0 {
+		dst = append(dst, '{')
+		for first := true; len(text) > 0; first = false {
 			to := bytes.IndexByte(text, 0)
-			if len(x.field) > 1 {
-				x.field = append(x.field, ',')
+			if !first {
+				dst = append(dst, ',')
 			}
-			x.field = arrayElement(x.field, text[:to])
+			dst = arrayElement(dst, text[:to])
 			text = text[to+1:]
 		}
-		x.field = append(x.field, '}')
-		return nil
+		return append(dst, '}'), nil
 	}
-	var expected string
-	if x.field, expected = c.convert(x.field, text); expected != "" {
-		return x.wrong(ValueRange, p.line, p.column, "%s is %.60q, but the warehouse can hold %s there", c.Name, text, expected)
+	dst, expected := c.convert(dst, text)
+	if expected != "" {
+		return dst, x.wrong(ValueRange, p.line, p.column, "%s is %.60q, but the warehouse can hold %s there", c.Name, text, expected)
 	}
-	return nil
-}
-
-func appendUUID(dst []byte, id Claim) []byte {
-	const hex = "0123456789abcdef"
-	for i, b := range id {
-		if i == 4 || i == 6 || i == 8 || i == 10 {
-			dst = append(dst, '-')
-		}
-		dst = append(dst, hex[b>>4], hex[b&15])
-	}
-	return dst
+	return dst, nil
 }

@@ -1,9 +1,12 @@
 package mapping
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
+	"math"
 	"strconv"
 
 	"tributary/internal/xmlsource"
@@ -30,31 +33,11 @@ func (e *DocumentError) Error() string {
 	return fmt.Sprintf("%s at line %d, column %d: %s", e.Exception, e.Line, e.Column, e.Message)
 }
 
-// Claim is the identity of a natural key: table and key hashed.
-type Claim [16]byte
-
-// Row is one row as Read hands it on; it is valid during the call only.
-type Row struct {
-	Table *Table
-	// Line is the row in COPY's text format, with its line end.
-	Line []byte
-	// Claim is the natural key's identity, for tables with claims.
-	Claim Claim
-	// Key is the natural key for people.
-	Key []byte
-	// SourceLine and SourceColumn say where the row's element begins.
-	SourceLine, SourceColumn int
-}
-
-// Sink takes the rows of a document. Its error ends the reading.
-type Sink func(*Row) error
-
 // Document says what Read must know of a document.
 type Document struct {
-	Kind      string
-	Centre    string // the file's centre, which the document must name
-	Position  int64
-	Tombstone bool // its claims say that their keys are gone
+	Kind     string
+	Centre   string // the file's centre, which the document must name
+	Position int64
 }
 
 // maxPending bounds the rows that wait for the end of an enclosing element, and
@@ -64,7 +47,7 @@ const (
 	maxPendingBytes = 32 << 20
 )
 
-// Read reads a document and hands its rows to sink. A *DocumentError says what
+// Read reads a document and hands its rows and records to sink. A *DocumentError says what
 // is wrong with the document; any other error is one of reading r or of the
 // sink's.
 func (m *Mapping) Read(r io.Reader, doc Document, sink Sink) error {
@@ -76,7 +59,7 @@ func (m *Mapping) Read(r io.Reader, doc Document, sink Sink) error {
 	utf8, err := xmlsource.Reader(src)
 	if err == nil {
 		buf := m.buffer()
-		x := &reading{tokens: newTokens(utf8, *buf), kind: k, doc: doc, sink: sink, position: strconv.AppendInt(nil, doc.Position, 10)}
+		x := &reading{tokens: newTokens(utf8, *buf), kind: k, doc: doc, sink: sink, hash: sha256.New(), position: strconv.AppendInt(nil, doc.Position, 10)}
 		err = x.run()
 		m.buffers.Put(buf)
 	}
@@ -129,16 +112,17 @@ type value struct {
 
 // frame is an open element.
 type frame struct {
-	node     *node
-	values   []value
-	ordinals []int32 // of the rows that its rules make
-	pending  []pendingRow
-	text     []byte
-	line     int
-	column   int
+	node    *node
+	values  []value
+	ordinal int32 // of the row that it makes
+	pending []pendingRow
+	text    []byte
+	line    int
+	column  int
+	from    int64 // where it begins
 }
 
-// pendingRow is a row that waits for the end of an enclosing element.
+// pendingRow is a row to be written, now or at the end of an enclosing element.
 type pendingRow struct {
 	rule    *rule
 	ordinal int32
@@ -165,9 +149,17 @@ type reading struct {
 
 	row     Row
 	line    []byte
-	key     []byte
 	scratch []byte
-	field   []byte
+	value   []byte
+	own     pendingRow // of the element that ends
+
+	record  Record
+	hash    hash.Hash // of the open record
+	prints  []byte    // not yet hashed
+	sum     []byte
+	hashed  []byte
+	ends    []int
+	subject string
 }
 
 func (x *reading) run() error {
@@ -201,7 +193,7 @@ func (x *reading) start() error {
 		x.skipped++
 		return nil
 	}
-	parent := x.kind.root
+	parent := x.kind.top
 	if x.depth > 0 {
 		parent = x.frames[x.depth-1].node
 	}
@@ -224,55 +216,58 @@ func (x *reading) start() error {
 	}
 	f := &x.frames[x.depth]
 	x.depth++
-	f.open(n, x.tokens.tagLine, x.tokens.tagColumn)
-	for range n.rules {
+	f.open(n, x.tokens)
+	if n.rule != nil {
+		if x.ordinal == math.MaxInt32 {
+			return x.wrong(TooLarge, f.line, f.column, "the document has more than %d elements that make rows", math.MaxInt32)
+		}
 		x.ordinal++
-		f.ordinals = append(f.ordinals, x.ordinal)
+		f.ordinal = x.ordinal
 	}
-	for _, c := range n.present {
-		x.frames[c.depth].values[c.slot].set = true
+	if len(n.attrs) == 0 {
+		return nil
 	}
 	return x.attributes(f)
 }
 
-func (f *frame) open(n *node, line, column int) {
-	f.node, f.line, f.column = n, line, column
-	f.ordinals, f.pending, f.text = f.ordinals[:0], f.pending[:0], f.text[:0]
-	for len(f.values) < n.slots {
+func (f *frame) open(n *node, t *tokens) {
+	f.node, f.line, f.column, f.from = n, t.tagLine, t.tagColumn, t.tagOffset
+	f.pending, f.text = f.pending[:0], f.text[:0]
+	for len(f.values) < len(n.lists) {
 		f.values = append(f.values, value{})
 	}
-	for i := range f.values {
+	for i := range n.lists {
 		f.values[i].set, f.values[i].buf = false, f.values[i].buf[:0]
 	}
 }
 
 func (x *reading) attributes(f *frame) error {
 	n := f.node
-	centre := n.centre == ""
+	centre := false
 	for _, a := range x.tokens.attrs {
-		for _, c := range n.attrs {
-			if c.attr != string(a.name) {
+		for i := range n.attrs {
+			c := &n.attrs[i]
+			if c.name != string(a.name) {
 				continue
 			}
 			var err error
 			if x.scratch, err = x.tokens.decode(x.scratch[:0], a.raw, true, false); err != nil {
 				return err
 			}
-			if err := x.store(c, x.scratch); err != nil {
-				return err
+			for _, to := range c.to {
+				if err := x.store(to, x.scratch); err != nil {
+					return err
+				}
 			}
-		}
-		if n.centre != "" && n.centre == string(a.name) {
-			var err error
-			if x.scratch, err = x.tokens.decode(x.scratch[:0], a.raw, true, false); err != nil {
-				return err
+			if c.centre {
+				if centre = string(x.scratch) == x.doc.Centre; !centre {
+					return x.wrong(CentreMismatch, f.line, f.column, "the document names centre %.40q, but its file is of centre %s", x.scratch, x.doc.Centre)
+				}
 			}
-			if centre = string(x.scratch) == x.doc.Centre; !centre {
-				return x.wrong(CentreMismatch, f.line, f.column, "the document names centre %.40q, but its file is of centre %s", x.scratch, x.doc.Centre)
-			}
+			break
 		}
 	}
-	if !centre {
+	if n.centre && !centre {
 		return x.wrong(CentreMismatch, f.line, f.column, "the document names no centre, but its file is of centre %s", x.doc.Centre)
 	}
 	return nil
@@ -323,21 +318,20 @@ func (x *reading) end() error {
 			return err
 		}
 	}
-	for i, r := range f.node.rules {
-		if r.unless != nil && f.values[r.unless.slot].set {
-			continue
+	r := f.node.rule
+	if r != nil {
+		p := &x.own
+		*p = pendingRow{rule: r, ordinal: f.ordinal, line: f.line, column: f.column}
+		if r.parent != nil {
+			p.parent = x.frames[r.parent.node.depth].ordinal
 		}
-		p := pendingRow{rule: r, ordinal: f.ordinals[i], line: f.line, column: f.column}
-		if r.parentDepth >= 0 {
-			p.parent = x.frames[r.parentDepth].ordinals[r.parentIndex]
-		}
+		var err error
 		if r.emit < f.node.depth {
-			if err := x.postpone(&p); err != nil {
-				return err
-			}
-			continue
+			err = x.postpone(p)
+		} else {
+			err = x.emit(p)
 		}
-		if err := x.emit(&p); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -353,5 +347,8 @@ func (x *reading) end() error {
 		*p = pendingRow{}
 	}
 	x.depth--
+	if r != nil && r.table.Record {
+		return x.endRecord(f, r)
+	}
 	return nil
 }

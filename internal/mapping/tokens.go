@@ -53,8 +53,9 @@ type tokens struct {
 	pos, end int
 	eof      bool
 
-	line    int // of buf[pos]
-	lineOff int // offset of the line's first byte relative to buf[0]; may be negative
+	dropped int64 // bytes before buf[0]
+	line    int   // of buf[pos]
+	lineOff int   // offset of the line's first byte relative to buf[0]; may be negative
 
 	name      []byte // local name of the current tag
 	attrs     []attribute
@@ -63,6 +64,7 @@ type tokens struct {
 	selfClose bool
 	tagLine   int // where the current tag begins
 	tagColumn int
+	tagOffset int64
 
 	open  []byte // names of the open elements, one after another
 	marks []int
@@ -75,6 +77,9 @@ func newTokens(r io.Reader, buf []byte) *tokens {
 }
 
 func (t *tokens) column() int { return t.pos - t.lineOff + 1 }
+
+// offset is that of buf[pos] in the document's UTF-8 form.
+func (t *tokens) offset() int64 { return t.dropped + int64(t.pos) }
 
 func (t *tokens) wrong(format string, args ...any) error {
 	return &SyntaxError{Line: t.line, Column: t.column(), Message: fmt.Sprintf(format, args...)}
@@ -89,6 +94,7 @@ func (t *tokens) fill() error {
 		copy(t.buf, t.buf[t.pos:t.end])
 		t.end -= t.pos
 		t.lineOff -= t.pos
+		t.dropped += int64(t.pos)
 		t.pos = 0
 	}
 	if t.end == len(t.buf) {
@@ -337,7 +343,7 @@ func (t *tokens) startTag() error {
 		at++
 	}
 	body := t.buf[t.pos+1 : at]
-	t.tagLine, t.tagColumn = t.line, t.column()
+	t.tagLine, t.tagColumn, t.tagOffset = t.line, t.column(), t.offset()
 	if t.selfClose = len(body) > 0 && body[len(body)-1] == '/'; t.selfClose {
 		body = body[:len(body)-1]
 	}

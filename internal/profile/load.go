@@ -1,10 +1,7 @@
 package profile
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"regexp"
@@ -12,29 +9,13 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"tributary/internal/profile/strict"
 )
 
-// maxFile is the size of the largest profile.yaml, in bytes.
-const maxFile = 1 << 20
+// value is a scalar that knows its line.
+type value = strict.Value
 
-// value is a scalar that knows its line, so that what is wrong with it can be
-// shown where it stands.
-type value struct {
-	text string
-	line int
-}
-
-// UnmarshalYAML implements yaml.Unmarshaler.
-func (v *value) UnmarshalYAML(node *yaml.Node) error {
-	if node.Kind != yaml.ScalarNode {
-		return fmt.Errorf("line %d: expected a single value", node.Line)
-	}
-	v.text, v.line = node.Value, node.Line
-	return nil
-}
-
-// file is profile.yaml.
+// file is profile.yaml, without the mapping's part, which package mapping reads.
 type file struct {
 	Profile value `yaml:"profile"`
 	Version value `yaml:"version"`
@@ -48,11 +29,17 @@ type file struct {
 		Name   value `yaml:"name"`
 		Root   value `yaml:"root"`
 		Schema value `yaml:"schema"`
+
+		Centre strict.Anything `yaml:"centre"`
+		Rows   strict.Anything `yaml:"rows"`
 	} `yaml:"kinds"`
 	Centres []struct {
 		ShortName value `yaml:"short_name"`
 		FullName  value `yaml:"full_name"`
 	} `yaml:"centres"`
+
+	Tables    strict.Anything `yaml:"tables"`
+	Reference strict.Anything `yaml:"reference"`
 }
 
 type fileName struct {
@@ -64,55 +51,35 @@ type fileName struct {
 
 // Load reads the profile in fsys. An unknown or repeated key, a missing one, or
 // a value that can't be used is an error that names the file, the line and the
-// key.
+// key; the error returned joins one for each thing that is wrong.
 func Load(fsys fs.FS) (*Profile, error) {
-	data, err := fs.ReadFile(fsys, File)
-	if err != nil {
-		return nil, fmt.Errorf("reading the profile: %w", err)
-	}
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("%s has %d bytes; %d are allowed", File, len(data), maxFile)
-	}
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	decoder.KnownFields(true)
 	var f file
-	if err := decoder.Decode(&f); err != nil {
-		return nil, fmt.Errorf("%s: %w", File, plain(err))
+	if err := strict.Decode(fsys, File, &f); err != nil {
+		return nil, err
 	}
-	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: there must be one YAML document in the file", File)
+	l := &loader{Profile: &Profile{fsys: fsys, Name: f.Profile.Text, Version: f.Version.Text, Title: f.Title.Text}, problems: strict.NewProblems(File)}
+	l.takeHead(&f)
+	l.takeKinds(&f)
+	l.takeCentres(&f)
+	l.takeNames(&f)
+	if !l.problems.Found() {
+		l.tryExamples(&f) // which needs all the rest
 	}
-	p := &Profile{fsys: fsys, Name: f.Profile.text, Version: f.Version.text, Title: f.Title.text}
-	for _, step := range []func(*file) error{p.takeHead, p.takeKinds, p.takeCentres, p.takeNames} {
-		if err := step(&f); err != nil {
-			return nil, err
-		}
+	if l.problems.Found() {
+		return nil, l.problems.Err()
 	}
-	return p, nil
+	return l.Profile, nil
 }
 
-// plain says what the YAML library found in one line and without its types.
-func plain(err error) error {
-	var several *yaml.TypeError
-	if errors.As(err, &several) {
-		words := make([]string, 0, len(several.Errors))
-		for _, each := range several.Errors {
-			each, _, _ = strings.Cut(each, " in type ")
-			each = strings.Replace(each, " not found", " is not a key of a profile", 1)
-			words = append(words, strings.Replace(each, "field ", "", 1))
-		}
-		return errors.New(strings.Join(words, "; "))
-	}
-	return err
+// loader builds a profile, gathering what is wrong.
+type loader struct {
+	*Profile
+	problems *strict.Problems
 }
 
-// wrong is an error about one key.
-func wrong(key string, v value, format string, args ...any) error {
-	where := File + ": " + key
-	if v.line > 0 {
-		where = fmt.Sprintf("%s: line %d: %s", File, v.line, key)
-	}
-	return fmt.Errorf("%s %w", where, fmt.Errorf(format, args...))
+// wrong adds a problem with one key.
+func (l *loader) wrong(key string, v value, format string, args ...any) {
+	l.problems.Add(v.Line, key, format, args...)
 }
 
 // word is what names of profiles, kinds and centres are made of, so that they
@@ -125,126 +92,128 @@ func isWord(s string) bool {
 	})
 }
 
-func (p *Profile) takeHead(f *file) error {
-	if !isWord(p.Name) {
-		return wrong("profile", f.Profile, "must be a name of %s, not %q", word, p.Name)
+func (l *loader) takeHead(f *file) {
+	if !isWord(l.Name) {
+		l.wrong("profile", f.Profile, "must be a name of %s, not %q", word, l.Name)
 	}
-	if p.Version == "" {
-		return wrong("version", f.Version, "is missing")
+	if l.Version == "" {
+		l.wrong("version", f.Version, "is missing")
 	}
-	return nil
 }
 
-func (p *Profile) takeKinds(f *file) error {
+func (l *loader) takeKinds(f *file) {
 	if len(f.Kinds) == 0 {
-		return wrong("kinds", value{}, "is missing: name at least one kind of document")
+		l.wrong("kinds", value{}, "is missing: name at least one kind of document")
 	}
 	for i, k := range f.Kinds {
 		key := fmt.Sprintf("kinds[%d].", i)
 		switch {
-		case !isWord(k.Name.text):
-			return wrong(key+"name", k.Name, "must be a name of %s, not %q", word, k.Name.text)
-		case p.KindOrder(k.Name.text) >= 0:
-			return wrong(key+"name", k.Name, "repeats the kind %s", k.Name.text)
-		case k.Root.text == "":
-			return wrong(key+"root", k.Root, "is missing: name the root element of %s documents", k.Name.text)
-		case !fs.ValidPath(k.Schema.text) || path.Ext(k.Schema.text) != ".xsd":
-			return wrong(key+"schema", k.Schema, "must be the path of an .xsd file in the profile's folder, not %q", k.Schema.text)
+		case !isWord(k.Name.Text):
+			l.wrong(key+"name", k.Name, "must be a name of %s, not %q", word, k.Name.Text)
+		case l.KindOrder(k.Name.Text) >= 0:
+			l.wrong(key+"name", k.Name, "repeats the kind %s", k.Name.Text)
 		}
-		if _, err := fs.Stat(p.fsys, k.Schema.text); err != nil {
-			return wrong(key+"schema", k.Schema, "names a file that can't be read: %w", err)
+		if k.Root.Text == "" {
+			l.wrong(key+"root", orAt(k.Root, k.Name), "is missing: name the root element of %s documents", k.Name.Text)
 		}
-		p.Kinds = append(p.Kinds, Kind{Name: k.Name.text, Root: k.Root.text, Schema: k.Schema.text})
+		if !fs.ValidPath(k.Schema.Text) || path.Ext(k.Schema.Text) != ".xsd" {
+			l.wrong(key+"schema", orAt(k.Schema, k.Name), "must be the path of an .xsd file in the profile's folder, not %q", k.Schema.Text)
+		} else if _, err := fs.Stat(l.fsys, k.Schema.Text); err != nil {
+			l.wrong(key+"schema", k.Schema, "names a file that can't be read: %w", err)
+		}
+		l.Kinds = append(l.Kinds, Kind{Name: k.Name.Text, Root: k.Root.Text, Schema: k.Schema.Text})
 	}
-	return nil
 }
 
-func (p *Profile) takeCentres(f *file) error {
+// orAt gives an absent value the line of another.
+func orAt(v, at value) value {
+	v.Line = max(v.Line, at.Line)
+	return v
+}
+
+func (l *loader) takeCentres(f *file) {
 	seen := make(map[string]bool, len(f.Centres))
 	for i, c := range f.Centres {
 		key := fmt.Sprintf("centres[%d].short_name", i)
-		if !isWord(c.ShortName.text) {
-			return wrong(key, c.ShortName, "must be a name of %s, not %q", word, c.ShortName.text)
+		if !isWord(c.ShortName.Text) {
+			l.wrong(key, c.ShortName, "must be a name of %s, not %q", word, c.ShortName.Text)
+			continue
 		}
-		fold := strings.ToLower(c.ShortName.text)
+		fold := strings.ToLower(c.ShortName.Text)
 		if seen[fold] {
-			return wrong(key, c.ShortName, "repeats the centre %s (case does not count)", c.ShortName.text)
+			l.wrong(key, c.ShortName, "repeats the centre %s (case does not count)", c.ShortName.Text)
+			continue
 		}
 		seen[fold] = true
-		p.Centres = append(p.Centres, Centre{ShortName: c.ShortName.text, FullName: c.FullName.text})
+		l.Centres = append(l.Centres, Centre{ShortName: c.ShortName.Text, FullName: c.FullName.Text})
 	}
-	return nil
 }
 
-func (p *Profile) takeNames(f *file) error {
-	p.maxName = 255
-	if given := f.Names.MaxLength; given.line > 0 {
-		n, err := strconv.Atoi(given.text)
+func (l *loader) takeNames(f *file) {
+	l.maxName = 255
+	if given := f.Names.MaxLength; given.Line > 0 {
+		n, err := strconv.Atoi(given.Text)
 		if err != nil || n < 1 || n > 1024 {
-			return wrong("names.max_length", given, "must be a number of bytes from 1 to 1024, not %q", given.text)
+			l.wrong("names.max_length", given, "must be a number of bytes from 1 to 1024, not %q", given.Text)
 		}
-		p.maxName = n
+		l.maxName = n
 	}
-	var err error
-	if p.zip, err = newPattern("names.zip.", f.Names.Zip, "centre", "year", "month", "day"); err != nil {
-		return err
-	}
-	if p.document, err = newPattern("names.document.", f.Names.Document, "centre", "year", "month", "day", "kind"); err != nil {
-		return err
-	}
-	p.zip.prefix, p.zip.noun = "zip_name", "file"
-	p.document.prefix, p.document.noun = "document_name", "document"
-	return p.tryExamples(f)
+	l.zip = l.pattern("names.zip.", f.Names.Zip, "centre", "year", "month", "day")
+	l.document = l.pattern("names.document.", f.Names.Document, "centre", "year", "month", "day", "kind")
+	l.zip.prefix, l.zip.noun = "zip_name", "file"
+	l.document.prefix, l.document.noun = "document_name", "document"
 }
 
-// newPattern compiles a pattern, anchored at both ends, and finds its groups.
-func newPattern(key string, f fileName, required ...string) (pattern, error) {
-	if f.Extension.text == "" {
-		return pattern{}, wrong(key+"extension", f.Extension, "is missing")
+// pattern compiles a pattern, anchored at both ends, and finds its groups.
+func (l *loader) pattern(key string, f fileName, required ...string) pattern {
+	if f.Extension.Text == "" {
+		l.wrong(key+"extension", f.Extension, "is missing")
 	}
-	if f.Form.text == "" {
-		return pattern{}, wrong(key+"form", f.Form, "is missing: it tells people how to name files")
+	if f.Form.Text == "" {
+		l.wrong(key+"form", f.Form, "is missing: it tells people how to name files")
 	}
-	if f.Pattern.text == "" {
-		return pattern{}, wrong(key+"pattern", f.Pattern, "is missing")
+	if f.Pattern.Text == "" {
+		l.wrong(key+"pattern", f.Pattern, "is missing")
+		return pattern{}
 	}
-	re, err := regexp.Compile(`\A(?:` + f.Pattern.text + `)\z`)
+	re, err := regexp.Compile(`\A(?:` + f.Pattern.Text + `)\z`)
 	if err != nil {
-		return pattern{}, wrong(key+"pattern", f.Pattern, "is not a regular expression (RE2): %w", err)
+		l.wrong(key+"pattern", f.Pattern, "is not a regular expression (RE2): %w", err)
+		return pattern{}
 	}
-	pat := pattern{extension: f.Extension.text, form: f.Form.text, example: f.Example.text, re: re, group: make(map[string]int)}
+	pat := pattern{extension: f.Extension.Text, form: f.Form.Text, example: f.Example.Text, re: re, group: make(map[string]int)}
 	for i, name := range re.SubexpNames() {
 		if name == "" {
 			continue
 		}
 		if !slices.Contains(required, name) && name != "increment" {
-			return pattern{}, wrong(key+"pattern", f.Pattern, "has the group %q, which means nothing here: use %s or increment", name, strings.Join(required, ", "))
+			l.wrong(key+"pattern", f.Pattern, "has the group %q, which means nothing here: use %s or increment", name, strings.Join(required, ", "))
 		}
 		if _, twice := pat.group[name]; twice {
-			return pattern{}, wrong(key+"pattern", f.Pattern, "has the group %q twice", name)
+			l.wrong(key+"pattern", f.Pattern, "has the group %q twice", name)
 		}
 		pat.group[name] = i
 	}
 	for _, name := range required {
 		if _, ok := pat.group[name]; !ok {
-			return pattern{}, wrong(key+"pattern", f.Pattern, "lacks the group (?P<%s>...)", name)
+			l.wrong(key+"pattern", f.Pattern, "lacks the group (?P<%s>...)", name)
 		}
 	}
-	return pat, nil
+	return pat
 }
 
 // tryExamples checks that the examples shown to people are right, which catches
 // most slips in a pattern.
-func (p *Profile) tryExamples(f *file) error {
-	centres, err := NewCentreSet(p.Centres...)
+func (l *loader) tryExamples(f *file) {
+	centres, err := NewCentreSet(l.Centres...)
 	if err != nil {
-		return err
+		l.wrong("centres", value{}, "can't be used: %w", err)
+		return
 	}
-	if _, bad := p.ParseZip(p.zip.example, centres); bad != nil && bad.Exception != "zip_name_centre" {
-		return wrong("names.zip.example", f.Names.Zip.Example, "does not follow the profile's own rules: %w", bad)
+	if _, bad := l.ParseZip(l.zip.example, centres); bad != nil && bad.Exception != "zip_name_centre" {
+		l.wrong("names.zip.example", f.Names.Zip.Example, "does not follow the profile's own rules: %w", bad)
 	}
-	if _, bad := p.ParseDocument(p.document.example, centres); bad != nil && bad.Exception != "document_name_centre" {
-		return wrong("names.document.example", f.Names.Document.Example, "does not follow the profile's own rules: %w", bad)
+	if _, bad := l.ParseDocument(l.document.example, centres); bad != nil && bad.Exception != "document_name_centre" {
+		l.wrong("names.document.example", f.Names.Document.Example, "does not follow the profile's own rules: %w", bad)
 	}
-	return nil
 }
