@@ -43,7 +43,7 @@ func (b *bulk) write(p *page) {
 		return
 	}
 	for n := range b.runs {
-		b.run(n).write(p)
+		b.run(n).write(p, b.at.name)
 	}
 }
 

@@ -58,6 +58,8 @@ func (c *Corpus) specimen(at *centre) *specimen {
 	if !s.baseline {
 		s.colony = fmt.Sprintf("%s_C%03d", upper(at.name), c.rng.IntN(40))
 		s.zygosity = pick(c, "homozygous", "heterozygous", "hemizygous")
+		s.genotypes = []genotype{{symbol: fmt.Sprintf("Gene%d", len(s.id)), gene: fmt.Sprintf("MGI:%d", 100000+len(s.colony)), allele: fmt.Sprintf("MGI:%d", 5500000+len(s.colony)), father: "heterozygous"}}
+		s.strains = []string{"MGI:2683688"}
 	}
 	if s.embryo {
 		s.stage = pick(c, "9.5", "12.5", "14.5", "18.5")
@@ -141,7 +143,8 @@ func (c *Corpus) params(procedure string) []param {
 		for range 1 + c.rng.IntN(3) {
 			p.values = append(p.values, value{text: fmt.Sprintf("PATO:%07d", c.rng.IntN(3000))})
 		}
-		out = append(out, p, param{kind: media, id: id(34)})
+		out = append(out, p, param{kind: media, id: id(34),
+			files: []mediaFile{{uri: "images/" + id(34) + ".jpg", fileType: "image/jpeg", shows: []association{{parameter: id(1)}}}}})
 	}
 	for i := range c.rng.IntN(3) {
 		p := param{kind: metadata, id: id(60 + i), values: []value{{text: c.text()}}}

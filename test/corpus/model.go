@@ -27,9 +27,17 @@ type file struct {
 	expect  []string // sources it may have been fetched from
 	fault   string
 	uploads int // after the first
+	old     []earlier
 	stream  bool
+	session int // that brought it, from 1
 
 	size   int64
+	sha256 string
+}
+
+// earlier is what an earlier upload of a file had.
+type earlier struct {
+	docs   []*document
 	sha256 string
 }
 
@@ -47,6 +55,7 @@ type document struct {
 	faultLine int // set by rendering
 	variant   int // of the fault
 	bulk      *bulk
+	rows      []tuple // set by rendering, unless there is a bulk
 }
 
 // specimen is a mouse or an embryo.
@@ -55,9 +64,18 @@ type specimen struct {
 	litter, pipeline, project            string
 	baseline, embryo                     bool
 	born                                 time.Time
-	stage                                string
+	zone                                 string // behind the date of birth
+	stage, stageUnit                     string // days after copulation unless said
 	status                               string
+	relatives                            [][2]string // specimen, relationship
+	genotypes                            []genotype
+	strains                              []string // parental
+	alterations                          [][]segment
 }
+
+type genotype struct{ symbol, gene, allele, mother, father string }
+
+type segment struct{ kind, from, to, species string }
 
 // run is one procedure carried out: an experiment, a line or a housing.
 type run struct {
@@ -72,6 +90,7 @@ type run struct {
 	procedure         *string
 	params            []param
 	status            string
+	statuses          []string // after the first
 }
 
 // param is a parameter of any kind with its values.
@@ -82,12 +101,34 @@ type param struct {
 	unit   *string
 	values []value
 	status *string
+	files  []mediaFile // of the kinds of media
+	meta   []param     // of a series of files
 }
 
 type value struct {
 	increment *string
+	status    string // of the increment
 	text      string
 }
+
+// mediaFile is a file that lies elsewhere. Files of one sample, and of one
+// section in it, follow each other.
+type mediaFile struct {
+	sample, section, local string
+	increment              string
+	uri, fileType, link    string
+	shows                  []association
+	meta                   []param
+}
+
+type association struct {
+	parameter string
+	seq       *int64
+	link      string
+	dims      []dim
+}
+
+type dim struct{ id, origin, unit, value string }
 
 // Kinds of run and of parameter; the latter are the names of their elements.
 const (
@@ -99,6 +140,8 @@ const (
 	ontology = "ontologyParameter"
 	series   = "seriesParameter"
 	media    = "mediaParameter"
+	sampled  = "mediaSampleParameter"
+	filmed   = "seriesMediaParameter"
 	metadata = "procedureMetadata"
 )
 

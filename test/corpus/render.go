@@ -21,14 +21,19 @@ const (
 
 // page writes XML one element a line and knows the line it is on.
 type page struct {
-	w    *bufio.Writer
-	line int
+	w     *bufio.Writer
+	line  int
+	bytes int // of UTF-8
+	keep  bool
+	rows  []tuple
+	open  []int // ordinals of the rows whose elements are not closed
 }
 
 func (p *page) printf(format string, args ...any) {
-	fmt.Fprintf(p.w, format, args...)
-	_ = p.w.WriteByte('\n') // bufio keeps the error for Flush
+	n, _ := fmt.Fprintf(p.w, format, args...) // bufio keeps the error for Flush
+	_ = p.w.WriteByte('\n')
 	p.line++
+	p.bytes += n + 1
 }
 
 // attr formats an attribute, escaped; empty values are left out.
@@ -64,8 +69,9 @@ func (d *document) write(w io.Writer) error {
 	if recode != nil {
 		w = recode
 	}
-	p := &page{w: bufio.NewWriterSize(w, 64<<10), line: 1}
+	p := &page{w: bufio.NewWriterSize(w, 64<<10), line: 1, keep: d.bulk == nil}
 	d.body(p)
+	d.rows = p.rows
 	if err := p.w.Flush(); err != nil {
 		return fmt.Errorf("write document %s: %w", d.name, err)
 	}
@@ -101,6 +107,7 @@ func (d *document) body(p *page) {
 }
 
 func (d *document) specimenCentre(p *page) {
+	p.enter("submission", 2, there(d.centreID), "-", "-")
 	p.printf(`  <centre%s>`, attr("centreID", d.shownCentre(p)))
 	for _, s := range d.specimens {
 		s.write(p, d.centreID)
@@ -113,6 +120,7 @@ func (d *document) specimenCentre(p *page) {
 		}
 	}
 	p.printf(`  </centre>`)
+	p.leave()
 }
 
 // shownCentre is the centreID as it is written. One variant of an invalid
@@ -148,11 +156,12 @@ func (d *document) procedureCentres(p *page) {
 		runs[g] = append(runs[g], r)
 	}
 	for i, g := range groups {
+		p.enter("submission", 2, there(d.centreID), there(g.pipeline), there(g.project))
 		p.printf(`  <centre%s%s%s>`, attr("centreID", d.shownCentre(p)), attr("pipeline", g.pipeline), attr("project", g.project))
 		for _, kind := range []string{housingRun, lineRun, experimentRun} {
 			for _, r := range runs[g] {
 				if r.kind == kind {
-					r.write(p)
+					r.write(p, d.centreID)
 				}
 			}
 		}
@@ -170,51 +179,111 @@ func (d *document) procedureCentres(p *page) {
 			}
 		}
 		p.printf(`  </centre>`)
+		p.leave()
 	}
 }
 
 func (s *specimen) write(p *page, centre string) {
-	kind, life := "mouse", attr("DOB", day(s.born))
-	if s.embryo {
-		kind, life = "embryo", attr("stage", s.stage)+attr("stageUnit", "DPC")
+	unit := s.stageUnit
+	if unit == "" {
+		unit = "DPC"
 	}
+	kind, life := "mouse", attr("DOB", day(s.born)+s.zone)
+	dob, zone, stage, status, since := there(day(s.born)), given(s.zone), "-", given(s.status), "-"
+	if s.embryo {
+		kind, life = "embryo", ` stage="`+esc(s.stage)+`"`+attr("stageUnit", unit)
+		dob, zone, stage = "-", "-", there(s.stage)
+	} else {
+		unit = ""
+	}
+	if s.status != "" {
+		since = there(day(s.born))
+	}
+	p.enter("specimen", 4, there(kind), there(centre), there(s.id), given(s.colony), given(s.strain), there(strconv.FormatBool(s.baseline)), there(s.gender),
+		there(s.zygosity), there(s.litter), there(s.pipeline), there(s.project), there(centre), there(centre), dob, zone, stage, given(unit), status, since, "-")
+	defer p.leave()
 	head := kind + life + attr("colonyID", s.colony) + attr("isBaseline", strconv.FormatBool(s.baseline)) + attr("strainID", s.strain) +
 		attr("specimenID", s.id) + attr("gender", s.gender) + attr("zygosity", s.zygosity) + attr("litterId", s.litter) +
 		attr("pipeline", s.pipeline) + attr("productionCentre", centre) + attr("phenotypingCentre", centre) + attr("project", s.project)
-	if s.baseline && s.status == "" {
+	if s.empty() {
 		p.printf(`    <%s/>`, head)
 		return
 	}
 	p.printf(`    <%s>`, head)
-	if !s.baseline {
-		p.printf(`      <genotype MGIGeneId="MGI:%d" geneSymbol="Gene%d" MGIAlleleId="MGI:%d" fatherZygosity="heterozygous"/>`, 100000+len(s.colony), len(s.id), 5500000+len(s.colony))
-		p.printf(`      <parentalStrain percentage="50.0" MGIStrainID="MGI:2683688" gender="female" level="1"/>`)
-	}
+	s.origin(p)
 	if s.status != "" {
 		p.printf(`      <statusCode%s>%s</statusCode>`, attr("date", day(s.born)), esc(s.status))
 	}
 	p.printf(`    </%s>`, kind)
 }
 
-func (r *run) write(p *page) {
+func (s *specimen) empty() bool {
+	return s.status == "" && len(s.relatives)+len(s.genotypes)+len(s.alterations)+len(s.strains) == 0
+}
+
+// origin is where it comes from, in the order of the schema.
+func (s *specimen) origin(p *page) {
+	for _, x := range s.relatives {
+		p.enter("related_specimen", 6, there(x[0]), there(x[1]))
+		p.printf(`      <relatedSpecimen%s%s/>`, attr("specimenID", x[0]), attr("relationship", x[1]))
+		p.leave()
+	}
+	for _, x := range s.genotypes {
+		p.enter("genotype", 6, there(x.symbol), there(x.gene), there(x.allele), given(x.mother), given(x.father))
+		p.printf(`      <genotype%s%s%s%s%s/>`, attr("MGIGeneId", x.gene), attr("geneSymbol", x.symbol), attr("MGIAlleleId", x.allele),
+			attr("motherZygosity", x.mother), attr("fatherZygosity", x.father))
+		p.leave()
+	}
+	for _, x := range s.alterations {
+		p.enter("chromosomal_alteration", 6)
+		p.printf(`      <chromosomalAlteration>`)
+		for _, kind := range []string{"added", "removed"} {
+			for _, y := range x {
+				if y.kind == kind {
+					p.enter("chromosome", 8, there(kind), there(y.from), there(y.to), given(y.species))
+					p.printf(`        <chromosome%s%s%s%s/>`, map[string]string{"added": "Added", "removed": "Removed"}[kind], attr("start", y.from), attr("end", y.to), attr("species", y.species))
+					p.leave()
+				}
+			}
+		}
+		p.printf(`      </chromosomalAlteration>`)
+		p.leave()
+	}
+	for _, x := range s.strains {
+		p.enter("parental_strain", 6, there(x), "=female", "=1", "=50")
+		p.printf(`      <parentalStrain percentage="50.0"%s gender="female" level="1"/>`, attr("MGIStrainID", x))
+		p.leave()
+	}
+}
+
+func (r *run) write(p *page, centre string) {
+	columns := []string{there(r.kind), there(centre), there(r.pipeline), there(r.project), "-", maybe(r.sequence), "-", "-", "-", "-", "-", "-", maybe(r.procedure), list(r.specimens)}
+	seq := ""
+	if r.sequence != nil {
+		seq = attr("sequenceID", *r.sequence)
+	}
 	switch r.kind {
 	case housingRun:
+		columns[9], columns[10] = there(strconv.FormatBool(r.fromLIMS)), there(day(r.date))
+		p.enter("procedure_run", 4, columns...)
 		p.printf(`    <housing fromLIMS="%t"%s>`, r.fromLIMS, attr("lastUpdated", day(r.date)))
 	case lineRun:
-		p.printf(`    <line%s>`, attr("colonyID", r.colony))
+		columns[8] = there(r.colony)
+		p.enter("procedure_run", 4, columns...)
+		p.printf(`    <line%s%s>`, attr("colonyID", r.colony), seq)
 	default:
-		seq := ""
-		if r.sequence != nil {
-			seq = attr("sequenceID", *r.sequence)
-		}
+		columns[4], columns[6] = there(r.experiment), there(day(r.date))
+		p.enter("procedure_run", 4, columns...)
 		p.printf(`    <experiment%s%s%s>`, seq, attr("experimentID", r.experiment), attr("dateOfExperiment", day(r.date)))
 		for _, s := range r.specimens {
+			p.enter("run_specimen", 6, there(s))
 			p.printf(`      <specimenID>%s</specimenID>`, esc(s))
+			p.leave()
 		}
 	}
 	if r.procedure != nil {
 		p.printf(`      <procedure%s>`, attr("procedureID", *r.procedure))
-		for _, kind := range []string{simple, ontology, series, media, metadata} {
+		for _, kind := range []string{simple, ontology, series, media, sampled, filmed, metadata} {
 			for i := range r.params {
 				if r.params[i].kind == kind {
 					r.params[i].write(p)
@@ -223,39 +292,13 @@ func (r *run) write(p *page) {
 		}
 		p.printf(`      </procedure>`)
 	}
-	if r.status != "" {
-		p.printf(`      <statusCode%s>%s</statusCode>`, attr("date", day(r.date)), esc(r.status))
-	}
-	p.printf(`    </%s>`, r.kind)
-}
-
-func (m *param) write(p *page) {
-	head := attr("parameterID", m.id)
-	if m.unit != nil {
-		head += attr("unit", *m.unit)
-	}
-	if m.seq != nil {
-		head += attr("sequenceID", strconv.FormatInt(*m.seq, 10))
-	}
-	if m.kind == media {
-		p.printf(`        <%s%s URI="images/%s.jpg" fileType="image/jpeg">`, m.kind, head, esc(m.id))
-		p.printf(`          <parameterAssociation parameterID="%s"/>`, esc(m.id))
-		p.printf(`        </%s>`, m.kind)
-		return
-	}
-	p.printf(`        <%s%s>`, m.kind, head)
-	for _, v := range m.values {
-		switch m.kind {
-		case ontology:
-			p.printf(`          <term>%s</term>`, esc(v.text))
-		case series:
-			p.printf(`          <value%s>%s</value>`, attr("incrementValue", *v.increment), esc(v.text))
-		default:
-			p.printf(`          <value>%s</value>`, esc(v.text))
+	for i, s := range append([]string{r.status}, r.statuses...) {
+		if i > 0 || s != "" {
+			p.enter("run_status", 6, there(s), there(day(r.date)), "-")
+			p.printf(`      <statusCode%s>%s</statusCode>`, attr("date", day(r.date)), esc(s))
+			p.leave()
 		}
 	}
-	if m.status != nil {
-		p.printf(`          <parameterStatus>%s</parameterStatus>`, esc(*m.status))
-	}
-	p.printf(`        </%s>`, m.kind)
+	p.printf(`    </%s>`, r.kind)
+	p.leave()
 }
