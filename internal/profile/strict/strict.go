@@ -100,13 +100,20 @@ type Problems struct {
 // NewProblems gathers problems of the named file.
 func NewProblems(file string) *Problems { return &Problems{file: file} }
 
-// Add adds a problem with a key at a line; 0 is an unknown line.
+// Add adds a problem with a key at a line; 0 is an unknown line. The same one is
+// kept once.
 func (p *Problems) Add(line int, key, format string, args ...any) {
 	where := p.file + ": " + key
 	if line > 0 {
 		where = fmt.Sprintf("%s: line %d: %s", p.file, line, key)
 	}
-	p.all = append(p.all, fmt.Errorf("%s %w", where, fmt.Errorf(format, args...)))
+	problem := fmt.Errorf("%s %w", where, fmt.Errorf(format, args...))
+	for _, other := range p.all {
+		if other.Error() == problem.Error() {
+			return
+		}
+	}
+	p.all = append(p.all, problem)
 }
 
 // Found says whether there is a problem.
