@@ -1,0 +1,11 @@
+-- level: error
+-- on: procedure_run
+-- needs: colony
+-- describes: A line names a colony for which nothing may be submitted (any more).
+-- example: <line colonyID="ABCD"> after the work on colony ABCD was aborted.
+SELECT c.position, c.record, r.ordinal, r.line,
+    format('the colony "%s" of the line is not active: correct colonyID, or have the colony''s state corrected', left(r.colony_id, 200)) AS message
+  FROM candidate c
+  JOIN warehouse.claimed_procedure_run r ON r.position = c.position AND r.record = c.record
+  JOIN warehouse.reference_colony k ON k.colony_id = btrim(r.colony_id, E' \t\r\n')
+  WHERE r.kind = 'line' AND NOT k.active

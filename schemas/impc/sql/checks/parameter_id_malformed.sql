@@ -1,0 +1,9 @@
+-- level: error
+-- on: procedure_run
+-- describes: A parameterID is empty, or has blanks around it, so that it is not the parameter it is meant to be.
+-- example: parameterID="IMPC_BWT_001_001 ".
+SELECT c.position, c.record, x.ordinal, x.line,
+    format('the parameterID "%s" is empty or has blanks around it: write it without', left(x.parameter_id, 200)) AS message
+  FROM candidate c
+  JOIN warehouse.parameter_use x ON x.position = c.position AND x.record = c.record
+  WHERE x.parameter_id = '' OR x.parameter_id <> btrim(x.parameter_id, E' \t\r\n')

@@ -1,0 +1,17 @@
+-- level: error
+-- on: procedure_run
+-- needs: parameter
+-- describes: A parameter is defined, but not for the procedure of its run.
+-- example: parameterID="IMPC_BWT_001_001" in a run of IMPC_CAL_001.
+SELECT c.position, c.record, x.ordinal, x.line,
+    format('the parameter %s is not one of the procedure %s in the pipeline %s: correct parameterID, or procedureID', left(x.parameter_id, 200), left(r.procedure_id, 200), left(r.pipeline, 200)) AS message
+  FROM candidate c
+  JOIN warehouse.claimed_procedure_run r ON r.position = c.position AND r.record = c.record
+  JOIN warehouse.parameter_use x ON x.position = c.position AND x.record = c.record
+  WHERE r.procedure_id IS NOT NULL
+    AND NOT EXISTS (SELECT FROM warehouse.claimed_run_status t WHERE t.position = c.position AND t.record = c.record)
+    AND EXISTS (SELECT FROM warehouse.reference_parameter k WHERE k.pipeline_id = r.pipeline AND k.procedure_id = r.procedure_id)
+    AND EXISTS (SELECT FROM warehouse.reference_parameter k WHERE k.parameter_id = x.parameter_id)
+    AND NOT EXISTS (
+      SELECT FROM warehouse.reference_parameter k
+        WHERE k.parameter_id = x.parameter_id AND k.procedure_id = r.procedure_id AND k.pipeline_id = r.pipeline)

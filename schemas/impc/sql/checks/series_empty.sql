@@ -1,0 +1,10 @@
+-- level: error
+-- on: procedure_run
+-- describes: A series has neither values nor a status that says why.
+-- example: <seriesParameter parameterID="IMPC_CAL_003_001"/>.
+SELECT c.position, c.record, x.ordinal, x.line,
+    format('the series %s has neither values nor a parameterStatus: add some', left(x.parameter_id, 200)) AS message
+  FROM candidate c
+  JOIN warehouse.claimed_measurement x ON x.position = c.position AND x.record = c.record
+  WHERE x.kind = 'series' AND coalesce(btrim(x.status, E' \t\r\n'), '') = ''
+    AND NOT EXISTS (SELECT FROM warehouse.claimed_series_value v WHERE v.position = c.position AND v.record = c.record AND v.parent = x.ordinal)

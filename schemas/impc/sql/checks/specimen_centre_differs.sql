@@ -1,0 +1,9 @@
+-- level: warn
+-- on: specimen
+-- describes: A specimen is phenotyped by another centre than the one that submits it.
+-- example: phenotypingCentre="H" in a document of centre Ics.
+SELECT c.position, c.record, s.ordinal, s.line,
+    format('specimen %s is phenotyped by centre %s but submitted by %s: check phenotypingCentre', left(s.specimen_id, 200), left(s.phenotyping_centre, 200), s.claim_centre) AS message
+  FROM candidate c
+  JOIN warehouse.claimed_specimen s ON s.position = c.position AND s.record = c.record
+  WHERE s.phenotyping_centre <> s.claim_centre

@@ -1,0 +1,9 @@
+-- level: error
+-- on: specimen
+-- describes: A mutant has no colony.
+-- example: isBaseline="false" without colonyID.
+SELECT c.position, c.record, s.ordinal, s.line,
+    format('specimen %s is a mutant and has no colony: add colonyID, or correct isBaseline', left(s.specimen_id, 200)) AS message
+  FROM candidate c
+  JOIN warehouse.claimed_specimen s ON s.position = c.position AND s.record = c.record
+  WHERE NOT s.is_baseline AND coalesce(btrim(s.colony_id, E' \t\r\n'), '') = ''

@@ -1,0 +1,30 @@
+-- level: error
+-- on: procedure_run
+-- needs: parameter
+-- describes: A value is not of the type that its parameter is defined with.
+-- example: <value>heavy</value> for a parameter of type FLOAT.
+SELECT c.position, c.record, x.ordinal, x.line,
+    format('the value "%s" of the parameter %s is no %s: correct it, or give a status', left(x.value, 200), left(x.parameter_id, 200), upper(left(p.value_type, 200))) AS message
+  FROM candidate c
+  JOIN warehouse.claimed_procedure_run r ON r.position = c.position AND r.record = c.record
+  JOIN (
+    SELECT m.position, m.record, m.ordinal, m.line, m.parameter_id, m.value, m.status
+      FROM warehouse.claimed_measurement m WHERE m.kind IN ('simple', 'metadata')
+    UNION ALL
+    SELECT m.position, m.record, v.ordinal, v.line, m.parameter_id, v.value, m.status
+      FROM warehouse.claimed_measurement m
+      JOIN warehouse.claimed_series_value v ON v.position = m.position AND v.record = m.record AND v.parent = m.ordinal
+      WHERE m.kind = 'series'
+  ) x ON x.position = c.position AND x.record = c.record
+  JOIN warehouse.reference_parameter p ON p.parameter_id = x.parameter_id AND p.procedure_id = r.procedure_id AND p.pipeline_id = r.pipeline
+  WHERE r.procedure_id IS NOT NULL
+    AND NOT EXISTS (SELECT FROM warehouse.claimed_run_status t WHERE t.position = c.position AND t.record = c.record)
+    AND coalesce(btrim(x.status, E' \t\r\n'), '') = '' AND btrim(x.value, E' \t\r\n') <> ''
+    AND NOT CASE upper(p.value_type)
+      WHEN 'BOOL' THEN btrim(x.value, E' \t\r\n') ~* '^(true|false|1|0)$'
+      WHEN 'INT' THEN btrim(x.value, E' \t\r\n') ~* '^[+-]?[0-9]+$'
+      WHEN 'FLOAT' THEN btrim(x.value, E' \t\r\n') ~* '^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?$'
+      WHEN 'DATE' THEN btrim(x.value, E' \t\r\n') ~* '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$'
+      WHEN 'TIME' THEN btrim(x.value, E' \t\r\n') ~* '^([01][0-9]|2[0-4]):[0-5][0-9](:[0-5][0-9](\.[0-9]+)?)?(z|[+-][0-9]{2}:?[0-9]{2})?$'
+      WHEN 'DATETIME' THEN btrim(x.value, E' \t\r\n') ~* '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[t ]([01][0-9]|2[0-4]):[0-5][0-9](:[0-5][0-9](\.[0-9]+)?)?(z|[+-][0-9]{2}:?[0-9]{2})?$'
+      ELSE true END

@@ -1,0 +1,79 @@
+-- Counts what became current since the last batch end, and takes away what
+-- ceased to be, as it was counted. A run that changed nothing in its dimensions
+-- costs no look at its values. $1 is the centre.
+WITH affected AS MATERIALIZED (
+  SELECT c.position, c.ordinal AS record
+    FROM warehouse.changed c WHERE c.centre = $1 AND c.record_type = 'procedure_run'
+  UNION
+  SELECT x.position, x.record
+    FROM warehouse.changed c
+    CROSS JOIN LATERAL (
+      SELECT s.specimen_id FROM warehouse.claimed_specimen s WHERE s.position = c.position AND s.record = c.ordinal OFFSET 0) s
+    CROSS JOIN LATERAL (
+      SELECT x.position, x.record FROM warehouse.claimed_run_specimen x
+        WHERE x.specimen_id = s.specimen_id AND x.claim_centre = $1 AND x.is_current OFFSET 0) x
+    WHERE c.centre = $1 AND c.record_type = 'specimen'
+), now AS MATERIALIZED (
+  SELECT a.position, a.record, g.id AS group_id, d.day
+    FROM affected a
+    CROSS JOIN LATERAL (
+      SELECT * FROM warehouse.run_dimension d WHERE d.position = a.position AND d.record = a.record OFFSET 0) d
+    CROSS JOIN LATERAL (
+      SELECT g.id FROM warehouse.context_group g
+        WHERE g.centre = d.centre AND g.procedure_id = d.procedure_id AND g.colony_id = d.colony_id AND g.strain_id = d.strain_id
+          AND g.zygosity = d.zygosity AND g.sex = d.sex AND g.pipeline = d.pipeline AND g.project = d.project OFFSET 0) g
+), before AS MATERIALIZED (
+  SELECT a.position, a.record, r.group_id, r.day
+    FROM affected a
+    CROSS JOIN LATERAL (
+      SELECT r.group_id, r.day FROM warehouse.context_run r WHERE r.position = a.position AND r.record = a.record OFFSET 0) r
+), change AS MATERIALIZED (
+  (SELECT 1 AS sign, n.* FROM now n WHERE NOT EXISTS (
+    SELECT FROM before b WHERE b.position = n.position AND b.record = n.record AND b.group_id = n.group_id))
+  UNION ALL
+  (SELECT -1, b.* FROM before b WHERE NOT EXISTS (
+    SELECT FROM now n WHERE b.position = n.position AND b.record = n.record AND b.group_id = n.group_id))
+), amount AS MATERIALIZED (
+  SELECT c.position, c.record, v.parameter_id, v.measurements
+    FROM (SELECT DISTINCT position, record FROM change) c
+    CROSS JOIN LATERAL (
+      SELECT m.parameter_id, sum(coalesce(p.n, 1))::bigint AS measurements
+        FROM warehouse.claimed_measurement m
+        LEFT JOIN (
+          SELECT v.parent, count(*) AS n FROM warehouse.claimed_series_value v
+            WHERE v.position = c.position AND v.record = c.record GROUP BY v.parent
+          UNION ALL
+          SELECT t.parent, count(*) FROM warehouse.claimed_ontology_term t
+            WHERE t.position = c.position AND t.record = c.record GROUP BY t.parent
+        ) p ON p.parent = m.ordinal
+        WHERE m.position = c.position AND m.record = c.record
+        GROUP BY m.parameter_id OFFSET 0) v
+), gone AS (
+  DELETE FROM warehouse.context_run r USING change c
+    WHERE c.sign < 0 AND r.position = c.position AND r.record = c.record AND r.group_id = c.group_id
+), came AS (
+  INSERT INTO warehouse.context_run (position, record, group_id, day, measurements)
+  SELECT c.position, c.record, c.group_id, c.day, coalesce(v.measurements, 0)
+    FROM change c
+    LEFT JOIN (SELECT position, record, sum(measurements) AS measurements FROM amount GROUP BY position, record) v
+      ON v.position = c.position AND v.record = c.record
+    WHERE c.sign > 0
+), delta AS MATERIALIZED (
+  SELECT c.group_id, v.parameter_id, sum(c.sign) AS runs, sum(c.sign * v.measurements) AS measurements,
+      min(c.day) FILTER (WHERE c.sign > 0) AS first_date, max(c.day) FILTER (WHERE c.sign > 0) AS last_date,
+      min(c.day) FILTER (WHERE c.sign < 0) AS first_gone, max(c.day) FILTER (WHERE c.sign < 0) AS last_gone
+    FROM change c JOIN amount v ON v.position = c.position AND v.record = c.record
+    GROUP BY c.group_id, v.parameter_id
+), known AS (
+  UPDATE warehouse.context_count x SET
+      runs = x.runs + d.runs, measurements = x.measurements + d.measurements,
+      first_date = least(x.first_date, d.first_date), last_date = greatest(x.last_date, d.last_date),
+      stale = x.runs + d.runs = 0
+        OR coalesce(d.first_gone <= x.first_date AND coalesce(d.first_date > d.first_gone, true), false)
+        OR coalesce(d.last_gone >= x.last_date AND coalesce(d.last_date < d.last_gone, true), false)
+    FROM delta d WHERE x.group_id = d.group_id AND x.parameter_id = d.parameter_id
+)
+INSERT INTO warehouse.context_count (group_id, parameter_id, runs, measurements, first_date, last_date)
+SELECT d.group_id, d.parameter_id, d.runs, d.measurements, d.first_date, d.last_date
+  FROM delta d
+  WHERE NOT EXISTS (SELECT FROM warehouse.context_count x WHERE x.group_id = d.group_id AND x.parameter_id = d.parameter_id)

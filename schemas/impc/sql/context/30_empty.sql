@@ -1,0 +1,8 @@
+-- What no current run has any more is no context. $1 is the centre.
+WITH gone AS (
+  DELETE FROM warehouse.context_count x USING warehouse.context_group g
+    WHERE x.stale AND x.runs = 0 AND g.id = x.group_id AND g.centre = $1
+    RETURNING x.group_id
+)
+DELETE FROM warehouse.context_group g
+  WHERE g.id IN (SELECT group_id FROM gone) AND NOT EXISTS (SELECT FROM warehouse.context_run r WHERE r.group_id = g.id)

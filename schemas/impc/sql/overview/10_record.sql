@@ -1,0 +1,42 @@
+-- Counts the runs and specimens that became current since the last batch end,
+-- and takes away those that ceased to be, as they were counted. How many values
+-- a run has, the context knows. $1 is the centre.
+WITH affected AS MATERIALIZED (
+  SELECT c.position, c.ordinal AS record, c.record_type FROM warehouse.changed c WHERE c.centre = $1
+), now AS MATERIALIZED (
+  SELECT a.position, a.record, $1::text AS centre, r.kind, coalesce(r.procedure_id, '') AS procedure_id, d.file_date,
+      coalesce((SELECT max(x.measurements) FROM warehouse.context_run x WHERE x.position = a.position AND x.record = a.record), 0) AS measurements
+    FROM affected a
+    CROSS JOIN LATERAL (
+      SELECT r.kind, r.procedure_id FROM warehouse.claimed_procedure_run r
+        WHERE r.position = a.position AND r.record = a.record AND r.is_current OFFSET 0) r
+    JOIN warehouse.document d ON d.position = a.position
+    WHERE a.record_type = 'procedure_run'
+  UNION ALL
+  SELECT a.position, a.record, $1::text, 'specimen', '', d.file_date, 0
+    FROM affected a
+    CROSS JOIN LATERAL (
+      SELECT FROM warehouse.claimed_specimen s WHERE s.position = a.position AND s.record = a.record AND s.is_current OFFSET 0) s
+    JOIN warehouse.document d ON d.position = a.position
+    WHERE a.record_type = 'specimen'
+), gone AS (
+  DELETE FROM warehouse.overview_record r USING affected a
+    WHERE r.position = a.position AND r.record = a.record
+      AND NOT EXISTS (SELECT FROM now n WHERE n.position = a.position AND n.record = a.record)
+    RETURNING r.centre, r.kind, r.procedure_id, r.file_date, r.measurements
+), came AS (
+  INSERT INTO warehouse.overview_record (position, record, centre, kind, procedure_id, file_date, measurements)
+  SELECT position, record, centre, kind, procedure_id, file_date, measurements FROM now
+  ON CONFLICT (position, record) DO NOTHING
+  RETURNING centre, kind, procedure_id, file_date, measurements
+), change AS (
+  SELECT 1 AS sign, c.* FROM came c UNION ALL SELECT -1, g.* FROM gone g
+)
+INSERT INTO warehouse.overview_part AS o (centre, procedure_id, file_date, specimens, experiments, lines, housings, measurements)
+SELECT centre, procedure_id, file_date,
+    coalesce(sum(sign) FILTER (WHERE kind = 'specimen'), 0), coalesce(sum(sign) FILTER (WHERE kind = 'experiment'), 0),
+    coalesce(sum(sign) FILTER (WHERE kind = 'line'), 0), coalesce(sum(sign) FILTER (WHERE kind = 'housing'), 0), sum(sign * measurements)
+  FROM change GROUP BY centre, procedure_id, file_date
+ON CONFLICT (centre, procedure_id, file_date) DO UPDATE SET
+  specimens = o.specimens + excluded.specimens, experiments = o.experiments + excluded.experiments, lines = o.lines + excluded.lines,
+  housings = o.housings + excluded.housings, measurements = o.measurements + excluded.measurements

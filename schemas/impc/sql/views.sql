@@ -1,0 +1,162 @@
+-- Views of what holds now, for analysts and for the statements of context and
+-- overview. Content is stored once, however often it was submitted: the claims
+-- on it point to it. The views with many rows join the claim once with the
+-- content that it points to, instead of one view claimed_… for each table.
+
+CREATE OR REPLACE VIEW warehouse.current_specimen AS
+  SELECT s.claim_centre AS centre, s.specimen_id, s.kind, s.colony_id, s.strain_id, s.is_baseline, s.gender, s.zygosity, s.litter_id,
+    s.pipeline, s.project, s.phenotyping_centre, s.production_centre, s.dob, s.stage, s.stage_unit, s.status_code, s.status_date,
+    EXISTS (SELECT FROM warehouse.finding f WHERE f.position = s.position AND f.record = s.record AND f.open) AS has_findings,
+    s.position, s.record AS ordinal
+  FROM warehouse.claimed_specimen s WHERE s.is_current;
+COMMENT ON VIEW warehouse.current_specimen IS 'the specimens that are known now';
+
+CREATE OR REPLACE VIEW warehouse.current_procedure_run AS
+  SELECT r.claim_centre AS centre, r.kind, r.pipeline, r.project, r.experiment_id, r.procedure_id, r.sequence_id, r.colony_id,
+    r.date_of_experiment, r.from_lims, r.last_updated, r.specimen_ids,
+    EXISTS (SELECT FROM warehouse.finding f WHERE f.position = r.position AND f.record = r.record AND f.open) AS has_findings,
+    r.position, r.record AS ordinal
+  FROM warehouse.claimed_procedure_run r WHERE r.is_current;
+COMMENT ON VIEW warehouse.current_procedure_run IS 'the experiments, lines and housings that hold now';
+
+CREATE OR REPLACE VIEW warehouse.current_measurement AS
+  SELECT c.centre, r.kind AS run_kind, r.pipeline, r.project, r.experiment_id, r.procedure_id, r.sequence_id AS run_sequence_id,
+    r.colony_id, r.specimen_ids, r.date_of_experiment, r.from_lims, r.last_updated,
+    m.kind, m.parameter_id, m.sequence_id, NULL::text AS increment, NULL::text AS increment_status, m.unit, m.value, m.status,
+    c.position, c.ordinal AS run_ordinal, m.ordinal + c.ordinal - c.content_ordinal AS ordinal
+  FROM warehouse.claim c
+  JOIN warehouse.procedure_run r ON r.position = c.content_position AND r.ordinal = c.content_ordinal
+  JOIN warehouse.measurement m ON m.position = c.content_position AND m.record = c.content_ordinal
+  WHERE c.record_type = 'procedure_run' AND c.is_current AND m.kind IN ('simple', 'metadata')
+  UNION ALL
+  SELECT c.centre, r.kind, r.pipeline, r.project, r.experiment_id, r.procedure_id, r.sequence_id,
+    r.colony_id, r.specimen_ids, r.date_of_experiment, r.from_lims, r.last_updated,
+    m.kind, m.parameter_id, m.sequence_id, NULL, NULL, m.unit, t.term, m.status,
+    c.position, c.ordinal, coalesce(t.ordinal, m.ordinal) + c.ordinal - c.content_ordinal
+  FROM warehouse.claim c
+  JOIN warehouse.procedure_run r ON r.position = c.content_position AND r.ordinal = c.content_ordinal
+  JOIN warehouse.measurement m ON m.position = c.content_position AND m.record = c.content_ordinal
+  LEFT JOIN warehouse.ontology_term t ON t.position = m.position AND t.record = m.record AND t.parent = m.ordinal
+  WHERE c.record_type = 'procedure_run' AND c.is_current AND m.kind = 'ontology'
+  UNION ALL
+  SELECT c.centre, r.kind, r.pipeline, r.project, r.experiment_id, r.procedure_id, r.sequence_id,
+    r.colony_id, r.specimen_ids, r.date_of_experiment, r.from_lims, r.last_updated,
+    m.kind, m.parameter_id, m.sequence_id, v.increment, v.increment_status, m.unit, v.value, m.status,
+    c.position, c.ordinal, coalesce(v.ordinal, m.ordinal) + c.ordinal - c.content_ordinal
+  FROM warehouse.claim c
+  JOIN warehouse.procedure_run r ON r.position = c.content_position AND r.ordinal = c.content_ordinal
+  JOIN warehouse.measurement m ON m.position = c.content_position AND m.record = c.content_ordinal
+  LEFT JOIN warehouse.series_value v ON v.position = m.position AND v.record = m.record AND v.parent = m.ordinal
+  WHERE c.record_type = 'procedure_run' AND c.is_current AND m.kind = 'series';
+COMMENT ON VIEW warehouse.current_measurement IS 'the values that hold now, one row a value (each term of an ontology parameter, each value of a series), with what identifies the run; a parameter without value has one row without. Name the procedure besides the parameter to be fast';
+
+CREATE OR REPLACE VIEW warehouse.specimen_measurement AS
+  SELECT m.centre, s.specimen_id, s.kind AS specimen_kind, s.colony_id, s.strain_id, s.is_baseline, s.gender AS sex, s.zygosity, s.dob, s.stage, s.stage_unit,
+    m.pipeline, m.project, m.procedure_id, m.experiment_id, m.run_sequence_id, m.date_of_experiment, m.date_of_experiment - s.dob AS age_in_days,
+    m.kind, m.parameter_id, m.sequence_id, m.increment, m.increment_status, m.unit, m.value,
+    CASE WHEN m.value ~ '^\s*[+-]?([0-9]{1,30}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][+-]?[0-9]{1,2})?\s*$' THEN m.value::double precision END AS value_number,
+    m.status, m.position, m.run_ordinal, m.ordinal
+  FROM warehouse.claimed_specimen s
+  JOIN warehouse.claimed_run_specimen x ON x.specimen_id = s.specimen_id AND x.claim_centre = s.claim_centre AND x.is_current
+  JOIN warehouse.current_measurement m ON m.position = x.position AND m.run_ordinal = x.record
+  WHERE s.is_current;
+COMMENT ON VIEW warehouse.specimen_measurement IS 'the specimens that are known now with the values that hold now, one row a value and specimen';
+
+CREATE OR REPLACE VIEW warehouse.latest_measurement AS
+  SELECT l.centre, l.specimen_id, l.specimen_kind, l.colony_id, l.strain_id, l.is_baseline, l.sex, l.zygosity, l.dob, l.stage, l.stage_unit,
+    l.pipeline, l.project, l.procedure_id, l.experiment_id, l.run_sequence_id, l.date_of_experiment, l.age_in_days,
+    l.kind, l.parameter_id, l.sequence_id, l.increment, l.increment_status, l.unit, l.value, l.value_number, l.status,
+    l.position, l.run_ordinal, l.ordinal
+  FROM (
+    SELECT m.*, rank() OVER (PARTITION BY m.centre, m.specimen_id, m.parameter_id, m.sequence_id, m.increment
+      ORDER BY m.date_of_experiment DESC NULLS LAST, c.claim) AS place
+    FROM warehouse.specimen_measurement m
+    JOIN warehouse.claim c ON c.position = m.position AND c.ordinal = m.run_ordinal) l
+  WHERE l.place = 1;
+COMMENT ON VIEW warehouse.latest_measurement IS 'of specimen_measurement, for each specimen, parameter, sequence and increment what the latest experiment says: one row, or one for each term of an ontology parameter';
+
+CREATE OR REPLACE VIEW warehouse.current_media AS
+  SELECT r.claim_centre AS centre, r.kind AS run_kind, r.pipeline, r.project, r.procedure_id, r.experiment_id, r.sequence_id AS run_sequence_id,
+    r.colony_id, r.specimen_ids, r.date_of_experiment,
+    m.kind, m.parameter_id, a.local_id AS sample_id, e.local_id AS section_id, m.local_id AS file_id, m.increment,
+    m.uri, m.file_type, m.link, coalesce(m.status, p.status) AS status,
+    (SELECT array_agg(x.parameter_id ORDER BY x.ordinal) FROM warehouse.claimed_parameter_association x
+      WHERE x.position = m.position AND x.record = m.record AND x.parent = m.ordinal) AS shows,
+    m.position, m.record AS run_ordinal, m.ordinal
+  FROM warehouse.claimed_media m
+  JOIN warehouse.claimed_procedure_run r ON r.position = m.position AND r.record = m.record
+  LEFT JOIN warehouse.claimed_media_section e ON e.position = m.position AND e.record = m.record AND e.ordinal = m.parent
+  LEFT JOIN warehouse.claimed_media_sample a ON a.position = m.position AND a.record = m.record AND a.ordinal = e.parent
+  LEFT JOIN warehouse.claimed_media_parameter p ON p.position = m.position AND p.record = m.record AND p.ordinal = coalesce(a.parent, m.parent)
+  WHERE m.is_current;
+COMMENT ON VIEW warehouse.current_media IS 'the files of the runs that hold now, one row a file, with what they belong to';
+
+CREATE OR REPLACE VIEW warehouse.claim_history AS
+  SELECT c.record_type, c.centre, c.natural_key, c.subject,
+    CASE WHEN d.withdrawn THEN 'withdrawn' WHEN c.is_current THEN 'current' WHEN c.tombstone THEN 'tombstone' ELSE 'superseded' END AS state,
+    row_number() OVER (PARTITION BY c.claim ORDER BY d.withdrawn, d.version_key DESC, c.position DESC) AS place,
+    d.action, d.file_name, d.entry, d.file_date, c.line,
+    EXISTS (SELECT FROM warehouse.claim o WHERE o.position = c.content_position AND o.ordinal = c.content_ordinal
+      AND (o.position, o.ordinal) <> (c.position, c.ordinal)) AS repeats_content,
+    c.claim, c.fingerprint, c.position, c.ordinal
+  FROM warehouse.claim c JOIN warehouse.document d ON d.position = c.position;
+COMMENT ON VIEW warehouse.claim_history IS 'all that documents have claimed on each key: what holds, what it superseded, deletions, and what was withdrawn';
+
+CREATE OR REPLACE VIEW warehouse.open_finding AS
+  SELECT f.centre, f.level, f.test, f.message, d.action, d.file_name, d.entry, f.line, f.col,
+    f.record_type, f.subject, c.natural_key, f.position, f.record, f.ordinal
+  FROM warehouse.finding f
+  JOIN warehouse.document d ON d.position = f.position
+  LEFT JOIN warehouse.claim c ON c.position = f.position AND c.ordinal = f.record
+  WHERE f.open;
+COMMENT ON VIEW warehouse.open_finding IS 'the findings that hold now, with file, document and line';
+
+CREATE OR REPLACE VIEW warehouse.run_dimension AS
+  SELECT DISTINCT r.position, r.record, r.claim_centre AS centre, r.procedure_id, coalesce(r.pipeline, '') AS pipeline, coalesce(r.project, '') AS project,
+    coalesce(s.strain_id, '') AS strain_id, coalesce(s.colony_id, r.colony_id, '') AS colony_id, coalesce(s.zygosity, '') AS zygosity, coalesce(s.gender, '') AS sex,
+    coalesce(r.date_of_experiment, r.last_updated) AS day
+  FROM warehouse.claimed_procedure_run r
+  LEFT JOIN (
+    warehouse.claimed_run_specimen x
+    JOIN warehouse.claimed_specimen s ON s.specimen_id = x.specimen_id AND s.claim_centre = x.claim_centre AND s.is_current
+  ) ON x.position = r.position AND x.record = r.record
+  WHERE r.is_current AND r.procedure_id IS NOT NULL;
+COMMENT ON VIEW warehouse.run_dimension IS 'the distinct combinations of strain, colony, zygosity and sex among the current specimens of each current run with a procedure; a line has its colony, and what is not known is empty';
+
+CREATE OR REPLACE VIEW warehouse.context AS
+  SELECT g.centre, g.pipeline, g.project, g.strain_id, g.colony_id, g.zygosity, g.sex, g.procedure_id, x.parameter_id,
+    x.runs, x.measurements, x.first_date, x.last_date
+  FROM warehouse.context_count x JOIN warehouse.context_group g ON g.id = x.group_id;
+COMMENT ON VIEW warehouse.context IS 'for what there are current values, kept up at each batch''s end. A run counts once for each distinct combination among its specimens; what is not known is empty';
+
+CREATE OR REPLACE VIEW warehouse.parameter_use AS
+  SELECT m.position, m.record, m.ordinal, m.line,
+    CASE m.kind WHEN 'metadata' THEN 'procedureMetadata' ELSE m.kind || 'Parameter' END AS element, m.parameter_id, m.sequence_id, m.status, m.is_current
+  FROM warehouse.claimed_measurement m
+  UNION ALL
+  SELECT m.position, m.record, m.ordinal, m.line, 'mediaParameter', m.parameter_id, NULL, m.status, m.is_current
+  FROM warehouse.claimed_media m WHERE m.kind = 'single'
+  UNION ALL
+  SELECT m.position, m.record, m.ordinal, m.line,
+    CASE m.kind WHEN 'sample' THEN 'mediaSampleParameter' ELSE 'seriesMediaParameter' END, m.parameter_id, NULL, m.status, m.is_current
+  FROM warehouse.claimed_media_parameter m
+  UNION ALL
+  SELECT m.position, m.record, m.ordinal, m.line, 'procedureMetadata', m.parameter_id, m.sequence_id, m.status, m.is_current
+  FROM warehouse.claimed_media_metadata m;
+COMMENT ON VIEW warehouse.parameter_use IS 'all elements that carry a parameter, whatever their kind, of every claim';
+
+CREATE OR REPLACE VIEW warehouse.overview AS
+  SELECT o.centre, o.procedure_id, sum(o.specimens)::bigint AS specimens, sum(o.experiments + o.lines + o.housings)::bigint AS runs,
+    sum(o.experiments)::bigint AS experiments, sum(o.lines)::bigint AS lines, sum(o.housings)::bigint AS housings, sum(o.measurements)::bigint AS measurements,
+    sum(o.findings_info)::bigint AS findings_info, sum(o.findings_warn)::bigint AS findings_warn, sum(o.findings_error)::bigint AS findings_error,
+    sum(o.findings_info + o.findings_warn + o.findings_error)::bigint AS findings, max(o.file_date) AS last_change
+  FROM (
+    SELECT p.centre, p.procedure_id, p.specimens, p.experiments, p.lines, p.housings, p.measurements,
+      0 AS findings_info, 0 AS findings_warn, 0 AS findings_error, p.file_date
+    FROM warehouse.overview_part p
+    UNION ALL
+    SELECT f.centre, f.subject, 0, 0, 0, 0, 0, CASE f.level WHEN 'info' THEN f.findings ELSE 0 END,
+      CASE f.level WHEN 'warn' THEN f.findings ELSE 0 END, CASE f.level WHEN 'error' THEN f.findings ELSE 0 END, NULL
+    FROM warehouse.finding_count f WHERE f.findings > 0) o
+  GROUP BY o.centre, o.procedure_id;
+COMMENT ON VIEW warehouse.overview IS 'numbers of current rows and open findings per centre and procedure, kept up at each batch''s end';
