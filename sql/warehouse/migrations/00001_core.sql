@@ -106,17 +106,139 @@ COMMENT ON TABLE warehouse.data_check IS 'how often the data of each document wa
 COMMENT ON COLUMN warehouse.data_check.position IS 'of the document';
 COMMENT ON COLUMN warehouse.data_check.checks IS 'number of the last check';
 
--- What completed versions withdraw, for good.
+-- What completed versions withdraw, for as long as they are not unloaded.
 CREATE TABLE warehouse.withdrawal (
   position bigint NOT NULL,
   file text NOT NULL, entry text NOT NULL DEFAULT '', what text NOT NULL CHECK (what IN ('loaded', 'failed', 'lacks')),
-  rank text COLLATE "C" NOT NULL, run_number bigint NOT NULL,
+  rank text COLLATE "C" NOT NULL, run_number bigint NOT NULL, archive text NOT NULL,
   PRIMARY KEY (position, entry));
 CREATE INDEX withdrawal_file ON warehouse.withdrawal (file, entry);
-COMMENT ON TABLE warehouse.withdrawal IS 'what complete versions of files withdraw; it stays, and a lower version that comes later falls under it';
+COMMENT ON TABLE warehouse.withdrawal IS 'what complete versions of files withdraw; it stays, and a lower version that comes later falls under it; what an unloaded version withdrew does not count';
 COMMENT ON COLUMN warehouse.withdrawal.position IS 'place in the order of the version''s completion';
 COMMENT ON COLUMN warehouse.withdrawal.file IS 'the file';
 COMMENT ON COLUMN warehouse.withdrawal.entry IS 'the document concerned; empty for lacks';
 COMMENT ON COLUMN warehouse.withdrawal.what IS 'loaded: lower versions and runs of the entry are withdrawn; failed: lower runs of the same version; lacks: lower versions of every entry that this version does not have';
 COMMENT ON COLUMN warehouse.withdrawal.rank IS 'the version';
 COMMENT ON COLUMN warehouse.withdrawal.run_number IS 'the run that completed it';
+COMMENT ON COLUMN warehouse.withdrawal.archive IS 'sha256 of the version''s archive';
+
+-- Versions that people have retracted, for good.
+CREATE TABLE warehouse.unload (
+  position bigint PRIMARY KEY, file text NOT NULL, archive text NOT NULL);
+CREATE INDEX unload_file ON warehouse.unload (file, archive);
+COMMENT ON TABLE warehouse.unload IS 'versions of files that were retracted: their documents, also those that come later, are withdrawn, and what they withdrew is not';
+COMMENT ON COLUMN warehouse.unload.position IS 'place in the order';
+COMMENT ON COLUMN warehouse.unload.file IS 'the file';
+COMMENT ON COLUMN warehouse.unload.archive IS 'sha256 of the version''s archive';
+
+-- One row per record of every document: what it claims to know of a key. Where
+-- the content lies is another matter: equal content is stored once.
+CREATE TABLE warehouse.claim (
+  position bigint NOT NULL, ordinal int NOT NULL,
+  record_type text NOT NULL, claim uuid NOT NULL,
+  centre text NOT NULL, natural_key text[] NOT NULL, subject text NOT NULL DEFAULT '',
+  fingerprint uuid NOT NULL, content_position bigint NOT NULL, content_ordinal int NOT NULL,
+  line int NOT NULL, col int NOT NULL, byte_from bigint NOT NULL, byte_to bigint NOT NULL,
+  tombstone boolean NOT NULL, is_current boolean NOT NULL,
+  PRIMARY KEY (position, ordinal)) WITH (fillfactor = 90);
+CREATE INDEX claim_claim ON warehouse.claim (claim);
+CREATE INDEX claim_content ON warehouse.claim (content_position, content_ordinal);
+CREATE INDEX claim_current ON warehouse.claim (centre, record_type) WHERE is_current;
+COMMENT ON TABLE warehouse.claim IS 'every claim that a document makes about a natural key; of the claims on a key one is current, or none';
+COMMENT ON COLUMN warehouse.claim.position IS 'the document';
+COMMENT ON COLUMN warehouse.claim.ordinal IS 'the record''s place among all rows of the document';
+COMMENT ON COLUMN warehouse.claim.record_type IS 'the table of the record';
+COMMENT ON COLUMN warehouse.claim.claim IS 'identity of the natural key, the table included';
+COMMENT ON COLUMN warehouse.claim.centre IS 'the centre that produced the document';
+COMMENT ON COLUMN warehouse.claim.natural_key IS 'the natural key as in the document, null where it says nothing';
+COMMENT ON COLUMN warehouse.claim.subject IS 'what overview groups the record by; empty if by nothing';
+COMMENT ON COLUMN warehouse.claim.fingerprint IS 'digest of the content: equal for equal content';
+COMMENT ON COLUMN warehouse.claim.content_position IS 'the document whose rows hold the content: the first that claimed this of the key';
+COMMENT ON COLUMN warehouse.claim.content_ordinal IS 'the record''s ordinal there';
+COMMENT ON COLUMN warehouse.claim.line IS 'line of the record''s element in the document, from 1';
+COMMENT ON COLUMN warehouse.claim.col IS 'column of the element, in bytes of UTF-8, from 1';
+COMMENT ON COLUMN warehouse.claim.byte_from IS 'where the element begins in the document''s UTF-8 form';
+COMMENT ON COLUMN warehouse.claim.byte_to IS 'the byte behind its end';
+COMMENT ON COLUMN warehouse.claim.tombstone IS 'whether it says that the key is gone';
+COMMENT ON COLUMN warehouse.claim.is_current IS 'whether this is what holds now: the greatest claim on its key that is not withdrawn, and no tombstone';
+
+-- Narrow, and emptied at every batch end. Its key begins with what it is asked
+-- for by.
+CREATE TABLE warehouse.changed (
+  position bigint NOT NULL, ordinal int NOT NULL, centre text NOT NULL, record_type text NOT NULL,
+  PRIMARY KEY (centre, record_type, position, ordinal))
+  WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+COMMENT ON TABLE warehouse.changed IS 'claims that became current since the last batch end of their centre, or ceased to be';
+COMMENT ON COLUMN warehouse.changed.position IS 'of the claim';
+COMMENT ON COLUMN warehouse.changed.ordinal IS 'of the claim';
+COMMENT ON COLUMN warehouse.changed.centre IS 'of the claim';
+COMMENT ON COLUMN warehouse.changed.record_type IS 'of the claim';
+
+CREATE TABLE warehouse.finding (
+  position bigint NOT NULL, ordinal int NOT NULL, record int NOT NULL, test text NOT NULL,
+  centre text NOT NULL, record_type text NOT NULL, subject text NOT NULL,
+  level text NOT NULL CHECK (level IN ('info', 'warn', 'error')),
+  line int NOT NULL, col int NOT NULL, message text NOT NULL, open boolean NOT NULL,
+  PRIMARY KEY (position, ordinal, test));
+CREATE INDEX finding_open ON warehouse.finding (centre, test) WHERE open;
+CREATE INDEX finding_record ON warehouse.finding (position, record, test) WHERE open;
+COMMENT ON TABLE warehouse.finding IS 'what data checks found in current records, and what follows from claims; an open one holds, a closed one did';
+COMMENT ON COLUMN warehouse.finding.position IS 'the document';
+COMMENT ON COLUMN warehouse.finding.ordinal IS 'the row''s place among all rows of the document';
+COMMENT ON COLUMN warehouse.finding.record IS 'ordinal of the record that the row belongs to';
+COMMENT ON COLUMN warehouse.finding.test IS 'stable name of the check';
+COMMENT ON COLUMN warehouse.finding.centre IS 'the centre that produced the document';
+COMMENT ON COLUMN warehouse.finding.record_type IS 'the table of the record';
+COMMENT ON COLUMN warehouse.finding.subject IS 'what overview groups the record by';
+COMMENT ON COLUMN warehouse.finding.level IS 'info, warn or error; an error makes the document (data, failed)';
+COMMENT ON COLUMN warehouse.finding.line IS 'line in the document';
+COMMENT ON COLUMN warehouse.finding.col IS 'column in the document; 0 if not known';
+COMMENT ON COLUMN warehouse.finding.message IS 'for people';
+COMMENT ON COLUMN warehouse.finding.open IS 'whether it holds';
+
+CREATE TABLE warehouse.finding_count (
+  centre text NOT NULL, record_type text NOT NULL, subject text NOT NULL, test text NOT NULL, level text NOT NULL,
+  findings bigint NOT NULL,
+  PRIMARY KEY (centre, record_type, subject, test, level));
+COMMENT ON TABLE warehouse.finding_count IS 'numbers of open findings, kept with them';
+COMMENT ON COLUMN warehouse.finding_count.centre IS 'of the findings';
+COMMENT ON COLUMN warehouse.finding_count.record_type IS 'of the findings';
+COMMENT ON COLUMN warehouse.finding_count.subject IS 'of the findings';
+COMMENT ON COLUMN warehouse.finding_count.test IS 'of the findings';
+COMMENT ON COLUMN warehouse.finding_count.level IS 'of the findings';
+COMMENT ON COLUMN warehouse.finding_count.findings IS 'how many are open; never 0';
+
+CREATE TABLE warehouse.recheck (
+  centre text NOT NULL, test text NOT NULL, PRIMARY KEY (centre, test));
+COMMENT ON TABLE warehouse.recheck IS 'checks that judge all current records of a centre at its next batch end, since what they compare with has changed';
+COMMENT ON COLUMN warehouse.recheck.centre IS 'the centre';
+COMMENT ON COLUMN warehouse.recheck.test IS 'the check';
+
+CREATE TABLE warehouse.reference_load (
+  name text PRIMARY KEY, position bigint NOT NULL, blob text NOT NULL, rows bigint NOT NULL, loaded_file text NOT NULL);
+COMMENT ON TABLE warehouse.reference_load IS 'what the reference tables hold';
+COMMENT ON COLUMN warehouse.reference_load.name IS 'the reference: its table is reference_NAME';
+COMMENT ON COLUMN warehouse.reference_load.position IS 'place in the order at which it was loaded';
+COMMENT ON COLUMN warehouse.reference_load.blob IS 'sha256 of the file';
+COMMENT ON COLUMN warehouse.reference_load.rows IS 'rows of the file, without its header';
+COMMENT ON COLUMN warehouse.reference_load.loaded_file IS 'name of the file, as it was given';
+
+CREATE TABLE warehouse.operation_outcome (
+  operation uuid PRIMARY KEY, position bigint NOT NULL, state text NOT NULL CHECK (state IN ('done', 'failed')), message text NOT NULL);
+COMMENT ON TABLE warehouse.operation_outcome IS 'what became of what people asked for: unloads, loads of reference tables';
+COMMENT ON COLUMN warehouse.operation_outcome.operation IS 'as control names it';
+COMMENT ON COLUMN warehouse.operation_outcome.position IS 'its place in the order';
+COMMENT ON COLUMN warehouse.operation_outcome.state IS 'done, or failed: it has changed nothing then';
+COMMENT ON COLUMN warehouse.operation_outcome.message IS 'what was done, or why not, for people';
+
+-- What the profile has made here.
+CREATE TABLE warehouse.profile (
+  one boolean PRIMARY KEY DEFAULT true CHECK (one),
+  name text NOT NULL, version text NOT NULL, digest text NOT NULL, tables text[] NOT NULL, views text[] NOT NULL);
+COMMENT ON TABLE warehouse.profile IS 'the profile whose tables and views are here: one row';
+COMMENT ON COLUMN warehouse.profile.one IS 'always true: there is one row';
+COMMENT ON COLUMN warehouse.profile.name IS 'of the profile';
+COMMENT ON COLUMN warehouse.profile.version IS 'of the profile';
+COMMENT ON COLUMN warehouse.profile.digest IS 'of all that was applied: what is equal is not applied again';
+COMMENT ON COLUMN warehouse.profile.tables IS 'names of its tables';
+COMMENT ON COLUMN warehouse.profile.views IS 'names of its views';
