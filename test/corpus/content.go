@@ -67,6 +67,9 @@ func (c *Corpus) specimen(at *centre) *specimen {
 	if c.rng.IntN(15) == 0 {
 		s.status = "IMPC_SSC_001: died before the end of the pipeline"
 	}
+	if c.rich {
+		c.enrich(at, s)
+	}
 	return s
 }
 
@@ -83,11 +86,14 @@ func (c *Corpus) experiment(at *centre, on ...string) *run {
 	}
 	if c.rng.IntN(25) == 0 {
 		r.status = "IMPC_SSC_003: not performed"
-		return r
+	} else {
+		procedure := pick(c, "IMPC_BWT_001", "IMPC_CBC_003", "IMPC_IPG_001", "IMPC_ABR_002", "IMPC_XRY_001")
+		r.procedure = ptr(procedure)
+		r.params = c.params(procedure)
 	}
-	procedure := pick(c, "IMPC_BWT_001", "IMPC_CBC_003", "IMPC_IPG_001", "IMPC_ABR_002", "IMPC_XRY_001")
-	r.procedure = ptr(procedure)
-	r.params = c.params(procedure)
+	if c.rich {
+		c.elaborate(at, r)
+	}
 	return r
 }
 
@@ -95,18 +101,31 @@ func (c *Corpus) experiment(at *centre, on ...string) *run {
 func (c *Corpus) line(at *centre) *run {
 	at.serial++
 	procedure := pick(c, "IMPC_FER_001", "IMPC_VIA_001")
-	return &run{
+	r := &run{
 		kind: lineRun, pipeline: at.pipeline, project: at.project, date: at.date,
 		colony: fmt.Sprintf("%s_L%05d", upper(at.name), at.serial), procedure: ptr(procedure), params: c.params(procedure),
 	}
+	if c.rich {
+		c.elaborate(at, r)
+		if c.rng.IntN(3) == 0 {
+			r.sequence = ptr("2")
+		}
+	}
+	return r
 }
 
 // housing makes a description of conditions, one for a date.
 func (c *Corpus) housing(at *centre) *run {
-	return &run{
+	r := &run{
 		kind: housingRun, pipeline: at.pipeline, project: at.project, date: at.date, fromLIMS: c.rng.IntN(2) == 0,
 		procedure: ptr("IMPC_HOU_001"), params: c.params("IMPC_HOU_001"),
 	}
+	if c.rich {
+		day := r.date // which names it
+		c.elaborate(at, r)
+		r.date = day
+	}
+	return r
 }
 
 func (c *Corpus) params(procedure string) []param {

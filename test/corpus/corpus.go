@@ -21,6 +21,7 @@ const (
 	Small  = "small"  // 8 zips of two centres, one of each thing that matters
 	Faults = "faults" // one zip of every fault, among good ones
 	Bench  = "bench"  // Options.Zips zips of three documents of a few kB
+	Whole  = "whole"  // Options.Zips zips with everything at once: faults, actions, content, findings
 	Big    = "big"    // a document of Options.BigBytes, and a zip of Options.BigEntries entries
 )
 
@@ -28,7 +29,7 @@ const (
 type Options struct {
 	Seed       uint64
 	Shape      string
-	Zips       int   // Bench: number of zips, 2,000 if 0
+	Zips       int   // number of zips: Bench 2,000 if 0, Whole 300
 	BigBytes   int64 // Big: size of the large document, 200 MB if 0
 	BigEntries int   // Big: entries of the wide zip, 60,000 if 0; one in thirty is a document
 }
@@ -63,6 +64,9 @@ type Corpus struct {
 	session int
 	order   []Position
 	big     bool
+	rich    bool // what is made has all that the schemas express, and breaks rules for data
+	faulted int  // faults made
+	olds    int  // files dated before all others
 }
 
 // Generate makes the corpus of o. It writes nothing.
@@ -80,6 +84,11 @@ func Generate(o Options) (*Corpus, error) {
 			o.Zips = 2000
 		}
 		c.bench(o.Zips)
+	case Whole:
+		if o.Zips <= 0 {
+			o.Zips = 300
+		}
+		c.whole(o.Zips)
 	case Big:
 		if o.BigBytes <= 0 {
 			o.BigBytes = 200e6
@@ -89,7 +98,7 @@ func Generate(o Options) (*Corpus, error) {
 		}
 		c.bigOnes(o.BigBytes, o.BigEntries)
 	default:
-		return nil, fmt.Errorf("corpus: unknown shape %q: use %s, %s, %s, %s or %s", o.Shape, Demo, Small, Faults, Bench, Big)
+		return nil, fmt.Errorf("corpus: unknown shape %q: use %s, %s, %s, %s, %s or %s", o.Shape, Demo, Small, Faults, Bench, Whole, Big)
 	}
 	if err := c.finish(c.files); err != nil {
 		return nil, err
@@ -148,11 +157,11 @@ func (c *Corpus) Reupload(action, name string) error {
 			}
 		}
 		c.session++
+		f.again()
 		f.docs = f.docs[:len(f.docs)-1]
 		for _, d := range f.docs {
 			c.revise(d)
 		}
-		f.uploads++
 		return c.finish([]*file{f})
 	}
 	return fmt.Errorf("corpus: there is no file %s/%s", action, name)

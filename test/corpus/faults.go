@@ -29,6 +29,7 @@ const (
 	docMalformed  = "doc_malformed"   // is no XML
 	docDoctype    = "doc_doctype"     // has a document type declaration
 	docUnknown    = "doc_unknown"     // an experiment on a specimen nobody sent
+	docTwice      = "doc_twice"       // says two things about one experiment
 )
 
 func fileFaults() []string {
@@ -37,7 +38,7 @@ func fileFaults() []string {
 }
 
 func documentFaults() []string {
-	return []string{docInvalid, docUnknown, docMalformed, docCentre, docDoctype, docName, docNameCentre}
+	return []string{docInvalid, docUnknown, docMalformed, docCentre, docDoctype, docName, docNameCentre, docTwice}
 }
 
 // end is where a fault leads: the expected phase and exceptions, of which any
@@ -103,6 +104,8 @@ func endOfDocument(fault string) (end, bool) {
 		return end{phase: "xsd", exceptions: []string{"xml_not_well_formed"}}, true
 	case docDoctype:
 		return end{phase: "xsd", exceptions: []string{"xml_doctype_refused"}}, true
+	case docTwice:
+		return end{phase: "upload", exceptions: []string{"duplicate_key"}}, true
 	case docCentre, docNameCentre:
 		return end{phase: "upload", exceptions: []string{"centre_mismatch"}}, true
 	}

@@ -221,4 +221,7 @@ func (c *Corpus) spoilt(at *centre, f *file, fault string) {
 		on = fmt.Sprintf("%s-NOBODY-%d", upper(at.name), len(c.files))
 	}
 	d.runs = append(d.runs, c.experiment(at, on))
+	if fault == docTwice {
+		d.runs = append(d.runs, c.revised(d.runs[0]))
+	}
 }

@@ -39,6 +39,7 @@ type file struct {
 type earlier struct {
 	docs   []*document
 	sha256 string
+	size   int64
 }
 
 // document is one XML of a zip.
