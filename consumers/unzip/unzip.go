@@ -45,7 +45,7 @@ func (u *Unzipper) Work(ctx context.Context, in stage.Input) error {
 	if err := in.Emit(ctx, w.running()); err != nil {
 		return err
 	}
-	docs, others, err := u.check(ctx, d.SHA256, in.Progress)
+	members, err := u.check(ctx, d.SHA256, in.Progress)
 	var refused *archive.RefusedError
 	switch {
 	case errors.As(err, &refused):
@@ -57,12 +57,19 @@ func (u *Unzipper) Work(ctx context.Context, in stage.Input) error {
 	case err != nil:
 		return stage.Transient(err)
 	}
-	for _, m := range docs {
-		if err := in.Emit(ctx, w.document(m)...); err != nil {
-			return err
+	documents, others := 0, ignored{}
+	for i := range members {
+		switch m := &members[i]; {
+		case m.Document:
+			documents++
+			if err := in.Emit(ctx, w.document(m)...); err != nil {
+				return err
+			}
+		case !m.Directory:
+			others.add(m.Name)
 		}
 	}
-	return in.Emit(ctx, w.done(len(docs), others)...)
+	return in.Emit(ctx, w.done(documents, others)...)
 }
 
 // ignored are the entries that are neither documents nor folders.
@@ -84,29 +91,21 @@ func (i *ignored) add(name string) {
 	}
 }
 
-// check inflates and checks every entry, and returns the documents.
-func (u *Unzipper) check(ctx context.Context, sha256 string, progress func()) (docs []archive.Member, others ignored, err error) {
+// check inflates and checks every entry, and returns them all.
+func (u *Unzipper) check(ctx context.Context, sha256 string, progress func()) ([]archive.Member, error) {
 	b, err := u.Blobs.Open(ctx, sha256)
 	if err != nil {
-		return nil, ignored{}, err
+		return nil, err
 	}
 	defer b.Close()
 	a, err := archive.Open(&watched{b, progress}, b.Size(), u.Limits)
 	if err != nil {
-		return nil, ignored{}, err
+		return nil, err
 	}
-	if err := a.Verify(ctx, func(m archive.Member) error {
-		docs = append(docs, m)
-		return nil
-	}); err != nil {
-		return nil, ignored{}, err
+	if err := a.Verify(ctx, nil); err != nil {
+		return nil, err
 	}
-	for _, m := range a.Members() {
-		if !m.Document && !m.Directory {
-			others.add(m.Name)
-		}
-	}
-	return docs, others, nil
+	return a.Members(), nil
 }
 
 // watched tells the watchdog of every read.
@@ -196,8 +195,8 @@ func (w *work) done(documents int, others ignored) []schemas.Message {
 }
 
 // document announces a document and tells how its name was judged.
-func (w *work) document(m archive.Member) []schemas.Message {
-	ref := document.Ref(w.d.File, w.d.SHA256, m)
+func (w *work) document(m *archive.Member) []schemas.Message {
+	ref := document.Ref(w.d.File, w.d.SHA256, *m)
 	ref.Entry = strings.ToValidUTF8(ref.Entry, "\uFFFD")
 	out := &schemas.DocumentExtracted{
 		Scope: w.d.Scope, FileRef: w.d.FileRef, DocumentRef: ref, Attempt: w.d.Attempt, Download: w.d.Outcome, Unzip: done,

@@ -40,7 +40,8 @@ type Limits struct {
 }
 
 // DefaultLimits returns 65,535 entries, 4 GiB in all, a ratio of 200 for what
-// is beyond 1 MB, names of 1,024 bytes and a central directory of 64 MiB.
+// is beyond 1 MB, names of 1,024 bytes and a central directory of 8 MiB, which is
+// room for as many entries with names of 80 bytes.
 func DefaultLimits() Limits {
 	return Limits{
 		MaxEntries:    65535,
@@ -48,7 +49,7 @@ func DefaultLimits() Limits {
 		MaxRatio:      200,
 		RatioFree:     1 << 20,
 		MaxNameLength: 1024,
-		MaxDirectory:  64 << 20,
+		MaxDirectory:  8 << 20,
 	}
 }
 
@@ -152,28 +153,26 @@ func Open(r io.ReaderAt, size int64, l Limits) (*Archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries, err := readDirectory(r, end, l)
+	members, entries, err := readDirectory(r, end, l)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkDeclared(entries, l); err != nil {
+	if err := checkDeclared(members, l); err != nil {
 		return nil, err
 	}
 	if err := locate(r, entries, end.directory); err != nil {
 		return nil, err
 	}
-	a := &Archive{r: r, limits: l, members: make([]Member, len(entries))}
 	documents := 0
-	for i := range entries {
-		a.members[i] = entries[i].Member
-		if entries[i].Document {
+	for i := range members {
+		if members[i].Document {
 			documents++
 		}
 	}
 	if documents == 0 {
-		return nil, refuse(NoDocuments, "", "none of its %d entries is a document (a name ending in .xml, not in a folder)", len(entries))
+		return nil, refuse(NoDocuments, "", "none of its %d entries is a document (a name ending in .xml, not in a folder)", len(members))
 	}
-	return a, nil
+	return &Archive{r: r, limits: l, members: members}, nil
 }
 
 // Members returns all entries in the order of the central directory. The
@@ -183,10 +182,10 @@ func (a *Archive) Members() []Member { return a.members }
 // checkDeclared applies the limits to what the headers say, so that an honest
 // bomb is refused before a byte of it is inflated. Verify holds entries to
 // their declared sizes, so a dishonest one gets no further.
-func checkDeclared(entries []entry, l Limits) error {
+func checkDeclared(members []Member, l Limits) error {
 	var total, packed int64
-	for i := range entries {
-		e := &entries[i]
+	for i := range members {
+		e := &members[i]
 		if e.Size > l.MaxTotal-total {
 			return refuse(TooLarge, e.Name, "its entries hold more than the limit of %d bytes", l.MaxTotal)
 		}

@@ -42,7 +42,7 @@ const methodAES = 99
 
 // entry is a member together with what only the structure checks need.
 type entry struct {
-	Member
+	*Member
 	raw    string // name as stored
 	flags  uint16
 	header int64 // offset of the local header
@@ -61,42 +61,51 @@ func readFull(r io.ReaderAt, b []byte, off int64) error {
 	return fmt.Errorf("read %d bytes of the archive at %d: %w", len(b), off, err)
 }
 
-// readDirectory streams the central directory; only what passes is kept.
-func readDirectory(r io.ReaderAt, e end, l Limits) ([]entry, error) {
+// readDirectory streams the central directory; only what passes is kept. The
+// entries point to the members.
+func readDirectory(r io.ReaderAt, e end, l Limits) ([]Member, []entry, error) {
 	if e.entries > uint64(l.MaxEntries) {
-		return nil, refuse(TooManyEntries, "", "%d entries, the limit is %d", e.entries, l.MaxEntries)
+		return nil, nil, refuse(TooManyEntries, "", "%d entries, the limit is %d", e.entries, l.MaxEntries)
 	}
 	if e.size > l.MaxDirectory {
-		return nil, refuse(TooLarge, "", "its directory has %d bytes, the limit is %d", e.size, l.MaxDirectory)
+		return nil, nil, refuse(TooLarge, "", "its directory has %d bytes, the limit is %d", e.size, l.MaxDirectory)
 	}
 	if e.entries > uint64(e.size)/lenCentral {
-		return nil, refuse(Truncated, "", "its directory of %d bytes is too small for %d entries", e.size, e.entries)
+		return nil, nil, refuse(Truncated, "", "its directory of %d bytes is too small for %d entries", e.size, e.entries)
 	}
 	in := bufio.NewReaderSize(&exact{r: r, off: e.directory, left: e.size}, int(min(e.size, bufferSize)))
-	entries := make([]entry, 0, e.entries)
-	seen := newNames(int(e.entries))
+	counted := int(e.entries)
+	members, entries := make([]Member, counted), make([]entry, counted)
+	seen := newNames(counted)
 	var extra []byte
 	// The count of the plain end record wraps at 65,536, so it is the
 	// directory's size that ends the loop, and the limit that bounds it.
-	for left := e.size; left > 0; {
-		if len(entries) == l.MaxEntries {
-			return nil, refuse(TooManyEntries, "", "more entries than the limit of %d", l.MaxEntries)
+	n := 0
+	for left := e.size; left > 0; n++ {
+		if n == l.MaxEntries {
+			return nil, nil, refuse(TooManyEntries, "", "more entries than the limit of %d", l.MaxEntries)
 		}
-		x, n, err := readCentral(in, left, l, &extra)
+		x := entry{Member: new(Member)}
+		if n < counted {
+			x.Member = &members[n]
+		}
+		x.Ordinal = n
+		length, err := readCentral(in, left, l, &x, &extra)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		left -= n
-		x.Ordinal = len(entries)
+		left -= length
 		if err := seen.add(x.Name); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		entries = append(entries, x)
+		if n < counted {
+			entries[n] = x
+		}
 	}
-	if n := uint64(len(entries)); n != e.entries {
-		return nil, refuse(NotAnArchive, "", "its end record counts %d entries, its directory has %d", e.entries, n)
+	if n != counted {
+		return nil, nil, refuse(NotAnArchive, "", "its end record counts %d entries, its directory has %d", e.entries, n)
 	}
-	return entries, nil
+	return members, entries, nil
 }
 
 // names are the names that an archive has given to its entries.
@@ -126,56 +135,49 @@ func (s names) add(name string) error {
 	return nil
 }
 
-// readCentral reads one header of the directory and returns its length.
-func readCentral(in *bufio.Reader, left int64, l Limits, scratch *[]byte) (entry, int64, error) {
+// readCentral reads one header of the directory into x and returns its length.
+func readCentral(in *bufio.Reader, left int64, l Limits, x *entry, scratch *[]byte) (int64, error) {
 	le := binary.LittleEndian
 	var h [lenCentral]byte
 	if left < lenCentral {
-		return entry{}, 0, errDirectory()
+		return 0, errDirectory()
 	}
 	if _, err := io.ReadFull(in, h[:]); err != nil {
-		return entry{}, 0, err
+		return 0, err
 	}
 	if le.Uint32(h[:]) != sigCentral {
-		return entry{}, 0, errDirectory()
+		return 0, errDirectory()
 	}
 	nameLen, extraLen, commentLen := int(le.Uint16(h[28:])), int(le.Uint16(h[30:])), int(le.Uint16(h[32:]))
 	n := int64(lenCentral + nameLen + extraLen + commentLen)
 	if n > left {
-		return entry{}, 0, errDirectory()
+		return 0, errDirectory()
 	}
 	if nameLen > l.MaxNameLength {
-		return entry{}, 0, refuse(NameInvalid, "", "a name has %d bytes, the limit is %d", nameLen, l.MaxNameLength)
+		return 0, refuse(NameInvalid, "", "a name has %d bytes, the limit is %d", nameLen, l.MaxNameLength)
 	}
-	if cap(*scratch) < nameLen+extraLen {
-		*scratch = make([]byte, nameLen+extraLen)
-	}
-	b := (*scratch)[:nameLen+extraLen]
+	b := grow(scratch, nameLen+extraLen)
 	if _, err := io.ReadFull(in, b); err != nil {
-		return entry{}, 0, err
+		return 0, err
 	}
 	if _, err := in.Discard(commentLen); err != nil {
-		return entry{}, 0, err
+		return 0, err
 	}
-	x := entry{raw: string(b[:nameLen]), flags: le.Uint16(h[8:])}
+	x.raw, x.flags = string(b[:nameLen]), le.Uint16(h[8:])
 	x.Method, x.CRC32 = le.Uint16(h[10:]), le.Uint32(h[16:])
-	name, charset, err := decodeName(x.raw, x.flags, b[nameLen:])
-	if err != nil {
-		return entry{}, 0, err
+	var err error
+	if x.Name, x.Charset, err = decodeName(x.raw, x.flags, b[nameLen:]); err != nil {
+		return 0, err
 	}
-	x.Name, x.Charset = name, charset
 	w := widths{size: uint64(le.Uint32(h[24:])), packed: uint64(le.Uint32(h[20:])), offset: uint64(le.Uint32(h[42:]))}
 	if !w.widen(b[nameLen:]) || w.size > math.MaxInt64 || w.packed > math.MaxInt64 || w.offset > math.MaxInt64 {
-		return entry{}, 0, refuse(SizeMismatch, x.Name, "its zip64 sizes are missing or impossible")
+		return 0, refuse(SizeMismatch, x.Name, "its zip64 sizes are missing or impossible")
 	}
 	if disk := le.Uint16(h[34:]); disk != 0 && disk != math.MaxUint16 {
-		return entry{}, 0, errSplit()
+		return 0, errSplit()
 	}
 	x.Size, x.CompressedSize, x.header = int64(w.size), int64(w.packed), int64(w.offset)
-	if err := checkKind(&x, le.Uint32(h[38:])); err != nil {
-		return entry{}, 0, err
-	}
-	return x, n, nil
+	return n, checkKind(x, le.Uint32(h[38:]))
 }
 
 func errDirectory() error {

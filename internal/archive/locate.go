@@ -17,10 +17,11 @@ func locate(r io.ReaderAt, entries []entry, directory int64) error {
 		at       int // index into entries
 	}
 	spans := make([]span, len(entries))
+	near := &window{r: r, end: directory}
 	var buf []byte
 	for i := range entries {
 		e := &entries[i]
-		to, err := readLocal(r, e, directory, &buf)
+		to, err := readLocal(near, e, directory, &buf)
 		if err != nil {
 			return err
 		}
@@ -186,4 +187,29 @@ func grow(buf *[]byte, n int) []byte {
 		*buf = make([]byte, n)
 	}
 	return (*buf)[:n]
+}
+
+// window reads a little ahead, because the headers of small entries lie close
+// together and a system call for each costs more than all the rest.
+type window struct {
+	r     io.ReaderAt
+	end   int64 // nothing is read from here on
+	start int64 // of what buf holds
+	n     int
+	buf   [4096]byte
+}
+
+func (w *window) ReadAt(b []byte, off int64) (int, error) {
+	if len(b) > len(w.buf) || off+int64(len(b)) > w.end {
+		return w.r.ReadAt(b, off)
+	}
+	if off < w.start || off+int64(len(b)) > w.start+int64(w.n) {
+		w.start, w.n = off, 0
+		n, err := w.r.ReadAt(w.buf[:min(int64(len(w.buf)), w.end-off)], off)
+		if n < len(b) {
+			return copy(b, w.buf[:n]), err
+		}
+		w.n = n
+	}
+	return copy(b, w.buf[off-w.start:w.n]), nil
 }
