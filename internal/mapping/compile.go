@@ -3,6 +3,7 @@ package mapping
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"tributary/internal/profile/strict"
 )
@@ -17,6 +18,10 @@ type kind struct {
 	top          *node // has the root element as its only child
 	root         *node
 	rules        []*rule
+
+	once    sync.Once // makes plan, or planErr
+	plan    *plan
+	planErr error
 }
 
 // node is an element at one path.
