@@ -18,6 +18,7 @@ import (
 	"tributary/internal/blob"
 	"tributary/internal/centres"
 	"tributary/internal/config"
+	"tributary/internal/mapping"
 	"tributary/internal/obs"
 	"tributary/internal/pg"
 	"tributary/internal/profile"
@@ -36,6 +37,7 @@ type app struct {
 	stores   *stores
 	codec    *schemas.Codec
 	profile  *profile.Profile
+	mapping  *mapping.Mapping
 	centres  profile.CentreSet
 	sources  map[string]config.Source
 	blobs    blob.Store
@@ -59,6 +61,9 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, n need, on
 		return nil, err
 	}
 	if a.profile, err = loadProfile(cfg); err != nil {
+		return nil, usage(err)
+	}
+	if a.mapping, err = loadMapping(a.profile); err != nil {
 		return nil, usage(err)
 	}
 	if a.centres, err = centres.Set(a.profile, cfg); err != nil {
@@ -91,7 +96,8 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, n need, on
 	return a, nil
 }
 
-// prepare migrates the schemas and makes missing topics. Members that start
+// prepare migrates the schemas, applies the profile's tables and views, and
+// makes missing topics. Members that start
 // together take turns.
 func (a *app) prepare(ctx context.Context) error {
 	for _, m := range []struct {
@@ -101,6 +107,9 @@ func (a *app) prepare(ctx context.Context) error {
 		if err := m.migrate(ctx, m.pool); err != nil {
 			return err
 		}
+	}
+	if err := warehouse.Apply(ctx, a.stores.Warehouse, a.profile.FS(), a.mapping); err != nil {
+		return fmt.Errorf("tables of the profile %s: %w", a.profile.Name, err)
 	}
 	client, err := a.stores.Kafka()
 	if err != nil {

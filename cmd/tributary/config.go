@@ -9,6 +9,7 @@ import (
 
 	"tributary/internal/centres"
 	"tributary/internal/config"
+	"tributary/internal/mapping"
 	"tributary/internal/profile"
 )
 
@@ -39,6 +40,15 @@ func loadProfile(cfg config.Config) (*profile.Profile, error) {
 		return profile.Load(os.DirFS(cfg.Profile))
 	}
 	return profile.Builtin(cfg.Profile)
+}
+
+// loadMapping reads the mapping of a profile.
+func loadMapping(p *profile.Profile) (*mapping.Mapping, error) {
+	m, err := mapping.Load(p.FS())
+	if err != nil {
+		return nil, fmt.Errorf("mapping of the profile %s: %w", p.Name, err)
+	}
+	return m, nil
 }
 
 // checkProfile finds out whether the profile can be read and knows every

@@ -117,6 +117,17 @@ func TestDocumentedSQL(t *testing.T) {
 	if err := warehouse.Migrate(t.Context(), s.Warehouse); err != nil {
 		t.Fatal(err)
 	}
+	p, err := loadProfile(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := loadMapping(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := warehouse.Apply(t.Context(), s.Warehouse, p.FS(), m); err != nil {
+		t.Fatal(err)
+	}
 	open := func(database string) (driver.Conn, error) { return engine.OpenClickHouse(s.ClickHouseURL, database) }
 	if err := history.Migrate(t.Context(), open, cfg.ClickHouse.Database); err != nil {
 		t.Fatal(err)

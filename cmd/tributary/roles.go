@@ -20,7 +20,6 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/engine"
 	"tributary/internal/kafka"
-	"tributary/internal/mapping"
 	"tributary/internal/pg"
 	"tributary/internal/remote"
 	"tributary/producers/plan"
@@ -205,12 +204,12 @@ func (a *app) inserter(ctx context.Context) (runnable, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := mapping.Load(a.profile.FS())
+	statements, err := warehouse.Load(a.profile.FS())
 	if err != nil {
-		return nil, fmt.Errorf("mapping of profile %s: %w", a.profile.Name, err)
+		return nil, fmt.Errorf("SQL of the profile %s: %w", a.profile.Name, err)
 	}
-	i, err := insert.New(insert.Config{Insert: a.cfg.Insert, Prefix: a.cfg.Kafka.TopicPrefix, Profile: a.profile.Name, Holder: a.holder}, insert.Deps{
-		Pool: pool, Blobs: a.blobs, Mapping: m, Codec: a.codec, Connect: a.stores.Kafka, Log: a.log, Metrics: a.registry,
+	i, err := insert.New(insert.Config{Insert: a.cfg.Insert, Prefix: a.cfg.Kafka.TopicPrefix, Holder: a.holder}, insert.Deps{
+		Pool: pool, Blobs: a.blobs, Mapping: a.mapping, Statements: statements, Codec: a.codec, Connect: a.stores.Kafka, Log: a.log, Metrics: a.registry,
 	})
 	if err != nil {
 		return nil, err

@@ -21,15 +21,23 @@ func newWarehouseHash(c *cli) *cobra.Command {
 		Long:  "Print a digest of all current rows in the order of their natural keys, without surrogate keys and times of loading. Two warehouses that hold the same have the same hash, however they came to it.",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withStores(cmd.Context(), need{Postgres: true}, func(_ config.Config, s *stores) error {
-				return c.printHash(cmd.Context(), s)
+			return c.withStores(cmd.Context(), need{Postgres: true}, func(cfg config.Config, s *stores) error {
+				return c.printHash(cmd.Context(), cfg, s)
 			})
 		},
 	}
 }
 
-func (c *cli) printHash(ctx context.Context, s *stores) error {
-	hash, err := warehouse.Hash(ctx, s.Warehouse)
+func (c *cli) printHash(ctx context.Context, cfg config.Config, s *stores) error {
+	p, err := loadProfile(cfg)
+	if err != nil {
+		return err
+	}
+	m, err := loadMapping(p)
+	if err != nil {
+		return err
+	}
+	hash, err := warehouse.Hash(ctx, s.Warehouse, m)
 	if err != nil {
 		return explainAbsence(err)
 	}

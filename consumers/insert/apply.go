@@ -95,9 +95,7 @@ func (in *Inserter) gather(ctx context.Context, feed *feed) ([]*item, error) {
 			return nil, err
 		}
 		group = append(group, it)
-		if it.done != nil {
-			rows += it.done.rows
-		}
+		rows += it.done.rows()
 		if it.large() {
 			return group, nil
 		}

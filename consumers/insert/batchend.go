@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"tributary/schemas"
+	"tributary/sql/warehouse"
 )
 
 // batchEnd checks the data of a batch, and of what the batch changed for
@@ -24,31 +26,23 @@ func (w *writer) batchEnd(ctx context.Context, it *item) error {
 	if err != nil {
 		return fmt.Errorf("documents of the batch: %w", err)
 	}
-	for _, check := range w.in.statements.Checks {
-		rows, err := w.tx.Query(ctx, check, centre)
-		if err != nil {
-			return fmt.Errorf("data checks: %w", err)
-		}
-		changed, err := positionsOf(rows)
-		if err != nil {
-			return fmt.Errorf("data checks: %w", err)
-		}
-		documents = append(documents, changed...)
+	judged, err := w.judge(ctx, centre)
+	if err != nil {
+		return err
 	}
+	documents = append(documents, judged...)
 	steps := [3]span{{started, w.in.now()}, {}, {}}
-	for i, statements := range [][]string{w.in.statements.Context, w.in.statements.Overview} {
+	for i, statements := range [][]warehouse.Statement{w.in.d.Statements.Context, w.in.d.Statements.Overview} {
 		begun := w.in.now()
-		for _, sql := range statements {
-			if _, err := w.tx.Exec(ctx, sql, centre); err != nil {
-				return fmt.Errorf("%s: %w", [2]string{"context", "overview"}[i], err)
+		for _, s := range statements {
+			if _, err := w.tx.Exec(ctx, s.SQL, arguments(s.SQL, centre)...); err != nil {
+				return fmt.Errorf("%s: %w", s.File, err)
 			}
 		}
 		steps[i+1] = span{begun, w.in.now()}
 	}
-	for _, sql := range w.in.statements.Settle {
-		if _, err := w.tx.Exec(ctx, sql, centre); err != nil {
-			return fmt.Errorf("settle the batch: %w", err)
-		}
+	if _, err := w.tx.Exec(ctx, "DELETE FROM warehouse.changed WHERE centre = $1", centre); err != nil {
+		return fmt.Errorf("end the batch: %w", err)
 	}
 	slices.Sort(documents)
 	documents = slices.Compact(documents)
@@ -58,6 +52,14 @@ func (w *writer) batchEnd(ctx context.Context, it *item) error {
 		}
 	}
 	return w.batchEnded(it)
+}
+
+// arguments are those of a profile's statement, which may do without the centre.
+func arguments(sql, centre string) []any {
+	if strings.Contains(sql, "$1") {
+		return []any{centre}
+	}
+	return nil
 }
 
 // span is when a step began and ended.

@@ -3,32 +3,44 @@ package insert
 import (
 	"context"
 	"fmt"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // settle records withdrawals, applies all that are known to the files
 // concerned, and decides anew which claims are current for the keys concerned.
-// Both are functions of the set of documents and withdrawals: nothing depends
-// on which came first.
-func (w *writer) settle(ctx context.Context, loads, withdrawals []*item) error {
-	touched := make([]int64, 0, len(loads))
+// Both are functions of the set of documents, withdrawals and unloads: nothing
+// depends on which came first. Of large documents, whose keys nobody has
+// noted, all keys are looked at.
+func (w *writer) settle(ctx context.Context, loads, withdrawals []*item, large []int64) error {
+	var loaded []int64
 	files := map[string]struct{}{}
 	for _, it := range loads {
 		files[it.ev.File] = struct{}{}
 		if it.load() {
-			touched = append(touched, it.ev.Position)
+			loaded = append(loaded, it.ev.Position)
 		}
 	}
 	for _, it := range withdrawals {
 		files[it.ev.File] = struct{}{}
 	}
+	if len(loaded) > 0 {
+		// They have become current, until the election says otherwise.
+		if _, err := w.tx.Exec(ctx, `INSERT INTO warehouse.changed (position, ordinal, centre, record_type)
+			SELECT position, ordinal, centre, record_type FROM warehouse.claim WHERE position = ANY($1) AND is_current`, loaded); err != nil {
+			return fmt.Errorf("note what is new: %w", err)
+		}
+	}
 	if err := w.withdraw(ctx, withdrawals); err != nil {
 		return err
 	}
-	withdrawn, err := w.fall(ctx, files)
+	turned, err := w.turn(ctx, files)
 	if err != nil {
 		return err
 	}
-	return w.elect(ctx, touched, withdrawn)
+	shared := w.shared
+	w.shared = nil
+	return w.elect(ctx, shared, append(turned.positions(), large...))
 }
 
 // withdraw records what complete versions withdraw.
@@ -37,97 +49,85 @@ func (w *writer) withdraw(ctx context.Context, items []*item) error {
 		return nil
 	}
 	n := len(items)
-	positions, files, ranks, runs := make([]int64, n), make([]string, n), make([]string, n), make([]int64, n)
+	positions, runs := make([]int64, n), make([]int64, n)
+	files, ranks, archives := make([]string, n), make([]string, n), make([]string, n)
 	for i, it := range items {
-		positions[i], files[i], ranks[i], runs[i] = it.ev.Position, it.ev.File, rank(it.ev), it.ev.RunNumber
+		positions[i], files[i], ranks[i], runs[i], archives[i] = it.ev.Position, it.ev.File, rank(it.ev), it.ev.RunNumber, it.ev.Archive
 	}
 	_, err := w.tx.Exec(ctx, `
 		WITH version AS (
-			SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[]) AS v(position, file, rank, run_number)
+			SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[]) AS v(position, file, rank, run_number, archive)
 		), ends AS (
-			SELECT v.position, d.file, d.entry, max(d.state) AS state, v.rank, v.run_number -- loaded is greater than failed
+			SELECT v.position, d.file, d.entry, max(d.state) AS state, v.rank, v.run_number, v.archive -- loaded is greater than failed
 			FROM version v JOIN warehouse.document d
 				ON d.file = v.file AND d.rank = v.rank AND d.run_number = v.run_number AND d.position < v.position
-			GROUP BY v.position, d.file, d.entry, v.rank, v.run_number
+			GROUP BY v.position, d.file, d.entry, v.rank, v.run_number, v.archive
 		)
-		INSERT INTO warehouse.withdrawal (position, file, entry, what, rank, run_number)
-		SELECT position, file, entry, state, rank, run_number FROM ends
-		UNION ALL SELECT position, file, '', 'lacks', rank, run_number FROM version`, positions, files, ranks, runs)
+		INSERT INTO warehouse.withdrawal (position, file, entry, what, rank, run_number, archive)
+		SELECT position, file, entry, state, rank, run_number, archive FROM ends
+		UNION ALL SELECT position, file, '', 'lacks', rank, run_number, archive FROM version`, positions, files, ranks, runs, archives)
 	if err != nil {
 		return fmt.Errorf("record withdrawals: %w", err)
 	}
 	return nil
 }
 
-// fall marks the documents of files that a withdrawal holds for, and returns
-// those that had rows.
-func (w *writer) fall(ctx context.Context, files map[string]struct{}) ([]int64, error) {
+// turned is what withdrawals and unloads have newly changed about documents.
+type turned struct {
+	fallen, restored []int64 // positions of those with rows
+	documents        int     // of all
+}
+
+func (t turned) positions() []int64 { return append(t.fallen, t.restored...) }
+
+// turn marks the documents of files that a withdrawal or an unload holds for,
+// and unmarks those for which none does any more, since the version that
+// recorded it is unloaded.
+func (w *writer) turn(ctx context.Context, files map[string]struct{}) (t turned, err error) {
 	names := make([]string, 0, len(files))
 	for name := range files {
 		names = append(names, name)
 	}
 	rows, err := w.tx.Query(ctx, `
-		WITH fallen AS (
-			UPDATE warehouse.document d SET withdrawn = true
-			WHERE d.file = ANY($1) AND NOT d.withdrawn AND EXISTS (
+		WITH verdict AS MATERIALIZED (
+			SELECT d.position, d.withdrawn, EXISTS (
+				SELECT FROM warehouse.unload u WHERE u.file = d.file AND u.archive = d.archive
+				UNION ALL
 				SELECT FROM warehouse.withdrawal w
 				WHERE w.file = d.file AND w.entry = d.entry
 					AND (w.what = 'loaded' AND (d.rank, d.run_number) < (w.rank, w.run_number)
 						OR w.what = 'failed' AND d.rank = w.rank AND d.run_number < w.run_number)
+					AND NOT EXISTS (SELECT FROM warehouse.unload u WHERE u.file = w.file AND u.archive = w.archive)
 				UNION ALL
 				SELECT FROM warehouse.withdrawal w
 				WHERE w.file = d.file AND w.entry = '' AND w.what = 'lacks' AND d.rank < w.rank
-					AND NOT EXISTS (SELECT FROM warehouse.document e WHERE e.file = w.file AND e.entry = d.entry AND e.rank = w.rank))
-			RETURNING d.position, d.state
-		) SELECT position FROM fallen WHERE state = 'loaded'`, names)
+					AND NOT EXISTS (SELECT FROM warehouse.document e WHERE e.file = w.file AND e.entry = d.entry AND e.rank = w.rank)
+					AND NOT EXISTS (SELECT FROM warehouse.unload u WHERE u.file = w.file AND u.archive = w.archive)) AS falls
+			FROM warehouse.document d
+			-- Without an unload, what is withdrawn stays so.
+			WHERE d.file = ANY($1) AND (NOT d.withdrawn OR EXISTS (SELECT FROM warehouse.unload u WHERE u.file = d.file))
+		)
+		UPDATE warehouse.document d SET withdrawn = v.falls FROM verdict v
+		WHERE v.falls <> v.withdrawn AND d.position = v.position
+		RETURNING d.position, d.state = 'loaded', d.withdrawn`, names)
 	if err != nil {
-		return nil, fmt.Errorf("apply withdrawals: %w", err)
+		return t, fmt.Errorf("apply withdrawals: %w", err)
 	}
-	fallen, err := positionsOf(rows)
-	if err != nil {
-		return nil, fmt.Errorf("apply withdrawals: %w", err)
-	}
-	return fallen, nil
-}
-
-// elect decides which claim is current for every key that the given documents
-// claim, those just loaded and those just withdrawn: the one with the greatest
-// version key among those not withdrawn, unless it says that the key is gone.
-// What thereby differs from what the last batch end found is noted: what is
-// new and current, and of the rest what turns an odd number of times.
-func (w *writer) elect(ctx context.Context, loaded, withdrawn []int64) error {
-	if len(loaded)+len(withdrawn) == 0 {
-		return nil
-	}
-	for _, t := range w.in.claims {
-		_, err := w.tx.Exec(ctx, fmt.Sprintf(`
-			WITH affected AS MATERIALIZED (
-				SELECT DISTINCT claim FROM warehouse.%[1]s WHERE position = ANY($1::bigint[] || $2::bigint[])
-			), ranked AS MATERIALIZED (
-				SELECT t.position, t.ordinal, t.centre, t.is_current, fresh.position IS NOT NULL AS fresh,
-					NOT t.tombstone AND NOT d.withdrawn AND row_number() OVER (
-						PARTITION BY t.claim ORDER BY d.withdrawn, d.version_key DESC, d.position DESC) = 1 AS wins
-				FROM affected a
-				JOIN warehouse.%[1]s t ON t.claim = a.claim
-				JOIN warehouse.document d ON d.position = t.position
-				LEFT JOIN unnest($1::bigint[]) AS fresh(position) ON fresh.position = t.position
-			), turned AS (
-				UPDATE warehouse.%[1]s t SET is_current = r.wins FROM ranked r
-				WHERE r.is_current <> r.wins AND t.position = r.position AND t.ordinal = r.ordinal
-				RETURNING r.position, r.ordinal, r.centre, r.fresh
-			), back AS (
-				DELETE FROM warehouse.%[1]s_changed c USING turned t
-				WHERE NOT t.fresh AND c.position = t.position AND c.ordinal = t.ordinal
-				RETURNING c.position, c.ordinal
-			)
-			INSERT INTO warehouse.%[1]s_changed (position, ordinal, centre)
-			SELECT position, ordinal, centre FROM ranked WHERE fresh AND wins
-			UNION ALL
-			SELECT position, ordinal, centre FROM turned t
-			WHERE NOT fresh AND NOT EXISTS (SELECT FROM back b WHERE b.position = t.position AND b.ordinal = t.ordinal)`, t.Name), loaded, withdrawn)
-		if err != nil {
-			return fmt.Errorf("decide what is current in %s: %w", t.Name, err)
+	var position int64
+	var loaded, withdrawn bool
+	_, err = pgx.ForEachRow(rows, []any{&position, &loaded, &withdrawn}, func() error {
+		t.documents++
+		switch {
+		case !loaded:
+		case withdrawn:
+			t.fallen = append(t.fallen, position)
+		default:
+			t.restored = append(t.restored, position)
 		}
+		return nil
+	})
+	if err != nil {
+		return t, fmt.Errorf("apply withdrawals: %w", err)
 	}
-	return nil
+	return t, nil
 }

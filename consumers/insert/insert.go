@@ -38,7 +38,8 @@ const (
 	smallDocument  = 2 << 20  // a larger document is read while it is written
 	aheadBytes     = 16 << 20 // of documents read ahead
 	aheadPositions = 1024
-	chunkBytes     = 2 << 20 // of one COPY while a document is read
+	chunkBytes     = 4 << 20  // of rows written at once while a document is read
+	maxRecord      = 32 << 20 // of rows of a record that are kept until it has been read
 	maxErrors      = 100     // told of one document; the rest is counted
 	eventChunk     = 1000    // documents whose events are made at once
 	maxTries       = 10      // deaths of members at one position before it is poison
@@ -51,39 +52,36 @@ const (
 type Config struct {
 	Insert  config.Insert
 	Prefix  string // of the topics' names
-	Profile string // whose data checks, context and overview run at batch ends
 	Holder  string // names this member in the lease: host, process and role
 }
 
 // Deps are the services that insert works with.
 type Deps struct {
-	Pool    *pgxpool.Pool // of the warehouse's database
-	Blobs   blob.Store
-	Mapping *mapping.Mapping
-	Codec   *schemas.Codec
-	Connect kafka.Factory
-	Log     *slog.Logger
-	Metrics prometheus.Registerer
+	Pool       *pgxpool.Pool // of the warehouse's database
+	Blobs      blob.Store
+	Mapping    *mapping.Mapping
+	Statements *warehouse.Statements // what runs at batch ends
+	Codec      *schemas.Codec
+	Connect    kafka.Factory
+	Log        *slog.Logger
+	Metrics    prometheus.Registerer
 }
 
 // Inserter applies positions. New makes one.
 type Inserter struct {
-	cfg        Config
-	d          Deps
-	statements warehouse.Statements
-	metrics    *metrics
-	ahead      *semaphore.Weighted
-	workers    *semaphore.Weighted
-	claims     []*mapping.Table // tables with claims
-	now        func() time.Time
-	after      func(time.Duration) <-chan time.Time
+	cfg     Config
+	d       Deps
+	metrics *metrics
+	ahead   *semaphore.Weighted
+	workers *semaphore.Weighted
+	now     func() time.Time
+	after   func(time.Duration) <-chan time.Time
 }
 
-// New makes an inserter; it does nothing before Run. It fails only for a
-// profile without SQL for batch ends.
+// New makes an inserter; it does nothing before Run. It fails only for checks
+// that don't fit the mapping.
 func New(cfg Config, d Deps) (*Inserter, error) {
-	statements, err := warehouse.BatchEnd(cfg.Profile)
-	if err != nil {
+	if err := d.Statements.Fit(d.Mapping); err != nil {
 		return nil, err
 	}
 	fill := config.Default().Insert
@@ -99,14 +97,8 @@ func New(cfg Config, d Deps) (*Inserter, error) {
 	if cfg.Insert.LeaseTTL <= 0 {
 		cfg.Insert.LeaseTTL = fill.LeaseTTL
 	}
-	in := &Inserter{cfg: cfg, d: d, statements: statements, metrics: newMetrics(d.Metrics),
-		ahead: semaphore.NewWeighted(aheadBytes), workers: semaphore.NewWeighted(int64(cfg.Insert.Parallelism)), now: time.Now, after: time.After}
-	for _, t := range d.Mapping.Tables {
-		if t.Claims {
-			in.claims = append(in.claims, t)
-		}
-	}
-	return in, nil
+	return &Inserter{cfg: cfg, d: d, metrics: newMetrics(d.Metrics), ahead: semaphore.NewWeighted(aheadBytes),
+		workers: semaphore.NewWeighted(int64(cfg.Insert.Parallelism)), now: time.Now, after: time.After}, nil
 }
 
 // AppliedPosition is the last position that the warehouse holds; 0 before the

@@ -1,22 +1,15 @@
 package insert
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
 	"tributary/internal/mapping"
+	"tributary/schemas"
 )
-
-// chunk is a part of a document's rows on their way to one table.
-type chunk struct {
-	table *mapping.Table
-	lines []byte
-}
 
 // loadLarge writes a document while it is read, behind a savepoint of its own:
 // it never is in memory as a whole.
@@ -51,24 +44,31 @@ func (w *writer) loadLarge(ctx context.Context, it *item) error {
 		return err
 	}
 	w.rows += rows
-	return w.settle(ctx, []*item{it}, nil)
+	// Its keys may be too many to name them: all are looked at.
+	w.shared = nil
+	return w.settle(ctx, []*item{it}, nil, []int64{it.ev.Position})
 }
 
 // stream reads in one goroutine and writes in this one.
 func (w *writer) stream(ctx context.Context, it *item) (int64, error) {
 	var rows int64
-	chunks := make(chan chunk, 2)
+	chunks := make(chan *content) // none waits: one is read while another is written
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		defer close(chunks)
-		var err error
-		rows, err = w.in.chunked(ctx, it, chunks)
+		s := &streaming{ctx: ctx, ev: it.ev, tables: len(w.in.d.Mapping.Tables), chunks: chunks}
+		s.content = newContent(s.tables)
+		err := w.in.readDocument(ctx, it, s)
+		if err == nil {
+			err = s.send()
+		}
+		rows = s.rows
 		return err
 	})
 	var failed error
 	for c := range chunks {
 		if failed == nil {
-			if failed = w.copy(ctx, c.table, bytes.NewReader(c.lines)); failed != nil {
+			if _, failed = w.copyContents(ctx, []*content{c}); failed != nil {
 				group.Go(func() error { return failed }) // ends the reading
 			}
 		}
@@ -76,59 +76,80 @@ func (w *writer) stream(ctx context.Context, it *item) (int64, error) {
 	return rows, group.Wait()
 }
 
-// chunked reads a document and sends its rows in chunks of one table each.
-func (in *Inserter) chunked(ctx context.Context, it *item, chunks chan<- chunk) (int64, error) {
-	var rows int64
-	tables := make([][]byte, len(in.d.Mapping.Tables))
-	send := func(t *mapping.Table) error {
-		c := chunk{t, tables[t.Index]}
-		tables[t.Index] = nil
-		select {
-		case chunks <- c:
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	err := in.readDocument(ctx, it, func(row *mapping.Row) error {
-		rows++
-		i := row.Table.Index
-		if tables[i] == nil {
-			tables[i] = make([]byte, 0, 64<<10)
-		}
-		if tables[i] = append(tables[i], row.Line...); len(tables[i]) >= chunkBytes {
-			return send(row.Table)
-		}
-		return nil
-	})
-	if err != nil {
-		return rows, err
-	}
-	for _, t := range in.d.Mapping.Tables {
-		if len(tables[t.Index]) > 0 {
-			if err := send(t); err != nil {
-				return rows, err
-			}
-		}
-	}
-	return rows, nil
+// streaming sends a document's rows in chunks of whole records. A record that
+// is too large for that is sent in parts, before it is known whether the
+// warehouse holds its content.
+type streaming struct {
+	ctx     context.Context
+	ev      *schemas.DocumentOrdered
+	tables  int
+	chunks  chan<- *content
+	content *content
+	within  int   // bytes of the record that is being read
+	parted  bool  // some of its rows were sent
+	rows    int64 // sent
 }
 
-// duplicates finds keys that a large document claims twice. The database counts
+func (s *streaming) Row(r *mapping.Row) error {
+	s.content.row(r)
+	if r.Record > 0 {
+		s.within += len(r.Line)
+		if s.within <= maxRecord {
+			return nil
+		}
+		s.parted, s.within = true, 0
+	} else if s.within > 0 || s.content.size < chunkBytes {
+		return nil
+	}
+	return s.send()
+}
+
+func (s *streaming) Record(r *mapping.Record) error {
+	s.content.record(s.ev, r, s.parted)
+	s.parted, s.within = false, 0
+	if s.content.size < chunkBytes {
+		return nil
+	}
+	return s.send()
+}
+
+func (s *streaming) send() error {
+	c := s.content
+	s.content = newContent(s.tables)
+	s.rows += c.rows
+	select {
+	case s.chunks <- c:
+		return nil
+	case <-s.ctx.Done():
+		return context.Cause(s.ctx)
+	}
+}
+
+// duplicates finds a key that a large document claims twice. The database counts
 // them, since their number has no bound that memory could be planned for.
 func (w *writer) duplicates(ctx context.Context, it *item) error {
-	for _, t := range w.in.claims {
-		var line, column int
-		var found bool
-		err := w.tx.QueryRow(ctx, fmt.Sprintf(`SELECT coalesce(min(line), 0), coalesce(min(col), 0), count(*) > 0 FROM (
-			SELECT line, col, row_number() OVER (PARTITION BY claim ORDER BY ordinal) AS n FROM warehouse.%s WHERE position = $1) x
-			WHERE n = 2`, t.Name), it.ev.Position).Scan(&line, &column, &found)
-		if err != nil {
-			return fmt.Errorf("look for repeated keys in %s: %w", t.Name, err)
+	var table string
+	var key []*string
+	var line, column, first int
+	rows, err := w.tx.Query(ctx, `SELECT record_type, natural_key, line, col, first FROM (
+			SELECT record_type, natural_key, line, col, ordinal, lag(line) OVER (PARTITION BY claim ORDER BY ordinal) AS first
+			FROM warehouse.claim WHERE position = $1) c
+		WHERE first IS NOT NULL ORDER BY ordinal LIMIT 1`, it.ev.Position)
+	if err != nil {
+		return fmt.Errorf("look for repeated keys: %w", err)
+	}
+	found := false
+	for rows.Next() {
+		found = true
+		if err := rows.Scan(&table, &key, &line, &column, &first); err != nil {
+			return fmt.Errorf("look for repeated keys: %w", err)
 		}
-		if found {
-			return duplicate(strings.ReplaceAll(t.Name, "_", " "), "see the line", line, column)
-		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("look for repeated keys: %w", err)
+	}
+	if found {
+		return duplicate(table, keyText(key), line, column, first)
 	}
 	return nil
 }

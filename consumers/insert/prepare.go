@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"strings"
 
 	"tributary/internal/archive"
 	"tributary/internal/mapping"
@@ -18,9 +19,16 @@ const quarantined = schemas.Quarantined
 // prepared is a document read and judged as far as can be without the
 // warehouse: its rows as COPY takes them, or what is wrong with it.
 type prepared struct {
-	tables  [][]byte // by the table's index
-	rows    int64
+	content *content // nil if it failed
 	failure *mapping.DocumentError
+}
+
+// rows is how many rows the document has, stored or known already.
+func (p *prepared) rows() int64 {
+	if p == nil || p.content == nil {
+		return 0
+	}
+	return p.content.rows
 }
 
 // prepare reads a small document. An error is one of the blob store's, or of
@@ -42,31 +50,52 @@ func poison(err error) *mapping.DocumentError {
 }
 
 func (in *Inserter) prepareOnce(ctx context.Context, it *item) (*prepared, error) {
-	p := &prepared{tables: make([][]byte, len(in.d.Mapping.Tables))}
-	seen := map[mapping.Claim]struct{}{}
-	err := in.readDocument(ctx, it, func(row *mapping.Row) error {
-		if row.Table.Claims {
-			if _, twice := seen[row.Claim]; twice {
-				return duplicate(row.Table.Name, string(row.Key), row.SourceLine, row.SourceColumn)
-			}
-			seen[row.Claim] = struct{}{}
-		}
-		p.tables[row.Table.Index] = append(p.tables[row.Table.Index], row.Line...)
-		p.rows++
-		return nil
-	})
+	g := &gathering{ev: it.ev, content: newContent(len(in.d.Mapping.Tables)), seen: map[mapping.ID]int{}}
+	err := in.readDocument(ctx, it, g)
 	if failure := (*mapping.DocumentError)(nil); errors.As(err, &failure) {
 		return &prepared{failure: failure}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return p, nil
+	return &prepared{content: g.content}, nil
 }
 
-func duplicate(table, key string, line, column int) *mapping.DocumentError {
+// gathering keeps all of a small document.
+type gathering struct {
+	ev      *schemas.DocumentOrdered
+	content *content
+	seen    map[mapping.ID]int // claims, and the line of each
+}
+
+func (g *gathering) Row(r *mapping.Row) error {
+	g.content.row(r)
+	return nil
+}
+
+func (g *gathering) Record(r *mapping.Record) error {
+	if first, twice := g.seen[r.Claim]; twice {
+		return duplicate(r.Table.Name, keyText(r.Key), r.Line, r.Column, first)
+	}
+	g.seen[r.Claim] = r.Line
+	g.content.record(g.ev, r, false)
+	return nil
+}
+
+// keyText is a natural key for people.
+func keyText(key []*string) string {
+	fields := make([]string, len(key))
+	for i, f := range key {
+		if fields[i] = "-"; f != nil {
+			fields[i] = *f
+		}
+	}
+	return strings.Join(fields, " ")
+}
+
+func duplicate(table, key string, line, column, first int) *mapping.DocumentError {
 	return &mapping.DocumentError{Exception: mapping.DuplicateKey, Line: line, Column: column,
-		Message: fmt.Sprintf("the same %s is in the document twice: %.200s", table, key)}
+		Message: fmt.Sprintf("the same %s is in the document twice, first in line %d: %.200s", strings.ReplaceAll(table, "_", " "), first, key)}
 }
 
 // readDocument reads a document's rows from its archive's blob. Damage to the
@@ -93,8 +122,7 @@ func (in *Inserter) readDocument(ctx context.Context, it *item, sink mapping.Sin
 		CompressedSize: ev.Packed, Size: ev.Size, Method: uint16(ev.Method), CRC32: uint32(ev.CRC32)})
 	if err == nil {
 		defer r.Close()
-		err = in.d.Mapping.Read(&stopping{ctx, r}, mapping.Document{Kind: ev.Kind, Centre: centreOf(ev), Position: ev.Position,
-			Tombstone: ev.Action == schemas.Delete}, sink)
+		err = in.d.Mapping.Read(&stopping{ctx, r}, mapping.Document{Kind: ev.Kind, Centre: centreOf(ev), Position: ev.Position}, sink)
 	}
 	if errors.Is(err, archive.ErrDamaged) {
 		return &mapping.DocumentError{Exception: mapping.Unreadable, Message: err.Error()}

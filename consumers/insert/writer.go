@@ -1,13 +1,10 @@
 package insert
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -27,8 +24,10 @@ type writer struct {
 	loads       []*item // to be written, in order
 	withdrawals []*item // that follow them
 
-	records []schemas.Record // for the outbox
-	rows    int64
+	shared     []mapping.ID     // claims loaded on keys that have others, or that say that there are
+	records    []schemas.Record // for the outbox
+	rows       int64
+	candidates bool // whether the table of records to be judged is there
 }
 
 // take does what a position asks for.
@@ -57,6 +56,11 @@ func (w *writer) take(ctx context.Context, it *item) error {
 	case schemas.PositionSession:
 		// Control sees by the position that the session's end has been
 		// reached, and closes the session.
+	case schemas.PositionUnload, schemas.PositionReference:
+		if err := w.flush(ctx); err != nil {
+			return err
+		}
+		return w.operate(ctx, it)
 	default:
 		return fmt.Errorf("a position of the unknown kind %q: upgrade this member", it.ev.What)
 	}
@@ -75,7 +79,7 @@ func (w *writer) flush(ctx context.Context) error {
 	if len(loads) == 0 && len(withdrawals) == 0 {
 		return nil
 	}
-	return w.settle(ctx, loads, withdrawals)
+	return w.settle(ctx, loads, withdrawals, nil)
 }
 
 // verdict is a document's outcome at the upload.
@@ -135,7 +139,7 @@ func refusal(err error) *mapping.DocumentError {
 }
 
 func (w *writer) savepoint(ctx context.Context, fn func() error) error {
-	records, rows := len(w.records), w.rows
+	records, rows, shared := len(w.records), w.rows, len(w.shared)
 	if _, err := w.tx.Exec(ctx, "SAVEPOINT document"); err != nil {
 		return fmt.Errorf("savepoint: %w", err)
 	}
@@ -144,7 +148,7 @@ func (w *writer) savepoint(ctx context.Context, fn func() error) error {
 		_, err = w.tx.Exec(ctx, "RELEASE SAVEPOINT document")
 		return err
 	}
-	w.records, w.rows = w.records[:records], rows
+	w.records, w.rows, w.shared = w.records[:records], rows, w.shared[:shared]
 	if _, rerr := w.tx.Exec(ctx, "ROLLBACK TO SAVEPOINT document"); rerr != nil {
 		return errors.Join(err, rerr)
 	}
@@ -153,55 +157,33 @@ func (w *writer) savepoint(ctx context.Context, fn func() error) error {
 
 // copyAll writes the rows of documents, a COPY per table.
 func (w *writer) copyAll(ctx context.Context, items []*item) error {
-	var parts []*bytes.Reader
+	var contents []*content
 	var documents []byte
-	for _, t := range w.in.d.Mapping.Tables {
-		parts = parts[:0]
-		for _, it := range items {
-			if it.done != nil && len(it.done.tables) > 0 && len(it.done.tables[t.Index]) > 0 {
-				parts = append(parts, bytes.NewReader(it.done.tables[t.Index]))
-			}
-		}
-		if len(parts) == 0 {
-			continue
-		}
-		if err := w.copy(ctx, t, &readers{parts: parts}); err != nil {
-			return err
-		}
-	}
 	for _, it := range items {
-		var rows int64
 		var failure *mapping.DocumentError
 		if it.done != nil {
-			rows, failure = it.done.rows, it.done.failure
+			failure = it.done.failure
+			if it.done.content != nil {
+				contents = append(contents, it.done.content)
+			}
 		}
+		rows := it.done.rows()
 		documents = appendDocument(documents, it, rows, failure)
 		if err := w.uploaded(it, rows, failure); err != nil {
 			return err
 		}
 		w.rows += rows
+		if it.ev.Action != schemas.Add && it.done != nil && it.done.content != nil {
+			// An edit or a deletion of what nobody knows is a finding.
+			for _, r := range it.done.content.records {
+				w.shared = append(w.shared, r.claim)
+			}
+		}
 	}
+	shared, err := w.copyContents(ctx, contents)
+	if err != nil {
+		return err
+	}
+	w.shared = append(w.shared, shared...)
 	return w.copyDocuments(ctx, documents)
-}
-
-// readers reads one after another.
-type readers struct{ parts []*bytes.Reader }
-
-func (r *readers) Read(p []byte) (int, error) {
-	for len(r.parts) > 0 && r.parts[0].Len() == 0 {
-		r.parts = r.parts[1:]
-	}
-	if len(r.parts) == 0 {
-		return 0, io.EOF
-	}
-	return r.parts[0].Read(p)
-}
-
-// copy writes lines in COPY's text format to a mapped table.
-func (w *writer) copy(ctx context.Context, t *mapping.Table, lines io.Reader) error {
-	sql := "COPY warehouse." + t.Name + " (" + strings.Join(t.ColumnNames(), ", ") + ") FROM STDIN"
-	if _, err := w.tx.Conn().PgConn().CopyFrom(ctx, lines, sql); err != nil {
-		return fmt.Errorf("copy to %s: %w", t.Name, err)
-	}
-	return nil
 }

@@ -1,0 +1,175 @@
+package insert
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"tributary/internal/mapping"
+)
+
+// place is where a record's content lies.
+type place struct {
+	position int64
+	ordinal  int32
+}
+
+// identity is a content: what is claimed of which key.
+type identity struct{ claim, fingerprint mapping.ID }
+
+// copyContents writes the claims of contents, and of their rows those that the
+// warehouse doesn't hold yet: equal content of a key is stored once, by the
+// first that brings it. It returns the claims on keys that others claim too.
+func (w *writer) copyContents(ctx context.Context, contents []*content) (shared []mapping.ID, err error) {
+	places, shared, err := w.places(ctx, contents)
+	if err != nil {
+		return nil, err
+	}
+	var claims []byte
+	n := 0
+	for _, c := range contents {
+		for i := range c.records {
+			claims = appendPlace(append(claims, c.lines(i, 0, c.claims)...), places[n])
+			n++
+		}
+	}
+	if len(claims) > 0 {
+		if _, err := w.tx.Conn().PgConn().CopyFrom(ctx, bytes.NewReader(claims), "COPY warehouse.claim ("+claimColumns+") FROM STDIN"); err != nil {
+			return nil, fmt.Errorf("copy to claim: %w", err)
+		}
+	}
+	for _, t := range w.in.d.Mapping.Tables {
+		var r readers
+		n = 0
+		for _, c := range contents {
+			r.add(t, c, places[n:])
+			n += len(c.records)
+		}
+		if len(r.parts) == 0 {
+			continue
+		}
+		if err := w.copy(ctx, t, &r); err != nil {
+			return nil, err
+		}
+	}
+	return shared, nil
+}
+
+// places finds for each record of the contents, in order, where its content
+// lies, and the claims on keys that are known, or claimed twice among these.
+func (w *writer) places(ctx context.Context, contents []*content) (places []place, shared []mapping.ID, err error) {
+	n := 0
+	for _, c := range contents {
+		n += len(c.records)
+	}
+	if n == 0 {
+		return nil, nil, nil
+	}
+	places = make([]place, 0, n)
+	claims, prints := make([]pgtype.UUID, 0, n), make([]pgtype.UUID, 0, n)
+	for _, c := range contents {
+		for _, r := range c.records {
+			claims, prints = append(claims, pgtype.UUID{Bytes: r.claim, Valid: true}), append(prints, pgtype.UUID{Bytes: r.fingerprint, Valid: true})
+		}
+	}
+	rows, err := w.tx.Query(ctx, `
+		SELECT n.claim, n.fingerprint, coalesce(o.position, 0), coalesce(o.ordinal, 0)
+		FROM unnest($1::uuid[], $2::uuid[]) AS n(claim, fingerprint)
+		LEFT JOIN LATERAL (SELECT c.position, c.ordinal FROM warehouse.claim c
+			WHERE c.claim = n.claim AND c.fingerprint = n.fingerprint AND c.content_position = c.position AND c.content_ordinal = c.ordinal
+			ORDER BY c.position LIMIT 1) o ON true
+		WHERE EXISTS (SELECT FROM warehouse.claim c WHERE c.claim = n.claim)`, claims, prints)
+	if err != nil {
+		return nil, nil, fmt.Errorf("look for known content: %w", err)
+	}
+	known, found := map[mapping.ID]bool{}, map[identity]place{}
+	var id identity
+	var p place
+	_, err = pgx.ForEachRow(rows, []any{(*[16]byte)(&id.claim), (*[16]byte)(&id.fingerprint), &p.position, &p.ordinal}, func() error {
+		if !known[id.claim] {
+			known[id.claim] = true
+			shared = append(shared, id.claim)
+		}
+		if p.position > 0 {
+			found[id] = p
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("look for known content: %w", err)
+	}
+	here := make(map[mapping.ID]int32, n) // how often claimed among these
+	for _, c := range contents {
+		for _, r := range c.records {
+			if here[r.claim]++; here[r.claim] == 2 && !known[r.claim] {
+				shared = append(shared, r.claim)
+			}
+			id := identity{r.claim, r.fingerprint}
+			at, ok := found[id]
+			if !ok || r.parted {
+				at = place{r.position, r.ordinal}
+			}
+			if !ok {
+				found[id] = at
+			}
+			places = append(places, at)
+		}
+	}
+	return places, shared, nil
+}
+
+// readers reads one after another.
+type readers struct{ parts []*bytes.Reader }
+
+// add adds the lines of one table of a content, but for those of records whose
+// content lies elsewhere.
+func (r *readers) add(t *mapping.Table, c *content, places []place) {
+	lines := c.tables[t.Index]
+	if len(lines) == 0 {
+		return
+	}
+	if t.Record || t.Under != nil {
+		from := 0
+		for i, rec := range c.records {
+			part := c.lines(i, t.Index+1, lines)
+			if places[i] == (place{rec.position, rec.ordinal}) {
+				continue
+			}
+			at := c.ends[i*(len(c.tables)+1)+t.Index+1] - len(part)
+			r.bytes(lines[from:at])
+			from = at + len(part)
+		}
+		lines = lines[from:]
+	}
+	r.bytes(lines)
+}
+
+func (r *readers) bytes(b []byte) {
+	if len(b) > 0 {
+		r.parts = append(r.parts, bytes.NewReader(b))
+	}
+}
+
+func (r *readers) Read(p []byte) (int, error) {
+	for len(r.parts) > 0 && r.parts[0].Len() == 0 {
+		r.parts = r.parts[1:]
+	}
+	if len(r.parts) == 0 {
+		return 0, io.EOF
+	}
+	return r.parts[0].Read(p)
+}
+
+// copy writes lines in COPY's text format to a mapped table.
+func (w *writer) copy(ctx context.Context, t *mapping.Table, lines io.Reader) error {
+	sql := "COPY warehouse." + t.Name + " (" + strings.Join(t.ColumnNames(), ", ") + ") FROM STDIN"
+	if _, err := w.tx.Conn().PgConn().CopyFrom(ctx, lines, sql); err != nil {
+		return fmt.Errorf("copy to %s: %w", t.Name, err)
+	}
+	return nil
+}

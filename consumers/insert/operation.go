@@ -1,0 +1,143 @@
+package insert
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+// operate does what people asked for, and notes what became of it. Only an
+// error of the warehouse itself is returned.
+func (w *writer) operate(ctx context.Context, it *item) error {
+	var message string
+	var failure, err error
+	switch it.ev.What {
+	case schemas.PositionUnload:
+		message, err = w.unload(ctx, it)
+	case schemas.PositionReference:
+		message, failure, err = w.loadReference(ctx, it)
+	}
+	if err != nil {
+		return err
+	}
+	state := OutcomeDone
+	if failure != nil {
+		state, message = OutcomeFailed, failure.Error()
+		w.in.d.Log.Warn("an operation has failed", "what", it.ev.What, "operation", it.ev.Batch, "position", it.ev.Position, "error", failure)
+	}
+	_, err = w.tx.Exec(ctx, `INSERT INTO warehouse.operation_outcome (operation, position, state, message) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (operation) DO UPDATE SET position = $2, state = $3, message = $4`, operationID(it.ev.Batch), it.ev.Position, state, pg.Text(message))
+	if err != nil {
+		return fmt.Errorf("note the operation's outcome: %w", err)
+	}
+	return nil
+}
+
+// operationID is the operation's id, or what follows from it where it is no
+// UUID.
+func operationID(id string) string {
+	if u, err := uuid.Parse(id); err == nil {
+		return u.String()
+	}
+	return schemas.ID("operation", id)
+}
+
+// unload retracts one version of a file, in all its runs: its documents, also
+// those that come later, are withdrawn, and what it had withdrawn is not.
+func (w *writer) unload(ctx context.Context, it *item) (string, error) {
+	ev := it.ev
+	if _, err := w.tx.Exec(ctx, "INSERT INTO warehouse.unload (position, file, archive) VALUES ($1, $2, $3)", ev.Position, ev.File, ev.Archive); err != nil {
+		return "", fmt.Errorf("note the unload: %w", err)
+	}
+	turned, err := w.turn(ctx, map[string]struct{}{ev.File: {}})
+	if err != nil {
+		return "", err
+	}
+	if err := w.elect(ctx, nil, turned.positions()); err != nil {
+		return "", err
+	}
+	message := fmt.Sprintf("version %s of %s is unloaded: %d loaded documents were retracted, %d that it had superseded hold again",
+		ev.Archive, it.subject(), len(turned.fallen), len(turned.restored))
+	// About the file, without a phase: the tracker goes on showing how it
+	// fared, and people read in its history that it was retracted.
+	e := &schemas.StatusChanged{Scope: ev.Scope, FileRef: ev.FileRef, DocumentRef: schemas.DocumentRef{Archive: ev.Archive}, Entity: schemas.EntityFile,
+		Note: "unloaded", Message: message, Position: ev.Position, StartedAt: at(w.applied), FinishedAt: at(w.in.now()),
+		Attributes: map[string]string{"operation": ev.Batch, "retracted": strconv.Itoa(len(turned.fallen)), "restored": strconv.Itoa(len(turned.restored))}}
+	e.Centre = centreOf(ev)
+	return message, w.tell(it, ev.File, "unload", e)
+}
+
+// The states of an operation that has been applied.
+const (
+	OutcomeDone   = "done"
+	OutcomeFailed = "failed" // it has changed nothing
+)
+
+// Outcome is what became of an operation.
+type Outcome struct {
+	Position int64
+	State    string // OutcomeDone or OutcomeFailed
+	Message  string // for people
+}
+
+// ReadOutcome returns what became of an operation; nil if it hasn't been
+// applied yet.
+func ReadOutcome(ctx context.Context, warehouse pg.Querier, operation string) (*Outcome, error) {
+	var o Outcome
+	err := warehouse.QueryRow(ctx, "SELECT position, state, message FROM warehouse.operation_outcome WHERE operation = $1", operation).Scan(&o.Position, &o.State, &o.Message)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the outcome of operation %s: %w", operation, err)
+	}
+	return &o, nil
+}
+
+// awaitPause is how often AwaitOperation asks.
+const awaitPause = 100 * time.Millisecond
+
+// AwaitOperation waits until an operation that was requested has been ordered
+// and applied, with the batch ends that follow it, and returns what became of
+// it. It waits as long as ctx lets it: members with the roles sequence, publish
+// and insert must be running.
+func AwaitOperation(ctx context.Context, controls, warehouse pg.Querier, operation string) (Outcome, error) {
+	tick := time.NewTicker(awaitPause)
+	defer tick.Stop()
+	for {
+		op, err := control.ReadOperation(ctx, controls, operation)
+		if err != nil {
+			return Outcome{}, err
+		}
+		if op.LastPosition > 0 {
+			applied, err := AppliedPosition(ctx, warehouse)
+			if err != nil {
+				return Outcome{}, err
+			}
+			if applied >= op.LastPosition {
+				o, err := ReadOutcome(ctx, warehouse, operation)
+				if err == nil && o == nil {
+					err = fmt.Errorf("operation %s was applied at position %d by a member that notes no outcomes", operation, op.Position)
+				}
+				if err != nil {
+					return Outcome{}, err
+				}
+				return *o, nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return Outcome{}, fmt.Errorf("wait for operation %s: %w", operation, context.Cause(ctx))
+		case <-tick.C:
+		}
+	}
+}
