@@ -68,6 +68,7 @@ type specimen struct {
 	zone                                 string // behind the date of birth
 	stage, stageUnit                     string // days after copulation unless said
 	status                               string
+	phenotyping                          string      // another centre
 	relatives                            [][2]string // specimen, relationship
 	genotypes                            []genotype
 	strains                              []string // parental

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"tributary/test/corpus/ledger"
 )
 
 // Oracle is what must be seen when everything has been ingested.
@@ -15,6 +17,7 @@ type Oracle struct {
 	Measurements []Measurement // nil for Big, see Counts
 	Counts       Counts
 	Order        []Position
+	Warehouse    *Warehouse // nil for Big
 }
 
 // Counts are the numbers of current rows in the warehouse.
@@ -179,9 +182,15 @@ func loads(f *file, d *document) bool {
 // judge computes the oracle of all files, but for the order.
 func judge(files []*file, big bool) Oracle {
 	specimens, runs := claims{}, claims{}
+	b := &books{of: map[*document]*ledger.Document{}}
+	var o Oracle
+	if !big {
+		b = keep(files)
+		o.Warehouse = b.warehouse()
+	}
 	for _, f := range files {
-		for _, d := range f.docs {
-			if !loads(f, d) {
+		for _, d := range f.shown() {
+			if l := b.of[d]; !loads(f, d) || l != nil && l.Withdrawn {
 				continue
 			}
 			at, gone := versionOf(f, d), f.action == remove
@@ -197,7 +206,6 @@ func judge(files []*file, big bool) Oracle {
 			}
 		}
 	}
-	var o Oracle
 	for _, x := range specimens.current() {
 		kind := "mouse"
 		if x.specimen.embryo {
@@ -205,7 +213,6 @@ func judge(files []*file, big bool) Oracle {
 		}
 		o.Specimens = append(o.Specimens, Specimen{Centre: x.centre, SpecimenID: x.specimen.id, Kind: kind})
 	}
-	findings := map[*document][]Finding{}
 	for _, x := range runs.current() {
 		row := x.row()
 		o.Runs = append(o.Runs, row)
@@ -214,17 +221,21 @@ func judge(files []*file, big bool) Oracle {
 		if !big {
 			o.Measurements = append(o.Measurements, found...)
 		}
-		for _, id := range x.run.specimens {
-			if s, known := specimens[specimenKey(x.centre, id)]; !known || s.gone {
-				findings[x.owner] = append(findings[x.owner], Finding{Exception: "specimen_unknown"})
-			}
-		}
 	}
 	o.Counts.Specimens, o.Counts.Runs = len(o.Specimens), len(o.Runs)
 	for _, f := range files {
-		o.ends(f, findings)
+		o.ends(f, b.findings)
 	}
 	return o
+}
+
+// shown are the documents of all uploads of a file.
+func (f *file) shown() []*document {
+	var out []*document
+	for n := range f.uploads + 1 {
+		out = append(out, f.upload(n).docs...)
+	}
+	return out
 }
 
 // ends judges a file and its documents.

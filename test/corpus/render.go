@@ -189,6 +189,10 @@ func (s *specimen) write(p *page, centre string) {
 		unit = "DPC"
 	}
 	kind, life := "mouse", attr("DOB", day(s.born)+s.zone)
+	measures := s.phenotyping
+	if measures == "" {
+		measures = centre
+	}
 	dob, zone, stage, status, since := there(day(s.born)), given(s.zone), "-", given(s.status), "-"
 	if s.embryo {
 		kind, life = "embryo", ` stage="`+esc(s.stage)+`"`+attr("stageUnit", unit)
@@ -200,11 +204,11 @@ func (s *specimen) write(p *page, centre string) {
 		since = there(day(s.born))
 	}
 	p.enter("specimen", 4, there(kind), there(centre), there(s.id), given(s.colony), given(s.strain), there(strconv.FormatBool(s.baseline)), there(s.gender),
-		there(s.zygosity), there(s.litter), there(s.pipeline), there(s.project), there(centre), there(centre), dob, zone, stage, given(unit), status, since, "-")
+		there(s.zygosity), there(s.litter), there(s.pipeline), there(s.project), there(measures), there(centre), dob, zone, stage, given(unit), status, since, "-")
 	defer p.leave()
 	head := kind + life + attr("colonyID", s.colony) + attr("isBaseline", strconv.FormatBool(s.baseline)) + attr("strainID", s.strain) +
 		attr("specimenID", s.id) + attr("gender", s.gender) + attr("zygosity", s.zygosity) + attr("litterId", s.litter) +
-		attr("pipeline", s.pipeline) + attr("productionCentre", centre) + attr("phenotypingCentre", centre) + attr("project", s.project)
+		attr("pipeline", s.pipeline) + attr("productionCentre", centre) + attr("phenotypingCentre", measures) + attr("project", s.project)
 	if s.empty() {
 		p.printf(`    <%s/>`, head)
 		return

@@ -36,6 +36,12 @@ func (c *Corpus) enrich(at *centre, s *specimen) {
 		s.embryo, s.stage, s.stageUnit = true, pick(c, "TS20", "12a", "26", "0", "9.5", "late"), "Theiler"
 	case 6:
 		s.status = pick(c, " ", "free words")
+	case 7:
+		s.id = " " + s.id
+	case 8:
+		s.phenotyping = "Rbrc"
+	case 9:
+		s.born = time.Date(1989, 12, 31, 0, 0, 0, 0, time.UTC)
 	}
 }
 
@@ -148,5 +154,13 @@ func (c *Corpus) dent(at *centre, r *run, id func(int) string) {
 		r.procedure = ptr(*r.procedure + " ")
 	case 17:
 		add(param{kind: media, id: id(94), files: []mediaFile{{uri: " ", fileType: "image/jpeg"}}})
+	case 18:
+		add(param{kind: filmed, id: id(95)}, param{kind: sampled, id: id(96)})
+	case 19:
+		r.date = time.Date(1972, 2, 29, 0, 0, 0, 0, time.UTC)
+	case 20:
+		if r.kind == experimentRun {
+			r.specimens = append(append([]string{}, r.specimens...), r.specimens[0])
+		}
 	}
 }

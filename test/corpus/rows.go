@@ -96,5 +96,11 @@ func list(values []string) string {
 	if len(values) == 0 {
 		return "-"
 	}
-	return "={" + strings.Join(values, ",") + "}"
+	quoted := make([]string, len(values))
+	for i, v := range values {
+		if quoted[i] = v; strings.ContainsAny(v, " ,{}") {
+			quoted[i] = `"` + v + `"`
+		}
+	}
+	return "={" + strings.Join(quoted, ",") + "}"
 }
