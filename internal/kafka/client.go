@@ -20,6 +20,13 @@ const (
 	decompressedBatch  = 64 << 20 // a batch that unpacks to more is refused
 )
 
+// embeddedRebalance is how long the embedded broker waits for members to join
+// in a rebalance. It begins to wait anew whenever one joins, while a client
+// gives up its join ten seconds after the time-out and joins as another member.
+// With a time-out above those ten seconds, two members out of step could do so
+// in turns for ever, each keeping a dead third one in the group.
+const embeddedRebalance = 8 * time.Second
+
 // Factory makes a client with further options. Its users add their topics,
 // their group and their callbacks.
 type Factory func(extra ...kgo.Opt) (*kgo.Client, error)
@@ -96,6 +103,9 @@ func groupOpts(cfg config.Kafka) ([]kgo.Opt, error) {
 	}
 	if cfg.InstanceID != "" {
 		opts = append(opts, kgo.InstanceID(cfg.InstanceID))
+	}
+	if len(cfg.BootstrapServers) == 0 {
+		opts = append(opts, kgo.RebalanceTimeout(embeddedRebalance))
 	}
 	return opts, nil
 }

@@ -103,6 +103,9 @@ func TestClientSettings(t *testing.T) {
 		"idempotence off": {client.OptValue(kgo.DisableIdempotentWrite), false},
 		"instance id":     {client.OptValue(kgo.InstanceID), "host-1"},
 		"session timeout": {client.OptValue(kgo.SessionTimeout), 45 * time.Second},
+		// Of the embedded broker, less than what a client adds to it before
+		// it gives up a join.
+		"rebalance timeout": {client.OptValue(kgo.RebalanceTimeout), 8 * time.Second},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("%s: got %v, want %v", name, tt.got, tt.want)

@@ -69,11 +69,10 @@ func TestTwoOfEveryRole(t *testing.T) {
 
 // One of two is killed while both work, another takes its place, and so on
 // (once in ten of TRIBUTARY_KILLS): the others finish what it left, once. A
-// death during a rebalance is found by the rebalance's own limit of a minute,
-// so this may take that long.
+// death during a rebalance is found by the rebalance's own limit.
 func TestKillOneOfTwo(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes minutes: skipped with -short")
+		t.Skip("takes long: skipped with -short")
 	}
 	kills := max(1, number(t, "TRIBUTARY_KILLS", 10)/10)
 	from := seed(t)

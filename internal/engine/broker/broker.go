@@ -15,6 +15,8 @@
 //   - A producer's batch that was written and not yet acknowledged when the
 //     process was killed may be written twice. A transaction in flight then may
 //     come apart: Tributary uses none.
+//   - A member of a group that dies while its join is being answered would keep
+//     its partitions for ever, so [Broker] removes members that are silent.
 //   - One goroutine serves all requests; opening reads the whole log, with a
 //     peak of memory of one to three times its size.
 //   - It has no authentication, which is why it listens on loopback only.
@@ -33,6 +35,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -57,6 +60,7 @@ type Options struct {
 // Broker is a running broker.
 type Broker struct {
 	cluster *kfake.Cluster
+	stop    func() // ends the search for dead members and waits for it
 }
 
 // Open starts a broker, which serves until Close.
@@ -95,7 +99,12 @@ func Open(o Options) (*Broker, error) {
 	}
 	// Opening has read every segment; nothing of that is needed any more.
 	debug.FreeOSMemory()
-	return &Broker{cluster: cluster}, nil
+	dead := &members{cluster: cluster, log: o.Logger, heard: map[member]*sign{}}
+	dead.observe()
+	ctx, cancel := context.WithCancel(context.Background())
+	var searching sync.WaitGroup
+	searching.Go(func() { dead.run(ctx) })
+	return &Broker{cluster: cluster, stop: func() { cancel(); searching.Wait() }}, nil
 }
 
 // Addrs are the addresses to bootstrap a client with.
@@ -103,6 +112,7 @@ func (b *Broker) Addrs() []string { return b.cluster.ListenAddrs() }
 
 // Close writes out all state and stops serving.
 func (b *Broker) Close() error {
+	b.stop()
 	b.cluster.Close()
 	return nil
 }
