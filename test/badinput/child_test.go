@@ -1,0 +1,135 @@
+package badinput
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// What the suite tells a child by its environment.
+const (
+	childCase = "TRIBUTARY_BADINPUT_CASE"
+	childBlob = "TRIBUTARY_BADINPUT_BLOB" // sha256 of the input in ./blobs
+)
+
+// report is what a child tells of its case.
+type report struct {
+	Ends      []told
+	Announced int           // documents that unzip counted
+	Idle      int64         // resident bytes before the work
+	Peak      int64         // the most while it was done
+	CPU       time.Duration // of this process, while the work was done
+	Left      []string      // files that are there after the work, but not before, or of another size
+	Lost      []string      // the reverse
+}
+
+// child does one case in the present directory, which is its own, and writes
+// its report to stdout.
+func child(name string) error {
+	c, ok := caseOf(name)
+	if !ok {
+		return fmt.Errorf("there is no case %q", name)
+	}
+	s, err := newStages()
+	if err != nil {
+		return err
+	}
+	before, err := tree(".")
+	if err != nil {
+		return err
+	}
+	var r report
+	runtime.GC()
+	debug.FreeOSMemory()
+	// From here on the kernel's high-water mark counts anew. Where it can't be
+	// told to, the mark has the preparations too, and so is too high at most.
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
+	if r.Idle, err = memory("VmRSS:"); err != nil {
+		return err
+	}
+	started, err := cpu()
+	if err != nil {
+		return err
+	}
+	if err := s.do(context.Background(), c, os.Getenv(childBlob)); err != nil {
+		return err
+	}
+	ended, err := cpu()
+	if err != nil {
+		return err
+	}
+	r.CPU = ended - started
+	if r.Peak, err = memory("VmHWM:"); err != nil {
+		return err
+	}
+	after, err := tree(".")
+	if err != nil {
+		return err
+	}
+	r.Ends, r.Announced = s.told, s.announced
+	r.Left, r.Lost = differ(after, before), differ(before, after)
+	return json.NewEncoder(os.Stdout).Encode(r)
+}
+
+// memory reads a figure of this process from the kernel, in bytes.
+func memory(field string) (int64, error) {
+	f, err := os.Open("/proc/self/status")
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		words := strings.Fields(lines.Text())
+		if len(words) == 3 && words[0] == field {
+			kilobytes, err := strconv.ParseInt(words[1], 10, 64)
+			return kilobytes << 10, err
+		}
+	}
+	return 0, fmt.Errorf("/proc/self/status has no %s", field)
+}
+
+// cpu is the time that this process has used: unlike the clock's, it does not
+// grow with what else the machine does.
+func cpu() (time.Duration, error) {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0, err
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), nil
+}
+
+// tree lists the files below dir with their sizes, and the folders.
+func tree(dir string) ([]string, error) {
+	var out []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		size := int64(-1)
+		if !d.IsDir() {
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			size = info.Size()
+		}
+		out = append(out, fmt.Sprintf("%s %d", path, size))
+		return nil
+	})
+	return out, err
+}
+
+func differ(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
+}

@@ -1,0 +1,198 @@
+package badinput
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"tributary/consumers/stage"
+	"tributary/consumers/unzip"
+	"tributary/consumers/validate"
+	"tributary/internal/blob"
+	"tributary/internal/config"
+	"tributary/internal/document"
+	"tributary/internal/mapping"
+	"tributary/internal/profile"
+	"tributary/schemas"
+)
+
+// maxEvent is the largest event that a broker takes by default, in bytes.
+const maxEvent = 1 << 20
+
+// maxJudged is how many documents of one archive are judged: a case with more
+// is about the archive.
+const maxJudged = 20
+
+// told is an end that the stages told of the file, or of one of its documents.
+type told struct {
+	Entry     string // empty for the file
+	Phase     string
+	Exception string
+	Message   string
+	Errors    int // that are listed
+	Total     int // that there are
+	Line      int
+	Column    int
+}
+
+func (t told) end() end { return end{t.Phase, t.Exception} }
+
+// stages are the stages as a member has them, with its default limits, and what
+// they told.
+type stages struct {
+	store   *blob.Dir
+	profile *profile.Profile
+	centres profile.CentreSet
+	unzip   *unzip.Unzipper
+	valid   *validate.Validator
+	mapping *mapping.Mapping
+	codec   *schemas.Codec
+
+	told      []told
+	fetched   *schemas.DownloadFinished
+	documents []*schemas.DocumentExtracted
+	announced int
+}
+
+func newStages() (*stages, error) {
+	s := &stages{}
+	var err error
+	if s.store, err = blob.NewDir("blobs"); err != nil {
+		return nil, err
+	}
+	if s.profile, err = profile.Builtin("impc"); err != nil {
+		return nil, err
+	}
+	if s.centres, err = profile.NewCentreSet(s.profile.Centres...); err != nil {
+		return nil, err
+	}
+	if s.codec, err = schemas.NewCodec(); err != nil {
+		return nil, err
+	}
+	log := slog.New(slog.DiscardHandler)
+	s.unzip = &unzip.Unzipper{Limits: limits(), Blobs: s.store, Profile: s.profile, Centres: s.centres, Log: log, Now: time.Now}
+	if s.valid, err = validate.New(s.profile, config.Default().Validate, s.store, log, time.Now); err != nil {
+		return nil, err
+	}
+	if s.mapping, err = mapping.Load(s.profile.FS()); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// do takes the case through the stages, as far as it gets.
+func (s *stages) do(ctx context.Context, c bad, sha256 string) error {
+	if c.file != nil {
+		s.name(*c.file)
+		return nil
+	}
+	fetched := &schemas.DownloadFinished{
+		Scope:   schemas.Scope{Run: schemas.LiveRun, Session: "session", Centre: "H", Source: "src"},
+		FileRef: schemas.FileRef{File: schemas.FileID("add", zipName), FileName: zipName, Action: "add"}, Attempt: 1, Look: 1,
+		Result: schemas.Fetched, Outcome: sha256, SHA256: sha256,
+	}
+	if c.fetch != nil {
+		var err error
+		if fetched, err = s.download(ctx, c.fetch); err != nil || fetched.Result != schemas.Fetched {
+			return err
+		}
+	}
+	in := schemas.Message{ID: "fetched", Topic: schemas.DownloadFinishedTopic, Body: fetched}
+	if err := s.work(ctx, s.unzip, in); err != nil {
+		return fmt.Errorf("unzip: %w", err)
+	}
+	for i, d := range s.documents {
+		in := schemas.Message{ID: fmt.Sprint("extracted ", i), Topic: schemas.DocumentExtractedTopic, Body: d}
+		if err := s.work(ctx, s.valid, in); err != nil {
+			return fmt.Errorf("validate: %w", err)
+		}
+		if s.told[len(s.told)-1].Exception == "" && d.Exception == "" {
+			if err := s.load(ctx, d); err != nil {
+				return fmt.Errorf("load: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *stages) name(name string) {
+	t := told{Phase: string(schemas.ZipName)}
+	if _, bad := s.profile.ParseZip(name, s.centres); bad != nil {
+		t.Exception, t.Message = bad.Exception, bad.Message
+	}
+	s.told = append(s.told, t)
+}
+
+// worker is a stage's work.
+type worker interface {
+	Work(ctx context.Context, in stage.Input) error
+}
+
+// work does a stage's work on one event and keeps what it says.
+func (s *stages) work(ctx context.Context, w worker, in schemas.Message) error {
+	return w.Work(ctx, stage.Input{Message: in, Progress: func() {}, Emit: func(_ context.Context, messages ...schemas.Message) error {
+		for _, m := range messages {
+			if err := s.hear(m); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+}
+
+// hear keeps what an event says, once it is seen to be one that can travel.
+func (s *stages) hear(m schemas.Message) error {
+	r, err := s.codec.Encode(m)
+	if err != nil {
+		return err
+	}
+	if n := r.Size(); n > maxEvent {
+		return fmt.Errorf("an event of %s has %d bytes, which no broker takes", m.Topic, n)
+	}
+	switch e := m.Body.(type) {
+	case *schemas.DownloadFinished:
+		s.fetched = e
+	case *schemas.UnzipFinished:
+		s.announced = int(e.Documents)
+	case *schemas.DocumentExtracted:
+		if len(s.documents) < maxJudged {
+			s.documents = append(s.documents, e)
+		}
+	case *schemas.StatusChanged:
+		if e.Status == string(schemas.Failed) || e.Phase == string(schemas.XSD) {
+			s.tell(e)
+		}
+	}
+	return nil
+}
+
+func (s *stages) tell(e *schemas.StatusChanged) {
+	t := told{Entry: e.Entry, Phase: e.Phase, Exception: e.Exception, Message: e.Message, Errors: len(e.Errors), Total: int(e.ErrorsTotal)}
+	if len(e.Errors) > 0 {
+		t.Line, t.Column = int(e.Errors[0].Line), int(e.Errors[0].Column)
+		t.Message = e.Errors[0].Message
+	}
+	if len(s.told) < maxJudged {
+		s.told = append(s.told, t)
+	}
+}
+
+// load reads a valid document into rows, as insert does.
+func (s *stages) load(ctx context.Context, d *schemas.DocumentExtracted) error {
+	// What the schema allows says nothing any more: this end replaces it.
+	t := told{Entry: d.Entry, Phase: string(schemas.Upload)}
+	r, err := document.Open(ctx, s.store, d.DocumentRef)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(s.rows(r, d, &t), r.Close())
+	var failure *mapping.DocumentError
+	if errors.As(err, &failure) {
+		t.Exception, t.Message, t.Line, t.Column, t.Errors, t.Total = failure.Exception, failure.Message, failure.Line, failure.Column, 1, 1
+		err = nil
+	}
+	s.told[len(s.told)-1] = t
+	return err
+}

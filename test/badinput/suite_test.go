@@ -1,0 +1,216 @@
+package badinput
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"tributary/internal/blob"
+)
+
+// The bounds of every case. Time is that of the processor, so that a busy
+// machine fails nobody; what hangs without using it is ended by patience.
+const (
+	maxCPU     = time.Second
+	maxMemory  = 64 << 20
+	maxMessage = 1000
+	leastCases = 100
+	patience   = 2 * time.Minute
+)
+
+func allCases() []bad {
+	return slices.Concat(nameCases(), downloadCases(), zipCases(), documentNameCases(), xmlCases(), xsdCases(), loadCases())
+}
+
+func caseOf(name string) (bad, bool) {
+	for _, c := range allCases() {
+		if c.name == name {
+			return c, true
+		}
+	}
+	return bad{}, false
+}
+
+// TestBadInput holds every case against its oracle.
+func TestBadInput(t *testing.T) {
+	cases := allCases()
+	seen := map[string]bool{}
+	for _, c := range cases {
+		if seen[c.name] {
+			t.Errorf("there are two cases %q", c.name)
+		}
+		seen[c.name] = true
+	}
+	var most worst
+	t.Run("case", func(t *testing.T) {
+		for _, c := range cases {
+			t.Run(strings.ReplaceAll(c.name, "/", "|"), func(t *testing.T) {
+				if c.large != "" && testing.Short() {
+					t.Skip("large: " + c.large)
+				}
+				t.Parallel()
+				r := perform(t, c)
+				c.judge(t, r)
+				most.see(c, r)
+			})
+		}
+	})
+	t.Logf("most time: %v (%s); most memory above idle: %d KiB (%s); the large aside", most.cpu, most.cpuCase, most.memory>>10, most.memoryCase)
+	t.Logf("bad input: %d cases", len(cases))
+	fmt.Printf("bad input: %d cases\n", len(cases))
+	if len(cases) < leastCases {
+		t.Errorf("%d cases, at least %d are wanted", len(cases), leastCases)
+	}
+}
+
+// worst remembers what took most.
+type worst struct {
+	mu                  sync.Mutex
+	cpu                 time.Duration
+	memory              int64
+	cpuCase, memoryCase string
+}
+
+func (w *worst) see(c bad, r report) {
+	if c.large != "" {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if r.CPU > w.cpu {
+		w.cpu, w.cpuCase = r.CPU, c.name
+	}
+	if n := r.Peak - r.Idle; n > w.memory {
+		w.memory, w.memoryCase = n, c.name
+	}
+}
+
+// perform stores the case's input and lets a child work on it.
+func perform(t *testing.T, c bad) report {
+	t.Helper()
+	dir := t.TempDir()
+	for _, d := range []string{"tmp", "home"} {
+		if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sha := ""
+	if c.write != nil {
+		sha = stored(t, dir, c.write)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, exe)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), childCase+"="+c.name, childBlob+"="+sha,
+		"TMPDIR="+filepath.Join(dir, "tmp"), "HOME="+filepath.Join(dir, "home"))
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		text := errs.String()
+		t.Fatalf("no end was told: %v\n%s", errors.Join(err, ctx.Err()), text[:min(len(text), 4000)])
+	}
+	var r report
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+		t.Fatalf("the report %q: %v", out.String(), err)
+	}
+	return r
+}
+
+// stored puts what write makes into the case's blob store.
+func stored(t *testing.T, dir string, write func(io.Writer) error) string {
+	t.Helper()
+	store, err := blob.NewDir(filepath.Join(dir, "blobs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	w, err := store.Create(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := write(w); err != nil {
+		t.Fatal(errors.Join(err, w.Abort()))
+	}
+	ref, err := w.Commit()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ref.SHA256
+}
+
+// judge compares what was told with the oracle.
+func (c bad) judge(t *testing.T, r report) {
+	t.Helper()
+	if len(r.Ends) == 0 {
+		t.Fatal("no end was told")
+	}
+	heard := map[string]bool{}
+	for _, got := range r.Ends {
+		want, known := c.ends[got.Entry]
+		if !known {
+			want = c.end
+		}
+		if heard[got.Entry] {
+			t.Errorf("%q has two ends", got.Entry)
+		}
+		heard[got.Entry] = true
+		if got.end() != want {
+			t.Errorf("%q ends at %v, want %v (%s)", got.Entry, got.end(), want, got.Message)
+			continue
+		}
+		if want.exception != "" {
+			c.judgeMessage(t, got)
+		}
+	}
+	for entry := range c.ends {
+		if !heard[entry] {
+			t.Errorf("nothing was told of %q", entry)
+		}
+	}
+	if n := len(r.Ends); !heard[""] && n != min(r.Announced, maxJudged) {
+		t.Errorf("%d documents were announced, and %d ends told", r.Announced, n)
+	}
+	if len(r.Left)+len(r.Lost) > 0 && c.keeps == "" {
+		t.Errorf("left behind on disk: %v; lost: %v", r.Left, r.Lost)
+	}
+	if r.CPU > maxCPU && c.large == "" {
+		t.Errorf("it took %v of the processor, the bound is %v", r.CPU, maxCPU)
+	}
+	if above := r.Peak - r.Idle; above > maxMemory {
+		t.Errorf("it took %d KiB above idle, the bound is %d KiB", above>>10, maxMemory>>10)
+	}
+}
+
+func (c bad) judgeMessage(t *testing.T, got told) {
+	t.Helper()
+	m := got.Message
+	if m == "" || len(m) > maxMessage || !utf8.ValidString(m) || strings.ContainsFunc(m, func(r rune) bool { return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control) }) {
+		t.Errorf("the message can't be shown to people: %q", m)
+	}
+	for _, part := range c.says {
+		if !strings.Contains(m, part) {
+			t.Errorf("the message %q does not say %q", m, part)
+		}
+	}
+	if c.line != 0 && got.Line != c.line {
+		t.Errorf("the error is in line %d, want %d: %s", got.Line, c.line, m)
+	}
+}
