@@ -10,6 +10,8 @@ import (
 
 	"github.com/jacoelho/xsd"
 	"github.com/jacoelho/xsd/xsderrors"
+
+	"tributary/internal/xsdtree"
 )
 
 // Compile compiles the schema in fsys's file entry, with what it imports and
@@ -32,7 +34,12 @@ func Compile(fsys fs.FS, entry string) (*Schema, error) {
 	case err != nil:
 		return nil, fmt.Errorf("compiling schema %s: %w", entry, err)
 	}
-	return &Schema{engine: engine, opts: opts}, nil
+	// Without a tree the messages are plainer, and the verdicts the same.
+	tree, err := xsdtree.Load(fsys, entry)
+	if err != nil {
+		tree = nil
+	}
+	return &Schema{engine: engine, tree: tree, opts: opts}, nil
 }
 
 // resolver finds the files that schemas refer to, in one file system only.

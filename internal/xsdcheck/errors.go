@@ -45,53 +45,60 @@ type Error struct {
 	Message string
 }
 
+// finding is one thing wrong with a document, and what the engine said of it;
+// engine is nil for what it isn't the engine that found.
+type finding struct {
+	Error
+	engine *xsderrors.Error
+}
+
 // describe lists what the engine or the transcoder found in the document,
-// sorted by position. Findings that say nothing about the document, such as a
-// fault of the engine, are returned as the error.
-func describe(err error) ([]Error, error) {
+// sorted by position. What is Invalid is not put into words yet. Findings that
+// say nothing about the document, such as a fault of the engine, are returned
+// as the error.
+func describe(err error) ([]finding, error) {
 	var encoding *xmlsource.EncodingError
 	if errors.As(err, &encoding) {
 		at := Error{Line: 1, Column: 1, Exception: BadEncoding, Message: clean(encoding.Message)}
-		var finding *xsderrors.Error
-		if errors.As(err, &finding) && finding.Line > 0 {
-			at.Line, at.Column = finding.Line, max(finding.Column, 1)
+		var found *xsderrors.Error
+		if errors.As(err, &found) && found.Line > 0 {
+			at.Line, at.Column = found.Line, max(found.Column, 1)
 		}
-		return []Error{at}, nil
+		return []finding{{Error: at}}, nil
 	}
 	var several xsderrors.Errors
 	if !errors.As(err, &several) {
 		several = xsderrors.Errors{err}
 	}
-	found := make([]Error, 0, len(several))
+	found := make([]finding, 0, len(several))
 	for _, each := range several {
-		var finding *xsderrors.Error
-		if !errors.As(each, &finding) {
+		var engine *xsderrors.Error
+		if !errors.As(each, &engine) {
 			return nil, err
 		}
-		if childOfEmpty(finding) {
-			return []Error{{Exception: Invalid, Message: "an element that must be empty contains an element (its place is not known)"}}, nil
+		if childOfEmpty(engine) {
+			return []finding{{Error{Exception: Invalid}, engine}}, nil
 		}
-		exception, ok := exceptionOf(finding.Code)
+		exception, ok := exceptionOf(engine.Code)
 		if !ok {
 			return nil, err
 		}
 		switch {
-		case finding.Code == xsderrors.CodeValidationRoot && finding.Line == 0:
+		case engine.Code == xsderrors.CodeValidationRoot && engine.Line == 0:
 			exception = NotWellFormed // there is no element at all
-		case finding.Err != nil && finding.Err.Error() == "invalid UTF-8":
+		case engine.Err != nil && engine.Err.Error() == "invalid UTF-8":
 			exception = BadEncoding
 		}
-		if malformedHint(finding) {
+		if malformedHint(engine) {
 			continue
 		}
-		found = append(found, Error{
-			Line:      finding.Line,
-			Column:    column(finding),
-			Exception: exception,
-			Message:   message(exception, finding),
-		})
+		f := finding{Error{Line: engine.Line, Column: column(engine), Exception: exception}, engine}
+		if exception != Invalid {
+			f.Message = message(exception, engine)
+		}
+		found = append(found, f)
 	}
-	slices.SortStableFunc(found, func(a, b Error) int {
+	slices.SortStableFunc(found, func(a, b finding) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	return found, nil
@@ -158,36 +165,26 @@ func exceptionOf(code xsderrors.Code) (string, bool) {
 	return "", false
 }
 
-// message puts a finding into words: the path of the element, then what is
-// wrong with it.
-func message(exception string, finding *xsderrors.Error) string {
-	text := finding.Message
-	if finding.Err != nil {
-		if text != "" {
-			text += ": "
-		}
-		text += finding.Err.Error()
+// message puts what makes a document unreadable into words.
+func message(exception string, engine *xsderrors.Error) string {
+	text := strings.TrimPrefix(engine.Message+": ", ": ")
+	if engine.Err != nil {
+		text += engine.Err.Error()
 	}
+	text = strings.TrimSuffix(text, ": ")
 	switch {
-	case finding.Code == xsderrors.CodeUnsupportedSchemaHint:
-		_, component, _ := strings.Cut(finding.Message, " for ")
-		text = component + " is not declared by the schema for this kind of document (what xsi:schemaLocation names is never loaded)"
 	case exception == DoctypeRefused:
 		text = "a document type declaration (DOCTYPE) is not accepted: remove it"
-	case exception == BadEncoding && finding.Code == xsderrors.CodeValidationXML:
+	case exception == BadEncoding && engine.Code == xsderrors.CodeValidationXML:
 		text = "bytes that are not UTF-8: if the document is in another encoding, its XML declaration must say so"
 	case exception == BadEncoding:
 		text = "the XML declaration names no encoding that is accepted: use UTF-8"
 	case exception == EntityRefused:
 		text = "only the entities lt, gt, amp, apos and quot, and character references, are accepted"
 	case text == "":
-		text = string(finding.Code)
+		text = string(engine.Code)
 	}
-	if finding.Path != "" && finding.Path != "/" {
-		// The path is kept short so that what is wrong stays in the message.
-		text = cut(finding.Path, MaxMessage/2) + ": " + text
-	}
-	return clean(text)
+	return withPath(engine.Path, text)
 }
 
 // clean makes text safe to store and to print: valid UTF-8, no control

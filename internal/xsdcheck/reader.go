@@ -46,14 +46,17 @@ func (s *source) Read(p []byte) (int, error) {
 }
 
 // text follows where in the document reading is, for what the engine finds
-// without saying where: what is wrong at the very end, or before the start.
+// without saying where: what is wrong at the very end, or before the start. It
+// keeps the beginning, for messages.
 type text struct {
 	r            io.Reader
 	line, column int // both from 0, of what comes next
+	kept         []byte
 }
 
 func (t *text) Read(p []byte) (int, error) {
 	n, err := t.r.Read(p)
+	t.kept = append(t.kept, p[:min(n, keep-len(t.kept))]...)
 	if last := bytes.LastIndexByte(p[:n], '\n'); last >= 0 {
 		t.line += bytes.Count(p[:last+1], []byte{'\n'})
 		t.column = n - last - 1
@@ -66,9 +69,9 @@ func (t *text) Read(p []byte) (int, error) {
 // place completes the errors that have no position, where there is one: text
 // that ends too early is wrong at its end, and what kept the document from
 // being begun is wrong at its beginning.
-func (t *text) place(found []Error) {
+func (t *text) place(found []finding) {
 	for i := range found {
-		e := &found[i]
+		e := &found[i].Error
 		if e.Line > 0 {
 			continue
 		}

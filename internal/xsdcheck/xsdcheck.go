@@ -16,6 +16,7 @@ import (
 	"github.com/jacoelho/xsd"
 
 	"tributary/internal/xmlsource"
+	"tributary/internal/xsdtree"
 )
 
 // Options are the limits of one document's validation. Zero means the default.
@@ -91,8 +92,15 @@ type Result struct {
 // Schema is a compiled schema. It is safe for use by several goroutines.
 type Schema struct {
 	engine   *xsd.Engine
+	tree     *xsdtree.Schema // for messages; nil if it can't read the schema
 	opts     Options
-	sessions sync.Pool // of *xsd.Session, made with opts
+	sessions sync.Pool // of *session, made with opts
+}
+
+// session is what one validation works with.
+type session struct {
+	engine *xsd.Session
+	kept   []byte // room for the beginning of a document
 }
 
 // WithOptions returns the same schema with other limits. A negative limit is
@@ -102,7 +110,7 @@ func (s *Schema) WithOptions(opts Options) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Schema{engine: s.engine, opts: opts}, nil
+	return &Schema{engine: s.engine, tree: s.tree, opts: opts}, nil
 }
 
 // Validate reads r's document to its end, or until it is found unreadable, and
@@ -115,23 +123,25 @@ func (s *Schema) Validate(ctx context.Context, r io.Reader) (Result, error) {
 	if err != nil {
 		return s.judge(ctx, in, &text{}, err)
 	}
-	doc := &text{r: decoded}
 	session, err := s.session()
 	if err != nil {
 		return Result{}, err
 	}
-	err = session.Validate(ctx, doc)
+	doc := &text{r: decoded, kept: session.kept[:0]}
+	err = session.engine.Validate(ctx, doc)
+	result, err := s.judge(ctx, in, doc, err)
 	// A session is not handed back when the library panics: what it holds then
 	// is unknown.
+	session.kept = doc.kept
 	s.sessions.Put(session)
-	return s.judge(ctx, in, doc, err)
+	return result, err
 }
 
-func (s *Schema) session() (*xsd.Session, error) {
-	if pooled, ok := s.sessions.Get().(*xsd.Session); ok {
+func (s *Schema) session() (*session, error) {
+	if pooled, ok := s.sessions.Get().(*session); ok {
 		return pooled, nil
 	}
-	session, err := s.engine.NewSession(xsd.ValidateOptions{
+	engine, err := s.engine.NewSession(xsd.ValidateOptions{
 		// One more than is listed tells whether there are more.
 		MaxErrors:             s.opts.MaxErrors + 1,
 		MaxIdentityEntries:    s.opts.MaxIdentityEntries,
@@ -144,7 +154,7 @@ func (s *Schema) session() (*xsd.Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing validation: %w", err)
 	}
-	return session, nil
+	return &session{engine: engine}, nil
 }
 
 // judge turns what validation returned into a Result, or into an error if it
@@ -169,12 +179,17 @@ func (s *Schema) judge(ctx context.Context, in *source, doc *text, err error) (R
 	}
 	if len(found) == 0 && full {
 		// Only findings that don't count, but so many that others had no place.
-		found = []Error{{Exception: OverLimit, Message: "too many elements have a malformed xsi:schemaLocation: remove the attribute"}}
+		found = []finding{{Error: Error{Exception: OverLimit, Message: "too many elements have a malformed xsi:schemaLocation: remove the attribute"}}}
 	}
 	doc.place(found)
 	result.Valid = len(found) == 0
 	result.Total = len(found)
 	result.Truncated = full
-	result.Errors = found[:min(len(found), s.opts.MaxErrors)]
+	found = found[:min(len(found), s.opts.MaxErrors)]
+	explainer := explainer{tree: s.tree, text: doc.kept}
+	explainer.explain(found)
+	for _, f := range found {
+		result.Errors = append(result.Errors, f.Error)
+	}
 	return result, nil
 }

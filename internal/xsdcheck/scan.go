@@ -1,0 +1,372 @@
+package xsdcheck
+
+import (
+	"bytes"
+	"strings"
+
+	"tributary/internal/xsdtree"
+)
+
+const xsiNS = "http://www.w3.org/2001/XMLSchema-instance"
+
+// maxSteps bounds the work of following the content models through one
+// document.
+const maxSteps = 2_000_000
+
+// name is an expanded name.
+type name struct{ space, local string }
+
+// attribute is an attribute as a tag has it.
+type attribute struct{ prefix, local, value string }
+
+// place is what the document's text tells about where a finding is.
+type place struct {
+	offset  int  // in the text; -1 if it is beyond what is kept
+	closing bool // the finding is about an element at its end
+
+	// seen is true if the scan got there; then the rest is filled in.
+	seen bool
+	// tag is the start tag that is there, if one is, and own what the schema
+	// says of it. attrs are its attributes.
+	tag   name
+	own   *xsdtree.Element
+	attrs []attribute
+	// in is the element around, or the one that ends here; nil if the schema
+	// doesn't know it or can't tell.
+	in *xsdtree.Element
+	// next may come here, and the element may end here if end is true; both
+	// only if known is.
+	next       []*xsdtree.Element
+	end, known bool
+	after      string // the child before, "" at the beginning
+	text       string // the text there, as it is written
+}
+
+// open is an element that the scan is within.
+type open struct {
+	local    string
+	scope    *scope
+	element  *xsdtree.Element
+	position *xsdtree.Position
+	after    string
+	begin    int // offset of the content
+}
+
+// scope is a namespace declaration and those around it.
+type scope struct {
+	prefix, space string
+	outer         *scope
+}
+
+func (s *scope) find(prefix string) string {
+	for ; s != nil; s = s.outer {
+		if s.prefix == prefix {
+			return s.space
+		}
+	}
+	return ""
+}
+
+// scanner goes once through the beginning of a document and completes the
+// places, which are in order. The text has been found well-formed by the
+// validator; where it isn't as expected the scan ends, and the places that
+// follow stay unseen.
+type scanner struct {
+	tree   *xsdtree.Schema
+	text   []byte
+	places []*place
+	stack  []open
+	steps  int
+	// childOfEmpty, if not nil, is to be put at the first element whose parent
+	// must be empty. Its path is kept in emptyPath.
+	childOfEmpty *place
+	emptyPath    string
+}
+
+func (s *scanner) scan() {
+	s.steps = maxSteps
+	for at := 0; at < len(s.text) && (len(s.places) > 0 || s.childOfEmpty != nil); {
+		begin := bytes.IndexByte(s.text[at:], '<')
+		if begin < 0 {
+			return
+		}
+		begin += at
+		s.chars(at, begin)
+		rest := s.text[begin:]
+		var size int
+		switch {
+		case bytes.HasPrefix(rest, []byte("<!--")):
+			size = after(rest, "-->")
+		case bytes.HasPrefix(rest, []byte("<![CDATA[")):
+			size = after(rest, "]]>")
+			s.chars(begin, begin+size)
+		case bytes.HasPrefix(rest, []byte("<?")):
+			size = after(rest, "?>")
+		case bytes.HasPrefix(rest, []byte("</")):
+			size = after(rest, ">")
+			if size == 0 || len(s.stack) == 0 {
+				return
+			}
+			s.close(begin, begin+size)
+		default:
+			size = tagSize(rest)
+			if size == 0 {
+				return
+			}
+			s.start(begin, begin+size)
+		}
+		if size == 0 {
+			return
+		}
+		at = begin + size
+	}
+}
+
+// after returns the size of what ends with mark; 0 if it doesn't end.
+func after(b []byte, mark string) int {
+	if i := bytes.Index(b, []byte(mark)); i >= 0 {
+		return i + len(mark)
+	}
+	return 0
+}
+
+// tagSize returns the size of a start tag, whose values may contain any >.
+func tagSize(b []byte) int {
+	for i := 1; i < len(b); i++ {
+		switch b[i] {
+		case '>':
+			return i + 1
+		case '"', '\'':
+			end := bytes.IndexByte(b[i+1:], b[i])
+			if end < 0 {
+				return 0
+			}
+			i += end + 1
+		}
+	}
+	return 0
+}
+
+// due takes the places in front of end. Those in front of begin, which no part
+// of the document claimed, stay unseen.
+func (s *scanner) due(begin, end int) []*place {
+	for len(s.places) > 0 && s.places[0].offset < begin {
+		s.places = s.places[1:]
+	}
+	n := 0
+	for n < len(s.places) && s.places[n].offset < end {
+		n++
+	}
+	due := s.places[:n]
+	s.places = s.places[n:]
+	return due
+}
+
+// chars meets text between tags.
+func (s *scanner) chars(begin, end int) {
+	if begin == end || len(s.stack) == 0 {
+		return
+	}
+	for _, p := range s.due(begin, end) {
+		p.text = string(s.text[begin:min(end, begin+4*maxValue)])
+		s.around(p)
+	}
+}
+
+// close meets an end tag.
+func (s *scanner) close(begin, end int) {
+	top := s.stack[len(s.stack)-1]
+	for _, p := range s.due(begin, end) {
+		p.text = string(s.text[top.begin:min(begin, top.begin+4*maxValue)])
+		s.around(p)
+	}
+	s.stack = s.stack[:len(s.stack)-1]
+}
+
+// around tells a place about the innermost element.
+func (s *scanner) around(p *place) {
+	p.seen = true
+	if len(s.stack) == 0 {
+		return
+	}
+	top := &s.stack[len(s.stack)-1]
+	p.in, p.after = top.element, top.after
+	if top.position != nil {
+		p.next, p.end, p.known = top.position.Expected()
+	}
+}
+
+// start meets a start tag, or that of an empty element.
+func (s *scanner) start(begin, end int) {
+	raw := s.text[begin+1 : end-1]
+	empty := bytes.HasSuffix(raw, []byte("/"))
+	due := s.due(begin, end)
+	// Only few tags need their attributes looked at.
+	var attrs []attribute
+	if len(due) > 0 || bytes.Contains(raw, []byte("xmlns")) || bytes.Contains(raw, []byte(":type")) {
+		attrs = attributes(raw)
+	}
+	var sc *scope
+	if len(s.stack) > 0 {
+		sc = s.stack[len(s.stack)-1].scope
+	}
+	for _, a := range attrs {
+		switch {
+		case a.prefix == "xmlns":
+			sc = &scope{a.local, a.value, sc}
+		case a.prefix == "" && a.local == "xmlns":
+			sc = &scope{"", a.value, sc}
+		}
+	}
+	prefix, local := split(raw[:nameSize(raw)])
+	tag := name{sc.find(prefix), local}
+	for _, p := range due {
+		p.tag, p.attrs = tag, attrs
+		s.around(p)
+	}
+	if p := s.childOfEmpty; p != nil && s.mustBeEmpty() {
+		p.offset, p.tag = begin, tag
+		s.around(p)
+		s.childOfEmpty, s.emptyPath = nil, s.path()
+	}
+	element := s.enter(tag, len(due) > 0)
+	for _, a := range attrs {
+		if a.local == "type" && a.prefix != "" && sc.find(a.prefix) == xsiNS {
+			element = nil // it is of a type that the document chose
+		}
+	}
+	for _, p := range due {
+		p.own = element
+	}
+	inside := open{local: local, scope: sc, element: element, begin: end}
+	if element != nil {
+		inside.position = element.Begin(&s.steps)
+	}
+	s.stack = append(s.stack, inside)
+	if !empty {
+		return
+	}
+	for _, p := range due {
+		if p.closing {
+			s.around(p)
+		}
+	}
+	s.stack = s.stack[:len(s.stack)-1]
+}
+
+// enter goes past a child in the element around, and returns what the schema
+// says of it; nil if it isn't allowed there, or the schema can't tell.
+func (s *scanner) enter(tag name, reported bool) *xsdtree.Element {
+	if len(s.stack) == 0 {
+		for _, root := range s.tree.Roots {
+			if root.Name == tag.local && root.Namespace == tag.space {
+				return root
+			}
+		}
+		return nil
+	}
+	top := &s.stack[len(s.stack)-1]
+	if top.position == nil {
+		return nil
+	}
+	element := top.position.Next(tag.space, tag.local)
+	switch {
+	case element != nil:
+		top.after = tag.local
+	case !reported:
+		// The validator let it pass, so the way through the model is lost.
+		top.position = nil
+	}
+	return element
+}
+
+// mustBeEmpty is true if the innermost element may have neither children nor
+// text.
+func (s *scanner) mustBeEmpty() bool {
+	if len(s.stack) == 0 {
+		return false
+	}
+	e := s.stack[len(s.stack)-1].element
+	return e != nil && len(e.Children) == 0 && e.Text == nil && e.Open == ""
+}
+
+// path returns the path of the innermost element.
+func (s *scanner) path() string {
+	var b strings.Builder
+	for _, o := range s.stack {
+		b.WriteString("/" + o.local)
+	}
+	return b.String()
+}
+
+func nameSize(raw []byte) int {
+	for i, b := range raw {
+		switch b {
+		case ' ', '\t', '\r', '\n', '/', '=':
+			return i
+		}
+	}
+	return len(raw)
+}
+
+func split(raw []byte) (prefix, local string) {
+	prefix, local, found := strings.Cut(string(raw), ":")
+	if !found {
+		return "", prefix
+	}
+	return prefix, local
+}
+
+// attributes reads what follows the name in a start tag.
+func attributes(raw []byte) []attribute {
+	var all []attribute
+	raw = raw[nameSize(raw):]
+	for {
+		raw = bytes.TrimLeft(raw, " \t\r\n/")
+		size := nameSize(raw)
+		if size == 0 {
+			return all
+		}
+		prefix, local := split(raw[:size])
+		raw = bytes.TrimLeft(raw[size:], " \t\r\n=")
+		if len(raw) == 0 {
+			return all
+		}
+		end := bytes.IndexByte(raw[1:], raw[0])
+		if end < 0 {
+			return all
+		}
+		all = append(all, attribute{prefix, local, string(raw[1 : 1+end])})
+		raw = raw[end+2:]
+	}
+}
+
+// offsets finds where lines and columns are in a text that is read from the
+// beginning. They must be asked for in order.
+type offsets struct {
+	text  []byte
+	line  int // of begin, from 1
+	begin int
+}
+
+// at returns the offset of a place, or -1 if the text doesn't reach it.
+func (o *offsets) at(line, column int) int {
+	for o.line < line {
+		i := bytes.IndexByte(o.text[o.begin:], '\n')
+		if i < 0 {
+			return -1
+		}
+		o.begin += i + 1
+		o.line++
+	}
+	if at := o.begin + column - 1; o.line == line && at < len(o.text) {
+		return max(at, 0)
+	}
+	return -1
+}
+
+// lineAndColumn is the inverse of at, for an offset in the text.
+func lineAndColumn(text []byte, offset int) (line, column int) {
+	before := text[:offset]
+	return 1 + bytes.Count(before, []byte{'\n'}), offset - bytes.LastIndexByte(before, '\n')
+}

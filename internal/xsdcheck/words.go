@@ -1,0 +1,213 @@
+package xsdcheck
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"tributary/internal/xsdtree"
+)
+
+// maxValue is how much of a value of a document a message shows, in bytes.
+const maxValue = 60
+
+// inWords are the built-in types of XML Schema as one says it to people.
+var inWords = map[string]string{
+	"anySimpleType": "any text", "string": "any text", "normalizedString": "any text", "token": "any text",
+	"boolean": "true or false (or 1 or 0)",
+	"date":    "a date as YYYY-MM-DD", "dateTime": "a date and time as YYYY-MM-DDThh:mm:ss", "time": "a time as hh:mm:ss",
+	"gYear": "a year as YYYY", "gYearMonth": "a month as YYYY-MM", "gMonth": "a month as --MM", "gMonthDay": "a day of the year as --MM-DD", "gDay": "a day of the month as ---DD",
+	"duration": "a duration such as P1DT12H",
+	"decimal":  "a number such as 12.5, without exponent", "double": "a number such as 12.5 or 1.25E1", "float": "a number such as 12.5 or 1.25E1",
+	"integer": "a whole number", "long": "a whole number", "int": "a whole number between -2147483648 and 2147483647",
+	"short": "a whole number between -32768 and 32767", "byte": "a whole number between -128 and 127",
+	"nonNegativeInteger": "a whole number, not below 0", "positiveInteger": "a whole number above 0",
+	"nonPositiveInteger": "a whole number, not above 0", "negativeInteger": "a whole number below 0",
+	"unsignedLong": "a whole number, not below 0", "unsignedInt": "a whole number between 0 and 4294967295",
+	"unsignedShort": "a whole number between 0 and 65535", "unsignedByte": "a whole number between 0 and 255",
+	"anyURI": "an address (URI)", "language": "a language code such as en or en-GB",
+	"ID": "a name that no other element of the document has as its ID", "IDREF": "the ID of an element of the document",
+	"Name": "a name without spaces, which begins with a letter", "NCName": "a name without spaces and colons, which begins with a letter",
+	"NMTOKEN": "letters, digits and . - _ : without spaces", "QName": "a name, perhaps with a prefix",
+	"base64Binary": "data in base64", "hexBinary": "data in hexadecimal digits",
+}
+
+// typeInWords says what a value of a type must be: "a date as YYYY-MM-DD". Of
+// enumerations it says how many there are at most room bytes for.
+func typeInWords(t xsdtree.Type, room int) string {
+	if len(t.Enum) > 0 {
+		if len(t.Enum) == 1 {
+			return quoted(t.Enum[0])
+		}
+		return "one of " + quotedList(t.Enum, room)
+	}
+	if t.MaxLength == 0 {
+		return "empty"
+	}
+	if len(t.Union) > 0 {
+		var all []string
+		for _, member := range t.Union[:min(len(t.Union), 5)] {
+			all = append(all, typeInWords(member, room/len(t.Union)))
+		}
+		return strings.Join(all, ", or ")
+	}
+	words := inWords[t.Base]
+	if words == "" {
+		words = "a value of the type " + t.Base
+	}
+	if t.List {
+		words = "a list, separated by spaces, of: " + words
+	}
+	var limits []string
+	limit := func(format string, args ...any) { limits = append(limits, fmt.Sprintf(format, args...)) }
+	unit := "characters"
+	if t.List {
+		unit = "items"
+	}
+	switch {
+	case t.MaxLength > 0 && t.MinLength == t.MaxLength:
+		limit("of %d %s", t.MaxLength, unit)
+	case t.MaxLength > 0 && t.MinLength > 0:
+		limit("of %d to %d %s", t.MinLength, t.MaxLength, unit)
+	case t.MaxLength > 0:
+		limit("of at most %d %s", t.MaxLength, unit)
+	case t.MinLength > 0:
+		limit("of at least %d %s", t.MinLength, unit)
+	}
+	for _, bound := range []struct{ words, value string }{
+		{"not below", t.MinInclusive}, {"above", t.MinExclusive}, {"not above", t.MaxInclusive}, {"below", t.MaxExclusive},
+	} {
+		if bound.value != "" {
+			limit("%s %s", bound.words, cut(bound.value, maxValue))
+		}
+	}
+	if t.TotalDigits >= 0 {
+		limit("with at most %d digits", t.TotalDigits)
+	}
+	if t.FractionDigits >= 0 {
+		limit("with at most %d digits after the point", t.FractionDigits)
+	}
+	for _, pattern := range t.Patterns[:min(len(t.Patterns), 3)] {
+		limit("that matches the pattern %s", cut(pattern, maxValue))
+	}
+	if len(limits) == 0 {
+		return words
+	}
+	return words + ", " + strings.Join(limits, ", ")
+}
+
+var likeADate = regexp.MustCompile(`^\s*-?[0-9]{4,9}-[0-9]{2}-[0-9]{2}`)
+
+// valueInWords says what is wrong with a value: of what, its text if it is
+// known, and what it must be. detail is the validator's own words.
+func valueInWords(of string, value *string, t *xsdtree.Type, detail string, room int) string {
+	text := of
+	if value != nil {
+		text += " is " + quoted(*value)
+		if *value == "" {
+			text = of + " is empty"
+		}
+		text += "; it"
+	}
+	if t == nil {
+		if value == nil {
+			return of + " is not as it must be: " + detail
+		}
+		return strings.TrimSuffix(text, "; it") + ", which is not as it must be: " + detail
+	}
+	if value != nil && t.Base == "date" && likeADate.MatchString(*value) && len(t.Enum) == 0 {
+		text = strings.TrimSuffix(text, "; it") + ", which is not a day of the calendar; it"
+	}
+	text += " must be " + typeInWords(*t, room)
+	if value != nil {
+		text += didYouMean(*value, t.Enum)
+	}
+	return text
+}
+
+// quoted puts a value of a document or a schema into quotes, shortened.
+func quoted(value string) string { return `"` + cut(value, maxValue) + `"` }
+
+// quotedList lists values in the order of the alphabet, as far as there is room.
+func quotedList(values []string, room int) string {
+	sorted := slices.Sorted(slices.Values(values))
+	for i, value := range sorted {
+		sorted[i] = quoted(value)
+	}
+	return list(slices.Compact(sorted), room)
+}
+
+// alphabetical sorts names as people look them up: a before B.
+func alphabetical(names []string) []string {
+	return slices.SortedFunc(slices.Values(names), func(a, b string) int {
+		return cmp.Or(cmp.Compare(strings.ToLower(a), strings.ToLower(b)), cmp.Compare(a, b))
+	})
+}
+
+// list joins items with commas, as far as there is room, and tells how many are
+// left out. The first is always there.
+func list(items []string, room int) string {
+	var b strings.Builder
+	for i, item := range items {
+		if i > 0 && b.Len()+len(item)+2 > room {
+			fmt.Fprintf(&b, " and %d more", len(items)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(item)
+	}
+	return b.String()
+}
+
+// didYouMean suggests the allowed name or value that is nearly what was given.
+func didYouMean(given string, allowed []string) string {
+	plain := strings.NewReplacer(" ", "", "\t", "", "\n", "", "_", "", "-", "")
+	given = plain.Replace(strings.ToLower(cut(given, maxValue)))
+	if given == "" {
+		return ""
+	}
+	best, least := "", 1+min(2, len(given)/4)
+	// In alphabetical order, so that equal schemas suggest the same.
+	for _, candidate := range slices.Sorted(slices.Values(allowed[:min(len(allowed), 1000)])) {
+		other := plain.Replace(strings.ToLower(candidate))
+		if len(other) > maxValue {
+			continue
+		}
+		if d := distance(given, other, least); d < least {
+			best, least = candidate, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return " (did you mean " + quoted(best) + "?)"
+}
+
+// distance counts the bytes to insert, delete or replace to get from a to b; it
+// gives up at enough.
+func distance(a, b string, enough int) int {
+	if len(a)-len(b) >= enough || len(b)-len(a) >= enough {
+		return enough
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}
