@@ -313,6 +313,20 @@ func measurements(row Run, r *run) []Measurement {
 	return out
 }
 
+// groupOf is the first part of the order within a batch: specimens, then
+// experiments, then deletions of experiments, then deletions of specimens.
+func groupOf(f *file, d *document) int {
+	switch {
+	case d.kind == experimentKind && f.action != remove:
+		return 1
+	case d.kind == experimentKind:
+		return 2
+	case f.action == remove:
+		return 3
+	}
+	return 0
+}
+
 // orderOf is the order in which the documents of these files are inserted when
 // one session finds them all, centre by centre.
 func orderOf(files []*file, session int) []Position {
@@ -330,16 +344,7 @@ func orderOf(files []*file, session int) []Position {
 			if bad, is := endOfDocument(d.fault); is && bad.phase != "upload" {
 				continue
 			}
-			group := 0
-			switch {
-			case d.kind == experimentKind && f.action != remove:
-				group = 1
-			case d.kind == experimentKind:
-				group = 2
-			case f.action == remove:
-				group = 3
-			}
-			all = append(all, placed{Position{session, f.centre, f.action, f.name, d.name, loads(f, d)}, group, versionOf(f, d)})
+			all = append(all, placed{Position{session, f.centre, f.action, f.name, d.name, loads(f, d)}, groupOf(f, d), versionOf(f, d)})
 		}
 	}
 	slices.SortFunc(all, func(a, b placed) int {
