@@ -80,11 +80,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, n need, on
 	if err := os.MkdirAll(cfg.DataDir, 0o755); err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
-	dir := cfg.Blobs.Dir
-	if dir == "" {
-		dir = filepath.Join(cfg.DataDir, "blobs")
-	}
-	if a.blobs, err = blob.NewDir(dir); err != nil {
+	if a.blobs, err = openBlobs(cfg); err != nil {
 		return nil, err
 	}
 	if a.stores, err = openStores(ctx, cfg, log, n); err != nil {
@@ -94,6 +90,15 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, n need, on
 		return nil, errors.Join(err, a.stores.Close())
 	}
 	return a, nil
+}
+
+// openBlobs opens the blob store.
+func openBlobs(cfg config.Config) (blob.Store, error) {
+	dir := cfg.Blobs.Dir
+	if dir == "" {
+		dir = filepath.Join(cfg.DataDir, "blobs")
+	}
+	return blob.NewDir(dir)
 }
 
 // prepare migrates the schemas, applies the profile's tables and views, and

@@ -51,6 +51,17 @@ func loadMapping(p *profile.Profile) (*mapping.Mapping, error) {
 	return m, nil
 }
 
+// configuredMapping reads the configured profile, and how its documents become
+// rows.
+func configuredMapping(cfg config.Config) (*profile.Profile, *mapping.Mapping, error) {
+	p, err := loadProfile(cfg)
+	if err != nil {
+		return nil, nil, usage(err)
+	}
+	m, err := loadMapping(p)
+	return p, m, usage(err)
+}
+
 // checkProfile finds out whether the profile can be read and knows every
 // source's centre.
 func checkProfile(cfg config.Config, report func(path, format string, args ...any)) {

@@ -1,0 +1,203 @@
+package lineage
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/mapping"
+)
+
+// Key tells of a natural key of a record table. The words are its values in the
+// order of the key, empty for an absent one; or column=value, with absent ones
+// left out. A key that nobody claims is ErrNotFound.
+func (r *Reader) Key(ctx context.Context, table string, words []string) (*Lineage, error) {
+	id, err := r.identity(table, words)
+	if err != nil {
+		return nil, err
+	}
+	l := &Lineage{Table: table, ID: uuid.UUID(id).String()}
+	if err := r.claims(ctx, l); err != nil {
+		return nil, err
+	}
+	if len(l.Claims) == 0 {
+		return nil, fmt.Errorf("%s %s: %w: no document that was loaded claims this key", table, strings.Join(words, " "), ErrNotFound)
+	}
+	return l, nil
+}
+
+// identity finds out what key is meant.
+func (r *Reader) identity(table string, words []string) ([16]byte, error) {
+	forms := r.Mapping.Keys(table)
+	named := len(words) > 0
+	for _, w := range words {
+		column, _, ok := strings.Cut(w, "=")
+		named = named && ok && isPart(forms, column)
+	}
+	if !named {
+		key := make([]*string, len(words))
+		for i := range words {
+			if words[i] != "" {
+				key[i] = &words[i]
+			}
+		}
+		return r.Mapping.Claim(table, key)
+	}
+	for _, form := range forms {
+		if key, ok := fill(form, words); ok {
+			return r.Mapping.Claim(table, key)
+		}
+	}
+	return [16]byte{}, fmt.Errorf("no key of %s is made of %s: its keys are made of %s", table, strings.Join(words, " "), formsOf(forms))
+}
+
+// fill makes a key of a form from column=value. What every key of the form has
+// need not be given.
+func fill(form []mapping.KeyPart, words []string) ([]*string, bool) {
+	key := make([]*string, len(form))
+	left := len(words)
+	for i, part := range form {
+		for _, w := range words {
+			if column, value, _ := strings.Cut(w, "="); column == part.Column {
+				if key[i] != nil {
+					return nil, false // twice
+				}
+				left--
+				key[i] = &value
+			}
+		}
+		switch {
+		case part.Word == "":
+		case key[i] == nil:
+			key[i] = &part.Word
+		case *key[i] != part.Word:
+			return nil, false
+		}
+	}
+	return key, left == 0
+}
+
+func isPart(forms [][]mapping.KeyPart, column string) bool {
+	for _, form := range forms {
+		for _, part := range form {
+			if part.Column == column {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func formsOf(forms [][]mapping.KeyPart) string {
+	texts := make([]string, len(forms))
+	for i, form := range forms {
+		words := make([]string, len(form))
+		for j, part := range form {
+			words[j] = part.Column
+			if part.Word != "" {
+				words[j] += "=" + part.Word
+			}
+		}
+		texts[i] = strings.Join(words, ", ")
+	}
+	return strings.Join(texts, "; or of ")
+}
+
+// claims reads the claims on l.ID.
+func (r *Reader) claims(ctx context.Context, l *Lineage) error {
+	limit := "ALL"
+	if r.Limit > 0 {
+		limit = strconv.Itoa(r.Limit)
+	}
+	rows, err := r.Warehouse.Query(ctx, `SELECT c.ordinal, c.claim::text, c.record_type, c.natural_key, c.line, c.col, c.byte_from, c.byte_to, c.fingerprint::text,
+			c.content_position, c.content_ordinal, c.tombstone, c.is_current, count(*) OVER (), `+documentColumns+`
+		FROM warehouse.claim c JOIN warehouse.document d USING (position)`+withdrawal+`
+		WHERE c.claim = $1 ORDER BY d.version_key DESC, c.position DESC, c.ordinal LIMIT `+limit, l.ID)
+	if err != nil {
+		return fmt.Errorf("read claims: %w", err)
+	}
+	var total int64
+	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c Claim, err error) {
+		err = row.Scan(append([]any{&c.Ordinal, &c.id, &c.table, &c.key, &c.Line, &c.Column, &c.ByteFrom, &c.ByteTo, &c.Fingerprint,
+			&c.ContentPosition, &c.ContentOrdinal, &c.Deletes, &c.isCurrent, &total}, c.Document.targets()...)...)
+		c.Position = c.Document.Position
+		return c, err
+	})
+	if err != nil {
+		return fmt.Errorf("read claims: %w", err)
+	}
+	l.Claims, l.Left = all, total-int64(len(all))
+	var winner *Claim
+	var docs []*Document
+	for i := range l.Claims {
+		c := &l.Claims[i]
+		c.Document.Why = c.Document.reason()
+		docs = append(docs, &c.Document)
+		c.judge(winner)
+		if winner == nil && !c.Document.Withdrawn {
+			winner = c
+		}
+	}
+	if len(all) > 0 {
+		l.Key = r.parts(l.Table, all[0].key)
+	}
+	return r.when(ctx, docs...)
+}
+
+// judge says how a claim stands, given the greatest that is not withdrawn, if
+// that is a greater one.
+func (c *Claim) judge(winner *Claim) {
+	switch {
+	case c.Document.Withdrawn:
+		c.State, c.Why = Withdrawn, c.Document.Why
+	case winner != nil && winner.Deletes:
+		c.State, c.Why = Superseded, "deleted by "+winner.Place()+" ("+winner.Document.Action+"/"+winner.Document.File+"), which is greater: "+greater(winner.Document, c.Document)
+	case winner != nil:
+		c.State, c.Why = Superseded, "superseded by "+winner.Place()+" ("+winner.Document.Action+"/"+winner.Document.File+"), which is greater: "+greater(winner.Document, c.Document)
+	case c.Deletes:
+		c.State, c.Why = Tombstone, "the greatest claim that is not withdrawn says that the key is gone, so nothing is current"
+	default:
+		c.State, c.Why = Current, "the greatest claim that is not withdrawn"
+	}
+	if (c.State == Current) != c.isCurrent {
+		c.Why += "; but the warehouse marks it otherwise, which should not be"
+	}
+}
+
+// greater says what makes a document's version key greater than another's.
+func greater(a, b Document) string {
+	switch {
+	case a.VersionKey == b.VersionKey:
+		return "it came later in the order"
+	case a.File == b.File && a.Action == b.Action && a.Version == b.Version && a.Entry == b.Entry:
+		return "it is of a later run"
+	case a.File == b.File && a.Action == b.Action && a.Version != b.Version && a.Entry == b.Entry:
+		return "it is of a later version of the file"
+	}
+	return "dates and increments of file and document, then action, then names decide"
+}
+
+// parts names the values of a key. The form is the one whose words it has.
+func (r *Reader) parts(table string, key []*string) []Part {
+	out := make([]Part, len(key))
+	for i, v := range key {
+		out[i] = Part{Column: strconv.Itoa(i + 1), Value: v}
+	}
+	for _, form := range r.Mapping.Keys(table) {
+		fits := len(form) == len(key)
+		for i := range form {
+			fits = fits && (form[i].Word == "" || key[i] != nil && *key[i] == form[i].Word)
+		}
+		if fits {
+			for i := range form {
+				out[i].Column = form[i].Column
+			}
+			break
+		}
+	}
+	return out
+}

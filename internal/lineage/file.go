@@ -1,0 +1,133 @@
+package lineage
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/schemas"
+)
+
+// Brought is what one document of a file put into the warehouse.
+type Brought struct {
+	Document Document `json:"document"`
+	Records  []Count  `json:"records"` // by table
+	Keys     []Key    `json:"keys"`    // in the document's order
+	KeysLeft int64    `json:"keys_left"`
+}
+
+// Count counts claims of one table. Records is the sum of the others.
+type Count struct {
+	Table      string `json:"table"`
+	Records    int64  `json:"records"`
+	Current    int64  `json:"current"`
+	Deletions  int64  `json:"tombstones"` // that say that their key is gone
+	Superseded int64  `json:"superseded"`
+	Withdrawn  int64  `json:"withdrawn"`
+}
+
+// Key is a claim of a document, in short.
+type Key struct {
+	Table   string `json:"table"`
+	Key     []Part `json:"key"`
+	Ordinal int32  `json:"ordinal"`
+	Line    int    `json:"line"`
+	State   string `json:"state"` // Current, Superseded, Withdrawn, or Tombstone for any deletion
+}
+
+// File calls each with what every document of a file put where, the latest
+// version first. Action narrows it to one file of that name. A file of which
+// nothing was ordered is ErrNotFound.
+func (r *Reader) File(ctx context.Context, name, action string, each func(*Brought) error) error {
+	var files []string
+	for _, a := range schemas.Actions() {
+		if action == "" || action == a {
+			files = append(files, schemas.FileID(a, name))
+		}
+	}
+	rows, err := r.Warehouse.Query(ctx, `SELECT `+documentColumns+` FROM warehouse.document d`+withdrawal+`
+		WHERE d.file = ANY($1) ORDER BY d.action, d.rank DESC, d.run_number DESC, d.entry COLLATE "C", d.position`, files)
+	if err != nil {
+		return fmt.Errorf("read the documents of %s: %w", name, err)
+	}
+	docs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d *Document, err error) {
+		d = &Document{}
+		return d, row.Scan(d.targets()...)
+	})
+	if err != nil {
+		return fmt.Errorf("read the documents of %s: %w", name, err)
+	}
+	if len(docs) == 0 {
+		return fmt.Errorf("%s: %w: no document of this file was ordered to be loaded; `tributary show` tells where it stands", name, ErrNotFound)
+	}
+	if err := r.when(ctx, docs...); err != nil {
+		return err
+	}
+	for _, d := range docs {
+		d.Why = d.reason()
+		b := &Brought{Document: *d, Records: []Count{}, Keys: []Key{}}
+		if err := r.brought(ctx, b); err != nil {
+			return err
+		}
+		if err := each(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Reader) brought(ctx context.Context, b *Brought) error {
+	rows, err := r.Warehouse.Query(ctx, `SELECT record_type, count(*), count(*) FILTER (WHERE is_current), count(*) FILTER (WHERE tombstone)
+		FROM warehouse.claim WHERE position = $1 GROUP BY 1 ORDER BY 1`, b.Document.Position)
+	if err != nil {
+		return fmt.Errorf("count the records of %s: %w", b.Document.Entry, err)
+	}
+	var total int64
+	var c Count
+	if _, err := pgx.ForEachRow(rows, []any{&c.Table, &c.Records, &c.Current, &c.Deletions}, func() error {
+		out := c
+		if b.Document.Withdrawn {
+			out.Withdrawn, out.Deletions = out.Records, 0
+		}
+		out.Superseded = out.Records - out.Current - out.Deletions - out.Withdrawn
+		total += out.Records
+		b.Records = append(b.Records, out)
+		return nil
+	}); err != nil {
+		return fmt.Errorf("count the records of %s: %w", b.Document.Entry, err)
+	}
+	limit := "ALL"
+	if r.Limit > 0 {
+		limit = strconv.Itoa(r.Limit)
+	}
+	rows, err = r.Warehouse.Query(ctx, `SELECT record_type, natural_key, ordinal, line, tombstone, is_current FROM warehouse.claim
+		WHERE position = $1 ORDER BY ordinal LIMIT `+limit, b.Document.Position)
+	if err != nil {
+		return fmt.Errorf("list the records of %s: %w", b.Document.Entry, err)
+	}
+	var k Key
+	var values []*string
+	var deletes, current bool
+	if _, err := pgx.ForEachRow(rows, []any{&k.Table, &values, &k.Ordinal, &k.Line, &deletes, &current}, func() error {
+		out := k
+		out.Key = r.parts(k.Table, append([]*string(nil), values...))
+		switch {
+		case b.Document.Withdrawn:
+			out.State = Withdrawn
+		case current:
+			out.State = Current
+		case deletes:
+			out.State = Tombstone
+		default:
+			out.State = Superseded
+		}
+		b.Keys = append(b.Keys, out)
+		return nil
+	}); err != nil {
+		return fmt.Errorf("list the records of %s: %w", b.Document.Entry, err)
+	}
+	b.KeysLeft = total - int64(len(b.Keys))
+	return nil
+}
