@@ -16,5 +16,16 @@ func loadCases() []bad {
 		wrong("a date before Christ", strings.Replace(mouse("", "", ""), "2013-01-01", "-0044-03-15", 1), "value_out_of_range", 3, "9999"),
 		wrong("an integer of 30 digits", run("\n<simpleParameter parameterID=\"P\" sequenceID=\""+strings.Repeat("9", 30)+"\"/>"), "value_out_of_range", 5, "whole number"),
 		wrong("a decimal of 2000 digits", run("\n<mediaParameter parameterID=\"P\" URI=\"u\" fileType=\"f\"><parameterAssociation parameterID=\"Q\"><dim id=\"x\" origin=\"o\">"+strings.Repeat("9", 2000)+"</dim></parameterAssociation></mediaParameter>"), "value_out_of_range", 5, "1000 digits"),
+		wrong("the same specimen twice", specHead+mouseOpen+"/>\n"+mouseOpen+` colonyID="c"/>`+specTail, "duplicate_key", 4, "specimen", "line 3"),
+		wrong("the same specimen as mouse and as embryo", specHead+mouseOpen+"/>\n"+strings.NewReplacer("<mouse", "<embryo", `DOB="2013-01-01"`, `stage="12.5" stageUnit="DPC"`).Replace(mouseOpen)+"/>"+specTail, "duplicate_key", 4),
+		wrong("the same experiment twice", exprHead+runOf("e1", "")+runOf("e1", "")+exprTail, "duplicate_key", 5, "line 3"),
+		wrong("the same specimen twice, but for white space in references", specHead+mouseOpen+"/>\n"+strings.Replace(mouseOpen, `specimenID="1"`, `specimenID="&#49;"`, 1)+"/>"+specTail, "duplicate_key", 4),
+		passesLoad("an experiment twice, of two procedures", exprHead+runOf("e1", "")+strings.Replace(runOf("e1", ""), "IMPC_X_001", "IMPC_X_002", 1)+exprTail),
+		passesLoad("specimens that differ in case", specHead+strings.Replace(mouseOpen, `"1"`, `"a"`, 1)+"/>\n"+strings.Replace(mouseOpen, `"1"`, `"A"`, 1)+"/>"+specTail),
+		passesLoad("the last day that can be held", strings.Replace(mouse("", "", ""), "2013-01-01", "9999-12-31", 1)),
 	}
+}
+
+func passesLoad(name, text string) bad {
+	return bad{name: "load: " + name + " passes", write: xml(text), end: end{"upload", ""}}
 }

@@ -187,7 +187,7 @@ func (s *stages) load(ctx context.Context, d *schemas.DocumentExtracted) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(s.rows(r, d, &t), r.Close())
+	err = errors.Join(s.rows(r, d), r.Close())
 	var failure *mapping.DocumentError
 	if errors.As(err, &failure) {
 		t.Exception, t.Message, t.Line, t.Column, t.Errors, t.Total = failure.Exception, failure.Message, failure.Line, failure.Column, 1, 1
