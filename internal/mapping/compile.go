@@ -92,6 +92,13 @@ func (n *node) walk(path string) *node {
 	return n
 }
 
+// named remembers where the profile first names the element.
+func (n *node) named(line int) {
+	for ; n != nil && n.line == 0; n = n.parent {
+		n.line = line
+	}
+}
+
 // path is the element's path from the root.
 func (n *node) path() string {
 	if n.parent == nil || n.parent.depth < 0 {
@@ -135,7 +142,7 @@ func (l *loader) path(k *kind, v strict.Value, key string) *node {
 		return nil
 	}
 	n := k.top.walk(v.Text)
-	n.line = v.Line
+	n.named(v.Line)
 	return n
 }
 
@@ -205,6 +212,7 @@ func (l *loader) rule(k *kind, key string, r *rule, f ruleFile) {
 				l.p.Add(expr.Line, fmt.Sprintf("%s: values.%s", key, c.Name), "%w", err)
 			}
 			s.line = expr.Line
+			s.from.named(expr.Line)
 		}
 		r.columns = append(r.columns, s)
 	}

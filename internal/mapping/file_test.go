@@ -33,7 +33,7 @@ tables:
   - name: part
     comment: a part
     parent: [item]
-    columns: [{name: size, comment: size, type: bigint}]
+    columns: [{name: size, comment: size, type: bigint}, {name: note, comment: note}]
 reference:
   - name: sort
     comment: sorts

@@ -252,41 +252,24 @@ func (x *writing) before(l *level, next *part) {
 func (x *writing) close() {
 	l := &x.levels[len(x.levels)-1]
 	for i, c := range l.part.children {
-		if l.done[i] || c.rule != nil {
-			continue
-		}
-		if !x.derive(c, l.row, l.rule) && c.demanded() {
-			x.out.start(c)
-			x.out.end(c)
+		if !l.done[i] {
+			x.derive(c, l.row, l.rule)
 		}
 	}
 	x.out.end(l.part)
 	x.levels = x.levels[:len(x.levels)-1]
 }
 
-// demanded says that the schema wants the element, though no row may lie in it
-// and nothing else tells of it.
+// demanded says that the schema wants the element in any case, so that it was
+// there even if nothing tells of it.
 func (pt *part) demanded() bool {
-	if pt.child.Min == 0 || pt.child.Choice > 0 || len(pt.text) > 0 {
-		return false
-	}
-	for _, a := range pt.attrs {
-		if len(a.binds) > 0 {
-			return false
-		}
-	}
-	for _, c := range pt.children {
-		if c.rule == nil && !c.demanded() {
-			return false
-		}
-	}
-	return true
+	return pt.rule == nil && pt.child.Min > 0 && pt.child.Choice == 0 && len(pt.text) == 0
 }
 
-// derive writes an element that has no row, as often as the row around it says.
-// It reports whether there was one.
+// derive writes an element that has no row, as often as the row around it says,
+// or the schema demands. It reports whether there was one.
 func (x *writing) derive(pt *part, row *Stored, r *rule) bool {
-	if pt.rule != nil || !told(pt, row, r) {
+	if pt.rule != nil || !told(pt, row, r) && !pt.demanded() {
 		return false
 	}
 	if elements, ok := saidList(pt.text, row, r); ok {
@@ -307,10 +290,7 @@ func (x *writing) derive(pt *part, row *Stored, r *rule) bool {
 		x.out.content(text)
 	}
 	for _, c := range pt.children {
-		if !x.derive(c, row, r) && c.rule == nil && c.demanded() {
-			x.out.start(c)
-			x.out.end(c)
-		}
+		x.derive(c, row, r)
 	}
 	x.out.end(pt)
 	return true
