@@ -13,7 +13,7 @@ import (
 // lines of words with a | between them; columns are "=" and the value, or "-".
 type Warehouse struct {
 	// Claims are all claims, those that hold and those that don't: place,
-	// archive, record type, ordinal, natural key, subject, line, column, first
+	// archive, record type, ordinal, natural key without quotes, subject, line, column, first
 	// byte, byte behind the last, tombstone, is current, withdrawn.
 	Claims []string
 	// Rows are by table: place, archive, ordinal of the record, ordinal, parent
@@ -205,7 +205,7 @@ func (b *books) warehouse() *Warehouse {
 	stored := map[string]bool{}
 	for _, r := range b.records {
 		own := r.own()
-		w.Claims = append(w.Claims, fmt.Sprintf("%s|%s|%d|%s|%s|%d|%d|%d|%d|%t|%t|%t", place(r.Doc), r.Type, own.ordinal, strings.Join(r.key, " "), r.subject,
+		w.Claims = append(w.Claims, fmt.Sprintf("%s|%s|%d|%s|%s|%d|%d|%d|%d|%t|%t|%t", place(r.Doc), r.Type, own.ordinal, strings.ReplaceAll(strings.Join(r.key, " "), `"`, ""), r.subject,
 			own.line, own.column, own.begins, own.ends, r.Gone, r.Current, r.Doc.Withdrawn))
 		first := !stored[r.Type+r.Key+"\x02"+r.Content]
 		stored[r.Type+r.Key+"\x02"+r.Content] = true

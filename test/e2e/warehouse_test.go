@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -44,7 +42,7 @@ func rowsSQL(table string) string {
 }
 
 const (
-	claimsSQL = `SELECT concat_ws('|', ` + placeSQL + `, c.record_type, c.ordinal, array_to_string(c.natural_key, ' ', '-'), c.subject, c.line, c.col, c.byte_from, c.byte_to,
+	claimsSQL = `SELECT concat_ws('|', ` + placeSQL + `, c.record_type, c.ordinal, replace(array_to_string(c.natural_key, ' ', '-'), '"', ''), c.subject, c.line, c.col, c.byte_from, c.byte_to,
 		c.tombstone::text, c.is_current::text, d.withdrawn::text) FROM warehouse.claim c JOIN warehouse.document d USING (position)`
 	findingsSQL = `SELECT concat_ws('|', c.test, c.level, ` + placeSQL + `, c.record, c.ordinal, c.record_type, c.centre, c.subject,
 		CASE WHEN ` + sharedSQL + ` THEN '?' ELSE c.line::text END) FROM warehouse.finding c JOIN warehouse.document d USING (position) WHERE c.open`
@@ -58,23 +56,25 @@ const (
 // every open finding, context and overview with the oracle.
 func compareWarehouse(t testing.TB, pool *pgxpool.Pool, want *corpus.Warehouse) {
 	t.Helper()
-	same := func(what, query string, want []string) {
-		t.Helper()
-		got := lines(t, pool, query)
-		if diff := gocmp.Diff(only(want, got), only(got, want), cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("%s: %d of %d lines (-oracle +seen):\n%s", what, len(only(want, got)), len(want), limited(diff))
-		}
-	}
-	same("claims", claimsSQL, want.Claims)
+	compareLines(t, pool, "claims", claimsSQL, want.Claims)
 	for _, table := range slices.Sorted(maps.Keys(corpus.Columns)) {
-		same(table, rowsSQL(table), want.Rows[table])
+		compareLines(t, pool, table, rowsSQL(table), want.Rows[table])
 		if n := lines(t, pool, "SELECT count(*)::text FROM warehouse."+table); n[0] != fmt.Sprint(want.Stored[table]) {
 			t.Errorf("%s stores %s rows, the oracle says %d", table, n[0], want.Stored[table])
 		}
 	}
-	same("open findings", findingsSQL, want.Findings)
-	same("context", contextSQL, want.Context)
-	same("overview", overviewSQL, want.Overview)
+	compareLines(t, pool, "open findings", findingsSQL, want.Findings)
+	compareLines(t, pool, "context", contextSQL, want.Context)
+	compareLines(t, pool, "overview", overviewSQL, want.Overview)
+}
+
+// compareLines compares the lines that a query gives with the oracle's.
+func compareLines(t testing.TB, pool *pgxpool.Pool, what, query string, want []string) {
+	t.Helper()
+	got := lines(t, pool, query)
+	if missing, extra := only(want, got), only(got, want); len(missing)+len(extra) > 0 {
+		t.Errorf("%s: %d of %d lines are missing, %d are too many (-oracle +seen):\n%s%s", what, len(missing), len(want), len(extra), listed("-", missing), listed("+", extra))
+	}
 }
 
 // lines are the rows of a query of one column, sorted.
@@ -108,11 +108,15 @@ func only(a, b []string) []string {
 	return out
 }
 
-// limited is the beginning of a long text.
-func limited(s string) string {
-	const most = 6000
-	if len(s) > most {
-		return s[:most] + "\n…"
+// listed are the first of some lines, marked.
+func listed(mark string, lines []string) string {
+	var b strings.Builder
+	for i, l := range lines {
+		if i == 8 {
+			fmt.Fprintln(&b, mark, "…")
+			break
+		}
+		fmt.Fprintln(&b, mark, l)
 	}
-	return s
+	return b.String()
 }
