@@ -1,0 +1,95 @@
+package lineage
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/schemas"
+)
+
+// Retraction is what the unloading of one version of a file would do.
+type Retraction struct {
+	File    string `json:"file"`
+	Action  string `json:"action"`
+	Version string `json:"version"` // sha256
+	// Documents are the loaded ones that would be retracted; Restored those of
+	// other versions of the file that this version has withdrawn, and that would
+	// count again.
+	Documents []string `json:"documents"`
+	Restored  []string `json:"restored"`
+	// Tables say what would become of records.
+	Tables []Change `json:"tables"`
+}
+
+// Change is what would become of the records of one table.
+type Change struct {
+	Table   string `json:"table"`
+	Records int64  `json:"records"` // claims of the version
+	Current int64  `json:"current"` // of these hold now
+	Again   int64  `json:"again"`   // records, of other documents, that would hold again
+	Gone    int64  `json:"gone"`    // keys that hold now and of which nothing would hold
+}
+
+// withdrawnBesides says that document d falls under a withdrawal of a version
+// other than $2.
+const withdrawnBesides = `(EXISTS (SELECT FROM warehouse.unload u WHERE u.file = d.file AND u.archive = d.archive)
+	OR EXISTS (SELECT FROM warehouse.withdrawal w WHERE w.file = d.file AND w.archive <> $2
+		AND NOT EXISTS (SELECT FROM warehouse.unload n WHERE n.file = w.file AND n.archive = w.archive)
+		AND (w.entry = d.entry AND (w.what = 'loaded' AND (d.rank, d.run_number) < (w.rank, w.run_number) OR w.what = 'failed' AND d.rank = w.rank AND d.run_number < w.run_number)
+			OR w.entry = '' AND w.what = 'lacks' AND d.rank < w.rank AND NOT EXISTS (
+				SELECT FROM warehouse.document e WHERE e.file = w.file AND e.entry = d.entry AND e.rank = w.rank))))`
+
+// affected are the documents that would be retracted, and those that would
+// count again.
+const affected = `WITH gone AS (
+		SELECT d.position, d.entry FROM warehouse.document d WHERE d.file = $1 AND d.archive = $2 AND d.state = 'loaded' AND NOT d.withdrawn
+	), back AS (
+		SELECT d.position, d.entry FROM warehouse.document d WHERE d.file = $1 AND d.archive <> $2 AND d.state = 'loaded' AND d.withdrawn AND NOT ` + withdrawnBesides + `
+	)`
+
+// Retract tells what the unloading of a version would do; it changes nothing.
+func (r *Reader) Retract(ctx context.Context, action, name, version string) (*Retraction, error) {
+	out := &Retraction{File: name, Action: action, Version: version, Documents: []string{}, Restored: []string{}, Tables: []Change{}}
+	file := schemas.FileID(action, name)
+	rows, err := r.Warehouse.Query(ctx, affected+` SELECT true, entry, position FROM gone UNION ALL SELECT false, entry, position FROM back ORDER BY 3`, file, version)
+	if err != nil {
+		return nil, fmt.Errorf("find the documents of the version: %w", err)
+	}
+	var gone bool
+	var entry string
+	var position int64
+	if _, err := pgx.ForEachRow(rows, []any{&gone, &entry, &position}, func() error {
+		if gone {
+			out.Documents = append(out.Documents, entry)
+		} else {
+			out.Restored = append(out.Restored, entry)
+		}
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("find the documents of the version: %w", err)
+	}
+	rows, err = r.Warehouse.Query(ctx, affected+`, turned AS (
+			SELECT position FROM gone UNION ALL SELECT position FROM back
+		), keys AS MATERIALIZED (
+			SELECT record_type, claim, count(*) FILTER (WHERE g.position IS NOT NULL) AS records, count(*) FILTER (WHERE g.position IS NOT NULL AND c.is_current) AS held
+			FROM warehouse.claim c JOIN turned USING (position) LEFT JOIN gone g USING (position) GROUP BY 1, 2
+		), after AS (
+			SELECT DISTINCT ON (c.claim) c.claim, NOT c.tombstone AS holds, c.is_current
+			FROM keys k JOIN warehouse.claim c USING (claim) JOIN warehouse.document d ON d.position = c.position
+			WHERE c.position NOT IN (SELECT position FROM gone) AND (NOT d.withdrawn OR c.position IN (SELECT position FROM back))
+			ORDER BY c.claim, d.version_key DESC, c.position DESC
+		)
+		SELECT k.record_type, sum(k.records)::bigint, sum(k.held)::bigint, count(*) FILTER (WHERE a.holds AND NOT a.is_current),
+			count(*) FILTER (WHERE NOT coalesce(a.holds, false) AND EXISTS (SELECT FROM warehouse.claim h WHERE h.claim = k.claim AND h.is_current))
+		FROM keys k LEFT JOIN after a USING (claim) GROUP BY 1 ORDER BY 1`, file, version)
+	if err != nil {
+		return nil, fmt.Errorf("find out what would hold: %w", err)
+	}
+	out.Tables, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Change])
+	if err != nil {
+		return nil, fmt.Errorf("find out what would hold: %w", err)
+	}
+	return out, nil
+}
