@@ -53,7 +53,7 @@ type finding struct {
 }
 
 // describe lists what the engine or the transcoder found in the document,
-// sorted by position. What is Invalid is not put into words yet. Findings that
+// sorted by position and, at one place, by kind. What is Invalid is not put into words yet. Findings that
 // say nothing about the document, such as a fault of the engine, are returned
 // as the error.
 func describe(err error) ([]finding, error) {
@@ -99,7 +99,9 @@ func describe(err error) ([]finding, error) {
 		found = append(found, f)
 	}
 	slices.SortStableFunc(found, func(a, b finding) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		// At one place the engine goes by the order in which the schema declares
+		// attributes; schemas that allow the same are to give the same list.
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.engine.Message, b.engine.Message))
 	})
 	return found, nil
 }

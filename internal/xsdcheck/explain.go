@@ -1,7 +1,9 @@
 package xsdcheck
 
 import (
+	"cmp"
 	"fmt"
+	"html"
 	"slices"
 	"strings"
 
@@ -277,7 +279,7 @@ func (x *explainer) incomplete(f *xsderrors.Error, p *place, room int) string {
 		if len(p.next) == 1 {
 			return "the element " + p.next[0].Name + " is missing" + behind(p)
 		}
-		return "an element is missing" + behind(p) + "; allowed there: " + list(elementNames(p.next), room)
+		return "an element is missing" + behind(p) + "; allowed there: " + list(elementNames(in, p.next), len(p.next), room)
 	}
 	return "a required element is missing at its end; it may contain" + model(in, room)
 }
@@ -285,7 +287,7 @@ func (x *explainer) incomplete(f *xsderrors.Error, p *place, room int) string {
 // stray says that there may be no text.
 func (x *explainer) stray(f *xsderrors.Error, p *place, room int) string {
 	text := "text is not allowed here"
-	if value := strings.TrimSpace(p.text); value != "" {
+	if value := strings.TrimSpace(unescaped(p.text)); value != "" {
 		text = "the text " + quoted(value) + " is not allowed here"
 	}
 	in := x.around(f, p)
@@ -323,7 +325,7 @@ func (x *explainer) undeclared(f *xsderrors.Error, p *place, label string, room 
 	if len(names) == 0 {
 		return text + "; it may not have any"
 	}
-	return text + didYouMean(label, names) + "; allowed: " + list(alphabetical(names), room)
+	return text + didYouMean(label, names) + "; allowed: " + list(alphabetical(names), len(names), room)
 }
 
 // roots says which root elements are allowed.
@@ -348,7 +350,7 @@ func (x *explainer) roots(label string, room int) string {
 	if len(all) == 1 {
 		of = " in " + space(x.tree.Roots[0].Namespace)
 	}
-	return "; it must be " + list(all, room) + of
+	return "; it must be " + list(all, len(all), room) + of
 }
 
 func space(namespace string) string {
@@ -363,7 +365,7 @@ func expected(p *place, in *xsdtree.Element, room int) string {
 	if len(p.next) == 0 {
 		return "nothing may follow" + strings.Replace(behind(p), " after", "", 1)
 	}
-	text := "allowed" + behind(p) + ": " + list(elementNames(p.next), room)
+	text := "allowed" + behind(p) + ": " + list(elementNames(in, p.next), len(p.next), room)
 	if p.end {
 		text += ", or the end of " + in.Name
 	}
@@ -377,12 +379,32 @@ func behind(p *place) string {
 	return " after " + p.after
 }
 
-func elementNames(elements []*xsdtree.Element) []string {
-	var names []string
-	for _, e := range elements {
-		names = append(names, e.Name)
+// elementNames returns the names of children in schema order, but those of a
+// choice, whose order means nothing, in the order of the alphabet.
+func elementNames(in *xsdtree.Element, elements []*xsdtree.Element) []string {
+	var children []xsdtree.Child
+	for _, e := range elements[:min(len(elements), maxSorted)] {
+		i := slices.IndexFunc(in.Children, func(c xsdtree.Child) bool { return c.Element == e })
+		if i >= 0 {
+			children = append(children, in.Children[i])
+		}
+	}
+	sortChoices(children)
+	names := make([]string, len(children))
+	for i, c := range children {
+		names[i] = c.Name
 	}
 	return names
+}
+
+func sortChoices(children []xsdtree.Child) {
+	for begin, i := 0, 0; i < len(children); begin = i {
+		for ; i < len(children) && children[i].Choice == children[begin].Choice; i++ {
+		}
+		if children[begin].Choice > 0 {
+			slices.SortFunc(children[begin:i], func(a, b xsdtree.Child) int { return cmp.Compare(a.Name, b.Name) })
+		}
+	}
 }
 
 func childNames(e *xsdtree.Element) []string {
@@ -397,7 +419,9 @@ func childNames(e *xsdtree.Element) []string {
 func model(e *xsdtree.Element, room int) string {
 	var items []string
 	choices := 0
-	for _, c := range e.Children {
+	children := slices.Clone(e.Children[:min(len(e.Children), maxSorted)])
+	sortChoices(children)
+	for _, c := range children {
 		item := c.Name
 		switch {
 		case c.Choice > 0:
@@ -419,9 +443,9 @@ func model(e *xsdtree.Element, room int) string {
 	case len(items) == 0:
 		return " no element"
 	case choices == len(items) || len(items) == 1:
-		return " " + list(items, room)
+		return " " + list(items, len(e.Children), room)
 	}
-	return ", in this order: " + list(items, room)
+	return ", in this order: " + list(items, len(e.Children), room)
 }
 
 // own returns what the schema says of the element that begins at a place; nil
@@ -526,9 +550,10 @@ func textOf(p *place) *string {
 	return &value
 }
 
-// unescaped resolves the entities of XML. Character references stay.
+// unescaped resolves references to characters. HTML's further entities can't be
+// in a document that is found well-formed.
 func unescaped(value string) string {
-	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&apos;", "'", "&amp;", "&").Replace(cut(value, 4*maxValue))
+	return html.UnescapeString(cut(value, 4*maxValue))
 }
 
 func plainType(base string) xsdtree.Type {

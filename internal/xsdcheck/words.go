@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"tributary/internal/xsdtree"
 )
@@ -130,29 +131,33 @@ func valueInWords(of string, value *string, t *xsdtree.Type, detail string, room
 // quoted puts a value of a document or a schema into quotes, shortened.
 func quoted(value string) string { return `"` + cut(value, maxValue) + `"` }
 
+// maxSorted is how many names or values are put in order for a message. Schemas
+// may have tens of thousands, and documents hundreds of errors.
+const maxSorted = 200
+
 // quotedList lists values in the order of the alphabet, as far as there is room.
 func quotedList(values []string, room int) string {
-	sorted := slices.Sorted(slices.Values(values))
+	sorted := slices.Sorted(slices.Values(values[:min(len(values), maxSorted)]))
 	for i, value := range sorted {
 		sorted[i] = quoted(value)
 	}
-	return list(slices.Compact(sorted), room)
+	return list(sorted, len(values), room)
 }
 
 // alphabetical sorts names as people look them up: a before B.
 func alphabetical(names []string) []string {
-	return slices.SortedFunc(slices.Values(names), func(a, b string) int {
+	return slices.SortedFunc(slices.Values(names[:min(len(names), maxSorted)]), func(a, b string) int {
 		return cmp.Or(cmp.Compare(strings.ToLower(a), strings.ToLower(b)), cmp.Compare(a, b))
 	})
 }
 
-// list joins items with commas, as far as there is room, and tells how many are
-// left out. The first is always there.
-func list(items []string, room int) string {
+// list joins items with commas, as far as there is room, and tells how many of
+// all are left out. The first is always there.
+func list(items []string, all, room int) string {
 	var b strings.Builder
 	for i, item := range items {
 		if i > 0 && b.Len()+len(item)+2 > room {
-			fmt.Fprintf(&b, " and %d more", len(items)-i)
+			items = items[:i]
 			break
 		}
 		if i > 0 {
@@ -160,23 +165,22 @@ func list(items []string, room int) string {
 		}
 		b.WriteString(item)
 	}
+	if all > len(items) {
+		fmt.Fprintf(&b, " and %d more", all-len(items))
+	}
 	return b.String()
 }
 
 // didYouMean suggests the allowed name or value that is nearly what was given.
 func didYouMean(given string, allowed []string) string {
-	plain := strings.NewReplacer(" ", "", "\t", "", "\n", "", "_", "", "-", "")
-	given = plain.Replace(strings.ToLower(cut(given, maxValue)))
+	given = letters(given)
 	if given == "" {
 		return ""
 	}
 	best, least := "", 1+min(2, len(given)/4)
 	// In alphabetical order, so that equal schemas suggest the same.
-	for _, candidate := range slices.Sorted(slices.Values(allowed[:min(len(allowed), 1000)])) {
-		other := plain.Replace(strings.ToLower(candidate))
-		if len(other) > maxValue {
-			continue
-		}
+	for _, candidate := range slices.Sorted(slices.Values(allowed[:min(len(allowed), maxSorted)])) {
+		other := letters(candidate)
 		if d := distance(given, other, least); d < least {
 			best, least = candidate, d
 		}
@@ -185,6 +189,17 @@ func didYouMean(given string, allowed []string) string {
 		return ""
 	}
 	return " (did you mean " + quoted(best) + "?)"
+}
+
+// letters leaves out of a name what people write this way or that.
+func letters(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case ' ', '\t', '\n', '_', '-':
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, cut(name, maxValue))
 }
 
 // distance counts the bytes to insert, delete or replace to get from a to b; it
