@@ -11,7 +11,7 @@ import (
 )
 
 func newWarehouse(c *cli) *cobra.Command {
-	return group("warehouse", "Look at the warehouse", newWarehouseHash(c))
+	return group("warehouse", "Look at the warehouse, and retract what was loaded", newWarehouseHash(c), newWarehouseExport(c), newWarehouseUnload(c))
 }
 
 func newWarehouseHash(c *cli) *cobra.Command {
@@ -29,11 +29,7 @@ func newWarehouseHash(c *cli) *cobra.Command {
 }
 
 func (c *cli) printHash(ctx context.Context, cfg config.Config, s *stores) error {
-	p, err := loadProfile(cfg)
-	if err != nil {
-		return err
-	}
-	m, err := loadMapping(p)
+	_, m, err := configuredMapping(cfg)
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,8 @@ type Lineage struct {
 	Left   int64   `json:"claims_left"` // claims that are not listed
 	// Document is that of a row which lies under no record.
 	Document *Document `json:"document,omitempty"`
+	// Verification is that of Document.
+	Verification *Verification `json:"verification,omitempty"`
 }
 
 // Part is a column of a natural key.

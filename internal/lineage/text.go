@@ -60,6 +60,9 @@ func (l *Lineage) WriteText(w io.Writer) error {
 		if l.Document.Why != "" {
 			p.line("  withdrawn: %s", l.Document.Why)
 		}
+		if l.Verification != nil {
+			p.verification(l.Verification)
+		}
 	}
 	for i, c := range l.Claims {
 		if i == 0 {
@@ -102,10 +105,13 @@ func (p *writer) claim(c Claim) {
 }
 
 func (p *writer) verification(v *Verification) {
-	if v.OK {
+	switch {
+	case v.OK && v.ElementSHA256 == "":
+		p.line("  verified     the document is what was loaded")
+	case v.OK:
 		p.line("  verified     the document, the element's bytes and the content are what was loaded")
 		p.line("  element      sha256 %s", v.ElementSHA256)
-	} else {
+	default:
 		p.line("  DIFFERS")
 		for _, d := range v.Differences {
 			p.line("    %s", d)
@@ -170,6 +176,25 @@ func (b *Brought) WriteText(w io.Writer) error {
 	}
 	if b.KeysLeft > 0 {
 		p.line("    … and %d more; --all lists them", b.KeysLeft)
+	}
+	return p.flush()
+}
+
+// WriteText writes what an unload would do, for people.
+func (r *Retraction) WriteText(w io.Writer) error {
+	p := &writer{w: bufio.NewWriter(w)}
+	p.line("version %s of %s/%s", r.Version, r.Action, r.File)
+	if len(r.Documents) == 0 {
+		p.line("  has nothing in the warehouse that counts: nothing would change but that it can't come back")
+	}
+	for _, d := range r.Documents {
+		p.line("  would be retracted: %s", d)
+	}
+	for _, d := range r.Restored {
+		p.line("  would count again, of an earlier version: %s", d)
+	}
+	for _, t := range r.Tables {
+		p.line("  %s: %d records retracted, of which %d hold now; %d records of other documents would hold again, %d would be gone", t.Table, t.Records, t.Current, t.Again, t.Gone)
 	}
 	return p.flush()
 }

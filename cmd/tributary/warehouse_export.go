@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"tributary/internal/config"
+	"tributary/internal/export"
+	"tributary/internal/lineage"
+)
+
+func newWarehouseExport(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "export DOCUMENT",
+		Short: "Write a document back from the rows of the warehouse",
+		Long: "Write a loaded document back from the rows of the warehouse: an XML document with the elements, attributes and\n" +
+			"values that it had, in canonical form. DOCUMENT is its position, its UUID, or FILE/ENTRY (with an action before it\n" +
+			"where several files have the name); of several versions the one that holds.",
+		Args: cobra.ExactArgs(1),
+	}
+	to := cmd.Flags().String("to", "", "the file to write, which must not be there yet (default: stdout)")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return c.withStores(cmd.Context(), need{Postgres: true}, func(cfg config.Config, s *stores) error {
+			return explainAbsence(c.export(cmd.Context(), cfg, s, args[0], *to))
+		})
+	}
+	return cmd
+}
+
+func (c *cli) export(ctx context.Context, cfg config.Config, s *stores, what, to string) (err error) {
+	_, m, err := configuredMapping(cfg)
+	if err != nil {
+		return err
+	}
+	d, err := (&lineage.Reader{Warehouse: s.Warehouse, Mapping: m}).Find(ctx, what)
+	if err != nil {
+		return err
+	}
+	if to == "" {
+		return export.Document(ctx, s.Warehouse, m, d.Position, c.stdout)
+	}
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, os.ErrExist) {
+		return usagef("%s is there already: name another file, or remove it first", to)
+	}
+	if err != nil {
+		return fmt.Errorf("write the document: %w", err)
+	}
+	err = export.Document(ctx, s.Warehouse, m, d.Position, f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		// Half a document would look like a whole one.
+		return errors.Join(err, os.Remove(to))
+	}
+	fmt.Fprintf(c.stderr, "wrote %s: %s of %s/%s, position %d\n", filepath.Clean(to), d.Entry, d.Action, d.File, d.Position)
+	return nil
+}

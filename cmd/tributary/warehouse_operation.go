@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"golang.org/x/sync/errgroup"
+
+	"tributary/consumers/insert"
+	"tributary/consumers/stage"
+	"tributary/consumers/tracker"
+	"tributary/internal/config"
+	"tributary/internal/kafka"
+	"tributary/internal/pg"
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+// operationTimeout is how long a command waits for what it has asked for.
+const operationTimeout = 10 * time.Minute
+
+var errLate = errors.New("the time is up") //nolint:gochecknoglobals // an error value
+
+// operation is something asked for and what became of it, as -o json writes it.
+type operation struct {
+	Operation string `json:"operation"`
+	Position  int64  `json:"position"`
+	State     string `json:"state"` // done or failed
+	Message   string `json:"message"`
+}
+
+// operate asks for a change of the warehouse and waits until it is applied. A
+// running system does it; what does not run is run here meanwhile.
+func (c *cli) operate(ctx context.Context, timeout time.Duration, request func(context.Context, *app) (control.Operation, error)) (out operation, err error) {
+	cfg, err := c.loadWith(config.Options{WithoutSourceSecrets: true})
+	if err != nil {
+		return out, err
+	}
+	log, err := c.quietLogger(cfg)
+	if err != nil {
+		return out, err
+	}
+	if _, err := os.Stat(cfg.DataDir); errors.Is(err, fs.ErrNotExist) && (len(cfg.Kafka.BootstrapServers) == 0 || cfg.Postgres.URL == "") {
+		return out, fmt.Errorf("there is no data in %s yet: run tributary up", cfg.DataDir)
+	}
+	a, err := newApp(ctx, cfg, log, need{Kafka: true, Postgres: true, Application: "tributary operation"}, false)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	op, err := request(ctx, a)
+	if err != nil {
+		return out, err
+	}
+	waiting, stop := context.WithTimeoutCause(ctx, timeout, errLate)
+	defer stop()
+	outcome, err := a.applied(waiting, op.ID)
+	switch {
+	case errors.Is(err, errLate):
+		return out, fmt.Errorf("operation %s was asked for, but not applied within %s: it stays asked for, and is applied when the roles sequence, publish and insert come to it", op.ID, timeout)
+	case ctx.Err() != nil:
+		return out, fmt.Errorf("stopped; operation %s stays asked for, and is applied when the roles sequence, publish and insert come to it", op.ID)
+	case err != nil:
+		return out, err
+	case outcome.State == insert.OutcomeFailed:
+		return out, fmt.Errorf("nothing was changed: %s", outcome.Message)
+	}
+	return operation{op.ID, outcome.Position, outcome.State, outcome.Message}, nil
+}
+
+// applied waits until an operation is applied. Each of the roles that it takes
+// is run here as soon as nobody else seems to: a lease decides who acts. Where
+// nothing ran before, the tracker is brought up to date too.
+func (a *app) applied(ctx context.Context, op string) (insert.Outcome, error) {
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	g, roles := errgroup.WithContext(running)
+	var outcome insert.Outcome
+	g.Go(func() error {
+		alone, err := a.runMissing(roles, g, nil)
+		if err != nil {
+			return err
+		}
+		waiting, cancel := context.WithCancel(roles)
+		defer cancel()
+		started := map[string]bool{}
+		for _, role := range alone {
+			started[role] = true
+		}
+		g.Go(func() error { return a.keepRunning(waiting, roles, g, started) })
+		if outcome, err = insert.AwaitOperation(roles, a.stores.Control, a.stores.Warehouse, op); err == nil && len(alone) == len(operationRoles()) {
+			err = a.told(roles, g)
+		}
+		stop() // the roles are not needed any more
+		return err
+	})
+	err := g.Wait()
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	return outcome, err
+}
+
+// operationRoles are the roles that apply an operation.
+func operationRoles() []string { return []string{"sequence", "publish", "insert"} }
+
+// keepRunning starts roles whose holders have gone, until waiting ends.
+func (a *app) keepRunning(waiting, roles context.Context, g *errgroup.Group, started map[string]bool) error {
+	for {
+		if err := sleep(waiting, time.Second); err != nil {
+			return nil //nolint:nilerr // it was asked to end
+		}
+		more, err := a.runMissing(roles, g, started)
+		if err != nil {
+			return stopped(waiting, err)
+		}
+		for _, role := range more {
+			started[role] = true
+		}
+	}
+}
+
+// runMissing runs those of the roles that nobody holds the lease of, but the
+// given ones, and returns them.
+func (a *app) runMissing(ctx context.Context, g *errgroup.Group, besides map[string]bool) (missing []string, err error) {
+	var sequence, publish, insert bool
+	err = a.stores.Control.QueryRow(ctx, `SELECT
+		EXISTS (SELECT FROM control.lease WHERE name = 'release' AND expires_at > clock_timestamp()),
+		EXISTS (SELECT FROM control.lease WHERE name = 'publish' AND expires_at > clock_timestamp())`).Scan(&sequence, &publish)
+	if err == nil {
+		var also bool
+		err = a.stores.Warehouse.QueryRow(ctx, `SELECT
+			EXISTS (SELECT FROM warehouse.lease WHERE name = 'insert' AND expires_at > clock_timestamp()),
+			EXISTS (SELECT FROM warehouse.lease WHERE name = 'publish' AND expires_at > clock_timestamp())`).Scan(&insert, &also)
+		publish = publish && also
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask who is running: %w", err)
+	}
+	held := map[string]bool{"sequence": sequence, "publish": publish, "insert": insert}
+	for _, role := range operationRoles() {
+		if held[role] || besides[role] {
+			continue
+		}
+		if err := a.start(ctx, g, role); err != nil {
+			return nil, err
+		}
+		missing = append(missing, role)
+	}
+	return missing, nil
+}
+
+// start runs a role until ctx ends.
+func (a *app) start(ctx context.Context, g *errgroup.Group, role string) error {
+	run, err := a.role(ctx, role)
+	if err != nil {
+		return err
+	}
+	g.Go(func() error {
+		if err := run(ctx); err != nil && ctx.Err() == nil {
+			return fmt.Errorf("%s: %w", role, err)
+		}
+		return nil
+	})
+	return nil
+}
+
+// told runs the tracker until it has read everything that was told.
+func (a *app) told(ctx context.Context, g *errgroup.Group) error {
+	if err := a.start(ctx, g, tracker.Name); err != nil {
+		return err
+	}
+	for _, p := range a.projections {
+		p.Hurry()
+	}
+	client, err := a.stores.Kafka()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	for {
+		var waiting bool
+		if err := a.stores.Control.QueryRow(ctx, "SELECT EXISTS (SELECT FROM control.outbox) OR EXISTS (SELECT FROM warehouse.outbox)").Scan(&waiting); err != nil {
+			return fmt.Errorf("ask for the outboxes: %w", err)
+		}
+		if !waiting {
+			read, err := a.trackerRead(ctx, client)
+			if err != nil || read {
+				return err
+			}
+		}
+		if err := sleep(ctx, lookEvery); err != nil {
+			return err
+		}
+	}
+}
+
+// trackerRead tells whether the tracker has read up to the log's ends.
+func (a *app) trackerRead(ctx context.Context, client *kgo.Client) (bool, error) {
+	ends, err := stage.EndOffsets(ctx, client, a.cfg.Kafka.TopicPrefix, []string{schemas.StatusChangedTopic})
+	if err != nil {
+		return false, err
+	}
+	offsets := pg.Offsets{Schema: "tracker", Group: kafka.GroupName(a.cfg.Kafka.TopicPrefix, tracker.Name)}
+	for partition, end := range ends[schemas.StatusChangedTopic] {
+		at, err := offsets.Load(ctx, a.stores.Tracker, schemas.StatusChangedTopic, partition)
+		if err != nil || at < end {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// requester names who asks, for people who read it later.
+func requester() string {
+	name := "somebody"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if host, err := os.Hostname(); err == nil {
+		name += "@" + host
+	}
+	return name
+}
