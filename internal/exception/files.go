@@ -1,0 +1,84 @@
+package exception
+
+import "tributary/schemas"
+
+func sources() []Entry {
+	e := func(name, happened, do string, phases ...schemas.Phase) Entry {
+		if len(phases) == 0 {
+			phases = []schemas.Phase{schemas.ZipName, schemas.Download, schemas.ZipMD5}
+		}
+		return Entry{name, Source, phases, happened, do}
+	}
+	const wait = "Nothing, if it goes away: it is tried again by itself. "
+	return []Entry{
+		e("host_not_found", "The server's name is not known to DNS.", wait+"Otherwise correct the source's url."),
+		e("connection_failed", "No connection to the server could be made.", wait+"Otherwise ask the server's owner whether it is up, and whether its firewall lets us in."),
+		e("connection_lost", "The connection broke off.", wait+"If it happens often, ask the server's owner."),
+		e("timed_out", "The server did not answer, or sent nothing, for too long.", wait+"If it happens often, ask the server's owner, or raise the time limits of the configuration."),
+		e("server_busy", "The server says that it has too many connections.", wait+"If it happens often, lower max_sessions of the source."),
+		e("login_failed", "The server refuses the user, password or key.", "Correct the credentials of the source in the configuration, or ask the server's owner."),
+		e("host_key_unknown", "The server's identity is not known yet, and no unknown server is trusted.", "Compare the key that the message shows with what the server's owner tells you, and add the line of the message to the known_hosts file."),
+		e("host_key_mismatch", "The server shows another identity than the known one: it has a new key, or somebody is in between.", "Ask the server's owner. Replace the known key only when the owner confirms the new one."),
+		e("host_key_revoked", "The server shows a key that is marked as revoked.", "Don't connect before the server's owner has explained it."),
+		e("host_key_not_offered", "The server has no key of the known type any more.", "Ask the server's owner for its present key, and replace the known one."),
+		e("bad_source_configuration", "The source's configuration can't work: its url, or a key that can't be read.", "Correct the source in the configuration as the message says."),
+		e("misconfigured", "The member that should download does not know the source, or can't use its configuration.", "Give every member the same sources.", schemas.Download),
+		e("permission_denied", "The server refuses to show this directory or file.", "Ask the server's owner for permission."),
+		e("file_gone", "The file is no longer there.", "Nothing, if it was withdrawn. Otherwise ask the producer to upload it again.", schemas.Download, schemas.ZipMD5),
+		e("gone", "No source shows the file any more; it was gone before it could be fetched.", "Nothing, if it was withdrawn. Otherwise ask the producer to upload it again.", schemas.Download),
+		e("transfer_failed", "The server broke the transfer off with an error of its own, which the message quotes.", wait+"If it happens often, ask the server's owner.", schemas.Download, schemas.ZipMD5, schemas.ZipName),
+		e("transfer_truncated", "Fewer bytes arrived than the server says the file has, and it reported no error.", wait+"If it happens often, the server, or something in between, is faulty: ask its owner.", schemas.Download),
+		e("file_changed", "The file has another size or time after the transfer than before it: it is still being uploaded, or was replaced meanwhile.", "Nothing: it is fetched again once it stays the same. Producers should upload under a temporary name and rename the file.", schemas.Download),
+		e("file_too_large", "The file is larger than download.max_file_size allows.", "Ask the producer for smaller files, or raise the limit.", schemas.Download),
+		e("checksum_mismatch", "The file's MD5 is not the one that the .md5 file beside it says.", "Ask the producer to upload both again: one of them is old or damaged.", schemas.ZipMD5),
+		e("checksum_unreadable", "The .md5 file beside the file holds no MD5 of 32 hexadecimal digits.", "Ask the producer to correct or remove it.", schemas.ZipMD5),
+		e("not_tried", "The connection was lost before this file's turn; it costs the file no attempt.", "Nothing: it is requested again.", schemas.Download),
+		e("source_removed", "The source is no longer in the configuration, so its file is not fetched.", "Nothing, if that was meant; otherwise configure the source again.", schemas.Download),
+		e("source_unavailable", "The source is in maintenance, or inactive.", "Nothing: the file is fetched once the source is available again.", schemas.Download),
+		e("listing_too_long", "The source lists more entries than a poll takes.", "Ask the server's owner to move old files away, or raise the limit.", schemas.ZipName),
+		e("poll_timed_out", "Listing the source took longer than a poll may.", wait+"Otherwise ask the server's owner to move old files away, or raise the limit.", schemas.ZipName),
+		e("cancelled", "The work was ended before it was done, because the program stopped or gave it to another member.", "Nothing: it is done again."),
+	}
+}
+
+func fileNames() []Entry {
+	e := func(name, happened, do string) Entry {
+		return Entry{name, FileName, []schemas.Phase{schemas.ZipName}, happened, do}
+	}
+	return []Entry{
+		e("zip_name_extension", "The file's name does not end as the profile says (for IMPC: .zip, in small letters). It is not fetched.", "Ask the producer to rename the file, or to move it elsewhere if it is no data."),
+		e("zip_name_pattern", "The file's name does not have the profile's form (for IMPC: CENTRE.YYYY-MM-DD.INCREMENT.impc.zip), is too long, or has characters that no name may have. It is not fetched.", "Ask the producer to rename the file; the message shows the form and an example."),
+		e("zip_name_date", "The date in the file's name is not in the calendar, such as 31 February.", "Ask the producer to rename the file."),
+		e("zip_name_centre", "The centre in the file's name is not known.", "Add the centre to the configuration, whereupon the name is judged again by itself; or ask the producer to rename the file."),
+	}
+}
+
+func archives() []Entry {
+	e := func(name, happened, do string) Entry {
+		return Entry{name, Archive, []schemas.Phase{schemas.Unzip}, happened, do}
+	}
+	const again, pack = "Ask the producer to pack the documents again", "Ask the producer to pack the documents again with a common program"
+	const damaged = " Other sources of the file are tried; if none has it whole, the file ends as corrupted_at_producer, and its message says this name."
+	return []Entry{
+		e("zip_not_an_archive", "The file is no zip file, or has bytes before, after or between its entries that belong to none, or two ends: programs would differ in what they find in it."+damaged, again+" and to upload the file in binary mode."),
+		e("zip_truncated", "Bytes of the archive are missing."+damaged, "Ask the producer to upload the file again."),
+		e("zip_crc_mismatch", "The bytes of an entry are not those that were packed."+damaged, "Ask the producer to upload the file again."),
+		e("zip_size_mismatch", "An entry holds more or fewer bytes than its headers say, or its headers contradict each other."+damaged, again+"."),
+		e("zip_name_mismatch", "An entry is named differently in the archive's directory and in its own header, so that programs would differ in what they unpack."+damaged, pack+"."),
+		e("corrupted_at_producer", "The archive is damaged wherever it can be had. The message names what was found.", "Send the message to the producer, and ask for the file to be made and uploaded again."),
+		e("zip_encrypted", "An entry needs a password.", again+" without a password."),
+		e("zip_unsupported_method", "An entry is compressed by another method than deflate, such as deflate64, bzip2, lzma or zstd.", again+" with deflate, which is the common method."),
+		e("zip_path_slip", "An entry's name has a part \"..\", which leads out of the archive's folder.", pack+", from inside their folder."),
+		e("zip_path_absolute", "An entry's name is a path from the root or from a drive.", pack+", from inside their folder."),
+		e("zip_path_backslash", "An entry's name has a backslash.", pack+", which writes slashes."),
+		e("zip_symlink", "An entry is a symbolic link, a device, a pipe or a socket.", again+", as plain files."),
+		e("zip_duplicate_entry", "Two entries have one name; or two documents have names that differ only in case or in how accents are written, which some programs take for one.", again+", each once."),
+		e("zip_overlapping_entries", "Two entries share bytes, or an entry reaches into the archive's directory. Honest programs don't write such archives.", "Find out where the file comes from. "+pack+"."),
+		e("zip_too_many_entries", "The archive has more entries than unzip.max_entries allows.", "Ask the producer for several smaller archives, or raise the limit."),
+		e("zip_too_large", "The archive's entries, or its directory, hold more bytes than unzip.max_total or the program allow.", "Ask the producer for several smaller archives, or raise the limit."),
+		e("zip_ratio", "An entry, or all together, unpack to far more than data ever do (unzip.max_ratio): it is a bomb, or holds padding.", "Find out what the entry holds. If it is right, raise the limit."),
+		e("zip_nested", "The archive holds another archive. Archives in archives are not read.", "Ask the producer to put the documents themselves into one archive."),
+		e("zip_name_invalid", "An entry's name is empty, too long, has control characters, or is not in the encoding that it says.", again+", with plain names."),
+		e("no_documents", "No entry at the archive's root ends in .xml (in small letters). Documents in folders are not read.", "Ask the producer to pack the documents themselves, not the folder that they are in."),
+	}
+}
