@@ -6,12 +6,14 @@
 SELECT c.position, c.record, x.ordinal, x.line,
     format('the status "%s" of the parameter %s is not known for parameters: correct it', left(x.status, 200), left(x.parameter_id, 200)) AS message
   FROM candidate c
-  JOIN (
-    SELECT u.position, u.record, u.ordinal, u.line, u.parameter_id, u.status FROM warehouse.parameter_use u
+  CROSS JOIN LATERAL (
+    SELECT u.ordinal, u.line, u.parameter_id, u.status
+      FROM warehouse.parameter_use u WHERE u.position = c.position AND u.record = c.record AND btrim(u.status, E' \t\r\n') <> ''
     UNION ALL
-    SELECT v.position, v.record, v.ordinal, v.line, m.parameter_id, v.increment_status
+    SELECT v.ordinal, v.line, m.parameter_id, v.increment_status
       FROM warehouse.claimed_series_value v
       JOIN warehouse.claimed_measurement m ON m.position = v.position AND m.record = v.record AND m.ordinal = v.parent
-  ) x ON x.position = c.position AND x.record = c.record
-  WHERE btrim(x.status, E' \t\r\n') <> '' AND NOT EXISTS (
+      WHERE v.position = c.position AND v.record = c.record AND btrim(v.increment_status, E' \t\r\n') <> ''
+    OFFSET 0) x
+  WHERE NOT EXISTS (
       SELECT FROM warehouse.reference_status_code k WHERE k.code = btrim(split_part(x.status, ':', 1), E' \t\r\n') AND coalesce(k.scope, '') IN ('', 'parameter'))
