@@ -1,7 +1,12 @@
 package insert
 
 import (
+	"bytes"
+	"fmt"
+	"hash/crc32"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,7 +34,8 @@ func TestAddEditDelete(t *testing.T) {
 	// What is older than the deletion stays superseded by it.
 	b.must(b.version(doc{action: schemas.Edit, inc: 3, docInc: 0, xml: mice("H", "m2=c", "m3=c")})...)
 	same(t, "after a late edit", b.texts(specimens), []string{"m1 b", "m3 c"})
-	same(t, "claims kept", b.texts("SELECT count(*) FROM warehouse.specimen"), []string{"7"})
+	same(t, "claims kept", b.texts("SELECT count(*) FROM warehouse.claim"), []string{"7"})
+	same(t, "contents kept", b.texts("SELECT count(*) FROM warehouse.specimen"), []string{"6"})
 }
 
 func TestReuploadWithdrawsWhatItLacks(t *testing.T) {
@@ -103,7 +109,8 @@ func TestFindingsOpenAndClose(t *testing.T) {
 	runs := doc{inc: 1, kind: "experiment", entry: "e.xml", xml: experiments("e1 m1 1", "e2 m2 2"), batch: "1"}
 	b.must(append(b.version(runs), b.batchEnd("1"))...)
 	same(t, "unknown", b.told(), []string{"e.xml upload done  0", "e.xml data failed specimen_unknown 1", "batch"})
-	same(t, "rows stay", b.texts("SELECT experiment_id, has_findings FROM warehouse.current_procedure_run ORDER BY 1"), []string{"e1 true", "e2 true"})
+	same(t, "rows stay", b.texts("SELECT experiment_id FROM warehouse.current_procedure_run ORDER BY 1"), []string{"e1", "e2"})
+	same(t, "counts", b.texts(counts), []string{"procedure_run PROC specimen_unknown error 2"})
 	b.must(append(b.version(doc{inc: 2, entry: "s.xml", xml: mice("H", "m1=a"), batch: "2"}), b.batchEnd("2"))...)
 	same(t, "half known", b.told(), []string{"s.xml upload done  0", "e.xml data failed specimen_unknown 2",
 		"s.xml data done  1", "s.xml context done  1", "s.xml overview done  1", "batch"})
@@ -114,24 +121,82 @@ func TestFindingsOpenAndClose(t *testing.T) {
 	b.must(b.batchEnd("5"))
 	same(t, "nothing new", b.told(), []string{"batch"})
 	same(t, "findings", b.texts("SELECT line, open, message FROM warehouse.finding ORDER BY ordinal"), []string{
-		"3 false specimen m1 of centre H is not known: submit it, or correct the experiment",
-		"4 true specimen m2 of centre H is not known: submit it, or correct the experiment"})
+		"3 false specimen m1 of centre H is not known", "4 true specimen m2 of centre H is not known"})
 	// Deleting the experiment that nobody can correct closes its finding.
 	b.must(append(b.version(doc{inc: 5, kind: "experiment", entry: "f.xml", action: schemas.Delete, xml: experiments("x m1 1", "e2 m2 2"), batch: "6"}), b.batchEnd("6"))...)
-	same(t, "open findings", b.texts("SELECT count(*) FROM warehouse.finding WHERE open"), []string{"0"})
+	same(t, "told of the experiment", b.told()[1:2], []string{"e.xml data done  5"})
+	same(t, "open findings", b.texts("SELECT test FROM warehouse.finding WHERE open"), []string{"delete_of_unknown"})
+	same(t, "counts", b.texts(counts), []string{"procedure_run PROC delete_of_unknown warn 1"})
+	same(t, "what changed", b.texts("SELECT * FROM warehouse.changed"), []string{})
+}
+
+const counts = "SELECT record_type, subject, test, level, findings FROM warehouse.finding_count ORDER BY 1, 2, 3"
+
+// What follows from claims alone is found in the transaction that loads them.
+func TestClaimFindings(t *testing.T) {
+	b := newBench(t)
+	const findings = "SELECT f.test, f.level, d.entry, f.line, f.message FROM warehouse.finding f JOIN warehouse.document d USING (position) WHERE f.open ORDER BY d.version_key, f.ordinal"
+	b.must(b.version(doc{inc: 1, entry: "1.xml", xml: mice("H", "m1=a", "m2=a")})...)
+	same(t, "nothing to find", b.texts(findings), []string{})
+	b.must(b.version(doc{inc: 2, entry: "2.xml", xml: mice("H", "m1=a", "m2=b")})...)
+	b.must(b.version(doc{inc: 3, entry: "3.xml", action: schemas.Edit, xml: mice("H", "m1=b", "m3=a")})...)
+	b.must(b.version(doc{inc: 4, entry: "4.xml", action: schemas.Delete, xml: mice("H", "m1=b", "m4=a")})...)
+	b.must(b.version(doc{inc: 5, entry: "5.xml", action: schemas.Edit, xml: mice("H", "m1=b")})...)
+	b.must(b.version(doc{inc: 6, entry: "6.xml", action: schemas.Delete, xml: mice("H", "m4=a")})...)
+	want := []string{
+		"already_present info 2.xml 4 specimen H m1 was known already, with the same content",
+		"resubmitted warn 2.xml 5 specimen H m2 was known already, with other content: send changes as edits",
+		"edit_of_unknown warn 3.xml 5 specimen H m3 is edited, but was not known: the edit is taken as an addition",
+		"delete_of_unknown warn 4.xml 5 specimen H m4 is deleted, but was not known",
+		"edit_of_unknown warn 5.xml 4 specimen H m1 is edited, but was not known: the edit is taken as an addition",
+		"delete_of_unknown warn 6.xml 4 specimen H m4 is deleted, but was not known"}
+	same(t, "findings", b.texts(findings), want)
+	same(t, "counts", b.texts(counts), []string{"specimen  already_present info 1", "specimen  delete_of_unknown warn 2", "specimen  edit_of_unknown warn 2", "specimen  resubmitted warn 1"})
+	// An older submission that comes late makes the edit and the addition ones
+	// of what is known; a version that lacks the document takes it back.
+	b.must(b.version(doc{inc: 0, entry: "0.xml", xml: mice("H", "m1=a", "m3=b")}, doc{inc: 0, entry: "x.xml", xml: mice("H", "x=1")})...)
+	same(t, "findings after a late one", b.texts(findings), slices.Concat([]string{
+		"already_present info 1.xml 4 specimen H m1 was known already, with the same content"}, want[:2], want[3:]))
+	b.must(b.version(doc{inc: 0, rank: 1, entry: "x.xml", xml: mice("H", "x=1")})...)
+	same(t, "findings after it was taken back", b.texts(findings), want)
+}
+
+// Equal content of a key is stored once, and every claim on it counts.
+func TestContentIsStoredOnce(t *testing.T) {
+	b := newBench(t)
+	exp := experiments("e1 m1 1", "e2 m1 2")
+	first := b.version(doc{inc: 1, kind: "experiment", entry: "1.xml", xml: exp})
+	again := b.version(doc{inc: 2, kind: "experiment", entry: "2.xml", xml: strings.ReplaceAll(exp, "<experiment ", "\n<experiment ")})
+	other := b.version(doc{inc: 3, kind: "experiment", entry: "3.xml", xml: experiments("e2 m1 2", "e1 m1 1")})
+	const claims = "SELECT position, ordinal, line, content_position, content_ordinal, is_current FROM warehouse.claim ORDER BY 1, 2"
+	const measurements = "SELECT experiment_id, value, position, record, ordinal, line FROM warehouse.current_measurement ORDER BY 1"
+	b.must(first...)
+	b.must(slices.Concat(again, other)...)
+	// The days of the third document differ.
+	same(t, "claims", b.texts(claims), []string{"1 2 3 1 2 false", "1 5 4 1 5 false", "3 2 4 1 2 false", "3 5 6 1 5 false", "5 2 3 5 2 true", "5 5 4 5 5 true"})
+	same(t, "contents", b.texts("SELECT position, count(*) FROM warehouse.measurement GROUP BY 1 ORDER BY 1"), []string{"1 2", "5 2"})
+	same(t, "measurements", b.texts(measurements), []string{"e1 1 5 5 7 4", "e2 2 5 2 4 3"})
+	// Where the content is another document's, lines are those of the record.
+	b.must(b.version(doc{inc: 4, kind: "experiment", entry: "4.xml", xml: strings.ReplaceAll(exp, "<experiment ", "\n<experiment ")})...)
+	same(t, "measurements of shared content", b.texts(measurements), []string{"e1 1 7 2 4 4", "e2 2 7 5 7 6"})
+	same(t, "rows of documents", b.texts("SELECT rows FROM warehouse.document"), []string{"7", "7", "7", "7"})
+	// In one transaction, the first of them holds it.
+	b.must(b.event(doc{inc: 5, entry: "5.xml", xml: mice("H", "m1=z")}), b.event(doc{inc: 6, entry: "6.xml", xml: mice("H", "m1=z")}))
+	same(t, "specimens", b.texts("SELECT position, content_position, is_current FROM warehouse.claim WHERE record_type = 'specimen' ORDER BY 1"), []string{"9 9 false", "10 9 true"})
+	same(t, "keys", b.texts("SELECT natural_key::text, subject, byte_to > byte_from FROM warehouse.claim WHERE position = 1 ORDER BY ordinal"), []string{`{H,e1,PROC,"{\"m1\"}"} PROC true`, `{H,e2,PROC,"{\"m1\"}"} PROC true`})
 }
 
 func TestContextAndOverview(t *testing.T) {
 	b := newBench(t)
 	b.must(append(b.version(doc{inc: 1, entry: "s.xml", xml: mice("H", "m1=a", "m2=a")},
 		doc{inc: 1, kind: "experiment", entry: "e.xml", xml: experiments("e1 m1 1", "e2 m2 2", "e3 m9 3")}), b.batchEnd("batch"))...)
-	const context = "SELECT centre, pipeline, project, procedure_id, parameter_id, measurements, first_date::text, last_date::text FROM warehouse.context ORDER BY 1"
-	const overview = "SELECT centre, procedure_id, specimens, runs, measurements, findings FROM warehouse.overview ORDER BY 2"
-	same(t, "context", b.texts(context), []string{"H P X PROC PAR 3 2023-06-01 2023-06-03"})
-	same(t, "overview", b.texts(overview), []string{"H  2 0 0 0", "H PROC 0 3 3 1"})
+	const context = "SELECT centre, procedure_id, parameter_id, measurements, first_date::text, last_date::text FROM warehouse.context ORDER BY 1"
+	const overview = "SELECT centre, procedure_id, records, findings FROM warehouse.overview ORDER BY 2"
+	same(t, "context", b.texts(context), []string{"H PROC PAR 3 2023-06-01 2023-06-03"})
+	same(t, "overview", b.texts(overview), []string{"H  2 0", "H PROC 3 1"})
 	b.must(append(b.version(doc{inc: 2, action: schemas.Delete, kind: "experiment", entry: "d.xml", xml: experiments("e1 m1 1", "x x x", "e3 m9 3"), batch: "2"}), b.batchEnd("2"))...)
-	same(t, "context after a deletion", b.texts(context), []string{"H P X PROC PAR 1 2023-06-02 2023-06-02"})
-	same(t, "overview after a deletion", b.texts(overview), []string{"H  2 0 0 0", "H PROC 0 1 1 0"})
+	same(t, "context after a deletion", b.texts(context), []string{"H PROC PAR 1 2023-06-02 2023-06-02"})
+	same(t, "overview after a deletion", b.texts(overview), []string{"H  2 0", "H PROC 1 1"})
 }
 
 func TestLargeDocument(t *testing.T) {
@@ -145,8 +210,66 @@ func TestLargeDocument(t *testing.T) {
 		t.Fatal("the document is not large")
 	}
 	twice := b.event(doc{inc: 1, entry: "2.xml", xml: mice("H", append(list, list[7])...)})
-	after := b.event(doc{inc: 1, entry: "3.xml", xml: mice("H", "z=1")})
-	b.must(good, twice, after, b.batchEnd("batch"))
+	after := b.event(doc{inc: 1, entry: "3.xml", xml: mice("H", "z=1", "ma0=y")})
+	again := b.event(doc{inc: 2, entry: "4.xml", xml: mice("H", list...)})
+	b.must(good, twice, after, again, b.batchEnd("batch"))
 	same(t, "loaded", b.texts("SELECT count(*) FROM warehouse.current_specimen"), []string{"20001"})
-	same(t, "told", b.told()[:3], []string{"1.xml upload done  0", "2.xml upload failed duplicate_key 0", "3.xml upload done  0"})
+	same(t, "told", b.told()[:4], []string{"1.xml upload done  0", "2.xml upload failed duplicate_key 0", "3.xml upload done  0", "4.xml upload done  0"})
+	same(t, "contents", b.texts("SELECT position, count(*) FROM warehouse.specimen GROUP BY 1 ORDER BY 1"), []string{"1 20000", "3 2"})
+	same(t, "counts", b.texts(counts), []string{"specimen  already_present info 19999", "specimen  resubmitted warn 2"})
 }
+
+// A record that is too large to be kept while it is read is stored in parts.
+func TestLargeRecord(t *testing.T) {
+	var s strings.Builder
+	head, tail, _ := strings.Cut(experiments("e1 m1 1"), "<simpleParameter ")
+	s.WriteString(head)
+	value := strings.Repeat("v", 60000)
+	const values = maxRecord/60000*5/2 + 1
+	for range values {
+		s.WriteString(`<simpleParameter parameterID="PAR"><value>` + value + `</value></simpleParameter>`)
+	}
+	s.WriteString("<simpleParameter " + tail)
+	b := newBench(t)
+	b.must(b.event(doc{inc: 1, kind: "experiment", entry: "1.xml", xml: s.String()}))
+	b.must(b.event(doc{inc: 2, kind: "experiment", entry: "2.xml", xml: s.String()}))
+	same(t, "told", b.told(), []string{"1.xml upload done  0", "2.xml upload done  0"})
+	same(t, "values", b.texts("SELECT position, count(*) FROM warehouse.measurement GROUP BY 1 ORDER BY 1"), []string{fmt.Sprint(1, values+1), fmt.Sprint(2, values+1)})
+	same(t, "current", b.texts("SELECT count(*) FROM warehouse.current_measurement"), []string{fmt.Sprint(values + 1)})
+}
+
+// Large documents give what small ones give.
+func TestLargeIsLikeSmall(t *testing.T) {
+	events := func(b *bench) []*schemas.DocumentOrdered {
+		out := b.version(doc{inc: 1, entry: "1.xml", xml: mice("H", "m1=a", "m2=a")}, doc{inc: 1, entry: "2.xml", kind: "experiment", xml: experiments("e1 m1 1", "e2 m3 -1")})
+		out = append(out, b.batchEnd("batch"))
+		out = append(out, b.version(doc{inc: 2, entry: "3.xml", action: schemas.Edit, xml: mice("H", "m3=a", "m1=a")})...)
+		out = append(out, b.version(doc{inc: 3, entry: "4.xml", action: schemas.Delete, xml: mice("H", "m2=a", "m4=a")})...)
+		out = append(out, b.version(doc{inc: 4, entry: "5.xml", xml: mice("H", "m1=a", "m2=b")})...)
+		return append(out, b.batchEnd("batch"))
+	}
+	small, large := newBench(t), newBench(t)
+	for _, e := range events(small) {
+		small.must(e)
+	}
+	for _, e := range events(large) {
+		if e.What == schemas.PositionDocument {
+			// Spaces in front, which stand for nothing, so that lines stay.
+			archive := large.blobs[e.Archive]
+			text := append(bytes.Repeat([]byte(" "), smallDocument), archive[e.Offset:e.Offset+e.Size]...)
+			if i := bytes.Index(text, []byte("?>")); i > 0 {
+				text = append(text[smallDocument:i+2:i+2], append(text[:smallDocument:smallDocument], text[i+2:]...)...)
+			}
+			e.Offset, e.Size, e.Packed, e.CRC32 = int64(len(archive)), int64(len(text)), int64(len(text)), int64(crc32.ChecksumIEEE(text))
+			large.blobs[e.Archive] = append(archive, text...)
+		}
+		large.must(e)
+	}
+	same(t, "state", large.state(), small.state())
+	same(t, "claims", large.texts(rawClaims), small.texts(rawClaims))
+	same(t, "hash", large.hash(), small.hash())
+	same(t, "told", large.told(), small.told())
+}
+
+const rawClaims = `SELECT position, ordinal, record_type, claim::text, natural_key::text, subject, fingerprint::text, content_position, content_ordinal, line, col, tombstone, is_current
+	FROM warehouse.claim ORDER BY 1, 2`

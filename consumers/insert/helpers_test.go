@@ -22,7 +22,6 @@ import (
 	"tributary/internal/mapping"
 	"tributary/internal/pg"
 	"tributary/schemas"
-	"tributary/schemas/impc"
 	"tributary/sql/warehouse"
 )
 
@@ -57,7 +56,13 @@ type bench struct {
 	codec *schemas.Codec
 }
 
+// newBench makes a bench with the small profile of the tests.
 func newBench(t testing.TB) *bench {
+	t.Helper()
+	return newBenchOf(t, os.DirFS("testdata/profile"))
+}
+
+func newBenchOf(t testing.TB, profile fs.FS) *bench {
 	t.Helper()
 	ctx := t.Context()
 	pool, err := pg.Open(ctx, enginetest.Postgres(t), "insert-test", 4)
@@ -68,7 +73,14 @@ func newBench(t testing.TB) *bench {
 	if err := warehouse.Migrate(ctx, pool); err != nil {
 		t.Fatal(err)
 	}
-	m, err := mapping.Load(impc.FS)
+	m, err := mapping.Load(profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := warehouse.Apply(ctx, pool, profile, m); err != nil {
+		t.Fatal(err)
+	}
+	statements, err := warehouse.Load(profile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +89,7 @@ func newBench(t testing.TB) *bench {
 		t.Fatal(err)
 	}
 	b := &bench{t: t, pool: pool, blobs: memory{}, at: progress{position: 1}, codec: codec}
-	b.in, err = New(Config{Profile: "impc", Prefix: "t", Holder: "test"}, Deps{Pool: pool, Blobs: b.blobs, Mapping: m, Codec: codec,
+	b.in, err = New(Config{Prefix: "t", Holder: "test"}, Deps{Pool: pool, Blobs: b.blobs, Mapping: m, Statements: statements, Codec: codec,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		t.Fatal(err)
@@ -192,7 +204,7 @@ func (b *bench) must(events ...*schemas.DocumentOrdered) {
 
 func (b *bench) hash() string {
 	b.t.Helper()
-	h, err := warehouse.Hash(b.t.Context(), b.pool)
+	h, err := warehouse.Hash(b.t.Context(), b.pool, b.in.d.Mapping)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -238,6 +250,9 @@ func (b *bench) told() []string {
 				out = append(out, fmt.Sprintf("%s %s done  %d", e.Entry, p.Phase, e.Check))
 			}
 			text = fmt.Sprintf("%s %s %s %s %d", e.Entry, e.Phase, e.Status, e.Exception, e.Check)
+		}
+		if e.Entity == schemas.EntityFile {
+			text = fmt.Sprintf("file %s %s retracted %s restored %s", e.Note, e.Archive, e.Attributes["retracted"], e.Attributes["restored"])
 		}
 		out = append(out, text)
 	}

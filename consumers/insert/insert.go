@@ -40,9 +40,9 @@ const (
 	aheadPositions = 1024
 	chunkBytes     = 4 << 20  // of rows written at once while a document is read
 	maxRecord      = 32 << 20 // of rows of a record that are kept until it has been read
-	maxErrors      = 100     // told of one document; the rest is counted
-	eventChunk     = 1000    // documents whose events are made at once
-	maxTries       = 10      // deaths of members at one position before it is poison
+	maxErrors      = 100      // told of one document; the rest is counted
+	eventChunk     = 1000     // documents whose events are made at once
+	maxTries       = 10       // deaths of members at one position before it is poison
 	maxPanics      = 3
 	deathPause     = 100 * time.Millisecond // before the second try, doubling
 	deathPauseMax  = 30 * time.Second
@@ -50,9 +50,9 @@ const (
 
 // Config is what insert needs.
 type Config struct {
-	Insert  config.Insert
-	Prefix  string // of the topics' names
-	Holder  string // names this member in the lease: host, process and role
+	Insert config.Insert
+	Prefix string // of the topics' names
+	Holder string // names this member in the lease: host, process and role
 }
 
 // Deps are the services that insert works with.

@@ -16,6 +16,7 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/schemas"
+	"tributary/schemas/impc"
 	"tributary/test/corpus"
 )
 
@@ -24,7 +25,7 @@ func (b *bench) running(o *ordered, bootstrap []string, log *slog.Logger) *Inser
 	b.t.Helper()
 	d := b.in.d
 	d.Blobs, d.Connect, d.Log = o.blobs, kafka.NewFactory(config.Default().Kafka, bootstrap, log), log
-	in, err := New(Config{Profile: "impc", Prefix: "t", Holder: b.t.Name()}, d)
+	in, err := New(Config{Prefix: "t", Holder: b.t.Name()}, d)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -84,7 +85,7 @@ func (b *bench) free() {
 // TestCorpus loads a corpus from a real topic and compares rows and ends with
 // an oracle that knows nothing of this code.
 func TestCorpus(t *testing.T) {
-	b := newBench(t)
+	b := newBenchOf(t, impc.FS)
 	b.free()
 	c, err := corpus.Generate(corpus.Options{Seed: 11, Shape: corpus.Demo})
 	if err != nil {
@@ -228,7 +229,7 @@ func BenchmarkCorpus(t *testing.B) {
 	o.produce(bootstrap, o.events...)
 	for t.Loop() {
 		t.StopTimer()
-		b := newBench(t)
+		b := newBenchOf(t, impc.FS)
 		b.free()
 		t.StartTimer()
 		stop := start(t, b.running(o, bootstrap, b.in.d.Log))
