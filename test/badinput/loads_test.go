@@ -1,6 +1,7 @@
 package badinput
 
 import (
+	"strconv"
 	"strings"
 )
 
@@ -20,6 +21,27 @@ func loadCases() []bad {
 		wrong("the same specimen as mouse and as embryo", specHead+mouseOpen+"/>\n"+strings.NewReplacer("<mouse", "<embryo", `DOB="2013-01-01"`, `stage="12.5" stageUnit="DPC"`).Replace(mouseOpen)+"/>"+specTail, "duplicate_key", 4),
 		wrong("the same experiment twice", exprHead+runOf("e1", "")+runOf("e1", "")+exprTail, "duplicate_key", 5, "line 3"),
 		wrong("the same specimen twice, but for white space in references", specHead+mouseOpen+"/>\n"+strings.Replace(mouseOpen, `specimenID="1"`, `specimenID="&#49;"`, 1)+"/>"+specTail, "duplicate_key", 4),
+		{name: "load: 40 MB of specimens in one experiment", write: long(experiment, func(write func(string)) {
+			write(exprHead + `<experiment experimentID="e" dateOfExperiment="2013-01-01">` + "\n")
+			for range 20 {
+				write("<specimenID>" + strings.Repeat("x", 2<<20) + "</specimenID>\n")
+			}
+			write("</experiment>\n" + exprTail)
+		}), end: end{"upload", "element_too_large"}},
+		{name: "load: 1,000,000 specimens in one experiment pass", write: long(experiment, func(write func(string)) {
+			write(exprHead + `<experiment experimentID="e" dateOfExperiment="2013-01-01">` + "\n")
+			for i := range 1_000_000 {
+				write("<specimenID>" + strconv.Itoa(i) + "</specimenID>\n")
+			}
+			write("</experiment>\n" + exprTail)
+		}), end: end{"upload", ""}},
+		{name: "load: 400,000 files of one parameter pass", write: long(experiment, func(write func(string)) {
+			write(exprHead + `<experiment experimentID="e" dateOfExperiment="2013-01-01"><specimenID>1</specimenID>` + "\n<procedure procedureID=\"P\"><seriesMediaParameter parameterID=\"Q\">\n")
+			for range 400_000 {
+				write("<value incrementValue=\"1\" URI=\"u\"/>\n")
+			}
+			write("</seriesMediaParameter></procedure></experiment>\n" + exprTail)
+		}), end: end{"upload", ""}},
 		passesLoad("an experiment twice, of two procedures", exprHead+runOf("e1", "")+strings.Replace(runOf("e1", ""), "IMPC_X_001", "IMPC_X_002", 1)+exprTail),
 		passesLoad("specimens that differ in case", specHead+strings.Replace(mouseOpen, `"1"`, `"a"`, 1)+"/>\n"+strings.Replace(mouseOpen, `"1"`, `"A"`, 1)+"/>"+specTail),
 		passesLoad("the last day that can be held", strings.Replace(mouse("", "", ""), "2013-01-01", "9999-12-31", 1)),

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +20,8 @@ import (
 	"unicode/utf8"
 
 	"tributary/internal/blob"
+	"tributary/internal/exception"
+	"tributary/schemas"
 )
 
 // The bounds of every case. Time is that of the processor, so that a busy
@@ -73,6 +76,37 @@ func TestBadInput(t *testing.T) {
 	fmt.Printf("bad input: %d cases\n", len(cases))
 	if len(cases) < leastCases {
 		t.Errorf("%d cases, at least %d are wanted", len(cases), leastCases)
+	}
+}
+
+// TestEveryExceptionHasItsCase holds the cases against the registry: what it
+// says of files and documents, some input must have shown.
+func TestEveryExceptionHasItsCase(t *testing.T) {
+	shown := map[string]bool{}
+	for _, c := range allCases() {
+		for _, e := range append(slices.Collect(maps.Values(c.ends)), c.end) {
+			shown[e.exception] = true
+			entry, ok := exception.Lookup(e.exception)
+			if e.exception != "" && (!ok || !slices.Contains(entry.Phases, schemas.Phase(e.phase))) {
+				t.Errorf("%s: the end %v is not in the registry", c.name, e)
+			}
+		}
+	}
+	elsewhere := map[string]string{
+		"corrupted_at_producer":   "plan says it, from the refusals of several copies",
+		"document_name_extension": "in this profile an entry without the extension is no document",
+		"document_unreadable":     "insert says it, of stored bytes that were damaged since validation",
+		"row_refused":             "Postgres says it, of what the mapping and the schema let pass",
+	}
+	for _, e := range exception.All() {
+		if e.Group == exception.Source || e.Group == exception.Any {
+			continue // of servers and programs, not of files
+		}
+		if why, is := elsewhere[e.Name]; is && shown[e.Name] {
+			t.Errorf("%s has a case: it is not so that %s", e.Name, why)
+		} else if !is && !shown[e.Name] {
+			t.Errorf("no case ends at %s", e.Name)
+		}
 	}
 }
 

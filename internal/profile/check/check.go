@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
@@ -39,10 +40,10 @@ func Files(fsys fs.FS) *Report {
 	r.add(err)
 	r.Mapping, err = mapping.Load(fsys)
 	r.add(err)
-	if r.Profile != nil {
-		r.schemas()
-	}
 	if r.Mapping != nil {
+		for _, schema := range r.Mapping.Schemas() {
+			r.schema(schema)
+		}
 		remarks, err := r.Mapping.Fit()
 		r.add(err)
 		r.Remarks = append(r.Remarks, remarks...)
@@ -95,20 +96,14 @@ func (r *Report) Summary() string {
 	return fmt.Sprintf("profile %s, version %s: %s", r.Profile.Name, r.Profile.Version, strings.Join(out, ", "))
 }
 
-// schemas compiles the schema of each kind, once.
-func (r *Report) schemas() {
-	done := map[string]bool{}
-	for _, k := range r.Profile.Kinds {
-		if done[k.Schema] {
-			continue
-		}
-		done[k.Schema] = true
-		fsys, entry, err := r.Profile.SchemaFS(k.Name)
-		if err == nil {
-			_, err = xsdcheck.Compile(fsys, entry)
-		}
-		if err != nil {
-			r.add(fmt.Errorf("%s: %w", k.Schema, err))
-		}
+// schema compiles a schema as it is compiled to judge documents.
+func (r *Report) schema(name string) {
+	dir, entry := path.Split(name)
+	fsys, err := fs.Sub(r.fsys, path.Clean(dir))
+	if err == nil {
+		_, err = xsdcheck.Compile(fsys, entry)
+	}
+	if err != nil {
+		r.add(fmt.Errorf("%s: %w", name, err))
 	}
 }
