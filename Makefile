@@ -11,7 +11,9 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 # Packages whose goroutines share something: tested with the race detector.
 RACE := ./cmd/... ./consumers/... ./producers/... ./topics/... ./internal/blob/... ./internal/engine/... ./internal/kafka/... ./internal/obs/... ./internal/pg/... ./internal/remote/... ./internal/retry/...
 TEST_TIMEOUT ?= 20m
-FUZZ_TIME ?= 10s
+# fuzz-short takes FUZZ_TIME only where somebody gives it.
+FUZZ_SHORT := $(or $(FUZZ_TIME),10s)
+FUZZ_TIME ?= 1m
 GOVULNCHECK ?= v1.9.0
 
 .PHONY: help
@@ -79,11 +81,20 @@ test-race: servers ## the packages that share memory between goroutines, with th
 test-kill: engines servers ## kill -9 the whole program 50 times and compare what is in the warehouse
 	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_KILLS=50 $(GO) test -count=1 -timeout 60m -v -run Kill ./test/e2e/...
 
-.PHONY: fuzz-short
-fuzz-short: ## every fuzz test for FUZZ_TIME
+# Runs every fuzz test of the module, one after another. $(1): how long each.
+define fuzz
 	@grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's/^\(.*\)\/[^/]*:func /\1 /' | sort -u | while read -r dir name; do \
-	  echo "$$dir $$name"; $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZ_TIME) "$$dir"; \
+	  echo "$$dir $$name"; $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(1) "$$dir"; \
 	done
+endef
+
+.PHONY: fuzz
+fuzz: ## every fuzz test for a minute (FUZZ_TIME); what it finds stays in testdata/fuzz
+	$(call fuzz,$(FUZZ_TIME))
+
+.PHONY: fuzz-short
+fuzz-short: ## every fuzz test for ten seconds, or FUZZ_TIME where that is given
+	$(call fuzz,$(FUZZ_SHORT))
 
 .PHONY: bench
 bench: engines servers ## the whole pipeline beside lftp, unzip and xmllint
