@@ -11,6 +11,7 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/mapping"
 	"tributary/internal/profile"
+	"tributary/sql/warehouse"
 )
 
 func newConfig(c *cli) *cobra.Command {
@@ -21,12 +22,23 @@ func newConfigCheck(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check",
 		Short: "Say what is wrong with the configuration, line by line",
-		Long:  "Read the configuration, the environment's overrides, the profile and the secrets' whereabouts, and say everything that is wrong. Nothing is connected to; see sources check.",
+		Long:  "Read the configuration, the environment's overrides, the profile and the secrets' whereabouts, and say everything that is wrong. Nothing is connected to; see sources check, and profile check for a profile of your own.",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			cfg, err := c.load()
 			if err != nil {
 				return err
+			}
+			p, m, err := configuredMapping(cfg)
+			if err != nil {
+				return err
+			}
+			statements, err := warehouse.Load(p.FS())
+			if err == nil {
+				err = statements.Fit(m)
+			}
+			if err != nil {
+				return usage(fmt.Errorf("SQL of the profile %s: %w", p.Name, err))
 			}
 			fmt.Fprintf(c.stdout, "%s is good: %d sources, profile %s, data in %s\n", cfg.Path, len(cfg.Sources), cfg.Profile, cfg.DataDir)
 			return nil
@@ -67,7 +79,9 @@ func configuredMapping(cfg config.Config) (*profile.Profile, *mapping.Mapping, e
 func checkProfile(cfg config.Config, report func(path, format string, args ...any)) {
 	p, err := loadProfile(cfg)
 	if err != nil {
-		report("profile", "%s", err)
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			report("profile", "%s", line)
+		}
 		return
 	}
 	set, err := centres.Set(p, cfg)

@@ -161,3 +161,15 @@ func (m *Mapping) Kinds() []string {
 	}
 	return names
 }
+
+// Schemas lists the paths of the kinds' schemas in the profile's folder, each
+// once.
+func (m *Mapping) Schemas() []string {
+	var names []string
+	for _, k := range m.order {
+		if !slices.Contains(names, k.schema) {
+			names = append(names, k.schema)
+		}
+	}
+	return names
+}

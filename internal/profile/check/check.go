@@ -40,10 +40,10 @@ func Files(fsys fs.FS) *Report {
 	r.add(err)
 	r.Mapping, err = mapping.Load(fsys)
 	r.add(err)
+	for _, schema := range r.schemas() {
+		r.schema(schema)
+	}
 	if r.Mapping != nil {
-		for _, schema := range r.Mapping.Schemas() {
-			r.schema(schema)
-		}
 		remarks, err := r.Mapping.Fit()
 		r.add(err)
 		r.Remarks = append(r.Remarks, remarks...)
@@ -94,6 +94,19 @@ func (r *Report) Summary() string {
 	count(len(r.Statements.Checks), "data check", "data checks")
 	count(len(r.Statements.Context)+len(r.Statements.Overview), "statement at a batch's end", "statements at a batch's end")
 	return fmt.Sprintf("profile %s, version %s: %s", r.Profile.Name, r.Profile.Version, strings.Join(out, ", "))
+}
+
+// schemas are the paths of all schemas, from what of profile.yaml can be read.
+func (r *Report) schemas() (names []string) {
+	switch {
+	case r.Mapping != nil:
+		return r.Mapping.Schemas()
+	case r.Profile != nil:
+		for _, k := range r.Profile.Kinds {
+			names = append(names, k.Schema)
+		}
+	}
+	return names
 }
 
 // schema compiles a schema as it is compiled to judge documents.
