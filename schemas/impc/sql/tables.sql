@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS warehouse.context_run (
   position bigint NOT NULL, record int NOT NULL, group_id bigint NOT NULL, day date, measurements int NOT NULL,
   PRIMARY KEY (position, record, group_id));
 CREATE INDEX IF NOT EXISTS context_run_day ON warehouse.context_run (group_id, day);
-COMMENT ON TABLE warehouse.context_run IS 'as what each current run with a procedure is counted in the context, so that it can be taken away exactly: one row per combination of dimensions among its specimens';
+COMMENT ON TABLE warehouse.context_run IS 'as what each current run with measurements is counted in the context, so that it can be taken away exactly: one row per combination of dimensions among its specimens';
 COMMENT ON COLUMN warehouse.context_run.position IS 'the document of the run';
 COMMENT ON COLUMN warehouse.context_run.record IS 'the run in the document';
 COMMENT ON COLUMN warehouse.context_run.group_id IS 'the combination';

@@ -294,8 +294,9 @@ CREATE OR REPLACE VIEW warehouse.run_dimension AS
     warehouse.claimed_run_specimen x
     JOIN warehouse.claimed_specimen s ON s.specimen_id = x.specimen_id AND s.claim_centre = x.claim_centre AND s.is_current
   ) ON x.position = r.position AND x.record = r.record
-  WHERE r.is_current AND r.procedure_id IS NOT NULL;
-COMMENT ON VIEW warehouse.run_dimension IS 'the distinct combinations of strain, colony, zygosity and sex among the current specimens of each current run with a procedure; a line has its colony, and what is not known is empty';
+  WHERE r.is_current AND r.procedure_id IS NOT NULL
+    AND EXISTS (SELECT FROM warehouse.claimed_measurement m WHERE m.position = r.position AND m.record = r.record);
+COMMENT ON VIEW warehouse.run_dimension IS 'the distinct combinations of strain, colony, zygosity and sex among the current specimens of each current run with measurements; a line has its colony, and what is not known is empty';
 COMMENT ON COLUMN warehouse.run_dimension.position IS 'the document';
 COMMENT ON COLUMN warehouse.run_dimension.record IS 'the run in the document';
 COMMENT ON COLUMN warehouse.run_dimension.centre IS 'short name of the centre';
