@@ -8,6 +8,7 @@ import (
 
 	"tributary/internal/centrereport"
 	"tributary/internal/config"
+	"tributary/internal/exception"
 	"tributary/sql/warehouse"
 )
 
@@ -62,6 +63,9 @@ func explainer(cfg config.Config) (func(string) centrereport.Advice, error) {
 		return nil, fmt.Errorf("checks of profile %s: %w", p.Name, err)
 	}
 	advice := map[string]centrereport.Advice{}
+	for _, e := range exception.All() {
+		advice[e.Name] = centrereport.Advice{Meaning: e.Happened, Remedy: e.Do}
+	}
 	for _, f := range warehouse.ClaimFindings() {
 		advice[f.Name] = centrereport.Advice{Meaning: f.Describes + " For example, " + f.Example}
 	}

@@ -40,18 +40,21 @@ type reference struct {
 }
 
 func (r reference) cells() []string {
-	loaded, file := "not loaded", ""
+	loaded, file, checks := "not loaded", "", "on"
+	if r.Rows == nil {
+		checks = "off"
+	}
 	if r.Rows != nil {
 		loaded, file = strconv.FormatInt(*r.Rows, 10), *r.File
 	}
-	return []string{r.Name, loaded, file, strings.Join(r.Columns, ","), strings.Join(r.Checks, " "), r.Comment}
+	return []string{r.Name, loaded, file, fmt.Sprintf("%d %s", len(r.Checks), checks), strings.Join(r.Columns, ","), r.Comment}
 }
 
 func newReferenceList(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the profile's reference tables and what they hold",
-		Long:  "List the profile's reference tables: rows, the file they were loaded from, columns, and the data checks that are off until the table is loaded.",
+		Long:  "List the profile's reference tables: rows, the file they were loaded from, columns, and how many data checks are off until the table is loaded; -o json names them.",
 		Args:  cobra.NoArgs,
 	}
 	output := outputFlag(cmd, report.Formats()...)
@@ -65,7 +68,7 @@ func newReferenceList(c *cli) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("SQL of profile %s: %w", p.Name, err)
 			}
-			out, err := report.NewOutput(c.stdout, *output, "name", "rows", "file", "columns", "checks", "comment")
+			out, err := report.NewOutput(c.stdout, *output, "name", "rows", "file", "checks", "columns", "comment")
 			if err != nil {
 				return usage(err)
 			}

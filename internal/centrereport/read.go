@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -203,6 +204,10 @@ func (r *reader) explain() {
 	}
 	for _, f := range r.out.Problems {
 		mention(f.Exception)
+		// What a judgement rests on begins its message.
+		if cause, _, ok := strings.Cut(f.Message, ": "); ok {
+			mention(cause)
+		}
 		for _, d := range f.Documents {
 			for _, e := range d.Errors {
 				mention(e.Name)
