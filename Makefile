@@ -101,6 +101,10 @@ bench: engines servers ## the whole pipeline beside lftp, unzip and xmllint
 	$(call packages,lftp:lftp xmllint:libxml2-utils kcat:kcat unzip:unzip)
 	$(GO) run ./bench
 
+.PHONY: bench-insert
+bench-insert: engines ## a document of 4,000 experiments loaded, beside a bare COPY of its rows
+	$(GO) run ./bench/insert
+
 .PHONY: govulncheck
 govulncheck: ## known vulnerabilities in what is called; needs a network
 	@GOBIN=$(CURDIR)/bin $(GO) install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK) >/dev/null 2>&1 || { echo "govulncheck can't be fetched: skipped"; exit 0; }; \
