@@ -155,7 +155,7 @@ func (f *fitting) rule(r *rule) {
 		c := &r.table.Columns[i]
 		switch {
 		case s.from != nil:
-			f.source(r, key, &s, c)
+			f.source(key, &s, c)
 		case c.Required && s.word == "":
 			f.p.Add(r.line, key, "give no value to the column %s, which is required", c.Name)
 		}
@@ -180,7 +180,7 @@ func (f *fitting) rule(r *rule) {
 }
 
 // source checks one column against what the schema says of its value.
-func (f *fitting) source(r *rule, key string, s *source, c *Column) {
+func (f *fitting) source(key string, s *source, c *Column) {
 	pt := f.plan.parts[s.from]
 	if pt == nil {
 		return // said already
@@ -233,7 +233,8 @@ func (f *fitting) always(s *source) bool {
 
 // holds says whether a column can hold all values of a type.
 func (c *Column) holds(t *xsdtree.Type) bool {
-	whole := strings.Contains(" integer long int short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger unsignedLong unsignedInt unsignedShort unsignedByte ", " "+t.Base+" ")
+	whole := slices.Contains([]string{"integer", "long", "int", "short", "byte", "nonNegativeInteger", "positiveInteger", "nonPositiveInteger",
+		"negativeInteger", "unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte"}, t.Base)
 	switch c.Type {
 	case "text", "text[]":
 		return true

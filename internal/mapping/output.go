@@ -6,27 +6,40 @@ import (
 	"strings"
 )
 
-// output writes XML. Its errors come out of flush.
+// output writes XML.
 type output struct {
 	w       *bufio.Writer
+	err     error    // the first of w's
 	open    bool     // the last start tag has no > yet
 	spaces  []string // default namespaces of the open elements
 	mixed   []bool   // of the open elements: white space in them would be text
 	written []bool   // of the open elements: they have children
 
 	// What reading would change stands as a reference.
-	attributes, contents *strings.Replacer
+	plain, attributes, contents *strings.Replacer
 }
 
 func newOutput(w io.Writer) output {
-	return output{w: bufio.NewWriterSize(w, 32<<10),
+	return output{w: bufio.NewWriterSize(w, 32<<10), plain: strings.NewReplacer(),
 		attributes: strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\t", "&#9;", "\n", "&#10;", "\r", "&#13;"),
 		contents:   strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\r", "&#13;")}
 }
 
-func (o *output) text(s string) { o.w.WriteString(s) }
+func (o *output) text(s string) { o.escaped(o.plain, s) }
 
-func (o *output) flush() error { return o.w.Flush() }
+// escaped writes a text with what r replaces in it.
+func (o *output) escaped(r *strings.Replacer, s string) {
+	if o.err == nil {
+		_, o.err = r.WriteString(o.w, s)
+	}
+}
+
+func (o *output) flush() error {
+	if o.err != nil {
+		return o.err
+	}
+	return o.w.Flush()
+}
 
 // begin ends the start tag before what comes in it.
 func (o *output) begin() {
@@ -68,7 +81,7 @@ func (o *output) indent(depth int) {
 
 func (o *output) attribute(name, text string) {
 	o.text(" " + name + `="`)
-	o.attributes.WriteString(o.w, text)
+	o.escaped(o.attributes, text)
 	o.text(`"`)
 }
 
@@ -77,7 +90,7 @@ func (o *output) content(text string) {
 		return
 	}
 	o.begin()
-	o.contents.WriteString(o.w, text)
+	o.escaped(o.contents, text)
 }
 
 func (o *output) end(pt *part) {

@@ -258,11 +258,11 @@ func TestFingerprint(t *testing.T) {
 		{`procedureID="p"`, `procedureID="p&#9;q"`},
 		{`procedureID="p"`, `procedureID="p\tq"`},
 	} {
-		print := runs(t, m, strings.ReplaceAll(a, change[0], change[1]))[0].Fingerprint
-		if other, twice := seen[print]; twice {
+		id := runs(t, m, strings.ReplaceAll(a, change[0], change[1]))[0].Fingerprint
+		if other, twice := seen[id]; twice {
 			t.Errorf("%s has the fingerprint of %s", change[1], other)
 		}
-		seen[print] = change[1]
+		seen[id] = change[1]
 	}
 	// Where a value lies counts: below which of two rows.
 	nested := `<line colonyID="c"><procedure procedureID="p"><seriesParameter parameterID="a">%s</seriesParameter><seriesParameter parameterID="a">%s</seriesParameter></procedure></line>`

@@ -15,8 +15,8 @@ const printed = 4 << 10
 // parent's, both relative to the record's, and its values. The values are as
 // COPY takes them, which no other values look like.
 func (x *reading) print(p *pendingRow, record int32, values []byte) {
-	b := append(x.prints, p.rule.table.Name...)
-	b = append(b, '\t')
+	b := x.prints
+	b = append(append(b, p.rule.table.Name...), '\t')
 	b = binary.AppendUvarint(b, uint64(p.ordinal-record))
 	parent := p.parent - record
 	if p.rule.table.Record {

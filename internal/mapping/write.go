@@ -57,6 +57,9 @@ func (m *Mapping) Write(w io.Writer, kind string, src Source) error {
 		if err := x.row(row); err != nil {
 			return err
 		}
+		if x.out.err != nil {
+			return x.out.err
+		}
 	}
 	if !x.begun {
 		x.open(p.root, nil, nil)
@@ -204,7 +207,7 @@ func (x *writing) open(pt *part, r *rule, row *Stored) {
 	}
 	within := (*rule)(nil)
 	if r == nil && row != nil {
-		within = x.within(pt, row)
+		within = x.within(row)
 	}
 	x.out.start(pt)
 	for _, a := range pt.attrs {
@@ -226,8 +229,8 @@ func (x *writing) open(pt *part, r *rule, row *Stored) {
 	x.levels = append(x.levels, l)
 }
 
-// within finds the rule of a row whose element lies in pt.
-func (x *writing) within(pt *part, row *Stored) *rule {
+// within finds the rule of a row whose element lies in one that is opened for it.
+func (x *writing) within(row *Stored) *rule {
 	var above *rule
 	if top := x.top(); top >= 0 {
 		above = x.levels[top].rule
