@@ -108,9 +108,9 @@ func newReferenceLoad(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "load NAME FILE.csv",
 		Short: "Load a reference table from a CSV file",
-		Long: "Replace what a reference table holds by a CSV file: UTF-8, commas, and a header with the table's columns (see\n" +
-			"reference list). The data checks that need the table judge all current records again. A file that can't be\n" +
-			"loaded changes nothing.\n\n" +
+		Long: "Replace what a reference table holds by a CSV file: UTF-8, commas, and a first line that names columns of the\n" +
+			"table (see reference list), in any order, those of its key among them. What is empty is not known. The data\n" +
+			"checks that need the table judge all current records again. A file that can't be loaded changes nothing.\n\n" +
 			"A running system does it; where none runs, this command runs what it takes meanwhile. Ctrl-C or the end of\n" +
 			"--timeout stops the waiting only: what was asked for is done later.",
 		Args: cobra.ExactArgs(2),
