@@ -158,24 +158,28 @@ func digits(s []byte) bool {
 
 // escape appends text as a field of COPY's text format.
 func escape(dst, text []byte) []byte {
-	for {
-		i := bytes.IndexAny(text, "\\\t\n\r")
-		if i < 0 {
-			return append(dst, text...)
+	done := 0
+	for i, c := range text {
+		if c != '\\' && c > '\r' {
+			continue
 		}
-		dst = append(dst, text[:i]...)
-		switch text[i] {
+		var letter byte
+		switch c {
 		case '\t':
-			dst = append(dst, '\\', 't')
+			letter = 't'
 		case '\n':
-			dst = append(dst, '\\', 'n')
+			letter = 'n'
 		case '\r':
-			dst = append(dst, '\\', 'r')
+			letter = 'r'
+		case '\\':
+			letter = '\\'
 		default:
-			dst = append(dst, '\\', '\\')
+			continue
 		}
-		text = text[i+1:]
+		dst = append(append(dst, text[done:i]...), '\\', letter)
+		done = i + 1
 	}
+	return append(dst, text[done:]...)
 }
 
 // arrayElement appends a quoted element of an array's text form.

@@ -9,6 +9,9 @@ import (
 // decode appends the characters of raw to dst: references are resolved, line
 // ends normalised and, in an attribute, white space made blanks.
 func (t *tokens) decode(dst, raw []byte, attr, literal bool) ([]byte, error) {
+	if ordinary(raw) {
+		return append(dst, raw...), nil
+	}
 	from := len(dst)
 	if bytes.IndexByte(raw, '\r') < 0 && (literal || bytes.IndexByte(raw, '&') < 0) && (!attr || !bytes.ContainsAny(raw, "\t\n")) {
 		dst = append(dst, raw...)
@@ -42,6 +45,17 @@ func (t *tokens) decode(dst, raw []byte, attr, literal bool) ([]byte, error) {
 		}
 	}
 	return dst, t.checkText(dst[from:])
+}
+
+// ordinary says that a text is what it is wherever it stands: visible ASCII
+// and blanks, without references.
+func ordinary(raw []byte) bool {
+	for _, c := range raw {
+		if c < ' ' || c >= utf8.RuneSelf || c == '&' {
+			return false
+		}
+	}
+	return true
 }
 
 func (t *tokens) checkText(text []byte) error {

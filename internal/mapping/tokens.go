@@ -285,6 +285,14 @@ func local(name []byte) []byte {
 	return name
 }
 
+// trimRight takes white space from the end of a name.
+func trimRight(name []byte) []byte {
+	for len(name) > 0 && blank(name[len(name)-1]) {
+		name = name[:len(name)-1]
+	}
+	return name
+}
+
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
 func (t *tokens) endTag() error {
@@ -292,7 +300,7 @@ func (t *tokens) endTag() error {
 	if err != nil {
 		return err
 	}
-	name := bytes.TrimRight(t.buf[t.pos+2:to-1], " \t\r\n")
+	name := trimRight(t.buf[t.pos+2 : to-1])
 	t.name = local(name)
 	err = t.pop(name)
 	t.advance(to)
@@ -304,7 +312,7 @@ func (t *tokens) pop(name []byte) error {
 		return t.wrong("an end tag without a beginning")
 	}
 	last := t.marks[len(t.marks)-1]
-	if !bytes.Equal(local(t.open[last:]), local(name)) {
+	if open := t.open[last:]; !bytes.Equal(open, name) && !bytes.Equal(local(open), local(name)) {
 		return t.wrong("element %s ends as %s", t.open[last:], name)
 	}
 	t.open, t.marks = t.open[:last], t.marks[:len(t.marks)-1]
@@ -384,8 +392,11 @@ func (t *tokens) takeTag(body []byte) error {
 		if eq < 1 {
 			return t.wrong("an attribute without a value")
 		}
-		name := bytes.TrimRight(rest[:eq], " \t\r\n")
-		rest = bytes.TrimLeft(rest[eq+1:], " \t\r\n")
+		name := trimRight(rest[:eq])
+		rest = rest[eq+1:]
+		for len(rest) > 0 && blank(rest[0]) {
+			rest = rest[1:]
+		}
 		if len(rest) < 2 || rest[0] != '"' && rest[0] != '\'' {
 			return t.wrong("the value of attribute %s is not quoted", name)
 		}
@@ -393,7 +404,7 @@ func (t *tokens) takeTag(body []byte) error {
 		if to < 0 {
 			return t.wrong("the value of attribute %s does not end", name)
 		}
-		if !bytes.HasPrefix(name, []byte("xmlns")) && bytes.IndexByte(name, ':') < 0 {
+		if bytes.IndexByte(name, ':') < 0 && !bytes.HasPrefix(name, []byte("xmlns")) {
 			t.attrs = append(t.attrs, attribute{name: name, raw: rest[1 : 1+to]})
 		}
 		rest = rest[to+2:]
