@@ -83,7 +83,7 @@ func plain(name string, err error) error {
 		each = strings.Replace(each, " not found", " is not a key that belongs here", 1)
 		each = strings.Replace(each, "field ", "", 1)
 		if head, _, ok := strings.Cut(each, " into "); ok {
-			each = strings.NewReplacer("cannot unmarshal ", "", "!!seq", "a list is", "!!map", "a group of keys is", "!!str", "the text", "!!int", "the number", "!!bool", "").Replace(head) + " not what belongs here"
+			each = strings.NewReplacer("cannot unmarshal ", "", "!!seq", "a list", "!!map", "a group of keys", "!!str", "the text", "!!int", "the number", "!!bool", "").Replace(head) + " is not what belongs here"
 		}
 		all = append(all, fmt.Errorf("%s: %s", name, each))
 	}
