@@ -47,6 +47,7 @@ type doc struct {
 	stations     []station
 	observations []observation
 	fault        string // exception; empty for a good one
+	zone         string // behind the day, which the schema forbids
 	faultLine    int
 }
 

@@ -29,15 +29,17 @@ func (d *doc) render() []byte {
 		fmt.Fprintln(&b, "</stations>")
 		return b.Bytes()
 	}
-	fmt.Fprintf(&b, "<report network=%s day=%s observer=%s>\n", quoted(d.network), quoted(d.date.Format(time.DateOnly)), quoted("A. Šmid"))
+	fmt.Fprintf(&b, "<report network=%s day=%s observer=%s>\n", quoted(d.network), quoted(d.date.Format(time.DateOnly)+d.zone), quoted("A. Šmid"))
 	for _, o := range d.observations {
 		fmt.Fprintf(&b, "  <o at=%s station=%s quantity=%s%s%s/>\n", quoted(o.at), quoted(o.station), quoted(o.quantity), attribute("value", o.value), attribute("quality", o.quality))
 	}
 	d.faultLine = firstLine + len(d.observations)
-	switch d.fault {
-	case "xsd_invalid":
+	switch {
+	case d.zone != "":
+		d.faultLine = firstLine - 1
+	case d.fault == "xsd_invalid":
 		fmt.Fprintln(&b, `  <o at="noon" station="01" quantity="luck"/>`)
-	case "xml_not_well_formed":
+	case d.fault == "xml_not_well_formed":
 		fmt.Fprintln(&b, `  <o></p>`)
 	}
 	fmt.Fprintln(&b, "</report>")

@@ -83,6 +83,7 @@ func (c *Corpus) faults() {
 		}
 	}
 	spoil("Coast", "coast", 21, "xsd_invalid", nil)
+	spoil("Alps", "north", 21, "xsd_invalid", func(d *doc) { d.zone = "+01:00" })
 	spoil("Coast", "coast", 22, "xml_not_well_formed", nil)
 	spoil("Alps", "north", 23, "centre_mismatch", func(d *doc) { d.network = "North" })
 	spoil("North", "north", 24, "duplicate_key", func(d *doc) { d.observations = append(d.observations, otherwise(d.observations[0])) })
