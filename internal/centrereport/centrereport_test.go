@@ -24,6 +24,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/schemas"
 	trackersql "tributary/sql/tracker"
+	"tributary/sql/warehouse"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -111,7 +112,7 @@ func filled(t *testing.T) *pgxpool.Pool {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	if err := errors.Join(trackersql.Migrate(t.Context(), pool), pg.Migrate(t.Context(), pool, "warehouse", os.DirFS("../../sql/warehouse/migrations"))); err != nil {
+	if err := errors.Join(trackersql.Migrate(t.Context(), pool), warehouse.Migrate(t.Context(), pool)); err != nil {
 		t.Fatal(err)
 	}
 	codec, err := schemas.NewCodec()
@@ -142,7 +143,7 @@ func filled(t *testing.T) *pgxpool.Pool {
 			position, ref(d[0]).File, d[0], entry(d[0], d[1]), d[1])
 	}
 	exec(t, pool, `INSERT INTO warehouse.claim (position, ordinal, record_type, claim, centre, natural_key, fingerprint, content_position, content_ordinal, line, col, byte_from, byte_to, tombstone, is_current)
-		SELECT 3, o, 'procedure_run', gen_random_uuid(), 'H', ARRAY['H', '<b>E' || o, NULL], gen_random_uuid(), 3, o, 12, 3, 0, 1, false, true FROM generate_series(2, 4) o`)
+		SELECT 3, o, 'procedure_run', gen_random_uuid(), 'H', ARRAY['H', '<b>E' || o, NULL, '{"77","78"}'], gen_random_uuid(), 3, o, 12, 3, 0, 1, false, true FROM generate_series(2, 4) o`)
 	exec(t, pool, `INSERT INTO warehouse.finding (position, ordinal, record, test, centre, record_type, subject, level, line, col, message, open)
 		VALUES (3, 5, 2, 'specimen_unknown', 'H', 'procedure_run', '', 'error', 12, 3, 'no specimen <77>', true),
 			(3, 2, 2, 'already_present', 'H', 'procedure_run', '', 'info', 11, 1, 'the same', true),

@@ -215,13 +215,21 @@ func Record(table string, key []*string) string {
 	parts := []string{}
 	for _, k := range key {
 		if k != nil && *k != "" {
-			parts = append(parts, *k)
+			parts = append(parts, plainList(*k))
 		}
 	}
 	if len(parts) == 0 {
 		return table
 	}
 	return table + " " + strings.Join(parts, ", ")
+}
+
+// plainList is a list that Postgres writes as {"a","b"} as people write it.
+func plainList(text string) string {
+	if !strings.HasPrefix(text, "{") || !strings.HasSuffix(text, "}") {
+		return text
+	}
+	return strings.NewReplacer(`","`, "+", `"`, "", ",", "+").Replace(text[1 : len(text)-1])
 }
 
 func value(s *string) string {

@@ -168,17 +168,32 @@ func (c *Claim) judge(winner *Claim) {
 	}
 }
 
-// greater says what makes a document's version key greater than another's.
+// greater says what makes a document's version key greater than another's: the
+// first of its parts in which they differ.
 func greater(a, b Document) string {
+	later := func(what, x, y string) string { return fmt.Sprintf("%s %s is behind %s", what, x, y) }
+	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	switch {
-	case a.VersionKey == b.VersionKey:
-		return "it came later in the order"
-	case a.File == b.File && a.Action == b.Action && a.Version == b.Version && a.Entry == b.Entry:
-		return "it is of a later run"
-	case a.File == b.File && a.Action == b.Action && a.Version != b.Version && a.Entry == b.Entry:
+	case a.FileDate != b.FileDate:
+		return later("its file's date", a.FileDate, b.FileDate)
+	case a.FileInc != b.FileInc:
+		return later("its file's increment", number(a.FileInc), number(b.FileInc))
+	case a.DocDate != b.DocDate:
+		return later("its document's date", a.DocDate, b.DocDate)
+	case a.DocInc != b.DocInc:
+		return later("its document's increment", number(a.DocInc), number(b.DocInc))
+	case a.Action != b.Action:
+		return later("its action", a.Action, b.Action)
+	case a.File != b.File:
+		return later("its file's name", a.File, b.File)
+	case a.Entry != b.Entry:
+		return later("its document's name", a.Entry, b.Entry)
+	case a.rank != b.rank:
 		return "it is of a later version of the file"
+	case a.Run != b.Run:
+		return "it is of a later run"
 	}
-	return "dates and increments of file and document, then action, then names decide"
+	return "it came later in the order"
 }
 
 // parts names the values of a key. The form is the one whose words it has.

@@ -9,7 +9,7 @@ import (
 )
 
 // documentColumns are read by Document.scan, from warehouse.document d.
-const documentColumns = `d.position, d.document, d.entry, d.kind, d.sha256, d.size, d.file_name, d.action, d.archive, d.version_key, d.attempt, d.run_number,
+const documentColumns = `d.position, d.document, d.entry, d.kind, d.sha256, d.size, d.file_name, d.action, d.archive, d.version_key, d.file_date, d.file_inc, d.doc_date, d.doc_inc, d.rank, d.attempt, d.run_number,
 	d.source, d.session, d.centre, d.number, d.profile, d.state, d.phase, d.exception, d.rows, d.withdrawn,
 	d.entry_ordinal, d.archive_offset, d.packed, d.method, d.crc32, x.unloaded_at, x.what, x.archive, x.at`
 
@@ -26,7 +26,7 @@ const withdrawal = ` LEFT JOIN LATERAL (SELECT u.unloaded_at, w.what, w.archive,
 
 // targets are where documentColumns go.
 func (d *Document) targets() []any {
-	return []any{&d.Position, &d.Document, &d.Entry, &d.Kind, &d.SHA256, &d.Size, &d.File, &d.Action, &d.Version, &d.VersionKey, &d.Attempt, &d.Run,
+	return []any{&d.Position, &d.Document, &d.Entry, &d.Kind, &d.SHA256, &d.Size, &d.File, &d.Action, &d.Version, &d.VersionKey, &d.FileDate, &d.FileInc, &d.DocDate, &d.DocInc, &d.rank, &d.Attempt, &d.Run,
 		&d.Source, &d.Session, &d.Centre, &d.Batch, &d.Profile, &d.State, &d.Phase, &d.Exception, &d.Rows, &d.Withdrawn,
 		&d.ordinal, &d.offset, &d.pack, &d.method, &d.crc32, &d.unloadedAt, &d.withdrawnWhat, &d.withdrawnBy, &d.withdrawnAt}
 }

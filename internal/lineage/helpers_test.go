@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -74,6 +76,7 @@ type doc struct {
 	rank     int    // of the version
 	kind     string // specimen by default
 	xml      string
+	utf16    bool   // how it is stored
 	after    string // of the archive, behind the document, to make a version differ
 	failed   string // exception
 }
@@ -94,6 +97,9 @@ func (b *bench) load(d doc) {
 	if d.entry == "" {
 		d.entry = fmt.Sprintf("H.2012-10-%02d.1.%s.impc.xml", d.day, d.kind)
 	}
+	if d.utf16 {
+		d.xml = utf16Of(d.xml)
+	}
 	ref, err := blob.Put(ctx, b.blobs, bytes.NewReader([]byte(d.xml+d.after)))
 	if err != nil {
 		b.t.Fatal(err)
@@ -107,10 +113,10 @@ func (b *bench) load(d doc) {
 	b.exec(`INSERT INTO warehouse.document (position, event, run, run_number, session, source, batch, centre, number, late, file, file_name, action, file_date, file_inc,
 			document, entry, entry_ordinal, kind, doc_centre, doc_date, doc_inc, archive, archive_offset, packed, method, crc32, size, sha256, md5, rank, version_key,
 			attempt, download, unzip, profile, state, phase, exception, rows)
-		VALUES ($1, '', '', 0, 'session', 'harwell', '', 'H', 3, false, $2, $3, $4, '2012-10-01', 1, $5, $6, 0, $7, 'H', '2012-10-01', 1,
+		VALUES ($1, '', '', 0, 'session', 'harwell', '', 'H', 3, false, $2, $3, $4, $17, 1, $5, $6, 0, $7, 'H', $17, 1,
 			$8, 0, $9, 0, $10, $9, $11, '', $12, $13, 2, '', '', 'impc@1', $14, $15, $16, 1)`,
 		d.position, file, d.file(), d.action, schemas.DocumentID(file, d.entry), d.entry, d.kind, ref.SHA256, len(d.xml), crc32.ChecksumIEEE([]byte(d.xml)),
-		hex.EncodeToString(sum[:]), fmt.Sprintf("%03d", d.rank), fmt.Sprintf("%02d %s %03d", d.day, d.action, d.rank), state, phase, d.failed)
+		hex.EncodeToString(sum[:]), fmt.Sprintf("%03d", d.rank), fmt.Sprintf("%02d %s %03d", d.day, d.action, d.rank), state, phase, d.failed, fmt.Sprintf("2012-10-%02d", d.day))
 	if d.failed != "" {
 		return
 	}
@@ -119,6 +125,15 @@ func (b *bench) load(d doc) {
 		b.t.Fatal(err)
 	}
 	s.flush(func(t *mapping.Table) bool { return !t.Record && t.Under == nil })
+}
+
+// utf16Of is a document in UTF-16 with a byte order mark.
+func utf16Of(text string) string {
+	out := []byte{0xFF, 0xFE}
+	for _, u := range utf16.Encode([]rune(strings.Replace(text, "UTF-8", "UTF-16", 1))) {
+		out = append(out, byte(u), byte(u>>8))
+	}
+	return string(out)
 }
 
 // settle decides which claims are current.

@@ -112,6 +112,10 @@ type Document struct {
 	Action     string `json:"action"`
 	Version    string `json:"version"` // sha256 of the file
 	VersionKey string `json:"version_key"`
+	FileDate   string `json:"file_date"` // YYYY-MM-DD
+	FileInc    int64  `json:"file_inc"`
+	DocDate    string `json:"doc_date"`
+	DocInc     int64  `json:"doc_inc"`
 	Attempt    int    `json:"attempt"`
 	Run        int64  `json:"run"` // 0 is the live one
 	Source     string `json:"source"`
@@ -133,6 +137,7 @@ type Document struct {
 	Received      *time.Time `json:"received"`
 	Last          *time.Time `json:"last_update"`
 
+	rank          string
 	ordinal       int32
 	offset, pack  int64
 	method        int32

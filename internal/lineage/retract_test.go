@@ -10,8 +10,7 @@ import (
 	"tributary/internal/lineage"
 )
 
-func TestRetract(t *testing.T) {
-	b := story(t)
+func testRetract(t *testing.T, b *bench) {
 	for name, tc := range map[string]struct {
 		position int
 		want     lineage.Retraction
@@ -47,8 +46,7 @@ func TestRetract(t *testing.T) {
 	}
 }
 
-func TestFind(t *testing.T) {
-	b := story(t)
+func testFind(t *testing.T, b *bench) {
 	b.load(doc{position: 11, day: 1, action: "edit", xml: mice("77", "S1")})
 	var id string
 	if err := b.pool.QueryRow(t.Context(), "SELECT document FROM warehouse.document WHERE position = 7").Scan(&id); err != nil {
