@@ -184,6 +184,7 @@ func (l *loader) rows(k *kind, key string, f ruleFile) {
 			l.p.Add(name.Line, key+": key", "names %q, which is not a column of the table", name.Text)
 			return
 		}
+		t.Columns[i].short = true
 		columns = append(columns, i)
 	}
 	switch {

@@ -94,7 +94,7 @@ func (x *reading) column(p *pendingRow, i int) ([]byte, bool) {
 
 // field appends a column's value as COPY takes it.
 func (x *reading) field(line []byte, p *pendingRow, c *Column, text []byte) ([]byte, error) {
-	if c.Type == "text" {
+	if c.Type == "text" && !c.short {
 		return escape(line, text), nil
 	}
 	var err error
@@ -110,6 +110,9 @@ func (x *reading) convert(dst []byte, p *pendingRow, c *Column, text []byte) ([]
 		dst = append(dst, '{')
 		for first := true; len(text) > 0; first = false {
 			to := bytes.IndexByte(text, 0)
+			if c.short && to > maxShort {
+				return dst, x.tooLong(p, c, text[:to])
+			}
 			if !first {
 				dst = append(dst, ',')
 			}
@@ -118,9 +121,16 @@ func (x *reading) convert(dst []byte, p *pendingRow, c *Column, text []byte) ([]
 		}
 		return append(dst, '}'), nil
 	}
+	if c.short && len(text) > maxShort && c.Type == "text" {
+		return dst, x.tooLong(p, c, text)
+	}
 	dst, expected := c.convert(dst, text)
 	if expected != "" {
 		return dst, x.wrong(ValueRange, p.line, p.column, "%s is %.60q, but the warehouse can hold %s there", c.Name, text, expected)
 	}
 	return dst, nil
+}
+
+func (x *reading) tooLong(p *pendingRow, c *Column, text []byte) error {
+	return x.wrong(ValueRange, p.line, p.column, "%s is %.60q… of %d bytes, but it may be a text of at most %d bytes", c.Name, text, len(text), maxShort)
 }

@@ -140,7 +140,7 @@ func (l *loader) table(f tableFile) {
 	}
 	l.under(t, key, line)
 	for _, c := range f.Columns {
-		col := Column{Name: c.Name.Text, Type: c.Type.Text, Index: c.Index, Required: c.Required}
+		col := Column{Name: c.Name.Text, Type: c.Type.Text, Index: c.Index, Required: c.Required, short: c.Index}
 		if col.Type == "" {
 			col.Type = "text"
 		}
@@ -170,6 +170,8 @@ func (l *loader) table(f tableFile) {
 			l.p.Add(f.Subject.Line, key+": subject", "names %q, which is not one of its columns", f.Subject.Text)
 		case t.Columns[t.Subject].Type != "text":
 			l.p.Add(f.Subject.Line, key+": subject", "must be a column of type text")
+		default:
+			t.Columns[t.Subject].short = true
 		}
 	}
 	l.m.Tables = append(l.m.Tables, t)

@@ -65,6 +65,7 @@ type Column struct {
 
 	convert    converter
 	list, zone bool
+	short      bool // part of an index: see maxShort
 }
 
 // Reference is a table that people load from a file: warehouse.reference_NAME.

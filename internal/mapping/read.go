@@ -44,8 +44,13 @@ type Document struct {
 // the values that an element gathers.
 const (
 	maxPending      = 200_000
-	maxPendingBytes = 32 << 20
+	maxPendingBytes = 16 << 20
 )
+
+// maxShort is the length in bytes of the longest text in a column that is
+// indexed, part of a key, or a subject. Postgres refuses longer ones (from about
+// 2,700 bytes), and no identifier is that long.
+const maxShort = 500
 
 // Read reads a document and hands its rows and records to sink. A *DocumentError says what
 // is wrong with the document; any other error is one of reading r or of the

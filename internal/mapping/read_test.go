@@ -290,6 +290,10 @@ func TestDocumentErrors(t *testing.T) {
 		{"bytes", "specimen", "<centreSpecimenSet><centre centreID='H\xff'/></centreSpecimenSet>", Unreadable, "UTF-8"},
 		{"kind", "nothing", "<a/>", Unreadable, "not mapped"},
 		{"date", "specimen", "<centreSpecimenSet><centre centreID='H'><mouse specimenID='m' DOB='12020-01-01'/></centre></centreSpecimenSet>", ValueRange, "dob"},
+		{"long identifier", "specimen", "<centreSpecimenSet><centre centreID='H'><mouse specimenID='" + strings.Repeat("m", maxShort+1) + "'/></centre></centreSpecimenSet>", ValueRange, "specimen_id is \"mmm"},
+		{"long identifier in a list", "experiment", "<centreProcedureSet><centre centreID='H'><experiment experimentID='e'><specimenID>" + strings.Repeat("m", maxShort+1) + "</specimenID></experiment></centre></centreProcedureSet>", ValueRange, "a text of at most 500 bytes"},
+		{"long subject", "experiment", "<centreProcedureSet><centre centreID='H'><line colonyID='c'><procedure procedureID='" + strings.Repeat("m", maxShort+1) + "'/></line></centre></centreProcedureSet>", ValueRange, "procedure_id is"},
+		{"comment without an end", "specimen", "\n <!-- " + strings.Repeat("c", 200_000), Unreadable, "ends inside a comment"},
 		{"number", "experiment", "<centreProcedureSet><centre centreID='H'><line colonyID='c'><procedure procedureID='p'><simpleParameter parameterID='q' sequenceID='99999999999999999999'/></procedure></line></centre></centreProcedureSet>", ValueRange, "sequence_id"},
 	}
 	for _, tt := range tests {
@@ -303,6 +307,28 @@ func TestDocumentErrors(t *testing.T) {
 				t.Errorf("got %v, want %s: …%s…", bad, tt.exception, tt.message)
 			}
 		})
+	}
+}
+
+// What carries no data may be as long as it likes, and what carries some nearly
+// so.
+func TestLong(t *testing.T) {
+	m := load(t)
+	text := `<centreProcedureSet><centre centreID="H"><line colonyID="` + strings.Repeat("c", maxShort) + `"><!--` + strings.Repeat("-\n", maxTag) + `--><?p ` + strings.Repeat("?", 2*maxTag) +
+		`?><procedure procedureID="p"><simpleParameter parameterID="q"><value>` + strings.Repeat("v", maxValue) + `</value></simpleParameter></procedure></line></centre></centreProcedureSet>`
+	got, err := read(m, "experiment", text)
+	if err != nil || len(got.records) != 1 {
+		t.Fatal(err)
+	}
+	if r := got.records[0]; text[r.ByteFrom:r.ByteFrom+5] != "<line" || text[r.ByteTo-7:r.ByteTo] != "</line>" {
+		t.Errorf("the record is at %d to %d", r.ByteFrom, r.ByteTo)
+	}
+	if !strings.HasPrefix(got.rows[0], fmt.Sprintf("measurement: 2 3 %d ", maxTag+1)) {
+		t.Errorf("%.80s", got.rows[0])
+	}
+	_, err = read(m, "experiment", strings.Replace(text, "<value>", "<value>v", 1))
+	if bad := (*DocumentError)(nil); !errors.As(err, &bad) || bad.Exception != TooLarge {
+		t.Errorf("error %.200v", err)
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 
 // Limits of one document beyond which it is refused; validation has lower ones.
 const (
-	maxTag   = 4 << 20  // bytes of one tag
-	maxValue = 16 << 20 // bytes of one value
+	maxTag   = 4 << 20 // bytes of one tag
+	maxValue = 4 << 20 // bytes of one value, or of all of a list
 	maxDepth = 1024
 )
 
@@ -219,13 +219,33 @@ func (t *tokens) next() (token, error) {
 	}
 }
 
+// skip passes over a comment or an instruction, of any length, that begins with
+// from bytes. Where it doesn't end, the error is at its beginning.
 func (t *tokens) skip(from int, until, inside string) error {
-	to, err := t.find(from, []byte(until), inside)
-	if err != nil {
+	line, column := t.line, t.column()
+	more := func() error {
+		err := t.more(inside)
+		if e := (*SyntaxError)(nil); errors.As(err, &e) {
+			e.Line, e.Column = line, column
+		}
 		return err
 	}
-	t.advance(to)
-	return nil
+	for t.end-t.pos < from {
+		if err := more(); err != nil {
+			return err
+		}
+	}
+	t.advance(t.pos + from)
+	for {
+		if i := bytes.Index(t.buf[t.pos:t.end], []byte(until)); i >= 0 {
+			t.advance(t.pos + i + len(until))
+			return nil
+		}
+		t.advance(max(t.pos, t.end-len(until)+1))
+		if err := more(); err != nil {
+			return err
+		}
+	}
 }
 
 func (t *tokens) ended() error {
