@@ -198,7 +198,7 @@ func (s *store) reference(name string, columns string, rows ...string) {
 	s.exec("INSERT INTO warehouse.reference_" + name + " (" + columns + ") VALUES (" + strings.Join(rows, "), (") + ")")
 	s.references = append(s.references, name)
 	for _, c := range s.statements.Needed(name) {
-		s.exec("INSERT INTO warehouse.recheck (centre, test) VALUES ('Ics', $1)", c)
+		s.exec("INSERT INTO warehouse.recheck (centre, test) VALUES ('Ics', $1) ON CONFLICT DO NOTHING", c)
 	}
 }
 

@@ -14,12 +14,12 @@ ON CONFLICT DO NOTHING;
 -- rows of their own; the view context puts them together.
 
 CREATE TABLE IF NOT EXISTS warehouse.context_group (
-  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  id uuid PRIMARY KEY,
   centre text NOT NULL, procedure_id text NOT NULL, pipeline text NOT NULL, project text NOT NULL,
-  strain_id text NOT NULL, colony_id text NOT NULL, zygosity text NOT NULL, sex text NOT NULL,
-  UNIQUE (centre, procedure_id, colony_id, strain_id, zygosity, sex, pipeline, project));
+  strain_id text NOT NULL, colony_id text NOT NULL, zygosity text NOT NULL, sex text NOT NULL);
+CREATE INDEX IF NOT EXISTS context_group_centre ON warehouse.context_group (centre);
 COMMENT ON TABLE warehouse.context_group IS 'combinations of dimensions that current runs have; what is not known is empty';
-COMMENT ON COLUMN warehouse.context_group.id IS 'names the combination in other tables';
+COMMENT ON COLUMN warehouse.context_group.id IS 'digest of all dimensions';
 COMMENT ON COLUMN warehouse.context_group.centre IS 'short name of the centre';
 COMMENT ON COLUMN warehouse.context_group.procedure_id IS 'the procedure';
 COMMENT ON COLUMN warehouse.context_group.pipeline IS 'the pipeline of the run';
@@ -30,7 +30,7 @@ COMMENT ON COLUMN warehouse.context_group.zygosity IS 'zygosity of a specimen of
 COMMENT ON COLUMN warehouse.context_group.sex IS 'sex of a specimen of the run';
 
 CREATE TABLE IF NOT EXISTS warehouse.context_run (
-  position bigint NOT NULL, record int NOT NULL, group_id bigint NOT NULL, day date, measurements int NOT NULL,
+  position bigint NOT NULL, record int NOT NULL, group_id uuid NOT NULL, day date, measurements int NOT NULL,
   PRIMARY KEY (position, record, group_id));
 CREATE INDEX IF NOT EXISTS context_run_day ON warehouse.context_run (group_id, day);
 COMMENT ON TABLE warehouse.context_run IS 'as what each current run with measurements is counted in the context, so that it can be taken away exactly: one row per combination of dimensions among its specimens';
@@ -41,14 +41,14 @@ COMMENT ON COLUMN warehouse.context_run.day IS 'the day of the experiment, or of
 COMMENT ON COLUMN warehouse.context_run.measurements IS 'values in the run';
 
 CREATE TABLE IF NOT EXISTS warehouse.context_count (
-  group_id bigint NOT NULL, parameter_id text NOT NULL,
+  group_id uuid NOT NULL, parameter_id text NOT NULL,
   runs bigint NOT NULL, measurements bigint NOT NULL, first_date date, last_date date,
   stale boolean NOT NULL DEFAULT false,
   PRIMARY KEY (group_id, parameter_id)) WITH (fillfactor = 80);
 CREATE INDEX IF NOT EXISTS context_count_stale ON warehouse.context_count (group_id) WHERE stale;
 COMMENT ON TABLE warehouse.context_count IS 'what there is of each parameter for each combination of dimensions';
 COMMENT ON COLUMN warehouse.context_count.group_id IS 'the combination';
-COMMENT ON COLUMN warehouse.context_count.parameter_id IS 'the parameter';
+COMMENT ON COLUMN warehouse.context_count.parameter_id IS 'the parameter; its first 500 characters';
 COMMENT ON COLUMN warehouse.context_count.runs IS 'current runs';
 COMMENT ON COLUMN warehouse.context_count.measurements IS 'current values';
 COMMENT ON COLUMN warehouse.context_count.first_date IS 'first day; null if there is none, as with lines';
@@ -65,7 +65,7 @@ CREATE TABLE IF NOT EXISTS warehouse.overview_part (
 CREATE INDEX IF NOT EXISTS overview_part_empty ON warehouse.overview_part (centre) WHERE specimens + experiments + lines + housings = 0;
 COMMENT ON TABLE warehouse.overview_part IS 'numbers of current rows per centre, procedure and date of the files that they come from';
 COMMENT ON COLUMN warehouse.overview_part.centre IS 'short name of the centre';
-COMMENT ON COLUMN warehouse.overview_part.procedure_id IS 'the procedure; empty for specimens, and for experiments without one';
+COMMENT ON COLUMN warehouse.overview_part.procedure_id IS 'the procedure, its first 500 characters; empty for specimens, and for experiments without one';
 COMMENT ON COLUMN warehouse.overview_part.file_date IS 'YYYY-MM-DD, of the names of the files';
 COMMENT ON COLUMN warehouse.overview_part.specimens IS 'current specimens';
 COMMENT ON COLUMN warehouse.overview_part.experiments IS 'current experiments';

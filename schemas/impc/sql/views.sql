@@ -113,7 +113,8 @@ CREATE OR REPLACE VIEW warehouse.specimen_measurement AS
   SELECT m.centre, s.specimen_id, s.kind AS specimen_kind, s.colony_id, s.strain_id, s.is_baseline, s.gender AS sex, s.zygosity, s.dob, s.stage, s.stage_unit,
     m.pipeline, m.project, m.procedure_id, m.experiment_id, m.run_sequence_id, m.date_of_experiment, m.date_of_experiment - s.dob AS age_in_days,
     m.kind, m.parameter_id, m.sequence_id, m.increment, m.increment_status, m.unit, m.value,
-    CASE WHEN m.value ~ '^\s*[+-]?([0-9]{1,30}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][+-]?[0-9]{1,2})?\s*$' THEN m.value::double precision END AS value_number,
+    CASE WHEN btrim(m.value, E' \t\r\n') ~ '^[+-]?([0-9]{1,30}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][+-]?[0-9]{1,2})?$'
+      THEN btrim(m.value, E' \t\r\n')::double precision END AS value_number,
     m.status, m.position, m.run_ordinal, m.ordinal
   FROM warehouse.claimed_specimen s
   JOIN warehouse.claimed_run_specimen x ON x.specimen_id = s.specimen_id AND x.claim_centre = s.claim_centre AND x.is_current
@@ -286,16 +287,19 @@ COMMENT ON COLUMN warehouse.open_finding.record IS 'the specimen or run in the d
 COMMENT ON COLUMN warehouse.open_finding.ordinal IS 'the row concerned among all rows of the document';
 
 CREATE OR REPLACE VIEW warehouse.run_dimension AS
-  SELECT DISTINCT r.position, r.record, r.claim_centre AS centre, r.procedure_id, coalesce(r.pipeline, '') AS pipeline, coalesce(r.project, '') AS project,
-    coalesce(s.strain_id, '') AS strain_id, coalesce(s.colony_id, r.colony_id, '') AS colony_id, coalesce(s.zygosity, '') AS zygosity, coalesce(s.gender, '') AS sex,
-    coalesce(r.date_of_experiment, r.last_updated) AS day
-  FROM warehouse.claimed_procedure_run r
-  LEFT JOIN (
-    warehouse.claimed_run_specimen x
-    JOIN warehouse.claimed_specimen s ON s.specimen_id = x.specimen_id AND s.claim_centre = x.claim_centre AND s.is_current
-  ) ON x.position = r.position AND x.record = r.record
-  WHERE r.is_current AND r.procedure_id IS NOT NULL
-    AND EXISTS (SELECT FROM warehouse.claimed_measurement m WHERE m.position = r.position AND m.record = r.record);
+  SELECT d.position, d.record, d.centre, d.procedure_id, d.pipeline, d.project, d.strain_id, d.colony_id, d.zygosity, d.sex, d.day,
+    encode(substring(sha256(convert_to(concat_ws(chr(31), d.centre, d.procedure_id, d.pipeline, d.project, d.strain_id, d.colony_id, d.zygosity, d.sex), 'UTF8')) FOR 16), 'hex')::uuid AS group_id
+  FROM (
+    SELECT DISTINCT r.position, r.record, r.claim_centre AS centre, r.procedure_id, coalesce(r.pipeline, '') AS pipeline, coalesce(r.project, '') AS project,
+      coalesce(s.strain_id, '') AS strain_id, coalesce(s.colony_id, r.colony_id, '') AS colony_id, coalesce(s.zygosity, '') AS zygosity, coalesce(s.gender, '') AS sex,
+      coalesce(r.date_of_experiment, r.last_updated) AS day
+    FROM warehouse.claimed_procedure_run r
+    LEFT JOIN (
+      warehouse.claimed_run_specimen x
+      JOIN warehouse.claimed_specimen s ON s.specimen_id = x.specimen_id AND s.claim_centre = x.claim_centre AND s.is_current
+    ) ON x.position = r.position AND x.record = r.record
+    WHERE r.is_current AND r.procedure_id IS NOT NULL
+      AND EXISTS (SELECT FROM warehouse.claimed_measurement m WHERE m.position = r.position AND m.record = r.record)) d;
 COMMENT ON VIEW warehouse.run_dimension IS 'the distinct combinations of strain, colony, zygosity and sex among the current specimens of each current run with measurements; a line has its colony, and what is not known is empty';
 COMMENT ON COLUMN warehouse.run_dimension.position IS 'the document';
 COMMENT ON COLUMN warehouse.run_dimension.record IS 'the run in the document';
@@ -307,6 +311,7 @@ COMMENT ON COLUMN warehouse.run_dimension.strain_id IS 'strain of a specimen';
 COMMENT ON COLUMN warehouse.run_dimension.colony_id IS 'colony of a specimen, or of the line';
 COMMENT ON COLUMN warehouse.run_dimension.zygosity IS 'zygosity of a specimen';
 COMMENT ON COLUMN warehouse.run_dimension.sex IS 'sex of a specimen';
+COMMENT ON COLUMN warehouse.run_dimension.group_id IS 'digest of all dimensions but the day';
 COMMENT ON COLUMN warehouse.run_dimension.day IS 'the day of the experiment, or of the housing''s last change';
 
 CREATE OR REPLACE VIEW warehouse.context AS

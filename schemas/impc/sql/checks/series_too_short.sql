@@ -13,4 +13,4 @@ SELECT c.position, c.record, x.ordinal, x.line,
     SELECT count(*) AS n FROM warehouse.claimed_series_value v WHERE v.position = c.position AND v.record = c.record AND v.parent = x.ordinal) n
   WHERE r.procedure_id IS NOT NULL
     AND NOT EXISTS (SELECT FROM warehouse.claimed_run_status t WHERE t.position = c.position AND t.record = c.record)
-    AND x.kind = 'series' AND coalesce(btrim(x.status, E' \t\r\n'), '') = '' AND n.n BETWEEN 1 AND p.min_increments - 1
+    AND x.kind = 'series' AND coalesce(btrim(x.status, E' \t\r\n'), '') = '' AND n.n > 0 AND n.n < p.min_increments

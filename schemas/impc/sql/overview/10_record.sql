@@ -4,7 +4,7 @@
 WITH affected AS MATERIALIZED (
   SELECT c.position, c.ordinal AS record, c.record_type FROM warehouse.changed c WHERE c.centre = $1
 ), now AS MATERIALIZED (
-  SELECT a.position, a.record, $1::text AS centre, r.kind, coalesce(r.procedure_id, '') AS procedure_id, d.file_date,
+  SELECT a.position, a.record, $1::text AS centre, r.kind, left(coalesce(r.procedure_id, ''), 500) AS procedure_id, d.file_date,
       coalesce((SELECT max(x.measurements) FROM warehouse.context_run x WHERE x.position = a.position AND x.record = a.record), 0) AS measurements
     FROM affected a
     CROSS JOIN LATERAL (

@@ -1,6 +1,9 @@
 -- Counts what became current since the last batch end, and takes away what
--- ceased to be, as it was counted. A run that changed nothing in its dimensions
--- costs no look at its values. $1 is the centre.
+-- ceased to be, as it was counted. Looked at are the runs that changed, and
+-- those that name a specimen that did: its colony, strain, zygosity or sex may
+-- be others. A run that changed nothing in its dimensions costs no look at its
+-- values. OFFSET 0 keeps reading by index, run by run, whatever the planner
+-- believes about the number of changes. $1 is the centre.
 WITH affected AS MATERIALIZED (
   SELECT c.position, c.ordinal AS record
     FROM warehouse.changed c WHERE c.centre = $1 AND c.record_type = 'procedure_run'
@@ -14,21 +17,21 @@ WITH affected AS MATERIALIZED (
         WHERE x.specimen_id = s.specimen_id AND x.claim_centre = $1 AND x.is_current OFFSET 0) x
     WHERE c.centre = $1 AND c.record_type = 'specimen'
 ), now AS MATERIALIZED (
-  SELECT a.position, a.record, g.id AS group_id, d.day
+  SELECT d.*
     FROM affected a
     CROSS JOIN LATERAL (
       SELECT * FROM warehouse.run_dimension d WHERE d.position = a.position AND d.record = a.record OFFSET 0) d
-    CROSS JOIN LATERAL (
-      SELECT g.id FROM warehouse.context_group g
-        WHERE g.centre = d.centre AND g.procedure_id = d.procedure_id AND g.colony_id = d.colony_id AND g.strain_id = d.strain_id
-          AND g.zygosity = d.zygosity AND g.sex = d.sex AND g.pipeline = d.pipeline AND g.project = d.project OFFSET 0) g
+), combined AS (
+  INSERT INTO warehouse.context_group (id, centre, procedure_id, pipeline, project, strain_id, colony_id, zygosity, sex)
+  SELECT DISTINCT group_id, centre, procedure_id, pipeline, project, strain_id, colony_id, zygosity, sex FROM now
+  ON CONFLICT DO NOTHING
 ), before AS MATERIALIZED (
   SELECT a.position, a.record, r.group_id, r.day
     FROM affected a
     CROSS JOIN LATERAL (
       SELECT r.group_id, r.day FROM warehouse.context_run r WHERE r.position = a.position AND r.record = a.record OFFSET 0) r
 ), change AS MATERIALIZED (
-  (SELECT 1 AS sign, n.* FROM now n WHERE NOT EXISTS (
+  (SELECT 1 AS sign, n.position, n.record, n.group_id, n.day FROM now n WHERE NOT EXISTS (
     SELECT FROM before b WHERE b.position = n.position AND b.record = n.record AND b.group_id = n.group_id))
   UNION ALL
   (SELECT -1, b.* FROM before b WHERE NOT EXISTS (
@@ -37,7 +40,7 @@ WITH affected AS MATERIALIZED (
   SELECT c.position, c.record, v.parameter_id, v.measurements
     FROM (SELECT DISTINCT position, record FROM change) c
     CROSS JOIN LATERAL (
-      SELECT m.parameter_id, sum(coalesce(p.n, 1))::bigint AS measurements
+      SELECT left(m.parameter_id, 500) AS parameter_id, sum(coalesce(p.n, 1))::bigint AS measurements
         FROM warehouse.claimed_measurement m
         LEFT JOIN (
           SELECT v.parent, count(*) AS n FROM warehouse.claimed_series_value v
@@ -47,7 +50,7 @@ WITH affected AS MATERIALIZED (
             WHERE t.position = c.position AND t.record = c.record GROUP BY t.parent
         ) p ON p.parent = m.ordinal
         WHERE m.position = c.position AND m.record = c.record
-        GROUP BY m.parameter_id OFFSET 0) v
+        GROUP BY 1 OFFSET 0) v
 ), gone AS (
   DELETE FROM warehouse.context_run r USING change c
     WHERE c.sign < 0 AND r.position = c.position AND r.record = c.record AND r.group_id = c.group_id
