@@ -1,8 +1,11 @@
 package profiles
 
 import (
+	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -77,5 +80,44 @@ func TestDocumentsAreValid(t *testing.T) {
 				t.Errorf("%s of %s (%s): %v\n%s", d.name, u.file(), d.fault, err, out)
 			}
 		}
+	}
+}
+
+// What the how-to shows of the profile must be in it, line by line.
+func TestHowToShowsTheProfile(t *testing.T) {
+	var all strings.Builder
+	err := filepath.WalkDir("weather", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		all.Write(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "how-to", "write-a-profile.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := 0
+	for _, block := range regexp.MustCompile("(?s)```(yaml|sql)\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+		if strings.Contains(block[2], "sources:") {
+			continue // a configuration
+		}
+		for line := range strings.Lines(block[2]) {
+			line = strings.TrimRight(line, "\n")
+			if strings.Contains(line, "…") {
+				continue
+			}
+			lines++
+			if !strings.Contains(all.String(), line+"\n") {
+				t.Errorf("the profile has no line %q", line)
+			}
+		}
+	}
+	if lines < 70 {
+		t.Errorf("only %d lines were looked at", lines)
 	}
 }
