@@ -61,6 +61,13 @@ func Reader(r io.Reader) (io.Reader, error) {
 		// The declaration is read from the decoded text.
 		h = &head{r: newUTF16(h, form == formUTF16BE)}
 	}
+	if err := h.fill(3); err != nil {
+		return nil, err
+	}
+	if mark > 0 && bytes.HasPrefix(h.bytes(), []byte("\uFEFF")) {
+		// Some parsers pass over one more mark, others don't.
+		return nil, refuse("the document begins with two byte order marks: leave one out, or both")
+	}
 	decl, err := h.declaration()
 	if err != nil {
 		return nil, err

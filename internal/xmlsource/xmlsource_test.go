@@ -98,6 +98,8 @@ func TestReaderRefuses(t *testing.T) {
 		"ebcdic":              {"\x4C\x6F\xA7\x94\x93", "EBCDIC"},
 		"long declaration":    {`<?xml version="1.0"` + strings.Repeat(" ", 2000) + `encoding="latin1"?><a/>`, "does not end within 1024 bytes"},
 		"not ascii":           {"<?xml version='1.0' encoding='US-ASCII'?><a>\xe9</a>", "byte 45 is 0xe9"},
+		"two marks":           {"\xEF\xBB\xBF\xEF\xBB\xBF<a/>", "two byte order marks"},
+		"two wide marks":      {string(wide(binary.LittleEndian, true, "\uFEFF<a/>")), "two byte order marks"},
 		"odd":                 {"\xFF\xFE<\x00a", "odd number of bytes"},
 		"lone low":            {string(append(wide(binary.LittleEndian, true, "<a>"), 0x00, 0xDC, 'x', 0)), "lone surrogate 0xdc00"},
 		"lone high":           {string(append(wide(binary.BigEndian, true, "<a>"), 0xD8, 0x00, 0, 'x')), "lone surrogate 0xd800"},

@@ -236,7 +236,7 @@ func TestMessagesWithoutATree(t *testing.T) {
 		t.Error(diff)
 	}
 	want := []string{
-		"the attribute zygosity is not as it must be: enumeration facet failed", "the attribute x is not allowed", "the element {CORE/specimen}bad is not allowed here", "text is not allowed here",
+		"the attribute x is not allowed", "the attribute zygosity is not as it must be: enumeration facet failed", "the element {CORE/specimen}bad is not allowed here", "text is not allowed here",
 	}
 	for i, e := range plain.Errors {
 		if i >= len(want) || e.Message != "/centreSpecimenSet/centre/mouse: "+strings.ReplaceAll(want[i], "CORE", "http://www.mousephenotype.org/dcc/exportlibrary/datastructure/core") {
