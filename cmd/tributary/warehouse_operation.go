@@ -25,7 +25,7 @@ import (
 // operationTimeout is how long a command waits for what it has asked for.
 const operationTimeout = 10 * time.Minute
 
-var errLate = errors.New("the time is up") //nolint:gochecknoglobals // an error value
+var errLate = errors.New("the time is up")
 
 // operation is something asked for and what became of it, as -o json writes it.
 type operation struct {

@@ -94,7 +94,7 @@ func chooseAction(ctx context.Context, q pg.Querier, u *control.Unload) error {
 }
 
 // errDry ends a transaction that must not be.
-var errDry = errors.New("dry run") //nolint:gochecknoglobals // an error value
+var errDry = errors.New("dry run")
 
 // unloadDry tells what an unload would do.
 func (c *cli) unloadDry(ctx context.Context, u control.Unload, output string) error {

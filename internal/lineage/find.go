@@ -16,13 +16,16 @@ import (
 // several versions it is the greatest that is loaded and not withdrawn, else
 // the greatest that was. A document that was never loaded is ErrNotFound.
 func (r *Reader) Find(ctx context.Context, what string) (*Document, error) {
-	where, args := "", []any{}
+	var where string
+	var args []any
 	parts := strings.Split(what, "/")
-	if position, err := strconv.ParseInt(what, 10, 64); err == nil {
+	position, err := strconv.ParseInt(what, 10, 64)
+	switch {
+	case err == nil:
 		where, args = "d.position = $1", append(args, position)
-	} else if len(parts) == 1 {
+	case len(parts) == 1:
 		where, args = "d.document = $1", append(args, strings.ToLower(what))
-	} else if len(parts) <= 3 {
+	case len(parts) <= 3:
 		actions := schemas.Actions()
 		if len(parts) == 3 {
 			actions, parts = parts[:1], parts[1:]
@@ -32,7 +35,7 @@ func (r *Reader) Find(ctx context.Context, what string) (*Document, error) {
 			files = append(files, schemas.FileID(a, parts[0]))
 		}
 		where, args = "d.file = ANY($1) AND d.entry = $2", append(args, files, parts[1])
-	} else {
+	default:
 		return nil, fmt.Errorf("%s: %w: name a document by its position, its UUID, or as FILE/ENTRY or ACTION/FILE/ENTRY", what, ErrNotFound)
 	}
 	rows, err := r.Warehouse.Query(ctx, `SELECT DISTINCT ON (d.action) `+documentColumns+` FROM warehouse.document d`+withdrawal+` WHERE d.state = 'loaded' AND `+where+`

@@ -194,12 +194,12 @@ func (r *Reader) readRecord(in io.Reader, c *Claim, v *Verification) error {
 	if id := uuid.UUID(got.Claim).String(); id != c.id {
 		v.differ("the natural key is %s, but %s was loaded", keyText(got.Key), keyText(c.key))
 	}
-	if print := uuid.UUID(got.Fingerprint).String(); print != c.Fingerprint {
+	if fingerprint := uuid.UUID(got.Fingerprint).String(); fingerprint != c.Fingerprint {
 		note := ""
 		if now := r.Mapping.Name + "@" + r.Mapping.Version; now != c.Document.Profile {
 			note = fmt.Sprintf("; it was loaded with the profile %s, and read with %s", c.Document.Profile, now)
 		}
-		v.differ("the content has the fingerprint %s, but %s was loaded%s", print, c.Fingerprint, note)
+		v.differ("the content has the fingerprint %s, but %s was loaded%s", fingerprint, c.Fingerprint, note)
 	}
 	if got.Line != c.Line || got.Column != c.Column {
 		v.differ("the element is at line %d, column %d, but was loaded from line %d, column %d", got.Line, got.Column, c.Line, c.Column)
