@@ -86,7 +86,7 @@ func describe(err error) ([]finding, error) {
 		switch {
 		case engine.Code == xsderrors.CodeValidationRoot && engine.Line == 0:
 			exception = NotWellFormed // there is no element at all
-		case engine.Err != nil && engine.Err.Error() == "invalid UTF-8":
+		case notUTF8(engine):
 			exception = BadEncoding
 		}
 		if malformedHint(engine) {
@@ -104,6 +104,11 @@ func describe(err error) ([]finding, error) {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.engine.Message, b.engine.Message))
 	})
 	return found, nil
+}
+
+// notUTF8 recognises findings about bytes that the encoding doesn't have.
+func notUTF8(engine *xsderrors.Error) bool {
+	return engine.Err != nil && engine.Err.Error() == "invalid UTF-8"
 }
 
 // childOfEmpty recognises how the engine (v0.3.0) fails at a child of an element

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"unicode/utf8"
 )
 
 // source counts what is read of a document, ends it when ctx does, and keeps
@@ -50,20 +52,36 @@ func (s *source) Read(p []byte) (int, error) {
 // keeps the beginning, for messages.
 type text struct {
 	r            io.Reader
-	line, column int // both from 0, of what comes next
+	err          error // of r
+	line, column int   // both from 0, of what comes next
 	kept         []byte
 }
 
+// Read fills p unless the document ends. The engine's places of what isn't
+// well-formed depend on the pieces that it reads, and a document's errors are
+// not to depend on how it comes here.
 func (t *text) Read(p []byte) (int, error) {
-	n, err := t.r.Read(p)
-	t.kept = append(t.kept, p[:min(n, keep-len(t.kept))]...)
-	if last := bytes.LastIndexByte(p[:n], '\n'); last >= 0 {
-		t.line += bytes.Count(p[:last+1], []byte{'\n'})
-		t.column = n - last - 1
-	} else {
-		t.column += n
+	n := 0
+	for n < len(p) && t.err == nil {
+		var got int
+		got, t.err = t.r.Read(p[n:])
+		n += got
 	}
-	return n, err
+	if n > 0 {
+		t.took(p[:n])
+		return n, nil
+	}
+	return 0, t.err
+}
+
+func (t *text) took(b []byte) {
+	t.kept = append(t.kept, b[:min(len(b), keep-len(t.kept))]...)
+	if last := bytes.LastIndexByte(b, '\n'); last >= 0 {
+		t.line += bytes.Count(b[:last+1], []byte{'\n'})
+		t.column = len(b) - last - 1
+	} else {
+		t.column += len(b)
+	}
 }
 
 // place completes the errors that have no position, where there is one: text
@@ -72,6 +90,9 @@ func (t *text) Read(p []byte) (int, error) {
 func (t *text) place(found []finding) {
 	for i := range found {
 		e := &found[i].Error
+		if engine := found[i].engine; engine != nil && notUTF8(engine) {
+			t.placeBytes(e)
+		}
 		if e.Line > 0 {
 			continue
 		}
@@ -81,5 +102,26 @@ func (t *text) place(found []finding) {
 		case BadEncoding, BadVersion:
 			e.Line, e.Column = 1, 1
 		}
+	}
+}
+
+// placeBytes finds the first bytes that are not UTF-8, of which the engine only
+// says in which piece of text they are.
+func (t *text) placeBytes(e *Error) {
+	for i := 0; i < len(t.kept); {
+		if t.kept[i] < utf8.RuneSelf {
+			i++
+			continue
+		}
+		c, size := utf8.DecodeRune(t.kept[i:])
+		if c == utf8.RuneError && size == 1 {
+			if !utf8.FullRune(t.kept[i:]) && len(t.kept) == keep {
+				return // the rest of it was not kept
+			}
+			e.Line, e.Column = lineAndColumn(t.kept, i)
+			e.Message = fmt.Sprintf("the byte 0x%X is not UTF-8: if the document is in another encoding, its XML declaration must say so", t.kept[i])
+			return
+		}
+		i += size
 	}
 }
