@@ -26,6 +26,9 @@ type bad struct {
 	file *string
 	// write makes the file's bytes.
 	write func(io.Writer) error
+	// schema judges the document instead of the profile's: its files by name, of
+	// which a.xsd is the first.
+	schema map[string]string
 	// end is the file's end, or that of its documents.
 	end end
 	// ends are the ends of documents by entry name, where they differ.
@@ -34,6 +37,8 @@ type bad struct {
 	says []string
 	// line is where the error must be; 0 is not judged.
 	line int
+	// capped says that more errors are told to be there than are listed.
+	capped bool
 	// large says why it may take more than a second. Memory is bounded all the
 	// same.
 	large string

@@ -27,14 +27,14 @@ func loadCases() []bad {
 				write("<specimenID>" + strings.Repeat("x", 2<<20) + "</specimenID>\n")
 			}
 			write("</experiment>\n" + exprTail)
-		}), end: end{"upload", "element_too_large"}},
-		{name: "load: 1,000,000 specimens in one experiment pass", write: long(experiment, func(write func(string)) {
+		}), end: end{"upload", "value_out_of_range"}, says: []string{"specimen_id", "500 bytes"}},
+		{name: "load: 1,000,000 specimens in one experiment", write: long(experiment, func(write func(string)) {
 			write(exprHead + `<experiment experimentID="e" dateOfExperiment="2013-01-01">` + "\n")
 			for i := range 1_000_000 {
 				write("<specimenID>" + strconv.Itoa(i) + "</specimenID>\n")
 			}
 			write("</experiment>\n" + exprTail)
-		}), end: end{"upload", ""}},
+		}), end: end{"upload", "element_too_large"}, says: []string{"experiment"}},
 		{name: "load: 400,000 files of one parameter pass", write: long(experiment, func(write func(string)) {
 			write(exprHead + `<experiment experimentID="e" dateOfExperiment="2013-01-01"><specimenID>1</specimenID>` + "\n<procedure procedureID=\"P\"><seriesMediaParameter parameterID=\"Q\">\n")
 			for range 400_000 {
@@ -42,6 +42,10 @@ func loadCases() []bad {
 			}
 			write("</seriesMediaParameter></procedure></experiment>\n" + exprTail)
 		}), end: end{"upload", ""}},
+		wrong("a specimenID of 501 bytes", strings.Replace(mouse("", "", ""), `specimenID="1"`, `specimenID="`+strings.Repeat("é", 250)+`x"`, 1), "value_out_of_range", 3, "specimen_id", "500 bytes"),
+		wrong("a colonyID of 3 MB", mouse("", ` colonyID="`+strings.Repeat("x", 3<<20)+`"`, ""), "value_out_of_range", 3, "colony_id", "500 bytes"),
+		passesLoad("a specimenID of 500 bytes", strings.Replace(mouse("", "", ""), `specimenID="1"`, `specimenID="`+strings.Repeat("é", 250)+`"`, 1)),
+		passesLoad("a value of 3 MB", run("\n<simpleParameter parameterID=\"P\"><value>"+strings.Repeat("x", 3<<20)+"</value></simpleParameter>")),
 		passesLoad("an experiment twice, of two procedures", exprHead+runOf("e1", "")+strings.Replace(runOf("e1", ""), "IMPC_X_001", "IMPC_X_002", 1)+exprTail),
 		passesLoad("specimens that differ in case", specHead+strings.Replace(mouseOpen, `"1"`, `"a"`, 1)+"/>\n"+strings.Replace(mouseOpen, `"1"`, `"A"`, 1)+"/>"+specTail),
 		passesLoad("the last day that can be held", strings.Replace(mouse("", "", ""), "2013-01-01", "9999-12-31", 1)),

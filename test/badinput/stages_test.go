@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"testing/fstest"
 	"time"
 
 	"tributary/consumers/stage"
@@ -15,6 +16,7 @@ import (
 	"tributary/internal/document"
 	"tributary/internal/mapping"
 	"tributary/internal/profile"
+	"tributary/internal/xsdcheck"
 	"tributary/schemas"
 )
 
@@ -103,6 +105,9 @@ func (s *stages) do(ctx context.Context, c bad, sha256 string) error {
 	if err := s.work(ctx, s.unzip, in); err != nil {
 		return fmt.Errorf("unzip: %w", err)
 	}
+	if c.schema != nil {
+		return s.bySchema(ctx, c)
+	}
 	for i, d := range s.documents {
 		in := schemas.Message{ID: fmt.Sprint("extracted ", i), Topic: schemas.DocumentExtractedTopic, Body: d}
 		if err := s.work(ctx, s.valid, in); err != nil {
@@ -114,6 +119,38 @@ func (s *stages) do(ctx context.Context, c bad, sha256 string) error {
 			}
 		}
 	}
+	return nil
+}
+
+// bySchema judges the document by a schema of the case's own.
+func (s *stages) bySchema(ctx context.Context, c bad) error {
+	files := fstest.MapFS{}
+	for name, text := range c.schema {
+		files[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	t := told{Entry: s.documents[0].Entry, Phase: refused}
+	schema, err := xsdcheck.Compile(files, "a.xsd")
+	if err != nil {
+		t.Exception, t.Message = "refused", err.Error()
+		s.told = append(s.told, t)
+		return nil
+	}
+	clear(files) // what is compiled asks for no file any more
+	r, err := document.Open(ctx, s.store, s.documents[0].DocumentRef)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	result, err := schema.Validate(ctx, r)
+	if err != nil {
+		return err
+	}
+	t.Phase = string(schemas.XSD)
+	if !result.Valid {
+		first := result.Errors[0]
+		t.Exception, t.Message, t.Line, t.Column = first.Exception, first.Message, first.Line, first.Column
+	}
+	s.told = append(s.told, t)
 	return nil
 }
 
