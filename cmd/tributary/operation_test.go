@@ -214,12 +214,12 @@ func TestOperationsStayAskedFor(t *testing.T) {
 	if got, want := holds(t, path, "77"), "0 current, superseded"; got != want {
 		t.Errorf("before it is done: %s, want %s", got, want)
 	}
-	// Asking again finds the first wish.
-	if code, stdout, stderr := at(t, path, "warehouse", "unload", "H.2012-10-02.01.impc.zip", "--version", ""); code != exitFailed || !strings.Contains(stderr, "unloaded already") {
+	// Whoever asks again waits for the first wish, and is refused once it is done.
+	if code, stdout, stderr := at(t, path, "warehouse", "unload", "H.2012-10-02.01.impc.zip"); code != exitOK {
 		t.Errorf("asked for twice: exit code %d\n%s%s", code, stdout, stderr)
 	}
-	if code, stdout, stderr := at(t, path, "warehouse", "unload", "H.2012-10-03.01.impc.zip"); code != exitOK {
-		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	if code, stdout, stderr := at(t, path, "warehouse", "unload", "H.2012-10-02.01.impc.zip"); code != exitFailed || !strings.Contains(stderr, "unloaded already") {
+		t.Errorf("asked for thrice: exit code %d\n%s%s", code, stdout, stderr)
 	}
 	if got, want := holds(t, path, "77"), "0 withdrawn, current"; got != want {
 		t.Errorf("once somebody works: %s, want %s", got, want)

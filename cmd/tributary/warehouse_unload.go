@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
+	"tributary/consumers/insert"
 	"tributary/internal/config"
 	"tributary/internal/lineage"
 	"tributary/internal/pg"
@@ -49,7 +50,7 @@ func newWarehouseUnload(c *cli) *cobra.Command {
 			if err := chooseAction(ctx, a.stores.Warehouse, &u); err != nil {
 				return control.Operation{}, err
 			}
-			return control.RequestUnload(ctx, a.stores.Control, u, now())
+			return requestUnload(ctx, a.stores, u)
 		})
 		if err != nil {
 			return explainAbsence(err)
@@ -57,6 +58,32 @@ func newWarehouseUnload(c *cli) *cobra.Command {
 		return c.writeOperation(done, *output)
 	}
 	return cmd
+}
+
+// requestUnload asks for an unload. One that was asked for before and is not
+// applied yet is what whoever asks again means.
+func requestUnload(ctx context.Context, s *stores, u control.Unload) (control.Operation, error) {
+	op, err := control.RequestUnload(ctx, s.Control, u, now())
+	if !errors.Is(err, control.ErrUnknownVersion) || u.Archive != "" {
+		return op, err
+	}
+	newest, listErr := control.Operations(ctx, s.Control, 1000)
+	if listErr != nil {
+		return op, listErr
+	}
+	for _, o := range newest {
+		if o.What != schemas.PositionUnload || o.File != u.Name || o.Action != u.Action {
+			continue
+		}
+		done, outcomeErr := insert.ReadOutcome(ctx, s.Warehouse, o.ID)
+		if outcomeErr != nil {
+			return op, outcomeErr
+		}
+		if done == nil {
+			return o, nil
+		}
+	}
+	return op, err
 }
 
 func (c *cli) writeOperation(done operation, output string) error {
