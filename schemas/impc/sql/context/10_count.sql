@@ -2,9 +2,12 @@
 -- ceased to be, as it was counted. Looked at are the runs that changed, and
 -- those that name a specimen that did: its colony, strain, zygosity or sex may
 -- be others. A run that changed nothing in its dimensions costs no look at its
--- values. OFFSET 0 keeps reading by index, run by run, whatever the planner
--- believes about the number of changes. $1 is the centre.
-WITH affected AS MATERIALIZED (
+-- values. $1 is the centre.
+--
+-- The work is to grow with the changes only, whatever the planner believes
+-- about their number: passing through an array, it believes in few, and OFFSET
+-- 0 keeps it reading by index, run by run; no part is joined with another.
+WITH changed AS MATERIALIZED (
   SELECT c.position, c.ordinal AS record
     FROM warehouse.changed c WHERE c.centre = $1 AND c.record_type = 'procedure_run'
   UNION
@@ -16,6 +19,9 @@ WITH affected AS MATERIALIZED (
       SELECT x.position, x.record FROM warehouse.claimed_run_specimen x
         WHERE x.specimen_id = s.specimen_id AND x.claim_centre = $1 AND x.is_current OFFSET 0) x
     WHERE c.centre = $1 AND c.record_type = 'specimen'
+), affected AS MATERIALIZED (
+  SELECT a.position, a.record
+    FROM unnest((SELECT array_agg(position ORDER BY position, record) FROM changed), (SELECT array_agg(record ORDER BY position, record) FROM changed)) a (position, record)
 ), now AS MATERIALIZED (
   SELECT d.*
     FROM affected a
@@ -25,20 +31,19 @@ WITH affected AS MATERIALIZED (
   INSERT INTO warehouse.context_group (id, centre, procedure_id, pipeline, project, strain_id, colony_id, zygosity, sex)
   SELECT DISTINCT group_id, centre, procedure_id, pipeline, project, strain_id, colony_id, zygosity, sex FROM now
   ON CONFLICT DO NOTHING
-), before AS MATERIALIZED (
-  SELECT a.position, a.record, r.group_id, r.day
-    FROM affected a
-    CROSS JOIN LATERAL (
-      SELECT r.group_id, r.day FROM warehouse.context_run r WHERE r.position = a.position AND r.record = a.record OFFSET 0) r
 ), change AS MATERIALIZED (
-  (SELECT 1 AS sign, n.position, n.record, n.group_id, n.day FROM now n WHERE NOT EXISTS (
-    SELECT FROM before b WHERE b.position = n.position AND b.record = n.record AND b.group_id = n.group_id))
-  UNION ALL
-  (SELECT -1, b.* FROM before b WHERE NOT EXISTS (
-    SELECT FROM now n WHERE b.position = n.position AND b.record = n.record AND b.group_id = n.group_id))
+  SELECT b.position, b.record, b.group_id, b.day, sum(b.sign) AS sign
+    FROM (
+      SELECT 1 AS sign, n.position, n.record, n.group_id, n.day FROM now n
+      UNION ALL
+      SELECT -1, a.position, a.record, r.group_id, r.day
+        FROM affected a
+        CROSS JOIN LATERAL (
+          SELECT r.group_id, r.day FROM warehouse.context_run r WHERE r.position = a.position AND r.record = a.record OFFSET 0) r) b
+    GROUP BY b.position, b.record, b.group_id, b.day HAVING sum(b.sign) <> 0
 ), amount AS MATERIALIZED (
-  SELECT c.position, c.record, v.parameter_id, v.measurements
-    FROM (SELECT DISTINCT position, record FROM change) c
+  SELECT c.position, c.record, c.group_id, c.day, c.sign, v.parameter_id, v.measurements
+    FROM change c
     CROSS JOIN LATERAL (
       SELECT left(m.parameter_id, 500) AS parameter_id, sum(coalesce(p.n, 1))::bigint AS measurements
         FROM warehouse.claimed_measurement m
@@ -56,17 +61,12 @@ WITH affected AS MATERIALIZED (
     WHERE c.sign < 0 AND r.position = c.position AND r.record = c.record AND r.group_id = c.group_id
 ), came AS (
   INSERT INTO warehouse.context_run (position, record, group_id, day, measurements)
-  SELECT c.position, c.record, c.group_id, c.day, coalesce(v.measurements, 0)
-    FROM change c
-    LEFT JOIN (SELECT position, record, sum(measurements) AS measurements FROM amount GROUP BY position, record) v
-      ON v.position = c.position AND v.record = c.record
-    WHERE c.sign > 0
+  SELECT position, record, group_id, day, sum(measurements) FROM amount WHERE sign > 0 GROUP BY position, record, group_id, day
 ), delta AS MATERIALIZED (
-  SELECT c.group_id, v.parameter_id, sum(c.sign) AS runs, sum(c.sign * v.measurements) AS measurements,
-      min(c.day) FILTER (WHERE c.sign > 0) AS first_date, max(c.day) FILTER (WHERE c.sign > 0) AS last_date,
-      min(c.day) FILTER (WHERE c.sign < 0) AS first_gone, max(c.day) FILTER (WHERE c.sign < 0) AS last_gone
-    FROM change c JOIN amount v ON v.position = c.position AND v.record = c.record
-    GROUP BY c.group_id, v.parameter_id
+  SELECT group_id, parameter_id, sum(sign) AS runs, sum(sign * measurements) AS measurements,
+      min(day) FILTER (WHERE sign > 0) AS first_date, max(day) FILTER (WHERE sign > 0) AS last_date,
+      min(day) FILTER (WHERE sign < 0) AS first_gone, max(day) FILTER (WHERE sign < 0) AS last_gone
+    FROM amount GROUP BY group_id, parameter_id
 ), known AS (
   UPDATE warehouse.context_count x SET
       runs = x.runs + d.runs, measurements = x.measurements + d.measurements,

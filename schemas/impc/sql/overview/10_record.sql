@@ -1,28 +1,32 @@
 -- Counts the runs and specimens that became current since the last batch end,
 -- and takes away those that ceased to be, as they were counted. How many values
--- a run has, the context knows. $1 is the centre.
-WITH affected AS MATERIALIZED (
-  SELECT c.position, c.ordinal AS record, c.record_type FROM warehouse.changed c WHERE c.centre = $1
+-- a run has, the context knows. $1 is the centre. As in the context, the work
+-- grows with the changes only.
+WITH changed AS MATERIALIZED (
+  SELECT c.position, c.ordinal AS record FROM warehouse.changed c WHERE c.centre = $1
+), affected AS MATERIALIZED (
+  SELECT a.position, a.record, k.record_type, k.is_current, k.centre
+    FROM unnest((SELECT array_agg(position ORDER BY position, record) FROM changed), (SELECT array_agg(record ORDER BY position, record) FROM changed)) a (position, record)
+    CROSS JOIN LATERAL (
+      SELECT k.record_type, k.is_current, k.centre FROM warehouse.claim k WHERE k.position = a.position AND k.ordinal = a.record OFFSET 0) k
 ), now AS MATERIALIZED (
-  SELECT a.position, a.record, $1::text AS centre, r.kind, left(coalesce(r.procedure_id, ''), 500) AS procedure_id, d.file_date,
+  SELECT a.position, a.record, a.centre, r.kind, left(coalesce(r.procedure_id, ''), 500) AS procedure_id, d.file_date,
       coalesce((SELECT max(x.measurements) FROM warehouse.context_run x WHERE x.position = a.position AND x.record = a.record), 0) AS measurements
     FROM affected a
     CROSS JOIN LATERAL (
-      SELECT r.kind, r.procedure_id FROM warehouse.claimed_procedure_run r
-        WHERE r.position = a.position AND r.record = a.record AND r.is_current OFFSET 0) r
-    JOIN warehouse.document d ON d.position = a.position
-    WHERE a.record_type = 'procedure_run'
+      SELECT r.kind, r.procedure_id FROM warehouse.claimed_procedure_run r WHERE r.position = a.position AND r.record = a.record OFFSET 0) r
+    CROSS JOIN LATERAL (
+      SELECT d.file_date FROM warehouse.document d WHERE d.position = a.position OFFSET 0) d
+    WHERE a.is_current AND a.record_type = 'procedure_run'
   UNION ALL
-  SELECT a.position, a.record, $1::text, 'specimen', '', d.file_date, 0
+  SELECT a.position, a.record, a.centre, 'specimen', '', d.file_date, 0
     FROM affected a
     CROSS JOIN LATERAL (
-      SELECT FROM warehouse.claimed_specimen s WHERE s.position = a.position AND s.record = a.record AND s.is_current OFFSET 0) s
-    JOIN warehouse.document d ON d.position = a.position
-    WHERE a.record_type = 'specimen'
+      SELECT d.file_date FROM warehouse.document d WHERE d.position = a.position OFFSET 0) d
+    WHERE a.is_current AND a.record_type = 'specimen'
 ), gone AS (
   DELETE FROM warehouse.overview_record r USING affected a
-    WHERE r.position = a.position AND r.record = a.record
-      AND NOT EXISTS (SELECT FROM now n WHERE n.position = a.position AND n.record = a.record)
+    WHERE NOT a.is_current AND r.position = a.position AND r.record = a.record
     RETURNING r.centre, r.kind, r.procedure_id, r.file_date, r.measurements
 ), came AS (
   INSERT INTO warehouse.overview_record (position, record, centre, kind, procedure_id, file_date, measurements)
