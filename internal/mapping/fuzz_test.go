@@ -12,7 +12,7 @@ func wide(text string) string {
 	var b strings.Builder
 	b.WriteString("\xff\xfe")
 	for _, u := range utf16.Encode([]rune(text)) {
-		b.WriteString(string([]byte{byte(u), byte(u >> 8)}))
+		b.Write([]byte{byte(u), byte(u >> 8)})
 	}
 	return b.String()
 }

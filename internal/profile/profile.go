@@ -66,7 +66,7 @@ func Builtin(name string) (*Profile, error) {
 	case "impc":
 		return Load(impc.FS)
 	}
-	return nil, fmt.Errorf("there is no built-in profile %q: use impc", name)
+	return nil, fmt.Errorf("there is no built-in profile %q: use impc, or the path of a folder, such as ./%s", name, name)
 }
 
 // FS returns the profile's folder. It is for reading only.
