@@ -41,7 +41,7 @@ func child(name string) error {
 	if !ok {
 		return fmt.Errorf("there is no case %q", name)
 	}
-	s, err := newStages()
+	s, err := newStages(c)
 	if err != nil {
 		return err
 	}

@@ -58,16 +58,17 @@ type stages struct {
 	announced int
 }
 
-func newStages() (*stages, error) {
+// newStages prepares what the case needs.
+func newStages(c bad) (*stages, error) {
 	s := &stages{}
 	var err error
-	if s.store, err = blob.NewDir("blobs"); err != nil {
-		return nil, err
-	}
 	if s.profile, err = profile.Builtin("impc"); err != nil {
 		return nil, err
 	}
-	if s.centres, err = profile.NewCentreSet(s.profile.Centres...); err != nil {
+	if s.centres, err = profile.NewCentreSet(s.profile.Centres...); err != nil || c.file != nil {
+		return s, err
+	}
+	if s.store, err = blob.NewDir("blobs"); err != nil {
 		return nil, err
 	}
 	if s.codec, err = schemas.NewCodec(); err != nil {

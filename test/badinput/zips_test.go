@@ -372,6 +372,8 @@ func oddButGood() []bad {
 		passes("zip64", zipped(layout{parts: []part{good(specimen), good(experiment)}, wide: true})),
 		passes("written as a stream", entries(streamedPart(specimen), streamedPart(experiment))),
 		passes("written as a stream, unsigned", entries(unsigned, streamedPart(experiment))),
+		passes("increments 1 and 01", entries(good(specimen), good(strings.Replace(specimen, ".1.", ".01.", 1)))),
+		passes("centres H and h of two days", entries(good(specimen), good(strings.ToLower(strings.Replace(specimen, "-19", "-20", 1))))),
 		passes("a comment of 64 kB", zipped(layout{parts: []part{good(specimen)}, comment: bytes.Repeat([]byte("c"), 65535)})),
 		passes("dated 1980", entries(p(func(p *part) { p.date = 0x00210000 }))),
 		passes("dated 2107", entries(p(func(p *part) { p.date = 0xff9fbf7d }))),
@@ -382,6 +384,23 @@ func oddButGood() []bad {
 		passes("a device's name of no document", entries(good(specimen), part{name: "aux"}, part{name: "con.txt"})),
 		passes("cp437 name of no document", entries(good(specimen), part{name: "Z\x81rich.txt"})),
 		passes("Shift-JIS name of no document, with its Unicode field", entries(good(specimen), part{name: "\x93\xfa.txt", centralExtra: unicodePath("\x93\xfa.txt", "日.txt")})),
+		passes("65,534 deflated entries beside a document", func(w io.Writer) error {
+			z := zip.NewWriter(w)
+			for i := range 65535 {
+				name, text := fmt.Sprintf("%06d.txt", i), "text"
+				if i == 0 {
+					name, text = specimen, mouse("", "", "")
+				}
+				f, err := z.Create(name)
+				if err == nil {
+					_, err = io.WriteString(f, text)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return z.Close()
+		}),
 		{name: "zip: 65,535 documents with names that break the form", write: func(w io.Writer) error { return crowd(w, 65535, 8) }, end: end{"xml_name", "document_name_pattern"}, large: announced},
 		{name: "zip: 65,535 documents with names of 80 bytes", write: func(w io.Writer) error { return crowd(w, 65535, 80) }, end: end{"xml_name", "document_name_pattern"}, large: announced},
 	}
