@@ -73,7 +73,7 @@ func FuzzArchive(f *testing.F) {
 	f.Add(layout{parts: []part{{name: "a.xml", data: data, method: methodDeflate, flags: flagDescriptor,
 		descriptor: descriptor(data, len(deflated(f, data)))}}, comment: []byte("PK")}.bytes(f))
 	f.Add(layout{parts: []part{doc("a.xml"), doc("a.xml")}}.bytes(f))
-	f.Add(layout{parts: []part{{name: "\x93\xfa.xml", data: data, centralExtra: unicodeField("\x93\xfa.xml", "日.xml")}}}.bytes(f))
+	f.Add(layout{parts: []part{{name: "\x93\xfa.xml", data: data, centralExtra: unicodeField("\x93\xfa.xml", "\u65e5.xml")}}}.bytes(f))
 	f.Add(adjusted("junk", part{name: "a.xml", data: data}).bytes(f))
 	f.Add([]byte("PK\x05\x06"))
 	f.Fuzz(func(t *testing.T, b []byte) {
