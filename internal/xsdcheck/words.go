@@ -14,25 +14,79 @@ import (
 // maxValue is how much of a value of a document a message shows, in bytes.
 const maxValue = 60
 
-// inWords are the built-in types of XML Schema as one says it to people.
-var inWords = map[string]string{
-	"anySimpleType": "any text", "string": "any text", "normalizedString": "any text", "token": "any text",
-	"boolean": "true or false (or 1 or 0)",
-	"date":    "a date as YYYY-MM-DD", "dateTime": "a date and time as YYYY-MM-DDThh:mm:ss", "time": "a time as hh:mm:ss",
-	"gYear": "a year as YYYY", "gYearMonth": "a month as YYYY-MM", "gMonth": "a month as --MM", "gMonthDay": "a day of the year as --MM-DD", "gDay": "a day of the month as ---DD",
-	"duration": "a duration such as P1DT12H",
-	"decimal":  "a number such as 12.5, without exponent", "double": "a number such as 12.5 or 1.25E1", "float": "a number such as 12.5 or 1.25E1",
-	"integer": "a whole number", "long": "a whole number", "int": "a whole number between -2147483648 and 2147483647",
-	"short": "a whole number between -32768 and 32767", "byte": "a whole number between -128 and 127",
-	"nonNegativeInteger": "a whole number, not below 0", "positiveInteger": "a whole number above 0",
-	"nonPositiveInteger": "a whole number, not above 0", "negativeInteger": "a whole number below 0",
-	"unsignedLong": "a whole number, not below 0", "unsignedInt": "a whole number between 0 and 4294967295",
-	"unsignedShort": "a whole number between 0 and 65535", "unsignedByte": "a whole number between 0 and 255",
-	"anyURI": "an address (URI)", "language": "a language code such as en or en-GB",
-	"ID": "a name that no other element of the document has as its ID", "IDREF": "the ID of an element of the document",
-	"Name": "a name without spaces, which begins with a letter", "NCName": "a name without spaces and colons, which begins with a letter",
-	"NMTOKEN": "letters, digits and . - _ : without spaces", "QName": "a name, perhaps with a prefix",
-	"base64Binary": "data in base64", "hexBinary": "data in hexadecimal digits",
+// builtinInWords says what a value of a built-in type of XML Schema must be.
+func builtinInWords(base string) string {
+	switch base {
+	case "anySimpleType", "string", "normalizedString", "token":
+		return "any text"
+	case "boolean":
+		return "true or false (or 1 or 0)"
+	case "date":
+		return "a date as YYYY-MM-DD"
+	case "dateTime":
+		return "a date and time as YYYY-MM-DDThh:mm:ss"
+	case "time":
+		return "a time as hh:mm:ss"
+	case "gYear":
+		return "a year as YYYY"
+	case "gYearMonth":
+		return "a month as YYYY-MM"
+	case "gMonth":
+		return "a month as --MM"
+	case "gMonthDay":
+		return "a day of the year as --MM-DD"
+	case "gDay":
+		return "a day of the month as ---DD"
+	case "duration":
+		return "a duration such as P1DT12H"
+	case "decimal":
+		return "a number such as 12.5, without exponent"
+	case "double", "float":
+		return "a number such as 12.5 or 1.25E1"
+	case "integer", "long":
+		return "a whole number"
+	case "int":
+		return "a whole number between -2147483648 and 2147483647"
+	case "short":
+		return "a whole number between -32768 and 32767"
+	case "byte":
+		return "a whole number between -128 and 127"
+	case "nonNegativeInteger", "unsignedLong":
+		return "a whole number, not below 0"
+	case "positiveInteger":
+		return "a whole number above 0"
+	case "nonPositiveInteger":
+		return "a whole number, not above 0"
+	case "negativeInteger":
+		return "a whole number below 0"
+	case "unsignedInt":
+		return "a whole number between 0 and 4294967295"
+	case "unsignedShort":
+		return "a whole number between 0 and 65535"
+	case "unsignedByte":
+		return "a whole number between 0 and 255"
+	case "anyURI":
+		return "an address (URI)"
+	case "language":
+		return "a language code such as en or en-GB"
+	case "ID":
+		return "a name that no other element of the document has as its ID"
+	case "IDREF":
+		return "the ID of an element of the document"
+	case "Name":
+		return "a name without spaces, which begins with a letter"
+	case "NCName":
+		return "a name without spaces and colons, which begins with a letter"
+	case "NMTOKEN":
+		return "letters, digits and . - _ : without spaces"
+	case "QName":
+		return "a name, perhaps with a prefix"
+	case "base64Binary":
+		return "data in base64"
+	case "hexBinary":
+		return "data in hexadecimal digits"
+	}
+	return "a value of the type " + base
 }
 
 // typeInWords says what a value of a type must be: "a date as YYYY-MM-DD". Of
@@ -54,10 +108,7 @@ func typeInWords(t xsdtree.Type, room int) string {
 		}
 		return strings.Join(all, ", or ")
 	}
-	words := inWords[t.Base]
-	if words == "" {
-		words = "a value of the type " + t.Base
-	}
+	words := builtinInWords(t.Base)
 	if t.List {
 		words = "a list, separated by spaces, of: " + words
 	}

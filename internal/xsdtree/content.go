@@ -98,7 +98,7 @@ func (l *loader) baseNode(d *node) *node {
 
 // own adds the particle and the attributes that stand in n.
 func (l *loader) own(c *content, n *node) error {
-	p, err := l.particleIn(n, c)
+	p, err := l.particleIn(n)
 	if err != nil {
 		return err
 	}
@@ -215,16 +215,12 @@ func (l *loader) attributeType(n *node) (*Type, error) {
 
 // particleIn returns the particle that stands in a type or a group; nil if
 // there is none.
-func (l *loader) particleIn(n *node, c *content) (*particle, error) {
+func (l *loader) particleIn(n *node) (*particle, error) {
 	part := n.child("sequence", "choice", "all", "group")
 	if part == nil {
 		return nil, nil
 	}
-	p, err := l.particle(part)
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
+	return l.particle(part)
 }
 
 // particle returns what an xs:sequence, choice, all, group, element or any
@@ -284,7 +280,7 @@ func (l *loader) group(n *node) (*particle, error) {
 		return nil, err
 	}
 	defer l.leave(def)
-	p, err := l.particleIn(def, nil)
+	p, err := l.particleIn(def)
 	if err != nil {
 		return nil, err
 	}

@@ -6,14 +6,14 @@ import (
 )
 
 // builtins are the simple types that XML Schema 1.0 has.
-var builtins = strings.Fields(`anySimpleType string normalizedString token language NMTOKEN NMTOKENS Name NCName
+const builtins = ` anySimpleType string normalizedString token language NMTOKEN NMTOKENS Name NCName
 	ID IDREF IDREFS ENTITY ENTITIES boolean base64Binary hexBinary float double decimal integer
 	nonPositiveInteger negativeInteger long int short byte nonNegativeInteger unsignedLong unsignedInt
 	unsignedShort unsignedByte positiveInteger duration dateTime time date gYearMonth gYear gMonthDay gDay
-	gMonth anyURI QName NOTATION`)
+	gMonth anyURI QName NOTATION `
 
 func builtin(n *node, name string) (*Type, error) {
-	if !slices.Contains(builtins, name) {
+	if !slices.Contains(strings.Fields(builtins), name) {
 		return nil, n.failf("XML Schema 1.0 has no type %q", name)
 	}
 	t := plain(name)
