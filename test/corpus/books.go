@@ -95,6 +95,7 @@ type books struct {
 	records  []*record
 	findings map[*document][]Finding // errors
 	known    map[string]*record      // current specimens by centre and id
+	lists    *lists                  // reference lists, if they are loaded
 }
 
 // keep opens the books on files whose documents have been rendered.
@@ -110,6 +111,7 @@ func keep(files []*file) *books {
 			for _, d := range u.docs {
 				l := &ledger.Document{Archive: u.sha256, Fails: !loads(f, d), Version: ledger.Version{FileDate: day(f.date), FileInc: f.inc,
 					DocDate: day(d.date), DocInc: d.inc, Action: f.action, File: f.name, Document: d.name, Upload: n}}
+				l.Unload = slices.Contains(f.gone, n)
 				b.of[d] = l
 				b.docs = append(b.docs, l)
 				for _, r := range d.records(f.centre) {

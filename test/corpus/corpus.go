@@ -64,9 +64,10 @@ type Corpus struct {
 	session int
 	order   []Position
 	big     bool
-	rich    bool // what is made has all that the schemas express, and breaks rules for data
-	faulted int  // faults made
-	olds    int  // files dated before all others
+	rich    bool   // what is made has all that the schemas express, and breaks rules for data
+	faulted int    // faults made
+	olds    int    // files dated before all others
+	lists   *lists // if they are loaded
 }
 
 // Generate makes the corpus of o. It writes nothing.
@@ -115,7 +116,7 @@ func (c *Corpus) finish(changed []*file) error {
 		}
 	}
 	c.order = append(c.order, orderOf(changed, c.session)...)
-	c.Oracle = judge(c.files, c.big)
+	c.Oracle = judge(c.files, c.big, c.lists)
 	c.Oracle.Order = c.order
 	return nil
 }

@@ -28,6 +28,7 @@ type file struct {
 	fault   string
 	uploads int // after the first
 	old     []earlier
+	gone    []int // uploads that were unloaded
 	stream  bool
 	session int // that brought it, from 1
 

@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -132,7 +133,7 @@ func (c claims) make(key string, x claim) {
 
 func (c claims) current() []claim {
 	var out []claim
-	for _, key := range sortedKeys(c) {
+	for _, key := range sorted(c) {
 		if x := c[key]; !x.gone {
 			out = append(out, x)
 		}
@@ -140,14 +141,7 @@ func (c claims) current() []claim {
 	return out
 }
 
-func sortedKeys(c claims) []string {
-	keys := make([]string, 0, len(c))
-	for key := range c {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
-}
+func sorted[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
 
 func key(parts ...string) string { return strings.Join(parts, "\x00") }
 
@@ -180,12 +174,13 @@ func loads(f *file, d *document) bool {
 }
 
 // judge computes the oracle of all files, but for the order.
-func judge(files []*file, big bool) Oracle {
+func judge(files []*file, big bool, loaded *lists) Oracle {
 	specimens, runs := claims{}, claims{}
 	b := &books{of: map[*document]*ledger.Document{}}
 	var o Oracle
 	if !big {
 		b = keep(files)
+		b.lists = loaded
 		o.Warehouse = b.warehouse()
 	}
 	for _, f := range files {

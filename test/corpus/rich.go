@@ -22,8 +22,8 @@ func (c *Corpus) enrich(at *centre, s *specimen) {
 		s.alterations = append(s.alterations, []segment{{"added", "1", "5000", "Homo sapiens"}, {"removed", "7q11", "7q12", ""}}, []segment{{"added", "2", "3", ""}}, nil)
 	}
 	switch c.rng.IntN(40) {
-	case 0:
-		s.strain = ""
+	case 0, 10:
+		s.strain = pick(c, "", "MGI:0")
 	case 1:
 		s.colony = ""
 	case 2:
@@ -35,7 +35,7 @@ func (c *Corpus) enrich(at *centre, s *specimen) {
 	case 5:
 		s.embryo, s.stage, s.stageUnit = true, pick(c, "TS20", "12a", "26", "0", "9.5", "late"), "Theiler"
 	case 6:
-		s.status = pick(c, " ", "free words")
+		s.status = pick(c, " ", "free words", "IMPC_SSC_003 : wrong place")
 	case 7:
 		s.id = " " + s.id
 	case 8:

@@ -72,6 +72,9 @@ func (b *books) checkSpecimen(r *record) []hit {
 	found(s.text("kind") == "embryo" && !stageOf(s.text("stage_unit"), s.text("stage")), "embryo_stage_invalid", "error")
 	status, has := s.of("status_code")
 	found(has && blank(status) || s.text("status_date") > fileDate, "specimen_status_invalid", "error")
+	if b.lists != nil {
+		b.lists.checkSpecimen(r, found)
+	}
 	return out
 }
 
@@ -110,6 +113,9 @@ func (b *books) checkRun(r *record) []hit {
 	})
 	r.checkParameters(found)
 	r.checkFiles(found)
+	if b.lists != nil {
+		b.lists.checkRun(r, found)
+	}
 	return out
 }
 

@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -203,4 +204,35 @@ func (f *file) upload(n int) *file {
 	}
 	out.uploads = n
 	return &out
+}
+
+// Unload takes the last version of n files away again, as people do by command:
+// of one that was uploaded several times, and then of others, of each action if
+// there are as many. It returns what is to be unloaded.
+func (c *Corpus) Unload(n int) ([]Upload, error) {
+	var picked []*file
+	want := []func(*file) bool{
+		func(f *file) bool { return f.uploads > 0 && clean(f) },
+		func(f *file) bool { return f.action == edit },
+		func(f *file) bool { return f.action == remove },
+		func(f *file) bool { return f.action == add },
+	}
+	for i := range n {
+		for _, k := range c.rng.Perm(len(c.files)) {
+			f := c.files[k]
+			if _, bad := endOf(f.fault); !bad && want[min(i, 3)](f) && !slices.Contains(picked, f) {
+				picked = append(picked, f)
+				break
+			}
+		}
+	}
+	if len(picked) < n {
+		return nil, fmt.Errorf("corpus: only %d files can be unloaded, not %d", len(picked), n)
+	}
+	var out []Upload
+	for _, f := range picked {
+		f.gone = append(f.gone, f.uploads)
+		out = append(out, Upload{Action: f.action, File: f.name, Centre: f.centre, Times: f.uploads, SHA256: f.sha256, of: f})
+	}
+	return out, c.finish(nil)
 }

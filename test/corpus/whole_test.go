@@ -14,6 +14,9 @@ func everything(t *testing.T, seed uint64) *Corpus {
 	if err := c.Again(12); err != nil {
 		t.Fatal(err)
 	}
+	if err := c.LoadLists(); err != nil {
+		t.Fatal(err)
+	}
 	return c
 }
 
@@ -34,6 +37,10 @@ func TestWholeHasEverything(t *testing.T) {
 			"parameter_repeated", "parameter_id_malformed", "value_empty", "series_empty", "series_increment_empty", "series_increment_repeated",
 			"series_value_and_status", "series_value_empty", "ontology_term_empty", "association_unknown", "media_uri_empty", "media_empty",
 			"run_date_implausible", "run_specimen_repeated", "specimen_id_malformed", "specimen_centre_differs", "specimen_dob_implausible", "run_status_invalid",
+			"specimen_strain_unknown", "specimen_colony_unknown", "specimen_colony_inactive", "specimen_colony_centre", "specimen_status_unknown",
+			"line_colony_unknown", "line_colony_inactive", "run_status_unknown", "parameter_status_unknown", "pipeline_unknown", "procedure_unknown",
+			"parameter_undefined", "parameter_wrong_procedure", "parameter_wrong_kind", "parameter_missing", "unit_differs", "value_not_an_option",
+			"value_type_mismatch", "ontology_term_unknown", "series_increment_type", "series_increment_undefined", "series_increment_missing", "series_too_short",
 		} {
 			if tests[name] == 0 {
 				t.Errorf("seed %d: no %s", seed, name)

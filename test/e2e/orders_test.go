@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"tributary/internal/archive"
 	"tributary/internal/blob"
 	"tributary/internal/config"
+	"tributary/internal/engine"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/internal/mapping"
@@ -31,21 +33,30 @@ import (
 	"tributary/test/rig"
 )
 
-// wholeCorpus is that of TestWholeCorpus, both sessions.
-func wholeCorpus(t testing.TB) *corpus.Corpus {
+// wholeCorpus is that of TestWholeCorpus, with all that is done to it, and what
+// is unloaded.
+func wholeCorpus(t testing.TB) (*corpus.Corpus, []corpus.Upload) {
 	t.Helper()
 	c, err := corpus.Generate(corpus.Options{Seed: seed(t), Shape: corpus.Whole})
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := c.LoadLists(); err != nil {
+		t.Fatal(err)
+	}
 	if err := c.Again(againInWhole); err != nil {
 		t.Fatal(err)
 	}
-	return c
+	gone, err := c.Unload(unloadInWhole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, gone
 }
 
 // Law L2: the same files in ten other orders, over three to five sessions each,
-// give the same warehouse: claims, rows, open findings, context and overview.
+// and reference lists and unloads at any time between, give the same warehouse:
+// claims, rows, open findings, context and overview.
 // What inserts is the real thing; the order is made here, as sequence would
 // make it. TestWholeCorpusInAnotherOrder does it with the whole program.
 func TestTenOtherOrders(t *testing.T) {
@@ -53,7 +64,8 @@ func TestTenOtherOrders(t *testing.T) {
 	if testing.Short() {
 		orders = 3
 	}
-	l := newLoader(t, wholeCorpus(t))
+	c, gone := wholeCorpus(t)
+	l := newLoader(t, c, gone)
 	hashes := make([]string, orders)
 	t.Run("order", func(t *testing.T) {
 		for n := range orders {
@@ -76,15 +88,35 @@ func TestWholeCorpusInAnotherOrder(t *testing.T) {
 	}
 	for n := range number(t, "TRIBUTARY_ORDERS", 1) {
 		rng := rand.New(rand.NewPCG(seed(t), 100+n))
-		s := local(t, wholeCorpus(t))
-		for _, part := range corpus.Parts(s.corpus.Uploads(), 3+rng.IntN(3), rng.IntN) {
-			if err := s.corpus.WriteUploads(s.sources(), part); err != nil {
+		c, gone := wholeCorpus(t)
+		s := local(t, c)
+		parts := corpus.Parts(c.Uploads(), 3+rng.IntN(3), rng.IntN)
+		lists := rng.IntN(len(parts))
+		for i, part := range parts {
+			if i == len(parts)-1 && i > 0 {
+				s.engines(func(engine.Endpoints) { s.unload(known(gone, parts[:i])) })
+			}
+			if err := c.WriteUploads(s.sources(), part); err != nil {
 				t.Fatal(err)
 			}
 			s.once()
+			if i == lists {
+				s.engines(func(engine.Endpoints) { s.loadLists() })
+			}
 		}
-		s.expectWhole(false)
+		s.engines(func(engine.Endpoints) { s.unload(known(gone, parts[len(parts)-1:])) })
+		s.once()
+		s.expect(false)
 	}
+}
+
+// known are those uploads that were part of the given ones.
+func known(list []corpus.Upload, parts [][]corpus.Upload) []corpus.Upload {
+	there := map[string]bool{}
+	for _, u := range slices.Concat(parts...) {
+		there[u.Action+"/"+u.File+u.SHA256] = true
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(u corpus.Upload) bool { return !there[u.Action+"/"+u.File+u.SHA256] })
 }
 
 // local is a system whose sources are plain directories, without those that
@@ -109,6 +141,8 @@ func local(t testing.TB, c *corpus.Corpus) *system {
 type loader struct {
 	corpus  *corpus.Corpus
 	uploads []corpus.Upload
+	gone    []corpus.Upload
+	lists   map[string]string                    // hashes by name
 	members map[string]map[string]archive.Member // by hash and name
 	blobs   *blob.Dir
 	brokers []string
@@ -118,9 +152,9 @@ type loader struct {
 	log     *slog.Logger
 }
 
-func newLoader(t *testing.T, c *corpus.Corpus) *loader {
+func newLoader(t *testing.T, c *corpus.Corpus, gone []corpus.Upload) *loader {
 	t.Helper()
-	l := &loader{corpus: c, uploads: c.Uploads(), members: map[string]map[string]archive.Member{}, brokers: enginetest.Broker(t),
+	l := &loader{corpus: c, uploads: c.Uploads(), gone: gone, lists: map[string]string{}, members: map[string]map[string]archive.Member{}, brokers: enginetest.Broker(t),
 		log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	var err error
 	if l.blobs, err = blob.NewDir(t.TempDir()); err != nil {
@@ -138,18 +172,18 @@ func newLoader(t *testing.T, c *corpus.Corpus) *loader {
 	}
 	for _, u := range l.uploads {
 		if !u.Refused {
-			l.store(t, u)
+			l.storeUpload(t, u)
 		}
+	}
+	for name, text := range c.Lists() {
+		l.lists[name] = l.store(t, []byte(text))
 	}
 	return l
 }
 
-func (l *loader) store(t testing.TB, u corpus.Upload) {
+// store keeps bytes among the blobs and returns their name.
+func (l *loader) store(t testing.TB, b []byte) string {
 	t.Helper()
-	b, err := u.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
 	w, err := l.blobs.Create(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -158,9 +192,20 @@ func (l *loader) store(t testing.TB, u corpus.Upload) {
 	if _, err := w.Write(b); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Commit(); err != nil {
+	ref, err := w.Commit()
+	if err != nil {
 		t.Fatal(err)
 	}
+	return ref.SHA256
+}
+
+func (l *loader) storeUpload(t testing.TB, u corpus.Upload) {
+	t.Helper()
+	b, err := u.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.store(t, b)
 	stored, err := l.blobs.Open(t.Context(), u.SHA256)
 	if err != nil {
 		t.Fatal(err)
@@ -241,6 +286,24 @@ func (l *loader) order(t testing.TB, rng *rand.Rand) []*schemas.DocumentOrdered 
 	t.Helper()
 	var out []*schemas.DocumentOrdered
 	numbers := map[string]int64{}
+	operations := l.operations(rng)
+	// Operations come between batches, each with the ends of those concerned.
+	operate := func(most int) {
+		for range most {
+			if len(operations) == 0 {
+				return
+			}
+			op := operations[0]
+			operations = operations[1:]
+			out = append(out, op)
+			for _, name := range slices.Sorted(maps.Keys(numbers)) {
+				if op.Domain == "" || op.Domain == name {
+					numbers[name]++
+					out = append(out, &schemas.DocumentOrdered{Scope: schemas.Scope{Run: schemas.LiveRun, Centre: name}, What: schemas.PositionBatchEnd, Batch: op.Batch, Domain: name, Number: numbers[name]})
+				}
+			}
+		}
+	}
 	parts := corpus.Parts(l.uploads, 3+rng.IntN(3), rng.IntN)
 	for i, part := range parts {
 		session := fmt.Sprintf("session-%d", i)
@@ -259,12 +322,29 @@ func (l *loader) order(t testing.TB, rng *rand.Rand) []*schemas.DocumentOrdered 
 		for _, name := range names {
 			numbers[name]++
 			out = append(out, l.batch(t, session, name, numbers[name], domains[name])...)
+			operate(rng.IntN(2))
 		}
 		out = append(out, &schemas.DocumentOrdered{Scope: schemas.Scope{Session: session}, What: schemas.PositionSession})
 	}
+	operate(len(operations))
 	for i, ev := range out {
 		ev.Position = int64(i) + 1
 	}
+	return out
+}
+
+// operations are the loads of reference lists, and the unloads, in any order.
+func (l *loader) operations(rng *rand.Rand) []*schemas.DocumentOrdered {
+	var out []*schemas.DocumentOrdered
+	for _, name := range slices.Sorted(maps.Keys(l.lists)) {
+		out = append(out, &schemas.DocumentOrdered{Scope: schemas.Scope{Run: schemas.LiveRun}, What: schemas.PositionReference, Batch: schemas.ID("list", name),
+			FileRef: schemas.FileRef{FileName: name + ".csv"}, DocumentRef: schemas.DocumentRef{Entry: name, Archive: l.lists[name]}})
+	}
+	for _, u := range l.gone {
+		out = append(out, &schemas.DocumentOrdered{Scope: schemas.Scope{Run: schemas.LiveRun, Centre: u.Centre}, What: schemas.PositionUnload, Batch: schemas.ID("unload", u.SHA256),
+			Domain: u.Centre, FileRef: schemas.FileRef{File: schemas.FileID(u.Action, u.File), FileName: u.File, Action: u.Action}, DocumentRef: schemas.DocumentRef{Archive: u.SHA256}})
+	}
+	rng.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	return out
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tributary/internal/engine"
 	"tributary/test/corpus"
 )
 
@@ -51,6 +52,17 @@ const (
 	overviewSQL = `SELECT concat_ws('|', centre, procedure_id, specimens, experiments, lines, housings, measurements, findings_info, findings_warn, findings_error,
 		coalesce(last_change, '')) FROM warehouse.overview`
 )
+
+// warehouse connects to the warehouse of running engines.
+func (s *system) warehouse(at engine.Endpoints, do func(*pgxpool.Pool)) {
+	s.t.Helper()
+	pool, err := pgxpool.New(s.t.Context(), at.Postgres)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer pool.Close()
+	do(pool)
+}
 
 // compareWarehouse compares every claim, every row, how often each is stored,
 // every open finding, context and overview with the oracle.

@@ -141,14 +141,11 @@ func (s *system) expectWeather(want profiles.Oracle) (hash string) {
 				s.t.Errorf("no document has the error %s", e)
 			}
 		}
-		pool, err := pgxpool.New(s.t.Context(), at.Postgres)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		defer pool.Close()
-		for _, table := range slices.Sorted(maps.Keys(weatherSQL)) {
-			compareLines(s.t, pool, table, weatherSQL[table], want.Tables[table])
-		}
+		s.warehouse(at, func(pool *pgxpool.Pool) {
+			for _, table := range slices.Sorted(maps.Keys(weatherSQL)) {
+				compareLines(s.t, pool, table, weatherSQL[table], want.Tables[table])
+			}
+		})
 		hash = s.hash()
 	})
 	return hash

@@ -37,6 +37,7 @@ type Document struct {
 	Version Version
 	Archive string // sha256 of the upload
 	Fails   bool   // it ended before it was loaded: it claims nothing
+	Unload  bool   // its version was unloaded: it is withdrawn, and withdraws nothing
 	Claims  []*Claim
 
 	// Withdrawn is set by Judge: a later upload replaced the document or lacks it.
@@ -107,11 +108,14 @@ func Judge(docs []*Document) []*Claim {
 }
 
 // withdraw marks what later uploads of the same file replaced, or lack. One
-// that is there and failed withdraws nothing.
+// that is there and failed withdraws nothing, and so does one that is unloaded.
 func withdraw(docs []*Document) {
 	uploads := map[string]map[int]bool{} // of a file
 	loaded := map[string]map[int]bool{}  // of a document: true if it was, false if it failed
 	for _, d := range docs {
+		if d.Unload {
+			continue
+		}
 		file, name, n := d.file(), d.Name(), d.Version.Upload
 		if uploads[file] == nil {
 			uploads[file] = map[int]bool{}
@@ -122,7 +126,7 @@ func withdraw(docs []*Document) {
 		uploads[file][n], loaded[name][n] = true, !d.Fails
 	}
 	for _, d := range docs {
-		d.Withdrawn = false
+		d.Withdrawn = d.Unload
 		for n := range uploads[d.file()] {
 			if was, there := loaded[d.Name()][n]; n > d.Version.Upload && (!there || was) {
 				d.Withdrawn = true

@@ -72,6 +72,15 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+func TestUnloadRestores(t *testing.T) {
+	docs := []*Document{doc("add", "1", "a", 0, "k1", "l1"), doc("add", "1", "b", 0, "m1"), doc("add", "1", "a", 1, "k2"), doc("edit", "2", "a", 0, "k3")}
+	docs[2].Unload, docs[3].Unload = true, true
+	want := map[string]string{"add/1/a k 0": "current", "add/1/a l 0": "current", "add/1/b m 0": "current", "add/1/a k 1": "withdrawn", "edit/2/a k 0": "withdrawn"}
+	if d := cmp.Diff(want, told(Judge(docs))); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestFailedUploadWithdrawsNothing(t *testing.T) {
 	first, second := doc("add", "1", "a", 0, "k1"), doc("add", "1", "a", 1, "k2")
 	second.Fails = true
