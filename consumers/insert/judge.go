@@ -10,9 +10,9 @@ import (
 	"tributary/sql/warehouse"
 )
 
-// manyCandidates is from when on Postgres is told how many there are, so that
-// it doesn't plan for few.
-const manyCandidates = 10000
+// fewCandidates is up to when Postgres is not told how many there are, and
+// plans for what it guesses.
+const fewCandidates = 100
 
 // judge runs the data checks of a centre: each on the records that changed
 // since the last batch end, those that it wants to see again, or all. It
@@ -99,14 +99,6 @@ func (w *writer) activeChecks(ctx context.Context) ([]warehouse.Check, error) {
 	return out, nil
 }
 
-func (w *writer) column(ctx context.Context, sql string, args ...any) ([]string, error) {
-	rows, err := w.tx.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[string])
-}
-
 // fill gathers a check's candidates and returns their number.
 func (w *writer) fill(ctx context.Context, centre string, c warehouse.Check, all bool) (int64, error) {
 	if _, err := w.tx.Exec(ctx, "TRUNCATE pg_temp.candidate"); err != nil {
@@ -116,7 +108,7 @@ func (w *writer) fill(ctx context.Context, centre string, c warehouse.Check, all
 		WHERE c.centre = $1 AND c.record_type = $2 AND k.is_current`}
 	switch {
 	case all:
-		queries[0] = "INSERT INTO pg_temp.candidate SELECT position, ordinal FROM warehouse.claim WHERE centre = $1 AND record_type = $2 AND is_current"
+		queries[0] = "INSERT INTO pg_temp.candidate SELECT position, ordinal FROM warehouse.claim WHERE centre || '/' || record_type = $1::text || '/' || $2::text AND is_current"
 	case c.Again != "":
 		queries = append(queries, `INSERT INTO pg_temp.candidate SELECT DISTINCT k.position, k.ordinal FROM (
 `+c.Again+`
@@ -131,7 +123,7 @@ func (w *writer) fill(ctx context.Context, centre string, c warehouse.Check, all
 		}
 		found += tag.RowsAffected()
 	}
-	if found >= manyCandidates {
+	if found > fewCandidates {
 		if _, err := w.tx.Exec(ctx, "ANALYZE pg_temp.candidate"); err != nil {
 			return 0, fmt.Errorf("candidates of %s: %w", c.File, err)
 		}

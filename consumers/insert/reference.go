@@ -60,16 +60,18 @@ func (w *writer) loadReference(ctx context.Context, it *item) (message string, f
 }
 
 // recheck lets checks judge all current records again, at the next batch end of
-// every centre that has some. The centres are found one after another, by index.
+// every centre that has some.
 func (w *writer) recheck(ctx context.Context, tests []string) error {
+	// Centres are found one after another, by index.
 	_, err := w.tx.Exec(ctx, `WITH RECURSIVE known AS (
-			(SELECT centre FROM warehouse.claim WHERE is_current ORDER BY centre LIMIT 1)
+			(SELECT centre, centre || '/' || record_type AS at FROM warehouse.claim WHERE is_current ORDER BY centre || '/' || record_type LIMIT 1)
 			UNION ALL
-			SELECT (SELECT c.centre FROM warehouse.claim c WHERE c.is_current AND c.centre > k.centre ORDER BY c.centre LIMIT 1)
-			FROM known k WHERE k.centre IS NOT NULL
+			SELECT n.centre, n.at FROM known k CROSS JOIN LATERAL (
+				SELECT c.centre, c.centre || '/' || c.record_type AS at FROM warehouse.claim c
+				WHERE c.is_current AND c.centre || '/' || c.record_type > k.at ORDER BY c.centre || '/' || c.record_type LIMIT 1) n
 		)
 		INSERT INTO warehouse.recheck (centre, test)
-		SELECT k.centre, t FROM known k CROSS JOIN unnest($1::text[]) AS t WHERE k.centre IS NOT NULL ON CONFLICT DO NOTHING`, tests)
+		SELECT DISTINCT k.centre, t FROM known k CROSS JOIN unnest($1::text[]) AS t ON CONFLICT DO NOTHING`, tests)
 	if err != nil {
 		return fmt.Errorf("ask for checks to be done again: %w", err)
 	}
