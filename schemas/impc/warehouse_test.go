@@ -82,10 +82,14 @@ type document struct {
 	attributes   string // further ones of the centre element
 	body         string
 	date         string // of the file
+	whole        string // all of it, instead of the parts
 	tombstone    bool
 }
 
 func (d document) xml() string {
+	if d.whole != "" {
+		return d.whole
+	}
 	root, space := "centreSpecimenSet", "specimen"
 	if d.kind == "experiment" {
 		root, space = "centreProcedureSet", "procedure"

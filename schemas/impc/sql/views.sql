@@ -333,6 +333,64 @@ COMMENT ON COLUMN warehouse.context.measurements IS 'current values in them';
 COMMENT ON COLUMN warehouse.context.first_date IS 'first day of an experiment, or of a housing''s change; null if there is none';
 COMMENT ON COLUMN warehouse.context.last_date IS 'last such day';
 
+CREATE OR REPLACE VIEW warehouse.judged_run AS
+  SELECT r.position, r.record, r.ordinal, r.line, r.kind, r.pipeline, r.procedure_id, r.is_current
+  FROM warehouse.claimed_procedure_run r
+  WHERE r.procedure_id IS NOT NULL
+    AND NOT EXISTS (SELECT FROM warehouse.claimed_run_status t WHERE t.position = r.position AND t.record = r.record);
+COMMENT ON VIEW warehouse.judged_run IS 'the runs of every claim whose procedure is held against its definition: those without a status code';
+COMMENT ON COLUMN warehouse.judged_run.position IS 'the document';
+COMMENT ON COLUMN warehouse.judged_run.record IS 'the run in the document';
+COMMENT ON COLUMN warehouse.judged_run.ordinal IS 'the same: the run''s place among all rows of the document';
+COMMENT ON COLUMN warehouse.judged_run.line IS 'line of the element';
+COMMENT ON COLUMN warehouse.judged_run.kind IS 'experiment, line or housing';
+COMMENT ON COLUMN warehouse.judged_run.pipeline IS 'the pipeline that the procedure belongs to';
+COMMENT ON COLUMN warehouse.judged_run.procedure_id IS 'the procedure';
+COMMENT ON COLUMN warehouse.judged_run.is_current IS 'whether the run holds now';
+
+CREATE OR REPLACE VIEW warehouse.measured_series AS
+  SELECT c.position, c.ordinal AS record, v.ordinal + c.ordinal - c.content_ordinal AS ordinal, v.parent + c.ordinal - c.content_ordinal AS parent,
+    CASE WHEN c.position = c.content_position AND c.ordinal = c.content_ordinal THEN v.line ELSE c.line END AS line,
+    m.parameter_id, m.sequence_id, m.unit, m.status, v.increment, v.increment_status, v.value, c.is_current
+  FROM warehouse.claim c
+  JOIN warehouse.series_value v ON v.position = c.content_position AND v.record = c.content_ordinal
+  JOIN warehouse.measurement m ON m.position = v.position AND m.record = v.record AND m.ordinal = v.parent
+  WHERE c.record_type = 'procedure_run';
+COMMENT ON VIEW warehouse.measured_series IS 'the values of series of every claim, with their parameters';
+COMMENT ON COLUMN warehouse.measured_series.position IS 'the document';
+COMMENT ON COLUMN warehouse.measured_series.record IS 'the run in the document';
+COMMENT ON COLUMN warehouse.measured_series.ordinal IS 'the value''s place among all rows of the document';
+COMMENT ON COLUMN warehouse.measured_series.parent IS 'the series'' place among all rows of the document';
+COMMENT ON COLUMN warehouse.measured_series.line IS 'line of the element';
+COMMENT ON COLUMN warehouse.measured_series.parameter_id IS 'the parameter';
+COMMENT ON COLUMN warehouse.measured_series.sequence_id IS 'tells repeats of the parameter within the run apart';
+COMMENT ON COLUMN warehouse.measured_series.unit IS 'unit of all values of the series';
+COMMENT ON COLUMN warehouse.measured_series.status IS 'why the parameter has no, or not the usual, result';
+COMMENT ON COLUMN warehouse.measured_series.increment IS 'place of the value in its series';
+COMMENT ON COLUMN warehouse.measured_series.increment_status IS 'why this place has no, or not the usual, value';
+COMMENT ON COLUMN warehouse.measured_series.value IS 'as the document says it; empty if there is none';
+COMMENT ON COLUMN warehouse.measured_series.is_current IS 'whether the run holds now';
+
+CREATE OR REPLACE VIEW warehouse.measured_term AS
+  SELECT c.position, c.ordinal AS record, t.ordinal + c.ordinal - c.content_ordinal AS ordinal, t.parent + c.ordinal - c.content_ordinal AS parent,
+    CASE WHEN c.position = c.content_position AND c.ordinal = c.content_ordinal THEN t.line ELSE c.line END AS line,
+    m.parameter_id, m.sequence_id, m.status, t.term, c.is_current
+  FROM warehouse.claim c
+  JOIN warehouse.ontology_term t ON t.position = c.content_position AND t.record = c.content_ordinal
+  JOIN warehouse.measurement m ON m.position = t.position AND m.record = t.record AND m.ordinal = t.parent
+  WHERE c.record_type = 'procedure_run';
+COMMENT ON VIEW warehouse.measured_term IS 'the terms of ontology parameters of every claim, with their parameters';
+COMMENT ON COLUMN warehouse.measured_term.position IS 'the document';
+COMMENT ON COLUMN warehouse.measured_term.record IS 'the run in the document';
+COMMENT ON COLUMN warehouse.measured_term.ordinal IS 'the term''s place among all rows of the document';
+COMMENT ON COLUMN warehouse.measured_term.parent IS 'the parameter''s place among all rows of the document';
+COMMENT ON COLUMN warehouse.measured_term.line IS 'line of the element';
+COMMENT ON COLUMN warehouse.measured_term.parameter_id IS 'the parameter';
+COMMENT ON COLUMN warehouse.measured_term.sequence_id IS 'tells repeats of the parameter within the run apart';
+COMMENT ON COLUMN warehouse.measured_term.status IS 'why the parameter has no, or not the usual, result';
+COMMENT ON COLUMN warehouse.measured_term.term IS 'identifier of the term; its words may follow';
+COMMENT ON COLUMN warehouse.measured_term.is_current IS 'whether the run holds now';
+
 CREATE OR REPLACE VIEW warehouse.parameter_use AS
   SELECT m.position, m.record, m.ordinal, m.line,
     CASE m.kind WHEN 'metadata' THEN 'procedureMetadata' ELSE m.kind || 'Parameter' END AS element, m.parameter_id, m.sequence_id, m.status, m.is_current

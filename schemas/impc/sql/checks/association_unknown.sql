@@ -6,8 +6,9 @@ SELECT c.position, c.record, x.ordinal, x.line,
     format('the file is associated with the parameter %s%s, which is no simple or ontology parameter of this run: correct it, or add the parameter',
       left(x.parameter_id, 200), coalesce(' of sequenceID ' || x.sequence_id, '')) AS message
   FROM candidate c
-  JOIN warehouse.claimed_parameter_association x ON x.position = c.position AND x.record = c.record
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.claimed_parameter_association x WHERE x.position = c.position AND x.record = c.record OFFSET 0) x
   WHERE NOT EXISTS (
     SELECT FROM warehouse.claimed_measurement m
       WHERE m.position = c.position AND m.record = c.record AND m.kind IN ('simple', 'ontology')
-        AND m.parameter_id = x.parameter_id AND (x.sequence_id IS NULL OR m.sequence_id = x.sequence_id))
+        AND m.parameter_id = x.parameter_id AND (x.sequence_id IS NULL OR m.sequence_id = x.sequence_id) OFFSET 0)

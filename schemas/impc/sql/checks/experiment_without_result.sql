@@ -5,6 +5,7 @@
 SELECT c.position, c.record, r.ordinal, r.line,
     format('experiment %s has neither a procedure nor a status code: add one', left(r.experiment_id, 200)) AS message
   FROM candidate c
-  JOIN warehouse.claimed_procedure_run r ON r.position = c.position AND r.record = c.record
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.claimed_procedure_run r WHERE r.position = c.position AND r.record = c.record OFFSET 0) r
   WHERE r.kind = 'experiment' AND r.procedure_id IS NULL
-    AND NOT EXISTS (SELECT FROM warehouse.claimed_run_status t WHERE t.position = c.position AND t.record = c.record)
+    AND NOT EXISTS (SELECT FROM warehouse.claimed_run_status t WHERE t.position = c.position AND t.record = c.record OFFSET 0)

@@ -5,5 +5,6 @@
 SELECT c.position, c.record, x.ordinal, x.line,
     format('a file of the parameter %s has an empty URI: say where the file is, or give a parameterStatus', left(x.parameter_id, 200)) AS message
   FROM candidate c
-  JOIN warehouse.claimed_media x ON x.position = c.position AND x.record = c.record
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.claimed_media x WHERE x.position = c.position AND x.record = c.record OFFSET 0) x
   WHERE btrim(x.uri, E' \t\r\n') = '' AND coalesce(btrim(x.status, E' \t\r\n'), '') = ''

@@ -10,10 +10,8 @@ SELECT c.position, c.record, x.ordinal, x.line,
     SELECT u.ordinal, u.line, u.parameter_id, u.status
       FROM warehouse.parameter_use u WHERE u.position = c.position AND u.record = c.record AND btrim(u.status, E' \t\r\n') <> ''
     UNION ALL
-    SELECT v.ordinal, v.line, m.parameter_id, v.increment_status
-      FROM warehouse.claimed_series_value v
-      JOIN warehouse.claimed_measurement m ON m.position = v.position AND m.record = v.record AND m.ordinal = v.parent
-      WHERE v.position = c.position AND v.record = c.record AND btrim(v.increment_status, E' \t\r\n') <> ''
+    SELECT v.ordinal, v.line, v.parameter_id, v.increment_status
+      FROM warehouse.measured_series v WHERE v.position = c.position AND v.record = c.record AND btrim(v.increment_status, E' \t\r\n') <> ''
     OFFSET 0) x
   WHERE NOT EXISTS (
-      SELECT FROM warehouse.reference_status_code k WHERE k.code = btrim(split_part(x.status, ':', 1), E' \t\r\n') AND coalesce(k.scope, '') IN ('', 'parameter'))
+      SELECT FROM warehouse.reference_status_code k WHERE k.code = btrim(split_part(x.status, ':', 1), E' \t\r\n') AND coalesce(k.scope, '') IN ('', 'parameter') OFFSET 0)

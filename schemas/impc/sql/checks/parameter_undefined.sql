@@ -6,10 +6,9 @@
 SELECT c.position, c.record, x.ordinal, x.line,
     format('the parameter "%s" is not defined: correct parameterID', left(x.parameter_id, 200)) AS message
   FROM candidate c
-  JOIN warehouse.claimed_procedure_run r ON r.position = c.position AND r.record = c.record
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.judged_run r WHERE r.position = c.position AND r.record = c.record OFFSET 0) r
   CROSS JOIN LATERAL (
     SELECT x.ordinal, x.line, x.element, x.parameter_id, x.status FROM warehouse.parameter_use x
       WHERE x.position = c.position AND x.record = c.record OFFSET 0) x
-  WHERE r.procedure_id IS NOT NULL
-    AND NOT EXISTS (SELECT FROM warehouse.claimed_run_status t WHERE t.position = c.position AND t.record = c.record)
-    AND NOT EXISTS (SELECT FROM warehouse.reference_parameter k WHERE k.parameter_id = x.parameter_id)
+  WHERE NOT EXISTS (SELECT FROM warehouse.reference_parameter k WHERE k.parameter_id = x.parameter_id OFFSET 0)

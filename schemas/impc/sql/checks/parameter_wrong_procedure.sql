@@ -6,14 +6,13 @@
 SELECT c.position, c.record, x.ordinal, x.line,
     format('the parameter %s is not one of the procedure %s in the pipeline %s: correct parameterID, or procedureID', left(x.parameter_id, 200), left(r.procedure_id, 200), left(r.pipeline, 200)) AS message
   FROM candidate c
-  JOIN warehouse.claimed_procedure_run r ON r.position = c.position AND r.record = c.record
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.judged_run r WHERE r.position = c.position AND r.record = c.record OFFSET 0) r
   CROSS JOIN LATERAL (
     SELECT x.ordinal, x.line, x.element, x.parameter_id, x.status FROM warehouse.parameter_use x
       WHERE x.position = c.position AND x.record = c.record OFFSET 0) x
-  WHERE r.procedure_id IS NOT NULL
-    AND NOT EXISTS (SELECT FROM warehouse.claimed_run_status t WHERE t.position = c.position AND t.record = c.record)
-    AND EXISTS (SELECT FROM warehouse.reference_parameter k WHERE k.pipeline_id = r.pipeline AND k.procedure_id = r.procedure_id)
-    AND EXISTS (SELECT FROM warehouse.reference_parameter k WHERE k.parameter_id = x.parameter_id)
+  WHERE EXISTS (SELECT FROM warehouse.reference_parameter k WHERE k.pipeline_id = r.pipeline AND k.procedure_id = r.procedure_id OFFSET 0)
+    AND EXISTS (SELECT FROM warehouse.reference_parameter k WHERE k.parameter_id = x.parameter_id OFFSET 0)
     AND NOT EXISTS (
       SELECT FROM warehouse.reference_parameter k
-        WHERE k.parameter_id = x.parameter_id AND k.procedure_id = r.procedure_id AND k.pipeline_id = r.pipeline)
+        WHERE k.parameter_id = x.parameter_id AND k.procedure_id = r.procedure_id AND k.pipeline_id = r.pipeline OFFSET 0)

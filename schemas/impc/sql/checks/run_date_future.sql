@@ -7,6 +7,7 @@ SELECT c.position, c.record, r.ordinal, r.line,
       to_char(coalesce(r.date_of_experiment, r.last_updated), 'YYYY-MM-DD'), d.file_date,
       CASE r.kind WHEN 'housing' THEN 'lastUpdated' ELSE 'dateOfExperiment' END) AS message
   FROM candidate c
-  JOIN warehouse.claimed_procedure_run r ON r.position = c.position AND r.record = c.record
-  JOIN warehouse.document d ON d.position = c.position
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.claimed_procedure_run r WHERE r.position = c.position AND r.record = c.record OFFSET 0) r
+  CROSS JOIN LATERAL (SELECT d.file_date FROM warehouse.document d WHERE d.position = c.position OFFSET 0) d
   WHERE to_char(coalesce(r.date_of_experiment, r.last_updated), 'YYYY-MM-DD') > d.file_date

@@ -7,5 +7,6 @@ SELECT c.position, c.record, r.ordinal, r.line,
       to_char(coalesce(r.date_of_experiment, r.last_updated), 'YYYY-MM-DD'),
       CASE r.kind WHEN 'housing' THEN 'lastUpdated' ELSE 'dateOfExperiment' END) AS message
   FROM candidate c
-  JOIN warehouse.claimed_procedure_run r ON r.position = c.position AND r.record = c.record
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.claimed_procedure_run r WHERE r.position = c.position AND r.record = c.record OFFSET 0) r
   WHERE coalesce(r.date_of_experiment, r.last_updated) < DATE '1990-01-01'

@@ -9,7 +9,8 @@ SELECT c.position, c.record, r.ordinal, r.line,
         CASE WHEN r.colony_id = '' OR r.colony_id <> btrim(r.colony_id, E' \t\r\n') THEN 'colonyID' END,
         CASE WHEN r.procedure_id = '' OR r.procedure_id <> btrim(r.procedure_id, E' \t\r\n') THEN 'procedureID' END)) AS message
   FROM candidate c
-  JOIN warehouse.claimed_procedure_run r ON r.position = c.position AND r.record = c.record
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.claimed_procedure_run r WHERE r.position = c.position AND r.record = c.record OFFSET 0) r
   WHERE r.experiment_id = '' OR r.experiment_id <> btrim(r.experiment_id, E' \t\r\n')
     OR r.colony_id = '' OR r.colony_id <> btrim(r.colony_id, E' \t\r\n')
     OR r.procedure_id = '' OR r.procedure_id <> btrim(r.procedure_id, E' \t\r\n')

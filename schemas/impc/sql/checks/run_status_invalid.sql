@@ -7,6 +7,7 @@ SELECT c.position, c.record, x.ordinal, x.line,
       CASE WHEN coalesce(btrim(x.status_code, E' \t\r\n'), '') = '' THEN 'is empty: give the code, or leave statusCode out'
         ELSE 'holds from ' || to_char(x.status_date, 'YYYY-MM-DD') || ', after the file''s date: correct date' END) AS message
   FROM candidate c
-  JOIN warehouse.claimed_run_status x ON x.position = c.position AND x.record = c.record
-  JOIN warehouse.document d ON d.position = c.position
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.claimed_run_status x WHERE x.position = c.position AND x.record = c.record OFFSET 0) x
+  CROSS JOIN LATERAL (SELECT d.file_date FROM warehouse.document d WHERE d.position = c.position OFFSET 0) d
   WHERE coalesce(btrim(x.status_code, E' \t\r\n'), '') = '' OR to_char(x.status_date, 'YYYY-MM-DD') > d.file_date

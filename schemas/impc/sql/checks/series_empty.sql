@@ -5,6 +5,7 @@
 SELECT c.position, c.record, x.ordinal, x.line,
     format('the series %s has neither values nor a parameterStatus: add some', left(x.parameter_id, 200)) AS message
   FROM candidate c
-  JOIN warehouse.claimed_measurement x ON x.position = c.position AND x.record = c.record
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.claimed_measurement x WHERE x.position = c.position AND x.record = c.record OFFSET 0) x
   WHERE x.kind = 'series' AND coalesce(btrim(x.status, E' \t\r\n'), '') = ''
-    AND NOT EXISTS (SELECT FROM warehouse.claimed_series_value v WHERE v.position = c.position AND v.record = c.record AND v.parent = x.ordinal)
+    AND NOT EXISTS (SELECT FROM warehouse.claimed_series_value v WHERE v.position = c.position AND v.record = c.record AND v.parent = x.ordinal OFFSET 0)

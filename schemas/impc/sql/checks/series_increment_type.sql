@@ -4,15 +4,16 @@
 -- describes: The place of a value in a series is not of the type that its parameter is defined with.
 -- example: incrementValue="noon" for a parameter whose increments are of type DATETIME.
 SELECT c.position, c.record, v.ordinal, v.line,
-    format('the increment "%s" of the series %s is no %s: correct incrementValue', left(v.increment, 200), left(x.parameter_id, 200), upper(left(p.increment_type, 200))) AS message
+    format('the increment "%s" of the series %s is no %s: correct incrementValue', left(v.increment, 200), left(v.parameter_id, 200), upper(left(p.increment_type, 200))) AS message
   FROM candidate c
-  JOIN warehouse.claimed_procedure_run r ON r.position = c.position AND r.record = c.record
-  JOIN warehouse.claimed_measurement x ON x.position = c.position AND x.record = c.record
-  JOIN warehouse.claimed_series_value v ON v.position = c.position AND v.record = c.record AND v.parent = x.ordinal
-  JOIN warehouse.reference_parameter p ON p.parameter_id = x.parameter_id AND p.procedure_id = r.procedure_id AND p.pipeline_id = r.pipeline
-  WHERE r.procedure_id IS NOT NULL
-    AND NOT EXISTS (SELECT FROM warehouse.claimed_run_status t WHERE t.position = c.position AND t.record = c.record)
-    AND x.kind = 'series' AND btrim(v.increment, E' \t\r\n') <> ''
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.judged_run r WHERE r.position = c.position AND r.record = c.record OFFSET 0) r
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.measured_series v WHERE v.position = c.position AND v.record = c.record OFFSET 0) v
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.reference_parameter p
+      WHERE p.parameter_id = v.parameter_id AND p.procedure_id = r.procedure_id AND p.pipeline_id = r.pipeline OFFSET 0) p
+  WHERE btrim(v.increment, E' \t\r\n') <> ''
     AND NOT CASE upper(p.increment_type)
       WHEN 'INT' THEN btrim(v.increment, E' \t\r\n') ~* '^[+-]?[0-9]+$'
       WHEN 'REPEAT' THEN btrim(v.increment, E' \t\r\n') ~* '^0*[1-9][0-9]*$'

@@ -5,5 +5,6 @@
 SELECT c.position, c.record, s.ordinal, s.line,
     format('specimen %s is phenotyped by centre %s but submitted by %s: check phenotypingCentre', left(s.specimen_id, 200), left(s.phenotyping_centre, 200), s.claim_centre) AS message
   FROM candidate c
-  JOIN warehouse.claimed_specimen s ON s.position = c.position AND s.record = c.record
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.claimed_specimen s WHERE s.position = c.position AND s.record = c.record OFFSET 0) s
   WHERE s.phenotyping_centre <> s.claim_centre

@@ -7,6 +7,7 @@ SELECT c.position, c.record, s.ordinal, s.line,
     format('specimen %s names the production centre %s, but its colony "%s" was made by %s: correct productionCentre or colonyID',
       left(s.specimen_id, 200), left(s.production_centre, 200), left(s.colony_id, 200), left(k.production_centre, 200)) AS message
   FROM candidate c
-  JOIN warehouse.claimed_specimen s ON s.position = c.position AND s.record = c.record
-  JOIN warehouse.reference_colony k ON k.colony_id = btrim(s.colony_id, E' \t\r\n')
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.claimed_specimen s WHERE s.position = c.position AND s.record = c.record OFFSET 0) s
+  CROSS JOIN LATERAL (SELECT * FROM warehouse.reference_colony k WHERE k.colony_id = btrim(s.colony_id, E' \t\r\n') OFFSET 0) k
   WHERE NOT s.is_baseline AND k.production_centre <> '' AND lower(s.production_centre) <> lower(k.production_centre)

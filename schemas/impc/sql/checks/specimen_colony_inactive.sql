@@ -6,6 +6,7 @@
 SELECT c.position, c.record, s.ordinal, s.line,
     format('the colony "%s" of specimen %s is not active: correct colonyID, or have the colony''s state corrected', left(s.colony_id, 200), left(s.specimen_id, 200)) AS message
   FROM candidate c
-  JOIN warehouse.claimed_specimen s ON s.position = c.position AND s.record = c.record
-  JOIN warehouse.reference_colony k ON k.colony_id = btrim(s.colony_id, E' \t\r\n')
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.claimed_specimen s WHERE s.position = c.position AND s.record = c.record OFFSET 0) s
+  CROSS JOIN LATERAL (SELECT * FROM warehouse.reference_colony k WHERE k.colony_id = btrim(s.colony_id, E' \t\r\n') OFFSET 0) k
   WHERE NOT s.is_baseline AND NOT k.active

@@ -5,6 +5,7 @@
 SELECT c.position, c.record, s.ordinal, s.line,
     format('specimen %s was born on %s, after the file''s date %s: correct DOB', left(s.specimen_id, 200), to_char(s.dob, 'YYYY-MM-DD'), d.file_date) AS message
   FROM candidate c
-  JOIN warehouse.claimed_specimen s ON s.position = c.position AND s.record = c.record
-  JOIN warehouse.document d ON d.position = c.position
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.claimed_specimen s WHERE s.position = c.position AND s.record = c.record OFFSET 0) s
+  CROSS JOIN LATERAL (SELECT d.file_date FROM warehouse.document d WHERE d.position = c.position OFFSET 0) d
   WHERE to_char(s.dob, 'YYYY-MM-DD') > d.file_date

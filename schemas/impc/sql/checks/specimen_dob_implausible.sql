@@ -5,5 +5,6 @@
 SELECT c.position, c.record, s.ordinal, s.line,
     format('specimen %s was born on %s, before 1990: check DOB', left(s.specimen_id, 200), to_char(s.dob, 'YYYY-MM-DD')) AS message
   FROM candidate c
-  JOIN warehouse.claimed_specimen s ON s.position = c.position AND s.record = c.record
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.claimed_specimen s WHERE s.position = c.position AND s.record = c.record OFFSET 0) s
   WHERE s.dob < DATE '1990-01-01'

@@ -5,5 +5,6 @@
 SELECT c.position, c.record, s.ordinal, s.line,
     format('the specimenID "%s" is empty or has blanks around it: write it without', left(s.specimen_id, 200)) AS message
   FROM candidate c
-  JOIN warehouse.claimed_specimen s ON s.position = c.position AND s.record = c.record
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.claimed_specimen s WHERE s.position = c.position AND s.record = c.record OFFSET 0) s
   WHERE s.specimen_id = '' OR s.specimen_id <> btrim(s.specimen_id, E' \t\r\n')

@@ -5,5 +5,6 @@
 SELECT c.position, c.record, s.ordinal, s.line,
     format('specimen %s names the project "%s", which is not known: correct project, or have it added to the list', left(s.specimen_id, 200), left(s.project, 200)) AS message
   FROM candidate c
-  JOIN warehouse.claimed_specimen s ON s.position = c.position AND s.record = c.record
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.claimed_specimen s WHERE s.position = c.position AND s.record = c.record OFFSET 0) s
   WHERE NOT EXISTS (SELECT FROM warehouse.known_project k WHERE k.name = coalesce(s.project, ''))

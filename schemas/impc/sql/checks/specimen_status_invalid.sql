@@ -7,6 +7,7 @@ SELECT c.position, c.record, s.ordinal, s.line,
       CASE WHEN btrim(s.status_code, E' \t\r\n') = '' THEN 'is empty: give the code, or leave statusCode out'
         ELSE 'holds from ' || to_char(s.status_date, 'YYYY-MM-DD') || ', after the file''s date: correct date' END) AS message
   FROM candidate c
-  JOIN warehouse.claimed_specimen s ON s.position = c.position AND s.record = c.record
-  JOIN warehouse.document d ON d.position = c.position
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.claimed_specimen s WHERE s.position = c.position AND s.record = c.record OFFSET 0) s
+  CROSS JOIN LATERAL (SELECT d.file_date FROM warehouse.document d WHERE d.position = c.position OFFSET 0) d
   WHERE btrim(s.status_code, E' \t\r\n') = '' OR to_char(s.status_date, 'YYYY-MM-DD') > d.file_date

@@ -6,6 +6,7 @@
 SELECT c.position, c.record, s.ordinal, s.line,
     format('the status code "%s" of specimen %s is not known for specimens: correct it', left(s.status_code, 200), left(s.specimen_id, 200)) AS message
   FROM candidate c
-  JOIN warehouse.claimed_specimen s ON s.position = c.position AND s.record = c.record
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.claimed_specimen s WHERE s.position = c.position AND s.record = c.record OFFSET 0) s
   WHERE btrim(s.status_code, E' \t\r\n') <> '' AND NOT EXISTS (
-      SELECT FROM warehouse.reference_status_code k WHERE k.code = btrim(split_part(s.status_code, ':', 1), E' \t\r\n') AND coalesce(k.scope, '') IN ('', 'specimen'))
+      SELECT FROM warehouse.reference_status_code k WHERE k.code = btrim(split_part(s.status_code, ':', 1), E' \t\r\n') AND coalesce(k.scope, '') IN ('', 'specimen') OFFSET 0)

@@ -6,6 +6,7 @@
 SELECT c.position, c.record, s.ordinal, s.line,
     format('the strain "%s" of specimen %s is not known: correct strainID', left(s.strain_id, 200), left(s.specimen_id, 200)) AS message
   FROM candidate c
-  JOIN warehouse.claimed_specimen s ON s.position = c.position AND s.record = c.record
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.claimed_specimen s WHERE s.position = c.position AND s.record = c.record OFFSET 0) s
   WHERE s.is_baseline AND btrim(s.strain_id, E' \t\r\n') <> ''
-    AND NOT EXISTS (SELECT FROM warehouse.reference_strain k WHERE k.strain_id = btrim(s.strain_id, E' \t\r\n'))
+    AND NOT EXISTS (SELECT FROM warehouse.reference_strain k WHERE k.strain_id = btrim(s.strain_id, E' \t\r\n') OFFSET 0)

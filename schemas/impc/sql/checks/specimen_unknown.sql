@@ -5,12 +5,16 @@
 SELECT c.position, c.record, x.ordinal, x.line,
     format('specimen %s of centre %s is not known: submit it, or correct the experiment', left(x.specimen_id, 200), x.claim_centre) AS message
   FROM candidate c
-  JOIN warehouse.claimed_run_specimen x ON x.position = c.position AND x.record = c.record
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.claimed_run_specimen x WHERE x.position = c.position AND x.record = c.record OFFSET 0) x
   WHERE NOT EXISTS (
-    SELECT FROM warehouse.claimed_specimen s WHERE s.specimen_id = x.specimen_id AND s.claim_centre = x.claim_centre AND s.is_current)
+    SELECT FROM warehouse.claimed_specimen s WHERE s.specimen_id = x.specimen_id AND s.claim_centre = x.claim_centre AND s.is_current OFFSET 0)
 -- again
 SELECT x.position, x.record
   FROM warehouse.changed c
-  JOIN warehouse.claimed_specimen s ON s.position = c.position AND s.record = c.ordinal
-  JOIN warehouse.claimed_run_specimen x ON x.specimen_id = s.specimen_id AND x.claim_centre = s.claim_centre AND x.is_current
+  CROSS JOIN LATERAL (
+    SELECT s.specimen_id FROM warehouse.claimed_specimen s WHERE s.position = c.position AND s.record = c.ordinal OFFSET 0) s
+  CROSS JOIN LATERAL (
+    SELECT x.position, x.record FROM warehouse.claimed_run_specimen x
+      WHERE x.specimen_id = s.specimen_id AND x.claim_centre = c.centre AND x.is_current OFFSET 0) x
   WHERE c.centre = $1 AND c.record_type = 'specimen'

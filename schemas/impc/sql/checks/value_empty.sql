@@ -5,5 +5,6 @@
 SELECT c.position, c.record, x.ordinal, x.line,
     format('the parameter %s has neither a value nor a parameterStatus: add one', left(x.parameter_id, 200)) AS message
   FROM candidate c
-  JOIN warehouse.claimed_measurement x ON x.position = c.position AND x.record = c.record
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.claimed_measurement x WHERE x.position = c.position AND x.record = c.record OFFSET 0) x
   WHERE x.kind IN ('simple', 'metadata') AND coalesce(btrim(x.value, E' \t\r\n'), '') = '' AND coalesce(btrim(x.status, E' \t\r\n'), '') = ''

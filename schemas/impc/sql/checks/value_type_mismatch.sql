@@ -6,21 +6,20 @@
 SELECT c.position, c.record, x.ordinal, x.line,
     format('the value "%s" of the parameter %s is no %s: correct it, or give a status', left(x.value, 200), left(x.parameter_id, 200), upper(left(p.value_type, 200))) AS message
   FROM candidate c
-  JOIN warehouse.claimed_procedure_run r ON r.position = c.position AND r.record = c.record
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.judged_run r WHERE r.position = c.position AND r.record = c.record OFFSET 0) r
   CROSS JOIN LATERAL (
     SELECT m.ordinal, m.line, m.parameter_id, m.value, m.status
       FROM warehouse.claimed_measurement m
       WHERE m.position = c.position AND m.record = c.record AND m.kind IN ('simple', 'metadata')
     UNION ALL
-    SELECT v.ordinal, v.line, m.parameter_id, v.value, m.status
-      FROM warehouse.claimed_measurement m
-      JOIN warehouse.claimed_series_value v ON v.position = m.position AND v.record = m.record AND v.parent = m.ordinal
-      WHERE m.position = c.position AND m.record = c.record AND m.kind = 'series'
+    SELECT v.ordinal, v.line, v.parameter_id, v.value, v.status
+      FROM warehouse.measured_series v WHERE v.position = c.position AND v.record = c.record
     OFFSET 0) x
-  JOIN warehouse.reference_parameter p ON p.parameter_id = x.parameter_id AND p.procedure_id = r.procedure_id AND p.pipeline_id = r.pipeline
-  WHERE r.procedure_id IS NOT NULL
-    AND NOT EXISTS (SELECT FROM warehouse.claimed_run_status t WHERE t.position = c.position AND t.record = c.record)
-    AND coalesce(btrim(x.status, E' \t\r\n'), '') = '' AND btrim(x.value, E' \t\r\n') <> ''
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.reference_parameter p
+      WHERE p.parameter_id = x.parameter_id AND p.procedure_id = r.procedure_id AND p.pipeline_id = r.pipeline OFFSET 0) p
+  WHERE coalesce(btrim(x.status, E' \t\r\n'), '') = '' AND btrim(x.value, E' \t\r\n') <> ''
     AND NOT CASE upper(p.value_type)
       WHEN 'BOOL' THEN btrim(x.value, E' \t\r\n') ~* '^(true|false|1|0)$'
       WHEN 'INT' THEN btrim(x.value, E' \t\r\n') ~* '^[+-]?[0-9]+$'
