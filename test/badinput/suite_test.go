@@ -35,7 +35,7 @@ const (
 )
 
 func allCases() []bad {
-	return slices.Concat(nameCases(), downloadCases(), zipCases(), documentNameCases(), xmlCases(), xsdCases(), schemaCases(), loadCases())
+	return slices.Concat(nameCases(), downloadCases(), zipCases(), documentNameCases(), xmlCases(), xsdCases(), schemaCases(), loadCases(), valueCases())
 }
 
 func caseOf(name string) (bad, bool) {
