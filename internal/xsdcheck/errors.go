@@ -66,6 +66,9 @@ func describe(err error) ([]finding, error) {
 		}
 		return []finding{{Error: at}}, nil
 	}
+	if over := beyond(err); over != nil {
+		return []finding{{Error: Error{Exception: OverLimit, Message: over.message}}}, nil
+	}
 	var several xsderrors.Errors
 	if !errors.As(err, &several) {
 		several = xsderrors.Errors{err}

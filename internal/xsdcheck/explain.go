@@ -100,7 +100,11 @@ func (x *explainer) words(f *xsderrors.Error, p *place) (path, text string) {
 		}
 		return path, text
 	}
-	of := func(prefix string) (string, bool) { return strings.CutPrefix(message, prefix) }
+	// Names of documents may be very long, and the rest is to be seen too.
+	of := func(prefix string) (string, bool) {
+		rest, found := strings.CutPrefix(message, prefix)
+		return cut(rest, MaxMessage/3), found
+	}
 
 	if label, ok := of("unexpected child element "); ok {
 		return path, x.unexpected(f, p, label, room)

@@ -55,6 +55,7 @@ type text struct {
 	err          error // of r
 	line, column int   // both from 0, of what comes next
 	kept         []byte
+	guard        guard
 }
 
 // Read fills p unless the document ends. The engine's places of what isn't
@@ -68,6 +69,10 @@ func (t *text) Read(p []byte) (int, error) {
 		n += got
 	}
 	if n > 0 {
+		var err error
+		if n, err = t.guard.take(p[:n]); err != nil {
+			t.err = err
+		}
 		t.took(p[:n])
 		return n, nil
 	}
@@ -97,7 +102,7 @@ func (t *text) place(found []finding) {
 			continue
 		}
 		switch e.Exception {
-		case NotWellFormed:
+		case NotWellFormed, OverLimit:
 			e.Line, e.Column = t.line+1, max(t.column, 1)
 		case BadEncoding, BadVersion:
 			e.Line, e.Column = 1, 1

@@ -9,9 +9,9 @@ import (
 
 const xsiNS = "http://www.w3.org/2001/XMLSchema-instance"
 
-// maxSteps bounds the work of following the content models through one
-// document.
-const maxSteps = 2_000_000
+// maxSteps bounds the work of following content models and namespaces through
+// one document. A large document of the project's kinds takes a tenth of it.
+const maxSteps = 10_000_000
 
 // name is an expanded name.
 type name struct{ space, local string }
@@ -58,10 +58,15 @@ type scope struct {
 	outer         *scope
 }
 
-func (s *scope) find(prefix string) string {
-	for ; s != nil; s = s.outer {
-		if s.prefix == prefix {
-			return s.space
+// find returns the namespace of a prefix. A document may declare thousands, and
+// have ten thousands of tags.
+func (s *scanner) find(from *scope, prefix string) string {
+	for hops := 0; from != nil; from = from.outer {
+		if hops++; hops%8 == 0 {
+			s.steps--
+		}
+		if from.prefix == prefix {
+			return from.space
 		}
 	}
 	return ""
@@ -85,7 +90,7 @@ type scanner struct {
 
 func (s *scanner) scan() {
 	s.steps = maxSteps
-	for at := 0; at < len(s.text) && (len(s.places) > 0 || s.childOfEmpty != nil); {
+	for at := 0; at < len(s.text) && s.steps > 0 && (len(s.places) > 0 || s.childOfEmpty != nil); {
 		begin := bytes.IndexByte(s.text[at:], '<')
 		if begin < 0 {
 			return
@@ -219,7 +224,7 @@ func (s *scanner) start(begin, end int) {
 		}
 	}
 	prefix, local := split(raw[:nameSize(raw)])
-	tag := name{sc.find(prefix), local}
+	tag := name{s.find(sc, prefix), local}
 	for _, p := range due {
 		p.tag, p.attrs = tag, attrs
 		s.around(p)
@@ -231,8 +236,8 @@ func (s *scanner) start(begin, end int) {
 	}
 	element := s.enter(tag, len(due) > 0)
 	for _, a := range attrs {
-		if a.local == "type" && a.prefix != "" && sc.find(a.prefix) == xsiNS {
-			element = nil // it is of a type that the document chose
+		if a.local == "type" && a.prefix != "" && s.find(sc, a.prefix) == xsiNS {
+			element = nil // the document chose its type
 		}
 	}
 	for _, p := range due {
