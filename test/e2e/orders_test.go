@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -25,6 +24,7 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/internal/mapping"
+	"tributary/internal/pg"
 	"tributary/internal/profile"
 	"tributary/schemas"
 	"tributary/schemas/impc"
@@ -231,7 +231,7 @@ func (l *loader) load(t *testing.T, prefix string, rng *rand.Rand) string {
 	ctx := t.Context()
 	events := l.order(t, rng)
 	l.produce(t, prefix, events)
-	pool, err := pgxpool.New(ctx, enginetest.Postgres(t))
+	pool, err := pg.Open(ctx, enginetest.Postgres(t), "orders", 4)
 	if err != nil {
 		t.Fatal(err)
 	}
