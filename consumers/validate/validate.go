@@ -74,7 +74,7 @@ func (v *Validator) Work(ctx context.Context, in stage.Input) error {
 	if res.Valid {
 		return in.Emit(ctx, v.verdict(in.Message, d, schemas.Valid, schemas.XSD, "", nil, 0, started)...)
 	}
-	return in.Emit(ctx, v.verdict(in.Message, d, schemas.FailedEnd, schemas.XSD, res.Errors[0].Exception, details(res.Errors), res.Total, started)...)
+	return in.Emit(ctx, v.verdict(in.Message, d, schemas.FailedEnd, schemas.XSD, res.Errors[0].Exception, details(res), res.Total, started)...)
 }
 
 func (v *Validator) check(ctx context.Context, d *schemas.DocumentExtracted, progress func()) (xsdcheck.Result, error) {
@@ -108,14 +108,21 @@ func (w *watched) Read(p []byte) (int, error) {
 	return w.Reader.Read(p)
 }
 
-func details(errs []xsdcheck.Error) []schemas.ErrorDetail {
+// details are the errors that an event tells. Where looking for errors ended
+// early the last one says so: nobody may think that these are all.
+func details(res xsdcheck.Result) []schemas.ErrorDetail {
 	var out []schemas.ErrorDetail
 	size := 0
-	for _, e := range errs {
+	for _, e := range res.Errors {
 		if size += len(e.Message) + len(e.Exception) + 16; size > maxErrorBytes {
 			break
 		}
 		out = append(out, schemas.ErrorDetail{Line: int32(e.Line), Column: int32(e.Column), Exception: e.Exception, Message: e.Message})
+	}
+	if n := len(out); res.Truncated && n > 0 {
+		more := out[n-1]
+		more.Message = fmt.Sprintf("there are more errors, or may be: these are the first %d, and looking for them ended here", n)
+		out = append(out, more)
 	}
 	return out
 }

@@ -195,8 +195,14 @@ func TestErrorsAreCapped(t *testing.T) {
 	cfg.MaxErrors = 7
 	b := newBench(t, cfg)
 	v, st := b.judged(b.extracted("specimen", many.String()))
-	if len(st.Errors) != 7 || st.ErrorsTotal <= 7 || v.ErrorsTotal != st.ErrorsTotal {
-		t.Errorf("%d errors of %d and %d", len(st.Errors), st.ErrorsTotal, v.ErrorsTotal)
+	if len(st.Errors) != 8 || st.ErrorsTotal <= 7 || v.ErrorsTotal != st.ErrorsTotal {
+		t.Fatalf("%d errors of %d and %d", len(st.Errors), st.ErrorsTotal, v.ErrorsTotal)
+	}
+	if last := st.Errors[7]; !strings.Contains(last.Message, "more errors") || !strings.Contains(last.Message, "first 7") || last.Line != st.Errors[6].Line || last.Exception == "" {
+		t.Errorf("the last error is %+v", last)
+	}
+	if strings.Contains(st.Errors[6].Message, "more errors") {
+		t.Errorf("the error before it is %+v", st.Errors[6])
 	}
 }
 

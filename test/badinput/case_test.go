@@ -37,7 +37,7 @@ type bad struct {
 	says []string
 	// line is where the error must be; 0 is not judged.
 	line int
-	// capped says that more errors are told to be there than are listed.
+	// capped says that the last error must tell that there are more.
 	capped bool
 	// large says why it may take more than a second. Memory is bounded all the
 	// same.

@@ -33,8 +33,8 @@ type told struct {
 	Phase     string
 	Exception string
 	Message   string
-	Errors    int // that are listed
-	Total     int // that there are
+	Last      string // message of the last error
+	Total     int    // errors that there are
 	Line      int
 	Column    int
 }
@@ -207,10 +207,10 @@ func (s *stages) hear(m schemas.Message) error {
 }
 
 func (s *stages) tell(e *schemas.StatusChanged) {
-	t := told{Entry: e.Entry, Phase: e.Phase, Exception: e.Exception, Message: e.Message, Errors: len(e.Errors), Total: int(e.ErrorsTotal)}
+	t := told{Entry: e.Entry, Phase: e.Phase, Exception: e.Exception, Message: e.Message, Total: int(e.ErrorsTotal)}
 	if len(e.Errors) > 0 {
 		t.Line, t.Column = int(e.Errors[0].Line), int(e.Errors[0].Column)
-		t.Message = e.Errors[0].Message
+		t.Message, t.Last = e.Errors[0].Message, e.Errors[len(e.Errors)-1].Message
 	}
 	if len(s.told) < maxJudged {
 		s.told = append(s.told, t)
@@ -228,7 +228,7 @@ func (s *stages) load(ctx context.Context, d *schemas.DocumentExtracted) error {
 	err = errors.Join(s.rows(r, d), r.Close())
 	var failure *mapping.DocumentError
 	if errors.As(err, &failure) {
-		t.Exception, t.Message, t.Line, t.Column, t.Errors, t.Total = failure.Exception, failure.Message, failure.Line, failure.Column, 1, 1
+		t.Exception, t.Message, t.Line, t.Column, t.Total = failure.Exception, failure.Message, failure.Line, failure.Column, 1
 		err = nil
 	}
 	s.told[len(s.told)-1] = t
