@@ -43,7 +43,7 @@ func loadCases() []bad {
 			write("</seriesMediaParameter></procedure></experiment>\n" + exprTail)
 		}), end: end{"upload", ""}},
 		wrong("a specimenID of 501 bytes", strings.Replace(mouse("", "", ""), `specimenID="1"`, `specimenID="`+strings.Repeat("é", 250)+`x"`, 1), "value_out_of_range", 3, "specimen_id", "500 bytes"),
-		wrong("a colonyID of 3 MB", mouse("", ` colonyID="`+strings.Repeat("x", 3<<20)+`"`, ""), "value_out_of_range", 3, "colony_id", "500 bytes"),
+		wrong("a colonyID of 200 kB", mouse("", ` colonyID="`+strings.Repeat("x", 200_000)+`"`, ""), "value_out_of_range", 3, "colony_id", "500 bytes"),
 		passesLoad("a specimenID of 500 bytes", strings.Replace(mouse("", "", ""), `specimenID="1"`, `specimenID="`+strings.Repeat("é", 250)+`"`, 1)),
 		passesLoad("a value of 3 MB", run("\n<simpleParameter parameterID=\"P\"><value>"+strings.Repeat("x", 3<<20)+"</value></simpleParameter>")),
 		passesLoad("an experiment twice, of two procedures", exprHead+runOf("e1", "")+strings.Replace(runOf("e1", ""), "IMPC_X_001", "IMPC_X_002", 1)+exprTail),
