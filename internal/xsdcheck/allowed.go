@@ -113,12 +113,8 @@ func (x *explainer) roots(label string, room int) string {
 	if x.tree == nil || len(x.tree.Roots) == 0 {
 		return ", which the schema for this kind of document doesn't have"
 	}
-	_, local, found := strings.Cut(label, "}")
-	if !found {
-		local = label
-	}
 	for _, root := range x.tree.Roots {
-		if root.Name == local {
+		if root.Name == local(label) {
 			return "; it must be in " + space(root.Namespace)
 		}
 	}
@@ -131,6 +127,15 @@ func (x *explainer) roots(label string, room int) string {
 		of = " in " + space(x.tree.Roots[0].Namespace)
 	}
 	return "; it must be " + list(all, len(all), room) + of
+}
+
+// local returns the local name of a label, which has its namespace in braces if
+// it has one.
+func local(label string) string {
+	if _, name, found := strings.Cut(label, "}"); found {
+		return name
+	}
+	return label
 }
 
 func space(namespace string) string {

@@ -92,6 +92,11 @@ func TestJudgedAsByTheReference(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: reference and ours differ (-reference +ours): %s", m.name, diff)
 		}
+		for _, e := range got.Errors {
+			if path, text, _ := strings.Cut(e.Message, ": "); e.Exception == Invalid && (!strings.HasPrefix(path, "/") || text == "" || len(e.Message) >= MaxMessage) {
+				t.Errorf("%s: the message has no path, or is cut off: %+v", m.name, e)
+			}
+		}
 		switch {
 		case want.Valid:
 			counts["valid"]++

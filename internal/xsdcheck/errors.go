@@ -66,7 +66,8 @@ func describe(err error) ([]finding, error) {
 		}
 		return []finding{{Error: at}}, nil
 	}
-	if over := beyond(err); over != nil {
+	var over *tagError
+	if errors.As(err, &over) {
 		return []finding{{Error: Error{Exception: OverLimit, Message: over.message}}}, nil
 	}
 	var several xsderrors.Errors

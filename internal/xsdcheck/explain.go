@@ -96,7 +96,8 @@ func (x *explainer) words(f *xsderrors.Error, p *place) (path, text string) {
 		_, component, _ := strings.Cut(f.Message, " for ")
 		text = component + " is not declared by the schema for this kind of document (what xsi:schemaLocation names is never loaded)"
 		if path == "" || path == "/" {
-			text += x.roots(component, room)
+			_, label, _ := strings.Cut(component, " ")
+			return "/" + local(label), text + x.roots(label, room)
 		}
 		return path, text
 	}
@@ -110,7 +111,7 @@ func (x *explainer) words(f *xsderrors.Error, p *place) (path, text string) {
 		return path, x.unexpected(f, p, label, room)
 	}
 	if label, ok := of("root element is not declared: "); ok {
-		return path, "the root element is " + label + x.roots(label, room)
+		return "/" + local(label), "the root element is " + label + x.roots(label, room)
 	}
 	if label, ok := of("attribute is not declared: "); ok {
 		return path, x.undeclared(f, p, label, room)

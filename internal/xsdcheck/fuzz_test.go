@@ -1,6 +1,7 @@
 package xsdcheck
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/xml"
@@ -66,13 +67,22 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// readable fails if the standard library can't read a document.
+// readable fails if the standard library can't read a document, or the guard
+// lost its way in it.
 func readable(t *testing.T, document string) {
 	text, err := xmlsource.Reader(strings.NewReader(document))
 	if err != nil {
 		t.Fatal(err)
 	}
-	decoder := xml.NewDecoder(text)
+	utf8Form, err := io.ReadAll(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var g guard
+	if _, err := g.take(utf8Form); err != nil || g.depth != 0 || g.force != 0 || g.state != inText {
+		t.Fatalf("the guard is lost: %+v, %v", g, err)
+	}
+	decoder := xml.NewDecoder(bytes.NewReader(utf8Form))
 	for {
 		_, err := decoder.Token()
 		if errors.Is(err, io.EOF) {

@@ -2,7 +2,6 @@ package xsdcheck
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 )
 
@@ -121,15 +120,6 @@ func (g *guard) limit() error {
 		return &tagError{fmt.Sprintf("a start tag with its attributes is longer than %d bytes", maxTag)}
 	case g.run > maxTagName:
 		return &tagError{fmt.Sprintf("a name, or the space in a start tag, is longer than %d bytes", maxTagName)}
-	}
-	return nil
-}
-
-// beyond returns the error of the guard that err was caused by, or nil.
-func beyond(err error) *tagError {
-	var found *tagError
-	if errors.As(err, &found) {
-		return found
 	}
 	return nil
 }

@@ -99,11 +99,11 @@ func TestMessages(t *testing.T) {
 			`3:1 /centreSpecimenSet/centre/mouse: xsi:type names foo, which the schema doesn't have
 3:219 /centreSpecimenSet/centre/mouse: the element {http://www.mousephenotype.org/dcc/exportlibrary/datastructure/core/specimen}bad is not allowed here`},
 		{"wrong root", "<a/>",
-			`1:1 the root element is a; it must be centreSpecimenSet in the namespace CORE/specimen`},
+			`1:1 /a: the root element is a; it must be centreSpecimenSet in the namespace CORE/specimen`},
 		{"root of no namespace", "<centreSpecimenSet/>",
-			`1:1 the root element is centreSpecimenSet; it must be in the namespace CORE/specimen`},
+			`1:1 /centreSpecimenSet: the root element is centreSpecimenSet; it must be in the namespace CORE/specimen`},
 		{"root with a hint", `<a xmlns="urn:a"` + xsi + ` xsi:schemaLocation="urn:a a.xsd"/>`,
-			`1:1 element {urn:a}a is not declared by the schema for this kind of document (what xsi:schemaLocation names is never loaded); it must be centreSpecimenSet in the namespace CORE/specimen`},
+			`1:1 /a: element {urn:a}a is not declared by the schema for this kind of document (what xsi:schemaLocation names is never loaded); it must be centreSpecimenSet in the namespace CORE/specimen`},
 		{"prefixes", swap(small("", "", ""), "<centreSpecimenSet xmlns=", "<p:centreSpecimenSet xmlns:p="),
 			`3:1 /centreSpecimenSet/centre: the element mouse is not allowed here: it is in no namespace, and must be in the namespace CORE/specimen
 4:1 /centreSpecimenSet/centre: an element is missing; allowed there: embryo, mouse`},

@@ -4,7 +4,11 @@
 // A document may be hostile: there is no DTD and no entity but the five of
 // XML, no schema but the compiled one (xsi:schemaLocation is never followed),
 // and depth, attributes, tokens, identity constraints, errors and bytes have
-// limits. Bad input is a Result; an error means that no verdict was possible.
+// limits (Options), as have names, start tags and namespace declarations in force
+// (fixed). Bad input is a Result; an error means that no verdict was possible.
+//
+// What is invalid is said with the element's path, what is wrong with it and
+// what the schema allows there.
 package xsdcheck
 
 import (
