@@ -113,3 +113,17 @@ func Parts(list []Upload, n int, intn func(int) int) [][]Upload {
 	}
 	return parts
 }
+
+// Text is a document of the upload in UTF-8, whatever its encoding in the zip.
+func (u Upload) Text(name string) ([]byte, error) {
+	for _, d := range u.of.docs {
+		if d.name == name {
+			copied := *d
+			copied.encoding = ""
+			var b bytes.Buffer
+			err := copied.write(&b)
+			return b.Bytes(), err
+		}
+	}
+	return nil, fmt.Errorf("corpus: %s/%s has no document %s", u.Action, u.File, name)
+}

@@ -71,7 +71,7 @@ func TestTenOtherOrders(t *testing.T) {
 		for n := range orders {
 			t.Run(fmt.Sprint(n), func(t *testing.T) {
 				t.Parallel()
-				hashes[n] = l.load(t, fmt.Sprintf("o%d", n), rand.New(rand.NewPCG(seed(t), uint64(n))))
+				hashes[n] = l.load(t, n, rand.New(rand.NewPCG(seed(t), uint64(n))))
 			})
 		}
 	})
@@ -226,9 +226,10 @@ func (l *loader) storeUpload(t testing.TB, u corpus.Upload) {
 }
 
 // load orders the corpus by chance, inserts it into a warehouse of its own,
-// compares that with the oracle and returns its hash.
-func (l *loader) load(t *testing.T, prefix string, rng *rand.Rand) string {
-	ctx := t.Context()
+// compares that with the oracle and returns its hash. Of the first order, every
+// document is also written back.
+func (l *loader) load(t *testing.T, n int, rng *rand.Rand) string {
+	ctx, prefix := t.Context(), fmt.Sprintf("o%d", n)
 	events := l.order(t, rng)
 	l.produce(t, prefix, events)
 	pool, err := pg.Open(ctx, enginetest.Postgres(t), "orders", 4)
@@ -273,6 +274,9 @@ func (l *loader) load(t *testing.T, prefix string, rng *rand.Rand) string {
 		t.Errorf("insert: %v", err)
 	}
 	compareWarehouse(t, pool, l.corpus.Oracle.Warehouse)
+	if n == 0 {
+		l.writtenBack(t, pool, m)
+	}
 	hash, err := warehouse.Hash(ctx, pool, m)
 	if err != nil {
 		t.Fatal(err)
