@@ -2,6 +2,7 @@ package xsdcheck
 
 import (
 	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -242,5 +243,34 @@ func TestMessagesWithoutATree(t *testing.T) {
 		if i >= len(want) || e.Message != "/centreSpecimenSet/centre/mouse: "+strings.ReplaceAll(want[i], "CORE", "http://www.mousephenotype.org/dcc/exportlibrary/datastructure/core") {
 			t.Errorf("%d: %s", i, e.Message)
 		}
+	}
+}
+
+// onlyForTheEngine is a file system from which the tree can't be read: Compile
+// reads it first.
+type onlyForTheEngine struct {
+	fstest.MapFS
+	refused *bool
+}
+
+func (o onlyForTheEngine) Open(name string) (fs.File, error) {
+	if !*o.refused {
+		*o.refused = true
+		return nil, fs.ErrPermission
+	}
+	return o.MapFS.Open(name)
+}
+
+func (o onlyForTheEngine) ReadFile(name string) ([]byte, error) { return o.MapFS.ReadFile(name) }
+
+// TestCompileWithoutATree compiles a schema that only the validator can read.
+func TestCompileWithoutATree(t *testing.T) {
+	refused := false
+	s, err := Compile(onlyForTheEngine{fstest.MapFS{"s.xsd": {Data: []byte(`<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="r" type="xs:int"/></xs:schema>`)}}, &refused}, "s.xsd")
+	if err != nil || s.tree != nil || !refused {
+		t.Fatalf("%v, %v", s, err)
+	}
+	if diff := cmp.Diff("1:5 /r: the text is not as it must be: invalid decimal\n", lines(validate(t, s, "<r>x</r>").Errors)); diff != "" {
+		t.Error(diff)
 	}
 }
