@@ -26,9 +26,6 @@ func (w *writer) batchEnd(ctx context.Context, it *item) error {
 	if err != nil {
 		return fmt.Errorf("documents of the batch: %w", err)
 	}
-	if err := w.gatherStatistics(ctx); err != nil {
-		return err
-	}
 	judged, err := w.judge(ctx, centre)
 	if err != nil {
 		return err

@@ -10,10 +10,6 @@ import (
 	"tributary/sql/warehouse"
 )
 
-// fewCandidates is up to when Postgres is not told how many there are, and
-// plans for what it guesses.
-const fewCandidates = 100
-
 // judge runs the data checks of a centre: each on the records that changed
 // since the last batch end, those that it wants to see again, or all. It
 // returns the documents whose open errors changed.
@@ -32,6 +28,15 @@ func (w *writer) judge(ctx context.Context, centre string) ([]int64, error) {
 	again, err := w.column(ctx, "SELECT test FROM warehouse.recheck WHERE centre = $1", centre)
 	if err != nil {
 		return nil, fmt.Errorf("checks to be done again: %w", err)
+	}
+	open, err := w.column(ctx, "SELECT DISTINCT test FROM warehouse.finding_count WHERE centre = $1", centre)
+	if err != nil {
+		return nil, fmt.Errorf("checks with open findings: %w", err)
+	}
+	// Candidates are few beside what there is, whatever the planner believes
+	// about tables that have just begun to fill: it reads by index.
+	if err := w.joins(ctx, false); err != nil {
+		return nil, err
 	}
 	// Checks that look at nothing but what changed share their candidates.
 	plain := ""
@@ -55,7 +60,7 @@ func (w *writer) judge(ctx context.Context, centre string) ([]int64, error) {
 			if found == 0 {
 				continue
 			}
-			changed, err := w.check(ctx, centre, c)
+			changed, err := w.check(ctx, centre, c, slices.Contains(open, c.Name))
 			if err != nil {
 				return nil, err
 			}
@@ -67,16 +72,27 @@ func (w *writer) judge(ctx context.Context, centre string) ([]int64, error) {
 			return nil, fmt.Errorf("checks to be done again: %w", err)
 		}
 	}
-	return documents, nil
+	return documents, w.joins(ctx, true)
 }
 
-// makeCandidates makes the table that checks find their candidates in, once per
-// transaction.
+// joins lets the planner join by hashing and merging whole tables, or not.
+func (w *writer) joins(ctx context.Context, whole bool) error {
+	_, err := w.tx.Exec(ctx, fmt.Sprintf("SET LOCAL enable_hashjoin = %[1]t; SET LOCAL enable_mergejoin = %[1]t", whole))
+	if err != nil {
+		return fmt.Errorf("prepare the checks: %w", err)
+	}
+	return nil
+}
+
+// makeCandidates makes the table that checks find their candidates in, and the
+// one for what they find, once per transaction.
 func (w *writer) makeCandidates(ctx context.Context) error {
 	if w.candidates {
 		return nil
 	}
-	_, err := w.tx.Exec(ctx, "CREATE TEMP TABLE candidate (position bigint NOT NULL, record int NOT NULL, PRIMARY KEY (position, record)) ON COMMIT DROP")
+	_, err := w.tx.Exec(ctx, `CREATE TEMP TABLE candidate (position bigint NOT NULL, record int NOT NULL, PRIMARY KEY (position, record)) ON COMMIT DROP;
+		CREATE TEMP TABLE violation (position bigint NOT NULL, ordinal int NOT NULL, record int NOT NULL, subject text NOT NULL, line int NOT NULL, col int NOT NULL,
+			message text NOT NULL, PRIMARY KEY (position, ordinal)) ON COMMIT DROP`)
 	if err != nil {
 		return fmt.Errorf("make the table of candidates: %w", err)
 	}
@@ -123,63 +139,69 @@ func (w *writer) fill(ctx context.Context, centre string, c warehouse.Check, all
 		}
 		found += tag.RowsAffected()
 	}
-	if found > fewCandidates {
-		if _, err := w.tx.Exec(ctx, "ANALYZE pg_temp.candidate"); err != nil {
-			return 0, fmt.Errorf("candidates of %s: %w", c.File, err)
-		}
-	}
 	return found, nil
 }
 
 // check judges the candidates: violations open findings, and what is open and
-// no longer violated is closed.
-func (w *writer) check(ctx context.Context, centre string, c warehouse.Check) ([]int64, error) {
-	rows, err := w.tx.Query(ctx, `WITH violation(position, record, ordinal, line, message) AS MATERIALIZED (
+// no longer violated is closed. It returns the documents whose open errors
+// changed. open says whether there may be findings to close.
+func (w *writer) check(ctx context.Context, centre string, c warehouse.Check, open bool) ([]int64, error) {
+	tag, err := w.tx.Exec(ctx, `WITH violation(position, record, ordinal, line, message) AS MATERIALIZED (
 `+c.SQL+`
-		), verdict AS MATERIALIZED (
-			SELECT DISTINCT ON (v.position, v.ordinal) v.position, v.ordinal, v.record, k.centre, k.record_type, k.subject,
-				coalesce(v.line, k.line) AS line, CASE WHEN v.ordinal = v.record THEN k.col ELSE 0 END AS col, coalesce(v.message, '') AS message
-			FROM violation v
-			JOIN pg_temp.candidate c ON c.position = v.position AND c.record = v.record
-			JOIN warehouse.claim k ON k.position = v.position AND k.ordinal = v.record
-			WHERE v.ordinal IS NOT NULL AND k.centre = $1
-			ORDER BY v.position, v.ordinal, v.message
-		), have AS MATERIALIZED (
-			SELECT f.position, f.ordinal, f.message, f.level FROM pg_temp.candidate c
-			JOIN warehouse.finding f ON f.position = c.position AND f.record = c.record AND f.test = $2 AND f.open
-		), closed AS (
-			UPDATE warehouse.finding f SET open = false FROM have h
-			WHERE f.position = h.position AND f.ordinal = h.ordinal AND f.test = $2
-				AND NOT EXISTS (SELECT FROM verdict v WHERE v.position = h.position AND v.ordinal = h.ordinal)
-			RETURNING f.position, f.centre, f.record_type, f.subject, f.test, f.level
+		)
+		INSERT INTO pg_temp.violation (position, ordinal, record, subject, line, col, message)
+		SELECT DISTINCT ON (v.position, v.ordinal) v.position, v.ordinal, v.record, k.subject,
+			coalesce(v.line, k.line), CASE WHEN v.ordinal = v.record THEN k.col ELSE 0 END, coalesce(v.message, '')
+		FROM violation v
+		JOIN pg_temp.candidate c ON c.position = v.position AND c.record = v.record
+		JOIN warehouse.claim k ON k.position = v.position AND k.ordinal = v.record
+		WHERE k.centre = $1 AND v.ordinal IS NOT NULL
+		ORDER BY v.position, v.ordinal, v.message`, centre)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.File, err)
+	}
+	if tag.RowsAffected() == 0 && !open {
+		return nil, nil
+	}
+	rows, err := w.tx.Query(ctx, `WITH verdict AS MATERIALIZED (
+			SELECT v.*, f.level AS before FROM pg_temp.violation v
+			LEFT JOIN warehouse.finding f ON f.position = v.position AND f.ordinal = v.ordinal AND f.test = $3 AND f.open
+			WHERE f.position IS NULL OR f.level <> $4 OR f.message <> v.message
 		), opened AS (
-			INSERT INTO warehouse.finding AS f (position, ordinal, record, test, centre, record_type, subject, level, line, col, message, open)
-			SELECT v.position, v.ordinal, v.record, $2, v.centre, v.record_type, v.subject, $3, v.line, v.col, v.message, true
-			FROM verdict v LEFT JOIN have h ON h.position = v.position AND h.ordinal = v.ordinal
-			WHERE h.position IS NULL OR h.message <> v.message OR h.level <> $3
+			INSERT INTO warehouse.finding (position, ordinal, record, test, centre, record_type, subject, level, line, col, message, open)
+			SELECT position, ordinal, record, $3, $1, $2, subject, $4, line, col, message, true FROM verdict
 			ON CONFLICT (position, ordinal, test) DO UPDATE SET open = true, level = excluded.level, line = excluded.line, col = excluded.col, message = excluded.message
-			RETURNING f.position, f.ordinal, f.centre, f.record_type, f.subject, f.test, f.level
-		), change AS (
-			SELECT position, centre, record_type, subject, test, level, 1 AS sign FROM opened
-			UNION ALL SELECT closed.*, -1 FROM closed
-			-- What was open already, and only says something else now.
-			UNION ALL SELECT o.position, o.centre, o.record_type, o.subject, o.test, h.level, -1
-				FROM opened o JOIN have h ON h.position = o.position AND h.ordinal = o.ordinal
+		), gone AS MATERIALIZED (
+			SELECT f.position, f.ordinal FROM pg_temp.candidate c
+			JOIN warehouse.finding f ON f.position = c.position AND f.record = c.record AND f.test = $3 AND f.open
+			WHERE NOT EXISTS (SELECT FROM pg_temp.violation v WHERE v.position = f.position AND v.ordinal = f.ordinal)
+		), closed AS (
+			UPDATE warehouse.finding f SET open = false FROM gone g
+			WHERE f.position = g.position AND f.ordinal = g.ordinal AND f.test = $3
+			RETURNING f.position, f.subject, f.level
+		), change AS MATERIALIZED (
+			SELECT position, subject, $4::text AS level, 1 AS sign FROM verdict
+			UNION ALL SELECT position, subject, before, -1 FROM verdict WHERE before IS NOT NULL
+			UNION ALL SELECT position, subject, level, -1 FROM closed
 		), counted AS (
 			INSERT INTO warehouse.finding_count AS n (centre, record_type, subject, test, level, findings)
-			SELECT centre, record_type, subject, test, level, sum(sign) FROM change
-			GROUP BY centre, record_type, subject, test, level HAVING sum(sign) <> 0
+			SELECT $1, $2, subject, $3, level, sum(sign) FROM change GROUP BY subject, level HAVING sum(sign) <> 0
 			ON CONFLICT (centre, record_type, subject, test, level) DO UPDATE SET findings = n.findings + excluded.findings
 			RETURNING findings
 		)
 		SELECT position, 0::bigint FROM change WHERE level = 'error' GROUP BY position
-		UNION ALL SELECT 0, count(*) FILTER (WHERE findings = 0) FROM counted`, centre, c.Name, c.Level)
+		UNION ALL SELECT 0, count(*) FILTER (WHERE findings = 0) FROM counted`, centre, c.On, c.Name, c.Level)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.File, err)
 	}
 	documents, err := w.changedBy(ctx, rows)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.File, err)
+	}
+	if tag.RowsAffected() > 0 {
+		if _, err := w.tx.Exec(ctx, "TRUNCATE pg_temp.violation"); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.File, err)
+		}
 	}
 	return documents, nil
 }
@@ -240,4 +262,12 @@ func (w *writer) closeGone(ctx context.Context, centre string) ([]int64, error) 
 		return nil, fmt.Errorf("close findings: %w", err)
 	}
 	return documents, nil
+}
+
+func (w *writer) column(ctx context.Context, sql string, args ...any) ([]string, error) {
+	rows, err := w.tx.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
