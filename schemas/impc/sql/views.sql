@@ -110,16 +110,51 @@ COMMENT ON COLUMN warehouse.current_measurement.run_ordinal IS 'the run in the d
 COMMENT ON COLUMN warehouse.current_measurement.ordinal IS 'the row''s place among all rows of the document';
 
 CREATE OR REPLACE VIEW warehouse.specimen_measurement AS
-  SELECT m.centre, s.specimen_id, s.kind AS specimen_kind, s.colony_id, s.strain_id, s.is_baseline, s.gender AS sex, s.zygosity, s.dob, s.stage, s.stage_unit,
-    m.pipeline, m.project, m.procedure_id, m.experiment_id, m.run_sequence_id, m.date_of_experiment, m.date_of_experiment - s.dob AS age_in_days,
+  SELECT m.centre, m.specimen_id, m.specimen_kind, m.colony_id, m.strain_id, m.is_baseline, m.gender AS sex, m.zygosity, m.dob, m.stage, m.stage_unit,
+    m.pipeline, m.project, m.procedure_id, m.experiment_id, m.run_sequence_id, m.date_of_experiment, m.date_of_experiment - m.dob AS age_in_days,
     m.kind, m.parameter_id, m.sequence_id, m.increment, m.increment_status, m.unit, m.value,
     CASE WHEN btrim(m.value, E' \t\r\n') ~ '^[+-]?([0-9]{1,30}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][+-]?[0-9]{1,2})?$'
       THEN btrim(m.value, E' \t\r\n')::double precision END AS value_number,
-    m.status, m.position, m.run_ordinal, m.ordinal
-  FROM warehouse.claimed_specimen s
-  JOIN warehouse.claimed_run_specimen x ON x.specimen_id = s.specimen_id AND x.claim_centre = s.claim_centre AND x.is_current
-  JOIN warehouse.current_measurement m ON m.position = x.position AND m.run_ordinal = x.record
-  WHERE s.is_current;
+    m.status, m.position, m.run_ordinal, m.ordinal, m.run_claim
+  FROM (
+    SELECT k.centre AS centre, s.specimen_id, s.kind AS specimen_kind, s.colony_id, s.strain_id, s.is_baseline, s.gender, s.zygosity, s.dob, s.stage, s.stage_unit,
+      r.pipeline, r.project, r.procedure_id, r.experiment_id, r.sequence_id AS run_sequence_id, r.date_of_experiment,
+      m.kind, m.parameter_id, m.sequence_id, NULL::text AS increment, NULL::text AS increment_status, m.unit, m.value AS value, m.status,
+      c.position, c.ordinal AS run_ordinal, m.ordinal + c.ordinal - c.content_ordinal AS ordinal, c.claim AS run_claim
+    FROM warehouse.claim k
+    JOIN warehouse.specimen s ON s.position = k.content_position AND s.ordinal = k.content_ordinal
+    JOIN warehouse.run_specimen x ON x.specimen_id = s.specimen_id
+    JOIN warehouse.claim c ON c.content_position = x.position AND c.content_ordinal = x.record AND c.centre = k.centre
+    JOIN warehouse.procedure_run r ON r.position = x.position AND r.ordinal = x.record
+    JOIN warehouse.measurement m ON m.position = x.position AND m.record = x.record
+    WHERE k.record_type = 'specimen' AND k.is_current AND c.record_type = 'procedure_run' AND c.is_current AND m.kind IN ('simple', 'metadata')
+    UNION ALL
+    SELECT k.centre, s.specimen_id, s.kind, s.colony_id, s.strain_id, s.is_baseline, s.gender, s.zygosity, s.dob, s.stage, s.stage_unit,
+      r.pipeline, r.project, r.procedure_id, r.experiment_id, r.sequence_id, r.date_of_experiment,
+      m.kind, m.parameter_id, m.sequence_id, NULL, NULL, m.unit, t.term, m.status,
+      c.position, c.ordinal, coalesce(t.ordinal, m.ordinal) + c.ordinal - c.content_ordinal, c.claim
+    FROM warehouse.claim k
+    JOIN warehouse.specimen s ON s.position = k.content_position AND s.ordinal = k.content_ordinal
+    JOIN warehouse.run_specimen x ON x.specimen_id = s.specimen_id
+    JOIN warehouse.claim c ON c.content_position = x.position AND c.content_ordinal = x.record AND c.centre = k.centre
+    JOIN warehouse.procedure_run r ON r.position = x.position AND r.ordinal = x.record
+    JOIN warehouse.measurement m ON m.position = x.position AND m.record = x.record
+    LEFT JOIN warehouse.ontology_term t ON t.position = m.position AND t.record = m.record AND t.parent = m.ordinal
+    WHERE k.record_type = 'specimen' AND k.is_current AND c.record_type = 'procedure_run' AND c.is_current AND m.kind = 'ontology'
+    UNION ALL
+    SELECT k.centre, s.specimen_id, s.kind, s.colony_id, s.strain_id, s.is_baseline, s.gender, s.zygosity, s.dob, s.stage, s.stage_unit,
+      r.pipeline, r.project, r.procedure_id, r.experiment_id, r.sequence_id, r.date_of_experiment,
+      m.kind, m.parameter_id, m.sequence_id, v.increment, v.increment_status, m.unit, v.value, m.status,
+      c.position, c.ordinal, coalesce(v.ordinal, m.ordinal) + c.ordinal - c.content_ordinal, c.claim
+    FROM warehouse.claim k
+    JOIN warehouse.specimen s ON s.position = k.content_position AND s.ordinal = k.content_ordinal
+    JOIN warehouse.run_specimen x ON x.specimen_id = s.specimen_id
+    JOIN warehouse.claim c ON c.content_position = x.position AND c.content_ordinal = x.record AND c.centre = k.centre
+    JOIN warehouse.procedure_run r ON r.position = x.position AND r.ordinal = x.record
+    JOIN warehouse.measurement m ON m.position = x.position AND m.record = x.record
+    LEFT JOIN warehouse.series_value v ON v.position = m.position AND v.record = m.record AND v.parent = m.ordinal
+    WHERE k.record_type = 'specimen' AND k.is_current AND c.record_type = 'procedure_run' AND c.is_current AND m.kind = 'series'
+  ) m;
 COMMENT ON VIEW warehouse.specimen_measurement IS 'the specimens that are known now with the values that hold now, one row a value and specimen';
 COMMENT ON COLUMN warehouse.specimen_measurement.centre IS 'short name of the centre that submitted it';
 COMMENT ON COLUMN warehouse.specimen_measurement.specimen_id IS 'the centre''s name of the specimen';
@@ -151,6 +186,7 @@ COMMENT ON COLUMN warehouse.specimen_measurement.status IS 'why the parameter ha
 COMMENT ON COLUMN warehouse.specimen_measurement.position IS 'the document';
 COMMENT ON COLUMN warehouse.specimen_measurement.run_ordinal IS 'the run in the document';
 COMMENT ON COLUMN warehouse.specimen_measurement.ordinal IS 'the row''s place among all rows of the document';
+COMMENT ON COLUMN warehouse.specimen_measurement.run_claim IS 'identity of the run''s natural key';
 
 CREATE OR REPLACE VIEW warehouse.latest_measurement AS
   SELECT l.centre, l.specimen_id, l.specimen_kind, l.colony_id, l.strain_id, l.is_baseline, l.sex, l.zygosity, l.dob, l.stage, l.stage_unit,
@@ -159,9 +195,8 @@ CREATE OR REPLACE VIEW warehouse.latest_measurement AS
     l.position, l.run_ordinal, l.ordinal
   FROM (
     SELECT m.*, rank() OVER (PARTITION BY m.centre, m.specimen_id, m.parameter_id, m.sequence_id, m.increment
-      ORDER BY m.date_of_experiment DESC NULLS LAST, c.claim) AS place
-    FROM warehouse.specimen_measurement m
-    JOIN warehouse.claim c ON c.position = m.position AND c.ordinal = m.run_ordinal) l
+      ORDER BY m.date_of_experiment DESC NULLS LAST, m.run_claim) AS place
+    FROM warehouse.specimen_measurement m) l
   WHERE l.place = 1;
 COMMENT ON VIEW warehouse.latest_measurement IS 'of specimen_measurement, for each specimen, parameter, sequence and increment what the latest experiment says: one row, or one for each term of an ontology parameter';
 COMMENT ON COLUMN warehouse.latest_measurement.centre IS 'short name of the centre that submitted it';
