@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"math"
 )
@@ -95,7 +96,7 @@ func readDirectory(r io.ReaderAt, e end, l Limits) ([]Member, []entry, error) {
 			return nil, nil, err
 		}
 		left -= length
-		if err := seen.add(x.Name); err != nil {
+		if err := seen.add(x.Name, members[:min(n, counted)]); err != nil {
 			return nil, nil, err
 		}
 		if n < counted {
@@ -108,31 +109,48 @@ func readDirectory(r io.ReaderAt, e end, l Limits) ([]Member, []entry, error) {
 	return members, entries, nil
 }
 
-// names are the names that an archive has given to its entries.
+// names are the names that an archive has given to its entries: digests of
+// them, under a key that nobody knows, since an archive may have very many.
+// What seems to be there twice is looked up among the members.
 type names struct {
-	clean map[string]struct{}
+	seed  maphash.Seed
+	clean map[uint64]struct{}
 	// folded has what may be a document only: README and readme harm nobody,
 	// but of two documents that are one for some programs one is lost there.
-	folded map[string]string
+	folded map[uint64]struct{}
 }
 
 func newNames(n int) names {
-	return names{clean: make(map[string]struct{}, n), folded: map[string]string{}}
+	return names{seed: maphash.MakeSeed(), clean: make(map[uint64]struct{}, n), folded: map[uint64]struct{}{}}
 }
 
-func (s names) add(name string) error {
-	key := cleanName(name)
-	if _, twice := s.clean[key]; twice {
-		return refuse(DuplicateEntry, name, "there are two entries of this name")
-	}
-	s.clean[key] = struct{}{}
-	if fold := foldName(key); isDocument(fold) {
-		if other, twin := s.folded[fold]; twin {
-			return refuse(DuplicateEntry, name, "%s and it are one name where case, or how accents are written, does not count", Quote(other))
+// add takes the next member's name; before are those that were taken.
+func (s names) add(name string, before []Member) error {
+	clean := cleanName(name)
+	if s.known(s.clean, clean) {
+		for i := range before {
+			if cleanName(before[i].Name) == clean {
+				return refuse(DuplicateEntry, name, "there are two entries of this name")
+			}
 		}
-		s.folded[fold] = key
+	}
+	fold := foldName(clean)
+	if isDocument(fold) && s.known(s.folded, fold) {
+		for i := range before {
+			if other := cleanName(before[i].Name); foldName(other) == fold {
+				return refuse(DuplicateEntry, name, "%s and it are one name where case, or how accents are written, does not count", Quote(other))
+			}
+		}
 	}
 	return nil
+}
+
+// known reports whether a name may be in a set, and puts it there.
+func (s names) known(set map[uint64]struct{}, name string) bool {
+	digest := maphash.String(s.seed, name)
+	_, known := set[digest]
+	set[digest] = struct{}{}
+	return known
 }
 
 // readCentral reads one header of the directory into x and returns its length.

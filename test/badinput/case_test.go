@@ -39,8 +39,7 @@ type bad struct {
 	line int
 	// capped says that the last error must tell that there are more.
 	capped bool
-	// large says why it may take more than a second. Memory is bounded all the
-	// same.
+	// large says why it may take more than a second, and twice the memory.
 	large string
 	// keeps says why the disk may be another afterwards.
 	keeps string
