@@ -81,10 +81,11 @@ test-race: servers ## the packages that share memory between goroutines, with th
 test-kill: engines servers ## kill -9 the whole program 50 times and compare what is in the warehouse
 	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_KILLS=50 $(GO) test -count=1 -timeout 60m -v -run Kill ./test/e2e/...
 
-# Runs every fuzz test of the module, one after another. $(1): how long each.
+# Runs every fuzz test of the module, one after another. $(1): how long each,
+# little of which goes into making inputs smaller.
 define fuzz
 	@grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's/^\(.*\)\/[^/]*:func /\1 /' | sort -u | while read -r dir name; do \
-	  echo "$$dir $$name"; $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(1) "$$dir"; \
+	  echo "$$dir $$name"; $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(1) -fuzzminimizetime 20x "$$dir"; \
 	done
 endef
 

@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"tributary/consumers/stage"
 	"tributary/internal/archive"
@@ -117,7 +120,7 @@ func details(res xsdcheck.Result) []schemas.ErrorDetail {
 		if size += len(e.Message) + len(e.Exception) + 16; size > maxErrorBytes {
 			break
 		}
-		out = append(out, schemas.ErrorDetail{Line: int32(e.Line), Column: int32(e.Column), Exception: e.Exception, Message: e.Message})
+		out = append(out, schemas.ErrorDetail{Line: int32(e.Line), Column: int32(e.Column), Exception: e.Exception, Message: strings.Map(visible, e.Message)})
 	}
 	if n := len(out); res.Truncated && n > 0 {
 		more := out[n-1]
@@ -125,6 +128,15 @@ func details(res xsdcheck.Result) []schemas.ErrorDetail {
 		out = append(out, more)
 	}
 	return out
+}
+
+// visible replaces what turns the direction of text: messages quote what the
+// document says, and it must not rearrange what stands around it.
+func visible(r rune) rune {
+	if unicode.Is(unicode.Bidi_Control, r) {
+		return utf8.RuneError
+	}
+	return r
 }
 
 // Fail is the failed end of a document that is poison.

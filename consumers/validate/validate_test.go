@@ -206,6 +206,14 @@ func TestErrorsAreCapped(t *testing.T) {
 	}
 }
 
+func TestMessagesDoNotTurnText(t *testing.T) {
+	b := newBench(t, config.Default().Validate)
+	_, st := b.judged(b.extracted("specimen", strings.Replace(sample(t, "specimen"), `gender="`, "gender=\"\u202egpj", 1)))
+	if len(st.Errors) == 0 || strings.Contains(st.Errors[0].Message, "\u202e") || !strings.Contains(st.Errors[0].Message, "gender") {
+		t.Errorf("errors are %+v", st.Errors)
+	}
+}
+
 // A name that was refused passes as failed, so that its file's end comes; its
 // status was told by unzip.
 func TestARefusedNamePassesThrough(t *testing.T) {

@@ -15,6 +15,8 @@ func loadCases() []bad {
 		wrong("another centre beside the own", strings.Replace(mouse("", "", ""), "</centreSpecimenSet>", "<centre centreID=\"J\">"+mouseOpen+"/></centre></centreSpecimenSet>", 1), "centre_mismatch", 5, "J"),
 		wrong("a date after the year 9999", strings.Replace(mouse("", "", ""), "2013-01-01", "12013-01-01", 1), "value_out_of_range", 3, "9999"),
 		wrong("a date before Christ", strings.Replace(mouse("", "", ""), "2013-01-01", "-0044-03-15", 1), "value_out_of_range", 3, "9999"),
+		wrong("a year of 200,000 digits", strings.Replace(mouse("", "", ""), "2013-01-01", strings.Repeat("9", 200_000)+"-01-01", 1), "value_out_of_range", 3, "9999"),
+		wrong("a decimal of 1,000,000 digits", run("\n<mediaParameter parameterID=\"P\" URI=\"u\" fileType=\"f\"><parameterAssociation parameterID=\"Q\"><dim id=\"x\" origin=\"o\">"+strings.Repeat("9", 1_000_000)+"</dim></parameterAssociation></mediaParameter>"), "value_out_of_range", 5, "1000 digits"),
 		wrong("an integer of 30 digits", run("\n<simpleParameter parameterID=\"P\" sequenceID=\""+strings.Repeat("9", 30)+"\"/>"), "value_out_of_range", 5, "whole number"),
 		wrong("a decimal of 2000 digits", run("\n<mediaParameter parameterID=\"P\" URI=\"u\" fileType=\"f\"><parameterAssociation parameterID=\"Q\"><dim id=\"x\" origin=\"o\">"+strings.Repeat("9", 2000)+"</dim></parameterAssociation></mediaParameter>"), "value_out_of_range", 5, "1000 digits"),
 		wrong("the same specimen twice", specHead+mouseOpen+"/>\n"+mouseOpen+` colonyID="c"/>`+specTail, "duplicate_key", 4, "specimen", "line 3"),
