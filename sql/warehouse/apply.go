@@ -109,6 +109,11 @@ func (p *profile) apply(ctx context.Context, tx pgx.Tx) error {
 	if err != nil {
 		return err
 	}
+	for _, name := range p.declared() {
+		if core.table(name) != nil {
+			return fmt.Errorf("the profile declares the table %s.%s, which is there already and not the profile's: choose another name", Schema, name)
+		}
+	}
 	want, err := p.wanted(ctx, tx, core)
 	if err != nil {
 		return err
@@ -117,7 +122,7 @@ func (p *profile) apply(ctx context.Context, tx pgx.Tx) error {
 	if err != nil {
 		return err
 	}
-	if err := p.alter(ctx, tx, before, core, want, live); err != nil {
+	if err := p.alter(ctx, tx, before, want, live); err != nil {
 		return err
 	}
 	if err := p.create(ctx, tx); err != nil {
@@ -219,13 +224,8 @@ func viewNames(ctx context.Context, tx pgx.Tx) ([]string, error) {
 }
 
 // alter adds the columns that tables lack, and refuses all other differences.
-func (p *profile) alter(ctx context.Context, tx pgx.Tx, before applied, core, want, live shape) error {
+func (p *profile) alter(ctx context.Context, tx pgx.Tx, before applied, want, live shape) error {
 	var errs []error
-	for _, name := range p.declared() {
-		if core.table(name) != nil {
-			errs = append(errs, fmt.Errorf("the profile declares the table %s.%s, which every warehouse has: choose another name", Schema, name))
-		}
-	}
 	for _, name := range before.tables {
 		if want.table(name) == nil && live.table(name) != nil {
 			errs = append(errs, fmt.Errorf("the table %s.%s is there, but the profile declares it no longer: declare it, or drop it", Schema, name))

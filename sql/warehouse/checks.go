@@ -194,10 +194,11 @@ func readCheck(fsys fs.FS, name string) (Check, error) {
 	values, at, body := map[string]string{}, map[string]int{}, len(lines)
 	last := ""
 	for i, line := range lines {
-		if strings.TrimSpace(line) == "" {
+		blank := strings.TrimSpace(line) == ""
+		if blank && len(at) == 0 {
 			continue
 		}
-		if !strings.HasPrefix(line, "--") {
+		if blank || !strings.HasPrefix(line, "--") {
 			body = i
 			break
 		}
@@ -235,7 +236,10 @@ func readCheck(fsys fs.FS, name string) (Check, error) {
 // split takes the queries from the lines below the header.
 func (c *Check) split(lines []string, body int, wrong func(int, string, ...any) error) error {
 	end := len(lines)
-	c.Line = body + 1
+	for body < end && strings.TrimSpace(lines[body]) == "" {
+		body++
+	}
+	c.Line = min(body+1, end)
 	for i := body; i < len(lines); i++ {
 		if strings.TrimRight(lines[i], " \t") != again {
 			continue
