@@ -10,9 +10,10 @@ SELECT c.position, c.record, r.ordinal, r.line,
   CROSS JOIN LATERAL (
     SELECT * FROM warehouse.judged_run r WHERE r.position = c.position AND r.record = c.record OFFSET 0) r
   CROSS JOIN LATERAL (
-    SELECT string_agg(p.parameter_id, ', ' ORDER BY p.parameter_id) AS missing
-      FROM warehouse.reference_parameter p
-      WHERE p.pipeline_id = r.pipeline AND p.procedure_id = r.procedure_id AND p.required
-        AND p.parameter_id NOT IN (
-          SELECT x.parameter_id FROM warehouse.parameter_use x WHERE x.position = c.position AND x.record = c.record)) m
+    SELECT string_agg(n.parameter_id, ', ' ORDER BY n.parameter_id) AS missing
+      FROM (
+        SELECT p.parameter_id FROM warehouse.reference_parameter p
+          WHERE p.pipeline_id = r.pipeline AND p.procedure_id = r.procedure_id AND p.required
+        EXCEPT
+        SELECT x.parameter_id FROM warehouse.parameter_use x WHERE x.position = c.position AND x.record = c.record) n) m
   WHERE m.missing IS NOT NULL

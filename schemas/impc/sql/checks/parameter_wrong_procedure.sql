@@ -11,8 +11,8 @@ SELECT c.position, c.record, x.ordinal, x.line,
   CROSS JOIN LATERAL (
     SELECT x.ordinal, x.line, x.element, x.parameter_id, x.status FROM warehouse.parameter_use x
       WHERE x.position = c.position AND x.record = c.record OFFSET 0) x
-  WHERE EXISTS (SELECT FROM warehouse.reference_parameter k WHERE k.pipeline_id = r.pipeline AND k.procedure_id = r.procedure_id OFFSET 0)
-    AND EXISTS (SELECT FROM warehouse.reference_parameter k WHERE k.parameter_id = x.parameter_id OFFSET 0)
-    AND NOT EXISTS (
+  WHERE CASE WHEN EXISTS (
       SELECT FROM warehouse.reference_parameter k
-        WHERE k.parameter_id = x.parameter_id AND k.procedure_id = r.procedure_id AND k.pipeline_id = r.pipeline OFFSET 0)
+        WHERE k.parameter_id = x.parameter_id AND k.procedure_id = r.procedure_id AND k.pipeline_id = r.pipeline OFFSET 0) THEN false
+    WHEN NOT EXISTS (SELECT FROM warehouse.reference_parameter k WHERE k.pipeline_id = r.pipeline AND k.procedure_id = r.procedure_id OFFSET 0) THEN false
+    ELSE x.parameter_id IN (SELECT k.parameter_id FROM warehouse.reference_parameter k) END

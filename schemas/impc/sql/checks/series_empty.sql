@@ -6,6 +6,10 @@ SELECT c.position, c.record, x.ordinal, x.line,
     format('the series %s has neither values nor a parameterStatus: add some', left(x.parameter_id, 200)) AS message
   FROM candidate c
   CROSS JOIN LATERAL (
-    SELECT * FROM warehouse.claimed_measurement x WHERE x.position = c.position AND x.record = c.record OFFSET 0) x
-  WHERE x.kind = 'series' AND coalesce(btrim(x.status, E' \t\r\n'), '') = ''
-    AND NOT EXISTS (SELECT FROM warehouse.claimed_series_value v WHERE v.position = c.position AND v.record = c.record AND v.parent = x.ordinal OFFSET 0)
+    SELECT m.ordinal FROM warehouse.claimed_measurement m
+      WHERE m.position = c.position AND m.record = c.record AND m.kind = 'series' AND coalesce(btrim(m.status, E' \t\r\n'), '') = ''
+    EXCEPT
+    SELECT v.parent FROM warehouse.claimed_series_value v WHERE v.position = c.position AND v.record = c.record) n
+  CROSS JOIN LATERAL (
+    SELECT * FROM warehouse.claimed_measurement x
+      WHERE x.position = c.position AND x.record = c.record AND x.ordinal = n.ordinal OFFSET 0) x
