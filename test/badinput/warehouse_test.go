@@ -196,7 +196,7 @@ func (b *base) judge(statements *warehouse.Statements) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	defer tx.Rollback(context.Background()) //nolint:errcheck // nothing is to be kept
+	defer tx.Rollback(context.Background())
 	run := func(what, sql string, args ...any) [][]any {
 		b.t.Helper()
 		var out [][]any
