@@ -50,70 +50,79 @@ func (r *run) one(ctx context.Context, f schemas.RequestFile) (sessionLost bool,
 
 // fetch gets the bytes. If the file is not what was listed it is fetched once
 // more, as it is now; if it changes meanwhile, that is the outcome.
-func (r *run) fetch(ctx context.Context, f schemas.RequestFile) (res result, lost bool, err error) {
+func (r *run) fetch(ctx context.Context, f schemas.RequestFile) (result, bool, error) {
 	before := remote.Entry{Size: f.Size}
 	if f.ModTime != nil {
 		before.ModTime = *f.ModTime
 	}
+	var last result
 	for range 2 {
 		limit := int64(r.d.Config.MaxFileSize)
 		if before.Size > limit {
 			return failed(schemas.Download, "file_too_large", fmt.Sprintf("%d bytes are more than download.max_file_size allows (%d)", before.Size, limit)), false, nil
 		}
-		ref, rerr, err := r.transfer(ctx, f.Path, before.Size)
-		if errors.Is(err, errTooLarge) {
-			return failed(schemas.Download, "file_too_large", fmt.Sprintf("more bytes arrive than download.max_file_size allows (%d)", limit)), false, nil
+		res, changed, lost, err := r.fetchOnce(ctx, f, before)
+		if changed == nil || err != nil {
+			return res, lost, err
 		}
-		if err != nil {
-			return result{}, false, err
-		}
-		if rerr != nil {
-			return failed(schemas.Download, remote.Exception(rerr), rerr.Error()), remote.SessionLost(rerr), nil
-		}
-		after, serr := r.session.Stat(ctx, f.Path)
-		if serr != nil {
-			return failed(schemas.Download, remote.Exception(serr), serr.Error()), remote.SessionLost(serr), nil
-		}
-		switch {
-		case !same(before, after):
-			before = after
-			res = failed(schemas.Download, "file_changed", fmt.Sprintf("the file changes while it is fetched: now %d bytes, of %s", after.Size, after.ModTime.Format(time.RFC3339)))
-			continue
-		case after.Size >= 0 && ref.Size < after.Size:
-			return failed(schemas.Download, "transfer_truncated", fmt.Sprintf("%d of %d bytes arrived, and the server reported no error", ref.Size, after.Size)), false, nil
-		case after.Size >= 0 && ref.Size > after.Size:
-			return failed(schemas.Download, "file_changed", fmt.Sprintf("%d bytes arrived of a file of %d", ref.Size, after.Size)), false, nil
-		}
-		return r.verify(ctx, f, ref)
+		before, last = *changed, res
 	}
-	return res, false, nil
+	return last, false, nil
 }
 
-// transfer streams a file into the blob store. rerr is the source's error, err
-// our own.
-func (r *run) transfer(ctx context.Context, path string, size int64) (ref blob.Ref, rerr, err error) {
+// fetchOnce gets the bytes of a file that was listed as before. They stay in
+// the store only if they are the whole file, and are what the checksum beside
+// it says. changed is the file as it is now, if it is not what was listed.
+func (r *run) fetchOnce(ctx context.Context, f schemas.RequestFile, before remote.Entry) (res result, changed *remote.Entry, lost bool, err error) {
 	w, err := r.d.Blobs.Create(ctx)
 	if err != nil {
-		return ref, nil, stage.Transient(err)
+		return res, nil, false, stage.Transient(err)
 	}
 	defer w.Abort() //nolint:errcheck // after Commit there is nothing to delete, and what is left of a failed fetch is swept away later
+	rerr, err := r.transfer(ctx, f.Path, before.Size, w)
+	if errors.Is(err, errTooLarge) {
+		return failed(schemas.Download, "file_too_large", fmt.Sprintf("more bytes arrive than download.max_file_size allows (%d)", int64(r.d.Config.MaxFileSize))), nil, false, nil
+	}
+	if err != nil {
+		return res, nil, false, err
+	}
+	if rerr != nil {
+		return failed(schemas.Download, remote.Exception(rerr), rerr.Error()), nil, remote.SessionLost(rerr), nil
+	}
+	after, serr := r.session.Stat(ctx, f.Path)
+	if serr != nil {
+		return failed(schemas.Download, remote.Exception(serr), serr.Error()), nil, remote.SessionLost(serr), nil
+	}
+	ref := w.Ref()
+	switch {
+	case !same(before, after):
+		return failed(schemas.Download, "file_changed", fmt.Sprintf("the file changes while it is fetched: now %d bytes, of %s", after.Size, after.ModTime.Format(time.RFC3339))), &after, false, nil
+	case after.Size >= 0 && ref.Size < after.Size:
+		return failed(schemas.Download, "transfer_truncated", fmt.Sprintf("%d of %d bytes arrived, and the server reported no error", ref.Size, after.Size)), nil, false, nil
+	case after.Size >= 0 && ref.Size > after.Size:
+		return failed(schemas.Download, "file_changed", fmt.Sprintf("%d bytes arrived of a file of %d", ref.Size, after.Size)), nil, false, nil
+	}
+	if res, lost = r.verify(ctx, f, ref); res.kind == schemas.Fetched {
+		if _, err := w.Commit(); err != nil {
+			return result{}, nil, lost, stage.Transient(err)
+		}
+	}
+	return res, nil, lost, nil
+}
+
+// transfer streams a file into a blob. rerr is the source's error, err our own.
+func (r *run) transfer(ctx context.Context, path string, size int64, w io.Writer) (rerr, err error) {
 	body, rerr := r.session.Open(ctx, path, size)
 	if rerr != nil {
-		return ref, rerr, nil
+		return rerr, nil
 	}
 	sink := &progressWriter{w: w, progress: r.in.Progress, left: int64(r.d.Config.MaxFileSize)}
 	_, cerr := io.Copy(sink, body)
 	cerr = errors.Join(cerr, body.Close())
 	if sink.err != nil {
-		return ref, nil, stage.Transient(sink.err)
+		return nil, stage.Transient(sink.err)
 	}
-	if cerr != nil {
-		return ref, cerr, nil
-	}
-	if ref, err = w.Commit(); err != nil {
-		return ref, nil, stage.Transient(err)
-	}
-	return ref, nil, nil
+	return cerr, nil
 }
 
 // errTooLarge ends a transfer that brings more than is allowed, whatever the
@@ -159,10 +168,10 @@ func same(a, b remote.Entry) bool {
 }
 
 // verify compares the file with a checksum beside it, if there is one.
-func (r *run) verify(ctx context.Context, f schemas.RequestFile, ref blob.Ref) (result, bool, error) {
+func (r *run) verify(ctx context.Context, f schemas.RequestFile, ref blob.Ref) (result, bool) {
 	done := result{kind: schemas.Fetched, phase: schemas.ZipMD5, ref: ref, checksum: "no_checksum"}
 	if !r.d.Config.Checksums {
-		return done, false, nil
+		return done, false
 	}
 	body, err := r.session.Open(ctx, f.Path+".md5", maxChecksum)
 	if err == nil {
@@ -173,18 +182,18 @@ func (r *run) verify(ctx context.Context, f schemas.RequestFile, ref blob.Ref) (
 			want, ok := parseChecksum(text)
 			switch {
 			case !ok:
-				return failed(schemas.ZipMD5, "checksum_unreadable", "the file beside it, "+f.FileName+".md5, holds no md5 of 32 hexadecimal digits"), false, nil
+				return failed(schemas.ZipMD5, "checksum_unreadable", "the file beside it, "+f.FileName+".md5, holds no md5 of 32 hexadecimal digits"), false
 			case want != ref.MD5:
-				return failed(schemas.ZipMD5, "checksum_mismatch", "md5 is "+ref.MD5+", but the file beside it says "+want), false, nil
+				return failed(schemas.ZipMD5, "checksum_mismatch", "md5 is "+ref.MD5+", but the file beside it says "+want), false
 			}
 			done.checksum = "matched"
-			return done, false, nil
+			return done, false
 		}
 	}
 	if remote.ClassOf(err) == remote.NotExist {
-		return done, false, nil
+		return done, false
 	}
-	return failed(schemas.ZipMD5, remote.Exception(err), "the checksum beside the file cannot be read: "+err.Error()), remote.SessionLost(err), nil
+	return failed(schemas.ZipMD5, remote.Exception(err), "the checksum beside the file cannot be read: "+err.Error()), remote.SessionLost(err)
 }
 
 // maxChecksum is how much of a .md5 file is read.

@@ -252,5 +252,6 @@ func (full) Create(context.Context) (blob.Writer, error) { return fullWriter{}, 
 type fullWriter struct{}
 
 func (fullWriter) Write([]byte) (int, error) { return 0, blob.ErrFull }
+func (fullWriter) Ref() blob.Ref             { return blob.Ref{} }
 func (fullWriter) Commit() (blob.Ref, error) { return blob.Ref{}, blob.ErrFull }
 func (fullWriter) Abort() error              { return nil }

@@ -39,6 +39,8 @@ type Store interface {
 // Writer takes the bytes of a new blob. It is for one goroutine.
 type Writer interface {
 	io.Writer
+	// Ref names what was written so far, whether or not it will be committed.
+	Ref() Ref
 	// Commit makes the blob durable and visible and returns its name. A
 	// content that is there already is kept as it is.
 	Commit() (Ref, error)

@@ -48,13 +48,18 @@ func (w *writer) Write(b []byte) (int, error) {
 	return n, w.err
 }
 
+// Ref names what was written so far.
+func (w *writer) Ref() Ref {
+	return Ref{SHA256: hex.EncodeToString(w.sha.Sum(nil)), MD5: hex.EncodeToString(w.md5.Sum(nil)), Size: w.size}
+}
+
 // Commit syncs the file, gives it its name and syncs the directory. The order
 // matters: whoever sees the name may rely on the content.
 func (w *writer) Commit() (Ref, error) {
 	if err := w.err; err != nil {
 		return Ref{}, errors.Join(err, w.Abort())
 	}
-	ref := Ref{SHA256: hex.EncodeToString(w.sha.Sum(nil)), MD5: hex.EncodeToString(w.md5.Sum(nil)), Size: w.size}
+	ref := w.Ref()
 	if err := w.commit(ref); err != nil {
 		err = w.d.explain("commit", err)
 		return Ref{}, errors.Join(err, w.Abort())
