@@ -20,13 +20,13 @@ func downloadCases() []bad {
 	return []bad{
 		kept(fetch("a good file passes", served{}, end{"upload", ""})),
 		kept(fetch("a checksum that matches passes", served{checksum: fmt.Appendf(nil, "%x  a.zip\n", md5.Sum(content))}, end{"upload", ""})),
-		fetch("a checksum of other bytes", served{checksum: []byte("d41d8cd98f00b204e9800998ecf8427e  a.zip\n")}, end{"zip_md5", "checksum_mismatch"}, "d41d8cd98f00b204e9800998ecf8427e")),
-		fetch("a checksum that is none", served{checksum: []byte("see the web page")}, end{"zip_md5", "checksum_unreadable"}, ".md5")),
+		fetch("a checksum of other bytes", served{checksum: []byte("d41d8cd98f00b204e9800998ecf8427e  a.zip\n")}, end{"zip_md5", "checksum_mismatch"}, "d41d8cd98f00b204e9800998ecf8427e"),
+		fetch("a checksum that is none", served{checksum: []byte("see the web page")}, end{"zip_md5", "checksum_unreadable"}, ".md5"),
 		fetch("larger than allowed by the listing", served{listed: 9 << 20}, end{"download", "file_too_large"}, "9437184", "8388608"),
 		fetch("larger than allowed, and the listing lies", served{endless: true}, end{"download", "file_too_large"}, "8388608"),
-		fetch("ends early without an error", served{listed: int64(len(content)) + 10}, end{"download", "transfer_truncated"}, "arrived")),
+		fetch("ends early without an error", served{listed: int64(len(content)) + 10}, end{"download", "transfer_truncated"}, "arrived"),
 		fetch("ends early with an error", served{breaks: errors.New("the line is dead")}, end{"download", "transfer_failed"}, "the line is dead"),
-		fetch("longer than listed", served{listed: 10}, end{"download", "file_changed"})),
-		fetch("grows while it is fetched", served{grows: true}, end{"download", "file_changed"}, "changes while")),
+		fetch("longer than listed", served{listed: 10}, end{"download", "file_changed"}),
+		fetch("grows while it is fetched", served{grows: true}, end{"download", "file_changed"}, "changes while"),
 	}
 }
