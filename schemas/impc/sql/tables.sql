@@ -3,7 +3,7 @@
 
 CREATE TABLE IF NOT EXISTS warehouse.known_project (
   name text PRIMARY KEY);
-COMMENT ON TABLE warehouse.known_project IS 'projects that documents may name without a finding; add rows for more';
+COMMENT ON TABLE warehouse.known_project IS 'projects that documents may name without a finding; add rows for more, and rows to warehouse.recheck for run_project_unknown and specimen_project_unknown, so that what is there is judged again';
 COMMENT ON COLUMN warehouse.known_project.name IS 'as documents spell it';
 INSERT INTO warehouse.known_project (name) VALUES
   ('MGP Legacy'), ('EUCOMM-EUMODIC'), ('UCD-KOMP'), ('MGP'), ('MARC'), ('EUCOMMToolsCre'), ('RIKEN BRC'), ('DTCC'), ('BaSH'),
