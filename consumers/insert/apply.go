@@ -122,8 +122,8 @@ func (in *Inserter) apply(ctx context.Context, epoch int64, at progress, group [
 	err := pg.InTx(ctx, in.d.Pool, func(tx pgx.Tx) error {
 		w.tx = tx
 		// Plans must not depend on statistics of tables that have just begun
-		// to fill.
-		if _, err := tx.Exec(ctx, "SET LOCAL enable_seqscan = off; SET LOCAL jit = off"); err != nil {
+		// to fill, nor be made again and again.
+		if _, err := tx.Exec(ctx, "SET LOCAL enable_seqscan = off; SET LOCAL jit = off; SET LOCAL plan_cache_mode = force_generic_plan"+in.compression); err != nil {
 			return fmt.Errorf("prepare transaction: %w", err)
 		}
 		stored, err := in.progress(ctx, tx, "FOR UPDATE")

@@ -72,10 +72,12 @@ type Inserter struct {
 	cfg     Config
 	d       Deps
 	metrics *metrics
-	ahead   *semaphore.Weighted
-	workers *semaphore.Weighted
-	now     func() time.Time
-	after   func(time.Duration) <-chan time.Time
+
+	compression string // of large values, to be set in transactions
+	ahead       *semaphore.Weighted
+	workers     *semaphore.Weighted
+	now         func() time.Time
+	after       func(time.Duration) <-chan time.Time
 }
 
 // New makes an inserter; it does nothing before Run. It fails only for checks
@@ -159,10 +161,27 @@ func (in *Inserter) progress(ctx context.Context, q pg.Querier, lock string) (pr
 	return p, nil
 }
 
+// chooseCompression has large values compressed with lz4 where Postgres has it,
+// which is several times faster than its default.
+func (in *Inserter) chooseCompression(ctx context.Context) error {
+	var has bool
+	err := in.d.Pool.QueryRow(ctx, "SELECT coalesce((SELECT 'lz4' = ANY(enumvals) FROM pg_settings WHERE name = 'default_toast_compression'), false)").Scan(&has)
+	if err != nil {
+		return fmt.Errorf("ask for the database's compressions: %w", err)
+	}
+	if has {
+		in.compression = "; SET LOCAL default_toast_compression = lz4"
+	}
+	return nil
+}
+
 // session applies positions while the lease is held.
 func (in *Inserter) session(ctx context.Context, epoch int64) error {
 	at, err := in.progress(ctx, in.d.Pool, "")
 	if err != nil {
+		return err
+	}
+	if err := in.chooseCompression(ctx); err != nil {
 		return err
 	}
 	in.d.Log.Info("insertion begins", "next_position", at.position, "next_offset", at.offset, "epoch", epoch)

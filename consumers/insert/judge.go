@@ -2,16 +2,18 @@ package insert
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
 	"tributary/sql/warehouse"
 )
 
-// judge runs the data checks of a centre: each on the records that changed
-// since the last batch end, those that it wants to see again, or all. It
+// judge runs the data checks of a centre on the records that changed since the
+// last batch end, on those that a check wants to see again, or on all. It
 // returns the documents whose open errors changed.
 func (w *writer) judge(ctx context.Context, centre string) ([]int64, error) {
 	if err := w.makeCandidates(ctx); err != nil {
@@ -29,50 +31,95 @@ func (w *writer) judge(ctx context.Context, centre string) ([]int64, error) {
 	if err != nil {
 		return nil, fmt.Errorf("checks to be done again: %w", err)
 	}
-	open, err := w.column(ctx, "SELECT DISTINCT test FROM warehouse.finding_count WHERE centre = $1", centre)
-	if err != nil {
-		return nil, fmt.Errorf("checks with open findings: %w", err)
-	}
 	// Candidates are few beside what there is, whatever the planner believes
 	// about tables that have just begun to fill: it reads by index.
 	if err := w.joins(ctx, false); err != nil {
 		return nil, err
 	}
-	// Checks that look at nothing but what changed share their candidates.
-	plain := ""
-	found := int64(0)
-	for pass := range 2 {
-		for _, c := range checks {
-			all := slices.Contains(again, c.Name)
-			own := all || c.Again != ""
-			if own != (pass == 1) {
-				continue
-			}
-			if own || plain != c.On {
-				if found, err = w.fill(ctx, centre, c, all); err != nil {
-					return nil, err
-				}
-			}
-			plain = c.On
-			if own {
-				plain = ""
-			}
-			if found == 0 {
-				continue
-			}
-			changed, err := w.check(ctx, centre, c, slices.Contains(open, c.Name))
-			if err != nil {
-				return nil, err
-			}
-			documents = append(documents, changed...)
+	j := judgement{w: w, centre: centre}
+	for from := 0; from < len(checks); {
+		to := from + 1
+		for to < len(checks) && checks[to].On == checks[from].On {
+			to++
 		}
+		if err := j.group(ctx, checks[from:to], again); err != nil {
+			return nil, err
+		}
+		from = to
 	}
 	if len(again) > 0 {
 		if _, err := w.tx.Exec(ctx, "DELETE FROM warehouse.recheck WHERE centre = $1", centre); err != nil {
 			return nil, fmt.Errorf("checks to be done again: %w", err)
 		}
 	}
-	return documents, w.joins(ctx, true)
+	return append(documents, j.documents...), w.joins(ctx, true)
+}
+
+// judgement is the work of checks at one batch end.
+type judgement struct {
+	w         *writer
+	centre    string
+	documents []int64 // whose open errors changed
+}
+
+// group runs the checks that judge the same record table: all of them at once
+// on what changed, then each alone on what it alone wants to see.
+func (j *judgement) group(ctx context.Context, checks []warehouse.Check, again []string) error {
+	on := checks[0].On
+	const changed = `INSERT INTO pg_temp.candidate SELECT c.position, c.ordinal FROM warehouse.changed c
+		CROSS JOIN LATERAL (SELECT FROM warehouse.claim k WHERE k.position = c.position AND k.ordinal = c.ordinal AND k.is_current OFFSET 0) k
+		WHERE c.centre = $1 AND c.record_type = $2`
+	if err := j.run(ctx, on, changed, checks); err != nil {
+		return err
+	}
+	for i, c := range checks {
+		var more string
+		switch {
+		case slices.Contains(again, c.Name):
+			more = "INSERT INTO pg_temp.candidate SELECT position, ordinal FROM warehouse.claim WHERE centre || '/' || record_type = $1::text || '/' || $2::text AND is_current"
+		case c.Again != "":
+			more = `INSERT INTO pg_temp.candidate SELECT DISTINCT k.position, k.ordinal FROM (
+` + c.Again + `
+				) a(position, record)
+				CROSS JOIN LATERAL (
+					SELECT k.position, k.ordinal FROM warehouse.claim k
+					WHERE k.position = a.position AND k.ordinal = a.record AND k.centre = $1 AND k.record_type = $2 AND k.is_current OFFSET 0) k
+				WHERE NOT coalesce((
+					SELECT true FROM warehouse.changed c WHERE c.centre = $1 AND c.record_type = $2 AND c.position = k.position AND c.ordinal = k.ordinal), false)`
+		default:
+			continue
+		}
+		if err := j.run(ctx, on, more, checks[i:i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run fills the table of candidates and lets checks judge them.
+func (j *judgement) run(ctx context.Context, on, fill string, checks []warehouse.Check) error {
+	tag, err := j.w.tx.Exec(ctx, fill, j.centre, on)
+	if err != nil {
+		return fmt.Errorf("candidates of %s: %w", checkNames(checks), err)
+	}
+	if tag.RowsAffected() == 0 {
+		return nil
+	}
+	if err := j.check(ctx, on, checks); err != nil {
+		return err
+	}
+	if _, err := j.w.tx.Exec(ctx, "DELETE FROM pg_temp.candidate"); err != nil {
+		return fmt.Errorf("candidates of %s: %w", checkNames(checks), err)
+	}
+	return nil
+}
+
+// checkNames names one check's file, or says how many there are.
+func checkNames(checks []warehouse.Check) string {
+	if len(checks) == 1 {
+		return checks[0].File
+	}
+	return fmt.Sprintf("%d checks of %s", len(checks), checks[0].On)
 }
 
 // joins lets the planner join by hashing and merging whole tables, or not.
@@ -84,15 +131,27 @@ func (w *writer) joins(ctx context.Context, whole bool) error {
 	return nil
 }
 
+// candidatesFull is the size in bytes from when on the tables of candidates,
+// which nobody vacuums, are made empty by truncation.
+const candidatesFull = 1 << 20
+
 // makeCandidates makes the table that checks find their candidates in, and the
-// one for what they find, once per transaction.
+// one for what they find. They stay with the connection and are emptied by
+// deletion: whatever else makes them anew also makes Postgres plan all checks
+// anew, which takes longer than most checks.
 func (w *writer) makeCandidates(ctx context.Context) error {
 	if w.candidates {
 		return nil
 	}
-	_, err := w.tx.Exec(ctx, `CREATE TEMP TABLE candidate (position bigint NOT NULL, record int NOT NULL, PRIMARY KEY (position, record)) ON COMMIT DROP;
-		CREATE TEMP TABLE violation (position bigint NOT NULL, ordinal int NOT NULL, record int NOT NULL, subject text NOT NULL, line int NOT NULL, col int NOT NULL,
-			message text NOT NULL, PRIMARY KEY (position, ordinal)) ON COMMIT DROP`)
+	var full *bool
+	err := w.tx.QueryRow(ctx, "SELECT pg_relation_size(to_regclass('pg_temp.candidate')) + pg_relation_size(to_regclass('pg_temp.violation')) > $1", candidatesFull).Scan(&full)
+	if err == nil && full == nil {
+		_, err = w.tx.Exec(ctx, `CREATE TEMP TABLE candidate (position bigint NOT NULL, record int NOT NULL);
+			CREATE TEMP TABLE violation (test text NOT NULL, level text NOT NULL, position bigint NOT NULL, ordinal int NOT NULL, record int NOT NULL,
+				subject text NOT NULL, line int NOT NULL, col int NOT NULL, message text NOT NULL)`)
+	} else if err == nil && *full {
+		_, err = w.tx.Exec(ctx, "TRUNCATE pg_temp.candidate, pg_temp.violation")
+	}
 	if err != nil {
 		return fmt.Errorf("make the table of candidates: %w", err)
 	}
@@ -115,96 +174,125 @@ func (w *writer) activeChecks(ctx context.Context) ([]warehouse.Check, error) {
 	return out, nil
 }
 
-// fill gathers a check's candidates and returns their number.
-func (w *writer) fill(ctx context.Context, centre string, c warehouse.Check, all bool) (int64, error) {
-	if _, err := w.tx.Exec(ctx, "TRUNCATE pg_temp.candidate"); err != nil {
-		return 0, fmt.Errorf("candidates of %s: %w", c.File, err)
-	}
-	queries := []string{`INSERT INTO pg_temp.candidate SELECT c.position, c.ordinal FROM warehouse.changed c JOIN warehouse.claim k USING (position, ordinal)
-		WHERE c.centre = $1 AND c.record_type = $2 AND k.is_current`}
-	switch {
-	case all:
-		queries[0] = "INSERT INTO pg_temp.candidate SELECT position, ordinal FROM warehouse.claim WHERE centre || '/' || record_type = $1::text || '/' || $2::text AND is_current"
-	case c.Again != "":
-		queries = append(queries, `INSERT INTO pg_temp.candidate SELECT DISTINCT k.position, k.ordinal FROM (
-`+c.Again+`
-			) a(position, record) JOIN warehouse.claim k ON k.position = a.position AND k.ordinal = a.record
-			WHERE k.centre = $1 AND k.record_type = $2 AND k.is_current ON CONFLICT DO NOTHING`)
-	}
-	found := int64(0)
-	for _, sql := range queries {
-		tag, err := w.tx.Exec(ctx, sql, centre, c.On)
-		if err != nil {
-			return 0, fmt.Errorf("candidates of %s: %w", c.File, err)
+// violations is the statement that notes what checks find among the candidates.
+// All checks of a table are one statement: it is planned once.
+func violations(checks []warehouse.Check) string {
+	var s strings.Builder
+	s.WriteString(`INSERT INTO pg_temp.violation (test, level, position, ordinal, record, subject, line, col, message)
+		SELECT DISTINCT ON (v.test, v.position, v.ordinal) v.test, v.level, v.position, v.ordinal, v.record, k.subject,
+			coalesce(v.line, k.line), CASE WHEN v.ordinal = v.record THEN k.col ELSE 0 END, coalesce(v.message, '')
+		FROM (`)
+	for i, c := range checks {
+		if i > 0 {
+			s.WriteString(" UNION ALL ")
 		}
-		found += tag.RowsAffected()
+		fmt.Fprintf(&s, `SELECT '%s'::text, '%s'::text, position::bigint, record::int, ordinal::int, line::int, message::text FROM (
+%s
+			) q(position, record, ordinal, line, message)`, c.Name, c.Level, c.SQL)
 	}
-	return found, nil
+	s.WriteString(`) v(test, level, position, record, ordinal, line, message)
+		CROSS JOIN LATERAL (
+			SELECT k.subject, k.line, k.col FROM warehouse.claim k WHERE k.position = v.position AND k.ordinal = v.record AND k.centre = $1 OFFSET 0) k
+		WHERE v.ordinal IS NOT NULL
+		ORDER BY v.test, v.position, v.ordinal, v.message`)
+	return s.String()
 }
 
 // check judges the candidates: violations open findings, and what is open and
-// no longer violated is closed. It returns the documents whose open errors
-// changed. open says whether there may be findings to close.
-func (w *writer) check(ctx context.Context, centre string, c warehouse.Check, open bool) ([]int64, error) {
-	tag, err := w.tx.Exec(ctx, `WITH violation(position, record, ordinal, line, message) AS MATERIALIZED (
-`+c.SQL+`
-		)
-		INSERT INTO pg_temp.violation (position, ordinal, record, subject, line, col, message)
-		SELECT DISTINCT ON (v.position, v.ordinal) v.position, v.ordinal, v.record, k.subject,
-			coalesce(v.line, k.line), CASE WHEN v.ordinal = v.record THEN k.col ELSE 0 END, coalesce(v.message, '')
-		FROM violation v
-		JOIN pg_temp.candidate c ON c.position = v.position AND c.record = v.record
-		JOIN warehouse.claim k ON k.position = v.position AND k.ordinal = v.record
-		WHERE k.centre = $1 AND v.ordinal IS NOT NULL
-		ORDER BY v.position, v.ordinal, v.message`, centre)
+// no longer violated is closed.
+func (j *judgement) check(ctx context.Context, on string, checks []warehouse.Check) error {
+	found, err := j.violations(ctx, checks)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.File, err)
+		return err
 	}
-	if tag.RowsAffected() == 0 && !open {
-		return nil, nil
+	tests := make([]string, len(checks))
+	for i, c := range checks {
+		tests[i] = c.Name
 	}
-	rows, err := w.tx.Query(ctx, `WITH verdict AS MATERIALIZED (
-			SELECT v.*, f.level AS before FROM pg_temp.violation v
-			LEFT JOIN warehouse.finding f ON f.position = v.position AND f.ordinal = v.ordinal AND f.test = $3 AND f.open
-			WHERE f.position IS NULL OR f.level <> $4 OR f.message <> v.message
-		), opened AS (
-			INSERT INTO warehouse.finding (position, ordinal, record, test, centre, record_type, subject, level, line, col, message, open)
-			SELECT position, ordinal, record, $3, $1, $2, subject, $4, line, col, message, true FROM verdict
-			ON CONFLICT (position, ordinal, test) DO UPDATE SET open = true, level = excluded.level, line = excluded.line, col = excluded.col, message = excluded.message
-		), gone AS MATERIALIZED (
-			SELECT f.position, f.ordinal FROM pg_temp.candidate c
-			JOIN warehouse.finding f ON f.position = c.position AND f.record = c.record AND f.test = $3 AND f.open
-			WHERE NOT EXISTS (SELECT FROM pg_temp.violation v WHERE v.position = f.position AND v.ordinal = f.ordinal)
-		), closed AS (
-			UPDATE warehouse.finding f SET open = false FROM gone g
-			WHERE f.position = g.position AND f.ordinal = g.ordinal AND f.test = $3
-			RETURNING f.position, f.subject, f.level
-		), change AS MATERIALIZED (
-			SELECT position, subject, $4::text AS level, 1 AS sign FROM verdict
-			UNION ALL SELECT position, subject, before, -1 FROM verdict WHERE before IS NOT NULL
-			UNION ALL SELECT position, subject, level, -1 FROM closed
-		), counted AS (
-			INSERT INTO warehouse.finding_count AS n (centre, record_type, subject, test, level, findings)
-			SELECT $1, $2, subject, $3, level, sum(sign) FROM change GROUP BY subject, level HAVING sum(sign) <> 0
-			ON CONFLICT (centre, record_type, subject, test, level) DO UPDATE SET findings = n.findings + excluded.findings
-			RETURNING findings
-		)
-		SELECT position, 0::bigint FROM change WHERE level = 'error' GROUP BY position
-		UNION ALL SELECT 0, count(*) FILTER (WHERE findings = 0) FROM counted`, centre, c.On, c.Name, c.Level)
+	rows, err := j.w.tx.Query(ctx, settleFindings, j.centre, on, tests)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.File, err)
+		return fmt.Errorf("findings of %s: %w", checkNames(checks), err)
 	}
-	documents, err := w.changedBy(ctx, rows)
+	documents, err := j.w.changedBy(ctx, rows)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.File, err)
+		return fmt.Errorf("findings of %s: %w", checkNames(checks), err)
 	}
-	if tag.RowsAffected() > 0 {
-		if _, err := w.tx.Exec(ctx, "TRUNCATE pg_temp.violation"); err != nil {
-			return nil, fmt.Errorf("%s: %w", c.File, err)
+	j.documents = append(j.documents, documents...)
+	if found > 0 {
+		if _, err := j.w.tx.Exec(ctx, "DELETE FROM pg_temp.violation"); err != nil {
+			return fmt.Errorf("findings of %s: %w", checkNames(checks), err)
 		}
 	}
-	return documents, nil
+	return nil
 }
+
+// violations gathers what checks find. If they fail together, they are run one
+// by one, so that the error names the one that does.
+func (j *judgement) violations(ctx context.Context, checks []warehouse.Check) (int64, error) {
+	tx := j.w.tx
+	if len(checks) > 1 {
+		if _, err := tx.Exec(ctx, "SAVEPOINT checks"); err != nil {
+			return 0, fmt.Errorf("savepoint: %w", err)
+		}
+	}
+	tag, err := tx.Exec(ctx, violations(checks), j.centre)
+	if len(checks) == 1 {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", checks[0].File, err)
+		}
+		return tag.RowsAffected(), err
+	}
+	if err == nil {
+		_, err = tx.Exec(ctx, "RELEASE SAVEPOINT checks")
+		return tag.RowsAffected(), err
+	}
+	if ctx.Err() != nil {
+		return 0, context.Cause(ctx)
+	}
+	for i := range checks {
+		if _, rerr := tx.Exec(ctx, "ROLLBACK TO SAVEPOINT checks"); rerr != nil {
+			return 0, errors.Join(err, rerr)
+		}
+		if _, one := j.violations(ctx, checks[i:i+1]); one != nil {
+			return 0, one
+		}
+	}
+	return 0, fmt.Errorf("%s: %w", checkNames(checks), err)
+}
+
+// settleFindings makes the findings of the tests $3 about the candidates, of
+// the centre $1 and the record table $2, those that are in the table violation.
+const settleFindings = `WITH verdict AS MATERIALIZED (
+		SELECT v.*, f.level AS before FROM pg_temp.violation v
+		LEFT JOIN warehouse.finding f ON f.position = v.position AND f.ordinal = v.ordinal AND f.test = v.test AND f.open
+		WHERE f.position IS NULL OR f.level <> v.level OR f.message <> v.message
+	), opened AS (
+		INSERT INTO warehouse.finding (position, ordinal, record, test, centre, record_type, subject, level, line, col, message, open)
+		SELECT position, ordinal, record, test, $1, $2, subject, level, line, col, message, true FROM verdict
+		ON CONFLICT (position, ordinal, test) DO UPDATE SET open = true, level = excluded.level, line = excluded.line, col = excluded.col, message = excluded.message
+	), gone AS MATERIALIZED (
+		SELECT f.position, f.ordinal, f.test FROM (
+			SELECT DISTINCT test FROM warehouse.finding_count WHERE centre = $1 AND record_type = $2 AND test = ANY($3)) n
+		CROSS JOIN pg_temp.candidate c
+		CROSS JOIN LATERAL (
+			SELECT f.position, f.ordinal, f.test FROM warehouse.finding f WHERE f.position = c.position AND f.record = c.record AND f.test = n.test AND f.open OFFSET 0) f
+		EXCEPT SELECT position, ordinal, test FROM pg_temp.violation
+	), closed AS (
+		UPDATE warehouse.finding f SET open = false FROM gone g
+		WHERE f.position = g.position AND f.ordinal = g.ordinal AND f.test = g.test
+		RETURNING f.position, f.subject, f.test, f.level
+	), change AS MATERIALIZED (
+		SELECT position, subject, test, level, 1 AS sign FROM verdict
+		UNION ALL SELECT position, subject, test, before, -1 FROM verdict WHERE before IS NOT NULL
+		UNION ALL SELECT position, subject, test, level, -1 FROM closed
+	), counted AS (
+		INSERT INTO warehouse.finding_count AS n (centre, record_type, subject, test, level, findings)
+		SELECT $1, $2, subject, test, level, sum(sign) FROM change GROUP BY subject, test, level HAVING sum(sign) <> 0
+		ON CONFLICT (centre, record_type, subject, test, level) DO UPDATE SET findings = n.findings + excluded.findings
+		RETURNING findings
+	)
+	SELECT position, 0::bigint FROM change WHERE level = 'error' GROUP BY position
+	UNION ALL SELECT 0, count(*) FILTER (WHERE findings = 0) FROM counted`
 
 // changedBy reads the documents whose open errors changed, and drops counts
 // that have become 0.
@@ -235,8 +323,9 @@ func (w *writer) closeGone(ctx context.Context, centre string) ([]int64, error) 
 	}
 	rows, err := w.tx.Query(ctx, `WITH gone AS (
 			SELECT f.position, f.ordinal, f.test FROM warehouse.changed c
-			JOIN warehouse.claim k ON k.position = c.position AND k.ordinal = c.ordinal AND NOT k.is_current
-			JOIN warehouse.finding f ON f.position = c.position AND f.record = c.ordinal AND f.open AND f.test <> ALL($2)
+			CROSS JOIN LATERAL (SELECT FROM warehouse.claim k WHERE k.position = c.position AND k.ordinal = c.ordinal AND NOT k.is_current OFFSET 0) k
+			CROSS JOIN LATERAL (
+				SELECT f.position, f.ordinal, f.test FROM warehouse.finding f WHERE f.position = c.position AND f.record = c.ordinal AND f.open AND f.test <> ALL($2) OFFSET 0) f
 			WHERE c.centre = $1
 			UNION
 			SELECT f.position, f.ordinal, f.test FROM (
