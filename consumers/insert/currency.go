@@ -58,10 +58,11 @@ func (w *writer) withdraw(ctx context.Context, items []*item) error {
 		WITH version AS (
 			SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[]) AS v(position, file, rank, run_number, archive)
 		), ends AS (
-			SELECT v.position, d.file, d.entry, max(d.state) AS state, v.rank, v.run_number, v.archive -- loaded is greater than failed
-			FROM version v JOIN warehouse.document d
-				ON d.file = v.file AND d.rank = v.rank AND d.run_number = v.run_number AND d.position < v.position
-			GROUP BY v.position, d.file, d.entry, v.rank, v.run_number, v.archive
+			SELECT v.position, v.file, d.entry, max(d.state) AS state, v.rank, v.run_number, v.archive -- loaded is greater than failed
+			FROM version v CROSS JOIN LATERAL (
+				SELECT d.entry, d.state FROM warehouse.document d
+				WHERE d.file = v.file AND d.rank = v.rank AND d.run_number = v.run_number AND d.position < v.position OFFSET 0) d
+			GROUP BY v.position, v.file, d.entry, v.rank, v.run_number, v.archive
 		)
 		INSERT INTO warehouse.withdrawal (position, file, entry, what, rank, run_number, archive)
 		SELECT position, file, entry, state, rank, run_number, archive FROM ends

@@ -114,18 +114,16 @@ func (p *profile) apply(ctx context.Context, tx pgx.Tx) error {
 			return fmt.Errorf("the profile declares the table %s.%s, which is there already and not the profile's: choose another name", Schema, name)
 		}
 	}
-	want, err := p.wanted(ctx, tx, core)
-	if err != nil {
-		return err
-	}
-	live, err := shapeOf(ctx, tx, nil)
-	if err != nil {
-		return err
-	}
-	if err := p.alter(ctx, tx, before, want, live); err != nil {
-		return err
+	if before.name != "" { // otherwise there is nothing to differ
+		if err := p.bring(ctx, tx, before, core); err != nil {
+			return err
+		}
 	}
 	if err := p.create(ctx, tx); err != nil {
+		return err
+	}
+	made, err := shapeOf(ctx, tx, core.names())
+	if err != nil {
 		return err
 	}
 	others, err := viewNames(ctx, tx)
@@ -142,10 +140,23 @@ func (p *profile) apply(ctx context.Context, tx pgx.Tx) error {
 	views = slices.DeleteFunc(views, func(name string) bool { return slices.Contains(others, name) })
 	if _, err := tx.Exec(ctx, `INSERT INTO warehouse.profile (name, version, digest, tables, views) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (one) DO UPDATE SET name = $1, version = $2, digest = $3, tables = $4, views = $5`,
-		p.mapping.Name, p.mapping.Version, p.digest(), want.names(), orEmpty(views)); err != nil {
+		p.mapping.Name, p.mapping.Version, p.digest(), made.names(), orEmpty(views)); err != nil {
 		return fmt.Errorf("note what the profile has made: %w", err)
 	}
 	return nil
+}
+
+// bring gives the tables that are there what the profile has newly declared.
+func (p *profile) bring(ctx context.Context, tx pgx.Tx, before applied, core shape) error {
+	want, err := p.wanted(ctx, tx, core)
+	if err != nil {
+		return err
+	}
+	live, err := shapeOf(ctx, tx, nil)
+	if err != nil {
+		return err
+	}
+	return p.alter(ctx, tx, before, want, live)
 }
 
 func orEmpty(names []string) []string {
@@ -157,21 +168,25 @@ func orEmpty(names []string) []string {
 
 // create makes tables, indexes and comments. All of it may be there already.
 func (p *profile) create(ctx context.Context, tx pgx.Tx) error {
-	for _, sql := range p.mapping.DDL() {
-		if _, err := tx.Exec(ctx, sql); err != nil {
-			return fmt.Errorf("make the tables of the mapping: %w (in: %.300s)", err, sql)
-		}
+	if err := runAll(ctx, tx, "tables", p.mapping.DDL()); err != nil {
+		return err
 	}
 	return runFile(ctx, tx, tablesFile, p.tables)
 }
 
 func (p *profile) createViews(ctx context.Context, tx pgx.Tx) error {
-	for _, sql := range p.mapping.Views() {
-		if _, err := tx.Exec(ctx, sql); err != nil {
-			return fmt.Errorf("make the views of the mapping: %w (in: %.300s)", err, sql)
-		}
+	if err := runAll(ctx, tx, "views", p.mapping.Views()); err != nil {
+		return err
 	}
 	return runFile(ctx, tx, viewsFile, p.views)
+}
+
+// runAll runs statements in one go, since there are hundreds.
+func runAll(ctx context.Context, tx pgx.Tx, what string, statements []string) error {
+	if _, err := tx.Exec(ctx, strings.Join(statements, ";\n")); err != nil {
+		return fmt.Errorf("make the %s of the mapping: %w", what, err)
+	}
+	return nil
 }
 
 // runFile runs all statements of a file; its errors name the line.
