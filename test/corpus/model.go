@@ -30,7 +30,6 @@ type file struct {
 	old     []earlier
 	gone    []int // uploads that were unloaded
 	stream  bool
-	session int // that brought it, from 1
 
 	size   int64
 	sha256 string
