@@ -114,25 +114,12 @@ func AwaitOperation(ctx context.Context, controls, warehouse pg.Querier, operati
 	tick := time.NewTicker(awaitPause)
 	defer tick.Stop()
 	for {
-		op, err := control.ReadOperation(ctx, controls, operation)
-		if err != nil {
-			return Outcome{}, err
+		o, err := applied(ctx, controls, warehouse, operation)
+		if err == nil && o != nil {
+			return *o, nil
 		}
-		if op.LastPosition > 0 {
-			applied, err := AppliedPosition(ctx, warehouse)
-			if err != nil {
-				return Outcome{}, err
-			}
-			if applied >= op.LastPosition {
-				o, err := ReadOutcome(ctx, warehouse, operation)
-				if err == nil && o == nil {
-					err = fmt.Errorf("operation %s was applied at position %d by a member that notes no outcomes", operation, op.Position)
-				}
-				if err != nil {
-					return Outcome{}, err
-				}
-				return *o, nil
-			}
+		if err != nil && ctx.Err() == nil {
+			return Outcome{}, err
 		}
 		select {
 		case <-ctx.Done():
@@ -140,4 +127,22 @@ func AwaitOperation(ctx context.Context, controls, warehouse pg.Querier, operati
 		case <-tick.C:
 		}
 	}
+}
+
+// applied returns what became of an operation once all its positions are
+// applied; nil before.
+func applied(ctx context.Context, controls, warehouse pg.Querier, operation string) (*Outcome, error) {
+	op, err := control.ReadOperation(ctx, controls, operation)
+	if err != nil || op.LastPosition == 0 {
+		return nil, err
+	}
+	at, err := AppliedPosition(ctx, warehouse)
+	if err != nil || at < op.LastPosition {
+		return nil, err
+	}
+	o, err := ReadOutcome(ctx, warehouse, operation)
+	if err == nil && o == nil {
+		err = fmt.Errorf("operation %s was applied at position %d by a member that notes no outcomes", operation, op.Position)
+	}
+	return o, err
 }

@@ -1,14 +1,19 @@
 package insert
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
+	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/sql/control"
 )
 
 // unload is the position that retracts the version that a document is of.
@@ -130,4 +135,37 @@ func TestFailingCheckIsNamed(t *testing.T) {
 	b.in.d.Statements = &good
 	b.must(b.batchEnd("batch"))
 	same(t, "found", b.texts("SELECT test FROM warehouse.finding WHERE open ORDER BY 1"), []string{"specimen_unknown", "value_negative"})
+}
+
+// Who asked for an operation waits for it, and for the batch ends behind it.
+func TestAwaitOperation(t *testing.T) {
+	b := newBench(t)
+	ctx := t.Context()
+	if err := control.Migrate(ctx, b.pool); err != nil {
+		t.Fatal(err)
+	}
+	op, err := control.RequestReference(ctx, b.pool, control.Reference{Name: "parameter", Blob: "x"}, epoch0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped, stop := context.WithCancelCause(ctx)
+	stop(errPanic)
+	if _, err := AwaitOperation(stopped, b.pool, b.pool, op.ID); !errors.Is(err, errPanic) {
+		t.Errorf("when nobody works on it: %v", err)
+	}
+	if err := pg.InTx(ctx, b.pool, func(tx pgx.Tx) error { return control.ReleaseOperation(ctx, tx, op.ID, 1, 2) }); err != nil {
+		t.Fatal(err)
+	}
+	ev := b.reference("parameter", "parameter_id\nA\n")
+	ev.Batch = op.ID
+	b.must(ev)
+	if _, err := AwaitOperation(stopped, b.pool, b.pool, op.ID); !errors.Is(err, errPanic) {
+		t.Errorf("before the batch's end: %v", err)
+	}
+	b.must(b.batchEnd(op.ID))
+	got, err := AwaitOperation(ctx, b.pool, b.pool, op.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "outcome", got, Outcome{Position: 1, State: OutcomeDone, Message: "the reference table parameter holds the 1 rows of p.csv"})
 }
