@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"strings"
 
+	"tributary/internal/mapping"
 	"tributary/sql/warehouse"
 )
 
 // violations is the statement that notes what checks find among the candidates.
-// All checks of a table are one statement: it is planned once.
-func violations(checks []warehouse.Check) string {
+// All checks of a table are one statement: it is planned once, and reads each
+// table of the candidates once.
+func violations(m *mapping.Mapping, checks []warehouse.Check) string {
 	var s strings.Builder
 	s.WriteString(`INSERT INTO pg_temp.violation (test, level, position, ordinal, record, subject, line, col, message)
 		SELECT DISTINCT ON (v.test, v.position, v.ordinal) v.test, v.level, v.position, v.ordinal, v.record, k.subject,
@@ -30,7 +32,7 @@ func violations(checks []warehouse.Check) string {
 			SELECT k.subject, k.line, k.col FROM warehouse.claim k WHERE k.position = v.position AND k.ordinal = v.record AND k.centre = $1 OFFSET 0) k
 		WHERE v.ordinal IS NOT NULL
 		ORDER BY v.test, v.position, v.ordinal, v.message`)
-	return s.String()
+	return mapping.With(m.Candidates(checks[0].On), s.String()) + s.String()
 }
 
 // check judges the candidates: violations open findings, and what is open and
@@ -70,7 +72,7 @@ func (j *judgement) violations(ctx context.Context, checks []warehouse.Check) (i
 			return 0, fmt.Errorf("savepoint: %w", err)
 		}
 	}
-	tag, err := tx.Exec(ctx, violations(checks), j.centre)
+	tag, err := tx.Exec(ctx, violations(j.w.in.d.Mapping, checks), j.centre)
 	if len(checks) == 1 {
 		if err != nil {
 			err = fmt.Errorf("%s: %w", checks[0].File, err)

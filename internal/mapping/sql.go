@@ -117,11 +117,8 @@ func (m *Mapping) Views() []string {
 	return out
 }
 
-func (t *Table) view() []string {
-	record, join := t, "t.ordinal = c.content_ordinal"
-	if t.Under != nil {
-		record, join = t.Under, "t.record = c.content_ordinal"
-	}
+// viewColumns are the columns of the table's rows t as the claim c has them.
+func (t *Table) viewColumns() []SQLColumn {
 	columns := []SQLColumn{{Name: "c.position", Comment: "the claim's document: its place in the order"},
 		{Name: "c.ordinal AS record", Comment: "the claim's ordinal in its document"},
 		{Name: "t.ordinal + c.ordinal - c.content_ordinal AS ordinal", Comment: "the row's place among all rows of the claim's document, from 1"}}
@@ -137,14 +134,33 @@ func (t *Table) view() []string {
 	for _, c := range t.Columns {
 		columns = append(columns, SQLColumn{Name: "t." + c.Name, Comment: c.Comment})
 	}
-	var names []string
-	var out []string
-	for _, c := range columns {
-		names = append(names, c.Name)
+	return columns
+}
+
+// content is the condition under which a row t is content of the claim c, and
+// the record table of both.
+func (t *Table) content() (join string, record *Table) {
+	if t.Under != nil {
+		return "t.position = c.content_position AND t.record = c.content_ordinal", t.Under
 	}
+	return "t.position = c.content_position AND t.ordinal = c.content_ordinal", t
+}
+
+func columnList(columns []SQLColumn) string {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.Name
+	}
+	return strings.Join(names, ",\n  ")
+}
+
+func (t *Table) view() []string {
+	join, record := t.content()
+	columns := t.viewColumns()
+	var out []string
 	view := schema + "." + t.ViewName()
-	out = append(out, fmt.Sprintf("CREATE OR REPLACE VIEW %s AS\nSELECT %s\nFROM %s.claim c JOIN %s.%s t ON t.position = c.content_position AND %s\nWHERE c.record_type = %s",
-		view, strings.Join(names, ",\n  "), schema, schema, t.Name, join, quote(record.Name)),
+	out = append(out, fmt.Sprintf("CREATE OR REPLACE VIEW %s AS\nSELECT %s\nFROM %s.claim c JOIN %s.%s t ON %s\nWHERE c.record_type = %s",
+		view, columnList(columns), schema, schema, t.Name, join, quote(record.Name)),
 		fmt.Sprintf("COMMENT ON VIEW %s IS %s", view, quote(t.Comment+": one row for each claim and row of its content")))
 	for _, c := range columns {
 		name := c.Name[strings.LastIndexAny(c.Name, " .")+1:]

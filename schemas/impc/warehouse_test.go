@@ -46,8 +46,18 @@ func newStore(t testing.TB) *store {
 	pool.Close()
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	s := &store{t: t, conn: conn, mapping: m, statements: statements}
-	s.exec("CREATE TEMP TABLE candidate (position bigint, record int)")
+	s.makeCandidates()
 	return s
+}
+
+// makeCandidates makes what checks read: the table of candidates, and the
+// views of their rows.
+func (s *store) makeCandidates() {
+	s.t.Helper()
+	s.exec("CREATE TEMP TABLE candidate (position bigint, record int)")
+	for _, view := range s.mapping.CandidateViews() {
+		s.exec(view)
+	}
 }
 
 func must(t testing.TB, err error) {

@@ -71,9 +71,9 @@ func TestWorkGrowsWithChanges(t *testing.T) {
 	s.count("Ics")
 	s.exec("TRUNCATE warehouse.changed") // leaves no dead rows to be read, unlike DELETE
 	s.exec("ANALYZE warehouse.context_run, warehouse.context_count, warehouse.overview_record")
-	s.exec("DROP TABLE candidate")
-	s.exec("CREATE TEMP TABLE candidate (position bigint, record int)") // of which the planner knows nothing
-	const limit = 300 // each of the large tables has more
+	s.exec("DROP TABLE candidate CASCADE")
+	s.makeCandidates() // of which the planner knows nothing
+	const limit = 300  // each of the large tables has more
 	for _, table := range []string{"claim", "procedure_run", "measurement"} {
 		s.same(table+" is large", "SELECT pg_relation_size('warehouse."+table+"') / 8192 > 300", "true")
 	}

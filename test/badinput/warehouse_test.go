@@ -215,6 +215,9 @@ func (b *base) judge(statements *warehouse.Statements) {
 	}
 	run("changed", "INSERT INTO warehouse.changed (position, ordinal, centre, record_type) SELECT position, ordinal, centre, record_type FROM warehouse.claim WHERE is_current")
 	run("candidates", "CREATE TEMP TABLE candidate (position bigint NOT NULL, record int NOT NULL, PRIMARY KEY (position, record)) ON COMMIT DROP")
+	for _, view := range b.m.CandidateViews() {
+		run("candidates", view)
+	}
 	found := 0
 	for _, c := range statements.Checks {
 		run(c.File, "TRUNCATE pg_temp.candidate")

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tributary/internal/mapping"
 	"tributary/sql/warehouse"
 )
 
@@ -91,13 +92,34 @@ type query struct {
 	file, sql string
 	line      int      // where sql begins in file
 	columns   []string // that it must return; nil if any
+	on        string   // the record table whose candidates it may read
+}
+
+// candidates makes the views that checks of a record table may read.
+func candidates(ctx context.Context, conn *pgx.Conn, queries []mapping.Query) error {
+	if _, err := conn.Exec(ctx, "DROP VIEW IF EXISTS pg_temp.candidate_claim CASCADE"); err != nil {
+		return fmt.Errorf("prepare the scratch database: %w", err)
+	}
+	for _, q := range queries {
+		if _, err := conn.Exec(ctx, "CREATE TEMP VIEW "+q.Name+" AS "+q.SQL); err != nil {
+			return fmt.Errorf("prepare the scratch database: %w", err)
+		}
+	}
+	return nil
 }
 
 func (r *Report) prepare(ctx context.Context, conn *pgx.Conn) error {
 	if _, err := conn.Exec(ctx, "CREATE TEMP TABLE candidate (position bigint NOT NULL, record int NOT NULL, PRIMARY KEY (position, record))"); err != nil {
 		return fmt.Errorf("prepare the scratch database: %w", err)
 	}
+	on := ""
 	for _, q := range r.queries() {
+		if q.on != on && q.on != "" {
+			if err := candidates(ctx, conn, r.Mapping.Candidates(q.on)); err != nil {
+				return err
+			}
+			on = q.on
+		}
 		if err := r.prepareOne(ctx, conn, q); err != nil {
 			return err
 		}
@@ -107,13 +129,13 @@ func (r *Report) prepare(ctx context.Context, conn *pgx.Conn) error {
 
 func (r *Report) queries() (out []query) {
 	for _, c := range r.Statements.Checks {
-		out = append(out, query{c.File, c.SQL, c.Line, []string{"position", "record", "ordinal", "line", "message"}})
+		out = append(out, query{c.File, c.SQL, c.Line, []string{"position", "record", "ordinal", "line", "message"}, c.On})
 		if c.Again != "" {
-			out = append(out, query{c.File, c.Again, c.AgainLine, []string{"position", "record"}})
+			out = append(out, query{c.File, c.Again, c.AgainLine, []string{"position", "record"}, c.On})
 		}
 	}
 	for _, s := range slices.Concat(r.Statements.Context, r.Statements.Overview) {
-		out = append(out, query{s.File, s.SQL, 1, nil})
+		out = append(out, query{s.File, s.SQL, 1, nil, ""})
 	}
 	return out
 }

@@ -2,14 +2,12 @@
 -- on: procedure_run
 -- describes: An experiment was done before one of its mice was born.
 -- example: dateOfExperiment="2012-11-06" on a mouse with DOB="2013-01-31".
-SELECT c.position, c.record, x.ordinal, x.line,
+SELECT r.position, r.record, x.ordinal, x.line,
     format('the experiment was done on %s, before specimen %s was born on %s: correct dateOfExperiment, or DOB',
       to_char(r.date_of_experiment, 'YYYY-MM-DD'), left(x.specimen_id, 200), to_char(s.dob, 'YYYY-MM-DD')) AS message
-  FROM candidate c
+  FROM candidate_procedure_run r
   CROSS JOIN LATERAL (
-    SELECT * FROM warehouse.claimed_procedure_run r WHERE r.position = c.position AND r.record = c.record OFFSET 0) r
-  CROSS JOIN LATERAL (
-    SELECT * FROM warehouse.claimed_run_specimen x WHERE x.position = c.position AND x.record = c.record OFFSET 0) x
+    SELECT * FROM warehouse.claimed_run_specimen x WHERE x.position = r.position AND x.record = r.record OFFSET 0) x
   CROSS JOIN LATERAL (
     SELECT s.dob FROM warehouse.claimed_specimen s
       WHERE s.specimen_id = x.specimen_id AND s.claim_centre = x.claim_centre AND s.is_current OFFSET 0) s

@@ -2,9 +2,10 @@
 -- on: procedure_run
 -- describes: A term of an ontology parameter without status is empty.
 -- example: <term></term>.
-SELECT c.position, c.record, t.ordinal, t.line,
-    format('a term of the parameter %s is empty: give the term, or a parameterStatus', left(t.parameter_id, 200)) AS message
-  FROM candidate c
+SELECT t.position, t.record, t.ordinal, t.line,
+    format('a term of the parameter %s is empty: give the term, or a parameterStatus', left(m.parameter_id, 200)) AS message
+  FROM candidate_ontology_term t
   CROSS JOIN LATERAL (
-    SELECT * FROM warehouse.measured_term t WHERE t.position = c.position AND t.record = c.record OFFSET 0) t
-  WHERE btrim(t.term, E' \t\r\n') = '' AND coalesce(btrim(t.status, E' \t\r\n'), '') = ''
+    SELECT m.parameter_id, m.status FROM warehouse.measured_term m
+      WHERE m.position = t.position AND m.record = t.record AND m.ordinal = t.ordinal OFFSET 0) m
+  WHERE btrim(t.term, E' \t\r\n') = '' AND coalesce(btrim(m.status, E' \t\r\n'), '') = ''

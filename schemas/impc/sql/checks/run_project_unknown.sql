@@ -2,9 +2,7 @@
 -- on: procedure_run
 -- describes: A run is done for a project that is not in the list warehouse.known_project.
 -- example: project="Eumodic" instead of project="EUCOMM-EUMODIC".
-SELECT c.position, c.record, r.ordinal, r.line,
+SELECT r.position, r.record, r.ordinal, r.line,
     format('%s is for the project "%s", which is not known: correct project of the centre element, or have it added to the list', coalesce(r.kind || ' ' || left(r.experiment_id, 200), r.kind || ' ' || left(r.colony_id, 200), r.kind), left(r.project, 200)) AS message
-  FROM candidate c
-  CROSS JOIN LATERAL (
-    SELECT * FROM warehouse.claimed_procedure_run r WHERE r.position = c.position AND r.record = c.record OFFSET 0) r
+  FROM candidate_procedure_run r
   WHERE NOT EXISTS (SELECT FROM warehouse.known_project k WHERE k.name = coalesce(r.project, ''))

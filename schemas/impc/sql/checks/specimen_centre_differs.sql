@@ -2,9 +2,7 @@
 -- on: specimen
 -- describes: A specimen is phenotyped by another centre than the one that submits it.
 -- example: phenotypingCentre="H" in a document of centre Ics.
-SELECT c.position, c.record, s.ordinal, s.line,
+SELECT s.position, s.record, s.ordinal, s.line,
     format('specimen %s is phenotyped by centre %s but submitted by %s: check phenotypingCentre', left(s.specimen_id, 200), left(s.phenotyping_centre, 200), s.claim_centre) AS message
-  FROM candidate c
-  CROSS JOIN LATERAL (
-    SELECT * FROM warehouse.claimed_specimen s WHERE s.position = c.position AND s.record = c.record OFFSET 0) s
+  FROM candidate_specimen s
   WHERE s.phenotyping_centre <> s.claim_centre

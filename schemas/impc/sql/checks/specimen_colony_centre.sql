@@ -3,11 +3,9 @@
 -- needs: colony
 -- describes: A mutant names another production centre than the one that made its colony.
 -- example: productionCentre="Ics" for a colony made by H.
-SELECT c.position, c.record, s.ordinal, s.line,
+SELECT s.position, s.record, s.ordinal, s.line,
     format('specimen %s names the production centre %s, but its colony "%s" was made by %s: correct productionCentre or colonyID',
       left(s.specimen_id, 200), left(s.production_centre, 200), left(s.colony_id, 200), left(k.production_centre, 200)) AS message
-  FROM candidate c
-  CROSS JOIN LATERAL (
-    SELECT * FROM warehouse.claimed_specimen s WHERE s.position = c.position AND s.record = c.record OFFSET 0) s
+  FROM candidate_specimen s
   CROSS JOIN LATERAL (SELECT * FROM warehouse.reference_colony k WHERE k.colony_id = btrim(s.colony_id, E' \t\r\n') OFFSET 0) k
   WHERE NOT s.is_baseline AND k.production_centre <> '' AND lower(s.production_centre) <> lower(k.production_centre)

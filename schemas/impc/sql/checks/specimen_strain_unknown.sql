@@ -3,10 +3,8 @@
 -- needs: strain
 -- describes: A specimen of the baseline names a strain that the reference table strain does not have.
 -- example: strainID="MGI:0000000".
-SELECT c.position, c.record, s.ordinal, s.line,
+SELECT s.position, s.record, s.ordinal, s.line,
     format('the strain "%s" of specimen %s is not known: correct strainID', left(s.strain_id, 200), left(s.specimen_id, 200)) AS message
-  FROM candidate c
-  CROSS JOIN LATERAL (
-    SELECT * FROM warehouse.claimed_specimen s WHERE s.position = c.position AND s.record = c.record OFFSET 0) s
+  FROM candidate_specimen s
   WHERE s.is_baseline AND btrim(s.strain_id, E' \t\r\n') <> ''
     AND NOT EXISTS (SELECT FROM warehouse.reference_strain k WHERE k.strain_id = btrim(s.strain_id, E' \t\r\n') OFFSET 0)

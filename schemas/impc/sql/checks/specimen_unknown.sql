@@ -2,11 +2,9 @@
 -- on: procedure_run
 -- describes: An experiment names a specimen that its centre has not submitted, or has deleted.
 -- example: experiment E1 names specimen 77, which is in no specimen document of the centre.
-SELECT c.position, c.record, x.ordinal, x.line,
+SELECT x.position, x.record, x.ordinal, x.line,
     format('specimen %s of centre %s is not known: submit it, or correct the experiment', left(x.specimen_id, 200), x.claim_centre) AS message
-  FROM candidate c
-  CROSS JOIN LATERAL (
-    SELECT * FROM warehouse.claimed_run_specimen x WHERE x.position = c.position AND x.record = c.record OFFSET 0) x
+  FROM candidate_run_specimen x
   WHERE NOT EXISTS (
     SELECT FROM warehouse.claimed_specimen s WHERE s.specimen_id = x.specimen_id AND s.claim_centre = x.claim_centre AND s.is_current OFFSET 0)
 -- again

@@ -2,9 +2,7 @@
 -- on: procedure_run
 -- describes: A simple parameter or metadata has neither a value nor a status that says why.
 -- example: <simpleParameter parameterID="IMPC_BWT_001_001"/>.
-SELECT c.position, c.record, x.ordinal, x.line,
+SELECT x.position, x.record, x.ordinal, x.line,
     format('the parameter %s has neither a value nor a parameterStatus: add one', left(x.parameter_id, 200)) AS message
-  FROM candidate c
-  CROSS JOIN LATERAL (
-    SELECT * FROM warehouse.claimed_measurement x WHERE x.position = c.position AND x.record = c.record OFFSET 0) x
+  FROM candidate_measurement x
   WHERE x.kind IN ('simple', 'metadata') AND coalesce(btrim(x.value, E' \t\r\n'), '') = '' AND coalesce(btrim(x.status, E' \t\r\n'), '') = ''
