@@ -89,7 +89,7 @@ func said(t *testing.T, r *Report, want string) {
 func TestFilesAll(t *testing.T) {
 	fsys := weather(t)
 	replace(t, fsys, "profile.yaml", "Coast_05032024.zip", "Coast.zip")
-	replace(t, fsys, "xsd/stations.xsd", `type="xs:date"`, `type="xs:dat"`)
+	replace(t, fsys, "xsd/stations.xsd", `type="calendarDay"`, `type="xs:dat"`)
 	replace(t, fsys, "profile.yaml", "{name: quality,", "{name: quality, type: bigint,")
 	replace(t, fsys, "sql/checks/sensor_missing.sql", "-- on: observation\n", "")
 	replace(t, fsys, "sql/checks/other.sql", "", "SELECT 1")
