@@ -90,7 +90,7 @@ func (w *writer) places(ctx context.Context, contents []*content) (places []plac
 	known, found := map[mapping.ID]bool{}, map[identity]place{}
 	var id identity
 	var p place
-	_, err = pgx.ForEachRow(rows, []any{(*[16]byte)(&id.claim), (*[16]byte)(&id.fingerprint), &p.position, &p.ordinal}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&id.claim, &id.fingerprint, &p.position, &p.ordinal}, func() error {
 		if !known[id.claim] {
 			known[id.claim] = true
 			shared = append(shared, id.claim)

@@ -65,7 +65,7 @@ WITH affected AS MATERIALIZED (
 	RETURNING f.centre, f.record_type, f.subject, f.test, f.level
 ), opened AS (
 	INSERT INTO warehouse.finding AS f (position, ordinal, record, test, centre, record_type, subject, level, line, col, message, open)
-	SELECT position, ordinal, ordinal, test, centre, record_type, subject,
+	SELECT position, ordinal, v.ordinal, test, centre, record_type, subject,
 		CASE test WHEN $3 THEN 'info' ELSE 'warn' END, line, col,
 		format('%s %s %s', replace(record_type, '_', ' '), left(array_to_string(natural_key, ' ', '-'), 200), CASE test
 			WHEN $3 THEN 'was known already, with the same content'

@@ -244,11 +244,8 @@ func TestUnloadRestores(t *testing.T) {
 				without = append(without, s)
 			}
 		}
-		never := func(state []string) (out []string) {
-			for _, line := range state[:len(state)-len(b.texts("SELECT FROM warehouse.document"))] {
-				out = append(out, line)
-			}
-			return out
+		never := func(state []string) []string {
+			return state[:len(state)-len(b.texts("SELECT FROM warehouse.document"))]
 		}
 		want := never(b.run(rt, without))
 		at := rapid.IntRange(0, len(list)).Draw(rt, "when")
