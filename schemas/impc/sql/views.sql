@@ -323,19 +323,20 @@ COMMENT ON COLUMN warehouse.open_finding.ordinal IS 'the row concerned among all
 
 CREATE OR REPLACE VIEW warehouse.run_dimension AS
   SELECT d.position, d.record, d.centre, d.procedure_id, d.pipeline, d.project, d.strain_id, d.colony_id, d.zygosity, d.sex, d.day,
-    encode(substring(sha256(convert_to(concat_ws(chr(31), d.centre, d.procedure_id, d.pipeline, d.project, d.strain_id, d.colony_id, d.zygosity, d.sex), 'UTF8')) FOR 16), 'hex')::uuid AS group_id
+    encode(substring(sha256(convert_to(concat_ws(chr(31), d.centre, d.procedure_id, d.pipeline, d.project, d.strain_id, d.colony_id, d.zygosity, d.sex), 'UTF8')) FOR 16), 'hex')::uuid AS group_id,
+    d.content_position, d.content_ordinal
   FROM (
-    SELECT DISTINCT r.position, r.record, r.claim_centre AS centre, r.procedure_id, coalesce(r.pipeline, '') AS pipeline, coalesce(r.project, '') AS project,
+    SELECT c.position, c.ordinal AS record, c.centre, r.procedure_id, coalesce(r.pipeline, '') AS pipeline, coalesce(r.project, '') AS project,
       coalesce(s.strain_id, '') AS strain_id, coalesce(s.colony_id, r.colony_id, '') AS colony_id, coalesce(s.zygosity, '') AS zygosity, coalesce(s.gender, '') AS sex,
-      coalesce(r.date_of_experiment, r.last_updated) AS day
-    FROM warehouse.claimed_procedure_run r
-    LEFT JOIN (
-      warehouse.claimed_run_specimen x
-      JOIN warehouse.claimed_specimen s ON s.specimen_id = x.specimen_id AND s.claim_centre = x.claim_centre AND s.is_current
-    ) ON x.position = r.position AND x.record = r.record
-    WHERE r.is_current AND r.procedure_id IS NOT NULL
-      AND EXISTS (SELECT FROM warehouse.claimed_measurement m WHERE m.position = r.position AND m.record = r.record)) d;
-COMMENT ON VIEW warehouse.run_dimension IS 'the distinct combinations of strain, colony, zygosity and sex among the current specimens of each current run with measurements; a line has its colony, and what is not known is empty';
+      coalesce(r.date_of_experiment, r.last_updated) AS day, c.content_position, c.content_ordinal
+    FROM warehouse.claim c
+    JOIN warehouse.procedure_run r ON r.position = c.content_position AND r.ordinal = c.content_ordinal
+    LEFT JOIN LATERAL (
+      SELECT s.strain_id, s.colony_id, s.zygosity, s.gender
+      FROM warehouse.run_specimen x JOIN warehouse.claimed_specimen s ON s.specimen_id = x.specimen_id
+      WHERE x.position = c.content_position AND x.record = c.content_ordinal AND s.claim_centre = c.centre AND s.is_current OFFSET 0) s ON true
+    WHERE c.record_type = 'procedure_run' AND c.is_current AND r.procedure_id IS NOT NULL) d;
+COMMENT ON VIEW warehouse.run_dimension IS 'strain, colony, zygosity and sex of each current specimen of each current run with a procedure, or of none if there is none; a line has its colony, and what is not known is empty';
 COMMENT ON COLUMN warehouse.run_dimension.position IS 'the document';
 COMMENT ON COLUMN warehouse.run_dimension.record IS 'the run in the document';
 COMMENT ON COLUMN warehouse.run_dimension.centre IS 'short name of the centre';
@@ -348,6 +349,8 @@ COMMENT ON COLUMN warehouse.run_dimension.zygosity IS 'zygosity of a specimen';
 COMMENT ON COLUMN warehouse.run_dimension.sex IS 'sex of a specimen';
 COMMENT ON COLUMN warehouse.run_dimension.group_id IS 'digest of all dimensions but the day';
 COMMENT ON COLUMN warehouse.run_dimension.day IS 'the day of the experiment, or of the housing''s last change';
+COMMENT ON COLUMN warehouse.run_dimension.content_position IS 'the document that brought the run''s content';
+COMMENT ON COLUMN warehouse.run_dimension.content_ordinal IS 'the run in that document';
 
 CREATE OR REPLACE VIEW warehouse.context AS
   SELECT g.centre, g.pipeline, g.project, g.strain_id, g.colony_id, g.zygosity, g.sex, g.procedure_id, x.parameter_id,

@@ -5,8 +5,11 @@
 -- values. $1 is the centre.
 --
 -- The work is to grow with the changes only, whatever the planner believes
--- about their number: passing through an array, it believes in few, and OFFSET
--- 0 keeps it reading by index, run by run; no part is joined with another.
+-- about their number. What is stored is read by index, record by record: passing
+-- through an array, the planner believes in few, and OFFSET 0 keeps it from
+-- reading more. What was read is only grouped, or looked up in the hash of an IN
+-- that IS TRUE keeps from becoming a join: no part is joined with another. The
+-- values of a series, and the terms, are between it and the next measurement.
 WITH changed AS MATERIALIZED (
   SELECT c.position, c.ordinal AS record
     FROM warehouse.changed c WHERE c.centre = $1 AND c.record_type = 'procedure_run'
@@ -21,52 +24,59 @@ WITH changed AS MATERIALIZED (
     WHERE c.centre = $1 AND c.record_type = 'specimen'
 ), affected AS MATERIALIZED (
   SELECT a.position, a.record
-    FROM unnest((SELECT array_agg(position ORDER BY position, record) FROM changed), (SELECT array_agg(record ORDER BY position, record) FROM changed)) a (position, record)
+    FROM unnest((SELECT array_agg(position) FROM changed), (SELECT array_agg(record) FROM changed)) a (position, record)
 ), now AS MATERIALIZED (
   SELECT d.*
     FROM affected a
     CROSS JOIN LATERAL (
       SELECT * FROM warehouse.run_dimension d WHERE d.position = a.position AND d.record = a.record OFFSET 0) d
-), combined AS (
-  INSERT INTO warehouse.context_group (id, centre, procedure_id, pipeline, project, strain_id, colony_id, zygosity, sex)
-  SELECT DISTINCT group_id, centre, procedure_id, pipeline, project, strain_id, colony_id, zygosity, sex FROM now
-  ON CONFLICT DO NOTHING
 ), change AS MATERIALIZED (
-  SELECT b.position, b.record, b.group_id, b.day, sum(b.sign) AS sign
+  SELECT b.position, b.record, b.group_id, b.day, max(b.content_position) AS content_position, max(b.content_ordinal) AS content_ordinal, min(b.sign) AS sign
     FROM (
-      SELECT 1 AS sign, n.position, n.record, n.group_id, n.day FROM now n
+      SELECT 1 AS sign, n.position, n.record, n.group_id, n.day, n.content_position, n.content_ordinal FROM now n
       UNION ALL
-      SELECT -1, a.position, a.record, r.group_id, r.day
+      SELECT -1, a.position, a.record, r.group_id, r.day, r.content_position, r.content_ordinal
         FROM affected a
         CROSS JOIN LATERAL (
-          SELECT r.group_id, r.day FROM warehouse.context_run r WHERE r.position = a.position AND r.record = a.record OFFSET 0) r) b
-    GROUP BY b.position, b.record, b.group_id, b.day HAVING sum(b.sign) <> 0
+          SELECT r.group_id, r.day, k.content_position, k.content_ordinal
+            FROM warehouse.context_run r JOIN warehouse.claim k ON k.position = r.position AND k.ordinal = r.record
+            WHERE r.position = a.position AND r.record = a.record OFFSET 0) r) b
+    GROUP BY b.position, b.record, b.group_id, b.day HAVING min(b.sign) = max(b.sign)
 ), amount AS MATERIALIZED (
-  SELECT c.position, c.record, c.group_id, c.day, c.sign, v.parameter_id, v.measurements
+  SELECT c.position, c.record, c.group_id, c.day, c.sign, m.parameter_id, sum(m.measurements)::int AS measurements, grouping(m.parameter_id) = 1 AS whole
     FROM change c
     CROSS JOIN LATERAL (
-      SELECT left(m.parameter_id, 500) AS parameter_id, sum(coalesce(p.n, 1))::bigint AS measurements
-        FROM warehouse.claimed_measurement m
-        LEFT JOIN (
-          SELECT v.parent, count(*) AS n FROM warehouse.claimed_series_value v
-            WHERE v.position = c.position AND v.record = c.record GROUP BY v.parent
-          UNION ALL
-          SELECT t.parent, count(*) FROM warehouse.claimed_ontology_term t
-            WHERE t.position = c.position AND t.record = c.record GROUP BY t.parent
-        ) p ON p.parent = m.ordinal
-        WHERE m.position = c.position AND m.record = c.record
-        GROUP BY 1 OFFSET 0) v
+      SELECT left(m.parameter_id, 500) AS parameter_id, CASE m.kind
+          WHEN 'series' THEN greatest(1, (SELECT count(*)::int FROM warehouse.series_value v
+            WHERE v.position = m.position AND v.record = m.record AND v.parent = m.ordinal AND v.ordinal > m.ordinal AND v.ordinal < coalesce((
+              SELECT n.ordinal FROM warehouse.measurement n WHERE n.position = m.position AND n.record = m.record AND n.ordinal > m.ordinal
+                ORDER BY n.ordinal LIMIT 1), 2147483647)))
+          WHEN 'ontology' THEN greatest(1, (SELECT count(*)::int FROM warehouse.ontology_term t
+            WHERE t.position = m.position AND t.record = m.record AND t.parent = m.ordinal AND t.ordinal > m.ordinal AND t.ordinal < coalesce((
+              SELECT n.ordinal FROM warehouse.measurement n WHERE n.position = m.position AND n.record = m.record AND n.ordinal > m.ordinal
+                ORDER BY n.ordinal LIMIT 1), 2147483647)))
+          ELSE 1 END AS measurements
+        FROM warehouse.measurement m
+        WHERE m.position = c.content_position AND m.record = c.content_ordinal OFFSET 0) m
+    GROUP BY c.position, c.record, c.group_id, c.day, c.sign, ROLLUP (m.parameter_id)
 ), gone AS (
   DELETE FROM warehouse.context_run r USING change c
     WHERE c.sign < 0 AND r.position = c.position AND r.record = c.record AND r.group_id = c.group_id
 ), came AS (
   INSERT INTO warehouse.context_run (position, record, group_id, day, measurements)
-  SELECT position, record, group_id, day, sum(measurements) FROM amount WHERE sign > 0 GROUP BY position, record, group_id, day
+  SELECT position, record, group_id, day, measurements FROM amount WHERE whole AND sign > 0
+), combined AS (
+  INSERT INTO warehouse.context_group (id, centre, procedure_id, pipeline, project, strain_id, colony_id, zygosity, sex)
+  SELECT DISTINCT group_id, centre, procedure_id, pipeline, project, strain_id, colony_id, zygosity, sex FROM now
+    WHERE (group_id IN (SELECT group_id FROM amount WHERE whole AND sign > 0)) IS TRUE
+  ON CONFLICT DO NOTHING
+  RETURNING id
 ), delta AS MATERIALIZED (
   SELECT group_id, parameter_id, sum(sign) AS runs, sum(sign * measurements) AS measurements,
       min(day) FILTER (WHERE sign > 0) AS first_date, max(day) FILTER (WHERE sign > 0) AS last_date,
-      min(day) FILTER (WHERE sign < 0) AS first_gone, max(day) FILTER (WHERE sign < 0) AS last_gone
-    FROM amount GROUP BY group_id, parameter_id
+      min(day) FILTER (WHERE sign < 0) AS first_gone, max(day) FILTER (WHERE sign < 0) AS last_gone,
+      (group_id IN (SELECT id FROM combined)) IS TRUE AS fresh
+    FROM amount WHERE NOT whole GROUP BY group_id, parameter_id
 ), known AS (
   UPDATE warehouse.context_count x SET
       runs = x.runs + d.runs, measurements = x.measurements + d.measurements,
@@ -74,9 +84,9 @@ WITH changed AS MATERIALIZED (
       stale = x.runs + d.runs = 0
         OR coalesce(d.first_gone <= x.first_date AND coalesce(d.first_date > d.first_gone, true), false)
         OR coalesce(d.last_gone >= x.last_date AND coalesce(d.last_date < d.last_gone, true), false)
-    FROM delta d WHERE x.group_id = d.group_id AND x.parameter_id = d.parameter_id
+    FROM delta d WHERE NOT d.fresh AND x.group_id = d.group_id AND x.parameter_id = d.parameter_id
 )
 INSERT INTO warehouse.context_count (group_id, parameter_id, runs, measurements, first_date, last_date)
 SELECT d.group_id, d.parameter_id, d.runs, d.measurements, d.first_date, d.last_date
   FROM delta d
-  WHERE NOT EXISTS (SELECT FROM warehouse.context_count x WHERE x.group_id = d.group_id AND x.parameter_id = d.parameter_id)
+  WHERE d.fresh OR NOT EXISTS (SELECT FROM warehouse.context_count x WHERE x.group_id = d.group_id AND x.parameter_id = d.parameter_id)

@@ -1,29 +1,28 @@
 -- Counts the runs and specimens that became current since the last batch end,
 -- and takes away those that ceased to be, as they were counted. How many values
 -- a run has, the context knows. $1 is the centre. As in the context, the work
--- grows with the changes only.
+-- grows with the changes only; each document is looked up once.
 WITH changed AS MATERIALIZED (
-  SELECT c.position, c.ordinal AS record FROM warehouse.changed c WHERE c.centre = $1
+  SELECT c.position, array_agg(c.ordinal) AS records FROM warehouse.changed c WHERE c.centre = $1 GROUP BY c.position
 ), affected AS MATERIALIZED (
-  SELECT a.position, a.record, k.record_type, k.is_current, k.centre
-    FROM unnest((SELECT array_agg(position ORDER BY position, record) FROM changed), (SELECT array_agg(record ORDER BY position, record) FROM changed)) a (position, record)
+  SELECT c.position, a.record, k.record_type, k.is_current, k.centre, k.content_position, k.content_ordinal, d.file_date
+    FROM changed c
     CROSS JOIN LATERAL (
-      SELECT k.record_type, k.is_current, k.centre FROM warehouse.claim k WHERE k.position = a.position AND k.ordinal = a.record OFFSET 0) k
-), now AS MATERIALIZED (
-  SELECT a.position, a.record, a.centre, r.kind, left(coalesce(r.procedure_id, ''), 500) AS procedure_id, d.file_date,
+      SELECT d.file_date FROM warehouse.document d WHERE d.position = c.position OFFSET 0) d
+    CROSS JOIN LATERAL unnest(c.records) a (record)
+    CROSS JOIN LATERAL (
+      SELECT k.record_type, k.is_current, k.centre, k.content_position, k.content_ordinal
+        FROM warehouse.claim k WHERE k.position = c.position AND k.ordinal = a.record OFFSET 0) k
+), now AS (
+  SELECT a.position, a.record, a.centre, r.kind, left(coalesce(r.procedure_id, ''), 500) AS procedure_id, a.file_date,
       coalesce((SELECT max(x.measurements) FROM warehouse.context_run x WHERE x.position = a.position AND x.record = a.record), 0) AS measurements
     FROM affected a
     CROSS JOIN LATERAL (
-      SELECT r.kind, r.procedure_id FROM warehouse.claimed_procedure_run r WHERE r.position = a.position AND r.record = a.record OFFSET 0) r
-    CROSS JOIN LATERAL (
-      SELECT d.file_date FROM warehouse.document d WHERE d.position = a.position OFFSET 0) d
+      SELECT r.kind, r.procedure_id FROM warehouse.procedure_run r WHERE r.position = a.content_position AND r.ordinal = a.content_ordinal OFFSET 0) r
     WHERE a.is_current AND a.record_type = 'procedure_run'
   UNION ALL
-  SELECT a.position, a.record, a.centre, 'specimen', '', d.file_date, 0
-    FROM affected a
-    CROSS JOIN LATERAL (
-      SELECT d.file_date FROM warehouse.document d WHERE d.position = a.position OFFSET 0) d
-    WHERE a.is_current AND a.record_type = 'specimen'
+  SELECT a.position, a.record, a.centre, 'specimen', '', a.file_date, 0
+    FROM affected a WHERE a.is_current AND a.record_type = 'specimen'
 ), gone AS (
   DELETE FROM warehouse.overview_record r USING affected a
     WHERE NOT a.is_current AND r.position = a.position AND r.record = a.record
