@@ -59,9 +59,10 @@ func TestContextAndOverview(t *testing.T) {
 				if diff := s.differences(centre); diff != "" {
 					r.Errorf("after step %d: %s", step, diff)
 				}
-				if left := s.rows(`SELECT group_id FROM warehouse.context_count WHERE stale OR runs <= 0
+				if left := s.rows(`SELECT group_id FROM warehouse.context_parameter WHERE stale IS NOT NULL OR parameter_ids = '{}' OR 0 >= ANY(runs)
+							OR cardinality(parameter_ids) <> ALL(ARRAY[cardinality(runs), cardinality(measurements), cardinality(first_dates), cardinality(last_dates)])
 						UNION ALL SELECT g.id FROM warehouse.context_group g WHERE NOT EXISTS (SELECT FROM warehouse.context_run r WHERE r.group_id = g.id)
-						UNION ALL SELECT r.group_id FROM warehouse.context_run r WHERE NOT EXISTS (SELECT FROM warehouse.context_count c WHERE c.group_id = r.group_id)`); len(left) > 0 {
+						UNION ALL SELECT r.group_id FROM warehouse.context_run r WHERE NOT EXISTS (SELECT FROM warehouse.context_parameter c WHERE c.group_id = r.group_id)`); len(left) > 0 {
 					r.Errorf("the context keeps what is gone: %s", left)
 				}
 			}

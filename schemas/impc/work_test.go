@@ -70,7 +70,7 @@ func TestWorkGrowsWithChanges(t *testing.T) {
 	s.exec("ANALYZE warehouse.changed")
 	s.count("Ics")
 	s.exec("TRUNCATE warehouse.changed") // leaves no dead rows to be read, unlike DELETE
-	s.exec("ANALYZE warehouse.context_run, warehouse.context_count, warehouse.overview_record")
+	s.exec("ANALYZE warehouse.context_run, warehouse.context_parameter, warehouse.overview_record")
 	s.exec("DROP TABLE candidate CASCADE")
 	s.makeCandidates() // of which the planner knows nothing
 	const limit = 300  // each of the large tables has more

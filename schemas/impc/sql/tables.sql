@@ -40,20 +40,21 @@ COMMENT ON COLUMN warehouse.context_run.group_id IS 'the combination';
 COMMENT ON COLUMN warehouse.context_run.day IS 'the day of the experiment, or of the housing''s last change';
 COMMENT ON COLUMN warehouse.context_run.measurements IS 'values in the run';
 
-CREATE TABLE IF NOT EXISTS warehouse.context_count (
-  group_id uuid NOT NULL, parameter_id text NOT NULL,
-  runs bigint NOT NULL, measurements bigint NOT NULL, first_date date, last_date date,
-  stale boolean NOT NULL DEFAULT false,
-  PRIMARY KEY (group_id, parameter_id)) WITH (fillfactor = 80);
-CREATE INDEX IF NOT EXISTS context_count_stale ON warehouse.context_count (group_id) WHERE stale;
-COMMENT ON TABLE warehouse.context_count IS 'what there is of each parameter for each combination of dimensions';
-COMMENT ON COLUMN warehouse.context_count.group_id IS 'the combination';
-COMMENT ON COLUMN warehouse.context_count.parameter_id IS 'the parameter; its first 500 characters';
-COMMENT ON COLUMN warehouse.context_count.runs IS 'current runs';
-COMMENT ON COLUMN warehouse.context_count.measurements IS 'current values';
-COMMENT ON COLUMN warehouse.context_count.first_date IS 'first day; null if there is none, as with lines';
-COMMENT ON COLUMN warehouse.context_count.last_date IS 'last day';
-COMMENT ON COLUMN warehouse.context_count.stale IS 'whether the last run, or the one of the first or last day, has gone; true only within a batch''s end';
+-- One row per combination, not per parameter: the runs of a procedure have much
+-- the same parameters, which so change together.
+CREATE TABLE IF NOT EXISTS warehouse.context_parameter (
+  group_id uuid PRIMARY KEY, parameter_ids text[] NOT NULL,
+  runs bigint[] NOT NULL, measurements bigint[] NOT NULL, first_dates date[] NOT NULL, last_dates date[] NOT NULL,
+  stale text[]) WITH (fillfactor = 80);
+CREATE INDEX IF NOT EXISTS context_parameter_stale ON warehouse.context_parameter (group_id) WHERE stale IS NOT NULL;
+COMMENT ON TABLE warehouse.context_parameter IS 'what there is of each parameter for each combination of dimensions';
+COMMENT ON COLUMN warehouse.context_parameter.group_id IS 'the combination';
+COMMENT ON COLUMN warehouse.context_parameter.parameter_ids IS 'the parameters; the first 500 characters of each';
+COMMENT ON COLUMN warehouse.context_parameter.runs IS 'current runs with each parameter';
+COMMENT ON COLUMN warehouse.context_parameter.measurements IS 'current values of each parameter';
+COMMENT ON COLUMN warehouse.context_parameter.first_dates IS 'first day of each parameter; null if there is none, as with lines';
+COMMENT ON COLUMN warehouse.context_parameter.last_dates IS 'last day of each parameter';
+COMMENT ON COLUMN warehouse.context_parameter.stale IS 'the parameters of which the run of the first or last day has gone; empty if no parameter is left; not null only within a batch''s end';
 
 -- The overview. The view overview puts it together.
 

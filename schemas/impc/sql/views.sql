@@ -353,9 +353,10 @@ COMMENT ON COLUMN warehouse.run_dimension.content_position IS 'the document that
 COMMENT ON COLUMN warehouse.run_dimension.content_ordinal IS 'the run in that document';
 
 CREATE OR REPLACE VIEW warehouse.context AS
-  SELECT g.centre, g.pipeline, g.project, g.strain_id, g.colony_id, g.zygosity, g.sex, g.procedure_id, x.parameter_id,
-    x.runs, x.measurements, x.first_date, x.last_date
-  FROM warehouse.context_count x JOIN warehouse.context_group g ON g.id = x.group_id;
+  SELECT g.centre, g.pipeline, g.project, g.strain_id, g.colony_id, g.zygosity, g.sex, g.procedure_id, u.parameter_id,
+    u.runs, u.measurements, u.first_date, u.last_date
+  FROM warehouse.context_parameter x JOIN warehouse.context_group g ON g.id = x.group_id
+  CROSS JOIN LATERAL unnest(x.parameter_ids, x.runs, x.measurements, x.first_dates, x.last_dates) u (parameter_id, runs, measurements, first_date, last_date);
 COMMENT ON VIEW warehouse.context IS 'for what there are current values, kept up at each batch''s end. A run counts once for each distinct combination among its specimens; what is not known is empty';
 COMMENT ON COLUMN warehouse.context.centre IS 'short name of the centre';
 COMMENT ON COLUMN warehouse.context.pipeline IS 'the pipeline of the run';

@@ -71,22 +71,30 @@ WITH changed AS MATERIALIZED (
     WHERE (group_id IN (SELECT group_id FROM amount WHERE whole AND sign > 0)) IS TRUE
   ON CONFLICT DO NOTHING
   RETURNING id
-), delta AS MATERIALIZED (
-  SELECT group_id, parameter_id, sum(sign) AS runs, sum(sign * measurements) AS measurements,
-      min(day) FILTER (WHERE sign > 0) AS first_date, max(day) FILTER (WHERE sign > 0) AS last_date,
-      min(day) FILTER (WHERE sign < 0) AS first_gone, max(day) FILTER (WHERE sign < 0) AS last_gone,
-      (group_id IN (SELECT id FROM combined)) IS TRUE AS fresh
-    FROM amount WHERE NOT whole GROUP BY group_id, parameter_id
-), known AS (
-  UPDATE warehouse.context_count x SET
-      runs = x.runs + d.runs, measurements = x.measurements + d.measurements,
-      first_date = least(x.first_date, d.first_date), last_date = greatest(x.last_date, d.last_date),
-      stale = x.runs + d.runs = 0
-        OR coalesce(d.first_gone <= x.first_date AND coalesce(d.first_date > d.first_gone, true), false)
-        OR coalesce(d.last_gone >= x.last_date AND coalesce(d.last_date < d.last_gone, true), false)
-    FROM delta d WHERE NOT d.fresh AND x.group_id = d.group_id AND x.parameter_id = d.parameter_id
+), known AS MATERIALIZED (
+  SELECT x.*
+    FROM unnest((SELECT array_agg(DISTINCT group_id) FROM change WHERE (group_id IN (SELECT id FROM combined)) IS NOT TRUE)) g (id)
+    CROSS JOIN LATERAL (SELECT * FROM warehouse.context_parameter x WHERE x.group_id = g.id OFFSET 0) x
+), sum AS MATERIALIZED (
+  SELECT group_id, parameter_id, sum(runs)::bigint AS runs, sum(measurements)::bigint AS measurements,
+      least(min(first_date), min(day) FILTER (WHERE runs > 0)) AS first_date, greatest(max(last_date), max(day) FILTER (WHERE runs > 0)) AS last_date,
+      coalesce(min(day) FILTER (WHERE runs < 0) <= min(first_date) AND coalesce(min(day) FILTER (WHERE runs > 0) > min(day) FILTER (WHERE runs < 0), true), false)
+        OR coalesce(max(day) FILTER (WHERE runs < 0) >= max(last_date) AND coalesce(max(day) FILTER (WHERE runs > 0) < max(day) FILTER (WHERE runs < 0), true), false) AS stale
+    FROM (
+      SELECT group_id, parameter_id, sign::bigint AS runs, (sign * measurements)::bigint AS measurements, day, NULL::date AS first_date, NULL::date AS last_date
+        FROM amount WHERE NOT whole
+      UNION ALL
+      SELECT k.group_id, u.*
+        FROM known k CROSS JOIN LATERAL (
+          SELECT u.parameter_id, u.runs, u.measurements, NULL::date, u.first_date, u.last_date
+            FROM unnest(k.parameter_ids, k.runs, k.measurements, k.first_dates, k.last_dates) u (parameter_id, runs, measurements, first_date, last_date)) u) p
+    GROUP BY group_id, parameter_id
 )
-INSERT INTO warehouse.context_count (group_id, parameter_id, runs, measurements, first_date, last_date)
-SELECT d.group_id, d.parameter_id, d.runs, d.measurements, d.first_date, d.last_date
-  FROM delta d
-  WHERE d.fresh OR NOT EXISTS (SELECT FROM warehouse.context_count x WHERE x.group_id = d.group_id AND x.parameter_id = d.parameter_id)
+INSERT INTO warehouse.context_parameter (group_id, parameter_ids, runs, measurements, first_dates, last_dates, stale)
+SELECT group_id, coalesce(array_agg(parameter_id) FILTER (WHERE runs > 0), '{}'), coalesce(array_agg(runs) FILTER (WHERE runs > 0), '{}'),
+    coalesce(array_agg(measurements) FILTER (WHERE runs > 0), '{}'), coalesce(array_agg(first_date) FILTER (WHERE runs > 0), '{}'),
+    coalesce(array_agg(last_date) FILTER (WHERE runs > 0), '{}'),
+    CASE WHEN max(runs) = 0 THEN '{}' ELSE array_agg(parameter_id) FILTER (WHERE runs > 0 AND stale) END
+  FROM sum GROUP BY group_id
+ON CONFLICT (group_id) DO UPDATE SET parameter_ids = excluded.parameter_ids, runs = excluded.runs, measurements = excluded.measurements,
+  first_dates = excluded.first_dates, last_dates = excluded.last_dates, stale = excluded.stale

@@ -1,7 +1,7 @@
 -- What no current run has any more is no context. $1 is the centre.
 WITH gone AS (
-  DELETE FROM warehouse.context_count x USING warehouse.context_group g
-    WHERE x.stale AND x.runs = 0 AND g.id = x.group_id AND g.centre = $1
+  DELETE FROM warehouse.context_parameter x USING warehouse.context_group g
+    WHERE x.stale IS NOT NULL AND x.parameter_ids = '{}' AND g.id = x.group_id AND g.centre = $1
     RETURNING x.group_id
 )
 DELETE FROM warehouse.context_group g
