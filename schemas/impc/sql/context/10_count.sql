@@ -9,7 +9,9 @@
 -- through an array, the planner believes in few, and OFFSET 0 keeps it from
 -- reading more. What was read is only grouped, or looked up in the hash of an IN
 -- that IS TRUE keeps from becoming a join: no part is joined with another. The
--- values of a series, and the terms, are between it and the next measurement.
+-- values of a series, and the terms, are between it and the next measurement. As
+-- what runs were counted before is read a stretch of a document at a time: of
+-- new runs there is nothing.
 WITH changed AS MATERIALIZED (
   SELECT c.position, c.ordinal AS record
     FROM warehouse.changed c WHERE c.centre = $1 AND c.record_type = 'procedure_run'
@@ -35,12 +37,14 @@ WITH changed AS MATERIALIZED (
     FROM (
       SELECT 1 AS sign, n.position, n.record, n.group_id, n.day, n.content_position, n.content_ordinal FROM now n
       UNION ALL
-      SELECT -1, a.position, a.record, r.group_id, r.day, r.content_position, r.content_ordinal
-        FROM affected a
+      SELECT -1, r.position, r.record, r.group_id, r.day, k.content_position, k.content_ordinal
+        FROM (SELECT position, min(record) AS low, max(record) AS high FROM affected GROUP BY position, record / 256) p
         CROSS JOIN LATERAL (
-          SELECT r.group_id, r.day, k.content_position, k.content_ordinal
-            FROM warehouse.context_run r JOIN warehouse.claim k ON k.position = r.position AND k.ordinal = r.record
-            WHERE r.position = a.position AND r.record = a.record OFFSET 0) r) b
+          SELECT r.position, r.record, r.group_id, r.day FROM warehouse.context_run r
+            WHERE r.position = p.position AND r.record BETWEEN p.low AND p.high
+              AND ((r.position, r.record) IN (SELECT position, record FROM affected)) IS TRUE OFFSET 0) r
+        CROSS JOIN LATERAL (
+          SELECT k.content_position, k.content_ordinal FROM warehouse.claim k WHERE k.position = r.position AND k.ordinal = r.record OFFSET 0) k) b
     GROUP BY b.position, b.record, b.group_id, b.day HAVING min(b.sign) = max(b.sign)
 ), amount AS MATERIALIZED (
   SELECT c.position, c.record, c.group_id, c.day, c.sign, m.parameter_id, sum(m.measurements)::int AS measurements, grouping(m.parameter_id) = 1 AS whole

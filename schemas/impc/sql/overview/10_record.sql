@@ -1,7 +1,8 @@
 -- Counts the runs and specimens that became current since the last batch end,
 -- and takes away those that ceased to be, as they were counted. How many values
 -- a run has, the context knows. $1 is the centre. As in the context, the work
--- grows with the changes only; each document is looked up once.
+-- grows with the changes only. Each document is looked up once, and what of it
+-- was counted before is read a stretch at a time.
 WITH changed AS MATERIALIZED (
   SELECT c.position, array_agg(c.ordinal) AS records FROM warehouse.changed c WHERE c.centre = $1 GROUP BY c.position
 ), affected AS MATERIALIZED (
@@ -23,6 +24,11 @@ WITH changed AS MATERIALIZED (
   UNION ALL
   SELECT a.position, a.record, a.centre, 'specimen', '', a.file_date, 0
     FROM affected a WHERE a.is_current AND a.record_type = 'specimen'
+), known AS MATERIALIZED (
+  SELECT r.position, r.record
+    FROM (SELECT position, min(record) AS low, max(record) AS high FROM affected WHERE is_current GROUP BY position, record / 256) p
+    CROSS JOIN LATERAL (
+      SELECT r.position, r.record FROM warehouse.overview_record r WHERE r.position = p.position AND r.record BETWEEN p.low AND p.high OFFSET 0) r
 ), gone AS (
   DELETE FROM warehouse.overview_record r USING affected a
     WHERE NOT a.is_current AND r.position = a.position AND r.record = a.record
@@ -30,7 +36,7 @@ WITH changed AS MATERIALIZED (
 ), came AS (
   INSERT INTO warehouse.overview_record (position, record, centre, kind, procedure_id, file_date, measurements)
   SELECT position, record, centre, kind, procedure_id, file_date, measurements FROM now
-  ON CONFLICT (position, record) DO NOTHING
+    WHERE ((position, record) IN (SELECT position, record FROM known)) IS NOT TRUE
   RETURNING centre, kind, procedure_id, file_date, measurements
 ), change AS (
   SELECT 1 AS sign, c.* FROM came c UNION ALL SELECT -1, g.* FROM gone g
