@@ -158,16 +158,21 @@ func (l *loader) takeNames(f *file) {
 		}
 		l.maxName = n
 	}
-	l.zip = l.pattern("names.zip.", f.Names.Zip, "centre", "year", "month", "day")
-	l.document = l.pattern("names.document.", f.Names.Document, "centre", "year", "month", "day", "kind")
+	l.zip = l.pattern("names.zip.", ".zip", f.Names.Zip, "centre", "year", "month", "day")
+	l.document = l.pattern("names.document.", ".xml", f.Names.Document, "centre", "year", "month", "day", "kind")
 	l.zip.prefix, l.zip.noun = "zip_name", "file"
 	l.document.prefix, l.document.noun = "document_name", "document"
 }
 
-// pattern compiles a pattern, anchored at both ends, and finds its groups.
-func (l *loader) pattern(key string, f fileName, required ...string) pattern {
-	if f.Extension.Text == "" {
+// pattern compiles a pattern, anchored at both ends, and finds its groups. What
+// has not the format's own ending is never looked at, so the extension must end
+// in it.
+func (l *loader) pattern(key, ending string, f fileName, required ...string) pattern {
+	switch {
+	case f.Extension.Text == "":
 		l.wrong(key+"extension", f.Extension, "is missing")
+	case !strings.HasSuffix(f.Extension.Text, ending):
+		l.wrong(key+"extension", f.Extension, "must end in %s, not be %q: others are not looked at", ending, f.Extension.Text)
 	}
 	if f.Form.Text == "" {
 		l.wrong(key+"form", f.Form, "is missing: it tells people how to name files")

@@ -78,6 +78,7 @@ func TestLoadErrorsNameLineAndKey(t *testing.T) {
 		"bad expression":   {"(?P<kind>[a-z]+)", "(?P<kind>[a-z+)", "line 13: names.document.pattern is not a regular expression"},
 		"wrong example":    {"example: Oslo_31122024.zip", "example: Oslo_31112024.zip", "line 7: names.zip.example"},
 		"length":           {"names:\n", "names:\n  max_length: many\n", "line 4: names.max_length"},
+		"other packing":    {"extension: .zip", "extension: .tgz", "names.zip.extension must end in .zip"},
 		"centre twice":     {"  - short_name: Oslo\n", "  - short_name: Oslo\n  - short_name: OSLO\n", "line 20: centres[1].short_name repeats"},
 		"not a scalar":     {"profile: weather", "profile: [weather]", "line 1"},
 		"two documents":    {"  - short_name: Oslo\n", "  - short_name: Oslo\n---\nprofile: x\n", "one YAML document"},

@@ -2,10 +2,9 @@
 -- on: observation
 -- describes: An observation was made at a station that its network has not listed, or has deleted.
 -- example: an observation at station C09, which is in no stations document of the network.
-SELECT c.position, c.record, o.ordinal, o.line,
+SELECT o.position, o.record, o.ordinal, o.line,
     format('station %s of network %s is not known: list it in a stations document, or correct the report', left(o.station, 100), o.network) AS message
-  FROM candidate c
-  JOIN warehouse.claimed_observation o ON o.position = c.position AND o.record = c.record
+  FROM candidate_observation o
   WHERE NOT EXISTS (
     SELECT FROM warehouse.claimed_station s WHERE s.is_current AND s.network = o.network AND s.code = o.station)
 -- again
