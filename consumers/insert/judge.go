@@ -61,7 +61,8 @@ type judgement struct {
 }
 
 // group runs the checks that judge the same record table: all of them at once
-// on what changed, then each alone on what it alone wants to see.
+// on what changed, then on what some want to see again, those that ask for the
+// same together.
 func (j *judgement) group(ctx context.Context, checks []warehouse.Check, again []string) error {
 	on := checks[0].On
 	const changed = `INSERT INTO pg_temp.candidate SELECT c.position, c.ordinal FROM warehouse.changed c
@@ -70,7 +71,9 @@ func (j *judgement) group(ctx context.Context, checks []warehouse.Check, again [
 	if err := j.run(ctx, on, changed, checks); err != nil {
 		return err
 	}
-	for i, c := range checks {
+	var queries []string // in the checks' order
+	asking := map[string][]warehouse.Check{}
+	for _, c := range checks {
 		var more string
 		switch {
 		case slices.Contains(again, c.Name):
@@ -87,7 +90,13 @@ func (j *judgement) group(ctx context.Context, checks []warehouse.Check, again [
 		default:
 			continue
 		}
-		if err := j.run(ctx, on, more, checks[i:i+1]); err != nil {
+		if asking[more] == nil {
+			queries = append(queries, more)
+		}
+		asking[more] = append(asking[more], c)
+	}
+	for _, more := range queries {
+		if err := j.run(ctx, on, more, asking[more]); err != nil {
 			return err
 		}
 	}
