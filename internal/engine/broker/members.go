@@ -59,7 +59,9 @@ func (m *members) note(req kmsg.Request, now time.Time) {
 		if req.MemberID == "" {
 			return // it is given a name, and comes again
 		}
-		limit := time.Duration(req.SessionTimeoutMillis+req.RebalanceTimeoutMillis)*time.Millisecond + membersGrace
+		// Summed as durations: clients that never want to be left out send the
+		// largest number that there is.
+		limit := (time.Duration(req.SessionTimeoutMillis)+time.Duration(req.RebalanceTimeoutMillis))*time.Millisecond + membersGrace
 		m.heard[member{req.Group, req.MemberID}] = &sign{now, limit}
 		return
 	case *kmsg.SyncGroupRequest:

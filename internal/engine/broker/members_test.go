@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"math"
 	"testing"
 	"time"
 
@@ -121,6 +122,7 @@ func TestSilentMembers(t *testing.T) {
 	m.note(&kmsg.JoinGroupRequest{Group: "g", MemberID: "", SessionTimeoutMillis: 1}, start)
 	m.note(&kmsg.JoinGroupRequest{Group: "g", MemberID: "a", SessionTimeoutMillis: 5000, RebalanceTimeoutMillis: 5000}, start)
 	m.note(&kmsg.JoinGroupRequest{Group: "g", MemberID: "b", SessionTimeoutMillis: 5000, RebalanceTimeoutMillis: 5000}, start)
+	m.note(&kmsg.JoinGroupRequest{Group: "g", MemberID: "patient", SessionTimeoutMillis: 5000, RebalanceTimeoutMillis: math.MaxInt32}, start)
 	m.note(&kmsg.HeartbeatRequest{Group: "g", MemberID: "b"}, start.Add(15*time.Second))
 	m.note(&kmsg.HeartbeatRequest{Group: "g", MemberID: "stranger"}, start)
 	if got := m.silent(start.Add(20 * time.Second)); len(got) != 0 {
