@@ -195,7 +195,7 @@ func (a *app) sequencer(ctx context.Context) (runnable, error) {
 	s := &sequence.Sequencer{Config: cfg, Kinds: kinds, Pool: pool, Outbox: a.outbox(), Offsets: a.offsets("sequence"),
 		Lease: a.lease(pool, control.Schema, "release"), Log: a.log, Now: now,
 		Applied: func(ctx context.Context) (int64, error) { return insert.AppliedPosition(ctx, a.stores.Warehouse) }}
-	applier := a.applier("sequence", []string{schemas.DocumentValidatedTopic}, 5000, config.Duration(250e6), s)
+	applier := a.applier("sequence", []string{schemas.DocumentValidatedTopic}, 5000, config.Duration(1e9), s)
 	return func(ctx context.Context) error { return s.Run(ctx, applier) }, nil
 }
 

@@ -8,13 +8,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tributary/internal/pg"
+	"tributary/schemas"
 	"tributary/sql/warehouse"
 )
 
 // applyAll applies what feed brings, as many positions at a time as are there
 // and allowed. After a death at a position it goes one by one, until it is past
 // the place.
-func (in *Inserter) applyAll(ctx context.Context, epoch int64, at progress, feed *feed) error {
+func (in *Inserter) applyAll(ctx context.Context, db pg.Beginner, epoch int64, at progress, feed *feed, ends *ends) error {
 	noted, careful := false, int64(0)
 	for {
 		group, err := in.gather(ctx, feed)
@@ -42,7 +43,11 @@ func (in *Inserter) applyAll(ctx context.Context, epoch int64, at progress, feed
 				}
 			}
 			noted = true
-			if err := in.guarded(ctx, epoch, at, part); err != nil {
+			if err := ends.await(ctx, part, part[0].ev.Position < careful); err != nil {
+				release(group)
+				return errors.Join(err, in.forget(at.position))
+			}
+			if err := in.guarded(ctx, db, epoch, at, part); err != nil {
 				release(group)
 				if !errors.Is(err, errPanic) {
 					err = errors.Join(err, in.forget(at.position)) // no fault of the position's
@@ -52,12 +57,17 @@ func (in *Inserter) applyAll(ctx context.Context, epoch int64, at progress, feed
 			last := part[len(part)-1]
 			at = progress{position: last.ev.Position + 1, offset: last.offset + 1}
 			in.metrics.stopped.Set(0)
+			if last.ev.What == schemas.PositionBatchEnd {
+				in.metrics.due.Inc()
+				ends.add(last)
+			}
 		}
 		release(group)
 	}
 }
 
-// gather waits for the next position, and takes what else is ready.
+// gather waits for the next position, and takes what else is ready, up to a
+// large document or a batch's end.
 func (in *Inserter) gather(ctx context.Context, feed *feed) ([]*item, error) {
 	var group []*item
 	var rows int64
@@ -96,7 +106,7 @@ func (in *Inserter) gather(ctx context.Context, feed *feed) ([]*item, error) {
 		}
 		group = append(group, it)
 		rows += it.done.rows()
-		if it.large() {
+		if it.large() || it.ev.What == schemas.PositionBatchEnd {
 			return group, nil
 		}
 	}
@@ -106,25 +116,33 @@ func (in *Inserter) gather(ctx context.Context, feed *feed) ([]*item, error) {
 // errPanic marks an error that was a panic.
 var errPanic = errors.New("panic")
 
+// settings are those of every transaction: plans must not depend on statistics
+// of tables that have just begun to fill, nor be made again and again; and what
+// a statement remembers of a batch needn't go through a file.
+func (in *Inserter) settings(ctx context.Context, tx pgx.Tx) error {
+	if _, err := tx.Exec(ctx, "SET LOCAL enable_seqscan = off; SET LOCAL jit = off; SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL work_mem = '32MB'"+in.compression); err != nil {
+		return fmt.Errorf("prepare transaction: %w", err)
+	}
+	return nil
+}
+
 // guarded applies a group in one transaction and turns a panic into an error.
-func (in *Inserter) guarded(ctx context.Context, epoch int64, at progress, group []*item) (err error) {
+func (in *Inserter) guarded(ctx context.Context, db pg.Beginner, epoch int64, at progress, group []*item) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%w at positions %d to %d: %v", errPanic, group[0].ev.Position, group[len(group)-1].ev.Position, p)
 		}
 	}()
-	return in.apply(ctx, epoch, at, group)
+	return in.apply(ctx, db, epoch, at, group)
 }
 
 // apply is the transaction of a group.
-func (in *Inserter) apply(ctx context.Context, epoch int64, at progress, group []*item) error {
+func (in *Inserter) apply(ctx context.Context, db pg.Beginner, epoch int64, at progress, group []*item) error {
 	w := &writer{in: in, applied: in.now()}
-	err := pg.InTx(ctx, in.d.Pool, func(tx pgx.Tx) error {
+	err := pg.InTx(ctx, db, func(tx pgx.Tx) error {
 		w.tx = tx
-		// Plans must not depend on statistics of tables that have just begun
-		// to fill, nor be made again and again.
-		if _, err := tx.Exec(ctx, "SET LOCAL enable_seqscan = off; SET LOCAL jit = off; SET LOCAL plan_cache_mode = force_generic_plan"+in.compression); err != nil {
-			return fmt.Errorf("prepare transaction: %w", err)
+		if err := in.settings(ctx, tx); err != nil {
+			return err
 		}
 		stored, err := in.progress(ctx, tx, "FOR UPDATE")
 		if err != nil {

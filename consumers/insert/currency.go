@@ -60,8 +60,9 @@ func (w *writer) withdraw(ctx context.Context, items []*item) error {
 		), ends AS (
 			SELECT v.position, v.file, d.entry, max(d.state) AS state, v.rank, v.run_number, v.archive -- loaded is greater than failed
 			FROM version v CROSS JOIN LATERAL (
-				SELECT d.entry, d.state FROM warehouse.document d
-				WHERE d.file = v.file AND d.rank = v.rank AND d.run_number = v.run_number AND d.position < v.position OFFSET 0) d
+				SELECT d.position, d.entry, d.state FROM warehouse.document d
+				WHERE d.file = v.file AND d.rank = v.rank AND d.run_number = v.run_number OFFSET 0) d
+			WHERE d.position < v.position -- outside, so that no index of all positions is read for it
 			GROUP BY v.position, v.file, d.entry, v.rank, v.run_number, v.archive
 		)
 		INSERT INTO warehouse.withdrawal (position, file, entry, what, rank, run_number, archive)

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -171,9 +172,27 @@ func (b *bench) batchEnd(batch string) *schemas.DocumentOrdered {
 	return &schemas.DocumentOrdered{Scope: schemas.Scope{Centre: "H"}, What: schemas.PositionBatchEnd, Batch: batch, Domain: "H", Number: 1}
 }
 
-// apply gives events the next positions and applies them in one transaction.
+// apply gives events the next positions and applies them, in one transaction up
+// to each batch's end.
 func (b *bench) apply(events ...*schemas.DocumentOrdered) error {
 	b.t.Helper()
+	for len(events) > 0 {
+		n := slices.IndexFunc(events, func(e *schemas.DocumentOrdered) bool { return e.What == schemas.PositionBatchEnd }) + 1
+		if n == 0 {
+			n = len(events)
+		}
+		if err := b.applyGroup(events[:n]); err != nil {
+			return err
+		}
+		if err := b.in.finishEnds(b.t.Context(), b.pool, b.epoch); err != nil {
+			return err
+		}
+		events = events[n:]
+	}
+	return nil
+}
+
+func (b *bench) applyGroup(events []*schemas.DocumentOrdered) error {
 	ctx := b.t.Context()
 	var group []*item
 	for i, e := range events {
@@ -188,7 +207,7 @@ func (b *bench) apply(events ...*schemas.DocumentOrdered) error {
 		}
 		group = append(group, it)
 	}
-	if err := b.in.guarded(ctx, b.epoch, b.at, group); err != nil {
+	if err := b.in.guarded(ctx, b.pool, b.epoch, b.at, group); err != nil {
 		return err
 	}
 	b.at.position += int64(len(events))

@@ -4,7 +4,9 @@
 // One member acts at a time, by a lease in the warehouse's database. A
 // transaction holds the rows of some positions, what the world is told of them
 // (in the warehouse's outbox), and the next position, so that a crash repeats
-// or loses nothing. Every claim that a document makes on a natural key is kept;
+// or loses nothing. The work of a batch's end, checks, context and overview of
+// its centre, is a transaction of its own beside them: other centres' documents
+// needn't wait for it (ends.go). Every claim that a document makes on a natural key is kept;
 // which one is current follows from the set of claims and withdrawals, whatever
 // came first (versionkey.go, currency.go).
 package insert
@@ -18,6 +20,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
 	"tributary/internal/blob"
@@ -44,6 +47,7 @@ const (
 	eventChunk     = 1000     // documents whose events are made at once
 	maxTries       = 10       // deaths of members at one position before it is poison
 	maxPanics      = 3
+	maxEnds        = 64                     // batch ends that may be due while others load
 	deathPause     = 100 * time.Millisecond // before the second try, doubling
 	deathPauseMax  = 30 * time.Second
 )
@@ -103,11 +107,12 @@ func New(cfg Config, d Deps) (*Inserter, error) {
 		workers: semaphore.NewWeighted(int64(cfg.Insert.Parallelism)), now: time.Now, after: time.After}, nil
 }
 
-// AppliedPosition is the last position that the warehouse holds; 0 before the
-// first.
+// AppliedPosition is the last position up to which all are applied, batch ends
+// included; 0 before the first.
 func AppliedPosition(ctx context.Context, q pg.Querier) (int64, error) {
 	var next int64
-	if err := q.QueryRow(ctx, "SELECT next_position FROM warehouse.state").Scan(&next); err != nil {
+	err := q.QueryRow(ctx, "SELECT least(next_position, (SELECT min(position) FROM warehouse.batch_end)) FROM warehouse.state").Scan(&next)
+	if err != nil {
 		return 0, fmt.Errorf("read the warehouse's position: %w", err)
 	}
 	return next - 1, nil
@@ -186,7 +191,28 @@ func (in *Inserter) session(ctx context.Context, epoch int64) error {
 	}
 	in.d.Log.Info("insertion begins", "next_position", at.position, "next_offset", at.offset, "epoch", epoch)
 	in.metrics.position.Set(float64(at.position - 1))
-	feed := in.read(ctx, at)
-	defer feed.stop()
-	return in.applyAll(ctx, epoch, at, feed)
+	// Connections of their own: a connection that has never seen the checks
+	// takes longer to plan than to run them.
+	loading, err := in.d.Pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("connect to the warehouse: %w", err)
+	}
+	defer loading.Release()
+	ending, err := in.d.Pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("connect to the warehouse: %w", err)
+	}
+	defer ending.Release()
+	if err := in.finishEnds(ctx, ending, epoch); err != nil {
+		return err
+	}
+	work, ctx := errgroup.WithContext(ctx)
+	ends := newEnds(in.d.Mapping.Separate())
+	work.Go(func() error { return in.workOff(ctx, ending, epoch, ends) })
+	work.Go(func() error {
+		feed := in.read(ctx, at)
+		defer feed.stop()
+		return in.applyAll(ctx, loading, epoch, at, feed, ends)
+	})
+	return work.Wait()
 }

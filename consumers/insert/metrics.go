@@ -11,6 +11,7 @@ type metrics struct {
 	rows      prometheus.Counter
 	position  prometheus.Gauge
 	stopped   prometheus.Gauge
+	due       prometheus.Gauge
 	total     atomic.Int64
 }
 
@@ -20,9 +21,10 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		rows:      prometheus.NewCounter(prometheus.CounterOpts{Name: "tributary_insert_rows_total", Help: "Rows loaded by this member."}),
 		position:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "tributary_insert_last_position", Help: "The last position in the warehouse, as this member knows it."}),
 		stopped:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "tributary_insert_stopped", Help: "1 while an error stops insertion."}),
+		due:       prometheus.NewGauge(prometheus.GaugeOpts{Name: "tributary_insert_batch_ends_due", Help: "Batch ends that were reached and whose checks, context and overview are not done."}),
 	}
 	if reg != nil {
-		reg.MustRegister(m.positions, m.rows, m.position, m.stopped)
+		reg.MustRegister(m.positions, m.rows, m.position, m.stopped, m.due)
 	}
 	return m
 }

@@ -52,7 +52,7 @@ func (w *writer) take(ctx context.Context, it *item) error {
 		if err := w.flush(ctx); err != nil {
 			return err
 		}
-		return w.batchEnd(ctx, it)
+		return w.due(ctx, it)
 	case schemas.PositionSession:
 		// Control sees by the position that the session's end has been
 		// reached, and closes the session.

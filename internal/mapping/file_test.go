@@ -15,6 +15,19 @@ func parse(t testing.TB, text string) *Mapping {
 	return m
 }
 
+// A key that lacks the document's centre may be claimed by two.
+func TestSeparate(t *testing.T) {
+	if parse(t, good).Separate() {
+		t.Error("a key without the centre is taken for one centre's")
+	}
+	own := strings.Replace(good, "key: [id]\n        values: {id", "key: [id, sort]\n        values: {id", 1)
+	for expr, want := range map[string]bool{"../@centre": true, "../@other": false, "@centre": false, "=centre": false} {
+		if got := parse(t, strings.Replace(own, "=plain", `"`+expr+`"`, 1)).Separate(); got != want {
+			t.Errorf("%s: %t", expr, got)
+		}
+	}
+}
+
 const good = `profile: x
 version: "1"
 tables:

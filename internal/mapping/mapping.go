@@ -153,6 +153,24 @@ func (m *Mapping) Records() []*Table {
 	return out
 }
 
+// Separate says whether no two centres can claim the same key: the key of every
+// record holds the attribute that names its document's centre.
+func (m *Mapping) Separate() bool {
+	for _, k := range m.order {
+		for _, r := range k.rules {
+			if r.table.Record && !slices.ContainsFunc(r.key, func(i int) bool { return r.columns[i].reads(k.centre) }) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// reads says whether the source is the attribute of a path.
+func (s source) reads(path string) bool {
+	return s.from != nil && s.attr != "" && s.from.path()+"/@"+s.attr == path
+}
+
 // Kinds lists the kinds of document that the mapping reads, in the order of the
 // profile.
 func (m *Mapping) Kinds() []string {

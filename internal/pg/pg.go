@@ -41,8 +41,13 @@ func Open(ctx context.Context, dsn, application string, maxConns int32) (*pgxpoo
 	return pool, nil
 }
 
+// Beginner begins transactions: a pool, or one of its connections.
+type Beginner interface {
+	Begin(ctx context.Context) (pgx.Tx, error)
+}
+
 // InTx runs fn in one read-committed transaction and commits it unless fn
 // fails.
-func InTx(ctx context.Context, pool *pgxpool.Pool, fn func(tx pgx.Tx) error) error {
-	return pgx.BeginFunc(ctx, pool, fn)
+func InTx(ctx context.Context, db Beginner, fn func(tx pgx.Tx) error) error {
+	return pgx.BeginFunc(ctx, db, fn)
 }

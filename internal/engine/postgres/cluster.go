@@ -110,6 +110,9 @@ func (s *Server) settings(ctx context.Context) ([]string, error) {
 		"max_wal_senders=0",
 		"max_wal_size=2GB",
 		"checkpoint_timeout=15min",
+		// A new segment of the log is written once, not twice, which saves
+		// a third of a second of 150 MB on ext4.
+		"wal_init_zero=off",
 		// Short statements in great number: compiling them costs more
 		// than it saves.
 		"jit=off",

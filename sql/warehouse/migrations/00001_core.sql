@@ -7,7 +7,7 @@ CREATE TABLE warehouse.state (
 INSERT INTO warehouse.state (next_position, next_offset, epoch) VALUES (1, 0, 0);
 COMMENT ON TABLE warehouse.state IS 'how far the order of documents has been applied: one row, changed in the transaction that holds what was applied';
 COMMENT ON COLUMN warehouse.state.one IS 'always true: there is one row';
-COMMENT ON COLUMN warehouse.state.next_position IS 'the position to be applied next; every lower one is applied';
+COMMENT ON COLUMN warehouse.state.next_position IS 'the position to be applied next; every lower one is applied, but for batch ends that are due';
 COMMENT ON COLUMN warehouse.state.next_offset IS 'where in the topic document.ordered to read on';
 COMMENT ON COLUMN warehouse.state.epoch IS 'epoch of the lease under which the last change was made';
 
@@ -36,6 +36,16 @@ COMMENT ON COLUMN warehouse.outbox.id IS 'the order in which they are published'
 COMMENT ON COLUMN warehouse.outbox.events IS 'how many the row holds';
 COMMENT ON COLUMN warehouse.outbox.packed IS 'topic, key, value and headers of each, compressed together (s2)';
 COMMENT ON COLUMN warehouse.outbox.created_at IS 'for people who look at a backlog';
+
+-- Batch ends are worked off beside the loading of what follows them.
+CREATE TABLE warehouse.batch_end (
+  position bigint PRIMARY KEY, centre text NOT NULL, event text NOT NULL, trace text NOT NULL, ordered jsonb NOT NULL);
+COMMENT ON TABLE warehouse.batch_end IS 'batch ends that have been reached and are due: checks, context and overview of their centres';
+COMMENT ON COLUMN warehouse.batch_end.position IS 'its place in the order';
+COMMENT ON COLUMN warehouse.batch_end.centre IS 'the centre, of which nothing that follows is applied before';
+COMMENT ON COLUMN warehouse.batch_end.event IS 'id of the event that ordered it';
+COMMENT ON COLUMN warehouse.batch_end.trace IS 'trace context of that event';
+COMMENT ON COLUMN warehouse.batch_end.ordered IS 'what that event says';
 
 -- One row per document that the order names, loaded or not.
 CREATE TABLE warehouse.document (
