@@ -120,3 +120,6 @@ generate: ## write the generated parts of docs/reference anew
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf bin
+
+# Larger suites have files of their own.
+include $(wildcard mk/*.mk)
