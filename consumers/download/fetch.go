@@ -11,6 +11,7 @@ import (
 
 	"tributary/consumers/stage"
 	"tributary/internal/blob"
+	"tributary/internal/crashpoint"
 	"tributary/internal/remote"
 	"tributary/schemas"
 )
@@ -37,7 +38,9 @@ func (r *run) one(ctx context.Context, f schemas.RequestFile) (sessionLost bool,
 	if err := r.in.Emit(ctx, r.running(f, started)); err != nil {
 		return false, err
 	}
+	crashpoint.At("download", "fetch", "before")
 	res, lost, err := r.fetch(ctx, f)
+	crashpoint.At("download", "fetch", "after")
 	if err != nil {
 		return lost, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"tributary/internal/crashpoint"
 	"tributary/internal/pg"
 )
 
@@ -22,6 +23,7 @@ func (in *Inserter) begin(ctx context.Context, position int64) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("note the begin of position %d: %w", position, err)
 	}
+	crashpoint.At("insert", "begun")
 	if tries == 1 {
 		return position, nil
 	}

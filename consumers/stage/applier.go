@@ -12,6 +12,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"tributary/internal/crashpoint"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/schemas"
@@ -240,10 +241,12 @@ func (a *Applier) apply(ctx context.Context, batch []Range, feeds []*feed) {
 	defer func() { a.hold(held, nil) }()
 	for n := 1; len(batch) > 0 && ctx.Err() == nil; n++ {
 		start := time.Now()
+		crashpoint.At(a.cfg.Name, "apply", "before")
 		err := a.sink.Apply(ctx, batch)
 		a.metrics.seconds.WithLabelValues(a.cfg.Name).Observe(time.Since(start).Seconds())
 		switch {
 		case err == nil:
+			crashpoint.At(a.cfg.Name, "apply", "after")
 			a.applied(batch, feeds)
 			return
 		case errors.Is(err, pg.ErrMoved):

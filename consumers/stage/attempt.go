@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"time"
+
+	"tributary/internal/crashpoint"
 )
 
 // Results of an attempt, as the metric names them.
@@ -107,7 +109,10 @@ func (r *Runner) attempt(it *item) error {
 	}
 	dog.stop()
 	r.worked(it)
-	return out.wait(it.p.ctx)
+	crashpoint.At(r.cfg.Name, "worked")
+	err = out.wait(it.p.ctx)
+	crashpoint.At(r.cfg.Name, "settled")
+	return err
 }
 
 // await gives cancelled work some time to end, then leaves it behind.

@@ -8,6 +8,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tributary/internal/crashpoint"
 )
 
 // commitTimeout bounds one commit; what was not committed is in the next.
@@ -83,6 +85,7 @@ func (r *Runner) commit(ctx context.Context, partitions []*partition) {
 		return nil
 	})
 	var failed error
+	crashpoint.At(r.cfg.Name, "offsets", "before")
 	r.client.CommitOffsetsSync(ctx, offsets, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
 		failed = commitError(resp, err)
 	})
@@ -90,6 +93,7 @@ func (r *Runner) commit(ctx context.Context, partitions []*partition) {
 		r.warn("cannot commit offsets; trying again", failed)
 		return
 	}
+	crashpoint.At(r.cfg.Name, "offsets", "after")
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range partitions {

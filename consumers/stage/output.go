@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"tributary/internal/crashpoint"
 	"tributary/internal/kafka"
 	"tributary/schemas"
 )
@@ -79,12 +80,14 @@ func (o *output) produce(rec *kgo.Record) error {
 	}
 	o.pending++
 	o.mu.Unlock()
+	crashpoint.At(o.r.cfg.Name, "acknowledged", "before")
 	o.r.client.Produce(o.it.p.ctx, rec, o.acknowledged)
 	return nil
 }
 
 func (o *output) acknowledged(rec *kgo.Record, err error) {
 	if err == nil {
+		crashpoint.At(o.r.cfg.Name, "acknowledged", "after")
 		o.r.metrics.outputs.WithLabelValues(o.r.cfg.Name, rec.Topic).Inc()
 	}
 	o.mu.Lock()

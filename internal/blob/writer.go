@@ -10,6 +10,8 @@ import (
 	"hash"
 	"io/fs"
 	"os"
+
+	"tributary/internal/crashpoint"
 )
 
 // writer is a blob on its way. It hashes what it writes.
@@ -89,12 +91,14 @@ func (w *writer) commit(ref Ref) error {
 	if err := w.f.Sync(); err != nil {
 		return err
 	}
+	crashpoint.At("blob", "commit", "before")
 	if err := w.d.root.Rename(w.name, blobPath(ref.SHA256)); err != nil {
 		return err
 	}
 	if err := dir.handle.Sync(); err != nil {
 		return err
 	}
+	crashpoint.At("blob", "commit", "after")
 	f := w.f
 	w.f = nil
 	return f.Close()

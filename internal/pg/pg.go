@@ -11,6 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/internal/crashpoint"
 )
 
 // Querier is what pools, connections and transactions have in common.
@@ -49,5 +51,16 @@ type Beginner interface {
 // InTx runs fn in one read-committed transaction and commits it unless fn
 // fails.
 func InTx(ctx context.Context, db Beginner, fn func(tx pgx.Tx) error) error {
-	return pgx.BeginFunc(ctx, db, fn)
+	label := crashpoint.Caller()
+	err := pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+		err := fn(tx)
+		if err == nil {
+			crashpoint.At(label, "commit", "before")
+		}
+		return err
+	})
+	if err == nil {
+		crashpoint.At(label, "commit", "after")
+	}
+	return err
 }

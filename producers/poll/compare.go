@@ -57,7 +57,7 @@ func (s *Poller) record(ctx context.Context, conn *pgxpool.Conn, p control.Poll,
 	if len(seen) == 0 {
 		return nil
 	}
-	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+	return pg.InTx(ctx, conn, func(tx pgx.Tx) error {
 		if err := control.CheckPoll(ctx, tx, p); err != nil {
 			return err
 		}

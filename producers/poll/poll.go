@@ -206,7 +206,7 @@ func retriable(err error) bool {
 // end records the poll's end, its event, and what a complete listing lacks.
 func (s *Poller) end(ctx context.Context, conn *pgxpool.Conn, p control.Poll, c counts, state, exception, message string) error {
 	now := s.Now()
-	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+	return pg.InTx(ctx, conn, func(tx pgx.Tx) error {
 		if err := control.CheckPoll(ctx, tx, p); err != nil {
 			return err
 		}

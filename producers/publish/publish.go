@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/config"
+	"tributary/internal/crashpoint"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
 )
@@ -97,9 +98,11 @@ func (p *Publisher) batch(ctx context.Context, epoch int64) (int, error) {
 		return 0, err
 	}
 	p.depth.Set(float64(len(records)))
+	crashpoint.At("publish", p.schema, "acknowledged", "before")
 	if err := p.client.ProduceSync(ctx, records...).FirstErr(); err != nil {
 		return 0, fmt.Errorf("publish: %w", err)
 	}
+	crashpoint.At("publish", p.schema, "acknowledged", "after")
 	err = pg.InTx(ctx, p.pool, func(tx pgx.Tx) error {
 		if err := p.lease.Check(ctx, tx, epoch); err != nil {
 			return err
