@@ -123,10 +123,10 @@ func TestKillerIsFoundAmongItsNeighbours(t *testing.T) {
 		t.Errorf("the killer was set aside after %d deaths, want 4 to 10", deaths)
 	}
 	dead := b.read(kafka.DLQName(prefix, inTopic, "work"), 1)
-	if got := header(dead[0], HeaderErrorClass); got != ClassCrashed || string(dead[0].Key) != "killer" {
+	if got := header(dead[0], kafka.HeaderErrorClass); got != ClassCrashed || string(dead[0].Key) != "killer" {
 		t.Errorf("dead letter %s of class %q, want the killer, %s", dead[0].Key, got, ClassCrashed)
 	}
-	if got := header(dead[0], HeaderAttempts); got != "3" {
+	if got := header(dead[0], kafka.HeaderAttempts); got != "3" {
 		t.Errorf("it was set aside after %s deaths alone, want 3", got)
 	}
 	if info := b.cluster.PartitionInfo(kafka.DLQName(prefix, inTopic, "work"), 0); info.HighWatermark != 1 {

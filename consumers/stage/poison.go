@@ -10,22 +10,12 @@ import (
 	"tributary/internal/kafka"
 )
 
-// Headers of a dead letter, beside the original ones.
+// Bounds of the error's text and of a panic's stack in headers, in bytes: a
+// record that a topic accepted must fit into a dead letter with its story.
 const (
-	HeaderTopic        = "tributary_original_topic"
-	HeaderPartition    = "tributary_original_partition"
-	HeaderOffset       = "tributary_original_offset"
-	HeaderTimestamp    = "tributary_original_timestamp" // RFC 3339
-	HeaderStage        = "tributary_stage"
-	HeaderErrorClass   = "tributary_error_class"
-	HeaderError        = "tributary_error"
-	HeaderAttempts     = "tributary_attempts"
-	HeaderFirstFailure = "tributary_first_failure" // RFC 3339
-	HeaderLastFailure  = "tributary_last_failure"  // RFC 3339
+	maxErrorText = 1024
+	maxStack     = 4096
 )
-
-// maxErrorText bounds the error's text in a header, in bytes.
-const maxErrorText = 1024
 
 // bury sets a record aside: its dead letter and the end that others wait for
 // are acknowledged before it counts as finished. It is tried until it
@@ -49,6 +39,7 @@ func (r *Runner) bury(it *item, class string, cause error) (result string, pause
 		err := r.produceEnd(it, poison)
 		if err == nil {
 			r.metrics.dlq.WithLabelValues(r.cfg.Name, r.cfg.Topic).Inc()
+			r.metrics.errors.WithLabelValues(r.cfg.Name, kindPoison).Inc()
 			return resultQuarantined, 0
 		}
 		r.warn("cannot write a dead letter; trying again", err, "topic", it.p.topic, "partition", it.p.id, "offset", it.rec.Offset)
@@ -116,18 +107,22 @@ func (r *Runner) deadLetter(it *item, poison *Poison) *kgo.Record {
 		Headers: append([]kgo.RecordHeader(nil), it.rec.Headers...),
 	}
 	for _, h := range [][2]string{
-		{HeaderTopic, it.rec.Topic},
-		{HeaderPartition, strconv.Itoa(int(it.rec.Partition))},
-		{HeaderOffset, strconv.FormatInt(it.rec.Offset, 10)},
-		{HeaderTimestamp, rfc(it.rec.Timestamp)},
-		{HeaderStage, r.cfg.Name},
-		{HeaderErrorClass, poison.Class},
-		{HeaderError, text},
-		{HeaderAttempts, strconv.Itoa(poison.Attempts)},
-		{HeaderFirstFailure, rfc(poison.First)},
-		{HeaderLastFailure, rfc(poison.Last)},
+		{kafka.HeaderTopic, it.rec.Topic},
+		{kafka.HeaderPartition, strconv.Itoa(int(it.rec.Partition))},
+		{kafka.HeaderOffset, strconv.FormatInt(it.rec.Offset, 10)},
+		{kafka.HeaderTimestamp, rfc(it.rec.Timestamp)},
+		{kafka.HeaderStage, r.cfg.Name},
+		{kafka.HeaderErrorClass, poison.Class},
+		{kafka.HeaderError, text},
+		{kafka.HeaderAttempts, strconv.Itoa(poison.Attempts)},
+		{kafka.HeaderFirstFailure, rfc(poison.First)},
+		{kafka.HeaderLastFailure, rfc(poison.Last)},
 	} {
 		out.Headers = append(out.Headers, kgo.RecordHeader{Key: h[0], Value: []byte(h[1])})
+	}
+	var p *panicked
+	if errors.As(poison.Err, &p) {
+		out.Headers = append(out.Headers, kgo.RecordHeader{Key: kafka.HeaderStack, Value: p.stack[:min(len(p.stack), maxStack)]})
 	}
 	return out
 }

@@ -73,19 +73,22 @@ func TestPoisonIsSetAside(t *testing.T) {
 				}
 			}
 			for key, want := range map[string]string{
-				HeaderTopic: "test.file.discovered.v1", HeaderPartition: "0", HeaderOffset: "0",
-				HeaderStage: "work", HeaderErrorClass: tt.class, HeaderAttempts: strconv.Itoa(tt.attempts),
-				HeaderTimestamp: original.Timestamp.UTC().Format(time.RFC3339Nano),
+				kafka.HeaderTopic: "test.file.discovered.v1", kafka.HeaderPartition: "0", kafka.HeaderOffset: "0",
+				kafka.HeaderStage: "work", kafka.HeaderErrorClass: tt.class, kafka.HeaderAttempts: strconv.Itoa(tt.attempts),
+				kafka.HeaderTimestamp: original.Timestamp.UTC().Format(time.RFC3339Nano),
 			} {
 				if got := header(dead, key); got != want {
 					t.Errorf("header %s = %q, want %q", key, got, want)
 				}
 			}
-			if got := header(dead, HeaderError); !strings.Contains(got, tt.text) {
-				t.Errorf("header %s = %q, want it to say %q", HeaderError, got, tt.text)
+			if got := header(dead, kafka.HeaderError); !strings.Contains(got, tt.text) {
+				t.Errorf("header %s = %q, want it to say %q", kafka.HeaderError, got, tt.text)
 			}
-			if header(dead, HeaderFirstFailure) == "" || header(dead, HeaderLastFailure) == "" {
+			if header(dead, kafka.HeaderFirstFailure) == "" || header(dead, kafka.HeaderLastFailure) == "" {
 				t.Error("the times of failure are missing")
+			}
+			if got := header(dead, kafka.HeaderStack); strings.Contains(got, "poison_test.go") != (tt.class == ClassPanic) {
+				t.Errorf("header %s = %q of class %s", kafka.HeaderStack, got, tt.class)
 			}
 			if got := header(end, "ce_id"); got != "end of bad-1" {
 				t.Errorf("the failed end is %q", got)
@@ -170,7 +173,7 @@ func TestUndecodableIsPoisonAtOnce(t *testing.T) {
 	if !bytes.Equal(dead.Key, []byte{0xff, 0}) || string(dead.Value) != "hello" || header(dead, "theirs") != "\x01\x02" {
 		t.Errorf("the dead letter is not the original: %v", dead)
 	}
-	if got := header(dead, HeaderErrorClass); got != ClassUndecodable {
+	if got := header(dead, kafka.HeaderErrorClass); got != ClassUndecodable {
 		t.Errorf("class %q, want %q", got, ClassUndecodable)
 	}
 	eventually(t, "the offset moves", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
