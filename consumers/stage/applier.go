@@ -100,6 +100,9 @@ type feed struct {
 	position int64         // as stored
 	records  []*kgo.Record // read and not yet in a batch
 	size     int           // of them, in bytes
+	applying int           // records of it in the batch being applied
+	since    time.Time     // when the oldest record in hand came
+	end      int64         // of the log, as last heard; -1: not yet
 	blocked  bool          // its log is not the one that was read before
 }
 
@@ -142,8 +145,11 @@ func (a *Applier) Run(ctx context.Context) error {
 		kgo.DisableAutoCommit(),
 		kgo.BlockRebalanceOnPoll(), // what is polled is buffered before its partition may go
 		kgo.AdjustFetchOffsetsFn(a.start),
-		kgo.OnPartitionsRevoked(a.drop),
-		kgo.OnPartitionsLost(a.drop),
+		kgo.OnPartitionsAssigned(func(_ context.Context, _ *kgo.Client, which map[string][]int32) {
+			a.metrics.rebalanced(a.cfg.Name, "assigned", which)
+		}),
+		kgo.OnPartitionsRevoked(a.revoked),
+		kgo.OnPartitionsLost(a.lost),
 	)
 	if err != nil {
 		return fmt.Errorf("consumer %s: %w", a.cfg.Name, err)
@@ -152,6 +158,8 @@ func (a *Applier) Run(ctx context.Context) error {
 	close(a.started)
 	defer client.CloseAllowingRebalance()
 
+	defer a.metrics.hands.add(a)()
+	defer followEnds(ctx, client, topics, a.endOf)()
 	committed := a.cfg.Now()
 	for ctx.Err() == nil {
 		a.gather(ctx)
@@ -244,6 +252,9 @@ func (a *Applier) apply(ctx context.Context, batch []Range, feeds []*feed) {
 		crashpoint.At(a.cfg.Name, "apply", "before")
 		err := a.sink.Apply(ctx, batch)
 		a.metrics.seconds.WithLabelValues(a.cfg.Name).Observe(time.Since(start).Seconds())
+		if err != nil && ctx.Err() == nil {
+			a.metrics.errors.WithLabelValues(a.cfg.Name, kindOfSink(err)).Inc()
+		}
 		switch {
 		case err == nil:
 			crashpoint.At(a.cfg.Name, "apply", "after")

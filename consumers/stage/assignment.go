@@ -9,12 +9,13 @@ import (
 
 // assigned takes partitions over; what they hold comes with the next polls.
 func (r *Runner) assigned(_ context.Context, _ *kgo.Client, which map[string][]int32) {
+	r.metrics.rebalanced(r.cfg.Name, "assigned", which)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for topic, ids := range which {
 		for _, id := range ids {
 			ctx, cancel := context.WithCancel(r.work)
-			r.partitions[id] = &partition{topic: topic, id: id, ctx: ctx, cancel: cancel, next: -1, stored: -1}
+			r.partitions[id] = &partition{topic: topic, id: id, ctx: ctx, cancel: cancel, next: -1, stored: -1, end: -1}
 		}
 	}
 }
@@ -23,6 +24,7 @@ func (r *Runner) assigned(_ context.Context, _ *kgo.Client, which map[string][]i
 // what is finished is committed before another member gets them.
 func (r *Runner) revoked(ctx context.Context, _ *kgo.Client, which map[string][]int32) {
 	<-r.started
+	r.metrics.rebalanced(r.cfg.Name, "revoked", which)
 	given, running := r.giveUp(which)
 	if len(given) == 0 {
 		return
@@ -45,6 +47,7 @@ wait:
 // be committed any more.
 func (r *Runner) lost(_ context.Context, _ *kgo.Client, which map[string][]int32) {
 	<-r.started
+	r.metrics.rebalanced(r.cfg.Name, "lost", which)
 	given, _ := r.giveUp(which)
 	r.forget(given)
 }

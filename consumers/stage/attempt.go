@@ -41,6 +41,7 @@ func (r *Runner) try(it *item) (result string, pause time.Duration) {
 	case it.p.ctx.Err() != nil:
 		return resultDropped, 0
 	}
+	r.metrics.errors.WithLabelValues(r.cfg.Name, kindOf(err)).Inc()
 	class := h.note(err, r.cfg)
 	if class != "" {
 		return r.bury(it, class, err)

@@ -86,9 +86,11 @@ func (r *Runner) commit(ctx context.Context, partitions []*partition) {
 	})
 	var failed error
 	crashpoint.At(r.cfg.Name, "offsets", "before")
+	start := time.Now()
 	r.client.CommitOffsetsSync(ctx, offsets, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
 		failed = commitError(resp, err)
 	})
+	r.metrics.commits.WithLabelValues(r.cfg.Name).Observe(time.Since(start).Seconds())
 	if failed != nil {
 		r.warn("cannot commit offsets; trying again", failed)
 		return

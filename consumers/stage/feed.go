@@ -32,7 +32,7 @@ func (a *Applier) start(ctx context.Context, which map[string]map[int32]kgo.Offs
 				return nil, err
 			}
 			out[topic][id] = kgo.NewOffset().At(position).WithEpoch(-1)
-			feeds = append(feeds, &feed{topicPartition: topicPartition{topic, id}, position: position})
+			feeds = append(feeds, &feed{topicPartition: topicPartition{topic, id}, position: position, end: -1})
 		}
 	}
 	// Looked up after the positions were read, an end is not below them.
@@ -41,7 +41,11 @@ func (a *Applier) start(ctx context.Context, which map[string]map[int32]kgo.Offs
 	defer a.mu.Unlock()
 	for _, f := range feeds {
 		a.feeds[f.topicPartition] = f
-		if end, ok := ends.Lookup(f.topic, f.id); ok && end.Err == nil && f.position > end.Offset {
+		end, ok := ends.Lookup(f.topic, f.id)
+		if ok = ok && end.Err == nil; ok {
+			f.end = end.Offset
+		}
+		if ok && f.position > end.Offset {
 			a.block(f, "the stored position is beyond the log's end", "position", f.position, "end", end.Offset)
 		}
 	}
@@ -77,6 +81,17 @@ func (a *Applier) position(ctx context.Context, tp topicPartition) (int64, error
 		a.warn("cannot read a stored position; trying again", err, "topic", tp.topic, "partition", tp.id)
 		a.pause(ctx, n)
 	}
+}
+
+// revoked and lost give partitions up.
+func (a *Applier) revoked(ctx context.Context, client *kgo.Client, which map[string][]int32) {
+	a.metrics.rebalanced(a.cfg.Name, "revoked", which)
+	a.drop(ctx, client, which)
+}
+
+func (a *Applier) lost(ctx context.Context, client *kgo.Client, which map[string][]int32) {
+	a.metrics.rebalanced(a.cfg.Name, "lost", which)
+	a.drop(ctx, client, which)
 }
 
 // drop forgets partitions that are given up. A batch being applied goes on:
@@ -133,6 +148,9 @@ func (a *Applier) add(f *feed, p kgo.FetchTopicPartition) {
 			"what is lost must be restored from a backup, or its results rebuilt",
 			"topic", f.topic, "partition", f.id, "from", next, "to", p.LogStartOffset-1)
 	}
+	if f.end = p.HighWatermark; len(f.records)+f.applying == 0 {
+		f.since = a.cfg.Now()
+	}
 	f.records = append(f.records, p.Records...)
 	for _, r := range p.Records {
 		f.size += len(r.Key) + len(r.Value)
@@ -166,6 +184,7 @@ func (a *Applier) batch() ([]Range, []*feed) {
 	for i, f := range feeds {
 		batch[i] = Range{Topic: a.logical[f.topic], Partition: f.id,
 			From: f.position, To: f.records[len(f.records)-1].Offset + 1, Records: f.records}
+		f.applying = len(f.records)
 		f.records, f.size = nil, 0
 	}
 	return batch, feeds
@@ -178,7 +197,7 @@ func (a *Applier) applied(batch []Range, feeds []*feed) {
 	defer a.mu.Unlock()
 	n := 0
 	for i, b := range batch {
-		feeds[i].position = b.To
+		feeds[i].position, feeds[i].applying = b.To, 0
 		n += len(b.Records)
 	}
 	a.metrics.records.WithLabelValues(a.cfg.Name, "applied").Add(float64(n))
@@ -218,7 +237,7 @@ func (a *Applier) reload(ctx context.Context, batch []Range) {
 				delete(ids, id)
 				continue
 			}
-			f.position, f.records, f.size = o.Offset, nil, 0
+			f.position, f.records, f.size, f.applying = o.Offset, nil, 0, 0
 		}
 	}
 	a.mu.Unlock()

@@ -3,6 +3,7 @@ package stage
 import (
 	"errors"
 	"strconv"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -12,6 +13,7 @@ import (
 
 // intake puts polled records into their windows and lanes.
 func (r *Runner) intake(fetches kgo.Fetches) {
+	now := r.cfg.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	fetches.EachPartition(func(f kgo.FetchTopicPartition) {
@@ -19,11 +21,14 @@ func (r *Runner) intake(fetches kgo.Fetches) {
 		if p == nil {
 			return
 		}
+		if len(f.Records) > 0 {
+			p.end = f.HighWatermark
+		}
 		for _, rec := range f.Records {
 			if p.blocked {
 				return
 			}
-			r.take(p, rec)
+			r.take(p, rec, now)
 		}
 		r.regulate(p)
 	})
@@ -31,7 +36,7 @@ func (r *Runner) intake(fetches kgo.Fetches) {
 }
 
 // take puts one record in hand.
-func (r *Runner) take(p *partition, rec *kgo.Record) {
+func (r *Runner) take(p *partition, rec *kgo.Record, now time.Time) {
 	msg, err := r.codec.Decode(kafka.FromKgo(rec))
 	if errors.Is(err, schemas.ErrUnknownSchema) {
 		p.blocked = true
@@ -40,7 +45,7 @@ func (r *Runner) take(p *partition, rec *kgo.Record) {
 			"topic", p.topic, "partition", p.id, "offset", rec.Offset, "error", err)
 		return
 	}
-	it := &item{p: p, rec: rec, msg: msg, bad: err, first: p.next < 0}
+	it := &item{p: p, rec: rec, msg: msg, bad: err, taken: now, first: p.next < 0}
 	if p.next < 0 {
 		p.next, p.epoch = rec.Offset, rec.LeaderEpoch
 	}

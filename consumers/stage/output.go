@@ -44,6 +44,9 @@ func (o *output) emit(ctx context.Context, msgs ...schemas.Message) error {
 		if err := o.produce(rec); err != nil {
 			return err
 		}
+		if rejects(m) {
+			o.r.metrics.errors.WithLabelValues(o.r.cfg.Name, kindRejected).Inc()
+		}
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ type partition struct {
 	next   int64   // the offset to commit: all below are finished; -1 until a record came
 	epoch  int32   // leader epoch of the last finished record
 	stored int64   // the offset last committed; -1: none yet
+	end    int64   // of the log, as last heard; -1: not yet
 
 	found      mark // what the last owner left beside the offset
 	mark       mark // what belongs beside next
@@ -42,6 +43,8 @@ type item struct {
 	rec *kgo.Record
 	msg schemas.Message
 	bad error // why the record is no event
+
+	taken time.Time // when it came into hand
 
 	first   bool // the first since the partition was assigned
 	done    bool

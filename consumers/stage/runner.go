@@ -98,10 +98,13 @@ func (r *Runner) Run(ctx context.Context) error {
 	close(r.started)
 	defer client.CloseAllowingRebalance()
 
+	defer r.metrics.hands.add(r)()
+	stopEnds := followEnds(ctx, client, []string{kafka.TopicName(r.cfg.Prefix, r.cfg.Topic)}, r.ends)
 	stopCommits := r.commitRegularly()
 	r.poll(ctx)
 	r.drain()
 	stopCommits()
+	stopEnds()
 
 	farewell, done := context.WithTimeout(work, leaveTimeout)
 	defer done()
