@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
@@ -44,18 +45,14 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, schema string, fsys fs.FS)
 }
 
 func createSchema(ctx context.Context, pool *pgxpool.Pool, schema string) error {
-	tx, err := pool.Begin(ctx)
+	err := InTx(ctx, pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", lockID(schema)+1); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS "+schema)
+		return err
+	})
 	if err != nil {
-		return fmt.Errorf("migrate %s: %w", schema, err)
-	}
-	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // after Commit there is nothing to roll back, and before it the connection's end does it
-	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", lockID(schema)+1); err != nil {
-		return fmt.Errorf("migrate %s: %w", schema, err)
-	}
-	if _, err := tx.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS "+schema); err != nil {
-		return fmt.Errorf("migrate %s: %w", schema, err)
-	}
-	if err := tx.Commit(ctx); err != nil {
 		return fmt.Errorf("migrate %s: %w", schema, err)
 	}
 	return nil

@@ -36,6 +36,7 @@ func Open(ctx context.Context, dsn, application string, maxConns int32) (*pgxpoo
 	cfg.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	// A transaction whose member is stopped must not hold its locks for ever.
 	cfg.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "60000"
+	cfg.ConnConfig.Tracer = crashpoint.Tracer()
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("postgres pool: %w", err)

@@ -1,0 +1,185 @@
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"tributary/test/corpus"
+	"tributary/test/rig"
+)
+
+// crash is one case: the program dies when it comes to a label for the n-th
+// time, and after that, in each of the next lives, when it comes there first.
+type crash struct {
+	Label string
+	N     int
+	Again int
+}
+
+func (c crash) String() string { return fmt.Sprintf("%s:%d+%d", c.Label, c.N, c.Again) }
+
+// The program is killed at the labelled steps of package crashpoint, once and
+// repeatedly, started again, and what is in the warehouse, the log, the tracker
+// and the history is what an undisturbed run gives.
+func TestCrashPoints(t *testing.T) {
+	want := os.Getenv("TRIBUTARY_CRASHES")
+	if want == "" {
+		t.Skip("takes minutes: make crashpoints runs it")
+	}
+	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Small}, rig.Options{Local: true, Extra: shortLeases})
+	s.binary = crashable(t)
+	s.keepEngines()
+
+	labels := filepath.Join(s.dir, "labels")
+	t.Setenv("TRIBUTARY_CRASH_LOG", labels)
+	s.once()
+	t.Setenv("TRIBUTARY_CRASH_LOG", "")
+	undisturbed := s.expect(true)
+	cases := crashes(t, labels)
+	if want != "all" {
+		cases = sampled(t, cases, seed(t), int(number(t, "TRIBUTARY_CRASHES", 0)))
+	}
+	c := openCampaign(t)
+	crashed, violations := 0, 0
+	for _, at := range cases {
+		if !c.due(at.String()) {
+			continue
+		}
+		ok := t.Run(at.String(), func(sub *testing.T) {
+			defer func() { s.t = t }()
+			s.t = sub
+			crashed += s.crash(sub, at, undisturbed.Hash)
+		})
+		if !ok {
+			violations++
+		}
+		c.ended(at.String(), ok)
+	}
+	c.summary(t, fmt.Sprintf("%d crashes, %d violations", crashed, violations))
+}
+
+// crash makes one case in a life of its own, and returns how often the program
+// died.
+func (s *system) crash(t *testing.T, at crash, hash string) (crashed int) {
+	s.anew()
+	n := at.N
+	for range 1 + at.Again {
+		t.Setenv("TRIBUTARY_CRASH", at.Label+":"+strconv.Itoa(n))
+		p := s.start("up", "--once")
+		if code := p.code(onceWithin); code == 0 {
+			t.Logf("%s is not reached for the %d. time in this life", at.Label, n)
+			break
+		} else if code > 0 {
+			t.Fatalf("tributary up --once: exit code %d, not a crash\n%s", code, p.tail())
+		}
+		crashed++
+		n = 1
+	}
+	t.Setenv("TRIBUTARY_CRASH", "")
+	s.once()
+	if got := s.expect(false); got.Hash != hash {
+		t.Errorf("warehouse hash %s, of an undisturbed run %s", got.Hash, hash)
+	}
+	return crashed
+}
+
+// crashable builds the program with its crash points.
+func crashable(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "tributary")
+	if out, err := exec.Command("go", "build", "-tags", "crashpoints", "-o", path, "tributary/cmd/tributary").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return path
+}
+
+// crashes lists all cases: every occurrence of every label, and its first and
+// last one repeatedly.
+func crashes(t testing.TB, path string) []crash {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, label := range strings.Fields(string(b)) {
+		count[label]++
+	}
+	var out []crash
+	for _, label := range slices.Sorted(maps.Keys(count)) {
+		for n := 1; n <= count[label]; n++ {
+			out = append(out, crash{Label: label, N: n})
+		}
+		out = append(out, crash{Label: label, N: 1, Again: 3})
+		if count[label] > 1 {
+			out = append(out, crash{Label: label, N: count[label], Again: 3})
+		}
+	}
+	t.Logf("%d labels, passed %d times in an undisturbed run", len(count), len(out))
+	return out
+}
+
+// sampled takes so many cases, each of another label as long as there are some,
+// of its first, second, middle or last occurrence, one in four repeatedly.
+func sampled(t testing.TB, all []crash, from uint64, n int) []crash {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(from, 0x6372617368))
+	byLabel := map[string][]crash{}
+	for _, c := range all {
+		byLabel[c.Label] = append(byLabel[c.Label], c)
+	}
+	var out []crash
+	labels := slices.Sorted(maps.Keys(byLabel))
+	for len(out) < n {
+		rng.Shuffle(len(labels), func(i, j int) { labels[i], labels[j] = labels[j], labels[i] })
+		for _, label := range labels[:min(len(labels), n-len(out))] {
+			of := byLabel[label]
+			last := 0
+			for last < len(of) && of[last].Again == 0 {
+				last++
+			}
+			switch pick := []int{0, min(1, last-1), last / 2, last - 1}; rng.IntN(4) {
+			case 0:
+				out = append(out, of[last+rng.IntN(len(of)-last)])
+			default:
+				out = append(out, of[pick[rng.IntN(4)]])
+			}
+		}
+	}
+	return out
+}
+
+// keepEngines makes engines with nothing in them, for anew to begin with:
+// making a database takes longer than a run.
+func (s *system) keepEngines() {
+	s.t.Helper()
+	p := s.start("engines")
+	eventually(s.t, time.Minute, func() string {
+		if !p.said("engines are serving") {
+			return "the engines don't serve yet\n" + p.tail()
+		}
+		return ""
+	})
+	p.stop()
+	if out, err := exec.Command("cp", "-a", s.data(), s.data()+".empty").CombinedOutput(); err != nil {
+		s.t.Fatalf("keep empty engines: %v\n%s", err, out)
+	}
+}
+
+// anew removes all data and begins with empty engines.
+func (s *system) anew() {
+	s.t.Helper()
+	s.forget()
+	if out, err := exec.Command("cp", "-a", s.data()+".empty", s.data()).CombinedOutput(); err != nil {
+		s.t.Fatalf("begin with empty engines: %v\n%s", err, out)
+	}
+}
