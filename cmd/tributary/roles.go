@@ -22,6 +22,7 @@ import (
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/internal/remote"
+	"tributary/producers/measure"
 	"tributary/producers/plan"
 	"tributary/producers/poll"
 	"tributary/producers/publish"
@@ -148,6 +149,7 @@ func (a *app) planner(ctx context.Context) (runnable, error) {
 		return nil, err
 	}
 	p := plan.New(a.cfg.Plan, a.cfg.Sequence.PollCutoff.D(), a.once, pool, a.outbox(), a.offsets("plan"), a.log)
+	p.Metrics = plan.NewMetrics(a.registry)
 	applier := a.applier("plan", plan.Topics(), 5000, config.Duration(150e6), p)
 	return func(ctx context.Context) error { return p.Run(ctx, applier) }, nil
 }
@@ -167,8 +169,13 @@ func (a *app) publisher() (runnable, error) {
 	}
 	c := publish.New(a.cfg.Publish, a.cfg.Kafka.TopicPrefix, control.Schema, a.stores.Control, client, a.holder, a.log, a.registry)
 	w := publish.New(a.cfg.Publish, a.cfg.Kafka.TopicPrefix, warehouse.Schema, a.stores.Warehouse, client, a.holder, a.log, a.registry)
+	m := measure.New(a.stores.Control, a.stores.Warehouse, a.holder, a.log, a.registry)
 	return func(ctx context.Context) error {
 		defer client.Close()
+		if a.cfg.HTTP.Listen != "" { // else nobody asks for what is measured
+			stop := background(ctx, m.Run)
+			defer stop()
+		}
 		errs := make(chan error, 1)
 		go func() { errs <- w.Run(ctx) }()
 		err := c.Run(ctx)
@@ -177,6 +184,21 @@ func (a *app) publisher() (runnable, error) {
 		}
 		return err
 	}, nil
+}
+
+// background runs what never fails until the returned function is called, or
+// ctx ends.
+func background(ctx context.Context, run runnable) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = run(ctx) // it logs what goes wrong, and tries again
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
 }
 
 func (a *app) sequencer(ctx context.Context) (runnable, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/consumers/stage"
@@ -470,6 +471,8 @@ func TestASilentJobIsRepeated(t *testing.T) {
 		return ids
 	}
 	first := id()
+	reg := prometheus.NewRegistry()
+	p.Metrics = NewMetrics(reg)
 	p.exec("UPDATE control.job SET news_at = clock_timestamp() - interval '1 hour'")
 	now := time.Now()
 	for range 2 {
@@ -479,5 +482,9 @@ func TestASilentJobIsRepeated(t *testing.T) {
 	}
 	if again := id(); len(first) != 1 || fmt.Sprint(again) != fmt.Sprint(first) {
 		t.Errorf("requested as %v, and again as %v", first, again)
+	}
+	counted, err := reg.Gather()
+	if err != nil || len(counted) != 1 || counted[0].GetMetric()[0].GetCounter().GetValue() != 1 {
+		t.Errorf("what was requested again is counted as %v, %v", counted, err)
 	}
 }

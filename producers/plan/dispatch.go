@@ -325,12 +325,17 @@ func (p *Planner) request(ctx context.Context, tx pgx.Tx, w *world, j job) error
 // remind publishes again, with the same ids, the last event of whatever has
 // had no news for longer than its budget.
 func (p *Planner) remind(ctx context.Context, now time.Time) error {
-	return pg.InTx(ctx, p.Pool, func(tx pgx.Tx) error {
-		records, err := control.Silent(ctx, tx, now.Add(-p.Config.SilenceBudget.D()), 1000)
+	var records []schemas.Record
+	err := pg.InTx(ctx, p.Pool, func(tx pgx.Tx) (err error) {
+		records, err = control.Silent(ctx, tx, now.Add(-p.Config.SilenceBudget.D()), 1000)
 		if err != nil || len(records) == 0 {
 			return err
 		}
 		p.Log.Warn("requesting again what has gone silent", "events", len(records), "budget", p.Config.SilenceBudget.D())
 		return pg.AppendOutbox(ctx, tx, control.Schema, records)
 	})
+	if err == nil {
+		p.Metrics.rerequested(records)
+	}
+	return err
 }

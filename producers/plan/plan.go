@@ -48,6 +48,7 @@ type Planner struct {
 	Offsets pg.Offsets
 	Log     *slog.Logger
 	Now     func() time.Time
+	Metrics *Metrics // nil: nothing is counted
 
 	wake chan struct{}
 

@@ -1,0 +1,135 @@
+// Package measure tells Prometheus what the control plane holds: credit,
+// outstanding work, outboxes and leases.
+//
+// The numbers are the database's, not a member's. Every process that publishes
+// outboxes reads them at intervals and needs no lease for it, so they are there
+// as long as one such process is. Over several processes they are combined by
+// their maximum, not their sum.
+package measure
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"tributary/internal/kafka"
+	"tributary/internal/pg"
+	"tributary/sql/control"
+	"tributary/sql/warehouse"
+)
+
+// Interval is how often the numbers are read.
+const Interval = 15 * time.Second
+
+// timeout bounds one reading.
+const timeout = 5 * time.Second
+
+// Measurer reads the numbers.
+type Measurer struct {
+	pools  map[string]*pgxpool.Pool // by schema
+	holder string
+	log    *slog.Logger
+	quiet  *kafka.Quiet
+
+	limit, free, outstanding    *prometheus.GaugeVec
+	events, oldest, epoch, held *prometheus.GaugeVec
+	measured                    prometheus.Gauge
+}
+
+// New makes a Measurer of a process whose leases are held in the given name;
+// nothing runs yet.
+func New(controlPool, warehousePool *pgxpool.Pool, holder string, log *slog.Logger, reg prometheus.Registerer) *Measurer {
+	m := &Measurer{
+		pools:  map[string]*pgxpool.Pool{control.Schema: controlPool, warehouse.Schema: warehousePool},
+		holder: holder, log: log, quiet: kafka.NewQuiet(time.Now),
+		limit: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_control_sessions_limit",
+			Help: "Sessions that a server allows at once, jobs and polls together."}, []string{"server"}),
+		free: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_control_credits",
+			Help: "Sessions of a server that no job and no poll has; below 0 after its limit was lowered."}, []string{"server"}),
+		outstanding: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_control_outstanding",
+			Help: "What control waits for: polls, looks (announced, not taken up), wanted, requested, received and extracted files, jobs, batches or sessions."}, []string{"what"}),
+		events: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_outbox_events",
+			Help: "Events that wait in an outbox for the broker's acknowledgement."}, []string{"outbox"}),
+		oldest: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_outbox_oldest_seconds",
+			Help: "How long the oldest of them has waited; 0 when there is none."}, []string{"outbox"}),
+		epoch: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_lease_epoch",
+			Help: "The lease's epoch: it rises by one whenever the lease changes hands."}, []string{"schema", "lease"}),
+		held: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_lease_held",
+			Help: "1 where this process holds the lease, else 0."}, []string{"schema", "lease"}),
+		measured: prometheus.NewGauge(prometheus.GaugeOpts{Name: "tributary_control_measured_timestamp_seconds",
+			Help: "When the numbers of control, outboxes and leases were last read."}),
+	}
+	reg.MustRegister(m.limit, m.free, m.outstanding, m.events, m.oldest, m.epoch, m.held, m.measured)
+	return m
+}
+
+// Run reads at every interval until ctx ends. While a database is away the
+// numbers stay as they are, and their time tells how old they are.
+func (m *Measurer) Run(ctx context.Context) error {
+	tick := time.NewTicker(Interval)
+	defer tick.Stop()
+	for {
+		if err := m.Read(ctx); err != nil && ctx.Err() == nil {
+			if missed, ok := m.quiet.Due("measure"); ok {
+				m.log.Warn("the metrics of control are not up to date; trying again", "error", err, "not_logged", missed)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// Read reads all numbers once.
+func (m *Measurer) Read(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	now, err := control.Measure(ctx, m.pools[control.Schema])
+	if err != nil {
+		return err
+	}
+	m.limit.Reset()
+	m.free.Reset()
+	for _, c := range now.Credits {
+		m.limit.WithLabelValues(c.Server).Set(float64(c.Limit))
+		m.free.WithLabelValues(c.Server).Set(float64(c.Free))
+	}
+	for what, n := range now.Outstanding {
+		m.outstanding.WithLabelValues(what).Set(float64(n))
+	}
+	for schema, pool := range m.pools {
+		if err := m.readSchema(ctx, schema, pool); err != nil {
+			return err
+		}
+	}
+	m.measured.SetToCurrentTime()
+	return nil
+}
+
+// readSchema reads a schema's outbox and leases.
+func (m *Measurer) readSchema(ctx context.Context, schema string, pool *pgxpool.Pool) error {
+	depth, err := pg.MeasureOutbox(ctx, pool, schema)
+	if err != nil {
+		return err
+	}
+	m.events.WithLabelValues(schema).Set(float64(depth.Events))
+	m.oldest.WithLabelValues(schema).Set(depth.Oldest.Seconds())
+	leases, err := pg.Leases(ctx, pool, schema)
+	if err != nil {
+		return err
+	}
+	for _, l := range leases {
+		m.epoch.WithLabelValues(schema, l.Name).Set(float64(l.Epoch))
+		held := 0.0
+		if l.Holder == m.holder {
+			held = 1
+		}
+		m.held.WithLabelValues(schema, l.Name).Set(held)
+	}
+	return nil
+}
