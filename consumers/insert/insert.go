@@ -180,8 +180,30 @@ func (in *Inserter) chooseCompression(ctx context.Context) error {
 	return nil
 }
 
-// session applies positions while the lease is held.
+// session applies positions while the lease is held, and says why it stops
+// when another member has taken the lease over.
 func (in *Inserter) session(ctx context.Context, epoch int64) error {
+	err := in.insert(ctx, epoch)
+	if err == nil || !in.lost(ctx, err, epoch) {
+		return err
+	}
+	in.d.Log.Warn("insertion stops in this process: another member has taken over, since this one was stopped or cut off for longer than the lease lasts. "+
+		"What was under way here has changed nothing; this process now waits for its turn", "epoch", epoch, "lease", in.cfg.Insert.LeaseTTL.D(), "error", err)
+	return pg.ErrLeaseLost
+}
+
+// lost tells whether an error came since another member holds the lease now:
+// a late member is refused in many ways, depending on where it went on.
+func (in *Inserter) lost(ctx context.Context, err error, epoch int64) bool {
+	if errors.Is(err, pg.ErrLeaseLost) || errors.Is(context.Cause(ctx), pg.ErrLeaseLost) {
+		return true
+	}
+	_, err = in.lease().Acquire(ctx, epoch)
+	return errors.Is(err, pg.ErrLeaseLost)
+}
+
+// insert applies positions until ctx ends.
+func (in *Inserter) insert(ctx context.Context, epoch int64) error {
 	at, err := in.progress(ctx, in.d.Pool, "")
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ var (
 	mu    sync.Mutex
 	label string // where to crash; empty: nowhere
 	left  int    // occurrences until then
+	with  = syscall.SIGKILL
 	file  *os.File
 	once  sync.Once
 )
@@ -23,6 +24,9 @@ var (
 func arm() {
 	if at, n, ok := cut(os.Getenv("TRIBUTARY_CRASH")); ok {
 		label, left = at, n
+	}
+	if at, n, ok := cut(os.Getenv("TRIBUTARY_PAUSE")); ok {
+		label, left, with = at, n, syscall.SIGSTOP
 	}
 	if path := os.Getenv("TRIBUTARY_CRASH_LOG"); path != "" {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
@@ -63,8 +67,10 @@ func At(parts ...string) {
 	if left--; left == 0 {
 		// Nothing is flushed, nothing deferred: as kill -9 from outside. The
 		// lock is kept, so that no other goroutine passes a label meanwhile.
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		select {}
+		_ = syscall.Kill(os.Getpid(), with)
+		if with == syscall.SIGKILL {
+			select {}
+		}
 	}
 }
 

@@ -130,16 +130,9 @@ func below(pid int) []int {
 		return nil
 	}
 	for _, path := range stats {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			continue // it has just ended
-		}
-		// pid (name) state ppid …, and a name may hold anything.
 		id, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])); len(fields) > 1 {
-			if parent, err := strconv.Atoi(fields[1]); err == nil {
-				children[parent] = append(children[parent], id)
-			}
+		if parent, _, ok := status(id); ok {
+			children[parent] = append(children[parent], id)
 		}
 	}
 	var out []int
@@ -148,6 +141,22 @@ func below(pid int) []int {
 		next = append(next, children[next[0]]...)
 	}
 	return out
+}
+
+// status is the parent and the state (R, S, T for stopped, …) of a process. It
+// is not ok if the process has just ended.
+func status(pid int) (parent int, state string, ok bool) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, "", false
+	}
+	// pid (name) state ppid …, and a name may hold anything.
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	if len(fields) < 2 {
+		return 0, "", false
+	}
+	parent, err = strconv.Atoi(fields[1])
+	return parent, fields[0], err == nil
 }
 
 // eventually waits until check returns nothing, looking often; what it returned
