@@ -12,7 +12,7 @@ import (
 )
 
 func newSchemas(c *cli) *cobra.Command {
-	return group("schemas", "Look at the events' schemas", newSchemasList(c), newSchemasCheck(c))
+	return group("schemas", "Look at the events' schemas, and publish them", newSchemasList(c), newSchemasCheck(c), newSchemasRegister(c))
 }
 
 func newSchemasList(c *cli) *cobra.Command {

@@ -27,6 +27,7 @@ func (d *decoder) check(cfg *Config) {
 		}
 	}
 	d.checkKafka(cfg.Kafka)
+	d.checkRegistry(cfg.Registry)
 	d.oneOf("log.level", cfg.Log.Level, "debug", "info", "warn", "error")
 	d.oneOf("log.format", cfg.Log.Format, "auto", "text", "json")
 	if cfg.HTTP.Listen != "" {
@@ -270,6 +271,7 @@ func (d *decoder) checkSecrets(cfg *Config, env []string, o Options) {
 		}
 	}
 	secret("kafka.sasl.password", cfg.Kafka.SASL.Password)
+	secret("schema_registry.password", cfg.Registry.Password)
 	secret("postgres.url", cfg.Postgres.URL)
 	secret("clickhouse.url", cfg.ClickHouse.URL)
 	for i, s := range cfg.Sources {

@@ -25,6 +25,7 @@ type Config struct {
 	Centres []Centre `yaml:"centres"`
 
 	Kafka      Kafka      `yaml:"kafka"`
+	Registry   Registry   `yaml:"schema_registry"`
 	Postgres   Postgres   `yaml:"postgres"`
 	ClickHouse ClickHouse `yaml:"clickhouse"`
 	Blobs      Blobs      `yaml:"blobs"`
@@ -102,6 +103,15 @@ type SASL struct {
 	Mechanism string `yaml:"mechanism"` // plain, scram-sha-256 or scram-sha-512
 	Username  string `yaml:"username"`
 	Password  Secret `yaml:"password"`
+}
+
+// Registry says where schemas register publishes the events' schemas; nothing
+// else asks it.
+type Registry struct {
+	URL      string `yaml:"url"`      // http://host:8081 or https://…, as Confluent's API is served
+	Username string `yaml:"username"` // for basic authentication; empty: none
+	Password Secret `yaml:"password"` // env:NAME or file:PATH
+	CAFile   string `yaml:"ca_file"`  // default: the system's roots
 }
 
 // Postgres says where control, tracker and warehouse live.

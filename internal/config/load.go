@@ -157,8 +157,8 @@ func (d *decoder) complete(cfg *Config, dir string) {
 	if strings.ContainsAny(cfg.Profile, "/\\") || strings.HasPrefix(cfg.Profile, ".") {
 		abs(&cfg.Profile)
 	}
-	abs(&cfg.DataDir, &cfg.EnginesDir, &cfg.Blobs.Dir, &cfg.Kafka.TLS.CAFile, &cfg.Kafka.TLS.CertFile, &cfg.Kafka.TLS.KeyFile)
-	secret(&cfg.Kafka.SASL.Password, &cfg.Postgres.URL, &cfg.ClickHouse.URL)
+	abs(&cfg.DataDir, &cfg.EnginesDir, &cfg.Blobs.Dir, &cfg.Kafka.TLS.CAFile, &cfg.Kafka.TLS.CertFile, &cfg.Kafka.TLS.KeyFile, &cfg.Registry.CAFile)
+	secret(&cfg.Kafka.SASL.Password, &cfg.Registry.Password, &cfg.Postgres.URL, &cfg.ClickHouse.URL)
 	if cfg.Blobs.Dir == "" && cfg.DataDir != "" {
 		cfg.Blobs.Dir = filepath.Join(cfg.DataDir, "blobs")
 	}

@@ -98,6 +98,14 @@ func TestLoadRefuses(t *testing.T) {
 			want: []string{`tributary.yaml:2: kafka.topic_prefix: "my_topics" can't begin a topic's name: use up to 100 letters, digits, dots and dashes (no _: it collides with . in metrics)`}},
 		"sasl without a password": {yaml: "kafka:\n  sasl:\n    mechanism: plain\n    username: u\n",
 			want: []string{"tributary.yaml:2: kafka.sasl.password: is missing: write file:PATH or env:NAME"}},
+		"registry's address with a password": {yaml: "schema_registry:\n  url: http://ann:hunter2@registry:8081\n",
+			want: []string{"tributary.yaml:2: schema_registry.url: holds a user: write it as schema_registry.username, and its password as file:PATH or env:NAME"}},
+		"registry's address without a scheme": {yaml: "schema_registry:\n  url: registry:8081\n",
+			want: []string{"tributary.yaml:2: schema_registry.url: can't be read as an address: write http://host:8081 or https://host"}},
+		"registry's password in plain": {yaml: "schema_registry:\n  username: ann\n  password: hunter2\n",
+			want: []string{"tributary.yaml:3: schema_registry.password: is written plainly: put it into a file or the environment and write file:PATH or env:NAME"}},
+		"registry's user without a password": {yaml: "schema_registry:\n  username: ann\n",
+			want: []string{"tributary.yaml:1: schema_registry: username and password belong together: set both or neither"}},
 		"address without a port": {yaml: "kafka:\n  bootstrap_servers:\n    - broker\n",
 			want: []string{`tributary.yaml:3: kafka.bootstrap_servers[0]: "broker" is not an address: write host:port`}},
 		"not yaml": {yaml: "data_dir: ./data\n\tprofile: impc\n",
@@ -111,7 +119,7 @@ func TestLoadRefuses(t *testing.T) {
 		"all at once, by line": {yaml: "log:\n  level: loud\nkafka:\n  partitions: x\ncolour: red\n", want: []string{
 			`tributary.yaml:2: log.level: "loud" is not known: use debug, info, warn, error`,
 			`tributary.yaml:4: kafka.partitions: "x" is not a whole number that fits: write digits only`,
-			"tributary.yaml:5: colour: unknown key; known here: data_dir, profile, engines_dir, sources, centres, kafka, postgres, clickhouse, blobs, schedule, poll, plan, publish, download, unzip, validate, sequence, insert, tracker, history, http, log"}},
+			"tributary.yaml:5: colour: unknown key; known here: data_dir, profile, engines_dir, sources, centres, kafka, schema_registry, postgres, clickhouse, blobs, schedule, poll, plan, publish, download, unzip, validate, sequence, insert, tracker, history, http, log"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
