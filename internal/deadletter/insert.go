@@ -1,0 +1,75 @@
+package deadletter
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"tributary/internal/kafka"
+	"tributary/internal/pg"
+	"tributary/schemas"
+)
+
+// Insert is the stage whose documents given up are no records of a topic, but
+// rows of the warehouse: a position of the order can't be set aside.
+const Insert = "insert"
+
+const quarantinedSQL = `SELECT position, run, coalesce(source, ''), centre, file, file_name, action, document, entry, archive, attempt, download, unzip
+	FROM warehouse.document WHERE exception = 'quarantined' AND phase = 'upload' AND `
+
+// Quarantined gives each document that insert gave up, as a letter, in the
+// order of positions. The offset in its id is the position; when it was given
+// up and the failure's words are in the log only.
+func Quarantined(ctx context.Context, q pg.Querier, prefix string, f *Filter, each func(*Letter) error) error {
+	topic := f.Topic == "" || strings.HasPrefix(f.Topic, schemas.DocumentOrderedTopic) || strings.HasPrefix(f.Topic, kafka.TopicName(prefix, schemas.DocumentOrderedTopic))
+	if f.Stage != "" && f.Stage != Insert && f.Stage != kafka.GroupName(prefix, Insert) || !topic {
+		return nil
+	}
+	return quarantined(ctx, q, "position > $1", 0, func(l *Letter) error {
+		if !f.Match(l) {
+			return nil
+		}
+		return each(l)
+	})
+}
+
+func quarantined(ctx context.Context, q pg.Querier, where string, position int64, each func(*Letter) error) error {
+	rows, err := q.Query(ctx, quarantinedSQL+where+" ORDER BY position", position)
+	if err != nil {
+		return fmt.Errorf("read documents that insert gave up: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		l := &Letter{Stage: Insert, Topic: schemas.DocumentOrderedTopic, Class: "crashed", Error: "loading it crashed whoever tried; tributary show tells more"}
+		var file, document string
+		err := rows.Scan(&l.OriginOffset, &l.Run, &l.Source, &l.Centre, &file, &l.FileName, &l.Action, &document, &l.Entry, &l.Archive, &l.Attempt, &l.Download, &l.Unzip)
+		if err != nil {
+			return fmt.Errorf("read documents that insert gave up: %w", err)
+		}
+		if isID(file) && isID(document) && isID(l.Run) {
+			l.File, l.Document = file, document
+		}
+		l.ID = ID(Insert, 0, l.OriginOffset)
+		l.Key = schemas.ID("dead_letter", schemas.DocumentOrderedTopic, fmt.Sprint(l.OriginOffset), l.Document)
+		if err := each(l); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("read documents that insert gave up: %w", err)
+	}
+	return nil
+}
+
+// GetQuarantined returns the document that insert gave up at a position.
+func GetQuarantined(ctx context.Context, q pg.Querier, position int64) (*Letter, error) {
+	var found *Letter
+	err := quarantined(ctx, q, "position = $1", position, func(l *Letter) error { found = l; return nil })
+	if err == nil && found == nil {
+		err = fmt.Errorf("there is no dead letter %s: tributary dlq list shows those that there are", ID(Insert, 0, position))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}

@@ -1,0 +1,198 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
+)
+
+// What became of a dead letter that somebody decided about.
+const (
+	LetterUnderWay  = "under_way"  // replayed, and the new attempt has not ended
+	LetterCompleted = "completed"  // replayed, and the new attempt went all the way
+	LetterDied      = "died_again" // replayed, and given up again: there is a new dead letter
+	LetterFailed    = "failed"     // replayed, and the new attempt failed otherwise
+	LetterDropped   = "dropped"    // hidden, with a reason
+)
+
+// Decision is who decided what, when and why.
+type Decision struct {
+	By, Reason string
+	At         time.Time // zero: nobody did
+}
+
+// DeadLetter is what people decided about a dead letter.
+type DeadLetter struct {
+	ID, Place, Stage, Class, Cause, Lineage string
+	File, Document                          string // ids; empty where the record tells none
+	Acquisition                             int64  // of the replay; 0: none
+	Attempt                                 int32  // of the replay, as far as numbered
+	Deaths                                  int    // replays of the lineage that had died before this one
+	Forced                                  bool
+	Replay, Drop                            Decision
+	Became                                  string // of the replay, one of the above; empty: none
+	State                                   string // Became, or dropped
+}
+
+const deadLetterSQL = `SELECT l.id::text, l.place, l.stage, l.class, l.cause, l.lineage::text, coalesce(l.file::text, ''), coalesce(l.document::text, ''),
+	coalesce(l.acquisition, 0), coalesce(a.attempt, 0), l.deaths, l.forced,
+	l.replayed_at, l.replayed_by, l.replay_reason, l.dropped_at, l.dropped_by, l.drop_reason,
+	CASE WHEN a.id IS NULL THEN '' ELSE ` + replayState + ` END
+	FROM control.dead_letter l LEFT JOIN control.acquisition a ON a.id = l.acquisition `
+
+// replayState is what became of the replay of letter l, which is acquisition a.
+const replayState = `CASE
+	WHEN a.state <> 'ended' THEN 'under_way'
+	WHEN a.result = 'failed' AND a.exception = 'quarantined' THEN 'died_again'
+	WHEN a.result IN ('failed','cancelled') THEN 'failed'
+	WHEN l.stage = 'validate' AND EXISTS (SELECT FROM control.document d WHERE d.run = a.run AND d.file = a.file AND d.attempt = a.attempt
+		AND d.download = a.download AND d.unzip = a.unzip AND d.document = l.document AND d.result = 'quarantined') THEN 'died_again'
+	ELSE 'completed' END`
+
+// DeadLetters returns what was decided about the letters with the given ids;
+// those that nobody decided about are missing.
+func DeadLetters(ctx context.Context, q pg.Querier, ids []string) (map[string]DeadLetter, error) {
+	rows, err := q.Query(ctx, deadLetterSQL+"WHERE l.id = ANY($1::uuid[])", ids)
+	if err != nil {
+		return nil, fmt.Errorf("read dead letters: %w", err)
+	}
+	all, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (d DeadLetter, err error) {
+		var replayed, dropped *time.Time
+		err = r.Scan(&d.ID, &d.Place, &d.Stage, &d.Class, &d.Cause, &d.Lineage, &d.File, &d.Document, &d.Acquisition, &d.Attempt, &d.Deaths, &d.Forced,
+			&replayed, &d.Replay.By, &d.Replay.Reason, &dropped, &d.Drop.By, &d.Drop.Reason, &d.Became)
+		d.State = d.Became
+		if replayed != nil {
+			d.Replay.At = replayed.UTC()
+		}
+		if dropped != nil {
+			d.Drop.At, d.State = dropped.UTC(), LetterDropped
+		}
+		return d, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read dead letters: %w", err)
+	}
+	out := make(map[string]DeadLetter, len(all))
+	for _, d := range all {
+		out[d.ID] = d
+	}
+	return out, nil
+}
+
+// Deaths returns how many replays of each lineage died again.
+func Deaths(ctx context.Context, q pg.Querier, lineages []string) (map[string]int, error) {
+	rows, err := q.Query(ctx, `SELECT l.lineage::text, count(DISTINCT a.id) FROM control.dead_letter l JOIN control.acquisition a ON a.id = l.acquisition
+		WHERE l.lineage = ANY($1::uuid[]) AND `+replayState+` = 'died_again' GROUP BY l.lineage`, lineages)
+	if err != nil {
+		return nil, fmt.Errorf("count deaths of replays: %w", err)
+	}
+	defer rows.Close()
+	out := map[string]int{}
+	for rows.Next() {
+		var lineage string
+		var n int
+		if err := rows.Scan(&lineage, &n); err != nil {
+			return nil, fmt.Errorf("count deaths of replays: %w", err)
+		}
+		out[lineage] = n
+	}
+	return out, rows.Err()
+}
+
+// Replays returns which of the given files' acquisitions are replays of dead
+// letters.
+func Replays(ctx context.Context, q pg.Querier, files []string) (map[int64]bool, error) {
+	rows, err := q.Query(ctx, `SELECT DISTINCT a.id FROM control.acquisition a JOIN control.dead_letter l ON l.acquisition = a.id WHERE a.file = ANY($1::uuid[])`, files)
+	if err != nil {
+		return nil, fmt.Errorf("read replays: %w", err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil, fmt.Errorf("read replays: %w", err)
+	}
+	out := map[int64]bool{}
+	for _, id := range ids {
+		out[id] = true
+	}
+	return out, nil
+}
+
+// VerdictKey names a document of one outcome of one attempt.
+type VerdictKey struct {
+	Run, File                 string
+	Attempt                   int32
+	Download, Unzip, Document string
+}
+
+// Verdicts returns the results of the given documents, in all attempts of the
+// given files.
+func Verdicts(ctx context.Context, q pg.Querier, files, documents []string) (map[VerdictKey]string, error) {
+	rows, err := q.Query(ctx, `SELECT d.run::text, d.file::text, d.attempt, d.download, d.unzip, d.document::text, d.result
+		FROM control.document d WHERE d.run IN (SELECT run FROM control.acquisition WHERE file = ANY($1::uuid[])) AND d.file = ANY($1::uuid[]) AND d.document = ANY($2::uuid[])`, files, documents)
+	if err != nil {
+		return nil, fmt.Errorf("read verdicts: %w", err)
+	}
+	defer rows.Close()
+	out := map[VerdictKey]string{}
+	for rows.Next() {
+		var k VerdictKey
+		var result string
+		if err := rows.Scan(&k.Run, &k.File, &k.Attempt, &k.Download, &k.Unzip, &k.Document, &result); err != nil {
+			return nil, fmt.Errorf("read verdicts: %w", err)
+		}
+		out[k] = result
+	}
+	return out, rows.Err()
+}
+
+// AddReplay stores the acquisition of a replay and gives it its id.
+func AddReplay(ctx context.Context, tx pgx.Tx, a *Acquisition) error {
+	var headers []byte
+	if a.LastHeaders != nil {
+		var err error
+		if headers, err = headersJSON(a.LastHeaders); err != nil {
+			return err
+		}
+	}
+	err := tx.QueryRow(ctx, `INSERT INTO control.acquisition (run, file, domain, source, look, size, state, not_before, attempt, alone, tried, download, sha256, documents,
+			rank_own, rank_time, rank_ordinal, last_event, last_headers)
+		VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,'{}',$11,$12,$13,$14,$15,$16,$17,$18) RETURNING id`,
+		a.Run, a.File, a.Domain, a.Source, a.Look, a.Size, a.State, a.NotBefore, a.Attempt, a.Alone, a.Download, a.SHA256, a.Documents,
+		a.RankOwn, a.RankTime, a.RankOrdinal, a.LastEvent, headers).Scan(&a.ID)
+	if err != nil {
+		return fmt.Errorf("store the replay: %w", err)
+	}
+	a.New = false
+	return nil
+}
+
+// StoreReplay notes that a letter was replayed. What was decided before about
+// it is replaced.
+func StoreReplay(ctx context.Context, tx pgx.Tx, d DeadLetter) error {
+	_, err := tx.Exec(ctx, `INSERT INTO control.dead_letter (id, place, stage, class, cause, lineage, file, document, acquisition, deaths, forced, replayed_at, replayed_by, replay_reason)
+		VALUES ($1,$2,$3,$4,$5,$6,nullif($7,'')::uuid,nullif($8,'')::uuid,$9,$10,$11,$12,$13,$14)
+		ON CONFLICT (id) DO UPDATE SET acquisition=excluded.acquisition, deaths=excluded.deaths, forced=excluded.forced,
+			replayed_at=excluded.replayed_at, replayed_by=excluded.replayed_by, replay_reason=excluded.replay_reason, dropped_at=NULL`,
+		d.ID, d.Place, d.Stage, pg.Text(d.Class), pg.Text(d.Cause), d.Lineage, d.File, d.Document, d.Acquisition, d.Deaths, d.Forced, d.Replay.At, pg.Text(d.Replay.By), pg.Text(d.Replay.Reason))
+	if err != nil {
+		return fmt.Errorf("note the replay of %s: %w", d.Place, err)
+	}
+	return nil
+}
+
+// StoreDrop notes that a letter was dropped; false if it was
+// before. The letter itself stays where it is.
+func StoreDrop(ctx context.Context, tx pgx.Tx, d DeadLetter) (bool, error) {
+	tag, err := tx.Exec(ctx, `INSERT INTO control.dead_letter AS l (id, place, stage, class, cause, lineage, file, document, dropped_at, dropped_by, drop_reason)
+		VALUES ($1,$2,$3,$4,$5,$6,nullif($7,'')::uuid,nullif($8,'')::uuid,$9,$10,$11)
+		ON CONFLICT (id) DO UPDATE SET dropped_at=excluded.dropped_at, dropped_by=excluded.dropped_by, drop_reason=excluded.drop_reason WHERE l.dropped_at IS NULL`,
+		d.ID, d.Place, d.Stage, pg.Text(d.Class), pg.Text(d.Cause), d.Lineage, d.File, d.Document, d.Drop.At, pg.Text(d.Drop.By), pg.Text(d.Drop.Reason))
+	if err != nil {
+		return false, fmt.Errorf("note the drop of %s: %w", d.Place, err)
+	}
+	return tag.RowsAffected() == 1, nil
+}
