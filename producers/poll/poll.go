@@ -24,6 +24,7 @@ import (
 	"tributary/internal/profile"
 	"tributary/internal/remote"
 	"tributary/internal/source"
+	"tributary/schemas"
 	"tributary/sql/control"
 )
 
@@ -216,10 +217,12 @@ func (s *Poller) end(ctx context.Context, conn *pgxpool.Conn, p control.Poll, c 
 				return err
 			}
 			c.gone = len(gone)
+			var events []schemas.Message
 			for _, v := range gone {
-				if err := s.Outbox.Append(ctx, tx, goneEvents(p, v, now)...); err != nil {
-					return err
-				}
+				events = append(events, goneEvents(p, v, now)...)
+			}
+			if err := s.Outbox.Append(ctx, tx, events...); err != nil {
+				return err
 			}
 		}
 		if err := control.EndPoll(ctx, tx, p, state, exception, message, now); err != nil {

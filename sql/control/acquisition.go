@@ -323,9 +323,18 @@ func ClassLooks(ctx context.Context, tx pgx.Tx, looks []*Look) error {
 // own sources and need wait no longer: their polls have ended, or the session
 // is older than the cut-off.
 func WaitingFiles(ctx context.Context, q pg.Querier, cutoff time.Time, limit int) ([]string, error) {
-	rows, err := q.Query(ctx, `SELECT DISTINCT k.file::text FROM control.look k JOIN control.session s ON s.id = k.session
-		WHERE k.class = 'waiting' AND (s.opened_at < $1 OR NOT EXISTS (SELECT FROM control.poll p
-			WHERE p.session = k.session AND p.centre = k.domain AND p.state IN ('due','running'))) LIMIT $2`, cutoff, limit)
+	// It is asked several times a second, and very many looks may wait: so the
+	// sessions and domains that they wait for are found first, one step through
+	// the index each.
+	rows, err := q.Query(ctx, `WITH RECURSIVE g AS (
+			(SELECT session, domain FROM control.look WHERE class = 'waiting' ORDER BY session, domain LIMIT 1)
+			UNION ALL
+			SELECT n.session, n.domain FROM g CROSS JOIN LATERAL (SELECT k.session, k.domain FROM control.look k
+				WHERE k.class = 'waiting' AND (k.session, k.domain) > (g.session, g.domain) ORDER BY k.session, k.domain LIMIT 1) n)
+		SELECT DISTINCT w.file FROM g CROSS JOIN LATERAL (SELECT opened_at FROM control.session WHERE id = g.session OFFSET 0) s
+		CROSS JOIN LATERAL (SELECT k.file::text FROM control.look k WHERE k.class = 'waiting' AND k.session = g.session AND k.domain = g.domain LIMIT $2) w
+		WHERE s.opened_at < $1 OR NOT EXISTS (SELECT FROM control.poll p
+			WHERE p.session = g.session AND p.centre = g.domain AND p.state IN ('due','running')) LIMIT $2`, cutoff, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read waiting looks: %w", err)
 	}

@@ -24,12 +24,16 @@ func EnsureBatch(ctx context.Context, tx pgx.Tx, session, domain string, now tim
 	return id, nil
 }
 
+// extractedOf finds the acquisitions of files that wait for documents, file by
+// file: those that are under way altogether may be very many.
+const extractedOf = `SELECT x.id FROM unnest($1::uuid[]) f(id) CROSS JOIN LATERAL (SELECT e.id FROM control.acquisition e WHERE e.file = f.id AND e.state = 'extracted' OFFSET 0) x`
+
 // CompleteExtracted ends, among the given files whose rows the caller has
 // locked, the acquisitions all of whose documents have ended. It returns the
 // files whose next acquisition may go on.
 func CompleteExtracted(ctx context.Context, tx pgx.Tx, files []string, now time.Time) ([]string, error) {
 	rows, err := tx.Query(ctx, `UPDATE control.acquisition a SET state='ended', result='complete', ended_at=$2
-		WHERE a.file = ANY($1::uuid[]) AND a.state = 'extracted' AND a.documents <= (SELECT count(*) FROM control.document d
+		WHERE a.id IN (`+extractedOf+`) AND a.documents <= (SELECT count(*) FROM control.document d
 			WHERE d.run=a.run AND d.file=a.file AND d.attempt=a.attempt AND d.download=a.download AND d.unzip=a.unzip)
 		RETURNING a.file::text`, files, now)
 	if err != nil {
@@ -42,7 +46,7 @@ func CompleteExtracted(ctx context.Context, tx pgx.Tx, files []string, now time.
 	// Documents that arrive are news of their file: it has not gone silent.
 	// To the second is enough: budgets are minutes.
 	if _, err := tx.Exec(ctx, `UPDATE control.acquisition SET news_at = clock_timestamp()
-		WHERE file = ANY($1::uuid[]) AND state = 'extracted' AND news_at < clock_timestamp() - interval '1 second'`, files); err != nil {
+		WHERE id IN (`+extractedOf+`) AND news_at < clock_timestamp() - interval '1 second'`, files); err != nil {
 		return nil, fmt.Errorf("note news of files: %w", err)
 	}
 	return ended, nil
@@ -80,8 +84,9 @@ func AfterEnds(ctx context.Context, tx pgx.Tx, files []string, now time.Time) er
 		}
 	}
 	if _, err := tx.Exec(ctx, `UPDATE control.acquisition a SET state='wanted' WHERE a.id IN (
-		SELECT min(q.id) FROM control.acquisition q WHERE q.file = ANY($1::uuid[]) AND q.state = 'queued'
-		  AND NOT EXISTS (SELECT FROM control.acquisition o WHERE o.file = q.file AND o.state NOT IN ('queued','ended')) GROUP BY q.file)`, files); err != nil {
+		SELECT q.next FROM unnest($1::uuid[]) f(id) CROSS JOIN LATERAL (
+			SELECT min(o.id) FILTER (WHERE o.state = 'queued') AS next, count(*) FILTER (WHERE o.state NOT IN ('queued','ended')) AS busy
+			FROM control.acquisition o WHERE o.file = f.id) q WHERE q.busy = 0)`, files); err != nil {
 		return fmt.Errorf("go on with queued files: %w", err)
 	}
 	return nil
@@ -133,14 +138,18 @@ const readyBatches = `b.released_at IS NULL AND (
 		AND (b.opened_at < $2
 			OR ((s.polls_ended_at IS NOT NULL OR s.opened_at < $1)
 				AND NOT EXISTS (` + openLooks + ` AND k.domain = b.domain)
-				AND NOT EXISTS (SELECT FROM control.look k JOIN control.session es ON es.id = k.session
-					WHERE k.class IN ('announced','waiting') AND k.domain = b.domain AND es.number < s.number)
-				AND NOT EXISTS (SELECT FROM control.acquisition a WHERE a.batch = b.id AND a.state <> 'ended')))))`
+				AND NOT EXISTS (SELECT FROM control.acquisition a WHERE a.batch = b.id AND a.state <> 'ended')
+				AND NOT EXISTS (SELECT FROM control.look k WHERE k.class IN ('announced','waiting') AND k.domain = b.domain
+					AND (SELECT es.number FROM control.session es WHERE es.id = k.session) < s.number)))))`
+
+// batchAndSession joins a batch and its session, if it has one: by a look-up for
+// each batch, since open batches are few and sessions many.
+const batchAndSession = `control.batch b LEFT JOIN LATERAL (SELECT * FROM control.session WHERE id = b.session OFFSET 0) s ON true`
 
 // ReadyBatches returns the batches that may be released now, in the order of
 // their sessions.
 func ReadyBatches(ctx context.Context, q pg.Querier, l Limits) ([]string, error) {
-	rows, err := q.Query(ctx, `SELECT b.id::text FROM control.batch b LEFT JOIN control.session s ON s.id = b.session
+	rows, err := q.Query(ctx, `SELECT b.id::text FROM `+batchAndSession+`
 		WHERE `+readyBatches+` ORDER BY s.number NULLS LAST, b.domain COLLATE "C"`, l.PollCutoff, l.ReleaseLimit, l.LateLimit)
 	if err != nil {
 		return nil, fmt.Errorf("find complete batches: %w", err)
@@ -161,7 +170,7 @@ func TakeBatch(ctx context.Context, tx pgx.Tx, id string, l Limits) (next int64,
 		return 0, nil, fmt.Errorf("lock batch: %w", err)
 	}
 	b = &Batch{}
-	err = tx.QueryRow(ctx, `SELECT b.id::text, b.domain, b.session::text FROM control.batch b LEFT JOIN control.session s ON s.id = b.session
+	err = tx.QueryRow(ctx, `SELECT b.id::text, b.domain, b.session::text FROM `+batchAndSession+`
 		WHERE b.id = $4 AND `+readyBatches, l.PollCutoff, l.ReleaseLimit, l.LateLimit, id).Scan(&b.ID, &b.Domain, &b.Session)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return next, nil, nil

@@ -39,11 +39,15 @@ func Credits(ctx context.Context, tx pgx.Tx, now time.Time) (map[string]int, err
 }
 
 // WantedFiles locks and returns the files with an acquisition that may be
-// requested now, the longest waiting first. Files that somebody is deciding
-// about are left for the next time.
+// requested now: sources take turns, each with those that wait longest, and at
+// most a quarter of the limit. So what waits for one server, however much it is,
+// keeps no other source's files from being looked at. Files that somebody is
+// deciding about are left for the next time.
 func WantedFiles(ctx context.Context, tx pgx.Tx, now time.Time, limit int) ([]string, error) {
-	rows, err := tx.Query(ctx, `SELECT f.id::text FROM control.acquisition a JOIN control.file f ON f.id = a.file
-		WHERE a.state = 'wanted' AND a.not_before <= $1 ORDER BY a.not_before, a.id LIMIT $2 FOR UPDATE OF f SKIP LOCKED`, now, limit)
+	rows, err := tx.Query(ctx, `SELECT f.id::text FROM control.source s
+		CROSS JOIN LATERAL (SELECT a.file, row_number() OVER (ORDER BY a.not_before, a.id) AS turn FROM control.acquisition a
+			WHERE a.state = 'wanted' AND a.source = s.id AND a.not_before <= $1 ORDER BY a.not_before, a.id LIMIT greatest(1, $2 / 4)) w
+		JOIN control.file f ON f.id = w.file ORDER BY w.turn, s.id LIMIT $2 FOR UPDATE OF f SKIP LOCKED`, now, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read wanted files: %w", err)
 	}
@@ -168,7 +172,7 @@ func Silent(ctx context.Context, tx pgx.Tx, since time.Time, limit int) ([]schem
 // RetryFiles returns files whose last acquisition failed and is due to be
 // tried again.
 func RetryFiles(ctx context.Context, q pg.Querier, now time.Time, limit int) ([]string, error) {
-	rows, err := q.Query(ctx, "SELECT DISTINCT file::text FROM control.acquisition WHERE retry_at <= $1 LIMIT $2", now, limit)
+	rows, err := q.Query(ctx, "SELECT DISTINCT file::text FROM (SELECT file FROM control.acquisition WHERE retry_at <= $1 ORDER BY retry_at LIMIT $2) due", now, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read files to retry: %w", err)
 	}

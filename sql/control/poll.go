@@ -131,8 +131,8 @@ func Compare(ctx context.Context, q pg.Querier, source, after string, limit int)
 	rows, err := q.Query(ctx, `SELECT l.file::text, l.action, l.name, l.size, l.mtime, f.id IS NOT NULL, coalesce(f.exception, ''),
 			h.file IS NOT NULL, coalesce(h.look, 0), coalesce(h.size, 0), h.mtime, h.listed_at, coalesce(h.settled, false), coalesce(h.state, '')
 		FROM pg_temp.listed l
-		LEFT JOIN control.hosting h ON h.source = $1 AND h.file = l.file
-		LEFT JOIN control.file f ON f.id = l.file
+		LEFT JOIN LATERAL (SELECT * FROM control.hosting WHERE source = $1 AND file = l.file OFFSET 0) h ON true
+		LEFT JOIN LATERAL (SELECT id, exception FROM control.file WHERE id = l.file OFFSET 0) f ON true
 		WHERE l.file > $2::uuid AND (h.file IS NULL OR h.size <> l.size OR h.mtime IS DISTINCT FROM l.mtime OR h.state = 'gone' OR NOT h.settled OR f.exception <> '')
 		ORDER BY l.file LIMIT $3`, source, after, limit)
 	if err != nil {
@@ -176,8 +176,10 @@ func Record(ctx context.Context, tx pgx.Tx, p Poll, now time.Time, seen []Sighti
 		WHERE f.exception <> excluded.exception`, rows); err != nil {
 		return fmt.Errorf("record files: %w", err)
 	}
-	if _, err := tx.Exec(ctx, `UPDATE control.look k SET class='superseded' FROM `+cols+`
-		WHERE k.source=$2 AND k.file=r.file AND k.look < r.look AND k.class='unsettled'`, rows, p.Source); err != nil {
+	if _, err := tx.Exec(ctx, `UPDATE control.look k SET class='superseded' FROM (
+			SELECT u.source, u.file, u.look FROM `+cols+` CROSS JOIN LATERAL (SELECT source, file, look FROM control.look
+				WHERE source=$2 AND file=r.file AND look < r.look AND class='unsettled' OFFSET 0) u) s
+		WHERE k.source=s.source AND k.file=s.file AND k.look=s.look`, rows, p.Source); err != nil {
 		return fmt.Errorf("record superseded looks: %w", err)
 	}
 	if _, err := tx.Exec(ctx, `INSERT INTO control.hosting (source, file, action, name, look, size, mtime, listed_at, settled, state, misses)
@@ -204,11 +206,13 @@ type Vanished struct {
 }
 
 // MarkMissing counts what a complete listing lacks, and returns what is now
-// gone: at most limit files, so call it until it returns none.
+// gone.
 func MarkMissing(ctx context.Context, tx pgx.Tx, p Poll, goneAfter int) ([]Vanished, error) {
-	if _, err := tx.Exec(ctx, `UPDATE control.hosting h SET misses = CASE WHEN l.file IS NULL THEN h.misses + 1 ELSE 0 END
-		FROM control.hosting h2 LEFT JOIN pg_temp.listed l ON l.file = h2.file
-		WHERE h.source=$1 AND h.state='present' AND h2.source=h.source AND h2.file=h.file AND (l.file IS NULL OR h.misses > 0)`, p.Source); err != nil {
+	// The statistics know nothing of a new source, and of the listing nothing at
+	// all: a join of the two may be planned for one row and done for all of them,
+	// so each row is looked up by itself.
+	if _, err := tx.Exec(ctx, `UPDATE control.hosting h SET misses = CASE WHEN EXISTS (SELECT FROM pg_temp.listed l WHERE l.file = h.file OFFSET 0) THEN 0 ELSE h.misses + 1 END
+		WHERE h.source=$1 AND h.state='present' AND (h.misses > 0 OR NOT EXISTS (SELECT FROM pg_temp.listed l WHERE l.file = h.file OFFSET 0))`, p.Source); err != nil {
 		return nil, fmt.Errorf("count missing files: %w", err)
 	}
 	rows, err := tx.Query(ctx, `WITH g AS (UPDATE control.hosting SET state='gone' WHERE source=$1 AND state='present' AND misses >= $2
@@ -224,8 +228,14 @@ func MarkMissing(ctx context.Context, tx pgx.Tx, p Poll, goneAfter int) ([]Vanis
 	if err != nil {
 		return nil, fmt.Errorf("find files gone: %w", err)
 	}
-	if _, err := tx.Exec(ctx, `UPDATE control.look k SET class='gone' FROM control.hosting h
-		WHERE h.source=$1 AND h.state='gone' AND k.source=h.source AND k.file=h.file AND k.class='unsettled'`, p.Source); err != nil {
+	files := make([]string, len(gone))
+	for i, v := range gone {
+		files[i] = v.File
+	}
+	if _, err := tx.Exec(ctx, `UPDATE control.look k SET class='gone' FROM (
+			SELECT u.source, u.file, u.look FROM unnest($2::text[]::uuid[]) g(file) CROSS JOIN LATERAL (SELECT source, file, look FROM control.look
+				WHERE source=$1 AND file=g.file AND class='unsettled' OFFSET 0) u) s
+		WHERE k.source=s.source AND k.file=s.file AND k.look=s.look`, p.Source, files); err != nil {
 		return nil, fmt.Errorf("class looks that are gone: %w", err)
 	}
 	return gone, nil

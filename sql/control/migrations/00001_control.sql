@@ -89,7 +89,11 @@ CREATE TABLE control.look (
   class text NOT NULL CHECK (class IN ('unsettled','announced','waiting','taken','duplicate','superseded','rejected','gone')),
   announced_at timestamptz, event bytea, headers jsonb,
   PRIMARY KEY (source, file, look));
-CREATE INDEX look_open ON control.look (session) WHERE class IN ('announced','waiting');
+CREATE INDEX look_open ON control.look (session, domain) WHERE class IN ('announced','waiting');
+CREATE INDEX look_open_domain ON control.look (domain) WHERE class IN ('announced','waiting');
+CREATE INDEX look_open_file ON control.look (file) WHERE class IN ('announced','waiting');
+CREATE INDEX look_announced ON control.look (announced_at) WHERE class = 'announced';
+CREATE INDEX look_waiting ON control.look (session, domain) WHERE class = 'waiting';
 COMMENT ON TABLE control.look IS 'every look ever seen, in exactly one class';
 COMMENT ON COLUMN control.look.domain IS 'the file''s producing centre';
 COMMENT ON COLUMN control.look.centre IS 'the centre that runs the source';
@@ -122,7 +126,8 @@ CREATE TABLE control.acquisition (
   result text NOT NULL DEFAULT '', phase text NOT NULL DEFAULT '', exception text NOT NULL DEFAULT '', message text NOT NULL DEFAULT '',
   ended_at timestamptz, retry_at timestamptz, retries int NOT NULL DEFAULT 0);
 CREATE INDEX acquisition_file ON control.acquisition (file, id);
-CREATE INDEX acquisition_wanted ON control.acquisition (not_before) WHERE state = 'wanted';
+CREATE INDEX acquisition_wanted ON control.acquisition (source, not_before, id) WHERE state = 'wanted';
+CREATE INDEX acquisition_unended ON control.acquisition (batch) WHERE state <> 'ended';
 CREATE INDEX acquisition_open ON control.acquisition (state, news_at) WHERE state IN ('requested','received','extracted');
 CREATE INDEX acquisition_batch ON control.acquisition (batch);
 CREATE INDEX acquisition_retry ON control.acquisition (retry_at) WHERE retry_at IS NOT NULL;
@@ -144,7 +149,7 @@ CREATE TABLE control.attempt (
   acquisition bigint NOT NULL REFERENCES control.acquisition, source text NOT NULL, look int NOT NULL, job uuid NOT NULL,
   download text NOT NULL DEFAULT '', unzip text NOT NULL DEFAULT '',
   early bytea,
-  PRIMARY KEY (run, file, attempt));
+  PRIMARY KEY (file, run, attempt));
 COMMENT ON COLUMN control.attempt.early IS 'an unzip.finished that came before the download it belongs to was judged';
 COMMENT ON TABLE control.attempt IS 'attempts requested, and the one outcome per step that control accepted';
 

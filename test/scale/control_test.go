@@ -1,0 +1,220 @@
+package scale
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/internal/engine/enginetest"
+	"tributary/internal/pg"
+	"tributary/internal/remote"
+	"tributary/producers/schedule"
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+// Control that knows very many files decides by index: no statement that any of
+// its roles executes looks at more rows and pages than the rows that it is given,
+// or gives, account for. Statements are those that the roles execute while two
+// sessions go through, and each one in the source code must be among them.
+func TestControlDecidesByIndex(t *testing.T) {
+	hostings, listed := number(t, "TRIBUTARY_SCALE_HOSTINGS", 200_000), number(t, "TRIBUTARY_SCALE_LISTED", 2_000)
+	dsn := enginetest.Postgres(t)
+	plain, err := pg.Open(t.Context(), dsn, "test", 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(plain.Close)
+	if err := control.Migrate(t.Context(), plain); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, plain, hostings)
+
+	var p plans
+	w := newWorld(t, p.pool(t, dsn))
+	p.watch()
+	scheduler := w.start()
+
+	// A first session finds files at both sources, some of them only at the
+	// other one's; a second one finds some changed and some gone.
+	entries := zips(listed, 0)
+	w.show(ownSource, entries[:listed*9/10])
+	w.show(otherSource, entries[listed*4/5:])
+	w.round(scheduler, plain, "all files new")
+	changed := zips(listed, 7)
+	w.show(ownSource, append(changed[:listed/10], entries[listed/10:listed*4/5]...))
+	w.show(otherSource, entries[listed*4/5:listed*9/10])
+	if _, err := plain.Exec(t.Context(), "UPDATE control.source SET next_due = '-infinity' WHERE id = ANY($1)", []string{ownSource, otherSource}); err != nil {
+		t.Fatal(err)
+	}
+	w.round(scheduler, plain, "files changed and gone")
+	people(t, w.pool, entries[0].Name)
+	for _, part := range written(t) {
+		if !p.seen(part) {
+			t.Errorf("no role has executed the statement: %s", part)
+		}
+	}
+	p.check(t, map[string]allowance{
+		"SELECT (SELECT count(*) FROM control.poll WHERE state IN ('due','running'))": {"it counts what is unfinished", hostings / 20},
+		"UPDATE control.hosting h SET misses =":                                       {"it compares all that the source hosts with its listing", listed},
+		"WITH g AS (UPDATE control.hosting SET state='gone'":                          {"it looks at all that the source hosts", listed},
+	})
+}
+
+// round goes through a session, until it is closed and the files found in it
+// have ended.
+func (w *world) round(s *schedule.Scheduler, plain *pgxpool.Pool, what string) {
+	w.t.Helper()
+	began := time.Now()
+	id, err := s.Open(w.t.Context(), false)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	listed := false
+	eventually(w.t, 15*time.Minute, func() string {
+		var state string
+		err := plain.QueryRow(w.t.Context(), `SELECT coalesce((SELECT 'polls have not ended' FROM control.session WHERE id = $1 AND polls_ended_at IS NULL),
+			(SELECT 'is not closed' FROM control.session WHERE id = $1 AND closed_at IS NULL),
+			(SELECT 'files under way: ' || count(*) FROM control.acquisition WHERE domain = 'H' AND (state <> 'ended' OR retry_at IS NOT NULL) HAVING count(*) > 0),
+			(SELECT 'batches not out: ' || count(*) FROM control.batch WHERE domain = 'H' AND released_at IS NULL HAVING count(*) > 0), '')`, id).Scan(&state)
+		if err != nil {
+			return err.Error()
+		}
+		if !listed && state != "polls have not ended" {
+			listed = true
+			w.t.Logf("%s: listed and compared after %s", what, time.Since(began).Round(time.Millisecond))
+		}
+		return state
+	})
+	w.t.Logf("%s: the session is over after %s", what, time.Since(began).Round(time.Millisecond))
+}
+
+// zips is a listing; one in ten files fails at first, and as many have a name
+// that is none. What was changed has another size.
+func zips(n int, change int64) []remote.Entry {
+	out := make([]remote.Entry, n)
+	for i := range out {
+		out[i] = remote.Entry{Name: fmt.Sprintf("H.2026-01-02.%d.impc.zip", i+1), Size: 100 + int64(i)*10 + change, ModTime: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), Precision: time.Second}
+		switch i % 10 {
+		case 3:
+			out[i].Size = 13
+		case 4:
+			out[i].Name = fmt.Sprintf("H-%d.zip", i)
+		}
+	}
+	return out
+}
+
+// people do what people do by commands.
+func people(t *testing.T, pool *pgxpool.Pool, file string) {
+	t.Helper()
+	op, err := control.RequestUnload(t.Context(), pool, control.Unload{Action: "add", Name: file, By: "me", Reason: "a test"}, now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := control.RequestUnload(t.Context(), pool, control.Unload{Action: "add", Name: file, Archive: op.Archive, By: "me", Reason: "once more"}, now()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := control.RequestReference(t.Context(), pool, control.Reference{Name: "r", File: "r.csv", Blob: "b", By: "me"}, now()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, time.Minute, func() string {
+		if op, err = control.ReadOperation(t.Context(), pool, op.ID); err != nil || op.Position == 0 {
+			return fmt.Sprint("the operation has no position: ", err)
+		}
+		return ""
+	})
+	var session string
+	if err := pool.QueryRow(t.Context(), "SELECT id::text FROM control.session ORDER BY number DESC LIMIT 1").Scan(&session); err != nil {
+		t.Fatal(err)
+	}
+	_, unlisted := control.Unlisted(t.Context(), pool, session)
+	_, operations := control.Operations(t.Context(), pool, 10)
+	_, open := control.SessionOpen(t.Context(), pool)
+	_, pending := control.Pending(t.Context(), pool)
+	_, outstanding := control.JobOutstanding(t.Context(), pool, schemas.LiveRun)
+	// What only a slow or failing poll needs.
+	gone := control.Poll{ID: schemas.LiveRun}
+	if err := control.RenewPoll(t.Context(), pool, gone, time.Second); !errors.Is(err, pg.ErrLeaseLost) {
+		t.Errorf("a poll that is nobody's is renewed: %v", err)
+	}
+	postponed := control.PostponePoll(t.Context(), pool, gone, now(), "", "")
+	for _, err := range []error{postponed, unlisted, operations, open, pending, outstanding} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// written lists the beginnings of the statements in the source code of control's
+// roles.
+func written(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	for _, dir := range []string{"sql/control", "producers/schedule", "producers/poll", "producers/plan", "producers/publish", "consumers/sequence"} {
+		paths, err := filepath.Glob(filepath.Join("..", "..", dir, "*.go"))
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("no source code in %s: %v", dir, err)
+		}
+		for _, path := range paths {
+			if strings.HasSuffix(path, "_test.go") || strings.Contains(path, "deadletter") || strings.Contains(path, "measure") {
+				continue
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, statements(t, path, text)...)
+		}
+	}
+	if len(out) < 40 {
+		t.Fatalf("only %d statements are found in the source code", len(out))
+	}
+	return out
+}
+
+// statements are the literals of a file that begin a statement: each as far as
+// nothing is put into it.
+func statements(t *testing.T, path string, text []byte) []string {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), path, text, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	ast.Inspect(f, func(n ast.Node) bool {
+		lit, ok := n.(*ast.BasicLit)
+		if !ok || lit.Kind != token.STRING {
+			return true
+		}
+		sql, err := strconv.Unquote(lit.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sql = words(sql)
+		verb, _, _ := strings.Cut(sql, " ")
+		switch verb {
+		case "SELECT", "INSERT", "UPDATE", "DELETE", "WITH":
+		default:
+			return true
+		}
+		sql, _, _ = strings.Cut(sql, "%") // what is put in
+		// Parts of statements begin so too: they are found inside.
+		if len(sql) > 60 {
+			sql = sql[:60]
+		}
+		out = append(out, strings.TrimSpace(sql))
+		return true
+	})
+	return out
+}

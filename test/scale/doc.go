@@ -1,0 +1,13 @@
+// Package scale holds the tests of what grows: control's statements on a
+// database that knows very many hostings, and an outbox through which very many
+// events go.
+//
+// The tests run the real roles on filled stores and look at what they cost:
+// rows and pages, counted by Postgres, not times. They are skipped where
+// Postgres is missing, and fail there instead if TRIBUTARY_REQUIRE_ENGINES is 1.
+// Other variables: TRIBUTARY_SCALE_HOSTINGS, how many hostings control knows (a
+// tenth of it is the number of files); TRIBUTARY_SCALE_LISTED, how many entries
+// the listing shows that is compared with them; TRIBUTARY_SCALE_EVENTS, how many
+// events go through the outbox; TRIBUTARY_SCALE_DOCUMENTS, how many documents
+// warehouse and tracker hold.
+package scale
