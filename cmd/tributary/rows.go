@@ -47,7 +47,7 @@ const unknownDatabase = 81
 func explainAbsence(err error) error {
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) && (pgErr.Code == "42P01" || pgErr.Code == "3F000") &&
-		(strings.Contains(pgErr.Message, "tracker.") || strings.Contains(pgErr.Message, "warehouse.")) {
+		(strings.Contains(pgErr.Message, "tracker.") || strings.Contains(pgErr.Message, "warehouse.") || strings.Contains(pgErr.Message, "control.")) {
 		return fmt.Errorf("nothing is there yet: run tributary up: %w", err)
 	}
 	var chErr *clickhouse.Exception

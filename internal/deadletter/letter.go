@@ -54,7 +54,8 @@ type Letter struct {
 	Attempt  int32
 	Download string   // outcome of the download that it descends from
 	Unzip    string   // outcome of the unzip that it descends from
-	Files    []string // action/name of each file of a job of several
+	Files    []string // action/name of each file of a job of several; after Trim only the first
+	Job      int      // how many files it is a job of; 0: it is about one, or none
 
 	Problem string      // why the record cannot be read by this binary; empty if it can
 	Record  *kgo.Record // as it lies in the topic of dead letters
@@ -63,14 +64,23 @@ type Letter struct {
 // Subject is what the letter is about, for people.
 func (l *Letter) Subject() string {
 	switch {
-	case len(l.Files) > 0:
-		return fmt.Sprintf("%s and %d more", l.Files[0], len(l.Files)-1)
+	case l.Job > 0:
+		return fmt.Sprintf("%s and %d more", l.Files[0], l.Job-1)
 	case l.FileName == "":
 		return ""
 	case l.Entry != "":
 		return l.Action + "/" + l.FileName + "/" + l.Entry
 	}
 	return l.Action + "/" + l.FileName
+}
+
+// maxText bounds what is kept of an error's text, in bytes, whoever wrote it.
+const maxText = 2048
+
+// Trim forgets what is needed to show a letter, but not to list or replay it,
+// so that many can be held.
+func (l *Letter) Trim() {
+	l.Record, l.Stack, l.Files = nil, "", l.Files[:min(len(l.Files), 1):min(len(l.Files), 1)]
 }
 
 // varying is what differs between two failures of the same cause: addresses,
@@ -102,7 +112,7 @@ func of(codec *schemas.Codec, stage, topic string, r *kgo.Record) *Letter {
 		case kafka.HeaderErrorClass:
 			l.Class = v
 		case kafka.HeaderError:
-			l.Error = v
+			l.Error = v[:min(len(v), maxText)]
 		case kafka.HeaderStack:
 			l.Stack = v
 		case kafka.HeaderAttempts:
@@ -139,6 +149,7 @@ func (l *Letter) about(body any) {
 			l.Files = append(l.Files, f.Action+"/"+f.FileName)
 			l.Centre = f.Centre
 		}
+		l.Job = len(l.Files)
 	case *schemas.DownloadFinished:
 		l.Run, l.Centre, l.Source, file = b.Run, b.Centre, b.Source, b.FileRef
 		l.Attempt, l.Download, l.Archive = b.Attempt, b.Outcome, b.SHA256

@@ -79,8 +79,8 @@ func (r *replaying) decidedBefore(l *deadletter.Letter, deaths int) string {
 	switch {
 	case l.Problem != "":
 		return "its record cannot be read, so it asks for nothing; what control had requested and has not seen is requested again by itself"
-	case len(l.Files) > 0:
-		return fmt.Sprintf("it is a job of %d files, each of which was requested again alone", len(l.Files))
+	case l.Job > 0:
+		return fmt.Sprintf("it is a job of %d files, each of which was requested again alone", l.Job)
 	case l.File == "":
 		return "its record names no file"
 	case known && k.Became == control.LetterCompleted:

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tributary/internal/config"
+	"tributary/internal/deadletter"
+	"tributary/producers/plan"
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+func newDLQ(c *cli) *cobra.Command {
+	return group("dlq", "Look at dead letters, replay them or drop them", newDLQList(c), newDLQShow(c), newDLQReplay(c), newDLQDrop(c))
+}
+
+// What a dead letter is that nobody has decided about.
+const (
+	letterOpen       = "open"       // it waits for somebody
+	letterSplit      = "split"      // a job of several files, each of which was requested again alone
+	letterUnreadable = "unreadable" // its record asks for nothing
+)
+
+// lettersAtOnce is how many letters are asked for, or decided about, at once.
+const lettersAtOnce = 500
+
+// letter is a dead letter with what became of it.
+type letter struct {
+	*deadletter.Letter
+	decided control.DeadLetter
+	state   string
+	deaths  int // replays of the same file or document that died of the same cause
+}
+
+// letters reads dead letters and what became of them.
+type letters struct {
+	reader *deadletter.Reader
+	stores *stores
+}
+
+func newLetters(s *stores, cfg config.Config) (*letters, error) {
+	codec, err := schemas.NewCodec()
+	if err != nil {
+		return nil, err
+	}
+	return &letters{reader: &deadletter.Reader{Connect: s.Kafka, Codec: codec, Prefix: cfg.Kafka.TopicPrefix}, stores: s}, nil
+}
+
+// each gives the letters that a filter means, in chunks, holding no more than
+// one.
+func (d *letters) each(ctx context.Context, f *deadletter.Filter, meant func(*letter) bool, chunk func([]*letter) error) error {
+	var held []*deadletter.Letter
+	flush := func() error {
+		all, err := d.join(ctx, held)
+		held = nil
+		if err != nil {
+			return err
+		}
+		var out []*letter
+		for _, l := range all {
+			if meant(l) {
+				out = append(out, l)
+			}
+		}
+		if len(out) == 0 {
+			return nil
+		}
+		return chunk(out)
+	}
+	take := func(l *deadletter.Letter) error {
+		l.Trim()
+		if held = append(held, l); len(held) < lettersAtOnce {
+			return nil
+		}
+		return flush()
+	}
+	if f.Stage != deadletter.Insert && f.Topic != schemas.DocumentOrderedTopic {
+		if err := d.reader.Scan(ctx, f, take); err != nil {
+			return err
+		}
+	}
+	if err := deadletter.Quarantined(ctx, d.stores.Warehouse, d.reader.Prefix, f, take); err != nil {
+		return explainAbsence(err)
+	}
+	return flush()
+}
+
+// get reads one letter.
+func (d *letters) get(ctx context.Context, id string) (*letter, error) {
+	stage, _, offset, err := deadletter.ParseID(id)
+	if err != nil {
+		return nil, usage(err)
+	}
+	var l *deadletter.Letter
+	if stage == deadletter.Insert {
+		l, err = deadletter.GetQuarantined(ctx, d.stores.Warehouse, offset)
+	} else {
+		l, err = d.reader.Get(ctx, id)
+	}
+	if err != nil {
+		return nil, explainAbsence(err)
+	}
+	all, err := d.join(ctx, []*deadletter.Letter{l})
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+// join adds what control knows of letters.
+func (d *letters) join(ctx context.Context, all []*deadletter.Letter) ([]*letter, error) {
+	var keys, lineages []string
+	for _, l := range all {
+		keys, lineages = append(keys, l.Key), append(lineages, l.Lineage())
+	}
+	decided, err := control.DeadLetters(ctx, d.stores.Control, keys)
+	if err != nil {
+		return nil, explainAbsence(err)
+	}
+	deaths, err := control.Deaths(ctx, d.stores.Control, lineages)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*letter, len(all))
+	for i, l := range all {
+		k, known := decided[l.Key]
+		out[i] = &letter{Letter: l, decided: k, deaths: deaths[lineages[i]], state: letterOpen}
+		switch {
+		case known:
+			out[i].state = k.State
+		case l.Problem != "":
+			out[i].state = letterUnreadable
+		case l.Job > 0:
+			out[i].state = letterSplit
+		}
+	}
+	return out, nil
+}
+
+// whereFlags are the flags that say which letters are meant.
+type whereFlags struct {
+	where        []string
+	topic, group string
+}
+
+func (w *whereFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&w.where, "where", nil, "a condition as key=value, all of which must hold: exception, error (a part of it), stage, topic, centre, source, file, document (both with * and ?), state, since, until")
+	cmd.Flags().StringVar(&w.topic, "topic", "", "only those of records of this topic, such as document.extracted")
+	cmd.Flags().StringVar(&w.group, "group", "", "only those given up by this stage or group, such as validate")
+}
+
+// given tells whether any condition is.
+func (w *whereFlags) given() bool { return len(w.where) > 0 || w.topic != "" || w.group != "" }
+
+// filter reads the flags.
+func (w *whereFlags) filter(now time.Time) (*deadletter.Filter, error) {
+	f := &deadletter.Filter{Topic: w.topic, Stage: w.group}
+	if err := f.Where(w.where, func(s string) (time.Time, error) { return parseMoment(s, now) }); err != nil {
+		return nil, usage(err)
+	}
+	return f, nil
+}
+
+// parseMoment reads a duration before now, or a time.
+func parseMoment(s string, now time.Time) (time.Time, error) {
+	at, err := parseFrom(s, now)
+	if err != nil {
+		return at, errors.New("write a duration ago such as 1h, or a time such as 2026-11-21T10:00:00Z")
+	}
+	return at, nil
+}
+
+// withLetters opens what dead letters are read from.
+func (c *cli) withLetters(ctx context.Context, fn func(d *letters) error) error {
+	return c.withStores(ctx, need{Kafka: true, Postgres: true}, func(cfg config.Config, s *stores) error {
+		d, err := newLetters(s, cfg)
+		if err != nil {
+			return err
+		}
+		return fn(d)
+	})
+}
+
+// withReplays opens what dead letters are decided about with.
+func (c *cli) withReplays(ctx context.Context, fn func(a *app, p *plan.Planner, d *letters) error) (err error) {
+	cfg, err := c.loadWith(config.Options{WithoutSourceSecrets: true})
+	if err != nil {
+		return err
+	}
+	log, err := c.quietLogger(cfg)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(cfg.DataDir); errors.Is(err, fs.ErrNotExist) && (len(cfg.Kafka.BootstrapServers) == 0 || cfg.Postgres.URL == "") {
+		return fmt.Errorf("there is no data in %s yet: run tributary up", cfg.DataDir)
+	}
+	a, err := newApp(ctx, cfg, log, need{Kafka: true, Postgres: true, Application: "tributary dlq"}, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	d, err := newLetters(a.stores, cfg)
+	if err != nil {
+		return err
+	}
+	return fn(a, plan.New(cfg.Plan, cfg.Sequence.PollCutoff.D(), false, a.stores.Control, a.outbox(), a.offsets("plan"), log), d)
+}
+
+// eachChosen gives the letters named by ids, or those that the conditions mean
+// and that are open unless a condition says otherwise.
+func (d *letters) eachChosen(ctx context.Context, ids []string, w *whereFlags, chunk func([]*letter) error) error {
+	if len(ids) > 0 {
+		for len(ids) > 0 {
+			n := min(len(ids), lettersAtOnce)
+			var out []*letter
+			for _, id := range ids[:n] {
+				l, err := d.get(ctx, id)
+				if err != nil {
+					return err
+				}
+				l.Trim()
+				out = append(out, l)
+			}
+			if err := chunk(out); err != nil {
+				return err
+			}
+			ids = ids[n:]
+		}
+		return nil
+	}
+	f, err := w.filter(time.Now())
+	if err != nil {
+		return err
+	}
+	return d.each(ctx, f, func(l *letter) bool {
+		if f.State == "" {
+			return l.state == letterOpen
+		}
+		return l.state == f.State
+	}, chunk)
+}
+
+// chooses refuses a command line that names no letters, or names them twice.
+func chooses(args []string, w *whereFlags) error {
+	switch {
+	case len(args) == 0 && !w.given():
+		return usagef("which dead letters? name their ids, or say --where; --where state=open means all that wait for somebody")
+	case len(args) > 0 && w.given():
+		return usagef("name dead letters by id, or say --where, not both")
+	}
+	return nil
+}

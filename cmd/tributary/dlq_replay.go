@@ -1,0 +1,178 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"tributary/internal/deadletter"
+	"tributary/internal/report"
+	"tributary/producers/plan"
+)
+
+func newDLQReplay(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "replay [ID…]",
+		Short: "Request new attempts for dead letters",
+		Long: "Request a new attempt for each dead letter, once: those named by id, or the open ones that --where means. Remove the\n" +
+			"cause first. Where bytes had been accepted the new attempt begins with the stored ones; else the file is fetched.\n" +
+			"All documents of an archive are processed again, so that letters of one archive share the new attempt; what is in\n" +
+			"the warehouse is not doubled by that. A running system takes it up; otherwise the next tributary up does.\n\n" +
+			"Refused, with the reason, are letters that were replayed already, that later attempts have left behind, that ask\n" +
+			"for nothing, and those whose replays have died of the same cause --max-deaths times. Exit code 1 if one was.",
+	}
+	output := outputFlag(cmd, report.Formats()...)
+	var w whereFlags
+	w.add(cmd)
+	o := plan.ReplayOptions{}
+	cmd.Flags().StringVar(&o.Reason, "reason", "", "why, for those who read it later")
+	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "only say what would be done")
+	cmd.Flags().BoolVar(&o.Fetch, "fetch", false, "fetch the bytes again instead of using those stored")
+	cmd.Flags().BoolVar(&o.Force, "force", false, "also what died again too often, was dropped, or whose replay failed")
+	cmd.Flags().IntVar(&o.MaxDeaths, "max-deaths", 3, "refuse what was replayed so often and died each time of the same cause")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := chooses(args, &w); err != nil {
+			return err
+		}
+		o.By = requester()
+		return c.withReplays(cmd.Context(), func(a *app, p *plan.Planner, d *letters) error {
+			o.Blobs = a.blobs
+			what := "replayed"
+			if o.DryRun {
+				what = "would be replayed"
+			}
+			t := tally{output: *output, files: map[string]bool{}}
+			out, err := report.NewOutput(c.stdout, *output, "id", "about", "attempt", "deaths", "refused")
+			if err != nil {
+				return usage(err)
+			}
+			err = d.eachChosen(cmd.Context(), args, &w, func(chunk []*letter) error {
+				done, err := p.Replay(cmd.Context(), plain(chunk), o)
+				if err != nil {
+					return err
+				}
+				for _, r := range done {
+					row, cells := t.replayed(r)
+					if err := out.Row(row, cells...); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err = errors.Join(err, out.Close()); err != nil {
+				return err
+			}
+			return t.end(c, what)
+		})
+	}
+	return cmd
+}
+
+func newDLQDrop(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "drop [ID…]",
+		Short: "Hide dead letters that need no replay",
+		Long: "Hide dead letters, with a reason: those named by id, or the open ones that --where means. Nothing is deleted:\n" +
+			"dlq list --all shows them, and replay --force still replays them.",
+	}
+	output := outputFlag(cmd, report.Formats()...)
+	var w whereFlags
+	w.add(cmd)
+	reason := cmd.Flags().String("reason", "", "why, for those who read it later; must be given")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := chooses(args, &w); err != nil {
+			return err
+		}
+		if *reason == "" {
+			return usagef("say why with --reason: whoever finds them later wants to know")
+		}
+		return c.withReplays(cmd.Context(), func(_ *app, p *plan.Planner, d *letters) error {
+			t := tally{output: *output, files: map[string]bool{}}
+			out, err := report.NewOutput(c.stdout, *output, "id", "about", "refused")
+			if err != nil {
+				return usage(err)
+			}
+			err = d.eachChosen(cmd.Context(), args, &w, func(chunk []*letter) error {
+				done, err := p.Drop(cmd.Context(), plain(chunk), requester(), *reason)
+				if err != nil {
+					return err
+				}
+				for _, r := range done {
+					row := t.count(r.Letter, r.Refused)
+					if err := out.Row(row, row.ID, row.About, row.Refused); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err = errors.Join(err, out.Close()); err != nil {
+				return err
+			}
+			return t.end(c, "dropped")
+		})
+	}
+	return cmd
+}
+
+func plain(chunk []*letter) []*deadletter.Letter {
+	out := make([]*deadletter.Letter, len(chunk))
+	for i, l := range chunk {
+		out[i] = l.Letter
+	}
+	return out
+}
+
+// decidedRow is what was done about one letter, as -o json writes it.
+type decidedRow struct {
+	ID      string `json:"id"`
+	About   string `json:"about"`
+	Attempt int32  `json:"attempt,omitempty"` // the new one
+	Deaths  int    `json:"deaths,omitempty"`
+	Refused string `json:"refused,omitempty"`
+}
+
+// tally counts what was done.
+type tally struct {
+	output        string
+	done, refused int
+	files         map[string]bool
+	documents     int64
+}
+
+func (t *tally) count(l *deadletter.Letter, refused string) decidedRow {
+	if refused == "" {
+		t.done++
+		t.files[l.File] = true
+	} else {
+		t.refused++
+	}
+	return decidedRow{ID: l.ID, About: l.Subject(), Refused: refused}
+}
+
+func (t *tally) replayed(r plan.Replayed) (decidedRow, []string) {
+	row := t.count(r.Letter, r.Refused)
+	row.Attempt, row.Deaths = r.Attempt, r.Deaths
+	t.documents += int64(r.Documents)
+	attempt := ""
+	if r.Attempt > 0 {
+		attempt = strconv.Itoa(int(r.Attempt))
+	}
+	return row, []string{row.ID, row.About, attempt, strconv.Itoa(r.Deaths), row.Refused}
+}
+
+// end says what was done, to people, and fails if something was refused.
+func (t *tally) end(c *cli, what string) error {
+	documents := ""
+	if t.documents > 0 {
+		documents = fmt.Sprintf(" (%d documents of them are known)", t.documents)
+	}
+	if t.output == report.Table {
+		fmt.Fprintf(c.stdout, "%d dead letters of %d files%s %s, %d refused\n", t.done, len(t.files), documents, what, t.refused)
+	}
+	if t.refused > 0 {
+		return errSilent
+	}
+	return nil
+}
