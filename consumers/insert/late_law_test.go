@@ -1,0 +1,75 @@
+package insert
+
+import (
+	"errors"
+	"testing"
+
+	"tributary/internal/pg"
+)
+
+// What is told leaves with the transaction that it tells of, or not at all: who
+// lost the lease, or finds its position applied by another, tells nothing.
+func TestStaleMemberTellsNothing(t *testing.T) {
+	b := newBench(t)
+	first := b.version(doc{inc: 1, xml: mice("H", "m1=a")})
+	b.free()
+	taken, err := b.in.lease().Acquire(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.apply(first...); !errors.Is(err, pg.ErrLeaseLost) {
+		t.Errorf("with an old epoch: error %v", err)
+	}
+	same(t, "told by a member without the lease", b.told(), []string{})
+
+	b.epoch = taken
+	b.must(first...)
+	if len(b.told()) == 0 {
+		t.Fatal("nothing is told of a document that was applied")
+	}
+	b.at.position = 1
+	if err := b.apply(first...); !errors.Is(err, pg.ErrMoved) {
+		t.Errorf("at a position that is applied: error %v", err)
+	}
+	same(t, "told of a position that another applied", b.told(), []string{})
+}
+
+// A position counts as applied when it and all batch ends up to it are: whoever
+// waits for a session's end, or for an operation, waits for the checks too.
+func TestAppliedMeansBatchEndsToo(t *testing.T) {
+	b := newBench(t)
+	applied := func() int64 {
+		t.Helper()
+		at, err := AppliedPosition(t.Context(), b.pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	if at := applied(); at != 0 {
+		t.Fatalf("before the first position: %d", at)
+	}
+	events := append(b.version(doc{inc: 1, xml: mice("H", "m1=a")}), b.batchEnd("one"))
+	events = append(events, b.event(doc{inc: 2, xml: mice("H", "m2=a")}))
+	if err := b.applyGroup(events[:2]); err != nil {
+		t.Fatal(err)
+	}
+	if at := applied(); at != 2 {
+		t.Errorf("after two positions: %d", at)
+	}
+	if err := b.applyGroup(events[2:3]); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.applyGroup(events[3:]); err != nil {
+		t.Fatal(err)
+	}
+	if at := applied(); at != 2 {
+		t.Errorf("while the batch end at position 3 is due: %d", at)
+	}
+	if err := b.in.finishEnds(t.Context(), b.pool, b.epoch); err != nil {
+		t.Fatal(err)
+	}
+	if at := applied(); at != 4 {
+		t.Errorf("after it: %d", at)
+	}
+}

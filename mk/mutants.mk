@@ -1,0 +1,9 @@
+# Wrong programs, each of which a named test must catch (test/mutants).
+# TRIBUTARY_MUTANTS=name,… runs some of them; without it all are run. What was
+# caught before on the same code is known and not run again, except with
+# MUTANTS_FLAGS=-fresh.
+MUTANTS_FLAGS ?=
+
+.PHONY: mutants
+mutants: engines servers ## wrong programs that the tests must catch; the last line counts them
+	$(GO) run ./test/mutants $(MUTANTS_FLAGS)

@@ -1,0 +1,47 @@
+package schemas
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// No two lists of parts share an id, whatever stands in the parts: names that
+// strangers chose are among them, and may hold what separates parts.
+func TestNoTwoListsShareAnID(t *testing.T) {
+	parts := rapid.SliceOfN(rapid.StringMatching(`[a0-3:]{0,3}`), 0, 4)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := parts.Draw(t, "a"), parts.Draw(t, "b")
+		if same := slices.Equal(a, b); (ID(a...) == ID(b...)) != same {
+			t.Fatalf("%q and %q: equal %v, the same id %v", a, b, same, !same)
+		}
+	})
+	// What is cut elsewhere reads the same when it is put together, with any
+	// separator that is not protected.
+	for _, separator := range []string{"", "0", "1", ":", "1:", "0:", "\x00", "/"} {
+		if ID("a", "b") == ID("a"+separator+"b") || ID("a"+separator+"b", "c") == ID("a", "b"+separator+"c") {
+			t.Errorf("with %q between them, different lists of parts share an id", separator)
+		}
+	}
+}
+
+// Whatever tells events apart is in their id, and nothing else is: the same
+// cause has the same id again.
+func TestEventIDsFollowFromTheirCause(t *testing.T) {
+	base := []string{"unzip", LiveRun, "input", "document", "1", "sha"}
+	id := func(p []string) string { return EventID(p[0], p[1], p[2], p[3], p[4:]...) }
+	if id(base) != id(slices.Clone(base)) {
+		t.Error("the same cause has two ids")
+	}
+	for i := range base {
+		other := slices.Clone(base)
+		other[i] += "x"
+		if id(base) == id(other) {
+			t.Errorf("part %d (%s) is not in the id", i, base[i])
+		}
+	}
+	if id(base) == id(base[:len(base)-1]) || id(base) == ID(base...) {
+		t.Error("another list of parts has the id of the event")
+	}
+}
