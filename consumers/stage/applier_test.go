@@ -237,11 +237,11 @@ func TestApplierStopsAtAResetLog(t *testing.T) {
 	b := newBench(t, 2)
 	b.produceKeys(6, 0, 5)
 	in := kafka.TopicName(prefix, inTopic)
-	end := b.cluster.PartitionInfo(in, 0).HighWatermark
+	end := b.end(in, 0)
 	s := store{positions: map[string]int64{at(inTopic, 0): end + 100}}
 	b.apply(&s, nil)
 	eventually(t, "the partition is reported", func() bool { return b.metric("tributary_stage_blocked") == 1 })
-	other := b.cluster.PartitionInfo(in, 1).HighWatermark
+	other := b.end(in, 1)
 	eventually(t, "the other partition is applied", s.has(int(other)))
 	s.mu.Lock()
 	defer s.mu.Unlock()

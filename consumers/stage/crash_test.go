@@ -55,7 +55,7 @@ func TestCrashRepeatsABoundedWindow(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	out := kafka.TopicName(prefix, outT)
-	for _, r := range b.read(out, int(b.cluster.PartitionInfo(out, 0).HighWatermark)) {
+	for _, r := range b.read(out, int(b.end(out, 0))) {
 		seen[header(r, "ce_id")] = true
 	}
 	if len(seen) != total {
@@ -129,8 +129,8 @@ func TestKillerIsFoundAmongItsNeighbours(t *testing.T) {
 	if got := header(dead[0], kafka.HeaderAttempts); got != "3" {
 		t.Errorf("it was set aside after %s deaths alone, want 3", got)
 	}
-	if info := b.cluster.PartitionInfo(kafka.DLQName(prefix, inTopic, "work"), 0); info.HighWatermark != 1 {
-		t.Errorf("%d dead letters, want the killer alone", info.HighWatermark)
+	if end := b.end(kafka.DLQName(prefix, inTopic, "work"), 0); end != 1 {
+		t.Errorf("%d dead letters, want the killer alone", end)
 	}
 }
 

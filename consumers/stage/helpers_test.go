@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"tributary/internal/config"
+	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/schemas"
 )
@@ -32,10 +33,11 @@ const (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// bench is a broker in memory and what the tests do with it.
+// bench is a broker and what the tests do with it.
 type bench struct {
 	t       testing.TB
-	cluster *kfake.Cluster
+	addrs   []string
+	cluster *kfake.Cluster // nil on Apache Kafka: see inMemory
 	codec   *schemas.Codec
 	client  *kgo.Client // produces and looks, in no group
 	reg     *prometheus.Registry
@@ -44,31 +46,63 @@ type bench struct {
 
 func newBench(t testing.TB, partitions int32) *bench {
 	t.Helper()
-	cluster, err := kfake.NewCluster(
-		kfake.NumBrokers(1),
-		kfake.SeedTopics(partitions, kafka.TopicName(prefix, inTopic), kafka.TopicName(prefix, outT)),
-		kfake.SeedTopics(1, kafka.DLQName(prefix, inTopic, "work")),
-		kfake.GroupMinSessionTimeout(100*time.Millisecond),
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Close)
 	codec, err := schemas.NewCodec()
 	if err != nil {
 		t.Fatal(err)
 	}
 	reg := prometheus.NewRegistry()
-	b := &bench{t: t, cluster: cluster, codec: codec, reg: reg, metrics: NewMetrics(reg)}
+	b := &bench{t: t, codec: codec, reg: reg, metrics: NewMetrics(reg)}
+	if enginetest.KafkaAddrs() != nil {
+		b.addrs = enginetest.Broker(t)
+	} else {
+		cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.GroupMinSessionTimeout(100*time.Millisecond))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(cluster.Close)
+		b.addrs, b.cluster = cluster.ListenAddrs(), cluster
+	}
 	b.client = b.newClient()
+	b.create(partitions, kafka.TopicName(prefix, inTopic), kafka.TopicName(prefix, outT))
+	b.create(1, kafka.DLQName(prefix, inTopic, "work"))
 	return b
+}
+
+// create makes topics, given by their full names.
+func (b *bench) create(partitions int32, names ...string) {
+	b.t.Helper()
+	created, err := kadm.NewClient(b.client).CreateTopics(context.Background(), partitions, 1, nil, names...)
+	if err = errors.Join(err, created.Error()); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// inMemory is the broker, for tests that make it fail: Apache Kafka does not
+// fail on command.
+func (b *bench) inMemory() *kfake.Cluster {
+	b.t.Helper()
+	if b.cluster == nil {
+		b.t.Skip("this test makes the broker in memory fail; Apache Kafka's own failures are tested by make test-kafka in test/e2e")
+	}
+	return b.cluster
+}
+
+// end is the log's end of a partition of a topic given by its full name.
+func (b *bench) end(topic string, partition int32) int64 {
+	b.t.Helper()
+	ends, err := kadm.NewClient(b.client).ListEndOffsets(context.Background(), topic)
+	if err = errors.Join(err, ends.Error()); err != nil {
+		b.t.Fatal(err)
+	}
+	o, _ := ends.Lookup(topic, partition)
+	return o.Offset
 }
 
 // factory connects to the broker as every role does.
 func (b *bench) factory(extra ...kgo.Opt) kafka.Factory {
 	cfg := config.Kafka{SessionTimeout: config.Duration(10 * time.Second)}
 	return func(more ...kgo.Opt) (*kgo.Client, error) {
-		return kafka.NewClient(cfg, b.cluster.ListenAddrs(), slog.New(slog.NewTextHandler(io.Discard, nil)), append(extra, more...)...)
+		return kafka.NewClient(cfg, b.addrs, slog.New(slog.NewTextHandler(io.Discard, nil)), append(extra, more...)...)
 	}
 }
 

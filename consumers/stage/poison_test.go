@@ -127,7 +127,7 @@ type refusal struct {
 func (b *bench) refuse(topic string) *refusal {
 	r := &refusal{}
 	r.on.Store(true)
-	id := b.cluster.TopicInfo(topic).TopicID
+	id := b.inMemory().TopicInfo(topic).TopicID
 	b.cluster.ControlKey(int16(kmsg.Produce), func(kreq kmsg.Request) (kmsg.Response, error, bool) {
 		b.cluster.KeepControl()
 		req := kreq.(*kmsg.ProduceRequest)
@@ -226,7 +226,7 @@ func TestUnknownSchemaStopsThePartition(t *testing.T) {
 	if err != nil || ends[inTopic][0] != 4 {
 		t.Errorf("EndOffsets = %v, %v", ends, err)
 	}
-	if info := b.cluster.PartitionInfo(kafka.DLQName(prefix, inTopic, "work"), 0); info.HighWatermark != 0 {
+	if end := b.end(kafka.DLQName(prefix, inTopic, "work"), 0); end != 0 {
 		t.Error("it was dead-lettered")
 	}
 }

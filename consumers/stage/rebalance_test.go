@@ -27,7 +27,7 @@ func TestMembersComeAndGo(t *testing.T) {
 			}
 			ends := func() (n int64) {
 				for p := range int32(4) {
-					n += b.cluster.PartitionInfo(kafka.TopicName(prefix, outT), p).HighWatermark
+					n += b.end(kafka.TopicName(prefix, outT), p)
 				}
 				return n
 			}

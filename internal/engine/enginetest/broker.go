@@ -9,9 +9,18 @@ import (
 )
 
 // Broker returns the bootstrap address of a new, empty broker in memory, which
-// is closed at the end of the test. It creates no topics by itself.
+// is closed at the end of the test. It creates no topics by itself. With
+// KafkaEnv it is that Apache Kafka, emptied, and no other test's until the end
+// of this one.
 func Broker(t testing.TB) []string {
 	t.Helper()
+	if addrs := KafkaAddrs(); addrs != nil {
+		shared.kafka.take(t)
+		if err := emptyKafka(t.Context(), addrs); err != nil {
+			t.Fatalf("empty the Apache Kafka for tests: %v", err)
+		}
+		return addrs
+	}
 	return Cluster(t).ListenAddrs()
 }
 

@@ -30,6 +30,7 @@ var shared struct {
 	postgres   func() (string, error) // socket directory
 	clickhouse func() (string, error) // endpoint
 	once       sync.Once
+	kafka      kafkaUse
 }
 
 func setup() {
