@@ -22,6 +22,9 @@ type Options struct {
 	// Local serves every source as a plain directory: for tests of what lies
 	// behind the connectors.
 	Local bool
+	// Counted serves every source by a server in this process, which counts its
+	// sessions and can cut them; see Servers.
+	Counted bool
 }
 
 // Rig is a served corpus. Dir holds sources/, servers/, data/ and
@@ -33,7 +36,11 @@ type Rig struct {
 
 	mirrors []Mirror
 	stops   []func()
+	faulty  map[string]*servers.FaultySFTP
 }
+
+// Servers are the servers in this process, by the sources that they host.
+func (r *Rig) Servers() map[string]*servers.FaultySFTP { return r.faulty }
 
 // Mirror is how another program reaches an SFTP source of the rig.
 type Mirror struct {
@@ -46,7 +53,7 @@ func (r *Rig) Mirrors() []Mirror { return r.mirrors }
 // Start writes the corpus below dir, starts the servers it needs and writes
 // the configuration. It must be stopped.
 func Start(ctx context.Context, dir string, c *corpus.Corpus, o Options) (*Rig, error) {
-	r := &Rig{Dir: dir, Config: filepath.Join(dir, "tributary.yaml"), Corpus: c}
+	r := &Rig{Dir: dir, Config: filepath.Join(dir, "tributary.yaml"), Corpus: c, faulty: map[string]*servers.FaultySFTP{}}
 	if err := c.Write(r.sources()); err != nil {
 		return nil, err
 	}
@@ -91,7 +98,11 @@ func (r *Rig) serve(ctx context.Context, s corpus.Source, o Options) (string, er
 	if o.Local && s.Fault == "" {
 		return head + "    url: file://" + root + "\n", nil
 	}
-	switch s.Protocol {
+	protocol := s.Protocol
+	if o.Counted {
+		protocol = corpus.FaultySFTP
+	}
+	switch protocol {
 	case corpus.FTP:
 		v, err := servers.StartVSFTPD(ctx, servers.VSFTPDOptions{Dir: own, Root: root, Password: "reader"})
 		if err != nil {
@@ -109,6 +120,7 @@ func (r *Rig) serve(ctx context.Context, s corpus.Source, o Options) (string, er
 			return "", err
 		}
 		r.stops = append(r.stops, v.Stop)
+		r.faulty[s.ID] = v
 		if err := spoil(v, root, s.Fault); err != nil {
 			return "", err
 		}

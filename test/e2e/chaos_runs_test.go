@@ -1,0 +1,181 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"tributary/internal/engine"
+	"tributary/test/corpus"
+	"tributary/test/rig"
+)
+
+// chaosLimit is how many sessions a server allows, polls included.
+const chaosLimit = 2
+
+// hasty makes what heals by itself do so in seconds.
+const hasty = `schedule:
+  interval: 1s
+  jitter: 0
+  tick: 100ms
+poll:
+  settle: 0s
+  timeout: 20s
+  connect_timeout: 3s
+  idle_timeout: 5s
+plan:
+  max_sessions: 2
+  backoff: 200ms
+  backoff_max: 2s
+  retry_failed: 2s
+  silence_budget: 10s
+download:
+  connect_timeout: 3s
+  idle_timeout: 5s
+sequence:
+  poll_cutoff: 15s
+  release_limit: 30s
+  late_limit: 1s
+publish:
+  lease_ttl: 2s
+insert:
+  lease_ttl: 2s
+tracker:
+  wait: 500ms
+history:
+  wait: 500ms
+kafka:
+  session_timeout: 6s
+`
+
+// drainWithin bounds how long everything may take to come to its end once
+// faults have stopped, on a loaded machine.
+const drainWithin = 4 * time.Minute
+
+// smallDisk is the size of the filesystem that is filled, in MB.
+const smallDisk = 400
+
+// Separate processes on real engines, two of every role, under faults drawn
+// from a seed. When these stop, everything comes to its end with nobody's help
+// but a supervisor's, and what is in warehouse, tracker, history and log is what
+// an undisturbed run gives.
+func TestChaos(t *testing.T) {
+	runs := int(number(t, "TRIBUTARY_CHAOS", 0))
+	if runs == 0 {
+		t.Skip("takes minutes: make chaos runs it")
+	}
+	length := 15 * time.Second
+	if text := os.Getenv("TRIBUTARY_CHAOS_FAULTS"); text != "" {
+		var err error
+		if length, err = time.ParseDuration(text); err != nil {
+			t.Fatalf("TRIBUTARY_CHAOS_FAULTS: %v", err)
+		}
+	}
+	kind := os.Getenv("TRIBUTARY_CHAOS_KIND")
+	kinds := []string{kind}
+	switch {
+	case kind == "" || kind == "all":
+		kind, kinds = "all", faultKinds()
+	case !slices.Contains(faultKinds(), kind):
+		t.Fatalf("TRIBUTARY_CHAOS_KIND is %q: use one of %v, or all", kind, faultKinds())
+	}
+	program(t) // built once, outside of any run
+	c := openCampaign(t)
+	made, violations := 0, 0
+	for i := range runs {
+		from := seed(t) + uint64(i)
+		name := fmt.Sprintf("%s/seed=%d/%s", kind, from, length)
+		if !c.due(name) {
+			continue
+		}
+		made++
+		ok := t.Run(name, func(t *testing.T) { runChaos(t, from, kinds, length) })
+		if !ok {
+			violations++
+		}
+		c.ended(name, ok)
+	}
+	c.summary(t, fmt.Sprintf("%d runs, %d violations", made, violations))
+}
+
+// runChaos is one run.
+func runChaos(t *testing.T, from uint64, kinds []string, length time.Duration) {
+	s := setUp(t, corpus.Options{Seed: from, Shape: corpus.Demo}, rig.Options{Counted: true, Extra: hasty})
+	c := &chaos{kinds: slices.Clone(kinds), rng: rand.New(rand.NewPCG(from, 0x6368616f73)), cut: map[string]time.Time{}, held: map[string]int{}}
+	if slices.Contains(kinds, faultDisk) {
+		if err := s.limitDisk(); err != nil {
+			if len(kinds) == 1 {
+				t.Skipf("a small filesystem can't be mounted, which root can: %v", err)
+			}
+			t.Logf("without a full disk: %v", err)
+			c.kinds = slices.DeleteFunc(c.kinds, func(k string) bool { return k == faultDisk })
+		} else {
+			c.limited = true
+		}
+	}
+	f := newFleet(s)
+	c.f = f
+	t.Logf("seed %d, faults for %s: %v", from, length, c.kinds)
+	f.serve()
+	c.run(length)
+
+	if left := f.drained(drainWithin); left != "" {
+		t.Fatalf("seed %d: not at its end %s after the faults have stopped: %s\n%s", from, drainWithin, left, f.tails())
+	}
+	f.say("everything has come to its end")
+	f.stop()
+	// Which of a file's hostings served it depends on which could.
+	for i, file := range s.corpus.Oracle.Files {
+		if len(file.Sources) > 0 {
+			s.corpus.Oracle.Files[i].Sources = nil
+			for _, source := range s.corpus.Sources {
+				s.corpus.Oracle.Files[i].Sources = append(s.corpus.Oracle.Files[i].Sources, source.ID)
+			}
+		}
+	}
+	// What the stop left in the outboxes and projections is finished by a round.
+	s.once()
+	got := s.expect(false)
+	for id, server := range s.rig.Servers() {
+		if _, most, _ := server.Sessions(); most > chaosLimit+c.held[id] {
+			t.Errorf("the server of %s had %d sessions at once, %d are allowed and stopped processes held %d", id, most, chaosLimit, c.held[id])
+		}
+	}
+	if t.Failed() {
+		return
+	}
+	s.unlimitDisk()
+	s.forget()
+	s.once()
+	s.engines(func(engine.Endpoints) {
+		if hash := s.hash(); hash != got.Hash {
+			t.Errorf("seed %d: warehouse hash %s, of an undisturbed run %s", from, got.Hash, hash)
+		}
+	})
+}
+
+// limitDisk puts data_dir on a small filesystem in memory.
+func (s *system) limitDisk() error {
+	if os.Geteuid() != 0 {
+		return errors.New("not root")
+	}
+	if err := os.MkdirAll(s.data(), 0o711); err != nil {
+		return err
+	}
+	if err := syscall.Mount("tmpfs", s.data(), "tmpfs", 0, fmt.Sprintf("size=%dm,mode=0711", smallDisk)); err != nil {
+		return fmt.Errorf("mount: %w", err)
+	}
+	s.t.Cleanup(s.unlimitDisk)
+	return nil
+}
+
+// unlimitDisk takes the small filesystem away, with all that is on it. Nothing
+// happens if there is none.
+func (s *system) unlimitDisk() {
+	_ = syscall.Unmount(s.data(), syscall.MNT_DETACH)
+}
