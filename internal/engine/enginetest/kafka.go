@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -85,17 +86,44 @@ func emptyKafka(ctx context.Context, addrs []string) error {
 	if meta.Cluster != KafkaID {
 		return fmt.Errorf("%s names cluster %q, which is none of make kafka or make test-kafka: its topics would be removed", KafkaEnv, meta.Cluster)
 	}
-	topics, err := admin.ListTopics(ctx)
+	// What a broker tells of topics is a little behind what was done. When it
+	// shows this one, it shows all that was made before.
+	const last = "last"
+	if _, err := admin.CreateTopic(ctx, 1, 1, nil, last); err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
+		return err
+	}
+	names, err := listed(ctx, admin, func(names []string) bool { return slices.Contains(names, last) })
 	if err != nil {
 		return err
 	}
-	if names := topics.Names(); len(names) > 0 {
-		deleted, err := admin.DeleteTopics(ctx, names...)
-		if err = errors.Join(err, deleted.Error()); err != nil {
-			return err
-		}
+	deleted, err := admin.DeleteTopics(ctx, names...)
+	if err = errors.Join(err, deleted.Error()); err != nil {
+		return err
+	}
+	if _, err := listed(ctx, admin, func(names []string) bool { return len(names) == 0 }); err != nil {
+		return err
 	}
 	return removeGroups(ctx, admin)
+}
+
+// listed asks for the names of topics until they are as they should be.
+func listed(ctx context.Context, admin *kadm.Client, ok func([]string) bool) ([]string, error) {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		topics, err := admin.ListTopics(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if names := topics.Names(); ok(names) {
+			return names, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("the topics are %v: %w", topics.Names(), ctx.Err())
+		case <-tick.C:
+		}
+	}
 }
 
 // removeGroups removes all groups, as soon as their members have left or are
