@@ -53,8 +53,16 @@ func (r *Runner) owned() []*partition {
 // commit stores the offsets of partitions that have advanced since the last
 // time. What fails is logged and comes again.
 func (r *Runner) commit(ctx context.Context, partitions []*partition) {
-	r.commitMu.Lock()
-	defer r.commitMu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
+	// A channel, not a mutex: who waits behind a broker that does not answer
+	// waits no longer than it has time.
+	select {
+	case r.committing <- struct{}{}:
+		defer func() { <-r.committing }()
+	case <-ctx.Done():
+		return
+	}
 
 	offsets := map[string]map[int32]kgo.EpochOffset{}
 	marks := map[int32]mark{}
@@ -74,8 +82,6 @@ func (r *Runner) commit(ctx context.Context, partitions []*partition) {
 		return
 	}
 
-	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
-	defer cancel()
 	ctx = kgo.PreCommitFnContext(ctx, func(req *kmsg.OffsetCommitRequest) error {
 		for _, t := range req.Topics {
 			for i, p := range t.Partitions {

@@ -84,7 +84,7 @@ func (r *Runner) begin(p *partition) (leave func(), ok bool) {
 	r.mu.Lock()
 	alone := p.careful
 	r.mu.Unlock()
-	p.hesitated.Do(func() {
+	p.hesitated.do(p.ctx, func() {
 		if deaths := p.found.Alone; deaths > 0 && deaths < r.cfg.MaxDeaths {
 			r.sleep(p.ctx, backoff(r.cfg.Backoff, r.cfg.BackoffMax, deaths))
 		}
@@ -93,7 +93,7 @@ func (r *Runner) begin(p *partition) (leave func(), ok bool) {
 	if err != nil {
 		return nil, false
 	}
-	p.raised.Do(func() { r.raise(p) })
+	p.raised.do(p.ctx, func() { r.raise(p) })
 	return leave, true
 }
 

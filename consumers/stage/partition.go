@@ -2,7 +2,7 @@ package stage
 
 import (
 	"context"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -27,8 +27,8 @@ type partition struct {
 	found      mark // what the last owner left beside the offset
 	mark       mark // what belongs beside next
 	storedMark mark // what was committed beside stored
-	hesitated  sync.Once
-	raised     sync.Once
+	hesitated  *once
+	raised     *once
 	careful    bool  // records run alone, in order
 	until      int64 // careful below this offset
 
@@ -89,4 +89,25 @@ func (p *partition) finish(it *item) {
 type lane struct {
 	p   *partition
 	key string
+}
+
+// once lets the first caller do something; the others wait until it is done,
+// or their time is over.
+type once struct {
+	begun atomic.Bool
+	done  chan struct{}
+}
+
+func newOnce() *once { return &once{done: make(chan struct{})} }
+
+func (o *once) do(ctx context.Context, f func()) {
+	if o.begun.CompareAndSwap(false, true) {
+		defer close(o.done)
+		f()
+		return
+	}
+	select {
+	case <-o.done:
+	case <-ctx.Done():
+	}
 }

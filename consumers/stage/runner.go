@@ -40,7 +40,7 @@ type Runner struct {
 
 	abandoned atomic.Int32 // attempts left behind that still run
 
-	commitMu sync.Mutex // one commit at a time, from what is collected to what is answered
+	committing chan struct{} // holds one: one commit at a time, from what is collected to what is answered
 }
 
 // NewRunner makes a Runner, which does nothing until Run.
@@ -57,6 +57,7 @@ func NewRunner(cfg Config, connect kafka.Factory, codec *schemas.Codec, s Stage,
 		lanes:      map[lane][]*item{},
 		started:    make(chan struct{}),
 		idle:       make(chan struct{}),
+		committing: make(chan struct{}, 1),
 	}
 }
 
