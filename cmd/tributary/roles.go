@@ -107,7 +107,7 @@ func expand(names []string) ([]string, error) {
 func (a *app) runner(name, topic string, c config.Stage, s stage.Stage) runnable {
 	return stage.NewRunner(stage.Config{
 		Name: name, Prefix: a.cfg.Kafka.TopicPrefix, Topic: topic,
-		Parallelism: c.Parallelism, Window: c.Window, Stall: c.Stall.D(), Grace: c.Grace.D(), Company: a.company,
+		Parallelism: c.Parallelism, Window: c.Window, Stall: c.Stall.D(), Grace: c.Grace.D(), BackoffMax: c.BackoffMax.D(), Company: a.company,
 	}, a.stores.Kafka, a.codec, s, a.log, a.metrics).Run
 }
 

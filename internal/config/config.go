@@ -176,6 +176,7 @@ type Stage struct {
 	Window      int      `yaml:"window"`      // records in hand per partition, finished but not committed included
 	Stall       Duration `yaml:"stall"`       // longest time without progress of one record
 	Grace       Duration `yaml:"grace"`       // to finish when stopping
+	BackoffMax  Duration `yaml:"backoff_max"` // longest pause before a record that failed is tried again
 }
 
 // Download configures fetching.
@@ -247,7 +248,7 @@ type Log struct {
 // Default returns the configuration of keys that are absent.
 func Default() Config {
 	d := func(v time.Duration) Duration { return Duration(v) }
-	stage := Stage{Parallelism: 4, Window: 256, Stall: d(5 * time.Minute), Grace: d(10 * time.Second)}
+	stage := Stage{Parallelism: 4, Window: 256, Stall: d(5 * time.Minute), Grace: d(10 * time.Second), BackoffMax: d(time.Minute)}
 	return Config{
 		DataDir: "./data", Profile: "impc",
 		Kafka:      Kafka{TopicPrefix: "tributary", GroupProtocol: "classic", SessionTimeout: d(45 * time.Second)},
@@ -259,7 +260,7 @@ func Default() Config {
 		Plan: Plan{MaxSessions: 4, JobFiles: 256, JobBytes: 64 << 20, Attempts: 3, Backoff: d(5 * time.Second), BackoffMax: d(5 * time.Minute),
 			RetryFailed: d(time.Hour), SilenceBudget: d(10 * time.Minute)},
 		Publish: Publish{Batch: 2000, Interval: d(time.Second), LeaseTTL: d(10 * time.Second)},
-		Download: Download{Stage: Stage{Parallelism: 8, Window: 64, Stall: d(5 * time.Minute), Grace: d(10 * time.Second)},
+		Download: Download{Stage: Stage{Parallelism: 8, Window: 64, Stall: d(5 * time.Minute), Grace: d(10 * time.Second), BackoffMax: d(time.Minute)},
 			MaxFileSize: 64 << 30, ConnectTimeout: d(15 * time.Second), IdleTimeout: d(time.Minute), Checksums: true},
 		Unzip:    Unzip{Stage: stage, MaxEntries: 65535, MaxTotal: 4 << 30, MaxRatio: 200, RatioFree: 1_000_000},
 		Validate: Validate{Stage: stage, MaxErrors: 500, MaxBytes: 4 << 30, MaxDepth: 256, MaxAttributes: 4096},
