@@ -1,0 +1,352 @@
+//go:build synctests
+
+package sim
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tributary/consumers/stage"
+	"tributary/internal/kafka"
+	"tributary/schemas"
+)
+
+// laws checks everything once a run has ended.
+func (s *sim) laws() {
+	s.lawL1()
+	s.lawL2()
+	s.lawL3()
+	s.lawL4()
+	s.lawL6()
+	s.lawL9()
+}
+
+// pending is what is not done yet, in words (L8).
+func (s *sim) pending() (out []string) {
+	now := time.Since(s.begun)
+	for _, f := range s.scene.files {
+		if f.class != className && (now < f.appears || now < f.changes || now < f.leaves) {
+			out = append(out, f.name+" has not come")
+		}
+	}
+	c := s.control
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !s.polledSince() {
+		out = append(out, "no session has listed everything since the last change")
+	}
+	for id := range c.jobs {
+		out = append(out, id+" is outstanding")
+	}
+	for _, f := range c.order {
+		for _, k := range f.looks {
+			out = append(out, fmt.Sprintf("look %d of %s at %s is not taken up", k.look, f.name, k.source))
+		}
+		for _, a := range f.acqs {
+			switch {
+			case a.state != ended:
+				out = append(out, fmt.Sprintf("%s is %s (attempt %d)", f.name, a.state, a.attempt))
+			case a.result == "inserted" && !a.ordered:
+				out = append(out, f.name+" is not ordered")
+			case !a.retryAt.IsZero() && s.curable(f):
+				out = append(out, f.name+" is to be tried again after "+a.exception)
+			}
+		}
+	}
+	if n := len(c.outbox); n > 0 {
+		out = append(out, fmt.Sprintf("%d events in control's outbox", n))
+	}
+	s.warehouse.mu.Lock()
+	defer s.warehouse.mu.Unlock()
+	if n := len(s.warehouse.outbox); n > 0 {
+		out = append(out, fmt.Sprintf("%d events in the warehouse's outbox", n))
+	}
+	if s.warehouse.next <= c.position {
+		out = append(out, fmt.Sprintf("position %d of %d is not applied", s.warehouse.next, c.position))
+	}
+	if len(out) == 0 {
+		out = s.behind()
+	}
+	slices.Sort(out)
+	return out
+}
+
+// curable says that a failed file must come through in the end.
+func (s *sim) curable(f *cfile) bool {
+	for _, x := range s.scene.files {
+		if x.id() == f.id {
+			return x.class == classGood && !x.ownCorrupt
+		}
+	}
+	return false
+}
+
+// polledSince says that, since faults stopped and files changed, every source
+// was listed completely, twice, so that what is gone is known.
+func (s *sim) polledSince() bool {
+	since := s.begun.Add(s.scene.settled())
+	if !s.noFaults {
+		if faultsEnd := s.begun.Add(faultPhase); faultsEnd.After(since) {
+			since = faultsEnd
+		}
+	}
+	times := map[string]int{}
+	for _, q := range s.control.polls {
+		if q.complete && q.session.opened.After(since) {
+			times[q.source]++
+		}
+	}
+	for source := range sceneSources() {
+		if times[source] < 2 {
+			return false
+		}
+	}
+	return true
+}
+
+// behind says which projection has not reached the log's end.
+func (s *sim) behind() (out []string) {
+	for group, db := range map[string]*database{"tracker": &s.tracker.database, "history": &s.history.database} {
+		topics := topicsOf()
+		if group == "tracker" {
+			topics = []string{schemas.StatusChangedTopic}
+		}
+		db.mu.Lock()
+		for _, topic := range topics {
+			for id := range s.partitionsOf(topic) {
+				end := s.cluster.PartitionInfo(kafka.TopicName(prefix, topic), id)
+				if end == nil {
+					continue
+				}
+				if at := db.offsets[fmt.Sprintf("%s %s/%d", group, topic, id)]; at < end.HighWatermark {
+					out = append(out, fmt.Sprintf("%s is at %d of %d of %s/%d", group, at, end.HighWatermark, topic, id))
+				}
+			}
+		}
+		db.mu.Unlock()
+	}
+	return out
+}
+
+func (s *sim) partitionsOf(topic string) int32 {
+	if topic == schemas.DocumentOrderedTopic {
+		return 1
+	}
+	return s.scene.partitions
+}
+
+// checkOffsets compares the history with the log's ends, while the broker
+// still runs.
+func (s *sim) checkOffsets() {
+	p := s.newProc("sim", "sim")
+	client, err := p.client()
+	if err != nil {
+		s.violate("sim", "%v", err)
+		return
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	ends, err := stage.EndOffsets(ctx, client, prefix, topicsOf())
+	if err != nil {
+		s.violate("sim", "%v", err)
+		return
+	}
+	s.history.mu.Lock()
+	defer s.history.mu.Unlock()
+	for topic, ids := range ends {
+		for id, end := range ids {
+			if n := s.history.counts[topic][id]; n != end {
+				s.violate("L6", "history has %d records of %s/%d, and the log %d", n, topic, id, end)
+			}
+		}
+	}
+}
+
+// lawL1: every file is in exactly one class, and the right one.
+func (s *sim) lawL1() {
+	for _, f := range s.scene.files {
+		c := s.control.files[f.id()]
+		if c == nil {
+			if f.class != classGone {
+				s.violate("L1", "%s was never seen", f.name)
+			}
+			continue
+		}
+		got := "rejected by its name"
+		if c.bad == "" && len(c.acqs) == 0 {
+			s.violate("L1", "%s has no class: it was listed, and nothing followed", f.name)
+			continue
+		}
+		if c.bad == "" {
+			got = s.classOf(c)
+		}
+		want := map[string][]string{
+			classGood: {"inserted"}, classCorrupt: {"failed"}, classBadSum: {"failed"}, classEmpty: {"failed"},
+			classGone: {"inserted", "gone", "failed"}, className: {"rejected by its name"},
+		}[f.class]
+		if !slices.Contains(want, got) {
+			s.violate("L1", "%s (%s) is %s, not %s", f.name, f.class, got, strings.Join(want, " or "))
+		}
+	}
+}
+
+// classOf is the class of the bytes that a file shows.
+func (s *sim) classOf(f *cfile) string {
+	a := f.acqs[len(f.acqs)-1]
+	if a.result == "duplicate" {
+		a = f.currentAcq
+	}
+	if a.state != ended || a.result == "" {
+		return "pending"
+	}
+	return a.result
+}
+
+// lawL2: what is loaded is what the sources show in the end, once.
+func (s *sim) lawL2() {
+	for _, f := range s.scene.files {
+		got := s.warehouse.current(f.id())
+		want := map[string]string{}
+		if c := s.control.files[f.id()]; f.class == classGood || f.class == classGone && c != nil && c.bad == "" && len(c.acqs) > 0 && s.classOf(c) == "inserted" {
+			for _, d := range f.versions[len(f.versions)-1].docs {
+				if d.valid {
+					want[d.entry] = d.sha
+				}
+			}
+		}
+		for entry, sha := range want {
+			if got[entry] == "" {
+				s.violate("L2", "%s of %s is not loaded", entry, f.name)
+			} else if got[entry] != sha {
+				s.violate("L2", "%s of %s is loaded in another version", entry, f.name)
+			}
+		}
+		for entry := range got {
+			if want[entry] == "" {
+				s.violate("L2", "%s of %s is loaded, and should not be", entry, f.name)
+			}
+		}
+	}
+}
+
+// lawL3: positions have no gap, batches follow their numbers, and each is
+// sorted by the order key.
+func (s *sim) lawL3() {
+	numbers := map[string]int64{}
+	var last *schemas.DocumentOrdered
+	seen := map[string]int64{}
+	for i, o := range s.warehouse.applied {
+		if o.Position != int64(i+1) {
+			s.violate("L3", "position %d is applied as the %dth", o.Position, i+1)
+		}
+		if o.Domain != "" && o.Number != numbers[o.Domain] {
+			if o.Number != numbers[o.Domain]+1 && o.What != schemas.PositionBatchEnd {
+				// A batch in which nothing was complete has a number and no positions.
+				if o.Number < numbers[o.Domain] {
+					s.violate("L3", "batch %d of %s follows batch %d", o.Number, o.Domain, numbers[o.Domain])
+				}
+			}
+			numbers[o.Domain] = o.Number
+		}
+		if o.What != schemas.PositionDocument {
+			last = nil
+			continue
+		}
+		key := fmt.Sprintf("%s %s %d", o.Document, o.Archive, o.RankOrdinal)
+		if before := seen[key]; before > 0 {
+			s.violate("L2", "%s of %s has two positions, %d and %d", o.Entry, o.FileName, before, o.Position)
+		}
+		seen[key] = o.Position
+		if last != nil && last.Domain == o.Domain && last.Number == o.Number && s.after(last, o) {
+			s.violate("L3", "%s of %s comes before %s of %s", last.Entry, last.FileName, o.Entry, o.FileName)
+		}
+		last = o
+	}
+}
+
+// after says that x belongs behind y.
+func (s *sim) after(x, y *schemas.DocumentOrdered) bool {
+	kinds := func(o *schemas.DocumentOrdered) int { return s.control.stratum(o.Kind, o.Action) }
+	return cmp.Or(cmp.Compare(kinds(x), kinds(y)), cmp.Compare(x.FileDate, y.FileDate), cmp.Compare(x.DocDate, y.DocDate), cmp.Compare(x.DocInc, y.DocInc),
+		cmp.Compare(schemas.ActionOrder(x.Action), schemas.ActionOrder(y.Action)), cmp.Compare(x.FileName, y.FileName), cmp.Compare(x.Entry, y.Entry)) > 0
+}
+
+// lawL4: what the log says of one outcome of one attempt does not contradict
+// itself, and the tracker shows the end of everything that was accepted.
+func (s *sim) lawL4() {
+	for _, f := range s.control.order {
+		for _, a := range f.acqs {
+			if a.result != "inserted" {
+				continue
+			}
+			for _, v := range a.verdicts() {
+				key := fmt.Sprintf("%s %d %s/%s %s", f.id, a.attempt, a.download, a.unzip, v.body.Document)
+				got := s.tracker.shown[key]
+				want := shown{schemas.Overview.ID(), schemas.Done.ID()}
+				if v.body.Result != schemas.Valid {
+					want = shown{schemas.Phase(v.body.Phase).ID(), schemas.Failed.ID()}
+				}
+				if got != want {
+					s.violate("L4", "%s of %s, attempt %d, is shown at phase %d, status %d, not at %d, %d", v.body.Entry, f.name, a.attempt, got.phase, got.status, want.phase, want.status)
+				}
+			}
+		}
+	}
+}
+
+// lawL6: every event that the log holds is in the history; what an archive
+// holds was judged, each document once; ids tell events apart.
+func (s *sim) lawL6() {
+	distinct := map[string]string{}
+	for _, l := range s.history.log {
+		if l.topic != schemas.DocumentExtractedTopic && l.topic != schemas.DocumentValidatedTopic && l.topic != schemas.UnzipFinishedTopic {
+			continue
+		}
+		text := identity(l.m)
+		if old, ok := distinct[l.m.ID]; ok && old != text {
+			s.violate("L6", "two events share the id %s: %s and %s", l.m.ID, old, text)
+		}
+		distinct[l.m.ID] = text
+	}
+}
+
+// identity is what a repeat has in common with the first.
+func identity(m schemas.Message) string {
+	switch b := m.Body.(type) {
+	case *schemas.DocumentExtracted:
+		return fmt.Sprint(b.Document, b.Attempt, b.Archive, b.DocumentRef.SHA256)
+	case *schemas.DocumentValidated:
+		return fmt.Sprint(b.Document, b.Attempt, b.Archive, b.Outcome)
+	case *schemas.UnzipFinished:
+		return fmt.Sprint(b.File, b.Attempt, b.SHA256, b.Outcome, b.Documents)
+	}
+	return m.ID
+}
+
+// lawL9: no session is left open, and none was over its server's limit, which
+// each server says as it happens.
+func (s *sim) lawL9() {
+	for _, v := range s.servers {
+		if n := len(v.open); n > 0 {
+			s.violate("L9", "%d sessions at %s are left open", n, v.name)
+		}
+	}
+}
+
+// gone checks L10: what is concluded to be gone was missing from a complete
+// listing.
+func (s *sim) gone(q *poll, f *cfile) {
+	v := s.servers[sceneSources()[q.source]]
+	v.mu.Lock()
+	_, there := v.files[q.source+"/"+f.action+"/"+f.name]
+	v.mu.Unlock()
+	s.tracef("control", "%s is gone from %s", f.name, q.source)
+	if there {
+		s.violate("L10", "%s is concluded to be gone from %s, where it is", f.name, q.source)
+	}
+}

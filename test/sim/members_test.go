@@ -1,0 +1,165 @@
+//go:build synctests
+
+package sim
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"tributary/consumers/download"
+	"tributary/consumers/stage"
+	"tributary/consumers/unzip"
+	"tributary/consumers/validate"
+	"tributary/internal/archive"
+	"tributary/internal/config"
+	"tributary/schemas"
+)
+
+// member is a place for a process: one that dies is started again.
+type member struct {
+	role, name string
+	mu         sync.Mutex
+	p          *proc
+	stop       context.CancelFunc // of the process that runs, in good order
+}
+
+func (m *member) now() (*proc, context.CancelFunc) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.p, m.stop
+}
+
+// restartAfter is how long a member is away after it died.
+const restartAfter = 1500 * time.Millisecond
+
+// supervise runs a member's processes, one after another, until ctx ends.
+func (s *sim) supervise(ctx context.Context, m *member) {
+	for n := 1; ctx.Err() == nil; n++ {
+		name := m.name
+		if n > 1 && !s.scene.static {
+			name = fmt.Sprintf("%s#%d", m.name, n)
+		}
+		p := s.newProc(m.role, name)
+		run, stop := context.WithCancel(ctx)
+		m.mu.Lock()
+		m.p, m.stop = p, stop
+		m.mu.Unlock()
+		s.tracef(p.name, "starts")
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			err := s.work(run, p)
+			if err != nil && run.Err() == nil && !p.isDead() {
+				s.violate("sim", "%s ended: %v", p.name, err)
+			}
+		}()
+		select {
+		case <-p.dead:
+			s.tracef(p.name, "is dead")
+			stop()
+			s.remains.Go(func() { <-done }) // it can do nothing any more
+		case <-done:
+			s.tracef(p.name, "has ended")
+		}
+		stop()
+		if ctx.Err() != nil {
+			<-done
+			return
+		}
+		wait := time.NewTimer(restartAfter)
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			wait.Stop()
+		}
+	}
+}
+
+// work is what a process of a role does.
+func (s *sim) work(ctx context.Context, p *proc) error {
+	log := s.logger(p)
+	metrics := stage.NewMetrics(prometheus.NewRegistry())
+	switch p.role {
+	case "download":
+		d := &download.Downloader{Config: config.Default().Download, Sources: s.sources, Blobs: s.blobs.by(p), Dial: s.dialer(p), Log: log, Now: time.Now,
+			Outstanding: func(ctx context.Context, id string) (bool, error) { return s.control.outstanding(ctx, p, id) }}
+		return s.runner(p, download.Name, schemas.DownloadRequestedTopic, d, log, metrics).Run(ctx)
+	case "unzip":
+		u := &unzip.Unzipper{Limits: archive.DefaultLimits(), Blobs: s.blobs.by(p), Profile: s.shared.profile, Centres: s.shared.centres, Log: log, Now: time.Now}
+		return s.runner(p, unzip.Name, schemas.DownloadFinishedTopic, u, log, metrics).Run(ctx)
+	case "validate":
+		v, err := validate.New(s.shared.profile, config.Default().Validate, s.blobs.by(p), log, time.Now)
+		if err != nil {
+			return err
+		}
+		return s.runner(p, validate.Name, schemas.DocumentExtractedTopic, v, log, metrics).Run(ctx)
+	case "poll":
+		return s.control.poll(ctx, p)
+	case "publish":
+		g, ctx := errgroup.WithContext(ctx)
+		g.Go(func() error { return s.control.publish(ctx, p) })
+		g.Go(func() error { return s.warehouse.publish(ctx, p) })
+		return g.Wait()
+	case "plan":
+		return s.decider(ctx, p, &s.control.database, s.control.plan, s.control.dispatch, log, metrics,
+			schemas.FileDiscoveredTopic, schemas.DownloadFinishedTopic, schemas.UnzipFinishedTopic)
+	case "sequence":
+		return s.decider(ctx, p, &s.control.database, s.control.sequence, s.control.release, log, metrics, schemas.DocumentValidatedTopic)
+	case "insert":
+		k := &sink{p: p, db: &s.warehouse.database, group: p.role, prepare: s.warehouse.prepare(p), apply: s.warehouse.apply}
+		return s.applier(p, k, log, metrics, schemas.DocumentOrderedTopic).Run(ctx)
+	case "tracker":
+		return s.applier(p, &sink{p: p, db: &s.tracker.database, group: p.role, apply: s.tracker.apply}, log, metrics, schemas.StatusChangedTopic).Run(ctx)
+	case "history":
+		return s.applier(p, &sink{p: p, db: &s.history.database, group: p.role, apply: s.history.apply}, log, metrics, topicsOf()...).Run(ctx)
+	}
+	return fmt.Errorf("no role %s", p.role)
+}
+
+// runner is the real runtime of a stage.
+func (s *sim) runner(p *proc, name, topic string, work stage.Stage, log *slog.Logger, metrics *stage.Metrics) *stage.Runner {
+	return stage.NewRunner(stage.Config{Name: name, Prefix: prefix, Topic: topic, Parallelism: 4, Window: 8, Stall: 2 * time.Minute, Grace: 3 * time.Second,
+		BackoffMax: 5 * time.Second, CommitInterval: 500 * time.Millisecond}, p.client, s.shared.codec, work, log, metrics)
+}
+
+func (s *sim) applier(p *proc, k *sink, log *slog.Logger, metrics *stage.Metrics, topics ...string) *stage.Applier {
+	return stage.NewApplier(stage.ApplierConfig{Name: k.group, Prefix: prefix, Topics: topics, MaxWait: 200 * time.Millisecond}, p.client, k, log, metrics)
+}
+
+// decider is a role that reads events into control and decides now and then.
+func (s *sim) decider(ctx context.Context, p *proc, db *database, apply func([]stage.Range), decide func(), log *slog.Logger, metrics *stage.Metrics, topics ...string) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		return s.applier(p, &sink{p: p, db: db, group: p.role, apply: apply}, log, metrics, topics...).Run(ctx)
+	})
+	g.Go(func() error {
+		for {
+			if err := p.sleep(ctx, 250*time.Millisecond); err != nil {
+				if p.isDead() || ctx.Err() != nil {
+					return nil
+				}
+				continue
+			}
+			db.mu.Lock()
+			decide()
+			db.mu.Unlock()
+		}
+	})
+	return g.Wait()
+}
+
+// outstanding is what download asks before it connects.
+func (c *control) outstanding(ctx context.Context, p *proc, id string) (bool, error) {
+	if err := p.step(ctx, "ask"); err != nil {
+		return false, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.jobs[id] != nil, nil
+}
