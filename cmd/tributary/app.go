@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,7 @@ type app struct {
 	centres  profile.CentreSet
 	sources  map[string]config.Source
 	blobs    blob.Store
+	space    *blob.Space // room for more blobs
 	registry *prometheus.Registry
 	metrics  *stage.Metrics
 	company  *stage.Company // what runs beside what in this process
@@ -83,6 +85,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, n need, on
 	if a.blobs, err = openBlobs(cfg); err != nil {
 		return nil, err
 	}
+	a.space = spaceOf(a.blobs, cfg.Blobs, log)
 	if a.stores, err = openStores(ctx, cfg, log, n); err != nil {
 		return nil, err
 	}
@@ -94,11 +97,12 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, n need, on
 
 // openBlobs opens the blob store.
 func openBlobs(cfg config.Config) (blob.Store, error) {
-	dir := cfg.Blobs.Dir
-	if dir == "" {
-		dir = filepath.Join(cfg.DataDir, "blobs")
-	}
-	return blob.NewDir(dir)
+	return blob.NewDir(blobDir(cfg))
+}
+
+// blobDir is where blobs lie.
+func blobDir(cfg config.Config) string {
+	return cmp.Or(cfg.Blobs.Dir, filepath.Join(cfg.DataDir, "blobs"))
 }
 
 // prepare migrates the schemas, applies the profile's tables and views, and
@@ -164,6 +168,7 @@ func (a *app) serve(ctx context.Context, names []string, more ...func(context.Co
 		if err := a.stores.readiness(a.health, needsOf(names)); err != nil {
 			return err
 		}
+		a.watchSpace(names)
 		server := obs.Server{Addr: a.cfg.HTTP.Listen, Health: a.health, Registry: a.registry, Logger: a.log}
 		g.Go(func() error { return server.Run(ctx) })
 	}

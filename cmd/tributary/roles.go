@@ -53,7 +53,7 @@ func (a *app) role(ctx context.Context, name string) (runnable, error) {
 		return a.publisher()
 	case "download":
 		return a.runner(name, schemas.DownloadRequestedTopic, a.cfg.Download.Stage, &download.Downloader{
-			Config: a.cfg.Download, Sources: a.sources, Blobs: a.blobs, Dial: remote.Dial, Log: a.log, Now: now,
+			Config: a.cfg.Download, Sources: a.sources, Blobs: a.blobs, Space: a.space, Dial: remote.Dial, Log: a.log, Now: now,
 			Outstanding: func(ctx context.Context, job string) (bool, error) {
 				return control.JobOutstanding(ctx, a.stores.Control, job)
 			},
@@ -149,7 +149,7 @@ func (a *app) planner(ctx context.Context) (runnable, error) {
 		return nil, err
 	}
 	p := plan.New(a.cfg.Plan, a.cfg.Sequence.PollCutoff.D(), a.once, pool, a.outbox(), a.offsets("plan"), a.log)
-	p.Metrics = plan.NewMetrics(a.registry)
+	p.Metrics, p.Dormant = plan.NewMetrics(a.registry), a.space.Low
 	applier := a.applier("plan", plan.Topics(), 5000, config.Duration(150e6), p)
 	return func(ctx context.Context) error { return p.Run(ctx, applier) }, nil
 }

@@ -32,6 +32,7 @@ type Downloader struct {
 	Config  config.Download
 	Sources map[string]config.Source // by id
 	Blobs   blob.Store
+	Space   *blob.Space // room for more blobs; nil: enough
 	Dial    func(context.Context, remote.Config) (remote.Session, error)
 	// Outstanding asks control whether a job still holds its credit. Without an
 	// answer the job goes on: then no credit is given either.
@@ -53,8 +54,19 @@ func (d *Downloader) Work(ctx context.Context, in stage.Input) error {
 		d.Log.Debug("the job is no longer outstanding and is dropped", "job", job.Job)
 		return nil
 	}
+	if err := d.Space.Room(size(job)); err != nil {
+		return stage.Transient(err)
+	}
 	r := &run{d: d, in: in, job: job, remaining: len(job.Files)}
 	return r.do(ctx)
+}
+
+// size is what the files of a job have together, as far as it is known.
+func size(job *schemas.DownloadRequested) (sum int64) {
+	for _, f := range job.Files {
+		sum += max(0, f.Size)
+	}
+	return sum
 }
 
 // run is one job under way.

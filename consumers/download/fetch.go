@@ -119,7 +119,7 @@ func (r *run) transfer(ctx context.Context, path string, size int64, w io.Writer
 	if rerr != nil {
 		return rerr, nil
 	}
-	sink := &progressWriter{w: w, progress: r.in.Progress, left: int64(r.d.Config.MaxFileSize)}
+	sink := &progressWriter{w: w, progress: r.in.Progress, left: int64(r.d.Config.MaxFileSize), space: r.d.Space}
 	_, cerr := io.Copy(sink, body)
 	cerr = errors.Join(cerr, body.Close())
 	if sink.err != nil {
@@ -138,12 +138,16 @@ type progressWriter struct {
 	w        io.Writer
 	progress func()
 	left     int64 // bytes that may still come
+	space    *blob.Space
 	err      error
 }
 
 func (p *progressWriter) Write(b []byte) (int, error) {
 	if p.left -= int64(len(b)); p.left < 0 {
 		p.err = errTooLarge
+		return 0, p.err
+	}
+	if p.err = p.space.Low(); p.err != nil {
 		return 0, p.err
 	}
 	n, err := p.w.Write(b)

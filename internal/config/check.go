@@ -58,7 +58,7 @@ func item(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]"
 // comment says; every other number must be greater.
 func zeroAllowed() []string {
 	return []string{"kafka.partitions", "kafka.replication_factor", "schedule.jitter", "poll.settle", "plan.backoff", "sequence.late_limit",
-		"sources.interval", "sources.max_sessions"}
+		"sources.interval", "sources.max_sessions", "blobs.min_free", "blobs.min_free_share"}
 }
 
 // checkNumbers walks all values: no number is negative, few are zero.
@@ -78,6 +78,9 @@ func (d *decoder) checkNumbers(v reflect.Value, at string) {
 		d.positive(at, v.Float())
 		if at == "schedule.jitter" && v.Float() > 1 {
 			d.problem(at, "is a share of the interval: write a number from 0 to 1")
+		}
+		if at == "blobs.min_free_share" && v.Float() > 1 {
+			d.problem(at, "is a share of the file system: write a number from 0 to 1")
 		}
 	}
 }

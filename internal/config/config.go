@@ -129,7 +129,9 @@ type ClickHouse struct {
 
 // Blobs says where the bytes of downloaded files live.
 type Blobs struct {
-	Dir string `yaml:"dir"` // default <data_dir>/blobs
+	Dir          string  `yaml:"dir"`            // default <data_dir>/blobs
+	MinFree      Bytes   `yaml:"min_free"`       // free space below which nothing is fetched; default 1GiB, 0: fetch until the disk is full
+	MinFreeShare float64 `yaml:"min_free_share"` // the same as a share of the file system; the lesser counts; default 0.05
 }
 
 // Schedule configures when sources are polled.
@@ -254,6 +256,7 @@ func Default() Config {
 		Kafka:      Kafka{TopicPrefix: "tributary", GroupProtocol: "classic", SessionTimeout: d(45 * time.Second)},
 		Postgres:   Postgres{MaxConnections: 8},
 		ClickHouse: ClickHouse{Database: "tributary", MaxMemory: 2 << 30},
+		Blobs:      Blobs{MinFree: 1 << 30, MinFreeShare: 0.05},
 		Schedule:   Schedule{Interval: d(15 * time.Minute), Jitter: 0.1, Tick: d(time.Second)},
 		Poll: Poll{Parallelism: 8, Timeout: d(5 * time.Minute), Attempts: 3, Settle: d(30 * time.Second), GoneAfter: 2,
 			MaxEntries: 5_000_000, ConnectTimeout: d(15 * time.Second), IdleTimeout: d(time.Minute)},

@@ -43,11 +43,12 @@ type Status struct {
 	Pending   int64      `json:"pending"` // files that have not ended
 	Oldest    []Pending  `json:"oldest"`  // of these
 	Rates     Rates      `json:"rates"`
-	Session   *int64     `json:"session"`    // the latest
-	Opened    *time.Time `json:"opened"`     // when it was opened
-	Closed    *time.Time `json:"closed"`     // when it was closed; nil while it is open
-	Last      *time.Time `json:"last"`       // when something last happened to a file
-	Odd       int64      `json:"unreadable"` // records of the log that could not be read
+	Session   *int64     `json:"session"`           // the latest
+	Opened    *time.Time `json:"opened"`            // when it was opened
+	Closed    *time.Time `json:"closed"`            // when it was closed; nil while it is open
+	Last      *time.Time `json:"last"`              // when something last happened to a file
+	Odd       int64      `json:"unreadable"`        // records of the log that could not be read
+	Dormant   string     `json:"dormant,omitempty"` // why nothing is fetched, seen from where this was asked; empty: nothing keeps it
 }
 
 // rateMinutes is the time over which rates are measured.

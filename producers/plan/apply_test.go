@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -486,5 +487,24 @@ func TestASilentJobIsRepeated(t *testing.T) {
 	counted, err := reg.Gather()
 	if err != nil || len(counted) != 1 || counted[0].GetMetric()[0].GetCounter().GetValue() != 1 {
 		t.Errorf("what was requested again is counted as %v, %v", counted, err)
+	}
+}
+
+// While something keeps files from being fetched no job is given out, and all
+// that is wanted goes on when that is over.
+func TestDormantPlanningGivesNoJobs(t *testing.T) {
+	p := newPlane(t)
+	p.read(schemas.FileDiscoveredTopic, p.look(own, "a.zip", 1, 10))
+	p.endPolls()
+	low := errors.New("low disk")
+	p.Dormant = func() error { return low }
+	for _, want := range []string{"(0)", "(1)"} {
+		if err := p.Dispatch(t.Context(), p.now); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.text("SELECT count(*) FROM control.job"); got != want {
+			t.Errorf("dormant %v: %s jobs, want %s", low, got, want)
+		}
+		low = nil
 	}
 }

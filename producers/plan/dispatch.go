@@ -121,6 +121,9 @@ func (w *world) retryFile(f *fileWorld) {
 // Dispatch puts wanted files into jobs, as far as the credit of their servers
 // goes.
 func (p *Planner) Dispatch(ctx context.Context, now time.Time) error {
+	if p.Dormant != nil && p.Dormant() != nil {
+		return nil // who keeps it says so, and when it is over
+	}
 	return pg.InTx(ctx, p.Pool, func(tx pgx.Tx) error {
 		credits, err := control.Credits(ctx, tx, now)
 		if err != nil || !anyFree(credits) {

@@ -49,6 +49,9 @@ type Planner struct {
 	Log     *slog.Logger
 	Now     func() time.Time
 	Metrics *Metrics // nil: nothing is counted
+	// Dormant says why nothing is to be fetched just now, such as a disk that is
+	// full: then no job is given out. Nil: nothing ever keeps it.
+	Dormant func() error
 
 	wake chan struct{}
 

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"tributary/internal/blob"
+	"tributary/internal/config"
+)
+
+// spaceOf watches the file system of a blob store; nil, which always has room,
+// for a store that is not on one.
+func spaceOf(store blob.Store, cfg config.Blobs, log *slog.Logger) *blob.Space {
+	dir, ok := store.(*blob.Dir)
+	if !ok {
+		return nil
+	}
+	return blob.NewSpace(dir.Usage, int64(cfg.MinFree), cfg.MinFreeShare, dir.Path(), log)
+}
+
+// dormant says why nothing is fetched, as far as this machine's disk is the
+// reason; empty if it is not. Where there is no store, nothing is.
+func dormant(cfg config.Config) (string, error) {
+	if _, err := os.Stat(blobDir(cfg)); errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	store, err := openBlobs(cfg)
+	if err != nil {
+		return "", err
+	}
+	if dir, ok := store.(*blob.Dir); ok {
+		defer dir.Close()
+	}
+	if low := spaceOf(store, cfg.Blobs, slog.New(slog.DiscardHandler)).Low(); low != nil {
+		return low.Error(), nil
+	}
+	return "", nil
+}
+
+// watchSpace tells how much room there is, and, where roles acquire files,
+// makes a process without it not ready.
+func (a *app) watchSpace(roles []string) {
+	if a.space == nil {
+		return
+	}
+	free := func() float64 { return float64(a.space.State().Free) }
+	floor := func() float64 { return float64(a.space.State().Floor) }
+	dormant := func() float64 {
+		if a.space.State().Low {
+			return 1
+		}
+		return 0
+	}
+	a.registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "tributary_blobs_free_bytes", Help: "Free space on the file system of the blob store."}, free),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "tributary_blobs_min_free_bytes", Help: "Free space below which nothing is fetched; 0: there is no such bound."}, floor),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "tributary_acquisition_dormant", Help: "1 while nothing is fetched because the disk is low."}, dormant),
+	)
+	if slices.Contains(roles, "download") || slices.Contains(roles, "plan") {
+		a.health.AddReady("disk", func(context.Context) error { return a.space.Low() })
+	}
+}

@@ -1,0 +1,163 @@
+package blob
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// ErrLow is matched by errors that mean that what room is left is kept for
+// those who work on what is here already.
+var ErrLow = errors.New("low disk")
+
+// Usage is how full a file system is, in bytes.
+type Usage struct {
+	Free  int64 // what an ordinary user may still write
+	Total int64
+}
+
+// Path is the directory of the store.
+func (d *Dir) Path() string { return d.path }
+
+// Usage asks the file system of the store.
+func (d *Dir) Usage() (Usage, error) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(d.path, &s); err != nil {
+		return Usage{}, fmt.Errorf("ask how full the disk of %s is: %w", d.path, err)
+	}
+	size := int64(s.Bsize) //nolint:unconvert // another type on other systems
+	return Usage{Free: bytes(uint64(s.Bavail), size), Total: bytes(uint64(s.Blocks), size)}, nil
+}
+
+func bytes(blocks uint64, size int64) int64 {
+	if size <= 0 || blocks > math.MaxInt64/uint64(size) {
+		return math.MaxInt64
+	}
+	return int64(blocks) * size
+}
+
+const (
+	// usageFor is how long one look at the file system counts.
+	usageFor = time.Second
+	// resumeShare is how much more than the floor must be free before a store
+	// that was low is open again, as a share of the floor: else every file that
+	// is begun and given up would open and close it.
+	resumeShare = 0.25
+)
+
+// Space says whether there is room for more blobs. Below its floor it is low,
+// and stays so until a quarter more than the floor is free. It is safe for
+// concurrent use; nil always has room.
+type Space struct {
+	usage func() (Usage, error)
+	floor int64
+	share float64
+	where string
+	log   *slog.Logger
+	now   func() time.Time
+
+	mu   sync.Mutex
+	at   time.Time // of the last look
+	last Usage
+	low  bool
+}
+
+// NewSpace watches a file system, named by where for people. Its floor is
+// minFree bytes or the given share of the file system, whichever is less; 0
+// of either switches it off. Its changes are logged.
+func NewSpace(usage func() (Usage, error), minFree int64, share float64, where string, log *slog.Logger) *Space {
+	return &Space{usage: usage, floor: minFree, share: share, where: where, log: log, now: time.Now}
+}
+
+// State is what a Space knows.
+type State struct {
+	Usage
+	Floor int64 // bytes that are to stay free; 0: none
+	Low   bool
+}
+
+// State looks at the file system, no more than once a second.
+func (s *Space) State() State {
+	if s == nil {
+		return State{}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.look()
+	return State{Usage: s.last, Floor: s.atLeast(), Low: s.low}
+}
+
+// Low is nil, or an error that matches ErrLow and says for people how little
+// is left.
+func (s *Space) Low() error { return s.Room(0) }
+
+// Room is Low, and also an error where writing so many bytes would leave too
+// little. A file system that cannot be asked has room.
+func (s *Space) Room(n int64) error {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.look()
+	floor := s.atLeast()
+	switch {
+	case s.low:
+		return fmt.Errorf("%w: %s are free on the file system of %s; nothing is fetched until %s are: free some, or move the store (blobs.min_free)",
+			ErrLow, amount(s.last.Free), s.where, amount(resumesAt(floor)))
+	case floor > 0 && n > 0 && s.last.Free-n < floor:
+		return fmt.Errorf("%w: %s are free on the file system of %s, and fetching %s would leave less than %s: free some, or move the store (blobs.min_free)",
+			ErrLow, amount(s.last.Free), s.where, amount(n), amount(floor))
+	}
+	return nil
+}
+
+func (s *Space) atLeast() int64 {
+	return min(s.floor, int64(s.share*float64(s.last.Total)))
+}
+
+func resumesAt(floor int64) int64 { return floor + int64(resumeShare*float64(floor)) }
+
+// look asks the file system, if that was not done just now. The caller holds
+// the mutex.
+func (s *Space) look() {
+	now := s.now()
+	if s.floor <= 0 || s.share <= 0 || !s.at.IsZero() && now.Sub(s.at) < usageFor && !now.Before(s.at) {
+		return
+	}
+	usage, err := s.usage()
+	s.at = now
+	if err != nil {
+		s.log.Debug("free space is not known", "error", err)
+		s.last, s.low = Usage{}, false
+		return
+	}
+	s.last = usage
+	floor := s.atLeast()
+	switch {
+	case !s.low && usage.Free < floor:
+		s.low = true
+		s.log.Warn("low disk: acquisition is dormant, and resumes by itself when there is room", "store", s.where,
+			"free", usage.Free, "min_free", floor, "resumes_at", resumesAt(floor))
+	case s.low && usage.Free >= resumesAt(floor):
+		s.low = false
+		s.log.Info("there is room again: acquisition resumes", "store", s.where, "free", usage.Free)
+	}
+}
+
+// amount is a number of bytes for people.
+func amount(n int64) string {
+	for _, u := range []struct {
+		name string
+		size int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if n >= u.size {
+			return fmt.Sprintf("%.1f %s", float64(n)/float64(u.size), u.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

@@ -1,0 +1,138 @@
+package blob
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+)
+
+// disk is a file system of which the test says how full it is.
+type disk struct {
+	free, total int64
+	err         error
+	asked       int
+	at          time.Time
+}
+
+func (d *disk) usage() (Usage, error) {
+	d.asked++
+	return Usage{Free: d.free, Total: d.total}, d.err
+}
+
+func (d *disk) space(minFree int64, share float64) *Space {
+	s := NewSpace(d.usage, minFree, share, "/blobs", slog.New(slog.DiscardHandler))
+	s.now = func() time.Time { d.at = d.at.Add(2 * usageFor); return d.at }
+	return s
+}
+
+func TestTheFloorIsTheLesser(t *testing.T) {
+	for name, tc := range map[string]struct {
+		minFree int64
+		share   float64
+		want    int64
+	}{
+		"bytes":             {100, 0.5, 100},
+		"share":             {1000, 0.05, 50},
+		"no bytes":          {0, 0.05, 0},
+		"no share":          {1000, 0, 0},
+		"all of a big disk": {1000, 1, 1000},
+	} {
+		d := &disk{free: 700, total: 1000}
+		if got := d.space(tc.minFree, tc.share).State().Floor; got != tc.want {
+			t.Errorf("%s: floor %d, want %d", name, got, tc.want)
+		}
+	}
+}
+
+// Below the floor there is no room, and it takes a quarter more than the floor
+// to open again.
+func TestLowUntilAQuarterMoreIsFree(t *testing.T) {
+	d := &disk{total: 10_000}
+	s := d.space(100, 1)
+	for _, step := range []struct {
+		free int64
+		low  bool
+	}{{100, false}, {99, true}, {100, true}, {124, true}, {125, false}, {101, false}, {0, true}} {
+		d.free = step.free
+		err := s.Low()
+		if (err != nil) != step.low || err != nil && !errors.Is(err, ErrLow) {
+			t.Errorf("with %d free: %v, want low %v", step.free, err, step.low)
+		}
+		if err != nil && !strings.Contains(err.Error(), "/blobs") {
+			t.Errorf("the error doesn't say where: %v", err)
+		}
+		if s.State().Low != step.low {
+			t.Errorf("with %d free: state %+v", step.free, s.State())
+		}
+	}
+}
+
+// A file that would leave too little has no room, and others have.
+func TestRoomForAFile(t *testing.T) {
+	d := &disk{free: 150, total: 10_000}
+	s := d.space(100, 1)
+	if err := s.Room(50); err != nil {
+		t.Errorf("50 of 150 with a floor of 100: %v", err)
+	}
+	if err := s.Room(51); !errors.Is(err, ErrLow) {
+		t.Errorf("51 of 150 with a floor of 100: %v", err)
+	}
+	if err := s.Low(); err != nil {
+		t.Errorf("one file too large made the store low: %v", err)
+	}
+}
+
+func TestWithoutAnAnswerThereIsRoom(t *testing.T) {
+	d := &disk{total: 10_000}
+	s := d.space(100, 1)
+	if s.Low() == nil {
+		t.Fatal("an empty disk is not low")
+	}
+	d.err = errors.New("stale handle")
+	if err := s.Room(1000); err != nil {
+		t.Errorf("a file system that doesn't answer: %v", err)
+	}
+	var none *Space
+	if err := none.Room(1 << 50); err != nil || none.State() != (State{}) {
+		t.Errorf("no space: %v, %+v", err, none.State())
+	}
+	off := (&disk{}).space(0, 1)
+	if err := off.Room(1 << 50); err != nil {
+		t.Errorf("switched off: %v", err)
+	}
+}
+
+// The file system is asked once a second, not for every block that is written.
+func TestTheFileSystemIsAskedOnceASecond(t *testing.T) {
+	d := &disk{free: 1000, total: 10_000}
+	s := d.space(100, 1)
+	at := time.Unix(0, 0)
+	s.now = func() time.Time { return at }
+	for range 1000 {
+		if err := s.Low(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d.asked != 1 {
+		t.Errorf("asked %d times within a second", d.asked)
+	}
+	at = at.Add(usageFor)
+	s.State()
+	if d.asked != 2 {
+		t.Errorf("asked %d times after a second", d.asked)
+	}
+}
+
+func TestUsageOfADirectory(t *testing.T) {
+	d, err := NewDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	u, err := d.Usage()
+	if err != nil || u.Total <= 0 || u.Free < 0 || u.Free > u.Total {
+		t.Errorf("Usage = %+v, %v", u, err)
+	}
+}
