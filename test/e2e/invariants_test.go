@@ -38,7 +38,7 @@ func (s *system) invariants() {
 	records := s.records()
 	type count struct{ N int64 }
 	logged := sql[count](s, "history", "SELECT toInt64(count()) AS n FROM log WHERE topic = 'status.changed'")
-	if want := records["tributary.status.changed.v1"]; len(logged) != 1 || logged[0].N != want {
+	if want := records[s.topic("status.changed")]; len(logged) != 1 || logged[0].N != want {
 		s.t.Errorf("the history has %v records of status.changed, the log has %d", logged, want)
 	}
 	for name, n := range records {

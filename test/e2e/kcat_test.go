@@ -11,7 +11,7 @@ import (
 	"tributary/test/rig"
 )
 
-// Other clients see the topics of the embedded broker: kcat lists them and
+// Other clients see the topics of the broker, the embedded one too: kcat lists them and
 // reads every record.
 func TestKcatReadsTheTopics(t *testing.T) {
 	kcat, err := exec.LookPath("kcat")
@@ -27,7 +27,7 @@ func TestKcatReadsTheTopics(t *testing.T) {
 	s.engines(func(at engine.Endpoints) {
 		run := func(args ...string) string {
 			t.Helper()
-			out, err := exec.CommandContext(t.Context(), kcat, append([]string{"-b", strings.Join(at.Kafka, ",")}, args...)...).CombinedOutput()
+			out, err := exec.CommandContext(t.Context(), kcat, append([]string{"-b", strings.Join(s.bootstrap(at), ",")}, args...)...).CombinedOutput()
 			if err != nil {
 				t.Fatalf("kcat %s: %v\n%s", strings.Join(args, " "), err, out)
 			}
@@ -44,7 +44,7 @@ func TestKcatReadsTheTopics(t *testing.T) {
 				t.Errorf("kcat reads %d records of %s, which has %d", n, topic, records)
 			}
 		}
-		if read := run("-C", "-e", "-q", "-o", "beginning", "-t", "tributary.status.changed.v1", "-f", "%h\n"); !strings.Contains(read, "ce_type=") {
+		if read := run("-C", "-e", "-q", "-o", "beginning", "-t", s.topic("status.changed"), "-f", "%h\n"); !strings.Contains(read, "ce_type=") {
 			t.Errorf("kcat shows no CloudEvents headers:\n%.2000s", read)
 		}
 	})

@@ -39,6 +39,7 @@ func (s *system) start(args ...string) *process {
 	defer log.Close()
 	p.cmd = exec.Command(s.binary, append(args, "--config", s.rig.Config)...)
 	p.cmd.Dir = s.dir
+	p.cmd.Env = append(os.Environ(), s.env()...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// Children may hold the output open; they aren't waited for.

@@ -27,6 +27,9 @@ type system struct {
 	corpus  *corpus.Corpus
 	started int
 	answers bool // queries have been answered since the data was begun
+
+	on       *apache // see brokers
+	embedded bool    // the embedded broker, whatever the environment names
 }
 
 // onceWithin bounds a run of up --once on a loaded machine.
@@ -83,6 +86,7 @@ func (s *system) data() string { return filepath.Join(s.dir, "data") }
 func (s *system) forget() {
 	s.t.Helper()
 	s.answers = false
+	s.otherTopics()
 	eventually(s.t, 30*time.Second, func() string {
 		if err := os.RemoveAll(s.data()); err != nil {
 			return err.Error()
