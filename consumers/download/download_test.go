@@ -200,7 +200,7 @@ func TestALostSession(t *testing.T) {
 	}
 	want := map[string]string{"1.zip": "fetched ", "2.zip": "failed connection_lost", "3.zip": "not_tried not_tried", "4.zip": "not_tried not_tried"}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("outcomes differ:\n%s", diff)
+		t.Fatalf("outcomes differ:\n%s", diff)
 	}
 	if b.server.opens["add/3.zip"]+b.server.opens["add/4.zip"] != 0 {
 		t.Error("a file that was not tried was opened")
