@@ -118,6 +118,25 @@ func (l Lease) Keep(ctx context.Context, report func(error), fn func(ctx context
 	}
 }
 
+// giveUp releases the lease, within two seconds. It tries again when that fails:
+// if all connections were cut, each is found out by its next use, and a lease that
+// is not given up keeps everybody waiting until it expires, this member too.
+func (l Lease) giveUp(ctx context.Context, epoch int64) error {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer stop()
+	for {
+		err := l.Release(ctx, epoch)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
 func (l Lease) hold(ctx context.Context, epoch int64, tick *time.Ticker, fn func(context.Context, int64) error) error {
 	held, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -126,9 +145,7 @@ func (l Lease) hold(ctx context.Context, epoch int64, tick *time.Ticker, fn func
 	for {
 		select {
 		case err := <-result:
-			release, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-			defer stop()
-			if rerr := l.Release(release, epoch); rerr != nil && err == nil && ctx.Err() == nil {
+			if rerr := l.giveUp(ctx, epoch); rerr != nil && err == nil && ctx.Err() == nil {
 				err = rerr
 			}
 			if errors.Is(context.Cause(held), ErrLeaseLost) {

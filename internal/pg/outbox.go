@@ -92,6 +92,16 @@ func DeleteOutbox(ctx context.Context, q Querier, schema string, ids []int64) er
 	return nil
 }
 
+// VacuumOutbox gives the room of deleted rows back for new ones. Whoever deletes
+// does so every so often: autovacuum looks no more than once a minute, in which a
+// fast publisher would leave as much behind as it has published.
+func VacuumOutbox(ctx context.Context, q Querier, schema string) error {
+	if _, err := q.Exec(ctx, "VACUUM (TRUNCATE false) "+schema+".outbox"); err != nil {
+		return fmt.Errorf("vacuum %s.outbox: %w", schema, err)
+	}
+	return nil
+}
+
 // Outbox appends events to one schema's outbox.
 type Outbox struct {
 	Schema string

@@ -33,7 +33,15 @@ type Publisher struct {
 
 	published prometheus.Counter
 	depth     prometheus.Gauge
+
+	deleted, bytes int // rows deleted since the last vacuum, and the size of their events
 }
+
+// After so many deleted rows, or bytes of events in them, the outbox is vacuumed.
+const (
+	vacuumRows  = 5000
+	vacuumBytes = 64 << 20
+)
 
 // New returns a publisher of the outbox of a schema; nothing runs yet.
 func New(cfg config.Publish, prefix, schema string, pool *pgxpool.Pool, client *kgo.Client, holder string, log *slog.Logger, reg prometheus.Registerer) *Publisher {
@@ -74,6 +82,7 @@ func (p *Publisher) publish(ctx context.Context, epoch int64) error {
 		if err != nil {
 			return err
 		}
+		p.vacuum(ctx)
 		if n >= p.cfg.Batch {
 			continue
 		}
@@ -113,7 +122,23 @@ func (p *Publisher) batch(ctx context.Context, epoch int64) (int, error) {
 		return 0, fmt.Errorf("delete what was published: %w", err)
 	}
 	p.published.Add(float64(len(records)))
+	p.deleted += len(ids)
+	for _, r := range records {
+		p.bytes += len(r.Value)
+	}
 	return len(records), nil
+}
+
+// vacuum keeps the outbox small. Without it everything works on, for longer
+// reads and on more disk, until autovacuum has come: so an error stops nothing.
+func (p *Publisher) vacuum(ctx context.Context) {
+	if p.deleted < vacuumRows && p.bytes < vacuumBytes {
+		return
+	}
+	p.deleted, p.bytes = 0, 0
+	if err := pg.VacuumOutbox(ctx, p.pool, p.schema); err != nil && ctx.Err() == nil {
+		p.log.Warn("the outbox could not be vacuumed; autovacuum will do it", "error", err)
+	}
 }
 
 func (p *Publisher) read(ctx context.Context) ([]int64, []*kgo.Record, error) {
