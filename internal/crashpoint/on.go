@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // The program's environment is the only way in, as labels stand everywhere.
@@ -71,6 +72,7 @@ func At(parts ...string) {
 		if with == syscall.SIGKILL {
 			select {}
 		}
+		time.Sleep(50 * time.Millisecond) // a signal that stops may reach another thread first
 	}
 }
 
