@@ -37,8 +37,16 @@ type Downloader struct {
 	// Outstanding asks control whether a job still holds its credit. Without an
 	// answer the job goes on: then no credit is given either.
 	Outstanding func(ctx context.Context, job string) (bool, error)
-	Log         *slog.Logger
-	Now         func() time.Time
+	// Hold tells control, before it is asked whether the job is outstanding, that
+	// a session is about to be opened for it, and returns what ends that. So the
+	// job's last outcome, if it is read meanwhile, gives no credit away that this
+	// session uses: the job may have been worked on before, here or elsewhere.
+	// Nil: nobody is told.
+	Hold func(ctx context.Context, job, server string) (end func(), err error)
+	Log  *slog.Logger
+	Now  func() time.Time
+
+	ended ended
 }
 
 // Work fetches the files of one job.
@@ -47,7 +55,13 @@ func (d *Downloader) Work(ctx context.Context, in stage.Input) error {
 	if !ok || len(job.Files) == 0 {
 		return nil
 	}
-	ask, cancel := context.WithTimeout(ctx, 5*time.Second)
+	if d.ended.before(job.Job, in.Record) {
+		d.Log.Debug("the job ended here after it was requested again; the repeat is dropped", "job", job.Job)
+		return nil
+	}
+	ask, cancel := context.WithTimeout(ctx, askTimeout)
+	end := d.hold(ask, job)
+	defer end()
 	outstanding, err := d.Outstanding(ask, job.Job)
 	cancel()
 	if err == nil && !outstanding {
@@ -58,7 +72,27 @@ func (d *Downloader) Work(ctx context.Context, in stage.Input) error {
 		return stage.Transient(err)
 	}
 	r := &run{d: d, in: in, job: job, remaining: len(job.Files)}
-	return r.do(ctx)
+	if err := r.do(ctx); err != nil {
+		return err
+	}
+	d.ended.note(job.Job, in.Record, d.Now())
+	return nil
+}
+
+// askTimeout bounds the wait for control before a job begins.
+const askTimeout = 5 * time.Second
+
+// hold tells control that a session is about to be opened.
+func (d *Downloader) hold(ctx context.Context, job *schemas.DownloadRequested) (end func()) {
+	if d.Hold == nil {
+		return func() {}
+	}
+	end, err := d.Hold(ctx, job.Job, job.Server)
+	if err != nil {
+		d.Log.Debug("control does not know of this session", "job", job.Job, "error", err)
+		return func() {}
+	}
+	return end
 }
 
 // size is what the files of a job have together, as far as it is known.

@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kgo"
 
+	"tributary/consumers/stage"
 	"tributary/internal/blob"
 	"tributary/internal/config"
 	"tributary/schemas"
@@ -283,6 +285,76 @@ func TestAJobThatIsNotOutstandingIsDropped(t *testing.T) {
 			}
 			if b.dials != tt.dials || len(b.finished()) != tt.dials {
 				t.Errorf("%d sessions, %d outcomes", b.dials, len(b.finished()))
+			}
+		})
+	}
+}
+
+// A session is told of before control is asked, and until it is closed: else
+// the job's end, read in between, would give its credit to another.
+func TestASessionIsHeldWhileItIsOpen(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		outstanding bool
+		err         error
+	}{{"held", true, nil}, {"not outstanding", false, nil}, {"control does not answer", true, errors.New("away")}} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			b.put("a.zip", "content")
+			var steps []string
+			b.Hold = func(_ context.Context, job, server string) (func(), error) {
+				steps = append(steps, "hold "+job+" "+server)
+				if tt.err != nil {
+					return nil, tt.err
+				}
+				return func() { steps = append(steps, fmt.Sprintf("end, closed: %v", b.server.isClosed())) }, nil
+			}
+			b.Outstanding = func(context.Context, string) (bool, error) {
+				steps = append(steps, "ask")
+				return tt.outstanding, nil
+			}
+			if err := b.work(t.Context(), b.job("a.zip")); err != nil {
+				t.Fatal(err)
+			}
+			want := []string{"hold job-1 host:22", "ask"}
+			if tt.err == nil {
+				want = append(want, fmt.Sprintf("end, closed: %v", tt.outstanding))
+			}
+			if diff := cmp.Diff(want, steps); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A job that takes longer than control waits is requested again meanwhile: the
+// repeat behind it is dropped; one that was requested after its end is not.
+func TestARepeatFromBeforeTheEndIsDropped(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		partition int32
+		offset    int64
+		at        time.Time
+		dials     int
+	}{
+		{"requested before the end", 1, 8, noon.Add(-time.Minute), 1},
+		{"requested after the end", 1, 8, noon.Add(time.Minute), 2},
+		{"the same record again", 1, 7, noon.Add(-time.Minute), 2},
+		{"another partition's", 2, 8, noon.Add(-time.Minute), 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			b.put("a.zip", "content")
+			m := b.job("a.zip")
+			for _, rec := range []*kgo.Record{{Partition: 1, Offset: 7, Timestamp: noon.Add(-time.Hour)}, {Partition: tt.partition, Offset: tt.offset, Timestamp: tt.at}} {
+				b.server.closed = 0
+				in := stage.Input{Message: m, Record: rec, Progress: func() {}, Emit: func(context.Context, ...schemas.Message) error { return nil }}
+				if err := b.Work(t.Context(), in); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if b.dials != tt.dials {
+				t.Errorf("%d sessions, not %d", b.dials, tt.dials)
 			}
 		})
 	}

@@ -270,6 +270,47 @@ func TestPollsAndJobsShareTheCredit(t *testing.T) {
 	}
 }
 
+// A session that a downloader holds counts beside its job's credit only once
+// the job has ended, until it is given up or has run out.
+func TestAHeldSessionKeepsItsCredit(t *testing.T) {
+	pool := database(t)
+	source(t, pool, "a", "host:22", 2)
+	free := func() int {
+		var out map[string]int
+		inTx(t, pool, func(tx pgx.Tx) (err error) {
+			out, err = control.Credits(t.Context(), tx, noon)
+			return err
+		})
+		return out["host:22"]
+	}
+	id := job(t, pool, "host:22", 1)
+	end, err := control.HoldSession(t.Context(), pool, id, "host:22", "member", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	if n := free(); n != 1 {
+		t.Errorf("%d sessions are free beside the one of the job", n)
+	}
+	inTx(t, pool, func(tx pgx.Tx) error { return control.JobNews(t.Context(), tx, map[string]int{id: 1}) })
+	if n := free(); n != 1 {
+		t.Errorf("%d sessions are free while that of the ended job is open", n)
+	}
+	end()
+	if n := free(); n != 2 {
+		t.Errorf("%d sessions are free when all are closed", n)
+	}
+	dead, err := control.HoldSession(t.Context(), pool, id, "host:22", "dead", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dead()
+	exec(t, pool, "UPDATE control.job_session SET lease_until = clock_timestamp() - interval '1 second'")
+	if n := free(); n != 2 {
+		t.Errorf("%d sessions are free when a dead member's has run out", n)
+	}
+}
+
 func TestASilentPollIsTakenOver(t *testing.T) {
 	pool := database(t)
 	source(t, pool, "a", "host:22", 1)

@@ -34,9 +34,12 @@ func lockCredit(ctx context.Context, tx pgx.Tx) error {
 }
 
 // creditSQL counts, for the server named by %s, the sessions that may still be
-// opened: its limit less its outstanding jobs and running polls.
+// opened: its limit less its outstanding jobs, the sessions still open of jobs
+// that have ended, and running polls.
 const creditSQL = `((SELECT min(max_sessions) FROM control.source WHERE server = %[1]s AND state <> 'removed')
 	- (SELECT count(*) FROM control.job WHERE server = %[1]s)
+	- (SELECT count(*) FROM control.job_session x WHERE x.server = %[1]s AND x.lease_until >= clock_timestamp()
+		AND NOT EXISTS (SELECT FROM control.job j WHERE j.id = x.job))
 	- (SELECT count(*) FROM control.poll WHERE server = %[1]s AND state = 'running' AND lease_until >= clock_timestamp()))`
 
 // TakePoll takes one due poll of the given sources under the server's credit,

@@ -50,6 +50,7 @@ type control struct {
 	numbers  map[string]int64 // of batches, by domain
 	position int64            // the last one given
 	polls    []*poll
+	held     []*held
 }
 
 // cfile is what control knows of a file.
@@ -170,6 +171,11 @@ func (c *control) credit(server string) int {
 	}
 	for _, q := range c.polls {
 		if q.state == "running" && sceneSources()[q.source] == server {
+			n--
+		}
+	}
+	for _, h := range c.held {
+		if h.server == server && c.jobs[h.job] == nil && time.Now().Before(h.until) {
 			n--
 		}
 	}

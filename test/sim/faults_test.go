@@ -112,7 +112,7 @@ func places(role string) []place {
 	produce := []place{{"produce.send", 12, false}, {"produce.answer", 12, true}}
 	switch role {
 	case "download":
-		return append(append(kafka, produce...), place{"ask", 6, true}, place{"dial", 6, true}, place{"stat", 10, true}, place{"open", 10, true}, place{"read", 20, true},
+		return append(append(kafka, produce...), place{"hold", 6, true}, place{"ask", 6, true}, place{"dial", 6, true}, place{"stat", 10, true}, place{"open", 10, true}, place{"read", 20, true},
 			place{"close", 6, false}, place{"blob.create", 10, true}, place{"blob.write", 20, true}, place{"blob.commit", 8, true}, place{"blob.committed", 8, true})
 	case "unzip", "validate":
 		return append(append(kafka, produce...), place{"blob.open", 10, true}, place{"blob.read", 20, true})

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -88,7 +89,10 @@ func (s *sim) work(ctx context.Context, p *proc) error {
 	switch p.role {
 	case "download":
 		d := &download.Downloader{Config: config.Default().Download, Sources: s.sources, Blobs: s.blobs.by(p), Dial: s.dialer(p), Log: log, Now: time.Now,
-			Outstanding: func(ctx context.Context, id string) (bool, error) { return s.control.outstanding(ctx, p, id) }}
+			Outstanding: func(ctx context.Context, id string) (bool, error) { return s.control.outstanding(ctx, p, id) },
+			Hold: func(ctx context.Context, id, server string) (func(), error) {
+				return s.control.hold(ctx, p, id, server)
+			}}
 		return s.runner(p, download.Name, schemas.DownloadRequestedTopic, d, log, metrics).Run(ctx)
 	case "unzip":
 		u := &unzip.Unzipper{Limits: archive.DefaultLimits(), Blobs: s.blobs.by(p), Profile: s.shared.profile, Centres: s.shared.centres, Log: log, Now: time.Now}
@@ -162,4 +166,45 @@ func (c *control) outstanding(ctx context.Context, p *proc, id string) (bool, er
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.jobs[id] != nil, nil
+}
+
+// held is a session that a downloader has told control of.
+type held struct {
+	job, server, holder string
+	until               time.Time
+}
+
+// holdLease is how long a dead member's session counts.
+const holdLease = 8 * time.Second
+
+// hold is what download tells before it asks.
+func (c *control) hold(ctx context.Context, p *proc, id, server string) (func(), error) {
+	if err := p.step(ctx, "hold"); err != nil {
+		return nil, err
+	}
+	h := &held{job: id, server: server, holder: p.name}
+	renew := func() {
+		c.mu.Lock()
+		h.until = time.Now().Add(holdLease)
+		c.mu.Unlock()
+	}
+	renew()
+	c.mu.Lock()
+	c.held = append(c.held, h)
+	c.mu.Unlock()
+	keep, cancel := context.WithCancel(context.Background())
+	c.s.remains.Go(func() {
+		for p.sleep(keep, holdLease/3) == nil {
+			renew()
+		}
+	})
+	return func() {
+		cancel()
+		if p.gate(context.Background()) != nil {
+			return
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.held = slices.DeleteFunc(c.held, func(o *held) bool { return o == h })
+	}, nil
 }

@@ -126,7 +126,7 @@ func drawFile(rng *rand.Rand, centre string, i int) *sceneFile {
 	docs := 1 + rng.IntN(3)
 	bad := rng.IntN(3 * docs)
 	for v := range versions {
-		f.versions = append(f.versions, drawVersion(f, date, docs-v*rng.IntN(2), bad, v))
+		f.versions = append(f.versions, drawVersion(f, date, max(1, docs-v*rng.IntN(2)), bad, v))
 	}
 	return f
 }
