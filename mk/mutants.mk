@@ -3,7 +3,12 @@
 # caught before on the same code is known and not run again, except with
 # MUTANTS_FLAGS=-fresh.
 MUTANTS_FLAGS ?=
+MUTANTS_BUDGET ?= 2m
 
 .PHONY: mutants
 mutants: engines servers ## wrong programs that the tests must catch; the last line counts them
 	$(GO) run ./test/mutants $(MUTANTS_FLAGS)
+
+.PHONY: mutants-short
+mutants-short: engines servers ## the same for two minutes (MUTANTS_BUDGET); the next run goes on with what is left
+	$(GO) run ./test/mutants -budget $(MUTANTS_BUDGET) $(MUTANTS_FLAGS)

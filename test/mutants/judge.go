@@ -20,9 +20,13 @@ type judge struct {
 	root    string // of the module
 	scratch string // changed files
 	timeout time.Duration
+	late    bool // only what is known is judged
 	known   *cache
 	sound   map[string]string // by package and test: why it fails without a mutant; empty: it passes
 }
+
+// errLate says that there is no time left to run a test.
+var errLate = errors.New("no time is left")
 
 // try runs the named test, first without the mutant, where it must pass, then
 // with it, where it must fail.
@@ -34,6 +38,9 @@ func (j *judge) try(ctx context.Context, m Mutant) (verdict, error) {
 	key := j.known.key(m, changed)
 	if j.known.has(key) {
 		return verdict{caught: true, known: true}, nil
+	}
+	if j.late {
+		return verdict{}, errLate
 	}
 	why, err := j.unmutated(ctx, m)
 	if err != nil || why != "" {

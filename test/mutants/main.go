@@ -12,6 +12,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -24,10 +25,11 @@ import (
 func main() {
 	timeout := flag.Duration("timeout", 3*time.Minute, "time that one run of a test may take")
 	fresh := flag.Bool("fresh", false, "run also what is known to be caught")
+	budget := flag.Duration("budget", 0, "begin no mutant after this time; what is left is for another run; 0: no limit")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	ok, err := run(ctx, os.Stdout, os.Getenv("TRIBUTARY_MUTANTS"), *timeout, *fresh)
+	ok, err := run(ctx, os.Stdout, options{only: os.Getenv("TRIBUTARY_MUTANTS"), timeout: *timeout, budget: *budget, fresh: *fresh})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 	}
@@ -37,14 +39,22 @@ func main() {
 	}
 }
 
-// run judges the mutants that only names, separated by commas; all without
-// any. It reports whether each was caught.
-func run(ctx context.Context, out io.Writer, only string, timeout time.Duration, fresh bool) (bool, error) {
+// options say what is run.
+type options struct {
+	only    string        // names of mutants, separated by commas; empty: all
+	timeout time.Duration // of one run of a test
+	budget  time.Duration // after which no mutant is begun; 0: none
+	fresh   bool          // nothing counts as known
+}
+
+// run judges mutants and reports whether each was caught.
+func run(ctx context.Context, out io.Writer, o options) (bool, error) {
+	start := time.Now()
 	all, err := Load()
 	if err != nil {
 		return false, err
 	}
-	if all, err = pick(all, only); err != nil {
+	if all, err = pick(all, o.only); err != nil {
 		return false, err
 	}
 	root, err := moduleRoot(ctx)
@@ -56,18 +66,24 @@ func run(ctx context.Context, out io.Writer, only string, timeout time.Duration,
 		return false, fmt.Errorf("make a directory for the changed files: %w", err)
 	}
 	defer os.RemoveAll(scratch)
-	known, err := openCache(ctx, root, packagesOf(all), fresh)
+	known, err := openCache(ctx, root, packagesOf(all), o.fresh)
 	if err != nil {
 		return false, err
 	}
-	j := judge{root: root, scratch: scratch, timeout: timeout, known: known, sound: map[string]string{}}
-	caught := 0
+	j := judge{root: root, scratch: scratch, timeout: o.timeout, known: known, sound: map[string]string{}}
+	tried, caught, left := 0, 0, 0
 	for _, m := range all {
 		began := time.Now()
+		j.late = o.budget > 0 && began.Sub(start) > o.budget
 		verdict, err := j.try(ctx, m)
+		if errors.Is(err, errLate) {
+			left++
+			continue
+		}
 		if err != nil {
 			return false, err
 		}
+		tried++
 		if verdict.caught {
 			caught++
 		}
@@ -76,8 +92,11 @@ func run(ctx context.Context, out io.Writer, only string, timeout time.Duration,
 			fmt.Fprintf(out, "          %s\n          %s\n", m.Breaks, strings.ReplaceAll(verdict.why, "\n", "\n          "))
 		}
 	}
-	fmt.Fprintf(out, "%d mutants, %d caught\n", len(all), caught)
-	return caught == len(all), nil
+	if left > 0 {
+		fmt.Fprintf(out, "%d mutants are left for another run: the budget of %s is spent\n", left, o.budget)
+	}
+	fmt.Fprintf(out, "%d mutants, %d caught\n", tried, caught)
+	return caught == tried, nil
 }
 
 // pick keeps the mutants named; an unknown name is an error.
