@@ -135,6 +135,9 @@ func (d *letters) join(ctx context.Context, all []*deadletter.Letter) ([]*letter
 		switch {
 		case known:
 			out[i].state = k.State
+			if l.Stage == deadletter.Insert && k.Acquisition != 0 {
+				out[i].deaths-- // control does not see how its own replay ended
+			}
 		case l.Problem != "":
 			out[i].state = letterUnreadable
 		case l.Job > 0:

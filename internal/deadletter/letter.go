@@ -88,10 +88,14 @@ func (l *Letter) Trim() {
 var varying = regexp.MustCompile(`0x[0-9a-fA-F]+|[0-9a-f]{16,}|[0-9]+`) //nolint:gochecknoglobals // compiled once
 
 // Lineage is the identity of what dies again and again: this file or document,
-// at this stage, of this cause.
+// at this stage, of this cause. Control does not see how insertion ends, and
+// counts all replays there: so these are of one version.
 func (l *Letter) Lineage() string {
-	cause := varying.ReplaceAllString(l.Error, "#")
-	return schemas.ID("dead_letter_lineage", l.File, l.Document, l.Stage, l.Class, cause)
+	cause, version := varying.ReplaceAllString(l.Error, "#"), ""
+	if l.Stage == Insert {
+		version = l.Archive
+	}
+	return schemas.ID("dead_letter_lineage", l.File, l.Document, l.Stage, l.Class, cause, version)
 }
 
 // of makes a letter of a record of a stage's topic of dead letters.

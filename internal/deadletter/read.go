@@ -24,7 +24,7 @@ type Reader struct {
 }
 
 // atOnce bounds what a reader holds of fetched records, in bytes.
-const atOnce = 8 << 20
+const atOnce = 2 << 20
 
 // Stages are those that give records up to a topic, in the order in which data
 // flows through them.

@@ -83,10 +83,11 @@ func DeadLetters(ctx context.Context, q pg.Querier, ids []string) (map[string]De
 	return out, nil
 }
 
-// Deaths returns how many replays of each lineage died again.
+// Deaths returns how many replays of each lineage died again. Of insertion
+// control sees no end: whoever asks there has a letter that came after them.
 func Deaths(ctx context.Context, q pg.Querier, lineages []string) (map[string]int, error) {
 	rows, err := q.Query(ctx, `SELECT l.lineage::text, count(DISTINCT a.id) FROM control.dead_letter l JOIN control.acquisition a ON a.id = l.acquisition
-		WHERE l.lineage = ANY($1::uuid[]) AND `+replayState+` = 'died_again' GROUP BY l.lineage`, lineages)
+		WHERE l.lineage = ANY($1::uuid[]) AND (l.stage = 'insert' OR `+replayState+` = 'died_again') GROUP BY l.lineage`, lineages)
 	if err != nil {
 		return nil, fmt.Errorf("count deaths of replays: %w", err)
 	}

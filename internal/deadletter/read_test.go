@@ -1,0 +1,129 @@
+package deadletter
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tributary/schemas"
+	"tributary/topics"
+)
+
+// broker is one with the topics of dead letters.
+func broker(t *testing.T) *Reader {
+	t.Helper()
+	var names []string
+	for _, topic := range topics.DeadLetters() {
+		names = append(names, topic.FullName("test"))
+	}
+	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(3, names...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	connect := func(opts ...kgo.Opt) (*kgo.Client, error) {
+		return kgo.NewClient(append(opts, kgo.SeedBrokers(c.ListenAddrs()...))...)
+	}
+	return &Reader{Connect: connect, Codec: codec(t), Prefix: "test"}
+}
+
+func (r *Reader) write(t *testing.T, records ...*kgo.Record) {
+	t.Helper()
+	client, err := r.Connect(kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if err := client.ProduceSync(t.Context(), records...).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (r *Reader) ids(t *testing.T, f Filter) []string {
+	t.Helper()
+	var out []string
+	if err := r.Scan(t.Context(), &f, func(l *Letter) error { out = append(out, l.ID); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func on(partition int32, r *kgo.Record) *kgo.Record {
+	r.Partition = partition
+	return r
+}
+
+func TestScanAndGet(t *testing.T) {
+	r := broker(t)
+	if got := r.ids(t, Filter{}); len(got) != 0 {
+		t.Fatalf("no letter was written, but %v", got)
+	}
+	r.write(t, on(2, dead(t, schemas.DocumentExtractedTopic, "validate", "panic", "one", 1, extracted("a.zip", "x.xml"))),
+		on(0, dead(t, schemas.DocumentExtractedTopic, "validate", "stalled", "two", 2, extracted("b.zip", "y.xml"))),
+		on(2, dead(t, schemas.DocumentExtractedTopic, "validate", "undecodable", "three", 3, nil)),
+		on(1, dead(t, schemas.DownloadRequestedTopic, "download", "panic", "four", 4, requested("a.zip"))))
+	for _, tt := range []struct {
+		f    Filter
+		want []string
+	}{
+		{Filter{}, []string{"download:1:0", "validate:0:0", "validate:2:0", "validate:2:1"}},
+		{Filter{Stage: "validate"}, []string{"validate:0:0", "validate:2:0", "validate:2:1"}},
+		{Filter{Stage: "test.download"}, []string{"download:1:0"}},
+		{Filter{Topic: "document.extracted"}, []string{"validate:0:0", "validate:2:0", "validate:2:1"}},
+		{Filter{Topic: "test.download.requested.v1"}, []string{"download:1:0"}},
+		{Filter{Exception: "panic"}, []string{"download:1:0", "validate:2:0"}},
+		{Filter{File: "a.zip", Stage: "validate"}, []string{"validate:2:0"}},
+		{Filter{Since: time.Now().Add(time.Hour)}, nil},
+	} {
+		if diff := cmp.Diff(tt.want, r.ids(t, tt.f)); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", tt.f, diff)
+		}
+	}
+	l, err := r.Get(t.Context(), "validate:2:1")
+	if err != nil || l.Error != "three" || l.Problem == "" {
+		t.Errorf("got %+v, %v", l, err)
+	}
+	for _, id := range []string{"validate:2:2", "validate:1:0", "validate:9:0", "plan:0:0", "x"} {
+		if _, err := r.Get(t.Context(), id); err == nil {
+			t.Errorf("there is a letter %s", id)
+		}
+	}
+	if err := r.Scan(t.Context(), &Filter{Stage: "nobody"}, nil); err == nil || !strings.Contains(err.Error(), "download, unzip, validate") {
+		t.Errorf("of a stage that is none: %v", err)
+	}
+}
+
+// However many letters there are, they are not held.
+func TestScanHoldsLittle(t *testing.T) {
+	r := broker(t)
+	const letters, size = 64, 500_000
+	for i := range letters {
+		rec := dead(t, schemas.DocumentExtractedTopic, "validate", "undecodable", "noise", int64(i), nil)
+		rec.Value = []byte(strings.Repeat(fmt.Sprint(i%10), size))
+		r.write(t, on(0, rec))
+	}
+	var before, now runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	n, most := 0, uint64(0)
+	err := r.Scan(t.Context(), &Filter{}, func(l *Letter) error {
+		if n++; n%8 == 0 {
+			runtime.GC()
+			runtime.ReadMemStats(&now)
+			most = max(most, now.HeapAlloc-min(before.HeapAlloc, now.HeapAlloc))
+		}
+		return nil
+	})
+	if err != nil || n != letters {
+		t.Fatalf("%d letters were read: %v", n, err)
+	}
+	if whole := uint64(letters * size); most > whole/2 {
+		t.Errorf("reading %d bytes of letters holds %d", whole, most)
+	}
+}
