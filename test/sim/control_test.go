@@ -25,6 +25,9 @@ const (
 	pollLease     = 12 * time.Second
 )
 
+// corrupted is an archive that no hosting has whole.
+const corrupted = "corrupted_at_producer"
+
 // States of an acquisition.
 type acqState string
 
@@ -324,7 +327,7 @@ func (c *control) best(f *cfile, a *acq) *hosting {
 func (c *control) fetched(f *cfile, a *acq, t *attempt, d *schemas.DownloadFinished, rec schemas.Record) {
 	for source, n := range a.tried {
 		if n.bad == d.SHA256 && source != t.source {
-			c.end(f, a, "failed", "unzip", "corrupted_at_producer")
+			c.end(f, a, "failed", "unzip", corrupted)
 			return
 		}
 	}
@@ -376,8 +379,12 @@ func (c *control) judge(f *cfile, a *acq, t *attempt, u *schemas.UnzipFinished) 
 	}
 	n := a.try(t.source)
 	n.givenUp, n.bad = true, u.SHA256
-	if c.best(f, a) == nil || u.Exception == "no_documents" {
+	switch {
+	case u.Exception == "no_documents":
 		c.end(f, a, "failed", "unzip", u.Exception)
+		return
+	case c.best(f, a) == nil:
+		c.end(f, a, "failed", "unzip", corrupted)
 		return
 	}
 	a.state, a.notBefore = wanted, time.Now()
@@ -389,7 +396,7 @@ func (c *control) judge(f *cfile, a *acq, t *attempt, u *schemas.UnzipFinished) 
 func (c *control) end(f *cfile, a *acq, result, phase, exception string) {
 	a.state, a.result, a.exception = ended, result, exception
 	a.failures++
-	if phase == "download" && a == f.acqs[len(f.acqs)-1] {
+	if (phase != "unzip" || exception == corrupted) && result == "failed" && a == f.acqs[len(f.acqs)-1] {
 		a.retryAt = time.Now().Add(retryPause * time.Duration(min(a.failures, 4)))
 	}
 	c.tell(f, a, a.attempt, phase, schemas.Failed, exception, "")

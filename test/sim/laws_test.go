@@ -39,6 +39,11 @@ func (s *sim) pending() (out []string) {
 	if !s.polledSince() {
 		out = append(out, "no session has listed everything since the last change")
 	}
+	for _, x := range c.sessions {
+		if !x.ended {
+			out = append(out, fmt.Sprintf("session %d is open", x.number))
+		}
+	}
 	for id := range c.jobs {
 		out = append(out, id+" is outstanding")
 	}
@@ -79,7 +84,7 @@ func (s *sim) pending() (out []string) {
 func (s *sim) curable(f *cfile) bool {
 	for _, x := range s.scene.files {
 		if x.id() == f.id {
-			return x.class == classGood && !x.ownCorrupt
+			return x.class == classGood
 		}
 	}
 	return false
