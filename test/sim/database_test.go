@@ -162,6 +162,19 @@ func (d *database) idle() bool {
 	return len(d.outbox) == 0
 }
 
+// produce waits for acknowledgements, or until ctx ends: the client itself
+// does not give up a batch that may have arrived.
+func produce(ctx context.Context, client *kgo.Client, records []*kgo.Record) error {
+	done := make(chan error, 1)
+	go func() { done <- client.ProduceSync(ctx, records...).FirstErr() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 func (d *database) publishOnce(ctx context.Context, p *proc, client *kgo.Client) error {
 	var rows []row
 	var epoch int64
@@ -191,7 +204,7 @@ func (d *database) publishOnce(ctx context.Context, p *proc, client *kgo.Client)
 	for i, r := range rows {
 		records[i] = kafka.ToKgo(prefix, r.rec)
 	}
-	if err := client.ProduceSync(ctx, records...).FirstErr(); err != nil {
+	if err := produce(ctx, client, records); err != nil {
 		return err
 	}
 	return d.tx(ctx, p, func() error {
