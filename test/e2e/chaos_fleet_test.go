@@ -249,14 +249,24 @@ func (f *fleet) stop() {
 		m.down = true
 	}
 	for _, m := range f.slots[1:] {
-		if m.p != nil && !m.ended() {
+		if m.p != nil && m.ended() {
+			m.p = nil // it has ended before it was asked to, which is said elsewhere
+		}
+		if m.p != nil {
 			_ = m.p.cmd.Process.Signal(syscall.SIGTERM)
 		}
 	}
-	for i := len(f.slots) - 1; i >= 0; i-- {
-		if m := f.slots[i]; m.p != nil && !m.ended() {
-			m.p.stop()
+	for _, m := range f.slots[1:] {
+		if m.p == nil {
+			continue
 		}
+		// A second signal would end it at once.
+		if code := m.p.code(time.Minute); code != 0 {
+			f.s.t.Errorf("%s: exit code %d after SIGTERM\n%s", m.name, code, m.p.tail())
+		}
+	}
+	if m := f.engines(); m.p != nil && !m.ended() {
+		m.p.stop()
 	}
 }
 
@@ -265,7 +275,8 @@ func (f *fleet) tails() string {
 	var out strings.Builder
 	for _, m := range f.slots {
 		if m.p != nil {
-			fmt.Fprintf(&out, "--- %s\n%s\n", m.name, m.p.tail())
+			lines := strings.Split(m.p.tail(), "\n")
+			fmt.Fprintf(&out, "--- %s\n%s\n", m.name, strings.Join(lines[max(0, len(lines)-6):], "\n"))
 		}
 	}
 	return out.String()
@@ -274,5 +285,6 @@ func (f *fleet) tails() string {
 // lastWord is the last line of a process's log.
 func (p *process) lastWord() string {
 	tail := strings.TrimSpace(p.tail())
-	return tail[strings.LastIndexByte(tail, '\n')+1:]
+	tail = tail[strings.LastIndexByte(tail, '\n')+1:]
+	return tail[:min(len(tail), 500)]
 }
