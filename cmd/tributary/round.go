@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/consumers/stage"
@@ -155,12 +156,20 @@ func (r *round) stagesIdle(ctx context.Context, client *kgo.Client) (bool, error
 		if err != nil {
 			return false, err
 		}
-		committed, err := admin.FetchOffsets(ctx, kafka.GroupName(prefix, name))
+		// Where all records are deleted there is nothing to commit any more.
+		starts, err := admin.ListStartOffsets(ctx, kafka.TopicName(prefix, topic))
 		if err != nil {
+			return false, fmt.Errorf("ask for the beginning of %s: %w", topic, err)
+		}
+		committed, err := admin.FetchOffsets(ctx, kafka.GroupName(prefix, name))
+		if err != nil && !errors.Is(err, kerr.GroupIDNotFound) { // a group that nobody has joined yet has committed nothing
 			return false, fmt.Errorf("ask for the offsets of %s: %w", name, err)
 		}
 		for partition, end := range ends[topic] {
 			at, ok := committed.Lookup(kafka.TopicName(prefix, topic), partition)
+			if start, known := starts.Lookup(kafka.TopicName(prefix, topic), partition); known && start.Err == nil && start.Offset == end {
+				continue
+			}
 			if end > 0 && (!ok || at.At < end) {
 				return false, nil
 			}
