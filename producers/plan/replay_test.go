@@ -395,3 +395,21 @@ func TestDecisionsAreTold(t *testing.T) {
 		t.Errorf("told: %v", told)
 	}
 }
+
+// Documents that insert gave up are replayed too. Control does not see how
+// insertion ends: every replay counts as one that died when there is a letter
+// of the same version again.
+func TestWhatInsertGaveUpIsReplayed(t *testing.T) {
+	m := newMorgue(t)
+	d := m.validated("f.zip", 1, m.put("an archive"), map[string]string{"a.xml": schemas.Valid, "b.xml": schemas.Valid})
+	m.drain()
+	for n := range 3 {
+		l := m.letter("insert", d, "a.xml")
+		m.want(m.replayed(ReplayOptions{}, l), fmt.Sprintf("attempt %d, ", n+2))
+		d = m.again()
+		m.want(m.replayed(ReplayOptions{}, l), "is under way")
+		m.judged(d, map[string]string{"a.xml": schemas.Valid, "b.xml": schemas.Valid})
+		m.want(m.replayed(ReplayOptions{}, l), "went through")
+	}
+	m.want(m.replayed(ReplayOptions{}, m.letter("insert", d, "a.xml")), "replayed 3 times and died each time")
+}

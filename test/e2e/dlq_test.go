@@ -1,0 +1,206 @@
+package e2e
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tributary/internal/engine"
+	"tributary/test/corpus"
+	"tributary/test/rig"
+)
+
+// letterRow is what is compared of a row of tributary dlq list.
+type letterRow struct {
+	ID, Stage, Exception, Error, State string
+	Action, File, Document             string
+	Deaths                             int
+	Replayed, Dropped                  *struct{ By, Reason string }
+	NewAttempt                         int `json:"new_attempt"`
+}
+
+// findingCountRow is how many findings of a kind there are.
+type findingCountRow struct {
+	Centre, Subject, Test string
+	RecordType            string `json:"record_type"`
+	Findings              int
+}
+
+const findingCountSQL = "SELECT centre, record_type, subject, test, findings FROM warehouse.finding_count"
+
+// extractedRow is what is read of an event of document.extracted.
+type extractedRow struct {
+	Body struct {
+		Archive, Entry, Action string
+		FileName               string `json:"file_name"`
+		Offset, Packed         int64
+	}
+}
+
+// A document's stored bytes rot before it is validated, and garbage gets into
+// the topics: both are dead letters with their causes, and all the rest is
+// inserted. When the bytes are mended, a replay completes the document, once,
+// and the warehouse is that of an undisturbed run.
+func TestDeadLetters(t *testing.T) {
+	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true, Extra: lively + "validate:\n  backoff_max: 50ms\n"})
+	s.once()
+	undisturbed := s.expect(true)
+	var documents int64
+	var findings []findingCountRow
+	s.engines(func(engine.Endpoints) {
+		documents, findings = s.records()["tributary.document.extracted.v1"], sql[findingCountRow](s, "warehouse", findingCountSQL)
+	})
+	s.forget()
+
+	var rot extractedRow
+	s.engines(func(at engine.Endpoints) {
+		p := s.start("run", "schedule", "poll", "plan", "publish", "download", "unzip")
+		eventually(t, 2*time.Minute, func() string {
+			if !p.said(`"msg":"running"`) {
+				return "the roles are still starting"
+			}
+			if n := s.records()["tributary.document.extracted.v1"]; n < documents {
+				return fmt.Sprintf("%d documents of %d are announced", n, documents)
+			}
+			return ""
+		})
+		p.stop()
+		rot = s.loadable(undisturbed)
+		garble(t, at.Kafka)
+	})
+	mend := s.spoil(rot)
+	s.once()
+
+	var id string
+	s.engines(func(engine.Endpoints) {
+		open := list[letterRow](s, "dlq", "list", "--where", "state=open")
+		if len(open) != 1 || open[0].Stage != "validate" || open[0].Exception != "failed" || !strings.Contains(open[0].Error, "is damaged") ||
+			open[0].File != rot.Body.FileName || open[0].Document != rot.Body.Entry {
+			t.Fatalf("open dead letters are %+v, want one of %s in %s", open, rot.Body.Entry, rot.Body.FileName)
+		}
+		id = open[0].ID
+		garbage := list[letterRow](s, "dlq", "list", "--where", "state=unreadable", "--limit", "0")
+		stages := map[string]int{}
+		for _, l := range garbage {
+			if l.Exception == "undecodable" {
+				stages[l.Stage]++
+			}
+		}
+		if diff := gocmp.Diff(map[string]int{"download": 2, "unzip": 2, "validate": 2}, stages); diff != "" {
+			t.Fatalf("unreadable dead letters by stage (-want +got):\n%s", diff)
+		}
+		story := s.ask("dlq", "show", id)
+		for _, want := range []string{rot.Body.Entry, "is damaged", "ce_id", "tributary_error_class: failed", "archive: \"" + rot.Body.Archive} {
+			if !strings.Contains(story, want) {
+				t.Errorf("the story lacks %q:\n%s", want, story)
+			}
+		}
+		if got := s.see(); len(got.Order) != len(undisturbed.Order)-1 || got.Hash == undisturbed.Hash {
+			t.Errorf("%d documents were ordered to be loaded, want one less than %d", len(got.Order), len(undisturbed.Order))
+		}
+		s.refused(id, "stored bytes are damaged")
+		s.refused(garbage[0].ID, "cannot be read")
+		if out := s.ask("dlq", "drop", "--where", "state=unreadable", "--reason", "line noise"); !strings.Contains(out, "6 dead letters") {
+			t.Errorf("dropped:\n%s", out)
+		}
+		mend()
+		if out := s.ask("dlq", "replay", "--where", "file="+rot.Body.FileName, "--dry-run"); !strings.Contains(out, "1 dead letters of 1 files") {
+			t.Errorf("the dry run says:\n%s", out)
+		}
+		s.ask("dlq", "replay", id, "--reason", "the disk is mended")
+	})
+	s.once()
+
+	s.engines(func(engine.Endpoints) {
+		shown := list[letterRow](s, "dlq", "list")
+		if len(shown) != 1 || shown[0].State != "completed" || shown[0].NewAttempt < 2 || shown[0].Replayed == nil || shown[0].Replayed.Reason != "the disk is mended" {
+			t.Errorf("dead letters are %+v, want one that was completed", shown)
+		}
+		if all := list[letterRow](s, "dlq", "list", "--all"); len(all) != 7 {
+			t.Errorf("%d dead letters with those that were dropped, want 7", len(all))
+		}
+		s.refused(id, "replayed already")
+		got := s.see()
+		if got.Hash != undisturbed.Hash {
+			t.Errorf("warehouse hash %s after the replay, %s undisturbed", got.Hash, undisturbed.Hash)
+		}
+		s.compare(got, false)
+		s.order()
+		differ(t, "findings", findings, sql[findingCountRow](s, "warehouse", findingCountSQL))
+	})
+}
+
+// refused replays a dead letter and expects that it is refused, and why.
+func (s *system) refused(id, why string) {
+	s.t.Helper()
+	p := s.start("dlq", "replay", id)
+	if code := p.code(askWithin); code != 1 || !strings.Contains(p.out.String(), why) {
+		s.t.Errorf("replaying %s ends with %d, want it to be refused since %q:\n%s", id, code, why, p.tail())
+	}
+}
+
+// loadable finds a document that an undisturbed run loads.
+func (s *system) loadable(undisturbed state) extractedRow {
+	s.t.Helper()
+	for _, e := range list[extractedRow](s, "topics", "tail", "document.extracted", "--from", "start") {
+		loads := slices.ContainsFunc(undisturbed.Order, func(p corpus.Position) bool {
+			return p.Loads && p.Action == e.Body.Action && p.File == e.Body.FileName && p.Document == e.Body.Entry
+		})
+		if loads && e.Body.Action == "add" && e.Body.Packed > 100 {
+			return e
+		}
+	}
+	s.t.Fatal("no document is one that an undisturbed run loads")
+	return extractedRow{}
+}
+
+// spoil changes a byte of a document where its archive is stored, and returns
+// what mends it.
+func (s *system) spoil(e extractedRow) (mend func()) {
+	s.t.Helper()
+	path := filepath.Join(s.data(), "blobs", e.Body.Archive[:2], e.Body.Archive)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	write := func(b []byte) {
+		if err := os.Chmod(path, 0o644); err != nil {
+			s.t.Fatal(err)
+		}
+		if err := os.WriteFile(path, b, 0o644); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	bad := slices.Clone(whole)
+	bad[e.Body.Offset+e.Body.Packed/2] ^= 0x40
+	write(bad)
+	return func() { write(whole) }
+}
+
+// garble writes records that are no events to every topic of work: noise, and
+// an event cut off. Stages give them up; who keeps state passes them over.
+func garble(t *testing.T, bootstrap []string) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(bootstrap...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for i, topic := range []string{"file.discovered", "download.requested", "download.finished", "unzip.finished", "document.extracted", "document.validated"} {
+		cut := binary.BigEndian.AppendUint32([]byte{0}, uint32(1001+i)) // the pinned id of the topic's schema
+		for _, value := range [][]byte{[]byte("line noise"), append(cut, 2, 'a')} {
+			r := &kgo.Record{Topic: "tributary." + topic + ".v1", Key: []byte("nothing"), Value: value}
+			if err := client.ProduceSync(t.Context(), r).FirstErr(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
