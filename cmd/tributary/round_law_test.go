@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tributary/consumers/stage"
+	"tributary/consumers/tracker"
+	"tributary/internal/config"
+	"tributary/internal/engine/enginetest"
+	"tributary/internal/kafka"
+	"tributary/internal/pg"
+	"tributary/schemas"
+	trackersql "tributary/sql/tracker"
+	"tributary/sql/warehouse"
+)
+
+// standing is a history that has read up to an offset.
+type standing struct {
+	stage.Sink
+
+	at int64
+}
+
+func (s *standing) Position(context.Context, string, int32) (int64, error) { return s.at, nil }
+
+// A round with --once is over only when the warehouse's outbox is empty, every
+// stage has committed what its topic holds, and tracker and history have read
+// the log to its end: whoever looks at the result then sees all of it.
+func TestARoundWaitsForEveryReader(t *testing.T) {
+	ctx := t.Context()
+	log := slog.New(slog.DiscardHandler)
+	pool, err := pg.Open(ctx, enginetest.Postgres(t), "test", 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	for _, migrate := range []func() error{func() error { return warehouse.Migrate(ctx, pool) }, func() error { return trackersql.Migrate(ctx, pool) }} {
+		if err := migrate(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg := config.Default()
+	client, err := kafka.NewFactory(cfg.Kafka, enginetest.Broker(t), log)()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	prefix, admin := cfg.Kafka.TopicPrefix, kadm.NewClient(client)
+	for _, topic := range []string{schemas.DownloadRequestedTopic, schemas.DownloadFinishedTopic, schemas.DocumentExtractedTopic, schemas.StatusChangedTopic} {
+		if _, err := admin.CreateTopic(ctx, 1, 1, nil, kafka.TopicName(prefix, topic)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := &round{a: &app{cfg: cfg, log: log, stores: &stores{Tracker: pool, Warehouse: pool}}}
+	h := &standing{}
+	over := func(want bool, when string) {
+		t.Helper()
+		got, err := r.caughtUp(ctx, client, h)
+		if err != nil || got != want {
+			t.Errorf("%s: over %v (%v), want %v", when, got, err, want)
+		}
+	}
+	produce := func(topic string) {
+		t.Helper()
+		if err := client.ProduceSync(ctx, &kgo.Record{Topic: kafka.TopicName(prefix, topic), Value: []byte("x")}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	over(true, "with nothing to do")
+
+	codec, err := schemas.NewCodec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	outbox := pg.Outbox{Schema: warehouse.Schema, Codec: codec}
+	err = pg.InTx(ctx, pool, func(tx pgx.Tx) error {
+		return outbox.Append(ctx, tx, schemas.Message{ID: schemas.LiveRun, Topic: schemas.StatusChangedTopic, Key: "k", Stage: "test", Time: time.Unix(1, 0),
+			Body: &schemas.StatusChanged{Entity: schemas.EntityFile}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	over(false, "with an event in the warehouse's outbox")
+	if _, err := pool.Exec(ctx, "DELETE FROM warehouse.outbox"); err != nil {
+		t.Fatal(err)
+	}
+
+	for group, topic := range map[string]string{"download": schemas.DownloadRequestedTopic, "unzip": schemas.DownloadFinishedTopic, "validate": schemas.DocumentExtractedTopic} {
+		produce(topic)
+		over(false, "with a record that "+group+" has not read")
+		offsets := kadm.Offsets{}
+		offsets.AddOffset(kafka.TopicName(prefix, topic), 0, 1, -1)
+		if err := admin.CommitAllOffsets(ctx, kafka.GroupName(prefix, group), offsets); err != nil {
+			t.Fatal(err)
+		}
+		over(true, "when "+group+" has committed it")
+	}
+
+	produce(schemas.StatusChangedTopic)
+	h.at = 1
+	over(false, "with an event that the tracker has not read")
+	stored := pg.Offsets{Schema: "tracker", Group: kafka.GroupName(prefix, tracker.Name)}
+	if err := stored.Advance(ctx, pool, schemas.StatusChangedTopic, 0, 0, 1); err != nil {
+		t.Fatal(err)
+	}
+	h.at = 0
+	over(false, "with an event that the history has not read")
+	h.at = 1
+	over(true, "when both have read the log to its end")
+}
