@@ -20,6 +20,7 @@ type judge struct {
 	root    string // of the module
 	scratch string // changed files
 	timeout time.Duration
+	all     []Mutant
 	late    bool // only what is known is judged
 	known   *cache
 	sound   map[string]string // by package and test: why it fails without a mutant; empty: it passes
@@ -88,17 +89,25 @@ func (r result) sound() string {
 	return ""
 }
 
+// caught says whether it is known that a mutant is caught.
+func (j *judge) caught(m Mutant) bool {
+	changed, err := m.Apply(j.root)
+	return err == nil && j.known.has(j.known.key(m, changed))
+}
+
 // unmutated says why the mutant's test does not pass on the program as it is;
 // nothing if it does.
 func (j *judge) unmutated(ctx context.Context, m Mutant) (string, error) {
-	id := m.Package + " " + m.Test
-	if why, ok := j.sound[id]; ok {
+	if why, ok := j.sound[m.id()]; ok {
 		return why, nil
 	}
-	key := j.known.key(Mutant{Package: m.Package, Test: m.Test}, nil)
-	if j.known.has(key) {
-		j.sound[id] = ""
-		return "", nil
+	// All tests of the package at once, which is quicker; each alone where that
+	// does not end well.
+	if err := j.together(ctx, m); err != nil {
+		return "", err
+	}
+	if why, ok := j.sound[m.id()]; ok {
+		return why, nil
 	}
 	r, err := j.test(ctx, m)
 	if err != nil {
@@ -106,10 +115,46 @@ func (j *judge) unmutated(ctx context.Context, m Mutant) (string, error) {
 	}
 	why := r.sound()
 	if why == "" {
-		j.known.put(key, id)
+		j.known.put(j.known.key(Mutant{Package: m.Package, Test: m.Test}, nil), m.id())
 	}
-	j.sound[id] = why
+	j.sound[m.id()] = why
 	return why, nil
+}
+
+// together runs the tests of all mutants of a package on the program as it is,
+// and notes those that pass.
+func (j *judge) together(ctx context.Context, one Mutant) error {
+	var names []string
+	for _, m := range j.all {
+		if m.Package != one.Package || j.caught(m) {
+			continue
+		}
+		if j.known.has(j.known.key(Mutant{Package: m.Package, Test: m.Test}, nil)) {
+			j.sound[m.id()] = ""
+			continue
+		}
+		for _, name := range m.tests() {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	if _, ok := j.sound[one.id()]; ok || len(names) == 0 {
+		return nil
+	}
+	several := *j
+	several.timeout *= time.Duration(min(len(names), 5))
+	r, err := several.test(ctx, Mutant{Package: one.Package, Test: strings.Join(names, "|")})
+	if err != nil || r.sound() != "" {
+		return err
+	}
+	for _, m := range j.all {
+		if m.Package == one.Package && slices.ContainsFunc(m.tests(), func(name string) bool { return slices.Contains(r.passed, name) }) {
+			j.sound[m.id()] = ""
+			j.known.put(j.known.key(Mutant{Package: m.Package, Test: m.Test}, nil), m.id())
+		}
+	}
+	return nil
 }
 
 // overlay writes the changed files and the list that gives them to the

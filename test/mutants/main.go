@@ -70,7 +70,7 @@ func run(ctx context.Context, out io.Writer, o options) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	j := judge{root: root, scratch: scratch, timeout: o.timeout, known: known, sound: map[string]string{}}
+	j := judge{root: root, all: all, scratch: scratch, timeout: o.timeout, known: known, sound: map[string]string{}}
 	tried, caught, left := 0, 0, 0
 	for _, m := range all {
 		began := time.Now()

@@ -27,6 +27,15 @@ type Edit struct {
 	With string // whole lines; none takes the text away
 }
 
+// id names the mutant's test among all.
+func (m Mutant) id() string { return m.Package + " " + m.Test }
+
+// tests are the names of the tests, without those of subtests.
+func (m Mutant) tests() []string {
+	name, _, _ := strings.Cut(m.Test, "/")
+	return strings.Split(name, "|")
+}
+
 //go:embed programs/*.txt
 var programs embed.FS
 
