@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -216,17 +217,25 @@ func (c *chaos) fillDisk(now time.Time) {
 	if !c.limited || !c.full.IsZero() {
 		return
 	}
-	var has syscall.Statfs_t
 	f, err := os.Create(c.ballast())
-	if err == nil {
-		defer f.Close()
-		err = syscall.Statfs(c.f.s.data(), &has)
-	}
-	if err == nil {
-		err = syscall.Fallocate(int(f.Fd()), 0, 0, int64(has.Bavail)*has.Bsize)
-	}
 	if err != nil {
 		c.f.say("the disk can't be filled: %v", err)
+		return
+	}
+	defer f.Close()
+	// By halves of what is free, as others write too.
+	for err = nil; err == nil || errors.Is(err, syscall.ENOSPC); {
+		var has syscall.Statfs_t
+		if err = syscall.Statfs(c.f.s.data(), &has); err != nil || has.Bavail == 0 {
+			break
+		}
+		var info os.FileInfo
+		if info, err = f.Stat(); err == nil {
+			err = syscall.Fallocate(int(f.Fd()), 0, info.Size(), int64(has.Bavail+1)/2*has.Bsize)
+		}
+	}
+	if err != nil {
+		c.f.s.t.Errorf("the disk does not get full: %v", err)
 	}
 	d := time.Second + time.Duration(c.rng.Int64N(int64(3*time.Second)))
 	c.full = now.Add(d)

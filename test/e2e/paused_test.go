@@ -79,6 +79,7 @@ func (s *system) overtaken(late, next *process, rest ...*process) {
 	if len(rest) == 0 {
 		rest = append(rest, s.start(withoutInsert()...))
 	}
+	eventually(s.t, 2*time.Minute, func() string { return says(next, `"msg":"insertion begins"`) })
 	s.settled(append(rest, next)...)
 	before := s.marks()
 

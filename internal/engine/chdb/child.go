@@ -90,7 +90,15 @@ func RunChild(ctx context.Context, args []string) error {
 		fmt.Sprintf("--max_server_memory_usage=%d", o.memory+o.memory/4+256<<20),
 		fmt.Sprintf("--mark_cache_size=%d", 64<<20),
 	}
-	first, err := openEngine(ctx, lib, dialArgs, base)
+	first, err := openEngine(ctx, lib, dialArgs, base, func() {
+		removed, err := removeEmptyDefinitions(o.dataDir, time.Now().Add(-emptyFor))
+		for _, path := range removed {
+			log.Warn("removed an empty definition that kept the engine from opening its directory: what it defined is made again", "file", path)
+		}
+		if err != nil {
+			log.Warn("looking for empty definitions", "error", err)
+		}
+	})
 	if err != nil {
 		return err
 	}
@@ -123,8 +131,9 @@ func settings(memory int64) map[string]string {
 }
 
 // openEngine boots the engine. Its directory may still be locked for a moment
-// by the child of a Tributary that was killed.
-func openEngine(ctx context.Context, lib *library, args []string, base map[string]string) (*conn, error) {
+// by the child of a Tributary that was killed. repair is called after each try
+// that fails.
+func openEngine(ctx context.Context, lib *library, args []string, base map[string]string, repair func()) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()
 	tick := time.NewTicker(200 * time.Millisecond)
@@ -134,6 +143,7 @@ func openEngine(ctx context.Context, lib *library, args []string, base map[strin
 		if err == nil {
 			return c, nil
 		}
+		repair()
 		select {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("open ClickHouse's engine (%s): %w", strings.Join(args, " "), err)
