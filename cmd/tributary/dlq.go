@@ -81,10 +81,8 @@ func (d *letters) each(ctx context.Context, f *deadletter.Filter, meant func(*le
 		}
 		return flush()
 	}
-	if f.Stage != deadletter.Insert && f.Topic != schemas.DocumentOrderedTopic {
-		if err := d.reader.Scan(ctx, f, take); err != nil {
-			return err
-		}
+	if err := d.reader.Scan(ctx, f, take); err != nil {
+		return err
 	}
 	if err := deadletter.Quarantined(ctx, d.stores.Warehouse, d.reader.Prefix, f, take); err != nil {
 		return explainAbsence(err)

@@ -3,7 +3,6 @@ package deadletter
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
@@ -17,12 +16,21 @@ const Insert = "insert"
 const quarantinedSQL = `SELECT position, run, coalesce(source, ''), centre, file, file_name, action, document, entry, archive, attempt, download, unzip
 	FROM warehouse.document WHERE exception = 'quarantined' AND phase = 'upload' AND `
 
+// concerns tells whether a filter is about what insert gave up, and whether it
+// names just that.
+func concerns(prefix string, f *Filter) (insert, only bool) {
+	full := kafka.TopicName(prefix, schemas.DocumentOrderedTopic)
+	stage := f.Stage == Insert || f.Stage == kafka.GroupName(prefix, Insert)
+	topic := f.Topic == schemas.DocumentOrderedTopic || f.Topic == schemas.DocumentOrderedTopic+".v1" || f.Topic == full
+	insert = (stage || f.Stage == "") && (topic || f.Topic == "")
+	return insert, insert && (stage || topic)
+}
+
 // Quarantined gives each document that insert gave up, as a letter, in the
 // order of positions. The offset in its id is the position; when it was given
 // up and the failure's words are in the log only.
 func Quarantined(ctx context.Context, q pg.Querier, prefix string, f *Filter, each func(*Letter) error) error {
-	topic := f.Topic == "" || strings.HasPrefix(f.Topic, schemas.DocumentOrderedTopic) || strings.HasPrefix(f.Topic, kafka.TopicName(prefix, schemas.DocumentOrderedTopic))
-	if f.Stage != "" && f.Stage != Insert && f.Stage != kafka.GroupName(prefix, Insert) || !topic {
+	if insert, _ := concerns(prefix, f); !insert {
 		return nil
 	}
 	return quarantined(ctx, q, "position > $1", 0, func(l *Letter) error {

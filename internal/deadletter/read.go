@@ -50,7 +50,7 @@ func (r *Reader) chosen(f *Filter) ([]topics.Topic, error) {
 		out = append(out, t)
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("no stage gives up records of the topic %q and the group %q: the stages that do are %s", f.Topic, f.Stage, strings.Join(Stages(), ", "))
+		return nil, fmt.Errorf("no stage gives up records of the topic %q and the group %q: the stages that do are %s and %s", f.Topic, f.Stage, strings.Join(Stages(), ", "), Insert)
 	}
 	return out, nil
 }
@@ -58,7 +58,11 @@ func (r *Reader) chosen(f *Filter) ([]topics.Topic, error) {
 // Scan gives each letter that the filter is about, all but its state judged,
 // topic by topic and partition by partition in the order of their offsets. It
 // ends at what was the end when it began, and holds no more than one fetch.
+// What insert gave up is elsewhere: see Quarantined.
 func (r *Reader) Scan(ctx context.Context, f *Filter, each func(*Letter) error) error {
+	if _, only := concerns(r.Prefix, f); only {
+		return nil
+	}
 	chosen, err := r.chosen(f)
 	if err != nil {
 		return err

@@ -77,6 +77,8 @@ func TestScanAndGet(t *testing.T) {
 		{Filter{Stage: "test.download"}, []string{"download:1:0"}},
 		{Filter{Topic: "document.extracted"}, []string{"validate:0:0", "validate:2:0", "validate:2:1"}},
 		{Filter{Topic: "test.download.requested.v1"}, []string{"download:1:0"}},
+		{Filter{Stage: "test.insert"}, nil},
+		{Filter{Topic: "document.ordered"}, nil},
 		{Filter{Exception: "panic"}, []string{"download:1:0", "validate:2:0"}},
 		{Filter{File: "a.zip", Stage: "validate"}, []string{"validate:2:0"}},
 		{Filter{Since: time.Now().Add(time.Hour)}, nil},
@@ -94,7 +96,7 @@ func TestScanAndGet(t *testing.T) {
 			t.Errorf("there is a letter %s", id)
 		}
 	}
-	if err := r.Scan(t.Context(), &Filter{Stage: "nobody"}, nil); err == nil || !strings.Contains(err.Error(), "download, unzip, validate") {
+	if err := r.Scan(t.Context(), &Filter{Stage: "nobody"}, nil); err == nil || !strings.Contains(err.Error(), "download, unzip, validate and insert") {
 		t.Errorf("of a stage that is none: %v", err)
 	}
 }

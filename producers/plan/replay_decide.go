@@ -266,10 +266,11 @@ func refinishedEvent(f *fileWorld, a *control.Acquisition, t *control.Attempt, l
 }
 
 // letterEvent tells who decided what about a dead letter, and why. It changes
-// nothing of where things stand.
+// nothing of where things stand: not even the source, since the new attempt may
+// have another.
 func letterEvent(l *deadletter.Letter, what string, attempt int32, d control.Decision, now time.Time) schemas.Message {
 	return status(schemas.EventID(stageName, l.Run, l.Key, what, strconv.Itoa(int(attempt)), d.At.Format(time.RFC3339Nano)), l.File, l.Subject(), now, &schemas.StatusChanged{
-		Scope:   schemas.Scope{Run: l.Run, Centre: l.Centre, Source: l.Source},
+		Scope:   schemas.Scope{Run: l.Run, Centre: l.Centre},
 		FileRef: schemas.FileRef{File: l.File, FileName: l.FileName, Action: l.Action}, Entity: schemas.EntityDownload, Attempt: attempt, Note: "dead_letter_" + what,
 		Attributes: map[string]string{"dead_letter": l.ID, "stage": l.Stage, "class": l.Class, "document": l.Entry, "by": d.By, "reason": d.Reason,
 			"attempt": strconv.Itoa(int(l.Attempt))},

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tributary/internal/deadletter"
+	"tributary/internal/kafka"
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+func TestDLQUsage(t *testing.T) {
+	for _, tt := range []struct{ args, says string }{
+		{"dlq replay", "which dead letters?"},
+		{"dlq drop --reason x", "which dead letters?"},
+		{"dlq drop validate:0:1", "--reason"},
+		{"dlq replay validate:0:1 --where state=open", "not both"},
+		{"dlq list --limit -1", "--limit"},
+		{"dlq list --where colour=red", "colour"},
+		{"dlq list --where since=yesterday", "1h"},
+		{"dlq list -o xml", "xml"},
+		{"dlq lisd", "list"},
+	} {
+		var out, errs strings.Builder
+		if code := run(t.Context(), newCLI(nil, &out, &errs, nil), strings.Fields(tt.args)); code != exitUsage || !strings.Contains(errs.String(), tt.says) {
+			t.Errorf("tributary %s: exit code %d, %q; want %d and something about %q", tt.args, code, errs.String(), exitUsage, tt.says)
+		}
+	}
+}
+
+// The story of a letter shows what others wrote, but not as control sequences.
+func TestLetterStory(t *testing.T) {
+	codec, err := schemas.NewCodec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	l := &letter{state: control.LetterDropped, deaths: 2, decided: control.DeadLetter{Attempt: 3, Forced: true,
+		Replay: control.Decision{By: "ann@host", Reason: "mended", At: at}, Drop: control.Decision{By: "bob@host", At: at}}}
+	l.Letter = &deadletter.Letter{ID: "validate:1:2", Stage: "validate", Topic: schemas.DocumentExtractedTopic, Class: "panic", Error: "bad \x1b[31m", Stack: "goroutine 1\nmain.go:7",
+		Action: "add", FileName: "a.zip", Entry: "x\n.xml", OriginOffset: 9, Time: at, Problem: "no event", Record: &kgo.Record{Value: []byte(strings.Repeat("\x00", 1000)),
+			Headers: []kgo.RecordHeader{{Key: "ce_id", Value: []byte("7\x1b")}, {Key: kafka.HeaderStack, Value: []byte("once is enough")}}}}
+	var out strings.Builder
+	if err := newLetterStory(l, codec).writeText(&out); err != nil {
+		t.Fatal(err)
+	}
+	got := out.String()
+	for _, want := range []string{"panic: bad", "offset 9", "ann@host as attempt 3: mended", "bob@host: no reason was given", "2 replays died", "ce_id: 7", "goroutine 1\n", "main.go:7\n",
+		"unreadable: no event", strings.Repeat("00", maxBytesShown) + "\n", "tributary show add/a.zip"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the story lacks %q:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "\x1b") || strings.Contains(got, "once is enough") {
+		t.Errorf("the story has what it should not:\n%q", got)
+	}
+}
