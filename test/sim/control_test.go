@@ -89,22 +89,22 @@ type look struct {
 
 // acq is the pursuit of one look.
 type acq struct {
-	file                       *cfile
-	batch                      *batch
-	source                     string
-	look                       int32
-	state                      acqState
-	tried                      map[string]*tries
-	attempt                    int32
-	notBefore, retryAt, newsAt time.Time
-	result, exception          string // inserted (in order), duplicate, failed
-	download, unzip            string
-	documents                  int32
-	rankTime                   time.Time
-	ordinal                    int32
-	last                       schemas.Record
-	ordered                    bool // its documents are out
-	failures                   int
+	file                                    *cfile
+	batch                                   *batch
+	source                                  string
+	look                                    int32
+	state                                   acqState
+	tried                                   map[string]*tries
+	attempt                                 int32
+	notBefore, retryAt, newsAt, begun, over time.Time
+	result, exception                       string // inserted (in order), duplicate, failed
+	download, unzip                         string
+	documents                               int32
+	rankTime                                time.Time
+	ordinal                                 int32
+	last                                    schemas.Record
+	ordered                                 bool // its documents are out
+	failures                                int
 }
 
 type tries struct {
@@ -221,7 +221,7 @@ func (c *control) discovered(d *schemas.FileDiscovered) {
 
 // take begins the pursuit of a look, behind those under way.
 func (c *control) take(f *cfile, source string, look int32, session *csession) {
-	a := &acq{file: f, source: source, look: look, state: wanted, tried: map[string]*tries{}, notBefore: time.Now()}
+	a := &acq{file: f, source: source, look: look, state: wanted, tried: map[string]*tries{}, notBefore: time.Now(), begun: time.Now()}
 	for _, o := range f.acqs {
 		o.retryAt = time.Time{}
 		if o.state != ended {
@@ -467,7 +467,7 @@ func (c *control) complete(f *cfile, a *acq) {
 	if n < int(a.documents) {
 		return
 	}
-	a.state, a.result = ended, "inserted"
+	a.state, a.result, a.over = ended, "inserted", time.Now()
 	if a.documents == 0 {
 		a.result, a.exception = "failed", "no_documents"
 	}

@@ -132,16 +132,16 @@ func roles() []string {
 }
 
 // faultPhase is how long faults may strike.
-const faultPhase = 40 * time.Second
+const faultPhase = 30 * time.Second
 
 // drawFaults plans what will go wrong.
 func drawFaults(rng *rand.Rand, many int) *faults {
 	f := &faults{counts: map[string]int{}, planned: map[string][]*fault{}}
 	for range many {
-		switch n := rng.IntN(10); {
-		case n < 6:
-			f.plan(drawStep(rng))
+		switch n := rng.IntN(12); {
 		case n < 8:
+			f.plan(drawStep(rng))
+		case n < 10:
 			f.events = append(f.events, drawEvent(rng))
 		default:
 			f.events = append(f.events, drawBroker(rng))
@@ -155,7 +155,7 @@ func drawStep(rng *rand.Rand) *fault {
 	role := all[rng.IntN(len(all))]
 	where := places(role)
 	p := where[rng.IntN(len(where))]
-	x := &fault{role: role, label: p.label, nth: 1 + rng.IntN(p.often)}
+	x := &fault{role: role, label: p.label, nth: 1 + min(rng.IntN(p.often), rng.IntN(p.often))}
 	deeds := []deed{doKill, doKill, doPause}
 	if p.lose {
 		deeds = append(deeds, doLose, doFail)

@@ -23,6 +23,7 @@ func (s *sim) laws() {
 	s.lawL4()
 	s.lawL6()
 	s.lawL9()
+	s.lawL11()
 }
 
 // pending is what is not done yet, in words (L8).
@@ -353,5 +354,29 @@ func (s *sim) gone(q *poll, f *cfile) {
 	s.tracef("control", "%s is gone from %s", f.name, q.source)
 	if there {
 		s.violate("L10", "%s is concluded to be gone from %s, where it is", f.name, q.source)
+	}
+}
+
+// isolation is how long a file may take that shares no server with a slow one.
+const isolation = 8 * time.Second
+
+// lawL11: where nothing goes wrong, a slow file delays no file of another
+// server beyond the stated bound.
+func (s *sim) lawL11() {
+	if !s.noFaults {
+		return
+	}
+	slow := map[string]bool{}
+	for _, f := range s.scene.files {
+		for _, source := range f.sources {
+			slow[sceneSources()[source]] = slow[sceneSources()[source]] || f.slow > 0
+		}
+	}
+	for _, f := range s.control.order {
+		for _, a := range f.acqs {
+			if took := a.over.Sub(a.begun); !slow[sceneSources()[a.source]] && a.result == "inserted" && took > isolation {
+				s.violate("L11", "%s took %v, though nothing at its server is slow", f.name, took)
+			}
+		}
 	}
 }

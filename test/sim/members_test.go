@@ -126,9 +126,18 @@ func (s *sim) work(ctx context.Context, p *proc) error {
 	return fmt.Errorf("no role %s", p.role)
 }
 
+// window is how many records a stage has in hand: few, so that windows fill,
+// but of jobs as many as by default, since a slow one delays those beyond.
+func window(name string) int {
+	if name == download.Name {
+		return 64
+	}
+	return 8
+}
+
 // runner is the real runtime of a stage.
 func (s *sim) runner(p *proc, name, topic string, work stage.Stage, log *slog.Logger, metrics *stage.Metrics) *stage.Runner {
-	return stage.NewRunner(stage.Config{Name: name, Prefix: prefix, Topic: topic, Parallelism: 4, Window: 8, Stall: 2 * time.Minute, Grace: 3 * time.Second,
+	return stage.NewRunner(stage.Config{Name: name, Prefix: prefix, Topic: topic, Parallelism: 4, Window: window(name), Stall: 2 * time.Minute, Grace: 3 * time.Second,
 		BackoffMax: 5 * time.Second, CommitInterval: 500 * time.Millisecond}, p.client, s.shared.codec, work, log, metrics)
 }
 

@@ -129,12 +129,12 @@ func newSim(t *testing.T, sh *shared, seed uint64, faultless bool) *sim {
 	rng := rand.New(rand.NewPCG(seed, 0x7472696275746172))
 	s := &sim{seed: seed, shared: sh, scene: drawScene(rng), network: &kfake.VirtualNetwork{}, servers: map[string]*server{}, sources: map[string]config.Source{},
 		blobs: &blobs{data: map[string][]byte{}}, begun: time.Now(), noFaults: faultless}
-	many := 2 + rng.IntN(8)
-	if faultless {
-		many = 0
+	many := 3 + rng.IntN(15)
+	if rng.IntN(10) == 0 || faultless {
+		s.noFaults, many = true, 0
 	}
 	s.faults = drawFaults(rng, many)
-	if !faultless {
+	if !s.noFaults {
 		s.faults.events = append(s.faults.events, drawIllnesses(rng)...)
 	}
 	s.control, s.warehouse, s.tracker, s.history = newControl(s), newWarehouse(s), newTracker(s), newHistory(s)

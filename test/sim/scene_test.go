@@ -97,12 +97,12 @@ func drawFile(rng *rand.Rand, centre string, i int) *sceneFile {
 	case 2:
 		f.class = classEmpty
 	case 3:
-		f.class, f.leaves = classGone, time.Duration(1+rng.IntN(30))*time.Second
+		f.class, f.leaves = classGone, time.Duration(1+rng.IntN(15))*time.Second
 	case 4:
 		f.class, f.name = className, centre+"-"+date.Format("2006")+".zip"
 	}
-	if rng.IntN(3) == 0 {
-		f.appears = time.Duration(rng.IntN(25)) * time.Second
+	if rng.IntN(3) > 0 {
+		f.appears = time.Duration(rng.IntN(20)) * time.Second
 		if f.leaves > 0 {
 			f.leaves += f.appears
 		}
@@ -114,7 +114,7 @@ func drawFile(rng *rand.Rand, centre string, i int) *sceneFile {
 	switch {
 	case f.class != classGood:
 	case rng.IntN(4) == 0:
-		versions, f.changes = 2, f.appears+time.Duration(2+rng.IntN(30))*time.Second
+		versions, f.changes = 2, f.appears+time.Duration(2+rng.IntN(15))*time.Second
 	case rng.IntN(4) == 0:
 		for s := range sceneSources() {
 			if s != f.sources[0] && (len(f.sources) == 1 || s < f.sources[1]) {

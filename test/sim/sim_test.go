@@ -3,13 +3,71 @@
 package sim
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"tributary/internal/profile"
 	"tributary/schemas"
 )
+
+// What a run of seeds is asked for, by environment variables (mk/sim.mk).
+const (
+	envSeed      = "SIM_SEED"      // the first seed; default 1
+	envRuns      = "SIM_RUNS"      // how many; default 10
+	envFaultless = "SIM_FAULTLESS" // any value: nothing goes wrong
+	envTraces    = "SIM_TRACES"    // a folder for the traces of failing seeds
+	envSummary   = "SIM_SUMMARY"   // a file for the numbers of seeds and violations
+)
+
+// maxPrinted is how many traces are printed in full.
+const maxPrinted = 2
+
+// TestSimulation plays seeds, one after another. A seed that breaks a law is
+// printed with a trace of what happened.
+func TestSimulation(t *testing.T) {
+	sh := setup(t)
+	first, n := number(envSeed, 1), number(envRuns, 10)
+	violations := 0
+	for seed := first; seed < first+n; seed++ {
+		s := run(t, sh, seed, os.Getenv(envFaultless) != "")
+		if len(s.violations) == 0 {
+			if n == 1 {
+				fmt.Println(s.story())
+			}
+			continue
+		}
+		violations++
+		t.Errorf("seed %d:\n  %s", seed, strings.Join(s.violations, "\n  "))
+		s.keep(t, violations <= maxPrinted)
+	}
+	fmt.Printf("%d seeds, %d violations\n", n, violations)
+	if path := os.Getenv(envSummary); path != "" {
+		if err := os.WriteFile(path, fmt.Appendf(nil, "%d %d %d\n", first, n, violations), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// story is the trace of a run.
+func (s *sim) story() string {
+	return fmt.Sprintf("seed %d, %d members, %d files, %d faults struck:\n%s", s.seed, len(s.members), len(s.scene.files), s.faults.struck, strings.Join(s.trace, "\n"))
+}
+
+// keep prints the trace of a failing seed, and keeps it.
+func (s *sim) keep(t *testing.T, print bool) {
+	if print {
+		fmt.Println(s.story())
+	}
+	if dir := os.Getenv(envTraces); dir != "" {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("seed-%d.txt", s.seed)), []byte(s.story()+"\n"), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+}
 
 func setup(t *testing.T) *shared {
 	t.Helper()
@@ -17,7 +75,7 @@ func setup(t *testing.T) *shared {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := profile.Load(os.DirFS("../profiles/weather"))
+	p, err := profile.Load(os.DirFS(filepath.Join("..", "profiles", "weather")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,21 +91,4 @@ func number(name string, byDefault uint64) uint64 {
 		return n
 	}
 	return byDefault
-}
-
-func TestSimulation(t *testing.T) {
-	sh := setup(t)
-	first, n := number("SIM_SEED", 1), number("SIM_RUNS", 1)
-	for seed := first; seed < first+n; seed++ {
-		s := run(t, sh, seed, os.Getenv("SIM_FAULTLESS") != "")
-		if len(s.violations) > 0 {
-			t.Errorf("seed %d: %v", seed, s.violations)
-			if os.Getenv("SIM_TRACE") == "" {
-				continue
-			}
-			for _, l := range s.trace {
-				t.Log(l)
-			}
-		}
-	}
 }
