@@ -2,6 +2,10 @@
 #
 # Variables:
 #   SEED     of the corpus and of all that is random (1)
+#   RUNS     how many runs of 15 s of faults make chaos takes (30; in CI a few)
+#   KIND     of fault: kill, pause, roll, broker, postgres, clickhouse, disk,
+#            servers, or all, mixed
+#   FAULTS   how long a run's faults last (15s; 300s in a campaign)
 #   CRASHES  how many crash points the short form takes
 #   STATE    where campaigns remember what was done, to go on from there
 #   BUDGET   the time that a campaign takes at most, such as 2h
@@ -14,10 +18,27 @@ define chaos_suite
 	@summary=$$(mktemp); status=0; \
 	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_SEED=$(SEED) TRIBUTARY_SUMMARY=$$summary $(1) \
 	  $(GO) test -count=1 -timeout $(3) -v -run '$(2)' ./test/e2e/ || status=$$?; \
-	cat "$$summary"; rm -f "$$summary"; exit $$status
+	cat "$$summary" 2>/dev/null; rm -f "$$summary"; exit $$status
 endef
 
+RUNS ?= 30
+KIND ?= all
+FAULTS ?= 15s
 CRASHES ?= 16
+
+# Runs of which seed n is the n-th; a run that fails names its seed.
+.PHONY: chaos
+chaos: engines ## separate processes under kill -9, SIGSTOP, upgrades, lost engines: RUNS runs of 15 s
+	$(call chaos_suite,TRIBUTARY_CHAOS=$(RUNS) TRIBUTARY_CHAOS_KIND=$(KIND) TRIBUTARY_CHAOS_FAULTS=$(FAULTS),^TestChaos$$,0)
+
+.PHONY: chaos-campaign
+chaos-campaign: engines ## 30 runs of 300 s of one KIND of fault, within BUDGET; goes on where it stopped
+	@mkdir -p $(STATE)
+	$(call chaos_suite,TRIBUTARY_CHAOS=30 TRIBUTARY_CHAOS_KIND=$(KIND) TRIBUTARY_CHAOS_FAULTS=300s TRIBUTARY_CAMPAIGN=$(abspath $(STATE))/chaos-$(KIND)-$(SEED).jsonl TRIBUTARY_BUDGET=$(or $(BUDGET),2h),^TestChaos$$,0)
+
+.PHONY: paused
+paused: engines ## an insert process stopped at each of its steps wakes up after another took over
+	$(call chaos_suite,TRIBUTARY_CHAOS=1,^TestPausedInsert,30m)
 
 .PHONY: crashpoints
 crashpoints: engines ## kill the program at CRASHES of its labelled steps and compare what becomes of it
