@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tributary/internal/engine"
+	"tributary/test/kafka"
 )
 
 // The kinds of fault. "all" mixes them.
@@ -45,6 +46,10 @@ type chaos struct {
 	full    time.Time            // the disk is full until then; zero: it is not
 	held    map[string]int       // sessions that stopped processes held, by source
 	limited bool                 // data_dir lies on a small filesystem
+
+	cluster *kafka.Cluster // Apache Kafka in place of the embedded broker; nil: none
+	down    int            // the broker of it that is down
+	back    time.Time      // when it comes back; zero: none is down
 }
 
 // run makes faults for so long, and adds files meanwhile.
@@ -94,6 +99,9 @@ func (c *chaos) tick(now time.Time) {
 	if !c.full.IsZero() && now.After(c.full) {
 		c.emptyDisk()
 	}
+	if !c.back.IsZero() && now.After(c.back) {
+		c.restartBroker()
+	}
 }
 
 // heal ends all faults.
@@ -101,6 +109,9 @@ func (c *chaos) heal() {
 	clear(c.cut)
 	if !c.full.IsZero() {
 		c.emptyDisk()
+	}
+	if !c.back.IsZero() {
+		c.restartBroker()
 	}
 	c.f.heal()
 	c.f.say("faults have stopped")
@@ -116,6 +127,10 @@ func (c *chaos) fault(now time.Time) {
 	case faultRoll:
 		c.roll()
 	case faultBroker:
+		if c.cluster != nil {
+			c.killBroker(now)
+			return
+		}
 		c.kill(c.f.engines())
 	case faultPostgres:
 		c.killBelow("Postgres", func(pid int) bool { return processName(pid) == "postgres" })
@@ -181,6 +196,36 @@ func (c *chaos) roll() {
 			c.f.s.t.Errorf("%s: exit code %d after SIGTERM\n%s", m.name, code, p.tail())
 		}
 	}
+}
+
+// killBroker kills one of the brokers, once all have what the others have: of
+// three that keep every record twice or more, one may be lost at a time.
+func (c *chaos) killBroker(now time.Time) {
+	if !c.back.IsZero() {
+		return
+	}
+	for _, d := range c.f.s.listed() {
+		for _, p := range d.Partitions {
+			if len(p.ISR) < c.f.s.on.replicas {
+				return
+			}
+		}
+	}
+	c.down = c.rng.IntN(c.f.s.on.replicas)
+	d := time.Second + time.Duration(c.rng.Int64N(int64(3*time.Second)))
+	c.back = now.Add(d)
+	if err := c.cluster.Kill(c.down); err != nil {
+		c.f.s.t.Fatal(err)
+	}
+	c.f.say("killed broker %d for %s", c.down, d.Round(time.Millisecond))
+}
+
+func (c *chaos) restartBroker() {
+	c.back = time.Time{}
+	if err := c.cluster.Restart(c.f.s.t.Context(), c.down); err != nil {
+		c.f.s.t.Fatal(err)
+	}
+	c.f.say("broker %d is back", c.down)
 }
 
 // killBelow kills the topmost process below the engines that is the one.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tributary/internal/engine"
+	"tributary/internal/engine/enginetest"
 	"tributary/test/corpus"
 	"tributary/test/rig"
 )
@@ -119,6 +120,9 @@ func runChaos(t *testing.T, from uint64, kinds []string, length time.Duration) {
 			c.limited = true
 		}
 	}
+	if enginetest.KafkaAddrs() != nil {
+		c.cluster = s.threeBrokers() // others may need the one that is named
+	}
 	f := newFleet(s)
 	c.f = f
 	t.Logf("seed %d, faults for %s: %v", from, length, c.kinds)
@@ -150,6 +154,7 @@ func runChaos(t *testing.T, from uint64, kinds []string, length time.Duration) {
 		return
 	}
 	s.unlimitDisk()
+	s.on, s.embedded = nil, true
 	s.forget()
 	s.once()
 	s.engines(func(engine.Endpoints) {
