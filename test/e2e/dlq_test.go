@@ -11,6 +11,7 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/engine"
@@ -135,6 +136,59 @@ func TestDeadLetters(t *testing.T) {
 		s.compare(got, false)
 		s.order()
 		differ(t, "findings", findings, sql[findingCountRow](s, "warehouse", findingCountSQL))
+	})
+}
+
+// A document that has killed whoever loaded it is given up by insert, and the
+// rest is inserted. It is listed with the dead letters, and replayed like them.
+func TestWhatInsertGivesUpIsReplayed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits half a minute for a pause: skipped with -short")
+	}
+	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Small}, rig.Options{Local: true, Extra: lively})
+	s.once()
+	undisturbed := s.expect(true)
+	s.forget()
+
+	s.engines(func(at engine.Endpoints) {
+		p := s.start("run", "schedule", "poll", "plan", "publish", "download", "unzip", "validate", "sequence")
+		eventually(t, 2*time.Minute, func() string {
+			if !p.said(`"msg":"running"`) {
+				return "the roles are still starting"
+			}
+			if s.records()["tributary.document.ordered.v1"] == 0 {
+				return "nothing is ordered"
+			}
+			return ""
+		})
+		p.stop()
+		// As ten deaths of insert at the first position would leave it.
+		s.warehouse(at, func(pool *pgxpool.Pool) {
+			if _, err := pool.Exec(t.Context(), "INSERT INTO warehouse.try (position, tries) VALUES (1, 10)"); err != nil {
+				t.Fatal(err)
+			}
+		})
+	})
+	s.once()
+	s.engines(func(engine.Endpoints) {
+		open := list[letterRow](s, "dlq", "list", "--group", "insert")
+		if len(open) != 1 || open[0].ID != "insert:0:1" || open[0].State != "open" {
+			t.Fatalf("dead letters of insert are %+v, want one of position 1", open)
+		}
+		if s.hash() == undisturbed.Hash {
+			t.Error("the document that was given up changes nothing: the test shows nothing")
+		}
+		s.ask("dlq", "replay", "--where", "stage=insert", "--reason", "it was the member")
+	})
+	s.once()
+	s.engines(func(engine.Endpoints) {
+		s.refused("insert:0:1", "replayed already")
+		got := s.see()
+		if got.Hash != undisturbed.Hash {
+			t.Errorf("warehouse hash %s after the replay, %s undisturbed", got.Hash, undisturbed.Hash)
+		}
+		s.compare(got, false)
+		s.order()
 	})
 }
 
