@@ -57,7 +57,7 @@ func (c *chaos) run(d time.Duration) {
 	s := c.f.s
 	over := time.Now().Add(d)
 	pause := max(1500*time.Millisecond, d/100)
-	added, fault := time.Now().Add(max(2*time.Second, d/12)), time.Now().Add(time.Second)
+	added, fault := time.Now().Add(max(time.Second, d/30)), time.Now().Add(time.Second)
 	c.f.wait(d, func() string {
 		now := time.Now()
 		c.tick(now)
@@ -65,8 +65,8 @@ func (c *chaos) run(d time.Duration) {
 			return ""
 		}
 		if now.After(added) {
-			added = now.Add(max(2*time.Second, d/12))
-			s.add(4)
+			added = now.Add(max(time.Second, d/30))
+			s.add(6)
 		}
 		if now.After(fault) {
 			c.fault(now)
