@@ -21,6 +21,7 @@ import (
 	"tributary/producers/schedule"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/test/scale/plans"
 )
 
 // Control that knows very many files decides by index: no statement that any of
@@ -40,9 +41,9 @@ func TestControlDecidesByIndex(t *testing.T) {
 	}
 	fill(t, plain, hostings)
 
-	var p plans
-	w := newWorld(t, p.pool(t, dsn))
-	p.watch()
+	p := plans.Watcher{Given: []string{"listed"}}
+	w := newWorld(t, p.Pool(t, dsn))
+	p.Watch()
 	scheduler := w.start()
 
 	// A first session finds files at both sources, some of them only at the
@@ -60,14 +61,14 @@ func TestControlDecidesByIndex(t *testing.T) {
 	w.round(scheduler, plain, "files changed and gone")
 	people(t, w.pool, entries[0].Name)
 	for _, part := range written(t) {
-		if !p.seen(part) {
+		if !p.Seen(part) {
 			t.Errorf("no role has executed the statement: %s", part)
 		}
 	}
-	p.check(t, map[string]allowance{
-		"SELECT (SELECT count(*) FROM control.poll WHERE state IN ('due','running'))": {"it counts what is unfinished", hostings / 20},
-		"UPDATE control.hosting h SET misses =":                                       {"it compares all that the source hosts with its listing", listed},
-		"WITH g AS (UPDATE control.hosting SET state='gone'":                          {"it looks at all that the source hosts", listed},
+	p.Check(t, map[string]plans.Allowance{
+		"SELECT (SELECT count(*) FROM control.poll WHERE state IN ('due','running'))": {Reason: "it counts what is unfinished", Work: hostings / 20},
+		"UPDATE control.hosting h SET misses =":                                       {Reason: "it compares all that the source hosts with its listing", Work: listed},
+		"WITH g AS (UPDATE control.hosting SET state='gone'":                          {Reason: "it looks at all that the source hosts", Work: listed},
 	})
 }
 
@@ -143,6 +144,11 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 	_, open := control.SessionOpen(t.Context(), pool)
 	_, pending := control.Pending(t.Context(), pool)
 	_, outstanding := control.JobOutstanding(t.Context(), pool, schemas.LiveRun)
+	end, err := control.HoldSession(t.Context(), pool, schemas.LiveRun, "own.example:22", "test", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end()
 	// What only a slow or failing poll needs.
 	gone := control.Poll{ID: schemas.LiveRun}
 	if err := control.RenewPoll(t.Context(), pool, gone, time.Second); !errors.Is(err, pg.ErrLeaseLost) {
@@ -201,7 +207,7 @@ func statements(t *testing.T, path string, text []byte) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sql = words(sql)
+		sql = plans.Words(sql)
 		verb, _, _ := strings.Cut(sql, " ")
 		switch verb {
 		case "SELECT", "INSERT", "UPDATE", "DELETE", "WITH":

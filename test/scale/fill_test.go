@@ -7,7 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/test/scale/plans"
 )
 
 // number is the value of an environment variable, or fallback.
@@ -44,7 +47,7 @@ INSERT INTO control.hosting (source, file, action, name, look, size, mtime, list
 	FROM generate_series(1, {F}) i, generate_series(1, 10) s;
 INSERT INTO control.session (id, number, once, opened_at, polls_ended_at, end_position, closed_at)
 	SELECT md5('s' || i)::uuid, i, false, '2020-01-01', '2020-01-01', i, CASE WHEN i < {S} THEN '2020-01-01'::timestamptz END FROM generate_series(1, {S}) i;
-UPDATE control.session SET end_position = NULL, polls_ended_at = NULL, opened_at = now() WHERE closed_at IS NULL;
+UPDATE control.session SET end_position = NULL, polls_ended_at = NULL, opened_at = now() + interval '1 year' WHERE closed_at IS NULL;
 UPDATE control.counter SET value = {S} WHERE name = 'session';
 INSERT INTO control.poll (id, session, source, server, centre, state, started_at, ended_at)
 	SELECT md5('p' || s || '/' || i)::uuid, md5('s' || i)::uuid, 'big-' || s, 'big-' || s || ':22', 'C' || s, CASE WHEN i < {S} THEN 'complete' WHEN s < 3 THEN 'running' ELSE 'complete' END, '2020-01-01', '2020-01-01'
@@ -56,7 +59,7 @@ INSERT INTO control.look (source, file, look, session, domain, centre, size, mti
 		CASE WHEN i % 20 = 0 THEN now() + interval '1 year' END
 	FROM generate_series(1, {F}) i, generate_series(1, 10) s;
 INSERT INTO control.batch (id, session, domain, opened_at, number, released_at, last_position)
-	SELECT md5('t' || i || '/' || c)::uuid, md5('s' || i)::uuid, 'C' || c, now(), CASE WHEN i < {S} THEN i END, CASE WHEN i < {S} THEN '2020-01-02'::timestamptz END, CASE WHEN i < {S} THEN i END
+	SELECT md5('t' || i || '/' || c)::uuid, md5('s' || i)::uuid, 'C' || c, now() + interval '1 year', CASE WHEN i < {S} THEN i END, CASE WHEN i < {S} THEN '2020-01-02'::timestamptz END, CASE WHEN i < {S} THEN i END
 	FROM generate_series(1, {S}) i, generate_series(1, 10) c;
 INSERT INTO control.domain SELECT 'C' || c, {S} FROM generate_series(1, 10) c;
 INSERT INTO control.acquisition (run, file, session, domain, batch, source, look, size, state, not_before, attempt, download, unzip, sha256, documents,
@@ -73,19 +76,74 @@ INSERT INTO control.attempt (run, file, attempt, acquisition, source, look, job,
 	SELECT run, file, 1, id, source, 1, md5('j1')::uuid, sha256, 'done' FROM control.acquisition WHERE state <> 'wanted';
 INSERT INTO control.document (run, file, attempt, download, unzip, document, entry, kind, doc_date, doc_inc, sha256, result, body)
 	SELECT run, file, 1, sha256, 'done', md5('d' || id)::uuid, 'C.2020-01-01.' || id || '.experiment.impc.xml', 'experiment', '2020-01-01', id, sha256, 'valid', decode(repeat('00', 200), 'hex')
-	FROM control.acquisition WHERE state = 'ended';
-VACUUM (ANALYZE)`
+	FROM control.acquisition WHERE state = 'ended'`
 
-// fill fills control, a tenth as many files as hostings.
+// fill fills control, a tenth as many files as hostings. The largest tables get
+// their indexes when they are full, and nothing is checked that the text above
+// makes so: that takes minutes instead of an hour.
 func fill(t *testing.T, pool *pgxpool.Pool, hostings int) {
 	t.Helper()
 	began := time.Now()
 	files := hostings / hosts
-	values := strings.NewReplacer("{F}", strconv.Itoa(files), "{S}", strconv.Itoa(max(2, files/10)))
-	for sql := range strings.SplitSeq(fillControl, ";\n") {
-		if _, err := pool.Exec(t.Context(), values.Replace(sql)); err != nil {
-			t.Fatalf("%.200s: %v", words(sql), err)
+	conn, err := pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Release()
+	exec := func(sql string) {
+		t.Helper()
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatalf("%.200s: %v", plans.Words(sql), err)
 		}
 	}
+	exec("SET session_replication_role = replica")
+	exec("SET maintenance_work_mem = '512MB'")
+	rows, err := conn.Query(t.Context(), `SELECT CASE WHEN c.oid IS NULL THEN 'DROP INDEX ' || i.indexrelid::regclass ELSE 'ALTER TABLE ' || i.indrelid::regclass || ' DROP CONSTRAINT ' || c.conname END,
+			CASE WHEN c.oid IS NULL THEN pg_get_indexdef(i.indexrelid) ELSE 'ALTER TABLE ' || i.indrelid::regclass || ' ADD CONSTRAINT ' || c.conname || ' ' || pg_get_constraintdef(c.oid) END
+		FROM pg_index i LEFT JOIN pg_constraint c ON c.conindid = i.indexrelid
+		WHERE i.indrelid = ANY(ARRAY['control.hosting', 'control.look', 'control.attempt', 'control.document']::regclass[])`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type index struct{ Drop, Create string }
+	indexes, err := pgx.CollectRows(rows, pgx.RowToStructByPos[index])
+	if err != nil || len(indexes) < 8 {
+		t.Fatalf("%d indexes: %v", len(indexes), err)
+	}
+	for _, i := range indexes {
+		exec(i.Drop)
+	}
+	values := strings.NewReplacer("{F}", strconv.Itoa(files), "{S}", strconv.Itoa(max(2, files/10)))
+	for sql := range strings.SplitSeq(fillControl, ";\n") {
+		exec(values.Replace(sql))
+	}
+	for _, i := range indexes {
+		exec(i.Create)
+	}
+	exec("VACUUM (ANALYZE)")
+	exec("RESET session_replication_role")
 	t.Logf("%d hostings of %d files are known after %s", hostings, files, time.Since(began).Round(time.Millisecond))
+}
+
+// eventually waits until check returns nothing; what it returned last fails the
+// test when the time is over.
+func eventually(t testing.TB, limit time.Duration, check func() string) {
+	t.Helper()
+	over := time.NewTimer(limit)
+	defer over.Stop()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		last := check()
+		if last == "" {
+			return
+		}
+		select {
+		case <-t.Context().Done():
+			t.Fatal(t.Context().Err())
+		case <-over.C:
+			t.Fatalf("still not so after %s: %s", limit, last)
+		case <-tick.C:
+		}
+	}
 }

@@ -66,7 +66,7 @@ func newOutboxBench(t *testing.T) *outboxBench {
 	if b.codec, err = schemas.NewCodec(); err != nil {
 		t.Fatal(err)
 	}
-	b.connect = kafka.NewFactory(config.Kafka{}, enginetest.Broker(t), slog.New(slog.DiscardHandler))
+	b.connect = kafka.NewFactory(config.Kafka{}, enginetest.Cluster(t).ListenAddrs(), slog.New(slog.DiscardHandler))
 	client := b.client()
 	if _, err := kadm.NewClient(client).CreateTopic(t.Context(), 3, 1, nil, kafka.TopicName("p", schemas.StatusChangedTopic)); err != nil {
 		t.Fatal(err)

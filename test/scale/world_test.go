@@ -81,7 +81,7 @@ func newWorld(t *testing.T, pool *pgxpool.Pool) *world {
 	w.cfg.Sources = append(w.cfg.Sources,
 		config.Source{ID: ownSource, Centre: "H", URL: "sftp://reader@own.example/", MaxSessions: 4, Interval: config.Duration(time.Hour)},
 		config.Source{ID: otherSource, Centre: "J", URL: "sftp://reader@other.example/", MaxSessions: 2, Interval: config.Duration(time.Hour)})
-	w.connect = kafka.NewFactory(w.cfg.Kafka, enginetest.Broker(t), slog.New(slog.DiscardHandler))
+	w.connect = kafka.NewFactory(w.cfg.Kafka, enginetest.Cluster(t).ListenAddrs(), slog.New(slog.DiscardHandler))
 	client := w.client()
 	if _, err := topics.Ensure(t.Context(), kadm.NewClient(client), w.cfg.Kafka); err != nil {
 		t.Fatal(err)

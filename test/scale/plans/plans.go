@@ -1,16 +1,17 @@
-package scale
+// Package plans watches how Postgres executes the statements of a test: how many
+// rows and pages each looks at, and whether the rows that it is given or gives
+// account for that.
+package plans
 
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -19,9 +20,13 @@ import (
 	"tributary/internal/engine/enginetest"
 )
 
-// plans collects, with Postgres's own auto_explain, how every statement was
-// executed that goes through the pools it opens; those of triggers included.
-type plans struct {
+// Watcher collects, with Postgres's own auto_explain, how every statement was
+// executed that goes through the pools it opens; those of triggers included. The
+// zero value is ready.
+type Watcher struct {
+	// Given names temporary tables: their rows are given to statements.
+	Given []string
+
 	mu     sync.Mutex
 	on     bool
 	given  map[asked][2]int
@@ -59,8 +64,9 @@ type node struct {
 	Plans    []node  `json:"Plans"`
 }
 
-// pool opens a pool whose statements are watched.
-func (p *plans) pool(t *testing.T, dsn string, extra ...string) *pgxpool.Pool {
+// Pool opens a pool whose statements are watched. Where the module is not
+// installed the test is skipped, or fails if engines are required.
+func (p *Watcher) Pool(t testing.TB, dsn string) *pgxpool.Pool {
 	t.Helper()
 	cfg, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -73,7 +79,7 @@ func (p *plans) pool(t *testing.T, dsn string, extra ...string) *pgxpool.Pool {
 	cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
 		_, err := c.Exec(ctx, `LOAD 'auto_explain'; SET auto_explain.log_min_duration = 0; SET auto_explain.log_analyze = on;
 			SET auto_explain.log_buffers = on; SET auto_explain.log_timing = off; SET auto_explain.log_format = json;
-			SET auto_explain.log_nested_statements = on; SET auto_explain.log_level = notice;`+strings.Join(extra, ";"))
+			SET auto_explain.log_nested_statements = on; SET auto_explain.log_level = warning`)
 		return err
 	}
 	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
@@ -90,15 +96,15 @@ func (p *plans) pool(t *testing.T, dsn string, extra ...string) *pgxpool.Pool {
 	return pool
 }
 
-// watch forgets what was seen and sees everything from now on.
-func (p *plans) watch() {
+// Watch forgets what was seen and sees everything from now on.
+func (p *Watcher) Watch() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.on, p.worst, p.counts, p.given = true, map[string]execution{}, map[string]int{}, map[asked][2]int{}
 }
 
 // TraceQueryStart counts the elements of arrays that a statement is given.
-func (p *plans) TraceQueryStart(ctx context.Context, c *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+func (p *Watcher) TraceQueryStart(ctx context.Context, c *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
 	n := 0
 	for _, a := range data.Args {
 		if v := reflect.ValueOf(a); v.Kind() == reflect.Slice && v.Type().Elem().Kind() != reflect.Uint8 {
@@ -108,16 +114,16 @@ func (p *plans) TraceQueryStart(ctx context.Context, c *pgx.Conn, data pgx.Trace
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.on {
-		key := asked{c.PgConn(), words(data.SQL)}
+		key := asked{c.PgConn(), Words(data.SQL)}
 		p.given[key] = [2]int{n, p.given[key][0]}
 	}
 	return ctx
 }
 
 // TraceQueryEnd does nothing.
-func (p *plans) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+func (p *Watcher) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-func (p *plans) notice(t *testing.T, conn *pgconn.PgConn, message string) {
+func (p *Watcher) notice(t testing.TB, conn *pgconn.PgConn, message string) {
 	_, text, ok := strings.Cut(message, "plan:\n")
 	if !ok {
 		return
@@ -131,13 +137,13 @@ func (p *plans) notice(t *testing.T, conn *pgconn.PgConn, message string) {
 		return
 	}
 	e := execution{pages: said.Plan.Hit + said.Plan.Read, plan: text}
-	e.add(said.Plan, true)
+	e.add(said.Plan, true, p.Given)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.on {
 		return
 	}
-	key := words(said.Text)
+	key := Words(said.Text)
 	given := p.given[asked{conn, key}]
 	e.work += float64(max(given[0], given[1]))
 	p.counts[key]++
@@ -147,26 +153,26 @@ func (p *plans) notice(t *testing.T, conn *pgconn.PgConn, message string) {
 }
 
 // add counts a node and what is below it.
-func (e *execution) add(n node, given bool) {
+func (e *execution) add(n node, result bool, given []string) {
 	rows := n.Rows * n.Loops
 	switch {
-	case n.Relation == "listed" || n.Type == "Function Scan" || n.Type == "Result" || n.Type == "ProjectSet":
+	case n.Relation != "" && slices.Contains(given, n.Relation) || n.Type == "Function Scan" || n.Type == "Result" || n.Type == "ProjectSet":
 		e.work += rows
 	case n.Type == "ModifyTable":
 		// What it changes comes from below.
 		for _, c := range n.Plans {
-			e.add(c, true)
+			e.add(c, true, given)
 		}
 		return
 	case n.Relation != "" || strings.Contains(n.Type, "Scan"):
 		e.touched += rows + (n.Filtered+n.Recheck)*n.Loops
 	}
 	e.touched += n.Joined * n.Loops
-	if given {
+	if result {
 		e.work += rows
 	}
 	for _, c := range n.Plans {
-		e.add(c, false)
+		e.add(c, false, given)
 	}
 }
 
@@ -183,19 +189,19 @@ func (e execution) excess() float64 {
 	return max(e.touched/(freeRows+rowsEach*e.work), e.pages/(freePages+pagesEach*e.work))
 }
 
-// words is a statement with single spaces.
-func words(sql string) string { return strings.Join(strings.Fields(sql), " ") }
+// Words is a statement with single spaces.
+func Words(sql string) string { return strings.Join(strings.Fields(sql), " ") }
 
-// allowance is what a statement may look at beyond the rows that it is given or
+// Allowance is what a statement may look at beyond the rows that it is given or
 // gives.
-type allowance struct {
-	reason string
-	work   int // rows
+type Allowance struct {
+	Reason string
+	Work   int // rows
 }
 
-// check reports every statement that read more than its work accounts for; to
+// Check reports every statement that read more than its work accounts for; to
 // that of those that begin with a text in allow, the allowance is added.
-func (p *plans) check(t *testing.T, allow map[string]allowance) {
+func (p *Watcher) Check(t testing.TB, allow map[string]Allowance) {
 	t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -203,8 +209,8 @@ func (p *plans) check(t *testing.T, allow map[string]allowance) {
 	for _, sql := range slices.Sorted(maps.Keys(p.worst)) {
 		e := p.worst[sql]
 		for begin, a := range allow {
-			if strings.HasPrefix(sql, words(begin)) {
-				e.work += float64(a.work)
+			if strings.HasPrefix(sql, Words(begin)) {
+				e.work += float64(a.Work)
 			}
 		}
 		if e.excess() > 1 {
@@ -215,8 +221,9 @@ func (p *plans) check(t *testing.T, allow map[string]allowance) {
 	}
 }
 
-// seen tells whether a statement was executed that holds a text.
-func (p *plans) seen(part string) bool {
+// Seen tells whether a statement was executed that holds a text, with single
+// spaces.
+func (p *Watcher) Seen(part string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for sql := range p.worst {
@@ -225,27 +232,4 @@ func (p *plans) seen(part string) bool {
 		}
 	}
 	return false
-}
-
-// eventually waits until check returns nothing; what it returned last fails the
-// test when the time is over.
-func eventually(t testing.TB, limit time.Duration, check func() string) {
-	t.Helper()
-	over := time.NewTimer(limit)
-	defer over.Stop()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		last := check()
-		if last == "" {
-			return
-		}
-		select {
-		case <-t.Context().Done():
-			t.Fatal(fmt.Errorf("waiting: %w", t.Context().Err()))
-		case <-over.C:
-			t.Fatalf("still not so after %s: %s", limit, last)
-		case <-tick.C:
-		}
-	}
 }
