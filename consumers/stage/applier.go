@@ -139,7 +139,10 @@ func (a *Applier) Run(ctx context.Context) error {
 	for t := range a.logical {
 		topics = append(topics, t)
 	}
+	life, hangUp := context.WithCancel(context.Background())
+	defer hangUp()
 	client, err := a.connect(
+		kgo.WithContext(life),
 		kgo.ConsumerGroup(a.cfg.Group),
 		kgo.ConsumeTopics(topics...),
 		kgo.DisableAutoCommit(),
@@ -173,7 +176,7 @@ func (a *Applier) Run(ctx context.Context) error {
 	farewell, done := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
 	defer done()
 	a.commitToGroup(farewell)
-	if err := client.LeaveGroupContext(farewell); err != nil {
+	if err := leaveGroup(farewell, client, hangUp); err != nil {
 		a.log.Debug("cannot leave the group; it will notice by itself", "error", err)
 	}
 	return nil
@@ -216,6 +219,7 @@ func (a *Applier) gather(ctx context.Context) {
 		had, now := have, time.Now()
 		have, size = a.buffer(fetches)
 		a.client.AllowRebalance()
+		rejoin(a.client, fetches.Errors())
 		if had == 0 && have > 0 {
 			deadline = now.Add(a.cfg.MaxWait)
 		}

@@ -67,6 +67,7 @@ func (r *Runner) commit(ctx context.Context, partitions []*partition) {
 	offsets := map[string]map[int32]kgo.EpochOffset{}
 	marks := map[int32]mark{}
 	r.mu.Lock()
+	topic := r.topicID
 	for _, p := range partitions {
 		if p.gone || p.next < 0 || (p.next == p.stored && p.mark == p.storedMark) {
 			continue
@@ -85,7 +86,7 @@ func (r *Runner) commit(ctx context.Context, partitions []*partition) {
 	ctx = kgo.PreCommitFnContext(ctx, func(req *kmsg.OffsetCommitRequest) error {
 		for _, t := range req.Topics {
 			for i, p := range t.Partitions {
-				t.Partitions[i].Metadata = kmsg.StringPtr(marks[p.Partition].String())
+				t.Partitions[i].Metadata = kmsg.StringPtr(besideOffset(marks[p.Partition], topic))
 			}
 		}
 		return nil
@@ -124,10 +125,11 @@ func commitError(resp *kmsg.OffsetCommitResponse, err error) error {
 	return errors.Join(all...)
 }
 
-// leave commits what is finished and leaves the group.
-func (r *Runner) leave(ctx context.Context) {
+// leave commits what is finished and leaves the group; hangUp cancels the
+// client's own context.
+func (r *Runner) leave(ctx context.Context, hangUp context.CancelFunc) {
 	r.commit(ctx, r.lowered(r.owned(), true))
-	if err := r.client.LeaveGroupContext(ctx); err != nil {
+	if err := leaveGroup(ctx, r.client, hangUp); err != nil {
 		r.warn("cannot leave the group; it will notice by itself", err)
 	}
 }

@@ -31,6 +31,7 @@ type Runner struct {
 
 	mu         sync.Mutex
 	partitions map[int32]*partition
+	topicID    string // of the topic that is read, as of the last assignment; empty: not known
 	lanes      map[lane][]*item
 	ready      []lane // lanes whose first item may run, oldest first
 	running    int    // records worked on
@@ -80,7 +81,10 @@ func (r *Runner) Run(ctx context.Context) error {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	r.work = work
+	life, hangUp := context.WithCancel(context.Background())
+	defer hangUp()
 	client, err := r.connect(
+		kgo.WithContext(life),
 		kgo.ConsumerGroup(r.cfg.Group),
 		kgo.ConsumeTopics(kafka.TopicName(r.cfg.Prefix, r.cfg.Topic)),
 		kgo.DisableAutoCommit(),
@@ -89,6 +93,7 @@ func (r *Runner) Run(ctx context.Context) error {
 		kgo.BlockRebalanceOnPoll(),
 		kgo.OnPartitionsAssigned(r.assigned),
 		kgo.OnOffsetsFetched(r.fetched),
+		kgo.AdjustFetchOffsetsFn(r.from),
 		kgo.OnPartitionsRevoked(r.revoked),
 		kgo.OnPartitionsLost(r.lost),
 	)
@@ -109,7 +114,7 @@ func (r *Runner) Run(ctx context.Context) error {
 
 	farewell, done := context.WithTimeout(work, leaveTimeout)
 	defer done()
-	r.leave(farewell)
+	r.leave(farewell, hangUp)
 	if r.stuck() {
 		return fmt.Errorf("stage %s: %w", r.cfg.Name, ErrStuck)
 	}
@@ -136,6 +141,7 @@ func (r *Runner) poll(ctx context.Context) {
 		}
 		r.intake(fetches)
 		r.client.AllowRebalance()
+		rejoin(r.client, fetches.Errors())
 	}
 }
 

@@ -1,0 +1,42 @@
+package stage
+
+import (
+	"context"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// hangUpTimeout bounds what is told to the group when leaving it in order has
+// taken too long.
+const hangUpTimeout = time.Second
+
+// leaveGroup leaves the group within the time that ctx gives; hangUp cancels
+// the client's own context. A client that is joining cannot leave: it waits for
+// the broker, and the broker for every other member, a dead one for as long as
+// its session lasts. Then the broker is told directly, so that the group does
+// not wait for this member in its turn, and hangUp lets the client be closed.
+func leaveGroup(ctx context.Context, client *kgo.Client, hangUp context.CancelFunc) error {
+	err := client.LeaveGroupContext(ctx)
+	if err == nil {
+		return nil
+	}
+	defer hangUp()
+	instance, static := client.OptValue(kgo.InstanceID).(*string)
+	member, _ := client.GroupMetadata()
+	if member == "" || static && instance != nil {
+		return err // a static member is expected back
+	}
+	group, _ := client.OptValue(kgo.ConsumerGroup).(string)
+	req := kmsg.NewPtrLeaveGroupRequest()
+	req.Group, req.MemberID = group, member
+	m := kmsg.NewLeaveGroupRequestMember()
+	m.MemberID = member
+	req.Members = append(req.Members, m)
+	within, done := context.WithTimeout(context.WithoutCancel(ctx), hangUpTimeout)
+	defer done()
+	// Its outcome changes nothing: the client is hung up next.
+	_, _ = req.RequestWith(within, client)
+	return err
+}
