@@ -53,6 +53,18 @@ func (s *Sequencer) Run(ctx context.Context, applier *stage.Applier) error {
 	return g.Wait()
 }
 
+// TopicID returns the id of the topic that the stored offsets belong to, and
+// stores the given one if none is stored yet.
+func (s *Sequencer) TopicID(ctx context.Context, topic string, id pg.TopicID) (pg.TopicID, error) {
+	return s.Offsets.TopicID(ctx, s.Pool, topic, id)
+}
+
+// StartOver lets a topic that was made anew be read from its beginning: what
+// comes twice is recognised, and what was lost is requested again.
+func (s *Sequencer) StartOver(ctx context.Context, topic string, from, to pg.TopicID) error {
+	return pg.InTx(ctx, s.Pool, func(tx pgx.Tx) error { return s.Offsets.StartOver(ctx, tx, topic, from, to) })
+}
+
 // Position returns the stored offset from which to read a partition.
 func (s *Sequencer) Position(ctx context.Context, topic string, partition int32) (int64, error) {
 	return s.Offsets.Load(ctx, s.Pool, topic, partition)

@@ -33,18 +33,6 @@ const carefulAfter = 2
 // markTimeout bounds how long work waits for the commit of a mark.
 const markTimeout = 2 * time.Second
 
-// String is the mark as metadata; empty when there is nothing to say.
-func (m mark) String() string {
-	if m == (mark{}) {
-		return ""
-	}
-	text, err := json.Marshal(m)
-	if err != nil {
-		return "" // three numbers always marshal
-	}
-	return base64.StdEncoding.EncodeToString(text)
-}
-
 // parseMark reads metadata; what others wrote there is no mark.
 func parseMark(metadata *string) (m mark) {
 	if metadata == nil {
@@ -68,7 +56,7 @@ func (r *Runner) fetched(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetFetc
 				if p == nil || o.Offset < 0 {
 					continue
 				}
-				p.found = parseMark(o.Metadata)
+				p.found, p.of = parseMark(o.Metadata), topicBeside(o.Metadata)
 				p.mark, p.storedMark = p.found, p.found
 				p.careful = p.found.Starts >= carefulAfter || p.found.Until > o.Offset
 			}

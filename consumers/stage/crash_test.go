@@ -187,7 +187,7 @@ func TestCompany(t *testing.T) {
 
 func TestMarkSurvivesItsMetadata(t *testing.T) {
 	want := mark{Starts: 3, Alone: 1, Until: 1 << 40}
-	text := want.String()
+	text := besideOffset(want, "topic")
 	if diff := cmp.Diff(want, parseMark(&text)); diff != "" {
 		t.Error(diff)
 	}
@@ -196,7 +196,7 @@ func TestMarkSurvivesItsMetadata(t *testing.T) {
 			t.Errorf("parseMark(%q) = %+v, want none", other, got)
 		}
 	}
-	if got := (mark{}).String(); got != "" {
+	if got := besideOffset(mark{}, ""); got != "" {
 		t.Errorf("no mark is written as %q", got)
 	}
 }

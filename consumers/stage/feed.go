@@ -22,6 +22,10 @@ const groupCommitInterval = 5 * time.Second
 // stored positions. It waits for the store, until the group moves on.
 func (a *Applier) start(ctx context.Context, which map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
 	<-a.started
+	anew, err := a.anew(ctx, which)
+	if err != nil {
+		return nil, err
+	}
 	out := map[string]map[int32]kgo.Offset{}
 	var feeds []*feed
 	for topic, ids := range which {
@@ -45,8 +49,10 @@ func (a *Applier) start(ctx context.Context, which map[string]map[int32]kgo.Offs
 		if ok = ok && end.Err == nil; ok {
 			f.end = end.Offset
 		}
-		if ok && f.position > end.Offset {
-			a.block(f, "the stored position is beyond the log's end", "position", f.position, "end", end.Offset)
+		if anew[f.topic] {
+			a.block(f, "topic_anew")
+		} else if ok && f.position > end.Offset {
+			a.reset(f, "the stored position is beyond the log's end", "position", f.position, "end", end.Offset)
 		}
 	}
 	return out, nil
@@ -139,7 +145,7 @@ func (a *Applier) add(f *feed, p kgo.FetchTopicPartition) {
 	}
 	first := p.Records[0].Offset
 	if first < next {
-		a.block(f, "the log goes on before the stored position", "next", next, "offset", first)
+		a.reset(f, "the log goes on before the stored position", "next", next, "offset", first)
 		return
 	}
 	if p.LogStartOffset > next {
@@ -158,10 +164,15 @@ func (a *Applier) add(f *feed, p kgo.FetchTopicPartition) {
 }
 
 // block stops a partition whose log is not the one that was read before.
-func (a *Applier) block(f *feed, why string, args ...any) {
+func (a *Applier) block(f *feed, reason string) {
 	f.blocked, f.records, f.size = true, nil, 0
 	a.client.PauseFetchPartitions(map[string][]int32{f.topic: {f.id}})
-	a.metrics.blocked.WithLabelValues(a.cfg.Name, f.topic, strconv.Itoa(int(f.id)), "offset_reset").Set(1)
+	a.metrics.blocked.WithLabelValues(a.cfg.Name, f.topic, strconv.Itoa(int(f.id)), reason).Set(1)
+}
+
+// reset stops a partition whose offsets show that its log is another one.
+func (a *Applier) reset(f *feed, why string, args ...any) {
+	a.block(f, "offset_reset")
 	a.log.Error("offsets were reset: "+why+". The partition stands still; restore the topic, or rebuild this projection",
 		append([]any{"topic", f.topic, "partition", f.id}, args...)...)
 }

@@ -49,7 +49,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		lastProgress: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_stage_last_progress_timestamp_seconds",
 			Help: "When a record was last finished."}, []string{"stage"}),
 		blocked: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_stage_blocked",
-			Help: "1 for a partition that stands still until somebody acts, by reason: unknown_schema or offset_reset."}, []string{"stage", "topic", "partition", "reason"}),
+			Help: "1 for a partition that stands still until somebody acts, by reason: unknown_schema, offset_reset or topic_anew."}, []string{"stage", "topic", "partition", "reason"}),
 		lost: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "tributary_stage_expired_records_total",
 			Help: "Offsets that retention removed before they were read."}, []string{"stage", "topic"}),
 		abandoned: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_stage_abandoned_work",

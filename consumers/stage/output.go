@@ -22,6 +22,7 @@ type output struct {
 	mu      sync.Mutex
 	pending int
 	err     error         // the first failure to produce
+	failed  string        // the topic that it was for
 	closed  bool          // the attempt has ended
 	settled chan struct{} // closed when nothing is pending; nil: nobody waits
 }
@@ -96,7 +97,7 @@ func (o *output) acknowledged(rec *kgo.Record, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err != nil && o.err == nil {
-		o.err = fmt.Errorf("produce to %s: %w", rec.Topic, err)
+		o.err, o.failed = fmt.Errorf("produce to %s: %w", rec.Topic, err), rec.Topic
 	}
 	o.pending--
 	if o.pending == 0 && o.settled != nil {
@@ -108,21 +109,23 @@ func (o *output) acknowledged(rec *kgo.Record, err error) {
 // wait returns when all is acknowledged, or one was refused.
 func (o *output) wait(ctx context.Context) error {
 	o.mu.Lock()
-	if o.pending == 0 {
-		defer o.mu.Unlock()
-		return o.err
+	if o.pending > 0 {
+		settled := make(chan struct{})
+		o.settled = settled
+		o.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-settled:
+		}
+		o.mu.Lock()
 	}
-	settled := make(chan struct{})
-	o.settled = settled
+	err, topic := o.err, o.failed
 	o.mu.Unlock()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-settled:
+	if err != nil && topic != "" {
+		kafka.Anew(o.r.client, err, topic)
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.err
+	return err
 }
 
 // close refuses what work left behind might still emit.

@@ -24,9 +24,10 @@ type partition struct {
 	stored int64   // the offset last committed; -1: none yet
 	end    int64   // of the log, as last heard; -1: not yet
 
-	found      mark // what the last owner left beside the offset
-	mark       mark // what belongs beside next
-	storedMark mark // what was committed beside stored
+	of         string // the id of the topic that the group's offset belongs to, if it is known
+	found      mark   // what the last owner left beside the offset
+	mark       mark   // what belongs beside next
+	storedMark mark   // what was committed beside stored
 	hesitated  *once
 	raised     *once
 	careful    bool  // records run alone, in order

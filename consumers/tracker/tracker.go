@@ -56,6 +56,12 @@ func (t *Tracker) Applier(cfg config.Tracker, prefix string, connect kafka.Facto
 	}, connect, t, t.log, metrics)
 }
 
+// TopicID returns the id of the topic that the stored offsets belong to, and
+// stores the given one if none is stored yet.
+func (t *Tracker) TopicID(ctx context.Context, topic string, id pg.TopicID) (pg.TopicID, error) {
+	return t.offsets.TopicID(ctx, t.pool, topic, id)
+}
+
 // Position returns the offset from which to read a partition.
 func (t *Tracker) Position(ctx context.Context, topic string, partition int32) (int64, error) {
 	return t.offsets.Load(ctx, t.pool, topic, partition)

@@ -518,3 +518,40 @@ func TestOpenDoesNotConnect(t *testing.T) {
 		t.Error("an address that is none is accepted")
 	}
 }
+
+func TestTopicsAreToldApartByTheirIDs(t *testing.T) {
+	pool := database(t)
+	exec(t, pool, "CREATE TABLE s.consumed_topic (consumer_group text NOT NULL, topic text NOT NULL, topic_id uuid NOT NULL, PRIMARY KEY (consumer_group, topic))")
+	o, other := pg.Offsets{Schema: "s", Group: "g"}, pg.Offsets{Schema: "s", Group: "h"}
+	first, second, third := pg.TopicID{1}, pg.TopicID{2}, pg.TopicID{3}
+	is := func(o pg.Offsets, given, want pg.TopicID) {
+		t.Helper()
+		if got, err := o.TopicID(t.Context(), pool, "t", given); err != nil || got != want {
+			t.Errorf("id %v, %v; want %v", got, err, want)
+		}
+	}
+	at := func(want int64) {
+		t.Helper()
+		if got, err := o.Load(t.Context(), pool, "t", 0); err != nil || got != want {
+			t.Errorf("offset %d, %v; want %d", got, err, want)
+		}
+	}
+	startOver := func(from, to pg.TopicID) {
+		t.Helper()
+		if err := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error { return o.StartOver(t.Context(), tx, "t", from, to) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	is(o, first, first)
+	is(o, second, first)
+	is(other, second, second)
+	if err := o.Advance(t.Context(), pool, "t", 0, 0, 7); err != nil {
+		t.Fatal(err)
+	}
+	startOver(third, second) // another member was faster, with another id
+	is(o, third, first)
+	at(7)
+	startOver(first, second)
+	is(o, third, second)
+	at(0)
+}

@@ -73,6 +73,18 @@ func (p *Planner) Run(ctx context.Context, applier *stage.Applier) error {
 	return g.Wait()
 }
 
+// TopicID returns the id of the topic that the stored offsets belong to, and
+// stores the given one if none is stored yet.
+func (p *Planner) TopicID(ctx context.Context, topic string, id pg.TopicID) (pg.TopicID, error) {
+	return p.Offsets.TopicID(ctx, p.Pool, topic, id)
+}
+
+// StartOver lets a topic that was made anew be read from its beginning: what
+// comes twice is recognised, and what was lost is requested again.
+func (p *Planner) StartOver(ctx context.Context, topic string, from, to pg.TopicID) error {
+	return pg.InTx(ctx, p.Pool, func(tx pgx.Tx) error { return p.Offsets.StartOver(ctx, tx, topic, from, to) })
+}
+
 // Position returns the stored offset from which to read a partition.
 func (p *Planner) Position(ctx context.Context, topic string, partition int32) (int64, error) {
 	return p.Offsets.Load(ctx, p.Pool, topic, partition)

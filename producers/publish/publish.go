@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -109,6 +110,7 @@ func (p *Publisher) batch(ctx context.Context, epoch int64) (int, error) {
 	p.depth.Set(float64(len(records)))
 	crashpoint.At("publish", p.schema, "acknowledged", "before")
 	if err := p.client.ProduceSync(ctx, records...).FirstErr(); err != nil {
+		kafka.Anew(p.client, err, topicsOf(records)...)
 		return 0, fmt.Errorf("publish: %w", err)
 	}
 	crashpoint.At("publish", p.schema, "acknowledged", "after")
@@ -127,6 +129,16 @@ func (p *Publisher) batch(ctx context.Context, epoch int64) (int, error) {
 		p.bytes += len(r.Value)
 	}
 	return len(records), nil
+}
+
+func topicsOf(records []*kgo.Record) []string {
+	var out []string
+	for _, r := range records {
+		if !slices.Contains(out, r.Topic) {
+			out = append(out, r.Topic)
+		}
+	}
+	return out
 }
 
 // vacuum keeps the outbox small. Without it everything works on, for longer

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/twmb/franz-go/pkg/kadm"
+
 	"tributary/internal/engine"
 	"tributary/internal/engine/enginetest"
 )
@@ -12,17 +14,16 @@ import (
 // apache is an Apache Kafka that a system uses in place of the embedded broker.
 type apache struct {
 	addrs    []string
-	replicas int      // of every topic
-	parts    int      // partitions of every topic but document.ordered
-	more     []string // further variables of the environment
-	prefix   string   // of topics and groups, another one in each life
+	replicas int    // of every topic
+	prefix   string // of topics and groups, another one in each life
+	admin    *kadm.Client
 }
 
 // brokers says which Apache Kafka the system uses; nil: the embedded broker.
 // It is the one that the environment names, unless the test has chosen.
 func (s *system) brokers() *apache {
 	if addrs := enginetest.KafkaAddrs(); s.on == nil && !s.embedded && addrs != nil {
-		s.on = &apache{addrs: addrs, replicas: 1, parts: 3}
+		s.on = &apache{addrs: addrs, replicas: 1}
 	}
 	if s.on != nil && s.on.prefix == "" {
 		s.on.prefix = "e2e-" + strings.ToLower(rand.Text()[:10])
@@ -36,15 +37,15 @@ func (s *system) brokers() *apache {
 func (s *system) env() []string {
 	a := s.brokers()
 	if a == nil {
-		return nil
+		return s.more
 	}
 	return append([]string{
 		"TRIBUTARY_CFG_KAFKA_BOOTSTRAP_SERVERS=" + strings.Join(a.addrs, ","),
 		"TRIBUTARY_CFG_KAFKA_TOPIC_PREFIX=" + a.prefix,
 		fmt.Sprintf("TRIBUTARY_CFG_KAFKA_REPLICATION_FACTOR=%d", a.replicas),
-		fmt.Sprintf("TRIBUTARY_CFG_KAFKA_PARTITIONS=%d", a.parts),
+		"TRIBUTARY_CFG_KAFKA_PARTITIONS=3",
 		"TRIBUTARY_CFG_KAFKA_SESSION_TIMEOUT=6s",
-	}, a.more...)
+	}, s.more...)
 }
 
 // otherTopics lets the next process begin with topics that nobody has used.

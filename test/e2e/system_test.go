@@ -28,8 +28,9 @@ type system struct {
 	started int
 	answers bool // queries have been answered since the data was begun
 
-	on       *apache // see brokers
-	embedded bool    // the embedded broker, whatever the environment names
+	on       *apache  // see brokers
+	embedded bool     // the embedded broker, whatever the environment names
+	more     []string // variables of the environment of what is started
 }
 
 // onceWithin bounds a run of up --once on a loaded machine.

@@ -1,0 +1,139 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"tributary/internal/engine"
+	"tributary/internal/engine/enginetest"
+	"tributary/test/corpus"
+	"tributary/test/rig"
+)
+
+// needKafka skips a test that makes no sense without Apache Kafka.
+func needKafka(t testing.TB) {
+	t.Helper()
+	if enginetest.KafkaAddrs() == nil {
+		t.Skip("needs Apache Kafka: make test-kafka runs it")
+	}
+}
+
+// orderedRow is what is compared of a position: all but its number, which
+// depends on how the domains' batches fell out, and what is made of ids.
+type orderedRow struct {
+	Domain, What, Action, Result, Phase string
+	Number                              int64
+	Documents                           int32
+}
+
+// ordered is document.ordered by domain.
+func (s *system) ordered() map[string][]orderedRow {
+	s.t.Helper()
+	out := map[string][]orderedRow{}
+	type event struct{ Body orderedRow }
+	for _, e := range list[event](s, "topics", "tail", "document.ordered", "--from", "start") {
+		out[e.Body.Domain] = append(out[e.Body.Domain], e.Body)
+	}
+	return out
+}
+
+// The same corpus gives the same warehouse, and the same order per domain, on
+// the embedded broker and on Apache Kafka, with one member in each group and
+// with eight, with both group protocols and with static members.
+func TestKafkaGivesTheSameWarehouse(t *testing.T) {
+	needKafka(t)
+	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true})
+	type outcome struct {
+		hash    string
+		order   map[string][]corpus.Position
+		ordered map[string][]orderedRow
+	}
+	var want *outcome
+	for _, tt := range []struct {
+		name     string
+		embedded bool
+		members  int
+		more     []string
+	}{
+		{name: "embedded broker, 1 member", embedded: true, members: 1},
+		{name: "embedded broker, 8 members", embedded: true, members: 8},
+		{name: "Apache Kafka, 1 member", members: 1},
+		{name: "Apache Kafka, 8 members", members: 8},
+		{name: "Apache Kafka, 8 members, consumer protocol", members: 8, more: []string{"TRIBUTARY_CFG_KAFKA_GROUP_PROTOCOL=consumer"}},
+		{name: "Apache Kafka, 8 static members", members: 8, more: []string{"TRIBUTARY_CFG_KAFKA_INSTANCE_ID=member-%d"}},
+	} {
+		if testing.Short() && tt.embedded && tt.members > 1 {
+			continue // two of every role on the embedded broker are tested without Apache Kafka
+		}
+		ok := t.Run(tt.name, func(t *testing.T) {
+			defer func(whole testing.TB) { s.t, s.on = whole, nil }(s.t)
+			s.t, s.embedded = t, tt.embedded
+			s.forget()
+			s.onceWith(tt.members, tt.more)
+			var got outcome
+			s.engines(func(engine.Endpoints) { got.ordered = s.ordered() })
+			st := s.expect(true)
+			got.hash, got.order = st.Hash, byDomain(st.Order)
+			if want == nil {
+				want = &got
+				return
+			}
+			if got.hash != want.hash {
+				t.Errorf("warehouse hash %s, want %s", got.hash, want.hash)
+			}
+			if diff := gocmp.Diff(want.order, got.order); diff != "" {
+				t.Errorf("order of documents (-first +this):\n%s", diff)
+			}
+			if diff := gocmp.Diff(want.ordered, got.ordered); diff != "" {
+				t.Errorf("document.ordered by domain (-first +this):\n%s", diff)
+			}
+		})
+		if !ok {
+			return
+		}
+	}
+}
+
+// onceWith runs up --once beside further members of every group; the
+// environment's %d is the member's number.
+func (s *system) onceWith(members int, more []string) {
+	s.t.Helper()
+	defer func() { s.more = nil }()
+	as := func(n int) {
+		s.more = []string{"TRIBUTARY_CFG_KAFKA_PARTITIONS=8"}
+		for _, e := range more {
+			if strings.Contains(e, "%d") {
+				e = fmt.Sprintf(e, n)
+			}
+			s.more = append(s.more, e)
+		}
+	}
+	as(0)
+	if members == 1 {
+		s.once()
+		return
+	}
+	p := s.start("up", "--once")
+	eventually(s.t, time.Minute, func() string {
+		if _, running, err := engine.Attach(s.data()); err != nil || !running {
+			return fmt.Sprintf("the engines don't run: %v\n%s", err, p.tail())
+		}
+		return ""
+	})
+	var others []*process
+	for n := range members - 1 {
+		as(n + 1)
+		others = append(others, s.start(strings.Fields("run plan publish download unzip validate sequence insert tracker history")...))
+	}
+	if code := p.code(onceWithin); code != 0 {
+		s.t.Fatalf("tributary up --once beside others: exit code %d\n%s", code, p.tail())
+	}
+	// The engines have ended with it, so there is nothing to stop in order.
+	for _, o := range others {
+		o.kill(true)
+	}
+}
