@@ -159,7 +159,7 @@ func (a *Applier) Run(ctx context.Context) error {
 	}
 	a.client = client
 	close(a.started)
-	defer client.CloseAllowingRebalance()
+	defer closeClient(client)
 
 	defer a.metrics.hands.add(a)()
 	defer followEnds(ctx, client, topics, a.endOf)()

@@ -102,7 +102,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	}
 	r.client = client
 	close(r.started)
-	defer client.CloseAllowingRebalance()
+	defer closeClient(client)
 
 	defer r.metrics.hands.add(r)()
 	stopEnds := followEnds(ctx, client, []string{kafka.TopicName(r.cfg.Prefix, r.cfg.Topic)}, r.ends)

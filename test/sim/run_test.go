@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -72,6 +73,9 @@ func (s *sim) tracef(who, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.trace = append(s.trace, line)
+	if os.Getenv("SIM_DEBUG") != "" {
+		fmt.Fprintln(os.Stderr, line)
+	}
 }
 
 // violate notes that a law does not hold.
