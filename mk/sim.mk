@@ -1,0 +1,33 @@
+# The simulation: the whole pipeline in one process and virtual time, with faults
+# drawn from a seed. `make sim SEED=7 RUNS=1` plays one seed and prints what
+# happened; the last line says how many seeds broke a law, and the exit status
+# is 1 if one did. A failing seed's trace is printed, and kept in SIM_TRACES.
+SEED ?= 1
+RUNS ?= 200
+SIM_TRACES ?= bin/sim
+SIM_BATCH := 250
+
+# Plays seeds in processes of no more than SIM_BATCH, so that one that ends
+# badly costs no more than that. $(1): what to do after each good one.
+define sim
+	@mkdir -p bin $(SIM_TRACES)
+	@$(GO) test -tags synctests -c -o bin/sim.test ./test/sim
+	@traces=$$(cd $(SIM_TRACES) && pwd); binary=$$(pwd)/bin/sim.test; seeds=0; violations=0; seed=$(SEED); end=$$(($(SEED) + $(RUNS))); \
+	while [ $$seed -lt $$end ]; do \
+	  n=$$((end - seed)); if [ $$n -gt $(SIM_BATCH) ]; then n=$(SIM_BATCH); fi; rm -f $$traces/summary; \
+	  (cd test/sim && SIM_SEED=$$seed SIM_RUNS=$$n SIM_TRACES=$$traces SIM_SUMMARY=$$traces/summary $$binary -test.timeout 60m -test.run '^TestSimulation$$') | grep -v '^PASS$$' || true; \
+	  if read -r first played bad <$$traces/summary 2>/dev/null; then :; else played=$$n; bad=1; echo "seeds $$seed to $$((seed + n - 1)): the process ended before its end"; fi; \
+	  seeds=$$((seeds + played)); violations=$$((violations + bad)); \
+	  if [ $$bad = 0 ]; then $(1); fi; \
+	  seed=$$((seed + n)); \
+	done; \
+	echo "$$seeds seeds, $$violations violations"; [ $$violations = 0 ]
+endef
+
+.PHONY: sim
+sim: ## simulate the pipeline with faults, RUNS seeds from SEED on; the last line counts violations
+	$(call sim,:)
+
+.PHONY: sim-record
+sim-record: ## the same, and note the seeds that held in test/sim/seeds.txt
+	$(call sim,echo "$$seed $$((seed + played - 1)) $$played $$(git rev-parse --short HEAD)" >>test/sim/seeds.txt)

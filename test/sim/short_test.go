@@ -1,0 +1,32 @@
+//go:build !synctests
+
+package sim
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// shortSeeds are played by an ordinary `go test`: some 15 s.
+const shortSeeds = "40"
+
+// TestShort plays a few seeds. Locks of the Kafka client stop virtual time
+// unless it is built with the tag synctests, so that takes a binary of its own.
+func TestShort(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a few seeds take some 15 s: run without -short, or run make sim")
+	}
+	binary := filepath.Join(t.TempDir(), "sim.test")
+	build := exec.CommandContext(t.Context(), "go", "test", "-tags", "synctests", "-c", "-o", binary, ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	play := exec.CommandContext(t.Context(), binary, "-test.run", "^TestSimulation$", "-test.timeout", (10 * time.Minute).String())
+	play.Env = append(os.Environ(), "SIM_SEED=1", "SIM_RUNS="+shortSeeds, "SIM_TRACES="+t.ArtifactDir())
+	if out, err := play.CombinedOutput(); err != nil {
+		t.Fatalf("make sim SEED=1 RUNS=%s does not hold: %v\n%s", shortSeeds, err, out)
+	}
+}
