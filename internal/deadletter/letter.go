@@ -85,7 +85,7 @@ func (l *Letter) Trim() {
 
 // varying is what differs between two failures of the same cause: addresses,
 // hashes, numbers.
-var varying = regexp.MustCompile(`0x[0-9a-fA-F]+|[0-9a-f]{16,}|[0-9]+`) //nolint:gochecknoglobals // compiled once
+var varying = regexp.MustCompile(`0x[0-9a-fA-F]+|[0-9a-f]{16,}|[0-9]+`)
 
 // Lineage is the identity of what dies again and again: this file or document,
 // at this stage, of this cause. Control does not see how insertion ends, and

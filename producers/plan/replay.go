@@ -46,7 +46,7 @@ var errDry = errors.New("dry run")
 func (p *Planner) Replay(ctx context.Context, letters []*deadletter.Letter, o ReplayOptions) ([]Replayed, error) {
 	// What would be refused anyway need not have its bytes looked at, and they
 	// must not be looked at while files are locked.
-	out, archives, err := p.replay(ctx, letters, o, nil, true)
+	_, archives, err := p.replay(ctx, letters, o, nil, true)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (p *Planner) Replay(ctx context.Context, letters []*deadletter.Letter, o Re
 			return nil, err
 		}
 	}
-	out, _, err = p.replay(ctx, letters, o, bad, o.DryRun)
+	out, _, err := p.replay(ctx, letters, o, bad, o.DryRun)
 	return out, err
 }
 
