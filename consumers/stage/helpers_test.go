@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -37,7 +38,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type bench struct {
 	t       testing.TB
 	addrs   []string
-	cluster *kfake.Cluster // nil on Apache Kafka: see inMemory
+	cluster *kfake.Cluster   // nil on Apache Kafka: see inMemory
+	base    func() []kgo.Opt // of a further client: how it connects, and its group's protocol
 	codec   *schemas.Codec
 	client  *kgo.Client // produces and looks, in no group
 	reg     *prometheus.Registry
@@ -51,11 +53,13 @@ func newBench(t testing.TB, partitions int32) *bench {
 		t.Fatal(err)
 	}
 	reg := prometheus.NewRegistry()
-	b := &bench{t: t, codec: codec, reg: reg, metrics: NewMetrics(reg)}
+	b := &bench{t: t, codec: codec, reg: reg, metrics: NewMetrics(reg), base: protocolOf(t)}
 	if enginetest.KafkaAddrs() != nil {
 		b.addrs = enginetest.Broker(t)
 	} else {
-		cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.GroupMinSessionTimeout(100*time.Millisecond))
+		cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.GroupMinSessionTimeout(100*time.Millisecond), kfake.BrokerConfigs(map[string]string{
+			"group.consumer.session.timeout.ms": "2000", "group.consumer.heartbeat.interval.ms": "200", // of the protocol consumer, where the broker says
+		}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +106,7 @@ func (b *bench) end(topic string, partition int32) int64 {
 func (b *bench) factory(extra ...kgo.Opt) kafka.Factory {
 	cfg := config.Kafka{SessionTimeout: config.Duration(10 * time.Second)}
 	return func(more ...kgo.Opt) (*kgo.Client, error) {
-		return kafka.NewClient(cfg, b.addrs, slog.New(slog.NewTextHandler(io.Discard, nil)), append(extra, more...)...)
+		return kafka.NewClient(cfg, b.addrs, slog.New(slog.NewTextHandler(io.Discard, nil)), slices.Concat(b.base(), extra, more)...)
 	}
 }
 

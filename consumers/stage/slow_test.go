@@ -1,0 +1,59 @@
+package stage
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// While a record is being worked on, members join and leave, and what they get
+// is done without waiting for it; it is finished in the end.
+func TestASlowRecordDelaysNobodyInRebalances(t *testing.T) {
+	const partitions, rounds = 4, 4
+	b := newBench(t, partitions)
+	b.client = b.newClient(kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	release := make(chan struct{})
+	var done ends
+	var begun atomic.Int32
+	work := funcs{work: func(ctx context.Context, in Input) error {
+		if in.Message.Key == "slow" {
+			begun.Add(1)
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-release:
+			}
+		}
+		done.note(in.Message.ID)
+		return in.Emit(ctx, echo(in.Message))
+	}}
+	b.start(work, nil)
+	b.put(0, message("slow", 0))
+	eventually(t, "the slow record is worked on", func() bool { return begun.Load() == 1 })
+	var leave func()
+	for round := range rounds {
+		if leave == nil {
+			leave = b.start(work, nil)
+		} else {
+			leave()
+			leave = nil
+		}
+		for p := range int32(partitions) {
+			b.put(p, message(fmt.Sprintf("other%d-%d", round, p), 0))
+		}
+		for p := range int32(partitions) {
+			eventually(t, "the others are done", func() bool { _, ok := done.get(fmt.Sprintf("other%d-%d-0", round, p)); return ok })
+		}
+	}
+	if _, ok := done.get("slow-0"); ok {
+		t.Fatal("the slow record was done before its time")
+	}
+	close(release)
+	eventually(t, "all is committed", func() bool { at, _ := b.committed("test.work", 0); return at == 1+rounds })
+	if n := begun.Load(); n > 1+rounds {
+		t.Errorf("the slow record was begun %d times in %d rebalances", n, rounds)
+	}
+}
