@@ -15,10 +15,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/config"
+	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/schemas"
 )
@@ -35,14 +35,10 @@ type bench struct {
 
 func setup(t *testing.T) *bench {
 	t.Helper()
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Close)
 	b := &bench{cfg: config.Default().Kafka}
 	b.cfg.Partitions, b.cfg.ReplicationFactor = 3, 1
-	b.newClient = kafka.NewFactory(b.cfg, cluster.ListenAddrs(), slog.New(slog.DiscardHandler))
+	b.newClient = kafka.NewFactory(b.cfg, enginetest.Broker(t), slog.New(slog.DiscardHandler))
+	var err error
 	if b.client, err = b.newClient(kgo.RecordPartitioner(kgo.ManualPartitioner())); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/kafka"
@@ -138,18 +139,33 @@ func (in *Inserter) consume(ctx context.Context, offset int64, take func(*kgo.Re
 	}
 	defer client.Close()
 	quiet := kafka.NewQuiet(time.Now)
+	asked := offset
 	for {
 		fetches := client.PollRecords(ctx, aheadPositions)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		var anew error
 		fetches.EachError(func(_ string, _ int32, err error) {
+			if errors.Is(err, kerr.UnknownTopicID) {
+				anew = fmt.Errorf("document.ordered was deleted while it was read, and perhaps made anew: %w", err)
+				return
+			}
 			if _, due := quiet.Due("fetch"); due {
 				in.d.Log.Warn("document.ordered cannot be read; trying again", "error", err)
 			}
 		})
+		if anew != nil {
+			return anew // what is there by now is read from where positions say
+		}
 		for iter := fetches.RecordIter(); !iter.Done(); {
-			if err := take(iter.Next()); err != nil {
+			r := iter.Next()
+			if r.Offset < asked {
+				in.d.Log.Warn("document.ordered ends before the offset that was applied last: was it deleted and made anew? It is read from its beginning, and what it orders is ignored up to the warehouse's position",
+					"asked", asked, "offset", r.Offset)
+			}
+			asked = 0
+			if err := take(r); err != nil {
 				return err
 			}
 		}

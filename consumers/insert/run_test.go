@@ -187,14 +187,20 @@ func TestRedeliveryAndGap(t *testing.T) {
 	same(t, "before the gap", b.texts(specimens), []string{"m1 a"})
 	same(t, "documents", b.texts("SELECT count(*) FROM warehouse.document"), []string{"1"})
 
-	// Where the order is whole again, as after a restored topic, it goes on.
+	// Where the order is whole again, as after a restored topic, it goes on; that
+	// it is another topic, which ends before what was read of the old one, is
+	// named.
 	bootstrap = enginetest.Broker(t)
-	o.produce(bootstrap, events...)
-	in = b.running(o, bootstrap, b.in.d.Log)
+	o.produce(bootstrap, events[3:]...)
+	log = &lines{}
+	in = b.running(o, bootstrap, slog.New(slog.NewTextHandler(log, nil)))
 	in.d.Blobs = b.blobs
 	stop = start(t, in)
 	b.await(5)
 	stop()
+	if !strings.Contains(log.String(), "was it deleted and made anew") {
+		t.Errorf("the topic made anew is not named:\n%s", log)
+	}
 	same(t, "in the end", b.texts(specimens), []string{"m1 a", "m2 a"})
 }
 
