@@ -34,7 +34,7 @@ var errLate = errors.New("no time is left")
 func (j *judge) try(ctx context.Context, m Mutant) (verdict, error) {
 	changed, err := m.Apply(j.root)
 	if err != nil {
-		return verdict{}, err
+		return verdict{why: err.Error()}, nil //nolint:nilerr // a mutant that does not fit is not caught; the others are tried
 	}
 	key := j.known.key(m, changed)
 	if j.known.has(key) {
