@@ -20,13 +20,17 @@ import (
 
 // Three brokers, every topic on all of them, and what is acknowledged on two:
 // while files keep coming, each broker in turn is killed and started again, and
-// every partition gets another leader. Everything comes to its end with
+// every partition gets another leader (with -short one broker, once). Everything comes to its end with
 // nobody's help, and the warehouse is that of an undisturbed run on the
 // embedded broker.
 func TestKafkaBrokersFail(t *testing.T) {
 	needKafka(t)
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true, Extra: lively})
 	c := s.threeBrokers()
+	rounds := 3
+	if testing.Short() {
+		rounds = 1
+	}
 	add := func(n int) {
 		t.Helper()
 		if err := s.corpus.Add(n); err != nil {
@@ -41,7 +45,7 @@ func TestKafkaBrokersFail(t *testing.T) {
 		for _, p := range members {
 			eventually(t, 2*time.Minute, func() string { return says(p, `"msg":"running"`) })
 		}
-		for i := range 3 {
+		for i := range rounds {
 			add(4)
 			members[0].within(time.Second) // some of it is under way
 			if err := c.Kill(i); err != nil {

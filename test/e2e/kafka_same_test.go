@@ -58,16 +58,17 @@ func TestKafkaGivesTheSameWarehouse(t *testing.T) {
 		embedded bool
 		members  int
 		more     []string
+		long     bool // left out with -short
 	}{
 		{name: "embedded broker, 1 member", embedded: true, members: 1},
-		{name: "embedded broker, 8 members", embedded: true, members: 8},
+		{name: "embedded broker, 8 members", embedded: true, members: 8, long: true},
 		{name: "Apache Kafka, 1 member", members: 1},
 		{name: "Apache Kafka, 8 members", members: 8},
 		{name: "Apache Kafka, 8 members, consumer protocol", members: 8, more: []string{"TRIBUTARY_CFG_KAFKA_GROUP_PROTOCOL=consumer"}},
-		{name: "Apache Kafka, 8 static members", members: 8, more: []string{"TRIBUTARY_CFG_KAFKA_INSTANCE_ID=member-%d"}},
+		{name: "Apache Kafka, 8 static members", members: 8, more: []string{"TRIBUTARY_CFG_KAFKA_INSTANCE_ID=member-%d"}, long: true},
 	} {
-		if testing.Short() && tt.embedded && tt.members > 1 {
-			continue // two of every role on the embedded broker are tested without Apache Kafka
+		if testing.Short() && tt.long {
+			continue
 		}
 		ok := t.Run(tt.name, func(t *testing.T) {
 			defer func(whole testing.TB) { s.t, s.on = whole, nil }(s.t)
