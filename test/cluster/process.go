@@ -46,10 +46,10 @@ func (p *Process) end() error {
 	case <-limit.C:
 		p.Signal(syscall.SIGKILL)
 		<-p.Done()
-		return fmt.Errorf("cluster: %s did not stop within %s and was killed; see %s", p.Name, stopWithin, p.Log)
+		return fmt.Errorf("%s did not stop within %s and was killed; see %s", p.Name, stopWithin, p.Log)
 	}
 	if err := p.Err(); err != nil {
-		return fmt.Errorf("cluster: %s: %w; see %s", p.Name, err, p.Log)
+		return fmt.Errorf("%s: %w; see %s", p.Name, err, p.Log)
 	}
 	return nil
 }
