@@ -203,14 +203,19 @@ func (s *sim) lawL1() {
 
 // classOf is the class of the bytes that a file shows.
 func (s *sim) classOf(f *cfile) string {
-	a := f.acqs[len(f.acqs)-1]
-	if a.result == "duplicate" {
-		a = f.currentAcq
+	for i := len(f.acqs) - 1; i >= 0; i-- {
+		a := f.acqs[i]
+		if a.result == "duplicate" {
+			a = f.currentAcq
+		}
+		if a.state == ended {
+			return a.result
+		}
+		if s.curable(f) {
+			break // else it failed, and is tried again for as long as it is there
+		}
 	}
-	if a.state != ended || a.result == "" {
-		return "pending"
-	}
-	return a.result
+	return "pending"
 }
 
 // lawL2: what is loaded is what the sources show in the end, once.
@@ -218,7 +223,8 @@ func (s *sim) lawL2() {
 	for _, f := range s.scene.files {
 		got := s.warehouse.current(f.id())
 		want := map[string]string{}
-		if c := s.control.files[f.id()]; f.class == classGood || f.class == classGone && c != nil && c.bad == "" && len(c.acqs) > 0 && s.classOf(c) == "inserted" {
+		// What was taken away is loaded as a whole, or not at all.
+		if f.class == classGood || f.class == classGone && len(got) > 0 {
 			for _, d := range f.versions[len(f.versions)-1].docs {
 				if d.valid {
 					want[d.entry] = d.sha
@@ -297,12 +303,45 @@ func (s *sim) lawL4() {
 				if v.body.Result != schemas.Valid {
 					want = shown{schemas.Phase(v.body.Phase).ID(), schemas.Failed.ID()}
 				}
+				s.told(f, a, v)
 				if got != want {
 					s.violate("L4", "%s of %s, attempt %d, is shown at phase %d, status %d, not at %d, %d", v.body.Entry, f.name, a.attempt, got.phase, got.status, want.phase, want.status)
 				}
 			}
 		}
 	}
+}
+
+// told checks that the log tells every step of a document that was accepted:
+// what was acknowledged late may be done again, but may not be missing.
+func (s *sim) told(f *cfile, a *acq, v *verdict) {
+	judged := schemas.Done
+	if v.body.Result != schemas.Valid {
+		judged = schemas.Failed
+	}
+	named := schemas.Done
+	if v.body.Phase == string(schemas.XMLName) {
+		named = schemas.Failed
+	}
+	outcome := a.download + "/" + a.unzip
+	steps := []string{
+		said(f.id, a.attempt, a.download, "", schemas.ZipMD5, schemas.Done),
+		said(f.id, a.attempt, outcome, "", schemas.Unzip, schemas.Done),
+		said(f.id, a.attempt, outcome, v.body.Document, schemas.XMLName, named),
+	}
+	if named == schemas.Done {
+		steps = append(steps, said(f.id, a.attempt, outcome, v.body.Document, schemas.XSD, judged))
+	}
+	for _, step := range steps {
+		if !s.tracker.said[step] {
+			s.violate("L4", "the log does not tell of %s, attempt %d of %s: %s", v.body.Entry, a.attempt, f.name, step)
+		}
+	}
+}
+
+// said names what an event tells.
+func said(file string, attempt int32, outcome, document string, phase schemas.Phase, st schemas.Status) string {
+	return fmt.Sprintf("%s %d %s %s %s %s", file, attempt, outcome, document, phase, st)
 }
 
 // lawL6: every event that the log holds is in the history; what an archive

@@ -154,7 +154,7 @@ func (w *warehouse) current(file string) map[string]string {
 type tracker struct {
 	database
 	shown map[string]shown // by file, attempt, outcome and document
-	seen  map[string]bool  // events by id
+	said  map[string]bool  // every step that was told of
 }
 
 // shown is where a thing stands.
@@ -168,7 +168,7 @@ func (a shown) rank() int {
 }
 
 func newTracker(s *sim) *tracker {
-	return &tracker{database: newDatabase(s, "tracker"), shown: map[string]shown{}, seen: map[string]bool{}}
+	return &tracker{database: newDatabase(s, "tracker"), shown: map[string]shown{}, said: map[string]bool{}}
 }
 
 func (t *tracker) apply(batch []stage.Range) {
@@ -177,7 +177,7 @@ func (t *tracker) apply(batch []stage.Range) {
 		if !ok || e.Phase == "" {
 			return
 		}
-		t.seen[m.ID] = true
+		t.said[said(e.File, e.Attempt, e.Outcome, e.Document, schemas.Phase(e.Phase), schemas.Status(e.Status))] = true
 		key := e.File + " " + strconv.Itoa(int(e.Attempt)) + " " + e.Outcome + " " + e.Document
 		now := shown{schemas.Phase(e.Phase).ID(), schemas.Status(e.Status).ID()}
 		if now.rank() > t.shown[key].rank() {
