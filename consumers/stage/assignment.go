@@ -15,7 +15,7 @@ func (r *Runner) assigned(_ context.Context, _ *kgo.Client, which map[string][]i
 	for topic, ids := range which {
 		for _, id := range ids {
 			ctx, cancel := context.WithCancel(r.work)
-			r.partitions[id] = &partition{topic: topic, id: id, ctx: ctx, cancel: cancel, next: -1, stored: -1, hesitated: newOnce(), raised: newOnce(), end: -1}
+			r.partitions[id] = &partition{topic: topic, id: id, ctx: ctx, cancel: cancel, next: -1, stored: -1, hesitated: newOnce(), raised: newOnce(), begin: -1, end: -1}
 		}
 	}
 }

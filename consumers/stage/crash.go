@@ -56,6 +56,7 @@ func (r *Runner) fetched(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetFetc
 				if p == nil || o.Offset < 0 {
 					continue
 				}
+				p.begin = o.Offset
 				p.found, p.of = parseMark(o.Metadata), topicBeside(o.Metadata)
 				p.mark, p.storedMark = p.found, p.found
 				p.careful = p.found.Starts >= carefulAfter || p.found.Until > o.Offset

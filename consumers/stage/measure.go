@@ -12,13 +12,16 @@ import (
 // partition that is paused gets no records that would tell.
 const endsInterval = 10 * time.Second
 
+// endsSoon is when it does so first.
+const endsSoon = time.Second
+
 // inHand is what the metrics say of a Runner.
 func (r *Runner) inHand() (stage string, all []hand) {
 	now := r.cfg.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range r.partitions {
-		h := hand{topic: p.topic, partition: p.id, records: len(p.window), lag: behind(p.end, p.next)}
+		h := hand{topic: p.topic, partition: p.id, records: len(p.window), lag: behind(p.end, max(p.next, p.begin))}
 		if len(p.window) > 0 {
 			h.age = max(0, now.Sub(p.window[0].taken).Seconds())
 		}
@@ -75,14 +78,15 @@ func followEnds(ctx context.Context, client *kgo.Client, topics []string, set fu
 	}
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(endsInterval)
-		defer tick.Stop()
+		timer := time.NewTimer(endsSoon)
+		defer timer.Stop()
 		for {
 			select {
 			case <-ctx.Done():
 				return
-			case <-tick.C:
+			case <-timer.C:
 				look()
+				timer.Reset(endsInterval)
 			}
 		}
 	}()

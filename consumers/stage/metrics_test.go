@@ -66,6 +66,18 @@ func TestMetricsOfAFullWindow(t *testing.T) {
 	}
 }
 
+// A member that finds nothing to do says that it is not behind, too.
+func TestLagWithoutARecord(t *testing.T) {
+	b := newBench(t, 1)
+	b.produce(message("key", 1))
+	work := funcs{work: func(context.Context, Input) error { return nil }}
+	stop := b.start(work, nil)
+	eventually(t, "all is committed", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
+	stop()
+	b.start(work, nil)
+	eventually(t, "the next member knows how far behind it is", func() bool { return b.labelled("tributary_stage_lag_records", "partition", "0") == 0 })
+}
+
 func TestErrorsAreCountedByKind(t *testing.T) {
 	b := newBench(t, 1)
 	failures := map[string]func() error{
@@ -119,6 +131,7 @@ func TestKindsOfASinksErrors(t *testing.T) {
 func TestRebalancesAreCounted(t *testing.T) {
 	for name, opts := range map[string][]kgo.Opt{"classic": nil, "consumer": {kgo.ServerSideBalancer()}} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t, 2)
 			work := funcs{work: func(context.Context, Input) error { return nil }}
 			b.start(work, nil, opts...)

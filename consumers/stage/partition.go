@@ -22,6 +22,7 @@ type partition struct {
 	next   int64   // the offset to commit: all below are finished; -1 until a record came
 	epoch  int32   // leader epoch of the last finished record
 	stored int64   // the offset last committed; -1: none yet
+	begin  int64   // where the group stood when the partition was assigned; -1: nowhere yet
 	end    int64   // of the log, as last heard; -1: not yet
 
 	of         string // the id of the topic that the group's offset belongs to, if it is known

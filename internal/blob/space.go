@@ -108,7 +108,7 @@ func (s *Space) Room(n int64) error {
 	switch {
 	case s.low:
 		return fmt.Errorf("%w: %s are free on the file system of %s; nothing is fetched until %s are: free some, or move the store (blobs.min_free)",
-			ErrLow, amount(s.last.Free), s.where, amount(resumesAt(floor)))
+			ErrLow, amount(s.last.Free), s.where, amount(resumesAt(floor, s.last.Total)))
 	case floor > 0 && n > 0 && s.last.Free-n < floor:
 		return fmt.Errorf("%w: %s are free on the file system of %s, and fetching %s would leave less than %s: free some, or move the store (blobs.min_free)",
 			ErrLow, amount(s.last.Free), s.where, amount(n), amount(floor))
@@ -120,7 +120,10 @@ func (s *Space) atLeast() int64 {
 	return min(s.floor, int64(s.share*float64(s.last.Total)))
 }
 
-func resumesAt(floor int64) int64 { return floor + int64(resumeShare*float64(floor)) }
+// resumesAt is how much must be free again, which there must be on any disk.
+func resumesAt(floor, total int64) int64 {
+	return floor + min(int64(resumeShare*float64(floor)), max(0, total-floor)/2)
+}
 
 // look asks the file system, if that was not done just now. The caller holds
 // the mutex.
@@ -142,8 +145,8 @@ func (s *Space) look() {
 	case !s.low && usage.Free < floor:
 		s.low = true
 		s.log.Warn("low disk: acquisition is dormant, and resumes by itself when there is room", "store", s.where,
-			"free", usage.Free, "min_free", floor, "resumes_at", resumesAt(floor))
-	case s.low && usage.Free >= resumesAt(floor):
+			"free", usage.Free, "min_free", floor, "resumes_at", resumesAt(floor, usage.Total))
+	case s.low && usage.Free >= resumesAt(floor, usage.Total):
 		s.low = false
 		s.log.Info("there is room again: acquisition resumes", "store", s.where, "free", usage.Free)
 	}

@@ -69,6 +69,19 @@ func TestLowUntilAQuarterMoreIsFree(t *testing.T) {
 	}
 }
 
+// A floor that is most of the disk can still be left behind.
+func TestALowDiskCanBeFreed(t *testing.T) {
+	d := &disk{free: 800, total: 1000}
+	s := d.space(900, 1)
+	if s.Low() == nil {
+		t.Fatal("800 of 1000 with a floor of 900 is not low")
+	}
+	d.free = 950
+	if err := s.Low(); err != nil {
+		t.Errorf("950 of 1000 with a floor of 900: %v", err)
+	}
+}
+
 // A file that would leave too little has no room, and others have.
 func TestRoomForAFile(t *testing.T) {
 	d := &disk{free: 150, total: 10_000}
