@@ -42,7 +42,7 @@ func TestControlDecidesByIndex(t *testing.T) {
 	fill(t, plain, hostings)
 
 	p := plans.Watcher{Given: []string{"listed"}}
-	w := newWorld(t, p.Pool(t, dsn))
+	w := newWorld(t, p.Pool(t, dsn), listed)
 	p.Watch()
 	scheduler := w.start()
 

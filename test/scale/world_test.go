@@ -57,7 +57,8 @@ type world struct {
 	jobs    int
 }
 
-func newWorld(t *testing.T, pool *pgxpool.Pool) *world {
+// newWorld makes a world whose listings show so many entries.
+func newWorld(t *testing.T, pool *pgxpool.Pool, listed int) *world {
 	t.Helper()
 	w := &world{t: t, pool: pool, cfg: config.Default(), listing: map[string][]remote.Entry{}, log: slog.New(slog.DiscardHandler)}
 	if testing.Verbose() {
@@ -69,7 +70,8 @@ func newWorld(t *testing.T, pool *pgxpool.Pool) *world {
 	}
 	w.cfg.Kafka.Partitions, w.cfg.Kafka.ReplicationFactor = 3, 1
 	w.cfg.Poll.Settle, w.cfg.Poll.GoneAfter = 0, 1
-	w.cfg.Plan.SilenceBudget = config.Duration(3 * time.Second)
+	// Long enough for all that a listing announces to be taken up.
+	w.cfg.Plan.SilenceBudget = config.Duration(3*time.Second + time.Duration(listed)*300*time.Microsecond)
 	w.cfg.Plan.RetryFailed, w.cfg.Plan.Backoff = config.Duration(time.Second), config.Duration(100*time.Millisecond)
 	w.cfg.Plan.Attempts = 1
 	w.cfg.Sequence.LateLimit, w.cfg.Sequence.Interval = config.Duration(time.Second), config.Duration(100*time.Millisecond)
@@ -120,7 +122,7 @@ func (w *world) start() *schedule.Scheduler {
 		polled[s.ID] = s
 	}
 	scheduler := &schedule.Scheduler{Config: w.cfg, Profile: impc, Pool: w.pool, Outbox: outbox, Log: w.log, Now: now}
-	poller := &poll.Poller{Config: w.cfg, Sources: polled, Profile: impc, Centres: set, Pool: w.pool, Outbox: outbox, Holder: "test", TTL: 3 * time.Second,
+	poller := &poll.Poller{Config: w.cfg, Sources: polled, Profile: impc, Centres: set, Pool: w.pool, Outbox: outbox, Holder: "test", TTL: 30 * time.Second,
 		Log: w.log, Now: now, Dial: w.dial}
 	planner := plan.New(w.cfg.Plan, w.cfg.Sequence.PollCutoff.D(), false, w.pool, outbox, pg.Offsets{Schema: control.Schema, Group: "plan"}, w.log)
 	sequencer := &sequence.Sequencer{Config: w.cfg.Sequence, Kinds: []string{"specimen", "experiment"}, Pool: w.pool, Outbox: outbox,
