@@ -50,13 +50,21 @@ func (r *round) run(ctx context.Context) error {
 	if err := r.closed(ctx); err != nil {
 		return stopped(ctx, err)
 	}
-	if err := r.until(ctx, func(u control.Unfinished) bool { return !u.Any() }); err != nil {
-		return stopped(ctx, err)
+	for {
+		if err := r.until(ctx, func(u control.Unfinished) bool { return !u.Any() }); err != nil {
+			return stopped(ctx, err)
+		}
+		for _, p := range r.a.projections {
+			p.Hurry()
+		}
+		if err := r.projected(ctx); err != nil {
+			return stopped(ctx, err)
+		}
+		// A file that has failed may have become due to be tried again.
+		if u, err := control.Pending(ctx, r.a.stores.Control); err != nil || !u.Any() {
+			return stopped(ctx, err)
+		}
 	}
-	for _, p := range r.a.projections {
-		p.Hurry()
-	}
-	return stopped(ctx, r.projected(ctx))
 }
 
 // stopped turns the end of the context into no error: who stopped it knows.

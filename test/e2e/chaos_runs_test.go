@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -143,7 +142,8 @@ func runChaos(t *testing.T, from uint64, kinds []string, length time.Duration) {
 			}
 		}
 	}
-	s.finish()
+	// What the stop left in outboxes and projections is finished by a round.
+	s.once()
 	got := s.expect(false)
 	for id, server := range s.rig.Servers() {
 		if _, most, _ := server.Sessions(); most > chaosLimit+c.held[id] {
@@ -162,24 +162,6 @@ func runChaos(t *testing.T, from uint64, kinds []string, length time.Duration) {
 			t.Errorf("seed %d: warehouse hash %s, of an undisturbed run %s", from, got.Hash, hash)
 		}
 	})
-}
-
-// finish lets a round do what the stop left in outboxes and projections. A file
-// that has failed is tried again now and then: a round that ends just when such
-// a try is due says so, and then there is another.
-func (s *system) finish() {
-	s.t.Helper()
-	for range 2 {
-		p := s.start("up", "--once")
-		code := p.code(onceWithin)
-		if code == 0 {
-			return
-		}
-		if !strings.Contains(p.out.String(), "files under way, 0 batches and 0 sessions open, 0 operations not ordered") {
-			s.t.Fatalf("tributary up --once: exit code %d\n%s", code, p.tail())
-		}
-	}
-	s.once()
 }
 
 // limitDisk puts data_dir on a small filesystem in memory.
