@@ -109,7 +109,7 @@ func places(role string) []place {
 		{"fetch.send", 20, false}, {"fetch.answer", 20, true}, {"commit.send", 8, false}, {"commit.answer", 8, true},
 		{"join.send", 4, false}, {"join.answer", 4, true}, {"sync.send", 4, false}, {"sync.answer", 4, true}, {"heartbeat.answer", 20, true}, {"offsets.answer", 2, true},
 	}
-	produce := []place{{"produce.send", 12, false}, {"produce.answer", 12, true}}
+	produce := []place{{"produce.send", 12, false}, {"produce.send", 12, false}, {"produce.answer", 12, true}}
 	switch role {
 	case "download":
 		return append(append(kafka, produce...), place{"hold", 6, true}, place{"ask", 6, true}, place{"dial", 6, true}, place{"stat", 10, true}, place{"open", 10, true}, place{"read", 20, true},

@@ -138,7 +138,7 @@ func window(name string) int {
 // runner is the real runtime of a stage.
 func (s *sim) runner(p *proc, name, topic string, work stage.Stage, log *slog.Logger, metrics *stage.Metrics) *stage.Runner {
 	return stage.NewRunner(stage.Config{Name: name, Prefix: prefix, Topic: topic, Parallelism: 4, Window: window(name), Stall: 2 * time.Minute, Grace: 3 * time.Second,
-		BackoffMax: 5 * time.Second, CommitInterval: 500 * time.Millisecond}, p.client, s.shared.codec, work, log, metrics)
+		BackoffMax: 5 * time.Second, CommitInterval: s.scene.commits}, p.client, s.shared.codec, work, log, metrics)
 }
 
 func (s *sim) applier(p *proc, k *sink, log *slog.Logger, metrics *stage.Metrics, topics ...string) *stage.Applier {

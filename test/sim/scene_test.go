@@ -31,6 +31,7 @@ type scene struct {
 	brokers    int
 	protocol   string
 	static     bool
+	commits    time.Duration // between commits of offsets
 }
 
 // sceneFile is a file of the corpus.
@@ -78,6 +79,7 @@ func drawScene(rng *rand.Rand) *scene {
 		sc.protocol = "consumer"
 	}
 	sc.static = rng.IntN(6) == 0
+	sc.commits = []time.Duration{10 * time.Millisecond, 500 * time.Millisecond}[rng.IntN(2)]
 	centres := []string{"Coast", "North", "Alps"}
 	for i := range 3 + rng.IntN(8) {
 		sc.files = append(sc.files, drawFile(rng, centres[rng.IntN(3)], i))
