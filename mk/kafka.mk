@@ -18,6 +18,8 @@ kafka-fetch: ## fetch the pinned Apache Kafka with Maven, once, verified
 # there alone: the same warehouse as on the embedded broker, with one and eight
 # members and both group protocols, and three brokers that are killed while
 # files come. KAFKA_FULL=1 runs all of test/e2e, kills and chaos included.
+# TRIBUTARY_TEST_KAFKA=host:port tells the tests where it is; they empty it, and
+# refuse one that test/kafka has not started.
 KAFKA_PACKAGES := ./internal/kafka ./topics ./test/kafka ./consumers/stage ./producers/publish
 KAFKA_ROLES := ./consumers/tracker ./consumers/history ./consumers/insert
 KAFKA_E2E := TestKafka|TestCorporaMatchTheOracle/small|TestTwoOfEveryRole

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -38,7 +40,62 @@ func Apply(ctx context.Context, admin *kadm.Client, cfg config.Kafka, changes []
 		}
 		done = append(done, c)
 	}
-	return done, nil
+	return done, shown(ctx, admin, done)
+}
+
+// shown waits until the broker shows what was just made and set, for up to ten
+// seconds: on Apache Kafka a broker hears of it a little later than the
+// controller that did it, and who asks meanwhile would make it again.
+func shown(ctx context.Context, admin *kadm.Client, done []Change) error {
+	over := time.NewTimer(10 * time.Second)
+	defer over.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for len(done) > 0 {
+		ok, err := shows(ctx, admin, done)
+		if err != nil || ok {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-over.C:
+			return nil // it is done, whatever this broker says
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+func shows(ctx context.Context, admin *kadm.Client, done []Change) (bool, error) {
+	var names []string
+	for _, c := range done {
+		if !slices.Contains(names, c.Topic) {
+			names = append(names, c.Topic)
+		}
+	}
+	details, err := admin.ListTopics(fresh(ctx), names...)
+	if err != nil {
+		return false, fmt.Errorf("ask the broker for its topics: %w", err)
+	}
+	for _, name := range names {
+		if details[name].Err != nil || len(details[name].Partitions) == 0 {
+			return false, nil
+		}
+	}
+	settings, err := readSettings(ctx, admin, names)
+	if errors.Is(err, kerr.UnknownTopicOrPartition) {
+		return false, nil // another broker was asked, which is further behind
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, c := range done {
+		if c.Kind == Setting && settings[c.Topic][c.Key] != c.Want {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // Ensure plans and makes what is missing: what every process does at its

@@ -138,12 +138,22 @@ func TestApplyLeavesWhatPeopleChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.cfg.ReplicationFactor = 1
-	got := b.plan(t)
-	var kinds []string
-	for _, c := range got {
-		kinds = append(kinds, c.Kind+" "+c.Topic)
-	}
 	want := []string{"create tributary.file.discovered.v1", "partitions " + requested, "setting " + requested, "partitions " + ordered}
+	var got []Change
+	var kinds []string
+	// A broker hears of changes a little later than the controller.
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for range 200 {
+		got, kinds = b.plan(t), nil
+		for _, c := range got {
+			kinds = append(kinds, c.Kind+" "+c.Topic)
+		}
+		if slices.Equal(want, kinds) {
+			break
+		}
+		<-tick.C
+	}
 	if diff := cmp.Diff(want, kinds); diff != "" {
 		t.Fatalf("plan (-want +got):\n%s", diff)
 	}

@@ -7,5 +7,6 @@
 // TRIBUTARY_REQUIRE_ENGINES is 1. Other variables: TRIBUTARY_BINARY, the program
 // to test instead of a fresh build; TRIBUTARY_SEED, of corpora and of random
 // moments; TRIBUTARY_KILLS, how often TestKill kills; TRIBUTARY_KEEP, if set,
-// leaves the data of failed tests.
+// leaves the data of failed tests; TRIBUTARY_TEST_KAFKA, set by make test-kafka,
+// the Apache Kafka to use in place of the embedded broker.
 package e2e
