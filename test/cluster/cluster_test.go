@@ -26,7 +26,7 @@ import (
 )
 
 // settleWithin bounds the ingestion of a small corpus on a loaded machine.
-const settleWithin = 5 * time.Minute
+const settleWithin = 10 * time.Minute
 
 // A cluster of separate processes on Apache Kafka, one role each and two members
 // per group, makes of a corpus the warehouse that up --once makes of it on the
@@ -87,7 +87,7 @@ func TestClusterIsOneMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.TrimSpace(hash); got != want {
+	if got := strings.TrimSpace(hash); got != want || want == "" {
 		t.Errorf("warehouse hash %s of the cluster, %s of one process", got, want)
 	}
 	for _, p := range c.Members() {
