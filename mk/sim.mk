@@ -5,7 +5,7 @@
 SEED ?= 1
 RUNS ?= 200
 SIM_TRACES ?= bin/sim
-SIM_BATCH := 250
+SIM_BATCH ?= 250
 
 # Plays seeds in processes of no more than SIM_BATCH, so that one that ends
 # badly costs no more than that. $(1): what to do after each good one.

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// shortSeeds are played by an ordinary `go test`: some 15 s.
-const shortSeeds = "40"
+// shortSeeds are played by an ordinary `go test`: some 5 s, and the time to build.
+const shortSeeds = "20"
 
 // TestShort plays a few seeds. Locks of the Kafka client stop virtual time
 // unless it is built with the tag synctests, so that takes a binary of its own.
 func TestShort(t *testing.T) {
 	if testing.Short() {
-		t.Skip("a few seeds take some 15 s: run without -short, or run make sim")
+		t.Skip("a few seeds take some 15 s with their build: run without -short, or run make sim")
 	}
 	binary := filepath.Join(t.TempDir(), "sim.test")
 	build := exec.CommandContext(t.Context(), "go", "test", "-tags", "synctests", "-c", "-o", binary, ".")

@@ -63,8 +63,8 @@ func (s *sim) story() string {
 }
 
 // keep prints the trace of a failing seed, and keeps it.
-func (s *sim) keep(t *testing.T, print bool) {
-	if print {
+func (s *sim) keep(t *testing.T, show bool) {
+	if show {
 		fmt.Println(s.story())
 	}
 	if dir := os.Getenv(envTraces); dir != "" {
