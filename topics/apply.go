@@ -84,14 +84,11 @@ func shows(ctx context.Context, admin *kadm.Client, done []Change) (bool, error)
 		}
 	}
 	settings, err := readSettings(ctx, admin, names)
-	if errors.Is(err, kerr.UnknownTopicOrPartition) {
-		return false, nil // another broker was asked, which is further behind
-	}
 	if err != nil {
 		return false, err
 	}
 	for _, c := range done {
-		if c.Kind == Setting && settings[c.Topic][c.Key] != c.Want {
+		if settings[c.Topic] == nil || c.Kind == Setting && settings[c.Topic][c.Key] != c.Want {
 			return false, nil
 		}
 	}

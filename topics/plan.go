@@ -75,7 +75,7 @@ func Plan(ctx context.Context, admin *kadm.Client, cfg config.Kafka) ([]Change, 
 	}
 	var changes []Change
 	for i, t := range all {
-		if !slices.Contains(existing, names[i]) {
+		if settings[names[i]] == nil {
 			changes = append(changes, Change{Topic: names[i], Kind: Create, Want: describe(t, cfg), topic: t})
 			continue
 		}
@@ -99,6 +99,7 @@ func describe(t Topic, cfg config.Kafka) string {
 	return s
 }
 
+// readSettings returns what is set for each topic that is there.
 func readSettings(ctx context.Context, admin *kadm.Client, names []string) (map[string]map[string]string, error) {
 	out := map[string]map[string]string{}
 	if len(names) == 0 {
@@ -109,6 +110,9 @@ func readSettings(ctx context.Context, admin *kadm.Client, names []string) (map[
 		return nil, fmt.Errorf("ask the broker for the topics' settings: %w", err)
 	}
 	for _, d := range described {
+		if errors.Is(d.Err, kerr.UnknownTopicOrPartition) {
+			continue // just deleted, or just made: brokers hear of it one after another
+		}
 		if d.Err != nil {
 			return nil, fmt.Errorf("settings of topic %s: %w", d.Name, d.Err)
 		}
