@@ -2,6 +2,7 @@ package registry_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -73,6 +74,6 @@ func (f *fake) intercept(w http.ResponseWriter, q *http.Request) bool {
 
 func refuse(w http.ResponseWriter, status, code int, message string) bool {
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"error_code": code, "message": message})
+	fmt.Fprintf(w, `{"error_code":%d,"message":%q}`, code, message)
 	return true
 }
