@@ -2,9 +2,10 @@ package e2e
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
@@ -118,23 +119,42 @@ func (s *system) onceWith(members int, more []string) {
 		s.once()
 		return
 	}
-	p := s.start("up", "--once")
-	eventually(s.t, time.Minute, func() string {
-		if _, running, err := engine.Attach(s.data()); err != nil || !running {
-			return fmt.Sprintf("the engines don't run: %v\n%s", err, p.tail())
+	// The engines are served apart, so that all members are there before there
+	// is work.
+	s.engines(func(at engine.Endpoints) {
+		var others []*process
+		for n := range members - 1 {
+			as(n + 1)
+			others = append(others, s.start(strings.Fields("run plan publish download unzip validate sequence insert tracker history")...))
 		}
-		return ""
+		for _, o := range others {
+			eventually(s.t, onceWithin, func() string { return says(o, `"msg":"running"`) })
+		}
+		as(0)
+		s.more = append(s.more, s.addresses(at)...)
+		s.once()
+		s.more = nil
+		for _, o := range others {
+			o.stop()
+		}
 	})
-	var others []*process
-	for n := range members - 1 {
-		as(n + 1)
-		others = append(others, s.start(strings.Fields("run plan publish download unzip validate sequence insert tracker history")...))
+}
+
+// addresses let up use engines that are served: as an installation does that
+// has its own.
+func (s *system) addresses(at engine.Endpoints) []string {
+	s.t.Helper()
+	secret := func(name, text string) string {
+		path := filepath.Join(s.dir, name)
+		if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
+			s.t.Fatal(err)
+		}
+		return "file:" + path
 	}
-	if code := p.code(onceWithin); code != 0 {
-		s.t.Fatalf("tributary up --once beside others: exit code %d\n%s", code, p.tail())
-	}
-	// The engines have ended with it, so there is nothing to stop in order.
-	for _, o := range others {
-		o.kill(true)
+	return []string{
+		"TRIBUTARY_CFG_KAFKA_BOOTSTRAP_SERVERS=" + strings.Join(s.bootstrap(at), ","),
+		"TRIBUTARY_CFG_KAFKA_REPLICATION_FACTOR=1",
+		"TRIBUTARY_CFG_POSTGRES_URL=" + secret("postgres.url", at.Postgres),
+		"TRIBUTARY_CFG_CLICKHOUSE_URL=" + secret("clickhouse.url", at.ClickHouse),
 	}
 }
