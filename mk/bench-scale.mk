@@ -3,4 +3,4 @@
 #   make bench-scale FILES=2400 MEMBERS=1,2,4,8
 .PHONY: bench-scale
 bench-scale: engines ## 1, 2, 4 and 8 members over a server of 50 ms a request; CPU per record
-	$(GO) run ./bench/scale -files $(or $(FILES),640) -members $(or $(MEMBERS),1,2,4,8) -records $(or $(RECORDS),200000)
+	$(GO) run ./bench/scale -files $(or $(FILES),400) -members $(or $(MEMBERS),1,2,4,8) -records $(or $(RECORDS),200000)

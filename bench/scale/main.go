@@ -31,9 +31,9 @@ func main() {
 	var b bench
 	flag.StringVar(&b.dir, "dir", "", "folder to work in (default a temporary one, removed afterwards)")
 	flag.StringVar(&b.members, "members", "1,2,4,8", "numbers of members to try, the first of which is what the others are compared with")
-	flag.IntVar(&b.files, "files", 640, "zips in the corpus")
+	flag.IntVar(&b.files, "files", 400, "zips in the corpus")
 	flag.DurationVar(&b.latency, "latency", 50*time.Millisecond, "time that each request to the server takes")
-	flag.IntVar(&b.parallelism, "parallelism", 2, "jobs that one downloader has under way")
+	flag.IntVar(&b.parallelism, "parallelism", 1, "jobs that one downloader has under way")
 	flag.IntVar(&b.credits, "credits", 96, "sessions that the server allows")
 	flag.IntVar(&b.records, "records", 200_000, "records for the cost of the runtime; 0: not measured")
 	flag.Float64Var(&b.efficiency, "efficiency", 0.8, "least share of linear speed-up with the most members")
