@@ -109,7 +109,7 @@ func (p *Publisher) batch(ctx context.Context, epoch int64) (int, error) {
 	}
 	p.depth.Set(float64(len(records)))
 	crashpoint.At("publish", p.schema, "acknowledged", "before")
-	if err := p.client.ProduceSync(ctx, records...).FirstErr(); err != nil {
+	if err := produce(ctx, p.client, records); err != nil {
 		kafka.Anew(p.client, err, topicsOf(records)...)
 		return 0, fmt.Errorf("publish: %w", err)
 	}
