@@ -119,7 +119,12 @@ func TestRevokedWorkIsCancelled(t *testing.T) {
 		}
 		return nil
 	}}, nil)
-	p := <-cancelled
+	var p int32
+	select {
+	case p = <-cancelled:
+	case <-time.After(patient):
+		t.Fatal("the work on a partition that was given up goes on")
+	}
 	eventually(t, "the second member has done the rest", func() bool { at, _ := b.committed("test.work", p); return at == 2 })
 	select {
 	case other := <-cancelled:
