@@ -13,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"tributary/internal/engine"
 	"tributary/test/corpus"
 	"tributary/test/rig"
 )
@@ -44,6 +47,7 @@ func TestCrashPoints(t *testing.T) {
 	s.once()
 	t.Setenv("TRIBUTARY_CRASH_LOG", "")
 	undisturbed := s.expect(true)
+	told := s.told()
 	cases := crashes(t, labels)
 	if want != "all" {
 		cases = sampled(t, cases, seed(t), int(number(t, "TRIBUTARY_CRASHES", 0)))
@@ -57,7 +61,7 @@ func TestCrashPoints(t *testing.T) {
 		ok := t.Run(at.String(), func(sub *testing.T) {
 			defer func() { s.t = t }()
 			s.t = sub
-			crashed += s.crash(sub, at, undisturbed.Hash)
+			crashed += s.crash(sub, at, undisturbed.Hash, told)
 		})
 		if !ok {
 			violations++
@@ -69,7 +73,7 @@ func TestCrashPoints(t *testing.T) {
 
 // crash makes one case in a life of its own, and returns how often the program
 // died.
-func (s *system) crash(t *testing.T, at crash, hash string) (crashed int) {
+func (s *system) crash(t *testing.T, at crash, hash string, told []toldRow) (crashed int) {
 	s.anew()
 	n := at.N
 	for range 1 + at.Again {
@@ -89,7 +93,26 @@ func (s *system) crash(t *testing.T, at crash, hash string) (crashed int) {
 	if got := s.expect(false); got.Hash != hash {
 		t.Errorf("warehouse hash %s, of an undisturbed run %s", got.Hash, hash)
 	}
+	// An event that got lost may be covered by a later one of the same document.
+	if diff := gocmp.Diff(told, s.told()); diff != "" {
+		t.Errorf("documents that insert told of (-undisturbed +crashed):\n%s", diff)
+	}
 	return crashed
+}
+
+// toldRow counts the documents of which the history knows an end by insert.
+type toldRow struct {
+	Phase, Status string
+	Documents     int64
+}
+
+func (s *system) told() (rows []toldRow) {
+	s.t.Helper()
+	s.engines(func(engine.Endpoints) {
+		rows = sql[toldRow](s, "history", `SELECT phase, status, toInt64(uniqExact(document)) AS documents FROM log
+			WHERE stage = 'insert' AND document IS NOT NULL AND status IN ('done', 'failed') GROUP BY phase, status ORDER BY phase, status`)
+	})
+	return rows
 }
 
 // crashable builds the program with its crash points.
