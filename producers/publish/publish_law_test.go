@@ -13,6 +13,7 @@ import (
 // after it: nothing is deleted that the broker doesn't have (L1).
 func TestARefusedEventStays(t *testing.T) {
 	b := newBench(t)
+	b.needMemory()
 	var allowed atomic.Bool
 	b.cluster.ControlKey(int16(kmsg.Produce), func(req kmsg.Request) (kmsg.Response, error, bool) {
 		b.cluster.KeepControl()

@@ -69,6 +69,14 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
+// needMemory skips a test that makes the broker in memory fail.
+func (b *bench) needMemory() {
+	b.t.Helper()
+	if b.cluster == nil {
+		b.t.Skip("Apache Kafka does not fail on command")
+	}
+}
+
 func (b *bench) connect(extra ...kgo.Opt) *kgo.Client {
 	b.t.Helper()
 	c, err := kafka.NewClient(config.Kafka{}, b.addrs, slog.New(slog.NewTextHandler(io.Discard, nil)), extra...)
@@ -291,9 +299,7 @@ func TestALostLeaseDeletesNothing(t *testing.T) {
 // While the broker refuses, events stay; afterwards all come, in order.
 func TestABrokerThatIsAway(t *testing.T) {
 	b := newBench(t)
-	if b.cluster == nil {
-		t.Skip("this test makes the broker in memory fail")
-	}
+	b.needMemory()
 	var refused atomic.Int32
 	b.cluster.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
 		b.cluster.KeepControl()
