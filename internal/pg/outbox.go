@@ -94,9 +94,10 @@ func DeleteOutbox(ctx context.Context, q Querier, schema string, ids []int64) er
 
 // VacuumOutbox gives the room of deleted rows back for new ones. Whoever deletes
 // does so every so often: autovacuum looks no more than once a minute, in which a
-// fast publisher would leave as much behind as it has published.
+// fast publisher would leave as much behind as it has published. Where autovacuum
+// is at it just now, nothing is waited for.
 func VacuumOutbox(ctx context.Context, q Querier, schema string) error {
-	if _, err := q.Exec(ctx, "VACUUM (TRUNCATE false) "+schema+".outbox"); err != nil {
+	if _, err := q.Exec(ctx, "VACUUM (SKIP_LOCKED, TRUNCATE false) "+schema+".outbox"); err != nil {
 		return fmt.Errorf("vacuum %s.outbox: %w", schema, err)
 	}
 	return nil

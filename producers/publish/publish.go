@@ -5,7 +5,6 @@ package publish
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -78,6 +77,10 @@ func (p *Publisher) publish(ctx context.Context, epoch int64) error {
 	if _, err := conn.Exec(ctx, "LISTEN "+p.schema+"_outbox"); err != nil {
 		return fmt.Errorf("listen to the outbox: %w", err)
 	}
+	woken, cut, stop := listen(ctx, conn.Conn())
+	defer stop()
+	idle := time.NewTimer(p.cfg.Interval.D())
+	defer idle.Stop()
 	for {
 		n, err := p.batch(ctx, epoch)
 		if err != nil {
@@ -87,15 +90,44 @@ func (p *Publisher) publish(ctx context.Context, epoch int64) error {
 		if n >= p.cfg.Batch {
 			continue
 		}
-		wait, cancel := context.WithTimeout(ctx, p.cfg.Interval.D())
-		_, err = conn.Conn().WaitForNotification(wait)
-		cancel()
-		if ctx.Err() != nil {
+		idle.Reset(p.cfg.Interval.D())
+		select {
+		case <-ctx.Done():
 			return nil
-		}
-		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		case <-woken:
+		case <-idle.C:
+		case err := <-cut:
+			if ctx.Err() != nil {
+				return nil
+			}
 			return fmt.Errorf("wait for the outbox: %w", err)
 		}
+	}
+}
+
+// listen takes notifications as they come, also while a batch is under way: a
+// server that cannot get rid of them waits in a transaction, which keeps every
+// deleted row of the database from being vacuumed. Any number of them wake once;
+// cut gets the error that ends the listening. stop waits for its end.
+func listen(ctx context.Context, conn *pgx.Conn) (woken <-chan struct{}, cut <-chan error, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	wake, failed, done := make(chan struct{}, 1), make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			if _, err := conn.WaitForNotification(ctx); err != nil {
+				failed <- err
+				return
+			}
+			select {
+			case wake <- struct{}{}:
+			default:
+			}
+		}
+	}()
+	return wake, failed, func() {
+		cancel()
+		<-done
 	}
 }
 

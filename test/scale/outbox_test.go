@@ -101,7 +101,7 @@ func (b *outboxBench) publisher() {
 		b.t.Fatal(err)
 	}
 	b.t.Cleanup(pool.Close)
-	p := publish.New(b.cfg, "p", control.Schema, pool, b.client(), "one", slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+	p := publish.New(b.cfg, "p", control.Schema, pool, b.client(), "one", slog.New(slog.NewTextHandler(b.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})), prometheus.NewRegistry())
 	b.role(p.Run)
 }
 
@@ -256,6 +256,11 @@ func TestOutboxOfManyEvents(t *testing.T) {
 		}
 		return ""
 	})
+	var vacuums string
+	if err := b.pool.QueryRow(t.Context(), "SELECT vacuum_count || ' by the publisher, ' || autovacuum_count || ' by autovacuum' FROM pg_stat_user_tables WHERE relid = 'control.outbox'::regclass").Scan(&vacuums); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("vacuums: %s", vacuums)
 	// A table that is not vacuumed meanwhile would have all rows in it.
 	if most > outboxMost {
 		t.Errorf("the outbox grew to %.1f MB, more than %.1f", float64(most)/1e6, float64(outboxMost)/1e6)
@@ -339,7 +344,7 @@ func TestOutboxListensAgain(t *testing.T) {
 			}
 			return ""
 		})
-		b.exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'publisher'`)
+		b.exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'publisher' AND query LIKE 'LISTEN%'`)
 		if err := b.write(t.Context(), 1, 3, 50); err != nil {
 			t.Fatal(err)
 		}

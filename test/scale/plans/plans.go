@@ -179,8 +179,8 @@ func (e *execution) add(n node, result bool, given []string) {
 // What an execution may look at: a little anyway, and so much for each row that
 // it is given or gives.
 const (
-	freeRows, rowsEach   = 1000, 250
-	freePages, pagesEach = 1000, 100
+	freeRows, rowsEach   = 10_000, 300
+	freePages, pagesEach = 4000, 100
 )
 
 // excess is by how much an execution is more than its work accounts for; below
