@@ -162,15 +162,31 @@ func (s *sim) checkOffsets() {
 		s.violate("sim", "%v", err)
 		return
 	}
-	s.history.mu.Lock()
-	defer s.history.mu.Unlock()
+	var wrong []string
+	for range 60 { // what was tried again just now may be on its way
+		if wrong = s.history.compare(ends); len(wrong) == 0 {
+			return
+		}
+		time.Sleep(500 * time.Millisecond) // of virtual time
+	}
+	s.violate("L6", "%s", strings.Join(wrong, "; "))
+}
+
+// compare returns where the history does not have each record once, up to the
+// offset that it says it has, which is no less than the given end.
+func (h *history) compare(ends map[string]map[int32]int64) (wrong []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	for topic, ids := range ends {
 		for id, end := range ids {
-			if n := s.history.counts[topic][id]; n != end {
-				s.violate("L6", "history has %d records of %s/%d, and the log %d", n, topic, id, end)
+			n, at := h.counts[topic][id], h.offsets[fmt.Sprintf("history %s/%d", topic, id)]
+			if n != at || at < end {
+				wrong = append(wrong, fmt.Sprintf("history has %d records of %s/%d, up to %d; the log has %d", n, topic, id, at, end))
 			}
 		}
 	}
+	slices.Sort(wrong)
+	return wrong
 }
 
 // lawL1: every file is in exactly one class, and the right one.
