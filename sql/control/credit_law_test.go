@@ -20,7 +20,7 @@ func TestTheLastSessionIsGivenOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer first.Rollback(t.Context()) //nolint:errcheck // after the commit there is nothing to roll back
+	defer first.Rollback(t.Context()) // after the commit there is nothing to roll back
 	credits, err := control.Credits(t.Context(), first, noon)
 	if err != nil || credits["host:22"] != 1 {
 		t.Fatalf("credit is %v (%v)", credits, err)
