@@ -80,7 +80,7 @@ func shows(ctx context.Context, admin *kadm.Client, done []Change) (bool, error)
 	}
 	for _, name := range names {
 		if details[name].Err != nil || len(details[name].Partitions) == 0 {
-			return false, nil
+			return false, nil //nolint:nilerr // not shown yet
 		}
 	}
 	settings, err := readSettings(ctx, admin, names)

@@ -30,7 +30,7 @@ func (d *Dir) Usage() (Usage, error) {
 		return Usage{}, fmt.Errorf("ask how full the disk of %s is: %w", d.path, err)
 	}
 	size := int64(s.Bsize) //nolint:unconvert // another type on other systems
-	return Usage{Free: bytes(uint64(s.Bavail), size), Total: bytes(uint64(s.Blocks), size)}, nil
+	return Usage{Free: bytes(s.Bavail, size), Total: bytes(s.Blocks, size)}, nil
 }
 
 func bytes(blocks uint64, size int64) int64 {

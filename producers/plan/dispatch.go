@@ -122,7 +122,7 @@ func (w *world) retryFile(f *fileWorld) {
 // goes.
 func (p *Planner) Dispatch(ctx context.Context, now time.Time) error {
 	if p.Dormant != nil && p.Dormant() != nil {
-		return nil // who keeps it says so, and when it is over
+		return nil //nolint:nilerr // who keeps it says so, and when it is over
 	}
 	return pg.InTx(ctx, p.Pool, func(tx pgx.Tx) error {
 		credits, err := control.Credits(ctx, tx, now)

@@ -128,7 +128,7 @@ func (b *outboxBench) reader() {
 		for {
 			fetches := client.PollFetches(ctx)
 			if ctx.Err() != nil {
-				return nil
+				return nil //nolint:nilerr // it was told to end
 			}
 			for _, r := range fetches.Records() {
 				m, err := b.codec.Decode(kafka.FromKgo(r))

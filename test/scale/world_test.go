@@ -210,7 +210,7 @@ func (w *world) workers(ctx context.Context) error {
 	for {
 		fetches := client.PollFetches(ctx)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // it was told to end
 		}
 		var out []*kgo.Record
 		for _, r := range fetches.Records() {
