@@ -116,14 +116,25 @@ func (in *Inserter) gather(ctx context.Context, feed *feed) ([]*item, error) {
 // errPanic marks an error that was a panic.
 var errPanic = errors.New("panic")
 
-// settings are those of every transaction: plans must not depend on statistics
-// of tables that have just begun to fill, nor be made again and again; and what
-// a statement remembers of a batch needn't go through a file.
-func (in *Inserter) settings(ctx context.Context, tx pgx.Tx) error {
-	if _, err := tx.Exec(ctx, "SET LOCAL enable_seqscan = off; SET LOCAL jit = off; SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL work_mem = '32MB'"+in.compression); err != nil {
-		return fmt.Errorf("prepare transaction: %w", err)
-	}
-	return nil
+// transact does work in a transaction that also holds what the world is told of
+// it, and that only the holder of the lease commits.
+func (w *writer) transact(ctx context.Context, db pg.Beginner, epoch int64, work func(tx pgx.Tx) error) error {
+	return pg.InTx(ctx, db, func(tx pgx.Tx) error {
+		w.tx = tx
+		// Plans must not depend on statistics of tables that have just begun
+		// to fill, nor be made again and again; and what a statement remembers
+		// of a batch needn't go through a file.
+		if _, err := tx.Exec(ctx, "SET LOCAL enable_seqscan = off; SET LOCAL jit = off; SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL work_mem = '32MB'"+w.in.compression); err != nil {
+			return fmt.Errorf("prepare transaction: %w", err)
+		}
+		if err := work(tx); err != nil {
+			return err
+		}
+		if err := pg.AppendOutbox(ctx, tx, warehouse.Schema, w.records); err != nil {
+			return err
+		}
+		return w.in.lease().Check(ctx, tx, epoch)
+	})
 }
 
 // guarded applies a group in one transaction and turns a panic into an error.
@@ -139,11 +150,7 @@ func (in *Inserter) guarded(ctx context.Context, db pg.Beginner, epoch int64, at
 // apply is the transaction of a group.
 func (in *Inserter) apply(ctx context.Context, db pg.Beginner, epoch int64, at progress, group []*item) error {
 	w := &writer{in: in, applied: in.now()}
-	err := pg.InTx(ctx, db, func(tx pgx.Tx) error {
-		w.tx = tx
-		if err := in.settings(ctx, tx); err != nil {
-			return err
-		}
+	err := w.transact(ctx, db, epoch, func(tx pgx.Tx) error {
 		stored, err := in.progress(ctx, tx, "FOR UPDATE")
 		if err != nil {
 			return err
@@ -162,9 +169,6 @@ func (in *Inserter) apply(ctx context.Context, db pg.Beginner, epoch int64, at p
 		if err := w.flush(ctx); err != nil {
 			return fmt.Errorf("positions %d to %d: %w", at.position, at.position+int64(len(group))-1, err)
 		}
-		if err := pg.AppendOutbox(ctx, tx, warehouse.Schema, w.records); err != nil {
-			return err
-		}
 		last := group[len(group)-1]
 		_, err = tx.Exec(ctx, "UPDATE warehouse.state SET next_position = $1, next_offset = $2, epoch = $3", last.ev.Position+1, last.offset+1, epoch)
 		if err != nil {
@@ -173,7 +177,7 @@ func (in *Inserter) apply(ctx context.Context, db pg.Beginner, epoch int64, at p
 		if _, err := tx.Exec(ctx, "DELETE FROM warehouse.try WHERE position <= $1", last.ev.Position); err != nil {
 			return fmt.Errorf("clear tries: %w", err)
 		}
-		return in.lease().Check(ctx, tx, epoch)
+		return nil
 	})
 	if err != nil {
 		return err

@@ -12,7 +12,6 @@ import (
 
 	"tributary/internal/pg"
 	"tributary/schemas"
-	"tributary/sql/warehouse"
 )
 
 // Checking what a centre's batch has changed takes as long as loading it, and
@@ -170,11 +169,7 @@ func (in *Inserter) end(ctx context.Context, db pg.Beginner, epoch int64, it *it
 		}
 	}()
 	w := &writer{in: in, applied: in.now()}
-	err = pg.InTx(ctx, db, func(tx pgx.Tx) error {
-		w.tx = tx
-		if err := in.settings(ctx, tx); err != nil {
-			return err
-		}
+	err = w.transact(ctx, db, epoch, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, "DELETE FROM warehouse.batch_end WHERE position = $1", it.ev.Position)
 		if err != nil {
 			return fmt.Errorf("take the batch's end: %w", err)
@@ -185,13 +180,10 @@ func (in *Inserter) end(ctx context.Context, db pg.Beginner, epoch int64, it *it
 		if err := w.batchEnd(ctx, it); err != nil {
 			return err
 		}
-		if err := pg.AppendOutbox(ctx, tx, warehouse.Schema, w.records); err != nil {
-			return err
-		}
 		if _, err := tx.Exec(ctx, "DELETE FROM warehouse.try WHERE position = $1", it.ev.Position); err != nil {
 			return fmt.Errorf("clear tries: %w", err)
 		}
-		return in.lease().Check(ctx, tx, epoch)
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("position %d (%s of %s): %w", it.ev.Position, it.ev.What, it.subject(), err)

@@ -141,20 +141,14 @@ func TestDeadlyBatchEnd(t *testing.T) {
 	}
 	statements := b.in.d.Statements
 	b.in.d.Statements = nil // whoever works it off panics
-	var pauses []time.Duration
-	b.in.after = func(d time.Duration) <-chan time.Time {
-		pauses = append(pauses, d)
-		now := make(chan time.Time, 1)
-		now <- time.Time{}
-		return now
-	}
+	pauses := b.pauses()
 	for range 2 * maxTries {
 		if err := b.in.finishEnds(t.Context(), b.pool, b.epoch); err == nil {
 			t.Fatal("no panic")
 		}
 	}
-	if len(pauses) != 2*maxTries-1 || pauses[0] != deathPause || pauses[len(pauses)-1] != deathPauseMax {
-		t.Errorf("pauses %v do not grow", pauses)
+	if len(*pauses) != 2*maxTries-1 || (*pauses)[0] != deathPause || (*pauses)[len(*pauses)-1] != deathPauseMax {
+		t.Errorf("pauses %v do not grow", *pauses)
 	}
 	b.in.d.Statements = statements
 	b.must(b.event(doc{inc: 2, entry: "2.xml", xml: mice("H", "m2=a"), batch: "2"}))

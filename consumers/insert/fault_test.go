@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -42,13 +41,7 @@ func TestPanicIsQuarantined(t *testing.T) {
 func TestDeathsAreQuarantined(t *testing.T) {
 	b := newBench(t)
 	ctx := t.Context()
-	var pauses []time.Duration
-	b.in.after = func(d time.Duration) <-chan time.Time {
-		pauses = append(pauses, d)
-		now := make(chan time.Time, 1)
-		now <- time.Time{}
-		return now
-	}
+	pauses := b.pauses()
 	for try := 1; try <= maxTries; try++ {
 		careful, err := b.in.begin(ctx, 1)
 		if err != nil {
@@ -58,8 +51,8 @@ func TestDeathsAreQuarantined(t *testing.T) {
 			t.Fatalf("try %d: one by one up to %d", try, careful)
 		}
 	}
-	if !slices.IsSorted(pauses) || pauses[0] != deathPause || pauses[len(pauses)-1] <= deathPause {
-		t.Errorf("pauses %v do not grow", pauses)
+	if !slices.IsSorted(*pauses) || (*pauses)[0] != deathPause || (*pauses)[len(*pauses)-1] <= deathPause {
+		t.Errorf("pauses %v do not grow", *pauses)
 	}
 	ev := b.event(doc{inc: 1, entry: "1.xml", xml: mice("H", "m1=a")})
 	// A clean stop, or an error of the database, is no death.

@@ -214,6 +214,19 @@ func (b *bench) applyGroup(events []*schemas.DocumentOrdered) error {
 	return nil
 }
 
+// pauses has the inserter pause for no time, and notes for how long it would
+// have.
+func (b *bench) pauses() *[]time.Duration {
+	var noted []time.Duration
+	b.in.after = func(d time.Duration) <-chan time.Time {
+		noted = append(noted, d)
+		now := make(chan time.Time, 1)
+		now <- time.Time{}
+		return now
+	}
+	return &noted
+}
+
 func (b *bench) must(events ...*schemas.DocumentOrdered) {
 	b.t.Helper()
 	if err := b.apply(events...); err != nil {

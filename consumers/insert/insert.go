@@ -6,9 +6,11 @@
 // (in the warehouse's outbox), and the next position, so that a crash repeats
 // or loses nothing. The work of a batch's end, checks, context and overview of
 // its centre, is a transaction of its own beside them: other centres' documents
-// needn't wait for it (ends.go). Every claim that a document makes on a natural key is kept;
-// which one is current follows from the set of claims and withdrawals, whatever
-// came first (versionkey.go, currency.go).
+// needn't wait for it (ends.go).
+//
+// Every claim that a document makes on a natural key is kept; which one is
+// current follows from the set of claims and withdrawals, whatever came first
+// (elect.go, currency.go).
 package insert
 
 import (
