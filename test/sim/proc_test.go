@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -164,10 +165,19 @@ func (p *proc) client(extra ...kgo.Opt) (*kgo.Client, error) {
 	return kafka.NewClient(cfg, p.s.cluster.ListenAddrs(), p.s.logger(p), append(own, extra...)...)
 }
 
+// dialTimeout is how long a client waits for a connection, as by its default.
+const dialTimeout = 10 * time.Second
+
 // dial connects the process to a broker.
 func (p *proc) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if err := p.gate(ctx); err != nil {
-		return nil, err
+		// What is left of a dead process's client waits as for a network that
+		// swallows everything. Were it refused at once, it would try again
+		// without end, and virtual time would stand still.
+		wait, cancel := context.WithTimeout(ctx, dialTimeout)
+		defer cancel()
+		<-wait.Done()
+		return nil, &net.OpError{Op: "dial", Net: network, Err: os.ErrDeadlineExceeded}
 	}
 	raw, err := p.s.network.DialContext(ctx, network, address)
 	if err != nil {
@@ -178,7 +188,7 @@ func (p *proc) dial(ctx context.Context, network, address string) (net.Conn, err
 	defer p.mu.Unlock()
 	if p.killed {
 		raw.Close()
-		return nil, errDead
+		return nil, &net.OpError{Op: "dial", Net: network, Err: os.ErrDeadlineExceeded}
 	}
 	p.conns[c] = true
 	return c, nil

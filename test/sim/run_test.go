@@ -17,9 +17,11 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/consumers/stage"
 	"tributary/internal/config"
+	"tributary/internal/engine/broker"
 	"tributary/internal/kafka"
 	"tributary/internal/profile"
 	"tributary/schemas"
@@ -178,6 +180,8 @@ func ports(n int) (out []int) {
 func (s *sim) play() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.ctx = ctx
+	// As the embedded broker does; Apache Kafka misses no dead member.
+	guarded := broker.RemoveDeadMembers(ctx, s.cluster, slog.New(slog.DiscardHandler), kgo.Dialer(s.network.DialContext))
 	for _, f := range s.scene.files {
 		s.host(f)
 	}
@@ -228,6 +232,7 @@ func (s *sim) play() {
 	cancel()
 	s.running.Wait()
 	s.remains.Wait()
+	guarded()
 }
 
 // stopFaults ends all that goes wrong: who was stopped goes on, who died is

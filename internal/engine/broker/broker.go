@@ -35,7 +35,6 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -99,12 +98,9 @@ func Open(o Options) (*Broker, error) {
 	}
 	// Opening has read every segment; nothing of that is needed any more.
 	debug.FreeOSMemory()
-	dead := &members{cluster: cluster, log: o.Logger, heard: map[member]*sign{}}
-	dead.observe()
 	ctx, cancel := context.WithCancel(context.Background())
-	var searching sync.WaitGroup
-	searching.Go(func() { dead.run(ctx) })
-	return &Broker{cluster: cluster, stop: func() { cancel(); searching.Wait() }}, nil
+	wait := RemoveDeadMembers(ctx, cluster, o.Logger)
+	return &Broker{cluster: cluster, stop: func() { cancel(); wait() }}, nil
 }
 
 // Addrs are the addresses to bootstrap a client with.

@@ -21,6 +21,7 @@ import (
 type members struct {
 	cluster *kfake.Cluster
 	log     *slog.Logger
+	client  []kgo.Opt // how to reach the cluster, where its addresses don't say
 
 	mu    sync.Mutex
 	heard map[member]*sign
@@ -38,6 +39,18 @@ const (
 	membersEvery = time.Second      // between looks at who is silent
 	membersGrace = 10 * time.Second // beyond a member's own time-outs
 )
+
+// RemoveDeadMembers watches the members of all groups of a cluster, and removes
+// the dead ones that kfake misses, until ctx ends. It starts to listen before it
+// returns; wait returns when it has ended. opts are for the client with which it
+// speaks to the cluster.
+func RemoveDeadMembers(ctx context.Context, cluster *kfake.Cluster, log *slog.Logger, opts ...kgo.Opt) (wait func()) {
+	m := &members{cluster: cluster, log: log, client: opts, heard: map[member]*sign{}}
+	m.observe()
+	var searching sync.WaitGroup
+	searching.Go(func() { m.run(ctx) })
+	return searching.Wait
+}
 
 // observe notes every sign of life of every member.
 func (m *members) observe() {
@@ -113,7 +126,7 @@ func (m *members) remove(ctx context.Context, who member) error {
 	if info == nil || !slices.ContainsFunc(info.Members, func(g kfake.GroupMember) bool { return g.MemberID == who.id }) {
 		return nil
 	}
-	client, err := kgo.NewClient(kgo.SeedBrokers(m.cluster.ListenAddrs()...))
+	client, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(m.cluster.ListenAddrs()...)}, m.client...)...)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
