@@ -21,7 +21,9 @@ func (s *sim) laws() {
 	s.lawL2()
 	s.lawL3()
 	s.lawL4()
+	s.lawL5()
 	s.lawL6()
+	s.lawL7()
 	s.lawL9()
 	s.lawL11()
 }

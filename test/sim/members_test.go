@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"tributary/consumers/download"
@@ -85,7 +84,7 @@ func (s *sim) supervise(ctx context.Context, m *member) {
 // work is what a process of a role does.
 func (s *sim) work(ctx context.Context, p *proc) error {
 	log := s.logger(p)
-	metrics := stage.NewMetrics(prometheus.NewRegistry())
+	metrics := stage.NewMetrics(p.metrics)
 	switch p.role {
 	case "download":
 		d := &download.Downloader{Config: config.Default().Download, Sources: s.sources, Blobs: s.blobs.by(p), Dial: s.dialer(p), Log: log, Now: time.Now,

@@ -64,6 +64,7 @@ type sim struct {
 	noFaults  bool
 
 	mu         sync.Mutex
+	hosted     map[string][]byte // what was put on the servers, by server and path (L7)
 	members    []*member
 	trace      []string
 	violations []string
@@ -134,7 +135,7 @@ func run(t *testing.T, sh *shared, seed uint64, faultless bool) (out *sim) {
 func newSim(t *testing.T, sh *shared, seed uint64, faultless bool) *sim {
 	rng := rand.New(rand.NewPCG(seed, 0x7472696275746172))
 	s := &sim{seed: seed, shared: sh, scene: drawScene(rng), network: &kfake.VirtualNetwork{}, servers: map[string]*server{}, sources: map[string]config.Source{},
-		blobs: &blobs{data: map[string][]byte{}}, begun: time.Now(), noFaults: faultless}
+		blobs: &blobs{data: map[string][]byte{}}, begun: time.Now(), noFaults: faultless, hosted: map[string][]byte{}}
 	many := 3 + rng.IntN(15)
 	if rng.IntN(10) == 0 || faultless {
 		s.noFaults, many = true, 0
@@ -216,6 +217,7 @@ func (s *sim) play() {
 			quiet = true
 			s.stopFaults()
 		case <-look.C:
+			s.lawL9Running()
 			done = quiet && len(s.pending()) == 0
 		case <-limit.C:
 			done = true
@@ -335,12 +337,15 @@ func (s *sim) host(f *sceneFile) {
 				if i == 0 && f.ownCorrupt {
 					h.bytes = append([]byte("damaged"), h.bytes[:len(h.bytes)/2]...)
 				}
+				s.puts(v, key, h.bytes)
 				if f.sum && !f.ownCorrupt || f.class == classBadSum {
 					sum := refOf(h.bytes).MD5
 					if f.class == classBadSum {
 						sum = refOf([]byte("something else")).MD5
 					}
-					v.files[key+".md5"] = &hosted{bytes: []byte(sum + "  " + f.name + "\n"), mtime: mtime}
+					text := []byte(sum + "  " + f.name + "\n")
+					v.files[key+".md5"] = &hosted{bytes: text, mtime: mtime}
+					s.puts(v, key+".md5", text)
 				}
 				v.mu.Unlock()
 			}
@@ -365,6 +370,7 @@ func (s *sim) host(f *sceneFile) {
 				v := s.servers[sceneSources()[source]]
 				v.mu.Lock()
 				delete(v.files, source+"/"+f.action+"/"+f.name)
+				s.puts(v, source+"/"+f.action+"/"+f.name, nil)
 				v.mu.Unlock()
 			}
 			s.tracef("sources", "%s/%s is gone", f.action, f.name)
