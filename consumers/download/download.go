@@ -112,6 +112,8 @@ type run struct {
 
 	mu        sync.Mutex
 	remaining int
+	telling   sync.WaitGroup // outcomes on their way, no more than files
+	untold    error          // the first that could not be told
 }
 
 func (r *run) do(ctx context.Context) error {
@@ -175,11 +177,13 @@ feed:
 	}
 	close(next)
 	wg.Wait()
-	if err := errors.Join(errors.Join(errs...), ctx.Err()); err != nil {
+	r.telling.Wait()
+	if err := errors.Join(errors.Join(errs...), r.untold, ctx.Err()); err != nil {
 		return err
 	}
 	for _, f := range r.job.Files[begun:] {
-		if err := r.finish(ctx, r.outcome(f, result{kind: schemas.NotTried, exception: schemas.NotTried, message: "the connection was lost before this file was begun"})); err != nil {
+		res := result{kind: schemas.NotTried, exception: schemas.NotTried, message: "the connection was lost before this file was begun"}
+		if err := r.tell(ctx, r.outcome(f, res)); err != nil {
 			return err
 		}
 	}
@@ -190,16 +194,36 @@ feed:
 func (r *run) all(ctx context.Context, exception, message string) error {
 	for _, f := range r.job.Files {
 		res := result{kind: schemas.FailedEnd, phase: schemas.Download, exception: exception, message: message}
-		if err := r.finish(ctx, r.outcome(f, res)); err != nil {
+		if err := r.tell(ctx, r.outcome(f, res)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// finish produces a file's outcome. The session is closed before the last one
-// is produced.
-func (r *run) finish(ctx context.Context, msgs []schemas.Message) error {
+// finish tells a file's outcome, beside the next file's transfer.
+func (r *run) finish(ctx context.Context, o outcome) {
+	r.telling.Go(func() {
+		err := r.tell(ctx, o)
+		if err == nil {
+			return
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.untold == nil {
+			r.untold = err
+		}
+	})
+}
+
+// tell tells the log, and then control. The session is closed before the job's
+// last outcome is produced.
+func (r *run) tell(ctx context.Context, o outcome) error {
+	if len(o.log) > 0 {
+		if err := r.in.EmitAcknowledged(ctx, o.log...); err != nil {
+			return err
+		}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.remaining--
@@ -209,13 +233,9 @@ func (r *run) finish(ctx context.Context, msgs []schemas.Message) error {
 				r.d.Log.Debug("the connection did not close cleanly", "source", r.job.Source, "error", err)
 			}
 		}
-		for _, m := range msgs {
-			if b, ok := m.Body.(*schemas.DownloadFinished); ok {
-				b.Last = true
-			}
-		}
+		o.body.Last = true
 	}
-	return r.in.Emit(ctx, msgs...)
+	return r.in.Emit(ctx, o.finished)
 }
 
 // Fail ends the files of a job that is poison: one file alone is quarantined;
@@ -232,11 +252,9 @@ func (d *Downloader) Fail(in schemas.Message, cause error) []schemas.Message {
 		if len(job.Files) == 1 {
 			res = result{kind: schemas.Quarantined, phase: schemas.Download, exception: schemas.Quarantined, message: cause.Error()}
 		}
-		msgs := r.outcome(f, res)
-		if b, ok := msgs[0].Body.(*schemas.DownloadFinished); ok {
-			b.Last = i == len(job.Files)-1
-		}
-		out = append(out, msgs...)
+		o := r.outcome(f, res)
+		o.body.Last = i == len(job.Files)-1
+		out = append(append(out, o.log...), o.finished)
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -348,7 +349,7 @@ func TestARepeatFromBeforeTheEndIsDropped(t *testing.T) {
 			m := b.job("a.zip")
 			for _, rec := range []*kgo.Record{{Partition: 1, Offset: 7, Timestamp: noon.Add(-time.Hour)}, {Partition: tt.partition, Offset: tt.offset, Timestamp: tt.at}} {
 				b.server.closed = 0
-				in := stage.Input{Message: m, Record: rec, Progress: func() {}, Emit: func(context.Context, ...schemas.Message) error { return nil }}
+				in := stage.Input{Message: m, Record: rec, Progress: func() {}, Emit: swallow, EmitAcknowledged: swallow}
 				if err := b.Work(t.Context(), in); err != nil {
 					t.Fatal(err)
 				}
@@ -357,6 +358,39 @@ func TestARepeatFromBeforeTheEndIsDropped(t *testing.T) {
 				t.Errorf("%d sessions, not %d", b.dials, tt.dials)
 			}
 		})
+	}
+}
+
+func swallow(context.Context, ...schemas.Message) error { return nil }
+
+// A job that control knows to be over is not worked on again: what the log has
+// not been told by then, nobody would tell it after a crash.
+func TestTheLogIsToldBeforeControl(t *testing.T) {
+	b := newBench(t)
+	b.put("a.zip", "content")
+	refused := errors.New("the log cannot be reached")
+	b.acknowledge = func([]schemas.Message) error { return refused }
+	if err := b.work(t.Context(), b.job("a.zip")); !errors.Is(err, refused) {
+		t.Errorf("the job ends with %v, not: %v", err, refused)
+	}
+	if told := b.finished(); len(told) > 0 {
+		t.Errorf("control is told of what the log does not know: %v", told)
+	}
+	var seen []string
+	b.acknowledge = func(msgs []schemas.Message) error {
+		if told := b.finished(); len(told) > 0 {
+			t.Errorf("control is told before the log: %v", told)
+		}
+		for _, m := range msgs {
+			seen = append(seen, m.Topic)
+		}
+		return nil
+	}
+	if err := b.work(t.Context(), b.job("a.zip")); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(seen, schemas.StatusChangedTopic) || b.finished()["a.zip"] == nil {
+		t.Errorf("the log is told of %v, control of %v", seen, b.finished())
 	}
 }
 
