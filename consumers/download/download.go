@@ -41,8 +41,10 @@ type Downloader struct {
 	// a session is about to be opened for it, and returns what ends that. So the
 	// job's last outcome, if it is read meanwhile, gives no credit away that this
 	// session uses: the job may have been worked on before, here or elsewhere.
-	// Nil: nobody is told.
-	Hold func(ctx context.Context, job, server string) (end func(), err error)
+	// An error says that another member has a session open for the job, which
+	// then waits; held ends if another member takes this one over. Nil: nobody
+	// is told.
+	Hold func(ctx context.Context, job, server string) (held context.Context, end func(), err error)
 	Log  *slog.Logger
 	Now  func() time.Time
 
@@ -59,9 +61,12 @@ func (d *Downloader) Work(ctx context.Context, in stage.Input) error {
 		d.Log.Debug("the job ended here after it was requested again; the repeat is dropped", "job", job.Job)
 		return nil
 	}
-	ask, cancel := context.WithTimeout(ctx, askTimeout)
-	end := d.hold(ask, job)
+	held, end, err := d.hold(ctx, job)
+	if err != nil {
+		return stage.Transient(err)
+	}
 	defer end()
+	ask, cancel := context.WithTimeout(held, askTimeout)
 	outstanding, err := d.Outstanding(ask, job.Job)
 	cancel()
 	if err == nil && !outstanding {
@@ -72,7 +77,10 @@ func (d *Downloader) Work(ctx context.Context, in stage.Input) error {
 		return stage.Transient(err)
 	}
 	r := &run{d: d, in: in, job: job, remaining: len(job.Files)}
-	if err := r.do(ctx); err != nil {
+	if err := r.do(held); err != nil {
+		if held.Err() != nil && ctx.Err() == nil {
+			return stage.Transient(context.Cause(held)) // another member goes on with it
+		}
 		return err
 	}
 	d.ended.note(job.Job, in.Record, d.Now())
@@ -83,16 +91,11 @@ func (d *Downloader) Work(ctx context.Context, in stage.Input) error {
 const askTimeout = 5 * time.Second
 
 // hold tells control that a session is about to be opened.
-func (d *Downloader) hold(ctx context.Context, job *schemas.DownloadRequested) (end func()) {
+func (d *Downloader) hold(ctx context.Context, job *schemas.DownloadRequested) (held context.Context, end func(), err error) {
 	if d.Hold == nil {
-		return func() {}
+		return ctx, func() {}, nil
 	}
-	end, err := d.Hold(ctx, job.Job, job.Server)
-	if err != nil {
-		d.Log.Debug("control does not know of this session", "job", job.Job, "error", err)
-		return func() {}
-	}
-	return end
+	return d.Hold(ctx, job.Job, job.Server)
 }
 
 // size is what the files of a job have together, as far as it is known.
