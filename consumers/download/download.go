@@ -41,7 +41,8 @@ type Downloader struct {
 	// a session is about to be opened for it, and returns what ends that. So the
 	// job's last outcome, if it is read meanwhile, gives no credit away that this
 	// session uses: the job may have been worked on before, here or elsewhere.
-	// Nil: nobody is told.
+	// With an error control does not know of the session yet; end is there all
+	// the same. Nil: nobody is told.
 	Hold func(ctx context.Context, job, server string) (end func(), err error)
 	Log  *slog.Logger
 	Now  func() time.Time
@@ -89,8 +90,7 @@ func (d *Downloader) hold(ctx context.Context, job *schemas.DownloadRequested) (
 	}
 	end, err := d.Hold(ctx, job.Job, job.Server)
 	if err != nil {
-		d.Log.Debug("control does not know of this session", "job", job.Job, "error", err)
-		return func() {}
+		d.Log.Debug("control does not know of this session yet", "job", job.Job, "error", err)
 	}
 	return end
 }

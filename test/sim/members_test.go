@@ -187,22 +187,24 @@ const holdLease = 8 * time.Second
 
 // hold is what download tells before it asks.
 func (c *control) hold(ctx context.Context, p *proc, id, server string) (func(), error) {
-	if err := p.step(ctx, "hold"); err != nil {
-		return nil, err
-	}
+	err := p.step(ctx, "hold")
 	h := &held{job: id, server: server, holder: p.name}
 	renew := func() {
 		c.mu.Lock()
 		h.until = time.Now().Add(holdLease)
 		c.mu.Unlock()
 	}
-	renew()
+	first := time.Second // a database that has not heard is told again soon
+	if err == nil {
+		renew()
+		first = holdLease / 3
+	}
 	c.mu.Lock()
 	c.held = append(c.held, h)
 	c.mu.Unlock()
 	keep, cancel := context.WithCancel(context.Background())
 	c.s.remains.Go(func() {
-		for p.sleep(keep, holdLease/3) == nil {
+		for pause := first; p.sleep(keep, pause) == nil; pause = holdLease / 3 {
 			renew()
 		}
 	})
@@ -214,5 +216,5 @@ func (c *control) hold(ctx context.Context, p *proc, id, server string) (func(),
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.held = slices.DeleteFunc(c.held, func(o *held) bool { return o == h })
-	}, nil
+	}, err
 }
