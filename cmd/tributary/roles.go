@@ -172,7 +172,7 @@ func (a *app) publisher() (runnable, error) {
 	}
 	c := publish.New(a.cfg.Publish, a.cfg.Kafka.TopicPrefix, control.Schema, a.stores.Control, client, a.holder, a.log, a.registry)
 	w := publish.New(a.cfg.Publish, a.cfg.Kafka.TopicPrefix, warehouse.Schema, a.stores.Warehouse, client, a.holder, a.log, a.registry)
-	m := measure.New(a.stores.Control, a.stores.Warehouse, a.holder, a.log, a.registry)
+	m := measure.New(a.stores.Control, a.stores.Warehouse, a.log, a.registry)
 	return func(ctx context.Context) error {
 		defer client.Close()
 		if a.cfg.HTTP.Listen != "" { // else nobody asks for what is measured

@@ -24,27 +24,26 @@ import (
 // Interval is how often the numbers are read.
 const Interval = 15 * time.Second
 
-// timeout bounds one reading.
+// timeout bounds each part of a reading: what is outstanding, and each schema's
+// outbox and leases.
 const timeout = 5 * time.Second
 
 // Measurer reads the numbers.
 type Measurer struct {
-	pools  map[string]*pgxpool.Pool // by schema
-	holder string
-	log    *slog.Logger
-	quiet  *kafka.Quiet
+	pools map[string]*pgxpool.Pool // by schema
+	log   *slog.Logger
+	quiet *kafka.Quiet
 
 	limit, free, outstanding    *prometheus.GaugeVec
 	events, oldest, epoch, held *prometheus.GaugeVec
 	measured                    prometheus.Gauge
 }
 
-// New makes a Measurer of a process whose leases are held in the given name;
-// nothing runs yet.
-func New(controlPool, warehousePool *pgxpool.Pool, holder string, log *slog.Logger, reg prometheus.Registerer) *Measurer {
+// New makes a Measurer; nothing runs yet.
+func New(controlPool, warehousePool *pgxpool.Pool, log *slog.Logger, reg prometheus.Registerer) *Measurer {
 	m := &Measurer{
-		pools:  map[string]*pgxpool.Pool{control.Schema: controlPool, warehouse.Schema: warehousePool},
-		holder: holder, log: log, quiet: kafka.NewQuiet(time.Now),
+		pools: map[string]*pgxpool.Pool{control.Schema: controlPool, warehouse.Schema: warehousePool},
+		log:   log, quiet: kafka.NewQuiet(time.Now),
 		limit: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_control_sessions_limit",
 			Help: "Sessions that a server allows at once, jobs and polls together."}, []string{"server"}),
 		free: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_control_credits",
@@ -58,7 +57,7 @@ func New(controlPool, warehousePool *pgxpool.Pool, holder string, log *slog.Logg
 		epoch: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_lease_epoch",
 			Help: "The lease's epoch: it rises by one whenever the lease changes hands."}, []string{"schema", "lease"}),
 		held: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_lease_held",
-			Help: "1 where this process holds the lease, else 0."}, []string{"schema", "lease"}),
+			Help: "1 while a process, whichever, holds the lease, else 0."}, []string{"schema", "lease"}),
 		measured: prometheus.NewGauge(prometheus.GaugeOpts{Name: "tributary_control_measured_timestamp_seconds",
 			Help: "When the numbers of control, outboxes and leases were last read."}),
 	}
@@ -126,7 +125,7 @@ func (m *Measurer) readSchema(ctx context.Context, schema string, pool *pgxpool.
 	for _, l := range leases {
 		m.epoch.WithLabelValues(schema, l.Name).Set(float64(l.Epoch))
 		held := 0.0
-		if l.Holder == m.holder {
+		if l.Holder != "" {
 			held = 1
 		}
 		m.held.WithLabelValues(schema, l.Name).Set(held)
