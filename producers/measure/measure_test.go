@@ -114,4 +114,20 @@ func TestNumbersAreTheDatabases(t *testing.T) {
 	lease(0, 1)
 	exec(t, pool, "UPDATE control.lease SET epoch = 2, holder = 'they', expires_at = clock_timestamp() + interval '1 minute' WHERE name = 'schedule'")
 	lease(1, 2)
+
+	// What cannot be counted keeps neither outboxes nor leases from being read.
+	measured := gathered(t, reg)["tributary_control_measured_timestamp_seconds"]
+	exec(t, pool, "ALTER TABLE control.acquisition RENAME TO away")
+	exec(t, pool, "UPDATE control.outbox SET events = 70 WHERE events = 7")
+	exec(t, pool, "UPDATE warehouse.lease SET epoch = 2")
+	if err := m.Read(t.Context()); err == nil {
+		t.Error("nobody is told that something cannot be read")
+	}
+	got = gathered(t, reg)
+	if got["tributary_outbox_events control"] != 73 || got["tributary_lease_epoch insert warehouse"] != 2 {
+		t.Errorf("when counts fail: %v", got)
+	}
+	if got["tributary_control_measured_timestamp_seconds"] != measured {
+		t.Error("the time is that of a reading that failed")
+	}
 }
