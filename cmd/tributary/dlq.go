@@ -152,7 +152,7 @@ type whereFlags struct {
 }
 
 func (w *whereFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&w.where, "where", nil, "a condition as key=value, all of which must hold: exception, error (a part of it), stage, topic, centre, source, file, document (both with * and ?), state, since, until")
+	cmd.Flags().StringArrayVar(&w.where, "where", nil, "a condition as key=value, all of which must hold: exception, error (a part of it), stage, topic, centre, source, file, document (both with * and ?), state, since, until (what insert gave up tells no time and is not meant by these two)")
 	cmd.Flags().StringVar(&w.topic, "topic", "", "only those of records of this topic, such as document.extracted")
 	cmd.Flags().StringVar(&w.group, "group", "", "only those given up by this stage or group, such as validate")
 }
