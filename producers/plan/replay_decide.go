@@ -20,7 +20,7 @@ type replaying struct {
 	deaths   map[string]int                // by lineage
 	replays  map[int64]bool                // acquisitions that are replays
 	verdicts map[control.VerdictKey]string
-	bad      map[string]string // by archive: what keeps its bytes from being used
+	bad      map[string]string // by archive that was looked at: what keeps its bytes from being used, if anything; nil: none was yet
 
 	made     map[int64]*control.Acquisition // new ones, by the acquisition that is replayed
 	fresh    []*control.Acquisition
@@ -178,7 +178,11 @@ func (r *replaying) passed(l *deadletter.Letter, f *fileWorld, dead *control.Acq
 func (r *replaying) request(l *deadletter.Letter, f *fileWorld, dead *control.Acquisition) (*control.Acquisition, string) {
 	if dead.SHA256 != "" {
 		r.archives[dead.SHA256] = true
-		if why := r.bad[dead.SHA256]; why != "" {
+		why, looked := r.bad[dead.SHA256]
+		if r.bad != nil && !looked { // what was refused a moment ago is not any more
+			why = "its stored bytes have not been looked at, since something was decided about its file meanwhile: try again"
+		}
+		if why != "" {
 			return nil, why
 		}
 	}

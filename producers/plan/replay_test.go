@@ -360,6 +360,19 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// What is accepted only at the second look, since somebody decided otherwise in
+// between, is not replayed from bytes that nobody has looked at.
+func TestBytesThatNobodyLookedAtAreNotReplayed(t *testing.T) {
+	m := newMorgue(t)
+	d := m.validated("f.zip", 1, m.put("an archive"), map[string]string{"a.xml": schemas.Quarantined})
+	l := []*deadletter.Letter{m.letter("validate", d, "a.xml")}
+	out, _, err := m.replay(t.Context(), l, ReplayOptions{}, map[string]string{}, false)
+	if err != nil || !strings.Contains(out[0].Refused, "try again") {
+		t.Errorf("%+v, %v", out, err)
+	}
+	m.want(m.replayed(ReplayOptions{}, l...), "attempt 2")
+}
+
 // Bytes that are fetched again are taken, though they are those known.
 func TestAFetchedReplayIsNoDuplicate(t *testing.T) {
 	m := newMorgue(t)
