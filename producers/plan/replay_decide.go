@@ -85,6 +85,8 @@ func (r *replaying) decidedBefore(l *deadletter.Letter, deaths int) string {
 		return "its record names no file"
 	case known && k.Became == control.LetterCompleted:
 		return fmt.Sprintf("it was replayed already, %s: attempt %d went through", said(k.Replay), k.Attempt)
+	case known && k.Became == control.LetterOrdered:
+		return fmt.Sprintf("it was replayed already, %s: its document was ordered again as attempt %d, which has a letter of its own if it died too", said(k.Replay), k.Attempt)
 	case known && k.Became == control.LetterUnderWay:
 		return fmt.Sprintf("it was replayed already, %s: attempt %d is under way", said(k.Replay), k.Attempt)
 	case known && k.Became != "" && !r.Force:
@@ -168,6 +170,9 @@ func (r *replaying) passed(l *deadletter.Letter, f *fileWorld, dead *control.Acq
 		}
 		if r.verdicts[r.verdict(l, b.Attempt, b.Download, b.Unzip)] == schemas.Quarantined {
 			return fmt.Sprintf("it died again in attempt %d: replay that dead letter", b.Attempt)
+		}
+		if l.Stage == deadletter.Insert {
+			return fmt.Sprintf("its document was ordered again as attempt %d, which has a letter of its own if it died too", b.Attempt)
 		}
 		return fmt.Sprintf("attempt %d has been through with the same bytes since", b.Attempt)
 	}

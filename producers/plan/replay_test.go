@@ -419,10 +419,14 @@ func TestWhatInsertGaveUpIsReplayed(t *testing.T) {
 	for n := range 3 {
 		l := m.letter("insert", d, "a.xml")
 		m.want(m.replayed(ReplayOptions{}, l), fmt.Sprintf("attempt %d, ", n+2))
+		past := d
 		d = m.again()
 		m.want(m.replayed(ReplayOptions{}, l), "is under way")
 		m.judged(d, map[string]string{"a.xml": schemas.Valid, "b.xml": schemas.Valid})
-		m.want(m.replayed(ReplayOptions{}, l), "went through")
+		m.want(m.replayed(ReplayOptions{Force: true}, l, m.letter("insert", past, "b.xml")), "ordered again as attempt", "ordered again as attempt")
+		if m.became(l) != control.LetterOrdered {
+			t.Errorf("the letter is %q", m.became(l))
+		}
 	}
 	m.want(m.replayed(ReplayOptions{}, m.letter("insert", d, "a.xml")), "replayed 3 times and died each time")
 }
