@@ -3,15 +3,14 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"tributary/internal/blob"
 	"tributary/internal/config"
 	"tributary/internal/deadletter"
+	"tributary/internal/pg"
 	"tributary/producers/plan"
 	"tributary/schemas"
 	"tributary/sql/control"
@@ -152,7 +151,7 @@ type whereFlags struct {
 }
 
 func (w *whereFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&w.where, "where", nil, "a condition as key=value, all of which must hold: exception, error (a part of it), stage, topic, centre, source, file, document (both with * and ?), state, since, until")
+	cmd.Flags().StringArrayVar(&w.where, "where", nil, "a condition as key=value, all of which must hold: exception, error (a part of it), stage, topic, centre, source, file, document (both with * and ?), state, since, until (what insert gave up tells no time and is not meant by these two)")
 	cmd.Flags().StringVar(&w.topic, "topic", "", "only those of records of this topic, such as document.extracted")
 	cmd.Flags().StringVar(&w.group, "group", "", "only those given up by this stage or group, such as validate")
 }
@@ -189,29 +188,26 @@ func (c *cli) withLetters(ctx context.Context, fn func(d *letters) error) error 
 	})
 }
 
-// withReplays opens what dead letters are decided about with.
-func (c *cli) withReplays(ctx context.Context, fn func(a *app, p *plan.Planner, d *letters) error) (err error) {
-	cfg, err := c.loadWith(config.Options{WithoutSourceSecrets: true})
-	if err != nil {
-		return err
-	}
-	log, err := c.quietLogger(cfg)
-	if err != nil {
-		return err
-	}
-	if _, err := os.Stat(cfg.DataDir); errors.Is(err, fs.ErrNotExist) && (len(cfg.Kafka.BootstrapServers) == 0 || cfg.Postgres.URL == "") {
-		return fmt.Errorf("there is no data in %s yet: run tributary up", cfg.DataDir)
-	}
-	a, err := newApp(ctx, cfg, log, need{Kafka: true, Postgres: true, Application: "tributary dlq"}, false)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, a.Close()) }()
-	d, err := newLetters(a.stores, cfg)
-	if err != nil {
-		return err
-	}
-	return fn(a, plan.New(cfg.Plan, cfg.Sequence.PollCutoff.D(), false, a.stores.Control, a.outbox(), a.offsets("plan"), log), d)
+// withReplays opens what dead letters are decided about with, as it is: what a
+// running system may still use is migrated by who runs it, and a dry run
+// changes nothing at all.
+func (c *cli) withReplays(ctx context.Context, fn func(p *plan.Planner, d *letters, blobs blob.Store) error) error {
+	return c.withStores(ctx, need{Kafka: true, Postgres: true}, func(cfg config.Config, s *stores) error {
+		log, err := c.quietLogger(cfg)
+		if err != nil {
+			return err
+		}
+		d, err := newLetters(s, cfg)
+		if err != nil {
+			return err
+		}
+		blobs, err := openBlobs(cfg)
+		if err != nil {
+			return err
+		}
+		outbox, unread := pg.Outbox{Schema: control.Schema, Codec: d.reader.Codec}, pg.Offsets{}
+		return fn(plan.New(cfg.Plan, cfg.Sequence.PollCutoff.D(), false, s.Control, outbox, unread, log), d, blobs)
+	})
 }
 
 // eachChosen gives the letters named by ids, or those that the conditions mean

@@ -19,8 +19,9 @@ func newDLQList(c *cli) *cobra.Command {
 		Long: "List what stages could not work on and gave up: the newest 100, the newest first. With --limit 0 all are listed as\n" +
 			"they lie, topic by topic. Those that were dropped are shown with --all, or --where state=dropped.\n\n" +
 			"States: open (it waits for somebody), under_way, completed, died_again and failed (what became of its replay),\n" +
-			"split (a job of several files, each of which was requested again alone), unreadable (its record asks for nothing),\n" +
-			"dropped. DEATHS counts the replays that died of the same cause.",
+			"ordered_again (of insert: if it died again, it has a letter of its own), split (a job of several files,\n" +
+			"each of which was requested again alone), unreadable (its record asks for nothing), dropped. DEATHS counts the\n" +
+			"replays that died of the same cause.",
 		Args: cobra.NoArgs,
 	}
 	output := outputFlag(cmd, report.Formats()...)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tributary/internal/blob"
 	"tributary/internal/deadletter"
 	"tributary/internal/report"
 	"tributary/producers/plan"
@@ -37,8 +38,8 @@ func newDLQReplay(c *cli) *cobra.Command {
 			return err
 		}
 		o.By = requester()
-		return c.withReplays(cmd.Context(), func(a *app, p *plan.Planner, d *letters) error {
-			o.Blobs = a.blobs
+		return c.withReplays(cmd.Context(), func(p *plan.Planner, d *letters, blobs blob.Store) error {
+			o.Blobs = blobs
 			what := "replayed"
 			if o.DryRun {
 				what = "would be replayed"
@@ -88,7 +89,7 @@ func newDLQDrop(c *cli) *cobra.Command {
 		if *reason == "" {
 			return usagef("say why with --reason: whoever finds them later wants to know")
 		}
-		return c.withReplays(cmd.Context(), func(_ *app, p *plan.Planner, d *letters) error {
+		return c.withReplays(cmd.Context(), func(p *plan.Planner, d *letters, _ blob.Store) error {
 			t := tally{output: *output, files: map[string]bool{}}
 			out, err := report.NewOutput(c.stdout, *output, "id", "about", "refused")
 			if err != nil {

@@ -172,7 +172,7 @@ func (a *app) publisher() (runnable, error) {
 	}
 	c := publish.New(a.cfg.Publish, a.cfg.Kafka.TopicPrefix, control.Schema, a.stores.Control, client, a.holder, a.log, a.registry)
 	w := publish.New(a.cfg.Publish, a.cfg.Kafka.TopicPrefix, warehouse.Schema, a.stores.Warehouse, client, a.holder, a.log, a.registry)
-	m := measure.New(a.stores.Control, a.stores.Warehouse, a.holder, a.log, a.registry)
+	m := measure.New(a.stores.Control, a.stores.Warehouse, a.log, a.registry)
 	return func(ctx context.Context) error {
 		defer client.Close()
 		if a.cfg.HTTP.Listen != "" { // else nobody asks for what is measured
@@ -217,7 +217,7 @@ func (a *app) sequencer(ctx context.Context) (runnable, error) {
 	if a.once {
 		cfg.LateLimit, cfg.Interval = 0, min(cfg.Interval, config.Duration(50e6))
 	}
-	s := &sequence.Sequencer{Config: cfg, Kinds: kinds, Pool: pool, Outbox: a.outbox(), Offsets: a.offsets("sequence"),
+	s := &sequence.Sequencer{Config: cfg, Kinds: kinds, Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: a.offsets("sequence"), Pool: pool}}, Outbox: a.outbox(),
 		Lease: a.lease(pool, control.Schema, "release"), Log: a.log, Now: now,
 		Applied: func(ctx context.Context) (int64, error) { return insert.AppliedPosition(ctx, a.stores.Warehouse) }}
 	applier := a.applier("sequence", []string{schemas.DocumentValidatedTopic}, 5000, config.Duration(1e9), s)

@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
@@ -194,13 +195,14 @@ func (in *Inserter) session(ctx context.Context, epoch int64) error {
 	return pg.ErrLeaseLost
 }
 
-// lost tells whether an error came since another member holds the lease now:
-// a late member is refused in many ways, depending on where it went on.
+// lost tells whether an error came since another member has held the lease
+// meanwhile: a late member is refused in many ways, depending on where it went
+// on. It only looks: a lease taken here would be held for nothing.
 func (in *Inserter) lost(ctx context.Context, err error, epoch int64) bool {
 	if errors.Is(err, pg.ErrLeaseLost) || errors.Is(context.Cause(ctx), pg.ErrLeaseLost) {
 		return true
 	}
-	_, err = in.lease().Acquire(ctx, epoch)
+	err = pg.InTx(ctx, in.d.Pool, func(tx pgx.Tx) error { return in.lease().Check(ctx, tx, epoch) })
 	return errors.Is(err, pg.ErrLeaseLost)
 }
 

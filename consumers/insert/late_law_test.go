@@ -34,6 +34,35 @@ func TestStaleMemberTellsNothing(t *testing.T) {
 	same(t, "told of a position that another applied", b.told(), []string{})
 }
 
+// A member that wakes up late knows that it is, also when its successor has
+// stopped meanwhile, and keeps nobody waiting: asking takes no lease.
+func TestAskingWhetherTheLeaseIsLostTakesNone(t *testing.T) {
+	b := newBench(t)
+	refused := errors.New("refused")
+	lease := func() string {
+		return b.texts("SELECT epoch || ' until ' || expires_at FROM warehouse.lease")[0]
+	}
+	before := lease()
+	if b.in.lost(t.Context(), refused, b.epoch) || lease() != before {
+		t.Errorf("the lease is lost while it is held, or was %s and is %s", before, lease())
+	}
+	b.free()
+	taken, err := b.in.lease().Acquire(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.in.lease().Release(t.Context(), taken); err != nil {
+		t.Fatal(err)
+	}
+	before = lease()
+	if !b.in.lost(t.Context(), refused, b.epoch) {
+		t.Error("a member does not know that another has taken over")
+	}
+	if after := lease(); after != before {
+		t.Errorf("asking made the lease %s of %s", after, before)
+	}
+}
+
 // A position counts as applied when it and all batch ends up to it are: whoever
 // waits for a session's end, or for an operation, waits for the checks too.
 func TestAppliedMeansBatchEndsToo(t *testing.T) {

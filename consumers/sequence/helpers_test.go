@@ -20,6 +20,9 @@ import (
 	"tributary/sql/control"
 )
 
+// Work that was lost with a topic is requested again.
+var _ stage.Restarter = (*Sequencer)(nil)
+
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // bench is control on a real Postgres, with a sequencer whose clock the test
@@ -57,8 +60,8 @@ func (b *bench) member(pool *pgxpool.Pool, holder string) *Sequencer {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return &Sequencer{Config: config.Default().Sequence, Kinds: []string{"specimen", "experiment"}, Pool: pool,
-		Outbox: pg.Outbox{Schema: control.Schema, Codec: codec}, Offsets: pg.Offsets{Schema: control.Schema, Group: "test.sequence"},
+	return &Sequencer{Config: config.Default().Sequence, Kinds: []string{"specimen", "experiment"},
+		Outbox: pg.Outbox{Schema: control.Schema, Codec: codec}, Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: pg.Offsets{Schema: control.Schema, Group: "test.sequence"}, Pool: pool}},
 		Lease: pg.Lease{Pool: pool, Schema: control.Schema, Name: "sequence", Holder: holder, TTL: time.Hour},
 		Log:   slog.New(slog.DiscardHandler), Now: func() time.Time { return b.now },
 		Applied: func(context.Context) (int64, error) { return b.applied, nil }}

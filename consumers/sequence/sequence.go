@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
 	"tributary/consumers/stage"
@@ -30,11 +29,11 @@ const stageName = "sequence"
 // Sequencer keeps verdicts and releases batches. Any number may run: a lease
 // says who releases.
 type Sequencer struct {
+	pg.Restartable // what comes twice is recognised, and what was lost is requested again
+
 	Config  config.Sequence
 	Kinds   []string // the profile's kinds of document, in order
-	Pool    *pgxpool.Pool
 	Outbox  pg.Outbox
-	Offsets pg.Offsets
 	Lease   pg.Lease
 	Applied func(ctx context.Context) (int64, error) // the last position that the warehouse has applied
 	Log     *slog.Logger
@@ -51,23 +50,6 @@ func (s *Sequencer) Run(ctx context.Context, applier *stage.Applier) error {
 		return nil
 	})
 	return g.Wait()
-}
-
-// TopicID returns the id of the topic that the stored offsets belong to, and
-// stores the given one if none is stored yet.
-func (s *Sequencer) TopicID(ctx context.Context, topic string, id pg.TopicID) (pg.TopicID, error) {
-	return s.Offsets.TopicID(ctx, s.Pool, topic, id)
-}
-
-// StartOver lets a topic that was made anew be read from its beginning: what
-// comes twice is recognised, and what was lost is requested again.
-func (s *Sequencer) StartOver(ctx context.Context, topic string, from, to pg.TopicID) error {
-	return pg.InTx(ctx, s.Pool, func(tx pgx.Tx) error { return s.Offsets.StartOver(ctx, tx, topic, from, to) })
-}
-
-// Position returns the stored offset from which to read a partition.
-func (s *Sequencer) Position(ctx context.Context, topic string, partition int32) (int64, error) {
-	return s.Offsets.Load(ctx, s.Pool, topic, partition)
 }
 
 // Apply keeps a batch of verdicts and ends the files whose last document it

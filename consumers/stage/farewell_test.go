@@ -16,9 +16,10 @@ import (
 // group does not wait for it.
 func TestStopWhileJoining(t *testing.T) {
 	b := newBench(t, 2)
+	const session = patient + 10*time.Second // Apache Kafka waits for that long afterwards
 	// The other holds the group: it has polled, and never allows a rebalance.
 	other := b.newClient(kgo.ConsumerGroup("test.work"), kgo.ConsumeTopics(kafka.TopicName(prefix, inTopic)), kgo.BlockRebalanceOnPoll(),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.SessionTimeout(5*time.Minute), kgo.RebalanceTimeout(5*time.Minute))
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.SessionTimeout(session), kgo.RebalanceTimeout(session))
 	b.produce(message("a", 1))
 	fetches := other.PollFetches(t.Context())
 	if err := fetches.Err(); err != nil {
@@ -27,7 +28,7 @@ func TestStopWhileJoining(t *testing.T) {
 	defer other.AllowRebalance()
 
 	cfg := Config{Name: "work", Prefix: prefix, Topic: inTopic, Grace: time.Second}
-	r := NewRunner(cfg, b.factory(kgo.SessionTimeout(5*time.Minute), kgo.RebalanceTimeout(5*time.Minute)), b.codec,
+	r := NewRunner(cfg, b.factory(kgo.SessionTimeout(session), kgo.RebalanceTimeout(session)), b.codec,
 		funcs{work: func(context.Context, Input) error { return nil }}, testLogger(t), b.metrics)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

@@ -67,3 +67,15 @@ func TestAFailedBatchLeavesItsOffset(t *testing.T) {
 		t.Errorf("%d files and %d unreadable records, want one of each", count("zip_file"), count("unreadable"))
 	}
 }
+
+// The log is the record: where it was made anew the tracker stands still, and
+// does not read on from its beginning as those do to whom lost work comes again.
+func TestTheTrackerDoesNotStartOver(t *testing.T) {
+	var sink stage.Sink = &Tracker{}
+	if _, ok := sink.(stage.TopicSink); !ok {
+		t.Error("the tracker does not know its topic's id")
+	}
+	if _, ok := sink.(stage.Restarter); ok {
+		t.Error("the tracker starts over")
+	}
+}

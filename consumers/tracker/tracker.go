@@ -35,17 +35,17 @@ const Name = "tracker"
 // Tracker applies batches of the event log to Postgres. It is a stage.Sink,
 // safe for concurrent use.
 type Tracker struct {
-	pool    *pgxpool.Pool
-	codec   *schemas.Codec
-	offsets pg.Offsets
-	log     *slog.Logger
+	pg.Consumed
+
+	codec *schemas.Codec
+	log   *slog.Logger
 }
 
 // New returns a tracker that writes through pool, whose schema must have been
 // migrated (package sql/tracker). prefix is that of topics and groups.
 func New(pool *pgxpool.Pool, codec *schemas.Codec, prefix string, log *slog.Logger) *Tracker {
-	return &Tracker{pool: pool, codec: codec, log: log,
-		offsets: pg.Offsets{Schema: schema, Group: kafka.GroupName(prefix, Name)}}
+	return &Tracker{codec: codec, log: log,
+		Consumed: pg.Consumed{Offsets: pg.Offsets{Schema: schema, Group: kafka.GroupName(prefix, Name)}, Pool: pool}}
 }
 
 // Applier returns what feeds the tracker from Kafka; its Run is the role. Any
@@ -54,17 +54,6 @@ func (t *Tracker) Applier(cfg config.Tracker, prefix string, connect kafka.Facto
 	return stage.NewApplier(stage.ApplierConfig{
 		Name: Name, Prefix: prefix, Topics: []string{schemas.StatusChangedTopic}, MaxRecords: cfg.Batch, MaxWait: cfg.Wait.D(),
 	}, connect, t, t.log, metrics)
-}
-
-// TopicID returns the id of the topic that the stored offsets belong to, and
-// stores the given one if none is stored yet.
-func (t *Tracker) TopicID(ctx context.Context, topic string, id pg.TopicID) (pg.TopicID, error) {
-	return t.offsets.TopicID(ctx, t.pool, topic, id)
-}
-
-// Position returns the offset from which to read a partition.
-func (t *Tracker) Position(ctx context.Context, topic string, partition int32) (int64, error) {
-	return t.offsets.Load(ctx, t.pool, topic, partition)
 }
 
 // Apply stores the rows that follow from a batch, and the offsets after it, in
@@ -81,11 +70,11 @@ func (t *Tracker) Apply(ctx context.Context, ranges []stage.Range) error {
 	slices.SortFunc(ranges, func(a, b stage.Range) int {
 		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.From, b.From))
 	})
-	return pg.InTx(ctx, t.pool, func(tx pgx.Tx) error {
+	return pg.InTx(ctx, t.Pool, func(tx pgx.Tx) error {
 		// The offsets come first: whoever comes second waits here, and then
 		// finds that they have moved.
 		for _, r := range ranges {
-			if err := t.offsets.Advance(ctx, tx, r.Topic, r.Partition, r.From, r.To); err != nil {
+			if err := t.Offsets.Advance(ctx, tx, r.Topic, r.Partition, r.From, r.To); err != nil {
 				return err
 			}
 		}

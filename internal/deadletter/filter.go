@@ -20,8 +20,9 @@ type Filter struct {
 	File      string // name, or action/name; * and ? as in a shell
 	Document  string // the entry's name; * and ? as in a shell
 	State     string // what became of them; judged by who knows
-	Since     time.Time
-	Until     time.Time // letters given up before
+	// Letters given up since and before. What insert gave up tells no time, and is
+	// never meant where one is asked for: deciding about too little does no harm.
+	Since, Until time.Time
 }
 
 // Where adds conditions as key=value to the filter; all must hold. ParseTime
@@ -70,6 +71,7 @@ func (f *Filter) Match(l *Letter) bool {
 		f.Error != "" && !strings.Contains(strings.ToLower(l.Error), strings.ToLower(f.Error)),
 		f.Centre != "" && !strings.EqualFold(f.Centre, l.Centre),
 		f.Source != "" && f.Source != l.Source,
+		l.Time.IsZero() && !(f.Since.IsZero() && f.Until.IsZero()),
 		!f.Since.IsZero() && l.Time.Before(f.Since),
 		!f.Until.IsZero() && !l.Time.Before(f.Until),
 		f.Document != "" && !glob(f.Document, l.Entry):

@@ -44,7 +44,7 @@ func TestQuarantined(t *testing.T) {
 		want []string
 	}{
 		{Filter{}, []string{"insert:0:2", "insert:0:5"}}, {Filter{Stage: "insert"}, []string{"insert:0:2", "insert:0:5"}}, {Filter{Stage: "test.insert", File: "b.zip"}, []string{"insert:0:5"}},
-		{Filter{Stage: "validate"}, nil}, {Filter{Topic: "document.extracted"}, nil}, {Filter{Topic: "document.ordered"}, []string{"insert:0:2", "insert:0:5"}}, {Filter{Since: noon}, nil},
+		{Filter{Stage: "validate"}, nil}, {Filter{Topic: "document.extracted"}, nil}, {Filter{Topic: "document.ordered"}, []string{"insert:0:2", "insert:0:5"}}, {Filter{Since: noon}, nil}, {Filter{Until: noon}, nil},
 	} {
 		if diff := cmp.Diff(tt.want, ids(tt.f)); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", tt.f, diff)

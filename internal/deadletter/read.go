@@ -1,6 +1,7 @@
 package deadletter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,8 @@ type Reader struct {
 	Connect kafka.Factory
 	Codec   *schemas.Codec
 	Prefix  string // of topics and groups
+
+	patience time.Duration // for records that do not come; 0: 10 s
 }
 
 // atOnce bounds what a reader holds of fetched records, in bytes.
@@ -168,15 +171,23 @@ func (r *Reader) read(ctx context.Context, t topics.Topic, s span, each func(*Le
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{name: {s.partition: kgo.NewOffset().At(s.from)}}),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchMaxBytes(atOnce), kgo.FetchMaxPartitionBytes(atOnce),
+		kgo.KeepControlRecords(), // the last of a stretch may be one
 	)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
+	patience := cmp.Or(r.patience, 10*time.Second)
 	for {
-		fetches := client.PollFetches(ctx)
+		polling, stop := context.WithTimeout(ctx, patience)
+		fetches := client.PollFetches(polling)
+		late := polling.Err() != nil
+		stop()
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("stopped before the end of %s: %w", name, context.Cause(ctx))
+		}
+		if late && fetches.NumRecords() == 0 {
+			return missing(ctx, kadm.NewClient(client), name, s, patience)
 		}
 		if errs := fetches.Errors(); len(errs) > 0 {
 			return fmt.Errorf("read %s/%d: %w", name, s.partition, errs[0].Err)
@@ -186,12 +197,30 @@ func (r *Reader) read(ctx context.Context, t topics.Topic, s span, each func(*Le
 			if rec.Offset >= s.to {
 				return nil
 			}
-			if err := each(of(r.Codec, t.DeadLetter, t.Name, rec)); err != nil {
-				return err
+			if !rec.Attrs.IsControl() {
+				if err := each(of(r.Codec, t.DeadLetter, t.Name, rec)); err != nil {
+					return err
+				}
 			}
 			if rec.Offset == s.to-1 {
 				return nil
 			}
 		}
 	}
+}
+
+// missing says why the rest of a stretch does not come: nil if it was deleted
+// meanwhile, since then there is nothing to wait for.
+func missing(ctx context.Context, admin *kadm.Client, topic string, s span, waited time.Duration) error {
+	now, err := bounds(ctx, admin, topic, time.Time{})
+	if err != nil {
+		return err
+	}
+	for _, has := range now {
+		if has.partition == s.partition && has.from < s.to {
+			return fmt.Errorf("no record of %s/%d has come for %s, though the broker says that it has those from %d to %d: look at the broker, and try again",
+				topic, s.partition, waited, has.from, has.to-1)
+		}
+	}
+	return nil
 }

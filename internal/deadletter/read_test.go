@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -98,6 +99,63 @@ func TestScanAndGet(t *testing.T) {
 	}
 	if err := r.Scan(t.Context(), &Filter{Stage: "nobody"}, nil); err == nil || !strings.Contains(err.Error(), "download, unzip, validate and insert") {
 		t.Errorf("of a stage that is none: %v", err)
+	}
+}
+
+// Reading ends though the last record of a stretch never comes: it was deleted
+// after the bounds were asked for, or is no letter but a transaction's end. If
+// it should be there, reading fails rather than waits.
+func TestReadingEndsWithoutTheLastRecord(t *testing.T) {
+	r := broker(t)
+	var topic topics.Topic
+	for _, topic = range topics.DeadLetters() {
+		if topic.DeadLetter == "validate" {
+			break
+		}
+	}
+	name, n := topic.FullName(r.Prefix), 0
+	read := func(s span, want int) error {
+		t.Helper()
+		n = 0
+		err := r.read(t.Context(), topic, s, func(*Letter) error { n++; return nil })
+		if n != want {
+			t.Errorf("%d letters of %+v, want %d", n, s, want)
+		}
+		return err
+	}
+	letter := func() *kgo.Record {
+		return on(0, dead(t, schemas.DocumentExtractedTopic, "validate", "panic", "one", 1, extracted("a.zip", "x.xml")))
+	}
+	client, err := r.Connect(kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.TransactionalID("t"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if err := client.BeginTransaction(); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.ProduceSync(t.Context(), letter()).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.EndTransaction(t.Context(), kgo.TryCommit); err != nil {
+		t.Fatal(err)
+	}
+	r.patience = time.Hour
+	if err := read(span{0, 0, 2}, 1); err != nil {
+		t.Errorf("a transaction's end is the last: %v", err)
+	}
+	r.patience = 500 * time.Millisecond
+	var gone kadm.Offsets
+	gone.AddOffset(name, 0, 2, -1)
+	if _, err := kadm.NewClient(client).DeleteRecords(t.Context(), gone); err != nil {
+		t.Fatal(err)
+	}
+	if err := read(span{0, 0, 2}, 0); err != nil {
+		t.Errorf("the records were deleted: %v", err)
+	}
+	r.write(t, letter())
+	if err := read(span{0, 0, 5}, 1); err == nil || !strings.Contains(err.Error(), "from 2 to 2") {
+		t.Errorf("records are missing: %v", err)
 	}
 }
 

@@ -31,16 +31,17 @@ type Lease struct {
 const LeaseDDL = `CREATE TABLE %s.lease (
   name text PRIMARY KEY, holder text NOT NULL, epoch bigint NOT NULL, expires_at timestamptz NOT NULL)`
 
-// Acquire takes the lease if it is free or expired, or renews it if epoch is
-// the current one (0 for a first try). It returns the epoch held, or
-// ErrLeaseLost.
+// Acquire takes the lease if it is free or expired and epoch is 0, or renews it
+// if epoch is the current one. It returns the epoch held, or ErrLeaseLost. A
+// renewal never takes what was lost: nobody would use the new epoch, and
+// everybody would wait for its end.
 func (l Lease) Acquire(ctx context.Context, epoch int64) (int64, error) {
 	var got int64
 	err := l.Pool.QueryRow(ctx, `INSERT INTO `+l.Schema+`.lease AS l (name, holder, epoch, expires_at)
 		VALUES ($1, $2, 1, clock_timestamp() + $3::interval)
 		ON CONFLICT (name) DO UPDATE SET holder = $2, expires_at = clock_timestamp() + $3::interval,
 			epoch = CASE WHEN l.epoch = $4 AND l.holder = $2 THEN l.epoch ELSE l.epoch + 1 END
-		WHERE (l.epoch = $4 AND l.holder = $2) OR l.expires_at < clock_timestamp()
+		WHERE (l.epoch = $4 AND l.holder = $2) OR ($4 = 0 AND l.expires_at < clock_timestamp())
 		RETURNING epoch`, l.Name, l.Holder, fmt.Sprintf("%d milliseconds", l.TTL.Milliseconds()), epoch).Scan(&got)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, ErrLeaseLost

@@ -144,6 +144,9 @@ func TestALeaseHasOneHolder(t *testing.T) {
 		t.Fatalf("the old holder renews: %v", err)
 	}
 	exec(t, pool, "UPDATE s.lease SET expires_at = '-infinity'")
+	if _, err := a.Acquire(t.Context(), first); !errors.Is(err, pg.ErrLeaseLost) {
+		t.Fatalf("the old holder renews what is nobody's now: %v", err)
+	}
 	third, err := a.Acquire(t.Context(), 0)
 	if err != nil || third <= second {
 		t.Fatalf("after its expiry: epoch %d after %d, %v", third, second, err)

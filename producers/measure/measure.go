@@ -9,6 +9,7 @@ package measure
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -24,27 +25,26 @@ import (
 // Interval is how often the numbers are read.
 const Interval = 15 * time.Second
 
-// timeout bounds one reading.
+// timeout bounds each part of a reading: what is outstanding, and each schema's
+// outbox and leases.
 const timeout = 5 * time.Second
 
 // Measurer reads the numbers.
 type Measurer struct {
-	pools  map[string]*pgxpool.Pool // by schema
-	holder string
-	log    *slog.Logger
-	quiet  *kafka.Quiet
+	pools map[string]*pgxpool.Pool // by schema
+	log   *slog.Logger
+	quiet *kafka.Quiet
 
 	limit, free, outstanding    *prometheus.GaugeVec
 	events, oldest, epoch, held *prometheus.GaugeVec
 	measured                    prometheus.Gauge
 }
 
-// New makes a Measurer of a process whose leases are held in the given name;
-// nothing runs yet.
-func New(controlPool, warehousePool *pgxpool.Pool, holder string, log *slog.Logger, reg prometheus.Registerer) *Measurer {
+// New makes a Measurer; nothing runs yet.
+func New(controlPool, warehousePool *pgxpool.Pool, log *slog.Logger, reg prometheus.Registerer) *Measurer {
 	m := &Measurer{
-		pools:  map[string]*pgxpool.Pool{control.Schema: controlPool, warehouse.Schema: warehousePool},
-		holder: holder, log: log, quiet: kafka.NewQuiet(time.Now),
+		pools: map[string]*pgxpool.Pool{control.Schema: controlPool, warehouse.Schema: warehousePool},
+		log:   log, quiet: kafka.NewQuiet(time.Now),
 		limit: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_control_sessions_limit",
 			Help: "Sessions that a server allows at once, jobs and polls together."}, []string{"server"}),
 		free: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_control_credits",
@@ -58,16 +58,16 @@ func New(controlPool, warehousePool *pgxpool.Pool, holder string, log *slog.Logg
 		epoch: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_lease_epoch",
 			Help: "The lease's epoch: it rises by one whenever the lease changes hands."}, []string{"schema", "lease"}),
 		held: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_lease_held",
-			Help: "1 where this process holds the lease, else 0."}, []string{"schema", "lease"}),
+			Help: "1 while a process, whichever, holds the lease, else 0."}, []string{"schema", "lease"}),
 		measured: prometheus.NewGauge(prometheus.GaugeOpts{Name: "tributary_control_measured_timestamp_seconds",
-			Help: "When the numbers of control, outboxes and leases were last read."}),
+			Help: "When the numbers of control, outboxes and leases were last read without a failure; what can be read is up to date all the same."}),
 	}
 	reg.MustRegister(m.limit, m.free, m.outstanding, m.events, m.oldest, m.epoch, m.held, m.measured)
 	return m
 }
 
-// Run reads at every interval until ctx ends. While a database is away the
-// numbers stay as they are, and their time tells how old they are.
+// Run reads at every interval until ctx ends. What cannot be read stays as it
+// is, and the time of the last whole reading tells how old it may be.
 func (m *Measurer) Run(ctx context.Context) error {
 	tick := time.NewTicker(Interval)
 	defer tick.Stop()
@@ -85,8 +85,23 @@ func (m *Measurer) Run(ctx context.Context) error {
 	}
 }
 
-// Read reads all numbers once.
+// Read reads all numbers once. Outboxes and leases come first, and whatever
+// cannot be read keeps nothing else from it: counts over millions may take too
+// long just when it matters how old an outbox is.
 func (m *Measurer) Read(ctx context.Context) error {
+	var failed error
+	for schema, pool := range m.pools {
+		failed = errors.Join(failed, m.readSchema(ctx, schema, pool))
+	}
+	if failed = errors.Join(failed, m.readControl(ctx)); failed != nil {
+		return failed
+	}
+	m.measured.SetToCurrentTime()
+	return nil
+}
+
+// readControl reads credit and what is outstanding.
+func (m *Measurer) readControl(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	now, err := control.Measure(ctx, m.pools[control.Schema])
@@ -102,17 +117,13 @@ func (m *Measurer) Read(ctx context.Context) error {
 	for what, n := range now.Outstanding {
 		m.outstanding.WithLabelValues(what).Set(float64(n))
 	}
-	for schema, pool := range m.pools {
-		if err := m.readSchema(ctx, schema, pool); err != nil {
-			return err
-		}
-	}
-	m.measured.SetToCurrentTime()
 	return nil
 }
 
 // readSchema reads a schema's outbox and leases.
 func (m *Measurer) readSchema(ctx context.Context, schema string, pool *pgxpool.Pool) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	depth, err := pg.MeasureOutbox(ctx, pool, schema)
 	if err != nil {
 		return err
@@ -126,7 +137,7 @@ func (m *Measurer) readSchema(ctx context.Context, schema string, pool *pgxpool.
 	for _, l := range leases {
 		m.epoch.WithLabelValues(schema, l.Name).Set(float64(l.Epoch))
 		held := 0.0
-		if l.Holder == m.holder {
+		if l.Holder != "" {
 			held = 1
 		}
 		m.held.WithLabelValues(schema, l.Name).Set(held)

@@ -70,7 +70,7 @@ func TestNumbersAreTheDatabases(t *testing.T) {
 		}
 	}
 	reg := prometheus.NewRegistry()
-	m := New(pool, pool, "me", slog.New(slog.DiscardHandler), reg)
+	m := New(pool, pool, slog.New(slog.DiscardHandler), reg)
 	if err := m.Read(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestNumbersAreTheDatabases(t *testing.T) {
 		"tributary_control_sessions_limit host:22": 4, "tributary_control_credits host:22": 3,
 		"tributary_outbox_events control": 10, "tributary_outbox_events warehouse": 0, "tributary_outbox_oldest_seconds warehouse": 0,
 		"tributary_lease_epoch schedule control": 1, "tributary_lease_held schedule control": 1,
-		"tributary_lease_epoch insert warehouse": 1, "tributary_lease_held insert warehouse": 0,
+		"tributary_lease_epoch insert warehouse": 1, "tributary_lease_held insert warehouse": 1,
 		"tributary_control_outstanding jobs": 1,
 	}
 	for _, what := range []string{"polls", "looks", "wanted", "requested", "received", "extracted", "batches", "sessions"} {
@@ -98,15 +98,36 @@ func TestNumbersAreTheDatabases(t *testing.T) {
 	}
 
 	// A lease that was given up is nobody's, and one that changes hands shows it.
+	lease := func(wantHeld, wantEpoch float64) {
+		t.Helper()
+		if err := m.Read(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got := gathered(t, reg)
+		if held, epoch := got["tributary_lease_held schedule control"], got["tributary_lease_epoch schedule control"]; held != wantHeld || epoch != wantEpoch {
+			t.Errorf("held %v, epoch %v, want %v and %v", held, epoch, wantHeld, wantEpoch)
+		}
+	}
 	if err := ours.Release(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
+	lease(0, 1)
 	exec(t, pool, "UPDATE control.lease SET epoch = 2, holder = 'they', expires_at = clock_timestamp() + interval '1 minute' WHERE name = 'schedule'")
-	if err := m.Read(t.Context()); err != nil {
-		t.Fatal(err)
+	lease(1, 2)
+
+	// What cannot be counted keeps neither outboxes nor leases from being read.
+	measured := gathered(t, reg)["tributary_control_measured_timestamp_seconds"]
+	exec(t, pool, "ALTER TABLE control.acquisition RENAME TO away")
+	exec(t, pool, "UPDATE control.outbox SET events = 70 WHERE events = 7")
+	exec(t, pool, "UPDATE warehouse.lease SET epoch = 2")
+	if err := m.Read(t.Context()); err == nil {
+		t.Error("nobody is told that something cannot be read")
 	}
 	got = gathered(t, reg)
-	if got["tributary_lease_held schedule control"] != 0 || got["tributary_lease_epoch schedule control"] != 2 {
-		t.Errorf("after the lease changed hands: held %v, epoch %v", got["tributary_lease_held schedule control"], got["tributary_lease_epoch schedule control"])
+	if got["tributary_outbox_events control"] != 73 || got["tributary_lease_epoch insert warehouse"] != 2 {
+		t.Errorf("when counts fail: %v", got)
+	}
+	if got["tributary_control_measured_timestamp_seconds"] != measured {
+		t.Error("the time is that of a reading that failed")
 	}
 }

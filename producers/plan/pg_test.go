@@ -1,9 +1,13 @@
 package plan
 
 import (
+	"tributary/consumers/stage"
 	"tributary/internal/pg"
 	"tributary/sql/control"
 )
 
 func pgOutbox() pg.Outbox   { return pg.Outbox{Schema: control.Schema} }
 func pgOffsets() pg.Offsets { return pg.Offsets{Schema: control.Schema, Group: "test.plan"} }
+
+// Work that was lost with a topic is requested again.
+var _ stage.Restarter = (*Planner)(nil)

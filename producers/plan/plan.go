@@ -40,12 +40,12 @@ func Topics() []string {
 // Planner decides about files. Any number may run: what one decides about a
 // file is guarded by that file's row, and credit by a lock of its own.
 type Planner struct {
+	pg.Restartable // what comes twice is recognised, and what was lost is requested again
+
 	Config  config.Plan
 	Cutoff  time.Duration // after which looks no longer wait for a session's polls
 	Once    bool          // no wait exceeds a few seconds
-	Pool    *pgxpool.Pool
 	Outbox  pg.Outbox
-	Offsets pg.Offsets
 	Log     *slog.Logger
 	Now     func() time.Time
 	Metrics *Metrics // nil: nothing is counted
@@ -61,7 +61,7 @@ type Planner struct {
 
 // New returns a planner; nothing runs yet.
 func New(cfg config.Plan, cutoff time.Duration, once bool, pool *pgxpool.Pool, outbox pg.Outbox, offsets pg.Offsets, log *slog.Logger) *Planner {
-	return &Planner{Config: cfg, Cutoff: cutoff, Once: once, Pool: pool, Outbox: outbox, Offsets: offsets, Log: log,
+	return &Planner{Config: cfg, Cutoff: cutoff, Once: once, Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: offsets, Pool: pool}}, Outbox: outbox, Log: log,
 		Now: func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }, wake: make(chan struct{}, 1), served: map[string]int64{}}
 }
 
@@ -71,23 +71,6 @@ func (p *Planner) Run(ctx context.Context, applier *stage.Applier) error {
 	g.Go(func() error { return applier.Run(ctx) })
 	g.Go(func() error { return p.dispatchLoop(ctx) })
 	return g.Wait()
-}
-
-// TopicID returns the id of the topic that the stored offsets belong to, and
-// stores the given one if none is stored yet.
-func (p *Planner) TopicID(ctx context.Context, topic string, id pg.TopicID) (pg.TopicID, error) {
-	return p.Offsets.TopicID(ctx, p.Pool, topic, id)
-}
-
-// StartOver lets a topic that was made anew be read from its beginning: what
-// comes twice is recognised, and what was lost is requested again.
-func (p *Planner) StartOver(ctx context.Context, topic string, from, to pg.TopicID) error {
-	return pg.InTx(ctx, p.Pool, func(tx pgx.Tx) error { return p.Offsets.StartOver(ctx, tx, topic, from, to) })
-}
-
-// Position returns the stored offset from which to read a partition.
-func (p *Planner) Position(ctx context.Context, topic string, partition int32) (int64, error) {
-	return p.Offsets.Load(ctx, p.Pool, topic, partition)
 }
 
 // Apply decides about a batch of events in one transaction.

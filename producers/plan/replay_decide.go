@@ -20,7 +20,7 @@ type replaying struct {
 	deaths   map[string]int                // by lineage
 	replays  map[int64]bool                // acquisitions that are replays
 	verdicts map[control.VerdictKey]string
-	bad      map[string]string // by archive: what keeps its bytes from being used
+	bad      map[string]string // by archive that was looked at: what keeps its bytes from being used, if anything; nil: none was yet
 
 	made     map[int64]*control.Acquisition // new ones, by the acquisition that is replayed
 	fresh    []*control.Acquisition
@@ -85,6 +85,8 @@ func (r *replaying) decidedBefore(l *deadletter.Letter, deaths int) string {
 		return "its record names no file"
 	case known && k.Became == control.LetterCompleted:
 		return fmt.Sprintf("it was replayed already, %s: attempt %d went through", said(k.Replay), k.Attempt)
+	case known && k.Became == control.LetterOrdered:
+		return fmt.Sprintf("it was replayed already, %s: its document was ordered again as attempt %d, which has a letter of its own if it died too", said(k.Replay), k.Attempt)
 	case known && k.Became == control.LetterUnderWay:
 		return fmt.Sprintf("it was replayed already, %s: attempt %d is under way", said(k.Replay), k.Attempt)
 	case known && k.Became != "" && !r.Force:
@@ -169,6 +171,9 @@ func (r *replaying) passed(l *deadletter.Letter, f *fileWorld, dead *control.Acq
 		if r.verdicts[r.verdict(l, b.Attempt, b.Download, b.Unzip)] == schemas.Quarantined {
 			return fmt.Sprintf("it died again in attempt %d: replay that dead letter", b.Attempt)
 		}
+		if l.Stage == deadletter.Insert {
+			return fmt.Sprintf("its document was ordered again as attempt %d, which has a letter of its own if it died too", b.Attempt)
+		}
 		return fmt.Sprintf("attempt %d has been through with the same bytes since", b.Attempt)
 	}
 	return ""
@@ -178,7 +183,11 @@ func (r *replaying) passed(l *deadletter.Letter, f *fileWorld, dead *control.Acq
 func (r *replaying) request(l *deadletter.Letter, f *fileWorld, dead *control.Acquisition) (*control.Acquisition, string) {
 	if dead.SHA256 != "" {
 		r.archives[dead.SHA256] = true
-		if why := r.bad[dead.SHA256]; why != "" {
+		why, looked := r.bad[dead.SHA256]
+		if r.bad != nil && !looked { // what was refused a moment ago is not any more
+			why = "its stored bytes have not been looked at, since something was decided about its file meanwhile: try again"
+		}
+		if why != "" {
 			return nil, why
 		}
 	}

@@ -360,6 +360,19 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// What is accepted only at the second look, since somebody decided otherwise in
+// between, is not replayed from bytes that nobody has looked at.
+func TestBytesThatNobodyLookedAtAreNotReplayed(t *testing.T) {
+	m := newMorgue(t)
+	d := m.validated("f.zip", 1, m.put("an archive"), map[string]string{"a.xml": schemas.Quarantined})
+	l := []*deadletter.Letter{m.letter("validate", d, "a.xml")}
+	out, _, err := m.replay(t.Context(), l, ReplayOptions{}, map[string]string{}, false)
+	if err != nil || !strings.Contains(out[0].Refused, "try again") {
+		t.Errorf("%+v, %v", out, err)
+	}
+	m.want(m.replayed(ReplayOptions{}, l...), "attempt 2")
+}
+
 // Bytes that are fetched again are taken, though they are those known.
 func TestAFetchedReplayIsNoDuplicate(t *testing.T) {
 	m := newMorgue(t)
@@ -406,10 +419,14 @@ func TestWhatInsertGaveUpIsReplayed(t *testing.T) {
 	for n := range 3 {
 		l := m.letter("insert", d, "a.xml")
 		m.want(m.replayed(ReplayOptions{}, l), fmt.Sprintf("attempt %d, ", n+2))
+		past := d
 		d = m.again()
 		m.want(m.replayed(ReplayOptions{}, l), "is under way")
 		m.judged(d, map[string]string{"a.xml": schemas.Valid, "b.xml": schemas.Valid})
-		m.want(m.replayed(ReplayOptions{}, l), "went through")
+		m.want(m.replayed(ReplayOptions{Force: true}, l, m.letter("insert", past, "b.xml")), "ordered again as attempt", "ordered again as attempt")
+		if m.became(l) != control.LetterOrdered {
+			t.Errorf("the letter is %q", m.became(l))
+		}
 	}
 	m.want(m.replayed(ReplayOptions{}, m.letter("insert", d, "a.xml")), "replayed 3 times and died each time")
 }

@@ -212,16 +212,8 @@ func (s *Poller) end(ctx context.Context, conn *pgxpool.Conn, p control.Poll, c 
 			return err
 		}
 		if state == "complete" {
-			gone, err := control.MarkMissing(ctx, tx, p, s.Config.Poll.GoneAfter)
-			if err != nil {
-				return err
-			}
-			c.gone = len(gone)
-			var events []schemas.Message
-			for _, v := range gone {
-				events = append(events, goneEvents(p, v, now)...)
-			}
-			if err := s.Outbox.Append(ctx, tx, events...); err != nil {
+			var err error
+			if c.gone, err = s.missing(ctx, tx, p, now); err != nil {
 				return err
 			}
 		}
@@ -235,4 +227,27 @@ func (s *Poller) end(ctx context.Context, conn *pgxpool.Conn, p control.Poll, c 
 		}
 		return s.Outbox.Append(ctx, tx, taskEvent(p, c, state, exception, message, now))
 	})
+}
+
+// missing records what a complete listing lacks, and returns how many files are
+// gone. It holds a chunk of them at a time; the transaction is one, since a
+// poll that is repeated must not count twice what it lacks.
+func (s *Poller) missing(ctx context.Context, tx pgx.Tx, p control.Poll, now time.Time) (gone int, err error) {
+	if err := control.CountMissing(ctx, tx, p); err != nil {
+		return 0, err
+	}
+	for after := zero; ; {
+		files, err := control.MarkGone(ctx, tx, p, s.Config.Poll.GoneAfter, after, chunk)
+		if err != nil || len(files) == 0 {
+			return gone, err
+		}
+		events := make([]schemas.Message, 0, 2*len(files))
+		for _, v := range files {
+			events = append(events, goneEvents(p, v, now)...)
+		}
+		if err := s.Outbox.Append(ctx, tx, events...); err != nil {
+			return 0, err
+		}
+		gone, after = gone+len(files), files[len(files)-1].File
+	}
 }

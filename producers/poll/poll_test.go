@@ -202,6 +202,50 @@ func TestGoneAfterCompleteListingsOnly(t *testing.T) {
 	b.says("hosting "+good+" look 2 present", "discovered "+good+" look 2 new", "task done")
 }
 
+// However many files vanish at once, they are taken chunk by chunk, and each is
+// told of once.
+func TestManyFilesGoneAreTakenInChunks(t *testing.T) {
+	b := newBench(t)
+	b.Config.Poll.GoneAfter = 1
+	const many = 2*chunk + 1
+	b.exec(`INSERT INTO control.file (id, name, action, centre) SELECT md5(n::text)::uuid, n || '.zip', 'add', 'H' FROM generate_series(1, $1) n`, many)
+	b.exec(`INSERT INTO control.hosting (source, file, action, name, look, size, listed_at, settled, state, misses)
+		SELECT 'src', id, action, name, 1, 1, now(), true, 'present', 0 FROM control.file`)
+	b.session()
+	p, ok := b.take()
+	if !ok {
+		t.Fatal("no poll is due")
+	}
+	tx, err := b.Pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := zero
+	for _, want := range []int{chunk, chunk, 1, 0} {
+		files, err := control.MarkGone(t.Context(), tx, p, 0, after, chunk)
+		if err != nil || len(files) != want {
+			t.Fatalf("%d files at once, want %d: %v", len(files), want, err)
+		}
+		if want > 0 {
+			after = files[want-1].File
+		}
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.one(t.Context(), p)
+	told := map[string]int{}
+	for _, m := range b.events() {
+		told[m.Topic+m.Key]++
+	}
+	if want := 2*many + 1; len(told) != want { // the task's end beside
+		t.Errorf("%d events, want %d", len(told), want)
+	}
+	if got := b.text("SELECT DISTINCT state FROM control.hosting"); got != "gone" {
+		t.Errorf("the files are %q", got)
+	}
+}
+
 func TestAnUnsettledFileThatGoesIsGone(t *testing.T) {
 	b := newBench(t)
 	b.server.show(good, 10)

@@ -349,6 +349,34 @@ func TestAJobHasOneSession(t *testing.T) {
 		t.Fatalf("a session that was given up: %v", err)
 	}
 	end()
+// A session begun while the database is away counts soon after it is back: the
+// job's last outcome may be read then.
+func TestASessionBegunWithoutADatabaseIsCounted(t *testing.T) {
+	pool := database(t)
+	source(t, pool, "a", "host:22", 1)
+	exec(t, pool, "ALTER TABLE control.job_session RENAME TO away")
+	_, end, err := control.HoldSession(t.Context(), pool, uuid.NewString(), "host:22", "member", time.Minute)
+	if err != nil {
+		t.Fatalf("without a database the job does not go on: %v", err)
+	}
+	exec(t, pool, "ALTER TABLE control.away RENAME TO job_session")
+	free := func() (n int) {
+		inTx(t, pool, func(tx pgx.Tx) error {
+			out, err := control.Credits(t.Context(), tx, noon)
+			n = out["host:22"]
+			return err
+		})
+		return n
+	}
+	for begun := time.Now(); free() != 0; time.Sleep(10 * time.Millisecond) {
+		if time.Since(begun) > 15*time.Second {
+			t.Fatal("the session is not counted once the database is back")
+		}
+	}
+	end()
+	if n := free(); n != 1 {
+		t.Errorf("%d sessions are free when all are closed", n)
+	}
 }
 
 func TestASilentPollIsTakenOver(t *testing.T) {

@@ -12,11 +12,12 @@ import (
 
 // What became of a dead letter that somebody decided about.
 const (
-	LetterUnderWay  = "under_way"  // replayed, and the new attempt has not ended
-	LetterCompleted = "completed"  // replayed, and the new attempt went all the way
-	LetterDied      = "died_again" // replayed, and given up again: there is a new dead letter
-	LetterFailed    = "failed"     // replayed, and the new attempt failed otherwise
-	LetterDropped   = "dropped"    // hidden, with a reason
+	LetterUnderWay  = "under_way"     // replayed, and the new attempt has not ended
+	LetterCompleted = "completed"     // replayed, and the new attempt went all the way
+	LetterOrdered   = "ordered_again" // replayed, of insert, whose ends control does not see: there is a new letter if it died again
+	LetterDied      = "died_again"    // replayed, and given up again: there is a new dead letter
+	LetterFailed    = "failed"        // replayed, and the new attempt failed otherwise
+	LetterDropped   = "dropped"       // hidden, with a reason
 )
 
 // Decision is who decided what, when and why.
@@ -51,6 +52,7 @@ const replayState = `CASE
 	WHEN a.result IN ('failed','cancelled') THEN 'failed'
 	WHEN l.stage = 'validate' AND EXISTS (SELECT FROM control.document d WHERE d.run = a.run AND d.file = a.file AND d.attempt = a.attempt
 		AND d.download = a.download AND d.unzip = a.unzip AND d.document = l.document AND d.result = 'quarantined') THEN 'died_again'
+	WHEN l.stage = 'insert' THEN 'ordered_again'
 	ELSE 'completed' END`
 
 // DeadLetters returns what was decided about the letters with the given ids;

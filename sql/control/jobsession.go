@@ -15,9 +15,9 @@ import (
 var ErrSessionElsewhere = errors.New("another member has a session open for this job")
 
 const (
-	// takeTimeout bounds the first attempt to hold a session: without a
-	// database the job goes on.
-	takeTimeout = 5 * time.Second
+	// takeTimeout bounds an attempt to hold a session: without a database the
+	// job goes on.
+	takeTimeout = 2 * time.Second
 	// againEvery is the time between attempts until the first has succeeded.
 	againEvery = time.Second
 	// endTimeout bounds the farewell of a session; one that fails runs out.

@@ -208,19 +208,29 @@ type Vanished struct {
 	Size               int64
 }
 
-// MarkMissing counts what a complete listing lacks, and returns what is now
-// gone.
-func MarkMissing(ctx context.Context, tx pgx.Tx, p Poll, goneAfter int) ([]Vanished, error) {
+// CountMissing counts for each hosting how many complete listings in a row
+// have lacked it, this one included.
+func CountMissing(ctx context.Context, tx pgx.Tx, p Poll) error {
 	// The statistics know nothing of a new source, and of the listing nothing at
 	// all: a join of the two may be planned for one row and done for all of them,
 	// so each row is looked up by itself.
 	if _, err := tx.Exec(ctx, `UPDATE control.hosting h SET misses = CASE WHEN EXISTS (SELECT FROM pg_temp.listed l WHERE l.file = h.file OFFSET 0) THEN 0 ELSE h.misses + 1 END
 		WHERE h.source=$1 AND h.state='present' AND (h.misses > 0 OR NOT EXISTS (SELECT FROM pg_temp.listed l WHERE l.file = h.file OFFSET 0))`, p.Source); err != nil {
-		return nil, fmt.Errorf("count missing files: %w", err)
+		return fmt.Errorf("count missing files: %w", err)
 	}
-	rows, err := tx.Query(ctx, `WITH g AS (UPDATE control.hosting SET state='gone' WHERE source=$1 AND state='present' AND misses >= $2
+	return nil
+}
+
+// MarkGone marks the next hostings, after the given file id, that goneAfter
+// complete listings have lacked, and returns them: at most limit, in the order
+// of their ids.
+func MarkGone(ctx context.Context, tx pgx.Tx, p Poll, goneAfter int, after string, limit int) ([]Vanished, error) {
+	rows, err := tx.Query(ctx, `WITH g AS (UPDATE control.hosting SET state='gone' WHERE source=$1 AND state='present' AND misses >= $2 AND file > $3::uuid
+				AND file <= coalesce((SELECT n.file FROM control.hosting n WHERE n.source=$1 AND n.state='present' AND n.misses >= $2 AND n.file > $3::uuid
+					ORDER BY n.file OFFSET $4 LIMIT 1), 'ffffffff-ffff-ffff-ffff-ffffffffffff')
 			RETURNING file, name, action, look, size)
-		SELECT g.file::text, g.name, g.action, coalesce(f.centre, ''), g.look, g.size FROM g JOIN control.file f ON f.id = g.file ORDER BY 1`, p.Source, goneAfter)
+		SELECT g.file::text, g.name, g.action, coalesce(f.centre, ''), g.look, g.size
+		FROM g CROSS JOIN LATERAL (SELECT centre FROM control.file WHERE id = g.file OFFSET 0) f ORDER BY g.file`, p.Source, goneAfter, after, limit-1)
 	if err != nil {
 		return nil, fmt.Errorf("find files gone: %w", err)
 	}

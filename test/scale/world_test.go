@@ -125,8 +125,8 @@ func (w *world) start() *schedule.Scheduler {
 	poller := &poll.Poller{Config: w.cfg, Sources: polled, Profile: impc, Centres: set, Pool: w.pool, Outbox: outbox, Holder: "test", TTL: 30 * time.Second,
 		Log: w.log, Now: now, Dial: w.dial}
 	planner := plan.New(w.cfg.Plan, w.cfg.Sequence.PollCutoff.D(), false, w.pool, outbox, pg.Offsets{Schema: control.Schema, Group: "plan"}, w.log)
-	sequencer := &sequence.Sequencer{Config: w.cfg.Sequence, Kinds: []string{"specimen", "experiment"}, Pool: w.pool, Outbox: outbox,
-		Offsets: pg.Offsets{Schema: control.Schema, Group: "sequence"}, Lease: pg.Lease{Pool: w.pool, Schema: control.Schema, Name: "release", Holder: "test", TTL: 3 * time.Second},
+	sequencer := &sequence.Sequencer{Config: w.cfg.Sequence, Kinds: []string{"specimen", "experiment"}, Outbox: outbox,
+		Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: pg.Offsets{Schema: control.Schema, Group: "sequence"}, Pool: w.pool}}, Lease: pg.Lease{Pool: w.pool, Schema: control.Schema, Name: "release", Holder: "test", TTL: 3 * time.Second},
 		Applied: func(context.Context) (int64, error) { return math.MaxInt64, nil }, Log: w.log, Now: now}
 	publisher := publish.New(w.cfg.Publish, w.cfg.Kafka.TopicPrefix, control.Schema, w.pool, w.client(), "test", w.log, registry)
 	applier := func(name string, topics []string, sink stage.Sink) *stage.Applier {

@@ -195,8 +195,12 @@ func (c *control) hold(ctx context.Context, p *proc, id, server string) (context
 	}
 	work, lose := context.WithCancelCause(ctx)
 	keep, cancel := context.WithCancel(context.Background())
+	first := holdLease / 3
+	if err != nil {
+		first = time.Second // a database that has not heard is told again soon
+	}
 	c.s.remains.Go(func() {
-		for p.sleep(keep, holdLease/3) == nil {
+		for pause := first; p.sleep(keep, pause) == nil; pause = holdLease / 3 {
 			if !c.takeSession(h) {
 				lose(errElsewhere)
 				return
