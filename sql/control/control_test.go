@@ -349,6 +349,8 @@ func TestAJobHasOneSession(t *testing.T) {
 		t.Fatalf("a session that was given up: %v", err)
 	}
 	end()
+}
+
 // A session begun while the database is away counts soon after it is back: the
 // job's last outcome may be read then.
 func TestASessionBegunWithoutADatabaseIsCounted(t *testing.T) {
