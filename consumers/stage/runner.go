@@ -32,7 +32,6 @@ type Runner struct {
 
 	mu         sync.Mutex
 	partitions map[int32]*partition
-	topicID    string // of the topic that is read, as of the last assignment; empty: not known
 	lanes      map[lane][]*item
 	ready      []lane // lanes whose first item may run, oldest first
 	running    int    // records worked on

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/kafka"
 )
@@ -157,5 +158,45 @@ func TestRunnerGoesOnInTopicsMadeAnew(t *testing.T) {
 				t.Errorf("%d records were set aside", n)
 			}
 		})
+	}
+}
+
+// A member that holds a partition of a topic that is gone, and gets another of
+// the topic made anew, commits each with the id of its own topic.
+func TestOffsetsGoWithTheTopicTheyWereReadFrom(t *testing.T) {
+	b := newBench(t, 2)
+	in := kafka.TopicName(prefix, inTopic)
+	cfg := Config{Name: "work", Prefix: prefix, Topic: inTopic, CommitInterval: time.Hour, Grace: 5 * time.Second}
+	r := NewRunner(cfg, b.factory(), b.codec, funcs{work: func(context.Context, Input) error { return nil }}, testLogger(t), b.metrics)
+	running(t, r.Run)
+	b.produceKeys(20, 0, 1)
+	eventually(t, "both partitions are read", func() bool {
+		n := 0
+		for _, p := range r.owned() {
+			r.mu.Lock()
+			if p.next > 0 && p.topicID != "" {
+				n++
+			}
+			r.mu.Unlock()
+		}
+		return n == 2
+	})
+	r.mu.Lock()
+	id := r.partitions[1].topicID
+	r.partitions[0].topicID = "of the topic that is gone"
+	r.mu.Unlock()
+	if _, err := r.from(t.Context(), map[string]map[int32]kgo.Offset{in: {1: kgo.NewOffset()}}); err != nil {
+		t.Fatal(err)
+	}
+	r.commit(t.Context(), r.owned())
+	offsets, err := kadm.NewClient(b.client).FetchOffsets(t.Context(), "test.work")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range []string{"of the topic that is gone", id} {
+		o, _ := offsets.Lookup(in, int32(n))
+		if got := topicBeside(&o.Metadata); got != want {
+			t.Errorf("partition %d: offset %d of topic %q, want %q", n, o.At, got, want)
+		}
 	}
 }
