@@ -28,10 +28,13 @@ type Usage struct {
 func (d *Dir) Path() string { return d.path }
 
 // Usage asks the file system of the store.
-func (d *Dir) Usage() (Usage, error) {
+func (d *Dir) Usage() (Usage, error) { return UsageOf(d.path) }
+
+// UsageOf asks the file system of a path. It needs no right to read it.
+func UsageOf(path string) (Usage, error) {
 	var s syscall.Statfs_t
-	if err := syscall.Statfs(d.path, &s); err != nil {
-		return Usage{}, fmt.Errorf("ask how full the disk of %s is: %w", d.path, err)
+	if err := syscall.Statfs(path, &s); err != nil {
+		return Usage{}, fmt.Errorf("ask how full the disk of %s is: %w", path, err)
 	}
 	size := int64(s.Bsize) //nolint:unconvert // another type on other systems
 	return Usage{Free: bytes(s.Bavail, size), Total: bytes(s.Blocks, size)}, nil
@@ -116,6 +119,22 @@ func (s *Space) isLow() error {
 	}
 	return fmt.Errorf("%w: %s are free on the file system of %s; nothing is fetched until %s are: free some, or move the store (blobs.min_free)",
 		ErrLow, amount(s.last.Free), s.where, amount(resumesAt(s.atLeast(), s.last.Total)))
+}
+
+// Doubt is Low for who has just begun to look, and cannot know whether a store
+// that is not below its floor has been and waits for more to be free: it says
+// so.
+func (s *Space) Doubt() string {
+	if low := s.Low(); low != nil {
+		return low.Error()
+	}
+	state := s.State()
+	resumes := resumesAt(state.Floor, state.Total)
+	if state.Floor == 0 || state.Free >= resumes {
+		return ""
+	}
+	return fmt.Sprintf("%s are free on the file system of %s, below where fetching resumes (%s) if it was lower before: free some, or move the store (blobs.min_free)",
+		amount(state.Free), s.where, amount(resumes))
 }
 
 // Reserve keeps room for a blob of n bytes, so that several that are written at

@@ -210,3 +210,16 @@ func TestUsageOfADirectory(t *testing.T) {
 		t.Errorf("Usage = %+v, %v", u, err)
 	}
 }
+
+// Who has just begun to look doubts where a store may still wait for more room.
+func TestDoubtBetweenTheFloorAndWhereFetchingResumes(t *testing.T) {
+	for free, want := range map[int64]string{99: "low disk", 100: "below where fetching resumes", 124: "below where fetching resumes", 125: ""} {
+		d := &disk{free: free, total: 10_000}
+		if got := d.space(100, 1).Doubt(); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("with %d free: %q, want %q", free, got, want)
+		}
+	}
+	if got := (&disk{err: errors.New("stale handle")}).space(100, 1).Doubt(); got != "" {
+		t.Errorf("without an answer: %q", got)
+	}
+}
