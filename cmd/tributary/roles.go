@@ -164,17 +164,24 @@ func (a *app) history() *history.History {
 	return history.New(open, a.cfg.ClickHouse.Database, a.codec, a.log)
 }
 
-// publisher empties both outboxes, each under a lease of its own.
+// publisher empties both outboxes, each under a lease and with a client of its
+// own.
 func (a *app) publisher() (runnable, error) {
 	client, err := a.stores.Kafka()
 	if err != nil {
 		return nil, err
 	}
+	second, err := a.stores.Kafka()
+	if err != nil {
+		client.Close()
+		return nil, err
+	}
 	c := publish.New(a.cfg.Publish, a.cfg.Kafka.TopicPrefix, control.Schema, a.stores.Control, client, a.holder, a.log, a.registry)
-	w := publish.New(a.cfg.Publish, a.cfg.Kafka.TopicPrefix, warehouse.Schema, a.stores.Warehouse, client, a.holder, a.log, a.registry)
+	w := publish.New(a.cfg.Publish, a.cfg.Kafka.TopicPrefix, warehouse.Schema, a.stores.Warehouse, second, a.holder, a.log, a.registry)
 	m := measure.New(a.stores.Control, a.stores.Warehouse, a.log, a.registry)
 	return func(ctx context.Context) error {
 		defer client.Close()
+		defer second.Close()
 		if a.cfg.HTTP.Listen != "" { // else nobody asks for what is measured
 			stop := background(ctx, m.Run)
 			defer stop()

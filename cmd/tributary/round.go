@@ -82,6 +82,9 @@ func (r *round) closed(ctx context.Context) error {
 		if err != nil || !open {
 			return err
 		}
+		if err := r.starved(ctx); err != nil {
+			return err
+		}
 		if err := sleep(ctx, lookEvery); err != nil {
 			return err
 		}
@@ -98,10 +101,26 @@ func (r *round) until(ctx context.Context, done func(control.Unfinished) bool) e
 		if done(u) {
 			return nil
 		}
+		if err := r.starved(ctx); err != nil {
+			return err
+		}
 		if err := sleep(ctx, lookEvery); err != nil {
 			return err
 		}
 	}
+}
+
+// starved is an error if files are to be fetched and the disk is low: nobody
+// may ever free it, and who waits for the round's end is told instead.
+func (r *round) starved(ctx context.Context) error {
+	low := r.a.space.Low()
+	if low == nil {
+		return nil
+	}
+	if fetching, err := control.Fetching(ctx, r.a.stores.Control); err != nil || !fetching {
+		return err
+	}
+	return fmt.Errorf("files are left to be fetched, and the next run goes on with them: %w", low)
 }
 
 // projected waits until the warehouse's outbox is empty, every stage has

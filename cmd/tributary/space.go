@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"log/slog"
-	"os"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,23 +21,13 @@ func spaceOf(store blob.Store, cfg config.Blobs, log *slog.Logger) *blob.Space {
 	return blob.NewSpace(dir.Usage, int64(cfg.MinFree), cfg.MinFreeShare, dir.Path(), log)
 }
 
-// dormant says why nothing is fetched, as far as this machine's disk is the
-// reason; empty if it is not. Where there is no store, nothing is.
-func dormant(cfg config.Config) (string, error) {
-	if _, err := os.Stat(blobDir(cfg)); errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	store, err := openBlobs(cfg)
-	if err != nil {
-		return "", err
-	}
-	if dir, ok := store.(*blob.Dir); ok {
-		defer dir.Close()
-	}
-	if low := spaceOf(store, cfg.Blobs, slog.New(slog.DiscardHandler)).Low(); low != nil {
-		return low.Error(), nil
-	}
-	return "", nil
+// dormant says why nothing is fetched, or may not be, as far as this machine's
+// disk is the reason; empty if it is not, or cannot be asked. It only looks: who
+// asks need have no access to the store.
+func dormant(cfg config.Config) string {
+	dir := blobDir(cfg)
+	usage := func() (blob.Usage, error) { return blob.UsageOf(dir) }
+	return blob.NewSpace(usage, int64(cfg.Blobs.MinFree), cfg.Blobs.MinFreeShare, dir, slog.New(slog.DiscardHandler)).Doubt()
 }
 
 // watchSpace tells how much room there is, and, where roles acquire files,

@@ -25,9 +25,7 @@ func newStatus(c *cli) *cobra.Command {
 			if err != nil {
 				return explainAbsence(err)
 			}
-			if s.Dormant, err = dormant(cfg); err != nil {
-				return err
-			}
+			s.Dormant = dormant(cfg)
 			if *output == report.JSON {
 				return writeJSON(c.stdout, []report.Status{s})
 			}

@@ -73,7 +73,7 @@ func (d *Downloader) Work(ctx context.Context, in stage.Input) error {
 		d.Log.Debug("the job is no longer outstanding and is dropped", "job", job.Job)
 		return nil
 	}
-	if err := d.Space.Room(size(job)); err != nil {
+	if err := d.Space.Low(); err != nil {
 		return stage.Transient(err)
 	}
 	r := &run{d: d, in: in, job: job, remaining: len(job.Files)}
@@ -96,14 +96,6 @@ func (d *Downloader) hold(ctx context.Context, job *schemas.DownloadRequested) (
 		return ctx, func() {}, nil
 	}
 	return d.Hold(ctx, job.Job, job.Server)
-}
-
-// size is what the files of a job have together, as far as it is known.
-func size(job *schemas.DownloadRequested) (sum int64) {
-	for _, f := range job.Files {
-		sum += max(0, f.Size)
-	}
-	return sum
 }
 
 // run is one job under way.

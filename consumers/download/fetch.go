@@ -78,12 +78,22 @@ func (r *run) fetch(ctx context.Context, f schemas.RequestFile) (result, bool, e
 // the store only if they are the whole file, and are what the checksum beside
 // it says. changed is the file as it is now, if it is not what was listed.
 func (r *run) fetchOnce(ctx context.Context, f schemas.RequestFile, before remote.Entry) (res result, changed *remote.Entry, lost bool, err error) {
+	// A file that has no room ends by itself: waiting for room would hold up
+	// those behind it that have.
+	room, err := r.d.Space.Reserve(before.Size)
+	if errors.Is(err, blob.ErrNoRoom) {
+		return failed(schemas.Download, "no_room", err.Error()), nil, false, nil
+	}
+	if err != nil {
+		return res, nil, false, stage.Transient(err)
+	}
+	defer room.Release()
 	w, err := r.d.Blobs.Create(ctx)
 	if err != nil {
 		return res, nil, false, stage.Transient(err)
 	}
 	defer w.Abort() //nolint:errcheck // after Commit there is nothing to delete, and what is left of a failed fetch is swept away later
-	rerr, err := r.transfer(ctx, f.Path, before.Size, w)
+	rerr, err := r.transfer(ctx, f.Path, before.Size, w, room)
 	if errors.Is(err, errTooLarge) {
 		return failed(schemas.Download, "file_too_large", fmt.Sprintf("more bytes arrive than download.max_file_size allows (%d)", int64(r.d.Config.MaxFileSize))), nil, false, nil
 	}
@@ -115,12 +125,12 @@ func (r *run) fetchOnce(ctx context.Context, f schemas.RequestFile, before remot
 }
 
 // transfer streams a file into a blob. rerr is the source's error, err our own.
-func (r *run) transfer(ctx context.Context, path string, size int64, w io.Writer) (rerr, err error) {
+func (r *run) transfer(ctx context.Context, path string, size int64, w io.Writer, room *blob.Reservation) (rerr, err error) {
 	body, rerr := r.session.Open(ctx, path, size)
 	if rerr != nil {
 		return rerr, nil
 	}
-	sink := &progressWriter{w: w, progress: r.in.Progress, left: int64(r.d.Config.MaxFileSize), space: r.d.Space}
+	sink := &progressWriter{w: w, progress: r.in.Progress, left: int64(r.d.Config.MaxFileSize), space: r.d.Space, room: room}
 	_, cerr := io.Copy(sink, body)
 	cerr = errors.Join(cerr, body.Close())
 	if sink.err != nil {
@@ -140,6 +150,7 @@ type progressWriter struct {
 	progress func()
 	left     int64 // bytes that may still come
 	space    *blob.Space
+	room     *blob.Reservation
 	err      error
 }
 
@@ -155,6 +166,7 @@ func (p *progressWriter) Write(b []byte) (int, error) {
 	if err != nil {
 		p.err = err
 	}
+	p.room.Wrote(n)
 	p.progress()
 	return n, err
 }

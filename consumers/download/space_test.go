@@ -63,19 +63,51 @@ func TestALowDiskKeepsJobsFromBeginning(t *testing.T) {
 	})
 }
 
-// A job that would leave too little waits, and a smaller one goes on.
-func TestAJobTooLargeForTheDiskWaits(t *testing.T) {
+// A file that would leave too little ends by itself: it is tried again later,
+// and holds up neither the others of its job nor those behind it.
+func TestAFileTooLargeForTheDiskFails(t *testing.T) {
 	b := newBench(t)
-	b.put("large.zip", strings.Repeat("x", 3000))
-	b.put("small.zip", "x")
+	b.put("a.zip", "x")
+	b.put("large.zip", "").size = 3000
+	b.put("liar.zip", "").size = 10 << 40
+	b.put("z.zip", "x")
 	var d disk
 	d.free.Store(12_000)
 	b.Space = d.space(10_000)
-	if err := b.work(t.Context(), b.job("large.zip")); !errors.Is(err, blob.ErrLow) || b.dials != 0 {
-		t.Errorf("the large file: %v, %d connections", err, b.dials)
+	if err := b.work(t.Context(), b.job("a.zip", "large.zip", "liar.zip", "z.zip")); err != nil {
+		t.Fatal(err)
 	}
-	if err := b.work(t.Context(), b.job("small.zip")); err != nil {
-		t.Errorf("the small file: %v", err)
+	got := b.finished()
+	for name, want := range map[string]string{"a.zip": "", "large.zip": "no_room", "liar.zip": "file_too_large", "z.zip": ""} {
+		if o := got[name]; o == nil || o.Exception != want {
+			t.Errorf("%s ended as %+v, want %q", name, o, want)
+		}
+	}
+	if n := b.server.opens["add/large.zip"]; n > 0 {
+		t.Errorf("the file without room was opened %d times", n)
+	}
+}
+
+// Files under way at once do not run into the floor together.
+func TestFilesUnderWayShareTheRoom(t *testing.T) {
+	b := newBench(t)
+	var d disk
+	d.free.Store(12_000)
+	b.Space = d.space(10_000)
+	first, second := b.put("first.zip", strings.Repeat("x", 1500)), b.put("second.zip", strings.Repeat("x", 1500))
+	first.opened = func() {
+		other := newBench(t)
+		other.Downloader.Space = b.Space
+		other.server.files["add/second.zip"] = second
+		if err := other.work(t.Context(), other.job("second.zip")); err != nil {
+			t.Error(err)
+		}
+		if o := other.finished()["second.zip"]; o == nil || o.Exception != "no_room" {
+			t.Errorf("beside the first the second file ended as %+v, want no_room", o)
+		}
+	}
+	if err := b.work(t.Context(), b.job("first.zip")); err != nil || b.finished()["first.zip"].Exception != "" {
+		t.Errorf("the first file: %v, %+v", err, b.finished()["first.zip"])
 	}
 }
 

@@ -65,14 +65,13 @@ func (r *Runner) commit(ctx context.Context, partitions []*partition) {
 	}
 
 	offsets := map[string]map[int32]kgo.EpochOffset{}
-	marks := map[int32]mark{}
+	marks, ids := map[int32]mark{}, map[int32]string{}
 	r.mu.Lock()
-	topic := r.topicID
 	for _, p := range partitions {
 		if p.gone || p.next < 0 || (p.next == p.stored && p.mark == p.storedMark) {
 			continue
 		}
-		marks[p.id] = p.mark
+		marks[p.id], ids[p.id] = p.mark, p.topicID
 		if offsets[p.topic] == nil {
 			offsets[p.topic] = map[int32]kgo.EpochOffset{}
 		}
@@ -86,7 +85,7 @@ func (r *Runner) commit(ctx context.Context, partitions []*partition) {
 	ctx = kgo.PreCommitFnContext(ctx, func(req *kmsg.OffsetCommitRequest) error {
 		for _, t := range req.Topics {
 			for i, p := range t.Partitions {
-				t.Partitions[i].Metadata = kmsg.StringPtr(besideOffset(marks[p.Partition], topic))
+				t.Partitions[i].Metadata = kmsg.StringPtr(besideOffset(marks[p.Partition], ids[p.Partition]))
 			}
 		}
 		return nil

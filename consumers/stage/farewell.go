@@ -23,10 +23,9 @@ func leaveGroup(ctx context.Context, client *kgo.Client, hangUp context.CancelFu
 		return nil
 	}
 	defer hangUp()
-	instance, static := client.OptValue(kgo.InstanceID).(*string)
 	member, _ := client.GroupMetadata()
-	if member == "" || static && instance != nil {
-		return err // a static member is expected back
+	if member == "" || expectedBack(client) {
+		return err
 	}
 	group, _ := client.OptValue(kgo.ConsumerGroup).(string)
 	req := kmsg.NewPtrLeaveGroupRequest()
@@ -39,4 +38,11 @@ func leaveGroup(ctx context.Context, client *kgo.Client, hangUp context.CancelFu
 	// Its outcome changes nothing: the client is hung up next.
 	_, _ = req.RequestWith(within, client)
 	return err
+}
+
+// expectedBack tells whether the client is a static member, whose partitions
+// wait for it.
+func expectedBack(client *kgo.Client) bool {
+	instance, _ := client.OptValue(kgo.InstanceID).(string)
+	return instance != ""
 }

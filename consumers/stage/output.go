@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/crashpoint"
@@ -23,6 +24,7 @@ type output struct {
 	pending int
 	err     error         // the first failure to produce
 	failed  string        // the topic that it was for
+	purges  int           // of that topic before
 	closed  bool          // the attempt has ended
 	settled chan struct{} // closed when nothing is pending; nil: nobody waits
 }
@@ -110,8 +112,12 @@ func (o *output) produce(rec *kgo.Record, acks chan<- error) error {
 	o.pending++
 	o.mu.Unlock()
 	crashpoint.At(o.r.cfg.Name, "acknowledged", "before")
+	purges := o.r.anew.Purges(rec.Topic)
 	o.r.client.Produce(o.it.p.ctx, rec, func(rec *kgo.Record, err error) {
-		o.acknowledged(rec, err)
+		if err != nil {
+			err = unproduced(rec.Topic, err)
+		}
+		o.acknowledged(rec, purges, err)
 		if acks != nil {
 			acks <- err
 		}
@@ -119,7 +125,18 @@ func (o *output) produce(rec *kgo.Record, acks chan<- error) error {
 	return nil
 }
 
-func (o *output) acknowledged(rec *kgo.Record, err error) {
+// unproduced is the error of a record that a topic did not take. Those that end
+// by themselves are no fault of the record that was worked on, and come in the
+// same words for all: nothing may be set aside for them.
+func unproduced(topic string, err error) error {
+	wrapped := fmt.Errorf("produce to %s: %w", topic, err)
+	if kerr.IsRetriable(err) || errors.Is(err, kgo.ErrRecordTimeout) || errors.Is(err, kgo.ErrRecordRetries) || errors.Is(err, context.DeadlineExceeded) {
+		return Transient(wrapped)
+	}
+	return wrapped
+}
+
+func (o *output) acknowledged(rec *kgo.Record, purges int, err error) {
 	if err == nil {
 		crashpoint.At(o.r.cfg.Name, "acknowledged", "after")
 		o.r.metrics.outputs.WithLabelValues(o.r.cfg.Name, rec.Topic).Inc()
@@ -127,7 +144,7 @@ func (o *output) acknowledged(rec *kgo.Record, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err != nil && o.err == nil {
-		o.err, o.failed = fmt.Errorf("produce to %s: %w", rec.Topic, err), rec.Topic
+		o.err, o.failed, o.purges = err, rec.Topic, purges
 	}
 	o.pending--
 	if o.pending == 0 && o.settled != nil {
@@ -150,17 +167,19 @@ func (o *output) wait(ctx context.Context) error {
 		}
 		o.mu.Lock()
 	}
-	err, topic := o.err, o.failed
-	o.mu.Unlock()
-	if err != nil && topic != "" {
-		kafka.Anew(o.r.client, err, topic)
-	}
-	return err
+	defer o.mu.Unlock()
+	return o.err
 }
 
-// close refuses what work left behind might still emit.
+// close ends the attempt: what work left behind might still emit is refused,
+// and the next attempt can write to a topic that was made anew, also if it was
+// the work that met the error first.
 func (o *output) close() {
 	o.mu.Lock()
-	defer o.mu.Unlock()
 	o.closed = true
+	topic, purges, err := o.failed, o.purges, o.err
+	o.mu.Unlock()
+	if topic != "" {
+		o.r.anew.Failed(topic, purges, err)
+	}
 }

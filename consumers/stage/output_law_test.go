@@ -2,8 +2,13 @@ package stage
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/kafka"
 )
@@ -31,5 +36,22 @@ func TestEndedWorkWaitsForItsAcknowledgements(t *testing.T) {
 	eventually(t, "the offset moves", func() bool { at, _ := b.committed("test.work", 0); return at == total })
 	if n := ended.Load(); n != total {
 		t.Errorf("%d attempts at %d records", n, total)
+	}
+}
+
+// An error of the broker that ends by itself is no fault of the record that was
+// worked on; a message that no topic takes is.
+func TestWhichErrorsOfProducingEndByThemselves(t *testing.T) {
+	for _, tc := range []struct {
+		err  error
+		want bool
+	}{
+		{kerr.UnknownTopicID, true}, {kerr.NotEnoughReplicas, true}, {kerr.RequestTimedOut, true}, {kgo.ErrRecordTimeout, true}, {context.DeadlineExceeded, true},
+		{kerr.MessageTooLarge, false}, {kerr.TopicAuthorizationFailed, false},
+	} {
+		err := unproduced("the.topic", tc.err)
+		if isTransient(err) != tc.want || !errors.Is(err, tc.err) || !strings.Contains(err.Error(), "the.topic") {
+			t.Errorf("%v: transient %t, want %t: %v", tc.err, isTransient(err), tc.want, err)
+		}
 	}
 }

@@ -25,6 +25,7 @@ type partition struct {
 	begin  int64   // where the group stood when the partition was assigned; -1: nowhere yet
 	end    int64   // of the log, as last heard; -1: not yet
 
+	topicID    string // of the topic when the partition was assigned; empty: not known
 	of         string // the id of the topic that the group's offset belongs to, if it is known
 	found      mark   // what the last owner left beside the offset
 	mark       mark   // what belongs beside next

@@ -25,13 +25,13 @@ type Runner struct {
 	metrics *Metrics
 	quiet   *kafka.Quiet
 	client  *kgo.Client   // set once, before started is closed
+	anew    *kafka.Anew   // of client
 	started chan struct{} // callbacks may come before NewClient has returned
 
 	work context.Context // of all work: ends when the grace period has passed
 
 	mu         sync.Mutex
 	partitions map[int32]*partition
-	topicID    string // of the topic that is read, as of the last assignment; empty: not known
 	lanes      map[lane][]*item
 	ready      []lane // lanes whose first item may run, oldest first
 	running    int    // records worked on
@@ -100,7 +100,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("stage %s: %w", r.cfg.Name, err)
 	}
-	r.client = client
+	r.client, r.anew = client, kafka.NewAnew(client)
 	close(r.started)
 	defer closeClient(client)
 

@@ -150,14 +150,19 @@ func (r *Runner) from(ctx context.Context, which map[string]map[int32]kgo.Offset
 		if !ok {
 			continue
 		}
-		r.topicID = kadm.TopicID(id).String()
 		for n := range partitions {
 			p := r.partitions[n]
-			if p == nil || p.of == "" || p.of == r.topicID {
+			if p == nil {
+				continue
+			}
+			// Others in hand may still be those of the topic that is gone: their
+			// offsets must not be taken for the new one's.
+			p.topicID = kadm.TopicID(id).String()
+			if p.of == "" || p.of == p.topicID {
 				continue
 			}
 			r.log.Error("the topic was deleted and made anew: it is read from its beginning. What was lost with the old one "+
-				"is requested again when it has been silent for its budget", "topic", topic, "partition", n, "id", r.topicID, "read_before", p.of)
+				"is requested again when it has been silent for its budget", "topic", topic, "partition", n, "id", p.topicID, "read_before", p.of)
 			partitions[n] = kgo.NewOffset().AtStart()
 			p.found, p.mark, p.storedMark, p.careful = mark{}, mark{}, mark{}, false
 		}

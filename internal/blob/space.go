@@ -14,6 +14,10 @@ import (
 // those who work on what is here already.
 var ErrLow = errors.New("low disk")
 
+// ErrNoRoom is matched by errors that mean that one blob is larger than what
+// room is left, while smaller ones may still come.
+var ErrNoRoom = errors.New("no room")
+
 // Usage is how full a file system is, in bytes.
 type Usage struct {
 	Free  int64 // what an ordinary user may still write
@@ -24,10 +28,13 @@ type Usage struct {
 func (d *Dir) Path() string { return d.path }
 
 // Usage asks the file system of the store.
-func (d *Dir) Usage() (Usage, error) {
+func (d *Dir) Usage() (Usage, error) { return UsageOf(d.path) }
+
+// UsageOf asks the file system of a path. It needs no right to read it.
+func UsageOf(path string) (Usage, error) {
 	var s syscall.Statfs_t
-	if err := syscall.Statfs(d.path, &s); err != nil {
-		return Usage{}, fmt.Errorf("ask how full the disk of %s is: %w", d.path, err)
+	if err := syscall.Statfs(path, &s); err != nil {
+		return Usage{}, fmt.Errorf("ask how full the disk of %s is: %w", path, err)
 	}
 	size := int64(s.Bsize) //nolint:unconvert // another type on other systems
 	return Usage{Free: bytes(s.Bavail, size), Total: bytes(s.Blocks, size)}, nil
@@ -60,10 +67,12 @@ type Space struct {
 	log   *slog.Logger
 	now   func() time.Time
 
-	mu   sync.Mutex
-	at   time.Time // of the last look
-	last Usage
-	low  bool
+	mu       sync.Mutex
+	at       time.Time // of the last look
+	last     Usage
+	low      bool
+	reserved int64 // bytes that are to come, or came since the last look
+	written  int64 // those that came since the last look
 }
 
 // NewSpace watches a file system, named by where for people. Its floor is
@@ -92,28 +101,95 @@ func (s *Space) State() State {
 }
 
 // Low is nil, or an error that matches ErrLow and says for people how little
-// is left.
-func (s *Space) Low() error { return s.Room(0) }
-
-// Room is Low, and also an error where writing so many bytes would leave too
-// little. A file system that cannot be asked has room.
-func (s *Space) Room(n int64) error {
+// is left. A file system that cannot be asked is not low.
+func (s *Space) Low() error {
 	if s == nil {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.look()
+	return s.isLow()
+}
+
+// isLow is Low as of the last look. The caller holds the mutex.
+func (s *Space) isLow() error {
+	if !s.low {
+		return nil
+	}
+	return fmt.Errorf("%w: %s are free on the file system of %s; nothing is fetched until %s are: free some, or move the store (blobs.min_free)",
+		ErrLow, amount(s.last.Free), s.where, amount(resumesAt(s.atLeast(), s.last.Total)))
+}
+
+// Doubt is Low for who has just begun to look, and cannot know whether a store
+// that is not below its floor has been and waits for more to be free: it says
+// so.
+func (s *Space) Doubt() string {
+	if low := s.Low(); low != nil {
+		return low.Error()
+	}
+	state := s.State()
+	resumes := resumesAt(state.Floor, state.Total)
+	if state.Floor == 0 || state.Free >= resumes {
+		return ""
+	}
+	return fmt.Sprintf("%s are free on the file system of %s, below where fetching resumes (%s) if it was lower before: free some, or move the store (blobs.min_free)",
+		amount(state.Free), s.where, amount(resumes))
+}
+
+// Reserve keeps room for a blob of n bytes, so that several that are written at
+// once do not run into the floor together; other processes' blobs are not
+// known. The error is Low's, or matches
+// ErrNoRoom where the blob, with those under way, would leave too little. A
+// file system that cannot be asked has room.
+func (s *Space) Reserve(n int64) (*Reservation, error) {
+	if s == nil {
+		return nil, nil //nolint:nilnil // a nil Reservation is one
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.look()
+	n = max(0, n)
 	floor := s.atLeast()
 	switch {
 	case s.low:
-		return fmt.Errorf("%w: %s are free on the file system of %s; nothing is fetched until %s are: free some, or move the store (blobs.min_free)",
-			ErrLow, amount(s.last.Free), s.where, amount(resumesAt(floor, s.last.Total)))
-	case floor > 0 && n > 0 && s.last.Free-n < floor:
-		return fmt.Errorf("%w: %s are free on the file system of %s, and fetching %s would leave less than %s: free some, or move the store (blobs.min_free)",
-			ErrLow, amount(s.last.Free), s.where, amount(n), amount(floor))
+		return nil, s.isLow()
+	case floor > 0 && n > s.last.Free-s.reserved-floor:
+		return nil, fmt.Errorf("%w: %s are free on the file system of %s, of which transfers under way will take %s, and another %s would leave less than %s: free some, or move the store (blobs.min_free)",
+			ErrNoRoom, amount(s.last.Free), s.where, amount(s.reserved), amount(n), amount(floor))
 	}
-	return nil
+	s.reserved += n
+	return &Reservation{s: s, left: n}, nil
+}
+
+// Reservation is the room kept for one blob. Nil is one of nothing.
+type Reservation struct {
+	s    *Space
+	left int64 // bytes that are still to come
+}
+
+// Wrote tells that n bytes more are on the disk. What exceeds the reservation
+// is not counted, but seen at the next look.
+func (r *Reservation) Wrote(n int) {
+	if r == nil {
+		return
+	}
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	came := min(int64(n), r.left)
+	r.left -= came
+	r.s.written += came
+}
+
+// Release gives up what was not written.
+func (r *Reservation) Release() {
+	if r == nil {
+		return
+	}
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	r.s.reserved -= r.left
+	r.left = 0
 }
 
 func (s *Space) atLeast() int64 {
@@ -134,6 +210,8 @@ func (s *Space) look() {
 	}
 	usage, err := s.usage()
 	s.at = now
+	// What came since is part of what the file system says now.
+	s.reserved, s.written = s.reserved-s.written, 0
 	if err != nil {
 		s.log.Debug("free space is not known", "error", err)
 		s.last, s.low = Usage{}, false

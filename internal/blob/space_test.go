@@ -86,14 +86,72 @@ func TestALowDiskCanBeFreed(t *testing.T) {
 func TestRoomForAFile(t *testing.T) {
 	d := &disk{free: 150, total: 10_000}
 	s := d.space(100, 1)
-	if err := s.Room(50); err != nil {
-		t.Errorf("50 of 150 with a floor of 100: %v", err)
-	}
-	if err := s.Room(51); !errors.Is(err, ErrLow) {
+	if _, err := s.Reserve(51); !errors.Is(err, ErrNoRoom) || errors.Is(err, ErrLow) {
 		t.Errorf("51 of 150 with a floor of 100: %v", err)
 	}
 	if err := s.Low(); err != nil {
 		t.Errorf("one file too large made the store low: %v", err)
+	}
+	if _, err := s.Reserve(50); err != nil {
+		t.Errorf("50 of 150 with a floor of 100: %v", err)
+	}
+}
+
+// Blobs that are written at once share the room: what one will still take is
+// not there for another, whatever has come of it and been looked at meanwhile.
+func TestRoomForSeveralFiles(t *testing.T) {
+	d := &disk{free: 200, total: 10_000}
+	s := d.space(100, 1)
+	fits := func(when string, n int64) {
+		t.Helper()
+		r, err := s.Reserve(n)
+		if err != nil {
+			t.Errorf("%s: %d bytes: %v", when, n, err)
+		}
+		r.Release()
+		if _, err := s.Reserve(n + 1); !errors.Is(err, ErrNoRoom) {
+			t.Errorf("%s: %d bytes: %v", when, n+1, err)
+		}
+	}
+	first, err := s.Reserve(60)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fits("beside a blob of 60", 40)
+	first.Wrote(50)
+	d.free -= 50
+	fits("once 50 of them have come", 40)
+	first.Wrote(30) // it is longer than was said
+	d.free -= 30
+	fits("once 80 have", 20)
+	first.Release()
+	d.free += 80
+	fits("once it is aborted", 100)
+	d.free = 50
+	if _, err := s.Reserve(0); !errors.Is(err, ErrLow) {
+		t.Errorf("below the floor: %v", err)
+	}
+}
+
+// What was written counts until the file system has been asked again.
+func TestWrittenBytesCountUntilTheNextLook(t *testing.T) {
+	d := &disk{free: 200, total: 10_000}
+	s := d.space(100, 1)
+	at := time.Unix(0, 0)
+	s.now = func() time.Time { return at }
+	r, err := s.Reserve(60)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Wrote(60)
+	r.Release()
+	d.free -= 60
+	if _, err := s.Reserve(41); !errors.Is(err, ErrNoRoom) {
+		t.Errorf("41 bytes beside 60 that have come since the last look: %v", err)
+	}
+	at = at.Add(usageFor)
+	if _, err := s.Reserve(40); err != nil {
+		t.Errorf("40 bytes after the next look: %v", err)
 	}
 }
 
@@ -104,15 +162,18 @@ func TestWithoutAnAnswerThereIsRoom(t *testing.T) {
 		t.Fatal("an empty disk is not low")
 	}
 	d.err = errors.New("stale handle")
-	if err := s.Room(1000); err != nil {
+	if _, err := s.Reserve(1000); err != nil {
 		t.Errorf("a file system that doesn't answer: %v", err)
 	}
 	var none *Space
-	if err := none.Room(1 << 50); err != nil || none.State() != (State{}) {
-		t.Errorf("no space: %v, %+v", err, none.State())
+	r, err := none.Reserve(1 << 50)
+	r.Wrote(1)
+	r.Release()
+	if err != nil || none.Low() != nil || none.State() != (State{}) {
+		t.Errorf("no space: %v, %v, %+v", err, none.Low(), none.State())
 	}
 	off := (&disk{}).space(0, 1)
-	if err := off.Room(1 << 50); err != nil {
+	if _, err := off.Reserve(1 << 50); err != nil {
 		t.Errorf("switched off: %v", err)
 	}
 }
@@ -147,5 +208,18 @@ func TestUsageOfADirectory(t *testing.T) {
 	u, err := d.Usage()
 	if err != nil || u.Total <= 0 || u.Free < 0 || u.Free > u.Total {
 		t.Errorf("Usage = %+v, %v", u, err)
+	}
+}
+
+// Who has just begun to look doubts where a store may still wait for more room.
+func TestDoubtBetweenTheFloorAndWhereFetchingResumes(t *testing.T) {
+	for free, want := range map[int64]string{99: "low disk", 100: "below where fetching resumes", 124: "below where fetching resumes", 125: ""} {
+		d := &disk{free: free, total: 10_000}
+		if got := d.space(100, 1).Doubt(); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("with %d free: %q, want %q", free, got, want)
+		}
+	}
+	if got := (&disk{err: errors.New("stale handle")}).space(100, 1).Doubt(); got != "" {
+		t.Errorf("without an answer: %q", got)
 	}
 }

@@ -30,6 +30,7 @@ func sources() []Entry {
 		e("transfer_truncated", "Fewer bytes arrived than the server says the file has, and it reported no error.", wait+"If it happens often, the server, or something in between, is faulty: ask its owner.", schemas.Download),
 		e("file_changed", "The file has another size or time after the transfer than before it: it is still being uploaded, or was replaced meanwhile.", "Nothing: it is fetched again once it stays the same. Producers should upload under a temporary name and rename the file.", schemas.Download),
 		e("file_too_large", "The file is larger than download.max_file_size allows.", "Ask the producer for smaller files, or raise the limit.", schemas.Download),
+		e("no_room", "The file, with those under way, would leave less free space for the blobs than blobs.min_free. Smaller files are still fetched.", "Nothing, if there is room soon: it is tried again by itself. Otherwise free some, or move the store.", schemas.Download),
 		e("checksum_mismatch", "The file's MD5 is not the one that the .md5 file beside it says.", "Ask the producer to upload both again: one of them is old or damaged.", schemas.ZipMD5),
 		e("checksum_unreadable", "The .md5 file beside the file holds no MD5 of 32 hexadecimal digits.", "Ask the producer to correct or remove it.", schemas.ZipMD5),
 		e("not_tried", "The connection was lost before this file's turn; it costs the file no attempt.", "Nothing: it is requested again.", schemas.Download),

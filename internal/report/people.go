@@ -20,7 +20,7 @@ func (s Status) WriteText(w io.Writer, now time.Time) error {
 	p.counts("documents", s.Documents)
 	p.printf("last %d minutes: %.1f files a minute, %.1f documents a minute, %.0f bytes a second\n", s.Rates.Minutes, s.Rates.Files, s.Rates.Documents, s.Rates.Bytes)
 	if s.Dormant != "" {
-		p.printf("acquisition is dormant: %s\n", s.Dormant)
+		p.printf("acquisition: %s\n", s.Dormant)
 	}
 	if s.Odd > 0 {
 		p.printf("%d records of the event log could not be read: see tracker.unreadable\n", s.Odd)

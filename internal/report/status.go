@@ -48,7 +48,7 @@ type Status struct {
 	Closed    *time.Time `json:"closed"`            // when it was closed; nil while it is open
 	Last      *time.Time `json:"last"`              // when something last happened to a file
 	Odd       int64      `json:"unreadable"`        // records of the log that could not be read
-	Dormant   string     `json:"dormant,omitempty"` // why nothing is fetched, seen from where this was asked; empty: nothing keeps it
+	Dormant   string     `json:"dormant,omitempty"` // why nothing is fetched, or may not be, seen from where this was asked; empty: nothing keeps it
 }
 
 // rateMinutes is the time over which rates are measured.

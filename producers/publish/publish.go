@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -43,7 +42,8 @@ const (
 	vacuumBytes = 64 << 20
 )
 
-// New returns a publisher of the outbox of a schema; nothing runs yet.
+// New returns a publisher of the outbox of a schema; nothing runs yet. No other
+// may produce with its client, which forgets topics that were made anew.
 func New(cfg config.Publish, prefix, schema string, pool *pgxpool.Pool, client *kgo.Client, holder string, log *slog.Logger, reg prometheus.Registerer) *Publisher {
 	labels := prometheus.Labels{"outbox": schema}
 	p := &Publisher{cfg: cfg, prefix: prefix, schema: schema, pool: pool, client: client, log: log.With("outbox", schema),
@@ -142,7 +142,6 @@ func (p *Publisher) batch(ctx context.Context, epoch int64) (int, error) {
 	p.depth.Set(float64(len(records)))
 	crashpoint.At("publish", p.schema, "acknowledged", "before")
 	if err := produce(ctx, p.client, records); err != nil {
-		kafka.Anew(p.client, err, topicsOf(records)...)
 		return 0, fmt.Errorf("publish: %w", err)
 	}
 	crashpoint.At("publish", p.schema, "acknowledged", "after")
@@ -161,16 +160,6 @@ func (p *Publisher) batch(ctx context.Context, epoch int64) (int, error) {
 		p.bytes += len(r.Value)
 	}
 	return len(records), nil
-}
-
-func topicsOf(records []*kgo.Record) []string {
-	var out []string
-	for _, r := range records {
-		if !slices.Contains(out, r.Topic) {
-			out = append(out, r.Topic)
-		}
-	}
-	return out
 }
 
 // vacuum keeps the outbox small. Without it everything works on, for longer

@@ -53,6 +53,14 @@ func SessionOpen(ctx context.Context, q pg.Querier) (open bool, err error) {
 	return open, nil
 }
 
+// Fetching tells whether files are to be fetched, or being fetched.
+func Fetching(ctx context.Context, q pg.Querier) (fetching bool, err error) {
+	if err = q.QueryRow(ctx, "SELECT EXISTS (SELECT FROM control.acquisition WHERE state = 'wanted') OR EXISTS (SELECT FROM control.acquisition WHERE state = 'requested')").Scan(&fetching); err != nil {
+		return false, fmt.Errorf("ask for files to be fetched: %w", err)
+	}
+	return fetching, nil
+}
+
 // Listing is how the polls of a session ended.
 type Listing struct {
 	Source, State, Exception, Message string
