@@ -18,10 +18,10 @@ import (
 // laws checks everything once a run has ended.
 func (s *sim) laws() {
 	s.lawL1()
-	s.lawL2()
-	s.lawL3()
+	s.lawL2(s.warehouse.current)
+	s.lawL3(s.warehouse.applied)
 	s.lawL4()
-	s.lawL6()
+	s.lawL6(s.history.log)
 	s.lawL9()
 	s.lawL11()
 }
@@ -234,10 +234,11 @@ func (s *sim) classOf(f *cfile) string {
 	return "pending"
 }
 
-// lawL2: what is loaded is what the sources show in the end, once.
-func (s *sim) lawL2() {
+// lawL2: what is loaded is what the sources show in the end, once. current are
+// the documents that count of a file, by entry, with their hashes.
+func (s *sim) lawL2(current func(file string) map[string]string) {
 	for _, f := range s.scene.files {
-		got := s.warehouse.current(f.id())
+		got := current(f.id())
 		want := map[string]string{}
 		// What was taken away is loaded as a whole, or not at all.
 		if f.class == classGood || f.class == classGone && len(got) > 0 {
@@ -264,11 +265,11 @@ func (s *sim) lawL2() {
 
 // lawL3: positions have no gap, batches follow their numbers, and each is
 // sorted by the order key.
-func (s *sim) lawL3() {
+func (s *sim) lawL3(applied []*schemas.DocumentOrdered) {
 	numbers := map[string]int64{}
 	var last *schemas.DocumentOrdered
 	seen := map[string]int64{}
-	for i, o := range s.warehouse.applied {
+	for i, o := range applied {
 		if o.Position != int64(i+1) {
 			s.violate("L3", "position %d is applied as the %dth", o.Position, i+1)
 		}
@@ -362,9 +363,9 @@ func said(file string, attempt int32, outcome, document string, phase schemas.Ph
 
 // lawL6: every event that the log holds is in the history; what an archive
 // holds was judged, each document once; ids tell events apart.
-func (s *sim) lawL6() {
+func (s *sim) lawL6(log []logged) {
 	distinct := map[string]string{}
-	for _, l := range s.history.log {
+	for _, l := range log {
 		if l.topic != schemas.DocumentExtractedTopic && l.topic != schemas.DocumentValidatedTopic && l.topic != schemas.UnzipFinishedTopic {
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/config"
@@ -36,6 +37,7 @@ type proc struct {
 	stopped  time.Time     // when it was last stopped; zero: never
 	conns    map[*conn]bool
 	sessions map[*session]bool
+	db       *pgxpool.Pool // where databases are real
 }
 
 func (s *sim) newProc(role, name string) *proc {
@@ -68,7 +70,11 @@ func (p *proc) step(ctx context.Context, label string) error {
 	if err := p.gate(ctx); err != nil {
 		return err
 	}
-	f := p.s.faults.hit(p.role, label)
+	return p.suffer(ctx, p.s.faults.hit(p.role, label), label)
+}
+
+// suffer is what a fault does to the process at a step; nil does nothing.
+func (p *proc) suffer(ctx context.Context, f *fault, label string) error {
 	if f == nil {
 		return nil
 	}
@@ -120,7 +126,8 @@ func (p *proc) kill() {
 	}
 }
 
-// pause stops the process for a while, as SIGSTOP does.
+// pause stops the process for a while, as SIGSTOP does. The while was drawn for
+// virtual time.
 func (p *proc) pause(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,7 +136,7 @@ func (p *proc) pause(d time.Duration) {
 	}
 	thaw := make(chan struct{})
 	p.thaw, p.stopped = thaw, time.Now()
-	time.AfterFunc(d, func() { p.resume(thaw) })
+	time.AfterFunc(p.s.paced(d), func() { p.resume(thaw) })
 }
 
 func (p *proc) resume(thaw chan struct{}) {
@@ -157,11 +164,11 @@ func (p *proc) hasStopped() bool {
 
 // client is the Kafka client of the process, as every role makes one.
 func (p *proc) client(extra ...kgo.Opt) (*kgo.Client, error) {
-	cfg := config.Kafka{SessionTimeout: config.Duration(sessionTimeout), GroupProtocol: p.s.scene.protocol}
+	cfg := config.Kafka{SessionTimeout: config.Duration(p.s.paced(sessionTimeout)), GroupProtocol: p.s.scene.protocol}
 	if p.s.scene.static {
 		cfg.InstanceID = p.name
 	}
-	own := []kgo.Opt{kgo.Dialer(p.dial), kgo.FetchMaxWait(5 * time.Second)}
+	own := []kgo.Opt{kgo.Dialer(p.dial), kgo.FetchMaxWait(p.s.paced(5 * time.Second))}
 	return kafka.NewClient(cfg, p.s.cluster.ListenAddrs(), p.s.logger(p), append(own, extra...)...)
 }
 
@@ -170,6 +177,15 @@ const dialTimeout = 10 * time.Second
 
 // dial connects the process to a broker.
 func (p *proc) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := p.connect(ctx, network, address, p.s.network.DialContext)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// connect is a connection that breaks and stands still with the process.
+func (p *proc) connect(ctx context.Context, network, address string, dial func(context.Context, string, string) (net.Conn, error)) (*conn, error) {
 	if err := p.gate(ctx); err != nil {
 		// What is left of a dead process's client waits as for a network that
 		// swallows everything. Were it refused at once, it would try again
@@ -179,7 +195,7 @@ func (p *proc) dial(ctx context.Context, network, address string) (net.Conn, err
 		<-wait.Done()
 		return nil, &net.OpError{Op: "dial", Net: network, Err: os.ErrDeadlineExceeded}
 	}
-	raw, err := p.s.network.DialContext(ctx, network, address)
+	raw, err := dial(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}

@@ -158,7 +158,7 @@ func (x *session) end(why string) {
 // wait is what an operation takes, and fails if the session has ended.
 func (x *session) wait(ctx context.Context, d time.Duration) error {
 	if x.v.is(stalls) {
-		if err := x.p.sleep(ctx, idle); err != nil {
+		if err := x.p.sleep(ctx, x.v.s.paced(idle)); err != nil {
 			return err
 		}
 		x.end("timed out")
