@@ -28,12 +28,7 @@ func (s *sim) laws() {
 
 // pending is what is not done yet, in words (L8).
 func (s *sim) pending() (out []string) {
-	now := time.Since(s.begun)
-	for _, f := range s.scene.files {
-		if f.class != className && (now < f.appears || now < f.changes || now < f.leaves) {
-			out = append(out, f.name+" has not come")
-		}
-	}
+	out = s.toCome()
 	c := s.control
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,6 +76,26 @@ func (s *sim) pending() (out []string) {
 	return out
 }
 
+// toCome are the files that are to appear, to change or to go.
+func (s *sim) toCome() (out []string) {
+	now := time.Since(s.begun)
+	for _, f := range s.scene.files {
+		if f.class != className && (now < s.paced(f.appears) || now < s.paced(f.changes) || now < s.paced(f.leaves)) {
+			out = append(out, f.name+" has not come")
+		}
+	}
+	return out
+}
+
+// settledAt is when faults have stopped and files change no more.
+func (s *sim) settledAt() time.Time {
+	settled := s.scene.settled()
+	if !s.noFaults {
+		settled = max(settled, faultPhase)
+	}
+	return s.begun.Add(s.paced(settled))
+}
+
 // curable says that a failed file must come through in the end.
 func (s *sim) curable(f *cfile) bool {
 	for _, x := range s.scene.files {
@@ -94,12 +109,7 @@ func (s *sim) curable(f *cfile) bool {
 // polledSince says that, since faults stopped and files changed, every source
 // was listed completely, twice, so that what is gone is known.
 func (s *sim) polledSince() bool {
-	since := s.begun.Add(s.scene.settled())
-	if !s.noFaults {
-		if faultsEnd := s.begun.Add(faultPhase); faultsEnd.After(since) {
-			since = faultsEnd
-		}
-	}
+	since := s.settledAt()
 	times := map[string]int{}
 	for _, q := range s.control.polls {
 		if q.complete && q.session.opened.After(since) {
@@ -291,6 +301,9 @@ func (s *sim) lawL3(applied []*schemas.DocumentOrdered) {
 			s.violate("L2", "%s of %s has two positions, %d and %d", o.Entry, o.FileName, before, o.Position)
 		}
 		seen[key] = o.Position
+		if o.Kind == "" {
+			continue // its name says nothing to order it by, and it loads nothing
+		}
 		if last != nil && last.Domain == o.Domain && last.Number == o.Number && s.after(last, o) {
 			s.violate("L3", "%s of %s comes before %s of %s", last.Entry, last.FileName, o.Entry, o.FileName)
 		}

@@ -38,6 +38,7 @@ type proc struct {
 	conns    map[*conn]bool
 	sessions map[*session]bool
 	db       *pgxpool.Pool // where databases are real
+	holder   string        // names it in their leases
 }
 
 func (s *sim) newProc(role, name string) *proc {

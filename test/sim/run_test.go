@@ -155,7 +155,7 @@ func newSim(t *testing.T, sh *shared, seed uint64, faultless bool, pace time.Dur
 	for source, at := range sceneSources() {
 		s.sources[source] = config.Source{ID: source, URL: sourceURL(source)}
 		if s.servers[at] == nil {
-			s.servers[at] = &server{s: s, name: at, limit: s.scene.limits[at], files: map[string]*hosted{}, open: map[*session]bool{}, ill: map[string]illness{}}
+			s.servers[at] = &server{s: s, name: at, limit: s.scene.limits[at], files: map[string]*hosted{}, left: map[string]time.Time{}, open: map[*session]bool{}, ill: map[string]illness{}}
 		}
 	}
 	full := func(topics ...string) []string {
@@ -169,12 +169,25 @@ func newSim(t *testing.T, sh *shared, seed uint64, faultless bool, pace time.Dur
 	var err error
 	s.cluster, err = kfake.NewCluster(kfake.NumBrokers(s.scene.brokers), kfake.Ports(ports(s.scene.brokers)...), kfake.ListenFn(s.network.Listen),
 		kfake.GroupMinSessionTimeout(time.Second),
+		kfake.BrokerConfigs(s.brokerConfigs()),
 		kfake.SeedTopics(s.scene.partitions, full(many2...)...), kfake.SeedTopics(1, full(schemas.DocumentOrderedTopic)...),
 		kfake.SeedTopics(1, kafka.DLQName(prefix, schemas.DownloadRequestedTopic, "download"), kafka.DLQName(prefix, schemas.DownloadFinishedTopic, "unzip"), kafka.DLQName(prefix, schemas.DocumentExtractedTopic, "validate")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// brokerConfigs shortens what the broker decides where groups are balanced by
+// it: 45 s until a dead member is missed cost nothing in virtual time only.
+func (s *sim) brokerConfigs() map[string]string {
+	if s.pace == 1 {
+		return nil
+	}
+	return map[string]string{
+		"group.consumer.session.timeout.ms":    fmt.Sprint(s.paced(sessionTimeout).Milliseconds()),
+		"group.consumer.heartbeat.interval.ms": fmt.Sprint(s.paced(sessionTimeout).Milliseconds() / 3),
+	}
 }
 
 func ports(n int) (out []int) {
@@ -345,16 +358,9 @@ func (s *sim) host(f *sceneFile) {
 					v.mu.Unlock()
 					continue // a transfer was faster
 				}
-				h.bytes, h.mtime, h.next = f.versions[n].bytes, mtime, nil
-				if i == 0 && f.ownCorrupt {
-					h.bytes = append([]byte("damaged"), h.bytes[:len(h.bytes)/2]...)
-				}
-				if f.sum && !f.ownCorrupt || f.class == classBadSum {
-					sum := refOf(h.bytes).MD5
-					if f.class == classBadSum {
-						sum = refOf([]byte("something else")).MD5
-					}
-					v.files[key+".md5"] = &hosted{bytes: []byte(sum + "  " + f.name + "\n"), mtime: mtime}
+				h.bytes, h.mtime, h.next = f.at(n, i), mtime, nil
+				if sum := f.sumOf(h.bytes); sum != nil {
+					v.files[key+".md5"] = &hosted{bytes: sum, mtime: mtime}
 				}
 				v.mu.Unlock()
 			}
@@ -378,12 +384,33 @@ func (s *sim) host(f *sceneFile) {
 			for _, source := range f.sources {
 				v := s.servers[sceneSources()[source]]
 				v.mu.Lock()
-				delete(v.files, source+"/"+f.action+"/"+f.name)
+				key := source + "/" + f.action + "/" + f.name
+				delete(v.files, key)
+				v.left[key] = time.Now()
 				v.mu.Unlock()
 			}
 			s.tracef("sources", "%s/%s is gone", f.action, f.name)
 		})
 	}
+}
+
+// at is what the i-th source shows of a version.
+func (f *sceneFile) at(version, i int) []byte {
+	bytes := f.versions[version].bytes
+	if i == 0 && f.ownCorrupt {
+		return append([]byte("damaged"), bytes[:len(bytes)/2]...)
+	}
+	return bytes
+}
+
+// sumOf is the checksum that lies beside these bytes of the file; nil if none.
+func (f *sceneFile) sumOf(bytes []byte) []byte {
+	if f.class == classBadSum {
+		bytes = []byte("something else")
+	} else if !f.sum || f.ownCorrupt {
+		return nil
+	}
+	return []byte(refOf(bytes).MD5 + "  " + f.name + "\n")
 }
 
 // settled is when the sources change no more.

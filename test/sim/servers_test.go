@@ -25,7 +25,8 @@ type server struct {
 	limit int
 
 	mu    sync.Mutex
-	files map[string]*hosted // by source and path
+	files map[string]*hosted   // by source and path
+	left  map[string]time.Time // when files were taken away
 	open  map[*session]bool
 	peak  int // of sessions at once, those of stopped processes apart
 	ill   map[string]illness
