@@ -173,8 +173,12 @@ func (p *proc) client(extra ...kgo.Opt) (*kgo.Client, error) {
 	return kafka.NewClient(cfg, p.s.cluster.ListenAddrs(), p.s.logger(p), append(own, extra...)...)
 }
 
-// dialTimeout is how long a client waits for a connection, as by its default.
-const dialTimeout = 10 * time.Second
+// dialTimeout is how long a dead process's client waits for a connection, as by
+// its default, and how long in real time, in which somebody waits for its end.
+const (
+	dialTimeout     = 10 * time.Second
+	dialTimeoutReal = 200 * time.Millisecond
+)
 
 // dial connects the process to a broker.
 func (p *proc) dial(ctx context.Context, network, address string) (net.Conn, error) {
@@ -190,8 +194,8 @@ func (p *proc) connect(ctx context.Context, network, address string, dial func(c
 	if err := p.gate(ctx); err != nil {
 		// What is left of a dead process's client waits as for a network that
 		// swallows everything. Were it refused at once, it would try again
-		// without end, and virtual time would stand still.
-		wait, cancel := context.WithTimeout(ctx, dialTimeout)
+		// without end, and virtual time would stand still. Real time goes on.
+		wait, cancel := context.WithTimeout(ctx, p.s.deadDial)
 		defer cancel()
 		<-wait.Done()
 		return nil, &net.OpError{Op: "dial", Net: network, Err: os.ErrDeadlineExceeded}

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/errgroup"
 
 	"tributary/internal/config"
 	"tributary/internal/engine/enginetest"
@@ -21,8 +23,11 @@ import (
 	warehousedb "tributary/sql/warehouse"
 )
 
-// envReal asks for seeds on real databases.
-const envReal = "SIM_REAL"
+// What seeds on real databases are asked for, beside the others.
+const (
+	envReal   = "SIM_REAL"    // any value: play them
+	envAtOnce = "SIM_AT_ONCE" // how many at once; default 1
+)
 
 // realPace is how many times faster than drawn everything goes on real
 // databases: faults for 15 s, sessions of 3 s, stops of up to 11 s. More would
@@ -37,25 +42,43 @@ func TestReal(t *testing.T) {
 	}
 	sh := setup(t)
 	first, n := number(envSeed, 1), number(envRuns, 5)
+	var mu sync.Mutex
 	violations := 0
+	var playing errgroup.Group
+	playing.SetLimit(int(number(envAtOnce, 1)))
 	for seed := first; seed < first+n; seed++ {
-		var s *sim
-		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { s = runReal(t, sh, seed, os.Getenv(envFaultless) != "") })
-		switch {
-		case s == nil:
-			violations++ // it could not begin, or it is skipped
-		case len(s.violations) == 0:
-			fmt.Printf("seed %d holds: %d faults struck, %v\n", seed, s.faults.struck, time.Since(s.begun).Round(time.Second))
-			if n == 1 {
-				fmt.Println(s.story())
+		playing.Go(func() error {
+			var s *sim
+			t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { s = runReal(t, sh, seed, os.Getenv(envFaultless) != "") })
+			mu.Lock()
+			defer mu.Unlock()
+			if !s.report(t, seed, n == 1, violations < maxPrinted) {
+				violations++
 			}
-		default:
-			violations++
-			t.Errorf("seed %d:\n  %s", seed, strings.Join(s.violations, "\n  "))
-			s.keep(t, violations <= maxPrinted)
-		}
+			return nil
+		})
 	}
+	_ = playing.Wait() // no seed returns an error
 	summarise(t, first, n, violations)
+}
+
+// report says how a seed went, and whether it holds. One that could not begin
+// does not.
+func (s *sim) report(t *testing.T, seed uint64, whole, show bool) bool {
+	if s == nil {
+		t.Errorf("seed %d could not be played", seed)
+		return false
+	}
+	if len(s.violations) > 0 {
+		t.Errorf("seed %d:\n  %s", seed, strings.Join(s.violations, "\n  "))
+		s.keep(t, show)
+		return false
+	}
+	fmt.Printf("seed %d holds: %d faults struck, %v\n", seed, s.faults.struck, time.Since(s.begun).Round(time.Second))
+	if whole {
+		fmt.Println(s.story())
+	}
+	return true
 }
 
 // installation is the planes as the product has them: its roles, on one
@@ -77,7 +100,7 @@ func runReal(t *testing.T, sh *shared, seed uint64, faultless bool) *sim {
 	in := &installation{t: t, dsn: enginetest.Postgres(t)}
 	in.prepare(sh)
 	s := newSim(t, sh, seed, faultless, realPace)
-	in.s, s.planes = s, in
+	in.s, s.planes, s.deadDial = s, in, dialTimeoutReal
 	in.configure()
 	in.replaceHistory()
 	defer s.cluster.Close()

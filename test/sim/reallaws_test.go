@@ -34,17 +34,15 @@ func (in *installation) lawL1() {
 		s.violate("L1", "%s", row)
 	}
 	for _, f := range s.scene.files {
-		got := in.must(`SELECT CASE WHEN f.exception <> '' THEN 'rejected by its name' WHEN a.id IS NULL THEN 'nothing' WHEN a.state <> 'ended' THEN 'pending'
-				WHEN a.result = 'duplicate' THEN 'complete' WHEN a.result = 'cancelled' THEN a.exception ELSE a.result END || E'\t' || coalesce(a.phase, '')
-			FROM control.file f LEFT JOIN LATERAL (SELECT * FROM control.acquisition a WHERE a.file = f.id AND (a.state = 'ended' OR $2) ORDER BY a.id DESC LIMIT 1) a ON true
-			WHERE f.id = $1`, f.id(), f.class == classGood)
+		got := in.must(classSQL, f.id(), f.class == classGood)
 		if len(got) == 0 {
 			if f.class != classGone {
 				s.violate("L1", "%s was never seen", f.name)
 			}
 			continue
 		}
-		class, phase, _ := strings.Cut(got[0], "\t")
+		c := strings.Split(got[0], "\t")
+		class, phase, open := c[0], c[1], c[2] == "true"
 		want := map[string][]string{
 			classGood: {"complete"}, classCorrupt: {"failed"}, classBadSum: {"failed"}, classEmpty: {"failed"},
 			classGone: {"complete", "gone", "failed"}, className: {"rejected by its name"},
@@ -52,12 +50,31 @@ func (in *installation) lawL1() {
 		if !slices.Contains(want, class) {
 			s.violate("L1", "%s (%s) is %s, not %s", f.name, f.class, class, strings.Join(want, " or "))
 		}
-		where := map[string]schemas.Phase{classCorrupt: schemas.Unzip, classEmpty: schemas.Unzip, classBadSum: schemas.ZipMD5}[f.class]
-		if where != "" && phase != string(where) {
+		where := map[string]schemas.Phase{classCorrupt: schemas.Unzip, classEmpty: schemas.Unzip, classBadSum: schemas.ZipMD5, className: schemas.ZipName}[f.class]
+		if where == "" || open {
+			continue
+		}
+		if f.class != className && phase != string(where) {
 			s.violate("L1", "%s (%s) failed at %s, not at %s", f.name, f.class, phase, where)
+		}
+		if ends, err := in.shownEnds(f); err != nil || ends[""] != failedAt(where) {
+			s.violate("L1", "%s (%s) is shown at %v (%v), not at %v", f.name, f.class, ends[""], err, failedAt(where))
 		}
 	}
 }
+
+// classSQL is the class of a file by its last acquisition, or by that which a
+// duplicate repeats, with the phase in which it failed. What fails for good is
+// tried again for as long as it is there: $2 says not to pass over such a try
+// that is open, and the third column whether there is one.
+const classSQL = `SELECT concat_ws(E'\t', CASE WHEN f.exception <> '' THEN 'rejected by its name' WHEN r.id IS NULL THEN 'nothing' WHEN r.state <> 'ended' THEN 'pending'
+		WHEN r.result = 'cancelled' THEN r.exception ELSE r.result END, coalesce(r.phase, ''),
+		EXISTS (SELECT FROM control.acquisition WHERE file = f.id AND state <> 'ended')::text)
+	FROM control.file f
+	LEFT JOIN LATERAL (SELECT * FROM control.acquisition WHERE file = f.id AND (state = 'ended' OR $2) ORDER BY id DESC LIMIT 1) a ON true
+	LEFT JOIN control.attempt t ON a.result = 'duplicate' AND t.file = f.id AND t.run = a.run AND t.attempt = f.current_attempt
+	LEFT JOIN control.acquisition r ON r.id = coalesce(t.acquisition, a.id)
+	WHERE f.id = $1`
 
 // current are the documents of a file whose claims count.
 func (in *installation) current(file string) map[string]string {

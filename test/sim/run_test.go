@@ -62,6 +62,7 @@ type sim struct {
 	tracker   *tracker
 	history   *history
 	planes    planes
+	deadDial  time.Duration     // how long a dead process waits for a connection
 	pace      time.Duration     // how many times faster than drawn all goes
 	instead   map[string]string // roles that are struck in the place of drawn ones
 	begun     time.Time
@@ -142,7 +143,7 @@ func run(t *testing.T, sh *shared, seed uint64, faultless bool) (out *sim) {
 func newSim(t *testing.T, sh *shared, seed uint64, faultless bool, pace time.Duration) *sim {
 	rng := rand.New(rand.NewPCG(seed, 0x7472696275746172))
 	s := &sim{seed: seed, shared: sh, scene: drawScene(rng), network: &kfake.VirtualNetwork{}, servers: map[string]*server{}, sources: map[string]config.Source{},
-		blobs: &blobs{data: map[string][]byte{}}, begun: time.Now(), noFaults: faultless, pace: pace}
+		blobs: &blobs{data: map[string][]byte{}}, begun: time.Now(), noFaults: faultless, pace: pace, deadDial: dialTimeout}
 	many := 3 + rng.IntN(15)
 	if rng.IntN(10) == 0 || faultless {
 		s.noFaults, many = true, 0
@@ -212,6 +213,7 @@ func (s *sim) play() {
 			if s.faults.isOver() {
 				return
 			}
+			s.faults.strike()
 			s.tracef("sim", "FAULT %s", e.what)
 			e.run(s)
 		})
