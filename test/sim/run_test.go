@@ -156,7 +156,7 @@ func newSim(t *testing.T, sh *shared, seed uint64, faultless bool, pace time.Dur
 	for source, at := range sceneSources() {
 		s.sources[source] = config.Source{ID: source, URL: sourceURL(source)}
 		if s.servers[at] == nil {
-			s.servers[at] = &server{s: s, name: at, limit: s.scene.limits[at], files: map[string]*hosted{}, left: map[string]time.Time{}, open: map[*session]bool{}, ill: map[string]illness{}}
+			s.servers[at] = &server{s: s, name: at, limit: s.scene.limits[at], files: map[string]*hosted{}, placed: map[string]string{}, left: map[string]time.Time{}, open: map[*session]bool{}, ill: map[string]illness{}}
 		}
 	}
 	full := func(topics ...string) []string {
@@ -361,8 +361,10 @@ func (s *sim) host(f *sceneFile) {
 					continue // a transfer was faster
 				}
 				h.bytes, h.mtime, h.next = f.at(n, i), mtime, nil
+				v.placed[key] = refOf(h.bytes).SHA256
 				if sum := f.sumOf(h.bytes); sum != nil {
 					v.files[key+".md5"] = &hosted{bytes: sum, mtime: mtime}
+					v.placed[key+".md5"] = refOf(sum).SHA256
 				}
 				v.mu.Unlock()
 			}
@@ -388,6 +390,7 @@ func (s *sim) host(f *sceneFile) {
 				v.mu.Lock()
 				key := source + "/" + f.action + "/" + f.name
 				delete(v.files, key)
+				delete(v.placed, key)
 				v.left[key] = time.Now()
 				v.mu.Unlock()
 			}
