@@ -43,6 +43,6 @@ sim-real: ## play seeds on a real Postgres in real time; the last line counts vi
 	@$(GO) test -tags synctests -c -o bin/sim-real.test ./test/sim
 	@traces=$$(cd $(SIM_REAL_TRACES) && pwd); binary=$$(pwd)/bin/sim-real.test; rm -f $$traces/summary; \
 	(cd test/sim && TRIBUTARY_REQUIRE_ENGINES=1 SIM_REAL=1 SIM_AT_ONCE=$(SIM_AT_ONCE) SIM_SEED=$(SEED) SIM_RUNS=$(RUNS) SIM_TRACES=$$traces SIM_SUMMARY=$$traces/summary \
-	  $$binary -test.timeout 0 -test.run '^TestReal$$') | grep --line-buffered -v '^PASS$$' || true; \
+	  $$binary -test.timeout $$(($(RUNS) * 5))m -test.run '^TestReal$$') | grep --line-buffered -v '^PASS$$' || true; \
 	if ! read -r first played bad <$$traces/summary 2>/dev/null; then played=$(RUNS); bad=1; echo "the process ended before its end"; fi; \
 	echo "$$played seeds, $$bad violations"; [ $$bad = 0 ]
