@@ -11,4 +11,4 @@ mutants: engines servers ## wrong programs that the tests must catch; the last l
 
 .PHONY: mutants-short
 mutants-short: engines servers ## the same for two minutes (MUTANTS_BUDGET); the next run goes on with what is left
-	$(GO) run ./test/mutants -budget $(MUTANTS_BUDGET) $(MUTANTS_FLAGS)
+	$(GO) run ./test/mutants -budget $(MUTANTS_BUDGET) -from "$$(git rev-parse HEAD 2>/dev/null || date +%F)" $(MUTANTS_FLAGS)

@@ -14,7 +14,7 @@ SIM_AT_ONCE ?= 2
 define sim
 	@mkdir -p bin $(SIM_TRACES)
 	@$(GO) test -tags synctests -c -o bin/sim.test ./test/sim
-	@traces=$$(cd $(SIM_TRACES) && pwd); binary=$$(pwd)/bin/sim.test; seeds=0; violations=0; seed=$(SEED); end=$$(($(SEED) + $(RUNS))); \
+	@commit=$$(git rev-parse --short HEAD); traces=$$(cd $(SIM_TRACES) && pwd); binary=$$(pwd)/bin/sim.test; seeds=0; violations=0; seed=$(SEED); end=$$(($(SEED) + $(RUNS))); \
 	while [ $$seed -lt $$end ]; do \
 	  n=$$((end - seed)); if [ $$n -gt $(SIM_BATCH) ]; then n=$(SIM_BATCH); fi; rm -f $$traces/summary; \
 	  (cd test/sim && SIM_SEED=$$seed SIM_RUNS=$$n SIM_TRACES=$$traces SIM_SUMMARY=$$traces/summary $$binary -test.timeout 60m -test.run '^TestSimulation$$') | grep -v '^PASS$$' || true; \
@@ -32,7 +32,7 @@ sim: ## simulate the pipeline with faults, RUNS seeds from SEED on; the last lin
 
 .PHONY: sim-record
 sim-record: ## the same, and note the seeds that held in test/sim/seeds.txt
-	$(call sim,echo "$$seed $$((seed + played - 1)) $$played $$(git rev-parse --short HEAD)" >>test/sim/seeds.txt)
+	$(call sim,echo "$$seed $$((seed + played - 1)) $$played $$commit" >>test/sim/seeds.txt)
 
 # The same seeds with the product's own roles on a real Postgres, in real time:
 # half a minute each, SIM_AT_ONCE at once, since they mostly wait. What fails is

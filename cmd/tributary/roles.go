@@ -57,7 +57,7 @@ func (a *app) role(ctx context.Context, name string) (runnable, error) {
 			Outstanding: func(ctx context.Context, job string) (bool, error) {
 				return control.JobOutstanding(ctx, a.stores.Control, job)
 			},
-			Hold: func(ctx context.Context, job, server string) (func(), error) {
+			Hold: func(ctx context.Context, job, server string) (context.Context, func(), error) {
 				return control.HoldSession(ctx, a.stores.Control, job, server, a.holder, a.cfg.Publish.LeaseTTL.D())
 			},
 		}), nil

@@ -36,7 +36,8 @@ func newSchemasRegister(c *cli) *cobra.Command {
 			return err
 		}
 		if *address != "" {
-			cfg.Registry.URL = *address
+			// What is configured for one registry is not shown to another.
+			cfg.Registry.URL, cfg.Registry.Username, cfg.Registry.Password = *address, "", ""
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), registerWithin)
 		defer cancel()

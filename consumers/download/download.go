@@ -41,8 +41,10 @@ type Downloader struct {
 	// a session is about to be opened for it, and returns what ends that. So the
 	// job's last outcome, if it is read meanwhile, gives no credit away that this
 	// session uses: the job may have been worked on before, here or elsewhere.
-	// Nil: nobody is told.
-	Hold func(ctx context.Context, job, server string) (end func(), err error)
+	// An error says that another member has a session open for the job, which
+	// then waits; held ends if another member takes this one over. Nil: nobody
+	// is told.
+	Hold func(ctx context.Context, job, server string) (held context.Context, end func(), err error)
 	Log  *slog.Logger
 	Now  func() time.Time
 
@@ -59,9 +61,12 @@ func (d *Downloader) Work(ctx context.Context, in stage.Input) error {
 		d.Log.Debug("the job ended here after it was requested again; the repeat is dropped", "job", job.Job)
 		return nil
 	}
-	ask, cancel := context.WithTimeout(ctx, askTimeout)
-	end := d.hold(ask, job)
+	held, end, err := d.hold(ctx, job)
+	if err != nil {
+		return stage.Transient(err)
+	}
 	defer end()
+	ask, cancel := context.WithTimeout(held, askTimeout)
 	outstanding, err := d.Outstanding(ask, job.Job)
 	cancel()
 	if err == nil && !outstanding {
@@ -72,7 +77,10 @@ func (d *Downloader) Work(ctx context.Context, in stage.Input) error {
 		return stage.Transient(err)
 	}
 	r := &run{d: d, in: in, job: job, remaining: len(job.Files)}
-	if err := r.do(ctx); err != nil {
+	if err := r.do(held); err != nil {
+		if held.Err() != nil && ctx.Err() == nil {
+			return stage.Transient(context.Cause(held)) // another member goes on with it
+		}
 		return err
 	}
 	d.ended.note(job.Job, in.Record, d.Now())
@@ -83,16 +91,11 @@ func (d *Downloader) Work(ctx context.Context, in stage.Input) error {
 const askTimeout = 5 * time.Second
 
 // hold tells control that a session is about to be opened.
-func (d *Downloader) hold(ctx context.Context, job *schemas.DownloadRequested) (end func()) {
+func (d *Downloader) hold(ctx context.Context, job *schemas.DownloadRequested) (held context.Context, end func(), err error) {
 	if d.Hold == nil {
-		return func() {}
+		return ctx, func() {}, nil
 	}
-	end, err := d.Hold(ctx, job.Job, job.Server)
-	if err != nil {
-		d.Log.Debug("control does not know of this session", "job", job.Job, "error", err)
-		return func() {}
-	}
-	return end
+	return d.Hold(ctx, job.Job, job.Server)
 }
 
 // size is what the files of a job have together, as far as it is known.
@@ -112,6 +115,8 @@ type run struct {
 
 	mu        sync.Mutex
 	remaining int
+	telling   sync.WaitGroup // outcomes on their way, no more than files
+	untold    error          // the first that could not be told
 }
 
 func (r *run) do(ctx context.Context) error {
@@ -175,11 +180,13 @@ feed:
 	}
 	close(next)
 	wg.Wait()
-	if err := errors.Join(errors.Join(errs...), ctx.Err()); err != nil {
+	r.telling.Wait()
+	if err := errors.Join(errors.Join(errs...), r.untold, ctx.Err()); err != nil {
 		return err
 	}
 	for _, f := range r.job.Files[begun:] {
-		if err := r.finish(ctx, r.outcome(f, result{kind: schemas.NotTried, exception: schemas.NotTried, message: "the connection was lost before this file was begun"})); err != nil {
+		res := result{kind: schemas.NotTried, exception: schemas.NotTried, message: "the connection was lost before this file was begun"}
+		if err := r.tell(ctx, r.outcome(f, res)); err != nil {
 			return err
 		}
 	}
@@ -190,16 +197,36 @@ feed:
 func (r *run) all(ctx context.Context, exception, message string) error {
 	for _, f := range r.job.Files {
 		res := result{kind: schemas.FailedEnd, phase: schemas.Download, exception: exception, message: message}
-		if err := r.finish(ctx, r.outcome(f, res)); err != nil {
+		if err := r.tell(ctx, r.outcome(f, res)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// finish produces a file's outcome. The session is closed before the last one
-// is produced.
-func (r *run) finish(ctx context.Context, msgs []schemas.Message) error {
+// finish tells a file's outcome, beside the next file's transfer.
+func (r *run) finish(ctx context.Context, o outcome) {
+	r.telling.Go(func() {
+		err := r.tell(ctx, o)
+		if err == nil {
+			return
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.untold == nil {
+			r.untold = err
+		}
+	})
+}
+
+// tell tells the log, and then control. The session is closed before the job's
+// last outcome is produced.
+func (r *run) tell(ctx context.Context, o outcome) error {
+	if len(o.log) > 0 {
+		if err := r.in.EmitAcknowledged(ctx, o.log...); err != nil {
+			return err
+		}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.remaining--
@@ -209,13 +236,9 @@ func (r *run) finish(ctx context.Context, msgs []schemas.Message) error {
 				r.d.Log.Debug("the connection did not close cleanly", "source", r.job.Source, "error", err)
 			}
 		}
-		for _, m := range msgs {
-			if b, ok := m.Body.(*schemas.DownloadFinished); ok {
-				b.Last = true
-			}
-		}
+		o.body.Last = true
 	}
-	return r.in.Emit(ctx, msgs...)
+	return r.in.Emit(ctx, o.finished)
 }
 
 // Fail ends the files of a job that is poison: one file alone is quarantined;
@@ -232,11 +255,9 @@ func (d *Downloader) Fail(in schemas.Message, cause error) []schemas.Message {
 		if len(job.Files) == 1 {
 			res = result{kind: schemas.Quarantined, phase: schemas.Download, exception: schemas.Quarantined, message: cause.Error()}
 		}
-		msgs := r.outcome(f, res)
-		if b, ok := msgs[0].Body.(*schemas.DownloadFinished); ok {
-			b.Last = i == len(job.Files)-1
-		}
-		out = append(out, msgs...)
+		o := r.outcome(f, res)
+		o.body.Last = i == len(job.Files)-1
+		out = append(append(out, o.log...), o.finished)
 	}
 	return out
 }

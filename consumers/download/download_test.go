@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -265,65 +266,51 @@ func TestAFullDiskIsNoOutcome(t *testing.T) {
 }
 
 func TestAJobThatIsNotOutstandingIsDropped(t *testing.T) {
-	for _, tt := range []struct {
-		name        string
-		outstanding bool
-		err         error
-		dials       int
-	}{{"no longer", false, nil, 0}, {"still", true, nil, 1}, {"control does not answer", false, errors.New("away"), 1}} {
-		t.Run(tt.name, func(t *testing.T) {
+	for _, outstanding := range []bool{true, false} {
+		t.Run(fmt.Sprintf("outstanding: %v", outstanding), func(t *testing.T) {
 			b := newBench(t)
 			b.put("a.zip", "content")
-			b.Outstanding = func(_ context.Context, job string) (bool, error) {
-				if job != "job-1" {
-					t.Errorf("asked for %s", job)
-				}
-				return tt.outstanding, tt.err
+			var steps []string
+			b.Hold = func(ctx context.Context, job, server string) (context.Context, func(), error) {
+				steps = append(steps, "hold "+job+" "+server)
+				return ctx, func() { steps = append(steps, fmt.Sprintf("end, closed: %v", b.server.isClosed())) }, nil
+			}
+			b.Outstanding = func(context.Context, string) (bool, error) {
+				steps = append(steps, "ask")
+				return outstanding, nil
 			}
 			if err := b.work(t.Context(), b.job("a.zip")); err != nil {
 				t.Fatal(err)
 			}
-			if b.dials != tt.dials || len(b.finished()) != tt.dials {
-				t.Errorf("%d sessions, %d outcomes", b.dials, len(b.finished()))
+			want := []string{"hold job-1 host:22", "ask", fmt.Sprintf("end, closed: %v", outstanding)}
+			if diff := cmp.Diff(want, steps); diff != "" {
+				t.Error(diff)
 			}
 		})
 	}
 }
 
-// A session is told of before control is asked, and until it is closed: else
-// the job's end, read in between, would give its credit to another.
-func TestASessionIsHeldWhileItIsOpen(t *testing.T) {
-	for _, tt := range []struct {
-		name        string
-		outstanding bool
-		err         error
-	}{{"held", true, nil}, {"not outstanding", false, nil}, {"control does not answer", true, errors.New("away")}} {
-		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
-			b.put("a.zip", "content")
-			var steps []string
-			b.Hold = func(_ context.Context, job, server string) (func(), error) {
-				steps = append(steps, "hold "+job+" "+server)
-				if tt.err != nil {
-					return nil, tt.err
-				}
-				return func() { steps = append(steps, fmt.Sprintf("end, closed: %v", b.server.isClosed())) }, nil
-			}
-			b.Outstanding = func(context.Context, string) (bool, error) {
-				steps = append(steps, "ask")
-				return tt.outstanding, nil
-			}
-			if err := b.work(t.Context(), b.job("a.zip")); err != nil {
-				t.Fatal(err)
-			}
-			want := []string{"hold job-1 host:22", "ask"}
-			if tt.err == nil {
-				want = append(want, fmt.Sprintf("end, closed: %v", tt.outstanding))
-			}
-			if diff := cmp.Diff(want, steps); diff != "" {
-				t.Error(diff)
-			}
-		})
+// A job has one session at a time: while another member has it this one waits,
+// and one whose session was taken over stops.
+func TestAJobHasOneSessionAtATime(t *testing.T) {
+	elsewhere := errors.New("another member has it")
+	b := newBench(t)
+	b.put("a.zip", "content")
+	b.Hold = func(ctx context.Context, _, _ string) (context.Context, func(), error) { return ctx, nil, elsewhere }
+	if err := b.work(t.Context(), b.job("a.zip")); !errors.Is(err, elsewhere) || b.dials > 0 {
+		t.Errorf("the job ends with %v after %d sessions, while another member has it", err, b.dials)
+	}
+	b.Hold = func(ctx context.Context, _, _ string) (context.Context, func(), error) {
+		held, lose := context.WithCancelCause(ctx)
+		lose(elsewhere)
+		return held, func() {}, nil
+	}
+	b.Outstanding = func(context.Context, string) (bool, error) { return true, nil }
+	if err := b.work(t.Context(), b.job("a.zip")); !errors.Is(err, elsewhere) {
+		t.Errorf("the job whose session was taken over ends with %v", err)
+	}
+	if told := b.finished(); len(told) > 0 {
+		t.Errorf("it tells %v", told)
 	}
 }
 
@@ -348,7 +335,7 @@ func TestARepeatFromBeforeTheEndIsDropped(t *testing.T) {
 			m := b.job("a.zip")
 			for _, rec := range []*kgo.Record{{Partition: 1, Offset: 7, Timestamp: noon.Add(-time.Hour)}, {Partition: tt.partition, Offset: tt.offset, Timestamp: tt.at}} {
 				b.server.closed = 0
-				in := stage.Input{Message: m, Record: rec, Progress: func() {}, Emit: func(context.Context, ...schemas.Message) error { return nil }}
+				in := stage.Input{Message: m, Record: rec, Progress: func() {}, Emit: swallow, EmitAcknowledged: swallow}
 				if err := b.Work(t.Context(), in); err != nil {
 					t.Fatal(err)
 				}
@@ -357,6 +344,39 @@ func TestARepeatFromBeforeTheEndIsDropped(t *testing.T) {
 				t.Errorf("%d sessions, not %d", b.dials, tt.dials)
 			}
 		})
+	}
+}
+
+func swallow(context.Context, ...schemas.Message) error { return nil }
+
+// A job that control knows to be over is not worked on again: what the log has
+// not been told by then, nobody would tell it after a crash.
+func TestTheLogIsToldBeforeControl(t *testing.T) {
+	b := newBench(t)
+	b.put("a.zip", "content")
+	refused := errors.New("the log cannot be reached")
+	b.acknowledge = func([]schemas.Message) error { return refused }
+	if err := b.work(t.Context(), b.job("a.zip")); !errors.Is(err, refused) {
+		t.Errorf("the job ends with %v, not: %v", err, refused)
+	}
+	if told := b.finished(); len(told) > 0 {
+		t.Errorf("control is told of what the log does not know: %v", told)
+	}
+	var seen []string
+	b.acknowledge = func(msgs []schemas.Message) error {
+		if told := b.finished(); len(told) > 0 {
+			t.Errorf("control is told before the log: %v", told)
+		}
+		for _, m := range msgs {
+			seen = append(seen, m.Topic)
+		}
+		return nil
+	}
+	if err := b.work(t.Context(), b.job("a.zip")); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(seen, schemas.StatusChangedTopic) || b.finished()["a.zip"] == nil {
+		t.Errorf("the log is told of %v, control of %v", seen, b.finished())
 	}
 }
 

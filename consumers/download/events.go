@@ -28,9 +28,17 @@ func (r *run) running(f schemas.RequestFile, started time.Time) schemas.Message 
 	})
 }
 
-// outcome tells how a file's transfer ended: to the stages, and to the log.
-// What was not tried has no status of its own: control says what follows.
-func (r *run) outcome(f schemas.RequestFile, res result) []schemas.Message {
+// outcome is how a file's transfer ended: for the log, and for control and the
+// stages.
+type outcome struct {
+	log      []schemas.Message
+	finished schemas.Message
+	body     *schemas.DownloadFinished // of finished
+}
+
+// outcome says how a file's transfer ended. What was not tried has no status
+// of its own: control says what follows.
+func (r *run) outcome(f schemas.RequestFile, res result) outcome {
 	now := r.d.Now()
 	if res.started.IsZero() {
 		res.started = now
@@ -50,7 +58,7 @@ func (r *run) outcome(f schemas.RequestFile, res result) []schemas.Message {
 		Traceparent: r.in.Message.Traceparent, Body: out,
 	}
 	if res.kind == schemas.NotTried {
-		return []schemas.Message{finished}
+		return outcome{nil, finished, out}
 	}
 	body := &schemas.StatusChanged{
 		Phase: string(res.phase), Status: string(schemas.Done), Outcome: out.Outcome, Exception: res.exception, Message: res.message,
@@ -60,5 +68,5 @@ func (r *run) outcome(f schemas.RequestFile, res result) []schemas.Message {
 	if res.kind != schemas.Fetched {
 		body.Status = string(schemas.Failed)
 	}
-	return []schemas.Message{finished, r.status(f, "outcome", out.Outcome, now, body)}
+	return outcome{[]schemas.Message{r.status(f, "outcome", out.Outcome, now, body)}, finished, out}
 }

@@ -48,7 +48,8 @@ func (r *run) one(ctx context.Context, f schemas.RequestFile) (sessionLost bool,
 		return lost, ctx.Err()
 	}
 	res.started = started
-	return lost, r.finish(ctx, r.outcome(f, res))
+	r.finish(ctx, r.outcome(f, res))
+	return lost, nil
 }
 
 // fetch gets the bytes. If the file is not what was listed it is fetched once

@@ -130,11 +130,13 @@ type bench struct {
 	dials  int
 	dial   error
 
-	mu       sync.Mutex
-	out      []schemas.Message
-	emit     error
-	onEmit   func(schemas.Message)
-	progress int
+	mu     sync.Mutex
+	out    []schemas.Message
+	emit   error
+	onEmit func(schemas.Message)
+	// acknowledge, if not nil, says what becomes of what must be acknowledged.
+	acknowledge func([]schemas.Message) error
+	progress    int
 }
 
 func newBench(t *testing.T) *bench {
@@ -187,11 +189,7 @@ func (b *bench) job(names ...string) schemas.Message {
 
 func (b *bench) work(ctx context.Context, m schemas.Message) error {
 	b.t.Helper()
-	return b.Work(ctx, stage.Input{Message: m, Progress: func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.progress++
-	}, Emit: func(_ context.Context, msgs ...schemas.Message) error {
+	emit := func(_ context.Context, msgs ...schemas.Message) error {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		for _, m := range msgs {
@@ -204,6 +202,18 @@ func (b *bench) work(ctx context.Context, m schemas.Message) error {
 		}
 		b.out = append(b.out, msgs...)
 		return nil
+	}
+	return b.Work(ctx, stage.Input{Message: m, Progress: func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.progress++
+	}, Emit: emit, EmitAcknowledged: func(ctx context.Context, msgs ...schemas.Message) error {
+		if b.acknowledge != nil {
+			if err := b.acknowledge(msgs); err != nil {
+				return err
+			}
+		}
+		return emit(ctx, msgs...)
 	}})
 }
 

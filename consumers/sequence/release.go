@@ -38,7 +38,7 @@ func (s *Sequencer) release(ctx context.Context, epoch int64) error {
 // that looking again at once is worth while.
 func (s *Sequencer) turn(ctx context.Context, epoch int64) (more bool, err error) {
 	now := s.Now()
-	limits := control.Limits{PollCutoff: now.Add(-s.Config.PollCutoff.D()), ReleaseLimit: now.Add(-s.Config.ReleaseLimit.D()), LateLimit: now.Add(-s.Config.LateLimit.D())}
+	limits := s.limits(now)
 	ready, err := control.ReadyBatches(ctx, s.Pool, limits)
 	if err != nil {
 		return false, err
@@ -66,6 +66,10 @@ func (s *Sequencer) turn(ctx context.Context, epoch int64) (more bool, err error
 	}
 	closed, err := s.closeSessions(ctx, epoch, now)
 	return more || closed, err
+}
+
+func (s *Sequencer) limits(now time.Time) control.Limits {
+	return control.Limits{PollCutoff: now.Add(-s.Config.PollCutoff.D()), ReleaseLimit: now.Add(-s.Config.ReleaseLimit.D()), LateLimit: now.Add(-s.Config.LateLimit.D())}
 }
 
 // releaseBatch gives every document of a batch its position: then what each

@@ -12,6 +12,7 @@ import (
 	"tributary/consumers/stage"
 	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/sql/control"
 )
 
 func (b *bench) says(want ...string) []*schemas.DocumentOrdered {
@@ -303,10 +304,28 @@ func TestTwoSequencersGiveGaplessPositions(t *testing.T) {
 			b.read(f.verdict("specimen", "2026-01-01", 1, schemas.Valid))
 		}
 	}
-	var wg sync.WaitGroup
 	members := []*Sequencer{b.Sequencer, b.member(b.Pool, "one"), b.member(b.Pool, "one")}
-	for _, m := range members {
+	now := b.Now()
+	ready, err := control.ReadyBatches(t.Context(), b.Pool, b.limits(now))
+	if err != nil || len(ready) < len(members) {
+		t.Fatalf("ready: %v (%v)", ready, err)
+	}
+	// Nobody gets past the row of the next position until two are there, each
+	// with another batch.
+	held, err := b.Pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Rollback(t.Context()) // once it is committed there is nothing to roll back
+	if _, err := held.Exec(t.Context(), "SELECT FROM control.position FOR UPDATE"); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i, m := range members {
 		wg.Go(func() {
+			if err := m.releaseBatch(t.Context(), b.epoch, ready[i], b.limits(now), now); err != nil {
+				t.Error(err)
+			}
 			for {
 				more, err := m.turn(t.Context(), b.epoch)
 				if err != nil {
@@ -318,6 +337,15 @@ func TestTwoSequencersGiveGaplessPositions(t *testing.T) {
 				}
 			}
 		})
+	}
+	const waiting = "SELECT count(*) >= 2 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+	for deadline := time.Now().Add(30 * time.Second); b.text(waiting) != "(t)"; {
+		if time.Now().After(deadline) {
+			t.Fatal("no two members release at the same time")
+		}
+	}
+	if err := held.Commit(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	wg.Wait()
 	b.release()

@@ -92,7 +92,7 @@ func (r *Runner) attempt(it *item) error {
 	defer dog.stop()
 	out := r.newOutput(it, dog)
 	defer out.close()
-	in := Input{Message: it.msg, Record: it.rec, Progress: dog.progress, Emit: out.emit}
+	in := Input{Message: it.msg, Record: it.rec, Progress: dog.progress, Emit: out.emit, EmitAcknowledged: out.emitAcknowledged}
 
 	result := make(chan error, 1)
 	go func() { result <- protect(func() error { return r.stage.Work(ctx, in) }) }()

@@ -29,7 +29,8 @@ const (
 	prefix  = "test"
 	inTopic = schemas.FileDiscoveredTopic
 	outT    = schemas.StatusChangedTopic
-	patient = 30 * time.Second // how long a test waits for what must happen
+	endT    = schemas.UnzipFinishedTopic // of the end that others act on
+	patient = 30 * time.Second           // how long a test waits for what must happen
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -67,7 +68,7 @@ func newBench(t testing.TB, partitions int32) *bench {
 		b.addrs, b.cluster = cluster.ListenAddrs(), cluster
 	}
 	b.client = b.newClient()
-	b.create(partitions, kafka.TopicName(prefix, inTopic), kafka.TopicName(prefix, outT))
+	b.create(partitions, kafka.TopicName(prefix, inTopic), kafka.TopicName(prefix, outT), kafka.TopicName(prefix, endT))
 	b.create(1, kafka.DLQName(prefix, inTopic, "work"))
 	return b
 }

@@ -33,6 +33,31 @@ func (r *Runner) newOutput(it *item, dog *watchdog) *output {
 
 // emit is Input.Emit.
 func (o *output) emit(ctx context.Context, msgs ...schemas.Message) error {
+	return o.send(ctx, nil, msgs)
+}
+
+// emitAcknowledged is Input.EmitAcknowledged.
+func (o *output) emitAcknowledged(ctx context.Context, msgs ...schemas.Message) error {
+	defer o.dog.hold()()
+	acks := make(chan error, len(msgs))
+	if err := o.send(ctx, acks, msgs); err != nil {
+		return err
+	}
+	for range msgs {
+		select {
+		case err := <-acks:
+			if err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// send produces messages. acks, if not nil, has room for what becomes of each.
+func (o *output) send(ctx context.Context, acks chan<- error, msgs []schemas.Message) error {
 	defer o.dog.hold()()
 	for _, m := range msgs {
 		if err := ctx.Err(); err != nil {
@@ -42,7 +67,7 @@ func (o *output) emit(ctx context.Context, msgs ...schemas.Message) error {
 		if err != nil {
 			return err
 		}
-		if err := o.produce(rec); err != nil {
+		if err := o.produce(rec, acks); err != nil {
 			return err
 		}
 		if rejects(m) {
@@ -72,8 +97,8 @@ func (r *Runner) encode(it *item, m schemas.Message) (*kgo.Record, error) {
 
 // produce hands a record to the client. The record's life is that of the
 // partition, not of the attempt: what was emitted is sent, whatever becomes
-// of the work.
-func (o *output) produce(rec *kgo.Record) error {
+// of the work. acks, if not nil, is told.
+func (o *output) produce(rec *kgo.Record, acks chan<- error) error {
 	o.mu.Lock()
 	if o.err == nil && o.closed {
 		o.err = errors.New("emit after the attempt has ended")
@@ -85,7 +110,12 @@ func (o *output) produce(rec *kgo.Record) error {
 	o.pending++
 	o.mu.Unlock()
 	crashpoint.At(o.r.cfg.Name, "acknowledged", "before")
-	o.r.client.Produce(o.it.p.ctx, rec, o.acknowledged)
+	o.r.client.Produce(o.it.p.ctx, rec, func(rec *kgo.Record, err error) {
+		o.acknowledged(rec, err)
+		if acks != nil {
+			acks <- err
+		}
+	})
 	return nil
 }
 

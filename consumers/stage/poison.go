@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/kafka"
+	"tributary/schemas"
 )
 
 // Bounds of the error's text and of a panic's stack in headers, in bytes: a
@@ -50,25 +51,38 @@ func (r *Runner) bury(it *item, class string, cause error) (result string, pause
 	}
 }
 
-// produceEnd produces the failed end and the dead letter, and waits for both.
+// produceEnd produces the dead letter and the failed end, and waits for both.
+// What others act on goes last: once they have, a repeat of the record may be
+// dropped, so letter and log must have it by then.
 func (r *Runner) produceEnd(it *item, poison *Poison) error {
 	out := r.newOutput(it, nil)
 	defer out.close()
+	first := []*kgo.Record{r.deadLetter(it, poison)}
+	var last []*kgo.Record
 	if it.bad == nil {
 		records, err := r.failedEnd(it, poison)
 		if err != nil {
 			return err
 		}
 		for _, rec := range records {
-			if err := out.produce(rec); err != nil {
-				return err
+			if rec.Topic == kafka.TopicName(r.cfg.Prefix, schemas.StatusChangedTopic) {
+				first = append(first, rec)
+			} else {
+				last = append(last, rec)
 			}
 		}
 	}
-	if err := out.produce(r.deadLetter(it, poison)); err != nil {
-		return err
+	for _, records := range [][]*kgo.Record{first, last} {
+		for _, rec := range records {
+			if err := out.produce(rec, nil); err != nil {
+				return err
+			}
+		}
+		if err := out.wait(it.p.ctx); err != nil {
+			return err
+		}
 	}
-	return out.wait(it.p.ctx)
+	return nil
 }
 
 // failedEnd asks the stage for the record's failed end. A stage that panics

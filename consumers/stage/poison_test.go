@@ -21,9 +21,7 @@ import (
 
 // quarantine is the failed end of a message.
 func quarantine(in schemas.Message, _ error) []schemas.Message {
-	m := echo(in)
-	m.ID = "end of " + in.ID
-	return []schemas.Message{m}
+	return []schemas.Message{{ID: "end of " + in.ID, Topic: endT, Key: in.Key, Body: &schemas.UnzipFinished{}}}
 }
 
 func TestPoisonIsSetAside(t *testing.T) {
@@ -62,7 +60,7 @@ func TestPoisonIsSetAside(t *testing.T) {
 				return at == 2
 			})
 			dead := b.read(kafka.DLQName(prefix, inTopic, "work"), 1)[0]
-			end := b.read(kafka.TopicName(prefix, outT), 1)[0]
+			end := b.read(kafka.TopicName(prefix, endT), 1)[0]
 			original := b.read(kafka.TopicName(prefix, inTopic), 1)[0]
 			if !bytes.Equal(dead.Key, original.Key) || !bytes.Equal(dead.Value, original.Value) {
 				t.Error("the dead letter's key or value is not the original")
@@ -102,7 +100,7 @@ func TestPoisonIsSetAside(t *testing.T) {
 
 // The dead letter and the failed end are acknowledged before the offset moves.
 func TestPoisonIsAcknowledgedFirst(t *testing.T) {
-	for _, topic := range []string{kafka.DLQName(prefix, inTopic, "work"), kafka.TopicName(prefix, outT)} {
+	for _, topic := range []string{kafka.DLQName(prefix, inTopic, "work"), kafka.TopicName(prefix, endT)} {
 		t.Run(topic, func(t *testing.T) {
 			b := newBench(t, 1)
 			b.produce(message("bad", 1))
@@ -116,6 +114,21 @@ func TestPoisonIsAcknowledgedFirst(t *testing.T) {
 			eventually(t, "the offset moves", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
 		})
 	}
+}
+
+// The failed end that others act on comes after the letter: once they have, a
+// repeat of the record may be dropped, and nobody would write it.
+func TestTheLetterIsWrittenBeforeTheEnd(t *testing.T) {
+	b := newBench(t, 1)
+	b.produce(message("bad", 1))
+	refuse := b.refuse(kafka.DLQName(prefix, inTopic, "work"))
+	b.start(funcs{fail: quarantine, work: func(context.Context, Input) error { panic("boom") }}, nil)
+	eventually(t, "the broker has refused the letter", func() bool { return refuse.times.Load() > 2 })
+	if n := b.end(kafka.TopicName(prefix, endT), 0); n > 0 {
+		t.Errorf("%d ends are written before the letter", n)
+	}
+	refuse.on.Store(false)
+	eventually(t, "the end follows", func() bool { return b.end(kafka.TopicName(prefix, endT), 0) == 1 })
 }
 
 // refusal makes the broker refuse what is produced to one topic.

@@ -90,6 +90,29 @@ func TestOutputsAreAcknowledgedFirst(t *testing.T) {
 	}
 }
 
+// What must be acknowledged before work goes on is, and waiting for the broker
+// is no stall.
+func TestEmitAcknowledgedWaits(t *testing.T) {
+	b := newBench(t, 1)
+	b.produce(message("key", 1))
+	refuse := b.refuse(kafka.TopicName(prefix, outT))
+	var attempts, returned atomic.Int32
+	b.start(funcs{work: func(ctx context.Context, in Input) error {
+		attempts.Add(1)
+		defer returned.Add(1)
+		return in.EmitAcknowledged(ctx, echo(in.Message), echo(in.Message))
+	}}, func(c *Config) { c.Stall = 200 * time.Millisecond })
+	eventually(t, "the broker has refused", func() bool { return refuse.times.Load() > 5 })
+	if n := returned.Load(); n > 0 {
+		t.Error("it returns before the acknowledgement")
+	}
+	refuse.on.Store(false)
+	eventually(t, "the offset moves", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
+	if n := attempts.Load(); n != 1 {
+		t.Errorf("%d attempts, want 1", n)
+	}
+}
+
 // Progress keeps the watchdog quiet.
 func TestProgressIsNoStall(t *testing.T) {
 	b := newBench(t, 1)

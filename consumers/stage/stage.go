@@ -41,6 +41,12 @@ type Input struct {
 	// after Work has returned. Stage, Time and Traceparent are filled in where
 	// they are empty.
 	Emit func(ctx context.Context, msgs ...schemas.Message) error
+
+	// EmitAcknowledged is Emit that returns once its own messages are
+	// acknowledged. Work whose repeat is dropped when somebody has acted on its
+	// outcome tells the log so before it emits the outcome: after a crash
+	// between the two nobody would.
+	EmitAcknowledged func(ctx context.Context, msgs ...schemas.Message) error
 }
 
 // Transient marks an error as one that ends by itself, such as an unreachable

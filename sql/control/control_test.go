@@ -284,7 +284,7 @@ func TestAHeldSessionKeepsItsCredit(t *testing.T) {
 		return out["host:22"]
 	}
 	id := job(t, pool, "host:22", 1)
-	end, err := control.HoldSession(t.Context(), pool, id, "host:22", "member", time.Minute)
+	_, end, err := control.HoldSession(t.Context(), pool, id, "host:22", "member", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func TestAHeldSessionKeepsItsCredit(t *testing.T) {
 	if n := free(); n != 2 {
 		t.Errorf("%d sessions are free when all are closed", n)
 	}
-	dead, err := control.HoldSession(t.Context(), pool, id, "host:22", "dead", time.Hour)
+	_, dead, err := control.HoldSession(t.Context(), pool, id, "host:22", "dead", time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,6 +309,46 @@ func TestAHeldSessionKeepsItsCredit(t *testing.T) {
 	if n := free(); n != 2 {
 		t.Errorf("%d sessions are free when a dead member's has run out", n)
 	}
+}
+
+// A job has one session at a time, whoever works on it: a second member gets it
+// when the first gives it up, or was not heard of for its lease, and the first
+// then learns that it has lost it.
+func TestAJobHasOneSession(t *testing.T) {
+	pool := database(t)
+	id := uuid.NewString()
+	held, end, err := control.HoldSession(t.Context(), pool, id, "host:22", "one", 300*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := control.HoldSession(t.Context(), pool, id, "host:22", "two", time.Hour); !errors.Is(err, control.ErrSessionElsewhere) {
+		t.Fatalf("two members have a session of one job: %v", err)
+	}
+	// A member that can't renew for its lease, seen from the other's side.
+	exec(t, pool, "UPDATE control.job_session SET session = gen_random_uuid(), holder = 'two', lease_until = clock_timestamp() + interval '1 hour'")
+	select {
+	case <-held.Done():
+	case <-time.After(30 * time.Second):
+		t.Fatal("a member whose session was taken over goes on")
+	}
+	if err := context.Cause(held); !errors.Is(err, control.ErrSessionElsewhere) {
+		t.Errorf("it stops because of %v", err)
+	}
+	end()
+	if got := text(t, pool, "SELECT holder FROM control.job_session"); got != "(two)" {
+		t.Errorf("the first member's end has taken the session from the second: %s", got)
+	}
+	exec(t, pool, "UPDATE control.job_session SET lease_until = clock_timestamp() - interval '1 second'")
+	_, end, err = control.HoldSession(t.Context(), pool, id, "host:22", "three", time.Hour)
+	if err != nil {
+		t.Fatalf("a session that has run out: %v", err)
+	}
+	end()
+	_, end, err = control.HoldSession(t.Context(), pool, id, "host:22", "four", time.Hour)
+	if err != nil {
+		t.Fatalf("a session that was given up: %v", err)
+	}
+	end()
 }
 
 func TestASilentPollIsTakenOver(t *testing.T) {

@@ -2,52 +2,109 @@ package control
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// endTimeout bounds the farewell of a session; one that fails runs out.
-const endTimeout = 2 * time.Second
+// ErrSessionElsewhere says that another member has a session open for the job,
+// or may have: it was heard of less than its lease ago.
+var ErrSessionElsewhere = errors.New("another member has a session open for this job")
 
-// HoldSession says that a member is about to open a session for a job. The
-// session counts against its server's credit from then on, also when the
-// job's last outcome is read meanwhile, until end is called or, if the member
-// dies, ttl has passed. Whoever asks afterwards whether the job is outstanding
-// and is told so may connect. Without a database the session is not counted:
-// then no credit is given either.
-func HoldSession(ctx context.Context, pool *pgxpool.Pool, job, server, holder string, ttl time.Duration) (end func(), err error) {
-	const hold = `INSERT INTO control.job_session (job, holder, server, lease_until) VALUES ($1, $2, $3, clock_timestamp() + $4::interval)
-		ON CONFLICT (job, holder) DO UPDATE SET lease_until = excluded.lease_until`
-	renew := func(ctx context.Context) error {
-		_, err := pool.Exec(ctx, hold, job, holder, server, interval(ttl))
-		return err
+const (
+	// takeTimeout bounds the first attempt to hold a session: without a
+	// database the job goes on.
+	takeTimeout = 5 * time.Second
+	// againEvery is the time between attempts until the first has succeeded.
+	againEvery = time.Second
+	// endTimeout bounds the farewell of a session; one that fails runs out.
+	endTimeout = 2 * time.Second
+)
+
+// A session that has run out may be taken by another member, and only then.
+const takeSessionSQL = `INSERT INTO control.job_session AS s (job, session, holder, server, lease_until) VALUES ($1, $2, $3, $4, clock_timestamp() + $5::interval)
+	ON CONFLICT (job) DO UPDATE SET session = excluded.session, holder = excluded.holder, server = excluded.server, lease_until = excluded.lease_until
+	WHERE s.session = excluded.session OR s.lease_until < clock_timestamp()`
+
+// jobSession is a session that a member holds.
+type jobSession struct {
+	pool                    *pgxpool.Pool
+	id, job, server, holder string
+	ttl                     time.Duration
+}
+
+// HoldSession says that a member is about to open a session for a job, of which
+// there is one at a time: the error is [ErrSessionElsewhere] while another
+// member has it. It counts against its server's credit from then on, also when
+// the job's last outcome is read meanwhile, until end is called or, if the
+// member dies, ttl has passed. Whoever asks afterwards whether the job is
+// outstanding and is told so may connect. held ends with that error as its cause
+// if another member takes the session over, which it can only if this one could
+// not be renewed for ttl.
+//
+// A database that is away is no error: then no credit is given either, and the
+// session is counted as soon as it is back.
+func HoldSession(ctx context.Context, pool *pgxpool.Pool, job, server, holder string, ttl time.Duration) (held context.Context, end func(), err error) {
+	s := &jobSession{pool: pool, id: uuid.NewString(), job: job, server: server, holder: holder, ttl: ttl}
+	taken, err := s.take(ctx)
+	if errors.Is(err, ErrSessionElsewhere) {
+		return ctx, func() {}, err
 	}
-	if err := renew(ctx); err != nil {
-		return func() {}, fmt.Errorf("hold a session of job %s: %w", job, err)
-	}
-	keep, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	held, lose := context.WithCancelCause(ctx)
+	keep, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var renewing sync.WaitGroup
-	renewing.Go(func() {
-		tick := time.NewTicker(ttl / 3)
-		defer tick.Stop()
-		for {
-			select {
-			case <-keep.Done():
-				return
-			case <-tick.C:
-				_ = renew(keep) // a database that is away gives no credit
-			}
-		}
-	})
-	return func() {
-		cancel()
+	renewing.Go(func() { s.renew(keep, taken, lose) })
+	return held, func() {
+		stop()
 		renewing.Wait()
-		farewell, done := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
-		defer done()
-		// What dead members left goes with it.
-		_, _ = pool.Exec(farewell, `DELETE FROM control.job_session WHERE (job = $1 AND holder = $2) OR lease_until < clock_timestamp() - interval '1 minute'`, job, holder)
+		s.farewell()
+		lose(nil)
 	}, nil
+}
+
+// take takes the session or renews it. taken is false without an answer of the
+// database.
+func (s *jobSession) take(ctx context.Context) (taken bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, takeTimeout)
+	defer cancel()
+	tag, err := s.pool.Exec(ctx, takeSessionSQL, s.job, s.id, s.holder, s.server, interval(s.ttl))
+	switch {
+	case err != nil:
+		return false, err
+	case tag.RowsAffected() == 0:
+		return false, ErrSessionElsewhere
+	}
+	return true, nil
+}
+
+// renew keeps the session until ctx ends or another member has it.
+func (s *jobSession) renew(ctx context.Context, taken bool, lose context.CancelCauseFunc) {
+	for {
+		pause := s.ttl / 3
+		if !taken {
+			pause = min(pause, againEvery)
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		var err error
+		if taken, err = s.take(ctx); errors.Is(err, ErrSessionElsewhere) {
+			lose(err)
+			return
+		}
+	}
+}
+
+// farewell gives the session up, and with it what dead members left.
+func (s *jobSession) farewell() {
+	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
+	defer cancel()
+	_, _ = s.pool.Exec(ctx, `DELETE FROM control.job_session WHERE session = $1 OR lease_until < clock_timestamp() - interval '1 minute'`, s.id)
 }

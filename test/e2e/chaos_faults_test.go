@@ -28,7 +28,7 @@ const (
 	faultServers    = "servers"    // source servers cut off and back
 )
 
-// faultKinds are all kinds, in the order of the issue.
+// faultKinds are all kinds.
 func faultKinds() []string {
 	return []string{faultKill, faultPause, faultRoll, faultBroker, faultPostgres, faultClickHouse, faultDisk, faultServers}
 }

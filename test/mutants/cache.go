@@ -44,12 +44,12 @@ func openCache(ctx context.Context, root string, packages []string, fresh bool) 
 		}
 		sum := sha256.New()
 		fmt.Fprintln(sum, runtime.Version())
-		if err := digestFile(sum, filepath.Join(root, "go.sum")); err != nil {
+		if err := digestFile(sum, root, filepath.Join(root, "go.sum")); err != nil {
 			return nil, err
 		}
 		for _, dir := range dirs {
 			if digests[dir] == "" {
-				if digests[dir], err = digestDir(dir); err != nil {
+				if digests[dir], err = digestDir(root, dir); err != nil {
 					return nil, err
 				}
 			}
@@ -90,13 +90,13 @@ func directories(ctx context.Context, root, pkg string) ([]string, error) {
 
 // digestDir covers a directory with all below it: tests read more than Go
 // files.
-func digestDir(dir string) (string, error) {
+func digestDir(root, dir string) (string, error) {
 	sum := sha256.New()
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
-		return digestFile(sum, name)
+		return digestFile(sum, root, name)
 	})
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", dir, err)
@@ -104,12 +104,17 @@ func digestDir(dir string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-func digestFile(to io.Writer, name string) error {
+// digestFile covers a file and its place below root, wherever that lies.
+func digestFile(to io.Writer, root, name string) error {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return fmt.Errorf("read what tests are built from: %w", err)
 	}
-	fmt.Fprintf(to, "%s %d\n", name, len(text))
+	place, err := filepath.Rel(root, name)
+	if err != nil {
+		return fmt.Errorf("read what tests are built from: %w", err)
+	}
+	fmt.Fprintf(to, "%s %d\n", place, len(text))
 	_, err = to.Write(text)
 	return err
 }

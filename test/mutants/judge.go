@@ -215,7 +215,8 @@ func (j *judge) test(ctx context.Context, m Mutant, flags ...string) (result, er
 	args := []string{"test", "-json", "-vet=off", "-failfast", "-count=1", "-timeout", j.timeout.String(), "-run", pattern(m.Test)}
 	cmd := exec.CommandContext(bounded, "go", append(append(args, flags...), m.Package)...)
 	cmd.Dir = j.root
-	cmd.Env = append(os.Environ(), "TRIBUTARY_REQUIRE_ENGINES=1")
+	// What a mutant fails at is no counterexample to keep for the program.
+	cmd.Env = append(os.Environ(), "TRIBUTARY_REQUIRE_ENGINES=1", "RAPID_NOFAILFILE=1")
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.CombinedOutput()

@@ -12,12 +12,15 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"time"
 )
@@ -26,10 +29,11 @@ func main() {
 	timeout := flag.Duration("timeout", 3*time.Minute, "time that one run of a test may take")
 	fresh := flag.Bool("fresh", false, "run also what is known to be caught")
 	budget := flag.Duration("budget", 0, "begin no mutant after this time; what is left is for another run; 0: no limit")
+	from := flag.String("from", "", "any text, such as a commit: decides with which mutant a run begins, so that short runs take others each time")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	ok, err := run(ctx, os.Stdout, options{only: os.Getenv("TRIBUTARY_MUTANTS"), timeout: *timeout, budget: *budget, fresh: *fresh})
+	ok, err := run(ctx, os.Stdout, options{only: os.Getenv("TRIBUTARY_MUTANTS"), timeout: *timeout, budget: *budget, fresh: *fresh, from: *from})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 	}
@@ -45,6 +49,7 @@ type options struct {
 	timeout time.Duration // of one run of a test
 	budget  time.Duration // after which no mutant is begun; 0: none
 	fresh   bool          // nothing counts as known
+	from    string        // decides with which mutant to begin; empty: the first
 }
 
 // run judges mutants and reports whether each was caught.
@@ -57,6 +62,7 @@ func run(ctx context.Context, out io.Writer, o options) (bool, error) {
 	if all, err = pick(all, o.only); err != nil {
 		return false, err
 	}
+	all = rotate(all, o.from)
 	root, err := moduleRoot(ctx)
 	if err != nil {
 		return false, err
@@ -93,10 +99,21 @@ func run(ctx context.Context, out io.Writer, o options) (bool, error) {
 		}
 	}
 	if left > 0 {
-		fmt.Fprintf(out, "%d mutants are left for another run: the budget of %s is spent\n", left, o.budget)
+		fmt.Fprintf(out, "%d mutants, %d caught (%d are left for another run: the budget of %s is spent)\n", tried, caught, left, o.budget)
+	} else {
+		fmt.Fprintf(out, "%d mutants, %d caught\n", tried, caught)
 	}
-	fmt.Fprintf(out, "%d mutants, %d caught\n", tried, caught)
 	return caught == tried, nil
+}
+
+// rotate begins with a mutant that a text decides.
+func rotate(all []Mutant, from string) []Mutant {
+	if from == "" || len(all) == 0 {
+		return all
+	}
+	sum := sha256.Sum256([]byte(from))
+	n := int(binary.BigEndian.Uint32(sum[:])) % len(all)
+	return slices.Concat(all[n:], all[:n])
 }
 
 // pick keeps the mutants named; an unknown name is an error.

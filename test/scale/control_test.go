@@ -144,7 +144,7 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 	_, open := control.SessionOpen(t.Context(), pool)
 	_, pending := control.Pending(t.Context(), pool)
 	_, outstanding := control.JobOutstanding(t.Context(), pool, schemas.LiveRun)
-	end, err := control.HoldSession(t.Context(), pool, schemas.LiveRun, "own.example:22", "test", time.Minute)
+	_, end, err := control.HoldSession(t.Context(), pool, schemas.LiveRun, "own.example:22", "test", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

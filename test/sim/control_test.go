@@ -397,7 +397,9 @@ func (c *control) end(f *cfile, a *acq, result, phase, exception string) {
 	a.state, a.result, a.exception = ended, result, exception
 	a.failures++
 	if (phase != "unzip" || exception == corrupted) && result == "failed" && a == f.acqs[len(f.acqs)-1] {
-		a.retryAt = time.Now().Add(retryPause * time.Duration(min(a.failures, 4)))
+		// Growing pauses: else slow files that nothing can cure would never
+		// leave their server alone.
+		a.retryAt = time.Now().Add(retryPause << min(a.failures-1, 5))
 	}
 	c.tell(f, a, a.attempt, phase, schemas.Failed, exception, "")
 	c.next(f)

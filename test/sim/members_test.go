@@ -4,13 +4,13 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"tributary/consumers/download"
@@ -114,12 +114,12 @@ func (s *sim) work(ctx context.Context, p *proc) error {
 		return err
 	}
 	defer release()
-	metrics := stage.NewMetrics(prometheus.NewRegistry())
+	metrics := stage.NewMetrics(p.metrics)
 	switch p.role {
 	case "download":
 		d := &download.Downloader{Config: config.Default().Download, Sources: s.sources, Blobs: s.blobs.by(p), Dial: s.dialer(p), Log: log, Now: time.Now,
 			Outstanding: func(ctx context.Context, id string) (bool, error) { return s.planes.outstanding(ctx, p, id) },
-			Hold: func(ctx context.Context, id, server string) (func(), error) {
+			Hold: func(ctx context.Context, id, server string) (context.Context, func(), error) {
 				return s.planes.hold(ctx, p, id, server)
 			}}
 		return s.runner(p, download.Name, schemas.DownloadRequestedTopic, d, log, metrics).Run(ctx)
@@ -194,31 +194,28 @@ type held struct {
 }
 
 // holdLease is how long a dead member's session counts.
-const holdLease = 8 * time.Second
+const holdLease = 4 * time.Second
 
-// hold is what download tells before it asks.
-func (c *control) hold(ctx context.Context, p *proc, id, server string) (func(), error) {
-	if err := p.step(ctx, "hold"); err != nil {
-		return nil, err
-	}
+// hold is what download tells before it asks: a job has one session at a time.
+func (c *control) hold(ctx context.Context, p *proc, id, server string) (context.Context, func(), error) {
 	h := &held{job: id, server: server, holder: p.name}
-	renew := func() {
-		c.mu.Lock()
-		h.until = time.Now().Add(holdLease)
-		c.mu.Unlock()
+	err := p.step(ctx, "hold")
+	if err == nil && !c.takeSession(h) {
+		return ctx, func() {}, errElsewhere
 	}
-	renew()
-	c.mu.Lock()
-	c.held = append(c.held, h)
-	c.mu.Unlock()
+	work, lose := context.WithCancelCause(ctx)
 	keep, cancel := context.WithCancel(context.Background())
 	c.s.remains.Go(func() {
 		for p.sleep(keep, holdLease/3) == nil {
-			renew()
+			if !c.takeSession(h) {
+				lose(errElsewhere)
+				return
+			}
 		}
 	})
-	return func() {
+	return work, func() {
 		cancel()
+		lose(nil)
 		if p.gate(context.Background()) != nil {
 			return
 		}
@@ -226,4 +223,22 @@ func (c *control) hold(ctx context.Context, p *proc, id, server string) (func(),
 		defer c.mu.Unlock()
 		c.held = slices.DeleteFunc(c.held, func(o *held) bool { return o == h })
 	}, nil
+}
+
+var errElsewhere = errors.New("sim: another member has a session open for this job")
+
+// takeSession takes a job's session or renews it, unless another member has it.
+func (c *control) takeSession(h *held) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	for _, o := range c.held {
+		if o != h && o.job == h.job && now.Before(o.until) {
+			return false
+		}
+	}
+	c.held = slices.DeleteFunc(c.held, func(o *held) bool { return o == h || o.job == h.job })
+	h.until = now.Add(holdLease)
+	c.held = append(c.held, h)
+	return true
 }

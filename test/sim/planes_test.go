@@ -25,9 +25,11 @@ type planes interface {
 	work(ctx context.Context, p *proc, log *slog.Logger, metrics *stage.Metrics) error
 	// outstanding and hold are what download asks and tells.
 	outstanding(ctx context.Context, p *proc, job string) (bool, error)
-	hold(ctx context.Context, p *proc, job, server string) (func(), error)
+	hold(ctx context.Context, p *proc, job, server string) (context.Context, func(), error)
 	// schedule opens a session, where no role does.
 	schedule()
+	// running checks what may be used while members run (L9).
+	running()
 	// pending is what is not done yet, in words (L8), and drainLimit how long
 	// that may take once faults have stopped.
 	pending() []string
@@ -77,11 +79,12 @@ func (m models) outstanding(ctx context.Context, p *proc, job string) (bool, err
 	return m.s.control.outstanding(ctx, p, job)
 }
 
-func (m models) hold(ctx context.Context, p *proc, job, server string) (func(), error) {
+func (m models) hold(ctx context.Context, p *proc, job, server string) (context.Context, func(), error) {
 	return m.s.control.hold(ctx, p, job, server)
 }
 
 func (m models) schedule()                 { m.s.control.schedule() }
+func (m models) running()                  { m.s.lawL9Running() }
 func (m models) pending() []string         { return m.s.pending() }
 func (m models) drainLimit() time.Duration { return drainLimit }
 func (m models) settle()                   { m.s.checkOffsets() }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/config"
@@ -30,6 +31,7 @@ type proc struct {
 	s          *sim
 	name, role string
 	dead       chan struct{}
+	metrics    *prometheus.Registry
 
 	mu       sync.Mutex
 	killed   bool
@@ -42,7 +44,7 @@ type proc struct {
 }
 
 func (s *sim) newProc(role, name string) *proc {
-	return &proc{s: s, name: name, role: role, dead: make(chan struct{}), conns: map[*conn]bool{}, sessions: map[*session]bool{}}
+	return &proc{s: s, name: name, role: role, dead: make(chan struct{}), metrics: prometheus.NewRegistry(), conns: map[*conn]bool{}, sessions: map[*session]bool{}}
 }
 
 // gate returns when the process may go on: an error if it is dead.

@@ -152,19 +152,6 @@ func (in *installation) lawL3() {
 	}
 }
 
-// lawL7: the servers hold just what was put there.
-func (s *sim) lawL7() {
-	for _, v := range s.servers {
-		got := map[string]string{}
-		for name, h := range v.files {
-			got[name] = refOf(h.bytes).SHA256
-		}
-		if !maps.Equal(v.placed, got) {
-			s.violate("L7", "%s does not hold what was put there: %v, not %v", v.name, got, v.placed)
-		}
-	}
-}
-
 // lawL10: whatever was concluded to be gone had been taken away before.
 func (in *installation) lawL10() {
 	for _, l := range in.log {

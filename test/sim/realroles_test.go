@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"tributary/consumers/insert"
@@ -70,7 +69,7 @@ func (in *installation) work(ctx context.Context, p *proc, log *slog.Logger, met
 		return q.Run(ctx, in.applier(p, q, 300*time.Millisecond, log, metrics, schemas.DocumentValidatedTopic))
 	case "insert":
 		i, err := insert.New(insert.Config{Insert: in.cfg.Insert, Prefix: prefix, Holder: p.holder}, insert.Deps{Pool: p.db, Blobs: in.s.blobs.by(p),
-			Mapping: in.mapping, Statements: in.statements, Codec: in.s.shared.codec, Connect: p.client, Log: log, Metrics: prometheus.NewRegistry()})
+			Mapping: in.mapping, Statements: in.statements, Codec: in.s.shared.codec, Connect: p.client, Log: log, Metrics: p.metrics})
 		if err != nil {
 			return err
 		}
@@ -96,9 +95,8 @@ func (in *installation) publish(ctx context.Context, p *proc, log *slog.Logger) 
 	}
 	defer client.Close()
 	g, ctx := errgroup.WithContext(ctx)
-	registry := prometheus.NewRegistry()
 	for _, schema := range []string{controldb.Schema, warehousedb.Schema} {
-		u := publish.New(in.cfg.Publish, prefix, schema, p.db, client, p.holder, log, registry)
+		u := publish.New(in.cfg.Publish, prefix, schema, p.db, client, p.holder, log, p.metrics)
 		g.Go(func() error { return u.Run(ctx) })
 	}
 	return g.Wait()
@@ -134,9 +132,10 @@ func (in *installation) outstanding(ctx context.Context, p *proc, job string) (b
 	return controldb.JobOutstanding(ctx, p.db, job)
 }
 
-func (in *installation) hold(ctx context.Context, p *proc, job, server string) (func(), error) {
-	if err := p.step(ctx, "hold"); err != nil {
-		return nil, err
+func (in *installation) hold(ctx context.Context, p *proc, job, server string) (context.Context, func(), error) {
+	// What fails here is tried again by the hold itself, so only a death matters.
+	if err := p.step(ctx, "hold"); err != nil && (p.isDead() || ctx.Err() != nil) {
+		return ctx, func() {}, err
 	}
 	return controldb.HoldSession(ctx, p.db, job, server, p.holder, in.cfg.Publish.LeaseTTL.D())
 }

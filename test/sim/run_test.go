@@ -72,6 +72,7 @@ type sim struct {
 	noFaults  bool
 
 	mu         sync.Mutex
+	hosted     map[string][]byte // what was put on the servers, by server and path (L7)
 	members    []*member
 	trace      []string
 	violations []string
@@ -143,7 +144,7 @@ func run(t *testing.T, sh *shared, seed uint64, faultless bool) (out *sim) {
 func newSim(t *testing.T, sh *shared, seed uint64, faultless bool, pace time.Duration) *sim {
 	rng := rand.New(rand.NewPCG(seed, 0x7472696275746172))
 	s := &sim{seed: seed, shared: sh, scene: drawScene(rng), network: &kfake.VirtualNetwork{}, servers: map[string]*server{}, sources: map[string]config.Source{},
-		blobs: &blobs{data: map[string][]byte{}}, begun: time.Now(), noFaults: faultless, pace: pace, deadDial: dialTimeout}
+		blobs: &blobs{data: map[string][]byte{}}, begun: time.Now(), noFaults: faultless, hosted: map[string][]byte{}, pace: pace, deadDial: dialTimeout}
 	many := 3 + rng.IntN(15)
 	if rng.IntN(10) == 0 || faultless {
 		s.noFaults, many = true, 0
@@ -156,7 +157,7 @@ func newSim(t *testing.T, sh *shared, seed uint64, faultless bool, pace time.Dur
 	for source, at := range sceneSources() {
 		s.sources[source] = config.Source{ID: source, URL: sourceURL(source)}
 		if s.servers[at] == nil {
-			s.servers[at] = &server{s: s, name: at, limit: s.scene.limits[at], files: map[string]*hosted{}, placed: map[string]string{}, left: map[string]time.Time{}, open: map[*session]bool{}, ill: map[string]illness{}}
+			s.servers[at] = &server{s: s, name: at, limit: s.scene.limits[at], files: map[string]*hosted{}, left: map[string]time.Time{}, open: map[*session]bool{}, ill: map[string]illness{}}
 		}
 	}
 	full := func(topics ...string) []string {
@@ -240,6 +241,7 @@ func (s *sim) play() {
 			quiet = true
 			s.stopFaults()
 		case <-look.C:
+			s.planes.running()
 			done = quiet && len(s.planes.pending()) == 0
 		case <-limit.C:
 			done = true
@@ -360,11 +362,19 @@ func (s *sim) host(f *sceneFile) {
 					v.mu.Unlock()
 					continue // a transfer was faster
 				}
-				h.bytes, h.mtime, h.next = f.at(n, i), mtime, nil
-				v.placed[key] = refOf(h.bytes).SHA256
-				if sum := f.sumOf(h.bytes); sum != nil {
-					v.files[key+".md5"] = &hosted{bytes: sum, mtime: mtime}
-					v.placed[key+".md5"] = refOf(sum).SHA256
+				h.bytes, h.mtime, h.next = f.versions[n].bytes, mtime, nil
+				if i == 0 && f.ownCorrupt {
+					h.bytes = append([]byte("damaged"), h.bytes[:len(h.bytes)/2]...)
+				}
+				s.puts(v, key, h.bytes)
+				if f.sum && !f.ownCorrupt || f.class == classBadSum {
+					sum := refOf(h.bytes).MD5
+					if f.class == classBadSum {
+						sum = refOf([]byte("something else")).MD5
+					}
+					text := []byte(sum + "  " + f.name + "\n")
+					v.files[key+".md5"] = &hosted{bytes: text, mtime: mtime}
+					s.puts(v, key+".md5", text)
 				}
 				v.mu.Unlock()
 			}
@@ -390,32 +400,13 @@ func (s *sim) host(f *sceneFile) {
 				v.mu.Lock()
 				key := source + "/" + f.action + "/" + f.name
 				delete(v.files, key)
-				delete(v.placed, key)
 				v.left[key] = time.Now()
+				s.puts(v, key, nil)
 				v.mu.Unlock()
 			}
 			s.tracef("sources", "%s/%s is gone", f.action, f.name)
 		})
 	}
-}
-
-// at is what the i-th source shows of a version.
-func (f *sceneFile) at(version, i int) []byte {
-	bytes := f.versions[version].bytes
-	if i == 0 && f.ownCorrupt {
-		return append([]byte("damaged"), bytes[:len(bytes)/2]...)
-	}
-	return bytes
-}
-
-// sumOf is the checksum that lies beside these bytes of the file; nil if none.
-func (f *sceneFile) sumOf(bytes []byte) []byte {
-	if f.class == classBadSum {
-		bytes = []byte("something else")
-	} else if !f.sum || f.ownCorrupt {
-		return nil
-	}
-	return []byte(refOf(bytes).MD5 + "  " + f.name + "\n")
 }
 
 // settled is when the sources change no more.

@@ -111,6 +111,9 @@ func drawFile(rng *rand.Rand, centre string, i int) *sceneFile {
 	}
 	if rng.IntN(6) == 0 {
 		f.slow = time.Duration(5+rng.IntN(40)) * time.Second
+		if f.class != classGood { // what nothing can cure is tried again and again
+			f.slow = min(f.slow, 8*time.Second)
+		}
 	}
 	versions := 1
 	switch {

@@ -24,13 +24,12 @@ type server struct {
 	name  string // host:port
 	limit int
 
-	mu     sync.Mutex
-	files  map[string]*hosted   // by source and path
-	placed map[string]string    // sha256 of what the scene has put there, by source and path
-	left   map[string]time.Time // when files were taken away
-	open   map[*session]bool
-	peak   int // of sessions at once, those of stopped processes apart
-	ill    map[string]illness
+	mu    sync.Mutex
+	files map[string]*hosted   // by source and path
+	left  map[string]time.Time // when files were taken away
+	open  map[*session]bool
+	peak  int // of sessions at once, those of stopped processes apart
+	ill   map[string]illness
 }
 
 // hosted is a file on a server.

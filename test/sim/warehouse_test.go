@@ -90,21 +90,26 @@ func (w *warehouse) apply(batch []stage.Range) {
 		}
 		w.next++
 		w.applied = append(w.applied, o)
-		switch o.What {
-		case schemas.PositionDocument:
-			v := w.version(o)
-			v.all[o.Entry] = true
-			if o.Result == schemas.Valid {
-				v.loaded[o.Entry] = o.DocumentRef.SHA256
-			}
-			if o.Result == schemas.Valid {
-				w.put(w.outcome(o))
-			}
-		case schemas.PositionVersion:
-			w.version(o).complete = true
+		w.take(o)
+		if o.What == schemas.PositionDocument && o.Result == schemas.Valid {
+			w.put(w.outcome(o))
 		}
 		w.s.tracef("insert", "position %d: %s %s/%s", o.Position, o.What, o.FileName, o.Entry)
 	})
+}
+
+// take adds what a position says to the rows.
+func (w *warehouse) take(o *schemas.DocumentOrdered) {
+	switch o.What {
+	case schemas.PositionDocument:
+		v := w.version(o)
+		v.all[o.Entry] = true
+		if o.Result == schemas.Valid {
+			v.loaded[o.Entry] = o.DocumentRef.SHA256
+		}
+	case schemas.PositionVersion:
+		w.version(o).complete = true
+	}
 }
 
 // outcome tells the log that a document is loaded.
@@ -173,17 +178,20 @@ func newTracker(s *sim) *tracker {
 
 func (t *tracker) apply(batch []stage.Range) {
 	t.s.each(batch, func(_ stage.Range, _ *kgo.Record, m schemas.Message) {
-		e, ok := m.Body.(*schemas.StatusChanged)
-		if !ok || e.Phase == "" {
-			return
-		}
-		t.said[said(e.File, e.Attempt, e.Outcome, e.Document, schemas.Phase(e.Phase), schemas.Status(e.Status))] = true
-		key := e.File + " " + strconv.Itoa(int(e.Attempt)) + " " + e.Outcome + " " + e.Document
-		now := shown{schemas.Phase(e.Phase).ID(), schemas.Status(e.Status).ID()}
-		if now.rank() > t.shown[key].rank() {
-			t.shown[key] = now
+		if e, ok := m.Body.(*schemas.StatusChanged); ok && e.Phase != "" {
+			t.merge(e)
 		}
 	})
+}
+
+// merge adds what an event tells; the order of events does not matter.
+func (t *tracker) merge(e *schemas.StatusChanged) {
+	t.said[said(e.File, e.Attempt, e.Outcome, e.Document, schemas.Phase(e.Phase), schemas.Status(e.Status))] = true
+	key := e.File + " " + strconv.Itoa(int(e.Attempt)) + " " + e.Outcome + " " + e.Document
+	now := shown{schemas.Phase(e.Phase).ID(), schemas.Status(e.Status).ID()}
+	if now.rank() > t.shown[key].rank() {
+		t.shown[key] = now
+	}
 }
 
 // history is the model of the history: every record once.
