@@ -28,8 +28,6 @@ type planes interface {
 	hold(ctx context.Context, p *proc, job, server string) (context.Context, func(), error)
 	// schedule opens a session, where no role does.
 	schedule()
-	// running checks what may be used while members run (L9).
-	running()
 	// pending is what is not done yet, in words (L8), and drainLimit how long
 	// that may take once faults have stopped.
 	pending() []string
@@ -84,7 +82,6 @@ func (m models) hold(ctx context.Context, p *proc, job, server string) (context.
 }
 
 func (m models) schedule()                 { m.s.control.schedule() }
-func (m models) running()                  { m.s.lawL9Running() }
 func (m models) pending() []string         { return m.s.pending() }
 func (m models) drainLimit() time.Duration { return drainLimit }
 func (m models) settle()                   { m.s.checkOffsets() }

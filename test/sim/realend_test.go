@@ -23,10 +23,6 @@ const realDrainLimit = 3 * time.Minute
 
 func (in *installation) drainLimit() time.Duration { return realDrainLimit }
 
-// running checks nothing: goroutines are those of all seeds that are played at
-// once, and connections those to Postgres too. Virtual time has these bounds.
-func (in *installation) running() {}
-
 // schedule does nothing: a role does.
 func (in *installation) schedule() {}
 

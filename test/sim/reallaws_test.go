@@ -34,7 +34,7 @@ func (in *installation) lawL1() {
 		s.violate("L1", "%s", row)
 	}
 	for _, f := range s.scene.files {
-		got := in.must(classSQL, f.id(), f.class == classGood)
+		got := in.must(classSQL, f.id(), f.class == classGood, s.settledAt())
 		if len(got) == 0 {
 			if f.class != classGone {
 				s.violate("L1", "%s was never seen", f.name)
@@ -66,10 +66,11 @@ func (in *installation) lawL1() {
 // classSQL is the class of a file by its last acquisition, or by that which a
 // duplicate repeats, with the phase in which it failed. What fails for good is
 // tried again for as long as it is there: $2 says not to pass over such a try
-// that is open, and the third column whether there is one.
+// that is open. The third column says that its end is not known yet: such a try
+// is open, or the last one could not fetch it while faults struck, up to $3.
 const classSQL = `SELECT concat_ws(E'\t', CASE WHEN f.exception <> '' THEN 'rejected by its name' WHEN r.id IS NULL THEN 'nothing' WHEN r.state <> 'ended' THEN 'pending'
 		WHEN r.result = 'cancelled' THEN r.exception ELSE r.result END, coalesce(r.phase, ''),
-		EXISTS (SELECT FROM control.acquisition WHERE file = f.id AND state <> 'ended')::text)
+		(EXISTS (SELECT FROM control.acquisition WHERE file = f.id AND state <> 'ended') OR coalesce(r.phase = 'download' AND r.ended_at < $3, false))::text)
 	FROM control.file f
 	LEFT JOIN LATERAL (SELECT * FROM control.acquisition WHERE file = f.id AND (state = 'ended' OR $2) ORDER BY id DESC LIMIT 1) a ON true
 	LEFT JOIN control.attempt t ON a.result = 'duplicate' AND t.file = f.id AND t.run = a.run AND t.attempt = f.current_attempt

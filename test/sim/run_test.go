@@ -241,7 +241,9 @@ func (s *sim) play() {
 			quiet = true
 			s.stopFaults()
 		case <-look.C:
-			s.planes.running()
+			if s.planes == (models{s}) { // else goroutines are those of all seeds played at once
+				s.lawL9Running()
+			}
 			done = quiet && len(s.planes.pending()) == 0
 		case <-limit.C:
 			done = true
