@@ -6,6 +6,8 @@ SEED ?= 1
 RUNS ?= 200
 SIM_TRACES ?= bin/sim
 SIM_BATCH ?= 250
+SIM_REAL_TRACES ?= bin/sim-real
+SIM_AT_ONCE ?= 2
 
 # Plays seeds in processes of no more than SIM_BATCH, so that one that ends
 # badly costs no more than that. $(1): what to do after each good one.
@@ -31,3 +33,16 @@ sim: ## simulate the pipeline with faults, RUNS seeds from SEED on; the last lin
 .PHONY: sim-record
 sim-record: ## the same, and note the seeds that held in test/sim/seeds.txt
 	$(call sim,echo "$$seed $$((seed + played - 1)) $$played $$commit" >>test/sim/seeds.txt)
+
+# The same seeds with the product's own roles on a real Postgres, in real time:
+# half a minute each, SIM_AT_ONCE at once, since they mostly wait. What fails is
+# printed, and kept in SIM_REAL_TRACES.
+.PHONY: sim-real
+sim-real: ## play seeds on a real Postgres in real time; the last line counts violations
+	@mkdir -p bin $(SIM_REAL_TRACES)
+	@$(GO) test -tags synctests -c -o bin/sim-real.test ./test/sim
+	@traces=$$(cd $(SIM_REAL_TRACES) && pwd); binary=$$(pwd)/bin/sim-real.test; rm -f $$traces/summary; \
+	(cd test/sim && TRIBUTARY_REQUIRE_ENGINES=1 SIM_REAL=1 SIM_AT_ONCE=$(SIM_AT_ONCE) SIM_SEED=$(SEED) SIM_RUNS=$(RUNS) SIM_TRACES=$$traces SIM_SUMMARY=$$traces/summary \
+	  $$binary -test.timeout $$(($(RUNS) * 5))m -test.run '^TestReal$$') | grep --line-buffered -v '^PASS$$' || true; \
+	if ! read -r first played bad <$$traces/summary 2>/dev/null; then played=$(RUNS); bad=1; echo "the process ended before its end"; fi; \
+	echo "$$played seeds, $$bad violations"; [ $$bad = 0 ]

@@ -25,6 +25,19 @@ type Querier interface {
 // Open returns a pool of at most maxConns connections. It does not connect:
 // a database that is down is met, and waited for, by whoever uses the pool.
 func Open(ctx context.Context, dsn, application string, maxConns int32) (*pgxpool.Pool, error) {
+	cfg, err := PoolConfig(dsn, application, maxConns)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("postgres pool: %w", err)
+	}
+	return pool, nil
+}
+
+// PoolConfig is what Open makes its pool of, for who connects in another way.
+func PoolConfig(dsn, application string, maxConns int32) (*pgxpool.Config, error) {
 	cfg, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("postgres address: %w", err)
@@ -37,11 +50,7 @@ func Open(ctx context.Context, dsn, application string, maxConns int32) (*pgxpoo
 	// A transaction whose member is stopped must not hold its locks for ever.
 	cfg.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "60000"
 	cfg.ConnConfig.Tracer = crashpoint.Tracer()
-	pool, err := pgxpool.NewWithConfig(ctx, cfg)
-	if err != nil {
-		return nil, fmt.Errorf("postgres pool: %w", err)
-	}
-	return pool, nil
+	return cfg, nil
 }
 
 // Beginner begins transactions: a pool, or one of its connections.

@@ -9,6 +9,10 @@
 // the real stage.Applier. Every member is a process of its own to the rest: it
 // can be killed, stopped and cut off at any step.
 //
+// Outside of virtual time the same seeds are played with the product's own roles
+// on a real Postgres (real_test.go), behind the same interface as the models
+// (planes_test.go).
+//
 // A seed draws a corpus, members and faults. After a while the faults stop, and
 // everything must drain. Then the laws are checked, each by a function with its
 // name (laws_test.go). See mk/sim.mk for how to run many seeds.

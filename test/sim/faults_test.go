@@ -75,6 +75,13 @@ func (f *faults) hit(role, label string) *fault {
 	return nil
 }
 
+// strike counts a fault that strikes at a time.
+func (f *faults) strike() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.struck++
+}
+
 // watches tells whether a fault may strike there.
 func (f *faults) watches(role, label string) bool {
 	f.mu.Lock()

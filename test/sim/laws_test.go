@@ -18,11 +18,11 @@ import (
 // laws checks everything once a run has ended.
 func (s *sim) laws() {
 	s.lawL1()
-	s.lawL2()
-	s.lawL3()
+	s.lawL2(s.warehouse.current)
+	s.lawL3(s.warehouse.applied)
 	s.lawL4()
 	s.lawL5()
-	s.lawL6()
+	s.lawL6(s.history.log)
 	s.lawL7()
 	s.lawL9()
 	s.lawL11()
@@ -30,12 +30,7 @@ func (s *sim) laws() {
 
 // pending is what is not done yet, in words (L8).
 func (s *sim) pending() (out []string) {
-	now := time.Since(s.begun)
-	for _, f := range s.scene.files {
-		if f.class != className && (now < f.appears || now < f.changes || now < f.leaves) {
-			out = append(out, f.name+" has not come")
-		}
-	}
+	out = s.toCome()
 	c := s.control
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,6 +78,26 @@ func (s *sim) pending() (out []string) {
 	return out
 }
 
+// toCome are the files that are to appear, to change or to go.
+func (s *sim) toCome() (out []string) {
+	now := time.Since(s.begun)
+	for _, f := range s.scene.files {
+		if f.class != className && (now < s.paced(f.appears) || now < s.paced(f.changes) || now < s.paced(f.leaves)) {
+			out = append(out, f.name+" has not come")
+		}
+	}
+	return out
+}
+
+// settledAt is when faults have stopped and files change no more.
+func (s *sim) settledAt() time.Time {
+	settled := s.scene.settled()
+	if !s.noFaults {
+		settled = max(settled, faultPhase)
+	}
+	return s.begun.Add(s.paced(settled))
+}
+
 // curable says that a failed file must come through in the end.
 func (s *sim) curable(f *cfile) bool {
 	for _, x := range s.scene.files {
@@ -96,12 +111,7 @@ func (s *sim) curable(f *cfile) bool {
 // polledSince says that, since faults stopped and files changed, every source
 // was listed completely, twice, so that what is gone is known.
 func (s *sim) polledSince() bool {
-	since := s.begun.Add(s.scene.settled())
-	if !s.noFaults {
-		if faultsEnd := s.begun.Add(faultPhase); faultsEnd.After(since) {
-			since = faultsEnd
-		}
-	}
+	since := s.settledAt()
 	times := map[string]int{}
 	for _, q := range s.control.polls {
 		if q.complete && q.session.opened.After(since) {
@@ -236,10 +246,11 @@ func (s *sim) classOf(f *cfile) string {
 	return "pending"
 }
 
-// lawL2: what is loaded is what the sources show in the end, once.
-func (s *sim) lawL2() {
+// lawL2: what is loaded is what the sources show in the end, once. current are
+// the documents that count of a file, by entry, with their hashes.
+func (s *sim) lawL2(current func(file string) map[string]string) {
 	for _, f := range s.scene.files {
-		got := s.warehouse.current(f.id())
+		got := current(f.id())
 		want := map[string]string{}
 		// What was taken away is loaded as a whole, or not at all.
 		if f.class == classGood || f.class == classGone && len(got) > 0 {
@@ -266,11 +277,11 @@ func (s *sim) lawL2() {
 
 // lawL3: positions have no gap, batches follow their numbers, and each is
 // sorted by the order key.
-func (s *sim) lawL3() {
+func (s *sim) lawL3(applied []*schemas.DocumentOrdered) {
 	numbers := map[string]int64{}
 	var last *schemas.DocumentOrdered
 	seen := map[string]int64{}
-	for i, o := range s.warehouse.applied {
+	for i, o := range applied {
 		if o.Position != int64(i+1) {
 			s.violate("L3", "position %d is applied as the %dth", o.Position, i+1)
 		}
@@ -292,6 +303,9 @@ func (s *sim) lawL3() {
 			s.violate("L2", "%s of %s has two positions, %d and %d", o.Entry, o.FileName, before, o.Position)
 		}
 		seen[key] = o.Position
+		if o.Kind == "" {
+			continue // its name says nothing to order it by, and it loads nothing
+		}
 		if last != nil && last.Domain == o.Domain && last.Number == o.Number && s.after(last, o) {
 			s.violate("L3", "%s of %s comes before %s of %s", last.Entry, last.FileName, o.Entry, o.FileName)
 		}
@@ -364,9 +378,9 @@ func said(file string, attempt int32, outcome, document string, phase schemas.Ph
 
 // lawL6: every event that the log holds is in the history; what an archive
 // holds was judged, each document once; ids tell events apart.
-func (s *sim) lawL6() {
+func (s *sim) lawL6(log []logged) {
 	distinct := map[string]string{}
-	for _, l := range s.history.log {
+	for _, l := range log {
 		if l.topic != schemas.DocumentExtractedTopic && l.topic != schemas.DocumentValidatedTopic && l.topic != schemas.UnzipFinishedTopic {
 			continue
 		}

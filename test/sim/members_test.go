@@ -28,6 +28,8 @@ type member struct {
 	mu         sync.Mutex
 	p          *proc
 	stop       context.CancelFunc // of the process that runs, in good order
+	retired    bool               // no process follows the one that runs
+	left       chan struct{}      // closed when the last process has ended
 }
 
 func (m *member) now() (*proc, context.CancelFunc) {
@@ -36,12 +38,31 @@ func (m *member) now() (*proc, context.CancelFunc) {
 	return m.p, m.stop
 }
 
+// retire ends a member for good, in good order, and waits until it has ended.
+func (m *member) retire() {
+	m.mu.Lock()
+	m.retired = true
+	stop := m.stop
+	m.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+	<-m.left
+}
+
+func (m *member) isRetired() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.retired
+}
+
 // restartAfter is how long a member is away after it died.
 const restartAfter = 1500 * time.Millisecond
 
 // supervise runs a member's processes, one after another, until ctx ends.
 func (s *sim) supervise(ctx context.Context, m *member) {
-	for n := 1; ctx.Err() == nil; n++ {
+	defer close(m.left)
+	for n := 1; ctx.Err() == nil && !m.isRetired(); n++ {
 		name := m.name
 		if n > 1 && !s.scene.static {
 			name = fmt.Sprintf("%s#%d", m.name, n)
@@ -50,6 +71,9 @@ func (s *sim) supervise(ctx context.Context, m *member) {
 		run, stop := context.WithCancel(ctx)
 		m.mu.Lock()
 		m.p, m.stop = p, stop
+		if m.retired {
+			stop()
+		}
 		m.mu.Unlock()
 		s.tracef(p.name, "starts")
 		done := make(chan struct{})
@@ -73,7 +97,7 @@ func (s *sim) supervise(ctx context.Context, m *member) {
 			<-done
 			return
 		}
-		wait := time.NewTimer(restartAfter)
+		wait := time.NewTimer(s.paced(restartAfter))
 		select {
 		case <-wait.C:
 		case <-ctx.Done():
@@ -85,13 +109,18 @@ func (s *sim) supervise(ctx context.Context, m *member) {
 // work is what a process of a role does.
 func (s *sim) work(ctx context.Context, p *proc) error {
 	log := s.logger(p)
+	release, err := s.planes.open(p)
+	if err != nil {
+		return err
+	}
+	defer release()
 	metrics := stage.NewMetrics(p.metrics)
 	switch p.role {
 	case "download":
 		d := &download.Downloader{Config: config.Default().Download, Sources: s.sources, Blobs: s.blobs.by(p), Dial: s.dialer(p), Log: log, Now: time.Now,
-			Outstanding: func(ctx context.Context, id string) (bool, error) { return s.control.outstanding(ctx, p, id) },
+			Outstanding: func(ctx context.Context, id string) (bool, error) { return s.planes.outstanding(ctx, p, id) },
 			Hold: func(ctx context.Context, id, server string) (context.Context, func(), error) {
-				return s.control.hold(ctx, p, id, server)
+				return s.planes.hold(ctx, p, id, server)
 			}}
 		return s.runner(p, download.Name, schemas.DownloadRequestedTopic, d, log, metrics).Run(ctx)
 	case "unzip":
@@ -103,27 +132,8 @@ func (s *sim) work(ctx context.Context, p *proc) error {
 			return err
 		}
 		return s.runner(p, validate.Name, schemas.DocumentExtractedTopic, v, log, metrics).Run(ctx)
-	case "poll":
-		return s.control.poll(ctx, p)
-	case "publish":
-		g, ctx := errgroup.WithContext(ctx)
-		g.Go(func() error { return s.control.publish(ctx, p) })
-		g.Go(func() error { return s.warehouse.publish(ctx, p) })
-		return g.Wait()
-	case "plan":
-		return s.decider(ctx, p, &s.control.database, s.control.plan, s.control.dispatch, log, metrics,
-			schemas.FileDiscoveredTopic, schemas.DownloadFinishedTopic, schemas.UnzipFinishedTopic)
-	case "sequence":
-		return s.decider(ctx, p, &s.control.database, s.control.sequence, s.control.release, log, metrics, schemas.DocumentValidatedTopic)
-	case "insert":
-		k := &sink{p: p, db: &s.warehouse.database, group: p.role, prepare: s.warehouse.prepare(p), apply: s.warehouse.apply}
-		return s.applier(p, k, log, metrics, schemas.DocumentOrderedTopic).Run(ctx)
-	case "tracker":
-		return s.applier(p, &sink{p: p, db: &s.tracker.database, group: p.role, apply: s.tracker.apply}, log, metrics, schemas.StatusChangedTopic).Run(ctx)
-	case "history":
-		return s.applier(p, &sink{p: p, db: &s.history.database, group: p.role, apply: s.history.apply}, log, metrics, topicsOf()...).Run(ctx)
 	}
-	return fmt.Errorf("no role %s", p.role)
+	return s.planes.work(ctx, p, log, metrics)
 }
 
 // window is how many records a stage has in hand: few, so that windows fill,

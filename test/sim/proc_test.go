@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -38,6 +39,8 @@ type proc struct {
 	stopped  time.Time     // when it was last stopped; zero: never
 	conns    map[*conn]bool
 	sessions map[*session]bool
+	db       *pgxpool.Pool // where databases are real
+	holder   string        // names it in their leases
 }
 
 func (s *sim) newProc(role, name string) *proc {
@@ -70,7 +73,11 @@ func (p *proc) step(ctx context.Context, label string) error {
 	if err := p.gate(ctx); err != nil {
 		return err
 	}
-	f := p.s.faults.hit(p.role, label)
+	return p.suffer(ctx, p.s.faults.hit(p.role, label), label)
+}
+
+// suffer is what a fault does to the process at a step; nil does nothing.
+func (p *proc) suffer(ctx context.Context, f *fault, label string) error {
 	if f == nil {
 		return nil
 	}
@@ -122,7 +129,8 @@ func (p *proc) kill() {
 	}
 }
 
-// pause stops the process for a while, as SIGSTOP does.
+// pause stops the process for a while, as SIGSTOP does. The while was drawn for
+// virtual time.
 func (p *proc) pause(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -131,7 +139,7 @@ func (p *proc) pause(d time.Duration) {
 	}
 	thaw := make(chan struct{})
 	p.thaw, p.stopped = thaw, time.Now()
-	time.AfterFunc(d, func() { p.resume(thaw) })
+	time.AfterFunc(p.s.paced(d), func() { p.resume(thaw) })
 }
 
 func (p *proc) resume(thaw chan struct{}) {
@@ -159,29 +167,42 @@ func (p *proc) hasStopped() bool {
 
 // client is the Kafka client of the process, as every role makes one.
 func (p *proc) client(extra ...kgo.Opt) (*kgo.Client, error) {
-	cfg := config.Kafka{SessionTimeout: config.Duration(sessionTimeout), GroupProtocol: p.s.scene.protocol}
+	cfg := config.Kafka{SessionTimeout: config.Duration(p.s.paced(sessionTimeout)), GroupProtocol: p.s.scene.protocol}
 	if p.s.scene.static {
 		cfg.InstanceID = p.name
 	}
-	own := []kgo.Opt{kgo.Dialer(p.dial), kgo.FetchMaxWait(5 * time.Second)}
+	own := []kgo.Opt{kgo.Dialer(p.dial), kgo.FetchMaxWait(p.s.paced(5 * time.Second))}
 	return kafka.NewClient(cfg, p.s.cluster.ListenAddrs(), p.s.logger(p), append(own, extra...)...)
 }
 
-// dialTimeout is how long a client waits for a connection, as by its default.
-const dialTimeout = 10 * time.Second
+// dialTimeout is how long a dead process's client waits for a connection, as by
+// its default, and how long in real time, in which somebody waits for its end.
+const (
+	dialTimeout     = 10 * time.Second
+	dialTimeoutReal = 200 * time.Millisecond
+)
 
 // dial connects the process to a broker.
 func (p *proc) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := p.connect(ctx, network, address, p.s.network.DialContext)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// connect is a connection that breaks and stands still with the process.
+func (p *proc) connect(ctx context.Context, network, address string, dial func(context.Context, string, string) (net.Conn, error)) (*conn, error) {
 	if err := p.gate(ctx); err != nil {
 		// What is left of a dead process's client waits as for a network that
 		// swallows everything. Were it refused at once, it would try again
-		// without end, and virtual time would stand still.
-		wait, cancel := context.WithTimeout(ctx, dialTimeout)
+		// without end, and virtual time would stand still. Real time goes on.
+		wait, cancel := context.WithTimeout(ctx, p.s.deadDial)
 		defer cancel()
 		<-wait.Done()
 		return nil, &net.OpError{Op: "dial", Net: network, Err: os.ErrDeadlineExceeded}
 	}
-	raw, err := p.s.network.DialContext(ctx, network, address)
+	raw, err := dial(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}

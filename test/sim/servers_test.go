@@ -25,7 +25,8 @@ type server struct {
 	limit int
 
 	mu    sync.Mutex
-	files map[string]*hosted // by source and path
+	files map[string]*hosted   // by source and path
+	left  map[string]time.Time // when files were taken away
 	open  map[*session]bool
 	peak  int // of sessions at once, those of stopped processes apart
 	ill   map[string]illness
@@ -158,7 +159,7 @@ func (x *session) end(why string) {
 // wait is what an operation takes, and fails if the session has ended.
 func (x *session) wait(ctx context.Context, d time.Duration) error {
 	if x.v.is(stalls) {
-		if err := x.p.sleep(ctx, idle); err != nil {
+		if err := x.p.sleep(ctx, x.v.s.paced(idle)); err != nil {
 			return err
 		}
 		x.end("timed out")

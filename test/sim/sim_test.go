@@ -47,6 +47,11 @@ func TestSimulation(t *testing.T) {
 		t.Errorf("seed %d:\n  %s", seed, strings.Join(s.violations, "\n  "))
 		s.keep(t, violations <= maxPrinted)
 	}
+	summarise(t, first, n, violations)
+}
+
+// summarise says how many seeds broke a law.
+func summarise(t *testing.T, first, n uint64, violations int) {
 	path := os.Getenv(envSummary)
 	if path == "" {
 		fmt.Printf("%d seeds, %d violations\n", n, violations)

@@ -206,6 +206,7 @@ type history struct {
 type logged struct {
 	topic string
 	m     schemas.Message
+	rec   *kgo.Record
 }
 
 func newHistory(s *sim) *history {
@@ -213,13 +214,13 @@ func newHistory(s *sim) *history {
 }
 
 func (h *history) apply(batch []stage.Range) {
-	h.s.each(batch, func(r stage.Range, _ *kgo.Record, m schemas.Message) {
+	h.s.each(batch, func(r stage.Range, rec *kgo.Record, m schemas.Message) {
 		if h.counts[r.Topic] == nil {
 			h.counts[r.Topic] = map[int32]int64{}
 		}
 		h.counts[r.Topic][r.Partition]++
 		h.raw[m.ID+" "+r.Topic]++
-		h.log = append(h.log, logged{r.Topic, m})
+		h.log = append(h.log, logged{r.Topic, m, rec})
 	})
 }
 

@@ -1,0 +1,141 @@
+//go:build synctests
+
+package sim
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tributary/consumers/insert"
+	"tributary/consumers/sequence"
+	"tributary/consumers/stage"
+	trackerrole "tributary/consumers/tracker"
+	"tributary/internal/kafka"
+	"tributary/internal/pg"
+	"tributary/producers/plan"
+	pollrole "tributary/producers/poll"
+	"tributary/producers/publish"
+	"tributary/producers/schedule"
+	"tributary/schemas"
+	controldb "tributary/sql/control"
+	warehousedb "tributary/sql/warehouse"
+)
+
+func (in *installation) roles() []string {
+	return []string{"schedule", "publish", "poll", "plan", "download", "unzip", "validate", "sequence", "insert", "tracker"}
+}
+
+func (in *installation) open(p *proc) (func(), error) {
+	pool, err := p.connectDB(in.dsn)
+	if err != nil {
+		return nil, err
+	}
+	p.db = pool
+	// Two processes of a static member have one name, and are two holders.
+	p.holder = fmt.Sprintf("%s/%d", p.name, time.Now().UnixNano())
+	return pool.Close, nil
+}
+
+// micros is the clock of control's roles, as the program gives it to them.
+func micros() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+
+// work wires a role as the program does.
+func (in *installation) work(ctx context.Context, p *proc, log *slog.Logger, metrics *stage.Metrics) error {
+	outbox := pg.Outbox{Schema: controldb.Schema, Codec: in.s.shared.codec}
+	lease := func(name string) pg.Lease {
+		return pg.Lease{Pool: p.db, Schema: controldb.Schema, Name: name, Holder: p.holder, TTL: in.cfg.Publish.LeaseTTL.D()}
+	}
+	offsets := pg.Offsets{Schema: controldb.Schema, Group: kafka.GroupName(prefix, p.role)}
+	switch p.role {
+	case "schedule":
+		s := &schedule.Scheduler{Config: in.cfg, Profile: in.s.shared.profile, Pool: p.db, Outbox: outbox, Lease: lease("schedule"), Log: log, Now: micros}
+		return s.Run(ctx)
+	case "poll":
+		l := &pollrole.Poller{Config: in.cfg, Sources: in.s.sources, Profile: in.s.shared.profile, Centres: in.s.shared.centres, Pool: p.db, Outbox: outbox,
+			Holder: p.holder, TTL: in.cfg.Publish.LeaseTTL.D(), Log: log, Now: micros, Dial: in.s.dialer(p)}
+		return l.Run(ctx)
+	case "plan":
+		l := plan.New(in.cfg.Plan, in.cfg.Sequence.PollCutoff.D(), false, p.db, outbox, offsets, log)
+		return l.Run(ctx, in.applier(p, l, 150*time.Millisecond, log, metrics, plan.Topics()...))
+	case "publish":
+		return in.publish(ctx, p, log)
+	case "sequence":
+		q := &sequence.Sequencer{Config: in.cfg.Sequence, Kinds: in.kinds(), Pool: p.db, Outbox: outbox, Offsets: offsets, Lease: lease("release"), Log: log, Now: micros,
+			Applied: func(ctx context.Context) (int64, error) { return insert.AppliedPosition(ctx, p.db) }}
+		return q.Run(ctx, in.applier(p, q, 300*time.Millisecond, log, metrics, schemas.DocumentValidatedTopic))
+	case "insert":
+		i, err := insert.New(insert.Config{Insert: in.cfg.Insert, Prefix: prefix, Holder: p.holder}, insert.Deps{Pool: p.db, Blobs: in.s.blobs.by(p),
+			Mapping: in.mapping, Statements: in.statements, Codec: in.s.shared.codec, Connect: p.client, Log: log, Metrics: p.metrics})
+		if err != nil {
+			return err
+		}
+		return i.Run(ctx)
+	case "tracker":
+		return in.applier(p, trackerrole.New(p.db, in.s.shared.codec, prefix, log), in.cfg.Tracker.Wait.D(), log, metrics, schemas.StatusChangedTopic).Run(ctx)
+	}
+	return fmt.Errorf("no role %s", p.role)
+}
+
+func (in *installation) kinds() (out []string) {
+	for _, k := range in.s.shared.profile.Kinds {
+		out = append(out, k.Name)
+	}
+	return out
+}
+
+// publish empties both outboxes.
+func (in *installation) publish(ctx context.Context, p *proc, log *slog.Logger) error {
+	client, err := p.client()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	g, ctx := errgroup.WithContext(ctx)
+	for _, schema := range []string{controldb.Schema, warehousedb.Schema} {
+		u := publish.New(in.cfg.Publish, prefix, schema, p.db, client, p.holder, log, p.metrics)
+		g.Go(func() error { return u.Run(ctx) })
+	}
+	return g.Wait()
+}
+
+// store is a sink that knows topics that were made anew, as the product's do.
+type store interface {
+	stage.Sink
+	TopicID(ctx context.Context, topic string, id pg.TopicID) (pg.TopicID, error)
+}
+
+// stepped is a sink with the step at which it is asked for its position.
+type stepped struct {
+	store
+	p *proc
+}
+
+func (k stepped) Position(ctx context.Context, topic string, partition int32) (int64, error) {
+	if err := k.p.step(ctx, "position"); err != nil {
+		return 0, err
+	}
+	return k.store.Position(ctx, topic, partition)
+}
+
+func (in *installation) applier(p *proc, k store, wait time.Duration, log *slog.Logger, metrics *stage.Metrics, topics ...string) *stage.Applier {
+	return stage.NewApplier(stage.ApplierConfig{Name: p.role, Prefix: prefix, Topics: topics, MaxWait: wait}, p.client, stepped{k, p}, log, metrics)
+}
+
+func (in *installation) outstanding(ctx context.Context, p *proc, job string) (bool, error) {
+	if err := p.step(ctx, "ask"); err != nil {
+		return false, err
+	}
+	return controldb.JobOutstanding(ctx, p.db, job)
+}
+
+func (in *installation) hold(ctx context.Context, p *proc, job, server string) (context.Context, func(), error) {
+	// What fails here is tried again by the hold itself, so only a death matters.
+	if err := p.step(ctx, "hold"); err != nil && (p.isDead() || ctx.Err() != nil) {
+		return ctx, func() {}, err
+	}
+	return controldb.HoldSession(ctx, p.db, job, server, p.holder, in.cfg.Publish.LeaseTTL.D())
+}
