@@ -64,7 +64,7 @@ func (in *installation) work(ctx context.Context, p *proc, log *slog.Logger, met
 	case "publish":
 		return in.publish(ctx, p, log)
 	case "sequence":
-		q := &sequence.Sequencer{Config: in.cfg.Sequence, Kinds: in.kinds(), Pool: p.db, Outbox: outbox, Offsets: offsets, Lease: lease("release"), Log: log, Now: micros,
+		q := &sequence.Sequencer{Config: in.cfg.Sequence, Kinds: in.kinds(), Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: offsets, Pool: p.db}}, Outbox: outbox, Lease: lease("release"), Log: log, Now: micros,
 			Applied: func(ctx context.Context) (int64, error) { return insert.AppliedPosition(ctx, p.db) }}
 		return q.Run(ctx, in.applier(p, q, 300*time.Millisecond, log, metrics, schemas.DocumentValidatedTopic))
 	case "insert":
@@ -87,15 +87,15 @@ func (in *installation) kinds() (out []string) {
 	return out
 }
 
-// publish empties both outboxes.
+// publish empties both outboxes, each with a client of its own.
 func (in *installation) publish(ctx context.Context, p *proc, log *slog.Logger) error {
-	client, err := p.client()
-	if err != nil {
-		return err
-	}
-	defer client.Close()
 	g, ctx := errgroup.WithContext(ctx)
 	for _, schema := range []string{controldb.Schema, warehousedb.Schema} {
+		client, err := p.client()
+		if err != nil {
+			return err
+		}
+		defer client.Close()
 		u := publish.New(in.cfg.Publish, prefix, schema, p.db, client, p.holder, log, p.metrics)
 		g.Go(func() error { return u.Run(ctx) })
 	}
