@@ -133,6 +133,13 @@ func CountFetches(ctx context.Context, tx pgx.Tx, good, bad map[string]int) erro
 	return nil
 }
 
+// One state at a time and in the index's order: so Postgres reads the index
+// itself, and remembers there which entries are dead. A bitmap of it would look
+// at all those that files have left behind since the last vacuum, each time.
+const silentFileSQL = `UPDATE control.acquisition a SET news_at = clock_timestamp(), repeats = repeats + 1 FROM (SELECT id FROM control.acquisition
+	WHERE state = '%s' AND news_at < $1 AND last_event IS NOT NULL ORDER BY news_at LIMIT $2 FOR UPDATE SKIP LOCKED) s
+	WHERE a.id = s.id RETURNING a.file::text, a.last_event, a.last_headers`
+
 // Silent returns the events of what has had no news since the given moment,
 // so that they are published again with the same ids: announced looks, jobs,
 // and downloads whose documents have not all come. Each is then given the
@@ -145,9 +152,8 @@ func Silent(ctx context.Context, tx pgx.Tx, since time.Time, limit int) ([]schem
 			WHERE k.source = s.source AND k.file = s.file AND k.look = s.look RETURNING k.file::text, k.event, k.headers`},
 		{schemas.DownloadRequestedTopic, `UPDATE control.job j SET news_at = clock_timestamp(), repeats = repeats + 1 FROM (SELECT id FROM control.job
 			WHERE news_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED) s WHERE j.id = s.id RETURNING j.id::text, j.event, j.headers`},
-		{schemas.DownloadFinishedTopic, `UPDATE control.acquisition a SET news_at = clock_timestamp(), repeats = repeats + 1 FROM (SELECT id FROM control.acquisition
-			WHERE state IN ('received','extracted') AND news_at < $1 AND last_event IS NOT NULL LIMIT $2 FOR UPDATE SKIP LOCKED) s
-			WHERE a.id = s.id RETURNING a.file::text, a.last_event, a.last_headers`},
+		{schemas.DownloadFinishedTopic, fmt.Sprintf(silentFileSQL, Received)},
+		{schemas.DownloadFinishedTopic, fmt.Sprintf(silentFileSQL, Extracted)},
 	} {
 		rows, err := tx.Query(ctx, q.sql, since, limit)
 		if err != nil {
