@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"tributary/consumers/insert"
 	"tributary/consumers/stage"
 	"tributary/consumers/tracker"
 	"tributary/internal/kafka"
@@ -123,9 +124,9 @@ func (r *round) starved(ctx context.Context) error {
 	return fmt.Errorf("files are left to be fetched, and the next run goes on with them: %w", low)
 }
 
-// projected waits until the warehouse's outbox is empty, every stage has
-// committed what it was given, and tracker and history have read up to the
-// log's end.
+// projected waits until all positions are applied, the warehouse's outbox is
+// empty, every stage has committed what it was given, and tracker and history
+// have read up to the log's end.
 func (r *round) projected(ctx context.Context) error {
 	client, err := r.a.stores.Kafka()
 	if err != nil {
@@ -145,6 +146,14 @@ func (r *round) projected(ctx context.Context) error {
 }
 
 func (r *round) caughtUp(ctx context.Context, client *kgo.Client, h stage.Sink) (bool, error) {
+	// Late batches belong to no session that would wait for them.
+	given, err := control.GivenPosition(ctx, r.a.stores.Control)
+	if err != nil {
+		return false, err
+	}
+	if applied, err := insert.AppliedPosition(ctx, r.a.stores.Warehouse); err != nil || applied < given {
+		return false, err
+	}
 	var waiting bool
 	if err := r.a.stores.Warehouse.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+warehouse.Schema+".outbox)").Scan(&waiting); err != nil {
 		return false, fmt.Errorf("ask for the warehouse's outbox: %w", err)

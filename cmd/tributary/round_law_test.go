@@ -17,6 +17,7 @@ import (
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/sql/control"
 	trackersql "tributary/sql/tracker"
 	"tributary/sql/warehouse"
 )
@@ -30,7 +31,8 @@ type standing struct {
 
 func (s *standing) Position(context.Context, string, int32) (int64, error) { return s.at, nil }
 
-// A round with --once is over only when the warehouse's outbox is empty, every
+// A round with --once is over only when all positions are applied, batch ends
+// included, the warehouse's outbox is empty, every
 // stage has committed what its topic holds, and tracker and history have read
 // the log to its end: whoever looks at the result then sees all of it.
 func TestARoundWaitsForEveryReader(t *testing.T) {
@@ -41,7 +43,7 @@ func TestARoundWaitsForEveryReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	for _, migrate := range []func() error{func() error { return warehouse.Migrate(ctx, pool) }, func() error { return trackersql.Migrate(ctx, pool) }} {
+	for _, migrate := range []func() error{func() error { return control.Migrate(ctx, pool) }, func() error { return warehouse.Migrate(ctx, pool) }, func() error { return trackersql.Migrate(ctx, pool) }} {
 		if err := migrate(); err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +60,7 @@ func TestARoundWaitsForEveryReader(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := &round{a: &app{cfg: cfg, log: log, stores: &stores{Tracker: pool, Warehouse: pool}}}
+	r := &round{a: &app{cfg: cfg, log: log, stores: &stores{Control: pool, Tracker: pool, Warehouse: pool}}}
 	h := &standing{}
 	over := func(want bool, when string) {
 		t.Helper()
@@ -74,6 +76,20 @@ func TestARoundWaitsForEveryReader(t *testing.T) {
 		}
 	}
 	over(true, "with nothing to do")
+	exec := func(sql string) {
+		t.Helper()
+		if _, err := pool.Exec(ctx, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("UPDATE control.position SET next = 4")
+	exec("UPDATE warehouse.state SET next_position = 3")
+	over(false, "with a position that is not applied")
+	exec("UPDATE warehouse.state SET next_position = 4")
+	exec("INSERT INTO warehouse.batch_end (position, centre, event, trace, ordered) VALUES (3, 'H', 'e', '', '{}')")
+	over(false, "with a batch end that is put off")
+	exec("DELETE FROM warehouse.batch_end")
+	over(true, "with all positions applied")
 
 	codec, err := schemas.NewCodec()
 	if err != nil {
@@ -88,9 +104,7 @@ func TestARoundWaitsForEveryReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	over(false, "with an event in the warehouse's outbox")
-	if _, err := pool.Exec(ctx, "DELETE FROM warehouse.outbox"); err != nil {
-		t.Fatal(err)
-	}
+	exec("DELETE FROM warehouse.outbox")
 
 	for group, topic := range map[string]string{"download": schemas.DownloadRequestedTopic, "unzip": schemas.DownloadFinishedTopic, "validate": schemas.DocumentExtractedTopic} {
 		produce(topic)

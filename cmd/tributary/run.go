@@ -40,6 +40,10 @@ func newRun(c *cli) *cobra.Command {
 			n.How, n.Application = attachOnly, "tributary run"
 			tuneMemory()
 			a, err := newApp(cmd.Context(), cfg, log, n, false)
+			if err != nil && cmd.Context().Err() != nil {
+				log.Info("stopped while starting")
+				return nil
+			}
 			if err != nil {
 				return err
 			}

@@ -26,7 +26,8 @@ type Reader struct {
 	patience time.Duration // for records that do not come; 0: 10 s
 }
 
-// atOnce bounds what a reader holds of fetched records, in bytes.
+// atOnce bounds what a reader fetches at once, in bytes as they are sent:
+// records that are compressed well are more when they are held.
 const atOnce = 2 << 20
 
 // Stages are those that give records up to a topic, in the order in which data

@@ -186,6 +186,14 @@ func TakeBatch(ctx context.Context, tx pgx.Tx, id string, l Limits) (next int64,
 	return next, b, nil
 }
 
+// GivenPosition is the last position that was given; 0 before the first.
+func GivenPosition(ctx context.Context, q pg.Querier) (last int64, err error) {
+	if err = q.QueryRow(ctx, "SELECT next - 1 FROM control.position").Scan(&last); err != nil {
+		return 0, fmt.Errorf("read the last position: %w", err)
+	}
+	return last, nil
+}
+
 // LockPosition locks the one row of positions and returns the next one.
 func LockPosition(ctx context.Context, tx pgx.Tx) (next int64, err error) {
 	if err = tx.QueryRow(ctx, "SELECT next FROM control.position FOR UPDATE").Scan(&next); err != nil {

@@ -170,14 +170,15 @@ type worker interface {
 
 // work does a stage's work on one event and keeps what it says.
 func (s *stages) work(ctx context.Context, w worker, in schemas.Message) error {
-	return w.Work(ctx, stage.Input{Message: in, Progress: func() {}, Emit: func(_ context.Context, messages ...schemas.Message) error {
+	emit := func(_ context.Context, messages ...schemas.Message) error {
 		for _, m := range messages {
 			if err := s.hear(m); err != nil {
 				return err
 			}
 		}
 		return nil
-	}})
+	}
+	return w.Work(ctx, stage.Input{Message: in, Progress: func() {}, Emit: emit, EmitAcknowledged: emit})
 }
 
 // hear keeps what an event says, once it is seen to be one that can travel.

@@ -144,6 +144,7 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 	_, open := control.SessionOpen(t.Context(), pool)
 	_, pending := control.Pending(t.Context(), pool)
 	_, fetching := control.Fetching(t.Context(), pool)
+	_, given := control.GivenPosition(t.Context(), pool)
 	_, outstanding := control.JobOutstanding(t.Context(), pool, schemas.LiveRun)
 	_, end, err := control.HoldSession(t.Context(), pool, schemas.LiveRun, "own.example:22", "test", time.Minute)
 	if err != nil {
@@ -156,7 +157,7 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 		t.Errorf("a poll that is nobody's is renewed: %v", err)
 	}
 	postponed := control.PostponePoll(t.Context(), pool, gone, now(), "", "")
-	for _, err := range []error{postponed, unlisted, operations, open, pending, fetching, outstanding} {
+	for _, err := range []error{postponed, unlisted, operations, open, pending, fetching, given, outstanding} {
 		if err != nil {
 			t.Fatal(err)
 		}
