@@ -42,7 +42,7 @@ func newRun(c *cli) *cobra.Command {
 			a, err := newApp(cmd.Context(), cfg, log, n, false)
 			if err != nil && cmd.Context().Err() != nil {
 				log.Info("stopped while starting")
-				return nil
+				return nil //nolint:nilerr // an end that was asked for is no error
 			}
 			if err != nil {
 				return err
