@@ -71,7 +71,8 @@ func (u *kafkaUse) set(test string) {
 
 // emptyKafka removes all topics and groups of a cluster of test/kafka.
 func emptyKafka(ctx context.Context, addrs []string) error {
-	client, err := kgo.NewClient(kgo.SeedBrokers(addrs...))
+	// By default a client remembers for 5 s what topics there were.
+	client, err := kgo.NewClient(kgo.SeedBrokers(addrs...), kgo.MetadataMinAge(20*time.Millisecond))
 	if err != nil {
 		return err
 	}
