@@ -107,7 +107,9 @@ type run struct {
 
 	mu        sync.Mutex
 	remaining int
-	telling   sync.WaitGroup // outcomes on their way, no more than files
+	waiting   []outcome      // to be told, no more than files
+	busy      bool           // somebody tells them
+	telling   sync.WaitGroup // who tells them
 	untold    error          // the first that could not be told
 }
 
@@ -176,61 +178,84 @@ feed:
 	if err := errors.Join(errors.Join(errs...), r.untold, ctx.Err()); err != nil {
 		return err
 	}
+	var rest []outcome
 	for _, f := range r.job.Files[begun:] {
-		res := result{kind: schemas.NotTried, exception: schemas.NotTried, message: "the connection was lost before this file was begun"}
-		if err := r.tell(ctx, r.outcome(f, res)); err != nil {
-			return err
-		}
+		rest = append(rest, r.outcome(f, result{kind: schemas.NotTried, exception: schemas.NotTried, message: "the connection was lost before this file was begun"}))
 	}
-	return nil
+	return r.tell(ctx, rest)
 }
 
 // all ends every file of the job with the same failure.
 func (r *run) all(ctx context.Context, exception, message string) error {
+	var all []outcome
 	for _, f := range r.job.Files {
-		res := result{kind: schemas.FailedEnd, phase: schemas.Download, exception: exception, message: message}
-		if err := r.tell(ctx, r.outcome(f, res)); err != nil {
-			return err
-		}
+		all = append(all, r.outcome(f, result{kind: schemas.FailedEnd, phase: schemas.Download, exception: exception, message: message}))
 	}
-	return nil
+	return r.tell(ctx, all)
 }
 
-// finish tells a file's outcome, beside the next file's transfer.
+// finish tells a file's outcome beside the next file's transfer. Those that end
+// while others are being told are told together.
 func (r *run) finish(ctx context.Context, o outcome) {
-	r.telling.Go(func() {
-		err := r.tell(ctx, o)
-		if err == nil {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.waiting = append(r.waiting, o)
+	if !r.busy {
+		r.busy = true
+		r.telling.Go(func() { r.tellWaiting(ctx) })
+	}
+}
+
+// tellWaiting tells outcomes until none is waiting.
+func (r *run) tellWaiting(ctx context.Context) {
+	for {
+		r.mu.Lock()
+		some := r.waiting
+		r.waiting = nil
+		if len(some) == 0 {
+			r.busy = false
+			r.mu.Unlock()
 			return
 		}
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.untold == nil {
-			r.untold = err
+		r.mu.Unlock()
+		if err := r.tell(ctx, some); err != nil {
+			r.mu.Lock()
+			r.untold = errors.Join(r.untold, err)
+			r.mu.Unlock()
 		}
-	})
+	}
 }
 
 // tell tells the log, and then control. The session is closed before the job's
 // last outcome is produced.
-func (r *run) tell(ctx context.Context, o outcome) error {
-	if len(o.log) > 0 {
-		if err := r.in.EmitAcknowledged(ctx, o.log...); err != nil {
+func (r *run) tell(ctx context.Context, some []outcome) error {
+	var log []schemas.Message
+	for _, o := range some {
+		log = append(log, o.log...)
+	}
+	if len(log) > 0 {
+		if err := r.in.EmitAcknowledged(ctx, log...); err != nil {
 			return err
 		}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.remaining--
-	if r.remaining == 0 {
-		if r.session != nil {
-			if err := r.session.Close(); err != nil {
-				r.d.Log.Debug("the connection did not close cleanly", "source", r.job.Source, "error", err)
+	for _, o := range some {
+		r.mu.Lock()
+		r.remaining--
+		last := r.remaining == 0
+		r.mu.Unlock()
+		if last {
+			if r.session != nil {
+				if err := r.session.Close(); err != nil {
+					r.d.Log.Debug("the connection did not close cleanly", "source", r.job.Source, "error", err)
+				}
 			}
+			o.body.Last = true
 		}
-		o.body.Last = true
+		if err := r.in.Emit(ctx, o.finished); err != nil {
+			return err
+		}
 	}
-	return r.in.Emit(ctx, o.finished)
+	return nil
 }
 
 // Fail ends the files of a job that is poison: one file alone is quarantined;
