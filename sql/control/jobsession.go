@@ -106,5 +106,5 @@ func (s *jobSession) renew(ctx context.Context, taken bool, lose context.CancelC
 func (s *jobSession) farewell() {
 	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
 	defer cancel()
-	_, _ = s.pool.Exec(ctx, `DELETE FROM control.job_session WHERE session = $1 OR lease_until < clock_timestamp() - interval '1 minute'`, s.id)
+	_, _ = s.pool.Exec(ctx, `DELETE FROM control.job_session WHERE (job = $1 AND session = $2) OR lease_until < clock_timestamp() - interval '1 minute'`, s.job, s.id)
 }
