@@ -110,7 +110,7 @@ type run struct {
 	waiting   []outcome      // to be told, no more than files
 	busy      bool           // somebody tells them
 	telling   sync.WaitGroup // who tells them
-	untold    error          // the first that could not be told
+	untold    error          // why some could not be told
 }
 
 func (r *run) do(ctx context.Context) error {

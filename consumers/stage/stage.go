@@ -38,8 +38,8 @@ type Input struct {
 	// while the client's buffer is full, and then no stall is counted. All
 	// messages must be acknowledged before the record is done, so an error of
 	// an earlier one may be returned by a later call, or fail the attempt
-	// after Work has returned; it is Transient if it ends by itself. Stage, Time and Traceparent are filled in where
-	// they are empty.
+	// after Work has returned; it is Transient if it ends by itself. Stage,
+	// Time and Traceparent are filled in where they are empty.
 	Emit func(ctx context.Context, msgs ...schemas.Message) error
 
 	// EmitAcknowledged is Emit that returns once its own messages are

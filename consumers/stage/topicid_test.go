@@ -124,11 +124,15 @@ func TestRunnerGoesOnInTopicsMadeAnew(t *testing.T) {
 			return in.Emit(ctx, echo(in.Message))
 		},
 		"emits until it is refused": func(ctx context.Context, in Input) error {
-			for range 50 { // as much as it takes for an earlier one to be refused meanwhile
+			// What another topic acknowledges in between gives an earlier one
+			// time to be refused.
+			for range 50 {
 				if err := in.Emit(ctx, echo(in.Message)); err != nil {
 					return err
 				}
-				time.Sleep(time.Millisecond)
+				if err := in.EmitAcknowledged(ctx, quarantine(in.Message, nil)...); err != nil {
+					return err
+				}
 			}
 			return nil
 		},
