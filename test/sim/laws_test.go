@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"tributary/consumers/stage"
 	"tributary/internal/kafka"
 	"tributary/schemas"
@@ -160,8 +162,26 @@ func (s *sim) partitionsOf(topic string) int32 {
 // checkOffsets compares the history with the log's ends, while the broker
 // still runs.
 func (s *sim) checkOffsets() {
-	p := s.newProc("sim", "sim")
-	client, err := p.client()
+	s.observe(func(ctx context.Context, client *kgo.Client) {
+		ends, err := stage.EndOffsets(ctx, client, prefix, topicsOf())
+		if err != nil {
+			s.violate("sim", "%v", err)
+			return
+		}
+		var wrong []string
+		for range 60 { // what was tried again just now may be on its way
+			if wrong = s.history.compare(ends); len(wrong) == 0 {
+				return
+			}
+			time.Sleep(500 * time.Millisecond) // of virtual time
+		}
+		s.violate("L6", "%s", strings.Join(wrong, "; "))
+	})
+}
+
+// observe looks at the broker for a minute at most, as nobody's member.
+func (s *sim) observe(look func(context.Context, *kgo.Client), opts ...kgo.Opt) {
+	client, err := s.newProc("sim", "sim").client(opts...)
 	if err != nil {
 		s.violate("sim", "%v", err)
 		return
@@ -169,19 +189,7 @@ func (s *sim) checkOffsets() {
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	ends, err := stage.EndOffsets(ctx, client, prefix, topicsOf())
-	if err != nil {
-		s.violate("sim", "%v", err)
-		return
-	}
-	var wrong []string
-	for range 60 { // what was tried again just now may be on its way
-		if wrong = s.history.compare(ends); len(wrong) == 0 {
-			return
-		}
-		time.Sleep(500 * time.Millisecond) // of virtual time
-	}
-	s.violate("L6", "%s", strings.Join(wrong, "; "))
+	look(ctx, client)
 }
 
 // compare returns where the history does not have each record once, up to the

@@ -153,33 +153,27 @@ func (in *installation) read() {
 			}
 		}
 	}
-	client, err := s.newProc("sim", "sim").client(kgo.ConsumePartitions(from))
-	if err != nil {
-		s.violate("sim", "%v", err)
-		return
-	}
-	defer client.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
 	missing := func() (n int) {
 		for _, ids := range left {
 			n += len(ids)
 		}
 		return n
 	}
-	for missing() > 0 && ctx.Err() == nil {
-		client.PollFetches(ctx).EachRecord(func(r *kgo.Record) {
-			m, err := s.shared.codec.Decode(kafka.FromKgo(r))
-			if err != nil {
-				s.violate("sim", "%s/%d at %d: %v", r.Topic, r.Partition, r.Offset, err)
-				return
-			}
-			in.log = append(in.log, logged{m.Topic, m, r})
-			if r.Offset+1 >= left[r.Topic][r.Partition] {
-				delete(left[r.Topic], r.Partition)
-			}
-		})
-	}
+	s.observe(func(ctx context.Context, client *kgo.Client) {
+		for missing() > 0 && ctx.Err() == nil {
+			client.PollFetches(ctx).EachRecord(func(r *kgo.Record) {
+				m, err := s.shared.codec.Decode(kafka.FromKgo(r))
+				if err != nil {
+					s.violate("sim", "%s/%d at %d: %v", r.Topic, r.Partition, r.Offset, err)
+					return
+				}
+				in.log = append(in.log, logged{m.Topic, m, r})
+				if r.Offset+1 >= left[r.Topic][r.Partition] {
+					delete(left[r.Topic], r.Partition)
+				}
+			})
+		}
+	}, kgo.ConsumePartitions(from))
 	if n := missing(); n > 0 {
 		s.violate("sim", "%d partitions of the log cannot be read to their end", n)
 	}
