@@ -176,13 +176,19 @@ func TestContentIsStoredOnce(t *testing.T) {
 	same(t, "claims", b.texts(claims), []string{"1 2 3 1 2 false", "1 5 4 1 5 false", "3 2 4 1 2 false", "3 5 6 1 5 false", "5 2 3 5 2 true", "5 5 4 5 5 true"})
 	same(t, "contents", b.texts("SELECT position, count(*) FROM warehouse.measurement GROUP BY 1 ORDER BY 1"), []string{"1 2", "5 2"})
 	same(t, "measurements", b.texts(measurements), []string{"e1 1 5 5 7 4", "e2 2 5 2 4 3"})
-	// Where the content is another document's, lines are those of the record.
+	// Lines are those of the claim's own document, wherever the rows lie.
 	b.must(b.version(doc{inc: 4, kind: "experiment", entry: "4.xml", xml: strings.ReplaceAll(exp, "<experiment ", "\n<experiment ")})...)
 	same(t, "measurements of shared content", b.texts(measurements), []string{"e1 1 7 2 4 4", "e2 2 7 5 7 6"})
-	same(t, "rows of documents", b.texts("SELECT rows FROM warehouse.document"), []string{"7", "7", "7", "7"})
+	spread := strings.ReplaceAll(exp, "<simpleParameter ", "\n<simpleParameter ")
+	b.must(b.version(doc{inc: 5, kind: "experiment", entry: "5.xml", xml: spread})...)
+	same(t, "measurements of another layout", b.texts(measurements), []string{"e1 1 9 2 4 4", "e2 2 9 5 7 6"})
+	b.must(b.version(doc{inc: 6, kind: "experiment", entry: "6.xml", xml: strings.ReplaceAll(spread, "<experiment ", "\n\n<experiment ")})...)
+	same(t, "measurements of the same layout", b.texts(measurements), []string{"e1 1 11 2 4 6", "e2 2 11 5 7 10"})
+	same(t, "contents by layout", b.texts("SELECT position, count(*) FROM warehouse.measurement GROUP BY 1 ORDER BY 1"), []string{"1 2", "5 2", "9 2"})
+	same(t, "rows of documents", b.texts("SELECT rows FROM warehouse.document"), []string{"7", "7", "7", "7", "7", "7"})
 	// In one transaction, the first of them holds it.
-	b.must(b.event(doc{inc: 5, entry: "5.xml", xml: mice("H", "m1=z")}), b.event(doc{inc: 6, entry: "6.xml", xml: mice("H", "m1=z")}))
-	same(t, "specimens", b.texts("SELECT position, content_position, is_current FROM warehouse.claim WHERE record_type = 'specimen' ORDER BY 1"), []string{"9 9 false", "10 9 true"})
+	b.must(b.event(doc{inc: 7, entry: "7.xml", xml: mice("H", "m1=z")}), b.event(doc{inc: 8, entry: "8.xml", xml: mice("H", "m1=z")}))
+	same(t, "specimens", b.texts("SELECT position, content_position, is_current FROM warehouse.claim WHERE record_type = 'specimen' ORDER BY 1"), []string{"13 13 false", "14 13 true"})
 	same(t, "keys", b.texts("SELECT natural_key::text, subject, byte_to > byte_from FROM warehouse.claim WHERE position = 1 ORDER BY ordinal"), []string{`{H,e1,PROC,"{\"m1\"}"} PROC true`, `{H,e2,PROC,"{\"m1\"}"} PROC true`})
 }
 

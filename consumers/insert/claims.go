@@ -17,14 +17,18 @@ import (
 type place struct {
 	position int64
 	ordinal  int32
+	line     int // of the record's element
 }
 
-// identity is a content: what is claimed of which key.
-type identity struct{ claim, fingerprint mapping.ID }
+// identity is a content: what is claimed of which key, and how its rows lie.
+type identity struct {
+	claim, fingerprint mapping.ID
+	layout             int32
+}
 
 // copyContents writes the claims of contents, and of their rows those that the
-// warehouse doesn't hold yet: equal content of a key is stored once, by the
-// first that brings it. It returns the claims on keys that others claim too.
+// warehouse doesn't hold yet: equal content of a key, laid out alike, is stored
+// once, by the first that brings it. It returns the claims on keys that others claim too.
 func (w *writer) copyContents(ctx context.Context, contents []*content) (shared []mapping.ID, err error) {
 	places, shared, err := w.places(ctx, contents)
 	if err != nil {
@@ -33,8 +37,8 @@ func (w *writer) copyContents(ctx context.Context, contents []*content) (shared 
 	var claims []byte
 	n := 0
 	for _, c := range contents {
-		for i := range c.records {
-			claims = appendPlace(append(claims, c.lines(i, 0, c.claims)...), places[n])
+		for i, r := range c.records {
+			claims = appendPlace(append(claims, c.lines(i, 0, c.claims)...), r.line, places[n])
 			n++
 		}
 	}
@@ -71,26 +75,27 @@ func (w *writer) places(ctx context.Context, contents []*content) (places []plac
 		return nil, nil, nil
 	}
 	places = make([]place, 0, n)
-	claims, prints := make([]pgtype.UUID, 0, n), make([]pgtype.UUID, 0, n)
+	claims, prints, layouts := make([]pgtype.UUID, 0, n), make([]pgtype.UUID, 0, n), make([]int32, 0, n)
 	for _, c := range contents {
 		for _, r := range c.records {
 			claims, prints = append(claims, pgtype.UUID{Bytes: r.claim, Valid: true}), append(prints, pgtype.UUID{Bytes: r.fingerprint, Valid: true})
+			layouts = append(layouts, r.layout)
 		}
 	}
 	rows, err := w.tx.Query(ctx, `
-		SELECT n.claim, n.fingerprint, coalesce(o.position, 0), coalesce(o.ordinal, 0)
-		FROM unnest($1::uuid[], $2::uuid[]) AS n(claim, fingerprint)
-		LEFT JOIN LATERAL (SELECT c.position, c.ordinal FROM warehouse.claim c
-			WHERE c.claim = n.claim AND c.fingerprint = n.fingerprint AND c.content_position = c.position AND c.content_ordinal = c.ordinal
+		SELECT n.claim, n.fingerprint, n.layout, coalesce(o.position, 0), coalesce(o.ordinal, 0), coalesce(o.line, 0)
+		FROM unnest($1::uuid[], $2::uuid[], $3::int[]) AS n(claim, fingerprint, layout)
+		LEFT JOIN LATERAL (SELECT c.position, c.ordinal, c.line FROM warehouse.claim c
+			WHERE c.claim = n.claim AND c.fingerprint = n.fingerprint AND c.layout = n.layout AND c.content_position = c.position AND c.content_ordinal = c.ordinal
 			ORDER BY c.position LIMIT 1) o ON true
-		WHERE EXISTS (SELECT FROM warehouse.claim c WHERE c.claim = n.claim)`, claims, prints)
+		WHERE EXISTS (SELECT FROM warehouse.claim c WHERE c.claim = n.claim)`, claims, prints, layouts)
 	if err != nil {
 		return nil, nil, fmt.Errorf("look for known content: %w", err)
 	}
 	known, found := map[mapping.ID]bool{}, map[identity]place{}
 	var id identity
 	var p place
-	_, err = pgx.ForEachRow(rows, []any{&id.claim, &id.fingerprint, &p.position, &p.ordinal}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&id.claim, &id.fingerprint, &id.layout, &p.position, &p.ordinal, &p.line}, func() error {
 		if !known[id.claim] {
 			known[id.claim] = true
 			shared = append(shared, id.claim)
@@ -109,13 +114,12 @@ func (w *writer) places(ctx context.Context, contents []*content) (places []plac
 			if here[r.claim]++; here[r.claim] == 2 && !known[r.claim] {
 				shared = append(shared, r.claim)
 			}
-			id := identity{r.claim, r.fingerprint}
-			at, ok := found[id]
+			at, ok := found[r.identity]
 			if !ok || r.parted {
-				at = place{r.position, r.ordinal}
+				at = r.place()
 			}
 			if !ok {
-				found[id] = at
+				found[r.identity] = at
 			}
 			places = append(places, at)
 		}
@@ -137,7 +141,7 @@ func (r *readers) add(t *mapping.Table, c *content, places []place) {
 		from := 0
 		for i, rec := range c.records {
 			part := c.lines(i, t.Index+1, lines)
-			if places[i] == (place{rec.position, rec.ordinal}) {
+			if places[i] == rec.place() {
 				continue
 			}
 			at := c.ends[i*(len(c.tables)+1)+t.Index+1] - len(part)

@@ -21,11 +21,15 @@ type content struct {
 
 // record is one record of a content.
 type record struct {
-	claim, fingerprint mapping.ID
-	position           int64
-	ordinal            int32
-	parted             bool // some of its rows were sent before the others
+	identity
+	position int64
+	ordinal  int32
+	line     int
+	parted   bool // some of its rows were sent before the others
 }
+
+// place is where its content lies if it brings it.
+func (r *record) place() place { return place{r.position, r.ordinal, r.line} }
 
 func newContent(tables int) *content { return &content{tables: make([][]byte, tables)} }
 
@@ -42,7 +46,7 @@ func (c *content) record(ev *schemas.DocumentOrdered, r *mapping.Record, parted 
 	before := len(c.claims)
 	c.claims = appendClaim(c.claims, ev, r)
 	c.size += len(c.claims) - before
-	c.records = append(c.records, record{claim: r.Claim, fingerprint: r.Fingerprint, position: ev.Position, ordinal: r.Ordinal, parted: parted})
+	c.records = append(c.records, record{identity: identity{r.Claim, r.Fingerprint, r.Layout}, position: ev.Position, ordinal: r.Ordinal, line: r.Line, parted: parted})
 	c.ends = append(c.ends, len(c.claims))
 	for _, t := range c.tables {
 		c.ends = append(c.ends, len(t))
@@ -61,8 +65,8 @@ func (c *content) lines(i, column int, all []byte) []byte {
 
 // claimColumns are those of warehouse.claim in the order of appendClaim and
 // appendPlace.
-const claimColumns = `position, ordinal, record_type, claim, centre, natural_key, subject, fingerprint, line, col, byte_from, byte_to,
-	tombstone, is_current, content_position, content_ordinal`
+const claimColumns = `position, ordinal, record_type, claim, centre, natural_key, subject, fingerprint, layout, line, col, byte_from, byte_to,
+	tombstone, is_current, content_position, content_ordinal, line_shift`
 
 // appendClaim appends a claim's line, but for its end: where its content lies.
 // It arrives as the current one, unless it says that the key is gone; the
@@ -76,7 +80,7 @@ func appendClaim(dst []byte, ev *schemas.DocumentOrdered, r *mapping.Record) []b
 	dst = appendKey(append(dst, '\t'), r.Key)
 	dst = appendText(append(dst, '\t'), r.Subject)
 	dst = appendID(append(dst, '\t'), r.Fingerprint)
-	for _, n := range [...]int64{int64(r.Line), int64(r.Column), r.ByteFrom, r.ByteTo} {
+	for _, n := range [...]int64{int64(r.Layout), int64(r.Line), int64(r.Column), r.ByteFrom, r.ByteTo} {
 		dst = strconv.AppendInt(append(dst, '\t'), n, 10)
 	}
 	if ev.Action == schemas.Delete {
@@ -85,10 +89,12 @@ func appendClaim(dst []byte, ev *schemas.DocumentOrdered, r *mapping.Record) []b
 	return append(dst, "\tf\tt"...)
 }
 
-// appendPlace ends a claim's line with where its content lies.
-func appendPlace(dst []byte, p place) []byte {
-	dst = strconv.AppendInt(append(dst, '\t'), p.position, 10)
-	dst = strconv.AppendInt(append(dst, '\t'), int64(p.ordinal), 10)
+// appendPlace ends the line of a claim, of a record that begins at a line, with
+// where its content lies.
+func appendPlace(dst []byte, line int, p place) []byte {
+	for _, n := range [...]int64{p.position, int64(p.ordinal), int64(line - p.line)} {
+		dst = strconv.AppendInt(append(dst, '\t'), n, 10)
+	}
 	return append(dst, '\n')
 }
 

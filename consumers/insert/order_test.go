@@ -187,9 +187,9 @@ func (b *bench) sound() {
 		"numbers of findings that are not those of the open findings": `
 			(SELECT centre, record_type, subject, test, level, count(*)::bigint AS n FROM warehouse.finding WHERE open GROUP BY 1, 2, 3, 4, 5 EXCEPT ALL TABLE warehouse.finding_count)
 			UNION ALL (TABLE warehouse.finding_count EXCEPT ALL SELECT centre, record_type, subject, test, level, count(*)::bigint FROM warehouse.finding WHERE open GROUP BY 1, 2, 3, 4, 5)`,
-		"contents stored twice": `SELECT claim, fingerprint FROM warehouse.claim WHERE content_position = position AND content_ordinal = ordinal GROUP BY 1, 2 HAVING count(*) > 1`,
+		"contents stored twice": `SELECT claim, fingerprint FROM warehouse.claim WHERE content_position = position AND content_ordinal = ordinal GROUP BY claim, fingerprint, layout HAVING count(*) > 1`,
 		"claims without content": `SELECT position, ordinal FROM warehouse.claim c WHERE NOT EXISTS (SELECT FROM warehouse.claim o
-			WHERE o.position = c.content_position AND o.ordinal = c.content_ordinal AND o.claim = c.claim AND o.fingerprint = c.fingerprint AND o.content_position = o.position)
+			WHERE o.position = c.content_position AND o.ordinal = c.content_ordinal AND o.claim = c.claim AND o.fingerprint = c.fingerprint AND o.layout = c.layout AND o.content_position = o.position)
 			OR NOT EXISTS (SELECT FROM warehouse.specimen s WHERE s.position = c.content_position AND s.ordinal = c.content_ordinal
 				UNION ALL SELECT FROM warehouse.procedure_run s WHERE s.position = c.content_position AND s.ordinal = c.content_ordinal)`,
 		"contents without claim": `SELECT s.position, s.ordinal FROM (SELECT position, ordinal FROM warehouse.specimen UNION ALL SELECT position, ordinal FROM warehouse.procedure_run) s

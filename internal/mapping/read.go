@@ -161,6 +161,7 @@ type reading struct {
 	record  Record
 	hash    hash.Hash // of the open record
 	prints  []byte    // not yet hashed
+	layout  uint32    // of the open record
 	sum     []byte
 	hashed  []byte
 	ends    []int

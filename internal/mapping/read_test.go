@@ -233,7 +233,8 @@ func TestClaim(t *testing.T) {
 	}
 }
 
-// A fingerprint is that of the content, wherever in a document it stands.
+// A fingerprint is that of the content, wherever in a document it stands; the
+// layout tells whether its rows lie alike.
 func TestFingerprint(t *testing.T) {
 	m := load(t)
 	const a = `<experiment experimentID="E"><specimenID>1</specimenID><procedure procedureID="p"><simpleParameter parameterID="q"><value>5</value></simpleParameter></procedure></experiment>`
@@ -242,6 +243,13 @@ func TestFingerprint(t *testing.T) {
 		<procedure procedureID="p"><simpleParameter parameterID="q"><value><![CDATA[5]]></value></simpleParameter></procedure></experiment>`)
 	if same[0].Fingerprint != same[2].Fingerprint {
 		t.Error("equal content has two fingerprints")
+	}
+	if same[0].Layout == same[2].Layout {
+		t.Error("rows on other lines have one layout")
+	}
+	below := runs(t, m, `<line colonyID="c"/>`+"\n\n"+a)
+	if below[1].Fingerprint != same[0].Fingerprint || below[1].Layout != same[0].Layout {
+		t.Error("the same lines further down have another layout")
 	}
 	seen := map[ID]string{same[0].Fingerprint: "the first"}
 	for _, change := range [][2]string{

@@ -13,7 +13,8 @@ const printed = 4 << 10
 
 // print adds a row to its record's fingerprint: its table, its ordinal and its
 // parent's, both relative to the record's, and its values. The values are as
-// COPY takes them, which no other values look like.
+// COPY takes them, which no other values look like. Its line, relative to the
+// record's, is no content: it goes into the layout.
 func (x *reading) print(p *pendingRow, record int32, values []byte) {
 	b := x.prints
 	b = append(append(b, p.rule.table.Name...), '\t')
@@ -24,6 +25,8 @@ func (x *reading) print(p *pendingRow, record int32, values []byte) {
 	}
 	b = binary.AppendUvarint(b, uint64(parent))
 	b = append(b, values...)
+	// FNV-1a's step, over lines: 16777619 is its prime for 32 bits.
+	x.layout = (x.layout ^ uint32(p.line-x.frames[p.rule.record.node.depth].line)) * 16777619
 	if len(b) >= printed {
 		x.hash.Write(b)
 		b = b[:0]
@@ -39,6 +42,7 @@ func (x *reading) endRecord(f *frame, r *rule) error {
 	x.sum = x.hash.Sum(x.sum[:0])
 	copy(rec.Fingerprint[:], x.sum)
 	x.hash.Reset()
+	rec.Layout, x.layout = int32(x.layout), 0
 
 	p := &x.own
 	*p = pendingRow{rule: r, ordinal: f.ordinal, line: f.line, column: f.column}

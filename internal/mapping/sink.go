@@ -29,6 +29,10 @@ type Record struct {
 	// Fingerprint is the identity of the content: of the values of all its rows,
 	// and of their places relative to the record.
 	Fingerprint [16]byte
+	// Layout tells apart, among equal contents, those whose rows lie on other
+	// lines relative to the record: equal contents of equal layout say where
+	// each other's rows are.
+	Layout int32
 	// Key is the natural key as Postgres reads its columns, nil where one is
 	// absent. It may be kept.
 	Key []*string

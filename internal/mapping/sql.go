@@ -126,7 +126,7 @@ func (t *Table) viewColumns() []SQLColumn {
 		columns = append(columns, SQLColumn{Name: "t.parent + c.ordinal - c.content_ordinal AS parent", Comment: "ordinal, in the claim's document, of the row that encloses it, of " + tableNames(t.Parents)})
 	}
 	columns = append(columns,
-		SQLColumn{Name: "CASE WHEN c.position = c.content_position AND c.ordinal = c.content_ordinal THEN t.line ELSE c.line END AS line", Comment: "line of the row's element in the claim's document; of the record's element where the content came with another document"},
+		SQLColumn{Name: "t.line + c.line_shift AS line", Comment: "line of the row's element in the claim's document, from 1"},
 		SQLColumn{Name: "c.claim", Comment: "identity of the natural key"},
 		SQLColumn{Name: "c.centre AS claim_centre", Comment: "the centre that claims it"},
 		SQLColumn{Name: "c.is_current", Comment: "whether this is what holds now: the greatest claim on its key that is not withdrawn, and no tombstone"},

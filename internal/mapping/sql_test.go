@@ -98,7 +98,7 @@ func TestViews(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := texts(t, pool, `SELECT concat_ws(' ', position, record, ordinal, parent, line, claim_centre, is_current, tombstone, value) FROM warehouse.claimed_series_value ORDER BY position, ordinal`)
-	want := []string{"5 2 4 3 14 H f f a", "5 2 5 3 15 H f f b", "9 8 10 9 70 H t f a", "9 8 11 9 70 H t f b"}
+	want := []string{"5 2 4 3 14 H f f a", "5 2 5 3 15 H f f b", "9 8 10 9 72 H t f a", "9 8 11 9 73 H t f b"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -115,8 +115,8 @@ func fill(ctx context.Context, tx pgx.Tx) error {
 		`INSERT INTO warehouse.series_value (position, record, ordinal, parent, line, increment, value) VALUES (5, 2, 4, 3, 14, '1', 'a'), (5, 2, 5, 3, 15, '2', 'b')`,
 		// Of another record, and of another kind of record.
 		`INSERT INTO warehouse.series_value (position, record, ordinal, parent, line, increment, value) VALUES (5, 6, 8, 7, 20, '1', 'x')`,
-		`INSERT INTO warehouse.claim (position, ordinal, record_type, claim, centre, natural_key, fingerprint, content_position, content_ordinal, line, col, byte_from, byte_to, tombstone, is_current)
-			SELECT p, o, 'procedure_run', gen_random_uuid(), 'H', '{}', gen_random_uuid(), 5, 2, l, 1, 0, 1, false, p = 9 FROM (VALUES (5, 2, 12), (9, 8, 70)) v(p, o, l)`,
+		`INSERT INTO warehouse.claim (position, ordinal, record_type, claim, centre, natural_key, fingerprint, content_position, content_ordinal, line, line_shift, col, byte_from, byte_to, tombstone, is_current)
+			SELECT p, o, 'procedure_run', gen_random_uuid(), 'H', '{}', gen_random_uuid(), 5, 2, l, l - 12, 1, 0, 1, false, p = 9 FROM (VALUES (5, 2, 12), (9, 8, 70)) v(p, o, l)`,
 		`INSERT INTO warehouse.claim (position, ordinal, record_type, claim, centre, natural_key, fingerprint, content_position, content_ordinal, line, col, byte_from, byte_to, tombstone, is_current)
 			VALUES (7, 1, 'specimen', gen_random_uuid(), 'H', '{}', gen_random_uuid(), 7, 1, 1, 1, 0, 1, false, true)`,
 	} {

@@ -150,9 +150,9 @@ func (s *store) load(d document) int64 {
 			s.copy(in.lines[r.Ordinal])
 		}
 		s.exec(`INSERT INTO warehouse.claim (position, ordinal, record_type, claim, centre, natural_key, subject, fingerprint, content_position, content_ordinal,
-				line, col, byte_from, byte_to, tombstone, is_current)
-			SELECT $1, $2, $3, $4, $5, $6, $7, $8, coalesce(k.content_position, $1), coalesce(k.content_ordinal, $2), $9, $10, $11, $12, $13, false
-			FROM (SELECT) one LEFT JOIN (SELECT content_position, content_ordinal FROM warehouse.claim WHERE claim = $4 AND fingerprint = $8 LIMIT 1) k ON true`,
+				line, col, byte_from, byte_to, tombstone, is_current, line_shift)
+			SELECT $1, $2, $3, $4, $5, $6, $7, $8, coalesce(k.content_position, $1), coalesce(k.content_ordinal, $2), $9, $10, $11, $12, $13, false, coalesce($9 - k.line, 0)
+			FROM (SELECT) one LEFT JOIN (SELECT content_position, content_ordinal, line - line_shift AS line FROM warehouse.claim WHERE claim = $4 AND fingerprint = $8 LIMIT 1) k ON true`,
 			append(at, r.Table.Name, hex.EncodeToString(r.Claim[:]), d.centre, r.Key, r.Subject, hex.EncodeToString(r.Fingerprint[:]),
 				r.Line, r.Column, r.ByteFrom, r.ByteTo, d.tombstone)...)
 	}

@@ -389,7 +389,7 @@ COMMENT ON COLUMN warehouse.judged_run.is_current IS 'whether the run holds now'
 
 CREATE OR REPLACE VIEW warehouse.measured_series AS
   SELECT c.position, c.ordinal AS record, v.ordinal + c.ordinal - c.content_ordinal AS ordinal, v.parent + c.ordinal - c.content_ordinal AS parent,
-    CASE WHEN c.position = c.content_position AND c.ordinal = c.content_ordinal THEN v.line ELSE c.line END AS line,
+    v.line + c.line_shift AS line,
     m.parameter_id, m.sequence_id, m.unit, m.status, v.increment, v.increment_status, v.value, c.is_current
   FROM warehouse.claim c
   JOIN warehouse.series_value v ON v.position = c.content_position AND v.record = c.content_ordinal
@@ -412,7 +412,7 @@ COMMENT ON COLUMN warehouse.measured_series.is_current IS 'whether the run holds
 
 CREATE OR REPLACE VIEW warehouse.measured_term AS
   SELECT c.position, c.ordinal AS record, t.ordinal + c.ordinal - c.content_ordinal AS ordinal, t.parent + c.ordinal - c.content_ordinal AS parent,
-    CASE WHEN c.position = c.content_position AND c.ordinal = c.content_ordinal THEN t.line ELSE c.line END AS line,
+    t.line + c.line_shift AS line,
     m.parameter_id, m.sequence_id, m.status, t.term, c.is_current
   FROM warehouse.claim c
   JOIN warehouse.ontology_term t ON t.position = c.content_position AND t.record = c.content_ordinal
