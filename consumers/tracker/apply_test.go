@@ -12,6 +12,7 @@ import (
 	"tributary/consumers/stage"
 	"tributary/internal/pg"
 	"tributary/schemas"
+	trackersql "tributary/sql/tracker"
 )
 
 func TestOffsetsMoveWithTheRows(t *testing.T) {
@@ -82,7 +83,7 @@ func TestHostileText(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tx.Rollback(t.Context())
-	if err := write(t.Context(), tx, sum); err != nil {
+	if err := write(t.Context(), tx, trackersql.Schema, sum); err != nil {
 		t.Fatal(err)
 	}
 	if err := tx.Commit(t.Context()); err != nil {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	trackersql "tributary/sql/tracker"
 )
 
 // table is a table that is written in batches: rows go by COPY into a
@@ -18,8 +20,6 @@ type table struct {
 	name    string
 	columns []string // the first is the id
 }
-
-const schema = "tracker"
 
 func (t table) temp() string { return "tracker_new_" + t.name }
 
@@ -45,15 +45,25 @@ func tables() []table {
 	}
 }
 
-// store writes and reads within one transaction.
+// store writes and reads one schema within one transaction.
 type store struct {
 	tx     pgx.Tx
+	schema string
 	tables map[string]table
 }
 
+// sql is a statement written for the schema tracker, for the schema at hand.
+// The statements of this package hold no text that could look like it.
+func (s *store) sql(statement string) string {
+	if s.schema == trackersql.Schema {
+		return statement
+	}
+	return strings.ReplaceAll(statement, trackersql.Schema+".", s.schema+".")
+}
+
 // newStore makes the temporary tables where this connection has none yet.
-func newStore(ctx context.Context, tx pgx.Tx) (*store, error) {
-	s := &store{tx: tx, tables: map[string]table{}}
+func newStore(ctx context.Context, tx pgx.Tx, schema string) (*store, error) {
+	s := &store{tx: tx, schema: schema, tables: map[string]table{}}
 	var ddl strings.Builder
 	for _, t := range tables() {
 		s.tables[t.name] = t
@@ -74,10 +84,10 @@ func (s *store) upsert(ctx context.Context, name string, rows [][]any) error {
 	t := s.tables[name]
 	n, err := s.tx.CopyFrom(ctx, pgx.Identifier{t.temp()}, t.columns, pgx.CopyFromRows(rows))
 	if err != nil {
-		return fmt.Errorf("copy %d rows for %s.%s: %w", len(rows), schema, name, err)
+		return fmt.Errorf("copy %d rows for %s.%s: %w", len(rows), s.schema, name, err)
 	}
 	if int(n) != len(rows) {
-		return fmt.Errorf("copy for %s.%s: %d of %d rows", schema, name, n, len(rows))
+		return fmt.Errorf("copy for %s.%s: %d of %d rows", s.schema, name, n, len(rows))
 	}
 	// Every transaction locks rows in the order of their ids, and tables in
 	// the same order, so that two of them never wait for each other.
@@ -87,8 +97,8 @@ func (s *store) upsert(ctx context.Context, name string, rows [][]any) error {
 		set = append(set, c+" = excluded."+c)
 	}
 	if _, err := s.tx.Exec(ctx, fmt.Sprintf("INSERT INTO %s.%s (%s) SELECT %s FROM %s ORDER BY id ON CONFLICT (id) DO UPDATE SET %s",
-		schema, name, list, list, t.temp(), strings.Join(set, ", "))); err != nil {
-		return fmt.Errorf("write %s.%s: %w", schema, name, err)
+		s.schema, name, list, list, t.temp(), strings.Join(set, ", "))); err != nil {
+		return fmt.Errorf("write %s.%s: %w", s.schema, name, err)
 	}
 	return nil
 }
@@ -98,25 +108,25 @@ func merge[T any, P adder[T]](ctx context.Context, s *store, name string, states
 	if len(states) == 0 {
 		return nil
 	}
-	rows, err := s.tx.Query(ctx, fmt.Sprintf("SELECT id, merge FROM %s.%s WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE", schema, name), ids(states))
+	rows, err := s.tx.Query(ctx, fmt.Sprintf("SELECT id, merge FROM %s.%s WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE", s.schema, name), ids(states))
 	if err != nil {
-		return fmt.Errorf("read %s.%s: %w", schema, name, err)
+		return fmt.Errorf("read %s.%s: %w", s.schema, name, err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var id [16]byte
 		var text []byte
 		if err := rows.Scan(&id, &text); err != nil {
-			return fmt.Errorf("read %s.%s: %w", schema, name, err)
+			return fmt.Errorf("read %s.%s: %w", s.schema, name, err)
 		}
 		old := new(T)
 		if err := json.Unmarshal(text, old); err != nil {
-			return fmt.Errorf("read %s.%s: column merge of %s: %w", schema, name, uuid.UUID(id), err)
+			return fmt.Errorf("read %s.%s: column merge of %s: %w", s.schema, name, uuid.UUID(id), err)
 		}
 		states[id].add(old)
 	}
 	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read %s.%s: %w", schema, name, err)
+		return fmt.Errorf("read %s.%s: %w", s.schema, name, err)
 	}
 	return nil
 }

@@ -27,6 +27,7 @@ import (
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/schemas"
+	trackersql "tributary/sql/tracker"
 )
 
 // Name of the role and of its consumer group, without the prefix.
@@ -45,7 +46,7 @@ type Tracker struct {
 // migrated (package sql/tracker). prefix is that of topics and groups.
 func New(pool *pgxpool.Pool, codec *schemas.Codec, prefix string, log *slog.Logger) *Tracker {
 	return &Tracker{codec: codec, log: log,
-		Consumed: pg.Consumed{Offsets: pg.Offsets{Schema: schema, Group: kafka.GroupName(prefix, Name)}, Pool: pool}}
+		Consumed: pg.Consumed{Offsets: pg.Offsets{Schema: trackersql.Schema, Group: kafka.GroupName(prefix, Name)}, Pool: pool}}
 }
 
 // Applier returns what feeds the tracker from Kafka; its Run is the role. Any
@@ -85,7 +86,7 @@ func (t *Tracker) Apply(ctx context.Context, ranges []stage.Range) error {
 				return fmt.Errorf("note an unreadable record: %w", err)
 			}
 		}
-		return write(ctx, tx, f)
+		return write(ctx, tx, trackersql.Schema, f)
 	})
 }
 

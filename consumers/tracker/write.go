@@ -8,12 +8,16 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// write adds a fold to the rows. Tables come in one fixed order.
-func write(ctx context.Context, tx pgx.Tx, f *fold) error {
-	s, err := newStore(ctx, tx)
+// write adds a fold to the rows of a schema. Tables come in one fixed order.
+func write(ctx context.Context, tx pgx.Tx, schema string, f *fold) error {
+	s, err := newStore(ctx, tx, schema)
 	if err != nil {
 		return err
 	}
+	return f.write(ctx, s)
+}
+
+func (f *fold) write(ctx context.Context, s *store) error {
 	if err := s.stub(ctx, "an_exception", `INSERT INTO tracker.an_exception (id, short_name)
 		SELECT * FROM unnest($1::uuid[], $2::text[]) ON CONFLICT DO NOTHING`, f.exceptions, func(id uuid.UUID) string { return f.exceptions[id] }); err != nil {
 		return err
@@ -40,8 +44,8 @@ func (s *store) stub(ctx context.Context, name, sql string, m map[uuid.UUID]stri
 	for i, id := range keys {
 		texts[i] = text(id)
 	}
-	if _, err := s.tx.Exec(ctx, sql, keys, texts); err != nil {
-		return fmt.Errorf("make rows of %s.%s: %w", schema, name, err)
+	if _, err := s.tx.Exec(ctx, s.sql(sql), keys, texts); err != nil {
+		return fmt.Errorf("make rows of %s.%s: %w", s.schema, name, err)
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (f *fold) writeDocuments(ctx context.Context, s *store) error {
 		return err
 	}
 	if len(stale) > 0 {
-		if _, err := s.tx.Exec(ctx, "DELETE FROM tracker.xml_log WHERE xml_id = ANY($1)", stale); err != nil {
+		if _, err := s.tx.Exec(ctx, s.sql("DELETE FROM tracker.xml_log WHERE xml_id = ANY($1)"), stale); err != nil {
 			return fmt.Errorf("replace errors of documents: %w", err)
 		}
 	}
@@ -59,7 +59,7 @@ func (f *fold) writeDocuments(ctx context.Context, s *store) error {
 // loadDocuments adds what the rows of documents remember, and returns what
 // each showed before.
 func (f *fold) loadDocuments(ctx context.Context, s *store) (map[uuid.UUID]step, error) {
-	rows, err := s.tx.Query(ctx, "SELECT id, merge FROM tracker.xml_file WHERE id = ANY($1)", ids(f.documents))
+	rows, err := s.tx.Query(ctx, s.sql("SELECT id, merge FROM tracker.xml_file WHERE id = ANY($1)"), ids(f.documents))
 	if err != nil {
 		return nil, fmt.Errorf("read tracker.xml_file: %w", err)
 	}

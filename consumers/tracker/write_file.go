@@ -61,9 +61,9 @@ func (f *fold) lockFiles(ctx context.Context, s *store) error {
 		names[i] = key("zip_file", f.files[id].Name)
 		todo[i] = int16(f.files[id].Todo)
 	}
-	if _, err := s.tx.Exec(ctx, `INSERT INTO tracker.zip_action (id, zip_id, todo_id, phase_id, status_id, attempts, created, last_update, merge)
+	if _, err := s.tx.Exec(ctx, s.sql(`INSERT INTO tracker.zip_action (id, zip_id, todo_id, phase_id, status_id, attempts, created, last_update, merge)
 		SELECT id, zip, todo, 1, 1, 0, 'infinity', '-infinity', '{}' FROM unnest($1::uuid[], $2::uuid[], $3::smallint[]) AS n(id, zip, todo)
-		ON CONFLICT DO NOTHING`, keys, names, todo); err != nil {
+		ON CONFLICT DO NOTHING`), keys, names, todo); err != nil {
 		return fmt.Errorf("make rows of tracker.zip_action: %w", err)
 	}
 	return merge(ctx, s, "zip_action", f.files)
@@ -92,8 +92,8 @@ func fileRow(id uuid.UUID, x *file, attempts []attemptRow) ([]any, error) {
 
 // loadAttempts reads every attempt of the files at hand and adds what is new.
 func (f *fold) loadAttempts(ctx context.Context, s *store) (map[uuid.UUID][]attemptRow, error) {
-	rows, err := s.tx.Query(ctx, `SELECT id, za_id, merge, phase_id, status_id, exception_id, coalesce(message, '')
-		FROM tracker.zip_download WHERE za_id = ANY($1) ORDER BY id`, ids(f.files))
+	rows, err := s.tx.Query(ctx, s.sql(`SELECT id, za_id, merge, phase_id, status_id, exception_id, coalesce(message, '')
+		FROM tracker.zip_download WHERE za_id = ANY($1) ORDER BY id`), ids(f.files))
 	if err != nil {
 		return nil, fmt.Errorf("read tracker.zip_download: %w", err)
 	}
@@ -163,7 +163,7 @@ func sumDocuments(ctx context.Context, s *store, keys [][16]byte, outcomes []str
 	if len(keys) == 0 {
 		return out, nil
 	}
-	rows, err := s.tx.Query(ctx, `
+	rows, err := s.tx.Query(ctx, s.sql(`
 		WITH sum AS (
 			SELECT x.zip_id, count(*) AS known, count(*) FILTER (WHERE x.status_id = 5) AS failed,
 				count(*) FILTER (WHERE x.status_id < 3 OR (x.status_id = 3 AND x.phase_id < 10)) AS open,
@@ -173,7 +173,7 @@ func sumDocuments(ctx context.Context, s *store, keys [][16]byte, outcomes []str
 			JOIN tracker.xml_file AS x ON x.zip_id = a.id AND x.outcome = a.outcome
 			GROUP BY x.zip_id)
 		SELECT s.zip_id, s.known, s.failed, s.open, s.least, coalesce(x.phase_id, 0), x.exception_id, coalesce(x.message, '')
-		FROM sum AS s LEFT JOIN tracker.xml_file AS x ON x.id = s.first`, keys, outcomes)
+		FROM sum AS s LEFT JOIN tracker.xml_file AS x ON x.id = s.first`), keys, outcomes)
 	if err != nil {
 		return nil, fmt.Errorf("sum up documents: %w", err)
 	}

@@ -23,9 +23,19 @@ const Schema = "tracker"
 
 // Migrate brings the schema to the newest version.
 func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
+	return MigrateInto(ctx, pool, Schema)
+}
+
+// MigrateInto brings a schema of another name, made as the tracker's is, to
+// the newest version. It makes the schema if there is none. The name is of
+// small letters, digits and underscores.
+func MigrateInto(ctx context.Context, pool *pgxpool.Pool, schema string) error {
 	sub, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return fmt.Errorf("migrations of the tracker: %w", err)
 	}
-	return pg.Migrate(ctx, pool, Schema, sub)
+	if err := checkName(schema); err != nil {
+		return err
+	}
+	return pg.Migrate(ctx, pool, schema, renamed{sub, schema})
 }

@@ -1,0 +1,43 @@
+package tracker
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/schemas"
+)
+
+// Event is one event of the log, and when it happened.
+type Event struct {
+	schemas.StatusChanged
+
+	At time.Time
+}
+
+// Write adds events to the rows of a schema that is made as the tracker's is
+// (package sql/tracker), within the caller's transaction. It may be called
+// several times in one: what comes later is merged with what is there. Events
+// that cannot be placed anywhere, which the tracker lists as unreadable, are
+// passed over. Its memory is a few times that of the events.
+func Write(ctx context.Context, tx pgx.Tx, schema string, events []Event) error {
+	f := newFold()
+	for i := range events {
+		_ = f.add(&events[i].StatusChanged, events[i].At) // see above
+	}
+	if err := write(ctx, tx, schema, f); err != nil {
+		return err
+	}
+	// The temporary tables are emptied by a commit, which is not here.
+	var names []string
+	for _, t := range tables() {
+		names = append(names, t.temp())
+	}
+	if _, err := tx.Exec(ctx, "TRUNCATE "+strings.Join(names, ", ")); err != nil {
+		return fmt.Errorf("empty the temporary tables: %w", err)
+	}
+	return nil
+}
