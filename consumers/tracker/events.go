@@ -22,14 +22,17 @@ type Event struct {
 // (package sql/tracker), within the caller's transaction. It may be called
 // several times in one: what comes later is merged with what is there. Events
 // that cannot be placed anywhere, which the tracker lists as unreadable, are
-// passed over. Its memory is a few times that of the events.
-func Write(ctx context.Context, tx pgx.Tx, schema string, events []Event) error {
+// passed over; it returns their indices. Its memory is a few times that of the
+// events.
+func Write(ctx context.Context, tx pgx.Tx, schema string, events []Event) (unplaced []int, err error) {
 	f := newFold()
 	for i := range events {
-		_ = f.add(&events[i].StatusChanged, events[i].At) // see above
+		if f.add(&events[i].StatusChanged, events[i].At) != nil {
+			unplaced = append(unplaced, i)
+		}
 	}
 	if err := write(ctx, tx, schema, f); err != nil {
-		return err
+		return nil, err
 	}
 	// The temporary tables are emptied by a commit, which is not here.
 	var names []string
@@ -37,7 +40,7 @@ func Write(ctx context.Context, tx pgx.Tx, schema string, events []Event) error 
 		names = append(names, t.temp())
 	}
 	if _, err := tx.Exec(ctx, "TRUNCATE "+strings.Join(names, ", ")); err != nil {
-		return fmt.Errorf("empty the temporary tables: %w", err)
+		return nil, fmt.Errorf("empty the temporary tables: %w", err)
 	}
-	return nil
+	return unplaced, nil
 }

@@ -37,6 +37,7 @@ func TestWriteIntoAnotherSchema(t *testing.T) {
 	for _, e := range log {
 		events = append(events, Event{e.StatusChanged, e.at})
 	}
+	var odd int
 	for third := range 3 {
 		var part []Event
 		for i, e := range events {
@@ -44,9 +45,19 @@ func TestWriteIntoAnotherSchema(t *testing.T) {
 				part = append(part, e)
 			}
 		}
-		if err := Write(t.Context(), tx, "elsewhere", part); err != nil {
+		unplaced, err := Write(t.Context(), tx, "elsewhere", part)
+		if err != nil {
 			t.Fatal(err)
 		}
+		for _, i := range unplaced {
+			if part[i].Entity != "weather" {
+				t.Errorf("an event of a %s cannot be placed", part[i].Entity)
+			}
+			odd++
+		}
+	}
+	if odd != 1 {
+		t.Errorf("%d events cannot be placed, want 1", odd)
 	}
 	got := map[string][]string{}
 	for name := range want {
