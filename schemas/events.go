@@ -171,6 +171,7 @@ const (
 	PositionSession   = "session_end" // all batches of the session are out
 	PositionUnload    = "unload"      // a version is retracted: File and Archive; Batch is the operation
 	PositionReference = "reference"   // a reference table is loaded: Entry is its name, Archive the blob; Batch is the operation
+	PositionCheck     = "check"       // a domain's records are judged again by all data checks; Batch is the operation
 )
 
 // DocumentOrdered is one position of the one order in which the warehouse

@@ -95,6 +95,20 @@ func ActionOrder(action string) int {
 	return 0
 }
 
+// Where a replay begins.
+const (
+	FromDownload = "download" // the file is fetched again
+	FromUnzip    = "unzip"    // with the stored bytes
+	FromXSD      = "xsd"      // with the documents known: they are judged by the schemas of now
+	FromUpload   = "upload"   // with the verdicts known: what is valid is loaded by the mapping of now
+	FromData     = "data"     // with what is loaded: a centre's records are checked by the checks of now
+)
+
+// ReplayPhases returns where a replay may begin, the earliest first.
+func ReplayPhases() []string {
+	return []string{FromDownload, FromUnzip, FromXSD, FromUpload, FromData}
+}
+
 // The entities whose state a status.changed event tells.
 const (
 	EntityCentre   = "centre"   // a centre's particulars, with a revision
@@ -106,4 +120,5 @@ const (
 	EntityDownload = "download" // one attempt: requested, running, its outcome, what control accepted
 	EntityDocument = "document" // one document of one attempt
 	EntityBatch    = "batch"    // a batch of a domain released or ended
+	EntityReplay   = "replay"   // a replay was asked for, stopped, resumed or is done
 )

@@ -43,7 +43,7 @@ func (s *Sequencer) releaseOperation(ctx context.Context, epoch int64, now time.
 			return err
 		}
 		var concerned []string
-		if op.What == schemas.PositionUnload {
+		if op.What == schemas.PositionUnload || op.What == schemas.PositionCheck {
 			concerned = []string{op.Domain}
 		}
 		domains, err := control.NumberDomains(ctx, tx, concerned...)
@@ -54,7 +54,7 @@ func (s *Sequencer) releaseOperation(ctx context.Context, epoch int64, now time.
 		last := next
 		for _, d := range domains {
 			last++
-			b := control.Batch{ID: op.ID, Domain: d.Domain, Number: d.Number}
+			b := control.Batch{ID: op.ID, Run: schemas.LiveRun, Domain: d.Domain, Number: d.Number}
 			out = append(out, positionMessage(batchEnd(b, false, 0, last), now), batchEvent(b, false, 0, last, now))
 		}
 		if err := control.SetPosition(ctx, tx, last+1); err != nil {

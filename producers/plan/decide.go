@@ -3,6 +3,8 @@ package plan
 import (
 	"time"
 
+	"github.com/google/uuid"
+
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -136,14 +138,27 @@ func (w *world) fetched(f *fileWorld, a *control.Acquisition, t *control.Attempt
 		}
 	}
 	a.Download, a.SHA256 = d.Outcome, d.SHA256
-	if d.SHA256 == f.CurrentSHA256 && !w.belongs(f, a) && !w.spoiled(f, a) {
+	shown := d.SHA256 == f.CurrentSHA256 && !w.belongs(f, a) && !w.spoiled(f)
+	if shown && a.Run == schemas.LiveRun {
 		a.State, a.Result, a.EndedAt = control.Ended, control.Duplicate, &w.now
 		w.out = append(w.out, duplicateEvent(f, a, t, d.Outcome, w.now))
 		return
 	}
 	a.State = control.Received
 	a.LastEvent, a.LastHeaders = record.Value, record.Headers
+	current := w.current(f)
 	f.CurrentSHA256, f.CurrentAttempt = d.SHA256, d.Attempt
+	if !shown || current == nil || !ranked(a, current) {
+		w.rank(f, a, t)
+	}
+	if t.Early != nil {
+		w.early(f, a, t)
+	}
+}
+
+// rank gives accepted bytes their rank: above all that were accepted before
+// from sources of the same kind, by the look that showed them.
+func (w *world) rank(f *fileWorld, a *control.Acquisition, t *control.Attempt) {
 	f.Acceptances++
 	ordinal, own := f.Acceptances, false
 	a.RankOrdinal = &ordinal
@@ -158,23 +173,51 @@ func (w *world) fetched(f *fileWorld, a *control.Acquisition, t *control.Attempt
 		a.RankTime = t.ListedAt // of the look that was fetched; a later one may be listed by now
 	}
 	a.RankOwn = &own
-	if t.Early != nil {
-		w.early(f, a, t)
+}
+
+// ranked gives an acquisition the rank of the one that brought the same version
+// before, if that has one: a replay of a version replaces its results, and no
+// other version's.
+func ranked(a, before *control.Acquisition) bool {
+	if before.RankOrdinal == nil {
+		return false
 	}
+	a.RankOwn, a.RankTime, a.RankOrdinal = before.RankOwn, before.RankTime, before.RankOrdinal
+	return true
 }
 
 // belongs reports whether the bytes that the file shows were accepted by this
 // very acquisition, from a hosting whose archive turned out damaged.
 func (w *world) belongs(f *fileWorld, a *control.Acquisition) bool {
-	t := w.attempts[control.AttemptKey{Run: a.Run, File: f.ID, Attempt: f.CurrentAttempt}]
+	t := w.shown(f)
 	return t != nil && t.Acquisition == a.ID
 }
 
 // spoiled reports whether the bytes that the file shows are those of a damaged
 // archive: who brings them again repeats no success.
-func (w *world) spoiled(f *fileWorld, a *control.Acquisition) bool {
-	t := w.attempts[control.AttemptKey{Run: a.Run, File: f.ID, Attempt: f.CurrentAttempt}]
+func (w *world) spoiled(f *fileWorld) bool {
+	t := w.shown(f)
 	return t != nil && damage(t.Unzip)
+}
+
+// shown is the attempt that brought the bytes that the file shows; nil before
+// any. A file's attempts are numbered through all runs.
+func (w *world) shown(f *fileWorld) *control.Attempt {
+	for _, a := range f.acquisitions {
+		if t := w.attempts[control.AttemptKey{Run: a.Run, File: f.ID, Attempt: f.CurrentAttempt}]; t != nil {
+			return t
+		}
+	}
+	return nil
+}
+
+// current is the acquisition that brought the bytes that the file shows; nil
+// before any.
+func (w *world) current(f *fileWorld) *control.Acquisition {
+	if t := w.shown(f); t != nil {
+		return f.byID(t.Acquisition)
+	}
+	return nil
 }
 
 // fetchFailed tries the same hosting again, or the next one, or ends.
@@ -253,7 +296,7 @@ func (w *world) judgeUnzip(f *fileWorld, a *control.Acquisition, t *control.Atte
 	tried.GivenUp, tried.Bad = true, u.SHA256
 	a.Tried[t.Source] = tried
 	a.Message = u.Exception + ": " + u.Message
-	if len(f.candidates(a)) == 0 {
+	if len(f.candidates(a)) == 0 || a.Run != schemas.LiveRun && t.Job == uuid.Nil.String() { // a replay of stored bytes is of these
 		w.end(f, a, t, string(schemas.Unzip), corrupted, a.Message, outcome)
 		return
 	}
@@ -274,8 +317,7 @@ func (w *world) end(f *fileWorld, a *control.Acquisition, t *control.Attempt, ph
 func (w *world) endAs(st schemas.Status, f *fileWorld, a *control.Acquisition, t *control.Attempt, phase, exception, message, outcome string) {
 	a.State, a.Result, a.EndedAt, a.Changed = control.Ended, string(st), &w.now, true
 	a.Phase, a.Exception, a.Message = phase, exception, message
-	newest := f.acquisitions[len(f.acquisitions)-1]
-	if st == schemas.Failed && retriable(phase, exception) && a == newest { // else a newer look follows
+	if st == schemas.Failed && retriable(phase, exception) && a == f.newest() { // else a newer look follows; and what a replay failed to do, another may
 		pause := w.retry
 		for range a.Retries {
 			pause = min(2*pause, 24*time.Hour)

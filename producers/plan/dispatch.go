@@ -97,10 +97,10 @@ func (p *Planner) revisit(ctx context.Context, now time.Time) error {
 
 // retryFile starts a failed file's next acquisition, while a hosting shows it.
 func (w *world) retryFile(f *fileWorld) {
-	if len(f.acquisitions) == 0 || f.active() != nil {
+	last := f.newest()
+	if last == nil || f.active() != nil {
 		return
 	}
-	last := f.acquisitions[len(f.acquisitions)-1]
 	if last.New || last.RetryAt == nil || last.RetryAt.After(w.now) {
 		return
 	}
@@ -167,11 +167,13 @@ type item struct {
 	hosting control.Hosting
 }
 
-// job is one connection's worth of files of one source.
+// job is one connection's worth of files of one source, all of one run.
 type job struct {
 	server, source string
 	items          []item
 }
+
+func (j job) run() string { return j.items[0].a.Run }
 
 // gather chooses the best hosting for every wanted file and makes jobs of
 // them: small files go together, large ones alone.
@@ -204,7 +206,12 @@ func (p *Planner) gather(w *world, credits map[string]int) []job {
 	})
 	for _, s := range sources {
 		items := bySource[s]
-		sort.SliceStable(items, func(i, j int) bool { return items[i].hosting.Size < items[j].hosting.Size })
+		sort.SliceStable(items, func(i, j int) bool {
+			if a, b := items[i].a.Run, items[j].a.Run; a != b {
+				return a == schemas.LiveRun || b != schemas.LiveRun && a < b // replays come after what is live
+			}
+			return items[i].hosting.Size < items[j].hosting.Size
+		})
 	}
 	// A server's jobs follow one another: what one centre has published is
 	// fetched, and so inserted, before the next centre's is begun. Credit keeps
@@ -258,7 +265,7 @@ func (p *Planner) cut(items []item, credit int) int {
 	share := (len(items) + credit - 1) / credit
 	var bytes int64
 	for i, it := range items {
-		if i > 0 && (it.a.Alone || i >= p.Config.JobFiles || bytes+it.hosting.Size > int64(p.Config.JobBytes)) {
+		if i > 0 && (it.a.Alone || it.a.Run != items[0].a.Run || i >= p.Config.JobFiles || bytes+it.hosting.Size > int64(p.Config.JobBytes)) {
 			return i
 		}
 		if i >= share && (i >= worthwhile || bytes >= worthwhileBytes) {
@@ -301,7 +308,7 @@ func (w *world) vanished(f *fileWorld, a *control.Acquisition) {
 // request stores a job with its attempts and events.
 func (p *Planner) request(ctx context.Context, tx pgx.Tx, w *world, j job) error {
 	id := uuid.NewString()
-	body := &schemas.DownloadRequested{Scope: schemas.Scope{Run: schemas.LiveRun, Source: j.source}, Job: id, Server: j.server}
+	body := &schemas.DownloadRequested{Scope: schemas.Scope{Run: j.run(), Source: j.source}, Job: id, Server: j.server}
 	for _, it := range j.items {
 		f, a, h := it.file, it.a, it.hosting
 		a.State, a.Attempt, a.Changed = control.Requested, w.nextAttempt(f, a), true
@@ -314,7 +321,7 @@ func (p *Planner) request(ctx context.Context, tx pgx.Tx, w *world, j job) error
 		w.out = append(w.out, pendingEvent(f, a, t, "requested", j.server, h.ModTime, &w.now, w.now))
 	}
 	m := schemas.Message{
-		ID: schemas.EventID(stageName, schemas.LiveRun, id, schemas.DownloadRequestedTopic), Topic: schemas.DownloadRequestedTopic,
+		ID: schemas.EventID(stageName, j.run(), id, schemas.DownloadRequestedTopic), Topic: schemas.DownloadRequestedTopic,
 		Key: id, Stage: stageName, Subject: j.source, Time: w.now, Body: body,
 	}
 	r, err := p.Outbox.Codec.Encode(m)

@@ -2,12 +2,12 @@
 // announce, decides what is fetched next and from where, accepts one outcome
 // per step of every attempt, and requests again what has gone silent.
 //
-// It has two halves. The sink reads file.discovered, download.finished and
+// It has three parts. The sink reads file.discovered, download.finished and
 // unzip.finished, and applies each batch in one transaction: it locks the
 // files concerned, loads what is known of them, decides in plain Go
 // (decide.go) and stores the result with the offsets and the events. The
 // dispatcher (dispatch.go) gathers wanted files into jobs under each server's
-// credit.
+// credit. Replays (run.go) request again what somebody chose, at their rate.
 package plan
 
 import (
@@ -52,6 +52,12 @@ type Planner struct {
 	// Dormant says why nothing is to be fetched just now, such as a disk that is
 	// full: then no job is given out. Nil: nothing ever keeps it.
 	Dormant func() error
+	// Blobs has the bytes that replays begin with. Nil: they are not looked for,
+	// and whoever needs them finds out.
+	Blobs Stored
+	// Naming says what is wrong with a document's name. Nil: replays say less
+	// about names that were refused.
+	Naming func(entry string) (exception, message string)
 
 	wake chan struct{}
 
@@ -70,6 +76,7 @@ func (p *Planner) Run(ctx context.Context, applier *stage.Applier) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return applier.Run(ctx) })
 	g.Go(func() error { return p.dispatchLoop(ctx) })
+	g.Go(func() error { return p.replayLoop(ctx) })
 	return g.Wait()
 }
 

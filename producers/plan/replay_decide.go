@@ -111,6 +111,9 @@ func (r *replaying) end(l *deadletter.Letter) (*control.Acquisition, string) {
 	if a == nil {
 		return nil, "control does not know what it belongs to"
 	}
+	if a.Run != schemas.LiveRun {
+		return nil, "it died in a replay run, which never does anything twice: replay its file in a new one, with tributary replay --from, and drop this letter"
+	}
 	accepted := ""
 	switch l.Stage {
 	case "download":
@@ -159,7 +162,7 @@ func (r *replaying) shared(f *fileWorld, dead *control.Acquisition) (*control.Ac
 func (r *replaying) passed(l *deadletter.Letter, f *fileWorld, dead *control.Acquisition) string {
 	for _, b := range f.acquisitions {
 		brought := b.Result == control.Complete || b.Result == control.Duplicate && dead.SHA256 == ""
-		if b.ID <= dead.ID || !brought {
+		if b.ID <= dead.ID || !brought || b.Run != schemas.LiveRun && b.SHA256 != dead.SHA256 { // a replay run may have replayed an older version
 			continue
 		}
 		if dead.SHA256 == "" {

@@ -58,6 +58,17 @@ func (f *fileWorld) active() *control.Acquisition {
 	return nil
 }
 
+// newest is the last acquisition of the live run; nil if there is none. A replay
+// neither replaces a look nor the trying again of one.
+func (f *fileWorld) newest() *control.Acquisition {
+	for _, a := range slices.Backward(f.acquisitions) {
+		if a.Run == schemas.LiveRun {
+			return a
+		}
+	}
+	return nil
+}
+
 func (f *fileWorld) byID(id int64) *control.Acquisition {
 	for _, a := range f.acquisitions {
 		if a.ID == id {

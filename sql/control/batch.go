@@ -64,22 +64,22 @@ func AfterEnds(ctx context.Context, tx pgx.Tx, files []string, now time.Time) er
 	if _, err := tx.Exec(ctx, `SELECT 1 FROM control.batch WHERE id IN (SELECT batch FROM control.acquisition WHERE file = ANY($1::uuid[])) ORDER BY id FOR SHARE`, files); err != nil {
 		return fmt.Errorf("lock batches: %w", err)
 	}
-	rows, err := tx.Query(ctx, `SELECT DISTINCT a.domain FROM control.acquisition a LEFT JOIN control.batch b ON b.id = a.batch
-		WHERE a.file = ANY($1::uuid[]) AND a.ended_at = $2 AND a.result = 'complete' AND (b.id IS NULL OR b.released_at IS NOT NULL) ORDER BY 1`, files, now)
+	rows, err := tx.Query(ctx, `SELECT DISTINCT a.domain, a.run::text FROM control.acquisition a LEFT JOIN control.batch b ON b.id = a.batch
+		WHERE a.file = ANY($1::uuid[]) AND a.ended_at = $2 AND a.result = 'complete' AND (b.id IS NULL OR b.released_at IS NOT NULL) ORDER BY 1, 2`, files, now)
 	if err != nil {
 		return fmt.Errorf("find late files: %w", err)
 	}
-	domains, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	late, err := pgx.CollectRows(rows, pgx.RowToStructByPos[struct{ Domain, Run string }])
 	if err != nil {
 		return fmt.Errorf("find late files: %w", err)
 	}
-	for _, d := range domains {
-		id, err := lateBatch(ctx, tx, d, now)
+	for _, l := range late {
+		id, err := lateBatch(ctx, tx, l.Domain, l.Run, now)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `UPDATE control.acquisition a SET batch = $3 WHERE a.file = ANY($1::uuid[]) AND a.ended_at = $2 AND a.result = 'complete' AND a.domain = $4
-			AND NOT EXISTS (SELECT FROM control.batch b WHERE b.id = a.batch AND b.released_at IS NULL)`, files, now, id, d); err != nil {
+		if _, err := tx.Exec(ctx, `UPDATE control.acquisition a SET batch = $3 WHERE a.file = ANY($1::uuid[]) AND a.ended_at = $2 AND a.result = 'complete' AND a.domain = $4 AND a.run = $5
+			AND NOT EXISTS (SELECT FROM control.batch b WHERE b.id = a.batch AND b.released_at IS NULL)`, files, now, id, l.Domain, l.Run); err != nil {
 			return fmt.Errorf("put files into a late batch: %w", err)
 		}
 	}
@@ -92,19 +92,20 @@ func AfterEnds(ctx context.Context, tx pgx.Tx, files []string, now time.Time) er
 	return nil
 }
 
-// lateBatch returns the domain's open late batch, opening it if need be, and
-// keeps it from being released until the transaction ends.
-func lateBatch(ctx context.Context, tx pgx.Tx, domain string, now time.Time) (string, error) {
+// lateBatch returns the domain's open late batch of a run, opening it if need
+// be, and keeps it from being released until the transaction ends. A replay has
+// its own, so that what is live never waits for it nor it for what is live.
+func lateBatch(ctx context.Context, tx pgx.Tx, domain, run string, now time.Time) (string, error) {
 	for {
 		var id string
-		err := tx.QueryRow(ctx, "SELECT id::text FROM control.batch WHERE domain=$1 AND session IS NULL AND released_at IS NULL FOR SHARE", domain).Scan(&id)
+		err := tx.QueryRow(ctx, "SELECT id::text FROM control.batch WHERE domain=$1 AND run=$2 AND session IS NULL AND released_at IS NULL FOR SHARE", domain, run).Scan(&id)
 		if err == nil {
 			return id, nil
 		}
 		if !errors.Is(err, pgx.ErrNoRows) {
 			return "", fmt.Errorf("late batch of %s: %w", domain, err)
 		}
-		if _, err := tx.Exec(ctx, "INSERT INTO control.batch (id, domain, opened_at) VALUES ($1,$2,$3) ON CONFLICT DO NOTHING", uuid.NewString(), domain, now); err != nil {
+		if _, err := tx.Exec(ctx, "INSERT INTO control.batch (id, domain, run, opened_at) VALUES ($1,$2,$3,$4) ON CONFLICT DO NOTHING", uuid.NewString(), domain, run, now); err != nil {
 			return "", fmt.Errorf("late batch of %s: %w", domain, err)
 		}
 	}
@@ -113,6 +114,7 @@ func lateBatch(ctx context.Context, tx pgx.Tx, domain string, now time.Time) (st
 // Batch is a batch that may be released.
 type Batch struct {
 	ID, Domain string
+	Run        string // schemas.LiveRun, or of a late batch a replay
 	Session    *string
 	Number     int64
 }
@@ -170,8 +172,8 @@ func TakeBatch(ctx context.Context, tx pgx.Tx, id string, l Limits) (next int64,
 		return 0, nil, fmt.Errorf("lock batch: %w", err)
 	}
 	b = &Batch{}
-	err = tx.QueryRow(ctx, `SELECT b.id::text, b.domain, b.session::text FROM `+batchAndSession+`
-		WHERE b.id = $4 AND `+readyBatches, l.PollCutoff, l.ReleaseLimit, l.LateLimit, id).Scan(&b.ID, &b.Domain, &b.Session)
+	err = tx.QueryRow(ctx, `SELECT b.id::text, b.domain, b.run::text, b.session::text FROM `+batchAndSession+`
+		WHERE b.id = $4 AND `+readyBatches, l.PollCutoff, l.ReleaseLimit, l.LateLimit, id).Scan(&b.ID, &b.Domain, &b.Run, &b.Session)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return next, nil, nil
 	}
@@ -224,6 +226,7 @@ type Ordered struct {
 	RankOwn     bool
 	RankTime    *time.Time
 	RankOrdinal int32
+	RunNumber   int64 // 0 for the live run
 }
 
 // BatchDocuments returns the documents of a batch's complete versions in the
@@ -232,8 +235,8 @@ type Ordered struct {
 // file name; document name; version.
 func BatchDocuments(ctx context.Context, tx pgx.Tx, batch string, kinds []string) ([]Ordered, error) {
 	rows, err := tx.Query(ctx, `SELECT a.id, d.body, a.session::text, t.source, f.name, f.action, coalesce(f.centre, ''), f.file_date::text, f.file_inc,
-			coalesce(a.rank_own, false), a.rank_time, coalesce(a.rank_ordinal, 0)
-		FROM control.acquisition a JOIN control.file f ON f.id = a.file
+			coalesce(a.rank_own, false), a.rank_time, coalesce(a.rank_ordinal, 0), coalesce(r.number, 0)
+		FROM control.acquisition a JOIN control.file f ON f.id = a.file LEFT JOIN control.replay r ON r.id = a.run
 		JOIN control.attempt t ON t.run=a.run AND t.file=a.file AND t.attempt=a.attempt
 		JOIN control.document d ON d.run=a.run AND d.file=a.file AND d.attempt=a.attempt AND d.download=a.download AND d.unzip=a.unzip
 		WHERE a.batch = $1 AND a.state = 'ended' AND a.result = 'complete'
@@ -246,7 +249,7 @@ func BatchDocuments(ctx context.Context, tx pgx.Tx, batch string, kinds []string
 		return nil, fmt.Errorf("read documents of batch: %w", err)
 	}
 	out, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (o Ordered, err error) {
-		err = r.Scan(&o.Acquisition, &o.Body, &o.Session, &o.Source, &o.Name, &o.Action, &o.Centre, &o.FileDate, &o.FileInc, &o.RankOwn, &o.RankTime, &o.RankOrdinal)
+		err = r.Scan(&o.Acquisition, &o.Body, &o.Session, &o.Source, &o.Name, &o.Action, &o.Centre, &o.FileDate, &o.FileInc, &o.RankOwn, &o.RankTime, &o.RankOrdinal, &o.RunNumber)
 		return o, err
 	})
 	if err != nil {

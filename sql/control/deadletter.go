@@ -161,11 +161,11 @@ func AddReplay(ctx context.Context, tx pgx.Tx, a *Acquisition) error {
 			return err
 		}
 	}
-	err := tx.QueryRow(ctx, `INSERT INTO control.acquisition (run, file, domain, source, look, size, state, not_before, attempt, alone, tried, download, sha256, documents,
-			rank_own, rank_time, rank_ordinal, last_event, last_headers)
-		VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,'{}',$11,$12,$13,$14,$15,$16,$17,$18) RETURNING id`,
-		a.Run, a.File, a.Domain, a.Source, a.Look, a.Size, a.State, a.NotBefore, a.Attempt, a.Alone, a.Download, a.SHA256, a.Documents,
-		a.RankOwn, a.RankTime, a.RankOrdinal, a.LastEvent, headers).Scan(&a.ID)
+	err := tx.QueryRow(ctx, `INSERT INTO control.acquisition (run, file, domain, source, look, size, state, not_before, attempt, alone, tried, download, unzip, sha256, documents,
+			rank_own, rank_time, rank_ordinal, last_event, last_headers, result, ended_at)
+		VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,'{}',$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21) RETURNING id`,
+		a.Run, a.File, a.Domain, a.Source, a.Look, a.Size, a.State, a.NotBefore, a.Attempt, a.Alone, a.Download, a.Unzip, a.SHA256, a.Documents,
+		a.RankOwn, a.RankTime, a.RankOrdinal, a.LastEvent, headers, a.Result, a.EndedAt).Scan(&a.ID)
 	if err != nil {
 		return fmt.Errorf("store the replay: %w", err)
 	}

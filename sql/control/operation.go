@@ -19,8 +19,8 @@ import (
 // released into the order like everything else that changes the warehouse.
 type Operation struct {
 	ID          string
-	What        string // schemas.PositionUnload or schemas.PositionReference
-	Domain      string // unload: the file's producing centre
+	What        string // schemas.PositionUnload, PositionReference or PositionCheck
+	Domain      string // unload: the file's producing centre; check: the centre
 	File        string // unload: the file's name; reference: name of the file loaded
 	Action      string // unload: the file's action
 	Archive     string // unload: sha256 of the version
@@ -125,6 +125,13 @@ type Reference struct {
 // returns it. Nothing is checked here: whoever asks knows the profile.
 func RequestReference(ctx context.Context, q pg.Querier, r Reference, now time.Time) (Operation, error) {
 	op := Operation{ID: uuid.NewString(), What: schemas.PositionReference, File: r.File, Name: r.Name, Blob: r.Blob, RequestedBy: r.By, Reason: r.Reason, RequestedAt: now}
+	return op, insertOperation(ctx, q, op)
+}
+
+// RequestCheck stores the wish that all current records of a centre be checked
+// again, and returns it.
+func RequestCheck(ctx context.Context, q pg.Querier, domain, by, reason string, now time.Time) (Operation, error) {
+	op := Operation{ID: uuid.NewString(), What: schemas.PositionCheck, Domain: domain, RequestedBy: by, Reason: reason, RequestedAt: now}
 	return op, insertOperation(ctx, q, op)
 }
 

@@ -1,0 +1,233 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
+)
+
+// States of a replay run.
+const (
+	ReplayRunning = "running"
+	ReplayStopped = "stopped" // nothing more is requested until somebody resumes it
+	ReplayDone    = "done"    // everything chosen has ended
+)
+
+// ReplayRun is a row of control.replay: a run that processes again what somebody
+// chose. Replay, without Run, is that of dead letters.
+type ReplayRun struct {
+	ID           string
+	Number       int64
+	Phase        string // where it begins: download, unzip, xsd, upload or data
+	Predicate    string
+	Since, Until *time.Time
+	Offsets      string
+	Rate         float64 // files requested a second at most; 0: no limit
+	By, Reason   string
+	At           time.Time
+	State        string // one of the above
+	ChangedBy    string
+	ChangedAt    time.Time
+	Changes      int32 // how often its state has changed
+	PacedAt      time.Time
+}
+
+// ReplayItem is a row of control.replay_item: a version of a file, or, from
+// data, a centre.
+type ReplayItem struct {
+	Ordinal     int64
+	File        string // empty for a centre
+	Archive     string // sha256; empty for a file of which nothing was ever fetched
+	Domain      string // the centre, from data
+	NotBefore   time.Time
+	Acquisition *int64
+	Operation   *string
+	Refusal     string // the name of why it is not replayed
+	Message     string
+}
+
+// ErrNoReplay says that a replay run is not known.
+var ErrNoReplay = errors.New("there is no such replay: see tributary replay list")
+
+// AddReplayRun stores a replay and what it processes, each file's version or
+// centre once, and returns how many there are. next gives the items until it
+// says false.
+func AddReplayRun(ctx context.Context, tx pgx.Tx, r *ReplayRun, next func() (ReplayItem, bool, error)) (items int64, err error) {
+	if r.Number, err = NextCount(ctx, tx, "replay"); err != nil {
+		return 0, err
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO control.replay (id, number, phase, predicate, since, until, offsets, rate, requested_by, reason, requested_at, state, changed_by, changed_at, paced_at)
+		VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$9,$11,$11)`,
+		r.ID, r.Number, r.Phase, pg.Text(r.Predicate), r.Since, r.Until, r.Offsets, r.Rate, pg.Text(r.By), pg.Text(r.Reason), r.At, r.State)
+	if err != nil {
+		return 0, fmt.Errorf("store the replay: %w", err)
+	}
+	// Whatever chose them may name a version many times.
+	if _, err := tx.Exec(ctx, "CREATE TEMP TABLE chosen (n bigint GENERATED ALWAYS AS IDENTITY, file text, archive text, domain text) ON COMMIT DROP"); err != nil {
+		return 0, fmt.Errorf("store what is replayed: %w", err)
+	}
+	if _, err := tx.CopyFrom(ctx, pgx.Identifier{"pg_temp", "chosen"}, []string{"file", "archive", "domain"}, pgx.CopyFromFunc(func() ([]any, error) {
+		i, ok, err := next()
+		if err != nil || !ok {
+			return nil, err
+		}
+		return []any{i.File, i.Archive, i.Domain}, nil
+	})); err != nil {
+		return 0, fmt.Errorf("store what is replayed: %w", err)
+	}
+	tag, err := tx.Exec(ctx, `INSERT INTO control.replay_item (run, ordinal, file, archive, domain)
+		SELECT $1, row_number() OVER (ORDER BY n), nullif(file, '')::uuid, archive, domain
+		FROM (SELECT min(n) AS n, file, archive, domain FROM pg_temp.chosen GROUP BY file, archive, domain) c`, r.ID)
+	if err != nil {
+		return 0, fmt.Errorf("store what is replayed: %w", err)
+	}
+	return tag.RowsAffected(), nil
+}
+
+const replayRunColumns = `id::text, number, phase, predicate, since, until, offsets, rate, requested_by, reason, requested_at, state, changed_by, changed_at, changes, paced_at`
+
+func scanReplayRun(row pgx.CollectableRow) (r ReplayRun, err error) {
+	err = row.Scan(&r.ID, &r.Number, &r.Phase, &r.Predicate, &r.Since, &r.Until, &r.Offsets, &r.Rate, &r.By, &r.Reason, &r.At, &r.State, &r.ChangedBy, &r.ChangedAt, &r.Changes, &r.PacedAt)
+	return r, err
+}
+
+// ReplayRuns returns replays, the newest first, at most limit; 0: all.
+func ReplayRuns(ctx context.Context, q pg.Querier, limit int) ([]ReplayRun, error) {
+	rows, err := q.Query(ctx, "SELECT "+replayRunColumns+" FROM control.replay ORDER BY number DESC LIMIT nullif($1, 0)", limit)
+	if err != nil {
+		return nil, fmt.Errorf("read replays: %w", err)
+	}
+	return pgx.CollectRows(rows, scanReplayRun)
+}
+
+// ReadReplayRun returns the replay with the given number or id.
+func ReadReplayRun(ctx context.Context, q pg.Querier, name string) (ReplayRun, error) {
+	rows, err := q.Query(ctx, "SELECT "+replayRunColumns+" FROM control.replay WHERE number::text = $1 OR id::text = lower($1)", name)
+	if err != nil {
+		return ReplayRun{}, fmt.Errorf("read replay %s: %w", name, err)
+	}
+	r, err := pgx.CollectExactlyOneRow(rows, scanReplayRun)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return r, fmt.Errorf("replay %s: %w", name, ErrNoReplay)
+	}
+	if err != nil {
+		return r, fmt.Errorf("read replay %s: %w", name, err)
+	}
+	return r, nil
+}
+
+// RunningReplays returns the ids of the replays that are running, the oldest
+// first.
+func RunningReplays(ctx context.Context, q pg.Querier) ([]string, error) {
+	rows, err := q.Query(ctx, "SELECT id::text FROM control.replay WHERE state = 'running' ORDER BY number")
+	if err != nil {
+		return nil, fmt.Errorf("read running replays: %w", err)
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}
+
+// TakeReplayRun locks a running replay until the transaction ends; nil if it is
+// not running any more, or another member has it. With wait it waits for that
+// one, and takes the replay in whatever state.
+func TakeReplayRun(ctx context.Context, tx pgx.Tx, id string, wait bool) (*ReplayRun, error) {
+	sql := "SELECT " + replayRunColumns + " FROM control.replay WHERE id = $1 "
+	if wait {
+		sql += "FOR UPDATE"
+	} else {
+		sql += "AND state = 'running' FOR UPDATE SKIP LOCKED"
+	}
+	rows, err := tx.Query(ctx, sql, id)
+	if err != nil {
+		return nil, fmt.Errorf("take replay %s: %w", id, err)
+	}
+	r, err := pgx.CollectExactlyOneRow(rows, scanReplayRun)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("take replay %s: %w", id, err)
+	}
+	return &r, nil
+}
+
+// ChangeReplayRun stores the state of a replay that the caller has taken, and
+// who changed it.
+func ChangeReplayRun(ctx context.Context, tx pgx.Tx, r *ReplayRun) error {
+	r.Changes++
+	if _, err := tx.Exec(ctx, "UPDATE control.replay SET state=$2, changed_by=$3, changed_at=$4, changes=$5, paced_at=$6 WHERE id=$1",
+		r.ID, r.State, pg.Text(r.ChangedBy), r.ChangedAt, r.Changes, r.PacedAt); err != nil {
+		return fmt.Errorf("change replay %d: %w", r.Number, err)
+	}
+	return nil
+}
+
+// PaceReplayRun stores up to when a replay's rate has been used.
+func PaceReplayRun(ctx context.Context, tx pgx.Tx, r *ReplayRun) error {
+	if _, err := tx.Exec(ctx, "UPDATE control.replay SET paced_at=$2 WHERE id=$1", r.ID, r.PacedAt); err != nil {
+		return fmt.Errorf("pace replay %d: %w", r.Number, err)
+	}
+	return nil
+}
+
+// ReplayUnderWay counts the attempts of a run, or its operations, that have
+// been requested and have not ended.
+func ReplayUnderWay(ctx context.Context, q pg.Querier, run string) (n int64, err error) {
+	err = q.QueryRow(ctx, `SELECT (SELECT count(*) FROM control.acquisition WHERE run = $1 AND state <> 'ended' AND run <> '00000000-0000-5000-8000-000000000000')
+		+ (SELECT count(*) FROM control.operation o JOIN control.replay_item i ON i.operation = o.id WHERE o.position IS NULL AND i.run = $1)`, run).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count what a replay has under way: %w", err)
+	}
+	return n, nil
+}
+
+// WaitingItems returns the next items of a replay that may be requested, or, of
+// the given ones, those that still wait. The caller has taken the replay, or
+// only looks.
+func WaitingItems(ctx context.Context, q pg.Querier, run string, now time.Time, limit int64, among []int64) ([]ReplayItem, error) {
+	rows, err := q.Query(ctx, `SELECT ordinal, coalesce(file::text, ''), archive, domain, not_before FROM control.replay_item
+		WHERE run = $1 AND state = 'waiting' AND not_before <= $2 AND ($4::bigint[] IS NULL OR ordinal = ANY($4)) ORDER BY not_before, ordinal LIMIT $3`, run, now, limit, among)
+	if err != nil {
+		return nil, fmt.Errorf("read what a replay has still to request: %w", err)
+	}
+	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (i ReplayItem, err error) {
+		return i, r.Scan(&i.Ordinal, &i.File, &i.Archive, &i.Domain, &i.NotBefore)
+	})
+}
+
+// ReplayWaits tells whether a replay has items that it has not requested, also
+// those that may not be looked at yet.
+func ReplayWaits(ctx context.Context, q pg.Querier, run string) (waits bool, err error) {
+	if err = q.QueryRow(ctx, "SELECT EXISTS (SELECT FROM control.replay_item WHERE run = $1 AND state = 'waiting')", run).Scan(&waits); err != nil {
+		return false, fmt.Errorf("ask for what a replay has still to request: %w", err)
+	}
+	return waits, nil
+}
+
+// StoreItems writes what was decided about items: requested, refused, or to be
+// looked at later.
+func StoreItems(ctx context.Context, tx pgx.Tx, run string, items []ReplayItem) error {
+	b := &pgx.Batch{}
+	for _, i := range items {
+		state := "waiting"
+		switch {
+		case i.Refusal != "":
+			state = "refused"
+		case i.Acquisition != nil || i.Operation != nil:
+			state = "requested"
+		}
+		b.Queue("UPDATE control.replay_item SET state=$3, not_before=$4, acquisition=$5, operation=$6, refusal=$7, message=$8 WHERE run=$1 AND ordinal=$2",
+			run, i.Ordinal, state, i.NotBefore, i.Acquisition, i.Operation, i.Refusal, pg.Text(i.Message))
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return fmt.Errorf("store what was decided about a replay's files: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package control
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
+)
+
+// ReplayCounts say how far a replay is: files, or, from data, centres.
+type ReplayCounts struct {
+	Items, Waiting, UnderWay, Complete, Failed, Refused int64
+	Documents                                           int64 // of the attempts that have been requested, as far as known
+}
+
+// CountReplay counts what a replay has done.
+func CountReplay(ctx context.Context, q pg.Querier, run string) (c ReplayCounts, err error) {
+	err = q.QueryRow(ctx, `SELECT count(*), count(*) FILTER (WHERE i.state = 'waiting'),
+			count(*) FILTER (WHERE i.state = 'requested' AND (a.state <> 'ended' OR i.operation IS NOT NULL AND o.position IS NULL)),
+			count(*) FILTER (WHERE i.state = 'requested' AND (a.state = 'ended' AND a.result = 'complete' OR o.position IS NOT NULL)),
+			count(*) FILTER (WHERE i.state = 'requested' AND a.state = 'ended' AND a.result <> 'complete'),
+			count(*) FILTER (WHERE i.state = 'refused'), coalesce(sum(a.documents), 0)
+		FROM control.replay_item i LEFT JOIN control.acquisition a ON a.id = i.acquisition LEFT JOIN control.operation o ON o.id = i.operation
+		WHERE i.run = $1`, run).Scan(&c.Items, &c.Waiting, &c.UnderWay, &c.Complete, &c.Failed, &c.Refused, &c.Documents)
+	if err != nil {
+		return c, fmt.Errorf("count what a replay has done: %w", err)
+	}
+	return c, nil
+}
+
+// ReplayEnd is how many items of a replay ended in one way that asks for
+// somebody's attention.
+type ReplayEnd struct {
+	Refused   bool
+	Phase     string // where they failed; empty if refused
+	Exception string
+	Items     int64
+	Example   string // one of the files, as action/name
+	Message   string // what was said of it
+}
+
+// ReplayEnds returns how those items of a replay ended that failed or were
+// refused, the most frequent first.
+func ReplayEnds(ctx context.Context, q pg.Querier, run string) ([]ReplayEnd, error) {
+	rows, err := q.Query(ctx, `SELECT refused, phase, exception, count(*), min(about COLLATE "C"), (array_agg(message ORDER BY about COLLATE "C"))[1] FROM (
+			SELECT i.state = 'refused' AS refused, coalesce(a.phase, '') AS phase, coalesce(a.exception, i.refusal) AS exception,
+				coalesce(f.action || '/' || f.name, i.domain) AS about, coalesce(a.message, i.message) AS message
+			FROM control.replay_item i LEFT JOIN control.acquisition a ON a.id = i.acquisition LEFT JOIN control.file f ON f.id = i.file
+			WHERE i.run = $1 AND (i.state = 'refused' OR a.state = 'ended' AND a.result <> 'complete')) e
+		GROUP BY refused, phase, exception ORDER BY count(*) DESC, exception, phase, refused`, run)
+	if err != nil {
+		return nil, fmt.Errorf("read how a replay's files ended: %w", err)
+	}
+	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (e ReplayEnd, err error) {
+		return e, r.Scan(&e.Refused, &e.Phase, &e.Exception, &e.Items, &e.Example, &e.Message)
+	})
+}
+
+// AcceptedDocuments returns the verdicts of all documents of an attempt's
+// accepted outcome, in the order of their places in the archive.
+func AcceptedDocuments(ctx context.Context, q pg.Querier, a *Acquisition) ([]Document, error) {
+	rows, err := q.Query(ctx, `SELECT run::text, file::text, attempt, download, unzip, document::text, entry, kind, doc_date::text, doc_inc, sha256, result, body
+		FROM control.document WHERE run=$1 AND file=$2 AND attempt=$3 AND download=$4 AND unzip=$5 ORDER BY entry COLLATE "C"`, a.Run, a.File, a.Attempt, a.Download, a.Unzip)
+	if err != nil {
+		return nil, fmt.Errorf("read documents: %w", err)
+	}
+	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (d Document, err error) {
+		return d, r.Scan(&d.Run, &d.File, &d.Attempt, &d.Download, &d.Unzip, &d.Document, &d.Entry, &d.Kind, &d.DocDate, &d.DocInc, &d.SHA256, &d.Result, &d.Body)
+	})
+}
