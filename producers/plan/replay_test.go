@@ -24,6 +24,7 @@ type morgue struct {
 	dir   string
 	blobs *blob.Dir
 	dead  int
+	runs  []*control.ReplayRun
 }
 
 func newMorgue(t *testing.T) *morgue {

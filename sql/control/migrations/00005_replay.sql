@@ -35,7 +35,7 @@ CREATE TABLE control.replay_item (
   run uuid NOT NULL REFERENCES control.replay, ordinal bigint NOT NULL,
   file uuid, archive text NOT NULL DEFAULT '', domain text NOT NULL DEFAULT '',
   state text NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting','requested','refused')),
-  not_before timestamptz NOT NULL DEFAULT '-infinity',
+  not_before timestamptz NOT NULL DEFAULT 'epoch',
   acquisition bigint REFERENCES control.acquisition, operation uuid REFERENCES control.operation,
   refusal text NOT NULL DEFAULT '', message text NOT NULL DEFAULT '',
   PRIMARY KEY (run, ordinal));

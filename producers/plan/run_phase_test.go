@@ -1,0 +1,209 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+// told are the status events of an attempt, as entity, entry, phase and status.
+func told(messages []schemas.Message, run string) (out []string) {
+	for _, b := range bodies[schemas.StatusChanged](messages) {
+		if b.Run == run && b.Entity != schemas.EntityReplay {
+			out = append(out, strings.TrimSpace(strings.Join([]string{b.Entity, b.Entry, b.Phase, b.Status, b.Exception}, " ")))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// From xsd the documents are announced again, without an unzip; the attempt is
+// the version's, and what gets lost is found again in the archive.
+func TestAReplayFromXSD(t *testing.T) {
+	m := newMorgue(t)
+	d := m.inserted("f.zip", 1, "an archive")
+	r := m.ask(schemas.FromXSD, 0, version("f.zip", d.SHA256))
+	out := m.rerunAll()
+	docs := bodies[schemas.DocumentExtracted](out)
+	slices.SortFunc(docs, func(a, b *schemas.DocumentExtracted) int { return cmp.Compare(a.Entry, b.Entry) })
+	if len(docs) != 2 || len(bodies[schemas.DownloadFinished](out)) != 0 {
+		t.Fatalf("%d documents are announced", len(docs))
+	}
+	want := &schemas.DocumentExtracted{Scope: schemas.Scope{Run: r.ID, Centre: "H", Source: own}, FileRef: d.FileRef, Attempt: 2, Download: d.Outcome, Unzip: "done",
+		DocumentRef:  schemas.DocumentRef{Document: schemas.DocumentID(d.File, "a.xml"), Entry: "a.xml", Archive: d.SHA256, SHA256: "x", Offset: 7},
+		DocumentName: schemas.DocumentName{Kind: "specimen", DocCentre: "H", DocDate: "2026-01-02", DocInc: 1}}
+	if diff := gocmp.Diff(want, docs[0]); diff != "" {
+		t.Error(diff)
+	}
+	if diff := gocmp.Diff([]string{"document a.xml xml_name done", "document b.xml xml_name done", "download  unzip done", "download  zip_md5 done"}, told(out, r.ID)); diff != "" {
+		t.Error(diff)
+	}
+	m.tx(func(tx pgx.Tx) error {
+		silent, err := control.Silent(t.Context(), tx, time.Now().Add(time.Hour), 10)
+		if err == nil && (len(silent) != 1 || silent[0].Topic != schemas.DownloadFinishedTopic) {
+			t.Errorf("%d events would be repeated, want the download", len(silent))
+		}
+		return err
+	})
+	again := *d
+	again.Run, again.Attempt = r.ID, 2
+	m.verdicts(&again, map[string]string{"a.xml": schemas.FailedEnd, "b.xml": schemas.Valid})
+	m.rerunAll()
+	if got := m.text("SELECT a.state, a.result, p.state FROM control.acquisition a JOIN control.replay p ON p.id = a.run"); got != "(ended,complete,done)" {
+		t.Errorf("the replay is %s", got)
+	}
+}
+
+// A document whose name was refused is told so again.
+func TestRefusedNamesInAReplay(t *testing.T) {
+	m := newMorgue(t)
+	d := m.inserted("f.zip", 1, "an archive")
+	rows := m.text("SELECT body FROM control.document WHERE entry = 'b.xml'")
+	if rows == "" {
+		t.Fatal("there is no document")
+	}
+	var body []byte
+	if err := m.Pool.QueryRow(t.Context(), "SELECT body FROM control.document WHERE entry = 'b.xml'").Scan(&body); err != nil {
+		t.Fatal(err)
+	}
+	_, decoded, err := m.Outbox.Codec.DecodeBody(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := decoded.(*schemas.DocumentValidated)
+	v.Phase, v.Exception = string(schemas.XMLName), "name_pattern"
+	rec, err := m.Outbox.Codec.Encode(schemas.Message{ID: schemas.ID("x"), Topic: schemas.DocumentValidatedTopic, Key: v.Document, Stage: "test", Time: m.now, Body: v})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.exec("UPDATE control.document SET body = $1 WHERE entry = 'b.xml'", rec.Value)
+	m.Naming = func(string) (string, string) { return "name_pattern", "it says why" }
+	r := m.ask(schemas.FromXSD, 0, version("f.zip", d.SHA256))
+	out := m.rerunAll()
+	if got := told(out, r.ID); !slices.Contains(got, "document b.xml xml_name failed name_pattern") {
+		t.Errorf("told: %q", got)
+	}
+	for _, e := range bodies[schemas.DocumentExtracted](out) {
+		if e.Entry == "b.xml" && (e.Exception != "name_pattern" || e.Message != "it says why") {
+			t.Errorf("announced as %q: %q", e.Exception, e.Message)
+		}
+	}
+}
+
+// From upload the verdicts are taken as they are: the attempt is complete at
+// once, and in a late batch of the run.
+func TestAReplayFromUpload(t *testing.T) {
+	m := newMorgue(t)
+	d := m.inserted("f.zip", 1, "an archive")
+	r := m.ask(schemas.FromUpload, 0, version("f.zip", d.SHA256))
+	out := m.rerunAll()
+	if n := len(bodies[schemas.DocumentExtracted](out)) + len(bodies[schemas.DownloadFinished](out)); n != 0 {
+		t.Errorf("%d events ask for work", n)
+	}
+	if diff := gocmp.Diff([]string{"document a.xml xsd done", "document b.xml xsd failed xsd_error", "download  unzip done", "download  zip_md5 done"}, told(out, r.ID)); diff != "" {
+		t.Error(diff)
+	}
+	var docs []control.Ordered
+	var batch string
+	if err := m.Pool.QueryRow(t.Context(), "SELECT batch::text FROM control.acquisition WHERE run = $1", r.ID).Scan(&batch); err != nil {
+		t.Fatal(err)
+	}
+	m.tx(func(tx pgx.Tx) (err error) {
+		docs, err = control.BatchDocuments(t.Context(), tx, batch, []string{"specimen"})
+		return err
+	})
+	if len(docs) != 2 || docs[0].RunNumber != 1 || docs[0].RankOrdinal != 1 {
+		t.Fatalf("the batch has %+v", docs)
+	}
+	for _, o := range docs {
+		_, body, err := m.Outbox.Codec.DecodeBody(o.Body)
+		if v, ok := body.(*schemas.DocumentValidated); err != nil || !ok || v.Run != r.ID || v.Attempt != 2 || v.Session != "" || v.Download != d.Outcome {
+			t.Errorf("a verdict of the run is %+v (%v)", body, err)
+		}
+	}
+}
+
+// From download the file is fetched again, in a job of the run's own; the same
+// bytes are no duplicate and keep their rank, others are a new version.
+func TestAReplayFromDownload(t *testing.T) {
+	m := newMorgue(t)
+	same, other := m.inserted("same.zip", 1, "an archive"), m.inserted("other.zip", 1, "another")
+	r := m.ask(schemas.FromDownload, 0, version("same.zip", same.SHA256), version("other.zip", other.SHA256))
+	if diff := gocmp.Diff([]string{"download  download pending", "download  download pending"}, told(m.rerunAll(), r.ID)); diff != "" {
+		t.Error(diff)
+	}
+	m.read(schemas.FileDiscoveredTopic, m.look(own, "live.zip", 1, 10))
+	m.exec("UPDATE control.source SET max_sessions = 1")
+	jobs := m.dispatch()
+	if len(jobs) != 1 || jobs[0].Run != schemas.LiveRun || len(jobs[0].Files) != 1 {
+		t.Fatalf("the first job is %+v, want what is live", jobs)
+	}
+	m.exec("UPDATE control.source SET max_sessions = 2")
+	jobs = m.dispatch()
+	if len(jobs) != 1 || jobs[0].Run != r.ID || len(jobs[0].Files) != 2 {
+		t.Fatalf("the second job is %+v, want the replay's files", jobs)
+	}
+	for _, f := range jobs[0].Files {
+		sha := same.SHA256
+		if f.FileName == "other.zip" {
+			sha = m.put("what it has become")
+		}
+		d := fetchedOf(jobs[0], f, sha)
+		d.Run = r.ID
+		m.finish([]schemas.Message{{Body: d}})
+	}
+	want := "(other.zip,2,2,complete) (same.zip,1,1,complete)"
+	if got := m.text(`SELECT f.name, f.acceptances, a.rank_ordinal, a.result FROM control.acquisition a JOIN control.file f ON f.id = a.file
+		WHERE a.run = $1 ORDER BY 1`, r.ID); got != want {
+		t.Errorf("the attempts are %s, want %s", got, want)
+	}
+	if got := m.text("SELECT count(*) FROM control.file WHERE current_attempt = 2"); got != "(2)" {
+		t.Errorf("%s files show the replay's attempt", got)
+	}
+}
+
+// A fetch that fails in a replay is its item's end: what is tried again later
+// is what the live run has failed to fetch.
+func TestAReplayThatFails(t *testing.T) {
+	m := newMorgue(t)
+	d := m.inserted("f.zip", 1, "an archive")
+	r := m.ask(schemas.FromDownload, 0, version("f.zip", d.SHA256))
+	m.rerunAll()
+	jobs := m.dispatch()
+	dead := fetchedOf(jobs[0], jobs[0].Files[0], "")
+	dead.Run, dead.Result, dead.Outcome, dead.Phase, dead.Exception = r.ID, schemas.Quarantined, schemas.Quarantined, "download", schemas.Quarantined
+	m.read(schemas.DownloadFinishedTopic, dead)
+	if got := m.text("SELECT state, result, retry_at FROM control.acquisition WHERE run = $1", r.ID); got != "(ended,failed,)" {
+		t.Errorf("the attempt is %s", got)
+	}
+	m.rerunAll()
+	ends, err := control.ReplayEnds(t.Context(), m.Pool, r.ID)
+	if diff := gocmp.Diff([]control.ReplayEnd{{Phase: "download", Exception: schemas.Quarantined, Items: 1, Example: "add/f.zip"}}, ends); diff != "" || err != nil {
+		t.Errorf("%v %s", err, diff)
+	}
+	m.want(m.replayed(ReplayOptions{}, m.letter("download", dead, "")), "replay run")
+}
+
+// From data a centre's records are checked again, by an operation.
+func TestAReplayFromData(t *testing.T) {
+	m := newMorgue(t)
+	r := m.ask(schemas.FromData, 0, control.ReplayItem{Domain: "H"}, control.ReplayItem{Domain: "H"}, control.ReplayItem{Domain: "Ics"})
+	m.rerunAll()
+	if got := m.text("SELECT what, domain, requested_by, reason FROM control.operation ORDER BY number"); got != `(check,H,somebody,"a test") (check,Ics,somebody,"a test")` {
+		t.Errorf("operations are %s", got)
+	}
+	m.exec("UPDATE control.operation SET position = number, last_position = number")
+	m.rerunAll()
+	c, err := control.CountReplay(t.Context(), m.Pool, r.ID)
+	if diff := gocmp.Diff(control.ReplayCounts{Items: 2, Complete: 2}, c); diff != "" || err != nil || m.text("SELECT state FROM control.replay") != "(done)" {
+		t.Errorf("counts: %v %s", err, diff)
+	}
+}
