@@ -20,6 +20,9 @@ type ClickHouse struct {
 	Conn      driver.Conn
 	Timeout   time.Duration // of a statement; default Timeout
 	MaxMemory int64         // of a statement, in bytes; default 1 GiB
+	// Parameters are the values that the database puts in for {name:Type} in
+	// a statement, escaped as in tab-separated text.
+	Parameters map[string]string
 }
 
 func (c ClickHouse) query(ctx context.Context, sql string, header func([]string) error, row func([]cell) error) error {
@@ -37,7 +40,7 @@ func (c ClickHouse) query(ctx context.Context, sql string, header func([]string)
 	// 2: nothing is written, but settings may be given, as the client does.
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
 		"readonly": 2, "max_memory_usage": memory,
-	}))
+	}), clickhouse.WithParameters(c.Parameters))
 	if several(sql) {
 		return errors.New("give one statement at a time")
 	}

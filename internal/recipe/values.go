@@ -1,0 +1,131 @@
+package recipe
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tributary/sql/history/recipes"
+)
+
+// layout is a point in time as ClickHouse reads it for DateTime64(6).
+const layout = "2006-01-02 15:04:05.000000"
+
+// Values turns what was given for parameters, by name, into what the database
+// is given: defaults for what is missing, and an error, which says what is
+// right, for what the recipe does not have or what can't be read.
+func Values(r recipes.Recipe, given map[string]string, now time.Time) (map[string]string, error) {
+	for name := range given {
+		if _, ok := r.Parameter(name); !ok {
+			return nil, fmt.Errorf("report %s has no --%s: it has %s", r.Name, name, flags(r))
+		}
+	}
+	out := map[string]string{}
+	for _, p := range r.Parameters {
+		v, err := value(p, given[p.Name], now)
+		if err != nil {
+			return nil, fmt.Errorf("--%s: %w", p.Name, err)
+		}
+		out[p.Name] = v
+	}
+	return out, nil
+}
+
+func flags(r recipes.Recipe) string {
+	names := make([]string, len(r.Parameters))
+	for i, p := range r.Parameters {
+		names[i] = "--" + p.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+func value(p recipes.Parameter, text string, now time.Time) (string, error) {
+	if text == "" {
+		text = p.Default
+	}
+	switch p.Kind {
+	case recipes.Moment:
+		if text == "" {
+			return unbounded(p.Name).Format(layout), nil
+		}
+		t, err := ParseMoment(text, now)
+		return t.Format(layout), err
+	case recipes.Number:
+		n, err := strconv.ParseUint(text, 10, 32)
+		if err != nil || n == 0 {
+			return "", fmt.Errorf("%q is no number from 1", text)
+		}
+		return strconv.FormatUint(n, 10), nil
+	case recipes.Duration:
+		d, err := parseDuration(text)
+		if err != nil {
+			return "", err
+		}
+		if d < time.Second || d > 100*365*24*time.Hour {
+			return "", fmt.Errorf("%q is less than a second or more than 100 years", text)
+		}
+		return strconv.FormatInt(int64(d/time.Second), 10), nil
+	case recipes.Choice:
+		if !slices.Contains(p.Choices, text) {
+			return "", fmt.Errorf("%q is not known: use %s", text, strings.Join(p.Choices, ", "))
+		}
+	}
+	return escape(text), nil
+}
+
+// escape writes text as ClickHouse reads parameters: as tab-separated text.
+func escape(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`, "\x00", `\0`).Replace(s)
+}
+
+// unbounded is the default of a moment: before, or after, everything.
+func unbounded(name string) time.Time {
+	if name == "until" {
+		return time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	return time.Date(1970, 1, 2, 0, 0, 0, 0, time.UTC)
+}
+
+// ParseMoment reads a point in time: RFC 3339, a date (its midnight in UTC), or
+// a duration before now such as 90m, 24h, 7d or 2w.
+func ParseMoment(text string, now time.Time) (time.Time, error) {
+	for _, form := range []string{time.RFC3339Nano, time.DateOnly} {
+		if t, err := time.Parse(form, text); err == nil {
+			if t.Year() < 1970 || t.Year() > 2200 {
+				return time.Time{}, fmt.Errorf("%q is before 1970 or after 2200", text)
+			}
+			return t.UTC(), nil
+		}
+	}
+	d, err := parseDuration(text)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%q is no time: write 2026-11-02T10:00:00Z, 2026-11-02, or how long ago, such as 24h or 7d", text)
+	}
+	t := now.UTC().Add(-d)
+	if t.Year() < 1970 {
+		return time.Time{}, fmt.Errorf("%q ago is before 1970", text)
+	}
+	return t, nil
+}
+
+// parseDuration reads a duration; d and w are days of 24 hours and weeks.
+func parseDuration(text string) (time.Duration, error) {
+	bad := fmt.Errorf("%q is no duration: write 30s, 90m, 24h, 7d or 2w", text)
+	day := map[byte]time.Duration{'d': 24 * time.Hour, 'w': 7 * 24 * time.Hour}
+	if n := len(text); n > 1 {
+		if unit, ok := day[text[n-1]]; ok {
+			count, err := strconv.ParseUint(text[:n-1], 10, 16)
+			if err != nil || count > 36500 {
+				return 0, bad
+			}
+			return time.Duration(count) * unit, nil
+		}
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, bad
+	}
+	return d, nil
+}

@@ -1,0 +1,70 @@
+package recipes
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"tributary/internal/recipe"
+	"tributary/internal/report"
+	"tributary/sql/history/recipes"
+)
+
+// now is when the questions are asked.
+func now() time.Time { return clock("16:00:00") }
+
+// answer runs a recipe with arguments as they are written on a command line.
+func answer(t *testing.T, conn driver.Conn, r recipes.Recipe, arguments, format string) string {
+	t.Helper()
+	given := map[string]string{}
+	fields := strings.Fields(arguments)
+	for i := 0; i+1 < len(fields); i += 2 {
+		given[strings.TrimPrefix(fields[i], "--")] = fields[i+1]
+	}
+	values, err := recipe.Values(r, given, now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := report.SQL(t.Context(), report.ClickHouse{Conn: conn, Parameters: values}, r.Statement, &out, format); err != nil {
+		t.Fatalf("%s %s: %v", r.Name, arguments, err)
+	}
+	return out.String()
+}
+
+// What every recipe shows as its example is what it answers, under the
+// columns that its head explains.
+func TestExamples(t *testing.T) {
+	all, err := recipes.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := tale(t)
+	for _, r := range all {
+		t.Run(r.Name, func(t *testing.T) {
+			got := answer(t, conn, r, r.Arguments, report.Table)
+			if diff := gocmp.Diff(strings.Split(r.Example, "\n"), trimmed(got)); diff != "" {
+				t.Errorf("report %s %s (-example +answer):\n%s\nall of it:\n%s", r.Name, r.Arguments, diff, got)
+			}
+			header, _, _ := strings.Cut(answer(t, conn, r, "", report.CSV), "\n")
+			var names []string
+			for _, c := range r.Columns {
+				names = append(names, c.Name)
+			}
+			if header != strings.Join(names, ",") {
+				t.Errorf("columns are %s, the head explains %s", header, strings.Join(names, ","))
+			}
+		})
+	}
+}
+
+func trimmed(text string) []string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return lines
+}
