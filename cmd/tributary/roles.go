@@ -152,7 +152,13 @@ func (a *app) planner(ctx context.Context) (runnable, error) {
 		return nil, err
 	}
 	p := plan.New(a.cfg.Plan, a.cfg.Sequence.PollCutoff.D(), a.once, pool, a.outbox(), a.offsets("plan"), a.log)
-	p.Metrics, p.Dormant = plan.NewMetrics(a.registry), a.space.Low
+	p.Metrics, p.Dormant, p.Blobs = plan.NewMetrics(a.registry), a.space.Low, a.blobs
+	p.Naming = func(entry string) (exception, message string) {
+		if _, bad := a.profile.ParseDocument(entry, a.centres); bad != nil {
+			return bad.Exception, bad.Message
+		}
+		return "", ""
+	}
 	applier := a.applier("plan", plan.Topics(), 5000, config.Duration(150e6), p)
 	return func(ctx context.Context) error { return p.Run(ctx, applier) }, nil
 }

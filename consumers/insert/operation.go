@@ -25,6 +25,8 @@ func (w *writer) operate(ctx context.Context, it *item) error {
 		message, err = w.unload(ctx, it)
 	case schemas.PositionReference:
 		message, failure, err = w.loadReference(ctx, it)
+	case schemas.PositionCheck:
+		message, err = w.checkAgain(ctx, it)
 	}
 	if err != nil {
 		return err
@@ -74,6 +76,20 @@ func (w *writer) unload(ctx context.Context, it *item) (string, error) {
 		Attributes: map[string]string{"operation": ev.Batch, "retracted": strconv.Itoa(len(turned.fallen)), "restored": strconv.Itoa(len(turned.restored))}}
 	e.Centre = centreOf(ev)
 	return message, w.tell(it, ev.File, "unload", e)
+}
+
+// checkAgain has every check judge all current records of a centre again, at
+// the batch end that follows.
+func (w *writer) checkAgain(ctx context.Context, it *item) (string, error) {
+	var tests []string
+	for _, c := range w.in.d.Statements.Checks {
+		tests = append(tests, c.Name)
+	}
+	centre := centreOf(it.ev)
+	if _, err := w.tx.Exec(ctx, "INSERT INTO warehouse.recheck (centre, test) SELECT $1, t FROM unnest($2::text[]) t ON CONFLICT DO NOTHING", centre, tests); err != nil {
+		return "", fmt.Errorf("ask for checks to be done again: %w", err)
+	}
+	return fmt.Sprintf("the records of %s are judged again by %d checks", centre, len(tests)), nil
 }
 
 // The states of an operation that has been applied.

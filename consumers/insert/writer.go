@@ -56,7 +56,7 @@ func (w *writer) take(ctx context.Context, it *item) error {
 	case schemas.PositionSession:
 		// Control sees by the position that the session's end has been
 		// reached, and closes the session.
-	case schemas.PositionUnload, schemas.PositionReference:
+	case schemas.PositionUnload, schemas.PositionReference, schemas.PositionCheck:
 		if err := w.flush(ctx); err != nil {
 			return err
 		}

@@ -126,6 +126,8 @@ func (f *fold) add(e *schemas.StatusChanged, when time.Time) error {
 		into(f.batches, f.id("batch", e.Centre, fmt.Sprint(e.Number)), &batch{seen: s, Centre: e.Centre, Number: e.Number, Session: e.Session,
 			Status: schemas.Status(e.Status).ID(), Documents: e.Rows, Started: started(e, now), Finished: finished(e, now)})
 		return nil
+	case schemas.EntityReplay:
+		return nil // what it does to files is told of these; the history has the rest
 	case schemas.EntityFile, schemas.EntityHosting, schemas.EntityDownload, schemas.EntityDocument:
 		return f.aboutFile(e, s)
 	}

@@ -143,9 +143,9 @@ func latestAttempt(rows []attemptRow) *attemptRow {
 		if repeats <= 0 || repeats >= rows[at].state.Number {
 			return &rows[at]
 		}
-		to := slices.IndexFunc(rows, func(r attemptRow) bool {
-			return r.state.Number == repeats && r.state.Run == rows[at].state.Run
-		})
+		// Attempts are numbered through all runs, so the number names one. Should
+		// several have it, the order of runs decides.
+		to := slices.IndexFunc(rows, func(r attemptRow) bool { return r.state.Number == repeats })
 		if to < 0 {
 			return &rows[at]
 		}

@@ -207,6 +207,10 @@ func TestWhichAttemptAFileShows(t *testing.T) {
 	row := func(number, repeats int32, dropped bool) attemptRow {
 		return attemptRow{state: &attempt{Run: "r", Number: number, Repeats: repeats, Dropped: dropped, Outcomes: map[string]*outcome{"": {Step: step{Phase: 2, Status: pending}}}}}
 	}
+	ofRun := func(run string, r attemptRow) attemptRow {
+		r.state.Run = run
+		return r
+	}
 	for name, tc := range map[string]struct {
 		rows []attemptRow
 		want int32
@@ -220,6 +224,7 @@ func TestWhichAttemptAFileShows(t *testing.T) {
 		"nothing if none was tried":  {[]attemptRow{row(1, 0, true)}, 0},
 		"itself is no repeat":        {[]attemptRow{row(1, 0, false), row(2, 2, false)}, 2},
 		"a later one is no repeat":   {[]attemptRow{row(1, 2, false), row(2, 1, false)}, 1},
+		"one of another run":         {[]attemptRow{row(1, 0, false), ofRun("z", row(2, 0, false)), row(3, 2, false)}, 2},
 	} {
 		got := int32(0)
 		if a := latestAttempt(tc.rows); a != nil {
