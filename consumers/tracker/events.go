@@ -34,13 +34,17 @@ func Write(ctx context.Context, tx pgx.Tx, schema string, events []Event) (unpla
 	if err := write(ctx, tx, schema, f); err != nil {
 		return nil, err
 	}
-	// The temporary tables are emptied by a commit, which is not here.
+	return unplaced, emptyTemps(ctx, tx)
+}
+
+// emptyTemps empties the temporary tables, as a commit would.
+func emptyTemps(ctx context.Context, tx pgx.Tx) error {
 	var names []string
 	for _, t := range tables() {
 		names = append(names, t.temp())
 	}
 	if _, err := tx.Exec(ctx, "TRUNCATE "+strings.Join(names, ", ")); err != nil {
-		return nil, fmt.Errorf("empty the temporary tables: %w", err)
+		return fmt.Errorf("empty the temporary tables: %w", err)
 	}
-	return unplaced, nil
+	return nil
 }

@@ -50,6 +50,7 @@ type store struct {
 	tx     pgx.Tx
 	schema string
 	tables map[string]table
+	alone  *alone // nil where others may write too
 }
 
 // sql is a statement written for the schema tracker, for the schema at hand.
@@ -82,6 +83,12 @@ func (s *store) upsert(ctx context.Context, name string, rows [][]any) error {
 		return nil
 	}
 	t := s.tables[name]
+	if s.alone != nil {
+		var err error
+		if rows, err = s.copyNew(ctx, t, rows); err != nil || len(rows) == 0 {
+			return err
+		}
+	}
 	n, err := s.tx.CopyFrom(ctx, pgx.Identifier{t.temp()}, t.columns, pgx.CopyFromRows(rows))
 	if err != nil {
 		return fmt.Errorf("copy %d rows for %s.%s: %w", len(rows), s.schema, name, err)
@@ -105,10 +112,15 @@ func (s *store) upsert(ctx context.Context, name string, rows [][]any) error {
 
 // merge adds to every state what its row remembers, and locks the row.
 func merge[T any, P adder[T]](ctx context.Context, s *store, name string, states map[uuid.UUID]P) error {
-	if len(states) == 0 {
+	keys := s.alone.perhaps(ids(states))
+	if len(keys) == 0 {
 		return nil
 	}
-	rows, err := s.tx.Query(ctx, fmt.Sprintf("SELECT id, merge FROM %s.%s WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE", s.schema, name), ids(states))
+	lock := "FOR NO KEY UPDATE"
+	if s.alone != nil {
+		lock = "" // nobody else is there
+	}
+	rows, err := s.tx.Query(ctx, fmt.Sprintf("SELECT id, merge FROM %s.%s WHERE id = ANY($1) ORDER BY id %s", s.schema, name, lock), keys)
 	if err != nil {
 		return fmt.Errorf("read %s.%s: %w", s.schema, name, err)
 	}
@@ -124,6 +136,7 @@ func merge[T any, P adder[T]](ctx context.Context, s *store, name string, states
 			return fmt.Errorf("read %s.%s: column merge of %s: %w", s.schema, name, uuid.UUID(id), err)
 		}
 		states[id].add(old)
+		s.alone.found(name, id)
 	}
 	if err := rows.Err(); err != nil {
 		return fmt.Errorf("read %s.%s: %w", s.schema, name, err)

@@ -11,7 +11,6 @@
 package tracker
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +45,7 @@ type Tracker struct {
 // migrated (package sql/tracker). prefix is that of topics and groups.
 func New(pool *pgxpool.Pool, codec *schemas.Codec, prefix string, log *slog.Logger) *Tracker {
 	return &Tracker{codec: codec, log: log,
-		Consumed: pg.Consumed{Offsets: pg.Offsets{Schema: trackersql.Schema, Group: kafka.GroupName(prefix, Name)}, Pool: pool}}
+		Consumed: pg.Consumed{Offsets: groupOffsets(trackersql.Schema, prefix), Pool: pool}}
 }
 
 // Applier returns what feeds the tracker from Kafka; its Run is the role. Any
@@ -68,9 +67,7 @@ func (t *Tracker) Apply(ctx context.Context, ranges []stage.Range) error {
 		return err
 	}
 	ranges = slices.Clone(ranges)
-	slices.SortFunc(ranges, func(a, b stage.Range) int {
-		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.From, b.From))
-	})
+	slices.SortFunc(ranges, byPlace)
 	return pg.InTx(ctx, t.Pool, func(tx pgx.Tx) error {
 		// The offsets come first: whoever comes second waits here, and then
 		// finds that they have moved.
@@ -81,12 +78,15 @@ func (t *Tracker) Apply(ctx context.Context, ranges []stage.Range) error {
 		}
 		for _, b := range bad {
 			t.log.Warn("record passed over", "topic", b.topic, "partition", b.partition, "offset", b.offset, "reason", b.reason)
-			if _, err := tx.Exec(ctx, `INSERT INTO tracker.unreadable (topic, partition, log_offset, reason)
-				VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`, b.topic, b.partition, b.offset, b.reason); err != nil {
-				return fmt.Errorf("note an unreadable record: %w", err)
-			}
 		}
-		return write(ctx, tx, trackersql.Schema, f)
+		st, err := newStore(ctx, tx, trackersql.Schema)
+		if err != nil {
+			return err
+		}
+		if err := noteUnreadable(ctx, st, bad); err != nil {
+			return err
+		}
+		return f.write(ctx, st)
 	})
 }
 
@@ -96,6 +96,17 @@ type unreadable struct {
 	partition int32
 	offset    int64
 	reason    string
+}
+
+// noteUnreadable lists records that were passed over.
+func noteUnreadable(ctx context.Context, s *store, bad []unreadable) error {
+	for _, b := range bad {
+		if _, err := s.tx.Exec(ctx, s.sql(`INSERT INTO tracker.unreadable (topic, partition, log_offset, reason)
+			VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`), b.topic, b.partition, b.offset, b.reason); err != nil {
+			return fmt.Errorf("note an unreadable record: %w", err)
+		}
+	}
+	return nil
 }
 
 // read sums up the events of a batch.

@@ -82,6 +82,11 @@ func (f *fold) announce(ctx context.Context, s *store, name string, all map[uuid
 		names, func(id uuid.UUID) string { return names[id] }); err != nil {
 		return err
 	}
+	if s.alone != nil {
+		for id := range names {
+			s.alone.seen.add(id)
+		}
+	}
 	return writeStates(ctx, s, name, spoken, row)
 }
 
@@ -148,6 +153,9 @@ func (f *fold) writeNames(ctx context.Context, s *store) error {
 		names[id] = n.Name
 	}
 	// Two partitions may speak of one name, under different actions.
+	if s.alone != nil {
+		names = nil // there is nobody to be kept apart from
+	}
 	if err := s.stub(ctx, "zip_file", `INSERT INTO tracker.zip_file (id, file_name, last_update, merge)
 		SELECT id, name, '-infinity', '{}' FROM unnest($1::uuid[], $2::text[]) AS n(id, name) ON CONFLICT DO NOTHING`,
 		names, func(id uuid.UUID) string { return names[id] }); err != nil {

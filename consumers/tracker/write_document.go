@@ -41,8 +41,12 @@ func (f *fold) writeDocuments(ctx context.Context, s *store) error {
 		// errors with it: what was once replaced is never shown again.
 		for i, x := range now.errors {
 			ordinal := strconv.Itoa(i)
-			logs = append(logs, []any{[16]byte(key("xml_log", id.String(), ordinal)), [16]byte(id), [16]byte(key("exception", x.Exception)), i,
-				orNull(x.Line), orNull(x.Column), orNull(x.Message), now.At})
+			row := []any{[16]byte(key("xml_log", id.String(), ordinal)), [16]byte(id), [16]byte(key("exception", x.Exception)), i,
+				orNull(x.Line), orNull(x.Column), orNull(x.Message), now.At}
+			if was.Phase != 0 {
+				s.oldRows("xml_log", [][]any{row})
+			}
+			logs = append(logs, row)
 		}
 	}
 	if err := s.upsert(ctx, "xml_file", rows); err != nil {
@@ -59,12 +63,16 @@ func (f *fold) writeDocuments(ctx context.Context, s *store) error {
 // loadDocuments adds what the rows of documents remember, and returns what
 // each showed before.
 func (f *fold) loadDocuments(ctx context.Context, s *store) (map[uuid.UUID]step, error) {
-	rows, err := s.tx.Query(ctx, s.sql("SELECT id, merge FROM tracker.xml_file WHERE id = ANY($1)"), ids(f.documents))
+	before := map[uuid.UUID]step{}
+	keys := s.alone.perhaps(ids(f.documents))
+	if len(keys) == 0 {
+		return before, nil
+	}
+	rows, err := s.tx.Query(ctx, s.sql("SELECT id, merge FROM tracker.xml_file WHERE id = ANY($1)"), keys)
 	if err != nil {
 		return nil, fmt.Errorf("read tracker.xml_file: %w", err)
 	}
 	defer rows.Close()
-	before := map[uuid.UUID]step{}
 	for rows.Next() {
 		var id [16]byte
 		var text []byte
@@ -76,6 +84,7 @@ func (f *fold) loadDocuments(ctx context.Context, s *store) (map[uuid.UUID]step,
 			return nil, fmt.Errorf("read tracker.xml_file: column merge of %s: %w", uuid.UUID(id), err)
 		}
 		before[id] = old.shown()
+		s.alone.found("xml_file", id)
 		f.documents[id].add(&old)
 	}
 	if err := rows.Err(); err != nil {
@@ -84,11 +93,18 @@ func (f *fold) loadDocuments(ctx context.Context, s *store) (map[uuid.UUID]step,
 	return before, nil
 }
 
-func documentRow(id uuid.UUID, d *document, now step, text string) []any {
+// shownRow is the step that the document shows, as rows show it.
+func (d *document) shownRow() shown {
+	now := d.shown()
 	is := show(now)
 	if now.Phase == 0 {
 		is.Phase = 5 // a document that is known at all is at xml_name
 	}
+	return is
+}
+
+func documentRow(id uuid.UUID, d *document, now step, text string) []any {
+	is := d.shownRow()
 	var inc any
 	if d.Date != "" {
 		inc = d.Inc

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/google/uuid"
@@ -54,6 +55,9 @@ func (f *fold) writeFiles(ctx context.Context, s *store) error {
 // lockFiles makes the rows of files where there are none, locks all, and adds
 // what they remember.
 func (f *fold) lockFiles(ctx context.Context, s *store) error {
+	if s.alone != nil {
+		return merge(ctx, s, "zip_action", f.files)
+	}
 	keys := ids(f.files)
 	names := make([][16]byte, len(keys))
 	todo := make([]int16, len(keys))
@@ -92,36 +96,10 @@ func fileRow(id uuid.UUID, x *file, attempts []attemptRow) ([]any, error) {
 
 // loadAttempts reads every attempt of the files at hand and adds what is new.
 func (f *fold) loadAttempts(ctx context.Context, s *store) (map[uuid.UUID][]attemptRow, error) {
-	rows, err := s.tx.Query(ctx, s.sql(`SELECT id, za_id, merge, phase_id, status_id, exception_id, coalesce(message, '')
-		FROM tracker.zip_download WHERE za_id = ANY($1) ORDER BY id`), ids(f.files))
-	if err != nil {
-		return nil, fmt.Errorf("read tracker.zip_download: %w", err)
-	}
-	defer rows.Close()
 	out := map[uuid.UUID][]attemptRow{}
 	seen := map[uuid.UUID]bool{}
-	for rows.Next() {
-		var id, file [16]byte
-		var exception *[16]byte
-		var text []byte
-		r := attemptRow{state: &attempt{}}
-		if err := rows.Scan(&id, &file, &text, &r.shown.Phase, &r.shown.Status, &exception, &r.shown.Message); err != nil {
-			return nil, fmt.Errorf("read tracker.zip_download: %w", err)
-		}
-		if err := json.Unmarshal(text, r.state); err != nil {
-			return nil, fmt.Errorf("read tracker.zip_download: column merge of %s: %w", uuid.UUID(id), err)
-		}
-		r.id, r.shown.Exception = id, (*uuid.UUID)(exception)
-		r.state.File = uuid.UUID(file).String()
-		if added, ok := f.attempts[id]; ok {
-			added.add(r.state)
-			r.state, r.changed = added, true
-			seen[id] = true
-		}
-		out[file] = append(out[file], r)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read tracker.zip_download: %w", err)
+	if err := f.readAttempts(ctx, s, out, seen); err != nil {
+		return nil, err
 	}
 	for id, a := range f.attempts {
 		if !seen[id] {
@@ -132,18 +110,69 @@ func (f *fold) loadAttempts(ctx context.Context, s *store) (map[uuid.UUID][]atte
 	return out, nil
 }
 
+// readAttempts reads the attempts that have rows, and notes which they are.
+func (f *fold) readAttempts(ctx context.Context, s *store, out map[uuid.UUID][]attemptRow, seen map[uuid.UUID]bool) error {
+	files := ids(f.files)
+	if s.alone != nil {
+		files = ids(s.alone.old["zip_action"])
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	rows, err := s.tx.Query(ctx, s.sql(`SELECT id, za_id, merge, phase_id, status_id, exception_id, coalesce(message, '')
+		FROM tracker.zip_download WHERE za_id = ANY($1) ORDER BY id`), files)
+	if err != nil {
+		return fmt.Errorf("read tracker.zip_download: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id, file [16]byte
+		var exception *[16]byte
+		var text []byte
+		r := attemptRow{state: &attempt{}}
+		if err := rows.Scan(&id, &file, &text, &r.shown.Phase, &r.shown.Status, &exception, &r.shown.Message); err != nil {
+			return fmt.Errorf("read tracker.zip_download: %w", err)
+		}
+		if err := json.Unmarshal(text, r.state); err != nil {
+			return fmt.Errorf("read tracker.zip_download: column merge of %s: %w", uuid.UUID(id), err)
+		}
+		r.id, r.shown.Exception = id, (*uuid.UUID)(exception)
+		s.alone.found("zip_download", id)
+		r.state.File = uuid.UUID(file).String()
+		if added, ok := f.attempts[id]; ok {
+			added.add(r.state)
+			r.state, r.changed = added, true
+			seen[id] = true
+		}
+		out[file] = append(out[file], r)
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("read tracker.zip_download: %w", err)
+	}
+	return nil
+}
+
 // rollUpAttempts computes what the changed attempts show.
 func (f *fold) rollUpAttempts(ctx context.Context, s *store, attempts map[uuid.UUID][]attemptRow) error {
 	var keys [][16]byte
 	var outcomes []string
+	fresh := map[string]string{} // new attempts and their outcomes
 	for id, a := range f.attempts {
-		if parts(a.Accepted) == 2 {
-			keys, outcomes = append(keys, id), append(outcomes, a.Accepted)
+		if parts(a.Accepted) != 2 {
+			continue
 		}
+		if s.alone != nil && !s.alone.has("zip_download", id) {
+			fresh[id.String()] = a.Accepted
+			continue
+		}
+		keys, outcomes = append(keys, id), append(outcomes, a.Accepted)
 	}
 	sums, err := sumDocuments(ctx, s, keys, outcomes)
 	if err != nil {
 		return err
+	}
+	if len(fresh) > 0 {
+		maps.Copy(sums, f.sumNew(fresh))
 	}
 	for _, rows := range attempts {
 		for i := range rows {
@@ -232,7 +261,11 @@ func (f *fold) writeAttempts(ctx context.Context, s *store, attempts map[uuid.UU
 				return err
 			}
 			rows = append(rows, downloadRow(r, text))
-			logs = append(logs, logRows(r)...)
+			mine := logRows(r)
+			if s.alone != nil && s.alone.has("zip_download", r.id) {
+				s.oldRows("zip_log", mine)
+			}
+			logs = append(logs, mine...)
 		}
 	}
 	byID := func(a, b []any) int {

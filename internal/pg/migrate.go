@@ -44,6 +44,17 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, schema string, fsys fs.FS)
 	return nil
 }
 
+// LockSchema keeps others from making or migrating a schema until the
+// transaction ends.
+func LockSchema(ctx context.Context, tx pgx.Tx, schema string) error {
+	for _, id := range []int64{lockID(schema), lockID(schema) + 1} {
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", id); err != nil {
+			return fmt.Errorf("lock the schema %s: %w", schema, err)
+		}
+	}
+	return nil
+}
+
 func createSchema(ctx context.Context, pool *pgxpool.Pool, schema string) error {
 	err := InTx(ctx, pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", lockID(schema)+1); err != nil {

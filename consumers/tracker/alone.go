@@ -1,0 +1,162 @@
+package tracker
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// alone is what a writer knows that nobody else writes beside: which rows there
+// may be. A row that is new is copied straight into its table, and is neither
+// looked up nor locked. In a log most things begin and end close together, so
+// that nearly all rows are new.
+type alone struct {
+	seen *idSet
+	old  map[string]map[uuid.UUID]bool // by table: ids of rows found by this write
+}
+
+func newAlone() *alone { return &alone{seen: newIDSet()} }
+
+// begin forgets what the last write found.
+func (a *alone) begin() { a.old = map[string]map[uuid.UUID]bool{} }
+
+// found notes that a table has a row.
+func (a *alone) found(table string, id uuid.UUID) {
+	if a == nil {
+		return
+	}
+	m := a.old[table]
+	if m == nil {
+		m = map[uuid.UUID]bool{}
+		a.old[table] = m
+	}
+	m[id] = true
+}
+
+// has says whether a table had a row before this write.
+func (a *alone) has(table string, id uuid.UUID) bool { return a.old[table][id] }
+
+// perhaps leaves those ids that there may be rows of; without a, all.
+func (a *alone) perhaps(keys [][16]byte) [][16]byte {
+	if a == nil {
+		return keys
+	}
+	var out [][16]byte
+	for _, k := range keys {
+		if a.seen.has(k) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// oldRows notes that there may be rows of these ids, though nobody looked.
+func (s *store) oldRows(table string, rows [][]any) {
+	if s.alone == nil {
+		return
+	}
+	for _, row := range rows {
+		s.alone.found(table, row[0].([16]byte)) //nolint:forcetypeassert // every row begins with its id
+	}
+}
+
+// copyNew copies the new ones of some rows into their table and returns the
+// others.
+func (s *store) copyNew(ctx context.Context, t table, rows [][]any) ([][]any, error) {
+	var fresh, rest [][]any
+	for _, row := range rows {
+		id := row[0].([16]byte) //nolint:forcetypeassert // every row begins with its id
+		if s.alone.has(t.name, id) {
+			rest = append(rest, row)
+			continue
+		}
+		s.alone.seen.add(id)
+		fresh = append(fresh, row)
+	}
+	if len(fresh) == 0 {
+		return rest, nil
+	}
+	if _, err := s.tx.CopyFrom(ctx, pgx.Identifier{s.schema, t.name}, t.columns, pgx.CopyFromRows(fresh)); err != nil {
+		return nil, fmt.Errorf("copy %d rows to %s.%s: %w", len(fresh), s.schema, t.name, err)
+	}
+	return rest, nil
+}
+
+// sumNew sums up the documents of attempts that are new, as sumDocuments does
+// in the database: all that is known of them is at hand.
+func (f *fold) sumNew(attempts map[string]string) map[uuid.UUID]children {
+	out := map[uuid.UUID]children{}
+	first := map[uuid.UUID]*document{}
+	firstID := map[uuid.UUID]uuid.UUID{}
+	for id, d := range f.documents {
+		if accepted, ok := attempts[d.Download]; !ok || accepted != d.Outcome {
+			continue
+		}
+		download := uuid.MustParse(d.Download)
+		c, known := out[download]
+		is := d.shownRow()
+		c.Known++
+		if is.Status == failed {
+			c.Failed++
+			if c.Failed == 1 || earlier(is, d, id, c.FirstFailed, first[download], firstID[download]) {
+				c.FirstFailed, first[download], firstID[download] = is, d, id
+			}
+		}
+		if is.Status < done || (is.Status == done && is.Phase < 10) {
+			c.Open++
+		}
+		if least := is.Phase*10 + is.Status; !known || least < c.LeastPhase*10+c.LeastStatus {
+			c.LeastPhase, c.LeastStatus = is.Phase, is.Status
+		}
+		out[download] = c
+	}
+	return out
+}
+
+// earlier says whether a failed document comes before another.
+func earlier(a shown, ad *document, aid uuid.UUID, b shown, bd *document, bid uuid.UUID) bool {
+	if a.Phase != b.Phase {
+		return a.Phase < b.Phase
+	}
+	if c := strings.Compare(ad.Entry, bd.Entry); c != 0 {
+		return c < 0
+	}
+	return strings.Compare(string(aid[:]), string(bid[:])) < 0
+}
+
+// idSet tells which ids were added, and of a few others that they may have
+// been: a Bloom filter of 16 MB. Of ten million ids it is wrong about one in
+// a hundred. Ids that follow from names are as good as hashes.
+type idSet struct{ bits []uint64 }
+
+const idSetBits = 1 << 27
+
+func newIDSet() *idSet { return &idSet{bits: make([]uint64, idSetBits/64)} }
+
+func (s *idSet) places(id uuid.UUID) [4]uint64 {
+	a, b := binary.LittleEndian.Uint64(id[:]), binary.LittleEndian.Uint64(id[8:])|1
+	var out [4]uint64
+	for i := range out {
+		out[i] = (a + uint64(i)*b) % idSetBits
+	}
+	return out
+}
+
+func (s *idSet) add(id uuid.UUID) {
+	for _, p := range s.places(id) {
+		s.bits[p/64] |= 1 << (p % 64)
+	}
+}
+
+func (s *idSet) has(id uuid.UUID) bool {
+	for _, p := range s.places(id) {
+		if s.bits[p/64]&(1<<(p%64)) == 0 {
+			return false
+		}
+	}
+	return true
+}

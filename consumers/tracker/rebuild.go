@@ -1,0 +1,309 @@
+package tracker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/internal/pg"
+	"tributary/schemas"
+	trackersql "tributary/sql/tracker"
+)
+
+// Rebuilt is what a rebuild has put in place.
+type Rebuilt struct {
+	Records int64           `json:"records"` // of the log, that the rows follow from
+	Offsets map[int32]int64 `json:"offsets"` // from which the tracker goes on, by partition
+	Notes   []string        `json:"notes"`   // what people should know about it
+}
+
+// Rebuild builds the tracker's rows from the whole log in a schema of their
+// own and puts it in the tracker's place, in one transaction: who reads finds
+// the old rows until then and the new ones from then on. The tracker goes on
+// meanwhile, and afterwards from the new offsets. Where there is no tracker, it
+// is made. Killed at any moment it leaves the tracker as it was, and can be run
+// again.
+//
+// A topic that was made anew is taken as the log from now on. Beside errors of
+// broker and database it returns ErrBusy or ErrLogCut.
+func (b *Builder) Rebuild(ctx context.Context) (r Rebuilt, err error) {
+	err = b.alone(ctx, func(conn *pgxpool.Conn) error {
+		if err := b.leftovers(ctx); err != nil {
+			return err
+		}
+		s := b.shadow(rebuildSchema)
+		defer func() {
+			if err != nil {
+				err = errors.Join(err, s.drop(context.WithoutCancel(ctx)))
+			}
+		}()
+		r, err = b.rebuild(ctx, conn, s)
+		return err
+	})
+	return r, err
+}
+
+func (b *Builder) rebuild(ctx context.Context, conn *pgxpool.Conn, s *shadow) (Rebuilt, error) {
+	bounds, err := s.log.look(ctx)
+	if err == nil {
+		err = s.log.whole(bounds)
+	}
+	if err != nil {
+		return Rebuilt{}, err
+	}
+	dress, err := s.make(ctx)
+	if err != nil {
+		return Rebuilt{}, err
+	}
+	if err := strangers(ctx, conn, s.offsets.Schema); err != nil {
+		return Rebuilt{}, err // said before the work is done
+	}
+	if err := b.catchUp(ctx, s, "building the rows from the log", bounds); err != nil {
+		return Rebuilt{}, err
+	}
+	b.tell(Progress{Step: "building indexes and checking references"})
+	if err := dress(ctx); err != nil {
+		return Rebuilt{}, err
+	}
+	if err := b.catchUp(ctx, s, "building what has come since", bounds); err != nil {
+		return Rebuilt{}, err
+	}
+	if s.log.id != (pg.TopicID{}) {
+		if _, err := s.offsets.TopicID(ctx, b.Pool, schemas.StatusChangedTopic, s.log.id); err != nil {
+			return Rebuilt{}, err
+		}
+	}
+	b.tell(Progress{Step: "putting them in place"})
+	var r Rebuilt
+	err = pg.InTx(ctx, conn, func(tx pgx.Tx) error {
+		r, err = b.swap(ctx, tx, s)
+		return err
+	})
+	return r, err
+}
+
+// catchUp applies the log until little is left.
+func (b *Builder) catchUp(ctx context.Context, s *shadow, step string, bounds logBounds) error {
+	id := s.log.id
+	for range 20 {
+		if err := b.apply(ctx, s, step, bounds.end); err != nil {
+			return err
+		}
+		var err error
+		if bounds, err = s.log.look(ctx); err != nil {
+			return err
+		}
+		if s.log.id != id {
+			return fmt.Errorf("%w: %s was deleted and made anew meanwhile: run tributary tracker rebuild again", ErrTopicAnew, s.log.name)
+		}
+		if (span{s.at, bounds.end}).records() < int64(s.window)/10 {
+			break
+		}
+	}
+	return nil
+}
+
+// swap applies what the tracker has read beyond the shadow, and puts the
+// shadow in its place. The tracker waits until the transaction ends, and goes
+// on in the new tables; readers wait only for its last steps.
+func (b *Builder) swap(ctx context.Context, tx pgx.Tx, s *shadow) (Rebuilt, error) {
+	r := Rebuilt{Notes: []string{}}
+	if _, err := tx.Exec(ctx, "SET LOCAL idle_in_transaction_session_timeout = 0"); err != nil {
+		return r, fmt.Errorf("settings: %w", err)
+	}
+	if err := pg.LockSchema(ctx, tx, trackersql.Schema); err != nil {
+		return r, err
+	}
+	now, err := b.look(ctx, tx)
+	if err != nil {
+		return r, err
+	}
+	if now.exists {
+		if _, err := tx.Exec(ctx, "LOCK TABLE tracker.consumed IN EXCLUSIVE MODE"); err != nil {
+			return r, fmt.Errorf("stop the tracker: %w", err)
+		}
+		if now, err = b.look(ctx, tx); err != nil {
+			return r, err
+		}
+	}
+	to, notes, err := b.target(ctx, s, now)
+	if err != nil {
+		return r, err
+	}
+	r.Notes = append(r.Notes, notes...)
+	if err := s.applyIn(ctx, tx, to); err != nil {
+		return r, err
+	}
+	if err := replace(ctx, tx, s.offsets.Schema); err != nil {
+		return r, err
+	}
+	r.Offsets, r.Records = s.at, span{nil, s.at}.records()
+	return r, nil
+}
+
+// target is where the shadow has to be to replace a tracker that stands where
+// it does: no reader shall see rows go back.
+func (b *Builder) target(ctx context.Context, s *shadow, now live) (map[int32]int64, []string, error) {
+	bounds, err := s.log.look(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !now.exists {
+		return s.at, nil, nil
+	}
+	if now.anew(s.log) {
+		return s.at, []string{fmt.Sprintf("%s was deleted and made anew since the tracker read it: the rows are those of the new log, and what only the old one said is gone", s.log.name)}, nil
+	}
+	to := further(s.at, now.at)
+	var notes []string
+	for p, at := range to {
+		if end := bounds.end[p]; at > end {
+			notes = append(notes, fmt.Sprintf("the tracker had read partition %d of %s up to offset %d, but the log ends at %d: the rows are those of this log", p, s.log.name, at, end))
+			to[p] = end
+		}
+	}
+	return to, notes, nil
+}
+
+// replace drops the tracker's schema and gives its name, and the rights that
+// people have to it, to another.
+func replace(ctx context.Context, tx pgx.Tx, schema string) error {
+	if err := lockReaders(ctx, tx); err != nil {
+		return err
+	}
+	if err := strangers(ctx, tx, schema); err != nil {
+		return err
+	}
+	grants, err := grants(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, "SET LOCAL client_min_messages = warning; DROP SCHEMA IF EXISTS tracker CASCADE; ALTER SCHEMA "+schema+" RENAME TO tracker", pgx.QueryExecModeSimpleProtocol); err != nil {
+		return fmt.Errorf("put the new schema in place of the tracker's: %w", err)
+	}
+	for _, g := range grants {
+		if _, err := tx.Exec(ctx, g); err != nil {
+			return fmt.Errorf("give back a right (%s): %w", g, err)
+		}
+	}
+	return nil
+}
+
+// Bounds of the wait for readers.
+const (
+	readerPatience = "250ms" // others wait so long behind us; less than what the database takes for a deadlock
+	readerTries    = 120
+	readerPause    = 250 * time.Millisecond
+)
+
+// lockReaders waits until nobody reads the tracker's tables and views, and
+// keeps everybody from them. Who holds some of them and comes to others must
+// not be waited for while we hold these: each try is short, and lets go of all.
+func lockReaders(ctx context.Context, tx pgx.Tx) error {
+	var all string
+	if err := tx.QueryRow(ctx, `SELECT coalesce(string_agg(oid::regclass::text, ', ' ORDER BY relkind DESC, oid DESC), '') FROM pg_class
+		WHERE relnamespace = to_regnamespace('tracker') AND relkind IN ('r', 'p', 'v')`).Scan(&all); err != nil {
+		return fmt.Errorf("look at the tracker's tables: %w", err)
+	}
+	if all == "" {
+		return nil
+	}
+	for range readerTries {
+		err := pgx.BeginFunc(ctx, tx, func(try pgx.Tx) error {
+			_, err := try.Exec(ctx, "SET LOCAL lock_timeout = '"+readerPatience+"'; LOCK TABLE "+all+" IN ACCESS EXCLUSIVE MODE", pgx.QueryExecModeSimpleProtocol)
+			return err
+		})
+		if err == nil {
+			_, err = tx.Exec(ctx, "SET LOCAL lock_timeout = 0")
+		}
+		if !hasCode(err, "55P03", "40P01") {
+			if err != nil {
+				return fmt.Errorf("wait for readers: %w", err)
+			}
+			return nil
+		}
+		if err := pause(ctx, readerPause); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("the new rows are built, but the old ones cannot be replaced: %s; end that, and run tributary tracker rebuild again", holders(ctx, tx))
+}
+
+// holders says who reads the tracker.
+func holders(ctx context.Context, tx pgx.Tx) string {
+	var who string
+	err := tx.QueryRow(ctx, `SELECT coalesce(string_agg(DISTINCT format('%s (process %s of the database, in a transaction since %s)', coalesce(nullif(a.application_name, ''), 'a connection'), a.pid, a.xact_start), ', '), 'others')
+		FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_stat_activity a ON a.pid = l.pid
+		WHERE c.relnamespace = to_regnamespace('tracker') AND l.granted AND l.pid <> pg_backend_pid()`).Scan(&who)
+	if err != nil {
+		who = "others"
+	}
+	return who + " read the tracker's tables without a pause"
+}
+
+// strangers returns an error that names what people have made in the
+// tracker's schema or on top of it, and would lose.
+func strangers(ctx context.Context, q pg.Querier, schema string) error {
+	rows, err := q.Query(ctx, `
+		WITH mine AS (SELECT oid, relname, relkind FROM pg_class WHERE relnamespace = to_regnamespace('tracker') AND relkind IN ('r', 'p', 'v', 'm', 'f'))
+		SELECT oid::regclass::text FROM mine m
+		WHERE NOT EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = to_regnamespace($1) AND c.relname = m.relname)
+		UNION
+		SELECT p.oid::regprocedure::text FROM pg_proc p WHERE p.pronamespace = to_regnamespace('tracker')
+			AND NOT EXISTS (SELECT FROM pg_proc n WHERE n.pronamespace = to_regnamespace($1) AND n.proname = p.proname)
+		UNION
+		SELECT v.oid::regclass::text FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid JOIN pg_class v ON v.oid = r.ev_class
+		WHERE d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid IN (SELECT oid FROM mine)
+			AND v.relnamespace <> to_regnamespace('tracker')
+		UNION
+		SELECT conrelid::regclass::text FROM pg_constraint WHERE contype = 'f' AND confrelid IN (SELECT oid FROM mine) AND connamespace <> to_regnamespace('tracker')
+		ORDER BY 1`, schema)
+	if err != nil {
+		return fmt.Errorf("look at what depends on the tracker: %w", err)
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return fmt.Errorf("look at what depends on the tracker: %w", err)
+	}
+	if len(names) > 0 {
+		return fmt.Errorf("a rebuild replaces the tracker's tables, and these, which are not its own, would be lost with them: %s; drop them, rebuild, and make them again (best in a schema of their own)", strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// grants are the statements that give others the rights that they have to the
+// tracker's schema, tables and views now.
+func grants(ctx context.Context, tx pgx.Tx) ([]string, error) {
+	rows, err := tx.Query(ctx, `
+		WITH g AS (
+			SELECT a.privilege_type AS privilege, 'SCHEMA tracker' AS target, a.grantee, a.is_grantable
+			FROM pg_namespace n, aclexplode(n.nspacl) a WHERE n.nspname = 'tracker' AND a.grantee <> n.nspowner
+			UNION ALL
+			SELECT a.privilege_type, format('TABLE tracker.%I', c.relname), a.grantee, a.is_grantable
+			FROM pg_class c, aclexplode(c.relacl) a
+			WHERE c.relnamespace = to_regnamespace('tracker') AND c.relkind IN ('r', 'p', 'v') AND a.grantee <> c.relowner
+			UNION ALL
+			SELECT format('%s (%I)', a.privilege_type, t.attname), format('TABLE tracker.%I', c.relname), a.grantee, a.is_grantable
+			FROM pg_class c JOIN pg_attribute t ON t.attrelid = c.oid AND t.attnum > 0 AND NOT t.attisdropped, aclexplode(t.attacl) a
+			WHERE c.relnamespace = to_regnamespace('tracker') AND c.relkind IN ('r', 'p', 'v') AND a.grantee <> c.relowner)
+		SELECT format('GRANT %s ON %s TO %s%s', privilege, target, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END,
+			CASE WHEN is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) FROM g
+		UNION ALL
+		SELECT format('ALTER DEFAULT PRIVILEGES FOR ROLE %s IN SCHEMA tracker GRANT %s ON TABLES TO %s%s', d.defaclrole::regrole, a.privilege_type,
+			CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END, CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
+		FROM pg_default_acl d, aclexplode(d.defaclacl) a
+		WHERE d.defaclnamespace = to_regnamespace('tracker') AND d.defaclobjtype = 'r'`)
+	if err != nil {
+		return nil, fmt.Errorf("look at the rights to the tracker: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("look at the rights to the tracker: %w", err)
+	}
+	return out, nil
+}

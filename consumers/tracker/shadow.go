@@ -1,0 +1,264 @@
+package tracker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/errgroup"
+
+	"tributary/consumers/stage"
+	"tributary/internal/kafka"
+	"tributary/internal/pg"
+	"tributary/schemas"
+	trackersql "tributary/sql/tracker"
+)
+
+// windowRecords is how many records are folded and written at once when a
+// shadow is built. A window takes some 100 MB, and two are under way.
+const windowRecords = 60_000
+
+// shadow is a schema made as the tracker's, which nobody else writes.
+type shadow struct {
+	pool    *pgxpool.Pool
+	offsets pg.Offsets
+	codec   *schemas.Codec
+	log     *statusLog
+	alone   *alone
+	at      map[int32]int64 // up to where the log is applied, by partition
+	window  int
+	told    func(records int)
+}
+
+// make drops what an earlier build may have left and makes the schema anew,
+// bare of what is cheaper to build once all rows are there. The function
+// returned builds that.
+func (s *shadow) make(ctx context.Context) (dress func(context.Context) error, err error) {
+	s.at, s.alone = map[int32]int64{}, newAlone()
+	if err := s.drop(ctx); err != nil {
+		return nil, err
+	}
+	if err := trackersql.MigrateInto(ctx, s.pool, s.offsets.Schema); err != nil {
+		return nil, err
+	}
+	return s.undress(ctx)
+}
+
+func (s *shadow) drop(ctx context.Context) error {
+	if _, err := s.pool.Exec(ctx, "SET client_min_messages = warning; DROP SCHEMA IF EXISTS "+s.offsets.Schema+" CASCADE; RESET client_min_messages",
+		pgx.QueryExecModeSimpleProtocol); err != nil {
+		return fmt.Errorf("drop the schema %s: %w", s.offsets.Schema, err)
+	}
+	return nil
+}
+
+// undress drops the foreign keys, and the indexes that neither keep a table's
+// rows apart nor are asked while rows are merged.
+func (s *shadow) undress(ctx context.Context) (func(context.Context) error, error) {
+	rows, err := s.pool.Query(ctx, `
+		SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname),
+			format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)), contype = 'f'
+		FROM pg_constraint WHERE connamespace = $1::text::regnamespace AND (contype = 'f' OR contype = 'u' AND conrelid::regclass::text = ANY($2))
+		UNION ALL
+		SELECT format('DROP INDEX %s', i.indexrelid::regclass), pg_get_indexdef(i.indexrelid), false
+		FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+		WHERE c.relnamespace = $1::text::regnamespace AND NOT i.indisunique
+		AND i.indexrelid::regclass::text <> ALL($3)
+		ORDER BY 3, 2`, s.offsets.Schema, s.names("zip_action", "file_source_has_zip", "zip_version", "zip_file"),
+		s.names("xml_file_zip_id_outcome_idx", "xml_log_xml_id_idx"))
+	if err != nil {
+		return nil, fmt.Errorf("look at the constraints of %s: %w", s.offsets.Schema, err)
+	}
+	defer rows.Close()
+	var drop, add []string
+	for rows.Next() {
+		var d, a string
+		var foreign bool
+		if err := rows.Scan(&d, &a, &foreign); err != nil {
+			return nil, fmt.Errorf("look at the constraints of %s: %w", s.offsets.Schema, err)
+		}
+		// Unique keys and indexes come before the foreign keys that need them.
+		drop, add = append(drop, d), append(add, a)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("look at the constraints of %s: %w", s.offsets.Schema, err)
+	}
+	slices.Reverse(drop)
+	if err := s.each(ctx, drop); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		return s.each(ctx, append(add, "ANALYZE "+strings.Join(s.names(tableNames()...), ", ")))
+	}, nil
+}
+
+func tableNames() []string {
+	var out []string
+	for _, t := range tables() {
+		out = append(out, t.name)
+	}
+	return out
+}
+
+func (s *shadow) names(of ...string) []string {
+	out := make([]string, 0, len(of))
+	for _, n := range of {
+		out = append(out, s.offsets.Schema+"."+n)
+	}
+	return out
+}
+
+func (s *shadow) each(ctx context.Context, statements []string) error {
+	for _, sql := range statements {
+		if _, err := s.pool.Exec(ctx, sql); err != nil {
+			return fmt.Errorf("%s: %w", sql, err)
+		}
+	}
+	return nil
+}
+
+// piece is a part of the log, summed up.
+type piece struct {
+	fold   *fold
+	bad    []unreadable
+	ranges []stage.Range // without their records
+	n      int
+}
+
+// applyTo brings the shadow up to the given offsets. While one part of the log
+// is written the next is read.
+func (s *shadow) applyTo(ctx context.Context, to map[int32]int64) error {
+	g, ctx := errgroup.WithContext(ctx)
+	pieces := make(chan piece)
+	from := maps.Clone(s.at)
+	g.Go(func() error {
+		defer close(pieces)
+		return s.log.read(ctx, span{from, to}, s.window, func(ranges []stage.Range) error {
+			p, err := s.sum(ranges)
+			if err != nil {
+				return err
+			}
+			select {
+			case pieces <- p:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+	})
+	g.Go(func() error {
+		for p := range pieces {
+			if err := pg.InTx(ctx, s.pool, func(tx pgx.Tx) error {
+				// What a crash of the database loses of this is built again.
+				if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = off"); err != nil {
+					return fmt.Errorf("settings: %w", err)
+				}
+				return s.write(ctx, tx, p)
+			}); err != nil {
+				return err
+			}
+			s.told(p.n)
+		}
+		return nil
+	})
+	return g.Wait()
+}
+
+// applyIn does so within a transaction, for what is little.
+func (s *shadow) applyIn(ctx context.Context, tx pgx.Tx, to map[int32]int64) error {
+	return s.log.read(ctx, span{maps.Clone(s.at), to}, s.window, func(ranges []stage.Range) error {
+		p, err := s.sum(ranges)
+		if err != nil {
+			return err
+		}
+		if err := s.write(ctx, tx, p); err != nil {
+			return err
+		}
+		return emptyTemps(ctx, tx)
+	})
+}
+
+func (s *shadow) sum(ranges []stage.Range) (piece, error) {
+	t := &Tracker{codec: s.codec}
+	f, bad, err := t.read(ranges)
+	var named *stage.RecordError
+	if errors.Is(err, schemas.ErrUnknownSchema) && errors.As(err, &named) {
+		return piece{}, fmt.Errorf("record %d of partition %d of %s was written by a newer version: use that: %w", named.Offset, named.Partition, s.log.name, err)
+	}
+	p := piece{fold: f, bad: bad}
+	for _, r := range ranges {
+		p.n += len(r.Records)
+		r.Records = nil
+		p.ranges = append(p.ranges, r)
+	}
+	return p, err
+}
+
+func (s *shadow) write(ctx context.Context, tx pgx.Tx, p piece) error {
+	st, err := newStore(ctx, tx, s.offsets.Schema)
+	if err != nil {
+		return err
+	}
+	st.alone = s.alone
+	s.alone.begin()
+	if err := noteUnreadable(ctx, st, p.bad); err != nil {
+		return err
+	}
+	if err := p.fold.write(ctx, st); err != nil {
+		return err
+	}
+	for _, r := range p.ranges {
+		if err := s.offsets.Advance(ctx, tx, r.Topic, r.Partition, r.From, r.To); err != nil {
+			return err
+		}
+		s.at[r.Partition] = r.To
+	}
+	return nil
+}
+
+// positions are the offsets that a schema has stored of the log.
+func positions(ctx context.Context, q pg.Querier, o pg.Offsets) (map[int32]int64, error) {
+	rows, err := q.Query(ctx, "SELECT partition, next_offset FROM "+o.Schema+".consumed WHERE consumer_group = $1 AND topic = $2", o.Group, schemas.StatusChangedTopic)
+	if err != nil {
+		return nil, fmt.Errorf("read the offsets of %s: %w", o.Schema, err)
+	}
+	defer rows.Close()
+	out := map[int32]int64{}
+	for rows.Next() {
+		var p int32
+		var at int64
+		if err := rows.Scan(&p, &at); err != nil {
+			return nil, fmt.Errorf("read the offsets of %s: %w", o.Schema, err)
+		}
+		out[p] = at
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read the offsets of %s: %w", o.Schema, err)
+	}
+	return out, nil
+}
+
+// further are the greater of two offsets, by partition.
+func further(a, b map[int32]int64) map[int32]int64 {
+	out := maps.Clone(a)
+	for p, at := range b {
+		out[p] = max(out[p], at)
+	}
+	return out
+}
+
+// byPlace orders ranges by where they lie in the log.
+func byPlace(a, b stage.Range) int {
+	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.From, b.From))
+}
+
+// groupOffsets are the offsets of the tracker's group in a schema.
+func groupOffsets(schema, prefix string) pg.Offsets {
+	return pg.Offsets{Schema: schema, Group: kafka.GroupName(prefix, Name)}
+}
