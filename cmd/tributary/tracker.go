@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tributary/consumers/tracker"
+	"tributary/internal/config"
+	"tributary/schemas"
+)
+
+func newTracker(c *cli) *cobra.Command {
+	return group("tracker", "Prove the tracker's rows equal to the log, or build them anew from it", newTrackerVerify(c), newTrackerRebuild(c))
+}
+
+// withBuilder runs fn with what builds the tracker from the log.
+func (c *cli) withBuilder(ctx context.Context, fn func(*tracker.Builder) error) error {
+	return c.withStores(ctx, need{Kafka: true, Postgres: true}, func(cfg config.Config, s *stores) error {
+		codec, err := schemas.NewCodec()
+		if err != nil {
+			return err
+		}
+		told := &steps{w: c.stderr, terminal: isTerminal(c.stderr), now: time.Now}
+		err = fn(&tracker.Builder{Pool: s.Tracker, Connect: s.Kafka, Prefix: cfg.Kafka.TopicPrefix, Codec: codec,
+			Told: func(p tracker.Progress) { told.step(p.Step, p.Done, p.Total) }})
+		told.end()
+		return err
+	})
+}
+
+// steps writes the progress of something long: a line when a step begins, and
+// every few seconds how far it is; on a terminal in one line.
+type steps struct {
+	w        io.Writer
+	terminal bool
+	now      func() time.Time
+
+	name  string
+	began time.Time
+	last  time.Time
+}
+
+// stepEvery is how often progress is told: people look at a terminal, others
+// keep what is written.
+func (s *steps) every() time.Duration {
+	if s.terminal {
+		return 200 * time.Millisecond
+	}
+	return 10 * time.Second
+}
+
+func (s *steps) step(name string, done, total int64) {
+	now := s.now()
+	if name != s.name {
+		s.name, s.began, s.last = name, now, time.Time{}
+	}
+	if now.Sub(s.last) < s.every() {
+		return
+	}
+	s.last = now
+	text := name
+	if total > 0 {
+		text += fmt.Sprintf(": %d of %d records (%d %%)", done, total, done*100/total)
+		if took := now.Sub(s.began); done > 0 && took > time.Second {
+			text += fmt.Sprintf(", %.0f a second", float64(done)/took.Seconds())
+		}
+	}
+	if s.terminal {
+		fmt.Fprint(s.w, "\r\x1b[K"+text)
+		return
+	}
+	fmt.Fprintln(s.w, text)
+}
+
+func (s *steps) end() {
+	if s.terminal && s.name != "" {
+		fmt.Fprint(s.w, "\r\x1b[K")
+	}
+}
