@@ -1,0 +1,272 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"tributary/internal/config"
+	"tributary/internal/plot"
+	"tributary/internal/recipe"
+	"tributary/internal/report"
+	"tributary/sql/history/recipes"
+)
+
+// inTerminal is the value of --plot without a file.
+const inTerminal = "-"
+
+// maxDrawn bounds the answer that is drawn, in bytes.
+const maxDrawn = 256 << 20
+
+func newReport(c *cli) *cobra.Command {
+	all, broken := recipes.All()
+	cmd := &cobra.Command{
+		Use:   "report [NAME]",
+		Short: "Answer a question about the history",
+		Long: "Without NAME, list the questions. With it, answer one from the history; what is asked, what counts and what the\n" +
+			"columns mean is in docs/reference/recipes.md, and report NAME --explain prints it, with the statement.\n" +
+			"Nothing is written, and time and memory are limited.\n\n" +
+			"A time is RFC 3339, a date (midnight UTC), or how long ago, such as 24h or 7d; --until is not included.\n" +
+			"--plot draws the answer in the terminal instead, --plot=FILE.svg or --plot=FILE.png in a file.",
+		Args: reportArgs,
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			for _, r := range all {
+				if len(args) == 0 {
+					names = append(names, r.Name+"\t"+r.Question)
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	output := outputFlag(cmd, report.Formats()...)
+	timeout := cmd.Flags().Duration("timeout", report.Timeout, "of the statement")
+	picture := cmd.Flags().String("plot", "", "draw it: in the terminal, or with =FILE.svg or =FILE.png in a file")
+	cmd.Flags().Lookup("plot").NoOptDefVal = inTerminal
+	explain := cmd.Flags().Bool("explain", false, "say what NAME asks and how, instead of answering it")
+	parameters := parameterFlags(cmd, all)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		given := map[string]string{}
+		for _, name := range parameters {
+			if f := cmd.Flags().Lookup(name); f.Changed {
+				given[name] = f.Value.String()
+			}
+		}
+		if broken != nil {
+			return broken
+		}
+		if len(args) == 0 {
+			if len(given) > 0 || *picture != "" || *explain {
+				return usagef("say which report: tributary report lists them")
+			}
+			return listRecipes(c.stdout, all, *output)
+		}
+		r, err := findRecipe(all, args[0])
+		if err != nil {
+			return err
+		}
+		if *explain {
+			return explainRecipe(c.stdout, r)
+		}
+		values, err := recipe.Values(r, given, time.Now())
+		if err != nil {
+			return usage(err)
+		}
+		if err := checkPicture(r, *picture); err != nil {
+			return err
+		}
+		return c.withStores(cmd.Context(), need{ClickHouse: true}, func(cfg config.Config, s *stores) error {
+			store := report.ClickHouse{Conn: s.ClickHouse, Timeout: *timeout, MaxMemory: int64(cfg.ClickHouse.MaxMemory), Parameters: values}
+			if *picture == "" {
+				return explainAbsence(report.SQL(cmd.Context(), store, r.Statement, c.stdout, *output))
+			}
+			var answer bounded
+			if err := report.SQL(cmd.Context(), store, r.Statement, &answer, report.JSON); err != nil {
+				return explainAbsence(err)
+			}
+			return c.drawRecipe(r, answer.Bytes(), *picture)
+		})
+	}
+	return cmd
+}
+
+// reportArgs allows one name, and says how a picture's file is named.
+func reportArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 2 {
+		if _, err := plot.Format(args[1]); err == nil {
+			return fmt.Errorf("write the picture's file behind an equals sign: --plot=%s", args[1])
+		}
+	}
+	return cobra.MaximumNArgs(1)(cmd, args)
+}
+
+// parameterFlags adds a flag for every parameter that a recipe has, and
+// returns their names. Defaults are the recipes', since they may differ.
+func parameterFlags(cmd *cobra.Command, all []recipes.Recipe) []string {
+	usages := map[string]string{
+		"since": "not before this time", "until": "before this time", "centre": "the producing centre, capitals don't matter", "source": "the source's id",
+	}
+	var names []string
+	for _, r := range all {
+		for _, p := range r.Parameters {
+			if !slices.Contains(names, p.Name) {
+				names = append(names, p.Name)
+			}
+			if p.Kind == recipes.Moment || p.Name == "centre" || p.Name == "source" {
+				continue
+			}
+			text := r.Name + ": "
+			if p.Kind == recipes.Choice {
+				text += strings.Join(p.Choices, ", ") + "; "
+			}
+			text += p.Meaning
+			if p.Default != "" {
+				text += " (default " + p.Default + ")"
+			}
+			usages[p.Name] = strings.TrimPrefix(usages[p.Name]+". "+text, ". ")
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		cmd.Flags().String(name, "", usages[name])
+	}
+	return names
+}
+
+func findRecipe(all []recipes.Recipe, name string) (recipes.Recipe, error) {
+	for _, r := range all {
+		if r.Name == name {
+			return r, nil
+		}
+	}
+	if near := recipe.Nearest(all, name); len(near) > 0 {
+		return recipes.Recipe{}, usagef("there is no report %q; did you mean %s?", name, strings.Join(near, " or "))
+	}
+	return recipes.Recipe{}, usagef("there is no report %q: tributary report lists them", name)
+}
+
+// listRecipes writes the names of the recipes and what they ask.
+func listRecipes(w io.Writer, all []recipes.Recipe, format string) error {
+	type line struct {
+		Name     string `json:"name"`
+		Question string `json:"question"`
+	}
+	out, err := report.NewOutput(w, format, "name", "question")
+	if err != nil {
+		return usage(err)
+	}
+	for _, r := range all {
+		if err := out.Row(line{r.Name, r.Question}, r.Name, r.Question); err != nil {
+			return errors.Join(err, out.Close())
+		}
+	}
+	return out.Close()
+}
+
+// explainRecipe writes all that is known of a recipe.
+func explainRecipe(w io.Writer, r recipes.Recipe) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n\n%s\n\nparameters\n", r.Name, r.Question, r.Counts)
+	for _, p := range r.Parameters {
+		fmt.Fprintf(&b, "  --%s  %s%s\n", p.Name, p.Meaning, parameterNote(p))
+	}
+	b.WriteString("\ncolumns\n")
+	for _, col := range r.Columns {
+		fmt.Fprintf(&b, "  %s  %s\n", col.Name, col.Meaning)
+	}
+	fmt.Fprintf(&b, "\nexample: tributary report %s\n  %s\n\nstatement\n%s\n", strings.TrimSpace(r.Name+" "+r.Arguments), strings.ReplaceAll(r.Example, "\n", "\n  "), r.Statement)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// parameterNote says what else there is to say of a parameter.
+func parameterNote(p recipes.Parameter) string {
+	var notes []string
+	if len(p.Choices) > 0 {
+		notes = append(notes, strings.Join(p.Choices, ", "))
+	}
+	if p.Default != "" {
+		notes = append(notes, "default "+p.Default)
+	}
+	if len(notes) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(notes, "; ") + ")"
+}
+
+// checkPicture refuses what can't be drawn, before anything is asked.
+func checkPicture(r recipes.Recipe, picture string) error {
+	if picture == "" {
+		return nil
+	}
+	if r.Plot == nil {
+		return usagef("report %s is a list, which no picture tells better: leave out --plot", r.Name)
+	}
+	if picture == inTerminal {
+		return nil
+	}
+	if _, err := plot.Format(picture); err != nil {
+		return usagef("--plot: %w", err)
+	}
+	return nil
+}
+
+// drawRecipe draws an answer: in the terminal, or in a file.
+func (c *cli) drawRecipe(r recipes.Recipe, answer []byte, picture string) error {
+	f, err := recipe.Figure(r, answer)
+	if err != nil {
+		return err
+	}
+	if f.Empty() {
+		_, err := fmt.Fprintln(c.stderr, "tributary: nothing of this is in the history, so nothing is drawn")
+		return err
+	}
+	if picture == inTerminal {
+		return f.Terminal(c.stdout, terminalColumns(c.stdout))
+	}
+	format, err := plot.Format(picture)
+	if err != nil {
+		return usage(err)
+	}
+	var drawn bytes.Buffer
+	if err := f.Write(&drawn, format); err != nil {
+		return err
+	}
+	if err := os.WriteFile(picture, drawn.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("--plot: %w", err)
+	}
+	return nil
+}
+
+// terminalColumns is how wide a terminal is; 100 for anything else.
+func terminalColumns(w io.Writer) int {
+	const usual = 100
+	f, ok := w.(*os.File)
+	if !ok {
+		return usual
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return usual
+	}
+	return cmp.Or(width, usual)
+}
+
+// bounded is a buffer that refuses more than can be drawn.
+type bounded struct{ bytes.Buffer }
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > maxDrawn {
+		return 0, usagef("the answer is too long to be drawn: narrow it with --since, --centre or --source")
+	}
+	return b.Buffer.Write(p)
+}
