@@ -31,6 +31,8 @@ type File struct {
 	Attempts  int     `json:"attempts"`
 	Size      *int64  `json:"size"` // bytes received, else as listed
 	SHA256    *string `json:"sha256"`
+
+	AsOf *time.Time `db:"-" json:"as_of,omitempty"` // the moment that was asked about; nil: now
 }
 
 // Document is where one document stands.
@@ -43,6 +45,8 @@ type Document struct {
 	Phase    string  `json:"phase"`
 	Status   string  `json:"status"`
 	Errors   []Error `json:"errors"` // sorted by position
+
+	AsOf *time.Time `db:"-" json:"as_of,omitempty"` // the moment that was asked about; nil: now
 }
 
 // Error is one error of a document. Line and column count from 1.

@@ -49,6 +49,8 @@ type Status struct {
 	Last      *time.Time `json:"last"`              // when something last happened to a file
 	Odd       int64      `json:"unreadable"`        // records of the log that could not be read
 	Dormant   string     `json:"dormant,omitempty"` // why nothing is fetched, or may not be, seen from where this was asked; empty: nothing keeps it
+
+	AsOf *time.Time `json:"as_of,omitempty"` // the moment that was asked about; nil: now
 }
 
 // rateMinutes is the time over which rates are measured.

@@ -1,0 +1,222 @@
+// Package asof answers what the tracker would have answered at a moment of the
+// past.
+//
+// The tracker is a function of the set of events. So a moment of the past is
+// the tracker of the events up to it, by their own times: these are read from
+// the history and written, with the tracker's own code, into tables of the
+// same form, of which the very same questions are asked. The tables are
+// temporary ones of one connection: nobody else sees them, nobody waits for
+// them, and they end with the connection, however that ends.
+//
+// An answer needs only the events that it depends on. Those of files are found
+// by the files' names, since all that a name has shares rows (a zip lies under
+// several actions); sources and centres that files refer to are events too, few
+// and always read.
+package asof
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/internal/pg"
+	"tributary/schemas"
+	trackersql "tributary/sql/tracker"
+)
+
+// Event is one event of the log, and when it happened.
+type Event struct {
+	schemas.StatusChanged
+
+	At time.Time
+}
+
+// Write adds events to the rows of a schema that is made as the tracker's is,
+// within the caller's transaction, as often as it is called. It returns the
+// indices of those that cannot be placed anywhere.
+type Write func(ctx context.Context, tx pgx.Tx, schema string, events []Event) (unplaced []int, err error)
+
+// DefaultMaxEvents bounds the events read for one answer, unless more is asked
+// for: some minutes' work.
+const DefaultMaxEvents = 2_000_000
+
+// Reader reads moments of the past.
+type Reader struct {
+	// History is the connection to its database.
+	History driver.Conn
+	// Postgres says where the tables are made, on a connection of their own.
+	Postgres *pgxpool.Pool
+	// Write is the tracker's.
+	Write Write
+	// MaxEvents bounds what is read; 0: DefaultMaxEvents.
+	MaxEvents int64
+	// Progress, unless nil, is told now and then how many of the events have
+	// been read.
+	Progress func(done, all int64)
+}
+
+// Filled says how far the history goes.
+type Filled struct {
+	// Until is the time up to which it can answer: that of its last event, or,
+	// where the tracker has read more of the log, of the last event of the
+	// partition that is furthest behind. Zero if there is nothing.
+	Until time.Time
+	// Behind is how many records of the log the tracker has read and the history
+	// has not; 0 too where there is no tracker to compare with.
+	Behind int64
+	// Lost is how many records at the log's beginning the history lacks, for
+	// example because they were too old to be kept.
+	Lost int64
+}
+
+// temporary is the name by which Postgres knows a connection's own schema.
+const temporary = "pg_temp"
+
+// At makes the tracker's tables as they were at a moment, as far as the scope
+// goes, and lets ask read them. Statements are written as for the tracker.
+func (r *Reader) At(ctx context.Context, moment time.Time, s Scope, ask func(q pg.Querier, f Filled) error) error {
+	return r.with(ctx, func(p *past) error {
+		filled, err := p.filled(ctx)
+		if err != nil {
+			return err
+		}
+		parts := s.parts(time.Time{}, moment)
+		if err := p.limit(ctx, parts); err != nil {
+			return err
+		}
+		if err := p.fill(ctx, parts); err != nil {
+			return err
+		}
+		return ask(p, filled)
+	})
+}
+
+// past is a tracker of some moment, on a connection of its own. It is a
+// pg.Querier that puts the temporary schema in place of the tracker's.
+type past struct {
+	*Reader
+
+	conn *pgx.Conn
+	all  int64 // events to be read
+	done int64
+	next int64 // when statistics are to be taken anew, in events
+}
+
+func (r *Reader) with(ctx context.Context, do func(p *past) error) (err error) {
+	conn, err := pgx.ConnectConfig(ctx, r.Postgres.Config().ConnConfig)
+	if err != nil {
+		return fmt.Errorf("connect to Postgres: %w", err)
+	}
+	defer func() {
+		// With the connection its tables go, also when the context has ended.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		if cerr := conn.Close(ctx); err == nil && cerr != nil {
+			err = fmt.Errorf("close the connection to Postgres: %w", cerr)
+		}
+	}()
+	p := &past{Reader: r, conn: conn, next: firstStatistics}
+	if err := p.make(ctx); err != nil {
+		return err
+	}
+	return do(p)
+}
+
+// make makes the tables. What refers to what is not checked: the events of a
+// scope leave out what it does not need.
+func (p *past) make(ctx context.Context) error {
+	statements, err := trackersql.Statements(temporary)
+	if err != nil {
+		return err
+	}
+	text := "SET temp_buffers = '64MB'; SET client_min_messages = warning;" + strings.Join(statements, "\n") + `;
+DO $$ DECLARE c record; BEGIN
+  FOR c IN SELECT conrelid::regclass AS t, conname FROM pg_constraint WHERE contype = 'f' AND connamespace = pg_my_temp_schema() LOOP
+    EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', c.t, c.conname);
+  END LOOP;
+END $$`
+	if _, err := p.conn.Exec(ctx, text, pgx.QueryExecModeSimpleProtocol); err != nil {
+		return fmt.Errorf("make temporary tables: %w", err)
+	}
+	return nil
+}
+
+// Exec executes a statement written for the tracker.
+func (p *past) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	return p.conn.Exec(ctx, trackersql.Rename(sql, temporary), args...)
+}
+
+// Query runs a query written for the tracker.
+func (p *past) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	return p.conn.Query(ctx, trackersql.Rename(sql, temporary), args...)
+}
+
+// QueryRow is Query for one row.
+func (p *past) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+	return p.conn.QueryRow(ctx, trackersql.Rename(sql, temporary), args...)
+}
+
+// filled finds out how far the history goes.
+func (p *past) filled(ctx context.Context) (Filled, error) {
+	type reach struct {
+		next int64
+		last time.Time
+	}
+	type place struct {
+		topic     string
+		partition int32
+	}
+	var f Filled
+	has := map[place]reach{}
+	rows, err := p.History.Query(p.reading(ctx), "SELECT topic, partition, min(offset), max(offset) + 1, max(time) FROM event GROUP BY topic, partition")
+	if err != nil {
+		return f, fmt.Errorf("read the history: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var at place
+		var r reach
+		var first int64
+		if err := rows.Scan(&at.topic, &at.partition, &first, &r.next, &r.last); err != nil {
+			return f, fmt.Errorf("read the history: %w", err)
+		}
+		has[at] = r
+		f.Lost += first
+		if r.last.After(f.Until) {
+			f.Until = r.last
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return f, fmt.Errorf("read the history: %w", err)
+	}
+	// The live tracker, which may not be there.
+	var at place
+	var next int64
+	live, err := p.conn.Query(ctx, "SELECT topic, partition, max(next_offset) FROM "+trackersql.Schema+".consumed GROUP BY topic, partition")
+	if err == nil {
+		_, err = pgx.ForEachRow(live, []any{&at.topic, &at.partition, &next}, func() error {
+			if r := has[at]; r.next < next {
+				f.Behind += next - r.next
+				if r.last.Before(f.Until) {
+					f.Until = r.last
+				}
+			}
+			return nil
+		})
+	}
+	var absent *pgconn.PgError
+	if errors.As(err, &absent) && (absent.Code == "42P01" || absent.Code == "3F000") {
+		return f, nil
+	}
+	if err != nil {
+		return f, fmt.Errorf("read the tracker's position: %w", err)
+	}
+	return f, nil
+}

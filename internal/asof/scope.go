@@ -1,0 +1,80 @@
+package asof
+
+import (
+	"strings"
+	"time"
+
+	"tributary/schemas"
+)
+
+// Scope says of which files the past is asked. Empty fields let everything
+// through; what is let through may be more than what is asked for, since the
+// question itself is asked again of the tables. The zero Scope is everything,
+// sessions and batches too.
+type Scope struct {
+	Name    string // the file's name, with * for any characters
+	Centre  string // that produced it, without regard to case
+	Source  string // that hosts it
+	Session string // UUID of a session that brought it
+}
+
+// part is a condition on the history's rows, and its arguments.
+type part struct {
+	where string
+	args  []any
+}
+
+func (p part) and(where string, args ...any) part {
+	return part{p.where + " AND " + where, append(append([]any{}, p.args...), args...)}
+}
+
+// parts are the conditions whose rows together are the events that the scope
+// needs, with times after the first moment (or all, if it is zero) and not
+// after the second.
+func (s Scope) parts(after, until time.Time) []part {
+	times := part{"time <= " + microseconds, []any{until.UnixMicro()}}
+	all := times
+	if !after.IsZero() {
+		all = times.and("time > "+microseconds, after.UnixMicro())
+	}
+	if s == (Scope{}) {
+		return []part{all}
+	}
+	files := all.and("file_name != ''")
+	if strings.Contains(s.Name, "*") {
+		pattern := strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`, "*", "%").Replace(s.Name)
+		files = files.and("file_name LIKE ?", pattern)
+	} else if s.Name != "" {
+		files = files.and("file_name = ?", s.Name)
+	}
+	// Which files: by what was said of them up to the later moment.
+	add := func(where string, args ...any) {
+		sub := times.and(where, args...)
+		files = files.and("file_name IN (SELECT file_name FROM event WHERE "+sub.where+")", sub.args...)
+	}
+	if s.Centre != "" {
+		add("entity IN (?, ?, ?) AND lowerUTF8(centre) = ?", schemas.EntityFile, schemas.EntityDownload, schemas.EntityDocument, strings.ToLower(s.Centre))
+	}
+	if s.Source != "" {
+		add("entity IN (?, ?) AND source = ?", schemas.EntityHosting, schemas.EntityDownload, s.Source)
+	}
+	if s.Session != "" {
+		add("session = toUUIDOrNull(?)", s.Session)
+	}
+	return []part{all.and("entity IN (?, ?)", schemas.EntityCentre, schemas.EntitySource), files}
+}
+
+// changed narrows parts of a scope to the files of which something was said
+// after one moment and up to another: no other file has changed.
+func changed(parts []part, after, until time.Time) []part {
+	out := make([]part, len(parts))
+	for i, p := range parts {
+		out[i] = p.and("(file_name = '' OR file_name IN (SELECT file_name FROM event WHERE time > "+microseconds+" AND time <= "+microseconds+"))",
+			after.UnixMicro(), until.UnixMicro())
+	}
+	return out
+}
+
+// microseconds is a moment given as such, since a time as an argument has only
+// seconds.
+const microseconds = "fromUnixTimestamp64Micro(toInt64(?), 'UTC')"
