@@ -111,7 +111,7 @@ func newRoot(c *cli) *cobra.Command {
 	root.PersistentFlags().StringVar(&c.logLevel, "log-level", "", "debug, info, warn or error (default log.level)")
 	root.AddCommand(
 		newInit(c), newConfig(c), newEngines(c), newEngineClickHouse(),
-		newUp(c), newRun(c), newTopics(c), newDLQ(c), newSchemas(c), newSources(c),
+		newUp(c), newRun(c), newTopics(c), newDLQ(c), newReplay(c), newSchemas(c), newSources(c),
 		newStatus(c), newFiles(c), newDocuments(c), newCentres(c), newShow(c),
 		newSQL(c), newLineage(c), newWarehouse(c), newProfile(c), newReference(c),
 		newVersion(c), newHealthcheck(c),

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"tributary/internal/config"
+	"tributary/internal/report"
+	"tributary/producers/plan"
+	"tributary/producers/replay"
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+func newReplay(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "replay",
+		Short: "Process files again from a phase on",
+		Long: "Process again, from a phase on, the files that --where, --since and --until, or --offsets mean. --from says where\n" +
+			"to begin: download (fetch again), unzip (the stored bytes), xsd (the documents known, by the schemas of now), upload\n" +
+			"(the verdicts known, by the mapping of now), or data (the checks of now, on all records of the centres concerned).\n\n" +
+			"A replay is a run: what is chosen is written down when it is asked for, and the attempts, events and batches are the\n" +
+			"run's own. It replaces the results of the same versions only, so that the warehouse is the same after it, unless\n" +
+			"something is judged or loaded otherwise by now. A running system takes it up, also after a crash; otherwise the next\n" +
+			"tributary up does, and up --once finishes it.\n\n" +
+			"--where is a condition in SQL on the tracker's view file, such as \"centre = 'JAX' AND phase = 'xsd' AND status = 'failed'\"; other\n" +
+			"views are asked in brackets: \"id IN (SELECT file_id FROM document WHERE kind = 'specimen')\". It only reads.",
+		Args: knownCommand,
+	}
+	output := outputFlag(cmd, "text", "json")
+	var f replayFlags
+	f.add(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if cmd.Flags().NFlag() == 0 {
+			return cmd.Help()
+		}
+		if err := f.read(time.Now()); err != nil {
+			return err
+		}
+		ctx := cmd.Context()
+		return c.withReplay(ctx, f.offsets != "", func(p *plan.Planner, s *stores, cfg config.Config) error {
+			codec := p.Outbox.Codec
+			var versions iter.Seq2[replay.Version, error]
+			if f.offsets == "" {
+				versions = replay.Choose(ctx, s.Tracker, f.choice)
+			} else {
+				versions = replay.ChooseOffsets(ctx, s.Kafka, codec, cfg.Kafka.TopicPrefix, s.Tracker, f.places)
+			}
+			t := tallyOf(f.from)
+			if f.dry {
+				for v, err := range versions {
+					if err != nil {
+						return explainAbsence(err)
+					}
+					t.take(v)
+				}
+				return t.write(c, *output, nil)
+			}
+			r := &control.ReplayRun{ID: uuid.NewString(), Phase: f.from, Predicate: f.choice.Predicate, Since: f.choice.Since, Until: f.choice.Until,
+				Rate: f.rate, By: requester(), Reason: f.reason}
+			if f.offsets != "" {
+				r.Offsets = f.places.String()
+			}
+			next, stop := iter.Pull2(versions)
+			defer stop()
+			if _, err := p.RequestRun(ctx, r, func() (control.ReplayItem, bool, error) {
+				for {
+					v, err, ok := next()
+					if !ok || err != nil {
+						return control.ReplayItem{}, false, err
+					}
+					if item, ok := t.take(v); ok {
+						return item, true, nil
+					}
+				}
+			}); err != nil {
+				return explainAbsence(err)
+			}
+			return t.write(c, *output, r)
+		})
+	}
+	cmd.AddCommand(newReplayList(c), newReplayShow(c), newReplayStop(c), newReplayResume(c))
+	return cmd
+}
+
+// replayFlags say what is replayed.
+type replayFlags struct {
+	from, since, until, offsets, reason string
+	rate                                float64
+	dry                                 bool
+	choice                              replay.Choice
+	places                              replay.Offsets
+}
+
+func (f *replayFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.from, "from", "", "the phase to begin with: "+strings.Join(schemas.ReplayPhases(), ", "))
+	flags.StringVar(&f.choice.Predicate, "where", "", "a condition in SQL on the tracker's view file; true means all files")
+	flags.StringVar(&f.since, "since", "", "only files of which something was heard since then: a duration ago such as 24h, or a time")
+	flags.StringVar(&f.until, "until", "", "only files of which nothing was heard since then")
+	flags.StringVar(&f.offsets, "offsets", "", "instead, files that records of the log are about: TOPIC/PARTITION:FROM-TO, both included, of status.changed or document.ordered")
+	flags.StringVar(&f.reason, "reason", "", "why, for those who read it later")
+	flags.BoolVar(&f.dry, "dry-run", false, "only say how much it would be, and which phases would run")
+	flags.Float64Var(&f.rate, "rate", 0, "at most so many files a second; 0: no limit but that 256 are under way at once")
+}
+
+// read judges the flags.
+func (f *replayFlags) read(now time.Time) (err error) {
+	if !slices.Contains(schemas.ReplayPhases(), f.from) {
+		return usagef("--from %q is not known: use %s", f.from, strings.Join(schemas.ReplayPhases(), ", "))
+	}
+	if f.rate < 0 || f.rate > 1e6 || f.rate > 0 && f.rate < 1e-3 {
+		return usagef("--rate must be 0, or from 0.001 to 1000000 files a second")
+	}
+	chosen := f.choice.Predicate != "" || f.since != "" || f.until != ""
+	switch {
+	case chosen && f.offsets != "":
+		return usagef("choose by --offsets, or by --where, --since and --until, not by both")
+	case !chosen && f.offsets == "":
+		return usagef("which files? say --where, --since and --until, or --offsets; --where true means all")
+	}
+	for _, t := range []struct {
+		text string
+		at   **time.Time
+	}{{f.since, &f.choice.Since}, {f.until, &f.choice.Until}} {
+		if t.text == "" {
+			continue
+		}
+		at, err := parseMoment(t.text, now)
+		if err != nil {
+			return usage(err)
+		}
+		*t.at = &at
+	}
+	if f.offsets != "" {
+		f.places, err = replay.ParseOffsets(f.offsets)
+		return usage(err)
+	}
+	return usage(f.choice.Check())
+}
+
+// chosen counts what a replay processes again.
+type chosen struct {
+	from    string
+	centres map[string]bool
+
+	Files     int64 `json:"files"`
+	Documents int64 `json:"documents"` // as far as known
+	Bytes     int64 `json:"bytes"`
+	Nameless  int64 `json:"nameless"` // files chosen whose names were refused: they are left out
+}
+
+func tallyOf(from string) *chosen {
+	return &chosen{from: from, centres: map[string]bool{}}
+}
+
+// take counts a version and returns what is replayed of it, if it is: from
+// data, that is its centre, once.
+func (t *chosen) take(v replay.Version) (control.ReplayItem, bool) {
+	if v.Centre == "" {
+		t.Nameless++
+		return control.ReplayItem{}, false
+	}
+	t.Files++
+	t.Documents += v.Documents
+	t.Bytes += v.Bytes
+	known := t.centres[v.Centre]
+	t.centres[v.Centre] = true
+	if t.from == schemas.FromData {
+		return control.ReplayItem{Domain: v.Centre}, !known
+	}
+	return control.ReplayItem{File: v.File, Archive: v.Archive}, true
+}
+
+// phasesOf are the phases that a replay runs.
+func phasesOf(from string) (out []string) {
+	for _, p := range schemas.Phases() {
+		if p.ID() >= schemas.Phase(from).ID() && p.ID() <= schemas.Overview.ID() {
+			out = append(out, string(p))
+		}
+	}
+	return out
+}
+
+// requestedRow is a replay that was asked for, or would be, as -o json writes it.
+type requestedRow struct {
+	*chosen
+	Replay  int64    `json:"replay,omitempty"` // its number
+	Run     string   `json:"run,omitempty"`
+	From    string   `json:"from"`
+	Phases  []string `json:"phases"`
+	Centres []string `json:"centres"`
+}
+
+// write says what was chosen, and what is done with it. Without a run nothing is.
+func (t *chosen) write(c *cli, output string, r *control.ReplayRun) error {
+	row := requestedRow{chosen: t, From: t.from, Phases: phasesOf(t.from)}
+	for name := range t.centres {
+		row.Centres = append(row.Centres, name)
+	}
+	slices.Sort(row.Centres)
+	if r != nil {
+		row.Replay, row.Run = r.Number, r.ID
+	}
+	if output == "json" {
+		return writeJSON(c.stdout, []requestedRow{row})
+	}
+	what := fmt.Sprintf("%d files, %d documents, %s, of %d centres", t.Files, t.Documents, config.Bytes(t.Bytes), len(row.Centres))
+	if t.Nameless > 0 {
+		what += fmt.Sprintf(" (and %d files whose names were refused, of which nothing was ever fetched)", t.Nameless)
+	}
+	steps := strings.Join(row.Phases, ", ")
+	if t.from == schemas.FromData {
+		steps += ", on all records of " + report.Plain(strings.Join(row.Centres, ", "))
+	}
+	var err error
+	if r == nil {
+		_, err = fmt.Fprintf(c.stdout, "would be replayed: %s\nphases: %s\n", what, steps)
+	} else {
+		_, err = fmt.Fprintf(c.stdout, "replay %d (run %s): %s\nphases: %s\nsee tributary replay show %d\n", r.Number, r.ID, what, steps, r.Number)
+	}
+	return err
+}
+
+// withReplay opens what replays are asked for with.
+func (c *cli) withReplay(ctx context.Context, broker bool, fn func(p *plan.Planner, s *stores, cfg config.Config) error) error {
+	return c.withStores(ctx, need{Kafka: broker, Postgres: true}, func(cfg config.Config, s *stores) error {
+		p, err := c.asker(cfg, s)
+		if err != nil {
+			return err
+		}
+		return explainAbsence(fn(p, s, cfg))
+	})
+}

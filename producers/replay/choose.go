@@ -1,0 +1,128 @@
+// Package replay chooses what a replay processes again: versions of files, by a
+// condition in SQL on the tracker, by when they were last heard of, or by
+// offsets of the log. Planners do the rest (producers/plan).
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Timeout of the question for what is chosen.
+const Timeout = 5 * time.Minute
+
+// Version is a version of a file, as the tracker shows it.
+type Version struct {
+	File      string // its id
+	Archive   string // sha256; empty if nothing of it was ever fetched
+	Centre    string // that produced it; empty where its name breaks the convention
+	Bytes     int64
+	Documents int64
+}
+
+// Choice says which files are meant. All conditions that are given must hold.
+type Choice struct {
+	Predicate    string     // a condition on the tracker's view file, in SQL; empty: none
+	Since, Until *time.Time // bounds of the file's last event, from and before; nil: none
+}
+
+// columns of the view file, for people.
+const columns = "file, action, version, centre, source, phase, status, exception, message, attempts, size_bytes, created, inc, run, session_id, documents, documents_failed, first_seen, last_update, ended"
+
+// Check says what is wrong with a choice before anything is asked.
+func (c Choice) Check() error {
+	if c.Predicate == "" {
+		return nil
+	}
+	return checkPredicate(c.Predicate)
+}
+
+// Choose yields the versions that are chosen, in the order of the files' dates.
+// It reads in a transaction that is read-only, as a role that may only read
+// where there is one, for at most Timeout. An error is the last thing yielded.
+func Choose(ctx context.Context, tracker *pgxpool.Pool, c Choice) iter.Seq2[Version, error] {
+	where := []string{"($1::timestamptz IS NULL OR f.last_update >= $1)", "($2::timestamptz IS NULL OR f.last_update < $2)"}
+	if err := c.Check(); err != nil {
+		return failing(err)
+	}
+	if c.Predicate != "" {
+		where = append(where, "(\n"+c.Predicate+"\n)")
+	}
+	return ask(ctx, tracker, strings.Join(where, " AND "), c.Since, c.Until)
+}
+
+func failing(err error) iter.Seq2[Version, error] {
+	return func(yield func(Version, error) bool) { yield(Version{}, err) }
+}
+
+// errEnough ends a reading whose reader wants no more.
+var errEnough = errors.New("enough")
+
+// ask yields the files that fit a condition.
+func ask(ctx context.Context, tracker *pgxpool.Pool, where string, args ...any) iter.Seq2[Version, error] {
+	sql := `SELECT f.id::text, coalesce(f.version, ''), coalesce(f.centre, ''), coalesce(f.size_bytes, 0), coalesce(f.documents, 0)
+		FROM file AS f WHERE ` + where + ` ORDER BY f.created NULLS LAST, f.inc, f.file COLLATE "C", f.action`
+	return func(yield func(Version, error) bool) {
+		ctx, cancel := context.WithTimeout(ctx, Timeout)
+		defer cancel()
+		err := pgx.BeginTxFunc(ctx, tracker, pgx.TxOptions{AccessMode: pgx.ReadOnly, IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
+			var may bool
+			if err := tx.QueryRow(ctx, `SELECT set_config('statement_timeout', $1, true) IS NOT NULL AND set_config('search_path', 'tracker', true) IS NOT NULL
+				AND pg_has_role(current_user, 'pg_read_all_data', 'MEMBER')`, fmt.Sprint(Timeout.Milliseconds())).Scan(&may); err != nil {
+				return err
+			}
+			// A superuser could do harm even in a transaction that is read-only.
+			if may {
+				if _, err := tx.Exec(ctx, "SET LOCAL ROLE pg_read_all_data"); err != nil {
+					return err
+				}
+			}
+			// Nothing is kept prepared of what people write.
+			rows, err := tx.Query(ctx, sql, append([]any{pgx.QueryExecModeDescribeExec}, args...)...)
+			if err != nil {
+				return err
+			}
+			var v Version
+			_, err = pgx.ForEachRow(rows, []any{&v.File, &v.Archive, &v.Centre, &v.Bytes, &v.Documents}, func() error {
+				if !yield(v, nil) {
+					return errEnough
+				}
+				return nil
+			})
+			return err
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			yield(Version{}, explained(err))
+		}
+	}
+}
+
+// explained says what to do about a condition that Postgres refuses.
+func explained(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("choosing took longer than %s and was stopped: narrow the condition: %w", Timeout, err)
+	}
+	var p *pgconn.PgError
+	if !errors.As(err, &p) {
+		return err
+	}
+	switch {
+	case p.Code == "25006" || p.Code == "42501":
+		return fmt.Errorf("a condition only reads: %s: %w", p.Message, err)
+	case p.Code == "57014":
+		return fmt.Errorf("choosing took longer than %s and was stopped: narrow the condition: %w", Timeout, err)
+	case p.Code == "42703":
+		return fmt.Errorf("the condition is refused: %s; the columns are %s: %w", p.Message, columns, err)
+	case strings.HasPrefix(p.Code, "42") && p.Code != "42P01":
+		return fmt.Errorf("the condition is refused: %s: %w", p.Message, err)
+	}
+	return err
+}
