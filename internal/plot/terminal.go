@@ -109,7 +109,7 @@ func (f Figure) charts(b *strings.Builder, width int) {
 	}
 	for _, s := range f.Series {
 		if s.Name != "" {
-			fmt.Fprintf(b, "%s%s\n", strings.Repeat(" ", margin), fit(s.Name, columns))
+			fmt.Fprintf(b, "%s%s\n", strings.Repeat(" ", margin), strings.TrimRight(fit(s.Name, columns), " "))
 		}
 		c := newCanvas(columns, rowsOfAChart)
 		for i := range s.X {
