@@ -15,6 +15,7 @@
 package asof
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,7 +61,12 @@ type Reader struct {
 	// Progress, unless nil, is told now and then how many of the events have
 	// been read.
 	Progress func(done, all int64)
+
+	chunk int // events written at a time; 0: chunk
 }
+
+// chunkSize is how many events are written at a time.
+func (r *Reader) chunkSize() int { return cmp.Or(r.chunk, chunk) }
 
 // Filled says how far the history goes.
 type Filled struct {
@@ -106,7 +112,7 @@ type past struct {
 	conn *pgx.Conn
 	all  int64 // events to be read
 	done int64
-	next int64 // when statistics are to be taken anew, in events
+	seen int64 // events when statistics were last taken
 }
 
 func (r *Reader) with(ctx context.Context, do func(p *past) error) (err error) {
@@ -122,7 +128,7 @@ func (r *Reader) with(ctx context.Context, do func(p *past) error) (err error) {
 			err = fmt.Errorf("close the connection to Postgres: %w", cerr)
 		}
 	}()
-	p := &past{Reader: r, conn: conn, next: firstStatistics}
+	p := &past{Reader: r, conn: conn}
 	if err := p.make(ctx); err != nil {
 		return err
 	}

@@ -10,14 +10,8 @@ import (
 	"tributary/internal/pg"
 )
 
-const (
-	// chunk is how many events are written at a time, which bounds memory.
-	chunk = 20_000
-	// firstStatistics is after how many events the planner is told what the
-	// tables hold, and then whenever they have doubled: nobody else does so for
-	// temporary tables.
-	firstStatistics = 10_000
-)
+// chunk is how many events are written at a time, which bounds memory.
+const chunk = 20_000
 
 // TooLargeError says that an answer needs more events than are allowed.
 type TooLargeError struct {
@@ -65,7 +59,7 @@ func (p *past) fill(ctx context.Context, parts []part) error {
 			}
 			events = append(events, s.Event)
 			places = append(places, stored{topic: s.topic, partition: s.partition, offset: s.offset})
-			if len(events) < chunk {
+			if len(events) < p.chunkSize() {
 				return nil
 			}
 			return flush()
@@ -104,8 +98,7 @@ func (p *past) write(ctx context.Context, events []Event, places []stored) error
 	if p.Progress != nil {
 		p.Progress(p.done, p.all)
 	}
-	if p.done >= p.next {
-		p.next = 2 * p.done
+	if p.done >= 2*p.seen {
 		return p.statistics(ctx)
 	}
 	return nil
@@ -120,11 +113,13 @@ func (p *past) odd(ctx context.Context, s stored) error {
 	return nil
 }
 
-// statistics tells the planner what the tables hold.
+// statistics tells the planner what the tables hold, once they have doubled and
+// at the end: nobody else does so for temporary tables. A few rows need none.
 func (p *past) statistics(ctx context.Context) error {
-	if p.done < firstStatistics {
+	if p.done < int64(p.chunkSize())/2 || p.done == p.seen {
 		return nil
 	}
+	p.seen = p.done
 	rows, err := p.conn.Query(ctx, "SELECT oid::regclass::text FROM pg_class WHERE relnamespace = pg_my_temp_schema() AND relkind = 'r'")
 	if err != nil {
 		return fmt.Errorf("list the temporary tables: %w", err)
