@@ -112,7 +112,7 @@ func newRoot(c *cli) *cobra.Command {
 	root.AddCommand(
 		newInit(c), newConfig(c), newEngines(c), newEngineClickHouse(),
 		newUp(c), newRun(c), newTopics(c), newDLQ(c), newReplay(c), newSchemas(c), newSources(c),
-		newStatus(c), newFiles(c), newDocuments(c), newCentres(c), newShow(c),
+		newStatus(c), newFiles(c), newDocuments(c), newCentres(c), newShow(c), newDiff(c),
 		newSQL(c), newLineage(c), newWarehouse(c), newProfile(c), newReference(c),
 		newVersion(c), newHealthcheck(c),
 	)

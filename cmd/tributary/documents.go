@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,14 +18,14 @@ func newDocuments(c *cli) *cobra.Command {
 			"have * for any characters. The table shows the first error; -o json and show have all.",
 		Args: cobra.MaximumNArgs(1),
 	}
-	output, filter := outputFlag(cmd, report.Formats()...), filterFlags(cmd)
+	output, filter, past := outputFlag(cmd, report.Formats()...), filterFlags(cmd), asOfFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {
 			filter.Name = args[0]
 		}
-		return listTracker(cmd.Context(), c, *output, report.DocumentHeader(), func(ctx context.Context, q pg.Querier, each func(report.Document) error) error {
+		return listTrackerAt(cmd.Context(), c, past, scopeOf(filter), *output, report.DocumentHeader(), func(ctx context.Context, q pg.Querier, each func(report.Document) error) error {
 			return report.Documents(ctx, q, *filter, each)
-		})
+		}, func(d *report.Document, at *time.Time) { d.AsOf = at })
 	}
 	return cmd
 }

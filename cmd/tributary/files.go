@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,15 +17,15 @@ func newFiles(c *cli) *cobra.Command {
 		Long:  "List files and where each stands, by name and action. NAME may have * for any characters.",
 		Args:  cobra.MaximumNArgs(1),
 	}
-	output, filter := outputFlag(cmd, report.Formats()...), filterFlags(cmd)
+	output, filter, past := outputFlag(cmd, report.Formats()...), filterFlags(cmd), asOfFlags(cmd)
 	cmd.Flags().StringVar(&filter.Source, "source", "", "the source fetched from")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {
 			filter.Name = args[0]
 		}
-		return listTracker(cmd.Context(), c, *output, report.FileHeader(), func(ctx context.Context, q pg.Querier, each func(report.File) error) error {
+		return listTrackerAt(cmd.Context(), c, past, scopeOf(filter), *output, report.FileHeader(), func(ctx context.Context, q pg.Querier, each func(report.File) error) error {
 			return report.Files(ctx, q, *filter, each)
-		})
+		}, func(f *report.File, at *time.Time) { f.AsOf = at })
 	}
 	return cmd
 }

@@ -3,9 +3,12 @@ package main
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"tributary/internal/asof"
+	"tributary/internal/config"
 	"tributary/internal/pg"
 	"tributary/internal/report"
 )
@@ -18,16 +21,20 @@ func newShow(c *cli) *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 	}
 	output := outputFlag(cmd, report.Table, report.JSON)
+	past := asOfFlags(cmd)
 	action := cmd.Flags().String("action", "", "add, edit or delete; default: all that there are")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		name, act := args[0], *action
 		if before, after, ok := strings.Cut(name, "/"); ok && act == "" {
 			act, name = before, after
 		}
-		return c.withTracker(cmd.Context(), func(q pg.Querier) error {
+		return c.withTrackerAt(cmd.Context(), past, asof.Scope{Name: name}, *output, func(_ config.Config, q pg.Querier, at *time.Time) error {
 			stories, err := report.Show(cmd.Context(), q, name, act)
 			if err != nil {
 				return err
+			}
+			for i := range stories {
+				stories[i].AsOf = at
 			}
 			if *output == report.JSON {
 				return writeJSON(c.stdout, stories)

@@ -5,7 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tributary/internal/asof"
 	"tributary/internal/config"
+	"tributary/internal/pg"
 	"tributary/internal/report"
 )
 
@@ -17,15 +19,21 @@ func newStatus(c *cli) *cobra.Command {
 		Args:  cobra.NoArgs,
 	}
 	output := outputFlag(cmd, report.Table, report.JSON)
+	past := asOfFlags(cmd)
 	oldest := cmd.Flags().Int("oldest", 10, "how many of the files that wait to show")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return c.withStores(cmd.Context(), need{Postgres: true}, func(cfg config.Config, stores *stores) error {
+		return c.withTrackerAt(cmd.Context(), past, asof.Scope{}, *output, func(cfg config.Config, q pg.Querier, at *time.Time) error {
 			now := time.Now()
-			s, err := report.Stand(cmd.Context(), stores.Tracker, now, *oldest)
-			if err != nil {
-				return explainAbsence(err)
+			if at != nil {
+				now = *at
 			}
-			s.Dormant = dormant(cfg)
+			s, err := report.Stand(cmd.Context(), q, now, *oldest)
+			if err != nil {
+				return err
+			}
+			if s.AsOf = at; at == nil {
+				s.Dormant = dormant(cfg) // as the disk is now
+			}
 			if *output == report.JSON {
 				return writeJSON(c.stdout, []report.Status{s})
 			}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/spf13/cobra"
+
+	"tributary/consumers/tracker"
+	"tributary/internal/asof"
+	"tributary/internal/config"
+	"tributary/internal/pg"
+	"tributary/internal/report"
+)
+
+// pastFlags are those of a question that can be asked of the past.
+type pastFlags struct {
+	asOf      string
+	maxEvents int64
+}
+
+func asOfFlags(cmd *cobra.Command) *pastFlags {
+	f := &pastFlags{}
+	cmd.Flags().StringVar(&f.asOf, "as-of", "", "answer from the history what was so at this moment: "+asof.Moments)
+	maxEventsFlag(cmd, &f.maxEvents)
+	return f
+}
+
+func maxEventsFlag(cmd *cobra.Command, value *int64) {
+	cmd.Flags().Int64Var(value, "max-events", asof.DefaultMaxEvents, "of the past: refuse to read more events than that for one answer")
+}
+
+// moment reads one given on the command line.
+func moment(flag, text string) (time.Time, error) {
+	at, err := asof.ParseMoment(text, now())
+	if err != nil {
+		return at, usagef("--%s: %w", flag, err)
+	}
+	return at, nil
+}
+
+// withTrackerAt asks the tracker, or, if a moment is given, the past; then at
+// is the moment, which was said to people: on stdout where a table follows.
+func (c *cli) withTrackerAt(ctx context.Context, f *pastFlags, scope asof.Scope, format string, ask func(cfg config.Config, q pg.Querier, at *time.Time) error) error {
+	if f.asOf == "" {
+		return c.withStores(ctx, need{Postgres: true}, func(cfg config.Config, s *stores) error {
+			return explainAbsence(ask(cfg, s.Tracker, nil))
+		})
+	}
+	at, err := moment("as-of", f.asOf)
+	if err != nil {
+		return err
+	}
+	return c.withPast(ctx, f.maxEvents, func(cfg config.Config, r *asof.Reader) error {
+		return r.At(ctx, at, scope, func(q pg.Querier, filled asof.Filled) error {
+			w := c.stderr
+			if format == report.Table {
+				w = c.stdout
+			}
+			fmt.Fprintln(w, filled.Said(at))
+			return ask(cfg, q, &at)
+		})
+	})
+}
+
+// withPast opens what the past is read from.
+func (c *cli) withPast(ctx context.Context, maxEvents int64, fn func(cfg config.Config, r *asof.Reader) error) error {
+	if maxEvents <= 0 {
+		return usagef("--max-events %d: allow at least one", maxEvents)
+	}
+	return c.withStores(ctx, need{Postgres: true, ClickHouse: true}, func(cfg config.Config, s *stores) error {
+		p := &pastProgress{w: c.stderr, terminal: isTerminal(c.stderr), next: time.Now().Add(2 * time.Second)}
+		defer p.end()
+		err := fn(cfg, &asof.Reader{History: s.ClickHouse, Postgres: s.Tracker, Write: writePast, MaxEvents: maxEvents, Progress: p.tell})
+		return explainAbsence(err)
+	})
+}
+
+// writePast writes events as the tracker does.
+func writePast(ctx context.Context, tx pgx.Tx, schema string, events []asof.Event) ([]int, error) {
+	out := make([]tracker.Event, len(events))
+	for i, e := range events {
+		out[i] = tracker.Event(e)
+	}
+	return tracker.Write(ctx, tx, schema, out)
+}
+
+// pastProgress says how much of the past has been read, if that takes long: on
+// one line of a terminal, elsewhere every ten seconds.
+type pastProgress struct {
+	w        io.Writer
+	terminal bool
+	next     time.Time
+	shown    bool
+}
+
+func (p *pastProgress) tell(done, all int64) {
+	if time.Now().Before(p.next) {
+		return
+	}
+	text := fmt.Sprintf("%d of %d events read", done, all)
+	if !p.terminal {
+		fmt.Fprintln(p.w, text)
+		p.next = time.Now().Add(10 * time.Second)
+		return
+	}
+	p.shown, p.next = true, time.Now().Add(time.Second)
+	if done >= all {
+		p.end()
+		return
+	}
+	fmt.Fprint(p.w, "\r\x1b[K"+text)
+}
+
+// end takes the line away.
+func (p *pastProgress) end() {
+	if p.shown {
+		fmt.Fprint(p.w, "\r\x1b[K")
+		p.shown = false
+	}
+}
+
+// scopeOf is what must be read of the past for a list.
+func scopeOf(f *report.Filter) asof.Scope {
+	return asof.Scope{Name: f.Name, Centre: f.Centre, Source: f.Source, Session: f.Session}
+}
+
+// listTrackerAt is listTracker, of the past if a moment is given; stamp notes
+// the moment in a row.
+func listTrackerAt[T row](ctx context.Context, c *cli, f *pastFlags, scope asof.Scope, format string, header []string, list lister[T], stamp func(*T, *time.Time)) error {
+	return c.withTrackerAt(ctx, f, scope, format, func(_ config.Config, q pg.Querier, at *time.Time) error {
+		dated := at != nil && format == report.CSV
+		if dated {
+			header = append(header, "as_of")
+		}
+		out, err := report.NewOutput(c.stdout, format, header...)
+		if err != nil {
+			return usage(err)
+		}
+		err = list(ctx, q, func(v T) error {
+			stamp(&v, at)
+			cells := v.Cells()
+			if dated {
+				cells = append(cells, at.Format(time.RFC3339Nano))
+			}
+			return out.Row(v, cells...)
+		})
+		return errors.Join(err, out.Close())
+	})
+}
