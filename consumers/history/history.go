@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -41,14 +42,25 @@ type Open func(database string) (driver.Conn, error)
 // stage.Sink, safe for concurrent use. ClickHouse need not be up: every call
 // fails until it is.
 type History struct {
+	// Retention is how long after an event its row may be deleted; 0: rows are
+	// kept for ever. It is set before anything is called.
+	Retention time.Duration
+
 	open     Open
 	database string
 	codec    *schemas.Codec
 	log      *slog.Logger
 
 	mu    sync.Mutex
-	conn  driver.Conn             // nil until the tables are there
+	conn  *link                   // nil until the tables are there
 	ahead map[partition]positions // guarded by mu
+}
+
+// link is a connection, and the generation of the table that was read before
+// any position on it.
+type link struct {
+	driver.Conn
+	generation uint64
 }
 
 type partition struct {
@@ -87,7 +99,7 @@ func (h *History) Close() error {
 }
 
 // ready connects and makes the tables, once.
-func (h *History) ready(ctx context.Context) (driver.Conn, error) {
+func (h *History) ready(ctx context.Context) (*link, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.conn != nil {
@@ -100,8 +112,35 @@ func (h *History) ready(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("history: %w", err)
 	}
-	h.conn = conn
-	return conn, nil
+	if err := historysql.Expire(ctx, conn, liveTable, h.Retention); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	generation, err := generationOf(ctx, conn, liveTable)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	h.conn = &link{conn, generation}
+	return h.conn, nil
+}
+
+// liveTable is the table that is read and that the sink writes to.
+const liveTable = "event"
+
+// generationOf is the generation of the rows that a table takes. Whoever
+// inserts knows it from before he read the positions that the insert goes on
+// from, and sends it along: a table that was put in the place of another
+// meanwhile refuses the rows, which might leave a gap in it.
+func generationOf(ctx context.Context, conn driver.Conn, table string) (uint64, error) {
+	var text string
+	if err := conn.QueryRow(ctx, `SELECT default_expression FROM system.columns
+		WHERE database = currentDatabase() AND table = ? AND name = 'generation'`, table).Scan(&text); err != nil {
+		return 0, fmt.Errorf("history: generation of the table %s: %w", table, err)
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("history: generation of the table %s: %w", table, err)
+	}
+	return n, nil
 }
 
 // Position returns the offset after the last one stored of a partition.
@@ -120,7 +159,7 @@ func (h *History) Position(ctx context.Context, topic string, id int32) (int64, 
 
 // positions asks ClickHouse, in one statement, how far the partitions of the
 // given ranges are stored. Each part of it reads one end of the primary key.
-func (h *History) positions(ctx context.Context, conn driver.Conn, ranges []stage.Range) (map[partition]int64, error) {
+func (h *History) positions(ctx context.Context, conn *link, ranges []stage.Range) (map[partition]int64, error) {
 	var parts []string
 	var args []any
 	out := map[partition]int64{}
@@ -129,6 +168,10 @@ func (h *History) positions(ctx context.Context, conn driver.Conn, ranges []stag
 			ORDER BY topic DESC, partition DESC, offset DESC LIMIT 1)`)
 		args = append(args, r.Topic, r.Partition)
 		out[partition{r.Topic, r.Partition}] = 0
+	}
+	if h.Retention > 0 { // the last rows may be gone
+		parts = append(parts, "SELECT topic, partition, max(next) AS next FROM consumed_offset WHERE generation = ? GROUP BY topic, partition")
+		args = append(args, conn.generation)
 	}
 	rows, err := conn.Query(ctx, strings.Join(parts, " UNION ALL "), args...)
 	if err != nil {
@@ -141,7 +184,9 @@ func (h *History) positions(ctx context.Context, conn driver.Conn, ranges []stag
 		if err := rows.Scan(&p.topic, &p.id, &next); err != nil {
 			return nil, fmt.Errorf("history: positions: %w", err)
 		}
-		out[p] = next
+		if _, asked := out[p]; asked {
+			out[p] = max(out[p], next)
+		}
 	}
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("history: positions: %w", err)
@@ -173,7 +218,7 @@ func (h *History) Apply(ctx context.Context, batch []stage.Range) error {
 
 // again makes the next call connect and look after the tables anew: what
 // failed may be another ClickHouse by then, or an empty one.
-func (h *History) again(conn driver.Conn) {
+func (h *History) again(conn *link) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.conn != conn {
@@ -185,7 +230,7 @@ func (h *History) again(conn driver.Conn) {
 	}
 }
 
-func (h *History) apply(ctx context.Context, conn driver.Conn, batch []stage.Range) error {
+func (h *History) apply(ctx context.Context, conn *link, batch []stage.Range) error {
 	at, err := h.positions(ctx, conn, batch)
 	if err != nil {
 		return err
@@ -207,6 +252,15 @@ func (h *History) apply(ctx context.Context, conn driver.Conn, batch []stage.Ran
 	if err := h.insert(ctx, conn, missing); err != nil {
 		return err
 	}
+	if h.Retention > 0 {
+		ends := map[partition]int64{}
+		for _, r := range missing {
+			ends[partition{r.Topic, r.Partition}] = r.To
+		}
+		if err := noteOffsets(ctx, conn, ends, conn.generation); err != nil {
+			return err
+		}
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, r := range missing {
@@ -222,7 +276,7 @@ func (h *History) apply(ctx context.Context, conn driver.Conn, batch []stage.Ran
 
 // insert sends records as one block, which ClickHouse stores whole or not at
 // all, named by the offsets that it spans.
-func (h *History) insert(ctx context.Context, conn driver.Conn, ranges []stage.Range) error {
+func (h *History) insert(ctx context.Context, conn *link, ranges []stage.Range) error {
 	var spans []string
 	var count int
 	for _, r := range ranges {
@@ -240,7 +294,7 @@ func (h *History) insert(ctx context.Context, conn driver.Conn, ranges []stage.R
 		"insert_deduplicate":         1,
 		"insert_deduplication_token": token,
 	}))
-	batch, err := conn.PrepareBatch(ctx, "INSERT INTO event ("+columnList()+")") //nolint:clickhouselint // aborted below; Close would end an INSERT that failed as if it were whole
+	batch, err := conn.PrepareBatch(ctx, "INSERT INTO event ("+columnList()+", generation)") //nolint:clickhouselint // aborted below; Close would end an INSERT that failed as if it were whole
 	if err != nil {
 		return fmt.Errorf("history: insert %d records of %s: %w", count, token, err)
 	}
@@ -251,7 +305,7 @@ func (h *History) insert(ctx context.Context, conn driver.Conn, ranges []stage.R
 			if err != nil {
 				return fmt.Errorf("history: %w", &stage.RecordError{Topic: r.Topic, Partition: r.Partition, Offset: rec.Offset, Err: err})
 			}
-			if err := batch.Append(values...); err != nil {
+			if err := batch.Append(append(values, conn.generation)...); err != nil {
 				return fmt.Errorf("history: %s/%d at offset %d: %w", r.Topic, r.Partition, rec.Offset, err)
 			}
 		}

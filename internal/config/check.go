@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // The states that a configuration may give a source.
@@ -58,7 +59,7 @@ func item(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]"
 // comment says; every other number must be greater.
 func zeroAllowed() []string {
 	return []string{"kafka.partitions", "kafka.replication_factor", "schedule.jitter", "poll.settle", "plan.backoff", "sequence.late_limit",
-		"sources.interval", "sources.max_sessions", "blobs.min_free", "blobs.min_free_share"}
+		"sources.interval", "sources.max_sessions", "blobs.min_free", "blobs.min_free_share", "history.retention"}
 }
 
 // checkNumbers walks all values: no number is negative, few are zero.
@@ -74,6 +75,9 @@ func (d *decoder) checkNumbers(v reflect.Value, at string) {
 		}
 	case reflect.Int, reflect.Int16, reflect.Int32, reflect.Int64:
 		d.positive(at, float64(v.Int()))
+		if at == "history.retention" && v.Int() > 0 && v.Int() < int64(24*time.Hour) {
+			d.problem(at, "is too short: write 24h or more, or 0s to keep every row")
+		}
 	case reflect.Float64:
 		d.positive(at, v.Float())
 		if at == "schedule.jitter" && v.Float() > 1 {

@@ -7,6 +7,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,38 +42,51 @@ func Migrate(ctx context.Context, open func(database string) (driver.Conn, error
 	if err != nil {
 		return fmt.Errorf("migrate history: %w", err)
 	}
-	for _, name := range names { // sorted
-		if err := run(ctx, conn, name); err != nil {
+	return runAll(ctx, conn, names)
+}
+
+// runAll executes files, each of which holds one statement, and notes the
+// versions that are new.
+func runAll(ctx context.Context, conn driver.Conn, names []string) error {
+	var noted []uint32
+	var fresh []string
+	for i, name := range names { // sorted; the first makes the table of versions
+		version, err := run(ctx, conn, name)
+		if err != nil {
 			return err
 		}
+		if i == 0 {
+			if err := conn.QueryRow(ctx, "SELECT groupUniqArray(version) FROM schema_version").Scan(&noted); err != nil {
+				return fmt.Errorf("migrate history: %w", err)
+			}
+		}
+		if !slices.Contains(noted, version) {
+			fresh = append(fresh, fmt.Sprintf("(%d, '%s')", version, strings.TrimPrefix(name, "statements/")))
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	if err := conn.Exec(ctx, "INSERT INTO schema_version (version, name) SETTINGS async_insert = 0 VALUES "+strings.Join(fresh, ", ")); err != nil {
+		return fmt.Errorf("migrate history: note versions: %w", err)
 	}
 	return nil
 }
 
-// run executes one file, which holds one statement, and notes its version.
-func run(ctx context.Context, conn driver.Conn, name string) error {
+// run executes one file and returns its version.
+func run(ctx context.Context, conn driver.Conn, name string) (uint32, error) {
 	text, err := fs.ReadFile(statements, name)
 	if err != nil {
-		return fmt.Errorf("migrate history: %w", err)
+		return 0, fmt.Errorf("migrate history: %w", err)
 	}
 	base := strings.TrimPrefix(name, "statements/")
 	if err := conn.Exec(ctx, string(text)); err != nil {
-		return fmt.Errorf("migrate history: %s: %w", base, err)
+		return 0, fmt.Errorf("migrate history: %s: %w", base, err)
 	}
 	number, _, _ := strings.Cut(base, "_")
 	version, err := strconv.ParseUint(number, 10, 32)
 	if err != nil {
-		return fmt.Errorf("migrate history: file %s: want <number>_<name>.sql", base)
+		return 0, fmt.Errorf("migrate history: file %s: want <number>_<name>.sql", base)
 	}
-	var known uint64
-	if err := conn.QueryRow(ctx, "SELECT count() FROM schema_version WHERE version = ?", version).Scan(&known); err != nil {
-		return fmt.Errorf("migrate history: %w", err)
-	}
-	if known > 0 {
-		return nil
-	}
-	if err := conn.Exec(ctx, "INSERT INTO schema_version (version, name) SETTINGS async_insert = 0 VALUES (?, ?)", version, base); err != nil {
-		return fmt.Errorf("migrate history: note version %d: %w", version, err)
-	}
-	return nil
+	return uint32(version), nil
 }

@@ -1,11 +1,11 @@
 CREATE OR REPLACE VIEW once AS
-SELECT * EXCEPT (`passed.phase`, `passed.phase_id`, `passed.started_at`, `passed.finished_at`)
-    REPLACE (step.1 AS phase, step.2 AS phase_id, step.3 AS started_at, step.4 AS finished_at)
+SELECT * EXCEPT (generation, `passed.phase`, `passed.phase_id`, `passed.started_at`, `passed.finished_at`)
+    REPLACE (step.1 AS phase, step.2 AS phase_id, step.3 AS started_at, step.4 AS finished_at, step.5 AS status, step.6 AS status_id, step.7 AS exception)
 FROM
 (
     SELECT * FROM event FINAL
-    WHERE unreadable = ''
-    ORDER BY time, topic, partition, offset
-    LIMIT 1 BY event_id
+    WHERE unreadable = '' AND (topic, partition, offset) NOT IN (SELECT topic, partition, offset FROM repeat)
 )
-ARRAY JOIN arrayPushBack(arrayZip(`passed.phase`, `passed.phase_id`, `passed.started_at`, `passed.finished_at`), (phase, phase_id, started_at, finished_at)) AS step
+ARRAY JOIN arrayPushBack(
+    arrayMap((p, i, s, f) -> (p, i, s, f, toLowCardinality('done'), toUInt8(3), toLowCardinality('')), `passed.phase`, `passed.phase_id`, `passed.started_at`, `passed.finished_at`),
+    (phase, phase_id, started_at, finished_at, status, status_id, exception)) AS step

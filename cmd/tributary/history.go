@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/spf13/cobra"
+
+	"tributary/consumers/history"
+	"tributary/internal/config"
+	"tributary/internal/engine"
+	"tributary/schemas"
+)
+
+func newHistory(c *cli) *cobra.Command {
+	return group("history", "Prove the history equal to the log, or fill it again", newHistoryVerify(c), newHistoryRebuild(c))
+}
+
+// withHistory opens the log and ClickHouse for a command.
+func (c *cli) withHistory(ctx context.Context, fn func(cfg config.Config, s *stores, h *history.History) error) error {
+	return c.withStores(ctx, need{Kafka: true, ClickHouse: true}, func(cfg config.Config, s *stores) (err error) {
+		codec, err := schemas.NewCodec()
+		if err != nil {
+			return err
+		}
+		log, err := c.quietLogger(cfg)
+		if err != nil {
+			return err
+		}
+		open := func(database string) (driver.Conn, error) { return engine.OpenClickHouse(s.ClickHouseURL, database) }
+		h := history.New(open, cfg.ClickHouse.Database, codec, log)
+		h.Retention = cfg.History.Retention.D()
+		defer func() {
+			if cerr := h.Close(); err == nil {
+				err = cerr
+			}
+		}()
+		return fn(cfg, s, h)
+	})
+}
+
+// every calls say at most once in a while, whoever calls it.
+func every(d time.Duration, say func(done, total int64)) func(done, total int64) {
+	var mu sync.Mutex
+	last := time.Now()
+	return func(done, total int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		if now := time.Now(); now.Sub(last) >= d {
+			last = now
+			say(done, total)
+		}
+	}
+}
+
+func share(done, total int64) string {
+	if total <= 0 {
+		return "100 %"
+	}
+	return fmt.Sprintf("%d %%", done*100/total)
+}

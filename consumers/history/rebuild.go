@@ -1,0 +1,340 @@
+package history
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/uuid"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"golang.org/x/sync/errgroup"
+
+	"tributary/internal/kafka"
+	"tributary/schemas"
+	historysql "tributary/sql/history"
+)
+
+// RebuildOptions say how the history is filled again. Zero values get the
+// defaults named.
+type RebuildOptions struct {
+	Prefix string // of the topic
+	// Batch is how many rows are inserted at once; default 20,000. There are
+	// Workers+2 batches in memory.
+	Batch int
+	// Workers is how many batches are decoded and inserted at once; default 3.
+	Workers int
+	// Force allows rows to be lost that only the history has, as the log no
+	// longer begins where it did, or is another.
+	Force bool
+	// Progress, if given, is told how many records are read, of how many.
+	Progress func(done, total int64)
+
+	beforeExchange func() // for tests
+}
+
+// Rebuilt says what a rebuild did.
+type Rebuilt struct {
+	Rows    int64         `json:"rows"`
+	Took    time.Duration `json:"took"`     // in nanoseconds
+	Topic   string        `json:"topic_id"` // that it was filled from
+	Dropped []string      `json:"dropped"`  // what rebuilds that were killed had left
+}
+
+// ErrWouldLose is returned by Rebuild where the history has rows that the log
+// has no records for any more.
+var ErrWouldLose = errors.New("the history has rows that the log has no records for: a rebuild would lose them")
+
+// shadowPrefix begins the names of tables that rebuilds fill.
+const shadowPrefix = "event_rebuild_"
+
+// Rebuild fills a new table from the log and puts it in the place of event, in
+// one step: whoever reads sees the one or the other. The sink may go on: it
+// then finds that the table ends earlier than it thought and reads the log from
+// there; a row that it had on its way for the old table is refused by the new
+// one, which has another generation. A rebuild that was killed leaves a table
+// that the next one drops.
+func (h *History) Rebuild(ctx context.Context, connect kafka.Factory, o RebuildOptions) (Rebuilt, error) {
+	if o.Batch <= 0 {
+		o.Batch = 20_000
+	}
+	if o.Workers <= 0 {
+		o.Workers = 3
+	}
+	start := time.Now()
+	conn, err := h.ready(ctx)
+	if err != nil {
+		return Rebuilt{}, err
+	}
+	r := &rebuild{o: o, h: h, conn: conn, connect: connect, topic: kafka.TopicName(o.Prefix, schemas.StatusChangedTopic), done: map[int32]int64{}}
+	if r.client, err = connect(); err != nil {
+		return Rebuilt{}, fmt.Errorf("rebuild the history: %w", err)
+	}
+	defer r.client.Close()
+	err = r.run(ctx)
+	r.out.Rows, r.out.Took = r.rows.Load(), time.Since(start)
+	if err != nil {
+		return r.out, fmt.Errorf("rebuild the history: %w", err)
+	}
+	return r.out, nil
+}
+
+type rebuild struct {
+	o          RebuildOptions
+	h          *History
+	conn       *link
+	connect    kafka.Factory
+	client     *kgo.Client
+	topic      string // full name
+	shadow     string
+	generation uint64
+	done       map[int32]int64 // where each partition is read on
+	rows       atomic.Int64
+	total      int64
+	out        Rebuilt
+}
+
+func (r *rebuild) run(ctx context.Context) (err error) {
+	log, id, err := logIntervals(ctx, r.client, r.topic)
+	if err != nil {
+		return err
+	}
+	r.out.Topic = uuid.UUID(id).String()
+	same, err := r.loses(ctx, log, id)
+	if err != nil {
+		return err
+	}
+	if err := r.makeShadow(ctx); err != nil {
+		return err
+	}
+	exchanged := false
+	defer func() {
+		if exchanged || ctx.Err() == nil {
+			if derr := r.drop(context.WithoutCancel(ctx), r.shadow); err == nil {
+				err = derr
+			}
+		}
+	}()
+	if err := noteTopic(ctx, r.conn, schemas.StatusChangedTopic, id, r.generation); err != nil {
+		return fmt.Errorf("note the topic: %w", err)
+	}
+	// What comes meanwhile is read too, until the new table holds what the old
+	// one does and little is left.
+	for {
+		before := r.rows.Load()
+		if err := r.fill(ctx, log); err != nil {
+			return err
+		}
+		if log, _, err = logIntervals(ctx, r.client, r.topic); err != nil {
+			return err
+		}
+		if r.rows.Load()-before < int64(r.o.Batch) {
+			break
+		}
+	}
+	if err := r.fill(ctx, log); err != nil {
+		return err
+	}
+	if r.h.Retention > 0 {
+		ends := map[partition]int64{}
+		for p, next := range r.done {
+			ends[partition{schemas.StatusChangedTopic, p}] = next
+		}
+		if err := noteOffsets(ctx, r.conn, ends, r.generation); err != nil {
+			return err
+		}
+	}
+	if r.o.beforeExchange != nil {
+		r.o.beforeExchange()
+	}
+	if err := r.conn.Exec(ctx, "EXCHANGE TABLES "+liveTable+" AND `"+r.shadow+"`"); err != nil {
+		return fmt.Errorf("put the new table in the old one's place: %w", err)
+	}
+	exchanged = true
+	if same {
+		return r.follow(ctx)
+	}
+	return nil
+}
+
+// loses says whether the history was filled from the topic that is there, and
+// errs if it has rows that a rebuild would lose.
+func (r *rebuild) loses(ctx context.Context, log map[int32]interval, id [16]byte) (same bool, err error) {
+	known, err := knownTopic(ctx, r.conn, schemas.StatusChangedTopic, r.conn.generation)
+	if err != nil {
+		return false, fmt.Errorf("the topic that the history was filled from: %w", err)
+	}
+	stored, err := r.h.bounds(ctx, r.conn)
+	if err != nil {
+		return false, err
+	}
+	same = known == nil || *known == uuid.UUID(id)
+	var why []string
+	if !same && len(stored) > 0 {
+		why = append(why, "the topic was deleted and made anew")
+	}
+	for _, p := range slices.Sorted(maps.Keys(stored)) {
+		s, l := stored[p], log[p]
+		if same && s.from < l.from {
+			why = append(why, fmt.Sprintf("partition %d of the log begins at %d, of the history at %d", p, l.from, s.from))
+		}
+		if same && s.to > l.to {
+			why = append(why, fmt.Sprintf("partition %d of the log ends at %d, of the history at %d", p, l.to, s.to))
+			same = false // nothing is to be taken over from there
+		}
+	}
+	if len(why) > 0 && !r.o.Force {
+		return same, fmt.Errorf("%w (%s)", ErrWouldLose, strings.Join(why, "; "))
+	}
+	return same, nil
+}
+
+// makeShadow makes the new table, and drops what rebuilds before it have left.
+// One that is still at work fails for it.
+func (r *rebuild) makeShadow(ctx context.Context) error {
+	var left []struct {
+		Name string `ch:"name"`
+	}
+	if err := r.conn.Select(ctx, &left, "SELECT name FROM system.tables WHERE database = currentDatabase() AND startsWith(name, ?)", shadowPrefix); err != nil {
+		return fmt.Errorf("look for what other rebuilds have left: %w", err)
+	}
+	for _, t := range left {
+		if err := r.drop(ctx, t.Name); err != nil {
+			return err
+		}
+		r.out.Dropped = append(r.out.Dropped, t.Name)
+	}
+	var random [8]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return err
+	}
+	r.generation = binary.BigEndian.Uint64(random[:])
+	r.shadow = fmt.Sprintf("%s%016x", shadowPrefix, r.generation)
+	if err := historysql.CreateEvent(ctx, r.conn, r.shadow, r.generation); err != nil {
+		return err
+	}
+	return historysql.Expire(ctx, r.conn, r.shadow, r.h.Retention)
+}
+
+func (r *rebuild) drop(ctx context.Context, table string) error {
+	if !strings.HasPrefix(table, shadowPrefix) {
+		return fmt.Errorf("%s is no table of a rebuild", table)
+	}
+	// A server refuses by default to drop what is large.
+	if err := r.conn.Exec(ctx, "DROP TABLE IF EXISTS `"+table+"` SETTINGS max_table_size_to_drop = 0"); err != nil {
+		return fmt.Errorf("drop the table %s: %w", table, err)
+	}
+	return nil
+}
+
+// fill reads the log on, up to the given ends.
+func (r *rebuild) fill(ctx context.Context, log map[int32]interval) error {
+	want := map[int32]interval{}
+	r.total = 0
+	for p, l := range log {
+		from, begun := r.done[p]
+		if !begun {
+			from = l.from
+		}
+		want[p] = interval{from, l.to}
+		r.total += l.to - l.from
+	}
+	g, working := errgroup.WithContext(ctx)
+	batches := make(chan []*kgo.Record)
+	for range r.o.Workers {
+		g.Go(func() error {
+			for records := range batches {
+				if err := r.insert(working, records); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	g.Go(func() error {
+		defer close(batches)
+		var batch []*kgo.Record
+		give := func() error {
+			select {
+			case batches <- batch:
+				batch = nil
+				return nil
+			case <-working.Done():
+				return working.Err()
+			}
+		}
+		err := readLog(working, r.connect, r.topic, want, func(_ int32, records []*kgo.Record) error {
+			for len(records) > 0 {
+				n := min(len(records), r.o.Batch-len(batch))
+				batch = append(batch, records[:n]...)
+				records = records[n:]
+				if len(batch) < r.o.Batch {
+					continue
+				}
+				if err := give(); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err == nil && len(batch) > 0 {
+			err = give()
+		}
+		return err
+	})
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for p, w := range want {
+		r.done[p] = max(w.from, w.to)
+	}
+	return nil
+}
+
+// insert stores records in the new table.
+func (r *rebuild) insert(ctx context.Context, records []*kgo.Record) error {
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"async_insert": 0, "insert_deduplicate": 0}))
+	batch, err := r.conn.PrepareBatch(ctx, "INSERT INTO `"+r.shadow+"` ("+columnList()+", generation)") //nolint:clickhouselint // aborted below; Close would end an INSERT that failed as if it were whole
+	if err != nil {
+		return fmt.Errorf("insert %d records: %w", len(records), err)
+	}
+	defer batch.Abort() //nolint:errcheck // after Send there is nothing to abort
+	for _, rec := range records {
+		values, err := r.h.row(schemas.StatusChangedTopic, rec)
+		if err == nil {
+			err = batch.Append(append(values, r.generation)...)
+		}
+		if err != nil {
+			return fmt.Errorf("partition %d at offset %d: %w", rec.Partition, rec.Offset, err)
+		}
+	}
+	if err := batch.Send(); err != nil {
+		return fmt.Errorf("insert %d records: %w", len(records), err)
+	}
+	done := r.rows.Add(int64(len(records)))
+	if r.o.Progress != nil {
+		r.o.Progress(done, r.total)
+	}
+	return nil
+}
+
+// follow takes over what the sink stored in the old table in the last moment,
+// so that nobody misses it until the sink has read it again.
+func (r *rebuild) follow(ctx context.Context) error {
+	limits := []string{"0"}
+	for p, next := range r.done {
+		limits = append(limits, fmt.Sprintf("partition = %d AND offset >= %d", p, next))
+	}
+	if err := r.conn.Exec(ctx, fmt.Sprintf("INSERT INTO %s SELECT * REPLACE (toUInt64(%d) AS generation) FROM `%s` WHERE topic = ? AND (%s)",
+		liveTable, r.generation, r.shadow, strings.Join(limits, " OR ")), schemas.StatusChangedTopic); err != nil {
+		return fmt.Errorf("take over the last rows: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/cespare/xxhash/v2"
+	"github.com/google/uuid"
+
+	"tributary/schemas"
+)
+
+// Rollup is a rollup of the history, compared with the same from the log.
+type Rollup struct {
+	Name         string   `json:"rollup"`
+	LogEvents    uint64   `json:"log_events"` // events, or steps
+	RollupEvents uint64   `json:"rollup_events"`
+	Days         []string `json:"days,omitempty"` // on which it differs, at most 10
+	Skipped      string   `json:"skipped,omitempty"`
+	Equal        bool     `json:"equal"`
+}
+
+// rollup tells how a rollup adds up. A row's figures are made one number, times
+// the hash of what the row is about; these are summed per day, from the log
+// step by step and from the rollup row by row, so that all of the rollup's rows
+// are compared in the memory of one number a day. Figures that don't add up
+// (distinct files, quantiles) are not in it.
+type rollup struct {
+	name   string
+	day    string // expression; the same day for all where it has no time
+	key    string // the columns hashed, as RowBinary
+	count  string // events or steps
+	weight string
+	step   func(s *step) (key []byte, weight uint64, ok bool)
+}
+
+// step is one phase that a record tells of.
+type step struct {
+	buf                             []byte
+	at                              time.Time
+	centre, source, entity          string
+	phase, status, exception        string
+	bytes, rows                     int64
+	requested, started, finishedEnd *time.Time
+}
+
+func rollups() []rollup {
+	throughput := func(name, column string, length int64) rollup {
+		return rollup{
+			name: name, day: "toDate(" + column + ")", count: "events", weight: "events + 3 * bytes + 5 * rows",
+			key: "toUInt32(toUnixTimestamp(toDateTime(" + column + ", 'UTC'))), centre, source, entity, phase, status",
+			step: func(s *step) ([]byte, uint64, bool) {
+				b := appendStart(s.buf[:0], s.at, length)
+				for _, x := range []string{s.centre, s.source, s.entity, s.phase, s.status} {
+					b = appendText(b, x)
+				}
+				return b, 1 + 3*uint64(s.bytes) + 5*uint64(s.rows), s.phase != ""
+			},
+		}
+	}
+	failures := func(name, day, key string, dated bool) rollup {
+		return rollup{
+			name: name, day: day, count: "events", weight: "events", key: key + "centre, source, entity, phase, exception",
+			step: func(s *step) ([]byte, uint64, bool) {
+				b := s.buf[:0]
+				if dated {
+					b = appendStart(b, s.at, 86400)
+				}
+				for _, x := range []string{s.centre, s.source, s.entity, s.phase, s.exception} {
+					b = appendText(b, x)
+				}
+				return b, 1, s.status == string(schemas.Failed)
+			},
+		}
+	}
+	return []rollup{
+		throughput("throughput_minute", "minute", 60),
+		throughput("throughput_hour", "hour", 3600),
+		throughput("throughput_day", "day", 86400),
+		failures("failures", "toDate(0)", "", false),
+		failures("failures_day", "day", "toUInt32(toUnixTimestamp(toDateTime(day, 'UTC'))), ", true),
+		{
+			name: "latency", day: "toDate(hour)", count: "steps", weight: "steps + 3 * microseconds",
+			key: "toUInt32(toUnixTimestamp(hour)), centre, source, phase",
+			step: func(s *step) ([]byte, uint64, bool) {
+				begun := cmp.Or(s.started, s.requested)
+				if begun == nil || s.finishedEnd == nil || s.phase == "" {
+					return nil, 0, false
+				}
+				b := appendStart(s.buf[:0], s.at, 3600)
+				for _, x := range []string{s.centre, s.source, s.phase} {
+					b = appendText(b, x)
+				}
+				return b, 1 + 3*uint64(s.finishedEnd.UnixMicro()-begun.UnixMicro()), true
+			},
+		},
+	}
+}
+
+// appendStart appends the beginning of the span of time, of so many seconds,
+// that holds t.
+func appendStart(b []byte, t time.Time, length int64) []byte {
+	s := t.Unix()
+	return binary.LittleEndian.AppendUint32(b, uint32(s-s%length))
+}
+
+// sum is what is added up.
+type sum struct{ count, check uint64 }
+
+// stepsOf calls each with every phase that a row tells of, as the view once
+// shows them: what was passed on the way is done.
+func stepsOf(row []any, at map[string]int, buf []byte, each func(*step)) {
+	text := func(c string) string { s, _ := row[at[c]].(string); return s }
+	number := func(c string) int64 { n, _ := row[at[c]].(int64); return n }
+	moment := func(c string) *time.Time { t, _ := row[at[c]].(*time.Time); return t }
+	s := step{
+		buf: buf, at: rowTime(row), centre: text("centre"), source: text("source"), entity: text("entity"), phase: text("phase"), status: text("status"),
+		exception: text("exception"), bytes: number("bytes"), rows: number("rows"),
+		requested: moment("requested_at"), started: moment("started_at"), finishedEnd: moment("finished_at"),
+	}
+	passed, _ := row[at["passed.phase"]].([]string)
+	begun, _ := row[at["passed.started_at"]].([]*time.Time)
+	ended, _ := row[at["passed.finished_at"]].([]*time.Time)
+	for i := range passed {
+		p := s
+		p.phase, p.status, p.exception, p.started, p.finishedEnd = passed[i], string(schemas.Done), "", begun[i], ended[i]
+		each(&p)
+	}
+	each(&s)
+}
+
+// rollups compares each rollup with what was added up from the log.
+func (v *verification) rollups(ctx context.Context, to map[int32]interval, whole bool) error {
+	want, err := v.sums.total()
+	if err != nil {
+		return err
+	}
+	for i, r := range rollups() {
+		out := Rollup{Name: r.name}
+		for _, s := range want[i] {
+			out.LogEvents += s.count
+		}
+		switch {
+		case !whole || v.out.Expired > 0:
+			out.Skipped = "the history and the log don't go equally far back"
+		default:
+			have, err := v.rollup(ctx, r, to)
+			if err != nil {
+				return err
+			}
+			days := maps.Clone(want[i])
+			maps.Copy(days, have)
+			for _, day := range slices.Sorted(maps.Keys(days)) {
+				out.RollupEvents += have[day].count
+				if have[day] != want[i][day] && len(out.Days) < 10 {
+					out.Days = append(out.Days, time.Unix(int64(day)*86400, 0).UTC().Format(time.DateOnly))
+				}
+			}
+			out.Equal = len(out.Days) == 0
+			v.out.Rollups++
+			if out.Equal {
+				v.out.RollupsEqual++
+			} else {
+				v.out.Differences++
+			}
+		}
+		if v.o.Rollup != nil {
+			if err := v.o.Rollup(out); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// rollup adds up a rollup of the rows up to the given offsets.
+func (v *verification) rollup(ctx context.Context, r rollup, to map[int32]interval) (map[int32]sum, error) {
+	limits := []string{"0"}
+	for p, i := range to {
+		limits = append(limits, fmt.Sprintf("(partition = %d AND offset < %d)", p, i.to))
+	}
+	// What the sink inserts meanwhile is left out, wherever event is read.
+	filter := fmt.Sprintf("{'%s.%s': '%s'}", v.h.database, liveTable, strings.Join(limits, " OR "))
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"additional_table_filters": filter}))
+	rows, err := v.conn.Query(ctx, "SELECT toInt32("+r.day+") AS d, toUInt64(sum("+r.count+")), sum(xxHash64(formatRowNoNewline('RowBinary', "+r.key+")) * toUInt64("+r.weight+")) FROM "+r.name+" GROUP BY d")
+	if err != nil {
+		return nil, fmt.Errorf("verify the rollup %s: %w", r.name, err)
+	}
+	defer rows.Close()
+	out := map[int32]sum{}
+	for rows.Next() {
+		var day int32
+		var s sum
+		if err := rows.Scan(&day, &s.count, &s.check); err != nil {
+			return nil, fmt.Errorf("verify the rollup %s: %w", r.name, err)
+		}
+		out[day] = s
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("verify the rollup %s: %w", r.name, err)
+	}
+	return out, nil
+}
+
+// rowID is the event's identity.
+func rowID(row []any) uuid.UUID {
+	const column = 3
+	u, _ := row[column].(uuid.UUID)
+	return u
+}
+
+func checksum(key []byte, weight uint64) uint64 { return xxhash.Sum64(key) * weight }

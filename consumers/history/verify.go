@@ -1,0 +1,436 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tributary/internal/kafka"
+	"tributary/schemas"
+)
+
+// VerifyOptions say how the history is compared with the log. Zero values get
+// the defaults named.
+type VerifyOptions struct {
+	Prefix string // of the topic
+	// Range is how many offsets have one checksum; default 100,000.
+	Range int64
+	// Explain bounds how many rows that differ are named and explained; the
+	// rest is only counted. Default 100.
+	Explain int
+	// Scratch is the directory for the temporary files that repeats are
+	// recognised with; empty: the system's.
+	Scratch string
+	// Span, Difference and Rollup, if given, are called for each range, for
+	// each row that differs, and for each rollup.
+	Span       func(Span) error
+	Difference func(Difference) error
+	Rollup     func(Rollup) error
+	// Now is the clock that tells which rows have outlived history.retention;
+	// default time.Now.
+	Now func() time.Time
+}
+
+// Span is a range of offsets of one partition, in the log and in the history.
+// Checksums are the sums of the rows' hashes.
+type Span struct {
+	Topic           string `json:"topic"`
+	Partition       int32  `json:"partition"`
+	From            int64  `json:"from"`
+	To              int64  `json:"to"` // the offset after the last
+	LogRecords      uint64 `json:"log_records"`
+	HistoryRows     uint64 `json:"history_rows"`
+	LogChecksum     string `json:"log_checksum"`
+	HistoryChecksum string `json:"history_checksum"`
+	Expired         uint64 `json:"expired"` // records whose rows history.retention allows to be gone
+	Equal           bool   `json:"equal"`
+}
+
+// Kinds of differences.
+const (
+	Missing  = "missing"   // the history lacks a record of the log
+	Extra    = "extra"     // the history has a row that the log has no record for
+	Changed  = "changed"   // the row is not what the record says
+	NewTopic = "new_topic" // the history was read from a topic that was deleted and made anew
+)
+
+// Difference is a row that is not what the log says.
+type Difference struct {
+	Kind      string   `json:"kind"`
+	Topic     string   `json:"topic"`
+	Partition int32    `json:"partition"`
+	Offset    int64    `json:"offset"`
+	Columns   []Column `json:"columns,omitempty"` // of a changed row
+}
+
+// Column is a column that differs, as text.
+type Column struct {
+	Name    string `json:"name"`
+	Log     string `json:"log"`
+	History string `json:"history"`
+}
+
+// Verified sums up a comparison.
+type Verified struct {
+	Ranges          int    `json:"ranges"`
+	RangesDifferent int    `json:"ranges_different"`
+	LogRecords      uint64 `json:"log_records"`
+	HistoryRows     uint64 `json:"history_rows"`
+	Differences     uint64 `json:"differences"` // rows, and rollups
+	Behind          int64  `json:"behind"`      // offsets at the log's end that the history has not read yet
+	Older           uint64 `json:"older"`       // rows from before the log's beginning, which nothing can be compared with
+	Expired         uint64 `json:"expired"`     // records whose rows are gone, as history.retention wants
+	RollupsEqual    int    `json:"rollups_equal"`
+	Rollups         int    `json:"rollups"`
+}
+
+// Equal says whether the history is what the log says, as far as both go.
+func (v Verified) Equal() bool { return v.Differences == 0 }
+
+// verification is one comparison.
+type verification struct {
+	o       VerifyOptions
+	h       *History
+	conn    *link
+	connect kafka.Factory
+	topic   string // full name
+	expired time.Time
+	out     Verified
+	named   int
+	buf     []byte
+	sums    *rollupSums
+}
+
+// Verify compares every record of the log with its row, up to the offset that
+// both have: the log may grow and the history follow meanwhile. It errors where
+// the comparison can't be made; what is different is in the result.
+func (h *History) Verify(ctx context.Context, connect kafka.Factory, o VerifyOptions) (out Verified, err error) {
+	if o.Range <= 0 {
+		o.Range = 100_000
+	}
+	if o.Explain <= 0 {
+		o.Explain = 100
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	conn, err := h.ready(ctx)
+	if err != nil {
+		return out, err
+	}
+	v := &verification{o: o, h: h, conn: conn, connect: connect, topic: kafka.TopicName(o.Prefix, schemas.StatusChangedTopic)}
+	if h.Retention > 0 {
+		v.expired = o.Now().Add(-h.Retention)
+	}
+	if v.sums, err = newRollupSums(o.Scratch); err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, v.sums.close()) }()
+	err = v.run(ctx)
+	return v.out, err
+}
+
+func (v *verification) run(ctx context.Context) error {
+	client, err := v.connect()
+	if err != nil {
+		return fmt.Errorf("verify the history: %w", err)
+	}
+	defer client.Close()
+	log, id, err := logIntervals(ctx, client, v.topic)
+	if err != nil {
+		return fmt.Errorf("verify the history: %w", err)
+	}
+	stored, err := v.h.bounds(ctx, v.conn)
+	if err != nil {
+		return err
+	}
+	if known, err := knownTopic(ctx, v.conn, schemas.StatusChangedTopic, v.conn.generation); err != nil {
+		return fmt.Errorf("verify the history: %w", err)
+	} else if known != nil && *known != uuid.UUID(id) && id != [16]byte{} {
+		if err := v.differ(Difference{Kind: NewTopic}); err != nil {
+			return err
+		}
+	}
+	all := maps.Clone(log)
+	for p := range stored {
+		all[p] = interval{}
+	}
+	whole := true // every row is compared
+	for _, p := range slices.Sorted(maps.Keys(all)) {
+		l, s := log[p], stored[p]
+		if s.from < l.from && s.to > s.from {
+			n, err := v.count(ctx, p, interval{s.from, min(s.to, l.from)})
+			if err != nil {
+				return err
+			}
+			v.out.Older += n
+			whole = whole && n == 0
+		}
+		if s.to > l.to {
+			if err := v.beyond(ctx, p, interval{l.to, s.to}); err != nil {
+				return err
+			}
+		}
+		v.out.Behind += max(0, l.to-max(s.to, l.from))
+		if err := v.partition(ctx, p, interval{l.from, min(l.to, s.to)}); err != nil {
+			return fmt.Errorf("verify the history: %w", err)
+		}
+	}
+	return v.rollups(ctx, stored, whole)
+}
+
+// bounds are the offsets that the history has of each partition of the log.
+func (h *History) bounds(ctx context.Context, conn *link) (map[int32]interval, error) {
+	rows, err := conn.Query(ctx, "SELECT partition, min(offset), max(offset) + 1 FROM event WHERE topic = ? GROUP BY partition", schemas.StatusChangedTopic)
+	if err != nil {
+		return nil, fmt.Errorf("history: what is stored: %w", err)
+	}
+	defer rows.Close()
+	out := map[int32]interval{}
+	for rows.Next() {
+		var p int32
+		var i interval
+		if err := rows.Scan(&p, &i.from, &i.to); err != nil {
+			return nil, fmt.Errorf("history: what is stored: %w", err)
+		}
+		out[p] = i
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("history: what is stored: %w", err)
+	}
+	if h.Retention <= 0 {
+		return out, nil
+	}
+	noted, err := conn.Query(ctx, "SELECT partition, max(next) FROM consumed_offset WHERE topic = ? AND generation = ? GROUP BY partition", schemas.StatusChangedTopic, conn.generation)
+	if err != nil {
+		return nil, fmt.Errorf("history: what was stored: %w", err)
+	}
+	defer noted.Close()
+	for noted.Next() {
+		var p int32
+		var next int64
+		if err := noted.Scan(&p, &next); err != nil {
+			return nil, fmt.Errorf("history: what was stored: %w", err)
+		}
+		i, has := out[p]
+		if !has {
+			i.from = next
+		}
+		out[p] = interval{i.from, max(i.to, next)}
+	}
+	if err := noted.Err(); err != nil {
+		return nil, fmt.Errorf("history: what was stored: %w", err)
+	}
+	return out, nil
+}
+
+const inRange = " FROM event FINAL WHERE topic = ? AND partition = ? AND offset >= ? AND offset < ?"
+
+func (v *verification) args(p int32, i interval) []any {
+	return []any{schemas.StatusChangedTopic, p, i.from, i.to}
+}
+
+func (v *verification) count(ctx context.Context, p int32, i interval) (n uint64, err error) {
+	if err := v.conn.QueryRow(ctx, "SELECT count()"+inRange, v.args(p, i)...).Scan(&n); err != nil {
+		return 0, fmt.Errorf("verify the history: count rows: %w", err)
+	}
+	return n, nil
+}
+
+// beyond reports rows at offsets that the log does not have.
+func (v *verification) beyond(ctx context.Context, p int32, i interval) error {
+	n, err := v.count(ctx, p, i)
+	if err != nil {
+		return err
+	}
+	v.out.HistoryRows += n
+	hashes, err := v.hashes(ctx, p, i, v.o.Explain)
+	if err != nil {
+		return err
+	}
+	for _, r := range hashes {
+		if err := v.differ(Difference{Kind: Extra, Topic: schemas.StatusChangedTopic, Partition: p, Offset: r.offset}); err != nil {
+			return err
+		}
+	}
+	v.out.Differences += n - uint64(len(hashes))
+	return nil
+}
+
+// hashed is a row or a record.
+type hashed struct {
+	offset  int64
+	hash    uint64
+	expired bool // its row may be gone
+}
+
+// hashes are the rows of an interval, in order; at most limit, if that is not 0.
+func (v *verification) hashes(ctx context.Context, p int32, i interval, limit int) ([]hashed, error) {
+	text := "SELECT offset, " + rowHash() + inRange + " ORDER BY offset"
+	if limit > 0 {
+		text += fmt.Sprintf(" LIMIT %d", limit)
+	}
+	rows, err := v.conn.Query(ctx, text, v.args(p, i)...)
+	if err != nil {
+		return nil, fmt.Errorf("read rows of the history: %w", err)
+	}
+	defer rows.Close()
+	var out []hashed
+	for rows.Next() {
+		var r hashed
+		if err := rows.Scan(&r.offset, &r.hash); err != nil {
+			return nil, fmt.Errorf("read rows of the history: %w", err)
+		}
+		out = append(out, r)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read rows of the history: %w", err)
+	}
+	return out, nil
+}
+
+// differ counts a difference, and names it as long as they are few.
+func (v *verification) differ(d Difference) error {
+	v.out.Differences++
+	if v.o.Difference == nil || v.named >= v.o.Explain {
+		return nil
+	}
+	v.named++
+	return v.o.Difference(d)
+}
+
+// partition compares an interval of a partition, range by range.
+func (v *verification) partition(ctx context.Context, p int32, i interval) error {
+	if i.from >= i.to {
+		return nil
+	}
+	at := interval{i.from, v.end(i, i.from)}
+	var got []hashed
+	next := func() error {
+		err := v.span(ctx, p, at, got)
+		got = got[:0]
+		at = interval{at.to, v.end(i, at.to)}
+		return err
+	}
+	err := readLog(ctx, v.connect, v.topic, map[int32]interval{p: i}, func(_ int32, records []*kgo.Record) error {
+		hashes, err := v.hash(records)
+		if err != nil {
+			return err
+		}
+		for _, r := range hashes {
+			for r.offset >= at.to {
+				if err := next(); err != nil {
+					return err
+				}
+			}
+			got = append(got, r)
+		}
+		return nil
+	})
+	for err == nil && at.from < i.to {
+		err = next()
+	}
+	return err
+}
+
+// end is where the range that begins at an offset ends.
+func (v *verification) end(i interval, from int64) int64 {
+	return min(i.to, (from/v.o.Range+1)*v.o.Range)
+}
+
+// hash makes the rows of records, as the sink does, and takes their hashes.
+func (v *verification) hash(records []*kgo.Record) ([]hashed, error) {
+	out := make([]hashed, len(records))
+	for i, rec := range records {
+		row, err := v.h.row(schemas.StatusChangedTopic, rec)
+		if err != nil {
+			return nil, fmt.Errorf("partition %d at offset %d: %w", rec.Partition, rec.Offset, err)
+		}
+		out[i].offset = rec.Offset
+		if out[i].hash, v.buf, err = hashRow(v.buf, row); err != nil {
+			return nil, err
+		}
+		out[i].expired = !v.expired.IsZero() && rowTime(row).Before(v.expired)
+		if err := v.sums.add(row); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// span compares one range.
+func (v *verification) span(ctx context.Context, p int32, i interval, log []hashed) error {
+	s := Span{Topic: schemas.StatusChangedTopic, Partition: p, From: i.from, To: i.to, LogRecords: uint64(len(log))}
+	var want, have uint64
+	for _, r := range log {
+		want += r.hash
+	}
+	if err := v.conn.QueryRow(ctx, "SELECT count(), sum("+rowHash()+")"+inRange, v.args(p, i)...).Scan(&s.HistoryRows, &have); err != nil {
+		return fmt.Errorf("checksum of the history: %w", err)
+	}
+	before := v.out.Differences
+	if s.HistoryRows != s.LogRecords || want != have {
+		rows, err := v.hashes(ctx, p, i, 0)
+		if err != nil {
+			return err
+		}
+		if s.Expired, err = v.compare(ctx, p, log, rows); err != nil {
+			return err
+		}
+	}
+	s.LogChecksum, s.HistoryChecksum = fmt.Sprintf("%016x", want), fmt.Sprintf("%016x", have)
+	s.Equal = v.out.Differences == before
+	v.out.Ranges++
+	if !s.Equal {
+		v.out.RangesDifferent++
+	}
+	v.out.LogRecords += s.LogRecords
+	v.out.HistoryRows += s.HistoryRows
+	v.out.Expired += s.Expired
+	if v.o.Span == nil {
+		return nil
+	}
+	return v.o.Span(s)
+}
+
+// compare looks at a range row by row.
+func (v *verification) compare(ctx context.Context, p int32, log, rows []hashed) (expired uint64, err error) {
+	for len(log) > 0 || len(rows) > 0 {
+		d := Difference{Topic: schemas.StatusChangedTopic, Partition: p}
+		switch {
+		case len(rows) == 0 || len(log) > 0 && log[0].offset < rows[0].offset:
+			d.Kind, d.Offset = Missing, log[0].offset
+			if log[0].expired {
+				d.Kind = ""
+				expired++
+			}
+			log = log[1:]
+		case len(log) == 0 || rows[0].offset < log[0].offset:
+			d.Kind, d.Offset = Extra, rows[0].offset
+			rows = rows[1:]
+		default:
+			if log[0].hash != rows[0].hash {
+				d.Kind, d.Offset = Changed, log[0].offset
+				if v.o.Difference != nil && v.named < v.o.Explain {
+					if d.Columns, err = v.explain(ctx, p, d.Offset); err != nil {
+						return expired, err
+					}
+				}
+			}
+			log, rows = log[1:], rows[1:]
+		}
+		if d.Kind == "" {
+			continue
+		}
+		if err := v.differ(d); err != nil {
+			return expired, err
+		}
+	}
+	return expired, nil
+}

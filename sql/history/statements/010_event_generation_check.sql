@@ -1,0 +1,1 @@
+ALTER TABLE event ADD CONSTRAINT IF NOT EXISTS generation CHECK generation = 0
