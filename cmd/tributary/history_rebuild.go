@@ -29,7 +29,9 @@ func newHistoryRebuild(c *cli) *cobra.Command {
 			o.Prefix = cfg.Kafka.TopicPrefix
 			o.Progress = func(done, total int64) {}
 			if isTerminal(c.stderr) {
-				o.Progress = every(2*time.Second, func(done, total int64) { fmt.Fprintf(c.stderr, "%d of %d records (%s)\n", done, total, share(done, total)) })
+				o.Progress = every(2*time.Second, func(done, total int64) {
+					fmt.Fprintf(c.stderr, "%d of %d records (%s)\n", done, total, share(done, total))
+				})
 			}
 			out, err := h.Rebuild(cmd.Context(), s.Kafka, o)
 			if errors.Is(err, history.ErrWouldLose) {

@@ -167,7 +167,9 @@ func (a *app) history() *history.History {
 	open := func(database string) (driver.Conn, error) {
 		return engine.OpenClickHouse(a.stores.ClickHouseURL, database)
 	}
-	return history.New(open, a.cfg.ClickHouse.Database, a.codec, a.log)
+	h := history.New(open, a.cfg.ClickHouse.Database, a.codec, a.log)
+	h.Retention = a.cfg.History.Retention.D()
+	return h
 }
 
 // publisher empties both outboxes, each under a lease and with a client of its
