@@ -100,7 +100,7 @@ func (in *Inserter) gather(ctx context.Context, feed *feed) ([]*item, error) {
 			return nil, context.Cause(ctx)
 		}
 		if it.err != nil {
-			err := it.err
+			err := fmt.Errorf("position %d: %w", it.ev.Position, it.err)
 			release(append(group, it))
 			return nil, err
 		}
@@ -124,7 +124,7 @@ func (w *writer) transact(ctx context.Context, db pg.Beginner, epoch int64, work
 		// Plans must not depend on statistics of tables that have just begun
 		// to fill, nor be made again and again; and what a statement remembers
 		// of a batch needn't go through a file.
-		if _, err := tx.Exec(ctx, "SET LOCAL enable_seqscan = off; SET LOCAL jit = off; SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL work_mem = '32MB'"+w.in.compression); err != nil {
+		if _, err := tx.Exec(ctx, "SET LOCAL enable_seqscan = off; SET LOCAL jit = off; SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL work_mem = '32MB'"+w.in.settings); err != nil {
 			return fmt.Errorf("prepare transaction: %w", err)
 		}
 		if err := work(tx); err != nil {

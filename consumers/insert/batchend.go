@@ -65,16 +65,22 @@ func arguments(sql, centre string) []any {
 // span is when a step began and ended.
 type span struct{ from, to time.Time }
 
+// numberChecks numbers the checks of the documents $1.
+const numberChecks = `INSERT INTO warehouse.data_check AS c (position, checks) SELECT unnest($1::bigint[]), 1
+	ON CONFLICT (position) DO UPDATE SET checks = c.checks + 1 RETURNING position, checks`
+
 // checked numbers the check of documents and tells its result. What is told of
 // many documents goes to the outbox at once, so that it isn't all in memory.
 func (w *writer) checked(ctx context.Context, it *item, documents []int64, steps [3]span) error {
+	if w.in.rebuild != nil {
+		_, err := w.tx.Exec(ctx, numberChecks, documents)
+		return err
+	}
 	errs, totals, err := w.openFindings(ctx, documents)
 	if err != nil {
 		return err
 	}
-	rows, err := w.tx.Query(ctx, `WITH checked AS (
-			INSERT INTO warehouse.data_check AS c (position, checks) SELECT unnest($1::bigint[]), 1
-			ON CONFLICT (position) DO UPDATE SET checks = c.checks + 1 RETURNING position, checks)
+	rows, err := w.tx.Query(ctx, `WITH checked AS (`+numberChecks+`)
 		SELECT position, run, session, source, centre, file, file_name, action, file_date, file_inc, document, entry, entry_ordinal,
 			kind, doc_centre, doc_date, doc_inc, attempt, download, unzip, rows, checks
 		FROM checked JOIN warehouse.document USING (position)`, documents)

@@ -43,7 +43,7 @@ func (w *writer) copyContents(ctx context.Context, contents []*content) (shared 
 		}
 	}
 	if len(claims) > 0 {
-		if _, err := w.tx.Conn().PgConn().CopyFrom(ctx, bytes.NewReader(claims), "COPY warehouse.claim ("+claimColumns+") FROM STDIN"); err != nil {
+		if _, err := w.copyFrom(ctx, bytes.NewReader(claims), "COPY warehouse.claim ("+claimColumns+") FROM STDIN"); err != nil {
 			return nil, fmt.Errorf("copy to claim: %w", err)
 		}
 	}
@@ -172,7 +172,7 @@ func (r *readers) Read(p []byte) (int, error) {
 // copy writes lines in COPY's text format to a mapped table.
 func (w *writer) copy(ctx context.Context, t *mapping.Table, lines io.Reader) error {
 	sql := "COPY warehouse." + t.Name + " (" + strings.Join(t.ColumnNames(), ", ") + ") FROM STDIN"
-	if _, err := w.tx.Conn().PgConn().CopyFrom(ctx, lines, sql); err != nil {
+	if _, err := w.copyFrom(ctx, lines, sql); err != nil {
 		return fmt.Errorf("copy to %s: %w", t.Name, err)
 	}
 	return nil

@@ -72,7 +72,7 @@ func appendText(dst []byte, text string) []byte {
 }
 
 func (w *writer) copyDocuments(ctx context.Context, lines []byte) error {
-	_, err := w.tx.Conn().PgConn().CopyFrom(ctx, bytes.NewReader(lines), "COPY warehouse.document ("+documentColumns+") FROM STDIN")
+	_, err := w.copyFrom(ctx, bytes.NewReader(lines), "COPY warehouse.document ("+documentColumns+") FROM STDIN")
 	if err != nil {
 		return fmt.Errorf("copy to document: %w", err)
 	}

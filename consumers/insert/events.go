@@ -14,6 +14,9 @@ import (
 
 // tell adds an event to the transaction.
 func (w *writer) tell(cause *item, key, kind string, body *schemas.StatusChanged, ordinal ...string) error {
+	if w.in.rebuild != nil {
+		return nil // it was told when it was done first
+	}
 	now := w.in.now().UTC()
 	r, err := w.in.d.Codec.Encode(schemas.Message{
 		ID: schemas.EventID(Stage, cause.ev.Run, cause.id, kind, ordinal...), Topic: schemas.StatusChangedTopic, Key: key, Stage: Stage,

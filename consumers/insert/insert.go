@@ -80,11 +80,12 @@ type Inserter struct {
 	d       Deps
 	metrics *metrics
 
-	compression string // of large values, to be set in transactions
-	ahead       *semaphore.Weighted
-	workers     *semaphore.Weighted
-	now         func() time.Time
-	after       func(time.Duration) <-chan time.Time
+	settings string  // of transactions, besides those that are always made
+	rebuild  *shadow // nil but in a rebuild, which fills another schema and tells nobody
+	ahead    *semaphore.Weighted
+	workers  *semaphore.Weighted
+	now      func() time.Time
+	after    func(time.Duration) <-chan time.Time
 }
 
 // New makes an inserter; it does nothing before Run. It fails only for checks
@@ -178,7 +179,7 @@ func (in *Inserter) chooseCompression(ctx context.Context) error {
 		return fmt.Errorf("ask for the database's compressions: %w", err)
 	}
 	if has {
-		in.compression = "; SET LOCAL default_toast_compression = lz4"
+		in.settings = "; SET LOCAL default_toast_compression = lz4"
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ type metrics struct {
 	stopped   prometheus.Gauge
 	due       prometheus.Gauge
 	total     atomic.Int64
+	loaded    atomic.Int64
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -34,6 +35,7 @@ func (m *metrics) count(group []*item, rows int64) {
 	m.rows.Add(float64(rows))
 	m.position.Set(float64(group[len(group)-1].ev.Position))
 	m.total.Add(int64(len(group)))
+	m.loaded.Add(rows)
 }
 
 // applied is how many positions this member has applied.

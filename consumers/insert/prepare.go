@@ -34,6 +34,9 @@ func (p *prepared) rows() int64 {
 // prepare reads a small document. An error is one of the blob store's, or of
 // the stop.
 func (in *Inserter) prepare(ctx context.Context, it *item) (*prepared, error) {
+	if failure := in.rebuild.verdict(it); failure != nil {
+		return &prepared{failure: failure}, nil
+	}
 	for try := 1; ; try++ {
 		p, err := in.prepareOnce(ctx, it)
 		if !errors.Is(err, errPanic) {
@@ -115,7 +118,7 @@ func (in *Inserter) readDocument(ctx context.Context, it *item, sink mapping.Sin
 	}
 	b, err := in.d.Blobs.Open(ctx, ev.Archive)
 	if err != nil {
-		return fmt.Errorf("open the archive of %s: %w", it.subject(), err)
+		return fmt.Errorf("open the archive of %s, blob %s: %w", it.subject(), ev.Archive, err)
 	}
 	defer b.Close()
 	r, err := archive.OpenMember(b, archive.Member{Name: ev.Entry, Ordinal: int(ev.Ordinal), Document: true, Offset: ev.Offset,

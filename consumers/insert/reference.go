@@ -85,7 +85,11 @@ func (w *writer) copyReference(ctx context.Context, it *item, ref *mapping.Refer
 		if ctx.Err() != nil {
 			return 0, nil, context.Cause(ctx)
 		}
-		return 0, fmt.Errorf("open the file of the reference table %s: %w", ref.Name, err), nil
+		err = fmt.Errorf("open the file of the reference table %s, blob %s: %w", ref.Name, it.ev.Archive, err)
+		if w.in.rebuild.mustHave(it) {
+			return 0, nil, err // it was there when it was loaded
+		}
+		return 0, err, nil
 	}
 	defer b.Close()
 	if b.Size() > maxReference {
@@ -94,7 +98,7 @@ func (w *writer) copyReference(ctx context.Context, it *item, ref *mapping.Refer
 	lines, failure := newReferenceLines(&stopping{ctx, io.NewSectionReader(b, 0, b.Size())}, ref)
 	if failure == nil {
 		sql := "COPY warehouse." + ref.Relation() + " (" + strings.Join(lines.header, ", ") + ") FROM STDIN"
-		_, err = w.tx.Conn().PgConn().CopyFrom(ctx, lines, sql)
+		_, err = w.copyFrom(ctx, lines, sql)
 		failure = lines.err
 	}
 	var pe *pgconn.PgError

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"tributary/internal/mapping"
 	"tributary/schemas"
+	"tributary/sql/warehouse"
 )
 
 // writer is the work of one transaction. Positions gather until something
@@ -82,10 +84,21 @@ func (w *writer) flush(ctx context.Context) error {
 	return w.settle(ctx, loads, withdrawals, nil)
 }
 
+// copyFrom writes lines in COPY's text format, by a statement.
+func (w *writer) copyFrom(ctx context.Context, lines io.Reader, sql string) (pgconn.CommandTag, error) {
+	if w.in.rebuild != nil {
+		sql = warehouse.InShadow(sql)
+	}
+	return w.tx.Conn().PgConn().CopyFrom(ctx, lines, sql)
+}
+
 // verdict is a document's outcome at the upload.
 func (w *writer) verdict(ctx context.Context, it *item) (*mapping.DocumentError, error) {
 	if !it.load() {
 		return nil, nil
+	}
+	if failure := w.in.rebuild.verdict(it); failure != nil {
+		return failure, nil
 	}
 	if tries, err := w.in.tries(ctx, w.tx, it.ev.Position); err != nil {
 		return nil, err

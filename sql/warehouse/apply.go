@@ -33,19 +33,15 @@ const applyFormat = "1"
 // names table and column, and nothing is changed. Members that start together
 // take turns; when nothing changed since the last time, one query says so.
 func Apply(ctx context.Context, pool *pgxpool.Pool, fsys fs.FS, m *mapping.Mapping) error {
-	p := profile{mapping: m}
-	var err error
-	if p.tables, err = optional(fsys, tablesFile); err != nil {
-		return err
-	}
-	if p.views, err = optional(fsys, viewsFile); err != nil {
+	p, err := readProfile(fsys, m)
+	if err != nil {
 		return err
 	}
 	applied, err := readApplied(ctx, pool)
 	if err != nil {
 		return err
 	}
-	if applied.digest == p.digest() {
+	if applied.digest == p.digest {
 		return nil
 	}
 	return pg.InTx(ctx, pool, func(tx pgx.Tx) error { return p.apply(ctx, tx) })
@@ -55,6 +51,20 @@ func Apply(ctx context.Context, pool *pgxpool.Pool, fsys fs.FS, m *mapping.Mappi
 type profile struct {
 	mapping       *mapping.Mapping
 	tables, views string // the SQL files
+	digest        string // of all this
+}
+
+func readProfile(fsys fs.FS, m *mapping.Mapping) (*profile, error) {
+	p := &profile{mapping: m}
+	var err error
+	if p.tables, err = optional(fsys, tablesFile); err != nil {
+		return nil, err
+	}
+	if p.views, err = optional(fsys, viewsFile); err != nil {
+		return nil, err
+	}
+	p.digest = p.sum()
+	return p, nil
 }
 
 func optional(fsys fs.FS, name string) (string, error) {
@@ -65,7 +75,7 @@ func optional(fsys fs.FS, name string) (string, error) {
 	return string(text), nil
 }
 
-func (p *profile) digest() string {
+func (p *profile) sum() string {
 	sum := sha256.New()
 	parts := slices.Concat([]string{applyFormat, p.mapping.Name, p.mapping.Version, p.tables, p.views}, p.mapping.DDL(), []string{""}, p.mapping.Views())
 	for _, part := range parts {
@@ -96,7 +106,7 @@ func (p *profile) apply(ctx context.Context, tx pgx.Tx) error {
 	if err != nil {
 		return err
 	}
-	if before.digest == p.digest() {
+	if before.digest == p.digest {
 		return nil
 	}
 	if before.name != "" && before.name != p.mapping.Name {
@@ -140,7 +150,7 @@ func (p *profile) apply(ctx context.Context, tx pgx.Tx) error {
 	views = slices.DeleteFunc(views, func(name string) bool { return slices.Contains(others, name) })
 	if _, err := tx.Exec(ctx, `INSERT INTO warehouse.profile (name, version, digest, tables, views) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (one) DO UPDATE SET name = $1, version = $2, digest = $3, tables = $4, views = $5`,
-		p.mapping.Name, p.mapping.Version, p.digest(), made.names(), orEmpty(views)); err != nil {
+		p.mapping.Name, p.mapping.Version, p.digest, made.names(), orEmpty(views)); err != nil {
 		return fmt.Errorf("note what the profile has made: %w", err)
 	}
 	return nil

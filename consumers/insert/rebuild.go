@@ -1,0 +1,361 @@
+package insert
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/internal/mapping"
+	"tributary/internal/pg"
+	"tributary/schemas"
+	"tributary/sql/warehouse"
+)
+
+// A rebuild follows document.ordered from position 1 into a schema beside the
+// live one, and tells nobody, since all of it was told when it was done first.
+// It goes exactly as far as the live warehouse has come; or, where the schema
+// was lost, as far as status.changed says that insert had told of everything:
+// what it had not goes on in the live warehouse, so that it is told then.
+
+// ErrRebuilding says that another rebuild is under way.
+var ErrRebuilding = errors.New("another rebuild or verification of this warehouse is under way: wait for its end, or stop it")
+
+// rebuildLock is the advisory lock of a rebuild.
+const rebuildLock = 0x7472_6962_7265_6275
+
+// Bounds of a rebuild.
+const (
+	closeEnough  = 200 // positions behind the live warehouse, from when on its lease is taken
+	maxRounds    = 20  // of catching up before
+	shadowEpoch  = 1   // of the lease in the shadow, which nobody else asks for
+	renewDivisor = 3   // a lease is renewed so often in its time
+)
+
+// RebuildProgress is how far a rebuild has come.
+type RebuildProgress struct {
+	Position int64         `json:"position"` // applied last
+	Target   int64         `json:"target"`   // to be applied before the swap, as known now
+	Rows     int64         `json:"rows"`     // written so far
+	Elapsed  time.Duration `json:"elapsed"`  // in nanoseconds
+}
+
+// RebuildReport is what a rebuild has done.
+type RebuildReport struct {
+	RebuildProgress
+	// Lost says that there was no live schema, so that status.changed told how
+	// far insert had come.
+	Lost bool `json:"lost"`
+	// Profile is the profile and version that documents were loaded with, and
+	// Others how many documents were judged by which other one.
+	Profile string           `json:"profile"`
+	Others  map[string]int64 `json:"others"`
+}
+
+// Rebuild is a rebuild of the warehouse that an inserter would fill. It needs an
+// inserter of its own.
+type Rebuild struct {
+	In *Inserter
+	// Profile is the profile's folder.
+	Profile fs.FS
+	// Report is told of the progress, now and then; may be nil.
+	Report func(RebuildProgress)
+
+	report  RebuildReport
+	began   time.Time
+	at      progress
+	feed    *feed
+	pending []*item // read, but beyond what may be applied
+	told    *told   // where the live warehouse doesn't say it all
+	last    int64   // position ordered last, when it was looked
+}
+
+// shadow is what tells the inserter of a rebuild from a live one.
+type shadow struct {
+	quarantined map[int64]bool  // documents that nobody could load
+	failed      map[string]bool // operations that failed
+}
+
+// verdict is what insert decided when it gave a document up, which a rebuild
+// doesn't find out again.
+func (s *shadow) verdict(it *item) *mapping.DocumentError {
+	if s == nil || !s.quarantined[it.ev.Position] {
+		return nil
+	}
+	return &mapping.DocumentError{Exception: quarantined, Message: "insert gave the document up when it was loaded first"}
+}
+
+// mustHave tells whether an operation did not fail when it was done first.
+func (s *shadow) mustHave(it *item) bool {
+	return s != nil && !s.failed[operationID(it.ev.Batch)]
+}
+
+// Run builds the warehouse anew beside the live one, catches up with it, and
+// takes its place under insert's lease. An error, such as a missing blob, leaves
+// the live warehouse as it is. After a crash it is run again.
+func (r *Rebuild) Run(ctx context.Context) (RebuildReport, error) {
+	err := r.beside(ctx, func(ctx context.Context, conn *pgxpool.Conn, live *takeover) error {
+		return r.swap(ctx, conn, live)
+	})
+	return r.report, err
+}
+
+// Verify builds the warehouse anew beside the live one and compares every row of
+// every table at the same position. Nothing is swapped. each gets the tables one
+// after another; insertion goes on meanwhile.
+func (r *Rebuild) Verify(ctx context.Context, each func(warehouse.TableComparison) error) (RebuildReport, error) {
+	err := r.beside(ctx, func(ctx context.Context, conn *pgxpool.Conn, live *takeover) error {
+		if live == nil {
+			return errors.New("there is no warehouse to be verified: rebuild it")
+		}
+		return r.compare(ctx, conn, live, each)
+	})
+	return r.report, err
+}
+
+// beside builds the shadow and calls end once it holds what the live warehouse
+// holds, under insert's lease. The shadow is dropped in any case.
+func (r *Rebuild) beside(ctx context.Context, end func(context.Context, *pgxpool.Conn, *takeover) error) (err error) {
+	r.began = time.Now()
+	pool := r.In.d.Pool
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("connect to the warehouse: %w", err)
+	}
+	defer conn.Release()
+	var locked bool
+	if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", int64(rebuildLock)).Scan(&locked); err != nil {
+		return fmt.Errorf("lock the rebuild: %w", err)
+	}
+	if !locked {
+		return ErrRebuilding
+	}
+	defer func() {
+		// What is left is dropped, also when the rebuild was stopped.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		derr := warehouse.DropShadow(ctx, conn)
+		_, uerr := conn.Exec(ctx, "SELECT pg_advisory_unlock($1)", int64(rebuildLock))
+		if err == nil {
+			err = errors.Join(derr, uerr)
+		}
+	}()
+	if err := r.prepare(ctx); err != nil {
+		return err
+	}
+	work, err := pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("connect to the warehouse: %w", err)
+	}
+	defer work.Release()
+	r.feed = r.In.read(ctx, r.at)
+	defer func() {
+		release(r.pending)
+		r.feed.stop()
+	}()
+	if err := r.catchUp(ctx, work); err != nil {
+		return err
+	}
+	return r.finish(ctx, work, func(ctx context.Context, live *takeover) error { return end(ctx, conn, live) })
+}
+
+// prepare makes the shadow and finds out how far to go.
+func (r *Rebuild) prepare(ctx context.Context) error {
+	in := r.In
+	in.rebuild = &shadow{quarantined: map[int64]bool{}, failed: map[string]bool{}}
+	r.report.Profile = in.d.Mapping.Name + "@" + in.d.Mapping.Version
+	r.report.Others = map[string]int64{}
+	r.at = progress{position: 1}
+	if err := in.chooseCompression(ctx); err != nil {
+		return err
+	}
+	in.settings += "; SET LOCAL synchronous_commit = off" // the swap waits for all of it
+	if err := warehouse.MakeShadow(ctx, in.d.Pool, r.Profile, in.d.Mapping); err != nil {
+		return err
+	}
+	_, err := in.d.Pool.Exec(ctx, "INSERT INTO "+warehouse.Shadow+".lease (name, holder, epoch, expires_at) VALUES ($1, 'rebuild', $2, 'infinity')", Stage, shadowEpoch)
+	if err != nil {
+		return fmt.Errorf("prepare the rebuild: %w", err)
+	}
+	if r.last, err = in.lastOrdered(ctx); err != nil {
+		return err
+	}
+	live, err := warehouse.Exists(ctx, in.d.Pool, warehouse.Schema)
+	if err != nil {
+		return err
+	}
+	r.report.Lost = !live
+	applied, err := r.applied(ctx)
+	if err != nil {
+		return err
+	}
+	if applied > r.last {
+		return fmt.Errorf("the warehouse holds what was ordered up to position %d, but document.ordered ends at %d: the topic was lost or made anew, and the warehouse can't be made from it. It is the only copy of what it holds: keep it, and back it up", applied, r.last)
+	}
+	if applied < r.last {
+		// A warehouse that was dropped, or has just been begun again, knows less
+		// than was told to the world.
+		if r.told, err = in.readTold(ctx, r.last); err != nil {
+			return err
+		}
+		maps.Copy(in.rebuild.quarantined, r.told.quarantined)
+	}
+	if !r.report.Lost {
+		return r.readVerdicts(ctx)
+	}
+	return nil
+}
+
+// applied is the position up to which the live warehouse has done everything; 0
+// if there is none.
+func (r *Rebuild) applied(ctx context.Context) (int64, error) {
+	live, err := warehouse.Exists(ctx, r.In.d.Pool, warehouse.Schema)
+	if err != nil || !live {
+		return 0, err
+	}
+	return AppliedPosition(ctx, r.In.d.Pool)
+}
+
+// readVerdicts reads what the live warehouse has decided and the order doesn't
+// say.
+func (r *Rebuild) readVerdicts(ctx context.Context) error {
+	rows, err := r.In.d.Pool.Query(ctx, "SELECT position FROM warehouse.document WHERE exception = 'quarantined' AND phase = 'upload'")
+	if err != nil {
+		return fmt.Errorf("read quarantined documents: %w", err)
+	}
+	positions, err := positionsOf(rows)
+	if err != nil {
+		return fmt.Errorf("read quarantined documents: %w", err)
+	}
+	for _, p := range positions {
+		r.In.rebuild.quarantined[p] = true
+	}
+	rows, err = r.In.d.Pool.Query(ctx, "SELECT operation::text FROM warehouse.operation_outcome WHERE state = $1", OutcomeFailed)
+	if err != nil {
+		return fmt.Errorf("read failed operations: %w", err)
+	}
+	failed, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return fmt.Errorf("read failed operations: %w", err)
+	}
+	for _, id := range failed {
+		r.In.rebuild.failed[id] = true
+	}
+	return nil
+}
+
+// catchUp follows the live warehouse until little is left to be done under its
+// lease.
+func (r *Rebuild) catchUp(ctx context.Context, db *pgxpool.Conn) error {
+	for round := range maxRounds {
+		applied, err := r.applied(ctx)
+		if err != nil {
+			return err
+		}
+		if err := r.follow(ctx, db, applied, nil); err != nil {
+			return err
+		}
+		if round == 0 {
+			if err := warehouse.AnalyzeShadow(ctx, db); err != nil {
+				return err
+			}
+		}
+		if applied, err = r.applied(ctx); err != nil || applied-r.at.position < closeEnough {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow applies positions up to the given one, and beyond it those that were
+// told to the world. The ends of batches named in due are left due.
+func (r *Rebuild) follow(ctx context.Context, db pg.Beginner, upTo int64, due map[int64]bool) error {
+	target := upTo
+	if r.told != nil {
+		target = max(target, r.last)
+	}
+	for r.at.position <= target {
+		group, err := r.next(ctx)
+		if err != nil {
+			return err
+		}
+		n := 0
+		for n < len(group) && (group[n].ev.Position <= upTo || r.told.has(group[n].ev, r.last)) {
+			n++
+		}
+		r.pending = group[n:]
+		if n == 0 {
+			return nil
+		}
+		if err := r.apply(ctx, db, group[:n], due); err != nil {
+			return err
+		}
+		r.progress(target)
+	}
+	return nil
+}
+
+func (r *Rebuild) next(ctx context.Context) ([]*item, error) {
+	if len(r.pending) > 0 {
+		group := r.pending
+		r.pending = nil
+		return group, nil
+	}
+	group, err := r.In.gather(ctx, r.feed)
+	if errors.Is(err, ErrGap) {
+		err = fmt.Errorf("%w: the order isn't whole, as after document.ordered was lost or made anew, and the warehouse can't be made from it. Nothing was swapped. "+
+			"Restore the topic from a backup; without one the live warehouse is the only copy of what it holds: keep it, and back it up", err)
+	}
+	return group, explainMissing(err)
+}
+
+// explainMissing says what a missing blob means.
+func explainMissing(err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return fmt.Errorf("%w: without this blob the warehouse can't be made, and nothing was swapped. Restore it in the blobs' store, and rebuild again", err)
+}
+
+// apply applies a group, and works off the end of its batch.
+func (r *Rebuild) apply(ctx context.Context, db pg.Beginner, group []*item, due map[int64]bool) error {
+	defer release(group)
+	beside := warehouse.Elsewhere{DB: db}
+	if err := r.In.guarded(ctx, beside, shadowEpoch, r.at, group); err != nil {
+		return explainMissing(err)
+	}
+	last := group[len(group)-1]
+	if last.ev.What == schemas.PositionBatchEnd && !due[last.ev.Position] {
+		if err := r.In.end(ctx, beside, shadowEpoch, last); err != nil {
+			return err
+		}
+	}
+	r.at = progress{position: last.ev.Position + 1, offset: last.offset + 1}
+	for _, it := range group {
+		if it.ev.What == schemas.PositionDocument && it.ev.Profile != "" && it.ev.Profile != r.report.Profile {
+			r.report.Others[it.ev.Profile]++
+		}
+	}
+	return nil
+}
+
+func (r *Rebuild) progress(target int64) {
+	r.report.RebuildProgress = RebuildProgress{Position: r.at.position - 1, Target: max(target, r.at.position-1), Rows: r.In.metrics.loaded.Load(), Elapsed: time.Since(r.began)}
+	if r.Report != nil {
+		r.Report(r.report.RebuildProgress)
+	}
+}
+
+// log says what happens around the work.
+func (r *Rebuild) log() *slog.Logger { return r.In.d.Log }
+
+// OtherProfiles are the profiles by which documents were judged that are loaded
+// with another one now, sorted.
+func (r RebuildReport) OtherProfiles() []string { return slices.Sorted(maps.Keys(r.Others)) }

@@ -1,0 +1,504 @@
+package insert
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tributary/internal/engine/enginetest"
+	"tributary/internal/kafka"
+	"tributary/internal/pg"
+	"tributary/schemas"
+	"tributary/schemas/impc"
+	"tributary/sql/warehouse"
+	"tributary/test/corpus"
+)
+
+// rebuilt is a bench whose order is in a topic, and whose warehouse is rebuilt.
+type rebuilt struct {
+	*bench
+	o         *ordered
+	profile   fs.FS
+	bootstrap []string
+}
+
+// rebuildBench orders two centres' worth of versions, edits, deletions, failed
+// documents and batch ends, with the small profile.
+func rebuildBench(t *testing.T) *rebuilt {
+	b := newBench(t)
+	b.free()
+	r := &rebuilt{bench: b, o: &ordered{t: t, codec: b.codec}, profile: os.DirFS("testdata/profile"), bootstrap: enginetest.Broker(t)}
+	r.topic(schemas.StatusChangedTopic, 3)
+	return r
+}
+
+func (r *rebuilt) topic(name string, partitions int32) {
+	r.t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(r.bootstrap...))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer client.Close()
+	if _, err := kadm.NewClient(client).CreateTopic(r.t.Context(), partitions, 1, nil, kafka.TopicName("t", name)); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// batches orders some batches of the centre H, from the n-th on.
+func (r *rebuilt) batches(from, to int) { r.produce(r.made(from, to)) }
+
+// produce writes events behind those that there are.
+func (r *rebuilt) produce(events []*schemas.DocumentOrdered) {
+	first := int64(len(r.o.events))
+	for i, ev := range events {
+		ev.Position = first + int64(i) + 1
+	}
+	r.o.events = append(r.o.events, events...)
+	r.o.produce(r.bootstrap, events...)
+}
+
+// made makes some batches: each submits what is new, edits and deletes what was
+// there, and has a document that failed.
+func (r *rebuilt) made(from, to int) (events []*schemas.DocumentOrdered) {
+	for n := from; n < to; n++ {
+		batch := fmt.Sprint("batch-", n)
+		date := fmt.Sprintf("2024-02-%02d", n+1)
+		add := func(d doc) {
+			d.date, d.batch = date, batch
+			for _, ev := range r.version(d) {
+				ev.Profile = "insert-test@0"
+				events = append(events, ev)
+			}
+		}
+		add(doc{inc: 1, xml: mice("H", fmt.Sprintf("m%d=a", n), fmt.Sprintf("n%d=a", n), "all=x")})
+		add(doc{inc: 2, kind: "experiment", xml: experiments(fmt.Sprintf("e%d m%d 1", n, n), fmt.Sprintf("f%d gone%d -2", n, n))})
+		add(doc{inc: 3, failed: true, xml: mice("H", "bad=a")})
+		if n > 0 {
+			add(doc{action: schemas.Edit, inc: 4, xml: mice("H", fmt.Sprintf("m%d=b", n-1))})
+			add(doc{action: schemas.Delete, inc: 5, xml: mice("H", fmt.Sprintf("n%d=a", n-1))})
+		}
+		events = append(events, r.batchEnd(batch))
+	}
+	return events
+}
+
+// live runs the live inserter until all that is ordered is applied.
+func (r *rebuilt) live() {
+	r.t.Helper()
+	in := r.inserter()
+	stop := start(r.t, in)
+	r.await(int64(len(r.o.events)))
+	stop()
+}
+
+func (r *rebuilt) inserter() *Inserter {
+	in := r.running(r.o, r.bootstrap, r.in.d.Log)
+	if r.o.blobs == nil {
+		in.d.Blobs = r.blobs
+	}
+	return in
+}
+
+func (r *rebuilt) again() *Rebuild {
+	in := r.inserter()
+	in.cfg.Holder = "rebuild"
+	pool, err := pg.Open(context.Background(), r.pool.Config().ConnString(), "rebuild", 4)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(pool.Close)
+	in.d.Pool = pool
+	return &Rebuild{In: in, Profile: r.profile}
+}
+
+// publish writes the first n events of the outbox to status.changed, or all, and
+// takes them out of it.
+func (r *rebuilt) publish(n int) {
+	r.t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(r.bootstrap...))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer client.Close()
+	_, records, err := pg.ReadOutbox(r.t.Context(), r.pool, warehouse.Schema, 1<<30)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var out []*kgo.Record
+	for i, rec := range records {
+		if n == 0 || i < n {
+			out = append(out, kafka.ToKgo("t", rec))
+		}
+	}
+	if err := client.ProduceSync(r.t.Context(), out...).FirstErr(); err != nil {
+		r.t.Fatal(err)
+	}
+	if _, err := r.pool.Exec(r.t.Context(), "DELETE FROM warehouse.outbox"); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// all is every row of every table, but for the state of members.
+func (r *rebuilt) all() map[string][]string {
+	r.t.Helper()
+	out := map[string][]string{}
+	for _, table := range r.texts(`SELECT relname FROM pg_class WHERE relnamespace = 'warehouse'::regnamespace AND relkind = 'r'
+			AND relname NOT IN ('state', 'try', 'lease', 'outbox', 'profile', 'schema_version')`) {
+		out[table] = r.texts("SELECT t::text FROM warehouse." + table + " t ORDER BY 1")
+	}
+	return out
+}
+
+func (r *rebuilt) drop() {
+	r.t.Helper()
+	if _, err := r.pool.Exec(r.t.Context(), "DROP SCHEMA warehouse CASCADE"); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// ids are those of all events in the outbox, sorted.
+func (r *rebuilt) ids() (ids []string) {
+	for _, m := range enginetest.Outbox(r.t, r.pool, warehouse.Schema, r.codec) {
+		ids = append(ids, m.ID)
+	}
+	return sorted(ids)
+}
+
+// left are schemas that a rebuild has left.
+func (r *rebuilt) left() []string {
+	return r.texts("SELECT nspname FROM pg_namespace WHERE nspname IN ($1, $2)", warehouse.Shadow, warehouse.Replaced)
+}
+
+// A warehouse of a corpus, verified and rebuilt, is the same in every row of
+// every table; what waits in its outbox stays, and insertion goes on.
+func TestRebuildEqualsLive(t *testing.T) {
+	b := newBenchOf(t, impc.FS)
+	b.free()
+	c, err := corpus.Generate(corpus.Options{Seed: 11, Shape: corpus.Demo})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rebuilt{bench: b, o: order(t, c, b.codec), profile: impc.FS, bootstrap: enginetest.Broker(t)}
+	rest := r.o.events[len(r.o.events)-40:]
+	r.o.events = r.o.events[:len(r.o.events)-40]
+	r.o.produce(r.bootstrap, r.o.events...)
+	r.live()
+	if _, err := b.pool.Exec(t.Context(), "INSERT INTO warehouse.known_project (name) VALUES ('of people''s own')"); err != nil {
+		t.Fatal(err)
+	}
+	before, hash, told := r.all(), b.hash(), r.ids()
+
+	var compared []warehouse.TableComparison
+	_, err = r.again().Verify(t.Context(), func(c warehouse.TableComparison) error {
+		compared = append(compared, c)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range compared {
+		if !c.Equal {
+			t.Error(c)
+		}
+	}
+	if len(compared) != len(before) {
+		t.Errorf("%d tables of %d were compared", len(compared), len(before))
+	}
+
+	report, err := r.again().Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Position != int64(len(r.o.events)) || report.Rows == 0 || report.Lost {
+		t.Errorf("reported: %+v", report)
+	}
+	same(t, "rows", r.all(), before)
+	same(t, "hash", b.hash(), hash)
+	same(t, "what waits to be told", r.ids(), told)
+	same(t, "schemas left", r.left(), []string{})
+
+	r.o.events = append(r.o.events, rest...)
+	r.o.produce(r.bootstrap, rest...)
+	r.live()
+	undisturbed := newBenchOf(t, impc.FS)
+	undisturbed.free()
+	u := &rebuilt{bench: undisturbed, o: r.o, profile: impc.FS, bootstrap: r.bootstrap}
+	u.live()
+	same(t, "hash in the end", b.hash(), undisturbed.hash())
+	same(t, "told in the end", r.ids(), u.ids())
+}
+
+// A schema that was dropped comes back as it was, silently, as far as the world
+// was told of it. What had not been published goes on in the live warehouse, and
+// is told then.
+func TestRebuildOfALostWarehouse(t *testing.T) {
+	for _, published := range []int{0, 1, 9, 24} {
+		t.Run(fmt.Sprint("published ", published), func(t *testing.T) {
+			r := rebuildBench(t)
+			r.batches(0, 5)
+			r.live()
+			before, ids := r.all(), r.ids()
+			r.publish(published)
+			r.drop()
+			report, err := r.again().Run(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !report.Lost {
+				t.Error("it is not reported as lost")
+			}
+			same(t, "told by the rebuild", r.ids(), []string(nil))
+			if published == 0 {
+				same(t, "rows", r.all(), before)
+				same(t, "documents judged by another profile", report.Others, map[string]int64{"insert-test@0": 23})
+			} else if report.Position >= int64(len(r.o.events)) {
+				t.Errorf("went to position %d though not all was told", report.Position)
+			}
+			r.live()
+			same(t, "rows in the end", r.all(), before)
+			if got := r.ids(); published > 0 {
+				for _, id := range ids {
+					if _, found := slices.BinarySearch(got, id); !found && !r.published(id) {
+						t.Fatalf("event %s was lost", id)
+					}
+				}
+			} else if len(got) > 0 {
+				t.Errorf("%d events were told again", len(got))
+			}
+		})
+	}
+}
+
+// published tells whether an event is in status.changed.
+func (r *rebuilt) published(id string) (found bool) {
+	r.t.Helper()
+	err := r.inserter().readWhole(r.t.Context(), schemas.StatusChangedTopic, 0, func(k *kgo.Record) error {
+		m, err := r.codec.Decode(kafka.FromKgo(k))
+		found = found || err == nil && m.ID == id
+		return err
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return found
+}
+
+// A warehouse that was dropped and begun again by a member that started is
+// brought to where the world was told of it.
+func TestRebuildOfAWarehouseBegunAgain(t *testing.T) {
+	r := rebuildBench(t)
+	r.batches(0, 4)
+	r.live()
+	before := r.all()
+	r.publish(0)
+	r.drop()
+	if err := warehouse.Migrate(t.Context(), r.pool); err != nil {
+		t.Fatal(err)
+	}
+	if err := warehouse.Apply(t.Context(), r.pool, r.profile, r.in.d.Mapping); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.again().Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "rows", r.all(), before)
+	same(t, "told again", r.ids(), []string(nil))
+}
+
+// A missing blob is named, with its position and file, and nothing is swapped.
+func TestRebuildNamesAMissingBlob(t *testing.T) {
+	r := rebuildBench(t)
+	r.batches(0, 3)
+	r.live()
+	before := r.all()
+	ev := r.o.events[7]
+	lost := maps.Clone(r.blobs)
+	delete(r.blobs, ev.Archive)
+	_, err := r.again().Run(t.Context())
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("position %d: ", ev.Position)) || !strings.Contains(err.Error(), ev.FileName) || !strings.Contains(err.Error(), "blob "+ev.Archive) {
+		t.Errorf("the missing blob of position %d is not named: %v", ev.Position, err)
+	}
+	same(t, "rows", r.all(), before)
+	same(t, "schemas left", r.left(), []string{})
+	maps.Copy(r.blobs, lost)
+	if _, err := r.again().Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "rows in the end", r.all(), before)
+}
+
+// An order whose beginning is lost, or that ends before the warehouse, can't be
+// followed: the live warehouse stays.
+func TestRebuildNeedsTheWholeOrder(t *testing.T) {
+	r := rebuildBench(t)
+	r.batches(0, 3)
+	r.live()
+	before := r.all()
+	for name, events := range map[string][]*schemas.DocumentOrdered{"the beginning is lost": r.o.events[5:], "document.ordered ends at 7": r.o.events[:7], "document.ordered ends at 0": nil} {
+		r.bootstrap = enginetest.Broker(t)
+		r.topic(schemas.StatusChangedTopic, 3)
+		r.o.produce(r.bootstrap, events...)
+		_, err := r.again().Run(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "the only copy") {
+			t.Errorf("%s: %v", name, err)
+		}
+		same(t, name, r.all(), before)
+		same(t, "schemas left", r.left(), []string{})
+	}
+}
+
+// While positions come and are inserted, the warehouse is rebuilt and verified
+// again and again: every event is told once, and all is as undisturbed.
+func TestRebuildWhileInsertGoesOn(t *testing.T) {
+	r := rebuildBench(t)
+	const days = 27 // as many as all months have
+	var batches [][]*schemas.DocumentOrdered
+	for n := range days {
+		batches = append(batches, r.made(n, n+1))
+	}
+	in := r.inserter()
+	in.cfg.Insert.Batch = 3
+	stop := start(t, in)
+	done, moved := make(chan error, 1), make(chan struct{}, 1)
+	go func() {
+		defer close(moved)
+		for n := range 4 {
+			var err error
+			again := r.again()
+			again.Report = func(RebuildProgress) {
+				select {
+				case moved <- struct{}{}:
+				default:
+				}
+			}
+			if n%3 == 2 {
+				_, err = again.Verify(context.WithoutCancel(t.Context()), func(c warehouse.TableComparison) error {
+					if !c.Equal {
+						return fmt.Errorf("%s", c)
+					}
+					return nil
+				})
+			} else {
+				_, err = again.Run(context.WithoutCancel(t.Context()))
+			}
+			if err != nil {
+				done <- fmt.Errorf("rebuild %d: %w", n, err)
+				return
+			}
+		}
+		done <- nil
+	}()
+	for n, batch := range batches {
+		r.produce(batch)
+		r.await(int64(len(r.o.events)) - 20)
+		if n > 2 {
+			<-moved // a batch comes as a rebuild has gone one further
+		}
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	r.await(int64(len(r.o.events)))
+	stop()
+	ids := r.ids()
+	if len(slices.Compact(slices.Clone(ids))) != len(ids) {
+		t.Error("an event was told twice")
+	}
+	undisturbed := newBench(t)
+	undisturbed.free()
+	u := &rebuilt{bench: undisturbed, o: r.o, profile: r.profile, bootstrap: r.bootstrap}
+	undisturbed.blobs, undisturbed.in.d.Blobs = r.blobs, r.blobs
+	u.live()
+	same(t, "rows", r.all(), u.all())
+	same(t, "told", ids, u.ids())
+}
+
+// What people have granted and made stays, or is named before anything is done.
+func TestRebuildKeepsWhatPeopleMade(t *testing.T) {
+	r := rebuildBench(t)
+	r.batches(0, 2)
+	r.live()
+	exec := func(sql string) {
+		t.Helper()
+		if _, err := r.pool.Exec(t.Context(), sql); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	exec(`GRANT USAGE ON SCHEMA warehouse TO pg_monitor; GRANT SELECT ON warehouse.claim, warehouse.current_specimen TO pg_monitor;
+		ALTER DEFAULT PRIVILEGES IN SCHEMA warehouse GRANT SELECT ON TABLES TO pg_monitor`)
+	for _, made := range []struct{ make, drop, named string }{
+		{"CREATE VIEW public.theirs AS SELECT * FROM warehouse.current_specimen", "DROP VIEW public.theirs", "the view public.theirs"},
+		{"CREATE TABLE warehouse.theirs (n int)", "DROP TABLE warehouse.theirs", "the table warehouse.theirs"},
+		{"CREATE FUNCTION warehouse.theirs() RETURNS int LANGUAGE sql AS 'SELECT 1'", "DROP FUNCTION warehouse.theirs()", "the function warehouse.theirs"},
+	} {
+		exec(made.make)
+		if _, err := r.again().Run(t.Context()); err == nil || !strings.Contains(err.Error(), made.named) {
+			t.Errorf("%s is not named: %v", made.named, err)
+		}
+		exec(made.drop)
+	}
+	const rights = `SELECT coalesce(nspacl::text, '') FROM pg_namespace WHERE nspname = 'warehouse'
+		UNION ALL SELECT relname || relacl::text FROM pg_class WHERE relnamespace = 'warehouse'::regnamespace AND relacl IS NOT NULL
+		UNION ALL SELECT defaclacl::text FROM pg_default_acl WHERE defaclnamespace = 'warehouse'::regnamespace ORDER BY 1`
+	const comments = `SELECT c.relname, d.objsubid, d.description FROM pg_description d JOIN pg_class c ON c.oid = d.objoid WHERE c.relnamespace = 'warehouse'::regnamespace ORDER BY 1, 2`
+	granted, said := r.texts(rights), r.texts(comments)
+	if _, err := r.again().Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "rights", r.texts(rights), granted)
+	same(t, "comments", r.texts(comments), said)
+}
+
+// A document that insert has given up is not tried again.
+func TestRebuildTakesOverWhatWasGivenUp(t *testing.T) {
+	r := rebuildBench(t)
+	r.batches(0, 2)
+	if _, err := r.pool.Exec(t.Context(), "INSERT INTO warehouse.try (position, tries) VALUES (8, $1)", maxTries+1); err != nil {
+		t.Fatal(err)
+	}
+	in := r.inserter()
+	in.after = nil
+	in.cfg.Insert.Batch = 1
+	stop := start(t, in)
+	r.await(int64(len(r.o.events)))
+	stop()
+	const given = "SELECT position, exception FROM warehouse.document WHERE exception = 'quarantined'"
+	same(t, "given up", r.texts(given), []string{"8 quarantined"})
+	before := r.all()
+	if _, err := r.again().Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "rows", r.all(), before)
+	r.publish(0)
+	r.drop()
+	if _, err := r.again().Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "rows after it was lost", r.all(), before)
+}
+
+// Two at a time would disturb each other.
+func TestOneRebuildAtATime(t *testing.T) {
+	r := rebuildBench(t)
+	r.batches(0, 1)
+	r.live()
+	var second error
+	first := r.again()
+	first.Report = func(RebuildProgress) {
+		_, second = r.again().Run(t.Context())
+	}
+	if _, err := first.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if second == nil || !strings.Contains(second.Error(), "another rebuild") {
+		t.Errorf("a second rebuild: %v", second)
+	}
+}

@@ -1,0 +1,125 @@
+package warehouse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"tributary/internal/mapping"
+	"tributary/internal/pg"
+)
+
+// How long a swap tries to get the tables of running members for itself, and
+// for how long at a time: meanwhile everybody else waits behind it.
+const (
+	swapPatience = 2 * time.Minute
+	swapLock     = "300ms"
+)
+
+// Swap makes the shadow the live schema, in one transaction: leases, what waits
+// in the outbox, and the tries stay those of the live one; so do the rights that
+// were granted. check is done first, in the same transaction. Whoever reads sees
+// the one or the other. The schema that was live is left as Replaced.
+func Swap(ctx context.Context, db pg.Beginner, fsys fs.FS, m *mapping.Mapping, check func(pgx.Tx) error) error {
+	p, err := readProfile(fsys, m)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, swapPatience, errors.New("others keep the warehouse's outbox or leases locked"))
+	defer cancel()
+	for {
+		err := pg.InTx(ctx, db, func(tx pgx.Tx) error { return swap(ctx, tx, p, check) })
+		var pe *pgconn.PgError
+		if errors.As(err, &pe) && (pe.Code == "55P03" || pe.Code == "40P01") && ctx.Err() == nil {
+			continue // somebody was at work; it has waited long enough to let them
+		}
+		if err != nil && ctx.Err() != nil {
+			err = errors.Join(context.Cause(ctx), err)
+		}
+		if err != nil {
+			return fmt.Errorf("swap the rebuilt schema in: %w", err)
+		}
+		return nil
+	}
+}
+
+func swap(ctx context.Context, tx pgx.Tx, p *profile, check func(pgx.Tx) error) error {
+	live, err := Exists(ctx, tx, Schema)
+	if err != nil {
+		return err
+	}
+	var steps []string
+	if live {
+		// Members take these in different orders: who can't have all gives up.
+		steps = append(steps, "SET LOCAL lock_timeout = '"+swapLock+"'",
+			"LOCK TABLE warehouse.outbox, warehouse.lease, warehouse.try IN ACCESS EXCLUSIVE MODE")
+	}
+	if err := execAll(ctx, tx, steps); err != nil {
+		return err
+	}
+	if err := check(tx); err != nil {
+		return err
+	}
+	steps = nil
+	if live {
+		grants, err := grants(ctx, tx)
+		if err != nil {
+			return err
+		}
+		steps = grants
+		for _, table := range []string{"outbox", "lease", "try"} {
+			steps = append(steps, "DROP TABLE "+Shadow+"."+table, "ALTER TABLE warehouse."+table+" SET SCHEMA "+Shadow)
+		}
+		// What people have asked for by hand, and no batch end has done yet.
+		steps = append(steps, "INSERT INTO "+Shadow+".recheck (centre, test) SELECT centre, test FROM warehouse.recheck ON CONFLICT DO NOTHING")
+		steps = append(steps, "ALTER SCHEMA warehouse RENAME TO "+Replaced)
+	} else {
+		// What is left of a schema that was dropped and partly made anew.
+		steps = append(steps, "DROP SCHEMA IF EXISTS warehouse CASCADE", "DELETE FROM "+Shadow+".lease", "DELETE FROM "+Shadow+".try")
+	}
+	steps = append(steps, "ALTER SCHEMA "+Shadow+" RENAME TO warehouse")
+	if err := execAll(ctx, tx, steps); err != nil {
+		return err
+	}
+	// Functions, comments: what holds names as text.
+	return runFile(ctx, tx, tablesFile, p.tables)
+}
+
+func execAll(ctx context.Context, tx pgx.Tx, steps []string) error {
+	for _, sql := range steps {
+		if _, err := tx.Exec(ctx, sql); err != nil {
+			return fmt.Errorf("%s: %w", strings.SplitN(sql, " (", 2)[0], err)
+		}
+	}
+	return nil
+}
+
+// grants returns the statements that give on the shadow the rights that were
+// granted on the live schema, now and for what is made in it later.
+func grants(ctx context.Context, tx pgx.Tx) ([]string, error) {
+	const to = `CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END || CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END`
+	rows, err := tx.Query(ctx, `SELECT format('GRANT %s ON SCHEMA %I TO ', a.privilege_type, $1::text) || `+to+`
+			FROM pg_namespace n CROSS JOIN LATERAL aclexplode(n.nspacl) a WHERE n.nspname = 'warehouse' AND a.grantee <> n.nspowner
+		UNION ALL SELECT format('GRANT %s ON %I.%I TO ', a.privilege_type, $1::text, c.relname) || `+to+`
+			FROM pg_class c CROSS JOIN LATERAL aclexplode(c.relacl) a
+			WHERE c.relnamespace = to_regnamespace('warehouse') AND c.relkind IN ('r', 'p', 'v') AND a.grantee <> c.relowner
+				AND c.relname NOT IN ('outbox', 'lease', 'try') -- these move as they are
+				AND EXISTS (SELECT FROM pg_class s WHERE s.relnamespace = to_regnamespace($1) AND s.relname = c.relname)
+		UNION ALL SELECT format('ALTER DEFAULT PRIVILEGES FOR ROLE %I IN SCHEMA %I GRANT %s ON %s TO ', pg_get_userbyid(d.defaclrole), $1::text, a.privilege_type,
+				CASE d.defaclobjtype WHEN 'r' THEN 'TABLES' WHEN 'S' THEN 'SEQUENCES' WHEN 'f' THEN 'FUNCTIONS' ELSE 'TYPES' END) || `+to+`
+			FROM pg_default_acl d CROSS JOIN LATERAL aclexplode(d.defaclacl) a WHERE d.defaclnamespace = to_regnamespace('warehouse')`, Shadow)
+	if err != nil {
+		return nil, fmt.Errorf("read rights: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("read rights: %w", err)
+	}
+	return out, nil
+}
