@@ -71,13 +71,16 @@ func AddReplayRun(ctx context.Context, tx pgx.Tx, r *ReplayRun, next func() (Rep
 	if _, err := tx.Exec(ctx, "CREATE TEMP TABLE chosen (n bigint GENERATED ALWAYS AS IDENTITY, file text, archive text, domain text) ON COMMIT DROP"); err != nil {
 		return 0, fmt.Errorf("store what is replayed: %w", err)
 	}
+	var refused error // Postgres only tells its text
 	if _, err := tx.CopyFrom(ctx, pgx.Identifier{"pg_temp", "chosen"}, []string{"file", "archive", "domain"}, pgx.CopyFromFunc(func() ([]any, error) {
 		i, ok, err := next()
-		if err != nil || !ok {
+		if refused = err; err != nil || !ok {
 			return nil, err
 		}
 		return []any{i.File, i.Archive, i.Domain}, nil
-	})); err != nil {
+	})); refused != nil {
+		return 0, refused
+	} else if err != nil {
 		return 0, fmt.Errorf("store what is replayed: %w", err)
 	}
 	tag, err := tx.Exec(ctx, `INSERT INTO control.replay_item (run, ordinal, file, archive, domain)

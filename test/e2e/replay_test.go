@@ -1,0 +1,203 @@
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"tributary/internal/engine"
+	"tributary/test/corpus"
+	"tributary/test/rig"
+)
+
+// replayRow is what is compared of a row of tributary replay list.
+type replayRow struct {
+	Replay                                               int
+	Run, From, State, Reason                             string
+	Items, Waiting, Complete, Failed, Refused, Documents int
+}
+
+// runRow is how many documents' events of a run the history has.
+type runRow struct {
+	Run       string
+	Documents int64
+}
+
+const runsInHistorySQL = "SELECT toString(run) AS run, toInt64(uniqExact(document)) AS documents FROM log WHERE topic = 'status.changed' AND entity = 'document' GROUP BY run"
+
+// outcome is what a replay must not change.
+type outcome struct {
+	Hash     string
+	Findings []findingCountRow
+}
+
+func (s *system) outcome() outcome {
+	s.t.Helper()
+	return outcome{s.hash(), sorted(sql[findingCountRow](s, "warehouse", findingCountSQL))}
+}
+
+// unchanged compares what a replay must not change.
+func (s *system) unchanged(what string, want outcome) {
+	s.t.Helper()
+	if diff := gocmp.Diff(want, s.outcome()); diff != "" {
+		s.t.Errorf("%s has changed the warehouse (-before +after):\n%s", what, diff)
+	}
+}
+
+// replay asks for a replay.
+func (s *system) replay(args ...string) {
+	s.t.Helper()
+	s.ask(append([]string{"replay"}, args...)...)
+}
+
+// replays are the replays, the oldest first.
+func (s *system) replays() []replayRow {
+	s.t.Helper()
+	rows := list[replayRow](s, "replay", "list")
+	slices.Reverse(rows)
+	return rows
+}
+
+// All files are replayed from every phase: the warehouse, its findings and what
+// files and documents show stay as they are, and the history has every run.
+func TestReplay(t *testing.T) {
+	shape := corpus.Small
+	if os.Getenv("TRIBUTARY_REPLAY") != "" {
+		shape = corpus.Demo
+	}
+	s := setUp(t, corpus.Options{Seed: seed(t), Shape: shape}, rig.Options{Local: true, Extra: lively})
+	s.once()
+	undisturbed := s.expect(true)
+	var before outcome
+	var live []runRow
+	fetched := 0
+	for _, f := range undisturbed.Files {
+		if f.Centre != nil && f.Version != nil {
+			fetched++
+		}
+	}
+	s.engines(func(engine.Endpoints) {
+		before, live = s.outcome(), sql[runRow](s, "history", runsInHistorySQL)
+		if dry := s.ask("replay", "--from", "xsd", "--where", "version IS NOT NULL", "--dry-run"); !strings.Contains(dry, fmt.Sprintf("%d files", fetched)) ||
+			!strings.Contains(dry, "phases: xsd, upload, data, context, overview") {
+			t.Errorf("the dry run says:\n%s", dry)
+		}
+		s.refuses("has not opened", "--where", "true) OR (true")
+		s.refuses("only reads", "--where", "lo_create(0) > 0")
+		s.refuses("no_column", "--where", "no_column = 1")
+		s.refuses("nothing is chosen", "--where", "false")
+		if rows := s.replays(); len(rows) > 0 {
+			t.Errorf("what was refused is listed: %+v", rows)
+		}
+		s.replay("--from", "unzip", "--where", "true", "--reason", "a test")
+	})
+	s.once()
+	s.engines(func(engine.Endpoints) {
+		all := s.replays()
+		if len(all) != 1 || all[0].State != "done" || all[0].Complete+all[0].Refused+all[0].Failed != all[0].Items || all[0].Complete == 0 || all[0].Reason != "a test" {
+			t.Fatalf("the replay is %+v", all)
+		}
+		s.unchanged("a replay from unzip", before)
+		got := s.see()
+		s.compare(got, false)
+		s.invariants()
+		runs := sql[runRow](s, "history", runsInHistorySQL)
+		want := append(slices.Clone(live), runRow{all[0].Run, int64(all[0].Documents)})
+		differ(t, "runs in the history", want, runs)
+		type event struct{ Note, By, Reason string }
+		differ(t, "what the history tells of the replay", []event{{"requested", "", "a test"}, {"done", "", ""}},
+			sql[event](s, "history", "SELECT note, '' AS by, attributes['reason'] AS reason FROM log WHERE topic = 'status.changed' AND entity = 'replay'"))
+		s.replay("--from", "xsd", "--where", "version IS NOT NULL")
+	})
+	if shape == corpus.Demo {
+		s.once()
+	}
+	s.engines(func(engine.Endpoints) {
+		if shape == corpus.Demo {
+			s.unchanged("a replay from xsd", before)
+			s.compare(s.see(), false)
+		}
+		// From all others at once, and by offsets.
+		s.replay("--from", "download", "--where", "version IS NOT NULL")
+		s.replay("--from", "upload", "--since", "24h")
+		s.replay("--from", "data", "--where", "true")
+		s.replay("--from", "unzip", "--offsets", "document.ordered/0:0-3", "--rate", "100")
+	})
+	s.once()
+	s.engines(func(engine.Endpoints) {
+		for _, r := range s.replays() {
+			if r.State != "done" || r.Complete == 0 || r.Complete+r.Refused+r.Failed != r.Items {
+				t.Errorf("replay %d is %+v", r.Replay, r)
+			}
+		}
+		s.unchanged("replays from all phases", before)
+		s.invariants()
+	})
+}
+
+// refuses asks for a replay and expects that it is refused, and why.
+func (s *system) refuses(why string, args ...string) {
+	s.t.Helper()
+	p := s.start(append([]string{"replay", "--from", "unzip"}, args...)...)
+	if code := p.code(askWithin); code == 0 || !strings.Contains(p.tail(), why) {
+		s.t.Errorf("replay %s ends with %d, want it to be refused since %q:\n%s", strings.Join(args, " "), code, why, p.tail())
+	}
+}
+
+// A centre's files of a month are replayed twice at once, with kill -9 in
+// between: the warehouse is as before, and both replays are done.
+func TestReplayTwiceAtOnce(t *testing.T) {
+	kills, shape := 2, corpus.Small
+	if os.Getenv("TRIBUTARY_REPLAY") != "" {
+		kills, shape = int(number(t, "TRIBUTARY_KILLS", 10)), corpus.Demo
+	}
+	from := seed(t)
+	s := setUp(t, corpus.Options{Seed: from, Shape: shape}, rig.Options{Local: true, Extra: shortLeases})
+	began := time.Now()
+	s.once()
+	whole := time.Since(began)
+	undisturbed := s.expect(true)
+	var before outcome
+	var month string
+	rng := rand.New(rand.NewPCG(from, 0x7265706c6179))
+	s.engines(func(engine.Endpoints) {
+		before = s.outcome()
+		type chosen struct{ Where string }
+		rows := sql[chosen](s, "tracker", `SELECT format('centre = %L AND created >= %L AND created < date %L + interval %L', centre, date_trunc('month', created)::date, date_trunc('month', created)::date, '1 month') AS "Where"
+			FROM tracker.file WHERE version IS NOT NULL GROUP BY centre, date_trunc('month', created) ORDER BY count(*) DESC, 1 LIMIT 1`)
+		month = rows[0].Where
+		t.Logf("seed %d: %s; %d kills", from, month, kills)
+		s.replay("--from", "unzip", "--where", month)
+		s.replay("--from", "xsd", "--where", month)
+	})
+	for ; kills > 0; kills-- {
+		p := s.start("up", "--once")
+		if at := time.Duration(rng.Int64N(int64(whole))); !p.within(at) && p.kill(kills%2 == 0) {
+			t.Logf("killed after %s", at.Round(time.Millisecond))
+			continue
+		}
+		// It was over before: once more.
+		s.engines(func(engine.Endpoints) {
+			s.replay("--from", "unzip", "--where", month)
+			s.replay("--from", "upload", "--where", month)
+		})
+	}
+	s.once()
+	s.engines(func(engine.Endpoints) {
+		s.unchanged("replays that were killed", before)
+		s.invariants()
+		got := s.see()
+		differ(t, "specimens", undisturbed.Specimens, got.Specimens)
+		for _, r := range s.replays() {
+			if r.State != "done" || r.Complete != r.Items || r.Items == 0 {
+				t.Errorf("replay %d is %+v", r.Replay, r)
+			}
+		}
+	})
+}
