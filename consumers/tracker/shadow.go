@@ -21,8 +21,8 @@ import (
 )
 
 // windowRecords is how many records are folded and written at once when a
-// shadow is built. A window takes some 100 MB, and two are under way.
-const windowRecords = 60_000
+// shadow is built. A window takes some 30 MB, and four are under way.
+const windowRecords = 20_000
 
 // shadow is a schema made as the tracker's, which nobody else writes.
 type shadow struct {
@@ -131,43 +131,77 @@ type piece struct {
 	n      int
 }
 
+// summers is how many parts of the log are summed up at a time.
+const summers = 2
+
 // applyTo brings the shadow up to the given offsets. While one part of the log
-// is written the next is read.
+// is written the next ones are read and summed up. They are written in order.
 func (s *shadow) applyTo(ctx context.Context, to map[int32]int64) error {
+	type job struct {
+		ranges []stage.Range
+		sum    chan piece // of one
+	}
 	g, ctx := errgroup.WithContext(ctx)
-	pieces := make(chan piece)
+	todo, pieces := make(chan job), make(chan chan piece, 1)
 	from := maps.Clone(s.at)
 	g.Go(func() error {
+		defer close(todo)
 		defer close(pieces)
 		return s.log.read(ctx, span{from, to}, s.window, func(ranges []stage.Range) error {
-			p, err := s.sum(ranges)
-			if err != nil {
+			j := job{ranges, make(chan piece, 1)}
+			if err := send(ctx, todo, j); err != nil {
 				return err
 			}
-			select {
-			case pieces <- p:
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+			return send(ctx, pieces, j.sum)
 		})
 	})
-	g.Go(func() error {
-		for p := range pieces {
-			if err := pg.InTx(ctx, s.pool, func(tx pgx.Tx) error {
-				// What a crash of the database loses of this is built again.
-				if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = off"); err != nil {
-					return fmt.Errorf("settings: %w", err)
+	for range summers {
+		g.Go(func() error {
+			for j := range todo {
+				p, err := s.sum(j.ranges)
+				if err != nil {
+					return err
 				}
-				return s.write(ctx, tx, p)
-			}); err != nil {
-				return err
+				j.sum <- p
 			}
-			s.told(p.n)
+			return nil
+		})
+	}
+	g.Go(func() error {
+		for sum := range pieces {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case p := <-sum:
+				if err := s.commit(ctx, p); err != nil {
+					return err
+				}
+				s.told(p.n)
+			}
 		}
 		return nil
 	})
 	return g.Wait()
+}
+
+func send[T any](ctx context.Context, to chan<- T, v T) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case to <- v:
+		return nil
+	}
+}
+
+// commit writes a piece in a transaction of its own.
+func (s *shadow) commit(ctx context.Context, p piece) error {
+	return pg.InTx(ctx, s.pool, func(tx pgx.Tx) error {
+		// What a crash of the database loses of this is built again.
+		if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = off"); err != nil {
+			return fmt.Errorf("settings: %w", err)
+		}
+		return s.write(ctx, tx, p)
+	})
 }
 
 // applyIn does so within a transaction, for what is little.
