@@ -64,13 +64,23 @@ func (s *system) replays() []replayRow {
 	return rows
 }
 
+// replayShape is the corpus to be replayed: the one that make test-replay names.
+// Without it a test that is short has the smallest, and others are skipped.
+func replayShape(t *testing.T, short bool) string {
+	t.Helper()
+	switch shape := os.Getenv("TRIBUTARY_REPLAY"); {
+	case shape != "":
+		return shape
+	case !short:
+		t.Skip("takes half a minute: make test-replay runs it")
+	}
+	return corpus.Small
+}
+
 // All files are replayed from every phase: the warehouse, its findings and what
 // files and documents show stay as they are, and the history has every run.
 func TestReplay(t *testing.T) {
-	shape := corpus.Small
-	if os.Getenv("TRIBUTARY_REPLAY") != "" {
-		shape = corpus.Demo
-	}
+	shape := replayShape(t, true)
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: shape}, rig.Options{Local: true, Extra: lively})
 	s.once()
 	undisturbed := s.expect(true)
@@ -153,11 +163,8 @@ func (s *system) refuses(why string, args ...string) {
 // A centre's files of a month are replayed twice at once, with kill -9 in
 // between: the warehouse is as before, and both replays are done.
 func TestReplayTwiceAtOnce(t *testing.T) {
-	kills, shape := 2, corpus.Small
-	if os.Getenv("TRIBUTARY_REPLAY") != "" {
-		kills, shape = int(number(t, "TRIBUTARY_KILLS", 10)), corpus.Demo
-	}
-	from := seed(t)
+	shape, from := replayShape(t, false), seed(t)
+	kills := int(number(t, "TRIBUTARY_KILLS", 2))
 	s := setUp(t, corpus.Options{Seed: from, Shape: shape}, rig.Options{Local: true, Extra: shortLeases})
 	began := time.Now()
 	s.once()
