@@ -11,7 +11,8 @@ import (
 )
 
 func newWarehouse(c *cli) *cobra.Command {
-	return group("warehouse", "Look at the warehouse, and retract what was loaded", newWarehouseHash(c), newWarehouseExport(c), newWarehouseUnload(c))
+	return group("warehouse", "Look at the warehouse, retract what was loaded, and make it anew", newWarehouseHash(c), newWarehouseExport(c), newWarehouseUnload(c),
+		newWarehouseRebuild(c), newWarehouseVerify(c))
 }
 
 func newWarehouseHash(c *cli) *cobra.Command {

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tributary/consumers/insert"
+	"tributary/internal/config"
+	"tributary/schemas"
+	"tributary/sql/warehouse"
+)
+
+func newWarehouseRebuild(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "rebuild",
+		Short: "Make the warehouse anew from document.ordered and the blobs",
+		Long: "Make the warehouse anew from document.ordered and the blobs, beside the one that is there, with the profile that is\n" +
+			"configured now, and put it in its place at once when it has caught up. Insertion goes on meanwhile, and nothing is\n" +
+			"published: all of it was, when it was done first. It works where the schema warehouse was dropped, too.\n\n" +
+			"A missing blob is named and stops the rebuild, with nothing changed. After a crash, run it again. The database needs\n" +
+			"room for a second warehouse.",
+		Args: cobra.NoArgs,
+	}
+	output := outputFlag(cmd, "text", "json")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return c.withRebuild(cmd.Context(), func(ctx context.Context, r *insert.Rebuild) error {
+			report, err := r.Run(ctx)
+			c.noteProfiles(report)
+			if err != nil {
+				return err
+			}
+			if *output == "json" {
+				return writeJSON(c.stdout, []insert.RebuildReport{report})
+			}
+			_, err = fmt.Fprintf(c.stdout, "the warehouse was made anew from %d positions: %d rows in %s\n", report.Position, report.Rows, report.Elapsed.Round(time.Millisecond))
+			return err
+		})
+	}
+	return cmd
+}
+
+func newWarehouseVerify(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Prove that the warehouse equals what document.ordered and the blobs make",
+		Long: "Make the warehouse anew beside the one that is there, as rebuild does, and compare every row of every table at the\n" +
+			"same position: claims, content, findings, counts, context and overview. Nothing is changed, and insertion goes on, but\n" +
+			"for a moment. Exit code 1 if anything differs; the first rows that differ are shown.",
+		Args: cobra.NoArgs,
+	}
+	output := outputFlag(cmd, "text", "json")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return c.withRebuild(cmd.Context(), func(ctx context.Context, r *insert.Rebuild) error {
+			var different, tables, rows int64
+			report, err := r.Verify(ctx, func(t warehouse.TableComparison) error {
+				tables, rows = tables+1, rows+t.Live
+				if !t.Equal {
+					different++
+				}
+				if *output == "json" {
+					return writeJSON(c.stdout, []warehouse.TableComparison{t})
+				}
+				_, err := fmt.Fprintln(c.stdout, t)
+				return err
+			})
+			c.noteProfiles(report)
+			if err != nil {
+				return err
+			}
+			if different > 0 {
+				return fmt.Errorf("%d of %d tables differ from what document.ordered and the blobs make, at position %d: see above; tributary warehouse rebuild makes them anew", different, tables, report.Position)
+			}
+			if *output == "text" {
+				_, err = fmt.Fprintf(c.stdout, "all %d tables, %d rows, are equal at position %d\n", tables, rows, report.Position)
+			}
+			return err
+		})
+	}
+	return cmd
+}
+
+// noteProfiles says which documents were judged by another profile than the one
+// that they are loaded with now.
+func (c *cli) noteProfiles(r insert.RebuildReport) {
+	for _, p := range r.OtherProfiles() {
+		fmt.Fprintf(c.stderr, "tributary: %d documents were judged by the profile %s, and are loaded with %s\n", r.Others[p], p, r.Profile)
+	}
+}
+
+// withRebuild makes what a rebuild needs. The live schema is left as it is, also
+// where it is missing or of another profile.
+func (c *cli) withRebuild(ctx context.Context, do func(context.Context, *insert.Rebuild) error) error {
+	return c.withStores(ctx, need{Kafka: true, Postgres: true}, func(cfg config.Config, s *stores) error {
+		log, err := c.quietLogger(cfg)
+		if err != nil {
+			return err
+		}
+		p, m, err := configuredMapping(cfg)
+		if err != nil {
+			return err
+		}
+		statements, err := warehouse.Load(p.FS())
+		if err != nil {
+			return usage(fmt.Errorf("SQL of the profile %s: %w", p.Name, err))
+		}
+		codec, err := schemas.NewCodec()
+		if err != nil {
+			return err
+		}
+		blobs, err := openBlobs(cfg)
+		if err != nil {
+			return err
+		}
+		host, err := os.Hostname()
+		if err != nil {
+			return fmt.Errorf("name of this host: %w", err)
+		}
+		in, err := insert.New(insert.Config{Insert: cfg.Insert, Prefix: cfg.Kafka.TopicPrefix, Holder: fmt.Sprintf("%s/%d/rebuild", host, os.Getpid())}, insert.Deps{
+			Pool: s.Warehouse, Blobs: blobs, Mapping: m, Statements: statements, Codec: codec, Connect: s.Kafka, Log: log,
+		})
+		if err != nil {
+			return err
+		}
+		progress := &rebuildProgress{w: c.stderr, terminal: isTerminal(c.stderr), next: time.Now().Add(rebuildEvery)}
+		err = do(ctx, &insert.Rebuild{In: in, Profile: p.FS(), Report: progress.show})
+		if progress.terminal {
+			fmt.Fprint(c.stderr, "\r\x1b[K")
+		}
+		return err
+	})
+}
+
+// rebuildEvery is how often the progress is shown.
+const rebuildEvery = 2 * time.Second
+
+// rebuildProgress shows how far a rebuild has come: on one line of a terminal,
+// elsewhere line by line.
+type rebuildProgress struct {
+	w        io.Writer
+	terminal bool
+	next     time.Time
+	rows     int64
+	at       time.Duration
+}
+
+func (p *rebuildProgress) show(r insert.RebuildProgress) {
+	now := time.Now()
+	if now.Before(p.next) {
+		return
+	}
+	line := fmt.Sprintf("position %d of %d, %d rows", r.Position, r.Target, r.Rows)
+	if took := (r.Elapsed - p.at).Seconds(); took > 0 {
+		line += fmt.Sprintf(", %.0f rows/s", float64(r.Rows-p.rows)/took)
+	}
+	p.next, p.rows, p.at = now.Add(rebuildEvery), r.Rows, r.Elapsed
+	if p.terminal {
+		fmt.Fprint(p.w, "\r\x1b[K"+line)
+	} else {
+		fmt.Fprintln(p.w, "tributary: "+line)
+	}
+}

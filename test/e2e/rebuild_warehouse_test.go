@@ -1,0 +1,127 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/internal/engine"
+	"tributary/test/corpus"
+	"tributary/test/rig"
+)
+
+// warehouseRows is all that a warehouse holds, as far as people ask for it.
+func (s *system) warehouseRows(at engine.Endpoints) map[string][]string {
+	s.t.Helper()
+	out := map[string][]string{"hash": {s.hash()}}
+	s.warehouse(at, func(pool *pgxpool.Pool) {
+		for _, table := range []string{"document", "data_check", "withdrawal", "claim", "finding", "finding_count", "context_parameter", "context_run", "overview_part", "overview_record"} {
+			out[table] = lines(s.t, pool, "SELECT t::text FROM warehouse."+table+" t")
+		}
+	})
+	return out
+}
+
+func (s *system) dropSchema(at engine.Endpoints, name string) {
+	s.t.Helper()
+	s.warehouse(at, func(pool *pgxpool.Pool) {
+		if _, err := pool.Exec(s.t.Context(), "DROP SCHEMA "+name+" CASCADE"); err != nil {
+			s.t.Fatal(err)
+		}
+	})
+}
+
+// The schema warehouse is dropped and made anew from the order and the blobs:
+// nothing is told again, every row is as before, and what is added afterwards
+// is inserted as in an undisturbed run.
+func TestDroppedWarehouseIsRebuilt(t *testing.T) {
+	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true})
+	s.once()
+	s.expect(true)
+	s.engines(func(at engine.Endpoints) {
+		before, events := s.warehouseRows(at), s.records()
+		s.dropSchema(at, "warehouse")
+		s.ask("warehouse", "rebuild")
+		if diff := gocmp.Diff(before, s.warehouseRows(at)); diff != "" {
+			t.Errorf("rows (-before +rebuilt):\n%s", diff)
+		}
+		if diff := gocmp.Diff(events, s.records()); diff != "" {
+			t.Errorf("events (-before +after the rebuild):\n%s", diff)
+		}
+		s.ask("warehouse", "verify")
+		s.warehouse(at, func(pool *pgxpool.Pool) {
+			if _, err := pool.Exec(t.Context(), "UPDATE warehouse.measurement SET value = 'forged' WHERE (position, ordinal) = (SELECT position, ordinal FROM warehouse.measurement WHERE value <> '' LIMIT 1)"); err != nil {
+				t.Fatal(err)
+			}
+		})
+		p := s.start("warehouse", "verify")
+		if code := p.code(askWithin); code != 1 || !strings.Contains(p.out.String(), "forged") || !strings.Contains(p.out.String(), "measurement: ") {
+			t.Errorf("a forged row: exit code %d\n%s%s", code, p.out.String(), p.tail())
+		}
+		s.ask("warehouse", "rebuild")
+		if diff := gocmp.Diff(before, s.warehouseRows(at)); diff != "" {
+			t.Errorf("rows (-before +rebuilt again):\n%s", diff)
+		}
+	})
+	if err := s.corpus.Add(9); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.rig.Update(); err != nil {
+		t.Fatal(err)
+	}
+	s.once()
+	s.expect(true)
+}
+
+// The same while everything runs and files come: the schema is dropped under
+// the running roles, a rebuild is killed, and a warehouse that is there is made
+// anew. In the end all is as undisturbed.
+func TestWarehouseIsRebuiltWhileIngestGoesOn(t *testing.T) {
+	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true, Extra: lively})
+	s.once()
+	one := s.expect(true)
+	s.forget()
+	s.engines(func(at engine.Endpoints) {
+		all := s.start("run", "all")
+		eventually(t, 2*time.Minute, func() string { return s.inserted(20) })
+		s.dropSchema(at, "warehouse")
+		killed := s.start("warehouse", "rebuild")
+		killed.within(300 * time.Millisecond)
+		killed.kill(false)
+		s.ask("warehouse", "rebuild")
+		s.settled(all)
+		if hash := s.hash(); hash != one.Hash {
+			t.Errorf("warehouse hash %s, undisturbed %s", hash, one.Hash)
+		}
+		for range 2 {
+			if err := s.corpus.Add(5); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.rig.Update(); err != nil {
+				t.Fatal(err)
+			}
+			s.ask("warehouse", "rebuild")
+			s.settled(all)
+		}
+		s.ask("warehouse", "verify")
+		all.stop()
+	})
+	s.once()
+	s.expect(false)
+}
+
+// inserted waits until so many documents are in the warehouse.
+func (s *system) inserted(n int64) string {
+	s.t.Helper()
+	if !s.begun() {
+		return "nothing is there yet"
+	}
+	rows := sql[struct{ N int64 }](s, "warehouse", "SELECT count(*) AS n FROM warehouse.document")
+	if len(rows) != 1 || rows[0].N < n {
+		return "too few documents"
+	}
+	return ""
+}
