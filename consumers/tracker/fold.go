@@ -20,7 +20,7 @@ type fold struct {
 	sessions   map[uuid.UUID]*session
 	tasks      map[uuid.UUID]*task
 	batches    map[uuid.UUID]*batch
-	exceptions map[uuid.UUID]string
+	exceptions map[uuid.UUID]firstNamed
 	names      map[uuid.UUID]*named
 	files      map[uuid.UUID]*file
 	hostings   map[uuid.UUID]*hosting
@@ -34,7 +34,7 @@ type fold struct {
 func newFold() *fold {
 	return &fold{
 		centres: map[uuid.UUID]*announced{}, sources: map[uuid.UUID]*announced{}, sessions: map[uuid.UUID]*session{},
-		tasks: map[uuid.UUID]*task{}, batches: map[uuid.UUID]*batch{}, exceptions: map[uuid.UUID]string{},
+		tasks: map[uuid.UUID]*task{}, batches: map[uuid.UUID]*batch{}, exceptions: map[uuid.UUID]firstNamed{},
 		names: map[uuid.UUID]*named{}, files: map[uuid.UUID]*file{}, hostings: map[uuid.UUID]*hosting{},
 		versions: map[uuid.UUID]*version{}, attempts: map[uuid.UUID]*attempt{}, documents: map[uuid.UUID]*document{},
 		made: map[string]uuid.UUID{},
@@ -171,10 +171,18 @@ func (f *fold) source(name string, a *announced) {
 	into(f.sources, f.id("source", name), a)
 }
 
-func (f *fold) exception(name string) {
-	if name != "" {
-		f.exceptions[f.id("exception", name)] = name
+// firstNamed is an exception and when it was first named.
+type firstNamed struct {
+	name  string
+	first time.Time
+}
+
+func (f *fold) exception(name string, now time.Time) {
+	if name == "" {
+		return
 	}
+	id := f.id("exception", name)
+	f.exceptions[id] = firstNamed{name, earliest(f.exceptions[id].first, now)}
 }
 
 func (f *fold) task(e *schemas.StatusChanged, s seen) error {
@@ -201,10 +209,10 @@ func (f *fold) task(e *schemas.StatusChanged, s seen) error {
 func (f *fold) step(e *schemas.StatusChanged, now time.Time) step {
 	s := stepOf(e, now)
 	if s.ended() {
-		f.exception(cmp.Or(s.Exception, unnamed))
+		f.exception(cmp.Or(s.Exception, unnamed), now)
 	}
 	for _, x := range s.errors {
-		f.exception(x.Exception)
+		f.exception(x.Exception, now)
 	}
 	return s
 }

@@ -3,6 +3,7 @@ package tracker
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -18,8 +19,7 @@ func write(ctx context.Context, tx pgx.Tx, schema string, f *fold) error {
 }
 
 func (f *fold) write(ctx context.Context, s *store) error {
-	if err := s.stub(ctx, "an_exception", `INSERT INTO tracker.an_exception (id, short_name)
-		SELECT * FROM unnest($1::uuid[], $2::text[]) ON CONFLICT DO NOTHING`, f.exceptions, func(id uuid.UUID) string { return f.exceptions[id] }); err != nil {
+	if err := f.writeExceptions(ctx, s); err != nil {
 		return err
 	}
 	for _, step := range []func(context.Context, *store) error{
@@ -29,6 +29,30 @@ func (f *fold) write(ctx context.Context, s *store) error {
 		if err := step(ctx, s); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// writeExceptions registers the exceptions named. Only who names one earlier
+// than all before has to wait for others.
+func (f *fold) writeExceptions(ctx context.Context, s *store) error {
+	if len(f.exceptions) == 0 {
+		return nil
+	}
+	keys := ids(f.exceptions)
+	names, first := make([]string, len(keys)), make([]time.Time, len(keys))
+	for i, id := range keys {
+		names[i], first[i] = f.exceptions[id].name, f.exceptions[id].first
+	}
+	if _, err := s.tx.Exec(ctx, s.sql(`INSERT INTO tracker.an_exception (id, short_name, last_update)
+		SELECT * FROM unnest($1::uuid[], $2::text[], $3::timestamptz[]) ON CONFLICT DO NOTHING`), keys, names, first); err != nil {
+		return fmt.Errorf("register exceptions: %w", err)
+	}
+	if _, err := s.tx.Exec(ctx, s.sql(`WITH n AS (
+			SELECT x.id, n.first FROM unnest($1::uuid[], $2::timestamptz[]) AS n (id, first) JOIN tracker.an_exception AS x USING (id)
+			WHERE x.last_update > n.first OR x.last_update IS NULL ORDER BY x.id FOR NO KEY UPDATE OF x)
+		UPDATE tracker.an_exception AS x SET last_update = n.first FROM n WHERE x.id = n.id AND (x.last_update > n.first OR x.last_update IS NULL)`), keys, first); err != nil {
+		return fmt.Errorf("register exceptions: %w", err)
 	}
 	return nil
 }
