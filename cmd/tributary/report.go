@@ -25,7 +25,7 @@ import (
 const inTerminal = "-"
 
 // maxDrawn bounds the answer that is drawn, in bytes.
-const maxDrawn = 256 << 20
+const maxDrawn = 64 << 20
 
 func newReport(c *cli) *cobra.Command {
 	all, broken := recipes.All()

@@ -33,7 +33,7 @@ func (f Figure) Write(w io.Writer, format string) error {
 	width, height := 24*vg.Centimeter, 12*vg.Centimeter
 	var err error
 	if f.Kind == Bars {
-		height = max(height, vg.Length(len(f.Bars))*0.7*vg.Centimeter+4*vg.Centimeter)
+		height = vg.Length(len(f.Bars))*0.7*vg.Centimeter + 4*vg.Centimeter
 		err = f.addBars(p)
 	} else {
 		err = f.addSeries(p)

@@ -114,6 +114,9 @@ func (f Figure) charts(b *strings.Builder, width int) {
 		c := newCanvas(columns, rowsOfAChart)
 		for i := range s.X {
 			c.dot(x.at(s.X[i]), y.at(s.Y[i]))
+			if f.Kind == Scatter {
+				c.blot(x.at(s.X[i]), y.at(s.Y[i]))
+			}
 			if i > 0 && f.Kind == Line {
 				c.line(x.at(s.X[i-1]), y.at(s.Y[i-1]), x.at(s.X[i]), y.at(s.Y[i]))
 			}
@@ -158,6 +161,13 @@ func (c *canvas) dot(x, y int) {
 	bits := [4][2]rune{{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}} // of braille, from the top
 	down := c.lines*4 - 1 - y
 	c.cells[down/4*c.columns+x/2] |= bits[down%4][x%2]
+}
+
+// blot sets the dots around one, which is too small to be seen alone.
+func (c *canvas) blot(x, y int) {
+	for _, d := range [][2]int{{-1, 0}, {1, 0}, {0, -1}, {0, 1}} {
+		c.dot(min(max(x+d[0], 0), c.columns*2-1), min(max(y+d[1], 0), c.lines*4-1))
+	}
 }
 
 // line sets the dots between two.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ import (
 const (
 	maxBars   = 40
 	maxSeries = 8
+	maxFilled = 20000 // periods of a line
 )
 
 // Figure makes a figure of a recipe's answer: lines of JSON, an object each.
@@ -131,4 +133,41 @@ func (g *groups) into(f *plot.Figure) {
 		}
 	}
 	f.Left = len(g.order) - len(f.Series)
+	if f.Kind == plot.Line {
+		fill(f.Series)
+	}
+}
+
+// fill adds points at 0 for periods in which nothing happened, which have no
+// rows: a line must not hide them. Periods are as long as the least distance
+// between two.
+func fill(series []plot.Series) {
+	var xs []float64
+	for _, s := range series {
+		xs = append(xs, s.X...)
+	}
+	slices.Sort(xs)
+	xs = slices.Compact(xs)
+	if len(xs) < 2 {
+		return
+	}
+	period := xs[1] - xs[0]
+	for i := 2; i < len(xs); i++ {
+		period = min(period, xs[i]-xs[i-1])
+	}
+	first, periods := xs[0], int(math.Round((xs[len(xs)-1]-xs[0])/period))
+	if periods > maxFilled {
+		return
+	}
+	for i, s := range series {
+		values := make(map[int]float64, len(s.X))
+		for j, x := range s.X {
+			values[int(math.Round((x-first)/period))] = s.Y[j]
+		}
+		whole := plot.Series{Name: s.Name}
+		for n := range periods + 1 {
+			whole.X, whole.Y = append(whole.X, first+float64(n)*period), append(whole.Y, values[n])
+		}
+		series[i] = whole
+	}
 }

@@ -16,13 +16,13 @@ func TestFigureOfLines(t *testing.T) {
 	f, err := Figure(r, []byte(`{"period":"1970-01-01T00:00:10Z","source":"a\u001b[31m","bytes_in":5}
 {"period":"1970-01-01T00:00:20Z","source":"a\u001b[31m","bytes_in":null}
 {"period":"1970-01-01T00:00:20Z","source":"b","bytes_in":7.5}
-{"period":"1970-01-01T00:00:30Z","source":"a\u001b[31m","bytes_in":6}
+{"period":"1970-01-01T00:00:40Z","source":"a\u001b[31m","bytes_in":6}
 `))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := plot.Figure{Kind: plot.Line, Title: "How much?", XName: "period", YName: "bytes in",
-		Series: []plot.Series{{Name: "a\uFFFD[31m", X: []float64{10, 30}, Y: []float64{5, 6}}, {Name: "b", X: []float64{20}, Y: []float64{7.5}}}}
+		Series: []plot.Series{{Name: "a\uFFFD[31m", X: []float64{10, 20, 30, 40}, Y: []float64{5, 0, 0, 6}}, {Name: "b", X: []float64{10, 20, 30, 40}, Y: []float64{0, 7.5, 0, 0}}}}
 	if diff := gocmp.Diff(want, f); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

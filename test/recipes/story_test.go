@@ -45,7 +45,7 @@ type story struct {
 func (s *story) tell(by, at string, e schemas.StatusChanged) {
 	s.t.Helper()
 	e.Scope, e.FileRef = s.scope, s.file
-	if e.Entity == schemas.EntitySession {
+	if s.file.FileName == "" {
 		e.FileRef = schemas.FileRef{}
 	}
 	r, err := s.codec.Encode(schemas.Message{ID: schemas.ID("story", strconv.Itoa(len(s.records))), Topic: schemas.StatusChangedTopic, Key: "k", Stage: by, Time: clock(at), Body: &e})

@@ -4,7 +4,7 @@
 -- parameter since moment: the earlier moment; by default before everything
 -- parameter until moment: the later moment; by default now
 -- parameter centre text: the producing centre
--- parameter source text: the source concerned
+-- parameter source text: the source that it comes from at the later moment
 -- parameter limit number = 1000: at most so many
 -- column what: file or document
 -- column centre: the producing centre; empty where the name does not tell it
@@ -27,7 +27,7 @@
 WITH
     downloads AS
     (
-        SELECT run, file, attempt, any(centre) AS centre, any(source) AS source, any(concat(action, '/', file_name)) AS name,
+        SELECT run, file, attempt, any(centre) AS centre, argMax(source, (time, phase_id)) AS source, any(concat(action, '/', file_name)) AS name,
             argMaxIf((phase, status, exception, time), (phase_id, status_id, stage = 'plan'), time < {since:DateTime64(6, 'UTC')}) AS old,
             argMaxIf((phase, status, exception, time), (phase_id, status_id, stage = 'plan'), time < {until:DateTime64(6, 'UTC')}) AS new,
             countIf(time < {since:DateTime64(6, 'UTC')}) > 0 AND countIf((repeats > 0 OR note = 'not_tried') AND time < {since:DateTime64(6, 'UTC')}) = 0 AS was,
@@ -36,15 +36,15 @@ WITH
     ),
     files AS
     (
-        SELECT 'file' AS what, any(d.centre) AS centre, any(d.source) AS source, any(d.name) AS file, '' AS document,
-            argMaxIf(tuple(old.1, old.2, old.3, old.4, d.attempt), (d.attempt, d.run), was) AS before, argMaxIf(tuple(new.1, new.2, new.3, new.4, d.attempt), (d.attempt, d.run), is) AS after
+        SELECT 'file' AS what, any(d.centre) AS centre, any(d.name) AS file, '' AS document,
+            argMaxIf(tuple(old.1, old.2, old.3, old.4, d.attempt, d.source), (d.attempt, d.run), was) AS before, argMaxIf(tuple(new.1, new.2, new.3, new.4, d.attempt, d.source), (d.attempt, d.run), is) AS after
         FROM downloads AS d GROUP BY d.file
     ),
     documents AS
     (
-        SELECT 'document' AS what, any(e.centre) AS centre, any(e.source) AS source, any(concat(e.action, '/', e.file_name)) AS file, any(e.entry) AS document,
-            argMaxIf((e.phase, e.status, e.exception, e.time, e.attempt), (e.attempt, e.run, e.check_number, e.phase_id, e.status_id), e.time < {since:DateTime64(6, 'UTC')}) AS before,
-            argMaxIf((e.phase, e.status, e.exception, e.time, e.attempt), (e.attempt, e.run, e.check_number, e.phase_id, e.status_id), e.time < {until:DateTime64(6, 'UTC')}) AS after
+        SELECT 'document' AS what, any(e.centre) AS centre, any(concat(e.action, '/', e.file_name)) AS file, any(e.entry) AS document,
+            argMaxIf((e.phase, e.status, e.exception, e.time, e.attempt, e.source), (e.attempt, e.run, e.check_number, e.phase_id, e.status_id), e.time < {since:DateTime64(6, 'UTC')}) AS before,
+            argMaxIf((e.phase, e.status, e.exception, e.time, e.attempt, e.source), (e.attempt, e.run, e.check_number, e.phase_id, e.status_id), e.time < {until:DateTime64(6, 'UTC')}) AS after
         FROM once AS e
         WHERE e.entity = 'document' AND (e.run, e.file, e.attempt, e.outcome) IN
             (SELECT run, file, attempt, accepted FROM once WHERE entity = 'download' AND phase = 'unzip' AND status = 'done' AND accepted != '')
@@ -55,6 +55,6 @@ SELECT what, centre, file, document, if(c.before.1 = '', '', concat(c.before.1, 
 FROM (SELECT * FROM files UNION ALL SELECT * FROM documents) AS c
 WHERE c.after.1 != '' AND (c.before.1 != c.after.1 OR c.before.2 != c.after.2 OR c.before.5 != c.after.5)
     AND ({centre:String} = '' OR lower(centre) = lower({centre:String}))
-    AND ({source:String} = '' OR source = {source:String})
+    AND ({source:String} = '' OR c.after.6 = {source:String})
 ORDER BY file, document, at
 LIMIT {limit:UInt32}

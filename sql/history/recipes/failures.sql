@@ -15,16 +15,16 @@
 -- column last: when it was last told
 -- plot: bars exception failures centre
 -- example: tributary report failures
--- | WEEK                  CENTRE  PHASE     EXCEPTION              FAILURES  FILES  LAST
--- | 2026-11-02T00:00:00Z          zip_name  zip_name_pattern       1         1      2026-11-02T10:00:10Z
--- | 2026-11-02T00:00:00Z  H       xsd       xsd_invalid            1         1      2026-11-02T10:00:37Z
--- | 2026-11-02T00:00:00Z  Ics     data      specimen_unknown       1         1      2026-11-02T10:25:00Z
--- | 2026-11-02T00:00:00Z  Ics     data      unit_differs           1         1      2026-11-02T10:25:00Z
--- | 2026-11-02T00:00:00Z  Ics     download  connection_lost        1         1      2026-11-02T10:01:06Z
--- | 2026-11-02T00:00:00Z  Ics     download  transfer_truncated     1         1      2026-11-02T10:00:26Z
--- | 2026-11-02T00:00:00Z  Ics     unzip     corrupted_at_producer  1         1      2026-11-02T10:00:27Z
--- | 2026-11-02T00:00:00Z  Ics     zip_name  connection_failed      1         1      2026-11-02T12:00:31Z
-SELECT toMonday(e.time) AS week, e.centre AS centre, e.phase AS phase,
+-- | WEEK        CENTRE  PHASE     EXCEPTION              FAILURES  FILES  LAST
+-- | 2026-11-02          zip_name  zip_name_pattern       1         1      2026-11-02T10:00:10Z
+-- | 2026-11-02  H       xsd       xsd_invalid            1         1      2026-11-02T10:00:37Z
+-- | 2026-11-02  Ics     data      specimen_unknown       1         1      2026-11-02T10:25:00Z
+-- | 2026-11-02  Ics     data      unit_differs           1         1      2026-11-02T10:25:00Z
+-- | 2026-11-02  Ics     download  connection_lost        1         1      2026-11-02T10:01:06Z
+-- | 2026-11-02  Ics     download  transfer_truncated     1         1      2026-11-02T10:00:26Z
+-- | 2026-11-02  Ics     unzip     corrupted_at_producer  1         1      2026-11-02T10:00:27Z
+-- | 2026-11-02  Ics     zip_name  connection_failed      1         0      2026-11-02T12:00:31Z
+SELECT toString(toMonday(e.time)) AS week, e.centre AS centre, e.phase AS phase,
     arrayJoin(if(e.entity = 'document' AND notEmpty(arrayFilter(x -> x != '', e.`errors.exception`)), arrayDistinct(arrayFilter(x -> x != '', e.`errors.exception`)), [toString(e.exception)])) AS exception,
     uniqExact(e.entity, ifNull(toString(e.run), ''), ifNull(toString(e.file), concat(ifNull(toString(e.session), ''), '/', e.source)), e.attempt, ifNull(toString(e.document), '')) AS failures,
     uniqExact(e.file) AS files, max(e.time) AS last
