@@ -15,7 +15,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// ClickHouse is the history's database, asked with the setting readonly.
+// ClickHouse is the history's database, asked with the setting readonly = 1.
 type ClickHouse struct {
 	Conn      driver.Conn
 	Timeout   time.Duration // of a statement; default Timeout
@@ -37,12 +37,16 @@ func (c ClickHouse) query(ctx context.Context, sql string, header func([]string)
 	// max_execution_time of the deadline, with a margin.
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	// 2: nothing is written, but settings may be given, as the client does.
+	// 1: nothing is written, nothing outside of the database is read, and the
+	// statement can't change its settings.
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
-		"readonly": 2, "max_memory_usage": memory,
+		"readonly": 1, "max_memory_usage": memory, "max_bytes_before_external_group_by": memory / 2, "max_bytes_before_external_sort": memory / 2,
 	}), clickhouse.WithParameters(c.Parameters))
 	if several(sql) {
 		return errors.New("give one statement at a time")
+	}
+	if err := c.refuseOutside(ctx, sql); err != nil {
+		return explainedClickHouse(err)
 	}
 	rows, err := c.Conn.Query(ctx, sql)
 	if err != nil {

@@ -14,34 +14,69 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Postgres is a schema of Postgres, asked in a transaction that is read-only,
-// as a role that may only read where there is one.
+// Postgres is a schema of Postgres, asked on a connection of a role that may
+// only read, in a transaction that is read-only and rolled back.
 type Postgres struct {
+	// Pool connects as a role that may make another; nothing else is asked on
+	// it where that works.
 	Pool    *pgxpool.Pool
 	Schema  string        // tracker or warehouse; names are looked up there first
 	Timeout time.Duration // of a statement; default Timeout
 }
+
+// stopMargin is how much longer than the server's limit a client waits.
+const stopMargin = 5 * time.Second
 
 func (p Postgres) query(ctx context.Context, sql string, header func([]string) error, row func([]cell) error) error {
 	timeout := p.Timeout
 	if timeout <= 0 {
 		timeout = Timeout
 	}
-	err := pgx.BeginTxFunc(ctx, p.Pool, pgx.TxOptions{AccessMode: pgx.ReadOnly, IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
-		var may bool
-		if err := tx.QueryRow(ctx, `SELECT set_config('statement_timeout', $1, true) IS NOT NULL AND set_config('search_path', $2, true) IS NOT NULL
-			AND pg_has_role(current_user, 'pg_read_all_data', 'MEMBER')`, fmt.Sprint(timeout.Milliseconds()), p.Schema).Scan(&may); err != nil {
+	conn, err := p.connectReader(ctx)
+	if errors.Is(err, errNoReader) {
+		return explained(p.queryOnPool(ctx, err, timeout, sql, header, row))
+	}
+	if err != nil {
+		return explained(err)
+	}
+	// Session locks and settings end with the connection.
+	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing was written
+	return explained(p.read(ctx, conn, timeout, sql, header, row))
+}
+
+// queryOnPool asks as the configured role, where a server does not let us have
+// a reader. That is no superuser's: neither a role nor a transaction that is
+// read-only keeps one from harm.
+func (p Postgres) queryOnPool(ctx context.Context, why error, timeout time.Duration, sql string, header func([]string) error, row func([]cell) error) error {
+	return p.Pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+		var super bool
+		if err := c.QueryRow(ctx, "SELECT rolsuper FROM pg_roles WHERE rolname = session_user").Scan(&super); err != nil {
 			return err
 		}
-		// A superuser could do harm even in a transaction that is read-only.
-		if may {
-			if _, err := tx.Exec(ctx, "SET LOCAL ROLE pg_read_all_data"); err != nil {
-				return err
-			}
+		if super {
+			return fmt.Errorf("statements are not run as a superuser, whom nothing keeps from writing: let the role %s connect to this server (pg_hba.conf), or configure postgres.url with a role that is no superuser: %w", ReaderRole, why)
 		}
-		return p.rows(ctx, tx, sql, header, row)
+		return p.read(ctx, c.Conn(), timeout, sql, header, row)
 	})
-	return explained(err)
+}
+
+// read runs the statement. The transaction can't be made a writing one after
+// its first statement, and is rolled back.
+func (p Postgres) read(ctx context.Context, conn *pgx.Conn, timeout time.Duration, sql string, header func([]string) error, row func([]cell) error) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout+stopMargin)
+	defer cancel()
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly, IsoLevel: pgx.RepeatableRead})
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // nothing was written
+	var set bool
+	if err := tx.QueryRow(ctx, `SELECT set_config('statement_timeout', $1, true) IS NOT NULL AND set_config('search_path', $2, true) IS NOT NULL
+		AND set_config('work_mem', '64MB', true) IS NOT NULL AND set_config('max_parallel_workers_per_gather', '2', true) IS NOT NULL
+		AND set_config('lock_timeout', '10s', true) IS NOT NULL`, fmt.Sprint(timeout.Milliseconds()), p.Schema).Scan(&set); err != nil {
+		return err
+	}
+	return p.rows(ctx, tx, sql, header, row)
 }
 
 func (p Postgres) rows(ctx context.Context, tx pgx.Tx, sql string, header func([]string) error, row func([]cell) error) error {
@@ -130,6 +165,8 @@ func explained(err error) error {
 	switch p.Code {
 	case "25006", "42501":
 		return fmt.Errorf("%s: this command only reads: %w", p.Message, err)
+	case "53400":
+		return fmt.Errorf("the statement needed too much room for temporary files and was stopped: narrow it with WHERE or LIMIT: %w", err)
 	case "57014":
 		return fmt.Errorf("the statement took too long and was stopped: narrow it with WHERE or LIMIT: %w", err)
 	case "42601":
