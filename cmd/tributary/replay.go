@@ -57,7 +57,7 @@ func newReplay(c *cli) *cobra.Command {
 			if f.dry {
 				for v, err := range versions {
 					if err != nil {
-						return explainAbsence(err)
+						return err
 					}
 					t.take(v)
 				}
@@ -81,7 +81,7 @@ func newReplay(c *cli) *cobra.Command {
 					}
 				}
 			}); err != nil {
-				return explainAbsence(err)
+				return err
 			}
 			return t.write(c, *output, r)
 		})

@@ -99,7 +99,12 @@ func TestReplay(t *testing.T) {
 			t.Errorf("the dry run says:\n%s", dry)
 		}
 		s.refuses("has not opened", "--where", "true) OR (true")
-		s.refuses("only reads", "--where", "lo_create(0) > 0")
+		s.refuses("only reads", "--where", "pg_read_file('/etc/passwd') <> ''")
+		s.ask("replay", "--from", "unzip", "--where", "lo_create(0) > 0", "--dry-run")
+		type count struct{ N int }
+		if made := sql[count](s, "tracker", "SELECT count(*) AS n FROM pg_largeobject_metadata"); made[0].N != 0 {
+			t.Error("a condition has made a large object")
+		}
 		s.refuses("no_column", "--where", "no_column = 1")
 		s.refuses("nothing is chosen", "--where", "false")
 		if rows := s.replays(); len(rows) > 0 {
