@@ -83,7 +83,11 @@ func TestHostileText(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tx.Rollback(t.Context())
-	if err := write(t.Context(), tx, trackersql.Schema, sum); err != nil {
+	st, err := newStore(t.Context(), tx, trackersql.Schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sum.write(t.Context(), st); err != nil {
 		t.Fatal(err)
 	}
 	if err := tx.Commit(t.Context()); err != nil {
@@ -129,18 +133,32 @@ func TestDeleteRules(t *testing.T) {
 			map[string]string{"file_source_has_zip": "0", "zip_download": "0", "xml_file": "0", "xml_log": "0", "zip_action": "1"}},
 		"a zip goes with all it has": {"DELETE FROM tracker.zip_file", false,
 			map[string]string{"zip_action": "0", "zip_version": "0", "zip_download": "0", "zip_log": "0", "xml_file": "0", "xml_log": "0"}},
-		"a download goes with its documents":  {"DELETE FROM tracker.zip_download", false, map[string]string{"xml_file": "0", "xml_log": "0", "zip_log": "0", "zip_action": "1"}},
-		"an exception stays while it is used": {"DELETE FROM tracker.an_exception", true, nil},
-		"a phase stays while it is used":      {"DELETE FROM tracker.phase", true, nil},
-		"a status stays while it is used":     {"DELETE FROM tracker.a_status", true, nil},
-		"a type stays while it is used":       {"DELETE FROM tracker.processing_type", true, nil},
+		"a download goes with its documents":          {"DELETE FROM tracker.zip_download", false, map[string]string{"xml_file": "0", "xml_log": "0", "zip_log": "0", "zip_action": "1"}},
+		"a document goes with its errors":             {"DELETE FROM tracker.xml_file", false, map[string]string{"xml_log": "0", "zip_download": "2"}},
+		"a file goes with its hostings":               {"DELETE FROM tracker.zip_action", false, map[string]string{"file_source_has_zip": "0", "zip_download": "0", "zip_version": "0", "zip_file": "1"}},
+		"a hosting goes with its downloads":           {"DELETE FROM tracker.file_source_has_zip", false, map[string]string{"zip_download": "0", "zip_action": "1", "file_source": "1"}},
+		"a protocol goes with its sources":            {"DELETE FROM tracker.source_protocol", false, map[string]string{"file_source": "0", "centre": "1"}},
+		"a state goes with its sources":               {"DELETE FROM tracker.resource_state", false, map[string]string{"file_source": "0", "centre": "1"}},
+		"a session goes with its tasks":               {"DELETE FROM tracker.crawling_session", false, map[string]string{"poll_task": "0", "session_task WHERE phase_id = 1": "0", "file_source": "1"}},
+		"a source goes with its polls":                {"DELETE FROM tracker.file_source", false, map[string]string{"poll_task": "0", "crawling_session": "1"}},
+		"a centre leaves its batches":                 {"DELETE FROM tracker.centre", false, map[string]string{"batch": "1", "batch WHERE centre_id IS NOT NULL": "0", "xml_file": "0"}},
+		"an exception stays while an error has it":    {"DELETE FROM tracker.an_exception WHERE short_name = 'xsd_invalid'", true, nil},
+		"an exception stays while a zip's log has it": {"DELETE FROM tracker.an_exception WHERE short_name = 'md5_differs'", true, nil},
+		"an exception stays while it is used":         {"DELETE FROM tracker.an_exception", true, nil},
+		"a phase stays while it is used":              {"DELETE FROM tracker.phase", true, nil},
+		"a status stays while it is used":             {"DELETE FROM tracker.a_status", true, nil},
+		"a type stays while it is used":               {"DELETE FROM tracker.processing_type", true, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pool := database(t)
 			tr := newTracker(t, pool)
 			var events []event
 			add := func(e schemas.StatusChanged) { events = append(events, event{time.Unix(int64(len(events)+1), 0), e}) }
-			add(schemas.StatusChanged{Entity: schemas.EntitySource, Scope: schemas.Scope{Centre: "H", Source: "s"}})
+			add(schemas.StatusChanged{Entity: schemas.EntitySource, Scope: schemas.Scope{Centre: "H", Source: "s"}, Attributes: map[string]string{"protocol": "sftp", "state": "available"}})
+			session := schemas.ID("session", "1")
+			add(schemas.StatusChanged{Entity: schemas.EntitySession, Scope: schemas.Scope{Session: session}, Number: 1})
+			add(schemas.StatusChanged{Entity: schemas.EntityTask, Scope: schemas.Scope{Session: session, Source: "s"}, Phase: "zip_name", Status: "done"})
+			add(schemas.StatusChanged{Entity: schemas.EntityBatch, Scope: schemas.Scope{Centre: "H", Session: session}, Number: 1, Status: "running"})
 			for _, e := range unzippedFile("H.2012-10-02.1.impc.zip", 1) {
 				add(e)
 			}

@@ -1,7 +1,7 @@
 -- +goose Up
 
 ALTER TABLE tracker.an_exception ADD COLUMN last_update timestamptz;
-COMMENT ON COLUMN tracker.an_exception.last_update IS 'time of the first event that named it, after which its row never changes';
+COMMENT ON COLUMN tracker.an_exception.last_update IS 'time of the first event that named it; null where the rows could not tell when the column was added: a rebuild knows';
 -- As near as the rows tell; a rebuild knows.
 UPDATE tracker.an_exception AS x SET last_update = (
   SELECT min(t) FROM (

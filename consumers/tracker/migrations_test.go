@@ -1,0 +1,112 @@
+package tracker
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
+	trackersql "tributary/sql/tracker"
+)
+
+// The versions of the tables that were in use.
+const (
+	firstInUse = 3
+	lastInUse  = 5
+)
+
+// A filled database of every version in use is brought to the newest with its
+// rows, and the tracker goes on. Only when exceptions were first named can not
+// be told from the rows; a rebuild knows.
+func TestMigrationsOfAFilledDatabase(t *testing.T) {
+	for version := firstInUse; version < lastInUse; version++ {
+		t.Run(fmt.Sprint("from ", version), func(t *testing.T) {
+			s := newSystem(t)
+			s.produce(logs(1, 8)...)
+			s.track()
+			want := dump(t, s.pool)
+			s.setBack(version)
+			if err := trackersql.Migrate(t.Context(), s.pool); err != nil {
+				t.Fatal(err)
+			}
+			got := dump(t, s.pool)
+			if len(got["an_exception"]) != len(want["an_exception"]) {
+				t.Errorf("%d exceptions, want %d", len(got["an_exception"]), len(want["an_exception"]))
+			}
+			delete(got, "an_exception")
+			delete(want, "an_exception")
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("the rows differ:\n%s", d)
+			}
+			if known, err := column(s.pool, "SELECT short_name FROM tracker.an_exception WHERE last_update IS NOT NULL"); err != nil || len(known) < 3 {
+				t.Errorf("exceptions with a time: %q, %v", known, err)
+			}
+			s.produce(logs(8, 10)...)
+			s.track()
+			for _, d := range s.verify(100).Differences {
+				if d.Table != "an_exception" || len(d.Columns) != 1 || d.Columns[0].Column != "last_update" {
+					t.Errorf("after the tracker went on: %+v", d)
+				}
+			}
+			if _, err := s.builder.Rebuild(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if v := s.verify(5); v.Differ != 0 {
+				t.Errorf("after a rebuild: %+v", v.Differences)
+			}
+		})
+	}
+}
+
+// setBack makes the tables those of an earlier version, with their rows.
+func (s *system) setBack(version int) {
+	s.t.Helper()
+	all, err := trackersql.Statements("earlier")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if len(all) != lastInUse {
+		s.t.Fatalf("there are %d migrations: raise lastInUse", len(all))
+	}
+	err = pg.InTx(s.t.Context(), s.pool, func(tx pgx.Tx) error {
+		exec := func(sql string) error {
+			_, err := tx.Exec(s.t.Context(), sql, pgx.QueryExecModeSimpleProtocol)
+			return err
+		}
+		if err := exec("SET LOCAL session_replication_role = replica; CREATE SCHEMA earlier; " + strings.Join(all[:version], "\n") +
+			"; CREATE TABLE earlier.schema_version (LIKE tracker.schema_version INCLUDING ALL)"); err != nil {
+			return err
+		}
+		rows, err := tx.Query(s.t.Context(), `SELECT c.relname, string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum)
+			FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+			WHERE c.relnamespace = 'earlier'::regnamespace AND c.relkind = 'r' GROUP BY 1`)
+		if err != nil {
+			return err
+		}
+		tables, err := pgx.CollectRows(rows, pgx.RowToStructByPos[struct{ Name, Columns string }])
+		if err != nil {
+			return err
+		}
+		for _, t := range tables {
+			if err := exec(fmt.Sprintf("TRUNCATE earlier.%s CASCADE", t.Name)); err != nil {
+				return err
+			}
+		}
+		for _, t := range tables {
+			where := ""
+			if t.Name == "schema_version" {
+				where = fmt.Sprint(" WHERE version_id <= ", version)
+			}
+			if err := exec(fmt.Sprintf("INSERT INTO earlier.%[1]s (%[2]s) OVERRIDING SYSTEM VALUE SELECT %[2]s FROM tracker.%[1]s%[3]s", t.Name, t.Columns, where)); err != nil {
+				return err
+			}
+		}
+		return exec("SELECT setval(pg_get_serial_sequence('earlier.schema_version', 'id'), 100); DROP SCHEMA tracker CASCADE; ALTER SCHEMA earlier RENAME TO tracker")
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
