@@ -75,18 +75,21 @@ func (c *cli) withPast(ctx context.Context, maxEvents int64, fn func(cfg config.
 	return c.withStores(ctx, need{Postgres: true, ClickHouse: true}, func(cfg config.Config, s *stores) error {
 		p := &pastProgress{w: c.stderr, terminal: isTerminal(c.stderr), next: time.Now().Add(2 * time.Second)}
 		defer p.end()
-		err := fn(cfg, &asof.Reader{History: s.ClickHouse, Postgres: s.Tracker, Write: writePast, MaxEvents: maxEvents, Progress: p.tell})
+		err := fn(cfg, &asof.Reader{History: s.ClickHouse, Postgres: s.Tracker, Writer: pastWriter, MaxEvents: maxEvents, Progress: p.tell})
 		return explainAbsence(err)
 	})
 }
 
-// writePast writes events as the tracker does.
-func writePast(ctx context.Context, tx pgx.Tx, schema string, events []asof.Event) ([]int, error) {
-	out := make([]tracker.Event, len(events))
-	for i, e := range events {
-		out[i] = tracker.Event(e)
+// pastWriter writes events as the tracker does.
+func pastWriter(schema string) asof.Write {
+	w := tracker.NewWriter(schema)
+	return func(ctx context.Context, tx pgx.Tx, events []asof.Event) ([]int, error) {
+		out := make([]tracker.Event, len(events))
+		for i, e := range events {
+			out[i] = tracker.Event(e)
+		}
+		return w.Write(ctx, tx, out)
 	}
-	return tracker.Write(ctx, tx, schema, out)
 }
 
 // pastProgress says how much of the past has been read, if that takes long: on
@@ -99,6 +102,10 @@ type pastProgress struct {
 }
 
 func (p *pastProgress) tell(done, all int64) {
+	if done >= all {
+		p.end()
+		return
+	}
 	if time.Now().Before(p.next) {
 		return
 	}
@@ -109,10 +116,6 @@ func (p *pastProgress) tell(done, all int64) {
 		return
 	}
 	p.shown, p.next = true, time.Now().Add(time.Second)
-	if done >= all {
-		p.end()
-		return
-	}
 	fmt.Fprint(p.w, "\r\x1b[K"+text)
 }
 

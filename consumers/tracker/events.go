@@ -18,20 +18,35 @@ type Event struct {
 	At time.Time
 }
 
-// Write adds events to the rows of a schema that is made as the tracker's is
-// (package sql/tracker), within the caller's transaction. It may be called
-// several times in one: what comes later is merged with what is there. Events
-// that cannot be placed anywhere, which the tracker lists as unreadable, are
-// passed over; it returns their indices. Its memory is a few times that of the
-// events.
-func Write(ctx context.Context, tx pgx.Tx, schema string, events []Event) (unplaced []int, err error) {
+// Writer fills a schema that is made as the tracker's is (package sql/tracker),
+// is empty, and that nobody else writes. It is not safe for concurrent use.
+type Writer struct {
+	schema string
+	alone  *alone
+}
+
+// NewWriter returns a writer for the schema of that name. It takes 16 MB.
+func NewWriter(schema string) *Writer { return &Writer{schema: schema, alone: newAlone()} }
+
+// Write adds events to the rows, within the caller's transaction. It may be
+// called several times, in one transaction or in several that are all
+// committed: what comes later is merged with what is there. Events that cannot
+// be placed anywhere, which the tracker lists as unreadable, are passed over;
+// it returns their indices. Its memory is a few times that of the events.
+func (w *Writer) Write(ctx context.Context, tx pgx.Tx, events []Event) (unplaced []int, err error) {
 	f := newFold()
 	for i := range events {
 		if f.add(&events[i].StatusChanged, events[i].At) != nil {
 			unplaced = append(unplaced, i)
 		}
 	}
-	if err := write(ctx, tx, schema, f); err != nil {
+	s, err := newStore(ctx, tx, w.schema)
+	if err != nil {
+		return nil, err
+	}
+	s.alone = w.alone
+	w.alone.begin()
+	if err := f.write(ctx, s); err != nil {
 		return nil, err
 	}
 	return unplaced, emptyTemps(ctx, tx)

@@ -38,6 +38,7 @@ func TestWriteIntoAnotherSchema(t *testing.T) {
 		events = append(events, Event{e.StatusChanged, e.at})
 	}
 	var odd int
+	w := NewWriter("elsewhere")
 	for third := range 3 {
 		var part []Event
 		for i, e := range events {
@@ -45,7 +46,7 @@ func TestWriteIntoAnotherSchema(t *testing.T) {
 				part = append(part, e)
 			}
 		}
-		unplaced, err := Write(t.Context(), tx, "elsewhere", part)
+		unplaced, err := w.Write(t.Context(), tx, part)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,10 +39,10 @@ type Event struct {
 	At time.Time
 }
 
-// Write adds events to the rows of a schema that is made as the tracker's is,
-// within the caller's transaction, as often as it is called. It returns the
-// indices of those that cannot be placed anywhere.
-type Write func(ctx context.Context, tx pgx.Tx, schema string, events []Event) (unplaced []int, err error)
+// Write adds events to the rows of a schema within the caller's transaction, as
+// often as it is called. It returns the indices of those that cannot be placed
+// anywhere.
+type Write func(ctx context.Context, tx pgx.Tx, events []Event) (unplaced []int, err error)
 
 // DefaultMaxEvents bounds the events read for one answer, unless more is asked
 // for: some minutes' work.
@@ -54,8 +54,9 @@ type Reader struct {
 	History driver.Conn
 	// Postgres says where the tables are made, on a connection of their own.
 	Postgres *pgxpool.Pool
-	// Write is the tracker's.
-	Write Write
+	// Writer returns what fills an empty schema that is made as the tracker's
+	// is, with the tracker's own code.
+	Writer func(schema string) Write
 	// MaxEvents bounds what is read; 0: DefaultMaxEvents.
 	MaxEvents int64
 	// Progress, unless nil, is told now and then how many of the events have
@@ -109,10 +110,11 @@ func (r *Reader) At(ctx context.Context, moment time.Time, s Scope, ask func(q p
 type past struct {
 	*Reader
 
-	conn *pgx.Conn
-	all  int64 // events to be read
-	done int64
-	seen int64 // events when statistics were last taken
+	conn  *pgx.Conn
+	write Write
+	all   int64 // events to be read
+	done  int64
+	seen  int64 // events when statistics were last taken
 }
 
 func (r *Reader) with(ctx context.Context, do func(p *past) error) (err error) {
@@ -128,7 +130,7 @@ func (r *Reader) with(ctx context.Context, do func(p *past) error) (err error) {
 			err = fmt.Errorf("close the connection to Postgres: %w", cerr)
 		}
 	}()
-	p := &past{Reader: r, conn: conn}
+	p := &past{Reader: r, conn: conn, write: r.Writer(temporary)}
 	if err := p.make(ctx); err != nil {
 		return err
 	}
@@ -136,7 +138,8 @@ func (r *Reader) with(ctx context.Context, do func(p *past) error) (err error) {
 }
 
 // make makes the tables. What refers to what is not checked: the events of a
-// scope leave out what it does not need.
+// scope leave out what it does not need. Of the indexes only those remain that
+// keep rows apart, or that are asked while rows are merged or one file is shown.
 func (p *past) make(ctx context.Context) error {
 	statements, err := trackersql.Statements(temporary)
 	if err != nil {
@@ -146,6 +149,11 @@ func (p *past) make(ctx context.Context) error {
 DO $$ DECLARE c record; BEGIN
   FOR c IN SELECT conrelid::regclass AS t, conname FROM pg_constraint WHERE contype = 'f' AND connamespace = pg_my_temp_schema() LOOP
     EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', c.t, c.conname);
+  END LOOP;
+  FOR c IN SELECT i.indexrelid::regclass AS t, r.relname FROM pg_index i JOIN pg_class r ON r.oid = i.indexrelid
+    WHERE r.relnamespace = pg_my_temp_schema() AND NOT i.indisunique
+    AND r.relname NOT IN ('xml_file_zip_id_outcome_idx', 'xml_log_xml_id_idx', 'zip_log_zip_id_idx') LOOP
+    EXECUTE format('DROP INDEX %s', c.t);
   END LOOP;
 END $$`
 	if _, err := p.conn.Exec(ctx, text, pgx.QueryExecModeSimpleProtocol); err != nil {

@@ -60,15 +60,18 @@ func reader(t *testing.T, pool *pgxpool.Pool, log []Event) *Reader {
 		in[p] = append(in[p], encoded(t, e, fmt.Sprint(i)))
 	}
 	in[0] = append(in[0], &kgo.Record{Value: []byte("?")}) // without a time: it has always been there
-	return &Reader{History: store(t, in...), Postgres: pool, Write: trackerWrite}
+	return &Reader{History: store(t, in...), Postgres: pool, Writer: writer}
 }
 
-func trackerWrite(ctx context.Context, tx pgx.Tx, schema string, events []Event) ([]int, error) {
-	out := make([]tracker.Event, len(events))
-	for i, e := range events {
-		out[i] = tracker.Event(e)
+func writer(schema string) Write {
+	w := tracker.NewWriter(schema)
+	return func(ctx context.Context, tx pgx.Tx, events []Event) ([]int, error) {
+		out := make([]tracker.Event, len(events))
+		for i, e := range events {
+			out[i] = tracker.Event(e)
+		}
+		return w.Write(ctx, tx, out)
 	}
-	return tracker.Write(ctx, tx, schema, out)
 }
 
 // answers are what the commands answer.

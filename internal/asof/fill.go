@@ -45,7 +45,7 @@ func (p *past) fill(ctx context.Context, parts []part) error {
 	var events []Event
 	var places []stored // of the events
 	flush := func() error {
-		err := p.write(ctx, events, places)
+		err := p.flush(ctx, events, places)
 		events, places = events[:0], places[:0]
 		return err
 	}
@@ -73,15 +73,15 @@ func (p *past) fill(ctx context.Context, parts []part) error {
 	return p.statistics(ctx)
 }
 
-// write writes one chunk, in a transaction of its own: a long one would keep
+// flush writes one chunk, in a transaction of its own: a long one would keep
 // the database from cleaning up behind the live tracker.
-func (p *past) write(ctx context.Context, events []Event, places []stored) error {
+func (p *past) flush(ctx context.Context, events []Event, places []stored) error {
 	if len(events) == 0 {
 		return nil
 	}
 	var unplaced []int
 	err := pgx.BeginFunc(ctx, p.conn, func(tx pgx.Tx) (err error) {
-		unplaced, err = p.Write(ctx, tx, temporary, events)
+		unplaced, err = p.write(ctx, tx, events)
 		return err
 	})
 	if err != nil {

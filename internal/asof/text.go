@@ -71,7 +71,7 @@ func (d *Difference) WriteJSON(ctx context.Context, w io.Writer, limit int) erro
 // WriteText writes the counts and every change, at most limit of them (0: all),
 // for people.
 func (d *Difference) WriteText(ctx context.Context, w io.Writer, limit int) error {
-	if _, err := fmt.Fprintf(w, "after %s, and %s\n\n", said(d.From), d.Filled.Said(d.To)); err != nil {
+	if _, err := fmt.Fprintf(w, "what changed after %s, %s\n\n", said(d.From), d.Filled.Said(d.To)); err != nil {
 		return fmt.Errorf("write: %w", err)
 	}
 	if len(d.Counts) == 0 {

@@ -51,12 +51,15 @@ func (s *system) compareRecordings(at engine.Endpoints, pool *pgxpool.Pool, all 
 	slices.SortFunc(fit, func(a, b kept) int { return a.moment.Compare(b.moment) })
 	history := openHistory(s.t, at)
 	defer history.Close()
-	past := &asof.Reader{History: history, Postgres: pool, Write: func(ctx context.Context, tx pgx.Tx, schema string, events []asof.Event) ([]int, error) {
-		var out []tracker.Event
-		for _, e := range events {
-			out = append(out, tracker.Event(e))
+	past := &asof.Reader{History: history, Postgres: pool, Writer: func(schema string) asof.Write {
+		w := tracker.NewWriter(schema)
+		return func(ctx context.Context, tx pgx.Tx, events []asof.Event) ([]int, error) {
+			var out []tracker.Event
+			for _, e := range events {
+				out = append(out, tracker.Event(e))
+			}
+			return w.Write(ctx, tx, out)
 		}
-		return tracker.Write(ctx, tx, schema, out)
 	}}
 	for i := 0; i < len(fit); i += max(1, len(fit)/12) {
 		k := fit[i]
