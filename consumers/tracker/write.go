@@ -6,18 +6,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
-// write adds a fold to the rows of a schema. Tables come in one fixed order.
-func write(ctx context.Context, tx pgx.Tx, schema string, f *fold) error {
-	s, err := newStore(ctx, tx, schema)
-	if err != nil {
-		return err
-	}
-	return f.write(ctx, s)
-}
-
+// write adds a fold to the rows. Tables come in one fixed order.
 func (f *fold) write(ctx context.Context, s *store) error {
 	if err := f.writeExceptions(ctx, s); err != nil {
 		return err
