@@ -113,7 +113,7 @@ func newRoot(c *cli) *cobra.Command {
 		newInit(c), newConfig(c), newEngines(c), newEngineClickHouse(),
 		newUp(c), newRun(c), newTopics(c), newDLQ(c), newReplay(c), newSchemas(c), newSources(c),
 		newStatus(c), newFiles(c), newDocuments(c), newCentres(c), newShow(c), newDiff(c),
-		newSQL(c), newReport(c), newHistory(c), newTracker(c), newLineage(c), newWarehouse(c), newProfile(c), newReference(c),
+		newSQL(c), newReport(c), newHistory(c), newTracker(c), newLineage(c), newWarehouse(c), newControl(c), newProfile(c), newReference(c),
 		newVersion(c), newHealthcheck(c),
 	)
 	return root

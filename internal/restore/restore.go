@@ -1,0 +1,159 @@
+// Package restore makes control anew from the topics, after its schema was
+// lost: from file.discovered, status.changed and document.ordered, which are
+// kept for ever, and download.finished as far as it is kept.
+// docs/decisions/0013-control-is-restored-from-the-topics.md says for each table
+// where its rows come from.
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/internal/kafka"
+	"tributary/internal/pg"
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+// Restorer makes control anew.
+type Restorer struct {
+	Pool    *pgxpool.Pool // of control's database
+	Connect kafka.Factory
+	Prefix  string // of the topics' names
+	Codec   *schemas.Codec
+	Retry   time.Duration // after which what failed is fetched again
+	Log     *slog.Logger
+	Now     func() time.Time
+	// Force overwrites a control that is not empty, for the reason that Reason
+	// gives.
+	Force  bool
+	Reason string
+}
+
+// Report is what was restored.
+type Report struct {
+	Sources     int   `json:"sources"`
+	Sessions    int   `json:"sessions"`
+	Files       int   `json:"files"`
+	Looks       int   `json:"looks"`
+	Versions    int   `json:"versions"`    // that have been ordered
+	Outstanding int   `json:"outstanding"` // fetches that go on, or are done again
+	Announced   int   `json:"announced"`   // looks that plan has not taken up
+	Closed      int   `json:"closed"`      // batches whose end was lost, and is ordered now
+	Position    int64 `json:"position"`    // ordered last
+	Replays     int   `json:"replays"`     // that were under way and must be asked for again
+}
+
+// ErrNotEmpty says that control holds something.
+var ErrNotEmpty = errors.New("control is not empty")
+
+// Run restores control, in one transaction: a crash leaves nothing behind, and it
+// is run again. It refuses where control is not empty or members are at work.
+func (r *Restorer) Run(ctx context.Context) (report Report, err error) {
+	if r.Force && strings.TrimSpace(r.Reason) == "" {
+		return report, errors.New("what control holds is overwritten only with a reason: give one with --reason")
+	}
+	if err := control.Migrate(ctx, r.Pool); err != nil {
+		return report, err
+	}
+	if err := r.refuse(ctx, r.Pool); err != nil {
+		return report, err
+	}
+	s, err := r.read(ctx)
+	if err != nil {
+		return report, err
+	}
+	err = pg.InTx(ctx, r.Pool, func(tx pgx.Tx) error {
+		// Whoever decides anything needs one of these.
+		if _, err := tx.Exec(ctx, "LOCK TABLE control.counter, control.position, control.lease IN ACCESS EXCLUSIVE MODE"); err != nil {
+			return fmt.Errorf("lock control: %w", err)
+		}
+		if err := r.refuse(ctx, tx); err != nil {
+			return err
+		}
+		w := &writer{r: r, s: s, tx: tx, now: r.Now(), report: &report}
+		return w.write(ctx)
+	})
+	if err == nil && r.Force {
+		r.Log.Warn("control was overwritten by what the topics tell", "reason", r.Reason)
+	}
+	return report, err
+}
+
+// refuse fails if there is anything to lose, or somebody at work.
+func (r *Restorer) refuse(ctx context.Context, q pg.Querier) error {
+	var holders, files, sessions, position int64
+	err := q.QueryRow(ctx, `SELECT (SELECT count(*) FROM control.lease WHERE expires_at > clock_timestamp()), (SELECT count(*) FROM control.file),
+		(SELECT count(*) FROM control.session), (SELECT next - 1 FROM control.position)`).Scan(&holders, &files, &sessions, &position)
+	switch {
+	case err != nil:
+		return fmt.Errorf("look at control: %w", err)
+	case holders > 0:
+		return errors.New("members with the roles schedule, publish or sequence are running: stop all members, wait until their leases have expired, and restore again")
+	case files+sessions+position > 0 && !r.Force:
+		return fmt.Errorf("%w: it has %d files, %d sessions and %d positions. Restore where the schema control was lost; or give --force and a --reason, and what control knows and has not told is lost", ErrNotEmpty, files, sessions, position)
+	}
+	return nil
+}
+
+// read gathers what the topics tell.
+func (r *Restorer) read(ctx context.Context) (*state, error) {
+	s := newState()
+	err := r.each(ctx, schemas.StatusChangedTopic, func(m schemas.Message, _ schemas.Record) error {
+		if e, ok := m.Body.(*schemas.StatusChanged); ok {
+			s.status(m, e)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = r.each(ctx, schemas.FileDiscoveredTopic, func(m schemas.Message, record schemas.Record) error {
+		if e, ok := m.Body.(*schemas.FileDiscovered); ok {
+			s.discovered(m, record, e)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = r.each(ctx, schemas.DocumentOrderedTopic, func(m schemas.Message, _ schemas.Record) error {
+		e, ok := m.Body.(*schemas.DocumentOrdered)
+		if ok && e.Position > s.last+1 {
+			return fmt.Errorf("document.ordered lacks the positions %d to %d: restore the topic first, since nothing else tells what was ordered", s.last+1, e.Position-1)
+		}
+		if ok {
+			s.ordered(m, e)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = r.each(ctx, schemas.DownloadFinishedTopic, func(m schemas.Message, _ schemas.Record) error {
+		if e, ok := m.Body.(*schemas.DownloadFinished); ok && s.files[e.File] != nil {
+			if t := s.files[e.File].attempts[attemptKey{e.Run, e.Attempt}]; t != nil {
+				t.finished = true
+			}
+		}
+		return nil
+	})
+	return s, err
+}
+
+// position is the message of a position, as sequence makes it.
+func position(o *schemas.DocumentOrdered, now time.Time) schemas.Message {
+	const stage = "sequence"
+	return schemas.Message{
+		ID:    schemas.EventID(stage, schemas.LiveRun, strconv.FormatInt(o.Position, 10), schemas.DocumentOrderedTopic),
+		Topic: schemas.DocumentOrderedTopic, Key: o.Domain, Stage: stage, Subject: o.What + " " + o.Domain, Time: now, Body: o,
+	}
+}

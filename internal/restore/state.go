@@ -1,0 +1,287 @@
+package restore
+
+import (
+	"time"
+
+	"tributary/schemas"
+)
+
+// state is what the topics tell of control, gathered before anything is
+// written. It grows with files, looks and attempts, not with documents: some
+// hundred bytes for each.
+type state struct {
+	centres  map[string]*schemas.StatusChanged
+	sources  map[string]*schemas.StatusChanged
+	sessions map[string]*session
+	polls    []*schemas.StatusChanged
+	files    map[string]*file
+	batches  map[string]*batch
+	domains  map[string]int64 // greatest batch number
+	replays  map[string]*replay
+
+	operations []*operation
+	revision   int64 // greatest of centres and sources
+	last       int64 // position ordered last
+}
+
+type session struct {
+	id     string
+	number int64
+	opened time.Time
+	closed *time.Time
+	end    int64 // position of its end
+}
+
+type replay struct {
+	first, last *schemas.StatusChanged
+	at, changed time.Time
+	requestedBy string
+	reason      string
+}
+
+// batch is a batch of which positions were published.
+type batch struct {
+	id, session, domain, run string
+	number                   int64
+	late                     bool
+	at                       time.Time
+	end                      int64 // position of its end; 0 if it was not published
+	versions                 map[versionKey]*schemas.DocumentOrdered
+	// While it has no end: how many documents of each version were published,
+	// one of them, and the number of all.
+	ordered   map[versionKey]int32
+	example   map[versionKey]*schemas.DocumentOrdered
+	documents int
+}
+
+// versionKey names what one attempt brought.
+type versionKey struct {
+	file string
+	attemptKey
+}
+
+type operation struct {
+	*schemas.DocumentOrdered
+	at   time.Time
+	last int64
+}
+
+type file struct {
+	id       string
+	name     *schemas.StatusChanged // how its name was judged last
+	at       time.Time
+	hostings map[string]*schemas.StatusChanged // by source: the newest look
+	looks    map[lookKey]*look
+	attempts map[attemptKey]*attempt
+}
+
+type lookKey struct {
+	source string
+	look   int32
+}
+
+type look struct {
+	status *schemas.StatusChanged // of the poll
+	passed string                 // duplicate or superseded
+	at     time.Time
+	event  *schemas.Record // its announcement; kept if plan has not taken it up
+}
+
+type attemptKey struct {
+	run     string
+	attempt int32
+}
+
+// attempt is what plan said of an attempt last.
+type attempt struct {
+	attemptKey
+	said      *schemas.StatusChanged // the newest of plan's events
+	judged    *schemas.StatusChanged // that it failed, was cancelled, or repeats another
+	accepted  *schemas.StatusChanged // that its documents are awaited
+	finished  bool                   // download.finished is still in its topic
+	announced bool                   // only announced: it was never requested
+}
+
+func newState() *state {
+	return &state{centres: map[string]*schemas.StatusChanged{}, sources: map[string]*schemas.StatusChanged{}, sessions: map[string]*session{}, files: map[string]*file{},
+		batches: map[string]*batch{}, domains: map[string]int64{}, replays: map[string]*replay{}}
+}
+
+func (s *state) file(id string) *file {
+	f := s.files[id]
+	if f == nil {
+		f = &file{id: id, hostings: map[string]*schemas.StatusChanged{}, looks: map[lookKey]*look{}, attempts: map[attemptKey]*attempt{}}
+		s.files[id] = f
+	}
+	return f
+}
+
+func (f *file) look(source string, n int32) *look {
+	k := f.looks[lookKey{source, n}]
+	if k == nil {
+		k = &look{}
+		f.looks[lookKey{source, n}] = k
+	}
+	return k
+}
+
+func (f *file) attempt(key attemptKey) *attempt {
+	t := f.attempts[key]
+	if t == nil {
+		t = &attempt{attemptKey: key}
+		f.attempts[key] = t
+	}
+	return t
+}
+
+// status takes an event of the log.
+func (s *state) status(m schemas.Message, e *schemas.StatusChanged) {
+	switch e.Entity {
+	case schemas.EntityCentre:
+		s.revision = max(s.revision, e.Revision)
+		if old := s.centres[e.Centre]; old == nil || old.Revision < e.Revision {
+			s.centres[e.Centre] = e
+		}
+	case schemas.EntitySource:
+		s.revision = max(s.revision, e.Revision)
+		if old := s.sources[e.Source]; old == nil || old.Revision < e.Revision {
+			s.sources[e.Source] = e
+		}
+	case schemas.EntitySession:
+		s.session(e)
+	case schemas.EntityTask:
+		if m.Stage == "poll" {
+			s.polls = append(s.polls, e)
+		}
+	case schemas.EntityReplay:
+		s.replay(m, e)
+	case schemas.EntityFile:
+		if f := s.file(e.File); m.Stage == "poll" && !m.Time.Before(f.at) {
+			f.name, f.at = e, m.Time
+		}
+	case schemas.EntityHosting:
+		s.hosting(m, e)
+	case schemas.EntityDownload:
+		if m.Stage == "plan" {
+			s.download(e)
+		} else if e.File != "" && e.Attempt > 0 {
+			s.file(e.File).attempt(attemptKey{e.Run, e.Attempt}) // its number is taken
+		}
+	}
+}
+
+func (s *state) session(e *schemas.StatusChanged) {
+	x := s.sessions[e.Session]
+	if x == nil {
+		x = &session{id: e.Session}
+		s.sessions[e.Session] = x
+	}
+	x.number = e.Number
+	if e.StartedAt != nil {
+		x.opened = *e.StartedAt
+	}
+	if e.FinishedAt != nil {
+		x.closed = e.FinishedAt
+	}
+}
+
+func (s *state) replay(m schemas.Message, e *schemas.StatusChanged) {
+	x := s.replays[e.Run]
+	if x == nil {
+		x = &replay{}
+		s.replays[e.Run] = x
+	}
+	if e.Note == "requested" {
+		x.first, x.at, x.requestedBy, x.reason = e, m.Time, e.Attributes["by"], e.Attributes["reason"]
+	}
+	if x.last == nil || !m.Time.Before(x.changed) {
+		x.last, x.changed = e, m.Time
+	}
+}
+
+func (s *state) hosting(m schemas.Message, e *schemas.StatusChanged) {
+	f := s.file(e.File)
+	k := f.look(e.Source, e.Look)
+	if m.Stage == "plan" {
+		k.passed = "duplicate"
+		if e.Note != "duplicate" {
+			k.passed = "superseded"
+		}
+		return
+	}
+	if e.Attributes["state"] == "present" && (k.status == nil || k.status.Revision <= e.Revision) {
+		k.status, k.at = e, m.Time
+	}
+	if old := f.hostings[e.Source]; old == nil || old.Look < e.Look || old.Look == e.Look && old.Revision <= e.Revision {
+		f.hostings[e.Source] = e
+	}
+}
+
+func (s *state) download(e *schemas.StatusChanged) {
+	t := s.file(e.File).attempt(attemptKey{e.Run, e.Attempt})
+	t.said = e
+	switch {
+	case e.Accepted == "":
+		t.announced = e.RequestedAt == nil && t.judged == nil && t.accepted == nil
+	case e.Phase == string(schemas.Unzip) && e.Status == string(schemas.Done):
+		t.accepted = e
+	default:
+		t.judged = e
+	}
+}
+
+// discovered takes an announcement.
+func (s *state) discovered(m schemas.Message, record schemas.Record, e *schemas.FileDiscovered) {
+	if e.Change != "gone" && m.Stage == "poll" {
+		s.file(e.File).look(e.Source, e.Look).event = &record
+	}
+}
+
+// ordered takes a position.
+func (s *state) ordered(m schemas.Message, e *schemas.DocumentOrdered) {
+	if e.Position <= s.last {
+		return // a repeat
+	}
+	s.last = e.Position
+	switch e.What {
+	case schemas.PositionSession:
+		if x := s.sessions[e.Session]; x != nil {
+			x.end = e.Position
+		}
+		return
+	case schemas.PositionUnload, schemas.PositionReference, schemas.PositionCheck:
+		s.operations = append(s.operations, &operation{e, m.Time, e.Position})
+		return
+	}
+	if e.What == schemas.PositionBatchEnd {
+		s.domains[e.Domain] = max(s.domains[e.Domain], e.Number)
+		for _, o := range s.operations {
+			if o.Batch == e.Batch {
+				o.last = e.Position // a batch of the operation's, not of documents
+				return
+			}
+		}
+	}
+	b := s.batches[e.Batch]
+	if b == nil {
+		b = &batch{id: e.Batch, session: e.Session, domain: e.Domain, run: schemas.LiveRun, number: e.Number, late: e.Late, at: m.Time,
+			versions: map[versionKey]*schemas.DocumentOrdered{}, ordered: map[versionKey]int32{}, example: map[versionKey]*schemas.DocumentOrdered{}}
+		if e.Late {
+			b.session = ""
+		}
+		s.batches[e.Batch] = b
+	}
+	s.domains[e.Domain] = max(s.domains[e.Domain], e.Number)
+	key := versionKey{e.File, attemptKey{e.Run, e.Attempt}}
+	switch e.What {
+	case schemas.PositionDocument:
+		b.run = e.Run
+		b.ordered[key]++
+		b.example[key] = e
+		b.documents++
+	case schemas.PositionVersion:
+		b.versions[key] = e
+	case schemas.PositionBatchEnd:
+		b.end, b.ordered, b.example = e.Position, nil, nil
+	}
+}
