@@ -48,6 +48,9 @@ const advisoryLock = 7263_0005
 // alone runs fn while no other build is under way, with a connection of its
 // own, beside which one more is used.
 func (b *Builder) alone(ctx context.Context, fn func(*pgxpool.Conn) error) error {
+	if b.Pool.Config().MaxConns < 2 {
+		return errors.New("a verify or rebuild of the tracker needs two connections: raise postgres.max_connections")
+	}
 	conn, err := b.Pool.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("connect to the tracker: %w", err)
