@@ -189,6 +189,21 @@ func (s *story) document(by, entry string, attempt int32, download, phase, statu
 	s.tell(by, ended, e)
 }
 
+// taken tells what a replay takes over of a document.
+func (s *story) taken(entry string, attempt int32, download, phase, status, at, exception string) {
+	e := schemas.StatusChanged{Entity: schemas.EntityDocument, Attempt: attempt, Outcome: download + "/done", Phase: phase, Status: status, Exception: exception, Note: "replayed"}
+	e.DocumentRef = schemas.DocumentRef{Document: schemas.DocumentID(s.file.File, entry), Entry: entry}
+	s.tell("plan", at, e)
+}
+
+// replayed tells that a replay begins with what was brought before; of an
+// earlier version, the file goes on showing another attempt.
+func (s *story) replayed(at string, attempt, look int32, download string, repeats int32) {
+	e := s.download(attempt, look)
+	e.Phase, e.Status, e.Note, e.Outcome, e.SHA256, e.RequestedAt, e.Repeats = "zip_md5", "done", "replayed", download, download, moment(at), repeats
+	s.tell("plan", at, e)
+}
+
 // checked tells that the data of a document was checked at the end of a batch.
 func (s *story) checked(entry string, attempt, check int32, download, began, ended, at string, exceptions ...string) {
 	e := schemas.StatusChanged{Entity: schemas.EntityDocument, Attempt: attempt, Check: check, Outcome: download + "/done", Phase: "overview", Status: "done",

@@ -116,9 +116,8 @@ func tellFailing(s *story) {
 
 	// A replay of what is stored.
 	s.scope.Run, s.scope.Session = schemas.ID("run"), ""
-	e := s.download(4, 1)
-	e.Phase, e.Status, e.Note, e.Outcome, e.SHA256, e.RequestedAt = "zip_md5", "done", "replayed", "w1", "w1", moment("13:00:00")
-	s.tell("plan", "13:00:00", e)
+	s.replayed("13:00:00", 4, 1, "w1", 0)
+	s.taken(b1, 4, "w1", "xml_name", "done", "13:00:00", "")
 	s.accepted("13:00:01", 4, 1, "w1", 1)
 	s.document("validate", b1, 4, "w1", "xsd", "done", "13:00:04", "13:00:05", 6000, 0)
 	s.document("insert", b1, 4, "w1", "upload", "done", "13:04:59", "13:05:00", 6000, 20)

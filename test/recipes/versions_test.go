@@ -13,7 +13,8 @@ import (
 
 // A file is sent again without one document, with one corrected and one
 // broken, and then once more unchanged: of that third one nothing counts. What
-// a check finds twice failed once.
+// a check finds twice failed once. A replay of the first version takes verdicts
+// over, which does not make them new.
 func TestVersions(t *testing.T) {
 	codec, err := schemas.NewCodec()
 	if err != nil {
@@ -51,6 +52,16 @@ func TestVersions(t *testing.T) {
 	e := s.download(3, 3)
 	e.Phase, e.Status, e.Note, e.Outcome, e.Accepted, e.SHA256, e.Repeats = "zip_md5", "done", "duplicate", "v2", "v2", "v2", 2
 	s.tell("plan", "10:03:09", e)
+	s.scope.Run, s.scope.Session = schemas.ID("run"), ""
+	s.replayed("10:04:00", 4, 1, "v1", 2)
+	for _, name := range []string{"a.xml", "b.xml", "c.xml"} {
+		s.taken(name, 4, "v1", "xml_name", "done", "10:04:01", "")
+	}
+	s.taken("a.xml", 4, "v1", "xsd", "done", "10:04:01", "")
+	s.taken("b.xml", 4, "v1", "xsd", "failed", "10:04:01", "xsd_invalid")
+	s.taken("c.xml", 4, "v1", "xsd", "done", "10:04:01", "")
+	s.accepted("10:04:02", 4, 1, "v1", 3)
+	s.judged("10:04:03", 5, 1, "unzip", "failed", "no_bytes", "replayed", "v1")
 	conn, _ := s.stored()
 	all, err := recipes.All()
 	if err != nil {
@@ -60,8 +71,11 @@ func TestVersions(t *testing.T) {
 		"resubmissions": "H,1,0,0,1,1,1,1,1,1",
 		"rejected":      "1,H,2,1,0.5,0,1,0,0,1",
 		"failures": `2026-11-02,H,data,unit_differs,1,1,2026-11-02T10:01:22Z
+2026-11-02,H,unzip,no_bytes,1,1,2026-11-02T10:04:03Z
 2026-11-02,H,xsd,xml_not_well_formed,1,1,2026-11-02T10:02:07Z
 2026-11-02,H,xsd,xsd_invalid,1,1,2026-11-02T10:01:07Z`,
+		"retries":    "harwell,3,1,0,0,0,0,0,",
+		"throughput": "2026-11-02T10:00:00Z,harwell,3,300,7,7,0,0,5",
 		"speed": `2026-11-02T10:03:03Z,harwell,add/H.2026-11-01.01.impc.zip,3,100,1,100
 2026-11-02T10:02:03Z,harwell,add/H.2026-11-01.01.impc.zip,2,100,1,100
 2026-11-02T10:01:03Z,harwell,add/H.2026-11-01.01.impc.zip,1,100,1,100`,

@@ -29,7 +29,7 @@ WITH
             min(time) AS announced,
             ifNull(minOrNullIf(time, status_id >= 3), never) AS ended,
             minOrNullIf(time, phase = 'zip_md5' AND status = 'done') AS received,
-            ifNull(minOrNullIf(time, phase = 'unzip' AND status_id >= 3 OR repeats > 0 OR stage = 'plan' AND status_id >= 4), never) AS unzipped
+            ifNull(minOrNullIf(time, phase = 'unzip' AND status_id >= 3 OR note = 'duplicate' OR stage = 'plan' AND status_id >= 4), never) AS unzipped
         FROM once WHERE entity = 'download' AND phase != '' GROUP BY run, file, attempt
     ),
     looks AS

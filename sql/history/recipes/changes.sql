@@ -1,6 +1,6 @@
 -- recipe: changes
 -- question: Which files and documents stand elsewhere than before?
--- counts: Every file and every document whose phase, status or attempt at --until differs from that at --since. A file stands where its latest attempt does by itself, without its documents; an attempt that was not begun, or that brought bytes known already, leaves it where it was. A document stands where the latest accepted attempt has it, by the latest check of its data; replays are attempts.
+-- counts: Every file and every document whose phase, status or attempt at --until differs from that at --since. A file stands where its latest attempt does by itself, without its documents; an attempt that was not begun, or that brought bytes known already, leaves it where it was. A document stands where the latest accepted attempt has it, by the latest check of its data; replays are attempts, but those of an earlier version change nothing here.
 -- parameter since moment: the earlier moment; by default before everything
 -- parameter until moment: the later moment; by default now
 -- parameter centre text: the producing centre
@@ -47,7 +47,8 @@ WITH
             argMaxIf((e.phase, e.status, e.exception, e.time, e.attempt, e.source), (e.attempt, e.run, e.check_number, e.phase_id, e.status_id), e.time < {until:DateTime64(6, 'UTC')}) AS after
         FROM once AS e
         WHERE e.entity = 'document' AND (e.run, e.file, e.attempt, e.outcome) IN
-            (SELECT run, file, attempt, accepted FROM once WHERE entity = 'download' AND phase = 'unzip' AND status = 'done' AND accepted != '')
+            (SELECT run, file, attempt, maxIf(accepted, phase = 'unzip' AND status = 'done') AS taken FROM once WHERE entity = 'download'
+                GROUP BY run, file, attempt HAVING taken != '' AND max(repeats) = 0)
         GROUP BY e.file, e.document
     )
 SELECT what, centre, file, document, if(c.before.1 = '', '', concat(c.before.1, ' ', c.before.2)) AS before, concat(c.after.1, ' ', c.after.2) AS after, c.after.5 AS attempt,

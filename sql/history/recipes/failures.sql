@@ -1,6 +1,6 @@
 -- recipe: failures
 -- question: What failed, why, how often and at which centre, week by week?
--- counts: Names of files, polls, attempts to fetch and unpack a file, and documents, each once a week under every exception that it has, however often it was judged again; a document has those of all its errors. An attempt failed if control says so, with the exception that control says. What descends from an attempt that was not accepted does not count. What failed and was corrected later still failed.
+-- counts: Names of files, polls, attempts to fetch and unpack a file, and documents, each once a week under every exception that it has, however often it was judged again; a document has those of all its errors. An attempt failed if control says so, with the exception that control says. What descends from an attempt that was not accepted does not count. What failed and was corrected later still failed; a verdict that a replay takes over is none.
 -- parameter since moment: of the failure
 -- parameter until moment: of the failure
 -- parameter centre text: the producing centre; of a poll, the centre that runs the source
@@ -31,7 +31,7 @@ SELECT toString(toMonday(e.time)) AS week, e.centre AS centre, e.phase AS phase,
 FROM once AS e
 WHERE e.status = 'failed'
     AND (e.entity IN ('file', 'task') OR e.entity = 'download' AND e.stage = 'plan'
-        OR e.entity = 'document' AND (e.run, e.file, e.attempt, e.outcome) IN
+        OR e.entity = 'document' AND e.note != 'replayed' AND (e.run, e.file, e.attempt, e.outcome) IN
             (SELECT run, file, attempt, accepted FROM once WHERE entity = 'download' AND phase = 'unzip' AND status = 'done' AND accepted != ''))
     AND e.time >= {since:DateTime64(6, 'UTC')} AND e.time < {until:DateTime64(6, 'UTC')}
     AND ({centre:String} = '' OR lower(e.centre) = lower({centre:String}))

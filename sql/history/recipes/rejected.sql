@@ -1,6 +1,6 @@
 -- recipe: rejected
 -- question: Which centres' documents are rejected most often?
--- counts: Every document of the latest archive of each file that could be unpacked, once, as it stands at --until, by default now: rejected if its name, its schema, its loading or the latest check of its data failed. Documents of earlier versions of the file don't count, nor those of an archive that brought bytes known already.
+-- counts: Every document of the latest archive of each file that could be unpacked, once, as it stands at --until, by default now: rejected if its name, its schema, its loading or the latest check of its data failed. Documents of earlier versions of the file don't count, nor those of an archive that brought bytes known already, nor a replay of an earlier version.
 -- parameter since moment: when the archive was accepted
 -- parameter until moment: as it stood then; by default now
 -- parameter centre text: the producing centre
@@ -23,8 +23,13 @@
 WITH
     accepted AS
     (
-        SELECT file, argMax((run, attempt, accepted, time), (attempt, run)) AS latest
-        FROM once WHERE entity = 'download' AND phase = 'unzip' AND status = 'done' AND accepted != '' AND time < {until:DateTime64(6, 'UTC')} GROUP BY file
+        SELECT file, argMax((run, attempt, taken, at), (attempt, run)) AS latest
+        FROM
+        (
+            SELECT run, file, attempt, maxIf(accepted, phase = 'unzip' AND status = 'done') AS taken, minIf(time, phase = 'unzip' AND accepted != '') AS at
+            FROM once WHERE entity = 'download' AND time < {until:DateTime64(6, 'UTC')} GROUP BY run, file, attempt HAVING taken != '' AND max(repeats) = 0
+        )
+        GROUP BY file
     ),
     documents AS
     (

@@ -1,6 +1,6 @@
 -- recipe: throughput
 -- question: How much came in, and how much of it got into the warehouse, by source and hour?
--- counts: Every transfer that brought a whole file counts, also one that brought bytes known already, and a replay's work counts as work. What the log tells twice counts once, in the period in which it happened, however late it was told.
+-- counts: Every transfer that brought a whole file counts, also one that brought bytes known already, and a replay's work counts as work; what it takes over is none. What the log tells twice counts once, in the period in which it happened, however late it was told.
 -- parameter since moment: of the work
 -- parameter until moment: of the work
 -- parameter centre text: the producing centre
@@ -26,13 +26,13 @@
 SELECT toStartOfInterval(time, toIntervalSecond({every:UInt32})) AS period, source,
     countIf(stage = 'download' AND phase = 'zip_md5' AND status = 'done') AS files,
     sumIf(e.bytes, stage = 'download' AND phase = 'zip_md5' AND status = 'done') AS bytes,
-    countIf(entity = 'document' AND phase = 'xml_name') AS documents,
-    countIf(entity = 'document' AND phase = 'xsd') AS validated,
+    countIf(stage = 'unzip' AND phase = 'xml_name') AS documents,
+    countIf(stage = 'validate') AS validated,
     countIf(entity = 'document' AND phase = 'upload' AND status = 'done') AS inserted,
     sumIf(e.rows, entity = 'document' AND phase = 'upload' AND status = 'done') AS rows,
     countIf(status = 'failed') AS failed
 FROM once AS e
-WHERE (stage IN ('download', 'unzip') AND entity = 'download' OR entity = 'document') AND status IN ('done', 'failed')
+WHERE (stage IN ('download', 'unzip') AND entity = 'download' OR entity = 'document' AND note != 'replayed') AND status IN ('done', 'failed')
     AND time >= {since:DateTime64(6, 'UTC')} AND time < {until:DateTime64(6, 'UTC')}
     AND ({centre:String} = '' OR lower(centre) = lower({centre:String}))
     AND ({source:String} = '' OR source = {source:String})
