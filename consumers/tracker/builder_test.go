@@ -226,6 +226,12 @@ func TestRebuildMakesEveryObject(t *testing.T) {
 	if d := gocmp.Diff(want, objects()); d != "" {
 		t.Errorf("the objects differ:\n%s", d)
 	}
+	// What is asked while rows are merged is kept by name.
+	for _, index := range []string{"xml_file_zip_id_outcome_idx", "xml_log_xml_id_idx"} {
+		if found, err := column(s.pool, "SELECT to_regclass('tracker."+index+"')::text WHERE to_regclass('tracker."+index+"') IS NOT NULL"); err != nil || len(found) != 1 {
+			t.Errorf("there is no index %s: %v", index, err)
+		}
+	}
 	if len(want) < 80 {
 		t.Errorf("only %d objects: the test shows nothing", len(want))
 	}

@@ -98,7 +98,7 @@ func (s span) records() (n int64) {
 }
 
 // read gives the records of a part of the log to each, in pieces of about size
-// records, as they come. Each piece has a range per partition.
+// records, or 16 MB of them, as they come. Each piece has a range per partition.
 func (l *statusLog) read(ctx context.Context, s span, size int, each func([]stage.Range) error) error {
 	next := map[int32]int64{} // of partitions that are not finished
 	at := map[int32]kgo.Offset{}
@@ -116,7 +116,7 @@ func (l *statusLog) read(ctx context.Context, s span, size int, each func([]stag
 		return err
 	}
 	defer client.Close()
-	piece, n := map[int32]*stage.Range{}, 0
+	piece, n, bytes := map[int32]*stage.Range{}, 0, 0
 	for len(next) > 0 {
 		poll, cancel := context.WithTimeout(ctx, silence)
 		fetches := client.PollRecords(poll, min(size-n, pollRecords))
@@ -142,6 +142,7 @@ func (l *statusLog) read(ctx context.Context, s span, size int, each func([]stag
 			if !r.Attrs.IsControl() {
 				into.Records = append(into.Records, r)
 				n++
+				bytes += len(r.Value)
 			}
 			into.To, next[r.Partition] = r.Offset+1, r.Offset+1
 			if into.To == s.to[r.Partition] {
@@ -149,19 +150,23 @@ func (l *statusLog) read(ctx context.Context, s span, size int, each func([]stag
 				client.PauseFetchPartitions(map[string][]int32{l.name: {r.Partition}})
 			}
 		}
-		if n < size && len(next) > 0 {
+		if n < size && bytes < pieceBytes && len(next) > 0 {
 			continue
 		}
 		if err := each(ranges(piece)); err != nil {
 			return err
 		}
-		piece, n = map[int32]*stage.Range{}, 0
+		piece, n, bytes = map[int32]*stage.Range{}, 0, 0
 	}
 	return nil
 }
 
-// pollRecords is how many records are taken over at once.
-const pollRecords = 10_000
+// Bounds of what is taken over at once, and of a piece: events with many
+// errors are large.
+const (
+	pollRecords = 2000
+	pieceBytes  = 16 << 20
+)
 
 func ranges(piece map[int32]*stage.Range) []stage.Range {
 	var out []stage.Range

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,9 +36,8 @@ func database(t testing.TB) *pgxpool.Pool {
 // reset empties every table that the tracker writes.
 func reset(t testing.TB, pool *pgxpool.Pool) {
 	t.Helper()
-	if _, err := pool.Exec(context.Background(), `TRUNCATE tracker.consumed, tracker.unreadable, tracker.an_exception, tracker.centre, tracker.file_source,
-		tracker.crawling_session, tracker.poll_task, tracker.batch, tracker.zip_file, tracker.zip_action, tracker.file_source_has_zip, tracker.zip_version,
-		tracker.zip_download, tracker.xml_file, tracker.zip_log, tracker.xml_log`); err != nil {
+	all := append(tableNames(), "consumed", "unreadable", "an_exception")
+	if _, err := pool.Exec(context.Background(), "TRUNCATE tracker."+strings.Join(all, ", tracker.")); err != nil {
 		t.Fatal(err)
 	}
 }
