@@ -323,6 +323,31 @@ func TestManyEvents(t *testing.T) {
 	}
 }
 
+// Events of much text are written in smaller pieces.
+func TestLongEvents(t *testing.T) {
+	pool := database(t)
+	log := story()[:5]
+	for i := range 5 {
+		e := Event{At: end()}
+		e.Entity, e.Centre, e.Revision, e.Attributes = schemas.EntityCentre, "H", int64(i+1), map[string]string{"address": strings.Repeat("x", chunkBytes/3)}
+		log = append(log, e)
+	}
+	r := reader(t, pool, log)
+	var told []int64
+	r.Progress = func(done, _ int64) { told = append(told, done) }
+	if err := r.At(t.Context(), end(), Scope{}, func(q pg.Querier, _ Filled) error {
+		if n := count(t, q, "SELECT revision FROM tracker.centre WHERE short_name = 'H'"); n != 5 {
+			t.Errorf("revision %d of the centre counts, want 5", n)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if len(told) != 2 || told[1] != int64(len(log)) {
+		t.Errorf("progress %v: %d events in two pieces are wanted", told, len(log))
+	}
+}
+
 func latest(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b

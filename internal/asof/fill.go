@@ -10,8 +10,11 @@ import (
 	"tributary/internal/pg"
 )
 
-// chunk is how many events are written at a time, which bounds memory.
-const chunk = 20_000
+// What bounds the events that are written at a time, and so memory.
+const (
+	chunk      = 20_000   // events
+	chunkBytes = 32 << 20 // of text: one event may tell of many errors
+)
 
 // TooLargeError says that an answer needs more events than are allowed.
 type TooLargeError struct {
@@ -44,9 +47,10 @@ func (p *past) limit(ctx context.Context, parts []part) error {
 func (p *past) fill(ctx context.Context, parts []part) error {
 	var events []Event
 	var places []stored // of the events
+	bytes := 0
 	flush := func() error {
 		err := p.flush(ctx, events, places)
-		events, places = events[:0], places[:0]
+		events, places, bytes = events[:0], places[:0], 0
 		return err
 	}
 	for _, part := range parts {
@@ -59,7 +63,8 @@ func (p *past) fill(ctx context.Context, parts []part) error {
 			}
 			events = append(events, s.Event)
 			places = append(places, stored{topic: s.topic, partition: s.partition, offset: s.offset})
-			if len(events) < p.chunkSize() {
+			bytes += weight(s.Event)
+			if len(events) < p.chunkSize() && bytes < chunkBytes {
 				return nil
 			}
 			return flush()
@@ -71,6 +76,18 @@ func (p *past) fill(ctx context.Context, parts []part) error {
 		return err
 	}
 	return p.statistics(ctx)
+}
+
+// weight is about how many bytes of text of any length an event has.
+func weight(e Event) int {
+	n := len(e.FileName) + len(e.Entry) + len(e.Message) + len(e.Outcome)
+	for _, x := range e.Errors {
+		n += len(x.Exception) + len(x.Message)
+	}
+	for k, v := range e.Attributes {
+		n += len(k) + len(v)
+	}
+	return n
 }
 
 // flush writes one chunk, in a transaction of its own: a long one would keep
