@@ -95,6 +95,10 @@ func ActionOrder(action string) int {
 	return 0
 }
 
+// ReplayRequested is the note of the event that tells of a new replay: that
+// one's attributes say what it is.
+const ReplayRequested = "requested"
+
 // Where a replay begins.
 const (
 	FromDownload = "download" // the file is fetched again

@@ -20,6 +20,7 @@ type fold struct {
 	sessions   map[uuid.UUID]*session
 	tasks      map[uuid.UUID]*task
 	batches    map[uuid.UUID]*batch
+	replays    map[uuid.UUID]*replay
 	exceptions map[uuid.UUID]firstNamed
 	names      map[uuid.UUID]*named
 	files      map[uuid.UUID]*file
@@ -34,7 +35,7 @@ type fold struct {
 func newFold() *fold {
 	return &fold{
 		centres: map[uuid.UUID]*announced{}, sources: map[uuid.UUID]*announced{}, sessions: map[uuid.UUID]*session{},
-		tasks: map[uuid.UUID]*task{}, batches: map[uuid.UUID]*batch{}, exceptions: map[uuid.UUID]firstNamed{},
+		tasks: map[uuid.UUID]*task{}, batches: map[uuid.UUID]*batch{}, replays: map[uuid.UUID]*replay{}, exceptions: map[uuid.UUID]firstNamed{},
 		names: map[uuid.UUID]*named{}, files: map[uuid.UUID]*file{}, hostings: map[uuid.UUID]*hosting{},
 		versions: map[uuid.UUID]*version{}, attempts: map[uuid.UUID]*attempt{}, documents: map[uuid.UUID]*document{},
 		made: map[string]uuid.UUID{},
@@ -127,7 +128,7 @@ func (f *fold) add(e *schemas.StatusChanged, when time.Time) error {
 			Status: schemas.Status(e.Status).ID(), Documents: e.Rows, Started: started(e, now), Finished: finished(e, now)})
 		return nil
 	case schemas.EntityReplay:
-		return nil // what it does to files is told of these; the history has the rest
+		return f.replay(e, s)
 	case schemas.EntityFile, schemas.EntityHosting, schemas.EntityDownload, schemas.EntityDocument:
 		return f.aboutFile(e, s)
 	}

@@ -31,6 +31,11 @@ func eventLog(t *rapid.T) []event {
 	for _, status := range []string{"running", "done"} {
 		l.emit(schemas.StatusChanged{Entity: schemas.EntityBatch, Scope: schemas.Scope{Centre: "H", Session: session}, Number: 1, Status: status, Rows: 3})
 	}
+	run := "00000000-0000-4000-8000-00000000000a"
+	for i, note := range []string{"requested", "stopped", "resumed", "done"} {
+		l.emit(schemas.StatusChanged{Entity: schemas.EntityReplay, Scope: schemas.Scope{Run: run}, Number: 1, Note: note, Rows: 3, Revision: int64(i + 1),
+			Status: []string{"running", "pending", "running", "done"}[i], Attributes: map[string]string{"by": "somebody", "from": "xsd", "rate": "2.5", "since": "2012-10-02T00:00:00Z"}})
+	}
 	if rapid.Bool().Draw(t, "closed") {
 		l.emit(schemas.StatusChanged{Entity: schemas.EntitySession, Scope: schemas.Scope{Session: session}, Status: "done", FinishedAt: l.stamp()})
 	}

@@ -15,7 +15,7 @@ import (
 // The versions of the tables that were in use.
 const (
 	firstInUse = 3
-	lastInUse  = 5
+	lastInUse  = 6
 )
 
 // A filled database of every version in use is brought to the newest with its
@@ -38,6 +38,8 @@ func TestMigrationsOfAFilledDatabase(t *testing.T) {
 			}
 			delete(got, "an_exception")
 			delete(want, "an_exception")
+			delete(got, "replay") // earlier versions knew of none
+			delete(want, "replay")
 			if d := cmp.Diff(want, got); d != "" {
 				t.Errorf("the rows differ:\n%s", d)
 			}
@@ -47,6 +49,9 @@ func TestMigrationsOfAFilledDatabase(t *testing.T) {
 			s.produce(logs(8, 10)...)
 			s.track()
 			for _, d := range s.verify(100).Differences {
+				if d.Table == "replay" {
+					continue
+				}
 				if d.Table != "an_exception" || len(d.Columns) != 1 || d.Columns[0].Column != "last_update" {
 					t.Errorf("after the tracker went on: %+v", d)
 				}

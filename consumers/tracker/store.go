@@ -32,6 +32,8 @@ func tables() []table {
 		split("crawling_session", "id number start_time finish_time status note created last_update merge"),
 		split("poll_task", "id session_id file_source_id phase_id status_id exception_id message start_time finish_time counts created last_update merge"),
 		split("batch", "id centre_id number session_id status_id documents start_time finish_time created last_update merge"),
+		split("replay", `id number phase_id status_id items predicate since until offsets rate requested_by reason requested changed_by change_reason changed
+			created last_update merge`),
 		split("zip_file", "id file_name centre_id created inc size_bytes content_md5 content_sha256 received last_update merge"),
 		split("zip_action", "id zip_id todo_id phase_id status_id exception_id message download_id attempts created last_update merge"),
 		split("file_source_has_zip", "id za_id file_source_id num_retries look state size_bytes mod_time listed_at note created last_update merge"),

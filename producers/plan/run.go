@@ -40,7 +40,7 @@ func (p *Planner) RequestRun(ctx context.Context, r *control.ReplayRun, next fun
 		if items == 0 {
 			return ErrNothingChosen
 		}
-		return p.Outbox.Append(ctx, tx, runEvent(r, "requested", r.Reason, items))
+		return p.Outbox.Append(ctx, tx, runEvent(r, schemas.ReplayRequested, r.Reason, items))
 	})
 	if err != nil {
 		return 0, fmt.Errorf("request the replay: %w", err)

@@ -16,7 +16,7 @@ const replayedNote = "replayed"
 func runEvent(r *control.ReplayRun, what, reason string, items int64) schemas.Message {
 	state := map[string]schemas.Status{control.ReplayRunning: schemas.Running, control.ReplayStopped: schemas.Pending, control.ReplayDone: schemas.Done}[r.State]
 	more := map[string]string{"from": r.Phase, "by": r.ChangedBy, "reason": reason}
-	if what == "requested" {
+	if what == schemas.ReplayRequested {
 		more["items"] = strconv.FormatInt(items, 10)
 		for key, value := range map[string]string{"where": r.Predicate, "offsets": r.Offsets, "since": moment(r.Since), "until": moment(r.Until)} {
 			if value != "" {
@@ -28,7 +28,8 @@ func runEvent(r *control.ReplayRun, what, reason string, items int64) schemas.Me
 		}
 	}
 	return status(schemas.EventID(stageName, r.ID, "replay", what, strconv.Itoa(int(r.Changes))), r.ID, "replay "+strconv.FormatInt(r.Number, 10), r.ChangedAt, &schemas.StatusChanged{
-		Scope: schemas.Scope{Run: r.ID}, Entity: schemas.EntityReplay, Status: string(state), Note: what, Number: r.Number, Rows: items, Attributes: more,
+		Scope: schemas.Scope{Run: r.ID}, Entity: schemas.EntityReplay, Status: string(state), Note: what, Number: r.Number, Rows: items,
+		Revision: int64(r.Changes) + 1, Attributes: more,
 	})
 }
 
