@@ -128,6 +128,9 @@ func TestReplay(t *testing.T) {
 		type event struct{ Note, By, Reason string }
 		differ(t, "what the history tells of the replay", []event{{"requested", "", "a test"}, {"done", "", ""}},
 			sql[event](s, "history", "SELECT note, '' AS by, attributes['reason'] AS reason FROM log WHERE topic = 'status.changed' AND entity = 'replay'"))
+		type asked struct{ From, Status, Reason string }
+		differ(t, "replays in the tracker", []asked{{"unzip", "done", "a test"}}, sql[asked](s, "tracker",
+			`SELECT p.short_name AS "from", a.short_name AS status, r.reason FROM replay r JOIN phase p ON p.id = r.phase_id JOIN a_status a ON a.id = r.status_id`))
 		s.replay("--from", "xsd", "--where", "version IS NOT NULL")
 	})
 	if shape == corpus.Demo {
