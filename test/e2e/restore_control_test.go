@@ -1,11 +1,11 @@
 package e2e
 
 import (
-	"math/rand/v2"
 	"testing"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/internal/engine"
 	"tributary/test/corpus"
@@ -68,29 +68,60 @@ func TestControlIsRestored(t *testing.T) {
 // outstanding is finished, nothing is inserted twice, and the warehouse is as
 // after an undisturbed run.
 func TestControlIsRestoredInTheMiddle(t *testing.T) {
-	from := seed(t)
-	s := setUp(t, corpus.Options{Seed: from, Shape: corpus.Demo}, rig.Options{Local: true, Extra: shortLeases})
-	began := time.Now()
+	if testing.Short() {
+		t.Skip("takes long: skipped with -short")
+	}
+	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true, Extra: shortLeases})
 	s.once()
-	whole := time.Since(began)
 	undisturbed := s.expect(true)
-	rng := rand.New(rand.NewPCG(from, 0x636f6e74))
-	for n := range number(t, "TRIBUTARY_RESTORES", 2) {
-		s.forget()
-		p := s.start("up", "--once")
-		at := whole/4 + time.Duration(rng.Int64N(int64(whole/2)))
-		p.within(at)
-		killed := p.kill(true)
-		t.Logf("round %d: killed after %s: %t", n, at.Round(time.Millisecond), killed)
-		s.restoreControl()
-		s.once()
-		got := s.expect(false)
-		if got.Hash != undisturbed.Hash {
-			t.Errorf("warehouse hash %s, of an undisturbed run %s", got.Hash, undisturbed.Hash)
+	for _, moment := range []struct{ name, sql string }{
+		{"some files are fetched", "SELECT count(*) FILTER (WHERE sha256 <> '') > 5 AND count(*) FILTER (WHERE state <> 'ended') > 0 FROM control.acquisition"},
+		{"some batches are out", "SELECT EXISTS (SELECT FROM warehouse.document) AND EXISTS (SELECT FROM control.acquisition WHERE state <> 'ended') AND EXISTS (SELECT FROM control.batch WHERE released_at IS NULL)"},
+	} {
+		t.Run(moment.name, func(t *testing.T) {
+			s.forget()
+			p := s.start("up", "--once")
+			s.reached(p, moment.sql)
+			p.kill(true)
+			s.restoreControl()
+			s.once()
+			got := s.expect(false)
+			if got.Hash != undisturbed.Hash {
+				t.Errorf("warehouse hash %s, of an undisturbed run %s", got.Hash, undisturbed.Hash)
+			}
+			s.insertedOnce()
+		})
+	}
+}
+
+// reached waits until a question to the database of a running program is
+// answered with yes.
+func (s *system) reached(p *process, question string) {
+	s.t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for over := time.After(2 * time.Minute); ; {
+		if at, running, err := engine.Attach(s.data()); err == nil && running && at.Postgres != "" {
+			var yes bool
+			s.warehouse(at, func(pool *pgxpool.Pool) {
+				for !yes && pool.QueryRow(s.t.Context(), question).Scan(&yes) == nil {
+					select {
+					case <-p.done:
+						s.t.Fatalf("the round ended before: %s\n%s", question, p.tail())
+					case <-tick.C:
+					}
+				}
+			})
+			if yes {
+				return
+			}
 		}
-		s.insertedOnce()
-		if t.Failed() {
-			t.Fatalf("seed %d fails in round %d", from, n)
+		select {
+		case <-over:
+			s.t.Fatalf("never so: %s\n%s", question, p.tail())
+		case <-p.done:
+			s.t.Fatalf("the round ended before: %s\n%s", question, p.tail())
+		case <-tick.C:
 		}
 	}
 }

@@ -1,0 +1,231 @@
+package restore
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tributary/internal/config"
+	"tributary/internal/engine/enginetest"
+	"tributary/internal/kafka"
+	"tributary/internal/pg"
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+// scene is a lost control beside topics that hold what the tests put there.
+type scene struct {
+	*Restorer
+	t      *testing.T
+	client *kgo.Client
+}
+
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "restore-test", 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	codec, err := schemas.NewCodec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	connect := kafka.NewFactory(config.Default().Kafka, enginetest.Broker(t), slog.New(slog.DiscardHandler))
+	s := &scene{t: t, Restorer: &Restorer{Pool: pool, Connect: connect, Prefix: "t", Codec: codec, Retry: time.Hour, Log: slog.New(slog.DiscardHandler),
+		Now: func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }}}
+	if s.client, err = connect(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.client.Close)
+	for _, topic := range []string{schemas.StatusChangedTopic, schemas.FileDiscoveredTopic, schemas.DocumentOrderedTopic, schemas.DownloadFinishedTopic} {
+		if _, err := kadm.NewClient(s.client).CreateTopic(t.Context(), 1, 1, nil, kafka.TopicName("t", topic)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+func (s *scene) tell(topic, stage string, body any) {
+	s.t.Helper()
+	record, err := s.Codec.Encode(schemas.Message{ID: schemas.ID("test", fmt.Sprint(time.Now().UnixNano())), Topic: topic, Key: "k", Stage: stage, Time: s.Now(), Body: body})
+	if err == nil {
+		err = s.client.ProduceSync(s.t.Context(), kafka.ToKgo("t", record)).FirstErr()
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+const zipName = "H.2024-01-01.1.impc.zip"
+
+// fetched tells of a session in which a file of two documents was found, fetched
+// and extracted.
+func (s *scene) fetched() (file string, session string) {
+	now := s.Now()
+	session, file = schemas.ID("session", "1"), schemas.FileID(schemas.Add, zipName)
+	scope := schemas.Scope{Run: schemas.LiveRun, Session: session, Centre: "H", Source: "h"}
+	ref := schemas.FileRef{File: file, FileName: zipName, Action: schemas.Add}
+	say := func(stage string, e schemas.StatusChanged) {
+		if e.Scope == (schemas.Scope{}) {
+			e.Scope = scope
+		}
+		s.tell(schemas.StatusChangedTopic, stage, &e)
+	}
+	say("schedule", schemas.StatusChanged{Entity: schemas.EntityCentre, Revision: 3, Attributes: map[string]string{"active": "true"}})
+	say("schedule", schemas.StatusChanged{Entity: schemas.EntitySource, Revision: 4, Server: "s:22", Attributes: map[string]string{"state": "suspended", "protocol": "sftp"}})
+	say("schedule", schemas.StatusChanged{Entity: schemas.EntitySession, Number: 7, StartedAt: &now, Status: string(schemas.Running)})
+	say("poll", schemas.StatusChanged{FileRef: ref, Entity: schemas.EntityFile, Phase: string(schemas.ZipName), FileDate: "2024-01-01", FileInc: 1})
+	say("poll", schemas.StatusChanged{FileRef: ref, Entity: schemas.EntityHosting, Look: 1, FileSize: 9, ListedAt: &now, Revision: 1, Attributes: map[string]string{"state": "present"}})
+	s.tell(schemas.FileDiscoveredTopic, "poll", &schemas.FileDiscovered{Scope: scope, FileRef: ref, Change: "new", Look: 1, Size: 9, ListedAt: &now})
+	say("plan", schemas.StatusChanged{FileRef: ref, Entity: schemas.EntityDownload, Attempt: 1, Look: 1, FileSize: 9, Phase: string(schemas.Download), Status: string(schemas.Pending), RequestedAt: &now})
+	s.tell(schemas.DownloadFinishedTopic, "download", &schemas.DownloadFinished{Scope: scope, FileRef: ref, Attempt: 1, Look: 1, Result: schemas.Fetched, Outcome: sha, SHA256: sha})
+	say("plan", schemas.StatusChanged{FileRef: ref, Entity: schemas.EntityDownload, Attempt: 1, Look: 1, FileSize: 9, Phase: string(schemas.Unzip), Status: string(schemas.Done),
+		Outcome: sha + "/done", Accepted: sha + "/done", Rows: 2})
+	return file, session
+}
+
+// order tells of positions: so many documents of the file's two, and what else
+// is named.
+func (s *scene) order(file, session string, first int64, what ...string) {
+	now := s.Now()
+	for i, w := range what {
+		s.tell(schemas.DocumentOrderedTopic, "sequence", &schemas.DocumentOrdered{
+			Scope: schemas.Scope{Run: schemas.LiveRun, Session: session, Centre: "H", Source: "h"}, FileRef: schemas.FileRef{File: file, FileName: zipName, Action: schemas.Add},
+			DocumentRef: schemas.DocumentRef{Document: schemas.DocumentID(file, fmt.Sprint(i)), Entry: fmt.Sprint(i), Archive: sha},
+			Position:    first + int64(i), What: w, Batch: schemas.ID("batch", session, "H"), Domain: "H", Number: 5, Attempt: 1, Download: sha, Unzip: "done",
+			RankOwn: true, RankTime: &now, RankOrdinal: 1, Documents: 2})
+	}
+}
+
+// ask returns the rows of a query of one column.
+func (s *scene) ask(query string) []string {
+	s.t.Helper()
+	return ask(s.t, s.Pool, query)
+}
+
+func ask(t *testing.T, pool *pgxpool.Pool, query string) (out []string) {
+	t.Helper()
+	rows, err := pool.Query(t.Context(), query)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+func (s *scene) same(what, query string, want ...string) {
+	s.t.Helper()
+	if diff := cmp.Diff(want, s.ask(query)); diff != "" {
+		s.t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// outbox is what restore orders: the kind and the position of each.
+func (s *scene) outbox() (out []string) {
+	for _, m := range enginetest.Outbox(s.t, s.Pool, control.Schema, s.Codec) {
+		o := m.Body.(*schemas.DocumentOrdered)
+		out = append(out, fmt.Sprint(o.Position, " ", o.What, " of ", o.Documents, " in ", o.Number))
+	}
+	return out
+}
+
+const (
+	acquisitionsSQL = "SELECT concat_ws(' ', state, result, attempt, rank_ordinal, batch IS NOT NULL) FROM control.acquisition ORDER BY id"
+	batchesSQL      = "SELECT concat_ws(' ', domain, coalesce(number, 0), coalesce(last_position, 0), released_at IS NOT NULL) FROM control.batch"
+	nextSQL         = "SELECT concat_ws(' ', (SELECT next FROM control.position), (SELECT next_number FROM control.domain), string_agg(name || ' ' || value, ' ' ORDER BY name)) FROM control.counter"
+)
+
+// How far the batch had come when control was lost decides what is ordered, and
+// what is driven again.
+func TestABatchIsFinishedWhereverItWasCutOff(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		what         []string
+		closing      []string
+		acquisitions string
+		batch, next  string
+	}{
+		{"before", nil, nil, "requested  1 t", "H 0 0 f", "1 replay 0 revision 4 session 7"},
+		{"one document is missing", []string{"document"}, []string{"2 batch_end of 1 in 5"}, "requested  1 t", "H 5 2 t", "3 6 replay 0 revision 4 session 7"},
+		{"all documents are out", []string{"document", "document"}, []string{"3 withdrawal of 2 in 5", "4 batch_end of 2 in 5"}, "ended complete 1 1 t", "H 5 4 t", "5 6 replay 0 revision 4 session 7"},
+		{"the end is missing", []string{"document", "document", "withdrawal"}, []string{"4 batch_end of 2 in 5"}, "ended complete 1 1 t", "H 5 4 t", "5 6 replay 0 revision 4 session 7"},
+		{"whole", []string{"document", "document", "withdrawal", "batch_end"}, nil, "ended complete 1 1 t", "H 5 4 t", "5 6 replay 0 revision 4 session 7"},
+		{"the session has ended", []string{"document", "document", "withdrawal", "batch_end", "session_end"}, nil, "ended complete 1 1 t", "H 5 4 t", "6 6 replay 0 revision 4 session 7"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(t)
+			file, session := s.fetched()
+			s.order(file, session, 1, c.what...)
+			report, err := s.Run(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.closing, s.outbox()); diff != "" {
+				t.Errorf("ordered (-want +got):\n%s", diff)
+			}
+			s.same("acquisitions", acquisitionsSQL, c.acquisitions)
+			s.same("batches", batchesSQL, c.batch)
+			s.same("what is given next", nextSQL, c.next)
+			s.same("looks", "SELECT class FROM control.look", "taken")
+			s.same("sources", "SELECT concat_ws(' ', id, centre, server, state, revision) FROM control.source", "h H s:22 suspended 4")
+			if report.Files != 1 || report.Sessions != 1 || report.Looks != 1 {
+				t.Errorf("reported: %+v", report)
+			}
+		})
+	}
+}
+
+func TestRestoreRefuses(t *testing.T) {
+	s := newScene(t)
+	file, session := s.fetched()
+	if err := control.Migrate(t.Context(), s.Pool); err != nil {
+		t.Fatal(err)
+	}
+	exec := func(sql string) {
+		t.Helper()
+		if _, err := s.Pool.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("INSERT INTO control.lease VALUES ('schedule', 'somebody', 1, 'infinity')")
+	if _, err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "stop all members") {
+		t.Errorf("beside a member at work: %v", err)
+	}
+	exec("UPDATE control.lease SET expires_at = '-infinity'; INSERT INTO control.file (id, name, action) VALUES ('" + schemas.ID("x") + "', 'other', 'add')")
+	if _, err := s.Run(t.Context()); !errors.Is(err, ErrNotEmpty) {
+		t.Errorf("over something: %v", err)
+	}
+	s.Force = true
+	if _, err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "reason") {
+		t.Errorf("by force, without a reason: %v", err)
+	}
+	s.same("files", "SELECT name FROM control.file", "other")
+	s.Reason = "a test"
+	for range 2 { // by force it may be done again
+		if _, err := s.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.same("files", "SELECT name FROM control.file", zipName)
+	}
+	s.order(file, session, 3, "document")
+	if _, err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "lacks the positions 1 to 2") {
+		t.Errorf("with a gap: %v", err)
+	}
+	s.same("files", "SELECT name FROM control.file", zipName)
+}
