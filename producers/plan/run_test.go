@@ -329,3 +329,25 @@ func TestWhatAReplayRefuses(t *testing.T) {
 		t.Errorf("%s of the replays are done", got)
 	}
 }
+
+// Replays wait while much waits to be published: what needs no work would else
+// be told without bound.
+func TestReplaysWaitForThePublisher(t *testing.T) {
+	m := newMorgue(t)
+	d := m.inserted("f.zip", 1, "an archive")
+	r := m.ask(schemas.FromUpload, 0, version("f.zip", d.SHA256))
+	m.drain()
+	m.exec("INSERT INTO control.outbox (events, packed) VALUES ($1, '')", runTold+1)
+	turn := func(want string) {
+		t.Helper()
+		if err := m.Rerun(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.text("SELECT state FROM control.replay_item WHERE run = $1", r.ID); got != want {
+			t.Errorf("the item is %s, want %s", got, want)
+		}
+	}
+	turn("(waiting)")
+	m.exec("DELETE FROM control.outbox")
+	turn("(requested)")
+}
