@@ -3,8 +3,10 @@ package tracker
 import (
 	"encoding/binary"
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
@@ -82,5 +84,67 @@ func TestIDSet(t *testing.T) {
 	}
 	if wrong > n/1000 {
 		t.Errorf("of %d ids that were not added, %d are said to have been", n, wrong)
+	}
+}
+
+// What documents sum up to is the same at hand as in the database.
+func TestSumsOfDocumentsAreEqual(t *testing.T) {
+	pool := database(t)
+	random := rand.New(rand.NewPCG(3, 4))
+	var events []Event
+	f := newFold()
+	for file := range 300 {
+		name := fmt.Sprintf("H.2012-10-02.%d.impc.zip", file)
+		all := unzippedFile(name, 3)
+		for n := range random.IntN(5) {
+			st := step{Phase: 5 + random.IntN(7), Status: 1 + random.IntN(failed), Exception: "x"}
+			if file%2 == 0 {
+				st.Phase = 9 + random.IntN(2)
+			}
+			d := documentAt(name, fmt.Sprintf("%d-%d.xml", random.IntN(9), n), st)
+			d.Message = fmt.Sprint("message ", random.IntN(3))
+			all = append(all, d)
+		}
+		for _, e := range all {
+			events = append(events, Event{e, time.Unix(1, 0)})
+			if err := f.add(&e, time.Unix(1, 0)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	err := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
+		if _, err := NewWriter(trackersql.Schema).Write(t.Context(), tx, events); err != nil {
+			return err
+		}
+		st, err := newStore(t.Context(), tx, trackersql.Schema)
+		if err != nil {
+			return err
+		}
+		var keys [][16]byte
+		var outcomes []string
+		fresh := map[string]string{}
+		for id, a := range f.attempts {
+			keys, outcomes, fresh[id.String()] = append(keys, id), append(outcomes, a.Accepted), a.Accepted
+		}
+		want, err := sumDocuments(t.Context(), st, keys, outcomes)
+		got := f.sumNew(fresh)
+		for _, m := range []map[uuid.UUID]children{want, got} {
+			for id, c := range m {
+				if c.Failed == 0 {
+					c.FirstFailed = shown{} // says nothing
+				}
+				m[id] = c
+			}
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("the sums differ:\n%s", d)
+		}
+		if len(want) < 200 {
+			t.Errorf("only %d attempts have documents", len(want))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
