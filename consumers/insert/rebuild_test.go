@@ -421,6 +421,37 @@ func TestRebuildWhileInsertGoesOn(t *testing.T) {
 	same(t, "told", ids, u.ids())
 }
 
+// A batch's end that the live warehouse has not worked off is left to it: nobody
+// else would tell of its checks.
+func TestRebuildLeavesEndsThatAreDue(t *testing.T) {
+	r := rebuildBench(t)
+	r.batches(0, 2)
+	var err error
+	if r.epoch, err = r.in.lease().Acquire(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	end := slices.IndexFunc(r.o.events, func(e *schemas.DocumentOrdered) bool { return e.What == schemas.PositionBatchEnd }) + 1
+	if err := r.applyGroup(r.o.events[:end]); err != nil {
+		t.Fatal(err)
+	}
+	r.free()
+	const due = "SELECT position FROM warehouse.batch_end"
+	same(t, "due before", r.texts(due), []string{fmt.Sprint(end)})
+	if _, err := r.again().Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "due after the rebuild", r.texts(due), []string{fmt.Sprint(end)})
+	same(t, "checks after the rebuild", r.texts("SELECT count(*) FROM warehouse.data_check"), []string{"0"})
+	r.live()
+	undisturbed := newBench(t)
+	undisturbed.free()
+	u := &rebuilt{bench: undisturbed, o: r.o, profile: r.profile, bootstrap: r.bootstrap}
+	undisturbed.blobs, undisturbed.in.d.Blobs = r.blobs, r.blobs
+	u.live()
+	same(t, "rows", r.all(), u.all())
+	same(t, "told", len(r.ids()), len(u.ids()))
+}
+
 // What people have granted and made stays, or is named before anything is done.
 func TestRebuildKeepsWhatPeopleMade(t *testing.T) {
 	r := rebuildBench(t)
