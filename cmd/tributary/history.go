@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -31,6 +33,9 @@ func (c *cli) withHistory(ctx context.Context, fn func(cfg config.Config, s *sto
 			return err
 		}
 		open := func(database string) (driver.Conn, error) { return engine.OpenClickHouse(s.ClickHouseURL, database) }
+		if os.Getenv("GOMEMLIMIT") == "" {
+			debug.SetMemoryLimit(history.MemoryLimit)
+		}
 		h := history.New(open, cfg.ClickHouse.Database, codec, log)
 		h.Retention = cfg.History.Retention.D()
 		defer func() {

@@ -51,6 +51,10 @@ func logIntervals(ctx context.Context, client *kgo.Client, topic string) (map[in
 	return out, topics[topic].ID, nil
 }
 
+// fetchBytes bounds a fetch. It comes compressed, and takes many times as much
+// memory as records.
+const fetchBytes = 2 << 20
+
 // readLog hands the records of intervals of a topic's partitions to each, in
 // the order of each partition, until all are read or each fails. An interval
 // may end in offsets that have no record.
@@ -67,6 +71,7 @@ func readLog(ctx context.Context, connect kafka.Factory, topic string, want map[
 	client, err := connect(
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: from}),
 		kgo.KeepControlRecords(), // else nobody knows that the last offsets have no record
+		kgo.FetchMaxBytes(fetchBytes), kgo.FetchMaxPartitionBytes(fetchBytes), kgo.MaxConcurrentFetches(1),
 	)
 	if err != nil {
 		return fmt.Errorf("read the log: %w", err)

@@ -29,7 +29,7 @@ type RebuildOptions struct {
 	// Batch is how many rows are inserted at once; default 20,000. There are
 	// Workers+2 batches in memory.
 	Batch int
-	// Workers is how many batches are decoded and inserted at once; default 3.
+	// Workers is how many batches are decoded and inserted at once; default 2.
 	Workers int
 	// Force allows rows to be lost that only the history has, as the log no
 	// longer begins where it did, or is another.
@@ -52,6 +52,11 @@ type Rebuilt struct {
 // has no records for any more.
 var ErrWouldLose = errors.New("the history has rows that the log has no records for: a rebuild would lose them")
 
+// MemoryLimit is where the collector of a process that rebuilds or verifies
+// should work harder (debug.SetMemoryLimit), so that it stays below 500 MB
+// however long the log is.
+const MemoryLimit = 350 << 20
+
 // shadowPrefix begins the names of tables that rebuilds fill.
 const shadowPrefix = "event_rebuild_"
 
@@ -66,7 +71,7 @@ func (h *History) Rebuild(ctx context.Context, connect kafka.Factory, o RebuildO
 		o.Batch = 20_000
 	}
 	if o.Workers <= 0 {
-		o.Workers = 3
+		o.Workers = 2
 	}
 	start := time.Now()
 	conn, err := h.ready(ctx)
