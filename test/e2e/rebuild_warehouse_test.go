@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,26 @@ import (
 	"tributary/test/corpus"
 	"tributary/test/rig"
 )
+
+// lossEnv is the variable by which make lost asks for the long forms of the
+// tests that lose a schema.
+const lossEnv = "TRIBUTARY_LOST"
+
+// shapeOfLoss is the corpus of what runs everywhere: a few files, or in the
+// campaign some dozens.
+func shapeOfLoss() string {
+	if os.Getenv(lossEnv) == "" {
+		return corpus.Small
+	}
+	return corpus.Demo
+}
+
+func campaignOfLoss(t *testing.T) {
+	t.Helper()
+	if os.Getenv(lossEnv) == "" {
+		t.Skip("takes minutes: make lost runs it")
+	}
+}
 
 // warehouseRows is all that a warehouse holds, as far as people ask for it.
 func (s *system) warehouseRows(at engine.Endpoints) map[string][]string {
@@ -42,7 +63,7 @@ func (s *system) dropSchema(at engine.Endpoints, name string) {
 // nothing is told again, every row is as before, and what is added afterwards
 // is inserted as in an undisturbed run.
 func TestDroppedWarehouseIsRebuilt(t *testing.T) {
-	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true})
+	s := setUp(t, corpus.Options{Seed: seed(t), Shape: shapeOfLoss()}, rig.Options{Local: true})
 	s.once()
 	s.expect(true)
 	s.engines(func(at engine.Endpoints) {
@@ -84,6 +105,7 @@ func TestDroppedWarehouseIsRebuilt(t *testing.T) {
 // the running roles, a rebuild is killed, and a warehouse that is there is made
 // anew. In the end all is as undisturbed.
 func TestWarehouseIsRebuiltWhileIngestGoesOn(t *testing.T) {
+	campaignOfLoss(t)
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true, Extra: lively})
 	s.once()
 	one := s.expect(true)

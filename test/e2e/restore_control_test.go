@@ -37,7 +37,7 @@ func (s *system) insertedOnce() {
 // fetches nothing and orders nothing anew, and what is added later is inserted
 // as in an undisturbed run.
 func TestControlIsRestored(t *testing.T) {
-	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true})
+	s := setUp(t, corpus.Options{Seed: seed(t), Shape: shapeOfLoss()}, rig.Options{Local: true})
 	s.once()
 	before := s.expect(true)
 	var work map[string]int64
@@ -68,9 +68,7 @@ func TestControlIsRestored(t *testing.T) {
 // outstanding is finished, nothing is inserted twice, and the warehouse is as
 // after an undisturbed run.
 func TestControlIsRestoredInTheMiddle(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long: skipped with -short")
-	}
+	campaignOfLoss(t)
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true, Extra: shortLeases})
 	s.once()
 	undisturbed := s.expect(true)
