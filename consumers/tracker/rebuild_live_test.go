@@ -272,3 +272,54 @@ func TestRebuildBesideWhatPeopleHave(t *testing.T) {
 		t.Errorf("beside another build: %v", err)
 	}
 }
+
+// What the tracker is about to commit when it is replaced is in the new rows:
+// nobody sees them go back.
+func TestRebuildWaitsForTheTracker(t *testing.T) {
+	s := newSystem(t)
+	s.produce(logs(1, 3)...)
+	s.track()
+	var tx pgx.Tx
+	var committed sync.WaitGroup
+	s.builder.Told = func(p Progress) {
+		if !strings.HasPrefix(p.Step, "putting them") {
+			return
+		}
+		s.produce(logs(3, 5)...)
+		listed, err := kadm.NewClient(s.client).ListEndOffsets(t.Context(), s.topic)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if tx, err = s.pool.Begin(t.Context()); err != nil {
+			t.Error(err)
+			return
+		}
+		listed.Each(func(o kadm.ListedOffset) {
+			if _, err := tx.Exec(t.Context(), "UPDATE tracker.consumed SET next_offset = $1 WHERE partition = $2", o.Offset, o.Partition); err != nil {
+				t.Error(err)
+			}
+		})
+		committed.Go(func() {
+			await(t, "the rebuild to wait", func() (bool, error) {
+				waits, err := column(s.pool, "SELECT 'x' FROM pg_locks WHERE relation = 'tracker.consumed'::regclass AND NOT granted")
+				return len(waits) > 0, err
+			})
+			if err := tx.Commit(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	r, err := s.builder.Rebuild(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	committed.Wait()
+	if tx == nil || r.Records != s.ends() {
+		t.Errorf("built from %d records of %d", r.Records, s.ends())
+	}
+	s.builder.Told = nil
+	if v := s.verify(5); v.Differ != 0 || v.Records != s.ends() {
+		t.Errorf("afterwards: %+v", v)
+	}
+}
