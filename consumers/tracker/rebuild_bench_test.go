@@ -84,9 +84,9 @@ func TestRebuildBesideCopy(t *testing.T) {
 			t.Fatal(err)
 		}
 		keep("rebuild", time.Since(start))
-		used := cpuOf(t, s)
-		t.Logf("CPU: %.2f s here, %.2f s in the database", (used[0] - before[0]).Seconds(), (used[1] - before[1]).Seconds())
 		peak = max(peak, peakMemory(t))
+		used := cpuOf(t, s)
+		t.Logf("CPU: %.2f s here, %.2f s in the database; peak %d MB", (used[0] - before[0]).Seconds(), (used[1] - before[1]).Seconds(), peak>>20)
 		if r.Records != int64(events) {
 			t.Errorf("built from %d records of %d", r.Records, events)
 		}
