@@ -87,13 +87,23 @@ func record(t testing.TB, pool *pgxpool.Pool) *recorder {
 	r.done.Go(func() {
 		tick := time.NewTicker(20 * time.Millisecond)
 		defer tick.Stop()
+		failures := 0 // in a row
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
 			}
-			if err := r.look(); err != nil && ctx.Err() == nil {
+			err := r.look()
+			switch {
+			case err == nil:
+				failures = 0
+			case ctx.Err() != nil:
+				return
+			default: // the database may be away for a while
+				if failures++; failures < 100 {
+					continue
+				}
 				r.mu.Lock()
 				r.err = err
 				r.mu.Unlock()
