@@ -257,4 +257,3 @@ func peak(t *testing.T) int64 {
 	kilobytes, _ := strconv.ParseInt(string(bytes.Fields(rest)[0]), 10, 64)
 	return kilobytes << 10
 }
-

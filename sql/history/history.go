@@ -80,7 +80,11 @@ func run(ctx context.Context, conn driver.Conn, name string) (uint32, error) {
 		return 0, fmt.Errorf("migrate history: %w", err)
 	}
 	base := strings.TrimPrefix(name, "statements/")
-	if err := conn.Exec(ctx, string(text)); err != nil {
+	statement, err := withColumns(ctx, conn, string(text))
+	if err != nil {
+		return 0, fmt.Errorf("migrate history: %s: %w", base, err)
+	}
+	if err := conn.Exec(ctx, statement); err != nil {
 		return 0, fmt.Errorf("migrate history: %s: %w", base, err)
 	}
 	number, _, _ := strings.Cut(base, "_")
@@ -89,4 +93,30 @@ func run(ctx context.Context, conn driver.Conn, name string) (uint32, error) {
 		return 0, fmt.Errorf("migrate history: file %s: want <number>_<name>.sql", base)
 	}
 	return uint32(version), nil
+}
+
+// withColumns puts in the columns of event with their types and comments, where
+// a view has the same.
+func withColumns(ctx context.Context, conn driver.Conn, statement string) (string, error) {
+	const all, own = "{columns}", "{columns without passed}"
+	if !strings.Contains(statement, all) && !strings.Contains(statement, own) {
+		return statement, nil
+	}
+	var columns []struct {
+		Name    string `ch:"name"`
+		Type    string `ch:"type"`
+		Comment string `ch:"comment"`
+	}
+	if err := conn.Select(ctx, &columns, "SELECT name, type, comment FROM system.columns WHERE database = currentDatabase() AND table = 'event' AND name != 'generation' ORDER BY position"); err != nil {
+		return "", err
+	}
+	var list, short []string
+	for _, c := range columns {
+		text := fmt.Sprintf("`%s` %s COMMENT '%s'", c.Name, c.Type, strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(c.Comment))
+		list = append(list, text)
+		if !strings.HasPrefix(c.Name, "passed.") {
+			short = append(short, text)
+		}
+	}
+	return strings.NewReplacer(all, "("+strings.Join(list, ", ")+")", own, "("+strings.Join(short, ", ")+")").Replace(statement), nil
 }
