@@ -212,7 +212,7 @@ func (t *chosen) write(c *cli, output string, r *control.ReplayRun) error {
 	if output == "json" {
 		return writeJSON(c.stdout, []requestedRow{row})
 	}
-	what := fmt.Sprintf("%d files, %d documents, %s, of %d centres", t.Files, t.Documents, config.Bytes(t.Bytes), len(row.Centres))
+	what := fmt.Sprintf("%d files, %d documents, %d bytes, of %d centres", t.Files, t.Documents, t.Bytes, len(row.Centres))
 	if t.Nameless > 0 {
 		what += fmt.Sprintf(" (and %d files whose names were refused, of which nothing was ever fetched)", t.Nameless)
 	}
