@@ -29,6 +29,15 @@ func (p Postgres) connectReader(ctx context.Context) (*pgx.Conn, error) {
 	cfg := p.Pool.Config().ConnConfig.Copy()
 	owner := cfg.Password
 	cfg.User, cfg.Password = ReaderRole, readerPassword(owner)
+	var there bool
+	if err := p.Pool.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)", ReaderRole).Scan(&there); err != nil {
+		return nil, err
+	}
+	if !there { // a server writes down whom it refuses
+		if err := p.makeReader(ctx, cfg.Password); err != nil {
+			return nil, err
+		}
+	}
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if refused(err) {
 		if err := p.makeReader(ctx, cfg.Password); err != nil {
