@@ -35,7 +35,7 @@ func (p *prepared) rows() int64 {
 // the stop.
 func (in *Inserter) prepare(ctx context.Context, it *item) (*prepared, error) {
 	if failure := in.rebuild.verdict(it); failure != nil {
-		return &prepared{failure: failure}, nil
+		return &prepared{failure: failure}, nil //nolint:nilerr // it is the document's end, and not this one's
 	}
 	for try := 1; ; try++ {
 		p, err := in.prepareOnce(ctx, it)

@@ -85,11 +85,10 @@ func (w *writer) copyReference(ctx context.Context, it *item, ref *mapping.Refer
 		if ctx.Err() != nil {
 			return 0, nil, context.Cause(ctx)
 		}
-		err = fmt.Errorf("open the file of the reference table %s, blob %s: %w", ref.Name, it.ev.Archive, err)
-		if w.in.rebuild.mustHave(it) {
-			return 0, nil, err // it was there when it was loaded
+		if w.in.rebuild.mustHave(it) { // it was there when it was loaded
+			return 0, nil, fmt.Errorf("open the file of the reference table %s, blob %s: %w", ref.Name, it.ev.Archive, err)
 		}
-		return 0, err, nil
+		return 0, fmt.Errorf("open the file of the reference table %s: %w", ref.Name, err), nil
 	}
 	defer b.Close()
 	if b.Size() > maxReference {

@@ -86,10 +86,10 @@ func (s *state) acquisitions(f *file, versions map[versionKey]*ordered, now time
 			a.RankOwn, a.RankTime, a.RankOrdinal = &own, v.RankTime, &ordinal
 		} else if j := t.judged; j != nil && t.accepted == nil {
 			row.Download, row.Unzip, _ = strings.Cut(j.Outcome, "/")
-			switch {
-			case j.Note == "duplicate":
+			switch j.Note {
+			case "duplicate":
 				a.State, a.Result, a.SHA256, a.Download = control.Ended, control.Duplicate, j.Archive, row.Download
-			case j.Note == schemas.NotTried:
+			case schemas.NotTried:
 				a.State, a.Attempt, open = control.Wanted, 0, a
 			default:
 				a.State, a.Result, a.Phase, a.Exception, a.Message = control.Ended, j.Status, j.Phase, j.Exception, j.Message
