@@ -335,6 +335,33 @@ func TestRebuildNamesAMissingBlob(t *testing.T) {
 	same(t, "rows in the end", r.all(), before)
 }
 
+// Operations are rebuilt too: an unload, a reference table, and one whose file
+// was missing when it was to be loaded first. One that is missing only now stops
+// the rebuild.
+func TestRebuildOfOperations(t *testing.T) {
+	r := rebuildBench(t)
+	r.batches(0, 2)
+	loaded, never := r.reference("parameter", "parameter_id\nPAR\n"), r.reference("parameter", "")
+	delete(r.blobs, never.Archive)
+	r.produce([]*schemas.DocumentOrdered{loaded, r.batchEnd("op"), r.unload(doc{inc: 1, date: "2024-02-02", xml: mice("H", "x=a")}), r.batchEnd("op-2"), never, r.batchEnd("op-3")})
+	r.batches(2, 3)
+	r.live()
+	before := r.all()
+	if n := len(before["operation_outcome"]); n != 3 {
+		t.Fatalf("%d operations were applied", n)
+	}
+	if _, err := r.again().Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "rows", r.all(), before)
+	delete(r.blobs, loaded.Archive)
+	_, err := r.again().Run(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "blob "+loaded.Archive) || !strings.Contains(err.Error(), fmt.Sprintf("position %d ", loaded.Position)) {
+		t.Errorf("the missing file of position %d is not named: %v", loaded.Position, err)
+	}
+	same(t, "rows after the refusal", r.all(), before)
+}
+
 // An order whose beginning is lost, or that ends before the warehouse, can't be
 // followed: the live warehouse stays.
 func TestRebuildNeedsTheWholeOrder(t *testing.T) {
