@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -244,66 +243,4 @@ func holders(ctx context.Context, tx pgx.Tx) string {
 		who = "others"
 	}
 	return who + " read the tracker's tables without a pause"
-}
-
-// strangers returns an error that names what people have made in the
-// tracker's schema or on top of it, and would lose.
-func strangers(ctx context.Context, q pg.Querier, schema string) error {
-	rows, err := q.Query(ctx, `
-		WITH mine AS (SELECT oid, relname, relkind FROM pg_class WHERE relnamespace = to_regnamespace('tracker') AND relkind IN ('r', 'p', 'v', 'm', 'f'))
-		SELECT oid::regclass::text FROM mine m
-		WHERE NOT EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = to_regnamespace($1) AND c.relname = m.relname)
-		UNION
-		SELECT p.oid::regprocedure::text FROM pg_proc p WHERE p.pronamespace = to_regnamespace('tracker')
-			AND NOT EXISTS (SELECT FROM pg_proc n WHERE n.pronamespace = to_regnamespace($1) AND n.proname = p.proname)
-		UNION
-		SELECT v.oid::regclass::text FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid JOIN pg_class v ON v.oid = r.ev_class
-		WHERE d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid IN (SELECT oid FROM mine)
-			AND v.relnamespace <> to_regnamespace('tracker')
-		UNION
-		SELECT conrelid::regclass::text FROM pg_constraint WHERE contype = 'f' AND confrelid IN (SELECT oid FROM mine) AND connamespace <> to_regnamespace('tracker')
-		ORDER BY 1`, schema)
-	if err != nil {
-		return fmt.Errorf("look at what depends on the tracker: %w", err)
-	}
-	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return fmt.Errorf("look at what depends on the tracker: %w", err)
-	}
-	if len(names) > 0 {
-		return fmt.Errorf("a rebuild replaces the tracker's tables, and these, which are not its own, would be lost with them: %s; drop them, rebuild, and make them again (best in a schema of their own)", strings.Join(names, ", "))
-	}
-	return nil
-}
-
-// grants are the statements that give others the rights that they have to the
-// tracker's schema, tables and views now.
-func grants(ctx context.Context, tx pgx.Tx) ([]string, error) {
-	rows, err := tx.Query(ctx, `
-		WITH g AS (
-			SELECT a.privilege_type AS privilege, 'SCHEMA tracker' AS target, a.grantee, a.is_grantable
-			FROM pg_namespace n, aclexplode(n.nspacl) a WHERE n.nspname = 'tracker' AND a.grantee <> n.nspowner
-			UNION ALL
-			SELECT a.privilege_type, format('TABLE tracker.%I', c.relname), a.grantee, a.is_grantable
-			FROM pg_class c, aclexplode(c.relacl) a
-			WHERE c.relnamespace = to_regnamespace('tracker') AND c.relkind IN ('r', 'p', 'v') AND a.grantee <> c.relowner
-			UNION ALL
-			SELECT format('%s (%I)', a.privilege_type, t.attname), format('TABLE tracker.%I', c.relname), a.grantee, a.is_grantable
-			FROM pg_class c JOIN pg_attribute t ON t.attrelid = c.oid AND t.attnum > 0 AND NOT t.attisdropped, aclexplode(t.attacl) a
-			WHERE c.relnamespace = to_regnamespace('tracker') AND c.relkind IN ('r', 'p', 'v') AND a.grantee <> c.relowner)
-		SELECT format('GRANT %s ON %s TO %s%s', privilege, target, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END,
-			CASE WHEN is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) FROM g
-		UNION ALL
-		SELECT format('ALTER DEFAULT PRIVILEGES FOR ROLE %s IN SCHEMA tracker GRANT %s ON TABLES TO %s%s', d.defaclrole::regrole, a.privilege_type,
-			CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END, CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
-		FROM pg_default_acl d, aclexplode(d.defaclacl) a
-		WHERE d.defaclnamespace = to_regnamespace('tracker') AND d.defaclobjtype = 'r'`)
-	if err != nil {
-		return nil, fmt.Errorf("look at the rights to the tracker: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("look at the rights to the tracker: %w", err)
-	}
-	return out, nil
 }

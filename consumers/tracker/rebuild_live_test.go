@@ -42,7 +42,10 @@ func TestRebuildUnderWay(t *testing.T) {
 		}
 		t.Cleanup(pool.Close)
 		wg.Go(func() {
+			tick := time.NewTicker(3 * time.Millisecond)
+			defer tick.Stop()
 			for before := int64(0); ctx.Err() == nil; read[i].Add(1) {
+				<-tick.C
 				var n, again int64
 				err := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
 					if err := tx.QueryRow(t.Context(), sql).Scan(&n); err != nil || i < 3 {
@@ -64,13 +67,13 @@ func TestRebuildUnderWay(t *testing.T) {
 	// Logs of other seeds speak of the same files: rows change, too.
 	var produced atomic.Int64
 	wg.Go(func() {
-		for n := 6; ctx.Err() == nil && n < 40; n++ {
+		for n := 6; ctx.Err() == nil && n < 20; n++ {
 			s.produce(logs(n, n+1)...)
 			produced.Add(1)
 		}
 	})
-	for n := range 3 {
-		if n == 2 { // what a killed one leaves
+	for n := range 2 {
+		if n == 1 { // what a killed one leaves
 			s.exec("CREATE SCHEMA IF NOT EXISTS tracker_rebuild; CREATE TABLE tracker_rebuild.xml_file (x int)")
 		}
 		if _, err := s.builder.Rebuild(t.Context()); err != nil {
