@@ -26,20 +26,16 @@ func (s *system) compareRecordings(at engine.Endpoints, pool *pgxpool.Pool, all 
 	s.t.Helper()
 	type kept struct {
 		recording
-		moment time.Time
+		from, to, moment time.Time
 	}
 	var fit []kept
 	middle := 0
-	for i, r := range all {
+	for _, r := range all {
 		from, to, ok := r.exact(times)
 		if !ok {
 			continue
 		}
-		moment := from // the first of the moments, or the last
-		if i%2 == 0 {
-			moment = to.Add(-time.Microsecond)
-		}
-		fit = append(fit, kept{r, moment})
+		fit = append(fit, kept{r, from, to, from})
 		if r.status.Pending > 0 {
 			middle++
 		}
@@ -48,7 +44,7 @@ func (s *system) compareRecordings(at engine.Endpoints, pool *pgxpool.Pool, all 
 	if len(fit) < leastRecordings || middle < leastOfTheMiddle {
 		s.t.Fatalf("too few recordings are fit to be compared: %d, %d of them with files pending; want %d and %d", len(fit), middle, leastRecordings, leastOfTheMiddle)
 	}
-	slices.SortFunc(fit, func(a, b kept) int { return a.moment.Compare(b.moment) })
+	slices.SortFunc(fit, func(a, b kept) int { return a.from.Compare(b.from) })
 	history := openHistory(s.t, at)
 	defer history.Close()
 	past := &asof.Reader{History: history, Postgres: pool, Writer: func(schema string) asof.Write {
@@ -61,8 +57,12 @@ func (s *system) compareRecordings(at engine.Endpoints, pool *pgxpool.Pool, all 
 			return w.Write(ctx, tx, out)
 		}
 	}}
+	last := false // the last of the moments, or the first: by turns
 	for i := 0; i < len(fit); i += max(1, len(fit)/12) {
 		k := fit[i]
+		if last = !last; last {
+			k.moment = k.to.Add(-time.Microsecond)
+		}
 		if err := past.At(s.t.Context(), k.moment, asof.Scope{}, func(q pg.Querier, _ asof.Filled) error {
 			got, err := answersOf(s.t.Context(), q, k.at)
 			if err != nil {
