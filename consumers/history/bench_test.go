@@ -86,14 +86,17 @@ func TestRollupTimes(t *testing.T) {
 	if _, err := h.ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	exec(t, conn, fmt.Sprintf(`INSERT INTO event (topic, partition, offset, event_id, time, stage, centre, source, entity, file, file_name, document, entry, phase, phase_id, status, status_id,
+	const chunk = 250_000 // what ClickHouse makes at once, in bounded memory
+	for from := 0; from < events; from += chunk {
+		exec(t, conn, fmt.Sprintf(`INSERT INTO event (topic, partition, offset, event_id, time, stage, centre, source, entity, file, file_name, document, entry, phase, phase_id, status, status_id,
 			exception, bytes, rows, started_at, finished_at)
 		SELECT 'status.changed', number %% 3, intDiv(number, 3), toUUID(UUIDNumToString(MD5(toString(if(number %% 100 = 99, number - 1, number))))),
 			toDateTime64('2026-01-01 00:00:00', 6, 'UTC') + toIntervalMillisecond(number * 100) AS at, 'validate', concat('C', toString(number %% 12)), concat('source-', toString(number %% 15)), 'document',
 			toUUID(UUIDNumToString(MD5(toString(intDiv(number, 20))))), concat('H.', toString(intDiv(number, 20)), '.impc.zip'),
 			toUUID(UUIDNumToString(MD5(toString(intDiv(number, 4))))), concat('doc', toString(intDiv(number, 4))), ['xml_name', 'xsd', 'upload', 'overview'][number %% 4 + 1], number %% 4 + 5,
 			if(number %% 50 = 0, 'failed', 'done'), if(number %% 50 = 0, 5, 3), if(number %% 50 = 0, 'invalid_document', ''), number %% 100000, number %% 50, at - toIntervalMillisecond(number %% 5000), at
-		FROM numbers(%d)`, events))
+		FROM numbers(%d, %d)`, from, min(chunk, events-from)))
+	}
 	var out []string
 	for _, r := range []string{"throughput_minute", "throughput_hour", "throughput_day", "latency", "failures", "failures_day", "once", "repeat"} {
 		what := "sum(cityHash64(*))"

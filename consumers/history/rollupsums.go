@@ -3,7 +3,6 @@ package history
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -150,7 +149,7 @@ func (s *rollupSums) class(f *os.File, out []map[int32]sum) error {
 			if n == 0 {
 				continue
 			}
-			d := cmp.Or(day, 0)
+			d := day
 			if s.rollups[i].day == "toDate(0)" {
 				d = 0
 			}
