@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -125,7 +126,7 @@ func earlier(a shown, ad *document, aid uuid.UUID, b shown, bd *document, bid uu
 	if c := strings.Compare(ad.Entry, bd.Entry); c != 0 {
 		return c < 0
 	}
-	return strings.Compare(string(aid[:]), string(bid[:])) < 0
+	return bytes.Compare(aid[:], bid[:]) < 0
 }
 
 // idSet tells which ids were added, and of a few others that they may have
