@@ -82,7 +82,7 @@ func (w *world) round(s *schedule.Scheduler, plain *pgxpool.Pool, what string) {
 		w.t.Fatal(err)
 	}
 	listed := false
-	eventually(w.t, 15*time.Minute, func() string {
+	eventually(w.t, 45*time.Minute, func() string {
 		var state string
 		err := plain.QueryRow(w.t.Context(), `SELECT coalesce((SELECT 'polls have not ended' FROM control.session WHERE id = $1 AND polls_ended_at IS NULL),
 			(SELECT 'is not closed' FROM control.session WHERE id = $1 AND closed_at IS NULL),
