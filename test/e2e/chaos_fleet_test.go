@@ -50,11 +50,26 @@ func newFleet(s *system) *fleet {
 	f := &fleet{s: s, began: time.Now()}
 	f.slots = append(f.slots, &slot{name: enginesSlot, args: []string{"engines"}})
 	for _, roles := range []string{"schedule poll plan publish", "download", "unzip validate", "sequence insert", "tracker history"} {
-		for _, n := range []string{"a", "b"} {
-			f.slots = append(f.slots, &slot{name: strings.ReplaceAll(roles, " ", "+") + "." + n, args: append([]string{"run"}, strings.Fields(roles)...)})
-		}
+		f.add(2, roles)
 	}
 	return f
+}
+
+// newLargeFleet makes the engines, two members that give work, and eight in
+// every consumer group, which are in all of them.
+func newLargeFleet(s *system) *fleet {
+	f := &fleet{s: s, began: time.Now()}
+	f.slots = append(f.slots, &slot{name: enginesSlot, args: []string{"engines"}})
+	f.add(2, "schedule poll publish")
+	f.add(8, "plan download unzip validate sequence insert tracker history")
+	return f
+}
+
+// add adds members that have these roles.
+func (f *fleet) add(members int, roles string) {
+	for n := range members {
+		f.slots = append(f.slots, &slot{name: fmt.Sprintf("%s.%c", strings.ReplaceAll(roles, " ", "+"), 'a'+n), args: append([]string{"run"}, strings.Fields(roles)...)})
+	}
 }
 
 // say writes what happens, with the time since the fleet's beginning.

@@ -58,6 +58,9 @@ kafka:
   session_timeout: 6s
 `
 
+// wide lets eight members of a group share its work.
+const wide = "  partitions: 8\n"
+
 // drainWithin bounds how long everything may take to come to its end once
 // faults have stopped, on a loaded machine.
 const drainWithin = 4 * time.Minute
@@ -65,8 +68,8 @@ const drainWithin = 4 * time.Minute
 // smallDisk is the size of the filesystem that is filled, in MB.
 const smallDisk = 300
 
-// Separate processes on real engines, two of every role, under faults drawn
-// from a seed. When these stop, everything comes to its end with nobody's help
+// Separate processes on real engines, two of every role and in the runs of each
+// third seed eight of every group, under faults drawn from the seed. When these stop, everything comes to its end with nobody's help
 // but a supervisor's, and what is in warehouse, tracker, history and log is what
 // an undisturbed run gives.
 func TestChaos(t *testing.T) {
@@ -113,7 +116,12 @@ func TestChaos(t *testing.T) {
 
 // runChaos is one run.
 func runChaos(t *testing.T, from uint64, kinds []string, length time.Duration) {
-	s := setUp(t, corpus.Options{Seed: from, Shape: corpus.Demo}, rig.Options{Counted: true, Extra: hasty})
+	large := from%3 == 0
+	extra := hasty
+	if large {
+		extra += wide
+	}
+	s := setUp(t, corpus.Options{Seed: from, Shape: corpus.Demo}, rig.Options{Counted: true, Extra: extra})
 	c := &chaos{kinds: slices.Clone(kinds), rng: rand.New(rand.NewPCG(from, 0x6368616f73)), cut: map[string]time.Time{}, held: map[string]int{}}
 	if slices.Contains(kinds, faultDisk) {
 		if err := s.limitDisk(); err != nil {
@@ -130,8 +138,11 @@ func runChaos(t *testing.T, from uint64, kinds []string, length time.Duration) {
 		c.cluster = s.threeBrokers() // others may need the one that is named
 	}
 	f := newFleet(s)
+	if large {
+		f = newLargeFleet(s)
+	}
 	c.f = f
-	t.Logf("seed %d, faults for %s: %v", from, length, c.kinds)
+	t.Logf("seed %d, faults for %s on %d processes: %v", from, length, len(f.slots), c.kinds)
 	f.serve()
 	c.run(length)
 
