@@ -116,10 +116,11 @@ func (in *Inserter) gather(ctx context.Context, feed *feed) ([]*item, error) {
 // errPanic marks an error that was a panic.
 var errPanic = errors.New("panic")
 
-// transact does work in a transaction that also holds what the world is told of
-// it, and that only the holder of the lease commits.
-func (w *writer) transact(ctx context.Context, db pg.Beginner, epoch int64, work func(tx pgx.Tx) error) error {
-	return pg.InTx(ctx, db, func(tx pgx.Tx) error {
+// held is work in a transaction that also holds what the world is told of it,
+// and that only the holder of the lease commits. Its caller begins it, as a
+// transaction's crash points are named after the function that does.
+func (w *writer) held(ctx context.Context, epoch int64, work func(tx pgx.Tx) error) func(tx pgx.Tx) error {
+	return func(tx pgx.Tx) error {
 		w.tx = tx
 		// Plans must not depend on statistics of tables that have just begun
 		// to fill, nor be made again and again; and what a statement remembers
@@ -134,7 +135,7 @@ func (w *writer) transact(ctx context.Context, db pg.Beginner, epoch int64, work
 			return err
 		}
 		return w.in.lease().Check(ctx, tx, epoch)
-	})
+	}
 }
 
 // guarded applies a group in one transaction and turns a panic into an error.
@@ -150,7 +151,7 @@ func (in *Inserter) guarded(ctx context.Context, db pg.Beginner, epoch int64, at
 // apply is the transaction of a group.
 func (in *Inserter) apply(ctx context.Context, db pg.Beginner, epoch int64, at progress, group []*item) error {
 	w := &writer{in: in, applied: in.now()}
-	err := w.transact(ctx, db, epoch, func(tx pgx.Tx) error {
+	err := pg.InTx(ctx, db, w.held(ctx, epoch, func(tx pgx.Tx) error {
 		stored, err := in.progress(ctx, tx, "FOR UPDATE")
 		if err != nil {
 			return err
@@ -178,7 +179,7 @@ func (in *Inserter) apply(ctx context.Context, db pg.Beginner, epoch int64, at p
 			return fmt.Errorf("clear tries: %w", err)
 		}
 		return nil
-	})
+	}))
 	if err != nil {
 		return err
 	}

@@ -169,7 +169,7 @@ func (in *Inserter) end(ctx context.Context, db pg.Beginner, epoch int64, it *it
 		}
 	}()
 	w := &writer{in: in, applied: in.now()}
-	err = w.transact(ctx, db, epoch, func(tx pgx.Tx) error {
+	err = pg.InTx(ctx, db, w.held(ctx, epoch, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, "DELETE FROM warehouse.batch_end WHERE position = $1", it.ev.Position)
 		if err != nil {
 			return fmt.Errorf("take the batch's end: %w", err)
@@ -184,7 +184,7 @@ func (in *Inserter) end(ctx context.Context, db pg.Beginner, epoch int64, it *it
 			return fmt.Errorf("clear tries: %w", err)
 		}
 		return nil
-	})
+	}))
 	if err != nil {
 		return fmt.Errorf("position %d (%s of %s): %w", it.ev.Position, it.ev.What, it.subject(), err)
 	}
