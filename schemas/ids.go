@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -10,6 +11,30 @@ import (
 // LiveRun is the id of the live run: processing because a listing showed
 // something. Replays have ids of their own.
 const LiveRun = "00000000-0000-5000-8000-000000000000"
+
+// NewShadowRun is the id of a new shadow run: a UUID of version 8 (RFC 9562,
+// "custom"), random but for that. No other run has an id of that version, so
+// every event of a shadow says by its run alone that it is one: whoever reads
+// it needs to look nothing up, in whatever order events come.
+func NewShadowRun() (string, error) {
+	id, err := uuid.NewRandom()
+	if err != nil {
+		return "", fmt.Errorf("no randomness for a shadow run's id: %w", err)
+	}
+	id[6] = id[6]&0x0f | shadowVersion<<4
+	return id.String(), nil
+}
+
+// shadowVersion is the UUID version that shadow runs' ids have.
+const shadowVersion = 8
+
+// IsShadow reports whether the run of that id is a shadow: its results are
+// compared with the live ones and change none of them. What is no UUID is no
+// shadow's.
+func IsShadow(run string) bool {
+	id, err := uuid.Parse(run)
+	return err == nil && id.Version() == shadowVersion
+}
 
 // namespace is the UUID under which every identity of this project is made;
 // changing it would make every event look new.
