@@ -16,6 +16,7 @@ import (
 	"tributary/internal/engine"
 	"tributary/internal/profile"
 	"tributary/internal/profile/check"
+	"tributary/schemas"
 )
 
 func newProfile(c *cli) *cobra.Command {
@@ -52,6 +53,7 @@ func newProfileCheck(c *cli) *cobra.Command {
 			return err
 		}
 		fmt.Fprintln(c.stdout, r.Summary())
+		c.printVersions(r.Profile)
 		if len(r.Remarks) == 0 {
 			fmt.Fprintln(c.stdout, "the profile is good, and keeps all that its schemas can say")
 			return nil
@@ -60,6 +62,24 @@ func newProfileCheck(c *cli) *cobra.Command {
 		return nil
 	}
 	return cmd
+}
+
+// printVersions shows what the phases would record with the documents that they
+// judge by a profile.
+func (c *cli) printVersions(p *profile.Profile) {
+	v := p.Versions()
+	for _, phase := range profile.VersionedPhases() {
+		line := "version of " + phase + ":"
+		switch phase {
+		case string(schemas.XSD), string(schemas.Upload):
+			for _, k := range p.Kinds {
+				line += " " + k.Name + " " + v.Of(phase, k.Name)
+			}
+		default:
+			line += " " + v.Of(phase, "")
+		}
+		fmt.Fprintln(c.stdout, line)
+	}
 }
 
 // profileFolder is the folder of a profile: a directory, or a built-in one.

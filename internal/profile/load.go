@@ -68,6 +68,7 @@ func Load(fsys fs.FS) (*Profile, error) {
 	if l.problems.Found() {
 		return nil, l.problems.Err()
 	}
+	l.takeVersions(fsys)
 	return l.Profile, nil
 }
 

@@ -39,6 +39,7 @@ type Profile struct {
 	zip      pattern
 	document pattern
 	maxName  int
+	versions Versions
 }
 
 // Kind is one kind of document.
