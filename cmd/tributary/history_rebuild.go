@@ -27,7 +27,7 @@ func newHistoryRebuild(c *cli) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return c.withHistory(cmd.Context(), func(cfg config.Config, s *stores, h *history.History) error {
 			o.Prefix = cfg.Kafka.TopicPrefix
-			o.Progress = func(done, total int64) {}
+			o.Progress = func(int64, int64) {}
 			if isTerminal(c.stderr) {
 				o.Progress = every(2*time.Second, func(done, total int64) {
 					fmt.Fprintf(c.stderr, "%d of %d records (%s)\n", done, total, share(done, total))

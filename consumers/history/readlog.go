@@ -12,8 +12,8 @@ import (
 	"tributary/internal/kafka"
 )
 
-// interval is what the log has of a partition: offsets from from on, up to and
-// without to.
+// interval is what the log has of a partition: the offsets that begin with from
+// and end before to.
 type interval struct{ from, to int64 }
 
 // logIntervals asks the brokers how far each partition of a topic goes, and for

@@ -85,7 +85,8 @@ func (s *rollupSums) add(row []any) error {
 	id, at := rowID(row), rowTime(row)
 	partition, _ := row[1].(int32)
 	offset, _ := row[2].(int64)
-	b := append(s.record[:0], id[:]...)
+	b := s.record[:0]
+	b = append(b, id[:]...)
 	// The first in time comes first in bytes too.
 	b = binary.BigEndian.AppendUint64(b, uint64(at.UnixMicro())^1<<63)
 	b = binary.BigEndian.AppendUint32(b, uint32(partition))

@@ -40,7 +40,7 @@ func (p Postgres) query(ctx context.Context, sql string, header func([]string) e
 		return explained(err)
 	}
 	// Session locks and settings end with the connection.
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing was written
+	defer conn.Close(context.WithoutCancel(ctx))
 	return explained(p.read(ctx, conn, timeout, sql, header, row))
 }
 

@@ -42,7 +42,7 @@ func Expire(ctx context.Context, conn driver.Conn, table string, after time.Dura
 		return fmt.Errorf("retention of %s: %w", table, err)
 	}
 	ttl := fmt.Sprintf("TTL time + toIntervalSecond(%d)", int64(after.Seconds()))
-	statement := ""
+	var statement string
 	switch {
 	case after <= 0 && strings.Contains(engine, "TTL time + toIntervalSecond("): // one of ours
 		statement = "ALTER TABLE `" + table + "` REMOVE TTL"
