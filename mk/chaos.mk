@@ -1,4 +1,6 @@
 # Separate processes on real engines under faults, and crashes at labelled steps.
+# After each run under faults, here and in make test-kafka, the commands tracker
+# verify, history verify and warehouse verify must find everything equal.
 #
 # Variables:
 #   SEED     of the corpus and of all that is random (1)

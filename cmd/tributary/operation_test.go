@@ -81,11 +81,18 @@ func filledPlace(t *testing.T) (path string) {
 // serving serves a broker and Postgres from the place, as tributary engines does.
 func serving(t *testing.T, path string) {
 	t.Helper()
+	serve(t, path, engine.Options{Broker: true, Postgres: true})
+}
+
+// serve serves these engines from the place.
+func serve(t *testing.T, path string, o engine.Options) {
+	t.Helper()
 	cfg, err := config.Load(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := engine.Start(t.Context(), engine.Options{DataDir: cfg.DataDir, Broker: true, Postgres: true, Logger: slog.New(slog.DiscardHandler)})
+	o.DataDir, o.Logger = cfg.DataDir, slog.New(slog.DiscardHandler)
+	e, err := engine.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,11 +87,15 @@ func (s *system) see() state {
 
 // expect compares everything with the oracle and checks what always holds.
 // Whether the order is that of the oracle depends on which session found what,
-// so it is compared only if ordered is set; attempts too.
-func (s *system) expect(undisturbed bool) state {
+// so it is compared only if undisturbed is set; attempts too. What is in beside is
+// begun before that, and what it returns is called after.
+func (s *system) expect(undisturbed bool, beside ...func() func()) state {
 	s.t.Helper()
 	var got state
 	s.engines(func(at engine.Endpoints) {
+		for _, begin := range beside {
+			defer begin()()
+		}
 		got = s.see()
 		s.invariants()
 		if s.corpus.Oracle.Warehouse != nil {
