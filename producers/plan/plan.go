@@ -237,7 +237,7 @@ func load(ctx context.Context, tx pgx.Tx, codec *schemas.Codec, ids []string, s 
 		return nil, err
 	}
 	for _, a := range acquisitions {
-		w.files[a.File].acquisitions = append(w.files[a.File].acquisitions, a)
+		w.files[a.File].add(a)
 	}
 	if w.attempts, err = control.Attempts(ctx, tx, ids); err != nil {
 		return nil, err
@@ -274,6 +274,7 @@ func (p *Planner) store(ctx context.Context, tx pgx.Tx, w *world) error {
 			}
 			acquisitions = append(acquisitions, a)
 		}
+		acquisitions = append(acquisitions, f.shadows...)
 		for _, k := range f.looks {
 			if k.Class != "announced" {
 				looks = append(looks, k)

@@ -111,6 +111,9 @@ func (r *replaying) end(l *deadletter.Letter) (*control.Acquisition, string) {
 	if a == nil {
 		return nil, "control does not know what it belongs to"
 	}
+	if schemas.IsShadow(a.Run) {
+		return nil, "it died in a shadow, of which nothing is live: its attempt has failed there, as tributary replay compare tells; drop this letter"
+	}
 	if a.Run != schemas.LiveRun {
 		return nil, "it died in a replay run, which never does anything twice: replay its file in a new one, with tributary replay --from, and drop this letter"
 	}

@@ -20,6 +20,9 @@ var ErrNothingChosen = errors.New("nothing is chosen: no file fits")
 // Its phase, what chose the items, rate, By and Reason are given; the rest is
 // filled in. It returns how many items there are.
 func (p *Planner) RequestRun(ctx context.Context, r *control.ReplayRun, next func() (control.ReplayItem, bool, error)) (items int64, err error) {
+	if err := checkRun(r); err != nil {
+		return 0, err
+	}
 	r.At, r.State = p.Now(), control.ReplayRunning
 	r.ChangedBy, r.ChangedAt, r.PacedAt = r.By, r.At, r.At
 	err = pg.InTx(ctx, p.Pool, func(tx pgx.Tx) error {
@@ -35,6 +38,26 @@ func (p *Planner) RequestRun(ctx context.Context, r *control.ReplayRun, next fun
 		return 0, fmt.Errorf("request the replay: %w", err)
 	}
 	return items, nil
+}
+
+// Errors of shadows that cannot be.
+var (
+	ErrShadowDownload = errors.New("a shadow does not begin with download: other bytes are news, which no shadow can keep from the sources; begin with unzip")
+	ErrShadowData     = errors.New("a shadow does not begin with data: checks judge what the warehouse holds, and have no result beside it; begin with upload to see which rows would differ, or replay from data without a shadow")
+)
+
+// checkRun refuses a run that cannot be: the ids of shadows, and no others, say
+// that they are.
+func checkRun(r *control.ReplayRun) error {
+	switch shadow := r.Shadow != ""; {
+	case shadow != schemas.IsShadow(r.ID):
+		return fmt.Errorf("the run %s cannot have the shadow %q: its id says otherwise", r.ID, r.Shadow)
+	case shadow && r.Phase == schemas.FromDownload:
+		return ErrShadowDownload
+	case shadow && r.Phase == schemas.FromData:
+		return ErrShadowData
+	}
+	return nil
 }
 
 // StopRun lets a replay request nothing more until it is resumed; what is under

@@ -37,7 +37,7 @@ func (r *rerunning) item(i *control.ReplayItem) (*control.Acquisition, error) {
 		return refuse("unknown_file", "control does not know the file: it is another installation's")
 	case f.Centre == "":
 		return refuse("zip_name", "its name was refused, so nothing of it was ever asked for")
-	case f.busy():
+	case f.busy() && r.run.Shadow == "": // a shadow is in nobody's way, and nobody in its
 		i.NotBefore = r.now.Add(runBusy)
 		return nil, nil
 	}
@@ -52,7 +52,7 @@ func (r *rerunning) item(i *control.ReplayItem) (*control.Acquisition, error) {
 			return refuse("gone", "no source shows it any more; replay it from unzip to use the stored bytes")
 		}
 		a = r.refetch(f, best[0])
-		f.acquisitions = append(f.acquisitions, a)
+		f.add(a)
 		return a, nil
 	}
 	was := f.brought(i.Archive)
@@ -80,7 +80,7 @@ func (r *rerunning) item(i *control.ReplayItem) (*control.Acquisition, error) {
 			return nil, err
 		}
 	}
-	f.acquisitions = append(f.acquisitions, a)
+	f.add(a)
 	return a, nil
 }
 
@@ -107,7 +107,7 @@ func (f *fileWorld) brought(archive string) *control.Acquisition {
 }
 
 // judged is the newest acquisition of a version of which all documents were
-// judged; nil if there is none.
+// judged; nil if there is none. What a shadow has judged counts for nothing.
 func (f *fileWorld) judged(was *control.Acquisition) *control.Acquisition {
 	var newest *control.Acquisition
 	for _, a := range f.acquisitions {
@@ -145,7 +145,8 @@ func (r *rerunning) refetch(f *fileWorld, from control.Hosting) *control.Acquisi
 }
 
 // again makes an attempt of a version whose bytes were accepted before. It has
-// that version's rank; the file shows it unless it shows another version.
+// that version's rank; the file shows it unless it shows another version. A
+// shadow's is never shown.
 func (r *rerunning) again(f *fileWorld, was *control.Acquisition) (*control.Acquisition, *control.Attempt, int32) {
 	f.Attempts++
 	a := &control.Acquisition{Run: r.run.ID, File: f.ID, Domain: f.Centre, Source: was.Source, Look: was.Look, Size: was.Size,
@@ -157,7 +158,7 @@ func (r *rerunning) again(f *fileWorld, was *control.Acquisition) (*control.Acqu
 	}
 	r.attempts[control.AttemptKey{Run: t.Run, File: t.File, Attempt: t.Attempt}] = t
 	var repeats int32
-	if a.SHA256 == f.CurrentSHA256 {
+	if a.SHA256 == f.CurrentSHA256 && r.run.Shadow == "" {
 		f.CurrentAttempt = a.Attempt
 	} else {
 		repeats = f.CurrentAttempt // it goes on showing the version that it has now

@@ -18,7 +18,8 @@ func runEvent(r *control.ReplayRun, what, reason string, items int64) schemas.Me
 	more := map[string]string{"from": r.Phase, "by": r.ChangedBy, "reason": reason}
 	if what == schemas.ReplayRequested {
 		more["items"] = strconv.FormatInt(items, 10)
-		for key, value := range map[string]string{"where": r.Predicate, "offsets": r.Offsets, "since": moment(r.Since), "until": moment(r.Until)} {
+		for key, value := range map[string]string{"where": r.Predicate, "offsets": r.Offsets, "since": moment(r.Since), "until": moment(r.Until),
+			"shadow": r.Shadow, "promotes": r.Promotes, "versions": string(r.Versions)} {
 			if value != "" {
 				more[key] = value
 			}

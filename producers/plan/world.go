@@ -35,7 +35,8 @@ type fileWorld struct {
 	*control.File
 	hostings     []control.Hosting
 	acquisitions []*control.Acquisition
-	looks        []*control.Look // announced or waiting
+	shadows      []*control.Acquisition // those of shadow runs, which nothing live looks at
+	looks        []*control.Look        // announced or waiting
 }
 
 // order lists the files' ids so that a batch is stored the same way each time.
@@ -69,13 +70,25 @@ func (f *fileWorld) newest() *control.Acquisition {
 	return nil
 }
 
+// byID is the acquisition of that id, a shadow's too; nil if there is none.
 func (f *fileWorld) byID(id int64) *control.Acquisition {
-	for _, a := range f.acquisitions {
-		if a.ID == id {
-			return a
+	for _, all := range [][]*control.Acquisition{f.acquisitions, f.shadows} {
+		for _, a := range all {
+			if a.ID == id {
+				return a
+			}
 		}
 	}
 	return nil
+}
+
+// add takes an acquisition up, a shadow's apart from the others.
+func (f *fileWorld) add(a *control.Acquisition) {
+	if schemas.IsShadow(a.Run) {
+		f.shadows = append(f.shadows, a)
+		return
+	}
+	f.acquisitions = append(f.acquisitions, a)
 }
 
 // own reports whether a hosting is one of the producing centre's own sources.

@@ -54,7 +54,8 @@ func CompleteExtracted(ctx context.Context, tx pgx.Tx, files []string, now time.
 
 // AfterEnds does what follows when acquisitions of the given files have ended:
 // versions that came after their batch was released go into a late batch of
-// their domain, and the next acquisition of each file may go on.
+// their domain, and the next acquisition of each file may go on. Nothing follows
+// from the end of a shadow's, and nothing waits for it.
 func AfterEnds(ctx context.Context, tx pgx.Tx, files []string, now time.Time) error {
 	if len(files) == 0 {
 		return nil
@@ -65,7 +66,7 @@ func AfterEnds(ctx context.Context, tx pgx.Tx, files []string, now time.Time) er
 		return fmt.Errorf("lock batches: %w", err)
 	}
 	rows, err := tx.Query(ctx, `SELECT DISTINCT a.domain, a.run::text FROM control.acquisition a LEFT JOIN control.batch b ON b.id = a.batch
-		WHERE a.file = ANY($1::uuid[]) AND a.ended_at = $2 AND a.result = 'complete' AND (b.id IS NULL OR b.released_at IS NOT NULL) ORDER BY 1, 2`, files, now)
+		WHERE a.file = ANY($1::uuid[]) AND a.ended_at = $2 AND a.result = 'complete' AND NOT control.is_shadow(a.run) AND (b.id IS NULL OR b.released_at IS NOT NULL) ORDER BY 1, 2`, files, now)
 	if err != nil {
 		return fmt.Errorf("find late files: %w", err)
 	}
@@ -86,7 +87,7 @@ func AfterEnds(ctx context.Context, tx pgx.Tx, files []string, now time.Time) er
 	if _, err := tx.Exec(ctx, `UPDATE control.acquisition a SET state='wanted' WHERE a.id IN (
 		SELECT q.next FROM unnest($1::uuid[]) f(id) CROSS JOIN LATERAL (
 			SELECT min(o.id) FILTER (WHERE o.state = 'queued') AS next, count(*) FILTER (WHERE o.state NOT IN ('queued','ended')) AS busy
-			FROM control.acquisition o WHERE o.file = f.id) q WHERE q.busy = 0)`, files); err != nil {
+			FROM control.acquisition o WHERE o.file = f.id AND NOT control.is_shadow(o.run)) q WHERE q.busy = 0)`, files); err != nil {
 		return fmt.Errorf("go on with queued files: %w", err)
 	}
 	return nil

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -35,6 +36,10 @@ type ReplayRun struct {
 	ChangedAt    time.Time
 	Changes      int32 // how often its state has changed
 	PacedAt      time.Time
+
+	Shadow   string          // name of the shadow that its results go to; empty: they are live
+	Promotes string          // id of the shadow whose results it makes live; empty: none
+	Versions json.RawMessage // of what judged and loaded documents when it was asked for; nil: not known
 }
 
 // ReplayItem is a row of control.replay_item: a version of a file, or, from
@@ -61,11 +66,12 @@ func AddReplayRun(ctx context.Context, tx pgx.Tx, r *ReplayRun, next func() (Rep
 	if r.Number, err = NextCount(ctx, tx, "replay"); err != nil {
 		return 0, err
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO control.replay (id, number, phase, predicate, since, until, offsets, rate, requested_by, reason, requested_at, state, changed_by, changed_at, paced_at)
-		VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$9,$11,$11)`,
-		r.ID, r.Number, r.Phase, pg.Text(r.Predicate), r.Since, r.Until, r.Offsets, r.Rate, pg.Text(r.By), pg.Text(r.Reason), r.At, r.State)
+	_, err = tx.Exec(ctx, `INSERT INTO control.replay (id, number, phase, predicate, since, until, offsets, rate, requested_by, reason, requested_at, state, changed_by, changed_at, paced_at,
+			shadow, promotes, versions)
+		VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$9,$11,$11,$13,nullif($14,'')::uuid,$15)`,
+		r.ID, r.Number, r.Phase, pg.Text(r.Predicate), r.Since, r.Until, r.Offsets, r.Rate, pg.Text(r.By), pg.Text(r.Reason), r.At, r.State, r.Shadow, r.Promotes, []byte(r.Versions))
 	if err != nil {
-		return 0, fmt.Errorf("store the replay: %w", err)
+		return 0, fmt.Errorf("store the replay: %w", takenBefore(err))
 	}
 	// Whatever chose them may name a version many times.
 	if _, err := tx.Exec(ctx, "CREATE TEMP TABLE chosen (n bigint GENERATED ALWAYS AS IDENTITY, file text, archive text, domain text) ON COMMIT DROP"); err != nil {
@@ -92,10 +98,12 @@ func AddReplayRun(ctx context.Context, tx pgx.Tx, r *ReplayRun, next func() (Rep
 	return tag.RowsAffected(), nil
 }
 
-const replayRunColumns = `id::text, number, phase, predicate, since, until, offsets, rate, requested_by, reason, requested_at, state, changed_by, changed_at, changes, paced_at`
+const replayRunColumns = `id::text, number, phase, predicate, since, until, offsets, rate, requested_by, reason, requested_at, state, changed_by, changed_at, changes, paced_at,
+	shadow, coalesce(promotes::text, ''), versions`
 
 func scanReplayRun(row pgx.CollectableRow) (r ReplayRun, err error) {
-	err = row.Scan(&r.ID, &r.Number, &r.Phase, &r.Predicate, &r.Since, &r.Until, &r.Offsets, &r.Rate, &r.By, &r.Reason, &r.At, &r.State, &r.ChangedBy, &r.ChangedAt, &r.Changes, &r.PacedAt)
+	err = row.Scan(&r.ID, &r.Number, &r.Phase, &r.Predicate, &r.Since, &r.Until, &r.Offsets, &r.Rate, &r.By, &r.Reason, &r.At, &r.State, &r.ChangedBy, &r.ChangedAt, &r.Changes, &r.PacedAt,
+		&r.Shadow, &r.Promotes, (*[]byte)(&r.Versions))
 	return r, err
 }
 
@@ -108,9 +116,9 @@ func ReplayRuns(ctx context.Context, q pg.Querier, limit int) ([]ReplayRun, erro
 	return pgx.CollectRows(rows, scanReplayRun)
 }
 
-// ReadReplayRun returns the replay with the given number or id.
+// ReadReplayRun returns the replay with the given number, id or shadow's name.
 func ReadReplayRun(ctx context.Context, q pg.Querier, name string) (ReplayRun, error) {
-	rows, err := q.Query(ctx, "SELECT "+replayRunColumns+" FROM control.replay WHERE number::text = $1 OR id::text = lower($1)", name)
+	rows, err := q.Query(ctx, "SELECT "+replayRunColumns+" FROM control.replay WHERE number::text = $1 OR id::text = lower($1) OR shadow = $1 AND $1 <> ''", name)
 	if err != nil {
 		return ReplayRun{}, fmt.Errorf("read replay %s: %w", name, err)
 	}

@@ -1,0 +1,189 @@
+package plan
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+// shadow asks for a shadow run.
+func (m *morgue) shadow(phase, name string, items ...control.ReplayItem) (*control.ReplayRun, error) {
+	m.t.Helper()
+	id, err := schemas.NewShadowRun()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	r := &control.ReplayRun{ID: id, Phase: phase, Shadow: name, By: "somebody", Reason: "a test"}
+	_, err = m.RequestRun(m.t.Context(), r, func() (i control.ReplayItem, ok bool, err error) {
+		if len(items) > 0 {
+			i, items, ok = items[0], items[1:], true
+		}
+		return i, ok, nil
+	})
+	return r, err
+}
+
+func (m *morgue) shadowed(phase, name string, items ...control.ReplayItem) *control.ReplayRun {
+	m.t.Helper()
+	r, err := m.shadow(phase, name, items...)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return r
+}
+
+// live is all that control knows of files, but for numbers given and what
+// shadows have.
+func (m *morgue) live() string {
+	m.t.Helper()
+	return m.text("SELECT name, current_sha256, current_attempt, acceptances FROM control.file ORDER BY name") + "\n" +
+		m.text("SELECT a.run, a.file, a.state, a.result, a.attempt, a.batch, a.rank_ordinal, a.retry_at, a.tried FROM control.acquisition a WHERE NOT control.is_shadow(a.run) ORDER BY a.id") + "\n" +
+		m.text("SELECT id, released_at, run FROM control.batch ORDER BY id") + "\n" +
+		m.text("SELECT id, fetched, fetch_failures FROM control.source ORDER BY id")
+}
+
+// A shadow goes the way of every attempt, and changes nothing of what is live:
+// not the version that the file shows, its rank, batches, or sources.
+func TestAShadowChangesNothingLive(t *testing.T) {
+	for _, phase := range []string{schemas.FromUnzip, schemas.FromXSD, schemas.FromUpload} {
+		t.Run(phase, func(t *testing.T) {
+			m := newMorgue(t)
+			d := m.inserted("f.zip", 1, "an archive")
+			before := m.live()
+			r := m.shadowed(phase, "try", version("f.zip", d.SHA256))
+			out := m.rerunAll()
+			again := *d
+			again.Run, again.Attempt = r.ID, 2
+			switch phase {
+			case schemas.FromUnzip:
+				m.read(schemas.UnzipFinishedTopic, unzippedOf(&again, 2))
+				fallthrough
+			case schemas.FromXSD:
+				m.verdicts(&again, map[string]string{"a.xml": schemas.FailedEnd, "b.xml": schemas.Valid})
+			default:
+				if n := len(bodies[schemas.DocumentExtracted](out)) + len(bodies[schemas.DownloadFinished](out)); n != 0 {
+					t.Errorf("%d events ask for work", n)
+				}
+			}
+			m.rerunAll()
+			if got := m.text("SELECT a.state, a.result, a.batch, p.state FROM control.acquisition a JOIN control.replay p ON p.id = a.run WHERE p.shadow = 'try'"); got != "(ended,complete,,done)" {
+				t.Errorf("the shadow is %s", got)
+			}
+			if diff := gocmp.Diff(before, m.live()); diff != "" {
+				t.Errorf("the shadow has changed what is live:\n%s", diff)
+			}
+		})
+	}
+}
+
+// A replay takes neither the bytes nor the verdicts of a shadow as its base.
+func TestNothingBeginsWithAShadow(t *testing.T) {
+	m := newMorgue(t)
+	d := m.inserted("f.zip", 1, "an archive")
+	r := m.shadowed(schemas.FromXSD, "try", version("f.zip", d.SHA256))
+	m.rerunAll()
+	again := *d
+	again.Run, again.Attempt = r.ID, 2
+	m.verdicts(&again, map[string]string{"a.xml": schemas.FailedEnd, "b.xml": schemas.FailedEnd})
+	m.rerunAll()
+	later := m.ask(schemas.FromUpload, 0, version("f.zip", d.SHA256))
+	m.rerunAll()
+	if got := m.text("SELECT entry, result FROM control.document WHERE run = $1 ORDER BY entry", later.ID); got != "(a.xml,valid) (b.xml,failed)" {
+		t.Errorf("a replay from upload has the verdicts %s, want those of the live attempt", got)
+	}
+	if got := m.text("SELECT current_attempt FROM control.file"); got != "(3)" {
+		t.Errorf("the file shows attempt %s", got)
+	}
+}
+
+// Live work on a file goes on while a shadow has it under way, and the other way
+// round.
+func TestNobodyWaitsForAShadow(t *testing.T) {
+	m := newMorgue(t)
+	d := m.inserted("f.zip", 1, "an archive")
+	r := m.shadowed(schemas.FromUnzip, "try", version("f.zip", d.SHA256))
+	m.rerunAll()
+	m.read(schemas.FileDiscoveredTopic, m.look(own, "f.zip", 2, 10))
+	if got := m.text("SELECT state FROM control.acquisition WHERE run = $1 ORDER BY id", schemas.LiveRun); got != "(ended) (wanted)" {
+		t.Errorf("beside a shadow's attempt those of the live run are %s", got)
+	}
+	jobs := m.dispatch()
+	if len(jobs) != 1 || len(jobs[0].Files) != 1 {
+		t.Fatalf("jobs: %+v", jobs)
+	}
+	// A shadow of a file that is being fetched begins at once.
+	m.shadowed(schemas.FromXSD, "another", version("f.zip", d.SHA256))
+	m.rerunAll()
+	if got := m.text("SELECT a.state FROM control.acquisition a JOIN control.replay p ON p.id = a.run ORDER BY p.number"); got != "(received) (extracted)" {
+		t.Errorf("the shadows' attempts are %s", got)
+	}
+	// The end of a shadow lets no look go on that waits for a live one.
+	m.read(schemas.FileDiscoveredTopic, m.look(own, "f.zip", 3, 10))
+	again := *d
+	again.Run, again.Attempt = r.ID, 2
+	m.read(schemas.UnzipFinishedTopic, unzippedOf(&again, 2))
+	m.verdicts(&again, map[string]string{"a.xml": schemas.Valid, "b.xml": schemas.Valid})
+	if got := m.text("SELECT state FROM control.acquisition WHERE run = $1 ORDER BY id", schemas.LiveRun); got != "(ended) (requested) (queued)" {
+		t.Errorf("the live attempts are %s", got)
+	}
+	fresh := fetchedOf(jobs[0], jobs[0].Files[0], m.put("a newer archive"))
+	m.read(schemas.DownloadFinishedTopic, fresh)
+	m.read(schemas.UnzipFinishedTopic, unzippedOf(fresh, 2))
+	m.verdicts(fresh, map[string]string{"a.xml": schemas.Valid, "b.xml": schemas.Valid})
+	if got := m.text("SELECT state FROM control.acquisition WHERE run = $1 ORDER BY id", schemas.LiveRun); got != "(ended) (ended) (wanted)" {
+		t.Errorf("the live attempts are %s: one waits for a shadow", got)
+	}
+}
+
+// An archive that is found damaged in a shadow is its item's end: it is not
+// fetched for it, and no source loses its reputation.
+func TestAShadowFetchesNothing(t *testing.T) {
+	m := newMorgue(t)
+	d := m.inserted("f.zip", 1, "an archive")
+	before := m.live()
+	r := m.shadowed(schemas.FromUnzip, "try", version("f.zip", d.SHA256))
+	m.rerunAll()
+	again := *d
+	again.Run, again.Attempt = r.ID, 2
+	u := unzippedOf(&again, 0)
+	u.Result, u.Outcome, u.Exception = schemas.FailedEnd, "zip_truncated", "zip_truncated"
+	m.read(schemas.UnzipFinishedTopic, u)
+	m.now = m.now.Add(24 * time.Hour)
+	m.rerunAll()
+	if got := m.text("SELECT state, result, retry_at FROM control.acquisition WHERE run = $1", r.ID); got != "(ended,failed,)" {
+		t.Errorf("the shadow's attempt is %s", got)
+	}
+	if jobs := m.dispatch(); len(jobs) > 0 {
+		t.Errorf("a shadow has something fetched: %+v", jobs)
+	}
+	if diff := gocmp.Diff(before, m.live()); diff != "" {
+		t.Errorf("the shadow has changed what is live:\n%s", diff)
+	}
+}
+
+// What cannot be a shadow is refused, and a name is given once.
+func TestShadowsThatCannotBe(t *testing.T) {
+	m := newMorgue(t)
+	d := m.inserted("f.zip", 1, "an archive")
+	if _, err := m.shadow(schemas.FromDownload, "try", version("f.zip", d.SHA256)); !errors.Is(err, ErrShadowDownload) {
+		t.Errorf("from download: %v", err)
+	}
+	if _, err := m.shadow(schemas.FromData, "try", control.ReplayItem{Domain: "H"}); !errors.Is(err, ErrShadowData) {
+		t.Errorf("from data: %v", err)
+	}
+	if _, err := m.shadow(schemas.FromUnzip, "", version("f.zip", d.SHA256)); err == nil {
+		t.Error("a shadow's id without a name is taken")
+	}
+	m.shadowed(schemas.FromUnzip, "try", version("f.zip", d.SHA256))
+	if _, err := m.shadow(schemas.FromUnzip, "try", version("f.zip", d.SHA256)); !errors.Is(err, control.ErrShadowName) {
+		t.Errorf("a name twice: %v", err)
+	}
+	if r, err := control.ReadReplayRun(t.Context(), m.Pool, "try"); err != nil || r.Shadow != "try" || r.Number != 1 {
+		t.Errorf("by its name the shadow is %+v (%v)", r, err)
+	}
+}

@@ -1,0 +1,51 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"tributary/internal/pg"
+)
+
+// ErrShadowName says that a shadow of the wanted name is there.
+var ErrShadowName = errors.New("there is a shadow of that name already: choose another; see tributary replay list")
+
+// ErrPromoted says that a shadow was promoted before.
+var ErrPromoted = errors.New("it was promoted before, and a shadow is promoted once: see tributary replay list")
+
+// takenBefore tells what a replay that could not be stored has in common with
+// one that is there.
+func takenBefore(err error) error {
+	var p *pgconn.PgError
+	if !errors.As(err, &p) {
+		return err
+	}
+	switch p.ConstraintName {
+	case "replay_shadow":
+		return ErrShadowName
+	case "replay_promotes_key":
+		return ErrPromoted
+	}
+	return err
+}
+
+// Promotion returns the replay that made a shadow's results live; nil if none
+// has.
+func Promotion(ctx context.Context, q pg.Querier, shadow string) (*ReplayRun, error) {
+	rows, err := q.Query(ctx, "SELECT "+replayRunColumns+" FROM control.replay WHERE promotes = $1", shadow)
+	if err != nil {
+		return nil, fmt.Errorf("look for a promotion: %w", err)
+	}
+	r, err := pgx.CollectExactlyOneRow(rows, scanReplayRun)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for a promotion: %w", err)
+	}
+	return &r, nil
+}
