@@ -144,6 +144,8 @@ type DocumentExtracted struct {
 	Unzip     string `avro:"unzip,default="`     // outcome of the unzip it came from
 	Exception string `avro:"exception,default="` // set when the name breaks the convention: the document has ended at (xml_name, failed)
 	Message   string `avro:"message,default="`
+
+	UnzipVersion string `avro:"unzip_version,default="` // of the rules by which its archive and its name were judged
 }
 
 // DocumentValidated is a document's verdict.
@@ -161,6 +163,9 @@ type DocumentValidated struct {
 	Exception   string `avro:"exception,default="`
 	ErrorsTotal int32  `avro:"errors_total,default=0"`
 	Profile     string `avro:"profile,default="` // the profile and version it was judged by
+
+	UnzipVersion string `avro:"unzip_version,default="` // of the rules by which its archive and its name were judged
+	XSDVersion   string `avro:"xsd_version,default="`   // of the schemas by which it was judged; empty if its name was refused
 }
 
 // Kinds of positions in document.ordered.
@@ -217,6 +222,7 @@ type PassedPhase struct {
 	Phase      string     `avro:"phase,default="`
 	StartedAt  *time.Time `avro:"started_at,timestamp-micros"`
 	FinishedAt *time.Time `avro:"finished_at,timestamp-micros"`
+	VersionOf  string     `avro:"version_of,default="` // as StatusChanged.VersionOf
 }
 
 // StatusChanged is the event log: where a file, a download, a document, a
@@ -257,4 +263,5 @@ type StatusChanged struct {
 	StartedAt   *time.Time        `avro:"started_at,timestamp-micros"`
 	FinishedAt  *time.Time        `avro:"finished_at,timestamp-micros"`
 	Attributes  map[string]string `avro:"attributes"`
+	VersionOf   string            `avro:"version_of,default="` // of what judged or loaded in this phase, at its end (package internal/profile); of a batch: by which all records of the centre were checked
 }

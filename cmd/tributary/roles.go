@@ -249,7 +249,7 @@ func (a *app) inserter(ctx context.Context) (runnable, error) {
 		return nil, fmt.Errorf("SQL of the profile %s: %w", a.profile.Name, err)
 	}
 	i, err := insert.New(insert.Config{Insert: a.cfg.Insert, Prefix: a.cfg.Kafka.TopicPrefix, Holder: a.holder}, insert.Deps{
-		Pool: pool, Blobs: a.blobs, Mapping: a.mapping, Statements: statements, Codec: a.codec, Connect: a.stores.Kafka, Log: a.log, Metrics: a.registry,
+		Pool: pool, Blobs: a.blobs, Mapping: a.mapping, Statements: statements, Versions: a.profile.Versions(), Codec: a.codec, Connect: a.stores.Kafka, Log: a.log, Metrics: a.registry,
 	})
 	if err != nil {
 		return nil, err

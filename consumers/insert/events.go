@@ -55,7 +55,7 @@ func (w *writer) uploaded(it *item, rows int64, failure *mapping.DocumentError) 
 		Entity: schemas.EntityDocument, Attempt: ev.Attempt, Outcome: ev.Download + "/" + ev.Unzip,
 		FileDate: ev.FileDate, FileInc: ev.FileInc,
 		Phase: string(schemas.Upload), Status: string(schemas.Done), Rows: rows, Bytes: ev.Size, Position: ev.Position,
-		StartedAt: at(w.applied), FinishedAt: at(w.in.now()),
+		StartedAt: at(w.applied), FinishedAt: at(w.in.now()), VersionOf: w.in.d.Versions.Of(string(schemas.Upload), ev.Kind),
 	}
 	e.Centre = centreOf(ev)
 	if failure != nil {
@@ -76,17 +76,25 @@ func (w *writer) tellChecked(it *item, e schemas.StatusChanged, errs []schemas.E
 		e.Status, e.Exception, e.Message, e.Errors, e.ErrorsTotal = string(schemas.Failed), errs[0].Exception, errs[0].Message, errs, total
 	}
 	for i := range last {
-		e.Passed = append(e.Passed, schemas.PassedPhase{Phase: string(phases[i]), StartedAt: at(steps[i].from), FinishedAt: at(steps[i].to)})
+		e.Passed = append(e.Passed, schemas.PassedPhase{Phase: string(phases[i]), StartedAt: at(steps[i].from), FinishedAt: at(steps[i].to), VersionOf: w.checkedBy()})
 	}
 	e.Phase, e.StartedAt, e.FinishedAt = string(phases[last]), at(steps[last].from), at(steps[last].to)
+	e.VersionOf = w.checkedBy()
 	return w.tell(it, e.File, "checked", &e, strconv.FormatInt(e.Position, 10))
 }
 
-// batchEnded tells that a batch's end has been reached.
+// checkedBy is the version of what judges at batch ends.
+func (w *writer) checkedBy() string { return w.in.d.Versions.Of(string(schemas.Data), "") }
+
+// batchEnded tells that a batch's end has been reached, and, where all records
+// of the centre were checked, by what: most of their documents are not told of.
 func (w *writer) batchEnded(it *item) error {
 	e := &schemas.StatusChanged{Scope: it.ev.Scope, Entity: schemas.EntityBatch, Status: string(schemas.Done), Number: it.ev.Number,
 		Rows: int64(it.ev.Documents), Position: it.ev.Position, StartedAt: at(w.applied), FinishedAt: at(w.in.now())}
 	e.Centre = centreOf(it.ev)
+	if w.all {
+		e.VersionOf = w.checkedBy()
+	}
 	return w.tell(it, e.Centre, "batch", e)
 }
 

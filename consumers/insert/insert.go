@@ -31,6 +31,7 @@ import (
 	"tributary/internal/kafka"
 	"tributary/internal/mapping"
 	"tributary/internal/pg"
+	"tributary/internal/profile"
 	"tributary/internal/retry"
 	"tributary/schemas"
 	"tributary/sql/warehouse"
@@ -68,6 +69,7 @@ type Deps struct {
 	Blobs      blob.Store
 	Mapping    *mapping.Mapping
 	Statements *warehouse.Statements // what runs at batch ends
+	Versions   profile.Versions      // of Mapping and Statements, told with what they judge
 	Codec      *schemas.Codec
 	Connect    kafka.Factory
 	Log        *slog.Logger

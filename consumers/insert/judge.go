@@ -29,6 +29,7 @@ func (w *writer) judge(ctx context.Context, centre string) ([]int64, error) {
 	if err != nil {
 		return nil, fmt.Errorf("checks to be done again: %w", err)
 	}
+	w.all = slices.Contains(again, allChecks)
 	// Candidates are few beside what there is, whatever the planner believes
 	// about tables that have just begun to fill: it reads by index.
 	if err := w.joins(ctx, false); err != nil {
@@ -76,7 +77,7 @@ func (j *judgement) group(ctx context.Context, checks []warehouse.Check, again [
 	for _, c := range checks {
 		var more string
 		switch {
-		case slices.Contains(again, c.Name):
+		case j.w.all || slices.Contains(again, c.Name):
 			more = "INSERT INTO pg_temp.candidate SELECT position, ordinal FROM warehouse.claim WHERE centre || '/' || record_type = $1::text || '/' || $2::text AND is_current"
 		case c.Again != "":
 			more = `INSERT INTO pg_temp.candidate SELECT DISTINCT k.position, k.ordinal FROM (

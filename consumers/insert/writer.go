@@ -30,6 +30,7 @@ type writer struct {
 	records    []schemas.Record // for the outbox
 	rows       int64
 	candidates bool // whether the table of records to be judged is there
+	all        bool // whether all records of the centre are judged
 }
 
 // take does what a position asks for.

@@ -157,9 +157,13 @@ func (w *work) status(phase schemas.Phase, st schemas.Status, outcome string) *s
 	if outcome != "" {
 		now := w.u.Now()
 		s.Outcome, s.FinishedAt = w.d.Outcome+"/"+outcome, &now
+		s.VersionOf = w.version()
 	}
 	return s
 }
+
+// version is of what judges archives and names.
+func (w *work) version() string { return w.u.Profile.Versions().Unzip }
 
 func (w *work) running() schemas.Message {
 	return w.message(schemas.StatusChangedTopic, w.d.File, "running", w.status(schemas.Unzip, schemas.Running, ""))
@@ -200,6 +204,7 @@ func (w *work) document(m *archive.Member) []schemas.Message {
 	ref.Entry = strings.ToValidUTF8(ref.Entry, "\uFFFD")
 	out := &schemas.DocumentExtracted{
 		Scope: w.d.Scope, FileRef: w.d.FileRef, DocumentRef: ref, Attempt: w.d.Attempt, Download: w.d.Outcome, Unzip: done,
+		UnzipVersion: w.version(),
 	}
 	s := w.status(schemas.XMLName, schemas.Done, done)
 	s.Entity, s.DocumentRef = schemas.EntityDocument, ref

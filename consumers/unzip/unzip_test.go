@@ -137,6 +137,15 @@ func TestAnArchiveYieldsItsDocuments(t *testing.T) {
 	if d := cmp.Diff(want, b.said()); d != "" {
 		t.Fatalf("messages differ (- want, + got):\n%s", d)
 	}
+	for i, m := range b.out[1:] {
+		v := b.Profile.Versions().Unzip
+		if st, ok := m.Body.(*schemas.StatusChanged); ok && st.VersionOf != v {
+			t.Errorf("message %d says that version %q judged, not %q", i+1, st.VersionOf, v)
+		}
+		if d, ok := m.Body.(*schemas.DocumentExtracted); ok && d.UnzipVersion != v {
+			t.Errorf("message %d says that version %q judged, not %q", i+1, d.UnzipVersion, v)
+		}
+	}
 	doc := b.out[1].Body.(*schemas.DocumentExtracted)
 	if doc.Document != schemas.DocumentID(doc.File, specimen) || b.out[1].Key != doc.Document || doc.Archive != sha || doc.Download != sha || doc.Unzip != "done" || doc.Attempt != 2 ||
 		doc.Session != "session-1" || doc.SHA256 == "" || doc.MD5 == "" || doc.Size != 4 || doc.DocCentre != "H" || doc.DocDate != "2026-01-02" || doc.DocInc != 1 || b.out[1].Traceparent != "trace" {

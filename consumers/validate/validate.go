@@ -35,13 +35,14 @@ type Validator struct {
 	blobs   blob.Store
 	kinds   map[string]*xsdcheck.Schema
 	profile string
+	version profile.Versions
 	log     *slog.Logger
 	now     func() time.Time
 }
 
 // New compiles the profile's schemas; it fails if one of them cannot be.
 func New(p *profile.Profile, cfg config.Validate, blobs blob.Store, log *slog.Logger, now func() time.Time) (*Validator, error) {
-	v := &Validator{blobs: blobs, kinds: map[string]*xsdcheck.Schema{}, profile: p.Name + "@" + p.Version, log: log, now: now}
+	v := &Validator{blobs: blobs, kinds: map[string]*xsdcheck.Schema{}, profile: p.Name + "@" + p.Version, version: p.Versions(), log: log, now: now}
 	opts := xsdcheck.Options{MaxErrors: cfg.MaxErrors, MaxBytes: int64(cfg.MaxBytes), MaxDepth: cfg.MaxDepth, MaxAttributes: cfg.MaxAttributes}
 	for _, k := range p.Kinds {
 		fsys, entry, err := p.SchemaFS(k.Name)
@@ -159,12 +160,18 @@ func (v *Validator) verdict(in schemas.Message, d *schemas.DocumentExtracted, re
 	end := &schemas.DocumentValidated{
 		Scope: d.Scope, FileRef: d.FileRef, DocumentRef: d.DocumentRef, DocumentName: d.DocumentName, Attempt: d.Attempt,
 		Download: d.Download, Unzip: d.Unzip, Result: result, Outcome: outcome, Phase: string(phase), Exception: exception,
-		ErrorsTotal: int32(total), Profile: v.profile,
+		ErrorsTotal: int32(total), Profile: v.profile, UnzipVersion: d.UnzipVersion,
 	}
 	st := &schemas.StatusChanged{
 		Scope: d.Scope, FileRef: d.FileRef, DocumentRef: d.Named(), DocumentName: d.DocumentName, Entity: schemas.EntityDocument,
 		Attempt: d.Attempt, Outcome: d.Download + "/" + d.Unzip, Phase: string(phase), Status: string(schemas.Done),
 		Exception: exception, Errors: errs, ErrorsTotal: int32(total), Bytes: d.Size, StartedAt: &started, FinishedAt: &now,
+	}
+	if phase == schemas.XSD {
+		end.XSDVersion = v.version.Of(string(schemas.XSD), d.Kind)
+		st.VersionOf = end.XSDVersion
+	} else {
+		st.VersionOf = d.UnzipVersion
 	}
 	if result != schemas.Valid {
 		st.Status = string(schemas.Failed)

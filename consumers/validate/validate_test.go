@@ -135,13 +135,14 @@ func TestAValidDocument(t *testing.T) {
 		b := newBench(t, config.Default().Validate)
 		m := b.extracted(kind, sample(t, kind))
 		d := m.Body.(*schemas.DocumentExtracted)
+		d.UnzipVersion = "names"
 		v, st := b.judged(m)
 		want := &schemas.DocumentValidated{Scope: d.Scope, FileRef: d.FileRef, DocumentRef: d.DocumentRef, DocumentName: d.DocumentName, Attempt: 2, Download: d.Download, Unzip: "done",
-			Result: schemas.Valid, Outcome: "valid", Phase: "xsd", Profile: "impc@1"}
+			Result: schemas.Valid, Outcome: "valid", Phase: "xsd", Profile: "impc@1", UnzipVersion: "names", XSDVersion: b.version.XSD[kind]}
 		if diff := cmp.Diff(want, v); diff != "" {
 			t.Errorf("verdict differs (- want, + got):\n%s", diff)
 		}
-		if st.Phase != "xsd" || st.Status != "done" || st.Exception != "" || len(st.Errors) != 0 {
+		if st.Phase != "xsd" || st.Status != "done" || st.Exception != "" || len(st.Errors) != 0 || len(st.VersionOf) != 12 || st.VersionOf != v.XSDVersion {
 			t.Errorf("status is %+v", st)
 		}
 		if b.progress == 0 {
