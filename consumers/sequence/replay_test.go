@@ -15,8 +15,8 @@ import (
 // the documents are outstanding.
 func (b *bench) replayed(f *file, run string, number int) {
 	b.t.Helper()
-	b.exec(`INSERT INTO control.replay (id, number, phase, requested_by, reason, requested_at, state, changed_by, changed_at, paced_at)
-		VALUES ($1, $2, 'unzip', 'somebody', '', $3, 'running', 'somebody', $3, $3) ON CONFLICT DO NOTHING`, run, number, b.now)
+	b.exec(`INSERT INTO control.replay (id, number, phase, shadow, requested_by, reason, requested_at, state, changed_by, changed_at, paced_at)
+		VALUES ($1, $2, 'unzip', CASE WHEN control.is_shadow($1) THEN 'try' || left($1::uuid::text, 8) ELSE '' END, 'somebody', '', $3, 'running', 'somebody', $3, $3)`, run, number, b.now)
 	b.exec(`INSERT INTO control.acquisition (run, file, domain, source, look, size, state, attempt, download, unzip, sha256, documents, rank_own, rank_time, rank_ordinal)
 		SELECT $1, file, domain, source, look, size, 'extracted', $2, download, unzip, sha256, documents, rank_own, rank_time, rank_ordinal
 		FROM control.acquisition WHERE id = $3`, run, number+1, f.acquisition)

@@ -64,7 +64,7 @@ func (s *state) acquisitions(f *file, versions map[versionKey]*ordered, now time
 	var open *control.Acquisition // whose next attempt follows
 	for _, key := range keys {
 		t := f.attempts[key]
-		if t.said == nil {
+		if t.said == nil || schemas.IsShadow(key.run) { // a shadow's results are not brought back: it is made again
 			continue
 		}
 		a := open

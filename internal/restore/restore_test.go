@@ -191,6 +191,29 @@ func TestABatchIsFinishedWhereverItWasCutOff(t *testing.T) {
 	}
 }
 
+// A shadow is known again, by its name, and what it had is not: no attempt of it
+// is taken for one of the file's.
+func TestShadowsAreNotRestored(t *testing.T) {
+	s := newScene(t)
+	file, session := s.fetched()
+	s.order(file, session, 1, "document", "document", "withdrawal", "batch_end")
+	run, err := schemas.NewShadowRun()
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := s.Now()
+	s.tell(schemas.StatusChangedTopic, "plan", &schemas.StatusChanged{Scope: schemas.Scope{Run: run}, Entity: schemas.EntityReplay, Status: string(schemas.Running), Note: schemas.ReplayRequested,
+		Number: 3, Attributes: map[string]string{"from": schemas.FromUnzip, "shadow": "try", "versions": "{}", "by": "somebody"}})
+	s.tell(schemas.StatusChangedTopic, "plan", &schemas.StatusChanged{Scope: schemas.Scope{Run: run, Centre: "H", Source: "h"}, FileRef: schemas.FileRef{File: file, FileName: zipName, Action: schemas.Add},
+		Entity: schemas.EntityDownload, Attempt: 2, Look: 1, FileSize: 9, Phase: string(schemas.Unzip), Status: string(schemas.Done), Outcome: sha + "/done", Accepted: sha + "/done", Rows: 2, RequestedAt: &now})
+	if _, err := s.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.same("acquisitions", acquisitionsSQL, "ended complete 1 1 t")
+	s.same("files", "SELECT concat_ws(' ', current_attempt, attempts) FROM control.file", "1 2")
+	s.same("replays", "SELECT concat_ws(' ', number, shadow, state, versions, promotes) FROM control.replay", "3 try done {}")
+}
+
 func TestRestoreRefuses(t *testing.T) {
 	s := newScene(t)
 	file, session := s.fetched()

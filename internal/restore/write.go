@@ -246,13 +246,13 @@ func (w *writer) order(ctx context.Context) error {
 		}
 		m := p.first.Attributes
 		replays = append(replays, []any{id, p.first.Number, m["from"], m["where"], m["offsets"], number(m["rate"]), p.requestedBy, p.reason, p.at,
-			"done", "control restore", w.now, w.now})
+			"done", "control restore", w.now, w.now, m["shadow"], pointer(m["promotes"]), pointer(m["versions"])})
 	}
 	return w.copyAll(ctx,
 		table{"batch", "id session domain opened_at number released_at last_position run", batches},
 		table{"domain", "name next_number", domains},
 		table{"operation", "id number what domain file action archive name blob requested_by reason requested_at position last_position", operations},
-		table{"replay", "id number phase predicate offsets rate requested_by reason requested_at state changed_by changed_at paced_at", replays})
+		table{"replay", "id number phase predicate offsets rate requested_by reason requested_at state changed_by changed_at paced_at shadow promotes versions", replays})
 }
 
 // processes writes what fetches files, and what it has accepted.
