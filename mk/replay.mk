@@ -1,6 +1,6 @@
 # Replays end to end: from every phase, twice at once with kill -9 in between,
 # and consumer groups whose offsets somebody reset. go test ./... runs the first
-# on the small corpus. A campaign: make test-replay REPLAY=demo KILLS=20.
+# on the small corpus, from unzip alone. A campaign: make test-replay REPLAY=demo KILLS=20.
 REPLAY ?= small
 KILLS ?= 2
 

@@ -63,11 +63,14 @@ type Reader struct {
 	// been read.
 	Progress func(done, all int64)
 
-	chunk int // events written at a time; 0: chunk
+	chunk, chunkBytes int // events, and bytes of text, written at a time; 0: the constants of the same names
 }
 
 // chunkSize is how many events are written at a time.
 func (r *Reader) chunkSize() int { return cmp.Or(r.chunk, chunk) }
+
+// chunkRoom is how many bytes of text are written at a time.
+func (r *Reader) chunkRoom() int { return cmp.Or(r.chunkBytes, chunkBytes) }
 
 // Filled says how far the history goes.
 type Filled struct {

@@ -140,7 +140,7 @@ func TestThePastIsWhatTheTrackerSaid(t *testing.T) {
 		case i == 39 || i+1 == len(log):
 			filters = append(filters, report.Filter{Name: first}, report.Filter{Name: "H.*.0?.impc.zip"}, report.Filter{Name: "H.2012-1*"}, report.Filter{Centre: "ics"},
 				report.Filter{Source: "s1"}, report.Filter{Session: schemas.ID("session", "2")}, report.Filter{Centre: "H", Phase: "xsd", Name: first})
-		case i%12 != 0:
+		case i%20 != 0:
 			continue
 		}
 		for _, f := range filters {
@@ -326,13 +326,15 @@ func TestManyEvents(t *testing.T) {
 // Events of much text are written in smaller pieces.
 func TestLongEvents(t *testing.T) {
 	pool := database(t)
+	const room = 3 << 20
 	log := story()[:5]
 	for i := range 5 {
 		e := Event{At: end()}
-		e.Entity, e.Centre, e.Revision, e.Attributes = schemas.EntityCentre, "H", int64(i+1), map[string]string{"address": strings.Repeat("x", chunkBytes/3)}
+		e.Entity, e.Centre, e.Revision, e.Attributes = schemas.EntityCentre, "H", int64(i+1), map[string]string{"address": strings.Repeat("x", room/3)}
 		log = append(log, e)
 	}
 	r := reader(t, pool, log)
+	r.chunkBytes = room
 	var told []int64
 	r.Progress = func(done, _ int64) { told = append(told, done) }
 	if err := r.At(t.Context(), end(), Scope{}, func(q pg.Querier, _ Filled) error {

@@ -64,7 +64,7 @@ func (p *past) fill(ctx context.Context, parts []part) error {
 			events = append(events, s.Event)
 			places = append(places, stored{topic: s.topic, partition: s.partition, offset: s.offset})
 			bytes += weight(s.Event)
-			if len(events) < p.chunkSize() && bytes < chunkBytes {
+			if len(events) < p.chunkSize() && bytes < p.chunkRoom() {
 				return nil
 			}
 			return flush()

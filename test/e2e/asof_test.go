@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -20,8 +21,8 @@ import (
 // recorded. Later the commands say the same as of that time: for every recording
 // that holds exactly the events up to some moment, as the log itself says.
 func TestThePastIsWhatTheLiveTrackerSaid(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long: skipped with -short")
+	if os.Getenv("TRIBUTARY_ASOF") == "" {
+		t.Skip("takes a minute: make test-asof runs it")
 	}
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true,
 		Extra: lively + "tracker:\n  wait: 20ms\nhistory:\n  wait: 200ms\nkafka:\n  session_timeout: 6s\n"})
