@@ -73,7 +73,7 @@ func extractedMessage(f *fileWorld, v *schemas.DocumentValidated, exception, mes
 		ID: documentID(schemas.DocumentExtractedTopic, v), Topic: schemas.DocumentExtractedTopic, Key: v.Document, Stage: stageName,
 		Subject: f.subject() + "/" + v.Entry, Time: now,
 		Body: &schemas.DocumentExtracted{Scope: v.Scope, FileRef: v.FileRef, DocumentRef: v.DocumentRef, DocumentName: v.DocumentName,
-			Attempt: v.Attempt, Download: v.Download, Unzip: v.Unzip, Exception: exception, Message: message},
+			Attempt: v.Attempt, Download: v.Download, Unzip: v.Unzip, Exception: exception, Message: message, UnzipVersion: v.UnzipVersion},
 	}
 }
 
@@ -86,7 +86,7 @@ func (f *fileWorld) document(a *control.Acquisition, v *schemas.DocumentValidate
 // namedEvent tells how a document's name was judged.
 func namedEvent(f *fileWorld, a *control.Acquisition, v *schemas.DocumentValidated, exception, message string, now time.Time) schemas.Message {
 	body := f.document(a, v)
-	body.Phase, body.Status = string(schemas.XMLName), string(schemas.Done)
+	body.Phase, body.Status, body.VersionOf = string(schemas.XMLName), string(schemas.Done), v.UnzipVersion
 	if exception != "" {
 		body.Status, body.Exception, body.Message = string(schemas.Failed), exception, message
 		body.Errors, body.ErrorsTotal = []schemas.ErrorDetail{{Exception: exception, Message: message}}, 1
@@ -94,13 +94,19 @@ func namedEvent(f *fileWorld, a *control.Acquisition, v *schemas.DocumentValidat
 	return status(documentID("named", v), f.ID, f.subject()+"/"+v.Entry, now, body)
 }
 
-// judgedEvent tells the verdict that a document has from before.
+// judgedEvent tells the verdict that a document has from before, and by what it
+// was judged then.
 func judgedEvent(f *fileWorld, a *control.Acquisition, v *schemas.DocumentValidated, judged *control.Acquisition, now time.Time) schemas.Message {
 	body := f.document(a, v)
 	body.Phase, body.Status = string(schemas.XSD), string(schemas.Done)
 	if v.Result != schemas.Valid {
 		body.Phase, body.Status, body.Exception, body.ErrorsTotal = v.Phase, string(schemas.Failed), v.Exception, v.ErrorsTotal
 		body.Message = fmt.Sprintf("judged so in attempt %d, which has every error", judged.Attempt)
+	}
+	if body.Phase == string(schemas.XMLName) {
+		body.VersionOf = v.UnzipVersion
+	} else {
+		body.VersionOf, body.Passed = v.XSDVersion, []schemas.PassedPhase{{Phase: string(schemas.XMLName), VersionOf: v.UnzipVersion}}
 	}
 	return status(documentID("judged", v), f.ID, f.subject()+"/"+v.Entry, now, body)
 }
