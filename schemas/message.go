@@ -76,18 +76,17 @@ var ErrNoID = errors.New("record has no ce_id header")
 func (c *Codec) Decode(r Record) (Message, error) {
 	m := Message{Key: r.Key}
 	for _, h := range r.Headers {
-		v := string(h.Value)
 		switch h.Key {
 		case headerID:
-			m.ID = v
+			m.ID = string(h.Value)
 		case headerSource:
-			m.Stage = trimStage(v)
+			m.Stage = trimStage(string(h.Value))
 		case headerSubject:
-			m.Subject = v
+			m.Subject = string(h.Value)
 		case headerTrace:
-			m.Traceparent = v
+			m.Traceparent = string(h.Value)
 		case headerTime:
-			t, err := time.Parse(time.RFC3339Nano, v)
+			t, err := time.Parse(time.RFC3339Nano, string(h.Value))
 			if err != nil {
 				return m, fmt.Errorf("header ce_time: %w", err)
 			}

@@ -159,7 +159,7 @@ func benchLog(t *testing.T, events int) *testLog {
 	return l
 }
 
-func benchRecord(t *testing.T, l *testLog, n int, random *rand.Rand) *kgo.Record {
+func benchRecord(t testing.TB, l *testLog, n int, random *rand.Rand) *kgo.Record {
 	file := fmt.Sprintf("H.2026-%02d-%02d.%02d.impc.zip", n/30000%12+1, n/1000%28+1, n/20%50)
 	at := time.Date(2026, 1, 1, 0, 0, n/10, random.IntN(1e9), time.UTC)
 	begun := at.Add(-time.Duration(random.IntN(5000)) * time.Millisecond)

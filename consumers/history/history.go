@@ -21,7 +21,6 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/consumers/stage"
 	"tributary/internal/config"
@@ -299,37 +298,20 @@ func (h *History) insert(ctx context.Context, conn *link, ranges []stage.Range) 
 		return fmt.Errorf("history: insert %d records of %s: %w", count, token, err)
 	}
 	defer batch.Abort() //nolint:errcheck // after Send there is nothing to abort
+	b, rd := newBlock(), reader{codec: h.codec}
 	for _, r := range ranges {
 		for _, rec := range r.Records {
-			values, err := h.row(r.Topic, rec)
-			if err != nil {
+			if err := rd.write(b, r.Topic, rec); err != nil {
 				return fmt.Errorf("history: %w", &stage.RecordError{Topic: r.Topic, Partition: r.Partition, Offset: rec.Offset, Err: err})
 			}
-			if err := batch.Append(append(values, conn.generation)...); err != nil {
-				return fmt.Errorf("history: %s/%d at offset %d: %w", r.Topic, r.Partition, rec.Offset, err)
-			}
+			b.end()
 		}
+	}
+	if err := b.appendTo(batch, conn.generation); err != nil {
+		return fmt.Errorf("history: insert %d records of %s: %w", count, token, err)
 	}
 	if err := batch.Send(); err != nil {
 		return fmt.Errorf("history: insert %d records of %s: %w", count, token, err)
 	}
 	return nil
-}
-
-// row is a record's row. A record that is no event is kept as unreadable; one
-// of a newer version is an error, schemas.ErrUnknownSchema by errors.Is, since
-// an upgrade will read it.
-func (h *History) row(topic string, rec *kgo.Record) ([]any, error) {
-	m, e, err := h.decode(rec)
-	if errors.Is(err, schemas.ErrUnknownSchema) {
-		return nil, err
-	}
-	reason := ""
-	if err != nil {
-		reason, e = err.Error(), &schemas.StatusChanged{}
-		if m.Time.IsZero() {
-			m.Time = time.Unix(0, 0)
-		}
-	}
-	return values(topic, rec, m, e, reason), nil
 }

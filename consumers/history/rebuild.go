@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
@@ -26,10 +25,11 @@ import (
 // defaults named.
 type RebuildOptions struct {
 	Prefix string // of the topic
-	// Batch is how many rows are inserted at once; default 20,000. There are
-	// Workers+2 batches in memory.
+	// Batch is how many rows are inserted at once; default 50,000. Each worker
+	// has one batch in memory.
 	Batch int
-	// Workers is how many batches are decoded and inserted at once; default 2.
+	// Workers is how many batches are decoded and inserted at once; default 2:
+	// one is decoded while ClickHouse stores the other.
 	Workers int
 	// Force allows rows to be lost that only the history has, as the log no
 	// longer begins where it did, or is another.
@@ -68,7 +68,7 @@ const shadowPrefix = "event_rebuild_"
 // that the next one drops.
 func (h *History) Rebuild(ctx context.Context, connect kafka.Factory, o RebuildOptions) (Rebuilt, error) {
 	if o.Batch <= 0 {
-		o.Batch = 20_000
+		o.Batch = 50_000
 	}
 	if o.Workers <= 0 {
 		o.Workers = 2
@@ -252,80 +252,28 @@ func (r *rebuild) fill(ctx context.Context, log map[int32]interval) error {
 		r.total += l.to - l.from
 	}
 	g, working := errgroup.WithContext(ctx)
-	batches := make(chan []*kgo.Record)
+	read := make(chan []*kgo.Record)
 	for range r.o.Workers {
-		g.Go(func() error {
-			for records := range batches {
-				if err := r.insert(working, records); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		g.Go(func() error { return r.work(working, read) })
 	}
 	g.Go(func() error {
-		defer close(batches)
-		var batch []*kgo.Record
-		give := func() error {
-			select {
-			case batches <- batch:
-				batch = nil
-				return nil
-			case <-working.Done():
-				return working.Err()
-			}
-		}
-		err := readLog(working, r.connect, r.topic, want, func(_ int32, records []*kgo.Record) error {
-			for len(records) > 0 {
-				n := min(len(records), r.o.Batch-len(batch))
-				batch = append(batch, records[:n]...)
-				records = records[n:]
-				if len(batch) < r.o.Batch {
-					continue
-				}
-				if err := give(); err != nil {
-					return err
+		defer close(read)
+		return readLog(working, r.connect, r.topic, want, func(_ int32, records []*kgo.Record) error {
+			for piece := range slices.Chunk(records, pieceRows) {
+				select {
+				case read <- piece:
+				case <-working.Done():
+					return working.Err()
 				}
 			}
 			return nil
 		})
-		if err == nil && len(batch) > 0 {
-			err = give()
-		}
-		return err
 	})
 	if err := g.Wait(); err != nil {
 		return err
 	}
 	for p, w := range want {
 		r.done[p] = max(w.from, w.to)
-	}
-	return nil
-}
-
-// insert stores records in the new table.
-func (r *rebuild) insert(ctx context.Context, records []*kgo.Record) error {
-	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"async_insert": 0, "insert_deduplicate": 0}))
-	batch, err := r.conn.PrepareBatch(ctx, "INSERT INTO `"+r.shadow+"` ("+columnList()+", generation)") //nolint:clickhouselint // aborted below; Close would end an INSERT that failed as if it were whole
-	if err != nil {
-		return fmt.Errorf("insert %d records: %w", len(records), err)
-	}
-	defer batch.Abort() //nolint:errcheck // after Send there is nothing to abort
-	for _, rec := range records {
-		values, err := r.h.row(schemas.StatusChangedTopic, rec)
-		if err == nil {
-			err = batch.Append(append(values, r.generation)...)
-		}
-		if err != nil {
-			return fmt.Errorf("partition %d at offset %d: %w", rec.Partition, rec.Offset, err)
-		}
-	}
-	if err := batch.Send(); err != nil {
-		return fmt.Errorf("insert %d records: %w", len(records), err)
-	}
-	done := r.rows.Add(int64(len(records)))
-	if r.o.Progress != nil {
-		r.o.Progress(done, r.total)
 	}
 	return nil
 }

@@ -1,13 +1,11 @@
 package history
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"tributary/internal/kafka"
 	"tributary/schemas"
 )
 
@@ -21,42 +19,118 @@ func columnList() string {
 	sha256, md5, file_size, bytes, rows, position, number, revision, mod_time, listed_at, requested_at, started_at, finished_at, attributes, unreadable`
 }
 
-func (h *History) decode(rec *kgo.Record) (schemas.Message, *schemas.StatusChanged, error) {
-	m, err := h.codec.Decode(kafka.FromKgo(rec))
-	if err != nil {
-		return m, nil, err
-	}
-	e, ok := m.Body.(*schemas.StatusChanged)
-	if !ok {
-		return m, nil, fmt.Errorf("a record of %s is no event of the log", m.Topic)
-	}
-	return m, e, nil
+// rowWriter takes the columns of a row, one call for each, in the order of
+// columnList. A word is a text of which there are few different ones.
+type rowWriter interface {
+	text(string)
+	word(string)
+	number8(uint8)
+	number32(int32)
+	number64(int64)
+	identity(uuid.UUID)
+	optionalID(string)
+	moment(time.Time)
+	optionalMoment(*time.Time)
+	texts([]string)
+	words([]string)
+	numbers8([]uint8)
+	numbers32([]int32)
+	moments([]*time.Time)
+	pairs(map[string]string)
 }
 
-// values are a row: all that the event tells, each part in a column of its own.
-func values(topic string, rec *kgo.Record, m schemas.Message, e *schemas.StatusChanged, unreadable string) []any {
-	attributes := e.Attributes
-	if attributes == nil {
-		attributes = map[string]string{}
+// writeRow tells all that the event says, each part in a column of its own.
+func writeRow(w rowWriter, topic string, rec *kgo.Record, m *schemas.Message, e *schemas.StatusChanged, unreadable string) {
+	w.word(topic)
+	w.number32(rec.Partition)
+	w.number64(rec.Offset)
+	w.identity(identity(m.ID))
+	w.moment(m.Time)
+	w.word(m.Stage)
+	w.text(m.Subject)
+	w.text(m.Traceparent)
+	w.optionalID(e.Run)
+	w.optionalID(e.Session)
+	w.word(e.Centre)
+	w.word(e.Source)
+	w.word(e.Server)
+	w.word(e.Entity)
+	w.optionalID(e.File)
+	w.text(e.FileName)
+	w.word(e.Action)
+	w.text(e.FileDate)
+	w.number64(e.FileInc)
+	w.number32(e.Attempt)
+	w.number32(e.Look)
+	w.text(e.Outcome)
+	w.text(e.Accepted)
+	w.number32(e.Repeats)
+	w.optionalID(e.Document)
+	w.text(e.Entry)
+	w.number32(e.Ordinal)
+	w.text(e.Archive)
+	w.number64(e.Offset)
+	w.number64(e.Packed)
+	w.number64(e.Size)
+	w.number32(e.Method)
+	w.number64(e.CRC32)
+	w.word(e.Kind)
+	w.word(e.DocCentre)
+	w.text(e.DocDate)
+	w.number64(e.DocInc)
+	w.number32(e.Check)
+	writePassed(w, e.Passed)
+	w.word(e.Phase)
+	w.number8(uint8(schemas.Phase(e.Phase).ID()))
+	w.word(e.Status)
+	w.number8(uint8(schemas.Status(e.Status).ID()))
+	w.word(e.Exception)
+	w.text(e.Message)
+	w.word(e.Note)
+	writeErrors(w, e.Errors)
+	w.number32(e.ErrorsTotal)
+	w.text(e.SHA256)
+	w.text(e.MD5)
+	w.number64(e.FileSize)
+	w.number64(e.Bytes)
+	w.number64(e.Rows)
+	w.number64(e.Position)
+	w.number64(e.Number)
+	w.number64(e.Revision)
+	w.optionalMoment(e.ModTime)
+	w.optionalMoment(e.ListedAt)
+	w.optionalMoment(e.RequestedAt)
+	w.optionalMoment(e.StartedAt)
+	w.optionalMoment(e.FinishedAt)
+	w.pairs(e.Attributes)
+	w.text(unreadable)
+}
+
+func writePassed(w rowWriter, passed []schemas.PassedPhase) {
+	var phases []string
+	var ids []uint8
+	var begun, ended []*time.Time
+	for _, p := range passed {
+		phases, ids = append(phases, p.Phase), append(ids, uint8(schemas.Phase(p.Phase).ID()))
+		begun, ended = append(begun, p.StartedAt), append(ended, p.FinishedAt)
 	}
-	n := len(e.Errors)
-	lines, columns, exceptions, messages := make([]int32, n), make([]int32, n), make([]string, n), make([]string, n)
-	for i, x := range e.Errors {
-		lines[i], columns[i], exceptions[i], messages[i] = x.Line, x.Column, x.Exception, x.Message
+	w.words(phases)
+	w.numbers8(ids)
+	w.moments(begun)
+	w.moments(ended)
+}
+
+func writeErrors(w rowWriter, found []schemas.ErrorDetail) {
+	var lines, columns []int32
+	var exceptions, messages []string
+	for _, x := range found {
+		lines, columns = append(lines, x.Line), append(columns, x.Column)
+		exceptions, messages = append(exceptions, x.Exception), append(messages, x.Message)
 	}
-	passed := make([]string, len(e.Passed))
-	ids, begun, ended := make([]uint8, len(e.Passed)), make([]*time.Time, len(e.Passed)), make([]*time.Time, len(e.Passed))
-	for i, p := range e.Passed {
-		passed[i], ids[i], begun[i], ended[i] = p.Phase, uint8(schemas.Phase(p.Phase).ID()), moment(p.StartedAt), moment(p.FinishedAt)
-	}
-	return []any{topic, rec.Partition, rec.Offset, identity(m.ID), bounded(m.Time), m.Stage, m.Subject, m.Traceparent, id(e.Run), id(e.Session),
-		e.Centre, e.Source, e.Server, e.Entity,
-		id(e.File), e.FileName, e.Action, e.FileDate, e.FileInc, e.Attempt, e.Look, e.Outcome, e.Accepted, e.Repeats,
-		id(e.Document), e.Entry, e.Ordinal, e.Archive, e.Offset, e.Packed, e.Size, e.Method, e.CRC32, e.Kind, e.DocCentre, e.DocDate, e.DocInc,
-		e.Check, passed, ids, begun, ended, e.Phase, uint8(schemas.Phase(e.Phase).ID()), e.Status, uint8(schemas.Status(e.Status).ID()), e.Exception, e.Message, e.Note,
-		lines, columns, exceptions, messages, e.ErrorsTotal,
-		e.SHA256, e.MD5, e.FileSize, e.Bytes, e.Rows, e.Position, e.Number, e.Revision,
-		moment(e.ModTime), moment(e.ListedAt), moment(e.RequestedAt), moment(e.StartedAt), moment(e.FinishedAt), attributes, unreadable}
+	w.numbers32(lines)
+	w.numbers32(columns)
+	w.words(exceptions)
+	w.texts(messages)
 }
 
 // identity is the event's id, or what follows from it where it is no UUID.
@@ -65,15 +139,6 @@ func identity(s string) uuid.UUID {
 		return u
 	}
 	return uuid.MustParse(schemas.ID("event_id", s))
-}
-
-// id is an id of the event, null where it has none.
-func id(s string) *uuid.UUID {
-	if s == "" {
-		return nil
-	}
-	u := identity(s)
-	return &u
 }
 
 // moment is a time, null where there is none.
@@ -85,16 +150,20 @@ func moment(t *time.Time) *time.Time {
 	return &b
 }
 
+// The first second of 1900, and of the last day of 2261.
+const (
+	leastSecond = -2208988800
+	mostSecond  = 9214560000
+)
+
 // bounded is the time, or the nearest that ClickHouse can hold: a server may
 // claim any year for its files.
 func bounded(t time.Time) time.Time {
-	t = t.UTC().Truncate(time.Microsecond)
-	least, most := time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2261, 12, 31, 0, 0, 0, 0, time.UTC)
-	if t.Before(least) {
-		return least
+	switch s := t.Unix(); {
+	case s < leastSecond:
+		t = time.Unix(leastSecond, 0)
+	case s >= mostSecond:
+		t = time.Unix(mostSecond, 0)
 	}
-	if t.After(most) {
-		return most
-	}
-	return t
+	return t.UTC().Truncate(time.Microsecond)
 }
