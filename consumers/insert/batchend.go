@@ -30,6 +30,10 @@ func (w *writer) batchEnd(ctx context.Context, it *item) error {
 	if err != nil {
 		return err
 	}
+	whole := make(map[int64]bool, len(documents)) // of others, checks judged what changed
+	for _, position := range documents {
+		whole[position] = true
+	}
 	documents = append(documents, judged...)
 	steps := [3]span{{started, w.in.now()}, {}, {}}
 	for i, statements := range [][]warehouse.Statement{w.in.d.Statements.Context, w.in.d.Statements.Overview} {
@@ -47,7 +51,7 @@ func (w *writer) batchEnd(ctx context.Context, it *item) error {
 	slices.Sort(documents)
 	documents = slices.Compact(documents)
 	for part := range slices.Chunk(documents, eventChunk) {
-		if err := w.checked(ctx, it, part, steps); err != nil {
+		if err := w.checked(ctx, it, part, steps, whole); err != nil {
 			return err
 		}
 	}
@@ -71,7 +75,7 @@ const numberChecks = `INSERT INTO warehouse.data_check AS c (position, checks) S
 
 // checked numbers the check of documents and tells its result. What is told of
 // many documents goes to the outbox at once, so that it isn't all in memory.
-func (w *writer) checked(ctx context.Context, it *item, documents []int64, steps [3]span) error {
+func (w *writer) checked(ctx context.Context, it *item, documents []int64, steps [3]span, whole map[int64]bool) error {
 	if w.in.rebuild != nil {
 		_, err := w.tx.Exec(ctx, numberChecks, documents)
 		return err
@@ -102,7 +106,11 @@ func (w *writer) checked(ctx context.Context, it *item, documents []int64, steps
 		return fmt.Errorf("number the data checks: %w", err)
 	}
 	for _, position := range documents {
-		if err := w.tellChecked(it, events[position], errs[position], totals[position], steps); err != nil {
+		version := ""
+		if w.all || whole[position] {
+			version = w.checkedBy()
+		}
+		if err := w.tellChecked(it, events[position], errs[position], totals[position], steps, version); err != nil {
 			return err
 		}
 	}

@@ -67,7 +67,8 @@ func (w *writer) uploaded(it *item, rows int64, failure *mapping.DocumentError) 
 
 // tellChecked tells how a document's data was judged: that it failed, or that
 // it was found good and that context and overview know it, in one event.
-func (w *writer) tellChecked(it *item, e schemas.StatusChanged, errs []schemas.ErrorDetail, total int32, steps [3]span) error {
+// The version is empty unless all of the document was judged.
+func (w *writer) tellChecked(it *item, e schemas.StatusChanged, errs []schemas.ErrorDetail, total int32, steps [3]span, version string) error {
 	phases := [3]schemas.Phase{schemas.Data, schemas.Context, schemas.Overview}
 	last := len(phases) - 1
 	e.Status = string(schemas.Done)
@@ -76,10 +77,10 @@ func (w *writer) tellChecked(it *item, e schemas.StatusChanged, errs []schemas.E
 		e.Status, e.Exception, e.Message, e.Errors, e.ErrorsTotal = string(schemas.Failed), errs[0].Exception, errs[0].Message, errs, total
 	}
 	for i := range last {
-		e.Passed = append(e.Passed, schemas.PassedPhase{Phase: string(phases[i]), StartedAt: at(steps[i].from), FinishedAt: at(steps[i].to), VersionOf: w.checkedBy()})
+		e.Passed = append(e.Passed, schemas.PassedPhase{Phase: string(phases[i]), StartedAt: at(steps[i].from), FinishedAt: at(steps[i].to), VersionOf: version})
 	}
 	e.Phase, e.StartedAt, e.FinishedAt = string(phases[last]), at(steps[last].from), at(steps[last].to)
-	e.VersionOf = w.checkedBy()
+	e.VersionOf = version
 	return w.tell(it, e.File, "checked", &e, strconv.FormatInt(e.Position, 10))
 }
 

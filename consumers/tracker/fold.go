@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,8 +84,13 @@ func given(kind, id string) uuid.UUID {
 	return key(kind, id)
 }
 
-// add adds one event. An error says why it cannot be placed anywhere.
+// add adds one event. An error says why it cannot be placed anywhere. Of a
+// shadow run only what is said of it as a whole is added: its results lie beside
+// those that are shown, and change none of them.
 func (f *fold) add(e *schemas.StatusChanged, when time.Time) error {
+	if e.Entity != schemas.EntityReplay && schemas.IsShadow(e.Run) {
+		return nil
+	}
 	e = cleaned(e)
 	now := at(when)
 	s := seen{First: now, Last: now}
@@ -125,7 +131,7 @@ func (f *fold) add(e *schemas.StatusChanged, when time.Time) error {
 	case schemas.EntityBatch:
 		f.centre(e.Centre, nil)
 		into(f.batches, f.id("batch", e.Centre, fmt.Sprint(e.Number)), &batch{seen: s, Centre: e.Centre, Number: e.Number, Session: e.Session,
-			Status: schemas.Status(e.Status).ID(), Documents: e.Rows, Started: started(e, now), Finished: finished(e, now)})
+			Status: schemas.Status(e.Status).ID(), Documents: e.Rows, Started: started(e, now), Finished: finished(e, now), Position: e.Position, Checked: e.VersionOf})
 		return nil
 	case schemas.EntityReplay:
 		return f.replay(e, s)
@@ -222,7 +228,7 @@ func (f *fold) step(e *schemas.StatusChanged, now time.Time) step {
 func cleaned(e *schemas.StatusChanged) *schemas.StatusChanged {
 	c := *e
 	for _, s := range []*string{&c.Centre, &c.Source, &c.Session, &c.Run, &c.File, &c.FileName, &c.Action, &c.Document, &c.Entry, &c.Archive,
-		&c.SHA256, &c.MD5, &c.Kind, &c.DocCentre, &c.DocDate, &c.Outcome, &c.Accepted, &c.Exception, &c.Message, &c.Note, &c.FileDate} {
+		&c.SHA256, &c.MD5, &c.Kind, &c.DocCentre, &c.DocDate, &c.Outcome, &c.Accepted, &c.Exception, &c.Message, &c.Note, &c.FileDate, &c.VersionOf} {
 		*s = pg.Text(*s)
 	}
 	if len(e.Errors) > 0 {
@@ -230,6 +236,12 @@ func cleaned(e *schemas.StatusChanged) *schemas.StatusChanged {
 		for i, x := range e.Errors {
 			x.Exception, x.Message = pg.Text(x.Exception), pg.Text(x.Message)
 			c.Errors[i] = x
+		}
+	}
+	if len(e.Passed) > 0 {
+		c.Passed = slices.Clone(e.Passed)
+		for i := range c.Passed {
+			c.Passed[i].VersionOf = pg.Text(c.Passed[i].VersionOf)
 		}
 	}
 	if len(e.Attributes) > 0 {

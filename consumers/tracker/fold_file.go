@@ -133,7 +133,12 @@ func (f *fold) document(file uuid.UUID, e *schemas.StatusChanged, s seen) {
 	d := &document{seen: s, File: file.String(), Download: download.String(), Outcome: e.Outcome, Document: e.Document, Entry: e.Entry, Ordinal: e.Ordinal,
 		Centre: e.DocCentre, Date: e.DocDate, Inc: e.DocInc, Kind: e.Kind, Size: e.Size, MD5: e.MD5, SHA256: e.SHA256,
 		Session: e.Session, Rows: e.Rows, Position: e.Position}
-	if step := f.step(e, s.Last); e.Check == 0 {
+	step := f.step(e, s.Last)
+	d.Made = madeBy(e, step)
+	if !step.ended() || e.Check > 0 {
+		step.Version = "" // it is in Made
+	}
+	if e.Check == 0 {
 		d.Base = step
 	} else {
 		d.Check, d.Checked = e.Check, step

@@ -31,6 +31,9 @@ func eventLog(t *rapid.T) []event {
 	for _, status := range []string{"running", "done"} {
 		l.emit(schemas.StatusChanged{Entity: schemas.EntityBatch, Scope: schemas.Scope{Centre: "H", Session: session}, Number: 1, Status: status, Rows: 3})
 	}
+	for i := range rapid.IntRange(0, 2).Draw(t, "checks of all") {
+		l.emit(schemas.StatusChanged{Entity: schemas.EntityBatch, Scope: schemas.Scope{Centre: "H", Run: schemas.LiveRun}, Number: int64(i + 2), Status: "done", Position: int64(i + 1), VersionOf: fmt.Sprintf("v%d", i)})
+	}
 	run := "00000000-0000-4000-8000-00000000000a"
 	for i, note := range []string{"requested", "stopped", "resumed", "done"} {
 		l.emit(schemas.StatusChanged{Entity: schemas.EntityReplay, Scope: schemas.Scope{Run: run}, Number: 1, Note: note, Rows: 3, Revision: int64(i + 1),
@@ -40,6 +43,28 @@ func eventLog(t *rapid.T) []event {
 		l.emit(schemas.StatusChanged{Entity: schemas.EntitySession, Scope: schemas.Scope{Session: session}, Status: "done", FinishedAt: l.stamp()})
 	}
 	return l.events
+}
+
+// shadowed draws what a shadow run tells of the files of a log, and of one that
+// only it knows.
+func shadowed(t *rapid.T, log []event) (out []event) {
+	run, err := schemas.NewShadowRun()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range log {
+		switch e.Entity {
+		case schemas.EntityFile, schemas.EntityHosting, schemas.EntityDownload, schemas.EntityDocument, schemas.EntityBatch:
+			e.Run, e.Attempt, e.Number, e.at = run, e.Attempt+10, e.Number+10, e.at.Add(time.Hour)
+			if e.Entity == schemas.EntityDocument && rapid.Bool().Draw(t, "judged otherwise") {
+				e.Status, e.Exception, e.VersionOf = "failed", "of_the_shadow", "v9"
+			}
+			out = append(out, e)
+			e.FileName, e.Centre = "H.2099-01-01.1.impc.zip", "Shadows"
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 type logger struct {
@@ -166,7 +191,7 @@ func (l *logger) outcome(download schemas.StatusChanged, sha string) string {
 	}
 	chain := sha + "/done"
 	n := rapid.IntRange(1, 3).Draw(t, "documents")
-	e.Status, e.Outcome, e.Rows, e.FinishedAt = "done", chain, int64(n), l.stamp()
+	e.Status, e.Outcome, e.Rows, e.FinishedAt, e.VersionOf = "done", chain, int64(n), l.stamp(), "v1"
 	l.emit(e)
 	for i := range n {
 		d := download
@@ -181,8 +206,12 @@ func (l *logger) outcome(download schemas.StatusChanged, sha string) string {
 
 func (l *logger) document(d schemas.StatusChanged) {
 	t := l.t
+	version := func() string { return rapid.SampledFrom([]string{"", "v1", "v2"}).Draw(t, "version") }
 	for _, phase := range []string{"xml_name", "xsd", "upload"} {
-		d.Phase, d.Status = phase, "done"
+		d.Phase, d.Status, d.VersionOf = phase, "done", version()
+		if d.Passed = nil; phase == "xsd" && rapid.Bool().Draw(t, "passed") {
+			d.Passed = []schemas.PassedPhase{{Phase: "xml_name", VersionOf: version()}}
+		}
 		if rapid.IntRange(0, 5).Draw(t, phase) == 0 {
 			d.Status, d.Exception, d.Message = "failed", phase+"_bad", "it is bad"
 			for i := range rapid.IntRange(0, 3).Draw(t, "errors") {
@@ -197,7 +226,7 @@ func (l *logger) document(d schemas.StatusChanged) {
 	for check := range rapid.IntRange(0, 3).Draw(t, "checks") {
 		c := d
 		c.Check = int32(check + 1)
-		c.Phase = "data"
+		c.Phase, c.Passed, c.VersionOf = "data", nil, version()
 		if rapid.Bool().Draw(t, "finding") {
 			c.Status, c.Errors = "failed", []schemas.ErrorDetail{{Line: 3, Exception: "specimen_unknown", Message: fmt.Sprint(check)}}
 			l.emit(c)

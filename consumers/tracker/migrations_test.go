@@ -15,7 +15,7 @@ import (
 // The versions of the tables that were in use.
 const (
 	firstInUse = 3
-	lastInUse  = 6
+	lastInUse  = 7
 )
 
 // A filled database of every version in use is brought to the newest with its

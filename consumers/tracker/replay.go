@@ -58,7 +58,7 @@ func (f *fold) writeReplays(ctx context.Context, s *store) error {
 		rate, _ := strconv.ParseFloat(a["rate"], 64) // what is no number is none
 		return []any{[16]byte(id), r.Number, orNull(schemas.Phase(a["from"]).ID()), max(r.Status, pending), r.Items, orNull(a["where"]), momentOrNull(a["since"]),
 			momentOrNull(a["until"]), orNull(a["offsets"]), orNull(rate), orNull(a["by"]), orNull(a["reason"]), timeOrNull(r.AskedAt),
-			orNull(r.By), orNull(r.Why), r.At, r.First, r.Last, text}
+			orNull(r.By), orNull(r.Why), r.At, orNull(a["shadow"]), idOrNull("run", a["promotes"]), r.First, r.Last, text}
 	})
 }
 

@@ -20,9 +20,9 @@ func TestReplays(t *testing.T) {
 	}
 	events := []event{
 		change(2, "stopped", "pending", map[string]string{"by": "another", "reason": "too much", "from": "xsd"}),
-		change(1, "requested", "running", map[string]string{"by": "somebody", "reason": "new schemas", "from": "xsd", "where": "centre = 'H'", "rate": "2.5", "since": "2026-01-02T03:04:05Z"}),
+		change(1, "requested", "running", map[string]string{"by": "somebody", "reason": "new schemas", "from": "xsd", "where": "centre = 'H'", "rate": "2.5", "shadow": "stricter", "promotes": "00000000-0000-8000-8000-00000000000b", "since": "2026-01-02T03:04:05Z"}),
 	}
-	want := []string{"(3,6,1,7,\"centre = 'H'\",\"2026-01-02 03:04:05+00\",2.5,somebody,\"new schemas\",\"2026-03-01 12:01:00+00\",another,\"too much\",\"2026-03-01 12:02:00+00\")"}
+	want := []string{"(3,6,1,7,\"centre = 'H'\",\"2026-01-02 03:04:05+00\",2.5,somebody,\"new schemas\",\"2026-03-01 12:01:00+00\",another,\"too much\",\"2026-03-01 12:02:00+00\",stricter,00000000-0000-8000-8000-00000000000b)"}
 	pool := database(t)
 	tr := newTracker(t, pool)
 	r := stage.Range{Topic: schemas.StatusChangedTopic, To: int64(len(events))}
@@ -32,7 +32,7 @@ func TestReplays(t *testing.T) {
 	if err := tr.Apply(t.Context(), []stage.Range{r}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := column(pool, `SELECT (number, phase_id, status_id, items, predicate, since, rate, requested_by, reason, requested, changed_by, change_reason, changed)::text FROM tracker.replay`)
+	got, err := column(pool, `SELECT (number, phase_id, status_id, items, predicate, since, rate, requested_by, reason, requested, changed_by, change_reason, changed, shadow, promotes)::text FROM tracker.replay`)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,6 +112,8 @@ type batch struct {
 	Documents int64     `json:"r,omitempty"`
 	Started   time.Time `json:"ts,omitzero"`
 	Finished  time.Time `json:"tf,omitzero"`
+	Position  int64     `json:"pos,omitempty"` // of its end
+	Checked   string    `json:"v,omitempty"`   // by what all records of the centre were checked at its end
 }
 
 func (b *batch) add(o *batch) {
@@ -119,6 +121,7 @@ func (b *batch) add(o *batch) {
 	b.Centre, b.Number = max(b.Centre, o.Centre), max(b.Number, o.Number)
 	b.Session, b.Status, b.Documents = max(b.Session, o.Session), max(b.Status, o.Status), max(b.Documents, o.Documents)
 	b.Started, b.Finished = earliest(b.Started, o.Started), latest(b.Finished, o.Finished)
+	b.Position, b.Checked = max(b.Position, o.Position), max(b.Checked, o.Checked)
 }
 
 // named is a zip's name with whatever actions it lies under.

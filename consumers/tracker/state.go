@@ -167,6 +167,7 @@ type document struct {
 	Base     step   `json:"c0,omitzero"` // before and without data checks
 	Check    int32  `json:"ck,omitempty"`
 	Checked  step   `json:"cn,omitzero"` // of the latest data check
+	Made     made   `json:"v,omitzero"`
 }
 
 func (d *document) add(o *document) {
@@ -183,6 +184,7 @@ func (d *document) add(o *document) {
 	case o.Check == d.Check:
 		d.Checked = d.Checked.join(o.Checked)
 	}
+	d.Made.add(o.Made)
 }
 
 // shown is the step that the document shows: its earliest failure before any

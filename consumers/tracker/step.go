@@ -22,6 +22,7 @@ type step struct {
 	Message   string    `json:"m,omitempty"`
 	Total     int32     `json:"n,omitempty"` // errors found
 	Digest    string    `json:"d,omitempty"` // of the errors, which are kept in a table of their own
+	Version   string    `json:"v,omitempty"` // of what judged, where that is known
 	At        time.Time `json:"t,omitzero"`  // of the last event that says exactly this
 
 	errors []schemas.ErrorDetail // only while in memory, from the event
@@ -40,7 +41,7 @@ const unnamed = "unnamed"
 
 // stepOf is what one event says; unknown names of phase or status say nothing.
 func stepOf(e *schemas.StatusChanged, at time.Time) step {
-	s := step{Phase: schemas.Phase(e.Phase).ID(), Status: schemas.Status(e.Status).ID(), At: at}
+	s := step{Phase: schemas.Phase(e.Phase).ID(), Status: schemas.Status(e.Status).ID(), Version: e.VersionOf, At: at}
 	if s.Phase == 0 || s.Status == 0 {
 		return step{}
 	}
@@ -87,7 +88,8 @@ func (s step) compare(o step) int {
 	} else if c := cmp.Or(cmp.Compare(s.Phase, o.Phase), cmp.Compare(s.Status, o.Status)); c != 0 {
 		return c
 	}
-	return cmp.Or(cmp.Compare(s.Total, o.Total), cmp.Compare(s.Exception, o.Exception), cmp.Compare(s.Message, o.Message), cmp.Compare(s.Digest, o.Digest))
+	return cmp.Or(cmp.Compare(s.Total, o.Total), cmp.Compare(s.Exception, o.Exception), cmp.Compare(s.Message, o.Message), cmp.Compare(s.Digest, o.Digest),
+		cmp.Compare(s.Version, o.Version))
 }
 
 func (s step) severity() int {

@@ -31,17 +31,17 @@ func tables() []table {
 		split("file_source", "id short_name centre_id protocol_id hostname username accesskey base_path state_id created last_update revision merge"),
 		split("crawling_session", "id number start_time finish_time status note created last_update merge"),
 		split("poll_task", "id session_id file_source_id phase_id status_id exception_id message start_time finish_time counts created last_update merge"),
-		split("batch", "id centre_id number session_id status_id documents start_time finish_time created last_update merge"),
+		split("batch", "id centre_id number session_id status_id documents start_time finish_time position checked_version created last_update merge"),
 		split("replay", `id number phase_id status_id items predicate since until offsets rate requested_by reason requested changed_by change_reason changed
-			created last_update merge`),
+			shadow promotes created last_update merge`),
 		split("zip_file", "id file_name centre_id created inc size_bytes content_md5 content_sha256 received last_update merge"),
 		split("zip_action", "id zip_id todo_id phase_id status_id exception_id message download_id attempts created last_update merge"),
 		split("file_source_has_zip", "id za_id file_source_id num_retries look state size_bytes mod_time listed_at note created last_update merge"),
 		split("zip_version", "id za_id sha256 content_md5 size_bytes received last_update merge"),
 		split("zip_download", `id za_id zf_id run attempt repeats session_id phase_id status_id exception_id message note accepted version content_md5
-			size_bytes look downloaded_size_bytes request started received unzipped documents documents_known documents_open documents_failed created last_update merge`),
+			size_bytes look downloaded_size_bytes request started received unzipped documents documents_known documents_open documents_failed unzip_version created last_update merge`),
 		split("xml_file", `id zip_id outcome document_id fname ordinal centre_id created inc kind size_bytes content_md5 content_sha256 phase_id status_id
-			exception_id message errors_total checked rows_loaded position session_id first_seen last_update merge`),
+			exception_id message errors_total checked rows_loaded position session_id unzip_version xsd_version upload_version data_version first_seen last_update merge`),
 		split("zip_log", "id zip_id exception_id message phase_id status_id outcome judged last_update"),
 		split("xml_log", "id xml_id exception_id ordinal line col message last_update"),
 	}

@@ -158,7 +158,7 @@ func (f *fold) writeTasks(ctx context.Context, s *store) error {
 func (f *fold) writeBatches(ctx context.Context, s *store) error {
 	return writeStates(ctx, s, "batch", f.batches, func(id uuid.UUID, x *batch, text string) []any {
 		return []any{[16]byte(id), nameOrNull("centre", x.Centre), x.Number, idOrNull("session", x.Session), max(x.Status, pending), x.Documents,
-			timeOrNull(x.Started), timeOrNull(x.Finished), x.First, x.Last, text}
+			timeOrNull(x.Started), timeOrNull(x.Finished), orNull(x.Position), orNull(x.Checked), x.First, x.Last, text}
 	})
 }
 

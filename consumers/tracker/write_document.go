@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"github.com/google/uuid"
+
+	"tributary/schemas"
 )
 
 // writeDocuments writes the documents spoken of, and their errors where these
@@ -111,5 +113,6 @@ func documentRow(id uuid.UUID, d *document, now step, text string) []any {
 	}
 	return []any{[16]byte(id), [16]byte(uuid.MustParse(d.Download)), d.Outcome, idOrNull("document", d.Document), d.Entry, d.Ordinal, nameOrNull("centre", d.Centre),
 		dateOrNull(d.Date), inc, orNull(d.Kind), orNull(d.Size), orNull(d.MD5), orNull(d.SHA256), is.Phase, is.Status, uuidOrNull(is.Exception), orNull(is.Message),
-		now.Total, d.Check, orNull(d.Rows), orNull(d.Position), idOrNull("session", d.Session), d.First, d.Last, text}
+		now.Total, d.Check, orNull(d.Rows), orNull(d.Position), idOrNull("session", d.Session), orNull(d.versionOf(schemas.XMLName)), orNull(d.versionOf(schemas.XSD)),
+		orNull(d.versionOf(schemas.Upload)), orNull(d.versionOf(schemas.Data)), d.First, d.Last, text}
 }

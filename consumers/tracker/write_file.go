@@ -298,7 +298,7 @@ func downloadRow(r attemptRow, text string) []any {
 	return []any{[16]byte(r.id), [16]byte(uuid.MustParse(a.File)), hosting, [16]byte(uuid.MustParse(a.Run)), a.Number, orNull(a.Repeats), idOrNull("session", a.Session),
 		is.Phase, is.Status, uuidOrNull(is.Exception), orNull(is.Message), orNull(a.notes()), orNull(a.Accepted), orNull(got.SHA256), orNull(got.MD5),
 		orNull(a.Listed), orNull(a.Look), cmp.Or(got.Bytes, first.Bytes), timeOrNull(a.Requested), timeOrNull(first.Started), received, timeOrNull(unzipped.Finished),
-		documents, r.children.Known, open, r.children.Failed, a.First, latest(a.First, a.Last), text}
+		documents, r.children.Known, open, r.children.Failed, orNull(unzipped.Step.Version), a.First, latest(a.First, a.Last), text}
 }
 
 // logRows are the failures and cancellations of an attempt, whether accepted
