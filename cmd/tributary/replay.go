@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
@@ -31,7 +33,9 @@ func newReplay(c *cli) *cobra.Command {
 			"something is judged or loaded otherwise by now. A running system takes it up, also after a crash; otherwise the next\n" +
 			"tributary up does, and up --once finishes it.\n\n" +
 			"--where is a condition in SQL on the tracker's view file, such as \"centre = 'JAX' AND phase = 'xsd' AND status = 'failed'\"; other\n" +
-			"views are asked in brackets: \"id IN (SELECT file_id FROM document WHERE kind = 'specimen')\". It only reads.",
+			"views are asked in brackets: \"id IN (SELECT file_id FROM document WHERE kind = 'specimen')\". It only reads.\n\n" +
+			"With --shadow the results are kept beside the live ones and change none of them: replay compare says what would\n" +
+			"change, and replay promote makes it so. A shadow begins with unzip, xsd or upload.",
 		Args: knownCommand,
 	}
 	output := outputFlag(cmd, "text", "json")
@@ -54,6 +58,7 @@ func newReplay(c *cli) *cobra.Command {
 				versions = replay.ChooseOffsets(ctx, s.Kafka, codec, cfg.Kafka.TopicPrefix, s.Tracker, f.places)
 			}
 			t := tallyOf(f.from)
+			t.shadow = f.shadow
 			if f.dry {
 				for v, err := range versions {
 					if err != nil {
@@ -63,8 +68,12 @@ func newReplay(c *cli) *cobra.Command {
 				}
 				return t.write(c, *output, nil)
 			}
-			r := &control.ReplayRun{ID: uuid.NewString(), Phase: f.from, Predicate: f.choice.Predicate, Since: f.choice.Since, Until: f.choice.Until,
-				Rate: f.rate, By: requester(), Reason: f.reason}
+			r, err := askedRun(cfg, f.shadow != "")
+			if err != nil {
+				return err
+			}
+			r.Phase, r.Predicate, r.Since, r.Until, r.Shadow = f.from, f.choice.Predicate, f.choice.Since, f.choice.Until, f.shadow
+			r.Rate, r.Reason = f.rate, f.reason
 			if f.offsets != "" {
 				r.Offsets = f.places.String()
 			}
@@ -86,13 +95,32 @@ func newReplay(c *cli) *cobra.Command {
 			return t.write(c, *output, r)
 		})
 	}
-	cmd.AddCommand(newReplayList(c), newReplayShow(c), newReplayStop(c), newReplayResume(c))
+	cmd.AddCommand(newReplayList(c), newReplayShow(c), newReplayStop(c), newReplayResume(c), newReplayCompare(c), newReplayPromote(c))
 	return cmd
+}
+
+// askedRun is a replay that somebody asks for here and now, with the profile that
+// is configured.
+func askedRun(cfg config.Config, shadow bool) (*control.ReplayRun, error) {
+	p, err := loadProfile(cfg)
+	if err != nil {
+		return nil, usage(err)
+	}
+	versions, err := json.Marshal(p.Versions())
+	if err != nil {
+		return nil, fmt.Errorf("versions of the profile %s: %w", p.Name, err)
+	}
+	r := &control.ReplayRun{ID: uuid.NewString(), By: requester(), Versions: versions}
+	if shadow {
+		r.ID, err = schemas.NewShadowRun()
+	}
+	return r, err
 }
 
 // replayFlags say what is replayed.
 type replayFlags struct {
 	from, since, until, offsets, reason string
+	shadow                              string // its name; empty: the replay is live
 	rate                                float64
 	dry                                 bool
 	choice                              replay.Choice
@@ -107,17 +135,25 @@ func (f *replayFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.until, "until", "", "only files of which nothing was heard since then")
 	flags.StringVar(&f.offsets, "offsets", "", "instead, files that records of the log are about: TOPIC/PARTITION:FROM-TO, both included, of status.changed or document.ordered")
 	flags.StringVar(&f.reason, "reason", "", "why, for those who read it later")
+	flags.StringVar(&f.shadow, "shadow", "", "keep the results beside the live ones, under this name, for replay compare and promote")
 	flags.BoolVar(&f.dry, "dry-run", false, "only say how much it would be, and which phases would run")
 	flags.Float64Var(&f.rate, "rate", 0, "at most so many files a second; 0: no limit but that 256 are under way at once")
 }
+
+const badRate = "--rate must be 0, or from 0.001 to 1000000 files a second"
+
+func goodRate(rate float64) bool { return rate == 0 || rate >= 1e-3 && rate <= 1e6 }
 
 // read judges the flags.
 func (f *replayFlags) read(now time.Time) (err error) {
 	if !slices.Contains(schemas.ReplayPhases(), f.from) {
 		return usagef("--from %q is not known: use %s", f.from, strings.Join(schemas.ReplayPhases(), ", "))
 	}
-	if f.rate < 0 || f.rate > 1e6 || f.rate > 0 && f.rate < 1e-3 {
-		return usagef("--rate must be 0, or from 0.001 to 1000000 files a second")
+	if err := f.checkShadow(); err != nil {
+		return err
+	}
+	if !goodRate(f.rate) {
+		return usagef(badRate)
 	}
 	chosen := f.choice.Predicate != "" || f.since != "" || f.until != ""
 	switch {
@@ -149,6 +185,7 @@ func (f *replayFlags) read(now time.Time) (err error) {
 // chosen counts what a replay processes again.
 type chosen struct {
 	from    string
+	shadow  string // the name of its shadow; empty: it is live
 	centres map[string]bool
 
 	Files     int64 `json:"files"`
@@ -179,10 +216,14 @@ func (t *chosen) take(v replay.Version) (control.ReplayItem, bool) {
 	return control.ReplayItem{File: v.File, Archive: v.Archive}, true
 }
 
-// phasesOf are the phases that a replay runs.
-func phasesOf(from string) (out []string) {
+// phasesOf are the phases that a replay runs: a shadow is not loaded.
+func phasesOf(from string, shadow bool) (out []string) {
+	last := schemas.Overview
+	if shadow {
+		last = schemas.XSD
+	}
 	for _, p := range schemas.Phases() {
-		if p.ID() >= schemas.Phase(from).ID() && p.ID() <= schemas.Overview.ID() {
+		if p.ID() >= schemas.Phase(from).ID() && p.ID() <= last.ID() {
 			out = append(out, string(p))
 		}
 	}
@@ -195,13 +236,14 @@ type requestedRow struct {
 	Replay  int64    `json:"replay,omitempty"` // its number
 	Run     string   `json:"run,omitempty"`
 	From    string   `json:"from"`
+	Shadow  string   `json:"shadow,omitempty"`
 	Phases  []string `json:"phases"`
 	Centres []string `json:"centres"`
 }
 
 // write says what was chosen, and what is done with it. Without a run nothing is.
 func (t *chosen) write(c *cli, output string, r *control.ReplayRun) error {
-	row := requestedRow{chosen: t, From: t.from, Phases: phasesOf(t.from)}
+	row := requestedRow{chosen: t, From: t.from, Shadow: t.shadow, Phases: phasesOf(t.from, t.shadow != "")}
 	for name := range t.centres {
 		row.Centres = append(row.Centres, name)
 	}
@@ -216,7 +258,12 @@ func (t *chosen) write(c *cli, output string, r *control.ReplayRun) error {
 	if t.Nameless > 0 {
 		what += fmt.Sprintf(" (and %d files whose names were refused, of which nothing was ever fetched)", t.Nameless)
 	}
-	steps := strings.Join(row.Phases, ", ")
+	steps := cmp.Or(strings.Join(row.Phases, ", "), "none: the verdicts are known, and only rows are compared")
+	see := "see tributary replay show"
+	if t.shadow != "" {
+		what += ", in the shadow " + t.shadow
+		see = "when it is done, see tributary replay compare"
+	}
 	if t.from == schemas.FromData {
 		steps += ", on all records of " + report.Plain(strings.Join(row.Centres, ", "))
 	}
@@ -224,7 +271,7 @@ func (t *chosen) write(c *cli, output string, r *control.ReplayRun) error {
 	if r == nil {
 		_, err = fmt.Fprintf(c.stdout, "would be replayed: %s\nphases: %s\n", what, steps)
 	} else {
-		_, err = fmt.Fprintf(c.stdout, "replay %d (run %s): %s\nphases: %s\nsee tributary replay show %d\n", r.Number, r.ID, what, steps, r.Number)
+		_, err = fmt.Fprintf(c.stdout, "replay %d (run %s): %s\nphases: %s\n%s %d\n", r.Number, r.ID, what, steps, see, r.Number)
 	}
 	return err
 }

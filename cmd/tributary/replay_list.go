@@ -37,7 +37,7 @@ func newReplayList(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			out, err := report.NewOutput(c.stdout, *output, "replay", "from", "state", "requested", "by", "items", "waiting", "under way", "complete", "failed", "refused", "reason")
+			out, err := report.NewOutput(c.stdout, *output, "replay", "from", "state", "requested", "by", "items", "waiting", "under way", "complete", "failed", "refused", "shadow", "reason")
 			if err != nil {
 				return usage(err)
 			}
@@ -60,6 +60,9 @@ func newReplayList(c *cli) *cobra.Command {
 type replayRow struct {
 	Replay      int64       `json:"replay"`
 	Run         string      `json:"run"`
+	Shadow      string      `json:"shadow,omitempty"`      // name of the shadow that its results went to
+	Promotes    string      `json:"promotes,omitempty"`    // name of the shadow that it made live
+	PromotedBy  int64       `json:"promoted_by,omitempty"` // number of the replay that made this shadow live
 	From        string      `json:"from"`
 	State       string      `json:"state"`
 	Where       string      `json:"where,omitempty"`
@@ -97,21 +100,49 @@ func readReplay(ctx context.Context, q pg.Querier, r *control.ReplayRun) (*repla
 	if err != nil {
 		return nil, err
 	}
-	return &replayRow{Replay: r.Number, Run: r.ID, From: r.Phase, State: r.State, Where: r.Predicate, Since: r.Since, Until: r.Until, Offsets: r.Offsets,
+	row := &replayRow{Replay: r.Number, Run: r.ID, Shadow: r.Shadow, From: r.Phase, State: r.State, Where: r.Predicate, Since: r.Since, Until: r.Until, Offsets: r.Offsets,
 		Rate: r.Rate, RequestedAt: r.At.UTC(), By: r.By, Reason: r.Reason, ChangedAt: r.ChangedAt.UTC(), ChangedBy: r.ChangedBy,
-		Items: n.Items, Waiting: n.Waiting, UnderWay: n.UnderWay, Complete: n.Complete, Failed: n.Failed, Refused: n.Refused, Documents: n.Documents}, nil
+		Items: n.Items, Waiting: n.Waiting, UnderWay: n.UnderWay, Complete: n.Complete, Failed: n.Failed, Refused: n.Refused, Documents: n.Documents}
+	if r.Promotes != "" {
+		shadow, err := control.ReadReplayRun(ctx, q, r.Promotes)
+		if err != nil {
+			return nil, err
+		}
+		row.Promotes = shadow.Shadow
+	}
+	if r.Shadow != "" {
+		by, err := control.Promotion(ctx, q, r.ID)
+		if err != nil {
+			return nil, err
+		}
+		if by != nil {
+			row.PromotedBy = by.Number
+		}
+	}
+	return row, nil
+}
+
+// shadowed says what a replay has to do with shadows.
+func (r *replayRow) shadowed() string {
+	switch {
+	case r.PromotedBy > 0:
+		return fmt.Sprintf("%s, promoted by %d", r.Shadow, r.PromotedBy)
+	case r.Promotes != "":
+		return "promotes " + r.Promotes
+	}
+	return r.Shadow
 }
 
 func (r *replayRow) cells() []string {
 	n := func(i int64) string { return strconv.FormatInt(i, 10) }
-	return []string{n(r.Replay), r.From, r.State, r.RequestedAt.Format(time.DateTime), r.By, n(r.Items), n(r.Waiting), n(r.UnderWay), n(r.Complete), n(r.Failed), n(r.Refused), r.Reason}
+	return []string{n(r.Replay), r.From, r.State, r.RequestedAt.Format(time.DateTime), r.By, n(r.Items), n(r.Waiting), n(r.UnderWay), n(r.Complete), n(r.Failed), n(r.Refused), r.shadowed(), r.Reason}
 }
 
 func newReplayShow(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show RUN",
 		Short: "Show one replay: what chose its files, and how they have ended",
-		Long: "Show one replay, by its number or its run's id: who asked for it, why, what chose its files, how far it is, and why\n" +
+		Long: "Show one replay, by its number, its run's id or its shadow's name: who asked for it, why, what chose its files, how far it is, and why\n" +
 			"files failed or were refused.",
 		Args: cobra.ExactArgs(1),
 	}
@@ -161,6 +192,7 @@ func (r *replayRow) write(w io.Writer) error {
 	for _, line := range [][2]string{
 		{"replay", fmt.Sprintf("%d, from %s: %s since %s, by %s", r.Replay, r.From, r.State, at(&r.ChangedAt), r.ChangedBy)},
 		{"run", r.Run},
+		{"shadow", r.shadowed()},
 		{"requested", at(&r.RequestedAt) + " by " + r.By},
 		{"reason", r.Reason}, {"where", r.Where}, {"since", at(r.Since)}, {"until", at(r.Until)}, {"offsets", r.Offsets}, {"rate", rate},
 		{items, fmt.Sprintf("%d: %d waiting, %d under way, %d complete, %d failed, %d refused", r.Items, r.Waiting, r.UnderWay, r.Complete, r.Failed, r.Refused)},

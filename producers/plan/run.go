@@ -32,6 +32,9 @@ func (p *Planner) RequestRun(ctx context.Context, r *control.ReplayRun, next fun
 		if items == 0 {
 			return ErrNothingChosen
 		}
+		if err := p.promoted(ctx, tx, r, items); err != nil {
+			return err
+		}
 		return p.Outbox.Append(ctx, tx, runEvent(r, schemas.ReplayRequested, r.Reason, items))
 	})
 	if err != nil {
@@ -40,8 +43,33 @@ func (p *Planner) RequestRun(ctx context.Context, r *control.ReplayRun, next fun
 	return items, nil
 }
 
+// promoted tells, where a replay promotes a shadow, that this was done. A shadow
+// that still runs is not promoted.
+func (p *Planner) promoted(ctx context.Context, tx pgx.Tx, r *control.ReplayRun, items int64) error {
+	if r.Promotes == "" {
+		return nil
+	}
+	shadow, err := control.TakeReplayRun(ctx, tx, r.Promotes, true)
+	switch {
+	case err != nil:
+		return err
+	case shadow == nil:
+		return control.ErrNoReplay
+	case shadow.State != control.ReplayDone:
+		return fmt.Errorf("%w: it is %s", ErrShadowUndone, shadow.State)
+	case shadow.Phase != r.Phase:
+		return fmt.Errorf("a shadow from %s is not promoted from %s", shadow.Phase, r.Phase)
+	}
+	shadow.ChangedBy, shadow.ChangedAt = r.By, r.At
+	if err := control.ChangeReplayRun(ctx, tx, shadow); err != nil {
+		return err
+	}
+	return p.Outbox.Append(ctx, tx, runEvent(shadow, "promoted", r.Reason, items))
+}
+
 // Errors of shadows that cannot be.
 var (
+	ErrShadowUndone   = errors.New("the shadow is not done: let it run to its end, then compare")
 	ErrShadowDownload = errors.New("a shadow does not begin with download: other bytes are news, which no shadow can keep from the sources; begin with unzip")
 	ErrShadowData     = errors.New("a shadow does not begin with data: checks judge what the warehouse holds, and have no result beside it; begin with upload to see which rows would differ, or replay from data without a shadow")
 )

@@ -1,0 +1,238 @@
+package shadow
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+// Bounds of what is held in memory at once.
+const (
+	itemsAtOnce     = 256
+	documentsAtOnce = 5000 // but always those of a whole archive
+)
+
+// Skipped counts the items of a shadow that were not compared.
+type Skipped struct {
+	Unfinished int64 // waiting, or under way
+	Refused    int64 // their attempt was never made
+	// Mixed counts documents that were judged by other versions than those the
+	// shadow was asked for with: some member runs another profile.
+	Mixed int64
+}
+
+// Compare compares the documents of a shadow run, in the order of its items and
+// of their documents' names, and calls each with every one. Files that have not
+// ended in the shadow are left out.
+func (c *Comparer) Compare(ctx context.Context, run *control.ReplayRun, each func(*Document) error) (s Skipped, err error) {
+	asked, err := versionsOf(run)
+	if err != nil {
+		return s, err
+	}
+	for after := int64(0); ; {
+		items, err := c.items(ctx, run.ID, after)
+		if err != nil || len(items) == 0 {
+			return s, err
+		}
+		after = items[len(items)-1].ordinal
+		for len(items) > 0 {
+			n, documents := 1, items[0].documents()
+			for n < len(items) && documents+items[n].documents() <= documentsAtOnce {
+				documents += items[n].documents()
+				n++
+			}
+			if err := c.compare(ctx, run.Phase, items[:n], asked, &s, each); err != nil {
+				return s, err
+			}
+			items = items[n:]
+		}
+	}
+}
+
+// side is an attempt of a version: the shadow's, or the live one.
+type side struct {
+	run, download, unzip string
+	state, result        string // of its acquisition; empty: there is none
+	phase, exception     string
+	attempt, documents   int32
+}
+
+func (s *side) complete() bool { return s.state == control.Ended && s.result == control.Complete }
+
+// verdict is that of all documents of an archive that failed as a whole, or of
+// one that it lacks.
+func (s *side) verdict() Verdict {
+	if s.result == "" || s.complete() {
+		return Verdict{Attempt: s.attempt}
+	}
+	return Verdict{Attempt: s.attempt, Result: schemas.FailedEnd, Phase: s.phase, Exception: s.exception}
+}
+
+// item is a version of a file that the shadow has processed.
+type item struct {
+	ordinal      int64
+	of           Document // what all its documents have in common
+	live, shadow side
+}
+
+func (i *item) documents() int { return int(i.live.documents + i.shadow.documents) }
+
+// itemsSQL joins to each item the shadow's attempt and the newest live one of
+// the same version of which all documents were judged; if there is none, the
+// newest that failed.
+const itemsSQL = `SELECT i.ordinal, coalesce(i.file::text, ''), i.archive, coalesce(f.name, ''), coalesce(f.action, ''), coalesce(f.centre, ''), coalesce(f.file_date::text, ''),
+		coalesce(s.run::text, ''), coalesce(s.download, ''), coalesce(s.unzip, ''), coalesce(s.state, ''), CASE WHEN i.state = 'refused' THEN 'refused' ELSE coalesce(s.result, '') END,
+		coalesce(s.phase, ''), coalesce(s.exception, ''), coalesce(s.attempt, 0), coalesce(s.documents, 0),
+		coalesce(l.run::text, ''), coalesce(l.download, ''), coalesce(l.unzip, ''), coalesce(l.state, ''), coalesce(l.result, ''),
+		coalesce(l.phase, ''), coalesce(l.exception, ''), coalesce(l.attempt, 0), coalesce(l.documents, 0)
+	FROM control.replay_item i LEFT JOIN control.file f ON f.id = i.file LEFT JOIN control.acquisition s ON s.id = i.acquisition
+	LEFT JOIN LATERAL (SELECT a.* FROM control.acquisition a WHERE a.file = i.file AND a.sha256 = i.archive AND a.state = 'ended' AND a.result IN ('complete','failed')
+		AND NOT control.is_shadow(a.run) ORDER BY a.result, a.id DESC LIMIT 1) l ON true
+	WHERE i.run = $1 AND i.ordinal > $2 ORDER BY i.ordinal LIMIT $3`
+
+func (c *Comparer) items(ctx context.Context, run string, after int64) ([]item, error) {
+	rows, err := c.Control.Query(ctx, itemsSQL, run, after, itemsAtOnce)
+	if err != nil {
+		return nil, fmt.Errorf("read what the shadow has processed: %w", err)
+	}
+	items, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (i item, err error) {
+		d, s, l := &i.of, &i.shadow, &i.live
+		return i, r.Scan(&i.ordinal, &d.File, &d.Archive, &d.FileName, &d.Action, &d.Centre, &d.Date,
+			&s.run, &s.download, &s.unzip, &s.state, &s.result, &s.phase, &s.exception, &s.attempt, &s.documents,
+			&l.run, &l.download, &l.unzip, &l.state, &l.result, &l.phase, &l.exception, &l.attempt, &l.documents)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what the shadow has processed: %w", err)
+	}
+	return items, nil
+}
+
+// compare compares the documents of some items.
+func (c *Comparer) compare(ctx context.Context, phase string, items []item, asked versions, s *Skipped, each func(*Document) error) error {
+	verdicts, err := c.verdicts(ctx, items)
+	if err != nil {
+		return err
+	}
+	var all []*Document
+	for n := range items {
+		i := &items[n]
+		switch {
+		case i.shadow.result == "refused":
+			s.Refused++
+			continue
+		case i.shadow.state != control.Ended:
+			s.Unfinished++
+			continue
+		}
+		for _, d := range i.pair(verdicts) {
+			if d.now != nil && asked.others(phase, d.now) {
+				s.Mixed++
+			}
+			all = append(all, d)
+		}
+	}
+	if err := c.rows(ctx, all); err != nil {
+		return err
+	}
+	for _, d := range all {
+		if err := each(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attempt names an attempt's accepted outcome.
+type attempt struct {
+	run, file       string
+	number          int32
+	download, unzip string
+}
+
+func (i *item) attempt(s *side) attempt {
+	return attempt{s.run, i.of.File, s.attempt, s.download, s.unzip}
+}
+
+// verdicts reads the documents of the complete attempts of items.
+func (c *Comparer) verdicts(ctx context.Context, items []item) (map[attempt]map[string]*schemas.DocumentValidated, error) {
+	var runs, files, downloads, unzips []string
+	var numbers []int32
+	for n := range items {
+		for _, s := range []*side{&items[n].shadow, &items[n].live} {
+			if s.complete() {
+				runs, files, numbers = append(runs, s.run), append(files, items[n].of.File), append(numbers, s.attempt)
+				downloads, unzips = append(downloads, s.download), append(unzips, s.unzip)
+			}
+		}
+	}
+	rows, err := c.Control.Query(ctx, `SELECT d.run::text, d.file::text, d.attempt, d.download, d.unzip, d.entry, d.body
+		FROM (SELECT DISTINCT * FROM unnest($1::text[], $2::text[], $3::int[], $4::text[], $5::text[])) k (run, file, attempt, download, unzip)
+		JOIN control.document d ON d.run = k.run::uuid AND d.file = k.file::uuid AND d.attempt = k.attempt AND d.download = k.download AND d.unzip = k.unzip`,
+		runs, files, numbers, downloads, unzips)
+	if err != nil {
+		return nil, fmt.Errorf("read verdicts: %w", err)
+	}
+	out := map[attempt]map[string]*schemas.DocumentValidated{}
+	var of attempt
+	var entry string
+	var body []byte
+	_, err = pgx.ForEachRow(rows, []any{&of.run, &of.file, &of.number, &of.download, &of.unzip, &entry, &body}, func() error {
+		_, decoded, err := c.Codec.DecodeBody(body)
+		if err != nil {
+			return fmt.Errorf("document %s: %w", entry, err)
+		}
+		v, ok := decoded.(*schemas.DocumentValidated)
+		if !ok {
+			return fmt.Errorf("document %s is a %T", entry, decoded)
+		}
+		if out[of] == nil {
+			out[of] = map[string]*schemas.DocumentValidated{}
+		}
+		out[of][entry] = v
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read verdicts: %w", err)
+	}
+	return out, nil
+}
+
+// pair pairs the documents of both attempts of an item, by their names. An
+// archive that failed as a whole on both sides counts as one without a name.
+func (i *item) pair(verdicts map[attempt]map[string]*schemas.DocumentValidated) (out []*Document) {
+	live, now := verdicts[i.attempt(&i.live)], verdicts[i.attempt(&i.shadow)]
+	names := map[string]bool{}
+	for _, side := range []map[string]*schemas.DocumentValidated{live, now} {
+		for name := range side {
+			names[name] = true
+		}
+	}
+	if len(names) == 0 {
+		names[""] = true
+	}
+	for name := range names {
+		d := i.of
+		d.Entry, d.live, d.now = name, live[name], now[name]
+		d.Live, d.Shadow = verdictOf(d.live, &i.live), verdictOf(d.now, &i.shadow)
+		if v := cmp.Or(d.now, d.live); v != nil {
+			d.Kind = v.Kind
+		}
+		d.Change = d.classify()
+		out = append(out, &d)
+	}
+	slices.SortFunc(out, func(a, b *Document) int { return cmp.Compare(a.Entry, b.Entry) })
+	return out
+}
+
+func verdictOf(v *schemas.DocumentValidated, s *side) Verdict {
+	if v == nil {
+		return s.verdict()
+	}
+	return Verdict{Attempt: s.attempt, Result: v.Result, Phase: v.Phase, Exception: v.Exception, Errors: v.ErrorsTotal}
+}
