@@ -9,6 +9,7 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/restore"
 	"tributary/schemas"
+	"tributary/sql/control"
 )
 
 func newControl(c *cli) *cobra.Command {
@@ -56,8 +57,36 @@ func (c *cli) restoreControl(ctx context.Context, cfg config.Config, s *stores, 
 	_, err = fmt.Fprintf(c.stdout, "control was made anew: %d sources, %d sessions, %d files with %d looks, %d versions in the order, which goes on behind position %d\n"+
 		"%d files are under way and go on with tributary up; %d looks are still to be decided about; %d batches were closed whose end was lost\n",
 		report.Sources, report.Sessions, report.Files, report.Looks, report.Versions, report.Position, report.Outstanding, report.Announced, report.Closed)
-	if err == nil && report.Replays > 0 {
-		_, err = fmt.Fprintf(c.stdout, "%d replays were under way: ask for them again\n", report.Replays)
+	if err != nil {
+		return err
 	}
-	return err
+	return c.sayRestored(report)
+}
+
+// sayRestored says what came back of replays and decisions, and what did not.
+func (c *cli) sayRestored(report restore.Report) error {
+	var lines []string
+	if report.Replays > 0 || report.Letters > 0 {
+		lines = append(lines, fmt.Sprintf("%d replays and decisions about %d dead letters are back", report.Replays, report.Letters))
+	}
+	for _, r := range report.Open {
+		line := fmt.Sprintf("replay %d goes on by itself: %d files that were under way are requested again", r.Number, r.Again)
+		if r.State != control.ReplayRunning {
+			line = fmt.Sprintf("replay %d is stopped: tributary replay resume %d requests %d files again that were under way", r.Number, r.Number, r.Again)
+		}
+		if r.Unknown > 0 {
+			line += fmt.Sprintf("; which its other %d were, refused or not requested yet, nothing tells: ask for a new replay of them", r.Unknown)
+		}
+		lines = append(lines, line)
+	}
+	if report.LettersLost > 0 {
+		lines = append(lines, fmt.Sprintf("%d decisions about dead letters could not be brought back: those letters count as open", report.LettersLost))
+	}
+	lines = append(lines, "polls that were under way are not brought back: the next session lists every source again")
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(c.stdout, line); err != nil {
+			return err
+		}
+	}
+	return nil
 }

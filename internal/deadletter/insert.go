@@ -48,7 +48,7 @@ func quarantined(ctx context.Context, q pg.Querier, where string, position int64
 	}
 	defer rows.Close()
 	for rows.Next() {
-		l := &Letter{Stage: Insert, Topic: schemas.DocumentOrderedTopic, Class: "crashed", Error: "loading it crashed whoever tried; tributary show tells more"}
+		l := &Letter{}
 		var file, document string
 		err := rows.Scan(&l.OriginOffset, &l.Run, &l.Source, &l.Centre, &file, &l.FileName, &l.Action, &document, &l.Entry, &l.Archive, &l.Attempt, &l.Download, &l.Unzip)
 		if err != nil {
@@ -57,8 +57,7 @@ func quarantined(ctx context.Context, q pg.Querier, where string, position int64
 		if isID(file) && isID(document) && isID(l.Run) {
 			l.File, l.Document = file, document
 		}
-		l.ID = ID(Insert, 0, l.OriginOffset)
-		l.Key = schemas.ID("dead_letter", schemas.DocumentOrderedTopic, fmt.Sprint(l.OriginOffset), l.Document)
+		l.ofInsert()
 		if err := each(l); err != nil {
 			return err
 		}
@@ -67,6 +66,22 @@ func quarantined(ctx context.Context, q pg.Querier, where string, position int64
 		return fmt.Errorf("read documents that insert gave up: %w", err)
 	}
 	return nil
+}
+
+// AtPosition is the letter of a document that insert gave up, as far as the
+// order tells.
+func AtPosition(e *schemas.DocumentOrdered) *Letter {
+	l := &Letter{OriginOffset: e.Position, Run: e.Run, Source: e.Source, Centre: e.Centre, File: e.File, FileName: e.FileName, Action: e.Action,
+		Document: e.Document, Entry: e.Entry, Archive: e.Archive, Attempt: e.Attempt, Download: e.Download, Unzip: e.Unzip}
+	l.ofInsert()
+	return l
+}
+
+// ofInsert adds what all letters of insert have, and what follows from the rest.
+func (l *Letter) ofInsert() {
+	l.Stage, l.Topic, l.Class, l.Error = Insert, schemas.DocumentOrderedTopic, "crashed", "loading it crashed whoever tried; tributary show tells more"
+	l.ID = ID(Insert, 0, l.OriginOffset)
+	l.Key = schemas.ID("dead_letter", schemas.DocumentOrderedTopic, fmt.Sprint(l.OriginOffset), l.Document)
 }
 
 // GetQuarantined returns the document that insert gave up at a position.

@@ -58,8 +58,9 @@ type ordered struct {
 
 // acquisitions resolves the attempts of a file into its processes. What has
 // ended stays so. What has not is read from download.finished again, where that
-// still has it; else it is wanted again, as a new attempt.
-func (s *state) acquisitions(f *file, versions map[versionKey]*ordered, now time.Time, retry time.Duration) (out []*control.Acquisition, attempts []control.Attempt) {
+// still has it; else it is wanted again, as a new attempt. Tries are the
+// attempts of each process.
+func (s *state) acquisitions(f *file, versions map[versionKey]*ordered, now time.Time, retry time.Duration) (out []*control.Acquisition, attempts []control.Attempt, tries [][]*attempt) {
 	keys := slices.SortedFunc(maps.Keys(f.attempts), func(x, y attemptKey) int { return cmp.Compare(x.attempt, y.attempt) })
 	var open *control.Acquisition // whose next attempt follows
 	for _, key := range keys {
@@ -70,8 +71,9 @@ func (s *state) acquisitions(f *file, versions map[versionKey]*ordered, now time
 		a := open
 		if a == nil || a.Run != key.run || text(a.Session) != t.said.Session {
 			a = &control.Acquisition{Run: key.run, File: f.id, Session: pointer(t.said.Session), Domain: f.name.Centre, NotBefore: now, Tried: map[string]control.Tried{}}
-			out = append(out, a)
+			out, tries = append(out, a), append(tries, nil)
 		}
+		tries[len(tries)-1] = append(tries[len(tries)-1], t)
 		a.Source, a.Look, a.Size, open = t.said.Source, t.said.Look, t.said.FileSize, nil
 		a.Attempt, a.Result, a.Phase, a.Exception, a.Message = key.attempt, "", "", "", ""
 		if t.announced {
@@ -113,12 +115,18 @@ func (s *state) acquisitions(f *file, versions map[versionKey]*ordered, now time
 			}
 			continue
 		}
-		if a.Run != schemas.LiveRun { // a replay is asked for again
-			a.State, a.Result, a.EndedAt, a.Message = control.Ended, string(schemas.Cancelled), &now, "control was lost while the replay was under way"
+		if a.Run != schemas.LiveRun { // the replay requests it again
+			a.State, a.Result, a.EndedAt, a.Message = control.Ended, string(schemas.Cancelled), &now, lostReplay
+		}
+	}
+	for i, a := range out {
+		if a.Run != schemas.LiveRun && a.SHA256 == "" { // what it begins with was told, and is what was chosen
+			t := tries[i][len(tries[i])-1]
+			a.SHA256, a.Attempt = t.archive, t.attempt
 		}
 	}
 	oneAtATime(out)
-	return out, attempts
+	return out, attempts, tries
 }
 
 // mendable tells the failures that plan tries again after a while.
@@ -141,19 +149,21 @@ func oneAtATime(all []*control.Acquisition) {
 }
 
 // shown is the version that a file shows: the last that was accepted and has
-// ended. acceptances is how many there were.
+// ended, in the newest attempt of it. A replay of an older version, whose rank
+// is an older one, is not it. acceptances is how many there were.
 func shown(all []*control.Acquisition, attempts []control.Attempt) (sha string, attempt, acceptances int32) {
 	for _, a := range all {
+		newer := a.Run == schemas.LiveRun || a.SHA256 == sha || a.RankOrdinal != nil && *a.RankOrdinal > acceptances
 		if a.RankOrdinal != nil {
 			acceptances = max(acceptances, *a.RankOrdinal)
 		}
-		if a.State == control.Ended && a.Result == control.Complete {
+		if a.State == control.Ended && a.Result == control.Complete && newer {
 			sha, attempt = a.SHA256, a.Attempt
 		}
 	}
 	// Archives that were fetched and refused were accepted too.
 	for _, t := range attempts {
-		if a := all[t.Acquisition-1]; t.Unzip != "" && t.Unzip != schemas.Unzipped && t.Attempt > attempt && len(t.Download) == 64 && a.State == control.Ended {
+		if a := all[t.Acquisition-1]; t.Run == schemas.LiveRun && t.Unzip != "" && t.Unzip != schemas.Unzipped && t.Attempt > attempt && len(t.Download) == 64 && a.State == control.Ended {
 			sha, attempt = t.Download, t.Attempt
 			acceptances++
 		}

@@ -75,7 +75,7 @@ func TestWhatHasEndedStaysAndTheRestGoesOn(t *testing.T) {
 					versions[versionKey{"f", key}] = &ordered{&schemas.DocumentOrdered{DocumentRef: schemas.DocumentRef{Archive: sha}, RankOrdinal: 1}, "b"}
 				}
 			}
-			all, attempts := s.acquisitions(f, versions, time.Unix(9, 0), time.Hour)
+			all, attempts, _ := s.acquisitions(f, versions, time.Unix(9, 0), time.Hour)
 			var got []string
 			for _, a := range all {
 				state := a.State

@@ -44,12 +44,16 @@ type Report struct {
 	Sessions    int   `json:"sessions"`
 	Files       int   `json:"files"`
 	Looks       int   `json:"looks"`
-	Versions    int   `json:"versions"`    // that have been ordered
-	Outstanding int   `json:"outstanding"` // fetches that go on, or are done again
-	Announced   int   `json:"announced"`   // looks that plan has not taken up
-	Closed      int   `json:"closed"`      // batches whose end was lost, and is ordered now
-	Position    int64 `json:"position"`    // ordered last
-	Replays     int   `json:"replays"`     // that were under way and must be asked for again
+	Versions    int   `json:"versions"`     // that have been ordered
+	Outstanding int   `json:"outstanding"`  // fetches that go on, or are done again
+	Announced   int   `json:"announced"`    // looks that plan has not taken up
+	Closed      int   `json:"closed"`       // batches whose end was lost, and is ordered now
+	Position    int64 `json:"position"`     // ordered last
+	Replays     int   `json:"replays"`      // done or not
+	Letters     int   `json:"letters"`      // dead letters that somebody decided about
+	LettersLost int   `json:"letters_lost"` // decisions about letters that are not found any more
+
+	Open []OpenReplay `json:"open_replays,omitempty"` // replays that were not done
 }
 
 // ErrNotEmpty says that control holds something.
@@ -136,6 +140,9 @@ func (r *Restorer) read(ctx context.Context) (*state, error) {
 		return nil
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := r.readLetters(ctx, s); err != nil {
 		return nil, err
 	}
 	err = r.each(ctx, schemas.DownloadFinishedTopic, func(m schemas.Message, _ schemas.Record) error {

@@ -211,7 +211,7 @@ func TestShadowsAreNotRestored(t *testing.T) {
 	}
 	s.same("acquisitions", acquisitionsSQL, "ended complete 1 1 t")
 	s.same("files", "SELECT concat_ws(' ', current_attempt, attempts) FROM control.file", "1 2")
-	s.same("replays", "SELECT concat_ws(' ', number, shadow, state, versions, promotes) FROM control.replay", "3 try done {}")
+	s.same("replays", "SELECT concat_ws(' ', number, shadow, state, versions, promotes) FROM control.replay", "3 try stopped {}")
 }
 
 func TestRestoreRefuses(t *testing.T) {

@@ -1,6 +1,7 @@
 package restore
 
 import (
+	"cmp"
 	"time"
 
 	"tributary/schemas"
@@ -20,8 +21,10 @@ type state struct {
 	replays  map[string]*replay
 
 	operations []*operation
-	revision   int64 // greatest of centres and sources
-	last       int64 // position ordered last
+	letters    map[string]*decision // about dead letters, by their places
+	revision   int64                // greatest of centres and sources
+	number     int64                // greatest of replays and of what they have ordered
+	last       int64                // position ordered last
 }
 
 type session struct {
@@ -30,13 +33,6 @@ type session struct {
 	opened time.Time
 	closed *time.Time
 	end    int64 // position of its end
-}
-
-type replay struct {
-	first, last *schemas.StatusChanged
-	at, changed time.Time
-	requestedBy string
-	reason      string
 }
 
 // batch is a batch of which positions were published.
@@ -100,11 +96,14 @@ type attempt struct {
 	accepted  *schemas.StatusChanged // that its documents are awaited
 	finished  bool                   // download.finished is still in its topic
 	announced bool                   // only announced: it was never requested
+	archive   string                 // sha256 of what it has brought, or begins with
+
+	acquisition int64 // the row that it became a part of; 0: none
 }
 
 func newState() *state {
 	return &state{centres: map[string]*schemas.StatusChanged{}, sources: map[string]*schemas.StatusChanged{}, sessions: map[string]*session{}, files: map[string]*file{},
-		batches: map[string]*batch{}, domains: map[string]int64{}, replays: map[string]*replay{}}
+		batches: map[string]*batch{}, domains: map[string]int64{}, replays: map[string]*replay{}, letters: map[string]*decision{}}
 }
 
 func (s *state) file(id string) *file {
@@ -154,7 +153,7 @@ func (s *state) status(m schemas.Message, e *schemas.StatusChanged) {
 			s.polls = append(s.polls, e)
 		}
 	case schemas.EntityReplay:
-		s.replay(m, e)
+		s.replay(m.Time, e)
 	case schemas.EntityFile:
 		if f := s.file(e.File); m.Stage == "poll" && !m.Time.Before(f.at) {
 			f.name, f.at = e, m.Time
@@ -162,9 +161,12 @@ func (s *state) status(m schemas.Message, e *schemas.StatusChanged) {
 	case schemas.EntityHosting:
 		s.hosting(m, e)
 	case schemas.EntityDownload:
-		if m.Stage == "plan" {
+		switch {
+		case e.Attributes["dead_letter"] != "":
+			s.letter(m.Time, e)
+		case m.Stage == planStage:
 			s.download(e)
-		} else if e.File != "" && e.Attempt > 0 {
+		case e.File != "" && e.Attempt > 0:
 			s.file(e.File).attempt(attemptKey{e.Run, e.Attempt}) // its number is taken
 		}
 	}
@@ -185,24 +187,10 @@ func (s *state) session(e *schemas.StatusChanged) {
 	}
 }
 
-func (s *state) replay(m schemas.Message, e *schemas.StatusChanged) {
-	x := s.replays[e.Run]
-	if x == nil {
-		x = &replay{}
-		s.replays[e.Run] = x
-	}
-	if e.Note == "requested" {
-		x.first, x.at, x.requestedBy, x.reason = e, m.Time, e.Attributes["by"], e.Attributes["reason"]
-	}
-	if x.last == nil || !m.Time.Before(x.changed) {
-		x.last, x.changed = e, m.Time
-	}
-}
-
 func (s *state) hosting(m schemas.Message, e *schemas.StatusChanged) {
 	f := s.file(e.File)
 	k := f.look(e.Source, e.Look)
-	if m.Stage == "plan" {
+	if m.Stage == planStage {
 		k.passed = "duplicate"
 		if e.Note != "duplicate" {
 			k.passed = "superseded"
@@ -219,7 +207,7 @@ func (s *state) hosting(m schemas.Message, e *schemas.StatusChanged) {
 
 func (s *state) download(e *schemas.StatusChanged) {
 	t := s.file(e.File).attempt(attemptKey{e.Run, e.Attempt})
-	t.said = e
+	t.said, t.archive = e, cmp.Or(e.Archive, t.archive)
 	switch {
 	case e.Accepted == "":
 		t.announced = e.RequestedAt == nil && t.judged == nil && t.accepted == nil
@@ -242,7 +230,8 @@ func (s *state) ordered(m schemas.Message, e *schemas.DocumentOrdered) {
 	if e.Position <= s.last {
 		return // a repeat
 	}
-	s.last = e.Position
+	s.last, s.number = e.Position, max(s.number, e.RunNumber)
+	s.givenUp(e)
 	switch e.What {
 	case schemas.PositionSession:
 		if x := s.sessions[e.Session]; x != nil {

@@ -27,7 +27,9 @@ type writer struct {
 
 	files, hostings, looks, acquisitions, attempts rows
 	opened                                         map[string]rows // batches of sessions that go on
-	id                                             int64           // of the last acquisition
+	items                                          map[itemKey]item
+	told                                           []schemas.Message // beside positions
+	id                                             int64             // of the last acquisition
 }
 
 type rows [][]any
@@ -56,13 +58,13 @@ func (w *writer) write(ctx context.Context) error {
 			}
 		}
 	}
-	for _, step := range []func(context.Context) error{w.world, w.sessions, w.order, w.processes, w.numbers} {
+	for _, step := range []func(context.Context) error{w.world, w.sessions, w.order, w.processes, w.replays, w.letters, w.numbers} {
 		if err := step(ctx); err != nil {
 			return err
 		}
 	}
 	w.report.Versions, w.report.Position = len(versions), w.s.last
-	return pg.Outbox{Schema: control.Schema, Codec: w.r.Codec}.Append(ctx, w.tx, closing...)
+	return pg.Outbox{Schema: control.Schema, Codec: w.r.Codec}.Append(ctx, w.tx, append(closing, w.told...)...)
 }
 
 // empty forgets all that control knows.
@@ -81,7 +83,7 @@ func (w *writer) empty(ctx context.Context) error {
 // file gathers the rows of a file.
 func (w *writer) file(f *file, versions map[versionKey]*ordered) error {
 	n := f.name
-	all, attempts := w.s.acquisitions(f, versions, w.now, w.r.Retry)
+	all, attempts, tries := w.s.acquisitions(f, versions, w.now, w.r.Retry)
 	sha, current, acceptances := shown(all, attempts)
 	number := int32(0)
 	for key := range f.attempts {
@@ -125,8 +127,14 @@ func (w *writer) file(f *file, versions map[versionKey]*ordered) error {
 	for _, t := range attempts {
 		w.attempts = append(w.attempts, []any{t.Run, f.id, t.Attempt, w.id + t.Acquisition, t.Source, t.Look, t.Job, t.Download, t.Unzip})
 	}
-	for _, a := range all {
+	for i, a := range all {
 		w.acquisition(f, a)
+		if a.Run != schemas.LiveRun {
+			w.item(f, a, tries[i][len(tries[i])-1])
+		}
+		for _, t := range tries[i] {
+			t.acquisition = w.id
+		}
 	}
 	return nil
 }
@@ -216,9 +224,9 @@ func (w *writer) sessions(ctx context.Context) error {
 		table{"poll", "id session source server centre state attempts started_at ended_at exception message", polls})
 }
 
-// order writes batches, operations and replays.
+// order writes batches and operations.
 func (w *writer) order(ctx context.Context) error {
-	var batches, domains, operations, replays rows
+	var batches, domains, operations rows
 	for _, id := range slices.Sorted(maps.Keys(w.s.batches)) {
 		b := w.s.batches[id]
 		batches = append(batches, []any{id, pointer(b.session), b.domain, b.at, b.number, b.at, b.end, b.run})
@@ -236,23 +244,10 @@ func (w *writer) order(ctx context.Context) error {
 		}
 		operations = append(operations, []any{o.Batch, int64(i + 1), o.What, o.Domain, file, o.Action, archive, o.Entry, blob, "", "restored from document.ordered", o.at, o.Position, o.last})
 	}
-	for _, id := range slices.Sorted(maps.Keys(w.s.replays)) {
-		p := w.s.replays[id]
-		if p.first == nil {
-			continue
-		}
-		if p.last.Status != string(schemas.Done) {
-			w.report.Replays++
-		}
-		m := p.first.Attributes
-		replays = append(replays, []any{id, p.first.Number, m["from"], m["where"], m["offsets"], number(m["rate"]), p.requestedBy, p.reason, p.at,
-			"done", "control restore", w.now, w.now, m["shadow"], pointer(m["promotes"]), pointer(m["versions"])})
-	}
 	return w.copyAll(ctx,
 		table{"batch", "id session domain opened_at number released_at last_position run", batches},
 		table{"domain", "name next_number", domains},
-		table{"operation", "id number what domain file action archive name blob requested_by reason requested_at position last_position", operations},
-		table{"replay", "id number phase predicate offsets rate requested_by reason requested_at state changed_by changed_at paced_at shadow promotes versions", replays})
+		table{"operation", "id number what domain file action archive name blob requested_by reason requested_at position last_position", operations})
 }
 
 // processes writes what fetches files, and what it has accepted.
@@ -265,21 +260,16 @@ func (w *writer) processes(ctx context.Context) error {
 
 // numbers writes what is given next.
 func (w *writer) numbers(ctx context.Context) error {
-	var session, replay int64
+	var session int64
 	for _, s := range w.s.sessions {
 		session = max(session, s.number)
-	}
-	for _, p := range w.s.replays {
-		if p.first != nil {
-			replay = max(replay, p.first.Number)
-		}
 	}
 	steps := []struct {
 		sql  string
 		args []any
 	}{
 		{"INSERT INTO control.counter AS c VALUES ('session', $1), ('revision', $2), ('replay', $3) ON CONFLICT (name) DO UPDATE SET value = greatest(c.value, excluded.value)",
-			[]any{session, w.s.revision, replay}},
+			[]any{session, w.s.revision, w.s.number}},
 		{"UPDATE control.position SET next = $1", []any{w.s.last + 1}},
 		{"SELECT setval(pg_get_serial_sequence('control.acquisition', 'id'), $1, false)", []any{w.id + 1}},
 		{"SELECT setval(pg_get_serial_sequence('control.operation', 'number'), $1, false)", []any{int64(len(w.s.operations)) + 1}},
