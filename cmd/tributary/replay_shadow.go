@@ -79,8 +79,15 @@ func newReplayCompare(c *cli) *cobra.Command {
 // readShadow finds a replay, which must be a shadow.
 func readShadow(ctx context.Context, s *stores, name string) (control.ReplayRun, error) {
 	r, err := control.ReadReplayRun(ctx, s.Control, name)
-	if err == nil && r.Shadow == "" {
-		err = fmt.Errorf("replay %d is no shadow: its results are live, and there is nothing to compare", r.Number)
+	if err != nil {
+		return r, err
+	}
+	if r.Shadow == "" {
+		return r, fmt.Errorf("replay %d is no shadow: its results are live, and there is nothing to compare", r.Number)
+	}
+	n, err := control.CountReplay(ctx, s.Control, r.ID)
+	if err == nil && n.Items == 0 {
+		err = fmt.Errorf("what the shadow %s has found was lost with the control database: make a new one", r.Shadow)
 	}
 	return r, err
 }
