@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"tributary/schemas"
 )
 
 // classes is how many files the records are spread over, by their ids: one of
@@ -65,9 +67,14 @@ func (s *rollupSums) close() error {
 	return os.RemoveAll(s.dir)
 }
 
-// add takes a row in. Records that are no events are in no rollup.
+// add takes a row in. Records that are no events are in no rollup, nor is what
+// shadow runs did.
 func (s *rollupSums) add(row []any) error {
 	if text, _ := row[s.at["unreadable"]].(string); text != "" {
+		return nil
+	}
+	entity, _ := row[s.at["entity"]].(string)
+	if shadow, _ := row[s.at["shadow"]].(uint8); shadow != 0 && entity != schemas.EntityReplay {
 		return nil
 	}
 	sums := make([]sum, len(s.rollups))

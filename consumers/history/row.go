@@ -14,9 +14,9 @@ func columnList() string {
 	return `topic, partition, offset, event_id, time, stage, subject, traceparent, run, session, centre, source, server, entity,
 	file, file_name, action, file_date, file_inc, attempt, look, outcome, accepted, repeats,
 	document, entry, ordinal, archive, entry_offset, packed, size, method, crc32, kind, doc_centre, doc_date, doc_inc,
-	check_number, passed.phase, passed.phase_id, passed.started_at, passed.finished_at, phase, phase_id, status, status_id, exception, message, note,
+	check_number, passed.phase, passed.phase_id, passed.started_at, passed.finished_at, passed.version_of, phase, phase_id, status, status_id, exception, message, note,
 	errors.line, errors.column, errors.exception, errors.message, errors_total,
-	sha256, md5, file_size, bytes, rows, position, number, revision, mod_time, listed_at, requested_at, started_at, finished_at, attributes, unreadable`
+	sha256, md5, file_size, bytes, rows, position, number, revision, mod_time, listed_at, requested_at, started_at, finished_at, attributes, unreadable, version_of, shadow`
 }
 
 // rowWriter takes the columns of a row, one call for each, in the order of
@@ -104,20 +104,27 @@ func writeRow(w rowWriter, topic string, rec *kgo.Record, m *schemas.Message, e 
 	w.optionalMoment(e.FinishedAt)
 	w.pairs(e.Attributes)
 	w.text(unreadable)
+	w.word(e.VersionOf)
+	var shadow uint8
+	if schemas.IsShadow(e.Run) {
+		shadow = 1
+	}
+	w.number8(shadow)
 }
 
 func writePassed(w rowWriter, passed []schemas.PassedPhase) {
-	var phases []string
+	var phases, versions []string
 	var ids []uint8
 	var begun, ended []*time.Time
 	for _, p := range passed {
 		phases, ids = append(phases, p.Phase), append(ids, uint8(schemas.Phase(p.Phase).ID()))
-		begun, ended = append(begun, p.StartedAt), append(ended, p.FinishedAt)
+		begun, ended, versions = append(begun, p.StartedAt), append(ended, p.FinishedAt), append(versions, p.VersionOf)
 	}
 	w.words(phases)
 	w.numbers8(ids)
 	w.moments(begun)
 	w.moments(ended)
+	w.words(versions)
 }
 
 func writeErrors(w rowWriter, found []schemas.ErrorDetail) {

@@ -65,8 +65,11 @@ func (l *testLog) events(t testing.TB, n int) {
 			e := &schemas.StatusChanged{
 				Scope: schemas.Scope{Run: schemas.LiveRun, Session: schemas.ID("session", "1"), Centre: "H", Source: fmt.Sprint("s", l.n%2)}, Entity: schemas.EntityDocument,
 				Phase: "overview", Status: "done", StartedAt: &at[0], FinishedAt: &at[1], Bytes: l.n, Rows: 3,
-				Passed:     []schemas.PassedPhase{{Phase: "data", StartedAt: &at[0], FinishedAt: &at[1]}, {Phase: "context"}},
-				Attributes: map[string]string{"b": "2", "a": "1", "c": "it's\t\n\\"},
+				Passed:     []schemas.PassedPhase{{Phase: "data", StartedAt: &at[0], FinishedAt: &at[1], VersionOf: "d1"}, {Phase: "context"}},
+				Attributes: map[string]string{"b": "2", "a": "1", "c": "it's\t\n\\"}, VersionOf: "d1",
+			}
+			if l.n%3 == 0 {
+				e.Run = "00000000-0000-8000-8000-000000000001" // a shadow
 			}
 			encoded, err := l.codec.Encode(schemas.Message{ID: schemas.ID("d", fmt.Sprint(l.n)), Topic: schemas.StatusChangedTopic, Stage: "insert", Time: at[1], Body: e})
 			if err != nil {

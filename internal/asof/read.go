@@ -36,16 +36,16 @@ type stored struct {
 // columns are read in the order of row.targets.
 const columns = `topic, partition, offset, time, unreadable, run, session, centre, source, server, entity, file, file_name, action, file_date, file_inc,
 	attempt, look, outcome, accepted, repeats, document, entry, ordinal, archive, entry_offset, packed, size, method, crc32, kind, doc_centre, doc_date, doc_inc,
-	check_number, passed.phase, passed.started_at, passed.finished_at, phase, status, exception, message, note,
+	check_number, passed.phase, passed.started_at, passed.finished_at, passed.version_of, phase, status, exception, message, note,
 	errors.line, errors.column, errors.exception, errors.message, errors_total, sha256, md5, file_size, bytes, rows, position, number, revision,
-	mod_time, listed_at, requested_at, started_at, finished_at, attributes`
+	mod_time, listed_at, requested_at, started_at, finished_at, attributes, version_of`
 
 // row is what is scanned: the event, and what has another form in the table.
 type row struct {
 	stored
 
 	run, session, file, document *uuid.UUID
-	passed                       []string
+	passed, passedBy             []string
 	passedFrom, passedTo         []*time.Time
 	lines, columns               []int32
 	exceptions, messages         []string
@@ -57,9 +57,9 @@ func (r *row) targets() []any {
 		&r.file, &e.FileName, &e.Action, &e.FileDate, &e.FileInc,
 		&e.Attempt, &e.Look, &e.Outcome, &e.Accepted, &e.Repeats, &r.document, &e.Entry, &e.Ordinal, &e.Archive, &e.Offset, &e.Packed, &e.Size, &e.Method, &e.CRC32,
 		&e.Kind, &e.DocCentre, &e.DocDate, &e.DocInc,
-		&e.Check, &r.passed, &r.passedFrom, &r.passedTo, &e.Phase, &e.Status, &e.Exception, &e.Message, &e.Note,
+		&e.Check, &r.passed, &r.passedFrom, &r.passedTo, &r.passedBy, &e.Phase, &e.Status, &e.Exception, &e.Message, &e.Note,
 		&r.lines, &r.columns, &r.exceptions, &r.messages, &e.ErrorsTotal, &e.SHA256, &e.MD5, &e.FileSize, &e.Bytes, &e.Rows, &e.Position, &e.Number, &e.Revision,
-		&e.ModTime, &e.ListedAt, &e.RequestedAt, &e.StartedAt, &e.FinishedAt, &e.Attributes}
+		&e.ModTime, &e.ListedAt, &e.RequestedAt, &e.StartedAt, &e.FinishedAt, &e.Attributes, &e.VersionOf}
 }
 
 // event puts together what the table keeps apart.
@@ -67,7 +67,7 @@ func (r *row) event() stored {
 	e := &r.StatusChanged
 	e.Run, e.Session, e.File, e.Document = text(r.run), text(r.session), text(r.file), text(r.document)
 	for i, phase := range r.passed {
-		e.Passed = append(e.Passed, schemas.PassedPhase{Phase: phase, StartedAt: r.passedFrom[i], FinishedAt: r.passedTo[i]})
+		e.Passed = append(e.Passed, schemas.PassedPhase{Phase: phase, StartedAt: r.passedFrom[i], FinishedAt: r.passedTo[i], VersionOf: r.passedBy[i]})
 	}
 	for i, line := range r.lines {
 		e.Errors = append(e.Errors, schemas.ErrorDetail{Line: line, Column: r.columns[i], Exception: r.exceptions[i], Message: r.messages[i]})

@@ -1,13 +1,13 @@
 CREATE OR REPLACE VIEW once
 {columns without passed}
-AS SELECT * EXCEPT (generation, `passed.phase`, `passed.phase_id`, `passed.started_at`, `passed.finished_at`)
-    REPLACE (step.1 AS phase, step.2 AS phase_id, step.3 AS started_at, step.4 AS finished_at, step.5 AS status, step.6 AS status_id, step.7 AS exception)
+AS SELECT * EXCEPT (generation, `passed.phase`, `passed.phase_id`, `passed.started_at`, `passed.finished_at`, `passed.version_of`)
+    REPLACE (step.1 AS phase, step.2 AS phase_id, step.3 AS started_at, step.4 AS finished_at, step.5 AS status, step.6 AS status_id, step.7 AS exception, step.8 AS version_of)
 FROM
 (
     SELECT * FROM event FINAL
-    WHERE unreadable = '' AND (topic, partition, offset) NOT IN (SELECT topic, partition, offset FROM repeat)
+    WHERE unreadable = '' AND (shadow = 0 OR entity = 'replay') AND (topic, partition, offset) NOT IN (SELECT topic, partition, offset FROM repeat)
 )
 ARRAY JOIN arrayPushBack(
-    arrayMap((p, i, s, f) -> (p, i, s, f, toLowCardinality('done'), toUInt8(3), toLowCardinality('')), `passed.phase`, `passed.phase_id`, `passed.started_at`, `passed.finished_at`),
-    (phase, phase_id, started_at, finished_at, status, status_id, exception)) AS step
-COMMENT 'every event once, with a row for each phase that it tells of'
+    arrayMap((p, i, s, f, v) -> (p, i, s, f, toLowCardinality('done'), toUInt8(3), toLowCardinality(''), v), `passed.phase`, `passed.phase_id`, `passed.started_at`, `passed.finished_at`, `passed.version_of`),
+    (phase, phase_id, started_at, finished_at, status, status_id, exception, version_of)) AS step
+COMMENT 'every event once, with a row for each phase that it tells of. What shadow runs did is in log only'

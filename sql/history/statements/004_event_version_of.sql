@@ -1,0 +1,1 @@
+ALTER TABLE event ADD COLUMN IF NOT EXISTS version_of LowCardinality(String) COMMENT 'version of the schemas, the mapping, the checks or the rules that judged or loaded in this phase; of a batch, of the checks that judged all records of the centre; empty where that is not told'
