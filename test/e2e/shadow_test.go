@@ -204,7 +204,24 @@ func count(rows []changeRow, change string) (n int64) {
 // schema has further errors.
 func affected(t *testing.T, sources string, documents []documentRow) (out []changeRow) {
 	t.Helper()
-	has := map[string]bool{} // by document, whether it has what is refused
+	has := specimensWith(t, sources, nowRefused)
+	for _, d := range documents {
+		c := changeRow{d.File, d.Action, d.Document, "newly refused"}
+		switch {
+		case !has[d.Action+"/"+d.File+"/"+d.Document] || d.Phase == "xml_name":
+			continue
+		case d.Phase == "xsd":
+			c.Change = "refused otherwise"
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// specimensWith are the specimen documents of all archives that have a text.
+func specimensWith(t *testing.T, sources, what string) map[string]bool {
+	t.Helper()
+	has := map[string]bool{}
 	err := filepath.WalkDir(sources, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".zip") {
 			return err
@@ -216,11 +233,11 @@ func affected(t *testing.T, sources string, documents []documentRow) (out []chan
 		defer z.Close()
 		for _, f := range z.File {
 			r, err := f.Open()
-			if err != nil {
+			if err != nil || !strings.Contains(f.Name, ".specimen.") {
 				continue
 			}
 			text, err := io.ReadAll(r)
-			if err == nil && bytes.Contains(text, []byte(nowRefused)) {
+			if err == nil && bytes.Contains(text, []byte(what)) {
 				has[filepath.Base(filepath.Dir(path))+"/"+filepath.Base(path)+"/"+f.Name] = true
 			}
 			r.Close()
@@ -230,28 +247,24 @@ func affected(t *testing.T, sources string, documents []documentRow) (out []chan
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range documents {
-		c := changeRow{d.File, d.Action, d.Document, "newly refused"}
-		switch {
-		case !has[d.Action+"/"+d.File+"/"+d.Document] || !strings.Contains(d.Document, ".specimen.") || d.Phase == "xml_name":
-			continue
-		case d.Phase == "xsd":
-			c.Change = "refused otherwise"
-		}
-		out = append(out, c)
-	}
-	return out
+	return has
 }
 
 // tighten configures a profile whose schema of specimens is tightened.
 func (s *system) tighten() {
 	s.t.Helper()
+	s.edit(filepath.Join(s.ownProfile(), "xsd", "specimen.xsd"), looseZygosity, tightZygosity)
+}
+
+// ownProfile configures a copy of the profile, and returns its folder.
+func (s *system) ownProfile() string {
+	s.t.Helper()
 	dir := filepath.Join(s.dir, "profile")
 	if err := os.CopyFS(dir, impc.FS); err != nil {
 		s.t.Fatal(err)
 	}
-	s.edit(filepath.Join(dir, "xsd", "specimen.xsd"), looseZygosity, tightZygosity)
 	s.edit(s.rig.Config, "profile: impc", "profile: "+dir)
+	return dir
 }
 
 // edit replaces a text in a file, which must have it.
@@ -267,4 +280,57 @@ func (s *system) edit(path, from, to string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+}
+
+// A mapping is changed: a shadow of known verdicts says whose rows differ, and
+// is promoted only with the profile that it was made with.
+func TestShadowOfAMapping(t *testing.T) {
+	shape := replayShape(t, false)
+	s := setUp(t, corpus.Options{Seed: seed(t), Shape: shape}, rig.Options{Local: true, Extra: lively})
+	s.once()
+	var before outcome
+	var want []changeRow
+	has := specimensWith(t, s.sources(), "<embryo")
+	s.engines(func(engine.Endpoints) {
+		before = s.outcome()
+		for _, l := range sql[loadedRow](s, "warehouse", loadedSQL) {
+			if l.State == "loaded" && has[l.Action+"/"+l.File+"/"+l.Document] {
+				want = append(want, changeRow{l.File, l.Action, l.Document, "rows differ"})
+			}
+		}
+	})
+	if len(want) == 0 {
+		t.Fatal("no document has an embryo: the test shows nothing")
+	}
+	profile := filepath.Join(s.ownProfile(), "profile.yaml")
+	const was, is = `stage: "@stage"`, `stage: "@specimenID"`
+	s.edit(profile, was, is)
+	s.engines(func(engine.Endpoints) {
+		s.replay("--from", "upload", "--where", "version IS NOT NULL", "--shadow", "stages")
+	})
+	s.once()
+	s.engines(func(engine.Endpoints) {
+		s.unchanged("a shadow from upload", before)
+		differ(t, "what the shadow would change", want, list[changeRow](s, "replay", "compare", "stages", "--documents"))
+		s.edit(profile, is, was)
+		s.refusesAll("make a new shadow", "promote", "stages", "--reason", "another profile")
+		s.edit(profile, was, is)
+		s.replay("promote", "stages", "--reason", "agreed")
+	})
+	s.once()
+	s.engines(func(engine.Endpoints) {
+		type stages struct{ Embryos, Otherwise int64 }
+		for _, got := range sql[stages](s, "warehouse", `SELECT count(*) AS embryos, count(*) FILTER (WHERE stage <> specimen_id) AS otherwise FROM warehouse.current_specimen WHERE kind = 'embryo'`) {
+			if got.Embryos == 0 || got.Otherwise > 0 {
+				t.Errorf("%d of %d embryos have the stage that they had", got.Otherwise, got.Embryos)
+			}
+		}
+		s.invariants()
+		differ(t, "what the shadow would change still", nil, list[changeRow](s, "replay", "compare", "stages", "--documents"))
+		s.replay("--from", "upload", "--where", "version IS NOT NULL", "--shadow", "again")
+	})
+	s.once()
+	s.engines(func(engine.Endpoints) {
+		s.refusesAll("nothing would change", "promote", "again", "--reason", "to see")
+	})
 }
