@@ -146,6 +146,9 @@ func goodRate(rate float64) bool { return rate == 0 || rate >= 1e-3 && rate <= 1
 
 // read judges the flags.
 func (f *replayFlags) read(now time.Time) (err error) {
+	if f.from == "" {
+		return usagef("from which phase? say --from with one of %s; tributary replay --help says what each does", strings.Join(schemas.ReplayPhases(), ", "))
+	}
 	if !slices.Contains(schemas.ReplayPhases(), f.from) {
 		return usagef("--from %q is not known: use %s", f.from, strings.Join(schemas.ReplayPhases(), ", "))
 	}

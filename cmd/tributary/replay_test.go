@@ -24,7 +24,7 @@ func TestReplayFlags(t *testing.T) {
 		{replayFlags{from: "xsd", shadow: "7", since: "24h"}, "is no name"},
 		{replayFlags{from: "download", shadow: "tighter", since: "24h"}, "begin with unzip"},
 		{replayFlags{from: "data", shadow: "tighter", since: "24h"}, "replay from data without a shadow"},
-		{replayFlags{since: "24h"}, `--from "" is not known`},
+		{replayFlags{since: "24h"}, "from which phase?"},
 		{replayFlags{from: "qc", since: "24h"}, `--from "qc" is not known: use download, unzip, xsd, upload, data`},
 		{replayFlags{from: "unzip"}, "which files?"},
 		{replayFlags{from: "unzip", since: "24h", offsets: "status.changed/0:1-2"}, "not by both"},
