@@ -1,10 +1,10 @@
 package history
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/config"
@@ -26,8 +25,12 @@ import (
 	historysql "tributary/sql/history"
 )
 
-// benchEnv is how many events TestRebuildAgainstPlainInsert takes.
-const benchEnv = "TRIBUTARY_HISTORY_EVENTS"
+// benchEnv is how many events TestRebuildAgainstPlainInsert takes, roundsEnv
+// how often it measures.
+const (
+	benchEnv  = "TRIBUTARY_HISTORY_EVENTS"
+	roundsEnv = "TRIBUTARY_HISTORY_ROUNDS"
+)
 
 // leastShare is how fast a rebuild is at least, against a plain INSERT of
 // prepared blocks; mostMemory is what the process takes at most, in bytes.
@@ -36,39 +39,57 @@ const (
 	mostMemory = 500 << 20
 )
 
-// TestRebuildAgainstPlainInsert rebuilds a history and, before and after it,
-// inserts blocks of the same rows that were prepared; then it verifies and asks
-// every rollup. Its last line is the summary.
+// TestRebuildAgainstPlainInsert rebuilds a history and, before it, inserts
+// blocks of the same rows, which were prepared, into a table that is defined in
+// the same way; round by round. Then it verifies. A round's line gives what was
+// done per second, and what it cost in time of the processor. The last line is
+// the summary, with medians.
 func TestRebuildAgainstPlainInsert(t *testing.T) {
 	events, err := strconv.Atoi(os.Getenv(benchEnv))
 	if err != nil {
 		t.Skip("measured by make bench-history")
 	}
+	rounds, err := strconv.Atoi(os.Getenv(roundsEnv))
+	if err != nil {
+		rounds = 3
+	}
 	l := benchLog(t, events)
-	h, conn := fresh(t)
+	h, _ := fresh(t)
 	if _, err := h.ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	engine := childProcess(t)
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(MemoryLimit)) // as the commands do
-	before := plainInsert(t, l, h, conn)
-	clearPeak(t)
-	out := l.rebuild(t, h, RebuildOptions{})
-	rebuildMemory := peak(t)
-	after := plainInsert(t, l, h, conn)
-	rate := float64(out.Rows) / out.Took.Seconds()
-	plain := (before + after) / 2
-	clearPeak(t)
+	var shares, cpuShares []float64
+	var rebuildMemory, engineMemory int64
+	for round := range rounds {
+		plain := plainInsert(t, l, h, engine)
+		clearPeak(t, self, engine)
+		rebuilt := measure(engine, func() int64 { return l.rebuild(t, h, RebuildOptions{}).Rows })
+		if rebuilt.rows != int64(events) {
+			t.Fatalf("%d rows rebuilt, want %d", rebuilt.rows, events)
+		}
+		rebuildMemory, engineMemory = max(rebuildMemory, peak(t, self)), max(engineMemory, peak(t, engine))
+		shares = append(shares, rebuilt.rate()/plain.rate())
+		cpuShares = append(cpuShares, plain.perRow()/rebuilt.perRow())
+		fmt.Printf("round %d: plain INSERT %s; rebuild %s; %.2f of its rows per second, %.2f per second of the processor\n",
+			round+1, plain, rebuilt, shares[round], cpuShares[round])
+	}
+	clearPeak(t, self, engine)
 	start := time.Now()
 	v, err := h.Verify(t.Context(), l.connect, VerifyOptions{Prefix: l.prefix, Scratch: t.TempDir()})
 	if err != nil || !v.Equal() || v.LogRecords != uint64(events) || v.RollupsEqual != v.Rollups || v.Rollups == 0 {
 		t.Errorf("after the rebuild: %+v, %v", v, err)
 	}
 	verified := time.Since(start)
-	verifyMemory := peak(t)
-	fmt.Printf("%d events: plain INSERT %.0f and %.0f rows/s, rebuild %.0f rows/s (%.2f, at least %.2f), verify %.0f rows/s; memory of rebuild %d MB, of verify %d MB (at most %d)\n",
-		events, before, after, rate, rate/plain, leastShare, float64(events)/verified.Seconds(), rebuildMemory>>20, verifyMemory>>20, mostMemory>>20)
-	if rate < leastShare*plain {
-		t.Errorf("a rebuild takes %.0f rows/s, %.2f of a plain INSERT", rate, rate/plain)
+	verifyMemory, verifyEngine := peak(t, self), peak(t, engine)
+	share := median(shares)
+	fmt.Printf("%d events: a rebuild stores %.2f of the rows per second of a plain INSERT (at least %.2f), %.2f per second of the processor; verify %.0f rows/s; "+
+		"memory of rebuild %d MB, of verify %d MB (at most %d), of the engine beside them %d and %d MB\n",
+		events, share, leastShare, median(cpuShares), float64(events)/verified.Seconds(),
+		rebuildMemory>>20, verifyMemory>>20, mostMemory>>20, engineMemory>>20, verifyEngine>>20)
+	if share < leastShare {
+		t.Errorf("a rebuild stores %.2f of the rows per second of a plain INSERT", share)
 	}
 	if max(rebuildMemory, verifyMemory) > mostMemory {
 		t.Errorf("%d and %d MB of memory", rebuildMemory>>20, verifyMemory>>20)
@@ -187,11 +208,19 @@ func benchRecord(t testing.TB, l *testLog, n int, random *rand.Rand) *kgo.Record
 	return r
 }
 
-// plainInsert inserts blocks that were prepared, one after another, and gives
-// the rows per second.
-func plainInsert(t *testing.T, l *testLog, h *History, conn driver.Conn) float64 {
+// plainInsert inserts blocks that were prepared, one after another, of as many
+// rows as a rebuild's, in the order of the log; at most mostPlain rows. Their
+// preparation is not measured, but for what the engine does meanwhile with what
+// was inserted.
+func plainInsert(t *testing.T, l *testLog, h *History, engine int) cost {
 	t.Helper()
-	const blocks, size = 6, 40_000 // each block holds a connection until it is sent
+	conn, err := h.open(h.database) // a connection keeps the memory of its blocks
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(math.MaxInt64))
+	const blocks, size, mostPlain = 5, 50_000, 500_000 // each block holds a connection until it is sent
 	table := shadowPrefix + "plain"
 	if err := historysql.CreateEvent(t.Context(), conn, table, 1); err != nil {
 		t.Fatal(err)
@@ -201,62 +230,50 @@ func plainInsert(t *testing.T, l *testLog, h *History, conn driver.Conn) float64
 	if err != nil {
 		t.Fatal(err)
 	}
-	var prepared []driver.Batch
-	rows := 0
-	enough := errors.New("enough")
-	ctx := clickhouse.Context(t.Context(), clickhouse.WithSettings(clickhouse.Settings{"async_insert": 0, "insert_deduplicate": 0}))
-	err = readLog(t.Context(), l.connect, l.topic, log, func(_ int32, records []*kgo.Record) error {
-		for _, r := range records {
-			if rows%size == 0 {
-				if len(prepared) == blocks {
-					return enough
+	r := &rebuild{h: h, conn: &link{conn, 1}, shadow: table, generation: 1, o: RebuildOptions{Batch: size}}
+	var prepared []*filler
+	var total cost
+	send := func() {
+		sent := measure(0, func() (rows int64) {
+			for _, f := range prepared {
+				rows += int64(f.rows)
+				if err := f.send(); err != nil {
+					t.Fatal(err)
 				}
-				b, err := conn.PrepareBatch(ctx, "INSERT INTO "+table+" ("+columnList()+", generation)") //nolint:clickhouselint // sent below
-				if err != nil {
+			}
+			return rows
+		})
+		prepared = nil
+		total.rows, total.wall, total.self = total.rows+sent.rows, total.wall+sent.wall, total.self+sent.self
+	}
+	enough := errors.New("enough")
+	all := measure(engine, func() int64 {
+		err = readLog(t.Context(), l.connect, l.topic, log, func(_ int32, records []*kgo.Record) error {
+			for len(records) > 0 {
+				if len(prepared) == 0 || prepared[len(prepared)-1].rows == size {
+					if len(prepared) == blocks {
+						send()
+					}
+					if total.rows == mostPlain {
+						return enough
+					}
+					prepared = append(prepared, &filler{r: r, reader: reader{codec: h.codec}, block: newBlock()})
+				}
+				f := prepared[len(prepared)-1]
+				n := min(len(records), size-f.rows, pieceRows)
+				if err := f.add(t.Context(), records[:n]); err != nil {
 					return err
 				}
-				prepared = append(prepared, b)
+				records = records[n:]
 			}
-			row, err := h.row(schemas.StatusChangedTopic, r)
-			if err != nil {
-				return err
-			}
-			if err := prepared[len(prepared)-1].Append(append(row, uint64(1))...); err != nil {
-				return err
-			}
-			rows++
-		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, enough) {
-		t.Fatal(err)
-	}
-	start := time.Now()
-	for _, b := range prepared {
-		if err := b.Send(); err != nil {
+			return nil
+		})
+		if err != nil && !errors.Is(err, enough) {
 			t.Fatal(err)
 		}
-	}
-	return float64(rows) / time.Since(start).Seconds()
-}
-
-// clearPeak forgets the most memory that the process has had.
-func clearPeak(t *testing.T) {
-	t.Helper()
-	debug.FreeOSMemory()
-	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
-		t.Logf("the memory includes what came before: %v", err)
-	}
-}
-
-// peak is the most memory that the process has had, in bytes.
-func peak(t *testing.T) int64 {
-	t.Helper()
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		t.Skip(err)
-	}
-	_, rest, _ := bytes.Cut(status, []byte("VmHWM:"))
-	kilobytes, _ := strconv.ParseInt(string(bytes.Fields(rest)[0]), 10, 64)
-	return kilobytes << 10
+		send()
+		return 0
+	})
+	total.engine = all.engine
+	return total
 }
