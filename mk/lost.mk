@@ -1,9 +1,9 @@
 # Schemas that are lost and made anew: the warehouse from document.ordered and
 # the blobs, also while ingest goes on and the rebuild is killed; control from
-# the topics, also in the middle of a round that is killed; and warehouse,
-# tracker and ClickHouse's directory at once, at rest, while files come, and with
-# control in the middle of a round; and control while a replay is under way. Plain tests have a short form of the first
-# two.
+# the topics, also in the middle of a round or of a replay that is killed; and
+# warehouse, tracker and ClickHouse's directory at once, at rest, while files
+# come, and with control in the middle of a round. Plain tests have a short form
+# of the first two.
 #
 # Variables: SEED of the corpus (1)
 .PHONY: lost
