@@ -37,7 +37,7 @@ type RebuildOptions struct {
 	// Progress, if given, is told how many records are read, of how many.
 	Progress func(done, total int64)
 
-	beforeExchange func() // for tests
+	beforeExchange, afterExchange func() // for tests
 }
 
 // Rebuilt says what a rebuild did.
@@ -163,6 +163,9 @@ func (r *rebuild) run(ctx context.Context) (err error) {
 		return fmt.Errorf("put the new table in the old one's place: %w", err)
 	}
 	exchanged = true
+	if r.o.afterExchange != nil {
+		r.o.afterExchange()
+	}
 	if same {
 		return r.follow(ctx)
 	}

@@ -34,8 +34,14 @@ type testLog struct {
 
 func newLog(t testing.TB, partitions int32) *testLog {
 	t.Helper()
+	return logOn(t, enginetest.Broker(t), partitions)
+}
+
+// logOn is a log on the given brokers.
+func logOn(t testing.TB, brokers []string, partitions int32) *testLog {
+	t.Helper()
 	settings := config.Default().Kafka
-	l := &testLog{connect: kafka.NewFactory(settings, enginetest.Broker(t), slog.New(slog.DiscardHandler)), prefix: settings.TopicPrefix,
+	l := &testLog{connect: kafka.NewFactory(settings, brokers, slog.New(slog.DiscardHandler)), prefix: settings.TopicPrefix,
 		topic: kafka.TopicName(settings.TopicPrefix, schemas.StatusChangedTopic), codec: codec(t)}
 	var err error
 	if l.client, err = l.connect(); err != nil {
