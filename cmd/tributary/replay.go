@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -35,7 +36,9 @@ func newReplay(c *cli) *cobra.Command {
 			"--where is a condition in SQL on the tracker's view file, such as \"centre = 'JAX' AND phase = 'xsd' AND status = 'failed'\"; other\n" +
 			"views are asked in brackets: \"id IN (SELECT file_id FROM document WHERE kind = 'specimen')\". It only reads.\n\n" +
 			"With --shadow the results are kept beside the live ones and change none of them: replay compare says what would\n" +
-			"change, and replay promote makes it so. A shadow begins with unzip, xsd or upload.",
+			"change, and replay promote makes it so. A shadow begins with unzip, xsd or upload.\n\n" +
+			"With --stale only those files are meant of which a change of the profile, or of the program, affects something: by\n" +
+			"the phase of --from, or else by the first phase in which there is any. --dry-run says what and why.",
 		Args: knownCommand,
 	}
 	output := outputFlag(cmd, "text", "json")
@@ -51,6 +54,10 @@ func newReplay(c *cli) *cobra.Command {
 		ctx := cmd.Context()
 		return c.withReplay(ctx, f.offsets != "", func(p *plan.Planner, s *stores, cfg config.Config) error {
 			codec := p.Outbox.Codec
+			stale, err := f.findStale(ctx, cfg, s)
+			if err != nil || f.stale && f.choice.Stale == nil {
+				return errors.Join(err, c.writeStale(*output, f.from, stale))
+			}
 			var versions iter.Seq2[replay.Version, error]
 			if f.offsets == "" {
 				versions = replay.Choose(ctx, s.Tracker, f.choice)
@@ -58,7 +65,7 @@ func newReplay(c *cli) *cobra.Command {
 				versions = replay.ChooseOffsets(ctx, s.Kafka, codec, cfg.Kafka.TopicPrefix, s.Tracker, f.places)
 			}
 			t := tallyOf(f.from)
-			t.shadow = f.shadow
+			t.shadow, t.Stale = f.shadow, stale
 			if f.dry {
 				for v, err := range versions {
 					if err != nil {
@@ -122,7 +129,7 @@ type replayFlags struct {
 	from, since, until, offsets, reason string
 	shadow                              string // its name; empty: the replay is live
 	rate                                float64
-	dry                                 bool
+	dry, stale                          bool
 	choice                              replay.Choice
 	places                              replay.Offsets
 }
@@ -136,6 +143,7 @@ func (f *replayFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.offsets, "offsets", "", "instead, files that records of the log are about: TOPIC/PARTITION:FROM-TO, both included, of status.changed or document.ordered")
 	flags.StringVar(&f.reason, "reason", "", "why, for those who read it later")
 	flags.StringVar(&f.shadow, "shadow", "", "keep the results beside the live ones, under this name, for replay compare and promote")
+	flags.BoolVar(&f.stale, "stale", false, "only files of which something was judged or loaded by other schemas, mapping or checks than those of now")
 	flags.BoolVar(&f.dry, "dry-run", false, "only say how much it would be, and which phases would run")
 	flags.Float64Var(&f.rate, "rate", 0, "at most so many files a second; 0: no limit but that 256 are under way at once")
 }
@@ -146,10 +154,13 @@ func goodRate(rate float64) bool { return rate == 0 || rate >= 1e-3 && rate <= 1
 
 // read judges the flags.
 func (f *replayFlags) read(now time.Time) (err error) {
-	if f.from == "" {
+	if err := f.checkStale(); err != nil {
+		return err
+	}
+	if f.from == "" && !f.stale {
 		return usagef("from which phase? say --from with one of %s; tributary replay --help says what each does", strings.Join(schemas.ReplayPhases(), ", "))
 	}
-	if !slices.Contains(schemas.ReplayPhases(), f.from) {
+	if f.from != "" && !slices.Contains(schemas.ReplayPhases(), f.from) {
 		return usagef("--from %q is not known: use %s", f.from, strings.Join(schemas.ReplayPhases(), ", "))
 	}
 	if err := f.checkShadow(); err != nil {
@@ -158,12 +169,12 @@ func (f *replayFlags) read(now time.Time) (err error) {
 	if !goodRate(f.rate) {
 		return usagef(badRate)
 	}
-	chosen := f.choice.Predicate != "" || f.since != "" || f.until != ""
+	chosen := f.stale || f.choice.Predicate != "" || f.since != "" || f.until != ""
 	switch {
 	case chosen && f.offsets != "":
 		return usagef("choose by --offsets, or by --where, --since and --until, not by both")
 	case !chosen && f.offsets == "":
-		return usagef("which files? say --where, --since and --until, or --offsets; --where true means all")
+		return usagef("which files? say --where, --since and --until, --stale, or --offsets; --where true means all")
 	}
 	for _, t := range []struct {
 		text string
@@ -195,6 +206,8 @@ type chosen struct {
 	Documents int64 `json:"documents"` // as far as known
 	Bytes     int64 `json:"bytes"`
 	Nameless  int64 `json:"nameless"` // files chosen whose names were refused: they are left out
+
+	Stale []replay.StalePhase `json:"stale,omitempty"` // why they are chosen
 }
 
 func tallyOf(from string) *chosen {
@@ -269,6 +282,11 @@ func (t *chosen) write(c *cli, output string, r *control.ReplayRun) error {
 	}
 	if t.from == schemas.FromData {
 		steps += ", on all records of " + report.Plain(strings.Join(row.Centres, ", "))
+	}
+	if len(t.Stale) > 0 {
+		if err := c.writeStale(output, t.from, t.Stale); err != nil {
+			return err
+		}
 	}
 	var err error
 	if r == nil {

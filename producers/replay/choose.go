@@ -32,10 +32,11 @@ type Version struct {
 type Choice struct {
 	Predicate    string     // a condition on the tracker's view file, in SQL; empty: none
 	Since, Until *time.Time // bounds of the file's last event, from and before; nil: none
+	Stale        *Stale     // only files with something stale; nil: all
 }
 
 // columns of the view file, for people.
-const columns = "file, action, version, centre, source, phase, status, exception, message, attempts, size_bytes, created, inc, run, session_id, documents, documents_failed, first_seen, last_update, ended"
+const columns = "file, action, version, centre, source, phase, status, exception, message, attempts, size_bytes, created, inc, run, session_id, documents, documents_failed, first_seen, last_update, ended, unzip_version"
 
 // Check says what is wrong with a choice before anything is asked.
 func (c Choice) Check() error {
@@ -49,14 +50,25 @@ func (c Choice) Check() error {
 // It reads in a transaction that is read-only, as a role that may only read
 // where there is one, for at most Timeout. An error is the last thing yielded.
 func Choose(ctx context.Context, tracker *pgxpool.Pool, c Choice) iter.Seq2[Version, error] {
-	where := []string{"($1::timestamptz IS NULL OR f.last_update >= $1)", "($2::timestamptz IS NULL OR f.last_update < $2)"}
 	if err := c.Check(); err != nil {
 		return failing(err)
 	}
-	if c.Predicate != "" {
-		where = append(where, "(\n"+c.Predicate+"\n)")
+	where, args := c.where()
+	if c.Stale != nil {
+		relation, versions := c.Stale.relation(len(args) + 1)
+		where, args = where+" AND f.id IN (SELECT s.file_id FROM ("+relation+") s)", append(args, versions)
 	}
-	return ask(ctx, tracker, strings.Join(where, " AND "), c.Since, c.Until)
+	return ask(ctx, tracker, where, args...)
+}
+
+// where is the condition that does not speak of versions, on tracker.file as f,
+// and its parameters.
+func (c Choice) where() (string, []any) {
+	where := "($1::timestamptz IS NULL OR f.last_update >= $1) AND ($2::timestamptz IS NULL OR f.last_update < $2)"
+	if c.Predicate != "" {
+		where += " AND (\n" + c.Predicate + "\n)"
+	}
+	return where, []any{c.Since, c.Until}
 }
 
 func failing(err error) iter.Seq2[Version, error] {
@@ -72,20 +84,7 @@ func ask(ctx context.Context, tracker *pgxpool.Pool, where string, args ...any) 
 	sql := `SELECT f.id::text, coalesce(f.version, ''), coalesce(f.centre, ''), coalesce(f.size_bytes, 0), coalesce(f.documents, 0)
 		FROM tracker.file AS f WHERE ` + where + ` ORDER BY f.created NULLS LAST, f.inc, f.file COLLATE "C", f.action`
 	return func(yield func(Version, error) bool) {
-		ctx, cancel := context.WithTimeout(ctx, Timeout)
-		defer cancel()
-		err := pgx.BeginTxFunc(ctx, tracker, pgx.TxOptions{AccessMode: pgx.ReadOnly, IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
-			var may bool
-			if err := tx.QueryRow(ctx, `SELECT set_config('statement_timeout', $1, true) IS NOT NULL AND set_config('search_path', 'tracker', true) IS NOT NULL
-				AND pg_has_role(current_user, 'pg_read_all_data', 'MEMBER')`, fmt.Sprint(Timeout.Milliseconds())).Scan(&may); err != nil {
-				return err
-			}
-			// A superuser could do harm even in a transaction that is read-only.
-			if may {
-				if _, err := tx.Exec(ctx, "SET LOCAL ROLE pg_read_all_data"); err != nil {
-					return err
-				}
-			}
+		err := read(ctx, tracker, func(ctx context.Context, tx pgx.Tx) error {
 			// Nothing is kept prepared of what people write.
 			rows, err := tx.Query(ctx, sql, append([]any{pgx.QueryExecModeDescribeExec}, args...)...)
 			if err != nil {
@@ -98,15 +97,39 @@ func ask(ctx context.Context, tracker *pgxpool.Pool, where string, args ...any) 
 				}
 				return nil
 			})
-			if err != nil {
-				return err
-			}
-			return errEnough // nothing stays of it: some versions let a reading transaction make large objects
+			return err
 		})
-		if err != nil && !errors.Is(err, errEnough) {
-			yield(Version{}, explained(err))
+		if err != nil {
+			yield(Version{}, err)
 		}
 	}
+}
+
+// read lets fn read the tracker, without a chance to change anything.
+func read(ctx context.Context, tracker *pgxpool.Pool, fn func(ctx context.Context, tx pgx.Tx) error) error {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	err := pgx.BeginTxFunc(ctx, tracker, pgx.TxOptions{AccessMode: pgx.ReadOnly, IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
+		var may bool
+		if err := tx.QueryRow(ctx, `SELECT set_config('statement_timeout', $1, true) IS NOT NULL AND set_config('search_path', 'tracker', true) IS NOT NULL
+			AND pg_has_role(current_user, 'pg_read_all_data', 'MEMBER')`, fmt.Sprint(Timeout.Milliseconds())).Scan(&may); err != nil {
+			return err
+		}
+		// A superuser could do harm even in a transaction that is read-only.
+		if may {
+			if _, err := tx.Exec(ctx, "SET LOCAL ROLE pg_read_all_data"); err != nil {
+				return err
+			}
+		}
+		if err := fn(ctx, tx); err != nil {
+			return err
+		}
+		return errEnough // nothing stays of it: some versions let a reading transaction make large objects
+	})
+	if err == nil || errors.Is(err, errEnough) {
+		return nil
+	}
+	return explained(err)
 }
 
 // explained says what to do about a condition that Postgres refuses.

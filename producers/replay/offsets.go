@@ -66,7 +66,7 @@ func (o Offsets) String() string {
 // about. Where an event does not say which version it means, it is the one that
 // the tracker shows.
 func ChooseOffsets(ctx context.Context, newClient kafka.Factory, codec *schemas.Codec, prefix string, tracker *pgxpool.Pool, o Offsets) iter.Seq2[Version, error] {
-	files, archives, err := read(ctx, newClient, codec, prefix, o)
+	files, archives, err := readOffsets(ctx, newClient, codec, prefix, o)
 	if err != nil {
 		return failing(err)
 	}
@@ -97,9 +97,9 @@ func ChooseOffsets(ctx context.Context, newClient kafka.Factory, codec *schemas.
 	}
 }
 
-// read gathers the files of a range, in its order, and their versions as far as
+// readOffsets gathers the files of a range, in its order, and their versions as far as
 // told.
-func read(ctx context.Context, newClient kafka.Factory, codec *schemas.Codec, prefix string, o Offsets) (files []string, archives map[string][]string, err error) {
+func readOffsets(ctx context.Context, newClient kafka.Factory, codec *schemas.Codec, prefix string, o Offsets) (files []string, archives map[string][]string, err error) {
 	topic := kafka.TopicName(prefix, o.Topic)
 	client, err := newClient(kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {o.Partition: kgo.NewOffset().At(o.From)}}))
 	if err != nil {

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tributary/internal/config"
+	"tributary/internal/profile"
+	"tributary/internal/report"
+	"tributary/producers/replay"
+)
+
+// checkStale judges --stale beside other flags.
+func (f *replayFlags) checkStale() error {
+	switch {
+	case !f.stale:
+		return nil
+	case f.offsets != "":
+		return usagef("choose by --stale or by --offsets, not by both: offsets say which files, whatever they were judged by")
+	case f.from != "" && !slices.Contains(profile.VersionedPhases(), f.from):
+		return usagef("nothing is stale in %s: use --from with one of %s, or leave it out", f.from, strings.Join(profile.VersionedPhases(), ", "))
+	}
+	return nil
+}
+
+// findStale looks for what is stale, by the profile that is configured, and
+// chooses the phase to begin with. Where nothing is stale in it, or without
+// --stale, nothing is chosen.
+func (f *replayFlags) findStale(ctx context.Context, cfg config.Config, s *stores) ([]replay.StalePhase, error) {
+	if !f.stale {
+		return nil, nil
+	}
+	p, err := loadProfile(cfg)
+	if err != nil {
+		return nil, usage(err)
+	}
+	found, err := replay.FindStale(ctx, s.Tracker, f.choice, f.from, p.Versions())
+	if err != nil || len(found) == 0 || f.from != "" && found[0].Phase != f.from {
+		return found, err
+	}
+	f.from = found[0].Phase
+	f.choice.Stale = &replay.Stale{Phase: f.from, Versions: p.Versions()}
+	f.reason = cmp.Or(f.reason, "stale in "+f.from)
+	return found, f.checkShadow()
+}
+
+// writeStale says what is stale, and why.
+func (c *cli) writeStale(output, from string, found []replay.StalePhase) error {
+	var b strings.Builder
+	began := len(found) > 0 && found[0].Phase == from
+	switch {
+	case output == "json":
+		return nil // it is in the replay's row, and without a replay there is none
+	case !began && from != "":
+		fmt.Fprintf(&b, "nothing is stale in %s: all was judged by what the profile has now\n", from)
+	case !began:
+		b.WriteString("nothing is stale: all was judged by what the profile has now\n")
+	}
+	for i, p := range found {
+		more := ""
+		if i > 0 || !began {
+			more = fmt.Sprintf("; of these, %d are not stale before, and stay so after a replay from %s", p.Other, from)
+		}
+		if !began {
+			more = "; ask for it with --from " + p.Phase
+		}
+		fmt.Fprintf(&b, "stale in %s: %d files%s\n", p.Phase, p.Files, more)
+		for _, g := range p.Groups {
+			by := "judged by version " + g.Version
+			if g.Version == "" {
+				by = "judged by nobody knows what"
+			}
+			fmt.Fprintf(&b, "  %s: %d documents of %d files, %s, now %s\n", report.Plain(cmp.Or(g.Kind, "of unknown kind")), g.Documents, g.Files, by, g.Now)
+		}
+	}
+	_, err := fmt.Fprint(c.stdout, b.String())
+	return err
+}
