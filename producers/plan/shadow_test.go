@@ -2,10 +2,13 @@ package plan
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"tributary/schemas"
 	"tributary/sql/control"
@@ -185,5 +188,56 @@ func TestShadowsThatCannotBe(t *testing.T) {
 	}
 	if r, err := control.ReadReplayRun(t.Context(), m.Pool, "try"); err != nil || r.Shadow != "try" || r.Number != 1 {
 		t.Errorf("by its name the shadow is %+v (%v)", r, err)
+	}
+}
+
+// A shadow is promoted once it is done, and once only, also when two ask at the
+// same time; it is told who did, and why.
+func TestAShadowIsPromotedOnce(t *testing.T) {
+	m := newMorgue(t)
+	d := m.inserted("f.zip", 1, "an archive")
+	shadow := m.shadowed(schemas.FromUnzip, "try", version("f.zip", d.SHA256))
+	promote := func(phase string) error {
+		r := &control.ReplayRun{ID: uuid.NewString(), Phase: phase, Promotes: shadow.ID, By: "another", Reason: "agreed"}
+		given := false
+		_, err := m.RequestRun(t.Context(), r, func() (control.ReplayItem, bool, error) {
+			if given {
+				return control.ReplayItem{}, false, nil
+			}
+			given = true
+			return version("f.zip", d.SHA256), true, nil
+		})
+		return err
+	}
+	if err := promote(schemas.FromUnzip); !errors.Is(err, ErrShadowUndone) {
+		t.Errorf("while it runs: %v", err)
+	}
+	m.finish(m.rerunAll())
+	if err := promote(schemas.FromXSD); err == nil {
+		t.Error("it is promoted from another phase")
+	}
+	m.drain()
+	ends := make(chan error, 2)
+	for range cap(ends) {
+		go func() { ends <- promote(schemas.FromUnzip) }()
+	}
+	one, two := <-ends, <-ends
+	if (one == nil) == (two == nil) || !errors.Is(errors.Join(one, two), control.ErrPromoted) {
+		t.Errorf("two at once end with %v and %v", one, two)
+	}
+	var told []string
+	for _, b := range bodies[schemas.StatusChanged](m.drain()) {
+		told = append(told, strings.Join([]string{b.Note, b.Status, b.Attributes["by"], b.Attributes["reason"], fmt.Sprint(b.Run == shadow.ID), fmt.Sprint(b.Attributes["promotes"] == shadow.ID)}, ","))
+	}
+	if diff := gocmp.Diff([]string{"promoted,done,another,agreed,true,false", "requested,running,another,agreed,false,true"}, told); diff != "" {
+		t.Error(diff)
+	}
+	m.finish(m.rerunAll())
+	if got := m.text("SELECT p.state, a.result, a.batch IS NOT NULL, f.current_attempt FROM control.replay p JOIN control.acquisition a ON a.run = p.id JOIN control.file f ON f.id = a.file WHERE p.promotes = $1", shadow.ID); got != "(done,complete,t,3)" {
+		t.Errorf("the promotion is %s", got)
+	}
+	by, err := control.Promotion(t.Context(), m.Pool, shadow.ID)
+	if err != nil || by == nil || by.Promotes != shadow.ID {
+		t.Errorf("promoted by %+v (%v)", by, err)
 	}
 }

@@ -36,12 +36,12 @@ type changeRow struct {
 
 // groupRow is a row of tributary replay compare.
 type groupRow struct {
-	By, Group         string
-	Documents         int64
-	Unchanged         int64
-	Newly_refused     int64 //nolint:revive,staticcheck // as it is written
-	Refused_otherwise int64 //nolint:revive,staticcheck // as it is written
-	Rows_differ       int64 //nolint:revive,staticcheck // as it is written
+	By, Group        string
+	Documents        int64
+	Unchanged        int64
+	NewlyRefused     int64 `json:"newly_refused"`
+	RefusedOtherwise int64 `json:"refused_otherwise"`
+	RowsDiffer       int64 `json:"rows_differ"`
 }
 
 // loadedRow is where a document lies in the warehouse.
@@ -87,14 +87,14 @@ func TestShadow(t *testing.T) {
 		differ(t, "what the shadow would change", want, list[changeRow](s, "replay", "compare", "tighter", "--documents"))
 		groups := list[groupRow](s, "replay", "compare", "1")
 		refused, otherwise := count(want, "newly refused"), count(want, "refused otherwise")
-		if total := groups[0]; total.Newly_refused != refused || total.Refused_otherwise != otherwise || total.Rows_differ != 0 || total.Unchanged != total.Documents-refused-otherwise {
+		if total := groups[0]; total.NewlyRefused != refused || total.RefusedOtherwise != otherwise || total.RowsDiffer != 0 || total.Unchanged != total.Documents-refused-otherwise {
 			t.Errorf("in all %+v, want %d newly refused and %d otherwise", total, refused, otherwise)
 		}
 		for _, by := range []string{"exception", "centre", "date"} {
 			var sum int64
 			for _, g := range groups {
 				if g.By == by {
-					sum += g.Newly_refused
+					sum += g.NewlyRefused
 				}
 			}
 			if sum != refused {
@@ -165,7 +165,7 @@ func (s *system) expectPromoted(want []changeRow, documents []documentRow, loade
 	}
 	type listed struct {
 		Run, From, Shadow, Promotes, Reason string
-		Promoted_by                         int64 //nolint:revive,staticcheck // as it is written
+		PromotedBy                          int64 `json:"promoted_by"`
 	}
 	replays := list[listed](s, "replay", "list")
 	slices.Reverse(replays)
@@ -175,7 +175,7 @@ func (s *system) expectPromoted(want []changeRow, documents []documentRow, loade
 		}
 		replays[i].Run = ""
 	}
-	if diff := gocmp.Diff([]listed{{From: "xsd", Shadow: "tighter", Reason: "fewer zygosities", Promoted_by: 2}, {From: "xsd", Promotes: "tighter", Reason: "agreed"}}, replays); diff != "" {
+	if diff := gocmp.Diff([]listed{{From: "xsd", Shadow: "tighter", Reason: "fewer zygosities", PromotedBy: 2}, {From: "xsd", Promotes: "tighter", Reason: "agreed"}}, replays); diff != "" {
 		s.t.Errorf("replays:\n%s", diff)
 	}
 }
@@ -228,7 +228,7 @@ func specimensWith(t *testing.T, sources, what string) map[string]bool {
 		}
 		z, err := zip.OpenReader(path)
 		if err != nil {
-			return nil //nolint:nilerr // some archives are damaged, on purpose
+			return nil // some archives are damaged, on purpose
 		}
 		defer z.Close()
 		for _, f := range z.File {
