@@ -74,7 +74,7 @@ func TestShadow(t *testing.T) {
 	}
 	s.tighten()
 	s.engines(func(engine.Endpoints) {
-		s.replay("--from", "xsd", "--where", "version IS NOT NULL", "--shadow", "tighter", "--reason", "fewer zygosities")
+		s.replay("--from", "xsd", "--stale", "--shadow", "tighter", "--reason", "fewer zygosities")
 		s.refusesAll("is running", "promote", "tighter", "--reason", "too early")
 		s.refusesAll("already", "--from", "xsd", "--where", "true", "--shadow", "tighter")
 	})
