@@ -1,10 +1,10 @@
 # Replays end to end: from every phase, twice at once with kill -9 in between,
-# consumer groups whose offsets somebody reset, and shadows. go test ./... runs the first
+# consumer groups whose offsets somebody reset, shadows, and what is stale. go test ./... runs the first
 # on the small corpus, from unzip alone. A campaign: make test-replay REPLAY=demo KILLS=20.
 REPLAY ?= small
 KILLS ?= 2
 
 .PHONY: test-replay
-test-replay: engines ## replays through the whole program: every phase, kill -9, offsets reset by hand, shadows
+test-replay: engines ## replays through the whole program: every phase, kill -9, offsets reset by hand, shadows, what is stale
 	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_REPLAY=$(REPLAY) TRIBUTARY_KILLS=$(KILLS) $(GO) test -count=1 -timeout 30m -v \
-	  -run '^(TestReplay|TestReplayTwiceAtOnce|TestReplayOfAnOlderVersion|TestOffsetsResetByHand|TestShadow|TestShadowOfAMapping)$$' ./test/e2e/
+	  -run '^(TestReplay|TestReplayTwiceAtOnce|TestReplayOfAnOlderVersion|TestOffsetsResetByHand|TestShadow|TestShadowOfAMapping|TestStale)$$' ./test/e2e/

@@ -61,11 +61,13 @@ func (c *cli) writeStale(output, from string, found []replay.StalePhase) error {
 	}
 	for i, p := range found {
 		more := ""
-		if i > 0 || !began {
-			more = fmt.Sprintf("; of these, %d are not stale before, and stay so after a replay from %s", p.Other, from)
-		}
-		if !began {
+		switch {
+		case !began:
 			more = "; ask for it with --from " + p.Phase
+		case i > 0 && p.Other == 0:
+			more = ", which the replay from " + from + " takes along"
+		case i > 0:
+			more = fmt.Sprintf("; of these, %d are not stale in %s and stay as they are: ask again after this replay", p.Other, from)
 		}
 		fmt.Fprintf(&b, "stale in %s: %d files%s\n", p.Phase, p.Files, more)
 		for _, g := range p.Groups {

@@ -23,7 +23,9 @@ func TestStaleIsTold(t *testing.T) {
 			"stale in data: 5 files; ask for it with --from data\n  of unknown kind: 9 documents of 5 files, judged by version c, now d\n"},
 		{"text", "xsd", []replay.StalePhase{xsd, data}, "stale in xsd: 3 files\n" +
 			"  specimen: 2 documents of 1 files, judged by nobody knows what, now b\n  specimen: 4 documents of 2 files, judged by version a, now b\n" +
-			"stale in data: 5 files; of these, 2 are not stale before, and stay so after a replay from xsd\n  of unknown kind: 9 documents of 5 files, judged by version c, now d\n"},
+			"stale in data: 5 files; of these, 2 are not stale in xsd and stay as they are: ask again after this replay\n  of unknown kind: 9 documents of 5 files, judged by version c, now d\n"},
+		{"text", "data", []replay.StalePhase{data, {Phase: "xsd", Files: 1}}, "stale in data: 5 files\n  of unknown kind: 9 documents of 5 files, judged by version c, now d\n" +
+			"stale in xsd: 1 files, which the replay from data takes along\n"},
 		{"json", "upload", []replay.StalePhase{data}, ""},
 		{"json", "data", []replay.StalePhase{data}, ""},
 	} {
