@@ -84,7 +84,12 @@ func (s *system) overtaken(late, next *process, rest ...*process) {
 	before := s.marks()
 
 	late.resume()
-	eventually(s.t, time.Minute, func() string { return says(late, tookOver) })
+	eventually(s.t, time.Minute, func() string {
+		if missing := says(late, tookOver); missing != "" {
+			return missing + "\n" + late.tail()
+		}
+		return ""
+	})
 	if diff := gocmp.Diff(before, s.marks()); diff != "" {
 		s.t.Errorf("what the late member changed (-before +after):\n%s", diff)
 	}
