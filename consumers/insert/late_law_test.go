@@ -73,11 +73,11 @@ func TestTheLeaseIsLostWhileAsking(t *testing.T) {
 	b := newBench(t)
 	held, cancel := context.WithCancelCause(t.Context())
 	cfg := b.pool.Config()
-	cfg.BeforeAcquire = func(ctx context.Context, _ *pgx.Conn) bool {
+	cfg.PrepareConn = func(ctx context.Context, _ *pgx.Conn) (bool, error) {
 		if ctx == held {
 			cancel(pg.ErrLeaseLost)
 		}
-		return true
+		return true, nil
 	}
 	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
 	if err != nil {
