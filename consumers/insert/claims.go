@@ -116,7 +116,7 @@ func (w *writer) places(ctx context.Context, contents []*content) (places []plac
 			}
 			at, ok := found[r.identity]
 			if !ok || r.parted {
-				at = r.place()
+				at = r.place
 			}
 			if !ok {
 				found[r.identity] = at
@@ -141,7 +141,7 @@ func (r *readers) add(t *mapping.Table, c *content, places []place) {
 		from := 0
 		for i, rec := range c.records {
 			part := c.lines(i, t.Index+1, lines)
-			if places[i] == rec.place() {
+			if places[i] == rec.place {
 				continue
 			}
 			at := c.ends[i*(len(c.tables)+1)+t.Index+1] - len(part)

@@ -22,14 +22,9 @@ type content struct {
 // record is one record of a content.
 type record struct {
 	identity
-	position int64
-	ordinal  int32
-	line     int
-	parted   bool // some of its rows were sent before the others
+	place       // where its content lies if it brings it
+	parted bool // some of its rows were sent before the others
 }
-
-// place is where its content lies if it brings it.
-func (r *record) place() place { return place{r.position, r.ordinal, r.line} }
 
 func newContent(tables int) *content { return &content{tables: make([][]byte, tables)} }
 
@@ -46,7 +41,7 @@ func (c *content) record(ev *schemas.DocumentOrdered, r *mapping.Record, parted 
 	before := len(c.claims)
 	c.claims = appendClaim(c.claims, ev, r)
 	c.size += len(c.claims) - before
-	c.records = append(c.records, record{identity: identity{r.Claim, r.Fingerprint, r.Layout}, position: ev.Position, ordinal: r.Ordinal, line: r.Line, parted: parted})
+	c.records = append(c.records, record{identity{r.Claim, r.Fingerprint, r.Layout}, place{ev.Position, r.Ordinal, r.Line}, parted})
 	c.ends = append(c.ends, len(c.claims))
 	for _, t := range c.tables {
 		c.ends = append(c.ends, len(t))

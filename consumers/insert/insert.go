@@ -200,13 +200,15 @@ func (in *Inserter) session(ctx context.Context, epoch int64) error {
 
 // lost tells whether an error came since another member has held the lease
 // meanwhile: a late member is refused in many ways, depending on where it went
-// on. It only looks: a lease taken here would be held for nothing.
+// on. It only looks: a lease taken here would be held for nothing. Whoever
+// renews the lease may find out first, while this looks.
 func (in *Inserter) lost(ctx context.Context, err error, epoch int64) bool {
-	if errors.Is(err, pg.ErrLeaseLost) || errors.Is(context.Cause(ctx), pg.ErrLeaseLost) {
+	told := func() bool { return errors.Is(context.Cause(ctx), pg.ErrLeaseLost) }
+	if errors.Is(err, pg.ErrLeaseLost) || told() {
 		return true
 	}
 	err = pg.InTx(ctx, in.d.Pool, func(tx pgx.Tx) error { return in.lease().Check(ctx, tx, epoch) })
-	return errors.Is(err, pg.ErrLeaseLost)
+	return errors.Is(err, pg.ErrLeaseLost) || told()
 }
 
 // insert applies positions until ctx ends.

@@ -1,8 +1,12 @@
 package insert
 
 import (
+	"context"
 	"errors"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/internal/pg"
 )
@@ -60,6 +64,29 @@ func TestAskingWhetherTheLeaseIsLostTakesNone(t *testing.T) {
 	}
 	if after := lease(); after != before {
 		t.Errorf("asking made the lease %s of %s", after, before)
+	}
+}
+
+// Who renews the lease may find that it is lost while another part of the
+// member, refused for the same reason, still asks: it must not stop in silence.
+func TestTheLeaseIsLostWhileAsking(t *testing.T) {
+	b := newBench(t)
+	held, cancel := context.WithCancelCause(t.Context())
+	cfg := b.pool.Config()
+	cfg.PrepareConn = func(ctx context.Context, _ *pgx.Conn) (bool, error) {
+		if ctx == held {
+			cancel(pg.ErrLeaseLost)
+		}
+		return true, nil
+	}
+	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	b.in.d.Pool = pool
+	if !b.in.lost(held, errors.New("refused"), b.epoch) {
+		t.Error("a member does not know that another has taken over")
 	}
 }
 

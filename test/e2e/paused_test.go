@@ -47,14 +47,13 @@ func TestPausedInsertAtEachStep(t *testing.T) {
 	crashing := crashable(t)
 	for _, label := range []string{"insert.begun", "insert.apply.commit.before", "insert.apply.commit.after", "insert.end.commit.before"} {
 		t.Run(label, func(t *testing.T) {
+			t.Parallel() // most of the time goes by while Postgres waits for a stopped member
 			s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Small}, rig.Options{Local: true, Extra: lively})
 			s.engines(func(engine.Endpoints) {
 				ordinary := s.binary
-				s.binary = crashing
-				t.Setenv("TRIBUTARY_PAUSE", label+":1")
+				s.binary, s.more = crashing, []string{"TRIBUTARY_PAUSE=" + label + ":1"}
 				late := s.start("run", "insert")
-				t.Setenv("TRIBUTARY_PAUSE", "")
-				s.binary = ordinary
+				s.binary, s.more = ordinary, nil
 				eventually(t, time.Minute, func() string { return says(late, `"msg":"insertion begins"`) })
 				rest := s.start(withoutInsert()...)
 				eventually(t, 2*time.Minute, func() string {
@@ -84,7 +83,12 @@ func (s *system) overtaken(late, next *process, rest ...*process) {
 	before := s.marks()
 
 	late.resume()
-	eventually(s.t, time.Minute, func() string { return says(late, tookOver) })
+	eventually(s.t, time.Minute, func() string {
+		if missing := says(late, tookOver); missing != "" {
+			return missing + "\n" + late.tail()
+		}
+		return ""
+	})
 	if diff := gocmp.Diff(before, s.marks()); diff != "" {
 		s.t.Errorf("what the late member changed (-before +after):\n%s", diff)
 	}
