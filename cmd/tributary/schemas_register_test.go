@@ -25,14 +25,15 @@ func TestRegisterDryRun(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if len(lines) != 16 {
-		t.Errorf("%d lines, want two for each of 8 schemas:\n%s", len(lines), out)
+	if len(lines) != 19 {
+		t.Errorf("%d lines, want one for each of 11 schemas and one for each of 8 topics:\n%s", len(lines), out)
 	}
 	want := []string{
 		"would register lab.document.extracted.v1-value version 1 with id 1005",
+		"would register lab.document.extracted.v1-value version 2 with id 1009",
 		"would set compatibility of lab.document.extracted.v1-value to FULL_TRANSITIVE (now the registry's default)",
 	}
-	if diff := cmp.Diff(want, lines[:2]); diff != "" {
+	if diff := cmp.Diff(want, lines[:3]); diff != "" {
 		t.Errorf("first lines (-want +got):\n%s", diff)
 	}
 }

@@ -25,7 +25,8 @@ func items(t *testing.T) []registry.Item {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return registry.Items(codec.Versions(), func(topic string) string { return "lab." + topic + ".v1" })
+	first := slices.DeleteFunc(slices.Clone(codec.Versions()), func(v schemas.Version) bool { return v.Version > 1 }) // of newer ones see TestNewVersion
+	return registry.Items(first, func(topic string) string { return "lab." + topic + ".v1" })
 }
 
 func open(t *testing.T, o registry.Options) *registry.Registry {
