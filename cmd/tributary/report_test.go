@@ -23,7 +23,7 @@ Everything that ever happened to a file is in the history. These are the questio
 
 A time is RFC 3339, a date (midnight UTC), or how long ago, such as 24h or 7d; ` + "`--since`" + ` is included, ` + "`--until`" + ` is not. Values are bound by the database and never become a part of the statement. Nothing is written, and time and memory are limited.
 
-The log tells some things twice, and some late. Every event counts once, at the time at which it happened by the clock of who told it. The examples are answers to one small history, made by hand: a test asks it again.
+The log tells some things twice, and some late. Every event counts once, at the time at which it happened by the clock of who told it; what shadow replays did counts nowhere. The examples are answers to one small history, made by hand: a test asks it again.
 `)
 	b.WriteString("\n| recipe | question |\n|---|---|\n")
 	for _, r := range all {
