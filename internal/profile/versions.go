@@ -45,8 +45,9 @@ type Versions struct {
 	XSD map[string]string `json:"xsd"`
 	// Upload is, by kind, of its mapping to tables.
 	Upload map[string]string `json:"upload"`
-	// Data is of checks, context and overview, and of the tables and views that
-	// they may use.
+	// Data is of the checks, and of the tables and views that they may use. It is
+	// not of context and overview: these are kept up to date with what changes, and
+	// what they once counted is counted anew by a rebuild of the warehouse only.
 	Data string `json:"data"`
 }
 

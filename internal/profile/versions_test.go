@@ -39,7 +39,9 @@ func two() fstest.MapFS {
       - {name: name, comment: what it is called}
 `
 	return fstest.MapFS{
-		File: file(text),
+		File:                      file(text),
+		"sql/views.sql":           file("CREATE VIEW v AS SELECT 1 AS a"),
+		"sql/overview/10_all.sql": file("INSERT INTO o SELECT 1 AS a"),
 		"xsd/readings.xsd": file(`<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">
   <xs:include schemaLocation="sub/common.xsd"/>
   <xs:element name="readings" type="rs"/></xs:schema>`),
@@ -82,6 +84,8 @@ func TestVersionsChangeWithWhatAPhaseUses(t *testing.T) {
 		"text of a check":                {"sql/checks/cold.sql", "Too cold.", "Far too cold.", ""},
 		"white space of a check":         {"sql/checks/cold.sql", "SELECT 'a  --b' FROM", "SELECT 'a  --b'  -- says\n  FROM", ""},
 		"white space in a check's text":  {"sql/checks/cold.sql", "'a  --b'", "'a --b'", "data"},
+		"a view":                         {"sql/views.sql", "AS a", "AS b", "data"},
+		"overview":                       {"sql/overview/10_all.sql", "AS a", "AS b", ""},
 		"query of a check":               {"sql/checks/cold.sql", "SELECT 1", "SELECT 2", "data"},
 		"level of a check":               {"sql/checks/cold.sql", "level: error", "level: warn", "data"},
 		"needs of a check, second line":  {"sql/checks/cold.sql", "--   seas", "--   lakes", "data"},

@@ -157,9 +157,13 @@ func withoutComments(value any) any {
 	return value
 }
 
-// sqlText is the profile's SQL, file by file in the order of their names.
+// sqlText is the SQL of the profile's checks, and what else they may use, file by
+// file in the order of their names.
 func sqlText(fsys fs.FS) (out []string) {
 	err := fs.WalkDir(fsys, "sql", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && (name == "sql/context" || name == "sql/overview") {
+			return fs.SkipDir
+		}
 		if err != nil || d.IsDir() || path.Ext(name) != ".sql" {
 			return err
 		}
