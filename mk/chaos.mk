@@ -1,5 +1,5 @@
 # Separate processes on real engines under faults, and crashes at labelled steps.
-# After each run under faults, here and in make test-kafka, the commands tracker
+# In one run of five under faults files are replayed. After each run, here and in make test-kafka, the commands tracker
 # verify, history verify and warehouse verify must find everything equal.
 #
 # Variables:

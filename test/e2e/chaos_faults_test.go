@@ -46,6 +46,7 @@ type chaos struct {
 	full    time.Time            // the disk is full until then; zero: it is not
 	held    map[string]int       // sessions that stopped processes held, by source
 	limited bool                 // data_dir lies on a small filesystem
+	replays *replaying           // nil: none are asked for
 
 	cluster *kafka.Cluster // Apache Kafka in place of the embedded broker; nil: none
 	down    int            // the broker of it that is down
@@ -61,6 +62,9 @@ func (c *chaos) run(d time.Duration) {
 	c.f.wait(d, func() string {
 		now := time.Now()
 		c.tick(now)
+		if c.replays != nil {
+			c.tickReplay(now)
+		}
 		if now.After(over) {
 			return ""
 		}
@@ -75,6 +79,9 @@ func (c *chaos) run(d time.Duration) {
 		return "faults go on"
 	})
 	c.heal()
+	if c.replays != nil {
+		c.someReplay(s.t)
+	}
 }
 
 // add brings more files while all run.

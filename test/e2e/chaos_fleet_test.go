@@ -250,7 +250,7 @@ func (f *fleet) pending(want map[string]string) string {
 		return err.Error()
 	}
 	// Sessions are opened all the time, so polls and the outbox are never done.
-	if u.Looks+u.Acquisitions+u.Batches+u.Operations > 0 {
+	if u.Looks+u.Acquisitions+u.Batches+u.Operations+u.Replays > 0 {
 		return "control: " + u.String()
 	}
 	return ""

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"tributary/internal/engine"
 	"tributary/internal/engine/enginetest"
 	"tributary/test/corpus"
@@ -69,8 +71,9 @@ const drainWithin = 4 * time.Minute
 const smallDisk = 300
 
 // Separate processes on real engines, two of every role and in the runs of each
-// third seed eight of every group, under faults drawn from the seed. When these stop, everything comes to its end with nobody's help
-// but a supervisor's, and what is in warehouse, tracker, history and log is what
+// third seed eight of every group, under faults drawn from the seed; in one run
+// of five all files are replayed meanwhile. When faults stop, everything
+// comes to its end with nobody's help but a supervisor's, and what is in warehouse, tracker, history and log is what
 // an undisturbed run gives; and the program itself proves warehouse, tracker and
 // history equal to what they are made from.
 func TestChaos(t *testing.T) {
@@ -143,6 +146,9 @@ func runChaos(t *testing.T, from uint64, kinds []string, length time.Duration) {
 		f = newLargeFleet(s)
 	}
 	c.f = f
+	if replaysOf(from) {
+		c.replays = &replaying{next: time.Now().Add(length / 3)}
+	}
 	t.Logf("seed %d, faults for %s on %d processes: %v", from, length, len(f.slots), c.kinds)
 	f.serve()
 	c.run(length)
@@ -163,7 +169,13 @@ func runChaos(t *testing.T, from uint64, kinds []string, length time.Duration) {
 	}
 	// What the stop left in outboxes and projections is finished by a round.
 	s.once()
-	got := s.expect(false, s.proving)
+	var after outcome
+	beside := []func() func(){s.proving}
+	if c.replays != nil {
+		s.corpus.Oracle.Warehouse = nil // it tells of claims, which replays make anew
+		beside = append(beside, func() func() { return func() { s.replayed(); after = s.outcome() } })
+	}
+	got := s.expect(false, beside...)
 	late := s.latePolls()
 	for id, server := range s.rig.Servers() {
 		if _, most, _ := server.Sessions(); most > chaosLimit+c.held[id]+late[id] {
@@ -181,6 +193,12 @@ func runChaos(t *testing.T, from uint64, kinds []string, length time.Duration) {
 	s.engines(func(engine.Endpoints) {
 		if hash := s.hash(); hash != got.Hash {
 			t.Errorf("seed %d: warehouse hash %s, of an undisturbed run %s", from, got.Hash, hash)
+		}
+		if c.replays == nil {
+			return
+		}
+		if diff := gocmp.Diff(s.outcome(), after); diff != "" {
+			t.Errorf("seed %d: findings (-undisturbed +with replays):\n%s", from, diff)
 		}
 	})
 }
