@@ -48,7 +48,7 @@ func oneSchema(fsys fs.FS, name string) (text string, includes []string) {
 		return err.Error(), nil
 	}
 	var b strings.Builder
-	quoted := func(s string) { b.WriteString(string(must(json.Marshal(s)))) }
+	quoted := func(s string) { b.Write(must(json.Marshal(s))) }
 	d := xml.NewDecoder(bytes.NewReader(data))
 	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil }
 	for {
