@@ -1,6 +1,7 @@
 # Separate processes on real engines under faults, and crashes at labelled steps.
-# In one run of five under faults files are replayed. After each run, here and in make test-kafka, the commands tracker
-# verify, history verify and warehouse verify must find everything equal.
+# In one run of five under faults, files are replayed too. After each run, here
+# and in make test-kafka, the commands tracker verify, history verify and
+# warehouse verify must find everything equal.
 #
 # Variables:
 #   SEED     of the corpus and of all that is random (1)
