@@ -109,6 +109,24 @@ func TestShadow(t *testing.T) {
 		s.refusesAll("promoted before", "promote", "1", "--reason", "once more")
 		s.expectPromoted(want, documents, loaded)
 		s.invariants()
+		// And back: what was refused is valid again, and all is as it was.
+		s.edit(s.rig.Config, "profile: "+filepath.Join(s.dir, "profile"), "profile: impc")
+		s.replay("--from", "xsd", "--stale", "--shadow", "looser")
+	})
+	s.once()
+	s.engines(func(engine.Endpoints) {
+		back := slices.Clone(want)
+		for i := range back {
+			back[i].Change = strings.Replace(back[i].Change, "newly refused", "newly valid", 1)
+		}
+		differ(t, "what the second shadow would change", back, list[changeRow](s, "replay", "compare", "looser", "--documents"))
+		s.replay("promote", "looser", "--reason", "it was too tight")
+	})
+	s.once()
+	s.engines(func(engine.Endpoints) {
+		s.unchanged("a promotion and its opposite", before)
+		differ(t, "documents after a promotion and its opposite", documents, list[documentRow](s, "documents"))
+		s.invariants()
 	})
 }
 
