@@ -9,9 +9,9 @@ import (
 )
 
 // block is a rowWriter that keeps rows column by column, in the form that
-// clickhouse-go takes as a whole. Handing rows over one by one takes three
-// times as long, most of it for boxes around values and for columns that grow.
-// A block is used again and again.
+// clickhouse-go takes as a whole. Handing rows over one by one takes longer, most
+// of it for boxes around values and for columns that grow. A block is used again
+// and again.
 type block struct {
 	columns []blockColumn
 	at      int // the column that comes next
@@ -120,24 +120,10 @@ func (b *block) optionalMoment(t *time.Time) {
 	c.times, c.nulls = append(c.times, at), append(c.nulls, t == nil)
 }
 
-// list keeps a list or map.
 func (b *block) list(v any) {
 	c := b.next()
 	c.boxes = append(c.boxes, v)
 }
-
-func (b *block) texts(v []string)    { b.list(v) }
-func (b *block) words(v []string)    { b.list(v) }
-func (b *block) numbers8(v []uint8)  { b.list(v) }
-func (b *block) numbers32(v []int32) { b.list(v) }
-func (b *block) moments(v []*time.Time) {
-	var out []*time.Time
-	for _, t := range v {
-		out = append(out, moment(t))
-	}
-	b.list(out)
-}
-func (b *block) pairs(m map[string]string) { b.list(m) }
 
 // appendTo hands the rows over to a batch whose columns are the same, and a
 // column generation.

@@ -25,10 +25,7 @@ func (c *cells) number32(n int32)      { c.add(n) }
 func (c *cells) number64(n int64)      { c.add(n) }
 func (c *cells) identity(id uuid.UUID) { c.add(id) }
 func (c *cells) moment(t time.Time)    { c.add(bounded(t)) }
-func (c *cells) texts(v []string)      { c.add(v) }
-func (c *cells) words(v []string)      { c.add(v) }
-func (c *cells) numbers8(v []uint8)    { c.add(v) }
-func (c *cells) numbers32(v []int32)   { c.add(v) }
+func (c *cells) list(v any)            { c.add(v) }
 
 func (c *cells) optionalID(s string) {
 	var id *uuid.UUID
@@ -40,18 +37,3 @@ func (c *cells) optionalID(s string) {
 }
 
 func (c *cells) optionalMoment(t *time.Time) { c.add(moment(t)) }
-
-func (c *cells) moments(v []*time.Time) {
-	var out []*time.Time
-	for _, t := range v {
-		out = append(out, moment(t))
-	}
-	c.add(out)
-}
-
-func (c *cells) pairs(m map[string]string) {
-	if m == nil {
-		m = map[string]string{}
-	}
-	c.add(m)
-}

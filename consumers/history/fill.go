@@ -22,7 +22,7 @@ type filler struct {
 	r      *rebuild
 	reader reader
 	block  *block
-	batch  driver.Batch // nil between batches
+	batch  driver.Batch // nil between batches; aborted, not closed, which would end an INSERT that failed as if it were whole
 	rows   int          // in the batch
 }
 
@@ -51,7 +51,7 @@ func (r *rebuild) work(ctx context.Context, read <-chan []*kgo.Record) error {
 func (f *filler) add(ctx context.Context, records []*kgo.Record) (err error) {
 	if f.batch == nil {
 		ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"async_insert": 0, "insert_deduplicate": 0}))
-		if f.batch, err = f.r.conn.PrepareBatch(ctx, "INSERT INTO `"+f.r.shadow+"` ("+columnList()+", generation)"); err != nil { //nolint:clickhouselint // aborted by work; Close would end an INSERT that failed as if it were whole
+		if f.batch, err = f.r.conn.PrepareBatch(ctx, "INSERT INTO `"+f.r.shadow+"` ("+columnList()+", generation)"); err != nil {
 			return fmt.Errorf("begin to insert: %w", err)
 		}
 	}

@@ -97,10 +97,10 @@ func TestKilledRebuild(t *testing.T) {
 				t.Fatalf("the engine, killed %s, does not start again: %v", when, err)
 			}
 		}
-		switch got := contents(t, open); {
-		case got == whole:
+		switch got := contents(t, open); got {
+		case whole:
 			outcomes[name+": new"]++
-		case got == byHand:
+		case byHand:
 			outcomes[name+": old"]++
 			if err == nil {
 				t.Fatalf("%s killed %s: the rebuild says that it succeeded, and the table is the old one", name, when)

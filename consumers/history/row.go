@@ -31,12 +31,7 @@ type rowWriter interface {
 	optionalID(string)
 	moment(time.Time)
 	optionalMoment(*time.Time)
-	texts([]string)
-	words([]string)
-	numbers8([]uint8)
-	numbers32([]int32)
-	moments([]*time.Time)
-	pairs(map[string]string)
+	list(any) // a slice or a map, as the driver takes it
 }
 
 // writeRow tells all that the event says, each part in a column of its own.
@@ -102,7 +97,7 @@ func writeRow(w rowWriter, topic string, rec *kgo.Record, m *schemas.Message, e 
 	w.optionalMoment(e.RequestedAt)
 	w.optionalMoment(e.StartedAt)
 	w.optionalMoment(e.FinishedAt)
-	w.pairs(e.Attributes)
+	w.list(e.Attributes)
 	w.text(unreadable)
 	w.word(e.VersionOf)
 	var shadow uint8
@@ -118,13 +113,13 @@ func writePassed(w rowWriter, passed []schemas.PassedPhase) {
 	var begun, ended []*time.Time
 	for _, p := range passed {
 		phases, ids = append(phases, p.Phase), append(ids, uint8(schemas.Phase(p.Phase).ID()))
-		begun, ended, versions = append(begun, p.StartedAt), append(ended, p.FinishedAt), append(versions, p.VersionOf)
+		begun, ended, versions = append(begun, moment(p.StartedAt)), append(ended, moment(p.FinishedAt)), append(versions, p.VersionOf)
 	}
-	w.words(phases)
-	w.numbers8(ids)
-	w.moments(begun)
-	w.moments(ended)
-	w.words(versions)
+	w.list(phases)
+	w.list(ids)
+	w.list(begun)
+	w.list(ended)
+	w.list(versions)
 }
 
 func writeErrors(w rowWriter, found []schemas.ErrorDetail) {
@@ -134,10 +129,10 @@ func writeErrors(w rowWriter, found []schemas.ErrorDetail) {
 		lines, columns = append(lines, x.Line), append(columns, x.Column)
 		exceptions, messages = append(exceptions, x.Exception), append(messages, x.Message)
 	}
-	w.numbers32(lines)
-	w.numbers32(columns)
-	w.words(exceptions)
-	w.texts(messages)
+	w.list(lines)
+	w.list(columns)
+	w.list(exceptions)
+	w.list(messages)
 }
 
 // identity is the event's id, or what follows from it where it is no UUID.
