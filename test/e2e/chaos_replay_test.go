@@ -44,7 +44,7 @@ func (c *chaos) tickReplay(now time.Time) {
 		return
 	}
 	// What can't change where a file ends, even while sources are cut off.
-	phase := []string{"unzip", "xsd"}[c.rng.IntN(2)]
+	phase := []string{"xsd", "unzip"}[r.done%2]
 	r.asked = c.f.s.start("replay", "--from", phase, "--where", "version IS NOT NULL", "--reason", "chaos")
 }
 
