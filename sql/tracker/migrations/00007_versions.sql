@@ -12,6 +12,7 @@ COMMENT ON COLUMN tracker.zip_download.unzip_version IS 'version of the rules by
 ALTER TABLE tracker.batch ADD COLUMN position bigint, ADD COLUMN checked_version text;
 COMMENT ON COLUMN tracker.batch.position IS 'position of its end in the order of insertion';
 COMMENT ON COLUMN tracker.batch.checked_version IS 'version of the checks that judged all records of the centre at its end; null if they judged what had changed only';
+UPDATE tracker.batch SET position = (merge::jsonb->>'pos')::bigint WHERE merge <> ''; -- what was told before is kept there
 CREATE INDEX ON tracker.batch (centre_id, position) WHERE checked_version IS NOT NULL;
 ALTER TABLE tracker.replay ADD COLUMN shadow text, ADD COLUMN promotes uuid;
 COMMENT ON COLUMN tracker.replay.shadow IS 'name of the shadow that its results went to; null for a replay whose results are live';
