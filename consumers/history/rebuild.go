@@ -282,14 +282,15 @@ func (r *rebuild) fill(ctx context.Context, log map[int32]interval) error {
 }
 
 // follow takes over what the sink stored in the old table in the last moment,
-// so that nobody misses it until the sink has read it again.
+// so that nobody misses it until the sink has read it again. Columns are named,
+// since their order is that in which each table came to them.
 func (r *rebuild) follow(ctx context.Context) error {
 	limits := []string{"0"}
 	for p, next := range r.done {
 		limits = append(limits, fmt.Sprintf("partition = %d AND offset >= %d", p, next))
 	}
-	if err := r.conn.Exec(ctx, fmt.Sprintf("INSERT INTO %s SELECT * REPLACE (toUInt64(%d) AS generation) FROM `%s` WHERE topic = ? AND (%s)",
-		liveTable, r.generation, r.shadow, strings.Join(limits, " OR ")), schemas.StatusChangedTopic); err != nil {
+	if err := r.conn.Exec(ctx, fmt.Sprintf("INSERT INTO %s (%s, generation) SELECT %[2]s, toUInt64(%d) FROM `%s` WHERE topic = ? AND (%s)",
+		liveTable, columnList(), r.generation, r.shadow, strings.Join(limits, " OR ")), schemas.StatusChangedTopic); err != nil {
 		return fmt.Errorf("take over the last rows: %w", err)
 	}
 	return nil

@@ -92,6 +92,25 @@ func TestRebuildWhileTheSinkGoesOn(t *testing.T) {
 	}
 }
 
+// A table that came to its columns in another order gives up its last rows
+// with each value in its own column.
+func TestRebuildOfATableWithAnotherOrderOfColumns(t *testing.T) {
+	h, conn := fresh(t)
+	l := newLog(t, 1)
+	l.events(t, 20)
+	l.store(t, h)
+	sink := another(t, h)
+	exec(t, conn, "ALTER TABLE event MODIFY COLUMN subject String AFTER traceparent")
+	if n := scan[string](t, conn, "SELECT arrayStringConcat(groupArray(name), ' ') FROM (SELECT name FROM system.columns WHERE database = currentDatabase() AND table = 'event' AND name IN ('subject', 'traceparent') ORDER BY position)"); n != "traceparent subject" {
+		t.Fatalf("the columns are in the order %s", n)
+	}
+	l.rebuild(t, another(t, h), RebuildOptions{beforeExchange: func() {
+		l.events(t, 10)
+		l.store(t, sink)
+	}})
+	l.equal(t, h)
+}
+
 // refused says that the table was exchanged under an insert.
 func refused(err error) bool {
 	var x *clickhouse.Exception
