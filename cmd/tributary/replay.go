@@ -36,7 +36,8 @@ func newReplay(c *cli) *cobra.Command {
 			"--where is a condition in SQL on the tracker's view file, such as \"centre = 'JAX' AND phase = 'xsd' AND status = 'failed'\"; other\n" +
 			"views are asked in brackets: \"id IN (SELECT file_id FROM document WHERE kind = 'specimen')\". It only reads.\n\n" +
 			"With --shadow the results are kept beside the live ones and change none of them: replay compare says what would\n" +
-			"change, and replay promote makes it so. A shadow begins with unzip, xsd or upload.\n\n" +
+			"change, and replay promote makes it so. A shadow begins with unzip, xsd or upload, and is judged by shadow_profile of\n" +
+			"the configuration, while what arrives is judged by profile.\n\n" +
 			"With --stale only those files are meant of which a change of the profile, or of the program, affects something: by\n" +
 			"the phase of --from, or else by the first phase in which there is any. --dry-run says what and why.",
 		Args: knownCommand,
@@ -56,7 +57,7 @@ func newReplay(c *cli) *cobra.Command {
 			codec := p.Outbox.Codec
 			stale, err := f.findStale(ctx, cfg, s)
 			if err != nil || f.stale && f.choice.Stale == nil {
-				return errors.Join(err, c.writeStale(*output, f.from, stale))
+				return errors.Join(err, c.writeNothingStale(*output, f.from, stale))
 			}
 			var versions iter.Seq2[replay.Version, error]
 			if f.offsets == "" {
@@ -107,8 +108,11 @@ func newReplay(c *cli) *cobra.Command {
 }
 
 // askedRun is a replay that somebody asks for here and now, with the profile that
-// is configured.
+// is configured, for shadows or for what is live.
 func askedRun(cfg config.Config, shadow bool) (*control.ReplayRun, error) {
+	if shadow {
+		cfg = shadowConfig(cfg)
+	}
 	p, err := loadProfile(cfg)
 	if err != nil {
 		return nil, usage(err)
@@ -284,7 +288,7 @@ func (t *chosen) write(c *cli, output string, r *control.ReplayRun) error {
 		steps += ", on all records of " + report.Plain(strings.Join(row.Centres, ", "))
 	}
 	if len(t.Stale) > 0 {
-		if err := c.writeStale(output, t.from, t.Stale); err != nil {
+		if err := c.writeStale(t.from, t.Stale); err != nil {
 			return err
 		}
 	}

@@ -26,12 +26,16 @@ func (f *replayFlags) checkStale() error {
 	return nil
 }
 
-// findStale looks for what is stale, by the profile that is configured, and
+// findStale looks for what is stale, by the profile that is configured (for
+// shadows, if it is for one), and
 // chooses the phase to begin with. Where nothing is stale in it, or without
 // --stale, nothing is chosen.
 func (f *replayFlags) findStale(ctx context.Context, cfg config.Config, s *stores) ([]replay.StalePhase, error) {
 	if !f.stale {
 		return nil, nil
+	}
+	if f.shadow != "" {
+		cfg = shadowConfig(cfg)
 	}
 	p, err := loadProfile(cfg)
 	if err != nil {
@@ -47,13 +51,22 @@ func (f *replayFlags) findStale(ctx context.Context, cfg config.Config, s *store
 	return found, f.checkShadow()
 }
 
+// writeNothingStale says that nothing is replayed, as nothing is stale in the
+// phase that was asked for, or at all; found is stale in others.
+func (c *cli) writeNothingStale(output, from string, found []replay.StalePhase) error {
+	if output != "json" {
+		return c.writeStale(from, found)
+	}
+	t := tallyOf(from)
+	t.Stale = found
+	return writeJSON(c.stdout, []requestedRow{{chosen: t, From: from, Phases: []string{}, Centres: []string{}}})
+}
+
 // writeStale says what is stale, and why.
-func (c *cli) writeStale(output, from string, found []replay.StalePhase) error {
+func (c *cli) writeStale(from string, found []replay.StalePhase) error {
 	var b strings.Builder
 	began := len(found) > 0 && found[0].Phase == from
 	switch {
-	case output == "json":
-		return nil // it is in the replay's row, and without a replay there is none
 	case !began && from != "":
 		fmt.Fprintf(&b, "nothing is stale in %s: all was judged by what the profile has now\n", from)
 	case !began:
