@@ -8,11 +8,11 @@ import (
 func TestPredicates(t *testing.T) {
 	for p, want := range map[string]string{
 		"true": "",
-		"centre = 'H' AND created >= '2026-01-01'":                           "",
-		"exception = 'it''s' OR \"file\" LIKE '%);--$'":                      "",
-		"(centre = 'H' OR (attempts > 1))":                                   "",
-		"file ~ '\\d+'":                                                      "",
-		"id IN (SELECT file_id FROM document WHERE exception = 'xsd_error')": "",
+		"centre = 'H' AND created >= '2026-01-01'":                             "",
+		"exception = 'it''s' OR \"file\" LIKE '%);--$'":                        "",
+		"(centre = 'H' OR (attempts > 1))":                                     "",
+		"file ~ '\\d+'":                                                        "",
+		"id IN (SELECT file_id FROM document WHERE exception = 'xsd_invalid')": "",
 		"the = 'x'":                "", // no text with escapes
 		"  ":                       "is empty",
 		"true; DROP TABLE file":    "semicolon",
