@@ -174,7 +174,7 @@ func (s *system) start(ctx context.Context, g *errgroup.Group, n, parallelism in
 	applier := stage.NewApplier(stage.ApplierConfig{Name: "plan", Prefix: prefix, Topics: plan.Topics(), MaxWait: 150 * time.Millisecond}, s.connect, planner, s.log, s.metrics)
 	g.Go(func() error { return planner.Run(ctx, applier) })
 
-	validator, err := validate.New(s.profile, s.cfg.Validate, s.blobs, s.log, now)
+	validator, err := validate.New(s.profile, s.profile, s.cfg.Validate, s.blobs, s.log, now)
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (s *system) start(ctx context.Context, g *errgroup.Group, n, parallelism in
 			Outstanding: func(ctx context.Context, job string) (bool, error) { return control.JobOutstanding(ctx, s.pool, job) },
 		})
 		s.member(ctx, g, "unzip", schemas.DownloadFinishedTopic, s.cfg.Unzip.Parallelism, &unzip.Unzipper{
-			Limits: archive.DefaultLimits(), Blobs: s.blobs, Profile: s.profile, Centres: s.centres, Log: s.log, Now: now})
+			Limits: archive.DefaultLimits(), Blobs: s.blobs, Rules: unzip.Rules{Profile: s.profile, Centres: s.centres}, Log: s.log, Now: now})
 		s.member(ctx, g, "validate", schemas.DocumentExtractedTopic, s.cfg.Validate.Parallelism, validator)
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tributary/consumers/stage"
+	"tributary/consumers/unzip"
 	"tributary/internal/blob"
 	"tributary/internal/centres"
 	"tributary/internal/config"
@@ -40,6 +41,7 @@ type app struct {
 	profile  *profile.Profile
 	mapping  *mapping.Mapping
 	centres  profile.CentreSet
+	shadow   *unzip.Rules // of shadow runs; nil: the profile's
 	sources  map[string]config.Source
 	blobs    blob.Store
 	space    *blob.Space // room for more blobs
@@ -70,6 +72,17 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, n need, on
 	}
 	if a.centres, err = centres.Set(a.profile, cfg); err != nil {
 		return nil, usage(err)
+	}
+	if cfg.ShadowProfile != "" {
+		p, err := loadProfile(shadowConfig(cfg))
+		if err != nil {
+			return nil, usage(err)
+		}
+		set, err := centres.Set(p, cfg)
+		if err != nil {
+			return nil, usage(err)
+		}
+		a.shadow = &unzip.Rules{Profile: p, Centres: set}
 	}
 	host, err := os.Hostname()
 	if err != nil {

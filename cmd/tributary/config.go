@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -29,18 +30,17 @@ func newConfigCheck(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p, m, err := configuredMapping(cfg)
-			if err != nil {
+			profiles := cfg.Profile
+			if cfg.ShadowProfile != "" {
+				profiles += ", shadows by " + cfg.ShadowProfile
+				if err := checkMapping(shadowConfig(cfg)); err != nil {
+					return err
+				}
+			}
+			if err := checkMapping(cfg); err != nil {
 				return err
 			}
-			statements, err := warehouse.Load(p.FS())
-			if err == nil {
-				err = statements.Fit(m)
-			}
-			if err != nil {
-				return usage(fmt.Errorf("SQL of the profile %s: %w", p.Name, err))
-			}
-			fmt.Fprintf(c.stdout, "%s is good: %d sources, profile %s, data in %s\n", cfg.Path, len(cfg.Sources), cfg.Profile, cfg.DataDir)
+			fmt.Fprintf(c.stdout, "%s is good: %d sources, profile %s, data in %s\n", cfg.Path, len(cfg.Sources), profiles, cfg.DataDir)
 			return nil
 		},
 	}
@@ -52,6 +52,30 @@ func loadProfile(cfg config.Config) (*profile.Profile, error) {
 		return profile.Load(os.DirFS(cfg.Profile))
 	}
 	return profile.Builtin(cfg.Profile)
+}
+
+// shadowConfig is the configuration by which shadow runs are judged and
+// compared: its profile is the one for shadows, if there is one.
+func shadowConfig(cfg config.Config) config.Config {
+	cfg.Profile = cmp.Or(cfg.ShadowProfile, cfg.Profile)
+	return cfg
+}
+
+// checkMapping finds out whether the configured profile's mapping can be read,
+// and its SQL fits it.
+func checkMapping(cfg config.Config) error {
+	p, m, err := configuredMapping(cfg)
+	if err != nil {
+		return err
+	}
+	statements, err := warehouse.Load(p.FS())
+	if err == nil {
+		err = statements.Fit(m)
+	}
+	if err != nil {
+		return usage(fmt.Errorf("SQL of the profile %s: %w", p.Name, err))
+	}
+	return nil
 }
 
 // loadMapping reads the mapping of a profile.
@@ -75,13 +99,26 @@ func configuredMapping(cfg config.Config) (*profile.Profile, *mapping.Mapping, e
 }
 
 // checkProfile finds out whether the profile can be read and knows every
-// source's centre.
+// source's centre, and whether the one for shadows can be read.
 func checkProfile(cfg config.Config, report func(path, format string, args ...any)) {
-	p, err := loadProfile(cfg)
-	if err != nil {
-		for line := range strings.SplitSeq(err.Error(), "\n") {
-			report("profile", "%s", line)
+	load := func(path string, cfg config.Config) *profile.Profile {
+		p, err := loadProfile(cfg)
+		if err != nil {
+			for line := range strings.SplitSeq(err.Error(), "\n") {
+				report(path, "%s", line)
+			}
 		}
+		return p
+	}
+	if cfg.ShadowProfile != "" {
+		if p := load("shadow_profile", shadowConfig(cfg)); p != nil {
+			if _, err := centres.Set(p, cfg); err != nil {
+				report("shadow_profile", "its centres and those below centres: %s", err)
+			}
+		}
+	}
+	p := load("profile", cfg)
+	if p == nil {
 		return
 	}
 	set, err := centres.Set(p, cfg)

@@ -44,7 +44,7 @@ func newReplayCompare(c *cli) *cobra.Command {
 			"rows, in all and by exception, centre and date of the file. --documents lists them. It only reads.\n\n" +
 			"Verdicts are compared with those of the newest live attempt of the same version. What is valid on both sides, and was\n" +
 			"loaded by another version of its mapping, is read again from its archive, and its records are compared with those that\n" +
-			"the warehouse holds of it.",
+			"the warehouse holds of it: by the mapping of shadow_profile, if that is configured.",
 		Args: cobra.ExactArgs(1),
 	}
 	output := outputFlag(cmd, report.Formats()...)
@@ -57,7 +57,7 @@ func newReplayCompare(c *cli) *cobra.Command {
 		if *by != "" && *documents {
 			return usagef("--by is for groups: leave it out with --documents")
 		}
-		return c.withComparer(cmd.Context(), func(_ *plan.Planner, s *stores, cmpr *shadow.Comparer, _ config.Config) error {
+		return c.withComparer(cmd.Context(), shadowConfig, func(_ *plan.Planner, s *stores, cmpr *shadow.Comparer, _ config.Config) error {
 			r, err := readShadow(cmd.Context(), s, args[0])
 			if err != nil {
 				return err
@@ -157,7 +157,7 @@ func (c *cli) noteSkipped(r *control.ReplayRun, s shadow.Skipped, cmpr *shadow.C
 	}{
 		{r.State != control.ReplayDone, fmt.Sprintf("the shadow is %s: %d files have not ended, and are left out", r.State, s.Unfinished)},
 		{s.Refused > 0, fmt.Sprintf("%d files could not be replayed, and are left out: see tributary replay show %d", s.Refused, r.Number)},
-		{!equal, shadow.ErrOtherVersions.Error()},
+		{!equal, "the profile that shadows are judged by here differs from the one that this shadow was asked for with: rows are compared as the one of here makes them"},
 		{s.Mixed > 0, fmt.Sprintf("%d %s", s.Mixed, shadow.ErrMixed)},
 	} {
 		if note.holds {
@@ -173,8 +173,9 @@ func newReplayPromote(c *cli) *cobra.Command {
 		Short: "Make the results of a shadow live, once",
 		Long: "Make the results of a shadow, named by its name, its number or its run's id, live: a replay from the same phase does\n" +
 			"the work again, of exactly the files in which replay compare finds a change, and its results replace the live ones in\n" +
-			"order. It is refused while the shadow runs, when it was promoted before, and when the profile that is configured would\n" +
-			"judge or load documents differently than the shadow did: what is promoted is what was compared.",
+			"order. It is refused while the shadow runs, when it was promoted before, and when profile of the configuration would\n" +
+			"judge or load documents differently than the shadow did: what is promoted is what was compared. So set profile to what\n" +
+			"shadow_profile is, and restart the members, before.",
 		Args: cobra.ExactArgs(1),
 	}
 	output := outputFlag(cmd, "text", "json")
@@ -188,7 +189,7 @@ func newReplayPromote(c *cli) *cobra.Command {
 			return usagef(badRate)
 		}
 		ctx := cmd.Context()
-		return c.withComparer(ctx, func(p *plan.Planner, s *stores, cmpr *shadow.Comparer, cfg config.Config) error {
+		return c.withComparer(ctx, liveConfig, func(p *plan.Planner, s *stores, cmpr *shadow.Comparer, cfg config.Config) error {
 			of, err := readShadow(ctx, s, args[0])
 			if err != nil {
 				return err
@@ -272,10 +273,14 @@ func changedFiles(ctx context.Context, cmpr *shadow.Comparer, r *control.ReplayR
 	}
 }
 
-// withComparer opens what shadows are compared with.
-func (c *cli) withComparer(ctx context.Context, fn func(p *plan.Planner, s *stores, cmpr *shadow.Comparer, cfg config.Config) error) error {
+// liveConfig is the configuration by which all that is live is judged.
+func liveConfig(cfg config.Config) config.Config { return cfg }
+
+// withComparer opens what shadows are compared with: by names which profile's
+// mapping makes the rows that are compared.
+func (c *cli) withComparer(ctx context.Context, by func(config.Config) config.Config, fn func(p *plan.Planner, s *stores, cmpr *shadow.Comparer, cfg config.Config) error) error {
 	return c.withReplay(ctx, false, func(p *plan.Planner, s *stores, cfg config.Config) error {
-		prof, m, err := configuredMapping(cfg)
+		prof, m, err := configuredMapping(by(cfg))
 		if err != nil {
 			return err
 		}

@@ -66,10 +66,14 @@ func (a *app) role(ctx context.Context, name string) (runnable, error) {
 		limits := archive.DefaultLimits()
 		limits.MaxEntries, limits.MaxTotal, limits.MaxRatio, limits.RatioFree = u.MaxEntries, int64(u.MaxTotal), u.MaxRatio, int64(u.RatioFree)
 		return a.runner(name, schemas.DownloadFinishedTopic, u.Stage, &unzip.Unzipper{
-			Limits: limits, Blobs: a.blobs, Profile: a.profile, Centres: a.centres, Log: a.log, Now: now,
+			Limits: limits, Blobs: a.blobs, Rules: unzip.Rules{Profile: a.profile, Centres: a.centres}, Shadow: a.shadow, Log: a.log, Now: now,
 		}), nil
 	case "validate":
-		v, err := validate.New(a.profile, a.cfg.Validate, a.blobs, a.log, now)
+		shadow := a.profile
+		if a.shadow != nil {
+			shadow = a.shadow.Profile
+		}
+		v, err := validate.New(a.profile, shadow, a.cfg.Validate, a.blobs, a.log, now)
 		if err != nil {
 			return nil, err
 		}

@@ -26,12 +26,26 @@ const Name = "unzip"
 
 // Unzipper is the stage.
 type Unzipper struct {
-	Limits  archive.Limits
-	Blobs   blob.Store
+	Limits archive.Limits
+	Blobs  blob.Store
+	Rules         // of all that is live
+	Shadow *Rules // of shadow runs; nil: the same
+	Log    *slog.Logger
+	Now    func() time.Time
+}
+
+// Rules say what a document's name may be.
+type Rules struct {
 	Profile *profile.Profile
 	Centres profile.Centres
-	Log     *slog.Logger
-	Now     func() time.Time
+}
+
+// rules are those of a run.
+func (u *Unzipper) rules(run string) Rules {
+	if u.Shadow != nil && schemas.IsShadow(run) {
+		return *u.Shadow
+	}
+	return u.Rules
 }
 
 // Work checks one archive.
@@ -163,7 +177,7 @@ func (w *work) status(phase schemas.Phase, st schemas.Status, outcome string) *s
 }
 
 // version is of what judges archives and names.
-func (w *work) version() string { return w.u.Profile.Versions().Unzip }
+func (w *work) version() string { return w.u.rules(w.d.Run).Profile.Versions().Unzip }
 
 func (w *work) running() schemas.Message {
 	return w.message(schemas.StatusChangedTopic, w.d.File, "running", w.status(schemas.Unzip, schemas.Running, ""))
@@ -208,7 +222,8 @@ func (w *work) document(m *archive.Member) []schemas.Message {
 	}
 	s := w.status(schemas.XMLName, schemas.Done, done)
 	s.Entity, s.DocumentRef = schemas.EntityDocument, ref
-	name, bad := w.u.Profile.ParseDocument(ref.Entry, w.u.Centres)
+	rules := w.u.rules(w.d.Run)
+	name, bad := rules.Profile.ParseDocument(ref.Entry, rules.Centres)
 	if bad != nil {
 		out.Exception, out.Message = bad.Exception, bad.Message
 		s.Status, s.Exception, s.Message = string(schemas.Failed), bad.Exception, bad.Message

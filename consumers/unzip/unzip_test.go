@@ -52,7 +52,7 @@ func newBench(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &bench{t: t, Unzipper: &Unzipper{Limits: archive.DefaultLimits(), Blobs: store, Profile: p, Centres: centres, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return noon }}}
+	return &bench{t: t, Unzipper: &Unzipper{Limits: archive.DefaultLimits(), Blobs: store, Rules: Rules{Profile: p, Centres: centres}, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return noon }}}
 }
 
 // pack is an archive of the given entries: name, content, name, content, …

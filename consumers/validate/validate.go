@@ -1,5 +1,6 @@
 // Package validate judges documents by the profile's schemas, streaming, and
-// keeps every error with its line and column up to a cap.
+// keeps every error with its line and column up to a cap. Documents of shadow
+// runs may be judged by another profile than those that are live.
 package validate
 
 import (
@@ -32,17 +33,36 @@ const maxErrorBytes = 256 << 10
 
 // Validator is the stage.
 type Validator struct {
-	blobs   blob.Store
+	blobs  blob.Store
+	live   *judge
+	shadow *judge // of shadow runs; may be the same
+	log    *slog.Logger
+	now    func() time.Time
+}
+
+// judge is what documents are judged by.
+type judge struct {
 	kinds   map[string]*xsdcheck.Schema
 	profile string
 	version profile.Versions
-	log     *slog.Logger
-	now     func() time.Time
 }
 
-// New compiles the profile's schemas; it fails if one of them cannot be.
-func New(p *profile.Profile, cfg config.Validate, blobs blob.Store, log *slog.Logger, now func() time.Time) (*Validator, error) {
-	v := &Validator{blobs: blobs, kinds: map[string]*xsdcheck.Schema{}, profile: p.Name + "@" + p.Version, version: p.Versions(), log: log, now: now}
+// New compiles the schemas of the profile by which all that is live is judged,
+// and of the one for shadow runs, which may be the same; it fails if one of them
+// cannot be.
+func New(live, shadow *profile.Profile, cfg config.Validate, blobs blob.Store, log *slog.Logger, now func() time.Time) (_ *Validator, err error) {
+	v := &Validator{blobs: blobs, log: log, now: now}
+	if v.live, err = newJudge(live, cfg); err != nil {
+		return nil, err
+	}
+	if v.shadow = v.live; shadow != live {
+		v.shadow, err = newJudge(shadow, cfg)
+	}
+	return v, err
+}
+
+func newJudge(p *profile.Profile, cfg config.Validate) (*judge, error) {
+	j := &judge{kinds: map[string]*xsdcheck.Schema{}, profile: p.Name + "@" + p.Version, version: p.Versions()}
 	opts := xsdcheck.Options{MaxErrors: cfg.MaxErrors, MaxBytes: int64(cfg.MaxBytes), MaxDepth: cfg.MaxDepth, MaxAttributes: cfg.MaxAttributes}
 	for _, k := range p.Kinds {
 		fsys, entry, err := p.SchemaFS(k.Name)
@@ -53,11 +73,19 @@ func New(p *profile.Profile, cfg config.Validate, blobs blob.Store, log *slog.Lo
 		if err != nil {
 			return nil, fmt.Errorf("schema of kind %s: %w", k.Name, err)
 		}
-		if v.kinds[k.Name], err = schema.WithOptions(opts); err != nil {
+		if j.kinds[k.Name], err = schema.WithOptions(opts); err != nil {
 			return nil, fmt.Errorf("limits of validation: %w", err)
 		}
 	}
-	return v, nil
+	return j, nil
+}
+
+// by is what the documents of a run are judged by.
+func (v *Validator) by(run string) *judge {
+	if schemas.IsShadow(run) {
+		return v.shadow
+	}
+	return v.live
 }
 
 // Work judges one document.
@@ -82,9 +110,10 @@ func (v *Validator) Work(ctx context.Context, in stage.Input) error {
 }
 
 func (v *Validator) check(ctx context.Context, d *schemas.DocumentExtracted, progress func()) (xsdcheck.Result, error) {
-	schema := v.kinds[d.Kind]
+	j := v.by(d.Run)
+	schema := j.kinds[d.Kind]
 	if schema == nil {
-		return xsdcheck.Result{}, fmt.Errorf("the profile %s has no kind %q of document; all members need the same profile", v.profile, d.Kind)
+		return xsdcheck.Result{}, fmt.Errorf("the profile %s has no kind %q of document; all members need the same profile", j.profile, d.Kind)
 	}
 	r, err := document.Open(ctx, v.blobs, d.DocumentRef)
 	if err != nil {
@@ -160,7 +189,7 @@ func (v *Validator) verdict(in schemas.Message, d *schemas.DocumentExtracted, re
 	end := &schemas.DocumentValidated{
 		Scope: d.Scope, FileRef: d.FileRef, DocumentRef: d.DocumentRef, DocumentName: d.DocumentName, Attempt: d.Attempt,
 		Download: d.Download, Unzip: d.Unzip, Result: result, Outcome: outcome, Phase: string(phase), Exception: exception,
-		ErrorsTotal: int32(total), Profile: v.profile, UnzipVersion: d.UnzipVersion,
+		ErrorsTotal: int32(total), Profile: v.by(d.Run).profile, UnzipVersion: d.UnzipVersion,
 	}
 	st := &schemas.StatusChanged{
 		Scope: d.Scope, FileRef: d.FileRef, DocumentRef: d.Named(), DocumentName: d.DocumentName, Entity: schemas.EntityDocument,
@@ -168,7 +197,7 @@ func (v *Validator) verdict(in schemas.Message, d *schemas.DocumentExtracted, re
 		Exception: exception, Errors: errs, ErrorsTotal: int32(total), Bytes: d.Size, StartedAt: &started, FinishedAt: &now,
 	}
 	if phase == schemas.XSD {
-		end.XSDVersion = v.version.Of(string(schemas.XSD), d.Kind)
+		end.XSDVersion = v.by(d.Run).version.Of(string(schemas.XSD), d.Kind)
 		st.VersionOf = end.XSDVersion
 	} else {
 		st.VersionOf = d.UnzipVersion

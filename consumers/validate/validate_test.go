@@ -46,7 +46,7 @@ func newBench(t *testing.T, cfg config.Validate) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := New(p, cfg, store, slog.New(slog.DiscardHandler), func() time.Time { return noon })
+	v, err := New(p, p, cfg, store, slog.New(slog.DiscardHandler), func() time.Time { return noon })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestAValidDocument(t *testing.T) {
 		d.UnzipVersion = "names"
 		v, st := b.judged(m)
 		want := &schemas.DocumentValidated{Scope: d.Scope, FileRef: d.FileRef, DocumentRef: d.DocumentRef, DocumentName: d.DocumentName, Attempt: 2, Download: d.Download, Unzip: "done",
-			Result: schemas.Valid, Outcome: "valid", Phase: "xsd", Profile: "impc@1", UnzipVersion: "names", XSDVersion: b.version.XSD[kind]}
+			Result: schemas.Valid, Outcome: "valid", Phase: "xsd", Profile: "impc@1", UnzipVersion: "names", XSDVersion: b.live.version.XSD[kind]}
 		if diff := cmp.Diff(want, v); diff != "" {
 			t.Errorf("verdict differs (- want, + got):\n%s", diff)
 		}

@@ -17,6 +17,9 @@ type Config struct {
 	DataDir string `yaml:"data_dir"`
 	// Profile names the built-in profile, or a directory that holds one.
 	Profile string `yaml:"profile"`
+	// ShadowProfile is that by which shadow replays are judged; empty: the
+	// same.
+	ShadowProfile string `yaml:"shadow_profile"`
 	// EnginesDir is where the engines' binaries were fetched to; empty: the
 	// environment's TRIBUTARY_ENGINES, then the user's data directory.
 	EnginesDir string `yaml:"engines_dir"`

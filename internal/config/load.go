@@ -154,8 +154,10 @@ func (d *decoder) complete(cfg *Config, dir string) {
 			}
 		}
 	}
-	if strings.ContainsAny(cfg.Profile, "/\\") || strings.HasPrefix(cfg.Profile, ".") {
-		abs(&cfg.Profile)
+	for _, p := range []*string{&cfg.Profile, &cfg.ShadowProfile} {
+		if strings.ContainsAny(*p, "/\\") || strings.HasPrefix(*p, ".") {
+			abs(p)
+		}
 	}
 	abs(&cfg.DataDir, &cfg.EnginesDir, &cfg.Blobs.Dir, &cfg.Kafka.TLS.CAFile, &cfg.Kafka.TLS.CertFile, &cfg.Kafka.TLS.KeyFile, &cfg.Registry.CAFile)
 	secret(&cfg.Kafka.SASL.Password, &cfg.Registry.Password, &cfg.Postgres.URL, &cfg.ClickHouse.URL)

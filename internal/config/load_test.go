@@ -119,7 +119,7 @@ func TestLoadRefuses(t *testing.T) {
 		"all at once, by line": {yaml: "log:\n  level: loud\nkafka:\n  partitions: x\ncolour: red\n", want: []string{
 			`tributary.yaml:2: log.level: "loud" is not known: use debug, info, warn, error`,
 			`tributary.yaml:4: kafka.partitions: "x" is not a whole number that fits: write digits only`,
-			"tributary.yaml:5: colour: unknown key; known here: data_dir, profile, engines_dir, sources, centres, kafka, schema_registry, postgres, clickhouse, blobs, schedule, poll, plan, publish, download, unzip, validate, sequence, insert, tracker, history, http, log"}},
+			"tributary.yaml:5: colour: unknown key; known here: data_dir, profile, shadow_profile, engines_dir, sources, centres, kafka, schema_registry, postgres, clickhouse, blobs, schedule, poll, plan, publish, download, unzip, validate, sequence, insert, tracker, history, http, log"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

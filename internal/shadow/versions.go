@@ -10,11 +10,12 @@ import (
 	"tributary/sql/control"
 )
 
-// ErrOtherVersions says that a shadow was made with another profile.
-var ErrOtherVersions = errors.New("the profile judges or loads documents differently by now than when the shadow was asked for: make a new shadow with tributary replay --shadow, and compare again")
+// ErrOtherVersions says that a shadow was made with another profile than that by
+// which its promotion would be judged.
+var ErrOtherVersions = errors.New("the profile that is configured judges or loads documents differently than the one that the shadow was asked for with: set profile to that one, take shadow_profile out and restart all members, or make a new shadow with tributary replay --shadow, and compare again")
 
 // ErrMixed says that a shadow's documents were judged by several profiles.
-var ErrMixed = errors.New("documents of the shadow were judged by another profile than it was asked for with: start all members with the profile that is configured here, then make a new shadow")
+var ErrMixed = errors.New("documents of the shadow were judged by another profile than it was asked for with: start all members with the profile, or shadow_profile, that is configured here, then make a new shadow")
 
 // Equal reports whether documents would be judged and loaded now as when the
 // run was asked for.

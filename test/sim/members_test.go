@@ -124,10 +124,10 @@ func (s *sim) work(ctx context.Context, p *proc) error {
 			}}
 		return s.runner(p, download.Name, schemas.DownloadRequestedTopic, d, log, metrics).Run(ctx)
 	case "unzip":
-		u := &unzip.Unzipper{Limits: archive.DefaultLimits(), Blobs: s.blobs.by(p), Profile: s.shared.profile, Centres: s.shared.centres, Log: log, Now: time.Now}
+		u := &unzip.Unzipper{Limits: archive.DefaultLimits(), Blobs: s.blobs.by(p), Rules: unzip.Rules{Profile: s.shared.profile, Centres: s.shared.centres}, Log: log, Now: time.Now}
 		return s.runner(p, unzip.Name, schemas.DownloadFinishedTopic, u, log, metrics).Run(ctx)
 	case "validate":
-		v, err := validate.New(s.shared.profile, config.Default().Validate, s.blobs.by(p), log, time.Now)
+		v, err := validate.New(s.shared.profile, s.shared.profile, config.Default().Validate, s.blobs.by(p), log, time.Now)
 		if err != nil {
 			return err
 		}
