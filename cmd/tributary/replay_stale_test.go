@@ -58,11 +58,11 @@ func TestNothingStaleIsToldAsJSON(t *testing.T) {
 		if err := newCLI(nil, &out, nil, nil).writeNothingStale("json", c.from, c.found); err != nil {
 			t.Fatal(err)
 		}
-		var got []row
+		var got row
 		if err := json.Unmarshal([]byte(out.String()), &got); err != nil {
 			t.Fatalf("from %q: %v in %q", c.from, err, out.String())
 		}
-		want := []row{{Files: new(int), From: c.from, Phases: []string{}, Centres: []string{}, Stale: c.found}}
+		want := row{Files: new(int), From: c.from, Phases: []string{}, Centres: []string{}, Stale: c.found}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("from %q:\n%s", c.from, d)
 		}
