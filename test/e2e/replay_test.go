@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/user"
 	"slices"
 	"strings"
 	"testing"
@@ -129,12 +130,13 @@ func TestReplay(t *testing.T) {
 		runs := sql[runRow](s, "history", runsInHistorySQL)
 		want := append(slices.Clone(live), runRow{all[0].Run, int64(all[0].Documents)})
 		differ(t, "runs in the history", want, runs)
+		by := requester(t)
 		type event struct{ Note, By, Reason string }
-		differ(t, "what the history tells of the replay", []event{{"requested", "", "a test"}, {"done", "", ""}},
-			sql[event](s, "history", "SELECT note, '' AS by, attributes['reason'] AS reason FROM log WHERE topic = 'status.changed' AND entity = 'replay'"))
-		type asked struct{ From, Status, Reason string }
-		differ(t, "replays in the tracker", []asked{{"unzip", "done", "a test"}}, sql[asked](s, "tracker",
-			`SELECT p.short_name AS "from", a.short_name AS status, r.reason FROM replay r JOIN phase p ON p.id = r.phase_id JOIN a_status a ON a.id = r.status_id`))
+		differ(t, "what the history tells of the replay", []event{{"requested", by, "a test"}, {"done", by, ""}},
+			sql[event](s, "history", "SELECT note, attributes['by'] AS by, attributes['reason'] AS reason FROM log WHERE topic = 'status.changed' AND entity = 'replay'"))
+		type asked struct{ From, Status, By, Reason string }
+		differ(t, "replays in the tracker", []asked{{"unzip", "done", by, "a test"}}, sql[asked](s, "tracker",
+			`SELECT p.short_name AS "from", a.short_name AS status, r.requested_by AS by, r.reason FROM replay r JOIN phase p ON p.id = r.phase_id JOIN a_status a ON a.id = r.status_id`))
 	})
 	if os.Getenv(replayEnv) == "" {
 		return // the other phases take as long again
@@ -164,6 +166,20 @@ func TestReplay(t *testing.T) {
 		s.unchanged("replays from all phases", before)
 		s.invariants()
 	})
+}
+
+// requester is who asks when a test does: whoever runs it, on this machine.
+func requester(t *testing.T) string {
+	t.Helper()
+	u, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Username + "@" + host
 }
 
 // refuses asks for a replay and expects that it is refused, and why.
