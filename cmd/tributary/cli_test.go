@@ -59,6 +59,7 @@ func TestCommandLine(t *testing.T) {
 		"good configuration":          {local, []string{"config", "check"}, 0, "is good: 1 sources, profile impc", ""},
 		"bad configuration":           {"colour: red\nlog: {level: x}\n", []string{"config", "check"}, 2, "", "tributary: DIR/tributary.yaml:1: colour: unknown key"},
 		"unknown centre":              {strings.Replace(local, "H", "Nowhere", 1), []string{"config", "check"}, 2, "", `DIR/tributary.yaml:2: sources[0].centre: the centre "Nowhere"`},
+		"unknown profile for shadows": {"shadow_profile: zoo\n", []string{"config", "check"}, 2, "", `DIR/tributary.yaml:1: shadow_profile: there is no built-in profile "zoo"`},
 		"unknown profile":             {"profile: zoo\n", []string{"config", "check"}, 2, "", `DIR/tributary.yaml:1: profile: there is no built-in profile "zoo"`},
 		"bad log level":               {local, []string{"--log-level", "loud", "topics", "plan"}, 2, "", `log.level "loud"`},
 		"dump":                        {local, []string{"config", "dump"}, 0, "topic_prefix: tributary", ""},
@@ -122,7 +123,7 @@ func TestSourcesCheck(t *testing.T) {
 func TestParseFrom(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for s, want := range map[string]time.Time{
-		"start": time.UnixMilli(0), "90m": now.Add(-90 * time.Minute), "2026-11-20": time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
+		"start": time.UnixMilli(0), "90m": now.Add(-90 * time.Minute), "7d": now.Add(-7 * 24 * time.Hour), "2026-11-20": time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
 		"2026-11-20T10:00:00+01:00": time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC),
 	} {
 		if got, err := parseFrom(s, now); err != nil || !got.Equal(want) {

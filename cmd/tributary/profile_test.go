@@ -88,6 +88,14 @@ func TestProfileFolder(t *testing.T) {
 	if code, stdout, stderr := at(t, path, "config", "check"); code != exitOK || !strings.Contains(stdout, filepath.Join(dir, "mine")) {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
+	// So it may for shadows.
+	shadows := filepath.Join(dir, "shadows.yaml")
+	if err := os.WriteFile(shadows, []byte("profile: impc\nshadow_profile: ./mine\ndata_dir: data\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, stdout, stderr := at(t, shadows, "config", "check"); code != exitOK || !strings.Contains(stdout, "profile impc, shadows by "+filepath.Join(dir, "mine")) {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
 	// What is wrong with the mapping is found before anything is loaded.
 	file := filepath.Join(dir, "mine", "profile.yaml")
 	text, err := os.ReadFile(file)
@@ -97,7 +105,9 @@ func TestProfileFolder(t *testing.T) {
 	if err := os.WriteFile(file, []byte(strings.Replace(string(text), "table: sensor", "table: sensors", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := at(t, path, "config", "check"); code != exitUsage || !strings.Contains(stderr, "rows of sensors go to a table that is not below tables") {
-		t.Errorf("exit code %d\n%s", code, stderr)
+	for _, path := range []string{path, shadows} {
+		if code, _, stderr := at(t, path, "config", "check"); code != exitUsage || !strings.Contains(stderr, "rows of sensors go to a table that is not below tables") {
+			t.Errorf("%s: exit code %d\n%s", path, code, stderr)
+		}
 	}
 }
