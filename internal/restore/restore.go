@@ -60,7 +60,10 @@ type Report struct {
 var ErrNotEmpty = errors.New("control is not empty")
 
 // Run restores control, in one transaction: a crash leaves nothing behind, and it
-// is run again. It refuses where control is not empty or members are at work.
+// is run again. It refuses where control is not empty or members are at work. A
+// member of the roles plan and sequence that slips through does no harm: what it
+// believes to have read counts for nothing: with its next record it begins from
+// the start.
 func (r *Restorer) Run(ctx context.Context) (report Report, err error) {
 	if r.Force && strings.TrimSpace(r.Reason) == "" {
 		return report, errors.New("what control holds is overwritten only with a reason: give one with --reason")
@@ -76,12 +79,16 @@ func (r *Restorer) Run(ctx context.Context) (report Report, err error) {
 		return report, err
 	}
 	err = pg.InTx(ctx, r.Pool, func(tx pgx.Tx) error {
-		// Whoever decides anything needs one of these.
-		if _, err := tx.Exec(ctx, "LOCK TABLE control.counter, control.position, control.lease IN ACCESS EXCLUSIVE MODE"); err != nil {
+		// Whoever decides or reads anything needs one of these.
+		if _, err := tx.Exec(ctx, "LOCK TABLE control.consumed, control.consumed_topic, control.counter, control.position, control.lease IN ACCESS EXCLUSIVE MODE"); err != nil {
 			return fmt.Errorf("lock control: %w", err)
 		}
 		if err := r.refuse(ctx, tx); err != nil {
 			return err
+		}
+		// What was read into an empty control was passed over, and is read again.
+		if _, err := tx.Exec(ctx, "TRUNCATE control.consumed, control.consumed_topic"); err != nil {
+			return fmt.Errorf("forget what was read into the control before: %w", err)
 		}
 		w := &writer{r: r, s: s, tx: tx, now: r.Now(), report: &report}
 		return w.write(ctx)
@@ -94,14 +101,17 @@ func (r *Restorer) Run(ctx context.Context) (report Report, err error) {
 
 // refuse fails if there is anything to lose, or somebody at work.
 func (r *Restorer) refuse(ctx context.Context, q pg.Querier) error {
-	var holders, files, sessions, position int64
-	err := q.QueryRow(ctx, `SELECT (SELECT count(*) FROM control.lease WHERE expires_at > clock_timestamp()), (SELECT count(*) FROM control.file),
-		(SELECT count(*) FROM control.session), (SELECT next - 1 FROM control.position)`).Scan(&holders, &files, &sessions, &position)
+	var holders, read, files, sessions, position int64
+	err := q.QueryRow(ctx, `SELECT (SELECT count(*) FROM control.lease WHERE expires_at > clock_timestamp()), 
+		(SELECT count(*) FROM control.consumed) + (SELECT count(*) FROM control.consumed_topic), (SELECT count(*) FROM control.file),
+		(SELECT count(*) FROM control.session), (SELECT next - 1 FROM control.position)`).Scan(&holders, &read, &files, &sessions, &position)
 	switch {
 	case err != nil:
 		return fmt.Errorf("look at control: %w", err)
 	case holders > 0:
 		return errors.New("members with the roles schedule, publish or sequence are running: stop all members, wait until their leases have expired, and restore again")
+	case files+sessions+position == 0 && read > 0 && !r.Force:
+		return fmt.Errorf("%w: topics were read into it, so a member with the role plan or sequence was started, and may be running yet: stop all members, and restore again with --force and a --reason; nothing is lost by it", ErrNotEmpty)
 	case files+sessions+position > 0 && !r.Force:
 		return fmt.Errorf("%w: it has %d files, %d sessions and %d positions. Restore where the schema control was lost; or give --force and a --reason, and what control knows and has not told is lost", ErrNotEmpty, files, sessions, position)
 	}

@@ -490,6 +490,40 @@ func TestASilentJobIsRepeated(t *testing.T) {
 	}
 }
 
+// A request that no job holds and nobody answers is made again, as another
+// attempt: so are restored ones whose outcome is not kept any more. One that a
+// job holds is not, however long it takes.
+func TestARequestWithoutAJobIsMadeAgain(t *testing.T) {
+	p := newPlane(t)
+	p.read(schemas.FileDiscoveredTopic, p.look(own, "a.zip", 1, 10))
+	p.endPolls()
+	if err := p.Dispatch(t.Context(), p.now); err != nil {
+		t.Fatal(err)
+	}
+	again := func(why, want string) {
+		t.Helper()
+		if err := p.wantAgain(t.Context(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.text("SELECT state FROM control.acquisition"); got != want {
+			t.Errorf("%s: it is %s, want %s", why, got, want)
+		}
+	}
+	p.exec("UPDATE control.acquisition SET news_at = clock_timestamp() - interval '1 hour'")
+	again("while a job has it", "(requested)")
+	p.exec("DELETE FROM control.job")
+	p.exec("UPDATE control.acquisition SET news_at = clock_timestamp()")
+	again("while its outcome may be read yet", "(requested)")
+	p.exec("UPDATE control.acquisition SET news_at = clock_timestamp() - interval '1 hour'")
+	again("when nobody has answered for its budget", "(wanted)")
+	if err := p.Dispatch(t.Context(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.text("SELECT state, attempt FROM control.acquisition"); got != "(requested,2)" {
+		t.Errorf("requested again it is %s", got)
+	}
+}
+
 // While something keeps files from being fetched no job is given out, and all
 // that is wanted goes on when that is over.
 func TestDormantPlanningGivesNoJobs(t *testing.T) {

@@ -58,7 +58,10 @@ func (p *Planner) turn(ctx context.Context, lastReminder *time.Time) error {
 		return nil
 	}
 	*lastReminder = now
-	return p.remind(ctx, now)
+	if err := p.remind(ctx, now); err != nil {
+		return err
+	}
+	return p.wantAgain(ctx, now)
 }
 
 // revisit takes up looks that need not wait any longer, and tries again what
@@ -348,4 +351,24 @@ func (p *Planner) remind(ctx context.Context, now time.Time) error {
 		p.Metrics.rerequested(records)
 	}
 	return err
+}
+
+// wantAgain requests under a new number what no job holds and nobody has
+// answered: what was restored as requested, if its outcome is not kept any more.
+func (p *Planner) wantAgain(ctx context.Context, now time.Time) error {
+	since := now.Add(-p.Config.SilenceBudget.D())
+	files, err := control.Abandoned(ctx, p.Pool, since, atOnce)
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	return pg.InTx(ctx, p.Pool, func(tx pgx.Tx) error {
+		if _, err := control.LockFiles(ctx, tx, files); err != nil {
+			return err
+		}
+		n, err := control.WantAgain(ctx, tx, files, since, now)
+		if n > 0 {
+			p.Log.Warn("requests that no job holds are made again", "files", n, "budget", p.Config.SilenceBudget.D())
+		}
+		return err
+	})
 }

@@ -175,6 +175,32 @@ func Silent(ctx context.Context, tx pgx.Tx, since time.Time, limit int) ([]schem
 	return out, nil
 }
 
+// Abandoned returns files with a request that nobody answers any more, among
+// those without news since the given moment: no job holds it, so nothing repeats
+// it. Restored requests are such, where download.finished has lost their outcome.
+func Abandoned(ctx context.Context, q pg.Querier, since time.Time, limit int) ([]string, error) {
+	rows, err := q.Query(ctx, `SELECT DISTINCT file::text FROM (SELECT a.file FROM control.acquisition a WHERE a.state = 'requested' AND a.news_at < $1 AND NOT `+held+`
+		ORDER BY a.news_at LIMIT $2) s`, since, limit)
+	if err != nil {
+		return nil, fmt.Errorf("find requests that nobody answers: %w", err)
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}
+
+// held tells whether a job has acquisition a's attempt.
+const held = `EXISTS (SELECT FROM control.attempt t JOIN control.job j ON j.id = t.job WHERE t.run = a.run AND t.file = a.file AND t.attempt = a.attempt)`
+
+// WantAgain lets such requests of files, which the caller has locked, be wanted
+// again, and returns how many there were.
+func WantAgain(ctx context.Context, tx pgx.Tx, files []string, since, now time.Time) (int64, error) {
+	tag, err := tx.Exec(ctx, `UPDATE control.acquisition a SET state = 'wanted', not_before = $3, news_at = clock_timestamp()
+		WHERE a.file = ANY($1::uuid[]) AND a.state = 'requested' AND a.news_at < $2 AND NOT `+held, files, since, now)
+	if err != nil {
+		return 0, fmt.Errorf("want again what nobody answers: %w", err)
+	}
+	return tag.RowsAffected(), nil
+}
+
 // RetryFiles returns files whose last acquisition failed and is due to be
 // tried again.
 func RetryFiles(ctx context.Context, q pg.Querier, now time.Time, limit int) ([]string, error) {
