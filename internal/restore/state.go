@@ -1,6 +1,7 @@
 package restore
 
 import (
+	"bytes"
 	"cmp"
 	"time"
 
@@ -8,13 +9,13 @@ import (
 )
 
 // state is what the topics tell of control, gathered before anything is
-// written. It grows with files, looks and attempts, not with documents: some
-// hundred bytes for each.
+// written. It grows with files, looks, attempts and polls, not with documents:
+// some hundred bytes for each.
 type state struct {
 	centres  map[string]*schemas.StatusChanged
 	sources  map[string]*schemas.StatusChanged
 	sessions map[string]*session
-	polls    []*schemas.StatusChanged
+	polls    map[pollKey]*schemas.StatusChanged // how each ended last
 	files    map[string]*file
 	batches  map[string]*batch
 	domains  map[string]int64 // greatest batch number
@@ -26,6 +27,8 @@ type state struct {
 	number     int64                // greatest of replays and of what they have ordered
 	last       int64                // position ordered last
 }
+
+type pollKey struct{ session, source string }
 
 type session struct {
 	id     string
@@ -102,7 +105,7 @@ type attempt struct {
 }
 
 func newState() *state {
-	return &state{centres: map[string]*schemas.StatusChanged{}, sources: map[string]*schemas.StatusChanged{}, sessions: map[string]*session{}, files: map[string]*file{},
+	return &state{centres: map[string]*schemas.StatusChanged{}, sources: map[string]*schemas.StatusChanged{}, sessions: map[string]*session{}, polls: map[pollKey]*schemas.StatusChanged{}, files: map[string]*file{},
 		batches: map[string]*batch{}, domains: map[string]int64{}, replays: map[string]*replay{}, letters: map[string]*decision{}}
 }
 
@@ -133,8 +136,10 @@ func (f *file) attempt(key attemptKey) *attempt {
 	return t
 }
 
-// status takes an event of the log.
+// status takes an event of the log. Lists of errors, which may be long, have no
+// place in control.
 func (s *state) status(m schemas.Message, e *schemas.StatusChanged) {
+	e.Errors, e.ErrorsTotal, e.Passed = nil, 0, nil
 	switch e.Entity {
 	case schemas.EntityCentre:
 		s.revision = max(s.revision, e.Revision)
@@ -150,7 +155,7 @@ func (s *state) status(m schemas.Message, e *schemas.StatusChanged) {
 		s.session(e)
 	case schemas.EntityTask:
 		if m.Stage == "poll" {
-			s.polls = append(s.polls, e)
+			s.polls[pollKey{e.Session, e.Source}] = e
 		}
 	case schemas.EntityReplay:
 		s.replay(m.Time, e)
@@ -218,11 +223,26 @@ func (s *state) download(e *schemas.StatusChanged) {
 	}
 }
 
-// discovered takes an announcement.
+// discovered takes an announcement, once all events of the log are known. It is
+// kept only if plan has not taken it up.
 func (s *state) discovered(m schemas.Message, record schemas.Record, e *schemas.FileDiscovered) {
-	if e.Change != "gone" && m.Stage == "poll" {
-		s.file(e.File).look(e.Source, e.Look).event = &record
+	f := s.files[e.File]
+	if e.Change == "gone" || m.Stage != "poll" || f == nil || f.name == nil {
+		return
 	}
+	if l := f.looks[lookKey{e.Source, e.Look}]; l != nil && f.class(lookKey{e.Source, e.Look}, l) == "unsettled" {
+		l.event = own(record)
+	}
+}
+
+// own is a record by itself: as it was read, its bytes are a part of all that was
+// fetched with it, and would keep that in memory.
+func own(r schemas.Record) *schemas.Record {
+	r.Value = bytes.Clone(r.Value)
+	for i := range r.Headers {
+		r.Headers[i].Value = bytes.Clone(r.Headers[i].Value)
+	}
+	return &r
 }
 
 // ordered takes a position.

@@ -209,14 +209,11 @@ func (w *writer) sessions(ctx context.Context) error {
 		}
 		sessions = append(sessions, []any{id, s.number, false, s.opened, ended, end, s.closed})
 	}
-	seen := map[string]bool{}
-	for _, p := range slices.Backward(w.s.polls) {
-		id := schemas.ID("poll", p.Session, p.Source)
-		if seen[id] || w.s.sessions[p.Session] == nil || w.s.sources[p.Source] == nil {
+	for key, p := range w.s.polls {
+		if w.s.sessions[key.session] == nil || w.s.sources[key.source] == nil {
 			continue
 		}
-		seen[id] = true
-		polls = append(polls, []any{id, p.Session, p.Source, p.Server, w.centre(p.Source), p.Note, p.Attempt, p.StartedAt, p.FinishedAt, p.Exception, p.Message})
+		polls = append(polls, []any{schemas.ID("poll", p.Session, p.Source), p.Session, p.Source, p.Server, w.centre(p.Source), p.Note, p.Attempt, p.StartedAt, p.FinishedAt, p.Exception, p.Message})
 	}
 	w.report.Sessions = len(sessions)
 	return w.copyAll(ctx,
