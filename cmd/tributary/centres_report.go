@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tributary/internal/asof"
 	"tributary/internal/centrereport"
 	"tributary/internal/config"
 	"tributary/internal/exception"
@@ -23,15 +24,15 @@ func newCentresReport(c *cli) *cobra.Command {
 	}
 	output := outputFlag(cmd, "text", "html")
 	limits := centrereport.DefaultLimits()
-	since := cmd.Flags().String("since", "", "only files for which something happened since: 2026-11-01, a time in RFC 3339, or a duration back such as 168h")
+	since := cmd.Flags().String("since", "", "only files for which something happened since: "+asof.Moments)
 	cmd.Flags().IntVar(&limits.Errors, "errors", limits.Errors, "list at most so many errors of each document")
 	cmd.Flags().IntVar(&limits.Files, "files", limits.Files, "list at most so many files of each sort")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o := centrereport.Options{Centre: args[0], Now: time.Now().UTC(), Limits: limits}
 		if *since != "" {
 			var err error
-			if o.Since, err = parseFrom(*since, o.Now); err != nil {
-				return usagef("--since %q is not known: write a day such as 2026-11-01, a time in RFC 3339, or a duration back such as 168h", *since)
+			if o.Since, err = asof.ParseMoment(*since, o.Now); err != nil {
+				return usagef("--since: %w", err)
 			}
 		}
 		return c.withStores(cmd.Context(), need{Postgres: true}, func(cfg config.Config, s *stores) error {

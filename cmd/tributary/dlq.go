@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"tributary/internal/asof"
 	"tributary/internal/blob"
 	"tributary/internal/config"
 	"tributary/internal/deadletter"
@@ -162,19 +162,10 @@ func (w *whereFlags) given() bool { return len(w.where) > 0 || w.topic != "" || 
 // filter reads the flags.
 func (w *whereFlags) filter(now time.Time) (*deadletter.Filter, error) {
 	f := &deadletter.Filter{Topic: w.topic, Stage: w.group}
-	if err := f.Where(w.where, func(s string) (time.Time, error) { return parseMoment(s, now) }); err != nil {
+	if err := f.Where(w.where, func(s string) (time.Time, error) { return asof.ParseMoment(s, now) }); err != nil {
 		return nil, usage(err)
 	}
 	return f, nil
-}
-
-// parseMoment reads a duration before now, or a time.
-func parseMoment(s string, now time.Time) (time.Time, error) {
-	at, err := parseFrom(s, now)
-	if err != nil {
-		return at, errors.New("write a duration ago such as 1h, or a time such as 2026-11-21T10:00:00Z")
-	}
-	return at, nil
 }
 
 // withLetters opens what dead letters are read from.

@@ -27,7 +27,7 @@ func TestDLQUsage(t *testing.T) {
 		{"dlq replay validate:0:1 --where state=open", "not both"},
 		{"dlq list --limit -1", "--limit"},
 		{"dlq list --where colour=red", "colour"},
-		{"dlq list --where since=yesterday", "1h"},
+		{"dlq list --where since=yesterday", "2h"},
 		{"dlq list -o xml", "xml"},
 		{"dlq lisd", "list"},
 	} {

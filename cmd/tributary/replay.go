@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"tributary/internal/asof"
 	"tributary/internal/config"
 	"tributary/internal/report"
 	"tributary/producers/plan"
@@ -142,7 +143,7 @@ func (f *replayFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.from, "from", "", "the phase to begin with: "+strings.Join(schemas.ReplayPhases(), ", "))
 	flags.StringVar(&f.choice.Predicate, "where", "", "a condition in SQL on the tracker's view file; true means all files")
-	flags.StringVar(&f.since, "since", "", "only files of which something was heard since then: a duration ago such as 24h, or a time")
+	flags.StringVar(&f.since, "since", "", "only files of which something was heard since then: "+asof.Moments)
 	flags.StringVar(&f.until, "until", "", "only files of which nothing was heard since then")
 	flags.StringVar(&f.offsets, "offsets", "", "instead, files that records of the log are about: TOPIC/PARTITION:FROM-TO, both included, of status.changed or document.ordered")
 	flags.StringVar(&f.reason, "reason", "", "why, for those who read it later")
@@ -187,7 +188,7 @@ func (f *replayFlags) read(now time.Time) (err error) {
 		if t.text == "" {
 			continue
 		}
-		at, err := parseMoment(t.text, now)
+		at, err := asof.ParseMoment(t.text, now)
 		if err != nil {
 			return usage(err)
 		}

@@ -32,7 +32,7 @@ func TestReplayFlags(t *testing.T) {
 		{replayFlags{stale: true, from: "download"}, "nothing is stale in download"},
 		{replayFlags{stale: true, offsets: "status.changed/0:1-2"}, "not by both"},
 		{replayFlags{from: "unzip", since: "24h", offsets: "status.changed/0:1-2"}, "not by both"},
-		{replayFlags{from: "unzip", since: "yesterday"}, "write a duration ago"},
+		{replayFlags{from: "unzip", since: "yesterday"}, "is no moment"},
 		{replayFlags{from: "unzip", offsets: "0-5"}, "names no offsets"},
 		{replayFlags{from: "unzip", choice: replay.Choice{Predicate: "true; true"}}, "semicolon"},
 		{replayFlags{from: "unzip", since: "24h", rate: -1}, "--rate must be"},

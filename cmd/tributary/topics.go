@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
 
+	"tributary/internal/asof"
 	"tributary/internal/config"
 	"tributary/schemas"
 	"tributary/topics"
@@ -160,7 +161,8 @@ func newTopicsTail(c *cli) *cobra.Command {
 		Use:   "tail [TOPIC …]",
 		Short: "Show events, decoded",
 		Long: "Show events, decoded: the newest 20 of all topics, or of those that are named (as status.changed, or by their full names).\n" +
-			"With --from, everything since then: start, a duration such as 1h, or a time such as 2026-11-21T10:00:00Z.",
+			"With --from, everything since then: start, or a moment:\n" +
+			asof.Moments + ".",
 		Args: cobra.ArbitraryArgs,
 	}
 	output := outputFlag(cmd, "table", "json")
@@ -168,7 +170,7 @@ func newTopicsTail(c *cli) *cobra.Command {
 	cmd.Flags().IntVarP(&o.Last, "last", "n", 20, "how many of the newest; 0: all")
 	cmd.Flags().BoolVarP(&o.Follow, "follow", "f", false, "go on with what comes, until stopped")
 	cmd.Flags().StringVar(&o.Key, "key", "", "only events with this key")
-	from := cmd.Flags().String("from", "", "start, a duration ago, or a time; then --last counts only if it is given")
+	from := cmd.Flags().String("from", "", "start, or a moment, such as 1h for an hour ago; then --last counts only if it is given")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o.Topics = args
 		if *from != "" {
@@ -201,18 +203,14 @@ func newTopicsTail(c *cli) *cobra.Command {
 	return cmd
 }
 
-// parseFrom reads start, a duration before now, or a time.
+// parseFrom reads start, or a moment.
 func parseFrom(s string, now time.Time) (time.Time, error) {
 	if s == "start" {
 		return time.UnixMilli(0), nil
 	}
-	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
-		return now.Add(-d), nil
+	at, err := asof.ParseMoment(s, now)
+	if err != nil {
+		return at, fmt.Errorf("--from: %w, or start", err)
 	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04", time.DateTime, time.DateOnly} {
-		if at, err := time.Parse(layout, s); err == nil {
-			return at, nil
-		}
-	}
-	return time.Time{}, fmt.Errorf("--from %q is not known: write start, a duration such as 1h, or a time such as 2026-11-21T10:00:00Z", s)
+	return at, nil
 }

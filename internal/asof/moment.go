@@ -11,8 +11,8 @@ import (
 // Moments is how moments are written, for help texts.
 const Moments = "RFC 3339 (2026-11-21T10:00:00Z), a date (its beginning, UTC), or a duration back from now (90m, 2h, 7d)"
 
-// days are the units of a duration back that Go lacks, weeks and days, before
-// the rest.
+// days are the units of a duration that Go lacks, weeks and days, before the
+// rest.
 var days = regexp.MustCompile(`^(?:(\d+)w)?(?:(\d+)d)?(.*)$`)
 
 // ParseMoment reads a moment as people write it, see Moments. A time may have a
@@ -28,36 +28,43 @@ func ParseMoment(text string, now time.Time) (time.Time, error) {
 	if t, err := time.Parse(time.DateOnly, s); err == nil {
 		return t, nil
 	}
-	back, ok := parseBack(s)
-	if !ok {
+	back, err := ParseDuration(s)
+	if err != nil {
 		return time.Time{}, fmt.Errorf("%q is no moment: use %s", text, Moments)
 	}
 	return now.UTC().Add(-back).Truncate(time.Microsecond), nil
 }
 
-// parseBack reads a duration that may begin with weeks and days.
-func parseBack(s string) (time.Duration, bool) {
-	m := days.FindStringSubmatch(s)
-	if m == nil || s == "" || strings.HasPrefix(m[3], "-") || strings.HasPrefix(m[3], "+") {
-		return 0, false
+// longest is the longest duration that is read: 100 years.
+const longest = 100 * 366 * 24 * time.Hour
+
+// ParseDuration reads a duration that may begin with weeks and days.
+func ParseDuration(text string) (time.Duration, error) {
+	bad := fmt.Errorf("%q is no duration, or longer than 100 years: write 30s, 90m, 24h, 7d or 2w", text)
+	m := days.FindStringSubmatch(text)
+	if m == nil || text == "" || strings.HasPrefix(m[3], "-") || strings.HasPrefix(m[3], "+") {
+		return 0, bad
 	}
-	var back time.Duration
+	var all time.Duration
 	for i, unit := range []time.Duration{7 * 24 * time.Hour, 24 * time.Hour} {
 		if m[i+1] == "" {
 			continue
 		}
-		n, err := strconv.Atoi(m[i+1])
-		if err != nil || n > 50*366 {
-			return 0, false
+		n, err := strconv.ParseInt(m[i+1], 10, 64)
+		if err != nil || n > int64(longest/unit) {
+			return 0, bad
 		}
-		back += time.Duration(n) * unit
+		all += time.Duration(n) * unit
 	}
 	if m[3] != "" {
 		rest, err := time.ParseDuration(m[3])
-		if err != nil {
-			return 0, false
+		if err != nil || rest > longest {
+			return 0, bad
 		}
-		back += rest
+		all += rest
 	}
-	return back, true
+	if all > longest {
+		return 0, bad
+	}
+	return all, nil
 }

@@ -26,7 +26,7 @@ func TestParseMoment(t *testing.T) {
 			t.Errorf("%q is %v, %v; want %v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "yesterday", "-2h", "+2h", "2", "2h 3", "2026-11-21T10:00:00", "2026-13-01", "9999999999d", "d"} {
+	for _, text := range []string{"", "yesterday", "-2h", "+2h", "2", "2h 3", "2026-11-21T10:00:00", "2026-13-01", "9999999999d", "18000w", "100000000h", "d"} {
 		if got, err := ParseMoment(text, now); err == nil {
 			t.Errorf("%q is taken as %v", text, got)
 		}

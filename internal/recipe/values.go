@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tributary/internal/asof"
 	"tributary/sql/history/recipes"
 )
 
@@ -50,7 +51,7 @@ func value(p recipes.Parameter, text string, now time.Time) (string, error) {
 		if text == "" {
 			return unbounded(p.Name).Format(layout), nil
 		}
-		t, err := ParseMoment(text, now)
+		t, err := moment(text, now)
 		return t.Format(layout), err
 	case recipes.Number:
 		n, err := strconv.ParseUint(text, 10, 32)
@@ -59,7 +60,7 @@ func value(p recipes.Parameter, text string, now time.Time) (string, error) {
 		}
 		return strconv.FormatUint(n, 10), nil
 	case recipes.Duration:
-		d, err := parseDuration(text)
+		d, err := asof.ParseDuration(text)
 		if err != nil {
 			return "", err
 		}
@@ -88,44 +89,11 @@ func unbounded(name string) time.Time {
 	return time.Date(1970, 1, 2, 0, 0, 0, 0, time.UTC)
 }
 
-// ParseMoment reads a point in time: RFC 3339, a date (its midnight in UTC), or
-// a duration before now such as 90m, 24h, 7d or 2w.
-func ParseMoment(text string, now time.Time) (time.Time, error) {
-	for _, form := range []string{time.RFC3339Nano, time.DateOnly} {
-		if t, err := time.Parse(form, text); err == nil {
-			if t.Year() < 1970 || t.Year() > 2200 {
-				return time.Time{}, fmt.Errorf("%q is before 1970 or after 2200", text)
-			}
-			return t.UTC(), nil
-		}
+// moment reads a point in time, as everywhere, that the database has.
+func moment(text string, now time.Time) (time.Time, error) {
+	t, err := asof.ParseMoment(text, now)
+	if err == nil && (t.Year() < 1970 || t.Year() > 2200) {
+		err = fmt.Errorf("%q is before 1970 or after 2200", text)
 	}
-	d, err := parseDuration(text)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("%q is no time: write 2026-11-02T10:00:00Z, 2026-11-02, or how long ago, such as 24h or 7d", text)
-	}
-	t := now.UTC().Add(-d)
-	if t.Year() < 1970 {
-		return time.Time{}, fmt.Errorf("%q ago is before 1970", text)
-	}
-	return t, nil
-}
-
-// parseDuration reads a duration; d and w are days of 24 hours and weeks.
-func parseDuration(text string) (time.Duration, error) {
-	bad := fmt.Errorf("%q is no duration: write 30s, 90m, 24h, 7d or 2w", text)
-	day := map[byte]time.Duration{'d': 24 * time.Hour, 'w': 7 * 24 * time.Hour}
-	if n := len(text); n > 1 {
-		if unit, ok := day[text[n-1]]; ok {
-			count, err := strconv.ParseUint(text[:n-1], 10, 16)
-			if err != nil || count > 36500 {
-				return 0, bad
-			}
-			return time.Duration(count) * unit, nil
-		}
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return 0, bad
-	}
-	return d, nil
+	return t, err
 }
