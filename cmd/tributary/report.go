@@ -1,18 +1,14 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"tributary/internal/config"
 	"tributary/internal/plot"
@@ -20,12 +16,6 @@ import (
 	"tributary/internal/report"
 	"tributary/sql/history/recipes"
 )
-
-// inTerminal is the value of --plot without a file.
-const inTerminal = "-"
-
-// maxDrawn bounds the answer that is drawn, in bytes.
-const maxDrawn = 64 << 20
 
 func newReport(c *cli) *cobra.Command {
 	all, broken := recipes.All()
@@ -80,6 +70,9 @@ func newReport(c *cli) *cobra.Command {
 		values, err := recipe.Values(r, given, time.Now())
 		if err != nil {
 			return usage(err)
+		}
+		if *picture != "" && cmd.Flags().Changed("output") {
+			return usagef("say -o or --plot: the answer is written or drawn, not both")
 		}
 		if err := checkPicture(r, *picture); err != nil {
 			return err
@@ -201,72 +194,4 @@ func parameterNote(p recipes.Parameter) string {
 		return ""
 	}
 	return " (" + strings.Join(notes, "; ") + ")"
-}
-
-// checkPicture refuses what can't be drawn, before anything is asked.
-func checkPicture(r recipes.Recipe, picture string) error {
-	if picture == "" {
-		return nil
-	}
-	if r.Plot == nil {
-		return usagef("report %s is a list, which no picture tells better: leave out --plot", r.Name)
-	}
-	if picture == inTerminal {
-		return nil
-	}
-	if _, err := plot.Format(picture); err != nil {
-		return usagef("--plot: %w", err)
-	}
-	return nil
-}
-
-// drawRecipe draws an answer: in the terminal, or in a file.
-func (c *cli) drawRecipe(r recipes.Recipe, answer []byte, picture string) error {
-	f, err := recipe.Figure(r, answer)
-	if err != nil {
-		return err
-	}
-	if f.Empty() {
-		_, err := fmt.Fprintln(c.stderr, "tributary: nothing of this is in the history, so nothing is drawn")
-		return err
-	}
-	if picture == inTerminal {
-		return f.Terminal(c.stdout, terminalColumns(c.stdout))
-	}
-	format, err := plot.Format(picture)
-	if err != nil {
-		return usage(err)
-	}
-	var drawn bytes.Buffer
-	if err := f.Write(&drawn, format); err != nil {
-		return err
-	}
-	if err := os.WriteFile(picture, drawn.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("--plot: %w", err)
-	}
-	return nil
-}
-
-// terminalColumns is how wide a terminal is; 100 for anything else.
-func terminalColumns(w io.Writer) int {
-	const usual = 100
-	f, ok := w.(*os.File)
-	if !ok {
-		return usual
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return usual
-	}
-	return cmp.Or(width, usual)
-}
-
-// bounded is a buffer that refuses more than can be drawn.
-type bounded struct{ bytes.Buffer }
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > maxDrawn {
-		return 0, usagef("the answer is too long to be drawn: narrow it with --since, --centre or --source")
-	}
-	return b.Buffer.Write(p)
 }

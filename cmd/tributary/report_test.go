@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -61,6 +63,10 @@ The log tells some things twice, and some late. Every event counts once, at the 
 // What can't be asked is refused before anything is opened, with what is
 // right.
 func TestReportRefuses(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "a.svg")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for _, tc := range []struct{ args, want string }{
 		{"report trouput", `there is no report "trouput"; did you mean throughput?`},
 		{"report failure", "did you mean failures?"},
@@ -75,6 +81,10 @@ func TestReportRefuses(t *testing.T) {
 		{"report changes --plot", "report changes is a list"},
 		{"report speed --plot=a.pdf", "ends neither in .svg nor in .png"},
 		{"report speed --plot a.svg", "--plot=a.svg"},
+		{"report speed --plot=none/a.svg", "there is no folder none"},
+		{"report speed --plot=report_test.go/a.svg", "there is no folder report_test.go"},
+		{"report speed --plot=" + folder, "is no file"},
+		{"report speed --plot -o csv", "say -o or --plot"},
 		{"report --centre H", "say which report"},
 		{"report speed -o xml", "--output"},
 	} {

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/term"
+
+	"tributary/internal/plot"
+	"tributary/internal/recipe"
+	"tributary/sql/history/recipes"
+)
+
+// inTerminal is the value of --plot without a file.
+const inTerminal = "-"
+
+// maxDrawn bounds the answer that is drawn, in bytes.
+const maxDrawn = 64 << 20
+
+// checkPicture refuses what can't be drawn, before anything is asked.
+func checkPicture(r recipes.Recipe, picture string) error {
+	if picture == "" {
+		return nil
+	}
+	if r.Plot == nil {
+		return usagef("report %s is a list, which no picture tells better: leave out --plot", r.Name)
+	}
+	if picture == inTerminal {
+		return nil
+	}
+	if _, err := plot.Format(picture); err != nil {
+		return usagef("--plot: %w", err)
+	}
+	if info, err := os.Stat(filepath.Dir(picture)); err != nil || !info.IsDir() {
+		return usagef("--plot: there is no folder %s for the picture: make it first", filepath.Dir(picture))
+	}
+	if info, err := os.Stat(picture); err == nil && !info.Mode().IsRegular() {
+		return usagef("--plot: %s is no file that a picture may replace", picture)
+	}
+	return nil
+}
+
+// drawRecipe draws an answer: in the terminal, or in a file.
+func (c *cli) drawRecipe(r recipes.Recipe, answer []byte, picture string) error {
+	f, err := recipe.Figure(r, answer)
+	if err != nil {
+		return err
+	}
+	if f.Empty() {
+		_, err := fmt.Fprintln(c.stderr, "tributary: nothing of this is in the history, so nothing is drawn")
+		return err
+	}
+	if picture == inTerminal {
+		return f.Terminal(c.stdout, terminalColumns(c.stdout))
+	}
+	format, err := plot.Format(picture)
+	if err != nil {
+		return usage(err)
+	}
+	var drawn bytes.Buffer
+	if err := f.Write(&drawn, format); err != nil {
+		return err
+	}
+	if err := replaceFile(picture, drawn.Bytes()); err != nil {
+		return fmt.Errorf("--plot: %w", err)
+	}
+	return nil
+}
+
+// replaceFile writes a file beside its place first, so that who reads it, or
+// had one there, never has a part of it.
+func replaceFile(path string, content []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// terminalColumns is how wide a terminal is; 100 for anything else.
+func terminalColumns(w io.Writer) int {
+	const usual = 100
+	f, ok := w.(*os.File)
+	if !ok {
+		return usual
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return usual
+	}
+	return cmp.Or(width, usual)
+}
+
+// bounded is a buffer that refuses more than can be drawn.
+type bounded struct{ bytes.Buffer }
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > maxDrawn {
+		return 0, usagef("the answer is too long to be drawn: narrow it with --since, --centre or --source")
+	}
+	return b.Buffer.Write(p)
+}
