@@ -65,6 +65,7 @@ type replayRow struct {
 	PromotedBy  int64       `json:"promoted_by,omitempty"` // number of the replay that made this shadow live
 	From        string      `json:"from"`
 	State       string      `json:"state"`
+	Held        string      `json:"held,omitempty"` // why it waits for other members
 	Where       string      `json:"where,omitempty"`
 	Since       *time.Time  `json:"since,omitempty"`
 	Until       *time.Time  `json:"until,omitempty"`
@@ -103,6 +104,9 @@ func readReplay(ctx context.Context, q pg.Querier, r *control.ReplayRun) (*repla
 	row := &replayRow{Replay: r.Number, Run: r.ID, Shadow: r.Shadow, From: r.Phase, State: r.State, Where: r.Predicate, Since: r.Since, Until: r.Until, Offsets: r.Offsets,
 		Rate: r.Rate, RequestedAt: r.At.UTC(), By: r.By, Reason: r.Reason, ChangedAt: r.ChangedAt.UTC(), ChangedBy: r.ChangedBy,
 		Items: n.Items, Waiting: n.Waiting, UnderWay: n.UnderWay, Complete: n.Complete, Failed: n.Failed, Refused: n.Refused, Documents: n.Documents}
+	if n.Waiting > 0 && r.State == control.ReplayRunning {
+		row.Held = r.Held
+	}
 	if r.Promotes != "" {
 		shadow, err := control.ReadReplayRun(ctx, q, r.Promotes)
 		if err != nil {
@@ -197,6 +201,7 @@ func (r *replayRow) write(w io.Writer) error {
 		{"reason", r.Reason}, {"where", r.Where}, {"since", at(r.Since)}, {"until", at(r.Until)}, {"offsets", r.Offsets}, {"rate", rate},
 		{items, fmt.Sprintf("%d: %d waiting, %d under way, %d complete, %d failed, %d refused", r.Items, r.Waiting, r.UnderWay, r.Complete, r.Failed, r.Refused)},
 		{"documents", strconv.FormatInt(r.Documents, 10)},
+		{"waits", r.Held},
 	} {
 		if line[1] == "" {
 			continue

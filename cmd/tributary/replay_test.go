@@ -72,3 +72,14 @@ func TestReplayIsCounted(t *testing.T) {
 		}
 	}
 }
+
+// A replay that members leave alone says what it waits for.
+func TestAReplayThatIsHeldSaysWhy(t *testing.T) {
+	var out strings.Builder
+	if err := (&replayRow{Replay: 2, From: "xsd", State: "running", Promotes: "tighter", Waiting: 1, Held: "another profile"}).write(&out); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "\nwaits      another profile\n") {
+		t.Errorf("it says:\n%s", out.String())
+	}
+}

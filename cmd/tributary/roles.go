@@ -157,6 +157,8 @@ func (a *app) planner(ctx context.Context) (runnable, error) {
 	}
 	p := plan.New(a.cfg.Plan, a.cfg.Sequence.PollCutoff.D(), a.once, pool, a.outbox(), a.offsets("plan"), a.log)
 	p.Metrics, p.Dormant, p.Blobs = plan.NewMetrics(a.registry), a.space.Low, a.blobs
+	versions := a.profile.Versions()
+	p.Versions = &versions
 	p.Naming = func(entry string) (exception, message string) {
 		if _, bad := a.profile.ParseDocument(entry, a.centres); bad != nil {
 			return bad.Exception, bad.Message

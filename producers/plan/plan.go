@@ -26,6 +26,7 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
+	"tributary/internal/profile"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -58,8 +59,13 @@ type Planner struct {
 	// Naming says what is wrong with a document's name. Nil: replays say less
 	// about names that were refused.
 	Naming func(entry string) (exception, message string)
+	// Versions are of the profile by which this member and those of its
+	// configuration judge what is live: what promotes a shadow is only requested if
+	// they are the shadow's. Nil: whatever they are.
+	Versions *profile.Versions
 
 	wake chan struct{}
+	held map[string]time.Time // replays that wait for other members, and when that was last told; the loop's of replays
 
 	served map[string]int64 // by source: when it was last given a job, in turns; the dispatcher's
 	turns  int64
@@ -68,7 +74,7 @@ type Planner struct {
 // New returns a planner; nothing runs yet.
 func New(cfg config.Plan, cutoff time.Duration, once bool, pool *pgxpool.Pool, outbox pg.Outbox, offsets pg.Offsets, log *slog.Logger) *Planner {
 	return &Planner{Config: cfg, Cutoff: cutoff, Once: once, Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: offsets, Pool: pool}}, Outbox: outbox, Log: log,
-		Now: func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }, wake: make(chan struct{}, 1), served: map[string]int64{}}
+		Now: func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }, wake: make(chan struct{}, 1), held: map[string]time.Time{}, served: map[string]int64{}}
 }
 
 // Run reads with the given applier and dispatches until ctx ends.

@@ -11,6 +11,7 @@ import (
 
 	"tributary/internal/blob"
 	"tributary/internal/pg"
+	"tributary/internal/shadow"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -22,6 +23,7 @@ const (
 	runDocuments = 5000   // documents, after which a turn takes no further file
 	runTold      = 20_000 // events that wait to be published, beyond which replays wait
 	runBusy      = time.Second
+	runHeld      = time.Minute // after which it is told again that a replay waits for other members
 )
 
 // replayLoop requests what replays have chosen, until ctx ends.
@@ -95,6 +97,14 @@ func (p *Planner) rerun(ctx context.Context, id string) (more bool, err error) {
 		if err != nil || r == nil {
 			return err
 		}
+		if len(seen) > 0 && r.Promotes != "" && p.Versions != nil {
+			switch same, err := shadow.Equal(r, *p.Versions); {
+			case err != nil:
+				return err
+			case !same:
+				return p.hold(ctx, tx, r, now)
+			}
+		}
 		underWay, err := control.ReplayUnderWay(ctx, tx, id)
 		if err != nil {
 			return err
@@ -121,12 +131,30 @@ func (p *Planner) rerun(ctx context.Context, id string) (more bool, err error) {
 	return more, err
 }
 
+// otherProfile is why a member leaves a promotion to others.
+const otherProfile = "members that judge by another profile than the shadow did leave it alone: restart them all with the profile that it was made with, and without shadow_profile"
+
+// hold notes and logs, once in a while, that a replay waits for other members:
+// what this one's judge by would not come to what was compared.
+func (p *Planner) hold(ctx context.Context, tx pgx.Tx, r *control.ReplayRun, now time.Time) error {
+	if last, told := p.held[r.ID]; told && now.Sub(last) < runHeld {
+		return nil
+	}
+	if err := control.HoldReplayRun(ctx, tx, r, otherProfile); err != nil {
+		return err
+	}
+	p.held[r.ID] = now
+	p.Log.Warn("a replay that promotes a shadow waits", "replay", r.Number, "run", r.ID, "because", otherProfile)
+	return nil
+}
+
 // finishRun ends a replay that has nothing left to request.
 func (p *Planner) finishRun(ctx context.Context, tx pgx.Tx, r *control.ReplayRun, now time.Time) error {
 	waits, err := control.ReplayWaits(ctx, tx, r.ID)
 	if err != nil || waits {
 		return err
 	}
+	delete(p.held, r.ID)
 	r.State, r.ChangedAt = control.ReplayDone, now
 	if err := control.ChangeReplayRun(ctx, tx, r); err != nil {
 		return err

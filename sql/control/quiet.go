@@ -15,7 +15,7 @@ type Unfinished struct {
 	Batches      int64 // not released
 	Sessions     int64 // not closed
 	Operations   int64 // asked for by people, without a position
-	Replays      int64 // versions of files that running replays have still to request
+	Replays      int64 // versions of files that running replays have still to request, but for replays that wait for other members
 	Outbox       int64 // events not yet acknowledged
 }
 
@@ -38,7 +38,7 @@ func Pending(ctx context.Context, q pg.Querier) (u Unfinished, err error) {
 		(SELECT count(*) FROM control.batch b WHERE released_at IS NULL),
 		(SELECT count(*) FROM control.session WHERE closed_at IS NULL),
 		(SELECT count(*) FROM control.operation WHERE position IS NULL),
-		(SELECT count(*) FROM control.replay r JOIN control.replay_item i ON i.run = r.id AND i.state = 'waiting' WHERE r.state = 'running'),
+		(SELECT count(*) FROM control.replay r JOIN control.replay_item i ON i.run = r.id AND i.state = 'waiting' WHERE r.state = 'running' AND r.held = ''),
 		(SELECT coalesce(sum(events), 0) FROM control.outbox)`).Scan(&u.Polls, &u.Looks, &u.Acquisitions, &u.Batches, &u.Sessions, &u.Operations, &u.Replays, &u.Outbox)
 	if err != nil {
 		return u, fmt.Errorf("count what is unfinished: %w", err)

@@ -40,6 +40,7 @@ type ReplayRun struct {
 	Shadow   string          // name of the shadow that its results go to; empty: they are live
 	Promotes string          // id of the shadow whose results it makes live; empty: none
 	Versions json.RawMessage // of what judged and loaded documents when it was asked for; nil: not known
+	Held     string          // why the last member that looked at it requested nothing of it; empty: nothing keeps it
 }
 
 // ReplayItem is a row of control.replay_item: a version of a file, or, from
@@ -99,11 +100,11 @@ func AddReplayRun(ctx context.Context, tx pgx.Tx, r *ReplayRun, next func() (Rep
 }
 
 const replayRunColumns = `id::text, number, phase, predicate, since, until, offsets, rate, requested_by, reason, requested_at, state, changed_by, changed_at, changes, paced_at,
-	shadow, coalesce(promotes::text, ''), versions`
+	shadow, coalesce(promotes::text, ''), versions, held`
 
 func scanReplayRun(row pgx.CollectableRow) (r ReplayRun, err error) {
 	err = row.Scan(&r.ID, &r.Number, &r.Phase, &r.Predicate, &r.Since, &r.Until, &r.Offsets, &r.Rate, &r.By, &r.Reason, &r.At, &r.State, &r.ChangedBy, &r.ChangedAt, &r.Changes, &r.PacedAt,
-		&r.Shadow, &r.Promotes, (*[]byte)(&r.Versions))
+		&r.Shadow, &r.Promotes, (*[]byte)(&r.Versions), &r.Held)
 	return r, err
 }
 
@@ -177,10 +178,23 @@ func ChangeReplayRun(ctx context.Context, tx pgx.Tx, r *ReplayRun) error {
 	return nil
 }
 
-// PaceReplayRun stores up to when a replay's rate has been used.
+// PaceReplayRun stores up to when a replay's rate has been used. Whoever does
+// so is not kept from it.
 func PaceReplayRun(ctx context.Context, tx pgx.Tx, r *ReplayRun) error {
-	if _, err := tx.Exec(ctx, "UPDATE control.replay SET paced_at=$2 WHERE id=$1", r.ID, r.PacedAt); err != nil {
+	if _, err := tx.Exec(ctx, "UPDATE control.replay SET paced_at=$2, held='' WHERE id=$1", r.ID, r.PacedAt); err != nil {
 		return fmt.Errorf("pace replay %d: %w", r.Number, err)
+	}
+	return nil
+}
+
+// HoldReplayRun stores why a member requests nothing of a replay, unless that is
+// known.
+func HoldReplayRun(ctx context.Context, tx pgx.Tx, r *ReplayRun, why string) error {
+	if r.Held == why {
+		return nil
+	}
+	if _, err := tx.Exec(ctx, "UPDATE control.replay SET held=$2 WHERE id=$1", r.ID, pg.Text(why)); err != nil {
+		return fmt.Errorf("hold replay %d: %w", r.Number, err)
 	}
 	return nil
 }
