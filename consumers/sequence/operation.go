@@ -54,7 +54,7 @@ func (s *Sequencer) releaseOperation(ctx context.Context, epoch int64, now time.
 		last := next
 		for _, d := range domains {
 			last++
-			b := control.Batch{ID: op.ID, Run: schemas.LiveRun, Domain: d.Domain, Number: d.Number}
+			b := control.Batch{ID: op.ID, Run: op.Run, Domain: d.Domain, Number: d.Number}
 			out = append(out, positionMessage(batchEnd(b, false, 0, last), now), batchEvent(b, false, 0, last, now))
 		}
 		if err := control.SetPosition(ctx, tx, last+1); err != nil {
@@ -69,9 +69,10 @@ func (s *Sequencer) releaseOperation(ctx context.Context, epoch int64, now time.
 }
 
 // operationPosition is what the warehouse is told of an operation: all that it
-// needs, so that a rebuild needs no control database.
+// needs, so that a rebuild needs no control database. What a replay asked for is of
+// its run, and so is the batch behind.
 func operationPosition(op control.Operation, position int64) *schemas.DocumentOrdered {
-	o := &schemas.DocumentOrdered{Scope: schemas.Scope{Run: schemas.LiveRun, Centre: op.Domain}, Position: position, What: op.What, Batch: op.ID, Domain: op.Domain}
+	o := &schemas.DocumentOrdered{Scope: schemas.Scope{Run: op.Run, Centre: op.Domain}, Position: position, What: op.What, Batch: op.ID, Domain: op.Domain}
 	switch op.What {
 	case schemas.PositionUnload:
 		o.FileRef = schemas.FileRef{File: schemas.FileID(op.Action, op.File), FileName: op.File, Action: op.Action}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"tributary/internal/engine/enginetest"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -90,7 +91,8 @@ func TestReplaysHaveLateBatchesOfTheirOwn(t *testing.T) {
 	}
 }
 
-// A check of a centre is ordered with the end of a batch of it alone behind.
+// A check of a centre is ordered with the end of a batch of it alone behind, and
+// all that is told of it is of the replay that asked for it.
 func TestChecksAreOrdered(t *testing.T) {
 	b := newBench(t)
 	for _, d := range []string{"H", "Ics"} {
@@ -99,11 +101,22 @@ func TestChecksAreOrdered(t *testing.T) {
 	}
 	b.release()
 	b.ordered()
-	if _, err := control.RequestCheck(t.Context(), b.Pool, "H", "somebody", "new checks", b.now); err != nil {
+	run := uuid.NewString()
+	if _, err := control.RequestCheck(t.Context(), b.Pool, run, "H", "somebody", "new checks", b.now); err != nil {
 		t.Fatal(err)
 	}
 	b.release()
+	for _, m := range enginetest.Outbox(t, b.Pool, control.Schema, b.Outbox.Codec) {
+		if e, ok := m.Body.(*schemas.StatusChanged); ok && e.Entity == schemas.EntityBatch && e.Number == 2 && e.Run != run {
+			t.Errorf("the batch is told to be of the run %s", e.Run)
+		}
+	}
 	out := b.ordered()
+	for _, o := range out {
+		if o.Run != run {
+			t.Errorf("%s is of the run %s, not of that which asked for it", o.What, o.Run)
+		}
+	}
 	if len(out) != 2 || out[0].What != schemas.PositionCheck || out[0].Domain != "H" || out[1].What != schemas.PositionBatchEnd || out[1].Domain != "H" || out[1].Batch != out[0].Batch {
 		t.Errorf("ordered are %+v", out)
 	}

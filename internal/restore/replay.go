@@ -39,17 +39,18 @@ type OpenReplay struct {
 	Number  int64  `json:"replay"`
 	State   string `json:"state"`
 	Again   int64  `json:"again"`   // files that were under way: they wait to be requested again
-	Unknown int64  `json:"unknown"` // files that nothing tells of, since none was requested, or was refused
+	Unknown int64  `json:"unknown"` // files, or centres, that nothing tells of, since they were not requested, or were refused
 }
 
 // itemKey is what a replay processes once: a version of a file, or, fetched
-// again, the file.
-type itemKey struct{ run, file, archive string }
+// again, the file; from data, a centre.
+type itemKey struct{ run, file, archive, domain string }
 
 type item struct {
 	itemKey
 	acquisition int64
-	waiting     bool // it was under way
+	operation   string // from data
+	waiting     bool   // it was under way
 }
 
 // item notes an acquisition of a replay, which has just got its id.
@@ -58,7 +59,7 @@ func (w *writer) item(f *file, a *control.Acquisition, t *attempt) {
 	if p == nil || p.first == nil {
 		return
 	}
-	key := itemKey{a.Run, f.id, a.SHA256}
+	key := itemKey{run: a.Run, file: f.id, archive: a.SHA256}
 	if p.first.Attributes["from"] == schemas.FromDownload {
 		key.archive = "" // what a fetch brings is not what was chosen
 	}
@@ -67,7 +68,7 @@ func (w *writer) item(f *file, a *control.Acquisition, t *attempt) {
 	}
 	// Attempts come in their order: the newest counts.
 	cut := a.Message == lostReplay
-	w.items[key] = item{key, w.id, cut}
+	w.items[key] = item{itemKey: key, acquisition: w.id, waiting: cut}
 	if cut {
 		w.told = append(w.told, w.cancelled(f, a, t))
 	}
@@ -99,6 +100,11 @@ func (w *writer) replays(ctx context.Context) error {
 	for _, i := range w.items {
 		byRun[i.run] = append(byRun[i.run], i)
 	}
+	for _, o := range w.s.operations {
+		if o.What == schemas.PositionCheck && w.s.replays[o.Run] != nil {
+			byRun[o.Run] = append(byRun[o.Run], item{itemKey: itemKey{run: o.Run, domain: o.Domain}, operation: o.Batch})
+		}
+	}
 	var replays, items rows
 	for _, id := range slices.SortedFunc(maps.Keys(w.s.replays), func(x, y string) int { return cmp.Compare(w.s.replays[x].last.Number, w.s.replays[y].last.Number) }) {
 		p := w.s.replays[id]
@@ -106,15 +112,18 @@ func (w *writer) replays(ctx context.Context) error {
 			continue // it was told of, and never asked for
 		}
 		known := byRun[id]
-		slices.SortFunc(known, func(x, y item) int { return cmp.Compare(x.acquisition, y.acquisition) })
+		slices.SortStableFunc(known, func(x, y item) int { return cmp.Compare(x.acquisition, y.acquisition) })
 		open := OpenReplay{Number: p.first.Number, Unknown: max(p.first.Rows-int64(len(known)), 0)}
 		for n, i := range known {
 			state, acquisition := "requested", &i.acquisition
 			if i.waiting {
-				state, acquisition = "waiting", nil
+				state = "waiting"
 				open.Again++
 			}
-			items = append(items, []any{id, int64(n + 1), i.file, i.archive, state, acquisition})
+			if i.waiting || i.operation != "" {
+				acquisition = nil
+			}
+			items = append(items, []any{id, int64(n + 1), pointer(i.file), i.archive, i.domain, state, acquisition, pointer(i.operation)})
 		}
 		m := p.first.Attributes
 		state, by, at, changes := p.state(open.Unknown), p.last.Attributes["by"], p.changed, max(p.last.Revision-1, 0)
@@ -126,12 +135,12 @@ func (w *writer) replays(ctx context.Context) error {
 			w.report.Open = append(w.report.Open, open)
 		}
 		replays = append(replays, []any{id, p.first.Number, m["from"], m["where"], moment(m["since"]), moment(m["until"]), m["offsets"], number(m["rate"]), m["by"], m["reason"], p.at,
-			state, by, at, changes, w.now, m["shadow"], pointer(m["promotes"]), pointer(m["versions"])})
+			state, by, at, changes, w.now, m["shadow"], pointer(m["promotes"]), pointer(m["versions"]), p.lost(&open)})
 	}
 	w.report.Replays = len(replays)
 	return w.copyAll(ctx,
-		table{"replay", "id number phase predicate since until offsets rate requested_by reason requested_at state changed_by changed_at changes paced_at shadow promotes versions", replays},
-		table{"replay_item", "run ordinal file archive state acquisition", items})
+		table{"replay", "id number phase predicate since until offsets rate requested_by reason requested_at state changed_by changed_at changes paced_at shadow promotes versions lost", replays},
+		table{"replay_item", "run ordinal file archive domain state acquisition operation", items})
 }
 
 // state is that in which a replay comes back. It goes on by itself only where
@@ -142,10 +151,19 @@ func (p *replay) state(unknown int64) string {
 	switch {
 	case p.last.Status == string(schemas.Done):
 		return control.ReplayDone
-	case p.last.Status == string(schemas.Running) && unknown == 0 && p.first.Attributes["shadow"] == "" && (from == schemas.FromDownload || from == schemas.FromUnzip):
+	case p.last.Status == string(schemas.Running) && unknown == 0 && p.first.Attributes["shadow"] == "" && from != schemas.FromXSD && from != schemas.FromUpload:
 		return control.ReplayRunning
 	}
 	return control.ReplayStopped
+}
+
+// lost is how many items are never requested any more. Of one that was done,
+// those that nothing tells of were refused.
+func (p *replay) lost(open *OpenReplay) int64 {
+	if p.last.Status == string(schemas.Done) {
+		return 0
+	}
+	return open.Unknown
 }
 
 // stopped tells that a replay does not go on by itself, and why.

@@ -14,6 +14,7 @@ import (
 const (
 	itemsSQL   = "SELECT concat_ws(' ', r.number, i.state, i.archive <> '', a.result) FROM control.replay_item i JOIN control.replay r ON r.id = i.run LEFT JOIN control.acquisition a ON a.id = i.acquisition ORDER BY r.number, i.ordinal"
 	replaysSQL = "SELECT concat_ws(' ', number, phase, state, changes, changed_by, reason) FROM control.replay ORDER BY number"
+	lostSQL    = "SELECT concat_ws(' ', number, lost) FROM control.replay WHERE lost > 0 ORDER BY number"
 	currentSQL = "SELECT concat_ws(' ', current_attempt, attempts, acceptances, left(current_sha256, 2)) FROM control.file"
 )
 
@@ -51,6 +52,36 @@ func (s *scene) told() (out []string) {
 		}
 	}
 	return out
+}
+
+// A replay from data comes back with the centres of which a check was ordered, as
+// every position of that is of its run. It goes on if these are all; of others it
+// is known how many they are, and that they are never requested.
+func TestReplaysFromDataAreRestored(t *testing.T) {
+	s := newScene(t)
+	whole, part := schemas.ID("run", "1"), schemas.ID("run", "2")
+	asked := map[string]string{"from": schemas.FromData, "by": "me", "reason": "checks"}
+	s.replayEvent(whole, 1, 1, schemas.ReplayRequested, schemas.Running, 2, asked)
+	s.replayEvent(part, 2, 1, schemas.ReplayRequested, schemas.Running, 3, asked)
+	position := int64(0)
+	for i, c := range []struct{ run, domain string }{{whole, "H"}, {whole, "J"}, {part, "H"}} {
+		for _, what := range []string{schemas.PositionCheck, schemas.PositionBatchEnd} {
+			position++
+			s.tell(schemas.DocumentOrderedTopic, "sequence", &schemas.DocumentOrdered{Scope: schemas.Scope{Run: c.run, Centre: c.domain}, Position: position, What: what,
+				Batch: schemas.ID("operation", fmt.Sprint(i)), Domain: c.domain, Number: int64(i + 1)})
+		}
+	}
+	report, err := s.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.same("replays", replaysSQL, "1 data running 0 me checks", "2 data stopped 1 control restore checks")
+	s.same("items", "SELECT concat_ws(' ', r.number, i.ordinal, i.state, i.domain, o.domain, o.run = r.id, o.last_position) FROM control.replay_item i JOIN control.replay r ON r.id = i.run JOIN control.operation o ON o.id = i.operation ORDER BY r.number, i.ordinal",
+		"1 1 requested H H t 2", "1 2 requested J J t 4", "2 1 requested H H t 6")
+	s.same("lost", lostSQL, "2 2")
+	if diff := cmp.Diff([]OpenReplay{{1, "running", 0, 0}, {2, "stopped", 0, 2}}, report.Open); diff != "" {
+		t.Errorf("reported (-want +got):\n%s", diff)
+	}
 }
 
 // Replays come back with what is known of their items. One of which all is known

@@ -239,12 +239,12 @@ func (w *writer) order(ctx context.Context) error {
 		if o.What == schemas.PositionReference {
 			archive, blob = "", o.Archive
 		}
-		operations = append(operations, []any{o.Batch, int64(i + 1), o.What, o.Domain, file, o.Action, archive, o.Entry, blob, "", "restored from document.ordered", o.at, o.Position, o.last})
+		operations = append(operations, []any{o.Batch, o.Run, int64(i + 1), o.What, o.Domain, file, o.Action, archive, o.Entry, blob, "", "restored from document.ordered", o.at, o.Position, o.last})
 	}
 	return w.copyAll(ctx,
 		table{"batch", "id session domain opened_at number released_at last_position run", batches},
 		table{"domain", "name next_number", domains},
-		table{"operation", "id number what domain file action archive name blob requested_by reason requested_at position last_position", operations})
+		table{"operation", "id run number what domain file action archive name blob requested_by reason requested_at position last_position", operations})
 }
 
 // processes writes what fetches files, and what it has accepted.

@@ -197,7 +197,7 @@ func TestAReplayFromData(t *testing.T) {
 	m := newMorgue(t)
 	r := m.ask(schemas.FromData, 0, control.ReplayItem{Domain: "H"}, control.ReplayItem{Domain: "H"}, control.ReplayItem{Domain: "Ics"})
 	m.rerunAll()
-	if got := m.text("SELECT what, domain, requested_by, reason FROM control.operation ORDER BY number"); got != `(check,H,somebody,"a test") (check,Ics,somebody,"a test")` {
+	if got := m.text("SELECT what, domain, run = $1, requested_by, reason FROM control.operation ORDER BY number", r.ID); got != `(check,H,t,somebody,"a test") (check,Ics,t,somebody,"a test")` {
 		t.Errorf("operations are %s", got)
 	}
 	m.exec("UPDATE control.operation SET position = number, last_position = number")

@@ -267,7 +267,7 @@ func (p *Planner) requestItems(ctx context.Context, tx pgx.Tx, run *control.Repl
 // requestChecks has the records of centres judged again.
 func (p *Planner) requestChecks(ctx context.Context, tx pgx.Tx, run *control.ReplayRun, items []control.ReplayItem, now time.Time) (int, error) {
 	for n := range items {
-		op, err := control.RequestCheck(ctx, tx, items[n].Domain, run.By, run.Reason, now)
+		op, err := control.RequestCheck(ctx, tx, run.ID, items[n].Domain, run.By, run.Reason, now)
 		if err != nil {
 			return 0, err
 		}

@@ -19,6 +19,7 @@ import (
 // released into the order like everything else that changes the warehouse.
 type Operation struct {
 	ID          string
+	Run         string // check: the replay that asks for it; else schemas.LiveRun
 	What        string // schemas.PositionUnload, PositionReference or PositionCheck
 	Domain      string // unload: the file's producing centre; check: the centre
 	File        string // unload: the file's name; reference: name of the file loaded
@@ -82,7 +83,7 @@ func RequestUnload(ctx context.Context, q pg.Querier, u Unload, now time.Time) (
 	case match[0].unloaded != "":
 		return ReadOperation(ctx, q, match[0].unloaded)
 	}
-	op := Operation{ID: uuid.NewString(), What: schemas.PositionUnload, Domain: match[0].domain, File: u.Name, Action: u.Action,
+	op := Operation{ID: uuid.NewString(), Run: schemas.LiveRun, What: schemas.PositionUnload, Domain: match[0].domain, File: u.Name, Action: u.Action,
 		Archive: match[0].archive, RequestedBy: u.By, Reason: u.Reason, RequestedAt: now}
 	return op, insertOperation(ctx, q, op)
 }
@@ -124,32 +125,32 @@ type Reference struct {
 // RequestReference stores the wish that a reference table be loaded, and
 // returns it. Nothing is checked here: whoever asks knows the profile.
 func RequestReference(ctx context.Context, q pg.Querier, r Reference, now time.Time) (Operation, error) {
-	op := Operation{ID: uuid.NewString(), What: schemas.PositionReference, File: r.File, Name: r.Name, Blob: r.Blob, RequestedBy: r.By, Reason: r.Reason, RequestedAt: now}
+	op := Operation{ID: uuid.NewString(), Run: schemas.LiveRun, What: schemas.PositionReference, File: r.File, Name: r.Name, Blob: r.Blob, RequestedBy: r.By, Reason: r.Reason, RequestedAt: now}
 	return op, insertOperation(ctx, q, op)
 }
 
-// RequestCheck stores the wish that all current records of a centre be checked
-// again, and returns it.
-func RequestCheck(ctx context.Context, q pg.Querier, domain, by, reason string, now time.Time) (Operation, error) {
-	op := Operation{ID: uuid.NewString(), What: schemas.PositionCheck, Domain: domain, RequestedBy: by, Reason: reason, RequestedAt: now}
+// RequestCheck stores a replay's wish that all current records of a centre be
+// checked again, and returns it.
+func RequestCheck(ctx context.Context, q pg.Querier, run, domain, by, reason string, now time.Time) (Operation, error) {
+	op := Operation{ID: uuid.NewString(), Run: run, What: schemas.PositionCheck, Domain: domain, RequestedBy: by, Reason: reason, RequestedAt: now}
 	return op, insertOperation(ctx, q, op)
 }
 
 func insertOperation(ctx context.Context, q pg.Querier, o Operation) error {
-	_, err := q.Exec(ctx, `INSERT INTO control.operation (id, what, domain, file, action, archive, name, blob, requested_by, reason, requested_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-		o.ID, o.What, o.Domain, pg.Text(o.File), o.Action, o.Archive, o.Name, o.Blob, pg.Text(o.RequestedBy), pg.Text(o.Reason), o.RequestedAt)
+	_, err := q.Exec(ctx, `INSERT INTO control.operation (id, run, what, domain, file, action, archive, name, blob, requested_by, reason, requested_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		o.ID, o.Run, o.What, o.Domain, pg.Text(o.File), o.Action, o.Archive, o.Name, o.Blob, pg.Text(o.RequestedBy), pg.Text(o.Reason), o.RequestedAt)
 	if err != nil {
 		return fmt.Errorf("store the operation: %w", err)
 	}
 	return nil
 }
 
-const operationColumns = `id::text, what, domain, file, action, archive, name, blob, requested_by, reason, requested_at,
+const operationColumns = `id::text, run::text, what, domain, file, action, archive, name, blob, requested_by, reason, requested_at,
 	coalesce(position, 0), coalesce(last_position, 0)`
 
 func scanOperation(r pgx.CollectableRow) (o Operation, err error) {
-	err = r.Scan(&o.ID, &o.What, &o.Domain, &o.File, &o.Action, &o.Archive, &o.Name, &o.Blob, &o.RequestedBy, &o.Reason, &o.RequestedAt,
+	err = r.Scan(&o.ID, &o.Run, &o.What, &o.Domain, &o.File, &o.Action, &o.Archive, &o.Name, &o.Blob, &o.RequestedBy, &o.Reason, &o.RequestedAt,
 		&o.Position, &o.LastPosition)
 	return o, err
 }
