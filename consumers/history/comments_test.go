@@ -1,6 +1,9 @@
 package history
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // Whoever looks at a table or a view is told what it holds.
 func TestEverythingHasAComment(t *testing.T) {
@@ -21,4 +24,34 @@ func TestEverythingHasAComment(t *testing.T) {
 			t.Errorf("%s without a comment: %s", what, without)
 		}
 	}
+}
+
+// What a column may hold by now is said in its comment, also of a table that was
+// made when it held less, of one that a rebuild fills, and in the views.
+func TestCommentsAreBroughtUpToDate(t *testing.T) {
+	h, conn := fresh(t)
+	if _, err := h.ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, conn, "ALTER TABLE event COMMENT COLUMN entity 'of before', COMMENT COLUMN note 'of before'")
+	h = another(t, h)
+	if _, err := h.ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	said := func() {
+		t.Helper()
+		for _, table := range []string{"event", "log", "once"} {
+			for column, word := range map[string]string{"entity": "batch, replay", "note": "replayed, not_tried"} {
+				comment := scan[string](t, conn, "SELECT any(comment) FROM system.columns WHERE database = currentDatabase() AND table = '"+table+"' AND name = '"+column+"'")
+				if !strings.Contains(comment, word) {
+					t.Errorf("%s.%s says %q", table, column, comment)
+				}
+			}
+		}
+	}
+	said()
+	l := newLog(t, 1)
+	l.events(t, 5)
+	l.rebuild(t, h, RebuildOptions{})
+	said()
 }
