@@ -2,11 +2,14 @@ package e2e
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/internal/engine"
 	"tributary/test/corpus"
@@ -74,12 +77,10 @@ func (s *system) allOrdered(running *process) (at string) {
 		if !running.said(`"msg":"running"`) || !s.begun() {
 			return "it is still starting"
 		}
-		now := sql[struct{ Files, Open, Jobs, Batches, Outbox, Warehouse, Next int64 }](s, "tracker", `SELECT
-			(SELECT count(*) FROM control.file) AS files, (SELECT count(*) FROM control.acquisition WHERE state <> 'ended') AS open,
-			(SELECT count(*) FROM control.job) AS jobs, (SELECT count(*) FROM control.batch WHERE released_at IS NULL) AS batches,
-			(SELECT coalesce(sum(events), 0)::bigint FROM control.outbox) AS outbox,
-			(SELECT coalesce(sum(events), 0)::bigint FROM warehouse.outbox) AS warehouse,
-			(SELECT next FROM control.position) AS next`)[0]
+		now, err := s.orders()
+		if err != nil {
+			return err.Error()
+		}
 		at = fmt.Sprintf("%+v", now)
 		if now.Files < int64(files) || now.Open+now.Jobs+now.Batches+now.Outbox+now.Warehouse > 0 || now.Next < 2 {
 			return fmt.Sprintf("%d files are to be known and ordered: %s", files, at)
@@ -87,6 +88,24 @@ func (s *system) allOrdered(running *process) (at string) {
 		return ""
 	})
 	return at
+}
+
+// orders is where control stands, which queries of people don't see.
+type orders struct{ Files, Open, Jobs, Batches, Outbox, Warehouse, Next int64 }
+
+func (s *system) orders() (now orders, err error) {
+	s.t.Helper()
+	at, running, err := engine.Attach(s.data())
+	if err != nil || !running {
+		return now, errors.Join(errors.New("no engines are running"), err)
+	}
+	s.warehouse(at, func(pool *pgxpool.Pool) {
+		err = pool.QueryRow(s.t.Context(), `SELECT (SELECT count(*) FROM control.file), (SELECT count(*) FROM control.acquisition WHERE state <> 'ended'),
+			(SELECT count(*) FROM control.job), (SELECT count(*) FROM control.batch WHERE released_at IS NULL),
+			(SELECT coalesce(sum(events), 0)::bigint FROM control.outbox), (SELECT coalesce(sum(events), 0)::bigint FROM warehouse.outbox),
+			(SELECT next FROM control.position)`).Scan(&now.Files, &now.Open, &now.Jobs, &now.Batches, &now.Outbox, &now.Warehouse, &now.Next)
+	})
+	return now, err
 }
 
 // peakMemory is the most that a process has taken so far, in kB.
