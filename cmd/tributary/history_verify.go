@@ -27,7 +27,7 @@ func newHistoryVerify(c *cli) *cobra.Command {
 	output := outputFlag(cmd, report.Formats()...)
 	o := history.VerifyOptions{}
 	ranges := cmd.Flags().Bool("ranges", false, "print each range and each rollup, not only what differs")
-	complete := cmd.Flags().Bool("complete", false, "what the history has not read yet is a difference, too")
+	complete := cmd.Flags().Bool("complete", false, "what the history has not read yet, and rollups that can't be compared, are differences, too")
 	cmd.Flags().Int64Var(&o.Range, "range", 100_000, "offsets with one checksum")
 	cmd.Flags().IntVar(&o.Explain, "limit", 100, "name at most so many rows that differ; all are counted")
 	cmd.Flags().StringVar(&o.Scratch, "scratch", "", "directory for temporary files, about 110 bytes a record (default: the system's)")
@@ -62,7 +62,7 @@ func newHistoryVerify(c *cli) *cobra.Command {
 				return err
 			}
 			c.sayVerified(v)
-			if !v.Equal() || *complete && v.Behind > 0 {
+			if !v.Equal() || *complete && !v.Complete() {
 				return errSilent
 			}
 			return nil
@@ -106,6 +106,7 @@ func (c *cli) sayVerified(v history.Verified) {
 		{v.Behind, "offsets at the log's end are not in the history yet"},
 		{int64(v.Older), "rows are older than the log's beginning, and were not compared"},
 		{int64(v.Expired), "rows are gone, as history.retention wants"},
+		{int64(v.RollupsSkipped), "rollups could not be compared, since the history and the log don't go equally far back"},
 	} {
 		if n.n > 0 {
 			fmt.Fprintf(c.stderr, "%d %s\n", n.n, n.what)

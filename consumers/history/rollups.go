@@ -150,6 +150,7 @@ func (v *verification) rollups(ctx context.Context, to map[int32]interval, whole
 		switch {
 		case !whole || v.out.Expired > 0:
 			out.Skipped = "the history and the log don't go equally far back"
+			v.out.RollupsSkipped++
 		default:
 			have, err := v.rollup(ctx, r, to)
 			if err != nil {

@@ -87,11 +87,16 @@ type Verified struct {
 	Older           uint64 `json:"older"`       // rows from before the log's beginning, which nothing can be compared with
 	Expired         uint64 `json:"expired"`     // records whose rows are gone, as history.retention wants
 	RollupsEqual    int    `json:"rollups_equal"`
-	Rollups         int    `json:"rollups"`
+	Rollups         int    `json:"rollups"`         // compared
+	RollupsSkipped  int    `json:"rollups_skipped"` // that could not be compared
 }
 
 // Equal says whether the history is what the log says, as far as both go.
 func (v Verified) Equal() bool { return v.Differences == 0 }
+
+// Complete says whether nothing of the log and no rollup was left out of the
+// comparison.
+func (v Verified) Complete() bool { return v.Behind == 0 && v.RollupsSkipped == 0 }
 
 // verification is one comparison.
 type verification struct {

@@ -157,7 +157,7 @@ func TestVerifyFindsEachChange(t *testing.T) {
 	l.events(t, 7)
 	l.n += 1000
 	v, differences, rollups := l.verify(t, h)
-	if !v.Equal() || v.LogRecords != 100 || v.HistoryRows != 100 || v.Behind != 7 || v.RollupsEqual != v.Rollups || v.Rollups != 6 {
+	if !v.Equal() || v.Complete() || v.RollupsSkipped != 0 || v.LogRecords != 100 || v.HistoryRows != 100 || v.Behind != 7 || v.RollupsEqual != v.Rollups || v.Rollups != 6 {
 		t.Fatalf("unchanged: %+v, %+v, %+v", v, differences, rollups)
 	}
 	for _, r := range rollups {
