@@ -82,6 +82,7 @@ type replayRow struct {
 	Complete    int64       `json:"complete"`
 	Failed      int64       `json:"failed"`
 	Refused     int64       `json:"refused"`
+	Lost        int64       `json:"lost,omitempty"` // items that nothing told of when control was restored
 	Documents   int64       `json:"documents"`
 	Ends        []replayEnd `json:"ends,omitempty"`
 }
@@ -103,7 +104,7 @@ func readReplay(ctx context.Context, q pg.Querier, r *control.ReplayRun) (*repla
 	}
 	row := &replayRow{Replay: r.Number, Run: r.ID, Shadow: r.Shadow, From: r.Phase, State: r.State, Where: r.Predicate, Since: r.Since, Until: r.Until, Offsets: r.Offsets,
 		Rate: r.Rate, RequestedAt: r.At.UTC(), By: r.By, Reason: r.Reason, ChangedAt: r.ChangedAt.UTC(), ChangedBy: r.ChangedBy,
-		Items: n.Items, Waiting: n.Waiting, UnderWay: n.UnderWay, Complete: n.Complete, Failed: n.Failed, Refused: n.Refused, Documents: n.Documents}
+		Items: n.Items, Waiting: n.Waiting, UnderWay: n.UnderWay, Complete: n.Complete, Failed: n.Failed, Refused: n.Refused, Lost: r.Lost, Documents: n.Documents}
 	if n.Waiting > 0 && r.State == control.ReplayRunning {
 		row.Held = r.Held
 	}
@@ -193,6 +194,10 @@ func (r *replayRow) write(w io.Writer) error {
 	if r.Rate > 0 {
 		rate = strconv.FormatFloat(r.Rate, 'g', -1, 64) + " files a second"
 	}
+	lost := ""
+	if r.Lost > 0 {
+		lost = fmt.Sprintf("%d %s more: nothing told of them when control was restored, and they are not requested", r.Lost, items)
+	}
 	for _, line := range [][2]string{
 		{"replay", fmt.Sprintf("%d, from %s: %s since %s, by %s", r.Replay, r.From, r.State, at(&r.ChangedAt), r.ChangedBy)},
 		{"run", r.Run},
@@ -200,6 +205,7 @@ func (r *replayRow) write(w io.Writer) error {
 		{"requested", at(&r.RequestedAt) + " by " + r.By},
 		{"reason", r.Reason}, {"where", r.Where}, {"since", at(r.Since)}, {"until", at(r.Until)}, {"offsets", r.Offsets}, {"rate", rate},
 		{items, fmt.Sprintf("%d: %d waiting, %d under way, %d complete, %d failed, %d refused", r.Items, r.Waiting, r.UnderWay, r.Complete, r.Failed, r.Refused)},
+		{"lost", lost},
 		{"documents", strconv.FormatInt(r.Documents, 10)},
 		{"waits", r.Held},
 	} {

@@ -94,7 +94,9 @@ func (p *Planner) StopRun(ctx context.Context, name, by, reason string) (control
 	return p.changeRun(ctx, name, by, reason, control.ReplayRunning, control.ReplayStopped)
 }
 
-// ResumeRun lets a replay that was stopped go on.
+// ResumeRun lets a replay that was stopped go on. Of one that was lost with
+// control, and of which nothing is left, it is an error: it would be done at
+// once, with nothing done.
 func (p *Planner) ResumeRun(ctx context.Context, name, by, reason string) (control.ReplayRun, bool, error) {
 	return p.changeRun(ctx, name, by, reason, control.ReplayStopped, control.ReplayRunning)
 }
@@ -110,6 +112,13 @@ func (p *Planner) changeRun(ctx context.Context, name, by, reason, from, to stri
 		}
 		if out = *r; r.State != from {
 			return nil
+		}
+		if to == control.ReplayRunning && r.Lost > 0 {
+			if waits, err := control.ReplayWaits(ctx, tx, r.ID); err != nil {
+				return err
+			} else if !waits {
+				return fmt.Errorf("%w, and nothing tells which %d of its items were: ask for a new replay, by what chose them: see tributary replay show %d", control.ErrLost, r.Lost, r.Number)
+			}
 		}
 		r.State, r.ChangedBy, r.ChangedAt, r.PacedAt = to, by, p.Now(), p.Now()
 		if err := control.ChangeReplayRun(ctx, tx, r); err != nil {

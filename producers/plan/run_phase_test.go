@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -205,5 +206,25 @@ func TestAReplayFromData(t *testing.T) {
 	c, err := control.CountReplay(t.Context(), m.Pool, r.ID)
 	if diff := gocmp.Diff(control.ReplayCounts{Items: 2, Complete: 2}, c); diff != "" || err != nil || m.text("SELECT state FROM control.replay") != "(done)" {
 		t.Errorf("counts: %v %s", err, diff)
+	}
+}
+
+// A replay that came back from a restore with nothing that waits, and without
+// knowing what else it had, is not resumed: it would be done at once. One with
+// something left is.
+func TestALostReplayIsNotResumed(t *testing.T) {
+	m := newMorgue(t)
+	r := m.ask(schemas.FromData, 0, control.ReplayItem{Domain: "H"})
+	m.exec("UPDATE control.replay SET state = 'stopped', lost = 2")
+	m.exec("UPDATE control.replay_item SET state = 'refused'")
+	if _, _, err := m.ResumeRun(t.Context(), "1", "somebody", ""); !errors.Is(err, control.ErrLost) || !strings.Contains(err.Error(), "which 2 of its items were") {
+		t.Errorf("resumed: %v", err)
+	}
+	if got := m.text("SELECT state FROM control.replay"); got != "(stopped)" {
+		t.Errorf("it is %s", got)
+	}
+	m.exec("UPDATE control.replay_item SET state = 'waiting'")
+	if _, changed, err := m.ResumeRun(t.Context(), r.ID, "somebody", ""); err != nil || !changed {
+		t.Errorf("with an item that waits: %v, %v", changed, err)
 	}
 }

@@ -40,6 +40,7 @@ type ReplayRun struct {
 	Shadow   string          // name of the shadow that its results go to; empty: they are live
 	Promotes string          // id of the shadow whose results it makes live; empty: none
 	Versions json.RawMessage // of what judged and loaded documents when it was asked for; nil: not known
+	Lost     int64           // items that nothing told of when control was restored: they are never requested
 	Held     string          // why the last member that looked at it requested nothing of it; empty: nothing keeps it
 }
 
@@ -56,6 +57,9 @@ type ReplayItem struct {
 	Refusal     string // the name of why it is not replayed
 	Message     string
 }
+
+// ErrLost says that nothing is left of a replay that could go on.
+var ErrLost = errors.New("nothing of it waits: control was lost while it ran")
 
 // ErrNoReplay says that a replay run is not known.
 var ErrNoReplay = errors.New("there is no such replay: see tributary replay list")
@@ -100,11 +104,11 @@ func AddReplayRun(ctx context.Context, tx pgx.Tx, r *ReplayRun, next func() (Rep
 }
 
 const replayRunColumns = `id::text, number, phase, predicate, since, until, offsets, rate, requested_by, reason, requested_at, state, changed_by, changed_at, changes, paced_at,
-	shadow, coalesce(promotes::text, ''), versions, held`
+	shadow, coalesce(promotes::text, ''), versions, lost, held`
 
 func scanReplayRun(row pgx.CollectableRow) (r ReplayRun, err error) {
 	err = row.Scan(&r.ID, &r.Number, &r.Phase, &r.Predicate, &r.Since, &r.Until, &r.Offsets, &r.Rate, &r.By, &r.Reason, &r.At, &r.State, &r.ChangedBy, &r.ChangedAt, &r.Changes, &r.PacedAt,
-		&r.Shadow, &r.Promotes, (*[]byte)(&r.Versions), &r.Held)
+		&r.Shadow, &r.Promotes, (*[]byte)(&r.Versions), &r.Lost, &r.Held)
 	return r, err
 }
 
