@@ -285,6 +285,26 @@ func TestClickHouseKeepsStatementsFromWriting(t *testing.T) {
 		"EXPLAIN TABLE OVERRIDE mysql('" + at + "', 'd', 't', 'u', 'p') PARTITION BY n":             reads,
 		"EXPLAIN AST SELECT file('" + secret + "')":                                                 reads,
 		"SELECT groupArray(toString(number)) FROM numbers(100000000)":                               "too much memory",
+		// Functions of which the syntax tree shows nothing, or but a name.
+		"SELECT * APPLY(file) FROM (SELECT '" + secret + "')":                                   reads,
+		"SELECT * APPLY(x -> file(x)) FROM (SELECT '" + secret + "')":                           reads,
+		"SELECT COLUMNS('x') APPLY file FROM (SELECT '" + secret + "' AS x)":                    reads,
+		"SELECT * FROM view(SELECT * APPLY(file) FROM (SELECT '" + secret + "'))":               reads,
+		"SELECT arrayMap(file, ['" + secret + "'])":                                             reads,
+		"SELECT arrayMap((file), ['" + secret + "'])":                                           reads,
+		"SELECT arrayMap(`file` AS f, ['" + secret + "'])":                                      reads,
+		"SELECT arrayMap(file, ['" + secret + "']) AS `x\nFunction f (children 1)`":             reads,
+		"SELECT mapApply(file, map('a', '" + secret + "'))":                                     reads,
+		"SELECT arrayFilter(url, ['http://" + at + "/'])":                                       reads,
+		"SHOW TABLES WHERE file('" + secret + "') LIKE 'h%'":                                    reads,
+		"SHOW COLUMNS FROM t WHERE file('" + secret + "') LIKE 'h%'":                            reads,
+		"SHOW TABLES LIMIT length(file('" + secret + "'))":                                      reads,
+		"DESCRIBE filesystem('" + filepath.Dir(secret) + "')":                                   reads,
+		"SELECT * FROM viewIfPermitted(SELECT 1 ELSE filesystem('/'))":                          reads,
+		"DESCRIBE default.`" + secret + "`":                                                     reads,
+		"EXPLAIN PIPELINE INSERT INTO t SELECT 1":                                               reads,
+		"EXPLAIN PIPELINE INSERT INTO FUNCTION file('" + file + "', 'CSV', 'n UInt8') SELECT 1": reads,
+		"SELECT aiGenerate('x')":                                                                reads,
 	} {
 		out, err := ask(t.Context(), store, sql)
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -2,49 +2,110 @@ package report
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
+
+	"tributary/internal/engine/chdb"
 )
 
 // ClickHouse's readonly = 1 refuses to write and most of what reaches outside
 // of the database, but not all: DESCRIBE TABLE url(…) sends a request, file(…)
-// as a function reads any file of the embedded engine, and that engine stops
-// merges and kills queries all the same. So its own parser is asked first what
-// a statement is.
+// as a function reads any file of the embedded engine, and that engine writes
+// files for INTO OUTFILE, stops merges and kills queries all the same. So its
+// own parser is asked first what a statement is; what can't be seen in its
+// answer is refused.
 
 // refuseOutside errs if the statement is none that reads, or if it names what
 // reaches outside of the database.
 func (c ClickHouse) refuseOutside(ctx context.Context, sql string) error {
+	// Before all, as asking would already write the file.
+	if chdb.NamesAFile(sql) {
+		return errors.New("this command only reads the database: the words OUTFILE and INFILE are taken between plain quotes only, in a statement without comments")
+	}
 	rows, err := c.Conn.Query(ctx, "EXPLAIN AST "+sql)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	tableExpression := -1 // depth of the last line, where that is one
-	for first := true; rows.Next(); first = false {
+	tree := syntax{sql: sql, table: -1}
+	for rows.Next() {
 		var line string
 		if err := rows.Scan(&line); err != nil {
 			return fmt.Errorf("read an answer of ClickHouse: %w", err)
 		}
 		node := strings.TrimLeft(line, " ")
-		depth := len(line) - len(node)
-		if first && !readsOnly(node) {
-			word, _, _ := strings.Cut(node, " ")
-			return fmt.Errorf("this command only reads, and %s does not", word)
-		}
-		if rest, ok := strings.CutPrefix(node, "Function "); ok {
-			name, _, _ := strings.Cut(rest, " ")
-			if reachesOutside(name) || depth == tableExpression+1 && tableExpression >= 0 && !tableInside(name) {
-				return fmt.Errorf("this command only reads the database, and the function %s reaches outside of it", name)
-			}
-		}
-		tableExpression = -1
-		if strings.HasPrefix(node, "TableExpression") {
-			tableExpression = depth
+		if err := tree.refuse(node, len(line)-len(node)); err != nil {
+			return err
 		}
 	}
-	return rows.Err()
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	if !tree.begun {
+		return errors.New("this command only reads the database, and ClickHouse does not say what this statement does: write it without FORMAT")
+	}
+	return nil
+}
+
+// syntax is what was seen of a statement's tree, whose nodes come parents
+// first. Names in it may contain line breaks, and so make up nodes, but can't
+// take one away.
+type syntax struct {
+	sql   string
+	begun bool
+	table int  // depth of the last node, where that is a TableExpression; else -1
+	calls bool // a function was seen that calls others by their names
+}
+
+// refuse errs if a node is none of a statement that only reads the database.
+func (s *syntax) refuse(node string, depth int) error {
+	kind, rest, _ := strings.Cut(node, " ")
+	name, _, _ := strings.Cut(rest, " ")
+	switch {
+	case s.begun:
+	case !readsOnly(node):
+		return fmt.Errorf("this command only reads, and %s does not", kind)
+	case strings.HasPrefix(node, "Show") && strings.Contains(s.sql, "("):
+		return errors.New("this command only reads the database, and what brackets in SHOW do can't be seen: ask the tables of system in a SELECT")
+	}
+	s.begun = true
+	table := s.table >= 0 && depth == s.table+1
+	s.table = -1
+	switch kind {
+	case "TableExpression":
+		s.table = depth
+	case "ColumnsApplyTransformer":
+		return errors.New("this command only reads the database, and what APPLY calls can't be seen: write the function around the columns")
+	case "Function":
+		if reachesOutside(name) || table && !tableInside(name) {
+			return fmt.Errorf("this command only reads the database, and the function %s reaches outside of it", name)
+		}
+		s.calls = s.calls || callsByName(name)
+	case "Identifier":
+		if s.calls && reachesOutside(name) {
+			return fmt.Errorf("this command only reads the database, and the function %[1]s reaches outside of it: write a column of that name with its table's before it, as in t.%[1]s", name)
+		}
+	case "QueryParameter": // may name a function, too
+		if s.calls {
+			if _, kind, _ := strings.Cut(name, ":"); strings.EqualFold(kind, "Identifier") {
+				return errors.New("this command only reads the database: a parameter for a name is not taken beside functions that call others")
+			}
+		}
+	}
+	return nil
+}
+
+// callsByName says whether a function may be given another's name, and call it.
+// Those that do so are for arrays and maps.
+func callsByName(name string) bool {
+	name = strings.ToLower(name)
+	switch name {
+	case "array", "arrayelement", "arrayjoin", "map":
+		return false
+	}
+	return strings.HasPrefix(name, "array") || strings.HasPrefix(name, "map")
 }
 
 // readsOnly says whether the first node of a statement is one that reads.
@@ -62,7 +123,7 @@ func readsOnly(node string) bool {
 func tableInside(name string) bool {
 	switch strings.ToLower(name) {
 	case "numbers", "numbers_mt", "zeros", "zeros_mt", "generate_series", "generateseries", "generaterandom", "values",
-		"view", "viewifpermitted", "merge", "null", "format", "mergetreeindex":
+		"view", "merge", "null", "format", "mergetreeindex":
 		return true
 	}
 	return false
@@ -70,5 +131,5 @@ func tableInside(name string) bool {
 
 // reachesOutside names functions that are refused wherever they stand.
 func reachesOutside(name string) bool {
-	return regexp.MustCompile(`(?i)^(file|url|s3|gcs|oss|cosn|hdfs|azureBlobStorage|remote|remoteSecure|cluster|clusterAllReplicas|.+Cluster|mysql|postgresql|mongodb|sqlite|odbc|jdbc|redis|executable|input|iceberg.*|deltaLake.*|hudi.*|paimon.*|ytsaurus|arrowFlight|python|catboostEvaluate)$`).MatchString(name)
+	return regexp.MustCompile(`(?i)^(file|url|s3|gcs|oss|cosn|hdfs|azureBlobStorage|remote|remoteSecure|cluster|clusterAllReplicas|.+Cluster|mysql|postgresql|mongodb|sqlite|odbc|jdbc|redis|executable|input|iceberg.*|deltaLake.*|hudi.*|paimon.*|ytsaurus|arrowFlight|python|catboostEvaluate|filesystem|arrowStream|eval|dictionary|loop|viewExplain|viewIfPermitted|fuzzQuery|ai(Classify|Embed|Extract|Generate|Translate))$`).MatchString(name)
 }

@@ -141,9 +141,9 @@ func (h *handler) run(ctx context.Context, st *statement, text string, out *repl
 	if err != nil {
 		return err
 	}
-	if namesAFile(text) {
+	if NamesAFile(text) {
 		soiled = false
-		return newException(codeNotImplemented, "NOT_IMPLEMENTED", "INTO OUTFILE and FROM INFILE are not served: files are the client's to read and write")
+		return errFile()
 	}
 	if a.statements > 1 {
 		soiled = false
@@ -170,6 +170,10 @@ func (h *handler) run(ctx context.Context, st *statement, text string, out *repl
 		return cancelled(ctx, err)
 	}
 	return out.end()
+}
+
+func errFile() error {
+	return newException(codeNotImplemented, "NOT_IMPLEMENTED", "INTO OUTFILE and FROM INFILE are not served: files are the client's to read and write; these words are taken between plain quotes only, in a statement without comments")
 }
 
 // read streams the result of a SELECT, block by block.
@@ -222,6 +226,9 @@ func (h *handler) emptyHeader(c *conn, st *statement, tag, text string, out *rep
 
 // insert streams a batch into the engine.
 func (h *handler) insert(ctx context.Context, st *statement, parts insertParts, data io.Reader, out *reply) error {
+	if NamesAFile(parts.head) {
+		return errFile()
+	}
 	c, err := h.pool.get(ctx, st.database, st.settings)
 	if err != nil {
 		return err

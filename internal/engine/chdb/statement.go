@@ -16,23 +16,6 @@ func streamable(text string) bool {
 	return true
 }
 
-// namesAFile finds the clauses by which a ClickHouse client, and so the engine,
-// writes a result to a file or inserts from one, even in read-only mode. A
-// server refuses them.
-func namesAFile(text string) bool {
-	s := scanner{text: []byte(text)}
-	for last := ""; ; {
-		word := strings.ToUpper(s.next())
-		switch {
-		case word == "":
-			return false
-		case word == "OUTFILE" && last == "INTO", word == "INFILE" && last == "FROM":
-			return true
-		}
-		last = word
-	}
-}
-
 // insertParts is an INSERT statement taken apart: clickhouse-go and people send
 // "INSERT INTO t (a, b) FORMAT Native" with the data after it, and the engine
 // wants the statement without the FORMAT clause, and the data apart.
