@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -53,9 +54,10 @@ type loadedRow struct {
 
 const loadedSQL = `SELECT action, file_name AS file, entry AS document, state, exception, position, withdrawn FROM warehouse.document`
 
-// A schema is tightened: a shadow run says which documents that affects, and
-// changes nothing; promoted, it changes exactly those, once, and the history has
-// both runs.
+// A schema is tightened: a shadow run, judged by a profile of its own, says which
+// documents that affects, and changes nothing; promoted, it changes exactly
+// those, once, and the history has both runs. What arrives beside a shadow is
+// judged by the profile that is live.
 func TestShadow(t *testing.T) {
 	shape := replayShape(t, false)
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: shape}, rig.Options{Local: true, Extra: lively})
@@ -72,8 +74,11 @@ func TestShadow(t *testing.T) {
 	if len(want) == 0 || len(want) >= len(documents)/2 {
 		t.Fatalf("%d of %d documents are affected: the test shows nothing", len(want), len(documents))
 	}
-	s.tighten()
+	tight := s.copyProfile()
+	s.edit(filepath.Join(tight, "xsd", "specimen.xsd"), looseZygosity, tightZygosity)
+	s.configure("impc", tight)
 	s.engines(func(engine.Endpoints) {
+		s.expectStale("nothing is stale") // live
 		s.replay("--from", "xsd", "--stale", "--shadow", "tighter", "--reason", "fewer zygosities")
 		s.refusesAll("is running", "promote", "tighter", "--reason", "too early")
 		s.refusesAll("already", "--from", "xsd", "--where", "true", "--shadow", "tighter")
@@ -101,6 +106,8 @@ func TestShadow(t *testing.T) {
 				t.Errorf("by %s %d documents are newly refused, want %d", by, sum, refused)
 			}
 		}
+		s.refusesAll("set profile to that one", "promote", "tighter", "--reason", "members would judge it by what is live")
+		s.configure(tight, "")
 		s.replay("promote", "tighter", "--reason", "agreed")
 		s.refusesAll("promoted before", "promote", "tighter", "--reason", "once more")
 	})
@@ -110,7 +117,7 @@ func TestShadow(t *testing.T) {
 		s.expectPromoted(want, documents, loaded)
 		s.invariants()
 		// And back: what was refused is valid again, and all is as it was.
-		s.edit(s.rig.Config, "profile: "+filepath.Join(s.dir, "profile"), "profile: impc")
+		s.configure(tight, "impc")
 		s.replay("--from", "xsd", "--stale", "--shadow", "looser")
 	})
 	s.once()
@@ -120,6 +127,7 @@ func TestShadow(t *testing.T) {
 			back[i].Change = strings.Replace(back[i].Change, "newly refused", "newly valid", 1)
 		}
 		differ(t, "what the second shadow would change", back, list[changeRow](s, "replay", "compare", "looser", "--documents"))
+		s.configure("impc", "")
 		s.replay("promote", "looser", "--reason", "it was too tight")
 	})
 	s.once()
@@ -127,6 +135,21 @@ func TestShadow(t *testing.T) {
 		s.unchanged("a promotion and its opposite", before)
 		differ(t, "documents after a promotion and its opposite", documents, list[documentRow](s, "documents"))
 		s.invariants()
+		// Files arrive while a shadow runs.
+		s.configure("impc", tight)
+		s.replay("--from", "xsd", "--stale", "--shadow", "once-more")
+	})
+	s.add(12)
+	s.once()
+	s.engines(func(engine.Endpoints) {
+		got := s.see()
+		s.compare(got, false) // the oracle knows only the profile that is live
+		if n := len(affected(t, s.sources(), got.Documents)); n <= len(want) {
+			t.Errorf("%d documents are affected, %d were: no new one is, and the test shows nothing", n, len(want))
+		}
+		s.invariants()
+		s.expectStale("nothing is stale")
+		differ(t, "what the third shadow would change", want, list[changeRow](s, "replay", "compare", "once-more", "--documents"))
 	})
 }
 
@@ -268,21 +291,40 @@ func specimensWith(t *testing.T, sources, what string) map[string]bool {
 	return has
 }
 
-// tighten configures a profile whose schema of specimens is tightened.
-func (s *system) tighten() {
-	s.t.Helper()
-	s.edit(filepath.Join(s.ownProfile(), "xsd", "specimen.xsd"), looseZygosity, tightZygosity)
-}
-
 // ownProfile configures a copy of the profile, and returns its folder.
 func (s *system) ownProfile() string {
+	s.t.Helper()
+	dir := s.copyProfile()
+	s.configure(dir, "")
+	return dir
+}
+
+// copyProfile copies the profile, and returns the copy's folder.
+func (s *system) copyProfile() string {
 	s.t.Helper()
 	dir := filepath.Join(s.dir, "profile")
 	if err := os.CopyFS(dir, impc.FS); err != nil {
 		s.t.Fatal(err)
 	}
-	s.edit(s.rig.Config, "profile: impc", "profile: "+dir)
 	return dir
+}
+
+// configure configures the profile by which all that is live is judged, and that
+// of shadows; empty: the same.
+func (s *system) configure(profile, shadows string) {
+	s.t.Helper()
+	text, err := os.ReadFile(s.rig.Config)
+	if err == nil {
+		text = regexp.MustCompile(`(?m)^(shadow_)?profile: .*\n`).ReplaceAll(text, nil)
+		text = append([]byte("profile: "+profile+"\n"), text...)
+		if shadows != "" {
+			text = append([]byte("shadow_profile: "+shadows+"\n"), text...)
+		}
+		err = os.WriteFile(s.rig.Config, text, 0o644)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // edit replaces a text in a file, which must have it.
@@ -320,9 +362,11 @@ func TestShadowOfAMapping(t *testing.T) {
 	if len(want) == 0 {
 		t.Fatal("no document has an embryo: the test shows nothing")
 	}
-	profile := filepath.Join(s.ownProfile(), "profile.yaml")
+	copied := s.copyProfile()
+	profile := filepath.Join(copied, "profile.yaml")
 	const was, is = `stage: "@stage"`, `stage: "@specimenID"`
 	s.edit(profile, was, is)
+	s.configure("impc", copied)
 	s.engines(func(engine.Endpoints) {
 		s.replay("--from", "upload", "--where", "version IS NOT NULL", "--shadow", "stages")
 	})
@@ -330,6 +374,7 @@ func TestShadowOfAMapping(t *testing.T) {
 	s.engines(func(engine.Endpoints) {
 		s.unchanged("a shadow from upload", before)
 		differ(t, "what the shadow would change", want, list[changeRow](s, "replay", "compare", "stages", "--documents"))
+		s.configure(copied, "")
 		s.edit(profile, is, was)
 		s.refusesAll("make a new shadow", "promote", "stages", "--reason", "another profile")
 		s.edit(profile, was, is)
