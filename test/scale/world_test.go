@@ -52,6 +52,8 @@ type world struct {
 	connect kafka.Factory
 	log     *slog.Logger
 
+	planner *plan.Planner // set by start
+
 	mu      sync.Mutex
 	listing map[string][]remote.Entry // by source
 	jobs    int
@@ -124,7 +126,7 @@ func (w *world) start() *schedule.Scheduler {
 	scheduler := &schedule.Scheduler{Config: w.cfg, Profile: impc, Pool: w.pool, Outbox: outbox, Log: w.log, Now: now}
 	poller := &poll.Poller{Config: w.cfg, Sources: polled, Profile: impc, Centres: set, Pool: w.pool, Outbox: outbox, Holder: "test", TTL: 30 * time.Second,
 		Log: w.log, Now: now, Dial: w.dial}
-	planner := plan.New(w.cfg.Plan, w.cfg.Sequence.PollCutoff.D(), false, w.pool, outbox, pg.Offsets{Schema: control.Schema, Group: "plan"}, w.log)
+	w.planner = plan.New(w.cfg.Plan, w.cfg.Sequence.PollCutoff.D(), false, w.pool, outbox, pg.Offsets{Schema: control.Schema, Group: "plan"}, w.log)
 	sequencer := &sequence.Sequencer{Config: w.cfg.Sequence, Kinds: []string{"specimen", "experiment"}, Outbox: outbox,
 		Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: pg.Offsets{Schema: control.Schema, Group: "sequence"}, Pool: w.pool}}, Lease: pg.Lease{Pool: w.pool, Schema: control.Schema, Name: "release", Holder: "test", TTL: 3 * time.Second},
 		Applied: func(context.Context) (int64, error) { return math.MaxInt64, nil }, Log: w.log, Now: now}
@@ -134,7 +136,7 @@ func (w *world) start() *schedule.Scheduler {
 	}
 	w.run("poll", poller.Run)
 	w.run("publish", publisher.Run)
-	w.run("plan", func(ctx context.Context) error { return planner.Run(ctx, applier("plan", plan.Topics(), planner)) })
+	w.run("plan", func(ctx context.Context) error { return w.planner.Run(ctx, applier("plan", plan.Topics(), w.planner)) })
 	w.run("sequence", func(ctx context.Context) error {
 		return sequencer.Run(ctx, applier("sequence", []string{schemas.DocumentValidatedTopic}, sequencer))
 	})
@@ -241,9 +243,9 @@ func (w *world) workers(ctx context.Context) error {
 
 // answers are a file's outcomes. Those with a size of 13 fail the first time.
 func answers(job *schemas.DownloadRequested, f schemas.RequestFile) []schemas.Message {
-	scope := schemas.Scope{Run: schemas.LiveRun, Session: f.Session, Centre: f.Centre, Source: job.Source}
+	scope := schemas.Scope{Run: job.Run, Session: f.Session, Centre: f.Centre, Source: job.Source}
 	message := func(topic, key string, body any, kind ...string) schemas.Message {
-		return schemas.Message{ID: schemas.EventID("test", schemas.LiveRun, job.Job+f.File, topic, kind...), Topic: topic, Key: key, Stage: "test", Time: now(), Body: body}
+		return schemas.Message{ID: schemas.EventID("test", job.Run, job.Job+f.File, topic, kind...), Topic: topic, Key: key, Stage: "test", Time: now(), Body: body}
 	}
 	sha := fmt.Sprintf("%064x", f.Size*1000+int64(f.Look))
 	download := &schemas.DownloadFinished{Scope: scope, FileRef: f.FileRef, Job: job.Job, Server: job.Server, Attempt: f.Attempt, Look: f.Look,
