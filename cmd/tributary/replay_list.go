@@ -23,7 +23,8 @@ func newReplayList(c *cli) *cobra.Command {
 		Use:   "list",
 		Short: "List replays, the newest first",
 		Long: "List replays, the newest first, with how far each is: what is waiting, under way, complete, failed, and refused, in\n" +
-			"files or, from data, in centres. States: running, stopped (until somebody resumes it), done.",
+			"files or, from data, in centres. States: running, stopped (until somebody resumes it), done (the warehouse has\n" +
+			"applied all that came of it).",
 		Args: cobra.NoArgs,
 	}
 	output := outputFlag(cmd, report.Formats()...)
@@ -65,7 +66,7 @@ type replayRow struct {
 	PromotedBy  int64       `json:"promoted_by,omitempty"` // number of the replay that made this shadow live
 	From        string      `json:"from"`
 	State       string      `json:"state"`
-	Held        string      `json:"held,omitempty"` // why it waits for other members
+	Held        string      `json:"held,omitempty"` // why it waits
 	Where       string      `json:"where,omitempty"`
 	Since       *time.Time  `json:"since,omitempty"`
 	Until       *time.Time  `json:"until,omitempty"`
@@ -108,6 +109,9 @@ func readReplay(ctx context.Context, q pg.Querier, r *control.ReplayRun) (*repla
 	if n.Waiting > 0 && r.State == control.ReplayRunning {
 		row.Held = r.Held
 	}
+	if n.Waiting+n.UnderWay == 0 && r.State == control.ReplayRunning && r.Shadow == "" {
+		row.Held = notApplied
+	}
 	if r.Promotes != "" {
 		shadow, err := control.ReadReplayRun(ctx, q, r.Promotes)
 		if err != nil {
@@ -126,6 +130,9 @@ func readReplay(ctx context.Context, q pg.Querier, r *control.ReplayRun) (*repla
 	}
 	return row, nil
 }
+
+// notApplied is why a replay that has nothing left to do is not done.
+const notApplied = "until the warehouse has applied what came of it: late batches gather for sequence.late_limit first"
 
 // shadowed says what a replay has to do with shadows.
 func (r *replayRow) shadowed() string {

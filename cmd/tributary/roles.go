@@ -157,6 +157,7 @@ func (a *app) planner(ctx context.Context) (runnable, error) {
 	}
 	p := plan.New(a.cfg.Plan, a.cfg.Sequence.PollCutoff.D(), a.once, pool, a.outbox(), a.offsets("plan"), a.log)
 	p.Metrics, p.Dormant, p.Blobs = plan.NewMetrics(a.registry), a.space.Low, a.blobs
+	p.Applied = a.appliedPosition
 	versions := a.profile.Versions()
 	p.Versions = &versions
 	p.Naming = func(entry string) (exception, message string) {
@@ -240,9 +241,14 @@ func (a *app) sequencer(ctx context.Context) (runnable, error) {
 	}
 	s := &sequence.Sequencer{Config: cfg, Kinds: kinds, Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: a.offsets("sequence"), Pool: pool}}, Outbox: a.outbox(),
 		Lease: a.lease(pool, control.Schema, "release"), Log: a.log, Now: now,
-		Applied: func(ctx context.Context) (int64, error) { return insert.AppliedPosition(ctx, a.stores.Warehouse) }}
+		Applied: a.appliedPosition}
 	applier := a.applier("sequence", []string{schemas.DocumentValidatedTopic}, 5000, config.Duration(1e9), s)
 	return func(ctx context.Context) error { return s.Run(ctx, applier) }, nil
+}
+
+// appliedPosition is up to which position the warehouse has applied the order.
+func (a *app) appliedPosition(ctx context.Context) (int64, error) {
+	return insert.AppliedPosition(ctx, a.stores.Warehouse)
 }
 
 func (a *app) inserter(ctx context.Context) (runnable, error) {

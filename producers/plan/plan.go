@@ -56,6 +56,10 @@ type Planner struct {
 	// Blobs has the bytes that replays begin with. Nil: they are not looked for,
 	// and whoever needs them finds out.
 	Blobs Stored
+	// Applied says up to which position the warehouse has applied the order. A
+	// replay is not done before that has passed all that came of it. Nil: it is
+	// done when all was judged.
+	Applied func(context.Context) (int64, error)
 	// Naming says what is wrong with a document's name. Nil: replays say less
 	// about names that were refused.
 	Naming func(entry string) (exception, message string)

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -227,4 +228,37 @@ func TestALostReplayIsNotResumed(t *testing.T) {
 	if _, changed, err := m.ResumeRun(t.Context(), r.ID, "somebody", ""); err != nil || !changed {
 		t.Errorf("with an item that waits: %v, %v", changed, err)
 	}
+}
+
+// A replay is done when the warehouse has applied what came of it, and not
+// before: neither while its late batch gathers, nor while that or its operations
+// lie ahead of the warehouse. Until then something is pending.
+func TestAReplayIsDoneWhenItIsApplied(t *testing.T) {
+	m := newMorgue(t)
+	applied := int64(0)
+	m.Applied = func(context.Context) (int64, error) { return applied, nil }
+	d := m.inserted("f.zip", 1, "an archive")
+	m.exec("UPDATE control.batch SET released_at = now(), number = 1, last_position = 4")
+	files, checks := m.ask(schemas.FromUnzip, 0, version("f.zip", d.SHA256)), m.ask(schemas.FromData, 0, control.ReplayItem{Domain: "H"})
+	m.finish(m.rerunAll())
+	state := func(why, want string) {
+		t.Helper()
+		m.rerunAll()
+		if got := m.text("SELECT state FROM control.replay ORDER BY number"); got != want {
+			t.Errorf("%s: %s, want %s", why, got, want)
+		}
+		u, err := control.Pending(t.Context(), m.Pool)
+		if left := int64(strings.Count(want, control.ReplayRunning)); err != nil || u.Replays != left {
+			t.Errorf("%s: %d pending, want %d (%v)", why, u.Replays, left, err)
+		}
+	}
+	state("nothing is released", "(running) (running)")
+	m.exec("UPDATE control.operation SET position = 5, last_position = 6 WHERE run = $1", checks.ID)
+	m.exec("UPDATE control.batch SET released_at = now(), number = 3, last_position = 10 WHERE run = $1", files.ID)
+	applied = 5
+	state("the check is applied, but not its batch's end", "(running) (running)")
+	applied = 9
+	state("all but the end of the late batch is applied", "(running) (done)")
+	applied = 10
+	state("all is applied", "(done) (done)")
 }

@@ -91,6 +91,12 @@ func (p *Planner) rerun(ctx context.Context, id string) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	var applied int64
+	if len(seen) == 0 && p.Applied != nil { // it may be done
+		if applied, err = p.Applied(ctx); err != nil {
+			return false, err
+		}
+	}
 	err = pg.InTx(ctx, p.Pool, func(tx pgx.Tx) error {
 		more = false
 		r, err := control.TakeReplayRun(ctx, tx, id, false)
@@ -111,7 +117,7 @@ func (p *Planner) rerun(ctx context.Context, id string) (more bool, err error) {
 		}
 		allowed := min(runUnderWay-underWay, allowance(r, now))
 		if len(seen) == 0 && underWay == 0 {
-			return p.finishRun(ctx, tx, r, now)
+			return p.finishRun(ctx, tx, r, applied, now)
 		}
 		if len(seen) == 0 || allowed <= 0 {
 			return nil
@@ -148,11 +154,17 @@ func (p *Planner) hold(ctx context.Context, tx pgx.Tx, r *control.ReplayRun, now
 	return nil
 }
 
-// finishRun ends a replay that has nothing left to request.
-func (p *Planner) finishRun(ctx context.Context, tx pgx.Tx, r *control.ReplayRun, now time.Time) error {
+// finishRun ends a replay that has nothing left to request, once the warehouse
+// has applied what came of it.
+func (p *Planner) finishRun(ctx context.Context, tx pgx.Tx, r *control.ReplayRun, applied int64, now time.Time) error {
 	waits, err := control.ReplayWaits(ctx, tx, r.ID)
 	if err != nil || waits {
 		return err
+	}
+	if p.Applied != nil {
+		if left, err := control.ReplayUnapplied(ctx, tx, r.ID, applied); err != nil || left > 0 {
+			return err
+		}
 	}
 	delete(p.held, r.ID)
 	r.State, r.ChangedAt = control.ReplayDone, now

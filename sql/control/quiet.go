@@ -15,7 +15,7 @@ type Unfinished struct {
 	Batches      int64 // not released
 	Sessions     int64 // not closed
 	Operations   int64 // asked for by people, without a position
-	Replays      int64 // versions of files that running replays have still to request, but for replays that wait for other members
+	Replays      int64 // versions of files that running replays have still to request, but for replays that wait for other members; and those that have requested all and are not done
 	Outbox       int64 // events not yet acknowledged
 }
 
@@ -24,7 +24,7 @@ func (u Unfinished) Any() bool { return u != Unfinished{} }
 
 // String says what is unfinished, for people.
 func (u Unfinished) String() string {
-	return fmt.Sprintf("%d polls, %d looks not taken up, %d files under way, %d batches and %d sessions open, %d operations not ordered, %d files to be replayed, %d events to publish",
+	return fmt.Sprintf("%d polls, %d looks not taken up, %d files under way, %d batches and %d sessions open, %d operations not ordered, %d files to be replayed or replays to be applied, %d events to publish",
 		u.Polls, u.Looks, u.Acquisitions, u.Batches, u.Sessions, u.Operations, u.Replays, u.Outbox)
 }
 
@@ -38,7 +38,8 @@ func Pending(ctx context.Context, q pg.Querier) (u Unfinished, err error) {
 		(SELECT count(*) FROM control.batch b WHERE released_at IS NULL),
 		(SELECT count(*) FROM control.session WHERE closed_at IS NULL),
 		(SELECT count(*) FROM control.operation WHERE position IS NULL),
-		(SELECT count(*) FROM control.replay r JOIN control.replay_item i ON i.run = r.id AND i.state = 'waiting' WHERE r.state = 'running' AND r.held = ''),
+		(SELECT count(*) FROM control.replay r JOIN control.replay_item i ON i.run = r.id AND i.state = 'waiting' WHERE r.state = 'running' AND r.held = '')
+			+ (SELECT count(*) FROM control.replay r WHERE r.state = 'running' AND NOT EXISTS (SELECT FROM control.replay_item i WHERE i.run = r.id AND i.state = 'waiting')),
 		(SELECT coalesce(sum(events), 0) FROM control.outbox)`).Scan(&u.Polls, &u.Looks, &u.Acquisitions, &u.Batches, &u.Sessions, &u.Operations, &u.Replays, &u.Outbox)
 	if err != nil {
 		return u, fmt.Errorf("count what is unfinished: %w", err)

@@ -16,7 +16,7 @@ import (
 const (
 	ReplayRunning = "running"
 	ReplayStopped = "stopped" // nothing more is requested until somebody resumes it
-	ReplayDone    = "done"    // everything chosen has ended
+	ReplayDone    = "done"    // everything chosen has ended, and the warehouse has applied what came of it
 )
 
 // ReplayRun is a row of control.replay: a run that processes again what somebody

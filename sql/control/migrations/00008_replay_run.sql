@@ -9,10 +9,13 @@ COMMENT ON COLUMN control.operation.run IS 'of a check: the replay that asked fo
 ALTER TABLE control.replay ADD COLUMN lost bigint NOT NULL DEFAULT 0 CHECK (lost >= 0);
 COMMENT ON COLUMN control.replay.lost IS 'how many of its items nothing told of when control was restored: they are never requested';
 
+COMMENT ON COLUMN control.replay.state IS 'running; stopped: no more is requested until it is resumed; done: everything chosen has ended, and the warehouse has applied what came of it';
+
 CREATE INDEX batch_replay ON control.batch (run) WHERE run <> '00000000-0000-5000-8000-000000000000';
 
 -- +goose Down
 
 DROP INDEX control.batch_replay;
+COMMENT ON COLUMN control.replay.state IS 'running; stopped: no more is requested until it is resumed; done: everything chosen has ended';
 ALTER TABLE control.replay DROP COLUMN lost;
 ALTER TABLE control.operation DROP COLUMN run;
