@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/internal/engine"
@@ -180,7 +181,10 @@ func TestWithoutAReader(t *testing.T) {
 		}
 	})
 	asked := func(p Postgres, sql string) (out string, err error) {
-		err = p.queryOnPool(t.Context(), errNoReader, time.Minute, sql, func([]string) error { return nil }, func(cells []cell) error { out += cells[0].text; return nil })
+		p.Timeout = time.Minute
+		err = p.readOnPool(t.Context(), errNoReader, func(ctx context.Context, tx pgx.Tx) error {
+			return p.rows(ctx, tx, sql, func([]string) error { return nil }, func(cells []cell) error { out += cells[0].text; return nil })
+		})
 		return out, err
 	}
 	if _, err := asked(store, "SELECT n FROM t"); err == nil || !strings.Contains(err.Error(), "superuser") {

@@ -28,26 +28,32 @@ type Postgres struct {
 const stopMargin = 5 * time.Second
 
 func (p Postgres) query(ctx context.Context, sql string, header func([]string) error, row func([]cell) error) error {
-	timeout := p.Timeout
-	if timeout <= 0 {
-		timeout = Timeout
+	return explained(p.Read(ctx, func(ctx context.Context, tx pgx.Tx) error { return p.rows(ctx, tx, sql, header, row) }))
+}
+
+// Read lets fn ask what people wrote: within the limits of the reader, in a
+// transaction that only reads and that is rolled back. What fn says is returned
+// as it is; so is what Postgres says.
+func (p Postgres) Read(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx) error) error {
+	if p.Timeout <= 0 {
+		p.Timeout = Timeout
 	}
 	conn, err := p.connectReader(ctx)
 	if errors.Is(err, errNoReader) {
-		return explained(p.queryOnPool(ctx, err, timeout, sql, header, row))
+		return p.readOnPool(ctx, err, fn)
 	}
 	if err != nil {
-		return explained(err)
+		return err
 	}
 	// Session locks and settings end with the connection.
 	defer conn.Close(context.WithoutCancel(ctx))
-	return explained(p.read(ctx, conn, timeout, sql, header, row))
+	return p.read(ctx, conn, fn)
 }
 
-// queryOnPool asks as the configured role, where a server does not let us have
+// readOnPool asks as the configured role, where a server does not let us have
 // a reader. That is no superuser's: neither a role nor a transaction that is
 // read-only keeps one from harm.
-func (p Postgres) queryOnPool(ctx context.Context, why error, timeout time.Duration, sql string, header func([]string) error, row func([]cell) error) error {
+func (p Postgres) readOnPool(ctx context.Context, why error, fn func(ctx context.Context, tx pgx.Tx) error) error {
 	return p.Pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
 		var super bool
 		if err := c.QueryRow(ctx, "SELECT rolsuper FROM pg_roles WHERE rolname = session_user").Scan(&super); err != nil {
@@ -56,14 +62,14 @@ func (p Postgres) queryOnPool(ctx context.Context, why error, timeout time.Durat
 		if super {
 			return fmt.Errorf("statements are not run as a superuser, whom nothing keeps from writing: let the role %s connect to this server (pg_hba.conf), or configure postgres.url with a role that is no superuser: %w", ReaderRole, why)
 		}
-		return p.read(ctx, c.Conn(), timeout, sql, header, row)
+		return p.read(ctx, c.Conn(), fn)
 	})
 }
 
-// read runs the statement. The transaction can't be made a writing one after
-// its first statement, and is rolled back.
-func (p Postgres) read(ctx context.Context, conn *pgx.Conn, timeout time.Duration, sql string, header func([]string) error, row func([]cell) error) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout+stopMargin)
+// read runs fn. The transaction can't be made a writing one after its first
+// statement, and is rolled back.
+func (p Postgres) read(ctx context.Context, conn *pgx.Conn, fn func(ctx context.Context, tx pgx.Tx) error) error {
+	ctx, cancel := context.WithTimeout(ctx, p.Timeout+stopMargin)
 	defer cancel()
 	tx, err := conn.BeginTx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly, IsoLevel: pgx.RepeatableRead})
 	if err != nil {
@@ -73,10 +79,10 @@ func (p Postgres) read(ctx context.Context, conn *pgx.Conn, timeout time.Duratio
 	var set bool
 	if err := tx.QueryRow(ctx, `SELECT set_config('statement_timeout', $1, true) IS NOT NULL AND set_config('search_path', $2, true) IS NOT NULL
 		AND set_config('work_mem', '64MB', true) IS NOT NULL AND set_config('max_parallel_workers_per_gather', '2', true) IS NOT NULL
-		AND set_config('lock_timeout', '10s', true) IS NOT NULL`, fmt.Sprint(timeout.Milliseconds()), p.Schema).Scan(&set); err != nil {
+		AND set_config('lock_timeout', '10s', true) IS NOT NULL`, fmt.Sprint(p.Timeout.Milliseconds()), p.Schema).Scan(&set); err != nil {
 		return err
 	}
-	return p.rows(ctx, tx, sql, header, row)
+	return fn(ctx, tx)
 }
 
 func (p Postgres) rows(ctx context.Context, tx pgx.Tx, sql string, header func([]string) error, row func([]cell) error) error {

@@ -14,6 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/internal/report"
 )
 
 // Timeout of the question for what is chosen.
@@ -47,8 +49,8 @@ func (c Choice) Check() error {
 }
 
 // Choose yields the versions that are chosen, in the order of the files' dates.
-// It reads in a transaction that is read-only, as a role that may only read
-// where there is one, for at most Timeout. An error is the last thing yielded.
+// It reads as report.ReaderRole does, in a transaction that is read-only, for at
+// most Timeout. An error is the last thing yielded.
 func Choose(ctx context.Context, tracker *pgxpool.Pool, c Choice) iter.Seq2[Version, error] {
 	if err := c.Check(); err != nil {
 		return failing(err)
@@ -75,8 +77,7 @@ func failing(err error) iter.Seq2[Version, error] {
 	return func(yield func(Version, error) bool) { yield(Version{}, err) }
 }
 
-// errEnough ends a reading whose reader wants no more, and takes back whatever
-// it did.
+// errEnough ends a reading whose reader wants no more.
 var errEnough = errors.New("enough")
 
 // ask yields the files that fit a condition.
@@ -105,27 +106,11 @@ func ask(ctx context.Context, tracker *pgxpool.Pool, where string, args ...any) 
 	}
 }
 
-// read lets fn read the tracker, without a chance to change anything.
+// read lets fn ask the tracker what people wrote, as "tributary sql" does: as a
+// role that may do nothing but read, on a connection of its own. To take such a
+// role on for a transaction would not do, as a condition could lay it down.
 func read(ctx context.Context, tracker *pgxpool.Pool, fn func(ctx context.Context, tx pgx.Tx) error) error {
-	ctx, cancel := context.WithTimeout(ctx, Timeout)
-	defer cancel()
-	err := pgx.BeginTxFunc(ctx, tracker, pgx.TxOptions{AccessMode: pgx.ReadOnly, IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
-		var may bool
-		if err := tx.QueryRow(ctx, `SELECT set_config('statement_timeout', $1, true) IS NOT NULL AND set_config('search_path', 'tracker', true) IS NOT NULL
-			AND pg_has_role(current_user, 'pg_read_all_data', 'MEMBER')`, fmt.Sprint(Timeout.Milliseconds())).Scan(&may); err != nil {
-			return err
-		}
-		// A superuser could do harm even in a transaction that is read-only.
-		if may {
-			if _, err := tx.Exec(ctx, "SET LOCAL ROLE pg_read_all_data"); err != nil {
-				return err
-			}
-		}
-		if err := fn(ctx, tx); err != nil {
-			return err
-		}
-		return errEnough // nothing stays of it: some versions let a reading transaction make large objects
-	})
+	err := report.Postgres{Pool: tracker, Schema: "tracker", Timeout: Timeout}.Read(ctx, fn)
 	if err == nil || errors.Is(err, errEnough) {
 		return nil
 	}
@@ -144,6 +129,8 @@ func explained(err error) error {
 	switch {
 	case p.Code == "25006" || p.Code == "42501":
 		return fmt.Errorf("a condition only reads: %s: %w", p.Message, err)
+	case p.Code == "53400":
+		return fmt.Errorf("choosing needed too much room for temporary files and was stopped: narrow the condition: %w", err)
 	case p.Code == "57014":
 		return fmt.Errorf("choosing took longer than %s and was stopped: narrow the condition: %w", Timeout, err)
 	case p.Code == "42703":
