@@ -154,6 +154,35 @@ func TestAMightyReaderIsRefused(t *testing.T) {
 	}
 }
 
+// The schemas of others are not the reader's, whatever they are called, and not
+// in its way.
+func TestTheReaderSeesNoForeignSchemas(t *testing.T) {
+	pool := hostilePostgres(t)
+	name := enginetest.Name()
+	for _, s := range []string{
+		"CREATE ROLE " + name + " LOGIN", "CREATE SCHEMA warehouse", "CREATE TABLE warehouse.t (n int)", "CREATE SCHEMA tracker_rebuild", "CREATE TABLE tracker_rebuild.t (n int)",
+		"CREATE SCHEMA warehouse_private AUTHORIZATION " + name, "CREATE TABLE warehouse_private.t (n int)", "ALTER TABLE warehouse_private.t OWNER TO " + name,
+	} {
+		if _, err := pool.Exec(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		if _, err := pool.Exec(context.Background(), "DROP OWNED BY "+name+"; DROP ROLE "+name); err != nil {
+			t.Error(err)
+		}
+	})
+	for schema, want := range map[string]bool{"tracker": true, "warehouse": true, "tracker_rebuild": true, "warehouse_private": false, "control": false} {
+		table := schema + ".t"
+		if schema == "control" {
+			table = "control.secret"
+		}
+		if _, err := ask(t.Context(), Postgres{Pool: pool, Schema: "tracker"}, "SELECT count(*) FROM "+table); (err == nil) != want {
+			t.Errorf("%s: %v", table, err)
+		}
+	}
+}
+
 // Where nobody may connect as the reader, a superuser's connection is not used
 // in its place, and another role's only for reading.
 func TestWithoutAReader(t *testing.T) {

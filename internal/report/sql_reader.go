@@ -72,8 +72,9 @@ func (p Postgres) connectReader(ctx context.Context) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// readable are the schemas that people read, shadows included.
-const readable = `n.nspname ~ '^(tracker|warehouse)(_.*)?$'`
+// readable are the schemas that people read, with those that builds make beside
+// them, by their names: one that is somebody else's may be called alike.
+const readable = `n.nspname IN ('tracker', 'tracker_verify', 'tracker_rebuild', 'warehouse', 'warehouse_rebuild', 'warehouse_replaced')`
 
 // show lets the reader see all tables that are there now: migrations and
 // rebuilds make new ones.
