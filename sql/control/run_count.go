@@ -36,7 +36,7 @@ func CountReplay(ctx context.Context, q pg.Querier, run string) (c ReplayCounts,
 func ReplayUnapplied(ctx context.Context, q pg.Querier, run string, applied int64) (n int64, err error) {
 	err = q.QueryRow(ctx, `SELECT (SELECT count(*) FROM control.batch b WHERE b.run = $1 AND b.run <> '00000000-0000-5000-8000-000000000000'
 			AND (b.released_at IS NULL OR b.last_position > $2))
-		+ (SELECT count(*) FROM control.replay_item i JOIN control.operation o ON o.id = i.operation WHERE i.run = $1 AND (o.last_position IS NULL OR o.last_position > $2))`,
+		+ (SELECT count(*) FROM control.operation o WHERE o.run = $1 AND o.run <> '00000000-0000-5000-8000-000000000000' AND (o.last_position IS NULL OR o.last_position > $2))`,
 		run, applied).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("count what of a replay is not applied: %w", err)

@@ -46,7 +46,8 @@ func (w *world) replays(n int) {
 	// What only members of two profiles, or a control that was restored, need.
 	err = pg.InTx(w.t.Context(), w.pool, func(tx pgx.Tx) error {
 		_, err := control.WantAgain(w.t.Context(), tx, []string{files[0].File}, now().Add(-time.Hour), now())
-		return errors.Join(err, control.HoldReplayRun(w.t.Context(), tx, shadow, "a test"))
+		_, unapplied := control.ReplayUnapplied(w.t.Context(), tx, shadow.ID, 0)
+		return errors.Join(err, unapplied, control.HoldReplayRun(w.t.Context(), tx, shadow, "a test"))
 	})
 	if err != nil {
 		w.t.Error(err)
