@@ -50,13 +50,14 @@ func (c ClickHouse) refuseOutside(ctx context.Context, sql string) error {
 }
 
 // syntax is what was seen of a statement's tree, whose nodes come parents
-// first. Names in it may contain line breaks, and so make up nodes, but can't
-// take one away.
+// first. Names between quotes may contain line breaks, and so make up nodes, but
+// can't take one away.
 type syntax struct {
-	sql   string
-	begun bool
-	table int  // depth of the last node, where that is a TableExpression; else -1
-	calls bool // a function was seen that calls others by their names
+	sql     string
+	begun   bool
+	table   int   // depth of the last node, where that is a TableExpression; else -1
+	callers []int // depths of the functions around the node that call others by their names
+	calls   bool  // there was one
 }
 
 // refuse errs if a node is none of a statement that only reads the database.
@@ -73,6 +74,9 @@ func (s *syntax) refuse(node string, depth int) error {
 	s.begun = true
 	table := s.table >= 0 && depth == s.table+1
 	s.table = -1
+	for len(s.callers) > 0 && depth <= s.callers[len(s.callers)-1] {
+		s.callers = s.callers[:len(s.callers)-1]
+	}
 	switch kind {
 	case "TableExpression":
 		s.table = depth
@@ -82,19 +86,45 @@ func (s *syntax) refuse(node string, depth int) error {
 		if reachesOutside(name) || table && !tableInside(name) {
 			return fmt.Errorf("this command only reads the database, and the function %s reaches outside of it", name)
 		}
-		s.calls = s.calls || callsByName(name)
-	case "Identifier":
-		if s.calls && reachesOutside(name) {
-			return fmt.Errorf("this command only reads the database, and the function %[1]s reaches outside of it: write a column of that name with its table's before it, as in t.%[1]s", name)
+		if callsByName(name) {
+			s.callers, s.calls = append(s.callers, depth), true
 		}
-	case "QueryParameter": // may name a function, too
-		if s.calls {
-			if _, kind, _ := strings.Cut(name, ":"); strings.EqualFold(kind, "Identifier") {
-				return errors.New("this command only reads the database: a parameter for a name is not taken beside functions that call others")
-			}
+	case "Identifier":
+		if reachesOutside(name) && s.called(depth) {
+			return fmt.Errorf("this command only reads the database, and the function %[1]s reaches outside of it: write a column of that name with its table's before it, as in t.%[1]s", name)
 		}
 	}
 	return nil
+}
+
+// called says whether a name at a depth may be a function's that another calls:
+// whether it is an argument of such a one, or, where nodes could be made up,
+// whether there is one at all.
+func (s *syntax) called(depth int) bool {
+	n := len(s.callers)
+	return n > 0 && depth == s.callers[n-1]+2 || s.calls && mayBreakNames(s.sql)
+}
+
+// mayBreakNames says whether a name between quotes has a line break in it, or
+// what makes one, or whether that can't be said for sure.
+func mayBreakNames(sql string) bool {
+	for i := 0; i < len(sql); i++ {
+		switch c := sql[i]; {
+		case c == '\'' || c == '"' || c == '`':
+			start := i
+			for i++; i < len(sql) && sql[i] != c; i++ {
+				if sql[i] == '\\' {
+					i++
+				}
+			}
+			if i >= len(sql) || c != '\'' && strings.ContainsAny(sql[start:i], "\n\r\\") {
+				return true
+			}
+		case c == '$', c == '#', c >= 0x80, strings.HasPrefix(sql[i:], "--"), strings.HasPrefix(sql[i:], "/*"):
+			return true
+		}
+	}
+	return false
 }
 
 // callsByName says whether a function may be given another's name, and call it.
