@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 func (r *asked) rejected() {
@@ -60,7 +61,7 @@ func (r *asked) failures() {
 			add(centre, f.Phase, f.Exceptions[0], f.Action+"/"+f.File)
 		}
 	}
-	add("", "zip_name", "zip_name_pattern", hostileName)
+	add("", "zip_name", "zip_name_pattern", "add|"+hostileName)
 	for _, d := range r.documents() {
 		for _, e := range d.Errors {
 			if d.Phase != "data" {
@@ -70,17 +71,22 @@ func (r *asked) failures() {
 	}
 	var want, got []string
 	for key, of := range count {
-		want = append(want, fmt.Sprint(key, len(of)))
+		files := map[string]bool{}
+		for what := range of {
+			file := strings.SplitN(what, "/", 3)
+			files[strings.Join(file[:min(len(file), 2)], "/")] = true
+		}
+		want = append(want, fmt.Sprint(key, len(of), len(files)))
 	}
-	sums := map[[3]string]float64{}
+	sums := map[[3]string][2]float64{} // failures, and their files
 	known := map[string]bool{"zip_name": true, "unzip": true, "xml_name": true, "xsd": true, "upload": true}
 	for _, row := range rows(r, "failures") {
 		if key := [3]string{row["centre"].(string), row["phase"].(string), row["exception"].(string)}; known[key[1]] {
-			sums[key] += row["failures"].(float64)
+			sums[key] = [2]float64{sums[key][0] + row["failures"].(float64), sums[key][1] + row["files"].(float64)}
 		}
 	}
 	for key, n := range sums {
-		got = append(got, fmt.Sprint(key, n))
+		got = append(got, fmt.Sprint(key, n[0], n[1]))
 	}
 	r.same("failures", want, got)
 	seen := map[string]bool{}
