@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,21 +17,32 @@ import (
 var ErrNothingChosen = errors.New("nothing is chosen: no file fits")
 
 // RequestRun stores a replay with what it processes again, and tells of it: all
-// or nothing, so that one that was asked for is whole. The planners take it up.
+// or nothing, so that one that was asked for is whole. No transaction is open
+// while next is asked for items. The planners take it up.
 // Its phase, what chose the items, rate, By and Reason are given; the rest is
 // filled in. It returns how many items there are.
 func (p *Planner) RequestRun(ctx context.Context, r *control.ReplayRun, next func() (control.ReplayItem, bool, error)) (items int64, err error) {
 	if err := checkRun(r); err != nil {
 		return 0, err
 	}
+	// Found here it need not be chosen for nothing; whoever takes the name meanwhile
+	// is found when the replay is stored.
+	if named, err := control.ShadowNamed(ctx, p.Pool, r.Shadow); err != nil || named {
+		return 0, fmt.Errorf("request the replay: %w", cmp.Or(err, control.ErrShadowName))
+	}
+	chosen, err := control.Gather(ctx, p.Pool, next)
+	if err != nil {
+		return 0, fmt.Errorf("request the replay: %w", err)
+	}
+	defer chosen.Close(ctx)
+	if chosen.Empty() {
+		return 0, fmt.Errorf("request the replay: %w", ErrNothingChosen)
+	}
 	r.At, r.State = p.Now(), control.ReplayRunning
 	r.ChangedBy, r.ChangedAt, r.PacedAt = r.By, r.At, r.At
-	err = pg.InTx(ctx, p.Pool, func(tx pgx.Tx) error {
-		if items, err = control.AddReplayRun(ctx, tx, r, next); err != nil {
+	err = pg.InTx(ctx, chosen, func(tx pgx.Tx) error {
+		if items, err = control.AddReplayRun(ctx, tx, r); err != nil {
 			return err
-		}
-		if items == 0 {
-			return ErrNothingChosen
 		}
 		if err := p.promoted(ctx, tx, r, items); err != nil {
 			return err

@@ -64,41 +64,29 @@ var ErrLost = errors.New("nothing of it waits: control was lost while it ran")
 // ErrNoReplay says that a replay run is not known.
 var ErrNoReplay = errors.New("there is no such replay: see tributary replay list")
 
-// AddReplayRun stores a replay and what it processes, each file's version or
-// centre once, and returns how many there are. next gives the items until it
-// says false.
-func AddReplayRun(ctx context.Context, tx pgx.Tx, r *ReplayRun, next func() (ReplayItem, bool, error)) (items int64, err error) {
-	if r.Number, err = NextCount(ctx, tx, "replay"); err != nil {
-		return 0, err
-	}
+// AddReplayRun stores a replay and what was gathered for it, each file's version
+// or centre once, and returns how many there are. The transaction is that of
+// Chosen.Begin. The number is taken last, since all who need one wait for it.
+func AddReplayRun(ctx context.Context, tx pgx.Tx, r *ReplayRun) (items int64, err error) {
 	_, err = tx.Exec(ctx, `INSERT INTO control.replay (id, number, phase, predicate, since, until, offsets, rate, requested_by, reason, requested_at, state, changed_by, changed_at, paced_at,
 			shadow, promotes, versions)
-		VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$9,$11,$11,$13,nullif($14,'')::uuid,$15)`,
-		r.ID, r.Number, r.Phase, pg.Text(r.Predicate), r.Since, r.Until, r.Offsets, r.Rate, pg.Text(r.By), pg.Text(r.Reason), r.At, r.State, r.Shadow, r.Promotes, []byte(r.Versions))
+		VALUES ($1,(1::bigint << 62) + txid_current(),$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$8,$10,$10,$12,nullif($13,'')::uuid,$14)`,
+		r.ID, r.Phase, pg.Text(r.Predicate), r.Since, r.Until, r.Offsets, r.Rate, pg.Text(r.By), pg.Text(r.Reason), r.At, r.State, r.Shadow, r.Promotes, []byte(r.Versions))
 	if err != nil {
 		return 0, fmt.Errorf("store the replay: %w", takenBefore(err))
 	}
 	// Whatever chose them may name a version many times.
-	if _, err := tx.Exec(ctx, "CREATE TEMP TABLE chosen (n bigint GENERATED ALWAYS AS IDENTITY, file text, archive text, domain text) ON COMMIT DROP"); err != nil {
-		return 0, fmt.Errorf("store what is replayed: %w", err)
-	}
-	var refused error // Postgres only tells its text
-	if _, err := tx.CopyFrom(ctx, pgx.Identifier{"pg_temp", "chosen"}, []string{"file", "archive", "domain"}, pgx.CopyFromFunc(func() ([]any, error) {
-		i, ok, err := next()
-		if refused = err; err != nil || !ok {
-			return nil, err
-		}
-		return []any{i.File, i.Archive, i.Domain}, nil
-	})); refused != nil {
-		return 0, refused
-	} else if err != nil {
-		return 0, fmt.Errorf("store what is replayed: %w", err)
-	}
 	tag, err := tx.Exec(ctx, `INSERT INTO control.replay_item (run, ordinal, file, archive, domain)
 		SELECT $1, row_number() OVER (ORDER BY n), nullif(file, '')::uuid, archive, domain
 		FROM (SELECT min(n) AS n, file, archive, domain FROM pg_temp.chosen GROUP BY file, archive, domain) c`, r.ID)
 	if err != nil {
 		return 0, fmt.Errorf("store what is replayed: %w", err)
+	}
+	if r.Number, err = NextCount(ctx, tx, "replay"); err != nil {
+		return 0, err
+	}
+	if _, err := tx.Exec(ctx, "UPDATE control.replay SET number = $2 WHERE id = $1", r.ID, r.Number); err != nil {
+		return 0, fmt.Errorf("number the replay: %w", err)
 	}
 	return tag.RowsAffected(), nil
 }

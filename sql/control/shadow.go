@@ -33,6 +33,14 @@ func takenBefore(err error) error {
 	return err
 }
 
+// ShadowNamed tells whether some shadow has the name.
+func ShadowNamed(ctx context.Context, q pg.Querier, name string) (named bool, err error) {
+	if err = q.QueryRow(ctx, "SELECT EXISTS (SELECT FROM control.replay WHERE shadow = $1 AND shadow <> '')", name).Scan(&named); err != nil {
+		return false, fmt.Errorf("look for a shadow named %s: %w", name, err)
+	}
+	return named, nil
+}
+
 // Promotion returns the replay that made a shadow's results live; nil if none
 // has.
 func Promotion(ctx context.Context, q pg.Querier, shadow string) (*ReplayRun, error) {
