@@ -46,7 +46,7 @@ func goldenSQL() map[string]string {
 			FROM (SELECT id, action, file, document, phase, CASE WHEN phase = 'xsd' THEN errors_total END AS errors_total, CASE WHEN phase = 'xsd' THEN exception END AS exception
 				FROM tracker.document WHERE phase_id > 5) d`,
 		"upload": `SELECT concat(d.action, '/', d.file_name, E'\t', concat_ws('|', d.entry, d.state, CASE WHEN d.phase = 'upload' THEN d.exception END, d.rows)) FROM warehouse.document d
-			UNION ALL SELECT concat(d.action, '/', d.file_name, E'\t', concat_ws('|', d.entry, c.record_type, c.ordinal, c.claim, c.fingerprint, c.line, c.tombstone))
+			UNION ALL SELECT concat(d.action, '/', d.file_name, E'\t', concat_ws('|', d.entry, c.record_type, c.ordinal, c.claim, c.fingerprint, c.layout, c.line, c.tombstone))
 			FROM warehouse.claim c JOIN warehouse.document d USING (position)`,
 		"data": `SELECT concat(split_part(line, '|', 1), E'\t', line) FROM (` + findingsSQL + `) f (line)`,
 	}
