@@ -86,6 +86,15 @@ type replayRow struct {
 	Lost        int64       `json:"lost,omitempty"` // items that nothing told of when control was restored
 	Documents   int64       `json:"documents"`
 	Ends        []replayEnd `json:"ends,omitempty"`
+
+	Waits []replayWait `json:"waits,omitempty"`
+}
+
+// replayWait is how many items wait for the same thing.
+type replayWait struct {
+	Items   int64  `json:"items"`
+	Message string `json:"message"`
+	Example string `json:"example"`
 }
 
 // replayEnd is how many items failed or were refused in one way.
@@ -176,6 +185,13 @@ func newReplayShow(c *cli) *cobra.Command {
 			for _, e := range ends {
 				row.Ends = append(row.Ends, replayEnd(e))
 			}
+			waits, err := control.ReplayWaitsFor(cmd.Context(), s.Control, r.ID)
+			if err != nil {
+				return err
+			}
+			for _, w := range waits {
+				row.Waits = append(row.Waits, replayWait(w))
+			}
 			if *output == "json" {
 				return writeJSON(c.stdout, []*replayRow{row})
 			}
@@ -220,6 +236,11 @@ func (r *replayRow) write(w io.Writer) error {
 			continue
 		}
 		if _, err := fmt.Fprintf(w, "%-10s %s\n", line[0], report.Plain(line[1])); err != nil {
+			return err
+		}
+	}
+	for _, wait := range r.Waits {
+		if _, err := fmt.Fprintf(w, "%-10s %d %s such as %s: %s\n", "waits", wait.Items, items, report.Plain(wait.Example), report.Plain(wait.Message)); err != nil {
 			return err
 		}
 	}

@@ -76,10 +76,10 @@ func TestReplayIsCounted(t *testing.T) {
 // A replay that members leave alone says what it waits for.
 func TestAReplayThatIsHeldSaysWhy(t *testing.T) {
 	var out strings.Builder
-	if err := (&replayRow{Replay: 2, From: "xsd", State: "running", Promotes: "tighter", Waiting: 1, Held: "another profile"}).write(&out); err != nil {
+	if err := (&replayRow{Replay: 2, From: "xsd", State: "running", Promotes: "tighter", Waiting: 1, Held: "another profile", Waits: []replayWait{{1, "the file is to be fetched", "add/f.zip"}}}).write(&out); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.String(), "\nwaits      another profile\n") {
+	if !strings.Contains(out.String(), "\nwaits      another profile\nwaits      1 files such as add/f.zip: the file is to be fetched\n") {
 		t.Errorf("it says:\n%s", out.String())
 	}
 }

@@ -38,7 +38,7 @@ func (r *rerunning) item(i *control.ReplayItem) (*control.Acquisition, error) {
 	case f.Centre == "":
 		return refuse("zip_name", "its name was refused, so nothing of it was ever asked for")
 	case f.busy() && r.run.Shadow == "": // a shadow is in nobody's way, and nobody in its
-		i.NotBefore = r.now.Add(runBusy)
+		i.NotBefore, i.Message = r.now.Add(runBusy), f.busyWith()
 		return nil, nil
 	}
 	var a *control.Acquisition
@@ -82,6 +82,22 @@ func (r *rerunning) item(i *control.ReplayItem) (*control.Acquisition, error) {
 	}
 	f.add(a)
 	return a, nil
+}
+
+// busyWith says what a replay of the file waits for.
+func (f *fileWorld) busyWith() string {
+	for _, a := range f.acquisitions {
+		switch {
+		case a.State == control.Ended:
+		case a.State == control.Wanted && f.postponed():
+			return "the file is to be fetched, and no source of it is available now: make one available, or remove it"
+		case a.State == control.Wanted:
+			return "the file is to be fetched"
+		default:
+			return "the file is under way: " + a.State
+		}
+	}
+	return ""
 }
 
 // busy tells whether something of the file is under way, or waits for that.

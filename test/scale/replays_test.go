@@ -43,6 +43,9 @@ func (w *world) replays(n int) {
 	if _, err := control.ReplayRuns(w.t.Context(), w.pool, 10); err != nil {
 		w.t.Error(err)
 	}
+	if _, err := control.ReplayWaitsFor(w.t.Context(), w.pool, shadow.ID); err != nil {
+		w.t.Error(err)
+	}
 	// What only members of two profiles, or a control that was restored, need.
 	err = pg.InTx(w.t.Context(), w.pool, func(tx pgx.Tx) error {
 		_, err := control.WantAgain(w.t.Context(), tx, []string{files[0].File}, now().Add(-time.Hour), now())
