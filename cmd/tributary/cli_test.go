@@ -78,7 +78,7 @@ func TestCommandLine(t *testing.T) {
 		"sql of an unknown store":     {local, []string{"sql", "--store", "control", "SELECT 1"}, 2, "", `--store "control" is not known`},
 		"show without a file":         {local, []string{"show"}, 2, "", "accepts 1 arg(s)"},
 		"files before any data":       {local, []string{"files"}, 1, "", "there is no data in DIR/data yet"},
-		"tail from an unknown moment": {local, []string{"topics", "tail", "--from", "whenever"}, 2, "", `--from "whenever" is no moment`},
+		"tail from an unknown moment": {local, []string{"topics", "tail", "--from", "whenever"}, 2, "", `--from: "whenever" is no moment`},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
