@@ -59,6 +59,7 @@ func TestBadInput(t *testing.T) {
 		seen[c.name] = true
 	}
 	var most worst
+	var slow putOff
 	t.Run("case", func(t *testing.T) {
 		for _, c := range cases {
 			t.Run(strings.ReplaceAll(c.name, "/", "|"), func(t *testing.T) {
@@ -68,15 +69,28 @@ func TestBadInput(t *testing.T) {
 				t.Parallel()
 				r := perform(t, c)
 				if r.CPU > maxCPU && c.large == "" {
-					// What shares the processor's caches slows it: the better of
-					// two counts.
-					r = faster(r, perform(t, c))
+					slow.add(c)
+					r.CPU = 0 // judged below
 				}
 				c.judge(t, r)
 				most.see(c, r)
 			})
 		}
 	})
+	// What shares the processor's caches slows a case: what was too slow beside
+	// others has three tries alone.
+	for _, c := range slow.cases {
+		t.Run("alone/"+strings.ReplaceAll(c.name, "/", "|"), func(t *testing.T) {
+			r := perform(t, c)
+			for range 2 {
+				if r.CPU > maxCPU {
+					r = faster(r, perform(t, c))
+				}
+			}
+			c.judge(t, r)
+			most.see(c, r)
+		})
+	}
 	t.Logf("most time: %v (%s); most memory above idle: %d KiB (%s); the large aside", most.cpu, most.cpuCase, most.memory>>10, most.memoryCase)
 	t.Logf("bad input: %d cases", len(cases))
 	fmt.Printf("bad input: %d cases\n", len(cases))
@@ -121,6 +135,18 @@ func faster(a, b report) report {
 		return b
 	}
 	return a
+}
+
+// putOff remembers the cases that are judged again.
+type putOff struct {
+	mu    sync.Mutex
+	cases []bad
+}
+
+func (p *putOff) add(c bad) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cases = append(p.cases, c)
 }
 
 // worst remembers what took most.
