@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -22,6 +23,9 @@ type campaign struct {
 
 	began        time.Time
 	skipped, cut int
+
+	noting     sync.Mutex // for complaints, which goroutines make too
+	complaints []string
 }
 
 // caseDone is a line of the file.
@@ -72,6 +76,49 @@ func (c *campaign) due(name string) bool {
 	return true
 }
 
+// complaining is a test that remembers what it failed for, which is far up in the
+// log once other cases have followed.
+type complaining struct {
+	testing.TB
+	name string
+	of   *campaign
+}
+
+// Errorf fails the test, which goes on.
+func (c *complaining) Errorf(format string, args ...any) {
+	c.Helper()
+	c.note(fmt.Sprintf(format, args...))
+	c.TB.Errorf(format, args...)
+}
+
+// Fatalf ends the test.
+func (c *complaining) Fatalf(format string, args ...any) {
+	c.Helper()
+	c.note(fmt.Sprintf(format, args...))
+	c.TB.Fatalf(format, args...)
+}
+
+// Error fails the test, which goes on.
+func (c *complaining) Error(args ...any) {
+	c.Helper()
+	c.note(fmt.Sprint(args...))
+	c.TB.Error(args...)
+}
+
+// Fatal ends the test.
+func (c *complaining) Fatal(args ...any) {
+	c.Helper()
+	c.note(fmt.Sprint(args...))
+	c.TB.Fatal(args...)
+}
+
+func (c *complaining) note(what string) {
+	const long = 4000
+	c.of.noting.Lock()
+	defer c.of.noting.Unlock()
+	c.of.complaints = append(c.of.complaints, c.name+": "+what[:min(len(what), long)])
+}
+
 // ended notes how a case ended.
 func (c *campaign) ended(name string, ok bool) {
 	c.t.Helper()
@@ -89,11 +136,13 @@ func (c *campaign) ended(name string, ok bool) {
 	}
 }
 
-// summary prints the line that the targets end with. It goes to standard output
-// past the test's log, so that it can be the last line.
+// summary prints what cases have complained of, and the line that the targets end
+// with. It goes to standard output past the test's log, so that it can be the last
+// line.
 func (c *campaign) summary(t testing.TB, line string) {
 	t.Helper()
 	t.Logf("took %s", time.Since(c.began).Round(time.Second))
+	line = strings.Join(append(c.complaints, line), "\n")
 	if c.skipped+c.cut > 0 {
 		fmt.Printf("%d were well in earlier runs, %d are left for later ones\n", c.skipped, c.cut)
 	}

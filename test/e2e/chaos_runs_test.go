@@ -72,10 +72,10 @@ const smallDisk = 300
 
 // Separate processes on real engines, two of every role and in the runs of each
 // third seed eight of every group, under faults drawn from the seed; in one run
-// of five all files are replayed meanwhile. When faults stop, everything
-// comes to its end with nobody's help but a supervisor's, and what is in warehouse, tracker, history and log is what
-// an undisturbed run gives; and the program itself proves warehouse, tracker and
-// history equal to what they are made from.
+// of five all files are replayed meanwhile. When faults stop, everything comes to
+// its end with nobody's help but a supervisor's, and what is in warehouse,
+// tracker, history and log is what an undisturbed run gives; and the program
+// itself proves warehouse, tracker and history equal to what they are made from.
 func TestChaos(t *testing.T) {
 	runs := int(number(t, "TRIBUTARY_CHAOS", 0))
 	if runs == 0 {
@@ -109,7 +109,7 @@ func TestChaos(t *testing.T) {
 			continue
 		}
 		made++
-		ok := t.Run(name, func(t *testing.T) { runChaos(t, from, kinds, length) })
+		ok := t.Run(name, func(t *testing.T) { runChaos(&complaining{TB: t, name: name, of: c}, from, kinds, length) })
 		if !ok {
 			violations++
 		}
@@ -119,7 +119,7 @@ func TestChaos(t *testing.T) {
 }
 
 // runChaos is one run.
-func runChaos(t *testing.T, from uint64, kinds []string, length time.Duration) {
+func runChaos(t testing.TB, from uint64, kinds []string, length time.Duration) {
 	large := from%3 == 0
 	extra := hasty
 	if large {

@@ -60,8 +60,8 @@ func TestCrashPoints(t *testing.T) {
 		}
 		ok := t.Run(at.String(), func(sub *testing.T) {
 			defer func() { s.t = t }()
-			s.t = sub
-			crashed += s.crash(sub, at, undisturbed.Hash, told)
+			s.t = &complaining{TB: sub, name: at.String(), of: c}
+			crashed += s.crash(s.t, at, undisturbed.Hash, told)
 		})
 		if !ok {
 			violations++
@@ -73,7 +73,7 @@ func TestCrashPoints(t *testing.T) {
 
 // crash makes one case in a life of its own, and returns how often the program
 // died.
-func (s *system) crash(t *testing.T, at crash, hash string, told []toldRow) (crashed int) {
+func (s *system) crash(t testing.TB, at crash, hash string, told []toldRow) (crashed int) {
 	s.anew()
 	n := at.N
 	for range 1 + at.Again {
