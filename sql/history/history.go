@@ -5,13 +5,17 @@ package history
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
+	"hash/fnv"
 	"io/fs"
-	"slices"
+	"path"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/google/uuid"
 )
 
 //go:embed statements/*.sql
@@ -20,7 +24,8 @@ var statements embed.FS
 // Migrate creates the database and brings its tables and views to the newest
 // version. open connects to the named database, or with an empty name to the
 // server's default. Members may do so at the same time, and as often as they
-// like: each statement makes what is not there or replaces a view.
+// like: each statement makes what is not there or replaces a view, and none is
+// executed for nothing.
 func Migrate(ctx context.Context, open func(database string) (driver.Conn, error), database string) error {
 	server, err := open("")
 	if err != nil {
@@ -42,57 +47,163 @@ func Migrate(ctx context.Context, open func(database string) (driver.Conn, error
 	if err != nil {
 		return fmt.Errorf("migrate history: %w", err)
 	}
-	return runAll(ctx, conn, names)
-}
-
-// runAll executes files, each of which holds one statement, and notes the
-// versions that are new.
-func runAll(ctx context.Context, conn driver.Conn, names []string) error {
-	var noted []uint32
-	var fresh []string
-	for i, name := range names { // sorted; the first makes the table of versions
-		version, err := run(ctx, conn, name)
-		if err != nil {
-			return err
-		}
-		if i == 0 {
-			if err := conn.QueryRow(ctx, "SELECT groupUniqArray(version) FROM schema_version").Scan(&noted); err != nil {
-				return fmt.Errorf("migrate history: %w", err)
-			}
-		}
-		if !slices.Contains(noted, version) {
-			fresh = append(fresh, fmt.Sprintf("(%d, '%s')", version, strings.TrimPrefix(name, "statements/")))
-		}
-	}
-	if len(fresh) == 0 {
-		return nil
-	}
-	if err := conn.Exec(ctx, "INSERT INTO schema_version (version, name) SETTINGS async_insert = 0 VALUES "+strings.Join(fresh, ", ")); err != nil {
-		return fmt.Errorf("migrate history: note versions: %w", err)
+	if err := runAll(ctx, conn, names); err != nil {
+		return fmt.Errorf("migrate history: %w", err)
 	}
 	return nil
 }
 
-// run executes one file and returns its version.
-func run(ctx context.Context, conn driver.Conn, name string) (uint32, error) {
+// statement is one of the files, as it is executed.
+type statement struct {
+	version uint32
+	file    string
+	object  string // the table or view that it makes or alters
+	text    string
+}
+
+// executed is what is noted of a statement.
+type executed struct {
+	digest uint64
+	object uuid.UUID
+}
+
+// runAll executes files, each of which holds one statement, and notes which. What
+// was executed on the very table or view that is there now is not again: for an
+// ALTER that changes nothing, too, the engine writes the definition anew, and a
+// full disk then leaves it cut.
+func runAll(ctx context.Context, conn driver.Conn, names []string) error {
+	there, err := objects(ctx, conn)
+	if err != nil {
+		return err
+	}
+	before, err := noted(ctx, conn)
+	if err != nil {
+		return err
+	}
+	_, filled := there["event"]
+	if _, has := there["consumed_offset"]; has && !filled {
+		// It tells how far a table was filled that is there no more.
+		if err := conn.Exec(ctx, "TRUNCATE TABLE consumed_offset"); err != nil {
+			return fmt.Errorf("consumed_offset: %w", err)
+		}
+	}
+	var fresh []statement
+	for _, name := range names { // sorted
+		s, err := read(ctx, conn, name)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path.Base(name), err)
+		}
+		if id, has := there[s.object]; has && before[s.version] == (executed{s.digest(), id}) {
+			continue
+		}
+		if err := conn.Exec(ctx, s.text); err != nil {
+			return fmt.Errorf("%s: %w", s.file, err)
+		}
+		fresh = append(fresh, s)
+	}
+	return note(ctx, conn, fresh)
+}
+
+// objects are the tables and views that are there. One that takes another's name
+// has another id, where the database gives ids.
+func objects(ctx context.Context, conn driver.Conn) (map[string]uuid.UUID, error) {
+	rows, err := conn.Query(ctx, "SELECT name, uuid FROM system.tables WHERE database = currentDatabase()")
+	if err != nil {
+		return nil, fmt.Errorf("tables: %w", err)
+	}
+	defer rows.Close()
+	out := map[string]uuid.UUID{}
+	for rows.Next() {
+		var name string
+		var id uuid.UUID
+		if err := rows.Scan(&name, &id); err != nil {
+			return nil, fmt.Errorf("tables: %w", err)
+		}
+		out[name] = id
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("tables: %w", err)
+	}
+	return out, nil
+}
+
+// noted reads what was executed, by version.
+func noted(ctx context.Context, conn driver.Conn) (map[uint32]executed, error) {
+	out := map[uint32]executed{}
+	var has bool
+	if err := conn.QueryRow(ctx, "SELECT count() > 0 FROM system.columns WHERE database = currentDatabase() AND table = 'schema_version' AND name = 'object'").Scan(&has); err != nil {
+		return nil, fmt.Errorf("versions: %w", err)
+	}
+	if !has { // made by an earlier version, or not yet
+		return out, nil
+	}
+	rows, err := conn.Query(ctx, "SELECT version, digest, object FROM schema_version ORDER BY applied_at")
+	if err != nil {
+		return nil, fmt.Errorf("versions: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var version uint32
+		var e executed
+		if err := rows.Scan(&version, &e.digest, &e.object); err != nil {
+			return nil, fmt.Errorf("versions: %w", err)
+		}
+		out[version] = e
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("versions: %w", err)
+	}
+	return out, nil
+}
+
+// note writes down what was executed, and on what.
+func note(ctx context.Context, conn driver.Conn, fresh []statement) error {
+	if len(fresh) == 0 {
+		return nil
+	}
+	there, err := objects(ctx, conn)
+	if err != nil {
+		return err
+	}
+	var rows []string
+	var args []any
+	for _, s := range fresh {
+		rows = append(rows, "(?, ?, ?, ?)")
+		args = append(args, s.version, s.file, s.digest(), there[s.object])
+	}
+	if err := conn.Exec(ctx, "INSERT INTO schema_version (version, name, digest, object) SETTINGS async_insert = 0 VALUES "+strings.Join(rows, ", "), args...); err != nil {
+		return fmt.Errorf("note versions: %w", err)
+	}
+	return nil
+}
+
+// read returns the statement of a file.
+func read(ctx context.Context, conn driver.Conn, name string) (statement, error) {
+	s := statement{file: path.Base(name)}
 	text, err := fs.ReadFile(statements, name)
 	if err != nil {
-		return 0, fmt.Errorf("migrate history: %w", err)
+		return s, err
 	}
-	base := strings.TrimPrefix(name, "statements/")
-	statement, err := withColumns(ctx, conn, string(text))
-	if err != nil {
-		return 0, fmt.Errorf("migrate history: %s: %w", base, err)
-	}
-	if err := conn.Exec(ctx, statement); err != nil {
-		return 0, fmt.Errorf("migrate history: %s: %w", base, err)
-	}
-	number, _, _ := strings.Cut(base, "_")
+	number, _, _ := strings.Cut(s.file, "_")
 	version, err := strconv.ParseUint(number, 10, 32)
 	if err != nil {
-		return 0, fmt.Errorf("migrate history: file %s: want <number>_<name>.sql", base)
+		return s, errors.New("the file's name is not <number>_<name>.sql")
 	}
-	return uint32(version), nil
+	s.version = uint32(version)
+	of := regexp.MustCompile(`^(?:CREATE TABLE IF NOT EXISTS|CREATE OR REPLACE VIEW|ALTER TABLE) (\w+)`).FindSubmatch(text)
+	if of == nil {
+		return s, errors.New("the statement does not begin with CREATE TABLE IF NOT EXISTS, CREATE OR REPLACE VIEW or ALTER TABLE")
+	}
+	s.object = string(of[1])
+	s.text, err = withColumns(ctx, conn, string(text))
+	return s, err
+}
+
+// digest tells one text from another.
+func (s statement) digest() uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(s.text))
+	return h.Sum64()
 }
 
 // withColumns puts in the columns of event with their types and comments, where

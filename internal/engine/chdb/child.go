@@ -91,12 +91,12 @@ func RunChild(ctx context.Context, args []string) error {
 		fmt.Sprintf("--mark_cache_size=%d", 64<<20),
 	}
 	first, err := openEngine(ctx, lib, dialArgs, base, func() {
-		removed, err := removeEmptyDefinitions(o.dataDir, time.Now().Add(-emptyFor))
+		removed, err := removeDamagedDefinitions(o.dataDir, time.Now().Add(-damagedFor))
 		for _, path := range removed {
-			log.Warn("removed an empty definition that kept the engine from opening its directory: what it defined is made again", "file", path)
+			log.Warn("removed an empty or cut definition that kept the engine from opening its directory: what it defined is made again", "file", path)
 		}
 		if err != nil {
-			log.Warn("looking for empty definitions", "error", err)
+			log.Warn("looking for damaged definitions", "error", err)
 		}
 	})
 	if err != nil {
