@@ -28,7 +28,8 @@ type identity struct {
 
 // copyContents writes the claims of contents, and of their rows those that the
 // warehouse doesn't hold yet: equal content of a key, laid out alike, is stored
-// once, by the first that brings it. It returns the claims on keys that others claim too.
+// once, by the first that brings it. It returns the claims on keys that others
+// claim too.
 func (w *writer) copyContents(ctx context.Context, contents []*content) (shared []mapping.ID, err error) {
 	places, shared, err := w.places(ctx, contents)
 	if err != nil {

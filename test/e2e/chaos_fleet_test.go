@@ -44,32 +44,33 @@ const (
 // enginesSlot is the fleet's first: the embedded broker is in its process.
 const enginesSlot = "engines"
 
-// newFleet makes the processes: the engines, two members that keep control, and
-// two for each part of the way.
-func newFleet(s *system) *fleet {
-	f := &fleet{s: s, began: time.Now()}
-	f.slots = append(f.slots, &slot{name: enginesSlot, args: []string{"engines"}})
-	for _, roles := range []string{"schedule poll plan publish", "download", "unzip validate", "sequence insert", "tracker history"} {
-		f.add(2, roles)
-	}
-	return f
+// part is members of a fleet that have the same roles.
+type part struct {
+	members int
+	roles   string
 }
 
-// newLargeFleet makes the engines, two members that give work, and eight in
-// every consumer group, which are in all of them.
-func newLargeFleet(s *system) *fleet {
-	f := &fleet{s: s, began: time.Now()}
-	f.slots = append(f.slots, &slot{name: enginesSlot, args: []string{"engines"}})
-	f.add(2, "schedule poll publish")
-	f.add(8, "plan download unzip validate sequence insert tracker history")
-	return f
+// twice has two members that keep control, and two for each part of the way.
+func twice() []part {
+	return []part{{2, "schedule poll plan publish"}, {2, "download"}, {2, "unzip validate"}, {2, "sequence insert"}, {2, "tracker history"}}
 }
 
-// add adds members that have these roles.
-func (f *fleet) add(members int, roles string) {
-	for n := range members {
-		f.slots = append(f.slots, &slot{name: fmt.Sprintf("%s.%c", strings.ReplaceAll(roles, " ", "+"), 'a'+n), args: append([]string{"run"}, strings.Fields(roles)...)})
+// eightfold has two members that give work, and eight in every consumer group,
+// which are in all of them.
+func eightfold() []part {
+	return []part{{2, "schedule poll publish"}, {8, "plan download unzip validate sequence insert tracker history"}}
+}
+
+// newFleet makes the slots of the engines and of these members.
+func newFleet(s *system, parts []part) *fleet {
+	f := &fleet{s: s, began: time.Now()}
+	f.slots = append(f.slots, &slot{name: enginesSlot, args: []string{"engines"}})
+	for _, p := range parts {
+		for n := range p.members {
+			f.slots = append(f.slots, &slot{name: fmt.Sprintf("%s.%c", strings.ReplaceAll(p.roles, " ", "+"), 'a'+n), args: append([]string{"run"}, strings.Fields(p.roles)...)})
+		}
 	}
+	return f
 }
 
 // say writes what happens, with the time since the fleet's beginning.

@@ -120,10 +120,9 @@ func TestChaos(t *testing.T) {
 
 // runChaos is one run.
 func runChaos(t testing.TB, from uint64, kinds []string, length time.Duration) {
-	large := from%3 == 0
-	extra := hasty
-	if large {
-		extra += wide
+	extra, parts := hasty, twice()
+	if from%3 == 0 {
+		extra, parts = hasty+wide, eightfold()
 	}
 	s := setUp(t, corpus.Options{Seed: from, Shape: corpus.Demo}, rig.Options{Counted: true, Extra: extra})
 	c := &chaos{kinds: slices.Clone(kinds), rng: rand.New(rand.NewPCG(from, 0x6368616f73)), cut: map[string]time.Time{}, held: map[string]int{}}
@@ -141,10 +140,7 @@ func runChaos(t testing.TB, from uint64, kinds []string, length time.Duration) {
 	if enginetest.KafkaAddrs() != nil {
 		c.cluster = s.threeBrokers() // others may need the one that is named
 	}
-	f := newFleet(s)
-	if large {
-		f = newLargeFleet(s)
-	}
+	f := newFleet(s, parts)
 	c.f = f
 	if replaysOf(from) {
 		c.replays = &replaying{next: time.Now().Add(length / 3)}
