@@ -172,7 +172,7 @@ func TestTheReaderSeesNoForeignSchemas(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	for schema, want := range map[string]bool{"tracker": true, "warehouse": true, "tracker_rebuild": true, "warehouse_private": false, "control": false} {
+	for schema, want := range map[string]bool{"tracker": true, "warehouse": true, "tracker_rebuild": false, "warehouse_private": false, "control": false} {
 		table := schema + ".t"
 		if schema == "control" {
 			table = "control.secret"

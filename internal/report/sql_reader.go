@@ -15,9 +15,9 @@ import (
 )
 
 // ReaderRole is the role of Postgres that statements of people run as. It may
-// read the tracker and the warehouse, and write nothing. Whoever connects as it can't become
-// another one, whatever the statement says: so the connection is the role's own,
-// not one of a mightier role that took it on for a while.
+// read the tracker and the warehouse, and write nothing. Whoever connects as it
+// can't become another one, whatever the statement says: so the connection is the
+// role's own, not one of a mightier role that took it on for a while.
 const ReaderRole = "tributary_reader"
 
 // errNoReader says that nobody can connect as the reader.
@@ -72,14 +72,14 @@ func (p Postgres) connectReader(ctx context.Context) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// readable are the schemas that people read, with those that builds make beside
-// them, by their names: one that is somebody else's may be called alike.
-const readable = `n.nspname IN ('tracker', 'tracker_verify', 'tracker_rebuild', 'warehouse', 'warehouse_rebuild', 'warehouse_replaced')`
+// readable are the schemas that people read. One that a build makes beside them
+// gets its rights when it takes its place; until then only the build changes it.
+const readable = `n.nspname IN ('tracker', 'warehouse')`
 
-// show lets the reader see all tables that are there now: migrations and
-// rebuilds make new ones.
+// show lets the reader see all tables that are there now: migrations make new
+// ones. What one under way makes is shown to whoever asks after it.
 func (p Postgres) show(ctx context.Context) error {
-	rows, err := p.Pool.Query(ctx, "SELECT quote_ident(n.nspname) FROM pg_namespace n WHERE "+readable+" ORDER BY 1")
+	rows, err := p.Pool.Query(ctx, "SELECT n.nspname FROM pg_namespace n WHERE "+readable)
 	if err != nil {
 		return fmt.Errorf("let the role %s read: %w", ReaderRole, err)
 	}
@@ -88,11 +88,28 @@ func (p Postgres) show(ctx context.Context) error {
 		return fmt.Errorf("let the role %s read: %w", ReaderRole, err)
 	}
 	for _, s := range schemas {
-		if _, err := p.Pool.Exec(ctx, "GRANT USAGE ON SCHEMA "+s+" TO "+ReaderRole+"; GRANT SELECT ON ALL TABLES IN SCHEMA "+s+" TO "+ReaderRole); err != nil {
+		err := pg.InTx(ctx, p.Pool, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, "SET LOCAL lock_timeout = '2s'"); err != nil {
+				return err
+			}
+			// Postgres refuses rights on what is changed at the same moment.
+			if err := pg.LockSchema(ctx, tx, s); err != nil {
+				return err
+			}
+			_, err := tx.Exec(ctx, "GRANT USAGE ON SCHEMA "+s+" TO "+ReaderRole+"; GRANT SELECT ON ALL TABLES IN SCHEMA "+s+" TO "+ReaderRole)
+			return err
+		})
+		if err != nil && !underWay(err) {
 			return fmt.Errorf("let the role %s read the schema %s: %w", ReaderRole, s, err)
 		}
 	}
 	return nil
+}
+
+// underWay says that somebody else is at work on a schema.
+func underWay(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.Code == "55P03"
 }
 
 // readerPassword follows from the password of the configured role, so that

@@ -54,19 +54,22 @@ func swap(ctx context.Context, tx pgx.Tx, p *profile, check func(pgx.Tx) error) 
 	if err != nil {
 		return err
 	}
-	var steps []string
+	if err := execAll(ctx, tx, []string{"SET LOCAL lock_timeout = '" + swapLock + "'"}); err != nil {
+		return err
+	}
+	if err := pg.LockSchema(ctx, tx, Schema); err != nil { // nobody migrates it meanwhile, or gives rights to it
+		return err
+	}
 	if live {
 		// Members take these in different orders: who can't have all gives up.
-		steps = append(steps, "SET LOCAL lock_timeout = '"+swapLock+"'",
-			"LOCK TABLE warehouse.outbox, warehouse.lease, warehouse.try IN ACCESS EXCLUSIVE MODE")
-	}
-	if err := execAll(ctx, tx, steps); err != nil {
-		return err
+		if err := execAll(ctx, tx, []string{"LOCK TABLE warehouse.outbox, warehouse.lease, warehouse.try IN ACCESS EXCLUSIVE MODE"}); err != nil {
+			return err
+		}
 	}
 	if err := check(tx); err != nil {
 		return err
 	}
-	steps = nil
+	var steps []string
 	if live {
 		grants, err := grants(ctx, tx)
 		if err != nil {
