@@ -7,4 +7,4 @@ KILLS ?= 2
 .PHONY: test-replay
 test-replay: engines ## replays through the whole program: every phase, kill -9, offsets reset by hand, shadows, what is stale
 	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_REPLAY=$(REPLAY) TRIBUTARY_KILLS=$(KILLS) $(GO) test -count=1 -timeout 30m -v \
-	  -run '^(TestReplay|TestReplayTwiceAtOnce|TestReplayOfAnOlderVersion|TestOffsetsResetByHand|TestShadow|TestShadowOfAMapping|TestStale)$$' ./test/e2e/
+	  -run '^(TestReplay|TestReplayTwiceAtOnce|TestReplayOfAnOlderVersion|TestOffsetsResetByHand|TestOffsetsResetByHandUnderAnotherProfile|TestShadow|TestShadowOfAMapping|TestStale)$$' ./test/e2e/

@@ -135,13 +135,6 @@ func (f *fold) document(file uuid.UUID, e *schemas.StatusChanged, s seen) {
 		Session: e.Session, Rows: e.Rows, Position: e.Position}
 	step := f.step(e, s.Last)
 	d.Made = madeBy(e, step)
-	if !step.ended() || e.Check > 0 {
-		step.Version = "" // it is in Made
-	}
-	if e.Check == 0 {
-		d.Base = step
-	} else {
-		d.Check, d.Checked = e.Check, step
-	}
+	d.place(step, e.Check)
 	into(f.documents, f.id("xml", download.String(), e.Outcome, e.Entry), d)
 }

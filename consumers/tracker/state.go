@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"tributary/schemas"
 )
 
 // The states below are what the tracker remembers of each thing, stored in
@@ -164,7 +166,9 @@ type document struct {
 	Session  string `json:"ses,omitempty"`
 	Rows     int64  `json:"r,omitempty"`
 	Position int64  `json:"pos,omitempty"`
-	Base     step   `json:"c0,omitzero"` // before and without data checks
+	Named    step   `json:"j0,omitzero"` // the first judgement of its name
+	Judged   step   `json:"j1,omitzero"` // the first judgement by its schema
+	Base     step   `json:"c0,omitzero"` // all else, without data checks
 	Check    int32  `json:"ck,omitempty"`
 	Checked  step   `json:"cn,omitzero"` // of the latest data check
 	Made     made   `json:"v,omitzero"`
@@ -177,7 +181,7 @@ func (d *document) add(o *document) {
 	d.MD5, d.SHA256, d.Session = max(d.MD5, o.MD5), max(d.SHA256, o.SHA256), max(d.Session, o.Session)
 	d.Ordinal, d.Inc, d.Size = max(d.Ordinal, o.Ordinal), max(d.Inc, o.Inc), max(d.Size, o.Size)
 	d.Rows, d.Position = max(d.Rows, o.Rows), max(d.Position, o.Position)
-	d.Base = d.Base.join(o.Base)
+	d.Named, d.Judged, d.Base = d.Named.before(o.Named), d.Judged.before(o.Judged), d.Base.join(o.Base)
 	switch {
 	case o.Check > d.Check:
 		d.Check, d.Checked = o.Check, o.Checked
@@ -187,11 +191,44 @@ func (d *document) add(o *document) {
 	d.Made.add(o.Made)
 }
 
+// place adds a step where it belongs: what a record says that is read again may
+// be judged by other rules by then, and what was judged first is what sequence has
+// accepted.
+func (d *document) place(s step, check int32) {
+	switch {
+	case check > 0:
+		s.Version = "" // it is in Made
+		d.Check, d.Checked = check, s
+	case s.Phase == schemas.XMLName.ID() && (s.Status == done || s.Status == failed):
+		d.Named = s
+	case s.Phase == schemas.XSD.ID() && (s.Status == done || s.Status == failed):
+		d.Judged = s
+	default:
+		if !s.ended() {
+			s.Version = ""
+		}
+		d.Base = s
+	}
+}
+
+// unchecked is where the document stands without data checks. What insert has
+// taken was accepted, whatever a judgement says whose maker's clock was behind.
+func (d *document) unchecked() step {
+	out := d.Base
+	taken := d.Checked.Phase != 0 || d.Base.Phase >= schemas.Upload.ID() && (d.Base.Status == done || d.Base.Status == failed)
+	for _, judgement := range []step{d.Named, d.Judged} {
+		if !taken || judgement.Status == done {
+			out = out.join(judgement)
+		}
+	}
+	return out
+}
+
 // shown is the step that the document shows: its earliest failure before any
 // data check, else what the latest check says.
 func (d *document) shown() step {
-	if d.Base.ended() || d.Checked.Phase == 0 {
-		return d.Base
+	if s := d.unchecked(); s.ended() || d.Checked.Phase == 0 {
+		return s
 	}
 	return d.Checked
 }

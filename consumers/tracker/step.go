@@ -121,6 +121,24 @@ func (s step) join(o step) step {
 	return s
 }
 
+// before returns the step that was said first.
+func (s step) before(o step) step {
+	switch {
+	case o.Phase == 0:
+		return s
+	case s.Phase == 0:
+		return o
+	}
+	c := cmp.Or(s.At.Compare(o.At), o.compare(s))
+	if c > 0 {
+		return o
+	}
+	if c == 0 && s.errors == nil {
+		s.errors = o.errors
+	}
+	return s
+}
+
 // sortedErrors are the errors by position, then by text.
 func sortedErrors(errors []schemas.ErrorDetail) []schemas.ErrorDetail {
 	out := slices.Clone(errors)

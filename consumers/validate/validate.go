@@ -208,12 +208,17 @@ func (v *Validator) verdict(in schemas.Message, d *schemas.DocumentExtracted, re
 			st.Message = errs[0].Message
 		}
 	}
-	message := func(topic, key, kind string, body any) schemas.Message {
-		return schemas.Message{ID: schemas.EventID(Name, d.Run, in.ID, kind, outcome), Topic: topic, Key: key, Stage: Name,
+	id := func(kind string, ordinal ...string) string {
+		return schemas.EventID(Name, d.Run, in.ID, kind, ordinal...)
+	}
+	message := func(id, topic, key string, body any) schemas.Message {
+		return schemas.Message{ID: id, Topic: topic, Key: key, Stage: Name,
 			Subject: d.Action + "/" + d.FileName + "/" + d.Entry, Time: now, Traceparent: in.Traceparent, Body: body}
 	}
 	return []schemas.Message{
-		message(schemas.DocumentValidatedTopic, d.Document, schemas.DocumentValidatedTopic, end),
-		message(schemas.StatusChangedTopic, d.File, "status", st),
+		message(id(schemas.DocumentValidatedTopic, outcome), schemas.DocumentValidatedTopic, d.Document, end),
+		// A record that is read again may be judged otherwise by then: what is told of
+		// it then is a repeat, of which the first counts.
+		message(id("status"), schemas.StatusChangedTopic, d.File, st),
 	}
 }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"path/filepath"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -31,12 +32,37 @@ const shownSQL = `SELECT 'file' AS what, action || '/' || file AS name, coalesce
 func TestOffsetsResetByHand(t *testing.T) {
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: replayShape(t, false)}, rig.Options{Local: true, Extra: lively})
 	s.once()
+	s.readAgain(func() {})
+}
+
+// The same when schemas and the rules of names were tightened since, so that
+// much of what is read again is judged otherwise: what was judged first counts,
+// and what is stale is stale still.
+func TestOffsetsResetByHandUnderAnotherProfile(t *testing.T) {
+	s := setUp(t, corpus.Options{Seed: seed(t), Shape: replayShape(t, false)}, rig.Options{Local: true, Extra: lively})
+	s.once()
+	s.readAgain(func() {
+		tight := s.copyProfile()
+		s.edit(filepath.Join(tight, "xsd", "specimen.xsd"), looseZygosity, tightZygosity)
+		s.configure(tight, "")
+	})
+}
+
+// readAgain resets all offsets, changes something, and expects that all is as
+// before once everything has been read again.
+func (s *system) readAgain(change func()) {
+	t := s.t
+	t.Helper()
 	undisturbed := s.expect(true)
+	change()
 	var before outcome
 	var shown []shownRow
+	var stale string
+	var once []onceRow
 	var work map[string]int64
 	s.engines(func(at engine.Endpoints) {
 		before, shown, work = s.outcome(), sorted(sql[shownRow](s, "tracker", shownSQL)), s.work()
+		stale, once = s.ask("replay", "--stale", "--dry-run"), sql[onceRow](s, "history", onceSQL)
 		rewind(t, at.Kafka)
 	})
 	s.once()
@@ -44,6 +70,12 @@ func TestOffsetsResetByHand(t *testing.T) {
 		s.unchanged("reading again", before)
 		if diff := gocmp.Diff(shown, sorted(sql[shownRow](s, "tracker", shownSQL))); diff != "" {
 			t.Errorf("where things stand (-before +after):\n%s", diff)
+		}
+		if diff := gocmp.Diff(once, sql[onceRow](s, "history", onceSQL)); diff != "" {
+			t.Errorf("what the history tells of documents (-before +after):\n%s", diff)
+		}
+		if diff := gocmp.Diff(stale, s.ask("replay", "--stale", "--dry-run")); diff != "" {
+			t.Errorf("what is stale (-before +after):\n%s", diff)
 		}
 		after := s.work()
 		for _, topic := range []string{"file.discovered", "download.requested", "download.finished"} {
@@ -64,9 +96,18 @@ func TestOffsetsResetByHand(t *testing.T) {
 	})
 }
 
+// onceRow counts what the history tells of documents in a phase.
+type onceRow struct {
+	Phase, Status, Exception string
+	Events                   int64
+}
+
+const onceSQL = `SELECT phase, status, exception, toInt64(count()) AS events FROM once WHERE entity = 'document'
+	GROUP BY phase, status, exception ORDER BY phase, status, exception`
+
 // rewind sets the offsets of all groups to the beginning of the topics. Insert
 // is in none: it reads the order by itself, from where the warehouse is.
-func rewind(t *testing.T, bootstrap []string) {
+func rewind(t testing.TB, bootstrap []string) {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(bootstrap...))
 	if err != nil {
