@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"hash/crc32"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -159,6 +160,35 @@ func TestClaimFindings(t *testing.T) {
 		"already_present info 1.xml 4 specimen H m1 was known already, with the same content"}, want[:2], want[3:]))
 	b.must(b.version(doc{inc: 0, rank: 1, entry: "x.xml", xml: mice("H", "x=1")})...)
 	same(t, "findings after it was taken back", b.texts(findings), want)
+}
+
+// What followed from claims only until more of them were there leaves nothing:
+// whether it was ever seen depends on where the positions were cut.
+func TestClaimFindingsLeaveNoTrace(t *testing.T) {
+	b := newBench(t)
+	var events, complete []*schemas.DocumentOrdered
+	for _, d := range []doc{
+		{inc: 1, entry: "1.xml", xml: mice("H", "m1=a", "m2=a")},
+		{inc: 3, entry: "3.xml", xml: mice("H", "m1=b", "m2=b")},
+		{inc: 2, entry: "2.xml", xml: mice("H", "m1=b")},          // comes late, between the two
+		{inc: 4, entry: "4.xml", xml: mice("H", "m2=c")},          // is withdrawn in the same batch,
+		{inc: 4, entry: "4.xml", rank: 1, xml: mice("H", "m3=c")}, // by a newer version
+	} {
+		v := b.version(d)
+		events, complete = append(events, v[0]), append(complete, v[1])
+	}
+	events = slices.Concat(events, complete, []*schemas.DocumentOrdered{b.batchEnd("batch")})
+	blobs := maps.Clone(b.blobs)
+	const findings = "SELECT position, ordinal, test, open FROM warehouse.finding ORDER BY 1, 2"
+	want := []string{"2 2 already_present true", "2 3 resubmitted true", "3 2 resubmitted true"}
+	for n := 1; n <= len(events); n++ {
+		b.reset()
+		maps.Copy(b.blobs, blobs)
+		for part := range slices.Chunk(events, n) {
+			b.must(part...)
+		}
+		same(t, fmt.Sprintf("findings, %d positions at a time", n), b.texts(findings), want)
+	}
 }
 
 // Equal content of a key is stored once, and every claim on it counts.

@@ -19,6 +19,10 @@ import (
 // from which the findings $3 to $6 follow. Claims of one document lie next to
 // each other in the order of version keys, since these begin with the names of
 // file and entry and what these say; begins is where they begin.
+//
+// A finding that doesn't follow any more is deleted, not closed: whether it
+// followed for a while depends on how positions were cut into transactions, and
+// a row that told so would differ from one rebuild to the next.
 const electSQL = `
 WITH affected AS MATERIALIZED (
 	SELECT unnest($1::uuid[]) AS claim
@@ -60,7 +64,7 @@ WITH affected AS MATERIALIZED (
 	SELECT position, ordinal, centre, record_type FROM turned t
 	WHERE NOT EXISTS (SELECT FROM back b WHERE b.position = t.position AND b.ordinal = t.ordinal)
 ), closed AS (
-	UPDATE warehouse.finding f SET open = false FROM verdict v
+	DELETE FROM warehouse.finding f USING verdict v
 	WHERE f.position = v.position AND f.ordinal = v.ordinal AND f.test IN ($3, $4, $5, $6) AND f.open AND f.test IS DISTINCT FROM v.test
 	RETURNING f.centre, f.record_type, f.subject, f.test, f.level
 ), opened AS (

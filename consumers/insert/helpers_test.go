@@ -115,6 +115,7 @@ type doc struct {
 	xml     string
 	failed  bool
 	batch   string
+	centre  string // H by default
 }
 
 var epoch0 = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -138,16 +139,19 @@ func (b *bench) event(d doc) *schemas.DocumentOrdered {
 	if d.batch == "" {
 		d.batch = "batch"
 	}
+	if d.centre == "" {
+		d.centre = "H"
+	}
 	name := fmt.Sprintf("H.%s.%d.impc.zip", d.date, d.inc)
 	file := schemas.FileID(d.action, name)
 	look := epoch0.Add(time.Duration(d.rank) * time.Minute)
 	offset := int64(len(b.blobs[d.archive]))
 	b.blobs[d.archive] = append(b.blobs[d.archive], d.xml...)
 	ev := &schemas.DocumentOrdered{
-		Scope: schemas.Scope{Run: fmt.Sprintf("run-%d", d.run), Session: "session", Centre: "H", Source: "harwell"}, FileRef: schemas.FileRef{File: file, FileName: name, Action: d.action},
+		Scope: schemas.Scope{Run: fmt.Sprintf("run-%d", d.run), Session: "session", Centre: d.centre, Source: "harwell"}, FileRef: schemas.FileRef{File: file, FileName: name, Action: d.action},
 		DocumentRef:  schemas.DocumentRef{Document: schemas.DocumentID(file, d.entry), Entry: d.entry, Archive: d.archive, Offset: offset, Size: int64(len(d.xml)), Packed: int64(len(d.xml)), CRC32: int64(crc32.ChecksumIEEE([]byte(d.xml)))},
-		DocumentName: schemas.DocumentName{Kind: d.kind, DocCentre: "H", DocDate: d.date, DocInc: d.docInc},
-		What:         schemas.PositionDocument, Batch: d.batch, Domain: "H", Number: 1, Attempt: 1, Download: d.archive, Unzip: "done",
+		DocumentName: schemas.DocumentName{Kind: d.kind, DocCentre: d.centre, DocDate: d.date, DocInc: d.docInc},
+		What:         schemas.PositionDocument, Batch: d.batch, Domain: d.centre, Number: 1, Attempt: 1, Download: d.archive, Unzip: "done",
 		FileDate: d.date, FileInc: d.inc, RankOwn: true, RankTime: &look, RunNumber: d.run, Result: schemas.Valid, Profile: "impc 1",
 	}
 	if d.failed {
@@ -265,6 +269,17 @@ func (b *bench) texts(query string, args ...any) []string {
 	}
 	if out == nil {
 		out = []string{}
+	}
+	return out
+}
+
+// all is every row of every table, but for the state of members.
+func (b *bench) all() map[string][]string {
+	b.t.Helper()
+	out := map[string][]string{}
+	for _, table := range b.texts(`SELECT relname FROM pg_class WHERE relnamespace = 'warehouse'::regnamespace AND relkind = 'r'
+			AND relname NOT IN ('state', 'try', 'lease', 'outbox', 'profile', 'schema_version')`) {
+		out[table] = b.texts("SELECT t::text FROM warehouse." + table + " t ORDER BY 1")
 	}
 	return out
 }

@@ -131,10 +131,23 @@ func entries(t *rapid.T) []doc {
 // run applies steps, cut into batches and transactions as drawn, and returns
 // what must not depend on that.
 func (b *bench) run(t *rapid.T, list []step) []string {
+	open := b.positions(list, rapid.SliceOfN(rapid.Bool(), len(list), len(list)).Draw(t, "batch ends"))
+	for len(open) > 0 {
+		n := rapid.IntRange(1, min(len(open), 8)).Draw(t, "transaction")
+		b.must(open[:n]...)
+		open = open[n:]
+	}
+	b.sound()
+	return append([]string{b.hash()}, b.state()...)
+}
+
+// positions empties the warehouse and makes the positions of steps, with the
+// end of a batch after those that end one, and ends of both centres' last ones.
+func (b *bench) positions(list []step, ends []bool) []*schemas.DocumentOrdered {
 	b.reset()
 	var open []*schemas.DocumentOrdered
 	for i, s := range list {
-		batch := fmt.Sprint("batch ", i)
+		batch, centre := fmt.Sprint("batch ", i), "H"
 		switch {
 		case s.unload != nil:
 			open = append(open, b.unload(*s.unload))
@@ -145,20 +158,15 @@ func (b *bench) run(t *rapid.T, list []step) []string {
 			for i := range docs {
 				docs[i].batch = batch
 			}
-			open = append(open, b.version(docs...)...)
+			version := b.version(docs...)
+			centre = centreOf(version[0])
+			open = append(open, version...)
 		}
-		if rapid.Bool().Draw(t, "batch ends") {
-			open = append(open, b.batchEnd(batch))
+		if ends[i] {
+			open = append(open, of(centre, b.batchEnd(batch)))
 		}
 	}
-	open = append(open, b.batchEnd("last"))
-	for len(open) > 0 {
-		n := rapid.IntRange(1, min(len(open), 8)).Draw(t, "transaction")
-		b.must(open[:n]...)
-		open = open[n:]
-	}
-	b.sound()
-	return append([]string{b.hash()}, b.state()...)
+	return append(open, b.batchEnd("last"), of("G", b.batchEnd("last of G")))
 }
 
 // state is what must be the same besides the rows.

@@ -146,17 +146,6 @@ func (r *rebuilt) publish(n int) {
 	}
 }
 
-// all is every row of every table, but for the state of members.
-func (r *rebuilt) all() map[string][]string {
-	r.t.Helper()
-	out := map[string][]string{}
-	for _, table := range r.texts(`SELECT relname FROM pg_class WHERE relnamespace = 'warehouse'::regnamespace AND relkind = 'r'
-			AND relname NOT IN ('state', 'try', 'lease', 'outbox', 'profile', 'schema_version')`) {
-		out[table] = r.texts("SELECT t::text FROM warehouse." + table + " t ORDER BY 1")
-	}
-	return out
-}
-
 func (r *rebuilt) drop() {
 	r.t.Helper()
 	if _, err := r.pool.Exec(r.t.Context(), "DROP SCHEMA warehouse CASCADE"); err != nil {
