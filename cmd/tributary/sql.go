@@ -31,8 +31,11 @@ func newSQL(c *cli) *cobra.Command {
 	}
 	output := outputFlag(cmd, report.Formats()...)
 	store := cmd.Flags().String("store", "", "tracker, warehouse or history")
-	timeout := cmd.Flags().Duration("timeout", report.Timeout, "of the statement")
+	timeout := timeoutFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := checkTimeout(*timeout); err != nil {
+			return err
+		}
 		statement := args[0]
 		if statement == "-" {
 			text, err := io.ReadAll(io.LimitReader(c.stdin, maxStatement+1))
@@ -60,6 +63,19 @@ func newSQL(c *cli) *cobra.Command {
 		})
 	}
 	return cmd
+}
+
+// timeoutFlag adds --timeout for what asks a store.
+func timeoutFlag(cmd *cobra.Command) *time.Duration {
+	return cmd.Flags().Duration("timeout", report.Timeout, "stop the statement after so long; more than 0, at most 1h")
+}
+
+// checkTimeout refuses a --timeout that no statement can have.
+func checkTimeout(d time.Duration) error {
+	if err := report.CheckTimeout(d); err != nil {
+		return usagef("--timeout: %w", err)
+	}
+	return nil
 }
 
 // ask is the store of that name, for reading.
