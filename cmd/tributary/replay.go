@@ -309,6 +309,6 @@ func (c *cli) withReplay(ctx context.Context, broker bool, fn func(p *plan.Plann
 		if err != nil {
 			return err
 		}
-		return explainAbsence(fn(p, s, cfg))
+		return fn(p, s, cfg)
 	})
 }

@@ -83,11 +83,11 @@ func newReport(c *cli) *cobra.Command {
 		return c.withStores(cmd.Context(), need{ClickHouse: true}, func(cfg config.Config, s *stores) error {
 			store := report.ClickHouse{Conn: s.ClickHouse, Timeout: *timeout, MaxMemory: int64(cfg.ClickHouse.MaxMemory), Parameters: values}
 			if *picture == "" {
-				return explainAbsence(report.SQL(cmd.Context(), store, r.Statement, c.stdout, *output))
+				return report.SQL(cmd.Context(), store, r.Statement, c.stdout, *output)
 			}
 			var answer bounded
 			if err := report.SQL(cmd.Context(), store, r.Statement, &answer, report.JSON); err != nil {
-				return explainAbsence(err)
+				return err
 			}
 			return c.drawRecipe(r, answer.Bytes(), *picture)
 		})

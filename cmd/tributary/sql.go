@@ -58,8 +58,8 @@ func newSQL(c *cli) *cobra.Command {
 			return usagef("--store %q is not known: use tracker, warehouse or history", *store)
 		}
 		return c.withStores(cmd.Context(), n, func(cfg config.Config, s *stores) error {
-			err := report.SQL(cmd.Context(), s.ask(*store, cfg, *timeout), statement, c.stdout, *output)
-			return explainAbsence(err)
+			s.asked = *store
+			return report.SQL(cmd.Context(), s.ask(*store, cfg, *timeout), statement, c.stdout, *output)
 		})
 	}
 	return cmd
