@@ -15,8 +15,12 @@ import (
 	"tributary/internal/config"
 )
 
-// unknownDatabase is ClickHouse's code for a database that is not there.
-const unknownDatabase = 81
+// Codes of ClickHouse: for a database that is not there, and for a file of a
+// table's that is not.
+const (
+	unknownDatabase = 81
+	lostFile        = 107
+)
 
 // explainAbsence says to people what a schema or a database that is not there
 // means, and how it comes, or comes back. What else is wrong is returned as it
@@ -31,6 +35,9 @@ func (s *stores) explainAbsence(ctx context.Context, cfg config.Config, err erro
 	var chErr *clickhouse.Exception
 	if errors.As(err, &chErr) && chErr.Code == unknownDatabase && strings.Contains(plainNames(chErr.Message), "Database "+cfg.ClickHouse.Database+" ") {
 		return fmt.Errorf("there is no history yet: run tributary up; where there was one, tributary history rebuild brings it back: %w", err)
+	}
+	if errors.As(err, &chErr) && chErr.Code == lostFile {
+		return fmt.Errorf("ClickHouse lacks files of its own, as where its data directory was deleted while it ran: stop and start it (the embedded one begins anew by itself within seconds), then run tributary history rebuild: %w", err)
 	}
 	return err
 }

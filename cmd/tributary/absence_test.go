@@ -1,10 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
 
 	"tributary/internal/config"
 	"tributary/internal/engine"
@@ -48,6 +51,14 @@ func TestAbsence(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), x.want) || x.not != "" && strings.Contains(err.Error(), x.not) {
 			t.Errorf("%s of %q: %v; want %q and not %q", x.statement, x.asked, err, x.want, x.not)
 		}
+	}
+}
+
+// An engine that has lost its files says so in its own words only.
+func TestLostFilesAreExplained(t *testing.T) {
+	err := (&stores{}).explainAbsence(t.Context(), config.Default(), fmt.Errorf("verify: %w", &clickhouse.Exception{Code: lostFile, Message: "Cannot open file /x/data.bin"}))
+	if err == nil || !strings.Contains(err.Error(), "then run tributary history rebuild") || !strings.Contains(err.Error(), "data.bin") {
+		t.Errorf("error is %v", err)
 	}
 }
 
