@@ -26,7 +26,8 @@ func newSQL(c *cli) *cobra.Command {
 		Use:   "sql --store tracker|warehouse|history STATEMENT",
 		Short: "Ask the tracker, the warehouse or the history in SQL",
 		Long: "Run one reading statement and print its rows. tracker and warehouse are schemas of Postgres, history is ClickHouse.\n" +
-			"STATEMENT - is read from stdin. Whatever it says, nothing is written.",
+			"STATEMENT - is read from stdin; one that begins with a comment (-- …) is written behind the word --, as nothing behind it\n" +
+			"is taken for a flag. Whatever it says, nothing is written.",
 		Args: cobra.ExactArgs(1),
 	}
 	output := outputFlag(cmd, report.Formats()...)
