@@ -48,7 +48,7 @@ func moment(flag, text string) (time.Time, error) {
 func (c *cli) withTrackerAt(ctx context.Context, f *pastFlags, scope asof.Scope, format string, ask func(cfg config.Config, q pg.Querier, at *time.Time) error) error {
 	if f.asOf == "" {
 		return c.withStores(ctx, need{Postgres: true}, func(cfg config.Config, s *stores) error {
-			return explainAbsence(ask(cfg, s.Tracker, nil))
+			return ask(cfg, s.Tracker, nil)
 		})
 	}
 	at, err := moment("as-of", f.asOf)
@@ -75,8 +75,7 @@ func (c *cli) withPast(ctx context.Context, maxEvents int64, fn func(cfg config.
 	return c.withStores(ctx, need{Postgres: true, ClickHouse: true}, func(cfg config.Config, s *stores) error {
 		p := &pastProgress{w: c.stderr, terminal: isTerminal(c.stderr), next: time.Now().Add(2 * time.Second)}
 		defer p.end()
-		err := fn(cfg, &asof.Reader{History: s.ClickHouse, Postgres: s.Tracker, Writer: pastWriter, MaxEvents: maxEvents, Progress: p.tell})
-		return explainAbsence(err)
+		return fn(cfg, &asof.Reader{History: s.ClickHouse, Postgres: s.Tracker, Writer: pastWriter, MaxEvents: maxEvents, Progress: p.tell})
 	})
 }
 

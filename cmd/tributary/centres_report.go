@@ -42,7 +42,7 @@ func newCentresReport(c *cli) *cobra.Command {
 			}
 			r, err := centrereport.Read(cmd.Context(), s.Tracker, s.Warehouse, o)
 			if err != nil {
-				return explainAbsence(err)
+				return err
 			}
 			if *output == "html" {
 				return r.WriteHTML(c.stdout)

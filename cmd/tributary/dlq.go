@@ -84,7 +84,7 @@ func (d *letters) each(ctx context.Context, f *deadletter.Filter, meant func(*le
 		return err
 	}
 	if err := deadletter.Quarantined(ctx, d.stores.Warehouse, d.reader.Prefix, f, take); err != nil {
-		return explainAbsence(err)
+		return err
 	}
 	return flush()
 }
@@ -102,7 +102,7 @@ func (d *letters) get(ctx context.Context, id string) (*letter, error) {
 		l, err = d.reader.Get(ctx, id)
 	}
 	if err != nil {
-		return nil, explainAbsence(err)
+		return nil, err
 	}
 	all, err := d.join(ctx, []*deadletter.Letter{l})
 	if err != nil {
@@ -119,7 +119,7 @@ func (d *letters) join(ctx context.Context, all []*deadletter.Letter) ([]*letter
 	}
 	decided, err := control.DeadLetters(ctx, d.stores.Control, keys)
 	if err != nil {
-		return nil, explainAbsence(err)
+		return nil, err
 	}
 	deaths, err := control.Deaths(ctx, d.stores.Control, lineages)
 	if err != nil {

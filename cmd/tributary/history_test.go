@@ -62,7 +62,7 @@ func TestHistoryVerifyAndRebuild(t *testing.T) {
 	exec("INSERT INTO event SELECT * REPLACE (100000 AS offset) FROM (SELECT * FROM event FINAL" + row(last) + ")")
 	exec("DELETE FROM event" + row(last))
 	place := func(offset int64) string { return fmt.Sprintf("status.changed,%d,%d,", partition, offset) }
-	expect(exitFailed, csv, "changed,"+place(first), `history ""forged""`, "missing,"+place(last), "extra,"+place(100000), "DIFFERS from the log")
+	expect(exitFailed, csv, "changed,"+place(first), `history ""forged""`, "missing,"+place(last), "extra,"+place(100000), "DIFFERS from the log", "\ntributary history rebuild fills the history again from the log")
 	expect(exitOK, []string{"rebuild", "--force"}, " rows in ")
 	expect(exitOK, verify, "the history is equal to the log")
 	exec("DROP DATABASE " + cfg.ClickHouse.Database)

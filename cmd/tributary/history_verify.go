@@ -62,6 +62,7 @@ func newHistoryVerify(c *cli) *cobra.Command {
 				return err
 			}
 			c.sayVerified(v)
+			c.sayRemedy(v)
 			if !v.Equal() || *complete && !v.Complete() {
 				return errSilent
 			}
@@ -111,5 +112,12 @@ func (c *cli) sayVerified(v history.Verified) {
 		if n.n > 0 {
 			fmt.Fprintf(c.stderr, "%d %s\n", n.n, n.what)
 		}
+	}
+}
+
+// sayRemedy says, as the last line, what puts a history right that differs.
+func (c *cli) sayRemedy(v history.Verified) {
+	if !v.Equal() {
+		fmt.Fprintln(c.stderr, "tributary history rebuild fills the history again from the log, which puts this right")
 	}
 }

@@ -54,9 +54,9 @@ func newLineage(c *cli) *cobra.Command {
 			}
 			r := &lineage.Reader{Warehouse: s.Warehouse, Tracker: s.Tracker, Mapping: m}
 			if f.file != "" {
-				return explainAbsence(c.lineageOfFile(cmd.Context(), r, f))
+				return c.lineageOfFile(cmd.Context(), r, f)
 			}
-			return explainAbsence(c.lineageOf(cmd.Context(), cfg, r, f, args))
+			return c.lineageOf(cmd.Context(), cfg, r, f, args)
 		})
 	}
 	return cmd

@@ -75,7 +75,7 @@ func newReferenceList(c *cli) *cobra.Command {
 			for _, ref := range m.References {
 				r, err := readReference(cmd.Context(), s, ref, statements)
 				if err != nil {
-					return explainAbsence(err)
+					return err
 				}
 				if err := out.Row(r, r.cells()...); err != nil {
 					return err

@@ -194,6 +194,9 @@ func (f *replayFlags) read(now time.Time) (err error) {
 		}
 		*t.at = &at
 	}
+	if since, until := f.choice.Since, f.choice.Until; since != nil && until != nil && !since.Before(*until) {
+		return usagef("--since %s is not before --until %s, so no file is meant", f.since, f.until)
+	}
 	if f.offsets != "" {
 		f.places, err = replay.ParseOffsets(f.offsets)
 		return usage(err)
@@ -309,6 +312,6 @@ func (c *cli) withReplay(ctx context.Context, broker bool, fn func(p *plan.Plann
 		if err != nil {
 			return err
 		}
-		return explainAbsence(fn(p, s, cfg))
+		return fn(p, s, cfg)
 	})
 }

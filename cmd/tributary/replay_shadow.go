@@ -10,12 +10,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"tributary/internal/config"
 	"tributary/internal/report"
 	"tributary/internal/shadow"
 	"tributary/producers/plan"
+	"tributary/producers/replay"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -203,7 +205,7 @@ func newReplayPromote(c *cli) *cobra.Command {
 			}
 			r.Phase, r.Promotes, r.Reason, r.Rate = of.Phase, of.ID, *reason, *rate
 			t := tallyOf(r.Phase)
-			next, stop := iter.Pull2(changedFiles(ctx, cmpr, &of, t))
+			next, stop := iter.Pull2(changedFiles(ctx, s.Tracker, cmpr, &of, t))
 			defer stop()
 			_, err = p.RequestRun(ctx, r, func() (control.ReplayItem, bool, error) {
 				item, err, ok := next()
@@ -242,21 +244,22 @@ func promotable(ctx context.Context, s *stores, cmpr *shadow.Comparer, r *contro
 }
 
 // changedFiles yields the files of which some document would change, each once,
-// and counts them.
-func changedFiles(ctx context.Context, cmpr *shadow.Comparer, r *control.ReplayRun, t *chosen) iter.Seq2[control.ReplayItem, error] {
+// and counts them with all that is in them, which is what is replayed.
+func changedFiles(ctx context.Context, tracker *pgxpool.Pool, cmpr *shadow.Comparer, r *control.ReplayRun, t *chosen) iter.Seq2[control.ReplayItem, error] {
 	errEnough := errors.New("enough")
 	return func(yield func(control.ReplayItem, error) bool) {
 		var last control.ReplayItem
+		var files []string
 		skipped, err := cmpr.Compare(ctx, r, func(d *shadow.Document) error {
 			item := control.ReplayItem{File: d.File, Archive: d.Archive}
 			if d.Change == shadow.Unchanged {
 				return nil
 			}
-			t.Documents++
 			if item == last {
 				return nil
 			}
 			last = item
+			files = append(files, item.File)
 			t.Files++
 			t.centres[d.Centre] = true
 			if !yield(item, nil) {
@@ -266,6 +269,9 @@ func changedFiles(ctx context.Context, cmpr *shadow.Comparer, r *control.ReplayR
 		})
 		if err == nil && skipped.Mixed > 0 {
 			err = fmt.Errorf("%d %w", skipped.Mixed, shadow.ErrMixed)
+		}
+		if err == nil {
+			t.Documents, t.Bytes, err = replay.Weigh(ctx, tracker, files)
 		}
 		if err != nil && !errors.Is(err, errEnough) {
 			yield(control.ReplayItem{}, err)

@@ -33,6 +33,8 @@ func TestReplayFlags(t *testing.T) {
 		{replayFlags{stale: true, offsets: "status.changed/0:1-2"}, "not by both"},
 		{replayFlags{from: "unzip", since: "24h", offsets: "status.changed/0:1-2"}, "not by both"},
 		{replayFlags{from: "unzip", since: "yesterday"}, "is no moment"},
+		{replayFlags{from: "unzip", since: "1h", until: "2h"}, "--since 1h is not before --until 2h"},
+		{replayFlags{from: "unzip", since: "2026-01-01", until: "2026-01-01"}, "is not before"},
 		{replayFlags{from: "unzip", offsets: "0-5"}, "names no offsets"},
 		{replayFlags{from: "unzip", choice: replay.Choice{Predicate: "true; true"}}, "semicolon"},
 		{replayFlags{from: "unzip", since: "24h", rate: -1}, "--rate must be"},

@@ -39,12 +39,15 @@ func newReport(c *cli) *cobra.Command {
 		},
 	}
 	output := outputFlag(cmd, report.Formats()...)
-	timeout := cmd.Flags().Duration("timeout", report.Timeout, "of the statement")
+	timeout := timeoutFlag(cmd)
 	picture := cmd.Flags().String("plot", "", "draw it: in the terminal, or with =FILE.svg or =FILE.png in a file")
 	cmd.Flags().Lookup("plot").NoOptDefVal = inTerminal
 	explain := cmd.Flags().Bool("explain", false, "say what NAME asks and how, instead of answering it")
 	parameters := parameterFlags(cmd, all)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := checkTimeout(*timeout); err != nil {
+			return err
+		}
 		given := map[string]string{}
 		for _, name := range parameters {
 			if f := cmd.Flags().Lookup(name); f.Changed {
@@ -80,11 +83,11 @@ func newReport(c *cli) *cobra.Command {
 		return c.withStores(cmd.Context(), need{ClickHouse: true}, func(cfg config.Config, s *stores) error {
 			store := report.ClickHouse{Conn: s.ClickHouse, Timeout: *timeout, MaxMemory: int64(cfg.ClickHouse.MaxMemory), Parameters: values}
 			if *picture == "" {
-				return explainAbsence(report.SQL(cmd.Context(), store, r.Statement, c.stdout, *output))
+				return report.SQL(cmd.Context(), store, r.Statement, c.stdout, *output)
 			}
 			var answer bounded
 			if err := report.SQL(cmd.Context(), store, r.Statement, &answer, report.JSON); err != nil {
-				return explainAbsence(err)
+				return err
 			}
 			return c.drawRecipe(r, answer.Bytes(), *picture)
 		})

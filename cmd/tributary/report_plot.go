@@ -52,8 +52,7 @@ func (c *cli) drawRecipe(r recipes.Recipe, answer []byte, picture string) error 
 		return err
 	}
 	if f.Empty() {
-		_, err := fmt.Fprintln(c.stderr, "tributary: nothing of this is in the history, so nothing is drawn")
-		return err
+		return c.sayEmpty(r)
 	}
 	if picture == inTerminal {
 		return f.Terminal(c.stdout, terminalColumns(c.stdout))
@@ -70,6 +69,17 @@ func (c *cli) drawRecipe(r recipes.Recipe, answer []byte, picture string) error 
 		return fmt.Errorf("--plot: %w", err)
 	}
 	return nil
+}
+
+// sayEmpty says why nothing is drawn. Where an answer has moments, these are
+// whole multiples of --every, of which a short time has none.
+func (c *cli) sayEmpty(r recipes.Recipe) error {
+	text := "nothing of this is in the history, so nothing is drawn"
+	if p, ok := r.Parameter("every"); ok {
+		text += "; only moments at whole multiples of --every (" + p.Default + " if it is not given) are asked: a shorter one may have some"
+	}
+	_, err := fmt.Fprintln(c.stderr, "tributary: "+text)
+	return err
 }
 
 // replaceFile writes a file beside its place first, so that who reads it, or

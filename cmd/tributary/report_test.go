@@ -25,7 +25,7 @@ Everything that ever happened to a file is in the history. These are the questio
 
 A time is RFC 3339, a date (midnight UTC), or how long ago, such as 24h or 7d; ` + "`--since`" + ` is included, ` + "`--until`" + ` is not. Values are bound by the database and never become a part of the statement. Nothing is written, and time and memory are limited.
 
-Every recipe reads the whole history, whatever ` + "`--since`" + ` says: what an event means follows from those before it, and what was told twice is found among all. So a recipe takes longer with every event that is kept. What bounds it is ` + "`--timeout`" + ` (5 minutes by default) and ` + "`clickhouse.max_memory`" + `, half of which grouping and sorting may take before they go to disk; beyond either, the recipe ends with an error that says so. ` + "`history.retention`" + ` bounds what is read.
+Every recipe reads the whole history, whatever ` + "`--since`" + ` says: what an event means follows from those before it, and what was told twice is found among all. So a recipe takes longer with every event that is kept. What bounds it is ` + "`--timeout`" + ` (5 minutes by default, an hour at most) and ` + "`clickhouse.max_memory`" + `, half of which grouping and sorting may take before they go to disk; beyond either, the recipe ends with an error that says so. ` + "`history.retention`" + ` bounds what is read.
 
 The log tells some things twice, and some late. Every event counts once, at the time at which it happened by the clock of who told it; what shadow replays did counts nowhere. The examples are answers to one small history, made by hand: a test asks it again.
 `)
@@ -75,6 +75,9 @@ func TestReportRefuses(t *testing.T) {
 		{"report qqqqqqqqqqqq", "tributary report lists them"},
 		{"report speed --since yesterday", "--since: "},
 		{"report speed --since 1960-01-01", "--since: "},
+		{"report speed --since 2026-11-02 --until 2026-11-01", "--since 2026-11-02 is after --until 2026-11-01"},
+		{"report backlog --since 1h --until 2h", "--since 1h is after --until 2h"},
+		{"report failures --phase nope", `--phase: "nope" is no phase: use one of zip_name, download, `},
 		{"report speed --every 1h", "report speed has no --every: it has --since"},
 		{"report speed --limit 0", "--limit: "},
 		{"report speed --limit -1", "--limit: "},

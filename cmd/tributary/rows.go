@@ -3,11 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/spf13/cobra"
 
 	"tributary/internal/config"
@@ -36,25 +32,8 @@ func listTracker[T row](ctx context.Context, c *cli, format string, header []str
 // withTracker opens Postgres for a command that asks the tracker.
 func (c *cli) withTracker(ctx context.Context, fn func(q pg.Querier) error) error {
 	return c.withStores(ctx, need{Postgres: true}, func(_ config.Config, s *stores) error {
-		return explainAbsence(fn(s.Tracker))
+		return fn(s.Tracker)
 	})
-}
-
-// unknownDatabase is ClickHouse's code for a database that is not there.
-const unknownDatabase = 81
-
-// explainAbsence says to people what a missing table or schema means.
-func explainAbsence(err error) error {
-	var pgErr *pgconn.PgError
-	if errors.As(err, &pgErr) && (pgErr.Code == "42P01" || pgErr.Code == "3F000") &&
-		(strings.Contains(pgErr.Message, "tracker.") || strings.Contains(pgErr.Message, "warehouse.") || strings.Contains(pgErr.Message, "control.")) {
-		return fmt.Errorf("nothing is there yet: run tributary up: %w", err)
-	}
-	var chErr *clickhouse.Exception
-	if errors.As(err, &chErr) && chErr.Code == unknownDatabase {
-		return fmt.Errorf("there is no history yet: run tributary up: %w", err)
-	}
-	return err
 }
 
 // filterFlags are the flags that narrow a list.

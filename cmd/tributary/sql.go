@@ -26,13 +26,17 @@ func newSQL(c *cli) *cobra.Command {
 		Use:   "sql --store tracker|warehouse|history STATEMENT",
 		Short: "Ask the tracker, the warehouse or the history in SQL",
 		Long: "Run one reading statement and print its rows. tracker and warehouse are schemas of Postgres, history is ClickHouse.\n" +
-			"STATEMENT - is read from stdin. Whatever it says, nothing is written.",
+			"STATEMENT - is read from stdin; one that begins with a comment (-- …) is written behind the word --, as nothing behind it\n" +
+			"is taken for a flag. Whatever it says, nothing is written.",
 		Args: cobra.ExactArgs(1),
 	}
 	output := outputFlag(cmd, report.Formats()...)
 	store := cmd.Flags().String("store", "", "tracker, warehouse or history")
-	timeout := cmd.Flags().Duration("timeout", report.Timeout, "of the statement")
+	timeout := timeoutFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := checkTimeout(*timeout); err != nil {
+			return err
+		}
 		statement := args[0]
 		if statement == "-" {
 			text, err := io.ReadAll(io.LimitReader(c.stdin, maxStatement+1))
@@ -55,11 +59,24 @@ func newSQL(c *cli) *cobra.Command {
 			return usagef("--store %q is not known: use tracker, warehouse or history", *store)
 		}
 		return c.withStores(cmd.Context(), n, func(cfg config.Config, s *stores) error {
-			err := report.SQL(cmd.Context(), s.ask(*store, cfg, *timeout), statement, c.stdout, *output)
-			return explainAbsence(err)
+			s.asked = *store
+			return report.SQL(cmd.Context(), s.ask(*store, cfg, *timeout), statement, c.stdout, *output)
 		})
 	}
 	return cmd
+}
+
+// timeoutFlag adds --timeout for what asks a store.
+func timeoutFlag(cmd *cobra.Command) *time.Duration {
+	return cmd.Flags().Duration("timeout", report.Timeout, "stop the statement after so long; more than 0, at most 1h")
+}
+
+// checkTimeout refuses a --timeout that no statement can have.
+func checkTimeout(d time.Duration) error {
+	if err := report.CheckTimeout(d); err != nil {
+		return usagef("--timeout: %w", err)
+	}
+	return nil
 }
 
 // ask is the store of that name, for reading.

@@ -66,6 +66,7 @@ type stores struct {
 	Kafka kafka.Factory
 
 	closers []func() error
+	asked   string   // the schema in which a statement of people looks names up; empty: none
 	users   *os.File // held shared while engines of another process are used
 	wait    time.Duration
 }

@@ -43,7 +43,7 @@ func (c *cli) withStores(ctx context.Context, n need, fn func(cfg config.Config,
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	return fn(cfg, s)
+	return s.explainAbsence(ctx, cfg, fn(cfg, s))
 }
 
 // withAdmin is withKafka with an admin client.

@@ -36,7 +36,7 @@ func (c *cli) printHash(ctx context.Context, cfg config.Config, s *stores) error
 	}
 	hash, err := warehouse.Hash(ctx, s.Warehouse, m)
 	if err != nil {
-		return explainAbsence(err)
+		return err
 	}
 	_, err = fmt.Fprintln(c.stdout, hash)
 	return err

@@ -26,7 +26,7 @@ func newWarehouseExport(c *cli) *cobra.Command {
 	to := cmd.Flags().String("to", "", "the file to write, which must not be there yet (default: stdout)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.withStores(cmd.Context(), need{Postgres: true}, func(cfg config.Config, s *stores) error {
-			return explainAbsence(c.export(cmd.Context(), cfg, s, args[0], *to))
+			return c.export(cmd.Context(), cfg, s, args[0], *to)
 		})
 	}
 	return cmd

@@ -56,7 +56,7 @@ func (c *cli) operate(ctx context.Context, timeout time.Duration, request func(c
 	defer func() { err = errors.Join(err, a.Close()) }()
 	op, err := request(ctx, a)
 	if err != nil {
-		return out, err
+		return out, a.stores.explainAbsence(ctx, cfg, err)
 	}
 	waiting, stop := context.WithTimeoutCause(ctx, timeout, errLate)
 	defer stop()

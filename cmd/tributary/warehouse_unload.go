@@ -53,7 +53,7 @@ func newWarehouseUnload(c *cli) *cobra.Command {
 			return requestUnload(ctx, a.stores, u)
 		})
 		if err != nil {
-			return explainAbsence(err)
+			return err
 		}
 		return c.writeOperation(done, *output)
 	}
@@ -127,7 +127,7 @@ var errDry = errors.New("dry run")
 func (c *cli) unloadDry(ctx context.Context, u control.Unload, output string) error {
 	return c.withStores(ctx, need{Postgres: true}, func(_ config.Config, s *stores) error {
 		if err := chooseAction(ctx, s.Warehouse, &u); err != nil {
-			return explainAbsence(err)
+			return err
 		}
 		// Asking for it finds the version; it is then not asked for.
 		var op control.Operation
@@ -141,7 +141,7 @@ func (c *cli) unloadDry(ctx context.Context, u control.Unload, output string) er
 		}
 		r, err := (&lineage.Reader{Warehouse: s.Warehouse}).Retract(ctx, u.Action, u.Name, op.Archive)
 		if err != nil {
-			return explainAbsence(err)
+			return err
 		}
 		if output == "json" {
 			return writeJSON(c.stdout, []*lineage.Retraction{r})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -196,6 +197,9 @@ func TestVerifyFindsEachChange(t *testing.T) {
 		for _, r := range rollups {
 			if !r.Equal {
 				different++
+			}
+			if dated := len(r.Days) > 0; dated != (!r.Equal && r.Name != "failures") || slices.Contains(r.Days, "1970-01-01") {
+				t.Errorf("%s: the rollup %s, equal: %t, differs on the days %v", tc.name, r.Name, r.Equal, r.Days)
 			}
 		}
 		if tc.rollups >= 0 && different != tc.rollups {

@@ -185,7 +185,7 @@ func TestDeleteRules(t *testing.T) {
 func TestEverythingIsExplained(t *testing.T) {
 	pool := database(t)
 	bare, err := column(pool, `SELECT c.relname || coalesce('.' || a.attname, '') FROM pg_class c
-		LEFT JOIN LATERAL (SELECT attname, attnum FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND c.relkind = 'r'
+		LEFT JOIN LATERAL (SELECT attname, attnum FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped
 			UNION ALL SELECT NULL, 0) a ON true
 		LEFT JOIN pg_description d ON d.objoid = c.oid AND d.objsubid = a.attnum AND d.classoid = 'pg_class'::regclass
 		WHERE c.relnamespace = 'tracker'::regnamespace AND c.relkind IN ('r', 'v') AND c.relname <> 'schema_version' AND d.description IS NULL ORDER BY 1`)

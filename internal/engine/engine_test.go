@@ -263,6 +263,40 @@ func TestDeadChildrenAreRestarted(t *testing.T) {
 	}
 }
 
+// An engine whose directory was deleted under it would go on with the files that
+// it holds open, and fail at all others: it begins anew instead.
+func TestClickHouseBeginsAnewWhereItsDirectoryIsDeleted(t *testing.T) {
+	o := options(t)
+	o.Broker, o.Postgres = false, false
+	e := start(t, o)
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(context.Background()) }()
+	endpoint, pid := e.Endpoints().ClickHouse, e.Pids()["clickhouse"]
+	for _, sql := range []string{"CREATE TABLE kept (id Int64) ENGINE = MergeTree ORDER BY id", "INSERT INTO kept SELECT number FROM numbers(10)"} {
+		if err := chExec(t.Context(), endpoint, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(o.DataDir, "clickhouse")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func(ctx context.Context) error {
+		if now := e.Pids()["clickhouse"]; now == pid {
+			return fmt.Errorf("it is still process %d", pid)
+		}
+		return chExec(ctx, endpoint, "CREATE TABLE kept (id Int64) ENGINE = MergeTree ORDER BY id")
+	})
+	if err := chExec(t.Context(), endpoint, "INSERT INTO kept SELECT number FROM numbers(10)"); err != nil {
+		t.Error(err)
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("run ended with %v", err)
+	}
+}
+
 func TestAFailedStartStopsWhatHasStarted(t *testing.T) {
 	o := options(t)
 	o.ClickHouseCommand = []string{"/bin/false"}

@@ -109,6 +109,9 @@ func (f Figure) addSeries(p *plot.Plot) error {
 	if f.Kind == Line {
 		p.X.Tick.Marker = plot.TimeTicks{Format: "01-02\n15:04"}
 		p.Y.Min = min(p.Y.Min, 0)
+		if p.Y.Max <= p.Y.Min { // nothing but 0, which lies at the bottom
+			p.Y.Max = p.Y.Min + 1
+		}
 		return nil
 	}
 	for _, a := range []*plot.Axis{&p.X, &p.Y} {

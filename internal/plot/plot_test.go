@@ -30,6 +30,19 @@ func figures() map[string]Figure {
 	}
 }
 
+// Nothing is drawn at the bottom, where 0 is, and not at the top.
+func TestALineOfNothingIsAtTheBottom(t *testing.T) {
+	var out strings.Builder
+	if err := figures()["all the same"].Terminal(&out, 60); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(out.String(), "\n")
+	top, bottom := lines[1], lines[rowsOfAChart]
+	if strings.Trim(top, " 1┤\u2800") != "" || !strings.HasPrefix(strings.TrimSpace(bottom), "0 ┤") || !strings.ContainsRune(bottom, '⣀') {
+		t.Errorf("drawn as\n%s", out.String())
+	}
+}
+
 // Whatever is drawn is whole, and names stay names.
 func TestFiles(t *testing.T) {
 	for name, f := range figures() {

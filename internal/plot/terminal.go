@@ -87,6 +87,16 @@ func (f Figure) axisOf(values [][]float64, log bool, dots int) axis {
 	return a
 }
 
+// upFromZero is the axis of values that begin at 0, or below it where some are.
+func upFromZero(values [][]float64, dots int) axis {
+	least, most := bounds(values...)
+	a := axis{from: min(0, least), to: most, dots: dots}
+	if a.to <= a.from {
+		a.to = a.from + 1
+	}
+	return a
+}
+
 func (a axis) at(v float64) int {
 	from, to := a.from, a.to
 	if a.log {
@@ -105,7 +115,7 @@ func (f Figure) charts(b *strings.Builder, width int) {
 	columns := width - margin
 	x, y := f.axisOf(xs, log, columns*2), f.axisOf(ys, log, rowsOfAChart*4)
 	if !log {
-		y.from = min(0, y.from)
+		y = upFromZero(ys, y.dots)
 	}
 	for _, s := range f.Series {
 		if s.Name != "" {

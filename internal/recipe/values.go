@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tributary/internal/asof"
+	"tributary/schemas"
 	"tributary/sql/history/recipes"
 )
 
@@ -30,6 +31,9 @@ func Values(r recipes.Recipe, given map[string]string, now time.Time) (map[strin
 			return nil, fmt.Errorf("--%s: %w", p.Name, err)
 		}
 		out[p.Name] = v
+	}
+	if out["since"] > out["until"] {
+		return nil, fmt.Errorf("--since %s is after --until %s, so nothing can lie between: exchange them", given["since"], given["until"])
 	}
 	return out, nil
 }
@@ -73,7 +77,19 @@ func value(p recipes.Parameter, text string, now time.Time) (string, error) {
 			return "", fmt.Errorf("%q is not known: use %s", text, strings.Join(p.Choices, ", "))
 		}
 	}
+	if p.Name == "phase" && text != "" && schemas.Phase(text).ID() == 0 {
+		return "", fmt.Errorf("%q is no phase: use one of %s", text, phases())
+	}
 	return escape(text), nil
+}
+
+// phases are the names of all phases, for people.
+func phases() string {
+	var names []string
+	for _, p := range schemas.Phases() {
+		names = append(names, string(p))
+	}
+	return strings.Join(names, ", ")
 }
 
 // escape writes text as ClickHouse reads parameters: as tab-separated text.

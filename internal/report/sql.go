@@ -16,8 +16,19 @@ type Store interface {
 	query(ctx context.Context, sql string, header func([]string) error, row func([]cell) error) error
 }
 
-// Timeout of a query where none is given.
-const Timeout = 5 * time.Minute
+// Limits of a query's time.
+const (
+	Timeout    = 5 * time.Minute // where none is given
+	MaxTimeout = time.Hour       // none may be given longer: a forgotten statement must end
+)
+
+// CheckTimeout says what is wrong with a time that somebody has given.
+func CheckTimeout(d time.Duration) error {
+	if d <= 0 || d > MaxTimeout {
+		return fmt.Errorf("%s is no time for a statement: give more than 0 and at most 1h, such as 30s or 20m", d)
+	}
+	return nil
+}
 
 // cell is a value: as text, and as JSON.
 type cell struct {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/url"
 	"reflect"
 	"strings"
 	"time"
@@ -145,6 +146,11 @@ func several(sql string) bool {
 }
 
 func explainedClickHouse(err error) error {
+	// The address of a request tells people nothing: it is the socket's, with
+	// all settings.
+	if request := (*url.Error)(nil); errors.As(err, &request) {
+		err = request.Err
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("the statement took too long and was stopped: narrow it with WHERE or LIMIT: %w", err)
 	}

@@ -38,7 +38,7 @@ type Choice struct {
 }
 
 // columns of the view file, for people.
-const columns = "file, action, version, centre, source, phase, status, exception, message, attempts, size_bytes, created, inc, run, session_id, documents, documents_failed, first_seen, last_update, ended, unzip_version"
+const columns = "id, file, action, version, centre, source, phase, status, exception, message, attempts, size_bytes, created, inc, run, session_id, documents, documents_failed, first_seen, last_update, ended, unzip_version"
 
 // Check says what is wrong with a choice before anything is asked.
 func (c Choice) Check() error {

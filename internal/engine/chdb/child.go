@@ -107,7 +107,25 @@ func RunChild(ctx context.Context, args []string) error {
 		first.close()
 		return err
 	}
+	watch, err := watchDirectory(o.dataDir)
+	if err != nil {
+		h.pool.close()
+		first.close()
+		return err
+	}
+	lost := make(chan error, 1)
+	go func() {
+		lost <- watch.wait(ctx, lookEvery)
+		cancel()
+	}()
 	err = serve(ctx, o.socket, h)
+	cancel()
+	if gone := <-lost; gone != nil {
+		// The engine is not closed: it would write what it still holds into a
+		// directory that it has no files in. Who supervises it starts it anew.
+		return fmt.Errorf("%w: what it held is gone with it; the engine ends, to begin anew", gone)
+	}
+	err = errors.Join(err, watch.close())
 	h.pool.close()
 	first.close()
 	if rc := lib.shutdown(); rc != 0 {

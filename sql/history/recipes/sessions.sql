@@ -28,7 +28,7 @@
 -- | 1        2026-11-02T10:00:00Z  1800             done     3      0             6       6      0     3      1700000  3       3          2         2         70
 -- | 2        2026-11-02T12:00:00Z  2400     600     done     3      1             6       3      0     2      2400000  0       2          0         2         80
 -- | 3        2026-11-02T14:00:00Z                   running  0      0             0       0      0     0      0        0       0          0         0         0
-SELECT session, opened, seconds, seconds - lagInFrame(seconds) OVER (ORDER BY session ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS change, status,
+SELECT session, opened, seconds, round(seconds - lagInFrame(seconds) OVER (ORDER BY session ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING), 3) AS change, status,
     polls, polls_failed, listed, found, gone, files, bytes, failed, documents, rejected, inserted, rows
 FROM
 (

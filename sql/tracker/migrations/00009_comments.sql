@@ -1,0 +1,115 @@
+-- +goose Up
+
+-- Views take no comments over from the tables that they read.
+
+COMMENT ON COLUMN tracker.file.id IS 'the file''s identity in every event: follows from name and action';
+COMMENT ON COLUMN tracker.file.file IS 'the name of the zip file';
+COMMENT ON COLUMN tracker.file.action IS 'add, edit or delete: the directory that it lies in';
+COMMENT ON COLUMN tracker.file.version IS 'sha256 of the bytes that it shows; null before any were received';
+COMMENT ON COLUMN tracker.file.centre IS 'the producing centre, encoded in the name; null for a name that breaks the convention';
+COMMENT ON COLUMN tracker.file.source IS 'the source that these bytes were fetched from';
+COMMENT ON COLUMN tracker.file.phase IS 'the phase in which it stands';
+COMMENT ON COLUMN tracker.file.status IS 'how that phase stands: pending, running, done, cancelled or failed';
+COMMENT ON COLUMN tracker.file.exception IS 'why it failed: its own reason, else that of its first failed document';
+COMMENT ON COLUMN tracker.file.message IS 'what was said about the failure';
+COMMENT ON COLUMN tracker.file.attempts IS 'attempts to fetch it so far, without those that were never begun';
+COMMENT ON COLUMN tracker.file.size_bytes IS 'bytes received, else as listed';
+COMMENT ON COLUMN tracker.file.sha256 IS 'the same as version';
+COMMENT ON COLUMN tracker.file.md5 IS 'md5 of the bytes that it shows';
+COMMENT ON COLUMN tracker.file.created IS 'when the data file was created, encoded in the name';
+COMMENT ON COLUMN tracker.file.inc IS 'file increment number, encoded in the name';
+COMMENT ON COLUMN tracker.file.phase_id IS 'the phase as a number; a later phase has a greater one';
+COMMENT ON COLUMN tracker.file.status_id IS 'the status as a number';
+COMMENT ON COLUMN tracker.file.download_id IS 'the attempt that it shows: the latest, or the one that the latest repeats; null before any';
+COMMENT ON COLUMN tracker.file.attempt IS 'number of that attempt';
+COMMENT ON COLUMN tracker.file.run IS 'the run of that attempt: the live one, or a replay';
+COMMENT ON COLUMN tracker.file.session_id IS 'the session of that attempt';
+COMMENT ON COLUMN tracker.file.documents IS 'how many documents it holds; null until that is known';
+COMMENT ON COLUMN tracker.file.documents_known IS 'of these, how many have been heard of';
+COMMENT ON COLUMN tracker.file.documents_open IS 'of these, how many have not ended';
+COMMENT ON COLUMN tracker.file.documents_failed IS 'of these, how many have failed';
+COMMENT ON COLUMN tracker.file.first_seen IS 'time of its first event';
+COMMENT ON COLUMN tracker.file.last_update IS 'time of its last event, downloads and documents included';
+COMMENT ON COLUMN tracker.file.ended IS 'whether nothing of it is awaited any more';
+
+COMMENT ON COLUMN tracker.document.id IS 'the document''s row: follows from download, outcome and entry';
+COMMENT ON COLUMN tracker.document.document IS 'the name of its entry in the zip file';
+COMMENT ON COLUMN tracker.document.file IS 'the name of the zip file that it came in';
+COMMENT ON COLUMN tracker.document.action IS 'add, edit or delete: what is done with its file';
+COMMENT ON COLUMN tracker.document.version IS 'sha256 of the bytes of its file';
+COMMENT ON COLUMN tracker.document.centre IS 'the producing centre, encoded in the name of the file';
+COMMENT ON COLUMN tracker.document.phase IS 'the phase in which it stands';
+COMMENT ON COLUMN tracker.document.status IS 'how that phase stands: pending, running, done, cancelled or failed';
+COMMENT ON COLUMN tracker.document.exception IS 'why it failed';
+COMMENT ON COLUMN tracker.document.message IS 'what was said about the failure';
+COMMENT ON COLUMN tracker.document.errors_total IS 'errors found, those beyond the cap included';
+COMMENT ON COLUMN tracker.document.kind IS 'what it holds, encoded in its name';
+COMMENT ON COLUMN tracker.document.created IS 'when the data were created, encoded in its name';
+COMMENT ON COLUMN tracker.document.inc IS 'increment number, encoded in its name';
+COMMENT ON COLUMN tracker.document.size_bytes IS 'its size in bytes';
+COMMENT ON COLUMN tracker.document.sha256 IS 'sha256 of its bytes';
+COMMENT ON COLUMN tracker.document.ordinal IS 'its place in the zip file, from 0';
+COMMENT ON COLUMN tracker.document.rows_loaded IS 'rows that it brought to the warehouse';
+COMMENT ON COLUMN tracker.document.position IS 'its position in the order of insertion';
+COMMENT ON COLUMN tracker.document.checked IS 'number of the latest data check; 0 before any';
+COMMENT ON COLUMN tracker.document.phase_id IS 'the phase as a number; a later phase has a greater one';
+COMMENT ON COLUMN tracker.document.status_id IS 'the status as a number';
+COMMENT ON COLUMN tracker.document.file_id IS 'its file in the view file';
+COMMENT ON COLUMN tracker.document.download_id IS 'the attempt to fetch the file that it came with';
+COMMENT ON COLUMN tracker.document.session_id IS 'the session of that attempt';
+COMMENT ON COLUMN tracker.document.first_seen IS 'time of its first event';
+COMMENT ON COLUMN tracker.document.last_update IS 'time of its last event';
+
+COMMENT ON COLUMN tracker.document_error.xml_id IS 'the document, as id in the view document';
+COMMENT ON COLUMN tracker.document_error.document IS 'the name of its entry in the zip file';
+COMMENT ON COLUMN tracker.document_error.file IS 'the name of the zip file that it came in';
+COMMENT ON COLUMN tracker.document_error.action IS 'add, edit or delete: what is done with its file';
+COMMENT ON COLUMN tracker.document_error.centre IS 'the producing centre, encoded in the name of the file';
+COMMENT ON COLUMN tracker.document_error.ordinal IS 'errors of a document count from 0, sorted by position';
+COMMENT ON COLUMN tracker.document_error.line IS 'line of the error, from 1; null where it has none';
+COMMENT ON COLUMN tracker.document_error."column" IS 'column on the line, from 1; null where it has none';
+COMMENT ON COLUMN tracker.document_error.exception IS 'the kind of error';
+COMMENT ON COLUMN tracker.document_error.message IS 'details specific to the document';
+
+COMMENT ON COLUMN tracker.source.id IS 'follows from the name of the source';
+COMMENT ON COLUMN tracker.source.source IS 'its id in the configuration';
+COMMENT ON COLUMN tracker.source.centre IS 'the centre that runs it';
+COMMENT ON COLUMN tracker.source.protocol IS 'the protocol used by its server';
+COMMENT ON COLUMN tracker.source.hostname IS 'host and port of its server';
+COMMENT ON COLUMN tracker.source.username IS 'the user name by which it is accessed';
+COMMENT ON COLUMN tracker.source.base_path IS 'the directory that holds add, edit and delete';
+COMMENT ON COLUMN tracker.source.state IS 'its state';
+COMMENT ON COLUMN tracker.source.files IS 'files that it shows now';
+COMMENT ON COLUMN tracker.source.last_poll IS 'when its last poll ended';
+COMMENT ON COLUMN tracker.source.last_poll_status IS 'how that poll ended: done or failed';
+COMMENT ON COLUMN tracker.source.exception IS 'why that poll failed';
+COMMENT ON COLUMN tracker.source.message IS 'what was said about the failure';
+COMMENT ON COLUMN tracker.source.counts IS 'what that poll counted: listed, new, changed, gone, ignored';
+
+COMMENT ON COLUMN tracker.late.id IS 'the file, as id in the view file';
+COMMENT ON COLUMN tracker.late.file IS 'the name of the zip file';
+COMMENT ON COLUMN tracker.late.action IS 'add, edit or delete: the directory that it lies in';
+COMMENT ON COLUMN tracker.late.centre IS 'the producing centre, encoded in the name';
+COMMENT ON COLUMN tracker.late.source IS 'the source that it was fetched from';
+COMMENT ON COLUMN tracker.late.phase IS 'the phase in which it stands';
+COMMENT ON COLUMN tracker.late.status IS 'how that phase stands';
+
+COMMENT ON COLUMN tracker.failure.file IS 'the file concerned; null for a poll';
+COMMENT ON COLUMN tracker.failure.action IS 'add, edit or delete: what is done with the file';
+COMMENT ON COLUMN tracker.failure.document IS 'the document concerned; null for a poll or a file';
+COMMENT ON COLUMN tracker.failure.centre IS 'the producing centre; of a poll, the centre that runs the source';
+COMMENT ON COLUMN tracker.failure.source IS 'the source polled, or that the file was fetched from';
+COMMENT ON COLUMN tracker.failure.phase IS 'the phase in which it failed';
+COMMENT ON COLUMN tracker.failure.exception IS 'why it failed';
+COMMENT ON COLUMN tracker.failure.session_id IS 'the session that it belongs to';
+COMMENT ON COLUMN tracker.failure.file_id IS 'the file, as id in the view file';
+COMMENT ON COLUMN tracker.failure.document_id IS 'the document, as id in the view document';
+
+COMMENT ON COLUMN tracker.session.id IS 'the identity of the session in every event';
+COMMENT ON COLUMN tracker.session.number IS 'sessions count from 1';
+COMMENT ON COLUMN tracker.session.start_time IS 'when it was opened';
+COMMENT ON COLUMN tracker.session.finish_time IS 'when it was closed; null while it is open';
+COMMENT ON COLUMN tracker.session.note IS 'what was said at its end';
+COMMENT ON COLUMN tracker.session.polls_failed IS 'of its polls, how many failed';
+COMMENT ON COLUMN tracker.session.documents_failed IS 'of its documents, how many have failed';
+COMMENT ON COLUMN tracker.session.batches_open IS 'of its batches, how many are not inserted yet';
