@@ -16,7 +16,7 @@ import (
 // The versions of the tables that were in use.
 const (
 	firstInUse = 3
-	lastInUse  = 8
+	lastInUse  = 9
 )
 
 // A filled database of every version in use is brought to the newest, and the
