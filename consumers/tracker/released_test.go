@@ -48,17 +48,7 @@ func TestTrackersOfEarlierPrograms(t *testing.T) {
 			if err := trackersql.Migrate(t.Context(), s.pool); err != nil {
 				t.Fatal(err)
 			}
-			s.produce(logs(8, 10)...)
-			s.track()
-			if v := s.verify(5); v.Differ != 0 {
-				t.Errorf("after the tracker went on: %+v", v.Differences)
-			}
-			if _, err := s.builder.Rebuild(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if v := s.verify(5); v.Differ != 0 {
-				t.Errorf("after a rebuild: %+v", v.Differences)
-			}
+			s.goesOn()
 		})
 	}
 }
