@@ -54,6 +54,12 @@ type Entry struct {
 	Precision time.Duration
 	// Kind says whether it is a file, a directory, or neither.
 	Kind Kind
+	// Invalid is the exception under which this entry ends, when something
+	// that the server says about it can't be stored: listing_entry_invalid or
+	// name_too_long. Empty for every other entry.
+	Invalid string
+	// Message says, for people, what is invalid; clean text of at most 1,000 bytes.
+	Message string
 }
 
 // Session is one logged-in connection to one server. All paths are relative to
