@@ -129,10 +129,10 @@ func (p *Planner) Dispatch(ctx context.Context, now time.Time) error {
 	}
 	return pg.InTx(ctx, p.Pool, func(tx pgx.Tx) error {
 		credits, err := control.Credits(ctx, tx, now)
-		if err != nil || !anyFree(credits) {
+		if err != nil {
 			return err
 		}
-		ids, err := control.WantedFiles(ctx, tx, now, atOnce)
+		ids, err := control.WantedFiles(ctx, tx, now, atOnce, !anyFree(credits))
 		if err != nil || len(ids) == 0 {
 			return err
 		}

@@ -18,12 +18,18 @@ import (
 // as failed, and tells that instead: nothing that a server says keeps a session
 // open.
 func (s *Poller) end(ctx context.Context, conn *pgxpool.Conn, p control.Poll, c counts, o outcome) error {
-	err := s.endOnce(ctx, conn, p, c, o)
-	if err == nil || ctx.Err() != nil || !permanent(err) || conn.Ping(ctx) != nil {
+	var db pg.Beginner = conn
+	broken := conn.Conn().IsClosed() // as by a statement that was broken off; only a complete listing needs its table
+	if broken {
+		db = s.Pool
+	}
+	err := s.endOnce(ctx, db, p, c, o)
+	lost := !broken && conn.Conn().IsClosed()
+	if err == nil || ctx.Err() != nil || lost || !permanent(err) {
 		return err
 	}
 	s.Log.Error("the poll's end can't be recorded as it was; it is recorded as failed", "source", p.Source, "error", text(err))
-	return s.endOnce(ctx, conn, p, counts{}, outcome{"failed", unrecorded, "how the poll ended can't be recorded: " + refusal(err)})
+	return s.endOnce(ctx, s.Pool, p, counts{}, outcome{state: "failed", exception: unrecorded, message: "how the poll ended can't be recorded: " + refusal(err)})
 }
 
 // permanent tells an error that trying again repeats from one of the database's
@@ -34,10 +40,10 @@ func permanent(err error) bool {
 }
 
 // endOnce records the poll's end, its event, and what a complete listing lacks.
-func (s *Poller) endOnce(ctx context.Context, conn *pgxpool.Conn, p control.Poll, c counts, o outcome) error {
+func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c counts, o outcome) error {
 	now := s.Now()
 	state := o.state
-	return pg.InTx(ctx, conn, func(tx pgx.Tx) error {
+	return pg.InTx(ctx, db, func(tx pgx.Tx) error {
 		if err := control.CheckPoll(ctx, tx, p); err != nil {
 			return err
 		}

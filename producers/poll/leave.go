@@ -62,7 +62,7 @@ func (s *Poller) leavePolls(ctx context.Context, src control.Left) error {
 			return err
 		}
 		for _, p := range polls {
-			o := outcome{"failed", sourceRemoved, leftMessage}
+			o := outcome{state: "failed", exception: sourceRemoved, message: leftMessage}
 			if err := control.EndPoll(ctx, tx, p, o.state, o.exception, o.message, now); err != nil {
 				return err
 			}

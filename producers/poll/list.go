@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"strings"
 	"time"
 
@@ -116,12 +117,15 @@ func (l *listing) add(action string, e remote.Entry) error {
 		l.c.ignored.add(action, name, reason)
 		return nil
 	}
-	var mtime *time.Time
-	if !e.ModTime.IsZero() {
-		t := e.ModTime.UTC().Truncate(time.Microsecond)
-		mtime = &t
+	row := control.Entry{File: schemas.FileID(action, name), Action: action, Name: name, Size: e.Size, Invalid: e.Invalid, Message: tidy(e.Message)}
+	switch t := e.ModTime.UTC().Truncate(time.Microsecond); {
+	case e.ModTime.IsZero():
+	case t.Year() >= 1 && t.Year() <= 9999:
+		row.ModTime = &t
+	case row.Invalid == "":
+		row.Invalid, row.Message = entryRefused, "its time is in the year "+strconv.Itoa(t.Year())+": years from 1 to 9999 can be stored"
 	}
-	l.rows = append(l.rows, control.Entry{File: schemas.FileID(action, name), Action: action, Name: name, Size: e.Size, ModTime: mtime, Invalid: e.Invalid, Message: tidy(e.Message)})
+	l.rows = append(l.rows, row)
 	if len(l.rows) == chunk {
 		return l.flush()
 	}

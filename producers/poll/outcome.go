@@ -37,7 +37,7 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 	c := counts{ignored: ignored{keep: s.Config.Poll.MaxIgnored}}
 	if p.Attempts > s.Config.Poll.Attempts+maxTaken {
 		log.Error("the poll was taken again and again and never recorded; it is given up", "taken", p.Attempts)
-		return s.end(ctx, conn, p, c, outcome{"failed", unrecorded, fmt.Sprintf("the poll was taken %d times, and no member could record how it ended: what they log says why", p.Attempts)})
+		return s.end(ctx, conn, p, c, outcome{state: "failed", exception: unrecorded, message: fmt.Sprintf("the poll was taken %d times, and no member could record how it ended: what they log says why", p.Attempts)})
 	}
 	if err := control.CreateListing(ctx, conn); err != nil {
 		return err
@@ -45,7 +45,7 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 	defer empty(ctx, conn)
 	cfg, err := source.Remote(s.Sources[p.Source], s.Config.Poll.ConnectTimeout, s.Config.Poll.IdleTimeout)
 	if err != nil {
-		return s.end(ctx, conn, p, c, outcome{"failed", "misconfigured", text(err)})
+		return s.end(ctx, conn, p, c, outcome{state: "failed", exception: "misconfigured", message: text(err)})
 	}
 	missing, listErr := s.listInTime(ctx, cfg, conn, &c)
 	var dbErr *storeError
@@ -131,7 +131,7 @@ var (
 
 // conclude says how a poll ends.
 func conclude(c counts, listErr error, log *slog.Logger) outcome {
-	o := outcome{"broken_off", exception(listErr), text(listErr)}
+	o := outcome{state: "broken_off", exception: exception(listErr), message: text(listErr)}
 	switch {
 	case listErr == nil:
 		log.Info("source listed", "listed", c.listed, "new", c.fresh, "changed", c.changed, "unsettled", c.unsettled, "rejected", c.rejected, "ignored", c.ignored.total)
