@@ -45,6 +45,8 @@ type Config struct {
 	Tracker  Tracker  `yaml:"tracker"`
 	History  History  `yaml:"history"`
 
+	Limits Limits `yaml:"limits"`
+
 	HTTP HTTP `yaml:"http"`
 	Log  Log  `yaml:"log"`
 }
@@ -66,6 +68,9 @@ type Source struct {
 	State       string   `yaml:"state"`        // available (default) or maintenance
 	DisableEPSV bool     `yaml:"disable_epsv"` // for FTP servers behind address translation
 	MayBeEmpty  bool     `yaml:"may_be_empty"` // directories that held files may be missing: then these count as gone
+
+	// Limits are those of the configuration, which hold for every source.
+	Limits Limits `yaml:"-"`
 }
 
 // Centre adds a centre to the profile's, or replaces its particulars.
@@ -157,8 +162,14 @@ type Poll struct {
 	MaxListingBytes Bytes `yaml:"max_listing_bytes"` // of all names of one poll together; more is a broken-off poll; default 256MiB
 	MaxIgnored      int   `yaml:"max_ignored"`       // names that are kept per source of what its last listing showed and was passed over; default 1000, 0: none
 
-	ConnectTimeout Duration `yaml:"connect_timeout"` // default 15s
-	IdleTimeout    Duration `yaml:"idle_timeout"`    // without a byte; default 60s
+	ConnectTimeout Duration `yaml:"connect_timeout"` // for connecting and logging in, together; default 15s
+	IdleTimeout    Duration `yaml:"idle_timeout"`    // for the whole reply to a request, and without a byte of a listing; default 60s
+}
+
+// Limits bound what servers send, beside the limits of the stages.
+type Limits struct {
+	Reply   Bytes `yaml:"reply"`   // of an FTP server to one command; default 64KiB
+	Listing Bytes `yaml:"listing"` // of one directory, as it is sent; default 2GiB
 }
 
 // Plan configures what is fetched, from where, and how often.
@@ -282,6 +293,7 @@ func Default() Config {
 		Insert:   Insert{Batch: 500, BatchRows: 50000, Parallelism: 2, LeaseTTL: d(10 * time.Second)},
 		Tracker:  Tracker{Batch: 20000, Wait: d(4 * time.Second)},
 		History:  History{Batch: 8000, Wait: d(4 * time.Second)},
+		Limits:   Limits{Reply: 64 << 10, Listing: 2 << 30},
 		Log:      Log{Level: "info", Format: "auto"},
 	}
 }

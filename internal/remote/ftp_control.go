@@ -1,54 +1,106 @@
 package remote
 
 import (
-	"os"
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"net/textproto"
 	"strings"
+	"time"
 )
 
-// ftpControl is the control connection. It remembers the last line it read,
-// because the library keeps the text of the reply that ends a listing to itself
-// and some servers hide a refusal there.
+// ftpControl is the control connection: one command, then its reply. Here, and
+// nowhere else, is bounded what an FTP server may say: bytes, lines and time are
+// counted from the command on, so nothing that trickles in renews them.
 type ftpControl struct {
-	*idleConn
-	last []byte
+	net.Conn
+	idle  time.Duration
+	limit int64
+	in    *bufio.Reader
+	text  *textproto.Reader
+	// left and lines are what the present reply may still have.
+	left  int64
+	lines int
 }
 
-// Write gives the server the whole idle time again: during a transfer the
-// control connection is silent for as long as that takes.
-func (c *ftpControl) Write(b []byte) (int, error) {
-	if c.expired.Load() {
-		return 0, os.ErrDeadlineExceeded
-	}
-	c.renew()
-	return c.idleConn.Write(b)
+func newControl(conn net.Conn, c Config) *ftpControl {
+	f := &ftpControl{Conn: conn, idle: c.IdleTimeout, limit: c.Limits.Reply}
+	f.in = bufio.NewReader(f)
+	f.text = textproto.NewReader(f.in)
+	return f
 }
 
-// Read reads and keeps the last line. After a time-out there is nothing more to
-// read: a late reply would be taken for that of the next command.
+// Read reads what is left of the present reply.
 func (c *ftpControl) Read(b []byte) (int, error) {
-	if c.expired.Load() {
-		return 0, os.ErrDeadlineExceeded
+	if c.left <= 0 || c.lines <= 0 {
+		return 0, broken("reply_too_long", "a reply has more than %d lines, or than limits.reply, %d bytes", maxReplyLines, c.limit)
 	}
-	c.renew()
-	n, err := c.idleConn.Read(b)
-	c.last = append(c.last, b[:n]...)
-	if i := strings.LastIndexByte(strings.TrimRight(string(c.last), "\r\n"), '\n'); i >= 0 {
-		c.last = append(c.last[:0], c.last[i+1:]...)
-	}
-	if len(c.last) > 1024 {
-		c.last = c.last[:1024]
-	}
+	n, err := c.Conn.Read(b[:min(int64(len(b)), c.left)])
+	c.left -= int64(n)
+	c.lines -= bytes.Count(b[:n], []byte("\n"))
 	return n, err
 }
 
-func (c *ftpControl) lastLine() string { return strings.TrimRight(string(c.last), "\r\n") }
+// await gives the server the idle time for a reply, and the reply its bounds.
+func (c *ftpControl) await() {
+	c.left, c.lines = c.limit, maxReplyLines
+	// Best effort: what becomes of the connection is told by its use.
+	_ = c.SetDeadline(time.Now().Add(c.idle))
+}
 
-// ftpData is a data connection. Only the server's silence counts: a caller may
-// take its time between two reads.
-type ftpData struct{ *idleConn }
+// send sends a command. A reply that nobody has asked for would be taken for
+// this command's, so it ends the session, whatever it says.
+func (c *ftpControl) send(format string, args ...any) error {
+	command := fmt.Sprintf(format, args...)
+	if strings.ContainsAny(command, "\r\n") {
+		return &Error{Op: "send a command", class: Misconfigured, Err: errors.New("it has a line break in it, which FTP can't ask for")}
+	}
+	c.await()
+	if c.in.Buffered() > 0 {
+		code, text, err := c.reply()
+		if err == nil && code != 421 {
+			err = broken("protocol_error", "it replies without having been asked: %d %s", code, text)
+		}
+		if err == nil {
+			err = &textproto.Error{Code: code, Msg: text}
+		}
+		return err
+	}
+	_, err := c.Write([]byte(command + "\r\n"))
+	return err
+}
 
-// Read reads, and gives the server the whole idle time for it.
-func (d *ftpData) Read(b []byte) (int, error) {
-	d.renew()
-	return d.idleConn.Read(b)
+// reply reads one reply, of whatever code.
+func (c *ftpControl) reply() (code int, text string, err error) { return c.text.ReadResponse(0) }
+
+// ask sends a command and returns its first reply.
+func (c *ftpControl) ask(format string, args ...any) (code int, text string, err error) {
+	if err := c.send(format, args...); err != nil {
+		return 0, "", err
+	}
+	return c.reply()
+}
+
+// expect sends a command that has one reply, and makes every other code than
+// the expected one an error.
+func (c *ftpControl) expect(want int, format string, args ...any) (string, error) {
+	code, text, err := c.ask(format, args...)
+	if err == nil {
+		err = refusal(code, want, text)
+	}
+	return text, err
+}
+
+// refusal is the error of a reply with another code than the expected one. A
+// preliminary reply where the last one is due means that more will follow.
+func refusal(code, want int, text string) error {
+	switch {
+	case code == want:
+		return nil
+	case code < 200:
+		return broken("protocol_error", "it goes on replying where a command has ended: %d %s", code, text)
+	}
+	return &textproto.Error{Code: code, Msg: text}
 }

@@ -140,7 +140,8 @@ func TestFTPUsesMLSDWhereTheServerHasIt(t *testing.T) {
 		{Name: "B.ZIP", Size: 5, ModTime: when, Precision: time.Second},
 		{Name: "sub", Size: -1, ModTime: when, Precision: time.Second, Kind: remote.Dir},
 		{Name: "link", Size: 1, Kind: remote.Other},
-		{Name: "type=file;size=x; bad.zip", Size: -1, Kind: remote.Other},
+		{Name: "bad.zip", Size: -1, Kind: remote.File, Invalid: "listing_entry_invalid",
+			Message: `the size "x" is no number of bytes from 0 to 9223372036854775807`},
 		{Name: "what is this", Size: -1, Kind: remote.Other},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

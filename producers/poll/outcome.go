@@ -205,7 +205,7 @@ func retriable(err error) bool {
 		}
 	}
 	switch remote.ClassOf(err) {
-	case remote.Auth, remote.HostKey, remote.Misconfigured, remote.Permission:
+	case remote.Auth, remote.HostKey, remote.Misconfigured, remote.Permission, remote.Protocol:
 		return false
 	}
 	return true
