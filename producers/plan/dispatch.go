@@ -132,7 +132,11 @@ func (p *Planner) Dispatch(ctx context.Context, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		ids, err := control.WantedFiles(ctx, tx, now, atOnce, !anyFree(credits))
+		wanted := control.WantedFiles
+		if !anyFree(credits) {
+			wanted = control.LeftFiles
+		}
+		ids, err := wanted(ctx, tx, now, atOnce)
 		if err != nil || len(ids) == 0 {
 			return err
 		}

@@ -113,7 +113,7 @@ type Sighting struct {
 	ModTime   *time.Time       `json:"mtime"`
 	ListedAt  time.Time        `json:"listed_at"`
 	Settled   bool             `json:"settled"`
-	State     string           `json:"state"` // present; gone where what is shown can't be fetched
+	State     string           `json:"state"` // present, as when empty; gone where what is shown can't be fetched
 	Class     string           `json:"class"`
 	Event     []byte           `json:"event"`
 	Headers   []schemas.Header `json:"headers"`
@@ -138,7 +138,7 @@ func Record(ctx context.Context, tx pgx.Tx, p Poll, now time.Time, seen []Sighti
 		return fmt.Errorf("record superseded looks: %w", err)
 	}
 	if _, err := tx.Exec(ctx, `INSERT INTO control.hosting (source, file, action, name, look, size, mtime, listed_at, settled, state, misses)
-		SELECT $2, file, action, name, look, size, mtime, listed_at, settled, state, 0 FROM `+cols+` ORDER BY file
+		SELECT $2, file, action, name, look, size, mtime, listed_at, settled, coalesce(nullif(state, ''), 'present'), 0 FROM `+cols+` ORDER BY file
 		ON CONFLICT (source, file) DO UPDATE SET look=excluded.look, size=excluded.size, mtime=excluded.mtime,
 			listed_at=excluded.listed_at, settled=excluded.settled, state=excluded.state, misses=0`, rows, p.Source); err != nil {
 		return fmt.Errorf("record hostings: %w", err)

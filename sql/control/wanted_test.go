@@ -27,7 +27,7 @@ func TestWantedFilesOfSourcesTakeTurns(t *testing.T) {
 		}
 	}
 	inTx(t, pool, func(tx pgx.Tx) error {
-		files, err := control.WantedFiles(t.Context(), tx, noon, 20, false)
+		files, err := control.WantedFiles(t.Context(), tx, noon, 20)
 		if err != nil {
 			return err
 		}
