@@ -185,8 +185,7 @@ func classify(err error) Class {
 	if errors.As(err, &proto) {
 		return classifyFTP(proto)
 	}
-	var noReply textproto.ProtocolError
-	if errors.As(err, &noReply) || errors.Is(err, errMalformed) {
+	if errors.Is(err, errMalformed) {
 		return Protocol
 	}
 	var status *sftp.StatusError
