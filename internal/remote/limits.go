@@ -64,7 +64,7 @@ func (l Limits) withDefaults() Limits {
 // broken is the error of a server that exceeds a limit, or breaks the protocol
 // in a way after which nothing can be asked any more.
 func broken(exception, format string, args ...any) error {
-	return &Error{Op: "understand the server", class: Protocol, exception: exception, Err: fmt.Errorf(format, args...)}
+	return &Error{class: Protocol, exception: exception, Err: fmt.Errorf(format, args...)}
 }
 
 // meter counts what arrives of one listing.

@@ -44,6 +44,13 @@ func FuzzErrorText(f *testing.F) {
 	})
 }
 
+func TestLongPathLeavesRoomForTheCause(t *testing.T) {
+	err := wrap("open", strings.Repeat("\xff", 4096), errors.New("the cause"))
+	if text := err.Error(); len(text) > maxText || !strings.HasPrefix(text, `open "\xff`) || !strings.HasSuffix(text, "the cause") {
+		t.Errorf("the text is %q", text)
+	}
+}
+
 func TestEntriesAreStorable(t *testing.T) {
 	when := time.Date(2024, 2, 29, 23, 59, 58, 0, time.UTC)
 	const n = "a.zip"
