@@ -45,6 +45,8 @@ type Config struct {
 	Tracker  Tracker  `yaml:"tracker"`
 	History  History  `yaml:"history"`
 
+	Limits Limits `yaml:"limits"`
+
 	HTTP HTTP `yaml:"http"`
 	Log  Log  `yaml:"log"`
 }
@@ -65,6 +67,9 @@ type Source struct {
 	MaxSessions int      `yaml:"max_sessions"` // connections to its server at once, polls included; the least of a server's sources counts
 	State       string   `yaml:"state"`        // available (default) or maintenance
 	DisableEPSV bool     `yaml:"disable_epsv"` // for FTP servers behind address translation
+
+	// Limits are those of the configuration, which hold for every source.
+	Limits Limits `yaml:"-"`
 }
 
 // Centre adds a centre to the profile's, or replaces its particulars.
@@ -152,8 +157,14 @@ type Poll struct {
 	Settle         Duration `yaml:"settle"`          // how long a file must have looked the same, by our clock; default 30s, none with --once
 	GoneAfter      int      `yaml:"gone_after"`      // complete listings without a file before it is gone; default 2
 	MaxEntries     int      `yaml:"max_entries"`     // of one directory; more is a broken-off poll; default 5000000
-	ConnectTimeout Duration `yaml:"connect_timeout"` // default 15s
-	IdleTimeout    Duration `yaml:"idle_timeout"`    // without a byte; default 60s
+	ConnectTimeout Duration `yaml:"connect_timeout"` // for connecting and logging in, together; default 15s
+	IdleTimeout    Duration `yaml:"idle_timeout"`    // for the whole reply to a request, and without a byte of a listing; default 60s
+}
+
+// Limits bound what servers send, beside the limits of the stages.
+type Limits struct {
+	Reply   Bytes `yaml:"reply"`   // of an FTP server to one command; default 64KiB
+	Listing Bytes `yaml:"listing"` // of one directory, as it is sent; default 2GiB
 }
 
 // Plan configures what is fetched, from where, and how often.
@@ -277,6 +288,7 @@ func Default() Config {
 		Insert:   Insert{Batch: 500, BatchRows: 50000, Parallelism: 2, LeaseTTL: d(10 * time.Second)},
 		Tracker:  Tracker{Batch: 20000, Wait: d(4 * time.Second)},
 		History:  History{Batch: 8000, Wait: d(4 * time.Second)},
+		Limits:   Limits{Reply: 64 << 10, Listing: 2 << 30},
 		Log:      Log{Level: "info", Format: "auto"},
 	}
 }

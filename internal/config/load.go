@@ -176,6 +176,7 @@ func (d *decoder) complete(cfg *Config, dir string) {
 	}
 	for i := range cfg.Sources {
 		s := &cfg.Sources[i]
+		s.Limits = cfg.Limits
 		abs(&s.IdentityFile, &s.KnownHosts)
 		secret(&s.Password, &s.IdentityPassphrase)
 		if s.Interval == 0 {

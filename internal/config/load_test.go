@@ -119,7 +119,7 @@ func TestLoadRefuses(t *testing.T) {
 		"all at once, by line": {yaml: "log:\n  level: loud\nkafka:\n  partitions: x\ncolour: red\n", want: []string{
 			`tributary.yaml:2: log.level: "loud" is not known: use debug, info, warn, error`,
 			`tributary.yaml:4: kafka.partitions: "x" is not a whole number that fits: write digits only`,
-			"tributary.yaml:5: colour: unknown key; known here: data_dir, profile, shadow_profile, engines_dir, sources, centres, kafka, schema_registry, postgres, clickhouse, blobs, schedule, poll, plan, publish, download, unzip, validate, sequence, insert, tracker, history, http, log"}},
+			"tributary.yaml:5: colour: unknown key; known here: data_dir, profile, shadow_profile, engines_dir, sources, centres, kafka, schema_registry, postgres, clickhouse, blobs, schedule, poll, plan, publish, download, unzip, validate, sequence, insert, tracker, history, limits, http, log"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -169,9 +169,9 @@ sources:
 	want := defaults(dir)
 	want.Sources = []Source{
 		{ID: "harwell", Centre: "H", URL: "sftp://reader@files.example.org:22/outgoing", IdentityFile: dir + "/key",
-			KnownHosts: dir + "/hosts", Interval: want.Schedule.Interval, State: "available"},
+			KnownHosts: dir + "/hosts", Interval: want.Schedule.Interval, State: "available", Limits: want.Limits},
 		{ID: "ics-ftp", Centre: "Ics", URL: "ftp://reader@ftp.example.org/impc", Password: Secret("file:" + dir + "/secret"),
-			Interval: want.Schedule.Interval, State: "available"},
+			Interval: want.Schedule.Interval, State: "available", Limits: want.Limits},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)
@@ -210,7 +210,7 @@ func TestOverrides(t *testing.T) {
 		"TRIBUTARY_CFG_KAFKA_PARTITIONS=12", "TRIBUTARY_CFG_KAFKA_TOPIC_PREFIX=env", "TRIBUTARY_CFG_KAFKA_TLS_SERVER_NAME=n",
 		"TRIBUTARY_CFG_KAFKA_TLS_ENABLED=true", "TRIBUTARY_CFG_KAFKA_BOOTSTRAP_SERVERS=a:1, b:2", "TRIBUTARY_CFG_DOWNLOAD_MAX_FILE_SIZE=1MB",
 		"TRIBUTARY_CFG_SOURCES_0_CENTRE=Ics", "TRIBUTARY_CFG_SOURCES_0_PASSWORD=env:PW", "TRIBUTARY_CFG_SOURCES_1_ID=b",
-		"TRIBUTARY_CFG_SOURCES_1_CENTRE=H", "TRIBUTARY_CFG_SOURCES_1_URL=file:///x", "PW=x",
+		"TRIBUTARY_CFG_LIMITS_REPLY=128KiB", "TRIBUTARY_CFG_SOURCES_1_CENTRE=H", "TRIBUTARY_CFG_SOURCES_1_URL=file:///x", "PW=x",
 		`TRIBUTARY_CFG_CENTRES=[{short_name: Zz, active: false}]`, "UNRELATED=1",
 	})
 	if err != nil {
@@ -222,9 +222,10 @@ func TestOverrides(t *testing.T) {
 	want.Kafka.TLS = TLS{Enabled: true, ServerName: "n"}
 	want.Kafka.BootstrapServers = []string{"a:1", "b:2"}
 	want.Download.MaxFileSize = 1_000_000
+	want.Limits.Reply = 128 << 10
 	want.Sources = []Source{
-		{ID: "a", Centre: "Ics", URL: "sftp://u@host/base", Password: "env:PW", IdentityFile: dir + "/key", KnownHosts: dir + "/hosts", Interval: want.Schedule.Interval, State: "available"},
-		{ID: "b", Centre: "H", URL: "file:///x", Interval: want.Schedule.Interval, State: "available"},
+		{ID: "a", Centre: "Ics", URL: "sftp://u@host/base", Password: "env:PW", IdentityFile: dir + "/key", KnownHosts: dir + "/hosts", Interval: want.Schedule.Interval, State: "available", Limits: want.Limits},
+		{ID: "b", Centre: "H", URL: "file:///x", Interval: want.Schedule.Interval, State: "available", Limits: want.Limits},
 	}
 	want.Centres = []Centre{{ShortName: "Zz", Active: &no}}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -29,6 +29,7 @@ func Check(ctx context.Context, c Config, dirs []string) []Step {
 		if current = name; detail == "" {
 			return
 		}
+		detail = clean(detail)
 		// A retried handshake goes through the same steps again.
 		for i := range steps {
 			if steps[i].Name == name {
@@ -42,7 +43,7 @@ func Check(ctx context.Context, c Config, dirs []string) []Step {
 		if current == "" || ClassOf(err) == Misconfigured {
 			current = "configuration"
 		}
-		return append(steps, Step{Name: current, Detail: err.Error(), Remedy: remedy(err, c)})
+		return append(steps, Step{Name: current, Detail: clean(err.Error()), Remedy: remedy(err, c)})
 	}
 	defer s.Close()
 	for _, dir := range append([]string{""}, dirs...) {
@@ -60,8 +61,13 @@ func checkList(ctx context.Context, s Session, dir string, c Config) Step {
 	if shown == "" {
 		shown = "base directory"
 	}
-	var files, dirs, others int
+	var files, dirs, others, invalid int
+	example := ""
 	err := s.List(ctx, dir, func(e Entry) error {
+		if e.Invalid != "" {
+			invalid++
+			example = fmt.Sprintf("%.80q: %s", e.Name, e.Message)
+		}
 		switch e.Kind {
 		case File:
 			files++
@@ -74,11 +80,15 @@ func checkList(ctx context.Context, s Session, dir string, c Config) Step {
 	})
 	switch {
 	case err == nil:
-		return Step{Name: "list", OK: true, Detail: fmt.Sprintf("%s: %d files, %d directories, %d others", shown, files, dirs, others)}
+		found := fmt.Sprintf("%s: %d files, %d directories, %d others", shown, files, dirs, others)
+		if invalid > 0 {
+			found += fmt.Sprintf("; %d of them can't be taken, such as %s", invalid, example)
+		}
+		return Step{Name: "list", OK: true, Detail: clean(found)}
 	case errors.Is(err, fs.ErrNotExist) && dir != "":
 		return Step{Name: "list", OK: true, Detail: shown + ": not there, counts as empty"}
 	}
-	return Step{Name: "list", Detail: fmt.Sprintf("%s: %v", shown, err), Remedy: remedy(err, c)}
+	return Step{Name: "list", Detail: clean(fmt.Sprintf("%s: %v", shown, err)), Remedy: remedy(err, c)}
 }
 
 // remedy says what a person can do about an error.
@@ -105,6 +115,10 @@ func remedy(err error, c Config) string {
 		return "check the path in url: it does not exist on the server"
 	case "connection_lost":
 		return "try again; if it stays, the server refuses this machine or is out of connections: ask its owner"
+	case "reply_too_long", "protocol_error":
+		return "ask the server's owner what server it is, and why it answers so"
+	case "listing_too_long":
+		return "ask the server's owner to move old files away, or raise the limit that the message names"
 	case "bad_source_configuration":
 		return "correct the source's configuration"
 	}

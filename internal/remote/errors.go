@@ -19,8 +19,8 @@ import (
 // Class says what kind of trouble an error is, and so what may help.
 type Class int
 
-// The classes of errors. After Connection and Timeout the session is of no
-// further use; after NotExist, Permission and Unclassified it goes on.
+// The classes of errors. After Connection, Timeout and Protocol the session is
+// of no further use; after NotExist, Permission and Unclassified it goes on.
 const (
 	// Unclassified is any failure of a transfer that has no class of its own.
 	Unclassified Class = iota
@@ -42,12 +42,17 @@ const (
 	Canceled
 	// Misconfigured: the configuration can't work (bad URL, unreadable key).
 	Misconfigured
+	// Protocol: the server breaks the protocol, or exceeds a limit.
+	Protocol
 )
 
 // Error is what every method of this package returns. Its text says what was
-// done to which path and what happened.
+// done to which path and what happened; whatever the server contributed to it,
+// it is one line of valid UTF-8 without control characters and at most 1,000
+// bytes long.
 type Error struct {
-	// Op is what was being done: connect, login, list, stat, open, read.
+	// Op is what was being done: connect, login, list, stat, open, read. It is
+	// empty where only the caller knows.
 	Op string
 	// Path is the path as the caller gave it, or the server.
 	Path string
@@ -58,12 +63,19 @@ type Error struct {
 	exception string
 }
 
-// Error returns "op path: cause".
+// Error returns "op path: cause", cleaned and cut. A long path leaves room for
+// the cause.
 func (e *Error) Error() string {
-	if e.Path == "" {
-		return e.Op + ": " + e.Err.Error()
+	const most = maxText / 8
+	switch {
+	case e.Op == "":
+		return clean(e.Err.Error())
+	case e.Path == "":
+		return clean(e.Op + ": " + e.Err.Error())
+	case len(e.Path) > most:
+		return clean(fmt.Sprintf("%s %q…: %s", e.Op, e.Path[:most], e.Err))
 	}
-	return fmt.Sprintf("%s %q: %s", e.Op, e.Path, e.Err)
+	return clean(fmt.Sprintf("%s %q: %s", e.Op, e.Path, e.Err))
 }
 
 // Unwrap returns the cause.
@@ -95,7 +107,7 @@ func ClassOf(err error) Class {
 // SessionLost reports whether the session is of no further use after err.
 func SessionLost(err error) bool {
 	switch ClassOf(err) {
-	case Connection, Timeout, Busy, Canceled, Auth, HostKey:
+	case Connection, Timeout, Busy, Canceled, Auth, HostKey, Protocol:
 		return true
 	}
 	return false
@@ -130,18 +142,24 @@ func Exception(err error) string {
 		return "cancelled"
 	case Misconfigured:
 		return "bad_source_configuration"
+	case Protocol:
+		return "protocol_error"
 	default:
 		return "transfer_failed"
 	}
 }
 
-// wrap gives err its class, unless it already has one.
+// wrap gives err its class, unless it already has one, and says what was being
+// done, unless that is said.
 func wrap(op, path string, err error) error {
 	if err == nil {
 		return nil
 	}
 	var e *Error
 	if errors.As(err, &e) {
+		if e.Op == "" {
+			return &Error{Op: op, Path: path, Err: e.Err, class: e.class, exception: e.exception}
+		}
 		return err
 	}
 	e = &Error{Op: op, Path: path, Err: err, class: classify(err)}
@@ -178,6 +196,9 @@ func classify(err error) Class {
 	var proto *textproto.Error
 	if errors.As(err, &proto) {
 		return classifyFTP(proto)
+	}
+	if errors.Is(err, errMalformed) {
+		return Protocol
 	}
 	var status *sftp.StatusError
 	if errors.As(err, &status) {

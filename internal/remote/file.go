@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"time"
@@ -23,7 +24,7 @@ type local struct {
 	slots chan struct{}
 }
 
-func openLocal(t Target, step func(name, detail string)) (Session, error) {
+func openLocal(_ context.Context, _ Config, t Target, step func(name, detail string)) (Session, error) {
 	step("connect", "")
 	root, err := os.OpenRoot(t.Base)
 	if err != nil {
@@ -95,8 +96,12 @@ func infoEntry(info fs.FileInfo, precision time.Duration) Entry {
 	if m := info.ModTime(); m.Unix() != 0 {
 		e.ModTime = m.UTC()
 	}
+	if e.Size < 0 {
+		e.Size = -1
+		e.wrongValue("the size is more than %d bytes", int64(math.MaxInt64))
+	}
 	switch {
-	case !safeName(e.Name) || e.Size < 0:
+	case !safeName(e.Name):
 	case info.IsDir():
 		e.Kind = Dir
 	case info.Mode().IsRegular():

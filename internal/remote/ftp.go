@@ -11,151 +11,27 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/jlaffaye/ftp"
 )
 
 // ftpSession is one control connection; FTP can do one thing at a time on it.
 type ftpSession struct {
-	c       *ftp.ServerConn
 	control *ftpControl
 	base    string
 	cfg     Config
 	target  Target
+	// features are the names that FEAT has told.
+	features map[string]bool
+	// noEPSV is set when the server is to be asked by PASV only.
+	noEPSV bool
 	// slot holds the right to use the control connection.
 	slot chan struct{}
 
 	mu sync.Mutex
-	// ctx is that of the call which has the slot; the library's dialling knows
-	// no other way to it.
-	ctx context.Context
 	// data is the connection of the transfer under way, closed when its context
 	// ends.
 	data net.Conn
-	// takeData, when set, gets the next data connection instead of the library.
-	takeData func(net.Conn) net.Conn
 	// lost is what ended the control connection.
 	lost error
-}
-
-func dialFTP(ctx context.Context, c Config, t Target, step func(name, detail string)) (Session, error) {
-	conn, err := connectTCP(ctx, c, t, step)
-	if err != nil {
-		return nil, err
-	}
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	defer stop()
-	// The greeting and the login are bounded as the connecting is.
-	conn.idle = c.ConnectTimeout
-	conn.begin()
-	defer conn.end()
-	s := &ftpSession{control: &ftpControl{idleConn: conn}, cfg: c, target: t, slot: make(chan struct{}, 1), ctx: ctx}
-	step("login", "")
-	first := true
-	s.c, err = ftp.Dial(t.Server(), ftp.DialWithDisabledEPSV(c.DisableEPSV), ftp.DialWithLocation(c.Location),
-		ftp.DialWithDialFunc(func(network, addr string) (net.Conn, error) {
-			if first {
-				first = false
-				return s.control, nil
-			}
-			return s.dialData(network, addr)
-		}))
-	if err != nil {
-		_ = conn.Close()
-		return nil, s.dialError(ctx, "connect to", err)
-	}
-	if err := s.c.Login(t.User, ftpPassword(c, t)); err != nil {
-		_ = conn.Close()
-		return nil, s.dialError(ctx, loginOp, err)
-	}
-	step("login", "user "+t.User)
-	if err := s.findBase(); err != nil {
-		_ = conn.Close()
-		return nil, s.dialError(ctx, "ask the directory of", err)
-	}
-	conn.idle = c.IdleTimeout
-	return s, nil
-}
-
-func ftpPassword(c Config, t Target) string {
-	if c.Password == "" && t.User == "anonymous" {
-		// RFC 1635: any address does.
-		return "anonymous@"
-	}
-	return c.Password
-}
-
-// findBase makes the base absolute: it is below the login directory, as in
-// other FTP clients, unless it begins with two slashes.
-func (s *ftpSession) findBase() error {
-	if strings.HasPrefix(s.target.Base, "//") {
-		s.base = s.target.Base[1:]
-		return nil
-	}
-	home, err := s.c.CurrentDir()
-	var proto *textproto.Error
-	switch {
-	case err == nil && path.IsAbs(home):
-	case err == nil, errors.As(err, &proto):
-		home = "/"
-	default:
-		return err
-	}
-	s.base = path.Join(home, s.target.Base)
-	return nil
-}
-
-func (s *ftpSession) dialError(ctx context.Context, op string, err error) error {
-	e := &Error{Op: op, Path: s.target.Server(), Err: err, class: classify(err)}
-	var proto *textproto.Error
-	switch {
-	case ctx.Err() != nil:
-		e.Err, e.class = ctx.Err(), classify(ctx.Err())
-	case errors.As(err, &proto) && proto.Code == 421, tooMany(err.Error()):
-		e.class = Busy
-	case errors.As(err, &proto) && proto.Code >= 500:
-		e.class = Auth
-	case errors.Is(err, ftp.ErrInvalidCommand):
-		e.class = Misconfigured
-	case e.class == Unclassified && op == loginOp:
-		// The library keeps the text of a refused USER only.
-		e.class = Auth
-	case e.class == Unclassified:
-		e.class = Connection
-	}
-	return e
-}
-
-const loginOp = "log in to"
-
-func tooMany(msg string) bool {
-	msg = strings.ToLower(msg)
-	return strings.Contains(msg, "too many") || strings.Contains(msg, "maximum number")
-}
-
-// dialData connects for one transfer. The idle time-out counts for it from the
-// start: a listing that never begins is a time-out like any other.
-func (s *ftpSession) dialData(network, addr string) (net.Conn, error) {
-	s.mu.Lock()
-	ctx := s.ctx
-	s.mu.Unlock()
-	conn, err := (&net.Dialer{Timeout: s.cfg.ConnectTimeout}).DialContext(ctx, network, addr)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.lost != nil {
-		_ = conn.Close()
-		return nil, s.lost
-	}
-	data := &ftpData{&idleConn{Conn: conn, idle: s.cfg.IdleTimeout}}
-	data.begin()
-	s.data = data
-	if s.takeData != nil {
-		return s.takeData(data), nil
-	}
-	return data, nil
 }
 
 // acquire waits for the control connection and watches ctx while it is used.
@@ -166,17 +42,14 @@ func (s *ftpSession) acquire(ctx context.Context) (release func(), err error) {
 	}
 	s.mu.Lock()
 	lost := s.lost
-	s.ctx = ctx
 	s.mu.Unlock()
 	if lost != nil {
 		<-s.slot
 		return nil, lost
 	}
-	s.control.begin()
 	stop := context.AfterFunc(ctx, func() { s.lose(ctx.Err()) })
 	return func() {
 		stop()
-		s.control.end()
 		<-s.slot
 	}, nil
 }
@@ -204,12 +77,8 @@ func (s *ftpSession) fail(ctx context.Context, op, p string, err error) error {
 		return wrap(op, p, ctx.Err())
 	}
 	wrapped := wrap(op, p, err)
-	var proto *textproto.Error
-	if errors.As(err, &proto) && proto.Code != 421 || errors.Is(err, ftp.ErrInvalidCommand) {
-		return wrapped
-	}
 	switch ClassOf(wrapped) {
-	case Connection, Timeout:
+	case Connection, Timeout, Protocol:
 		s.lose(err)
 	}
 	return wrapped
@@ -236,39 +105,48 @@ func (s *ftpSession) Stat(ctx context.Context, p string) (Entry, error) {
 // stat asks by MLST, else by SIZE and MDTM; a path that has neither is a
 // directory, or isn't there.
 func (s *ftpSession) stat(full string) (Entry, error) {
-	if s.c.IsTimePreciseInList() {
-		fe, err := s.c.GetEntry(full)
+	if s.features["MLST"] {
+		text, err := s.control.expect(250, "MLST %s", full)
 		if err == nil {
-			e := Entry{Name: path.Base(full), Size: int64(fe.Size), ModTime: fe.Time.UTC(), Precision: time.Second, Kind: Other}
-			switch fe.Type {
-			case ftp.EntryTypeFile:
-				e.Kind = File
-			case ftp.EntryTypeFolder:
-				e.Kind = Dir
-			}
-			return e, nil
+			return parseMLST(text)
 		}
 		var proto *textproto.Error
 		if !errors.As(err, &proto) || proto.Code != 500 && proto.Code != 502 {
 			return Entry{}, err
 		}
 	}
-	size, err := s.c.FileSize(full)
+	text, err := s.control.expect(213, "SIZE %s", full)
 	if err != nil {
-		if cdErr := s.c.ChangeDir(full); cdErr == nil {
+		if _, cdErr := s.control.expect(250, "CWD %s", full); cdErr == nil {
 			return Entry{Size: -1, Kind: Dir}, nil
 		}
 		return Entry{}, err
 	}
-	e := Entry{Size: size, Kind: File}
-	if s.c.IsGetTimeSupported() {
-		t, err := s.c.GetTime(full)
-		if err != nil {
-			return Entry{}, err
-		}
-		e.ModTime, e.Precision = t, time.Second
+	e := Entry{Kind: File}
+	e.setSize(strings.TrimSpace(text))
+	if s.features["MDTM"] {
+		return e, s.modified(full, &e)
 	}
 	return e, nil
+}
+
+// modified asks for a file's time.
+func (s *ftpSession) modified(full string, e *Entry) error {
+	text, err := s.control.expect(213, "MDTM %s", full)
+	if err == nil {
+		e.setTime(strings.TrimSpace(text))
+	}
+	return err
+}
+
+// parseMLST reads the line of facts between the first and the last line.
+func parseMLST(text string) (Entry, error) {
+	for _, line := range strings.Split(text, "\n") {
+		if e, ok := parseMachine(strings.Trim(line, " \r"), time.Time{}); ok {
+			return e, nil
+		}
+	}
+	return Entry{}, fmt.Errorf("the reply to MLST has no facts: %q", text)
 }
 
 func (s *ftpSession) Concurrency() int { return 1 }
@@ -282,13 +160,13 @@ func (s *ftpSession) Open(ctx context.Context, p string, _ int64) (io.ReadCloser
 	if err != nil {
 		return nil, wrap("open", p, err)
 	}
-	resp, err := s.c.Retr(full)
+	data, err := s.transfer(ctx, "RETR "+full)
 	if err != nil {
-		err = s.openError(full, err)
+		err = s.fail(ctx, "open", p, s.openError(full, err))
 		release()
-		return nil, s.fail(ctx, "open", p, err)
+		return nil, err
 	}
-	return &ftpReader{ctx: ctx, s: s, resp: resp, path: p, release: release}, nil
+	return &ftpReader{ctx: ctx, s: s, data: data, path: p, release: release}, nil
 }
 
 // openError looks closer at a 550, which means "not there" and "not allowed"
@@ -298,7 +176,7 @@ func (s *ftpSession) openError(full string, err error) error {
 	if !errors.As(err, &proto) || proto.Code != 550 || classifyFTP(proto) == Permission {
 		return err
 	}
-	if _, statErr := s.c.FileSize(full); statErr == nil {
+	if _, statErr := s.control.expect(213, "SIZE %s", full); statErr == nil {
 		return &Error{Op: "open", Path: full, class: Permission, Err: err}
 	}
 	return err
@@ -313,7 +191,7 @@ func (s *ftpSession) Close() error {
 		select {
 		case s.slot <- struct{}{}:
 			_ = s.control.SetDeadline(time.Now().Add(closeGrace))
-			_ = s.c.Quit()
+			_, _ = s.control.Write([]byte("QUIT\r\n"))
 			<-s.slot
 		default:
 			// A transfer is under way: it ends with the session.

@@ -24,62 +24,71 @@ func (s *ftpSession) List(ctx context.Context, dir string, yield func(Entry) err
 		return wrap("list", dir, err)
 	}
 	defer release()
-	if err := s.c.ChangeDir(full); err != nil {
-		return s.fail(ctx, "list", dir, s.missingOrRefused(full, err))
+	if _, err := s.control.expect(250, "CWD %s", full); err != nil {
+		return s.fail(ctx, "list", dir, s.missingOrRefused(ctx, full, err))
 	}
-	precise := s.c.IsTimePreciseInList()
-	if precise || !s.c.IsGetTimeSupported() {
-		return s.fail(ctx, "list", dir, s.listCurrent(precise, yield))
-	}
-	// Times to the minute, in an unknown zone: ask for those that matter after
-	// the listing, since one connection does one thing at a time.
-	var zips []Entry
-	err = s.listCurrent(false, func(e Entry) error {
-		if e.Kind == File && strings.EqualFold(path.Ext(e.Name), ".zip") {
-			zips = append(zips, e)
-			return nil
+	list := s.listCurrent
+	if !s.features["MLST"] && s.features["MDTM"] {
+		list = func(ctx context.Context, yield func(Entry) error) (error, error) {
+			return s.listByMDTM(ctx, full, yield)
 		}
-		return yield(e)
-	})
+	}
+	yieldErr, err := list(ctx, yield)
 	if err != nil {
-		return s.fail(ctx, "list", dir, err)
+		err = s.fail(ctx, "list", dir, err)
+	}
+	if yieldErr != nil {
+		return yieldErr
+	}
+	return err
+}
+
+// listByMDTM lists where times are to the minute, in an unknown zone: it asks
+// for those that matter after the listing, since one connection does one thing
+// at a time. Until then these entries are kept, within a bound.
+func (s *ftpSession) listByMDTM(ctx context.Context, full string, yield func(Entry) error) (yieldErr, err error) {
+	var zips []Entry
+	room := newMeter(maxHeld)
+	yieldErr, err = s.listCurrent(ctx, func(e Entry) error {
+		if e.Kind != File || !strings.EqualFold(path.Ext(e.Name), ".zip") {
+			return yield(e)
+		}
+		zips = append(zips, e)
+		return wrap("list", full, room.hold(e))
+	})
+	if yieldErr != nil || err != nil {
+		return yieldErr, err
 	}
 	for _, e := range zips {
 		// An absolute path: a name alone that begins with fourteen digits would
-		// make some servers set the time instead of telling it.
-		t, err := s.c.GetTime(path.Join(full, e.Name))
-		var proto *textproto.Error
-		switch {
-		case err == nil:
-			e.ModTime, e.Precision = t, time.Second
-		case errors.As(err, &proto) && proto.Code != 421:
-			// Gone since, or not to be asked: what LIST said remains.
-		default:
-			return s.fail(ctx, "list", dir, err)
+		// make some servers set the time instead of telling it. A file that is
+		// gone since, or not to be asked, keeps what LIST said.
+		if err := s.modified(path.Join(full, e.Name), &e); err != nil && !replied(err) {
+			return nil, err
 		}
 		if err := yield(e); err != nil {
-			return err
+			return err, nil
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // missingOrRefused finds out what a refused CWD means by looking for the name
 // in the nearest directory above that can be entered.
-func (s *ftpSession) missingOrRefused(full string, err error) error {
+func (s *ftpSession) missingOrRefused(ctx context.Context, full string, err error) error {
 	var proto *textproto.Error
 	if !errors.As(err, &proto) || proto.Code != 550 || classifyFTP(proto) == Permission {
 		return err
 	}
 	for child, parent := full, path.Dir(full); child != "/" && child != "."; child, parent = parent, path.Dir(parent) {
-		if cdErr := s.c.ChangeDir(parent); cdErr != nil {
+		if _, cdErr := s.control.expect(250, "CWD %s", parent); cdErr != nil {
 			if errors.As(cdErr, &proto) && proto.Code == 550 {
 				continue
 			}
 			return cdErr
 		}
 		found := false
-		listErr := s.listCurrent(s.c.IsTimePreciseInList(), func(e Entry) error {
+		_, listErr := s.listCurrent(ctx, func(e Entry) error {
 			found = found || e.Name == path.Base(child)
 			return nil
 		})
@@ -94,101 +103,91 @@ func (s *ftpSession) missingOrRefused(full string, err error) error {
 	return &Error{Op: "enter", Path: full, class: Permission, Err: err}
 }
 
-// errStop carries a yield's own error through the library.
-type errStop struct{ err error }
-
-func (e errStop) Error() string { return e.err.Error() }
-
-// listCurrent lists the current directory line by line. The library would keep
-// all entries in memory and drop the lines it can't parse, so its data
-// connection is read here and it gets an empty one.
-func (s *ftpSession) listCurrent(machine bool, yield func(Entry) error) error {
-	parse := parseUnixOrDOS
-	if machine {
-		parse = parseMachine
+// listCurrent lists the current directory line by line. It keeps apart the
+// error of yield and that of the server.
+func (s *ftpSession) listCurrent(ctx context.Context, yield func(Entry) error) (yieldErr, err error) {
+	command, parse := "LIST", parseUnixOrDOS
+	if s.features["MLST"] {
+		command, parse = "MLSD", parseMachine
 	}
-	tap := &listTap{now: time.Now().In(s.cfg.Location), parse: parse, yield: yield}
-	s.mu.Lock()
-	s.takeData = func(conn net.Conn) net.Conn { tap.Conn = conn; return tap }
-	s.mu.Unlock()
-	_, err := s.c.List("")
-	s.mu.Lock()
-	s.takeData = nil
-	s.mu.Unlock()
-	if tap.err != nil {
-		var stop errStop
-		if errors.As(tap.err, &stop) {
-			return stop.err
-		}
-		return tap.err
-	}
-	var proto *textproto.Error
-	if errors.As(err, &proto) {
-		text := strings.ToLower(proto.Msg)
-		switch {
-		case proto.Code/100 == 2:
-			err = nil
-		case proto.Code == 550 && strings.Contains(text, "no files"), proto.Code == 450 && strings.Contains(text, "no files"):
-			return nil
-		case proto.Code == 550 || proto.Code == 450:
-			// The directory was entered a moment ago, so it is there.
-			return &Error{Op: "list", class: Permission, Err: err}
-		}
-	}
+	data, err := s.transfer(ctx, command)
 	if err != nil {
-		return err
+		return nil, listRefusal(err)
 	}
-	if last := s.control.lastLine(); strings.Contains(strings.ToLower(last), "failed to open directory") {
+	l := &ftpListing{now: time.Now().In(s.cfg.Location), parse: parse, yield: yield, size: newMeter(s.cfg.Limits.Listing)}
+	yieldErr, err = l.read(data)
+	if err != nil {
+		_ = data.Close()
+		return yieldErr, err
+	}
+	last, err := s.finish(data)
+	if err == nil && strings.Contains(strings.ToLower(last), "failed to open directory") {
 		// vsftpd ends such a listing with success.
-		return &Error{Op: "list", class: Permission, Err: errors.New(last)}
+		err = &Error{Op: "list", class: Permission, Err: errors.New(last)}
 	}
-	return nil
+	return yieldErr, listRefusal(err)
 }
 
-// maxListLine is the longest line that is parsed; Linux paths end at 4096.
-const maxListLine = 16 << 10
+// listRefusal knows what servers say of a directory that was entered a moment
+// ago, so is there.
+func listRefusal(err error) error {
+	var proto *textproto.Error
+	if !errors.As(err, &proto) || proto.Code != 550 && proto.Code != 450 {
+		return err
+	}
+	if strings.Contains(strings.ToLower(proto.Msg), "no files") {
+		return nil
+	}
+	return &Error{Op: "list", class: Permission, Err: err}
+}
 
-// listTap is a data connection that yields entries while it is read and shows
-// its reader nothing but the end.
-type listTap struct {
-	net.Conn
+// ftpListing is a listing that is being read.
+type ftpListing struct {
 	now   time.Time
 	parse func(line string, now time.Time) (Entry, bool)
 	yield func(Entry) error
-	err   error
+	size  *meter
 }
 
-// Read drains the connection.
-func (t *listTap) Read([]byte) (int, error) {
-	if t.err != nil {
-		return 0, t.err
-	}
-	br := bufio.NewReaderSize(t.Conn, maxListLine)
+// read yields entries until the data connection ends.
+func (l *ftpListing) read(data net.Conn) (yieldErr, err error) {
+	br := bufio.NewReaderSize(data, maxListLine)
 	for {
-		line, err := br.ReadSlice('\n')
-		text := string(line)
-		for errors.Is(err, bufio.ErrBufferFull) {
-			_, err = br.ReadSlice('\n')
-		}
+		line, err := l.next(br)
 		if err != nil && !errors.Is(err, io.EOF) {
-			t.err = err
-			return 0, err
+			return nil, err
 		}
-		if yerr := t.line(strings.TrimRight(text, "\r\n")); yerr != nil {
-			t.err = errStop{yerr}
-			return 0, t.err
-		}
-		if err != nil {
-			return 0, io.EOF
+		if yieldErr := l.line(strings.TrimRight(line, "\r\n")); yieldErr != nil || err != nil {
+			return yieldErr, nil
 		}
 	}
 }
 
-func (t *listTap) line(text string) error {
+// next returns a line. Of one that is too long it returns the beginning and
+// the end, since names end in what they are.
+func (l *ftpListing) next(br *bufio.Reader) (string, error) {
+	part, err := br.ReadSlice('\n')
+	line := string(part)
+	if sizeErr := l.size.add(len(part)); sizeErr != nil {
+		return "", sizeErr
+	}
+	end := ""
+	for errors.Is(err, bufio.ErrBufferFull) {
+		part, err = br.ReadSlice('\n')
+		if sizeErr := l.size.add(len(part)); sizeErr != nil {
+			return "", sizeErr
+		}
+		end += string(part[max(0, len(part)-8):])
+		end = end[max(0, len(end)-8):]
+	}
+	return line + end, err
+}
+
+func (l *ftpListing) line(text string) error {
 	if text == "" || strings.HasPrefix(text, "total ") {
 		return nil
 	}
-	e, ok := t.parse(text, t.now)
+	e, ok := l.parse(text, l.now)
 	switch {
 	case !ok:
 		e = Entry{Name: text, Size: -1, Kind: Other}
@@ -197,5 +196,5 @@ func (t *listTap) line(text string) error {
 	case !safeName(e.Name) || strings.ContainsAny(e.Name, "\r\n"):
 		e.Kind = Other
 	}
-	return t.yield(e)
+	return l.yield(e)
 }

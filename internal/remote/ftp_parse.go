@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -26,24 +27,37 @@ func parseMachine(line string, _ time.Time) (Entry, bool) {
 			case "dir":
 				e.Kind = Dir
 			case "cdir", "pdir":
-				e.Name = "."
+				e.Name, e.Kind = ".", Dir
 			}
 		case "size":
-			n, err := strconv.ParseInt(value, 10, 64)
-			if err != nil || n < 0 {
-				return Entry{}, false
-			}
-			e.Size = n
+			e.setSize(value)
 		case "modify":
-			whole, _, _ := strings.Cut(value, ".")
-			t, err := time.Parse("20060102150405", whole)
-			if err != nil {
-				return Entry{}, false
-			}
-			e.ModTime, e.Precision = t, time.Second
+			e.setTime(value)
 		}
 	}
 	return e, true
+}
+
+// setSize reads a size as the server writes it.
+func (e *Entry) setSize(text string) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		e.Size = -1
+		e.wrongValue("the size %q is no number of bytes from 0 to %d", text, int64(math.MaxInt64))
+		return
+	}
+	e.Size = n
+}
+
+// setTime reads a time as MLSD and MDTM write it (RFC 3659).
+func (e *Entry) setTime(text string) {
+	whole, _, _ := strings.Cut(text, ".")
+	t, err := time.Parse("20060102150405", whole)
+	if err != nil {
+		e.wrongValue("the time %q is not in the calendar as YYYYMMDDhhmmss", text)
+		return
+	}
+	e.ModTime, e.Precision = t, time.Second
 }
 
 // parseUnixOrDOS parses a line of LIST: what ls -l prints, or what DIR does.
@@ -77,8 +91,13 @@ func parseUnix(line string, now time.Time) (Entry, bool) {
 		if seen >= 2 && isMonth(word) {
 			day, afterDay := field(after)
 			clock, name := field(afterDay)
-			if t, precision, ok := unixTime(word, day, clock, now); ok && len(name) > 1 {
-				return unixEntry(mode[0], size, name[1:], t, precision)
+			t, precision, ok := unixTime(word, day, clock, now)
+			if (ok || isDate(day, clock)) && len(name) > 1 {
+				e := Entry{Name: name[1:], Size: -1, ModTime: t.UTC(), Precision: precision, Kind: Other}
+				if !ok {
+					e.wrongValue("the time %q is not in the calendar", word+" "+day+" "+clock)
+				}
+				return e, unixKind(&e, mode[0], size)
 			}
 		}
 		size, rest = word, after
@@ -87,21 +106,27 @@ func parseUnix(line string, now time.Time) (Entry, bool) {
 	return Entry{}, false
 }
 
-func unixEntry(kind byte, size, name string, t time.Time, precision time.Duration) (Entry, bool) {
-	e := Entry{Name: name, Size: -1, ModTime: t.UTC(), Precision: precision, Kind: Other}
+// unixKind reads what depends on the first letter of the mode.
+func unixKind(e *Entry, kind byte, size string) bool {
 	switch kind {
 	case '-':
-		n, err := strconv.ParseInt(size, 10, 64)
-		if err != nil || n < 0 {
-			return Entry{}, false
+		if strings.Trim(size, "-0123456789") != "" || size == "" {
+			return false
 		}
-		e.Size, e.Kind = n, File
+		e.setSize(size)
+		e.Kind = File
 	case 'd':
 		e.Kind = Dir
 	case 'l':
-		e.Name, _, _ = strings.Cut(name, " -> ")
+		e.Name, _, _ = strings.Cut(e.Name, " -> ")
 	}
-	return e, e.Name != ""
+	return e.Name != ""
+}
+
+// isDate tells a day and a year or clock, though none of the calendar, from
+// other words.
+func isDate(day, clock string) bool {
+	return day != "" && len(day) <= 2 && clock != "" && strings.Trim(day, "0123456789") == "" && strings.Trim(clock, "0123456789:") == ""
 }
 
 const months = "JanFebMarAprMayJunJulAugSepOctNovDec"

@@ -5,19 +5,18 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/textproto"
-
-	"github.com/jlaffaye/ftp"
 )
 
 // ftpReader is a file on its way.
 type ftpReader struct {
 	ctx     context.Context
 	s       *ftpSession
-	resp    *ftp.Response
+	data    net.Conn
 	path    string
 	release func()
-	end     error
+	// finished is set when the reply that ends the transfer was awaited.
+	finished bool
+	end      error
 }
 
 // Read ends with EOF only after the server has said that the transfer is
@@ -26,7 +25,7 @@ func (r *ftpReader) Read(b []byte) (int, error) {
 	if r.end != nil {
 		return 0, r.end
 	}
-	n, err := r.resp.Read(b)
+	n, err := r.data.Read(b)
 	if err == nil {
 		return n, nil
 	}
@@ -43,12 +42,11 @@ func (r *ftpReader) Read(b []byte) (int, error) {
 
 // finish reads the reply that ends the transfer.
 func (r *ftpReader) finish() error {
-	err := r.resp.Close()
-	var proto *textproto.Error
-	if errors.As(err, &proto) && proto.Code/100 == 2 {
-		// Some servers say 250 for 226.
+	if r.finished {
 		return nil
 	}
+	r.finished = true
+	_, err := r.s.finish(r.data)
 	return err
 }
 
@@ -80,11 +78,8 @@ func (r *ftpReader) Close() error {
 	if r.release == nil {
 		return nil
 	}
-	if err := r.resp.Close(); err != nil {
-		var proto *textproto.Error
-		if !errors.As(err, &proto) {
-			r.s.lose(err)
-		}
+	if err := r.finish(); err != nil && !replied(err) {
+		r.s.lose(err)
 	}
 	r.release()
 	r.release = nil

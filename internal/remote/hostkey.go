@@ -155,8 +155,13 @@ func explainHostKey(err error, c Config, t Target, key ssh.PublicKey) error {
 }
 
 func unknownHost(t Target, key ssh.PublicKey, where string) error {
-	return hostKeyError("host_key_unknown", "%s is not known: it shows the key %s; compare it with what the server's owner tells you, then add to %s the line: %s",
-		t.Server(), ssh.FingerprintSHA256(key), where, knownhosts.Line([]string{knownhosts.Normalize(t.Server())}, key))
+	line := "the line: " + knownhosts.Line([]string{knownhosts.Normalize(t.Server())}, key)
+	if len(line) > maxText/2 {
+		// Errors are cut, and half a key is none.
+		line = fmt.Sprintf("the line that ssh-keyscan -p %s %s prints for %s", t.Port, t.Host, key.Type())
+	}
+	return hostKeyError("host_key_unknown", "%s is not known: it shows the key %s; compare it with what the server's owner tells you, then add to %s %s",
+		t.Server(), ssh.FingerprintSHA256(key), where, line)
 }
 
 // pinnedKeys accepts exactly the configured keys.

@@ -44,16 +44,25 @@ func (k Kind) String() string {
 
 // Entry is what a server says about one name.
 type Entry struct {
-	// Name is the last path element, in the server's own bytes.
+	// Name is the last path element, in the server's own bytes, of which there
+	// are at most MaxName.
 	Name string
 	// Size is in bytes; -1 when the server doesn't say.
 	Size int64
-	// ModTime is in UTC; zero when the server doesn't say.
+	// ModTime is in UTC, of a year from 1 to 9999; zero when the server doesn't
+	// say.
 	ModTime time.Time
 	// Precision is how exact ModTime is: a second, a minute or a day.
 	Precision time.Duration
 	// Kind says whether it is a file, a directory, or neither.
 	Kind Kind
+	// Invalid is the exception under which this entry ends when something that
+	// the server says about it can't be stored: listing_entry_invalid, where
+	// Size is then -1 or ModTime zero, or name_too_long, where Name is the
+	// beginning, a hash and the last four bytes. Empty for every other entry.
+	Invalid string
+	// Message says to people what is invalid.
+	Message string
 }
 
 // Session is one logged-in connection to one server. All paths are relative to
@@ -98,10 +107,15 @@ type Config struct {
 	// HostKey holds pinned host keys, "SHA256:…" or "ssh-ed25519 AAAA…". When
 	// set, only these count; several allow a rotation.
 	HostKey []string
-	// ConnectTimeout bounds connecting and logging in, each; 15 s by default.
+	// ConnectTimeout bounds all of Dial, from the name's resolution to the
+	// answer after which files can be asked for; 15 s by default.
 	ConnectTimeout time.Duration
-	// IdleTimeout bounds the time without progress; 60 s by default.
+	// IdleTimeout bounds the whole reply to one request, counted from the
+	// request, and the time without a byte of what is transferred; 60 s by
+	// default.
 	IdleTimeout time.Duration
+	// Limits bound what the server sends.
+	Limits Limits
 	// DisableEPSV makes FTP use PASV only, for firewalls that break EPSV.
 	DisableEPSV bool
 	// Location is the time zone of the times in FTP listings without MLSD and
@@ -155,15 +169,16 @@ func ParseURL(raw string) (Target, error) {
 	if strings.ContainsAny(t.Base, "\x00\r\n") {
 		return Target{}, fmt.Errorf("url has a control character in its path")
 	}
-	port := ""
+	known, ok := connectors()[t.Scheme]
+	if !ok {
+		return Target{}, unknownScheme(t.Scheme)
+	}
 	switch t.Scheme {
 	case "sftp":
-		port = "22"
 		if t.User == "" {
 			return Target{}, fmt.Errorf("url %s has no user: write sftp://user@%s%s", u.Redacted(), u.Host, u.Path)
 		}
 	case "ftp":
-		port = "21"
 		if t.User == "" {
 			t.User = "anonymous"
 		}
@@ -175,15 +190,13 @@ func ParseURL(raw string) (Target, error) {
 			return Target{}, fmt.Errorf("url %s has no absolute path: write file:///path", u.Redacted())
 		}
 		t.Host, t.Port, t.User = "", "", ""
-	default:
-		return Target{}, fmt.Errorf("url scheme %q is not known: use sftp, ftp or file", t.Scheme)
 	}
 	if t.Scheme != "file" {
 		if t.Host == "" {
 			return Target{}, fmt.Errorf("url %s has no host", u.Redacted())
 		}
 		if t.Port == "" {
-			t.Port = port
+			t.Port = known.port
 		}
 	}
 	// A second leading slash means "absolute" in an FTP path, so it survives.
@@ -215,10 +228,28 @@ func (c Config) withDefaults() Config {
 	if c.Location == nil {
 		c.Location = time.UTC
 	}
+	c.Limits = c.Limits.withDefaults()
 	return c
 }
 
-// Dial connects and logs in. The session must be closed. ctx bounds Dial only.
+// connector opens sessions of one scheme.
+type connector struct {
+	// port is the protocol's own.
+	port string
+	dial func(ctx context.Context, c Config, t Target, step func(name, detail string)) (Session, error)
+}
+
+// connectors are all schemes that there are.
+func connectors() map[string]connector {
+	return map[string]connector{"sftp": {"22", dialSFTP}, "ftp": {"21", dialFTP}, "file": {"", openLocal}}
+}
+
+func unknownScheme(scheme string) error {
+	return fmt.Errorf("url scheme %q is not known: use sftp, ftp or file", scheme)
+}
+
+// Dial connects and logs in, within the connect timeout. The session must be
+// closed. ctx bounds Dial only.
 func Dial(ctx context.Context, c Config) (Session, error) {
 	return dial(ctx, c, func(string, string) {})
 }
@@ -229,20 +260,27 @@ func dial(ctx context.Context, c Config, step func(name, detail string)) (Sessio
 	if err != nil {
 		return nil, &Error{Op: "parse", class: Misconfigured, Err: err}
 	}
-	c = c.withDefaults()
-	var s Session
-	switch t.Scheme {
-	case "sftp":
-		s, err = dialSFTP(ctx, c, t, step)
-	case "ftp":
-		s, err = dialFTP(ctx, c, t, step)
-	default:
-		s, err = openLocal(t, step)
+	return open(ctx, c.withDefaults(), t, step)
+}
+
+// open bounds all steps of connecting together: what trickles in renews
+// nothing.
+func open(ctx context.Context, c Config, t Target, step func(name, detail string)) (Session, error) {
+	known, ok := connectors()[t.Scheme]
+	if !ok {
+		return nil, &Error{Op: "connect", class: Misconfigured, Err: unknownScheme(t.Scheme)}
 	}
-	if err != nil {
-		return nil, err
+	within, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
+	defer cancel()
+	s, err := known.dial(within, c, t, step)
+	switch {
+	case err == nil:
+		return strict{s}, nil
+	case ctx.Err() == nil && within.Err() != nil:
+		return nil, &Error{Op: "connect to", Path: t.Server(), class: Timeout,
+			Err: fmt.Errorf("connecting and logging in took longer than connect_timeout, %s", c.ConnectTimeout)}
 	}
-	return s, nil
+	return nil, err
 }
 
 // join puts a caller's path below the base and refuses to leave it.

@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path"
 	"strings"
@@ -35,10 +36,13 @@ const (
 // sftpSession is one SSH connection with one SFTP channel.
 type sftpSession struct {
 	client *sftp.Client
+	// frames are the packets that client reads.
+	frames *frameReader
 	ssh    *ssh.Client
 	conn   *idleConn
 	base   string
 	idle   time.Duration
+	limits Limits
 	packet int64
 	slots  chan struct{}
 	// shortReads is set when the server was seen to answer a read with less
@@ -69,22 +73,17 @@ func dialSFTP(ctx context.Context, c Config, t Target, step func(name, detail st
 	if openSSH {
 		packet = largePacket
 	}
-	conn.begin()
-	defer conn.end()
-	client, err := sftp.NewClient(sc,
-		sftp.MaxPacketUnchecked(packet), sftp.MaxConcurrentRequestsPerFile(requestsPerFile), sftp.UseFstat(true))
+	frames, client, err := openClient(sc, packet)
 	if err != nil {
 		_ = sc.Close()
 		if ctx.Err() != nil {
 			err = ctx.Err()
-		} else if conn.expired.Load() {
-			return nil, &Error{Op: "start sftp on", Path: t.Server(), class: Timeout, Err: err}
 		}
 		return nil, wrap("start sftp on", t.Server(), err)
 	}
 	step("login", "user "+t.User)
 	s := &sftpSession{
-		client: client, ssh: sc, conn: conn, idle: c.IdleTimeout, packet: int64(packet),
+		client: client, frames: frames, ssh: sc, conn: conn, idle: c.IdleTimeout, limits: c.Limits, packet: int64(packet),
 		base: t.Base, slots: make(chan struct{}, sftpConcurrency),
 		openSSH: openSSH, listing: make(chan struct{}, 1), lost: make(chan struct{}),
 	}
@@ -100,11 +99,51 @@ func dialSFTP(ctx context.Context, c Config, t Target, step func(name, detail st
 	return s, nil
 }
 
+// openClient starts the library on a channel of its own, whose packets pass
+// through our hands.
+func openClient(sc *ssh.Client, packet int) (*frameReader, *sftp.Client, error) {
+	ch, err := sc.NewSession()
+	if err != nil {
+		return nil, nil, err
+	}
+	in, out, err := startSubsystem(ch)
+	if err != nil {
+		return nil, nil, err
+	}
+	frames := &frameReader{r: out}
+	client, err := sftp.NewClientPipe(frames, in,
+		sftp.MaxPacketUnchecked(packet), sftp.MaxConcurrentRequestsPerFile(requestsPerFile), sftp.UseFstat(true))
+	return frames, client, err
+}
+
+// startSubsystem starts SFTP on a channel. What the server says beside it is
+// read and dropped.
+func startSubsystem(ch *ssh.Session) (in io.WriteCloser, out io.Reader, err error) {
+	if in, err = ch.StdinPipe(); err != nil {
+		return nil, nil, err
+	}
+	if out, err = ch.StdoutPipe(); err != nil {
+		return nil, nil, err
+	}
+	beside, err := ch.StderrPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := ch.RequestSubsystem("sftp"); err != nil {
+		return nil, nil, fmt.Errorf("server refuses sftp: %w", err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, beside) }()
+	return in, out, nil
+}
+
 // fail gives an error its class; an expired deadline shows itself only as a
 // lost connection, so the connection is asked.
 func (s *sftpSession) fail(op, p string, err error) error {
 	if err == nil {
 		return nil
+	}
+	if end := s.frames.end.Load(); end != nil && ClassOf(*end) == Protocol && ClassOf(err) == Connection {
+		return wrap(op, p, *end)
 	}
 	if s.conn.expired.Load() && classify(err) == Connection {
 		return &Error{Op: op, Path: p, class: Timeout, Err: err}

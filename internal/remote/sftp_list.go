@@ -55,8 +55,12 @@ func (s *sftpSession) List(ctx context.Context, dir string, yield func(Entry) er
 	return s.fail("list", dir, err)
 }
 
+// listByLibrary lists where the library has the only channel. It keeps all
+// entries until the last has come, so their packets are counted on their way to
+// it.
 func (s *sftpSession) listByLibrary(ctx context.Context, dir, p string, yield func(Entry) error) error {
 	s.conn.begin()
+	s.frames.held.Store(0)
 	infos, err := s.client.ReadDirContext(ctx, p)
 	s.conn.end()
 	for _, info := range infos {
@@ -66,9 +70,6 @@ func (s *sftpSession) listByLibrary(ctx context.Context, dir, p string, yield fu
 	}
 	return s.fail("list", dir, err)
 }
-
-// maxReply bounds one packet; OpenSSH never sends more than 256 KB.
-const maxReply = 1 << 20
 
 // errStatus marks errors that the server reported in good order, after which
 // the channel is as usable as before.
@@ -107,14 +108,8 @@ func openLister(ctx context.Context, s *sftpSession) (*sftpLister, error) {
 }
 
 func (l *sftpLister) start(ctx context.Context) (err error) {
-	if l.in, err = l.ch.StdinPipe(); err != nil {
+	if l.in, l.out, err = startSubsystem(l.ch); err != nil {
 		return err
-	}
-	if l.out, err = l.ch.StdoutPipe(); err != nil {
-		return err
-	}
-	if err := l.ch.RequestSubsystem("sftp"); err != nil {
-		return fmt.Errorf("server refuses sftp: %w", err)
 	}
 	if err := l.send(fxpInit, binary.BigEndian.AppendUint32(nil, 3)); err != nil {
 		return err
@@ -161,6 +156,7 @@ func (l *sftpLister) list(ctx context.Context, dir string, yield func(Entry) err
 
 func (l *sftpLister) readAll(ctx context.Context, handle string, yield func(Entry) error) (yieldErr, err error) {
 	waiting, ended := 0, false
+	size := newMeter(l.s.limits.Listing)
 	var failed error
 	for {
 		for !ended && waiting < l.inFlight {
@@ -177,6 +173,9 @@ func (l *sftpLister) readAll(ctx context.Context, handle string, yield func(Entr
 			return nil, err
 		}
 		waiting--
+		if err := size.add(len(body)); err != nil {
+			return nil, err
+		}
 		if kind != fxpName {
 			ended = true
 			if err := statusError(kind, body); !errors.Is(err, io.EOF) && failed == nil {
@@ -220,28 +219,10 @@ func (l *sftpLister) answer(ctx context.Context) (kind byte, body []byte, err er
 // receive waits for one packet, no longer than the idle time. What it returns
 // is valid until the next call; after an error there must be none.
 func (l *sftpLister) receive(ctx context.Context) (kind byte, body []byte, err error) {
-	p, err := call(ctx, l.s, l.s.idle, l.readPacket, nil)
-	return p.kind, p.body, err
-}
-
-type packet struct {
-	kind byte
-	body []byte
-}
-
-func (l *sftpLister) readPacket() (packet, error) {
-	var head [5]byte
-	if _, err := io.ReadFull(l.out, head[:]); err != nil {
-		return packet{}, err
+	p, err := call(ctx, l.s, l.s.idle, func() ([]byte, error) { return readFrame(l.out, l.buf) }, nil)
+	if err != nil {
+		return 0, nil, err
 	}
-	n := binary.BigEndian.Uint32(head[:4])
-	if n < 1 || n > maxReply {
-		return packet{}, fmt.Errorf("%w of %d bytes", errMalformed, n)
-	}
-	if cap(l.buf) < int(n-1) {
-		l.buf = make([]byte, n-1)
-	}
-	l.buf = l.buf[:n-1]
-	_, err := io.ReadFull(l.out, l.buf)
-	return packet{head[4], l.buf}, err
+	l.buf = p
+	return p[4], p[5:], nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"time"
 )
@@ -45,7 +46,7 @@ func eachName(body []byte, yield func(Entry) error) (yieldErr, err error) {
 		if name == "." || name == ".." {
 			continue
 		}
-		if !safeName(name) || e.Kind == File && e.Size < 0 {
+		if !safeName(name) || e.Kind == File && e.Size < 0 && e.Invalid == "" {
 			e.Kind = Other
 		}
 		if err := yield(e); err != nil {
@@ -88,8 +89,10 @@ func cutAttributes(b []byte, long string, e *Entry) ([]byte, bool) {
 		return nil, false
 	}
 	if flags&attrSize != 0 {
-		if size := binary.BigEndian.Uint64(b); size <= 1<<62 {
+		if size := binary.BigEndian.Uint64(b); size <= math.MaxInt64 {
 			e.Size = int64(size)
+		} else {
+			e.wrongValue("the size, %d, is more than %d bytes", size, int64(math.MaxInt64))
 		}
 		b = b[8:]
 	}

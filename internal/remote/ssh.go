@@ -7,15 +7,12 @@ import (
 	"net"
 	"os"
 	"strings"
-	"time"
 
 	"golang.org/x/crypto/ssh"
 )
 
-// connectTCP resolves and connects within the connect timeout.
+// connectTCP resolves and connects.
 func connectTCP(ctx context.Context, c Config, t Target, step func(name, detail string)) (*idleConn, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
-	defer cancel()
 	step("resolve", "")
 	addrs := []string{t.Host}
 	if net.ParseIP(t.Host) == nil {
@@ -81,9 +78,6 @@ func handshake(ctx context.Context, c Config, t Target, keys *hostKeys, algorith
 	// The handshake knows no context, so its connection is closed instead.
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	// One deadline for the whole handshake: a server that drips a byte now and
-	// then makes no progress either.
-	_ = conn.Conn.SetDeadline(time.Now().Add(c.ConnectTimeout))
 	step("host_key", "")
 	var keyErr error
 	verified := false
@@ -103,25 +97,22 @@ func handshake(ctx context.Context, c Config, t Target, keys *hostKeys, algorith
 	sc, chans, reqs, err := ssh.NewClientConn(conn, t.Server(), cfg)
 	if err != nil {
 		_ = conn.Close()
-		return nil, nil, handshakeError(ctx, conn, t, keyErr, verified, err)
+		return nil, nil, handshakeError(ctx, t, keyErr, verified, err)
 	}
 	if !stop() {
 		_ = sc.Close()
 		return nil, nil, wrap("login", t.Server(), ctx.Err())
 	}
-	_ = conn.Conn.SetDeadline(time.Time{})
 	return ssh.NewClient(sc, chans, reqs), conn, nil
 }
 
-func handshakeError(ctx context.Context, conn *idleConn, t Target, keyErr error, verified bool, err error) error {
+func handshakeError(ctx context.Context, t Target, keyErr error, verified bool, err error) error {
 	var negotiation *ssh.AlgorithmNegotiationError
 	switch {
 	case keyErr != nil:
 		return keyErr
 	case ctx.Err() != nil:
 		return wrap("login", t.Server(), ctx.Err())
-	case conn.expired.Load():
-		return &Error{Op: "log in to", Path: t.Server(), class: Timeout, Err: err}
 	case errors.As(err, &negotiation) && strings.Contains(err.Error(), "host key"):
 		return hostKeyError("host_key_not_offered", "%s has no host key of the known type (%w): ask its owner for its present key and replace the known one", t.Server(), err)
 	case strings.Contains(err.Error(), "unable to authenticate"):

@@ -17,6 +17,7 @@ func Remote(s config.Source, connect, idle config.Duration) (remote.Config, erro
 	c := remote.Config{
 		URL: s.URL, IdentityFile: s.IdentityFile, KnownHosts: s.KnownHosts, HostKey: s.HostKey,
 		ConnectTimeout: connect.D(), IdleTimeout: idle.D(), DisableEPSV: s.DisableEPSV,
+		Limits: remote.Limits{Reply: int64(s.Limits.Reply), Listing: int64(s.Limits.Listing)},
 	}
 	var err error
 	if s.Password != "" {

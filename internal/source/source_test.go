@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tributary/internal/config"
+	"tributary/internal/remote"
 )
 
 func TestDescribe(t *testing.T) {
@@ -41,13 +42,14 @@ func TestRemote(t *testing.T) {
 	if err := os.WriteFile(file, []byte("secret phrase\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := config.Source{ID: "a", URL: "sftp://reader@host/", Password: "env:TEST_PASSWORD", IdentityFile: "id", IdentityPassphrase: config.Secret("file:" + file), KnownHosts: "kh", HostKey: []string{"SHA256:x"}, DisableEPSV: true}
+	s := config.Source{ID: "a", URL: "sftp://reader@host/", Password: "env:TEST_PASSWORD", IdentityFile: "id", IdentityPassphrase: config.Secret("file:" + file), KnownHosts: "kh", HostKey: []string{"SHA256:x"}, DisableEPSV: true,
+		Limits: config.Limits{Reply: 1, Listing: 2}}
 	c, err := Remote(s, config.Duration(time.Second), config.Duration(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c.URL != s.URL || c.Password != "hunter2" || c.IdentityFile != "id" || c.IdentityPassphrase != "secret phrase" || c.KnownHosts != "kh" || len(c.HostKey) != 1 || !c.DisableEPSV ||
-		c.ConnectTimeout != time.Second || c.IdleTimeout != time.Minute {
+		c.ConnectTimeout != time.Second || c.IdleTimeout != time.Minute || c.Limits != (remote.Limits{Reply: 1, Listing: 2}) {
 		t.Errorf("configuration is %+v", c)
 	}
 	for _, bad := range []config.Source{{ID: "a", Password: "env:TRIBUTARY_TEST_NO_SUCH"}, {ID: "a", IdentityPassphrase: "file:/no/such/file"}} {

@@ -1,0 +1,66 @@
+package remote
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+)
+
+// invalidate says under which exception an entry ends, and why; the first
+// reason stays.
+func (e *Entry) invalidate(exception, format string, args ...any) {
+	if e.Invalid == "" {
+		e.Invalid, e.Message = exception, clean(fmt.Sprintf(format, args...))
+	}
+}
+
+// wrongValue says that an entry's size or time is nothing that can be stored.
+func (e *Entry) wrongValue(format string, args ...any) {
+	e.invalidate("listing_entry_invalid", format, args...)
+}
+
+// strict is a session whose entries can be stored, whatever the server says of
+// them: it is the one place, for all protocols, where an entry loses what no
+// store takes, and says so.
+type strict struct{ Session }
+
+// List passes each entry on as it may be stored.
+func (s strict) List(ctx context.Context, dir string, yield func(Entry) error) error {
+	return s.Session.List(ctx, dir, func(e Entry) error { return yield(storable(e)) })
+}
+
+// Stat returns an entry as it may be stored.
+func (s strict) Stat(ctx context.Context, path string) (Entry, error) {
+	e, err := s.Session.Stat(ctx, path)
+	return storable(e), err
+}
+
+// storable drops from an entry what can't be stored. Years from 1 to 9999 are
+// what every store, and JSON, can hold.
+func storable(e Entry) Entry {
+	if len(e.Name) > MaxName {
+		if e.Kind != Other {
+			e.invalidate("name_too_long", "the name has %d bytes or more, and %d are allowed", len(e.Name), MaxName)
+		}
+		e.Name = shortened(e.Name)
+	}
+	if e.ModTime = e.ModTime.UTC(); !e.ModTime.IsZero() && (e.ModTime.Year() < 1 || e.ModTime.Year() > 9999) {
+		e.wrongValue("the time is in the year %d, which is not between 1 and 9999", e.ModTime.Year())
+		e.ModTime = time.Time{}
+	}
+	if e.Size < -1 {
+		e.wrongValue("the size, %d bytes, is negative", e.Size)
+		e.Size = -1
+	}
+	return e
+}
+
+// shortened returns the beginning of a name that is too long, the hash of the
+// whole, and its last four bytes, by which .zip is known.
+func shortened(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	end := "~" + hex.EncodeToString(sum[:]) + name[len(name)-4:]
+	return name[:MaxName-len(end)] + end
+}

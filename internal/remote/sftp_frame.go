@@ -1,0 +1,71 @@
+package remote
+
+import (
+	"encoding/binary"
+	"io"
+	"slices"
+	"sync/atomic"
+)
+
+// readFrame reads one SFTP packet with its length and kind, into buf if that
+// has room. Every packet of every channel is read here, and none is longer than
+// maxPacket.
+func readFrame(r io.Reader, buf []byte) ([]byte, error) {
+	buf = slices.Grow(buf[:0], 5)[:4]
+	if _, err := io.ReadFull(r, buf); err != nil {
+		return nil, err
+	}
+	n := binary.BigEndian.Uint32(buf)
+	if n < 1 {
+		return nil, errMalformed
+	}
+	if n > maxPacket {
+		return nil, broken("reply_too_long", "an SFTP packet has %d bytes, and %d are allowed", n, maxPacket)
+	}
+	buf = slices.Grow(buf, int(n))[:4+n]
+	_, err := io.ReadFull(r, buf[4:])
+	return buf, err
+}
+
+// frameReader passes packets to the library that reads files. That library
+// keeps a whole directory in memory, so packets with names are counted.
+type frameReader struct {
+	r         io.Reader
+	buf, rest []byte
+	// held is how much memory the names since it was last set to 0 may take.
+	held atomic.Int64
+	// end is why there are no more packets. The library keeps it to itself.
+	end atomic.Pointer[error]
+}
+
+// Read reads what is left of a packet, or the next one.
+func (f *frameReader) Read(b []byte) (int, error) {
+	if end := f.end.Load(); end != nil {
+		return 0, *end
+	}
+	if len(f.rest) == 0 {
+		if err := f.next(); err != nil {
+			f.end.Store(&err)
+			return 0, err
+		}
+	}
+	n := copy(b, f.rest)
+	f.rest = f.rest[n:]
+	return n, nil
+}
+
+func (f *frameReader) next() (err error) {
+	if f.buf, err = readFrame(f.r, f.buf); err != nil {
+		return err
+	}
+	f.rest = f.buf
+	if f.buf[4] != fxpName || len(f.buf) < 13 {
+		return nil
+	}
+	// A packet without a name counts as one, or there could be any number.
+	count := 1 + int64(binary.BigEndian.Uint32(f.buf[9:]))
+	if f.held.Add(int64(len(f.buf))+count*entryCost) > maxHeld {
+		return tooLong("more than %d MiB of its entries would have to be kept in memory, since the server allows one channel only", maxHeld>>20)
+	}
+	return nil
+}
