@@ -67,6 +67,7 @@ type Source struct {
 	MaxSessions int      `yaml:"max_sessions"` // connections to its server at once, polls included; the least of a server's sources counts
 	State       string   `yaml:"state"`        // available (default) or maintenance
 	DisableEPSV bool     `yaml:"disable_epsv"` // for FTP servers behind address translation
+	MayBeEmpty  bool     `yaml:"may_be_empty"` // directories that held files may be missing: then these count as gone
 
 	// Limits are those of the configuration, which hold for every source.
 	Limits Limits `yaml:"-"`
@@ -151,12 +152,16 @@ type Schedule struct {
 
 // Poll configures listings.
 type Poll struct {
-	Parallelism    int      `yaml:"parallelism"`     // polls at once in this process; default 8
-	Timeout        Duration `yaml:"timeout"`         // of one poll; default 5m
-	Attempts       int      `yaml:"attempts"`        // to list a source within one session; default 3
-	Settle         Duration `yaml:"settle"`          // how long a file must have looked the same, by our clock; default 30s, none with --once
-	GoneAfter      int      `yaml:"gone_after"`      // complete listings without a file before it is gone; default 2
-	MaxEntries     int      `yaml:"max_entries"`     // of one directory; more is a broken-off poll; default 5000000
+	Parallelism int      `yaml:"parallelism"` // polls at once in this process; default 8
+	Timeout     Duration `yaml:"timeout"`     // of one poll; default 5m
+	Attempts    int      `yaml:"attempts"`    // to list a source within one session; default 3
+	Settle      Duration `yaml:"settle"`      // how long a file must have looked the same, by our clock; default 30s, none with --once
+	GoneAfter   int      `yaml:"gone_after"`  // complete listings without a file before it is gone; default 2
+	MaxEntries  int      `yaml:"max_entries"` // of one poll, all directories together; more is a broken-off poll; default 5000000
+
+	MaxListingBytes Bytes `yaml:"max_listing_bytes"` // of all names of one poll together; more is a broken-off poll; default 256MiB
+	MaxIgnored      int   `yaml:"max_ignored"`       // names that are kept per source of what its last listing showed and was passed over; default 1000, 0: none
+
 	ConnectTimeout Duration `yaml:"connect_timeout"` // for connecting and logging in, together; default 15s
 	IdleTimeout    Duration `yaml:"idle_timeout"`    // for the whole reply to a request, and without a byte of a listing; default 60s
 }
@@ -276,7 +281,7 @@ func Default() Config {
 		Blobs:      Blobs{MinFree: 1 << 30, MinFreeShare: 0.05},
 		Schedule:   Schedule{Interval: d(15 * time.Minute), Jitter: 0.1, Tick: d(time.Second)},
 		Poll: Poll{Parallelism: 8, Timeout: d(5 * time.Minute), Attempts: 3, Settle: d(30 * time.Second), GoneAfter: 2,
-			MaxEntries: 5_000_000, ConnectTimeout: d(15 * time.Second), IdleTimeout: d(time.Minute)},
+			MaxEntries: 5_000_000, MaxListingBytes: 256 << 20, MaxIgnored: 1000, ConnectTimeout: d(15 * time.Second), IdleTimeout: d(time.Minute)},
 		Plan: Plan{MaxSessions: 4, JobFiles: 256, JobBytes: 64 << 20, Attempts: 3, Backoff: d(5 * time.Second), BackoffMax: d(5 * time.Minute),
 			RetryFailed: d(time.Hour), SilenceBudget: d(10 * time.Minute)},
 		Publish: Publish{Batch: 2000, Interval: d(time.Second), LeaseTTL: d(10 * time.Second)},

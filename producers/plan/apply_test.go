@@ -542,3 +542,26 @@ func TestDormantPlanningGivesNoJobs(t *testing.T) {
 		low = nil
 	}
 }
+
+// What is wanted from a source that is removed ends, also where no server has
+// credit, or none is left at all: nothing would ever ask for it again.
+func TestWhatARemovedSourceWasToGiveEnds(t *testing.T) {
+	for _, tt := range []struct{ name, sources string }{
+		{"and others have no credit", "UPDATE control.source SET state = 'removed' WHERE id = 'own'"},
+		{"and no source is left", "UPDATE control.source SET state = 'removed'"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newPlane(t)
+			p.endPolls()
+			p.read(schemas.FileDiscoveredTopic, p.look(own, "a.zip", 1, 10))
+			p.exec("INSERT INTO control.job (id, server, source, remaining, requested_at, news_at, event, headers) SELECT gen_random_uuid(), 'other:22', 'other', 1, $1, now(), '', '[]' FROM generate_series(1, 2)", p.now)
+			p.exec(tt.sources)
+			if err := p.Dispatch(t.Context(), p.now); err != nil {
+				t.Fatal(err)
+			}
+			if got := p.text("SELECT state, result, exception, retry_at FROM control.acquisition"); got != "(ended,cancelled,source_removed,)" {
+				t.Errorf("it is %s", got)
+			}
+		})
+	}
+}

@@ -129,10 +129,14 @@ func (p *Planner) Dispatch(ctx context.Context, now time.Time) error {
 	}
 	return pg.InTx(ctx, p.Pool, func(tx pgx.Tx) error {
 		credits, err := control.Credits(ctx, tx, now)
-		if err != nil || !anyFree(credits) {
+		if err != nil {
 			return err
 		}
-		ids, err := control.WantedFiles(ctx, tx, now, atOnce)
+		wanted := control.WantedFiles
+		if !anyFree(credits) {
+			wanted = control.LeftFiles
+		}
+		ids, err := wanted(ctx, tx, now, atOnce)
 		if err != nil || len(ids) == 0 {
 			return err
 		}

@@ -4,12 +4,16 @@ import (
 	"context"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
+)
+
+// The states of a hosting; gone is also the exception of a file that ended so.
+const (
+	present = "present"
+	gone    = "gone"
 )
 
 // zero sorts before every file's id.
@@ -33,95 +37,84 @@ func (s *Poller) compare(ctx context.Context, conn *pgxpool.Conn, p control.Poll
 	}
 }
 
-func (s *Poller) record(ctx context.Context, conn *pgxpool.Conn, p control.Poll, rows []control.Listed, c *counts) error {
-	now := s.Now()
-	var seen []control.Sighting
-	var records []schemas.Record
-	for _, l := range rows {
-		sighting, messages, err := s.judge(p, l, now, c)
-		if err != nil {
-			return err
-		}
-		if sighting == nil {
-			continue
-		}
-		seen = append(seen, *sighting)
-		for _, m := range messages {
-			r, err := s.Outbox.Codec.Encode(m)
-			if err != nil {
-				return err
-			}
-			records = append(records, r)
-		}
-	}
-	if len(seen) == 0 {
-		return nil
-	}
-	return pg.InTx(ctx, conn, func(tx pgx.Tx) error {
-		if err := control.CheckPoll(ctx, tx, p); err != nil {
-			return err
-		}
-		if err := control.Record(ctx, tx, p, now, seen); err != nil {
-			return err
-		}
-		return pg.AppendOutbox(ctx, tx, control.Schema, records)
-	})
-}
-
 // judge decides what one entry is: which look, whether it has settled, whether
-// its name keeps the convention. It returns nil for an entry that says nothing
-// new.
-func (s *Poller) judge(p control.Poll, l control.Listed, now time.Time, c *counts) (*control.Sighting, []schemas.Message, error) {
-	w := control.Sighting{File: l.File, Name: l.Name, Action: l.Action, Look: l.Look, Size: l.Size, ModTime: l.ModTime, ListedAt: now}
-	fresh := !l.Hosted || l.State == "gone" || l.Size != l.HostedSize || !sameTime(l.ModTime, l.HostedModTime)
+// its name keeps the convention, whether it can be fetched. An entry that says
+// nothing new has no sighting.
+func (s *Poller) judge(p control.Poll, l control.Listed, now time.Time) (judged, error) {
+	j := judged{listed: l}
+	w := control.Sighting{File: l.File, Name: l.Name, Action: l.Action, Look: l.Look, Size: l.Size, ModTime: l.ModTime, ListedAt: now, State: present}
+	name, bad := s.Profile.ParseZip(l.Name, s.Centres)
+	unfit := bad == nil && l.Invalid != ""
+	if bad == nil {
+		date := name.Date.Format(time.DateOnly)
+		w.Centre, w.FileDate, w.FileInc = &name.Centre, &date, &name.Increment
+	}
+	if unfit {
+		w.State = gone // what can't be fetched is no hosting for plan
+	}
+	fresh := !l.Hosted || l.State != w.State || l.Size != l.HostedSize || !sameTime(l.ModTime, l.HostedModTime)
 	if fresh {
 		w.Look++
 	} else if l.ListedAt != nil {
 		w.ListedAt = *l.ListedAt
 	}
-	name, bad := s.Profile.ParseZip(l.Name, s.Centres)
-	if bad != nil {
+	switch {
+	case bad != nil:
 		w.Exception, w.Message = bad.Exception, bad.Message
 		w.Class, w.Settled = "rejected", true
-		c.rejected++
-		if !fresh && l.Exception == w.Exception {
-			return nil, nil, nil
+		j.tally.rejected = 1
+	case unfit:
+		w.Class, w.Settled = "rejected", true
+		j.tally.rejected = 1
+		// What this server says of the entry is no fault of the file, which other
+		// sources may show as well; only where nothing else is known of it, that
+		// is how it stands.
+		if w.Exception = l.Exception; !l.Known {
+			w.Exception, w.Message = l.Invalid, l.Message
 		}
-	} else {
-		date := name.Date.Format(time.DateOnly)
-		w.Centre, w.FileDate, w.FileInc = &name.Centre, &date, &name.Increment
-		w.Settled = p.Once || !now.Before(w.ListedAt.Add(s.Config.Poll.Settle.D()))
+	case p.Once || !now.Before(w.ListedAt.Add(s.Config.Poll.Settle.D())):
+		w.Class, w.Settled = "announced", true
+	default:
 		w.Class = "unsettled"
-		if w.Settled {
-			w.Class = "announced"
-		}
-		if !w.Settled {
-			c.unsettled++
-			if !fresh && l.Exception == "" {
-				return nil, nil, nil
-			}
-		}
+		j.tally.unsettled = 1
+	}
+	if w.Class != "announced" && !fresh && l.Exception == w.Exception {
+		return j, nil
 	}
 	if fresh && l.Hosted {
-		c.changed++
+		j.tally.changed = 1
 	} else if fresh {
-		c.fresh++
+		j.tally.fresh = 1
 	}
+	j.sighting = w
+	return j, s.events(p, &j, fresh, now)
+}
+
+// events are what is told of a judged entry.
+func (s *Poller) events(p control.Poll, j *judged, fresh bool, now time.Time) error {
+	l, w := j.listed, &j.sighting
 	var messages []schemas.Message
 	if !l.Known || l.Exception != w.Exception {
-		messages = append(messages, fileEvent(p, w, now))
+		messages = append(messages, fileEvent(p, *w, l.Exception, now))
 	}
-	messages = append(messages, hostingEvent(p, w, now))
+	if w.State == gone && l.State == present {
+		messages = append(messages, goneEvent(p, control.Vanished{File: w.File, Name: w.Name, Action: w.Action, Centre: centreOf(*w), Look: w.Look, Size: w.Size}, now))
+	}
+	messages = append(messages, hostingEvent(p, *w, l, now))
 	if w.Class == "announced" {
-		m := discovered(p, w, fresh && l.Hosted && l.State != "gone", now)
+		messages = append(messages, discovered(p, *w, fresh && l.Hosted && l.State != gone, now))
+	}
+	for _, m := range messages {
 		r, err := s.Outbox.Codec.Encode(m)
 		if err != nil {
-			return nil, nil, err
+			return &entryError{err}
 		}
-		w.Event, w.Headers = r.Value, r.Headers
-		messages = append(messages, m)
+		if m.Topic == schemas.FileDiscoveredTopic && w.Class == "announced" {
+			w.Event, w.Headers = r.Value, r.Headers
+		}
+		j.records = append(j.records, r)
 	}
-	return &w, messages, nil
+	return nil
 }
 
 func sameTime(a, b *time.Time) bool {

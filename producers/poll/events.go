@@ -27,8 +27,9 @@ func status(id, key, subject string, now time.Time, body *schemas.StatusChanged)
 	return schemas.Message{ID: id, Topic: schemas.StatusChangedTopic, Key: key, Stage: stage, Subject: subject, Time: now, Body: body}
 }
 
-// fileEvent tells how a file's name was judged.
-func fileEvent(p control.Poll, w control.Sighting, now time.Time) schemas.Message {
+// fileEvent tells how a file's name was judged. A file that had ended unfetched
+// may be judged so more than once, so its look tells the events apart.
+func fileEvent(p control.Poll, w control.Sighting, before string, now time.Time) schemas.Message {
 	body := &schemas.StatusChanged{
 		Scope: scope(p, centreOf(w)), FileRef: fileRef(w.File, w.Name, w.Action), Entity: schemas.EntityFile,
 		Phase: string(schemas.ZipName), Status: string(schemas.Done), Exception: w.Exception, Message: w.Message,
@@ -39,15 +40,31 @@ func fileEvent(p control.Poll, w control.Sighting, now time.Time) schemas.Messag
 	} else {
 		body.FileDate, body.FileInc = *w.FileDate, *w.FileInc
 	}
-	return status(schemas.EventID(stage, schemas.LiveRun, w.File, "zip_name", centreOf(w), w.Exception), w.File, w.Action+"/"+w.Name, now, body)
+	parts := []string{centreOf(w), w.Exception}
+	if before == gone || before == sourceRemoved {
+		parts = append(parts, p.Source, strconv.Itoa(int(w.Look)))
+	}
+	return status(schemas.EventID(stage, schemas.LiveRun, w.File, "zip_name", parts...), w.File, w.Action+"/"+w.Name, now, body)
+}
+
+// unfetchedEvent tells that a file ended which no source shows any more, and which
+// was never fetched.
+func unfetchedEvent(p control.Poll, f control.Unfetched, look int32, exception, message string, now time.Time) schemas.Message {
+	return status(schemas.EventID(stage, schemas.LiveRun, f.File, "unfetched", exception, p.Source, strconv.Itoa(int(look))), f.File, f.Action+"/"+f.Name, now, &schemas.StatusChanged{
+		Scope: scope(p, f.Centre), FileRef: fileRef(f.File, f.Name, f.Action), Entity: schemas.EntityFile,
+		Phase: string(schemas.ZipName), Status: string(schemas.Cancelled), Exception: exception, Message: message,
+	})
 }
 
 // hostingEvent tells that a listing showed a look of a file.
-func hostingEvent(p control.Poll, w control.Sighting, now time.Time) schemas.Message {
+func hostingEvent(p control.Poll, w control.Sighting, l control.Listed, now time.Time) schemas.Message {
 	body := &schemas.StatusChanged{
 		Scope: scope(p, centreOf(w)), FileRef: fileRef(w.File, w.Name, w.Action), Entity: schemas.EntityHosting, Server: p.Server,
 		Look: w.Look, FileSize: w.Size, ModTime: w.ModTime, ListedAt: &w.ListedAt, Revision: 1,
-		Attributes: map[string]string{"state": "present"},
+		Attributes: map[string]string{"state": w.State},
+	}
+	if w.State == gone {
+		body.Attributes["exception"], body.Attributes["message"] = l.Invalid, l.Message
 	}
 	if w.Class == "unsettled" {
 		body.Note, body.Revision = "unsettled", 0
@@ -71,35 +88,42 @@ func discovered(p control.Poll, w control.Sighting, changed bool, now time.Time)
 	}
 }
 
+// goneEvent tells plan that a file can't be fetched from a source any more.
+func goneEvent(p control.Poll, v control.Vanished, now time.Time) schemas.Message {
+	return schemas.Message{
+		ID:    schemas.EventID(stage, schemas.LiveRun, p.Source+"/"+v.File, "gone", strconv.Itoa(int(v.Look))),
+		Topic: schemas.FileDiscoveredTopic, Key: v.File, Stage: stage, Subject: v.Action + "/" + v.Name, Time: now,
+		Body: &schemas.FileDiscovered{Scope: scope(p, v.Centre), FileRef: fileRef(v.File, v.Name, v.Action), Poll: p.ID, Change: "gone", Look: v.Look, Size: v.Size},
+	}
+}
+
 // goneEvents tell plan and the log that complete listings lack a file.
 func goneEvents(p control.Poll, v control.Vanished, now time.Time) []schemas.Message {
-	ref := fileRef(v.File, v.Name, v.Action)
-	look := strconv.Itoa(int(v.Look))
 	return []schemas.Message{
-		{
-			ID:    schemas.EventID(stage, schemas.LiveRun, p.Source+"/"+v.File, "gone", look),
-			Topic: schemas.FileDiscoveredTopic, Key: v.File, Stage: stage, Subject: v.Action + "/" + v.Name, Time: now,
-			Body: &schemas.FileDiscovered{Scope: scope(p, v.Centre), FileRef: ref, Poll: p.ID, Change: "gone", Look: v.Look, Size: v.Size},
-		},
-		status(schemas.EventID(stage, schemas.LiveRun, p.Source+"/"+v.File, "hosting_gone", look), v.File, v.Action+"/"+v.Name, now, &schemas.StatusChanged{
-			Scope: scope(p, v.Centre), FileRef: ref, Entity: schemas.EntityHosting, Server: p.Server, Look: v.Look, FileSize: v.Size, Revision: 2,
-			Attributes: map[string]string{"state": "gone"},
+		goneEvent(p, v, now),
+		status(schemas.EventID(stage, schemas.LiveRun, p.Source+"/"+v.File, "hosting_gone", strconv.Itoa(int(v.Look))), v.File, v.Action+"/"+v.Name, now, &schemas.StatusChanged{
+			Scope: scope(p, v.Centre), FileRef: fileRef(v.File, v.Name, v.Action), Entity: schemas.EntityHosting, Server: p.Server, Look: v.Look, FileSize: v.Size, Revision: 2,
+			Attributes: map[string]string{"state": gone},
 		}),
 	}
 }
 
 // taskEvent tells how a poll ended.
-func taskEvent(p control.Poll, c counts, state, exception, message string, now time.Time) schemas.Message {
+func taskEvent(p control.Poll, c counts, o outcome, now time.Time) schemas.Message {
 	st := schemas.Done
-	if state != "complete" {
+	if o.state != "complete" {
 		st = schemas.Failed
 	}
 	n := strconv.Itoa
+	told := map[string]string{"listed": n(c.listed), "new": n(c.fresh), "changed": n(c.changed),
+		"unsettled": n(c.unsettled), "rejected": n(c.rejected), "gone": n(c.gone)}
+	c.ignored.attributes(told)
+	if c.refused.total > 0 {
+		told["refused"] = n(c.refused.total)
+	}
 	return status(schemas.EventID(stage, schemas.LiveRun, p.ID, "poll_ended"), p.Session, "source "+p.Source, now, &schemas.StatusChanged{
 		Scope: schemas.Scope{Run: schemas.LiveRun, Session: p.Session, Centre: p.Centre, Source: p.Source}, Entity: schemas.EntityTask, Server: p.Server,
-		Attempt: int32(p.Attempts), Phase: string(schemas.ZipName), Status: string(st), Exception: exception, Message: message, Note: state,
-		StartedAt: &p.StartedAt, FinishedAt: &now,
-		Attributes: map[string]string{"listed": n(c.listed), "ignored": n(c.ignored), "new": n(c.fresh), "changed": n(c.changed),
-			"unsettled": n(c.unsettled), "rejected": n(c.rejected), "gone": n(c.gone)},
+		Attempt: int32(p.Attempts), Phase: string(schemas.ZipName), Status: string(st), Exception: o.exception, Message: o.message, Note: o.state,
+		StartedAt: &p.StartedAt, FinishedAt: &now, Attributes: told,
 	})
 }

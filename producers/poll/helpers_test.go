@@ -31,11 +31,15 @@ type server struct {
 	dirs  map[string][]remote.Entry
 	fail  error // after the entries of a directory
 	hang  bool  // after the entries of a directory, until the caller gives up
+	bare  bool  // the base directory is not there
 	after func()
 }
 
 func (s *server) List(ctx context.Context, dir string, yield func(remote.Entry) error) error {
 	entries, ok := s.dirs[dir]
+	if dir == "" && !s.bare {
+		return yield(remote.Entry{Name: "readme.txt"})
+	}
 	if !ok {
 		return fs.ErrNotExist
 	}

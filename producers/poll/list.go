@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/internal/remote"
@@ -20,7 +20,17 @@ import (
 
 // counts are what people are told of a poll.
 type counts struct {
-	listed, ignored, fresh, changed, unsettled, rejected, gone int
+	tally
+	listed, gone int
+	ignored      ignored
+	refused      refused
+}
+
+// tally counts entries by what they say.
+type tally struct{ fresh, changed, unsettled, rejected int }
+
+func (t *tally) add(o tally) {
+	t.fresh, t.changed, t.unsettled, t.rejected = t.fresh+o.fresh, t.changed+o.changed, t.unsettled+o.unsettled, t.rejected+o.rejected
 }
 
 // storeError marks an error of our own database, which is no outcome of the
@@ -31,89 +41,144 @@ func (e *storeError) Error() string { return e.err.Error() }
 func (e *storeError) Unwrap() error { return e.err }
 
 var (
-	errTooMany  = errors.New("the directory holds more entries than poll.max_entries")
-	errTimedOut = errors.New("the listing took longer than poll.timeout")
+	errTooMany     = errors.New("the source lists more entries than poll.max_entries allows")
+	errTooLong     = errors.New("the names that the source lists are longer together than poll.max_listing_bytes allows")
+	errTimedOut    = errors.New("the listing took longer than poll.timeout")
+	errUnrecorded  = errors.New("recording what the listing shows took longer than poll.timeout: what was recorded stays, and the next poll goes on with the rest; raise poll.timeout if so many files are meant to be there")
+	errBaseMissing = errors.New("the source's base directory does not exist: nothing is concluded")
+	errSeen        = errors.New("the base directory is there")
 )
 
 // chunk is how many entries go to the database at once.
 const chunk = 2000
 
-// list streams the three action directories into the temporary table. A
-// missing directory is an empty one.
-func (s *Poller) list(ctx context.Context, cfg remote.Config, conn *pgxpool.Conn, p control.Poll, c *counts) (err error) {
+// listing is a source's listing under way. It holds a chunk of entries at a time:
+// names that come again are found by the temporary table.
+type listing struct {
+	s       *Poller
+	conn    *pgxpool.Conn
+	c       *counts
+	storing context.Context
+	rows    []control.Entry
+	entries int      // seen so far, in all directories
+	bytes   int64    // of their names
+	missing []string // directories that are not there
+}
+
+// list streams the three action directories into the temporary table, and returns
+// those that are not there. What was listed is stored also when the poll's time
+// is up: only then can the poll be recorded as broken off.
+func (s *Poller) list(ctx, storing context.Context, cfg remote.Config, conn *pgxpool.Conn, c *counts) (missing []string, err error) {
 	session, err := s.Dial(ctx, cfg)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %w", errBaseMissing, err)
+	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer session.Close()
-	rows := make([][]any, 0, chunk)
-	// What was listed is stored also when the poll's time is up: only then can
-	// the poll be recorded as broken off.
-	storing, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*s.Config.Poll.Timeout.D())
-	defer stop()
-	flush := func() error {
-		_, err := conn.CopyFrom(storing, pgx.Identifier{"pg_temp", "listed"}, []string{"file", "action", "name", "size", "mtime"}, pgx.CopyFromRows(rows))
-		if err != nil {
-			return &storeError{fmt.Errorf("store listing of %s: %w", p.Source, err)}
-		}
-		rows = rows[:0]
-		return nil
-	}
-	found := false
+	l := &listing{s: s, conn: conn, c: c, storing: storing, rows: make([]control.Entry, 0, chunk)}
 	for _, action := range schemas.Actions() {
-		entries := 0
-		seen := map[string]bool{}
-		err := session.List(ctx, action, func(e remote.Entry) error {
-			if entries++; entries > s.Config.Poll.MaxEntries {
-				return errTooMany
-			}
-			if !wanted(e) {
-				c.ignored++
-				return nil
-			}
-			name := bounded(printable(e.Name))
-			if seen[name] {
-				c.ignored++
-				return nil
-			}
-			seen[name] = true
-			c.listed++
-			var mtime *time.Time
-			if !e.ModTime.IsZero() {
-				t := e.ModTime.UTC().Truncate(time.Microsecond)
-				mtime = &t
-			}
-			rows = append(rows, []any{schemas.FileID(action, name), action, name, e.Size, mtime})
-			if len(rows) == chunk {
-				return flush()
-			}
-			return nil
-		})
+		err := session.List(ctx, action, func(e remote.Entry) error { return l.add(action, e) })
 		if errors.Is(err, fs.ErrNotExist) {
+			l.missing = append(l.missing, action)
 			continue
 		}
 		if err != nil {
-			return errors.Join(err, ignoreEmpty(rows, flush))
+			return nil, errors.Join(err, l.flush())
 		}
-		found = true
 	}
-	if !found {
-		s.Log.Info("the source has none of the directories add, edit and delete; it counts as empty", "source", p.Source)
+	if len(l.missing) == len(schemas.Actions()) {
+		// Each may be missing because the base is: an empty base is a listing, a
+		// missing one is none.
+		err := session.List(ctx, "", func(remote.Entry) error { return errSeen })
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%w: %w", errBaseMissing, err)
+		}
+		if err != nil && !errors.Is(err, errSeen) {
+			return nil, err
+		}
 	}
-	return ignoreEmpty(rows, flush)
+	return l.missing, l.flush()
 }
 
-func ignoreEmpty(rows [][]any, flush func() error) error {
+// add takes an entry of a directory.
+func (l *listing) add(action string, e remote.Entry) error {
+	l.entries++
+	l.bytes += int64(len(e.Name))
+	if l.entries > l.s.Config.Poll.MaxEntries {
+		return errTooMany
+	}
+	if l.bytes > int64(l.s.Config.Poll.MaxListingBytes) {
+		return errTooLong
+	}
+	name := bounded(printable(e.Name))
+	if reason := unwanted(e); reason != "" {
+		l.c.ignored.add(action, name, reason)
+		return nil
+	}
+	row := control.Entry{File: schemas.FileID(action, name), Action: action, Name: name, Size: e.Size, Invalid: e.Invalid, Message: tidy(e.Message)}
+	switch t := e.ModTime.UTC().Truncate(time.Microsecond); {
+	case e.ModTime.IsZero():
+	case t.Year() >= 1 && t.Year() <= 9999:
+		row.ModTime = &t
+	case row.Invalid == "":
+		row.Invalid, row.Message = entryRefused, "its time is in the year "+strconv.Itoa(t.Year())+": years from 1 to 9999 can be stored"
+	}
+	l.rows = append(l.rows, row)
+	if len(l.rows) == chunk {
+		return l.flush()
+	}
+	return nil
+}
+
+// flush stores the entries at hand. One that the database refuses is stored as
+// invalid, without what it says beside its name.
+func (l *listing) flush() error {
+	rows := l.rows
+	l.rows = l.rows[:0]
 	if len(rows) == 0 {
 		return nil
 	}
-	return flush()
+	err := isolate(rows, l.store, func(e control.Entry, cause error) error {
+		e.Size, e.ModTime, e.Invalid, e.Message = -1, nil, entryRefused, refusal(cause)
+		err := l.store([]control.Entry{e})
+		if dataError(err) {
+			l.c.refused.add(e.Action, e.Name, err)
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return &storeError{err}
+	}
+	return nil
 }
 
-// wanted says whether an entry may be a file of ours: a regular file whose
-// name ends in .zip, in whatever case. Everything else is counted, not kept.
-func wanted(e remote.Entry) bool {
-	return e.Kind == remote.File && len(e.Name) >= 4 && strings.EqualFold(e.Name[len(e.Name)-4:], ".zip")
+func (l *listing) store(rows []control.Entry) error {
+	repeated, err := control.StoreListing(l.storing, l.conn, rows)
+	if err != nil {
+		return err
+	}
+	l.c.listed += len(rows) - len(repeated)
+	for _, e := range repeated {
+		l.c.ignored.add(e.Action, e.Name, "repeated")
+	}
+	return nil
+}
+
+// unwanted says why an entry can be no file of ours, which is a regular file whose
+// name ends in .zip, in whatever case; empty if it may be one.
+func unwanted(e remote.Entry) string {
+	switch {
+	case e.Kind == remote.Dir:
+		return "directory"
+	case e.Kind != remote.File:
+		return "not_a_regular_file"
+	case len(e.Name) < 4 || !strings.EqualFold(e.Name[len(e.Name)-4:], ".zip"):
+		return "not_zip"
+	}
+	return ""
 }
 
 // maxName is how long a name is kept, in bytes: longer than any convention

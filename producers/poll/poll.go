@@ -5,17 +5,15 @@
 // is recorded in chunks, each with its events in the outbox, and a crash may
 // repeat a chunk: events have the same ids again. A poll always ends, as
 // complete, broken off or failed, and only a complete one tells what is gone.
+// An entry that the database refuses ends by itself, and the others go on.
 package poll
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
@@ -24,7 +22,6 @@ import (
 	"tributary/internal/profile"
 	"tributary/internal/remote"
 	"tributary/internal/source"
-	"tributary/schemas"
 	"tributary/sql/control"
 )
 
@@ -45,23 +42,31 @@ type Poller struct {
 	Dial    func(context.Context, remote.Config) (remote.Session, error)
 }
 
-// idle is how long a worker waits when no poll is due.
-const idle = 200 * time.Millisecond
+const (
+	// idle is how long is waited when no poll is due.
+	idle = 200 * time.Millisecond
+	// leaveEvery is the time between two looks for what removed sources left.
+	leaveEvery = time.Second
+	// spare is how many of a pool's connections no poll holds: one renews
+	// leases, one takes polls.
+	spare = 2
+	// grace is what a poll may take beyond its two budgets, to connect to the
+	// database and to record its end, before its lease is given up.
+	grace = 30 * time.Second
+)
 
-// Run lists due sources until ctx ends.
+// Run lists due sources until ctx ends, and ends what removed ones left.
 func (s *Poller) Run(ctx context.Context) error {
-	ids := make([]string, 0, len(s.Sources))
-	for id := range s.Sources {
-		ids = append(ids, id)
-	}
 	g, ctx := errgroup.WithContext(ctx)
-	for range min(s.Config.Poll.Parallelism, max(1, len(ids))) {
-		g.Go(func() error { return s.work(ctx, ids) })
-	}
+	g.Go(func() error { return s.work(ctx, g) })
+	g.Go(func() error { return s.leaveLoop(ctx) })
 	return g.Wait()
 }
 
-func (s *Poller) work(ctx context.Context, ids []string) error {
+// work takes due polls while there are slots for them, of which one server has
+// its share at most.
+func (s *Poller) work(ctx context.Context, g *errgroup.Group) error {
+	slots := newSlots(s.atOnce(), s.servers())
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -70,26 +75,52 @@ func (s *Poller) work(ctx context.Context, ids []string) error {
 			return nil
 		case <-timer.C:
 		}
-		p, ok, err := control.TakePoll(ctx, s.Pool, s.Holder, ids, s.Now(), s.TTL)
-		if err != nil && ctx.Err() == nil {
-			s.Log.Warn("no poll can be taken now; trying again", "error", err)
+		if !slots.wait(ctx) {
+			return nil
+		}
+		p, ok, err := control.TakePoll(ctx, s.Pool, s.Holder, slots.open(), s.Now(), s.TTL)
+		switch {
+		case err != nil:
+			if ctx.Err() == nil {
+				s.Log.Warn("no poll can be taken now; trying again", "error", err)
+			}
+			slots.release()
 			timer.Reset(5 * idle)
-			continue
-		}
-		if !ok {
+		case !ok:
+			slots.release()
 			timer.Reset(idle)
-			continue
+		default:
+			end := slots.take(p.Source)
+			g.Go(func() error {
+				defer end()
+				s.one(ctx, p)
+				return nil
+			})
+			timer.Reset(0)
 		}
-		s.one(ctx, p)
-		timer.Reset(0)
 	}
+}
+
+// atOnce is how many polls run at once: each holds a connection to the database
+// while it lists, and some must be left to keep its lease.
+func (s *Poller) atOnce() int {
+	return max(1, min(s.Config.Poll.Parallelism, int(s.Pool.Config().MaxConns)-spare))
+}
+
+// servers are the sources' servers, by source.
+func (s *Poller) servers() map[string]string {
+	out := make(map[string]string, len(s.Sources))
+	for id, src := range s.Sources {
+		out[id] = source.Describe(src).Server
+	}
+	return out
 }
 
 // one runs a poll and records how it ended. What goes wrong is the poll's
 // outcome, recorded and logged here, and never stops the poller.
 func (s *Poller) one(ctx context.Context, p control.Poll) {
 	log := s.Log.With("source", p.Source, "session", p.Session)
-	bounded, cancel := context.WithTimeout(ctx, s.Config.Poll.Timeout.D())
+	bounded, cancel := context.WithTimeout(ctx, 2*s.Config.Poll.Timeout.D()+grace)
 	defer cancel()
 	held, lost := context.WithCancelCause(bounded)
 	defer lost(nil)
@@ -99,7 +130,7 @@ func (s *Poller) one(ctx context.Context, p control.Poll) {
 	switch {
 	case err == nil:
 	case errors.Is(err, pg.ErrLeaseLost) || errors.Is(context.Cause(held), pg.ErrLeaseLost):
-		log.Warn("the poll was taken over by another member; this one stops")
+		log.Warn("the poll was taken over by another member, or its source was removed; this member stops")
 	case ctx.Err() != nil:
 		// Stopping: the poll is given back at once rather than when its lease ends.
 		back, done := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
@@ -125,129 +156,5 @@ func (s *Poller) renew(ctx context.Context, lost context.CancelCauseFunc, p cont
 				return
 			}
 		}
-	}
-}
-
-// poll lists and records. Only errors of the database are returned: an error
-// of the source is an outcome.
-func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) error {
-	conn, err := s.Pool.Acquire(ctx)
-	if err != nil {
-		return fmt.Errorf("poll of %s: %w", p.Source, err)
-	}
-	defer conn.Release()
-	if err := control.CreateListing(ctx, conn); err != nil {
-		return err
-	}
-	cfg, err := source.Remote(s.Sources[p.Source], s.Config.Poll.ConnectTimeout, s.Config.Poll.IdleTimeout)
-	if err != nil {
-		return s.end(ctx, conn, p, counts{}, "failed", "misconfigured", err.Error())
-	}
-	var c counts
-	listErr := s.list(ctx, cfg, conn, p, &c)
-	outOfTime := errors.Is(context.Cause(ctx), context.DeadlineExceeded)
-	if listErr != nil && outOfTime {
-		listErr = fmt.Errorf("%w: %w", errTimedOut, listErr)
-	}
-	var dbErr *storeError
-	if errors.As(listErr, &dbErr) || ctx.Err() != nil && !outOfTime {
-		return listErr
-	}
-	// A poll that ran out of its budget is recorded with a context of its own.
-	record, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Config.Poll.Timeout.D())
-	defer cancel()
-	if listErr != nil && p.Attempts < s.Config.Poll.Attempts && retriable(listErr) {
-		wait := min(time.Second<<(p.Attempts-1), time.Minute)
-		log.Warn("listing failed; trying again", "error", listErr, "attempt", p.Attempts, "in", wait)
-		return control.PostponePoll(record, conn, p, s.Now().Add(wait), exception(listErr), text(listErr))
-	}
-	if err := s.compare(record, conn, p, &c); err != nil {
-		return err
-	}
-	switch {
-	case listErr == nil:
-		log.Info("source listed", "listed", c.listed, "new", c.fresh, "changed", c.changed, "unsettled", c.unsettled, "rejected", c.rejected)
-		return s.end(record, conn, p, c, "complete", "", "")
-	case c.listed > 0:
-		log.Warn("listing broke off; what it showed is recorded, nothing is concluded from what it lacks", "error", listErr)
-		return s.end(record, conn, p, c, "broken_off", exception(listErr), text(listErr))
-	default:
-		log.Warn("source cannot be listed", "error", listErr)
-		return s.end(record, conn, p, c, "failed", exception(listErr), text(listErr))
-	}
-}
-
-// text is an error's text, fit for Postgres: servers answer in any encoding.
-func text(err error) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(err.Error(), "\uFFFD"), "\x00", "\uFFFD")
-}
-
-func exception(err error) string {
-	if errors.Is(err, errTooMany) {
-		return "listing_too_long"
-	}
-	if errors.Is(err, errTimedOut) {
-		return "poll_timed_out"
-	}
-	return remote.Exception(err)
-}
-
-// retriable tells whether listing again at once may help.
-func retriable(err error) bool {
-	if errors.Is(err, errTooMany) || errors.Is(err, errTimedOut) {
-		return false
-	}
-	switch remote.ClassOf(err) {
-	case remote.Auth, remote.HostKey, remote.Misconfigured, remote.Permission:
-		return false
-	}
-	return true
-}
-
-// end records the poll's end, its event, and what a complete listing lacks.
-func (s *Poller) end(ctx context.Context, conn *pgxpool.Conn, p control.Poll, c counts, state, exception, message string) error {
-	now := s.Now()
-	return pg.InTx(ctx, conn, func(tx pgx.Tx) error {
-		if err := control.CheckPoll(ctx, tx, p); err != nil {
-			return err
-		}
-		if state == "complete" {
-			var err error
-			if c.gone, err = s.missing(ctx, tx, p, now); err != nil {
-				return err
-			}
-		}
-		if err := control.EndPoll(ctx, tx, p, state, exception, message, now); err != nil {
-			return err
-		}
-		if c.unsettled > 0 && state == "complete" {
-			if err := control.SetDue(ctx, tx, p.Source, now.Add(s.Config.Poll.Settle.D())); err != nil {
-				return err
-			}
-		}
-		return s.Outbox.Append(ctx, tx, taskEvent(p, c, state, exception, message, now))
-	})
-}
-
-// missing records what a complete listing lacks, and returns how many files are
-// gone. It holds a chunk of them at a time; the transaction is one, since a
-// poll that is repeated must not count twice what it lacks.
-func (s *Poller) missing(ctx context.Context, tx pgx.Tx, p control.Poll, now time.Time) (gone int, err error) {
-	if err := control.CountMissing(ctx, tx, p); err != nil {
-		return 0, err
-	}
-	for after := zero; ; {
-		files, err := control.MarkGone(ctx, tx, p, s.Config.Poll.GoneAfter, after, chunk)
-		if err != nil || len(files) == 0 {
-			return gone, err
-		}
-		events := make([]schemas.Message, 0, 2*len(files))
-		for _, v := range files {
-			events = append(events, goneEvents(p, v, now)...)
-		}
-		if err := s.Outbox.Append(ctx, tx, events...); err != nil {
-			return 0, err
-		}
-		gone, after = gone+len(files), files[len(files)-1].File
 	}
 }

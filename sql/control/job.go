@@ -44,10 +44,20 @@ func Credits(ctx context.Context, tx pgx.Tx, now time.Time) (map[string]int, err
 // keeps no other source's files from being looked at. Files that somebody is
 // deciding about are left for the next time.
 func WantedFiles(ctx context.Context, tx pgx.Tx, now time.Time, limit int) ([]string, error) {
+	return wantedFiles(ctx, tx, now, limit, false)
+}
+
+// LeftFiles returns those of them that are wanted from sources which are removed:
+// they need no server's credit to end.
+func LeftFiles(ctx context.Context, tx pgx.Tx, now time.Time, limit int) ([]string, error) {
+	return wantedFiles(ctx, tx, now, limit, true)
+}
+
+func wantedFiles(ctx context.Context, tx pgx.Tx, now time.Time, limit int, onlyLeft bool) ([]string, error) {
 	rows, err := tx.Query(ctx, `SELECT f.id::text FROM control.source s
 		CROSS JOIN LATERAL (SELECT a.file, row_number() OVER (ORDER BY a.not_before, a.id) AS turn FROM control.acquisition a
 			WHERE a.state = 'wanted' AND a.source = s.id AND a.not_before <= $1 ORDER BY a.not_before, a.id LIMIT greatest(1, $2 / 4)) w
-		JOIN control.file f ON f.id = w.file ORDER BY w.turn, s.id LIMIT $2 FOR UPDATE OF f SKIP LOCKED`, now, limit)
+		JOIN control.file f ON f.id = w.file WHERE s.state = 'removed' OR NOT $3 ORDER BY w.turn, s.id LIMIT $2 FOR UPDATE OF f SKIP LOCKED`, now, limit, onlyLeft)
 	if err != nil {
 		return nil, fmt.Errorf("read wanted files: %w", err)
 	}

@@ -98,55 +98,6 @@ func CheckPoll(ctx context.Context, tx pgx.Tx, p Poll) error {
 	return nil
 }
 
-// Listed is one entry of a listing that is new, changed, not yet settled or
-// whose name was refused before, beside what is known of it.
-type Listed struct {
-	File, Action, Name string
-	Size               int64
-	ModTime            *time.Time
-	Known              bool // the file is known, from whatever source
-	Exception          string
-	Hosted             bool // this source is known to host it
-	Look               int32
-	HostedSize         int64
-	HostedModTime      *time.Time
-	ListedAt           *time.Time
-	Settled            bool
-	State              string
-}
-
-// CreateListing makes the connection's temporary table for one listing.
-func CreateListing(ctx context.Context, c pg.Querier) error {
-	for _, sql := range []string{
-		"CREATE TEMP TABLE IF NOT EXISTS listed (file uuid PRIMARY KEY, action text NOT NULL, name text NOT NULL, size bigint NOT NULL, mtime timestamptz)",
-		"TRUNCATE pg_temp.listed",
-	} {
-		if _, err := c.Exec(ctx, sql); err != nil {
-			return fmt.Errorf("temporary table for the listing: %w", err)
-		}
-	}
-	return nil
-}
-
-// Compare returns the next entries, after the given file id, that differ from
-// what is known of a source: at most limit, in the order of their ids.
-func Compare(ctx context.Context, q pg.Querier, source, after string, limit int) ([]Listed, error) {
-	rows, err := q.Query(ctx, `SELECT l.file::text, l.action, l.name, l.size, l.mtime, f.id IS NOT NULL, coalesce(f.exception, ''),
-			h.file IS NOT NULL, coalesce(h.look, 0), coalesce(h.size, 0), h.mtime, h.listed_at, coalesce(h.settled, false), coalesce(h.state, '')
-		FROM pg_temp.listed l
-		LEFT JOIN LATERAL (SELECT * FROM control.hosting WHERE source = $1 AND file = l.file OFFSET 0) h ON true
-		LEFT JOIN LATERAL (SELECT id, exception FROM control.file WHERE id = l.file OFFSET 0) f ON true
-		WHERE l.file > $2::uuid AND (h.file IS NULL OR h.size <> l.size OR h.mtime IS DISTINCT FROM l.mtime OR h.state = 'gone' OR NOT h.settled OR f.exception <> '')
-		ORDER BY l.file LIMIT $3`, source, after, limit)
-	if err != nil {
-		return nil, fmt.Errorf("compare listing of %s: %w", source, err)
-	}
-	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (l Listed, err error) {
-		err = r.Scan(&l.File, &l.Action, &l.Name, &l.Size, &l.ModTime, &l.Known, &l.Exception, &l.Hosted, &l.Look, &l.HostedSize, &l.HostedModTime, &l.ListedAt, &l.Settled, &l.State)
-		return l, err
-	})
-}
-
 // Sighting is what a poll records of one entry.
 type Sighting struct {
 	File      string           `json:"file"`
@@ -162,6 +113,7 @@ type Sighting struct {
 	ModTime   *time.Time       `json:"mtime"`
 	ListedAt  time.Time        `json:"listed_at"`
 	Settled   bool             `json:"settled"`
+	State     string           `json:"state"` // present, as when empty; gone where what is shown can't be fetched
 	Class     string           `json:"class"`
 	Event     []byte           `json:"event"`
 	Headers   []schemas.Header `json:"headers"`
@@ -171,7 +123,7 @@ type Sighting struct {
 func Record(ctx context.Context, tx pgx.Tx, p Poll, now time.Time, seen []Sighting) error {
 	rows := pg.JSON(seen)
 	const cols = `jsonb_to_recordset($1) AS r(file uuid, name text, action text, centre text, file_date date, file_inc bigint, exception text, message text,
-		look int, size bigint, mtime timestamptz, listed_at timestamptz, settled boolean, class text, event text, headers jsonb)`
+		look int, size bigint, mtime timestamptz, listed_at timestamptz, settled boolean, state text, class text, event text, headers jsonb)`
 	if _, err := tx.Exec(ctx, `INSERT INTO control.file AS f (id, name, action, centre, file_date, file_inc, exception, message)
 		SELECT file, name, action, centre, file_date, file_inc, exception, message FROM `+cols+` ORDER BY file
 		ON CONFLICT (id) DO UPDATE SET centre=excluded.centre, file_date=excluded.file_date, file_inc=excluded.file_inc,
@@ -186,9 +138,9 @@ func Record(ctx context.Context, tx pgx.Tx, p Poll, now time.Time, seen []Sighti
 		return fmt.Errorf("record superseded looks: %w", err)
 	}
 	if _, err := tx.Exec(ctx, `INSERT INTO control.hosting (source, file, action, name, look, size, mtime, listed_at, settled, state, misses)
-		SELECT $2, file, action, name, look, size, mtime, listed_at, settled, 'present', 0 FROM `+cols+` ORDER BY file
+		SELECT $2, file, action, name, look, size, mtime, listed_at, settled, coalesce(nullif(state, ''), 'present'), 0 FROM `+cols+` ORDER BY file
 		ON CONFLICT (source, file) DO UPDATE SET look=excluded.look, size=excluded.size, mtime=excluded.mtime,
-			listed_at=excluded.listed_at, settled=excluded.settled, state='present', misses=0`, rows, p.Source); err != nil {
+			listed_at=excluded.listed_at, settled=excluded.settled, state=excluded.state, misses=0`, rows, p.Source); err != nil {
 		return fmt.Errorf("record hostings: %w", err)
 	}
 	if _, err := tx.Exec(ctx, `INSERT INTO control.look (source, file, look, session, domain, centre, size, mtime, listed_at, class, announced_at, event, headers)
@@ -234,13 +186,22 @@ func MarkGone(ctx context.Context, tx pgx.Tx, p Poll, goneAfter int, after strin
 	if err != nil {
 		return nil, fmt.Errorf("find files gone: %w", err)
 	}
-	gone, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (v Vanished, err error) {
-		err = r.Scan(&v.File, &v.Name, &v.Action, &v.Centre, &v.Look, &v.Size)
-		return v, err
-	})
+	gone, err := vanished(rows)
 	if err != nil {
 		return nil, fmt.Errorf("find files gone: %w", err)
 	}
+	return gone, classGone(ctx, tx, p.Source, gone)
+}
+
+func vanished(rows pgx.Rows) ([]Vanished, error) {
+	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (v Vanished, err error) {
+		err = r.Scan(&v.File, &v.Name, &v.Action, &v.Centre, &v.Look, &v.Size)
+		return v, err
+	})
+}
+
+// classGone classes the looks of what is gone from a source that never settled.
+func classGone(ctx context.Context, tx pgx.Tx, source string, gone []Vanished) error {
 	files := make([]string, len(gone))
 	for i, v := range gone {
 		files[i] = v.File
@@ -248,10 +209,10 @@ func MarkGone(ctx context.Context, tx pgx.Tx, p Poll, goneAfter int, after strin
 	if _, err := tx.Exec(ctx, `UPDATE control.look k SET class='gone' FROM (
 			SELECT u.source, u.file, u.look FROM unnest($2::text[]::uuid[]) g(file) CROSS JOIN LATERAL (SELECT source, file, look FROM control.look
 				WHERE source=$1 AND file=g.file AND class='unsettled' OFFSET 0) u) s
-		WHERE k.source=s.source AND k.file=s.file AND k.look=s.look`, p.Source, files); err != nil {
-		return nil, fmt.Errorf("class looks that are gone: %w", err)
+		WHERE k.source=s.source AND k.file=s.file AND k.look=s.look`, source, files); err != nil {
+		return fmt.Errorf("class looks that are gone: %w", err)
 	}
-	return gone, nil
+	return nil
 }
 
 // EndPoll stores how a poll ended and, when it was its session's last, that

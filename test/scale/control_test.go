@@ -61,6 +61,7 @@ func TestControlDecidesByIndex(t *testing.T) {
 	w.round(scheduler, plain, "files changed and gone")
 	people(t, w.pool, entries[0].Name)
 	w.replays(min(listed/10, 500))
+	w.removed(plain, listed/10)
 	for _, part := range written(t) {
 		if !p.Seen(part) {
 			t.Errorf("no role has executed the statement: %s", part)
@@ -69,6 +70,7 @@ func TestControlDecidesByIndex(t *testing.T) {
 	p.Check(t, map[string]plans.Allowance{
 		"SELECT (SELECT count(*) FROM control.poll WHERE state IN ('due','running'))": {Reason: "it counts what is unfinished", Work: hostings / 20},
 		"UPDATE control.hosting h SET misses =":                                       {Reason: "it compares all that the source hosts with its listing", Work: listed},
+		"SELECT DISTINCT action FROM control.hosting":                                 {Reason: "it looks at all that the source hosts, where a directory is missing", Work: listed},
 		"WITH g AS (UPDATE control.hosting SET state='gone'":                          {Reason: "it looks at all that the source hosts", Work: listed},
 		"SELECT b.id::text FROM control.batch b LEFT JOIN":                            {Reason: "once, it passes the index entries of what has just ended in a batch, until they are vacuumed", Work: listed / 2000},
 	})
@@ -118,6 +120,30 @@ func zips(n int, change int64) []remote.Entry {
 	return out
 }
 
+// removed removes a source while so many files at it have not settled, and waits
+// until nothing does that.
+func (w *world) removed(plain *pgxpool.Pool, unsettled int) {
+	w.t.Helper()
+	for _, sql := range []string{
+		"UPDATE control.hosting SET settled = false WHERE (source, file) IN (SELECT source, file FROM control.hosting WHERE source = $1 AND state = 'present' ORDER BY file LIMIT $2)",
+		"UPDATE control.source SET state = 'removed' WHERE id = $1 AND $2 > 0",
+	} {
+		if _, err := plain.Exec(w.t.Context(), sql, otherSource, unsettled); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	eventually(w.t, time.Minute, func() string {
+		var left int
+		if err := plain.QueryRow(w.t.Context(), "SELECT count(*) FROM control.hosting WHERE source = $1 AND state = 'present' AND NOT settled", otherSource).Scan(&left); err != nil {
+			return err.Error()
+		}
+		if left > 0 {
+			return fmt.Sprintf("%d files have not settled", left)
+		}
+		return ""
+	})
+}
+
 // people do what people do by commands.
 func people(t *testing.T, pool *pgxpool.Pool, file string) {
 	t.Helper()
@@ -147,6 +173,7 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 	_, pending := control.Pending(t.Context(), pool)
 	_, fetching := control.Fetching(t.Context(), pool)
 	_, given := control.GivenPosition(t.Context(), pool)
+	_, _, ignored := control.IgnoredOf(t.Context(), pool, ownSource)
 	_, outstanding := control.JobOutstanding(t.Context(), pool, schemas.LiveRun)
 	_, end, err := control.HoldSession(t.Context(), pool, schemas.LiveRun, "own.example:22", "test", time.Minute)
 	if err != nil {
@@ -159,7 +186,7 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 		t.Errorf("a poll that is nobody's is renewed: %v", err)
 	}
 	postponed := control.PostponePoll(t.Context(), pool, gone, now(), "", "")
-	for _, err := range []error{postponed, unlisted, operations, open, pending, fetching, given, outstanding} {
+	for _, err := range []error{postponed, ignored, unlisted, operations, open, pending, fetching, given, outstanding} {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"tributary/internal/config"
+	"tributary/internal/report"
+	"tributary/sql/control"
+)
+
+// ignoredRow is an entry that nobody takes up, as -o json writes it.
+type ignoredRow struct {
+	Source string `json:"source"`
+	control.Ignored
+}
+
+func newSourcesIgnored(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "ignored [SOURCE …]",
+		Short: "List what sources show and nobody takes up, and why",
+		Long: "List the entries in the directories add, edit and delete of each source (or those named) that its last complete listing\n" +
+			"showed and that are no files of ours, and why: directory, not_a_regular_file (a link, a device, a line that can't be\n" +
+			"read), not_zip (its name does not end in .zip) or repeated (the name was listed before). The first poll.max_ignored\n" +
+			"of each source are kept. Files whose names break the convention are no such entries: tributary files lists them.",
+		Args: cobra.ArbitraryArgs,
+	}
+	output := outputFlag(cmd, report.Formats()...)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return c.withStores(cmd.Context(), need{Postgres: true}, func(cfg config.Config, s *stores) error {
+			chosen, err := chooseSources(cfg, args)
+			if err != nil {
+				return err
+			}
+			out, err := report.NewOutput(c.stdout, *output, "source", "directory", "name", "reason")
+			if err != nil {
+				return usage(err)
+			}
+			for _, src := range chosen {
+				total, first, err := control.IgnoredOf(cmd.Context(), s.Control, src.ID)
+				if err != nil {
+					return errors.Join(err, out.Close())
+				}
+				for _, e := range first {
+					if err := out.Row(ignoredRow{src.ID, e}, src.ID, e.Directory, e.Name, e.Reason); err != nil {
+						return errors.Join(err, out.Close())
+					}
+				}
+				if more := total - int64(len(first)); more > 0 {
+					fmt.Fprintf(c.stderr, "%s shows %d more, whose names are not kept (poll.max_ignored)\n", src.ID, more)
+				}
+			}
+			return out.Close()
+		})
+	}
+	return cmd
+}

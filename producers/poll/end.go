@@ -1,0 +1,101 @@
+package poll
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/internal/pg"
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+// end records the poll's end. If what there is to tell is refused, the poll ends
+// as failed, and tells that instead: nothing that a server says keeps a session
+// open.
+func (s *Poller) end(ctx context.Context, conn *pgxpool.Conn, p control.Poll, c counts, o outcome) error {
+	var db pg.Beginner = conn
+	broken := conn.Conn().IsClosed() // as by a statement that was broken off; only a complete listing needs its table
+	if broken {
+		db = s.Pool
+	}
+	err := s.endOnce(ctx, db, p, c, o)
+	lost := !broken && conn.Conn().IsClosed()
+	if err == nil || ctx.Err() != nil || lost || !permanent(err) {
+		return err
+	}
+	s.Log.Error("the poll's end can't be recorded as it was; it is recorded as failed", "source", p.Source, "error", text(err))
+	return s.endOnce(ctx, s.Pool, p, counts{}, outcome{state: "failed", exception: unrecorded, message: "how the poll ended can't be recorded: " + refusal(err)})
+}
+
+// permanent tells an error that trying again repeats from one of the database's
+// state and from a lease that is lost.
+func permanent(err error) bool {
+	var e *pgconn.PgError
+	return dataError(err) || !errors.As(err, &e) && !errors.Is(err, pg.ErrLeaseLost)
+}
+
+// endOnce records the poll's end, its event, and what a complete listing lacks.
+func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c counts, o outcome) error {
+	now := s.Now()
+	state := o.state
+	return pg.InTx(ctx, db, func(tx pgx.Tx) error {
+		if err := control.CheckPoll(ctx, tx, p); err != nil {
+			return err
+		}
+		if state == "complete" {
+			var err error
+			if c.gone, err = s.missing(ctx, tx, p, now); err != nil {
+				return err
+			}
+			if err := control.PutIgnored(ctx, tx, p.Source, c.ignored.total, c.ignored.first); err != nil {
+				return err
+			}
+		}
+		if err := control.EndPoll(ctx, tx, p, state, o.exception, o.message, now); err != nil {
+			return err
+		}
+		if c.unsettled > 0 && state == "complete" {
+			if err := control.SetDue(ctx, tx, p.Source, now.Add(s.Config.Poll.Settle.D())); err != nil {
+				return err
+			}
+		}
+		return s.Outbox.Append(ctx, tx, taskEvent(p, c, o, now))
+	})
+}
+
+// missing records what a complete listing lacks, and returns how many files are
+// gone. It holds a chunk of them at a time; the transaction is one, since a
+// poll that is repeated must not count twice what it lacks.
+func (s *Poller) missing(ctx context.Context, tx pgx.Tx, p control.Poll, now time.Time) (n int, err error) {
+	if err := control.CountMissing(ctx, tx, p); err != nil {
+		return 0, err
+	}
+	for after := zero; ; {
+		files, err := control.MarkGone(ctx, tx, p, s.Config.Poll.GoneAfter, after, chunk)
+		if err != nil || len(files) == 0 {
+			return n, err
+		}
+		if err := s.tellGone(ctx, tx, p, files, gone, "no source shows the file any more; it was gone before it was fetched", now); err != nil {
+			return 0, err
+		}
+		n, after = n+len(files), files[len(files)-1].File
+	}
+}
+
+// tellGone tells what is gone from a source, and ends the files that nobody else
+// will ever tell of.
+func (s *Poller) tellGone(ctx context.Context, tx pgx.Tx, p control.Poll, files []control.Vanished, exception, message string, now time.Time) error {
+	events := make([]schemas.Message, 0, 2*len(files))
+	for _, v := range files {
+		events = append(events, goneEvents(p, v, now)...)
+	}
+	if err := s.Outbox.Append(ctx, tx, events...); err != nil {
+		return err
+	}
+	return s.endUnfetched(ctx, tx, p, files, exception, message, now)
+}

@@ -1,0 +1,91 @@
+package poll
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
+	"tributary/sql/control"
+)
+
+const (
+	sourceRemoved = "source_removed"
+	leftMessage   = "the source is no longer configured"
+)
+
+// leaveLoop ends what removed sources left until ctx ends.
+func (s *Poller) leaveLoop(ctx context.Context) error {
+	tick := time.NewTicker(leaveEvery)
+	defer tick.Stop()
+	for {
+		if err := s.leave(ctx); err != nil && ctx.Err() == nil {
+			s.Log.Warn("what removed sources left can't be ended now; trying again", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// leave ends what sources left that are no longer configured, so that nothing
+// waits for them: their polls fail, and what had not settled at them is gone.
+// What is being fetched plan and download end, and what was fetched goes on.
+// Any member may do it, whichever sources it is configured with.
+func (s *Poller) leave(ctx context.Context) error {
+	left, err := control.LeftSources(ctx, s.Pool)
+	if err != nil {
+		return err
+	}
+	for _, src := range left {
+		if err := s.leavePolls(ctx, src); err != nil {
+			return err
+		}
+		for more := true; more; {
+			if more, err = s.leaveUnsettled(ctx, src); err != nil {
+				return err
+			}
+		}
+		s.Log.Info("the source is removed; nothing waits for it any more", "source", src.ID)
+	}
+	return nil
+}
+
+func (s *Poller) leavePolls(ctx context.Context, src control.Left) error {
+	now := s.Now()
+	return pg.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+		polls, err := control.TakeLeftPolls(ctx, tx, src.ID)
+		if err != nil {
+			return err
+		}
+		for _, p := range polls {
+			o := outcome{state: "failed", exception: sourceRemoved, message: leftMessage}
+			if err := control.EndPoll(ctx, tx, p, o.state, o.exception, o.message, now); err != nil {
+				return err
+			}
+			if err := s.Outbox.Append(ctx, tx, taskEvent(p, counts{}, o, now)); err != nil {
+				return err
+			}
+		}
+		return control.PutIgnored(ctx, tx, src.ID, 0, nil)
+	})
+}
+
+// leaveUnsettled ends a chunk of what had not settled; more says that there may
+// be more.
+func (s *Poller) leaveUnsettled(ctx context.Context, src control.Left) (more bool, err error) {
+	now := s.Now()
+	err = pg.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+		files, err := control.MarkLeft(ctx, tx, src.ID, chunk)
+		if err != nil || len(files) == 0 {
+			return err
+		}
+		more = len(files) == chunk
+		p := control.Poll{Source: src.ID, Server: src.Server, Centre: src.Centre}
+		return s.tellGone(ctx, tx, p, files, sourceRemoved, leftMessage, now)
+	})
+	return more, err
+}

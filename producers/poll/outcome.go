@@ -1,0 +1,212 @@
+package poll
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/internal/pg"
+	"tributary/internal/remote"
+	"tributary/internal/source"
+	"tributary/sql/control"
+)
+
+// outcome is how a poll ends.
+type outcome struct{ state, exception, message string }
+
+// maxTaken is how often a poll is taken beyond poll.attempts before it is given
+// up: members that end while they are at it, or that can't record it, must not
+// keep its session open for ever.
+const maxTaken = 10
+
+// poll lists and records. Only errors of the database are returned: an error
+// of the source is an outcome.
+func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) error {
+	conn, err := s.Pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("poll of %s: %w", p.Source, err)
+	}
+	defer conn.Release()
+	c := counts{ignored: ignored{keep: s.Config.Poll.MaxIgnored}}
+	if p.Attempts > s.Config.Poll.Attempts+maxTaken {
+		log.Error("the poll was taken again and again and never recorded; it is given up", "taken", p.Attempts)
+		return s.end(ctx, conn, p, c, outcome{state: "failed", exception: unrecorded, message: fmt.Sprintf("the poll was taken %d times, and no member could record how it ended: what they log says why", p.Attempts)})
+	}
+	if err := control.CreateListing(ctx, conn); err != nil {
+		return err
+	}
+	defer empty(ctx, conn)
+	cfg, err := source.Remote(s.Sources[p.Source], s.Config.Poll.ConnectTimeout, s.Config.Poll.IdleTimeout)
+	if err != nil {
+		return s.end(ctx, conn, p, c, outcome{state: "failed", exception: "misconfigured", message: text(err)})
+	}
+	missing, listErr := s.listInTime(ctx, cfg, conn, &c)
+	var dbErr *storeError
+	if errors.As(listErr, &dbErr) || ctx.Err() != nil {
+		return listErr
+	}
+	if listErr != nil && p.Attempts < s.Config.Poll.Attempts && retriable(listErr) {
+		wait := min(time.Second<<(p.Attempts-1), time.Minute)
+		log.Warn("listing failed; trying again", "error", text(listErr), "attempt", p.Attempts, "in", wait)
+		return control.PostponePoll(ctx, conn, p, s.Now().Add(wait), exception(listErr), text(listErr))
+	}
+	recErr := s.recordInTime(ctx, conn, p, &c)
+	if recErr != nil && !errors.Is(recErr, errUnrecorded) {
+		return recErr
+	}
+	if listErr == nil {
+		listErr = recErr
+	}
+	if listErr == nil {
+		if listErr, err = s.lacking(ctx, conn, p, c, missing); err != nil {
+			return err
+		}
+	}
+	return s.end(ctx, conn, p, c, conclude(c, listErr, log))
+}
+
+// empty gives back what a listing takes in the database.
+func empty(ctx context.Context, conn *pgxpool.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	_ = control.EmptyListing(ctx, conn) // the next poll on this connection empties it too
+}
+
+// listInTime lists within the time that a poll has for it.
+func (s *Poller) listInTime(ctx context.Context, cfg remote.Config, conn *pgxpool.Conn, c *counts) ([]string, error) {
+	listing, cancel := context.WithTimeout(ctx, s.Config.Poll.Timeout.D())
+	defer cancel()
+	missing, err := s.list(listing, ctx, cfg, conn, c)
+	if err != nil && errors.Is(context.Cause(listing), context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: %w", errTimedOut, err)
+	}
+	return missing, err
+}
+
+// recordInTime records what the listing shows that is not known, within as much
+// time again.
+func (s *Poller) recordInTime(ctx context.Context, conn *pgxpool.Conn, p control.Poll, c *counts) error {
+	recording, cancel := context.WithTimeout(ctx, s.Config.Poll.Timeout.D())
+	defer cancel()
+	err := s.compare(recording, conn, p, c)
+	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(recording), context.DeadlineExceeded) {
+		return errUnrecorded
+	}
+	return err
+}
+
+// lacking says why a listing that went to its end is not complete all the same:
+// an entry is recorded nowhere, or a directory is missing that held files. What
+// is not mounted looks like that; what a partner has emptied is still there.
+func (s *Poller) lacking(ctx context.Context, conn *pgxpool.Conn, p control.Poll, c counts, missing []string) (lacks, err error) {
+	if err := c.refused.err(); err != nil {
+		return err, nil
+	}
+	if len(missing) == 0 || s.Sources[p.Source].MayBeEmpty {
+		return nil, nil
+	}
+	held, err := control.HeldIn(ctx, conn, p.Source, missing)
+	switch {
+	case err != nil || len(held) == 0:
+		return nil, err
+	case len(missing) == 3:
+		return errBaseEmptied, nil
+	}
+	return fmt.Errorf("%w: %s", errDirectoryMissing, strings.Join(held, ", ")), nil
+}
+
+const wayOn = "nothing is concluded from that: have the share mounted, or the directory made again; if the files were really withdrawn, set may_be_empty: true for the source"
+
+var (
+	errBaseEmptied      = errors.New("none of the directories add, edit and delete is there any more, though files were listed in them: " + wayOn)
+	errDirectoryMissing = errors.New("a directory is missing in which files were listed (" + wayOn + ")")
+)
+
+// conclude says how a poll ends.
+func conclude(c counts, listErr error, log *slog.Logger) outcome {
+	o := outcome{state: "broken_off", exception: exception(listErr), message: text(listErr)}
+	switch {
+	case listErr == nil:
+		log.Info("source listed", "listed", c.listed, "new", c.fresh, "changed", c.changed, "unsettled", c.unsettled, "rejected", c.rejected, "ignored", c.ignored.total)
+		return outcome{state: "complete"}
+	case c.listed > 0 || errors.Is(listErr, errBaseEmptied) || errors.Is(listErr, errDirectoryMissing) || errors.Is(listErr, errRefused):
+		log.Warn("listing broke off; what it showed is recorded, nothing is concluded from what it lacks", "error", o.message)
+	default:
+		o.state = "failed"
+		log.Warn("source cannot be listed", "error", o.message)
+	}
+	return o
+}
+
+// text is an error's text, fit for Postgres and for an event.
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return tidy(err.Error())
+}
+
+// maxText is how long a text is kept, in bytes.
+const maxText = 1000
+
+// tidy returns a text that anything can hold: servers answer in any encoding, and
+// at any length.
+func tidy(s string) string {
+	cut := len(s) > maxText
+	if cut {
+		s = s[:maxText]
+	}
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError {
+			return '?'
+		}
+		return r
+	}, pg.Text(s))
+	if !cut {
+		return s
+	}
+	const mark = "… (cut)"
+	return strings.ToValidUTF8(s[:min(len(s), maxText-len(mark))], "") + mark
+}
+
+// unrecorded is the exception of a poll whose end could not be recorded as it was.
+const unrecorded = "poll_unrecorded"
+
+func exception(err error) string {
+	switch {
+	case errors.Is(err, errTooMany), errors.Is(err, errTooLong):
+		return "listing_too_long"
+	case errors.Is(err, errTimedOut), errors.Is(err, errUnrecorded):
+		return "poll_timed_out"
+	case errors.Is(err, errBaseMissing):
+		return "base_missing"
+	case errors.Is(err, errBaseEmptied):
+		return "base_emptied"
+	case errors.Is(err, errDirectoryMissing):
+		return "directory_missing"
+	case errors.Is(err, errRefused):
+		return entryRefused
+	}
+	return remote.Exception(err)
+}
+
+// retriable tells whether listing again at once may help.
+func retriable(err error) bool {
+	for _, own := range []error{errTooMany, errTooLong, errTimedOut, errBaseMissing} {
+		if errors.Is(err, own) {
+			return false
+		}
+	}
+	switch remote.ClassOf(err) {
+	case remote.Auth, remote.HostKey, remote.Misconfigured, remote.Permission, remote.Protocol:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,70 @@
+package control
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
+)
+
+// Left is a source that is no longer configured, and has left something that
+// waits for it.
+type Left struct {
+	ID, Server, Centre string
+}
+
+// LeftSources returns the removed sources that have polls which nobody will take,
+// or files which nobody will see settle.
+func LeftSources(ctx context.Context, q pg.Querier) ([]Left, error) {
+	rows, err := q.Query(ctx, `SELECT s.id, s.server, s.centre FROM control.source s WHERE s.state = 'removed'
+		AND (EXISTS (SELECT FROM control.poll p WHERE p.source = s.id AND p.state IN ('due','running'))
+			OR EXISTS (SELECT FROM control.hosting h WHERE h.source = s.id AND h.state = 'present' AND NOT h.settled)
+			OR EXISTS (SELECT FROM control.ignored i WHERE i.source = s.id))
+		ORDER BY s.id`)
+	if err != nil {
+		return nil, fmt.Errorf("find what removed sources left: %w", err)
+	}
+	left, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Left])
+	if err != nil {
+		return nil, fmt.Errorf("find what removed sources left: %w", err)
+	}
+	return left, nil
+}
+
+// TakeLeftPolls takes the open polls of a removed source from whoever has them,
+// who then records nothing more, and locks them until the transaction ends.
+func TakeLeftPolls(ctx context.Context, tx pgx.Tx, source string) ([]Poll, error) {
+	rows, err := tx.Query(ctx, `UPDATE control.poll p SET epoch = p.epoch + 1, started_at = coalesce(p.started_at, clock_timestamp())
+		FROM control.source s, control.session n
+		WHERE p.source = $1 AND p.state IN ('due','running') AND s.id = p.source AND s.state = 'removed' AND n.id = p.session
+		RETURNING p.id::text, p.session::text, p.source, p.server, p.centre, n.number, n.once, p.epoch, p.attempts, p.started_at`, source)
+	if err != nil {
+		return nil, fmt.Errorf("take the polls of %s: %w", source, err)
+	}
+	polls, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Poll])
+	if err != nil {
+		return nil, fmt.Errorf("take the polls of %s: %w", source, err)
+	}
+	return polls, nil
+}
+
+// MarkLeft marks hostings of a removed source that have not settled as gone, and
+// returns them: at most limit, in the order of their ids.
+func MarkLeft(ctx context.Context, tx pgx.Tx, source string, limit int) ([]Vanished, error) {
+	rows, err := tx.Query(ctx, `WITH g AS (UPDATE control.hosting h SET state='gone' FROM (
+				SELECT source, file FROM control.hosting WHERE source=$1 AND state='present' AND NOT settled ORDER BY file LIMIT $2 FOR UPDATE) u
+			WHERE h.source=u.source AND h.file=u.file AND EXISTS (SELECT FROM control.source WHERE id=$1 AND state='removed')
+			RETURNING h.file, h.name, h.action, h.look, h.size)
+		SELECT g.file::text, g.name, g.action, coalesce(f.centre, ''), g.look, g.size
+		FROM g CROSS JOIN LATERAL (SELECT centre FROM control.file WHERE id = g.file OFFSET 0) f ORDER BY g.file`, source, limit)
+	if err != nil {
+		return nil, fmt.Errorf("end what %s left: %w", source, err)
+	}
+	left, err := vanished(rows)
+	if err != nil {
+		return nil, fmt.Errorf("end what %s left: %w", source, err)
+	}
+	return left, classGone(ctx, tx, source, left)
+}

@@ -1,0 +1,113 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
+)
+
+// Listed is one entry of a listing that is new, changed, not yet settled or
+// whose name was refused before, beside what is known of it.
+type Listed struct {
+	File, Action, Name string
+	Size               int64
+	ModTime            *time.Time
+	Known              bool // the file is known, from whatever source
+	Exception          string
+	Hosted             bool // this source is known to host it
+	Look               int32
+	HostedSize         int64
+	HostedModTime      *time.Time
+	ListedAt           *time.Time
+	Settled            bool
+	State              string
+	Invalid, Message   string // the exception under which this entry ends, and why; empty: nothing is wrong with it
+}
+
+// CreateListing makes the connection's temporary table for one listing.
+func CreateListing(ctx context.Context, c pg.Querier) error {
+	for _, sql := range []string{
+		`CREATE TEMP TABLE IF NOT EXISTS listed (file uuid PRIMARY KEY, action text NOT NULL, name text NOT NULL, size bigint NOT NULL, mtime timestamptz,
+			exception text NOT NULL, message text NOT NULL)`,
+		emptyListing,
+	} {
+		if _, err := c.Exec(ctx, sql); err != nil {
+			return fmt.Errorf("temporary table for the listing: %w", err)
+		}
+	}
+	return nil
+}
+
+const emptyListing = "TRUNCATE pg_temp.listed"
+
+// EmptyListing gives back the room that a listing takes.
+func EmptyListing(ctx context.Context, c pg.Querier) error {
+	if _, err := c.Exec(ctx, emptyListing); err != nil {
+		return fmt.Errorf("empty the listing: %w", err)
+	}
+	return nil
+}
+
+// Entry is what a server says of one name.
+type Entry struct {
+	File, Action, Name string
+	Size               int64
+	ModTime            *time.Time
+	Invalid, Message   string // the exception under which it ends, and why; empty: nothing is wrong with it
+}
+
+// StoreListing adds entries to the connection's listing and returns those that
+// it held already, or that are twice among the given ones: the first counts.
+func StoreListing(ctx context.Context, c pg.Querier, entries []Entry) (repeated []Entry, err error) {
+	var files, actions, names, exceptions, messages []string
+	var sizes []int64
+	var times []*time.Time
+	for _, e := range entries {
+		files, actions, names, exceptions, messages = append(files, e.File), append(actions, e.Action), append(names, e.Name), append(exceptions, e.Invalid), append(messages, e.Message)
+		sizes, times = append(sizes, e.Size), append(times, e.ModTime)
+	}
+	rows, err := c.Query(ctx, `INSERT INTO pg_temp.listed (file, action, name, size, mtime, exception, message)
+		SELECT * FROM unnest($1::text[]::uuid[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[], $6::text[], $7::text[])
+		ON CONFLICT DO NOTHING RETURNING file::text`, files, actions, names, sizes, times, exceptions, messages)
+	if err != nil {
+		return nil, fmt.Errorf("store listing: %w", err)
+	}
+	stored, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("store listing: %w", err)
+	}
+	first := make(map[string]bool, len(stored))
+	for _, file := range stored {
+		first[file] = true
+	}
+	for _, e := range entries {
+		if !first[e.File] {
+			repeated = append(repeated, e)
+		}
+		first[e.File] = false
+	}
+	return repeated, nil
+}
+
+// Compare returns the next entries, after the given file id, that differ from
+// what is known of a source: at most limit, in the order of their ids.
+func Compare(ctx context.Context, q pg.Querier, source, after string, limit int) ([]Listed, error) {
+	rows, err := q.Query(ctx, `SELECT l.file::text, l.action, l.name, l.size, l.mtime, l.exception, l.message, f.id IS NOT NULL, coalesce(f.exception, ''),
+			h.file IS NOT NULL, coalesce(h.look, 0), coalesce(h.size, 0), h.mtime, h.listed_at, coalesce(h.settled, false), coalesce(h.state, '')
+		FROM pg_temp.listed l
+		LEFT JOIN LATERAL (SELECT * FROM control.hosting WHERE source = $1 AND file = l.file OFFSET 0) h ON true
+		LEFT JOIN LATERAL (SELECT id, exception FROM control.file WHERE id = l.file OFFSET 0) f ON true
+		WHERE l.file > $2::uuid AND (h.file IS NULL OR h.size <> l.size OR h.mtime IS DISTINCT FROM l.mtime OR h.state = 'gone' OR NOT h.settled OR f.exception <> '')
+		ORDER BY l.file LIMIT $3`, source, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("compare listing of %s: %w", source, err)
+	}
+	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (l Listed, err error) {
+		err = r.Scan(&l.File, &l.Action, &l.Name, &l.Size, &l.ModTime, &l.Invalid, &l.Message, &l.Known, &l.Exception, &l.Hosted, &l.Look, &l.HostedSize, &l.HostedModTime, &l.ListedAt, &l.Settled, &l.State)
+		return l, err
+	})
+}
