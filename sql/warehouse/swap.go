@@ -62,7 +62,7 @@ func swap(ctx context.Context, tx pgx.Tx, p *profile, check func(pgx.Tx) error) 
 	}
 	if live {
 		// Members take these in different orders: who can't have all gives up.
-		if err := execAll(ctx, tx, []string{"LOCK TABLE warehouse.outbox, warehouse.lease, warehouse.try IN ACCESS EXCLUSIVE MODE"}); err != nil {
+		if err := execAll(ctx, tx, []string{"LOCK TABLE warehouse.outbox, warehouse.outbox_letter, warehouse.lease, warehouse.try IN ACCESS EXCLUSIVE MODE"}); err != nil {
 			return err
 		}
 	}
@@ -76,7 +76,7 @@ func swap(ctx context.Context, tx pgx.Tx, p *profile, check func(pgx.Tx) error) 
 			return err
 		}
 		steps = grants
-		for _, table := range []string{"outbox", "lease", "try"} {
+		for _, table := range []string{"outbox", "outbox_letter", "lease", "try"} {
 			steps = append(steps, "DROP TABLE "+Shadow+"."+table, "ALTER TABLE warehouse."+table+" SET SCHEMA "+Shadow)
 		}
 		// What people have asked for by hand, and no batch end has done yet.
@@ -112,7 +112,7 @@ func grants(ctx context.Context, tx pgx.Tx) ([]string, error) {
 		UNION ALL SELECT format('GRANT %s ON %I.%I TO ', a.privilege_type, $1::text, c.relname) || `+to+`
 			FROM pg_class c CROSS JOIN LATERAL aclexplode(c.relacl) a
 			WHERE c.relnamespace = to_regnamespace('warehouse') AND c.relkind IN ('r', 'p', 'v') AND a.grantee <> c.relowner
-				AND c.relname NOT IN ('outbox', 'lease', 'try') -- these move as they are
+				AND c.relname NOT IN ('outbox', 'outbox_letter', 'lease', 'try') -- these move as they are
 				AND EXISTS (SELECT FROM pg_class s WHERE s.relnamespace = to_regnamespace($1) AND s.relname = c.relname)
 		UNION ALL SELECT format('ALTER DEFAULT PRIVILEGES FOR ROLE %I IN SCHEMA %I GRANT %s ON %s TO ', pg_get_userbyid(d.defaclrole), $1::text, a.privilege_type,
 				CASE d.defaclobjtype WHEN 'r' THEN 'TABLES' WHEN 'S' THEN 'SEQUENCES' WHEN 'f' THEN 'FUNCTIONS' ELSE 'TYPES' END) || `+to+`
