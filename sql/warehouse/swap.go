@@ -62,7 +62,7 @@ func swap(ctx context.Context, tx pgx.Tx, p *profile, check func(pgx.Tx) error) 
 	}
 	if live {
 		// Members take these in different orders: who can't have all gives up.
-		if err := execAll(ctx, tx, []string{"LOCK TABLE warehouse.outbox, warehouse.outbox_letter, warehouse.lease, warehouse.try IN ACCESS EXCLUSIVE MODE"}); err != nil {
+		if err := execAll(ctx, tx, []string{"LOCK TABLE warehouse.outbox, warehouse.lease, warehouse.try IN ACCESS EXCLUSIVE MODE"}); err != nil {
 			return err
 		}
 	}
@@ -76,7 +76,15 @@ func swap(ctx context.Context, tx pgx.Tx, p *profile, check func(pgx.Tx) error) 
 			return err
 		}
 		steps = grants
-		for _, table := range []string{"outbox", "outbox_letter", "lease", "try"} {
+		own := []string{"outbox", "lease", "try"}
+		var letters bool // of the outbox: a schema that only older members have migrated has no table for them
+		if err := tx.QueryRow(ctx, "SELECT to_regclass('warehouse.outbox_letter') IS NOT NULL").Scan(&letters); err != nil {
+			return fmt.Errorf("look for the dead letters of the outbox: %w", err)
+		}
+		if letters {
+			own = append(own, "outbox_letter")
+		}
+		for _, table := range own {
 			steps = append(steps, "DROP TABLE "+Shadow+"."+table, "ALTER TABLE warehouse."+table+" SET SCHEMA "+Shadow)
 		}
 		// What people have asked for by hand, and no batch end has done yet.
