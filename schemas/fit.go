@@ -223,5 +223,12 @@ func (c *Codec) Replacement(r Record) (Record, error) {
 		}
 		m.Key, m.Subject = Cut(m.Key, maxWord), Cut(m.Subject, maxSubject)
 	}
+	shorter, err := c.Encode(m)
+	if err != nil || m.Topic != StatusChangedTopic || shorter.Size() < r.Size() {
+		return shorter, err
+	}
+	if m, err = c.Shorter(m); err != nil { // a broker takes less than it should
+		return Record{}, err
+	}
 	return c.Encode(m)
 }

@@ -22,7 +22,7 @@ type state int
 const (
 	waiting      state = iota // it stays in the outbox
 	acknowledged              // the broker has it, or its replacement
-	refused                   // it can't be published, nor anything in its place
+	setAside                  // it can't be published, nor anything in its place
 )
 
 // event is one of a batch.
@@ -61,7 +61,7 @@ func (p *Publisher) gather(rows []pg.OutboxRow) *batch {
 			b.events[i][j] = e
 			if err := r.Fits(); err != nil {
 				p.replace(e, pg.LetterTooLarge, err)
-				if e.state == refused && r.Topic == schemas.DocumentOrderedTopic {
+				if e.state == setAside && r.Topic == schemas.DocumentOrderedTopic {
 					b.stop(e, err)
 				}
 				continue
@@ -75,7 +75,7 @@ func (p *Publisher) gather(rows []pg.OutboxRow) *batch {
 // replace has an event told in fewer words, under the same id; one of which
 // nothing fits is refused.
 func (p *Publisher) replace(e *event, class string, cause error) {
-	e.cause, e.state, e.kgo = cause, refused, nil
+	e.cause, e.state, e.kgo = cause, setAside, nil
 	became := pg.BecameFailed
 	codec, err := p.codec()
 	if err == nil {
@@ -210,7 +210,7 @@ func (p *Publisher) alone(ctx context.Context, b *batch, e *event) error {
 			b.stop(e, refusal)
 			return nil
 		}
-		e.state, e.letter.Became = refused, pg.BecameFailed
+		e.state, e.letter.Became = setAside, pg.BecameFailed
 		return nil
 	}
 }
