@@ -123,6 +123,10 @@ func scanLetter(row pgx.CollectableRow) (l OutboxLetter, err error) {
 // OutboxLetters returns a schema's letters without their bytes, the oldest
 // first.
 func OutboxLetters(ctx context.Context, q Querier, schema string) ([]OutboxLetter, error) {
+	var there bool
+	if err := q.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", schema+".outbox_letter").Scan(&there); err != nil || !there {
+		return nil, err // older members keep none
+	}
 	rows, err := q.Query(ctx, "SELECT "+letterColumns+" FROM "+schema+".outbox_letter ORDER BY id")
 	if err != nil {
 		return nil, fmt.Errorf("read the dead letters of %s.outbox: %w", schema, err)
