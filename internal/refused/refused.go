@@ -6,9 +6,11 @@ package refused
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"tributary/schemas"
@@ -35,7 +37,24 @@ func (e Ends) Control(ctx context.Context, tx pgx.Tx, m schemas.Message, cause e
 			return nil, err
 		}
 	}
-	return e.of(short, cause), nil
+	return slices.DeleteFunc(e.of(short, cause), nameless), nil
+}
+
+// nameless tells whether an end is of no file that can be: no reader would know
+// what to do with it.
+func nameless(m schemas.Message) bool {
+	var file string
+	switch b := m.Body.(type) {
+	case *schemas.StatusChanged:
+		file = b.File
+	case *schemas.DownloadFinished:
+		file = b.File
+	case *schemas.UnzipFinished:
+		file = b.File
+	case *schemas.DocumentValidated:
+		file = b.File
+	}
+	return len(file) != 36 || uuid.Validate(file) != nil
 }
 
 // Warehouse is what is told instead of an event of the warehouse's outbox, which
