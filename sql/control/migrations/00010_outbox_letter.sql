@@ -13,6 +13,7 @@ CREATE TABLE control.outbox_letter (
   UNIQUE (topic, event));
 ALTER TABLE control.outbox_letter ALTER COLUMN packed SET STORAGE EXTERNAL;
 COMMENT ON TABLE control.outbox_letter IS 'dead letters of the outbox: events that the broker refuses for good, and rows that nobody can read; the newest 1,000';
+COMMENT ON COLUMN control.outbox_letter.id IS 'its number, by which people name it';
 COMMENT ON COLUMN control.outbox_letter.topic IS 'to which it was to be published; empty for a row that nobody can read';
 COMMENT ON COLUMN control.outbox_letter.event IS 'the event''s id, or the hash of the bytes';
 COMMENT ON COLUMN control.outbox_letter.key IS 'the event''s key';

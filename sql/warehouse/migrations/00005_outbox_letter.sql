@@ -13,6 +13,7 @@ CREATE TABLE warehouse.outbox_letter (
   UNIQUE (topic, event));
 ALTER TABLE warehouse.outbox_letter ALTER COLUMN packed SET STORAGE EXTERNAL;
 COMMENT ON TABLE warehouse.outbox_letter IS 'dead letters of the outbox: events that the broker refuses for good, and rows that nobody can read; the newest 1,000';
+COMMENT ON COLUMN warehouse.outbox_letter.id IS 'its number, by which people name it';
 COMMENT ON COLUMN warehouse.outbox_letter.topic IS 'to which it was to be published; empty for a row that nobody can read';
 COMMENT ON COLUMN warehouse.outbox_letter.event IS 'the event''s id, or the hash of the bytes';
 COMMENT ON COLUMN warehouse.outbox_letter.key IS 'the event''s key';
