@@ -24,6 +24,7 @@ import (
 	"tributary/internal/obs"
 	"tributary/internal/pg"
 	"tributary/internal/profile"
+	"tributary/internal/refused"
 	"tributary/schemas"
 	"tributary/sql/control"
 	"tributary/sql/tracker"
@@ -148,7 +149,12 @@ func (a *app) prepare(ctx context.Context) error {
 func (a *app) Close() error { return a.stores.Close() }
 
 // outbox is control's.
-func (a *app) outbox() pg.Outbox { return pg.Outbox{Schema: control.Schema, Codec: a.codec} }
+func (a *app) outbox() pg.Outbox {
+	return pg.Outbox{Schema: control.Schema, Codec: a.codec, Ends: a.ends().Control}
+}
+
+// ends are of what waits for an event that can't be published.
+func (a *app) ends() refused.Ends { return refused.Ends{Codec: a.codec, Now: now} }
 
 func (a *app) lease(pool *pgxpool.Pool, schema, name string) pg.Lease {
 	return pg.Lease{Pool: pool, Schema: schema, Name: name, Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D()}

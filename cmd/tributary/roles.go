@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/consumers/download"
 	"tributary/consumers/history"
@@ -182,17 +183,18 @@ func (a *app) history() *history.History {
 // publisher empties both outboxes, each under a lease and with a client of its
 // own.
 func (a *app) publisher() (runnable, error) {
-	client, err := a.stores.Kafka()
+	client, err := a.stores.Kafka(kgo.ManualFlushing())
 	if err != nil {
 		return nil, err
 	}
-	second, err := a.stores.Kafka()
+	second, err := a.stores.Kafka(kgo.ManualFlushing())
 	if err != nil {
 		client.Close()
 		return nil, err
 	}
 	c := publish.New(a.cfg.Publish, a.cfg.Kafka.TopicPrefix, control.Schema, a.stores.Control, client, a.holder, a.log, a.registry)
 	w := publish.New(a.cfg.Publish, a.cfg.Kafka.TopicPrefix, warehouse.Schema, a.stores.Warehouse, second, a.holder, a.log, a.registry)
+	c.Ends, w.Ends = a.ends().Control, a.ends().Warehouse
 	m := measure.New(a.stores.Control, a.stores.Warehouse, a.log, a.registry)
 	return func(ctx context.Context) error {
 		defer client.Close()

@@ -66,6 +66,8 @@ func (h *history) note(err error, cfg Config) string {
 	}
 	var p *panicked
 	switch {
+	case refusedForGood(err):
+		return ClassRefused
 	case errors.As(err, &p) || errors.Is(err, errStalled):
 		h.strikes++
 		if h.strikes < cfg.MaxStrikes {

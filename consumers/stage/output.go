@@ -113,7 +113,7 @@ func (o *output) produce(rec *kgo.Record, acks chan<- error) error {
 	o.mu.Unlock()
 	crashpoint.At(o.r.cfg.Name, "acknowledged", "before")
 	purges := o.r.anew.Purges(rec.Topic)
-	o.r.client.Produce(o.it.p.ctx, rec, func(rec *kgo.Record, err error) {
+	finish := func(rec *kgo.Record, err error) {
 		if err != nil {
 			err = unproduced(rec.Topic, err)
 		}
@@ -121,6 +121,13 @@ func (o *output) produce(rec *kgo.Record, acks chan<- error) error {
 		if acks != nil {
 			acks <- err
 		}
+	}
+	o.r.client.Produce(o.it.p.ctx, rec, func(rec *kgo.Record, err error) {
+		if kafka.Refused(err) { // it, or one that it shared a batch with
+			go func() { finish(rec, o.r.lone.produce(o.it.p.ctx, rec)) }()
+			return
+		}
+		finish(rec, err)
 	})
 	return nil
 }
@@ -130,6 +137,9 @@ func (o *output) produce(rec *kgo.Record, acks chan<- error) error {
 // same words for all: nothing may be set aside for them.
 func unproduced(topic string, err error) error {
 	wrapped := fmt.Errorf("produce to %s: %w", topic, err)
+	if kafka.Refused(err) {
+		return wrapped // also where the library would try again
+	}
 	if kerr.IsRetriable(err) || errors.Is(err, kgo.ErrRecordTimeout) || errors.Is(err, kgo.ErrRecordRetries) || errors.Is(err, context.DeadlineExceeded) {
 		return Transient(wrapped)
 	}

@@ -24,8 +24,9 @@ type Runner struct {
 	log     *slog.Logger
 	metrics *Metrics
 	quiet   *kafka.Quiet
-	client  *kgo.Client   // set once, before started is closed
-	anew    *kafka.Anew   // of client
+	client  *kgo.Client // set once, before started is closed
+	anew    *kafka.Anew // of client
+	lone    *lone
 	started chan struct{} // callbacks may come before NewClient has returned
 
 	work context.Context // of all work: ends when the grace period has passed
@@ -51,7 +52,7 @@ func NewRunner(cfg Config, connect kafka.Factory, codec *schemas.Codec, s Stage,
 		cfg.Group = kafka.GroupName(cfg.Prefix, cfg.Name)
 	}
 	return &Runner{
-		cfg: cfg, connect: connect, codec: codec, stage: s, metrics: metrics,
+		cfg: cfg, connect: connect, lone: newLone(connect), codec: codec, stage: s, metrics: metrics,
 		log:        log.With("stage", cfg.Name),
 		quiet:      kafka.NewQuiet(cfg.Now),
 		partitions: map[int32]*partition{},
@@ -103,6 +104,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	r.client, r.anew = client, kafka.NewAnew(client)
 	close(r.started)
 	defer closeClient(client)
+	defer r.lone.close()
 
 	defer r.metrics.hands.add(r)()
 	stopEnds := followEnds(ctx, client, []string{kafka.TopicName(r.cfg.Prefix, r.cfg.Topic)}, r.ends)

@@ -16,7 +16,8 @@ type Stage interface {
 	// Work does what one record asks for. Nil means done, which includes an
 	// outcome that was emitted as a rejection. An error means try again: for
 	// ever if it is Transient, else until it has come often enough in the same
-	// words (Config.MaxFailures). A panic, or a stall (Config.Stall), is
+	// words (Config.MaxFailures). An output that is refused for good is poison at
+	// once. A panic, or a stall (Config.Stall), is
 	// forgiven twice. Work must return soon after ctx ends.
 	Work(ctx context.Context, in Input) error
 
@@ -75,6 +76,7 @@ const (
 	ClassCrashed     = "crashed"     // the process died while this record ran alone
 	ClassFailed      = "failed"      // the work failed too often in the same words
 	ClassUndecodable = "undecodable" // the record is no event
+	ClassRefused     = "refused"     // an output of the work is refused for good: it is too large, or the broker won't have it
 )
 
 // Poison says why a record was set aside.

@@ -50,6 +50,8 @@ type Status struct {
 	Odd       int64      `json:"unreadable"`        // records of the log that could not be read
 	Dormant   string     `json:"dormant,omitempty"` // why nothing is fetched, or may not be, seen from where this was asked; empty: nothing keeps it
 
+	Outboxes []Outbox `json:"outboxes,omitempty"` // those with something to say
+
 	AsOf *time.Time `json:"as_of,omitempty"` // the moment that was asked about; nil: now
 }
 
