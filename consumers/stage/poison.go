@@ -44,8 +44,8 @@ func (r *Runner) bury(it *item, class string, cause error) (result string, pause
 			return resultQuarantined, 0
 		}
 		r.warn("cannot write a dead letter; trying again", err, "topic", it.p.topic, "partition", it.p.id, "offset", it.rec.Offset)
-		r.sleep(it.p.ctx, backoff(r.cfg.Backoff, r.cfg.BackoffMax, n))
-		if it.p.ctx.Err() != nil {
+		r.sleep(it.ctx, backoff(r.cfg.Backoff, r.cfg.BackoffMax, n))
+		if it.ctx.Err() != nil {
 			return resultDropped, 0
 		}
 	}
@@ -78,7 +78,7 @@ func (r *Runner) produceEnd(it *item, poison *Poison) error {
 				return err
 			}
 		}
-		if err := out.wait(it.p.ctx); err != nil {
+		if err := out.wait(it.ctx); err != nil {
 			return err
 		}
 	}

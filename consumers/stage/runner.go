@@ -37,7 +37,9 @@ type Runner struct {
 	running    int    // records worked on
 	open       int    // and those that wait for acknowledgements
 	stopping   bool
-	idle       chan struct{} // closed when stopping and nothing is open any more
+	idle       chan struct{}    // closed when stopping and nothing is open any more
+	detached   map[string]*item // by key: records whose work goes on without their partition
+	giveBack   chan struct{}    // closed when stopping, for those
 
 	abandoned atomic.Int32 // attempts left behind that still run
 
@@ -58,6 +60,8 @@ func NewRunner(cfg Config, connect kafka.Factory, codec *schemas.Codec, s Stage,
 		lanes:      map[lane][]*item{},
 		started:    make(chan struct{}),
 		idle:       make(chan struct{}),
+		detached:   map[string]*item{},
+		giveBack:   make(chan struct{}),
 		committing: make(chan struct{}, 1),
 	}
 }
@@ -152,6 +156,7 @@ func (r *Runner) drain() {
 	r.stopping = true
 	r.signalIdle()
 	r.mu.Unlock()
+	defer time.AfterFunc(r.cfg.Grace/2, func() { close(r.giveBack) }).Stop()
 	grace := time.NewTimer(r.cfg.Grace)
 	defer grace.Stop()
 	select {
