@@ -127,6 +127,9 @@ func (r *run) fetchOnce(ctx context.Context, f schemas.RequestFile, before remot
 	}
 	if res, lost = r.verify(ctx, f, ref); res.kind == schemas.Fetched {
 		if _, err := w.Commit(); err != nil {
+			if res, ended := cut(ctx); ended {
+				return res, nil, true, nil
+			}
 			return result{}, nil, lost, stage.Transient(err)
 		}
 	}

@@ -31,8 +31,8 @@ func (r *run) transfer(ctx context.Context, path string, size int64, w io.Writer
 	defer stop()
 	_, cerr := io.Copy(sink, body)
 	cerr = errors.Join(cerr, body.Close())
-	if sink.err != nil {
-		return nil, stage.Transient(sink.err)
+	if err := because(ctx, sink.err); err != nil && err == sink.err { //nolint:errorlint // because returns that very error, or the cause
+		return nil, stage.Transient(err)
 	}
 	return because(ctx, cerr), nil
 }

@@ -126,6 +126,7 @@ func (r *Reservation) giveUp() {
 // holds the mutex.
 func (r *Reservation) grow() error {
 	s := r.s
+	s.look()
 	step := min(max(r.came, leastStep), mostStep, r.size-r.came)
 	for s.atLeast() > 0 {
 		shared := s.held(r.server)+step > s.shareOf(s.alone())
