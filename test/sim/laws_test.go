@@ -214,7 +214,7 @@ func (s *sim) lawL1() {
 	for _, f := range s.scene.files {
 		c := s.control.files[f.id()]
 		if c == nil {
-			if f.class != classGone {
+			if f.class != classGone && f.class != classDrip {
 				s.violate("L1", "%s was never seen", f.name)
 			}
 			continue
@@ -228,7 +228,7 @@ func (s *sim) lawL1() {
 			got = s.classOf(c)
 		}
 		want := map[string][]string{
-			classGood: {"inserted"}, classCorrupt: {"failed"}, classBadSum: {"failed"}, classEmpty: {"failed"}, classDrip: {"failed"},
+			classGood: {"inserted"}, classCorrupt: {"failed"}, classBadSum: {"failed"}, classEmpty: {"failed"}, classDrip: {"failed", "gone"},
 			classGone: {"inserted", "gone", "failed"}, className: {"rejected by its name"},
 		}[f.class]
 		if !slices.Contains(want, got) {

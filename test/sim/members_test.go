@@ -146,7 +146,7 @@ func (s *sim) downloads() config.Download {
 }
 
 const (
-	rateGrace   = 20 * time.Second
+	rateGrace   = 40 * time.Second
 	detachAfter = 3 * time.Second
 	// downloadsAtOnce is less than what one server may have open: what it holds up
 	// for long it would hold up for all.

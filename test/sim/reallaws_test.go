@@ -44,7 +44,7 @@ func (in *installation) lawL1() {
 		c := strings.Split(got[0], "\t")
 		class, phase, open := c[0], c[1], c[2] == "true"
 		want := map[string][]string{
-			classGood: {"complete"}, classCorrupt: {"failed"}, classBadSum: {"failed"}, classEmpty: {"failed"}, classDrip: {"failed"},
+			classGood: {"complete"}, classCorrupt: {"failed"}, classBadSum: {"failed"}, classEmpty: {"failed"},
 			classGone: {"complete", "gone", "failed"}, className: {"rejected by its name"},
 		}[f.class]
 		if !slices.Contains(want, class) {

@@ -20,7 +20,7 @@ const (
 	classEmpty   = "empty"   // no documents in it
 	classGone    = "gone"    // it is taken away: loaded, or gone
 	className    = "name"    // its name breaks the convention
-	classDrip    = "drip"    // its server claims gigabytes, and sends a byte now and then, for ever
+	classDrip    = "drip"    // its server claims gigabytes, and sends a byte now and then, until it is taken away
 )
 
 // scene is what a seed draws: a corpus on servers, and members.
@@ -99,7 +99,7 @@ func drawDrips(seed uint64) (out []*sceneFile) {
 	for i := range 1 + rng.IntN(3) {
 		date := time.Date(2025, 5, 1+i, 0, 0, 0, 0, time.UTC)
 		out = append(out, &sceneFile{class: classDrip, action: schemas.Actions()[rng.IntN(3)], centre: centre, name: centre + "_" + date.Format("02012006") + ".zip",
-			sources: []string{centreSource(centre)}, versions: []version{{bytes: []byte("P")}}, appears: time.Duration(rng.IntN(10)) * time.Second})
+			sources: []string{centreSource(centre)}, versions: []version{{bytes: []byte("P")}}, appears: time.Duration(rng.IntN(10)) * time.Second, leaves: time.Duration(60+rng.IntN(30)) * time.Second})
 	}
 	return out
 }
