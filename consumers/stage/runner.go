@@ -179,6 +179,6 @@ func (r *Runner) warn(msg string, err error, args ...any) {
 		return
 	}
 	if missed, ok := r.quiet.Due(msg); ok {
-		r.log.Warn(msg, append(args, "error", err, "not_logged", missed)...)
+		r.log.Warn(msg, append(args, "error", quoted(err), "not_logged", missed)...)
 	}
 }
