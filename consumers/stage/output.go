@@ -97,9 +97,9 @@ func (r *Runner) encode(it *item, m schemas.Message) (*kgo.Record, error) {
 	return kafka.ToKgo(r.cfg.Prefix, rec), nil
 }
 
-// produce hands a record to the client. The record's life is that of the
-// partition, not of the attempt: what was emitted is sent, whatever becomes
-// of the work. acks, if not nil, is told.
+// produce hands a record to the client. The record's life is that of the item,
+// which is its partition's, not of the attempt: what was emitted is sent,
+// whatever becomes of the work. acks, if not nil, is told.
 func (o *output) produce(rec *kgo.Record, acks chan<- error) error {
 	o.mu.Lock()
 	if o.err == nil && o.closed {
@@ -122,9 +122,9 @@ func (o *output) produce(rec *kgo.Record, acks chan<- error) error {
 			acks <- err
 		}
 	}
-	o.r.client.Produce(o.it.p.ctx, rec, func(rec *kgo.Record, err error) {
+	o.r.client.Produce(o.it.ctx, rec, func(rec *kgo.Record, err error) {
 		if kafka.Refused(err) { // it, or one that it shared a batch with
-			go func() { finish(rec, o.r.lone.produce(o.it.p.ctx, rec)) }()
+			go func() { finish(rec, o.r.lone.produce(o.it.ctx, rec)) }()
 			return
 		}
 		finish(rec, err)
@@ -179,6 +179,13 @@ func (o *output) wait(ctx context.Context) error {
 	}
 	defer o.mu.Unlock()
 	return o.err
+}
+
+// isClosed tells whether the attempt has ended.
+func (o *output) isClosed() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.closed
 }
 
 // close ends the attempt: what work left behind might still emit is refused,

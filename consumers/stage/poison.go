@@ -3,6 +3,7 @@ package stage
 import (
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -18,6 +19,11 @@ const (
 	maxStack     = 4096
 )
 
+// quoted is an error's text as far as it is repeated: others may have written it.
+func quoted(err error) string {
+	return schemas.Cut(strings.ToValidUTF8(err.Error(), "\uFFFD"), maxErrorText)
+}
+
 // bury sets a record aside: its dead letter and the end that others wait for
 // are acknowledged before it counts as finished. It is tried until it
 // succeeds or the partition is given up.
@@ -29,7 +35,7 @@ func (r *Runner) bury(it *item, class string, cause error) (result string, pause
 	}
 	poison := &Poison{Class: class, Err: cause, Attempts: h.attempts, First: h.first, Last: h.last}
 	args := []any{"topic", it.p.topic, "partition", it.p.id, "offset", it.rec.Offset,
-		"class", class, "attempts", h.attempts, "error", cause}
+		"class", class, "attempts", h.attempts, "error", quoted(cause)}
 	var p *panicked
 	if errors.As(cause, &p) {
 		args = append(args, "stack", string(p.stack))
@@ -44,8 +50,8 @@ func (r *Runner) bury(it *item, class string, cause error) (result string, pause
 			return resultQuarantined, 0
 		}
 		r.warn("cannot write a dead letter; trying again", err, "topic", it.p.topic, "partition", it.p.id, "offset", it.rec.Offset)
-		r.sleep(it.p.ctx, backoff(r.cfg.Backoff, r.cfg.BackoffMax, n))
-		if it.p.ctx.Err() != nil {
+		r.sleep(it.ctx, backoff(r.cfg.Backoff, r.cfg.BackoffMax, n))
+		if it.ctx.Err() != nil {
 			return resultDropped, 0
 		}
 	}
@@ -91,7 +97,7 @@ func (r *Runner) produceAll(it *item, records []*kgo.Record) error {
 			return err
 		}
 	}
-	return out.wait(it.p.ctx)
+	return out.wait(it.ctx)
 }
 
 // failedEnd asks the stage for the record's failed end. A stage that panics
@@ -121,7 +127,7 @@ func (r *Runner) failedEnd(it *item, poison *Poison) (records []*kgo.Record, err
 
 // deadLetter is the record as it came, with the story of its failure added.
 func (r *Runner) deadLetter(it *item, poison *Poison) *kgo.Record {
-	text := schemas.Cut(poison.Err.Error(), maxErrorText)
+	text := quoted(poison.Err)
 	rfc := func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 	out := &kgo.Record{
 		Topic:   kafka.DLQName(r.cfg.Prefix, r.cfg.Topic, r.cfg.Name),

@@ -86,9 +86,9 @@ func refusedForGood(err error) bool {
 // is refused for good is tried for ever.
 func (r *Runner) produceCut(it *item, records []*kgo.Record) error {
 	for _, rec := range records {
-		err := r.lone.produce(it.p.ctx, rec)
+		err := r.lone.produce(it.ctx, rec)
 		if refusedForGood(err) {
-			err = r.lone.produce(it.p.ctx, r.cut(it, rec))
+			err = r.lone.produce(it.ctx, r.cut(it, rec))
 		}
 		if refusedForGood(err) {
 			r.log.Error("a dead letter, or the end that others wait for, is refused for good and left out: the record is still in its topic",

@@ -38,7 +38,9 @@ type Runner struct {
 	running    int    // records worked on
 	open       int    // and those that wait for acknowledgements
 	stopping   bool
-	idle       chan struct{} // closed when stopping and nothing is open any more
+	idle       chan struct{}    // closed when stopping and nothing is open any more
+	detached   map[string]*item // by key: records whose work goes on without their partition
+	giveBack   chan struct{}    // closed when stopping, for those
 
 	abandoned atomic.Int32 // attempts left behind that still run
 
@@ -59,6 +61,8 @@ func NewRunner(cfg Config, connect kafka.Factory, codec *schemas.Codec, s Stage,
 		lanes:      map[lane][]*item{},
 		started:    make(chan struct{}),
 		idle:       make(chan struct{}),
+		detached:   map[string]*item{},
+		giveBack:   make(chan struct{}),
 		committing: make(chan struct{}, 1),
 	}
 }
@@ -154,6 +158,7 @@ func (r *Runner) drain() {
 	r.stopping = true
 	r.signalIdle()
 	r.mu.Unlock()
+	defer time.AfterFunc(r.cfg.Grace/2, func() { close(r.giveBack) }).Stop()
 	grace := time.NewTimer(r.cfg.Grace)
 	defer grace.Stop()
 	select {
@@ -176,6 +181,6 @@ func (r *Runner) warn(msg string, err error, args ...any) {
 		return
 	}
 	if missed, ok := r.quiet.Due(msg); ok {
-		r.log.Warn(msg, append(args, "error", err, "not_logged", missed)...)
+		r.log.Warn(msg, append(args, "error", quoted(err), "not_logged", missed)...)
 	}
 }

@@ -83,6 +83,9 @@ func (d *decoder) checkNumbers(v reflect.Value, at string) {
 		if at == "schedule.jitter" && v.Float() > 1 {
 			d.problem(at, "is a share of the interval: write a number from 0 to 1")
 		}
+		if at == "blobs.server_share" && v.Float() > 1 {
+			d.problem(at, "is a share of the room: write a number above 0, up to 1")
+		}
 		if at == "blobs.min_free_share" && v.Float() > 1 {
 			d.problem(at, "is a share of the file system: write a number from 0 to 1")
 		}
