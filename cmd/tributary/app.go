@@ -92,7 +92,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, n need, on
 	a.registry = obs.NewRegistry(version())
 	a.metrics = stage.NewMetrics(a.registry)
 	a.company = stage.NewCompany()
-	if err := os.MkdirAll(cfg.DataDir, 0o755); err != nil {
+	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
 	if a.blobs, err = openBlobs(cfg); err != nil {

@@ -125,6 +125,7 @@ func engineOptions(cfg config.Config, n need, log *slog.Logger) engine.Options {
 		Postgres:            n.Postgres && cfg.Postgres.URL == "",
 		ClickHouse:          n.ClickHouse && cfg.ClickHouse.URL == "",
 		KafkaAddr:           cfg.Kafka.ListenAddress,
+		KafkaPrefix:         cfg.Kafka.TopicPrefix,
 		ClickHouseMaxMemory: int64(cfg.ClickHouse.MaxMemory),
 		Logger:              log,
 	}

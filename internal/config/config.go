@@ -81,7 +81,7 @@ type Centre struct {
 // Kafka says how the brokers are reached and topics are made.
 type Kafka struct {
 	BootstrapServers  []string `yaml:"bootstrap_servers"`  // empty: the embedded broker
-	ListenAddress     string   `yaml:"listen_address"`     // of the embedded broker; default a free loopback port, kept
+	ListenAddress     string   `yaml:"listen_address"`     // of the embedded broker, for users with a password; empty: it is reached through its unix socket only
 	TopicPrefix       string   `yaml:"topic_prefix"`       // default tributary
 	Partitions        int32    `yaml:"partitions"`         // of every topic but document.ordered; default 3 embedded, 6 otherwise
 	ReplicationFactor int16    `yaml:"replication_factor"` // default 1 embedded, 3 otherwise

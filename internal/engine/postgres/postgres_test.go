@@ -72,6 +72,16 @@ func options(t testing.TB) Options {
 	return optionsIn(dir, found.Postgres[0].BinDir, log)
 }
 
+// sharedAccount is whom Postgres runs as where there are no user namespaces.
+func sharedAccount(t testing.TB) *Account {
+	t.Helper()
+	u, uid, gid, err := lookUp("postgres", "nobody")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Account{uid: uid, gid: gid, name: u.Username, shared: true}
+}
+
 func start(t testing.TB, o Options) *Server {
 	t.Helper()
 	s := New(o)
@@ -246,7 +256,7 @@ func TestStartWithASocketOfALivingNumber(t *testing.T) {
 	}
 	other := exec.Command("sleep", "600")
 	other.Dir = "/"
-	other.SysProcAttr = &syscall.SysProcAttr{Credential: s.user.credential()}
+	other.SysProcAttr = s.user.process()
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -316,9 +326,10 @@ func TestAForeignDirectoryIsRefused(t *testing.T) {
 
 func TestAnUnreachableDirectoryNamesTheRemedy(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root's Postgres runs as another user")
+		t.Skip("only root's Postgres runs as another account")
 	}
 	o := options(t)
+	o.Account = sharedAccount(t)
 	closed := filepath.Dir(o.DataDir)
 	if err := os.Chmod(closed, 0o700); err != nil {
 		t.Fatal(err)
