@@ -69,6 +69,7 @@ type Options struct {
 // Broker is a running broker.
 type Broker struct {
 	cluster *kfake.Cluster
+	door    *door
 	socket  string
 	tcp     string
 	stop    func() // ends the search for dead members and waits for it
@@ -113,7 +114,7 @@ func Open(o Options) (*Broker, error) {
 	}
 	// Opening has read every segment; nothing of that is needed any more.
 	debug.FreeOSMemory()
-	b := &Broker{cluster: cluster, socket: o.Socket}
+	b := &Broker{cluster: cluster, door: d, socket: o.Socket}
 	if d.tcp != nil {
 		b.tcp = d.tcp.Addr().String()
 	}
