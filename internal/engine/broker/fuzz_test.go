@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"reflect"
+	"strconv"
 	"syscall"
 	"testing"
 
@@ -99,6 +100,7 @@ func (a *attacked) stands() {
 type requests struct {
 	rng    *rand.Rand
 	owner  bool // the log's owner may delete it: not in this test
+	b      *Broker
 	format *kmsg.RequestFormatter
 }
 
@@ -148,6 +150,10 @@ func (r *requests) fill(v reflect.Value) {
 		for i := range v.NumField() {
 			switch name := v.Type().Field(i).Name; {
 			case name == "Version" || name == "UnknownTags":
+			case name == "MemberID" || name == "Generation" || name == "MemberEpoch":
+				r.fillMember(v.Field(i))
+			case name == "SessionTimeoutMillis" || name == "RebalanceTimeoutMillis":
+				v.Field(i).SetInt(int64(r.pick(6000, 6000, 300_000, -1, math.MaxInt32).(int)))
 			case name == "Records" && v.Field(i).Kind() == reflect.Slice:
 				v.Field(i).SetBytes(r.batch())
 			default:
@@ -171,7 +177,7 @@ func (r *requests) fill(v reflect.Value) {
 		v.Set(reflect.New(v.Type().Elem()))
 		r.fill(v.Elem())
 	case reflect.String:
-		v.SetString(r.pick("kept", announced, "g", "tributary.download", "", "other", "retention.ms", "consumer", "range", string(make([]byte, 1000))).(string))
+		v.SetString(r.pick("kept", announced, "g", "g", "g", "tributary.download", "", "other", "retention.ms", "consumer", "range", string(make([]byte, 1000))).(string))
 	case reflect.Bool:
 		v.SetBool(r.rng.IntN(2) == 0)
 	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
@@ -184,6 +190,20 @@ func (r *requests) fill(v reflect.Value) {
 		if r.rng.IntN(2) == 0 {
 			v.Index(0).SetUint(uint64(r.rng.IntN(256)))
 		}
+	}
+}
+
+// fillMember names a member that there is, or its generation: most of what a
+// group does is for those alone.
+func (r *requests) fillMember(v reflect.Value) {
+	info := r.b.cluster.GroupInfo("g")
+	switch {
+	case v.Kind() == reflect.Pointer || info == nil || len(info.Members) == 0 || r.rng.IntN(4) == 0:
+		r.fill(v)
+	case v.Kind() == reflect.String:
+		v.SetString(info.Members[r.rng.IntN(len(info.Members))].MemberID)
+	default:
+		v.SetInt(int64(info.Epoch))
 	}
 }
 
@@ -242,8 +262,13 @@ func TestNoRequestEndsTheBroker(t *testing.T) {
 	if testing.Short() {
 		rounds = 2
 	}
+	// For whoever has more time.
+	if n, err := strconv.Atoi(os.Getenv("TRIBUTARY_DOOR_ROUNDS")); err == nil {
+		rounds = n
+	}
+	seed, _ := strconv.ParseUint(os.Getenv("TRIBUTARY_SEED"), 10, 64)
 	for kind := range kindsOfClients {
-		r := &requests{rng: rand.New(rand.NewPCG(1, uint64(kind))), owner: kind == asOwner, format: kmsg.NewRequestFormatter(kmsg.FormatterClientID("x"))}
+		r := &requests{rng: rand.New(rand.NewPCG(seed, uint64(kind))), owner: kind == asOwner, b: a.b, format: kmsg.NewRequestFormatter(kmsg.FormatterClientID("x"))}
 		for range rounds {
 			for key := int16(-1); key < kmsg.MaxKey+3; key++ {
 				for _, data := range a.draw(r, kind, key) {
@@ -281,7 +306,7 @@ func TestAnUnknownKeyEndsOnlyItsConnection(t *testing.T) {
 func FuzzDoor(f *testing.F) {
 	a := underAttack(f)
 	for kind := range kindsOfClients {
-		r := &requests{rng: rand.New(rand.NewPCG(2, uint64(kind))), owner: kind == asOwner, format: kmsg.NewRequestFormatter(kmsg.FormatterClientID("x"))}
+		r := &requests{rng: rand.New(rand.NewPCG(2, uint64(kind))), owner: kind == asOwner, b: a.b, format: kmsg.NewRequestFormatter(kmsg.FormatterClientID("x"))}
 		for key := range int16(3) {
 			for _, data := range a.draw(r, kind, key) {
 				f.Add(kind, data)

@@ -91,6 +91,8 @@ func sane(req kmsg.Request) *kerr.Error {
 		if req.TransactionalID != nil {
 			return kerr.TransactionalIDAuthorizationFailed
 		}
+	case *kmsg.JoinGroupRequest:
+		return saneJoin(req)
 	case *kmsg.CreateTopicsRequest:
 		for _, t := range req.Topics {
 			if t.NumPartitions > mostPartitions || len(t.ReplicaAssignment) > mostPartitions {
@@ -107,6 +109,22 @@ func sane(req kmsg.Request) *kerr.Error {
 	return nil
 }
 
+// saneJoin refuses a member without a protocol, or with one twice. The library
+// counts who supports each, finds none that all support, and panics.
+func saneJoin(req *kmsg.JoinGroupRequest) *kerr.Error {
+	seen := map[string]bool{}
+	for _, p := range req.Protocols {
+		if seen[p.Name] {
+			return kerr.InconsistentGroupProtocol
+		}
+		seen[p.Name] = true
+	}
+	if len(seen) == 0 {
+		return kerr.InconsistentGroupProtocol
+	}
+	return nil
+}
+
 // reader is the user who reads. groups begins the names of the pipeline's own
 // groups, in which it must not take part.
 func reader(keys map[int16]versions, groups string) *role {
@@ -116,6 +134,9 @@ func reader(keys map[int16]versions, groups string) *role {
 			kmsg.FindCoordinator, kmsg.JoinGroup, kmsg.SyncGroup, kmsg.Heartbeat, kmsg.LeaveGroup, kmsg.OffsetCommit, kmsg.OffsetFetch,
 			kmsg.DescribeGroups, kmsg.ListGroups),
 		judge: func(req kmsg.Request) (bool, *kerr.Error) {
+			if err := sane(req); err != nil {
+				return false, err
+			}
 			if name, ok := groupOf(req); ok && strings.HasPrefix(name, groups) {
 				return false, kerr.GroupAuthorizationFailed
 			}
