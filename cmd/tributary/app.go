@@ -182,6 +182,7 @@ func (a *app) serve(ctx context.Context, names []string, more ...func(context.Co
 			return err
 		}
 		a.watchSpace(names)
+		a.watchLog()
 		server := obs.Server{Addr: a.cfg.HTTP.Listen, Health: a.health, Registry: a.registry, Logger: a.log}
 		g.Go(func() error { return server.Run(ctx) })
 	}

@@ -126,6 +126,7 @@ func engineOptions(cfg config.Config, n need, log *slog.Logger) engine.Options {
 		ClickHouse:          n.ClickHouse && cfg.ClickHouse.URL == "",
 		KafkaAddr:           cfg.Kafka.ListenAddress,
 		KafkaPrefix:         cfg.Kafka.TopicPrefix,
+		KafkaLogShare:       cfg.Kafka.LogAlarmShare,
 		ClickHouseMaxMemory: int64(cfg.ClickHouse.MaxMemory),
 		Logger:              log,
 	}

@@ -47,6 +47,9 @@ type Options struct {
 	// users may write one of these topics, and take part in none of these
 	// groups. "tributary" if empty.
 	KafkaPrefix string
+	// KafkaLogShare is the share of the machine's memory beyond which the
+	// broker's log is too large, which is logged; 0: never.
+	KafkaLogShare float64
 	// ClickHouseMaxMemory is the most memory for ClickHouse's statements,
 	// in bytes, 2 GiB if 0.
 	ClickHouseMaxMemory int64
@@ -92,6 +95,7 @@ type Engines struct {
 	lock       *lock
 	account    *postgres.Account
 	secrets    map[string]string
+	measure    func() (broker.Log, error) // nil without a broker
 	run        string
 	runBorn    bool // the run directory lies outside of the data directory
 	endpoints  Endpoints
@@ -175,12 +179,19 @@ func (e *Engines) startBroker(o Options) (err error) {
 	}); err != nil {
 		return err
 	}
+	e.measure = func() (broker.Log, error) { return BrokerLog(o.DataDir, o.KafkaLogShare) }
 	e.endpoints.Kafka = e.broker.Addrs()
 	if at := e.broker.TCP(); at != "" {
 		e.endpoints.KafkaListener = &Listener{Address: at, Mechanism: broker.Mechanism, Users: users}
 		o.Logger.Warn("the embedded broker listens on TCP, without TLS; who connects logs in as reader or announcer, whose passwords are in engines.json", "address", at)
 	}
 	return nil
+}
+
+// BrokerLog measures the log of the embedded broker of a data directory, whoever
+// serves it; share is as in [Options.KafkaLogShare].
+func BrokerLog(dataDir string, share float64) (broker.Log, error) {
+	return broker.MeasureLog(filepath.Join(dataDir, "kafka"), share)
 }
 
 // chooseAccount finds out whom Postgres is to run as, which decides who must

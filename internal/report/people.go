@@ -22,6 +22,9 @@ func (s Status) WriteText(w io.Writer, now time.Time) error {
 	if s.Dormant != "" {
 		p.printf("acquisition: %s\n", s.Dormant)
 	}
+	if s.LogAlarm != "" {
+		p.printf("broker: %s\n", s.LogAlarm)
+	}
 	if s.Odd > 0 {
 		p.printf("%d records of the event log could not be read: see tracker.unreadable\n", s.Odd)
 	}
