@@ -44,7 +44,7 @@ func checkRecords(raw []byte) *kerr.Error {
 	if b.Attributes&maskCodec != 0 {
 		return kerr.UnsupportedCompressionType
 	}
-	if b.CRC != int32(crc32.Checksum(raw[21:], crc32.MakeTable(crc32.Castagnoli))) {
+	if uint32(b.CRC) != checksum(raw[21:]) {
 		return kerr.CorruptMessage
 	}
 	rest := raw[batchHeader:]
@@ -62,6 +62,9 @@ func checkRecords(raw []byte) *kerr.Error {
 	}
 	return nil
 }
+
+// checksum is that of a batch, of all that follows it.
+func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
 // checkRecord reads one record without its length.
 func checkRecord(whole []byte, index int32) bool {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"io"
+	"log/slog"
 	"math"
 	"math/rand/v2"
 	"net"
@@ -37,7 +38,7 @@ type attacked struct {
 }
 
 func underAttack(t testing.TB) *attacked {
-	a := &attacked{t: t, b: open(t, Options{DataDir: t.TempDir(), Addr: "127.0.0.1:0", NoSync: true})}
+	a := &attacked{t: t, b: open(t, Options{DataDir: t.TempDir(), Addr: "127.0.0.1:0", NoSync: true, Logger: slog.New(slog.DiscardHandler)})}
 	addr := a.b.Addrs()[0]
 	createTopic(t, addr, "kept", nil)
 	createTopic(t, addr, announced, nil)
@@ -318,7 +319,8 @@ func FuzzDoor(f *testing.F) {
 		if kind < asStranger || kind >= asOwner {
 			t.Skip()
 		}
-		a.send(kind, data)
-		a.stands()
+		one := &attacked{t, a.b}
+		one.send(kind, data)
+		one.stands()
 	})
 }
