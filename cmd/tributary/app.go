@@ -93,7 +93,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, n need, on
 	a.registry = obs.NewRegistry(version())
 	a.metrics = stage.NewMetrics(a.registry)
 	a.company = stage.NewCompany()
-	if err := os.MkdirAll(cfg.DataDir, 0o755); err != nil {
+	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
 	if a.blobs, err = openBlobs(cfg); err != nil {
@@ -188,6 +188,7 @@ func (a *app) serve(ctx context.Context, names []string, more ...func(context.Co
 			return err
 		}
 		a.watchSpace(names)
+		a.watchLog()
 		server := obs.Server{Addr: a.cfg.HTTP.Listen, Health: a.health, Registry: a.registry, Logger: a.log}
 		g.Go(func() error { return server.Run(ctx) })
 	}

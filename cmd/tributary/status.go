@@ -18,7 +18,7 @@ func newStatus(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Say where everything stands",
-		Long:  "Files and documents by phase and status, the files that have waited longest and for what, the latest session, what went on in the last minutes, what waits to be published or can't be, and whether a low disk keeps files from being fetched (as this machine sees it).",
+		Long:  "Files and documents by phase and status, the files that have waited longest and for what, the latest session, what went on in the last minutes, what waits to be published or can't be, whether a low disk keeps files from being fetched, and whether the embedded broker's log is too large (both as this machine sees it).",
 		Args:  cobra.NoArgs,
 	}
 	output := outputFlag(cmd, report.Table, report.JSON)
@@ -37,6 +37,9 @@ func newStatus(c *cli) *cobra.Command {
 			if s.AsOf = at; at == nil {
 				s.Dormant = dormant(cfg) // as the disk is now
 				if s.Outboxes, err = report.ReadOutboxes(cmd.Context(), outboxes); err != nil {
+					return err
+				}
+				if s.LogAlarm, err = logAlarm(cfg); err != nil {
 					return err
 				}
 			}

@@ -87,7 +87,8 @@ type Centre struct {
 // Kafka says how the brokers are reached and topics are made.
 type Kafka struct {
 	BootstrapServers  []string `yaml:"bootstrap_servers"`  // empty: the embedded broker
-	ListenAddress     string   `yaml:"listen_address"`     // of the embedded broker; default a free loopback port, kept
+	ListenAddress     string   `yaml:"listen_address"`     // of the embedded broker, for users with a password; empty: it is reached through its unix socket only
+	LogAlarmShare     float64  `yaml:"log_alarm_share"`    // of the memory: an embedded broker's log that is larger raises the alarm; default 0.25
 	TopicPrefix       string   `yaml:"topic_prefix"`       // default tributary
 	Partitions        int32    `yaml:"partitions"`         // of every topic but document.ordered; default 3 embedded, 6 otherwise
 	ReplicationFactor int16    `yaml:"replication_factor"` // default 1 embedded, 3 otherwise
@@ -282,7 +283,7 @@ func Default() Config {
 	stage := Stage{Parallelism: 4, Window: 256, Stall: d(5 * time.Minute), Grace: d(10 * time.Second), BackoffMax: d(time.Minute)}
 	return Config{
 		DataDir: "./data", Profile: "impc",
-		Kafka:      Kafka{TopicPrefix: "tributary", GroupProtocol: "classic", SessionTimeout: d(45 * time.Second)},
+		Kafka:      Kafka{TopicPrefix: "tributary", LogAlarmShare: 0.25, GroupProtocol: "classic", SessionTimeout: d(45 * time.Second)},
 		Postgres:   Postgres{MaxConnections: 8},
 		ClickHouse: ClickHouse{Database: "tributary", MaxMemory: 2 << 30},
 		Blobs:      Blobs{MinFree: 1 << 30, MinFreeShare: 0.05, ServerShare: 0.5},

@@ -30,6 +30,9 @@ func (s Status) WriteText(w io.Writer, now time.Time) error {
 			p.printf("publishing: %d events of %s.outbox can't be published and wait for you: see tributary dlq list --group %s.outbox\n", o.Letters, o.Schema, o.Schema)
 		}
 	}
+	if s.LogAlarm != "" {
+		p.printf("broker: %s\n", s.LogAlarm)
+	}
 	if s.Odd > 0 {
 		p.printf("%d records of the event log could not be read: see tracker.unreadable\n", s.Odd)
 	}

@@ -44,12 +44,13 @@ type Status struct {
 	Pending   int64      `json:"pending"` // files that have not ended
 	Oldest    []Pending  `json:"oldest"`  // of these
 	Rates     Rates      `json:"rates"`
-	Session   *int64     `json:"session"`           // the latest
-	Opened    *time.Time `json:"opened"`            // when it was opened
-	Closed    *time.Time `json:"closed"`            // when it was closed; nil while it is open
-	Last      *time.Time `json:"last"`              // when something last happened to a file
-	Odd       int64      `json:"unreadable"`        // records of the log that could not be read
-	Dormant   string     `json:"dormant,omitempty"` // why nothing is fetched, or may not be, seen from where this was asked; empty: nothing keeps it
+	Session   *int64     `json:"session"`             // the latest
+	Opened    *time.Time `json:"opened"`              // when it was opened
+	Closed    *time.Time `json:"closed"`              // when it was closed; nil while it is open
+	Last      *time.Time `json:"last"`                // when something last happened to a file
+	Odd       int64      `json:"unreadable"`          // records of the log that could not be read
+	LogAlarm  string     `json:"log_alarm,omitempty"` // why the embedded broker's log is too large, seen from where this was asked; empty: it is not
+	Dormant   string     `json:"dormant,omitempty"`   // why nothing is fetched, or may not be, seen from where this was asked; empty: nothing keeps it
 
 	Outboxes []Outbox `json:"outboxes,omitempty"` // those with something to say
 
