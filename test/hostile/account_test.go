@@ -28,7 +28,7 @@ func TestAnotherAccount(t *testing.T) {
 	t.Parallel()
 	for name, yaml := range map[string]string{"default": "", "a port configured": "kafka: {listen_address: '127.0.0.1:0'}\n"} {
 		t.Run(name, func(t *testing.T) {
-			w := setUp(t, 4, fmt.Sprintf(settings, newer())+yaml)
+			w := setUp(t, 4, settings()+yaml)
 			p := w.up()
 			pids := append(below(p.cmd.Process.Pid), p.cmd.Process.Pid)
 			ports, sockets := listening(t, pids)
@@ -126,7 +126,7 @@ func oddFrame(rng *rand.Rand, i int) []byte {
 	case 3:
 		return []byte("GET / HTTP/1.1\r\n\r\n")
 	}
-	body := make([]byte, 8+rng.IntN(60))
+	body := make([]byte, 10+rng.IntN(60))
 	for j := range body {
 		body[j] = byte(rng.Uint32())
 	}

@@ -97,26 +97,23 @@ func TestLongTexts(t *testing.T) {
 	}
 }
 
-// publishedOnce expects that document.ordered has as many records as there are
-// positions, give or take what one restart may repeat.
+// publishedOnce expects that document.ordered has no more records than there are
+// positions.
 func (w *world) publishedOnce() {
 	w.t.Helper()
 	type topic struct {
 		Name    string `json:"topic"`
 		Records int64
 	}
-	given, err := w.rows(`SELECT next - 1 FROM control.position`)
-	if err != nil {
-		w.t.Fatal(err)
-	}
 	topics, err := list[topic](w, "topics", "list")
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	for _, at := range topics {
-		if strings.Contains(at.Name, "document.ordered") && !strings.HasSuffix(at.Name, ".dlq") && fmt.Sprint(at.Records) != given[0] {
-			w.t.Errorf("%s has %d records, %s positions were given", at.Name, at.Records, given[0])
+		if !strings.Contains(at.Name, "document.ordered") || strings.HasSuffix(at.Name, ".dlq") {
+			continue
 		}
+		w.must(time.Second, w.none("positions, fewer than the records of "+at.Name, `SELECT next - 1, $1::bigint FROM control.position WHERE next - 1 < $1`, at.Records))
 	}
 }
 
@@ -156,23 +153,17 @@ func TestSlowServersDelayNobody(t *testing.T) {
 	})
 	release()
 	w.peaceful(p)
-	w.must(time.Minute, func() string {
-		rows, err := w.rows(`SELECT exception FROM tracker.file WHERE file LIKE 'J.%' AND ended AND exception = 'too_slow'`)
-		if err == nil && len(rows) == len(w.hostile) {
-			return ""
-		}
-		return fmt.Sprintf("%d of %d slow files have ended as too_slow (%v)", len(rows), len(w.hostile), err)
-	})
+	w.must(5*time.Second, w.none("slow files that have not ended as too_slow, or by SFTP as timed_out", `SELECT file, phase, status, exception, message FROM tracker.file WHERE file LIKE 'J.%' AND coalesce(exception, '') NOT IN ('too_slow', $1)`, "timed_out"))
 }
 
 // A4: replies, listings and names without an end are ended by a name, within a
 // bound of memory that is the same whatever the server sends.
 func TestEndlessTalk(t *testing.T) {
 	t.Parallel()
-	w := setUp(t, 4, "")
+	w := setUp(t, 4, unbounded())
 	named := map[string][]string{
 		"reply-without-end": {"greeting", "PASS", "CWD"}, "reply-endless-line": {"USER", "MLSD"}, "feat-endless": {"FEAT"},
-		"listing-huge-names": {"listing"}, "listing-endless": {"listing"}, "listing-endless-line": {"listing"},
+		"listing-huge-names": {"listing"}, "listing-endless-line": {"listing"}, "listing-endless-ignored": {"listing"},
 		"sftp-listing-endless-one-channel": {"READDIR"}, "sftp-listing-huge-names": {"READDIR"}, "ssh-banner-endless": {"version"},
 	}
 	for i, k := range append(ftpKinds(), sftpKinds()...) {
@@ -195,29 +186,31 @@ func TestEndlessTalk(t *testing.T) {
 	}
 }
 
-// A7: what a server only says that it will send takes no room away from others.
+// A7: what servers only say that they will send takes no room away from others.
+// The claims of three of them are together all that there is.
 func TestClaimsTakeNoRoom(t *testing.T) {
 	t.Parallel()
-	yaml := strings.Replace(fmt.Sprintf(settings, newer()), "download: {", "download: {max_file_size: 9000000000000000000, ", 1)
-	w := setUp(t, 4, yaml+"blobs: {min_free: 1MiB}\n")
+	if os.Getuid() != 0 {
+		t.Skip("skipped: a small disk takes root")
+	}
+	yaml := strings.Replace(settings(), "download: {", "download: {max_file_size: 9000000000000000000, ", 1)
+	w := setUp(t, 4, yaml+"blobs: {dir: ./disk, min_free: 1MiB}\n")
 	release := w.hold()
-	var fs syscall.Statfs_t
-	if err := syscall.Statfs(w.dir, &fs); err != nil {
+	disk := filepath.Join(w.dir, "disk")
+	if err := os.Mkdir(disk, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	free := int64(fs.Bavail) * fs.Bsize
-	for i, step := range []string{"transfer", "transfer", "RETR"} {
-		claim := []int64{free - 64<<20, free / 2, free - 64<<20}[i]
-		w.add("ftp", kind{name: "claim", claim: claim, strike: func(w *wire, well []byte) error { return w.drip(well, 250*time.Millisecond) }}, step, uint64(i))
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=64m"); err != nil {
+		t.Skipf("skipped: no small disk: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(disk, syscall.MNT_DETACH) })
+	room := int64(63 << 20)
+	for i, claim := range []int64{room * 45 / 100, room * 45 / 100, room - 2*(room*45/100) - 64<<10} {
+		w.add("ftp", kind{name: "claim", claim: claim, strike: func(w *wire, well []byte) error { return w.drip(well, 250*time.Millisecond) }}, "transfer", uint64(i))
 	}
 	w.configure(true)
 	p := w.up()
-	w.must(time.Minute, func() string {
-		if w.hostile[0].struck.Load()+w.hostile[2].struck.Load() == 0 {
-			return "no claim has been made"
-		}
-		return ""
-	})
+	w.must(time.Minute, w.struck)
 	release()
 	w.must(time.Minute, w.goodInserted)
 	w.must(5*time.Second, w.none("files that had no room, or needed a second attempt",

@@ -45,7 +45,7 @@ func sftpKinds() []kind {
 			return err
 		}},
 		{name: "sftp-listing-endless", steps: []string{"READDIR"}, strike: sftpListing(0, func(i int) string { return fmt.Sprintf("J.2022-02-01.%d.impc.zip", i) })},
-		{name: "sftp-listing-endless-one-channel", one: true, steps: []string{"READDIR"}, strike: sftpListing(0, func(i int) string { return fmt.Sprintf("J.2022-02-02.%d.impc.zip", i) })},
+		{name: "sftp-listing-endless-one-channel", one: true, steps: []string{"READDIR"}, strike: sftpListing(0, func(i int) string { return fmt.Sprintf("odd%d.zip", i) })},
 		{name: "sftp-listing-endless-same", steps: []string{"READDIR"}, strike: sftpListing(0, func(int) string { return "J.2022-02-03.1.impc.zip" })},
 		{name: "sftp-listing-endless-ignored", steps: []string{"READDIR"}, strike: sftpListing(0, func(i int) string { return fmt.Sprintf("x%d", i) })},
 		{name: "sftp-listing-huge-names", steps: []string{"READDIR"}, strike: sftpListing(0, func(i int) string { return fmt.Sprintf("%09d%s.zip", i, strings.Repeat("L", 1000)) })},

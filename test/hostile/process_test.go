@@ -181,3 +181,17 @@ func below(pid int) []int {
 	}
 	return out
 }
+
+// warned tells whether the log has a warning or an error that names something.
+func (p *process) warned(of string) bool {
+	b, err := os.ReadFile(p.log)
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(b)) {
+		if strings.Contains(line, of) && (strings.Contains(line, `"level":"WARN"`) || strings.Contains(line, `"level":"ERROR"`)) {
+			return true
+		}
+	}
+	return false
+}

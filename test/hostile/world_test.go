@@ -34,11 +34,16 @@ type world struct {
 	started int
 }
 
-// settings of the programs under test: all waits are short, so that a run takes
-// seconds; what bounds memory has its default.
-const settings = `
+// settings are those of the programs under test: all waits are short, so that a
+// run takes seconds, and listings, so that they don't keep two cores busy.
+func settings() string { return fmt.Sprintf(template, 5000, newer()) }
+
+// unbounded are the settings with the default for the length of listings.
+func unbounded() string { return fmt.Sprintf(template, 5_000_000, newer()) }
+
+const template = `
 schedule: {interval: 1s, tick: 200ms, jitter: 0}
-poll: {settle: 0s, attempts: 1, timeout: 10s, connect_timeout: 3s, idle_timeout: 2s, parallelism: 16}
+poll: {settle: 0s, attempts: 1, timeout: 10s, connect_timeout: 3s, idle_timeout: 2s, parallelism: 16, max_entries: %d}
 plan: {attempts: 1, backoff: 100ms, backoff_max: 1s}
 download: {connect_timeout: 3s, idle_timeout: 2s%s}
 sequence: {poll_cutoff: 5s, release_limit: 10s, late_limit: 1s, interval: 200ms}
@@ -66,7 +71,7 @@ func setUp(t testing.TB, zips int, yaml string) *world {
 		t.Fatal(err)
 	}
 	if yaml == "" {
-		yaml = fmt.Sprintf(settings, newer())
+		yaml = settings()
 	}
 	w.rig, err = rig.Start(t.Context(), w.dir, c, rig.Options{Counted: true, Extra: yaml})
 	servers.Need(t, err)
