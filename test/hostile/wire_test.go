@@ -64,7 +64,7 @@ type wire struct {
 
 // tooMuch is what is sent over one connection at most: a client that keeps it
 // all has shown that it does.
-const tooMuch = 512 << 20
+const tooMuch = 128 << 20
 
 var errEnough = errors.New("enough was sent")
 

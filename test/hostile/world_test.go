@@ -42,7 +42,7 @@ func settings() string { return fmt.Sprintf(template, 5000, newer()) }
 func unbounded() string { return fmt.Sprintf(template, 5_000_000, newer()) }
 
 const template = `
-schedule: {interval: 1s, tick: 200ms, jitter: 0}
+schedule: {interval: 5s, tick: 200ms, jitter: 0}
 poll: {settle: 0s, attempts: 1, timeout: 10s, connect_timeout: 3s, idle_timeout: 2s, parallelism: 16, max_entries: %d}
 plan: {attempts: 1, backoff: 100ms, backoff_max: 1s}
 download: {connect_timeout: 3s, idle_timeout: 2s%s}
