@@ -115,12 +115,12 @@ func round(t *testing.T, seeds []uint64, struck map[string]int) (one, all []stri
 			*to = append(*to, what)
 		}
 	}
-	add(&all, await(time.Minute, w.goodInserted))
+	add(&all, await(2*time.Minute, w.goodInserted))
 	open := ""
 	if p.ended() {
 		add(&all, "the process has ended: "+p.tail())
 	} else {
-		open = await(40*time.Second, w.allEnded)
+		open = await(90*time.Second, w.allEnded)
 		one = w.judge(seeds)
 	}
 	for i, s := range w.hostile {

@@ -29,7 +29,7 @@ func (w *world) struck() string {
 func (w *world) peaceful(p *process) {
 	w.t.Helper()
 	for _, check := range []func() string{w.struck, w.goodInserted, w.allEnded} {
-		if last := await(time.Minute, func() string {
+		if last := await(2*time.Minute, func() string {
 			if p.ended() {
 				return ""
 			}
@@ -212,7 +212,7 @@ func TestClaimsTakeNoRoom(t *testing.T) {
 	p := w.up()
 	w.must(time.Minute, w.struck)
 	release()
-	w.must(time.Minute, w.goodInserted)
+	w.must(2*time.Minute, w.goodInserted)
 	w.must(5*time.Second, w.none("files that had no room, or needed a second attempt",
 		`SELECT file, exception, attempts FROM tracker.file WHERE file NOT LIKE 'J.%' AND (attempts > 1 OR exception = 'no_room')`))
 	if p.ended() {

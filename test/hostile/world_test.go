@@ -175,7 +175,7 @@ func (w *world) configure(hostile bool) {
 		if !hostile {
 			break
 		}
-		text += fmt.Sprintf("  - id: x%03d\n    centre: J\n    password: file:%s\n", i+1, filepath.Join(w.dir, "password"))
+		text += fmt.Sprintf("  - id: x%03d\n    centre: J\n    interval: 30s\n    password: file:%s\n", i+1, filepath.Join(w.dir, "password"))
 		if s.sftp() {
 			key, err := hostKey(s.seed)
 			if err != nil {
