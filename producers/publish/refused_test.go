@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -106,7 +107,9 @@ func (b *bench) all(topic string, n int) []schemas.Message {
 	var out []schemas.Message
 	for len(out) < total {
 		b.until("records come", func() bool {
-			fetches := c.PollFetches(b.t.Context())
+			turn, over := context.WithTimeout(b.t.Context(), 100*time.Millisecond)
+			defer over()
+			fetches := c.PollFetches(turn)
 			fetches.EachRecord(func(r *kgo.Record) {
 				m, err := b.outbox.Codec.Decode(kafka.FromKgo(r))
 				if err != nil {
@@ -302,7 +305,9 @@ func TestAnyMixIsPublished(t *testing.T) {
 		}
 		seen, last := map[string]int{}, map[string]int{}
 		b.until("all have come", func() bool {
-			c.PollFetches(t.Context()).EachRecord(func(r *kgo.Record) {
+			turn, over := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer over()
+			c.PollFetches(turn).EachRecord(func(r *kgo.Record) {
 				m, err := b.outbox.Codec.Decode(kafka.FromKgo(r))
 				if err != nil {
 					t.Fatal(err)
