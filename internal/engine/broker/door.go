@@ -175,7 +175,8 @@ func (d *door) ask() (*kmsg.ApiVersionsResponse, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp := req.ResponseKind().(*kmsg.ApiVersionsResponse)
+	resp := kmsg.NewPtrApiVersionsResponse()
+	resp.Version = req.Version
 	return resp, resp.ReadFrom(raw[8:])
 }
 

@@ -210,7 +210,7 @@ func (r *requests) fillMember(v reflect.Value) {
 
 func (r *requests) number(bits int) int64 {
 	most := int64(1)<<(bits-1) - 1
-	return r.pick(int64(0), int64(0), int64(1), int64(2), int64(-1), int64(-2), int64(100), int64(min(most, 6000)), most, -most-1).(int64)
+	return r.pick(int64(0), int64(0), int64(1), int64(2), int64(-1), int64(-2), int64(100), min(most, 6000), most, -most-1).(int64)
 }
 
 // batch is a batch of records whose header may say anything.

@@ -72,7 +72,8 @@ func (l *login) answer(req kmsg.Request) (kmsg.Response, error) {
 	case *kmsg.ApiVersionsRequest:
 		return l.door.versions(req, l.door.users[Reader]), nil
 	case *kmsg.SASLHandshakeRequest:
-		resp := req.ResponseKind().(*kmsg.SASLHandshakeResponse)
+		resp := kmsg.NewPtrSASLHandshakeResponse()
+		resp.Version = req.Version
 		resp.SupportedMechanisms = []string{Mechanism}
 		if req.Mechanism != Mechanism || req.Version == 0 {
 			resp.ErrorCode = kerr.UnsupportedSaslMechanism.Code
@@ -81,7 +82,8 @@ func (l *login) answer(req kmsg.Request) (kmsg.Response, error) {
 		l.scram = &scram{c: l.door.credentials}
 		return resp, nil
 	case *kmsg.SASLAuthenticateRequest:
-		resp := req.ResponseKind().(*kmsg.SASLAuthenticateResponse)
+		resp := kmsg.NewPtrSASLAuthenticateResponse()
+		resp.Version = req.Version
 		bytes, err := l.authenticate(req.SASLAuthBytes)
 		if err != nil {
 			resp.ErrorCode = kerr.SaslAuthenticationFailed.Code

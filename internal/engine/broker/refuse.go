@@ -36,11 +36,11 @@ func refusal(req kmsg.Request) *kerr.Error {
 func fill(answer, asked reflect.Value, why *kerr.Error) {
 	for i := range answer.NumField() {
 		field, name := answer.Field(i), answer.Type().Field(i).Name
-		switch {
-		case name == "Version" || name == "UnknownTags":
-		case name == "ErrorCode":
+		switch name {
+		case "Version", "UnknownTags":
+		case "ErrorCode":
 			field.SetInt(int64(why.Code))
-		case name == "ErrorMessage":
+		case "ErrorMessage":
 			field.Set(reflect.ValueOf(&why.Description))
 		default:
 			if from := sameField(asked, name); from.IsValid() {
