@@ -59,10 +59,14 @@ const (
 	Fetched     = "fetched"     // the bytes are in the blob store
 	Unzipped    = "done"        // every entry was checked, every document announced
 	FailedEnd   = "failed"      // it failed, for the reason that exception names
-	NotTried    = "not_tried"   // the session was lost before this file was begun; costs no attempt
+	NotTried    = "not_tried"   // the session was lost before this file was begun, or there was no room for it; costs no attempt
 	Quarantined = "quarantined" // poison: it crashed or outran its budget too often
 	Valid       = "valid"       // the document may be loaded
 )
+
+// NoRoom is the exception of a file for which there was no room. With NotTried,
+// others had it.
+const NoRoom = "no_room"
 
 // DownloadFinished is the outcome of one attempt to fetch one file.
 type DownloadFinished struct {

@@ -45,8 +45,30 @@ const (
 	headerTrace   = "traceparent"
 )
 
-// Encode turns a message into a record.
+// Encode turns a message into a record. Texts that only people read are cut where
+// they are very long. An event that would have more than MaxEvent bytes all the
+// same is refused with a *TooLargeError, so that nobody waits for what can never
+// be published; but what only tells the log (status.changed) is cut until it fits.
 func (c *Codec) Encode(m Message) (Record, error) {
+	m.Body = trimmed(m.Body)
+	r, err := c.encode(m)
+	if err != nil {
+		return Record{}, err
+	}
+	if err = r.Fits(); err == nil || m.Topic != StatusChangedTopic {
+		return r, err
+	}
+	if m.Body, err = c.shortened(m.Topic, m.Body); err != nil {
+		return Record{}, err
+	}
+	m.ID, m.Key, m.Stage, m.Traceparent = Cut(m.ID, maxWord), Cut(m.Key, maxWord), Cut(m.Stage, maxWord), ""
+	if r, err = c.encode(m); err != nil {
+		return Record{}, err
+	}
+	return r, r.Fits()
+}
+
+func (c *Codec) encode(m Message) (Record, error) {
 	value, err := c.EncodeBody(m.Topic, m.Body)
 	if err != nil {
 		return Record{}, err
@@ -60,7 +82,7 @@ func (c *Codec) Encode(m Message) (Record, error) {
 		{headerContent, []byte("application/avro")},
 	}
 	if m.Subject != "" {
-		headers = append(headers, Header{headerSubject, []byte(m.Subject)})
+		headers = append(headers, Header{headerSubject, []byte(Cut(m.Subject, maxSubject))})
 	}
 	if m.Traceparent != "" {
 		headers = append(headers, Header{headerTrace, []byte(m.Traceparent)})

@@ -75,7 +75,7 @@ func start(ctx context.Context, dir, enginesDir string) (s *setup, err error) {
 	if s.blobs, err = blob.NewDir(filepath.Join(dir, "blobs")); err != nil {
 		return s, err
 	}
-	if s.producer, err = kgo.NewClient(kgo.SeedBrokers(at.Kafka...), kgo.RecordPartitioner(kgo.ManualPartitioner())); err != nil {
+	if s.producer, err = kgo.NewClient(append(kafka.Bootstrap(at.Kafka), kgo.RecordPartitioner(kgo.ManualPartitioner()))...); err != nil {
 		return s, err
 	}
 	if _, err := kadm.NewClient(s.producer).CreateTopic(ctx, 1, 1, nil, kafka.TopicName(prefix, schemas.DocumentOrderedTopic)); err != nil {

@@ -24,6 +24,7 @@ import (
 	"tributary/internal/obs"
 	"tributary/internal/pg"
 	"tributary/internal/profile"
+	"tributary/internal/refused"
 	"tributary/schemas"
 	"tributary/sql/control"
 	"tributary/sql/tracker"
@@ -92,7 +93,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, n need, on
 	a.registry = obs.NewRegistry(version())
 	a.metrics = stage.NewMetrics(a.registry)
 	a.company = stage.NewCompany()
-	if err := os.MkdirAll(cfg.DataDir, 0o755); err != nil {
+	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
 	if a.blobs, err = openBlobs(cfg); err != nil {
@@ -148,7 +149,12 @@ func (a *app) prepare(ctx context.Context) error {
 func (a *app) Close() error { return a.stores.Close() }
 
 // outbox is control's.
-func (a *app) outbox() pg.Outbox { return pg.Outbox{Schema: control.Schema, Codec: a.codec} }
+func (a *app) outbox() pg.Outbox {
+	return pg.Outbox{Schema: control.Schema, Codec: a.codec, Ends: a.ends().Control}
+}
+
+// ends are of what waits for an event that can't be published.
+func (a *app) ends() refused.Ends { return refused.Ends{Codec: a.codec, Now: now} }
 
 func (a *app) lease(pool *pgxpool.Pool, schema, name string) pg.Lease {
 	return pg.Lease{Pool: pool, Schema: schema, Name: name, Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D()}
@@ -182,6 +188,7 @@ func (a *app) serve(ctx context.Context, names []string, more ...func(context.Co
 			return err
 		}
 		a.watchSpace(names)
+		a.watchLog()
 		server := obs.Server{Addr: a.cfg.HTTP.Listen, Health: a.health, Registry: a.registry, Logger: a.log}
 		g.Go(func() error { return server.Run(ctx) })
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"tributary/internal/asof"
@@ -14,6 +15,7 @@ import (
 	"tributary/producers/plan"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/warehouse"
 )
 
 func newDLQ(c *cli) *cobra.Command {
@@ -86,7 +88,17 @@ func (d *letters) each(ctx context.Context, f *deadletter.Filter, meant func(*le
 	if err := deadletter.Quarantined(ctx, d.stores.Warehouse, d.reader.Prefix, f, take); err != nil {
 		return err
 	}
+	for schema, pool := range d.outboxes() {
+		if err := deadletter.Outbox(ctx, pool, schema, f, take); err != nil {
+			return err
+		}
+	}
 	return flush()
+}
+
+// outboxes are the schemas that have one, and where they are.
+func (d *letters) outboxes() map[string]*pgxpool.Pool {
+	return map[string]*pgxpool.Pool{control.Schema: d.stores.Control, warehouse.Schema: d.stores.Warehouse}
 }
 
 // get reads one letter.
@@ -96,7 +108,9 @@ func (d *letters) get(ctx context.Context, id string) (*letter, error) {
 		return nil, usage(err)
 	}
 	var l *deadletter.Letter
-	if stage == deadletter.Insert {
+	if schema := deadletter.OutboxOf(stage); d.outboxes()[schema] != nil {
+		l, err = deadletter.GetOutbox(ctx, d.outboxes()[schema], d.reader.Prefix, d.reader.Codec, schema, offset)
+	} else if stage == deadletter.Insert {
 		l, err = deadletter.GetQuarantined(ctx, d.stores.Warehouse, offset)
 	} else {
 		l, err = d.reader.Get(ctx, id)
@@ -130,6 +144,8 @@ func (d *letters) join(ctx context.Context, all []*deadletter.Letter) ([]*letter
 		k, known := decided[l.Key]
 		out[i] = &letter{Letter: l, decided: k, deaths: deaths[lineages[i]], state: letterOpen}
 		switch {
+		case l.Outboxed != nil:
+			out[i].ofOutbox(l.Outboxed)
 		case known:
 			out[i].state = k.State
 			if l.Stage == deadletter.Insert && k.Acquisition != 0 {

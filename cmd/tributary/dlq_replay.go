@@ -9,6 +9,7 @@ import (
 
 	"tributary/internal/blob"
 	"tributary/internal/deadletter"
+	"tributary/internal/pg"
 	"tributary/internal/report"
 	"tributary/producers/plan"
 )
@@ -50,9 +51,17 @@ func newDLQReplay(c *cli) *cobra.Command {
 				return usage(err)
 			}
 			err = d.eachChosen(cmd.Context(), args, &w, func(chunk []*letter) error {
+				chunk, ours := apart(chunk)
 				done, err := p.Replay(cmd.Context(), plain(chunk), o)
 				if err != nil {
 					return err
+				}
+				for _, l := range ours {
+					why, err := d.retry(cmd.Context(), l, o)
+					if err != nil {
+						return err
+					}
+					done = append(done, plan.Replayed{Letter: l.Letter, Refused: why})
 				}
 				for _, r := range done {
 					row, cells := t.replayed(r)
@@ -96,9 +105,17 @@ func newDLQDrop(c *cli) *cobra.Command {
 				return usage(err)
 			}
 			err = d.eachChosen(cmd.Context(), args, &w, func(chunk []*letter) error {
+				chunk, ours := apart(chunk)
 				done, err := p.Drop(cmd.Context(), plain(chunk), requester(), *reason)
 				if err != nil {
 					return err
+				}
+				for _, l := range ours {
+					why, err := d.decide(cmd.Context(), l, pg.LetterDropped, requester(), *reason)
+					if err != nil {
+						return err
+					}
+					done = append(done, plan.Dropped{Letter: l.Letter, Refused: why})
 				}
 				for _, r := range done {
 					row := t.count(r.Letter, r.Refused)

@@ -51,6 +51,7 @@ type letterStory struct {
 	Event    *topics.Event `json:"event,omitempty"`
 	Bytes    string        `json:"bytes,omitempty"` // the first of an unreadable record, in hexadecimal
 	about    string
+	became   string // of an event of an outbox
 }
 
 type origin struct {
@@ -68,9 +69,15 @@ type header struct {
 // maxBytesShown bounds what is shown of a record that cannot be read.
 const maxBytesShown = 256
 
+// maxValueShown bounds what is shown of one value of an event, in bytes.
+const maxValueShown = 4096
+
 func newLetterStory(l *letter, codec *schemas.Codec) letterStory {
 	s := letterStory{letterRow: l.row(), First: l.First, Last: l.Last, Stack: l.Stack, Headers: []header{}, about: l.Subject(),
 		Original: origin{l.Topic, l.OriginPartition, l.OriginOffset, l.OriginTime}}
+	if l.Outboxed != nil {
+		s.became = told(l.Outboxed)
+	}
 	if l.Record == nil {
 		return s
 	}
@@ -102,7 +109,11 @@ func (s letterStory) writeText(w io.Writer) error {
 		line("given up", "%s by %s after %d attempts, first failure %s, last %s", s.Time.Format(time.RFC3339), s.Stage, s.Attempts, s.First.Format(time.RFC3339), s.Last.Format(time.RFC3339))
 	}
 	line("cause", "%s: %s", s.Exception, s.Error)
-	line("original", "%s, partition %d, offset %d, written %s", s.Original.Topic, s.Original.Partition, s.Original.Offset, s.Original.Time.Format(time.RFC3339))
+	if s.became != "" {
+		line("became", "%s", s.became)
+	} else {
+		line("original", "%s, partition %d, offset %d, written %s", s.Original.Topic, s.Original.Partition, s.Original.Offset, s.Original.Time.Format(time.RFC3339))
+	}
 	line("state", "%s", s.State)
 	if r := s.Replayed; r != nil {
 		line("replayed", "%s by %s as attempt %d: %s", r.At.Format(time.RFC3339), r.By, s.NewAttempt, reasonOr(r.Reason))
@@ -134,7 +145,7 @@ func (s letterStory) writeText(w io.Writer) error {
 			if err != nil {
 				return fmt.Errorf("field %s: %w", f.Name, err)
 			}
-			line("event", "%s: %s", f.Name, text)
+			line("event", "%s: %s", f.Name, schemas.Cut(string(text), maxValueShown))
 		}
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {

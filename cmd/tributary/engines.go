@@ -47,7 +47,8 @@ func (c *cli) serveEngines(ctx context.Context, cfg config.Config) error {
 		return err
 	}
 	e := s.Engines
-	log.Info("engines are serving", "kafka", ep.Kafka, "postgres", ep.Postgres, "clickhouse", ep.ClickHouse)
+	// Addresses may hold passwords: they are in engines.json.
+	log.Info("engines are serving", "data_dir", cfg.DataDir, "kafka", ep.Kafka, "clickhouse", ep.ClickHouse)
 	err = e.Run(ctx)
 	log.Info("stopping the engines")
 	return errors.Join(err, e.Close())

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/consumers/download"
 	"tributary/consumers/history"
@@ -52,13 +53,17 @@ func (a *app) role(ctx context.Context, name string) (runnable, error) {
 	case "publish":
 		return a.publisher()
 	case "download":
-		return a.runner(name, schemas.DownloadRequestedTopic, a.cfg.Download.Stage, &download.Downloader{
+		return a.detaching(name, schemas.DownloadRequestedTopic, a.cfg.Download.Stage, a.cfg.Download.MaxDetached, &download.Downloader{
 			Config: a.cfg.Download, Sources: a.sources, Blobs: a.blobs, Space: a.space, Dial: remote.Dial, Log: a.log, Now: now,
 			Outstanding: func(ctx context.Context, job string) (bool, error) {
 				return control.JobOutstanding(ctx, a.stores.Control, job)
 			},
 			Hold: func(ctx context.Context, job, server string) (context.Context, func(), error) {
 				return control.HoldSession(ctx, a.stores.Control, job, server, a.holder, a.cfg.Publish.LeaseTTL.D())
+			},
+			Lease: a.cfg.Publish.LeaseTTL.D(),
+			Deaths: func(ctx context.Context, job string) (int, error) {
+				return control.SessionDeaths(ctx, a.stores.Control, job)
 			},
 		}), nil
 	case "unzip":
@@ -112,8 +117,14 @@ func expand(names []string) ([]string, error) {
 }
 
 func (a *app) runner(name, topic string, c config.Stage, s stage.Stage) runnable {
+	return a.detaching(name, topic, c, 0, s)
+}
+
+// detaching is runner for a stage whose long work may go on without its
+// partition.
+func (a *app) detaching(name, topic string, c config.Stage, detached int, s stage.Stage) runnable {
 	return stage.NewRunner(stage.Config{
-		Name: name, Prefix: a.cfg.Kafka.TopicPrefix, Topic: topic,
+		Name: name, Prefix: a.cfg.Kafka.TopicPrefix, Topic: topic, Detached: detached,
 		Parallelism: c.Parallelism, Window: c.Window, Stall: c.Stall.D(), Grace: c.Grace.D(), BackoffMax: c.BackoffMax.D(), Company: a.company,
 	}, a.stores.Kafka, a.codec, s, a.log, a.metrics).Run
 }
@@ -182,17 +193,18 @@ func (a *app) history() *history.History {
 // publisher empties both outboxes, each under a lease and with a client of its
 // own.
 func (a *app) publisher() (runnable, error) {
-	client, err := a.stores.Kafka()
+	client, err := a.stores.Kafka(kgo.ManualFlushing())
 	if err != nil {
 		return nil, err
 	}
-	second, err := a.stores.Kafka()
+	second, err := a.stores.Kafka(kgo.ManualFlushing())
 	if err != nil {
 		client.Close()
 		return nil, err
 	}
 	c := publish.New(a.cfg.Publish, a.cfg.Kafka.TopicPrefix, control.Schema, a.stores.Control, client, a.holder, a.log, a.registry)
 	w := publish.New(a.cfg.Publish, a.cfg.Kafka.TopicPrefix, warehouse.Schema, a.stores.Warehouse, second, a.holder, a.log, a.registry)
+	c.Ends, w.Ends = a.ends().Control, a.ends().Warehouse
 	m := measure.New(a.stores.Control, a.stores.Warehouse, a.log, a.registry)
 	return func(ctx context.Context) error {
 		defer client.Close()

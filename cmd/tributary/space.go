@@ -18,7 +18,9 @@ func spaceOf(store blob.Store, cfg config.Blobs, log *slog.Logger) *blob.Space {
 	if !ok {
 		return nil
 	}
-	return blob.NewSpace(dir.Usage, int64(cfg.MinFree), cfg.MinFreeShare, dir.Path(), log)
+	s := blob.NewSpace(dir.Usage, int64(cfg.MinFree), cfg.MinFreeShare, dir.Path(), log)
+	s.ServerShare = cfg.ServerShare
+	return s
 }
 
 // dormant says why nothing is fetched, or may not be, as far as this machine's

@@ -3,26 +3,29 @@ package main
 import (
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"tributary/internal/asof"
 	"tributary/internal/config"
 	"tributary/internal/pg"
 	"tributary/internal/report"
+	"tributary/sql/control"
+	"tributary/sql/warehouse"
 )
 
 func newStatus(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Say where everything stands",
-		Long:  "Files and documents by phase and status, the files that have waited longest and for what, the latest session, what went on in the last minutes, and whether a low disk keeps files from being fetched (as this machine sees it).",
+		Long:  "Files and documents by phase and status, the files that have waited longest and for what, the latest session, what went on in the last minutes, what waits to be published or can't be, whether a low disk keeps files from being fetched, and whether the embedded broker's log is too large (both as this machine sees it).",
 		Args:  cobra.NoArgs,
 	}
 	output := outputFlag(cmd, report.Table, report.JSON)
 	past := asOfFlags(cmd)
 	oldest := cmd.Flags().Int("oldest", 10, "how many of the files that wait to show")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return c.withTrackerAt(cmd.Context(), past, asof.Scope{}, *output, func(cfg config.Config, q pg.Querier, at *time.Time) error {
+		stand := func(cfg config.Config, q pg.Querier, at *time.Time, outboxes map[string]*pgxpool.Pool) error {
 			now := time.Now()
 			if at != nil {
 				now = *at
@@ -33,11 +36,25 @@ func newStatus(c *cli) *cobra.Command {
 			}
 			if s.AsOf = at; at == nil {
 				s.Dormant = dormant(cfg) // as the disk is now
+				if s.Outboxes, err = report.ReadOutboxes(cmd.Context(), outboxes); err != nil {
+					return err
+				}
+				if s.LogAlarm, err = logAlarm(cfg); err != nil {
+					return err
+				}
 			}
 			if *output == report.JSON {
 				return writeJSON(c.stdout, []report.Status{s})
 			}
 			return s.WriteText(c.stdout, now)
+		}
+		if past.asOf == "" {
+			return c.withStores(cmd.Context(), need{Postgres: true}, func(cfg config.Config, s *stores) error {
+				return stand(cfg, s.Tracker, nil, map[string]*pgxpool.Pool{control.Schema: s.Control, warehouse.Schema: s.Warehouse})
+			})
+		}
+		return c.withTrackerAt(cmd.Context(), past, asof.Scope{}, *output, func(cfg config.Config, q pg.Querier, at *time.Time) error {
+			return stand(cfg, q, at, nil)
 		})
 	}
 	return cmd

@@ -125,6 +125,8 @@ func engineOptions(cfg config.Config, n need, log *slog.Logger) engine.Options {
 		Postgres:            n.Postgres && cfg.Postgres.URL == "",
 		ClickHouse:          n.ClickHouse && cfg.ClickHouse.URL == "",
 		KafkaAddr:           cfg.Kafka.ListenAddress,
+		KafkaPrefix:         cfg.Kafka.TopicPrefix,
+		KafkaLogShare:       cfg.Kafka.LogAlarmShare,
 		ClickHouseMaxMemory: int64(cfg.ClickHouse.MaxMemory),
 		Logger:              log,
 	}

@@ -7,6 +7,10 @@
 // the files not begun end not_tried, which costs them no attempt. The
 // connection is closed before the job's last outcome is produced, since that
 // outcome returns the server's credit.
+//
+// Whatever the server does, a job ends (bounds.go): transfers have a least rate,
+// a file and a job have budgets. One that takes long is detached from its
+// partition, which goes on without it.
 package download
 
 import (
@@ -14,6 +18,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tributary/consumers/stage"
@@ -45,10 +50,17 @@ type Downloader struct {
 	// then waits; held ends if another member takes this one over. Nil: nobody
 	// is told.
 	Hold func(ctx context.Context, job, server string) (held context.Context, end func(), err error)
-	Log  *slog.Logger
-	Now  func() time.Time
+	// Lease is for how long another member that has a session need not be heard of
+	// before this one may take it over. 0: this one waits for as long as it takes.
+	Lease time.Duration
+	// Deaths says how many members died while they had a session for a job. Nil:
+	// none did. Without an answer the job is not detached.
+	Deaths func(ctx context.Context, job string) (int, error)
+	Log    *slog.Logger
+	Now    func() time.Time
 
 	ended ended
+	waits waits
 }
 
 // Work fetches the files of one job.
@@ -63,9 +75,14 @@ func (d *Downloader) Work(ctx context.Context, in stage.Input) error {
 	}
 	held, end, err := d.hold(ctx, job)
 	if err != nil {
+		if d.waits.tooLong(job.Job, 2*d.Lease) {
+			d.Log.Debug("another member works on the job; the repeat is dropped", "job", job.Job)
+			return nil
+		}
 		return stage.Transient(err)
 	}
 	defer end()
+	d.waits.forget(job.Job)
 	ask, cancel := context.WithTimeout(held, askTimeout)
 	outstanding, err := d.Outstanding(ask, job.Job)
 	cancel()
@@ -77,7 +94,14 @@ func (d *Downloader) Work(ctx context.Context, in stage.Input) error {
 		return stage.Transient(err)
 	}
 	r := &run{d: d, in: in, job: job, remaining: len(job.Files)}
-	if err := r.do(held); err != nil {
+	var giveBack context.CancelCauseFunc
+	r.transfers, giveBack = context.WithCancelCause(held)
+	var detaching sync.WaitGroup
+	detaching.Go(func() { r.detachWhenLong(r.transfers, giveBack) })
+	err = r.do(held)
+	giveBack(nil)
+	detaching.Wait()
+	if err != nil {
 		if held.Err() != nil && ctx.Err() == nil {
 			return stage.Transient(context.Cause(held)) // another member goes on with it
 		}
@@ -105,6 +129,9 @@ type run struct {
 	job     *schemas.DownloadRequested
 	session remote.Session
 
+	transfers context.Context // of what the server is asked for: also ends when a process that stops has it given back
+	came      atomic.Int64    // bytes of all transfers
+
 	mu        sync.Mutex
 	remaining int
 	waiting   []outcome      // to be told, no more than files
@@ -121,9 +148,17 @@ func (r *run) do(ctx context.Context) error {
 	if err != nil {
 		return r.all(ctx, "misconfigured", err.Error())
 	}
-	r.session, err = r.d.Dial(ctx, cfg)
+	dial, cancel := context.WithTimeout(r.transfers, r.d.dialBudget())
+	r.session, err = r.d.Dial(dial, cfg)
+	cancel()
 	if ctx.Err() != nil {
+		if err == nil {
+			return errors.Join(ctx.Err(), r.session.Close())
+		}
 		return ctx.Err()
+	}
+	if err != nil && errors.Is(context.Cause(r.transfers), errGivenBack) {
+		return r.tell(ctx, r.rest(r.job.Files, errGivenBack.Error()))
 	}
 	if err != nil {
 		return r.all(ctx, remote.Exception(err), err.Error())
@@ -155,34 +190,47 @@ func (r *run) files(ctx context.Context) error {
 			}
 		}()
 	}
-	begun := 0
-feed:
-	for _, f := range r.job.Files {
-		select {
-		case <-lost:
-			break feed
-		default:
-		}
-		select {
-		case next <- f:
-			begun++
-		case <-lost:
-			break feed
-		case <-ctx.Done():
-			break feed
-		}
-	}
+	begun, why := r.feed(next, lost)
 	close(next)
 	wg.Wait()
 	r.telling.Wait()
 	if err := errors.Join(errors.Join(errs...), r.untold, ctx.Err()); err != nil {
 		return err
 	}
-	var rest []outcome
-	for _, f := range r.job.Files[begun:] {
-		rest = append(rest, r.outcome(f, result{kind: schemas.NotTried, exception: schemas.NotTried, message: "the connection was lost before this file was begun"}))
+	return r.tell(ctx, r.rest(r.job.Files[begun:], why))
+}
+
+// feed gives files out, and returns how many were begun and why no more.
+func (r *run) feed(next chan<- schemas.RequestFile, lost <-chan struct{}) (begun int, why string) {
+	const broken = "the connection was lost before this file was begun"
+	open, cancel := context.WithTimeoutCause(r.transfers, r.d.Config.JobBudget.D(), errJobOver)
+	defer cancel()
+	for _, f := range r.job.Files {
+		select {
+		case <-lost:
+			return begun, broken
+		case <-open.Done():
+			return begun, context.Cause(open).Error()
+		default:
+		}
+		select {
+		case next <- f:
+			begun++
+		case <-lost:
+			return begun, broken
+		case <-open.Done():
+			return begun, context.Cause(open).Error()
+		}
 	}
-	return r.tell(ctx, rest)
+	return begun, ""
+}
+
+// rest are the outcomes of files that were not begun.
+func (r *run) rest(files []schemas.RequestFile, why string) (out []outcome) {
+	for _, f := range files {
+		out = append(out, r.outcome(f, result{kind: schemas.NotTried, exception: schemas.NotTried, message: why}))
+	}
+	return out
 }
 
 // all ends every file of the job with the same failure.

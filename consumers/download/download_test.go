@@ -105,7 +105,9 @@ func TestHowAFetchEnds(t *testing.T) {
 		}, checksum: "no_checksum", content: "new content"},
 		{name: "listed larger than is allowed", listed: func(f *schemas.RequestFile) { f.Size = 101 }, prepare: func(b *bench, f *item) { b.Config.MaxFileSize = 100 }, phase: "download", exception: "file_too_large"},
 		{name: "it has grown larger than is allowed", prepare: func(b *bench, f *item) { f.bytes = make([]byte, 101); b.Config.MaxFileSize = 100 }, listed: func(f *schemas.RequestFile) { f.Size = 7 }, phase: "download", exception: "file_too_large"},
-		{name: "its bytes never end", prepare: func(b *bench, f *item) { f.endless = true; b.Config.MaxFileSize = 1 << 20 }, phase: "download", exception: "file_too_large"},
+		{name: "its bytes never end", prepare: func(b *bench, f *item) { f.endless = true }, phase: "download", exception: "file_changed"},
+		{name: "its bytes never end, of a size not told", prepare: func(b *bench, f *item) { f.endless, f.size, b.Config.MaxFileSize = true, -1, 1<<20 },
+			listed: func(f *schemas.RequestFile) { f.Size = -1 }, phase: "download", exception: "file_too_large"},
 		{name: "a size that the server does not tell", prepare: func(b *bench, f *item) { f.size = -1 }, checksum: "no_checksum"},
 		{name: "a time that the server does not tell", prepare: func(b *bench, f *item) { f.mtime = time.Time{} }, checksum: "no_checksum"},
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 	"time"
@@ -39,7 +38,9 @@ func (r *run) one(ctx context.Context, f schemas.RequestFile) (sessionLost bool,
 		return false, err
 	}
 	crashpoint.At("download", "fetch", "before")
-	res, lost, err := r.fetch(ctx, f)
+	file, cancel := context.WithTimeoutCause(r.transfers, r.d.Config.FileBudget.D(), errFileOver)
+	res, lost, err := r.fetch(file, f)
+	cancel()
 	crashpoint.At("download", "fetch", "after")
 	if err != nil {
 		return lost, err
@@ -80,37 +81,45 @@ func (r *run) fetch(ctx context.Context, f schemas.RequestFile) (result, bool, e
 func (r *run) fetchOnce(ctx context.Context, f schemas.RequestFile, before remote.Entry) (res result, changed *remote.Entry, lost bool, err error) {
 	// A file that has no room ends by itself: waiting for room would hold up
 	// those behind it that have.
-	room, err := r.d.Space.Reserve(before.Size)
+	room, err := r.d.Space.Reserve(r.job.Server, before.Size)
 	if errors.Is(err, blob.ErrNoRoom) {
-		return failed(schemas.Download, "no_room", err.Error()), nil, false, nil
+		return withoutRoom(err), nil, false, nil
 	}
 	if err != nil {
 		return res, nil, false, stage.Transient(err)
 	}
 	defer room.Release()
 	w, err := r.d.Blobs.Create(ctx)
+	if res, ended := cut(ctx); err != nil && ended {
+		return res, nil, true, nil
+	}
 	if err != nil {
 		return res, nil, false, stage.Transient(err)
 	}
 	defer w.Abort() //nolint:errcheck // after Commit there is nothing to delete, and what is left of a failed fetch is swept away later
 	rerr, err := r.transfer(ctx, f.Path, before.Size, w, room)
-	if errors.Is(err, errTooLarge) {
+	switch {
+	case errors.Is(err, errTooLarge):
 		return failed(schemas.Download, "file_too_large", fmt.Sprintf("more bytes arrive than download.max_file_size allows (%d)", int64(r.d.Config.MaxFileSize))), nil, false, nil
-	}
-	if err != nil {
+	case errors.Is(err, blob.ErrNoRoom):
+		return withoutRoom(err), nil, false, nil
+	case err != nil && !errors.Is(err, errLonger):
 		return res, nil, false, err
+	case rerr != nil:
+		res, lost = failure(ctx, schemas.Download, rerr)
+		return res, nil, lost, nil
 	}
-	if rerr != nil {
-		return failed(schemas.Download, remote.Exception(rerr), rerr.Error()), nil, remote.SessionLost(rerr), nil
-	}
-	after, serr := r.session.Stat(ctx, f.Path)
+	after, serr := r.stat(ctx, f.Path)
 	if serr != nil {
-		return failed(schemas.Download, remote.Exception(serr), serr.Error()), nil, remote.SessionLost(serr), nil
+		res, lost = failure(ctx, schemas.Download, serr)
+		return res, nil, lost, nil
 	}
 	ref := w.Ref()
 	switch {
 	case !same(before, after):
 		return failed(schemas.Download, "file_changed", fmt.Sprintf("the file changes while it is fetched: now %d bytes, of %s", after.Size, after.ModTime.Format(time.RFC3339))), &after, false, nil
+	case errors.Is(err, errLonger):
+		return failed(schemas.Download, "file_changed", fmt.Sprintf("more bytes arrive of a file of %d", before.Size)), nil, false, nil
 	case after.Size >= 0 && ref.Size < after.Size:
 		return failed(schemas.Download, "transfer_truncated", fmt.Sprintf("%d of %d bytes arrived, and the server reported no error", ref.Size, after.Size)), nil, false, nil
 	case after.Size >= 0 && ref.Size > after.Size:
@@ -118,57 +127,13 @@ func (r *run) fetchOnce(ctx context.Context, f schemas.RequestFile, before remot
 	}
 	if res, lost = r.verify(ctx, f, ref); res.kind == schemas.Fetched {
 		if _, err := w.Commit(); err != nil {
+			if res, ended := cut(ctx); ended {
+				return res, nil, true, nil
+			}
 			return result{}, nil, lost, stage.Transient(err)
 		}
 	}
 	return res, nil, lost, nil
-}
-
-// transfer streams a file into a blob. rerr is the source's error, err our own.
-func (r *run) transfer(ctx context.Context, path string, size int64, w io.Writer, room *blob.Reservation) (rerr, err error) {
-	body, rerr := r.session.Open(ctx, path, size)
-	if rerr != nil {
-		return rerr, nil
-	}
-	sink := &progressWriter{w: w, progress: r.in.Progress, left: int64(r.d.Config.MaxFileSize), space: r.d.Space, room: room}
-	_, cerr := io.Copy(sink, body)
-	cerr = errors.Join(cerr, body.Close())
-	if sink.err != nil {
-		return nil, stage.Transient(sink.err)
-	}
-	return cerr, nil
-}
-
-// errTooLarge ends a transfer that brings more than is allowed, whatever the
-// listing said.
-var errTooLarge = errors.New("the file is larger than download.max_file_size")
-
-// progressWriter tells the watchdog of every write, and remembers an error of
-// the store so that it is not taken for one of the source.
-type progressWriter struct {
-	w        io.Writer
-	progress func()
-	left     int64 // bytes that may still come
-	space    *blob.Space
-	room     *blob.Reservation
-	err      error
-}
-
-func (p *progressWriter) Write(b []byte) (int, error) {
-	if p.left -= int64(len(b)); p.left < 0 {
-		p.err = errTooLarge
-		return 0, p.err
-	}
-	if p.err = p.space.Low(); p.err != nil {
-		return 0, p.err
-	}
-	n, err := p.w.Write(b)
-	if err != nil {
-		p.err = err
-	}
-	p.room.Wrote(n)
-	p.progress()
-	return n, err
 }
 
 // same compares what was listed with what is there now. A listing without
@@ -193,27 +158,26 @@ func (r *run) verify(ctx context.Context, f schemas.RequestFile, ref blob.Ref) (
 	if !r.d.Config.Checksums {
 		return done, false
 	}
-	body, err := r.session.Open(ctx, f.Path+".md5", maxChecksum)
+	text, err := r.read(ctx, f.Path+".md5")
 	if err == nil {
-		var text []byte
-		text, err = io.ReadAll(io.LimitReader(body, maxChecksum))
-		err = errors.Join(err, body.Close())
-		if err == nil {
-			want, ok := parseChecksum(text)
-			switch {
-			case !ok:
-				return failed(schemas.ZipMD5, "checksum_unreadable", "the file beside it, "+f.FileName+".md5, holds no md5 of 32 hexadecimal digits"), false
-			case want != ref.MD5:
-				return failed(schemas.ZipMD5, "checksum_mismatch", "md5 is "+ref.MD5+", but the file beside it says "+want), false
-			}
-			done.checksum = "matched"
-			return done, false
+		want, ok := parseChecksum(text)
+		switch {
+		case !ok:
+			return failed(schemas.ZipMD5, "checksum_unreadable", "the file beside it, "+f.FileName+".md5, holds no md5 of 32 hexadecimal digits"), false
+		case want != ref.MD5:
+			return failed(schemas.ZipMD5, "checksum_mismatch", "md5 is "+ref.MD5+", but the file beside it says "+want), false
 		}
+		done.checksum = "matched"
+		return done, false
 	}
 	if remote.ClassOf(err) == remote.NotExist {
 		return done, false
 	}
-	return failed(schemas.ZipMD5, remote.Exception(err), "the checksum beside the file cannot be read: "+err.Error()), remote.SessionLost(err)
+	res, lost := failure(ctx, schemas.ZipMD5, err)
+	if res.kind == schemas.FailedEnd {
+		res.message = "the checksum beside the file cannot be read: " + res.message
+	}
+	return res, lost
 }
 
 // maxChecksum is how much of a .md5 file is read.

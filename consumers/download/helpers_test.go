@@ -23,14 +23,16 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // item is a file of the server in memory.
 type item struct {
-	bytes   []byte
-	size    int64 // as the server says; the bytes' number if 0
-	mtime   time.Time
-	open    error  // when it is opened
-	read    error  // after its bytes
-	stat    error  // when it is described
-	endless bool   // more bytes never end
-	opened  func() // when it is opened
+	bytes          []byte
+	size           int64 // as the server says; the bytes' number if 0
+	mtime          time.Time
+	open           error                           // when it is opened
+	read           error                           // after its bytes
+	stat           error                           // when it is described
+	endless        bool                            // more bytes never end
+	opened         func()                          // when it is opened
+	reader         func(context.Context) io.Reader // instead of its bytes
+	wait, waitStat func(context.Context) error     // before it is opened or described
 }
 
 // server is a session in memory.
@@ -47,7 +49,10 @@ func (s *server) List(context.Context, string, func(remote.Entry) error) error {
 	return errors.New("not used")
 }
 
-func (s *server) Stat(_ context.Context, path string) (remote.Entry, error) {
+func (s *server) Stat(ctx context.Context, path string) (remote.Entry, error) {
+	if f := s.files[path]; f != nil && f.waitStat != nil {
+		return remote.Entry{}, f.waitStat(ctx)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.files[path]
@@ -68,7 +73,10 @@ func (s *server) Stat(_ context.Context, path string) (remote.Entry, error) {
 	return remote.Entry{Name: path, Size: size, ModTime: f.mtime, Precision: time.Second}, nil
 }
 
-func (s *server) Open(_ context.Context, path string, _ int64) (io.ReadCloser, error) {
+func (s *server) Open(ctx context.Context, path string, _ int64) (io.ReadCloser, error) {
+	if f := s.files[path]; f != nil && f.wait != nil {
+		return nil, f.wait(ctx)
+	}
 	s.mu.Lock()
 	f := s.files[path]
 	s.opens[path]++
@@ -95,6 +103,9 @@ func (s *server) Open(_ context.Context, path string, _ int64) (io.ReadCloser, e
 	}
 	if f.endless {
 		r = io.MultiReader(r, zeros{})
+	}
+	if f.reader != nil {
+		r = f.reader(ctx)
 	}
 	return io.NopCloser(r), nil
 }
@@ -137,6 +148,7 @@ type bench struct {
 	// acknowledge, if not nil, says what becomes of what must be acknowledged.
 	acknowledge func([]schemas.Message) error
 	progress    int
+	detach      func() (<-chan struct{}, bool)
 }
 
 func newBench(t *testing.T) *bench {
@@ -203,7 +215,7 @@ func (b *bench) work(ctx context.Context, m schemas.Message) error {
 		b.out = append(b.out, msgs...)
 		return nil
 	}
-	return b.Work(ctx, stage.Input{Message: m, Progress: func() {
+	return b.Work(ctx, stage.Input{Message: m, Detach: b.detach, Progress: func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.progress++

@@ -175,7 +175,7 @@ func TestASmallDiskFillsAndIsFreed(t *testing.T) {
 	b.Blobs = store
 	b.Config.MaxFileSize = config.Bytes(1 << 40)
 	large := b.put("large.zip", "x")
-	large.endless = true
+	large.endless, large.size = true, -1
 	err = b.work(t.Context(), b.job("large.zip"))
 	if !errors.Is(err, blob.ErrFull) || !strings.Contains(err.Error(), "no space left on the disk of "+dir) {
 		t.Errorf("a full disk is reported as %v", err)

@@ -278,7 +278,7 @@ func (b *bench) all() map[string][]string {
 	b.t.Helper()
 	out := map[string][]string{}
 	for _, table := range b.texts(`SELECT relname FROM pg_class WHERE relnamespace = 'warehouse'::regnamespace AND relkind = 'r'
-			AND relname NOT IN ('state', 'try', 'lease', 'outbox', 'profile', 'schema_version')`) {
+			AND relname NOT IN ('state', 'try', 'lease', 'outbox', 'outbox_letter', 'profile', 'schema_version')`) {
 		out[table] = b.texts("SELECT t::text FROM warehouse." + table + " t ORDER BY 1")
 	}
 	return out

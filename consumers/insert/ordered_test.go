@@ -164,7 +164,7 @@ func storeFile(ctx context.Context, store *blob.Dir, path, sha string) (map[stri
 // produce writes the order to a new topic.
 func (o *ordered) produce(bootstrap []string, events ...*schemas.DocumentOrdered) {
 	o.t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(bootstrap...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	client, err := kgo.NewClient(append(kafka.Bootstrap(bootstrap), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
 	if err != nil {
 		o.t.Fatal(err)
 	}

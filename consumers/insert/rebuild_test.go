@@ -128,9 +128,13 @@ func (r *rebuilt) publish(n int) {
 		r.t.Fatal(err)
 	}
 	defer client.Close()
-	_, records, err := pg.ReadOutbox(r.t.Context(), r.pool, warehouse.Schema, 1<<30)
+	rows, err := pg.ReadOutbox(r.t.Context(), r.pool, warehouse.Schema, 0, 1<<30)
 	if err != nil {
 		r.t.Fatal(err)
+	}
+	var records []schemas.Record
+	for _, row := range rows {
+		records = append(records, row.Records...)
 	}
 	var out []*kgo.Record
 	for i, rec := range records {

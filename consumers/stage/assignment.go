@@ -91,11 +91,14 @@ func (r *Runner) giveUp(which map[string][]int32) (given []*partition, running [
 }
 
 // cancelWork ends the work on all partitions, which stay assigned until the
-// last commit.
+// last commit, and what is detached.
 func (r *Runner) cancelWork() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range r.partitions {
 		p.cancel()
+	}
+	for _, it := range r.detached {
+		it.cancel()
 	}
 }

@@ -22,7 +22,7 @@ var errStalled = errors.New("no progress for too long")
 
 // try makes one attempt, and sets the record aside if it was one too many. It
 // returns the result, and the pause before the next attempt if there is one.
-func (r *Runner) try(it *item) (result string, pause time.Duration) {
+func (r *Runner) try(l lane, it *item) (result string, pause time.Duration) {
 	h := &it.history
 	if err := r.crashed(it); err != nil {
 		h.attempts = it.p.found.Alone
@@ -33,12 +33,12 @@ func (r *Runner) try(it *item) (result string, pause time.Duration) {
 		return r.bury(it, ClassUndecodable, it.bad)
 	}
 	start := time.Now()
-	err := r.attempt(it)
+	err := r.attempt(l, it)
 	r.metrics.seconds.WithLabelValues(r.cfg.Name).Observe(time.Since(start).Seconds())
 	switch {
 	case err == nil:
 		return resultDone, 0
-	case it.p.ctx.Err() != nil:
+	case it.ctx.Err() != nil:
 		return resultDropped, 0
 	}
 	r.metrics.errors.WithLabelValues(r.cfg.Name, kindOf(err)).Inc()
@@ -66,6 +66,8 @@ func (h *history) note(err error, cfg Config) string {
 	}
 	var p *panicked
 	switch {
+	case refusedForGood(err):
+		return ClassRefused
 	case errors.As(err, &p) || errors.Is(err, errStalled):
 		h.strikes++
 		if h.strikes < cfg.MaxStrikes {
@@ -85,14 +87,15 @@ func (h *history) note(err error, cfg Config) string {
 
 // attempt runs the work once, under the watchdog, and waits until all that it
 // produced is acknowledged.
-func (r *Runner) attempt(it *item) error {
-	ctx, cancel := context.WithCancelCause(it.p.ctx)
+func (r *Runner) attempt(l lane, it *item) error {
+	ctx, cancel := context.WithCancelCause(it.ctx)
 	defer cancel(nil)
 	dog := watch(r.cfg.Stall, func() { cancel(errStalled) })
 	defer dog.stop()
 	out := r.newOutput(it, dog)
 	defer out.close()
-	in := Input{Message: it.msg, Record: it.rec, Progress: dog.progress, Emit: out.emit, EmitAcknowledged: out.emitAcknowledged}
+	in := Input{Message: it.msg, Record: it.rec, Progress: dog.progress, Emit: out.emit, EmitAcknowledged: out.emitAcknowledged,
+		Detach: func() (<-chan struct{}, bool) { return r.detach(l, it, out) }}
 
 	result := make(chan error, 1)
 	go func() { result <- protect(func() error { return r.stage.Work(ctx, in) }) }()
@@ -102,7 +105,7 @@ func (r *Runner) attempt(it *item) error {
 	case <-ctx.Done():
 		err = r.await(result, it)
 	}
-	if err != nil && errors.Is(context.Cause(ctx), errStalled) && it.p.ctx.Err() == nil {
+	if err != nil && errors.Is(context.Cause(ctx), errStalled) && it.ctx.Err() == nil {
 		return fmt.Errorf("%w (%v)", errStalled, r.cfg.Stall)
 	}
 	if err != nil {
@@ -111,7 +114,7 @@ func (r *Runner) attempt(it *item) error {
 	dog.stop()
 	r.worked(it)
 	crashpoint.At(r.cfg.Name, "worked")
-	err = out.wait(it.p.ctx)
+	err = out.wait(it.ctx)
 	crashpoint.At(r.cfg.Name, "settled")
 	return err
 }

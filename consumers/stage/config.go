@@ -14,6 +14,7 @@ type Config struct {
 
 	Parallelism int           // records worked on at once; default 4
 	Window      int           // records in hand per partition, finished but not committed included; default 256
+	Detached    int           // records at once whose work goes on without their partition (Input.Detach); default none
 	Stall       time.Duration // longest time without progress of one record; default 5m
 	Grace       time.Duration // for running work to end when stopping; default 10s
 

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -66,13 +67,18 @@ func (r *Runner) fetched(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetFetc
 	return nil
 }
 
-// begin waits until a record of the partition may run, and marks that this
-// member begins at the partition's offset. It returns false if the partition
-// was given up meanwhile, else what is to be called when the attempt is over.
-func (r *Runner) begin(p *partition) (leave func(), ok bool) {
+// begin waits until a record may run, and marks that this member begins at its
+// partition's offset. It returns false if the partition was given up meanwhile;
+// else the record's leave is to be called when the attempt is over. What is
+// detached keeps no company, and is no longer of its partition.
+func (r *Runner) begin(it *item) bool {
+	p := it.p
 	r.mu.Lock()
-	alone := p.careful
+	alone, detached := p.careful, it.detached
 	r.mu.Unlock()
+	if detached {
+		return true
+	}
 	p.hesitated.do(p.ctx, func() {
 		if deaths := p.found.Alone; deaths > 0 && deaths < r.cfg.MaxDeaths {
 			r.sleep(p.ctx, backoff(r.cfg.Backoff, r.cfg.BackoffMax, deaths))
@@ -80,10 +86,11 @@ func (r *Runner) begin(p *partition) (leave func(), ok bool) {
 	})
 	leave, err := r.cfg.Company.join(p.ctx, alone)
 	if err != nil {
-		return nil, false
+		return false
 	}
+	it.leave = sync.OnceFunc(leave)
 	p.raised.do(p.ctx, func() { r.raise(p) })
-	return leave, true
+	return true
 }
 
 // raise marks that this member begins at the partition's offset, and commits

@@ -21,12 +21,11 @@ func (r *Runner) dispatch() {
 			continue // its partition was given up
 		}
 		it := queue[0]
-		it.ended = make(chan struct{})
+		r.bind(it)
 		it.slot = true
 		r.running++
-		r.open++
 		r.metrics.inFlight.WithLabelValues(r.cfg.Name).Inc()
-		go r.run(l, it)
+		r.launch(l, it)
 	}
 }
 
@@ -40,19 +39,33 @@ func (r *Runner) careful() bool {
 	return false
 }
 
+// launch begins an attempt at a record. The caller holds the mutex.
+func (r *Runner) launch(l lane, it *item) {
+	it.ended = make(chan struct{})
+	r.open++
+	go r.run(l, it)
+}
+
 // run makes one attempt at a record and decides what comes next.
 func (r *Runner) run(l lane, it *item) {
 	verdict, pause := resultDropped, time.Duration(0)
-	if leave, ok := r.begin(it.p); ok {
-		verdict, pause = r.try(it)
-		defer leave()
+	switch {
+	case r.repeats(it):
+		verdict = resultDone
+	case r.begin(it):
+		verdict, pause = r.try(l, it)
+		defer it.leave()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch verdict {
-	case resultDone, resultQuarantined:
+	switch {
+	case it.detached:
+		r.afterDetached(l, it, verdict, pause)
+	case verdict == resultDone || verdict == resultQuarantined:
 		r.advance(l, it)
-	case resultRetried:
+		it.unbind()
+		it.cancel()
+	case verdict == resultRetried:
 		time.AfterFunc(pause, func() { r.again(l) })
 	}
 	close(it.ended)

@@ -24,6 +24,7 @@ type Metrics struct {
 	blocked      *prometheus.GaugeVec
 	lost         *prometheus.CounterVec
 	abandoned    *prometheus.GaugeVec
+	detached     *prometheus.GaugeVec
 	rebalances   *prometheus.CounterVec
 	hands        *hands
 }
@@ -54,11 +55,13 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			Help: "Offsets that retention removed before they were read."}, []string{"stage", "topic"}),
 		abandoned: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_stage_abandoned_work",
 			Help: "Attempts that stalled and did not end when told to."}, []string{"stage"}),
+		detached: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_stage_detached_work",
+			Help: "Records whose work takes long and goes on without their partition; not counted as in flight."}, []string{"stage"}),
 		rebalances: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "tributary_stage_rebalances_total",
 			Help: "Rebalances that changed this member's share, by what it was: assigned, revoked or lost."}, []string{"stage", "event"}),
 		hands: newHands(),
 	}
-	reg.MustRegister(m.records, m.outputs, m.errors, m.inFlight, m.seconds, m.commits, m.dlq, m.lastProgress, m.blocked, m.lost, m.abandoned, m.rebalances, m.hands)
+	reg.MustRegister(m.records, m.outputs, m.errors, m.inFlight, m.seconds, m.commits, m.dlq, m.lastProgress, m.blocked, m.lost, m.abandoned, m.detached, m.rebalances, m.hands)
 	return m
 }
 

@@ -97,9 +97,9 @@ func (r *Runner) encode(it *item, m schemas.Message) (*kgo.Record, error) {
 	return kafka.ToKgo(r.cfg.Prefix, rec), nil
 }
 
-// produce hands a record to the client. The record's life is that of the
-// partition, not of the attempt: what was emitted is sent, whatever becomes
-// of the work. acks, if not nil, is told.
+// produce hands a record to the client. The record's life is that of the item,
+// which is its partition's, not of the attempt: what was emitted is sent,
+// whatever becomes of the work. acks, if not nil, is told.
 func (o *output) produce(rec *kgo.Record, acks chan<- error) error {
 	o.mu.Lock()
 	if o.err == nil && o.closed {
@@ -113,7 +113,7 @@ func (o *output) produce(rec *kgo.Record, acks chan<- error) error {
 	o.mu.Unlock()
 	crashpoint.At(o.r.cfg.Name, "acknowledged", "before")
 	purges := o.r.anew.Purges(rec.Topic)
-	o.r.client.Produce(o.it.p.ctx, rec, func(rec *kgo.Record, err error) {
+	finish := func(rec *kgo.Record, err error) {
 		if err != nil {
 			err = unproduced(rec.Topic, err)
 		}
@@ -121,6 +121,13 @@ func (o *output) produce(rec *kgo.Record, acks chan<- error) error {
 		if acks != nil {
 			acks <- err
 		}
+	}
+	o.r.client.Produce(o.it.ctx, rec, func(rec *kgo.Record, err error) {
+		if kafka.Refused(err) { // it, or one that it shared a batch with
+			go func() { finish(rec, o.r.lone.produce(o.it.ctx, rec)) }()
+			return
+		}
+		finish(rec, err)
 	})
 	return nil
 }
@@ -130,6 +137,9 @@ func (o *output) produce(rec *kgo.Record, acks chan<- error) error {
 // same words for all: nothing may be set aside for them.
 func unproduced(topic string, err error) error {
 	wrapped := fmt.Errorf("produce to %s: %w", topic, err)
+	if kafka.Refused(err) {
+		return wrapped // also where the library would try again
+	}
 	if kerr.IsRetriable(err) || errors.Is(err, kgo.ErrRecordTimeout) || errors.Is(err, kgo.ErrRecordRetries) || errors.Is(err, context.DeadlineExceeded) {
 		return Transient(wrapped)
 	}
@@ -169,6 +179,13 @@ func (o *output) wait(ctx context.Context) error {
 	}
 	defer o.mu.Unlock()
 	return o.err
+}
+
+// isClosed tells whether the attempt has ended.
+func (o *output) isClosed() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.closed
 }
 
 // close ends the attempt: what work left behind might still emit is refused,

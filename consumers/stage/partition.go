@@ -49,6 +49,12 @@ type item struct {
 
 	taken time.Time // when it came into hand
 
+	ctx      context.Context    // of its work and of what that emits: the partition's, until it is detached
+	cancel   context.CancelFunc // ends ctx
+	unbind   func() bool        // lets ctx go on when the partition's ends; false: that has ended
+	leave    func()             // leaves the company of those who work; idempotent
+	detached bool               // its work goes on without the partition
+
 	first   bool // the first since the partition was assigned
 	done    bool
 	slot    bool          // it counts among the records worked on

@@ -3,6 +3,7 @@ package stage
 import (
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -18,6 +19,11 @@ const (
 	maxStack     = 4096
 )
 
+// quoted is an error's text as far as it is repeated: others may have written it.
+func quoted(err error) string {
+	return schemas.Cut(strings.ToValidUTF8(err.Error(), "\uFFFD"), maxErrorText)
+}
+
 // bury sets a record aside: its dead letter and the end that others wait for
 // are acknowledged before it counts as finished. It is tried until it
 // succeeds or the partition is given up.
@@ -29,7 +35,7 @@ func (r *Runner) bury(it *item, class string, cause error) (result string, pause
 	}
 	poison := &Poison{Class: class, Err: cause, Attempts: h.attempts, First: h.first, Last: h.last}
 	args := []any{"topic", it.p.topic, "partition", it.p.id, "offset", it.rec.Offset,
-		"class", class, "attempts", h.attempts, "error", cause}
+		"class", class, "attempts", h.attempts, "error", quoted(cause)}
 	var p *panicked
 	if errors.As(cause, &p) {
 		args = append(args, "stack", string(p.stack))
@@ -44,8 +50,8 @@ func (r *Runner) bury(it *item, class string, cause error) (result string, pause
 			return resultQuarantined, 0
 		}
 		r.warn("cannot write a dead letter; trying again", err, "topic", it.p.topic, "partition", it.p.id, "offset", it.rec.Offset)
-		r.sleep(it.p.ctx, backoff(r.cfg.Backoff, r.cfg.BackoffMax, n))
-		if it.p.ctx.Err() != nil {
+		r.sleep(it.ctx, backoff(r.cfg.Backoff, r.cfg.BackoffMax, n))
+		if it.ctx.Err() != nil {
 			return resultDropped, 0
 		}
 	}
@@ -55,8 +61,6 @@ func (r *Runner) bury(it *item, class string, cause error) (result string, pause
 // What others act on goes last: once they have, a repeat of the record may be
 // dropped, so letter and log must have it by then.
 func (r *Runner) produceEnd(it *item, poison *Poison) error {
-	out := r.newOutput(it, nil)
-	defer out.close()
 	first := []*kgo.Record{r.deadLetter(it, poison)}
 	var last []*kgo.Record
 	if it.bad == nil {
@@ -73,16 +77,27 @@ func (r *Runner) produceEnd(it *item, poison *Poison) error {
 		}
 	}
 	for _, records := range [][]*kgo.Record{first, last} {
-		for _, rec := range records {
-			if err := out.produce(rec, nil); err != nil {
-				return err
-			}
+		err := r.produceAll(it, records)
+		if refusedForGood(err) {
+			err = r.produceCut(it, records)
 		}
-		if err := out.wait(it.p.ctx); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// produceAll produces records and waits until all are acknowledged.
+func (r *Runner) produceAll(it *item, records []*kgo.Record) error {
+	out := r.newOutput(it, nil)
+	defer out.close()
+	for _, rec := range records {
+		if err := out.produce(rec, nil); err != nil {
+			return err
+		}
+	}
+	return out.wait(it.ctx)
 }
 
 // failedEnd asks the stage for the record's failed end. A stage that panics
@@ -91,6 +106,9 @@ func (r *Runner) failedEnd(it *item, poison *Poison) (records []*kgo.Record, err
 	err = protect(func() error {
 		for _, m := range r.stage.Fail(it.msg, poison) {
 			rec, err := r.encode(it, m)
+			if refusedForGood(err) {
+				rec, err = r.encodeShort(it, m)
+			}
 			if err != nil {
 				return err
 			}
@@ -109,10 +127,7 @@ func (r *Runner) failedEnd(it *item, poison *Poison) (records []*kgo.Record, err
 
 // deadLetter is the record as it came, with the story of its failure added.
 func (r *Runner) deadLetter(it *item, poison *Poison) *kgo.Record {
-	text := poison.Err.Error()
-	if len(text) > maxErrorText {
-		text = text[:maxErrorText]
-	}
+	text := quoted(poison.Err)
 	rfc := func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 	out := &kgo.Record{
 		Topic:   kafka.DLQName(r.cfg.Prefix, r.cfg.Topic, r.cfg.Name),
@@ -138,5 +153,38 @@ func (r *Runner) deadLetter(it *item, poison *Poison) *kgo.Record {
 	if errors.As(poison.Err, &p) {
 		out.Headers = append(out.Headers, kgo.RecordHeader{Key: kafka.HeaderStack, Value: p.stack[:min(len(p.stack), maxStack)]})
 	}
+	if sizeOf(out) > maxLetter {
+		return shortLetter(out, it.rec, maxLetter-(256<<10))
+	}
+	return out
+}
+
+// maxLetter is how large a dead letter may be, in bytes: a batch of its topic,
+// but for what the format adds.
+const maxLetter = kafka.MaxDeadLetterBatch - (64 << 10)
+
+// sizeOf is how much of a batch a record takes, at most.
+func sizeOf(r *kgo.Record) int {
+	n := len(r.Key) + len(r.Value)
+	for _, h := range r.Headers {
+		n += len(h.Key) + len(h.Value) + 12
+	}
+	return n
+}
+
+// shortLetter is a letter that keeps so many bytes of the original's value at
+// most, and the beginnings of its key and headers: compressed, a record that was
+// larger than a letter may have come in. A header says so, and others where the
+// original lies.
+func shortLetter(letter, original *kgo.Record, most int) *kgo.Record {
+	const maxPart, maxHeaders = 4 << 10, 32
+	out := &kgo.Record{Topic: letter.Topic, Key: letter.Key[:min(len(letter.Key), maxPart)], Value: letter.Value[:min(len(letter.Value), most)]}
+	for i, h := range letter.Headers {
+		if i < len(original.Headers) && i >= maxHeaders {
+			continue
+		}
+		out.Headers = append(out.Headers, kgo.RecordHeader{Key: schemas.Cut(h.Key, maxPart), Value: h.Value[:min(len(h.Value), maxPart)]})
+	}
+	out.Headers = append(out.Headers, kgo.RecordHeader{Key: kafka.HeaderTruncated, Value: []byte(strconv.Itoa(sizeOf(original)))})
 	return out
 }

@@ -24,8 +24,9 @@ type Runner struct {
 	log     *slog.Logger
 	metrics *Metrics
 	quiet   *kafka.Quiet
-	client  *kgo.Client   // set once, before started is closed
-	anew    *kafka.Anew   // of client
+	client  *kgo.Client // set once, before started is closed
+	anew    *kafka.Anew // of client
+	lone    *lone
 	started chan struct{} // callbacks may come before NewClient has returned
 
 	work context.Context // of all work: ends when the grace period has passed
@@ -37,7 +38,9 @@ type Runner struct {
 	running    int    // records worked on
 	open       int    // and those that wait for acknowledgements
 	stopping   bool
-	idle       chan struct{} // closed when stopping and nothing is open any more
+	idle       chan struct{}    // closed when stopping and nothing is open any more
+	detached   map[string]*item // by key: records whose work goes on without their partition
+	giveBack   chan struct{}    // closed when stopping, for those
 
 	abandoned atomic.Int32 // attempts left behind that still run
 
@@ -51,13 +54,15 @@ func NewRunner(cfg Config, connect kafka.Factory, codec *schemas.Codec, s Stage,
 		cfg.Group = kafka.GroupName(cfg.Prefix, cfg.Name)
 	}
 	return &Runner{
-		cfg: cfg, connect: connect, codec: codec, stage: s, metrics: metrics,
+		cfg: cfg, connect: connect, lone: newLone(connect), codec: codec, stage: s, metrics: metrics,
 		log:        log.With("stage", cfg.Name),
 		quiet:      kafka.NewQuiet(cfg.Now),
 		partitions: map[int32]*partition{},
 		lanes:      map[lane][]*item{},
 		started:    make(chan struct{}),
 		idle:       make(chan struct{}),
+		detached:   map[string]*item{},
+		giveBack:   make(chan struct{}),
 		committing: make(chan struct{}, 1),
 	}
 }
@@ -103,6 +108,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	r.client, r.anew = client, kafka.NewAnew(client)
 	close(r.started)
 	defer closeClient(client)
+	defer r.lone.close()
 
 	defer r.metrics.hands.add(r)()
 	stopEnds := followEnds(ctx, client, []string{kafka.TopicName(r.cfg.Prefix, r.cfg.Topic)}, r.ends)
@@ -152,6 +158,7 @@ func (r *Runner) drain() {
 	r.stopping = true
 	r.signalIdle()
 	r.mu.Unlock()
+	defer time.AfterFunc(r.cfg.Grace/2, func() { close(r.giveBack) }).Stop()
 	grace := time.NewTimer(r.cfg.Grace)
 	defer grace.Stop()
 	select {
@@ -174,6 +181,6 @@ func (r *Runner) warn(msg string, err error, args ...any) {
 		return
 	}
 	if missed, ok := r.quiet.Due(msg); ok {
-		r.log.Warn(msg, append(args, "error", err, "not_logged", missed)...)
+		r.log.Warn(msg, append(args, "error", quoted(err), "not_logged", missed)...)
 	}
 }

@@ -16,7 +16,8 @@ type Stage interface {
 	// Work does what one record asks for. Nil means done, which includes an
 	// outcome that was emitted as a rejection. An error means try again: for
 	// ever if it is Transient, else until it has come often enough in the same
-	// words (Config.MaxFailures). A panic, or a stall (Config.Stall), is
+	// words (Config.MaxFailures). An output that is refused for good is poison at
+	// once. A panic, or a stall (Config.Stall), is
 	// forgiven twice. Work must return soon after ctx ends.
 	Work(ctx context.Context, in Input) error
 
@@ -47,6 +48,19 @@ type Input struct {
 	// outcome tells the log so before it emits the outcome: after a crash
 	// between the two nobody would.
 	EmitAcknowledged func(ctx context.Context, msgs ...schemas.Message) error
+
+	// Detach lets the partition go on without this record, for work that takes
+	// long: its offset is committed as that of a finished one, its place among
+	// those worked on goes to another, and the work goes on also when the
+	// partition is given up. If the process dies then, nothing repeats the record.
+	// So it is for work that somebody requests again, under the same key, until it
+	// is answered; such repeats are dropped while the work goes on. ok is false
+	// while as many as are allowed are detached (Config.Detached), while records
+	// must run alone, and when the partition is given up or the process stops: the
+	// record stays in its partition, and may ask again. stopping is closed when
+	// half of the grace period of a stop has passed: what has not ended by then is
+	// to be given back.
+	Detach func() (stopping <-chan struct{}, ok bool)
 }
 
 // Transient marks an error as one that ends by itself, such as an unreachable
@@ -75,6 +89,7 @@ const (
 	ClassCrashed     = "crashed"     // the process died while this record ran alone
 	ClassFailed      = "failed"      // the work failed too often in the same words
 	ClassUndecodable = "undecodable" // the record is no event
+	ClassRefused     = "refused"     // an output of the work is refused for good: it is too large, or the broker won't have it
 )
 
 // Poison says why a record was set aside.

@@ -14,10 +14,6 @@ import (
 // those who work on what is here already.
 var ErrLow = errors.New("low disk")
 
-// ErrNoRoom is matched by errors that mean that one blob is larger than what
-// room is left, while smaller ones may still come.
-var ErrNoRoom = errors.New("no room")
-
 // Usage is how full a file system is, in bytes.
 type Usage struct {
 	Free  int64 // what an ordinary user may still write
@@ -67,12 +63,17 @@ type Space struct {
 	log   *slog.Logger
 	now   func() time.Time
 
+	// ServerShare is how much of the room the blobs of one server may take that are
+	// being written, from 0 to 1; 0 is 1. It is not changed once the Space is used.
+	ServerShare float64
+
 	mu       sync.Mutex
 	at       time.Time // of the last look
 	last     Usage
 	low      bool
-	reserved int64 // bytes that are to come, or came since the last look
-	written  int64 // those that came since the last look
+	reserved int64          // bytes that are to come, or came since the last look
+	written  int64          // those that came since the last look
+	underWay []*Reservation // oldest first
 }
 
 // NewSpace watches a file system, named by where for people. Its floor is
@@ -135,61 +136,6 @@ func (s *Space) Doubt() string {
 	}
 	return fmt.Sprintf("%s are free on the file system of %s, below where fetching resumes (%s) if it was lower before: free some, or move the store (blobs.min_free)",
 		amount(state.Free), s.where, amount(resumes))
-}
-
-// Reserve keeps room for a blob of n bytes, so that several that are written at
-// once do not run into the floor together; other processes' blobs are not
-// known. The error is Low's, or matches
-// ErrNoRoom where the blob, with those under way, would leave too little. A
-// file system that cannot be asked has room.
-func (s *Space) Reserve(n int64) (*Reservation, error) {
-	if s == nil {
-		return nil, nil //nolint:nilnil // a nil Reservation is one
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.look()
-	n = max(0, n)
-	floor := s.atLeast()
-	switch {
-	case s.low:
-		return nil, s.isLow()
-	case floor > 0 && n > s.last.Free-s.reserved-floor:
-		return nil, fmt.Errorf("%w: %s are free on the file system of %s, of which transfers under way will take %s, and another %s would leave less than %s: free some, or move the store (blobs.min_free)",
-			ErrNoRoom, amount(s.last.Free), s.where, amount(s.reserved), amount(n), amount(floor))
-	}
-	s.reserved += n
-	return &Reservation{s: s, left: n}, nil
-}
-
-// Reservation is the room kept for one blob. Nil is one of nothing.
-type Reservation struct {
-	s    *Space
-	left int64 // bytes that are still to come
-}
-
-// Wrote tells that n bytes more are on the disk. What exceeds the reservation
-// is not counted, but seen at the next look.
-func (r *Reservation) Wrote(n int) {
-	if r == nil {
-		return
-	}
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
-	came := min(int64(n), r.left)
-	r.left -= came
-	r.s.written += came
-}
-
-// Release gives up what was not written.
-func (r *Reservation) Release() {
-	if r == nil {
-		return
-	}
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
-	r.s.reserved -= r.left
-	r.left = 0
 }
 
 func (s *Space) atLeast() int64 {

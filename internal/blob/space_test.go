@@ -86,13 +86,13 @@ func TestALowDiskCanBeFreed(t *testing.T) {
 func TestRoomForAFile(t *testing.T) {
 	d := &disk{free: 150, total: 10_000}
 	s := d.space(100, 1)
-	if _, err := s.Reserve(51); !errors.Is(err, ErrNoRoom) || errors.Is(err, ErrLow) {
+	if _, err := s.Reserve("host", 51); !errors.Is(err, ErrNoRoom) || errors.Is(err, ErrLow) {
 		t.Errorf("51 of 150 with a floor of 100: %v", err)
 	}
 	if err := s.Low(); err != nil {
 		t.Errorf("one file too large made the store low: %v", err)
 	}
-	if _, err := s.Reserve(50); err != nil {
+	if _, err := s.Reserve("host", 50); err != nil {
 		t.Errorf("50 of 150 with a floor of 100: %v", err)
 	}
 }
@@ -104,16 +104,16 @@ func TestRoomForSeveralFiles(t *testing.T) {
 	s := d.space(100, 1)
 	fits := func(when string, n int64) {
 		t.Helper()
-		r, err := s.Reserve(n)
+		r, err := s.Reserve("host", n)
 		if err != nil {
 			t.Errorf("%s: %d bytes: %v", when, n, err)
 		}
 		r.Release()
-		if _, err := s.Reserve(n + 1); !errors.Is(err, ErrNoRoom) {
+		if _, err := s.Reserve("host", n+1); !errors.Is(err, ErrNoRoom) {
 			t.Errorf("%s: %d bytes: %v", when, n+1, err)
 		}
 	}
-	first, err := s.Reserve(60)
+	first, err := s.Reserve("host", 60)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestRoomForSeveralFiles(t *testing.T) {
 	d.free += 80
 	fits("once it is aborted", 100)
 	d.free = 50
-	if _, err := s.Reserve(0); !errors.Is(err, ErrLow) {
+	if _, err := s.Reserve("host", 0); !errors.Is(err, ErrLow) {
 		t.Errorf("below the floor: %v", err)
 	}
 }
@@ -139,18 +139,18 @@ func TestWrittenBytesCountUntilTheNextLook(t *testing.T) {
 	s := d.space(100, 1)
 	at := time.Unix(0, 0)
 	s.now = func() time.Time { return at }
-	r, err := s.Reserve(60)
+	r, err := s.Reserve("host", 60)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Wrote(60)
 	r.Release()
 	d.free -= 60
-	if _, err := s.Reserve(41); !errors.Is(err, ErrNoRoom) {
+	if _, err := s.Reserve("host", 41); !errors.Is(err, ErrNoRoom) {
 		t.Errorf("41 bytes beside 60 that have come since the last look: %v", err)
 	}
 	at = at.Add(usageFor)
-	if _, err := s.Reserve(40); err != nil {
+	if _, err := s.Reserve("host", 40); err != nil {
 		t.Errorf("40 bytes after the next look: %v", err)
 	}
 }
@@ -162,18 +162,18 @@ func TestWithoutAnAnswerThereIsRoom(t *testing.T) {
 		t.Fatal("an empty disk is not low")
 	}
 	d.err = errors.New("stale handle")
-	if _, err := s.Reserve(1000); err != nil {
+	if _, err := s.Reserve("host", 1000); err != nil {
 		t.Errorf("a file system that doesn't answer: %v", err)
 	}
 	var none *Space
-	r, err := none.Reserve(1 << 50)
+	r, err := none.Reserve("host", 1<<50)
 	r.Wrote(1)
 	r.Release()
 	if err != nil || none.Low() != nil || none.State() != (State{}) {
 		t.Errorf("no space: %v, %v, %+v", err, none.Low(), none.State())
 	}
 	off := (&disk{}).space(0, 1)
-	if _, err := off.Reserve(1 << 50); err != nil {
+	if _, err := off.Reserve("host", 1<<50); err != nil {
 		t.Errorf("switched off: %v", err)
 	}
 }

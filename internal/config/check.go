@@ -58,7 +58,7 @@ func item(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]"
 // zeroAllowed lists the numbers that may be 0, which then means what their
 // comment says; every other number must be greater.
 func zeroAllowed() []string {
-	return []string{"kafka.partitions", "kafka.replication_factor", "schedule.jitter", "poll.settle", "poll.max_ignored", "plan.backoff", "sequence.late_limit",
+	return []string{"kafka.log_alarm_share", "kafka.partitions", "kafka.replication_factor", "schedule.jitter", "poll.settle", "poll.max_ignored", "plan.backoff", "sequence.late_limit",
 		"sources.interval", "sources.max_sessions", "blobs.min_free", "blobs.min_free_share", "history.retention"}
 }
 
@@ -83,7 +83,10 @@ func (d *decoder) checkNumbers(v reflect.Value, at string) {
 		if at == "schedule.jitter" && v.Float() > 1 {
 			d.problem(at, "is a share of the interval: write a number from 0 to 1")
 		}
-		if at == "blobs.min_free_share" && v.Float() > 1 {
+		if at == "blobs.server_share" && v.Float() > 1 {
+			d.problem(at, "is a share of the room: write a number above 0, up to 1")
+		}
+		if (at == "blobs.min_free_share" || at == "kafka.log_alarm_share") && v.Float() > 1 {
 			d.problem(at, "is a share of the file system: write a number from 0 to 1")
 		}
 	}

@@ -87,7 +87,8 @@ type Centre struct {
 // Kafka says how the brokers are reached and topics are made.
 type Kafka struct {
 	BootstrapServers  []string `yaml:"bootstrap_servers"`  // empty: the embedded broker
-	ListenAddress     string   `yaml:"listen_address"`     // of the embedded broker; default a free loopback port, kept
+	ListenAddress     string   `yaml:"listen_address"`     // of the embedded broker, for users with a password; empty: it is reached through its unix socket only
+	LogAlarmShare     float64  `yaml:"log_alarm_share"`    // of the memory: an embedded broker's log that is larger raises the alarm; default 0.25
 	TopicPrefix       string   `yaml:"topic_prefix"`       // default tributary
 	Partitions        int32    `yaml:"partitions"`         // of every topic but document.ordered; default 3 embedded, 6 otherwise
 	ReplicationFactor int16    `yaml:"replication_factor"` // default 1 embedded, 3 otherwise
@@ -141,6 +142,7 @@ type Blobs struct {
 	Dir          string  `yaml:"dir"`            // default <data_dir>/blobs
 	MinFree      Bytes   `yaml:"min_free"`       // free space below which nothing is fetched; default 1GiB, 0: fetch until the disk is full
 	MinFreeShare float64 `yaml:"min_free_share"` // the same as a share of the file system; the lesser counts; default 0.05
+	ServerShare  float64 `yaml:"server_share"`   // of the room above that, for the files of one server that are being fetched; default 0.5
 }
 
 // Schedule configures when sources are polled.
@@ -206,7 +208,13 @@ type Download struct {
 	MaxFileSize    Bytes    `yaml:"max_file_size"` // default 64GiB
 	ConnectTimeout Duration `yaml:"connect_timeout"`
 	IdleTimeout    Duration `yaml:"idle_timeout"`
-	Checksums      bool     `yaml:"checksums"` // look for <name>.md5 beside a file; default true
+	Checksums      bool     `yaml:"checksums"`    // look for <name>.md5 beside a file; default true
+	MinRate        Bytes    `yaml:"min_rate"`     // bytes a second that a connection's transfers must bring together, on average over rate_grace; else they end too_slow; default 1KiB
+	RateGrace      Duration `yaml:"rate_grace"`   // how long a transfer may be slower; default 30s
+	FileBudget     Duration `yaml:"file_budget"`  // for all that is done for one file; default 12h
+	JobBudget      Duration `yaml:"job_budget"`   // after which a connection begins no further file: the rest is requested again; default 10m
+	DetachAfter    Duration `yaml:"detach_after"` // after which a job goes on outside of its partition, so that others are not delayed; default 20s
+	MaxDetached    int      `yaml:"max_detached"` // jobs that do so in one process at once; default 64
 }
 
 // Unzip configures the limits on archives.
@@ -275,10 +283,10 @@ func Default() Config {
 	stage := Stage{Parallelism: 4, Window: 256, Stall: d(5 * time.Minute), Grace: d(10 * time.Second), BackoffMax: d(time.Minute)}
 	return Config{
 		DataDir: "./data", Profile: "impc",
-		Kafka:      Kafka{TopicPrefix: "tributary", GroupProtocol: "classic", SessionTimeout: d(45 * time.Second)},
+		Kafka:      Kafka{TopicPrefix: "tributary", LogAlarmShare: 0.25, GroupProtocol: "classic", SessionTimeout: d(45 * time.Second)},
 		Postgres:   Postgres{MaxConnections: 8},
 		ClickHouse: ClickHouse{Database: "tributary", MaxMemory: 2 << 30},
-		Blobs:      Blobs{MinFree: 1 << 30, MinFreeShare: 0.05},
+		Blobs:      Blobs{MinFree: 1 << 30, MinFreeShare: 0.05, ServerShare: 0.5},
 		Schedule:   Schedule{Interval: d(15 * time.Minute), Jitter: 0.1, Tick: d(time.Second)},
 		Poll: Poll{Parallelism: 8, Timeout: d(5 * time.Minute), Attempts: 3, Settle: d(30 * time.Second), GoneAfter: 2,
 			MaxEntries: 5_000_000, MaxListingBytes: 256 << 20, MaxIgnored: 1000, ConnectTimeout: d(15 * time.Second), IdleTimeout: d(time.Minute)},
@@ -286,7 +294,8 @@ func Default() Config {
 			RetryFailed: d(time.Hour), SilenceBudget: d(10 * time.Minute)},
 		Publish: Publish{Batch: 2000, Interval: d(time.Second), LeaseTTL: d(10 * time.Second)},
 		Download: Download{Stage: Stage{Parallelism: 8, Window: 64, Stall: d(5 * time.Minute), Grace: d(10 * time.Second), BackoffMax: d(time.Minute)},
-			MaxFileSize: 64 << 30, ConnectTimeout: d(15 * time.Second), IdleTimeout: d(time.Minute), Checksums: true},
+			MaxFileSize: 64 << 30, ConnectTimeout: d(15 * time.Second), IdleTimeout: d(time.Minute), Checksums: true,
+			MinRate: 1 << 10, RateGrace: d(30 * time.Second), FileBudget: d(12 * time.Hour), JobBudget: d(10 * time.Minute), DetachAfter: d(20 * time.Second), MaxDetached: 64},
 		Unzip:    Unzip{Stage: stage, MaxEntries: 65535, MaxTotal: 4 << 30, MaxRatio: 200, RatioFree: 1_000_000},
 		Validate: Validate{Stage: stage, MaxErrors: 500, MaxBytes: 4 << 30, MaxDepth: 256, MaxAttributes: 4096},
 		Sequence: Sequence{PollCutoff: d(10 * time.Minute), ReleaseLimit: d(30 * time.Minute), LateLimit: d(time.Minute), Interval: d(500 * time.Millisecond)},

@@ -13,7 +13,7 @@ import (
 type Filter struct {
 	Topic     string // the original's logical name, or its full name
 	Stage     string // that gave them up; its group's full name is taken too
-	Exception string // the class: panic, stalled, crashed, failed, undecodable
+	Exception string // the class: panic, stalled, crashed, failed, undecodable, refused, event_too_large
 	Error     string // part of the error's text; capitals don't matter
 	Centre    string // capitals don't matter
 	Source    string

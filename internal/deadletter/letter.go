@@ -57,6 +57,9 @@ type Letter struct {
 	Files    []string // action/name of each file of a job of several; after Trim only the first
 	Job      int      // how many files it is a job of; 0: it is about one, or none
 
+	Named    string    // what it is about, where the record said so for people and is not at hand
+	Outboxed *Outboxed // set: of an outbox, and in no topic
+
 	Problem string      // why the record cannot be read by this binary; empty if it can
 	Record  *kgo.Record // as it lies in the topic of dead letters
 }
@@ -67,7 +70,7 @@ func (l *Letter) Subject() string {
 	case l.Job > 0:
 		return fmt.Sprintf("%s and %d more", l.Files[0], l.Job-1)
 	case l.FileName == "":
-		return ""
+		return l.Named
 	case l.Entry != "":
 		return l.Action + "/" + l.FileName + "/" + l.Entry
 	}

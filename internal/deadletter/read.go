@@ -54,7 +54,7 @@ func (r *Reader) chosen(f *Filter) ([]topics.Topic, error) {
 		out = append(out, t)
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("no stage gives up records of the topic %q and the group %q: the stages that do are %s and %s", f.Topic, f.Stage, strings.Join(Stages(), ", "), Insert)
+		return nil, fmt.Errorf("no stage gives up records of the topic %q and the group %q: the stages that do are %s and %s, and the publishers of control.outbox and warehouse.outbox", f.Topic, f.Stage, strings.Join(Stages(), ", "), Insert)
 	}
 	return out, nil
 }
@@ -64,7 +64,7 @@ func (r *Reader) chosen(f *Filter) ([]topics.Topic, error) {
 // ends at what was the end when it began, and holds no more than one fetch.
 // What insert gave up is elsewhere: see Quarantined.
 func (r *Reader) Scan(ctx context.Context, f *Filter, each func(*Letter) error) error {
-	if _, only := concerns(r.Prefix, f); only {
+	if _, only := concerns(r.Prefix, f); only || OutboxOf(f.Stage) != "" {
 		return nil
 	}
 	chosen, err := r.chosen(f)

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"tributary/internal/engine/postgres"
 )
 
 // maxSocket is how long a unix socket's path may be, in bytes.
@@ -15,8 +17,10 @@ const maxSocket = 107
 // longestSocket is the longest name below the run directory.
 const longestSocket = "/pg/.s.PGSQL.5432"
 
-// makeDataDir makes the data directory and returns its true path.
-func makeDataDir(dir string) (string, error) {
+// makeDataDir makes the data directory, or takes over the one that is there,
+// and returns its true path. Whatever its mode was, others get no further than
+// mode lets them from now on, and what lies directly in it is closed to them.
+func makeDataDir(dir string, mode os.FileMode) (string, error) {
 	if dir == "" {
 		return "", errors.New("no data directory: set data_dir")
 	}
@@ -24,25 +28,49 @@ func makeDataDir(dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("data directory %s: %w", dir, err)
 	}
-	if _, err := os.Stat(abs); errors.Is(err, os.ErrNotExist) {
-		if err := os.MkdirAll(abs, passable()); err != nil {
-			return "", fmt.Errorf("data directory: %w", err)
-		}
-		// Whatever the umask: a directory that was there keeps its mode.
-		if err := os.Chmod(abs, passable()); err != nil {
-			return "", fmt.Errorf("data directory: %w", err)
-		}
+	if err := os.MkdirAll(abs, mode); err != nil {
+		return "", fmt.Errorf("data directory: %w", err)
 	}
 	if abs, err = filepath.EvalSymlinks(abs); err != nil {
 		return "", fmt.Errorf("data directory: %w", err)
 	}
-	return abs, nil
+	if err := os.Chmod(abs, mode); err != nil {
+		return "", fmt.Errorf("data directory: %w: it must belong to the account that starts Tributary, "+
+			"as others must not read it: give it to that account with chown, or set another data_dir", err)
+	}
+	return abs, closeInside(abs)
 }
 
-// passable is the mode of a directory that Postgres must get through: closed,
-// but for root, whose Postgres runs as another user.
-func passable() os.FileMode {
-	if os.Geteuid() == 0 {
+// closeInside takes from others what is ours directly in dir: programs before
+// this one relied on umask and on modes further down.
+func closeInside(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("data directory: %w", err)
+		}
+		st, ok := info.Sys().(*syscall.Stat_t)
+		if !ok || int(st.Uid) != os.Geteuid() || info.Mode().Perm()&0o077 == 0 || !info.IsDir() && !info.Mode().IsRegular() {
+			continue
+		}
+		if err := os.Chmod(filepath.Join(dir, e.Name()), info.Mode().Perm()&0o700); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("close the data directory to others: %w", err)
+		}
+	}
+	return nil
+}
+
+// dirMode is the mode of the directories above the engines' own: closed, but
+// where Postgres runs as another account, which must get through.
+func dirMode(account *postgres.Account) os.FileMode {
+	if account.Shared() {
 		return 0o711
 	}
 	return 0o700
@@ -51,10 +79,10 @@ func passable() os.FileMode {
 // makeRunDir makes the directory for sockets: in the data directory, or, where
 // that path is too long for a socket, in a short place named after it. outside
 // says that it is the latter.
-func makeRunDir(dataDir string) (dir string, outside bool, err error) {
+func makeRunDir(dataDir string, mode os.FileMode) (dir string, outside bool, err error) {
 	inside := filepath.Join(dataDir, "run")
 	if len(inside)+len(longestSocket) <= maxSocket {
-		return inside, false, secureDir(inside, passable())
+		return inside, false, secureDir(inside, mode)
 	}
 	name := fmt.Sprintf("tributary-%x", sha256.Sum256([]byte(dataDir)))[:26]
 	bases := []string{"/tmp"}
@@ -69,7 +97,7 @@ func makeRunDir(dataDir string) (dir string, outside bool, err error) {
 		if len(dir)+len(longestSocket) > maxSocket {
 			continue
 		}
-		if err = secureDir(dir, passable()); err == nil {
+		if err = secureDir(dir, mode); err == nil {
 			return dir, true, nil
 		}
 		errs = append(errs, err)

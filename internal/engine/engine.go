@@ -8,6 +8,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,16 +32,24 @@ const ChildCommand = "engine-clickhouse"
 
 // Options say which engines to run and where.
 type Options struct {
-	// DataDir holds everything; it is created if it does not exist. If
-	// Tributary runs as root, another user must be able to enter it.
+	// DataDir holds everything; it is created if it does not exist, and
+	// closed to other accounts.
 	DataDir string
 	// EnginesDir is searched for engines first; may be empty.
 	EnginesDir string
 	// Broker, Postgres and ClickHouse choose the engines to run.
 	Broker, Postgres, ClickHouse bool
-	// KafkaAddr is the broker's loopback host and port, [broker.DefaultAddr]
-	// if empty. Port 0 stands for a free one that is kept from then on.
+	// KafkaAddr is a host and port at which the broker listens beside its
+	// unix socket, for users with a password; empty: none. Port 0 stands for
+	// a free one that is kept from then on.
 	KafkaAddr string
+	// KafkaPrefix begins the names of the pipeline's topics and groups:
+	// users may write one of these topics, and take part in none of these
+	// groups. "tributary" if empty.
+	KafkaPrefix string
+	// KafkaLogShare is the share of the machine's memory beyond which the
+	// broker's log is too large, which is logged; 0: never.
+	KafkaLogShare float64
 	// ClickHouseMaxMemory is the most memory for ClickHouse's statements,
 	// in bytes, 2 GiB if 0.
 	ClickHouseMaxMemory int64
@@ -56,19 +65,37 @@ type Options struct {
 // Endpoints are the addresses of the engines that run; those of others are
 // empty. While they run they are in engines.json in the data directory.
 type Endpoints struct {
-	// Kafka holds bootstrap addresses, host:port.
+	// Kafka holds "unix:" and the path of the broker's socket, for
+	// [kafka.Bootstrap].
 	Kafka []string `json:"kafka,omitempty"`
+	// KafkaListener is where others reach the broker; nil: nowhere.
+	KafkaListener *Listener `json:"kafka_listener,omitempty"`
 	// Postgres is the address of the database tributary for pgx and psql,
-	// by way of a unix socket.
+	// by way of a unix socket. Where Postgres can't be the owner's alone, it
+	// holds a password, and must not be shown.
 	Postgres string `json:"postgres,omitempty"`
 	// ClickHouse is "unix:" and the path of a socket, for [OpenClickHouse].
 	ClickHouse string `json:"clickhouse,omitempty"`
+}
+
+// Listener is a TCP address of the embedded broker, without TLS.
+type Listener struct {
+	// Address is host:port.
+	Address string `json:"address"`
+	// Mechanism is that of SASL: SCRAM-SHA-256.
+	Mechanism string `json:"mechanism"`
+	// Users are the passwords by user, [broker.Reader] and
+	// [broker.Announcer]. They must not be shown.
+	Users map[string]string `json:"users"`
 }
 
 // Engines are running engines.
 type Engines struct {
 	log        *slog.Logger
 	lock       *lock
+	account    *postgres.Account
+	secrets    map[string]string
+	measure    func() (broker.Log, error) // nil without a broker
 	run        string
 	runBorn    bool // the run directory lies outside of the data directory
 	endpoints  Endpoints
@@ -90,7 +117,11 @@ func Start(ctx context.Context, o Options) (*Engines, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	dir, err := makeDataDir(o.DataDir)
+	account, err := chooseAccount(o)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := makeDataDir(o.DataDir, dirMode(account))
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +130,7 @@ func Start(ctx context.Context, o Options) (*Engines, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engines{log: o.Logger, lock: l}
+	e := &Engines{log: o.Logger, lock: l, account: account}
 	e.closing, e.stop = context.WithCancel(context.Background())
 	e.close = sync.OnceValue(e.shut)
 	if err := e.start(ctx, o); err != nil {
@@ -113,7 +144,10 @@ func (e *Engines) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if e.run, e.runBorn, err = makeRunDir(o.DataDir); err != nil {
+	if e.run, e.runBorn, err = makeRunDir(o.DataDir, dirMode(e.account)); err != nil {
+		return err
+	}
+	if e.secrets, err = keptSecrets(o.DataDir); err != nil {
 		return err
 	}
 	// They need nothing of each other, so they start side by side.
@@ -134,13 +168,39 @@ func (e *Engines) start(ctx context.Context, o Options) error {
 }
 
 func (e *Engines) startBroker(o Options) (err error) {
+	dir := filepath.Join(e.run, "kafka")
+	if err := secureDir(dir, 0o700); err != nil {
+		return err
+	}
+	users := map[string]string{broker.Reader: e.secrets[broker.Reader], broker.Announcer: e.secrets[broker.Announcer]}
 	if e.broker, err = broker.Open(broker.Options{
-		DataDir: filepath.Join(o.DataDir, "kafka"), Addr: o.KafkaAddr, NoSync: o.NoSync, Logger: o.Logger,
+		DataDir: filepath.Join(o.DataDir, "kafka"), Socket: filepath.Join(dir, "s"), Addr: o.KafkaAddr, Passwords: users,
+		Prefix: cmp.Or(o.KafkaPrefix, "tributary"), NoSync: o.NoSync, Logger: o.Logger,
 	}); err != nil {
 		return err
 	}
+	e.measure = func() (broker.Log, error) { return BrokerLog(o.DataDir, o.KafkaLogShare) }
 	e.endpoints.Kafka = e.broker.Addrs()
+	if at := e.broker.TCP(); at != "" {
+		e.endpoints.KafkaListener = &Listener{Address: at, Mechanism: broker.Mechanism, Users: users}
+		o.Logger.Warn("the embedded broker listens on TCP, without TLS; who connects logs in as reader or announcer, whose passwords are in engines.json", "address", at)
+	}
 	return nil
+}
+
+// BrokerLog measures the log of the embedded broker of a data directory, whoever
+// serves it; share is as in [Options.KafkaLogShare].
+func BrokerLog(dataDir string, share float64) (broker.Log, error) {
+	return broker.MeasureLog(filepath.Join(dataDir, "kafka"), share)
+}
+
+// chooseAccount finds out whom Postgres is to run as, which decides who must
+// be able to get through the directories.
+func chooseAccount(o Options) (*postgres.Account, error) {
+	if !o.Postgres {
+		return postgres.Self(), nil
+	}
+	return postgres.ChooseAccount(filepath.Join(o.DataDir, "postgres"))
 }
 
 func (e *Engines) startPostgres(ctx context.Context, o Options, found install.Found) error {
@@ -151,6 +211,7 @@ func (e *Engines) startPostgres(ctx context.Context, o Options, found install.Fo
 	}
 	s := postgres.New(postgres.Options{
 		DataDir: data, SocketDir: filepath.Join(e.run, "pg"), BinDir: bin, NoSync: o.NoSync, Logger: o.Logger,
+		Account: e.account, Password: e.secrets["postgres"],
 	})
 	if err := s.Start(ctx); err != nil {
 		return err

@@ -117,11 +117,7 @@ func (l *lock) publish(ep Endpoints) error {
 	if err != nil {
 		return fmt.Errorf("publish the engines' addresses: %w", err)
 	}
-	path := filepath.Join(l.dir, endpointsName)
-	if err := os.WriteFile(path+".new", append(b, '\n'), 0o600); err != nil {
-		return fmt.Errorf("publish the engines' addresses: %w", err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
+	if err := writeClosed(filepath.Join(l.dir, endpointsName), append(b, '\n')); err != nil {
 		return fmt.Errorf("publish the engines' addresses: %w", err)
 	}
 	return nil

@@ -12,6 +12,8 @@ const (
 	// steady is how long an engine must have run for its next end to count
 	// as its first.
 	steady = time.Minute
+	// logEvery is how often the size of the broker's log is looked at.
+	logEvery = time.Hour
 )
 
 // server is an engine in a process of its own.
@@ -44,10 +46,33 @@ func (e *Engines) Run(ctx context.Context) error {
 	for name, s := range watched {
 		e.running.Go(func() { e.keep(ctx, name, s) })
 	}
+	if e.measure != nil {
+		e.running.Go(func() { e.watchLog(ctx) })
+	}
 	e.mu.Unlock()
 	<-ctx.Done()
 	e.running.Wait()
 	return nil
+}
+
+// watchLog warns of a broker's log that is too large, again and again, until ctx
+// ends.
+func (e *Engines) watchLog(ctx context.Context) {
+	for {
+		e.sayLog()
+		if !pause(ctx, logEvery) {
+			return
+		}
+	}
+}
+
+func (e *Engines) sayLog() {
+	l, err := e.measure()
+	if err != nil {
+		e.log.Error("the embedded broker's log can't be measured", "error", err)
+	} else if alarm := l.Alarm(); alarm != "" {
+		e.log.Warn(alarm)
+	}
 }
 
 // keep keeps one engine running.

@@ -48,15 +48,14 @@ func NewClient(cfg config.Kafka, bootstrap []string, log *slog.Logger, extra ...
 	if len(bootstrap) == 0 {
 		return nil, errors.New("kafka: no broker address: set kafka.bootstrap_servers, or start the embedded broker")
 	}
-	opts := []kgo.Opt{
-		kgo.SeedBrokers(bootstrap...),
+	opts := append(Bootstrap(bootstrap),
 		kgo.ClientID("tributary"),
 		kgo.WithLogger(logger{log, NewQuiet(time.Now)}),
 
 		kgo.RequiredAcks(kgo.AllISRAcks()),
 		kgo.ProducerBatchCompression(kgo.SnappyCompression(), kgo.Lz4Compression(), kgo.NoCompression()),
 		kgo.ProducerBatchMaxBytesFn(maxBatch),
-		kgo.ProducerLinger(25 * time.Millisecond),
+		kgo.ProducerLinger(25*time.Millisecond),
 		kgo.MaxBufferedRecords(maxBufferedRecords),
 		kgo.MaxBufferedBytes(maxBufferedBytes),
 		kgo.UnknownTopicRetries(-1), // a topic may be created after we started
@@ -67,8 +66,8 @@ func NewClient(cfg config.Kafka, bootstrap []string, log *slog.Logger, extra ...
 		kgo.FetchMaxPartitionBytes(fetchPartition),
 		kgo.MaxDecompressBatchBytes(decompressedBatch),
 		kgo.FetchMaxWait(time.Second),
-		kgo.MetadataMinAge(250 * time.Millisecond), // a topic just created is found at once
-	}
+		kgo.MetadataMinAge(250*time.Millisecond), // a topic just created is found at once
+	)
 	group, err := groupOpts(cfg)
 	if err != nil {
 		return nil, err

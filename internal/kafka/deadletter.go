@@ -14,4 +14,5 @@ const (
 	HeaderAttempts     = "tributary_attempts"
 	HeaderFirstFailure = "tributary_first_failure" // RFC 3339
 	HeaderLastFailure  = "tributary_last_failure"  // RFC 3339
+	HeaderTruncated    = "tributary_truncated"     // bytes of the original, of which only the beginning is kept; else missing
 )

@@ -26,6 +26,7 @@ type named struct {
 	name  string
 	check Check
 	live  bool // failing means that only a restart helps
+	warns bool // failing is said, and means nothing else
 }
 
 // NewHealth returns a Health without checks: live and ready.
@@ -33,11 +34,19 @@ func NewHealth() *Health { return &Health{} }
 
 // AddReady adds a check of readiness: something this process needs, which may
 // be away for a while.
-func (h *Health) AddReady(name string, check Check) { h.add(named{name, check, false}) }
+func (h *Health) AddReady(name string, check Check) { h.add(named{name: name, check: check}) }
 
 // AddLive adds a check of liveness: when it fails, only a restart helps. A
 // process that is not live is not ready either.
-func (h *Health) AddLive(name string, check Check) { h.add(named{name, check, true}) }
+func (h *Health) AddLive(name string, check Check) {
+	h.add(named{name: name, check: check, live: true})
+}
+
+// AddWarning adds a check of something that people should see to: a process that
+// fails it is as ready as before.
+func (h *Health) AddWarning(name string, check Check) {
+	h.add(named{name: name, check: check, warns: true})
+}
 
 func (h *Health) add(n named) {
 	h.mu.Lock()
@@ -82,6 +91,7 @@ func (c *Component) state() error {
 type Result struct {
 	Name   string
 	Reason string // why it is not well; empty when it is
+	Warns  bool   // it is well enough all the same
 }
 
 // Ready runs every check at once and returns what they found, by name, and
@@ -103,11 +113,11 @@ func (h *Health) run(ctx context.Context, liveOnly bool) ([]Result, bool) {
 	results := make([]Result, len(checks))
 	var wg sync.WaitGroup
 	for i, n := range checks {
-		wg.Go(func() { results[i] = Result{n.name, reason(ctx, n.check)} })
+		wg.Go(func() { results[i] = Result{n.name, reason(ctx, n.check), n.warns} })
 	}
 	wg.Wait()
 	slices.SortFunc(results, func(a, b Result) int { return cmp.Compare(a.Name, b.Name) })
-	return results, !slices.ContainsFunc(results, func(r Result) bool { return r.Reason != "" })
+	return results, !slices.ContainsFunc(results, func(r Result) bool { return r.Reason != "" && !r.Warns })
 }
 
 func reason(ctx context.Context, check Check) string {

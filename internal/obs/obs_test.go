@@ -84,6 +84,13 @@ func TestHealth(t *testing.T) {
 	expect("/readyz?verbose", 200, "[+] download\n[+] kafka\nok\n")
 	stage.NotReady("stalled")
 	expect("/readyz?verbose", 503, "[-] download: stalled\n[+] kafka\nreadyz failed\n")
+	// What only warns is said to who asks for all, and fails nothing.
+	h.AddWarning("broker_log", func(context.Context) error { return errors.New("too large") })
+	expect("/readyz?verbose", 503, "[!] broker_log: too large\n[-] download: stalled\n[+] kafka\nreadyz failed\n")
+	stage.Ready()
+	expect("/readyz", 200, "ok\n")
+	expect("/readyz?verbose", 200, "[!] broker_log: too large\n[+] download\n[+] kafka\nok\n")
+	stage.NotReady("stalled")
 
 	h.AddLive("watchdog", func(context.Context) error { return errors.New("stuck") })
 	expect("/livez", 503, "[-] watchdog: stuck\nlivez failed\n")

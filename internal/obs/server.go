@@ -51,6 +51,10 @@ func answer(w http.ResponseWriter, r *http.Request, name string, results []Resul
 	var b strings.Builder
 	for _, c := range results {
 		switch {
+		case c.Warns && c.Reason != "":
+			if r.URL.Query().Has("verbose") {
+				fmt.Fprintf(&b, "[!] %s: %s\n", c.Name, oneLine(c.Reason))
+			}
 		case c.Reason != "":
 			fmt.Fprintf(&b, "[-] %s: %s\n", c.Name, oneLine(c.Reason))
 		case r.URL.Query().Has("verbose"):

@@ -2,6 +2,7 @@ package pg
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -9,14 +10,25 @@ import (
 	"tributary/schemas"
 )
 
-// OutboxDDL is the table that an outbox needs; migrations include it with the
+// OutboxDDL are the tables that an outbox needs; migrations include them with the
 // schema's name. Rows are read in the order of id by one publisher at a time,
-// and deleted once the broker has acknowledged their events.
+// and deleted once the broker has acknowledged their events. What a broker
+// refuses for good is kept as a letter.
 const OutboxDDL = `CREATE TABLE %[1]s.outbox (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   events int NOT NULL, packed bytea NOT NULL,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp());
-ALTER TABLE %[1]s.outbox ALTER COLUMN packed SET STORAGE EXTERNAL`
+ALTER TABLE %[1]s.outbox ALTER COLUMN packed SET STORAGE EXTERNAL;
+CREATE TABLE %[1]s.outbox_letter (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  topic text NOT NULL, event text NOT NULL, key text NOT NULL, subject text NOT NULL,
+  class text NOT NULL, cause text NOT NULL, became text NOT NULL,
+  size bigint NOT NULL, whole boolean NOT NULL, packed bytea NOT NULL,
+  refused int NOT NULL DEFAULT 1, first_at timestamptz NOT NULL, last_at timestamptz NOT NULL,
+  decision text NOT NULL DEFAULT '' CHECK (decision IN ('', 'retried', 'dropped')),
+  decided_at timestamptz, decided_by text NOT NULL DEFAULT '', reason text NOT NULL DEFAULT '',
+  UNIQUE (topic, event));
+ALTER TABLE %[1]s.outbox_letter ALTER COLUMN packed SET STORAGE EXTERNAL`
 
 // How much one row of an outbox holds at most. A larger event has a row of
 // its own.
@@ -28,10 +40,17 @@ const (
 // AppendOutbox adds events to a schema's outbox within the caller's
 // transaction and wakes its publisher when that commits. The caller must hold
 // a lock that orders it against other writers of the same keys, where their
-// order matters: ids are given before transactions commit.
+// order matters: ids are given before transactions commit. An event that no
+// topic would take is refused with a *schemas.TooLargeError, and nothing is
+// added: everything behind it would wait for ever.
 func AppendOutbox(ctx context.Context, tx pgx.Tx, schema string, records []schemas.Record) error {
 	if len(records) == 0 {
 		return nil
+	}
+	for _, r := range records {
+		if err := r.Fits(); err != nil {
+			return fmt.Errorf("append to %s.outbox: %w", schema, err)
+		}
 	}
 	batch := &pgx.Batch{}
 	for len(records) > 0 {
@@ -58,30 +77,44 @@ func packLength(records []schemas.Record) int {
 	return len(records)
 }
 
-// ReadOutbox returns a schema's oldest rows and their events, in order: as
-// many rows as hold at least the given number of events, or all there are.
-func ReadOutbox(ctx context.Context, q Querier, schema string, events int) (ids []int64, records []schemas.Record, err error) {
+// OutboxRow is a row of an outbox: its events in order, or why they can't be
+// read.
+type OutboxRow struct {
+	ID      int64
+	Packed  []byte
+	Records []schemas.Record
+	Damaged error
+}
+
+// ReadOutbox returns a schema's oldest rows behind the given one, in order: as
+// many as hold at least the given number of events, or all there are.
+func ReadOutbox(ctx context.Context, q Querier, schema string, after int64, events int) ([]OutboxRow, error) {
 	rows, err := q.Query(ctx, `SELECT o.id, o.packed FROM
 			(SELECT id, sum(events) OVER (ORDER BY id) - events AS before FROM
-				(SELECT id, events FROM `+schema+`.outbox ORDER BY id LIMIT $1) oldest) counted
-			JOIN `+schema+`.outbox o USING (id) WHERE before < $1 ORDER BY id`, events)
+				(SELECT id, events FROM `+schema+`.outbox WHERE id > $2 ORDER BY id LIMIT $1) oldest) counted
+			JOIN `+schema+`.outbox o USING (id) WHERE before < $1 ORDER BY id`, events, after)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read %s.outbox: %w", schema, err)
+		return nil, fmt.Errorf("read %s.outbox: %w", schema, err)
 	}
-	var id int64
-	var packed []byte
-	_, err = pgx.ForEachRow(rows, []any{&id, &packed}, func() error {
-		part, err := schemas.UnpackRecords(packed)
-		if err != nil {
-			return fmt.Errorf("row %d: %w", id, err)
+	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r OutboxRow, err error) {
+		if err = row.Scan(&r.ID, &r.Packed); err == nil {
+			r.Records, r.Damaged = schemas.UnpackRecords(r.Packed)
 		}
-		ids, records = append(ids, id), append(records, part...)
-		return nil
+		return r, err
 	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("read %s.outbox: %w", schema, err)
+		return nil, fmt.Errorf("read %s.outbox: %w", schema, err)
 	}
-	return ids, records, nil
+	return out, nil
+}
+
+// RewriteOutbox leaves only the given events in a row: the others are
+// acknowledged, or told otherwise.
+func RewriteOutbox(ctx context.Context, q Querier, schema string, id int64, left []schemas.Record) error {
+	if _, err := q.Exec(ctx, "UPDATE "+schema+".outbox SET events = $2, packed = $3 WHERE id = $1", id, len(left), schemas.PackRecords(left)); err != nil {
+		return fmt.Errorf("take out of %s.outbox what was published: %w", schema, err)
+	}
+	return nil
 }
 
 // DeleteOutbox removes rows whose events the broker has acknowledged.
@@ -107,17 +140,86 @@ func VacuumOutbox(ctx context.Context, q Querier, schema string) error {
 type Outbox struct {
 	Schema string
 	Codec  *schemas.Codec
+	Ends   Ends // of what is too large; nil: the caller's transaction fails
 }
 
-// Append encodes events and adds them within the caller's transaction.
+// Ends returns what is told, in the same transaction, instead of an event that
+// can't be published: the named failure of whatever waits for it.
+type Ends func(ctx context.Context, tx pgx.Tx, m schemas.Message, cause error) ([]schemas.Message, error)
+
+// Append encodes events and adds them within the caller's transaction. Instead
+// of one that is too large it adds what ends the file or document that waits for
+// it; a position of the order is replaced by a failed one of the same number.
+// Where that is not known, it fails with a *schemas.TooLargeError.
 func (o Outbox) Append(ctx context.Context, tx pgx.Tx, messages ...schemas.Message) error {
-	records := make([]schemas.Record, len(messages))
-	for i, m := range messages {
+	records := make([]schemas.Record, 0, len(messages))
+	for _, m := range messages {
 		r, err := o.Codec.Encode(m)
+		if err == nil {
+			records = append(records, r)
+			continue
+		}
+		instead, err := o.instead(ctx, tx, r, m, err)
 		if err != nil {
 			return fmt.Errorf("outbox of %s: %w", o.Schema, err)
 		}
-		records[i] = r
+		records = append(records, instead...)
 	}
 	return AppendOutbox(ctx, tx, o.Schema, records)
+}
+
+// Repeat adds events that were encoded before, as Append does.
+func (o Outbox) Repeat(ctx context.Context, tx pgx.Tx, records []schemas.Record) error {
+	all := make([]schemas.Record, 0, len(records))
+	for _, r := range records {
+		err := r.Fits()
+		if err == nil {
+			all = append(all, r)
+			continue
+		}
+		m, derr := o.Codec.Decode(r)
+		if derr != nil {
+			return fmt.Errorf("outbox of %s: %w", o.Schema, errors.Join(err, derr))
+		}
+		instead, err := o.instead(ctx, tx, r, m, err)
+		if err != nil {
+			return fmt.Errorf("outbox of %s: %w", o.Schema, err)
+		}
+		all = append(all, instead...)
+	}
+	return AppendOutbox(ctx, tx, o.Schema, all)
+}
+
+// instead returns what is told instead of an event that is too large.
+func (o Outbox) instead(ctx context.Context, tx pgx.Tx, r schemas.Record, m schemas.Message, cause error) ([]schemas.Record, error) {
+	var large *schemas.TooLargeError
+	if !errors.As(cause, &large) {
+		return nil, cause
+	}
+	var out []schemas.Record
+	shorter, err := o.Codec.Replacement(r)
+	if err == nil {
+		out = append(out, shorter)
+	}
+	if _, position := m.Body.(*schemas.DocumentOrdered); err == nil && !position {
+		return out, nil
+	}
+	if o.Ends == nil {
+		if err == nil {
+			return out, nil
+		}
+		return nil, cause
+	}
+	ends, err := o.Ends(ctx, tx, m, cause)
+	if err != nil {
+		return nil, err
+	}
+	for _, end := range ends {
+		r, err := o.Codec.Encode(end)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
 }

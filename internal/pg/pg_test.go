@@ -460,10 +460,7 @@ func TestOutboxRowsAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ ask, rows, events int }{{1, 1, 500}, {500, 1, 500}, {501, 2, 1000}, {1001, 3, 1202}, {1203, 4, 1203}, {5000, 5, 1204}} {
-		ids, records, err := pg.ReadOutbox(t.Context(), pool, "s", c.ask)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ids, records := readOutbox(t, pool, 0, c.ask)
 		if len(ids) != c.rows || len(records) != c.events {
 			t.Errorf("asked for %d events: %d rows with %d events, want %d with %d", c.ask, len(ids), len(records), c.rows, c.events)
 		}
@@ -471,16 +468,32 @@ func TestOutboxRowsAreBounded(t *testing.T) {
 			t.Errorf("asked for %d events: %s", c.ask, d)
 		}
 	}
-	ids, _, err := pg.ReadOutbox(t.Context(), pool, "s", 501)
-	if err != nil {
-		t.Fatal(err)
+	ids, _ := readOutbox(t, pool, 0, 501)
+	if _, behind := readOutbox(t, pool, ids[1], 1); behind[0].Key != "1000" {
+		t.Errorf("behind the second row comes %s", behind[0].Key)
 	}
 	if err := pg.DeleteOutbox(t.Context(), pool, "s", ids); err != nil {
 		t.Fatal(err)
 	}
-	if _, records, err := pg.ReadOutbox(t.Context(), pool, "s", 1); err != nil || len(records) == 0 || records[0].Key != "1000" {
-		t.Errorf("what is left begins with %v: %v", records[:min(len(records), 1)], err)
+	if _, records := readOutbox(t, pool, 0, 1); len(records) == 0 || records[0].Key != "1000" {
+		t.Errorf("what is left begins with %v", records[:min(len(records), 1)])
 	}
+}
+
+// readOutbox returns the ids of rows and the events in them.
+func readOutbox(t *testing.T, pool *pgxpool.Pool, after int64, events int) (ids []int64, records []schemas.Record) {
+	t.Helper()
+	rows, err := pg.ReadOutbox(t.Context(), pool, "s", after, events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		if r.Damaged != nil {
+			t.Fatal(r.Damaged)
+		}
+		ids, records = append(ids, r.ID), append(records, r.Records...)
+	}
+	return ids, records
 }
 
 // Text that strangers wrote goes into Postgres, which refuses NUL.

@@ -66,7 +66,7 @@ func checkList(ctx context.Context, s Session, dir string, c Config) Step {
 	err := s.List(ctx, dir, func(e Entry) error {
 		if e.Invalid != "" {
 			invalid++
-			example = fmt.Sprintf("%q: %s", e.Name, e.Message)
+			example = fmt.Sprintf("%.80q: %s", e.Name, e.Message)
 		}
 		switch e.Kind {
 		case File:
@@ -116,9 +116,9 @@ func remedy(err error, c Config) string {
 	case "connection_lost":
 		return "try again; if it stays, the server refuses this machine or is out of connections: ask its owner"
 	case "reply_too_long", "protocol_error":
-		return "ask the server's owner what its server is and why it answers so; what it said is in the message"
+		return "ask the server's owner what server it is, and why it answers so"
 	case "listing_too_long":
-		return "ask the server's owner to move old files away, or raise limits.listing"
+		return "ask the server's owner to move old files away, or raise the limit that the message names"
 	case "bad_source_configuration":
 		return "correct the source's configuration"
 	}

@@ -51,7 +51,8 @@ const (
 // it is one line of valid UTF-8 without control characters and at most 1,000
 // bytes long.
 type Error struct {
-	// Op is what was being done: connect, login, list, stat, open, read.
+	// Op is what was being done: connect, login, list, stat, open, read. It is
+	// empty where only the caller knows.
 	Op string
 	// Path is the path as the caller gave it, or the server.
 	Path string
@@ -62,10 +63,17 @@ type Error struct {
 	exception string
 }
 
-// Error returns "op path: cause", cleaned and cut.
+// Error returns "op path: cause", cleaned and cut. A long path leaves room for
+// the cause.
 func (e *Error) Error() string {
-	if e.Path == "" {
+	const most = maxText / 8
+	switch {
+	case e.Op == "":
+		return clean(e.Err.Error())
+	case e.Path == "":
 		return clean(e.Op + ": " + e.Err.Error())
+	case len(e.Path) > most:
+		return clean(fmt.Sprintf("%s %q…: %s", e.Op, e.Path[:most], e.Err))
 	}
 	return clean(fmt.Sprintf("%s %q: %s", e.Op, e.Path, e.Err))
 }
@@ -141,13 +149,17 @@ func Exception(err error) string {
 	}
 }
 
-// wrap gives err its class, unless it already has one.
+// wrap gives err its class, unless it already has one, and says what was being
+// done, unless that is said.
 func wrap(op, path string, err error) error {
 	if err == nil {
 		return nil
 	}
 	var e *Error
 	if errors.As(err, &e) {
+		if e.Op == "" {
+			return &Error{Op: op, Path: path, Err: e.Err, class: e.class, exception: e.exception}
+		}
 		return err
 	}
 	e = &Error{Op: op, Path: path, Err: err, class: classify(err)}
@@ -185,8 +197,7 @@ func classify(err error) Class {
 	if errors.As(err, &proto) {
 		return classifyFTP(proto)
 	}
-	var noReply textproto.ProtocolError
-	if errors.As(err, &noReply) || errors.Is(err, errMalformed) {
+	if errors.Is(err, errMalformed) {
 		return Protocol
 	}
 	var status *sftp.StatusError

@@ -2,50 +2,46 @@ package remote
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"net"
 	"net/textproto"
+	"strconv"
 	"strings"
 	"time"
 )
 
 // ftpControl is the control connection: one command, then its reply. Here, and
-// nowhere else, is bounded what an FTP server may say: bytes, lines and time are
+// nowhere else, is bounded what an FTP server may say: bytes and time are
 // counted from the command on, so nothing that trickles in renews them.
 type ftpControl struct {
 	net.Conn
 	idle  time.Duration
 	limit int64
 	in    *bufio.Reader
-	text  *textproto.Reader
-	// left and lines are what the present reply may still have.
-	left  int64
-	lines int
+	// left is how many bytes the present reply may still have.
+	left int64
 }
 
 func newControl(conn net.Conn, c Config) *ftpControl {
 	f := &ftpControl{Conn: conn, idle: c.IdleTimeout, limit: c.Limits.Reply}
 	f.in = bufio.NewReader(f)
-	f.text = textproto.NewReader(f.in)
 	return f
 }
 
 // Read reads what is left of the present reply.
 func (c *ftpControl) Read(b []byte) (int, error) {
-	if c.left <= 0 || c.lines <= 0 {
-		return 0, broken("reply_too_long", "a reply has more than %d lines, or than limits.reply, %d bytes", maxReplyLines, c.limit)
+	if c.left <= 0 {
+		return 0, broken("reply_too_long", "a reply has more than limits.reply, %d bytes", c.limit)
 	}
 	n, err := c.Conn.Read(b[:min(int64(len(b)), c.left)])
 	c.left -= int64(n)
-	c.lines -= bytes.Count(b[:n], []byte("\n"))
 	return n, err
 }
 
 // await gives the server the idle time for a reply, and the reply its bounds.
 func (c *ftpControl) await() {
-	c.left, c.lines = c.limit, maxReplyLines
+	c.left = c.limit
 	// Best effort: what becomes of the connection is told by its use.
 	_ = c.SetDeadline(time.Now().Add(c.idle))
 }
@@ -72,8 +68,52 @@ func (c *ftpControl) send(format string, args ...any) error {
 	return err
 }
 
-// reply reads one reply, of whatever code.
-func (c *ftpControl) reply() (code int, text string, err error) { return c.text.ReadResponse(0) }
+// reply reads one reply, of whatever code: a line, or several of which the last
+// begins with the code of the first and a blank (RFC 959). The text has no code
+// at the beginning of its lines.
+func (c *ftpControl) reply() (code int, text string, err error) {
+	line, err := c.line()
+	if err != nil {
+		return 0, "", err
+	}
+	code, text, more, ok := cutCode(line)
+	if !ok {
+		return 0, "", broken("protocol_error", "it answers with what is no reply: %s", line)
+	}
+	var all strings.Builder
+	all.WriteString(text)
+	for more {
+		if line, err = c.line(); err != nil {
+			return 0, "", err
+		}
+		if same, rest, goesOn, ok := cutCode(line); ok && same == code {
+			line, more = rest, goesOn
+		}
+		all.WriteString("\n" + line)
+	}
+	return code, all.String(), nil
+}
+
+// line reads one line; a part of one is an error, never a line.
+func (c *ftpControl) line() (string, error) {
+	line, err := c.in.ReadString('\n')
+	return strings.TrimRight(line, "\r\n"), err
+}
+
+// cutCode cuts the code off a line, and says whether more lines follow.
+func cutCode(line string) (code int, text string, more, ok bool) {
+	if len(line) < 3 || len(line) > 3 && line[3] != ' ' && line[3] != '-' {
+		return 0, "", false, false
+	}
+	n, err := strconv.ParseUint(line[:3], 10, 16)
+	if err != nil || n < 100 {
+		return 0, "", false, false
+	}
+	if len(line) == 3 {
+		return int(n), "", false, true
+	}
+	return int(n), line[4:], line[3] == '-', true
+}
 
 // ask sends a command and returns its first reply.
 func (c *ftpControl) ask(format string, args ...any) (code int, text string, err error) {

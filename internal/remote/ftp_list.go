@@ -54,7 +54,7 @@ func (s *ftpSession) listByMDTM(ctx context.Context, full string, yield func(Ent
 			return yield(e)
 		}
 		zips = append(zips, e)
-		return room.hold(e)
+		return wrap("list", full, room.hold(e))
 	})
 	if yieldErr != nil || err != nil {
 		return yieldErr, err

@@ -138,7 +138,7 @@ const loginOp = "log in to"
 func (s *ftpSession) dialError(ctx context.Context, op string, err error) error {
 	var own *Error
 	if errors.As(err, &own) {
-		return err
+		return wrap(op, s.target.Server(), err)
 	}
 	e := &Error{Op: op, Path: s.target.Server(), Err: err, class: classify(err)}
 	var proto *textproto.Error

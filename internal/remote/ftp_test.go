@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"strings"
@@ -25,6 +26,11 @@ type script struct {
 	// the line before and the one after, separated by a bar. An empty one after
 	// hangs up.
 	data map[string]string
+	// strike takes the server's part at a step: "greeting", a command, "data of"
+	// a command or "after" one.
+	strike map[string]func(io.Writer)
+	// passive, when set, is where data connections come.
+	passive net.Listener
 
 	mu   sync.Mutex
 	seen []string
@@ -74,29 +80,45 @@ func (s *script) serve(conn net.Conn) {
 	if !ok {
 		greeting = "220 hello"
 	}
-	fmt.Fprintf(conn, "%s\r\n", greeting)
+	if strike, ok := s.strike["greeting"]; ok {
+		strike(conn)
+	} else {
+		fmt.Fprintf(conn, "%s\r\n", greeting)
+	}
 	in := bufio.NewScanner(conn)
-	var passive net.Listener
+	passive := s.passive
 	for in.Scan() {
 		line := in.Text()
 		s.mu.Lock()
 		s.seen = append(s.seen, line)
 		s.mu.Unlock()
 		r := s.reply(line)
+		if strike, ok := s.strike[strings.Fields(line)[0]]; ok {
+			strike(conn)
+			continue
+		}
 		switch word := strings.Fields(line)[0]; {
 		case word == "TYPE":
 			r = "200 ok"
 		case word == "EPSV" && r == "502 no":
 			passive, _ = net.Listen("tcp", "127.0.0.1:0")
 			r = fmt.Sprintf("229 ok (|||%d|)", passive.Addr().(*net.TCPAddr).Port)
-		case strings.Contains(r, "|"):
+		case strings.Contains(r, "|") && passive != nil && !strings.Contains(r, "|||"):
 			before, after, _ := strings.Cut(r, "|")
 			fmt.Fprintf(conn, "%s\r\n", before)
 			if data, err := passive.Accept(); err == nil {
-				fmt.Fprint(data, s.data[word])
+				if strike, ok := s.strike["data of "+word]; ok {
+					strike(data)
+				} else {
+					fmt.Fprint(data, s.data[word])
+				}
 				_ = data.Close()
 			}
 			_ = passive.Close()
+			if strike, ok := s.strike["after "+word]; ok {
+				strike(conn)
+				continue
+			}
 			if r = after; r == "" {
 				return
 			}

@@ -33,9 +33,6 @@ const (
 	// maxText is how long the text of an error may be, in bytes: what a person
 	// reads. It is fixed, since rows and events are made of such texts.
 	maxText = 1000
-	// maxReplyLines is how many lines a reply may have. It is fixed: greetings
-	// and lists of features have tens of them.
-	maxReplyLines = 1000
 	// maxListLine is how much of a line of an FTP listing is looked at; Linux
 	// paths end at 4096 bytes. It is fixed: a longer line is no line of ls.
 	maxListLine = 16 << 10
@@ -67,7 +64,7 @@ func (l Limits) withDefaults() Limits {
 // broken is the error of a server that exceeds a limit, or breaks the protocol
 // in a way after which nothing can be asked any more.
 func broken(exception, format string, args ...any) error {
-	return &Error{Op: "understand the server", class: Protocol, exception: exception, Err: fmt.Errorf(format, args...)}
+	return &Error{class: Protocol, exception: exception, Err: fmt.Errorf(format, args...)}
 }
 
 // meter counts what arrives of one listing.

@@ -143,7 +143,7 @@ func (s *sftpSession) fail(op, p string, err error) error {
 		return nil
 	}
 	if end := s.frames.end.Load(); end != nil && ClassOf(*end) == Protocol && ClassOf(err) == Connection {
-		return *end
+		return wrap(op, p, *end)
 	}
 	if s.conn.expired.Load() && classify(err) == Connection {
 		return &Error{Op: op, Path: p, class: Timeout, Err: err}

@@ -62,7 +62,8 @@ func (f *frameReader) next() (err error) {
 	if f.buf[4] != fxpName || len(f.buf) < 13 {
 		return nil
 	}
-	count := int64(binary.BigEndian.Uint32(f.buf[9:]))
+	// A packet without a name counts as one, or there could be any number.
+	count := 1 + int64(binary.BigEndian.Uint32(f.buf[9:]))
 	if f.held.Add(int64(len(f.buf))+count*entryCost) > maxHeld {
 		return tooLong("more than %d MiB of its entries would have to be kept in memory, since the server allows one channel only", maxHeld>>20)
 	}

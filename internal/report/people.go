@@ -22,6 +22,17 @@ func (s Status) WriteText(w io.Writer, now time.Time) error {
 	if s.Dormant != "" {
 		p.printf("acquisition: %s\n", s.Dormant)
 	}
+	for _, o := range s.Outboxes {
+		if o.Waiting > 0 {
+			p.printf("publishing: %d events wait in %s.outbox, the oldest for %s\n", o.Waiting, o.Schema, age(time.Duration(o.Oldest*float64(time.Second))))
+		}
+		if o.Letters > 0 {
+			p.printf("publishing: %d events of %s.outbox can't be published and wait for you: see tributary dlq list --group %s.outbox\n", o.Letters, o.Schema, o.Schema)
+		}
+	}
+	if s.LogAlarm != "" {
+		p.printf("broker: %s\n", s.LogAlarm)
+	}
 	if s.Odd > 0 {
 		p.printf("%d records of the event log could not be read: see tracker.unreadable\n", s.Odd)
 	}

@@ -30,6 +30,12 @@ func start() time.Time { return time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC) }
 // delivers; and one that waits.
 func filled(t *testing.T) *pgxpool.Pool {
 	t.Helper()
+	return told(t, story())
+}
+
+// told is a tracker that has read some events.
+func told(t *testing.T, events []schemas.StatusChanged) *pgxpool.Pool {
+	t.Helper()
 	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", 4)
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +49,7 @@ func filled(t *testing.T) *pgxpool.Pool {
 		t.Fatal(err)
 	}
 	r := stage.Range{Topic: schemas.StatusChangedTopic}
-	for i, e := range story() {
+	for i, e := range events {
 		encoded, err := codec.Encode(schemas.Message{ID: schemas.ID("e", string(rune(i))), Topic: schemas.StatusChangedTopic, Stage: "test",
 			Time: start().Add(time.Duration(i) * time.Second), Body: &e})
 		if err != nil {
@@ -212,6 +218,30 @@ func TestSourcesAndCentres(t *testing.T) {
 	}
 	if d := cmp.Diff([]string{"H|MRC Harwell|true|1|3|0|2|1|2"}, centres); d != "" {
 		t.Error(d)
+	}
+}
+
+// A file that is pending says how it was not fetched before.
+func TestAPendingFileSaysWhyItWasNotFetched(t *testing.T) {
+	scope := schemas.Scope{Run: schemas.LiveRun, Centre: "H", Source: "harwell"}
+	ref := schemas.FileRef{File: schemas.FileID("add", goodZip), FileName: goodZip, Action: "add"}
+	attempt := func(n int32, status, exception string) schemas.StatusChanged {
+		return schemas.StatusChanged{Scope: scope, FileRef: ref, Entity: schemas.EntityDownload, Attempt: n, Phase: "download", Status: status, Outcome: exception, Exception: exception}
+	}
+	accepted := attempt(1, "failed", "too_slow")
+	accepted.Outcome, accepted.Accepted = "", "too_slow"
+	none := attempt(2, "cancelled", "no_room")
+	none.Accepted = "no_room"
+	pool := told(t, []schemas.StatusChanged{
+		{Scope: scope, FileRef: ref, Entity: schemas.EntityFile, Phase: "zip_name", Status: "done", FileDate: "2012-10-02", FileInc: 1},
+		attempt(1, "pending", ""), attempt(1, "failed", "too_slow"), accepted, attempt(2, "pending", ""), none, attempt(3, "pending", ""),
+	})
+	s, err := report.Stand(t.Context(), pool, start().Add(time.Minute), 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Oldest) != 1 || s.Oldest[0].Reason != "requested from harwell; waits for download; attempt 2 ended no_room" {
+		t.Errorf("got %+v", s.Oldest)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tributary/internal/pg"
+	"tributary/schemas"
 )
 
 // Count is how many files or documents stand at (phase, status).
@@ -43,12 +44,15 @@ type Status struct {
 	Pending   int64      `json:"pending"` // files that have not ended
 	Oldest    []Pending  `json:"oldest"`  // of these
 	Rates     Rates      `json:"rates"`
-	Session   *int64     `json:"session"`           // the latest
-	Opened    *time.Time `json:"opened"`            // when it was opened
-	Closed    *time.Time `json:"closed"`            // when it was closed; nil while it is open
-	Last      *time.Time `json:"last"`              // when something last happened to a file
-	Odd       int64      `json:"unreadable"`        // records of the log that could not be read
-	Dormant   string     `json:"dormant,omitempty"` // why nothing is fetched, or may not be, seen from where this was asked; empty: nothing keeps it
+	Session   *int64     `json:"session"`             // the latest
+	Opened    *time.Time `json:"opened"`              // when it was opened
+	Closed    *time.Time `json:"closed"`              // when it was closed; nil while it is open
+	Last      *time.Time `json:"last"`                // when something last happened to a file
+	Odd       int64      `json:"unreadable"`          // records of the log that could not be read
+	LogAlarm  string     `json:"log_alarm,omitempty"` // why the embedded broker's log is too large, seen from where this was asked; empty: it is not
+	Dormant   string     `json:"dormant,omitempty"`   // why nothing is fetched, or may not be, seen from where this was asked; empty: nothing keeps it
+
+	Outboxes []Outbox `json:"outboxes,omitempty"` // those with something to say
 
 	AsOf *time.Time `json:"as_of,omitempty"` // the moment that was asked about; nil: now
 }
@@ -115,22 +119,34 @@ type pendingRow struct {
 	Attempt          *int32
 	Unsettled        bool
 	Hostings         int64
+	Before           *string // how its last attempt to be fetched ended that did not bring it
+	BeforeAttempt    *int32
 }
 
 func pendingFiles(ctx context.Context, q pg.Querier, centre string, limit int) ([]Pending, error) {
-	rows, err := list[pendingRow](ctx, q, "pending files", `SELECT file, action, centre, source, phase, status, first_seen, last_update, documents, documents_known,
-		documents_open, attempt,
+	rows, err := list[pendingRow](ctx, q, "pending files", `SELECT f.file, f.action, f.centre, f.source, f.phase, f.status, f.first_seen, f.last_update, f.documents, f.documents_known,
+		f.documents_open, f.attempt,
 		EXISTS (SELECT FROM tracker.file_source_has_zip h WHERE h.za_id = f.id AND h.note = 'unsettled' AND h.state = 'present'),
-		(SELECT count(*) FROM tracker.file_source_has_zip h WHERE h.za_id = f.id AND h.state = 'present')
-		FROM tracker.file f WHERE NOT ended AND ($2 = '' OR centre = $2) ORDER BY first_seen, file COLLATE "C", action LIMIT $1`, limit, centre)
+		(SELECT count(*) FROM tracker.file_source_has_zip h WHERE h.za_id = f.id AND h.state = 'present'), b.exception, b.attempt
+		FROM tracker.file f LEFT JOIN LATERAL (SELECT x.short_name AS exception, d.attempt FROM tracker.zip_download d JOIN tracker.an_exception x ON x.id = d.exception_id
+			WHERE d.za_id = f.id AND d.phase_id IN (2, 3) AND d.status_id IN (4, 5) ORDER BY d.attempt DESC LIMIT 1) b ON true
+		WHERE NOT f.ended AND ($2 = '' OR f.centre = $2) ORDER BY f.first_seen, f.file COLLATE "C", f.action LIMIT $1`, limit, centre)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]Pending, len(rows))
 	for i, r := range rows {
-		out[i] = Pending{File: r.File, Action: r.Action, Centre: r.Centre, Source: r.Source, Phase: r.Phase, Status: r.Status, Reason: r.reason(), Since: r.Since, Last: r.Last}
+		out[i] = Pending{File: r.File, Action: r.Action, Centre: r.Centre, Source: r.Source, Phase: r.Phase, Status: r.Status, Reason: r.reason() + r.before(), Since: r.Since, Last: r.Last}
 	}
 	return out, nil
+}
+
+// before says why a file that is still to be fetched was not fetched before.
+func (r pendingRow) before() string {
+	if r.Before == nil || r.Phase != string(schemas.ZipName) && r.Phase != string(schemas.Download) {
+		return ""
+	}
+	return fmt.Sprintf("; attempt %d ended %s", *r.BeforeAttempt, *r.Before)
 }
 
 // reason says what a file waits for.

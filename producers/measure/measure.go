@@ -35,9 +35,9 @@ type Measurer struct {
 	log   *slog.Logger
 	quiet *kafka.Quiet
 
-	limit, free, outstanding    *prometheus.GaugeVec
-	events, oldest, epoch, held *prometheus.GaugeVec
-	measured                    prometheus.Gauge
+	limit, free, outstanding             *prometheus.GaugeVec
+	events, oldest, letters, epoch, held *prometheus.GaugeVec
+	measured                             prometheus.Gauge
 }
 
 // New makes a Measurer; nothing runs yet.
@@ -55,6 +55,8 @@ func New(controlPool, warehousePool *pgxpool.Pool, log *slog.Logger, reg prometh
 			Help: "Events that wait in an outbox for the broker's acknowledgement."}, []string{"outbox"}),
 		oldest: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_outbox_oldest_seconds",
 			Help: "How long the oldest of them has waited; 0 when there is none."}, []string{"outbox"}),
+		letters: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_outbox_dead_letters",
+			Help: "Events of an outbox that can't be published for good and that nobody has decided about; tributary dlq list shows them."}, []string{"outbox"}),
 		epoch: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_lease_epoch",
 			Help: "The lease's epoch: it rises by one whenever the lease changes hands."}, []string{"schema", "lease"}),
 		held: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_lease_held",
@@ -62,7 +64,7 @@ func New(controlPool, warehousePool *pgxpool.Pool, log *slog.Logger, reg prometh
 		measured: prometheus.NewGauge(prometheus.GaugeOpts{Name: "tributary_control_measured_timestamp_seconds",
 			Help: "When the numbers of control, outboxes and leases were last read without a failure; what can be read is up to date all the same."}),
 	}
-	reg.MustRegister(m.limit, m.free, m.outstanding, m.events, m.oldest, m.epoch, m.held, m.measured)
+	reg.MustRegister(m.limit, m.free, m.outstanding, m.events, m.oldest, m.letters, m.epoch, m.held, m.measured)
 	return m
 }
 
@@ -130,6 +132,11 @@ func (m *Measurer) readSchema(ctx context.Context, schema string, pool *pgxpool.
 	}
 	m.events.WithLabelValues(schema).Set(float64(depth.Events))
 	m.oldest.WithLabelValues(schema).Set(depth.Oldest.Seconds())
+	letters, err := pg.OpenLetters(ctx, pool, schema)
+	if err != nil {
+		return err
+	}
+	m.letters.WithLabelValues(schema).Set(float64(letters))
 	leases, err := pg.Leases(ctx, pool, schema)
 	if err != nil {
 		return err

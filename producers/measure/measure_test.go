@@ -86,6 +86,7 @@ func TestNumbersAreTheDatabases(t *testing.T) {
 	want := map[string]float64{
 		"tributary_control_sessions_limit host:22": 4, "tributary_control_credits host:22": 3,
 		"tributary_outbox_events control": 10, "tributary_outbox_events warehouse": 0, "tributary_outbox_oldest_seconds warehouse": 0,
+		"tributary_outbox_dead_letters control": 0, "tributary_outbox_dead_letters warehouse": 0,
 		"tributary_lease_epoch schedule control": 1, "tributary_lease_held schedule control": 1,
 		"tributary_lease_epoch insert warehouse": 1, "tributary_lease_held insert warehouse": 1,
 		"tributary_control_outstanding jobs": 1,

@@ -116,7 +116,7 @@ func (w *world) downloaded(d schemas.DownloadFinished, record schemas.Record) {
 	case schemas.NotTried:
 		t.Download = schemas.NotTried
 		a.Alone = a.Alone || d.Exception == schemas.Quarantined
-		a.State, a.NotBefore = control.Wanted, w.now.Add(min(w.backoff, time.Second))
+		a.State, a.NotBefore = control.Wanted, w.now.Add(w.pauseNotTried(a, t.Source, d.Exception))
 		w.out = append(w.out, attemptEvent(f, a, t, string(schemas.Download), schemas.Cancelled, d.Exception, d.Message, schemas.NotTried, d.Outcome, w.now))
 	case schemas.Quarantined:
 		w.bad[t.Source]++
@@ -125,6 +125,18 @@ func (w *world) downloaded(d schemas.DownloadFinished, record schemas.Record) {
 		w.bad[t.Source]++
 		w.fetchFailed(f, a, t, d)
 	}
+}
+
+// pauseNotTried is how long what was not tried waits. A file for which there was
+// no room waits longer each time, since whoever has the room keeps it for a while.
+func (w *world) pauseNotTried(a *control.Acquisition, source, exception string) time.Duration {
+	if exception != schemas.NoRoom {
+		return min(w.backoff, time.Second)
+	}
+	tried := a.Tried[source]
+	tried.NoRoom++
+	a.Tried[source] = tried
+	return w.backoffAfter(tried.NoRoom)
 }
 
 // fetched accepts bytes: either those that the file shows already, or a new

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sort"
 	"time"
@@ -24,6 +25,9 @@ const (
 	worthwhile = 32
 	// worthwhileBytes is the same for their size together.
 	worthwhileBytes = 8 << 20
+	// requestBytes is what a job's event says of a file at most, in bytes, beside
+	// its name, which it says twice.
+	requestBytes = 400
 )
 
 // dispatchLoop gathers wanted files into jobs, takes up looks that waited and
@@ -271,8 +275,10 @@ func (p *Planner) cut(items []item, credit int) int {
 	}
 	share := (len(items) + credit - 1) / credit
 	var bytes int64
+	names := 0
 	for i, it := range items {
-		if i > 0 && (it.a.Alone || it.a.Run != items[0].a.Run || i >= p.Config.JobFiles || bytes+it.hosting.Size > int64(p.Config.JobBytes)) {
+		names += 2*len(it.file.Name) + requestBytes
+		if i > 0 && (names > schemas.MaxEvent/2 || it.a.Alone || it.a.Run != items[0].a.Run || i >= p.Config.JobFiles || bytes+it.hosting.Size > int64(p.Config.JobBytes)) {
 			return i
 		}
 		if i >= share && (i >= worthwhile || bytes >= worthwhileBytes) {
@@ -332,10 +338,10 @@ func (p *Planner) request(ctx context.Context, tx pgx.Tx, w *world, j job) error
 		Key: id, Stage: stageName, Subject: j.source, Time: w.now, Body: body,
 	}
 	r, err := p.Outbox.Codec.Encode(m)
-	if err != nil {
+	if large := (*schemas.TooLargeError)(nil); err != nil && !errors.As(err, &large) {
 		return err
 	}
-	w.out = append(w.out, m)
+	w.out = append(w.out, m) // one that is too large is told as the end of its files
 	return control.AddJob(ctx, tx, id, j.server, j.source, len(j.items), w.now, r)
 }
 
@@ -349,7 +355,7 @@ func (p *Planner) remind(ctx context.Context, now time.Time) error {
 			return err
 		}
 		p.Log.Warn("requesting again what has gone silent", "events", len(records), "budget", p.Config.SilenceBudget.D())
-		return pg.AppendOutbox(ctx, tx, control.Schema, records)
+		return p.Outbox.Repeat(ctx, tx, records)
 	})
 	if err == nil {
 		p.Metrics.rerequested(records)

@@ -156,6 +156,49 @@ func TestSourcesOfAServerTakeTurnsWhenSessionsComeFreeOneByOne(t *testing.T) {
 	}
 }
 
+// A source whose every file fails for ever, and is tried again for ever, takes no
+// turn from another one of its server, and each of its files is asked for no more
+// often than attempts and growing pauses allow.
+func TestASourceThatAlwaysFailsStarvesNobody(t *testing.T) {
+	const files, good = 300, 40
+	w := newWorld(t)
+	p := newPlanner()
+	p.Config.JobFiles = 10
+	for range files {
+		wanted(w, "bad", "a:22", 1, false)
+	}
+	for range good {
+		wanted(w, "good", "a:22", 1<<20, false)
+	}
+	asked, waits := map[string]int{}, 0
+	for left := good; left > 0; w.now = w.now.Add(time.Minute) { // a job takes a minute
+		jobs := p.gather(w, map[string]int{"a:22": 1})
+		if waits++; waits > 1 && jobs[0].source == "bad" {
+			t.Fatalf("twice in a row the failing source has its turn, while %d files of the other wait", left)
+		}
+		for _, it := range jobs[0].items {
+			if jobs[0].source == "good" {
+				it.a.State = control.Ended
+				left--
+				waits = 0
+				continue
+			}
+			asked[it.file.ID]++
+			it.a.State, it.a.Attempt = control.Requested, int32(asked[it.file.ID])
+			w.attempts[control.AttemptKey{Run: it.a.Run, File: it.file.ID, Attempt: it.a.Attempt}] = &control.Attempt{Run: it.a.Run, File: it.file.ID, Attempt: it.a.Attempt,
+				Acquisition: it.a.ID, Source: "bad"}
+			it.file.Attempts = it.a.Attempt
+			w.downloaded(schemas.DownloadFinished{FileRef: schemas.FileRef{File: it.file.ID}, Scope: schemas.Scope{Run: it.a.Run}, Attempt: it.a.Attempt,
+				Result: schemas.FailedEnd, Outcome: "too_slow", Exception: "too_slow", Phase: string(schemas.Download)}, schemas.Record{})
+		}
+	}
+	for id, n := range asked {
+		if n > w.perHosting {
+			t.Errorf("%s was asked for %d times", id, n)
+		}
+	}
+}
+
 func TestFilesThatWaitAreNotGathered(t *testing.T) {
 	w := &world{now: noon, files: map[string]*fileWorld{}}
 	wanted(w, "s1", "a:22", 1000, false).NotBefore = noon.Add(time.Second)

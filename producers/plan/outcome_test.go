@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -199,6 +201,30 @@ func TestNotTriedCostsNoAttempt(t *testing.T) {
 	}
 	if s.w.bad[own] != 0 {
 		t.Errorf("the source is blamed %d times", s.w.bad[own])
+	}
+	s.complete(s.from(own), "sha-1")
+}
+
+// A file that has no room beside others is requested again, as often as it takes
+// and without an attempt, but after growing pauses; the source is not blamed. One
+// that has no room alone fails as any other.
+func TestAFileWithoutRoomWaits(t *testing.T) {
+	s := newScene(t)
+	s.show(own, 10)
+	pauses := []time.Duration{}
+	for range 6 {
+		d := s.finished(s.from(own), schemas.NotTried, schemas.NoRoom)
+		d.Exception = schemas.NoRoom
+		s.read(d)
+		got := s.last()
+		if got.State != control.Wanted || got.Tried[own].Attempts != 0 || got.Alone || s.w.bad[own] != 0 {
+			t.Fatalf("acquisition is %+v", got)
+		}
+		pauses = append(pauses, got.NotBefore.Sub(s.w.now))
+		s.w.now = got.NotBefore
+	}
+	if diff := cmp.Diff([]time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 8 * time.Second, 8 * time.Second}, pauses); diff != "" {
+		t.Errorf("pauses differ:\n%s", diff)
 	}
 	s.complete(s.from(own), "sha-1")
 }

@@ -68,8 +68,9 @@ type Planner struct {
 	// they are the shadow's. Nil: whatever they are.
 	Versions *profile.Versions
 
-	wake chan struct{}
-	held map[string]time.Time // replays that wait for other members, and when that was last told; the loop's of replays
+	wake  chan struct{}
+	quiet *kafka.Quiet
+	held  map[string]time.Time // replays that wait for other members, and when that was last told; the loop's of replays
 
 	served map[string]int64 // by source: when it was last given a job, in turns; the dispatcher's
 	turns  int64
@@ -78,7 +79,7 @@ type Planner struct {
 // New returns a planner; nothing runs yet.
 func New(cfg config.Plan, cutoff time.Duration, once bool, pool *pgxpool.Pool, outbox pg.Outbox, offsets pg.Offsets, log *slog.Logger) *Planner {
 	return &Planner{Config: cfg, Cutoff: cutoff, Once: once, Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: offsets, Pool: pool}}, Outbox: outbox, Log: log,
-		Now: func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }, wake: make(chan struct{}, 1), held: map[string]time.Time{}, served: map[string]int64{}}
+		Now: func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }, wake: make(chan struct{}, 1), quiet: kafka.NewQuiet(time.Now), held: map[string]time.Time{}, served: map[string]int64{}}
 }
 
 // Run reads with the given applier and dispatches until ctx ends.
@@ -162,7 +163,7 @@ func (p *Planner) decode(batch []stage.Range) (input, error) {
 				return in, fmt.Errorf("%s/%d at offset %d: %w", r.Topic, r.Partition, rec.Offset, err)
 			}
 			if err != nil {
-				p.Log.Error("a record cannot be read and is passed over", "topic", r.Topic, "partition", r.Partition, "offset", rec.Offset, "error", err)
+				p.passedOver("a record cannot be read and is passed over", "topic", r.Topic, "partition", r.Partition, "offset", rec.Offset, "error", err)
 				continue
 			}
 			record.Topic = m.Topic
@@ -182,11 +183,19 @@ func (p *Planner) decode(batch []stage.Range) (input, error) {
 				}
 			}
 			if !valid(file) {
-				p.Log.Error("a record names no file and is passed over", "topic", r.Topic, "partition", r.Partition, "offset", rec.Offset, "file", file)
+				p.passedOver("a record names no file and is passed over", "topic", r.Topic, "partition", r.Partition, "offset", rec.Offset)
 			}
 		}
 	}
 	return in, nil
+}
+
+// passedOver logs a record that nobody can use, once in a while: who writes such
+// writes many.
+func (p *Planner) passedOver(what string, args ...any) {
+	if missed, ok := p.quiet.Due(what); ok {
+		p.Log.Error(what, append(args, "not_logged", missed)...)
+	}
 }
 
 // valid tells whether a file's id can be one: other systems announce files

@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -223,13 +222,11 @@ func (r *rerunning) rejudge(f *fileWorld, was, judged *control.Acquisition, docs
 			r.extracted++
 			continue
 		}
-		verdict := schemas.Message{ID: schemas.EventID(stageName, a.Run, v.Document, schemas.DocumentValidatedTopic, strconv.Itoa(int(a.Attempt))),
-			Topic: schemas.DocumentValidatedTopic, Key: v.Document, Stage: stageName, Time: r.now, Body: v}
-		rec, err := r.codec.Encode(verdict)
+		kept, err := r.codec.EncodeBody(schemas.DocumentValidatedTopic, v)
 		if err != nil {
 			return nil, err
 		}
-		d.Run, d.Attempt, d.Download, d.Unzip, d.Body = a.Run, a.Attempt, a.Download, a.Unzip, rec.Value
+		d.Run, d.Attempt, d.Download, d.Unzip, d.Body = a.Run, a.Attempt, a.Download, a.Unzip, kept
 		r.verdicts = append(r.verdicts, d)
 		r.out = append(r.out, judgedEvent(f, a, v, judged, r.now))
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"tributary/internal/pg"
+	"tributary/schemas"
 )
 
 // entryRefused is the exception of an entry that the database refuses: something
@@ -22,10 +23,15 @@ func (e *entryError) Unwrap() error { return e.err }
 
 // dataError tells whether an error is one of what is to be stored, which trying
 // again only repeats, rather than one of the database's state: SQLSTATE classes
-// 22 (data), 23 (constraints) and 54 (limits).
+// 22 (data), 23 (constraints) and 54 (limits). An event that no topic would take
+// is one, too.
 func dataError(err error) bool {
 	var own *entryError
 	if errors.As(err, &own) {
+		return true
+	}
+	var large *schemas.TooLargeError
+	if errors.As(err, &large) {
 		return true
 	}
 	var e *pgconn.PgError

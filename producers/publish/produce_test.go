@@ -14,6 +14,16 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
+// first is the first error of a produce.
+func first(results []error, err error) error {
+	for _, r := range results {
+		if err == nil {
+			err = r
+		}
+	}
+	return err
+}
+
 // A batch that may have reached a broker is not given up by the client, even
 // if the broker is gone for good: whoever stops must not wait for it.
 func TestStoppingDoesNotWaitForABrokerThatIsGone(t *testing.T) {
@@ -35,7 +45,7 @@ func TestStoppingDoesNotWaitForABrokerThatIsGone(t *testing.T) {
 	}
 	defer client.Close()
 	done := make(chan error, 1)
-	go func() { done <- produce(ctx, client, []*kgo.Record{{Topic: "t", Value: []byte("v")}}) }()
+	go func() { done <- first(produce(ctx, client, []*kgo.Record{{Topic: "t", Value: []byte("v")}})) }()
 	select {
 	case err := <-done:
 		if !errors.Is(err, context.Canceled) {
@@ -62,7 +72,7 @@ func TestATopicMadeAnewBesideALiveOne(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patient)
 	defer cancel()
 	send := func(topic, value string) *kgo.Record { return &kgo.Record{Topic: topic, Value: []byte(value)} }
-	if err := produce(ctx, client, []*kgo.Record{send("live", "1"), send("anew", "1")}); err != nil {
+	if err := first(produce(ctx, client, []*kgo.Record{send("live", "1"), send("anew", "1")})); err != nil {
 		t.Fatal(err)
 	}
 	admin := kadm.NewClient(client)
@@ -80,13 +90,13 @@ func TestATopicMadeAnewBesideALiveOne(t *testing.T) {
 		client.ForceMetadataRefresh()
 	}
 	// The client may have a new epoch by now, in which this is sequence 0.
-	if err := produce(ctx, client, []*kgo.Record{send("live", "2")}); err != nil {
+	if err := first(produce(ctx, client, []*kgo.Record{send("live", "2")})); err != nil {
 		t.Fatal(err)
 	}
-	if err := produce(ctx, client, []*kgo.Record{large, send("anew", "2")}); !errors.Is(err, kerr.MessageTooLarge) {
+	if err := first(produce(ctx, client, []*kgo.Record{large, send("anew", "2")})); !errors.Is(err, kerr.MessageTooLarge) {
 		t.Fatalf("the first error is %v, want that of the large record", err)
 	}
-	if err := produce(ctx, client, []*kgo.Record{send("live", "3"), send("anew", "3")}); err != nil {
+	if err := first(produce(ctx, client, []*kgo.Record{send("live", "3"), send("anew", "3")})); err != nil {
 		t.Errorf("after the topic was made anew: %v", err)
 	}
 	reader, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.ConsumeTopics("live"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))

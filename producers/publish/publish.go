@@ -1,12 +1,19 @@
 // Package publish sends what an outbox holds to Kafka, in order, and deletes
 // what the broker has acknowledged. One publisher at a time acts on an outbox,
 // by lease; what a late one still sends is a repeat with the same ids.
+//
+// A broker that is away is waited for. What is refused for good is told in fewer
+// words or ends by name what waits for it, and is kept as a letter; the rest goes
+// on. A topic that takes nothing, for whatever other reason, holds up no other.
 package publish
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -18,6 +25,7 @@ import (
 	"tributary/internal/crashpoint"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
+	"tributary/schemas"
 )
 
 // Publisher empties one schema's outbox.
@@ -30,11 +38,30 @@ type Publisher struct {
 	lease  pg.Lease
 	log    *slog.Logger
 
+	// Ends says what is told to whoever waits for an event that is refused for
+	// good. Nil: nobody is told.
+	Ends pg.Ends
+
 	published prometheus.Counter
+	refused   *prometheus.CounterVec
 	depth     prometheus.Gauge
 
 	deleted, bytes int // rows deleted since the last vacuum, and the size of their events
+
+	codecOnce sync.Once
+	codecs    *schemas.Codec
+	codecErr  error
+
+	unsettled *batch           // was sent, and could not be settled yet
+	sentIn    int64            // the epoch in which it was
+	after     int64            // rows up to here hold only events of held topics, as far as they were seen
+	held      map[string]error // topics that take nothing just now, and why
+	until     time.Time        // when they are tried again
+	quiet     *kafka.Quiet
 }
+
+// holdPause is how long a topic that takes nothing is left alone.
+const holdPause = time.Second
 
 // After so many deleted rows, or bytes of events in them, the outbox is vacuumed.
 const (
@@ -43,15 +70,19 @@ const (
 )
 
 // New returns a publisher of the outbox of a schema; nothing runs yet. No other
-// may produce with its client, which forgets topics that were made anew.
+// may produce with its client, which forgets topics that were made anew. The
+// client should flush by hand only (kgo.ManualFlushing): then what follows a
+// refused event on its partition is never sent before it.
 func New(cfg config.Publish, prefix, schema string, pool *pgxpool.Pool, client *kgo.Client, holder string, log *slog.Logger, reg prometheus.Registerer) *Publisher {
 	labels := prometheus.Labels{"outbox": schema}
 	p := &Publisher{cfg: cfg, prefix: prefix, schema: schema, pool: pool, client: client, log: log.With("outbox", schema),
 		lease:     pg.Lease{Pool: pool, Schema: schema, Name: "publish", Holder: holder, TTL: cfg.LeaseTTL.D()},
 		published: prometheus.NewCounter(prometheus.CounterOpts{Name: "tributary_outbox_published_total", Help: "Events acknowledged by the broker.", ConstLabels: labels}),
-		depth:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "tributary_outbox_batch_events", Help: "Events in the batch read last; a full batch means that more wait.", ConstLabels: labels}),
+		refused:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "tributary_outbox_refused_total", Help: "Events that can't be published for good, and rows that can't be read: there is a dead letter of each.", ConstLabels: labels}, []string{"class"}),
+		held:      map[string]error{}, quiet: kafka.NewQuiet(time.Now),
+		depth: prometheus.NewGauge(prometheus.GaugeOpts{Name: "tributary_outbox_batch_events", Help: "Events in the batch read last; a full batch means that more wait.", ConstLabels: labels}),
 	}
-	reg.MustRegister(p.published, p.depth)
+	reg.MustRegister(p.published, p.refused, p.depth)
 	return p
 }
 
@@ -63,6 +94,7 @@ func (p *Publisher) Run(ctx context.Context) error {
 }
 
 func (p *Publisher) publish(ctx context.Context, epoch int64) error {
+	p.resume() // another may have been at work meanwhile
 	conn, err := p.pool.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("listen to the outbox: %w", err)
@@ -82,15 +114,26 @@ func (p *Publisher) publish(ctx context.Context, epoch int64) error {
 	idle := time.NewTimer(p.cfg.Interval.D())
 	defer idle.Stop()
 	for {
+		if !p.until.IsZero() && !time.Now().Before(p.until) {
+			p.resume()
+		}
 		n, err := p.batch(ctx, epoch)
-		if err != nil {
+		if held := (*heldError)(nil); errors.As(err, &held) {
+			if missed, due := p.quiet.Due("held"); due {
+				p.log.Warn("a topic takes nothing; others go on, and it is tried again", "error", err, "not_logged", missed)
+			}
+		} else if err != nil {
 			return err
 		}
 		p.vacuum(ctx)
 		if n >= p.cfg.Batch {
 			continue
 		}
-		idle.Reset(p.cfg.Interval.D())
+		pause := p.cfg.Interval.D()
+		if !p.until.IsZero() {
+			pause = min(pause, holdPause)
+		}
+		idle.Reset(pause)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -131,35 +174,70 @@ func listen(ctx context.Context, conn *pgx.Conn) (woken <-chan struct{}, cut <-c
 	}
 }
 
-// batch sends the oldest events and deletes their rows once all are
-// acknowledged. It returns how many they were.
+// batch sends the oldest events, and takes out of the outbox what is acknowledged
+// or refused for good. It returns how many it has read, also with a *heldError,
+// which says what had to stay.
 func (p *Publisher) batch(ctx context.Context, epoch int64) (int, error) {
-	ids, records, err := p.read(ctx)
-	if err != nil || len(ids) == 0 {
+	if err := p.finish(ctx, epoch); err != nil {
+		return 0, err
+	}
+	rows, err := p.read(ctx)
+	if err != nil || len(rows) == 0 {
 		p.depth.Set(0)
 		return 0, err
 	}
-	p.depth.Set(float64(len(records)))
+	b := p.gather(rows)
+	n := len(b.all())
+	p.depth.Set(float64(n))
 	crashpoint.At("publish", p.schema, "acknowledged", "before")
-	if err := produce(ctx, p.client, records); err != nil {
+	if err := p.send(ctx, b); err != nil {
 		return 0, fmt.Errorf("publish: %w", err)
 	}
 	crashpoint.At("publish", p.schema, "acknowledged", "after")
-	err = pg.InTx(ctx, p.pool, func(tx pgx.Tx) error {
-		if err := p.lease.Check(ctx, tx, epoch); err != nil {
+	if err := p.settle(ctx, epoch, b); err != nil {
+		p.unsettled, p.sentIn = b, epoch
+		return 0, err
+	}
+	return n, p.hold(b)
+}
+
+// finish settles what was sent before and could not be settled, so that this
+// process does not send it again. If another had the lease meanwhile, that one
+// has sent it, or it comes again.
+func (p *Publisher) finish(ctx context.Context, epoch int64) error {
+	b := p.unsettled
+	if b == nil {
+		return nil
+	}
+	if epoch <= p.sentIn+1 { // epochs are given one by one
+		if err := p.settle(ctx, epoch, b); err != nil {
 			return err
 		}
-		return pg.DeleteOutbox(ctx, tx, p.schema, ids)
-	})
-	if err != nil {
-		return 0, fmt.Errorf("delete what was published: %w", err)
 	}
-	p.published.Add(float64(len(records)))
-	p.deleted += len(ids)
-	for _, r := range records {
-		p.bytes += len(r.Value)
+	p.unsettled = nil
+	return nil
+}
+
+// hold notes which topics take nothing, and reads behind what waits for them
+// until they are tried again.
+func (p *Publisher) hold(b *batch) error {
+	if !b.remains() {
+		return nil
 	}
-	return len(records), nil
+	p.after = b.rows[len(b.rows)-1].ID
+	if p.until.IsZero() {
+		p.until = time.Now().Add(holdPause)
+	}
+	if len(b.held) == 0 {
+		return nil // held before
+	}
+	maps.Copy(p.held, b.held)
+	return &heldError{b.held}
+}
+
+// resume lets topics that were held be tried again, from the oldest row on.
+func (p *Publisher) resume() {
+	p.after, p.held, p.until = 0, map[string]error{}, time.Time{}
 }
 
 // vacuum keeps the outbox small. Without it everything works on, for longer
@@ -174,14 +252,12 @@ func (p *Publisher) vacuum(ctx context.Context) {
 	}
 }
 
-func (p *Publisher) read(ctx context.Context) ([]int64, []*kgo.Record, error) {
-	ids, events, err := pg.ReadOutbox(ctx, p.pool, p.schema, p.cfg.Batch)
-	if err != nil {
-		return nil, nil, err
-	}
-	records := make([]*kgo.Record, len(events))
-	for i, e := range events {
-		records[i] = kafka.ToKgo(p.prefix, e)
-	}
-	return ids, records, nil
+func (p *Publisher) read(ctx context.Context) ([]pg.OutboxRow, error) {
+	return pg.ReadOutbox(ctx, p.pool, p.schema, p.after, p.cfg.Batch)
+}
+
+// codec is only needed where something is refused.
+func (p *Publisher) codec() (*schemas.Codec, error) {
+	p.codecOnce.Do(func() { p.codecs, p.codecErr = schemas.NewCodec() })
+	return p.codecs, p.codecErr
 }

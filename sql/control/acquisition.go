@@ -53,6 +53,7 @@ func (h Hosting) Available() bool { return h.State == "available" }
 // Tried is what an acquisition has met at one source.
 type Tried struct {
 	Attempts int    `json:"attempts"`
+	NoRoom   int    `json:"no_room,omitempty"` // how often others had the room for it, which costs no attempt
 	GivenUp  bool   `json:"given_up,omitempty"`
 	Bad      string `json:"bad,omitempty"` // sha256 of damaged bytes it delivered
 }

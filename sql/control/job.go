@@ -151,8 +151,8 @@ const silentFileSQL = `UPDATE control.acquisition a SET news_at = clock_timestam
 	WHERE a.id = s.id RETURNING a.file::text, a.last_event, a.last_headers`
 
 // Silent returns the events of what has had no news since the given moment,
-// so that they are published again with the same ids: announced looks, jobs,
-// and downloads whose documents have not all come. Each is then given the
+// so that they are published again with the same ids: announced looks, jobs that
+// no member has a session for, and downloads whose documents have not all come. Each is then given the
 // same time again.
 func Silent(ctx context.Context, tx pgx.Tx, since time.Time, limit int) ([]schemas.Record, error) {
 	var out []schemas.Record
@@ -160,8 +160,9 @@ func Silent(ctx context.Context, tx pgx.Tx, since time.Time, limit int) ([]schem
 		{schemas.FileDiscoveredTopic, `UPDATE control.look k SET announced_at = clock_timestamp() FROM (SELECT source, file, look FROM control.look
 			WHERE class = 'announced' AND announced_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED) s
 			WHERE k.source = s.source AND k.file = s.file AND k.look = s.look RETURNING k.file::text, k.event, k.headers`},
-		{schemas.DownloadRequestedTopic, `UPDATE control.job j SET news_at = clock_timestamp(), repeats = repeats + 1 FROM (SELECT id FROM control.job
-			WHERE news_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED) s WHERE j.id = s.id RETURNING j.id::text, j.event, j.headers`},
+		{schemas.DownloadRequestedTopic, `UPDATE control.job j SET news_at = clock_timestamp(), repeats = repeats + 1 FROM (SELECT id FROM control.job w
+			WHERE news_at < $1 AND NOT EXISTS (SELECT FROM control.job_session x WHERE x.job = w.id AND x.lease_until >= clock_timestamp())
+			LIMIT $2 FOR UPDATE SKIP LOCKED) s WHERE j.id = s.id RETURNING j.id::text, j.event, j.headers`},
 		{schemas.DownloadFinishedTopic, fmt.Sprintf(silentFileSQL, Received)},
 		{schemas.DownloadFinishedTopic, fmt.Sprintf(silentFileSQL, Extracted)},
 	} {

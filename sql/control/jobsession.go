@@ -3,11 +3,14 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/internal/pg"
 )
 
 // ErrSessionElsewhere says that another member has a session open for the job,
@@ -26,7 +29,8 @@ const (
 
 // A session that has run out may be taken by another member, and only then.
 const takeSessionSQL = `INSERT INTO control.job_session AS s (job, session, holder, server, lease_until) VALUES ($1, $2, $3, $4, clock_timestamp() + $5::interval)
-	ON CONFLICT (job) DO UPDATE SET session = excluded.session, holder = excluded.holder, server = excluded.server, lease_until = excluded.lease_until
+	ON CONFLICT (job) DO UPDATE SET session = excluded.session, holder = excluded.holder, server = excluded.server, lease_until = excluded.lease_until,
+		deaths = s.deaths + CASE WHEN s.session = excluded.session THEN 0 ELSE 1 END
 	WHERE s.session = excluded.session OR s.lease_until < clock_timestamp()`
 
 // jobSession is a session that a member holds.
@@ -102,9 +106,20 @@ func (s *jobSession) renew(ctx context.Context, taken bool, lose context.CancelC
 	}
 }
 
-// farewell gives the session up, and with it what dead members left.
+// SessionDeaths tells how often a job's session ran out before it was ended,
+// because its member died or was cut off, and another one followed.
+func SessionDeaths(ctx context.Context, q pg.Querier, job string) (n int, err error) {
+	if err = q.QueryRow(ctx, "SELECT coalesce((SELECT deaths FROM control.job_session WHERE job = $1), 0)", job).Scan(&n); err != nil {
+		return 0, fmt.Errorf("ask for deaths of job %s: %w", job, err)
+	}
+	return n, nil
+}
+
+// farewell gives the session up, and with it what dead members left of jobs that
+// have ended.
 func (s *jobSession) farewell() {
 	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
 	defer cancel()
-	_, _ = s.pool.Exec(ctx, `DELETE FROM control.job_session WHERE (job = $1 AND session = $2) OR lease_until < clock_timestamp() - interval '1 minute'`, s.job, s.id)
+	_, _ = s.pool.Exec(ctx, `DELETE FROM control.job_session WHERE (job = $1 AND session = $2) 
+		OR lease_until < clock_timestamp() - interval '1 minute' AND NOT EXISTS (SELECT FROM control.job j WHERE j.id = job_session.job)`, s.job, s.id)
 }

@@ -155,7 +155,7 @@ func tablesOf(ctx context.Context, q pg.Querier) ([]string, error) {
 		return nil, fmt.Errorf("list the tables: %w", err)
 	}
 	return slices.DeleteFunc(names, func(name string) bool {
-		return slices.Contains([]string{"state", "try", "lease", "outbox", "profile", "schema_version"}, name)
+		return slices.Contains([]string{"state", "try", "lease", "outbox", "outbox_letter", "profile", "schema_version"}, name)
 	}), nil
 }
 

@@ -76,7 +76,15 @@ func swap(ctx context.Context, tx pgx.Tx, p *profile, check func(pgx.Tx) error) 
 			return err
 		}
 		steps = grants
-		for _, table := range []string{"outbox", "lease", "try"} {
+		own := []string{"outbox", "lease", "try"}
+		var letters bool // of the outbox: a schema that only older members have migrated has no table for them
+		if err := tx.QueryRow(ctx, "SELECT to_regclass('warehouse.outbox_letter') IS NOT NULL").Scan(&letters); err != nil {
+			return fmt.Errorf("look for the dead letters of the outbox: %w", err)
+		}
+		if letters {
+			own = append(own, "outbox_letter")
+		}
+		for _, table := range own {
 			steps = append(steps, "DROP TABLE "+Shadow+"."+table, "ALTER TABLE warehouse."+table+" SET SCHEMA "+Shadow)
 		}
 		// What people have asked for by hand, and no batch end has done yet.
@@ -112,7 +120,7 @@ func grants(ctx context.Context, tx pgx.Tx) ([]string, error) {
 		UNION ALL SELECT format('GRANT %s ON %I.%I TO ', a.privilege_type, $1::text, c.relname) || `+to+`
 			FROM pg_class c CROSS JOIN LATERAL aclexplode(c.relacl) a
 			WHERE c.relnamespace = to_regnamespace('warehouse') AND c.relkind IN ('r', 'p', 'v') AND a.grantee <> c.relowner
-				AND c.relname NOT IN ('outbox', 'lease', 'try') -- these move as they are
+				AND c.relname NOT IN ('outbox', 'outbox_letter', 'lease', 'try') -- these move as they are
 				AND EXISTS (SELECT FROM pg_class s WHERE s.relnamespace = to_regnamespace($1) AND s.relname = c.relname)
 		UNION ALL SELECT format('ALTER DEFAULT PRIVILEGES FOR ROLE %I IN SCHEMA %I GRANT %s ON %s TO ', pg_get_userbyid(d.defaclrole), $1::text, a.privilege_type,
 				CASE d.defaclobjtype WHEN 'r' THEN 'TABLES' WHEN 'S' THEN 'SEQUENCES' WHEN 'f' THEN 'FUNCTIONS' ELSE 'TYPES' END) || `+to+`

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/internal/report"
 	"tributary/schemas"
@@ -173,7 +174,7 @@ func (r *recorder) seen(t testing.TB) (records int64, rested bool) {
 // the broker has them.
 func logTimes(t testing.TB, bootstrap []string, topic string, records int64) map[int32][]time.Time {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(bootstrap...), kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	client, err := kgo.NewClient(append(kafka.Bootstrap(bootstrap), kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))...)
 	if err != nil {
 		t.Fatal(err)
 	}

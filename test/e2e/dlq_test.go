@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/engine"
+	"tributary/internal/kafka"
 	"tributary/test/corpus"
 	"tributary/test/rig"
 )
@@ -247,7 +248,7 @@ func (s *system) spoil(e extractedRow) (mend func()) {
 // an event cut off. Stages give them up; who keeps state passes them over.
 func garble(t *testing.T, bootstrap []string) {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(bootstrap...))
+	client, err := kgo.NewClient(kafka.Bootstrap(bootstrap)...)
 	if err != nil {
 		t.Fatal(err)
 	}

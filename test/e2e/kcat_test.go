@@ -11,6 +11,16 @@ import (
 	"tributary/test/rig"
 )
 
+// asReader are the arguments with which kcat gets at the broker that the system
+// uses: at the embedded one as the user who reads.
+func (s *system) asReader(at engine.Endpoints) []string {
+	if l := at.KafkaListener; l != nil {
+		return []string{"-b", l.Address, "-X", "security.protocol=SASL_PLAINTEXT", "-X", "sasl.mechanism=" + l.Mechanism,
+			"-X", "sasl.username=reader", "-X", "sasl.password=" + l.Users["reader"]}
+	}
+	return []string{"-b", strings.Join(s.bootstrap(at), ",")}
+}
+
 // Other clients see the topics of the broker, the embedded one too: kcat lists them and
 // reads every record.
 func TestKcatReadsTheTopics(t *testing.T) {
@@ -24,10 +34,11 @@ func TestKcatReadsTheTopics(t *testing.T) {
 	}
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Small}, rig.Options{Local: true})
 	s.once()
+	s.more = append(s.more, "TRIBUTARY_CFG_KAFKA_LISTEN_ADDRESS=127.0.0.1:0")
 	s.engines(func(at engine.Endpoints) {
 		run := func(args ...string) string {
 			t.Helper()
-			out, err := exec.CommandContext(t.Context(), kcat, append([]string{"-b", strings.Join(s.bootstrap(at), ",")}, args...)...).CombinedOutput()
+			out, err := exec.CommandContext(t.Context(), kcat, append(s.asReader(at), args...)...).CombinedOutput()
 			if err != nil {
 				t.Fatalf("kcat %s: %v\n%s", strings.Join(args, " "), err, out)
 			}

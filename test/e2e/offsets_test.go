@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/engine"
+	"tributary/internal/kafka"
 	"tributary/test/corpus"
 	"tributary/test/rig"
 )
@@ -109,7 +110,7 @@ const onceSQL = `SELECT phase, status, exception, toInt64(count()) AS events FRO
 // is in none: it reads the order by itself, from where the warehouse is.
 func rewind(t testing.TB, bootstrap []string) {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(bootstrap...))
+	client, err := kgo.NewClient(kafka.Bootstrap(bootstrap)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -100,7 +100,7 @@ type workTopics struct {
 
 func newWorkTopics(t testing.TB, at engine.Endpoints) *workTopics {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(at.Kafka...))
+	client, err := kgo.NewClient(kafka.Bootstrap(at.Kafka)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"tributary/consumers/unzip"
 	"tributary/consumers/validate"
 	"tributary/internal/archive"
+	"tributary/internal/blob"
 	"tributary/internal/config"
 	"tributary/schemas"
 )
@@ -117,7 +118,7 @@ func (s *sim) work(ctx context.Context, p *proc) error {
 	metrics := stage.NewMetrics(p.metrics)
 	switch p.role {
 	case "download":
-		d := &download.Downloader{Config: config.Default().Download, Sources: s.sources, Blobs: s.blobs.by(p), Dial: s.dialer(p), Log: log, Now: time.Now,
+		d := &download.Downloader{Config: s.downloads(), Sources: s.sources, Blobs: s.blobs.by(p), Space: space(log), Dial: s.dialer(p), Lease: s.paced(holdLease), Log: log, Now: time.Now,
 			Outstanding: func(ctx context.Context, id string) (bool, error) { return s.planes.outstanding(ctx, p, id) },
 			Hold: func(ctx context.Context, id, server string) (context.Context, func(), error) {
 				return s.planes.hold(ctx, p, id, server)
@@ -136,6 +137,29 @@ func (s *sim) work(ctx context.Context, p *proc) error {
 	return s.planes.work(ctx, p, log, metrics)
 }
 
+// downloads is how files are fetched: slow ones are only some hundred bytes
+// here.
+func (s *sim) downloads() config.Download {
+	c := config.Default().Download
+	c.MinRate, c.RateGrace, c.DetachAfter = 1, config.Duration(s.paced(rateGrace)), config.Duration(s.paced(detachAfter))
+	return c
+}
+
+const (
+	rateGrace   = 40 * time.Second
+	detachAfter = 3 * time.Second
+	// downloadsAtOnce is less than what one server may have open: what it holds up
+	// for long it would hold up for all.
+	downloadsAtOnce = 2
+)
+
+// space is the disk of a process's blobs, of which 11 GiB may be used.
+func space(log *slog.Logger) *blob.Space {
+	s := blob.NewSpace(func() (blob.Usage, error) { return blob.Usage{Free: 12 << 30, Total: 1 << 40}, nil }, 1<<30, 1, "the blobs", log)
+	s.ServerShare = 0.5
+	return s
+}
+
 // window is how many records a stage has in hand: few, so that windows fill,
 // but of jobs as many as by default, since a slow one delays those beyond.
 func window(name string) int {
@@ -147,7 +171,11 @@ func window(name string) int {
 
 // runner is the real runtime of a stage.
 func (s *sim) runner(p *proc, name, topic string, work stage.Stage, log *slog.Logger, metrics *stage.Metrics) *stage.Runner {
-	return stage.NewRunner(stage.Config{Name: name, Prefix: prefix, Topic: topic, Parallelism: 4, Window: window(name), Stall: 2 * time.Minute, Grace: 3 * time.Second,
+	parallelism, detached := 4, 0
+	if name == download.Name {
+		parallelism, detached = downloadsAtOnce, config.Default().Download.MaxDetached
+	}
+	return stage.NewRunner(stage.Config{Name: name, Prefix: prefix, Topic: topic, Parallelism: parallelism, Detached: detached, Window: window(name), Stall: 2 * time.Minute, Grace: 3 * time.Second,
 		BackoffMax: 5 * time.Second, CommitInterval: s.scene.commits}, p.client, s.shared.codec, work, log, metrics)
 }
 

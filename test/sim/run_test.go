@@ -153,6 +153,9 @@ func newSim(t *testing.T, sh *shared, seed uint64, faultless bool, pace time.Dur
 	if !s.noFaults {
 		s.faults.events = append(s.faults.events, drawIllnesses(rng)...)
 	}
+	if pace == 1 { // in real time they would take long
+		s.scene.files = append(s.scene.files, drawDrips(seed)...)
+	}
 	s.control, s.warehouse, s.tracker, s.history = newControl(s), newWarehouse(s), newTracker(s), newHistory(s)
 	for source, at := range sceneSources() {
 		s.sources[source] = config.Source{ID: source, URL: sourceURL(source)}
@@ -357,7 +360,7 @@ func (s *sim) host(f *sceneFile) {
 				key := source + "/" + f.action + "/" + f.name
 				h := v.files[key]
 				if h == nil {
-					h = &hosted{slow: f.slow}
+					h = &hosted{slow: f.slow, drip: f.class == classDrip}
 					v.files[key] = h
 				}
 				if n > 0 && h.mtime.Equal(mtime) {

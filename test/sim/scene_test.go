@@ -20,6 +20,7 @@ const (
 	classEmpty   = "empty"   // no documents in it
 	classGone    = "gone"    // it is taken away: loaded, or gone
 	className    = "name"    // its name breaks the convention
+	classDrip    = "drip"    // its server claims gigabytes, and sends a byte now and then, until it is taken away
 )
 
 // scene is what a seed draws: a corpus on servers, and members.
@@ -85,6 +86,22 @@ func drawScene(rng *rand.Rand) *scene {
 		sc.files = append(sc.files, drawFile(rng, centres[rng.IntN(3)], i))
 	}
 	return sc
+}
+
+// drawDrips are files of hostile servers, drawn apart from all else: none in two
+// seeds of three.
+func drawDrips(seed uint64) (out []*sceneFile) {
+	rng := rand.New(rand.NewPCG(seed, 0x6472697073))
+	if rng.IntN(3) > 0 {
+		return nil
+	}
+	centre := []string{"Coast", "North", "Alps"}[rng.IntN(3)]
+	for i := range 1 + rng.IntN(3) {
+		date := time.Date(2025, 5, 1+i, 0, 0, 0, 0, time.UTC)
+		out = append(out, &sceneFile{class: classDrip, action: schemas.Actions()[rng.IntN(3)], centre: centre, name: centre + "_" + date.Format("02012006") + ".zip",
+			sources: []string{centreSource(centre)}, versions: []version{{bytes: []byte("P")}}, appears: time.Duration(rng.IntN(10)) * time.Second, leaves: time.Duration(60+rng.IntN(30)) * time.Second})
+	}
+	return out
 }
 
 func drawFile(rng *rand.Rand, centre string, i int) *sceneFile {

@@ -38,8 +38,16 @@ type hosted struct {
 	mtime time.Time
 	lie   int64 // added to the size that is told
 	slow  time.Duration
+	drip  bool   // it claims claimed bytes, and brings one now and then
 	next  func() // replaces it, once, while somebody reads it
 }
+
+// A file that drips is a byte every dripEvery, and says that it is large: of such
+// two fill the disk, if what is only claimed counts.
+const (
+	dripEvery  = 10 * time.Second
+	dripClaims = 5 << 30
+)
 
 // illness is what is wrong with a server for a while, by operation.
 type illness string
@@ -211,6 +219,9 @@ func (x *session) List(ctx context.Context, dir string, yield func(remote.Entry)
 }
 
 func (f *hosted) entry(name string) remote.Entry {
+	if f.drip {
+		return remote.Entry{Name: name, Size: dripClaims, ModTime: f.mtime, Precision: time.Second}
+	}
 	return remote.Entry{Name: name, Size: int64(len(f.bytes)) + f.lie, ModTime: f.mtime, Precision: time.Second}
 }
 
@@ -245,8 +256,27 @@ func (x *session) Open(ctx context.Context, p string, _ int64) (io.ReadCloser, e
 	}
 	x.v.mu.Lock()
 	defer x.v.mu.Unlock()
+	if f.drip {
+		return &dripping{x: x, ctx: ctx}, nil
+	}
 	return &reading{x: x, ctx: ctx, f: f, data: f.bytes, slow: f.slow}, nil
 }
+
+// dripping is a transfer that never ends.
+type dripping struct {
+	x   *session
+	ctx context.Context
+}
+
+func (d *dripping) Read(b []byte) (int, error) {
+	if err := d.x.wait(d.ctx, dripEvery); err != nil {
+		return 0, err
+	}
+	b[0] = 'P'
+	return 1, nil
+}
+
+func (d *dripping) Close() error { return nil }
 
 // reading is a transfer under way.
 type reading struct {

@@ -1,5 +1,7 @@
-// Package broker runs the embedded Kafka broker: franz-go's kfake on disk, on a
-// loopback port, so that any Kafka client on the machine can look in.
+// Package broker runs the embedded Kafka broker: franz-go's kfake on disk, behind
+// a unix socket that only its owner reaches and, where an address is configured,
+// behind TCP, where clients log in. Between both and kfake, which was made for
+// tests, stands a door that lets through what kfake can take.
 //
 // What it does not promise, and what is done about it:
 //
@@ -19,7 +21,7 @@
 //     its partitions for ever, so [Broker] removes members that are silent.
 //   - One goroutine serves all requests; opening reads the whole log, with a
 //     peak of memory of one to three times its size.
-//   - It has no authentication, which is why it listens on loopback only.
+//   - It has no TLS: what a client reads over TCP can be read on the way.
 //   - It does not lock its directory: the caller must.
 package broker
 
@@ -38,18 +40,26 @@ import (
 	"syscall"
 
 	"github.com/twmb/franz-go/pkg/kfake"
-)
 
-// DefaultAddr picks a free loopback port on the first start and keeps it.
-const DefaultAddr = "127.0.0.1:0"
+	"tributary/internal/kafka"
+	"tributary/schemas"
+)
 
 // Options say where a broker lives.
 type Options struct {
 	// DataDir holds the log; it is created if it does not exist.
 	DataDir string
-	// Addr is a loopback host and port, [DefaultAddr] if empty. With port 0
-	// the port of the last start is used again if it is still free.
+	// Socket is the path of the unix socket, in a directory that only the
+	// owner can enter; at most 107 bytes.
+	Socket string
+	// Addr is a host and port to listen on for the users of Passwords; empty:
+	// there is no TCP. With port 0 a free one is taken, and used again at the
+	// next start if it still is free.
 	Addr string
+	// Passwords are those of [Reader] and [Announcer].
+	Passwords map[string]string
+	// Prefix begins the names of the pipeline's topics and groups.
+	Prefix string
 	// NoSync leaves writing to disk to the kernel. For tests.
 	NoSync bool
 	// Logger is required.
@@ -59,6 +69,9 @@ type Options struct {
 // Broker is a running broker.
 type Broker struct {
 	cluster *kfake.Cluster
+	door    *door
+	socket  string
+	tcp     string
 	stop    func() // ends the search for dead members and waits for it
 }
 
@@ -76,7 +89,7 @@ func Open(o Options) (*Broker, error) {
 			o.Logger.Warn("cut off a torn end that an interrupted write left", "file", name, "bytes", cut)
 		}
 	}
-	listener, err := listen(o)
+	d, err := listen(o)
 	if err != nil {
 		return nil, fmt.Errorf("embedded broker: %w", err)
 	}
@@ -84,7 +97,7 @@ func Open(o Options) (*Broker, error) {
 		kfake.NumBrokers(1),
 		kfake.ClusterID("tributary"),
 		kfake.DataDir(o.DataDir),
-		kfake.ListenFn(func(string, string) (net.Listener, error) { return listener, nil }),
+		kfake.ListenFn(func(string, string) (net.Listener, error) { return d, nil }),
 		kfake.BrokerConfigs(settings()),
 		kfake.WithLogger(logger{o.Logger}),
 	}
@@ -93,18 +106,30 @@ func Open(o Options) (*Broker, error) {
 	}
 	cluster, err := kfake.NewCluster(opts...)
 	if err != nil {
-		_ = listener.Close() // it may be closed already
-		return nil, fmt.Errorf("embedded broker: open %s: %w", o.DataDir, err)
+		return nil, errors.Join(fmt.Errorf("embedded broker: open %s: %w", o.DataDir, err), d.Close())
+	}
+	if err := d.open(kafka.TopicName(o.Prefix, schemas.FileDiscoveredTopic), kafka.GroupName(o.Prefix, "")); err != nil {
+		cluster.Close()
+		return nil, fmt.Errorf("embedded broker: %w", err)
 	}
 	// Opening has read every segment; nothing of that is needed any more.
 	debug.FreeOSMemory()
+	b := &Broker{cluster: cluster, door: d, socket: o.Socket}
+	if d.tcp != nil {
+		b.tcp = d.tcp.Addr().String()
+	}
 	ctx, cancel := context.WithCancel(context.Background())
-	wait := RemoveDeadMembers(ctx, cluster, o.Logger)
-	return &Broker{cluster: cluster, stop: func() { cancel(); wait() }}, nil
+	wait := RemoveDeadMembers(ctx, cluster, o.Logger, kafka.Bootstrap(b.Addrs())...)
+	b.stop = func() { cancel(); wait() }
+	return b, nil
 }
 
-// Addrs are the addresses to bootstrap a client with.
-func (b *Broker) Addrs() []string { return b.cluster.ListenAddrs() }
+// Addrs are the owner's addresses to bootstrap a client with, for
+// [kafka.Bootstrap].
+func (b *Broker) Addrs() []string { return []string{kafka.UnixScheme + b.socket} }
+
+// TCP is the host and port for users with a password; empty: there is none.
+func (b *Broker) TCP() string { return b.tcp }
 
 // Close writes out all state and stops serving.
 func (b *Broker) Close() error {
@@ -124,31 +149,55 @@ func settings() map[string]string {
 	}
 }
 
-// listen opens the listener, on the kept port if the port is ours to choose.
-func listen(o Options) (net.Listener, error) {
-	addr := o.Addr
-	if addr == "" {
-		addr = DefaultAddr
+// listen opens the door, which nobody gets through yet.
+func listen(o Options) (*door, error) {
+	// The caller holds the data directory's lock, so a socket that is there
+	// was left by a process that is gone.
+	if err := os.Remove(o.Socket); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("socket of an earlier run: %w", err)
 	}
-	host, port, err := net.SplitHostPort(addr)
+	unix, err := net.Listen("unix", o.Socket)
 	if err != nil {
-		return nil, fmt.Errorf("address %q: %w: write it as 127.0.0.1:9092", addr, err)
+		return nil, fmt.Errorf("listen: %w", err)
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, fmt.Errorf("address %s is not a loopback address, and the embedded broker has no authentication: "+
-			"use 127.0.0.1, or run Apache Kafka to serve other machines", addr)
+	if err := os.Chmod(o.Socket, 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("close the socket to others: %w", err), unix.Close())
 	}
-	if port != "0" {
-		l, err := net.Listen("tcp", addr)
-		if errors.Is(err, syscall.EADDRINUSE) {
-			return nil, fmt.Errorf("port %s is taken by another program: stop it, or choose another port: %w", port, err)
+	var tcp net.Listener
+	if o.Addr != "" {
+		if tcp, err = listenTCP(o); err != nil {
+			return nil, errors.Join(err, unix.Close())
 		}
-		if err != nil {
-			return nil, fmt.Errorf("listen: %w", err)
-		}
-		return l, nil
 	}
-	return listenKept(host, filepath.Join(o.DataDir, "port"), o.Logger)
+	return newDoor(unix, tcp, o.Passwords, o.Logger)
+}
+
+// listenTCP listens on the configured address, on the kept port if the port is
+// ours to choose.
+func listenTCP(o Options) (net.Listener, error) {
+	host, port, err := net.SplitHostPort(o.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("kafka.listen_address %q: %w: write it as 127.0.0.1:9092", o.Addr, err)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		return nil, fmt.Errorf("kafka.listen_address %q names no address that a client could be told: write one of this machine's, as 127.0.0.1:9092", o.Addr)
+	}
+	for _, user := range []string{Reader, Announcer} {
+		if o.Passwords[user] == "" {
+			return nil, fmt.Errorf("the user %s has no password", user)
+		}
+	}
+	if port == "0" {
+		return listenKept(host, filepath.Join(o.DataDir, "port"), o.Logger)
+	}
+	l, err := net.Listen("tcp", o.Addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("port %s is taken by another program: stop it, or choose another port in kafka.listen_address: %w", port, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	return l, nil
 }
 
 // listenKept listens on the port written in file if it can, else on any free

@@ -29,14 +29,23 @@ func Drain(t testing.TB, pool *pgxpool.Pool, schema string, codec *schemas.Codec
 
 func outbox(t testing.TB, pool *pgxpool.Pool, schema string, codec *schemas.Codec) ([]int64, []schemas.Message) {
 	t.Helper()
-	ids, records, err := pg.ReadOutbox(t.Context(), pool, schema, math.MaxInt32)
+	rows, err := pg.ReadOutbox(t.Context(), pool, schema, 0, math.MaxInt32)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := make([]schemas.Message, len(records))
-	for i, r := range records {
-		if out[i], err = codec.Decode(r); err != nil {
-			t.Fatal(err)
+	var ids []int64
+	out := []schemas.Message{}
+	for _, row := range rows {
+		if row.Damaged != nil {
+			t.Fatalf("row %d: %v", row.ID, row.Damaged)
+		}
+		ids = append(ids, row.ID)
+		for _, r := range row.Records {
+			m, err := codec.Decode(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, m)
 		}
 	}
 	return ids, out

@@ -124,6 +124,9 @@ func (s *Server) settings(ctx context.Context) ([]string, error) {
 		"logging_collector=off",
 		"log_destination=stderr",
 	}
+	if s.locked() {
+		set = append(set, "hba_file="+s.hbaFile())
+	}
 	if s.o.NoSync {
 		set = append(set, "fsync=off", "full_page_writes=off", "synchronous_commit=off")
 	} else {
@@ -139,6 +142,28 @@ func (s *Server) settings(ctx context.Context) ([]string, error) {
 		args = append(args, "-c", kv)
 	}
 	return args, ctx.Err()
+}
+
+// hbaFile is where it is written that everybody needs the password.
+func (s *Server) hbaFile() string { return filepath.Join(s.o.DataDir, "tributary_hba.conf") }
+
+// setPassword gives the role its password, by a server that listens nowhere,
+// before one runs that asks for it.
+func (s *Server) setPassword(ctx context.Context) error {
+	hba := s.hbaFile()
+	if err := os.WriteFile(hba, []byte("local all "+"all scram-sha-256\n"), 0o600); err != nil {
+		return fmt.Errorf("ask for a password: %w", err)
+	}
+	if err := os.Lchown(hba, int(s.user.uid), int(s.user.gid)); err != nil {
+		return fmt.Errorf("ask for a password: %w", err)
+	}
+	cmd := s.command("postgres", "--single", "-D", s.o.DataDir, "-c", "password_encryption=scram-sha-256", "postgres")
+	// It is random text of letters and digits: nothing to quote.
+	cmd.Stdin = strings.NewReader("ALTER ROLE " + Name + " PASSWORD '" + s.o.Password + "'\n")
+	if err := s.run(ctx, cmd); err != nil {
+		return fmt.Errorf("set a password: %w", err)
+	}
+	return nil
 }
 
 // lz4 says whether this Postgres was built with it: asked to print a setting,

@@ -1,6 +1,6 @@
 // Package postgres runs a private Postgres: its own data directory, reached
-// only through a unix socket that other users can't open, as another user when
-// Tributary runs as root (which Postgres refuses to).
+// only through a unix socket that other accounts can't open. What becomes of
+// root's, which Postgres refuses to run as, is written at [Account].
 package postgres
 
 import (
@@ -42,6 +42,11 @@ type Options struct {
 	SocketDir string
 	// BinDir holds the programs initdb and postgres.
 	BinDir string
+	// Account is whom it runs as; nil: as [ChooseAccount] says at the first start.
+	Account *Account
+	// Password is asked for where the account is shared with others, and
+	// nowhere else; empty: it is asked for nowhere.
+	Password string
 	// NoSync trades all safety against power loss for speed. For tests.
 	NoSync bool
 	// Logger gets what Postgres says, mostly at debug level. Required.
@@ -52,20 +57,28 @@ type Options struct {
 // goroutine at a time; the other methods may be called from any.
 type Server struct {
 	o    Options
-	user *user
+	user *Account
 	proc atomic.Pointer[child.Process]
 	tail atomic.Pointer[child.Tail]
 }
 
 // New returns a Server that does not run yet.
-func New(o Options) *Server { return &Server{o: o} }
+func New(o Options) *Server { return &Server{o: o, user: o.Account} }
 
-// DSN is the address of a database of this server for pgx and psql.
+// DSN is the address of a database of this server for pgx and psql. Where a
+// password is asked for, it holds it.
 func (s *Server) DSN(database string) string {
+	if s.locked() {
+		return DSN(s.o.SocketDir, database) + "&" + url.Values{"password": {s.o.Password}}.Encode()
+	}
 	return DSN(s.o.SocketDir, database)
 }
 
-// DSN is the address of a database behind the socket in socketDir.
+// locked says that connections need the password.
+func (s *Server) locked() bool { return s.user != nil && s.user.shared && s.o.Password != "" }
+
+// DSN is the address of a database behind the socket in socketDir, where no
+// password is asked for.
 func DSN(socketDir, database string) string {
 	q := url.Values{"host": {socketDir}, "user": {Name}}
 	return "postgres:///" + url.PathEscape(database) + "?" + q.Encode()
@@ -87,14 +100,10 @@ func (s *Server) Start(ctx context.Context) error {
 }
 
 func (s *Server) start(ctx context.Context) error {
-	var err error
-	if s.user, err = chooseUser(s.o.DataDir); err != nil {
+	if err := s.settleAccount(ctx); err != nil {
 		return err
 	}
 	if err := s.user.makeDir(s.o.SocketDir); err != nil {
-		return err
-	}
-	if err := awaitOrphans(ctx, s.o.DataDir, s.o.Logger); err != nil {
 		return err
 	}
 	if err := removeStaleSocket(s.o.SocketDir); err != nil {
@@ -107,6 +116,11 @@ func (s *Server) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if s.locked() {
+		if err := s.setPassword(ctx); err != nil {
+			return err
+		}
+	}
 	if err := s.launch(args); err != nil {
 		return err
 	}
@@ -114,6 +128,29 @@ func (s *Server) start(ctx context.Context) error {
 		return err
 	}
 	return s.createDatabase(ctx)
+}
+
+// settleAccount decides whom Postgres runs as, and makes the cluster that is
+// there that account's once nothing works in it any more.
+func (s *Server) settleAccount(ctx context.Context) (err error) {
+	if s.user == nil {
+		if s.user, err = ChooseAccount(s.o.DataDir); err != nil {
+			return err
+		}
+	}
+	if s.user.shared {
+		s.o.Logger.Warn("Postgres does not run as root, and no user namespace can be made for it here, so it runs as another account: "+
+			"whatever else runs as that account can read its files; to avoid that start Tributary as an ordinary user of its own, "+
+			"or allow user namespaces", "account", s.user.name)
+	}
+	if err := awaitOrphans(ctx, s.o.DataDir, s.o.Logger); err != nil {
+		return err
+	}
+	done, err := s.user.takeOver(s.o.DataDir)
+	if done {
+		s.o.Logger.Info("the cluster of Postgres was given to the account that it runs as from now on")
+	}
+	return err
 }
 
 func (s *Server) launch(args []string) error {
@@ -141,7 +178,7 @@ func (s *Server) command(program string, args ...string) *exec.Cmd {
 	cmd.Dir = s.o.DataDir
 	// Postgres takes much from PG* variables, and its messages are read here.
 	cmd.Env = []string{"PATH=" + s.o.BinDir + ":/usr/bin:/bin", "LC_ALL=C.UTF-8", "TZ=UTC", "HOME=/"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.user.credential()}
+	cmd.SysProcAttr = s.user.process()
 	return cmd
 }
 

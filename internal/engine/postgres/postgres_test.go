@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -70,6 +71,16 @@ func options(t testing.TB) Options {
 	}
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo}))
 	return optionsIn(dir, found.Postgres[0].BinDir, log)
+}
+
+// sharedAccount is whom Postgres runs as where there are no user namespaces.
+func sharedAccount(t testing.TB) *Account {
+	t.Helper()
+	u, uid, gid, err := lookUp("postgres", "nobody")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Account{uid: uid, gid: gid, name: u.Username, shared: true}
 }
 
 func start(t testing.TB, o Options) *Server {
@@ -246,7 +257,7 @@ func TestStartWithASocketOfALivingNumber(t *testing.T) {
 	}
 	other := exec.Command("sleep", "600")
 	other.Dir = "/"
-	other.SysProcAttr = &syscall.SysProcAttr{Credential: s.user.credential()}
+	other.SysProcAttr = s.user.process()
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -316,9 +327,10 @@ func TestAForeignDirectoryIsRefused(t *testing.T) {
 
 func TestAnUnreachableDirectoryNamesTheRemedy(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root's Postgres runs as another user")
+		t.Skip("only root's Postgres runs as another account")
 	}
 	o := options(t)
+	o.Account = sharedAccount(t)
 	closed := filepath.Dir(o.DataDir)
 	if err := os.Chmod(closed, 0o700); err != nil {
 		t.Fatal(err)
@@ -402,4 +414,74 @@ func TestTheFetchedPostgresRuns(t *testing.T) {
 		}
 	}
 	t.Skip("only the machine's own Postgres is there")
+}
+
+// The program before ran root's Postgres as another account, which the cluster
+// and the socket's directory then belonged to.
+func TestAClusterOfAnotherAccountIsTakenOver(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root's Postgres ran as another account")
+	}
+	o := options(t)
+	own, err := ChooseAccount(o.DataDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if own.Shared() {
+		t.Skip("no user namespace can be made here")
+	}
+	before := o
+	before.Account = sharedAccount(t)
+	s := New(before)
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	exec1(t, s, "CREATE TABLE kept AS SELECT 42 AS n")
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	s = start(t, o)
+	if n := query[int](t, s, "SELECT n FROM kept"); n != 42 {
+		t.Errorf("n = %d", n)
+	}
+	err = filepath.WalkDir(filepath.Dir(o.DataDir), func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if st := info.Sys().(*syscall.Stat_t); st.Uid != 0 {
+			t.Errorf("%s belongs to account %d", path, st.Uid)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// Where Postgres shares its account with other programs, these need a password
+// that they can't read from the socket; a cluster that asked for none is locked.
+func TestASharedAccountNeedsThePassword(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root's Postgres runs as another account")
+	}
+	o := options(t)
+	if err := start(t, o).Stop(); err != nil {
+		t.Fatal(err)
+	}
+	o.Account, o.Password = sharedAccount(t), "SECRET"
+	s := start(t, o)
+	if n := query[int](t, s, "SELECT 42"); n != 42 {
+		t.Errorf("n = %d", n)
+	}
+	for _, dsn := range []string{DSN(o.SocketDir, Name), DSN(o.SocketDir, Name) + "&password=wrong"} {
+		conn, err := pgx.Connect(t.Context(), dsn)
+		if err == nil {
+			conn.Close(t.Context())
+			t.Errorf("connected without the password")
+		}
+	}
 }

@@ -40,6 +40,7 @@ func Run(t *testing.T, start func(t *testing.T) Fixture) {
 	for name, test := range map[string]func(*testing.T, *world){
 		"lists what is there":               listsWhatIsThere,
 		"lists strange names":               listsStrangeNames,
+		"lists what nobody should serve":    listsWhatNobodyShouldServe,
 		"lists many entries once each":      listsMany,
 		"missing directory is not exist":    missingDirectory,
 		"error of yield ends the listing":   yieldError,
@@ -215,6 +216,53 @@ func listsStrangeNames(t *testing.T, w *world) {
 		if data := w.fetch(t, "odd dir/"+n, e.Size); string(data) != n {
 			t.Errorf("%q delivers %q", n, data)
 		}
+	}
+}
+
+// listsWhatNobodyShouldServe holds what every protocol promises of a directory
+// that somebody has made to harm: each entry can be stored, none leads
+// elsewhere, and the good file beside them is there and can be had.
+func listsWhatNobodyShouldServe(t *testing.T, w *world) {
+	w.put(t, "add/good.zip", []byte("good"))
+	hostile := []string{"esc\x1b[31m.zip", "bell\a.zip", "rtl\u202egpj.zip", "c1\u009b.zip", "bad\xff.zip", "two\nlines.zip", "cr\rDELE.zip", "'; DROP TABLE x; --.zip",
+		"${jndi:ldap:x}.zip", "=cmd|'x'!A1.zip", "<script>.zip", strings.Repeat("L", 251) + ".zip", "-rw-r--r-- 1 u g 9 Jan 1 2020 x.zip", "type=file;size=9; x.zip"}
+	for _, n := range hostile {
+		w.put(t, "add/"+n, nil)
+	}
+	for i, year := range []int{-290000, -1, 0, 1, 1900, 1969, 2039, 2107, 9999, 10000, 290000} {
+		name := filepath.Join(w.Root, fmt.Sprintf("add/year%d.zip", i))
+		w.put(t, "add/"+filepath.Base(name), nil)
+		// A file system that can't hold the year keeps another.
+		_ = os.Chtimes(name, moment, time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC))
+	}
+	for link, target := range map[string]string{"loop.zip": "loop.zip", "up.zip": "..", "etc.zip": "/etc/passwd", "good2.zip": "good.zip"} {
+		if err := os.Symlink(target, filepath.Join(w.Root, "add", link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files := 0
+	for name, e := range w.list(t, "add") {
+		if year := e.ModTime.Year(); len(name) > remote.MaxName || e.Size < -1 || year < 1 || year > 9999 || e.ModTime.Location() != time.UTC {
+			t.Errorf("%q can't be stored: %+v", name, e)
+		}
+		if (e.Invalid == "") != (e.Message == "") {
+			t.Errorf("%q is invalid as %q, which means %q", name, e.Invalid, e.Message)
+		}
+		if e.Kind == remote.File {
+			files++
+			if strings.ContainsAny(name, "/\x00") {
+				t.Errorf("%q is a file", name)
+			}
+		}
+		if slices.Contains([]string{"loop.zip", "up.zip", "etc.zip", "good2.zip"}, name) && e.Kind != remote.Other {
+			t.Errorf("the link %q is a %s", name, e.Kind)
+		}
+	}
+	if files < 1+len(hostile)-3 {
+		t.Errorf("%d files are listed, which is too few", files)
+	}
+	if got := w.fetch(t, "add/good.zip", 4); string(got) != "good" {
+		t.Errorf("the good file delivers %q", got)
 	}
 }
 

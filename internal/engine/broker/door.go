@@ -1,0 +1,319 @@
+package broker
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tributary/internal/kafka"
+)
+
+// Bounds of connections.
+const (
+	ownerConns = 1000
+	userConns  = 32
+	// strangers is how many connections may be logging in at once.
+	strangers = 32
+	loginTime = 10 * time.Second
+	// idleTime ends a connection that asks for nothing, as Kafka does.
+	idleTime = 10 * time.Minute
+	// frameTime is for the rest of a request once it has begun.
+	frameTime = time.Minute
+	// writeTime is for an answer to be taken.
+	writeTime = time.Minute
+)
+
+// door is the one listener of the library. Connections come through a unix
+// socket, whose directory's mode says that they are the owner's, or through
+// TCP, where they log in first. Every request is read, sized and judged before
+// the library sees it: the library is made for tests, and a request that it
+// can't take ends the process.
+type door struct {
+	log         *slog.Logger
+	quiet       *kafka.Quiet
+	unix, tcp   net.Listener // tcp is nil where no address is configured
+	credentials *credentials
+
+	// These are known once the library has said what it serves.
+	hello *kmsg.ApiVersionsResponse
+	owner *role
+	users map[string]*role
+
+	ready   chan net.Conn // judged connections for the library
+	ctx     context.Context
+	cancel  context.CancelFunc
+	serving sync.WaitGroup
+}
+
+func newDoor(unix, tcp net.Listener, passwords map[string]string, log *slog.Logger) (*door, error) {
+	c, err := newCredentials(passwords)
+	if err != nil {
+		return nil, err
+	}
+	d := &door{log: log, quiet: kafka.NewQuiet(time.Now), unix: unix, tcp: tcp, credentials: c, ready: make(chan net.Conn)}
+	d.ctx, d.cancel = context.WithCancel(context.Background())
+	return d, nil
+}
+
+// Accept implements net.Listener for the library.
+func (d *door) Accept() (net.Conn, error) {
+	select {
+	case c := <-d.ready:
+		return c, nil
+	case <-d.ctx.Done():
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener: nobody comes in any more. Closing again is
+// harmless.
+func (d *door) Close() error {
+	d.cancel()
+	errs := []error{d.unix.Close()}
+	if d.tcp != nil {
+		errs = append(errs, d.tcp.Close())
+	}
+	d.serving.Wait()
+	for i, err := range errs {
+		if errors.Is(err, net.ErrClosed) {
+			errs[i] = nil
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Addr implements net.Listener: what the library tells clients to connect to.
+// Whoever came through the socket ignores it.
+func (d *door) Addr() net.Addr {
+	if d.tcp != nil {
+		return d.tcp.Addr()
+	}
+	return noAddr{}
+}
+
+type noAddr struct{}
+
+// Network implements net.Addr.
+func (noAddr) Network() string { return "tcp" }
+
+// String implements net.Addr.
+func (noAddr) String() string { return kafka.NoHost }
+
+// open asks the library what it serves, and lets connections in.
+func (d *door) open(topic, groups string) error {
+	hello, err := d.ask()
+	if err != nil {
+		return fmt.Errorf("ask the broker what it serves: %w", err)
+	}
+	d.hello = hello
+	served := map[int16]versions{}
+	for _, k := range hello.ApiKeys {
+		served[k.ApiKey] = versions{k.MinVersion, k.MaxVersion}
+	}
+	keys := map[int16]versions{}
+	for _, k := range ownerKeys() {
+		if v, ok := served[k.Int16()]; ok {
+			keys[k.Int16()] = v
+		}
+	}
+	d.owner = owner(keys)
+	keys = plainVersions(keys)
+	d.users = map[string]*role{Reader: reader(keys, groups), Announcer: announcer(keys, topic)}
+	d.serving.Go(func() { d.serve(d.unix, ownerConns, ownerConns, func(net.Conn) (*role, error) { return d.owner, nil }) })
+	if d.tcp != nil {
+		d.serving.Go(func() { d.serve(d.tcp, strangers, userConns, d.login) })
+	}
+	return nil
+}
+
+// plainVersions leaves the versions without tagged fields, which strangers may
+// send: the library's decoder counts on for as many of these as a frame says
+// that there are, which is minutes for a handful of bytes. Every client since
+// Kafka 2.1 has such versions.
+func plainVersions(keys map[int16]versions) map[int16]versions {
+	out := map[int16]versions{}
+	for key, v := range keys {
+		req := kmsg.RequestForKey(key)
+		for ; v.most >= v.least; v.most-- {
+			if req.SetVersion(v.most); !req.IsFlexible() || key == int16(kmsg.ApiVersions) {
+				out[key] = v
+				break
+			}
+		}
+	}
+	return out
+}
+
+// ask sends the library the only request that is not somebody's.
+func (d *door) ask() (*kmsg.ApiVersionsResponse, error) {
+	ours, theirs := net.Pipe()
+	defer ours.Close()
+	d.ready <- theirs
+	if err := ours.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		return nil, err
+	}
+	req := kmsg.NewPtrApiVersionsRequest()
+	req.Version = 3
+	req.ClientSoftwareName, req.ClientSoftwareVersion = "tributary", "1"
+	if _, err := ours.Write(kmsg.NewRequestFormatter().AppendRequest(nil, req, 1)); err != nil {
+		return nil, err
+	}
+	size, err := readSize(ours)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := readRaw(ours, size, sizes{0, ownerOther})
+	if err != nil {
+		return nil, err
+	}
+	resp := kmsg.NewPtrApiVersionsResponse()
+	resp.Version = req.Version
+	return resp, resp.ReadFrom(raw[8:])
+}
+
+// serve lets connections of one listener in until the door is closed: so many
+// at once may be entering, and so many stay.
+func (d *door) serve(l net.Listener, enter, stay int, who func(net.Conn) (*role, error)) {
+	entering, places := make(chan struct{}, enter), make(chan struct{}, stay)
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			if d.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+				return
+			}
+			d.turnAway("a connection", "", err)
+			d.pause()
+			continue
+		}
+		select {
+		case entering <- struct{}{}:
+			d.serving.Go(func() {
+				defer func() { <-entering }()
+				d.admit(c, places, who)
+			})
+		default:
+			d.turnAway("a connection", c.RemoteAddr().String(), errTooMany)
+			_ = c.Close() // whoever it is learns it by that
+		}
+	}
+}
+
+var errTooMany = errors.New("too many connections at once")
+
+func (d *door) pause() {
+	t := time.NewTimer(100 * time.Millisecond)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-d.ctx.Done():
+	}
+}
+
+// admit hands a connection to the library once it is known whose it is.
+func (d *door) admit(c net.Conn, places chan struct{}, who func(net.Conn) (*role, error)) {
+	defer context.AfterFunc(d.ctx, func() { _ = c.Close() })() // what waits for it ends
+	p := &peeked{c, bufio.NewReader(c)}
+	r, err := who(p)
+	if err != nil {
+		d.turnAway("a stranger", c.RemoteAddr().String(), err)
+		_ = c.Close()
+		return
+	}
+	select {
+	case places <- struct{}{}:
+	default:
+		d.turnAway(r.name, c.RemoteAddr().String(), errTooMany)
+		_ = c.Close()
+		return
+	}
+	g := d.guard(p, r, c.RemoteAddr().String(), func() { <-places })
+	select {
+	case d.ready <- g:
+	case <-d.ctx.Done():
+		_ = g.Close()
+	}
+}
+
+// peeked is a connection of which the next byte can be waited for.
+type peeked struct {
+	net.Conn
+	buffered *bufio.Reader
+}
+
+// Read reads what was peeked at first.
+func (p *peeked) Read(b []byte) (int, error) { return p.buffered.Read(b) }
+
+// judge says what becomes of a request: nothing where the library gets it, the
+// answer where it is answered here, or an error that ends the connection.
+func (d *door) judge(r *role, f *frame) (kmsg.Response, error) {
+	if req, ok := f.req.(*kmsg.ApiVersionsRequest); ok {
+		return d.versions(req, r), nil
+	}
+	why := refusal(f.req)
+	if r.allowed == nil || r.allowed[f.req.Key()] {
+		var changed bool
+		if changed, why = r.judge(f.req); changed {
+			f.encode()
+		}
+	}
+	if why == nil {
+		return nil, nil
+	}
+	if resp := refuse(f.req, why); resp != nil {
+		return resp, nil
+	}
+	return nil, fmt.Errorf("key %d, which is refused and expects no answer: %w", f.req.Key(), why)
+}
+
+// versions answers what may be asked for, and in which versions.
+func (d *door) versions(req *kmsg.ApiVersionsRequest, r *role) kmsg.Response {
+	resp := *d.hello
+	resp.Version = req.Version
+	resp.ApiKeys = nil
+	keys := map[int16]versions{}
+	for key, v := range r.keys {
+		keys[key] = v
+	}
+	if r != d.owner {
+		for key, v := range loginKeys() {
+			if key != int16(kmsg.ApiVersions) {
+				keys[key] = v
+			}
+		}
+	}
+	if own := keys[int16(kmsg.ApiVersions)]; req.Version > own.most || req.Version < 0 {
+		resp.Version, resp.ErrorCode = 0, kerr.UnsupportedVersion.Code
+		keys = map[int16]versions{int16(kmsg.ApiVersions): own}
+	}
+	for key, v := range keys {
+		resp.ApiKeys = append(resp.ApiKeys, kmsg.ApiVersionsResponseApiKey{ApiKey: key, MinVersion: v.least, MaxVersion: v.most})
+	}
+	return &resp
+}
+
+// expectsAnswer says whether the library answers a request.
+func expectsAnswer(req kmsg.Request) bool {
+	p, ok := req.(*kmsg.ProduceRequest)
+	return !ok || p.Acks != 0
+}
+
+// turnAway says why a connection was ended, once in a while for each kind of
+// client: whoever tries for ever must not fill the log.
+func (d *door) turnAway(who, where string, why error) {
+	if errors.Is(why, io.EOF) || errors.Is(why, net.ErrClosed) || d.ctx.Err() != nil {
+		return
+	}
+	if missed, ok := d.quiet.Due(who); ok {
+		text := why.Error()
+		d.log.Warn("ended a connection to the embedded broker", "of", who, "from", where, "why", text[:min(len(text), 200)], "not_logged", missed)
+	}
+}

@@ -1,0 +1,22 @@
+package control
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// RejectLook classes an announced look as rejected, whose announcement can't be
+// published: nobody waits for it any more. What is no such look is left alone.
+func RejectLook(ctx context.Context, tx pgx.Tx, source, file string, look int32) error {
+	if len(file) != 36 || uuid.Validate(file) != nil {
+		return nil // a statement would refuse it
+	}
+	_, err := tx.Exec(ctx, "UPDATE control.look SET class = 'rejected', event = NULL, headers = NULL WHERE source = $1 AND file = $2 AND look = $3 AND class = 'announced'", source, file, look)
+	if err != nil {
+		return fmt.Errorf("reject a look of %s at %s: %w", file, source, err)
+	}
+	return nil
+}
