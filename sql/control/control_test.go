@@ -381,6 +381,27 @@ func TestASessionBegunWithoutADatabaseIsCounted(t *testing.T) {
 	}
 }
 
+// A source that is due again and again comes after all that have waited since
+// before, so that no source waits for ever where members can't keep up.
+func TestTheOldestSessionIsPolledFirst(t *testing.T) {
+	pool := database(t)
+	var sources []string
+	for n := range 20 {
+		id := fmt.Sprint("s", n)
+		source(t, pool, id, id+":22", 1)
+		session(t, pool, id+":22", id)
+		sources = append(sources, id)
+	}
+	for n := range sources {
+		p, ok := take(t, pool, "m", sources...)
+		if want := sources[n]; !ok || p.Source != want {
+			t.Fatalf("%s was polled in place of %s, which has waited for longer", p.Source, want)
+		}
+		inTx(t, pool, func(tx pgx.Tx) error { return control.EndPoll(t.Context(), tx, p, "complete", "", "", noon) })
+		session(t, pool, p.Source+":22", p.Source)
+	}
+}
+
 func TestASilentPollIsTakenOver(t *testing.T) {
 	pool := database(t)
 	source(t, pool, "a", "host:22", 1)

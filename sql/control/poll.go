@@ -43,7 +43,9 @@ const creditSQL = `((SELECT min(max_sessions) FROM control.source WHERE server =
 	- (SELECT count(*) FROM control.poll WHERE server = %[1]s AND state = 'running' AND lease_until >= clock_timestamp()))`
 
 // TakePoll takes one due poll of the given sources under the server's credit,
-// or one whose holder has gone silent. ok is false when there is none.
+// or one whose holder has gone silent: of the oldest session first, so that a
+// source waits for no more than one poll of each other, however often these are
+// due. ok is false when there is none.
 func TakePoll(ctx context.Context, pool *pgxpool.Pool, holder string, sources []string, now time.Time, ttl time.Duration) (p Poll, ok bool, err error) {
 	err = pg.InTx(ctx, pool, func(tx pgx.Tx) error {
 		if err := lockCredit(ctx, tx); err != nil {
@@ -56,7 +58,7 @@ func TakePoll(ctx context.Context, pool *pgxpool.Pool, holder string, sources []
 				SELECT q.id FROM control.poll q
 				WHERE q.source = ANY($2) AND ((q.state='due' AND q.not_before <= $3) OR (q.state='running' AND q.lease_until < clock_timestamp()))
 				  AND `+creditSQL+` > 0
-				ORDER BY q.not_before, q.id LIMIT 1)
+				ORDER BY (SELECT o.number FROM control.session o WHERE o.id = q.session), q.id LIMIT 1)
 			RETURNING p.id, p.session, p.source, p.server, p.centre, s.number, s.once, p.epoch, p.attempts, p.started_at`, "q.server"),
 			holder, sources, now, interval(ttl))
 		err := row.Scan(&p.ID, &p.Session, &p.Source, &p.Server, &p.Centre, &p.Number, &p.Once, &p.Epoch, &p.Attempts, &p.StartedAt)
