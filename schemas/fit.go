@@ -199,7 +199,10 @@ func (c *Codec) FailedPosition(o *DocumentOrdered) (*DocumentOrdered, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := body.(*DocumentOrdered)
+	p, ok := body.(*DocumentOrdered)
+	if !ok {
+		return nil, fmt.Errorf("a position was read as a %T", body)
+	}
 	switch p.What {
 	case PositionBatchEnd, PositionSession, PositionVersion:
 	default:

@@ -84,7 +84,7 @@ func GetOutbox(ctx context.Context, q pg.Querier, prefix string, codec *schemas.
 	}
 	if err != nil {
 		l.Problem, l.Record = err.Error(), &kgo.Record{Value: packed}
-		return l, nil
+		return l, nil //nolint:nilerr // the letter says so
 	}
 	l.Record = kafka.ToKgo(prefix, records[0])
 	l.Record.Timestamp = l.First

@@ -12,7 +12,7 @@ import (
 // published: nobody waits for it any more. What is no such look is left alone.
 func RejectLook(ctx context.Context, tx pgx.Tx, source, file string, look int32) error {
 	if len(file) != 36 || uuid.Validate(file) != nil {
-		return nil // a statement would refuse it
+		return nil //nolint:nilerr // it is no such look, and a statement would refuse it
 	}
 	_, err := tx.Exec(ctx, "UPDATE control.look SET class = 'rejected', event = NULL, headers = NULL WHERE source = $1 AND file = $2 AND look = $3 AND class = 'announced'", source, file, look)
 	if err != nil {
