@@ -100,7 +100,7 @@ func (s *system) control(ask func(*pgx.Conn) string) {
 		if err != nil {
 			return err.Error()
 		}
-		defer c.Close(s.t.Context()) //nolint:errcheck // it was only asked
+		defer c.Close(s.t.Context())
 		return ask(c)
 	})
 }

@@ -204,7 +204,7 @@ func probe(asked string) {
 	}
 	_ = filepath.WalkDir(of[0], func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // what it can't enter it can't read
+			return nil //nolint:nilerr // what it can't enter it can't read
 		}
 		switch {
 		case d.IsDir():
