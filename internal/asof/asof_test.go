@@ -326,7 +326,7 @@ func TestManyEvents(t *testing.T) {
 // Events of much text are written in smaller pieces.
 func TestLongEvents(t *testing.T) {
 	pool := database(t)
-	const room = 3 << 20
+	const room = 2 << 20
 	log := story()[:5]
 	for i := range 5 {
 		e := Event{At: end()}
