@@ -1,9 +1,13 @@
 package remote
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"io"
 	"math"
+	"net"
+	"net/textproto"
 	"strings"
 	"testing"
 	"time"
@@ -135,23 +139,61 @@ func TestReadValuesOfListings(t *testing.T) {
 	}
 }
 
-// Whatever a server replies, no parser goes beyond the text.
+// replying is a connection on which a server has said one text, and no more.
+type replying struct {
+	net.Conn
+	io.Reader
+}
+
+func (r replying) Read(b []byte) (int, error)  { return r.Reader.Read(b) }
+func (replying) Write(b []byte) (int, error)   { return len(b), nil }
+func (replying) SetDeadline(_ time.Time) error { return nil }
+
+// Whatever a server replies, no parser goes beyond the text, and the FTP library
+// sees one whole reply, the one that is checked here.
 func FuzzReplies(f *testing.F) {
-	for _, text := range []string{`"/home"`, `"`, `""`, "ok (|||21|)", "|||", "|||99999|", "(1,2,3,4,5,6)", ")(", "1,2,3,4,5,", "256,1,1,1,1,1", "0,0,0,0,0,0", "x\n type=file; /a\nend"} {
+	for _, text := range []string{`"/home"`, `"`, `""`, "ok (|||21|)", "|||", "|||99999|", "(1,2,3,4,5,6)", ")(", "1,2,3,4,5,", "256,1,1,1,1,1", "0,0,0,0,0,0", "x\n type=file; /a\nend",
+		"220", "220-a\r\n220", "220-a\n220-220 b\n221 c\n220 d\r\n220 e\r\n", "257 \"\r\n", "227 )(\r\n"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, parse := range []func(string) (int, bool){parseEPSV, parsePASV} {
-			if port, ok := parse(text); ok && (port < 1 || port > 65535) {
-				t.Errorf("%q gives port %d", text, port)
-			}
-		}
-		if home, err := loginDirectory(text); err == nil && (!strings.HasPrefix(home, "/") || len(home) > maxPath) {
-			t.Errorf("%q gives login directory %q", text, home)
+		if port, ok := parsePASV(text); ok && (port < 1 || port > 65535) {
+			t.Errorf("%q gives port %d", text, port)
 		}
 		if e, err := parseMLST(text); err == nil && e.Name == "" {
 			t.Errorf("%q gives %+v", text, e)
 		}
-		_ = parseFeatures(text)
+		for _, verb := range []string{"", "USER", "FEAT", "OPTS", "PWD", "PASV", "MLST", "RETR"} {
+			c := newControl(replying{Reader: strings.NewReader(text)}, Config{}.withDefaults())
+			if verb != "" {
+				_, _ = c.Write([]byte(verb + "\r\n"))
+			}
+			_, seen, err := textproto.NewReader(bufio.NewReader(c)).ReadResponse(-1)
+			if err == nil && (seen != c.text || len(c.out) > 0) || err != nil && c.err == nil {
+				t.Errorf("%s: %q is %q for the library, %q here, %q is left; errors %v, %v", verb, text, seen, c.text, c.out, err, c.err)
+			}
+			if err == nil && verb == "PWD" && strings.HasPrefix(text, "257") && strings.Count(seen, `"`) < 2 {
+				t.Errorf("%q makes the library panic", text)
+			}
+		}
 	})
+}
+
+// The last net below the FTP library; above it, the caller's own panics pass.
+func TestPanicsOfTheFTPLibrary(t *testing.T) {
+	s := &ftpSession{control: &ftpControl{}}
+	ask := func() (err error) {
+		defer s.guard(&err)
+		panic("slice bounds out of range")
+	}
+	if err := ask(); ClassOf(err) != Protocol || s.control.err == nil {
+		t.Errorf("a panic is %v, class %d; want a lost session", err, ClassOf(err))
+	}
+	s.yielding = true
+	defer func() {
+		if recover() == nil {
+			t.Error("a panic of the caller's has become an error")
+		}
+	}()
+	_ = ask()
 }
