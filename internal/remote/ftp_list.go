@@ -197,5 +197,7 @@ func (l *ftpListing) line(text string) error {
 	case !safeName(e.Name) || strings.ContainsAny(e.Name, "\r\n"):
 		e.Kind = Other
 	}
+	// Whoever keeps the name shouldn't keep the line that it is a part of.
+	e.Name = strings.Clone(e.Name)
 	return l.yield(e)
 }

@@ -3,6 +3,7 @@ package remote
 import (
 	"bufio"
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"math"
@@ -177,6 +178,43 @@ func FuzzReplies(f *testing.F) {
 			}
 		}
 	})
+}
+
+// again reads the same text again and again.
+type again struct {
+	text []byte
+	at   int
+}
+
+func (a *again) Read(b []byte) (int, error) {
+	n := copy(b, a.text[a.at:])
+	a.at = (a.at + n) % len(a.text)
+	return n, nil
+}
+
+// What the SFTP library makes of a packet takes more memory than the packet:
+// attributes that a server invents are four times as large.
+func TestNamesAreCountedAsTheyAreKept(t *testing.T) {
+	packet := func(count uint32, size int) *again {
+		b := binary.BigEndian.AppendUint32(nil, uint32(size-4))
+		b = append(b, fxpName, 0, 0, 0, 1)
+		b = binary.BigEndian.AppendUint32(b, count)
+		return &again{text: append(b, make([]byte, size-len(b))...)}
+	}
+	for about, tc := range map[string]struct {
+		packet *again
+		most   int64
+	}{
+		"attributes": {packet(1, maxPacket), maxHeld / 4},
+		"no names":   {packet(0, 13), maxHeld / entryCost * 13},
+		"entries":    {packet(10_000, 120_013), maxHeld / entryCost * 12},
+	} {
+		f := &frameReader{r: tc.packet}
+		n, err := io.Copy(io.Discard, io.LimitReader(f, 1<<28))
+		if Exception(err) != "listing_too_long" || n > tc.most {
+			t.Errorf("%s: %d bytes, %v; want at most %d and listing_too_long", about, n, err, tc.most)
+		}
+	}
 }
 
 // The last net below the FTP library; above it, the caller's own panics pass.
