@@ -20,7 +20,7 @@ import (
 
 func TestCleanText(t *testing.T) {
 	for name, tc := range map[string]struct{ in, want string }{
-		"plain":           {"550 not found: é 名", "550 not found: é 名"},
+		"plain":           {"550 not found: é ж", "550 not found: é ж"},
 		"lines":           {"a\r\nb\tc", "a  b c"},
 		"control":         {"x\x00y\x1b[31m\u009b", "x\ufffdy\ufffd[31m\ufffd"},
 		"direction":       {"a\u202egpj.\u2066\u200f\u061c", "a\ufffdgpj.\ufffd\ufffd\ufffd"},
