@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/jlaffaye/ftp"
 	"github.com/pkg/sftp"
 	"golang.org/x/crypto/ssh"
 )
@@ -197,8 +198,11 @@ func classify(err error) Class {
 	if errors.As(err, &proto) {
 		return classifyFTP(proto)
 	}
-	if errors.Is(err, errMalformed) {
+	switch {
+	case errors.Is(err, errMalformed):
 		return Protocol
+	case errors.Is(err, ftp.ErrInvalidCommand):
+		return Misconfigured
 	}
 	var status *sftp.StatusError
 	if errors.As(err, &status) {

@@ -11,20 +11,26 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/jlaffaye/ftp"
 )
 
 // ftpSession is one control connection; FTP can do one thing at a time on it.
 type ftpSession struct {
+	c       *ftp.ServerConn
 	control *ftpControl
 	base    string
 	cfg     Config
 	target  Target
-	// features are the names that FEAT has told.
-	features map[string]bool
-	// noEPSV is set when the server is to be asked by PASV only.
-	noEPSV bool
-	// slot holds the right to use the control connection.
+	// slot holds the right to use the control connection, and what is below it.
 	slot chan struct{}
+	// ctx is that of the call which has the slot; the library's dialling knows
+	// no other way to it.
+	ctx context.Context
+	// listing, when set, gets the next data connection instead of the library.
+	listing *ftpListing
+	// yielding is set while the caller's code runs inside of the library's.
+	yielding bool
 
 	mu sync.Mutex
 	// data is the connection of the transfer under way, closed when its context
@@ -47,6 +53,7 @@ func (s *ftpSession) acquire(ctx context.Context) (release func(), err error) {
 		<-s.slot
 		return nil, lost
 	}
+	s.ctx = ctx
 	stop := context.AfterFunc(ctx, func() { s.lose(ctx.Err()) })
 	return func() {
 		stop()
@@ -68,7 +75,8 @@ func (s *ftpSession) lose(err error) {
 }
 
 // fail classifies err and notices when the control connection is gone or out
-// of step, after which nothing else can be asked on it.
+// of step, after which nothing else can be asked on it. What the control
+// connection ended with says more than what the library makes of it.
 func (s *ftpSession) fail(ctx context.Context, op, p string, err error) error {
 	if err == nil {
 		return nil
@@ -76,12 +84,43 @@ func (s *ftpSession) fail(ctx context.Context, op, p string, err error) error {
 	if ctx.Err() != nil {
 		return wrap(op, p, ctx.Err())
 	}
+	if s.control.err != nil {
+		err = s.control.err
+	}
 	wrapped := wrap(op, p, err)
 	switch ClassOf(wrapped) {
 	case Connection, Timeout, Protocol:
 		s.lose(err)
 	}
 	return wrapped
+}
+
+// guard makes a panic of the library, whatever a server has done to it, an error
+// that ends the session. The caller's own panics pass.
+func (s *ftpSession) guard(err *error) {
+	if s.yielding {
+		return
+	}
+	if p := recover(); p != nil {
+		*err = s.control.end(broken("protocol_error", "the FTP library can't read what it says: %v", p))
+	}
+}
+
+// replied reports whether err is a server's reply in good order, after which
+// the next command can be sent.
+func replied(err error) bool {
+	var proto *textproto.Error
+	return errors.As(err, &proto) && proto.Code != 421
+}
+
+// told returns what the server has replied to a command whose code the library
+// expects, unless err is a refusal or worse. How the library reads that text
+// doesn't count: for it a link is a file, and a bad time an error without class.
+func (s *ftpSession) told(err error) (string, error) {
+	if err != nil && (s.control.text == "" || s.control.err != nil || replied(err)) {
+		return "", err
+	}
+	return s.control.text, nil
 }
 
 func (s *ftpSession) Stat(ctx context.Context, p string) (Entry, error) {
@@ -104,9 +143,11 @@ func (s *ftpSession) Stat(ctx context.Context, p string) (Entry, error) {
 
 // stat asks by MLST, else by SIZE and MDTM; a path that has neither is a
 // directory, or isn't there.
-func (s *ftpSession) stat(full string) (Entry, error) {
-	if s.features["MLST"] {
-		text, err := s.control.expect(250, "MLST %s", full)
+func (s *ftpSession) stat(full string) (e Entry, err error) {
+	defer s.guard(&err)
+	if s.c.IsTimePreciseInList() {
+		_, err := s.c.GetEntry(full)
+		text, err := s.told(err)
 		if err == nil {
 			return parseMLST(text)
 		}
@@ -115,24 +156,27 @@ func (s *ftpSession) stat(full string) (Entry, error) {
 			return Entry{}, err
 		}
 	}
-	text, err := s.control.expect(213, "SIZE %s", full)
+	_, err = s.c.FileSize(full)
+	text, err := s.told(err)
 	if err != nil {
-		if _, cdErr := s.control.expect(250, "CWD %s", full); cdErr == nil {
+		if cdErr := s.c.ChangeDir(full); cdErr == nil {
 			return Entry{Size: -1, Kind: Dir}, nil
 		}
 		return Entry{}, err
 	}
-	e := Entry{Kind: File}
+	e = Entry{Kind: File}
 	e.setSize(strings.TrimSpace(text))
-	if s.features["MDTM"] {
+	if s.c.IsGetTimeSupported() {
 		return e, s.modified(full, &e)
 	}
 	return e, nil
 }
 
 // modified asks for a file's time.
-func (s *ftpSession) modified(full string, e *Entry) error {
-	text, err := s.control.expect(213, "MDTM %s", full)
+func (s *ftpSession) modified(full string, e *Entry) (err error) {
+	defer s.guard(&err)
+	_, err = s.c.GetTime(full)
+	text, err := s.told(err)
 	if err == nil {
 		e.setTime(strings.TrimSpace(text))
 	}
@@ -160,13 +204,21 @@ func (s *ftpSession) Open(ctx context.Context, p string, _ int64) (io.ReadCloser
 	if err != nil {
 		return nil, wrap("open", p, err)
 	}
-	data, err := s.transfer(ctx, "RETR "+full)
+	resp, err := s.retr(full)
 	if err != nil {
-		err = s.fail(ctx, "open", p, s.openError(full, err))
+		err = s.fail(ctx, "open", p, err)
 		release()
 		return nil, err
 	}
-	return &ftpReader{ctx: ctx, s: s, data: data, path: p, release: release}, nil
+	return &ftpReader{ctx: ctx, s: s, resp: resp, path: p, release: release}, nil
+}
+
+func (s *ftpSession) retr(full string) (resp *ftp.Response, err error) {
+	defer s.guard(&err)
+	if resp, err = s.c.Retr(full); err != nil {
+		return nil, s.openError(full, err)
+	}
+	return resp, nil
 }
 
 // openError looks closer at a 550, which means "not there" and "not allowed"
@@ -176,7 +228,8 @@ func (s *ftpSession) openError(full string, err error) error {
 	if !errors.As(err, &proto) || proto.Code != 550 || classifyFTP(proto) == Permission {
 		return err
 	}
-	if _, statErr := s.control.expect(213, "SIZE %s", full); statErr == nil {
+	_, statErr := s.c.FileSize(full)
+	if _, statErr = s.told(statErr); statErr == nil {
 		return &Error{Op: "open", Path: full, class: Permission, Err: err}
 	}
 	return err
@@ -190,8 +243,8 @@ func (s *ftpSession) Close() error {
 	if lost == nil {
 		select {
 		case s.slot <- struct{}{}:
-			_ = s.control.SetDeadline(time.Now().Add(closeGrace))
-			_, _ = s.control.Write([]byte("QUIT\r\n"))
+			s.control.idle = closeGrace
+			_ = s.c.Quit()
 			<-s.slot
 		default:
 			// A transfer is under way: it ends with the session.

@@ -2,8 +2,9 @@ package remote
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
-	"fmt"
+	"io"
 	"net"
 	"net/textproto"
 	"strconv"
@@ -11,66 +12,127 @@ import (
 	"time"
 )
 
-// ftpControl is the control connection: one command, then its reply. Here, and
-// nowhere else, is bounded what an FTP server may say: bytes and time are
-// counted from the command on, so nothing that trickles in renews them.
+// ftpControl is the control connection as the FTP library sees it: one command,
+// then its reply, whole and checked. Here, and nowhere else, is bounded what an
+// FTP server may say: bytes and time are counted from the command on, so
+// nothing that trickles in renews them.
 type ftpControl struct {
 	net.Conn
 	idle  time.Duration
 	limit int64
 	in    *bufio.Reader
-	// left is how many bytes the present reply may still have.
-	left int64
+	// room is how many bytes the present reply may still have.
+	room *io.LimitedReader
+	// verb is the last command's; half is set while only a part of that command
+	// is written.
+	verb string
+	half bool
+	// asked is set until the first reply to the last command has come.
+	asked bool
+	// out is what the library hasn't read yet of the present reply, text what
+	// that reply says.
+	out  []byte
+	text string
+	// err is what ended the conversation: the first error, which stays. The
+	// library keeps some of them to itself.
+	err error
 }
 
 func newControl(conn net.Conn, c Config) *ftpControl {
-	f := &ftpControl{Conn: conn, idle: c.IdleTimeout, limit: c.Limits.Reply}
-	f.in = bufio.NewReader(f)
+	f := &ftpControl{Conn: conn, idle: c.IdleTimeout, limit: c.Limits.Reply, room: &io.LimitedReader{R: conn}}
+	f.in = bufio.NewReader(f.room)
 	return f
 }
 
-// Read reads what is left of the present reply.
-func (c *ftpControl) Read(b []byte) (int, error) {
-	if c.left <= 0 {
-		return 0, broken("reply_too_long", "a reply has more than limits.reply, %d bytes", c.limit)
+// end keeps the first error for good.
+func (c *ftpControl) end(err error) error {
+	if c.err == nil {
+		c.err = err
 	}
-	n, err := c.Conn.Read(b[:min(int64(len(b)), c.left)])
-	c.left -= int64(n)
-	return n, err
+	return c.err
 }
 
 // await gives the server the idle time for a reply, and the reply its bounds.
 func (c *ftpControl) await() {
-	c.left = c.limit
+	c.room.N = c.limit
 	// Best effort: what becomes of the connection is told by its use.
 	_ = c.SetDeadline(time.Now().Add(c.idle))
 }
 
-// send sends a command. A reply that nobody has asked for would be taken for
-// this command's, so it ends the session, whatever it says.
-func (c *ftpControl) send(format string, args ...any) error {
-	command := fmt.Sprintf(format, args...)
-	if strings.ContainsAny(command, "\r\n") {
-		return &Error{Op: "send a command", class: Misconfigured, Err: errors.New("it has a line break in it, which FTP can't ask for")}
+// Write sends a command, or the next part of a long one. A reply that nobody
+// has asked for would be taken for this command's, so it ends the session,
+// whatever it says.
+func (c *ftpControl) Write(b []byte) (int, error) {
+	if c.err != nil {
+		return 0, c.err
 	}
-	c.await()
-	if c.in.Buffered() > 0 {
-		code, text, err := c.reply()
-		if err == nil && code != 421 {
-			err = broken("protocol_error", "it replies without having been asked: %d %s", code, text)
+	if !c.half {
+		verb, _, _ := bytes.Cut(bytes.TrimRight(b, "\r\n"), []byte(" "))
+		c.verb, c.asked, c.text = string(verb), true, ""
+		c.await()
+		if c.in.Buffered() > 0 && c.verb != "QUIT" {
+			return 0, c.end(c.unasked())
 		}
-		if err == nil {
-			err = &textproto.Error{Code: code, Msg: text}
-		}
+	}
+	c.half = !bytes.HasSuffix(b, []byte("\n"))
+	n, err := c.Conn.Write(b)
+	return n, c.end(err)
+}
+
+func (c *ftpControl) unasked() error {
+	code, text, err := c.reply()
+	if err != nil {
 		return err
 	}
-	_, err := c.Write([]byte(command + "\r\n"))
-	return err
+	return broken("protocol_error", "it replies without having been asked: %d %s", code, text)
+}
+
+// Read hands out one reply, each of its lines with its code: so the library and
+// this package can't disagree about where it ends.
+func (c *ftpControl) Read(b []byte) (int, error) {
+	if len(c.out) == 0 {
+		if err := c.next(); err != nil {
+			return 0, c.end(err)
+		}
+	}
+	n := copy(b, c.out)
+	c.out = c.out[n:]
+	return n, nil
+}
+
+func (c *ftpControl) next() error {
+	if c.err != nil {
+		return c.err
+	}
+	if !c.asked {
+		// The greeting, and the reply that ends a transfer, follow no command.
+		c.await()
+	}
+	code, text, err := c.reply()
+	if err == nil {
+		code, text, err = c.checked(code, text)
+	}
+	if err != nil {
+		return err
+	}
+	c.asked, c.text = false, text
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		c.out = strconv.AppendInt(c.out, int64(code), 10)
+		if i < len(lines)-1 {
+			c.out = append(c.out, '-')
+		} else {
+			c.out = append(c.out, ' ')
+		}
+		c.out = append(append(c.out, line...), "\r\n"...)
+	}
+	return nil
 }
 
 // reply reads one reply, of whatever code: a line, or several of which the last
 // begins with the code of the first and a blank (RFC 959). The text has no code
-// at the beginning of its lines.
+// at the beginning of its lines. A server that says 421 hangs up, so that is an
+// error always.
 func (c *ftpControl) reply() (code int, text string, err error) {
 	line, err := c.line()
 	if err != nil {
@@ -91,12 +153,18 @@ func (c *ftpControl) reply() (code int, text string, err error) {
 		}
 		all.WriteString("\n" + line)
 	}
+	if code == 421 {
+		return 0, "", &textproto.Error{Code: code, Msg: all.String()}
+	}
 	return code, all.String(), nil
 }
 
 // line reads one line; a part of one is an error, never a line.
 func (c *ftpControl) line() (string, error) {
 	line, err := c.in.ReadString('\n')
+	if errors.Is(err, io.EOF) && c.room.N <= 0 {
+		err = broken("reply_too_long", "a reply has more than limits.reply, %d bytes", c.limit)
+	}
 	return strings.TrimRight(line, "\r\n"), err
 }
 
@@ -113,34 +181,4 @@ func cutCode(line string) (code int, text string, more, ok bool) {
 		return int(n), "", false, true
 	}
 	return int(n), line[4:], line[3] == '-', true
-}
-
-// ask sends a command and returns its first reply.
-func (c *ftpControl) ask(format string, args ...any) (code int, text string, err error) {
-	if err := c.send(format, args...); err != nil {
-		return 0, "", err
-	}
-	return c.reply()
-}
-
-// expect sends a command that has one reply, and makes every other code than
-// the expected one an error.
-func (c *ftpControl) expect(want int, format string, args ...any) (string, error) {
-	code, text, err := c.ask(format, args...)
-	if err == nil {
-		err = refusal(code, want, text)
-	}
-	return text, err
-}
-
-// refusal is the error of a reply with another code than the expected one. A
-// preliminary reply where the last one is due means that more will follow.
-func refusal(code, want int, text string) error {
-	switch {
-	case code == want:
-		return nil
-	case code < 200:
-		return broken("protocol_error", "it goes on replying where a command has ended: %d %s", code, text)
-	}
-	return &textproto.Error{Code: code, Msg: text}
 }

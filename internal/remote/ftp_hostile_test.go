@@ -234,6 +234,42 @@ func TestFTPListingsWithoutEnd(t *testing.T) {
 	}
 }
 
+// What is kept of an entry until the listing's end is counted: its name, and
+// not the rest of its line, however long that is.
+func TestFTPKeepsNoLines(t *testing.T) {
+	const n = 2000
+	s := machine()
+	s.replies["FEAT"], s.replies["LIST"] = "211-F\r\n MDTM\r\n211 End", "150 here|226 done"
+	line := "-rw-r--r-- 1 u " + strings.Repeat("g", 15<<10) + " 5 Mar  4  2019 a.zip\r\n"
+	s.strike["data of LIST"] = func(w io.Writer) {
+		for range n {
+			_, _ = io.WriteString(w, line)
+		}
+	}
+	live := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	var before, kept uint64
+	s.strike["MDTM"] = func(w io.Writer) {
+		if kept == 0 {
+			kept = live()
+		}
+		fmt.Fprint(w, "550 no\r\n")
+	}
+	session := ftpSession(t, s)
+	before = live()
+	got, err := entries(session, t, "add")
+	if err != nil || len(got) != n {
+		t.Fatalf("%d entries, %v; want %d", len(got), err, n)
+	}
+	if kept > before+8<<20 {
+		t.Errorf("%d bytes are kept of %d entries", kept-before, n)
+	}
+}
+
 func TestFTPNamesThatAreTooLong(t *testing.T) {
 	for _, length := range []int{1011, 1025, 16 << 10, 64 << 10, 1 << 20} {
 		s := machine()

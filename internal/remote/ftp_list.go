@@ -24,16 +24,14 @@ func (s *ftpSession) List(ctx context.Context, dir string, yield func(Entry) err
 		return wrap("list", dir, err)
 	}
 	defer release()
-	if _, err := s.control.expect(250, "CWD %s", full); err != nil {
-		return s.fail(ctx, "list", dir, s.missingOrRefused(ctx, full, err))
+	if err := s.c.ChangeDir(full); err != nil {
+		return s.fail(ctx, "list", dir, s.missingOrRefused(full, err))
 	}
 	list := s.listCurrent
-	if !s.features["MLST"] && s.features["MDTM"] {
-		list = func(ctx context.Context, yield func(Entry) error) (error, error) {
-			return s.listByMDTM(ctx, full, yield)
-		}
+	if !s.c.IsTimePreciseInList() && s.c.IsGetTimeSupported() {
+		list = func(yield func(Entry) error) (error, error) { return s.listByMDTM(full, yield) }
 	}
-	yieldErr, err := list(ctx, yield)
+	yieldErr, err := list(yield)
 	if err != nil {
 		err = s.fail(ctx, "list", dir, err)
 	}
@@ -46,10 +44,10 @@ func (s *ftpSession) List(ctx context.Context, dir string, yield func(Entry) err
 // listByMDTM lists where times are to the minute, in an unknown zone: it asks
 // for those that matter after the listing, since one connection does one thing
 // at a time. Until then these entries are kept, within a bound.
-func (s *ftpSession) listByMDTM(ctx context.Context, full string, yield func(Entry) error) (yieldErr, err error) {
+func (s *ftpSession) listByMDTM(full string, yield func(Entry) error) (yieldErr, err error) {
 	var zips []Entry
 	room := newMeter(maxHeld)
-	yieldErr, err = s.listCurrent(ctx, func(e Entry) error {
+	yieldErr, err = s.listCurrent(func(e Entry) error {
 		if e.Kind != File || !strings.EqualFold(path.Ext(e.Name), ".zip") {
 			return yield(e)
 		}
@@ -75,20 +73,20 @@ func (s *ftpSession) listByMDTM(ctx context.Context, full string, yield func(Ent
 
 // missingOrRefused finds out what a refused CWD means by looking for the name
 // in the nearest directory above that can be entered.
-func (s *ftpSession) missingOrRefused(ctx context.Context, full string, err error) error {
+func (s *ftpSession) missingOrRefused(full string, err error) error {
 	var proto *textproto.Error
 	if !errors.As(err, &proto) || proto.Code != 550 || classifyFTP(proto) == Permission {
 		return err
 	}
 	for child, parent := full, path.Dir(full); child != "/" && child != "."; child, parent = parent, path.Dir(parent) {
-		if _, cdErr := s.control.expect(250, "CWD %s", parent); cdErr != nil {
+		if cdErr := s.c.ChangeDir(parent); cdErr != nil {
 			if errors.As(cdErr, &proto) && proto.Code == 550 {
 				continue
 			}
 			return cdErr
 		}
 		found := false
-		_, listErr := s.listCurrent(ctx, func(e Entry) error {
+		_, listErr := s.listCurrent(func(e Entry) error {
 			found = found || e.Name == path.Base(child)
 			return nil
 		})
@@ -103,29 +101,27 @@ func (s *ftpSession) missingOrRefused(ctx context.Context, full string, err erro
 	return &Error{Op: "enter", Path: full, class: Permission, Err: err}
 }
 
-// listCurrent lists the current directory line by line. It keeps apart the
-// error of yield and that of the server.
-func (s *ftpSession) listCurrent(ctx context.Context, yield func(Entry) error) (yieldErr, err error) {
-	command, parse := "LIST", parseUnixOrDOS
-	if s.features["MLST"] {
-		command, parse = "MLSD", parseMachine
+// listCurrent lists the current directory line by line. The library would keep
+// all entries in memory and drop the lines it can't parse, so its data
+// connection is read here and it gets an empty one. The error of yield and that
+// of the server are kept apart.
+func (s *ftpSession) listCurrent(yield func(Entry) error) (yieldErr, err error) {
+	parse := parseUnixOrDOS
+	if s.c.IsTimePreciseInList() {
+		parse = parseMachine
 	}
-	data, err := s.transfer(ctx, command)
-	if err != nil {
-		return nil, listRefusal(err)
+	l := &ftpListing{control: s.control, now: time.Now().In(s.cfg.Location), parse: parse, size: newMeter(s.cfg.Limits.Listing)}
+	l.yield = func(e Entry) error {
+		s.yielding = true
+		err := yield(e)
+		s.yielding = false
+		return err
 	}
-	l := &ftpListing{now: time.Now().In(s.cfg.Location), parse: parse, yield: yield, size: newMeter(s.cfg.Limits.Listing)}
-	yieldErr, err = l.read(data)
-	if err != nil {
-		_ = data.Close()
-		return yieldErr, err
-	}
-	last, err := s.finish(data)
-	if err == nil && strings.Contains(strings.ToLower(last), "failed to open directory") {
-		// vsftpd ends such a listing with success.
-		err = &Error{Op: "list", class: Permission, Err: errors.New(last)}
-	}
-	return yieldErr, listRefusal(err)
+	defer s.guard(&err)
+	s.listing = l
+	defer func() { s.listing = nil }()
+	_, err = s.c.List("")
+	return l.yieldErr, listRefusal(err)
 }
 
 // listRefusal knows what servers say of a directory that was entered a moment
@@ -141,24 +137,29 @@ func listRefusal(err error) error {
 	return &Error{Op: "list", class: Permission, Err: err}
 }
 
-// ftpListing is a listing that is being read.
+// ftpListing is a data connection that yields entries while it is read, and
+// shows its reader nothing but the end.
 type ftpListing struct {
-	now   time.Time
-	parse func(line string, now time.Time) (Entry, bool)
-	yield func(Entry) error
-	size  *meter
+	net.Conn
+	control  *ftpControl
+	now      time.Time
+	parse    func(line string, now time.Time) (Entry, bool)
+	yield    func(Entry) error
+	yieldErr error
+	size     *meter
 }
 
-// read yields entries until the data connection ends.
-func (l *ftpListing) read(data net.Conn) (yieldErr, err error) {
-	br := bufio.NewReaderSize(data, maxListLine)
+// Read drains the connection. After an error nobody waits for the reply that
+// ends the transfer.
+func (l *ftpListing) Read([]byte) (int, error) {
+	br := bufio.NewReaderSize(l.Conn, maxListLine)
 	for {
 		line, err := l.next(br)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, err
+			return 0, l.control.end(err)
 		}
-		if yieldErr := l.line(strings.TrimRight(line, "\r\n")); yieldErr != nil || err != nil {
-			return yieldErr, nil
+		if l.yieldErr = l.line(strings.TrimRight(line, "\r\n")); l.yieldErr != nil || err != nil {
+			return 0, io.EOF
 		}
 	}
 }
@@ -196,5 +197,7 @@ func (l *ftpListing) line(text string) error {
 	case !safeName(e.Name) || strings.ContainsAny(e.Name, "\r\n"):
 		e.Kind = Other
 	}
+	// Whoever keeps the name shouldn't keep the line that it is a part of.
+	e.Name = strings.Clone(e.Name)
 	return l.yield(e)
 }

@@ -3,10 +3,13 @@ package remote
 import (
 	"context"
 	"errors"
+	"net"
 	"net/textproto"
 	"path"
 	"strings"
 	"unicode"
+
+	"github.com/jlaffaye/ftp"
 )
 
 // dialFTP connects and logs in. ctx bounds all of it.
@@ -17,21 +20,13 @@ func dialFTP(ctx context.Context, c Config, t Target, step func(name, detail str
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	s := &ftpSession{control: newControl(conn.Conn, c), cfg: c, target: t, noEPSV: c.DisableEPSV, slot: make(chan struct{}, 1)}
+	s := &ftpSession{control: newControl(conn.Conn, c), cfg: c, target: t, slot: make(chan struct{}, 1)}
 	step("login", "")
-	op := "connect to"
-	if err = s.greeting(); err == nil {
-		op = loginOp
-		if err = s.login(ftpPassword(c, t)); err == nil {
-			step("login", "user "+t.User)
-			op = "prepare the session with"
-			err = s.prepare()
-		}
-	}
-	if err != nil {
+	if err := s.login(); err != nil {
 		_ = conn.Close()
-		return nil, s.dialError(ctx, op, err)
+		return nil, s.dialError(ctx, err)
 	}
+	step("login", "user "+t.User)
 	return s, nil
 }
 
@@ -43,59 +38,32 @@ func ftpPassword(c Config, t Target) string {
 	return c.Password
 }
 
-func (s *ftpSession) greeting() error {
-	s.control.await()
-	code, text, err := s.control.reply()
-	if err == nil {
-		err = refusal(code, 220, text)
-	}
-	return err
-}
-
-func (s *ftpSession) login(password string) error {
-	code, text, err := s.control.ask("USER %s", s.target.User)
-	switch {
-	case err != nil:
-		return err
-	case code == 230:
-		return nil
-	case code == 331:
-		_, err = s.control.expect(230, "PASS %s", password)
+// login reads the greeting, logs in, and finds out what the server can do and
+// where it begins.
+func (s *ftpSession) login() (err error) {
+	defer s.guard(&err)
+	dial := s.controlFirst()
+	s.c, err = ftp.Dial(s.target.Server(), ftp.DialWithDisabledEPSV(s.cfg.DisableEPSV), ftp.DialWithDialFunc(dial))
+	if err != nil {
 		return err
 	}
-	return refusal(code, 230, text)
-}
-
-// prepare finds out what the server can do and where it begins.
-func (s *ftpSession) prepare() error {
-	text, err := s.control.expect(211, "FEAT")
-	if err != nil && !replied(err) {
+	if err := s.c.Login(s.target.User, ftpPassword(s.cfg, s.target)); err != nil {
 		return err
-	}
-	if err == nil {
-		s.features = parseFeatures(text)
-	}
-	if _, err := s.control.expect(200, "TYPE I"); err != nil {
-		return err
-	}
-	if s.features["UTF8"] {
-		// Servers that speak nothing else refuse it in many ways.
-		if _, err := s.control.expect(200, "OPTS UTF8 ON"); err != nil && !replied(err) {
-			return err
-		}
 	}
 	return s.findBase()
 }
 
-// parseFeatures reads the names between the first and the last line.
-func parseFeatures(text string) map[string]bool {
-	features := map[string]bool{}
-	for _, line := range strings.Split(text, "\n") {
-		if name, _ := field(strings.TrimRight(line, "\r")); strings.HasPrefix(line, " ") {
-			features[strings.ToUpper(name)] = true
+// controlFirst is how the library dials: first for the control connection, then
+// for the transfers.
+func (s *ftpSession) controlFirst() func(network, addr string) (net.Conn, error) {
+	first := true
+	return func(network, addr string) (net.Conn, error) {
+		if first {
+			first = false
+			return s.control, nil
 		}
+		return s.dialData(network, addr)
 	}
-	return features
 }
 
 // findBase makes the base absolute: it is below the login directory, as in
@@ -105,37 +73,39 @@ func (s *ftpSession) findBase() error {
 		s.base = s.target.Base[1:]
 		return nil
 	}
-	text, err := s.control.expect(257, "PWD")
-	if err != nil && !replied(err) {
+	home, err := s.c.CurrentDir()
+	switch {
+	case replied(err):
+		home = "/"
+	case err != nil:
 		return err
-	}
-	home, err := loginDirectory(text)
-	if err != nil {
-		return err
+	case len(home) > maxPath || strings.ContainsFunc(home, unicode.IsControl):
+		return broken("protocol_error", "its login directory is longer than %d bytes, or has control characters: %q", maxPath, home)
+	case !path.IsAbs(home):
+		home = "/"
 	}
 	s.base = path.Join(home, s.target.Base)
 	return nil
 }
 
-// loginDirectory reads `257 "/home"`; a server that doesn't say has its root.
-func loginDirectory(reply string) (string, error) {
-	from, to := strings.IndexByte(reply, '"'), strings.LastIndexByte(reply, '"')
-	if from == to {
-		return "/", nil
-	}
-	home := reply[from+1 : to]
-	if len(home) > maxPath || strings.ContainsFunc(home, unicode.IsControl) {
-		return "", broken("protocol_error", "its login directory is longer than %d bytes, or has control characters: %q", maxPath, home)
-	}
-	if !path.IsAbs(home) {
-		return "/", nil
-	}
-	return home, nil
-}
-
 const loginOp = "log in to"
 
-func (s *ftpSession) dialError(ctx context.Context, op string, err error) error {
+// dialling says at which part of the way in the session is.
+func (s *ftpSession) dialling() string {
+	switch s.control.verb {
+	case "":
+		return "connect to"
+	case "USER", "PASS":
+		return loginOp
+	}
+	return "prepare the session with"
+}
+
+func (s *ftpSession) dialError(ctx context.Context, err error) error {
+	op := s.dialling()
+	if s.control.err != nil {
+		err = s.control.err
+	}
 	var own *Error
 	if errors.As(err, &own) {
 		return wrap(op, s.target.Server(), err)

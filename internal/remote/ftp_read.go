@@ -5,18 +5,18 @@ import (
 	"errors"
 	"io"
 	"net"
+
+	"github.com/jlaffaye/ftp"
 )
 
 // ftpReader is a file on its way.
 type ftpReader struct {
 	ctx     context.Context
 	s       *ftpSession
-	data    net.Conn
+	resp    *ftp.Response
 	path    string
 	release func()
-	// finished is set when the reply that ends the transfer was awaited.
-	finished bool
-	end      error
+	end     error
 }
 
 // Read ends with EOF only after the server has said that the transfer is
@@ -25,7 +25,7 @@ func (r *ftpReader) Read(b []byte) (int, error) {
 	if r.end != nil {
 		return 0, r.end
 	}
-	n, err := r.data.Read(b)
+	n, err := r.resp.Read(b)
 	if err == nil {
 		return n, nil
 	}
@@ -40,14 +40,11 @@ func (r *ftpReader) Read(b []byte) (int, error) {
 	return n, r.end
 }
 
-// finish reads the reply that ends the transfer.
-func (r *ftpReader) finish() error {
-	if r.finished {
-		return nil
-	}
-	r.finished = true
-	_, err := r.s.finish(r.data)
-	return err
+// finish closes the data connection and reads the reply that ends the transfer,
+// once.
+func (r *ftpReader) finish() (err error) {
+	defer r.s.guard(&err)
+	return r.resp.Close()
 }
 
 // WriteTo copies with a buffer that saves system calls.

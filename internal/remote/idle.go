@@ -42,15 +42,6 @@ func (c *idleConn) end() {
 	}
 }
 
-// renew gives whoever waits the whole idle time from now on.
-func (c *idleConn) renew() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.waiting > 0 {
-		c.move(time.Now())
-	}
-}
-
 func (c *idleConn) move(now time.Time) {
 	c.set.Store(now.UnixNano())
 	_ = c.Conn.SetDeadline(now.Add(c.idle))

@@ -46,9 +46,12 @@ const (
 	// can't be passed on while it arrives. It is fixed: it is more names than
 	// can be asked for one by one within poll.timeout.
 	maxHeld = 32 << 20
-	// entryCost is what an entry takes in memory beside its name: the SFTP
-	// library needs most.
-	entryCost = 600
+	// entryCost is what an entry takes in memory beside its texts, and beside
+	// the garbage that a growing list of them leaves.
+	entryCost = 300
+	// attributeCost is how much more memory than bytes on the wire the SFTP
+	// library needs for the attributes that a server invents: 32 bytes for 8.
+	attributeCost = 4
 )
 
 func (l Limits) withDefaults() Limits {
@@ -82,7 +85,7 @@ func (m *meter) add(n int) error {
 
 // hold counts an entry that is kept in memory.
 func (m *meter) hold(e Entry) error {
-	if m.left -= int64(len(e.Name)) + entryCost; m.left < 0 {
+	if m.left -= int64(len(e.Name)+len(e.Message)) + entryCost; m.left < 0 {
 		return tooLong("more than %d MiB of its entries would have to be kept in memory, since the server has no MLSD", maxHeld>>20)
 	}
 	return nil

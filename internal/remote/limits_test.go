@@ -1,9 +1,14 @@
 package remote
 
 import (
+	"bufio"
 	"context"
+	"encoding/binary"
 	"errors"
+	"io"
 	"math"
+	"net"
+	"net/textproto"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +20,7 @@ import (
 
 func TestCleanText(t *testing.T) {
 	for name, tc := range map[string]struct{ in, want string }{
-		"plain":           {"550 not found: é 名", "550 not found: é 名"},
+		"plain":           {"550 not found: é ж", "550 not found: é ж"},
 		"lines":           {"a\r\nb\tc", "a  b c"},
 		"control":         {"x\x00y\x1b[31m\u009b", "x\ufffdy\ufffd[31m\ufffd"},
 		"direction":       {"a\u202egpj.\u2066\u200f\u061c", "a\ufffdgpj.\ufffd\ufffd\ufffd"},
@@ -135,23 +140,98 @@ func TestReadValuesOfListings(t *testing.T) {
 	}
 }
 
-// Whatever a server replies, no parser goes beyond the text.
+// replying is a connection on which a server has said one text, and no more.
+type replying struct {
+	net.Conn
+	io.Reader
+}
+
+func (r replying) Read(b []byte) (int, error)  { return r.Reader.Read(b) }
+func (replying) Write(b []byte) (int, error)   { return len(b), nil }
+func (replying) SetDeadline(_ time.Time) error { return nil }
+
+// Whatever a server replies, no parser goes beyond the text, and the FTP library
+// sees one whole reply, the one that is checked here.
 func FuzzReplies(f *testing.F) {
-	for _, text := range []string{`"/home"`, `"`, `""`, "ok (|||21|)", "|||", "|||99999|", "(1,2,3,4,5,6)", ")(", "1,2,3,4,5,", "256,1,1,1,1,1", "0,0,0,0,0,0", "x\n type=file; /a\nend"} {
+	for _, text := range []string{`"/home"`, `"`, `""`, "ok (|||21|)", "|||", "|||99999|", "(1,2,3,4,5,6)", ")(", "1,2,3,4,5,", "256,1,1,1,1,1", "0,0,0,0,0,0", "x\n type=file; /a\nend",
+		"220", "220-a\r\n220", "220-a\n220-220 b\n221 c\n220 d\r\n220 e\r\n", "257 \"\r\n", "227 )(\r\n"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, parse := range []func(string) (int, bool){parseEPSV, parsePASV} {
-			if port, ok := parse(text); ok && (port < 1 || port > 65535) {
-				t.Errorf("%q gives port %d", text, port)
-			}
-		}
-		if home, err := loginDirectory(text); err == nil && (!strings.HasPrefix(home, "/") || len(home) > maxPath) {
-			t.Errorf("%q gives login directory %q", text, home)
+		if port, ok := parsePASV(text); ok && (port < 1 || port > 65535) {
+			t.Errorf("%q gives port %d", text, port)
 		}
 		if e, err := parseMLST(text); err == nil && e.Name == "" {
 			t.Errorf("%q gives %+v", text, e)
 		}
-		_ = parseFeatures(text)
+		for _, verb := range []string{"", "USER", "FEAT", "OPTS", "PWD", "PASV", "MLST", "RETR"} {
+			c := newControl(replying{Reader: strings.NewReader(text)}, Config{}.withDefaults())
+			if verb != "" {
+				_, _ = c.Write([]byte(verb + "\r\n"))
+			}
+			_, seen, err := textproto.NewReader(bufio.NewReader(c)).ReadResponse(-1)
+			if err == nil && (seen != c.text || len(c.out) > 0) || err != nil && c.err == nil {
+				t.Errorf("%s: %q is %q for the library, %q here, %q is left; errors %v, %v", verb, text, seen, c.text, c.out, err, c.err)
+			}
+			if err == nil && verb == "PWD" && strings.HasPrefix(text, "257") && strings.Count(seen, `"`) < 2 {
+				t.Errorf("%q makes the library panic", text)
+			}
+		}
 	})
+}
+
+// again reads the same text again and again.
+type again struct {
+	text []byte
+	at   int
+}
+
+func (a *again) Read(b []byte) (int, error) {
+	n := copy(b, a.text[a.at:])
+	a.at = (a.at + n) % len(a.text)
+	return n, nil
+}
+
+// What the SFTP library makes of a packet takes more memory than the packet:
+// attributes that a server invents are four times as large.
+func TestNamesAreCountedAsTheyAreKept(t *testing.T) {
+	packet := func(count uint32, size int) *again {
+		b := binary.BigEndian.AppendUint32(nil, uint32(size-4))
+		b = append(b, fxpName, 0, 0, 0, 1)
+		b = binary.BigEndian.AppendUint32(b, count)
+		return &again{text: append(b, make([]byte, size-len(b))...)}
+	}
+	for about, tc := range map[string]struct {
+		packet *again
+		most   int64
+	}{
+		"attributes": {packet(1, maxPacket), maxHeld / 4},
+		"no names":   {packet(0, 13), maxHeld / entryCost * 13},
+		"entries":    {packet(10_000, 120_013), maxHeld / entryCost * 12},
+	} {
+		f := &frameReader{r: tc.packet}
+		n, err := io.Copy(io.Discard, io.LimitReader(f, 1<<28))
+		if Exception(err) != "listing_too_long" || n > tc.most {
+			t.Errorf("%s: %d bytes, %v; want at most %d and listing_too_long", about, n, err, tc.most)
+		}
+	}
+}
+
+// The last net below the FTP library; above it, the caller's own panics pass.
+func TestPanicsOfTheFTPLibrary(t *testing.T) {
+	s := &ftpSession{control: &ftpControl{}}
+	ask := func() (err error) {
+		defer s.guard(&err)
+		panic("slice bounds out of range")
+	}
+	if err := ask(); ClassOf(err) != Protocol || s.control.err == nil {
+		t.Errorf("a panic is %v, class %d; want a lost session", err, ClassOf(err))
+	}
+	s.yielding = true
+	defer func() {
+		if recover() == nil {
+			t.Error("a panic of the caller's has become an error")
+		}
+	}()
+	_ = ask()
 }

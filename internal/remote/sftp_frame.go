@@ -64,7 +64,7 @@ func (f *frameReader) next() (err error) {
 	}
 	// A packet without a name counts as one, or there could be any number.
 	count := 1 + int64(binary.BigEndian.Uint32(f.buf[9:]))
-	if f.held.Add(int64(len(f.buf))+count*entryCost) > maxHeld {
+	if f.held.Add(attributeCost*int64(len(f.buf))+count*entryCost) > maxHeld {
 		return tooLong("more than %d MiB of its entries would have to be kept in memory, since the server allows one channel only", maxHeld>>20)
 	}
 	return nil

@@ -314,7 +314,7 @@ func TestSFTPListingsWithoutEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := (&evil{names: tc.names, endless: true, channels: tc.channels}).start(t)
-			c.Limits.Listing = 1 << 20
+			c.Limits.Listing = 1 << 18
 			s := dialed(t, c)
 			var err error
 			n := 0

@@ -13,7 +13,7 @@ import (
 )
 
 // List streams a directory. The SFTP library collects a whole directory in
-// memory, 600 bytes an entry, and shortens names that hold a slash to their last
+// memory, 300 bytes an entry, and shortens names that hold a slash to their last
 // element, so listings have an SFTP channel of their own with just the packets
 // that they need (draft-ietf-secsh-filexfer-02).
 func (s *sftpSession) List(ctx context.Context, dir string, yield func(Entry) error) error {

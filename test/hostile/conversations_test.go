@@ -167,6 +167,10 @@ func (w *world) allEnded() string {
 	return ""
 }
 
+// honest is how a hostile server's own archive ends where its listing alone
+// misbehaves: what a broken-off listing showed is fetched all the same.
+const honest = "xsd_invalid"
+
 // judge looks at how polls and files of each hostile source ended: with a name
 // that is in the reference, and a text that is short and clean.
 func (w *world) judge(seeds []uint64) (wrong []string) {
@@ -188,6 +192,7 @@ func (w *world) judge(seeds []uint64) (wrong []string) {
 				wrong = append(wrong, fmt.Sprintf("%s ends with a text of %d characters", told(seeds[i]), length))
 			case f[2] == "true":
 				wrong = append(wrong, fmt.Sprintf("%s ends with a text that has control characters", told(seeds[i])))
+			case s.step == "listing" && f[0] == honest:
 			case len(s.ends) > 0 && !slices.Contains(s.ends, f[0]):
 				wrong = append(wrong, fmt.Sprintf("%s ends as %s, expected is one of %v", told(seeds[i]), f[0], s.ends))
 			}
