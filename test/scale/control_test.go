@@ -72,6 +72,7 @@ func TestControlDecidesByIndex(t *testing.T) {
 		"UPDATE control.hosting h SET misses =":                                       {Reason: "it compares all that the source hosts with its listing", Work: listed},
 		"SELECT DISTINCT action FROM control.hosting":                                 {Reason: "it looks at all that the source hosts, where a directory is missing", Work: listed},
 		"WITH g AS (UPDATE control.hosting SET state='gone'":                          {Reason: "it looks at all that the source hosts", Work: listed},
+		"SELECT DISTINCT file::text FROM (SELECT a.file FROM control.acquisition a":   {Reason: "on a slow machine it passes requests without news that jobs hold, which credit bounds", Work: 20},
 		"SELECT b.id::text FROM control.batch b LEFT JOIN":                            {Reason: "once, it passes the index entries of what has just ended in a batch, until they are vacuumed", Work: listed / 2000},
 	})
 }
@@ -175,6 +176,9 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 	_, given := control.GivenPosition(t.Context(), pool)
 	_, _, ignored := control.IgnoredOf(t.Context(), pool, ownSource)
 	_, outstanding := control.JobOutstanding(t.Context(), pool, schemas.LiveRun)
+	if _, err := control.SessionDeaths(t.Context(), pool, schemas.LiveRun); err != nil {
+		t.Error(err)
+	}
 	_, end, err := control.HoldSession(t.Context(), pool, schemas.LiveRun, "own.example:22", "test", time.Minute)
 	if err != nil {
 		t.Fatal(err)
