@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -81,6 +82,7 @@ func packLength(records []schemas.Record) int {
 // read.
 type OutboxRow struct {
 	ID      int64
+	Created time.Time // tells it from a row of the same id in an outbox that was made anew
 	Packed  []byte
 	Records []schemas.Record
 	Damaged error
@@ -89,7 +91,7 @@ type OutboxRow struct {
 // ReadOutbox returns a schema's oldest rows behind the given one, in order: as
 // many as hold at least the given number of events, or all there are.
 func ReadOutbox(ctx context.Context, q Querier, schema string, after int64, events int) ([]OutboxRow, error) {
-	rows, err := q.Query(ctx, `SELECT o.id, o.packed FROM
+	rows, err := q.Query(ctx, `SELECT o.id, o.created_at, o.packed FROM
 			(SELECT id, sum(events) OVER (ORDER BY id) - events AS before FROM
 				(SELECT id, events FROM `+schema+`.outbox WHERE id > $2 ORDER BY id LIMIT $1) oldest) counted
 			JOIN `+schema+`.outbox o USING (id) WHERE before < $1 ORDER BY id`, events, after)
@@ -97,7 +99,7 @@ func ReadOutbox(ctx context.Context, q Querier, schema string, after int64, even
 		return nil, fmt.Errorf("read %s.outbox: %w", schema, err)
 	}
 	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r OutboxRow, err error) {
-		if err = row.Scan(&r.ID, &r.Packed); err == nil {
+		if err = row.Scan(&r.ID, &r.Created, &r.Packed); err == nil {
 			r.Records, r.Damaged = schemas.UnpackRecords(r.Packed)
 		}
 		return r, err
@@ -110,16 +112,22 @@ func ReadOutbox(ctx context.Context, q Querier, schema string, after int64, even
 
 // RewriteOutbox leaves only the given events in a row: the others are
 // acknowledged, or told otherwise.
-func RewriteOutbox(ctx context.Context, q Querier, schema string, id int64, left []schemas.Record) error {
-	if _, err := q.Exec(ctx, "UPDATE "+schema+".outbox SET events = $2, packed = $3 WHERE id = $1", id, len(left), schemas.PackRecords(left)); err != nil {
+func RewriteOutbox(ctx context.Context, q Querier, schema string, row OutboxRow, left []schemas.Record) error {
+	if _, err := q.Exec(ctx, "UPDATE "+schema+".outbox SET events = $3, packed = $4 WHERE id = $1 AND created_at = $2", row.ID, row.Created, len(left), schemas.PackRecords(left)); err != nil {
 		return fmt.Errorf("take out of %s.outbox what was published: %w", schema, err)
 	}
 	return nil
 }
 
-// DeleteOutbox removes rows whose events the broker has acknowledged.
-func DeleteOutbox(ctx context.Context, q Querier, schema string, ids []int64) error {
-	if _, err := q.Exec(ctx, "DELETE FROM "+schema+".outbox WHERE id = ANY($1)", ids); err != nil {
+// DeleteOutbox removes rows whose events the broker has acknowledged. Where the
+// outbox was made anew since they were read, its rows stay, though they have the
+// same ids.
+func DeleteOutbox(ctx context.Context, q Querier, schema string, rows []OutboxRow) error {
+	ids, created := make([]int64, len(rows)), make([]time.Time, len(rows))
+	for i, r := range rows {
+		ids[i], created[i] = r.ID, r.Created
+	}
+	if _, err := q.Exec(ctx, "DELETE FROM "+schema+".outbox o USING unnest($1::bigint[], $2::timestamptz[]) g(id, created_at) WHERE o.id = g.id AND o.created_at = g.created_at", ids, created); err != nil {
 		return fmt.Errorf("delete from %s.outbox: %w", schema, err)
 	}
 	return nil

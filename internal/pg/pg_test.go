@@ -472,11 +472,50 @@ func TestOutboxRowsAreBounded(t *testing.T) {
 	if _, behind := readOutbox(t, pool, ids[1], 1); behind[0].Key != "1000" {
 		t.Errorf("behind the second row comes %s", behind[0].Key)
 	}
-	if err := pg.DeleteOutbox(t.Context(), pool, "s", ids); err != nil {
+	rows, err := pg.ReadOutbox(t.Context(), pool, "s", 0, 501)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pg.DeleteOutbox(t.Context(), pool, "s", rows); err != nil {
 		t.Fatal(err)
 	}
 	if _, records := readOutbox(t, pool, 0, 1); len(records) == 0 || records[0].Key != "1000" {
 		t.Errorf("what is left begins with %v", records[:min(len(records), 1)])
+	}
+}
+
+// What is known of the rows of an outbox, say that they are published, does not
+// touch those of the outbox that took its place, whose ids begin anew.
+func TestAnOutboxMadeAnewKeepsItsRows(t *testing.T) {
+	pool := database(t)
+	put := func(key string) []pg.OutboxRow {
+		t.Helper()
+		if err := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
+			return pg.AppendOutbox(t.Context(), tx, "s", []schemas.Record{{Topic: "t", Key: key, Value: []byte{}}})
+		}); err != nil {
+			t.Fatal(err)
+		}
+		rows, err := pg.ReadOutbox(t.Context(), pool, "s", 0, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rows
+	}
+	old := put("old")
+	if _, err := pool.Exec(t.Context(), "TRUNCATE s.outbox RESTART IDENTITY"); err != nil {
+		t.Fatal(err)
+	}
+	if anew := put("new"); anew[0].ID != old[0].ID {
+		t.Fatalf("the ids are %d and %d: nothing is tested", old[0].ID, anew[0].ID)
+	}
+	if err := pg.RewriteOutbox(t.Context(), pool, "s", old[0], old[0].Records); err != nil {
+		t.Fatal(err)
+	}
+	if err := pg.DeleteOutbox(t.Context(), pool, "s", old); err != nil {
+		t.Fatal(err)
+	}
+	if _, records := readOutbox(t, pool, 0, 1); len(records) != 1 || records[0].Key != "new" {
+		t.Errorf("the outbox holds %v, and what was appended to it is lost", records)
 	}
 }
 

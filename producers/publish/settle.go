@@ -15,11 +15,11 @@ import (
 // is acknowledged is taken out of the outbox, what is refused for good becomes a
 // letter, and what waits for it gets its end.
 func (p *Publisher) settle(ctx context.Context, epoch int64, b *batch) error {
-	var gone []int64
-	left := map[int64][]schemas.Record{}
+	var gone, partly []pg.OutboxRow
+	var left [][]schemas.Record // of partly
 	for i, row := range b.rows {
 		if row.Damaged != nil {
-			gone = append(gone, row.ID)
+			gone = append(gone, row)
 			continue
 		}
 		var stay []schemas.Record
@@ -30,12 +30,12 @@ func (p *Publisher) settle(ctx context.Context, epoch int64, b *batch) error {
 		}
 		switch {
 		case len(stay) == 0:
-			gone = append(gone, row.ID)
+			gone = append(gone, row)
 		case len(stay) < len(row.Records):
-			left[row.ID] = stay
+			partly, left = append(partly, row), append(left, stay)
 		}
 	}
-	if len(gone)+len(left) == 0 {
+	if len(gone)+len(partly) == 0 {
 		return nil
 	}
 	var letters []pg.OutboxLetter
@@ -43,8 +43,8 @@ func (p *Publisher) settle(ctx context.Context, epoch int64, b *batch) error {
 		if err := p.lease.Check(ctx, tx, epoch); err != nil {
 			return err
 		}
-		for id, records := range left {
-			if err := pg.RewriteOutbox(ctx, tx, p.schema, id, records); err != nil {
+		for i, row := range partly {
+			if err := pg.RewriteOutbox(ctx, tx, p.schema, row, left[i]); err != nil {
 				return err
 			}
 		}

@@ -20,26 +20,24 @@ func Outbox(t testing.TB, pool *pgxpool.Pool, schema string, codec *schemas.Code
 // Drain returns the events in a schema's outbox, oldest first, and empties it.
 func Drain(t testing.TB, pool *pgxpool.Pool, schema string, codec *schemas.Codec) []schemas.Message {
 	t.Helper()
-	ids, out := outbox(t, pool, schema, codec)
-	if err := pg.DeleteOutbox(t.Context(), pool, schema, ids); err != nil {
+	rows, out := outbox(t, pool, schema, codec)
+	if err := pg.DeleteOutbox(t.Context(), pool, schema, rows); err != nil {
 		t.Fatal(err)
 	}
 	return out
 }
 
-func outbox(t testing.TB, pool *pgxpool.Pool, schema string, codec *schemas.Codec) ([]int64, []schemas.Message) {
+func outbox(t testing.TB, pool *pgxpool.Pool, schema string, codec *schemas.Codec) ([]pg.OutboxRow, []schemas.Message) {
 	t.Helper()
 	rows, err := pg.ReadOutbox(t.Context(), pool, schema, 0, math.MaxInt32)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var ids []int64
 	out := []schemas.Message{}
 	for _, row := range rows {
 		if row.Damaged != nil {
 			t.Fatalf("row %d: %v", row.ID, row.Damaged)
 		}
-		ids = append(ids, row.ID)
 		for _, r := range row.Records {
 			m, err := codec.Decode(r)
 			if err != nil {
@@ -48,5 +46,5 @@ func outbox(t testing.TB, pool *pgxpool.Pool, schema string, codec *schemas.Code
 			out = append(out, m)
 		}
 	}
-	return ids, out
+	return rows, out
 }
