@@ -29,7 +29,7 @@ func Check(ctx context.Context, c Config, dirs []string) []Step {
 		if current = name; detail == "" {
 			return
 		}
-		detail = clean(detail)
+		detail = Clean(detail)
 		// A retried handshake goes through the same steps again.
 		for i := range steps {
 			if steps[i].Name == name {
@@ -43,7 +43,7 @@ func Check(ctx context.Context, c Config, dirs []string) []Step {
 		if current == "" || ClassOf(err) == Misconfigured {
 			current = "configuration"
 		}
-		return append(steps, Step{Name: current, Detail: clean(err.Error()), Remedy: remedy(err, c)})
+		return append(steps, Step{Name: current, Detail: Clean(err.Error()), Remedy: remedy(err, c)})
 	}
 	defer s.Close()
 	for _, dir := range append([]string{""}, dirs...) {
@@ -84,11 +84,11 @@ func checkList(ctx context.Context, s Session, dir string, c Config) Step {
 		if invalid > 0 {
 			found += fmt.Sprintf("; %d of them can't be taken, such as %s", invalid, example)
 		}
-		return Step{Name: "list", OK: true, Detail: clean(found)}
+		return Step{Name: "list", OK: true, Detail: Clean(found)}
 	case errors.Is(err, fs.ErrNotExist) && dir != "":
 		return Step{Name: "list", OK: true, Detail: shown + ": not there, counts as empty"}
 	}
-	return Step{Name: "list", Detail: clean(fmt.Sprintf("%s: %v", shown, err)), Remedy: remedy(err, c)}
+	return Step{Name: "list", Detail: Clean(fmt.Sprintf("%s: %v", shown, err)), Remedy: remedy(err, c)}
 }
 
 // remedy says what a person can do about an error.

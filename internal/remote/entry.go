@@ -12,7 +12,7 @@ import (
 // reason stays.
 func (e *Entry) invalidate(exception, format string, args ...any) {
 	if e.Invalid == "" {
-		e.Invalid, e.Message = exception, clean(fmt.Sprintf(format, args...))
+		e.Invalid, e.Message = exception, Clean(fmt.Sprintf(format, args...))
 	}
 }
 

@@ -70,13 +70,13 @@ func (e *Error) Error() string {
 	const most = maxText / 8
 	switch {
 	case e.Op == "":
-		return clean(e.Err.Error())
+		return Clean(e.Err.Error())
 	case e.Path == "":
-		return clean(e.Op + ": " + e.Err.Error())
+		return Clean(e.Op + ": " + e.Err.Error())
 	case len(e.Path) > most:
-		return clean(fmt.Sprintf("%s %q…: %s", e.Op, e.Path[:most], e.Err))
+		return Clean(fmt.Sprintf("%s %q…: %s", e.Op, e.Path[:most], e.Err))
 	}
-	return clean(fmt.Sprintf("%s %q: %s", e.Op, e.Path, e.Err))
+	return Clean(fmt.Sprintf("%s %q: %s", e.Op, e.Path, e.Err))
 }
 
 // Unwrap returns the cause.

@@ -95,11 +95,11 @@ func tooLong(format string, args ...any) error {
 	return broken("listing_too_long", "the listing is too long: "+format, args...)
 }
 
-// clean returns text of the other side as what can be shown and stored
+// Clean returns text of the other side as what can be shown and stored
 // anywhere: valid UTF-8 on one line, without control characters and marks that
 // turn the direction of text, and short. Where something was cut off it says
 // so.
-func clean(s string) string {
+func Clean(s string) string {
 	whole := len(s)
 	cut := whole > maxText
 	if cut {

@@ -31,7 +31,7 @@ func TestCleanText(t *testing.T) {
 		"cut in a rune":   {strings.Repeat("é", 1000), strings.Repeat("é", 486) + "… (cut: 2000 bytes in all)"},
 		"grows by itself": {strings.Repeat("\x00", 900), strings.Repeat("\ufffd", 324) + "… (cut: 900 bytes in all)"},
 	} {
-		if diff := cmp.Diff(tc.want, clean(tc.in)); diff != "" {
+		if diff := cmp.Diff(tc.want, Clean(tc.in)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

@@ -117,7 +117,7 @@ func (l *listing) add(action string, e remote.Entry) error {
 		l.c.ignored.add(action, name, reason)
 		return nil
 	}
-	row := control.Entry{File: schemas.FileID(action, name), Action: action, Name: name, Size: e.Size, Invalid: e.Invalid, Message: tidy(e.Message)}
+	row := control.Entry{File: schemas.FileID(action, name), Action: action, Name: name, Size: e.Size, Invalid: e.Invalid, Message: remote.Clean(e.Message)}
 	switch t := e.ModTime.UTC().Truncate(time.Microsecond); {
 	case e.ModTime.IsZero():
 	case t.Year() >= 1 && t.Year() <= 9999:

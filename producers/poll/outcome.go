@@ -7,12 +7,9 @@ import (
 	"log/slog"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"tributary/internal/pg"
 	"tributary/internal/remote"
 	"tributary/internal/source"
 	"tributary/sql/control"
@@ -150,30 +147,7 @@ func text(err error) string {
 	if err == nil {
 		return ""
 	}
-	return tidy(err.Error())
-}
-
-// maxText is how long a text is kept, in bytes.
-const maxText = 1000
-
-// tidy returns a text that anything can hold: servers answer in any encoding, and
-// at any length.
-func tidy(s string) string {
-	cut := len(s) > maxText
-	if cut {
-		s = s[:maxText]
-	}
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError {
-			return '?'
-		}
-		return r
-	}, pg.Text(s))
-	if !cut {
-		return s
-	}
-	const mark = "… (cut)"
-	return strings.ToValidUTF8(s[:min(len(s), maxText-len(mark))], "") + mark
+	return remote.Clean(err.Error())
 }
 
 // unrecorded is the exception of a poll whose end could not be recorded as it was.
