@@ -97,7 +97,7 @@ func TestFTPConversationInGoodOrder(t *testing.T) {
 	if err := converse(t, remote.Config{URL: s.start(t)}); err != nil {
 		t.Fatal(err)
 	}
-	seen := strings.Join(s.seen, "\n")
+	seen := strings.Join(s.commands(), "\n")
 	for _, step := range steps {
 		if word := strings.TrimPrefix(step, "after "); word != "greeting" && !strings.Contains(seen, word) {
 			t.Errorf("the conversation has no %s: the tests below prove nothing about it:\n%s", word, seen)
@@ -405,8 +405,8 @@ func TestFTPLoginDirectories(t *testing.T) {
 		}
 		_, err = entries(session, t, "add")
 		_ = session.Close()
-		if err != nil || !strings.Contains(strings.Join(s.seen, "\n"), tc.cwd) {
-			t.Errorf("%.40q: %v, commands %q; want %s", reply, err, s.seen, tc.cwd)
+		if seen := s.commands(); err != nil || !strings.Contains(strings.Join(seen, "\n"), tc.cwd) {
+			t.Errorf("%.40q: %v, commands %q; want %s", reply, err, seen, tc.cwd)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -72,6 +73,13 @@ func (s *script) reply(line string) string {
 		return "250 ok"
 	}
 	return "502 no"
+}
+
+// commands are the lines that clients have sent so far.
+func (s *script) commands() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.seen)
 }
 
 func (s *script) serve(conn net.Conn) {
@@ -169,13 +177,14 @@ func TestFTPUsesMLSDWhereTheServerHasIt(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("listing (-want +got):\n%s", diff)
 	}
-	for _, c := range s.seen {
+	seen := s.commands()
+	for _, c := range seen {
 		if strings.HasPrefix(c, "MDTM") || strings.HasPrefix(c, "LIST") {
 			t.Errorf("asked %q although MLSD says it all", c)
 		}
 	}
-	if s.seen[0] != "USER reader" || !strings.Contains(strings.Join(s.seen, "\n"), "CWD /home/add") {
-		t.Errorf("commands %q", s.seen)
+	if seen[0] != "USER reader" || !strings.Contains(strings.Join(seen, "\n"), "CWD /home/add") {
+		t.Errorf("commands %q", seen)
 	}
 }
 
