@@ -47,12 +47,16 @@ endef
 servers: ## install the SFTP and FTP servers that demo and tests run on loopback
 	$(call packages,sshd:openssh-server vsftpd:vsftpd)
 
+.PHONY: clients
+clients: ## install the programs of others that tests read topics with and compare verdicts with
+	$(call packages,kcat:kcat xmllint:libxml2-utils)
+
 .PHONY: demo
 demo: engines servers ## watch a generated corpus go from real servers to the warehouse
 	$(GO) run ./test/demo -binary $(BIN)
 
 .PHONY: test
-test: servers ## run all tests; what lacks an engine or a server is skipped
+test: servers clients ## run all tests; what lacks an engine or a server is skipped
 	@$(MAKE) --no-print-directory engines || echo "the engines could not be fetched: tests that need them are skipped"
 	$(GO) test -timeout $(TEST_TIMEOUT) ./...
 
@@ -98,8 +102,8 @@ fuzz-short: ## every fuzz test for ten seconds, or FUZZ_TIME where that is given
 	$(call fuzz,$(FUZZ_SHORT))
 
 .PHONY: bench
-bench: engines servers ## the whole pipeline beside lftp, unzip and xmllint
-	$(call packages,lftp:lftp xmllint:libxml2-utils kcat:kcat unzip:unzip)
+bench: engines servers clients ## the whole pipeline beside lftp, unzip and xmllint
+	$(call packages,lftp:lftp unzip:unzip)
 	$(GO) run ./bench
 
 .PHONY: bench-insert
