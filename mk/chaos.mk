@@ -5,7 +5,7 @@
 #
 # Variables:
 #   SEED     of the corpus and of all that is random (1)
-#   RUNS     how many runs of 15 s of faults make chaos takes (30, in CI too)
+#   RUNS     how many runs of 15 s of faults make chaos takes (30; 12 in CI)
 #   KIND     of fault: kill, pause, roll, broker, postgres, clickhouse, disk,
 #            servers, or all, mixed
 #   FAULTS   how long a run's faults last (15s; 300s in a campaign)
