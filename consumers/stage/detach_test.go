@@ -161,9 +161,7 @@ func TestDetachedWorkOutlivesItsPartition(t *testing.T) {
 		return other.journal.total() > 0
 	})
 	close(w.release)
-	eventually(t, "all have their outputs", func() bool {
-		return b.end(kafka.TopicName(prefix, outT), 0)+b.end(kafka.TopicName(prefix, outT), 1) == int64(n)
-	})
+	b.outputs(n)
 	if n := other.detach.Load(); n != 0 {
 		t.Errorf("the next owner began %d again", n)
 	}

@@ -167,6 +167,24 @@ func (b *bench) read(topic string, n int) []*kgo.Record {
 	return out
 }
 
+// outputs waits until inputs of n keys have their outputs, each at least once: a
+// member that loses a partition before it could commit leaves its last records
+// to the next one.
+func (b *bench) outputs(n int) {
+	b.t.Helper()
+	client := b.newClient(kgo.ConsumeTopics(kafka.TopicName(prefix, outT)))
+	ctx, cancel := context.WithTimeout(context.Background(), patient)
+	defer cancel()
+	keys := map[string]int{}
+	for len(keys) < n {
+		f := client.PollFetches(ctx)
+		if ctx.Err() != nil {
+			b.t.Fatalf("of %d keys these have outputs: %v", n, keys)
+		}
+		f.EachRecord(func(r *kgo.Record) { keys[string(r.Key)]++ })
+	}
+}
+
 // eventually waits until a condition holds.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
