@@ -77,7 +77,7 @@ lint: ## golangci-lint, as .golangci.yml says
 	$(TOOL) golangci-lint run
 
 .PHONY: test-race
-test-race: servers ## the packages that share memory between goroutines, with the race detector
+test-race: servers clients ## the packages that share memory between goroutines, with the race detector
 	@if ! command -v "$$($(GO) env CC)" >/dev/null; then echo "no C compiler, which the race detector needs: skipped"; exit 0; fi; \
 	CGO_ENABLED=1 $(GO) test -race -short -timeout $(TEST_TIMEOUT) $(RACE)
 

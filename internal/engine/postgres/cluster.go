@@ -151,7 +151,7 @@ func (s *Server) hbaFile() string { return filepath.Join(s.o.DataDir, "tributary
 // before one runs that asks for it.
 func (s *Server) setPassword(ctx context.Context) error {
 	hba := s.hbaFile()
-	if err := os.WriteFile(hba, []byte("local all "+"all scram-sha-256\n"), 0o600); err != nil {
+	if err := os.WriteFile(hba, []byte("local all all scram-sha-256\n"), 0o600); err != nil { //nolint:dupword // all databases, all users
 		return fmt.Errorf("ask for a password: %w", err)
 	}
 	if err := os.Lchown(hba, int(s.user.uid), int(s.user.gid)); err != nil {
