@@ -102,6 +102,17 @@ func TestReference(t *testing.T) {
 	same(t, "after failures", b.texts(table), []string{"PAR null"})
 }
 
+// What a version hides while a reference table is loaded, and no longer at the
+// batch end, is judged by the checks that need the table.
+func TestReferenceWhileRecordsAreHidden(t *testing.T) {
+	b := newBench(t)
+	hides := doc{inc: 2, rank: 1, kind: "experiment", action: schemas.Delete, entry: "d.xml", xml: experiments("e1 m1 1")}
+	b.must(append(b.version(doc{inc: 1, kind: "experiment", entry: "e.xml", xml: experiments("e1 m1 1")}), b.batchEnd("batch"))...)
+	b.must(append(b.version(hides), b.reference("parameter", "parameter_id\nOTHER\n"), b.unload(hides), b.batchEnd("op"))...)
+	same(t, "found", b.texts("SELECT test FROM warehouse.finding WHERE open ORDER BY 1"), []string{"parameter_undefined", "specimen_unknown"})
+	b.sound()
+}
+
 // A check that the profile no longer has leaves nothing open.
 func TestForgottenCheck(t *testing.T) {
 	b := newBench(t)

@@ -60,7 +60,8 @@ func (w *writer) loadReference(ctx context.Context, it *item) (message string, f
 }
 
 // recheck lets checks judge all current records again, at the next batch end of
-// every centre that has some.
+// every centre that has some, or had some at its last: what ceased to be current
+// since then, and is so again at the next, is nowhere noted as changed.
 func (w *writer) recheck(ctx context.Context, tests []string) error {
 	// Centres are found one after another, by index.
 	_, err := w.tx.Exec(ctx, `WITH RECURSIVE known AS (
@@ -71,7 +72,8 @@ func (w *writer) recheck(ctx context.Context, tests []string) error {
 				WHERE c.is_current AND c.centre || '/' || c.record_type > k.at ORDER BY c.centre || '/' || c.record_type LIMIT 1) n
 		)
 		INSERT INTO warehouse.recheck (centre, test)
-		SELECT DISTINCT k.centre, t FROM known k CROSS JOIN unnest($1::text[]) AS t ON CONFLICT DO NOTHING`, tests)
+		SELECT k.centre, t FROM (SELECT centre FROM known UNION SELECT centre FROM warehouse.changed) k
+		CROSS JOIN unnest($1::text[]) AS t ON CONFLICT DO NOTHING`, tests)
 	if err != nil {
 		return fmt.Errorf("ask for checks to be done again: %w", err)
 	}
