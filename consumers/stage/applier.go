@@ -183,7 +183,7 @@ func (a *Applier) Run(ctx context.Context) error {
 }
 
 // maxBatchBytes bounds the memory of a batch; one fetch may come on top.
-const maxBatchBytes = 8 << 20
+const maxBatchBytes = 4 << 20
 
 // lullShare is the part of MaxWait without a record after which a batch is
 // applied as it is: the steady stream fills batches, the last record does not

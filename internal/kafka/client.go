@@ -11,13 +11,15 @@ import (
 	"tributary/internal/config"
 )
 
-// Bounds of one client's memory. What is produced beyond them waits.
+// Bounds of one client's memory. What is produced beyond them waits. What is fetched
+// may unpack to twenty times as much where somebody else has chosen the texts, and a
+// process reads some dozen partitions at once.
 const (
 	maxBufferedRecords = 10_000
 	maxBufferedBytes   = 64 << 20
-	fetchBytes         = 16 << 20 // of one fetch, over all partitions
-	fetchPartition     = 2 << 20  // of one fetch, per partition
-	decompressedBatch  = 64 << 20 // a batch that unpacks to more is refused
+	fetchBytes         = 16 << 20  // of one fetch, over all partitions
+	fetchPartition     = 128 << 10 // of one fetch, per partition; one batch at least
+	decompressedBatch  = 64 << 20  // a batch that unpacks to more is refused
 )
 
 // embeddedRebalance is how long the embedded broker waits for members to join
