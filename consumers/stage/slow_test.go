@@ -33,8 +33,9 @@ func TestASlowRecordDelaysNobodyInRebalances(t *testing.T) {
 	b.start(work, nil)
 	b.put(0, message("slow", 0))
 	eventually(t, "the slow record is worked on", func() bool { return begun.Load() == 1 })
-	// Who joins is given its share before it leaves: the broker in memory takes a member
-	// that ends in the middle of a rebalance for one that is late, for a minute.
+	// Who joins is given its share before it leaves: where a static member ends in the
+	// middle of a rebalance, the broker in memory may leave the others' joins unanswered
+	// until their clients give up.
 	var joined atomic.Int32
 	joiner := funcs{work: func(ctx context.Context, in Input) error {
 		joined.Add(1)
