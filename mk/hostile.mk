@@ -10,9 +10,16 @@ HOSTILE_SEED := $(if $(filter command environment,$(firstword $(origin SEED))),$
 SEEDS ?= 2000
 BATCH ?= 25
 
+# Tests of what was found that lie in other packages (test/hostile/doc.go).
+FOUND_IN := ./internal/kafka ./topics ./internal/restore ./producers/replay ./producers/poll ./producers/schedule ./consumers/insert ./consumers/tracker \
+  ./consumers/sequence ./consumers/download ./consumers/unzip ./consumers/validate ./internal/report ./internal/engine/chdb ./internal/xsdcheck ./internal/plot \
+  ./internal/blob ./internal/chain ./test/recipes ./test/e2e
+FOUND := Marker|EmptiedBatch|GivesNothing|RebuildKeepsWhat|RebuildBesideWhat|MembersAreSeen|KnowsAVerification|NotKnown|UnknownNames|EnginesWords|TellsItsFirst|FailedPhase|WhatArrived|AreDescribed|ContradictsAnother|AnyForged|RefusesABroken|DamagedBytes|DamagedBlobsHeal|WhateverHappenedToABlob|HostileTexts|CSVCells|OutputsObey|ReadersLimits|TellsNothingOfFiles|NoFileIsATable|IsAnnouncedIsTakenUp|AnotherCentresFile|KeepsFailing|OverrunIs|OneMoment
+
 .PHONY: test-hostile
 test-hostile: engines ## what was found from outside, 100 misbehaving conversations, records that nobody wrote, another account
 	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_HOSTILE=1 $(GO) test -count=1 -timeout 15m -parallel 3 -v ./test/hostile/
+	TRIBUTARY_REQUIRE_ENGINES=1 $(GO) test -count=1 -timeout 15m -run '$(FOUND)' $(FOUND_IN)
 
 .PHONY: hostile-campaign
 hostile-campaign: engines ## SEEDS misbehaving conversations from SEED on, BATCH of them at once

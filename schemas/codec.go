@@ -26,6 +26,10 @@ var ErrUnknownSchema = errors.New("unknown schema id")
 // framing: a zero byte, a schema id of four bytes, the Avro body.
 var ErrNotFramed = errors.New("value is not an Avro record in Confluent framing")
 
+// ErrPassedOver is returned by Decode for a record at which a person decided
+// that nobody stops any more: it is to be treated like one that can't be read.
+var ErrPassedOver = errors.New("passed over")
+
 // Version is one published version of a topic's schema.
 type Version struct {
 	Topic   string // without prefix and version, such as status.changed
@@ -41,6 +45,7 @@ type Codec struct {
 	versions []Version
 	writers  map[string]Version
 	readers  map[int]reader
+	passed   func(value []byte) error // nil: nothing is passed over
 }
 
 type reader struct {
@@ -78,6 +83,8 @@ func typeOf(topic string) (eventType, bool) {
 		return event[DocumentOrdered](), true
 	case StatusChangedTopic:
 		return event[StatusChanged](), true
+	case RecordPassedOverTopic:
+		return event[RecordPassedOver](), true
 	}
 	return eventType{}, false
 }
@@ -105,6 +112,15 @@ func NewCodec() (*Codec, error) {
 		c.readers[v.ID] = reader{topic: v.Topic, make: e.make, schema: resolved}
 	}
 	return c, nil
+}
+
+// PassingOver returns a codec whose Decode asks about every value whether it is
+// passed over: the answer is nil, or an error that wraps ErrPassedOver and says
+// who decided so, and why. It is asked for every record, from many goroutines.
+func (c *Codec) PassingOver(passed func(value []byte) error) *Codec {
+	with := *c
+	with.passed = passed
+	return &with
 }
 
 // Versions lists every published version, sorted by topic and version.
@@ -168,7 +184,9 @@ func (c *Codec) EncodeBody(topic string, body any) ([]byte, error) {
 }
 
 // DecodeBody reads a framed value and returns its topic and a pointer to its
-// Go type. It returns ErrNotFramed or ErrUnknownSchema (both by errors.Is)
+// Go type, all texts in it cleaned and bounded: this is the one place where what
+// others write becomes an event of ours, and no store sees anything else. The
+// same value gives the same body each time. It returns ErrNotFramed or ErrUnknownSchema (both by errors.Is)
 // where that is what is wrong.
 func (c *Codec) DecodeBody(value []byte) (topic string, body any, err error) {
 	if len(value) < 5 || value[0] != 0 {
@@ -183,6 +201,7 @@ func (c *Codec) DecodeBody(value []byte) (topic string, body any, err error) {
 	if _, err := r.schema.Decode(value[5:], body); err != nil {
 		return r.topic, nil, fmt.Errorf("decode %s: %w", r.topic, err)
 	}
+	CleanBody(body)
 	return r.topic, body, nil
 }
 

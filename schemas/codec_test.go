@@ -21,6 +21,7 @@ func topicsInOrder() []string {
 	return []string{
 		FileDiscoveredTopic, DownloadRequestedTopic, DownloadFinishedTopic, UnzipFinishedTopic,
 		DocumentExtractedTopic, DocumentValidatedTopic, DocumentOrderedTopic, StatusChangedTopic,
+		RecordPassedOverTopic,
 	}
 }
 

@@ -61,6 +61,7 @@ const (
 	FailedEnd   = "failed"      // it failed, for the reason that exception names
 	NotTried    = "not_tried"   // the session was lost before this file was begun, or there was no room for it; costs no attempt
 	Quarantined = "quarantined" // poison: it crashed or outran its budget too often
+	PassedOver  = "passed_over" // a person decided that the content of its position is lost
 	Valid       = "valid"       // the document may be loaded
 )
 
@@ -210,6 +211,7 @@ type DocumentOrdered struct {
 	Exception   string     `avro:"exception,default="`
 	Profile     string     `avro:"profile,default="`
 	Documents   int32      `avro:"documents,default=0"` // documents of the version, or positions of the batch
+	Previous    string     `avro:"previous,default="`   // SHA-256, in hexadecimal, of the value of the position before, as published; 64 zeros where the chain begins; empty before it
 }
 
 // ErrorDetail is one error of a document.
@@ -268,4 +270,21 @@ type StatusChanged struct {
 	FinishedAt  *time.Time        `avro:"finished_at,timestamp-micros"`
 	Attributes  map[string]string `avro:"attributes"`
 	VersionOf   string            `avro:"version_of,default="` // of what judged or loaded in this phase, at its end (package internal/profile); of a batch: by which all records of the centre were checked
+}
+
+// RecordPassedOver says that a person decided that no reader stops at a record of
+// a topic any more, and who, why and what was lost by it. The decision holds for
+// the record's bytes, wherever in the topics they are.
+type RecordPassedOver struct {
+	Topic     string `avro:"topic,default=" json:"topic"` // where the record was seen: its topic, without prefix and version
+	Partition int32  `avro:"partition,default=0" json:"partition"`
+	Offset    int64  `avro:"offset,default=0" json:"offset"`
+	SHA256    string `avro:"sha256,default=" json:"sha256"`        // of the record's value, in hexadecimal
+	Size      int64  `avro:"size,default=0" json:"size"`           // of the value, in bytes
+	Position  int64  `avro:"position,default=0" json:"position"`   // document.ordered: the position that it holds; 0: it can't be read, or is of another topic
+	GoesOn    string `avro:"goes_on,default=" json:"goes_on"`      // document.ordered: the digest that the next position names
+	Missing   bool   `avro:"missing,default=false" json:"missing"` // document.ordered: the record counts, and what should come before it is lost
+	Lost      string `avro:"lost,default=" json:"lost"`            // in words
+	By        string `avro:"by,default=" json:"by"`
+	Reason    string `avro:"reason,default=" json:"reason"`
 }

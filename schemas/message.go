@@ -94,36 +94,41 @@ func (c *Codec) encode(m Message) (Record, error) {
 // no reader could recognise when it comes again.
 var ErrNoID = errors.New("record has no ce_id header")
 
-// Decode turns a record into a message; its topic is that of its schema.
+// Decode turns a record into a message; its topic is that of its schema. Its
+// texts are clean (see DecodeBody), but for the key, which says to what partition
+// the record belongs. Beside an error the message holds what could be read: the
+// body of a record that is passed over, or of which only a header is wrong.
 func (c *Codec) Decode(r Record) (Message, error) {
 	m := Message{Key: r.Key}
+	var err error
+	m.Topic, m.Body, err = c.DecodeBody(r.Value)
+	if c.passed != nil {
+		if passed := c.passed(r.Value); passed != nil {
+			err = passed
+		}
+	}
 	for _, h := range r.Headers {
 		switch h.Key {
 		case headerID:
-			m.ID = string(h.Value)
+			m.ID = cleanID(string(h.Value))
 		case headerSource:
-			m.Stage = trimStage(string(h.Value))
+			m.Stage = cleanWord(trimStage(string(h.Value)))
 		case headerSubject:
-			m.Subject = string(h.Value)
+			m.Subject = bounded(string(h.Value), maxSubject)
 		case headerTrace:
-			m.Traceparent = string(h.Value)
+			m.Traceparent = cleanWord(string(h.Value))
 		case headerTime:
-			t, err := time.Parse(time.RFC3339Nano, string(h.Value))
-			if err != nil {
-				return m, fmt.Errorf("header ce_time: %w", err)
+			t, wrong := time.Parse(time.RFC3339Nano, string(h.Value))
+			if wrong != nil && err == nil {
+				err = fmt.Errorf("header ce_time is %q, which is no time", cleanWord(string(h.Value)))
 			}
 			m.Time = t.UTC()
 		}
 	}
-	var err error
-	m.Topic, m.Body, err = c.DecodeBody(r.Value)
-	if err != nil {
-		return m, err
+	if err == nil && m.ID == "" {
+		err = ErrNoID
 	}
-	if m.ID == "" {
-		return m, ErrNoID
-	}
-	return m, nil
+	return m, err
 }
 
 func trimStage(source string) string {

@@ -11,6 +11,7 @@ const (
 	DocumentValidatedTopic = "document.validated"
 	DocumentOrderedTopic   = "document.ordered"
 	StatusChangedTopic     = "status.changed"
+	RecordPassedOverTopic  = "record.passed.over"
 )
 
 // Phase is one of the eleven processing phases. Their order is a contract: a
@@ -125,4 +126,8 @@ const (
 	EntityDocument = "document" // one document of one attempt
 	EntityBatch    = "batch"    // a batch of a domain released or ended
 	EntityReplay   = "replay"   // a replay was asked for, stopped, resumed or is done
+
+	// EntityAnnouncement is of what another program announced and nobody took up:
+	// it says nothing about the file of that name, so only the history keeps it.
+	EntityAnnouncement = "announcement"
 )

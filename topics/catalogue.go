@@ -49,6 +49,8 @@ func Catalogue() []Topic {
 			ProducedBy: []string{"sequence"}, ReadBy: []string{"insert"}},
 		{Name: schemas.StatusChangedTopic, What: "the event log: where everything stands", Key: "file, centre, source, session or domain", Retention: ForEver,
 			ProducedBy: []string{"every role"}, ReadBy: []string{"tracker", "history"}},
+		{Name: schemas.RecordPassedOverTopic, What: "a person decided that no reader stops at a record any more", Key: "topic", Single: true, Retention: ForEver,
+			ProducedBy: []string{"topics pass-over"}, ReadBy: []string{"every role"}},
 	}
 }
 

@@ -147,12 +147,8 @@ func (e Event) String() string {
 	return b.String()
 }
 
-// printable keeps names from writing control sequences to a terminal.
+// printable keeps names from writing control sequences to a terminal, and all on
+// one line.
 func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < 0x20 || r >= 0x7f && r < 0xa0 {
-			return '?'
-		}
-		return r
-	}, s)
+	return strings.NewReplacer("\t", " ", "\n", " ").Replace(schemas.Clean(s))
 }

@@ -46,31 +46,38 @@ func Tail(ctx context.Context, newClient kafka.Factory, codec *schemas.Codec, o 
 	if err != nil {
 		return err
 	}
-	starts, ends, err := bounds(ctx, newClient, names, o)
+	reader := kafka.Reader{Connect: newClient, SkipDeleted: true}
+	ends, err := reader.Bounds(ctx, names...)
 	if err != nil {
 		return err
 	}
-	offsets := map[string]map[int32]kgo.Offset{}
-	left := 0 // partitions whose end is not reached yet
-	for _, s := range starts {
-		if offsets[s.topic] == nil {
-			offsets[s.topic] = map[int32]kgo.Offset{}
-		}
-		offsets[s.topic][s.partition] = kgo.NewOffset().At(s.offset)
-		if s.offset < ends[s.at] {
-			left++
+	spans := slices.Clone(ends)
+	if !o.From.IsZero() {
+		if err := since(ctx, newClient, spans, o.From); err != nil {
+			return err
 		}
 	}
-	if left == 0 && !o.Follow {
-		return nil
+	t := &tail{o: o, codec: codec, reader: reader, emit: emit}
+	err = t.read(ctx, spans)
+	if err == nil && o.Follow {
+		err = t.follow(ctx, newClient, ends)
 	}
-	client, err := newClient(kgo.ConsumePartitions(offsets), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	if ctx.Err() == nil {
+		return err
+	}
+	if o.Follow {
+		return nil // it has no other end
+	}
+	return fmt.Errorf("stopped before the end: %w", context.Cause(ctx))
+}
+
+func since(ctx context.Context, newClient kafka.Factory, spans []kafka.Span, from time.Time) error {
+	client, err := newClient()
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	t := &tail{o: o, codec: codec, ends: ends, left: left, emit: emit}
-	return t.run(ctx, client)
+	return kafka.Since(ctx, kadm.NewClient(client), spans, from)
 }
 
 // names are the full names of the wanted topics.
@@ -102,73 +109,67 @@ func (o TailOptions) names() ([]string, error) {
 	return out, nil
 }
 
-// at is a place in a topic's partition.
-type at struct {
-	topic     string
-	partition int32
-}
-
-type start struct {
-	at
-	offset int64
-}
-
-// bounds asks the broker where to begin and where the end is now.
-func bounds(ctx context.Context, newClient kafka.Factory, names []string, o TailOptions) ([]start, map[at]int64, error) {
-	client, err := newClient()
-	if err != nil {
-		return nil, nil, err
-	}
-	defer client.Close()
-	admin := kadm.NewClient(client)
-	ctx = fresh(ctx)
-	first, err := admin.ListStartOffsets(ctx, names...)
-	if err == nil && !o.From.IsZero() {
-		first, err = admin.ListOffsetsAfterMilli(ctx, o.From.UnixMilli(), names...)
-	}
-	if err = errors.Join(err, first.Error()); err != nil {
-		return nil, nil, fmt.Errorf("ask the broker where topics start (are they made? see topics plan): %w", err)
-	}
-	last, err := admin.ListEndOffsets(ctx, names...)
-	if err = errors.Join(err, last.Error()); err != nil {
-		return nil, nil, fmt.Errorf("ask the broker where topics end: %w", err)
-	}
-	var starts []start
-	ends := map[at]int64{}
-	last.Each(func(e kadm.ListedOffset) {
-		p := at{e.Topic, e.Partition}
-		ends[p] = e.Offset
-		begin := int64(0)
-		if f, ok := first.Lookup(e.Topic, e.Partition); ok {
-			begin = f.Offset
-		}
-		if o.Last > 0 {
-			// With a key most records are not shown, so all are looked at.
-			if o.Key == "" {
-				begin = max(begin, e.Offset-int64(o.Last))
-			}
-		}
-		starts = append(starts, start{p, begin})
-	})
-	return starts, ends, nil
-}
-
 // tail is one reading of topics.
 type tail struct {
 	o      TailOptions
 	codec  *schemas.Codec
-	ends   map[at]int64
-	left   int
+	reader kafka.Reader
 	emit   func(Event) error
 	newest []Event // with Last, until every end is reached
+	seen   map[place]int
 }
 
-func (t *tail) run(ctx context.Context, client *kgo.Client) error {
-	caught := t.left == 0
+// place is a partition of a topic.
+type place struct {
+	topic     string
+	partition int32
+}
+
+// read shows what spans hold, or the newest of it.
+func (t *tail) read(ctx context.Context, spans []kafka.Span) error {
+	if t.o.Last == 0 {
+		return t.reader.Read(ctx, spans, t.chunk)
+	}
+	// With a key most records are not shown, so all are looked at. Else those before
+	// the ends are enough, as far as offsets there hold records.
+	for back := int64(t.o.Last); ; back *= 16 {
+		near := slices.Clone(spans)
+		for i, s := range near {
+			if t.o.Key == "" {
+				near[i].From = max(s.From, s.To-back)
+			}
+		}
+		t.newest, t.seen = nil, map[place]int{}
+		if err := t.reader.Read(ctx, near, t.chunk); err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(spans, func(s kafka.Span) bool {
+			return t.o.Key == "" && s.To-back > s.From && t.seen[place{s.Topic, s.Partition}] < t.o.Last
+		}) {
+			t.keepNewest()
+			return t.flush()
+		}
+	}
+}
+
+// follow shows what comes behind ends, until ctx ends.
+func (t *tail) follow(ctx context.Context, newClient kafka.Factory, ends []kafka.Span) error {
+	at := map[string]map[int32]kgo.Offset{}
+	for _, s := range ends {
+		if at[s.Topic] == nil {
+			at[s.Topic] = map[int32]kgo.Offset{}
+		}
+		at[s.Topic][s.Partition] = kgo.NewOffset().At(s.To)
+	}
+	client, err := newClient(kgo.ConsumePartitions(at), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
 	for {
 		fetches := client.PollFetches(ctx)
 		if ctx.Err() != nil {
-			return t.stopped(ctx)
+			return ctx.Err()
 		}
 		var err error
 		fetches.EachError(func(topic string, partition int32, e error) {
@@ -178,46 +179,37 @@ func (t *tail) run(ctx context.Context, client *kgo.Client) error {
 			return err
 		}
 		for iter := fetches.RecordIter(); !iter.Done(); {
-			if err := t.record(iter.Next(), caught); err != nil {
-				return err
-			}
-		}
-		if !caught && t.left == 0 {
-			caught = true
-			if err := t.flush(); err != nil {
-				return err
-			}
-			if !t.o.Follow {
-				return nil
+			if r := iter.Next(); t.wanted(r) {
+				if err := t.emit(Decode(t.codec, r)); err != nil {
+					return err
+				}
 			}
 		}
 	}
 }
 
-// stopped is how a reading ends that was told to: one that follows has no
-// other end.
-func (t *tail) stopped(ctx context.Context) error {
-	if t.o.Follow {
-		return nil
-	}
-	return fmt.Errorf("stopped before the end: %w", context.Cause(ctx))
-}
+func (t *tail) wanted(r *kgo.Record) bool { return t.o.Key == "" || string(r.Key) == t.o.Key }
 
-func (t *tail) record(r *kgo.Record, caught bool) error {
-	end := t.ends[at{r.Topic, r.Partition}]
-	if r.Offset == end-1 {
-		t.left--
+// chunk shows records of the log as it was when the reading began.
+func (t *tail) chunk(c kafka.Chunk) error {
+	if t.seen != nil {
+		t.seen[place{c.Topic, c.Partition}] += len(c.Records)
 	}
-	if r.Offset >= end && !t.o.Follow || t.o.Key != "" && string(r.Key) != t.o.Key {
-		return nil
-	}
-	e := Decode(t.codec, r)
-	if t.o.Last == 0 || caught {
-		return t.emit(e)
-	}
-	t.newest = append(t.newest, e)
-	if len(t.newest) >= 2*max(t.o.Last, 1000) {
-		t.keepNewest()
+	for _, r := range c.Records {
+		if !t.wanted(r) {
+			continue
+		}
+		e := Decode(t.codec, r)
+		if t.o.Last == 0 {
+			if err := t.emit(e); err != nil {
+				return err
+			}
+			continue
+		}
+		t.newest = append(t.newest, e)
+		if len(t.newest) >= 2*max(t.o.Last, 1000) {
+			t.keepNewest()
+		}
 	}
 	return nil
 }
@@ -233,7 +225,6 @@ func (t *tail) keepNewest() {
 }
 
 func (t *tail) flush() error {
-	t.keepNewest()
 	for _, e := range t.newest {
 		if err := t.emit(e); err != nil {
 			return err

@@ -26,6 +26,7 @@ import (
 var update = flag.Bool("update", false, "write the generated reference anew")
 
 type bench struct {
+	addrs     []string
 	cfg       config.Kafka
 	newClient kafka.Factory
 	client    *kgo.Client
@@ -37,7 +38,8 @@ func setup(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{cfg: config.Default().Kafka}
 	b.cfg.Partitions, b.cfg.ReplicationFactor = 3, 1
-	b.newClient = kafka.NewFactory(b.cfg, enginetest.Broker(t), slog.New(slog.DiscardHandler))
+	b.addrs = enginetest.Broker(t)
+	b.newClient = kafka.NewFactory(b.cfg, b.addrs, slog.New(slog.DiscardHandler))
 	var err error
 	if b.client, err = b.newClient(kgo.RecordPartitioner(kgo.ManualPartitioner())); err != nil {
 		t.Fatal(err)
@@ -271,14 +273,14 @@ func TestEvent(t *testing.T) {
 	record := kafka.ToKgo("tributary", r)
 	record.Partition, record.Offset = 4, 9
 	e := Decode(b.codec, record)
-	if want := "2026-11-21 10:00:00.000 tributary.status.changed.v1 4/9 doc?[2J.xml entity=document phase=xsd status=failed"; e.String() != want {
+	if want := "2026-11-21 10:00:00.000 tributary.status.changed.v1 4/9 doc\uFFFD[2J.xml entity=document phase=xsd status=failed"; e.String() != want {
 		t.Errorf("line %q, want %q", e, want)
 	}
 	got, err := json.Marshal(e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"topic":"tributary.status.changed.v1","partition":4,"offset":9,"time":"2026-11-21T10:00:00Z","key":"k","id":"id","stage":"validate","subject":"doc\u001b[2J.xml",` +
+	want := `{"topic":"tributary.status.changed.v1","partition":4,"offset":9,"time":"2026-11-21T10:00:00Z","key":"k","id":"id","stage":"validate","subject":"doc` + "\uFFFD" + `[2J.xml",` +
 		`"body":{"entity":"document","phase":"xsd","status":"failed","errors":[{"line":3,"message":"no"}],"finished_at":"2026-11-21T10:00:00Z"}}`
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("json (-want +got):\n%s", diff)
@@ -336,5 +338,30 @@ func TestReference(t *testing.T) {
 	}
 	if diff := cmp.Diff(b.String(), string(got)); diff != "" {
 		t.Errorf("%s is not the catalogue, write it with -update (-want +got):\n%s", path, diff)
+	}
+}
+
+// Where another program writes in transactions, the last offsets are their
+// markers. The tail ends there, and the newest are as many as were asked for.
+func TestTailOfALogThatEndsInMarkers(t *testing.T) {
+	b := setup(t)
+	b.apply(t, ApplyOptions{})
+	for n := range 3 {
+		r, err := b.codec.Encode(schemas.Message{ID: schemas.ID(fmt.Sprint(n)), Topic: schemas.FileDiscoveredTopic, Key: "a", Stage: "test", Subject: "add/x.zip",
+			Time: time.Date(2026, 11, 21, 10, 0, n, 0, time.UTC), Body: &schemas.FileDiscovered{Change: "new"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		enginetest.Transact(t, b.addrs, kafka.ToKgo(b.cfg.TopicPrefix, r))
+	}
+	for last, want := range map[int][]string{
+		0: {"file.discovered.v1 a 0", "file.discovered.v1 a 1", "file.discovered.v1 a 2"},
+		1: {"file.discovered.v1 a 2"},
+		2: {"file.discovered.v1 a 1", "file.discovered.v1 a 2"},
+	} {
+		got := b.tail(t, TailOptions{Topics: []string{"file.discovered"}, Last: last})
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("the last %d (-want +got):\n%s", last, diff)
+		}
 	}
 }

@@ -131,7 +131,7 @@ func (s *system) configure(b *bench, dir string) (err error) {
 	s.cfg.Kafka.TopicPrefix, s.cfg.Kafka.Partitions = prefix, partitions
 	s.cfg.Poll.Settle, s.cfg.Plan.JobFiles, s.cfg.Plan.MaxSessions = 0, 2, b.credits
 	for _, src := range c.Sources {
-		s.cfg.Sources = append(s.cfg.Sources, config.Source{ID: src.ID, Centre: src.Centre, URL: "file://" + filepath.Join(sources, src.ID)})
+		s.cfg.Sources = append(s.cfg.Sources, config.Source{ID: src.ID, Centre: src.Centre, Hosts: config.Hosts{{Centre: config.AllCentres}}, URL: "file://" + filepath.Join(sources, src.ID)})
 	}
 	if s.codec, err = schemas.NewCodec(); err != nil {
 		return err

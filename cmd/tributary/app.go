@@ -22,6 +22,7 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/mapping"
 	"tributary/internal/obs"
+	"tributary/internal/passover"
 	"tributary/internal/pg"
 	"tributary/internal/profile"
 	"tributary/internal/refused"
@@ -39,12 +40,13 @@ type app struct {
 	once     bool
 	stores   *stores
 	codec    *schemas.Codec
+	passed   *passover.List // what people decided about records: codec knows it
 	profile  *profile.Profile
 	mapping  *mapping.Mapping
 	centres  profile.CentreSet
 	shadow   *unzip.Rules // of shadow runs; nil: the profile's
 	sources  map[string]config.Source
-	blobs    blob.Store
+	blobs    *blob.Dir
 	space    *blob.Space // room for more blobs
 	registry *prometheus.Registry
 	metrics  *stage.Metrics
@@ -61,9 +63,6 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, n need, on
 	a = &app{cfg: cfg, log: log, once: once, sources: map[string]config.Source{}, health: obs.NewHealth()}
 	for _, s := range cfg.Sources {
 		a.sources[s.ID] = s
-	}
-	if a.codec, err = schemas.NewCodec(); err != nil {
-		return nil, err
 	}
 	if a.profile, err = loadProfile(cfg); err != nil {
 		return nil, usage(err)
@@ -96,22 +95,17 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, n need, on
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
-	if a.blobs, err = openBlobs(cfg); err != nil {
-		return nil, err
-	}
-	a.space = spaceOf(a.blobs, cfg.Blobs, log)
 	if a.stores, err = openStores(ctx, cfg, log, n); err != nil {
 		return nil, err
 	}
 	if err := a.prepare(ctx); err != nil {
 		return nil, errors.Join(err, a.stores.Close())
 	}
+	if a.blobs, err = openBlobs(ctx, cfg, a.stores.Control); err != nil {
+		return nil, errors.Join(err, a.stores.Close())
+	}
+	a.space = spaceOf(a.blobs, cfg.Blobs, log)
 	return a, nil
-}
-
-// openBlobs opens the blob store.
-func openBlobs(cfg config.Config) (blob.Store, error) {
-	return blob.NewDir(blobDir(cfg))
 }
 
 // blobDir is where blobs lie.
@@ -143,6 +137,10 @@ func (a *app) prepare(ctx context.Context) error {
 	for _, c := range left {
 		a.log.Warn("a topic differs from the catalogue; see tributary topics plan", "change", c.String())
 	}
+	if err != nil {
+		return err
+	}
+	a.passed, a.codec, err = a.stores.passedOver(ctx, a.cfg, a.log)
 	return err
 }
 
@@ -189,6 +187,7 @@ func (a *app) serve(ctx context.Context, names []string, more ...func(context.Co
 		}
 		a.watchSpace(names)
 		a.watchLog()
+		a.watchChain(names)
 		server := obs.Server{Addr: a.cfg.HTTP.Listen, Health: a.health, Registry: a.registry, Logger: a.log}
 		g.Go(func() error { return server.Run(ctx) })
 	}
@@ -202,6 +201,7 @@ func (a *app) serve(ctx context.Context, names []string, more ...func(context.Co
 			}
 		}()
 	}
+	g.Go(func() error { return a.passed.Run(ctx) })
 	for _, f := range more {
 		g.Go(func() error { return f(ctx) })
 	}

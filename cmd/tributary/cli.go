@@ -15,6 +15,7 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/obs"
+	"tributary/internal/report"
 )
 
 // Exit codes. They are part of the interface.
@@ -70,6 +71,7 @@ func run(ctx context.Context, c *cli, args []string) int {
 	root.SetErr(c.stderr)
 	err := root.ExecuteContext(ctx)
 	var code *codeError
+	var unknown *report.UnknownError
 	switch {
 	case err == nil:
 		return exitOK
@@ -78,6 +80,9 @@ func run(ctx context.Context, c *cli, args []string) int {
 	case errors.As(err, &code):
 		c.complain(err)
 		return code.code
+	case errors.As(err, &unknown):
+		c.complain(err)
+		return exitUsage
 	case !c.began:
 		c.complain(err)
 		fmt.Fprintln(c.stderr, "tributary: see tributary help")
@@ -113,7 +118,7 @@ func newRoot(c *cli) *cobra.Command {
 		newInit(c), newConfig(c), newEngines(c), newEngineClickHouse(),
 		newUp(c), newRun(c), newTopics(c), newDLQ(c), newReplay(c), newSchemas(c), newSources(c),
 		newStatus(c), newFiles(c), newDocuments(c), newCentres(c), newShow(c), newDiff(c),
-		newSQL(c), newReport(c), newHistory(c), newTracker(c), newLineage(c), newWarehouse(c), newControl(c), newProfile(c), newReference(c),
+		newSQL(c), newReport(c), newHistory(c), newTracker(c), newLineage(c), newWarehouse(c), newControl(c), newProfile(c), newReference(c), newBlobs(c),
 		newVersion(c), newHealthcheck(c),
 	)
 	return root

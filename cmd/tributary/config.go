@@ -23,7 +23,7 @@ func newConfigCheck(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check",
 		Short: "Say what is wrong with the configuration, line by line",
-		Long:  "Read the configuration, the environment's overrides, the profile and the secrets' whereabouts, and say everything that is wrong. Nothing is connected to; see sources check, and profile check for a profile of your own.",
+		Long:  "Read the configuration, the environment's overrides, the profile and the secrets' whereabouts, and say everything that is wrong, and whose files each source may show. Nothing is connected to; see sources check, and profile check for a profile of your own.",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			cfg, err := c.load()
@@ -41,9 +41,24 @@ func newConfigCheck(c *cli) *cobra.Command {
 				return err
 			}
 			fmt.Fprintf(c.stdout, "%s is good: %d sources, profile %s, data in %s\n", cfg.Path, len(cfg.Sources), profiles, cfg.DataDir)
+			for _, s := range cfg.Sources {
+				fmt.Fprintf(c.stdout, "  %s\n", hosting(s))
+			}
 			return nil
 		},
 	}
+}
+
+// hosting says whose files a source may show.
+func hosting(s config.Source) string {
+	shown := s.Shown(func(centre string) string { return centre })
+	switch {
+	case shown == nil:
+		return s.ID + " hosts files of every centre"
+	case len(shown) == 1:
+		return s.ID + " hosts files of " + s.Centre + " only"
+	}
+	return fmt.Sprintf("%s hosts files of %s, and of others: %s", s.ID, s.Centre, strings.Join(shown[1:], ", "))
 }
 
 // loadProfile reads the configured profile: a built-in one or a folder.
@@ -129,6 +144,11 @@ func checkProfile(cfg config.Config, report func(path, format string, args ...an
 	for i, s := range cfg.Sources {
 		if _, ok := set.Lookup(s.Centre); !ok && s.Centre != "" {
 			report(fmt.Sprintf("sources[%d].centre", i), "the centre %q is neither in the profile %s nor below centres: correct it, or add it there", s.Centre, p.Name)
+		}
+		for j, h := range s.Hosts {
+			if _, ok := set.Lookup(h.Centre); !ok && h.Centre != "" && h.Centre != config.AllCentres {
+				report(fmt.Sprintf("sources[%d].hosts[%d]", i, j), "the centre %q is neither in the profile %s nor below centres: correct it, or add it there", h.Centre, p.Name)
+			}
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/restore"
-	"tributary/schemas"
 	"tributary/sql/control"
 )
 
@@ -22,11 +21,12 @@ func newControlRestore(c *cli) *cobra.Command {
 		Short: "Make the schema control anew from the topics, after it was lost",
 		Long: "Make the schema control anew from file.discovered, status.changed and document.ordered, and from\n" +
 			"download.finished as far as it is kept. What was inserted is not inserted again, and what was outstanding goes on\n" +
-			"with the next tributary up, or is fetched again. Stop all members first. It refuses where control is not empty.",
+			"with the next tributary up, or is fetched again. Stop all members first. It refuses where control is not empty,\n" +
+			"and where it sees members: by their leases, their sessions in the database and their consumer groups.",
 		Args: cobra.NoArgs,
 	}
 	output := outputFlag(cmd, "text", "json")
-	force := cmd.Flags().Bool("force", false, "overwrite a control that is not empty")
+	force := cmd.Flags().Bool("force", false, "overwrite a control that is not empty, beside what looks like members")
 	reason := cmd.Flags().String("reason", "", "why it is overwritten, for the log")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return c.withStores(cmd.Context(), need{Kafka: true, Postgres: true}, func(cfg config.Config, s *stores) error {
@@ -41,12 +41,12 @@ func (c *cli) restoreControl(ctx context.Context, cfg config.Config, s *stores, 
 	if err != nil {
 		return err
 	}
-	codec, err := schemas.NewCodec()
+	passed, codec, err := s.passedOver(ctx, cfg, log)
 	if err != nil {
 		return err
 	}
-	r := restore.Restorer{Pool: s.Control, Connect: s.Kafka, Prefix: cfg.Kafka.TopicPrefix, Codec: codec, Retry: cfg.Plan.RetryFailed.D(), Log: log, Now: now,
-		Force: force, Reason: reason}
+	r := restore.Restorer{Pool: s.Control, Connect: s.Kafka, Prefix: cfg.Kafka.TopicPrefix, Codec: codec, Decided: passed.Chain, Retry: cfg.Plan.RetryFailed.D(), Log: log, Now: now,
+		Members: []string{applicationUp, applicationRun}, Force: force, Reason: reason}
 	report, err := r.Run(ctx)
 	if err != nil {
 		return err

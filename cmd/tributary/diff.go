@@ -41,6 +41,9 @@ func newDiff(c *cli) *cobra.Command {
 			return err
 		}
 		return c.withPast(cmd.Context(), f.maxEvents, func(_ config.Config, r *asof.Reader) error {
+			if err := report.Known(cmd.Context(), r.Postgres, f.scope.Centre, ""); err != nil {
+				return err
+			}
 			return r.Diff(cmd.Context(), from, to, f.scope, func(d *asof.Difference) error {
 				if *output == report.JSON {
 					return d.WriteJSON(cmd.Context(), c.stdout, f.limit)

@@ -208,7 +208,7 @@ func (c *cli) withReplays(ctx context.Context, fn func(p *plan.Planner, d *lette
 		if err != nil {
 			return err
 		}
-		blobs, err := openBlobs(cfg)
+		blobs, err := openBlobs(ctx, cfg, s.Control)
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,6 @@ import (
 	"tributary/consumers/history"
 	"tributary/internal/config"
 	"tributary/internal/engine"
-	"tributary/schemas"
 )
 
 func newHistory(c *cli) *cobra.Command {
@@ -24,11 +23,11 @@ func newHistory(c *cli) *cobra.Command {
 // withHistory opens the log and ClickHouse for a command.
 func (c *cli) withHistory(ctx context.Context, fn func(cfg config.Config, s *stores, h *history.History) error) error {
 	return c.withStores(ctx, need{Kafka: true, ClickHouse: true}, func(cfg config.Config, s *stores) (err error) {
-		codec, err := schemas.NewCodec()
+		log, err := c.quietLogger(cfg)
 		if err != nil {
 			return err
 		}
-		log, err := c.quietLogger(cfg)
+		_, codec, err := s.passedOver(ctx, cfg, log)
 		if err != nil {
 			return err
 		}

@@ -56,7 +56,7 @@ func newLineage(c *cli) *cobra.Command {
 			if f.file != "" {
 				return c.lineageOfFile(cmd.Context(), r, f)
 			}
-			return c.lineageOf(cmd.Context(), cfg, r, f, args)
+			return c.lineageOf(cmd.Context(), cfg, s, r, f, args)
 		})
 	}
 	return cmd
@@ -91,7 +91,7 @@ func fileAndAction(name, action string) (string, string) {
 	return name, action
 }
 
-func (c *cli) lineageOf(ctx context.Context, cfg config.Config, r *lineage.Reader, f *lineageFlags, args []string) error {
+func (c *cli) lineageOf(ctx context.Context, cfg config.Config, s *stores, r *lineage.Reader, f *lineageFlags, args []string) error {
 	if !f.all {
 		r.Limit = claimsListed
 	}
@@ -101,7 +101,7 @@ func (c *cli) lineageOf(ctx context.Context, cfg config.Config, r *lineage.Reade
 	}
 	differs := false
 	if f.verify {
-		if differs, err = verifyAll(ctx, cfg, r, l); err != nil {
+		if differs, err = verifyAll(ctx, cfg, s, r, l); err != nil {
 			return err
 		}
 	}
@@ -130,8 +130,8 @@ func trace(ctx context.Context, r *lineage.Reader, args []string) (*lineage.Line
 
 // verifyAll verifies every claim that is listed, and tells whether something
 // differs.
-func verifyAll(ctx context.Context, cfg config.Config, r *lineage.Reader, l *lineage.Lineage) (differs bool, err error) {
-	blobs, err := openBlobs(cfg)
+func verifyAll(ctx context.Context, cfg config.Config, s *stores, r *lineage.Reader, l *lineage.Lineage) (differs bool, err error) {
+	blobs, err := openBlobs(ctx, cfg, s.Control)
 	if err != nil {
 		return false, err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -28,8 +27,7 @@ func outputFlag(cmd *cobra.Command, formats ...string) *string {
 
 // writeJSON writes one object a line.
 func writeJSON[T any](w io.Writer, rows []T) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
+	enc := report.NewEncoder(w)
 	for _, row := range rows {
 		if err := enc.Encode(row); err != nil {
 			return fmt.Errorf("write: %w", err)

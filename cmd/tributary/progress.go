@@ -69,6 +69,12 @@ func (c *cli) summary(ctx context.Context, a *app, r *round) (bool, error) {
 		}
 		for _, l := range unlisted {
 			ok = false
+			if l.Postponed > 0 {
+				fmt.Fprintf(c.stdout, "source %s shows %d more new or changed files than one poll takes up (poll.max_new): the next polls take up the rest\n", l.Source, l.Postponed)
+			}
+			if l.State == "complete" {
+				continue
+			}
 			fmt.Fprintf(c.stdout, "source %s was not listed whole: %s %s %s\n", l.Source, l.State, l.Exception, report.Plain(l.Message))
 		}
 	}

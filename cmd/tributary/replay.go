@@ -309,6 +309,9 @@ func (t *chosen) write(c *cli, output string, r *control.ReplayRun) error {
 func (c *cli) withReplay(ctx context.Context, broker bool, fn func(p *plan.Planner, s *stores, cfg config.Config) error) error {
 	return c.withStores(ctx, need{Kafka: broker, Postgres: true}, func(cfg config.Config, s *stores) error {
 		p, err := c.asker(cfg, s)
+		if err == nil && broker {
+			_, p.Outbox.Codec, err = s.passedOver(ctx, cfg, p.Log)
+		}
 		if err != nil {
 			return err
 		}

@@ -290,7 +290,7 @@ func (c *cli) withComparer(ctx context.Context, by func(config.Config) config.Co
 		if err != nil {
 			return err
 		}
-		blobs, err := openBlobs(cfg)
+		blobs, err := openBlobs(ctx, cfg, s.Control)
 		if err != nil {
 			return err
 		}

@@ -82,6 +82,9 @@ func newReport(c *cli) *cobra.Command {
 		}
 		return c.withStores(cmd.Context(), need{ClickHouse: true}, func(cfg config.Config, s *stores) error {
 			store := report.ClickHouse{Conn: s.ClickHouse, Timeout: *timeout, MaxMemory: int64(cfg.ClickHouse.MaxMemory), Parameters: values}
+			if err := store.Known(cmd.Context(), given["centre"], given["source"]); err != nil {
+				return err
+			}
 			if *picture == "" {
 				return report.SQL(cmd.Context(), store, r.Statement, c.stdout, *output)
 			}

@@ -71,7 +71,7 @@ func (a *app) role(ctx context.Context, name string) (runnable, error) {
 		limits := archive.DefaultLimits()
 		limits.MaxEntries, limits.MaxTotal, limits.MaxRatio, limits.RatioFree = u.MaxEntries, int64(u.MaxTotal), u.MaxRatio, int64(u.RatioFree)
 		return a.runner(name, schemas.DownloadFinishedTopic, u.Stage, &unzip.Unzipper{
-			Limits: limits, Blobs: a.blobs, Rules: unzip.Rules{Profile: a.profile, Centres: a.centres}, Shadow: a.shadow, Log: a.log, Now: now,
+			Limits: limits, Blobs: a.blobs, Rules: unzip.Rules{Profile: a.profile, Centres: a.centres}, Shadow: a.shadow, Damaged: damaged(a.stores.Control, name), Log: a.log, Now: now,
 		}), nil
 	case "validate":
 		shadow := a.profile
@@ -82,6 +82,7 @@ func (a *app) role(ctx context.Context, name string) (runnable, error) {
 		if err != nil {
 			return nil, err
 		}
+		v.Damaged = damaged(a.stores.Control, name)
 		return a.runner(name, schemas.DocumentExtractedTopic, a.cfg.Validate.Stage, v), nil
 	case "sequence":
 		return a.sequencer(ctx)
@@ -169,6 +170,7 @@ func (a *app) planner(ctx context.Context) (runnable, error) {
 	p := plan.New(a.cfg.Plan, a.cfg.Sequence.PollCutoff.D(), a.once, pool, a.outbox(), a.offsets("plan"), a.log)
 	p.Metrics, p.Dormant, p.Blobs = plan.NewMetrics(a.registry), a.space.Low, a.blobs
 	p.Applied = a.appliedPosition
+	p.Announced = &poll.Announcer{Sources: a.sources, Profile: a.profile, Centres: a.centres, Outbox: a.outbox(), Now: now}
 	versions := a.profile.Versions()
 	p.Versions = &versions
 	p.Naming = func(entry string) (exception, message string) {
@@ -253,7 +255,7 @@ func (a *app) sequencer(ctx context.Context) (runnable, error) {
 	}
 	s := &sequence.Sequencer{Config: cfg, Kinds: kinds, Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: a.offsets("sequence"), Pool: pool}}, Outbox: a.outbox(),
 		Lease: a.lease(pool, control.Schema, "release"), Log: a.log, Now: now,
-		Applied: a.appliedPosition}
+		Applied: a.appliedPosition, Failed: a.failedPhase}
 	applier := a.applier("sequence", []string{schemas.DocumentValidatedTopic}, 5000, config.Duration(1e9), s)
 	return func(ctx context.Context) error { return s.Run(ctx, applier) }, nil
 }
@@ -261,6 +263,11 @@ func (a *app) sequencer(ctx context.Context) (runnable, error) {
 // appliedPosition is up to which position the warehouse has applied the order.
 func (a *app) appliedPosition(ctx context.Context) (int64, error) {
 	return insert.AppliedPosition(ctx, a.stores.Warehouse)
+}
+
+// failedPhase is the earliest phase in which a document of some batches failed.
+func (a *app) failedPhase(ctx context.Context, batches []string) (schemas.Phase, error) {
+	return insert.FailedPhase(ctx, a.stores.Warehouse, batches)
 }
 
 func (a *app) inserter(ctx context.Context) (runnable, error) {
@@ -273,7 +280,7 @@ func (a *app) inserter(ctx context.Context) (runnable, error) {
 		return nil, fmt.Errorf("SQL of the profile %s: %w", a.profile.Name, err)
 	}
 	i, err := insert.New(insert.Config{Insert: a.cfg.Insert, Prefix: a.cfg.Kafka.TopicPrefix, Holder: a.holder}, insert.Deps{
-		Pool: pool, Blobs: a.blobs, Mapping: a.mapping, Statements: statements, Versions: a.profile.Versions(), Codec: a.codec, Connect: a.stores.Kafka, Log: a.log, Metrics: a.registry,
+		Pool: pool, Blobs: a.blobs, Damaged: damaged(a.stores.Control, "insert"), Mapping: a.mapping, Statements: statements, Versions: a.profile.Versions(), Codec: a.codec, Decided: a.passed.Chain, LearnDecisions: a.passed.Load, Connect: a.stores.Kafka, Log: a.log, Metrics: a.registry,
 	})
 	if err != nil {
 		return nil, err

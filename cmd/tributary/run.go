@@ -37,7 +37,7 @@ func newRun(c *cli) *cobra.Command {
 				return err
 			}
 			n := all
-			n.How, n.Application = attachOnly, "tributary run"
+			n.How, n.Application = attachOnly, applicationRun
 			tuneMemory()
 			a, err := newApp(cmd.Context(), cfg, log, n, false)
 			if err != nil && cmd.Context().Err() != nil {

@@ -26,7 +26,7 @@ func newSources(c *cli) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return listTracker(cmd.Context(), c, *output, report.SourceHeader(), report.Sources)
 	}
-	cmd.AddCommand(newSourcesCheck(c), newSourcesIgnored(c))
+	cmd.AddCommand(newSourcesCheck(c), newSourcesIgnored(c), newSourcesResume(c))
 	return cmd
 }
 

@@ -11,13 +11,8 @@ import (
 	"tributary/internal/config"
 )
 
-// spaceOf watches the file system of a blob store; nil, which always has room,
-// for a store that is not on one.
-func spaceOf(store blob.Store, cfg config.Blobs, log *slog.Logger) *blob.Space {
-	dir, ok := store.(*blob.Dir)
-	if !ok {
-		return nil
-	}
+// spaceOf watches the file system of a blob store.
+func spaceOf(dir *blob.Dir, cfg config.Blobs, log *slog.Logger) *blob.Space {
 	s := blob.NewSpace(dir.Usage, int64(cfg.MinFree), cfg.MinFreeShare, dir.Path(), log)
 	s.ServerShare = cfg.ServerShare
 	return s

@@ -51,6 +51,9 @@ func newSQL(c *cli) *cobra.Command {
 		n := need{Postgres: true}
 		switch *store {
 		case storeTracker, storeWarehouse:
+			if *timeout > report.MaxSnapshot {
+				return usagef("--timeout: %s is no time for a statement on Postgres, which keeps for it what others delete meanwhile: give at most %s", *timeout, report.MaxSnapshot)
+			}
 		case storeHistory:
 			n = need{ClickHouse: true}
 		case "":

@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
+	"tributary/consumers/insert"
 	"tributary/internal/asof"
 	"tributary/internal/config"
 	"tributary/internal/pg"
@@ -18,7 +19,7 @@ func newStatus(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Say where everything stands",
-		Long:  "Files and documents by phase and status, the files that have waited longest and for what, the latest session, what went on in the last minutes, what waits to be published or can't be, whether a low disk keeps files from being fetched, and whether the embedded broker's log is too large (both as this machine sees it).",
+		Long:  "Files and documents by phase and status, the files that have waited longest and for what, the latest session, which sources are suspended and why, what went on in the last minutes, what waits to be published or can't be, whether positions that contradict each other have stopped insertion, whether a low disk keeps files from being fetched, and whether the embedded broker's log is too large (both as this machine sees it).",
 		Args:  cobra.NoArgs,
 	}
 	output := outputFlag(cmd, report.Table, report.JSON)
@@ -40,6 +41,9 @@ func newStatus(c *cli) *cobra.Command {
 					return err
 				}
 				if s.LogAlarm, err = logAlarm(cfg); err != nil {
+					return err
+				}
+				if s.Insertion, err = insert.Stopped(cmd.Context(), outboxes[warehouse.Schema]); err != nil {
 					return err
 				}
 			}

@@ -17,7 +17,9 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/engine"
 	"tributary/internal/kafka"
+	"tributary/internal/passover"
 	"tributary/internal/pg"
+	"tributary/schemas"
 )
 
 // need says which stores a command needs, and how it gets at embedded ones.
@@ -31,6 +33,12 @@ type need struct {
 	// most likely a query, has started for itself.
 	Patience time.Duration
 }
+
+// Names by which members are known to the databases: control restore looks for them.
+const (
+	applicationUp  = "tributary up"
+	applicationRun = "tributary run"
+)
 
 // all needs every store. It is copied, and never changed.
 var all = need{Kafka: true, Postgres: true, ClickHouse: true, Patience: 10 * time.Second} //nolint:gochecknoglobals // a struct can't be a constant
@@ -271,4 +279,18 @@ func (s *stores) Close() error {
 		s.users = nil
 	}
 	return errors.Join(errs...)
+}
+
+// passedOver reads what people decided about records of the topics, and makes the
+// codec that knows it: whoever reads topics reads them with it.
+func (s *stores) passedOver(ctx context.Context, cfg config.Config, log *slog.Logger) (*passover.List, *schemas.Codec, error) {
+	codec, err := schemas.NewCodec()
+	if err != nil {
+		return nil, nil, err
+	}
+	list := &passover.List{Connect: s.Kafka, Codec: codec, Prefix: cfg.Kafka.TopicPrefix, Log: log}
+	if err := list.Load(ctx); err != nil {
+		return nil, nil, err
+	}
+	return list, codec.PassingOver(list.Covers), nil
 }

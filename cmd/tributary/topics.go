@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -14,12 +13,12 @@ import (
 
 	"tributary/internal/asof"
 	"tributary/internal/config"
-	"tributary/schemas"
+	"tributary/internal/report"
 	"tributary/topics"
 )
 
 func newTopics(c *cli) *cobra.Command {
-	return group("topics", "Look at topics, and make them", newTopicsPlan(c), newTopicsApply(c), newTopicsList(c), newTopicsTail(c))
+	return group("topics", "Look at topics, and make them", newTopicsPlan(c), newTopicsApply(c), newTopicsList(c), newTopicsTail(c), newTopicsPassOver(c), newTopicsPassedOver(c))
 }
 
 // withKafka opens the broker for a command that asks.
@@ -183,14 +182,17 @@ func newTopicsTail(c *cli) *cobra.Command {
 				o.Last = 0
 			}
 		}
-		codec, err := schemas.NewCodec()
-		if err != nil {
-			return err
-		}
-		enc := json.NewEncoder(c.stdout)
-		enc.SetEscapeHTML(false)
+		enc := report.NewEncoder(c.stdout)
 		return c.withKafka(cmd.Context(), func(cfg config.Config, s *stores) error {
 			o.Prefix = cfg.Kafka.TopicPrefix
+			log, err := c.quietLogger(cfg)
+			if err != nil {
+				return err
+			}
+			_, codec, err := s.passedOver(cmd.Context(), cfg, log)
+			if err != nil {
+				return err
+			}
 			return topics.Tail(cmd.Context(), s.Kafka, codec, o, func(e topics.Event) error {
 				if *output == "json" {
 					return enc.Encode(e)

@@ -10,7 +10,6 @@ import (
 
 	"tributary/consumers/tracker"
 	"tributary/internal/config"
-	"tributary/schemas"
 )
 
 func newTracker(c *cli) *cobra.Command {
@@ -20,7 +19,11 @@ func newTracker(c *cli) *cobra.Command {
 // withBuilder runs fn with what builds the tracker from the log.
 func (c *cli) withBuilder(ctx context.Context, fn func(*tracker.Builder) error) error {
 	return c.withStores(ctx, need{Kafka: true, Postgres: true}, func(cfg config.Config, s *stores) error {
-		codec, err := schemas.NewCodec()
+		log, err := c.quietLogger(cfg)
+		if err != nil {
+			return err
+		}
+		_, codec, err := s.passedOver(ctx, cfg, log)
 		if err != nil {
 			return err
 		}

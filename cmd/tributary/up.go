@@ -40,7 +40,7 @@ func (c *cli) up(ctx context.Context, cfg config.Config, once bool) error {
 		return err
 	}
 	n := all
-	n.How, n.Application = startOwn, "tributary up"
+	n.How, n.Application = startOwn, applicationUp
 	tuneMemory()
 	a, err := newApp(ctx, cfg, log, n, once)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 
 	"tributary/consumers/insert"
 	"tributary/internal/config"
-	"tributary/schemas"
 	"tributary/sql/warehouse"
 )
 
@@ -22,7 +21,8 @@ func newWarehouseRebuild(c *cli) *cobra.Command {
 		Long: "Make the warehouse anew from document.ordered and the blobs, beside the one that is there, with the profile that is\n" +
 			"configured now, and put it in its place at once when it has caught up. Insertion goes on meanwhile, and nothing is\n" +
 			"published: all of it was, when it was done first. It works where the schema warehouse was dropped, too.\n\n" +
-			"A missing blob is named and stops the rebuild, with nothing changed. After a crash, run it again. The database needs\n" +
+			"A missing blob is named and stops the rebuild, with nothing changed; so do positions that contradict each other, or what\n" +
+			"was applied: see the chain of positions in docs/explanation/guarantees.md. After a crash, run it again. The database needs\n" +
 			"room for a second warehouse.",
 		Args: cobra.NoArgs,
 	}
@@ -37,7 +37,7 @@ func newWarehouseRebuild(c *cli) *cobra.Command {
 			if *output == "json" {
 				return writeJSON(c.stdout, []insert.RebuildReport{report})
 			}
-			_, err = fmt.Fprintf(c.stdout, "the warehouse was made anew from %d positions: %d rows in %s\n", report.Position, report.Rows, report.Elapsed.Round(time.Millisecond))
+			_, err = fmt.Fprintf(c.stdout, "%s\nthe warehouse was made anew from %d positions: %d rows in %s\n", report.Chain, report.Position, report.Rows, report.Elapsed.Round(time.Millisecond))
 			return err
 		})
 	}
@@ -50,7 +50,9 @@ func newWarehouseVerify(c *cli) *cobra.Command {
 		Short: "Prove that the warehouse equals what document.ordered and the blobs make",
 		Long: "Make the warehouse anew beside the one that is there, as rebuild does, and compare every row of every table at the\n" +
 			"same position: claims, content, findings, counts, context and overview. Nothing is changed, and insertion goes on, but\n" +
-			"for a moment. Exit code 1 if anything differs; the first rows that differ are shown.",
+			"for a moment. Exit code 1 if anything differs; the first rows that differ are shown.\n\n" +
+			"Before that the chain of positions is followed through all of document.ordered, and compared with what was applied:\n" +
+			"positions that contradict each other are named, up to 20, and nothing else is compared then.",
 		Args: cobra.NoArgs,
 	}
 	output := outputFlag(cmd, "text", "json")
@@ -76,7 +78,7 @@ func newWarehouseVerify(c *cli) *cobra.Command {
 				return fmt.Errorf("%d of %d tables differ from what document.ordered and the blobs make, at position %d: see above; tributary warehouse rebuild makes them anew", different, tables, report.Position)
 			}
 			if *output == "text" {
-				_, err = fmt.Fprintf(c.stdout, "all %d tables, %d rows, are equal at position %d\n", tables, rows, report.Position)
+				_, err = fmt.Fprintf(c.stdout, "%s\nall %d tables, %d rows, are equal at position %d\n", report.Chain, tables, rows, report.Position)
 			}
 			return err
 		})
@@ -108,11 +110,11 @@ func (c *cli) withRebuild(ctx context.Context, do func(context.Context, *insert.
 		if err != nil {
 			return usage(fmt.Errorf("SQL of the profile %s: %w", p.Name, err))
 		}
-		codec, err := schemas.NewCodec()
+		passed, codec, err := s.passedOver(ctx, cfg, log)
 		if err != nil {
 			return err
 		}
-		blobs, err := openBlobs(cfg)
+		blobs, err := openBlobs(ctx, cfg, s.Control)
 		if err != nil {
 			return err
 		}
@@ -121,7 +123,7 @@ func (c *cli) withRebuild(ctx context.Context, do func(context.Context, *insert.
 			return fmt.Errorf("name of this host: %w", err)
 		}
 		in, err := insert.New(insert.Config{Insert: cfg.Insert, Prefix: cfg.Kafka.TopicPrefix, Holder: fmt.Sprintf("%s/%d/rebuild", host, os.Getpid())}, insert.Deps{
-			Pool: s.Warehouse, Blobs: blobs, Mapping: m, Statements: statements, Codec: codec, Connect: s.Kafka, Log: log,
+			Pool: s.Warehouse, Blobs: blobs, Damaged: damaged(s.Control, "tributary warehouse"), Mapping: m, Statements: statements, Codec: codec, Decided: passed.Chain, LearnDecisions: passed.Load, Connect: s.Kafka, Log: log,
 		})
 		if err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tributary/consumers/stage"
 	"tributary/internal/blob"
 	"tributary/internal/config"
 	"tributary/internal/remote"
@@ -434,5 +435,35 @@ func TestDefaultBounds(t *testing.T) {
 	got := []int64{int64(c.MinRate), int64(c.RateGrace), int64(c.FileBudget), int64(c.JobBudget), int64(c.DetachAfter), int64(c.MaxDetached)}
 	if slices.ContainsFunc(got, func(n int64) bool { return n <= 0 }) {
 		t.Errorf("a bound is off by default: %v", got)
+	}
+}
+
+// late is a context that has ended, of which those made of it have not heard yet.
+type late struct{ context.Context }
+
+func (late) Done() <-chan struct{} { return make(chan struct{}) }
+
+// refusing is a store whose context has ended.
+type refusing struct{ ctx context.Context }
+
+func (r refusing) Write([]byte) (int, error) { return 0, r.ctx.Err() }
+
+// A context tells those made of it that it has ended a moment later, and whoever
+// writes to the store in that moment is told by the store. That is no fault of the
+// store's: the file's time is over.
+func TestAFileThatIsOverIsNoFaultOfTheStore(t *testing.T) {
+	b := newBench(t)
+	b.put("1.zip", "content")
+	over, end := context.WithCancelCause(t.Context())
+	end(errFileOver)
+	r := &run{d: b.Downloader, in: stage.Input{Progress: func() {}}, session: b.server}
+	room, err := b.Space.Reserve("host:22", 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer room.Release()
+	rerr, err := r.transfer(late{over}, "add/1.zip", 7, refusing{over}, room)
+	if err != nil || !errors.Is(rerr, errTooSlow) {
+		t.Errorf("the transfer ends with %v, and the store's fault is %v", rerr, err)
 	}
 }

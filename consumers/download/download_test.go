@@ -154,6 +154,40 @@ func TestHowAFetchEnds(t *testing.T) {
 	}
 }
 
+// An attempt that failed says how many bytes had come by then.
+func TestWhatArrivedIsTold(t *testing.T) {
+	for name, tc := range map[string]struct {
+		prepare func(b *bench, f *item)
+		size    int64 // as listed
+		want    int64
+	}{
+		"truncated":          {func(b *bench, f *item) { f.size = 100 }, 100, 7},
+		"other bytes":        {func(b *bench, f *item) { b.put("a.zip.md5", md("other")) }, 7, 7},
+		"changed":            {func(b *bench, f *item) { f.stat = fs.ErrNotExist }, 7, 7},
+		"it never was there": {func(b *bench, f *item) { delete(b.server.files, "add/a.zip") }, 7, 0},
+		"too large":          {func(b *bench, f *item) { b.Config.MaxFileSize = 5 }, 7, 0},
+		"whole":              {func(b *bench, f *item) {}, 7, 7},
+	} {
+		b := newBench(t)
+		f := b.put("a.zip", "content")
+		m := b.job("a.zip")
+		tc.prepare(b, f)
+		m.Body.(*schemas.DownloadRequested).Files[0].Size = tc.size
+		if err := b.work(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		var got []int64
+		for _, out := range b.out {
+			if e, ok := out.Body.(*schemas.StatusChanged); ok && e.Status != string(schemas.Running) {
+				got = append(got, e.Bytes)
+			}
+		}
+		if !slices.Equal(got, []int64{tc.want}) {
+			t.Errorf("%s: %d bytes are told, want %d", name, got, tc.want)
+		}
+	}
+}
+
 // The outcome that returns the credit is produced when the session is closed,
 // and only the last is.
 func TestTheSessionIsClosedBeforeTheLastOutcome(t *testing.T) {

@@ -22,6 +22,7 @@ type result struct {
 	exception string
 	message   string
 	ref       blob.Ref
+	arrived   int64 // bytes of what failed
 	checksum  string
 	started   time.Time
 }
@@ -97,6 +98,11 @@ func (r *run) fetchOnce(ctx context.Context, f schemas.RequestFile, before remot
 		return res, nil, false, stage.Transient(err)
 	}
 	defer w.Abort() //nolint:errcheck // after Commit there is nothing to delete, and what is left of a failed fetch is swept away later
+	defer func() {
+		if res.kind == schemas.FailedEnd {
+			res.arrived = w.Ref().Size
+		}
+	}()
 	rerr, err := r.transfer(ctx, f.Path, before.Size, w, room)
 	switch {
 	case errors.Is(err, errTooLarge):

@@ -14,8 +14,8 @@ import (
 )
 
 // transfer streams a file into a blob. rerr is the source's error, err our own.
-func (r *run) transfer(ctx context.Context, path string, size int64, w io.Writer, room *blob.Reservation) (rerr, err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
+func (r *run) transfer(file context.Context, path string, size int64, w io.Writer, room *blob.Reservation) (rerr, err error) {
+	ctx, cancel := context.WithCancelCause(file)
 	defer cancel(nil)
 	body, rerr := r.open(ctx, cancel, path, size)
 	if rerr != nil {
@@ -31,10 +31,12 @@ func (r *run) transfer(ctx context.Context, path string, size int64, w io.Writer
 	defer stop()
 	_, cerr := io.Copy(sink, body)
 	cerr = errors.Join(cerr, body.Close())
-	if err := because(ctx, sink.err); err != nil && err == sink.err { //nolint:errorlint // because returns that very error, or the cause
+	// The store ends with the file's context, which may tell of its end before
+	// those that were made of it do.
+	if err := because(file, because(ctx, sink.err)); err != nil && err == sink.err { //nolint:errorlint // because returns that very error, or the cause
 		return nil, stage.Transient(err)
 	}
-	return because(ctx, cerr), nil
+	return because(file, because(ctx, cerr)), nil
 }
 
 // open opens a file, and waits no longer for that than download.idle_timeout.

@@ -230,7 +230,7 @@ func plainInsert(t *testing.T, l *testLog, h *History, engine int) cost {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rebuild{h: h, conn: &link{conn, 1}, shadow: table, generation: 1, o: RebuildOptions{Batch: size}}
+	r := &rebuild{h: h, conn: &link{conn, 1, newLostParts()}, shadow: table, generation: 1, o: RebuildOptions{Batch: size}}
 	var prepared []*filler
 	var total cost
 	send := func() {

@@ -2,7 +2,8 @@
 // once.
 //
 // There is no state but ClickHouse's own. Where to read on from is the
-// greatest offset it holds of a partition; records are inserted per partition,
+// greatest offset it holds of a partition, unless ClickHouse has lost parts of
+// the table: then it is the first offset that is missing. Records are inserted per partition,
 // in order, one insert being one part, which is there as a whole or not at
 // all. An insert that was repeated because its answer was lost is recognised
 // by a token made of its offsets, and whatever else might come twice is
@@ -49,6 +50,7 @@ type History struct {
 	database string
 	codec    *schemas.Codec
 	log      *slog.Logger
+	quiet    *kafka.Quiet
 
 	mu    sync.Mutex
 	conn  *link                   // nil until the tables are there
@@ -60,6 +62,7 @@ type History struct {
 type link struct {
 	driver.Conn
 	generation uint64
+	lost       *lostParts
 }
 
 type partition struct {
@@ -74,7 +77,7 @@ type positions struct{ stored, read int64 }
 // New returns a history that writes to the named database, which it creates
 // when first asked for a position. Nothing is sent yet.
 func New(open Open, database string, codec *schemas.Codec, log *slog.Logger) *History {
-	return &History{open: open, database: database, codec: codec, log: log, ahead: map[partition]positions{}}
+	return &History{open: open, database: database, codec: codec, log: log, quiet: kafka.NewQuiet(time.Now), ahead: map[partition]positions{}}
 }
 
 // Applier returns what feeds the history from Kafka; its Run is the role. Any
@@ -118,7 +121,7 @@ func (h *History) ready(ctx context.Context) (*link, error) {
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	h.conn = &link{conn, generation}
+	h.conn = &link{conn, generation, newLostParts()}
 	return h.conn, nil
 }
 
@@ -142,64 +145,6 @@ func generationOf(ctx context.Context, conn driver.Conn, table string) (uint64, 
 	return n, nil
 }
 
-// Position returns the offset after the last one stored of a partition.
-func (h *History) Position(ctx context.Context, topic string, id int32) (int64, error) {
-	conn, err := h.ready(ctx)
-	if err != nil {
-		return 0, err
-	}
-	at, err := h.positions(ctx, conn, []stage.Range{{Topic: topic, Partition: id}})
-	if err != nil {
-		h.again(conn)
-		return 0, err
-	}
-	return at[partition{topic, id}], nil
-}
-
-// positions asks ClickHouse, in one statement, how far the partitions of the
-// given ranges are stored. Each part of it reads one end of the primary key.
-func (h *History) positions(ctx context.Context, conn *link, ranges []stage.Range) (map[partition]int64, error) {
-	var parts []string
-	var args []any
-	out := map[partition]int64{}
-	for _, r := range ranges {
-		parts = append(parts, `SELECT * FROM (SELECT topic, partition, offset + 1 AS next FROM event WHERE topic = ? AND partition = ?
-			ORDER BY topic DESC, partition DESC, offset DESC LIMIT 1)`)
-		args = append(args, r.Topic, r.Partition)
-		out[partition{r.Topic, r.Partition}] = 0
-	}
-	if h.Retention > 0 { // the last rows may be gone
-		parts = append(parts, "SELECT topic, partition, max(next) AS next FROM consumed_offset WHERE generation = ? GROUP BY topic, partition")
-		args = append(args, conn.generation)
-	}
-	rows, err := conn.Query(ctx, strings.Join(parts, " UNION ALL "), args...)
-	if err != nil {
-		return nil, fmt.Errorf("history: positions: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var p partition
-		var next int64
-		if err := rows.Scan(&p.topic, &p.id, &next); err != nil {
-			return nil, fmt.Errorf("history: positions: %w", err)
-		}
-		if _, asked := out[p]; asked {
-			out[p] = max(out[p], next)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("history: positions: %w", err)
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for p, at := range out {
-		if a := h.ahead[p]; a.stored == at && a.read > at {
-			out[p] = a.read
-		}
-	}
-	return out, nil
-}
-
 // Apply inserts the records of a batch as one block. What is stored already is
 // left out, so that a batch can come again. It returns pg.ErrMoved (by
 // errors.Is) where records before a range are missing.
@@ -209,10 +154,16 @@ func (h *History) Apply(ctx context.Context, batch []stage.Range) error {
 		return err
 	}
 	if err := h.apply(ctx, conn, batch); err != nil {
-		h.again(conn)
+		h.failed(ctx, conn, err)
 		return err
 	}
 	return nil
+}
+
+// failed looks after what a call has met.
+func (h *History) failed(ctx context.Context, conn *link, err error) {
+	h.detach(ctx, conn, err)
+	h.again(conn)
 }
 
 // again makes the next call connect and look after the tables anew: what
@@ -251,6 +202,9 @@ func (h *History) apply(ctx context.Context, conn *link, batch []stage.Range) er
 	if err := h.insert(ctx, conn, missing); err != nil {
 		return err
 	}
+	if err := h.stored(ctx, conn, missing); err != nil {
+		return err
+	}
 	if h.Retention > 0 {
 		ends := map[partition]int64{}
 		for _, r := range missing {
@@ -287,7 +241,11 @@ func (h *History) insert(ctx context.Context, conn *link, ranges []stage.Range) 
 	if count == 0 {
 		return nil
 	}
-	token := strings.Join(spans, ",")
+	mark, err := conn.lost.mark(ctx)
+	if err != nil {
+		return err
+	}
+	token := mark + strings.Join(spans, ",")
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
 		"async_insert":               0,
 		"insert_deduplicate":         1,

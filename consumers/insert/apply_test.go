@@ -2,6 +2,7 @@ package insert
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"hash/crc32"
 	"maps"
@@ -80,7 +81,10 @@ func TestOwnErrorsGoOn(t *testing.T) {
 	named.DocCentre = "J"
 	good := b.event(doc{inc: 1, entry: "5.xml", xml: mice("H", "m5=a")})
 	damaged := b.event(doc{inc: 1, entry: "6.xml", xml: mice("H", "m6=a")})
-	damaged.CRC32++
+	damaged.CRC32++ // the reference is wrong, and the stored bytes are not
+	whole := b.blobs[damaged.Archive]
+	damaged.Archive = fmt.Sprintf("%x", sha256.Sum256(whole))
+	b.blobs[damaged.Archive] = whole
 	before := b.event(doc{inc: 1, entry: "7.xml", failed: true})
 	b.must(twice, centre, broken, named, good, damaged, before, b.batchEnd("batch"))
 	same(t, "loaded", b.texts(specimens), []string{"m5 a"})

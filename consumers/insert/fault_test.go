@@ -1,8 +1,11 @@
 package insert
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -90,13 +93,52 @@ func TestDatabaseErrorStops(t *testing.T) {
 	same(t, "afterwards", b.texts(specimens), []string{"m1 a"})
 }
 
+// Stored bytes that are damaged or gone are no verdict on their document, even if
+// what is left of them would make one: insertion stops until they are back, or
+// until control says that nobody has them.
+func TestDamagedBytesStopInsertion(t *testing.T) {
+	for name, damage := range map[string]func(b []byte) []byte{
+		"changed": func(b []byte) []byte { b = bytes.Clone(b); b[len(b)-4] ^= 1; return b },
+		"shorter": func(b []byte) []byte { return b[:len(b)/2] },
+		"gone":    nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			xml := mice("H", "m1=a")
+			sha := fmt.Sprintf("%x", sha256.Sum256([]byte(xml)))
+			ev := b.event(doc{inc: 1, archive: sha, xml: xml})
+			ev.SHA256 = sha
+			kept := b.blobs[sha]
+			if damage == nil {
+				delete(b.blobs, sha)
+			} else {
+				b.blobs[sha] = damage(kept)
+			}
+			if err := b.apply(ev); err == nil || !strings.Contains(err.Error(), "blob_damaged") || !blob.Unusable(err) {
+				t.Fatalf("error %v", err)
+			}
+			same(t, "reported", b.reported, []string{sha})
+			same(t, "told", b.told(), []string{})
+			b.blobs[sha] = kept
+			b.must(ev)
+			same(t, "loaded once they are back", b.texts(specimens), []string{"m1 a"})
+			lost := b.event(doc{inc: 2, archive: "none", xml: mice("H", "m2=a")})
+			delete(b.blobs, "none")
+			b.lost["none"] = true
+			b.must(lost, b.event(doc{inc: 3, xml: mice("H", "m3=a")}))
+			same(t, "loaded beside what is lost", b.texts(specimens), []string{"m1 a", "m3 a"})
+			same(t, "documents", b.texts("SELECT state, exception FROM warehouse.document ORDER BY position"), []string{"loaded ", "failed blob_lost", "loaded "})
+		})
+	}
+}
+
 // A blob that isn't there stops insertion: the store may be back soon.
 func TestMissingBlobStops(t *testing.T) {
 	b := newBench(t)
 	ev := b.event(doc{inc: 1, archive: "x", xml: mice("H", "m1=a")})
 	kept := b.blobs["x"]
 	delete(b.blobs, "x")
-	if err := b.apply(ev); err == nil || !strings.Contains(err.Error(), "archive of add/H.2024-01-01.1.impc.zip") {
+	if err := b.apply(ev); err == nil || !strings.Contains(err.Error(), "stored bytes of add/H.2024-01-01.1.impc.zip") {
 		t.Fatalf("error %v", err)
 	}
 	b.blobs["x"] = kept

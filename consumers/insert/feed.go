@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"tributary/internal/chain"
 	"tributary/internal/kafka"
 	"tributary/schemas"
 )
@@ -18,6 +19,9 @@ import (
 // not be applied beyond them.
 var ErrGap = errors.New("positions are missing")
 
+// errUnreadable says that a record of document.ordered can't be read.
+var errUnreadable = errors.New("the record can't be read")
+
 // item is a position on its way to the warehouse.
 type item struct {
 	ev      *schemas.DocumentOrdered
@@ -25,6 +29,10 @@ type item struct {
 	subj    string
 	trace   string
 	offset  int64
+	digest  chain.Digest  // of its record
+	begin   int64         // with which position the chain has begun by then; 0: it has not
+	lost    int64         // how many positions directly before it are lost
+	hollow  bool          // it is a document whose content was decided to be lost
 	ready   chan struct{} // closed when it is prepared, or failed to be
 	err     error
 	done    *prepared // its rows, for a small document to be loaded
@@ -37,7 +45,7 @@ func (it *item) load() bool {
 	return it.ev.What == schemas.PositionDocument && it.ev.Result == schemas.Valid
 }
 
-func (it *item) large() bool { return it.load() && it.ev.Size > smallDocument }
+func (it *item) large() bool { return it.load() && !it.hollow && it.ev.Size > smallDocument }
 
 func (it *item) subject() string {
 	if it.ev.FileName == "" {
@@ -96,29 +104,46 @@ func (in *Inserter) read(ctx context.Context, at progress) *feed {
 }
 
 // poll reads the topic and hands on the next position, and only that: lower
-// ones have been applied; a higher one is looked for from the topic's beginning
-// before the gap is named, since offsets are only a hint.
+// ones have been applied; for a higher one the topic is read from its beginning
+// before the gap is named, or positions are taken for lost, since offsets are
+// only a hint.
 func (in *Inserter) poll(ctx context.Context, at progress, f *feed) error {
 	// The last record that was applied is read again: if it isn't there, the
 	// topic is another one, restored or made anew, and the offset means nothing.
-	next, offset, again := at.position, max(at.offset-1, 0), false
+	offset, again := max(at.offset-1, 0), false
+	order := newJudge(in, at)
 	for {
+		order.begin()
 		err := in.consume(ctx, offset, func(r *kgo.Record) error {
 			it, err := in.decode(r)
-			if err != nil {
+			l := it.link()
+			if order.meets(l) {
+				return nil
+			}
+			d, decided := order.head.About(l, in.d.Decided)
+			if err != nil && !decided {
 				return err
 			}
-			if r.Offset == at.offset-1 && it.ev.Position < at.position-1 {
+			if r.Offset == at.offset-1 && it.ev.Position < at.position-1 && !decided {
 				in.d.Log.Warn("document.ordered holds a lower position than was applied from this offset: was the topic, or the control database, replaced by an older one? What it orders is ignored up to the warehouse's position",
 					"offset", r.Offset, "position", it.ev.Position, "applied", at.position-1)
 			}
+			next := order.head.Last.Position + 1
 			switch {
-			case it.ev.Position < next:
-				return nil
-			case it.ev.Position > next:
-				return fmt.Errorf("document.ordered: %w: position %d comes at offset %d where %d is next", ErrGap, it.ev.Position, r.Offset, next)
+			case decided && !order.head.Takes(l, d):
+				return order.ignore(ctx, l, d)
+			case !decided && l.Position < next:
+				return order.repeat(ctx, l, next)
+			case !decided && !order.head.Next(l), l.Position > next && !again && offset > 0:
+				return fmt.Errorf("document.ordered: %w: position %d comes at offset %d where %d is next; %s", ErrGap, l.Position, r.Offset, next, chain.WayOn(r.Offset))
+			case decided:
+				order.takes(it, d)
+			default:
+				if err := order.follow(ctx, it); err != nil {
+					return err
+				}
 			}
-			next, offset, again = next+1, r.Offset+1, false
+			offset, again = r.Offset+1, false
 			return in.dispatch(ctx, f, it)
 		})
 		if errors.Is(err, ErrGap) && !again && offset > 0 {
@@ -172,20 +197,6 @@ func (in *Inserter) consume(ctx context.Context, offset int64, take func(*kgo.Re
 	}
 }
 
-// decode reads a record. One that can't be read stops insertion: the order must
-// not be guessed.
-func (in *Inserter) decode(r *kgo.Record) (*item, error) {
-	m, err := in.d.Codec.Decode(kafka.FromKgo(r))
-	if err != nil {
-		return nil, fmt.Errorf("document.ordered at offset %d: %w", r.Offset, err)
-	}
-	ev, ok := m.Body.(*schemas.DocumentOrdered)
-	if !ok {
-		return nil, fmt.Errorf("document.ordered at offset %d: holds an event of %s", r.Offset, m.Topic)
-	}
-	return newItem(m, ev, r.Offset), nil
-}
-
 func newItem(m schemas.Message, ev *schemas.DocumentOrdered, offset int64) *item {
 	return &item{ev: ev, id: m.ID, subj: m.Subject, trace: m.Traceparent, offset: offset, ready: make(chan struct{})}
 }
@@ -194,7 +205,7 @@ func newItem(m schemas.Message, ev *schemas.DocumentOrdered, offset int64) *item
 // taken in the order of positions, and given back as they are applied, so the
 // next position always gets some.
 func (in *Inserter) dispatch(ctx context.Context, f *feed, it *item) error {
-	if !it.load() || it.large() {
+	if !it.load() || it.large() || it.hollow {
 		close(it.ready)
 	} else {
 		weight := min(max(it.ev.Size, 1<<10), aheadBytes)

@@ -52,9 +52,13 @@ type bench struct {
 	in    *Inserter
 	pool  *pgxpool.Pool
 	blobs memory
-	at    progress
-	epoch int64
-	codec *schemas.Codec
+
+	mu       sync.Mutex
+	lost     map[string]bool // blobs that no source has
+	reported []string        // blobs that could not be used
+	at       progress
+	epoch    int64
+	codec    *schemas.Codec
 }
 
 // newBench makes a bench with the small profile of the tests.
@@ -89,8 +93,8 @@ func newBenchOf(t testing.TB, profile fs.FS) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, pool: pool, blobs: memory{}, at: progress{position: 1}, codec: codec}
-	b.in, err = New(Config{Prefix: "t", Holder: "test"}, Deps{Pool: pool, Blobs: b.blobs, Mapping: m, Statements: statements, Codec: codec,
+	b := &bench{t: t, pool: pool, blobs: memory{}, lost: map[string]bool{}, at: progress{position: 1}, codec: codec}
+	b.in, err = New(Config{Prefix: "t", Holder: "test"}, Deps{Pool: pool, Blobs: b.blobs, Damaged: b.damaged, Mapping: m, Statements: statements, Codec: codec,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		t.Fatal(err)
@@ -99,6 +103,17 @@ func newBenchOf(t testing.TB, profile fs.FS) *bench {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// damaged is what control says of a blob that can't be used.
+func (b *bench) damaged(_ context.Context, sha256 string, _ error) (string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reported = append(b.reported, sha256)
+	if b.lost[sha256] {
+		return "no source has it", nil
+	}
+	return "", nil
 }
 
 // doc is a document of a version of a file, as the tests say it.
@@ -278,7 +293,7 @@ func (b *bench) all() map[string][]string {
 	b.t.Helper()
 	out := map[string][]string{}
 	for _, table := range b.texts(`SELECT relname FROM pg_class WHERE relnamespace = 'warehouse'::regnamespace AND relkind = 'r'
-			AND relname NOT IN ('state', 'try', 'lease', 'outbox', 'outbox_letter', 'profile', 'schema_version')`) {
+			AND relname NOT IN ('state', 'chain', 'try', 'lease', 'outbox', 'outbox_letter', 'profile', 'schema_version')`) {
 		out[table] = b.texts("SELECT t::text FROM warehouse." + table + " t ORDER BY 1")
 	}
 	return out

@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -27,6 +28,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"tributary/internal/blob"
+	"tributary/internal/chain"
 	"tributary/internal/config"
 	"tributary/internal/kafka"
 	"tributary/internal/mapping"
@@ -67,13 +69,18 @@ type Config struct {
 type Deps struct {
 	Pool       *pgxpool.Pool // of the warehouse's database
 	Blobs      blob.Store
+	Damaged    blob.Report // tells control of stored bytes that can't be used; nil: nobody can have them anew
 	Mapping    *mapping.Mapping
 	Statements *warehouse.Statements // what runs at batch ends
 	Versions   profile.Versions      // of Mapping and Statements, told with what they judge
 	Codec      *schemas.Codec
-	Connect    kafka.Factory
-	Log        *slog.Logger
-	Metrics    prometheus.Registerer
+	// LearnDecisions has Decided know all that was decided by now about records of
+	// document.ordered; it is called before any is read. Both may be nil.
+	LearnDecisions func(context.Context) error
+	Decided        chain.Decided
+	Connect        kafka.Factory
+	Log            *slog.Logger
+	Metrics        prometheus.Registerer
 }
 
 // Inserter applies positions. New makes one.
@@ -86,6 +93,7 @@ type Inserter struct {
 	rebuild  *shadow // nil but in a rebuild, which fills another schema and tells nobody
 	ahead    *semaphore.Weighted
 	workers  *semaphore.Weighted
+	renewed  atomic.Pointer[time.Time] // when the lease was asked for last
 	now      func() time.Time
 	after    func(time.Duration) <-chan time.Time
 }
@@ -124,6 +132,28 @@ func AppliedPosition(ctx context.Context, q pg.Querier) (int64, error) {
 	return next - 1, nil
 }
 
+// FailedPhase is the earliest phase in which a document of some batches failed:
+// before it was ordered, while it was loaded, or by the checks of its data that
+// hold now. Empty: none did.
+func FailedPhase(ctx context.Context, q pg.Querier, batches []string) (first schemas.Phase, err error) {
+	rows, err := q.Query(ctx, `SELECT DISTINCT phase FROM warehouse.document WHERE batch = ANY($1) AND state = 'failed'
+		UNION SELECT $2 WHERE EXISTS (SELECT FROM warehouse.document d JOIN warehouse.finding f ON f.position = d.position
+			WHERE d.batch = ANY($1) AND f.open AND f.level = 'error')`, batches, string(schemas.Data))
+	if err != nil {
+		return "", fmt.Errorf("ask the warehouse which documents failed: %w", err)
+	}
+	phases, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return "", fmt.Errorf("ask the warehouse which documents failed: %w", err)
+	}
+	for _, p := range phases {
+		if p := schemas.Phase(p); first == "" || p.ID() < first.ID() {
+			first = p
+		}
+	}
+	return first, nil
+}
+
 // Run applies positions until ctx ends, and returns nil then. Whatever stops
 // insertion is logged, shown by the metric tributary_insert_stopped, and tried
 // again for ever, with growing pauses.
@@ -131,7 +161,9 @@ func (in *Inserter) Run(ctx context.Context) error {
 	pauses := retry.Policy{Base: 500 * time.Millisecond, Max: 30 * time.Second}
 	for failures := 0; ctx.Err() == nil; {
 		before := in.metrics.applied()
-		err := in.lease().Hold(ctx, in.session)
+		lease := in.lease()
+		lease.Renewed = func(asked time.Time) { in.renewed.Store(&asked) }
+		err := lease.Hold(ctx, in.session)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // work that ended because it was told to has not failed
 		}
@@ -161,6 +193,7 @@ func (in *Inserter) lease() pg.Lease {
 type progress struct {
 	position int64 // to be applied next
 	offset   int64 // to be read next
+	head     chain.Head
 }
 
 func (in *Inserter) progress(ctx context.Context, q pg.Querier, lock string) (progress, error) {
@@ -172,30 +205,35 @@ func (in *Inserter) progress(ctx context.Context, q pg.Querier, lock string) (pr
 	return p, nil
 }
 
-// chooseCompression has large values compressed with lz4 where Postgres has it,
-// which is several times faster than its default.
-func (in *Inserter) chooseCompression(ctx context.Context) error {
-	var has bool
-	err := in.d.Pool.QueryRow(ctx, "SELECT coalesce((SELECT 'lz4' = ANY(enumvals) FROM pg_settings WHERE name = 'default_toast_compression'), false)").Scan(&has)
-	if err != nil {
-		return fmt.Errorf("ask for the database's compressions: %w", err)
-	}
-	if has {
-		in.settings = "; SET LOCAL default_toast_compression = lz4"
-	}
-	return nil
-}
-
 // session applies positions while the lease is held, and says why it stops
 // when another member has taken the lease over.
 func (in *Inserter) session(ctx context.Context, epoch int64) error {
 	err := in.insert(ctx, epoch)
 	if err == nil || !in.lost(ctx, err, epoch) {
-		return err
+		return in.sayStopped(ctx, epoch, err)
+	}
+	in.sayLost(ctx, epoch, err)
+	return pg.ErrLeaseLost
+}
+
+// sayLost says that the lease is another's, and why. As long as this process
+// renewed it in time nobody had to take it over: a rebuild and a verification of
+// the warehouse do so for a moment.
+func (in *Inserter) sayLost(ctx context.Context, epoch int64, err error) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer stop()
+	holder := "nobody knows who"
+	if err := in.d.Pool.QueryRow(ctx, "SELECT holder FROM warehouse.lease WHERE name = $1", Stage).Scan(&holder); err != nil {
+		in.d.Log.Debug("who holds insert's lease can't be asked", "error", err)
+	}
+	args := []any{"holder", holder, "epoch", epoch, "lease", in.cfg.Insert.LeaseTTL.D(), "error", err}
+	if renewed := in.renewed.Load(); renewed != nil && time.Since(*renewed) < in.cfg.Insert.LeaseTTL.D() {
+		in.d.Log.Info("insertion pauses in this process: its lease was taken over while it held it, as warehouse rebuild and warehouse verify do for a moment. "+
+			"What was under way here has changed nothing; this process now waits for its turn", args...)
+		return
 	}
 	in.d.Log.Warn("insertion stops in this process: another member has taken over, since this one was stopped or cut off for longer than the lease lasts. "+
-		"What was under way here has changed nothing; this process now waits for its turn", "epoch", epoch, "lease", in.cfg.Insert.LeaseTTL.D(), "error", err)
-	return pg.ErrLeaseLost
+		"What was under way here has changed nothing; this process now waits for its turn", args...)
 }
 
 // lost tells whether an error came since another member has held the lease
@@ -213,11 +251,17 @@ func (in *Inserter) lost(ctx context.Context, err error, epoch int64) bool {
 
 // insert applies positions until ctx ends.
 func (in *Inserter) insert(ctx context.Context, epoch int64) error {
+	if err := in.learn(ctx); err != nil {
+		return err
+	}
 	at, err := in.progress(ctx, in.d.Pool, "")
 	if err != nil {
 		return err
 	}
 	if err := in.chooseCompression(ctx); err != nil {
+		return err
+	}
+	if at.head, err = in.head(ctx, at); err != nil {
 		return err
 	}
 	in.d.Log.Info("insertion begins", "next_position", at.position, "next_offset", at.offset, "epoch", epoch)

@@ -11,6 +11,7 @@ type metrics struct {
 	rows      prometheus.Counter
 	position  prometheus.Gauge
 	stopped   prometheus.Gauge
+	broken    prometheus.Gauge
 	due       prometheus.Gauge
 	total     atomic.Int64
 	loaded    atomic.Int64
@@ -22,10 +23,11 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		rows:      prometheus.NewCounter(prometheus.CounterOpts{Name: "tributary_insert_rows_total", Help: "Rows loaded by this member."}),
 		position:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "tributary_insert_last_position", Help: "The last position in the warehouse, as this member knows it."}),
 		stopped:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "tributary_insert_stopped", Help: "1 while an error stops insertion."}),
+		broken:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "tributary_insert_chain_broken", Help: "1 while insertion has stopped since two records of document.ordered contradict each other."}),
 		due:       prometheus.NewGauge(prometheus.GaugeOpts{Name: "tributary_insert_batch_ends_due", Help: "Batch ends that were reached and whose checks, context and overview are not done."}),
 	}
 	if reg != nil {
-		reg.MustRegister(m.positions, m.rows, m.position, m.stopped, m.due)
+		reg.MustRegister(m.positions, m.rows, m.position, m.stopped, m.broken, m.due)
 	}
 	return m
 }

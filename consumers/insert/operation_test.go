@@ -2,6 +2,7 @@ package insert
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -25,7 +26,7 @@ func (b *bench) unload(d doc) *schemas.DocumentOrdered {
 
 // reference is the position that loads a reference table from a text.
 func (b *bench) reference(name, text string) *schemas.DocumentOrdered {
-	blob := fmt.Sprintf("csv-%d", len(b.blobs))
+	blob := fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 	b.blobs[blob] = []byte(text)
 	return &schemas.DocumentOrdered{FileRef: schemas.FileRef{FileName: "p.csv"}, DocumentRef: schemas.DocumentRef{Entry: name, Archive: blob}, What: schemas.PositionReference, Batch: uuid.NewString()}
 }
@@ -96,9 +97,10 @@ func TestReference(t *testing.T) {
 	}
 	unknown, missing := b.reference("mouse", "x\n"), b.reference("parameter", "")
 	missing.Archive = "nowhere"
+	b.lost["nowhere"] = true
 	b.must(unknown, missing, b.event(doc{inc: 9, entry: "9.xml", xml: mice("H", "m9=1")}))
 	same(t, "outcomes", b.texts("SELECT message FROM warehouse.operation_outcome ORDER BY position DESC LIMIT 2"), []string{
-		"open the file of the reference table parameter: file does not exist", `the profile small has no reference table "mouse"`})
+		"blob_lost: the stored file of the reference table parameter is damaged or gone, and no source has it: load it again", `the profile small has no reference table "mouse"`})
 	same(t, "after failures", b.texts(table), []string{"PAR null"})
 }
 

@@ -162,6 +162,16 @@ func storeFile(ctx context.Context, store *blob.Dir, path, sha string) (map[stri
 }
 
 // produce writes the order to a new topic.
+// record is a position as it is published.
+func (o *ordered) record(ev *schemas.DocumentOrdered) *kgo.Record {
+	o.t.Helper()
+	r, err := o.codec.Encode(schemas.Message{ID: fmt.Sprint("ordered-", ev.Position), Topic: schemas.DocumentOrderedTopic, Key: ev.Domain, Stage: "sequence", Time: epoch0, Body: ev})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return kafka.ToKgo("t", r)
+}
+
 func (o *ordered) produce(bootstrap []string, events ...*schemas.DocumentOrdered) {
 	o.t.Helper()
 	client, err := kgo.NewClient(append(kafka.Bootstrap(bootstrap), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
@@ -175,11 +185,7 @@ func (o *ordered) produce(bootstrap []string, events ...*schemas.DocumentOrdered
 	}
 	var records []*kgo.Record
 	for _, ev := range events {
-		r, err := o.codec.Encode(schemas.Message{ID: fmt.Sprint("ordered-", ev.Position), Topic: schemas.DocumentOrderedTopic, Key: ev.Domain, Stage: "sequence", Time: epoch0, Body: ev})
-		if err != nil {
-			o.t.Fatal(err)
-		}
-		records = append(records, kafka.ToKgo("t", r))
+		records = append(records, o.record(ev))
 	}
 	if err := client.ProduceSync(o.t.Context(), records...).FirstErr(); err != nil {
 		o.t.Fatal(err)

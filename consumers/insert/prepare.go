@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"tributary/internal/archive"
+	"tributary/internal/blob"
+	"tributary/internal/document"
 	"tributary/internal/mapping"
 	"tributary/schemas"
 )
@@ -102,8 +104,8 @@ func duplicate(table, key string, line, column, first int) *mapping.DocumentErro
 }
 
 // readDocument reads a document's rows from its archive's blob. Damage to the
-// stored bytes is the document's end; a blob that can't be had is not: the
-// store may come back.
+// stored bytes is not the document's end: insertion stops until they have been
+// fetched again, unless control says that nobody has them any more.
 func (in *Inserter) readDocument(ctx context.Context, it *item, sink mapping.Sink) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -116,21 +118,35 @@ func (in *Inserter) readDocument(ctx context.Context, it *item, sink mapping.Sin
 		return &mapping.DocumentError{Exception: mapping.CentreMismatch,
 			Message: fmt.Sprintf("the document's name is of centre %s, but its file is of centre %s", ev.DocCentre, centreOf(ev))}
 	}
-	b, err := in.d.Blobs.Open(ctx, ev.Archive)
-	if err != nil {
-		return fmt.Errorf("open the archive of %s, blob %s: %w", it.subject(), ev.Archive, err)
-	}
-	defer b.Close()
-	r, err := archive.OpenMember(b, archive.Member{Name: ev.Entry, Ordinal: int(ev.Ordinal), Document: true, Offset: ev.Offset,
-		CompressedSize: ev.Packed, Size: ev.Size, Method: uint16(ev.Method), CRC32: uint32(ev.CRC32)})
-	if err == nil {
-		defer r.Close()
-		err = in.d.Mapping.Read(&stopping{ctx, r}, mapping.Document{Kind: ev.Kind, Centre: centreOf(ev), Position: ev.Position}, sink)
-	}
-	if errors.Is(err, archive.ErrDamaged) {
-		return &mapping.DocumentError{Exception: mapping.Unreadable, Message: err.Error()}
+	err = document.Read(ctx, in.d.Blobs, ev.DocumentRef, nil, func(r io.Reader) error {
+		return in.d.Mapping.Read(r, mapping.Document{Kind: ev.Kind, Centre: centreOf(ev), Position: ev.Position}, sink)
+	})
+	switch {
+	case blob.Unusable(err):
+		lost, err := in.damaged(ctx, it, err)
+		if lost != "" {
+			return &mapping.DocumentError{Exception: blob.LostName, Message: lost}
+		}
+		return err
+	case errors.Is(err, archive.ErrDamaged):
+		return &mapping.DocumentError{Exception: mapping.Unreadable, Message: "the reference to the document does not fit its archive, whose bytes are the right ones: " + err.Error()}
 	}
 	return err
+}
+
+// damaged tells control that a position's stored bytes can't be used. If they are
+// lost for good, lost says so; else the error stops insertion for now. A rebuild
+// gives nothing up by itself.
+func (in *Inserter) damaged(ctx context.Context, it *item, why error) (lost string, err error) {
+	if in.d.Damaged != nil {
+		if lost, err = in.d.Damaged(ctx, it.ev.Archive, why); err != nil {
+			return "", err
+		}
+	}
+	if lost != "" && in.rebuild == nil {
+		return lost, nil
+	}
+	return "", fmt.Errorf("%s: the stored bytes of %s, blob %s, can't be used; they are fetched again where a source has them, and insertion then goes on by itself: %w", blob.DamagedName, it.subject(), it.ev.Archive, why)
 }
 
 // centreOf is the file's producing centre.

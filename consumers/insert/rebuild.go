@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tributary/internal/blob"
 	"tributary/internal/mapping"
 	"tributary/internal/pg"
 	"tributary/schemas"
@@ -53,6 +54,8 @@ type RebuildReport struct {
 	// Lost says that there was no live schema, so that status.changed told how
 	// far insert had come.
 	Lost bool `json:"lost"`
+	// Chain is what the order proves of itself.
+	Chain ChainReport `json:"chain"`
 	// Profile is the profile and version that documents were loaded with, and
 	// Others how many documents were judged by which other one.
 	Profile string           `json:"profile"`
@@ -75,21 +78,23 @@ type Rebuild struct {
 	pending []*item // read, but beyond what may be applied
 	told    *told   // where the live warehouse doesn't say it all
 	last    int64   // position ordered last, when it was looked
+	agreement
+	verifies bool
 }
 
 // shadow is what tells the inserter of a rebuild from a live one.
 type shadow struct {
-	quarantined map[int64]bool  // documents that nobody could load
-	failed      map[string]bool // operations that failed
+	givenUp map[int64]string // exceptions of documents that nobody could load, or whose bytes were lost
+	failed  map[string]bool  // operations that failed
 }
 
 // verdict is what insert decided when it gave a document up, which a rebuild
 // doesn't find out again.
 func (s *shadow) verdict(it *item) *mapping.DocumentError {
-	if s == nil || !s.quarantined[it.ev.Position] {
+	if s == nil || s.givenUp[it.ev.Position] == "" {
 		return nil
 	}
-	return &mapping.DocumentError{Exception: quarantined, Message: "insert gave the document up when it was loaded first"}
+	return &mapping.DocumentError{Exception: s.givenUp[it.ev.Position], Message: "insert gave the document up when it was loaded first"}
 }
 
 // mustHave tells whether an operation did not fail when it was done first.
@@ -111,6 +116,7 @@ func (r *Rebuild) Run(ctx context.Context) (RebuildReport, error) {
 // every table at the same position. Nothing is swapped. each gets the tables one
 // after another; insertion goes on meanwhile.
 func (r *Rebuild) Verify(ctx context.Context, each func(warehouse.TableComparison) error) (RebuildReport, error) {
+	r.verifies = true
 	err := r.beside(ctx, func(ctx context.Context, conn *pgxpool.Conn, live *takeover) error {
 		if live == nil {
 			return errors.New("there is no warehouse to be verified: rebuild it")
@@ -169,10 +175,20 @@ func (r *Rebuild) beside(ctx context.Context, end func(context.Context, *pgxpool
 // prepare makes the shadow and finds out how far to go.
 func (r *Rebuild) prepare(ctx context.Context) error {
 	in := r.In
-	in.rebuild = &shadow{quarantined: map[int64]bool{}, failed: map[string]bool{}}
+	in.rebuild = &shadow{givenUp: map[int64]string{}, failed: map[string]bool{}}
 	r.report.Profile = in.d.Mapping.Name + "@" + in.d.Mapping.Version
 	r.report.Others = map[string]int64{}
 	r.at = progress{position: 1}
+	before, err := r.applied(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.judge(ctx); err != nil {
+		return err
+	}
+	if r.verifies && r.passed > 0 {
+		return fmt.Errorf("the warehouse was not compared: it holds the record of position %d that is passed over by now, so it is not what the order says. Nothing is changed; run: tributary warehouse rebuild", r.passed)
+	}
 	if err := in.chooseCompression(ctx); err != nil {
 		return err
 	}
@@ -180,12 +196,9 @@ func (r *Rebuild) prepare(ctx context.Context) error {
 	if err := warehouse.MakeShadow(ctx, in.d.Pool, r.Profile, in.d.Mapping); err != nil {
 		return err
 	}
-	_, err := in.d.Pool.Exec(ctx, "INSERT INTO "+warehouse.Shadow+".lease (name, holder, epoch, expires_at) VALUES ($1, 'rebuild', $2, 'infinity')", Stage, shadowEpoch)
+	_, err = in.d.Pool.Exec(ctx, "INSERT INTO "+warehouse.Shadow+".lease (name, holder, epoch, expires_at) VALUES ($1, 'rebuild', $2, 'infinity')", Stage, shadowEpoch)
 	if err != nil {
 		return fmt.Errorf("prepare the rebuild: %w", err)
-	}
-	if r.last, err = in.lastOrdered(ctx); err != nil {
-		return err
 	}
 	live, err := warehouse.Exists(ctx, in.d.Pool, warehouse.Schema)
 	if err != nil {
@@ -196,8 +209,8 @@ func (r *Rebuild) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if applied > r.last {
-		return fmt.Errorf("the warehouse holds what was ordered up to position %d, but document.ordered ends at %d: the topic was lost or made anew, and the warehouse can't be made from it. It is the only copy of what it holds: keep it, and back it up", applied, r.last)
+	if before = r.within(before); before > r.last {
+		return fmt.Errorf("the warehouse holds what was ordered up to position %d, but document.ordered ends at %d: the topic was lost or made anew, and the warehouse can't be made from it. It is the only copy of what it holds: keep it, and back it up", before, r.last)
 	}
 	if applied < r.last {
 		// A warehouse that was dropped, or has just been begun again, knows less
@@ -205,7 +218,7 @@ func (r *Rebuild) prepare(ctx context.Context) error {
 		if r.told, err = in.readTold(ctx, r.last); err != nil {
 			return err
 		}
-		maps.Copy(in.rebuild.quarantined, r.told.quarantined)
+		maps.Copy(in.rebuild.givenUp, r.told.givenUp)
 	}
 	if !r.report.Lost {
 		return r.readVerdicts(ctx)
@@ -226,16 +239,17 @@ func (r *Rebuild) applied(ctx context.Context) (int64, error) {
 // readVerdicts reads what the live warehouse has decided and the order doesn't
 // say.
 func (r *Rebuild) readVerdicts(ctx context.Context) error {
-	rows, err := r.In.d.Pool.Query(ctx, "SELECT position FROM warehouse.document WHERE exception = 'quarantined' AND phase = 'upload'")
+	rows, err := r.In.d.Pool.Query(ctx, "SELECT position, exception FROM warehouse.document WHERE exception IN ('quarantined','blob_lost') AND phase = 'upload'")
 	if err != nil {
-		return fmt.Errorf("read quarantined documents: %w", err)
+		return fmt.Errorf("read documents that were given up: %w", err)
 	}
-	positions, err := positionsOf(rows)
-	if err != nil {
-		return fmt.Errorf("read quarantined documents: %w", err)
-	}
-	for _, p := range positions {
-		r.In.rebuild.quarantined[p] = true
+	var position int64
+	var exception string
+	if _, err := pgx.ForEachRow(rows, []any{&position, &exception}, func() error {
+		r.In.rebuild.givenUp[position] = exception
+		return nil
+	}); err != nil {
+		return fmt.Errorf("read documents that were given up: %w", err)
 	}
 	rows, err = r.In.d.Pool.Query(ctx, "SELECT operation::text FROM warehouse.operation_outcome WHERE state = $1", OutcomeFailed)
 	if err != nil {
@@ -259,7 +273,7 @@ func (r *Rebuild) catchUp(ctx context.Context, db *pgxpool.Conn) error {
 		if err != nil {
 			return err
 		}
-		if err := r.follow(ctx, db, applied, nil); err != nil {
+		if err := r.follow(ctx, db, r.within(applied), nil); err != nil {
 			return err
 		}
 		if round == 0 {
@@ -267,7 +281,7 @@ func (r *Rebuild) catchUp(ctx context.Context, db *pgxpool.Conn) error {
 				return err
 			}
 		}
-		if applied, err = r.applied(ctx); err != nil || applied-r.at.position < closeEnough {
+		if applied, err = r.applied(ctx); err != nil || r.within(applied)-r.at.position < closeEnough {
 			return err
 		}
 	}
@@ -279,7 +293,7 @@ func (r *Rebuild) catchUp(ctx context.Context, db *pgxpool.Conn) error {
 func (r *Rebuild) follow(ctx context.Context, db pg.Beginner, upTo int64, due map[int64]bool) error {
 	target := upTo
 	if r.told != nil {
-		target = max(target, r.last)
+		target = r.within(max(target, r.last))
 	}
 	for r.at.position <= target {
 		group, err := r.next(ctx)
@@ -287,7 +301,7 @@ func (r *Rebuild) follow(ctx context.Context, db pg.Beginner, upTo int64, due ma
 			return err
 		}
 		n := 0
-		for n < len(group) && (group[n].ev.Position <= upTo || r.told.has(group[n].ev, r.last)) {
+		for n < len(group) && group[n].ev.Position <= target && (group[n].ev.Position <= upTo || r.told.has(group[n].ev, r.last)) {
 			n++
 		}
 		r.pending = group[n:]
@@ -316,12 +330,13 @@ func (r *Rebuild) next(ctx context.Context) ([]*item, error) {
 	return group, explainMissing(err)
 }
 
-// explainMissing says what a missing blob means.
+// explainMissing says what a missing or damaged blob means.
 func explainMissing(err error) error {
-	if !errors.Is(err, fs.ErrNotExist) {
+	if !blob.Unusable(err) {
 		return err
 	}
-	return fmt.Errorf("%w: without this blob the warehouse can't be made, and nothing was swapped. Restore it in the blobs' store, and rebuild again", err)
+	return fmt.Errorf("%w: without this blob the warehouse can't be made, and nothing was swapped. Running members fetch it again where a source has it (tributary blobs damaged says how that goes); "+
+		"otherwise restore it in the blobs' store. Then rebuild again", err)
 }
 
 // apply applies a group, and works off the end of its batch.

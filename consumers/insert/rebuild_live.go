@@ -39,7 +39,7 @@ func (r *Rebuild) finish(ctx context.Context, db *pgxpool.Conn, end func(context
 	defer stop(nil)
 	live.keep(ctx, stop, r.log())
 	defer live.end()
-	if err := r.follow(ctx, db, live.at-1, live.due); err != nil {
+	if err := r.follow(ctx, db, r.within(live.at-1), live.due); err != nil {
 		return err
 	}
 	if err := end(ctx, live); err != nil {
@@ -129,7 +129,7 @@ func (r *Rebuild) swap(ctx context.Context, conn *pgxpool.Conn, live *takeover) 
 			if err := live.lease.Check(ctx, tx, live.epoch); err != nil {
 				return err
 			}
-			if r.at.position < live.at {
+			if r.at.position <= r.within(live.at-1) {
 				return fmt.Errorf("the rebuilt warehouse is at position %d, the live one at %d", r.at.position, live.at)
 			}
 			_, err := tx.Exec(ctx, "UPDATE "+warehouse.Shadow+".state SET epoch = $1", live.epoch)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -273,7 +274,7 @@ func TestRebuildOfALostWarehouse(t *testing.T) {
 // published tells whether an event is in status.changed.
 func (r *rebuilt) published(id string) (found bool) {
 	r.t.Helper()
-	err := r.inserter().readWhole(r.t.Context(), schemas.StatusChangedTopic, 0, func(k *kgo.Record) error {
+	err := r.inserter().readWhole(r.t.Context(), schemas.StatusChangedTopic, func(k *kgo.Record) error {
 		m, err := r.codec.Decode(kafka.FromKgo(k))
 		found = found || err == nil && m.ID == id
 		return err
@@ -336,6 +337,7 @@ func TestRebuildOfOperations(t *testing.T) {
 	r.batches(0, 2)
 	loaded, never := r.reference("parameter", "parameter_id\nPAR\n"), r.reference("parameter", "")
 	delete(r.blobs, never.Archive)
+	r.lost[never.Archive] = true
 	r.produce([]*schemas.DocumentOrdered{loaded, r.batchEnd("op"), r.unload(doc{inc: 1, date: "2024-02-02", xml: mice("H", "x=a")}), r.batchEnd("op-2"), never, r.batchEnd("op-3")})
 	r.batches(2, 3)
 	r.live()
@@ -373,6 +375,26 @@ func TestRebuildNeedsTheWholeOrder(t *testing.T) {
 		same(t, name, r.all(), before)
 		same(t, "schemas left", r.left(), []string{})
 	}
+}
+
+// An order whose last record was written in a transaction ends in its marker. What
+// was applied is found in it all the same.
+func TestRebuildOfAnOrderThatEndsInAMarker(t *testing.T) {
+	r := rebuildBench(t)
+	r.batches(0, 2)
+	r.live()
+	before := r.all()
+	last := len(r.o.events) - 1
+	r.bootstrap = enginetest.Broker(t)
+	r.topic(schemas.StatusChangedTopic, 3)
+	r.o.produce(r.bootstrap, r.o.events[:last]...)
+	enginetest.Transact(t, r.bootstrap, r.o.record(r.o.events[last]))
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	if _, err := r.again().Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "rows", r.all(), before)
 }
 
 // While positions come and are inserted, the warehouse is rebuilt and verified
@@ -484,7 +506,11 @@ func TestRebuildKeepsWhatPeopleMade(t *testing.T) {
 		}
 	}
 	exec(`GRANT USAGE ON SCHEMA warehouse TO pg_monitor; GRANT SELECT ON warehouse.claim, warehouse.current_specimen TO pg_monitor;
-		ALTER DEFAULT PRIVILEGES IN SCHEMA warehouse GRANT SELECT ON TABLES TO pg_monitor`)
+		GRANT SELECT (specimen_id), REFERENCES (specimen_id) ON warehouse.specimen TO pg_monitor; GRANT SELECT (specimen_id) ON warehouse.current_specimen TO PUBLIC;
+		GRANT UPDATE (centre) ON warehouse.specimen TO pg_monitor WITH GRANT OPTION; GRANT SELECT (tries) ON warehouse.try TO pg_monitor;
+		ALTER DEFAULT PRIVILEGES IN SCHEMA warehouse GRANT SELECT ON TABLES TO pg_monitor;
+		ALTER DEFAULT PRIVILEGES IN SCHEMA warehouse GRANT USAGE ON SEQUENCES TO pg_monitor WITH GRANT OPTION; ALTER DEFAULT PRIVILEGES IN SCHEMA warehouse GRANT USAGE ON TYPES TO pg_monitor;
+		ALTER DEFAULT PRIVILEGES IN SCHEMA warehouse GRANT EXECUTE ON FUNCTIONS TO pg_monitor`)
 	for _, made := range []struct{ make, drop, named string }{
 		{"CREATE VIEW public.theirs AS SELECT * FROM warehouse.current_specimen", "DROP VIEW public.theirs", "the view public.theirs"},
 		{"CREATE TABLE warehouse.theirs (n int)", "DROP TABLE warehouse.theirs", "the table warehouse.theirs"},
@@ -498,7 +524,8 @@ func TestRebuildKeepsWhatPeopleMade(t *testing.T) {
 	}
 	const rights = `SELECT coalesce(nspacl::text, '') FROM pg_namespace WHERE nspname = 'warehouse'
 		UNION ALL SELECT relname || relacl::text FROM pg_class WHERE relnamespace = 'warehouse'::regnamespace AND relacl IS NOT NULL
-		UNION ALL SELECT defaclacl::text FROM pg_default_acl WHERE defaclnamespace = 'warehouse'::regnamespace ORDER BY 1`
+		UNION ALL SELECT relname || '.' || attname || attacl::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid WHERE relnamespace = 'warehouse'::regnamespace AND attacl IS NOT NULL
+		UNION ALL SELECT defaclobjtype::text || defaclacl::text FROM pg_default_acl WHERE defaclnamespace = 'warehouse'::regnamespace ORDER BY 1`
 	const comments = `SELECT c.relname, d.objsubid, d.description FROM pg_description d JOIN pg_class c ON c.oid = d.objoid WHERE c.relnamespace = 'warehouse'::regnamespace ORDER BY 1, 2`
 	granted, said := r.texts(rights), r.texts(comments)
 	if _, err := r.again().Run(t.Context()); err != nil {

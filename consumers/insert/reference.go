@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"tributary/internal/blob"
 	"tributary/internal/mapping"
 )
 
@@ -80,19 +81,32 @@ func (w *writer) recheck(ctx context.Context, tests []string) error {
 	return nil
 }
 
-// copyReference writes the rows of a file.
+// copyReference writes the rows of a file, if its stored bytes are the right ones.
 func (w *writer) copyReference(ctx context.Context, it *item, ref *mapping.Reference) (rows int64, failure, err error) {
-	b, err := w.in.d.Blobs.Open(ctx, it.ev.Archive)
-	if err != nil {
-		if ctx.Err() != nil {
-			return 0, nil, context.Cause(ctx)
-		}
-		if w.in.rebuild.mustHave(it) { // it was there when it was loaded
-			return 0, nil, fmt.Errorf("open the file of the reference table %s, blob %s: %w", ref.Name, it.ev.Archive, err)
-		}
-		return 0, fmt.Errorf("open the file of the reference table %s: %w", ref.Name, err), nil
+	said := blob.Read(ctx, w.in.d.Blobs, it.ev.Archive, nil, func(b blob.Blob) error {
+		rows, failure, err = w.copyRows(ctx, b, ref)
+		return err
+	})
+	switch {
+	case ctx.Err() != nil:
+		return 0, nil, context.Cause(ctx)
+	case !blob.Unusable(said):
+		return rows, failure, said
 	}
-	defer b.Close()
+	// A rebuild says it in the same words.
+	unusable := fmt.Errorf("%s: the stored file of the reference table %s is damaged or gone, and no source has it: load it again", blob.LostName, ref.Name)
+	if w.in.rebuild != nil && !w.in.rebuild.mustHave(it) { // it could not be used when it was to be loaded, either
+		return 0, unusable, nil
+	}
+	lost, err := w.in.damaged(ctx, it, said)
+	if lost != "" {
+		return 0, unusable, nil
+	}
+	return 0, nil, err
+}
+
+// copyRows writes the rows of an open file.
+func (w *writer) copyRows(ctx context.Context, b blob.Blob, ref *mapping.Reference) (rows int64, failure, err error) {
 	if b.Size() > maxReference {
 		return 0, fmt.Errorf("the file has %d bytes; at most %d can be loaded", b.Size(), maxReference), nil
 	}

@@ -2,11 +2,12 @@ package insert
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"tributary/internal/blob"
 	"tributary/internal/kafka"
 	"tributary/schemas"
 )
@@ -14,7 +15,7 @@ import (
 // told is what insert has told the world, by status.changed: a bit per position.
 type told struct {
 	documents, ends, operations bits
-	quarantined                 map[int64]bool
+	givenUp                     map[int64]string // exceptions of documents that can't be found out again
 }
 
 // has says whether everything was told of a position that the order holds, up to
@@ -33,29 +34,43 @@ func (t *told) has(ev *schemas.DocumentOrdered, last int64) bool {
 	return true
 }
 
-// bits is a set of positions, an eighth of a byte each.
-type bits []uint64
+// bits is a set of positions, an eighth of a byte each. It is kept in blocks, as
+// many positions may be lost between two.
+type bits map[int64]*[blockBits / 64]uint64
+
+const blockBits = 1 << 15
 
 func (b *bits) add(n int64) {
-	for int64(len(*b)) <= n/64 {
-		*b = append(*b, make([]uint64, 1+len(*b)/2)...)
+	if *b == nil {
+		*b = bits{}
 	}
-	(*b)[n/64] |= 1 << (n % 64)
+	block := (*b)[n/blockBits]
+	if block == nil {
+		block = new([blockBits / 64]uint64)
+		(*b)[n/blockBits] = block
+	}
+	block[n%blockBits/64] |= 1 << (n % 64)
 }
 
-func (b bits) has(n int64) bool { return n/64 < int64(len(b)) && b[n/64]&(1<<(n%64)) != 0 }
+func (b bits) has(n int64) bool {
+	block := b[n/blockBits]
+	return block != nil && block[n%blockBits/64]&(1<<(n%64)) != 0
+}
 
 // readTold reads status.changed to its end for what insert has told of positions
 // up to last.
 func (in *Inserter) readTold(ctx context.Context, last int64) (*told, error) {
-	t := &told{quarantined: map[int64]bool{}}
-	err := in.readWhole(ctx, schemas.StatusChangedTopic, 0, func(r *kgo.Record) error {
+	t := &told{givenUp: map[int64]string{}}
+	err := in.readWhole(ctx, schemas.StatusChangedTopic, func(r *kgo.Record) error {
 		if !from(r, Stage) {
 			return nil
 		}
 		m, err := in.d.Codec.Decode(kafka.FromKgo(r))
+		if errors.Is(err, schemas.ErrUnknownSchema) {
+			return fmt.Errorf("status.changed, partition %d, offset %d: %w; `tributary topics pass-over status.changed %d %d --dry-run` shows the ways on", r.Partition, r.Offset, err, r.Partition, r.Offset)
+		}
 		if err != nil {
-			return fmt.Errorf("status.changed, partition %d, offset %d: %w", r.Partition, r.Offset, err)
+			return nil //nolint:nilerr // nobody can read it, or nobody is to: every reader of the log goes on behind it
 		}
 		e, ok := m.Body.(*schemas.StatusChanged)
 		if !ok || e.Position < 1 || e.Position > last {
@@ -68,8 +83,8 @@ func (in *Inserter) readTold(ctx context.Context, last int64) (*told, error) {
 			t.operations.add(e.Position)
 		case e.Entity == schemas.EntityDocument && e.Phase == string(schemas.Upload):
 			t.documents.add(e.Position)
-			if e.Exception == quarantined {
-				t.quarantined[e.Position] = true
+			if e.Exception == quarantined || e.Exception == blob.LostName {
+				t.givenUp[e.Position] = e.Exception
 			}
 		}
 		return nil
@@ -87,78 +102,19 @@ func from(r *kgo.Record, stage string) bool {
 	return true
 }
 
-// lastOrdered is the position of the topic's last record; 0 if it has none.
-func (in *Inserter) lastOrdered(ctx context.Context) (last int64, err error) {
-	err = in.readWhole(ctx, schemas.DocumentOrderedTopic, 1, func(r *kgo.Record) error {
-		it, err := in.decode(r)
-		if err == nil {
-			last = max(last, it.ev.Position)
-		}
-		return err
-	})
-	return last, err
-}
-
-// readWhole reads a topic's partitions to where they end now: the last so many
-// records of each, or all if last is 0.
-func (in *Inserter) readWhole(ctx context.Context, topic string, last int64, take func(*kgo.Record) error) error {
-	name := kafka.TopicName(in.cfg.Prefix, topic)
-	client, err := in.d.Connect()
+// readWhole reads a topic's partitions from their beginnings to where they end now.
+func (in *Inserter) readWhole(ctx context.Context, topic string, take func(*kgo.Record) error) error {
+	reader := kafka.Reader{Connect: in.d.Connect}
+	spans, err := reader.Bounds(ctx, kafka.TopicName(in.cfg.Prefix, topic))
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	admin := kadm.NewClient(client)
-	ends, err := admin.ListEndOffsets(ctx, name)
-	if err == nil {
-		err = ends.Error()
-	}
-	if err != nil {
-		return fmt.Errorf("ask where %s ends: %w", topic, err)
-	}
-	starts, err := admin.ListStartOffsets(ctx, name)
-	if err == nil {
-		err = starts.Error()
-	}
-	if err != nil {
-		return fmt.Errorf("ask where %s begins: %w", topic, err)
-	}
-	left := map[int32]int64{} // where each partition ends
-	at := map[int32]kgo.Offset{}
-	ends.Each(func(o kadm.ListedOffset) {
-		start, _ := starts.Lookup(name, o.Partition)
-		begin := start.Offset
-		if last > 0 {
-			begin = max(begin, o.Offset-last)
+	return reader.Read(ctx, spans, func(c kafka.Chunk) error {
+		for _, r := range c.Records {
+			if err := take(r); err != nil {
+				return err
+			}
 		}
-		if begin < o.Offset {
-			left[o.Partition], at[o.Partition] = o.Offset, kgo.NewOffset().At(begin)
-		}
+		return nil
 	})
-	client.AddConsumePartitions(map[string]map[int32]kgo.Offset{name: at})
-	for len(left) > 0 {
-		fetches := client.PollFetches(ctx)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if err := fetches.Err(); err != nil {
-			return fmt.Errorf("read %s: %w", topic, err)
-		}
-		for iter := fetches.RecordIter(); !iter.Done(); {
-			r := iter.Next()
-			end, wanted := left[r.Partition]
-			if !wanted {
-				continue
-			}
-			if r.Offset < end {
-				if err := take(r); err != nil {
-					return err
-				}
-			}
-			if r.Offset+1 >= end {
-				delete(left, r.Partition)
-			}
-		}
-	}
-	return nil
 }

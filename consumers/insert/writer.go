@@ -56,6 +56,8 @@ func (w *writer) take(ctx context.Context, it *item) error {
 			return err
 		}
 		return w.due(ctx, it)
+	case hollow:
+		// It holds its position, and does nothing.
 	case schemas.PositionSession:
 		// Control sees by the position that the session's end has been
 		// reached, and closes the session.
@@ -135,6 +137,10 @@ func (w *writer) loadAll(ctx context.Context, items []*item) error {
 			}
 		}
 		return nil
+	case items[0].hollow:
+		// What can't even be said of it is lost, too: it must not stop insertion.
+		w.in.d.Log.Warn("the warehouse refuses the row of a document that is passed over; it goes on without it", "position", items[0].ev.Position, "error", err)
+		return w.uploaded(items[0], 0, items[0].done.failure)
 	case !items[0].load() || items[0].done.failure != nil:
 		return err
 	}

@@ -50,21 +50,18 @@ func (s *Sequencer) releaseOperation(ctx context.Context, epoch int64, now time.
 		if err != nil {
 			return err
 		}
-		out := []schemas.Message{positionMessage(operationPosition(*op, next), now)}
-		last := next
+		out := []schemas.Message{positionMessage(operationPosition(*op, next.Next), now)}
+		last := next.Next
 		for _, d := range domains {
 			last++
 			b := control.Batch{ID: op.ID, Run: op.Run, Domain: d.Domain, Number: d.Number}
 			out = append(out, positionMessage(batchEnd(b, false, 0, last), now), batchEvent(b, false, 0, last, now))
 		}
-		if err := control.SetPosition(ctx, tx, last+1); err != nil {
+		if err := control.ReleaseOperation(ctx, tx, op.ID, next.Next, last); err != nil {
 			return err
 		}
-		if err := control.ReleaseOperation(ctx, tx, op.ID, next, last); err != nil {
-			return err
-		}
-		s.Log.Info("operation released", "what", op.What, "operation", op.ID, "position", next, "domains", len(domains))
-		return s.Outbox.Append(ctx, tx, out...)
+		s.Log.Info("operation released", "what", op.What, "operation", op.ID, "position", next.Next, "domains", len(domains))
+		return control.AppendPositions(ctx, tx, s.Outbox, next, out...)
 	})
 }
 

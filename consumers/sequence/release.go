@@ -87,24 +87,21 @@ func (s *Sequencer) releaseBatch(ctx context.Context, epoch int64, id string, li
 		if err != nil {
 			return err
 		}
-		out, err := s.positions(*b, docs, next, now)
+		out, err := s.positions(*b, docs, next.Next, now)
 		if err != nil {
 			return err
 		}
 		var last *int64
 		if n := int64(len(out)); n > 0 {
-			end := next + n - 1
+			end := next.Next + n - 1
 			last = &end
 			out = append(out, batchEvent(*b, b.Session == nil, len(docs), end, now))
-			if err := control.SetPosition(ctx, tx, end+1); err != nil {
-				return err
-			}
 		}
 		if err := control.ReleaseBatch(ctx, tx, *b, last, now); err != nil {
 			return err
 		}
 		s.Log.Info("batch released", "domain", b.Domain, "number", b.Number, "documents", len(docs), "late", b.Session == nil)
-		return s.Outbox.Append(ctx, tx, out...)
+		return control.AppendPositions(ctx, tx, s.Outbox, next, out...)
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
@@ -36,8 +37,11 @@ type Sequencer struct {
 	Outbox  pg.Outbox
 	Lease   pg.Lease
 	Applied func(ctx context.Context) (int64, error) // the last position that the warehouse has applied
-	Log     *slog.Logger
-	Now     func() time.Time
+	// Failed is the earliest phase in which a document of some batches failed;
+	// nil: nobody is asked.
+	Failed func(ctx context.Context, batches []string) (schemas.Phase, error)
+	Log    *slog.Logger
+	Now    func() time.Time
 }
 
 // Run reads verdicts with the given applier, and releases while it holds the
@@ -95,10 +99,16 @@ func (s *Sequencer) decode(batch []stage.Range) (docs []control.Document, files 
 		for _, rec := range r.Records {
 			m, err := s.Outbox.Codec.Decode(kafka.FromKgo(rec))
 			if errors.Is(err, schemas.ErrUnknownSchema) {
-				return nil, nil, fmt.Errorf("%s/%d at offset %d: %w", r.Topic, r.Partition, rec.Offset, err)
+				return nil, nil, &stage.RecordError{Topic: r.Topic, Partition: r.Partition, Offset: rec.Offset, Err: err}
 			}
 			v, ok := m.Body.(*schemas.DocumentValidated)
-			if err != nil || !ok {
+			if err == nil && !ok {
+				err = fmt.Errorf("it is an event of %s", m.Topic)
+			}
+			if err == nil {
+				err = storable(v)
+			}
+			if err != nil {
 				s.Log.Error("a record cannot be read and is passed over", "topic", r.Topic, "partition", r.Partition, "offset", rec.Offset, "error", err)
 				continue
 			}
@@ -116,4 +126,22 @@ func (s *Sequencer) decode(batch []stage.Range) (docs []control.Document, files 
 	}
 	sort.Strings(files)
 	return docs, files, nil
+}
+
+// storable says what is wrong with a verdict that can belong to no document of
+// ours: control refuses what is no id and no date, together with all that was
+// read beside it.
+func storable(v *schemas.DocumentValidated) error {
+	for _, id := range []struct{ name, value string }{{"run", v.Run}, {"file", v.File}, {"document", v.Document}} {
+		if len(id.value) != 36 || uuid.Validate(id.value) != nil {
+			return fmt.Errorf("its %s %q is no UUID", id.name, id.value)
+		}
+	}
+	if v.DocDate == "" {
+		return nil
+	}
+	if at, err := time.Parse(time.DateOnly, v.DocDate); err != nil || at.Year() < 1 {
+		return fmt.Errorf("its date %q is none", v.DocDate)
+	}
+	return nil
 }

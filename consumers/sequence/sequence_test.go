@@ -1,6 +1,7 @@
 package sequence
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tributary/consumers/stage"
+	"tributary/internal/engine/enginetest"
 	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
@@ -399,6 +401,74 @@ func TestSessionsCloseWhenTheyAreApplied(t *testing.T) {
 		if got := b.text("SELECT count(closed_at) FROM control.session"); got != step.closed {
 			t.Errorf("at position %d %s sessions are closed, want %s", step.applied, got, step.closed)
 		}
+	}
+}
+
+// What a closed session tells is the earliest phase in which anything of it
+// failed: a poll, else a file, else a document, of which the warehouse knows.
+func TestASessionTellsItsFirstFailure(t *testing.T) {
+	for name, tc := range map[string]struct {
+		poll, file string        // how they failed
+		document   schemas.Phase // in which one failed, as the warehouse knows
+		want       string
+	}{
+		"nothing":      {want: "done "},
+		"a poll":       {poll: "failed", file: "unzip", document: schemas.XSD, want: "failed zip_name"},
+		"a transfer":   {file: "download", document: schemas.XSD, want: "failed download"},
+		"a checksum":   {file: "zip_md5", want: "failed zip_md5"},
+		"a document":   {document: schemas.XSD, want: "failed xsd"},
+		"data of some": {document: schemas.Data, want: "failed data"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			s := b.session()
+			f := b.extracted(s, "H", "add", "2026-02-01", 1, 1)
+			g := b.extracted(s, "H", "add", "2026-02-02", 1, 1)
+			b.read(f.verdict("specimen", "2026-01-01", 1, schemas.Valid))
+			b.read(g.verdict("specimen", "2026-01-02", 1, schemas.Valid))
+			if tc.poll != "" {
+				b.exec("INSERT INTO control.source (id, centre, server, protocol, url, max_sessions, poll_interval, state, revision) VALUES ('s', 'H', 'h:22', 'sftp', 'sftp://h', 1, '1 h', 'available', 1) ON CONFLICT DO NOTHING")
+				b.exec("INSERT INTO control.poll (id, session, source, server, centre, state) VALUES (gen_random_uuid(), $1, 's', 'h:22', 'H', $2)", s, tc.poll)
+			}
+			if tc.file != "" {
+				b.exec("UPDATE control.acquisition SET state = 'ended', result = 'failed', phase = $1 WHERE id = (SELECT max(id) FROM control.acquisition)", tc.file)
+			}
+			var asked []string
+			b.Failed = func(_ context.Context, batches []string) (schemas.Phase, error) {
+				asked = batches
+				return tc.document, nil
+			}
+			b.applied = 100
+			b.release()
+			b.release()
+			var got []string
+			for _, m := range enginetest.Drain(t, b.Pool, control.Schema, b.Outbox.Codec) {
+				if e, ok := m.Body.(*schemas.StatusChanged); ok && e.Entity == schemas.EntitySession {
+					got = append(got, e.Status+" "+e.Phase)
+				}
+			}
+			if len(got) != 1 || got[0] != tc.want {
+				t.Errorf("it tells %q, want %q", got, tc.want)
+			}
+			if tc.poll+tc.file == "" && len(asked) != 1 {
+				t.Errorf("the warehouse is asked for the batches %q", asked)
+			}
+		})
+	}
+}
+
+// A session is not closed before it is known what failed.
+func TestASessionWaitsForTheWarehouse(t *testing.T) {
+	b := newBench(t)
+	b.session()
+	b.release()
+	b.applied = 100
+	b.Failed = func(context.Context, []string) (schemas.Phase, error) { return "", errors.New("away") }
+	if closed, err := b.closeSessions(t.Context(), b.epoch, b.now); closed || err == nil {
+		t.Errorf("closed: %v, %v", closed, err)
+	}
+	if got := b.text("SELECT count(closed_at) FROM control.session"); got != "(0)" {
+		t.Errorf("%s sessions are closed", got)
 	}
 }
 

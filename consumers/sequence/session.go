@@ -22,46 +22,60 @@ func (s *Sequencer) endSession(ctx context.Context, epoch int64, session control
 		if err != nil {
 			return err
 		}
-		ended, err := control.EndSession(ctx, tx, session.ID, next)
+		ended, err := control.EndSession(ctx, tx, session.ID, next.Next)
 		if err != nil || !ended {
 			return err
 		}
-		if err := control.SetPosition(ctx, tx, next+1); err != nil {
-			return err
-		}
-		return s.Outbox.Append(ctx, tx, positionMessage(&schemas.DocumentOrdered{
+		return control.AppendPositions(ctx, tx, s.Outbox, next, positionMessage(&schemas.DocumentOrdered{
 			Scope:    schemas.Scope{Run: schemas.LiveRun, Session: session.ID},
-			Position: next, What: schemas.PositionSession, Number: session.Number,
+			Position: next.Next, What: schemas.PositionSession, Number: session.Number,
 		}, now))
 	})
 }
 
-// closeSessions closes the sessions whose end the warehouse has applied.
+// closeSessions closes the sessions whose end the warehouse has applied. Each
+// tells the earliest phase in which a task of it failed: a poll or a file, as
+// control knows, or a document, as the warehouse does.
 func (s *Sequencer) closeSessions(ctx context.Context, epoch int64, now time.Time) (bool, error) {
 	applied, err := s.Applied(ctx)
 	if err != nil {
 		return false, err
 	}
-	var closed []control.Session
+	ended, err := control.AppliedSessions(ctx, s.Pool, applied)
+	if err != nil || len(ended) == 0 {
+		return false, err
+	}
+	for i, c := range ended {
+		if c.Failed == "" && s.Failed != nil {
+			phase, err := s.Failed(ctx, c.Batches)
+			if err != nil {
+				return false, err
+			}
+			ended[i].Failed = string(phase)
+		}
+	}
 	err = pg.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
 		if err := s.Lease.Check(ctx, tx, epoch); err != nil {
 			return err
 		}
-		if closed, err = control.CloseSessions(ctx, tx, applied, now); err != nil {
-			return err
-		}
 		var out []schemas.Message
-		for _, c := range closed {
-			out = append(out, closedEvent(c, now))
+		for _, c := range ended {
+			closed, err := control.CloseSession(ctx, tx, c.ID, now)
+			if err != nil {
+				return err
+			}
+			if closed {
+				out = append(out, closedEvent(c, now))
+			}
 		}
 		return s.Outbox.Append(ctx, tx, out...)
 	})
-	return len(closed) > 0, err
+	return err == nil, err
 }
 
 func closedEvent(c control.Session, now time.Time) schemas.Message {
 	st := schemas.Done
-	if c.Failed {
+	if c.Failed != "" {
 		st = schemas.Failed
 	}
 	return schemas.Message{
@@ -69,7 +83,7 @@ func closedEvent(c control.Session, now time.Time) schemas.Message {
 		Key: c.ID, Stage: stageName, Subject: "session " + strconv.FormatInt(c.Number, 10), Time: now,
 		Body: &schemas.StatusChanged{
 			Scope: schemas.Scope{Run: schemas.LiveRun, Session: c.ID}, Entity: schemas.EntitySession,
-			Status: string(st), Number: c.Number, StartedAt: &c.OpenedAt, FinishedAt: &now,
+			Phase: c.Failed, Status: string(st), Number: c.Number, StartedAt: &c.OpenedAt, FinishedAt: &now,
 		},
 	}
 }

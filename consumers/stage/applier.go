@@ -302,7 +302,7 @@ func (a *Applier) hold(before, now *RecordError) {
 		return
 	}
 	a.metrics.blocked.WithLabelValues(gauge(now)...).Set(1)
-	const msg = "a newer version wrote this record: this member and all its partitions stand still until it is upgraded"
+	const msg = "a newer version wrote this record: this member and all its partitions stand still until it is upgraded, or the record is passed over (tributary topics pass-over)"
 	if missed, ok := a.quiet.Due(msg); ok {
 		a.log.Error(msg, "topic", kafka.TopicName(a.cfg.Prefix, now.Topic), "partition", now.Partition, "offset", now.Offset,
 			"error", now.Err, "not_logged", missed)

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -25,9 +26,6 @@ func (r *Runner) intake(fetches kgo.Fetches) {
 			p.end = f.HighWatermark
 		}
 		for _, rec := range f.Records {
-			if p.blocked {
-				return
-			}
 			r.take(p, rec, now)
 		}
 		r.regulate(p)
@@ -35,14 +33,42 @@ func (r *Runner) intake(fetches kgo.Fetches) {
 	r.dispatch()
 }
 
+// retake takes what is held of blocked partitions, as far as it can be read, or is
+// passed over, by now. The intake that follows gives it to work.
+func (r *Runner) retake() {
+	now := r.cfg.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.partitions {
+		if !p.blocked {
+			continue
+		}
+		held := p.held
+		p.blocked, p.held = false, nil
+		for _, rec := range held {
+			r.take(p, rec, now)
+		}
+		if !p.blocked {
+			r.metrics.unblock(r.cfg.Name, p.topic, p.id, true)
+		}
+		r.regulate(p)
+	}
+}
+
 // take puts one record in hand.
 func (r *Runner) take(p *partition, rec *kgo.Record, now time.Time) {
+	if p.blocked {
+		p.held = append(p.held, rec)
+		return
+	}
 	msg, err := r.codec.Decode(kafka.FromKgo(rec))
 	if errors.Is(err, schemas.ErrUnknownSchema) {
-		p.blocked = true
+		p.blocked, p.held = true, append(p.held, rec)
 		r.metrics.blocked.WithLabelValues(r.cfg.Name, p.topic, strconv.Itoa(int(p.id)), "unknown_schema").Set(1)
-		r.log.Error("a newer version wrote this record: the partition stands still until this member is upgraded",
-			"topic", p.topic, "partition", p.id, "offset", rec.Offset, "error", err)
+		const msg = "a newer version wrote this record: the partition stands still until this member is upgraded, or the record is passed over (tributary topics pass-over)"
+		if missed, ok := r.quiet.Due(fmt.Sprint(msg, p.id, rec.Offset)); ok {
+			r.log.Error(msg, "topic", p.topic, "partition", p.id, "offset", rec.Offset, "error", err, "not_logged", missed)
+		}
 		return
 	}
 	it := &item{p: p, rec: rec, msg: msg, bad: err, taken: now, first: p.next < 0}

@@ -35,9 +35,10 @@ type partition struct {
 	careful    bool  // records run alone, in order
 	until      int64 // careful below this offset
 
-	gone    bool // its last commit was tried: nothing may be committed any more
-	paused  bool // the window is full
-	blocked bool // a record cannot be read by this binary: nothing is taken any more
+	gone    bool          // its last commit was tried: nothing may be committed any more
+	paused  bool          // the window is full
+	blocked bool          // a record cannot be read by this binary: nothing is taken until it is passed over
+	held    []*kgo.Record // that record and what was polled behind it, no more than two windows
 }
 
 // item is one record in hand.

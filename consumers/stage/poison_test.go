@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -241,5 +242,38 @@ func TestUnknownSchemaStopsThePartition(t *testing.T) {
 	}
 	if end := b.end(kafka.DLQName(prefix, inTopic, "work"), 0); end != 0 {
 		t.Error("it was dead-lettered")
+	}
+}
+
+// A record that nobody can read holds its partition until a person decides about
+// it: then it is a dead letter that says so, and what comes after is worked on.
+func TestAPassedOverRecordIsADeadLetter(t *testing.T) {
+	b := newBench(t, 1)
+	foreign := []byte{0, 0, 0, 0x7f, 0xff, 1}
+	var decided atomic.Bool
+	b.codec = b.codec.PassingOver(func(value []byte) error {
+		if !decided.Load() || !bytes.Equal(value, foreign) {
+			return nil
+		}
+		return fmt.Errorf("%w by ann: line noise", schemas.ErrPassedOver)
+	})
+	b.produce(message("before", 1))
+	b.produceRaw(&kgo.Record{Topic: kafka.TopicName(prefix, inTopic), Key: []byte("newer"), Value: foreign})
+	b.produce(message("after", 2))
+	var j journal
+	b.start(funcs{work: func(_ context.Context, in Input) error { j.note(in.Message); return nil }}, nil)
+	eventually(t, "the partition is reported", func() bool { return b.metric("tributary_stage_blocked") == 1 })
+	b.produce(message("later", 3))
+	decided.Store(true)
+	eventually(t, "all is committed", func() bool { at, _ := b.committed("test.work", 0); return at == 4 })
+	if len(j.keys["before"]) != 1 || len(j.keys["after"]) != 1 || len(j.keys["later"]) != 1 {
+		t.Errorf("worked on %v", j.keys)
+	}
+	if got := b.metric("tributary_stage_blocked"); got != 0 {
+		t.Errorf("the partition is still reported: %v", got)
+	}
+	dead := b.read(kafka.DLQName(prefix, inTopic, "work"), 1)[0]
+	if why := header(dead, kafka.HeaderError); !bytes.Equal(dead.Value, foreign) || why != "passed over by ann: line noise" {
+		t.Errorf("the dead letter %x says %q", dead.Value, why)
 	}
 }

@@ -145,6 +145,7 @@ func (r *Runner) poll(ctx context.Context) {
 				r.warn("cannot fetch; trying again", e.Err, "topic", e.Topic, "partition", e.Partition)
 			}
 		}
+		r.retake()
 		r.intake(fetches)
 		r.client.AllowRebalance()
 		rejoin(r.client, fetches.Errors())

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/consumers/stage"
@@ -64,33 +65,22 @@ func TestRecordsThatAreNoEvents(t *testing.T) {
 	}
 }
 
-// TestHostileText shows that names and messages that Postgres cannot hold do
-// not stop the tracker.
-func TestHostileText(t *testing.T) {
+// TestTextsOfAnOlderHistory shows that a writer takes events that an older program
+// stored as they came.
+func TestTextsOfAnOlderHistory(t *testing.T) {
 	pool := database(t)
 	e := documentAt("H\x00.zip", "a\x00\xff.xml", step{Phase: 6, Status: failed, Exception: "x\x00"})
 	e.Message, e.Errors = "m\x00", []schemas.ErrorDetail{{Line: 1, Message: "\x00\xfe"}}
 	far := time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 	h := schemas.StatusChanged{Scope: schemas.Scope{Source: "s\x00"}, FileRef: e.FileRef, Entity: schemas.EntityHosting, ModTime: &far, Attributes: map[string]string{"state": "present"}}
-	sum := newFold()
-	for _, x := range []schemas.StatusChanged{e, h} {
-		if err := sum.add(&x, time.Unix(1, 0)); err != nil {
-			t.Fatal(err)
+	err := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
+		unplaced, err := NewWriter(trackersql.Schema).Write(t.Context(), tx, []Event{{e, time.Unix(1, 0)}, {h, time.Unix(1, 0)}})
+		if len(unplaced) > 0 {
+			t.Errorf("unplaced: %v", unplaced)
 		}
-	}
-	tx, err := pool.Begin(t.Context())
+		return err
+	})
 	if err != nil {
-		t.Fatal(err)
-	}
-	defer tx.Rollback(t.Context())
-	st, err := newStore(t.Context(), tx, trackersql.Schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := sum.write(t.Context(), st); err != nil {
-		t.Fatal(err)
-	}
-	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	got, err := column(pool, "SELECT file_name FROM tracker.zip_file")

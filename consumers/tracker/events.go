@@ -36,6 +36,8 @@ func NewWriter(schema string) *Writer { return &Writer{schema: schema, alone: ne
 func (w *Writer) Write(ctx context.Context, tx pgx.Tx, events []Event) (unplaced []int, err error) {
 	f := newFold()
 	for i := range events {
+		// A history that an older program wrote holds texts as they came.
+		schemas.CleanBody(&events[i].StatusChanged)
 		if f.add(&events[i].StatusChanged, events[i].At) != nil {
 			unplaced = append(unplaced, i)
 		}

@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
-	"tributary/internal/pg"
 	"tributary/schemas"
 )
 
@@ -64,7 +62,7 @@ func into[T any, P adder[T]](m map[uuid.UUID]P, id uuid.UUID, s P) {
 // key is the id that follows from the parts, as a UUID.
 func key(parts ...string) uuid.UUID { return uuid.MustParse(schemas.ID(parts...)) }
 
-// id is key, remembered. Parts have no NUL: see clean.
+// id is key, remembered. Parts have no NUL: events are clean (schemas.Clean).
 func (f *fold) id(parts ...string) uuid.UUID {
 	text := strings.Join(parts, "\x00")
 	id, ok := f.made[text]
@@ -91,7 +89,6 @@ func (f *fold) add(e *schemas.StatusChanged, when time.Time) error {
 	if e.Entity != schemas.EntityReplay && schemas.IsShadow(e.Run) {
 		return nil
 	}
-	e = cleaned(e)
 	now := at(when)
 	s := seen{First: now, Last: now}
 	switch e.Entity {
@@ -135,6 +132,8 @@ func (f *fold) add(e *schemas.StatusChanged, when time.Time) error {
 		return nil
 	case schemas.EntityReplay:
 		return f.replay(e, s)
+	case schemas.EntityAnnouncement:
+		return nil // it is of no file
 	case schemas.EntityFile, schemas.EntityHosting, schemas.EntityDownload, schemas.EntityDocument:
 		return f.aboutFile(e, s)
 	}
@@ -222,33 +221,4 @@ func (f *fold) step(e *schemas.StatusChanged, now time.Time) step {
 		f.exception(x.Exception, now)
 	}
 	return s
-}
-
-// cleaned is the event with text that Postgres can hold: no NUL, only UTF-8.
-func cleaned(e *schemas.StatusChanged) *schemas.StatusChanged {
-	c := *e
-	for _, s := range []*string{&c.Centre, &c.Source, &c.Session, &c.Run, &c.File, &c.FileName, &c.Action, &c.Document, &c.Entry, &c.Archive,
-		&c.SHA256, &c.MD5, &c.Kind, &c.DocCentre, &c.DocDate, &c.Outcome, &c.Accepted, &c.Exception, &c.Message, &c.Note, &c.FileDate, &c.VersionOf} {
-		*s = pg.Text(*s)
-	}
-	if len(e.Errors) > 0 {
-		c.Errors = make([]schemas.ErrorDetail, len(e.Errors))
-		for i, x := range e.Errors {
-			x.Exception, x.Message = pg.Text(x.Exception), pg.Text(x.Message)
-			c.Errors[i] = x
-		}
-	}
-	if len(e.Passed) > 0 {
-		c.Passed = slices.Clone(e.Passed)
-		for i := range c.Passed {
-			c.Passed[i].VersionOf = pg.Text(c.Passed[i].VersionOf)
-		}
-	}
-	if len(e.Attributes) > 0 {
-		c.Attributes = make(map[string]string, len(e.Attributes))
-		for k, v := range e.Attributes {
-			c.Attributes[pg.Text(k)] = pg.Text(v)
-		}
-	}
-	return &c
 }

@@ -54,6 +54,7 @@ func (f *fold) hosting(file uuid.UUID, e *schemas.StatusChanged, s seen) {
 	h := &hosting{seen: s, File: file.String(), Source: e.Source}
 	if state := e.Attributes["state"]; state != "" {
 		h.Look, h.Revision, h.State, h.Size, h.ModTime, h.Listed = e.Look, e.Revision, state, e.FileSize, atOrZero(e.ModTime), atOrZero(e.ListedAt)
+		h.Message = e.Attributes["message"]
 	}
 	if e.Note == unsettled {
 		h.Note = e.Note

@@ -17,8 +17,11 @@ func eventLog(t *rapid.T) []event {
 		for revision := range rapid.IntRange(0, 2).Draw(t, "revisions") {
 			l.emit(schemas.StatusChanged{Entity: schemas.EntityCentre, Scope: schemas.Scope{Centre: name}, Revision: int64(revision),
 				Attributes: map[string]string{"full_name": fmt.Sprintf("%s %d", name, revision), "active": "true"}})
-			l.emit(schemas.StatusChanged{Entity: schemas.EntitySource, Scope: schemas.Scope{Centre: name, Source: fmt.Sprintf("s%d", i)}, Revision: int64(revision),
-				Attributes: map[string]string{"protocol": "sftp", "hostname": "h:22", "state": "available"}})
+			source := map[string]string{"protocol": "sftp", "hostname": "h:22", "state": "available", "overruns": fmt.Sprint(revision)}
+			if rapid.IntRange(0, 2).Draw(t, "suspended") == 0 {
+				source["state"], source["suspended_at"], source["suspended_why"] = "suspended", l.stamp().Format(time.RFC3339Nano), "3 polls in a row failed"
+			}
+			l.emit(schemas.StatusChanged{Entity: schemas.EntitySource, Scope: schemas.Scope{Centre: name, Source: fmt.Sprintf("s%d", i)}, Revision: int64(revision), Attributes: source})
 		}
 	}
 	session := schemas.ID("session", "1")
@@ -111,6 +114,9 @@ func (l *logger) file(session, name, action string) {
 			e = base
 			e.Entity, e.Source, e.Look, e.FileSize, e.ListedAt, e.ModTime = schemas.EntityHosting, fmt.Sprintf("s%d", i), int32(look+1), int64(100+look), l.stamp(), l.stamp()
 			e.Attributes = map[string]string{"state": rapid.SampledFrom([]string{"present", "gone"}).Draw(t, "state")}
+			if e.Attributes["state"] == "gone" && rapid.Bool().Draw(t, "refused") {
+				e.Note, e.Attributes["message"] = "centre_not_hosted_here", fmt.Sprint("refused at look ", look)
+			}
 			e.Revision = int64(rapid.IntRange(0, 2).Draw(t, "revision"))
 			l.emit(e)
 		}

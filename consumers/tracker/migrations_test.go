@@ -2,6 +2,7 @@ package tracker
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -10,13 +11,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tributary/internal/pg"
+	"tributary/schemas"
 	trackersql "tributary/sql/tracker"
 )
 
 // The versions of the tables that were in use.
 const (
 	firstInUse = 3
-	lastInUse  = 9
+	lastInUse  = 12
 )
 
 // A filled database of every version in use is brought to the newest, and the
@@ -59,13 +61,22 @@ func (s *system) goesOn() {
 	}
 }
 
-// unversioned are events as they were told before phases had versions.
+// unversioned are events as they were told before phases had versions, sources
+// rested, and trackers knew why a source's showing of a file was refused.
 func unversioned(events []event) []event {
 	for i := range events {
 		e := &events[i]
 		e.VersionOf, e.Passed = "", slices.Clone(e.Passed)
+		e.Attributes = maps.Clone(e.Attributes)
+		delete(e.Attributes, "message")
 		for p := range e.Passed {
 			e.Passed[p].VersionOf = ""
+		}
+		if e.Entity == schemas.EntitySource {
+			e.Attributes = maps.Clone(e.Attributes)
+			for _, name := range []string{"suspended_at", "suspended_why", "overruns"} {
+				delete(e.Attributes, name)
+			}
 		}
 	}
 	return events

@@ -178,17 +178,17 @@ func replace(ctx context.Context, tx pgx.Tx, schema string) error {
 	if err := strangers(ctx, tx, schema); err != nil {
 		return err
 	}
-	grants, err := grants(ctx, tx)
+	grants, err := pg.Grants(ctx, tx, "tracker", schema)
 	if err != nil {
 		return err
-	}
-	if _, err := tx.Exec(ctx, "SET LOCAL client_min_messages = warning; DROP SCHEMA IF EXISTS tracker CASCADE; ALTER SCHEMA "+schema+" RENAME TO tracker", pgx.QueryExecModeSimpleProtocol); err != nil {
-		return fmt.Errorf("put the new schema in place of the tracker's: %w", err)
 	}
 	for _, g := range grants {
 		if _, err := tx.Exec(ctx, g); err != nil {
 			return fmt.Errorf("give back a right (%s): %w", g, err)
 		}
+	}
+	if _, err := tx.Exec(ctx, "SET LOCAL client_min_messages = warning; DROP SCHEMA IF EXISTS tracker CASCADE; ALTER SCHEMA "+schema+" RENAME TO tracker", pgx.QueryExecModeSimpleProtocol); err != nil {
+		return fmt.Errorf("put the new schema in place of the tracker's: %w", err)
 	}
 	return nil
 }

@@ -231,6 +231,22 @@ func TestRebuildBesideWhatPeopleHave(t *testing.T) {
 	s.exec("GRANT SELECT ON tracker.file, tracker.centre TO " + role)
 	s.exec("GRANT SELECT (id) ON tracker.zip_log TO " + role)
 	s.exec("ALTER DEFAULT PRIVILEGES IN SCHEMA tracker GRANT SELECT ON TABLES TO " + role)
+	s.exec("ALTER DEFAULT PRIVILEGES IN SCHEMA tracker GRANT USAGE ON SEQUENCES TO " + role)
+	s.exec("ALTER DEFAULT PRIVILEGES IN SCHEMA tracker GRANT EXECUTE ON FUNCTIONS TO " + role)
+	s.exec("ALTER DEFAULT PRIVILEGES IN SCHEMA tracker GRANT USAGE ON TYPES TO " + role + " WITH GRANT OPTION")
+	rights := func() []string {
+		t.Helper()
+		rows, err := s.pool.Query(t.Context(), "SELECT defaclobjtype::text || defaclacl::text FROM pg_default_acl WHERE defaclnamespace = 'tracker'::regnamespace ORDER BY 1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil || len(out) != 4 {
+			t.Errorf("rights to what is made later: %v, %v", out, err)
+		}
+		return out
+	}
+	before := rights()
 	s.exec("CREATE VIEW public.mine AS SELECT count(*) FROM tracker.file")
 	_, err := s.builder.Rebuild(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "mine") {
@@ -243,6 +259,9 @@ func TestRebuildBesideWhatPeopleHave(t *testing.T) {
 	s.exec("DROP TABLE tracker.own")
 	if _, err := s.builder.Rebuild(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	if d := gocmp.Diff(before, rights()); d != "" {
+		t.Errorf("rights to what is made later (-before +after):\n%s", d)
 	}
 	s.exec("CREATE TABLE tracker.later (x int)")
 	for sql, allowed := range map[string]bool{

@@ -39,35 +39,3 @@ func strangers(ctx context.Context, q pg.Querier, schema string) error {
 	}
 	return nil
 }
-
-// grants are the statements that give others the rights that they have to the
-// tracker's schema, tables and views now.
-func grants(ctx context.Context, tx pgx.Tx) ([]string, error) {
-	rows, err := tx.Query(ctx, `
-		WITH g AS (
-			SELECT a.privilege_type AS privilege, 'SCHEMA tracker' AS target, a.grantee, a.is_grantable
-			FROM pg_namespace n, aclexplode(n.nspacl) a WHERE n.nspname = 'tracker' AND a.grantee <> n.nspowner
-			UNION ALL
-			SELECT a.privilege_type, format('TABLE tracker.%I', c.relname), a.grantee, a.is_grantable
-			FROM pg_class c, aclexplode(c.relacl) a
-			WHERE c.relnamespace = to_regnamespace('tracker') AND c.relkind IN ('r', 'p', 'v') AND a.grantee <> c.relowner
-			UNION ALL
-			SELECT format('%s (%I)', a.privilege_type, t.attname), format('TABLE tracker.%I', c.relname), a.grantee, a.is_grantable
-			FROM pg_class c JOIN pg_attribute t ON t.attrelid = c.oid AND t.attnum > 0 AND NOT t.attisdropped, aclexplode(t.attacl) a
-			WHERE c.relnamespace = to_regnamespace('tracker') AND c.relkind IN ('r', 'p', 'v') AND a.grantee <> c.relowner)
-		SELECT format('GRANT %s ON %s TO %s%s', privilege, target, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END,
-			CASE WHEN is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) FROM g
-		UNION ALL
-		SELECT format('ALTER DEFAULT PRIVILEGES FOR ROLE %s IN SCHEMA tracker GRANT %s ON TABLES TO %s%s', d.defaclrole::regrole, a.privilege_type,
-			CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END, CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
-		FROM pg_default_acl d, aclexplode(d.defaclacl) a
-		WHERE d.defaclnamespace = to_regnamespace('tracker') AND d.defaclobjtype = 'r'`)
-	if err != nil {
-		return nil, fmt.Errorf("look at the rights to the tracker: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("look at the rights to the tracker: %w", err)
-	}
-	return out, nil
-}

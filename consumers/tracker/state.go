@@ -56,6 +56,7 @@ type hosting struct {
 	ModTime  time.Time `json:"mt,omitzero"`
 	Listed   time.Time `json:"lt,omitzero"`
 	Note     string    `json:"n,omitempty"`
+	Message  string    `json:"m,omitempty"` // why it can't be fetched as it is shown here
 
 	Class     string `json:"c,omitempty"` // how control classed a look without fetching it
 	ClassLook int32  `json:"cl,omitempty"`
@@ -65,10 +66,10 @@ func (h *hosting) add(o *hosting) {
 	h.seen.add(o.seen)
 	h.File, h.Source = max(h.File, o.File), max(h.Source, o.Source)
 	if c := cmp.Or(cmp.Compare(h.Look, o.Look), cmp.Compare(h.Revision, o.Revision)); c < 0 {
-		h.Look, h.Revision, h.State, h.Size, h.ModTime, h.Listed, h.Note = o.Look, o.Revision, o.State, o.Size, o.ModTime, o.Listed, o.Note
+		h.Look, h.Revision, h.State, h.Size, h.ModTime, h.Listed, h.Note, h.Message = o.Look, o.Revision, o.State, o.Size, o.ModTime, o.Listed, o.Note, o.Message
 	} else if c == 0 {
 		// Poll and control both tell of a look, each what it knows.
-		h.State, h.Size, h.ModTime, h.Listed, h.Note = max(h.State, o.State), max(h.Size, o.Size), latest(h.ModTime, o.ModTime), earliest(h.Listed, o.Listed), max(h.Note, o.Note)
+		h.State, h.Size, h.ModTime, h.Listed, h.Note, h.Message = max(h.State, o.State), max(h.Size, o.Size), latest(h.ModTime, o.ModTime), earliest(h.Listed, o.Listed), max(h.Note, o.Note), max(h.Message, o.Message)
 	}
 	if cmp.Or(cmp.Compare(o.ClassLook, h.ClassLook), cmp.Compare(o.Class, h.Class)) > 0 {
 		h.Class, h.ClassLook = o.Class, o.ClassLook

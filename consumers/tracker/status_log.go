@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/consumers/stage"
 	"tributary/internal/kafka"
@@ -27,9 +24,6 @@ var (
 	// from the middle.
 	ErrLogCut = errors.New("log_cut")
 )
-
-// silence is how long a broker may give nothing of what it should have.
-const silence = 2 * time.Minute
 
 // statusLog is the topic status.changed as a broker holds it.
 type statusLog struct {
@@ -60,18 +54,12 @@ func (l *statusLog) look(ctx context.Context) (logBounds, error) {
 		return b, fmt.Errorf("look at the log %s: %w", l.name, err)
 	}
 	l.id = pg.TopicID(topics[l.name].ID)
-	for _, side := range []struct {
-		list func(context.Context, ...string) (kadm.ListedOffsets, error)
-		into map[int32]int64
-	}{{admin.ListStartOffsets, b.start}, {admin.ListEndOffsets, b.end}} {
-		listed, err := side.list(ctx, l.name)
-		if err == nil {
-			err = listed.Error()
-		}
-		if err != nil {
-			return b, fmt.Errorf("look at the log %s: %w", l.name, err)
-		}
-		listed.Each(func(o kadm.ListedOffset) { side.into[o.Partition] = o.Offset })
+	spans, err := kafka.Bounds(ctx, admin, l.name)
+	if err != nil {
+		return b, fmt.Errorf("look at the log: %w", err)
+	}
+	for _, s := range spans {
+		b.start[s.Partition], b.end[s.Partition] = s.From, s.To
 	}
 	return b, nil
 }
@@ -100,73 +88,51 @@ func (s span) records() (n int64) {
 // read gives the records of a part of the log to each, in pieces of about size
 // records, or 16 MB of them, as they come. Each piece has a range per partition.
 func (l *statusLog) read(ctx context.Context, s span, size int, each func([]stage.Range) error) error {
-	next := map[int32]int64{} // of partitions that are not finished
-	at := map[int32]kgo.Offset{}
+	var spans []kafka.Span
 	for p, to := range s.to {
-		if from := s.from[p]; from < to {
-			next[p], at[p] = from, kgo.NewOffset().At(from)
+		spans = append(spans, kafka.Span{Topic: l.name, Partition: p, From: s.from[p], To: to})
+	}
+	piece, n, bytes := map[int32]*stage.Range{}, 0, 0
+	flush := func() error {
+		if len(piece) == 0 {
+			return nil
 		}
+		err := each(ranges(piece))
+		piece, n, bytes = map[int32]*stage.Range{}, 0, 0
+		return err
 	}
-	if len(next) == 0 {
-		return nil
+	reader := kafka.Reader{Connect: l.connect}
+	err := reader.Read(ctx, spans, func(c kafka.Chunk) error {
+		if c.Deleted >= 0 {
+			return fmt.Errorf("%w: record %d of partition %d of %s is gone, and perhaps more behind it", ErrLogCut, c.Deleted, c.Partition, l.name)
+		}
+		into := piece[c.Partition]
+		if into == nil {
+			into = &stage.Range{Topic: schemas.StatusChangedTopic, Partition: c.Partition, From: c.From}
+			piece[c.Partition] = into
+		}
+		into.To = c.To
+		into.Records = append(into.Records, c.Records...)
+		n += len(c.Records)
+		for _, r := range c.Records {
+			bytes += len(r.Value)
+		}
+		if n < size && bytes < pieceBytes {
+			return nil
+		}
+		return flush()
+	})
+	if errors.Is(err, kafka.ErrDeleted) {
+		return fmt.Errorf("%w: %w", ErrLogCut, err)
 	}
-	client, err := l.connect(kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{l.name: at}),
-		kgo.KeepControlRecords(), kgo.ConsumeResetOffset(kgo.NoResetOffset()))
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	piece, n, bytes := map[int32]*stage.Range{}, 0, 0
-	for len(next) > 0 {
-		poll, cancel := context.WithTimeout(ctx, silence)
-		fetches := client.PollRecords(poll, min(size-n, pollRecords))
-		cancel()
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if fetches.NumRecords() == 0 {
-			return l.stuck(fetches, next)
-		}
-		for _, r := range fetches.Records() {
-			if _, wanted := next[r.Partition]; !wanted {
-				continue
-			}
-			if r.Offset > next[r.Partition] {
-				return fmt.Errorf("%w: records %d to %d of partition %d of %s are gone", ErrLogCut, next[r.Partition], r.Offset-1, r.Partition, l.name)
-			}
-			into := piece[r.Partition]
-			if into == nil {
-				into = &stage.Range{Topic: schemas.StatusChangedTopic, Partition: r.Partition, From: r.Offset}
-				piece[r.Partition] = into
-			}
-			if !r.Attrs.IsControl() {
-				into.Records = append(into.Records, r)
-				n++
-				bytes += len(r.Value)
-			}
-			into.To, next[r.Partition] = r.Offset+1, r.Offset+1
-			if into.To == s.to[r.Partition] {
-				delete(next, r.Partition)
-				client.PauseFetchPartitions(map[string][]int32{l.name: {r.Partition}})
-			}
-		}
-		if n < size && bytes < pieceBytes && len(next) > 0 {
-			continue
-		}
-		if err := each(ranges(piece)); err != nil {
-			return err
-		}
-		piece, n, bytes = map[int32]*stage.Range{}, 0, 0
-	}
-	return nil
+	return flush()
 }
 
-// Bounds of what is taken over at once, and of a piece: events with many
-// errors are large.
-const (
-	pollRecords = 2000
-	pieceBytes  = 16 << 20
-)
+// pieceBytes bounds a piece: events with many errors are large.
+const pieceBytes = 16 << 20
 
 func ranges(piece map[int32]*stage.Range) []stage.Range {
 	var out []stage.Range
@@ -174,17 +140,4 @@ func ranges(piece map[int32]*stage.Range) []stage.Range {
 		out = append(out, *piece[p])
 	}
 	return out
-}
-
-// stuck says why no records came.
-func (l *statusLog) stuck(fetches kgo.Fetches, next map[int32]int64) error {
-	for _, e := range fetches.Errors() {
-		if errors.Is(e.Err, kerr.OffsetOutOfRange) {
-			return fmt.Errorf("%w: record %d of partition %d of %s is gone", ErrLogCut, next[e.Partition], e.Partition, l.name)
-		}
-		if !errors.Is(e.Err, context.DeadlineExceeded) {
-			return fmt.Errorf("read partition %d of %s: %w", e.Partition, l.name, e.Err)
-		}
-	}
-	return fmt.Errorf("the broker gave nothing of %s for %s, though there is more: look whether it is well, and try again", l.name, silence)
 }

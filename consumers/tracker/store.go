@@ -28,7 +28,7 @@ func tables() []table {
 	split := func(name, columns string) table { return table{name: name, columns: strings.Fields(columns)} }
 	return []table{
 		split("centre", "id short_name full_name email phone address imits_name is_active created last_update revision merge"),
-		split("file_source", "id short_name centre_id protocol_id hostname username accesskey base_path state_id created last_update revision merge"),
+		split("file_source", "id short_name centre_id protocol_id hostname username accesskey base_path state_id suspended_at suspended_why overruns created last_update revision merge"),
 		split("crawling_session", "id number start_time finish_time status note created last_update merge"),
 		split("poll_task", "id session_id file_source_id phase_id status_id exception_id message start_time finish_time counts created last_update merge"),
 		split("batch", "id centre_id number session_id status_id documents start_time finish_time position checked_version created last_update merge"),
@@ -36,7 +36,7 @@ func tables() []table {
 			shadow promotes created last_update merge`),
 		split("zip_file", "id file_name centre_id created inc size_bytes content_md5 content_sha256 received last_update merge"),
 		split("zip_action", "id zip_id todo_id phase_id status_id exception_id message download_id attempts created last_update merge"),
-		split("file_source_has_zip", "id za_id file_source_id num_retries look state size_bytes mod_time listed_at note created last_update merge"),
+		split("file_source_has_zip", "id za_id file_source_id num_retries look state size_bytes mod_time listed_at note message created last_update merge"),
 		split("zip_version", "id za_id sha256 content_md5 size_bytes received last_update merge"),
 		split("zip_download", `id za_id zf_id run attempt repeats session_id phase_id status_id exception_id message note accepted version content_md5
 			size_bytes look downloaded_size_bytes request started received unzipped documents documents_known documents_open documents_failed unzip_version created last_update merge`),

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tributary/schemas"
+	trackersql "tributary/sql/tracker"
 )
 
 // The views for people, of a log whose story is known: two sources polled, of
@@ -46,6 +47,11 @@ func TestViewsForPeople(t *testing.T) {
 	lost := unzippedFile("H.2012-10-02.3.impc.zip", 1)[0]
 	lost.Source, lost.Status, lost.Phase, lost.Exception, lost.Message, lost.Outcome, lost.Accepted, lost.SHA256 = "s", "failed", "download", "file_gone", "no such file", "file_gone", "file_gone", ""
 	add(lost)
+	other := unzippedFile("H.2012-10-02.5.impc.zip", 1)[0]
+	other.Source, other.Centre, other.Status, other.Phase, other.Exception, other.Outcome, other.SHA256, other.Bytes = "s", "H", "failed", "zip_md5", "checksum_mismatch", "checksum_mismatch", "", 7
+	add(other)
+	other.Accepted, other.Bytes = "checksum_mismatch", 0
+	add(other)
 	waits := schemas.StatusChanged{Entity: schemas.EntityFile, Scope: schemas.Scope{Centre: "H"}, FileRef: schemas.FileRef{FileName: "H.2012-10-02.4.impc.zip", Action: "add"}, Phase: "zip_name", Status: "done"}
 	add(waits)
 	hosted := waits
@@ -59,19 +65,24 @@ func TestViewsForPeople(t *testing.T) {
 		rows []string
 	}{
 		"file": {"SELECT file || ' ' || phase || ' ' || status || ' ' || ended FROM tracker.file ORDER BY file", []string{
-			"H.2012-10-02.1.impc.zip overview done true", "H.2012-10-02.2.impc.zip xsd failed false", "H.2012-10-02.3.impc.zip download failed true", "H.2012-10-02.4.impc.zip zip_name done false"}},
+			"H.2012-10-02.1.impc.zip overview done true", "H.2012-10-02.2.impc.zip xsd failed false", "H.2012-10-02.3.impc.zip download failed true", "H.2012-10-02.4.impc.zip zip_name done false",
+			"H.2012-10-02.5.impc.zip zip_md5 failed true"}},
 		"late": {"SELECT file || ': ' || waits_for || coalesce(', session ' || session, '') || coalesce(', closed ' || session_closed, '') FROM tracker.late", []string{
 			"H.2012-10-02.2.impc.zip: 1 of its other documents have not ended, session 7", "H.2012-10-02.4.impc.zip: waits to be fetched"}},
 		"failure": {`SELECT concat_ws(' ', what, coalesce(file, source), document, centre, phase, exception, '"' || message || '"', line, "column", errors) FROM tracker.failure ORDER BY failed`, []string{
 			`poll down H zip_name connection_failed "refused" 1`, `document H.2012-10-02.2.impc.zip b.xml H xsd xsd_invalid "early" 3 4 2`,
-			`file H.2012-10-02.3.impc.zip H download file_gone "no such file" 1`}},
+			`file H.2012-10-02.3.impc.zip H download file_gone "no such file" 1`, "file H.2012-10-02.5.impc.zip H zip_md5 checksum_mismatch 1"}},
+		// What has arrived of what failed counts, too.
+		"zip_download": {"SELECT concat_ws(' ', exception, downloaded_size_bytes) FROM tracker.zip_download d JOIN tracker.file f ON f.download_id = d.id WHERE d.status_id = 5 AND d.phase_id < 5 ORDER BY 1",
+			[]string{"checksum_mismatch 7", "file_gone 0"}},
 		"session": {"SELECT concat_ws(' ', number, state, polls, polls_failed, 'files', files, files_failed, 'documents', documents, documents_failed, documents_open, 'batches', batches, batches_open) FROM tracker.session",
-			[]string{"7 open 2 1 files 3 1 documents 3 1 1 batches 1 1"}},
+			[]string{"7 open 2 1 files 4 2 documents 3 1 1 batches 1 1"}},
 		"session_task": {"SELECT phase || ': ' || comment || ' ' || coalesce(status::text, 'open') FROM tracker.session_task ORDER BY phase_id", []string{
-			"zip_name: 2 in all, 1 failed, 0 open 1", "download: 3 in all, 1 failed, 0 open 1", "unzip: 2 in all, 0 failed, 0 open 0", "xml_name: 3 in all, 0 failed, 0 open 0",
+			"zip_name: 2 in all, 1 failed, 0 open 1", "download: 4 in all, 1 failed, 0 open 1", "zip_md5: 3 in all, 1 failed, 0 open 1", "unzip: 2 in all, 0 failed, 0 open 0", "xml_name: 3 in all, 0 failed, 0 open 0",
 			"xsd: 3 in all, 1 failed, 0 open 1", "upload: 1 in all, 0 failed, 0 open 0", "data: 1 in all, 0 failed, 0 open 0", "context: 1 in all, 0 failed, 0 open 0", "overview: 1 in all, 0 failed, 0 open 0"}},
 		"an_exception": {"SELECT short_name || ' ' || to_char(last_update, 'HH24:MI:SS') FROM tracker.an_exception ORDER BY last_update",
-			[]string{"connection_failed 10:00:05", "xsd_invalid 10:00:11", "file_gone 10:00:13"}},
+			[]string{"connection_failed 10:00:05", "xsd_invalid 10:00:11", "file_gone 10:00:13", "checksum_mismatch 10:00:14"}},
+		"an_exception, described": {"SELECT short_name FROM tracker.an_exception WHERE description IS NULL", nil},
 	} {
 		got, err := column(pool, want.sql)
 		if err != nil {
@@ -79,6 +90,32 @@ func TestViewsForPeople(t *testing.T) {
 		}
 		if d := cmp.Diff(want.rows, got); d != "" {
 			t.Errorf("%s:\n%s", view, d)
+		}
+	}
+}
+
+// The rows that a program before this one has written say nothing of what an
+// exception means, until one that knows starts.
+func TestExceptionsAreDescribedAfterAnUpgrade(t *testing.T) {
+	pool := database(t)
+	lost := unzippedFile("H.2012-10-02.3.impc.zip", 1)[0]
+	lost.Status, lost.Phase, lost.Exception, lost.Outcome, lost.SHA256 = "failed", "download", "file_gone", "file_gone", ""
+	apply(t, newTracker(t, pool), 0, event{time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC), lost})
+	const described = "SELECT description FROM tracker.an_exception WHERE description <> ''"
+	want, err := column(pool, described)
+	if err != nil || len(want) != 1 {
+		t.Fatalf("described are %q, %v", want, err)
+	}
+	for _, before := range []string{"NULL", "'what an older program said'"} {
+		if _, err := pool.Exec(t.Context(), "UPDATE tracker.an_exception SET description = "+before); err != nil {
+			t.Fatal(err)
+		}
+		if err := trackersql.Migrate(t.Context(), pool); err != nil {
+			t.Fatal(err)
+		}
+		got, err := column(pool, described)
+		if d := cmp.Diff(want, got); err != nil || d != "" {
+			t.Errorf("after %s (-want +got): %v\n%s", before, err, d)
 		}
 	}
 }

@@ -3,9 +3,12 @@ package tracker
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
+
+	"tributary/internal/exception"
 )
 
 // write adds a fold to the rows. Tables come in one fixed order.
@@ -31,18 +34,24 @@ func (f *fold) writeExceptions(ctx context.Context, s *store) error {
 		return nil
 	}
 	keys := ids(f.exceptions)
-	names, first := make([]string, len(keys)), make([]time.Time, len(keys))
+	names, first, meanings := make([]string, len(keys)), make([]time.Time, len(keys)), make([]*string, len(keys))
+	known := exception.Texts()
 	for i, id := range keys {
 		names[i], first[i] = f.exceptions[id].name, f.exceptions[id].first
+		if text, ok := known[names[i]]; ok {
+			meanings[i] = &text
+		}
 	}
-	if _, err := s.tx.Exec(ctx, s.sql(`INSERT INTO tracker.an_exception (id, short_name, last_update)
-		SELECT * FROM unnest($1::uuid[], $2::text[], $3::timestamptz[]) ON CONFLICT DO NOTHING`), keys, names, first); err != nil {
+	if _, err := s.tx.Exec(ctx, s.sql(`INSERT INTO tracker.an_exception (id, short_name, last_update, description)
+		SELECT * FROM unnest($1::uuid[], $2::text[], $3::timestamptz[], $4::text[]) ON CONFLICT DO NOTHING`), keys, names, first, meanings); err != nil {
 		return fmt.Errorf("register exceptions: %w", err)
 	}
+	// An older member leaves the description out.
 	if _, err := s.tx.Exec(ctx, s.sql(`WITH n AS (
-			SELECT x.id, n.first FROM unnest($1::uuid[], $2::timestamptz[]) AS n (id, first) JOIN tracker.an_exception AS x USING (id)
-			WHERE x.last_update > n.first OR x.last_update IS NULL ORDER BY x.id FOR NO KEY UPDATE OF x)
-		UPDATE tracker.an_exception AS x SET last_update = n.first FROM n WHERE x.id = n.id AND (x.last_update > n.first OR x.last_update IS NULL)`), keys, first); err != nil {
+			SELECT x.id, n.first, n.meaning FROM unnest($1::uuid[], $2::timestamptz[], $3::text[]) AS n (id, first, meaning) JOIN tracker.an_exception AS x USING (id)
+			WHERE x.last_update > n.first OR x.last_update IS NULL OR x.description IS NULL AND n.meaning IS NOT NULL ORDER BY x.id FOR NO KEY UPDATE OF x)
+		UPDATE tracker.an_exception AS x SET last_update = least(x.last_update, n.first), description = coalesce(x.description, n.meaning) FROM n WHERE x.id = n.id
+			AND (x.last_update > n.first OR x.last_update IS NULL OR x.description IS NULL AND n.meaning IS NOT NULL)`), keys, first, meanings); err != nil {
 		return fmt.Errorf("register exceptions: %w", err)
 	}
 	return nil
@@ -79,8 +88,19 @@ func (f *fold) writeSources(ctx context.Context, s *store) error {
 	return f.announce(ctx, s, "file_source", f.sources, func(id uuid.UUID, c *announced, text string) []any {
 		a := c.Attributes
 		return []any{[16]byte(id), c.Name, nameOrNull("centre", c.Centre), protocol(a["protocol"]), orNull(a["hostname"]), orNull(a["username"]),
-			orNull(a["accesskey"]), orNull(a["base_path"]), resourceState(a["state"]), timeOrNull(c.Created), timeOrNull(c.At), c.Revision, text}
+			orNull(a["accesskey"]), orNull(a["base_path"]), resourceState(a["state"]),
+			momentOrNull(a["suspended_at"]), orNull(a["suspended_why"]), countOrNull(a["overruns"]), timeOrNull(c.Created), timeOrNull(c.At), c.Revision, text}
 	})
+}
+
+// countOrNull is a number as events write it in their attributes; null for 0 and
+// for what is none.
+func countOrNull(text string) any {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n <= 0 {
+		return nil
+	}
+	return n
 }
 
 func (f *fold) announce(ctx context.Context, s *store, name string, all map[uuid.UUID]*announced, row func(uuid.UUID, *announced, string) []any) error {

@@ -244,7 +244,7 @@ func (f *fold) writeHostings(ctx context.Context, s *store, attempts map[uuid.UU
 	}
 	return writeStates(ctx, s, "file_source_has_zip", f.hostings, func(id uuid.UUID, h *hosting, text string) []any {
 		return []any{[16]byte(id), [16]byte(uuid.MustParse(h.File)), [16]byte(key("source", h.Source)), max(tried[id]-1, 0), h.Look, orNull(h.State), orNull(h.Size),
-			timeOrNull(h.ModTime), timeOrNull(h.Listed), orNull(h.note()), h.First, h.Last, text}
+			timeOrNull(h.ModTime), timeOrNull(h.Listed), orNull(h.note()), orNull(h.Message), h.First, h.Last, text}
 	})
 }
 

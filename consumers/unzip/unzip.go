@@ -30,8 +30,11 @@ type Unzipper struct {
 	Blobs  blob.Store
 	Rules         // of all that is live
 	Shadow *Rules // of shadow runs; nil: the same
-	Log    *slog.Logger
-	Now    func() time.Time
+	// Damaged tells control that the stored bytes can't be used. Nil: nobody can
+	// have them anew, and the work is tried again until they are there.
+	Damaged blob.Report
+	Log     *slog.Logger
+	Now     func() time.Time
 }
 
 // Rules say what a document's name may be.
@@ -68,6 +71,11 @@ func (u *Unzipper) Work(ctx context.Context, in stage.Input) error {
 			message = archive.Quote(refused.Entry) + ": " + message
 		}
 		return in.Emit(ctx, w.failed(schemas.FailedEnd, refused.Exception, message)...)
+	case blob.Unusable(err) && u.Damaged != nil:
+		// Nothing is said of the archive: control has its bytes fetched again and
+		// repeats what asks for this work, or ends who waits for it.
+		_, err = u.Damaged(ctx, d.SHA256, err)
+		return stage.Transient(err)
 	case err != nil:
 		return stage.Transient(err)
 	}
@@ -106,31 +114,19 @@ func (i *ignored) add(name string) {
 }
 
 // check inflates and checks every entry, and returns them all.
-func (u *Unzipper) check(ctx context.Context, sha256 string, progress func()) ([]archive.Member, error) {
-	b, err := u.Blobs.Open(ctx, sha256)
+func (u *Unzipper) check(ctx context.Context, sha256 string, progress func()) (members []archive.Member, err error) {
+	err = blob.Read(ctx, u.Blobs, sha256, progress, func(b blob.Blob) error {
+		a, err := archive.Open(b, b.Size(), u.Limits)
+		if err != nil {
+			return err
+		}
+		members = a.Members()
+		return a.Verify(ctx, nil)
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer b.Close()
-	a, err := archive.Open(&watched{b, progress}, b.Size(), u.Limits)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.Verify(ctx, nil); err != nil {
-		return nil, err
-	}
-	return a.Members(), nil
-}
-
-// watched tells the watchdog of every read.
-type watched struct {
-	blob.Blob
-	progress func()
-}
-
-func (w *watched) ReadAt(p []byte, off int64) (int, error) {
-	w.progress()
-	return w.Blob.ReadAt(p, off)
+	return members, nil
 }
 
 // Fail is the failed end of an archive that is poison.

@@ -6,7 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -169,13 +172,12 @@ func TestAnArchiveYieldsItsDocuments(t *testing.T) {
 		t.Error("the watchdog heard nothing")
 	}
 	// The reference opens the document.
-	r, err := document.Open(t.Context(), b.Blobs, doc.DocumentRef)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
 	var text bytes.Buffer
-	if _, err := text.ReadFrom(r); err != nil || text.String() != "<a/>" {
+	err := document.Read(t.Context(), b.Blobs, doc.DocumentRef, nil, func(r io.Reader) error {
+		_, err := text.ReadFrom(r)
+		return err
+	})
+	if err != nil || text.String() != "<a/>" {
 		t.Errorf("the document reads %q (%v)", text.String(), err)
 	}
 }
@@ -333,5 +335,49 @@ func TestNamesInEventsAreBounded(t *testing.T) {
 	}
 	if end, ok := b.out[1].Body.(*schemas.UnzipFinished); !ok || len(end.Message) > 1000 || end.Exception != archive.PathSlip {
 		t.Errorf("end is %+v", b.out[1].Body)
+	}
+}
+
+// Bytes that rotted in the store are no verdict on the archive: control is told,
+// nobody else, and a healed blob is unzipped as if nothing had happened.
+func TestDamagedBytesAreNoVerdict(t *testing.T) {
+	content := pack(t, specimen, "<a/>", experiment, "<b/>")
+	for name, damage := range map[string]func(path string) error{
+		"shorter": func(path string) error { return os.Truncate(path, int64(len(content)/2)) },
+		"empty":   func(path string) error { return os.Truncate(path, 0) },
+		"longer":  func(path string) error { return os.WriteFile(path, append(bytes.Clone(content), 0), 0o600) },
+		"changed": func(path string) error {
+			b := bytes.Clone(content)
+			b[bytes.Index(b, []byte(specimen))] ^= 1
+			return os.WriteFile(path, b, 0o600)
+		},
+		"gone": os.Remove,
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			var told []string
+			b.Damaged = func(_ context.Context, sha256 string, _ error) (string, error) {
+				told = append(told, sha256)
+				return "", nil
+			}
+			m := b.fetched(content)
+			sha := m.Body.(*schemas.DownloadFinished).SHA256
+			path := filepath.Join(b.Blobs.(*blob.Dir).Path(), sha[:2], sha)
+			if err := errors.Join(os.Chmod(path, 0o600), damage(path)); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.work(m); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]string{"download unzip running"}, b.said()); diff != "" {
+				t.Errorf("said of damaged bytes (- want, + got):\n%s", diff)
+			}
+			if diff := cmp.Diff([]string{sha}, told); diff != "" {
+				t.Errorf("control is told of (- want, + got):\n%s", diff)
+			}
+			if err := b.work(b.fetched(content)); err != nil || len(b.out) < 5 {
+				t.Errorf("once it is healed: %v, %v", err, b.said())
+			}
+		})
 	}
 }

@@ -38,6 +38,11 @@ type Validator struct {
 	shadow *judge // of shadow runs; may be the same
 	log    *slog.Logger
 	now    func() time.Time
+
+	// Damaged tells control that stored bytes can't be used. Nil: nobody can have
+	// them anew, and the work is tried again until they are there. It is not
+	// changed once there is work.
+	Damaged blob.Report
 }
 
 // judge is what documents are judged by.
@@ -100,6 +105,12 @@ func (v *Validator) Work(ctx context.Context, in stage.Input) error {
 	}
 	started := v.now()
 	res, err := v.check(ctx, d, in.Progress)
+	if blob.Unusable(err) && v.Damaged != nil {
+		// Nothing is said of the document: control has the bytes of its archive
+		// fetched again and has it announced anew, or ends who waits for it.
+		_, err = v.Damaged(ctx, d.Archive, err)
+		return stage.Transient(err)
+	}
 	if err != nil {
 		return err
 	}
@@ -115,30 +126,18 @@ func (v *Validator) check(ctx context.Context, d *schemas.DocumentExtracted, pro
 	if schema == nil {
 		return xsdcheck.Result{}, fmt.Errorf("the profile %s has no kind %q of document; all members need the same profile", j.profile, d.Kind)
 	}
-	r, err := document.Open(ctx, v.blobs, d.DocumentRef)
-	if err != nil {
-		return xsdcheck.Result{}, stage.Transient(err)
-	}
-	defer r.Close()
-	res, err := schema.Validate(ctx, &watched{r, progress})
+	var res xsdcheck.Result
+	err := document.Read(ctx, v.blobs, d.DocumentRef, progress, func(r io.Reader) (err error) {
+		res, err = schema.Validate(ctx, r)
+		return err
+	})
 	if errors.Is(err, archive.ErrDamaged) {
-		return res, fmt.Errorf("the stored archive %s is damaged: %w", d.Archive, err)
+		return res, fmt.Errorf("the reference to the document does not fit its archive %s, whose bytes are the right ones: %w", d.Archive, err)
 	}
 	if err != nil {
 		return res, stage.Transient(err)
 	}
 	return res, nil
-}
-
-// watched tells the watchdog of every read.
-type watched struct {
-	io.Reader
-	progress func()
-}
-
-func (w *watched) Read(p []byte) (int, error) {
-	w.progress()
-	return w.Reader.Read(p)
 }
 
 // details are the errors that an event tells. Where looking for errors ended

@@ -282,3 +282,44 @@ func TestIdsFollowFromTheVerdict(t *testing.T) {
 		t.Errorf("quarantined: %+v, %+v", v, st)
 	}
 }
+
+// Bytes that rotted in the store are no verdict on a document, whether what is
+// left of it would be valid, invalid, or can't be read: control is told, nobody
+// else, and nothing is tried for ever.
+func TestDamagedBytesAreNoVerdict(t *testing.T) {
+	content := sample(t, "specimen")
+	for name, damage := range map[string]func(b []byte, ref schemas.DocumentRef) []byte{
+		"shorter than the reference": func(b []byte, ref schemas.DocumentRef) []byte { return b[:ref.Offset+ref.Packed/2] },
+		"empty":                      func([]byte, schemas.DocumentRef) []byte { return nil },
+		"changed":                    func(b []byte, ref schemas.DocumentRef) []byte { b[ref.Offset+ref.Packed/2] ^= 0x40; return b },
+		"changed at its beginning":   func(b []byte, ref schemas.DocumentRef) []byte { b[ref.Offset+2] ^= 0x40; return b },
+		"gone":                       nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, config.Default().Validate)
+			var told []string
+			b.Damaged = func(_ context.Context, sha256 string, _ error) (string, error) {
+				told = append(told, sha256)
+				return "", nil
+			}
+			m := b.extracted("specimen", content)
+			ref := m.Body.(*schemas.DocumentExtracted).DocumentRef
+			path := filepath.Join(b.store.(*blob.Dir).Path(), ref.Archive[:2], ref.Archive)
+			bytes, err := os.ReadFile(path)
+			if err == nil && damage == nil {
+				err = os.Remove(path)
+			} else if err == nil {
+				err = errors.Join(os.Chmod(path, 0o600), os.WriteFile(path, damage(bytes, ref), 0o600))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := b.work(m); err != nil || len(b.out) != 0 {
+				t.Errorf("of damaged bytes it said %v, %v", b.out, err)
+			}
+			if diff := cmp.Diff([]string{ref.Archive}, told); diff != "" {
+				t.Errorf("control is told of (- want, + got):\n%s", diff)
+			}
+		})
+	}
+}

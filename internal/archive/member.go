@@ -13,8 +13,8 @@ var ErrDamaged = errors.New("the stored archive is damaged")
 
 // OpenMember reads one member from its archive's bytes by its reference alone.
 // It never yields more than m.Size bytes, and returns io.EOF only if size and
-// checksum are right; otherwise an error that wraps ErrDamaged. A failure to
-// read r is returned as such. Any number may be open at once over one r. The
+// checksum are right; otherwise, also where r ends too early, an error that
+// wraps ErrDamaged. A failure to read r is returned as such. Any number may be open at once over one r. The
 // member's buffers take about 80 kB until Close.
 func OpenMember(r io.ReaderAt, m Member) (io.ReadCloser, error) {
 	if m.Offset < 0 || m.CompressedSize < 0 || m.Size < 0 || (m.Method == methodStore && m.Size != m.CompressedSize) {
@@ -62,6 +62,9 @@ func (x *memberReader) Read(b []byte) (int, error) {
 	x.size += int64(n)
 	switch {
 	case err == nil, errors.Is(err, ErrDamaged):
+	case errors.Is(x.src.err, io.ErrUnexpectedEOF):
+		// The archive is shorter than the reference into it.
+		err = fmt.Errorf("entry %q: %w: %w", x.m.Name, x.src.err, ErrDamaged)
 	case x.src.err != nil:
 		err = fmt.Errorf("entry %q: %w", x.m.Name, x.src.err)
 	case !errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):

@@ -330,7 +330,10 @@ func TestLongEvents(t *testing.T) {
 	log := story()[:5]
 	for i := range 5 {
 		e := Event{At: end()}
-		e.Entity, e.Centre, e.Revision, e.Attributes = schemas.EntityCentre, "H", int64(i+1), map[string]string{"address": strings.Repeat("x", room/3)}
+		e.Entity, e.Centre, e.Revision, e.Attributes = schemas.EntityCentre, "H", int64(i+1), map[string]string{}
+		for n := range 11 { // none longer than an attribute may be
+			e.Attributes[fmt.Sprint("note", n)] = strings.Repeat("x", room/33)
+		}
 		log = append(log, e)
 	}
 	r := reader(t, pool, log)

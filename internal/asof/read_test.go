@@ -131,8 +131,9 @@ func TestEventsAreReadBack(t *testing.T) {
 	var records []*kgo.Record
 	for i := range n {
 		e := rapid.Custom(event).Example(i)
-		want = append(want, e)
 		records = append(records, encoded(t, e, fmt.Sprint(i)))
+		schemas.CleanBody(&e.StatusChanged) // as whoever decodes it does
+		want = append(want, e)
 	}
 	records = append(records, &kgo.Record{Value: []byte("no event")})
 	p := &past{Reader: &Reader{History: store(t, records)}}

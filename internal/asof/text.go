@@ -2,7 +2,6 @@ package asof
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -48,8 +47,7 @@ type counts struct {
 // WriteJSON writes one object a line: the counts, then every change, at most
 // limit of them (0: all).
 func (d *Difference) WriteJSON(ctx context.Context, w io.Writer, limit int) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
+	enc := report.NewEncoder(w)
 	c := counts{Kind: "counts", Since: d.From, Until: d.To, Behind: d.Filled.Behind, Counts: d.Counts}
 	if !d.Filled.Until.IsZero() {
 		c.Filled = &d.Filled.Until

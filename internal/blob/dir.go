@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -30,6 +31,9 @@ const (
 type Dir struct {
 	root *os.Root
 	path string
+	// recognised is set once the store is known to be the right one: then it is
+	// told from one that is not when a blob is missing.
+	recognised atomic.Bool
 
 	mu sync.Mutex
 	// fans holds the open fan-out directories, at most 256, so that opening a
@@ -129,6 +133,11 @@ func (d *Dir) Create(ctx context.Context) (Writer, error) {
 	}
 	name := tmpDir + "/" + rand.Text()
 	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o440)
+	if errors.Is(err, fs.ErrNotExist) { // somebody has emptied the store
+		if err = d.root.Mkdir(tmpDir, 0o750); err == nil || errors.Is(err, fs.ErrExist) {
+			f, err = d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o440)
+		}
+	}
 	if err != nil {
 		return nil, d.explain("create", err)
 	}
@@ -143,12 +152,8 @@ func (d *Dir) Open(ctx context.Context, sha string) (Blob, error) {
 	if err := valid(sha); err != nil {
 		return nil, err
 	}
-	dir, err := d.fan(sha, false)
-	if err != nil {
-		return nil, fmt.Errorf("open blob: %w", err)
-	}
-	f, err := dir.Open(sha)
-	if err != nil {
+	var f *os.File
+	if err := d.in(sha, func(dir *fanDir) (err error) { f, err = dir.Open(sha); return err }); err != nil {
 		return nil, fmt.Errorf("open blob: %w", err)
 	}
 	info, err := f.Stat()
@@ -173,12 +178,8 @@ func (d *Dir) Stat(ctx context.Context, sha string) (int64, error) {
 	if err := valid(sha); err != nil {
 		return 0, err
 	}
-	dir, err := d.fan(sha, false)
-	if err != nil {
-		return 0, fmt.Errorf("stat blob: %w", err)
-	}
-	info, err := dir.Lstat(sha)
-	if err != nil {
+	var info fs.FileInfo
+	if err := d.in(sha, func(dir *fanDir) (err error) { info, err = dir.Lstat(sha); return err }); err != nil {
 		return 0, fmt.Errorf("stat blob: %w", err)
 	}
 	return info.Size(), nil
@@ -239,43 +240,6 @@ func (d *Dir) Remove(ctx context.Context, sha string) error {
 		return fmt.Errorf("remove blob: %w", err)
 	}
 	return nil
-}
-
-// fanDir is an open fan-out directory.
-type fanDir struct {
-	*os.Root
-	handle *os.File // of the directory itself, for Sync
-}
-
-// Close closes both.
-func (f *fanDir) Close() error { return errors.Join(f.Root.Close(), f.handle.Close()) }
-
-// fan returns the fan-out directory of a blob; fs.ErrNotExist by errors.Is
-// where there is none, unless it is to be made. One that is made is durable
-// when fan returns.
-func (d *Dir) fan(sha string, create bool) (*fanDir, error) {
-	name := sha[:2]
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if f := d.fans[name]; f != nil {
-		return f, nil
-	}
-	root, err := d.root.OpenRoot(name)
-	if create && errors.Is(err, fs.ErrNotExist) {
-		if err = d.makeFan(name); err == nil {
-			root, err = d.root.OpenRoot(name)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	handle, err := root.Open(".")
-	if err != nil {
-		return nil, errors.Join(err, root.Close())
-	}
-	f := &fanDir{root, handle}
-	d.fans[name] = f
-	return f, nil
 }
 
 // explain turns the errors that operators can do something about into words.

@@ -71,12 +71,15 @@ func (w *writer) Commit() (Ref, error) {
 }
 
 func (w *writer) commit(ref Ref) error {
+	there, err := w.there(ref)
+	if err != nil {
+		return err
+	}
 	dir, err := w.d.fan(ref.SHA256, true)
 	if err != nil {
 		return err
 	}
-	info, err := dir.Lstat(ref.SHA256)
-	if err == nil && info.Size() == ref.Size {
+	if there {
 		// It is there. Whoever put it there may not have come to the sync of
 		// the directory yet, and we promise that it lasts.
 		if err := dir.handle.Sync(); err != nil {
@@ -84,10 +87,6 @@ func (w *writer) commit(ref Ref) error {
 		}
 		return w.discard()
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	// A blob of the wrong size under this name is damaged: it is replaced.
 	if err := w.f.Sync(); err != nil {
 		return err
 	}
@@ -102,6 +101,23 @@ func (w *writer) commit(ref Ref) error {
 	f := w.f
 	w.f = nil
 	return f.Close()
+}
+
+// there tells whether the store has these very bytes already. What it has under
+// this name is not trusted for that: it may have been damaged since, and then it
+// is replaced. So is what the disk can't give back.
+func (w *writer) there(ref Ref) (bool, error) {
+	size, err := w.d.Stat(w.ctx, ref.SHA256)
+	if err == nil && size == ref.Size {
+		err = Verify(w.ctx, w.d, ref.SHA256)
+	}
+	if cause := w.ctx.Err(); cause != nil {
+		return false, cause
+	}
+	if errors.Is(err, ErrNotMarked) {
+		return false, err
+	}
+	return err == nil && size == ref.Size, nil
 }
 
 // Abort deletes what was written.
@@ -127,16 +143,4 @@ func (w *writer) discard() error {
 		err = nil
 	}
 	return errors.Join(err, f.Close())
-}
-
-// makeFan creates a fan-out directory so that it survives a crash.
-func (d *Dir) makeFan(name string) error {
-	if err := d.root.Mkdir(name, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	top, err := d.root.Open(".")
-	if err != nil {
-		return err
-	}
-	return errors.Join(top.Sync(), top.Close())
 }

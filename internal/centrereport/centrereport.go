@@ -67,6 +67,9 @@ type Report struct {
 	// Sources are the servers that the centre runs.
 	Sources []report.Source
 
+	// Hostings say where its files lie, its own sources first.
+	Hostings []Hosting
+
 	// Problems are the files with something wrong, by name.
 	Problems []File
 	// Pending are the files that have not ended, the oldest first.
@@ -79,6 +82,18 @@ type Report struct {
 	Meanings []Meaning
 	// Phases explain through what files and documents pass, in order.
 	Phases []Meaning
+}
+
+// Hosting says what one source shows of the centre's files.
+type Hosting struct {
+	Source string
+	// RunBy is the centre that runs the source; empty if that is not known.
+	RunBy string
+	// Own says that it is the centre's own source.
+	Own bool
+	// Shown are the files that it shows and may show, Fetched those that are in
+	// hand from it, Refused those that it shows and may not (centre_not_hosted_here).
+	Shown, Fetched, Refused int64
 }
 
 // FindingCount is how many findings of one data check are open.

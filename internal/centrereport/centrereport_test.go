@@ -98,7 +98,12 @@ func story() []schemas.StatusChanged {
 	centre := schemas.StatusChanged{Entity: schemas.EntityCentre, Scope: schemas.Scope{Centre: "H"}, Attributes: map[string]string{"full_name": "MRC <Harwell>", "active": "true"}}
 	source := schemas.StatusChanged{Entity: schemas.EntitySource, Scope: schemas.Scope{Centre: "H", Source: "harwell"},
 		Attributes: map[string]string{"protocol": "sftp", "hostname": "h:22", "state": "available", "base_path": "/out"}}
-	out := []schemas.StatusChanged{centre, source, opened, polled, bad, hosted(hostileZip), other, named(waitingZip), hosted(waitingZip), named(brokenZip), lost, final}
+	mirrored, strange := hosted(loadedZip), hosted(waitingZip)
+	mirrored.Source, strange.Source = "mirror", "jax"
+	strange.Note, strange.Attributes = "centre_not_hosted_here", map[string]string{"state": "gone", "message": "hosts: [H]"}
+	elsewhere := source
+	elsewhere.Scope, elsewhere.Attributes = schemas.Scope{Centre: "J", Source: "jax"}, map[string]string{"state": "available"}
+	out := []schemas.StatusChanged{centre, mirrored, strange, elsewhere, source, opened, polled, bad, hosted(hostileZip), other, named(waitingZip), hosted(waitingZip), named(brokenZip), lost, final}
 	out = append(append(out, fetched(loadedZip, 1)...), doc(loadedZip, "specimen", "overview", "done", 1))
 	out = append(append(out, fetched(badDocZip, 3)...), doc(badDocZip, "specimen", "overview", "done", 2), invalid, refused)
 	return append(append(out, fetched(dataZip, 2)...), failed, doc(dataZip, "specimen", "overview", "done", 4))

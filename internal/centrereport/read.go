@@ -31,7 +31,7 @@ func Read(ctx context.Context, tracker, warehouse pg.Querier, o Options) (*Repor
 		what string
 		do   func(context.Context) error
 	}{
-		{"the centre", r.centre}, {"the counts", r.counts}, {"the warehouse's counts", r.held}, {"the centre's sources", r.sources},
+		{"the centre", r.centre}, {"the counts", r.counts}, {"the warehouse's counts", r.held}, {"the centre's sources", r.sources}, {"where its files lie", r.hostings},
 		{"files with findings", r.withFindings}, {"files with errors", r.problems}, {"documents with errors", r.documents}, {"errors", r.errors},
 		{"findings", r.findings}, {"where documents stand", r.complete}, {"pending files", r.pending}, {"loaded files", r.loaded}, {"the phases", r.phases},
 	} {
@@ -143,6 +143,19 @@ func (r *reader) sources(ctx context.Context) error {
 	})
 }
 
+// hostings count the centre's files by the source that shows them.
+func (r *reader) hostings(ctx context.Context) error {
+	return query(ctx, r.tracker, func(rows pgx.Rows) error {
+		var h Hosting
+		err := rows.Scan(&h.Source, &h.RunBy, &h.Own, &h.Shown, &h.Fetched, &h.Refused)
+		r.out.Hostings = append(r.out.Hostings, h)
+		return err
+	}, mine+`SELECT s.short_name, coalesce(c.short_name, ''), c.short_name IS NOT DISTINCT FROM $1 AS own, count(*) FILTER (WHERE h.state = 'present'),
+			count(*) FILTER (WHERE mine.source = s.short_name AND mine.version IS NOT NULL), count(*) FILTER (WHERE h.note = 'centre_not_hosted_here')
+		FROM mine JOIN tracker.file_source_has_zip h ON h.za_id = mine.id JOIN tracker.file_source s ON s.id = h.file_source_id LEFT JOIN tracker.centre c ON c.id = s.centre_id
+		WHERE mine.centre = $1 GROUP BY s.short_name, c.short_name ORDER BY own DESC, s.short_name COLLATE "C"`, r.out.Centre, r.out.Since)
+}
+
 func (r *reader) pending(ctx context.Context) error {
 	if err := r.tracker.QueryRow(ctx, mine+`SELECT count(*) FROM mine WHERE NOT ended`, r.out.Centre, nil).Scan(&r.out.PendingLeft); err != nil {
 		return err
@@ -197,6 +210,11 @@ func (r *reader) explain() {
 	for _, s := range r.out.Sources {
 		if s.Exception != nil {
 			mention(*s.Exception)
+		}
+	}
+	for _, h := range r.out.Hostings {
+		if h.Refused > 0 {
+			mention("centre_not_hosted_here")
 		}
 	}
 	for _, f := range r.out.Findings {

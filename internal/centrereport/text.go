@@ -20,6 +20,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	p.problems(r)
 	p.pending(r)
 	p.loaded(r)
+	p.hostings(r)
 	p.sources(r)
 	p.meanings(r)
 	p.heading("The phases, in order")
@@ -200,6 +201,31 @@ func (p *writer) loaded(r *Report) {
 	}
 	p.table([]string{"file", "documents", "rows", "when"}, rows)
 	p.left(r.LoadedLeft, "files")
+}
+
+func (p *writer) hostings(r *Report) {
+	if len(r.Hostings) == 0 {
+		return
+	}
+	p.heading("Where your files lie")
+	for _, h := range r.Hostings {
+		p.line("%s", h.text())
+	}
+}
+
+// text says what a source shows of the centre's files.
+func (h Hosting) text() string {
+	by := "run by " + h.RunBy
+	if h.Own {
+		by = "your own"
+	} else if h.RunBy == "" {
+		by = "run by others"
+	}
+	text := fmt.Sprintf("%s (%s): shows %d of your files; the bytes of %d were fetched from it", h.Source, by, h.Shown, h.Fetched)
+	if h.Refused > 0 {
+		text += fmt.Sprintf("; %d that it shows were refused (centre_not_hosted_here), since you are not known to let it", h.Refused)
+	}
+	return text
 }
 
 func (p *writer) sources(r *Report) {

@@ -56,6 +56,7 @@ type Source struct {
 	ID     string `yaml:"id"`     // stable name of the source
 	Centre string `yaml:"centre"` // short name of the centre that runs it
 	URL    string `yaml:"url"`    // sftp://user@host:port/base, ftp://user@host/base or file:///dir
+	Hosts  Hosts  `yaml:"hosts"`  // centres whose files it may show beside its own centre's; all for a mirror
 
 	Password           Secret   `yaml:"password"`            // env:NAME or file:PATH
 	IdentityFile       string   `yaml:"identity_file"`       // private key for SFTP
@@ -160,6 +161,10 @@ type Poll struct {
 	Settle      Duration `yaml:"settle"`      // how long a file must have looked the same, by our clock; default 30s, none with --once
 	GoneAfter   int      `yaml:"gone_after"`  // complete listings without a file before it is gone; default 2
 	MaxEntries  int      `yaml:"max_entries"` // of one poll, all directories together; more is a broken-off poll; default 5000000
+
+	MaxNew        int      `yaml:"max_new"`        // new and changed files of a source that one poll takes up; the next polls take the rest, in turns; default 10000
+	SuspendAfter  int      `yaml:"suspend_after"`  // failed polls in a row, over poll.probe_interval, after which a source is suspended; default 10, 0: never
+	ProbeInterval Duration `yaml:"probe_interval"` // at least, between polls of a suspended source; default 6h
 
 	MaxListingBytes Bytes `yaml:"max_listing_bytes"` // of all names of one poll together; more is a broken-off poll; default 256MiB
 	MaxIgnored      int   `yaml:"max_ignored"`       // names that are kept per source of what its last listing showed and was passed over; default 1000, 0: none
@@ -289,7 +294,7 @@ func Default() Config {
 		Blobs:      Blobs{MinFree: 1 << 30, MinFreeShare: 0.05, ServerShare: 0.5},
 		Schedule:   Schedule{Interval: d(15 * time.Minute), Jitter: 0.1, Tick: d(time.Second)},
 		Poll: Poll{Parallelism: 8, Timeout: d(5 * time.Minute), Attempts: 3, Settle: d(30 * time.Second), GoneAfter: 2,
-			MaxEntries: 5_000_000, MaxListingBytes: 256 << 20, MaxIgnored: 1000, ConnectTimeout: d(15 * time.Second), IdleTimeout: d(time.Minute)},
+			MaxEntries: 5_000_000, MaxNew: 10_000, SuspendAfter: 10, ProbeInterval: d(6 * time.Hour), MaxListingBytes: 256 << 20, MaxIgnored: 1000, ConnectTimeout: d(15 * time.Second), IdleTimeout: d(time.Minute)},
 		Plan: Plan{MaxSessions: 4, JobFiles: 256, JobBytes: 64 << 20, Attempts: 3, Backoff: d(5 * time.Second), BackoffMax: d(5 * time.Minute),
 			RetryFailed: d(time.Hour), SilenceBudget: d(10 * time.Minute)},
 		Publish: Publish{Batch: 2000, Interval: d(time.Second), LeaseTTL: d(10 * time.Second)},

@@ -87,6 +87,10 @@ func (d *decoder) value(n *yaml.Node, path string, origin string, v reflect.Valu
 	if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
 		return
 	}
+	if shortHosted(n, v) {
+		v.FieldByName("Centre").SetString(n.Value)
+		return
+	}
 	switch v.Kind() {
 	case reflect.Struct:
 		d.block(n, path, origin, v)
@@ -163,6 +167,10 @@ func indexOf(fields []field, name string) []int {
 func (d *decoder) list(n *yaml.Node, path, origin string, v reflect.Value) {
 	if n.Kind == yaml.ScalarNode && v.Type().Elem().Kind() == reflect.String {
 		v.Set(reflect.ValueOf([]string{n.Value})) // one value is a list of one
+		return
+	}
+	if n.Kind == yaml.ScalarNode && isHosts(v.Type()) {
+		v.Set(reflect.ValueOf(Hosts{{Centre: n.Value}}))
 		return
 	}
 	if n.Kind != yaml.SequenceNode {

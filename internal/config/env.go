@@ -96,7 +96,7 @@ func envNode(value string, v reflect.Value) *yaml.Node {
 				return doc.Content[0]
 			}
 		}
-		if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.String {
+		if v.Kind() == reflect.Slice && (v.Type().Elem().Kind() == reflect.String || isHosts(v.Type())) {
 			list := &yaml.Node{Kind: yaml.SequenceNode}
 			for item := range strings.SplitSeq(value, ",") {
 				if item = strings.TrimSpace(item); item != "" {
@@ -119,6 +119,8 @@ func Keys() []string {
 
 func keysOf(t reflect.Type, path string, out *[]string) {
 	switch {
+	case isHosts(t):
+		*out = append(*out, path)
 	case t.Kind() == reflect.Struct:
 		for _, f := range fieldsOf(t) {
 			keysOf(t.FieldByIndex(f.index).Type, join(path, f.name), out)

@@ -3,14 +3,12 @@ package deadletter
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/kafka"
 	"tributary/schemas"
@@ -25,10 +23,6 @@ type Reader struct {
 
 	patience time.Duration // for records that do not come; 0: 10 s
 }
-
-// atOnce bounds what a reader fetches at once, in bytes as they are sent:
-// records that are compressed well are more when they are held.
-const atOnce = 2 << 20
 
 // Stages are those that give records up to a topic, in the order in which data
 // flows through them.
@@ -116,11 +110,11 @@ func (r *Reader) Get(ctx context.Context, id string) (*Letter, error) {
 		return nil, err
 	}
 	for _, s := range spans {
-		if s.partition != partition || offset < s.from || offset >= s.to {
+		if s.Partition != partition || offset < s.From || offset >= s.To {
 			continue
 		}
 		var found *Letter
-		s.from, s.to = offset, offset+1
+		s.From, s.To = offset, offset+1
 		if err := r.read(ctx, chosen[0], s, func(l *Letter) error { found = l; return nil }); err != nil {
 			return nil, err
 		}
@@ -131,97 +125,25 @@ func (r *Reader) Get(ctx context.Context, id string) (*Letter, error) {
 	return nil, fmt.Errorf("there is no dead letter %s: tributary dlq list shows those that there are", id)
 }
 
-// span is a stretch of a partition.
-type span struct {
-	partition int32
-	from, to  int64
-}
-
-// bounds asks the broker where a topic's partitions begin and end.
-func bounds(ctx context.Context, admin *kadm.Client, topic string, since time.Time) ([]span, error) {
-	ctx = kadm.WithAuthorizedOps(ctx) // what the client remembers may be older than the topic
-	first, err := admin.ListStartOffsets(ctx, topic)
+// bounds asks the broker where a topic's partitions begin, or what was written to
+// them since a time, and where they end.
+func bounds(ctx context.Context, admin *kadm.Client, topic string, since time.Time) ([]kafka.Span, error) {
+	spans, err := kafka.Bounds(ctx, admin, topic)
 	if err == nil && !since.IsZero() {
-		first, err = admin.ListOffsetsAfterMilli(ctx, since.UnixMilli(), topic)
+		err = kafka.Since(ctx, admin, spans, since)
 	}
-	if err = errors.Join(err, first.Error()); err != nil {
-		return nil, fmt.Errorf("ask the broker where %s starts (was it made? see topics plan): %w", topic, err)
-	}
-	last, err := admin.ListEndOffsets(ctx, topic)
-	if err = errors.Join(err, last.Error()); err != nil {
-		return nil, fmt.Errorf("ask the broker where %s ends: %w", topic, err)
-	}
-	var out []span
-	last.Each(func(e kadm.ListedOffset) {
-		s := span{partition: e.Partition, to: e.Offset}
-		if f, ok := first.Lookup(e.Topic, e.Partition); ok {
-			s.from = f.Offset
+	return spans, err
+}
+
+// read gives each letter of a stretch. What is deleted meanwhile is no letter.
+func (r *Reader) read(ctx context.Context, t topics.Topic, s kafka.Span, each func(*Letter) error) error {
+	log := kafka.Reader{Connect: r.Connect, SkipDeleted: true, Silence: cmp.Or(r.patience, 10*time.Second)}
+	return log.Read(ctx, []kafka.Span{s}, func(c kafka.Chunk) error {
+		for _, rec := range c.Records {
+			if err := each(of(r.Codec, t.DeadLetter, t.Name, rec)); err != nil {
+				return err
+			}
 		}
-		if s.from < s.to {
-			out = append(out, s)
-		}
+		return nil
 	})
-	slices.SortFunc(out, func(a, b span) int { return int(a.partition - b.partition) })
-	return out, nil
-}
-
-// read gives each letter of a stretch.
-func (r *Reader) read(ctx context.Context, t topics.Topic, s span, each func(*Letter) error) error {
-	name := t.FullName(r.Prefix)
-	client, err := r.Connect(
-		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{name: {s.partition: kgo.NewOffset().At(s.from)}}),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.FetchMaxBytes(atOnce), kgo.FetchMaxPartitionBytes(atOnce),
-		kgo.KeepControlRecords(), // the last of a stretch may be one
-	)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	patience := cmp.Or(r.patience, 10*time.Second)
-	for {
-		polling, stop := context.WithTimeout(ctx, patience)
-		fetches := client.PollFetches(polling)
-		late := polling.Err() != nil
-		stop()
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("stopped before the end of %s: %w", name, context.Cause(ctx))
-		}
-		if late && fetches.NumRecords() == 0 {
-			return missing(ctx, kadm.NewClient(client), name, s, patience)
-		}
-		if errs := fetches.Errors(); len(errs) > 0 {
-			return fmt.Errorf("read %s/%d: %w", name, s.partition, errs[0].Err)
-		}
-		for iter := fetches.RecordIter(); !iter.Done(); {
-			rec := iter.Next()
-			if rec.Offset >= s.to {
-				return nil
-			}
-			if !rec.Attrs.IsControl() {
-				if err := each(of(r.Codec, t.DeadLetter, t.Name, rec)); err != nil {
-					return err
-				}
-			}
-			if rec.Offset == s.to-1 {
-				return nil
-			}
-		}
-	}
-}
-
-// missing says why the rest of a stretch does not come: nil if it was deleted
-// meanwhile, since then there is nothing to wait for.
-func missing(ctx context.Context, admin *kadm.Client, topic string, s span, waited time.Duration) error {
-	now, err := bounds(ctx, admin, topic, time.Time{})
-	if err != nil {
-		return err
-	}
-	for _, has := range now {
-		if has.partition == s.partition && has.from < s.to {
-			return fmt.Errorf("no record of %s/%d has come for %s, though the broker says that it has those from %d to %d: look at the broker, and try again",
-				topic, s.partition, waited, has.from, has.to-1)
-		}
-	}
-	return nil
 }

@@ -4,7 +4,6 @@ package document
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -21,26 +20,38 @@ func Ref(file, sha256 string, m archive.Member) schemas.DocumentRef {
 	}
 }
 
-// Open streams a document's bytes. At the end its size and checksum are
-// compared: a difference is archive.ErrDamaged, damage to the store.
-func Open(ctx context.Context, store blob.Store, r schemas.DocumentRef) (io.ReadCloser, error) {
+// Read lets f judge a document's bytes, and compares them with the size, the
+// checksum and the hash of its reference afterwards, also where f has not read
+// them all. If they are not the right ones, what f said is not believed: the
+// error is blob.ErrDamaged, or fs.ErrNotExist, if the archive's stored bytes are
+// to blame, and archive.ErrDamaged if these are as they were, so that the
+// reference is wrong. Progress is told of every read, and may be nil.
+func Read(ctx context.Context, store blob.Store, r schemas.DocumentRef, progress func(), f func(io.Reader) error) error {
 	b, err := store.Open(ctx, r.Archive)
 	if err != nil {
-		return nil, fmt.Errorf("document %s: %w", r.Entry, err)
+		return fmt.Errorf("document %s: %w", r.Entry, err)
 	}
-	rc, err := archive.OpenMember(b, archive.Member{
+	defer b.Close()
+	m, err := archive.OpenMember(b, archive.Member{
 		Name: r.Entry, Ordinal: int(r.Ordinal), Document: true, Offset: r.Offset, CompressedSize: r.Packed, Size: r.Size,
 		Method: uint16(r.Method), CRC32: uint32(r.CRC32), SHA256: r.SHA256, MD5: r.MD5,
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("document %s: %w", r.Entry, err), b.Close())
+		return fmt.Errorf("document %s: %w", r.Entry, err)
 	}
-	return &reader{ReadCloser: rc, blob: b}, nil
+	defer m.Close()
+	return blob.Document(ctx, store, b, r.Archive, &watched{m, progress}, r.SHA256, archive.ErrDamaged, f)
 }
 
-type reader struct {
-	io.ReadCloser
-	blob blob.Blob
+// watched tells of every read.
+type watched struct {
+	io.Reader
+	progress func()
 }
 
-func (r *reader) Close() error { return errors.Join(r.ReadCloser.Close(), r.blob.Close()) }
+func (w *watched) Read(p []byte) (int, error) {
+	if w.progress != nil {
+		w.progress()
+	}
+	return w.Reader.Read(p)
+}

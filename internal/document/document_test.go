@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"tributary/internal/archive"
@@ -54,22 +56,26 @@ func stored(t *testing.T, first, second string) (blob.Store, []schemas.DocumentR
 	return store, refs
 }
 
+// text is a document's content.
+func text(t *testing.T, store blob.Store, r schemas.DocumentRef) (string, error) {
+	t.Helper()
+	var got []byte
+	err := Read(t.Context(), store, r, nil, func(in io.Reader) (err error) {
+		got, err = io.ReadAll(in)
+		return err
+	})
+	return string(got), err
+}
+
 func TestReferencesOpenTheirDocuments(t *testing.T) {
 	store, refs := stored(t, "<a>first</a>", "<b>second</b>")
 	for i, want := range []string{"<a>first</a>", "<b>second</b>"} {
 		if refs[i].Document != schemas.DocumentID("file-1", refs[i].Entry) || refs[i].Size != int64(len(want)) || refs[i].SHA256 == "" || refs[i].MD5 == "" {
 			t.Errorf("reference is %+v", refs[i])
 		}
-		r, err := Open(t.Context(), store, refs[i])
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := io.ReadAll(r)
-		if err != nil || string(got) != want {
+		got, err := text(t, store, refs[i])
+		if err != nil || got != want {
 			t.Errorf("document %d reads %q (%v)", i, got, err)
-		}
-		if err := r.Close(); err != nil {
-			t.Error(err)
 		}
 	}
 }
@@ -79,16 +85,13 @@ func TestAReferenceThatDoesNotFitIsDamage(t *testing.T) {
 	for name, spoil := range map[string]func(r *schemas.DocumentRef){
 		"checksum": func(r *schemas.DocumentRef) { r.CRC32++ },
 		"size":     func(r *schemas.DocumentRef) { r.Size++ },
+		"beyond":   func(r *schemas.DocumentRef) { r.Packed += 1 << 20 },
+		"hash":     func(r *schemas.DocumentRef) { r.SHA256 = r.Archive },
 		"offset":   func(r *schemas.DocumentRef) { r.Offset++ },
 	} {
 		ref := refs[0]
 		spoil(&ref)
-		r, err := Open(t.Context(), store, ref)
-		if err == nil {
-			_, err = io.ReadAll(r)
-			_ = r.Close()
-		}
-		if !errors.Is(err, archive.ErrDamaged) {
+		if _, err := text(t, store, ref); !errors.Is(err, archive.ErrDamaged) || blob.Unusable(err) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -99,7 +102,34 @@ func TestAMissingArchive(t *testing.T) {
 	if err := store.Remove(t.Context(), refs[0].Archive); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(t.Context(), store, refs[0]); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := text(t, store, refs[0]); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error is %v", err)
+	}
+}
+
+// What is said of a document counts only if all its bytes are the right ones,
+// those too that nobody has read.
+func TestNobodyIsBelievedOnADamagedDocument(t *testing.T) {
+	verdict := errors.New("the document is not valid")
+	for name, damage := range map[string]func(b []byte) []byte{
+		"changed behind what was read": func(b []byte) []byte { b[bytes.Index(b, []byte("second"))] ^= 1; return b },
+		"shorter than the reference":   func(b []byte) []byte { return b[:bytes.Index(b, []byte("second"))] },
+		"empty":                        func([]byte) []byte { return nil },
+	} {
+		store, refs := stored(t, "<a>first</a>", "<b>second</b>")
+		if err := Read(t.Context(), store, refs[1], nil, func(io.Reader) error { return verdict }); !errors.Is(err, verdict) {
+			t.Errorf("%s: before, a verdict is %v", name, err)
+		}
+		path := filepath.Join(store.(*blob.Dir).Path(), refs[1].Archive[:2], refs[1].Archive)
+		b, err := os.ReadFile(path)
+		if err == nil {
+			err = errors.Join(os.Chmod(path, 0o600), os.WriteFile(path, damage(b), 0o600))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Read(t.Context(), store, refs[1], nil, func(io.Reader) error { return verdict }); !errors.Is(err, blob.ErrDamaged) || errors.Is(err, verdict) {
+			t.Errorf("%s: a verdict is %v", name, err)
+		}
 	}
 }

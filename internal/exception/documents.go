@@ -1,6 +1,9 @@
 package exception
 
-import "tributary/schemas"
+import (
+	"tributary/internal/blob"
+	"tributary/schemas"
+)
 
 func documentNames() []Entry {
 	e := func(name, happened, do string) Entry {
@@ -42,7 +45,8 @@ func loading() []Entry {
 		e("value_out_of_range", "A value is of its type, but the warehouse can't hold it: a date beyond the years 1 to 9999, or a number of too many digits. Nothing of the document is loaded.", correct),
 		e("element_too_large", "One element holds more than can be kept while the document is read. Nothing of the document is loaded.", "Ask the producer to split the record, or to check whether it is meant."),
 		e("duplicate_key", "The same record, by its natural key, is twice in one document. Nothing of the document is loaded, since nobody can tell which counts.", correct),
-		e("document_unreadable", "The document passed validation, but can't be read for loading: its stored bytes are damaged, or it is beyond a limit of reading.", "Replay the file from its download. If that does not help, report it with the message."),
+		e("document_unreadable", "The document passed validation, but can't be read for loading: its place in its archive is told wrongly, or it is beyond a limit of reading. Stored bytes that are damaged are never the reason: see blob_damaged.", "Replay the file from its download. If that does not help, report it with the message."),
+		e(schemas.PassedOver, "Somebody decided with tributary topics pass-over that the content of the document's position is lost, so that insertion goes on: its record in the order contradicted others. Nothing of the document is loaded. The message says who decided it, and why.", "Replay the file: its documents are given new positions."),
 		e("row_refused", "The warehouse refuses a row of the document. The message is Postgres's own.", "Report it with the message: the profile's tables and its schema differ in what they allow."),
 	}
 }
@@ -55,6 +59,12 @@ func anywhere() []Entry {
 		{schemas.EventTooLarge, Any, []schemas.Phase{schemas.ZipName, schemas.Upload},
 			"What was to be told about this file or document is larger than any Kafka topic takes. Only an older version of the program can have written such an event; today it is refused where it is made, and texts are cut. A document's place in the order was given to a failed one.",
 			"Look at what was kept of it with tributary dlq list, then replay the file."},
+		{blob.DamagedName, Any, []schemas.Phase{schemas.Download},
+			"The stored bytes of the file were found damaged, or gone: they are not those that they are named after. Nothing is said of the file or its documents by what is left of them, and nobody is blamed; this attempt fetches the bytes again from a source that still shows the file. Whatever it brings, it makes no new version.",
+			"Nothing for the file: what waits for its bytes goes on once they are there. If it happens often, look for the reason in the disk of the blobs. tributary blobs damaged lists what was found."},
+		{blob.LostName, Any, []schemas.Phase{schemas.Download, schemas.Unzip, schemas.XSD, schemas.Upload},
+			"The stored bytes of the file are damaged or gone, and no source has these bytes any more, so that what waited for them has ended. What was inserted before stays.",
+			"Put the right bytes in the place of the blob that the message names, or ask the producer to upload the file again; while a source shows the file it is tried again by itself, and tributary blobs verify --repair looks everywhere at once. A document that ended so at its upload is brought back by a replay of its file."},
 		{"unnamed", Any, nil, "Something failed, and the event that tells it gives no name.", "Report it: no failure should be without a name."},
 	}
 }

@@ -26,6 +26,17 @@ type Entry struct {
 	Do string
 }
 
+// Texts are what has happened, by the names of the exceptions.
+func Texts() map[string]string {
+	out := map[string]string{}
+	for _, e := range All() {
+		if out[e.Name] == "" {
+			out[e.Name] = e.Happened
+		}
+	}
+	return out
+}
+
 // Group is what an exception is about.
 type Group string
 

@@ -14,8 +14,10 @@ import (
 
 	"tributary/internal/archive"
 	"tributary/internal/blob"
+	"tributary/internal/document"
 	"tributary/internal/mapping"
 	"tributary/internal/xmlsource"
+	"tributary/schemas"
 )
 
 // maxExcerpt is how much of a record's element is kept, in bytes.
@@ -54,50 +56,33 @@ type step func(io.Reader, *Claim, *Verification) error
 
 func verify(ctx context.Context, blobs blob.Store, c *Claim, steps ...step) (*Verification, error) {
 	v := &Verification{Differences: []string{}}
-	b, err := blobs.Open(ctx, c.Document.Version)
-	if errors.Is(err, fs.ErrNotExist) {
-		v.differ("the archive %s is not in the blob store", c.Document.Version)
-		return v, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open the archive of %s: %w", c.Document.File, err)
-	}
-	defer b.Close()
 	for _, step := range steps {
-		if err := withMember(ctx, b, &c.Document, func(in io.Reader) error { return step(in, c, v) }); err != nil {
-			if !errors.Is(err, archive.ErrDamaged) {
-				return nil, fmt.Errorf("read %s in %s: %w", c.Document.Entry, c.Document.File, err)
-			}
+		err := document.Read(ctx, blobs, c.Document.ref(), nil, func(in io.Reader) error { return step(in, c, v) })
+		switch {
+		case err == nil:
+			continue
+		case errors.Is(err, fs.ErrNotExist):
+			v.differ("the archive %s is not in the blob store: tributary blobs verify --repair has it fetched again", c.Document.Version)
+		case blob.Unusable(err):
+			// What was read of it is not what was loaded, whatever it says.
+			v.DocumentSHA256, v.ElementSHA256, v.Excerpt, v.Differences = "", "", "", []string{}
+			v.differ("%s; tributary blobs verify --repair has it fetched again", err)
+		case errors.Is(err, archive.ErrDamaged):
 			v.differ("%s", err)
-			break
+		default:
+			return nil, fmt.Errorf("read %s in %s: %w", c.Document.Entry, c.Document.File, err)
 		}
+		break
 	}
 	v.OK = len(v.Differences) == 0
 	return v, nil
 }
 
-// withMember reads a document in its archive.
-func withMember(ctx context.Context, b blob.Blob, d *Document, f func(io.Reader) error) error {
-	m, err := archive.OpenMember(b, archive.Member{Name: d.Entry, Ordinal: int(d.ordinal), Document: true, Offset: d.offset,
-		CompressedSize: d.pack, Size: d.Size, Method: uint16(d.method), CRC32: uint32(d.crc32)})
-	if err != nil {
-		return err
-	}
-	defer m.Close()
-	return f(&stopping{ctx, m})
-}
-
-// stopping ends reading when its context does.
-type stopping struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (s *stopping) Read(p []byte) (int, error) {
-	if s.ctx.Err() != nil {
-		return 0, context.Cause(s.ctx)
-	}
-	return s.r.Read(p)
+// ref is the reference to the document in its archive. The hash is compared by
+// a step, so that a difference is told as one.
+func (d *Document) ref() schemas.DocumentRef {
+	return schemas.DocumentRef{Entry: d.Entry, Ordinal: d.ordinal, Archive: d.Version, Offset: d.offset, Packed: d.pack, Size: d.Size,
+		Method: d.method, CRC32: d.crc32}
 }
 
 func hashDocument(in io.Reader, c *Claim, v *Verification) error {

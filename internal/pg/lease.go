@@ -24,6 +24,9 @@ type Lease struct {
 	Name   string
 	Holder string        // who asks: host, process and role
 	TTL    time.Duration // how long it holds without renewal
+	// Renewed, if there is one, is told by Hold of when it asked for what it was
+	// given: the lease, and each renewal.
+	Renewed func(asked time.Time)
 }
 
 // LeaseDDL is the table that Lease needs; migrations include it with the
@@ -50,6 +53,16 @@ func (l Lease) Acquire(ctx context.Context, epoch int64) (int64, error) {
 		return 0, fmt.Errorf("lease %s: %w", l.Name, err)
 	}
 	return got, nil
+}
+
+// acquire is Acquire that tells of it.
+func (l Lease) acquire(ctx context.Context, epoch int64) (int64, error) {
+	asked := time.Now()
+	got, err := l.Acquire(ctx, epoch)
+	if err == nil && l.Renewed != nil {
+		l.Renewed(asked)
+	}
+	return got, err
 }
 
 // Check fails with ErrLeaseLost unless epoch is still the lease's epoch; it
@@ -85,7 +98,7 @@ func (l Lease) Hold(ctx context.Context, fn func(ctx context.Context, epoch int6
 	tick := time.NewTicker(max(l.TTL/3, 50*time.Millisecond))
 	defer tick.Stop()
 	for {
-		epoch, err := l.Acquire(ctx, 0)
+		epoch, err := l.acquire(ctx, 0)
 		if err == nil {
 			err = l.hold(ctx, epoch, tick, fn)
 		}
@@ -156,7 +169,7 @@ func (l Lease) hold(ctx context.Context, epoch int64, tick *time.Ticker, fn func
 		case <-tick.C:
 			// An unreachable database does not end the lease here: whoever
 			// writes under it needs that database too, and checks the epoch.
-			if _, err := l.Acquire(ctx, epoch); errors.Is(err, ErrLeaseLost) {
+			if _, err := l.acquire(ctx, epoch); errors.Is(err, ErrLeaseLost) {
 				cancel(ErrLeaseLost)
 			}
 		}

@@ -162,18 +162,27 @@ type Ends func(ctx context.Context, tx pgx.Tx, m schemas.Message, cause error) (
 func (o Outbox) Append(ctx context.Context, tx pgx.Tx, messages ...schemas.Message) error {
 	records := make([]schemas.Record, 0, len(messages))
 	for _, m := range messages {
-		r, err := o.Codec.Encode(m)
-		if err == nil {
-			records = append(records, r)
-			continue
-		}
-		instead, err := o.instead(ctx, tx, r, m, err)
+		out, err := o.Encode(ctx, tx, m)
 		if err != nil {
-			return fmt.Errorf("outbox of %s: %w", o.Schema, err)
+			return err
 		}
-		records = append(records, instead...)
+		records = append(records, out...)
 	}
 	return AppendOutbox(ctx, tx, o.Schema, records)
+}
+
+// Encode returns what Append adds for an event: its record, or what is told
+// instead of one that is too large. A position comes first, whatever it became.
+func (o Outbox) Encode(ctx context.Context, tx pgx.Tx, m schemas.Message) ([]schemas.Record, error) {
+	r, err := o.Codec.Encode(m)
+	if err == nil {
+		return []schemas.Record{r}, nil
+	}
+	out, err := o.instead(ctx, tx, r, m, err)
+	if err != nil {
+		return nil, fmt.Errorf("outbox of %s: %w", o.Schema, err)
+	}
+	return out, nil
 }
 
 // Repeat adds events that were encoded before, as Append does.

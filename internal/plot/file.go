@@ -5,6 +5,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -76,6 +77,18 @@ func (f Figure) addBars(p *plot.Plot) error {
 	return nil
 }
 
+// moments is how an axis of time names them.
+const moments = "01-02\n15:04"
+
+// momentsAt marks the given moments of an axis.
+func momentsAt(at ...float64) plot.ConstantTicks {
+	ticks := make(plot.ConstantTicks, len(at))
+	for i, v := range at {
+		ticks[i] = plot.Tick{Value: v, Label: time.Unix(int64(v), 0).UTC().Format(moments)}
+	}
+	return ticks
+}
+
 func (f Figure) addSeries(p *plot.Plot) error {
 	p.Add(plotter.NewGrid())
 	for i, s := range f.Series {
@@ -92,6 +105,14 @@ func (f Figure) addSeries(p *plot.Plot) error {
 			line.Color, line.Width = plotutil.Color(i), vg.Points(1.5)
 			line.Dashes = plotutil.Dashes(i / 7)
 			p.Add(line)
+			if len(points) == 1 { // no line leads to it
+				dot, err := plotter.NewScatter(points)
+				if err != nil {
+					return err
+				}
+				dot.Color, dot.Shape, dot.Radius = line.Color, draw.CircleGlyph{}, vg.Points(3)
+				p.Add(dot)
+			}
 			thumb = line
 		} else {
 			dots, err := plotter.NewScatter(points)
@@ -107,7 +128,11 @@ func (f Figure) addSeries(p *plot.Plot) error {
 		}
 	}
 	if f.Kind == Line {
-		p.X.Tick.Marker = plot.TimeTicks{Format: "01-02\n15:04"}
+		p.X.Tick.Marker = plot.TimeTicks{Format: moments}
+		if only := p.X.Min; p.X.Max <= only {
+			p.X.Min, p.X.Max = around(f.Kind, only)
+			p.X.Tick.Marker = momentsAt(p.X.Min, only, p.X.Max)
+		}
 		p.Y.Min = min(p.Y.Min, 0)
 		if p.Y.Max <= p.Y.Min { // nothing but 0, which lies at the bottom
 			p.Y.Max = p.Y.Min + 1
@@ -116,7 +141,7 @@ func (f Figure) addSeries(p *plot.Plot) error {
 	}
 	for _, a := range []*plot.Axis{&p.X, &p.Y} {
 		if a.Max <= a.Min {
-			a.Min, a.Max = a.Min/2, a.Max*2
+			a.Min, a.Max = around(f.Kind, a.Min)
 		}
 		a.Scale, a.Tick.Marker = plot.LogScale{}, plot.LogTicks{}
 	}

@@ -74,3 +74,13 @@ func bounds(all ...[]float64) (least, most float64) {
 	}
 	return least, most
 }
+
+// around is an axis for one value alone, which then lies in its middle: an hour
+// either way in time, from half to twice of it on a logarithmic axis.
+func around(kind string, v float64) (least, most float64) {
+	const hour = 3600
+	if kind == Line {
+		return v - hour, v + hour
+	}
+	return v / 2, v * 2
+}

@@ -43,6 +43,43 @@ func TestALineOfNothingIsAtTheBottom(t *testing.T) {
 	}
 }
 
+// A corpus that spans one moment of an answer, such as an hour, is drawn in the
+// middle of an axis with two ends, and can be seen.
+func TestOneMoment(t *testing.T) {
+	f := Figure{Kind: Line, Title: "t", XName: "hour", YName: "files", Series: []Series{{Name: "a", X: []float64{1772366400}, Y: []float64{3}}, {Name: "b", X: []float64{1772366400}, Y: []float64{6}}}}
+	var out strings.Builder
+	if err := f.Terminal(&out, 60); err != nil {
+		t.Fatal(err)
+	}
+	text := out.String()
+	if !strings.Contains(text, "2026-03-01 11:00") || !strings.Contains(text, "2026-03-01 13:00") {
+		t.Errorf("the axis has no two ends:\n%s", text)
+	}
+	const columns = 60 - 8
+	lines := strings.Split(text, "\n")
+	for name, line := range map[string]string{"a": lines[2+rowsOfAChart/2-1] + lines[2+rowsOfAChart/2], "b": lines[3+rowsOfAChart]} {
+		row := []rune(line)
+		var dots []int
+		for i, r := range row {
+			if r > 0x2800 && r <= 0x28ff {
+				dots = append(dots, i-8)
+			}
+		}
+		if len(dots) == 0 || dots[0]%(columns+8) < columns/2-2 || dots[0]%(columns+8) > columns/2+1 {
+			t.Errorf("%s is drawn in the columns %v of %d:\n%s", name, dots, columns, text)
+		}
+	}
+	var svg bytes.Buffer
+	if err := f.Write(&svg, "svg"); err != nil {
+		t.Fatal(err)
+	}
+	for _, label := range []string{"11:00", "12:00", "13:00"} {
+		if !strings.Contains(svg.String(), ">"+label+"<") {
+			t.Errorf("no %s is on the axis of the picture", label)
+		}
+	}
+}
+
 // Whatever is drawn is whole, and names stay names.
 func TestFiles(t *testing.T) {
 	for name, f := range figures() {

@@ -77,14 +77,10 @@ type axis struct {
 
 func (f Figure) axisOf(values [][]float64, log bool, dots int) axis {
 	least, most := bounds(values...)
-	if !log && f.Kind == Line {
-		least = min(least, most-1e-9)
+	if least == most {
+		least, most = around(f.Kind, least)
 	}
-	a := axis{from: least, to: most, log: log, dots: dots}
-	if a.to <= a.from {
-		a.to = a.from + 1
-	}
-	return a
+	return axis{from: least, to: most, log: log, dots: dots}
 }
 
 // upFromZero is the axis of values that begin at 0, or below it where some are.
@@ -125,6 +121,9 @@ func (f Figure) charts(b *strings.Builder, width int) {
 		for i := range s.X {
 			c.dot(x.at(s.X[i]), y.at(s.Y[i]))
 			if f.Kind == Scatter {
+				c.blot(x.at(s.X[i]), y.at(s.Y[i]))
+			}
+			if len(s.X) == 1 && f.Kind == Line {
 				c.blot(x.at(s.X[i]), y.at(s.Y[i]))
 			}
 			if i > 0 && f.Kind == Line {

@@ -107,6 +107,20 @@ func TestPostgresKeepsStatementsFromWriting(t *testing.T) {
 		"VACUUM t":                                               "",
 		"SELECT set_config('temp_file_limit', '-1', false)":      reads,
 		"SELECT pg_sleep(60)":                                    "took too long",
+		// What others feel, though nothing is written.
+		"SELECT pg_advisory_lock(42)":                                            reads,
+		"SELECT pg_advisory_xact_lock_shared(1, 2)":                              reads,
+		"SELECT pg_try_advisory_lock(42)":                                        reads,
+		"SELECT pg_logical_emit_message(false, 'x', repeat('x', 1000))":          reads,
+		"SELECT pg_logical_emit_message(true, 'x', 'x'::bytea)":                  reads,
+		"SELECT pg_export_snapshot()":                                            reads,
+		"SELECT pg_notify('c', 'x')":                                             reads,
+		"SELECT lo_from_bytea(77, 'x')":                                          reads,
+		"SELECT lo_creat(-1)":                                                    reads,
+		"SELECT pg_terminate_backend(pg_backend_pid())":                          reads,
+		"SELECT pg_cancel_backend(pg_backend_pid())":                             reads,
+		"SELECT query_to_xml('SELECT pg_advisory_lock(42)', true, true, '')":     reads,
+		"SELECT n FROM t WHERE pg_logical_emit_message(false, 'a', 'b') IS NULL": reads,
 	} {
 		out, err := ask(t.Context(), store, sql)
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -117,7 +131,7 @@ func TestPostgresKeepsStatementsFromWriting(t *testing.T) {
 		}
 	}
 	// These are allowed, and must have left nothing.
-	for _, sql := range []string{"SELECT pg_advisory_lock(42)", "SELECT lo_from_bytea(77, 'x')", "SELECT pg_notify('c', 'x')", "SELECT set_config('statement_timeout', '0', false)",
+	for _, sql := range []string{"SELECT set_config('statement_timeout', '0', false)",
 		"SELECT set_config('search_path', 'x', false)", "DISCARD ALL", "SELECT set_config('role', 'none', false)"} {
 		_, err := ask(t.Context(), store, sql)
 		t.Logf("%s: %v", sql, err)
@@ -132,6 +146,41 @@ func TestPostgresKeepsStatementsFromWriting(t *testing.T) {
 	}
 	if _, err := pool.Exec(t.Context(), "SELECT nextval('tracker.s')"); err != nil {
 		t.Errorf("the owner can't write any more: %v", err)
+	}
+}
+
+// The reader's sessions are limited from their first moment, also where the role
+// was made by an older program; and where the server is not ours, nothing is taken
+// away from others.
+func TestTheReadersLimits(t *testing.T) {
+	pool := hostilePostgres(t)
+	store := Postgres{Pool: pool, Schema: "tracker", Timeout: 5 * time.Second}
+	if _, err := ask(t.Context(), store, "SELECT 1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pool.Exec(t.Context(), "ALTER ROLE tributary_reader RESET ALL"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // what is set anew counts for who comes next
+		if _, err := ask(t.Context(), store, "SELECT 1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	conn, err := store.connectReader(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	var statement, idle, lock, only string
+	if err := conn.QueryRow(t.Context(), `SELECT current_setting('statement_timeout'), current_setting('idle_in_transaction_session_timeout'), current_setting('lock_timeout'),
+		current_setting('default_transaction_read_only')`).Scan(&statement, &idle, &lock, &only); err != nil {
+		t.Fatal(err)
+	}
+	if statement != "20min" || idle != "1min" || lock != "10s" || only != "on" {
+		t.Errorf("a session begins with %s, %s, %s, read-only %s", statement, idle, lock, only)
+	}
+	if _, err := pool.Exec(t.Context(), "SELECT pg_advisory_xact_lock(42), pg_notify('c', 'x'), pg_logical_emit_message(false, 'a', 'b')"); err != nil {
+		t.Errorf("the owner may not any more: %v", err)
 	}
 }
 
@@ -338,7 +387,7 @@ func TestClickHouseKeepsStatementsFromWriting(t *testing.T) {
 		"SHOW TABLES LIMIT length(file('" + secret + "'))":                                                                                          reads,
 		"DESCRIBE filesystem('" + filepath.Dir(secret) + "')":                                                                                       reads,
 		"SELECT * FROM viewIfPermitted(SELECT 1 ELSE filesystem('/'))":                                                                              reads,
-		"DESCRIBE default.`" + secret + "`":                                                                                                         reads,
+		"DESCRIBE default.`" + secret + "`":                                                                                                         "does not exist",
 		"EXPLAIN PIPELINE INSERT INTO t SELECT 1":                                                                                                   reads,
 		"EXPLAIN PIPELINE INSERT INTO FUNCTION file('" + file + "', 'CSV', 'n UInt8') SELECT 1":                                                     reads,
 		"SELECT aiGenerate('x')":                                                                                                                    reads,
@@ -369,5 +418,43 @@ func TestClickHouseKeepsStatementsFromWriting(t *testing.T) {
 	}
 	if sum != 1 || tables != 1 {
 		t.Errorf("afterwards: sum %d, %d tables; want 1 and 1", sum, tables)
+	}
+}
+
+// Nothing that a statement says, or is refused with, tells whether a file is there.
+func TestClickHouseTellsNothingOfFiles(t *testing.T) {
+	endpoint := enginetest.ClickHouse(t)
+	conn, err := engine.OpenClickHouse(endpoint, enginetest.Database(t, endpoint))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	dir := t.TempDir()
+	store := ClickHouse{Conn: conn, Timeout: 10 * time.Second}
+	for i, sql := range []string{
+		"EXISTS TABLE default.`FILE`", "EXISTS default.`FILE`", "EXISTS VIEW default.`FILE`", "EXISTS DICTIONARY default.`FILE`", "EXISTS TABLE `FILE`",
+		"SHOW CREATE TABLE default.`FILE`", "SHOW COLUMNS FROM `FILE` FROM default", "DESCRIBE TABLE default.`FILE`", "SELECT * FROM default.`FILE`", "SELECT 1 IN default.`FILE`",
+		"EXPLAIN SELECT * FROM default.`FILE`", "EXPLAIN ESTIMATE SELECT * FROM default.`FILE`", "SELECT hasColumnInTable('default', 'FILE', 'c1')",
+		"SELECT hasColumnInTable(concat('def', 'ault'), 'FILE', 'c1')", "SELECT * FROM merge('default', 'FILE')", "SELECT * FROM mergeTreeIndex('default', 'FILE')",
+		"SELECT joinGet('FILE', 'a', 1)", "SELECT count() FROM system.tables WHERE database = 'default' AND name = 'FILE'",
+	} {
+		there := filepath.Join(dir, "there-"+string(rune('a'+i))+".csv")
+		if err := os.WriteFile(there, []byte("hidden,1\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		asked := func(file string) string {
+			text := ""
+			for range 2 { // what one statement opens, the next might read
+				out, err := ask(t.Context(), store, strings.ReplaceAll(sql, "FILE", file))
+				text += out + " "
+				if err != nil {
+					text += err.Error() + " "
+				}
+			}
+			return strings.NewReplacer(file, "FILE", strings.TrimSuffix(file, filepath.Ext(file)), "FILE").Replace(text)
+		}
+		if yes, no := asked(there), asked(filepath.Join(dir, "never-"+string(rune('a'+i))+".csv")); yes != no || strings.Contains(yes, "hidden") {
+			t.Errorf("%s says of a file that is there:\n%s\nand of one that is not:\n%s", sql, yes, no)
+		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 const (
 	Table = "table" // for people: aligned columns
 	JSON  = "json"  // for programs: one object a line
-	CSV   = "csv"   // for spreadsheets: RFC 4180, with a header
+	CSV   = "csv"   // for spreadsheets: RFC 4180, with a header, formulas made texts
 )
 
 // Formats lists the formats, for help texts.
@@ -47,8 +47,7 @@ func NewOutput(w io.Writer, format string, header ...string) (*Output, error) {
 	case CSV:
 		o.csv = csv.NewWriter(o.buf)
 	case JSON:
-		o.json = json.NewEncoder(o.buf)
-		o.json.SetEscapeHTML(false)
+		o.json = NewEncoder(o.buf)
 	default:
 		return nil, fmt.Errorf("format %q: use one of %s", format, strings.Join(Formats(), ", "))
 	}
@@ -63,11 +62,11 @@ func (o *Output) Row(value any, cells ...string) error {
 		return o.json.Encode(value)
 	case o.csv != nil:
 		if o.rows == 0 {
-			if err := o.csv.Write(o.header); err != nil {
+			if err := o.csv.Write(csvCells(o.header)); err != nil {
 				return err
 			}
 		}
-		return o.csv.Write(cells)
+		return o.csv.Write(csvCells(cells))
 	}
 	if o.rows == 0 {
 		upper := make([]string, len(o.header))
@@ -103,7 +102,7 @@ func (o *Output) Close() error {
 	}
 	if o.csv != nil {
 		if o.rows == 0 && len(o.header) > 0 {
-			if err := o.csv.Write(o.header); err != nil {
+			if err := o.csv.Write(csvCells(o.header)); err != nil {
 				return err
 			}
 		}

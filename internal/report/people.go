@@ -22,6 +22,7 @@ func (s Status) WriteText(w io.Writer, now time.Time) error {
 	if s.Dormant != "" {
 		p.printf("acquisition: %s\n", s.Dormant)
 	}
+	p.suspended(s.Suspended)
 	for _, o := range s.Outboxes {
 		if o.Waiting > 0 {
 			p.printf("publishing: %d events wait in %s.outbox, the oldest for %s\n", o.Waiting, o.Schema, age(time.Duration(o.Oldest*float64(time.Second))))
@@ -29,6 +30,9 @@ func (s Status) WriteText(w io.Writer, now time.Time) error {
 		if o.Letters > 0 {
 			p.printf("publishing: %d events of %s.outbox can't be published and wait for you: see tributary dlq list --group %s.outbox\n", o.Letters, o.Schema, o.Schema)
 		}
+	}
+	if s.Insertion != "" {
+		p.printf("insertion: has stopped for all centres: %s: see docs/how-to/pass-over-a-record.md\n", s.Insertion)
 	}
 	if s.LogAlarm != "" {
 		p.printf("broker: %s\n", s.LogAlarm)
@@ -84,6 +88,11 @@ func (s Story) WriteText(w io.Writer) error {
 			rows = append(rows, []string{h.Source, text(h.State), fmt.Sprint(h.Look), number(h.Size), moment(h.ModTime), moment(h.ListedAt), fmt.Sprint(h.Retries), text(h.Note)})
 		}
 		p.table([]string{"source", "state", "look", "size", "modified", "listed", "retries", "note"}, rows)
+		for _, h := range s.Hostings {
+			if h.Message != nil && text(h.Message) != text(s.Message) { // else it is said above
+				p.printf("  %s: %s\n", Plain(h.Source), Plain(*h.Message))
+			}
+		}
 	}
 	if len(s.Versions) > 1 {
 		p.printf("\nversions\n")

@@ -113,23 +113,29 @@ func (f Filter) limit() string {
 }
 
 // Files calls each with every file that passes, by name and action, and stops
-// at its first error.
+// at its first error. That none passes because the filter's centre or source is
+// not known is an UnknownError.
 func Files(ctx context.Context, q pg.Querier, f Filter, each func(File) error) error {
 	where, args := f.where(map[string]string{"name": "file", "action": "action", "centre": "centre", "source": "source",
 		"phase": "phase", "status": "status", "exception": "exception", "session": "session_id"})
-	return stream(ctx, q, "files", `SELECT file, action, version, centre, source, phase, status, exception, message, attempts, size_bytes, sha256
+	return orKnown(ctx, q, f, each, func(each func(File) error) error {
+		return stream(ctx, q, "files", `SELECT file, action, version, centre, source, phase, status, exception, message, attempts, size_bytes, sha256
 		FROM tracker.file`+where+` ORDER BY file COLLATE "C", action`+f.limit(), args, each)
+	})
 }
 
 // Documents calls each with every document shown that passes, by file, action
-// and name, and stops at its first error.
+// and name, and stops at its first error. A centre that is not known is an
+// UnknownError, as in Files.
 func Documents(ctx context.Context, q pg.Querier, f Filter, each func(Document) error) error {
 	where, args := f.where(map[string]string{"name": "d.file", "action": "d.action", "centre": "d.centre",
 		"phase": "d.phase", "status": "d.status", "exception": "d.exception", "session": "d.session_id", "id": "d.file_id"})
-	return streamWith(ctx, q, "documents", `SELECT d.document, d.file, d.action, d.version, d.centre, d.phase, d.status,
+	return orKnown(ctx, q, f, each, func(each func(Document) error) error {
+		return streamWith(ctx, q, "documents", `SELECT d.document, d.file, d.action, d.version, d.centre, d.phase, d.status,
 		(SELECT json_agg(json_build_object('line', l.line, 'column', l.col, 'exception', x.short_name, 'message', l.message) ORDER BY l.ordinal)
 			FROM tracker.xml_log l JOIN tracker.an_exception x ON x.id = l.exception_id WHERE l.xml_id = d.id) AS errors
 		FROM tracker.document d`+where+` ORDER BY d.file COLLATE "C", d.action, d.document COLLATE "C", d.ordinal`+f.limit(), args, scanDocument, each)
+	})
 }
 
 func scanDocument(rows pgx.CollectableRow) (Document, error) {

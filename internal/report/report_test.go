@@ -221,6 +221,38 @@ func TestSourcesAndCentres(t *testing.T) {
 	}
 }
 
+// Who asks for a centre or a source that nobody has heard of is told so, and
+// what there is; an empty answer would read as good news.
+func TestWhatIsNotKnown(t *testing.T) {
+	pool := filled(t)
+	files := func(f report.Filter) error {
+		return report.Files(t.Context(), pool, f, func(report.File) error { return nil })
+	}
+	documents := func(f report.Filter) error {
+		return report.Documents(t.Context(), pool, f, func(report.Document) error { return nil })
+	}
+	for _, tc := range []struct {
+		ask    func(report.Filter) error
+		filter report.Filter
+		want   string
+	}{
+		{files, report.Filter{Centre: "Nowhere"}, `there is no centre "Nowhere": known are H`},
+		{documents, report.Filter{Centre: "Nowhere"}, `there is no centre "Nowhere": known are H`},
+		{files, report.Filter{Source: "Harwell"}, `there is no source "Harwell": known are harwell, ics`},
+		{files, report.Filter{Centre: "h", Source: "ics"}, ""},
+		{files, report.Filter{Centre: "h", Exception: "none"}, ""},
+		{documents, report.Filter{Centre: "h", Exception: "none"}, ""},
+	} {
+		err := tc.ask(tc.filter)
+		if (err == nil) != (tc.want == "") || err != nil && err.Error() != tc.want {
+			t.Errorf("%+v: %v, want %q", tc.filter, err, tc.want)
+		}
+	}
+	if err := report.Known(t.Context(), told(t, nil), "H", ""); err == nil || err.Error() != `there is no centre "H": none is known yet` {
+		t.Errorf("before anything was told: %v", err)
+	}
+}
+
 // A file that is pending says how it was not fetched before.
 func TestAPendingFileSaysWhyItWasNotFetched(t *testing.T) {
 	scope := schemas.Scope{Run: schemas.LiveRun, Centre: "H", Source: "harwell"}

@@ -20,6 +20,9 @@ type Store interface {
 const (
 	Timeout    = 5 * time.Minute // where none is given
 	MaxTimeout = time.Hour       // none may be given longer: a forgotten statement must end
+	// MaxSnapshot is the most on Postgres, which keeps for a statement what others
+	// delete meanwhile, in all schemas.
+	MaxSnapshot = 20 * time.Minute
 )
 
 // CheckTimeout says what is wrong with a time that somebody has given.

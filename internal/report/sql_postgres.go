@@ -21,7 +21,7 @@ type Postgres struct {
 	// it where that works.
 	Pool    *pgxpool.Pool
 	Schema  string        // tracker or warehouse; names are looked up there first
-	Timeout time.Duration // of a statement; default Timeout
+	Timeout time.Duration // of a statement; default Timeout, at most MaxSnapshot
 }
 
 // stopMargin is how much longer than the server's limit a client waits.
@@ -38,6 +38,7 @@ func (p Postgres) Read(ctx context.Context, fn func(ctx context.Context, tx pgx.
 	if p.Timeout <= 0 {
 		p.Timeout = Timeout
 	}
+	p.Timeout = min(p.Timeout, MaxSnapshot)
 	conn, err := p.connectReader(ctx)
 	if errors.Is(err, errNoReader) {
 		return p.readOnPool(ctx, err, fn)

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"tributary/internal/engine/postgres"
 	"tributary/internal/pg"
 )
 
@@ -53,12 +54,15 @@ func (p Postgres) connectReader(ctx context.Context) (*pgx.Conn, error) {
 	}
 	// Somebody may have given it more since, and what was made since it does
 	// not see yet.
-	var mighty, blind bool
+	var mighty, blind, loose bool
 	if err := conn.QueryRow(ctx, `SELECT
 		(SELECT rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls FROM pg_roles WHERE rolname = current_user)
 			OR EXISTS (SELECT FROM pg_auth_members WHERE member = current_user::regrole),
 		EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-			WHERE `+readable+` AND c.relkind IN ('r', 'p', 'v', 'm') AND NOT (has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')))`).Scan(&mighty, &blind); err != nil {
+			WHERE `+readable+` AND c.relkind IN ('r', 'p', 'v', 'm') AND NOT (has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'))),
+		(SELECT rolconfig @> $1 FROM pg_roles WHERE rolname = current_user) IS NOT TRUE
+			OR current_setting('cluster_name') = $2 AND EXISTS (SELECT FROM pg_proc p WHERE `+reaching+` AND has_function_privilege(p.oid, 'EXECUTE'))`,
+		readerLimits(), postgres.Name).Scan(&mighty, &blind, &loose); err != nil {
 		return nil, errors.Join(err, conn.Close(ctx))
 	}
 	if mighty {
@@ -66,6 +70,11 @@ func (p Postgres) connectReader(ctx context.Context) (*pgx.Conn, error) {
 	}
 	if blind {
 		if err := p.show(ctx); err != nil {
+			return nil, errors.Join(err, conn.Close(ctx))
+		}
+	}
+	if loose {
+		if err := p.curb(ctx); err != nil {
 			return nil, errors.Join(err, conn.Close(ctx))
 		}
 	}
@@ -152,8 +161,7 @@ func (p Postgres) makeReader(ctx context.Context, password string) error {
 		}
 		for _, s := range []string{
 			verb + " ROLE " + ReaderRole + " LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD " + secret,
-			"ALTER ROLE " + ReaderRole + " SET default_transaction_read_only = on",
-			"ALTER ROLE " + ReaderRole + " SET idle_in_transaction_session_timeout = '1min'",
+			limitReader(),
 		} {
 			if _, err := tx.Exec(ctx, s); err != nil {
 				return err

@@ -49,10 +49,12 @@ type Status struct {
 	Closed    *time.Time `json:"closed"`              // when it was closed; nil while it is open
 	Last      *time.Time `json:"last"`                // when something last happened to a file
 	Odd       int64      `json:"unreadable"`          // records of the log that could not be read
+	Insertion string     `json:"insertion,omitempty"` // at which record of document.ordered insertion has stopped until a person decides; empty: none
 	LogAlarm  string     `json:"log_alarm,omitempty"` // why the embedded broker's log is too large, seen from where this was asked; empty: it is not
 	Dormant   string     `json:"dormant,omitempty"`   // why nothing is fetched, or may not be, seen from where this was asked; empty: nothing keeps it
 
-	Outboxes []Outbox `json:"outboxes,omitempty"` // those with something to say
+	Outboxes  []Outbox    `json:"outboxes,omitempty"`  // those with something to say
+	Suspended []Suspended `json:"suspended,omitempty"` // sources from which nothing comes until they are resumed
 
 	AsOf *time.Time `json:"as_of,omitempty"` // the moment that was asked about; nil: now
 }
@@ -97,6 +99,9 @@ func Stand(ctx context.Context, q pg.Querier, now time.Time, oldest int) (Status
 	}
 	for _, x := range sessions {
 		s.Session, s.Opened, s.Closed = x.Number, x.Opened, x.Closed
+	}
+	if s.Suspended, err = suspended(ctx, q); err != nil {
+		return s, err
 	}
 	s.Oldest, err = pendingFiles(ctx, q, "", oldest)
 	return s, err

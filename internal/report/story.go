@@ -35,6 +35,7 @@ type Hosting struct {
 	ModTime  *time.Time `json:"mod_time"`
 	ListedAt *time.Time `json:"listed_at"`
 	Note     *string    `json:"note"`
+	Message  *string    `json:"message"` // why it can't be fetched as it is shown here
 	Retries  int        `json:"retries"`
 }
 
@@ -115,7 +116,7 @@ type storyRow struct {
 
 func (s *Story) read(ctx context.Context, q pg.Querier, id string) error {
 	var err error
-	if s.Hostings, err = list[Hosting](ctx, q, "hostings", `SELECT s.short_name, c.short_name, h.state, h.look, h.size_bytes, h.mod_time, h.listed_at, h.note, h.num_retries
+	if s.Hostings, err = list[Hosting](ctx, q, "hostings", `SELECT s.short_name, c.short_name, h.state, h.look, h.size_bytes, h.mod_time, h.listed_at, h.note, h.message, h.num_retries
 		FROM tracker.file_source_has_zip h JOIN tracker.file_source s ON s.id = h.file_source_id LEFT JOIN tracker.centre c ON c.id = s.centre_id
 		WHERE h.za_id = $1 ORDER BY s.short_name COLLATE "C"`, id); err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tributary/internal/chain"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/schemas"
@@ -29,11 +30,13 @@ type Restorer struct {
 	Connect kafka.Factory
 	Prefix  string // of the topics' names
 	Codec   *schemas.Codec
+	Decided chain.Decided // what was decided about records of document.ordered; nil: nothing was
 	Retry   time.Duration // after which what failed is fetched again
 	Log     *slog.Logger
 	Now     func() time.Time
-	// Force overwrites a control that is not empty, for the reason that Reason
-	// gives.
+	Members []string // the names by which members are known to Postgres
+	// Force overwrites a control that is not empty, beside what looks like members,
+	// for the reason that Reason gives.
 	Force  bool
 	Reason string
 }
@@ -67,6 +70,10 @@ var ErrNotEmpty = errors.New("control is not empty")
 func (r *Restorer) Run(ctx context.Context) (report Report, err error) {
 	if r.Force && strings.TrimSpace(r.Reason) == "" {
 		return report, errors.New("what control holds is overwritten only with a reason: give one with --reason")
+	}
+	// First, since members would begin with an empty control as soon as there is one.
+	if err := r.alone(ctx); err != nil {
+		return report, err
 	}
 	if err := control.Migrate(ctx, r.Pool); err != nil {
 		return report, err
@@ -139,19 +146,27 @@ func (r *Restorer) read(ctx context.Context) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = r.each(ctx, schemas.DocumentOrderedTopic, func(m schemas.Message, _ schemas.Record) error {
-		e, ok := m.Body.(*schemas.DocumentOrdered)
-		if ok && e.Position > s.last+1 {
-			return fmt.Errorf("document.ordered lacks the positions %d to %d: restore the topic first, since nothing else tells what was ordered", s.last+1, e.Position-1)
+	log := chain.Log{Decided: r.Decided}
+	err = r.order(ctx, &log, func(m schemas.Message, o *schemas.DocumentOrdered, outcome chain.Outcome) {
+		switch outcome {
+		case chain.Taken:
+			s.ordered(m, o)
+		case chain.Hollow:
+			s.hollow(o)
 		}
-		if ok {
-			s.ordered(m, e)
-		}
-		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
+	if err := log.Err(); err != nil {
+		return nil, fmt.Errorf("the order contradicts itself, and nothing tells by itself which record is genuine: control was not restored. %w", err)
+	}
+	if n := log.Unproven(); n > 0 {
+		r.Log.Warn("positions come again with another content before the chain begins; the first one counts", "records", n)
+	}
+	s.head = log.Head()
+	next, _ := s.head.GoesOn()
+	s.last = next - 1 // also behind one that can't be read, and is lost
 	if err := r.readLetters(ctx, s); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package restore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -26,6 +27,7 @@ type scene struct {
 	*Restorer
 	t      *testing.T
 	client *kgo.Client
+	addrs  []string // of the broker
 }
 
 func newScene(t *testing.T) *scene {
@@ -39,8 +41,9 @@ func newScene(t *testing.T) *scene {
 	if err != nil {
 		t.Fatal(err)
 	}
-	connect := kafka.NewFactory(config.Default().Kafka, enginetest.Broker(t), slog.New(slog.DiscardHandler))
-	s := &scene{t: t, Restorer: &Restorer{Pool: pool, Connect: connect, Prefix: "t", Codec: codec, Retry: time.Hour, Log: slog.New(slog.DiscardHandler),
+	addrs := enginetest.Broker(t)
+	connect := kafka.NewFactory(config.Default().Kafka, addrs, slog.New(slog.DiscardHandler))
+	s := &scene{t: t, addrs: addrs, Restorer: &Restorer{Pool: pool, Connect: connect, Prefix: "t", Codec: codec, Retry: time.Hour, Log: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }}}
 	if s.client, err = connect(); err != nil {
 		t.Fatal(err)
@@ -81,7 +84,8 @@ func (s *scene) fetched() (file string, session string) {
 		s.tell(schemas.StatusChangedTopic, stage, &e)
 	}
 	say("schedule", schemas.StatusChanged{Entity: schemas.EntityCentre, Revision: 3, Attributes: map[string]string{"active": "true"}})
-	say("schedule", schemas.StatusChanged{Entity: schemas.EntitySource, Revision: 4, Server: "s:22", Attributes: map[string]string{"state": "suspended", "protocol": "sftp"}})
+	say("schedule", schemas.StatusChanged{Entity: schemas.EntitySource, Revision: 4, Server: "s:22", Attributes: map[string]string{"state": "suspended", "protocol": "sftp",
+		"suspended_at": "2026-03-01T12:00:00.5Z", "suspended_why": "10 polls in a row failed", "overruns": "3"}})
 	say("schedule", schemas.StatusChanged{Entity: schemas.EntitySession, Number: 7, StartedAt: &now, Status: string(schemas.Running)})
 	say("poll", schemas.StatusChanged{FileRef: ref, Entity: schemas.EntityFile, Phase: string(schemas.ZipName), FileDate: "2024-01-01", FileInc: 1})
 	say("poll", schemas.StatusChanged{FileRef: ref, Entity: schemas.EntityHosting, Look: 1, FileSize: 9, ListedAt: &now, Revision: 1, Attributes: map[string]string{"state": "present"}})
@@ -183,7 +187,7 @@ func TestABatchIsFinishedWhereverItWasCutOff(t *testing.T) {
 			s.same("batches", batchesSQL, c.batch)
 			s.same("what is given next", nextSQL, c.next)
 			s.same("looks", "SELECT class FROM control.look", "taken")
-			s.same("sources", "SELECT concat_ws(' ', id, centre, server, state, revision) FROM control.source", "h H s:22 suspended 4")
+			s.same("sources", "SELECT concat_ws(' ', id, centre, server, state, revision, suspended_at = '2026-03-01T12:00:00.5Z', suspended_why, overruns) FROM control.source", "h H s:22 suspended 4 t 10 polls in a row failed 3")
 			if report.Files != 1 || report.Sessions != 1 || report.Looks != 1 {
 				t.Errorf("reported: %+v", report)
 			}
@@ -251,4 +255,22 @@ func TestRestoreRefuses(t *testing.T) {
 		t.Errorf("with a gap: %v", err)
 	}
 	s.same("files", "SELECT name FROM control.file", zipName)
+}
+
+// What others announce in transactions leaves their markers behind it, and
+// restoring ends all the same.
+func TestRestoreOfALogThatEndsInAMarker(t *testing.T) {
+	s := newScene(t)
+	s.fetched()
+	record, err := s.Codec.Encode(schemas.Message{ID: schemas.ID("announced"), Topic: schemas.FileDiscoveredTopic, Key: "k", Stage: "test", Time: s.Now(),
+		Body: &schemas.FileDiscovered{Change: "new"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	enginetest.Transact(t, s.addrs, kafka.ToKgo("t", record))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := s.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
 }

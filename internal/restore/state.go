@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"time"
 
+	"tributary/internal/chain"
 	"tributary/schemas"
 )
 
@@ -26,6 +27,7 @@ type state struct {
 	revision   int64                // greatest of centres and sources
 	number     int64                // greatest of replays and of what they have ordered
 	last       int64                // position ordered last
+	head       chain.Head           // of what was published
 }
 
 type pollKey struct{ session, source string }

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"tributary/internal/config"
 	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
@@ -64,7 +66,7 @@ func (w *writer) write(ctx context.Context) error {
 		}
 	}
 	w.report.Versions, w.report.Position = len(versions), w.s.last
-	return pg.Outbox{Schema: control.Schema, Codec: w.r.Codec}.Append(ctx, w.tx, append(closing, w.told...)...)
+	return control.AppendPositions(ctx, w.tx, pg.Outbox{Schema: control.Schema, Codec: w.r.Codec}, w.goesOn(), append(closing, w.told...)...)
 }
 
 // empty forgets all that control knows.
@@ -169,6 +171,15 @@ func (w *writer) moment(t *time.Time) time.Time {
 	return *t
 }
 
+// hosts is what a source may show, as it was announced; nil: everything, as before
+// that was told.
+func hosts(told string) []string {
+	if told == "" || told == config.AllCentres {
+		return nil
+	}
+	return strings.Fields(told)
+}
+
 // world writes centres, sources, files and where they lie.
 func (w *writer) world(ctx context.Context) error {
 	var centres, sources rows
@@ -182,15 +193,35 @@ func (w *writer) world(ctx context.Context) error {
 	for _, id := range slices.Sorted(maps.Keys(w.s.sources)) {
 		s := w.s.sources[id]
 		m := s.Attributes
-		sources = append(sources, []any{id, s.Centre, s.Server, m["protocol"], "", m["accesskey"], 1, time.Hour, cmp.Or(m["state"], "available"), s.Revision})
+		sources = append(sources, []any{id, s.Centre, s.Server, m["protocol"], "", m["accesskey"], 1, time.Hour, cmp.Or(m["state"], "available"), s.Revision,
+			instant(m["suspended_at"]), m["suspended_why"], count(m["overruns"]), hosts(m["hosts"])})
 	}
 	w.report.Sources, w.report.Files, w.report.Looks = len(sources), len(w.files), len(w.looks)
 	return w.copyAll(ctx,
 		table{"centre", "short_name full_name email phone address imits_name active revision", centres},
-		table{"source", "id centre server protocol url accesskey max_sessions poll_interval state revision", sources},
+		table{"source", "id centre server protocol url accesskey max_sessions poll_interval state revision suspended_at suspended_why overruns hosts", sources},
 		table{"file", "id name action centre file_date file_inc exception message current_sha256 current_attempt attempts acceptances", w.files},
 		table{"hosting", "source file action name look size mtime listed_at settled state misses", w.hostings},
 		table{"look", "source file look session domain centre size mtime listed_at class announced_at event headers", w.looks})
+}
+
+// instant is a moment as events write it in their attributes; nil where there is
+// none.
+func instant(text string) *time.Time {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return nil
+	}
+	return &t
+}
+
+// count is a number as events write it in their attributes; 0 where there is none.
+func count(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return max(n, 0)
 }
 
 // sessions writes sessions and how their polls ended. The polls of those that
@@ -267,7 +298,6 @@ func (w *writer) numbers(ctx context.Context) error {
 	}{
 		{"INSERT INTO control.counter AS c VALUES ('session', $1), ('revision', $2), ('replay', $3) ON CONFLICT (name) DO UPDATE SET value = greatest(c.value, excluded.value)",
 			[]any{session, w.s.revision, w.s.number}},
-		{"UPDATE control.position SET next = $1", []any{w.s.last + 1}},
 		{"SELECT setval(pg_get_serial_sequence('control.acquisition', 'id'), $1, false)", []any{w.id + 1}},
 		{"SELECT setval(pg_get_serial_sequence('control.operation', 'number'), $1, false)", []any{int64(len(w.s.operations)) + 1}},
 	}
@@ -276,7 +306,13 @@ func (w *writer) numbers(ctx context.Context) error {
 			return fmt.Errorf("store what is given next: %w", err)
 		}
 	}
-	return nil
+	return control.SetPosition(ctx, w.tx, w.goesOn())
+}
+
+// goesOn is where the order goes on behind what was published.
+func (w *writer) goesOn() control.Position {
+	next, previous := w.s.head.GoesOn()
+	return control.Position{Next: next, Previous: previous}
 }
 
 // table is rows for a table of control; columns are separated by white space.

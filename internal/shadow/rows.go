@@ -13,6 +13,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tributary/internal/archive"
+	"tributary/internal/blob"
+	"tributary/internal/document"
 	"tributary/internal/mapping"
 	"tributary/schemas"
 )
@@ -192,20 +194,14 @@ func (c *Comparer) load(ctx context.Context, d *Document) (out loading, err erro
 	if v.DocCentre != "" && v.DocCentre != d.Centre {
 		return loading{failure: mapping.CentreMismatch}, nil
 	}
-	b, err := c.Blobs.Open(ctx, v.Archive)
-	if err != nil {
-		return out, fmt.Errorf("open the archive of %s/%s, blob %s: %w", d.Action, d.FileName, v.Archive, err)
-	}
-	defer b.Close()
-	r, err := archive.OpenMember(b, archive.Member{Name: v.Entry, Ordinal: int(v.Ordinal), Document: true, Offset: v.Offset,
-		CompressedSize: v.Packed, Size: v.Size, Method: uint16(v.Method), CRC32: uint32(v.CRC32)})
 	sink := &digesting{seen: map[mapping.ID]bool{}}
-	if err == nil {
-		defer r.Close()
-		err = c.Mapping.Read(stopping{ctx, r}, mapping.Document{Kind: v.Kind, Centre: d.Centre}, sink)
-	}
+	err = document.Read(ctx, c.Blobs, v.DocumentRef, nil, func(r io.Reader) error {
+		return c.Mapping.Read(r, mapping.Document{Kind: v.Kind, Centre: d.Centre}, sink)
+	})
 	var wrong *mapping.DocumentError
 	switch {
+	case blob.Unusable(err):
+		return out, fmt.Errorf("%s: read %s of %s/%s: %w; tributary blobs verify --repair has it fetched again", blob.DamagedName, d.Entry, d.Action, d.FileName, err)
 	case errors.Is(err, archive.ErrDamaged):
 		return loading{failure: mapping.Unreadable}, nil
 	case errors.As(err, &wrong):
@@ -234,17 +230,4 @@ func (s *digesting) Record(r *mapping.Record) error {
 	s.seen[r.Claim] = true
 	s.sum.add(r.Ordinal, r.Layout, r.Claim, r.Fingerprint)
 	return nil
-}
-
-// stopping ends reading when its context does.
-type stopping struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (s stopping) Read(p []byte) (int, error) {
-	if s.ctx.Err() != nil {
-		return 0, context.Cause(s.ctx)
-	}
-	return s.r.Read(p)
 }

@@ -1,5 +1,5 @@
 // Package measure tells Prometheus what the control plane holds: credit,
-// outstanding work, outboxes and leases.
+// outstanding work, sources that rest, outboxes and leases.
 //
 // The numbers are the database's, not a member's. Every process that publishes
 // outboxes reads them at intervals and needs no lease for it, so they are there
@@ -36,6 +36,7 @@ type Measurer struct {
 	quiet *kafka.Quiet
 
 	limit, free, outstanding             *prometheus.GaugeVec
+	suspended, overruns                  *prometheus.GaugeVec
 	events, oldest, letters, epoch, held *prometheus.GaugeVec
 	measured                             prometheus.Gauge
 }
@@ -51,6 +52,10 @@ func New(controlPool, warehousePool *pgxpool.Pool, log *slog.Logger, reg prometh
 			Help: "Sessions of a server that no job and no poll has; below 0 after its limit was lowered."}, []string{"server"}),
 		outstanding: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_control_outstanding",
 			Help: "What control waits for: polls, looks (announced, not taken up), wanted, requested, received and extracted files, jobs, batches or sessions."}, []string{"what"}),
+		suspended: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_source_suspended",
+			Help: "1 while the source is suspended, since too many polls of it failed, else 0."}, []string{"source"}),
+		overruns: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_source_overruns",
+			Help: "How often a poll of the source had not ended when the next was due."}, []string{"source"}),
 		events: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_outbox_events",
 			Help: "Events that wait in an outbox for the broker's acknowledgement."}, []string{"outbox"}),
 		oldest: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_outbox_oldest_seconds",
@@ -64,7 +69,7 @@ func New(controlPool, warehousePool *pgxpool.Pool, log *slog.Logger, reg prometh
 		measured: prometheus.NewGauge(prometheus.GaugeOpts{Name: "tributary_control_measured_timestamp_seconds",
 			Help: "When the numbers of control, outboxes and leases were last read without a failure; what can be read is up to date all the same."}),
 	}
-	reg.MustRegister(m.limit, m.free, m.outstanding, m.events, m.oldest, m.letters, m.epoch, m.held, m.measured)
+	reg.MustRegister(m.limit, m.free, m.outstanding, m.suspended, m.overruns, m.events, m.oldest, m.letters, m.epoch, m.held, m.measured)
 	return m
 }
 
@@ -115,6 +120,16 @@ func (m *Measurer) readControl(ctx context.Context) error {
 	for _, c := range now.Credits {
 		m.limit.WithLabelValues(c.Server).Set(float64(c.Limit))
 		m.free.WithLabelValues(c.Server).Set(float64(c.Free))
+	}
+	m.suspended.Reset()
+	m.overruns.Reset()
+	for _, s := range now.Sources {
+		suspended := 0.0
+		if s.State == control.SourceSuspended {
+			suspended = 1
+		}
+		m.suspended.WithLabelValues(s.ID).Set(suspended)
+		m.overruns.WithLabelValues(s.ID).Set(float64(s.Overruns))
 	}
 	for what, n := range now.Outstanding {
 		m.outstanding.WithLabelValues(what).Set(float64(n))

@@ -96,8 +96,9 @@ func (p *plane) look(source, name string, look int32, size int64) *schemas.FileD
 	p.t.Helper()
 	file, date, inc, centre := schemas.FileID("add", name), "2026-01-02", int64(1), "H"
 	p.tx(func(tx pgx.Tx) error {
-		return control.Record(p.t.Context(), tx, control.Poll{Source: source, Session: p.session, Centre: map[string]string{own: "H", other: "Ics"}[source]}, p.now,
+		_, err := control.Record(p.t.Context(), tx, control.Poll{Source: source, Session: p.session, Centre: map[string]string{own: "H", other: "Ics"}[source]}, p.now,
 			[]control.Sighting{{File: file, Name: name, Action: "add", Centre: &centre, FileDate: &date, FileInc: &inc, Look: look, Size: size, ListedAt: p.now, Settled: true, Class: "announced", Event: []byte{1}}})
+		return err
 	})
 	return &schemas.FileDiscovered{Scope: schemas.Scope{Run: schemas.LiveRun, Session: p.session, Centre: "H", Source: source},
 		FileRef: schemas.FileRef{File: file, FileName: name, Action: "add"}, Change: "new", Look: look, Size: size}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"tributary/internal/blob"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -22,7 +23,7 @@ func (w *world) discovered(d schemas.FileDiscovered) {
 		return
 	}
 	for _, k := range f.looks {
-		if k.Source == d.Source && k.Look == d.Look {
+		if k.Source == d.Source && k.Look == d.Look && (k.Class == "announced" || k.Class == "waiting") {
 			w.takeUp(f, k)
 			return
 		}
@@ -143,6 +144,10 @@ func (w *world) pauseNotTried(a *control.Acquisition, source, exception string) 
 // version of it.
 func (w *world) fetched(f *fileWorld, a *control.Acquisition, t *control.Attempt, d schemas.DownloadFinished, record schemas.Record) {
 	w.good[t.Source]++
+	if a.Heals != "" {
+		w.brought(f, a, t, d)
+		return
+	}
 	for source, tried := range a.Tried {
 		if tried.Bad == d.SHA256 && source != t.Source {
 			w.end(f, a, t, string(schemas.Unzip), corrupted, "two hostings serve the same damaged archive: "+a.Message, d.Outcome)
@@ -206,10 +211,15 @@ func (w *world) belongs(f *fileWorld, a *control.Acquisition) bool {
 }
 
 // spoiled reports whether the bytes that the file shows are those of a damaged
-// archive: who brings them again repeats no success.
+// archive, or were lost before they had gone through: who brings them again
+// repeats no success.
 func (w *world) spoiled(f *fileWorld) bool {
 	t := w.shown(f)
-	return t != nil && damage(t.Unzip)
+	if t == nil {
+		return false
+	}
+	a := f.byID(t.Acquisition)
+	return damage(t.Unzip) || a != nil && a.State == control.Ended && a.Exception == blob.LostName
 }
 
 // shown is the attempt that brought the bytes that the file shows; nil before
@@ -327,6 +337,10 @@ func (w *world) end(f *fileWorld, a *control.Acquisition, t *control.Attempt, ph
 // endAs ends an acquisition as failed or cancelled; only what failed is tried
 // again.
 func (w *world) endAs(st schemas.Status, f *fileWorld, a *control.Acquisition, t *control.Attempt, phase, exception, message, outcome string) {
+	if a.Heals != "" {
+		w.unhealed(f, a, t, phase, exception, message, outcome)
+		return
+	}
 	a.State, a.Result, a.EndedAt, a.Changed = control.Ended, string(st), &w.now, true
 	a.Phase, a.Exception, a.Message = phase, exception, message
 	if st == schemas.Failed && retriable(phase, exception) && a == f.newest() { // else a newer look follows; and what a replay failed to do, another may

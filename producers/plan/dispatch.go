@@ -55,6 +55,9 @@ func (p *Planner) turn(ctx context.Context, lastReminder *time.Time) error {
 	if err := p.revisit(ctx, now); err != nil {
 		return err
 	}
+	if err := p.heal(ctx, now); err != nil {
+		return err
+	}
 	if err := p.Dispatch(ctx, now); err != nil {
 		return err
 	}
@@ -192,16 +195,14 @@ func (p *Planner) gather(w *world, credits map[string]int) []job {
 	bySource := map[string][]item{}
 	for _, id := range w.order() {
 		f := w.files[id]
-		a := f.active()
-		if a == nil || a.State != control.Wanted || a.NotBefore.After(w.now) {
-			continue
+		for _, a := range f.wanted(w.now) {
+			best := f.candidates(a)
+			if len(best) == 0 {
+				w.vanished(f, a)
+				continue
+			}
+			bySource[best[0].Source] = append(bySource[best[0].Source], item{f, a, best[0]})
 		}
-		best := f.candidates(a)
-		if len(best) == 0 {
-			w.vanished(f, a)
-			continue
-		}
-		bySource[best[0].Source] = append(bySource[best[0].Source], item{f, a, best[0]})
 	}
 	sources := make([]string, 0, len(bySource))
 	for s := range bySource {
@@ -289,15 +290,24 @@ func (p *Planner) cut(items []item, credit int) int {
 	return len(items)
 }
 
+// centreNotHosted is the exception of a file that only sources show which may not.
+const centreNotHosted = "centre_not_hosted_here"
+
 // vanished ends a wanted file that no hosting offers any more.
 func (w *world) vanished(f *fileWorld, a *control.Acquisition) {
 	status, exception, message := schemas.Failed, "gone", "no source shows the file any more"
 	for _, h := range f.hostings {
+		if h.Refused && exception == "gone" {
+			exception, message = centreNotHosted, "the source "+h.Source+" shows the file, but may not show files of the centre "+f.Centre+" (any more): see hosts in the configuration"
+		}
 		if !h.Present || a.Tried[h.Source].GivenUp {
 			continue
 		}
 		switch h.State {
 		case "available": // it changes just now: its new look will settle
+			if a.Heals != "" { // its new bytes are hardly the old ones
+				continue
+			}
 			a.NotBefore, a.Changed = w.now.Add(10*time.Second), true
 			return
 		case "removed":

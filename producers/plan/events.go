@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"tributary/internal/blob"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -74,5 +75,8 @@ func duplicateEvent(f *fileWorld, a *control.Acquisition, t *control.Attempt, ou
 func pendingEvent(f *fileWorld, a *control.Acquisition, t *control.Attempt, kind, server string, mtime, requested *time.Time, now time.Time) schemas.Message {
 	body := f.download(a, t)
 	body.Phase, body.Status, body.Server, body.ModTime, body.RequestedAt = string(schemas.Download), string(schemas.Pending), server, mtime, requested
+	if a.Heals != "" {
+		body.Exception, body.Message = blob.DamagedName, "the stored bytes "+a.Heals+" are damaged or gone, and are fetched again"
+	}
 	return status(schemas.EventID(stageName, a.Run, f.ID, kind, strconv.Itoa(int(t.Attempt))), f.ID, f.subject(), now, body)
 }

@@ -27,6 +27,7 @@ import (
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/internal/profile"
+	"tributary/producers/poll"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -63,6 +64,8 @@ type Planner struct {
 	// Naming says what is wrong with a document's name. Nil: replays say less
 	// about names that were refused.
 	Naming func(entry string) (exception, message string)
+	// Announced judges what other programs announce. Nil: it is passed over.
+	Announced Announcer
 	// Versions are of the profile by which this member and those of its
 	// configuration judge what is live: what promotes a shadow is only requested if
 	// they are the shadow's. Nil: whatever they are.
@@ -97,17 +100,20 @@ func (p *Planner) Apply(ctx context.Context, batch []stage.Range) error {
 	if err != nil {
 		return err
 	}
+	var verdicts []poll.Verdict
 	err = pg.InTx(ctx, p.Pool, func(tx pgx.Tx) error {
 		for _, r := range batch {
 			if err := p.Offsets.Advance(ctx, tx, r.Topic, r.Partition, r.From, r.To); err != nil {
 				return err
 			}
 		}
-		return p.decideIn(ctx, tx, in, p.Now())
+		verdicts, err = p.decideIn(ctx, tx, in, p.Now())
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}
+	p.announcedCommitted(verdicts)
 	select {
 	case p.wake <- struct{}{}:
 	default:
@@ -117,7 +123,7 @@ func (p *Planner) Apply(ctx context.Context, batch []stage.Range) error {
 
 // input is what a batch holds, by kind, each in the order read.
 type input struct {
-	discovered []schemas.FileDiscovered
+	discovered []discovery
 	downloads  []received[schemas.DownloadFinished]
 	unzips     []received[schemas.UnzipFinished]
 }
@@ -139,7 +145,9 @@ func (in input) files() []string {
 		}
 	}
 	for _, d := range in.discovered {
-		add(d.File)
+		if valid(d.File) {
+			add(d.File)
+		}
 	}
 	for _, d := range in.downloads {
 		add(d.body.File)
@@ -160,7 +168,7 @@ func (p *Planner) decode(batch []stage.Range) (input, error) {
 			record := kafka.FromKgo(rec)
 			m, err := p.Outbox.Codec.Decode(record)
 			if errors.Is(err, schemas.ErrUnknownSchema) {
-				return in, fmt.Errorf("%s/%d at offset %d: %w", r.Topic, r.Partition, rec.Offset, err)
+				return in, &stage.RecordError{Topic: r.Topic, Partition: r.Partition, Offset: rec.Offset, Err: err}
 			}
 			if err != nil {
 				p.passedOver("a record cannot be read and is passed over", "topic", r.Topic, "partition", r.Partition, "offset", rec.Offset, "error", err)
@@ -170,9 +178,8 @@ func (p *Planner) decode(batch []stage.Range) (input, error) {
 			file := ""
 			switch b := m.Body.(type) {
 			case *schemas.FileDiscovered:
-				if file = b.File; valid(file) {
-					in.discovered = append(in.discovered, *b)
-				}
+				in.discovered = append(in.discovered, discovery{id: m.ID, FileDiscovered: *b})
+				continue // one without an id of its file is refused by name
 			case *schemas.DownloadFinished:
 				if file = b.File; valid(file) {
 					in.downloads = append(in.downloads, received[schemas.DownloadFinished]{*b, record})
@@ -202,18 +209,27 @@ func (p *Planner) passedOver(what string, args ...any) {
 // too, and a statement refuses what is no UUID.
 func valid(file string) bool { return len(file) == 36 && uuid.Validate(file) == nil }
 
-// decideIn loads what is known of the files concerned, decides, and stores.
-func (p *Planner) decideIn(ctx context.Context, tx pgx.Tx, in input, now time.Time) error {
-	ids := in.files()
-	if len(ids) == 0 {
-		return nil
+// decideIn loads what is known of the files concerned, decides, and stores. It
+// returns what became of announcements by other programs.
+func (p *Planner) decideIn(ctx context.Context, tx pgx.Tx, in input, now time.Time) ([]poll.Verdict, error) {
+	if len(in.discovered)+len(in.downloads)+len(in.unzips) == 0 {
+		return nil, nil
 	}
-	w, err := load(ctx, tx, p.Outbox.Codec, ids, p.settings(), now)
+	w, err := load(ctx, tx, p.Outbox.Codec, in.files(), p.settings(), now)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	verdicts, own, err := p.announced(ctx, tx, w, in.discovered)
+	if err != nil {
+		return nil, err
+	}
+	if in.discovered = own; len(verdicts) > 0 { // what was recorded is part of the world now
+		if w, err = load(ctx, tx, p.Outbox.Codec, in.files(), p.settings(), now); err != nil {
+			return nil, err
+		}
 	}
 	for _, d := range in.discovered {
-		w.discovered(d)
+		w.discovered(d.FileDiscovered)
 	}
 	for _, d := range in.downloads {
 		w.downloaded(d.body, d.record)
@@ -221,7 +237,7 @@ func (p *Planner) decideIn(ctx context.Context, tx pgx.Tx, in input, now time.Ti
 	for _, u := range in.unzips {
 		w.unzipped(u.body, u.record)
 	}
-	return p.store(ctx, tx, w)
+	return verdicts, p.store(ctx, tx, w)
 }
 
 func (p *Planner) settings() settings {
@@ -293,7 +309,7 @@ func (p *Planner) store(ctx context.Context, tx pgx.Tx, w *world) error {
 			}
 			acquisitions = append(acquisitions, a)
 		}
-		acquisitions = append(acquisitions, f.shadows...)
+		acquisitions = append(append(acquisitions, f.shadows...), f.healings...)
 		for _, k := range f.looks {
 			if k.Class != "announced" {
 				looks = append(looks, k)
@@ -309,6 +325,9 @@ func (p *Planner) store(ctx context.Context, tx pgx.Tx, w *world) error {
 		return err
 	}
 	if err := control.StoreAcquisitions(ctx, tx, acquisitions); err != nil {
+		return err
+	}
+	if err := control.StoreHealings(ctx, tx, w.healings, w.now); err != nil {
 		return err
 	}
 	if err := control.ClassLooks(ctx, tx, looks); err != nil {

@@ -1,6 +1,9 @@
 package plan
 
-import "tributary/schemas"
+import (
+	"tributary/internal/blob"
+	"tributary/schemas"
+)
 
 // corrupted is the end of an archive that is damaged wherever it can be had:
 // the fault is its producer's.
@@ -28,5 +31,5 @@ func hopeless(exception string) bool {
 
 // retriable tells the failures that time may mend.
 func retriable(phase, exception string) bool {
-	return phase == string(schemas.Download) || phase == string(schemas.ZipMD5) || exception == corrupted
+	return phase == string(schemas.Download) || phase == string(schemas.ZipMD5) || exception == corrupted || exception == blob.LostName
 }

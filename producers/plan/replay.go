@@ -65,10 +65,10 @@ func (p *Planner) Replay(ctx context.Context, letters []*deadletter.Letter, o Re
 func stored(ctx context.Context, o ReplayOptions, sha string) (string, error) {
 	err := blob.Verify(ctx, o.Blobs, sha)
 	switch {
-	case errors.Is(err, blob.ErrDamaged):
-		return "its stored bytes are damaged: put the right ones in the place of the blob " + sha + ", or take it away and replay with --fetch", nil
-	case errors.Is(err, fs.ErrNotExist) && o.Fetch:
+	case blob.Unusable(err) && o.Fetch:
 		return "", nil
+	case errors.Is(err, blob.ErrDamaged):
+		return "its stored bytes are damaged: tributary blobs verify --repair has the blob " + sha + " fetched again where a source has it; or replay with --fetch", nil
 	case errors.Is(err, fs.ErrNotExist):
 		return "its stored bytes are not there: put them back as the blob " + sha + ", or replay with --fetch", nil
 	}

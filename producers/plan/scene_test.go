@@ -113,7 +113,7 @@ func (s *scene) show(source string, size int64) *control.Look {
 
 // commit does what storing does.
 func (s *scene) commit() {
-	for _, a := range s.f.acquisitions {
+	for _, a := range slices.Concat(s.f.acquisitions, s.f.healings) {
 		if a.New {
 			s.ids++
 			a.ID, a.New = s.ids, false

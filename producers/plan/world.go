@@ -27,6 +27,7 @@ type world struct {
 	jobs     map[string]int // outcomes accepted, per job
 	good     map[string]int // fetches that succeeded, per source
 	bad      map[string]int // and that failed
+	healings []control.Healing
 	out      []schemas.Message
 }
 
@@ -36,6 +37,7 @@ type fileWorld struct {
 	hostings     []control.Hosting
 	acquisitions []*control.Acquisition
 	shadows      []*control.Acquisition // those of shadow runs, which nothing live looks at
+	healings     []*control.Acquisition // those that fetch a damaged blob's bytes again, which bring no version
 	looks        []*control.Look        // announced or waiting
 }
 
@@ -72,7 +74,7 @@ func (f *fileWorld) newest() *control.Acquisition {
 
 // byID is the acquisition of that id, a shadow's too; nil if there is none.
 func (f *fileWorld) byID(id int64) *control.Acquisition {
-	for _, all := range [][]*control.Acquisition{f.acquisitions, f.shadows} {
+	for _, all := range [][]*control.Acquisition{f.acquisitions, f.shadows, f.healings} {
 		for _, a := range all {
 			if a.ID == id {
 				return a
@@ -82,13 +84,28 @@ func (f *fileWorld) byID(id int64) *control.Acquisition {
 	return nil
 }
 
-// add takes an acquisition up, a shadow's apart from the others.
+// add takes an acquisition up, a shadow's and one that heals apart from the
+// others.
 func (f *fileWorld) add(a *control.Acquisition) {
-	if schemas.IsShadow(a.Run) {
+	switch {
+	case schemas.IsShadow(a.Run):
 		f.shadows = append(f.shadows, a)
-		return
+	case a.Heals != "":
+		f.healings = append(f.healings, a)
+	default:
+		f.acquisitions = append(f.acquisitions, a)
 	}
-	f.acquisitions = append(f.acquisitions, a)
+}
+
+// wanted are the acquisitions that may be requested now: the one under way, and
+// those that heal, which wait for nothing.
+func (f *fileWorld) wanted(now time.Time) (out []*control.Acquisition) {
+	for _, a := range append([]*control.Acquisition{f.active()}, f.healings...) {
+		if a != nil && a.State == control.Wanted && !a.NotBefore.After(now) {
+			out = append(out, a)
+		}
+	}
+	return out
 }
 
 // own reports whether a hosting is one of the producing centre's own sources.

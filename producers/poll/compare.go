@@ -2,6 +2,7 @@ package poll
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -16,14 +17,34 @@ const (
 	gone    = "gone"
 )
 
+// centreNotHosted is the exception of an entry that its source may not show: it is
+// of another centre, which hosts does not list. The file may lie elsewhere.
+const centreNotHosted = "centre_not_hosted_here"
+
+// canonical spells a centre as file names are read.
+func (s *Poller) canonical(centre string) string {
+	if name, ok := s.Centres.Lookup(centre); ok {
+		return name
+	}
+	return centre
+}
+
 // zero sorts before every file's id.
 const zero = "00000000-0000-0000-0000-000000000000"
 
-// compare records, chunk by chunk, what the listing shows that is not known.
+// compare records, chunk by chunk, what the listing shows that is not known: of
+// what is new or changed no more than a poll takes up.
 func (s *Poller) compare(ctx context.Context, conn *pgxpool.Conn, p control.Poll, c *counts) error {
-	after := zero
+	bounded := c.listed > s.Config.Poll.MaxNew
+	if bounded {
+		var err error
+		if c.postponed, err = control.ChooseTurn(ctx, conn, p.Source, s.Config.Poll.MaxNew); err != nil {
+			return err
+		}
+	}
+	after, hosts := zero, s.Sources[p.Source].Shown(s.canonical)
 	for {
-		rows, err := control.Compare(ctx, conn, p.Source, after, chunk)
+		rows, err := control.Compare(ctx, conn, p.Source, hosts, after, chunk, bounded)
 		if err != nil {
 			return err
 		}
@@ -41,14 +62,20 @@ func (s *Poller) compare(ctx context.Context, conn *pgxpool.Conn, p control.Poll
 // its name keeps the convention, whether it can be fetched. An entry that says
 // nothing new has no sighting.
 func (s *Poller) judge(p control.Poll, l control.Listed, now time.Time) (judged, error) {
-	j := judged{listed: l}
 	w := control.Sighting{File: l.File, Name: l.Name, Action: l.Action, Look: l.Look, Size: l.Size, ModTime: l.ModTime, ListedAt: now, State: present}
 	name, bad := s.Profile.ParseZip(l.Name, s.Centres)
-	unfit := bad == nil && l.Invalid != ""
 	if bad == nil {
 		date := name.Date.Format(time.DateOnly)
 		w.Centre, w.FileDate, w.FileInc = &name.Centre, &date, &name.Increment
+		if source := s.Sources[p.Source]; l.Invalid == "" && !source.MayShow(name.Centre, l.Action) {
+			l.Invalid, l.Message = centreNotHosted, text(errors.New(source.Refusal(name.Centre, l.Action)))
+		}
 	}
+	j := judged{listed: l}
+	if l.Invalid == centreNotHosted {
+		j.tally.notHosted = 1
+	}
+	unfit := bad == nil && l.Invalid != ""
 	if unfit {
 		w.State = gone // what can't be fetched is no hosting for plan
 	}
@@ -69,7 +96,7 @@ func (s *Poller) judge(p control.Poll, l control.Listed, now time.Time) (judged,
 		// What this server says of the entry is no fault of the file, which other
 		// sources may show as well; only where nothing else is known of it, that
 		// is how it stands.
-		if w.Exception = l.Exception; !l.Known {
+		if w.Exception = l.Exception; !l.Known || l.Unread {
 			w.Exception, w.Message = l.Invalid, l.Message
 		}
 	case p.Once || !now.Before(w.ListedAt.Add(s.Config.Poll.Settle.D())):
@@ -95,7 +122,11 @@ func (s *Poller) events(p control.Poll, j *judged, fresh bool, now time.Time) er
 	l, w := j.listed, &j.sighting
 	var messages []schemas.Message
 	if !l.Known || l.Exception != w.Exception {
-		messages = append(messages, fileEvent(p, *w, l.Exception, now))
+		r, err := s.Outbox.Codec.Encode(fileEvent(p, *w, l.Exception, now))
+		if err != nil {
+			return &entryError{err}
+		}
+		j.file = &r
 	}
 	if w.State == gone && l.State == present {
 		messages = append(messages, goneEvent(p, control.Vanished{File: w.File, Name: w.Name, Action: w.Action, Centre: centreOf(*w), Look: w.Look, Size: w.Size}, now))

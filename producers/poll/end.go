@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/internal/pg"
+	"tributary/producers/sourcestate"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -43,12 +44,16 @@ func permanent(err error) bool {
 func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c counts, o outcome) error {
 	now := s.Now()
 	state := o.state
-	return pg.InTx(ctx, db, func(tx pgx.Tx) error {
+	var rests bool
+	err := pg.InTx(ctx, db, func(tx pgx.Tx) (err error) {
 		if err := control.CheckPoll(ctx, tx, p); err != nil {
 			return err
 		}
+		// First, since it may draw a revision, which comes before the source's row.
+		if rests, err = sourcestate.Conclude(ctx, tx, s.Outbox, p.Source, s.limits(), o.end(now)); err != nil {
+			return err
+		}
 		if state == "complete" {
-			var err error
 			if c.gone, err = s.missing(ctx, tx, p, now); err != nil {
 				return err
 			}
@@ -59,13 +64,43 @@ func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c 
 		if err := control.EndPoll(ctx, tx, p, state, o.exception, o.message, now); err != nil {
 			return err
 		}
-		if c.unsettled > 0 && state == "complete" {
+		if c.postponed > 0 {
+			if err := control.SetPostponed(ctx, tx, p, c.postponed); err != nil {
+				return err
+			}
+		}
+		if (c.unsettled > 0 || c.postponed > 0) && state == "complete" {
 			if err := control.SetDue(ctx, tx, p.Source, now.Add(s.Config.Poll.Settle.D())); err != nil {
 				return err
 			}
 		}
 		return s.Outbox.Append(ctx, tx, taskEvent(p, c, o, now))
 	})
+	if err == nil && rests {
+		s.tellRest(p, o)
+	}
+	return err
+}
+
+func (s *Poller) limits() sourcestate.Limits {
+	return sourcestate.Limits{After: s.Config.Poll.SuspendAfter, Probe: s.Config.Poll.ProbeInterval.D()}
+}
+
+// end is what the outcome says of its source. What a member can't do or can't
+// record is not the source's fault, and suspends nothing.
+func (o outcome) end(now time.Time) sourcestate.End {
+	failed := o.state == "failed" && o.exception != unrecorded && o.exception != misconfigured
+	return sourcestate.End{Failed: failed, Why: o.exception + ": " + o.message, At: now}
+}
+
+// tellRest logs that a poll has suspended its source, or ended that.
+func (s *Poller) tellRest(p control.Poll, o outcome) {
+	if o.state == "failed" {
+		s.Log.Error("the source is suspended: only probes go there until one shows something, or tributary sources resume says so", "source", p.Source,
+			"after", s.Config.Poll.SuspendAfter, "probed_every", s.Config.Poll.ProbeInterval.D(), "error", o.message)
+		return
+	}
+	s.Log.Info("the source answers again and is no longer suspended", "source", p.Source)
 }
 
 // missing records what a complete listing lacks, and returns how many files are

@@ -41,7 +41,7 @@ func fileEvent(p control.Poll, w control.Sighting, before string, now time.Time)
 		body.FileDate, body.FileInc = *w.FileDate, *w.FileInc
 	}
 	parts := []string{centreOf(w), w.Exception}
-	if before == gone || before == sourceRemoved {
+	if before == gone || before == sourceRemoved || before == centreNotHosted {
 		parts = append(parts, p.Source, strconv.Itoa(int(w.Look)))
 	}
 	return status(schemas.EventID(stage, schemas.LiveRun, w.File, "zip_name", parts...), w.File, w.Action+"/"+w.Name, now, body)
@@ -64,7 +64,7 @@ func hostingEvent(p control.Poll, w control.Sighting, l control.Listed, now time
 		Attributes: map[string]string{"state": w.State},
 	}
 	if w.State == gone {
-		body.Attributes["exception"], body.Attributes["message"] = l.Invalid, l.Message
+		body.Attributes["exception"], body.Attributes["message"], body.Note = l.Invalid, l.Message, l.Invalid
 	}
 	if w.Class == "unsettled" {
 		body.Note, body.Revision = "unsettled", 0
@@ -118,6 +118,12 @@ func taskEvent(p control.Poll, c counts, o outcome, now time.Time) schemas.Messa
 	told := map[string]string{"listed": n(c.listed), "new": n(c.fresh), "changed": n(c.changed),
 		"unsettled": n(c.unsettled), "rejected": n(c.rejected), "gone": n(c.gone)}
 	c.ignored.attributes(told)
+	if c.postponed > 0 {
+		told["postponed"] = strconv.FormatInt(c.postponed, 10)
+	}
+	if c.notHosted > 0 {
+		told["not_hosted"] = n(c.notHosted)
+	}
 	if c.refused.total > 0 {
 		told["refused"] = n(c.refused.total)
 	}

@@ -162,7 +162,7 @@ func TestAnInvalidEntryIsRejected(t *testing.T) {
 	b.server.dirs["add"] = []remote.Entry{invalid, {Name: good2, Size: 1}, {Name: "x", Invalid: "listing_entry_invalid"}}
 	b.listing()
 	b.says("file "+good2+" zip_name done", "hosting "+good2+" look 1 present", "discovered "+good2+" look 1 new",
-		"file "+good+" zip_name failed listing_entry_invalid", "hosting "+good+" look 1 gone", "task done")
+		"file "+good+" zip_name failed listing_entry_invalid", "hosting "+good+" look 1 gone listing_entry_invalid", "task done")
 	b.listing()
 	b.says("task done")
 	// It is valid now, and then not again: plan is told that it can't be had.
@@ -171,7 +171,7 @@ func TestAnInvalidEntryIsRejected(t *testing.T) {
 	b.says("file "+good+" zip_name done", "hosting "+good+" look 2 present", "discovered "+good+" look 2 new", "task done")
 	b.server.dirs["add"][0] = invalid
 	b.listing()
-	b.says("discovered "+good+" look 3 gone", "hosting "+good+" look 3 gone", "task done")
+	b.says("discovered "+good+" look 3 gone", "hosting "+good+" look 3 gone listing_entry_invalid", "task done")
 	if got := b.text("SELECT exception FROM control.file WHERE name = $1", good); got != "" {
 		t.Errorf("what one server says is held against the file: %s", got)
 	}

@@ -22,15 +22,17 @@ import (
 type counts struct {
 	tally
 	listed, gone int
+	postponed    int64 // left to the next polls
 	ignored      ignored
 	refused      refused
 }
 
 // tally counts entries by what they say.
-type tally struct{ fresh, changed, unsettled, rejected int }
+type tally struct{ fresh, changed, unsettled, rejected, notHosted int }
 
 func (t *tally) add(o tally) {
 	t.fresh, t.changed, t.unsettled, t.rejected = t.fresh+o.fresh, t.changed+o.changed, t.unsettled+o.unsettled, t.rejected+o.rejected
+	t.notHosted += o.notHosted
 }
 
 // storeError marks an error of our own database, which is no outcome of the
@@ -195,10 +197,10 @@ func bounded(name string) string {
 	return strings.ToValidUTF8(name[:maxName-100], "") + "~" + hex.EncodeToString(sum[:])
 }
 
-// printable returns a name as valid text: what is not printable UTF-8 is
-// percent-encoded. Such a name breaks the convention and is never fetched.
+// printable returns a name as valid text: what is not printable UTF-8, or would not
+// be the same in an event (schemas.Clean), is percent-encoded. Such a name breaks the convention and is never fetched.
 func printable(name string) string {
-	clean := true
+	clean := schemas.Clean(name) == name
 	for _, r := range name {
 		if r == '\uFFFD' || r < ' ' || r == 0x7f {
 			clean = false

@@ -42,7 +42,7 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 	defer empty(ctx, conn)
 	cfg, err := source.Remote(s.Sources[p.Source], s.Config.Poll.ConnectTimeout, s.Config.Poll.IdleTimeout)
 	if err != nil {
-		return s.end(ctx, conn, p, c, outcome{state: "failed", exception: "misconfigured", message: text(err)})
+		return s.end(ctx, conn, p, c, outcome{state: "failed", exception: misconfigured, message: text(err)})
 	}
 	missing, listErr := s.listInTime(ctx, cfg, conn, &c)
 	var dbErr *storeError
@@ -129,9 +129,12 @@ var (
 // conclude says how a poll ends.
 func conclude(c counts, listErr error, log *slog.Logger) outcome {
 	o := outcome{state: "broken_off", exception: exception(listErr), message: text(listErr)}
+	if c.notHosted > 0 {
+		log.Warn("the source shows files of centres that it may not show; they are not fetched from it: tributary show FILE says which line of the configuration would allow it", "files", c.notHosted, "exception", centreNotHosted)
+	}
 	switch {
 	case listErr == nil:
-		log.Info("source listed", "listed", c.listed, "new", c.fresh, "changed", c.changed, "unsettled", c.unsettled, "rejected", c.rejected, "ignored", c.ignored.total)
+		log.Info("source listed", "listed", c.listed, "new", c.fresh, "changed", c.changed, "unsettled", c.unsettled, "rejected", c.rejected, "ignored", c.ignored.total, "postponed", c.postponed)
 		return outcome{state: "complete"}
 	case c.listed > 0 || errors.Is(listErr, errBaseEmptied) || errors.Is(listErr, errDirectoryMissing) || errors.Is(listErr, errRefused):
 		log.Warn("listing broke off; what it showed is recorded, nothing is concluded from what it lacks", "error", o.message)
@@ -152,6 +155,9 @@ func text(err error) string {
 
 // unrecorded is the exception of a poll whose end could not be recorded as it was.
 const unrecorded = "poll_unrecorded"
+
+// misconfigured is the exception of a poll that its member can't do.
+const misconfigured = "misconfigured"
 
 func exception(err error) string {
 	switch {

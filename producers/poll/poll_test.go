@@ -123,6 +123,7 @@ func TestATimeOfItsOwnMakesALook(t *testing.T) {
 
 func TestNamesAreJudgedAgainWhenCentresChange(t *testing.T) {
 	b := newBench(t)
+	b.hosts(config.Hosts{{Centre: "Xyz"}})
 	const strange = "Xyz.2026-01-02.1.impc.zip"
 	b.server.show(bad, 10)
 	b.server.show(strange, 10)

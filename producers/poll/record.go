@@ -16,6 +16,7 @@ import (
 type judged struct {
 	listed   control.Listed
 	sighting control.Sighting
+	file     *schemas.Record // how the file stands, where that changes
 	records  []schemas.Record
 	tally    tally
 }
@@ -83,26 +84,56 @@ func (s *Poller) judgeAll(p control.Poll, rows []control.Listed, now time.Time, 
 // store records entries with their events in one transaction.
 func (s *Poller) store(ctx context.Context, conn *pgxpool.Conn, p control.Poll, all []judged, now time.Time) error {
 	seen := make([]control.Sighting, 0, len(all))
-	var records []schemas.Record
-	var unfit []control.Vanished
 	for _, j := range all {
-		seen, records = append(seen, j.sighting), append(records, j.records...)
-		if j.unfit() {
-			unfit = append(unfit, control.Vanished{File: j.sighting.File, Look: j.sighting.Look})
-		}
+		seen = append(seen, j.sighting)
 	}
 	return pg.InTx(ctx, conn, func(tx pgx.Tx) error {
 		if err := control.CheckPoll(ctx, tx, p); err != nil {
 			return err
 		}
-		if err := control.Record(ctx, tx, p, now, seen); err != nil {
+		files, err := control.Record(ctx, tx, p, now, seen)
+		if err != nil {
 			return err
 		}
-		if err := pg.AppendOutbox(ctx, tx, control.Schema, records); err != nil {
+		if err := pg.AppendOutbox(ctx, tx, control.Schema, told(all, files)); err != nil {
 			return err
 		}
-		return s.endUnfetched(ctx, tx, p, unfit, gone, "no source shows the file any more in a way that it can be fetched", now)
+		return s.endUnfit(ctx, tx, p, all, now)
 	})
+}
+
+// told are the events of entries, of which files have been recorded: that of a
+// file is left out where another poll has recorded it meanwhile, and all that is
+// wrong is this source's entry of it.
+func told(all []judged, files map[string]bool) []schemas.Record {
+	var records []schemas.Record
+	for _, j := range all {
+		if j.file != nil && (j.listed.Invalid == "" || j.sighting.Centre == nil || files[j.sighting.File]) {
+			records = append(records, *j.file)
+		}
+		records = append(records, j.records...)
+	}
+	return records
+}
+
+// endUnfit ends files that are only shown any more in ways that nothing can be
+// fetched, and that nobody has fetched.
+func (s *Poller) endUnfit(ctx context.Context, tx pgx.Tx, p control.Poll, all []judged, now time.Time) error {
+	var unfit, refused []control.Vanished
+	for _, j := range all {
+		v := control.Vanished{File: j.sighting.File, Look: j.sighting.Look}
+		switch {
+		case !j.unfit():
+		case j.listed.Invalid == centreNotHosted:
+			refused = append(refused, v)
+		default:
+			unfit = append(unfit, v)
+		}
+	}
+	if err := s.endUnfetched(ctx, tx, p, refused, centreNotHosted, "only sources that may not show files of its centre show the file any more", now); err != nil {
+		return err
+	}
+	return s.endUnfetched(ctx, tx, p, unfit, gone, "no source shows the file any more in a way that it can be fetched", now)
 }
 
 // endUnfetched ends those of the files that nobody else will ever tell of.

@@ -77,18 +77,33 @@ func (p *Publisher) gather(rows []pg.OutboxRow) *batch {
 func (p *Publisher) replace(e *event, class string, cause error) {
 	e.cause, e.state, e.kgo = cause, setAside, nil
 	became := pg.BecameFailed
-	codec, err := p.codec()
-	if err == nil {
-		var shorter schemas.Record
-		if shorter, err = codec.Replacement(e.record); err == nil {
-			e.kgo, e.state = kafka.ToKgo(p.prefix, shorter), waiting
-			if e.record.Topic != schemas.DocumentOrderedTopic {
-				became = pg.BecameShorter
-			}
+	if shorter, err := p.replacement(e.record); err == nil {
+		e.kgo, e.state = kafka.ToKgo(p.prefix, shorter), waiting
+		if e.record.Topic != schemas.DocumentOrderedTopic {
+			became = pg.BecameShorter
 		}
 	}
 	l := pg.LetterOf(e.record, class, became, cause)
 	e.letter = &l
+}
+
+// replacement is what may be published instead of an event. The next position
+// names the digest of one that is chained, so nothing can take its place.
+func (p *Publisher) replacement(r schemas.Record) (schemas.Record, error) {
+	codec, err := p.codec()
+	if err != nil {
+		return schemas.Record{}, err
+	}
+	if r.Topic == schemas.DocumentOrderedTopic {
+		_, body, err := codec.DecodeBody(r.Value)
+		if err != nil {
+			return schemas.Record{}, err
+		}
+		if o, ok := body.(*schemas.DocumentOrdered); ok && o.Previous != "" {
+			return schemas.Record{}, errors.New("the positions behind it name its digest")
+		}
+	}
+	return codec.Replacement(r)
 }
 
 // Bounds of what is handed to the client at a time, below those of its buffer.

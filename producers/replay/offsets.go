@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/kafka"
@@ -101,65 +100,57 @@ func ChooseOffsets(ctx context.Context, newClient kafka.Factory, codec *schemas.
 // told.
 func readOffsets(ctx context.Context, newClient kafka.Factory, codec *schemas.Codec, prefix string, o Offsets) (files []string, archives map[string][]string, err error) {
 	topic := kafka.TopicName(prefix, o.Topic)
-	client, err := newClient(kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {o.Partition: kgo.NewOffset().At(o.From)}}))
-	if err != nil {
-		return nil, nil, err
-	}
-	defer client.Close()
-	if err := within(ctx, kadm.NewClient(client), topic, o); err != nil {
+	reader := kafka.Reader{Connect: newClient}
+	if err := within(ctx, reader, topic, o); err != nil {
 		return nil, nil, err
 	}
 	known, archives := map[[2]string]bool{}, map[string][]string{}
-	for next := o.From; next <= o.To; {
-		fetches := client.PollFetches(ctx)
-		if err := errors.Join(ctx.Err(), fetches.Err()); err != nil {
-			return nil, nil, fmt.Errorf("read %s: %w", o, err)
+	take := func(r *kgo.Record) error {
+		m, err := codec.Decode(kafka.FromKgo(r))
+		if errors.Is(err, schemas.ErrUnknownSchema) {
+			return fmt.Errorf("read %s at offset %d: %w", o, r.Offset, err)
 		}
-		for iter := fetches.RecordIter(); !iter.Done(); {
-			r := iter.Next()
-			if next = r.Offset + 1; r.Offset > o.To {
-				break
-			}
-			m, err := codec.Decode(kafka.FromKgo(r))
-			if errors.Is(err, schemas.ErrUnknownSchema) {
-				return nil, nil, fmt.Errorf("read %s at offset %d: %w", o, r.Offset, err)
-			}
-			file, archive := about(m.Body)
-			if err != nil || file == "" {
-				continue // no event, or not about a file
-			}
-			if !known[[2]string{file}] {
-				known[[2]string{file}] = true
-				files = append(files, file)
-			}
-			if archive != "" && !known[[2]string{file, archive}] {
-				known[[2]string{file, archive}] = true
-				archives[file] = append(archives[file], archive)
-			}
+		file, archive := about(m.Body)
+		if err != nil || file == "" {
+			return nil //nolint:nilerr // it is no event, or not about a file
 		}
+		if !known[[2]string{file}] {
+			known[[2]string{file}] = true
+			files = append(files, file)
+		}
+		if archive != "" && !known[[2]string{file, archive}] {
+			known[[2]string{file, archive}] = true
+			archives[file] = append(archives[file], archive)
+		}
+		return nil
 	}
-	return files, archives, nil
+	err = reader.Read(ctx, []kafka.Span{{Topic: topic, Partition: o.Partition, From: o.From, To: o.To + 1}}, func(c kafka.Chunk) error {
+		for _, r := range c.Records {
+			if err := take(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return files, archives, err
 }
 
 // within refuses a range that the topic does not hold.
-func within(ctx context.Context, admin *kadm.Client, topic string, o Offsets) error {
-	starts, err := admin.ListStartOffsets(ctx, topic)
+func within(ctx context.Context, reader kafka.Reader, topic string, o Offsets) error {
+	spans, err := reader.Bounds(ctx, topic)
 	if err != nil {
-		return fmt.Errorf("ask for the beginning of %s: %w", topic, err)
+		return err
 	}
-	ends, err := admin.ListEndOffsets(ctx, topic)
-	if err != nil {
-		return fmt.Errorf("ask for the end of %s: %w", topic, err)
+	for _, s := range spans {
+		switch {
+		case s.Partition != o.Partition:
+		case o.From < s.From || o.To >= s.To:
+			return fmt.Errorf("%s/%d holds the offsets from %d to %d, not all of %d to %d", topic, o.Partition, s.From, s.To-1, o.From, o.To)
+		default:
+			return nil
+		}
 	}
-	start, ok := starts.Lookup(topic, o.Partition)
-	end, ok2 := ends.Lookup(topic, o.Partition)
-	if !ok || !ok2 || errors.Join(start.Err, end.Err) != nil {
-		return fmt.Errorf("%s has no partition %d", topic, o.Partition)
-	}
-	if o.From < start.Offset || o.To >= end.Offset {
-		return fmt.Errorf("%s/%d holds the offsets from %d to %d, not all of %d to %d", topic, o.Partition, start.Offset, end.Offset-1, o.From, o.To)
-	}
-	return nil
+	return fmt.Errorf("%s has no partition %d", topic, o.Partition)
 }
 
 // about is the file that an event is about, and its version if it says so.

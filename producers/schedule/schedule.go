@@ -1,6 +1,6 @@
 // Package schedule opens sessions: at each tick it takes the sources that are
-// due, never one that is still being polled, and records a poll for each. It
-// also announces centres and sources as they are configured.
+// due, never one that is still being polled, which is counted as an overrun, and
+// records a poll for each. It also announces centres and sources as they are configured.
 package schedule
 
 import (
@@ -21,6 +21,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/internal/profile"
 	"tributary/internal/source"
+	"tributary/producers/sourcestate"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -66,6 +67,9 @@ func (s *Scheduler) turn(ctx context.Context, synced *bool) error {
 		}
 		*synced = true
 	}
+	if err := s.overruns(ctx); err != nil {
+		return err
+	}
 	_, err := s.Open(ctx, false)
 	if errors.Is(err, ErrNothingDue) {
 		return nil
@@ -91,7 +95,7 @@ func (s *Scheduler) Sync(ctx context.Context) error {
 				events = append(events, centreEvent(c, revision, now))
 			}
 		}
-		var ids []string
+		var ids, news []string
 		for _, src := range s.Config.Sources {
 			row := s.row(src)
 			ids = append(ids, row.ID)
@@ -100,7 +104,7 @@ func (s *Scheduler) Sync(ctx context.Context) error {
 				return err
 			}
 			if changed {
-				events = append(events, sourceEvent(row, revision, now))
+				news = append(news, row.ID)
 			}
 		}
 		removed, err := control.RemoveSources(ctx, tx, ids, revision)
@@ -108,8 +112,13 @@ func (s *Scheduler) Sync(ctx context.Context) error {
 			return err
 		}
 		for _, row := range removed {
-			events = append(events, sourceEvent(row, revision, now))
+			news = append(news, row.ID)
 		}
+		told, err := sourceEvents(ctx, tx, news, revision, now)
+		if err != nil {
+			return err
+		}
+		events = append(events, told...)
 		return s.Outbox.Append(ctx, tx, events...)
 	})
 }
@@ -117,7 +126,7 @@ func (s *Scheduler) Sync(ctx context.Context) error {
 func (s *Scheduler) row(src config.Source) control.Source {
 	parts := source.Describe(src)
 	row := control.Source{ID: src.ID, Centre: s.canonical(src.Centre), Server: parts.Server, Protocol: parts.Protocol, URL: parts.URL,
-		AccessKey: parts.AccessKey, State: src.State, MaxSessions: src.MaxSessions, Interval: src.Interval.D()}
+		AccessKey: parts.AccessKey, State: src.State, MaxSessions: src.MaxSessions, Interval: src.Interval.D(), Hosts: src.Shown(s.canonical)}
 	if row.State == "" {
 		row.State = "available"
 	}
@@ -170,8 +179,7 @@ func (s *Scheduler) Open(ctx context.Context, once bool) (string, error) {
 		polls := map[string]control.DueSource{}
 		for _, d := range due {
 			polls[schemas.ID("poll", id, d.ID)] = d
-			jitter := 1 + s.Config.Schedule.Jitter*(2*rand.Float64()-1)
-			if err := control.SetDue(ctx, tx, d.ID, now.Add(time.Duration(float64(d.Interval)*jitter))); err != nil {
+			if err := control.SetDue(ctx, tx, d.ID, now.Add(time.Duration(float64(d.Interval)*s.spread()))); err != nil {
 				return err
 			}
 		}
@@ -186,6 +194,10 @@ func (s *Scheduler) Open(ctx context.Context, once bool) (string, error) {
 	s.Log.Debug("session opened", "session", id)
 	return id, nil
 }
+
+// spread is by how much an interval is multiplied, so that sources don't stay due
+// together.
+func (s *Scheduler) spread() float64 { return 1 + s.Config.Schedule.Jitter*(2*rand.Float64()-1) }
 
 func sessionEvent(id string, number int64, now time.Time, sources int) schemas.Message {
 	return schemas.Message{
@@ -211,15 +223,18 @@ func centreEvent(c centres.Centre, revision int64, now time.Time) schemas.Messag
 	}
 }
 
-func sourceEvent(s control.Source, revision int64, now time.Time) schemas.Message {
-	p := source.Describe(config.Source{URL: s.URL})
-	return schemas.Message{
-		ID: schemas.EventID(stage, schemas.LiveRun, s.ID, "source", fmt.Sprint(revision)), Topic: schemas.StatusChangedTopic,
-		Key: s.ID, Stage: stage, Subject: "source " + s.ID, Time: now,
-		Body: &schemas.StatusChanged{
-			Scope: schemas.Scope{Run: schemas.LiveRun, Centre: s.Centre, Source: s.ID}, Entity: schemas.EntitySource, Revision: revision, Server: s.Server,
-			Attributes: map[string]string{"protocol": s.Protocol, "hostname": s.Server, "username": p.Username, "base_path": p.BasePath,
-				"accesskey": s.AccessKey, "state": s.State},
-		},
+// sourceEvents tell how sources stand that have changed: a suspended one stays so.
+func sourceEvents(ctx context.Context, tx pgx.Tx, ids []string, revision int64, now time.Time) ([]schemas.Message, error) {
+	if len(ids) == 0 {
+		return nil, nil
 	}
+	all, err := control.Standings(ctx, tx, ids...)
+	if err != nil {
+		return nil, err
+	}
+	events := make([]schemas.Message, 0, len(all))
+	for _, st := range all {
+		events = append(events, sourcestate.Event(st, revision, "", now))
+	}
+	return events, nil
 }

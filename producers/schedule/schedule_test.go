@@ -115,7 +115,7 @@ func TestConfigurationIsAnnounced(t *testing.T) {
 	if centres != len(b.Profile.Centres) || len(bySource) != 2 {
 		t.Fatalf("%d centres, %d sources", centres, len(bySource))
 	}
-	want := map[string]string{"protocol": "ftp", "hostname": "ftp.example.org:21", "username": "reader", "base_path": "/impc", "accesskey": "env:SECRET_OF_B", "state": "available"}
+	want := map[string]string{"protocol": "ftp", "hostname": "ftp.example.org:21", "username": "reader", "base_path": "/impc", "accesskey": "env:SECRET_OF_B", "state": "available", "hosts": "Ics"}
 	if d := cmp.Diff(want, bySource["b"].Attributes); d != "" {
 		t.Errorf("source differs (- want, + got):\n%s", d)
 	}
@@ -141,6 +141,37 @@ func TestConfigurationIsAnnounced(t *testing.T) {
 	}
 	if d := cmp.Diff(map[string]string{"centre H": "h@example.org", "centre New": "", "source Ha": "maintenance", "source Icsb": "removed"}, got); d != "" {
 		t.Errorf("events differ (- want, + got):\n%s", d)
+	}
+}
+
+// What a source may show is kept beside it, spelled as file names are read, and
+// told when it changes.
+func TestWhatASourceMayShowIsKept(t *testing.T) {
+	b := newBench(t, two()...)
+	for _, tt := range []struct {
+		hosts config.Hosts
+		kept  string
+		told  string
+	}{
+		{nil, "({H})", "H"},
+		{config.Hosts{{Centre: "j"}, {Centre: "ics", Actions: []string{"add", "edit"}}}, "({H,J,Ics/add,Ics/edit})", "H J Ics/add Ics/edit"},
+		{config.Hosts{{Centre: config.AllCentres}}, "()", "all"},
+	} {
+		b.Config.Sources[0].Hosts = tt.hosts
+		b.events()
+		b.sync()
+		if got := b.text("SELECT hosts FROM control.source WHERE id = 'a'"); strings.ReplaceAll(got, `"`, "") != tt.kept {
+			t.Errorf("with hosts: %s control keeps %s, want %s", tt.hosts, got, tt.kept)
+		}
+		told := ""
+		for _, e := range b.events() {
+			if e.Source == "a" {
+				told = e.Attributes["hosts"]
+			}
+		}
+		if told != tt.told {
+			t.Errorf("with hosts: %s is told %q, want %q", tt.hosts, told, tt.told)
+		}
 	}
 }
 

@@ -43,6 +43,7 @@ type Hosting struct {
 	ModTime                            *time.Time
 	ListedAt                           time.Time
 	Present, Settled                   bool
+	Refused                            bool   // it would be present, but its source may not show the file
 	State                              string // of the source: available, maintenance, suspended or removed
 	Fetched, Failures                  int64
 }
@@ -90,6 +91,7 @@ type Acquisition struct {
 	EndedAt     *time.Time       `json:"ended_at"`
 	RetryAt     *time.Time       `json:"retry_at"`
 	Retries     int32            `json:"retries"`
+	Heals       string           `json:"heals"` // sha256 of the damaged blob whose bytes it fetches again
 
 	New     bool `json:"-"`
 	Changed bool `json:"-"`
@@ -172,14 +174,16 @@ func StoreFiles(ctx context.Context, tx pgx.Tx, files []*File) error {
 
 // Hostings returns where the given files lie, gone hostings included.
 func Hostings(ctx context.Context, q pg.Querier, files []string) ([]Hosting, error) {
-	rows, err := q.Query(ctx, `SELECT h.file::text, h.source, s.server, s.centre, h.look, h.size, h.mtime, h.listed_at, h.state='present', h.settled,
-			s.state, s.fetched, s.fetch_failures
-		FROM control.hosting h JOIN control.source s ON s.id = h.source WHERE h.file = ANY($1::uuid[]) ORDER BY h.file, h.source`, files)
+	rows, err := q.Query(ctx, `SELECT h.file::text, h.source, s.server, s.centre, h.look, h.size, h.mtime, h.listed_at,
+			h.state='present' AND m.granted, h.state='present' AND NOT m.granted, h.settled, s.state, s.fetched, s.fetch_failures
+		FROM control.hosting h JOIN control.source s ON s.id = h.source CROSS JOIN LATERAL (SELECT coalesce((
+			SELECT `+granted("s.hosts", "f.centre", "h.action")+` FROM control.file f WHERE f.id = h.file), true) AS granted) m
+		WHERE h.file = ANY($1::uuid[]) ORDER BY h.file, h.source`, files)
 	if err != nil {
 		return nil, fmt.Errorf("read hostings: %w", err)
 	}
 	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (h Hosting, err error) {
-		err = r.Scan(&h.File, &h.Source, &h.Server, &h.SourceCentre, &h.Look, &h.Size, &h.ModTime, &h.ListedAt, &h.Present, &h.Settled, &h.State, &h.Fetched, &h.Failures)
+		err = r.Scan(&h.File, &h.Source, &h.Server, &h.SourceCentre, &h.Look, &h.Size, &h.ModTime, &h.ListedAt, &h.Present, &h.Refused, &h.Settled, &h.State, &h.Fetched, &h.Failures)
 		return h, err
 	})
 }
@@ -187,7 +191,7 @@ func Hostings(ctx context.Context, q pg.Querier, files []string) ([]Hosting, err
 // Acquisitions returns all acquisitions of the given files, oldest first.
 func Acquisitions(ctx context.Context, q pg.Querier, files []string) ([]*Acquisition, error) {
 	rows, err := q.Query(ctx, `SELECT id, run::text, file::text, session::text, domain, batch::text, source, look, size, state, not_before, attempt, alone, tried,
-			download, unzip, sha256, documents, rank_own, rank_time, rank_ordinal, result, phase, exception, message, ended_at, retry_at, retries
+			download, unzip, sha256, documents, rank_own, rank_time, rank_ordinal, result, phase, exception, message, ended_at, retry_at, retries, heals
 		FROM control.acquisition WHERE file = ANY($1::uuid[]) ORDER BY id`, files)
 	if err != nil {
 		return nil, fmt.Errorf("read acquisitions: %w", err)
@@ -195,14 +199,14 @@ func Acquisitions(ctx context.Context, q pg.Querier, files []string) ([]*Acquisi
 	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (*Acquisition, error) {
 		var a Acquisition
 		return &a, r.Scan(&a.ID, &a.Run, &a.File, &a.Session, &a.Domain, &a.Batch, &a.Source, &a.Look, &a.Size, &a.State, &a.NotBefore, &a.Attempt, &a.Alone, &a.Tried,
-			&a.Download, &a.Unzip, &a.SHA256, &a.Documents, &a.RankOwn, &a.RankTime, &a.RankOrdinal, &a.Result, &a.Phase, &a.Exception, &a.Message, &a.EndedAt, &a.RetryAt, &a.Retries)
+			&a.Download, &a.Unzip, &a.SHA256, &a.Documents, &a.RankOwn, &a.RankTime, &a.RankOrdinal, &a.Result, &a.Phase, &a.Exception, &a.Message, &a.EndedAt, &a.RetryAt, &a.Retries, &a.Heals)
 	})
 }
 
 const acquisitionCols = `jsonb_to_recordset($1) AS r(id bigint, run uuid, file uuid, session uuid, domain text, batch uuid, source text, look int, size bigint,
 	state text, not_before timestamptz, attempt int, alone boolean, tried jsonb, download text, unzip text, sha256 text, documents int,
 	rank_own boolean, rank_time timestamptz, rank_ordinal int, last_event text, last_headers jsonb,
-	result text, phase text, exception text, message text, ended_at timestamptz, retry_at timestamptz, retries int)`
+	result text, phase text, exception text, message text, ended_at timestamptz, retry_at timestamptz, retries int, heals text)`
 
 // StoreAcquisitions inserts the new ones, giving them ids, and updates the
 // changed ones.
@@ -220,8 +224,8 @@ func StoreAcquisitions(ctx context.Context, tx pgx.Tx, all []*Acquisition) error
 		}
 	}
 	if len(fresh) > 0 {
-		if _, err := tx.Exec(ctx, `INSERT INTO control.acquisition (run, file, session, domain, batch, source, look, size, state, not_before, tried, retries)
-			SELECT run, file, session, domain, batch, source, look, size, state, not_before, tried, retries FROM `+acquisitionCols, pg.JSON(fresh)); err != nil {
+		if _, err := tx.Exec(ctx, `INSERT INTO control.acquisition (run, file, session, domain, batch, source, look, size, state, not_before, tried, retries, heals)
+			SELECT run, file, session, domain, batch, source, look, size, state, not_before, tried, retries, heals FROM `+acquisitionCols, pg.JSON(fresh)); err != nil {
 			return fmt.Errorf("store new acquisitions: %w", err)
 		}
 	}

@@ -163,14 +163,14 @@ func ReadyBatches(ctx context.Context, q pg.Querier, l Limits) ([]string, error)
 // TakeBatch locks the position row, and the batch if it may still be released,
 // and gives it its number. The first result is the next position to give; a
 // nil batch says that there is nothing to release.
-func TakeBatch(ctx context.Context, tx pgx.Tx, id string, l Limits) (next int64, b *Batch, err error) {
+func TakeBatch(ctx context.Context, tx pgx.Tx, id string, l Limits) (next Position, b *Batch, err error) {
 	if next, err = LockPosition(ctx, tx); err != nil {
-		return 0, nil, err
+		return next, nil, err
 	}
 	// The lock comes in a statement of its own, so that the condition is
 	// judged on what was committed before it.
 	if _, err := tx.Exec(ctx, "SELECT 1 FROM control.batch WHERE id=$1 FOR UPDATE", id); err != nil {
-		return 0, nil, fmt.Errorf("lock batch: %w", err)
+		return next, nil, fmt.Errorf("lock batch: %w", err)
 	}
 	b = &Batch{}
 	err = tx.QueryRow(ctx, `SELECT b.id::text, b.domain, b.run::text, b.session::text FROM `+batchAndSession+`
@@ -179,38 +179,14 @@ func TakeBatch(ctx context.Context, tx pgx.Tx, id string, l Limits) (next int64,
 		return next, nil, nil
 	}
 	if err != nil {
-		return 0, nil, fmt.Errorf("take batch: %w", err)
+		return next, nil, fmt.Errorf("take batch: %w", err)
 	}
 	err = tx.QueryRow(ctx, `INSERT INTO control.domain AS d (name, next_number) VALUES ($1, 2) ON CONFLICT (name) DO UPDATE SET next_number = d.next_number + 1
 		RETURNING next_number - 1`, b.Domain).Scan(&b.Number)
 	if err != nil {
-		return 0, nil, fmt.Errorf("number batch: %w", err)
+		return next, nil, fmt.Errorf("number batch: %w", err)
 	}
 	return next, b, nil
-}
-
-// GivenPosition is the last position that was given; 0 before the first.
-func GivenPosition(ctx context.Context, q pg.Querier) (last int64, err error) {
-	if err = q.QueryRow(ctx, "SELECT next - 1 FROM control.position").Scan(&last); err != nil {
-		return 0, fmt.Errorf("read the last position: %w", err)
-	}
-	return last, nil
-}
-
-// LockPosition locks the one row of positions and returns the next one.
-func LockPosition(ctx context.Context, tx pgx.Tx) (next int64, err error) {
-	if err = tx.QueryRow(ctx, "SELECT next FROM control.position FOR UPDATE").Scan(&next); err != nil {
-		return 0, fmt.Errorf("lock position: %w", err)
-	}
-	return next, nil
-}
-
-// SetPosition stores the next position to give.
-func SetPosition(ctx context.Context, tx pgx.Tx, next int64) error {
-	if _, err := tx.Exec(ctx, "UPDATE control.position SET next = $1", next); err != nil {
-		return fmt.Errorf("store position: %w", err)
-	}
-	return nil
 }
 
 // Ordered is a document of a batch, in the batch's order.
@@ -272,13 +248,14 @@ type Session struct {
 	ID       string
 	Number   int64
 	OpenedAt time.Time
-	Failed   bool // a poll of it did not complete
+	Failed   string   // of one that has been applied: the earliest phase in which a poll or a file failed; empty if none did
+	Batches  []string // of one that has been applied
 }
 
 // EndableSessions returns the sessions all of whose batches are out, but whose
 // end has no position yet.
 func EndableSessions(ctx context.Context, q pg.Querier, l Limits) ([]Session, error) {
-	rows, err := q.Query(ctx, `SELECT s.id::text, s.number, s.opened_at, false FROM control.session s
+	rows, err := q.Query(ctx, `SELECT s.id::text, s.number, s.opened_at, '', ARRAY[]::text[] FROM control.session s
 		WHERE s.closed_at IS NULL AND s.end_position IS NULL AND (s.polls_ended_at IS NOT NULL OR s.opened_at < $1)
 		  AND NOT EXISTS (`+openLooks+`)
 		  AND NOT EXISTS (SELECT FROM control.batch b WHERE b.session = s.id AND b.released_at IS NULL)
@@ -290,7 +267,7 @@ func EndableSessions(ctx context.Context, q pg.Querier, l Limits) ([]Session, er
 }
 
 func scanSession(r pgx.CollectableRow) (s Session, err error) {
-	err = r.Scan(&s.ID, &s.Number, &s.OpenedAt, &s.Failed)
+	err = r.Scan(&s.ID, &s.Number, &s.OpenedAt, &s.Failed, &s.Batches)
 	return s, err
 }
 
@@ -303,15 +280,28 @@ func EndSession(ctx context.Context, tx pgx.Tx, id string, position int64) (bool
 	return tag.RowsAffected() == 1, nil
 }
 
-// CloseSessions closes the sessions whose end the warehouse has applied, and
-// returns them.
-func CloseSessions(ctx context.Context, tx pgx.Tx, applied int64, now time.Time) ([]Session, error) {
-	rows, err := tx.Query(ctx, `UPDATE control.session s SET closed_at=$2 WHERE closed_at IS NULL AND end_position <= $1
-		RETURNING id::text, number, opened_at, EXISTS (SELECT FROM control.poll p WHERE p.session = s.id AND p.state <> 'complete')`, applied, now)
+// AppliedSessions returns the sessions that are open though the warehouse has
+// applied their end.
+func AppliedSessions(ctx context.Context, q pg.Querier, applied int64) ([]Session, error) {
+	rows, err := q.Query(ctx, `SELECT s.id::text, s.number, s.opened_at,
+			CASE WHEN EXISTS (SELECT FROM control.poll p WHERE p.session = s.id AND p.state <> 'complete') THEN 'zip_name'
+			ELSE coalesce((SELECT a.phase FROM control.batch b JOIN control.acquisition a ON a.batch = b.id WHERE b.session = s.id AND a.result = 'failed'
+				ORDER BY array_position(ARRAY['zip_name', 'download', 'zip_md5', 'unzip'], a.phase) LIMIT 1), '') END,
+			ARRAY(SELECT b.id::text FROM control.batch b WHERE b.session = s.id)
+		FROM control.session s WHERE s.closed_at IS NULL AND s.end_position <= $1 ORDER BY s.number`, applied)
 	if err != nil {
-		return nil, fmt.Errorf("close sessions: %w", err)
+		return nil, fmt.Errorf("find sessions that are applied: %w", err)
 	}
 	return pgx.CollectRows(rows, scanSession)
+}
+
+// CloseSession closes a session; false if another did.
+func CloseSession(ctx context.Context, tx pgx.Tx, id string, now time.Time) (bool, error) {
+	tag, err := tx.Exec(ctx, "UPDATE control.session SET closed_at = $2 WHERE id = $1 AND closed_at IS NULL", id, now)
+	if err != nil {
+		return false, fmt.Errorf("close session: %w", err)
+	}
+	return tag.RowsAffected() == 1, nil
 }
 
 // Document is what sequence keeps of a document that has ended before
@@ -361,6 +351,6 @@ type documentColumns struct {
 func (c *documentColumns) add(d Document) {
 	c.run, c.file, c.attempt = append(c.run, d.Run), append(c.file, d.File), append(c.attempt, d.Attempt)
 	c.download, c.unzip, c.document = append(c.download, d.Download), append(c.unzip, d.Unzip), append(c.document, d.Document)
-	c.entry, c.kind, c.date, c.inc = append(c.entry, pg.Text(d.Entry)), append(c.kind, d.Kind), append(c.date, d.DocDate), append(c.inc, d.DocInc)
+	c.entry, c.kind, c.date, c.inc = append(c.entry, d.Entry), append(c.kind, d.Kind), append(c.date, d.DocDate), append(c.inc, d.DocInc)
 	c.sha256, c.result, c.body = append(c.sha256, d.SHA256), append(c.result, d.Result), append(c.body, d.Body)
 }

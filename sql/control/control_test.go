@@ -541,8 +541,9 @@ func TestSilentThingsAreRequestedAgain(t *testing.T) {
 	file, centre := schemas.FileID("add", name), "H"
 	p, _ := take(t, pool, "m", "src")
 	inTx(t, pool, func(tx pgx.Tx) error {
-		return control.Record(t.Context(), tx, p, noon, []control.Sighting{{File: file, Name: name, Action: "add", Centre: &centre, FileDate: &date, FileInc: &inc, Look: 1, Size: 9,
+		_, err := control.Record(t.Context(), tx, p, noon, []control.Sighting{{File: file, Name: name, Action: "add", Centre: &centre, FileDate: &date, FileInc: &inc, Look: 1, Size: 9,
 			ListedAt: noon, Settled: true, Class: "announced", Event: []byte("look \x00\xff"), Headers: []schemas.Header{{Key: "ce_id", Value: []byte("look")}}}})
+		return err
 	})
 	received := &control.Acquisition{New: true, Run: schemas.LiveRun, File: file, Session: &id, Domain: "H", Source: "src", Look: 1, State: control.Wanted, NotBefore: noon}
 	inTx(t, pool, func(tx pgx.Tx) error {
@@ -625,6 +626,18 @@ func TestSourcesAsConfigured(t *testing.T) {
 	changed.MaxSessions = 1
 	if !put(changed, 4) || state() != "(suspended,4)" {
 		t.Errorf("a suspended source with fewer sessions is %s", state())
+	}
+	// Who tells how else it is reached has mended it.
+	moved := changed
+	moved.AccessKey = "env:OTHER"
+	exec(t, pool, "UPDATE control.source SET failed_polls = 9, suspended_at = now(), suspended_why = 'why', next_due = 'infinity'")
+	if !put(moved, 5) || text(t, pool, "SELECT state, failed_polls, suspended_at, suspended_why, next_due FROM control.source") != `(available,0,,"",-infinity)` {
+		t.Errorf("a suspended source with another key is %s", text(t, pool, "SELECT state, failed_polls, suspended_at, suspended_why, next_due FROM control.source"))
+	}
+	// What control.restore knows of a source has no address.
+	exec(t, pool, "UPDATE control.source SET state = 'suspended', url = ''")
+	if !put(changed, 5) || state() != "(suspended,5)" {
+		t.Errorf("a suspended source of a restored control is %s", state())
 	}
 	changed.State = "maintenance"
 	if !put(changed, 5) || state() != "(maintenance,5)" {

@@ -17,6 +17,7 @@ type Listed struct {
 	Size               int64
 	ModTime            *time.Time
 	Known              bool // the file is known, from whatever source
+	Unread             bool // its name was refused when it was recorded last
 	Exception          string
 	Hosted             bool // this source is known to host it
 	Look               int32
@@ -32,7 +33,7 @@ type Listed struct {
 func CreateListing(ctx context.Context, c pg.Querier) error {
 	for _, sql := range []string{
 		`CREATE TEMP TABLE IF NOT EXISTS listed (file uuid PRIMARY KEY, action text NOT NULL, name text NOT NULL, size bigint NOT NULL, mtime timestamptz,
-			exception text NOT NULL, message text NOT NULL)`,
+			exception text NOT NULL, message text NOT NULL, turn boolean NOT NULL DEFAULT false)`,
 		emptyListing,
 	} {
 		if _, err := c.Exec(ctx, sql); err != nil {
@@ -93,21 +94,59 @@ func StoreListing(ctx context.Context, c pg.Querier, entries []Entry) (repeated 
 	return repeated, nil
 }
 
+// newLook is true of an entry that shows another look of its file than the source
+// was known to host, or the first.
+const newLook = "(h.file IS NULL OR h.size <> l.size OR h.mtime IS DISTINCT FROM l.mtime OR h.state = 'gone')"
+
+// ChooseTurn chooses among the entries of a listing that show a new look those
+// whose turn it is, at most limit, and returns how many must wait. Files that were
+// never seen at the source come first, those that were changed longest ago first;
+// then the others, those that were taken up longest ago first. So whoever waits
+// comes nearer with each poll.
+func ChooseTurn(ctx context.Context, q pg.Querier, source string, limit int) (waiting int64, err error) {
+	err = q.QueryRow(ctx, `WITH n AS MATERIALIZED (SELECT l.file, l.mtime, l.action, l.name, h.listed_at
+			FROM pg_temp.listed l LEFT JOIN LATERAL (SELECT * FROM control.hosting WHERE source = $1 AND file = l.file OFFSET 0) h ON true
+			WHERE `+newLook+`),
+		t AS (UPDATE pg_temp.listed l SET turn = true FROM (SELECT file FROM n ORDER BY listed_at NULLS FIRST, mtime NULLS LAST, action, name COLLATE "C" LIMIT $2) c
+			WHERE l.file = c.file RETURNING 1)
+		SELECT (SELECT count(*) FROM n) - (SELECT count(*) FROM t)`, source, limit).Scan(&waiting)
+	if err != nil {
+		return 0, fmt.Errorf("choose from the listing of %s: %w", source, err)
+	}
+	return waiting, nil
+}
+
+// SetPostponed stores how many entries with a new look a poll has left to the next.
+func SetPostponed(ctx context.Context, q pg.Querier, p Poll, n int64) error {
+	if _, err := q.Exec(ctx, "UPDATE control.poll SET postponed=$2 WHERE id=$1", p.ID, n); err != nil {
+		return fmt.Errorf("poll of %s: store what is postponed: %w", p.Source, err)
+	}
+	return nil
+}
+
+// granted is the condition that a source with the given hosts may show a file: a
+// name that can't be read is nobody's.
+func granted(hosts, centre, action string) string {
+	return fmt.Sprintf("(%[1]s IS NULL OR %[2]s IS NULL OR %[2]s = ANY(%[1]s) OR %[2]s || '/' || %[3]s = ANY(%[1]s))", hosts, centre, action)
+}
+
 // Compare returns the next entries, after the given file id, that differ from
-// what is known of a source: at most limit, in the order of their ids.
-func Compare(ctx context.Context, q pg.Querier, source, after string, limit int) ([]Listed, error) {
-	rows, err := q.Query(ctx, `SELECT l.file::text, l.action, l.name, l.size, l.mtime, l.exception, l.message, f.id IS NOT NULL, coalesce(f.exception, ''),
+// what is known of a source, or that it may not show any more: at most limit, in
+// the order of their ids. Of those that show a new look, with chosen, only the ones
+// whose turn it is. hosts is as in Source.
+func Compare(ctx context.Context, q pg.Querier, source string, hosts []string, after string, limit int, chosen bool) ([]Listed, error) {
+	rows, err := q.Query(ctx, `SELECT l.file::text, l.action, l.name, l.size, l.mtime, l.exception, l.message, f.id IS NOT NULL, f.id IS NOT NULL AND f.centre IS NULL, coalesce(f.exception, ''),
 			h.file IS NOT NULL, coalesce(h.look, 0), coalesce(h.size, 0), h.mtime, h.listed_at, coalesce(h.settled, false), coalesce(h.state, '')
 		FROM pg_temp.listed l
 		LEFT JOIN LATERAL (SELECT * FROM control.hosting WHERE source = $1 AND file = l.file OFFSET 0) h ON true
-		LEFT JOIN LATERAL (SELECT id, exception FROM control.file WHERE id = l.file OFFSET 0) f ON true
-		WHERE l.file > $2::uuid AND (h.file IS NULL OR h.size <> l.size OR h.mtime IS DISTINCT FROM l.mtime OR h.state = 'gone' OR NOT h.settled OR f.exception <> '')
-		ORDER BY l.file LIMIT $3`, source, after, limit)
+		LEFT JOIN LATERAL (SELECT id, exception, centre FROM control.file WHERE id = l.file OFFSET 0) f ON true
+		WHERE l.file > $2::uuid AND CASE WHEN `+newLook+` THEN l.turn OR NOT $4 ELSE NOT h.settled OR f.exception <> '' OR NOT `+granted("$5::text[]", "f.centre", "l.action")+` END
+		ORDER BY l.file LIMIT $3`, source, after, limit, chosen, hosts)
 	if err != nil {
 		return nil, fmt.Errorf("compare listing of %s: %w", source, err)
 	}
 	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (l Listed, err error) {
-		err = r.Scan(&l.File, &l.Action, &l.Name, &l.Size, &l.ModTime, &l.Invalid, &l.Message, &l.Known, &l.Exception, &l.Hosted, &l.Look, &l.HostedSize, &l.HostedModTime, &l.ListedAt, &l.Settled, &l.State)
+		err = r.Scan(&l.File, &l.Action, &l.Name, &l.Size, &l.ModTime, &l.Invalid, &l.Message, &l.Known, &l.Unread, &l.Exception, &l.Hosted, &l.Look, &l.HostedSize, &l.HostedModTime, &l.ListedAt, &l.Settled, &l.State)
 		return l, err
 	})
 }

@@ -21,10 +21,11 @@ type Measures struct {
 	// (announced and not taken up), wanted (files), jobs, requested, received,
 	// extracted (files), batches and sessions.
 	Outstanding map[string]int64
+	Sources     []Standing // those that are not removed
 }
 
-// Measure reads the numbers for the metrics: two statements, by indexes that
-// hold only what is outstanding.
+// Measure reads the numbers for the metrics: what is outstanding by indexes that
+// hold only that.
 func Measure(ctx context.Context, q pg.Querier) (Measures, error) {
 	m := Measures{Outstanding: map[string]int64{}}
 	rows, err := q.Query(ctx, fmt.Sprintf(`SELECT d.server, d.allowed, `+creditSQL+`
@@ -61,6 +62,15 @@ func Measure(ctx context.Context, q pg.Querier) (Measures, error) {
 	for what, n := range map[string]int64{"polls": polls, "looks": looks, "wanted": wanted, "jobs": jobs, "requested": requested,
 		"received": received, "extracted": extracted, "batches": batches, "sessions": sessions} {
 		m.Outstanding[what] = n
+	}
+	all, err := Standings(ctx, q)
+	if err != nil {
+		return m, err
+	}
+	for _, s := range all {
+		if s.State != "removed" {
+			m.Sources = append(m.Sources, s)
+		}
 	}
 	return m, nil
 }

@@ -121,32 +121,52 @@ type Sighting struct {
 	Headers   []schemas.Header `json:"headers"`
 }
 
-// Record stores sightings: files, hostings and looks, as sets.
-func Record(ctx context.Context, tx pgx.Tx, p Poll, now time.Time, seen []Sighting) error {
+// sightings are rows of Sighting.
+const sightings = `jsonb_to_recordset($1) AS r(file uuid, name text, action text, centre text, file_date date, file_inc bigint, exception text, message text,
+	look int, size bigint, mtime timestamptz, listed_at timestamptz, settled boolean, state text, class text, event text, headers jsonb)`
+
+// Record stores sightings: files, hostings and looks, as sets. It returns the
+// files whose rows are new or say something else now. What is wrong with one
+// source's entry of a file whose name is good says nothing of a file that another
+// poll has recorded meanwhile. What no session found, since it was announced,
+// belongs to none.
+func Record(ctx context.Context, tx pgx.Tx, p Poll, now time.Time, seen []Sighting) (files map[string]bool, err error) {
 	rows := pg.JSON(seen)
-	const cols = `jsonb_to_recordset($1) AS r(file uuid, name text, action text, centre text, file_date date, file_inc bigint, exception text, message text,
-		look int, size bigint, mtime timestamptz, listed_at timestamptz, settled boolean, state text, class text, event text, headers jsonb)`
-	if _, err := tx.Exec(ctx, `INSERT INTO control.file AS f (id, name, action, centre, file_date, file_inc, exception, message)
-		SELECT file, name, action, centre, file_date, file_inc, exception, message FROM `+cols+` ORDER BY file
+	stored, err := tx.Query(ctx, `INSERT INTO control.file AS f (id, name, action, centre, file_date, file_inc, exception, message)
+		SELECT file, name, action, centre, file_date, file_inc, exception, message FROM `+sightings+` ORDER BY file
 		ON CONFLICT (id) DO UPDATE SET centre=excluded.centre, file_date=excluded.file_date, file_inc=excluded.file_inc,
 			exception=excluded.exception, message=excluded.message
-		WHERE f.exception <> excluded.exception`, rows); err != nil {
-		return fmt.Errorf("record files: %w", err)
+		WHERE f.exception <> excluded.exception AND (excluded.exception = '' OR excluded.centre IS NULL OR f.centre IS NULL)
+		RETURNING id::text`, rows)
+	if err != nil {
+		return nil, fmt.Errorf("record files: %w", err)
 	}
+	ids, err := pgx.CollectRows(stored, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("record files: %w", err)
+	}
+	files = make(map[string]bool, len(ids))
+	for _, id := range ids {
+		files[id] = true
+	}
+	return files, recordHostings(ctx, tx, p, now, rows)
+}
+
+func recordHostings(ctx context.Context, tx pgx.Tx, p Poll, now time.Time, rows string) error {
 	if _, err := tx.Exec(ctx, `UPDATE control.look k SET class='superseded' FROM (
-			SELECT u.source, u.file, u.look FROM `+cols+` CROSS JOIN LATERAL (SELECT source, file, look FROM control.look
+			SELECT u.source, u.file, u.look FROM `+sightings+` CROSS JOIN LATERAL (SELECT source, file, look FROM control.look
 				WHERE source=$2 AND file=r.file AND look < r.look AND class='unsettled' OFFSET 0) u) s
 		WHERE k.source=s.source AND k.file=s.file AND k.look=s.look`, rows, p.Source); err != nil {
 		return fmt.Errorf("record superseded looks: %w", err)
 	}
 	if _, err := tx.Exec(ctx, `INSERT INTO control.hosting (source, file, action, name, look, size, mtime, listed_at, settled, state, misses)
-		SELECT $2, file, action, name, look, size, mtime, listed_at, settled, coalesce(nullif(state, ''), 'present'), 0 FROM `+cols+` ORDER BY file
+		SELECT $2, file, action, name, look, size, mtime, listed_at, settled, coalesce(nullif(state, ''), 'present'), 0 FROM `+sightings+` ORDER BY file
 		ON CONFLICT (source, file) DO UPDATE SET look=excluded.look, size=excluded.size, mtime=excluded.mtime,
 			listed_at=excluded.listed_at, settled=excluded.settled, state=excluded.state, misses=0`, rows, p.Source); err != nil {
 		return fmt.Errorf("record hostings: %w", err)
 	}
 	if _, err := tx.Exec(ctx, `INSERT INTO control.look (source, file, look, session, domain, centre, size, mtime, listed_at, class, announced_at, event, headers)
-		SELECT $2, file, look, $3, coalesce(r.centre, ''), $4, size, mtime, listed_at, class, CASE WHEN class='announced' THEN $5::timestamptz END, decode(event,'base64'), headers FROM `+cols+` ORDER BY file
+		SELECT $2, file, look, nullif($3, '')::uuid, coalesce(r.centre, ''), $4, size, mtime, listed_at, class, CASE WHEN class='announced' THEN $5::timestamptz END, decode(event,'base64'), headers FROM `+sightings+` ORDER BY file
 		ON CONFLICT (source, file, look) DO UPDATE SET session=excluded.session, domain=excluded.domain, class=excluded.class,
 			announced_at=excluded.announced_at, event=excluded.event, headers=excluded.headers`, rows, p.Source, p.Session, p.Centre, now); err != nil {
 		return fmt.Errorf("record looks: %w", err)

@@ -64,18 +64,20 @@ func Fetching(ctx context.Context, q pg.Querier) (fetching bool, err error) {
 	return fetching, nil
 }
 
-// Listing is how the polls of a session ended.
+// Listing is how a poll of a session ended.
 type Listing struct {
 	Source, State, Exception, Message string
+	Postponed                         int64 // new and changed files that it showed beyond poll.max_new
 }
 
-// Unlisted returns the available sources that the given session did not list
-// completely, and why.
+// Unlisted returns the available and suspended sources that the given session did
+// not list completely, and why; and those of which it left files to the next.
 func Unlisted(ctx context.Context, q pg.Querier, session string) ([]Listing, error) {
-	rows, err := q.Query(ctx, `SELECT s.id, coalesce(p.state, 'not polled'), coalesce(p.exception, ''), coalesce(p.message, '')
+	rows, err := q.Query(ctx, `SELECT s.id, coalesce(p.state, 'not polled'), coalesce(nullif(p.exception, ''), CASE WHEN s.state = 'suspended' THEN 'source_suspended' ELSE '' END),
+			coalesce(nullif(p.message, ''), s.suspended_why), coalesce(p.postponed, 0)
 		FROM control.source s JOIN control.centre c ON c.short_name = s.centre AND c.active
 		LEFT JOIN control.poll p ON p.source = s.id AND p.session = $1
-		WHERE s.state = 'available' AND p.state IS DISTINCT FROM 'complete' ORDER BY s.id`, session)
+		WHERE s.state IN ('available','suspended') AND (p.state IS DISTINCT FROM 'complete' OR p.postponed > 0) ORDER BY s.id`, session)
 	if err != nil {
 		return nil, fmt.Errorf("read how sources were listed: %w", err)
 	}
@@ -83,7 +85,7 @@ func Unlisted(ctx context.Context, q pg.Querier, session string) ([]Listing, err
 	var out []Listing
 	for rows.Next() {
 		var l Listing
-		if err := rows.Scan(&l.Source, &l.State, &l.Exception, &l.Message); err != nil {
+		if err := rows.Scan(&l.Source, &l.State, &l.Exception, &l.Message, &l.Postponed); err != nil {
 			return nil, fmt.Errorf("read how sources were listed: %w", err)
 		}
 		out = append(out, l)

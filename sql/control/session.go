@@ -16,6 +16,7 @@ type Source struct {
 	ID, Centre, Server, Protocol, URL, AccessKey, State string
 	MaxSessions                                         int
 	Interval                                            time.Duration
+	Hosts                                               []string // what it may show: CENTRE or CENTRE/ACTION; nil: everything
 }
 
 // NextCount gives the next number of a counter: session, revision.
@@ -39,16 +40,24 @@ func PutCentre(ctx context.Context, tx pgx.Tx, c centres.Centre, revision int64)
 	return tag.RowsAffected() == 1, nil
 }
 
+// staysSuspended is true of a suspended source that is configured to be available
+// and reached as before. One whose url is not known comes from a restored control.
+const staysSuspended = "(s.state = 'suspended' AND $9 = 'available' AND (s.url = '' OR (s.url, s.accesskey) = ($5, $6)))"
+
 // PutSource stores a source as configured and reports whether that changed.
-// A suspended source stays so.
+// A suspended source stays so, unless it is told to be reached in another way.
 func PutSource(ctx context.Context, tx pgx.Tx, s Source, revision int64) (changed bool, err error) {
-	tag, err := tx.Exec(ctx, `INSERT INTO control.source AS s (id, centre, server, protocol, url, accesskey, max_sessions, poll_interval, state, revision)
-		VALUES ($1,$2,$3,$4,$5,$6,$7,$8::interval,$9,$10)
-		ON CONFLICT (id) DO UPDATE SET centre=$2, server=$3, protocol=$4, url=$5, accesskey=$6, max_sessions=$7, poll_interval=$8::interval,
-			state = CASE WHEN s.state = 'suspended' AND $9 = 'available' THEN s.state ELSE $9 END, revision=$10
-		WHERE (s.centre, s.server, s.protocol, s.url, s.accesskey, s.max_sessions, s.poll_interval, CASE WHEN s.state = 'suspended' THEN 'available' ELSE s.state END)
-			IS DISTINCT FROM ($2,$3,$4,$5,$6,$7,$8::interval,$9)`,
-		s.ID, s.Centre, s.Server, s.Protocol, s.URL, s.AccessKey, s.MaxSessions, interval(s.Interval), s.State, revision)
+	tag, err := tx.Exec(ctx, `INSERT INTO control.source AS s (id, centre, server, protocol, url, accesskey, max_sessions, poll_interval, state, revision, hosts)
+		VALUES ($1,$2,$3,$4,$5,$6,$7,$8::interval,$9,$10,$11)
+		ON CONFLICT (id) DO UPDATE SET centre=$2, server=$3, protocol=$4, url=$5, accesskey=$6, max_sessions=$7, poll_interval=$8::interval, revision=$10, hosts=$11,
+			state = CASE WHEN `+staysSuspended+` THEN s.state ELSE $9 END,
+			failed_polls = CASE WHEN s.state = $9 OR `+staysSuspended+` THEN s.failed_polls ELSE 0 END,
+			suspended_at = CASE WHEN `+staysSuspended+` THEN s.suspended_at END,
+			suspended_why = CASE WHEN `+staysSuspended+` THEN s.suspended_why ELSE '' END,
+			next_due = CASE WHEN s.state = 'suspended' AND NOT (`+staysSuspended+`) THEN '-infinity' ELSE s.next_due END
+		WHERE (s.centre, s.server, s.protocol, s.url, s.accesskey, s.max_sessions, s.poll_interval, s.hosts, CASE WHEN s.state = 'suspended' THEN 'available' ELSE s.state END)
+			IS DISTINCT FROM ($2,$3,$4,$5,$6,$7,$8::interval,$11,$9)`,
+		s.ID, s.Centre, s.Server, s.Protocol, s.URL, s.AccessKey, s.MaxSessions, interval(s.Interval), s.State, revision, s.Hosts)
 	if err != nil {
 		return false, fmt.Errorf("store source %s: %w", s.ID, err)
 	}
@@ -58,7 +67,7 @@ func PutSource(ctx context.Context, tx pgx.Tx, s Source, revision int64) (change
 // RemoveSources marks the sources that are no longer configured as removed
 // and returns them.
 func RemoveSources(ctx context.Context, tx pgx.Tx, keep []string, revision int64) ([]Source, error) {
-	rows, err := tx.Query(ctx, `UPDATE control.source SET state='removed', revision=$2
+	rows, err := tx.Query(ctx, `UPDATE control.source SET state='removed', revision=$2, failed_polls=0, suspended_at=NULL, suspended_why=''
 		WHERE NOT id = ANY($1) AND state <> 'removed'
 		RETURNING id, centre, server, protocol, url, accesskey, state`, keep, revision)
 	if err != nil {
@@ -76,12 +85,12 @@ type DueSource struct {
 	Interval           time.Duration
 }
 
-// DueSources locks and returns the available sources that are due and not
-// being polled; all available ones that are not being polled if all is set.
+// DueSources locks and returns the sources that are due and not being polled:
+// available ones, all of them if all is set, and suspended ones, to be probed.
 func DueSources(ctx context.Context, tx pgx.Tx, now time.Time, all bool) ([]DueSource, error) {
 	rows, err := tx.Query(ctx, `SELECT s.id, s.centre, s.server, extract(epoch FROM s.poll_interval)::float8
 		FROM control.source s JOIN control.centre c ON c.short_name = s.centre AND c.active
-		WHERE s.state = 'available' AND ($2 OR s.next_due <= $1)
+		WHERE (s.state = 'available' AND $2 OR s.state IN ('available','suspended') AND s.next_due <= $1)
 		  AND NOT EXISTS (SELECT FROM control.poll p WHERE p.source = s.id AND p.state IN ('due','running'))
 		ORDER BY s.id FOR UPDATE OF s`, now, all)
 	if err != nil {

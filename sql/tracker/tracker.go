@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tributary/internal/exception"
 	"tributary/internal/pg"
 )
 
@@ -37,5 +38,23 @@ func MigrateInto(ctx context.Context, pool *pgxpool.Pool, schema string) error {
 	if err := checkName(schema); err != nil {
 		return err
 	}
-	return pg.Migrate(ctx, pool, schema, renamed{sub, schema})
+	if err := pg.Migrate(ctx, pool, schema, renamed{sub, schema}); err != nil {
+		return err
+	}
+	return describe(ctx, pool, schema)
+}
+
+// describe says in the rows of exceptions what this program says of them: those
+// that an older one has written say nothing, or something else.
+func describe(ctx context.Context, pool *pgxpool.Pool, schema string) error {
+	var names, texts []string
+	for name, text := range exception.Texts() {
+		names, texts = append(names, name), append(texts, text)
+	}
+	_, err := pool.Exec(ctx, Rename(`UPDATE tracker.an_exception AS x SET description = n.text FROM unnest($1::text[], $2::text[]) AS n (name, text)
+		WHERE x.short_name = n.name AND x.description IS DISTINCT FROM n.text`, schema), names, texts)
+	if err != nil {
+		return fmt.Errorf("describe the exceptions in %s: %w", schema, err)
+	}
+	return nil
 }

@@ -27,6 +27,27 @@ func Exists(ctx context.Context, q pg.Querier, schema string) (bool, error) {
 	return there, nil
 }
 
+// HasChain tells whether the live schema notes the digests of positions: one of
+// an older version doesn't.
+func HasChain(ctx context.Context, q pg.Querier) (there bool, err error) {
+	if err := q.QueryRow(ctx, "SELECT to_regclass('warehouse.chain') IS NOT NULL").Scan(&there); err != nil {
+		return false, fmt.Errorf("look for the chain of positions: %w", err)
+	}
+	return there, nil
+}
+
+// Applied tells whether the live warehouse applied a record with a digest as a
+// position.
+func Applied(ctx context.Context, q pg.Querier, position int64, digest []byte) (applied bool, err error) {
+	if there, err := HasChain(ctx, q); err != nil || !there {
+		return false, err
+	}
+	if err := q.QueryRow(ctx, "SELECT EXISTS (SELECT FROM warehouse.chain WHERE position = $1 AND digest = $2)", position, digest).Scan(&applied); err != nil {
+		return false, fmt.Errorf("ask whether a position was applied: %w", err)
+	}
+	return applied, nil
+}
+
 // MakeShadow makes the schema Shadow anew: empty, with the tables and views of
 // the profile. What people have put into the profile's own lists in the live
 // schema, which no order tells of, is taken over. A schema that an earlier
@@ -144,7 +165,7 @@ func refuseOthers(ctx context.Context, q pg.Querier) error {
 }
 
 // tablesOf lists the tables of the shadow, but for those that hold the state of
-// running members.
+// running members, and for the chain, which is judged with the log.
 func tablesOf(ctx context.Context, q pg.Querier) ([]string, error) {
 	rows, err := q.Query(ctx, "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkind IN ('r', 'p') ORDER BY 1", Shadow)
 	if err != nil {
@@ -155,7 +176,7 @@ func tablesOf(ctx context.Context, q pg.Querier) ([]string, error) {
 		return nil, fmt.Errorf("list the tables: %w", err)
 	}
 	return slices.DeleteFunc(names, func(name string) bool {
-		return slices.Contains([]string{"state", "try", "lease", "outbox", "outbox_letter", "profile", "schema_version"}, name)
+		return slices.Contains([]string{"state", "chain", "try", "lease", "outbox", "outbox_letter", "profile", "schema_version"}, name)
 	}), nil
 }
 

@@ -71,11 +71,6 @@ func swap(ctx context.Context, tx pgx.Tx, p *profile, check func(pgx.Tx) error) 
 	}
 	var steps []string
 	if live {
-		grants, err := grants(ctx, tx)
-		if err != nil {
-			return err
-		}
-		steps = grants
 		own := []string{"outbox", "lease", "try"}
 		var letters bool // of the outbox: a schema that only older members have migrated has no table for them
 		if err := tx.QueryRow(ctx, "SELECT to_regclass('warehouse.outbox_letter') IS NOT NULL").Scan(&letters); err != nil {
@@ -83,6 +78,9 @@ func swap(ctx context.Context, tx pgx.Tx, p *profile, check func(pgx.Tx) error) 
 		}
 		if letters {
 			own = append(own, "outbox_letter")
+		}
+		if steps, err = pg.Grants(ctx, tx, Schema, Shadow, own...); err != nil { // own move as they are
+			return err
 		}
 		for _, table := range own {
 			steps = append(steps, "DROP TABLE "+Shadow+"."+table, "ALTER TABLE warehouse."+table+" SET SCHEMA "+Shadow)
@@ -109,28 +107,4 @@ func execAll(ctx context.Context, tx pgx.Tx, steps []string) error {
 		}
 	}
 	return nil
-}
-
-// grants returns the statements that give on the shadow the rights that were
-// granted on the live schema, now and for what is made in it later.
-func grants(ctx context.Context, tx pgx.Tx) ([]string, error) {
-	const to = `CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END || CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END`
-	rows, err := tx.Query(ctx, `SELECT format('GRANT %s ON SCHEMA %I TO ', a.privilege_type, $1::text) || `+to+`
-			FROM pg_namespace n CROSS JOIN LATERAL aclexplode(n.nspacl) a WHERE n.nspname = 'warehouse' AND a.grantee <> n.nspowner
-		UNION ALL SELECT format('GRANT %s ON %I.%I TO ', a.privilege_type, $1::text, c.relname) || `+to+`
-			FROM pg_class c CROSS JOIN LATERAL aclexplode(c.relacl) a
-			WHERE c.relnamespace = to_regnamespace('warehouse') AND c.relkind IN ('r', 'p', 'v') AND a.grantee <> c.relowner
-				AND c.relname NOT IN ('outbox', 'outbox_letter', 'lease', 'try') -- these move as they are
-				AND EXISTS (SELECT FROM pg_class s WHERE s.relnamespace = to_regnamespace($1) AND s.relname = c.relname)
-		UNION ALL SELECT format('ALTER DEFAULT PRIVILEGES FOR ROLE %I IN SCHEMA %I GRANT %s ON %s TO ', pg_get_userbyid(d.defaclrole), $1::text, a.privilege_type,
-				CASE d.defaclobjtype WHEN 'r' THEN 'TABLES' WHEN 'S' THEN 'SEQUENCES' WHEN 'f' THEN 'FUNCTIONS' ELSE 'TYPES' END) || `+to+`
-			FROM pg_default_acl d CROSS JOIN LATERAL aclexplode(d.defaclacl) a WHERE d.defaclnamespace = to_regnamespace('warehouse')`, Shadow)
-	if err != nil {
-		return nil, fmt.Errorf("read rights: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("read rights: %w", err)
-	}
-	return out, nil
 }

@@ -29,12 +29,12 @@ const (
 // report is what a child tells of its case.
 type report struct {
 	Ends      []told
-	Announced int           // documents that unzip counted
-	Idle      int64         // resident bytes before the work
-	Peak      int64         // the most while it was done
-	CPU       time.Duration // of this process, while the work was done, as on the machine of reference
-	Left      []string      // files that are there after the work, but not before, or of another size
-	Lost      []string      // the reverse
+	Announced int      // documents that unzip counted
+	Idle      int64    // resident bytes before the work
+	Peak      int64    // the most while it was done
+	Work      float64  // time of the processor, in measures: what calibrate takes in the same process
+	Left      []string // files that are there after the work, but not before, or of another size
+	Lost      []string // the reverse
 }
 
 // child does one case in the present directory, which is its own, and writes
@@ -53,6 +53,10 @@ func child(name string) error {
 		return err
 	}
 	var r report
+	first, err := calibrate()
+	if err != nil {
+		return err
+	}
 	runtime.GC()
 	debug.FreeOSMemory()
 	// From here on the kernel's high-water mark counts anew. Where it can't be
@@ -72,14 +76,14 @@ func child(name string) error {
 	if err != nil {
 		return err
 	}
-	slowness, err := slower()
-	if err != nil {
-		return err
-	}
-	r.CPU = time.Duration(float64(ended-started) / slowness)
 	if r.Peak, err = memory("VmHWM:"); err != nil {
 		return err
 	}
+	second, err := calibrate()
+	if err != nil {
+		return err
+	}
+	r.Work = float64(ended-started) / float64(max(first, second))
 	after, err := tree(".")
 	if err != nil {
 		return err
@@ -120,20 +124,11 @@ func cpu() (time.Duration, error) {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), nil
 }
 
-// reference is what calibrate takes on the machine with which maxCPU was chosen,
-// when it does nothing else.
-const reference = 45 * time.Millisecond
-
-// slower says how much slower than the machine of reference this one is just
-// now, and no less than 1: what shares a processor's caches and threads slows
-// all that runs on it, the case and this measure alike.
-func slower() (float64, error) {
-	took, err := calibrate()
-	return max(1, float64(took)/float64(reference)), err
-}
-
 // calibrate does what the stages do most, parsing and allocating, always the
-// same amount of it.
+// same amount of it: a measure. The work of a case is told in measures, taken
+// before and after it in the same process, of which the slower counts: a slow
+// machine, and what shares a processor's caches and threads, slows the case and
+// its measure alike.
 func calibrate() (time.Duration, error) {
 	text := "<a>" + strings.Repeat("<b c='d'>e</b>", 80_000) + "</a>"
 	started, err := cpu()

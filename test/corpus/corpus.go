@@ -12,7 +12,9 @@ package corpus
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 )
 
 // The shapes that Generate knows.
@@ -68,6 +70,24 @@ type Corpus struct {
 	faulted int    // faults made
 	olds    int    // files dated before all others
 	lists   *lists // if they are loaded
+}
+
+// Hosts lists the centres whose files a source shows beside its own centre's, by
+// name.
+func (c *Corpus) Hosts(source string) []string {
+	own := ""
+	for _, s := range c.Sources {
+		if s.ID == source {
+			own = s.Centre
+		}
+	}
+	found := map[string]bool{}
+	for _, f := range c.files {
+		if f.centre != own && f.centre != "" && slices.Contains(f.hosts, source) {
+			found[f.centre] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
 }
 
 // Generate makes the corpus of o. It writes nothing.

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"tributary/test/corpus"
@@ -52,13 +53,21 @@ func run(ctx context.Context, dir, binary string, seed uint64) error {
 		return err
 	}
 	defer r.Stop()
-	cmd := exec.CommandContext(ctx, binary, "up", "--once", "--config", r.Config)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("tributary up --once: %w", err)
+	refused, err := intrude(dir)
+	if err != nil {
+		return err
 	}
-	fmt.Print(next(binary, dir, c))
+	// What each source may show comes first: one stands in for a centre without a
+	// server, and some for a server that is damaged.
+	for _, args := range [][]string{{"config", "check"}, {"up", "--once"}} {
+		cmd := exec.CommandContext(ctx, binary, append(args, "--config", r.Config)...)
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+		cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("tributary %s: %w", strings.Join(args, " "), err)
+		}
+	}
+	fmt.Print(next(binary, dir, refused, c))
 	return nil
 }
 
@@ -105,8 +114,29 @@ func clean(dir string) (string, error) {
 	return dir, os.WriteFile(filepath.Join(dir, marker), nil, 0o644)
 }
 
-// next names commands worth trying, one for a file that failed among them.
-func next(binary, dir string, c *corpus.Corpus) string {
+// intrude lets the centre H's server show a withdrawal of what the centre J has
+// submitted, which is refused there, and returns its name.
+func intrude(dir string) (name string, err error) {
+	sources := filepath.Join(dir, "sources")
+	submitted, err := filepath.Glob(filepath.Join(sources, "jax", "add", "J.*.zip"))
+	if err != nil || len(submitted) == 0 {
+		return "", fmt.Errorf("the centre J has submitted nothing: %v", err)
+	}
+	text, err := os.ReadFile(submitted[0])
+	if err != nil {
+		return "", err
+	}
+	name = "J.2024-09-09.01.impc.zip"
+	withdrawals := filepath.Join(sources, "harwell", "delete")
+	if err := os.MkdirAll(withdrawals, 0o755); err != nil {
+		return "", err
+	}
+	return name, os.WriteFile(filepath.Join(withdrawals, name), text, 0o644)
+}
+
+// next names commands worth trying, one for a file that failed among them, and
+// one for a file that its source may not show.
+func next(binary, dir, refused string, c *corpus.Corpus) string {
 	failed := ""
 	for _, f := range c.Oracle.Files {
 		if f.Status == "failed" && f.Phase == "xsd" {
@@ -122,9 +152,12 @@ The servers have stopped; the data stays. Try:
   %[1]s status
   %[1]s files
   %[1]s show %[3]s
+  %[1]s show %[4]s  # what H's server shows of the centre J, and may not
+  %[1]s centres report J
+  %[1]s centres report Biat  # whose files the centre Ics may show
   %[1]s documents -o json
   %[1]s sql --store warehouse 'SELECT centre, count(*) FROM warehouse.current_specimen GROUP BY 1 ORDER BY 1'
   %[1]s sql --store history 'SELECT stage, phase, status, count() FROM once GROUP BY ALL ORDER BY 1, 2, 3'
   %[1]s topics tail status.changed
-`, binary, dir, failed)
+`, binary, dir, failed, refused)
 }

@@ -12,10 +12,12 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/engine"
 	"tributary/internal/kafka"
+	"tributary/schemas"
 	"tributary/test/corpus"
 	"tributary/test/rig"
 )
@@ -47,10 +49,10 @@ type extractedRow struct {
 	}
 }
 
-// A document's stored bytes rot before it is validated, and garbage gets into
-// the topics: both are dead letters with their causes, and all the rest is
-// inserted. When the bytes are mended, a replay completes the document, once,
-// and the warehouse is that of an undisturbed run.
+// The place of a document in its archive is told wrongly before it is validated,
+// and garbage gets into the topics: both are dead letters with their causes, and
+// all the rest is inserted. A replay, which unzips the archive anew, completes the
+// document, once, and the warehouse is that of an undisturbed run.
 func TestDeadLetters(t *testing.T) {
 	shape := corpus.Small
 	if os.Getenv("TRIBUTARY_DLQ") != "" {
@@ -80,15 +82,15 @@ func TestDeadLetters(t *testing.T) {
 		})
 		p.stop()
 		rot = s.loadable(undisturbed)
+		misplace(t, at.Kafka, rot)
 		garble(t, at.Kafka)
 	})
-	mend := s.spoil(rot)
 	s.once()
 
 	var id string
 	s.engines(func(engine.Endpoints) {
 		open := list[letterRow](s, "dlq", "list", "--where", "state=open")
-		if len(open) != 1 || open[0].Stage != "validate" || open[0].Exception != "failed" || !strings.Contains(open[0].Error, "is damaged") ||
+		if len(open) != 1 || open[0].Stage != "validate" || open[0].Exception != "failed" || !strings.Contains(open[0].Error, "does not fit its archive") ||
 			open[0].File != rot.Body.FileName || open[0].Document != rot.Body.Entry {
 			t.Fatalf("open dead letters are %+v, want one of %s in %s", open, rot.Body.Entry, rot.Body.FileName)
 		}
@@ -104,7 +106,7 @@ func TestDeadLetters(t *testing.T) {
 			t.Fatalf("unreadable dead letters by stage (-want +got):\n%s", diff)
 		}
 		story := s.ask("dlq", "show", id)
-		for _, want := range []string{rot.Body.Entry, "is damaged", "ce_id", "tributary_error_class: failed", "archive: \"" + rot.Body.Archive} {
+		for _, want := range []string{rot.Body.Entry, "does not fit its archive", "ce_id", "tributary_error_class: failed", "archive: \"" + rot.Body.Archive} {
 			if !strings.Contains(story, want) {
 				t.Errorf("the story lacks %q:\n%s", want, story)
 			}
@@ -112,6 +114,7 @@ func TestDeadLetters(t *testing.T) {
 		if got := s.see(); len(got.Order) != len(undisturbed.Order)-1 || got.Hash == undisturbed.Hash {
 			t.Errorf("%d documents were ordered to be loaded, want one less than %d", len(got.Order), len(undisturbed.Order))
 		}
+		mend := s.spoil(rot)
 		s.refused(id, "stored bytes are damaged")
 		s.refused(garbage[0].ID, "cannot be read")
 		if out := s.ask("dlq", "drop", "--where", "state=unreadable", "--reason", "line noise"); !strings.Contains(out, "6 dead letters") {
@@ -121,13 +124,13 @@ func TestDeadLetters(t *testing.T) {
 		if out := s.ask("dlq", "replay", "--where", "file="+rot.Body.FileName, "--dry-run"); !strings.Contains(out, "1 dead letters of 1 files") {
 			t.Errorf("the dry run says:\n%s", out)
 		}
-		s.ask("dlq", "replay", id, "--reason", "the disk is mended")
+		s.ask("dlq", "replay", id, "--reason", "it was told wrongly")
 	})
 	s.once()
 
 	s.engines(func(engine.Endpoints) {
 		shown := list[letterRow](s, "dlq", "list")
-		if len(shown) != 1 || shown[0].State != "completed" || shown[0].NewAttempt < 2 || shown[0].Replayed == nil || shown[0].Replayed.Reason != "the disk is mended" {
+		if len(shown) != 1 || shown[0].State != "completed" || shown[0].NewAttempt < 2 || shown[0].Replayed == nil || shown[0].Replayed.Reason != "it was told wrongly" {
 			t.Errorf("dead letters are %+v, want one that was completed", shown)
 		}
 		if all := list[letterRow](s, "dlq", "list", "--all"); len(all) != 7 {
@@ -242,6 +245,71 @@ func (s *system) spoil(e extractedRow) (mend func()) {
 	bad[e.Body.Offset+e.Body.Packed/2] ^= 0x40
 	write(bad)
 	return func() { write(whole) }
+}
+
+// misplace writes the records of the document's partition anew, with a wrong
+// checksum in the reference to it.
+func misplace(t *testing.T, bootstrap []string, e extractedRow) {
+	t.Helper()
+	const topic = "tributary.document.extracted.v1"
+	codec, err := schemas.NewCodec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := kgo.NewClient(append(kafka.Bootstrap(bootstrap), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	admin := kadm.NewClient(client)
+	ends, err := admin.ListEndOffsets(t.Context(), topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := map[int32]int64{}
+	ends.Each(func(o kadm.ListedOffset) {
+		if o.Offset > 0 {
+			left[o.Partition] = o.Offset
+		}
+	})
+	client.AddConsumeTopics(topic)
+	records, wrong := map[int32][]*kgo.Record{}, int32(-1)
+	for len(left) > 0 {
+		fetches := client.PollFetches(t.Context())
+		if err := fetches.Err(); err != nil {
+			t.Fatal(err)
+		}
+		fetches.EachRecord(func(r *kgo.Record) {
+			m, err := codec.Decode(kafka.FromKgo(r))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := m.Body.(*schemas.DocumentExtracted); d.Archive == e.Body.Archive && d.Entry == e.Body.Entry && d.Action == e.Body.Action {
+				d.CRC32++
+				wrong = r.Partition
+				again, err := codec.Encode(m)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Value = again.Value
+			}
+			records[r.Partition] = append(records[r.Partition], &kgo.Record{Topic: topic, Partition: r.Partition, Key: r.Key, Value: r.Value, Headers: r.Headers})
+			if r.Offset+1 >= left[r.Partition] {
+				delete(left, r.Partition)
+			}
+		})
+	}
+	if wrong < 0 {
+		t.Fatalf("%s is not announced", e.Body.Entry)
+	}
+	upTo := kadm.Offsets{}
+	upTo.AddOffset(topic, wrong, int64(len(records[wrong])), -1)
+	if _, err := admin.DeleteRecords(t.Context(), upTo); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.ProduceSync(t.Context(), records[wrong]...).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // garble writes records that are no events to every topic of work: noise, and

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"tributary/internal/engine"
@@ -107,7 +108,7 @@ func local(t testing.TB, c *corpus.Corpus) *system {
 	yaml := "data_dir: ./data\nprofile: impc\nsources:\n"
 	for _, source := range c.Sources {
 		if source.Fault == "" {
-			yaml += fmt.Sprintf("  - id: %s\n    centre: %s\n    url: file://%s\n", source.ID, source.Centre, filepath.Join(s.sources(), source.ID))
+			yaml += fmt.Sprintf("  - id: %s\n    centre: %s\n    hosts: [%s]\n    url: file://%s\n", source.ID, source.Centre, strings.Join(c.Hosts(source.ID), ", "), filepath.Join(s.sources(), source.ID))
 		}
 	}
 	s.rig = &rig.Rig{Dir: s.dir, Config: filepath.Join(s.dir, "tributary.yaml"), Corpus: c}

@@ -38,9 +38,13 @@ func (r *asked) sessions() {
 			loads[p.Session]++
 		}
 	}
+	// A session in which something failed has failed.
+	status := map[bool]string{true: "done", false: "failed"}
+	fileFailed := slices.ContainsFunc(r.first.Files, func(f corpus.FileEnd) bool { return f.Status == "failed" })
+	rejected, again := failed(r.first.Documents), failed(r.documents())-failed(r.first.Documents)
 	want := []string{
-		fmt.Sprint(1, "done", len(r.corpus.Sources), len(both)-1, size, documents, failed(r.first.Documents), loads[1]),
-		fmt.Sprint(2, "done", len(r.corpus.Sources), 1, f.Size, f.Documents, failed(r.documents())-failed(r.first.Documents), loads[2]),
+		fmt.Sprint(1, status[rejected == 0 && !fileFailed], len(r.corpus.Sources), len(both)-1, size, documents, rejected, loads[1]),
+		fmt.Sprint(2, status[again == 0], len(r.corpus.Sources), 1, f.Size, f.Documents, again, loads[2]),
 	}
 	var got []string
 	for _, row := range rows(r, "sessions") {

@@ -98,8 +98,8 @@ func serveWeather(t testing.TB, c *profiles.Corpus) *system {
 		v, err := servers.StartSSHD(t.Context(), servers.SSHDOptions{Dir: own})
 		servers.Need(t, err)
 		t.Cleanup(v.Stop)
-		yaml += fmt.Sprintf("  - id: %s\n    centre: %s\n    url: %s\n    identity_file: %s\n    known_hosts: %s\n",
-			id, sources[id], v.URL(filepath.Join(s.sources(), id)), v.IdentityFile, v.KnownHosts)
+		yaml += fmt.Sprintf("  - id: %s\n    centre: %s\n    hosts: [%s]\n    url: %s\n    identity_file: %s\n    known_hosts: %s\n",
+			id, sources[id], profiles.Hosts()[id], v.URL(filepath.Join(s.sources(), id)), v.IdentityFile, v.KnownHosts)
 	}
 	s.rig = &rig.Rig{Dir: s.dir, Config: filepath.Join(s.dir, "tributary.yaml")}
 	if err := os.WriteFile(s.rig.Config, []byte(yaml), 0o644); err != nil {

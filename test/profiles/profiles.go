@@ -67,6 +67,9 @@ type observation struct {
 // Alps has none of its own: North hosts its files.
 func Sources() map[string]string { return map[string]string{"coast": "Coast", "north": "North"} }
 
+// Hosts are the networks whose files a source shows beside its own.
+func Hosts() map[string]string { return map[string]string{"north": "Alps"} }
+
 // Quantities is the profile's reference list, as a CSV file.
 const Quantities = "quantity,unit,lowest,highest\ntemperature,°C,-90,60\npressure,hPa,850,1090\nrain,mm,0,1900\nwind,m/s,0,115\n"
 

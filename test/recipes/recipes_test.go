@@ -1,6 +1,8 @@
 package recipes
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +35,21 @@ func answer(t *testing.T, conn driver.Conn, r recipes.Recipe, arguments, format 
 		t.Fatalf("%s %s: %v", r.Name, arguments, err)
 	}
 	return out.String()
+}
+
+// A report on a centre or a source that is not in the history says so.
+func TestUnknownNames(t *testing.T) {
+	store := report.ClickHouse{Conn: tale(t)}
+	var unknown *report.UnknownError
+	if err := store.Known(t.Context(), "Nowhere", ""); !errors.As(err, &unknown) || !slices.Contains(unknown.Known, "H") || !slices.Contains(unknown.Known, "Ics") {
+		t.Errorf("an unknown centre: %v", err)
+	}
+	if err := store.Known(t.Context(), "", "nowhere"); !errors.As(err, &unknown) || unknown.What != "source" || len(unknown.Known) == 0 {
+		t.Errorf("an unknown source: %v", err)
+	}
+	if err := store.Known(t.Context(), "h", unknown.Known[0]); err != nil {
+		t.Error(err)
+	}
 }
 
 // What every recipe shows as its example is what it answers, under the

@@ -94,7 +94,7 @@ func (r *Rig) serve(ctx context.Context, s corpus.Source, o Options) (string, er
 	if err := os.MkdirAll(own, 0o755); err != nil {
 		return "", err
 	}
-	head := fmt.Sprintf("  - id: %s\n    centre: %s\n", s.ID, s.Centre)
+	head := fmt.Sprintf("  - id: %s\n    centre: %s\n    hosts: [%s]\n", s.ID, s.Centre, strings.Join(r.Corpus.Hosts(s.ID), ", "))
 	if o.Local && s.Fault == "" {
 		return head + "    url: file://" + root + "\n", nil
 	}

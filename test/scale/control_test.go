@@ -60,7 +60,10 @@ func TestControlDecidesByIndex(t *testing.T) {
 	}
 	w.round(scheduler, plain, "files changed and gone")
 	people(t, w.pool, entries[0].Name)
+	rest(t, w.pool, scheduler, min(listed, 2000))
+	w.announced(entries[0].Name)
 	w.replays(min(listed/10, 500))
+	heals(t, w.pool)
 	w.removed(plain, listed/10)
 	for _, part := range written(t) {
 		if !p.Seen(part) {
@@ -172,6 +175,7 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 	_, operations := control.Operations(t.Context(), pool, 10)
 	_, open := control.SessionOpen(t.Context(), pool)
 	_, pending := control.Pending(t.Context(), pool)
+	_, digest := control.PositionDigest(t.Context(), pool)
 	_, fetching := control.Fetching(t.Context(), pool)
 	_, given := control.GivenPosition(t.Context(), pool)
 	_, _, ignored := control.IgnoredOf(t.Context(), pool, ownSource)
@@ -190,7 +194,7 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 		t.Errorf("a poll that is nobody's is renewed: %v", err)
 	}
 	postponed := control.PostponePoll(t.Context(), pool, gone, now(), "", "")
-	for _, err := range []error{postponed, ignored, unlisted, operations, open, pending, fetching, given, outstanding} {
+	for _, err := range []error{postponed, ignored, unlisted, operations, open, pending, digest, fetching, given, outstanding} {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package scale
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -54,9 +56,10 @@ type world struct {
 
 	planner *plan.Planner // set by start
 
-	mu      sync.Mutex
-	listing map[string][]remote.Entry // by source
-	jobs    int
+	mu        sync.Mutex
+	listing   map[string][]remote.Entry // by source
+	jobs      int
+	announcer *poll.Announcer
 }
 
 // newWorld makes a world whose listings show so many entries.
@@ -80,11 +83,11 @@ func newWorld(t *testing.T, pool *pgxpool.Pool, listed int) *world {
 	for i := 1; i <= hosts; i++ {
 		id, centre := fmt.Sprintf("big-%d", i), fmt.Sprintf("C%d", i)
 		w.cfg.Centres = append(w.cfg.Centres, config.Centre{ShortName: centre})
-		w.cfg.Sources = append(w.cfg.Sources, config.Source{ID: id, Centre: centre, URL: "sftp://reader@" + id + "/", MaxSessions: 1, Interval: config.Duration(time.Hour)})
+		w.cfg.Sources = append(w.cfg.Sources, config.Source{ID: id, Centre: centre, Hosts: config.Hosts{{Centre: config.AllCentres}}, URL: "sftp://reader@" + id + "/", MaxSessions: 1, Interval: config.Duration(time.Hour)})
 	}
 	w.cfg.Sources = append(w.cfg.Sources,
 		config.Source{ID: ownSource, Centre: "H", URL: "sftp://reader@own.example/", MaxSessions: 4, Interval: config.Duration(time.Hour)},
-		config.Source{ID: otherSource, Centre: "J", URL: "sftp://reader@other.example/", MaxSessions: 2, Interval: config.Duration(time.Hour)})
+		config.Source{ID: otherSource, Centre: "J", Hosts: config.Hosts{{Centre: config.AllCentres}}, URL: "sftp://reader@other.example/", MaxSessions: 2, Interval: config.Duration(time.Hour)})
 	w.connect = kafka.NewFactory(w.cfg.Kafka, enginetest.Cluster(t).ListenAddrs(), slog.New(slog.DiscardHandler))
 	client := w.client()
 	if _, err := topics.Ensure(t.Context(), kadm.NewClient(client), w.cfg.Kafka); err != nil {
@@ -127,6 +130,7 @@ func (w *world) start() *schedule.Scheduler {
 	poller := &poll.Poller{Config: w.cfg, Sources: polled, Profile: impc, Centres: set, Pool: w.pool, Outbox: outbox, Holder: "test", TTL: 30 * time.Second,
 		Log: w.log, Now: now, Dial: w.dial}
 	w.planner = plan.New(w.cfg.Plan, w.cfg.Sequence.PollCutoff.D(), false, w.pool, outbox, pg.Offsets{Schema: control.Schema, Group: "plan"}, w.log)
+	w.announcer = &poll.Announcer{Sources: polled, Profile: impc, Centres: set, Outbox: outbox, Now: now}
 	sequencer := &sequence.Sequencer{Config: w.cfg.Sequence, Kinds: []string{"specimen", "experiment"}, Outbox: outbox,
 		Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: pg.Offsets{Schema: control.Schema, Group: "sequence"}, Pool: w.pool}}, Lease: pg.Lease{Pool: w.pool, Schema: control.Schema, Name: "release", Holder: "test", TTL: 3 * time.Second},
 		Applied: func(context.Context) (int64, error) { return math.MaxInt64, nil }, Log: w.log, Now: now}
@@ -145,6 +149,20 @@ func (w *world) start() *schedule.Scheduler {
 		w.t.Fatal(err)
 	}
 	return scheduler
+}
+
+// announced has a file announced that another program might announce, and forgets
+// what came of it.
+func (w *world) announced(name string) {
+	w.t.Helper()
+	forget := errors.New("forget")
+	err := pg.InTx(w.t.Context(), w.pool, func(tx pgx.Tx) error {
+		_, err := w.announcer.Judge(w.t.Context(), tx, []control.Announcement{{ID: "x", Source: ownSource, Name: name, Action: schemas.Add, Size: 1}})
+		return errors.Join(err, forget)
+	})
+	if err == nil || err.Error() != forget.Error() {
+		w.t.Fatal(err)
+	}
 }
 
 // run runs a role until the test ends.

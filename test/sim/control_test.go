@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/consumers/stage"
+	"tributary/internal/chain"
 	"tributary/internal/kafka"
 	"tributary/schemas"
 )
@@ -52,6 +53,7 @@ type control struct {
 	batches  []*batch
 	numbers  map[string]int64 // of batches, by domain
 	position int64            // the last one given
+	previous chain.Digest     // of its record
 	polls    []*poll
 	held     []*held
 }

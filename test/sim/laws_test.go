@@ -22,6 +22,7 @@ func (s *sim) laws() {
 	s.lawL1()
 	s.lawL2(s.warehouse.current)
 	s.lawL3(s.warehouse.applied)
+	s.lawChain(s.history.log)
 	s.lawL4()
 	s.lawL5()
 	s.lawL6(s.history.log)

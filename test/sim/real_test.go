@@ -142,6 +142,7 @@ func (in *installation) configure() {
 	for source, at := range sceneSources() {
 		src := in.s.sources[source]
 		src.Centre, src.MaxSessions = strings.ToUpper(source[:1])+source[1:], in.s.scene.limits[at]
+		src.Hosts = config.Hosts{{Centre: config.AllCentres}} // files lie at several sources
 		in.s.sources[source] = src
 		c.Sources = append(c.Sources, src)
 	}

@@ -136,6 +136,7 @@ func (in *installation) lawL3() {
 		}
 	}
 	s.lawL3(applied)
+	s.lawChain(in.log)
 	got := map[string]string{}
 	for _, row := range in.must(`SELECT format(E'%s\t%s %s %s %s', position, file, entry, sha256, state) FROM warehouse.document`) {
 		position, text, _ := strings.Cut(row, "\t")

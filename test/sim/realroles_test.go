@@ -65,7 +65,10 @@ func (in *installation) work(ctx context.Context, p *proc, log *slog.Logger, met
 		return in.publish(ctx, p, log)
 	case "sequence":
 		q := &sequence.Sequencer{Config: in.cfg.Sequence, Kinds: in.kinds(), Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: offsets, Pool: p.db}}, Outbox: outbox, Lease: lease("release"), Log: log, Now: micros,
-			Applied: func(ctx context.Context) (int64, error) { return insert.AppliedPosition(ctx, p.db) }}
+			Applied: func(ctx context.Context) (int64, error) { return insert.AppliedPosition(ctx, p.db) },
+			Failed: func(ctx context.Context, batches []string) (schemas.Phase, error) {
+				return insert.FailedPhase(ctx, p.db, batches)
+			}}
 		return q.Run(ctx, in.applier(p, q, 300*time.Millisecond, log, metrics, schemas.DocumentValidatedTopic))
 	case "insert":
 		i, err := insert.New(insert.Config{Insert: in.cfg.Insert, Prefix: prefix, Holder: p.holder}, insert.Deps{Pool: p.db, Blobs: in.s.blobs.by(p),

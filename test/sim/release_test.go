@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"tributary/internal/chain"
 	"tributary/schemas"
 )
 
@@ -160,7 +161,13 @@ func (c *control) stratum(kind, action string) int {
 	return k
 }
 
+// ordered puts a position into the outbox, which names the one before it.
 func (c *control) ordered(o *schemas.DocumentOrdered) {
+	o.Previous = chain.Start
+	if c.previous != (chain.Digest{}) {
+		o.Previous = c.previous.String()
+	}
 	c.put(schemas.Message{ID: schemas.EventID("sequence", schemas.LiveRun, strconv.FormatInt(o.Position, 10), "ordered"),
 		Topic: schemas.DocumentOrderedTopic, Key: o.Domain, Stage: "sequence", Time: time.Now(), Body: o})
+	c.previous = chain.Of(c.outbox[len(c.outbox)-1].rec.Value)
 }

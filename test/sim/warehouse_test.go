@@ -58,15 +58,12 @@ func (w *warehouse) prepare(p *proc) func(context.Context, []stage.Range) error 
 			if !ok || o.What != schemas.PositionDocument || o.Result != schemas.Valid || failed != nil {
 				return
 			}
-			r, err := document.Open(ctx, store, o.DocumentRef)
-			if err != nil {
-				failed = err
-				return
-			}
-			defer r.Close()
 			h := sha256.New()
-			if _, err := io.Copy(h, r); err != nil {
-				failed = err
+			failed = document.Read(ctx, store, o.DocumentRef, nil, func(r io.Reader) error {
+				_, err := io.Copy(h, r)
+				return err
+			})
+			if failed != nil {
 				return
 			}
 			if got := hex.EncodeToString(h.Sum(nil)); got != o.DocumentRef.SHA256 {

@@ -26,6 +26,13 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if os.Getenv(envChild) == "older" {
+		if err := asAnOlderProgram(os.Args[1], os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if os.Getenv(envChild) == "panic" {
 		panicInChild(os.Args[1], os.Args[2])
 		os.Exit(0)

@@ -102,6 +102,13 @@ func RunChild(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	switch kept, err := withoutFiles(first, o.dataDir); {
+	case err != nil:
+		first.close()
+		return err
+	case kept:
+		log.Warn("the database default holds tables, so it stays as the engine made it: in it, every file that this account may read is a table for whoever may ask the history; move what it holds to another database")
+	}
 	h, err := newHandler(lib, first, dialArgs, base, log)
 	if err != nil {
 		first.close()

@@ -101,6 +101,8 @@ func (s *Server) settings(ctx context.Context) ([]string, error) {
 		"unix_socket_directories=" + quoteList(s.o.SocketDir),
 		"unix_socket_permissions=0700",
 		"port=5432",
+		// By which statements know that nobody else works here.
+		"cluster_name=" + Name,
 		"max_connections=200",
 		"shared_buffers=128MB",
 		// There are no replicas, but with wal_level=minimal a crash makes

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+
+	"tributary/internal/blob"
+	"tributary/internal/config"
+	"tributary/internal/pg"
+	"tributary/internal/report"
+	"tributary/sql/control"
+)
+
+func newBlobs(c *cli) *cobra.Command {
+	return group("blobs", "Verify the stored bytes, and have what is damaged fetched again", newBlobsVerify(c), newBlobsDamaged(c), newBlobsBegin(c))
+}
+
+// openBlobs opens the blob store, if it is the right one for who control knows.
+func openBlobs(ctx context.Context, cfg config.Config, controls *pgxpool.Pool) (*blob.Dir, error) {
+	dir, err := blob.NewDir(blobDir(cfg))
+	if err != nil {
+		return nil, err
+	}
+	err = dir.Recognise(ctx, func(ctx context.Context) ([]string, error) { return control.NewestBlobs(ctx, controls) })
+	if err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	return dir, nil
+}
+
+// damaged tells control, in the name of a role, of stored bytes that can't be
+// used.
+func damaged(db pg.Beginner, by string) blob.Report {
+	return func(ctx context.Context, sha256 string, why error) (lost string, err error) {
+		before, err := control.ReportDamage(ctx, db, sha256, why.Error(), by, false, now())
+		if err != nil || before.State != control.DamageLost {
+			return "", err
+		}
+		return before.Message, nil
+	}
+}
+
+// lookedRow is a blob that can't be used, as -o json writes it.
+type lookedRow struct {
+	SHA256  string `json:"sha256"`
+	State   string `json:"state"` // damaged, gone or unreadable
+	Problem string `json:"problem"`
+}
+
+func newBlobsVerify(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Compare all stored bytes with their names",
+		Long: "Read blob after blob, in the order of their names, and compare its bytes with its name, which is their sha256. What is\n" +
+			"damaged or gone (known to control and not there) is listed; exit code 1 if there is any. Everything else may run\n" +
+			"meanwhile; --rate bounds what is read in a second. When it is stopped it says how to go on (--after).\n\n" +
+			"With --repair what is found is fetched again by the members that run, from whatever source still shows a file with\n" +
+			"these bytes: tributary blobs damaged tells how that goes. Without it nothing is changed.",
+		Args: cobra.NoArgs,
+	}
+	output := outputFlag(cmd, report.Formats()...)
+	repair := cmd.Flags().Bool("repair", false, "have what is found fetched again, also what was lost before")
+	rate := cmd.Flags().String("rate", "", "read at most so many bytes a second, such as 20MiB (default: no bound)")
+	after := cmd.Flags().String("after", "", "begin behind the blob of this name (sha256, or its beginning)")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		walk := blob.Walk{After: *after}
+		if strings.Trim(*after, "0123456789abcdef") != "" || len(*after) > 64 {
+			return usagef("--after %q is no sha256 in small letters, nor the beginning of one", *after)
+		}
+		if *rate != "" {
+			n, err := config.ParseBytes(*rate)
+			if err != nil || n <= 0 {
+				return usagef("--rate %q is no number of bytes, such as 20MiB", *rate)
+			}
+			walk.Rate = int64(n)
+		}
+		return c.withStores(cmd.Context(), need{Postgres: true}, func(cfg config.Config, s *stores) error {
+			out, err := report.NewOutput(c.stdout, *output, "sha256", "state", "problem")
+			if err != nil {
+				return usage(err)
+			}
+			v := &verifying{walk: walk, out: out, repair: *repair}
+			return errors.Join(c.verifyBlobs(cmd.Context(), v, cfg, s), out.Close())
+		})
+	}
+	return cmd
+}
+
+// verifying is a walk over the blobs under way.
+type verifying struct {
+	walk   blob.Walk
+	out    *report.Output
+	repair bool
+
+	blobs, bytes, bad int64
+	last              string
+}
+
+func (c *cli) verifyBlobs(ctx context.Context, v *verifying, cfg config.Config, s *stores) (err error) {
+	if v.walk.Dir, err = openBlobs(ctx, cfg, s.Control); err != nil {
+		return err
+	}
+	defer v.walk.Dir.Close()
+	v.walk.Known = func(ctx context.Context, after string) ([]string, error) {
+		return control.KnownBlobs(ctx, s.Control, after)
+	}
+	err = v.walk.Run(ctx, func(l blob.Looked) error { return v.looked(ctx, l, s.Control) })
+	fmt.Fprintf(c.stderr, "looked at %d blobs, %d bytes: %d can't be used\n", v.blobs, v.bytes, v.bad)
+	switch {
+	case err != nil && v.last != "":
+		return fmt.Errorf("%w: go on with --after %s", err, v.last)
+	case err != nil:
+		return err
+	case v.bad > 0 && v.repair:
+		return fmt.Errorf("%d blobs are damaged or gone: members that run fetch them again where a source has them; see tributary blobs damaged", v.bad)
+	case v.bad > 0:
+		return fmt.Errorf("%d blobs are damaged or gone: tributary blobs verify --repair has them fetched again where a source has them", v.bad)
+	}
+	return nil
+}
+
+// looked takes up what was found of one blob.
+func (v *verifying) looked(ctx context.Context, l blob.Looked, controls pg.Beginner) error {
+	v.blobs, v.bytes = v.blobs+1, v.bytes+l.Bytes
+	if l.Err != nil {
+		v.bad++
+		row := lookedRow{l.SHA256, "unreadable", l.Err.Error()}
+		switch {
+		case errors.Is(l.Err, blob.ErrDamaged):
+			row.State = "damaged"
+		case blob.Unusable(l.Err):
+			row.State = "gone"
+		}
+		if err := v.out.Row(row, row.SHA256, row.State, row.Problem); err != nil {
+			return err
+		}
+		if v.repair {
+			if _, err := control.ReportDamage(ctx, controls, l.SHA256, row.Problem, "tributary blobs verify by "+requester(), true, now()); err != nil {
+				return err
+			}
+		}
+	}
+	v.last = l.SHA256
+	return nil
+}
+
+func newBlobsDamaged(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "damaged",
+		Short: "List blobs that were found damaged, and what became of them",
+		Long: "List the blobs whose stored bytes were found damaged or gone, the newest first, and what is done about each: found (to\n" +
+			"be fetched again), fetching, fetched, healed (with --all) or lost: no source shows these bytes any more, and the\n" +
+			"message says what to do.",
+		Args: cobra.NoArgs,
+	}
+	output := outputFlag(cmd, report.Formats()...)
+	everything := cmd.Flags().Bool("all", false, "also those that are healed")
+	limit := cmd.Flags().Int("limit", 100, "at most so many")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *limit < 1 {
+			return usagef("--limit must be 1 or more")
+		}
+		return c.withStores(cmd.Context(), need{Postgres: true}, func(_ config.Config, s *stores) error {
+			out, err := report.NewOutput(c.stdout, *output, "sha256", "state", "found_at", "found_by", "problem", "message")
+			if err != nil {
+				return usage(err)
+			}
+			all, err := control.Damages(cmd.Context(), s.Control, *everything, *limit)
+			if err != nil {
+				return errors.Join(err, out.Close())
+			}
+			for _, d := range all {
+				if err := out.Row(d, d.SHA256, d.State, d.FoundAt.UTC().Format(time.RFC3339), d.FoundBy, d.Problem, d.Message); err != nil {
+					return errors.Join(err, out.Close())
+				}
+			}
+			return out.Close()
+		})
+	}
+	return cmd
+}
+
+func newBlobsBegin(c *cli) *cobra.Command {
+	return &cobra.Command{
+		Use:   "begin",
+		Short: "Make a new blob store where the old one is really lost",
+		Long: "Mark the directory of the blobs (blobs.dir) as the store, though it lacks what control knows. Use it only when the old\n" +
+			"store is lost for good, never because a disk isn't mounted: what is missing is then fetched again when somebody needs\n" +
+			"it, or, all of it, by tributary blobs verify --repair.",
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			cfg, err := c.loadWith(config.Options{WithoutSourceSecrets: true})
+			if err != nil {
+				return err
+			}
+			dir, err := blob.NewDir(blobDir(cfg))
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(dir.Begin(), dir.Close()); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(c.stdout, "%s is the blob store now; tributary blobs verify --repair has what is missing fetched again\n", dir.Path())
+			return err
+		},
+	}
+}

@@ -1,0 +1,408 @@
+package insert
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tributary/internal/chain"
+	"tributary/internal/kafka"
+	"tributary/schemas"
+	"tributary/sql/warehouse"
+)
+
+// persons decide about records; whoever reads knows what they did when it has
+// learnt it last.
+type persons struct {
+	mu          sync.Mutex
+	made, known map[chain.Digest]chain.Decision
+}
+
+func (p *persons) learn(context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.known = maps.Clone(p.made)
+	return nil
+}
+
+func (p *persons) decided(digest chain.Digest) (chain.Decision, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	d, ok := p.known[digest]
+	return d, ok
+}
+
+// decide has a person decide about a record: that it never was, that its content
+// is lost, or that something before it is missing.
+func (p *persons) decide(value []byte, how string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	d := chain.Decision{Missing: how == "missing", GoesOn: chain.Of([]byte("another")), By: "somebody", Reason: "a test"}
+	if how == "lost" {
+		d.GoesOn = chain.Of(value)
+	}
+	if p.made == nil {
+		p.made = map[chain.Digest]chain.Decision{}
+	}
+	p.made[chain.Of(value)] = d
+}
+
+// judged is a bench whose readers ask persons.
+func judged(t *testing.T) (*rebuilt, *persons) {
+	r, p := rebuildBench(t), &persons{}
+	r.in.d.LearnDecisions, r.in.d.Decided = p.learn, p.decided
+	return r, p
+}
+
+// write writes records as they are.
+func (r *rebuilt) write(records ...*kgo.Record) {
+	r.t.Helper()
+	r.o.produce(r.bootstrap) // makes the topic
+	client, err := kgo.NewClient(append(kafka.Bootstrap(r.bootstrap), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer client.Close()
+	if err := client.ProduceSync(r.t.Context(), records...).FirstErr(); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// rechain lets events behind one name the record before them.
+func (r *rebuilt) rechain(events []*schemas.DocumentOrdered, previous string) {
+	for _, ev := range events {
+		ev.Previous = previous
+		previous = r.digest(ev)
+	}
+}
+
+// records are events as they are published.
+func (r *rebuilt) records(events ...*schemas.DocumentOrdered) (out []*kgo.Record) {
+	for _, ev := range events {
+		out = append(out, r.o.record(ev))
+	}
+	return out
+}
+
+func garbage(text string) *kgo.Record {
+	return &kgo.Record{Topic: kafka.TopicName("t", schemas.DocumentOrderedTopic), Value: []byte(text)}
+}
+
+// equal says that the warehouse is what its order says, before and after it was
+// rebuilt.
+func (r *rebuilt) equal() {
+	r.t.Helper()
+	verify := func() {
+		r.t.Helper()
+		_, err := r.again().Verify(r.t.Context(), func(c warehouse.TableComparison) error {
+			if !c.Equal {
+				r.t.Error(c)
+			}
+			return nil
+		})
+		if err != nil {
+			r.t.Fatalf("verify: %v", err)
+		}
+	}
+	verify()
+	before := r.all()
+	if _, err := r.again().Run(r.t.Context()); err != nil {
+		r.t.Fatalf("rebuild: %v", err)
+	}
+	if diff := cmp.Diff(before, r.all()); diff != "" {
+		r.t.Errorf("rows (-before the rebuild +behind it):\n%s", diff)
+	}
+	verify()
+}
+
+func TestInsertionGoesOnBehindWhatIsDecided(t *testing.T) {
+	type records = []*kgo.Record
+	type events = []*schemas.DocumentOrdered
+	cases := []struct {
+		name  string
+		topic func(r *rebuilt, e events) (all records, at int) // at which of them it stops
+		says  string
+		how   string
+		lost  []string // positions that nobody took
+		state string   // of document 3
+	}{
+		{"foreign, far ahead", func(r *rebuilt, e events) (records, int) {
+			return r.records(e[0], e[1], e[2], forged(e[0], 9, e[2].Previous), e[3], e[4], e[5], e[6]), 3
+		}, "positions are missing: position 9 comes at offset 3 where 4 is next", "foreign", nil, "loaded"},
+		{"foreign, of a position that was applied", func(r *rebuilt, e events) (records, int) {
+			return r.records(e[0], e[1], e[2], forged(e[0], 1, chain.Start), e[3], e[4], e[5], e[6]), 3
+		}, "position_taken_twice: the record of position 1 at offset 3", "foreign", nil, "loaded"},
+		{"foreign, can't be read", func(r *rebuilt, e events) (records, int) {
+			return append(append(r.records(e[:3]...), garbage("rubbish")), r.records(e[3:7]...)...), 3
+		}, "document.ordered at offset 3: the record can't be read: value is not an Avro record", "foreign", nil, "loaded"},
+		{"lost, a document", func(r *rebuilt, e events) (records, int) {
+			e[2].Previous = strings.Repeat("ab", 32)
+			r.rechain(e[3:], r.digest(e[2]))
+			return r.records(e[:7]...), 2
+		}, "chain_broken: the record of position 3 at offset 2", "lost", nil, "failed passed_over"},
+		{"lost, of the position applied last", func(r *rebuilt, e events) (records, int) {
+			other := forged(e[3], 4, e[3].Previous)
+			r.rechain(e[4:], r.digest(other))
+			return r.records(e[0], e[1], e[2], e[3], other, e[4], e[5], e[6]), 4
+		}, "position_taken_twice: the record of position 4 at offset 4", "lost", nil, "loaded"},
+		{"lost, can't be read", func(r *rebuilt, e events) (records, int) {
+			r.rechain(e[3:], chain.Of([]byte("rubbish")).String())
+			return append(append(r.records(e[:2]...), garbage("rubbish")), r.records(e[3:7]...)...), 2
+		}, "document.ordered at offset 2: the record can't be read: value is not an Avro record", "lost", []string{"3"}, ""},
+		{"missing", func(r *rebuilt, e events) (records, int) {
+			return r.records(append(append(events{}, e[:1]...), e[3:7]...)...), 1
+		}, "positions are missing: position 4 comes at offset 1 where 2 is next", "missing", []string{"2", "3"}, ""},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			r, p := judged(t)
+			e := r.chained(r.made(0, 1), 1)
+			all, at := c.topic(r, e)
+			r.write(all...)
+			registry, log := prometheus.NewRegistry(), &lines{}
+			r.in.d.Metrics, r.in.d.Log = registry, slog.New(slog.NewTextHandler(log, nil))
+			stop := start(t, r.inserter())
+			r.eventually("the stop", func() bool {
+				return gauge(t, registry, "tributary_insert_stopped") == 1 && strings.Contains(log.String(), c.says)
+			})
+			if way := fmt.Sprintf("tributary topics pass-over document.ordered 0 %d --dry-run", at); !strings.Contains(log.String(), way) {
+				t.Errorf("the log does not say %q:\n%s", way, log)
+			}
+			if got := r.chainBroken(); !strings.Contains(got, c.says) {
+				t.Errorf("whoever asks is told %q, not %q", got, c.says)
+			}
+			p.decide(all[at].Value, c.how)
+			r.await(7)
+			stop()
+			if got := r.chainBroken(); got != "" {
+				t.Errorf("it is said: %q", got)
+			}
+			if stopped, broken := gauge(t, registry, "tributary_insert_stopped"), gauge(t, registry, "tributary_insert_chain_broken"); stopped+broken > 0 {
+				t.Errorf("stopped %v, broken %v", stopped, broken)
+			}
+			r.in.d.Metrics = nil
+			same(t, "positions that nobody took", r.texts("SELECT p FROM generate_series(1, 7) p EXCEPT SELECT position FROM warehouse.chain ORDER BY 1"), append([]string{}, c.lost...))
+			same(t, "document 3", strings.Join(r.texts("SELECT rtrim(state || ' ' || exception) FROM warehouse.document WHERE position = 3"), ""), c.state)
+			told := strings.Contains(strings.Join(r.told(), "\n"), "upload failed passed_over")
+			same(t, "whether it was told", told, c.state == "failed passed_over")
+			r.equal()
+			next := *e[0]
+			next.Position, next.Previous = 8, r.digest(e[6])
+			r.write(r.records(&next)...)
+			stop = start(t, r.inserter())
+			r.await(8)
+			stop()
+		})
+	}
+}
+
+// A decision holds for the record's bytes: no other record in its place is passed
+// over by it.
+func TestADecisionHoldsForNoOtherBytes(t *testing.T) {
+	r, p := judged(t)
+	e := r.chained(r.made(0, 1), 1)
+	first, second := forged(e[0], 2, "junk"), forged(e[1], 2, "junk")
+	r.write(r.records(e[0], first, second, e[1])...)
+	p.decide(r.o.record(first).Value, "foreign")
+	log := &lines{}
+	r.in.d.Log = slog.New(slog.NewTextHandler(log, nil))
+	stop := start(t, r.inserter())
+	r.eventually("the stop", func() bool {
+		return strings.Contains(log.String(), "chain_broken: the record of position 2 at offset 2")
+	})
+	p.decide(r.o.record(second).Value, "foreign")
+	r.await(2)
+	stop()
+}
+
+// The end of a batch whose record is passed over as lost has no work; and what was
+// passed over behind the last position is known after a restart, too.
+func TestALostBatchEndDoesNothing(t *testing.T) {
+	r, p := judged(t)
+	e := r.chained(r.made(0, 1), 1)
+	e[6].Previous = chain.Start
+	r.write(r.records(e[:7]...)...)
+	r.write(garbage("rubbish"))
+	p.decide(r.o.record(e[6]).Value, "lost")
+	p.decide([]byte("rubbish"), "lost")
+	stop := start(t, r.inserter())
+	r.await(7)
+	stop()
+	for _, ev := range r.events() {
+		if ev.Entity == schemas.EntityBatch {
+			t.Errorf("told of batch %d at position %d", ev.Number, ev.Position)
+		}
+	}
+	next := *e[0]
+	next.Position, next.Previous = 9, chain.Of([]byte("rubbish")).String()
+	r.write(r.records(&next)...)
+	stop = start(t, r.inserter())
+	r.await(9)
+	stop()
+	r.equal()
+}
+
+// No digest covers headers: whatever they say, or lack, stops nothing.
+func TestHeadersStopNothing(t *testing.T) {
+	r, _ := judged(t)
+	e := r.chained(r.made(0, 1), 1)
+	all := r.records(e[:7]...)
+	all[0].Headers = nil
+	for i, h := range all[2].Headers {
+		if h.Key == "ce_time" {
+			all[2].Headers[i].Value = []byte("yesterday")
+		}
+	}
+	r.write(all...)
+	stop := start(t, r.inserter())
+	r.await(7)
+	stop()
+	same(t, "event of position 1", r.texts("SELECT event FROM warehouse.document WHERE position = 1"), []string{schemas.EventID("sequence", schemas.LiveRun, "1", schemas.DocumentOrderedTopic)})
+	r.equal()
+}
+
+// What was forged first and fits is applied. Once the genuine record came, and
+// somebody decided that the forged one never was, a rebuild goes without it; what
+// comes behind is applied, and told, by the live insertion.
+func TestARebuildGoesWithoutWhatWasForged(t *testing.T) {
+	r, p := judged(t)
+	e := r.chained(r.made(0, 1), 1)
+	fake := forged(e[2], 3, e[2].Previous)
+	r.write(r.records(e[0], e[1], fake, e[2], e[3], e[4], e[5], e[6])...)
+	log := &lines{}
+	r.in.d.Log = slog.New(slog.NewTextHandler(log, nil))
+	stop := start(t, r.inserter())
+	says := func(text string) { r.eventually(text, func() bool { return strings.Contains(log.String(), text) }) }
+	says("position_taken_twice: the record of position 3 at offset 3")
+	p.decide(r.o.record(fake).Value, "foreign")
+	says("run: tributary warehouse rebuild")
+	_, err := r.again().Verify(t.Context(), func(warehouse.TableComparison) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "holds the record of position 3 that is passed over") {
+		t.Errorf("verify: %v", err)
+	}
+	if _, err := r.again().Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.await(7)
+	stop()
+	same(t, "document 3", r.texts("SELECT state FROM warehouse.document WHERE position = 3"), []string{"loaded"})
+	if told := strings.Join(r.told(), "\n"); !strings.Contains(told, e[2].Entry+" upload done") {
+		t.Errorf("the genuine document is not told of:\n%s", told)
+	}
+	r.equal()
+	same(t, "hash", r.hash(), genuine(t).hash())
+}
+
+// genuine is the warehouse of the order in which nobody forged anything.
+func genuine(t *testing.T) *rebuilt {
+	r := rebuildBench(t)
+	r.write(r.records(r.chained(r.made(0, 1), 1)...)...)
+	stop := start(t, r.inserter())
+	r.await(7)
+	stop()
+	return r
+}
+
+// Positions were taken for lost since somebody believed a forged record; when they
+// come after all, a rebuild goes without that one, and they are applied and told.
+func TestARebuildBringsBackWhatWasWronglyLost(t *testing.T) {
+	r, p := judged(t)
+	e := r.chained(r.made(0, 1), 1)
+	fake := forged(e[2], 6, "junk")
+	p.decide(r.o.record(fake).Value, "missing")
+	r.write(r.records(e[0], e[1], fake)...)
+	log := &lines{}
+	r.in.d.Log = slog.New(slog.NewTextHandler(log, nil))
+	stop := start(t, r.inserter())
+	r.await(6)
+	r.write(r.records(e[2:7]...)...)
+	says := func(text string) { r.eventually(text, func() bool { return strings.Contains(log.String(), text) }) }
+	says("position_taken_twice: the record of position 3 at offset 3")
+	p.decide(r.o.record(fake).Value, "foreign")
+	says("run: tributary warehouse rebuild")
+	if _, err := r.again().Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.await(7)
+	stop()
+	told := strings.Join(r.told(), "\n")
+	for _, at := range []int{0, 2} {
+		if !strings.Contains(told, e[at].Entry+" upload done") {
+			t.Errorf("document %d is not told of:\n%s", at+1, told)
+		}
+	}
+	r.equal()
+	same(t, "hash", r.hash(), genuine(t).hash())
+}
+
+// Once the record is passed over at which insertion had stopped, nobody is told
+// any more that it has, also if nothing comes behind.
+func TestAStopIsNotSaidOnceItsRecordIsPassedOver(t *testing.T) {
+	r, p := judged(t)
+	e := r.chained(r.made(0, 1), 1)
+	fake := forged(e[0], 1, chain.Start)
+	r.write(r.records(e[0], e[1], fake)...)
+	registry := prometheus.NewRegistry()
+	r.in.d.Metrics = registry
+	stop := start(t, r.inserter())
+	said := func() bool {
+		return gauge(t, registry, "tributary_insert_stopped") == 1 && gauge(t, registry, "tributary_insert_chain_broken") == 1 && r.chainBroken() != ""
+	}
+	r.eventually("the stop", said)
+	p.decide(r.o.record(fake).Value, "foreign")
+	r.eventually("the end of the stop", func() bool {
+		return gauge(t, registry, "tributary_insert_stopped") == 0 && gauge(t, registry, "tributary_insert_chain_broken") == 0 && r.chainBroken() == ""
+	})
+	stop()
+}
+
+// Offsets are only a hint: before positions are taken for lost they are looked for
+// from the topic's beginning.
+func TestNothingIsLostThatLiesElsewhere(t *testing.T) {
+	r, p := judged(t)
+	e := r.chained(r.made(0, 1), 1)
+	r.write(r.records(e[0], e[1])...)
+	stop := start(t, r.inserter())
+	r.await(2)
+	stop()
+	r.write(r.records(e[2], e[3], e[6])...)
+	r.exec("UPDATE warehouse.state SET next_offset = 5")
+	p.decide(r.o.record(e[6]).Value, "missing")
+	stop = start(t, r.inserter())
+	r.await(7)
+	stop()
+	same(t, "positions", r.texts("SELECT position FROM warehouse.chain ORDER BY 1"), []string{"1", "2", "3", "4", "7"})
+	r.equal()
+}
+
+// A reader that begins again knows what was passed over behind the record that was
+// applied last, as one does that has read on.
+func TestWhatIsPassedOverIsKnownAfterARestart(t *testing.T) {
+	r, p := judged(t)
+	e := r.made(0, 1)
+	for i, ev := range e {
+		ev.Position = int64(i) + 1
+	}
+	p.decide(r.o.record(e[1]).Value, "lost")
+	p.decide([]byte("rubbish"), "lost")
+	r.write(r.records(e[0], e[1])...)
+	stop := start(t, r.inserter())
+	r.await(2)
+	stop()
+	e[3].Previous = chain.Of([]byte("rubbish")).String()
+	r.write(garbage("rubbish"))
+	r.write(r.records(forged(e[0], 2, ""), e[3])...)
+	stop = start(t, r.inserter())
+	r.await(4)
+	stop()
+	same(t, "positions", r.texts("SELECT position FROM warehouse.chain ORDER BY 1"), []string{"1", "2", "4"})
+	r.equal()
+}

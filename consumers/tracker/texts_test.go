@@ -1,0 +1,61 @@
+package tracker
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"tributary/consumers/stage"
+	"tributary/internal/kafka"
+	"tributary/schemas"
+	trackersql "tributary/sql/tracker"
+	"tributary/test/texts"
+)
+
+// TestHostileTexts shows that no text of status.changed, in whatever field of an
+// event about whatever, stops the tracker or reaches a column as it came.
+func TestHostileTexts(t *testing.T) {
+	pool := database(t)
+	tr := newTracker(t, pool)
+	at := time.Unix(1e9, 0).UTC()
+	var next int64
+	for _, entity := range []string{schemas.EntityCentre, schemas.EntitySource, schemas.EntitySession, schemas.EntityTask, schemas.EntityHosting,
+		schemas.EntityFile, schemas.EntityDownload, schemas.EntityDocument, schemas.EntityBatch, schemas.EntityReplay} {
+		newBody := func() any {
+			name := "H.2012-10-02.1.impc.zip"
+			return &schemas.StatusChanged{
+				Scope:   schemas.Scope{Run: schemas.LiveRun, Session: schemas.ID("session"), Centre: "H", Source: "harwell"},
+				FileRef: schemas.FileRef{File: schemas.FileID("add", name), FileName: name, Action: "add"}, DocumentRef: schemas.DocumentRef{Entry: "a.xml"},
+				Entity: entity, Attempt: 1, Phase: "xsd", Status: "failed", Exception: "xsd_invalid", FileDate: "2012-10-02", StartedAt: &at, FinishedAt: &at,
+				Errors: []schemas.ErrorDetail{{Line: 1, Message: "m"}}, Passed: []schemas.PassedPhase{{Phase: "unzip", FinishedAt: &at}},
+				Attributes: map[string]string{"state": "present", "centre": "H", "full_name": "n", "base_path": "/", "where": "true"},
+			}
+		}
+		for _, hostile := range texts.Hostile() {
+			r := stage.Range{Topic: schemas.StatusChangedTopic, From: next}
+			for _, tc := range texts.Spoiled(newBody, hostile) {
+				value, err := tr.codec.EncodeBody(schemas.StatusChangedTopic, tc.Body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				rec := kafka.ToKgo("test", schemas.Record{Topic: schemas.StatusChangedTopic, Value: value, Headers: []schemas.Header{
+					{Key: "ce_id", Value: []byte(uuid.NewString())}, {Key: "ce_time", Value: []byte(at.Format(time.RFC3339Nano))}}})
+				rec.Offset = next
+				r.Records = append(r.Records, rec)
+				next++
+			}
+			r.To = next
+			if err := tr.Apply(t.Context(), []stage.Range{r}); err != nil {
+				t.Fatalf("events about a %s with %.20q in a field each: %v", entity, hostile, err)
+			}
+		}
+	}
+	filled := strings.Join(texts.Look(t, pool, trackersql.Schema), " ")
+	for _, column := range []string{"zip_file.file_name", "xml_file.", "file_source.short_name", "an_exception.short_name", "unreadable.reason"} {
+		if !strings.Contains(filled, "tracker."+column) {
+			t.Errorf("nothing was written to %s: %s", column, filled)
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package poll
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/config"
+	"tributary/internal/pg"
+	"tributary/internal/profile"
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+// Announcer judges files that other programs announce by file.discovered, by the
+// rules by which a poll judges what a listing shows. What is sound is recorded as a
+// look of its source; what is not is refused by name, and told. Its methods are
+// called by one goroutine at a time.
+type Announcer struct {
+	Profile *profile.Profile
+	Centres profile.Centres
+	Outbox  pg.Outbox
+	Now     func() time.Time
+	Sources map[string]config.Source // by id; what they may show is theirs to say
+
+	told map[string]bool // refusals that this member has told, by the ids of their events
+}
+
+// maxTold is how many different refusals a member tells by events of their own.
+// All are counted; so who announces nonsense without end can't fill the log with it.
+const maxTold = 1000
+
+// The exceptions of what is announced and not taken up. What is wrong with a name
+// has the same as in a listing.
+const (
+	sourceUnknown     = "announced_source_unknown"
+	sourceGone        = "announced_source_removed"
+	actionUnknown     = "announced_action_unknown"
+	goneAnnounced     = "announced_gone"
+	changeUnknown     = "announced_change_unknown"
+	fileMismatch      = "announced_file_mismatch"
+	announcedNotSound = "announced_entry_invalid"
+)
+
+// Verdict is what became of an announcement.
+type Verdict struct {
+	Look     int32  // as which it was recorded, if it was taken up
+	TakenUp  bool   // it is a look that plan has to class
+	Refused  string // the exception; empty if it was not refused
+	eventID  string
+	repeated bool
+}
+
+// Repeated tells that nothing new was said.
+func (v Verdict) Repeated() bool { return v.repeated }
+
+// Judge judges announcements within the caller's transaction, in which it records
+// what they say. Committed must be called once that is committed.
+func (n *Announcer) Judge(ctx context.Context, tx pgx.Tx, all []control.Announcement) ([]Verdict, error) {
+	sources := make([]string, 0, len(all))
+	for _, a := range all {
+		sources = append(sources, a.Source)
+	}
+	slices.Sort(sources)
+	places, err := control.Places(ctx, tx, slices.Compact(sources))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Verdict, len(all))
+	for i, a := range all {
+		if out[i], err = n.judge(ctx, tx, a, places); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Committed notes which refusals have been told.
+func (n *Announcer) Committed(verdicts []Verdict) {
+	for _, v := range verdicts {
+		if v.eventID == "" {
+			continue
+		}
+		if n.told == nil {
+			n.told = map[string]bool{}
+		}
+		if len(n.told) < maxTold {
+			n.told[v.eventID] = true
+		}
+	}
+}
+
+func (n *Announcer) judge(ctx context.Context, tx pgx.Tx, a control.Announcement, places map[string]control.Place) (Verdict, error) {
+	place, known := places[a.Source]
+	exception, message := exceptionOf(a, place, known)
+	if exception == "" {
+		exception, message = n.hosted(a)
+	}
+	if exception != "" {
+		return n.refuse(ctx, tx, a, exception, message)
+	}
+	if a.ModTime != nil {
+		t := a.ModTime.UTC().Truncate(time.Microsecond)
+		a.ModTime = &t
+	}
+	l := control.Listed{File: schemas.FileID(a.Action, a.Name), Action: a.Action, Name: a.Name, Size: a.Size, ModTime: a.ModTime}
+	seen, err := control.Announced(ctx, tx, a.Source, &l)
+	if err != nil {
+		return Verdict{}, err
+	}
+	if seen {
+		return Verdict{repeated: true}, nil
+	}
+	// Whoever announces a file says that it is whole, so nobody waits for it to
+	// settle; a fetch compares its size and time as ever.
+	p := control.Poll{Source: a.Source, Server: place.Server, Centre: place.Centre, Once: true}
+	s := Poller{Profile: n.Profile, Centres: n.Centres, Sources: n.Sources, Outbox: n.Outbox}
+	now := n.Now()
+	j, err := s.judge(p, l, now)
+	if dataError(err) {
+		return n.refuse(ctx, tx, a, entryRefused, refusal(err))
+	}
+	if err != nil || j.sighting.File == "" {
+		return Verdict{repeated: err == nil}, err
+	}
+	return n.record(ctx, tx, p, j, now)
+}
+
+// record records a judged look with its events, but for the announcement itself,
+// which was read already.
+func (n *Announcer) record(ctx context.Context, tx pgx.Tx, p control.Poll, j judged, now time.Time) (Verdict, error) {
+	j.sighting.Event, j.sighting.Headers = nil, nil
+	files, err := control.Record(ctx, tx, p, now, []control.Sighting{j.sighting})
+	if err != nil {
+		return Verdict{}, err
+	}
+	records := slices.DeleteFunc(told([]judged{j}, files), func(r schemas.Record) bool { return r.Topic == schemas.FileDiscoveredTopic })
+	if err := pg.AppendOutbox(ctx, tx, control.Schema, records); err != nil {
+		return Verdict{}, err
+	}
+	return Verdict{Look: j.sighting.Look, TakenUp: j.sighting.Class == "announced", Refused: j.sighting.Exception}, nil
+}
+
+// exceptionOf says why an announcement belongs to no hosting; empty if it may be one. That
+// its name breaks the convention is recorded as of a listing instead.
+func exceptionOf(a control.Announcement, place control.Place, known bool) (exception, message string) {
+	switch {
+	case !known:
+		return sourceUnknown, fmt.Sprintf("there is no source %q: announce files of a source that is configured", a.Source)
+	case place.State == "removed":
+		return sourceGone, fmt.Sprintf("the source %s is no longer in the configuration", a.Source)
+	case schemas.ActionOrder(a.Action) == 0:
+		return actionUnknown, fmt.Sprintf("the action is %q: it must be add, edit or delete", a.Action)
+	case a.Change == "gone":
+		return goneAnnounced, "that a file is gone is only concluded from a complete listing of its source"
+	case a.Change != "" && a.Change != "new" && a.Change != "changed":
+		return changeUnknown, fmt.Sprintf("the change is %q: it must be new or changed", a.Change)
+	case a.Name == "" || bounded(printable(a.Name)) != a.Name:
+		return announcedNotSound, fmt.Sprintf("the name %q is empty, or has more than %d bytes, or characters that can't be shown", a.Name, maxName)
+	case a.File != "" && a.File != schemas.FileID(a.Action, a.Name):
+		return fileMismatch, fmt.Sprintf("the file's id is %s, and %s/%s has %s: leave it out, or correct it", a.File, a.Action, a.Name, schemas.FileID(a.Action, a.Name))
+	case a.Size < 0:
+		return announcedNotSound, fmt.Sprintf("the size is %d bytes", a.Size)
+	case a.ModTime != nil && (a.ModTime.UTC().Year() < 1 || a.ModTime.UTC().Year() > 9999):
+		return announcedNotSound, fmt.Sprintf("the time is in the year %d: years from 1 to 9999 can be stored", a.ModTime.UTC().Year())
+	}
+	return "", ""
+}
+
+// hosted asks whether the source may show a file of the centre that the name says.
+func (n *Announcer) hosted(a control.Announcement) (exception, message string) {
+	source, known := n.Sources[a.Source]
+	if !known {
+		return sourceGone, fmt.Sprintf("the source %s is not in this member's configuration", a.Source)
+	}
+	name, bad := n.Profile.ParseZip(a.Name, n.Centres)
+	if bad == nil && !source.MayShow(name.Centre, a.Action) {
+		return centreNotHosted, source.Refusal(name.Centre, a.Action)
+	}
+	return "", ""
+}
+
+// refuse tells that an announcement is not taken up. It says nothing about the file
+// of that name, which others may host.
+func (n *Announcer) refuse(ctx context.Context, tx pgx.Tx, a control.Announcement, exception, message string) (Verdict, error) {
+	// Not of the announcement's own id: the same said again is one refusal.
+	id := schemas.EventID(stage, schemas.LiveRun, a.Source+"/"+a.Action+"/"+a.Name, "announcement_refused", exception, message)
+	v := Verdict{Refused: exception, eventID: id}
+	if n.told[id] || len(n.told) >= maxTold {
+		v.eventID = ""
+		return v, nil
+	}
+	now := n.Now()
+	return v, n.Outbox.Append(ctx, tx, status(id, schemas.FileID(a.Action, a.Name), a.Action+"/"+a.Name, now, &schemas.StatusChanged{
+		Scope:   schemas.Scope{Run: schemas.LiveRun, Source: a.Source},
+		FileRef: fileRef(a.File, a.Name, a.Action), Entity: schemas.EntityAnnouncement, Phase: string(schemas.ZipName), Status: string(schemas.Failed),
+		Exception: exception, Message: text(fmt.Errorf("%s", message)), FileSize: a.Size, Attributes: map[string]string{"announcement": a.ID},
+	}))
+}

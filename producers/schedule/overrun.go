@@ -1,0 +1,47 @@
+package schedule
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
+	"tributary/producers/sourcestate"
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+// overrun is what is said of a poll that has not ended when the next is due.
+const overrun = "the source is due, but its last poll has not ended: it is due again after its interval, and never polled twice at once"
+
+// overruns counts the sources that are due though they are still being polled, or
+// wait for it, tells of each, and makes it due again later.
+func (s *Scheduler) overruns(ctx context.Context) error {
+	now := s.Now()
+	var over []control.Standing
+	err := pg.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+		ids, err := control.Overdue(ctx, tx, now)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		revision, err := control.NextCount(ctx, tx, "revision")
+		if err != nil {
+			return err
+		}
+		if over, err = control.CountOverruns(ctx, tx, ids, now, s.spread(), revision); err != nil {
+			return err
+		}
+		events := make([]schemas.Message, 0, len(over))
+		for _, st := range over {
+			events = append(events, sourcestate.Event(st, revision, overrun, now))
+		}
+		return s.Outbox.Append(ctx, tx, events...)
+	})
+	if err != nil {
+		return err
+	}
+	for _, st := range over {
+		s.Log.Warn("a poll has not ended though the next is due; raise the source's interval if it happens often", "source", st.ID, "overruns", st.Overruns)
+	}
+	return nil
+}

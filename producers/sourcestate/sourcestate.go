@@ -1,0 +1,161 @@
+// Package sourcestate decides how sources stand: suspended after too many failed
+// polls, available again once a poll shows something or a person says so. It
+// makes the event that tells of a source, for whoever changes one.
+package sourcestate
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/config"
+	"tributary/internal/pg"
+	"tributary/internal/source"
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+// Suspended is the exception of a source that is suspended.
+const Suspended = "source_suspended"
+
+const stage = "schedule"
+
+// Limits say when a source is suspended, and how often it is probed then. It is
+// suspended no sooner than it has failed for the time between two probes: so a
+// probe never comes later than the source had failed before.
+type Limits struct {
+	After int           // failed polls in a row, at least; 0: never
+	Probe time.Duration // between two probes, at least
+}
+
+// End is how a poll ended, as far as it matters here.
+type End struct {
+	Failed bool   // it showed nothing, and that is no fault of ours
+	Why    string // it failed: exception and message
+	At     time.Time
+}
+
+// After returns how a source stands after a poll of it, and when it is due at
+// the earliest.
+func After(s control.Standing, l Limits, e End) (next control.Standing, due time.Time) {
+	next = s
+	if !e.Failed {
+		next.FailedPolls, next.FailingSince = 0, nil
+		if s.State == control.SourceSuspended {
+			next.State, next.SuspendedAt, next.SuspendedWhy = control.SourceAvailable, nil, ""
+		}
+		return next, time.Time{}
+	}
+	at := e.At.UTC().Truncate(time.Microsecond)
+	next.FailedPolls++
+	// A member that counts no failed polls may have seen a complete one since.
+	if s.Failures == 0 || s.FailedPolls == 0 || s.FailingSince == nil {
+		next.FailedPolls, next.FailingSince = 1, &at
+	}
+	switch {
+	case s.State == control.SourceSuspended:
+	case s.State == control.SourceAvailable && l.After > 0 && next.FailedPolls >= l.After && !at.Before(next.FailingSince.Add(l.Probe)):
+		next.State, next.SuspendedAt = control.SourceSuspended, &at
+		next.SuspendedWhy = fmt.Sprintf("%d polls in a row failed, the last of them: %s", next.FailedPolls, e.Why)
+	default:
+		return next, time.Time{}
+	}
+	return next, e.At.Add(l.Probe)
+}
+
+// Conclude stores what a poll that ends means for its source, in the transaction
+// that ends it, and tells if the source's state has changed.
+func Conclude(ctx context.Context, tx pgx.Tx, out pg.Outbox, id string, l Limits, e End) (changed bool, err error) {
+	all, err := control.Standings(ctx, tx, id)
+	if err != nil || len(all) == 0 {
+		return false, err
+	}
+	was := all[0]
+	next, due := After(was, l, e)
+	if next.State == was.State {
+		if next.FailedPolls == was.FailedPolls && due.IsZero() {
+			return false, nil
+		}
+		_, err = control.PutStanding(ctx, tx, next, was.State, due, 0)
+		return false, err
+	}
+	return put(ctx, tx, out, next, was.State, due, "", e.At)
+}
+
+// Resume makes suspended sources available again and due at once, and returns
+// those it has found suspended. The message says who asks for it, and why.
+func Resume(ctx context.Context, tx pgx.Tx, out pg.Outbox, ids []string, message string, now time.Time) (resumed []string, err error) {
+	all, err := control.Standings(ctx, tx, ids...)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range all {
+		if s.State != control.SourceSuspended {
+			continue
+		}
+		s.State, s.FailedPolls, s.FailingSince, s.SuspendedAt, s.SuspendedWhy = control.SourceAvailable, 0, nil, nil, ""
+		done, err := put(ctx, tx, out, s, control.SourceSuspended, now, message, now)
+		if err != nil {
+			return nil, err
+		}
+		if !done {
+			continue
+		}
+		if err := control.SetDue(ctx, tx, s.ID, now); err != nil {
+			return nil, err
+		}
+		resumed = append(resumed, s.ID)
+	}
+	return resumed, nil
+}
+
+// put stores a change of state and its event. The revision is drawn before the
+// source's row is locked, as everybody does who changes one.
+func put(ctx context.Context, tx pgx.Tx, out pg.Outbox, s control.Standing, was string, due time.Time, message string, now time.Time) (bool, error) {
+	revision, err := control.NextCount(ctx, tx, "revision")
+	if err != nil {
+		return false, err
+	}
+	stored, err := control.PutStanding(ctx, tx, s, was, due, revision)
+	if err != nil || !stored {
+		return false, err
+	}
+	return true, out.Append(ctx, tx, Event(s, revision, message, now))
+}
+
+// Event tells how a source stands.
+func Event(s control.Standing, revision int64, message string, now time.Time) schemas.Message {
+	p := source.Describe(config.Source{URL: s.URL})
+	body := &schemas.StatusChanged{
+		Scope: schemas.Scope{Run: schemas.LiveRun, Centre: s.Centre, Source: s.ID}, Entity: schemas.EntitySource, Revision: revision, Server: s.Server,
+		Message: message,
+		Attributes: map[string]string{"protocol": s.Protocol, "hostname": s.Server, "username": p.Username, "base_path": p.BasePath,
+			"accesskey": s.AccessKey, "state": s.State, "hosts": shown(s.Hosts)},
+	}
+	if s.State == control.SourceSuspended {
+		body.Exception = Suspended
+		body.Attributes["suspended_why"] = s.SuspendedWhy
+		if s.SuspendedAt != nil {
+			body.Attributes["suspended_at"] = s.SuspendedAt.UTC().Format(time.RFC3339Nano)
+		}
+	}
+	if s.Overruns > 0 {
+		body.Attributes["overruns"] = strconv.FormatInt(s.Overruns, 10)
+	}
+	return schemas.Message{
+		ID: schemas.EventID(stage, schemas.LiveRun, s.ID, "source", strconv.FormatInt(revision, 10)), Topic: schemas.StatusChangedTopic,
+		Key: s.ID, Stage: stage, Subject: "source " + s.ID, Time: now, Body: body,
+	}
+}
+
+// shown tells what a source may show.
+func shown(hosts []string) string {
+	if hosts == nil {
+		return config.AllCentres
+	}
+	return strings.Join(hosts, " ")
+}

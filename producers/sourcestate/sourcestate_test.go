@@ -1,0 +1,66 @@
+package sourcestate
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tributary/sql/control"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// What a poll makes of its source: too many failed ones in a row suspend it, and
+// the first that shows something ends that.
+func TestAPollDecidesHowItsSourceStands(t *testing.T) {
+	limits := Limits{After: 3, Probe: 6 * time.Hour}
+	failed, shown := End{Failed: true, Why: "login_failed: no", At: noon}, End{At: noon}
+	long, before := noon.Add(-6*time.Hour), noon.Add(-time.Hour)
+	available := func(failures, failedPolls int) control.Standing {
+		s := control.Standing{Source: control.Source{State: "available"}, Failures: failures, FailedPolls: failedPolls}
+		if failedPolls > 0 {
+			s.FailingSince = &long
+		}
+		return s
+	}
+	since := func(s control.Standing, first *time.Time) control.Standing {
+		s.FailingSince = first
+		return s
+	}
+	suspended := control.Standing{Source: control.Source{State: "suspended"}, Failures: 5, FailedPolls: 3, FailingSince: &long, SuspendedAt: &before, SuspendedWhy: "why"}
+	state := func(s control.Standing, state string, failedPolls int, since *time.Time, why string) control.Standing {
+		s.State, s.FailedPolls, s.SuspendedAt, s.SuspendedWhy = state, failedPolls, since, why
+		return s
+	}
+	probe := noon.Add(limits.Probe)
+	for name, c := range map[string]struct {
+		was    control.Standing
+		limits Limits
+		end    End
+		want   control.Standing
+		due    time.Time
+	}{
+		"the first failure":                      {available(0, 0), limits, failed, since(available(0, 1), &noon), time.Time{}},
+		"the last but one":                       {available(1, 1), limits, failed, available(1, 2), time.Time{}},
+		"one too many":                           {available(2, 2), limits, failed, state(available(2, 2), "suspended", 3, &noon, "3 polls in a row failed, the last of them: login_failed: no"), probe},
+		"never":                                  {available(90, 90), Limits{Probe: time.Hour}, failed, available(90, 91), time.Time{}},
+		"something shown ends the row":           {available(2, 2), limits, shown, available(2, 0), time.Time{}},
+		"too many, but for too short a time":     {since(available(8, 8), &before), limits, failed, since(available(8, 9), &before), time.Time{}},
+		"a complete poll that nobody counted":    {available(0, 2), limits, failed, since(available(0, 1), &noon), time.Time{}},
+		"a probe fails":                          {suspended, limits, failed, state(suspended, "suspended", 4, &before, "why"), probe},
+		"a probe shows something":                {suspended, limits, shown, since(state(suspended, "available", 0, nil, ""), nil), time.Time{}},
+		"a source in maintenance stays there":    {state(available(9, 9), "maintenance", 9, nil, ""), limits, failed, state(available(9, 9), "maintenance", 10, nil, ""), time.Time{}},
+		"one that was removed meanwhile as well": {state(available(9, 9), "removed", 0, nil, ""), limits, shown, since(state(available(9, 9), "removed", 0, nil, ""), nil), time.Time{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, due := After(c.was, c.limits, c.end)
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Errorf("it stands otherwise (- want, + got):\n%s", d)
+			}
+			if !due.Equal(c.due) {
+				t.Errorf("it is due at %s at the earliest, want %s", due, c.due)
+			}
+		})
+	}
+}

@@ -1,0 +1,102 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
+)
+
+// The states of a source.
+const (
+	SourceAvailable = "available"
+	SourceSuspended = "suspended"
+)
+
+// Standing is how a source stands: its definition as stored, and what its polls
+// have made of it.
+type Standing struct {
+	Source
+	Failures     int        // polls in a row that were not complete
+	FailedPolls  int        // polls in a row that showed nothing at all
+	FailingSince *time.Time // when the first of them ended
+	SuspendedAt  *time.Time
+	SuspendedWhy string
+	Overruns     int64 // polls that had not ended when the next was due
+}
+
+const standingColumns = `s.id, s.centre, s.server, s.protocol, s.url, s.accesskey, s.state, s.max_sessions, extract(epoch FROM s.poll_interval)::float8,
+	s.failures, s.failed_polls, s.failing_since, s.suspended_at, s.suspended_why, s.overruns, s.hosts`
+
+func scanStanding(r pgx.CollectableRow) (s Standing, err error) {
+	var seconds float64
+	err = r.Scan(&s.ID, &s.Centre, &s.Server, &s.Protocol, &s.URL, &s.AccessKey, &s.State, &s.MaxSessions, &seconds,
+		&s.Failures, &s.FailedPolls, &s.FailingSince, &s.SuspendedAt, &s.SuspendedWhy, &s.Overruns, &s.Hosts)
+	s.Interval = time.Duration(seconds * float64(time.Second))
+	return s, err
+}
+
+// Standings returns how the named sources stand, by id; all of them where none
+// is named. Those that are not known are left out.
+func Standings(ctx context.Context, q pg.Querier, ids ...string) ([]Standing, error) {
+	rows, err := q.Query(ctx, "SELECT "+standingColumns+" FROM control.source s WHERE cardinality($1::text[]) = 0 OR s.id = ANY($1) ORDER BY s.id", append([]string{}, ids...))
+	if err != nil {
+		return nil, fmt.Errorf("read how sources stand: %w", err)
+	}
+	all, err := pgx.CollectRows(rows, scanStanding)
+	if err != nil {
+		return nil, fmt.Errorf("read how sources stand: %w", err)
+	}
+	return all, nil
+}
+
+// PutStanding stores what a poll or a person has made of a source that is still
+// in the given state, and when it is due at the earliest. The revision is stored
+// where it is not 0. Stored is false where the source is in another state by now.
+func PutStanding(ctx context.Context, tx pgx.Tx, s Standing, was string, due time.Time, revision int64) (stored bool, err error) {
+	tag, err := tx.Exec(ctx, `UPDATE control.source SET state=$3, failed_polls=$4, suspended_at=$5, suspended_why=$6,
+		next_due=greatest(next_due, $7), revision=CASE WHEN $8 > 0 THEN $8 ELSE revision END, failing_since=$9
+		WHERE id=$1 AND state=$2`, s.ID, was, s.State, s.FailedPolls, s.SuspendedAt, pg.Text(s.SuspendedWhy), due, revision, s.FailingSince)
+	if err != nil {
+		return false, fmt.Errorf("source %s: store how it stands: %w", s.ID, err)
+	}
+	return tag.RowsAffected() == 1, nil
+}
+
+// polledSQL are the sources that are due though a poll of them has not ended.
+const polledSQL = `s.state IN ('available','suspended') AND s.next_due <= $1
+	AND EXISTS (SELECT FROM control.poll p WHERE p.source = s.id AND p.state IN ('due','running'))`
+
+// Overdue returns the sources that are due though a poll of them has not ended,
+// by id.
+func Overdue(ctx context.Context, tx pgx.Tx, now time.Time) ([]string, error) {
+	rows, err := tx.Query(ctx, "SELECT s.id FROM control.source s WHERE "+polledSQL+" ORDER BY s.id", now)
+	if err != nil {
+		return nil, fmt.Errorf("find overruns: %w", err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("find overruns: %w", err)
+	}
+	return ids, nil
+}
+
+// CountOverruns counts an overrun of each of the named sources that is still due
+// while it is polled, makes it due again after its interval times spread, and
+// returns how they stand.
+func CountOverruns(ctx context.Context, tx pgx.Tx, ids []string, now time.Time, spread float64, revision int64) ([]Standing, error) {
+	rows, err := tx.Query(ctx, `WITH l AS (SELECT id FROM control.source WHERE id = ANY($2) ORDER BY id FOR UPDATE)
+		UPDATE control.source s SET overruns = s.overruns + 1, next_due = $1::timestamptz + s.poll_interval * $3::float8, revision = $4 FROM l
+		WHERE s.id = l.id AND `+polledSQL+" RETURNING "+standingColumns, now, ids, spread, revision)
+	if err != nil {
+		return nil, fmt.Errorf("count overruns: %w", err)
+	}
+	over, err := pgx.CollectRows(rows, scanStanding)
+	if err != nil {
+		return nil, fmt.Errorf("count overruns: %w", err)
+	}
+	return over, nil
+}

@@ -1,0 +1,67 @@
+package scale
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/internal/pg"
+	"tributary/producers/schedule"
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+// rest does what only sources need that rest, are overrun, or show more files than
+// a poll takes up.
+func rest(t *testing.T, pool *pgxpool.Pool, s *schedule.Scheduler, listed int) {
+	t.Helper()
+	err := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
+		ids, err := control.Overdue(t.Context(), tx, now())
+		if err != nil {
+			return err
+		}
+		if _, err := control.CountOverruns(t.Context(), tx, append(ids, ownSource), now(), 1, 1); err != nil {
+			return err
+		}
+		all, err := control.Standings(t.Context(), tx, ownSource)
+		if err != nil || len(all) != 1 {
+			return fmt.Errorf("%d sources: %w", len(all), err)
+		}
+		_, err = control.PutStanding(t.Context(), tx, all[0], all[0].State, time.Time{}, 0)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Release()
+	if err := control.CreateListing(t.Context(), conn); err != nil {
+		t.Fatal(err)
+	}
+	var entries []control.Entry
+	for _, e := range zips(listed, 99) {
+		entries = append(entries, control.Entry{File: schemas.FileID("add", e.Name), Action: "add", Name: e.Name, Size: e.Size, ModTime: &e.ModTime})
+	}
+	if _, err := control.StoreListing(t.Context(), conn, entries); err != nil {
+		t.Fatal(err)
+	}
+	waiting, err := control.ChooseTurn(t.Context(), conn, ownSource, listed/2)
+	if err != nil || waiting == 0 {
+		t.Errorf("%d of %d entries wait for their turn, though no more than half of them have it: %v", waiting, listed, err)
+	}
+	if err := control.SetPostponed(t.Context(), conn, control.Poll{ID: schemas.LiveRun}, waiting); err != nil {
+		t.Error(err)
+	}
+	if err := control.EmptyListing(t.Context(), conn); err != nil {
+		t.Error(err)
+	}
+}
