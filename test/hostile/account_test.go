@@ -48,7 +48,7 @@ func TestAnotherAccount(t *testing.T) {
 					t.Error(wrong)
 				}
 			}
-			w.must(time.Minute, w.goodInserted)
+			w.must(w.goodInserted)
 			if p.ended() {
 				t.Errorf("the process has ended\n%s", p.tail())
 			}

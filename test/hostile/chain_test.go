@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -64,12 +63,12 @@ func forgedPositions(t *testing.T, forge func(*schemas.DocumentOrdered, string) 
 	w := setUp(t, 4, settings()+"http: {listen: '"+address+"'}\n")
 	w.configure(false)
 	p := w.up()
-	w.must(time.Minute, w.goodInserted)
+	w.must(w.goodInserted)
 	if wrong := p.stop(); wrong != "" {
 		t.Fatal(wrong)
 	}
 	engines := w.start("engines")
-	w.must(time.Minute, func() string {
+	w.must(func() string {
 		_, err := w.rows("SELECT 1")
 		return said(err)
 	})
@@ -79,7 +78,7 @@ func forgedPositions(t *testing.T, forge func(*schemas.DocumentOrdered, string) 
 	}
 
 	p = w.up()
-	w.must(time.Minute, func() string { // each session's end is a position
+	w.must(func() string { // each session's end is a position
 		if !p.said(says + ": the record of position") {
 			return "insertion has not stopped"
 		}
@@ -95,7 +94,7 @@ func forgedPositions(t *testing.T, forge func(*schemas.DocumentOrdered, string) 
 		}
 	}
 	verify := w.start("warehouse", "verify")
-	if code, ended := verify.code(2 * time.Minute); !ended || code != 1 || !strings.Contains(verify.tail(), says+": the record of position") {
+	if code, ended := verify.code(); !ended || code != 1 || !strings.Contains(verify.tail(), says+": the record of position") {
 		t.Errorf("warehouse verify ends with %d:\n%s", code, verify.tail())
 	}
 	w.goOn(says)
@@ -111,7 +110,7 @@ func (w *world) goOn(says string) {
 	named := regexp.MustCompile(`(?:record of position \d+|comes|document.ordered) at offset (\d+)`)
 	passed := map[string]bool{}
 	begun := w.position()
-	w.must(3*time.Minute, func() string {
+	w.must(func() string {
 		status, err := w.ask("status")
 		if err != nil {
 			return err.Error()

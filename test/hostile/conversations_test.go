@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"tributary/internal/exception"
 )
@@ -115,12 +114,12 @@ func round(t *testing.T, seeds []uint64, struck map[string]int) (one, all []stri
 			*to = append(*to, what)
 		}
 	}
-	add(&all, await(2*time.Minute, w.goodInserted))
+	add(&all, await(patience, w.goodInserted))
 	open := ""
 	if p.ended() {
 		add(&all, "the process has ended: "+p.tail())
 	} else {
-		open = await(90*time.Second, w.allEnded)
+		open = await(patience, w.allEnded)
 		one = w.judge(seeds)
 	}
 	for i, s := range w.hostile {
@@ -139,7 +138,7 @@ func round(t *testing.T, seeds []uint64, struck map[string]int) (one, all []stri
 	add(&all, p.stop())
 	w.configure(false)
 	once := w.start("up", "--once")
-	if code, ok := once.code(time.Minute); !ok || code != 0 {
+	if code, ok := once.code(); !ok || code != 0 {
 		add(&all, fmt.Sprintf("up --once without the hostile sources: exit code %d\n%s", code, once.tail()))
 		return one, all
 	}

@@ -29,7 +29,7 @@ func (w *world) struck() string {
 func (w *world) peaceful(p *process) {
 	w.t.Helper()
 	for _, check := range []func() string{w.struck, w.goodInserted, w.allEnded} {
-		if last := await(2*time.Minute, func() string {
+		if last := await(patience, func() string {
 			if p.ended() {
 				return ""
 			}
@@ -85,7 +85,7 @@ func TestLongTexts(t *testing.T) {
 	w.configure(true)
 	p := w.up()
 	w.peaceful(p)
-	w.must(5*time.Second, w.none("long texts", `SELECT source, length(message) FROM control.poll WHERE length(message) > $1
+	w.must(w.none("long texts", `SELECT source, length(message) FROM control.poll WHERE length(message) > $1
 		UNION ALL SELECT file, length(message) FROM tracker.file WHERE length(message) > $1
 		UNION ALL SELECT source, length(message) FROM tracker.source WHERE length(message) > $1`, longest))
 	if p.said("publishing is held up") {
@@ -113,7 +113,7 @@ func (w *world) publishedOnce() {
 		if !strings.Contains(at.Name, "document.ordered") || strings.HasSuffix(at.Name, ".dlq") {
 			continue
 		}
-		w.must(time.Second, w.none("positions, fewer than the records of "+at.Name, `SELECT next - 1, $1::bigint FROM control.position WHERE next - 1 < $1`, at.Records))
+		w.must(w.none("positions, fewer than the records of "+at.Name, `SELECT next - 1, $1::bigint FROM control.position WHERE next - 1 < $1`, at.Records))
 	}
 }
 
@@ -139,7 +139,7 @@ func TestSlowServersDelayNobody(t *testing.T) {
 	w.configure(true)
 	p := w.up()
 	// As many as there are workers are slow before others are there.
-	w.must(time.Minute, func() string {
+	w.must(func() string {
 		n := 0
 		for _, s := range w.hostile {
 			if s.struck.Load() > 0 {
@@ -153,7 +153,7 @@ func TestSlowServersDelayNobody(t *testing.T) {
 	})
 	release()
 	w.peaceful(p)
-	w.must(5*time.Second, w.none("slow files that have not ended as too_slow, or by SFTP as timed_out", `SELECT file, phase, status, exception, message FROM tracker.file WHERE file LIKE 'J.%' AND coalesce(exception, '') NOT IN ('too_slow', $1)`, "timed_out"))
+	w.must(w.none("slow files that have not ended as too_slow, or by SFTP as timed_out", `SELECT file, phase, status, exception, message FROM tracker.file WHERE file LIKE 'J.%' AND coalesce(exception, '') NOT IN ('too_slow', $1)`, "timed_out"))
 }
 
 // A4: replies, listings and names without an end are ended by a name, within a
@@ -210,10 +210,10 @@ func TestClaimsTakeNoRoom(t *testing.T) {
 	}
 	w.configure(true)
 	p := w.up()
-	w.must(time.Minute, w.struck)
+	w.must(w.struck)
 	release()
-	w.must(2*time.Minute, w.goodInserted)
-	w.must(5*time.Second, w.none("files that had no room, or needed a second attempt",
+	w.must(w.goodInserted)
+	w.must(w.none("files that had no room, or needed a second attempt",
 		`SELECT file, exception, attempts FROM tracker.file WHERE file NOT LIKE 'J.%' AND (attempts > 1 OR exception = 'no_room')`))
 	if p.ended() {
 		t.Error(p.tail())
@@ -239,25 +239,25 @@ func TestOddEntries(t *testing.T) {
 	}
 	w.configure(true)
 	once := w.start("up", "--once")
-	if _, ok := once.code(90 * time.Second); !ok {
+	if _, ok := once.code(); !ok {
 		t.Fatalf("up --once does not end\n%s", once.tail())
 	}
 	engines := w.start("engines")
-	w.must(time.Minute, func() string {
+	w.must(func() string {
 		if engines.ended() {
 			t.Fatal(engines.tail())
 		}
 		_, err := w.rows("SELECT 1")
 		return said(err)
 	})
-	w.must(time.Second, w.goodInserted)
-	w.must(time.Second, w.none("sources whose listing was not recorded", `SELECT source, state, exception FROM control.poll WHERE source LIKE 'x%' AND state <> 'complete'`))
+	w.must(w.goodInserted)
+	w.must(w.none("sources whose listing was not recorded", `SELECT source, state, exception FROM control.poll WHERE source LIKE 'x%' AND state <> 'complete'`))
 	for _, s := range w.hostile {
 		if s.sftp() || s.name == "listing-traversal-names" {
 			continue // these sizes and times may all be stored, and these names say nothing about either
 		}
 		// The good entry beside the others is recorded as any.
-		w.must(time.Second, func() string {
+		w.must(func() string {
 			rows, err := w.rows(`SELECT file FROM tracker.file WHERE file = $1`, s.file)
 			if err != nil || len(rows) != 1 {
 				return fmt.Sprintf("%s: the entry beside them is not recorded: %v %v", s.name, rows, err)
@@ -266,7 +266,7 @@ func TestOddEntries(t *testing.T) {
 		})
 	}
 	for _, name := range []string{"J.2023-02-01.", "J.2023-03-01.", "J.2023-03-05."} { // year 0; -1; beyond 64 bits
-		w.must(time.Second, func() string {
+		w.must(func() string {
 			rows, err := w.rows(`SELECT exception FROM tracker.file WHERE file LIKE $1 || '%' AND ended`, name)
 			if err != nil || len(rows) != 1 || rows[0] != "listing_entry_invalid" {
 				return fmt.Sprintf("%s… ended as %v %v, expected is listing_entry_invalid", name, rows, err)
@@ -274,7 +274,7 @@ func TestOddEntries(t *testing.T) {
 			return ""
 		})
 	}
-	w.must(time.Second, w.none("entries without a name of what is wrong", `SELECT file FROM tracker.file WHERE status = 'failed' AND coalesce(exception, '') = ''`))
+	w.must(w.none("entries without a name of what is wrong", `SELECT file FROM tracker.file WHERE status = 'failed' AND coalesce(exception, '') = ''`))
 }
 
 // B3: names that a poll passes over can be seen.
@@ -288,11 +288,11 @@ func TestIgnoredNamesAreVisible(t *testing.T) {
 	w.add("ftp", kind{name: "ignored", strike: lines(append(names, facts("1", "20240101000000", "readme\x1b[31m\u202e.txt"))...)}, "listing", 1)
 	w.configure(true)
 	once := w.start("up", "--once")
-	if _, ok := once.code(90 * time.Second); !ok {
+	if _, ok := once.code(); !ok {
 		t.Fatal(once.tail())
 	}
 	shown := w.start("sources", "ignored")
-	if !shown.endsWell(time.Minute) {
+	if !shown.endsWell() {
 		t.Fatal(shown.tail())
 	}
 	text := shown.out.String()
@@ -310,30 +310,30 @@ func TestEmptiedBase(t *testing.T) {
 	t.Parallel()
 	w := setUp(t, 4, "")
 	w.configure(false)
-	if once := w.start("up", "--once"); !once.endsWell(90 * time.Second) {
+	if once := w.start("up", "--once"); !once.endsWell() {
 		t.Fatal(once.tail())
 	}
 	w.hold()
 	for range 3 {
 		once := w.start("up", "--once")
-		if _, ok := once.code(90 * time.Second); !ok {
+		if _, ok := once.code(); !ok {
 			t.Fatal(once.tail())
 		}
 	}
 	engines := w.start("engines")
-	w.must(time.Minute, func() string {
+	w.must(func() string {
 		if engines.ended() {
 			t.Fatal(engines.tail())
 		}
 		_, err := w.rows("SELECT 1")
 		return said(err)
 	})
-	w.must(time.Second, w.none("files taken for gone", `SELECT source, name FROM control.hosting WHERE state = 'gone'`))
-	w.must(time.Second, w.none("sources whose last poll is not base_emptied", `SELECT source, exception FROM tracker.source WHERE exception IS DISTINCT FROM 'base_emptied'`))
+	w.must(w.none("files taken for gone", `SELECT source, name FROM control.hosting WHERE state = 'gone'`))
+	w.must(w.none("sources whose last poll is not base_emptied", `SELECT source, exception FROM tracker.source WHERE exception IS DISTINCT FROM 'base_emptied'`))
 }
 
-func (p *process) endsWell(limit time.Duration) bool {
-	code, ok := p.code(limit)
+func (p *process) endsWell() bool {
+	code, ok := p.code()
 	return ok && code == 0
 }
 
@@ -348,7 +348,7 @@ func TestUnknownSchemes(t *testing.T) {
 		}
 		for _, args := range [][]string{{"config", "check"}, {"sources", "check", "odd"}} {
 			p := w.start(args...)
-			code, ok := p.code(time.Minute)
+			code, ok := p.code()
 			if !ok || code == 0 {
 				t.Errorf("tributary %s takes %s\n%s", strings.Join(args, " "), url, p.out.String())
 			}

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"tributary/test/rig"
 )
@@ -52,11 +51,11 @@ func (w *world) shows(source, action, name, document string) {
 // once takes up what there is, and leaves the stores open for look.
 func (w *world) once(look func()) {
 	w.t.Helper()
-	if once := w.start("up", "--once"); !once.endsWell(2 * time.Minute) {
+	if once := w.start("up", "--once"); !once.endsWell() {
 		w.t.Fatalf("up --once\n%s", once.tail())
 	}
 	engines := w.start("engines")
-	w.must(time.Minute, func() string {
+	w.must(func() string {
 		if engines.ended() {
 			w.t.Fatal(engines.tail())
 		}

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -24,7 +23,7 @@ func TestEveryStopHasAWayOn(t *testing.T) {
 	w := setUp(t, 4, "")
 	w.configure(false)
 	engines := w.start("engines")
-	w.must(time.Minute, func() string {
+	w.must(func() string {
 		_, err := w.rows("SELECT 1")
 		return said(err)
 	})
@@ -37,7 +36,7 @@ func TestEveryStopHasAWayOn(t *testing.T) {
 	}
 
 	p := w.up()
-	w.must(time.Minute, func() string {
+	w.must(func() string {
 		for _, topic := range []string{schemas.DownloadRequestedTopic, schemas.DocumentExtractedTopic, schemas.DocumentValidatedTopic, schemas.StatusChangedTopic} {
 			if !p.warned(kafka.TopicName("tributary", topic)) {
 				return "nothing is said of " + topic
@@ -59,7 +58,7 @@ func TestEveryStopHasAWayOn(t *testing.T) {
 			t.Errorf("%s at offset %d: %+v", at.topic, at.offset, found)
 		}
 	}
-	w.must(2*time.Minute, w.goodInserted)
+	w.must(w.goodInserted)
 	if text, err := w.ask("topics", "passed-over", "-o", "csv"); err != nil || strings.Count(text, "nobody wrote it") != len(places) {
 		t.Errorf("%d records are passed over, %v, and these are listed:\n%s", len(places), err, text)
 	}

@@ -60,9 +60,9 @@ func (p *process) ended() bool {
 }
 
 // code waits for the end and returns the exit code; ok is false for a process
-// that did not end within limit and was killed, with its goroutines in its log.
-func (p *process) code(limit time.Duration) (code int, ok bool) {
-	if !p.within(limit) {
+// that did not end within patience and was killed, with its goroutines in its log.
+func (p *process) code() (code int, ok bool) {
+	if !p.within(patience) {
 		_ = p.cmd.Process.Signal(syscall.SIGQUIT)
 		p.within(10 * time.Second)
 		p.kill()
@@ -85,7 +85,7 @@ func (p *process) within(limit time.Duration) bool {
 // stop asks the process to stop in order, and returns what was wrong with that.
 func (p *process) stop() string {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
-	if code, ok := p.code(40 * time.Second); !ok || code != 0 {
+	if code, ok := p.code(); !ok || code != 0 {
 		return fmt.Sprintf("tributary %s: exit code %d after SIGTERM, ended by itself: %v\n%s", p.name, code, ok, p.tail())
 	}
 	return ""

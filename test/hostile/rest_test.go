@@ -39,7 +39,7 @@ func TestSourcesThatRest(t *testing.T) {
 			return ""
 		}
 	}
-	w.must(time.Minute, state("suspended"))
+	w.must(state("suspended"))
 	said, err := w.ask("status")
 	if err != nil {
 		t.Fatal(err)
@@ -62,24 +62,24 @@ func TestSourcesThatRest(t *testing.T) {
 	if out, err := w.ask("sources", "resume", "late", "--reason", "mounted"); err != nil || !strings.Contains(out, "true") && !strings.Contains(out, "it is available") {
 		t.Fatalf("it can't be resumed: %v\n%s", err, out)
 	}
-	w.must(time.Minute, state("available"))
-	w.must(time.Minute, func() string {
+	w.must(state("available"))
+	w.must(func() string {
 		rows, err := w.rows(`SELECT count(*) FROM tracker.file WHERE file LIKE 'J.2024-05-06.%' AND ended`)
 		if err != nil || rows[0] != fmt.Sprint(shown) {
 			return fmt.Sprintf("%v of %d files have ended: %v", rows, shown, err)
 		}
 		return ""
 	})
-	w.must(time.Second, w.none("polls that took up more than poll.max_new", `SELECT k.session, count(*) FROM control.look k WHERE k.source = 'late' AND k.look = 1 GROUP BY 1 HAVING count(*) > $1`, atOnce))
-	w.must(time.Second, w.none("files taken for gone", `SELECT name FROM control.hosting WHERE source = 'late' AND state = 'gone'`))
-	w.must(time.Minute, func() string {
+	w.must(w.none("polls that took up more than poll.max_new", `SELECT k.session, count(*) FROM control.look k WHERE k.source = 'late' AND k.look = 1 GROUP BY 1 HAVING count(*) > $1`, atOnce))
+	w.must(w.none("files taken for gone", `SELECT name FROM control.hosting WHERE source = 'late' AND state = 'gone'`))
+	w.must(func() string {
 		rows, err := w.rows(`SELECT overruns FROM tracker.file_source WHERE short_name = $1 AND overruns > 0`, slow)
 		if err != nil || len(rows) != 1 {
 			return fmt.Sprintf("the source %s, whose polls take longer than its interval, has no overruns: %v", slow, err)
 		}
 		return ""
 	})
-	w.must(time.Minute, w.goodInserted)
+	w.must(w.goodInserted)
 	if p.ended() {
 		t.Errorf("the process has ended\n%s", p.tail())
 	}

@@ -196,7 +196,7 @@ func (w *world) up() *process {
 	w.t.Helper()
 	p := w.start("up")
 	go p.guard()
-	w.must(time.Minute, func() string {
+	w.must(func() string {
 		if p.ended() {
 			w.t.Fatalf("tributary up ended\n%s", p.tail())
 		}
@@ -286,7 +286,7 @@ func (w *world) goodInserted() string {
 // ask runs a command and returns what it wrote.
 func (w *world) ask(args ...string) (string, error) {
 	p := w.start(args...)
-	code, ok := p.code(2 * time.Minute)
+	code, ok := p.code()
 	if !ok || code != 0 {
 		return p.out.String(), fmt.Errorf("tributary %s: exit code %d\n%s", strings.Join(args, " "), code, p.tail())
 	}
@@ -312,11 +312,15 @@ func list[T any](w *world, args ...string) (rows []T, err error) {
 	}
 }
 
+// patience bounds every wait for what must come to be. It measures nothing: it is
+// long enough that only what never comes outlasts it, on a busy machine too.
+const patience = 3 * time.Minute
+
 // must waits for a condition, and fails the test where it does not come.
-func (w *world) must(limit time.Duration, check func() string) {
+func (w *world) must(check func() string) {
 	w.t.Helper()
-	if last := await(limit, check); last != "" {
-		w.t.Fatalf("still not so after %s: %s", limit, last)
+	if last := await(patience, check); last != "" {
+		w.t.Fatalf("still not so after %s: %s", patience, last)
 	}
 }
 
