@@ -9,7 +9,7 @@ BIN := bin/tributary
 # is built with.
 TOOL := $(GO) tool -modfile=tools/go.mod
 # Packages whose goroutines share something: tested with the race detector.
-RACE := ./cmd/... ./consumers/... ./producers/... ./topics/... ./internal/blob/... ./internal/engine/... ./internal/kafka/... ./internal/obs/... ./internal/passover/... ./internal/pg/... ./internal/remote/... ./internal/retry/...
+RACE := ./cmd/... ./consumers/... ./producers/... ./topics/... ./internal/blob/... ./internal/engine/... ./internal/kafka/... ./internal/obs/... ./internal/pg/... ./internal/remote/... ./internal/retry/... ./internal/stage/... ./recovery/...
 TEST_TIMEOUT ?= 20m
 # fuzz-short takes FUZZ_TIME only where somebody gives it.
 FUZZ_SHORT := $(or $(FUZZ_TIME),10s)
@@ -119,7 +119,7 @@ govulncheck: ## known vulnerabilities in what is called; needs a network
 
 .PHONY: generate
 generate: ## write the generated parts of docs/reference anew
-	$(GO) test ./topics ./internal/config ./internal/exception ./cmd/tributary -run 'Reference' -update
+	$(GO) test ./topics ./internal/config ./schemas/exception ./cmd/tributary -run 'Reference' -update
 
 .PHONY: clean
 clean: ## remove what was built

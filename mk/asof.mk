@@ -1,6 +1,6 @@
 # The past: what the live tracker answers is recorded while members are killed
 # and restarted, and later the commands with --as-of and diff say the same. Plain
-# go test does so in one process, event by event (internal/asof).
+# go test does so in one process, event by event (queries/asof).
 #
 # Variables: SEED of the corpus (1)
 .PHONY: test-asof

@@ -11,8 +11,8 @@ SEEDS ?= 2000
 BATCH ?= 25
 
 # Tests of what was found that lie in other packages (test/hostile/doc.go).
-FOUND_IN := ./internal/kafka ./topics ./internal/restore ./producers/replay ./producers/poll ./producers/schedule ./consumers/insert ./consumers/tracker \
-  ./consumers/sequence ./consumers/download ./consumers/unzip ./consumers/validate ./internal/report ./internal/engine/chdb ./internal/xsdcheck ./internal/plot \
+FOUND_IN := ./internal/kafka ./topics ./recovery/restore ./recovery/replay ./producers/poll ./producers/schedule ./consumers/insert ./consumers/tracker \
+  ./consumers/sequence ./consumers/download ./consumers/unzip ./consumers/validate ./queries/report ./internal/engine/chdb ./internal/xsdcheck ./queries/plot \
   ./internal/blob ./internal/chain ./test/recipes ./test/e2e
 FOUND := Marker|EmptiedBatch|GivesNothing|RebuildKeepsWhat|RebuildBesideWhat|MembersAreSeen|KnowsAVerification|NotKnown|UnknownNames|EnginesWords|TellsItsFirst|FailedPhase|WhatArrived|AreDescribed|ContradictsAnother|AnyForged|RefusesABroken|DamagedBytes|DamagedBlobsHeal|WhateverHappenedToABlob|HostileTexts|CSVCells|OutputsObey|ReadersLimits|TellsNothingOfFiles|NoFileIsATable|IsAnnouncedIsTakenUp|AnotherCentresFile|KeepsFailing|OverrunIs|OneMoment
 

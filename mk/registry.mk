@@ -20,4 +20,4 @@ test-registry: ## schemas register against a real schema registry (Apicurio), fe
 	  echo "$(APICURIO_SHA256)  $(APICURIO_DIR).part/apicurio-registry-app-$(APICURIO_VERSION)-all.tar.gz" | sha256sum --check --quiet; \
 	  tar -xzf $(APICURIO_DIR).part/*.tar.gz -C $(APICURIO_DIR).part; rm $(APICURIO_DIR).part/*.tar.gz; mv $(APICURIO_DIR).part $(APICURIO_DIR); \
 	fi; \
-	TRIBUTARY_APICURIO=$(APICURIO_DIR) TRIBUTARY_JAVA=$$java $(GO) test -count=1 -timeout 5m -v -run Apicurio ./internal/registry
+	TRIBUTARY_APICURIO=$(APICURIO_DIR) TRIBUTARY_JAVA=$$java $(GO) test -count=1 -timeout 5m -v -run Apicurio ./schemas/registry

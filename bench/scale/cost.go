@@ -17,9 +17,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"tributary/consumers/stage"
 	"tributary/internal/config"
 	"tributary/internal/kafka"
+	"tributary/internal/stage"
 	"tributary/schemas"
 )
 

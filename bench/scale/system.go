@@ -16,7 +16,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tributary/consumers/download"
-	"tributary/consumers/stage"
 	"tributary/consumers/unzip"
 	"tributary/consumers/validate"
 	"tributary/internal/archive"
@@ -27,6 +26,7 @@ import (
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/internal/profile"
+	"tributary/internal/stage"
 	"tributary/producers/plan"
 	"tributary/producers/poll"
 	"tributary/producers/publish"

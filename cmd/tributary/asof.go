@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/consumers/tracker"
-	"tributary/internal/asof"
 	"tributary/internal/config"
 	"tributary/internal/pg"
-	"tributary/internal/report"
+	"tributary/queries/asof"
+	"tributary/queries/report"
 )
 
 // pastFlags are those of a question that can be asked of the past.

@@ -13,7 +13,7 @@ import (
 	"tributary/internal/blob"
 	"tributary/internal/config"
 	"tributary/internal/pg"
-	"tributary/internal/report"
+	"tributary/queries/report"
 	"tributary/sql/control"
 )
 

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"tributary/internal/report"
+	"tributary/queries/report"
 )
 
 func newCentres(c *cli) *cobra.Command {

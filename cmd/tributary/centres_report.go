@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tributary/internal/asof"
-	"tributary/internal/centrereport"
 	"tributary/internal/config"
-	"tributary/internal/exception"
+	"tributary/queries/asof"
+	"tributary/queries/centrereport"
+	"tributary/schemas/exception"
 	"tributary/sql/warehouse"
 )
 

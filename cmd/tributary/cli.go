@@ -15,7 +15,7 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/obs"
-	"tributary/internal/report"
+	"tributary/queries/report"
 )
 
 // Exit codes. They are part of the interface.

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/internal/config"
-	"tributary/internal/restore"
+	"tributary/recovery/restore"
 	"tributary/sql/control"
 )
 

@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tributary/internal/asof"
 	"tributary/internal/config"
-	"tributary/internal/report"
+	"tributary/queries/asof"
+	"tributary/queries/report"
 )
 
 // diffFlags are what diff is asked.

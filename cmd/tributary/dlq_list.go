@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tributary/internal/deadletter"
-	"tributary/internal/report"
+	"tributary/queries/report"
+	"tributary/recovery/deadletter"
 	"tributary/sql/control"
 )
 

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"tributary/internal/deadletter"
 	"tributary/internal/pg"
 	"tributary/producers/plan"
+	"tributary/recovery/deadletter"
 	"tributary/schemas"
 	"tributary/sql/control"
 )

@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/internal/blob"
-	"tributary/internal/deadletter"
 	"tributary/internal/pg"
-	"tributary/internal/report"
 	"tributary/producers/plan"
+	"tributary/queries/report"
+	"tributary/recovery/deadletter"
 )
 
 func newDLQReplay(c *cli) *cobra.Command {

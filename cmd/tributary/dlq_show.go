@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/internal/kafka"
-	"tributary/internal/report"
+	"tributary/queries/report"
 	"tributary/schemas"
 	"tributary/topics"
 )

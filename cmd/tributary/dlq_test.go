@@ -11,10 +11,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/config"
-	"tributary/internal/deadletter"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
+	"tributary/recovery/deadletter"
 	"tributary/schemas"
 	"tributary/sql/control"
 )

@@ -14,7 +14,7 @@ import (
 
 	"tributary/internal/engine"
 	"tributary/internal/engine/enginetest"
-	"tributary/internal/report"
+	"tributary/queries/report"
 	"tributary/sql/history"
 	"tributary/sql/tracker"
 	"tributary/sql/warehouse"

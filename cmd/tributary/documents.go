@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/internal/pg"
-	"tributary/internal/report"
+	"tributary/queries/report"
 )
 
 func newDocuments(c *cli) *cobra.Command {

@@ -9,7 +9,7 @@ import (
 
 	"tributary/consumers/history"
 	"tributary/internal/config"
-	"tributary/internal/report"
+	"tributary/queries/report"
 )
 
 func newHistoryVerify(c *cli) *cobra.Command {

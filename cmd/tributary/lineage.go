@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/internal/config"
-	"tributary/internal/lineage"
+	"tributary/queries/lineage"
 )
 
 // Bounds of what lineage lists unless --all is given.

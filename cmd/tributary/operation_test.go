@@ -13,7 +13,7 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/engine"
 	"tributary/internal/engine/enginetest"
-	"tributary/internal/lineage"
+	"tributary/queries/lineage"
 )
 
 // mice is a specimen document with mice of the given strain.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tributary/internal/report"
+	"tributary/queries/report"
 )
 
 // outputFlag adds -o with the given formats, the first of which is the

@@ -15,7 +15,7 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/engine"
 	"tributary/internal/profile"
-	"tributary/internal/profile/check"
+	"tributary/queries/profilecheck"
 	"tributary/schemas"
 )
 
@@ -39,7 +39,7 @@ func newProfileCheck(c *cli) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		r := check.Files(fsys)
+		r := profilecheck.Files(fsys)
 		if r.Mapping != nil && !*without {
 			err := c.withScratchServer(cmd.Context(), func(dsn string) error { return r.SQL(cmd.Context(), dsn) })
 			if err != nil {

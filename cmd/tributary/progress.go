@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"tributary/internal/report"
+	"tributary/queries/report"
 	"tributary/sql/control"
 )
 

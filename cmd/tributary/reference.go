@@ -17,7 +17,7 @@ import (
 	"tributary/internal/blob"
 	"tributary/internal/config"
 	"tributary/internal/mapping"
-	"tributary/internal/report"
+	"tributary/queries/report"
 	"tributary/sql/control"
 	"tributary/sql/warehouse"
 )

@@ -14,11 +14,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
-	"tributary/internal/asof"
 	"tributary/internal/config"
-	"tributary/internal/report"
 	"tributary/producers/plan"
-	"tributary/producers/replay"
+	"tributary/queries/asof"
+	"tributary/queries/report"
+	"tributary/recovery/replay"
 	"tributary/schemas"
 	"tributary/sql/control"
 )

@@ -12,8 +12,8 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/pg"
-	"tributary/internal/report"
 	"tributary/producers/plan"
+	"tributary/queries/report"
 	"tributary/schemas"
 	"tributary/sql/control"
 )

@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/internal/config"
-	"tributary/internal/report"
-	"tributary/internal/shadow"
 	"tributary/producers/plan"
-	"tributary/producers/replay"
+	"tributary/queries/report"
+	"tributary/recovery/replay"
+	"tributary/recovery/shadow"
 	"tributary/schemas"
 	"tributary/sql/control"
 )

@@ -9,8 +9,8 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/profile"
-	"tributary/internal/report"
-	"tributary/producers/replay"
+	"tributary/queries/report"
+	"tributary/recovery/replay"
 )
 
 // checkStale judges --stale beside other flags.

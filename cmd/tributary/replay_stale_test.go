@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tributary/producers/replay"
+	"tributary/recovery/replay"
 )
 
 // What is stale is told with the reason, and what a replay leaves so.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tributary/producers/replay"
+	"tributary/recovery/replay"
 	"tributary/schemas"
 )
 

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/internal/config"
-	"tributary/internal/plot"
-	"tributary/internal/recipe"
-	"tributary/internal/report"
+	"tributary/queries/plot"
+	"tributary/queries/recipe"
+	"tributary/queries/report"
 	"tributary/sql/history/recipes"
 )
 

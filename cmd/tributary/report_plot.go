@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/term"
 
-	"tributary/internal/plot"
-	"tributary/internal/recipe"
+	"tributary/queries/plot"
+	"tributary/queries/recipe"
 	"tributary/sql/history/recipes"
 )
 

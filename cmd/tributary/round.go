@@ -11,10 +11,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/consumers/insert"
-	"tributary/consumers/stage"
 	"tributary/consumers/tracker"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
+	"tributary/internal/stage"
 	"tributary/producers/schedule"
 	"tributary/schemas"
 	"tributary/sql/control"

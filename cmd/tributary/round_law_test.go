@@ -10,12 +10,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"tributary/consumers/stage"
 	"tributary/consumers/tracker"
 	"tributary/internal/config"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
+	"tributary/internal/stage"
 	"tributary/schemas"
 	"tributary/sql/control"
 	trackersql "tributary/sql/tracker"

@@ -8,7 +8,7 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/pg"
-	"tributary/internal/report"
+	"tributary/queries/report"
 )
 
 // row is what a list of the tracker has one of for each line.

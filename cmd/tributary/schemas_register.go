@@ -9,8 +9,8 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/kafka"
-	"tributary/internal/registry"
 	"tributary/schemas"
+	"tributary/schemas/registry"
 )
 
 // registerWithin bounds a whole registration.

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tributary/internal/asof"
 	"tributary/internal/config"
 	"tributary/internal/pg"
-	"tributary/internal/report"
+	"tributary/queries/asof"
+	"tributary/queries/report"
 )
 
 func newShow(c *cli) *cobra.Command {

@@ -11,8 +11,8 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/remote"
-	"tributary/internal/report"
 	"tributary/internal/source"
+	"tributary/queries/report"
 	"tributary/schemas"
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/internal/config"
-	"tributary/internal/report"
+	"tributary/queries/report"
 	"tributary/sql/control"
 )
 

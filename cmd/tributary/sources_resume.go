@@ -9,8 +9,8 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/pg"
-	"tributary/internal/report"
 	"tributary/producers/sourcestate"
+	"tributary/queries/report"
 	"tributary/schemas"
 	"tributary/sql/control"
 )

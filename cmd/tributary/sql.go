@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/internal/config"
-	"tributary/internal/report"
+	"tributary/queries/report"
 )
 
 // The stores that sql asks.

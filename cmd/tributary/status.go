@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/consumers/insert"
-	"tributary/internal/asof"
 	"tributary/internal/config"
 	"tributary/internal/pg"
-	"tributary/internal/report"
+	"tributary/queries/asof"
+	"tributary/queries/report"
 	"tributary/sql/control"
 	"tributary/sql/warehouse"
 )

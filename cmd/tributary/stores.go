@@ -17,8 +17,8 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/engine"
 	"tributary/internal/kafka"
-	"tributary/internal/passover"
 	"tributary/internal/pg"
+	"tributary/recovery/passover"
 	"tributary/schemas"
 )
 

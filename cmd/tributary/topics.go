@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"tributary/internal/asof"
 	"tributary/internal/config"
-	"tributary/internal/report"
+	"tributary/queries/asof"
+	"tributary/queries/report"
 	"tributary/topics"
 )
 

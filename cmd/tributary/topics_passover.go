@@ -13,8 +13,8 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/kafka"
-	"tributary/internal/passover"
-	"tributary/internal/report"
+	"tributary/queries/report"
+	"tributary/recovery/passover"
 	"tributary/schemas"
 	"tributary/sql/control"
 	"tributary/sql/warehouse"

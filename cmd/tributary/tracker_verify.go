@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/consumers/tracker"
-	"tributary/internal/report"
+	"tributary/queries/report"
 )
 
 func newTrackerVerify(c *cli) *cobra.Command {

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/internal/config"
-	"tributary/internal/export"
-	"tributary/internal/lineage"
+	"tributary/queries/export"
+	"tributary/queries/lineage"
 )
 
 func newWarehouseExport(c *cli) *cobra.Command {

@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tributary/consumers/insert"
-	"tributary/consumers/stage"
 	"tributary/consumers/tracker"
 	"tributary/internal/config"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
+	"tributary/internal/stage"
 	"tributary/schemas"
 	"tributary/sql/control"
 )

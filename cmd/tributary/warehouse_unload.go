@@ -12,9 +12,9 @@ import (
 
 	"tributary/consumers/insert"
 	"tributary/internal/config"
-	"tributary/internal/lineage"
 	"tributary/internal/pg"
-	"tributary/internal/report"
+	"tributary/queries/lineage"
+	"tributary/queries/report"
 	"tributary/schemas"
 	"tributary/sql/control"
 )

@@ -13,10 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tributary/consumers/stage"
 	"tributary/internal/blob"
 	"tributary/internal/config"
 	"tributary/internal/remote"
+	"tributary/internal/stage"
 	"tributary/schemas"
 )
 

@@ -21,11 +21,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tributary/consumers/stage"
 	"tributary/internal/blob"
 	"tributary/internal/config"
 	"tributary/internal/remote"
 	"tributary/internal/source"
+	"tributary/internal/stage"
 	"tributary/schemas"
 )
 

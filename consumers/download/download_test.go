@@ -17,9 +17,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"tributary/consumers/stage"
 	"tributary/internal/blob"
 	"tributary/internal/config"
+	"tributary/internal/stage"
 	"tributary/schemas"
 )
 

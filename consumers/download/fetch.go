@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"tributary/consumers/stage"
 	"tributary/internal/blob"
 	"tributary/internal/crashpoint"
 	"tributary/internal/remote"
+	"tributary/internal/stage"
 	"tributary/schemas"
 )
 

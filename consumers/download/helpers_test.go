@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"tributary/consumers/stage"
 	"tributary/internal/blob"
 	"tributary/internal/config"
 	"tributary/internal/remote"
+	"tributary/internal/stage"
 	"tributary/schemas"
 )
 

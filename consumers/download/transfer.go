@@ -7,9 +7,9 @@ import (
 	"io"
 	"time"
 
-	"tributary/consumers/stage"
 	"tributary/internal/blob"
 	"tributary/internal/remote"
+	"tributary/internal/stage"
 	"tributary/schemas"
 )
 

@@ -23,10 +23,10 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"tributary/consumers/stage"
 	"tributary/internal/config"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
+	"tributary/internal/stage"
 	"tributary/schemas"
 	historysql "tributary/sql/history"
 )

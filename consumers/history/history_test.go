@@ -14,11 +14,11 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"tributary/consumers/stage"
 	"tributary/internal/engine"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
+	"tributary/internal/stage"
 	"tributary/schemas"
 )
 

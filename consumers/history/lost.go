@@ -10,7 +10,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"tributary/consumers/stage"
+	"tributary/internal/stage"
 )
 
 // ClickHouse may lose rows that it has acknowledged, in the middle of what is

@@ -11,10 +11,10 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"tributary/consumers/stage"
 	"tributary/internal/engine"
 	"tributary/internal/engine/chdb"
 	"tributary/internal/pg"
+	"tributary/internal/stage"
 	"tributary/schemas"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"tributary/consumers/stage"
+	"tributary/internal/stage"
 	historysql "tributary/sql/history"
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"tributary/consumers/stage"
+	"tributary/internal/stage"
 	"tributary/schemas"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"tributary/consumers/stage"
+	"tributary/internal/stage"
 )
 
 // Position returns the offset after the last one stored of a partition.

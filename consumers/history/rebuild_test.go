@@ -11,7 +11,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"tributary/consumers/stage"
+	"tributary/internal/stage"
 	"tributary/schemas"
 )
 

@@ -13,11 +13,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
-	"tributary/consumers/stage"
 	"tributary/internal/config"
 	"tributary/internal/engine"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
+	"tributary/internal/stage"
 	"tributary/schemas"
 )
 

@@ -3,7 +3,7 @@ package history
 import (
 	"testing"
 
-	"tributary/consumers/stage"
+	"tributary/internal/stage"
 )
 
 // What was inserted before is told by its offsets, not by how its rows look: a

@@ -17,10 +17,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
-	"tributary/consumers/stage"
 	"tributary/internal/config"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
+	"tributary/internal/stage"
 	"tributary/schemas"
 	"tributary/sql/control"
 )

@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tributary/consumers/stage"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/pg"
+	"tributary/internal/stage"
 	"tributary/schemas"
 	"tributary/sql/control"
 )

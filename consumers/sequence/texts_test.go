@@ -7,8 +7,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"tributary/consumers/stage"
 	"tributary/internal/kafka"
+	"tributary/internal/stage"
 	"tributary/schemas"
 	"tributary/sql/control"
 	"tributary/test/texts"

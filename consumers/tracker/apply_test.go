@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"tributary/consumers/stage"
 	"tributary/internal/pg"
+	"tributary/internal/stage"
 	"tributary/schemas"
 	trackersql "tributary/sql/tracker"
 )

@@ -7,7 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"tributary/consumers/stage"
+	"tributary/internal/stage"
 	"tributary/schemas"
 )
 

@@ -15,10 +15,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"pgregory.net/rapid"
 
-	"tributary/consumers/stage"
 	"tributary/internal/config"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
+	"tributary/internal/stage"
 	"tributary/schemas"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"tributary/consumers/stage"
 	"tributary/internal/pg"
+	"tributary/internal/stage"
 	"tributary/schemas"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tributary/consumers/stage"
+	"tributary/internal/stage"
 	"tributary/schemas"
 )
 

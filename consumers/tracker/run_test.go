@@ -15,10 +15,10 @@ import (
 	"golang.org/x/sync/errgroup"
 	"pgregory.net/rapid"
 
-	"tributary/consumers/stage"
 	"tributary/internal/config"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
+	"tributary/internal/stage"
 	"tributary/schemas"
 )
 

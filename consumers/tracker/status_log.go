@@ -9,9 +9,9 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"tributary/consumers/stage"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
+	"tributary/internal/stage"
 	"tributary/schemas"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"tributary/consumers/stage"
 	"tributary/internal/kafka"
+	"tributary/internal/stage"
 	"tributary/schemas"
 	trackersql "tributary/sql/tracker"
 	"tributary/test/texts"

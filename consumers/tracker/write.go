@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"tributary/internal/exception"
+	"tributary/schemas/exception"
 )
 
 // write adds a fold to the rows. Tables come in one fixed order.

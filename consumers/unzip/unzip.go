@@ -13,11 +13,11 @@ import (
 	"strings"
 	"time"
 
-	"tributary/consumers/stage"
 	"tributary/internal/archive"
 	"tributary/internal/blob"
 	"tributary/internal/document"
 	"tributary/internal/profile"
+	"tributary/internal/stage"
 	"tributary/schemas"
 )
 

@@ -16,11 +16,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tributary/consumers/stage"
 	"tributary/internal/archive"
 	"tributary/internal/blob"
 	"tributary/internal/document"
 	"tributary/internal/profile"
+	"tributary/internal/stage"
 	"tributary/schemas"
 )
 

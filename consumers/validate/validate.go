@@ -14,12 +14,12 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"tributary/consumers/stage"
 	"tributary/internal/archive"
 	"tributary/internal/blob"
 	"tributary/internal/config"
 	"tributary/internal/document"
 	"tributary/internal/profile"
+	"tributary/internal/stage"
 	"tributary/internal/xsdcheck"
 	"tributary/schemas"
 )

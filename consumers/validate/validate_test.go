@@ -15,12 +15,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tributary/consumers/stage"
 	"tributary/internal/archive"
 	"tributary/internal/blob"
 	"tributary/internal/config"
 	"tributary/internal/document"
 	"tributary/internal/profile"
+	"tributary/internal/stage"
 	"tributary/schemas"
 )
 

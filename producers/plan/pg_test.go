@@ -1,8 +1,8 @@
 package plan
 
 import (
-	"tributary/consumers/stage"
 	"tributary/internal/pg"
+	"tributary/internal/stage"
 	"tributary/sql/control"
 )
 

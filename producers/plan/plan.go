@@ -22,11 +22,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
-	"tributary/consumers/stage"
 	"tributary/internal/config"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/internal/profile"
+	"tributary/internal/stage"
 	"tributary/producers/poll"
 	"tributary/schemas"
 	"tributary/sql/control"

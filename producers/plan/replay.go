@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tributary/internal/blob"
-	"tributary/internal/deadletter"
 	"tributary/internal/pg"
+	"tributary/recovery/deadletter"
 	"tributary/schemas"
 	"tributary/sql/control"
 )

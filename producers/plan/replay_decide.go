@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"tributary/internal/deadletter"
+	"tributary/recovery/deadletter"
 	"tributary/schemas"
 	"tributary/sql/control"
 )

@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tributary/internal/blob"
-	"tributary/internal/deadletter"
+	"tributary/recovery/deadletter"
 	"tributary/schemas"
 	"tributary/sql/control"
 )

@@ -11,7 +11,7 @@ import (
 
 	"tributary/internal/blob"
 	"tributary/internal/pg"
-	"tributary/internal/shadow"
+	"tributary/recovery/shadow"
 	"tributary/schemas"
 	"tributary/sql/control"
 )

@@ -21,7 +21,7 @@ import (
 
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/internal/refused"
+	"tributary/producers/refused"
 	"tributary/schemas"
 	"tributary/sql/control"
 )

@@ -12,8 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"tributary/internal/exception"
 	"tributary/internal/pg"
+	"tributary/schemas/exception"
 )
 
 //go:embed migrations/*.sql

@@ -9,7 +9,6 @@ import (
 	"testing/fstest"
 	"time"
 
-	"tributary/consumers/stage"
 	"tributary/consumers/unzip"
 	"tributary/consumers/validate"
 	"tributary/internal/blob"
@@ -17,6 +16,7 @@ import (
 	"tributary/internal/document"
 	"tributary/internal/mapping"
 	"tributary/internal/profile"
+	"tributary/internal/stage"
 	"tributary/internal/xsdcheck"
 	"tributary/schemas"
 )

@@ -20,8 +20,8 @@ import (
 	"unicode/utf8"
 
 	"tributary/internal/blob"
-	"tributary/internal/exception"
 	"tributary/schemas"
+	"tributary/schemas/exception"
 )
 
 // The bounds of every case but the deliberately large, which may take any time

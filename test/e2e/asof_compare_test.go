@@ -12,10 +12,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/consumers/tracker"
-	"tributary/internal/asof"
 	"tributary/internal/engine"
 	"tributary/internal/pg"
-	"tributary/internal/report"
+	"tributary/queries/asof"
+	"tributary/queries/report"
 )
 
 // leastRecordings is how many recordings must be fit to be compared, and how

@@ -13,7 +13,7 @@ import (
 
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/internal/report"
+	"tributary/queries/report"
 	"tributary/schemas"
 )
 

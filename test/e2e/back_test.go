@@ -15,8 +15,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"tributary/internal/export"
 	"tributary/internal/mapping"
+	"tributary/queries/export"
 	"tributary/test/corpus"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tributary/internal/exception"
+	"tributary/schemas/exception"
 )
 
 // maxMemory is what the program may have at most while hostile servers talk.

@@ -16,18 +16,18 @@
 //	A8  an odd entry stops its source             TestOddEntries
 //	A9  a damaged blob can't be healed            test/e2e TestDamagedBlobsHeal; internal/blob, unzip, validate
 //	A10 events that stop a stage                  TestHostileTextsStopNothing, TestTopics, TestEveryStopHasAWayOn; tracker, sequence
-//	A11 outputs and readers                       internal/report TestCSVCells…, TestOutputs…, TestTheReadersLimits; chdb
+//	A11 outputs and readers                       queries/report TestCSVCells…, TestOutputs…, TestTheReadersLimits; chdb
 //	B1  announcements that vanish                 TestAnnouncements; poll
 //	B2  rows that say too little                  sequence, tracker, download, insert
 //	B3  ignored names are kept nowhere            TestIgnoredNamesAreVisible
 //	B4  suspension and overruns never happen      TestSourcesThatRest; schedule
 //	B5  an emptied base makes everything gone     TestEmptiedBase
-//	B6  an axis with one point                    internal/plot TestOneMoment
+//	B6  an axis with one point                    queries/plot TestOneMoment
 //	C1  a marker at a log's end hangs readers     internal/kafka, topics, restore, replay, insert
 //	C2  rebuilds lose rights                      tracker, insert TestRebuildKeeps…
 //	C3  unknown schemes open a directory          TestUnknownSchemes
-//	C4  restore does not see members              internal/restore TestMembersAreSeenWithoutControl
+//	C4  restore does not see members              recovery/restore TestMembersAreSeenWithoutControl
 //	C5  a verification looks like a kill          insert TestAMemberKnowsAVerification
-//	C6  an unknown centre is answered by nothing  internal/report TestWhatIsNotKnown
+//	C6  an unknown centre is answered by nothing  queries/report TestWhatIsNotKnown
 //	C7  a library's words                         internal/xsdcheck TestTheEnginesWords
 package hostile

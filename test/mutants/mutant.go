@@ -14,7 +14,7 @@ import (
 type Mutant struct {
 	Name    string
 	Breaks  string // the law or promise, in one sentence
-	Package string // with the test, such as ./consumers/stage
+	Package string // with the test, such as ./internal/stage
 	Test    string // its name, or a pattern as -run takes it; subtests by a slash
 	Hangs   bool   // the test may also fail by its time-out
 	Edits   []Edit

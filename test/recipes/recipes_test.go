@@ -10,8 +10,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"tributary/internal/recipe"
-	"tributary/internal/report"
+	"tributary/queries/recipe"
+	"tributary/queries/report"
 	"tributary/sql/history/recipes"
 )
 

@@ -12,10 +12,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/consumers/history"
-	"tributary/consumers/stage"
 	"tributary/internal/engine"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
+	"tributary/internal/stage"
 	"tributary/schemas"
 )
 

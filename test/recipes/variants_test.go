@@ -6,7 +6,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"tributary/internal/report"
+	"tributary/queries/report"
 	"tributary/sql/history/recipes"
 )
 

@@ -20,7 +20,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/consumers/sequence"
-	"tributary/consumers/stage"
 	"tributary/internal/centres"
 	"tributary/internal/config"
 	"tributary/internal/engine/enginetest"
@@ -28,6 +27,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/internal/profile"
 	"tributary/internal/remote"
+	"tributary/internal/stage"
 	"tributary/producers/plan"
 	"tributary/producers/poll"
 	"tributary/producers/publish"

@@ -10,9 +10,9 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"tributary/consumers/stage"
 	"tributary/internal/chain"
 	"tributary/internal/kafka"
+	"tributary/internal/stage"
 	"tributary/schemas"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"tributary/consumers/stage"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
+	"tributary/internal/stage"
 	"tributary/schemas"
 )
 

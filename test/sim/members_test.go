@@ -14,12 +14,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tributary/consumers/download"
-	"tributary/consumers/stage"
 	"tributary/consumers/unzip"
 	"tributary/consumers/validate"
 	"tributary/internal/archive"
 	"tributary/internal/blob"
 	"tributary/internal/config"
+	"tributary/internal/stage"
 	"tributary/schemas"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tributary/consumers/stage"
+	"tributary/internal/stage"
 	"tributary/schemas"
 )
 

@@ -12,10 +12,10 @@ import (
 
 	"tributary/consumers/insert"
 	"tributary/consumers/sequence"
-	"tributary/consumers/stage"
 	trackerrole "tributary/consumers/tracker"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
+	"tributary/internal/stage"
 	"tributary/producers/plan"
 	pollrole "tributary/producers/poll"
 	"tributary/producers/publish"

@@ -14,10 +14,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"tributary/consumers/stage"
 	trackerrole "tributary/consumers/tracker"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/pg"
+	"tributary/internal/stage"
 	"tributary/schemas"
 	trackerdb "tributary/sql/tracker"
 )

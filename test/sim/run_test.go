@@ -20,11 +20,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"tributary/consumers/stage"
 	"tributary/internal/config"
 	"tributary/internal/engine/broker"
 	"tributary/internal/kafka"
 	"tributary/internal/profile"
+	"tributary/internal/stage"
 	"tributary/schemas"
 )
 

@@ -6,7 +6,7 @@ import (
 )
 
 // That spellings which name a file are seen is tested where the engine runs
-// them (internal/report); here is what is not taken for one.
+// them (queries/report); here is what is not taken for one.
 func TestTextThatOnlySpeaksOfFiles(t *testing.T) {
 	for text, want := range map[string]bool{
 		"SELECT 1":                       false,

@@ -1,0 +1,361 @@
+package asof
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"tributary/consumers/tracker"
+	"tributary/internal/engine/enginetest"
+	"tributary/internal/pg"
+	"tributary/internal/stage"
+	"tributary/queries/report"
+	"tributary/schemas"
+	trackersql "tributary/sql/tracker"
+)
+
+const partitions = 3
+
+// database is a Postgres database of its own, with a tracker.
+func database(t *testing.T) *pgxpool.Pool {
+	t.Helper()
+	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	if err := trackersql.Migrate(t.Context(), pool); err != nil {
+		t.Fatal(err)
+	}
+	return pool
+}
+
+// partition is where an event lies: those of a name lie together.
+func partition(e Event) int {
+	sum := 0
+	for _, c := range []byte(e.FileName) {
+		sum += int(c)
+	}
+	return sum % partitions
+}
+
+// reader reads the past of a log that lies in three partitions, by file as in
+// Kafka, and within them not in the order of time.
+func reader(t *testing.T, pool *pgxpool.Pool, log []Event) *Reader {
+	t.Helper()
+	in := make([][]*kgo.Record, partitions)
+	for i, e := range slices.Backward(log) {
+		p := partition(e)
+		in[p] = append(in[p], encoded(t, e, fmt.Sprint(i)))
+	}
+	in[0] = append(in[0], &kgo.Record{Value: []byte("?")}) // without a time: it has always been there
+	return &Reader{History: store(t, in...), Postgres: pool, Writer: writer}
+}
+
+func writer(schema string) Write {
+	w := tracker.NewWriter(schema)
+	return func(ctx context.Context, tx pgx.Tx, events []Event) ([]int, error) {
+		out := make([]tracker.Event, len(events))
+		for i, e := range events {
+			out[i] = tracker.Event(e)
+		}
+		return w.Write(ctx, tx, out)
+	}
+}
+
+// answers are what the commands answer.
+type answers struct {
+	Status    report.Status
+	Files     []report.File
+	Documents []report.Document
+	Stories   map[string][]report.Story
+}
+
+// ask asks everything about the given filter, as of a moment.
+func ask(ctx context.Context, t *testing.T, q pg.Querier, now time.Time, f report.Filter) answers {
+	t.Helper()
+	var a answers
+	var err error
+	if f == (report.Filter{}) {
+		if a.Status, err = report.Stand(ctx, q, now, 5); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := report.Files(ctx, q, f, func(x report.File) error { a.Files = append(a.Files, x); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if f.Source != "" {
+		return a // documents have none
+	}
+	if err := report.Documents(ctx, q, f, func(x report.Document) error { a.Documents = append(a.Documents, x); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	a.Stories = map[string][]report.Story{}
+	for _, x := range a.Files {
+		if a.Stories[x.File], err = report.Show(ctx, q, x.File, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return a
+}
+
+// The tracker is told of a log event by event; what it answers after each is
+// what is answered later as of that moment, for everything, a file, a pattern, a
+// centre, a source and a session.
+func TestThePastIsWhatTheTrackerSaid(t *testing.T) {
+	pool := database(t)
+	log := story()
+	r := reader(t, pool, log)
+	codec, err := schemas.NewCodec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := tracker.New(pool, codec, "test", slog.New(slog.DiscardHandler))
+	apply := func(n int, rec *kgo.Record) {
+		rec.Offset = int64(n)
+		if err := live.Apply(t.Context(), []stage.Range{{Topic: "told", From: int64(n), To: int64(n + 1), Records: []*kgo.Record{rec}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply(0, &kgo.Record{Value: []byte("?")})
+	seen := map[string]int{} // rows that were compared, by what was asked
+	for i, e := range log {
+		apply(i+1, encoded(t, e, fmt.Sprint(i)))
+		if i+1 < len(log) && log[i+1].At.Equal(e.At) {
+			continue
+		}
+		filters := []report.Filter{{}}
+		switch {
+		case i == 39 || i+1 == len(log):
+			filters = append(filters, report.Filter{Name: first}, report.Filter{Name: "H.*.0?.impc.zip"}, report.Filter{Name: "H.2012-1*"}, report.Filter{Centre: "ics"},
+				report.Filter{Source: "s1"}, report.Filter{Session: schemas.ID("session", "2")}, report.Filter{Centre: "H", Phase: "xsd", Name: first})
+		case i%20 != 0:
+			continue
+		}
+		for _, f := range filters {
+			want := ask(t.Context(), t, pool, e.At, f)
+			scope := Scope{Name: f.Name, Centre: f.Centre, Source: f.Source, Session: f.Session}
+			if err := r.At(t.Context(), e.At, scope, func(q pg.Querier, _ Filled) error {
+				got := ask(t.Context(), t, q, e.At, f)
+				if diff := cmp.Diff(want, got, cmp.AllowUnexported(report.Story{}), cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("%+v as of event %d (-live +past):\n%s", f, i, diff)
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			seen[fmt.Sprintf("%+v", f)] += len(want.Files)
+		}
+		if t.Failed() {
+			t.FailNow()
+		}
+	}
+	for f, n := range seen {
+		if n == 0 && !strings.Contains(f, "0?") {
+			t.Errorf("%s never had a file: it shows nothing", f)
+		}
+	}
+	// They go with their connection, whose process takes a moment to end.
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for over := time.After(30 * time.Second); ; {
+		n := count(t, pool, "SELECT count(*) FROM pg_tables WHERE schemaname LIKE 'pg_temp%' AND tablename = 'zip_action'")
+		if n == 0 {
+			return
+		}
+		select {
+		case <-over:
+			t.Fatalf("%d temporary tables are left", n)
+		case <-tick.C:
+		}
+	}
+}
+
+func count(t *testing.T, q pg.Querier, sql string) (n int64) {
+	t.Helper()
+	if err := q.QueryRow(t.Context(), sql).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// What is asked of one file, centre, source or session does not read the rest.
+func TestOnlyWhatIsNeededIsRead(t *testing.T) {
+	pool := database(t)
+	r := reader(t, pool, story())
+	var all int64
+	for name, s := range map[string]Scope{"all": {}, "file": {Name: first}, "centre": {Centre: "ICS"}, "source": {Source: "s1"}, "session": {Session: schemas.ID("session", "2")}} {
+		p := &past{Reader: r}
+		n, err := p.count(t.Context(), s.parts(time.Time{}, end()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s == (Scope{}) {
+			all = n
+		} else if n == 0 || n > int64(len(story()))*4/5 {
+			t.Errorf("%s: %d of %d events are read", name, n, len(story()))
+		}
+	}
+	if want := int64(len(story())) + 1; all != want {
+		t.Errorf("of everything %d events are read, want %d", all, want)
+	}
+}
+
+// A moment after the history's end is answered, with the moment up to which it
+// is filled; one before its beginning has nothing.
+func TestHowFarTheHistoryGoes(t *testing.T) {
+	pool := database(t)
+	log := story()
+	r := reader(t, pool, log)
+	// The live tracker has read two records more of partition 1, and one of a
+	// partition that the history has nothing of.
+	last := time.Time{}
+	n := 0
+	for _, e := range log {
+		if partition(e) == 1 {
+			n++
+			last = latest(last, e.At)
+		}
+	}
+	if n == 0 {
+		t.Fatal("partition 1 is empty")
+	}
+	consumed := func(partition, next int) {
+		t.Helper()
+		if _, err := pool.Exec(t.Context(), `INSERT INTO tracker.consumed (consumer_group, topic, partition, next_offset) VALUES ('g', $1, $2, $3)
+			ON CONFLICT (consumer_group, topic, partition) DO UPDATE SET next_offset = excluded.next_offset`, schemas.StatusChangedTopic, partition, next); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(want Filled) {
+		t.Helper()
+		if err := r.At(t.Context(), end().Add(time.Hour), Scope{}, func(q pg.Querier, f Filled) error {
+			if !f.Until.Equal(want.Until) || f.Behind != want.Behind || f.Lost != want.Lost {
+				t.Errorf("filled %+v, want %+v", f, want)
+			}
+			if n := count(t, q, "SELECT count(*) FROM tracker.zip_action"); n == 0 {
+				t.Error("there are no files")
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check(Filled{Until: end()})
+	consumed(1, n)
+	check(Filled{Until: end()})
+	consumed(1, n+2)
+	check(Filled{Until: last, Behind: 2})
+	consumed(7, 1)
+	check(Filled{Behind: 3})
+	if err := r.At(t.Context(), log[0].At.Add(-time.Second), Scope{}, func(q pg.Querier, _ Filled) error {
+		if n := count(t, q, "SELECT count(*) FROM tracker.zip_action"); n != 0 {
+			t.Errorf("%d files before the beginning", n)
+		}
+		if _, err := report.Show(t.Context(), q, first, ""); !errors.Is(err, report.ErrNotFound) {
+			t.Errorf("the story of a file before the beginning: %v", err)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pool.Exec(t.Context(), "DROP SCHEMA tracker CASCADE"); err != nil {
+		t.Fatal(err)
+	}
+	check(Filled{Until: end()}) // without a tracker there is nothing to compare with
+}
+
+// An answer that is too large is refused before anything is made of it.
+func TestTooLarge(t *testing.T) {
+	pool := database(t)
+	r := reader(t, pool, story())
+	r.MaxEvents = 30
+	var large *TooLargeError
+	err := r.At(t.Context(), end(), Scope{}, func(pg.Querier, Filled) error { return nil })
+	if !errors.As(err, &large) || large.Events != int64(len(story()))+1 || large.Max != 30 {
+		t.Fatalf("refused with %v", err)
+	}
+	if err := r.At(t.Context(), end(), Scope{Name: "H.2013-01-01.01.impc.zip"}, func(pg.Querier, Filled) error { return nil }); err != nil {
+		t.Errorf("one file: %v", err)
+	}
+}
+
+// Events are written in several pieces, with progress told.
+func TestManyEvents(t *testing.T) {
+	pool := database(t)
+	log := story()
+	for i := range 500 {
+		name := fmt.Sprintf("H.2014-01-01.%d.impc.zip", i%300)
+		e := Event{At: end()}
+		e.Entity, e.FileRef, e.Centre, e.Phase, e.Status = schemas.EntityFile, schemas.FileRef{File: schemas.FileID("add", name), FileName: name, Action: "add"}, "H", "zip_name", "done"
+		log = append(log, e)
+	}
+	r := reader(t, pool, log)
+	r.chunk = 200
+	var told []int64
+	r.Progress = func(done, all int64) {
+		if all != int64(len(log))+1 {
+			t.Errorf("progress of %d events, want %d", all, len(log)+1)
+		}
+		told = append(told, done)
+	}
+	if err := r.At(t.Context(), end(), Scope{}, func(q pg.Querier, _ Filled) error {
+		if n := count(t, q, "SELECT count(*) FROM tracker.zip_action WHERE created = '2026-11-21T10:00:00Z'::timestamptz + interval '59 minutes'"); n != 300 {
+			t.Errorf("%d files, want 300", n)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int64{200, 400, int64(len(log))}, told); diff != "" {
+		t.Errorf("progress (-want +told):\n%s", diff)
+	}
+}
+
+// Events of much text are written in smaller pieces.
+func TestLongEvents(t *testing.T) {
+	pool := database(t)
+	const room = 2 << 20
+	log := story()[:5]
+	for i := range 5 {
+		e := Event{At: end()}
+		e.Entity, e.Centre, e.Revision, e.Attributes = schemas.EntityCentre, "H", int64(i+1), map[string]string{}
+		for n := range 11 { // none longer than an attribute may be
+			e.Attributes[fmt.Sprint("note", n)] = strings.Repeat("x", room/33)
+		}
+		log = append(log, e)
+	}
+	r := reader(t, pool, log)
+	r.chunkBytes = room
+	var told []int64
+	r.Progress = func(done, _ int64) { told = append(told, done) }
+	if err := r.At(t.Context(), end(), Scope{}, func(q pg.Querier, _ Filled) error {
+		if n := count(t, q, "SELECT revision FROM tracker.centre WHERE short_name = 'H'"); n != 5 {
+			t.Errorf("revision %d of the centre counts, want 5", n)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if len(told) != 2 || told[1] != int64(len(log)) {
+		t.Errorf("progress %v: %d events in two pieces are wanted", told, len(log))
+	}
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
