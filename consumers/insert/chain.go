@@ -157,7 +157,7 @@ func (j *judge) turn(ctx context.Context, position, last int64) error {
 func (in *Inserter) links(ctx context.Context, from, to int64, take func(chain.Link)) error {
 	sql := "SELECT position, digest, topic_offset FROM warehouse.chain WHERE position BETWEEN $1 AND $2 ORDER BY position"
 	if in.rebuild != nil {
-		sql = warehouse.InShadow(sql)
+		sql = warehouse.Target().SQL(sql)
 	}
 	return readLinks(ctx, in.d.Pool, take, sql, from, to)
 }

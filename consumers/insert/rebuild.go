@@ -17,6 +17,7 @@ import (
 	"tributary/internal/mapping"
 	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/sql/beside"
 	"tributary/sql/warehouse"
 )
 
@@ -128,35 +129,20 @@ func (r *Rebuild) Verify(ctx context.Context, each func(warehouse.TableCompariso
 
 // beside builds the shadow and calls end once it holds what the live warehouse
 // holds, under insert's lease. The shadow is dropped in any case.
-func (r *Rebuild) beside(ctx context.Context, end func(context.Context, *pgxpool.Conn, *takeover) error) (err error) {
+func (r *Rebuild) beside(ctx context.Context, end func(context.Context, *pgxpool.Conn, *takeover) error) error {
 	r.began = time.Now()
-	pool := r.In.d.Pool
-	conn, err := pool.Acquire(ctx)
-	if err != nil {
-		return fmt.Errorf("connect to the warehouse: %w", err)
-	}
-	defer conn.Release()
-	var locked bool
-	if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", int64(rebuildLock)).Scan(&locked); err != nil {
-		return fmt.Errorf("lock the rebuild: %w", err)
-	}
-	if !locked {
-		return ErrRebuilding
-	}
-	defer func() {
-		// What is left is dropped, also when the rebuild was stopped.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-		defer cancel()
-		derr := warehouse.DropShadow(ctx, conn)
-		_, uerr := conn.Exec(ctx, "SELECT pg_advisory_unlock($1)", int64(rebuildLock))
-		if err == nil {
-			err = errors.Join(derr, uerr)
-		}
-	}()
+	room := beside.Room{Pool: r.In.d.Pool, Lock: rebuildLock, Busy: ErrRebuilding, Schemas: []string{warehouse.Shadow, warehouse.Replaced}}
+	return room.Use(ctx, func(conn *pgxpool.Conn) error {
+		return r.build(ctx, func(ctx context.Context, live *takeover) error { return end(ctx, conn, live) })
+	})
+}
+
+// build fills the shadow and calls end under insert's lease.
+func (r *Rebuild) build(ctx context.Context, end func(context.Context, *takeover) error) error {
 	if err := r.prepare(ctx); err != nil {
 		return err
 	}
-	work, err := pool.Acquire(ctx)
+	work, err := r.In.d.Pool.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("connect to the warehouse: %w", err)
 	}
@@ -169,7 +155,7 @@ func (r *Rebuild) beside(ctx context.Context, end func(context.Context, *pgxpool
 	if err := r.catchUp(ctx, work); err != nil {
 		return err
 	}
-	return r.finish(ctx, work, func(ctx context.Context, live *takeover) error { return end(ctx, conn, live) })
+	return r.finish(ctx, work, end)
 }
 
 // prepare makes the shadow and finds out how far to go.
@@ -342,13 +328,13 @@ func explainMissing(err error) error {
 // apply applies a group, and works off the end of its batch.
 func (r *Rebuild) apply(ctx context.Context, db pg.Beginner, group []*item, due map[int64]bool) error {
 	defer release(group)
-	beside := warehouse.Elsewhere{DB: db}
-	if err := r.In.guarded(ctx, beside, shadowEpoch, r.at, group); err != nil {
+	target := beside.DB{Beginner: db, Target: warehouse.Target()}
+	if err := r.In.guarded(ctx, target, shadowEpoch, r.at, group); err != nil {
 		return explainMissing(err)
 	}
 	last := group[len(group)-1]
 	if last.ev.What == schemas.PositionBatchEnd && !due[last.ev.Position] {
-		if err := r.In.end(ctx, beside, shadowEpoch, last); err != nil {
+		if err := r.In.end(ctx, target, shadowEpoch, last); err != nil {
 			return err
 		}
 	}

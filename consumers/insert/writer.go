@@ -90,7 +90,7 @@ func (w *writer) flush(ctx context.Context) error {
 // copyFrom writes lines in COPY's text format, by a statement.
 func (w *writer) copyFrom(ctx context.Context, lines io.Reader, sql string) (pgconn.CommandTag, error) {
 	if w.in.rebuild != nil {
-		sql = warehouse.InShadow(sql)
+		sql = warehouse.Target().SQL(sql)
 	}
 	return w.tx.Conn().PgConn().CopyFrom(ctx, lines, sql)
 }

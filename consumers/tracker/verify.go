@@ -28,13 +28,8 @@ type Verification struct {
 // Beside errors of broker and database it returns ErrBusy, ErrLogCut or
 // ErrTopicAnew.
 func (b *Builder) Verify(ctx context.Context, limit int) (v Verification, err error) {
-	err = b.alone(ctx, func(conn *pgxpool.Conn) error {
-		if err := b.leftovers(ctx); err != nil {
-			return err
-		}
-		s := b.shadow(verifySchema)
-		defer func() { err = errors.Join(err, s.drop(context.WithoutCancel(ctx))) }()
-		v, err = b.verify(ctx, conn, s, limit)
+	err = b.room().Use(ctx, func(conn *pgxpool.Conn) error {
+		v, err = b.verify(ctx, conn, b.shadow(verifySchema), limit)
 		return err
 	})
 	return v, err

@@ -1,4 +1,4 @@
-package warehouse
+package beside
 
 import (
 	"errors"
@@ -10,7 +10,10 @@ import (
 	"tributary/internal/pg"
 )
 
-func TestSQLInTheShadow(t *testing.T) {
+// warehouse is a target as a rebuild of the warehouse has it.
+func warehouse() Target { return Target{From: "warehouse", To: "warehouse_rebuild"} }
+
+func TestSQLForTheTarget(t *testing.T) {
 	for _, c := range []struct{ name, sql, want string }{
 		{"a name", "SELECT * FROM warehouse.claim", "SELECT * FROM warehouse_rebuild.claim"},
 		{"several", "SELECT warehouse.f(warehouse.a.b) FROM Warehouse.a", "SELECT warehouse_rebuild.f(warehouse_rebuild.a.b) FROM warehouse_rebuild.a"},
@@ -26,7 +29,7 @@ func TestSQLInTheShadow(t *testing.T) {
 		{"nothing", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, InShadow(c.sql)); diff != "" {
+			if diff := cmp.Diff(c.want, warehouse().SQL(c.sql)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -35,13 +38,13 @@ func TestSQLInTheShadow(t *testing.T) {
 
 // A statement that finds its way to the live schema after all changes nothing.
 func TestTheLiveSchemaIsNotTouched(t *testing.T) {
-	pool := open(t)
-	if _, err := pool.Exec(t.Context(), `CREATE TABLE warehouse.t (n int);
+	pool := database(t)
+	if _, err := pool.Exec(t.Context(), `CREATE SCHEMA warehouse; CREATE TABLE warehouse.t (n int);
 		CREATE SCHEMA warehouse_rebuild; CREATE TABLE warehouse_rebuild.t (n int)`); err != nil {
 		t.Fatal(err)
 	}
 	put := func(sql string) error {
-		return pg.InTx(t.Context(), Elsewhere{pool}, func(tx pgx.Tx) error {
+		return pg.InTx(t.Context(), DB{pool, warehouse()}, func(tx pgx.Tx) error {
 			_, err := tx.Exec(t.Context(), sql)
 			return err
 		})
@@ -52,9 +55,9 @@ func TestTheLiveSchemaIsNotTouched(t *testing.T) {
 	if err := put("DO $$ BEGIN EXECUTE 'INSERT INTO warehouse.t VALUES (2)'; END $$"); !errors.Is(err, ErrTouchesLive) {
 		t.Errorf("the live schema was reached: %v", err)
 	}
-	var live, shadow int
-	err := pool.QueryRow(t.Context(), "SELECT (SELECT count(*) FROM warehouse.t), (SELECT count(*) FROM warehouse_rebuild.t)").Scan(&live, &shadow)
-	if err != nil || live != 0 || shadow != 1 {
-		t.Errorf("%d rows live, %d in the shadow (%v)", live, shadow, err)
+	var live, built int
+	err := pool.QueryRow(t.Context(), "SELECT (SELECT count(*) FROM warehouse.t), (SELECT count(*) FROM warehouse_rebuild.t)").Scan(&live, &built)
+	if err != nil || live != 0 || built != 1 {
+		t.Errorf("%d rows live, %d in the target (%v)", live, built, err)
 	}
 }

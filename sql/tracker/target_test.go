@@ -13,7 +13,7 @@ import (
 	"tributary/internal/pg"
 )
 
-func TestRename(t *testing.T) {
+func TestTarget(t *testing.T) {
 	for sql, want := range map[string]string{
 		"SELECT FROM tracker.a JOIN tracker.b":      "SELECT FROM x.a JOIN x.b",
 		"COMMENT ON TABLE tracker.a IS 'tracker.a'": "COMMENT ON TABLE x.a IS 'tracker.a'",
@@ -22,7 +22,7 @@ func TestRename(t *testing.T) {
 		"my_tracker.a":                              "my_tracker.a",
 		"tracker":                                   "tracker",
 	} {
-		if got := Rename(sql, "x"); got != want {
+		if got := Target("x").SQL(sql); got != want {
 			t.Errorf("%q: %q, want %q", sql, got, want)
 		}
 	}
