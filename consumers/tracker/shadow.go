@@ -36,8 +36,8 @@ type shadow struct {
 	told    func(records int)
 }
 
-// make makes the schema, bare of what is cheaper to build once all rows are there. The function
-// returned builds that.
+// make makes the schema, bare of what is cheaper to build once all rows are
+// there. The function returned builds that.
 func (s *shadow) make(ctx context.Context) (dress func(context.Context) error, err error) {
 	s.at, s.alone = map[int32]int64{}, newAlone()
 	if err := trackersql.MigrateInto(ctx, s.pool, s.offsets.Schema); err != nil {

@@ -14,7 +14,7 @@ import (
 // Bounds of the wait for those who use the tables of a live schema.
 const (
 	lockPatience = "250ms" // others wait so long behind each try; less than what the database takes for a deadlock
-	lockTries    = 240     // some two minutes
+	lockTries    = 120
 	lockPause    = 250 * time.Millisecond
 )
 

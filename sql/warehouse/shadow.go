@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"slices"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -99,40 +97,32 @@ func carryLists(ctx context.Context, tx pgx.Tx) error {
 	if err := tx.QueryRow(ctx, "SELECT tables FROM "+Shadow+".profile").Scan(&tables); err != nil {
 		return fmt.Errorf("read the profile's tables: %w", err)
 	}
+	live, err := beside.Shapes(ctx, tx, Schema)
+	if err != nil {
+		return err
+	}
+	built, err := beside.Shapes(ctx, tx, Shadow)
+	if err != nil {
+		return err
+	}
 	for _, name := range tables {
+		l, there := live[name]
+		if !there {
+			continue
+		}
 		id := pgx.Identifier{name}.Sanitize()
 		var list bool
-		err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+Shadow+"."+id+") AND to_regclass($1) IS NOT NULL", Schema+"."+id).Scan(&list)
-		if err != nil {
+		if err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+Shadow+"."+id+")").Scan(&list); err != nil {
 			return fmt.Errorf("look at the list %s: %w", name, err)
 		}
 		if !list {
 			continue
 		}
-		columns, err := commonColumns(ctx, tx, name)
-		if err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, fmt.Sprintf("DELETE FROM %[1]s.%[2]s; INSERT INTO %[1]s.%[2]s (%[3]s) SELECT %[3]s FROM %[4]s.%[2]s", Shadow, id, columns, Schema)); err != nil {
+		if _, err := tx.Exec(ctx, fmt.Sprintf("DELETE FROM %[1]s.%[2]s; INSERT INTO %[1]s.%[2]s (%[3]s) SELECT %[3]s FROM %[4]s.%[2]s", Shadow, id, l.Common(built[name]).List(), Schema)); err != nil {
 			return fmt.Errorf("take over the list %s: %w", name, err)
 		}
 	}
 	return nil
-}
-
-// commonColumns are the columns that a table has in both schemas, by name.
-func commonColumns(ctx context.Context, q pg.Querier, table string) (string, error) {
-	rows, err := q.Query(ctx, `SELECT quote_ident(a.attname) FROM pg_attribute a JOIN pg_attribute b USING (attname)
-		WHERE a.attrelid = to_regclass($1) AND b.attrelid = to_regclass($2) AND a.attnum > 0 AND b.attnum > 0 AND NOT a.attisdropped AND NOT b.attisdropped
-		ORDER BY attname`, Schema+"."+pgx.Identifier{table}.Sanitize(), Shadow+"."+pgx.Identifier{table}.Sanitize())
-	if err != nil {
-		return "", fmt.Errorf("columns of %s: %w", table, err)
-	}
-	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return "", fmt.Errorf("columns of %s: %w", table, err)
-	}
-	return strings.Join(names, ", "), nil
 }
 
 // own are the tables and views of the profile that the live schema was made with:
@@ -144,30 +134,20 @@ func own(ctx context.Context, q pg.Querier) (names []string, err error) {
 	return names, nil
 }
 
-// tablesOf lists the tables of the shadow, but for those that hold the state of
-// running members, and for the chain, which is judged with the log.
-func tablesOf(ctx context.Context, q pg.Querier) ([]string, error) {
-	rows, err := q.Query(ctx, "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkind IN ('r', 'p') ORDER BY 1", Shadow)
-	if err != nil {
-		return nil, fmt.Errorf("list the tables: %w", err)
-	}
-	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("list the tables: %w", err)
-	}
-	return slices.DeleteFunc(names, func(name string) bool {
-		return slices.Contains([]string{"state", "chain", "try", "lease", "outbox", "outbox_letter", "profile", "schema_version"}, name)
-	}), nil
+// shapes are the tables of the shadow, but for those that hold the state of running
+// members, and for the chain, which is judged with the log.
+func shapes(ctx context.Context, q pg.Querier) (map[string]beside.Shape, error) {
+	return beside.Shapes(ctx, q, Shadow, "state", "chain", "try", "lease", "outbox", "outbox_letter", "profile", "schema_version")
 }
 
 // AnalyzeShadow lets the planner know what the shadow holds, so that nobody
 // waits for that after the swap.
 func AnalyzeShadow(ctx context.Context, q pg.Querier) error {
-	names, err := tablesOf(ctx, q)
+	tables, err := shapes(ctx, q)
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
+	for _, name := range beside.Names(tables) {
 		if _, err := q.Exec(ctx, "ANALYZE "+pgx.Identifier{Shadow, name}.Sanitize()); err != nil {
 			return fmt.Errorf("analyze %s: %w", name, err)
 		}
