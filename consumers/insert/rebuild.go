@@ -14,7 +14,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/internal/blob"
-	"tributary/internal/mapping"
 	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/beside"
@@ -83,26 +82,6 @@ type Rebuild struct {
 	verifies bool
 }
 
-// shadow is what tells the inserter of a rebuild from a live one.
-type shadow struct {
-	givenUp map[int64]string // exceptions of documents that nobody could load, or whose bytes were lost
-	failed  map[string]bool  // operations that failed
-}
-
-// verdict is what insert decided when it gave a document up, which a rebuild
-// doesn't find out again.
-func (s *shadow) verdict(it *item) *mapping.DocumentError {
-	if s == nil || s.givenUp[it.ev.Position] == "" {
-		return nil
-	}
-	return &mapping.DocumentError{Exception: s.givenUp[it.ev.Position], Message: "insert gave the document up when it was loaded first"}
-}
-
-// mustHave tells whether an operation did not fail when it was done first.
-func (s *shadow) mustHave(it *item) bool {
-	return s != nil && !s.failed[operationID(it.ev.Batch)]
-}
-
 // Run builds the warehouse anew beside the live one, catches up with it, and
 // takes its place under insert's lease. An error, such as a missing blob, leaves
 // the live warehouse as it is. After a crash it is run again.
@@ -161,7 +140,7 @@ func (r *Rebuild) build(ctx context.Context, end func(context.Context, *takeover
 // prepare makes the shadow and finds out how far to go.
 func (r *Rebuild) prepare(ctx context.Context) error {
 	in := r.In
-	in.rebuild = &shadow{givenUp: map[int64]string{}, failed: map[string]bool{}}
+	in.target = target{Target: warehouse.Target(), givenUp: map[int64]string{}, failed: map[string]bool{}}
 	r.report.Profile = in.d.Mapping.Name + "@" + in.d.Mapping.Version
 	r.report.Others = map[string]int64{}
 	r.at = progress{position: 1}
@@ -204,7 +183,7 @@ func (r *Rebuild) prepare(ctx context.Context) error {
 		if r.told, err = in.readTold(ctx, r.last); err != nil {
 			return err
 		}
-		maps.Copy(in.rebuild.givenUp, r.told.givenUp)
+		maps.Copy(in.target.givenUp, r.told.givenUp)
 	}
 	if !r.report.Lost {
 		return r.readVerdicts(ctx)
@@ -232,7 +211,7 @@ func (r *Rebuild) readVerdicts(ctx context.Context) error {
 	var position int64
 	var exception string
 	if _, err := pgx.ForEachRow(rows, []any{&position, &exception}, func() error {
-		r.In.rebuild.givenUp[position] = exception
+		r.In.target.givenUp[position] = exception
 		return nil
 	}); err != nil {
 		return fmt.Errorf("read documents that were given up: %w", err)
@@ -246,7 +225,7 @@ func (r *Rebuild) readVerdicts(ctx context.Context) error {
 		return fmt.Errorf("read failed operations: %w", err)
 	}
 	for _, id := range failed {
-		r.In.rebuild.failed[id] = true
+		r.In.target.failed[id] = true
 	}
 	return nil
 }
@@ -328,13 +307,13 @@ func explainMissing(err error) error {
 // apply applies a group, and works off the end of its batch.
 func (r *Rebuild) apply(ctx context.Context, db pg.Beginner, group []*item, due map[int64]bool) error {
 	defer release(group)
-	target := beside.DB{Beginner: db, Target: warehouse.Target()}
-	if err := r.In.guarded(ctx, target, shadowEpoch, r.at, group); err != nil {
+	built := beside.DB{Beginner: db, Target: r.In.target.Target}
+	if err := r.In.guarded(ctx, built, shadowEpoch, r.at, group); err != nil {
 		return explainMissing(err)
 	}
 	last := group[len(group)-1]
 	if last.ev.What == schemas.PositionBatchEnd && !due[last.ev.Position] {
-		if err := r.In.end(ctx, target, shadowEpoch, last); err != nil {
+		if err := r.In.end(ctx, built, shadowEpoch, last); err != nil {
 			return err
 		}
 	}
