@@ -46,6 +46,13 @@ func pages(t *testing.T) map[string]string {
 	return out
 }
 
+// CONTRIBUTING fits a page.
+func TestContributingFitsAPage(t *testing.T) {
+	if n := len(strings.Fields(pages(t)["CONTRIBUTING.md"])); n > 450 {
+		t.Errorf("CONTRIBUTING.md has %d words, more than 450", n)
+	}
+}
+
 // A how-to begins with its task and a command, and is short.
 func TestFormOfHowTos(t *testing.T) {
 	for path, text := range pages(t) {
