@@ -34,7 +34,8 @@ func commands(page, text string) (out []command) {
 			}
 			i, last = end, -1
 		case m != nil:
-			out = append(out, command{page: page, line: i + 1, text: m[1]})
+			text, _, _ := strings.Cut(m[1], "  #")
+			out = append(out, command{page: page, line: i + 1, text: strings.TrimSpace(text)})
 			last = len(out) - 1
 		case strings.TrimSpace(line) != "":
 			last = -1

@@ -49,17 +49,18 @@ func TestCommands(t *testing.T) {
 	}
 	slices.Sort(paths)
 	w := setUp(t)
-	executed := 0
+	executed := map[string]bool{}
 	for _, path := range paths {
 		for _, c := range commands(path, all[path]) {
-			if why(c.text) == "" {
-				executed++
-				w.execute(c)
+			if why(c.text) != "" || executed[c.text] && c.output == "" {
+				continue // of one that stands on several pages, the first is executed
 			}
+			executed[c.text] = true
+			w.execute(c)
 		}
 	}
-	if executed < 60 {
-		t.Errorf("only %d commands were found", executed)
+	if len(executed) < 60 {
+		t.Errorf("only %d commands were found", len(executed))
 	}
 }
 
@@ -80,7 +81,7 @@ func (w *world) execute(c command) {
 	out, code := w.run(w.filled(c.text))
 	if code != 0 {
 		w.t.Errorf("%s:%d: %s: exit code %d\n%s", c.page, c.line, c.text, code, out)
-	} else if c.output != "" && !matches(w.filled(c.output), out) {
+	} else if c.output != "" && !matches(strings.ReplaceAll(c.output, "163", w.position), out) {
 		w.t.Errorf("%s:%d: %s prints something else than the page says:\n%s", c.page, c.line, c.text, out)
 	}
 	if then := after[c.text]; then != nil {
