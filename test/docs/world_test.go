@@ -34,7 +34,7 @@ type world struct {
 
 // patience bounds every wait. It measures nothing: only what never comes outlasts
 // it, on a busy machine too.
-const patience = 3 * time.Minute
+const patience = 10 * time.Minute
 
 // traced asks for the position that trace-a-value.md shows as 163: which one a
 // document gets follows from when its batch is complete.
