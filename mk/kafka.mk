@@ -25,7 +25,7 @@ KAFKA_PACKAGES := ./internal/kafka ./topics ./test/kafka ./internal/stage ./prod
 KAFKA_ROLES := ./consumers/tracker ./consumers/history ./consumers/insert
 KAFKA_E2E := TestKafka|TestCorporaMatchTheOracle/small|TestTwoOfEveryRole
 KAFKA_CHAOS ?= 3
-KAFKA_GO := TRIBUTARY_REQUIRE_ENGINES=1 $(GO) test -count=1 -p 1 -timeout 60m
+KAFKA_GO := TRIBUTARY_REQUIRE_ENGINES=1 $(GO) test -count=1 -p 1 -parallel 1 -timeout 60m
 
 .PHONY: test-kafka
 test-kafka: engines servers kafka-fetch ## tests of runtime, roles and whole program on Apache Kafka; KAFKA_FULL=1: all of them
