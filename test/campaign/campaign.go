@@ -96,7 +96,7 @@ func (c *campaign) turn(ctx context.Context, s suite, all map[string]*state) (bo
 	}
 	args := s.args(at.Next)
 	began := c.now()
-	path := filepath.Join(c.dir, fmt.Sprintf("%s-%d.log", strings.ReplaceAll(s.name, " ", "-"), at.Turns+1))
+	path := filepath.Join(c.dir, fmt.Sprintf("%s-%d.log", s.name, at.Turns+1))
 	log, err := os.Create(path)
 	if err != nil {
 		return false, fmt.Errorf("log of a turn: %w", err)

@@ -33,7 +33,7 @@ func suites(dir string) []suite {
 		seeded("replay", 1, "test-replay", "REPLAY=demo", "KILLS=10"),
 		seeded("asof", 1, "test-asof"),
 		seeded("recipes", 1, "test-recipes"),
-		seeded("dead letters", 1, "test-dlq"),
+		seeded("dead-letters", 1, "test-dlq"),
 		seeded("history", 1, "test-history-kills"),
 		seeded("kill", 1, "test-kill"),
 		own("fuzz", "fuzz-short", "FUZZ_TIME=30s"),
