@@ -4,7 +4,6 @@
 # them, EVENTS that go through an outbox, DOCUMENTS in warehouse and tracker.
 HOSTINGS ?= 10000000
 LISTED ?= 100000
-EVENTS ?= 1000000
 DOCUMENTS ?= 1000000
 
 .PHONY: control-scale
@@ -14,7 +13,7 @@ control-scale: engines ## what every statement of control looks at where it know
 
 .PHONY: outbox-scale
 outbox-scale: engines ## a million events through an outbox: their order, its size, what it asks when idle
-	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_SCALE_EVENTS=$(EVENTS) \
+	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_SCALE_EVENTS=$(or $(EVENTS),1000000) \
 	  $(GO) test -count=1 -timeout 60m -v -run 'TestOutbox' ./test/scale
 
 .PHONY: projections-scale
