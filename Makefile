@@ -9,7 +9,7 @@ BIN := bin/tributary
 # is built with.
 TOOL := $(GO) tool -modfile=tools/go.mod
 # Packages whose goroutines share something: tested with the race detector.
-RACE := ./cmd/... ./consumers/... ./producers/... ./topics/... ./internal/blob/... ./internal/engine/... ./internal/kafka/... ./internal/obs/... ./internal/pg/... ./internal/remote/... ./internal/retry/... ./internal/stage/... ./recovery/...
+RACE := ./cmd/... ./consumers/... ./producers/... ./topics/... ./internal/blob/... ./internal/engine/... ./internal/kafka/... ./internal/obs/... ./internal/pg/... ./internal/remote/... ./internal/stage/... ./recovery/...
 TEST_TIMEOUT ?= 20m
 # fuzz-short takes FUZZ_TIME only where somebody gives it.
 FUZZ_SHORT := $(or $(FUZZ_TIME),10s)

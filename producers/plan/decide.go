@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"tributary/internal/backoff"
 	"tributary/internal/blob"
 	"tributary/schemas"
 	"tributary/sql/control"
@@ -132,12 +133,12 @@ func (w *world) downloaded(d schemas.DownloadFinished, record schemas.Record) {
 // no room waits longer each time, since whoever has the room keeps it for a while.
 func (w *world) pauseNotTried(a *control.Acquisition, source, exception string) time.Duration {
 	if exception != schemas.NoRoom {
-		return min(w.backoff, time.Second)
+		return min(w.backoff.Base, time.Second)
 	}
 	tried := a.Tried[source]
 	tried.NoRoom++
 	a.Tried[source] = tried
-	return w.backoffAfter(tried.NoRoom)
+	return w.backoff.After(tried.NoRoom)
 }
 
 // fetched accepts bytes: either those that the file shows already, or a new
@@ -255,7 +256,7 @@ func (w *world) fetchFailed(f *fileWorld, a *control.Acquisition, t *control.Att
 	}
 	a.State, a.NotBefore = control.Wanted, w.now
 	if !tried.GivenUp {
-		a.NotBefore = w.now.Add(w.backoffAfter(tried.Attempts))
+		a.NotBefore = w.now.Add(w.backoff.After(tried.Attempts))
 	}
 	w.out = append(w.out, attemptEvent(f, a, t, d.Phase, schemas.Failed, d.Exception, d.Message, "", d.Outcome, w.now))
 	w.announceNext(f, a)
@@ -344,11 +345,7 @@ func (w *world) endAs(st schemas.Status, f *fileWorld, a *control.Acquisition, t
 	a.State, a.Result, a.EndedAt, a.Changed = control.Ended, string(st), &w.now, true
 	a.Phase, a.Exception, a.Message = phase, exception, message
 	if st == schemas.Failed && retriable(phase, exception) && a == f.newest() { // else a newer look follows; and what a replay failed to do, another may
-		pause := w.retry
-		for range a.Retries {
-			pause = min(2*pause, 24*time.Hour)
-		}
-		at := w.now.Add(pause)
+		at := w.now.Add(backoff.Exponential{Base: w.retry, Max: max(w.retry, 24*time.Hour)}.After(int(a.Retries) + 1))
 		a.RetryAt = &at
 	}
 	w.out = append(w.out, attemptEvent(f, a, t, phase, st, exception, message, "", outcome, w.now))

@@ -22,6 +22,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
+	"tributary/internal/backoff"
 	"tributary/internal/config"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
@@ -241,9 +242,9 @@ func (p *Planner) decideIn(ctx context.Context, tx pgx.Tx, in input, now time.Ti
 }
 
 func (p *Planner) settings() settings {
-	s := settings{perHosting: p.Config.Attempts, backoff: p.Config.Backoff.D(), backoffMax: p.Config.BackoffMax.D(), retry: p.Config.RetryFailed.D()}
+	s := settings{perHosting: p.Config.Attempts, backoff: backoff.Exponential{Base: p.Config.Backoff.D(), Max: p.Config.BackoffMax.D()}, retry: p.Config.RetryFailed.D()}
 	if p.Once {
-		s.backoff, s.backoffMax = min(s.backoff, time.Second), min(s.backoffMax, 5*time.Second)
+		s.backoff = backoff.Exponential{Base: min(s.backoff.Base, time.Second), Max: min(s.backoff.Max, 5*time.Second)}
 	}
 	return s
 }

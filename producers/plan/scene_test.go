@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"tributary/internal/backoff"
 	"tributary/internal/config"
 	"tributary/schemas"
 	"tributary/sql/control"
@@ -43,7 +44,7 @@ func codec(t testing.TB) *schemas.Codec {
 
 func newWorld(t testing.TB) *world {
 	return &world{
-		settings: settings{perHosting: 3, backoff: time.Second, backoffMax: 8 * time.Second, retry: time.Hour},
+		settings: settings{perHosting: 3, backoff: backoff.Exponential{Base: time.Second, Max: 8 * time.Second}, retry: time.Hour},
 		codec:    codec(t), now: noon, files: map[string]*fileWorld{}, attempts: map[control.AttemptKey]*control.Attempt{},
 		jobs: map[string]int{}, good: map[string]int{}, bad: map[string]int{},
 	}

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"testing"
-	"time"
 
 	"tributary/schemas"
 	"tributary/sql/control"
@@ -191,14 +190,5 @@ func TestOwnSourceFirstThenReputation(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestBackoffDoublesUpToItsBound(t *testing.T) {
-	s := settings{backoff: time.Second, backoffMax: 5 * time.Second}
-	for n, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 3: 4 * time.Second, 4: 5 * time.Second, 40: 5 * time.Second} {
-		if got := s.backoffAfter(n); got != want {
-			t.Errorf("after %d attempts %v, want %v", n, got, want)
-		}
 	}
 }

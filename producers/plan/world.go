@@ -5,15 +5,16 @@ import (
 	"sort"
 	"time"
 
+	"tributary/internal/backoff"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
 
 // settings are the numbers that decisions depend on.
 type settings struct {
-	perHosting          int
-	backoff, backoffMax time.Duration
-	retry               time.Duration
+	perHosting int
+	backoff    backoff.Exponential // between attempts at one hosting
+	retry      time.Duration
 }
 
 // world is what is known of some files while decisions about them are made.
@@ -172,17 +173,4 @@ func sign(n int64) int {
 		return -1
 	}
 	return 1
-}
-
-// backoffAfter is the pause before the next attempt at a hosting after n
-// attempts.
-func (s settings) backoffAfter(n int) time.Duration {
-	d := s.backoff
-	for range n - 1 {
-		if d >= s.backoffMax {
-			break
-		}
-		d *= 2
-	}
-	return min(d, s.backoffMax)
 }
