@@ -28,7 +28,6 @@ import (
 	"tributary/internal/pg"
 	"tributary/internal/profile"
 	"tributary/internal/stage"
-	"tributary/producers/poll"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -101,20 +100,20 @@ func (p *Planner) Apply(ctx context.Context, batch []stage.Range) error {
 	if err != nil {
 		return err
 	}
-	var verdicts []poll.Verdict
+	var judged []control.Judgement
 	err = pg.InTx(ctx, p.Pool, func(tx pgx.Tx) error {
 		for _, r := range batch {
 			if err := p.Offsets.Advance(ctx, tx, r.Topic, r.Partition, r.From, r.To); err != nil {
 				return err
 			}
 		}
-		verdicts, err = p.decideIn(ctx, tx, in, p.Now())
+		judged, err = p.decideIn(ctx, tx, in, p.Now())
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}
-	p.announcedCommitted(verdicts)
+	p.announcedCommitted(judged)
 	select {
 	case p.wake <- struct{}{}:
 	default:
@@ -212,7 +211,7 @@ func valid(file string) bool { return len(file) == 36 && uuid.Validate(file) == 
 
 // decideIn loads what is known of the files concerned, decides, and stores. It
 // returns what became of announcements by other programs.
-func (p *Planner) decideIn(ctx context.Context, tx pgx.Tx, in input, now time.Time) ([]poll.Verdict, error) {
+func (p *Planner) decideIn(ctx context.Context, tx pgx.Tx, in input, now time.Time) ([]control.Judgement, error) {
 	if len(in.discovered)+len(in.downloads)+len(in.unzips) == 0 {
 		return nil, nil
 	}
@@ -220,11 +219,11 @@ func (p *Planner) decideIn(ctx context.Context, tx pgx.Tx, in input, now time.Ti
 	if err != nil {
 		return nil, err
 	}
-	verdicts, own, err := p.announced(ctx, tx, w, in.discovered)
+	judged, own, err := p.announced(ctx, tx, w, in.discovered)
 	if err != nil {
 		return nil, err
 	}
-	if in.discovered = own; len(verdicts) > 0 { // what was recorded is part of the world now
+	if in.discovered = own; len(judged) > 0 { // what was recorded is part of the world now
 		if w, err = load(ctx, tx, p.Outbox.Codec, in.files(), p.settings(), now); err != nil {
 			return nil, err
 		}
@@ -238,7 +237,7 @@ func (p *Planner) decideIn(ctx context.Context, tx pgx.Tx, in input, now time.Ti
 	for _, u := range in.unzips {
 		w.unzipped(u.body, u.record)
 	}
-	return verdicts, p.store(ctx, tx, w)
+	return judged, p.store(ctx, tx, w)
 }
 
 func (p *Planner) settings() settings {
