@@ -40,7 +40,7 @@ func (d discovery) ours() bool {
 
 // foreign tells whether another program announces what no poll of ours has
 // recorded. What a poll has recorded of a file that is known is taken up, or was.
-func (w *world) foreign(d discovery) bool {
+func (w *World) foreign(d discovery) bool {
 	f := w.files[d.File]
 	if f == nil {
 		return true
@@ -50,7 +50,7 @@ func (w *world) foreign(d discovery) bool {
 
 // announced has what other programs announce judged and recorded. It returns what
 // polls announced, and of the others what is taken up.
-func (p *Planner) announced(ctx context.Context, tx pgx.Tx, w *world, all []discovery) (judged []control.Judgement, kept []discovery, err error) {
+func (p *Planner) announced(ctx context.Context, tx pgx.Tx, w *World, all []discovery) (judged []control.Judgement, kept []discovery, err error) {
 	if p.Announced == nil {
 		return nil, all, nil
 	}

@@ -1,7 +1,6 @@
-package plan
+package deadletter
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,46 +11,33 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tributary/internal/blob"
-	"tributary/recovery/deadletter"
+	"tributary/producers/plan/plantest"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
 
-// morgue is a plane with a blob store and the letters of its dead.
+// morgue is a plane with the letters of its dead.
 type morgue struct {
-	*plane
-	dir   string
-	blobs *blob.Dir
-	dead  int
-	runs  []*control.ReplayRun
+	*plantest.Plane
+
+	t    *testing.T
+	dead int
 }
 
 func newMorgue(t *testing.T) *morgue {
 	t.Helper()
-	m := &morgue{plane: newPlane(t), dir: t.TempDir()}
-	var err error
-	if m.blobs, err = blob.NewDir(m.dir); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = m.blobs.Close() })
-	return m
+	return &morgue{Plane: plantest.New(t), t: t}
 }
 
-func (m *morgue) put(content string) string {
-	m.t.Helper()
-	ref, err := blob.Put(m.t.Context(), m.blobs, bytes.NewReader([]byte(content)))
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	return ref.SHA256
+func (m *morgue) decider() *Decider {
+	return &Decider{Pool: m.Pool, Outbox: m.Outbox, Blobs: m.Blobs, Now: m.Now}
 }
 
 // spoil changes the bytes of a blob, as a disk might.
 func (m *morgue) spoil(sha string) {
 	m.t.Helper()
-	found, err := filepath.Glob(filepath.Join(m.dir, "*", "*", sha))
-	if more, _ := filepath.Glob(filepath.Join(m.dir, "*", sha)); len(more) > 0 {
+	found, err := filepath.Glob(filepath.Join(m.Dir, "*", "*", sha))
+	if more, _ := filepath.Glob(filepath.Join(m.Dir, "*", sha)); len(more) > 0 {
 		found = more
 	}
 	if err != nil || len(found) != 1 {
@@ -65,18 +51,6 @@ func (m *morgue) spoil(sha string) {
 	}
 }
 
-// requested lets a look of a file be requested.
-func (m *morgue) requested(name string, look int32) (*schemas.DownloadRequested, schemas.RequestFile) {
-	m.t.Helper()
-	m.read(schemas.FileDiscoveredTopic, m.look(own, name, look, 10+int64(look)))
-	m.endPolls()
-	jobs := m.dispatch()
-	if len(jobs) != 1 || len(jobs[0].Files) != 1 {
-		m.t.Fatalf("jobs: %+v", jobs)
-	}
-	return jobs[0], jobs[0].Files[0]
-}
-
 // judged gives the verdicts of an attempt's documents, which end it.
 func (m *morgue) judged(d *schemas.DownloadFinished, results map[string]string) {
 	m.t.Helper()
@@ -85,26 +59,26 @@ func (m *morgue) judged(d *schemas.DownloadFinished, results map[string]string) 
 		docs = append(docs, control.Document{Run: d.Run, File: d.File, Attempt: d.Attempt, Download: d.Outcome, Unzip: "done",
 			Document: schemas.DocumentID(d.File, entry), Entry: entry, Kind: "specimen", SHA256: "x", Result: result, Body: []byte{1}})
 	}
-	m.tx(func(tx pgx.Tx) error {
+	m.Tx(func(tx pgx.Tx) error {
 		if err := control.StoreDocuments(m.t.Context(), tx, docs); err != nil {
 			return err
 		}
 		if _, err := control.LockFiles(m.t.Context(), tx, []string{d.File}); err != nil {
 			return err
 		}
-		ended, err := control.CompleteExtracted(m.t.Context(), tx, []string{d.File}, m.now)
+		ended, err := control.CompleteExtracted(m.t.Context(), tx, []string{d.File}, m.Clock)
 		if err != nil {
 			return err
 		}
-		return control.AfterEnds(m.t.Context(), tx, ended, m.now)
+		return control.AfterEnds(m.t.Context(), tx, ended, m.Clock)
 	})
 }
 
 // letter is a dead letter of a stage about an attempt.
-func (m *morgue) letter(stage string, d *schemas.DownloadFinished, entry string) *deadletter.Letter {
+func (m *morgue) letter(stage string, d *schemas.DownloadFinished, entry string) *Letter {
 	m.dead++
-	id := deadletter.ID(stage, 0, int64(m.dead))
-	l := &deadletter.Letter{ID: id, Key: schemas.ID("test", id), Stage: stage, Class: "panic", Error: "panic: index 17 out of range",
+	id := ID(stage, 0, int64(m.dead))
+	l := &Letter{ID: id, Key: schemas.ID("test", id), Stage: stage, Class: "panic", Error: "panic: index 17 out of range",
 		Run: d.Run, Centre: "H", Source: d.Source, File: d.File, FileName: d.FileName, Action: d.Action, Attempt: d.Attempt, Download: d.Outcome, Archive: d.SHA256}
 	if entry != "" {
 		l.Document, l.Entry, l.Unzip = schemas.DocumentID(d.File, entry), entry, "done"
@@ -112,15 +86,15 @@ func (m *morgue) letter(stage string, d *schemas.DownloadFinished, entry string)
 	return l
 }
 
-// replayed replays letters and returns what is said of each: the new attempt,
+// retried retries letters and returns what is said of each: the new attempt,
 // or why not.
-func (m *morgue) replayed(o ReplayOptions, letters ...*deadletter.Letter) []string {
+func (m *morgue) retried(o RetryOptions, letters ...*Letter) []string {
 	m.t.Helper()
-	o.By, o.Blobs = "somebody", m.blobs
+	o.By = "somebody"
 	if o.MaxDeaths == 0 {
 		o.MaxDeaths = 3
 	}
-	done, err := m.Replay(m.t.Context(), letters, o)
+	done, err := m.decider().Retry(m.t.Context(), letters, o)
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -148,7 +122,7 @@ func (m *morgue) want(got []string, want ...string) {
 	}
 }
 
-func (m *morgue) became(l *deadletter.Letter) string {
+func (m *morgue) became(l *Letter) string {
 	m.t.Helper()
 	known, err := control.DeadLetters(m.t.Context(), m.Pool, []string{l.Key})
 	if err != nil {
@@ -160,10 +134,10 @@ func (m *morgue) became(l *deadletter.Letter) string {
 // validated carries a file's look to the verdicts given.
 func (m *morgue) validated(name string, look int32, sha string, results map[string]string) *schemas.DownloadFinished {
 	m.t.Helper()
-	j, f := m.requested(name, look)
-	d := fetchedOf(j, f, sha)
-	m.read(schemas.DownloadFinishedTopic, d)
-	m.read(schemas.UnzipFinishedTopic, unzippedOf(d, int32(len(results))))
+	j, f := m.RequestedOne(name, look)
+	d := plantest.FetchedOf(j, f, sha)
+	m.Read(schemas.DownloadFinishedTopic, d)
+	m.Read(schemas.UnzipFinishedTopic, plantest.UnzippedOf(d, int32(len(results))))
 	m.judged(d, results)
 	return d
 }
@@ -172,10 +146,10 @@ func (m *morgue) validated(name string, look int32, sha string, results map[stri
 // go on with.
 func (m *morgue) again() *schemas.DownloadFinished {
 	m.t.Helper()
-	for _, msg := range m.drain() {
+	for _, msg := range m.Drain() {
 		if d, ok := msg.Body.(*schemas.DownloadFinished); ok {
-			m.read(schemas.DownloadFinishedTopic, d) // plan reads it too, and has judged it
-			m.read(schemas.UnzipFinishedTopic, unzippedOf(d, 2))
+			m.Read(schemas.DownloadFinishedTopic, d) // plan reads it too, and has judged it
+			m.Read(schemas.UnzipFinishedTopic, plantest.UnzippedOf(d, 2))
 			return d
 		}
 	}
@@ -187,26 +161,26 @@ func (m *morgue) again() *schemas.DownloadFinished {
 // bytes, once; what else died of the archive goes with it.
 func TestADocumentIsReplayedOnce(t *testing.T) {
 	m := newMorgue(t)
-	sha := m.put("an archive")
+	sha := m.Put("an archive")
 	died := map[string]string{"a.xml": schemas.Quarantined, "b.xml": schemas.Quarantined}
 	d := m.validated("f.zip", 1, sha, died)
 	a, b := m.letter("validate", d, "a.xml"), m.letter("validate", d, "b.xml")
-	m.drain()
+	m.Drain()
 
-	m.want(m.replayed(ReplayOptions{DryRun: true}, a, b), "attempt 2, 2 documents", "attempt 2, 0 documents")
-	if left := m.drain(); len(left) > 0 || m.became(a) != "" || m.text("SELECT count(*) FROM control.acquisition") != "(1)" {
+	m.want(m.retried(RetryOptions{DryRun: true}, a, b), "attempt 2, 2 documents", "attempt 2, 0 documents")
+	if left := m.Drain(); len(left) > 0 || m.became(a) != "" || m.Text("SELECT count(*) FROM control.acquisition") != "(1)" {
 		t.Fatalf("the dry run left %d events, and the letter %q", len(left), m.became(a))
 	}
-	m.want(m.replayed(ReplayOptions{Reason: "mended"}, a), "attempt 2, 2 documents")
-	m.want(m.replayed(ReplayOptions{}, b, b, a), "attempt 2, 0 documents", "under way", "under way")
-	if got := m.text("SELECT state, attempt, download, rank_ordinal, rank_own, session IS NULL FROM control.acquisition WHERE id > 1"); got != "(received,2,"+sha+",2,t,t)" {
+	m.want(m.retried(RetryOptions{Reason: "mended"}, a), "attempt 2, 2 documents")
+	m.want(m.retried(RetryOptions{}, b, b, a), "attempt 2, 0 documents", "under way", "under way")
+	if got := m.Text("SELECT state, attempt, download, rank_ordinal, rank_own, session IS NULL FROM control.acquisition WHERE id > 1"); got != "(received,2,"+sha+",2,t,t)" {
 		t.Errorf("the replay is %s", got)
 	}
 	if m.became(a) != control.LetterUnderWay {
 		t.Errorf("the letter is %q", m.became(a))
 	}
 	// Nothing would be lost if what was published were.
-	m.tx(func(tx pgx.Tx) error {
+	m.Tx(func(tx pgx.Tx) error {
 		silent, err := control.Silent(t.Context(), tx, time.Now().Add(time.Hour), 10)
 		if err == nil && len(silent) != 1 {
 			t.Errorf("%d events would be repeated, want the download", len(silent))
@@ -221,9 +195,9 @@ func TestADocumentIsReplayedOnce(t *testing.T) {
 	if m.became(a) != control.LetterCompleted || m.became(b) != control.LetterDied {
 		t.Errorf("the letters are %q and %q", m.became(a), m.became(b))
 	}
-	m.want(m.replayed(ReplayOptions{Force: true}, a), "attempt 2 went through")
-	m.want(m.replayed(ReplayOptions{}, b), "--force")
-	if got := m.text("SELECT b.session IS NULL FROM control.acquisition a JOIN control.batch b ON b.id = a.batch WHERE a.attempt = 2"); got != "(t)" {
+	m.want(m.retried(RetryOptions{Force: true}, a), "attempt 2 went through")
+	m.want(m.retried(RetryOptions{}, b), "--force")
+	if got := m.Text("SELECT b.session IS NULL FROM control.acquisition a JOIN control.batch b ON b.id = a.batch WHERE a.attempt = 2"); got != "(t)" {
 		t.Errorf("it is in no late batch: %s", got)
 	}
 }
@@ -231,15 +205,15 @@ func TestADocumentIsReplayedOnce(t *testing.T) {
 // Several who replay the same letter at once: one of them does.
 func TestReplaysAtOnce(t *testing.T) {
 	m := newMorgue(t)
-	d := m.validated("f.zip", 1, m.put("an archive"), map[string]string{"a.xml": schemas.Quarantined})
+	d := m.validated("f.zip", 1, m.Put("an archive"), map[string]string{"a.xml": schemas.Quarantined})
 	l := m.letter("validate", d, "a.xml")
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	done := 0
 	for range 6 {
-		p := m.member(m.Pool)
+		d := m.decider()
 		wg.Go(func() {
-			out, err := p.Replay(t.Context(), []*deadletter.Letter{l}, ReplayOptions{Blobs: m.blobs, MaxDeaths: 3})
+			out, err := d.Retry(t.Context(), []*Letter{l}, RetryOptions{MaxDeaths: 3})
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -250,7 +224,7 @@ func TestReplaysAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if got := m.text("SELECT count(*) FROM control.acquisition"); done != 1 || got != "(2)" {
+	if got := m.Text("SELECT count(*) FROM control.acquisition"); done != 1 || got != "(2)" {
 		t.Errorf("%d replays were accepted, and there are %s acquisitions", done, got)
 	}
 }
@@ -258,34 +232,34 @@ func TestReplaysAtOnce(t *testing.T) {
 // An archive that died is unzipped again; a download is requested again, alone.
 func TestArchivesAndDownloadsAreReplayed(t *testing.T) {
 	m := newMorgue(t)
-	sha := m.put("an archive")
-	j, f := m.requested("f.zip", 1)
-	dead := fetchedOf(j, f, "")
+	sha := m.Put("an archive")
+	j, f := m.RequestedOne("f.zip", 1)
+	dead := plantest.FetchedOf(j, f, "")
 	dead.Result, dead.Outcome, dead.Phase, dead.Exception = schemas.Quarantined, schemas.Quarantined, "download", schemas.Quarantined
-	m.read(schemas.DownloadFinishedTopic, dead)
-	if got := m.text("SELECT result, exception, retry_at IS NOT NULL FROM control.acquisition"); got != "(failed,quarantined,t)" {
+	m.Read(schemas.DownloadFinishedTopic, dead)
+	if got := m.Text("SELECT result, exception, retry_at IS NOT NULL FROM control.acquisition"); got != "(failed,quarantined,t)" {
 		t.Fatalf("acquisition is %s", got)
 	}
 	first := m.letter("download", dead, "")
-	m.want(m.replayed(ReplayOptions{}, first), "attempt 2")
-	if got := m.text("SELECT state, alone, attempt, retry_at FROM control.acquisition ORDER BY id"); got != "(ended,f,1,) (wanted,t,2,)" {
+	m.want(m.retried(RetryOptions{}, first), "attempt 2")
+	if got := m.Text("SELECT state, alone, attempt, retry_at FROM control.acquisition ORDER BY id"); got != "(ended,f,1,) (wanted,t,2,)" {
 		t.Fatalf("acquisitions are %s", got)
 	}
-	jobs := m.dispatch()
+	jobs := m.Requested()
 	if len(jobs) != 1 || jobs[0].Files[0].Attempt != 2 {
 		t.Fatalf("jobs: %+v", jobs)
 	}
-	d := fetchedOf(jobs[0], jobs[0].Files[0], sha)
-	m.read(schemas.DownloadFinishedTopic, d)
-	u := unzippedOf(d, 0)
+	d := plantest.FetchedOf(jobs[0], jobs[0].Files[0], sha)
+	m.Read(schemas.DownloadFinishedTopic, d)
+	u := plantest.UnzippedOf(d, 0)
 	u.Result, u.Outcome, u.Exception = schemas.Quarantined, schemas.Quarantined, schemas.Quarantined
-	m.read(schemas.UnzipFinishedTopic, u)
+	m.Read(schemas.UnzipFinishedTopic, u)
 	if m.became(first) != control.LetterDied {
 		t.Errorf("the first letter is %q", m.became(first))
 	}
 	second := m.letter("unzip", d, "")
-	m.drain()
-	m.want(m.replayed(ReplayOptions{}, second), "attempt 3")
+	m.Drain()
+	m.want(m.retried(RetryOptions{}, second), "attempt 3")
 	m.judged(m.again(), map[string]string{"a.xml": schemas.Valid, "b.xml": schemas.Valid})
 	if m.became(second) != control.LetterCompleted {
 		t.Errorf("the second letter is %q", m.became(second))
@@ -295,68 +269,68 @@ func TestArchivesAndDownloadsAreReplayed(t *testing.T) {
 // What was replayed three times and died each time is refused.
 func TestReplaysThatDieAgainAreRefused(t *testing.T) {
 	m := newMorgue(t)
-	d := m.validated("f.zip", 1, m.put("an archive"), map[string]string{"a.xml": schemas.Quarantined, "b.xml": schemas.Valid})
-	m.drain()
+	d := m.validated("f.zip", 1, m.Put("an archive"), map[string]string{"a.xml": schemas.Quarantined, "b.xml": schemas.Valid})
+	m.Drain()
 	for n := range 3 {
 		l := m.letter("validate", d, "a.xml")
 		l.Error = fmt.Sprintf("panic: index %d out of range", n)
-		m.want(m.replayed(ReplayOptions{}, l), fmt.Sprintf("attempt %d", n+2))
+		m.want(m.retried(RetryOptions{}, l), fmt.Sprintf("attempt %d", n+2))
 		d = m.again()
 		m.judged(d, map[string]string{"a.xml": schemas.Quarantined, "b.xml": schemas.Valid})
 	}
 	l := m.letter("validate", d, "a.xml")
-	m.want(m.replayed(ReplayOptions{}, l), "replayed 3 times and died each time")
+	m.want(m.retried(RetryOptions{}, l), "retried 3 times and died each time")
 	other := m.letter("validate", d, "a.xml")
 	other.Error = "another cause"
-	m.want(m.replayed(ReplayOptions{DryRun: true}, other), "attempt 5")
-	m.want(m.replayed(ReplayOptions{Force: true}, l), "attempt 5")
-	if got := m.text("SELECT deaths, forced FROM control.dead_letter WHERE id = $1", l.Key); got != "(3,t)" {
+	m.want(m.retried(RetryOptions{DryRun: true}, other), "attempt 5")
+	m.want(m.retried(RetryOptions{Force: true}, l), "attempt 5")
+	if got := m.Text("SELECT deaths, forced FROM control.dead_letter WHERE id = $1", l.Key); got != "(3,t)" {
 		t.Errorf("the letter is noted as %s", got)
 	}
 }
 
 func TestRefusals(t *testing.T) {
 	m := newMorgue(t)
-	sha := m.put("an archive")
+	sha := m.Put("an archive")
 	d := m.validated("f.zip", 1, sha, map[string]string{"a.xml": schemas.Quarantined, "b.xml": schemas.Valid})
 	a := m.letter("validate", d, "a.xml")
 
 	unreadable, job, unknown := m.letter("validate", d, "a.xml"), m.letter("download", d, ""), m.letter("validate", d, "a.xml")
 	unreadable.Problem, job.Job, unknown.Attempt = "no event", 7, 9
 	wrong := m.letter("unzip", d, "")
-	m.want(m.replayed(ReplayOptions{Force: true}, unreadable, job, unknown, m.letter("validate", d, "b.xml"), m.letter("validate", d, "c.xml"), wrong),
+	m.want(m.retried(RetryOptions{Force: true}, unreadable, job, unknown, m.letter("validate", d, "b.xml"), m.letter("validate", d, "c.xml"), wrong),
 		"cannot be read", "a job of 7 files", "no attempt 9", "another outcome", "has not read its end", "another outcome")
 
 	m.spoil(sha)
-	m.want(m.replayed(ReplayOptions{}, a), "stored bytes are damaged")
-	m.want(m.replayed(ReplayOptions{Fetch: true, DryRun: true}, a), "attempt 2")
-	if err := m.blobs.Remove(t.Context(), sha); err != nil {
+	m.want(m.retried(RetryOptions{}, a), "stored bytes are damaged")
+	m.want(m.retried(RetryOptions{Fetch: true, DryRun: true}, a), "attempt 2")
+	if err := m.Blobs.Remove(t.Context(), sha); err != nil {
 		t.Fatal(err)
 	}
-	m.want(m.replayed(ReplayOptions{}, a), "stored bytes are not there")
-	m.want(m.replayed(ReplayOptions{Fetch: true, DryRun: true}, a), "attempt 2")
+	m.want(m.retried(RetryOptions{}, a), "stored bytes are not there")
+	m.want(m.retried(RetryOptions{Fetch: true, DryRun: true}, a), "attempt 2")
 
-	if _, err := m.Drop(t.Context(), []*deadletter.Letter{a, unreadable}, "somebody", "of no interest"); err != nil {
+	if _, err := m.decider().Drop(t.Context(), []*Letter{a, unreadable}, "somebody", "of no interest"); err != nil {
 		t.Fatal(err)
 	}
-	twice, err := m.Drop(t.Context(), []*deadletter.Letter{a}, "somebody", "again")
+	twice, err := m.decider().Drop(t.Context(), []*Letter{a}, "somebody", "again")
 	if err != nil || twice[0].Refused == "" {
 		t.Errorf("dropped twice: %+v, %v", twice, err)
 	}
-	m.put("an archive")
-	m.want(m.replayed(ReplayOptions{}, a), "of no interest; --force")
-	m.want(m.replayed(ReplayOptions{Force: true, DryRun: true}, a), "attempt 2")
+	m.Put("an archive")
+	m.want(m.retried(RetryOptions{}, a), "of no interest; --force")
+	m.want(m.retried(RetryOptions{Force: true, DryRun: true}, a), "attempt 2")
 
 	// A newer version, first under way, then there.
-	j, f := m.requested("f.zip", 2)
+	j, f := m.RequestedOne("f.zip", 2)
 	b := m.letter("validate", d, "a.xml")
-	m.want(m.replayed(ReplayOptions{}, b), "under way (attempt 2)")
-	newer := fetchedOf(j, f, m.put("a newer archive"))
-	m.read(schemas.DownloadFinishedTopic, newer)
-	m.read(schemas.UnzipFinishedTopic, unzippedOf(newer, 1))
+	m.want(m.retried(RetryOptions{}, b), "under way (attempt 2)")
+	newer := plantest.FetchedOf(j, f, m.Put("a newer archive"))
+	m.Read(schemas.DownloadFinishedTopic, newer)
+	m.Read(schemas.UnzipFinishedTopic, plantest.UnzippedOf(newer, 1))
 	m.judged(newer, map[string]string{"a.xml": schemas.Valid})
-	m.want(m.replayed(ReplayOptions{Force: true}, b), "attempt 2 has brought a newer version")
-	if got := m.text("SELECT count(*) FROM control.dead_letter WHERE acquisition IS NOT NULL"); got != "(0)" {
+	m.want(m.retried(RetryOptions{Force: true}, b), "attempt 2 has brought a newer version")
+	if got := m.Text("SELECT count(*) FROM control.dead_letter WHERE acquisition IS NOT NULL"); got != "(0)" {
 		t.Errorf("%s letters were replayed", got)
 	}
 }
@@ -365,26 +339,26 @@ func TestRefusals(t *testing.T) {
 // between, is not replayed from bytes that nobody has looked at.
 func TestBytesThatNobodyLookedAtAreNotReplayed(t *testing.T) {
 	m := newMorgue(t)
-	d := m.validated("f.zip", 1, m.put("an archive"), map[string]string{"a.xml": schemas.Quarantined})
-	l := []*deadletter.Letter{m.letter("validate", d, "a.xml")}
-	out, _, err := m.replay(t.Context(), l, ReplayOptions{}, map[string]string{}, false)
+	d := m.validated("f.zip", 1, m.Put("an archive"), map[string]string{"a.xml": schemas.Quarantined})
+	l := []*Letter{m.letter("validate", d, "a.xml")}
+	out, _, err := m.decider().retry(t.Context(), l, RetryOptions{}, map[string]string{}, false)
 	if err != nil || !strings.Contains(out[0].Refused, "try again") {
 		t.Errorf("%+v, %v", out, err)
 	}
-	m.want(m.replayed(ReplayOptions{}, l...), "attempt 2")
+	m.want(m.retried(RetryOptions{}, l...), "attempt 2")
 }
 
 // Bytes that are fetched again are taken, though they are those known.
 func TestAFetchedReplayIsNoDuplicate(t *testing.T) {
 	m := newMorgue(t)
-	sha := m.put("an archive")
+	sha := m.Put("an archive")
 	d := m.validated("f.zip", 1, sha, map[string]string{"a.xml": schemas.Quarantined})
 	l := m.letter("validate", d, "a.xml")
-	m.want(m.replayed(ReplayOptions{Fetch: true}, l), "attempt 2, 1 documents")
-	jobs := m.dispatch()
-	again := fetchedOf(jobs[0], jobs[0].Files[0], sha)
-	m.read(schemas.DownloadFinishedTopic, again)
-	if got := m.text("SELECT state, attempt, rank_ordinal FROM control.acquisition WHERE id > 1"); got != "(received,2,2)" {
+	m.want(m.retried(RetryOptions{Fetch: true}, l), "attempt 2, 1 documents")
+	jobs := m.Requested()
+	again := plantest.FetchedOf(jobs[0], jobs[0].Files[0], sha)
+	m.Read(schemas.DownloadFinishedTopic, again)
+	if got := m.Text("SELECT state, attempt, rank_ordinal FROM control.acquisition WHERE id > 1"); got != "(received,2,2)" {
 		t.Errorf("the replay is %s", got)
 	}
 }
@@ -392,15 +366,15 @@ func TestAFetchedReplayIsNoDuplicate(t *testing.T) {
 // Who decided what and why is told to the log.
 func TestDecisionsAreTold(t *testing.T) {
 	m := newMorgue(t)
-	d := m.validated("f.zip", 1, m.put("an archive"), map[string]string{"a.xml": schemas.Quarantined, "b.xml": schemas.Quarantined})
+	d := m.validated("f.zip", 1, m.Put("an archive"), map[string]string{"a.xml": schemas.Quarantined, "b.xml": schemas.Quarantined})
 	a, b := m.letter("validate", d, "a.xml"), m.letter("validate", d, "b.xml")
-	m.drain()
-	m.want(m.replayed(ReplayOptions{Reason: "mended"}, a), "attempt 2")
-	if _, err := m.Drop(t.Context(), []*deadletter.Letter{b}, "somebody", "of no interest"); err != nil {
+	m.Drain()
+	m.want(m.retried(RetryOptions{Reason: "mended"}, a), "attempt 2")
+	if _, err := m.decider().Drop(t.Context(), []*Letter{b}, "somebody", "of no interest"); err != nil {
 		t.Fatal(err)
 	}
 	told := map[string]string{}
-	for _, msg := range m.drain() {
+	for _, msg := range m.Drain() {
 		if e, ok := msg.Body.(*schemas.StatusChanged); ok && e.Attributes["dead_letter"] != "" {
 			told[e.Note] = fmt.Sprint(e.Attempt, e.Phase, e.Attributes["dead_letter"], e.Attributes["by"], e.Attributes["reason"], e.Attributes["document"])
 		}
@@ -415,19 +389,19 @@ func TestDecisionsAreTold(t *testing.T) {
 // of the same version again.
 func TestWhatInsertGaveUpIsReplayed(t *testing.T) {
 	m := newMorgue(t)
-	d := m.validated("f.zip", 1, m.put("an archive"), map[string]string{"a.xml": schemas.Valid, "b.xml": schemas.Valid})
-	m.drain()
+	d := m.validated("f.zip", 1, m.Put("an archive"), map[string]string{"a.xml": schemas.Valid, "b.xml": schemas.Valid})
+	m.Drain()
 	for n := range 3 {
 		l := m.letter("insert", d, "a.xml")
-		m.want(m.replayed(ReplayOptions{}, l), fmt.Sprintf("attempt %d, ", n+2))
+		m.want(m.retried(RetryOptions{}, l), fmt.Sprintf("attempt %d, ", n+2))
 		past := d
 		d = m.again()
-		m.want(m.replayed(ReplayOptions{}, l), "is under way")
+		m.want(m.retried(RetryOptions{}, l), "is under way")
 		m.judged(d, map[string]string{"a.xml": schemas.Valid, "b.xml": schemas.Valid})
-		m.want(m.replayed(ReplayOptions{Force: true}, l, m.letter("insert", past, "b.xml")), "ordered again as attempt", "ordered again as attempt")
+		m.want(m.retried(RetryOptions{Force: true}, l, m.letter("insert", past, "b.xml")), "ordered again as attempt", "ordered again as attempt")
 		if m.became(l) != control.LetterOrdered {
 			t.Errorf("the letter is %q", m.became(l))
 		}
 	}
-	m.want(m.replayed(ReplayOptions{}, m.letter("insert", d, "a.xml")), "replayed 3 times and died each time")
+	m.want(m.retried(RetryOptions{}, m.letter("insert", d, "a.xml")), "retried 3 times and died each time")
 }
