@@ -1,6 +1,7 @@
 // Package deadletter reads dead letters: records that a stage could not work
-// on and set aside, as they came, with the cause in their headers. What became
-// of them (retried, dropped) is kept in control and joined by whoever asks.
+// on and set aside, as they came, with the cause in their headers. A Decider has
+// them retried or drops them; what was decided, and what became of it, is kept in
+// control and joined by whoever asks.
 package deadletter
 
 import (

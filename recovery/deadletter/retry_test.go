@@ -142,7 +142,7 @@ func (m *morgue) validated(name string, look int32, sha string, results map[stri
 	return d
 }
 
-// again reads what a replay published, and returns the download that stages
+// again reads what a retry published, and returns the download that stages
 // go on with.
 func (m *morgue) again() *schemas.DownloadFinished {
 	m.t.Helper()
@@ -159,7 +159,7 @@ func (m *morgue) again() *schemas.DownloadFinished {
 
 // A document that died is processed again with its archive, from the stored
 // bytes, once; what else died of the archive goes with it.
-func TestADocumentIsReplayedOnce(t *testing.T) {
+func TestADocumentIsRetriedOnce(t *testing.T) {
 	m := newMorgue(t)
 	sha := m.Put("an archive")
 	died := map[string]string{"a.xml": schemas.Quarantined, "b.xml": schemas.Quarantined}
@@ -174,7 +174,7 @@ func TestADocumentIsReplayedOnce(t *testing.T) {
 	m.want(m.retried(RetryOptions{Reason: "mended"}, a), "attempt 2, 2 documents")
 	m.want(m.retried(RetryOptions{}, b, b, a), "attempt 2, 0 documents", "under way", "under way")
 	if got := m.Text("SELECT state, attempt, download, rank_ordinal, rank_own, session IS NULL FROM control.acquisition WHERE id > 1"); got != "(received,2,"+sha+",2,t,t)" {
-		t.Errorf("the replay is %s", got)
+		t.Errorf("the retry is %s", got)
 	}
 	if m.became(a) != control.LetterUnderWay {
 		t.Errorf("the letter is %q", m.became(a))
@@ -202,8 +202,8 @@ func TestADocumentIsReplayedOnce(t *testing.T) {
 	}
 }
 
-// Several who replay the same letter at once: one of them does.
-func TestReplaysAtOnce(t *testing.T) {
+// Several who retry the same letter at once: one of them does.
+func TestRetriesAtOnce(t *testing.T) {
 	m := newMorgue(t)
 	d := m.validated("f.zip", 1, m.Put("an archive"), map[string]string{"a.xml": schemas.Quarantined})
 	l := m.letter("validate", d, "a.xml")
@@ -225,12 +225,12 @@ func TestReplaysAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	if got := m.Text("SELECT count(*) FROM control.acquisition"); done != 1 || got != "(2)" {
-		t.Errorf("%d replays were accepted, and there are %s acquisitions", done, got)
+		t.Errorf("%d retries were accepted, and there are %s acquisitions", done, got)
 	}
 }
 
 // An archive that died is unzipped again; a download is requested again, alone.
-func TestArchivesAndDownloadsAreReplayed(t *testing.T) {
+func TestArchivesAndDownloadsAreRetried(t *testing.T) {
 	m := newMorgue(t)
 	sha := m.Put("an archive")
 	j, f := m.RequestedOne("f.zip", 1)
@@ -266,8 +266,8 @@ func TestArchivesAndDownloadsAreReplayed(t *testing.T) {
 	}
 }
 
-// What was replayed three times and died each time is refused.
-func TestReplaysThatDieAgainAreRefused(t *testing.T) {
+// What was retried three times and died each time is refused.
+func TestRetriesThatDieAgainAreRefused(t *testing.T) {
 	m := newMorgue(t)
 	d := m.validated("f.zip", 1, m.Put("an archive"), map[string]string{"a.xml": schemas.Quarantined, "b.xml": schemas.Valid})
 	m.Drain()
@@ -331,13 +331,13 @@ func TestRefusals(t *testing.T) {
 	m.judged(newer, map[string]string{"a.xml": schemas.Valid})
 	m.want(m.retried(RetryOptions{Force: true}, b), "attempt 2 has brought a newer version")
 	if got := m.Text("SELECT count(*) FROM control.dead_letter WHERE acquisition IS NOT NULL"); got != "(0)" {
-		t.Errorf("%s letters were replayed", got)
+		t.Errorf("%s letters were retried", got)
 	}
 }
 
 // What is accepted only at the second look, since somebody decided otherwise in
-// between, is not replayed from bytes that nobody has looked at.
-func TestBytesThatNobodyLookedAtAreNotReplayed(t *testing.T) {
+// between, is not retried from bytes that nobody has looked at.
+func TestBytesThatNobodyLookedAtAreNotRetried(t *testing.T) {
 	m := newMorgue(t)
 	d := m.validated("f.zip", 1, m.Put("an archive"), map[string]string{"a.xml": schemas.Quarantined})
 	l := []*Letter{m.letter("validate", d, "a.xml")}
@@ -349,7 +349,7 @@ func TestBytesThatNobodyLookedAtAreNotReplayed(t *testing.T) {
 }
 
 // Bytes that are fetched again are taken, though they are those known.
-func TestAFetchedReplayIsNoDuplicate(t *testing.T) {
+func TestAFetchedRetryIsNoDuplicate(t *testing.T) {
 	m := newMorgue(t)
 	sha := m.Put("an archive")
 	d := m.validated("f.zip", 1, sha, map[string]string{"a.xml": schemas.Quarantined})
@@ -359,7 +359,7 @@ func TestAFetchedReplayIsNoDuplicate(t *testing.T) {
 	again := plantest.FetchedOf(jobs[0], jobs[0].Files[0], sha)
 	m.Read(schemas.DownloadFinishedTopic, again)
 	if got := m.Text("SELECT state, attempt, rank_ordinal FROM control.acquisition WHERE id > 1"); got != "(received,2,2)" {
-		t.Errorf("the replay is %s", got)
+		t.Errorf("the retry is %s", got)
 	}
 }
 
@@ -384,10 +384,10 @@ func TestDecisionsAreTold(t *testing.T) {
 	}
 }
 
-// Documents that insert gave up are replayed too. Control does not see how
-// insertion ends: every replay counts as one that died when there is a letter
+// Documents that insert gave up are retried too. Control does not see how
+// insertion ends: every retry counts as one that died when there is a letter
 // of the same version again.
-func TestWhatInsertGaveUpIsReplayed(t *testing.T) {
+func TestWhatInsertGaveUpIsRetried(t *testing.T) {
 	m := newMorgue(t)
 	d := m.validated("f.zip", 1, m.Put("an archive"), map[string]string{"a.xml": schemas.Valid, "b.xml": schemas.Valid})
 	m.Drain()

@@ -200,12 +200,12 @@ func TestWhatInsertGivesUpIsReplayed(t *testing.T) {
 	})
 }
 
-// refused replays a dead letter and expects that it is refused, and why.
+// refused retries a dead letter and expects that it is refused, and why.
 func (s *system) refused(id, why string) {
 	s.t.Helper()
 	p := s.start("dlq", "retry", id)
 	if code := p.code(askWithin); code != 1 || !strings.Contains(p.out.String(), why) {
-		s.t.Errorf("replaying %s ends with %d, want it to be refused since %q:\n%s", id, code, why, p.tail())
+		s.t.Errorf("retrying %s ends with %d, want it to be refused since %q:\n%s", id, code, why, p.tail())
 	}
 }
 
