@@ -51,7 +51,7 @@ func (r *retrying) letter(l *Letter) Retried {
 	by, refused := r.shared(f, dead)
 	if by == nil && refused == "" {
 		if refused = r.passed(l, f, dead); refused == "" {
-			by, refused = r.request(l, f, dead)
+			by, refused = r.request(f, dead)
 			out.Documents = dead.Documents
 		}
 	}
@@ -185,7 +185,7 @@ func (r *retrying) passed(l *Letter, f *plan.File, dead *control.Acquisition) st
 }
 
 // request makes the new attempt.
-func (r *retrying) request(l *Letter, f *plan.File, dead *control.Acquisition) (*control.Acquisition, string) {
+func (r *retrying) request(f *plan.File, dead *control.Acquisition) (*control.Acquisition, string) {
 	if dead.SHA256 != "" {
 		r.archives[dead.SHA256] = true
 		why, looked := r.bad[dead.SHA256]
