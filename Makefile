@@ -9,7 +9,7 @@ BIN := bin/tributary
 # is built with.
 TOOL := $(GO) tool -modfile=tools/go.mod
 # Packages whose goroutines share something: tested with the race detector.
-RACE := ./cmd/... ./consumers/... ./producers/... ./topics/... ./internal/blob/... ./internal/engine/... ./internal/kafka/... ./internal/obs/... ./internal/pg/... ./internal/remote/... ./internal/retry/... ./internal/stage/... ./recovery/...
+RACE := ./cmd/... ./consumers/... ./producers/... ./topics/... ./internal/blob/... ./internal/engine/... ./internal/kafka/... ./internal/obs/... ./internal/pg/... ./internal/remote/... ./internal/stage/... ./recovery/...
 # What these packages leave out with -short, which go without the race detector.
 SHORT := ./internal/engine/chdb ./internal/engine/broker ./internal/stage
 SHORT_TESTS := TestTwoOnOneDirectory|TestAMemberThatDiesInItsJoinIsRemoved|TestNoRequestEndsTheBroker|TestProtocols

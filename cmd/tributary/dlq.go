@@ -7,10 +7,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
-	"tributary/internal/blob"
 	"tributary/internal/config"
 	"tributary/internal/pg"
-	"tributary/producers/plan"
 	"tributary/queries/asof"
 	"tributary/recovery/deadletter"
 	"tributary/schemas"
@@ -19,7 +17,7 @@ import (
 )
 
 func newDLQ(c *cli) *cobra.Command {
-	return group("dlq", "Look at dead letters, replay them or drop them", newDLQList(c), newDLQShow(c), newDLQReplay(c), newDLQDrop(c))
+	return group("dlq", "Look at dead letters, retry them or drop them", newDLQList(c), newDLQShow(c), newDLQRetry(c), newDLQReplay(c), newDLQDrop(c))
 }
 
 // What a dead letter is that nobody has decided about.
@@ -37,7 +35,7 @@ type letter struct {
 	*deadletter.Letter
 	decided control.DeadLetter
 	state   string
-	deaths  int // replays of the same file or document that died of the same cause
+	deaths  int // retries of the same file or document that died of the same cause
 }
 
 // letters reads dead letters and what became of them.
@@ -149,7 +147,7 @@ func (d *letters) join(ctx context.Context, all []*deadletter.Letter) ([]*letter
 		case known:
 			out[i].state = k.State
 			if l.Stage == deadletter.Insert && k.Acquisition != 0 {
-				out[i].deaths-- // control does not see how its own replay ended
+				out[i].deaths-- // control does not see how its own retry ended
 			}
 		case l.Problem != "":
 			out[i].state = letterUnreadable
@@ -195,15 +193,11 @@ func (c *cli) withLetters(ctx context.Context, fn func(d *letters) error) error 
 	})
 }
 
-// withReplays opens what dead letters are decided about with, as it is: what a
-// running system may still use is migrated by who runs it, and a dry run
-// changes nothing at all.
-func (c *cli) withReplays(ctx context.Context, fn func(p *plan.Planner, d *letters, blobs blob.Store) error) error {
+// withDecider opens what dead letters are decided about with, as it is: what a
+// running system may still use is migrated by that system, and a dry run changes
+// nothing at all.
+func (c *cli) withDecider(ctx context.Context, fn func(p *deadletter.Decider, d *letters) error) error {
 	return c.withStores(ctx, need{Kafka: true, Postgres: true}, func(cfg config.Config, s *stores) error {
-		log, err := c.quietLogger(cfg)
-		if err != nil {
-			return err
-		}
 		d, err := newLetters(s, cfg)
 		if err != nil {
 			return err
@@ -212,8 +206,7 @@ func (c *cli) withReplays(ctx context.Context, fn func(p *plan.Planner, d *lette
 		if err != nil {
 			return err
 		}
-		outbox, unread := pg.Outbox{Schema: control.Schema, Codec: d.reader.Codec}, pg.Offsets{}
-		return fn(plan.New(cfg.Plan, cfg.Sequence.PollCutoff.D(), false, s.Control, outbox, unread, log), d, blobs)
+		return fn(&deadletter.Decider{Pool: s.Control, Outbox: pg.Outbox{Schema: control.Schema, Codec: d.reader.Codec}, Blobs: blobs, Now: now}, d)
 	})
 }
 

@@ -18,10 +18,10 @@ func newDLQList(c *cli) *cobra.Command {
 		Short: "List dead letters, the newest first",
 		Long: "List what stages could not work on and gave up: the newest 100, the newest first. With --limit 0 all are listed as\n" +
 			"they lie, topic by topic. Those that were dropped are shown with --all, or --where state=dropped.\n\n" +
-			"States: open (it waits for somebody), under_way, completed, died_again and failed (what became of its replay),\n" +
+			"States: open (it waits for somebody), under_way, completed, died_again and failed (what became of its retry),\n" +
 			"ordered_again (of insert: if it died again, it has a letter of its own), split (a job of several files,\n" +
 			"each of which was requested again alone), unreadable (its record asks for nothing), dropped. DEATHS counts the\n" +
-			"replays that died of the same cause.",
+			"retries that died of the same cause.",
 		Args: cobra.NoArgs,
 	}
 	output := outputFlag(cmd, report.Formats()...)
@@ -105,7 +105,7 @@ func (l *letter) row() letterRow {
 	r := letterRow{ID: l.ID, Time: l.Time, Stage: l.Stage, Topic: l.Topic, Exception: l.Class, Error: l.Error, Attempts: l.Attempts,
 		Action: l.Action, File: l.FileName, Document: l.Entry, Files: l.Job, Centre: l.Centre, Source: l.Source, Attempt: l.Attempt,
 		State: l.state, Deaths: l.deaths, NewAttempt: l.decided.Attempt, Problem: l.Problem}
-	if d := l.decided.Replay; !d.At.IsZero() {
+	if d := l.decided.Retry; !d.At.IsZero() {
 		r.Replayed = &decision{d.By, d.Reason, d.At, l.decided.Forced}
 	}
 	if d := l.decided.Drop; !d.At.IsZero() {
@@ -119,7 +119,7 @@ func letterHeader() []string {
 }
 
 func (l *letter) cells() []string {
-	at, about, last := "", l.Subject(), l.decided.Replay
+	at, about, last := "", l.Subject(), l.decided.Retry
 	if !l.Time.IsZero() {
 		at = l.Time.Format(time.DateTime)
 	}

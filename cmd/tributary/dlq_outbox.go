@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"tributary/internal/pg"
-	"tributary/producers/plan"
 	"tributary/recovery/deadletter"
 	"tributary/schemas"
 	"tributary/sql/control"
@@ -22,7 +21,7 @@ func (l *letter) ofOutbox(o *deadletter.Outboxed) {
 	if o.Decision == pg.LetterDropped {
 		l.decided.Drop = d
 	} else {
-		l.decided.Replay = d
+		l.decided.Retry = d
 	}
 }
 
@@ -53,7 +52,7 @@ func apart(all []*letter) (others, ours []*letter) {
 }
 
 // retry puts an event back into its outbox, or says why not.
-func (d *letters) retry(ctx context.Context, l *letter, o plan.ReplayOptions) (refused string, err error) {
+func (d *letters) retry(ctx context.Context, l *letter, o deadletter.RetryOptions) (refused string, err error) {
 	switch {
 	case l.Outboxed.Class == pg.LetterUnreadable:
 		return "it is no event, and can't be read", nil

@@ -116,13 +116,13 @@ func (s letterStory) writeText(w io.Writer) error {
 	}
 	line("state", "%s", s.State)
 	if r := s.Replayed; r != nil {
-		line("replayed", "%s by %s as attempt %d: %s", r.At.Format(time.RFC3339), r.By, s.NewAttempt, reasonOr(r.Reason))
+		line("retried", "%s by %s as attempt %d: %s", r.At.Format(time.RFC3339), r.By, s.NewAttempt, reasonOr(r.Reason))
 	}
 	if d := s.Dropped; d != nil {
 		line("dropped", "%s by %s: %s", d.At.Format(time.RFC3339), d.By, reasonOr(d.Reason))
 	}
 	if s.Deaths > 0 {
-		line("deaths", "%d replays died of the same cause", s.Deaths)
+		line("deaths", "%d retries died of the same cause", s.Deaths)
 	}
 	if s.File != "" {
 		line("file", "tributary show %s/%s tells where it stands", s.Action, s.File)

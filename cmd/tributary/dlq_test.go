@@ -21,10 +21,11 @@ import (
 
 func TestDLQUsage(t *testing.T) {
 	for _, tt := range []struct{ args, says string }{
-		{"dlq replay", "which dead letters?"},
+		{"dlq retry", "which dead letters?"},
+		{"dlq replay", "use tributary dlq retry"},
 		{"dlq drop --reason x", "which dead letters?"},
 		{"dlq drop validate:0:1", "--reason"},
-		{"dlq replay validate:0:1 --where state=open", "not both"},
+		{"dlq retry validate:0:1 --where state=open", "not both"},
 		{"dlq list --limit -1", "--limit"},
 		{"dlq list --where colour=red", "colour"},
 		{"dlq list --where since=yesterday", "2h"},
@@ -43,7 +44,7 @@ func TestDLQUsage(t *testing.T) {
 func TestDLQMigratesNothing(t *testing.T) {
 	url, brokers := enginetest.Postgres(t), enginetest.Broker(t)
 	text := fmt.Sprintf("data_dir: %s\nkafka: {bootstrap_servers: ['%s']}\npostgres: {url: '%s'}\n", t.TempDir(), strings.Join(brokers, "', '"), url)
-	for _, args := range [][]string{{"dlq", "replay", "--dry-run", "--where", "state=open"}, {"dlq", "drop", "--where", "state=open", "--reason", "none"}} {
+	for _, args := range [][]string{{"dlq", "retry", "--dry-run", "--where", "state=open"}, {"dlq", "drop", "--where", "state=open", "--reason", "none"}} {
 		if code, stdout, stderr := tributary(t, text, args...); code != exitFailed {
 			t.Errorf("%v where nothing is: exit code %d\n%s%s", args, code, stdout, stderr)
 		}
@@ -75,7 +76,7 @@ func TestLetterStory(t *testing.T) {
 	}
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	l := &letter{state: control.LetterDropped, deaths: 2, decided: control.DeadLetter{Attempt: 3, Forced: true,
-		Replay: control.Decision{By: "ann@host", Reason: "mended", At: at}, Drop: control.Decision{By: "bob@host", At: at}}}
+		Retry: control.Decision{By: "ann@host", Reason: "mended", At: at}, Drop: control.Decision{By: "bob@host", At: at}}}
 	l.Letter = &deadletter.Letter{ID: "validate:1:2", Stage: "validate", Topic: schemas.DocumentExtractedTopic, Class: "panic", Error: "bad \x1b[31m", Stack: "goroutine 1\nmain.go:7",
 		Action: "add", FileName: "a.zip", Entry: "x\n.xml", OriginOffset: 9, Time: at, Problem: "no event", Record: &kgo.Record{Value: []byte(strings.Repeat("\x00", 1000)),
 			Headers: []kgo.RecordHeader{{Key: "ce_id", Value: []byte("7\x1b")}, {Key: kafka.HeaderStack, Value: []byte("once is enough")}}}}
@@ -84,7 +85,7 @@ func TestLetterStory(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := out.String()
-	for _, want := range []string{"panic: bad", "offset 9", "ann@host as attempt 3: mended", "bob@host: no reason was given", "2 replays died", "ce_id: 7", "goroutine 1\n", "main.go:7\n",
+	for _, want := range []string{"panic: bad", "offset 9", "ann@host as attempt 3: mended", "bob@host: no reason was given", "2 retries died", "ce_id: 7", "goroutine 1\n", "main.go:7\n",
 		"unreadable: no event", strings.Repeat("00", maxBytesShown) + "\n", "tributary show add/a.zip"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the story lacks %q:\n%s", want, got)

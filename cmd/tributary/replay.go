@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/internal/config"
-	"tributary/producers/plan"
+	"tributary/internal/pg"
 	"tributary/queries/asof"
 	"tributary/queries/report"
 	"tributary/recovery/replay"
@@ -54,8 +54,8 @@ func newReplay(c *cli) *cobra.Command {
 			return err
 		}
 		ctx := cmd.Context()
-		return c.withReplay(ctx, f.offsets != "", func(p *plan.Planner, s *stores, cfg config.Config) error {
-			codec := p.Outbox.Codec
+		return c.withReplay(ctx, f.offsets != "", func(m *replay.Manager, s *stores, cfg config.Config) error {
+			codec := m.Outbox.Codec
 			stale, err := f.findStale(ctx, cfg, s)
 			if err != nil || f.stale && f.choice.Stale == nil {
 				return errors.Join(err, c.writeNothingStale(*output, f.from, stale))
@@ -88,7 +88,7 @@ func newReplay(c *cli) *cobra.Command {
 			}
 			next, stop := iter.Pull2(versions)
 			defer stop()
-			if _, err := p.RequestRun(ctx, r, func() (control.ReplayItem, bool, error) {
+			if _, err := m.Request(ctx, r, func() (control.ReplayItem, bool, error) {
 				for {
 					v, err, ok := next()
 					if !ok || err != nil {
@@ -306,15 +306,22 @@ func (t *chosen) write(c *cli, output string, r *control.ReplayRun) error {
 }
 
 // withReplay opens what replays are asked for with.
-func (c *cli) withReplay(ctx context.Context, broker bool, fn func(p *plan.Planner, s *stores, cfg config.Config) error) error {
+func (c *cli) withReplay(ctx context.Context, broker bool, fn func(m *replay.Manager, s *stores, cfg config.Config) error) error {
 	return c.withStores(ctx, need{Kafka: broker, Postgres: true}, func(cfg config.Config, s *stores) error {
-		p, err := c.asker(cfg, s)
-		if err == nil && broker {
-			_, p.Outbox.Codec, err = s.passedOver(ctx, cfg, p.Log)
-		}
+		codec, err := schemas.NewCodec()
 		if err != nil {
 			return err
 		}
-		return fn(p, s, cfg)
+		if broker {
+			log, err := c.quietLogger(cfg)
+			if err != nil {
+				return err
+			}
+			if _, codec, err = s.passedOver(ctx, cfg, log); err != nil {
+				return err
+			}
+		}
+		m := &replay.Manager{Pool: s.Control, Outbox: pg.Outbox{Schema: control.Schema, Codec: codec}, Now: now}
+		return fn(m, s, cfg)
 	})
 }

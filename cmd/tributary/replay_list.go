@@ -12,8 +12,8 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/pg"
-	"tributary/producers/plan"
 	"tributary/queries/report"
+	"tributary/recovery/replay"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -33,7 +33,7 @@ func newReplayList(c *cli) *cobra.Command {
 		if *limit < 0 {
 			return usagef("--limit must not be negative")
 		}
-		return c.withReplay(cmd.Context(), false, func(_ *plan.Planner, s *stores, _ config.Config) error {
+		return c.withReplay(cmd.Context(), false, func(_ *replay.Manager, s *stores, _ config.Config) error {
 			runs, err := control.ReplayRuns(cmd.Context(), s.Control, *limit)
 			if err != nil {
 				return err
@@ -169,7 +169,7 @@ func newReplayShow(c *cli) *cobra.Command {
 	}
 	output := outputFlag(cmd, "text", "json")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return c.withReplay(cmd.Context(), false, func(_ *plan.Planner, s *stores, _ config.Config) error {
+		return c.withReplay(cmd.Context(), false, func(_ *replay.Manager, s *stores, _ config.Config) error {
 			r, err := control.ReadReplayRun(cmd.Context(), s.Control, args[0])
 			if err != nil {
 				return err
@@ -264,25 +264,25 @@ func (r *replayRow) write(w io.Writer) error {
 func newReplayStop(c *cli) *cobra.Command {
 	return newReplayChange(c, "stop", "Let a replay request nothing more until it is resumed",
 		"Let a replay, named by its number or its run's id, request nothing more until it is resumed. What is under way goes on\nto its end.",
-		func(ctx context.Context, p *plan.Planner, name, reason string) (control.ReplayRun, bool, error) {
-			return p.StopRun(ctx, name, requester(), reason)
+		func(ctx context.Context, m *replay.Manager, name, reason string) (control.ReplayRun, bool, error) {
+			return m.Stop(ctx, name, requester(), reason)
 		})
 }
 
 func newReplayResume(c *cli) *cobra.Command {
 	return newReplayChange(c, "resume", "Let a replay that was stopped go on",
 		"Let a replay that was stopped, named by its number or its run's id, go on with what it has left.",
-		func(ctx context.Context, p *plan.Planner, name, reason string) (control.ReplayRun, bool, error) {
-			return p.ResumeRun(ctx, name, requester(), reason)
+		func(ctx context.Context, m *replay.Manager, name, reason string) (control.ReplayRun, bool, error) {
+			return m.Resume(ctx, name, requester(), reason)
 		})
 }
 
-func newReplayChange(c *cli, verb, short, long string, change func(ctx context.Context, p *plan.Planner, name, reason string) (control.ReplayRun, bool, error)) *cobra.Command {
+func newReplayChange(c *cli, verb, short, long string, change func(ctx context.Context, m *replay.Manager, name, reason string) (control.ReplayRun, bool, error)) *cobra.Command {
 	cmd := &cobra.Command{Use: verb + " RUN", Short: short, Long: long, Args: cobra.ExactArgs(1)}
 	reason := cmd.Flags().String("reason", "", "why, for those who read it later")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return c.withReplay(cmd.Context(), false, func(p *plan.Planner, _ *stores, _ config.Config) error {
-			r, changed, err := change(cmd.Context(), p, args[0], *reason)
+		return c.withReplay(cmd.Context(), false, func(m *replay.Manager, _ *stores, _ config.Config) error {
+			r, changed, err := change(cmd.Context(), m, args[0], *reason)
 			if err != nil {
 				return err
 			}
@@ -294,17 +294,4 @@ func newReplayChange(c *cli, verb, short, long string, change func(ctx context.C
 		})
 	}
 	return cmd
-}
-
-// asker is a planner that only writes down what is asked for.
-func (c *cli) asker(cfg config.Config, s *stores) (*plan.Planner, error) {
-	log, err := c.quietLogger(cfg)
-	if err != nil {
-		return nil, err
-	}
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		return nil, err
-	}
-	return plan.New(cfg.Plan, cfg.Sequence.PollCutoff.D(), false, s.Control, pg.Outbox{Schema: control.Schema, Codec: codec}, pg.Offsets{}, log), nil
 }

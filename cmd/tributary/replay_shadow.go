@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/internal/config"
-	"tributary/producers/plan"
 	"tributary/queries/report"
 	"tributary/recovery/replay"
 	"tributary/recovery/shadow"
@@ -30,9 +29,9 @@ func (f *replayFlags) checkShadow() error {
 	case !regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]{0,62}$`).MatchString(f.shadow):
 		return usagef("--shadow %q is no name: use a letter, then letters, digits and any of . _ -, 63 at most", f.shadow)
 	case f.from == schemas.FromDownload:
-		return usage(plan.ErrShadowDownload)
+		return usage(replay.ErrShadowDownload)
 	case f.from == schemas.FromData:
-		return usage(plan.ErrShadowData)
+		return usage(replay.ErrShadowData)
 	}
 	return nil
 }
@@ -59,7 +58,7 @@ func newReplayCompare(c *cli) *cobra.Command {
 		if *by != "" && *documents {
 			return usagef("--by is for groups: leave it out with --documents")
 		}
-		return c.withComparer(cmd.Context(), shadowConfig, func(_ *plan.Planner, s *stores, cmpr *shadow.Comparer, _ config.Config) error {
+		return c.withComparer(cmd.Context(), shadowConfig, func(_ *replay.Manager, s *stores, cmpr *shadow.Comparer, _ config.Config) error {
 			r, err := readShadow(cmd.Context(), s, args[0])
 			if err != nil {
 				return err
@@ -191,7 +190,7 @@ func newReplayPromote(c *cli) *cobra.Command {
 			return usagef(badRate)
 		}
 		ctx := cmd.Context()
-		return c.withComparer(ctx, liveConfig, func(p *plan.Planner, s *stores, cmpr *shadow.Comparer, cfg config.Config) error {
+		return c.withComparer(ctx, liveConfig, func(m *replay.Manager, s *stores, cmpr *shadow.Comparer, cfg config.Config) error {
 			of, err := readShadow(ctx, s, args[0])
 			if err != nil {
 				return err
@@ -207,11 +206,11 @@ func newReplayPromote(c *cli) *cobra.Command {
 			t := tallyOf(r.Phase)
 			next, stop := iter.Pull2(changedFiles(ctx, s.Tracker, cmpr, &of, t))
 			defer stop()
-			_, err = p.RequestRun(ctx, r, func() (control.ReplayItem, bool, error) {
+			_, err = m.Request(ctx, r, func() (control.ReplayItem, bool, error) {
 				item, err, ok := next()
 				return item, ok && err == nil, err
 			})
-			if errors.Is(err, plan.ErrNothingChosen) {
+			if errors.Is(err, replay.ErrNothingChosen) {
 				return fmt.Errorf("nothing would change by the shadow %s: there is nothing to promote", of.Shadow)
 			}
 			if err != nil {
@@ -234,7 +233,7 @@ func promotable(ctx context.Context, s *stores, cmpr *shadow.Comparer, r *contro
 		return fmt.Errorf("by replay %d: %w", by.Number, control.ErrPromoted)
 	}
 	if r.State != control.ReplayDone {
-		return fmt.Errorf("it is %s: %w", r.State, plan.ErrShadowUndone)
+		return fmt.Errorf("it is %s: %w", r.State, replay.ErrShadowUndone)
 	}
 	equal, err := shadow.Equal(r, cmpr.Versions)
 	if err == nil && !equal {
@@ -284,9 +283,9 @@ func liveConfig(cfg config.Config) config.Config { return cfg }
 
 // withComparer opens what shadows are compared with: by names which profile's
 // mapping makes the rows that are compared.
-func (c *cli) withComparer(ctx context.Context, by func(config.Config) config.Config, fn func(p *plan.Planner, s *stores, cmpr *shadow.Comparer, cfg config.Config) error) error {
-	return c.withReplay(ctx, false, func(p *plan.Planner, s *stores, cfg config.Config) error {
-		prof, m, err := configuredMapping(by(cfg))
+func (c *cli) withComparer(ctx context.Context, by func(config.Config) config.Config, fn func(m *replay.Manager, s *stores, cmpr *shadow.Comparer, cfg config.Config) error) error {
+	return c.withReplay(ctx, false, func(m *replay.Manager, s *stores, cfg config.Config) error {
+		prof, tables, err := configuredMapping(by(cfg))
 		if err != nil {
 			return err
 		}
@@ -294,7 +293,7 @@ func (c *cli) withComparer(ctx context.Context, by func(config.Config) config.Co
 		if err != nil {
 			return err
 		}
-		return fn(p, s, &shadow.Comparer{Control: s.Control, Tracker: s.Tracker, Warehouse: s.Warehouse, Blobs: blobs, Mapping: m,
-			Versions: prof.Versions(), Codec: p.Outbox.Codec}, cfg)
+		return fn(m, s, &shadow.Comparer{Control: s.Control, Tracker: s.Tracker, Warehouse: s.Warehouse, Blobs: blobs, Mapping: tables,
+			Versions: prof.Versions(), Codec: m.Outbox.Codec}, cfg)
 	})
 }

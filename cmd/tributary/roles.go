@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"golang.org/x/sync/errgroup"
 
 	"tributary/consumers/download"
 	"tributary/consumers/history"
@@ -28,6 +30,7 @@ import (
 	"tributary/producers/publish"
 	"tributary/producers/schedule"
 	"tributary/queries/measure"
+	"tributary/recovery/replay"
 	"tributary/schemas"
 	"tributary/sql/control"
 	"tributary/sql/warehouse"
@@ -168,19 +171,28 @@ func (a *app) planner(ctx context.Context) (runnable, error) {
 		return nil, err
 	}
 	p := plan.New(a.cfg.Plan, a.cfg.Sequence.PollCutoff.D(), a.once, pool, a.outbox(), a.offsets("plan"), a.log)
-	p.Metrics, p.Dormant, p.Blobs = plan.NewMetrics(a.registry), a.space.Low, a.blobs
-	p.Applied = a.appliedPosition
+	p.Metrics, p.Dormant = plan.NewMetrics(a.registry), a.space.Low
 	p.Announced = &poll.Announcer{Sources: a.sources, Profile: a.profile, Centres: a.centres, Outbox: a.outbox(), Now: now}
-	versions := a.profile.Versions()
-	p.Versions = &versions
-	p.Naming = func(entry string) (exception, message string) {
-		if _, bad := a.profile.ParseDocument(entry, a.centres); bad != nil {
-			return bad.Exception, bad.Message
-		}
-		return "", ""
-	}
+	replays := a.replays(pool)
 	applier := a.applier("plan", plan.Topics(), 5000, config.Duration(150e6), p)
-	return func(ctx context.Context) error { return p.Run(ctx, applier) }, nil
+	return func(ctx context.Context) error {
+		g, ctx := errgroup.WithContext(ctx)
+		g.Go(func() error { return p.Run(ctx, applier) })
+		g.Go(func() error { return replays.Run(ctx) })
+		return g.Wait()
+	}, nil
+}
+
+// replays has files processed again, beside the planner.
+func (a *app) replays(pool *pgxpool.Pool) *replay.Runner {
+	versions := a.profile.Versions()
+	return replay.NewRunner(replay.Deps{Pool: pool, Outbox: a.outbox(), Log: a.log, Now: now, Blobs: a.blobs, Applied: a.appliedPosition, Versions: &versions,
+		Naming: func(entry string) (exception, message string) {
+			if _, bad := a.profile.ParseDocument(entry, a.centres); bad != nil {
+				return bad.Exception, bad.Message
+			}
+			return "", ""
+		}})
 }
 
 func (a *app) history() *history.History {

@@ -27,6 +27,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
+	"tributary/internal/backoff"
 	"tributary/internal/blob"
 	"tributary/internal/chain"
 	"tributary/internal/config"
@@ -34,7 +35,6 @@ import (
 	"tributary/internal/mapping"
 	"tributary/internal/pg"
 	"tributary/internal/profile"
-	"tributary/internal/retry"
 	"tributary/schemas"
 	"tributary/sql/warehouse"
 )
@@ -158,7 +158,7 @@ func FailedPhase(ctx context.Context, q pg.Querier, batches []string) (first sch
 // insertion is logged, shown by the metric tributary_insert_stopped, and tried
 // again for ever, with growing pauses.
 func (in *Inserter) Run(ctx context.Context) error {
-	pauses := retry.Policy{Base: 500 * time.Millisecond, Max: 30 * time.Second}
+	pauses := backoff.Exponential{Base: 500 * time.Millisecond, Max: 30 * time.Second}
 	for failures := 0; ctx.Err() == nil; {
 		before := in.metrics.applied()
 		lease := in.lease()
@@ -175,7 +175,7 @@ func (in *Inserter) Run(ctx context.Context) error {
 		}
 		failures++
 		in.metrics.stopped.Set(1)
-		pause := pauses.Pause(failures)
+		pause := pauses.Jittered(failures)
 		in.d.Log.Error("insertion has stopped for all centres; it is tried again", "error", err, "failures", failures, "pause", pause)
 		select {
 		case <-ctx.Done():

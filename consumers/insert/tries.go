@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"tributary/internal/backoff"
 	"tributary/internal/crashpoint"
 	"tributary/internal/pg"
 )
@@ -31,7 +32,7 @@ func (in *Inserter) begin(ctx context.Context, position int64) (int64, error) {
 	select {
 	case <-ctx.Done():
 		return 0, context.Cause(ctx)
-	case <-in.after(min(deathPause<<(tries-2), deathPauseMax)):
+	case <-in.after(backoff.Exponential{Base: deathPause, Max: deathPauseMax}.After(tries - 1)):
 	}
 	return position + int64(in.cfg.Insert.Batch), nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"tributary/internal/backoff"
 )
 
 const (
@@ -77,7 +79,7 @@ func (e *Engines) sayLog() {
 
 // keep keeps one engine running.
 func (e *Engines) keep(ctx context.Context, name string, s server) {
-	backoff := minBackoff
+	pauses, starts := backoff.Exponential{Base: minBackoff, Max: maxBackoff}, 1
 	for {
 		began := time.Now()
 		select {
@@ -87,13 +89,13 @@ func (e *Engines) keep(ctx context.Context, name string, s server) {
 		}
 		e.log.Error("an embedded engine ended unasked; restarting it", "engine", name, "last_words", s.LastWords())
 		if time.Since(began) > steady {
-			backoff = minBackoff
+			starts = 1
 		}
 		for {
-			if !pause(ctx, backoff) {
+			if !pause(ctx, pauses.After(starts)) {
 				return
 			}
-			backoff = min(2*backoff, maxBackoff)
+			starts++
 			err := s.Start(ctx)
 			if err == nil {
 				e.log.Info("the embedded engine runs again", "engine", name)
@@ -102,7 +104,7 @@ func (e *Engines) keep(ctx context.Context, name string, s server) {
 			if ctx.Err() != nil {
 				return
 			}
-			e.log.Error("an embedded engine does not start", "engine", name, "error", err, "next_try_in", backoff)
+			e.log.Error("an embedded engine does not start", "engine", name, "error", err, "next_try_in", pauses.After(starts))
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"tributary/internal/backoff"
 	"tributary/internal/crashpoint"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
@@ -309,9 +310,15 @@ func (a *Applier) hold(before, now *RecordError) {
 	}
 }
 
-// pause waits before the next attempt: 100 ms, doubling up to 5 s.
+// reconnects are the pauses between attempts at a broker or a store that does not
+// answer.
+func reconnects() backoff.Exponential {
+	return backoff.Exponential{Base: 100 * time.Millisecond, Max: 5 * time.Second}
+}
+
+// pause waits before the next attempt.
 func (a *Applier) pause(ctx context.Context, n int) {
-	timer := time.NewTimer(backoff(100*time.Millisecond, 5*time.Second, n))
+	timer := time.NewTimer(reconnects().Jittered(n))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

@@ -46,7 +46,7 @@ func (r *Runner) try(l lane, it *item) (result string, pause time.Duration) {
 	if class != "" {
 		return r.bury(it, class, err)
 	}
-	pause = backoff(r.cfg.Backoff, r.cfg.BackoffMax, h.attempts)
+	pause = r.cfg.pauses().Jittered(h.attempts)
 	r.warn("work failed; trying again", err, "topic", it.p.topic, "partition", it.p.id, "offset", it.rec.Offset,
 		"attempt", h.attempts, "pause", pause)
 	return resultRetried, pause

@@ -1,8 +1,9 @@
 package stage
 
 import (
-	"math/rand/v2"
 	"time"
+
+	"tributary/internal/backoff"
 )
 
 // Config says how a Runner works. Zero values get the defaults named.
@@ -57,14 +58,7 @@ func set[T int | time.Duration](v *T, byDefault T) {
 	}
 }
 
-// backoff is the pause before attempt n+1 after n failures: doubling from
-// base up to limit, of which half is left to chance, so that many who failed
-// together do not come back together.
-func backoff(base, limit time.Duration, n int) time.Duration {
-	d := base
-	for i := 1; i < n && d < limit; i++ {
-		d *= 2
-	}
-	d = min(d, limit)
-	return d/2 + rand.N(d/2+1)
+// pauses are those between attempts at a record.
+func (c Config) pauses() backoff.Exponential {
+	return backoff.Exponential{Base: c.Backoff, Max: c.BackoffMax}
 }

@@ -81,7 +81,7 @@ func (r *Runner) begin(it *item) bool {
 	}
 	p.hesitated.do(p.ctx, func() {
 		if deaths := p.found.Alone; deaths > 0 && deaths < r.cfg.MaxDeaths {
-			r.sleep(p.ctx, backoff(r.cfg.Backoff, r.cfg.BackoffMax, deaths))
+			r.sleep(p.ctx, r.cfg.pauses().Jittered(deaths))
 		}
 	})
 	leave, err := r.cfg.Company.join(p.ctx, alone)

@@ -50,7 +50,7 @@ func (r *Runner) bury(it *item, class string, cause error) (result string, pause
 			return resultQuarantined, 0
 		}
 		r.warn("cannot write a dead letter; trying again", err, "topic", it.p.topic, "partition", it.p.id, "offset", it.rec.Offset)
-		r.sleep(it.ctx, backoff(r.cfg.Backoff, r.cfg.BackoffMax, n))
+		r.sleep(it.ctx, r.cfg.pauses().Jittered(n))
 		if it.ctx.Err() != nil {
 			return resultDropped, 0
 		}

@@ -141,7 +141,7 @@ func (r *Runner) from(ctx context.Context, which map[string]map[int32]kgo.Offset
 			return nil, ctx.Err()
 		}
 		r.warn("cannot tell whether the topic is still the same; trying again", err)
-		r.sleep(ctx, backoff(100*time.Millisecond, 5*time.Second, n))
+		r.sleep(ctx, reconnects().Jittered(n))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

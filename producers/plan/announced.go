@@ -8,15 +8,14 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tributary/producers/poll"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
 
-// Announcer judges what other programs announce (poll.Announcer).
+// Announcer judges what other programs announce, as poll judges what listings show.
 type Announcer interface {
-	Judge(ctx context.Context, tx pgx.Tx, all []control.Announcement) ([]poll.Verdict, error)
-	Committed(verdicts []poll.Verdict)
+	Judge(ctx context.Context, tx pgx.Tx, all []control.Announcement) ([]control.Judgement, error)
+	Committed(all []control.Judgement)
 }
 
 // discovery is an announcement as it was read, with the id of its event.
@@ -41,7 +40,7 @@ func (d discovery) ours() bool {
 
 // foreign tells whether another program announces what no poll of ours has
 // recorded. What a poll has recorded of a file that is known is taken up, or was.
-func (w *world) foreign(d discovery) bool {
+func (w *World) foreign(d discovery) bool {
 	f := w.files[d.File]
 	if f == nil {
 		return true
@@ -51,7 +50,7 @@ func (w *world) foreign(d discovery) bool {
 
 // announced has what other programs announce judged and recorded. It returns what
 // polls announced, and of the others what is taken up.
-func (p *Planner) announced(ctx context.Context, tx pgx.Tx, w *world, all []discovery) (verdicts []poll.Verdict, kept []discovery, err error) {
+func (p *Planner) announced(ctx context.Context, tx pgx.Tx, w *World, all []discovery) (judged []control.Judgement, kept []discovery, err error) {
 	if p.Announced == nil {
 		return nil, all, nil
 	}
@@ -66,10 +65,10 @@ func (p *Planner) announced(ctx context.Context, tx pgx.Tx, w *world, all []disc
 	if len(foreign) == 0 {
 		return nil, kept, nil
 	}
-	if verdicts, err = p.Announced.Judge(ctx, tx, foreign); err != nil {
+	if judged, err = p.Announced.Judge(ctx, tx, foreign); err != nil {
 		return nil, nil, fmt.Errorf("what other programs announce: %w", err)
 	}
-	for i, v := range verdicts {
+	for i, v := range judged {
 		if a := foreign[i]; v.TakenUp {
 			kept = append(kept, discovery{FileDiscovered: schemas.FileDiscovered{
 				Scope:   schemas.Scope{Run: schemas.LiveRun, Source: a.Source},
@@ -78,22 +77,22 @@ func (p *Planner) announced(ctx context.Context, tx pgx.Tx, w *world, all []disc
 			}})
 		}
 	}
-	return verdicts, kept, nil
+	return judged, kept, nil
 }
 
 // announcedCommitted counts what was judged, and says in the log what was refused,
 // once in a while.
-func (p *Planner) announcedCommitted(verdicts []poll.Verdict) {
-	if len(verdicts) == 0 {
+func (p *Planner) announcedCommitted(judged []control.Judgement) {
+	if len(judged) == 0 {
 		return
 	}
-	p.Announced.Committed(verdicts)
-	for _, v := range verdicts {
+	p.Announced.Committed(judged)
+	for _, v := range judged {
 		result := v.Refused
 		switch {
 		case v.TakenUp:
 			result = "taken_up"
-		case v.Repeated():
+		case v.Repeated:
 			result = "repeated"
 		default:
 			p.passedOver("what another program announced is not taken up", "exception", v.Refused)

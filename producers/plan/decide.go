@@ -5,13 +5,14 @@ import (
 
 	"github.com/google/uuid"
 
+	"tributary/internal/backoff"
 	"tributary/internal/blob"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
 
 // discovered takes up a look that a poll announced, or that a file is gone.
-func (w *world) discovered(d schemas.FileDiscovered) {
+func (w *World) discovered(d schemas.FileDiscovered) {
 	f := w.files[d.File]
 	if f == nil {
 		return
@@ -33,7 +34,7 @@ func (w *world) discovered(d schemas.FileDiscovered) {
 
 // takeUp classes a look. Every new look of the producing centre's own source
 // is fetched; another source's only while no own hosting can be.
-func (w *world) takeUp(f *fileWorld, k *control.Look) {
+func (w *World) takeUp(f *File, k *control.Look) {
 	own, hasOwn := f.ownHosting()
 	switch {
 	case k.Centre == f.Centre:
@@ -43,7 +44,7 @@ func (w *world) takeUp(f *fileWorld, k *control.Look) {
 	case k.OwnPolling:
 		k.Class = "waiting"
 	default:
-		for _, a := range f.acquisitions {
+		for _, a := range f.Acquisitions {
 			// Only what another source showed: a new look of the same one is
 			// of new bytes, whatever their number.
 			if a.Source != k.Source && a.Size == k.Size {
@@ -57,38 +58,38 @@ func (w *world) takeUp(f *fileWorld, k *control.Look) {
 
 // bereft fetches a file from another hosting when the one for whose sake that
 // was passed over is gone before it was ever fetched.
-func (w *world) bereft(f *fileWorld) {
-	if f.Centre == "" || len(f.acquisitions) > 0 || len(f.looks) > 0 {
+func (w *World) bereft(f *File) {
+	if f.Centre == "" || len(f.Acquisitions) > 0 || len(f.looks) > 0 {
 		return
 	}
 	a := &control.Acquisition{
 		Run: schemas.LiveRun, File: f.ID, Domain: f.Centre, State: control.Wanted, NotBefore: w.now, Tried: map[string]control.Tried{}, New: true,
 	}
-	if best := f.candidates(a); len(best) > 0 {
+	if best := f.Candidates(a); len(best) > 0 {
 		a.Source, a.Look, a.Size = best[0].Source, best[0].Look, best[0].Size
-		f.acquisitions = append(f.acquisitions, a)
+		f.Acquisitions = append(f.Acquisitions, a)
 	}
 }
 
 // take starts an acquisition for a look, behind those under way.
-func (w *world) take(f *fileWorld, k *control.Look) {
+func (w *World) take(f *File, k *control.Look) {
 	k.Class = "taken"
 	a := &control.Acquisition{
 		Run: schemas.LiveRun, File: f.ID, Session: k.Session, Domain: f.Centre, Source: k.Source, Look: k.Look, Size: k.Size,
 		State: control.Wanted, NotBefore: w.now, Tried: map[string]control.Tried{}, New: true,
 	}
-	for _, other := range f.acquisitions {
+	for _, other := range f.Acquisitions {
 		if other.State != control.Ended {
 			a.State = control.Queued
 		}
 		other.RetryAt = nil // a new look replaces trying the old one again
 		other.Changed = other.Changed || other.State == control.Ended && !other.New
 	}
-	f.acquisitions = append(f.acquisitions, a)
+	f.Acquisitions = append(f.Acquisitions, a)
 }
 
 // pass classes a look that is not fetched, since another hosting's is.
-func (w *world) pass(f *fileWorld, k *control.Look, size int64) {
+func (w *World) pass(f *File, k *control.Look, size int64) {
 	note := "duplicate"
 	k.Class = "duplicate"
 	if k.Size != size {
@@ -98,13 +99,13 @@ func (w *world) pass(f *fileWorld, k *control.Look, size int64) {
 }
 
 // downloaded judges the outcome of an attempt: the first one read is accepted.
-func (w *world) downloaded(d schemas.DownloadFinished, record schemas.Record) {
+func (w *World) downloaded(d schemas.DownloadFinished, record schemas.Record) {
 	f := w.files[d.File]
 	t := w.attempts[control.AttemptKey{Run: d.Run, File: d.File, Attempt: d.Attempt}]
 	if f == nil || t == nil || t.Download != "" {
 		return // unknown, or judged before: a repeat, or an outcome set aside
 	}
-	a := f.byID(t.Acquisition)
+	a := f.Acquisition(t.Acquisition)
 	if a == nil || a.State != control.Requested || a.Attempt != d.Attempt {
 		return
 	}
@@ -130,19 +131,19 @@ func (w *world) downloaded(d schemas.DownloadFinished, record schemas.Record) {
 
 // pauseNotTried is how long what was not tried waits. A file for which there was
 // no room waits longer each time, since whoever has the room keeps it for a while.
-func (w *world) pauseNotTried(a *control.Acquisition, source, exception string) time.Duration {
+func (w *World) pauseNotTried(a *control.Acquisition, source, exception string) time.Duration {
 	if exception != schemas.NoRoom {
-		return min(w.backoff, time.Second)
+		return min(w.backoff.Base, time.Second)
 	}
 	tried := a.Tried[source]
 	tried.NoRoom++
 	a.Tried[source] = tried
-	return w.backoffAfter(tried.NoRoom)
+	return w.backoff.After(tried.NoRoom)
 }
 
 // fetched accepts bytes: either those that the file shows already, or a new
 // version of it.
-func (w *world) fetched(f *fileWorld, a *control.Acquisition, t *control.Attempt, d schemas.DownloadFinished, record schemas.Record) {
+func (w *World) fetched(f *File, a *control.Acquisition, t *control.Attempt, d schemas.DownloadFinished, record schemas.Record) {
 	w.good[t.Source]++
 	if a.Heals != "" {
 		w.brought(f, a, t, d)
@@ -175,7 +176,7 @@ func (w *world) fetched(f *fileWorld, a *control.Acquisition, t *control.Attempt
 
 // rank gives accepted bytes their rank: above all that were accepted before
 // from sources of the same kind, by the look that showed them.
-func (w *world) rank(f *fileWorld, a *control.Acquisition, t *control.Attempt) {
+func (w *World) rank(f *File, a *control.Acquisition, t *control.Attempt) {
 	f.Acceptances++
 	ordinal, own := f.Acceptances, false
 	a.RankOrdinal = &ordinal
@@ -205,7 +206,7 @@ func ranked(a, before *control.Acquisition) bool {
 
 // belongs reports whether the bytes that the file shows were accepted by this
 // very acquisition, from a hosting whose archive turned out damaged.
-func (w *world) belongs(f *fileWorld, a *control.Acquisition) bool {
+func (w *World) belongs(f *File, a *control.Acquisition) bool {
 	t := w.shown(f)
 	return t != nil && t.Acquisition == a.ID
 }
@@ -213,19 +214,19 @@ func (w *world) belongs(f *fileWorld, a *control.Acquisition) bool {
 // spoiled reports whether the bytes that the file shows are those of a damaged
 // archive, or were lost before they had gone through: who brings them again
 // repeats no success.
-func (w *world) spoiled(f *fileWorld) bool {
+func (w *World) spoiled(f *File) bool {
 	t := w.shown(f)
 	if t == nil {
 		return false
 	}
-	a := f.byID(t.Acquisition)
+	a := f.Acquisition(t.Acquisition)
 	return damage(t.Unzip) || a != nil && a.State == control.Ended && a.Exception == blob.LostName
 }
 
 // shown is the attempt that brought the bytes that the file shows; nil before
 // any. A file's attempts are numbered through all runs.
-func (w *world) shown(f *fileWorld) *control.Attempt {
-	for _, a := range f.acquisitions {
+func (w *World) shown(f *File) *control.Attempt {
+	for _, a := range f.Acquisitions {
 		if t := w.attempts[control.AttemptKey{Run: a.Run, File: f.ID, Attempt: f.CurrentAttempt}]; t != nil {
 			return t
 		}
@@ -235,27 +236,27 @@ func (w *world) shown(f *fileWorld) *control.Attempt {
 
 // current is the acquisition that brought the bytes that the file shows; nil
 // before any.
-func (w *world) current(f *fileWorld) *control.Acquisition {
+func (w *World) current(f *File) *control.Acquisition {
 	if t := w.shown(f); t != nil {
-		return f.byID(t.Acquisition)
+		return f.Acquisition(t.Acquisition)
 	}
 	return nil
 }
 
 // fetchFailed tries the same hosting again, or the next one, or ends.
-func (w *world) fetchFailed(f *fileWorld, a *control.Acquisition, t *control.Attempt, d schemas.DownloadFinished) {
+func (w *World) fetchFailed(f *File, a *control.Acquisition, t *control.Attempt, d schemas.DownloadFinished) {
 	tried := a.Tried[t.Source]
 	tried.Attempts++
 	tried.GivenUp = hopeless(d.Exception) || tried.Attempts >= max(1, w.perHosting)
 	a.Tried[t.Source] = tried
 	a.Phase, a.Exception, a.Message = d.Phase, d.Exception, d.Message
-	if len(f.candidates(a)) == 0 {
+	if len(f.Candidates(a)) == 0 {
 		w.end(f, a, t, d.Phase, d.Exception, d.Message, d.Outcome)
 		return
 	}
 	a.State, a.NotBefore = control.Wanted, w.now
 	if !tried.GivenUp {
-		a.NotBefore = w.now.Add(w.backoffAfter(tried.Attempts))
+		a.NotBefore = w.now.Add(w.backoff.After(tried.Attempts))
 	}
 	w.out = append(w.out, attemptEvent(f, a, t, d.Phase, schemas.Failed, d.Exception, d.Message, "", d.Outcome, w.now))
 	w.announceNext(f, a)
@@ -263,16 +264,16 @@ func (w *world) fetchFailed(f *fileWorld, a *control.Acquisition, t *control.Att
 
 // announceNext numbers an acquisition's next attempt ahead and tells that it
 // is pending, so that its file does not look ended meanwhile.
-func (w *world) announceNext(f *fileWorld, a *control.Acquisition) {
+func (w *World) announceNext(f *File, a *control.Acquisition) {
 	a.Attempt = w.nextAttempt(f, a)
-	h := f.candidates(a)[0]
+	h := f.Candidates(a)[0]
 	t := &control.Attempt{Run: a.Run, File: f.ID, Attempt: a.Attempt, Source: h.Source, Look: h.Look}
 	w.out = append(w.out, pendingEvent(f, a, t, "announced", h.Server, h.ModTime, nil, w.now))
 }
 
 // nextAttempt is the number of the attempt to be requested next: the one
 // announced, or a new one.
-func (w *world) nextAttempt(f *fileWorld, a *control.Acquisition) int32 {
+func (w *World) nextAttempt(f *File, a *control.Acquisition) int32 {
 	announced := a.Attempt > 0 && w.attempts[control.AttemptKey{Run: a.Run, File: f.ID, Attempt: a.Attempt}] == nil
 	if announced {
 		return a.Attempt
@@ -282,7 +283,7 @@ func (w *world) nextAttempt(f *fileWorld, a *control.Acquisition) int32 {
 }
 
 // unzipped judges what became of an archive.
-func (w *world) unzipped(u schemas.UnzipFinished, record schemas.Record) {
+func (w *World) unzipped(u schemas.UnzipFinished, record schemas.Record) {
 	f := w.files[u.File]
 	t := w.attempts[control.AttemptKey{Run: u.Run, File: u.File, Attempt: u.Attempt}]
 	if f == nil || t == nil || t.Unzip != "" {
@@ -293,14 +294,14 @@ func (w *world) unzipped(u schemas.UnzipFinished, record schemas.Record) {
 		t.Early, t.Changed = record.Value, true
 		return
 	}
-	a := f.byID(t.Acquisition)
+	a := f.Acquisition(t.Acquisition)
 	if t.Download != u.Download || a == nil || a.State != control.Received || a.Attempt != u.Attempt {
 		return
 	}
 	w.judgeUnzip(f, a, t, u)
 }
 
-func (w *world) judgeUnzip(f *fileWorld, a *control.Acquisition, t *control.Attempt, u schemas.UnzipFinished) {
+func (w *World) judgeUnzip(f *File, a *control.Acquisition, t *control.Attempt, u schemas.UnzipFinished) {
 	t.Unzip, t.Early, t.Changed = u.Outcome, nil, true
 	a.Changed = true
 	outcome := u.Download + "/" + u.Outcome
@@ -318,7 +319,7 @@ func (w *world) judgeUnzip(f *fileWorld, a *control.Acquisition, t *control.Atte
 	tried.GivenUp, tried.Bad = true, u.SHA256
 	a.Tried[t.Source] = tried
 	a.Message = u.Exception + ": " + u.Message
-	if len(f.candidates(a)) == 0 || a.Run != schemas.LiveRun && t.Job == uuid.Nil.String() { // a replay of stored bytes is of these
+	if len(f.Candidates(a)) == 0 || a.Run != schemas.LiveRun && t.Job == uuid.Nil.String() { // a replay of stored bytes is of these
 		w.end(f, a, t, string(schemas.Unzip), corrupted, a.Message, outcome)
 		return
 	}
@@ -330,13 +331,13 @@ func (w *world) judgeUnzip(f *fileWorld, a *control.Acquisition, t *control.Atte
 
 // end ends an acquisition that failed for good. While a hosting shows the
 // file it is tried again, with growing pauses.
-func (w *world) end(f *fileWorld, a *control.Acquisition, t *control.Attempt, phase, exception, message, outcome string) {
+func (w *World) end(f *File, a *control.Acquisition, t *control.Attempt, phase, exception, message, outcome string) {
 	w.endAs(schemas.Failed, f, a, t, phase, exception, message, outcome)
 }
 
 // endAs ends an acquisition as failed or cancelled; only what failed is tried
 // again.
-func (w *world) endAs(st schemas.Status, f *fileWorld, a *control.Acquisition, t *control.Attempt, phase, exception, message, outcome string) {
+func (w *World) endAs(st schemas.Status, f *File, a *control.Acquisition, t *control.Attempt, phase, exception, message, outcome string) {
 	if a.Heals != "" {
 		w.unhealed(f, a, t, phase, exception, message, outcome)
 		return
@@ -344,11 +345,7 @@ func (w *world) endAs(st schemas.Status, f *fileWorld, a *control.Acquisition, t
 	a.State, a.Result, a.EndedAt, a.Changed = control.Ended, string(st), &w.now, true
 	a.Phase, a.Exception, a.Message = phase, exception, message
 	if st == schemas.Failed && retriable(phase, exception) && a == f.newest() { // else a newer look follows; and what a replay failed to do, another may
-		pause := w.retry
-		for range a.Retries {
-			pause = min(2*pause, 24*time.Hour)
-		}
-		at := w.now.Add(pause)
+		at := w.now.Add(backoff.Exponential{Base: w.retry, Max: max(w.retry, 24*time.Hour)}.After(int(a.Retries) + 1))
 		a.RetryAt = &at
 	}
 	w.out = append(w.out, attemptEvent(f, a, t, phase, st, exception, message, "", outcome, w.now))

@@ -87,7 +87,7 @@ func (p *Planner) revisit(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	return pg.InTx(ctx, p.Pool, func(tx pgx.Tx) error {
-		w, err := load(ctx, tx, p.Outbox.Codec, ids, p.settings(), now)
+		w, err := p.load(ctx, tx, ids, now)
 		if err != nil {
 			return err
 		}
@@ -101,12 +101,12 @@ func (p *Planner) revisit(ctx context.Context, now time.Time) error {
 			}
 			w.retryFile(f)
 		}
-		return p.store(ctx, tx, w)
+		return w.Store(ctx, tx)
 	})
 }
 
 // retryFile starts a failed file's next acquisition, while a hosting shows it.
-func (w *world) retryFile(f *fileWorld) {
+func (w *World) retryFile(f *File) {
 	last := f.newest()
 	if last == nil || f.active() != nil {
 		return
@@ -115,7 +115,7 @@ func (w *world) retryFile(f *fileWorld) {
 		return
 	}
 	last.RetryAt, last.Changed = nil, true
-	if again := w.now.Add(w.retry); f.postponed() {
+	if again := w.now.Add(w.retry); f.Postponed() {
 		last.RetryAt = &again
 		return
 	}
@@ -123,8 +123,8 @@ func (w *world) retryFile(f *fileWorld) {
 		Run: last.Run, File: f.ID, Domain: f.Centre, Source: last.Source, Look: last.Look, Size: last.Size,
 		State: control.Wanted, NotBefore: w.now, Tried: map[string]control.Tried{}, Retries: last.Retries + 1, New: true,
 	}
-	if len(f.candidates(next)) > 0 {
-		f.acquisitions = append(f.acquisitions, next)
+	if len(f.Candidates(next)) > 0 {
+		f.Acquisitions = append(f.Acquisitions, next)
 	}
 }
 
@@ -147,7 +147,7 @@ func (p *Planner) Dispatch(ctx context.Context, now time.Time) error {
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		w, err := load(ctx, tx, p.Outbox.Codec, ids, p.settings(), now)
+		w, err := p.load(ctx, tx, ids, now)
 		if err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func (p *Planner) Dispatch(ctx context.Context, now time.Time) error {
 		if !changed && len(w.out) == 0 {
 			return nil
 		}
-		return p.store(ctx, tx, w)
+		return w.Store(ctx, tx)
 	})
 }
 
@@ -176,7 +176,7 @@ func anyFree(credits map[string]int) bool {
 
 // item is a wanted file with the hosting chosen for it.
 type item struct {
-	file    *fileWorld
+	file    *File
 	a       *control.Acquisition
 	hosting control.Hosting
 }
@@ -191,12 +191,12 @@ func (j job) run() string { return j.items[0].a.Run }
 
 // gather chooses the best hosting for every wanted file and makes jobs of
 // them: small files go together, large ones alone.
-func (p *Planner) gather(w *world, credits map[string]int) []job {
+func (p *Planner) gather(w *World, credits map[string]int) []job {
 	bySource := map[string][]item{}
 	for _, id := range w.order() {
 		f := w.files[id]
 		for _, a := range f.wanted(w.now) {
-			best := f.candidates(a)
+			best := f.Candidates(a)
 			if len(best) == 0 {
 				w.vanished(f, a)
 				continue
@@ -294,7 +294,7 @@ func (p *Planner) cut(items []item, credit int) int {
 const centreNotHosted = "centre_not_hosted_here"
 
 // vanished ends a wanted file that no hosting offers any more.
-func (w *world) vanished(f *fileWorld, a *control.Acquisition) {
+func (w *World) vanished(f *File, a *control.Acquisition) {
 	status, exception, message := schemas.Failed, "gone", "no source shows the file any more"
 	for _, h := range f.hostings {
 		if h.Refused && exception == "gone" {
@@ -329,7 +329,7 @@ func (w *world) vanished(f *fileWorld, a *control.Acquisition) {
 }
 
 // request stores a job with its attempts and events.
-func (p *Planner) request(ctx context.Context, tx pgx.Tx, w *world, j job) error {
+func (p *Planner) request(ctx context.Context, tx pgx.Tx, w *World, j job) error {
 	id := uuid.NewString()
 	body := &schemas.DownloadRequested{Scope: schemas.Scope{Run: j.run(), Source: j.source}, Job: id, Server: j.server}
 	for _, it := range j.items {
@@ -338,14 +338,14 @@ func (p *Planner) request(ctx context.Context, tx pgx.Tx, w *world, j job) error
 		t := &control.Attempt{Run: a.Run, File: f.ID, Attempt: a.Attempt, Acquisition: a.ID, Source: h.Source, Look: h.Look, Job: id, Changed: true}
 		w.attempts[control.AttemptKey{Run: t.Run, File: t.File, Attempt: t.Attempt}] = t
 		body.Files = append(body.Files, schemas.RequestFile{
-			FileRef: f.ref(), Session: session(a.Session), Centre: f.Centre, Attempt: t.Attempt, Look: h.Look,
+			FileRef: f.Ref(), Session: session(a.Session), Centre: f.Centre, Attempt: t.Attempt, Look: h.Look,
 			Path: f.Action + "/" + f.Name, Size: h.Size, ModTime: h.ModTime, RequestedAt: &w.now,
 		})
 		w.out = append(w.out, pendingEvent(f, a, t, "requested", j.server, h.ModTime, &w.now, w.now))
 	}
 	m := schemas.Message{
-		ID: schemas.EventID(stageName, j.run(), id, schemas.DownloadRequestedTopic), Topic: schemas.DownloadRequestedTopic,
-		Key: id, Stage: stageName, Subject: j.source, Time: w.now, Body: body,
+		ID: schemas.EventID(Stage, j.run(), id, schemas.DownloadRequestedTopic), Topic: schemas.DownloadRequestedTopic,
+		Key: id, Stage: Stage, Subject: j.source, Time: w.now, Body: body,
 	}
 	r, err := p.Outbox.Codec.Encode(m)
 	if large := (*schemas.TooLargeError)(nil); err != nil && !errors.As(err, &large) {

@@ -6,8 +6,8 @@ import (
 )
 
 // early judges an unzip.finished that was kept until its download was judged.
-func (w *world) early(f *fileWorld, a *control.Acquisition, t *control.Attempt) {
-	_, body, err := w.codec.DecodeBody(t.Early)
+func (w *World) early(f *File, a *control.Acquisition, t *control.Attempt) {
+	_, body, err := w.outbox.Codec.DecodeBody(t.Early)
 	u, ok := body.(*schemas.UnzipFinished)
 	t.Early, t.Changed = nil, true
 	if err != nil || !ok || u.Download != t.Download {

@@ -14,13 +14,13 @@ import (
 
 // wanted adds a file that waits to be fetched from the given source, whose
 // server is the given one.
-func wanted(w *world, source, server string, size int64, alone bool) *control.Acquisition {
+func wanted(w *World, source, server string, size int64, alone bool) *control.Acquisition {
 	name := fmt.Sprintf("%06d.zip", len(w.files))
-	f := &fileWorld{File: &control.File{ID: schemas.FileID("add", name), Name: name, Action: "add", Centre: "H"}}
+	f := &File{File: &control.File{ID: schemas.FileID("add", name), Name: name, Action: "add", Centre: "H"}}
 	f.hostings = []control.Hosting{{File: f.ID, Source: source, Server: server, SourceCentre: "H", Look: 1, Size: size, Present: true, Settled: true, State: "available"}}
 	a := &control.Acquisition{ID: int64(len(w.files) + 1), Run: schemas.LiveRun, File: f.ID, Domain: "H", Source: source, Look: 1, Size: size, State: control.Wanted,
 		NotBefore: w.now, Alone: alone, Tried: map[string]control.Tried{}}
-	f.acquisitions = []*control.Acquisition{a}
+	f.Acquisitions = []*control.Acquisition{a}
 	w.files[f.ID] = f
 	return a
 }
@@ -30,7 +30,7 @@ func wanted(w *world, source, server string, size int64, alone bool) *control.Ac
 // poison goes alone; no file is in two jobs.
 func TestJobsKeepTheirBounds(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		w := &world{settings: settings{perHosting: 3}, now: noon, files: map[string]*fileWorld{}, attempts: map[control.AttemptKey]*control.Attempt{}}
+		w := &World{settings: settings{perHosting: 3}, now: noon, files: map[string]*File{}, attempts: map[control.AttemptKey]*control.Attempt{}}
 		p := newPlanner()
 		p.Config.JobFiles = rapid.IntRange(1, 50).Draw(r, "files")
 		p.Config.JobBytes = config.Bytes(rapid.Int64Range(1, 64<<20).Draw(r, "bytes"))
@@ -107,7 +107,7 @@ func TestFilesAreSharedOut(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			w := &world{now: noon, files: map[string]*fileWorld{}}
+			w := &World{now: noon, files: map[string]*File{}}
 			for range tt.files {
 				wanted(w, "s1", "a:22", tt.size, false)
 			}
@@ -123,7 +123,7 @@ func TestFilesAreSharedOut(t *testing.T) {
 }
 
 func TestSourcesOfAServerTakeTurns(t *testing.T) {
-	w := &world{now: noon, files: map[string]*fileWorld{}}
+	w := &World{now: noon, files: map[string]*File{}}
 	for range 500 {
 		wanted(w, "s1", "a:22", 1000, false)
 	}
@@ -136,7 +136,7 @@ func TestSourcesOfAServerTakeTurns(t *testing.T) {
 
 // One source with very many files does not hold up another on its server.
 func TestSourcesOfAServerTakeTurnsWhenSessionsComeFreeOneByOne(t *testing.T) {
-	w := &world{now: noon, files: map[string]*fileWorld{}}
+	w := &World{now: noon, files: map[string]*File{}}
 	for range 500 {
 		wanted(w, "s1", "a:22", 1000, false)
 	}
@@ -200,7 +200,7 @@ func TestASourceThatAlwaysFailsStarvesNobody(t *testing.T) {
 }
 
 func TestFilesThatWaitAreNotGathered(t *testing.T) {
-	w := &world{now: noon, files: map[string]*fileWorld{}}
+	w := &World{now: noon, files: map[string]*File{}}
 	wanted(w, "s1", "a:22", 1000, false).NotBefore = noon.Add(time.Second)
 	for _, state := range []string{control.Queued, control.Requested, control.Received, control.Extracted, control.Ended} {
 		wanted(w, "s1", "a:22", 1000, false).State = state

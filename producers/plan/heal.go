@@ -68,7 +68,7 @@ func (p *Planner) healOrLose(ctx context.Context, tx pgx.Tx, d *control.Damage, 
 	if err != nil {
 		return err
 	}
-	w, err := load(ctx, tx, p.Outbox.Codec, ids, p.settings(), now)
+	w, err := p.load(ctx, tx, ids, now)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (p *Planner) healOrLose(ctx context.Context, tx pgx.Tx, d *control.Damage, 
 		}
 		w.lose(d)
 	}
-	if err := p.store(ctx, tx, w); err != nil {
+	if err := w.Store(ctx, tx); err != nil {
 		return err
 	}
 	return control.StoreDamage(ctx, tx, d, now)
@@ -104,7 +104,7 @@ func lostMessage(d *control.Damage) string {
 
 // refetch starts the acquisition that heals a blob, at a file that some hosting
 // shows; false if there is none. It makes no version, whatever it brings.
-func (w *world) refetch(d *control.Damage) bool {
+func (w *World) refetch(d *control.Damage) bool {
 	for _, id := range w.order() {
 		f := w.files[id]
 		if slices.Contains(d.Tried, id) {
@@ -112,7 +112,7 @@ func (w *world) refetch(d *control.Damage) bool {
 		}
 		a := &control.Acquisition{Run: schemas.LiveRun, File: id, Domain: f.Centre, State: control.Wanted, NotBefore: w.now,
 			Tried: map[string]control.Tried{}, Heals: d.SHA256, New: true}
-		if best := f.candidates(a); len(best) > 0 {
+		if best := f.Candidates(a); len(best) > 0 {
 			a.Source, a.Look, a.Size = best[0].Source, best[0].Look, best[0].Size
 			f.add(a)
 			return true
@@ -123,14 +123,14 @@ func (w *world) refetch(d *control.Damage) bool {
 
 // brought judges what was fetched to heal a blob: its bytes, or others, which
 // say nothing of it.
-func (w *world) brought(f *fileWorld, a *control.Acquisition, t *control.Attempt, d schemas.DownloadFinished) {
+func (w *World) brought(f *File, a *control.Acquisition, t *control.Attempt, d schemas.DownloadFinished) {
 	if d.SHA256 != a.Heals {
 		tried := a.Tried[t.Source]
 		tried.GivenUp, tried.Bad = true, d.SHA256
 		a.Tried[t.Source] = tried
 		message := "the source " + t.Source + " has other bytes now: " + d.SHA256
 		a.Phase, a.Exception, a.Message = string(schemas.Download), blob.LostName, message
-		if len(f.candidates(a)) == 0 {
+		if len(f.Candidates(a)) == 0 {
 			w.unhealed(f, a, t, a.Phase, a.Exception, message, d.Outcome)
 			return
 		}
@@ -147,7 +147,7 @@ func (w *world) brought(f *fileWorld, a *control.Acquisition, t *control.Attempt
 
 // unhealed ends an acquisition that could not heal its blob. The file goes on
 // showing what it shows.
-func (w *world) unhealed(f *fileWorld, a *control.Acquisition, t *control.Attempt, phase, exception, message, outcome string) {
+func (w *World) unhealed(f *File, a *control.Acquisition, t *control.Attempt, phase, exception, message, outcome string) {
 	a.State, a.Result, a.EndedAt, a.Changed = control.Ended, string(schemas.Cancelled), &w.now, true
 	a.Phase, a.Exception, a.Message = phase, exception, message
 	w.healings = append(w.healings, control.Healing{SHA256: a.Heals, File: f.ID, Message: exception + ": " + message})
@@ -156,7 +156,7 @@ func (w *world) unhealed(f *fileWorld, a *control.Acquisition, t *control.Attemp
 
 // besideEvent tells how an attempt to heal ended that has not: the file goes on
 // showing the attempt that it has shown.
-func besideEvent(f *fileWorld, a *control.Acquisition, t *control.Attempt, phase, exception, message, outcome string, now time.Time) schemas.Message {
+func besideEvent(f *File, a *control.Acquisition, t *control.Attempt, phase, exception, message, outcome string, now time.Time) schemas.Message {
 	m := attemptEvent(f, a, t, phase, schemas.Cancelled, exception, message, "", outcome, now)
 	if body, ok := m.Body.(*schemas.StatusChanged); ok {
 		body.Repeats = f.CurrentAttempt
@@ -166,10 +166,10 @@ func besideEvent(f *fileWorld, a *control.Acquisition, t *control.Attempt, phase
 
 // lose ends what waits for a blob that is lost. None of it is about what the
 // bytes hold: nobody has judged those that are left of them.
-func (w *world) lose(d *control.Damage) {
+func (w *World) lose(d *control.Damage) {
 	for _, id := range w.order() {
 		f := w.files[id]
-		for _, a := range slices.Concat(f.acquisitions, f.shadows) {
+		for _, a := range slices.Concat(f.Acquisitions, f.shadows) {
 			t := w.attempts[control.AttemptKey{Run: a.Run, File: f.ID, Attempt: a.Attempt}]
 			if a.SHA256 != d.SHA256 || t == nil {
 				continue

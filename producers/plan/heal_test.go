@@ -31,7 +31,7 @@ func TestHealingMakesNoVersion(t *testing.T) {
 	for name, bytes := range map[string]string{"the right bytes": "sha-1", "other bytes": "sha-2"} {
 		t.Run(name, func(t *testing.T) {
 			s, heal := damaged(t)
-			before, acquisitions := *s.f.File, len(s.f.acquisitions)
+			before, acquisitions := *s.f.File, len(s.f.Acquisitions)
 			a := heal()
 			if a == nil || a.Source != own {
 				t.Fatalf("requested as %+v", a)
@@ -57,8 +57,8 @@ func TestHealingMakesNoVersion(t *testing.T) {
 			}
 			now := *s.f.File
 			now.Attempts = before.Attempts
-			if now != before || len(s.f.acquisitions) != acquisitions {
-				t.Errorf("the file was %+v with %d acquisitions, and is %+v with %d", before, acquisitions, now, len(s.f.acquisitions))
+			if now != before || len(s.f.Acquisitions) != acquisitions {
+				t.Errorf("the file was %+v with %d acquisitions, and is %+v with %d", before, acquisitions, now, len(s.f.Acquisitions))
 			}
 		})
 	}

@@ -20,7 +20,7 @@ type played struct {
 // state is all that decisions depend on, as text.
 func (s *scene) state() string {
 	out := fmt.Sprintf("%+v %d events %v %v %v\n", *s.f.File, len(s.w.out), s.w.jobs, s.w.good, s.w.bad)
-	for _, a := range s.f.acquisitions {
+	for _, a := range s.f.Acquisitions {
 		c := *a
 		c.Changed = false
 		out += fmt.Sprintf("%d %s %s %d %v %q %q %q %v %v\n", c.ID, c.State, c.Result, c.Attempt, c.Tried, c.Download, c.Unzip, c.Exception, c.NotBefore, c.RetryAt)
@@ -60,7 +60,7 @@ func (s *scene) unpack(t *control.Attempt, sha string) *schemas.UnzipFinished {
 		u = s.unzip(t, sha, schemas.FailedEnd, "zip_crc_mismatch")
 	}
 	s.readUnzip(u)
-	for _, a := range s.f.acquisitions {
+	for _, a := range s.f.Acquisitions {
 		if a.State == control.Extracted {
 			now := s.w.now
 			a.State, a.Result, a.EndedAt = control.Ended, control.Complete, &now
@@ -80,14 +80,14 @@ func TestAnyHistoryOfAFile(t *testing.T) {
 		var past []played
 		check := func(what string) {
 			active := 0
-			for i, a := range s.f.acquisitions {
+			for i, a := range s.f.Acquisitions {
 				if a.State != control.Queued && a.State != control.Ended {
 					active++
 				}
 				if a.State == control.Ended && (a.Result == "" || a.EndedAt == nil) {
 					r.Fatalf("after %s: acquisition %d ended without a result", what, a.ID)
 				}
-				if a.RetryAt != nil && i != len(s.f.acquisitions)-1 {
+				if a.RetryAt != nil && i != len(s.f.Acquisitions)-1 {
 					r.Fatalf("after %s: a look that has a successor is tried again", what)
 				}
 				if a.State == control.Queued && active == 0 {
@@ -140,7 +140,7 @@ func TestAnyHistoryOfAFile(t *testing.T) {
 				for i := range s.f.hostings {
 					if h := &s.f.hostings[i]; h.Source == source {
 						h.Present = false
-						s.w.discovered(schemas.FileDiscovered{FileRef: s.f.ref(), Scope: schemas.Scope{Source: source}, Change: "gone", Look: h.Look})
+						s.w.discovered(schemas.FileDiscovered{FileRef: s.f.Ref(), Scope: schemas.Scope{Source: source}, Change: "gone", Look: h.Look})
 						s.commit()
 					}
 				}
@@ -161,7 +161,7 @@ func TestAnyHistoryOfAFile(t *testing.T) {
 				check("early unzip")
 			},
 			"retry": func(*rapid.T) {
-				if n := len(s.f.acquisitions); n > 0 && s.last().RetryAt != nil && s.last().RetryAt.After(s.w.now) {
+				if n := len(s.f.Acquisitions); n > 0 && s.last().RetryAt != nil && s.last().RetryAt.After(s.w.now) {
 					s.w.now = *s.last().RetryAt
 				}
 				s.w.retryFile(s.f)
@@ -185,7 +185,7 @@ func TestAnyHistoryOfAFile(t *testing.T) {
 			},
 		})
 		for n := 0; s.f.active() != nil; n++ {
-			if n > 20*(len(s.f.acquisitions)+1) {
+			if n > 20*(len(s.f.Acquisitions)+1) {
 				r.Fatalf("it never ends: %s", s.state())
 			}
 			if a := s.f.active(); a.State == control.Extracted {
@@ -195,7 +195,7 @@ func TestAnyHistoryOfAFile(t *testing.T) {
 			step("A")
 		}
 		check("the end")
-		for _, a := range s.f.acquisitions {
+		for _, a := range s.f.Acquisitions {
 			if a.State != control.Ended {
 				r.Fatalf("acquisition %d is %s at the end", a.ID, a.State)
 			}

@@ -390,7 +390,7 @@ func TestTheRankIsOfTheLookThatWasFetched(t *testing.T) {
 	s.w.now = noon.Add(time.Hour)
 	s.show(own, 11)
 	s.fetched(a, "sha-1")
-	if got := s.f.byID(a.Acquisition); got.RankTime == nil || !got.RankTime.Equal(noon) {
+	if got := s.f.Acquisition(a.Acquisition); got.RankTime == nil || !got.RankTime.Equal(noon) {
 		t.Errorf("rank time is %v, want %v", got.RankTime, noon)
 	}
 }
@@ -444,8 +444,8 @@ func TestRetriesEnd(t *testing.T) {
 		s.fails(s.from(own), schemas.Download, "permission_denied")
 		s.hosting(own).Present = false
 		due(s)
-		if len(s.f.acquisitions) != 1 || s.last().RetryAt != nil {
-			t.Errorf("%d acquisitions, again at %v", len(s.f.acquisitions), s.last().RetryAt)
+		if len(s.f.Acquisitions) != 1 || s.last().RetryAt != nil {
+			t.Errorf("%d acquisitions, again at %v", len(s.f.Acquisitions), s.last().RetryAt)
 		}
 	})
 	t.Run("not while its source is only unavailable", func(t *testing.T) {
@@ -463,7 +463,7 @@ func TestRetriesEnd(t *testing.T) {
 		s.show(own, 10)
 		s.fails(s.from(own), schemas.Download, "permission_denied")
 		s.show(own, 11)
-		if s.f.acquisitions[0].RetryAt != nil {
+		if s.f.Acquisitions[0].RetryAt != nil {
 			t.Error("the old look is tried again too")
 		}
 	})
@@ -473,7 +473,7 @@ func TestRetriesEnd(t *testing.T) {
 		a := s.from(own)
 		s.show(own, 11)
 		s.fails(a, schemas.Download, "permission_denied")
-		if s.f.acquisitions[0].RetryAt != nil {
+		if s.f.Acquisitions[0].RetryAt != nil {
 			t.Error("the old look is tried again though the file's next look follows")
 		}
 	})

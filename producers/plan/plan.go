@@ -2,12 +2,13 @@
 // announce, decides what is fetched next and from where, accepts one outcome
 // per step of every attempt, and requests again what has gone silent.
 //
-// It has three parts. The sink reads file.discovered, download.finished and
+// It has two parts. The sink reads file.discovered, download.finished and
 // unzip.finished, and applies each batch in one transaction: it locks the
 // files concerned, loads what is known of them, decides in plain Go
 // (decide.go) and stores the result with the offsets and the events. The
 // dispatcher (dispatch.go) gathers wanted files into jobs under each server's
-// credit. Replays (run.go) request again what somebody chose, at their rate.
+// credit. What people order is decided on the same World (world.go), by
+// recovery/replay and recovery/deadletter.
 package plan
 
 import (
@@ -22,17 +23,18 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
+	"tributary/internal/backoff"
 	"tributary/internal/config"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/internal/profile"
 	"tributary/internal/stage"
-	"tributary/producers/poll"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
 
-const stageName = "plan"
+// Stage is the name under which decisions about files are told, whoever makes
+// them.
+const Stage = "plan"
 
 // Topics are what plan reads.
 func Topics() []string {
@@ -54,26 +56,11 @@ type Planner struct {
 	// Dormant says why nothing is to be fetched just now, such as a disk that is
 	// full: then no job is given out. Nil: nothing ever keeps it.
 	Dormant func() error
-	// Blobs has the bytes that replays begin with. Nil: they are not looked for,
-	// and whoever needs them finds out.
-	Blobs Stored
-	// Applied says up to which position the warehouse has applied the order. A
-	// replay is not done before that has passed all that came of it. Nil: it is
-	// done when all was judged.
-	Applied func(context.Context) (int64, error)
-	// Naming says what is wrong with a document's name. Nil: replays say less
-	// about names that were refused.
-	Naming func(entry string) (exception, message string)
 	// Announced judges what other programs announce. Nil: it is passed over.
 	Announced Announcer
-	// Versions are of the profile by which this member and those of its
-	// configuration judge what is live: what promotes a shadow is only requested if
-	// they are the shadow's. Nil: whatever they are.
-	Versions *profile.Versions
 
 	wake  chan struct{}
 	quiet *kafka.Quiet
-	held  map[string]time.Time // replays that wait for other members, and when that was last told; the loop's of replays
 
 	served map[string]int64 // by source: when it was last given a job, in turns; the dispatcher's
 	turns  int64
@@ -82,7 +69,7 @@ type Planner struct {
 // New returns a planner; nothing runs yet.
 func New(cfg config.Plan, cutoff time.Duration, once bool, pool *pgxpool.Pool, outbox pg.Outbox, offsets pg.Offsets, log *slog.Logger) *Planner {
 	return &Planner{Config: cfg, Cutoff: cutoff, Once: once, Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: offsets, Pool: pool}}, Outbox: outbox, Log: log,
-		Now: func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }, wake: make(chan struct{}, 1), quiet: kafka.NewQuiet(time.Now), held: map[string]time.Time{}, served: map[string]int64{}}
+		Now: func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }, wake: make(chan struct{}, 1), quiet: kafka.NewQuiet(time.Now), served: map[string]int64{}}
 }
 
 // Run reads with the given applier and dispatches until ctx ends.
@@ -90,7 +77,6 @@ func (p *Planner) Run(ctx context.Context, applier *stage.Applier) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return applier.Run(ctx) })
 	g.Go(func() error { return p.dispatchLoop(ctx) })
-	g.Go(func() error { return p.replayLoop(ctx) })
 	return g.Wait()
 }
 
@@ -100,20 +86,20 @@ func (p *Planner) Apply(ctx context.Context, batch []stage.Range) error {
 	if err != nil {
 		return err
 	}
-	var verdicts []poll.Verdict
+	var judged []control.Judgement
 	err = pg.InTx(ctx, p.Pool, func(tx pgx.Tx) error {
 		for _, r := range batch {
 			if err := p.Offsets.Advance(ctx, tx, r.Topic, r.Partition, r.From, r.To); err != nil {
 				return err
 			}
 		}
-		verdicts, err = p.decideIn(ctx, tx, in, p.Now())
+		judged, err = p.decideIn(ctx, tx, in, p.Now())
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}
-	p.announcedCommitted(verdicts)
+	p.announcedCommitted(judged)
 	select {
 	case p.wake <- struct{}{}:
 	default:
@@ -211,20 +197,20 @@ func valid(file string) bool { return len(file) == 36 && uuid.Validate(file) == 
 
 // decideIn loads what is known of the files concerned, decides, and stores. It
 // returns what became of announcements by other programs.
-func (p *Planner) decideIn(ctx context.Context, tx pgx.Tx, in input, now time.Time) ([]poll.Verdict, error) {
+func (p *Planner) decideIn(ctx context.Context, tx pgx.Tx, in input, now time.Time) ([]control.Judgement, error) {
 	if len(in.discovered)+len(in.downloads)+len(in.unzips) == 0 {
 		return nil, nil
 	}
-	w, err := load(ctx, tx, p.Outbox.Codec, in.files(), p.settings(), now)
+	w, err := p.load(ctx, tx, in.files(), now)
 	if err != nil {
 		return nil, err
 	}
-	verdicts, own, err := p.announced(ctx, tx, w, in.discovered)
+	judged, own, err := p.announced(ctx, tx, w, in.discovered)
 	if err != nil {
 		return nil, err
 	}
-	if in.discovered = own; len(verdicts) > 0 { // what was recorded is part of the world now
-		if w, err = load(ctx, tx, p.Outbox.Codec, in.files(), p.settings(), now); err != nil {
+	if in.discovered = own; len(judged) > 0 { // what was recorded is part of the world now
+		if w, err = p.load(ctx, tx, in.files(), now); err != nil {
 			return nil, err
 		}
 	}
@@ -237,116 +223,24 @@ func (p *Planner) decideIn(ctx context.Context, tx pgx.Tx, in input, now time.Ti
 	for _, u := range in.unzips {
 		w.unzipped(u.body, u.record)
 	}
-	return verdicts, p.store(ctx, tx, w)
+	return judged, w.Store(ctx, tx)
 }
 
-func (p *Planner) settings() settings {
-	s := settings{perHosting: p.Config.Attempts, backoff: p.Config.Backoff.D(), backoffMax: p.Config.BackoffMax.D(), retry: p.Config.RetryFailed.D()}
-	if p.Once {
-		s.backoff, s.backoffMax = min(s.backoff, time.Second), min(s.backoffMax, 5*time.Second)
-	}
-	return s
-}
-
-// load reads the world of the given files under their locks.
-func load(ctx context.Context, tx pgx.Tx, codec *schemas.Codec, ids []string, s settings, now time.Time) (*world, error) {
-	w := &world{settings: s, codec: codec, now: now, files: map[string]*fileWorld{}, jobs: map[string]int{}, good: map[string]int{}, bad: map[string]int{}}
-	files, err := control.LockFiles(ctx, tx, ids)
+// load reads the world of the given files, to be decided about by the planner's
+// settings.
+func (p *Planner) load(ctx context.Context, tx pgx.Tx, ids []string, now time.Time) (*World, error) {
+	w, err := Load(ctx, tx, p.Outbox, ids, now)
 	if err != nil {
 		return nil, err
 	}
-	for id, f := range files {
-		w.files[id] = &fileWorld{File: f}
-	}
-	hostings, err := control.Hostings(ctx, tx, ids)
-	if err != nil {
-		return nil, err
-	}
-	for _, h := range hostings {
-		if f := w.files[h.File]; f != nil {
-			f.hostings = append(f.hostings, h)
-		}
-	}
-	acquisitions, err := control.Acquisitions(ctx, tx, ids)
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range acquisitions {
-		w.files[a.File].add(a)
-	}
-	if w.attempts, err = control.Attempts(ctx, tx, ids); err != nil {
-		return nil, err
-	}
-	looks, err := control.Looks(ctx, tx, ids)
-	if err != nil {
-		return nil, err
-	}
-	for _, k := range looks {
-		w.files[k.File].looks = append(w.files[k.File].looks, k)
-	}
+	w.settings = p.settings()
 	return w, nil
 }
 
-// store writes the decisions with their events, and what follows from files
-// that have ended.
-func (p *Planner) store(ctx context.Context, tx pgx.Tx, w *world) error {
-	var files []*control.File
-	var acquisitions []*control.Acquisition
-	var looks []*control.Look
-	var attempts []*control.Attempt
-	var touched []string
-	for _, id := range w.order() {
-		f := w.files[id]
-		files = append(files, f.File)
-		touched = append(touched, id)
-		for _, a := range f.acquisitions {
-			if a.New && a.Session != nil && a.Batch == nil {
-				batch, err := control.EnsureBatch(ctx, tx, *a.Session, a.Domain, w.now)
-				if err != nil {
-					return err
-				}
-				a.Batch = &batch
-			}
-			acquisitions = append(acquisitions, a)
-		}
-		acquisitions = append(append(acquisitions, f.shadows...), f.healings...)
-		for _, k := range f.looks {
-			if k.Class != "announced" {
-				looks = append(looks, k)
-			}
-		}
+func (p *Planner) settings() settings {
+	s := settings{perHosting: p.Config.Attempts, backoff: backoff.Exponential{Base: p.Config.Backoff.D(), Max: p.Config.BackoffMax.D()}, retry: p.Config.RetryFailed.D()}
+	if p.Once {
+		s.backoff = backoff.Exponential{Base: min(s.backoff.Base, time.Second), Max: min(s.backoff.Max, 5*time.Second)}
 	}
-	for _, a := range w.attempts {
-		if a.Changed {
-			attempts = append(attempts, a)
-		}
-	}
-	if err := control.StoreFiles(ctx, tx, files); err != nil {
-		return err
-	}
-	if err := control.StoreAcquisitions(ctx, tx, acquisitions); err != nil {
-		return err
-	}
-	if err := control.StoreHealings(ctx, tx, w.healings, w.now); err != nil {
-		return err
-	}
-	if err := control.ClassLooks(ctx, tx, looks); err != nil {
-		return err
-	}
-	if err := control.StoreAttempts(ctx, tx, attempts); err != nil {
-		return err
-	}
-	if err := control.JobNews(ctx, tx, w.jobs); err != nil {
-		return err
-	}
-	if err := control.CountFetches(ctx, tx, w.good, w.bad); err != nil {
-		return err
-	}
-	if _, err := control.CompleteExtracted(ctx, tx, touched, w.now); err != nil {
-		return err
-	}
-	if err := control.AfterEnds(ctx, tx, touched, w.now); err != nil {
-		return err
-	}
-	return p.Outbox.Append(ctx, tx, w.out...)
+	return s
 }

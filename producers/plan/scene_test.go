@@ -8,7 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"tributary/internal/backoff"
 	"tributary/internal/config"
+	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -27,8 +29,8 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 type scene struct {
 	t   *testing.T
 	p   *Planner
-	w   *world
-	f   *fileWorld
+	w   *World
+	f   *File
 	ids int64
 }
 
@@ -41,10 +43,10 @@ func codec(t testing.TB) *schemas.Codec {
 	return c
 }
 
-func newWorld(t testing.TB) *world {
-	return &world{
-		settings: settings{perHosting: 3, backoff: time.Second, backoffMax: 8 * time.Second, retry: time.Hour},
-		codec:    codec(t), now: noon, files: map[string]*fileWorld{}, attempts: map[control.AttemptKey]*control.Attempt{},
+func newWorld(t testing.TB) *World {
+	return &World{
+		settings: settings{perHosting: 3, backoff: backoff.Exponential{Base: time.Second, Max: 8 * time.Second}, retry: time.Hour},
+		outbox:   pg.Outbox{Schema: control.Schema, Codec: codec(t)}, now: noon, files: map[string]*File{}, attempts: map[control.AttemptKey]*control.Attempt{},
 		jobs: map[string]int{}, good: map[string]int{}, bad: map[string]int{},
 	}
 }
@@ -56,7 +58,7 @@ func newPlanner() *Planner {
 
 func newScene(t *testing.T) *scene {
 	s := &scene{t: t, p: newPlanner(), w: newWorld(t)}
-	s.f = &fileWorld{File: &control.File{ID: schemas.FileID("add", "a.zip"), Name: "a.zip", Action: "add", Centre: "H"}}
+	s.f = &File{File: &control.File{ID: schemas.FileID("add", "a.zip"), Name: "a.zip", Action: "add", Centre: "H"}}
 	s.w.files[s.f.ID] = s.f
 	return s
 }
@@ -99,7 +101,7 @@ func (s *scene) announce(source string, polling bool) *control.Look {
 	k := &control.Look{Source: source, File: s.f.ID, Look: h.Look, Session: &session, Domain: "H", Centre: h.SourceCentre, Size: h.Size, ListedAt: h.ListedAt,
 		Class: "announced", OwnPolling: polling}
 	s.f.looks = append(s.f.looks, k)
-	s.w.discovered(schemas.FileDiscovered{FileRef: s.f.ref(), Scope: schemas.Scope{Source: source}, Change: "new", Look: h.Look, Size: h.Size})
+	s.w.discovered(schemas.FileDiscovered{FileRef: s.f.Ref(), Scope: schemas.Scope{Source: source}, Change: "new", Look: h.Look, Size: h.Size})
 	s.commit()
 	return k
 }
@@ -113,7 +115,7 @@ func (s *scene) show(source string, size int64) *control.Look {
 
 // commit does what storing does.
 func (s *scene) commit() {
-	for _, a := range slices.Concat(s.f.acquisitions, s.f.healings) {
+	for _, a := range slices.Concat(s.f.Acquisitions, s.f.healings) {
 		if a.New {
 			s.ids++
 			a.ID, a.New = s.ids, false
@@ -121,7 +123,7 @@ func (s *scene) commit() {
 		a.Changed = false
 	}
 	if s.f.active() == nil {
-		for _, a := range s.f.acquisitions {
+		for _, a := range s.f.Acquisitions {
 			if a.State == control.Queued {
 				a.State = control.Wanted
 				break
@@ -174,7 +176,7 @@ func (s *scene) from(source string) *control.Attempt {
 }
 
 func (s *scene) finished(t *control.Attempt, result, outcome string) schemas.DownloadFinished {
-	return schemas.DownloadFinished{Scope: schemas.Scope{Run: t.Run, Source: t.Source}, FileRef: s.f.ref(), Job: t.Job, Attempt: t.Attempt, Look: t.Look,
+	return schemas.DownloadFinished{Scope: schemas.Scope{Run: t.Run, Source: t.Source}, FileRef: s.f.Ref(), Job: t.Job, Attempt: t.Attempt, Look: t.Look,
 		Result: result, Outcome: outcome}
 }
 
@@ -198,7 +200,7 @@ func (s *scene) fails(t *control.Attempt, phase schemas.Phase, exception string)
 }
 
 func (s *scene) unzip(t *control.Attempt, sha, result, outcome string) schemas.UnzipFinished {
-	u := schemas.UnzipFinished{Scope: schemas.Scope{Run: t.Run}, FileRef: s.f.ref(), Attempt: t.Attempt, Download: sha, SHA256: sha, Result: result, Outcome: outcome, Documents: 2}
+	u := schemas.UnzipFinished{Scope: schemas.Scope{Run: t.Run}, FileRef: s.f.Ref(), Attempt: t.Attempt, Download: sha, SHA256: sha, Result: result, Outcome: outcome, Documents: 2}
 	if result != schemas.Unzipped {
 		u.Exception, u.Message, u.Documents = outcome, "because of "+outcome, 0
 	}
@@ -207,7 +209,7 @@ func (s *scene) unzip(t *control.Attempt, sha, result, outcome string) schemas.U
 
 func (s *scene) readUnzip(u schemas.UnzipFinished) {
 	s.t.Helper()
-	r, err := s.w.codec.Encode(schemas.Message{ID: uuid.NewString(), Topic: schemas.UnzipFinishedTopic, Key: s.f.ID, Stage: "unzip", Time: s.w.now, Body: &u})
+	r, err := s.w.outbox.Codec.Encode(schemas.Message{ID: uuid.NewString(), Topic: schemas.UnzipFinishedTopic, Key: s.f.ID, Stage: "unzip", Time: s.w.now, Body: &u})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -232,7 +234,7 @@ func (s *scene) complete(t *control.Attempt, sha string) {
 	s.unzipped(t, sha)
 	a := s.last()
 	if a.State != control.Extracted {
-		a = s.f.byID(t.Acquisition)
+		a = s.f.Acquisition(t.Acquisition)
 	}
 	now := s.w.now
 	a.State, a.Result, a.EndedAt = control.Ended, control.Complete, &now
@@ -241,10 +243,10 @@ func (s *scene) complete(t *control.Attempt, sha string) {
 
 func (s *scene) last() *control.Acquisition {
 	s.t.Helper()
-	if len(s.f.acquisitions) == 0 {
+	if len(s.f.Acquisitions) == 0 {
 		s.t.Fatal("there is no acquisition")
 	}
-	return s.f.acquisitions[len(s.f.acquisitions)-1]
+	return s.f.Acquisitions[len(s.f.Acquisitions)-1]
 }
 
 // announced checks that the next attempt is told of as pending, and returns the
@@ -268,7 +270,7 @@ func (s *scene) event(entity string) *schemas.StatusChanged {
 		if !ok || b.Entity != entity {
 			continue
 		}
-		if _, err := s.w.codec.Encode(s.w.out[i]); err != nil {
+		if _, err := s.w.outbox.Codec.Encode(s.w.out[i]); err != nil {
 			s.t.Fatalf("the event can't be published: %v", err)
 		}
 		return b

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"testing"
-	"time"
 
 	"tributary/schemas"
 	"tributary/sql/control"
@@ -47,8 +46,8 @@ func TestLooksAreClassed(t *testing.T) {
 			s.w.out = nil
 			s.host(tt.source, tt.size)
 			k := s.announce(tt.source, tt.polling)
-			if k.Class != tt.class || len(s.f.acquisitions) != tt.taken {
-				t.Fatalf("look is %q with %d acquisitions; want %q with %d", k.Class, len(s.f.acquisitions), tt.class, tt.taken)
+			if k.Class != tt.class || len(s.f.Acquisitions) != tt.taken {
+				t.Fatalf("look is %q with %d acquisitions; want %q with %d", k.Class, len(s.f.Acquisitions), tt.class, tt.taken)
 			}
 			if tt.note == "" {
 				if len(s.w.out) != 0 {
@@ -68,10 +67,10 @@ func TestALookIsTakenUpOnce(t *testing.T) {
 	s := newScene(t)
 	k := s.show(own, 10)
 	for range 2 {
-		s.w.discovered(schemas.FileDiscovered{FileRef: s.f.ref(), Scope: schemas.Scope{Source: own}, Change: "new", Look: k.Look, Size: 10})
+		s.w.discovered(schemas.FileDiscovered{FileRef: s.f.Ref(), Scope: schemas.Scope{Source: own}, Change: "new", Look: k.Look, Size: 10})
 	}
-	if len(s.f.acquisitions) != 1 {
-		t.Fatalf("a repeated announcement makes %d acquisitions", len(s.f.acquisitions))
+	if len(s.f.Acquisitions) != 1 {
+		t.Fatalf("a repeated announcement makes %d acquisitions", len(s.f.Acquisitions))
 	}
 }
 
@@ -83,8 +82,8 @@ func TestAWaitingLookGoesByTheOwnSource(t *testing.T) {
 	s.announce(own, false)
 	k.OwnPolling = false
 	s.w.takeUp(s.f, k)
-	if k.Class != "duplicate" || len(s.f.acquisitions) != 1 || s.f.acquisitions[0].Source != own {
-		t.Fatalf("the waiting look is %q, %d acquisitions", k.Class, len(s.f.acquisitions))
+	if k.Class != "duplicate" || len(s.f.Acquisitions) != 1 || s.f.Acquisitions[0].Source != own {
+		t.Fatalf("the waiting look is %q, %d acquisitions", k.Class, len(s.f.Acquisitions))
 	}
 }
 
@@ -92,10 +91,10 @@ func TestGoneAndUnknownAnnouncementsTakeNothing(t *testing.T) {
 	s := newScene(t)
 	k := s.show(own, 10)
 	s.complete(s.from(own), "sha-1")
-	s.w.discovered(schemas.FileDiscovered{FileRef: s.f.ref(), Scope: schemas.Scope{Source: own}, Change: "gone", Look: k.Look})
+	s.w.discovered(schemas.FileDiscovered{FileRef: s.f.Ref(), Scope: schemas.Scope{Source: own}, Change: "gone", Look: k.Look})
 	s.w.discovered(schemas.FileDiscovered{FileRef: schemas.FileRef{File: schemas.FileID("add", "unknown.zip")}, Change: "new", Look: 1})
-	if len(s.f.acquisitions) != 1 {
-		t.Fatalf("%d acquisitions", len(s.f.acquisitions))
+	if len(s.f.Acquisitions) != 1 {
+		t.Fatalf("%d acquisitions", len(s.f.Acquisitions))
 	}
 }
 
@@ -104,17 +103,17 @@ func TestGoneAndUnknownAnnouncementsTakeNothing(t *testing.T) {
 func TestTheOwnHostingGoesBeforeItSettled(t *testing.T) {
 	s := newScene(t)
 	s.host(own, 10).Settled = false
-	if k := s.show(other, 10); k.Class != "duplicate" || len(s.f.acquisitions) != 0 {
-		t.Fatalf("the look is %s, %d acquisitions", k.Class, len(s.f.acquisitions))
+	if k := s.show(other, 10); k.Class != "duplicate" || len(s.f.Acquisitions) != 0 {
+		t.Fatalf("the look is %s, %d acquisitions", k.Class, len(s.f.Acquisitions))
 	}
-	gone := schemas.FileDiscovered{FileRef: s.f.ref(), Scope: schemas.Scope{Source: own}, Change: "gone", Look: 1}
+	gone := schemas.FileDiscovered{FileRef: s.f.Ref(), Scope: schemas.Scope{Source: own}, Change: "gone", Look: 1}
 	s.hosting(own).Present = false
 	for range 2 {
 		s.w.discovered(gone)
 		s.commit()
 	}
-	if len(s.f.acquisitions) != 1 {
-		t.Fatalf("%d acquisitions", len(s.f.acquisitions))
+	if len(s.f.Acquisitions) != 1 {
+		t.Fatalf("%d acquisitions", len(s.f.Acquisitions))
 	}
 	s.complete(s.from(other), "sha-1")
 	s.ended(control.Complete, "", "")
@@ -125,7 +124,7 @@ func TestTheOwnHostingGoesBeforeItSettled(t *testing.T) {
 	s.host(other, 10)
 	s.host(own, 10).Present = false
 	s.w.discovered(gone)
-	if len(s.f.acquisitions) != 0 {
+	if len(s.f.Acquisitions) != 0 {
 		t.Fatal("a file with a bad name is fetched")
 	}
 }
@@ -141,7 +140,7 @@ func TestLooksOfOneFileFollowEachOther(t *testing.T) {
 		t.Fatal("a second look is requested while the first is under way")
 	}
 	var states []string
-	for _, a := range s.f.acquisitions {
+	for _, a := range s.f.Acquisitions {
 		states = append(states, a.State)
 	}
 	if len(states) != 3 || states[1] != control.Queued || states[2] != control.Queued {
@@ -179,7 +178,7 @@ func TestOwnSourceFirstThenReputation(t *testing.T) {
 			s.show(own, 10)
 			tt.prepare(s)
 			var got []string
-			for _, h := range s.f.candidates(s.last()) {
+			for _, h := range s.f.Candidates(s.last()) {
 				got = append(got, h.Source)
 			}
 			if len(got) != len(tt.want) {
@@ -191,14 +190,5 @@ func TestOwnSourceFirstThenReputation(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestBackoffDoublesUpToItsBound(t *testing.T) {
-	s := settings{backoff: time.Second, backoffMax: 5 * time.Second}
-	for n, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 3: 4 * time.Second, 4: 5 * time.Second, 40: 5 * time.Second} {
-		if got := s.backoffAfter(n); got != want {
-			t.Errorf("after %d attempts %v, want %v", n, got, want)
-		}
 	}
 }

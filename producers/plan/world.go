@@ -5,24 +5,30 @@ import (
 	"sort"
 	"time"
 
+	"tributary/internal/backoff"
+	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
 
 // settings are the numbers that decisions depend on.
 type settings struct {
-	perHosting          int
-	backoff, backoffMax time.Duration
-	retry               time.Duration
+	perHosting int
+	backoff    backoff.Exponential // between attempts at one hosting
+	retry      time.Duration
 }
 
-// world is what is known of some files while decisions about them are made.
-// Deciding changes it and adds events to out; nothing else happens.
-type world struct {
+// World is what is known of some files while decisions about them are made, in
+// one transaction: Load reads it under the files' locks, deciding changes it and
+// adds events to out, and Store writes what has changed, with these events.
+// Planners decide so about what polls and stages have found. What people order
+// (recovery/replay, recovery/deadletter) is decided so too: Fetch begins an
+// attempt that fetches a file, Reuse one of bytes that were brought before.
+type World struct {
 	settings
-	codec    *schemas.Codec
+	outbox   pg.Outbox
 	now      time.Time
-	files    map[string]*fileWorld
+	files    map[string]*File
 	attempts map[control.AttemptKey]*control.Attempt
 	jobs     map[string]int // outcomes accepted, per job
 	good     map[string]int // fetches that succeeded, per source
@@ -31,18 +37,29 @@ type world struct {
 	out      []schemas.Message
 }
 
-// fileWorld is one file with all that belongs to it.
-type fileWorld struct {
+// File is one file with all that belongs to it.
+type File struct {
 	*control.File
+	Acquisitions []*control.Acquisition // those that bring versions to what is live, the oldest first
 	hostings     []control.Hosting
-	acquisitions []*control.Acquisition
 	shadows      []*control.Acquisition // those of shadow runs, which nothing live looks at
 	healings     []*control.Acquisition // those that fetch a damaged blob's bytes again, which bring no version
 	looks        []*control.Look        // announced or waiting
 }
 
+// File is the file of that id; nil if control does not know it.
+func (w *World) File(id string) *File { return w.files[id] }
+
+// Attempt is the given attempt at a file; nil if control does not know it.
+func (w *World) Attempt(run, file string, n int32) *control.Attempt {
+	return w.attempts[control.AttemptKey{Run: run, File: file, Attempt: n}]
+}
+
+// Tell adds events that Store will write.
+func (w *World) Tell(events ...schemas.Message) { w.out = append(w.out, events...) }
+
 // order lists the files' ids so that a batch is stored the same way each time.
-func (w *world) order() []string {
+func (w *World) order() []string {
 	ids := make([]string, 0, len(w.files))
 	for id := range w.files {
 		ids = append(ids, id)
@@ -52,8 +69,8 @@ func (w *world) order() []string {
 }
 
 // active is the acquisition under way, if any.
-func (f *fileWorld) active() *control.Acquisition {
-	for _, a := range f.acquisitions {
+func (f *File) active() *control.Acquisition {
+	for _, a := range f.Acquisitions {
 		if a.State != control.Queued && a.State != control.Ended {
 			return a
 		}
@@ -63,8 +80,8 @@ func (f *fileWorld) active() *control.Acquisition {
 
 // newest is the last acquisition of the live run; nil if there is none. A replay
 // neither replaces a look nor the trying again of one.
-func (f *fileWorld) newest() *control.Acquisition {
-	for _, a := range slices.Backward(f.acquisitions) {
+func (f *File) newest() *control.Acquisition {
+	for _, a := range slices.Backward(f.Acquisitions) {
 		if a.Run == schemas.LiveRun {
 			return a
 		}
@@ -72,9 +89,9 @@ func (f *fileWorld) newest() *control.Acquisition {
 	return nil
 }
 
-// byID is the acquisition of that id, a shadow's too; nil if there is none.
-func (f *fileWorld) byID(id int64) *control.Acquisition {
-	for _, all := range [][]*control.Acquisition{f.acquisitions, f.shadows, f.healings} {
+// Acquisition is the one of that id, a shadow's too; nil if there is none.
+func (f *File) Acquisition(id int64) *control.Acquisition {
+	for _, all := range [][]*control.Acquisition{f.Acquisitions, f.shadows, f.healings} {
 		for _, a := range all {
 			if a.ID == id {
 				return a
@@ -86,20 +103,20 @@ func (f *fileWorld) byID(id int64) *control.Acquisition {
 
 // add takes an acquisition up, a shadow's and one that heals apart from the
 // others.
-func (f *fileWorld) add(a *control.Acquisition) {
+func (f *File) add(a *control.Acquisition) {
 	switch {
 	case schemas.IsShadow(a.Run):
 		f.shadows = append(f.shadows, a)
 	case a.Heals != "":
 		f.healings = append(f.healings, a)
 	default:
-		f.acquisitions = append(f.acquisitions, a)
+		f.Acquisitions = append(f.Acquisitions, a)
 	}
 }
 
 // wanted are the acquisitions that may be requested now: the one under way, and
 // those that heal, which wait for nothing.
-func (f *fileWorld) wanted(now time.Time) (out []*control.Acquisition) {
+func (f *File) wanted(now time.Time) (out []*control.Acquisition) {
 	for _, a := range append([]*control.Acquisition{f.active()}, f.healings...) {
 		if a != nil && a.State == control.Wanted && !a.NotBefore.After(now) {
 			out = append(out, a)
@@ -109,10 +126,10 @@ func (f *fileWorld) wanted(now time.Time) (out []*control.Acquisition) {
 }
 
 // own reports whether a hosting is one of the producing centre's own sources.
-func (f *fileWorld) own(h control.Hosting) bool { return h.SourceCentre == f.Centre }
+func (f *File) own(h control.Hosting) bool { return h.SourceCentre == f.Centre }
 
 // ownHosting returns a present hosting at one of the centre's own sources.
-func (f *fileWorld) ownHosting() (control.Hosting, bool) {
+func (f *File) ownHosting() (control.Hosting, bool) {
 	for _, h := range f.hostings {
 		if f.own(h) && h.Present && h.Available() {
 			return h, true
@@ -121,10 +138,10 @@ func (f *fileWorld) ownHosting() (control.Hosting, bool) {
 	return control.Hosting{}, false
 }
 
-// candidates are the hostings from which an acquisition may still fetch, best
+// Candidates are the hostings from which an acquisition may still fetch, best
 // first: the producing centre's own, then by reputation, ties broken by id.
 // What has not settled is not fetched.
-func (f *fileWorld) candidates(a *control.Acquisition) []control.Hosting {
+func (f *File) Candidates(a *control.Acquisition) []control.Hosting {
 	var out []control.Hosting
 	for _, h := range f.hostings {
 		if h.Present && h.Settled && h.Available() && !a.Tried[h.Source].GivenUp {
@@ -151,9 +168,9 @@ func (f *fileWorld) candidates(a *control.Acquisition) []control.Hosting {
 	return out
 }
 
-// postponed reports whether the file can be had from nowhere now, but may be
+// Postponed reports whether the file can be had from nowhere now, but may be
 // later: its source is not available, or it changes just now.
-func (f *fileWorld) postponed() bool {
+func (f *File) Postponed() bool {
 	later := false
 	for _, h := range f.hostings {
 		if !h.Present || h.State == "removed" {
@@ -172,17 +189,4 @@ func sign(n int64) int {
 		return -1
 	}
 	return 1
-}
-
-// backoffAfter is the pause before the next attempt at a hosting after n
-// attempts.
-func (s settings) backoffAfter(n int) time.Duration {
-	d := s.backoff
-	for range n - 1 {
-		if d >= s.backoffMax {
-			break
-		}
-		d *= 2
-	}
-	return min(d, s.backoffMax)
 }

@@ -45,21 +45,9 @@ const (
 	announcedNotSound = "announced_entry_invalid"
 )
 
-// Verdict is what became of an announcement.
-type Verdict struct {
-	Look     int32  // as which it was recorded, if it was taken up
-	TakenUp  bool   // it is a look that plan has to class
-	Refused  string // the exception; empty if it was not refused
-	eventID  string
-	repeated bool
-}
-
-// Repeated tells that nothing new was said.
-func (v Verdict) Repeated() bool { return v.repeated }
-
 // Judge judges announcements within the caller's transaction, in which it records
 // what they say. Committed must be called once that is committed.
-func (n *Announcer) Judge(ctx context.Context, tx pgx.Tx, all []control.Announcement) ([]Verdict, error) {
+func (n *Announcer) Judge(ctx context.Context, tx pgx.Tx, all []control.Announcement) ([]control.Judgement, error) {
 	sources := make([]string, 0, len(all))
 	for _, a := range all {
 		sources = append(sources, a.Source)
@@ -69,7 +57,7 @@ func (n *Announcer) Judge(ctx context.Context, tx pgx.Tx, all []control.Announce
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Verdict, len(all))
+	out := make([]control.Judgement, len(all))
 	for i, a := range all {
 		if out[i], err = n.judge(ctx, tx, a, places); err != nil {
 			return nil, err
@@ -79,21 +67,21 @@ func (n *Announcer) Judge(ctx context.Context, tx pgx.Tx, all []control.Announce
 }
 
 // Committed notes which refusals have been told.
-func (n *Announcer) Committed(verdicts []Verdict) {
-	for _, v := range verdicts {
-		if v.eventID == "" {
+func (n *Announcer) Committed(all []control.Judgement) {
+	for _, v := range all {
+		if v.Event == "" {
 			continue
 		}
 		if n.told == nil {
 			n.told = map[string]bool{}
 		}
 		if len(n.told) < maxTold {
-			n.told[v.eventID] = true
+			n.told[v.Event] = true
 		}
 	}
 }
 
-func (n *Announcer) judge(ctx context.Context, tx pgx.Tx, a control.Announcement, places map[string]control.Place) (Verdict, error) {
+func (n *Announcer) judge(ctx context.Context, tx pgx.Tx, a control.Announcement, places map[string]control.Place) (control.Judgement, error) {
 	place, known := places[a.Source]
 	exception, message := exceptionOf(a, place, known)
 	if exception == "" {
@@ -109,10 +97,10 @@ func (n *Announcer) judge(ctx context.Context, tx pgx.Tx, a control.Announcement
 	l := control.Listed{File: schemas.FileID(a.Action, a.Name), Action: a.Action, Name: a.Name, Size: a.Size, ModTime: a.ModTime}
 	seen, err := control.Announced(ctx, tx, a.Source, &l)
 	if err != nil {
-		return Verdict{}, err
+		return control.Judgement{}, err
 	}
 	if seen {
-		return Verdict{repeated: true}, nil
+		return control.Judgement{Repeated: true}, nil
 	}
 	// Whoever announces a file says that it is whole, so nobody waits for it to
 	// settle; a fetch compares its size and time as ever.
@@ -124,24 +112,24 @@ func (n *Announcer) judge(ctx context.Context, tx pgx.Tx, a control.Announcement
 		return n.refuse(ctx, tx, a, entryRefused, refusal(err))
 	}
 	if err != nil || j.sighting.File == "" {
-		return Verdict{repeated: err == nil}, err
+		return control.Judgement{Repeated: err == nil}, err
 	}
 	return n.record(ctx, tx, p, j, now)
 }
 
 // record records a judged look with its events, but for the announcement itself,
 // which was read already.
-func (n *Announcer) record(ctx context.Context, tx pgx.Tx, p control.Poll, j judged, now time.Time) (Verdict, error) {
+func (n *Announcer) record(ctx context.Context, tx pgx.Tx, p control.Poll, j judged, now time.Time) (control.Judgement, error) {
 	j.sighting.Event, j.sighting.Headers = nil, nil
 	files, err := control.Record(ctx, tx, p, now, []control.Sighting{j.sighting})
 	if err != nil {
-		return Verdict{}, err
+		return control.Judgement{}, err
 	}
 	records := slices.DeleteFunc(told([]judged{j}, files), func(r schemas.Record) bool { return r.Topic == schemas.FileDiscoveredTopic })
 	if err := pg.AppendOutbox(ctx, tx, control.Schema, records); err != nil {
-		return Verdict{}, err
+		return control.Judgement{}, err
 	}
-	return Verdict{Look: j.sighting.Look, TakenUp: j.sighting.Class == "announced", Refused: j.sighting.Exception}, nil
+	return control.Judgement{Look: j.sighting.Look, TakenUp: j.sighting.Class == "announced", Refused: j.sighting.Exception}, nil
 }
 
 // exceptionOf says why an announcement belongs to no hosting; empty if it may be one. That
@@ -185,12 +173,12 @@ func (n *Announcer) hosted(a control.Announcement) (exception, message string) {
 
 // refuse tells that an announcement is not taken up. It says nothing about the file
 // of that name, which others may host.
-func (n *Announcer) refuse(ctx context.Context, tx pgx.Tx, a control.Announcement, exception, message string) (Verdict, error) {
+func (n *Announcer) refuse(ctx context.Context, tx pgx.Tx, a control.Announcement, exception, message string) (control.Judgement, error) {
 	// Not of the announcement's own id: the same said again is one refusal.
 	id := schemas.EventID(stage, schemas.LiveRun, a.Source+"/"+a.Action+"/"+a.Name, "announcement_refused", exception, message)
-	v := Verdict{Refused: exception, eventID: id}
+	v := control.Judgement{Refused: exception, Event: id}
 	if n.told[id] || len(n.told) >= maxTold {
-		v.eventID = ""
+		v.Event = ""
 		return v, nil
 	}
 	now := n.Now()

@@ -19,22 +19,22 @@ const announcedName = "H.2012-10-02.1.impc.zip"
 
 // announce has an announcement judged and committed, and returns what became of it
 // with the events that were told, as entity, exception and file.
-func (b *bench) announce(n *Announcer, edit func(*control.Announcement)) (Verdict, []string) {
+func (b *bench) announce(n *Announcer, edit func(*control.Announcement)) (control.Judgement, []string) {
 	b.t.Helper()
 	at := noon.Add(-time.Hour)
 	a := control.Announcement{ID: uuid.NewString(), Source: "src", Name: announcedName, Action: "add", Change: "new", Size: 10, ModTime: &at}
 	if edit != nil {
 		edit(&a)
 	}
-	var verdicts []Verdict
+	var judged []control.Judgement
 	err := pg.InTx(b.t.Context(), b.Pool, func(tx pgx.Tx) (err error) {
-		verdicts, err = n.Judge(b.t.Context(), tx, []control.Announcement{a})
+		judged, err = n.Judge(b.t.Context(), tx, []control.Announcement{a})
 		return err
 	})
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	n.Committed(verdicts)
+	n.Committed(judged)
 	var told []string
 	for _, m := range enginetest.Drain(b.t, b.Pool, control.Schema, b.Outbox.Codec) {
 		e, ok := m.Body.(*schemas.StatusChanged)
@@ -44,7 +44,7 @@ func (b *bench) announce(n *Announcer, edit func(*control.Announcement)) (Verdic
 		}
 		told = append(told, strings.TrimSpace(e.Entity+" "+e.Exception))
 	}
-	return verdicts[0], told
+	return judged[0], told
 }
 
 func (b *bench) announcer() *Announcer {
@@ -105,7 +105,7 @@ func TestWhatIsAnnouncedIsTakenUpOrRefused(t *testing.T) {
 			if got := text1(t, b.Pool, "SELECT count(*) FROM control.look WHERE class = 'announced' AND session IS NULL"); (strings.TrimSpace(got) == "1") != v.TakenUp {
 				t.Errorf("looks: %s", got)
 			}
-			if again, told := b.announce(n, tc.edit); again.TakenUp || len(told) > 0 || tc.refused == "" && !again.Repeated() {
+			if again, told := b.announce(n, tc.edit); again.TakenUp || len(told) > 0 || tc.refused == "" && !again.Repeated {
 				t.Errorf("said again it became %+v, and was told as %v", again, told)
 			}
 		})
@@ -129,7 +129,7 @@ func TestAnnouncementsBesidePolls(t *testing.T) {
 	b.clear()
 	before := text1(t, b.Pool, "SELECT look, size, state FROM control.hosting")
 	for range 2 {
-		if v, told := b.announce(n, nil); !v.Repeated() || len(told) > 0 {
+		if v, told := b.announce(n, nil); !v.Repeated || len(told) > 0 {
 			t.Errorf("an old announcement became %+v, %v", v, told)
 		}
 		if v, told := b.announce(n, func(a *control.Announcement) { a.Size = -1 }); v.Refused == "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tributary/internal/backoff"
 	"tributary/internal/remote"
 	"tributary/internal/source"
 	"tributary/sql/control"
@@ -50,7 +51,7 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 		return listErr
 	}
 	if listErr != nil && p.Attempts < s.Config.Poll.Attempts && retriable(listErr) {
-		wait := min(time.Second<<(p.Attempts-1), time.Minute)
+		wait := backoff.Exponential{Base: time.Second, Max: time.Minute}.After(p.Attempts)
 		log.Warn("listing failed; trying again", "error", text(listErr), "attempt", p.Attempts, "in", wait)
 		return control.PostponePoll(ctx, conn, p, s.Now().Add(wait), exception(listErr), text(listErr))
 	}

@@ -1,6 +1,7 @@
 // Package deadletter reads dead letters: records that a stage could not work
-// on and set aside, as they came, with the cause in their headers. What became
-// of them (replayed, dropped) is kept in control and joined by whoever asks.
+// on and set aside, as they came, with the cause in their headers. A Decider has
+// them retried or drops them; what was decided, and what became of it, is kept in
+// control and joined by whoever asks.
 package deadletter
 
 import (
@@ -80,7 +81,7 @@ func (l *Letter) Subject() string {
 // maxText bounds what is kept of an error's text, in bytes, whoever wrote it.
 const maxText = 2048
 
-// Trim forgets what is needed to show a letter, but not to list or replay it,
+// Trim forgets what is needed to show a letter, but not to list or retry it,
 // so that many can be held.
 func (l *Letter) Trim() {
 	l.Record, l.Stack, l.Files = nil, "", l.Files[:min(len(l.Files), 1):min(len(l.Files), 1)]
@@ -92,7 +93,7 @@ var varying = regexp.MustCompile(`0x[0-9a-fA-F]+|[0-9a-f]{16,}|[0-9]+`)
 
 // Lineage is the identity of what dies again and again: this file or document,
 // at this stage, of this cause. Control does not see how insertion ends, and
-// counts all replays there: so these are of one version.
+// counts all retries there: so these are of one version.
 func (l *Letter) Lineage() string {
 	cause, version := varying.ReplaceAllString(l.Error, "#"), ""
 	if l.Stage == Insert {

@@ -1,6 +1,7 @@
-// Package replay chooses what a replay processes again: versions of files, by a
-// condition in SQL on the tracker, by when they were last heard of, or by
-// offsets of the log. Planners do the rest (producers/plan).
+// Package replay processes files again. What a replay processes is chosen by a
+// condition in SQL on the tracker, by when files were last heard of, or by
+// offsets of the log (choose.go). A Manager writes down what was chosen; Runners
+// begin new attempts of it, at the replay's rate, which then go the way of all.
 package replay
 
 import (

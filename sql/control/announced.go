@@ -63,3 +63,12 @@ type Announcement struct {
 	Size                       int64
 	ModTime                    *time.Time
 }
+
+// Judgement is what became of an announcement.
+type Judgement struct {
+	Look     int32  // as which it was recorded, if it was taken up
+	TakenUp  bool   // it is a look that plan has to class
+	Repeated bool   // nothing new was said
+	Refused  string // the exception; empty if it was not refused
+	Event    string // the id of the event that tells its refusal; empty: none does
+}

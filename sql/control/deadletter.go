@@ -12,11 +12,11 @@ import (
 
 // What became of a dead letter that somebody decided about.
 const (
-	LetterUnderWay  = "under_way"     // replayed, and the new attempt has not ended
-	LetterCompleted = "completed"     // replayed, and the new attempt went all the way
-	LetterOrdered   = "ordered_again" // replayed, of insert, whose ends control does not see: there is a new letter if it died again
-	LetterDied      = "died_again"    // replayed, and given up again: there is a new dead letter
-	LetterFailed    = "failed"        // replayed, and the new attempt failed otherwise
+	LetterUnderWay  = "under_way"     // retried, and the new attempt has not ended
+	LetterCompleted = "completed"     // retried, and the new attempt went all the way
+	LetterOrdered   = "ordered_again" // retried, of insert, whose ends control does not see: there is a new letter if it died again
+	LetterDied      = "died_again"    // retried, and given up again: there is a new dead letter
+	LetterFailed    = "failed"        // retried, and the new attempt failed otherwise
 	LetterDropped   = "dropped"       // hidden, with a reason
 )
 
@@ -30,23 +30,23 @@ type Decision struct {
 type DeadLetter struct {
 	ID, Place, Stage, Class, Cause, Lineage string
 	File, Document                          string // ids; empty where the record tells none
-	Acquisition                             int64  // of the replay; 0: none
-	Attempt                                 int32  // of the replay, as far as numbered
-	Deaths                                  int    // replays of the lineage that had died before this one
+	Acquisition                             int64  // of the retry; 0: none
+	Attempt                                 int32  // of the retry, as far as numbered
+	Deaths                                  int    // retries of the lineage that had died before this one
 	Forced                                  bool
-	Replay, Drop                            Decision
-	Became                                  string // of the replay, one of the above; empty: none
+	Retry, Drop                             Decision
+	Became                                  string // of the retry, one of the above; empty: none
 	State                                   string // Became, or dropped
 }
 
 const deadLetterSQL = `SELECT l.id::text, l.place, l.stage, l.class, l.cause, l.lineage::text, coalesce(l.file::text, ''), coalesce(l.document::text, ''),
 	coalesce(l.acquisition, 0), coalesce(a.attempt, 0), l.deaths, l.forced,
 	l.replayed_at, l.replayed_by, l.replay_reason, l.dropped_at, l.dropped_by, l.drop_reason,
-	CASE WHEN a.id IS NULL THEN '' ELSE ` + replayState + ` END
+	CASE WHEN a.id IS NULL THEN '' ELSE ` + retryState + ` END
 	FROM control.dead_letter l LEFT JOIN control.acquisition a ON a.id = l.acquisition `
 
-// replayState is what became of the replay of letter l, which is acquisition a.
-const replayState = `CASE
+// retryState is what became of the retry of letter l, which is acquisition a.
+const retryState = `CASE
 	WHEN a.state <> 'ended' THEN 'under_way'
 	WHEN a.result = 'failed' AND a.exception = 'quarantined' THEN 'died_again'
 	WHEN a.result IN ('failed','cancelled') THEN 'failed'
@@ -65,10 +65,10 @@ func DeadLetters(ctx context.Context, q pg.Querier, ids []string) (map[string]De
 	all, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (d DeadLetter, err error) {
 		var replayed, dropped *time.Time
 		err = r.Scan(&d.ID, &d.Place, &d.Stage, &d.Class, &d.Cause, &d.Lineage, &d.File, &d.Document, &d.Acquisition, &d.Attempt, &d.Deaths, &d.Forced,
-			&replayed, &d.Replay.By, &d.Replay.Reason, &dropped, &d.Drop.By, &d.Drop.Reason, &d.Became)
+			&replayed, &d.Retry.By, &d.Retry.Reason, &dropped, &d.Drop.By, &d.Drop.Reason, &d.Became)
 		d.State = d.Became
 		if replayed != nil {
-			d.Replay.At = replayed.UTC()
+			d.Retry.At = replayed.UTC()
 		}
 		if dropped != nil {
 			d.Drop.At, d.State = dropped.UTC(), LetterDropped
@@ -85,13 +85,13 @@ func DeadLetters(ctx context.Context, q pg.Querier, ids []string) (map[string]De
 	return out, nil
 }
 
-// Deaths returns how many replays of each lineage died again. Of insertion
+// Deaths returns how many retries of each lineage died again. Of insertion
 // control sees no end: whoever asks there has a letter that came after them.
 func Deaths(ctx context.Context, q pg.Querier, lineages []string) (map[string]int, error) {
 	rows, err := q.Query(ctx, `SELECT l.lineage::text, count(DISTINCT a.id) FROM control.dead_letter l JOIN control.acquisition a ON a.id = l.acquisition
-		WHERE l.lineage = ANY($1::uuid[]) AND (l.stage = 'insert' OR `+replayState+` = 'died_again') GROUP BY l.lineage`, lineages)
+		WHERE l.lineage = ANY($1::uuid[]) AND (l.stage = 'insert' OR `+retryState+` = 'died_again') GROUP BY l.lineage`, lineages)
 	if err != nil {
-		return nil, fmt.Errorf("count deaths of replays: %w", err)
+		return nil, fmt.Errorf("count deaths of retries: %w", err)
 	}
 	defer rows.Close()
 	out := map[string]int{}
@@ -99,23 +99,23 @@ func Deaths(ctx context.Context, q pg.Querier, lineages []string) (map[string]in
 		var lineage string
 		var n int
 		if err := rows.Scan(&lineage, &n); err != nil {
-			return nil, fmt.Errorf("count deaths of replays: %w", err)
+			return nil, fmt.Errorf("count deaths of retries: %w", err)
 		}
 		out[lineage] = n
 	}
 	return out, rows.Err()
 }
 
-// Replays returns which of the given files' acquisitions are replays of dead
+// Retries returns which of the given files' acquisitions are retries of dead
 // letters.
-func Replays(ctx context.Context, q pg.Querier, files []string) (map[int64]bool, error) {
+func Retries(ctx context.Context, q pg.Querier, files []string) (map[int64]bool, error) {
 	rows, err := q.Query(ctx, `SELECT DISTINCT a.id FROM control.acquisition a JOIN control.dead_letter l ON l.acquisition = a.id WHERE a.file = ANY($1::uuid[])`, files)
 	if err != nil {
-		return nil, fmt.Errorf("read replays: %w", err)
+		return nil, fmt.Errorf("read retries: %w", err)
 	}
 	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil {
-		return nil, fmt.Errorf("read replays: %w", err)
+		return nil, fmt.Errorf("read retries: %w", err)
 	}
 	out := map[int64]bool{}
 	for _, id := range ids {
@@ -152,8 +152,8 @@ func Verdicts(ctx context.Context, q pg.Querier, files, documents []string) (map
 	return out, rows.Err()
 }
 
-// AddReplay stores the acquisition of a replay and gives it its id.
-func AddReplay(ctx context.Context, tx pgx.Tx, a *Acquisition) error {
+// AddAcquisition stores an acquisition with its first attempt and gives it its id.
+func AddAcquisition(ctx context.Context, tx pgx.Tx, a *Acquisition) error {
 	var headers []byte
 	if a.LastHeaders != nil {
 		var err error
@@ -167,22 +167,22 @@ func AddReplay(ctx context.Context, tx pgx.Tx, a *Acquisition) error {
 		a.Run, a.File, a.Domain, a.Source, a.Look, a.Size, a.State, a.NotBefore, a.Attempt, a.Alone, a.Download, a.Unzip, a.SHA256, a.Documents,
 		a.RankOwn, a.RankTime, a.RankOrdinal, a.LastEvent, headers, a.Result, a.EndedAt).Scan(&a.ID)
 	if err != nil {
-		return fmt.Errorf("store the replay: %w", err)
+		return fmt.Errorf("store the acquisition: %w", err)
 	}
 	a.New = false
 	return nil
 }
 
-// StoreReplay notes that a letter was replayed. What was decided before about
+// StoreRetry notes that a letter was retried. What was decided before about
 // it is replaced.
-func StoreReplay(ctx context.Context, tx pgx.Tx, d DeadLetter) error {
+func StoreRetry(ctx context.Context, tx pgx.Tx, d DeadLetter) error {
 	_, err := tx.Exec(ctx, `INSERT INTO control.dead_letter (id, place, stage, class, cause, lineage, file, document, acquisition, deaths, forced, replayed_at, replayed_by, replay_reason)
 		VALUES ($1,$2,$3,$4,$5,$6,nullif($7,'')::uuid,nullif($8,'')::uuid,$9,$10,$11,$12,$13,$14)
 		ON CONFLICT (id) DO UPDATE SET acquisition=excluded.acquisition, deaths=excluded.deaths, forced=excluded.forced,
 			replayed_at=excluded.replayed_at, replayed_by=excluded.replayed_by, replay_reason=excluded.replay_reason, dropped_at=NULL`,
-		d.ID, d.Place, d.Stage, pg.Text(d.Class), pg.Text(d.Cause), d.Lineage, d.File, d.Document, d.Acquisition, d.Deaths, d.Forced, d.Replay.At, pg.Text(d.Replay.By), pg.Text(d.Replay.Reason))
+		d.ID, d.Place, d.Stage, pg.Text(d.Class), pg.Text(d.Cause), d.Lineage, d.File, d.Document, d.Acquisition, d.Deaths, d.Forced, d.Retry.At, pg.Text(d.Retry.By), pg.Text(d.Retry.Reason))
 	if err != nil {
-		return fmt.Errorf("note the replay of %s: %w", d.Place, err)
+		return fmt.Errorf("note the retry of %s: %w", d.Place, err)
 	}
 	return nil
 }

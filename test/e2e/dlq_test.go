@@ -121,10 +121,10 @@ func TestDeadLetters(t *testing.T) {
 			t.Errorf("dropped:\n%s", out)
 		}
 		mend()
-		if out := s.ask("dlq", "replay", "--where", "file="+rot.Body.FileName, "--dry-run"); !strings.Contains(out, "1 dead letters of 1 files") {
+		if out := s.ask("dlq", "retry", "--where", "file="+rot.Body.FileName, "--dry-run"); !strings.Contains(out, "1 dead letters of 1 files") {
 			t.Errorf("the dry run says:\n%s", out)
 		}
-		s.ask("dlq", "replay", id, "--reason", "it was told wrongly")
+		s.ask("dlq", "retry", id, "--reason", "it was told wrongly")
 	})
 	s.once()
 
@@ -136,7 +136,7 @@ func TestDeadLetters(t *testing.T) {
 		if all := list[letterRow](s, "dlq", "list", "--all"); len(all) != 7 {
 			t.Errorf("%d dead letters with those that were dropped, want 7", len(all))
 		}
-		s.refused(id, "replayed already")
+		s.refused(id, "retried already")
 		got := s.see()
 		if got.Hash != undisturbed.Hash {
 			t.Errorf("warehouse hash %s after the replay, %s undisturbed", got.Hash, undisturbed.Hash)
@@ -187,7 +187,7 @@ func TestWhatInsertGivesUpIsReplayed(t *testing.T) {
 		if s.hash() == undisturbed.Hash {
 			t.Error("the document that was given up changes nothing: the test shows nothing")
 		}
-		s.ask("dlq", "replay", "--where", "stage=insert", "--reason", "it was the member")
+		s.ask("dlq", "retry", "--where", "stage=insert", "--reason", "it was the member")
 	})
 	s.once()
 	s.engines(func(engine.Endpoints) {
@@ -201,12 +201,12 @@ func TestWhatInsertGivesUpIsReplayed(t *testing.T) {
 	})
 }
 
-// refused replays a dead letter and expects that it is refused, and why.
+// refused retries a dead letter and expects that it is refused, and why.
 func (s *system) refused(id, why string) {
 	s.t.Helper()
-	p := s.start("dlq", "replay", id)
+	p := s.start("dlq", "retry", id)
 	if code := p.code(askWithin); code != 1 || !strings.Contains(p.output(), why) {
-		s.t.Errorf("replaying %s ends with %d, want it to be refused since %q:\n%s", id, code, why, p.tail())
+		s.t.Errorf("retrying %s ends with %d, want it to be refused since %q:\n%s", id, code, why, p.tail())
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tributary/internal/pg"
+	"tributary/recovery/replay"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -65,8 +66,9 @@ func (w *world) replay(r *control.ReplayRun, items ...control.ReplayItem) {
 	if r.ID == "" {
 		r.ID = uuid.NewString()
 	}
+	manager := &replay.Manager{Pool: w.pool, Outbox: pg.Outbox{Schema: control.Schema, Codec: w.codec}, Now: now}
 	next := 0
-	if _, err := w.planner.RequestRun(ctx, r, func() (i control.ReplayItem, ok bool, err error) {
+	if _, err := manager.Request(ctx, r, func() (i control.ReplayItem, ok bool, err error) {
 		if next == len(items) {
 			return i, false, nil
 		}
@@ -76,10 +78,10 @@ func (w *world) replay(r *control.ReplayRun, items ...control.ReplayItem) {
 		w.t.Fatalf("from %s: %v", r.Phase, err)
 	}
 	name := fmt.Sprint(r.Number)
-	if _, stopped, err := w.planner.StopRun(ctx, name, "me", "a test"); err != nil {
+	if _, stopped, err := manager.Stop(ctx, name, "me", "a test"); err != nil {
 		w.t.Fatal(err)
 	} else if stopped {
-		if _, _, err := w.planner.ResumeRun(ctx, name, "me", "a test"); err != nil {
+		if _, _, err := manager.Resume(ctx, name, "me", "a test"); err != nil {
 			w.t.Fatal(err)
 		}
 	}

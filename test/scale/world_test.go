@@ -32,6 +32,7 @@ import (
 	"tributary/producers/poll"
 	"tributary/producers/publish"
 	"tributary/producers/schedule"
+	"tributary/recovery/replay"
 	"tributary/schemas"
 	"tributary/sql/control"
 	"tributary/topics"
@@ -53,8 +54,6 @@ type world struct {
 	codec   *schemas.Codec
 	connect kafka.Factory
 	log     *slog.Logger
-
-	planner *plan.Planner // set by start
 
 	mu        sync.Mutex
 	listing   map[string][]remote.Entry // by source
@@ -129,7 +128,7 @@ func (w *world) start() *schedule.Scheduler {
 	scheduler := &schedule.Scheduler{Config: w.cfg, Profile: impc, Pool: w.pool, Outbox: outbox, Log: w.log, Now: now}
 	poller := &poll.Poller{Config: w.cfg, Sources: polled, Profile: impc, Centres: set, Pool: w.pool, Outbox: outbox, Holder: "test", TTL: 30 * time.Second,
 		Log: w.log, Now: now, Dial: w.dial}
-	w.planner = plan.New(w.cfg.Plan, w.cfg.Sequence.PollCutoff.D(), false, w.pool, outbox, pg.Offsets{Schema: control.Schema, Group: "plan"}, w.log)
+	planner := plan.New(w.cfg.Plan, w.cfg.Sequence.PollCutoff.D(), false, w.pool, outbox, pg.Offsets{Schema: control.Schema, Group: "plan"}, w.log)
 	w.announcer = &poll.Announcer{Sources: polled, Profile: impc, Centres: set, Outbox: outbox, Now: now}
 	sequencer := &sequence.Sequencer{Config: w.cfg.Sequence, Kinds: []string{"specimen", "experiment"}, Outbox: outbox,
 		Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: pg.Offsets{Schema: control.Schema, Group: "sequence"}, Pool: w.pool}}, Lease: pg.Lease{Pool: w.pool, Schema: control.Schema, Name: "release", Holder: "test", TTL: 3 * time.Second},
@@ -140,7 +139,8 @@ func (w *world) start() *schedule.Scheduler {
 	}
 	w.run("poll", poller.Run)
 	w.run("publish", publisher.Run)
-	w.run("plan", func(ctx context.Context) error { return w.planner.Run(ctx, applier("plan", plan.Topics(), w.planner)) })
+	w.run("plan", func(ctx context.Context) error { return planner.Run(ctx, applier("plan", plan.Topics(), planner)) })
+	w.run("replays", replay.NewRunner(replay.Deps{Pool: w.pool, Outbox: outbox, Log: w.log, Now: now}).Run)
 	w.run("sequence", func(ctx context.Context) error {
 		return sequencer.Run(ctx, applier("sequence", []string{schemas.DocumentValidatedTopic}, sequencer))
 	})

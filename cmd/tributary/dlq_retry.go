@@ -7,43 +7,53 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tributary/internal/blob"
 	"tributary/internal/pg"
-	"tributary/producers/plan"
 	"tributary/queries/report"
 	"tributary/recovery/deadletter"
 )
 
+// newDLQReplay is dlq retry under the name that it had before.
 func newDLQReplay(c *cli) *cobra.Command {
+	cmd := newDLQRetry(c)
+	cmd.Use, cmd.Short = "replay [ID…]", "Deprecated: dlq retry under its old name"
+	cmd.Long = "Deprecated: use dlq retry, which does the same. This name is kept for one release."
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		fmt.Fprintln(c.stderr, "tributary dlq replay is deprecated and goes with the next release: use tributary dlq retry")
+		return run(cmd, args)
+	}
+	return cmd
+}
+
+func newDLQRetry(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "replay [ID…]",
+		Use:   "retry [ID…]",
 		Short: "Request new attempts for dead letters",
 		Long: "Request a new attempt for each dead letter, once: those named by id, or the open ones that --where means. Remove the\n" +
 			"cause first. Where bytes had been accepted the new attempt begins with the stored ones; else the file is fetched.\n" +
 			"All documents of an archive are processed again, so that letters of one archive share the new attempt; what is in\n" +
 			"the warehouse is not doubled by that. A running system takes it up; otherwise the next tributary up does.\n\n" +
-			"Refused, with the reason, are letters that were replayed already, that later attempts have left behind, that ask\n" +
-			"for nothing, and those whose replays have died of the same cause --max-deaths times. Exit code 1 if one was.",
+			"Refused, with the reason, are letters that were retried already, that later attempts have left behind, that ask\n" +
+			"for nothing, and those whose retries have died of the same cause --max-deaths times. Exit code 1 if one was.",
 	}
 	output := outputFlag(cmd, report.Formats()...)
 	var w whereFlags
 	w.add(cmd)
-	o := plan.ReplayOptions{}
+	o := deadletter.RetryOptions{}
 	cmd.Flags().StringVar(&o.Reason, "reason", "", "why, for those who read it later")
 	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "only say what would be done")
 	cmd.Flags().BoolVar(&o.Fetch, "fetch", false, "fetch the bytes again instead of using those stored")
-	cmd.Flags().BoolVar(&o.Force, "force", false, "also what died again too often, was dropped, or whose replay failed")
-	cmd.Flags().IntVar(&o.MaxDeaths, "max-deaths", 3, "refuse what was replayed so often and died each time of the same cause")
+	cmd.Flags().BoolVar(&o.Force, "force", false, "also what died again too often, was dropped, or whose retry failed")
+	cmd.Flags().IntVar(&o.MaxDeaths, "max-deaths", 3, "refuse what was retried so often and died each time of the same cause")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := chooses(args, &w); err != nil {
 			return err
 		}
 		o.By = requester()
-		return c.withReplays(cmd.Context(), func(p *plan.Planner, d *letters, blobs blob.Store) error {
-			o.Blobs = blobs
-			what := "replayed"
+		return c.withDecider(cmd.Context(), func(p *deadletter.Decider, d *letters) error {
+			what := "retried"
 			if o.DryRun {
-				what = "would be replayed"
+				what = "would be retried"
 			}
 			t := tally{output: *output, files: map[string]bool{}}
 			out, err := report.NewOutput(c.stdout, *output, "id", "about", "attempt", "deaths", "refused")
@@ -52,7 +62,7 @@ func newDLQReplay(c *cli) *cobra.Command {
 			}
 			err = d.eachChosen(cmd.Context(), args, &w, func(chunk []*letter) error {
 				chunk, ours := apart(chunk)
-				done, err := p.Replay(cmd.Context(), plain(chunk), o)
+				done, err := p.Retry(cmd.Context(), plain(chunk), o)
 				if err != nil {
 					return err
 				}
@@ -61,10 +71,10 @@ func newDLQReplay(c *cli) *cobra.Command {
 					if err != nil {
 						return err
 					}
-					done = append(done, plan.Replayed{Letter: l.Letter, Refused: why})
+					done = append(done, deadletter.Retried{Letter: l.Letter, Refused: why})
 				}
 				for _, r := range done {
-					row, cells := t.replayed(r)
+					row, cells := t.retried(r)
 					if err := out.Row(row, cells...); err != nil {
 						return err
 					}
@@ -83,9 +93,9 @@ func newDLQReplay(c *cli) *cobra.Command {
 func newDLQDrop(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "drop [ID…]",
-		Short: "Hide dead letters that need no replay",
+		Short: "Hide dead letters that need no retry",
 		Long: "Hide dead letters, with a reason: those named by id, or the open ones that --where means. Nothing is deleted:\n" +
-			"dlq list --all shows them, and replay --force still replays them.",
+			"dlq list --all shows them, and retry --force still retries them.",
 	}
 	output := outputFlag(cmd, report.Formats()...)
 	var w whereFlags
@@ -98,7 +108,7 @@ func newDLQDrop(c *cli) *cobra.Command {
 		if *reason == "" {
 			return usagef("say why with --reason: whoever finds them later wants to know")
 		}
-		return c.withReplays(cmd.Context(), func(p *plan.Planner, d *letters, _ blob.Store) error {
+		return c.withDecider(cmd.Context(), func(p *deadletter.Decider, d *letters) error {
 			t := tally{output: *output, files: map[string]bool{}}
 			out, err := report.NewOutput(c.stdout, *output, "id", "about", "refused")
 			if err != nil {
@@ -115,7 +125,7 @@ func newDLQDrop(c *cli) *cobra.Command {
 					if err != nil {
 						return err
 					}
-					done = append(done, plan.Dropped{Letter: l.Letter, Refused: why})
+					done = append(done, deadletter.Dropped{Letter: l.Letter, Refused: why})
 				}
 				for _, r := range done {
 					row := t.count(r.Letter, r.Refused)
@@ -169,7 +179,7 @@ func (t *tally) count(l *deadletter.Letter, refused string) decidedRow {
 	return decidedRow{ID: l.ID, About: l.Subject(), Refused: refused}
 }
 
-func (t *tally) replayed(r plan.Replayed) (decidedRow, []string) {
+func (t *tally) retried(r deadletter.Retried) (decidedRow, []string) {
 	row := t.count(r.Letter, r.Refused)
 	row.Attempt, row.Deaths = r.Attempt, r.Deaths
 	t.documents += int64(r.Documents)

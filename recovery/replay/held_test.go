@@ -1,4 +1,4 @@
-package plan
+package replay
 
 import (
 	"encoding/json"
@@ -18,12 +18,12 @@ import (
 // to others, and says so, not always; nobody waits for it with --once. Replays
 // that promote nothing are taken up whatever the profile is.
 func TestAPromotionWaitsForItsProfile(t *testing.T) {
-	m := newMorgue(t)
+	m := newBench(t)
 	var log strings.Builder
-	m.Log = slog.New(slog.NewTextHandler(&log, nil))
+	m.runner.Log = slog.New(slog.NewTextHandler(&log, nil))
 	d := m.inserted("f.zip", 1, "an archive")
 	shadow := m.shadowed(schemas.FromUnzip, "try", version("f.zip", d.SHA256))
-	m.finish(m.rerunAll())
+	m.finish(m.turns())
 	compared := profile.Versions{Unzip: "u", XSD: map[string]string{"specimen": "x"}, Upload: map[string]string{"specimen": "m"}, Data: "d"}
 	text, err := json.Marshal(compared)
 	if err != nil {
@@ -31,7 +31,7 @@ func TestAPromotionWaitsForItsProfile(t *testing.T) {
 	}
 	r := &control.ReplayRun{ID: uuid.NewString(), Phase: schemas.FromUnzip, Promotes: shadow.ID, By: "another", Reason: "agreed", Versions: text}
 	items := []control.ReplayItem{version("f.zip", d.SHA256)}
-	if _, err := m.RequestRun(t.Context(), r, func() (i control.ReplayItem, ok bool, err error) {
+	if _, err := m.manager.Request(t.Context(), r, func() (i control.ReplayItem, ok bool, err error) {
 		if len(items) > 0 {
 			i, items, ok = items[0], nil, true
 		}
@@ -39,7 +39,7 @@ func TestAPromotionWaitsForItsProfile(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	m.drain()
+	m.Drain()
 	others := map[string]profile.Versions{"u": compared, "x": compared, "d": compared}
 	for part, v := range others {
 		switch part {
@@ -50,8 +50,8 @@ func TestAPromotionWaitsForItsProfile(t *testing.T) {
 		default:
 			v.Data = "of before"
 		}
-		m.Versions = &v
-		if out := m.rerunAll(); len(out) > 0 {
+		m.runner.Versions = &v
+		if out := m.turns(); len(out) > 0 {
 			t.Fatalf("a member with another %s publishes %d events of it", part, len(out))
 		}
 	}
@@ -66,14 +66,14 @@ func TestAPromotionWaitsForItsProfile(t *testing.T) {
 	if err != nil || left.Replays != 0 {
 		t.Errorf("%d of its files are waited for (%v)", left.Replays, err)
 	}
-	m.now = m.now.Add(2 * time.Minute)
-	if m.rerunAll(); strings.Count(log.String(), "waits") != 2 {
+	m.Clock = m.Clock.Add(2 * time.Minute)
+	if m.turns(); strings.Count(log.String(), "waits") != 2 {
 		t.Errorf("it is not logged again:\n%s", log.String())
 	}
 
 	// One with the shadow's profile does it.
-	m.Versions = &compared
-	out := m.rerunAll()
+	m.runner.Versions = &compared
+	out := m.turns()
 	if again := bodies[schemas.DownloadFinished](out); len(again) != 1 || again[0].Run != r.ID {
 		t.Fatalf("published: %+v", again)
 	}
@@ -81,9 +81,9 @@ func TestAPromotionWaitsForItsProfile(t *testing.T) {
 	if done, err := control.ReadReplayRun(t.Context(), m.Pool, r.ID); err != nil || done.State != control.ReplayDone || done.Held != "" {
 		t.Errorf("it is %s, held by %q (%v)", done.State, done.Held, err)
 	}
-	m.Versions = &profile.Versions{}
+	m.runner.Versions = &profile.Versions{}
 	m.ask(schemas.FromUnzip, 0, version("f.zip", d.SHA256))
-	if again := bodies[schemas.DownloadFinished](m.rerunAll()); len(again) != 1 {
+	if again := bodies[schemas.DownloadFinished](m.turns()); len(again) != 1 {
 		t.Errorf("a replay that promotes nothing publishes %d files", len(again))
 	}
 }

@@ -1,10 +1,9 @@
-package plan
+package replay
 
 import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -12,22 +11,18 @@ import (
 	"tributary/sql/control"
 )
 
-// patience ends a test that hangs: nothing that is waited for takes as long,
-// however busy the machine is.
-const patience = 5 * time.Minute
-
 // While a replay is chosen, which may take minutes, no transaction is open:
 // others are requested, stored and numbered meanwhile, and vacuum is not held
 // back. What was chosen by one that fails is forgotten.
 func TestNothingIsOpenWhileAReplayIsChosen(t *testing.T) {
-	m := newMorgue(t)
+	m := newBench(t)
 	d := m.inserted("f.zip", 1, "an archive")
 	ctx, cancel := context.WithTimeout(t.Context(), patience) // for when they wait for each other
 	defer cancel()
 	request := func(next func(n int) (bool, error)) (*control.ReplayRun, int64, error) {
 		r := &control.ReplayRun{ID: uuid.NewString(), Phase: schemas.FromUnzip, By: "somebody", Reason: "a test"}
 		n := 0
-		items, err := m.RequestRun(ctx, r, func() (control.ReplayItem, bool, error) {
+		items, err := m.manager.Request(ctx, r, func() (control.ReplayItem, bool, error) {
 			n++
 			more, err := next(n)
 			return version("f.zip", d.SHA256), more, err
@@ -37,7 +32,7 @@ func TestNothingIsOpenWhileAReplayIsChosen(t *testing.T) {
 	var other *control.ReplayRun
 	slow, items, err := request(func(n int) (_ bool, err error) {
 		if n == 2500 { // some were sent to Postgres before
-			if open := m.text("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND (xact_start IS NOT NULL OR backend_xmin IS NOT NULL)"); open != "(0)" {
+			if open := m.Text("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND (xact_start IS NOT NULL OR backend_xmin IS NOT NULL)"); open != "(0)" {
 				t.Errorf("open transactions: %s", open)
 			}
 			other, _, err = request(func(n int) (bool, error) { return n == 1, nil })
@@ -59,7 +54,7 @@ func TestNothingIsOpenWhileAReplayIsChosen(t *testing.T) {
 	}); !errors.Is(err, broken) {
 		t.Errorf("%v, want what was broken", err)
 	}
-	if got := m.text("SELECT number, (SELECT count(*) FROM control.replay_item i WHERE i.run = r.id) FROM control.replay r ORDER BY number"); got != "(1,1) (2,1)" {
+	if got := m.Text("SELECT number, (SELECT count(*) FROM control.replay_item i WHERE i.run = r.id) FROM control.replay r ORDER BY number"); got != "(1,1) (2,1)" {
 		t.Errorf("replays and their items: %s", got)
 	}
 	if r, _, err := request(func(n int) (bool, error) { return n == 1, nil }); err != nil || r.Number != 3 {

@@ -1,4 +1,4 @@
-package plan
+package replay
 
 import (
 	"testing"
@@ -14,7 +14,7 @@ import (
 // A file that is under way is waited for, and the replay says what for, until it
 // is taken up.
 func TestAReplaySaysWhatItWaitsFor(t *testing.T) {
-	m := newMorgue(t)
+	m := newBench(t)
 	d := m.inserted("f.zip", 1, "an archive")
 	ask := func(want ...control.ReplayWait) {
 		t.Helper()
@@ -25,18 +25,18 @@ func TestAReplaySaysWhatItWaitsFor(t *testing.T) {
 		}
 	}
 	m.ask(schemas.FromUnzip, 0, version("f.zip", d.SHA256))
-	first := m.rerunAll()
+	first := m.turns()
 	m.ask(schemas.FromUnzip, 0, version("f.zip", d.SHA256))
-	m.rerunAll()
+	m.turns()
 	ask(control.ReplayWait{Items: 1, Message: "the file is under way: received", Example: "add/f.zip"})
 	m.finish(first)
-	m.now = m.now.Add(time.Minute)
-	m.rerunAll()
+	m.Clock = m.Clock.Add(time.Minute)
+	m.turns()
 	ask()
 	// What is to be fetched waits with its source.
-	m.exec("UPDATE control.source SET state = 'maintenance'")
-	m.exec("UPDATE control.acquisition SET state = 'wanted', result = '', ended_at = NULL WHERE attempt = 1")
+	m.Exec("UPDATE control.source SET state = 'maintenance'")
+	m.Exec("UPDATE control.acquisition SET state = 'wanted', result = '', ended_at = NULL WHERE attempt = 1")
 	m.ask(schemas.FromUnzip, 0, version("f.zip", d.SHA256))
-	m.rerunAll()
+	m.turns()
 	ask(control.ReplayWait{Items: 1, Message: "the file is to be fetched, and no source of it is available now: make one available, or remove it", Example: "add/f.zip"})
 }

@@ -1,12 +1,14 @@
-package plan
+package replay
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/internal/pg"
 	"tributary/schemas"
@@ -16,21 +18,28 @@ import (
 // ErrNothingChosen says that a replay would have nothing to do.
 var ErrNothingChosen = errors.New("nothing is chosen: no file fits")
 
-// RequestRun stores a replay with what it processes again, and tells of it: all
+// Manager requests, stops and resumes replays. Runners do what is requested.
+type Manager struct {
+	Pool   *pgxpool.Pool // of control
+	Outbox pg.Outbox     // of control
+	Now    func() time.Time
+}
+
+// Request stores a replay with what it processes again, and tells of it: all
 // or nothing, so that one that was asked for is whole. No transaction is open
-// while next is asked for items. The planners take it up.
+// while next is asked for items. Runners take it up.
 // Its phase, what chose the items, rate, By and Reason are given; the rest is
 // filled in. It returns how many items there are.
-func (p *Planner) RequestRun(ctx context.Context, r *control.ReplayRun, next func() (control.ReplayItem, bool, error)) (items int64, err error) {
-	if err := checkRun(r); err != nil {
+func (m *Manager) Request(ctx context.Context, r *control.ReplayRun, next func() (control.ReplayItem, bool, error)) (items int64, err error) {
+	if err := check(r); err != nil {
 		return 0, err
 	}
 	// Found here it need not be chosen for nothing; whoever takes the name meanwhile
 	// is found when the replay is stored.
-	if named, err := control.ShadowNamed(ctx, p.Pool, r.Shadow); err != nil || named {
+	if named, err := control.ShadowNamed(ctx, m.Pool, r.Shadow); err != nil || named {
 		return 0, fmt.Errorf("request the replay: %w", cmp.Or(err, control.ErrShadowName))
 	}
-	chosen, err := control.Gather(ctx, p.Pool, next)
+	chosen, err := control.Gather(ctx, m.Pool, next)
 	if err != nil {
 		return 0, fmt.Errorf("request the replay: %w", err)
 	}
@@ -38,16 +47,16 @@ func (p *Planner) RequestRun(ctx context.Context, r *control.ReplayRun, next fun
 	if chosen.Empty() {
 		return 0, fmt.Errorf("request the replay: %w", ErrNothingChosen)
 	}
-	r.At, r.State = p.Now(), control.ReplayRunning
+	r.At, r.State = m.Now(), control.ReplayRunning
 	r.ChangedBy, r.ChangedAt, r.PacedAt = r.By, r.At, r.At
 	err = pg.InTx(ctx, chosen, func(tx pgx.Tx) error {
 		if items, err = control.AddReplayRun(ctx, tx, r); err != nil {
 			return err
 		}
-		if err := p.promoted(ctx, tx, r, items); err != nil {
+		if err := m.promoted(ctx, tx, r, items); err != nil {
 			return err
 		}
-		return p.Outbox.Append(ctx, tx, runEvent(r, schemas.ReplayRequested, r.Reason, items))
+		return m.Outbox.Append(ctx, tx, replayEvent(r, schemas.ReplayRequested, r.Reason, items))
 	})
 	if err != nil {
 		return 0, fmt.Errorf("request the replay: %w", err)
@@ -55,9 +64,9 @@ func (p *Planner) RequestRun(ctx context.Context, r *control.ReplayRun, next fun
 	return items, nil
 }
 
-// promoted tells, where a replay promotes a shadow, that this was done. A shadow
-// that still runs is not promoted.
-func (p *Planner) promoted(ctx context.Context, tx pgx.Tx, r *control.ReplayRun, items int64) error {
+// promoted tells of the shadow that a replay promotes, if it does. A shadow that
+// still runs is not promoted.
+func (m *Manager) promoted(ctx context.Context, tx pgx.Tx, r *control.ReplayRun, items int64) error {
 	if r.Promotes == "" {
 		return nil
 	}
@@ -76,7 +85,7 @@ func (p *Planner) promoted(ctx context.Context, tx pgx.Tx, r *control.ReplayRun,
 	if err := control.ChangeReplayRun(ctx, tx, shadow); err != nil {
 		return err
 	}
-	return p.Outbox.Append(ctx, tx, runEvent(shadow, "promoted", r.Reason, items))
+	return m.Outbox.Append(ctx, tx, replayEvent(shadow, "promoted", r.Reason, items))
 }
 
 // Errors of shadows that cannot be.
@@ -86,9 +95,9 @@ var (
 	ErrShadowData     = errors.New("a shadow does not begin with data: checks judge what the warehouse holds, and have no result beside it; begin with upload to see which rows would differ, or replay from data without a shadow")
 )
 
-// checkRun refuses a run that cannot be: the ids of shadows, and no others, say
+// check refuses a run that cannot be: the ids of shadows, and no others, say
 // that they are.
-func checkRun(r *control.ReplayRun) error {
+func check(r *control.ReplayRun) error {
 	switch shadow := r.Shadow != ""; {
 	case shadow != schemas.IsShadow(r.ID):
 		return fmt.Errorf("the run %s cannot have the shadow %q: its id says otherwise", r.ID, r.Shadow)
@@ -100,24 +109,24 @@ func checkRun(r *control.ReplayRun) error {
 	return nil
 }
 
-// StopRun lets a replay request nothing more until it is resumed; what is under
+// Stop lets a replay request nothing more until it is resumed; what is under
 // way goes on to its end. It returns the replay, and whether that changed it.
-func (p *Planner) StopRun(ctx context.Context, name, by, reason string) (control.ReplayRun, bool, error) {
-	return p.changeRun(ctx, name, by, reason, control.ReplayRunning, control.ReplayStopped)
+func (m *Manager) Stop(ctx context.Context, name, by, reason string) (control.ReplayRun, bool, error) {
+	return m.change(ctx, name, by, reason, control.ReplayRunning, control.ReplayStopped)
 }
 
-// ResumeRun lets a replay that was stopped go on. Of one that was lost with
+// Resume lets a replay that was stopped go on. Of one that was lost with
 // control, and of which nothing is left, it is an error: it would be done at
 // once, with nothing done.
-func (p *Planner) ResumeRun(ctx context.Context, name, by, reason string) (control.ReplayRun, bool, error) {
-	return p.changeRun(ctx, name, by, reason, control.ReplayStopped, control.ReplayRunning)
+func (m *Manager) Resume(ctx context.Context, name, by, reason string) (control.ReplayRun, bool, error) {
+	return m.change(ctx, name, by, reason, control.ReplayStopped, control.ReplayRunning)
 }
 
-func (p *Planner) changeRun(ctx context.Context, name, by, reason, from, to string) (out control.ReplayRun, changed bool, err error) {
-	if out, err = control.ReadReplayRun(ctx, p.Pool, name); err != nil {
+func (m *Manager) change(ctx context.Context, name, by, reason, from, to string) (out control.ReplayRun, changed bool, err error) {
+	if out, err = control.ReadReplayRun(ctx, m.Pool, name); err != nil {
 		return out, false, err
 	}
-	err = pg.InTx(ctx, p.Pool, func(tx pgx.Tx) error {
+	err = pg.InTx(ctx, m.Pool, func(tx pgx.Tx) error {
 		r, err := control.TakeReplayRun(ctx, tx, out.ID, true)
 		if err != nil || r == nil {
 			return err
@@ -132,7 +141,7 @@ func (p *Planner) changeRun(ctx context.Context, name, by, reason, from, to stri
 				return fmt.Errorf("%w, and nothing tells which %d of its items were: ask for a new replay, by what chose them: see tributary replay show %d", control.ErrLost, r.Lost, r.Number)
 			}
 		}
-		r.State, r.ChangedBy, r.ChangedAt, r.PacedAt = to, by, p.Now(), p.Now()
+		r.State, r.ChangedBy, r.ChangedAt, r.PacedAt = to, by, m.Now(), m.Now()
 		if err := control.ChangeReplayRun(ctx, tx, r); err != nil {
 			return err
 		}
@@ -141,7 +150,7 @@ func (p *Planner) changeRun(ctx context.Context, name, by, reason, from, to stri
 		if to == control.ReplayRunning {
 			what = "resumed"
 		}
-		return p.Outbox.Append(ctx, tx, runEvent(r, what, reason, 0))
+		return m.Outbox.Append(ctx, tx, replayEvent(r, what, reason, 0))
 	})
 	if err != nil {
 		return out, false, fmt.Errorf("change replay %d: %w", out.Number, err)

@@ -1,0 +1,30 @@
+// Package backoff computes for how long to wait before something that failed is
+// tried again.
+package backoff
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Exponential is a pause that doubles with each failure.
+type Exponential struct {
+	Base time.Duration // after the first failure
+	Max  time.Duration // what no pause exceeds
+}
+
+// After is the pause after n failures in a row.
+func (e Exponential) After(n int) time.Duration {
+	d := e.Base
+	for i := 1; i < n && d < e.Max; i++ {
+		d *= 2
+	}
+	return min(d, e.Max)
+}
+
+// Jittered is the pause after n failures in a row of which half is left to
+// chance, so that many who failed together do not come back together.
+func (e Exponential) Jittered(n int) time.Duration {
+	d := e.After(n)
+	return d/2 + rand.N(d/2+1)
+}

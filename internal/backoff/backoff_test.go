@@ -1,0 +1,28 @@
+package backoff_test
+
+import (
+	"testing"
+	"time"
+
+	"tributary/internal/backoff"
+)
+
+func TestPausesDoubleUpToTheirBound(t *testing.T) {
+	e := backoff.Exponential{Base: time.Second, Max: 5 * time.Second}
+	for n, want := range map[int]time.Duration{0: time.Second, 1: time.Second, 2: 2 * time.Second, 3: 4 * time.Second, 4: 5 * time.Second, 40: 5 * time.Second, 4000: 5 * time.Second} {
+		if got := e.After(n); got != want {
+			t.Errorf("after %d failures %v, want %v", n, got, want)
+		}
+	}
+}
+
+func TestHalfIsLeftToChance(t *testing.T) {
+	e := backoff.Exponential{Base: 100, Max: 1000}
+	for n, want := range map[int]time.Duration{1: 100, 2: 200, 3: 400, 5: 1000, 1000: 1000} {
+		for range 100 {
+			if got := e.Jittered(n); got < want/2 || got > want {
+				t.Errorf("after %d failures: %d, want %d to %d", n, got, want/2, want)
+			}
+		}
+	}
+}
