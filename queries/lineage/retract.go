@@ -73,13 +73,13 @@ func (r *Reader) Retract(ctx context.Context, action, name, version string) (*Re
 			WHERE c.position NOT IN (SELECT position FROM gone) AND (NOT d.withdrawn OR c.position IN (SELECT position FROM back))
 			ORDER BY c.claim, d.version_key DESC, c.position DESC
 		)
-		SELECT k.record_type, sum(k.records)::bigint, sum(k.held)::bigint, count(*) FILTER (WHERE a.holds AND NOT a.is_current),
-			count(*) FILTER (WHERE NOT coalesce(a.holds, false) AND EXISTS (SELECT FROM warehouse.claim h WHERE h.claim = k.claim AND h.is_current))
+		SELECT k.record_type AS table, sum(k.records)::bigint AS records, sum(k.held)::bigint AS current, count(*) FILTER (WHERE a.holds AND NOT a.is_current) AS again,
+			count(*) FILTER (WHERE NOT coalesce(a.holds, false) AND EXISTS (SELECT FROM warehouse.claim h WHERE h.claim = k.claim AND h.is_current)) AS gone
 		FROM keys k LEFT JOIN after a USING (claim) GROUP BY 1 ORDER BY 1`, file, version)
 	if err != nil {
 		return nil, fmt.Errorf("find out what would hold: %w", err)
 	}
-	out.Tables, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Change])
+	out.Tables, err = pgx.CollectRows(rows, pgx.RowToStructByName[Change])
 	if err != nil {
 		return nil, fmt.Errorf("find out what would hold: %w", err)
 	}

@@ -70,7 +70,7 @@ func AfterEnds(ctx context.Context, tx pgx.Tx, files []string, now time.Time) er
 	if err != nil {
 		return fmt.Errorf("find late files: %w", err)
 	}
-	late, err := pgx.CollectRows(rows, pgx.RowToStructByPos[struct{ Domain, Run string }])
+	late, err := pgx.CollectRows(rows, pgx.RowToStructByName[struct{ Domain, Run string }])
 	if err != nil {
 		return fmt.Errorf("find late files: %w", err)
 	}

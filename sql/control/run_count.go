@@ -82,12 +82,12 @@ type ReplayWait struct {
 // ReplayWaitsFor returns what those items of a replay wait for that were looked
 // at and put off, the most frequent first.
 func ReplayWaitsFor(ctx context.Context, q pg.Querier, run string) ([]ReplayWait, error) {
-	rows, err := q.Query(ctx, `SELECT count(*), i.message, min((f.action || '/' || f.name) COLLATE "C") FROM control.replay_item i JOIN control.file f ON f.id = i.file
+	rows, err := q.Query(ctx, `SELECT count(*) AS items, i.message, min((f.action || '/' || f.name) COLLATE "C") AS example FROM control.replay_item i JOIN control.file f ON f.id = i.file
 		WHERE i.run = $1 AND i.state = 'waiting' AND i.message <> '' GROUP BY i.message ORDER BY count(*) DESC, i.message`, run)
 	if err != nil {
 		return nil, fmt.Errorf("read what a replay's files wait for: %w", err)
 	}
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[ReplayWait])
+	return pgx.CollectRows(rows, pgx.RowToStructByName[ReplayWait])
 }
 
 // AcceptedDocuments returns the verdicts of all documents of an attempt's
