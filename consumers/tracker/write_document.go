@@ -100,7 +100,7 @@ func (d *document) shownRow() shown {
 	now := d.shown()
 	is := show(now)
 	if now.Phase == 0 {
-		is.Phase = 5 // a document that is known at all is at xml_name
+		is.Phase = schemas.XMLName.ID() // where a document that is known at all is
 	}
 	return is
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/google/uuid"
 
 	"tributary/internal/pg"
+	"tributary/schemas"
+	trackersql "tributary/sql/tracker"
 )
 
 // writeFiles writes files with their hostings, downloads and documents. The
@@ -67,7 +69,7 @@ func (f *fold) lockFiles(ctx context.Context, s *store) error {
 		todo[i] = int16(f.files[id].Todo)
 	}
 	if _, err := s.tx.Exec(ctx, s.sql(`INSERT INTO tracker.zip_action (id, zip_id, todo_id, phase_id, status_id, attempts, created, last_update, merge)
-		SELECT id, zip, todo, 1, 1, 0, 'infinity', '-infinity', '{}' FROM unnest($1::uuid[], $2::uuid[], $3::smallint[]) AS n(id, zip, todo)
+		SELECT id, zip, todo, `+trackersql.PhaseID(schemas.ZipName)+`, 1, 0, 'infinity', '-infinity', '{}' FROM unnest($1::uuid[], $2::uuid[], $3::smallint[]) AS n(id, zip, todo)
 		ON CONFLICT DO NOTHING`), keys, names, todo); err != nil {
 		return fmt.Errorf("make rows of tracker.zip_action: %w", err)
 	}
@@ -198,7 +200,7 @@ func sumDocuments(ctx context.Context, s *store, keys [][16]byte, outcomes []str
 	rows, err := s.tx.Query(ctx, s.sql(`
 		WITH sum AS (
 			SELECT x.zip_id, count(*) AS known, count(*) FILTER (WHERE x.status_id = 5) AS failed,
-				count(*) FILTER (WHERE x.status_id < 3 OR (x.status_id = 3 AND x.phase_id < 10)) AS open,
+				count(*) FILTER (WHERE x.status_id < 3 OR (x.status_id = 3 AND x.phase_id < `+trackersql.PhaseID(schemas.Overview)+`)) AS open,
 				min(x.phase_id * 10 + x.status_id) AS least,
 				(array_agg(x.id ORDER BY x.phase_id, x.fname COLLATE "C", x.id) FILTER (WHERE x.status_id = 5))[1] AS first
 			FROM unnest($1::uuid[], $2::text[]) AS a(id, outcome)
