@@ -323,7 +323,7 @@ func TestTheRuleOfWithdrawalsIsTakenIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tx.Rollback(t.Context()) //nolint:errcheck // nothing was changed
+	defer tx.Rollback(t.Context())
 	if _, err := tx.Exec(t.Context(), "SET LOCAL enable_seqscan = off"); err != nil {
 		t.Fatal(err)
 	}
