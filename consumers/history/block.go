@@ -51,12 +51,12 @@ func (b *block) end() {
 	b.rows++
 }
 
-func (b *block) text(s string) {
+func (b *block) text(_ string, s string) {
 	c := b.next()
 	c.strings = append(c.strings, s)
 }
 
-func (b *block) word(s string) {
+func (b *block) word(_ string, s string) {
 	c := b.next()
 	c.boxes = append(c.boxes, b.box(s))
 }
@@ -77,32 +77,32 @@ func (b *block) box(s string) any {
 	return v
 }
 
-func (b *block) number8(n uint8) {
+func (b *block) number8(_ string, n uint8) {
 	c := b.next()
 	c.bytes = append(c.bytes, n)
 }
 
-func (b *block) number32(n int32) {
+func (b *block) number32(_ string, n int32) {
 	c := b.next()
 	c.ints = append(c.ints, n)
 }
 
-func (b *block) number64(n int64) {
+func (b *block) number64(_ string, n int64) {
 	c := b.next()
 	c.longs = append(c.longs, n)
 }
 
-func (b *block) identity(id uuid.UUID) {
+func (b *block) identity(_ string, id uuid.UUID) {
 	c := b.next()
 	c.ids = append(c.ids, id)
 }
 
-func (b *block) moment(t time.Time) {
+func (b *block) moment(_ string, t time.Time) {
 	c := b.next()
 	c.times = append(c.times, bounded(t))
 }
 
-func (b *block) optionalID(s string) {
+func (b *block) optionalID(_ string, s string) {
 	c := b.next()
 	var id uuid.UUID
 	if s != "" {
@@ -111,7 +111,7 @@ func (b *block) optionalID(s string) {
 	c.ids, c.nulls = append(c.ids, id), append(c.nulls, s == "")
 }
 
-func (b *block) optionalMoment(t *time.Time) {
+func (b *block) optionalMoment(_ string, t *time.Time) {
 	c := b.next()
 	var at time.Time
 	if t != nil {
@@ -120,7 +120,7 @@ func (b *block) optionalMoment(t *time.Time) {
 	c.times, c.nulls = append(c.times, at), append(c.nulls, t == nil)
 }
 
-func (b *block) list(v any) {
+func (b *block) list(_ string, v any) {
 	c := b.next()
 	c.boxes = append(c.boxes, v)
 }

@@ -17,15 +17,6 @@ import (
 // ClickHouse computes it where the rows are, and Tributary from the record of
 // the log.
 
-// columns are the names of columnList.
-func columns() []string {
-	list := strings.Split(columnList(), ",")
-	for i, c := range list {
-		list[i] = strings.TrimSpace(c)
-	}
-	return list
-}
-
 // canonical is a column as it is hashed: a map is sorted by its keys.
 func canonical(column string) string {
 	if column == "attributes" {

@@ -93,18 +93,7 @@ func (w *writer) turn(ctx context.Context, files map[string]struct{}) (t turned,
 	rows, err := w.tx.Query(ctx, `
 		WITH verdict AS MATERIALIZED (
 			SELECT d.position, d.withdrawn, EXISTS (
-				SELECT FROM warehouse.unload u WHERE u.file = d.file AND u.archive = d.archive
-				UNION ALL
-				SELECT FROM warehouse.withdrawal w
-				WHERE w.file = d.file AND w.entry = d.entry
-					AND (w.what = 'loaded' AND (d.rank, d.run_number) < (w.rank, w.run_number)
-						OR w.what = 'failed' AND d.rank = w.rank AND d.run_number < w.run_number)
-					AND NOT EXISTS (SELECT FROM warehouse.unload u WHERE u.file = w.file AND u.archive = w.archive)
-				UNION ALL
-				SELECT FROM warehouse.withdrawal w
-				WHERE w.file = d.file AND w.entry = '' AND w.what = 'lacks' AND d.rank < w.rank
-					AND NOT EXISTS (SELECT FROM warehouse.document e WHERE e.file = w.file AND e.entry = d.entry AND e.rank = w.rank)
-					AND NOT EXISTS (SELECT FROM warehouse.unload u WHERE u.file = w.file AND u.archive = w.archive)) AS falls
+				SELECT FROM warehouse.withdrawn_by(d.file, d.entry, d.archive, d.rank, d.run_number) w) AS falls
 			FROM warehouse.document d
 			-- Without an unload, what is withdrawn stays so.
 			WHERE d.file = ANY($1) AND (NOT d.withdrawn OR EXISTS (SELECT FROM warehouse.unload u WHERE u.file = d.file))

@@ -5,20 +5,16 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"tributary/internal/mapping"
+	"tributary/internal/pg"
 	"tributary/schemas"
 )
 
-// documentColumns are those of warehouse.document that are written once, in the
-// order of appendDocument.
-const documentColumns = `position, event, run, run_number, session, source, batch, centre, number, late,
-	file, file_name, action, file_date, file_inc, document, entry, entry_ordinal, kind, doc_centre, doc_date, doc_inc,
-	archive, archive_offset, packed, method, crc32, size, sha256, md5, rank, version_key,
-	attempt, download, unzip, profile, state, phase, exception, rows`
-
-// appendDocument appends a document's own row.
-func appendDocument(dst []byte, it *item, rows int64, failure *mapping.DocumentError) []byte {
+// documentRow adds a document's own row: the columns of warehouse.document that
+// are written once.
+func documentRow(to *pg.Rows, it *item, rows int64, failure *mapping.DocumentError) {
 	ev := it.ev
 	state, phase, exception := "loaded", string(schemas.Upload), ""
 	switch {
@@ -27,10 +23,18 @@ func appendDocument(dst []byte, it *item, rows int64, failure *mapping.DocumentE
 	case !it.load():
 		state, phase, exception = "failed", ev.Phase, ev.Exception
 	}
-	for i, v := range []any{ev.Position, it.id, ev.Run, ev.RunNumber, ev.Session, ev.Source, ev.Batch, centreOf(ev), ev.Number, ev.Late,
-		ev.File, ev.FileName, ev.Action, ev.FileDate, ev.FileInc, ev.Document, ev.Entry, ev.Ordinal, ev.Kind, ev.DocCentre, ev.DocDate, ev.DocInc,
-		ev.Archive, ev.Offset, ev.Packed, ev.Method, ev.CRC32, ev.Size, ev.SHA256, ev.MD5, rank(ev), versionKey(ev),
-		ev.Attempt, ev.Download, ev.Unzip, ev.Profile, state, phase, exception, rows} {
+	to.Add("position", ev.Position, "event", it.id, "run", ev.Run, "run_number", ev.RunNumber, "session", ev.Session, "source", ev.Source,
+		"batch", ev.Batch, "centre", centreOf(ev), "number", ev.Number, "late", ev.Late, "file", ev.File, "file_name", ev.FileName,
+		"action", ev.Action, "file_date", ev.FileDate, "file_inc", ev.FileInc, "document", ev.Document, "entry", ev.Entry,
+		"entry_ordinal", ev.Ordinal, "kind", ev.Kind, "doc_centre", ev.DocCentre, "doc_date", ev.DocDate, "doc_inc", ev.DocInc,
+		"archive", ev.Archive, "archive_offset", ev.Offset, "packed", ev.Packed, "method", ev.Method, "crc32", ev.CRC32, "size", ev.Size,
+		"sha256", ev.SHA256, "md5", ev.MD5, "rank", rank(ev), "version_key", versionKey(ev), "attempt", ev.Attempt, "download", ev.Download,
+		"unzip", ev.Unzip, "profile", ev.Profile, "state", state, "phase", phase, "exception", exception, "rows", rows)
+}
+
+// appendLine appends a row as COPY takes it.
+func appendLine(dst []byte, row []any) []byte {
+	for i, v := range row {
 		if i > 0 {
 			dst = append(dst, '\t')
 		}
@@ -71,8 +75,13 @@ func appendText(dst []byte, text string) []byte {
 	return dst
 }
 
-func (w *writer) copyDocuments(ctx context.Context, lines []byte) error {
-	_, err := w.copyFrom(ctx, bytes.NewReader(lines), "COPY warehouse.document ("+documentColumns+") FROM STDIN")
+// copyDocuments writes rows of documentRow.
+func (w *writer) copyDocuments(ctx context.Context, rows pg.Rows) error {
+	var lines []byte
+	for _, row := range rows.Values {
+		lines = appendLine(lines, row)
+	}
+	_, err := w.copyFrom(ctx, bytes.NewReader(lines), "COPY warehouse.document ("+strings.Join(rows.Columns, ", ")+") FROM STDIN")
 	if err != nil {
 		return fmt.Errorf("copy to document: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tributary/internal/mapping"
+	"tributary/internal/pg"
 	"tributary/schemas"
 )
 
@@ -37,7 +38,9 @@ func (w *writer) loadLarge(ctx context.Context, it *item) error {
 	if failure != nil {
 		rows = 0
 	}
-	if err := w.copyDocuments(ctx, appendDocument(nil, it, rows, failure)); err != nil {
+	var document pg.Rows
+	documentRow(&document, it, rows, failure)
+	if err := w.copyDocuments(ctx, document); err != nil {
 		return err
 	}
 	if err := w.uploaded(it, rows, failure); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"tributary/internal/mapping"
+	"tributary/internal/pg"
 	"tributary/schemas"
 )
 
@@ -174,7 +175,7 @@ func (w *writer) savepoint(ctx context.Context, fn func() error) error {
 // copyAll writes the rows of documents, a COPY per table.
 func (w *writer) copyAll(ctx context.Context, items []*item) error {
 	var contents []*content
-	var documents []byte
+	var documents pg.Rows
 	for _, it := range items {
 		var failure *mapping.DocumentError
 		if it.done != nil {
@@ -184,7 +185,7 @@ func (w *writer) copyAll(ctx context.Context, items []*item) error {
 			}
 		}
 		rows := it.done.rows()
-		documents = appendDocument(documents, it, rows, failure)
+		documentRow(&documents, it, rows, failure)
 		if err := w.uploaded(it, rows, failure); err != nil {
 			return err
 		}

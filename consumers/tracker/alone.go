@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"tributary/schemas"
 )
 
 // alone is what a writer knows that nobody else writes beside: which rows there
@@ -107,7 +109,7 @@ func (f *fold) sumNew(attempts map[string]string) map[uuid.UUID]children {
 				c.FirstFailed, first[download], firstID[download] = is, d, id
 			}
 		}
-		if is.Status < done || (is.Status == done && is.Phase < 10) {
+		if is.Status < done || (is.Status == done && is.Phase < schemas.Overview.ID()) {
 			c.Open++
 		}
 		if least := is.Phase*10 + is.Status; !known || least < c.LeastPhase*10+c.LeastStatus {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"tributary/internal/pg"
 	"tributary/schemas"
 )
 
@@ -53,12 +54,14 @@ func (f *fold) replay(e *schemas.StatusChanged, s seen) error {
 }
 
 func (f *fold) writeReplays(ctx context.Context, s *store) error {
-	return writeStates(ctx, s, "replay", f.replays, func(id uuid.UUID, r *replay, text string) []any {
+	return writeStates(ctx, s, "replay", f.replays, func(to *pg.Rows, id uuid.UUID, r *replay, text string) {
 		a := r.Asked
 		rate, _ := strconv.ParseFloat(a["rate"], 64) // what is no number is none
-		return []any{[16]byte(id), r.Number, orNull(schemas.Phase(a["from"]).ID()), max(r.Status, pending), r.Items, orNull(a["where"]), momentOrNull(a["since"]),
-			momentOrNull(a["until"]), orNull(a["offsets"]), orNull(rate), orNull(a["by"]), orNull(a["reason"]), timeOrNull(r.AskedAt),
-			orNull(r.By), orNull(r.Why), r.At, orNull(a["shadow"]), idOrNull("run", a["promotes"]), r.First, r.Last, text}
+		to.Add("id", [16]byte(id), "number", r.Number, "phase_id", orNull(schemas.Phase(a["from"]).ID()), "status_id", max(r.Status, pending),
+			"items", r.Items, "predicate", orNull(a["where"]), "since", momentOrNull(a["since"]), "until", momentOrNull(a["until"]),
+			"offsets", orNull(a["offsets"]), "rate", orNull(rate), "requested_by", orNull(a["by"]), "reason", orNull(a["reason"]),
+			"requested", timeOrNull(r.AskedAt), "changed_by", orNull(r.By), "change_reason", orNull(r.Why), "changed", r.At,
+			"shadow", orNull(a["shadow"]), "promotes", idOrNull("run", a["promotes"]), "created", r.First, "last_update", r.Last, "merge", text)
 	})
 }
 

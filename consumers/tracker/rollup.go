@@ -26,7 +26,7 @@ func show(s step) shown {
 		out.Exception = &id
 	}
 	if out.Phase == 0 {
-		out.Phase, out.Status = 1, pending
+		out.Phase, out.Status = schemas.ZipName.ID(), pending
 	}
 	return out
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"tributary/internal/pg"
 	trackersql "tributary/sql/tracker"
 )
 
@@ -23,28 +24,15 @@ type table struct {
 
 func (t table) temp() string { return "tracker_new_" + t.name }
 
-// tables lists every table that is written.
+// tables lists every table that is written; rows say which columns each has.
 func tables() []table {
-	split := func(name, columns string) table { return table{name: name, columns: strings.Fields(columns)} }
-	return []table{
-		split("centre", "id short_name full_name email phone address imits_name is_active created last_update revision merge"),
-		split("file_source", "id short_name centre_id protocol_id hostname username accesskey base_path state_id suspended_at suspended_why overruns created last_update revision merge"),
-		split("crawling_session", "id number start_time finish_time status note created last_update merge"),
-		split("poll_task", "id session_id file_source_id phase_id status_id exception_id message start_time finish_time counts created last_update merge"),
-		split("batch", "id centre_id number session_id status_id documents start_time finish_time position checked_version created last_update merge"),
-		split("replay", `id number phase_id status_id items predicate since until offsets rate requested_by reason requested changed_by change_reason changed
-			shadow promotes created last_update merge`),
-		split("zip_file", "id file_name centre_id created inc size_bytes content_md5 content_sha256 received last_update merge"),
-		split("zip_action", "id zip_id todo_id phase_id status_id exception_id message download_id attempts created last_update merge"),
-		split("file_source_has_zip", "id za_id file_source_id num_retries look state size_bytes mod_time listed_at note message created last_update merge"),
-		split("zip_version", "id za_id sha256 content_md5 size_bytes received last_update merge"),
-		split("zip_download", `id za_id zf_id run attempt repeats session_id phase_id status_id exception_id message note accepted version content_md5
-			size_bytes look downloaded_size_bytes request started received unzipped documents documents_known documents_open documents_failed unzip_version created last_update merge`),
-		split("xml_file", `id zip_id outcome document_id fname ordinal centre_id created inc kind size_bytes content_md5 content_sha256 phase_id status_id
-			exception_id message errors_total checked rows_loaded position session_id unzip_version xsd_version upload_version data_version first_seen last_update merge`),
-		split("zip_log", "id zip_id exception_id message phase_id status_id outcome judged last_update"),
-		split("xml_log", "id xml_id exception_id ordinal line col message last_update"),
+	names := []string{"centre", "file_source", "crawling_session", "poll_task", "batch", "replay", "zip_file", "zip_action", "file_source_has_zip", "zip_version",
+		"zip_download", "xml_file", "zip_log", "xml_log"}
+	out := make([]table, len(names))
+	for i, name := range names {
+		out[i].name = name
 	}
+	return out
 }
 
 // store writes and reads one schema within one transaction.
@@ -72,25 +60,22 @@ func newStore(ctx context.Context, tx pgx.Tx, schema string) (*store, error) {
 	return s, nil
 }
 
-// upsert writes rows by their ids, which are distinct; at most once per table
-// and transaction.
-func (s *store) upsert(ctx context.Context, name string, rows [][]any) error {
-	if len(rows) == 0 {
-		return nil
-	}
+// upsert writes rows, each of which begins with its id, by their ids, which are
+// distinct; at most once per table and transaction.
+func (s *store) upsert(ctx context.Context, name string, rows pg.Rows) error {
 	t := s.tables[name]
+	t.columns = rows.Columns
 	if s.alone != nil {
 		var err error
-		if rows, err = s.copyNew(ctx, t, rows); err != nil || len(rows) == 0 {
+		if rows.Values, err = s.copyNew(ctx, t, rows.Values); err != nil {
 			return err
 		}
 	}
-	n, err := s.tx.CopyFrom(ctx, pgx.Identifier{t.temp()}, t.columns, pgx.CopyFromRows(rows))
-	if err != nil {
-		return fmt.Errorf("copy %d rows for %s.%s: %w", len(rows), s.schema, name, err)
+	if len(rows.Values) == 0 {
+		return nil
 	}
-	if int(n) != len(rows) {
-		return fmt.Errorf("copy for %s.%s: %d of %d rows", s.schema, name, n, len(rows))
+	if err := rows.Copy(ctx, s.tx, t.temp()); err != nil {
+		return fmt.Errorf("write %s.%s: %w", s.schema, name, err)
 	}
 	// Every transaction locks rows in the order of their ids, and tables in
 	// the same order, so that two of them never wait for each other.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"tributary/internal/pg"
 	"tributary/schemas/exception"
 )
 
@@ -77,19 +78,22 @@ func (s *store) stub(ctx context.Context, name, sql string, m map[uuid.UUID]stri
 // writeCentres writes the centres announced, and makes a row for every other
 // centre spoken of.
 func (f *fold) writeCentres(ctx context.Context, s *store) error {
-	return f.announce(ctx, s, "centre", f.centres, func(id uuid.UUID, c *announced, text string) []any {
+	return f.announce(ctx, s, "centre", f.centres, func(to *pg.Rows, id uuid.UUID, c *announced, text string) {
 		a := c.Attributes
-		return []any{[16]byte(id), c.Name, orNull(a["full_name"]), orNull(a["email"]), orNull(a["phone"]), orNull(a["address"]), orNull(a["imits_name"]),
-			a["active"] != "false", timeOrNull(c.Created), timeOrNull(c.At), c.Revision, text}
+		to.Add("id", [16]byte(id), "short_name", c.Name, "full_name", orNull(a["full_name"]), "email", orNull(a["email"]), "phone", orNull(a["phone"]),
+			"address", orNull(a["address"]), "imits_name", orNull(a["imits_name"]), "is_active", a["active"] != "false",
+			"created", timeOrNull(c.Created), "last_update", timeOrNull(c.At), "revision", c.Revision, "merge", text)
 	})
 }
 
 func (f *fold) writeSources(ctx context.Context, s *store) error {
-	return f.announce(ctx, s, "file_source", f.sources, func(id uuid.UUID, c *announced, text string) []any {
+	return f.announce(ctx, s, "file_source", f.sources, func(to *pg.Rows, id uuid.UUID, c *announced, text string) {
 		a := c.Attributes
-		return []any{[16]byte(id), c.Name, nameOrNull("centre", c.Centre), protocol(a["protocol"]), orNull(a["hostname"]), orNull(a["username"]),
-			orNull(a["accesskey"]), orNull(a["base_path"]), resourceState(a["state"]),
-			momentOrNull(a["suspended_at"]), orNull(a["suspended_why"]), countOrNull(a["overruns"]), timeOrNull(c.Created), timeOrNull(c.At), c.Revision, text}
+		to.Add("id", [16]byte(id), "short_name", c.Name, "centre_id", nameOrNull("centre", c.Centre), "protocol_id", protocol(a["protocol"]),
+			"hostname", orNull(a["hostname"]), "username", orNull(a["username"]), "accesskey", orNull(a["accesskey"]),
+			"base_path", orNull(a["base_path"]), "state_id", resourceState(a["state"]), "suspended_at", momentOrNull(a["suspended_at"]),
+			"suspended_why", orNull(a["suspended_why"]), "overruns", countOrNull(a["overruns"]), "created", timeOrNull(c.Created),
+			"last_update", timeOrNull(c.At), "revision", c.Revision, "merge", text)
 	})
 }
 
@@ -103,7 +107,7 @@ func countOrNull(text string) any {
 	return n
 }
 
-func (f *fold) announce(ctx context.Context, s *store, name string, all map[uuid.UUID]*announced, row func(uuid.UUID, *announced, string) []any) error {
+func (f *fold) announce(ctx context.Context, s *store, name string, all map[uuid.UUID]*announced, row func(*pg.Rows, uuid.UUID, *announced, string)) error {
 	names := map[uuid.UUID]string{}
 	spoken := map[uuid.UUID]*announced{}
 	for id, a := range all {
@@ -126,17 +130,17 @@ func (f *fold) announce(ctx context.Context, s *store, name string, all map[uuid
 }
 
 // writeStates merges states with what their rows remember and writes them.
-func writeStates[T any, P adder[T]](ctx context.Context, s *store, name string, states map[uuid.UUID]P, row func(uuid.UUID, P, string) []any) error {
+func writeStates[T any, P adder[T]](ctx context.Context, s *store, name string, states map[uuid.UUID]P, row func(*pg.Rows, uuid.UUID, P, string)) error {
 	if err := merge(ctx, s, name, states); err != nil {
 		return err
 	}
-	rows := make([][]any, 0, len(states))
+	rows := pg.Rows{Values: make([][]any, 0, len(states))}
 	for _, id := range ids(states) {
 		text, err := remembered(states[id])
 		if err != nil {
 			return err
 		}
-		rows = append(rows, row(id, states[id], text))
+		row(&rows, id, states[id], text)
 	}
 	return s.upsert(ctx, name, rows)
 }
@@ -158,27 +162,30 @@ func ordinal(name string, names ...string) any {
 }
 
 func (f *fold) writeSessions(ctx context.Context, s *store) error {
-	return writeStates(ctx, s, "crawling_session", f.sessions, func(id uuid.UUID, x *session, text string) []any {
-		return []any{[16]byte(id), orNull(x.Number), timeOrNull(x.Started), timeOrNull(x.Finished), x.closed(), orNull(x.Note), x.First, x.Last, text}
+	return writeStates(ctx, s, "crawling_session", f.sessions, func(to *pg.Rows, id uuid.UUID, x *session, text string) {
+		to.Add("id", [16]byte(id), "number", orNull(x.Number), "start_time", timeOrNull(x.Started), "finish_time", timeOrNull(x.Finished),
+			"status", x.closed(), "note", orNull(x.Note), "created", x.First, "last_update", x.Last, "merge", text)
 	})
 }
 
 func (f *fold) writeTasks(ctx context.Context, s *store) error {
-	return writeStates(ctx, s, "poll_task", f.tasks, func(id uuid.UUID, x *task, text string) []any {
+	return writeStates(ctx, s, "poll_task", f.tasks, func(to *pg.Rows, id uuid.UUID, x *task, text string) {
 		counts := x.Counts
 		if counts == nil {
 			counts = map[string]string{}
 		}
 		is := show(x.Step)
-		return []any{[16]byte(id), idOrNull("session", x.Session), nameOrNull("source", x.Source), is.Phase, is.Status, uuidOrNull(is.Exception), orNull(is.Message),
-			timeOrNull(x.Started), timeOrNull(x.Finished), counts, x.First, x.Last, text}
+		to.Add("id", [16]byte(id), "session_id", idOrNull("session", x.Session), "file_source_id", nameOrNull("source", x.Source), "phase_id", is.Phase,
+			"status_id", is.Status, "exception_id", uuidOrNull(is.Exception), "message", orNull(is.Message), "start_time", timeOrNull(x.Started),
+			"finish_time", timeOrNull(x.Finished), "counts", counts, "created", x.First, "last_update", x.Last, "merge", text)
 	})
 }
 
 func (f *fold) writeBatches(ctx context.Context, s *store) error {
-	return writeStates(ctx, s, "batch", f.batches, func(id uuid.UUID, x *batch, text string) []any {
-		return []any{[16]byte(id), nameOrNull("centre", x.Centre), x.Number, idOrNull("session", x.Session), max(x.Status, pending), x.Documents,
-			timeOrNull(x.Started), timeOrNull(x.Finished), orNull(x.Position), orNull(x.Checked), x.First, x.Last, text}
+	return writeStates(ctx, s, "batch", f.batches, func(to *pg.Rows, id uuid.UUID, x *batch, text string) {
+		to.Add("id", [16]byte(id), "centre_id", nameOrNull("centre", x.Centre), "number", x.Number, "session_id", idOrNull("session", x.Session),
+			"status_id", max(x.Status, pending), "documents", x.Documents, "start_time", timeOrNull(x.Started), "finish_time", timeOrNull(x.Finished),
+			"position", orNull(x.Position), "checked_version", orNull(x.Checked), "created", x.First, "last_update", x.Last, "merge", text)
 	})
 }
 
@@ -196,12 +203,13 @@ func (f *fold) writeNames(ctx context.Context, s *store) error {
 		names, func(id uuid.UUID) string { return names[id] }); err != nil {
 		return err
 	}
-	return writeStates(ctx, s, "zip_file", f.names, func(id uuid.UUID, n *named, text string) []any {
+	return writeStates(ctx, s, "zip_file", f.names, func(to *pg.Rows, id uuid.UUID, n *named, text string) {
 		var inc any
 		if n.Dated {
 			inc = n.Inc
 		}
-		return []any{[16]byte(id), n.Name, nameOrNull("centre", n.Centre), dateOrNull(n.Date), inc, orNull(n.Size), orNull(n.MD5), orNull(n.SHA256),
-			timeOrNull(n.Received), n.Last, text}
+		to.Add("id", [16]byte(id), "file_name", n.Name, "centre_id", nameOrNull("centre", n.Centre), "created", dateOrNull(n.Date), "inc", inc,
+			"size_bytes", orNull(n.Size), "content_md5", orNull(n.MD5), "content_sha256", orNull(n.SHA256), "received", timeOrNull(n.Received),
+			"last_update", n.Last, "merge", text)
 	})
 }

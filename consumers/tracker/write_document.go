@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"tributary/internal/pg"
 	"tributary/schemas"
 )
 
@@ -21,9 +22,9 @@ func (f *fold) writeDocuments(ctx context.Context, s *store) error {
 	if err != nil {
 		return err
 	}
-	rows := make([][]any, 0, len(f.documents))
+	rows := pg.Rows{Values: make([][]any, 0, len(f.documents))}
+	var logs pg.Rows
 	var stale [][16]byte
-	var logs [][]any
 	for _, raw := range ids(f.documents) {
 		id := uuid.UUID(raw)
 		d := f.documents[id]
@@ -32,7 +33,7 @@ func (f *fold) writeDocuments(ctx context.Context, s *store) error {
 			return err
 		}
 		now, was := d.shown(), before[id]
-		rows = append(rows, documentRow(id, d, now, text))
+		documentRow(&rows, id, d, now, text)
 		if now.Digest == was.Digest && now.At.Equal(was.At) {
 			continue
 		}
@@ -43,12 +44,11 @@ func (f *fold) writeDocuments(ctx context.Context, s *store) error {
 		// errors with it: what was once replaced is never shown again.
 		for i, x := range now.errors {
 			ordinal := strconv.Itoa(i)
-			row := []any{[16]byte(key("xml_log", id.String(), ordinal)), [16]byte(id), [16]byte(key("exception", x.Exception)), i,
-				orNull(x.Line), orNull(x.Column), orNull(x.Message), now.At}
+			logs.Add("id", [16]byte(key("xml_log", id.String(), ordinal)), "xml_id", [16]byte(id), "exception_id", [16]byte(key("exception", x.Exception)),
+				"ordinal", i, "line", orNull(x.Line), "col", orNull(x.Column), "message", orNull(x.Message), "last_update", now.At)
 			if was.Phase != 0 {
-				s.oldRows("xml_log", [][]any{row})
+				s.oldRows("xml_log", logs.Values[len(logs.Values)-1:])
 			}
-			logs = append(logs, row)
 		}
 	}
 	if err := s.upsert(ctx, "xml_file", rows); err != nil {
@@ -100,19 +100,23 @@ func (d *document) shownRow() shown {
 	now := d.shown()
 	is := show(now)
 	if now.Phase == 0 {
-		is.Phase = 5 // a document that is known at all is at xml_name
+		is.Phase = schemas.XMLName.ID() // where a document that is known at all is
 	}
 	return is
 }
 
-func documentRow(id uuid.UUID, d *document, now step, text string) []any {
+func documentRow(to *pg.Rows, id uuid.UUID, d *document, now step, text string) {
 	is := d.shownRow()
 	var inc any
 	if d.Date != "" {
 		inc = d.Inc
 	}
-	return []any{[16]byte(id), [16]byte(uuid.MustParse(d.Download)), d.Outcome, idOrNull("document", d.Document), d.Entry, d.Ordinal, nameOrNull("centre", d.Centre),
-		dateOrNull(d.Date), inc, orNull(d.Kind), orNull(d.Size), orNull(d.MD5), orNull(d.SHA256), is.Phase, is.Status, uuidOrNull(is.Exception), orNull(is.Message),
-		now.Total, d.Check, orNull(d.Rows), orNull(d.Position), idOrNull("session", d.Session), orNull(d.versionOf(schemas.XMLName)), orNull(d.versionOf(schemas.XSD)),
-		orNull(d.versionOf(schemas.Upload)), orNull(d.versionOf(schemas.Data)), d.First, d.Last, text}
+	to.Add("id", [16]byte(id), "zip_id", [16]byte(uuid.MustParse(d.Download)), "outcome", d.Outcome, "document_id", idOrNull("document", d.Document),
+		"fname", d.Entry, "ordinal", d.Ordinal, "centre_id", nameOrNull("centre", d.Centre), "created", dateOrNull(d.Date), "inc", inc,
+		"kind", orNull(d.Kind), "size_bytes", orNull(d.Size), "content_md5", orNull(d.MD5), "content_sha256", orNull(d.SHA256),
+		"phase_id", is.Phase, "status_id", is.Status, "exception_id", uuidOrNull(is.Exception), "message", orNull(is.Message),
+		"errors_total", now.Total, "checked", d.Check, "rows_loaded", orNull(d.Rows), "position", orNull(d.Position),
+		"session_id", idOrNull("session", d.Session), "unzip_version", orNull(d.versionOf(schemas.XMLName)),
+		"xsd_version", orNull(d.versionOf(schemas.XSD)), "upload_version", orNull(d.versionOf(schemas.Upload)),
+		"data_version", orNull(d.versionOf(schemas.Data)), "first_seen", d.First, "last_update", d.Last, "merge", text)
 }

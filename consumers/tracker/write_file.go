@@ -9,6 +9,10 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+
+	"tributary/internal/pg"
+	"tributary/schemas"
+	trackersql "tributary/sql/tracker"
 )
 
 // writeFiles writes files with their hostings, downloads and documents. The
@@ -33,21 +37,20 @@ func (f *fold) writeFiles(ctx context.Context, s *store) error {
 	if err := f.writeHostings(ctx, s, attempts); err != nil {
 		return err
 	}
-	if err := writeStates(ctx, s, "zip_version", f.versions, func(id uuid.UUID, v *version, text string) []any {
-		return []any{[16]byte(id), [16]byte(uuid.MustParse(v.File)), v.SHA256, orNull(v.MD5), orNull(v.Size), v.First, v.Last, text}
+	if err := writeStates(ctx, s, "zip_version", f.versions, func(to *pg.Rows, id uuid.UUID, v *version, text string) {
+		to.Add("id", [16]byte(id), "za_id", [16]byte(uuid.MustParse(v.File)), "sha256", v.SHA256, "content_md5", orNull(v.MD5),
+			"size_bytes", orNull(v.Size), "received", v.First, "last_update", v.Last, "merge", text)
 	}); err != nil {
 		return err
 	}
 	if err := f.writeAttempts(ctx, s, attempts); err != nil {
 		return err
 	}
-	rows := make([][]any, 0, len(f.files))
+	rows := pg.Rows{Values: make([][]any, 0, len(f.files))}
 	for _, id := range ids(f.files) {
-		row, err := fileRow(id, f.files[id], attempts[id])
-		if err != nil {
+		if err := fileRow(&rows, id, f.files[id], attempts[id]); err != nil {
 			return err
 		}
-		rows = append(rows, row)
 	}
 	return s.upsert(ctx, "zip_action", rows)
 }
@@ -66,18 +69,18 @@ func (f *fold) lockFiles(ctx context.Context, s *store) error {
 		todo[i] = int16(f.files[id].Todo)
 	}
 	if _, err := s.tx.Exec(ctx, s.sql(`INSERT INTO tracker.zip_action (id, zip_id, todo_id, phase_id, status_id, attempts, created, last_update, merge)
-		SELECT id, zip, todo, 1, 1, 0, 'infinity', '-infinity', '{}' FROM unnest($1::uuid[], $2::uuid[], $3::smallint[]) AS n(id, zip, todo)
+		SELECT id, zip, todo, `+trackersql.PhaseID(schemas.ZipName)+`, 1, 0, 'infinity', '-infinity', '{}' FROM unnest($1::uuid[], $2::uuid[], $3::smallint[]) AS n(id, zip, todo)
 		ON CONFLICT DO NOTHING`), keys, names, todo); err != nil {
 		return fmt.Errorf("make rows of tracker.zip_action: %w", err)
 	}
 	return merge(ctx, s, "zip_action", f.files)
 }
 
-// fileRow is the row of a file: the attempt it shows, or its own step.
-func fileRow(id uuid.UUID, x *file, attempts []attemptRow) ([]any, error) {
+// fileRow adds the row of a file: the attempt it shows, or its own step.
+func fileRow(to *pg.Rows, id uuid.UUID, x *file, attempts []attemptRow) error {
 	text, err := remembered(x)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	is := show(x.Own)
 	var download any
@@ -90,8 +93,10 @@ func fileRow(id uuid.UUID, x *file, attempts []attemptRow) ([]any, error) {
 			n++
 		}
 	}
-	return []any{[16]byte(id), [16]byte(key("zip_file", x.Name)), x.Todo, is.Phase, is.Status, uuidOrNull(is.Exception), orNull(is.Message),
-		download, n, x.First, x.Last, text}, nil
+	to.Add("id", [16]byte(id), "zip_id", [16]byte(key("zip_file", x.Name)), "todo_id", x.Todo, "phase_id", is.Phase, "status_id", is.Status,
+		"exception_id", uuidOrNull(is.Exception), "message", orNull(is.Message), "download_id", download, "attempts", n, "created", x.First,
+		"last_update", x.Last, "merge", text)
+	return nil
 }
 
 // loadAttempts reads every attempt of the files at hand and adds what is new.
@@ -195,7 +200,7 @@ func sumDocuments(ctx context.Context, s *store, keys [][16]byte, outcomes []str
 	rows, err := s.tx.Query(ctx, s.sql(`
 		WITH sum AS (
 			SELECT x.zip_id, count(*) AS known, count(*) FILTER (WHERE x.status_id = 5) AS failed,
-				count(*) FILTER (WHERE x.status_id < 3 OR (x.status_id = 3 AND x.phase_id < 10)) AS open,
+				count(*) FILTER (WHERE x.status_id < 3 OR (x.status_id = 3 AND x.phase_id < `+trackersql.PhaseID(schemas.Overview)+`)) AS open,
 				min(x.phase_id * 10 + x.status_id) AS least,
 				(array_agg(x.id ORDER BY x.phase_id, x.fname COLLATE "C", x.id) FILTER (WHERE x.status_id = 5))[1] AS first
 			FROM unnest($1::uuid[], $2::text[]) AS a(id, outcome)
@@ -242,15 +247,17 @@ func (f *fold) writeHostings(ctx context.Context, s *store, attempts map[uuid.UU
 			}
 		}
 	}
-	return writeStates(ctx, s, "file_source_has_zip", f.hostings, func(id uuid.UUID, h *hosting, text string) []any {
-		return []any{[16]byte(id), [16]byte(uuid.MustParse(h.File)), [16]byte(key("source", h.Source)), max(tried[id]-1, 0), h.Look, orNull(h.State), orNull(h.Size),
-			timeOrNull(h.ModTime), timeOrNull(h.Listed), orNull(h.note()), orNull(h.Message), h.First, h.Last, text}
+	return writeStates(ctx, s, "file_source_has_zip", f.hostings, func(to *pg.Rows, id uuid.UUID, h *hosting, text string) {
+		to.Add("id", [16]byte(id), "za_id", [16]byte(uuid.MustParse(h.File)), "file_source_id", [16]byte(key("source", h.Source)),
+			"num_retries", max(tried[id]-1, 0), "look", h.Look, "state", orNull(h.State), "size_bytes", orNull(h.Size),
+			"mod_time", timeOrNull(h.ModTime), "listed_at", timeOrNull(h.Listed), "note", orNull(h.note()), "message", orNull(h.Message),
+			"created", h.First, "last_update", h.Last, "merge", text)
 	})
 }
 
 // writeAttempts writes the changed attempts and why they failed.
 func (f *fold) writeAttempts(ctx context.Context, s *store, attempts map[uuid.UUID][]attemptRow) error {
-	var rows, logs [][]any
+	var rows, logs pg.Rows
 	for _, all := range attempts {
 		for _, r := range all {
 			if !r.changed {
@@ -260,27 +267,27 @@ func (f *fold) writeAttempts(ctx context.Context, s *store, attempts map[uuid.UU
 			if err != nil {
 				return err
 			}
-			rows = append(rows, downloadRow(r, text))
-			mine := logRows(r)
+			downloadRow(&rows, r, text)
+			before := len(logs.Values)
+			logRows(&logs, r)
 			if s.alone != nil && s.alone.has("zip_download", r.id) {
-				s.oldRows("zip_log", mine)
+				s.oldRows("zip_log", logs.Values[before:])
 			}
-			logs = append(logs, mine...)
 		}
 	}
 	byID := func(a, b []any) int {
 		x, y := a[0].([16]byte), b[0].([16]byte) //nolint:forcetypeassert // downloadRow and logRows begin with the id
 		return slices.Compare(x[:], y[:])
 	}
-	slices.SortFunc(rows, byID)
-	slices.SortFunc(logs, byID)
+	slices.SortFunc(rows.Values, byID)
+	slices.SortFunc(logs.Values, byID)
 	if err := s.upsert(ctx, "zip_download", rows); err != nil {
 		return err
 	}
 	return s.upsert(ctx, "zip_log", logs)
 }
 
-func downloadRow(r attemptRow, text string) []any {
+func downloadRow(to *pg.Rows, r attemptRow, text string) {
 	a, is := r.state, r.shown
 	first, got, unzipped := a.accepted(0, 1), a.accepted(1, 1), a.accepted(2, 2)
 	var hosting, documents, received any
@@ -295,31 +302,34 @@ func downloadRow(r attemptRow, text string) []any {
 	if got.SHA256 != "" {
 		received = timeOrNull(got.Finished)
 	}
-	return []any{[16]byte(r.id), [16]byte(uuid.MustParse(a.File)), hosting, [16]byte(uuid.MustParse(a.Run)), a.Number, orNull(a.Repeats), idOrNull("session", a.Session),
-		is.Phase, is.Status, uuidOrNull(is.Exception), orNull(is.Message), orNull(a.notes()), orNull(a.Accepted), orNull(got.SHA256), orNull(got.MD5),
-		orNull(a.Listed), orNull(a.Look), cmp.Or(got.Bytes, first.Bytes), timeOrNull(a.Requested), timeOrNull(first.Started), received, timeOrNull(unzipped.Finished),
-		documents, r.children.Known, open, r.children.Failed, orNull(unzipped.Step.Version), a.First, latest(a.First, a.Last), text}
+	to.Add("id", [16]byte(r.id), "za_id", [16]byte(uuid.MustParse(a.File)), "zf_id", hosting, "run", [16]byte(uuid.MustParse(a.Run)),
+		"attempt", a.Number, "repeats", orNull(a.Repeats), "session_id", idOrNull("session", a.Session), "phase_id", is.Phase,
+		"status_id", is.Status, "exception_id", uuidOrNull(is.Exception), "message", orNull(is.Message), "note", orNull(a.notes()),
+		"accepted", orNull(a.Accepted), "version", orNull(got.SHA256), "content_md5", orNull(got.MD5), "size_bytes", orNull(a.Listed),
+		"look", orNull(a.Look), "downloaded_size_bytes", cmp.Or(got.Bytes, first.Bytes), "request", timeOrNull(a.Requested),
+		"started", timeOrNull(first.Started), "received", received, "unzipped", timeOrNull(unzipped.Finished), "documents", documents,
+		"documents_known", r.children.Known, "documents_open", open, "documents_failed", r.children.Failed,
+		"unzip_version", orNull(unzipped.Step.Version), "created", a.First, "last_update", latest(a.First, a.Last), "merge", text)
 }
 
-// logRows are the failures and cancellations of an attempt, whether accepted
+// logRows adds the failures and cancellations of an attempt, whether accepted
 // or not. What has ended stays so, so no row has to go.
-func logRows(r attemptRow) [][]any {
-	row := func(outcome string, judged bool, x step) []any {
+func logRows(to *pg.Rows, r attemptRow) {
+	row := func(outcome string, judged bool, x step) {
 		by := "stage"
 		if judged {
 			by = "control"
 		}
-		return []any{[16]byte(key("zip_log", r.id.String(), outcome, by)), [16]byte(r.id), [16]byte(key("exception", cmp.Or(x.Exception, unnamed))), orNull(x.Message),
-			x.Phase, x.Status, outcome, judged, x.At}
+		to.Add("id", [16]byte(key("zip_log", r.id.String(), outcome, by)), "zip_id", [16]byte(r.id),
+			"exception_id", [16]byte(key("exception", cmp.Or(x.Exception, unnamed))), "message", orNull(x.Message), "phase_id", x.Phase,
+			"status_id", x.Status, "outcome", outcome, "judged", judged, "last_update", x.At)
 	}
-	var out [][]any
 	for key, o := range r.state.Outcomes {
 		if o.Step.ended() {
-			out = append(out, row(key, false, o.Step))
+			row(key, false, o.Step)
 		}
 	}
 	if r.state.Final.Phase != 0 {
-		out = append(out, row("", true, r.state.Final))
+		row("", true, r.state.Final)
 	}
-	return out
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tributary/internal/mapping"
+	"tributary/internal/pg"
 )
 
 // Key tells of a natural key of a record table. The words are its values in the
@@ -113,17 +114,21 @@ func (r *Reader) claims(ctx context.Context, l *Lineage) error {
 	if r.Limit > 0 {
 		limit = strconv.Itoa(r.Limit)
 	}
-	rows, err := r.Warehouse.Query(ctx, `SELECT c.ordinal, c.claim::text, c.record_type, c.natural_key, c.line, c.col, c.byte_from, c.byte_to, c.fingerprint::text,
-			c.content_position, c.content_ordinal, c.tombstone, c.is_current, count(*) OVER (), `+documentColumns+`
+	var total int64
+	columns := func(c *Claim) (row pg.Rows) {
+		row.Add("c.ordinal", &c.Ordinal, "c.claim::text", &c.id, "c.record_type", &c.table, "c.natural_key", &c.key, "c.line", &c.Line, "c.col", &c.Column,
+			"c.byte_from", &c.ByteFrom, "c.byte_to", &c.ByteTo, "c.fingerprint::text", &c.Fingerprint, "c.content_position", &c.ContentPosition,
+			"c.content_ordinal", &c.ContentOrdinal, "c.tombstone", &c.Deletes, "c.is_current", &c.isCurrent, "count(*) OVER ()", &total)
+		return row
+	}
+	rows, err := r.Warehouse.Query(ctx, `SELECT `+strings.Join(columns(&Claim{}).Columns, ", ")+`, `+documentColumns()+`
 		FROM warehouse.claim c JOIN warehouse.document d USING (position)`+withdrawal+`
 		WHERE c.claim = $1 ORDER BY d.version_key DESC, c.position DESC, c.ordinal LIMIT `+limit, l.ID)
 	if err != nil {
 		return fmt.Errorf("read claims: %w", err)
 	}
-	var total int64
 	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c Claim, err error) {
-		err = row.Scan(append([]any{&c.Ordinal, &c.id, &c.table, &c.key, &c.Line, &c.Column, &c.ByteFrom, &c.ByteTo, &c.Fingerprint,
-			&c.ContentPosition, &c.ContentOrdinal, &c.Deletes, &c.isCurrent, &total}, c.Document.targets()...)...)
+		err = row.Scan(append(columns(&c).Values[0], c.Document.targets()...)...)
 		c.Position = c.Document.Position
 		return c, err
 	})

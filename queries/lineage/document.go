@@ -3,43 +3,46 @@ package lineage
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
 )
 
-// documentColumns are read by Document.scan, from warehouse.document d.
-const documentColumns = `d.position, d.document, d.entry, d.kind, d.sha256, d.size, d.file_name, d.action, d.archive, d.version_key, d.file_date, d.file_inc, d.doc_date, d.doc_inc, d.rank, d.attempt, d.run_number,
-	d.source, d.session, d.centre, d.number, d.profile, d.state, d.phase, d.exception, d.rows, d.withdrawn,
-	d.entry_ordinal, d.archive_offset, d.packed, d.method, d.crc32, x.unloaded_at, x.what, x.archive, x.at`
+// withdrawal is joined to warehouse.document d: why it is withdrawn, the unload of
+// its version or else the first reason if there are several.
+const withdrawal = ` LEFT JOIN LATERAL (SELECT w.what, w.version, w.at FROM warehouse.withdrawn_by(d.file, d.entry, d.archive, d.rank, d.run_number) w
+	WHERE d.withdrawn ORDER BY w.what <> 'unloaded', w.at LIMIT 1) x ON true`
 
-// withdrawal is joined to warehouse.document d: why it is withdrawn, the first
-// reason if there are several.
-const withdrawal = ` LEFT JOIN LATERAL (SELECT u.unloaded_at, w.what, w.archive, w.position AS at FROM
-	(SELECT min(u.position) AS unloaded_at FROM warehouse.unload u WHERE u.file = d.file AND u.archive = d.archive) u
-	LEFT JOIN LATERAL (SELECT w.what, w.archive, w.position FROM warehouse.withdrawal w WHERE w.file = d.file
-		AND NOT EXISTS (SELECT FROM warehouse.unload n WHERE n.file = w.file AND n.archive = w.archive)
-		AND (w.entry = d.entry AND (w.what = 'loaded' AND (d.rank, d.run_number) < (w.rank, w.run_number) OR w.what = 'failed' AND d.rank = w.rank AND d.run_number < w.run_number)
-			OR w.entry = '' AND w.what = 'lacks' AND d.rank < w.rank AND NOT EXISTS (
-				SELECT FROM warehouse.document e WHERE e.file = w.file AND e.entry = d.entry AND e.rank = w.rank))
-		ORDER BY w.position LIMIT 1) w ON true WHERE d.withdrawn) x ON true`
-
-// targets are where documentColumns go.
-func (d *Document) targets() []any {
-	return []any{&d.Position, &d.Document, &d.Entry, &d.Kind, &d.SHA256, &d.Size, &d.File, &d.Action, &d.Version, &d.VersionKey, &d.FileDate, &d.FileInc, &d.DocDate, &d.DocInc, &d.rank, &d.Attempt, &d.Run,
-		&d.Source, &d.Session, &d.Centre, &d.Batch, &d.Profile, &d.State, &d.Phase, &d.Exception, &d.Rows, &d.Withdrawn,
-		&d.ordinal, &d.offset, &d.pack, &d.method, &d.crc32, &d.unloadedAt, &d.withdrawnWhat, &d.withdrawnBy, &d.withdrawnAt}
+// columns are what is read of warehouse.document d, and where it goes.
+func (d *Document) columns() (row pg.Rows) {
+	row.Add("d.position", &d.Position, "d.document", &d.Document, "d.entry", &d.Entry, "d.kind", &d.Kind, "d.sha256", &d.SHA256, "d.size", &d.Size,
+		"d.file_name", &d.File, "d.action", &d.Action, "d.archive", &d.Version, "d.version_key", &d.VersionKey, "d.file_date", &d.FileDate,
+		"d.file_inc", &d.FileInc, "d.doc_date", &d.DocDate, "d.doc_inc", &d.DocInc, "d.rank", &d.rank, "d.attempt", &d.Attempt,
+		"d.run_number", &d.Run, "d.source", &d.Source, "d.session", &d.Session, "d.centre", &d.Centre, "d.number", &d.Batch,
+		"d.profile", &d.Profile, "d.state", &d.State, "d.phase", &d.Phase, "d.exception", &d.Exception, "d.rows", &d.Rows,
+		"d.withdrawn", &d.Withdrawn, "d.entry_ordinal", &d.ordinal, "d.archive_offset", &d.offset, "d.packed", &d.pack, "d.method", &d.method,
+		"d.crc32", &d.crc32, "x.what", &d.withdrawnWhat, "x.version", &d.withdrawnBy, "x.at", &d.withdrawnAt)
+	return row
 }
+
+// documentColumns are the names of columns.
+func documentColumns() string { return strings.Join((&Document{}).columns().Columns, ", ") }
+
+// targets are where the columns go.
+func (d *Document) targets() []any { return d.columns().Values[0] }
 
 // reason says why the document is withdrawn, if it is.
 func (d *Document) reason() string {
 	switch {
 	case !d.Withdrawn:
 		return ""
-	case d.unloadedAt != nil:
-		return fmt.Sprintf("this version of the file was unloaded, at position %d", *d.unloadedAt)
 	case d.withdrawnWhat == nil:
 		return "a later position withdrew the document"
+	case *d.withdrawnWhat == "unloaded":
+		return fmt.Sprintf("this version of the file was unloaded, at position %d", *d.withdrawnAt)
 	}
 	by := fmt.Sprintf("version %s of the file, complete at position %d,", short(*d.withdrawnBy), *d.withdrawnAt)
 	switch *d.withdrawnWhat {

@@ -47,7 +47,7 @@ func (r *Reader) File(ctx context.Context, name, action string, each func(*Broug
 			files = append(files, schemas.FileID(a, name))
 		}
 	}
-	rows, err := r.Warehouse.Query(ctx, `SELECT `+documentColumns+` FROM warehouse.document d`+withdrawal+`
+	rows, err := r.Warehouse.Query(ctx, `SELECT `+documentColumns()+` FROM warehouse.document d`+withdrawal+`
 		WHERE d.file = ANY($1) ORDER BY d.action, d.rank DESC, d.run_number DESC, d.entry COLLATE "C", d.position`, files)
 	if err != nil {
 		return fmt.Errorf("read the documents of %s: %w", name, err)

@@ -38,7 +38,7 @@ func (r *Reader) Find(ctx context.Context, what string) (*Document, error) {
 	default:
 		return nil, fmt.Errorf("%s: %w: name a document by its position, its UUID, or as FILE/ENTRY or ACTION/FILE/ENTRY", what, ErrNotFound)
 	}
-	rows, err := r.Warehouse.Query(ctx, `SELECT DISTINCT ON (d.action) `+documentColumns+` FROM warehouse.document d`+withdrawal+` WHERE d.state = 'loaded' AND `+where+`
+	rows, err := r.Warehouse.Query(ctx, `SELECT DISTINCT ON (d.action) `+documentColumns()+` FROM warehouse.document d`+withdrawal+` WHERE d.state = 'loaded' AND `+where+`
 		ORDER BY d.action, d.withdrawn, d.rank DESC, d.run_number DESC, d.position DESC`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("find the document: %w", err)

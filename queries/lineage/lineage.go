@@ -142,7 +142,6 @@ type Document struct {
 	offset, pack  int64
 	method        int32
 	crc32         int64
-	unloadedAt    *int64
 	withdrawnBy   *string
 	withdrawnWhat *string
 	withdrawnAt   *int64

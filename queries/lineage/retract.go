@@ -32,21 +32,13 @@ type Change struct {
 	Gone    int64  `json:"gone"`    // keys that hold now and of which nothing would hold
 }
 
-// withdrawnBesides says that document d falls under a withdrawal of a version
-// other than $2.
-const withdrawnBesides = `(EXISTS (SELECT FROM warehouse.unload u WHERE u.file = d.file AND u.archive = d.archive)
-	OR EXISTS (SELECT FROM warehouse.withdrawal w WHERE w.file = d.file AND w.archive <> $2
-		AND NOT EXISTS (SELECT FROM warehouse.unload n WHERE n.file = w.file AND n.archive = w.archive)
-		AND (w.entry = d.entry AND (w.what = 'loaded' AND (d.rank, d.run_number) < (w.rank, w.run_number) OR w.what = 'failed' AND d.rank = w.rank AND d.run_number < w.run_number)
-			OR w.entry = '' AND w.what = 'lacks' AND d.rank < w.rank AND NOT EXISTS (
-				SELECT FROM warehouse.document e WHERE e.file = w.file AND e.entry = d.entry AND e.rank = w.rank))))`
-
 // affected are the documents that would be retracted, and those that would
 // count again.
 const affected = `WITH gone AS (
 		SELECT d.position, d.entry FROM warehouse.document d WHERE d.file = $1 AND d.archive = $2 AND d.state = 'loaded' AND NOT d.withdrawn
 	), back AS (
-		SELECT d.position, d.entry FROM warehouse.document d WHERE d.file = $1 AND d.archive <> $2 AND d.state = 'loaded' AND d.withdrawn AND NOT ` + withdrawnBesides + `
+		SELECT d.position, d.entry FROM warehouse.document d WHERE d.file = $1 AND d.archive <> $2 AND d.state = 'loaded' AND d.withdrawn
+			AND NOT EXISTS (SELECT FROM warehouse.withdrawn_by(d.file, d.entry, d.archive, d.rank, d.run_number) w WHERE w.version <> $2)
 	)`
 
 // Retract tells what the unloading of a version would do; it changes nothing.
@@ -81,13 +73,13 @@ func (r *Reader) Retract(ctx context.Context, action, name, version string) (*Re
 			WHERE c.position NOT IN (SELECT position FROM gone) AND (NOT d.withdrawn OR c.position IN (SELECT position FROM back))
 			ORDER BY c.claim, d.version_key DESC, c.position DESC
 		)
-		SELECT k.record_type, sum(k.records)::bigint, sum(k.held)::bigint, count(*) FILTER (WHERE a.holds AND NOT a.is_current),
-			count(*) FILTER (WHERE NOT coalesce(a.holds, false) AND EXISTS (SELECT FROM warehouse.claim h WHERE h.claim = k.claim AND h.is_current))
+		SELECT k.record_type AS table, sum(k.records)::bigint AS records, sum(k.held)::bigint AS current, count(*) FILTER (WHERE a.holds AND NOT a.is_current) AS again,
+			count(*) FILTER (WHERE NOT coalesce(a.holds, false) AND EXISTS (SELECT FROM warehouse.claim h WHERE h.claim = k.claim AND h.is_current)) AS gone
 		FROM keys k LEFT JOIN after a USING (claim) GROUP BY 1 ORDER BY 1`, file, version)
 	if err != nil {
 		return nil, fmt.Errorf("find out what would hold: %w", err)
 	}
-	out.Tables, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Change])
+	out.Tables, err = pgx.CollectRows(rows, pgx.RowToStructByName[Change])
 	if err != nil {
 		return nil, fmt.Errorf("find out what would hold: %w", err)
 	}

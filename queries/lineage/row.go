@@ -124,7 +124,7 @@ func (r *Reader) read(ctx context.Context, t *mapping.Table, c *Claim, position 
 
 func (r *Reader) document(ctx context.Context, position int64) (*Document, error) {
 	d := &Document{}
-	if err := r.Warehouse.QueryRow(ctx, `SELECT `+documentColumns+` FROM warehouse.document d`+withdrawal+` WHERE d.position = $1`, position).Scan(d.targets()...); err != nil {
+	if err := r.Warehouse.QueryRow(ctx, `SELECT `+documentColumns()+` FROM warehouse.document d`+withdrawal+` WHERE d.position = $1`, position).Scan(d.targets()...); err != nil {
 		return nil, fmt.Errorf("read document %d: %w", position, err)
 	}
 	d.Why = d.reason()

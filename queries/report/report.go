@@ -14,6 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tributary/internal/pg"
+	"tributary/schemas"
+	"tributary/sql/tracker"
 )
 
 // File is where one file stands: a zip's name and the action of its directory.
@@ -187,7 +189,7 @@ type Centre struct {
 func Centres(ctx context.Context, q pg.Querier, each func(Centre) error) error {
 	return stream(ctx, q, "centres", `
 		WITH f AS (
-			SELECT z.centre_id, count(*) AS files, count(*) FILTER (WHERE a.phase_id >= 10 AND a.status_id = 3) AS done,
+			SELECT z.centre_id, count(*) AS files, count(*) FILTER (WHERE a.phase_id >= `+tracker.PhaseID(schemas.Overview)+` AND a.status_id = 3) AS done,
 				count(*) FILTER (WHERE a.status_id = 5) AS failed, coalesce(sum(d.documents_known), 0)::bigint AS documents
 			FROM tracker.zip_action a JOIN tracker.zip_file z ON z.id = a.zip_id LEFT JOIN tracker.zip_download d ON d.id = a.download_id
 			GROUP BY z.centre_id)

@@ -84,30 +84,38 @@ func (w *writer) letters(ctx context.Context) error {
 	latest := func(d *decision) time.Time { return later(d.replayed, d.dropped) }
 	slices.SortStableFunc(decided, func(x, y *decision) int { return latest(y).Compare(latest(x)) })
 	seen := map[string]bool{}
-	var out rows
+	var out pg.Rows
 	for _, d := range decided {
 		l := d.letter
 		if seen[l.Key] {
 			continue
 		}
 		seen[l.Key] = true
-		row := []any{l.Key, l.ID, l.Stage, pg.Text(l.Class), pg.Text(l.Error), l.Lineage(), pointer(l.File), pointer(l.Document),
-			nil, 0, nil, "", "", nil, "", ""}
-		if acquisition := w.replayOf(d); acquisition > 0 {
-			row[8], row[9] = acquisition, d.replays-1
-			row[10], row[11], row[12] = d.replayed, pg.Text(d.replay.Attributes["by"]), pg.Text(d.replay.Attributes["reason"])
+		var acquisition, replayedAt, droppedAt any
+		var deaths int
+		var replayed, dropped [2]string // by whom, and why
+		if id := w.replayOf(d); id > 0 {
+			acquisition, deaths = id, d.replays-1
+			replayedAt, replayed = d.replayed, decidedBy(d.replay)
 		} else if d.drop == nil {
 			w.report.LettersLost++ // its attempt was not told of any more
 			continue
 		}
 		if d.drop != nil {
-			row[13], row[14], row[15] = d.dropped, pg.Text(d.drop.Attributes["by"]), pg.Text(d.drop.Attributes["reason"])
+			droppedAt, dropped = d.dropped, decidedBy(d.drop)
 		}
-		out = append(out, row)
+		out.Add("id", l.Key, "place", l.ID, "stage", l.Stage, "class", pg.Text(l.Class), "cause", pg.Text(l.Error), "lineage", l.Lineage(),
+			"file", pointer(l.File), "document", pointer(l.Document), "acquisition", acquisition, "deaths", deaths,
+			"replayed_at", replayedAt, "replayed_by", replayed[0], "replay_reason", replayed[1],
+			"dropped_at", droppedAt, "dropped_by", dropped[0], "drop_reason", dropped[1])
 	}
-	w.report.Letters = len(out)
-	return w.copyAll(ctx, table{"dead_letter", `id place stage class cause lineage file document acquisition deaths replayed_at replayed_by replay_reason
-		dropped_at dropped_by drop_reason`, out})
+	w.report.Letters = len(out.Values)
+	return w.copyAll(ctx, table{"dead_letter", out})
+}
+
+// decidedBy is who decided on a letter, and why.
+func decidedBy(e *schemas.StatusChanged) [2]string {
+	return [2]string{pg.Text(e.Attributes["by"]), pg.Text(e.Attributes["reason"])}
 }
 
 // replayOf is the acquisition that replays a letter; 0 if there is none.

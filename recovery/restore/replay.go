@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -105,7 +106,7 @@ func (w *writer) replays(ctx context.Context) error {
 			byRun[o.Run] = append(byRun[o.Run], item{itemKey: itemKey{run: o.Run, domain: o.Domain}, operation: o.Batch})
 		}
 	}
-	var replays, items rows
+	var replays, items pg.Rows
 	for _, id := range slices.SortedFunc(maps.Keys(w.s.replays), func(x, y string) int { return cmp.Compare(w.s.replays[x].last.Number, w.s.replays[y].last.Number) }) {
 		p := w.s.replays[id]
 		if p.first == nil {
@@ -123,7 +124,8 @@ func (w *writer) replays(ctx context.Context) error {
 			if i.waiting || i.operation != "" {
 				acquisition = nil
 			}
-			items = append(items, []any{id, int64(n + 1), pointer(i.file), i.archive, i.domain, state, acquisition, pointer(i.operation)})
+			items.Add("run", id, "ordinal", int64(n+1), "file", pointer(i.file), "archive", i.archive, "domain", i.domain, "state", state,
+				"acquisition", acquisition, "operation", pointer(i.operation))
 		}
 		m := p.first.Attributes
 		state, by, at, changes := p.state(open.Unknown), p.last.Attributes["by"], p.changed, max(p.last.Revision-1, 0)
@@ -134,13 +136,15 @@ func (w *writer) replays(ctx context.Context) error {
 		if open.State = state; state != control.ReplayDone {
 			w.report.Open = append(w.report.Open, open)
 		}
-		replays = append(replays, []any{id, p.first.Number, m["from"], m["where"], moment(m["since"]), moment(m["until"]), m["offsets"], number(m["rate"]), m["by"], m["reason"], p.at,
-			state, by, at, changes, w.now, m["shadow"], pointer(m["promotes"]), pointer(m["versions"]), p.lost(&open)})
+		replays.Add("id", id, "number", p.first.Number, "phase", m["from"], "predicate", m["where"], "since", moment(m["since"]), "until", moment(m["until"]),
+			"offsets", m["offsets"], "rate", number(m["rate"]), "requested_by", m["by"], "reason", m["reason"], "requested_at", p.at, "state", state,
+			"changed_by", by, "changed_at", at, "changes", changes, "paced_at", w.now, "shadow", m["shadow"], "promotes", pointer(m["promotes"]),
+			"versions", pointer(m["versions"]), "lost", p.lost(&open))
 	}
-	w.report.Replays = len(replays)
+	w.report.Replays = len(replays.Values)
 	return w.copyAll(ctx,
-		table{"replay", "id number phase predicate since until offsets rate requested_by reason requested_at state changed_by changed_at changes paced_at shadow promotes versions lost", replays},
-		table{"replay_item", "run ordinal file archive domain state acquisition operation", items})
+		table{"replay", replays},
+		table{"replay_item", items})
 }
 
 // state is that in which a replay comes back. It goes on by itself only where

@@ -27,14 +27,18 @@ type writer struct {
 	now    time.Time
 	report *Report
 
-	files, hostings, looks, acquisitions, attempts rows
-	opened                                         map[string]rows // batches of sessions that go on
+	files, hostings, looks, acquisitions, attempts pg.Rows
+	opened                                         map[string]opened // batches of sessions that go on
 	items                                          map[itemKey]item
 	told                                           []schemas.Message // beside positions
 	id                                             int64             // of the last acquisition
 }
 
-type rows [][]any
+// opened is a batch of a session that goes on.
+type opened struct {
+	session, domain string
+	at              time.Time
+}
 
 func (w *writer) write(ctx context.Context) error {
 	if w.r.Force {
@@ -51,7 +55,7 @@ func (w *writer) write(ctx context.Context) error {
 			}
 		}
 	}
-	w.opened = map[string]rows{}
+	w.opened = map[string]opened{}
 	versions := w.s.versionsOrdered()
 	for _, id := range slices.Sorted(maps.Keys(w.s.files)) {
 		if f := w.s.files[id]; f.name != nil {
@@ -95,7 +99,9 @@ func (w *writer) file(f *file, versions map[versionKey]*ordered) error {
 	if n.Exception == "" {
 		date, inc = n.FileDate, n.FileInc
 	}
-	w.files = append(w.files, []any{f.id, n.FileName, n.Action, pointer(n.Centre), date, inc, n.Exception, n.Message, sha, current, number, acceptances})
+	w.files.Add("id", f.id, "name", n.FileName, "action", n.Action, "centre", pointer(n.Centre), "file_date", date, "file_inc", inc,
+		"exception", n.Exception, "message", n.Message, "current_sha256", sha, "current_attempt", current, "attempts", number,
+		"acceptances", acceptances)
 	for _, source := range slices.Sorted(maps.Keys(f.hostings)) {
 		h := f.hostings[source]
 		state := h.Attributes["state"]
@@ -104,7 +110,8 @@ func (w *writer) file(f *file, versions map[versionKey]*ordered) error {
 			h = l.status
 			settled = f.class(lookKey{source, h.Look}, l) != "unsettled"
 		}
-		w.hostings = append(w.hostings, []any{source, f.id, n.Action, n.FileName, h.Look, h.FileSize, h.ModTime, w.moment(h.ListedAt), settled, state, 0})
+		w.hostings.Add("source", source, "file", f.id, "action", n.Action, "name", n.FileName, "look", h.Look, "size", h.FileSize, "mtime", h.ModTime,
+			"listed_at", w.moment(h.ListedAt), "settled", settled, "state", state, "misses", 0)
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(f.looks), func(x, y lookKey) int { return cmp.Or(cmp.Compare(x.source, y.source), cmp.Compare(x.look, y.look)) }) {
 		l := f.looks[k]
@@ -123,11 +130,13 @@ func (w *writer) file(f *file, versions map[versionKey]*ordered) error {
 			}
 			announced, event, headers = &w.now, l.event.Value, string(text)
 		}
-		w.looks = append(w.looks, []any{k.source, f.id, k.look, pointer(l.status.Session), n.Centre, w.centre(k.source), l.status.FileSize, l.status.ModTime,
-			w.moment(l.status.ListedAt), class, announced, event, headers})
+		w.looks.Add("source", k.source, "file", f.id, "look", k.look, "session", pointer(l.status.Session), "domain", n.Centre, "centre", w.centre(k.source),
+			"size", l.status.FileSize, "mtime", l.status.ModTime, "listed_at", w.moment(l.status.ListedAt), "class", class, "announced_at", announced,
+			"event", event, "headers", headers)
 	}
 	for _, t := range attempts {
-		w.attempts = append(w.attempts, []any{t.Run, f.id, t.Attempt, w.id + t.Acquisition, t.Source, t.Look, t.Job, t.Download, t.Unzip})
+		w.attempts.Add("run", t.Run, "file", f.id, "attempt", t.Attempt, "acquisition", w.id+t.Acquisition, "source", t.Source, "look", t.Look, "job", t.Job,
+			"download", t.Download, "unzip", t.Unzip)
 	}
 	for i, a := range all {
 		w.acquisition(f, a)
@@ -149,12 +158,14 @@ func (w *writer) acquisition(f *file, a *control.Acquisition) {
 			id := schemas.ID("batch", s.id, a.Domain)
 			a.Batch = &id
 			if w.s.batches[id] == nil {
-				w.opened[id] = rows{{id, s.id, a.Domain, s.opened, nil, nil, nil, schemas.LiveRun}}
+				w.opened[id] = opened{s.id, a.Domain, s.opened}
 			}
 		}
 	}
-	w.acquisitions = append(w.acquisitions, []any{w.id, a.Run, f.id, a.Session, a.Domain, a.Batch, a.Source, a.Look, a.Size, a.State, a.NotBefore, a.Attempt, "{}",
-		a.Download, a.Unzip, a.SHA256, a.Documents, a.RankOwn, a.RankTime, a.RankOrdinal, a.Result, a.Phase, a.Exception, a.Message, a.EndedAt, a.RetryAt})
+	w.acquisitions.Add("id", w.id, "run", a.Run, "file", f.id, "session", a.Session, "domain", a.Domain, "batch", a.Batch, "source", a.Source, "look", a.Look,
+		"size", a.Size, "state", a.State, "not_before", a.NotBefore, "attempt", a.Attempt, "tried", "{}", "download", a.Download, "unzip", a.Unzip,
+		"sha256", a.SHA256, "documents", a.Documents, "rank_own", a.RankOwn, "rank_time", a.RankTime, "rank_ordinal", a.RankOrdinal,
+		"result", a.Result, "phase", a.Phase, "exception", a.Exception, "message", a.Message, "ended_at", a.EndedAt, "retry_at", a.RetryAt)
 }
 
 func (w *writer) centre(source string) string {
@@ -182,27 +193,29 @@ func hosts(told string) []string {
 
 // world writes centres, sources, files and where they lie.
 func (w *writer) world(ctx context.Context) error {
-	var centres, sources rows
+	var centres, sources pg.Rows
 	for _, name := range slices.Sorted(maps.Keys(w.s.centres)) {
 		c := w.s.centres[name]
 		m := c.Attributes
-		centres = append(centres, []any{name, m["full_name"], m["email"], m["phone"], m["address"], m["imits_name"], m["active"] != "false", c.Revision})
+		centres.Add("short_name", name, "full_name", m["full_name"], "email", m["email"], "phone", m["phone"], "address", m["address"],
+			"imits_name", m["imits_name"], "active", m["active"] != "false", "revision", c.Revision)
 	}
 	// Address and limits are the configuration's: schedule fills them in before
 	// it opens a session.
 	for _, id := range slices.Sorted(maps.Keys(w.s.sources)) {
 		s := w.s.sources[id]
 		m := s.Attributes
-		sources = append(sources, []any{id, s.Centre, s.Server, m["protocol"], "", m["accesskey"], 1, time.Hour, cmp.Or(m["state"], "available"), s.Revision,
-			instant(m["suspended_at"]), m["suspended_why"], count(m["overruns"]), hosts(m["hosts"])})
+		sources.Add("id", id, "centre", s.Centre, "server", s.Server, "protocol", m["protocol"], "url", "", "accesskey", m["accesskey"], "max_sessions", 1,
+			"poll_interval", time.Hour, "state", cmp.Or(m["state"], "available"), "revision", s.Revision, "suspended_at", instant(m["suspended_at"]),
+			"suspended_why", m["suspended_why"], "overruns", count(m["overruns"]), "hosts", hosts(m["hosts"]))
 	}
-	w.report.Sources, w.report.Files, w.report.Looks = len(sources), len(w.files), len(w.looks)
+	w.report.Sources, w.report.Files, w.report.Looks = len(sources.Values), len(w.files.Values), len(w.looks.Values)
 	return w.copyAll(ctx,
-		table{"centre", "short_name full_name email phone address imits_name active revision", centres},
-		table{"source", "id centre server protocol url accesskey max_sessions poll_interval state revision suspended_at suspended_why overruns hosts", sources},
-		table{"file", "id name action centre file_date file_inc exception message current_sha256 current_attempt attempts acceptances", w.files},
-		table{"hosting", "source file action name look size mtime listed_at settled state misses", w.hostings},
-		table{"look", "source file look session domain centre size mtime listed_at class announced_at event headers", w.looks})
+		table{"centre", centres},
+		table{"source", sources},
+		table{"file", w.files},
+		table{"hosting", w.hostings},
+		table{"look", w.looks})
 }
 
 // instant is a moment as events write it in their attributes; nil where there is
@@ -227,7 +240,7 @@ func count(text string) int64 {
 // sessions writes sessions and how their polls ended. The polls of those that
 // are open were lost: the next session lists again.
 func (w *writer) sessions(ctx context.Context) error {
-	var sessions, polls rows
+	var sessions, polls pg.Rows
 	for _, id := range slices.Sorted(maps.Keys(w.s.sessions)) {
 		s := w.s.sessions[id]
 		ended := w.now
@@ -238,52 +251,59 @@ func (w *writer) sessions(ctx context.Context) error {
 		if s.end > 0 {
 			end = s.end
 		}
-		sessions = append(sessions, []any{id, s.number, false, s.opened, ended, end, s.closed})
+		sessions.Add("id", id, "number", s.number, "once", false, "opened_at", s.opened, "polls_ended_at", ended, "end_position", end, "closed_at", s.closed)
 	}
 	for key, p := range w.s.polls {
 		if w.s.sessions[key.session] == nil || w.s.sources[key.source] == nil {
 			continue
 		}
-		polls = append(polls, []any{schemas.ID("poll", p.Session, p.Source), p.Session, p.Source, p.Server, w.centre(p.Source), p.Note, p.Attempt, p.StartedAt, p.FinishedAt, p.Exception, p.Message})
+		polls.Add("id", schemas.ID("poll", p.Session, p.Source), "session", p.Session, "source", p.Source, "server", p.Server, "centre", w.centre(p.Source),
+			"state", p.Note, "attempts", p.Attempt, "started_at", p.StartedAt, "ended_at", p.FinishedAt, "exception", p.Exception,
+			"message", p.Message)
 	}
-	w.report.Sessions = len(sessions)
+	w.report.Sessions = len(sessions.Values)
 	return w.copyAll(ctx,
-		table{"session", "id number once opened_at polls_ended_at end_position closed_at", sessions},
-		table{"poll", "id session source server centre state attempts started_at ended_at exception message", polls})
+		table{"session", sessions},
+		table{"poll", polls})
 }
 
 // order writes batches and operations.
 func (w *writer) order(ctx context.Context) error {
-	var batches, domains, operations rows
+	var batches, domains, operations pg.Rows
+	batch := func(id string, session *string, domain string, opened time.Time, number, released, end any, run string) {
+		batches.Add("id", id, "session", session, "domain", domain, "opened_at", opened, "number", number, "released_at", released, "last_position", end, "run", run)
+	}
 	for _, id := range slices.Sorted(maps.Keys(w.s.batches)) {
 		b := w.s.batches[id]
-		batches = append(batches, []any{id, pointer(b.session), b.domain, b.at, b.number, b.at, b.end, b.run})
+		batch(id, pointer(b.session), b.domain, b.at, b.number, b.at, b.end, b.run)
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.opened)) {
-		batches = append(batches, w.opened[id]...)
+		o := w.opened[id]
+		batch(id, &o.session, o.domain, o.at, nil, nil, nil, schemas.LiveRun)
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.s.domains)) {
-		domains = append(domains, []any{name, w.s.domains[name] + 1})
+		domains.Add("name", name, "next_number", w.s.domains[name]+1)
 	}
 	for i, o := range w.s.operations {
 		file, archive, blob := o.FileName, o.Archive, ""
 		if o.What == schemas.PositionReference {
 			archive, blob = "", o.Archive
 		}
-		operations = append(operations, []any{o.Batch, o.Run, int64(i + 1), o.What, o.Domain, file, o.Action, archive, o.Entry, blob, "", "restored from document.ordered", o.at, o.Position, o.last})
+		operations.Add("id", o.Batch, "run", o.Run, "number", int64(i+1), "what", o.What, "domain", o.Domain, "file", file, "action", o.Action,
+			"archive", archive, "name", o.Entry, "blob", blob, "requested_by", "", "reason", "restored from document.ordered", "requested_at", o.at,
+			"position", o.Position, "last_position", o.last)
 	}
 	return w.copyAll(ctx,
-		table{"batch", "id session domain opened_at number released_at last_position run", batches},
-		table{"domain", "name next_number", domains},
-		table{"operation", "id run number what domain file action archive name blob requested_by reason requested_at position last_position", operations})
+		table{"batch", batches},
+		table{"domain", domains},
+		table{"operation", operations})
 }
 
 // processes writes what fetches files, and what it has accepted.
 func (w *writer) processes(ctx context.Context) error {
 	return w.copyAll(ctx,
-		table{"acquisition", `id run file session domain batch source look size state not_before attempt tried download unzip sha256 documents
-			rank_own rank_time rank_ordinal result phase exception message ended_at retry_at`, w.acquisitions},
-		table{"attempt", "run file attempt acquisition source look job download unzip", w.attempts})
+		table{"acquisition", w.acquisitions},
+		table{"attempt", w.attempts})
 }
 
 // numbers writes what is given next.
@@ -315,15 +335,15 @@ func (w *writer) goesOn() control.Position {
 	return control.Position{Next: next, Previous: previous}
 }
 
-// table is rows for a table of control; columns are separated by white space.
+// table is rows for a table of control.
 type table struct {
-	name, columns string
-	rows          rows
+	name string
+	rows pg.Rows
 }
 
 func (w *writer) copyAll(ctx context.Context, tables ...table) error {
 	for _, t := range tables {
-		if _, err := w.tx.CopyFrom(ctx, pgx.Identifier{control.Schema, t.name}, strings.Fields(t.columns), pgx.CopyFromRows(t.rows)); err != nil {
+		if err := t.rows.Copy(ctx, w.tx, control.Schema, t.name); err != nil {
 			return fmt.Errorf("store the rows of %s: %w", t.name, err)
 		}
 	}

@@ -82,8 +82,8 @@ type Acquisition struct {
 	RankOwn     *bool            `json:"rank_own"`
 	RankTime    *time.Time       `json:"rank_time"`
 	RankOrdinal *int32           `json:"rank_ordinal"`
-	LastEvent   []byte           `json:"last_event"`
-	LastHeaders []schemas.Header `json:"last_headers"`
+	LastEvent   []byte           `json:"last_event" db:"-"`   // written, and not read here
+	LastHeaders []schemas.Header `json:"last_headers" db:"-"` // likewise
 	Result      string           `json:"result"`
 	Phase       string           `json:"phase"`
 	Exception   string           `json:"exception"`
@@ -93,8 +93,8 @@ type Acquisition struct {
 	Retries     int32            `json:"retries"`
 	Heals       string           `json:"heals"` // sha256 of the damaged blob whose bytes it fetches again
 
-	New     bool `json:"-"`
-	Changed bool `json:"-"`
+	New     bool `json:"-" db:"-"`
+	Changed bool `json:"-" db:"-"`
 }
 
 // Attempt is a row of control.attempt.
@@ -111,7 +111,7 @@ type Attempt struct {
 	Early       []byte `json:"early"`
 
 	ListedAt *time.Time `json:"-"` // when the look was first listed; not set on new ones
-	Changed  bool       `json:"-"`
+	Changed  bool       `json:"-" db:"-"`
 }
 
 // Look is an announced look that plan has not taken up yet.
@@ -131,16 +131,13 @@ type Look struct {
 // transaction ends: whoever decides about a file holds its row. It returns
 // those that exist.
 func LockFiles(ctx context.Context, tx pgx.Tx, ids []string) (map[string]*File, error) {
-	rows, err := tx.Query(ctx, `SELECT id::text, name, action, coalesce(centre, ''), current_sha256, current_attempt, attempts, acceptances
+	rows, err := tx.Query(ctx, `SELECT id::text, name, action, coalesce(centre, '') AS centre, current_sha256, current_attempt, attempts, acceptances
 		FROM control.file WHERE id = ANY($1::uuid[]) ORDER BY id FOR UPDATE`, ids)
 	if err != nil {
 		return nil, fmt.Errorf("lock files: %w", err)
 	}
 	out := map[string]*File{}
-	all, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (*File, error) {
-		var f File
-		return &f, r.Scan(&f.ID, &f.Name, &f.Action, &f.Centre, &f.CurrentSHA256, &f.CurrentAttempt, &f.Attempts, &f.Acceptances)
-	})
+	all, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByName[File])
 	if err != nil {
 		return nil, fmt.Errorf("lock files: %w", err)
 	}
@@ -174,18 +171,15 @@ func StoreFiles(ctx context.Context, tx pgx.Tx, files []*File) error {
 
 // Hostings returns where the given files lie, gone hostings included.
 func Hostings(ctx context.Context, q pg.Querier, files []string) ([]Hosting, error) {
-	rows, err := q.Query(ctx, `SELECT h.file::text, h.source, s.server, s.centre, h.look, h.size, h.mtime, h.listed_at,
-			h.state='present' AND m.granted, h.state='present' AND NOT m.granted, h.settled, s.state, s.fetched, s.fetch_failures
+	rows, err := q.Query(ctx, `SELECT h.file::text, h.source, s.server, s.centre AS source_centre, h.look, h.size, h.mtime AS mod_time, h.listed_at,
+			h.state='present' AND m.granted AS present, h.state='present' AND NOT m.granted AS refused, h.settled, s.state, s.fetched, s.fetch_failures AS failures
 		FROM control.hosting h JOIN control.source s ON s.id = h.source CROSS JOIN LATERAL (SELECT coalesce((
 			SELECT `+granted("s.hosts", "f.centre", "h.action")+` FROM control.file f WHERE f.id = h.file), true) AS granted) m
 		WHERE h.file = ANY($1::uuid[]) ORDER BY h.file, h.source`, files)
 	if err != nil {
 		return nil, fmt.Errorf("read hostings: %w", err)
 	}
-	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (h Hosting, err error) {
-		err = r.Scan(&h.File, &h.Source, &h.Server, &h.SourceCentre, &h.Look, &h.Size, &h.ModTime, &h.ListedAt, &h.Present, &h.Refused, &h.Settled, &h.State, &h.Fetched, &h.Failures)
-		return h, err
-	})
+	return pgx.CollectRows(rows, pgx.RowToStructByName[Hosting])
 }
 
 // Acquisitions returns all acquisitions of the given files, oldest first.
@@ -196,11 +190,7 @@ func Acquisitions(ctx context.Context, q pg.Querier, files []string) ([]*Acquisi
 	if err != nil {
 		return nil, fmt.Errorf("read acquisitions: %w", err)
 	}
-	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (*Acquisition, error) {
-		var a Acquisition
-		return &a, r.Scan(&a.ID, &a.Run, &a.File, &a.Session, &a.Domain, &a.Batch, &a.Source, &a.Look, &a.Size, &a.State, &a.NotBefore, &a.Attempt, &a.Alone, &a.Tried,
-			&a.Download, &a.Unzip, &a.SHA256, &a.Documents, &a.RankOwn, &a.RankTime, &a.RankOrdinal, &a.Result, &a.Phase, &a.Exception, &a.Message, &a.EndedAt, &a.RetryAt, &a.Retries, &a.Heals)
-	})
+	return pgx.CollectRows(rows, pgx.RowToAddrOfStructByName[Acquisition])
 }
 
 const acquisitionCols = `jsonb_to_recordset($1) AS r(id bigint, run uuid, file uuid, session uuid, domain text, batch uuid, source text, look int, size bigint,
@@ -255,10 +245,7 @@ func Attempts(ctx context.Context, q pg.Querier, files []string) (map[AttemptKey
 	if err != nil {
 		return nil, fmt.Errorf("read attempts: %w", err)
 	}
-	all, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (*Attempt, error) {
-		var a Attempt
-		return &a, r.Scan(&a.Run, &a.File, &a.Attempt, &a.Acquisition, &a.Source, &a.Look, &a.Job, &a.Download, &a.Unzip, &a.Early, &a.ListedAt)
-	})
+	all, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByName[Attempt])
 	if err != nil {
 		return nil, fmt.Errorf("read attempts: %w", err)
 	}
@@ -290,17 +277,12 @@ func Looks(ctx context.Context, q pg.Querier, files []string) ([]*Look, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read looks: %w", err)
 	}
-	return pgx.CollectRows(rows, scanLook)
+	return pgx.CollectRows(rows, pgx.RowToAddrOfStructByName[Look])
 }
 
 const lookSQL = `SELECT k.source, k.file::text, k.look, k.session::text, k.domain, k.centre, k.size, k.listed_at, k.class,
-	EXISTS (SELECT FROM control.poll p WHERE p.session = k.session AND p.centre = k.domain AND p.state IN ('due','running'))
+	EXISTS (SELECT FROM control.poll p WHERE p.session = k.session AND p.centre = k.domain AND p.state IN ('due','running')) AS own_polling
 	FROM control.look k WHERE k.class IN ('announced','waiting')`
-
-func scanLook(r pgx.CollectableRow) (*Look, error) {
-	var k Look
-	return &k, r.Scan(&k.Source, &k.File, &k.Look, &k.Session, &k.Domain, &k.Centre, &k.Size, &k.ListedAt, &k.Class, &k.OwnPolling)
-}
 
 // ClassLooks stores how looks were classed. Their announcements are no longer
 // needed.

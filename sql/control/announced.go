@@ -19,7 +19,7 @@ func Places(ctx context.Context, q pg.Querier, sources []string) (map[string]Pla
 	if err != nil {
 		return nil, fmt.Errorf("read sources: %w", err)
 	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Place])
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[Place])
 	if err != nil {
 		return nil, fmt.Errorf("read sources: %w", err)
 	}

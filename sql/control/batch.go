@@ -70,7 +70,7 @@ func AfterEnds(ctx context.Context, tx pgx.Tx, files []string, now time.Time) er
 	if err != nil {
 		return fmt.Errorf("find late files: %w", err)
 	}
-	late, err := pgx.CollectRows(rows, pgx.RowToStructByPos[struct{ Domain, Run string }])
+	late, err := pgx.CollectRows(rows, pgx.RowToStructByName[struct{ Domain, Run string }])
 	if err != nil {
 		return fmt.Errorf("find late files: %w", err)
 	}
@@ -211,8 +211,8 @@ type Ordered struct {
 // reverse of it; file date and increment; document date and increment; action;
 // file name; document name; version.
 func BatchDocuments(ctx context.Context, tx pgx.Tx, batch string, kinds []string) ([]Ordered, error) {
-	rows, err := tx.Query(ctx, `SELECT a.id, d.body, a.session::text, t.source, f.name, f.action, coalesce(f.centre, ''), f.file_date::text, f.file_inc,
-			coalesce(a.rank_own, false), a.rank_time, coalesce(a.rank_ordinal, 0), coalesce(r.number, 0)
+	rows, err := tx.Query(ctx, `SELECT a.id AS acquisition, d.body, a.session::text, t.source, f.name, f.action, coalesce(f.centre, '') AS centre, f.file_date::text, f.file_inc,
+			coalesce(a.rank_own, false) AS rank_own, a.rank_time, coalesce(a.rank_ordinal, 0) AS rank_ordinal, coalesce(r.number, 0) AS run_number
 		FROM control.acquisition a JOIN control.file f ON f.id = a.file LEFT JOIN control.replay r ON r.id = a.run
 		JOIN control.attempt t ON t.run=a.run AND t.file=a.file AND t.attempt=a.attempt
 		JOIN control.document d ON d.run=a.run AND d.file=a.file AND d.attempt=a.attempt AND d.download=a.download AND d.unzip=a.unzip
@@ -225,10 +225,7 @@ func BatchDocuments(ctx context.Context, tx pgx.Tx, batch string, kinds []string
 	if err != nil {
 		return nil, fmt.Errorf("read documents of batch: %w", err)
 	}
-	out, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (o Ordered, err error) {
-		err = r.Scan(&o.Acquisition, &o.Body, &o.Session, &o.Source, &o.Name, &o.Action, &o.Centre, &o.FileDate, &o.FileInc, &o.RankOwn, &o.RankTime, &o.RankOrdinal, &o.RunNumber)
-		return o, err
-	})
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Ordered])
 	if err != nil {
 		return nil, fmt.Errorf("read documents of batch: %w", err)
 	}

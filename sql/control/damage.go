@@ -62,7 +62,7 @@ func ReportDamage(ctx context.Context, db pg.Beginner, sha256, problem, by strin
 		if err != nil {
 			return err
 		}
-		if before, err = pgx.CollectExactlyOneRow(rows, scanDamage); err != nil {
+		if before, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Damage]); err != nil {
 			return err
 		}
 		switch {
@@ -94,11 +94,7 @@ func ReportDamage(ctx context.Context, db pg.Beginner, sha256, problem, by strin
 	return before, nil
 }
 
-const damageColumns = "sha256, state, problem, found_by, found_at, times, message, changed_at, lost_at, tried::text[]"
-
-func scanDamage(r pgx.CollectableRow) (d Damage, err error) {
-	return d, r.Scan(&d.SHA256, &d.State, &d.Problem, &d.FoundBy, &d.FoundAt, &d.Times, &d.Message, &d.Changed, &d.LostAt, &d.Tried)
-}
+const damageColumns = "sha256, state, problem, found_by, found_at, times, message, changed_at AS changed, lost_at, tried::text[]"
 
 // Damages returns the blobs that were found damaged, the newest first; all of
 // them, or those that are not healed.
@@ -107,7 +103,7 @@ func Damages(ctx context.Context, q pg.Querier, all bool, limit int) ([]Damage, 
 	if err != nil {
 		return nil, fmt.Errorf("read damaged blobs: %w", err)
 	}
-	return pgx.CollectRows(rows, scanDamage)
+	return pgx.CollectRows(rows, pgx.RowToStructByName[Damage])
 }
 
 // DamageDue tells whether something is to be decided about damaged blobs.
@@ -127,7 +123,7 @@ func TakeDamage(ctx context.Context, tx pgx.Tx, now time.Time) (*Damage, error) 
 	if err != nil {
 		return nil, fmt.Errorf("find damaged blobs: %w", err)
 	}
-	d, err := pgx.CollectExactlyOneRow(rows, scanDamage)
+	d, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Damage])
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}

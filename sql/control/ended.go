@@ -28,11 +28,11 @@ func EndUnfetched(ctx context.Context, tx pgx.Tx, files []string, exception, mes
 			WHERE NOT EXISTS (SELECT FROM control.hosting h WHERE h.file = g.id AND h.state = 'present' OFFSET 0)
 			  AND NOT EXISTS (SELECT FROM control.acquisition a WHERE a.file = g.id OFFSET 0)
 			  AND NOT EXISTS (SELECT FROM control.look k WHERE k.file = g.id AND k.class IN ('announced','waiting') OFFSET 0)) e
-		WHERE f.id = e.id AND f.exception = '' RETURNING f.id::text, f.name, f.action, coalesce(f.centre, '')`, files, exception, message)
+		WHERE f.id = e.id AND f.exception = '' RETURNING f.id::text AS file, f.name, f.action, coalesce(f.centre, '') AS centre`, files, exception, message)
 	if err != nil {
 		return nil, fmt.Errorf("end files that are gone: %w", err)
 	}
-	ended, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Unfetched])
+	ended, err := pgx.CollectRows(rows, pgx.RowToStructByName[Unfetched])
 	if err != nil {
 		return nil, fmt.Errorf("end files that are gone: %w", err)
 	}

@@ -44,7 +44,7 @@ func IgnoredOf(ctx context.Context, q pg.Querier, source string) (total int64, f
 	if err != nil {
 		return 0, nil, fmt.Errorf("read what %s shows and nobody takes up: %w", source, err)
 	}
-	if first, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Ignored]); err != nil {
+	if first, err = pgx.CollectRows(rows, pgx.RowToStructByName[Ignored]); err != nil {
 		return 0, nil, fmt.Errorf("read what %s shows and nobody takes up: %w", source, err)
 	}
 	return total, first, nil

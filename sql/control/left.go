@@ -26,7 +26,7 @@ func LeftSources(ctx context.Context, q pg.Querier) ([]Left, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find what removed sources left: %w", err)
 	}
-	left, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Left])
+	left, err := pgx.CollectRows(rows, pgx.RowToStructByName[Left])
 	if err != nil {
 		return nil, fmt.Errorf("find what removed sources left: %w", err)
 	}
@@ -43,7 +43,7 @@ func TakeLeftPolls(ctx context.Context, tx pgx.Tx, source string) ([]Poll, error
 	if err != nil {
 		return nil, fmt.Errorf("take the polls of %s: %w", source, err)
 	}
-	polls, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Poll])
+	polls, err := pgx.CollectRows(rows, pgx.RowToStructByName[Poll])
 	if err != nil {
 		return nil, fmt.Errorf("take the polls of %s: %w", source, err)
 	}

@@ -147,13 +147,7 @@ func insertOperation(ctx context.Context, q pg.Querier, o Operation) error {
 }
 
 const operationColumns = `id::text, run::text, what, domain, file, action, archive, name, blob, requested_by, reason, requested_at,
-	coalesce(position, 0), coalesce(last_position, 0)`
-
-func scanOperation(r pgx.CollectableRow) (o Operation, err error) {
-	err = r.Scan(&o.ID, &o.Run, &o.What, &o.Domain, &o.File, &o.Action, &o.Archive, &o.Name, &o.Blob, &o.RequestedBy, &o.Reason, &o.RequestedAt,
-		&o.Position, &o.LastPosition)
-	return o, err
-}
+	coalesce(position, 0) AS position, coalesce(last_position, 0) AS last_position`
 
 // ReadOperation returns an operation.
 func ReadOperation(ctx context.Context, q pg.Querier, id string) (Operation, error) {
@@ -161,7 +155,7 @@ func ReadOperation(ctx context.Context, q pg.Querier, id string) (Operation, err
 	if err != nil {
 		return Operation{}, fmt.Errorf("read operation %s: %w", id, err)
 	}
-	o, err := pgx.CollectExactlyOneRow(rows, scanOperation)
+	o, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Operation])
 	if err != nil {
 		return Operation{}, fmt.Errorf("read operation %s: %w", id, err)
 	}
@@ -174,7 +168,7 @@ func Operations(ctx context.Context, q pg.Querier, limit int) ([]Operation, erro
 	if err != nil {
 		return nil, fmt.Errorf("read operations: %w", err)
 	}
-	return pgx.CollectRows(rows, scanOperation)
+	return pgx.CollectRows(rows, pgx.RowToStructByName[Operation])
 }
 
 // NextOperation returns the operation that was asked for first among those
@@ -189,7 +183,7 @@ func NextOperation(ctx context.Context, q pg.Querier, lock bool) (*Operation, er
 	if err != nil {
 		return nil, fmt.Errorf("find operations: %w", err)
 	}
-	o, err := pgx.CollectOneRow(rows, scanOperation)
+	o, err := pgx.CollectOneRow(rows, pgx.RowToStructByName[Operation])
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}
@@ -224,11 +218,11 @@ func NumberDomains(ctx context.Context, tx pgx.Tx, domains ...string) ([]DomainN
 	}
 	rows, err := tx.Query(ctx, `WITH given AS (
 			UPDATE control.domain SET next_number = next_number + 1 WHERE cardinality($1::text[]) = 0 OR name = ANY($1) RETURNING name, next_number - 1 AS number)
-		SELECT name, number FROM given ORDER BY name COLLATE "C"`, append([]string{}, domains...))
+		SELECT name AS domain, number FROM given ORDER BY name COLLATE "C"`, append([]string{}, domains...))
 	if err != nil {
 		return nil, fmt.Errorf("number batches: %w", err)
 	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByPos[DomainNumber])
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[DomainNumber])
 	if err != nil {
 		return nil, fmt.Errorf("number batches: %w", err)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/jackc/pgx/v5"
+
 	"tributary/internal/pg"
 )
 
@@ -73,22 +75,17 @@ type Listing struct {
 // Unlisted returns the available and suspended sources that the given session did
 // not list completely, and why; and those of which it left files to the next.
 func Unlisted(ctx context.Context, q pg.Querier, session string) ([]Listing, error) {
-	rows, err := q.Query(ctx, `SELECT s.id, coalesce(p.state, 'not polled'), coalesce(nullif(p.exception, ''), CASE WHEN s.state = 'suspended' THEN 'source_suspended' ELSE '' END),
-			coalesce(nullif(p.message, ''), s.suspended_why), coalesce(p.postponed, 0)
+	rows, err := q.Query(ctx, `SELECT s.id AS source, coalesce(p.state, 'not polled') AS state, coalesce(nullif(p.exception, ''), CASE WHEN s.state = 'suspended' THEN 'source_suspended' ELSE '' END) AS exception,
+			coalesce(nullif(p.message, ''), s.suspended_why) AS message, coalesce(p.postponed, 0) AS postponed
 		FROM control.source s JOIN control.centre c ON c.short_name = s.centre AND c.active
 		LEFT JOIN control.poll p ON p.source = s.id AND p.session = $1
 		WHERE s.state IN ('available','suspended') AND (p.state IS DISTINCT FROM 'complete' OR p.postponed > 0) ORDER BY s.id`, session)
 	if err != nil {
 		return nil, fmt.Errorf("read how sources were listed: %w", err)
 	}
-	defer rows.Close()
-	var out []Listing
-	for rows.Next() {
-		var l Listing
-		if err := rows.Scan(&l.Source, &l.State, &l.Exception, &l.Message, &l.Postponed); err != nil {
-			return nil, fmt.Errorf("read how sources were listed: %w", err)
-		}
-		out = append(out, l)
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Listing])
+	if err != nil {
+		return nil, fmt.Errorf("read how sources were listed: %w", err)
 	}
-	return out, rows.Err()
+	return out, nil
 }

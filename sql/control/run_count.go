@@ -58,7 +58,7 @@ type ReplayEnd struct {
 // ReplayEnds returns how those items of a replay ended that failed or were
 // refused, the most frequent first.
 func ReplayEnds(ctx context.Context, q pg.Querier, run string) ([]ReplayEnd, error) {
-	rows, err := q.Query(ctx, `SELECT refused, phase, exception, count(*), min(about COLLATE "C"), (array_agg(message ORDER BY about COLLATE "C"))[1] FROM (
+	rows, err := q.Query(ctx, `SELECT refused, phase, exception, count(*) AS items, min(about COLLATE "C") AS example, (array_agg(message ORDER BY about COLLATE "C"))[1] AS message FROM (
 			SELECT i.state = 'refused' AS refused, coalesce(a.phase, '') AS phase, coalesce(a.exception, i.refusal) AS exception,
 				coalesce(f.action || '/' || f.name, i.domain) AS about, coalesce(a.message, i.message) AS message
 			FROM control.replay_item i LEFT JOIN control.acquisition a ON a.id = i.acquisition LEFT JOIN control.file f ON f.id = i.file
@@ -67,9 +67,7 @@ func ReplayEnds(ctx context.Context, q pg.Querier, run string) ([]ReplayEnd, err
 	if err != nil {
 		return nil, fmt.Errorf("read how a replay's files ended: %w", err)
 	}
-	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (e ReplayEnd, err error) {
-		return e, r.Scan(&e.Refused, &e.Phase, &e.Exception, &e.Items, &e.Example, &e.Message)
-	})
+	return pgx.CollectRows(rows, pgx.RowToStructByName[ReplayEnd])
 }
 
 // ReplayWait is how many items of a replay wait for the same thing.
@@ -82,12 +80,12 @@ type ReplayWait struct {
 // ReplayWaitsFor returns what those items of a replay wait for that were looked
 // at and put off, the most frequent first.
 func ReplayWaitsFor(ctx context.Context, q pg.Querier, run string) ([]ReplayWait, error) {
-	rows, err := q.Query(ctx, `SELECT count(*), i.message, min((f.action || '/' || f.name) COLLATE "C") FROM control.replay_item i JOIN control.file f ON f.id = i.file
+	rows, err := q.Query(ctx, `SELECT count(*) AS items, i.message, min((f.action || '/' || f.name) COLLATE "C") AS example FROM control.replay_item i JOIN control.file f ON f.id = i.file
 		WHERE i.run = $1 AND i.state = 'waiting' AND i.message <> '' GROUP BY i.message ORDER BY count(*) DESC, i.message`, run)
 	if err != nil {
 		return nil, fmt.Errorf("read what a replay's files wait for: %w", err)
 	}
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[ReplayWait])
+	return pgx.CollectRows(rows, pgx.RowToStructByName[ReplayWait])
 }
 
 // AcceptedDocuments returns the verdicts of all documents of an attempt's
@@ -98,7 +96,5 @@ func AcceptedDocuments(ctx context.Context, q pg.Querier, a *Acquisition) ([]Doc
 	if err != nil {
 		return nil, fmt.Errorf("read documents: %w", err)
 	}
-	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (d Document, err error) {
-		return d, r.Scan(&d.Run, &d.File, &d.Attempt, &d.Download, &d.Unzip, &d.Document, &d.Entry, &d.Kind, &d.DocDate, &d.DocInc, &d.SHA256, &d.Result, &d.Body)
-	})
+	return pgx.CollectRows(rows, pgx.RowToStructByName[Document])
 }

@@ -306,3 +306,43 @@ func TestLoadNamesLines(t *testing.T) {
 		}
 	}
 }
+
+// Queries take in the rule of withdrawals as their own, so that it is decided by
+// the indexes of its tables; a function that is called instead has a scan of its
+// own in the plan.
+func TestTheRuleOfWithdrawalsIsTakenIn(t *testing.T) {
+	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	if err := Migrate(t.Context(), pool); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback(t.Context())
+	if _, err := tx.Exec(t.Context(), "SET LOCAL enable_seqscan = off"); err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range []string{
+		"SELECT EXISTS (SELECT FROM warehouse.withdrawn_by(d.file, d.entry, d.archive, d.rank, d.run_number) w) FROM warehouse.document d WHERE d.file = 'x'",
+		"SELECT FROM warehouse.document d WHERE d.file = 'x' AND NOT EXISTS (SELECT FROM warehouse.withdrawn_by(d.file, d.entry, d.archive, d.rank, d.run_number) w WHERE w.version <> 'y')",
+		"SELECT x.at FROM warehouse.document d LEFT JOIN LATERAL (SELECT w.at FROM warehouse.withdrawn_by(d.file, d.entry, d.archive, d.rank, d.run_number) w WHERE d.withdrawn ORDER BY w.at LIMIT 1) x ON true WHERE d.file = 'x'",
+	} {
+		rows, err := tx.Query(t.Context(), "EXPLAIN "+sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan := strings.Join(lines, "\n")
+		if strings.Contains(plan, "Function Scan") || !strings.Contains(plan, "withdrawal_file") || !strings.Contains(plan, "unload_file") {
+			t.Errorf("%s is planned as\n%s", sql, plan)
+		}
+	}
+}
