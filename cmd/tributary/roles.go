@@ -23,6 +23,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/internal/remote"
 	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/producers/plan"
 	"tributary/producers/poll"
 	"tributary/producers/publish"
@@ -93,8 +94,8 @@ func (a *app) role(ctx context.Context, name string) (runnable, error) {
 		if err != nil {
 			return nil, err
 		}
-		sink := tracker.New(pool, a.codec, a.cfg.Kafka.TopicPrefix, a.log)
-		return a.projection(sink.Applier(a.cfg.Tracker, a.cfg.Kafka.TopicPrefix, a.stores.Kafka, a.metrics)), nil
+		t := tracker.New(pool, a.codec, a.cfg.Kafka.TopicPrefix, a.log)
+		return a.projection(t.Applier(a.cfg.Tracker, a.cfg.Kafka.TopicPrefix, a.stores.Kafka, a.metrics)), nil
 	case "history":
 		return a.projection(a.history().Applier(a.cfg.History, a.cfg.Kafka.TopicPrefix, a.stores.Kafka, a.metrics)), nil
 	}
@@ -130,15 +131,15 @@ func (a *app) detaching(name, topic string, c config.Stage, detached int, s stag
 	}, a.stores.Kafka, a.codec, s, a.log, a.metrics).Run
 }
 
-func (a *app) applier(name string, topics []string, batch int, wait config.Duration, sink stage.Sink) *stage.Applier {
-	return stage.NewApplier(stage.ApplierConfig{
+func (a *app) applier(name string, topics []string, batch int, wait config.Duration, store sink.Store) *sink.Applier {
+	return sink.New(sink.Config{
 		Name: name, Prefix: a.cfg.Kafka.TopicPrefix, Topics: topics, MaxRecords: batch, MaxWait: wait.D(),
-	}, a.stores.Kafka, sink, a.log, a.metrics)
+	}, a.stores.Kafka, store, a.log, a.metrics)
 }
 
 // projection runs what feeds a projection, and remembers it for when a
 // session's end waits for it.
-func (a *app) projection(p *stage.Applier) runnable {
+func (a *app) projection(p *sink.Applier) runnable {
 	a.projections = append(a.projections, p)
 	return p.Run
 }

@@ -15,13 +15,13 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
 
 // Work that was lost with a topic is requested again.
-var _ stage.Restarter = (*Sequencer)(nil)
+var _ sink.Restarter = (*Sequencer)(nil)
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
@@ -151,9 +151,9 @@ func (f *file) badName(entry string) *schemas.DocumentValidated {
 	return v
 }
 
-func (b *bench) batch(verdicts ...*schemas.DocumentValidated) stage.Range {
+func (b *bench) batch(verdicts ...*schemas.DocumentValidated) sink.Range {
 	b.t.Helper()
-	r := stage.Range{Topic: schemas.DocumentValidatedTopic, From: b.offset}
+	r := sink.Range{Topic: schemas.DocumentValidatedTopic, From: b.offset}
 	for _, v := range verdicts {
 		rec, err := b.Outbox.Codec.Encode(schemas.Message{ID: uuid.NewString(), Topic: schemas.DocumentValidatedTopic, Key: v.Document, Stage: "validate", Time: b.now, Body: v})
 		if err != nil {
@@ -168,7 +168,7 @@ func (b *bench) batch(verdicts ...*schemas.DocumentValidated) stage.Range {
 
 func (b *bench) read(verdicts ...*schemas.DocumentValidated) {
 	b.t.Helper()
-	if err := b.Apply(b.t.Context(), []stage.Range{b.batch(verdicts...)}); err != nil {
+	if err := b.Apply(b.t.Context(), []sink.Range{b.batch(verdicts...)}); err != nil {
 		b.t.Fatal(err)
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -46,7 +46,7 @@ type Sequencer struct {
 
 // Run reads verdicts with the given applier, and releases while it holds the
 // lease, until ctx ends.
-func (s *Sequencer) Run(ctx context.Context, applier *stage.Applier) error {
+func (s *Sequencer) Run(ctx context.Context, applier *sink.Applier) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return applier.Run(ctx) })
 	g.Go(func() error {
@@ -58,7 +58,7 @@ func (s *Sequencer) Run(ctx context.Context, applier *stage.Applier) error {
 
 // Apply keeps a batch of verdicts and ends the files whose last document it
 // brought, in one transaction.
-func (s *Sequencer) Apply(ctx context.Context, batch []stage.Range) error {
+func (s *Sequencer) Apply(ctx context.Context, batch []sink.Range) error {
 	docs, files, err := s.decode(batch)
 	if err != nil {
 		return err
@@ -93,13 +93,13 @@ func (s *Sequencer) Apply(ctx context.Context, batch []stage.Range) error {
 	return nil
 }
 
-func (s *Sequencer) decode(batch []stage.Range) (docs []control.Document, files []string, err error) {
+func (s *Sequencer) decode(batch []sink.Range) (docs []control.Document, files []string, err error) {
 	seen := map[string]bool{}
 	for _, r := range batch {
 		for _, rec := range r.Records {
 			m, err := s.Outbox.Codec.Decode(kafka.FromKgo(rec))
 			if errors.Is(err, schemas.ErrUnknownSchema) {
-				return nil, nil, &stage.RecordError{Topic: r.Topic, Partition: r.Partition, Offset: rec.Offset, Err: err}
+				return nil, nil, &sink.RecordError{Topic: r.Topic, Partition: r.Partition, Offset: rec.Offset, Err: err}
 			}
 			v, ok := m.Body.(*schemas.DocumentValidated)
 			if err == nil && !ok {

@@ -12,7 +12,7 @@ import (
 
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -267,7 +267,7 @@ func TestTheLastDocumentsComeAtOnce(t *testing.T) {
 			r := b.batch(f.verdict("specimen", "2026-01-01", int64(i), schemas.Valid))
 			r.Partition, r.From, r.To = int32(i), int64(n), int64(n+1)
 			wg.Go(func() {
-				if err := b.Apply(t.Context(), []stage.Range{r}); err != nil {
+				if err := b.Apply(t.Context(), []sink.Range{r}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -283,10 +283,10 @@ func TestABatchOfVerdictsAppliesOnce(t *testing.T) {
 	b := newBench(t)
 	f := b.extracted(b.session(), "H", "add", "2026-02-01", 1, 1)
 	r := b.batch(f.verdict("specimen", "2026-01-01", 1, schemas.Valid))
-	if err := b.Apply(t.Context(), []stage.Range{r}); err != nil {
+	if err := b.Apply(t.Context(), []sink.Range{r}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Apply(t.Context(), []stage.Range{r}); !errors.Is(err, pg.ErrMoved) {
+	if err := b.Apply(t.Context(), []sink.Range{r}); !errors.Is(err, pg.ErrMoved) {
 		t.Fatalf("applied twice: %v", err)
 	}
 	if next, err := b.Position(t.Context(), schemas.DocumentValidatedTopic, 0); err != nil || next != 1 {

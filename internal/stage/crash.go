@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"tributary/internal/stage/member"
+
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -81,7 +83,7 @@ func (r *Runner) begin(it *item) bool {
 	}
 	p.hesitated.do(p.ctx, func() {
 		if deaths := p.found.Alone; deaths > 0 && deaths < r.cfg.MaxDeaths {
-			r.sleep(p.ctx, backoff(r.cfg.Backoff, r.cfg.BackoffMax, deaths))
+			r.sleep(p.ctx, member.Backoff(r.cfg.Backoff, r.cfg.BackoffMax, deaths))
 		}
 	})
 	leave, err := r.cfg.Company.join(p.ctx, alone)

@@ -19,7 +19,7 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -132,17 +132,17 @@ func (p *plane) records(topic string, bodies ...any) []*kgo.Record {
 	return out
 }
 
-func (p *plane) batch(topic string, bodies ...any) stage.Range {
+func (p *plane) batch(topic string, bodies ...any) sink.Range {
 	p.t.Helper()
 	from := p.offsets[topic]
 	p.offsets[topic] = from + int64(len(bodies))
-	return stage.Range{Topic: topic, From: from, To: from + int64(len(bodies)), Records: p.records(topic, bodies...)}
+	return sink.Range{Topic: topic, From: from, To: from + int64(len(bodies)), Records: p.records(topic, bodies...)}
 }
 
 // read applies events of one topic.
 func (p *plane) read(topic string, bodies ...any) {
 	p.t.Helper()
-	if err := p.Apply(p.t.Context(), []stage.Range{p.batch(topic, bodies...)}); err != nil {
+	if err := p.Apply(p.t.Context(), []sink.Range{p.batch(topic, bodies...)}); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -242,7 +242,7 @@ func TestABatchAppliesOnce(t *testing.T) {
 	errs := make([]error, 4)
 	for i := range errs {
 		m := p.member(p.Pool)
-		wg.Go(func() { errs[i] = m.Apply(t.Context(), []stage.Range{r}) })
+		wg.Go(func() { errs[i] = m.Apply(t.Context(), []sink.Range{r}) })
 	}
 	wg.Wait()
 	won := 0
@@ -267,7 +267,7 @@ func TestRecordsThatAreNothingArePassedOver(t *testing.T) {
 	r := p.batch(schemas.FileDiscoveredTopic, &schemas.FileDiscovered{FileRef: schemas.FileRef{File: "not a uuid"}}, &schemas.FileDiscovered{},
 		&schemas.FileDiscovered{FileRef: schemas.FileRef{File: schemas.FileID("add", "unknown.zip")}, Look: 1}, d)
 	r.Records[1].Headers = nil
-	if err := p.Apply(t.Context(), []stage.Range{r}); err != nil {
+	if err := p.Apply(t.Context(), []sink.Range{r}); err != nil {
 		t.Fatal(err)
 	}
 	if got := p.text("SELECT class FROM control.look"); got != "(taken)" {
@@ -440,9 +440,9 @@ func TestOutcomesOfSharedJobsDoNotDeadlock(t *testing.T) {
 	var wg sync.WaitGroup
 	for i, half := range halves {
 		m := p.member(p.Pool)
-		r := stage.Range{Topic: schemas.DownloadFinishedTopic, Partition: int32(i), To: int64(len(half)), Records: p.records(schemas.DownloadFinishedTopic, half...)}
+		r := sink.Range{Topic: schemas.DownloadFinishedTopic, Partition: int32(i), To: int64(len(half)), Records: p.records(schemas.DownloadFinishedTopic, half...)}
 		wg.Go(func() {
-			if err := m.Apply(t.Context(), []stage.Range{r}); err != nil {
+			if err := m.Apply(t.Context(), []sink.Range{r}); err != nil {
 				t.Error(err)
 			}
 		})

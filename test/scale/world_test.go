@@ -27,7 +27,8 @@ import (
 	"tributary/internal/pg"
 	"tributary/internal/profile"
 	"tributary/internal/remote"
-	"tributary/internal/stage"
+	"tributary/internal/stage/member"
+	"tributary/internal/stage/sink"
 	"tributary/producers/plan"
 	"tributary/producers/poll"
 	"tributary/producers/publish"
@@ -121,7 +122,7 @@ func (w *world) start() *schedule.Scheduler {
 	}
 	outbox := pg.Outbox{Schema: control.Schema, Codec: w.codec}
 	registry := prometheus.NewRegistry()
-	metrics := stage.NewMetrics(registry)
+	metrics := member.NewMetrics(registry)
 	polled := map[string]config.Source{}
 	for _, s := range w.cfg.Sources[hosts:] {
 		polled[s.ID] = s
@@ -135,8 +136,8 @@ func (w *world) start() *schedule.Scheduler {
 		Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: pg.Offsets{Schema: control.Schema, Group: "sequence"}, Pool: w.pool}}, Lease: pg.Lease{Pool: w.pool, Schema: control.Schema, Name: "release", Holder: "test", TTL: 3 * time.Second},
 		Applied: func(context.Context) (int64, error) { return math.MaxInt64, nil }, Log: w.log, Now: now}
 	publisher := publish.New(w.cfg.Publish, w.cfg.Kafka.TopicPrefix, control.Schema, w.pool, w.client(), "test", w.log, registry)
-	applier := func(name string, topics []string, sink stage.Sink) *stage.Applier {
-		return stage.NewApplier(stage.ApplierConfig{Name: name, Prefix: w.cfg.Kafka.TopicPrefix, Topics: topics, MaxRecords: 5000, MaxWait: 150 * time.Millisecond}, w.connect, sink, w.log, metrics)
+	applier := func(name string, topics []string, store sink.Store) *sink.Applier {
+		return sink.New(sink.Config{Name: name, Prefix: w.cfg.Kafka.TopicPrefix, Topics: topics, MaxRecords: 5000, MaxWait: 150 * time.Millisecond}, w.connect, store, w.log, metrics)
 	}
 	w.run("poll", poller.Run)
 	w.run("publish", publisher.Run)

@@ -15,7 +15,8 @@ import (
 	trackerrole "tributary/consumers/tracker"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/member"
+	"tributary/internal/stage/sink"
 	"tributary/producers/plan"
 	pollrole "tributary/producers/poll"
 	"tributary/producers/publish"
@@ -44,7 +45,7 @@ func (in *installation) open(p *proc) (func(), error) {
 func micros() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
 // work wires a role as the program does.
-func (in *installation) work(ctx context.Context, p *proc, log *slog.Logger, metrics *stage.Metrics) error {
+func (in *installation) work(ctx context.Context, p *proc, log *slog.Logger, metrics *member.Metrics) error {
 	outbox := pg.Outbox{Schema: controldb.Schema, Codec: in.s.shared.codec}
 	lease := func(name string) pg.Lease {
 		return pg.Lease{Pool: p.db, Schema: controldb.Schema, Name: name, Holder: p.holder, TTL: in.cfg.Publish.LeaseTTL.D()}
@@ -107,7 +108,7 @@ func (in *installation) publish(ctx context.Context, p *proc, log *slog.Logger) 
 
 // store is a sink that knows topics that were made anew, as the product's do.
 type store interface {
-	stage.Sink
+	sink.Store
 	TopicID(ctx context.Context, topic string, id pg.TopicID) (pg.TopicID, error)
 }
 
@@ -124,8 +125,8 @@ func (k stepped) Position(ctx context.Context, topic string, partition int32) (i
 	return k.store.Position(ctx, topic, partition)
 }
 
-func (in *installation) applier(p *proc, k store, wait time.Duration, log *slog.Logger, metrics *stage.Metrics, topics ...string) *stage.Applier {
-	return stage.NewApplier(stage.ApplierConfig{Name: p.role, Prefix: prefix, Topics: topics, MaxWait: wait}, p.client, stepped{k, p}, log, metrics)
+func (in *installation) applier(p *proc, k store, wait time.Duration, log *slog.Logger, metrics *member.Metrics, topics ...string) *sink.Applier {
+	return sink.New(sink.Config{Name: p.role, Prefix: prefix, Topics: topics, MaxWait: wait}, p.client, stepped{k, p}, log, metrics)
 }
 
 func (in *installation) outstanding(ctx context.Context, p *proc, job string) (bool, error) {
