@@ -182,7 +182,7 @@ func (r *round) caughtUp(ctx context.Context, client *kgo.Client, h sink.Store) 
 func (r *round) stagesIdle(ctx context.Context, client *kgo.Client) (bool, error) {
 	prefix := r.a.cfg.Kafka.TopicPrefix
 	admin := kadm.NewClient(client)
-	for name, topic := range map[string]string{"download": schemas.DownloadRequestedTopic, "unzip": schemas.DownloadFinishedTopic, "validate": schemas.DocumentExtractedTopic} {
+	for name, topic := range stageInputs() {
 		spans, err := kafka.Bounds(ctx, admin, kafka.TopicName(prefix, topic))
 		if err != nil {
 			return false, err
