@@ -176,17 +176,17 @@ func (s *system) start(ctx context.Context, g *errgroup.Group, n, parallelism in
 	applier := sink.New(sink.Config{Name: "plan", Prefix: prefix, Topics: plan.Topics(), MaxWait: 150 * time.Millisecond}, s.connect, planner, s.log, s.metrics)
 	g.Go(func() error { return planner.Run(ctx, applier) })
 
-	validator, err := validate.New(s.profile, s.profile, s.cfg.Validate, s.blobs, s.log, now)
+	validator, err := validate.New(s.cfg.Validate, validate.Deps{Profile: s.profile, Blobs: s.blobs, Log: s.log, Now: now})
 	if err != nil {
 		return err
 	}
 	for range n {
-		s.member(ctx, g, "download", schemas.DownloadRequestedTopic, parallelism, &download.Downloader{
-			Config: s.cfg.Download, Sources: s.byID(), Blobs: s.blobs, Dial: s.net.dial, Log: s.log, Now: now,
+		s.member(ctx, g, "download", schemas.DownloadRequestedTopic, parallelism, download.New(s.cfg.Download, download.Deps{
+			Sources: s.byID(), Blobs: s.blobs, Dial: s.net.dial, Log: s.log, Now: now,
 			Outstanding: func(ctx context.Context, job string) (bool, error) { return control.JobOutstanding(ctx, s.pool, job) },
-		})
-		s.member(ctx, g, "unzip", schemas.DownloadFinishedTopic, s.cfg.Unzip.Parallelism, &unzip.Unzipper{
-			Limits: archive.DefaultLimits(), Blobs: s.blobs, Rules: unzip.Rules{Profile: s.profile, Centres: s.centres}, Log: s.log, Now: now})
+		}))
+		s.member(ctx, g, "unzip", schemas.DownloadFinishedTopic, s.cfg.Unzip.Parallelism, unzip.New(archive.DefaultLimits(), unzip.Deps{
+			Blobs: s.blobs, Rules: unzip.Rules{Profile: s.profile, Centres: s.centres}, Log: s.log, Now: now}))
 		s.member(ctx, g, "validate", schemas.DocumentExtractedTopic, s.cfg.Validate.Parallelism, validator)
 	}
 	return nil

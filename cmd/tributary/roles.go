@@ -50,8 +50,8 @@ const (
 )
 
 func (a *app) downloader(context.Context) (runnable, error) {
-	return a.runner("download", a.cfg.Download.Stage, a.cfg.Download.MaxDetached, &download.Downloader{
-		Config: a.cfg.Download, Sources: a.sources, Blobs: a.blobs, Space: a.space, Dial: remote.Dial, Log: a.log, Now: now,
+	return a.runner("download", a.cfg.Download.Stage, a.cfg.Download.MaxDetached, download.New(a.cfg.Download, download.Deps{
+		Sources: a.sources, Blobs: a.blobs, Space: a.space, Dial: remote.Dial, Log: a.log, Now: now,
 		Outstanding: func(ctx context.Context, job string) (bool, error) {
 			return control.JobOutstanding(ctx, a.stores.Control, job)
 		},
@@ -62,28 +62,27 @@ func (a *app) downloader(context.Context) (runnable, error) {
 		Deaths: func(ctx context.Context, job string) (int, error) {
 			return control.SessionDeaths(ctx, a.stores.Control, job)
 		},
-	}), nil
+	})), nil
 }
 
 func (a *app) unzipper(context.Context) (runnable, error) {
 	u := a.cfg.Unzip
 	limits := archive.DefaultLimits()
 	limits.MaxEntries, limits.MaxTotal, limits.MaxRatio, limits.RatioFree = u.MaxEntries, int64(u.MaxTotal), u.MaxRatio, int64(u.RatioFree)
-	return a.runner(unzip.Name, u.Stage, 0, &unzip.Unzipper{
-		Limits: limits, Blobs: a.blobs, Rules: unzip.Rules{Profile: a.profile, Centres: a.centres}, Shadow: a.shadow, Damaged: damaged(a.stores.Control, unzip.Name), Log: a.log, Now: now,
-	}), nil
+	return a.runner(unzip.Name, u.Stage, 0, unzip.New(limits, unzip.Deps{
+		Blobs: a.blobs, Rules: unzip.Rules{Profile: a.profile, Centres: a.centres}, Shadow: a.shadow, Damaged: damaged(a.stores.Control, unzip.Name), Log: a.log, Now: now,
+	})), nil
 }
 
 func (a *app) validator(context.Context) (runnable, error) {
-	shadow := a.profile
+	d := validate.Deps{Profile: a.profile, Blobs: a.blobs, Damaged: damaged(a.stores.Control, validate.Name), Log: a.log, Now: now}
 	if a.shadow != nil {
-		shadow = a.shadow.Profile
+		d.Shadow = a.shadow.Profile
 	}
-	v, err := validate.New(a.profile, shadow, a.cfg.Validate, a.blobs, a.log, now)
+	v, err := validate.New(a.cfg.Validate, d)
 	if err != nil {
 		return nil, err
 	}
-	v.Damaged = damaged(a.stores.Control, validate.Name)
 	return a.runner(validate.Name, a.cfg.Validate.Stage, 0, v), nil
 }
 

@@ -119,17 +119,17 @@ func (s *sim) work(ctx context.Context, p *proc) error {
 	metrics := member.NewMetrics(p.metrics)
 	switch p.role {
 	case "download":
-		d := &download.Downloader{Config: s.downloads(), Sources: s.sources, Blobs: s.blobs.by(p), Space: space(log), Dial: s.dialer(p), Lease: s.paced(holdLease), Log: log, Now: time.Now,
+		d := download.New(s.downloads(), download.Deps{Sources: s.sources, Blobs: s.blobs.by(p), Space: space(log), Dial: s.dialer(p), Lease: s.paced(holdLease), Log: log, Now: time.Now,
 			Outstanding: func(ctx context.Context, id string) (bool, error) { return s.planes.outstanding(ctx, p, id) },
 			Hold: func(ctx context.Context, id, server string) (context.Context, func(), error) {
 				return s.planes.hold(ctx, p, id, server)
-			}}
+			}})
 		return s.runner(p, download.Name, schemas.DownloadRequestedTopic, d, log, metrics).Run(ctx)
 	case "unzip":
-		u := &unzip.Unzipper{Limits: archive.DefaultLimits(), Blobs: s.blobs.by(p), Rules: unzip.Rules{Profile: s.shared.profile, Centres: s.shared.centres}, Log: log, Now: time.Now}
+		u := unzip.New(archive.DefaultLimits(), unzip.Deps{Blobs: s.blobs.by(p), Rules: unzip.Rules{Profile: s.shared.profile, Centres: s.shared.centres}, Log: log, Now: time.Now})
 		return s.runner(p, unzip.Name, schemas.DownloadFinishedTopic, u, log, metrics).Run(ctx)
 	case "validate":
-		v, err := validate.New(s.shared.profile, s.shared.profile, config.Default().Validate, s.blobs.by(p), log, time.Now)
+		v, err := validate.New(config.Default().Validate, validate.Deps{Profile: s.shared.profile, Blobs: s.blobs.by(p), Log: log, Now: time.Now})
 		if err != nil {
 			return err
 		}
