@@ -205,7 +205,7 @@ func (s *system) round(ctx context.Context, watcher *kgo.Client, members, files 
 			return r, err
 		}
 	}
-	scheduler := &schedule.Scheduler{Config: s.cfg, Profile: s.profile, Pool: s.pool, Outbox: s.outbox(), Log: s.log, Now: now}
+	scheduler := schedule.New(s.cfg, schedule.Deps{Profile: s.profile, Pool: s.pool, Outbox: s.outbox(), Log: s.log, Now: now})
 	if err := scheduler.Sync(ctx); err != nil {
 		return r, err
 	}

@@ -127,8 +127,8 @@ func (a *app) offsets(role string) pg.Offsets {
 }
 
 func (a *app) scheduler() *schedule.Scheduler {
-	return &schedule.Scheduler{Config: a.cfg, Profile: a.profile, Pool: a.stores.Control, Outbox: a.outbox(),
-		Lease: a.lease(a.stores.Control, control.Schema, "schedule"), Log: a.log, Now: now}
+	return schedule.New(a.cfg, schedule.Deps{Profile: a.profile, Pool: a.stores.Control, Outbox: a.outbox(),
+		Lease: a.lease(a.stores.Control, control.Schema, "schedule"), Log: a.log, Now: now})
 }
 
 func (a *app) poller(ctx context.Context) (runnable, error) {
@@ -232,9 +232,9 @@ func (a *app) sequencer(ctx context.Context) (runnable, error) {
 	if a.once {
 		cfg.LateLimit, cfg.Interval = 0, min(cfg.Interval, config.Duration(onceRelease))
 	}
-	s := &sequence.Sequencer{Config: cfg, Kinds: kinds, Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: a.offsets("sequence"), Pool: pool}}, Outbox: a.outbox(),
+	s := sequence.New(cfg, sequence.Deps{Kinds: kinds, Offsets: a.offsets("sequence"), Pool: pool, Outbox: a.outbox(),
 		Lease: a.lease(pool, control.Schema, "release"), Log: a.log, Now: now,
-		Applied: a.appliedPosition, Failed: a.failedPhase}
+		Applied: a.appliedPosition, Failed: a.failedPhase})
 	applier := a.applier("sequence", sequenceWait, s)
 	return func(ctx context.Context) error { return s.Run(ctx, applier) }, nil
 }

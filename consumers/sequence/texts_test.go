@@ -55,7 +55,7 @@ func TestHostileTextsOfVerdicts(t *testing.T) {
 // verdictAsIs reads one record as somebody else may write it.
 func (b *bench) verdictAsIs(what string, body any) {
 	b.t.Helper()
-	value, err := b.Outbox.Codec.EncodeBody(schemas.DocumentValidatedTopic, body)
+	value, err := b.deps.Outbox.Codec.EncodeBody(schemas.DocumentValidatedTopic, body)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func (in *installation) work(ctx context.Context, p *proc, log *slog.Logger, met
 	offsets := pg.Offsets{Schema: controldb.Schema, Group: kafka.GroupName(prefix, p.role)}
 	switch p.role {
 	case "schedule":
-		s := &schedule.Scheduler{Config: in.cfg, Profile: in.s.shared.profile, Pool: p.db, Outbox: outbox, Lease: lease("schedule"), Log: log, Now: micros}
+		s := schedule.New(in.cfg, schedule.Deps{Profile: in.s.shared.profile, Pool: p.db, Outbox: outbox, Lease: lease("schedule"), Log: log, Now: micros})
 		return s.Run(ctx)
 	case "poll":
 		l := &pollrole.Poller{Config: in.cfg, Sources: in.s.sources, Profile: in.s.shared.profile, Centres: in.s.shared.centres, Pool: p.db, Outbox: outbox,
@@ -65,11 +65,11 @@ func (in *installation) work(ctx context.Context, p *proc, log *slog.Logger, met
 	case "publish":
 		return in.publish(ctx, p, log)
 	case "sequence":
-		q := &sequence.Sequencer{Config: in.cfg.Sequence, Kinds: in.kinds(), Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: offsets, Pool: p.db}}, Outbox: outbox, Lease: lease("release"), Log: log, Now: micros,
+		q := sequence.New(in.cfg.Sequence, sequence.Deps{Kinds: in.kinds(), Offsets: offsets, Pool: p.db, Outbox: outbox, Lease: lease("release"), Log: log, Now: micros,
 			Applied: func(ctx context.Context) (int64, error) { return insert.AppliedPosition(ctx, p.db) },
 			Failed: func(ctx context.Context, batches []string) (schemas.Phase, error) {
 				return insert.FailedPhase(ctx, p.db, batches)
-			}}
+			}})
 		return q.Run(ctx, in.applier(p, q, 300*time.Millisecond, log, metrics, schemas.DocumentValidatedTopic))
 	case "insert":
 		i, err := insert.New(insert.Config{Insert: in.cfg.Insert, Prefix: prefix, Holder: p.holder}, insert.Deps{Pool: p.db, Blobs: in.s.blobs.by(p),
