@@ -21,7 +21,7 @@ kafka-fetch: ## fetch the pinned Apache Kafka with Maven, once, verified
 # killed too. KAFKA_FULL=1 runs all of test/e2e, kills included.
 # TRIBUTARY_TEST_KAFKA=host:port tells the tests where it is; they empty it, and
 # refuse one that test/kafka has not started.
-KAFKA_PACKAGES := ./internal/kafka ./topics ./test/kafka ./internal/stage ./producers/publish
+KAFKA_PACKAGES := ./internal/kafka ./topics ./test/kafka ./internal/stage ./internal/stage/sink ./producers/publish
 KAFKA_ROLES := ./consumers/tracker ./consumers/history ./consumers/insert
 KAFKA_E2E := TestKafka|TestCorporaMatchTheOracle/small|TestTwoOfEveryRole
 KAFKA_CHAOS ?= 3

@@ -5,6 +5,7 @@
 package topics
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -54,16 +55,25 @@ func Catalogue() []Topic {
 	}
 }
 
+// ReadBy lists the topics that a role reads, by their logical names.
+func ReadBy(role string) []string {
+	var out []string
+	for _, t := range Catalogue() {
+		if slices.Contains(t.ReadBy, role) {
+			out = append(out, t.Name)
+		}
+	}
+	return out
+}
+
 // DeadLetters lists the topics to which stages give up records, as they came.
 func DeadLetters() []Topic {
 	var out []Topic
-	for _, d := range []struct{ topic, stage string }{
-		{schemas.DownloadRequestedTopic, "download"},
-		{schemas.DownloadFinishedTopic, "unzip"},
-		{schemas.DocumentExtractedTopic, "validate"},
-	} {
-		out = append(out, Topic{Name: d.topic, What: "what " + d.stage + " could not work on, as it came, with the cause in its headers",
-			Key: "as the original", Retention: ForEver, ProducedBy: []string{d.stage}, DeadLetter: d.stage})
+	for _, stage := range []string{"download", "unzip", "validate"} {
+		for _, topic := range ReadBy(stage) {
+			out = append(out, Topic{Name: topic, What: "what " + stage + " could not work on, as it came, with the cause in its headers",
+				Key: "as the original", Retention: ForEver, ProducedBy: []string{stage}, DeadLetter: stage})
+		}
 	}
 	return out
 }

@@ -20,6 +20,7 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/kafka"
 	"tributary/internal/stage"
+	"tributary/internal/stage/member"
 	"tributary/schemas"
 )
 
@@ -93,7 +94,7 @@ func measureCost(ctx context.Context, records int) (cost float64, err error) {
 
 	done := make(chan struct{}, records)
 	r := stage.NewRunner(stage.Config{Name: "work", Prefix: prefix, Topic: schemas.FileDiscoveredTopic, Window: costBatch}, connect, codec,
-		echo{done}, log, stage.NewMetrics(prometheus.NewRegistry()))
+		echo{done}, log, member.NewMetrics(prometheus.NewRegistry()))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	before := cpuTime()

@@ -27,6 +27,8 @@ import (
 	"tributary/internal/pg"
 	"tributary/internal/profile"
 	"tributary/internal/stage"
+	"tributary/internal/stage/member"
+	"tributary/internal/stage/sink"
 	"tributary/producers/plan"
 	"tributary/producers/poll"
 	"tributary/producers/publish"
@@ -64,7 +66,7 @@ type system struct {
 	pool    *pgxpool.Pool
 	connect kafka.Factory
 	net     *network
-	metrics *stage.Metrics
+	metrics *member.Metrics
 }
 
 // measure runs the corpus through a system with n members in each group.
@@ -78,7 +80,7 @@ func (b *bench) measure(ctx context.Context, n int) (r result, err error) {
 		return r, err
 	}
 	s := &system{log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})), net: &network{latency: b.latency},
-		metrics: stage.NewMetrics(prometheus.NewRegistry())}
+		metrics: member.NewMetrics(prometheus.NewRegistry())}
 	if err := s.configure(b, dir); err != nil {
 		return r, err
 	}
@@ -171,20 +173,20 @@ func (s *system) start(ctx context.Context, g *errgroup.Group, n, parallelism in
 		Holder: "bench", TTL: 10 * time.Second, Log: s.log, Now: now, Dial: s.net.dial}
 	g.Go(func() error { return poller.Run(ctx) })
 	planner := plan.New(s.cfg.Plan, s.cfg.Sequence.PollCutoff.D(), false, s.pool, s.outbox(), pg.Offsets{Schema: control.Schema, Group: kafka.GroupName(prefix, "plan")}, s.log)
-	applier := stage.NewApplier(stage.ApplierConfig{Name: "plan", Prefix: prefix, Topics: plan.Topics(), MaxWait: 150 * time.Millisecond}, s.connect, planner, s.log, s.metrics)
+	applier := sink.New(sink.Config{Name: "plan", Prefix: prefix, Topics: plan.Topics(), MaxWait: 150 * time.Millisecond}, s.connect, planner, s.log, s.metrics)
 	g.Go(func() error { return planner.Run(ctx, applier) })
 
-	validator, err := validate.New(s.profile, s.profile, s.cfg.Validate, s.blobs, s.log, now)
+	validator, err := validate.New(s.cfg.Validate, validate.Deps{Profile: s.profile, Blobs: s.blobs, Log: s.log, Now: now})
 	if err != nil {
 		return err
 	}
 	for range n {
-		s.member(ctx, g, "download", schemas.DownloadRequestedTopic, parallelism, &download.Downloader{
-			Config: s.cfg.Download, Sources: s.byID(), Blobs: s.blobs, Dial: s.net.dial, Log: s.log, Now: now,
+		s.member(ctx, g, "download", schemas.DownloadRequestedTopic, parallelism, download.New(s.cfg.Download, download.Deps{
+			Sources: s.byID(), Blobs: s.blobs, Dial: s.net.dial, Log: s.log, Now: now,
 			Outstanding: func(ctx context.Context, job string) (bool, error) { return control.JobOutstanding(ctx, s.pool, job) },
-		})
-		s.member(ctx, g, "unzip", schemas.DownloadFinishedTopic, s.cfg.Unzip.Parallelism, &unzip.Unzipper{
-			Limits: archive.DefaultLimits(), Blobs: s.blobs, Rules: unzip.Rules{Profile: s.profile, Centres: s.centres}, Log: s.log, Now: now})
+		}))
+		s.member(ctx, g, "unzip", schemas.DownloadFinishedTopic, s.cfg.Unzip.Parallelism, unzip.New(archive.DefaultLimits(), unzip.Deps{
+			Blobs: s.blobs, Rules: unzip.Rules{Profile: s.profile, Centres: s.centres}, Log: s.log, Now: now}))
 		s.member(ctx, g, "validate", schemas.DocumentExtractedTopic, s.cfg.Validate.Parallelism, validator)
 	}
 	return nil
@@ -203,7 +205,7 @@ func (s *system) round(ctx context.Context, watcher *kgo.Client, members, files 
 			return r, err
 		}
 	}
-	scheduler := &schedule.Scheduler{Config: s.cfg, Profile: s.profile, Pool: s.pool, Outbox: s.outbox(), Log: s.log, Now: now}
+	scheduler := schedule.New(s.cfg, schedule.Deps{Profile: s.profile, Pool: s.pool, Outbox: s.outbox(), Log: s.log, Now: now})
 	if err := scheduler.Sync(ctx); err != nil {
 		return r, err
 	}

@@ -24,6 +24,8 @@ import (
 	"tributary/internal/pg"
 	"tributary/internal/profile"
 	"tributary/internal/stage"
+	"tributary/internal/stage/member"
+	"tributary/internal/stage/sink"
 	"tributary/producers/refused"
 	"tributary/recovery/passover"
 	"tributary/schemas"
@@ -49,12 +51,12 @@ type app struct {
 	blobs    *blob.Dir
 	space    *blob.Space // room for more blobs
 	registry *prometheus.Registry
-	metrics  *stage.Metrics
+	metrics  *member.Metrics
 	company  *stage.Company // what runs beside what in this process
 	health   *obs.Health
 	holder   string // names this process in leases
 
-	projections []*stage.Applier // tracker and history, where they run here
+	projections []*sink.Applier // tracker and history, where they run here
 }
 
 // newApp opens the stores and brings schemas and topics to what this binary
@@ -90,7 +92,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, n need, on
 	}
 	a.holder = fmt.Sprintf("%s/%d/%d", host, os.Getpid(), time.Now().UnixNano())
 	a.registry = obs.NewRegistry(version())
-	a.metrics = stage.NewMetrics(a.registry)
+	a.metrics = member.NewMetrics(a.registry)
 	a.company = stage.NewCompany()
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)

@@ -31,19 +31,3 @@ func (s *stores) readiness(h *obs.Health, n need) error {
 	}
 	return nil
 }
-
-// needsOf says which stores the given roles can't do without: download, unzip
-// and validate go on without Postgres, and only history needs ClickHouse.
-func needsOf(roles []string) need {
-	n := need{Kafka: true}
-	for _, role := range roles {
-		switch role {
-		case "download", "unzip", "validate":
-		case "history":
-			n.ClickHouse = true
-		default:
-			n.Postgres = true
-		}
-	}
-	return n
-}

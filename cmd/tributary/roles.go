@@ -3,8 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
+	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -25,6 +24,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/internal/remote"
 	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/producers/plan"
 	"tributary/producers/poll"
 	"tributary/producers/publish"
@@ -34,114 +34,93 @@ import (
 	"tributary/schemas"
 	"tributary/sql/control"
 	"tributary/sql/warehouse"
+	"tributary/topics"
 )
 
-// roleNames are the roles in the order in which data flows through them.
-func roleNames() []string {
-	return []string{"schedule", "poll", "plan", "publish", "download", "unzip", "validate", "sequence", "insert", "tracker", "history"}
+const (
+	// projectionBatch is how many records plan and sequence take into one
+	// transaction at most: its locks and its commit are paid once for all.
+	projectionBatch = 5000
+	// planWait is how long plan waits for a batch to fill: long enough for the
+	// jobs of a server to be decided together, short beside any download.
+	planWait = 150 * time.Millisecond
+	// sequenceWait is how long sequence waits for a batch to fill. A verdict
+	// alone releases nothing, so nobody waits for one.
+	sequenceWait = time.Second
+	// onceRelease is how often batches are released with --once, where somebody
+	// waits for the session's end.
+	onceRelease = 50 * time.Millisecond
+)
+
+func (a *app) downloader(context.Context) (runnable, error) {
+	return a.runner("download", a.cfg.Download.Stage, a.cfg.Download.MaxDetached, download.New(a.cfg.Download, download.Deps{
+		Sources: a.sources, Blobs: a.blobs, Space: a.space, Dial: remote.Dial, Log: a.log, Now: now,
+		Outstanding: func(ctx context.Context, job string) (bool, error) {
+			return control.JobOutstanding(ctx, a.stores.Control, job)
+		},
+		Hold: func(ctx context.Context, job, server string) (context.Context, func(), error) {
+			return control.HoldSession(ctx, a.stores.Control, job, server, a.holder, a.cfg.Publish.LeaseTTL.D())
+		},
+		Lease: a.cfg.Publish.LeaseTTL.D(),
+		Deaths: func(ctx context.Context, job string) (int, error) {
+			return control.SessionDeaths(ctx, a.stores.Control, job)
+		},
+	})), nil
 }
 
-// runnable is a role, ready to run until its context ends.
-type runnable func(ctx context.Context) error
+func (a *app) unzipper(context.Context) (runnable, error) {
+	u := a.cfg.Unzip
+	limits := archive.DefaultLimits()
+	limits.MaxEntries, limits.MaxTotal, limits.MaxRatio, limits.RatioFree = u.MaxEntries, int64(u.MaxTotal), u.MaxRatio, int64(u.RatioFree)
+	return a.runner(unzip.Name, u.Stage, 0, unzip.New(limits, unzip.Deps{
+		Blobs: a.blobs, Rules: unzip.Rules{Profile: a.profile, Centres: a.centres}, Shadow: a.shadow, Damaged: damaged(a.stores.Control, unzip.Name), Log: a.log, Now: now,
+	})), nil
+}
 
-// role wires one role. Nothing runs before the result is called.
-func (a *app) role(ctx context.Context, name string) (runnable, error) {
-	switch name {
-	case "schedule":
-		return a.scheduler().Run, nil
-	case "poll":
-		return a.poller(ctx)
-	case "plan":
-		return a.planner(ctx)
-	case "publish":
-		return a.publisher()
-	case "download":
-		return a.detaching(name, schemas.DownloadRequestedTopic, a.cfg.Download.Stage, a.cfg.Download.MaxDetached, &download.Downloader{
-			Config: a.cfg.Download, Sources: a.sources, Blobs: a.blobs, Space: a.space, Dial: remote.Dial, Log: a.log, Now: now,
-			Outstanding: func(ctx context.Context, job string) (bool, error) {
-				return control.JobOutstanding(ctx, a.stores.Control, job)
-			},
-			Hold: func(ctx context.Context, job, server string) (context.Context, func(), error) {
-				return control.HoldSession(ctx, a.stores.Control, job, server, a.holder, a.cfg.Publish.LeaseTTL.D())
-			},
-			Lease: a.cfg.Publish.LeaseTTL.D(),
-			Deaths: func(ctx context.Context, job string) (int, error) {
-				return control.SessionDeaths(ctx, a.stores.Control, job)
-			},
-		}), nil
-	case "unzip":
-		u := a.cfg.Unzip
-		limits := archive.DefaultLimits()
-		limits.MaxEntries, limits.MaxTotal, limits.MaxRatio, limits.RatioFree = u.MaxEntries, int64(u.MaxTotal), u.MaxRatio, int64(u.RatioFree)
-		return a.runner(name, schemas.DownloadFinishedTopic, u.Stage, &unzip.Unzipper{
-			Limits: limits, Blobs: a.blobs, Rules: unzip.Rules{Profile: a.profile, Centres: a.centres}, Shadow: a.shadow, Damaged: damaged(a.stores.Control, name), Log: a.log, Now: now,
-		}), nil
-	case "validate":
-		shadow := a.profile
-		if a.shadow != nil {
-			shadow = a.shadow.Profile
-		}
-		v, err := validate.New(a.profile, shadow, a.cfg.Validate, a.blobs, a.log, now)
-		if err != nil {
-			return nil, err
-		}
-		v.Damaged = damaged(a.stores.Control, name)
-		return a.runner(name, schemas.DocumentExtractedTopic, a.cfg.Validate.Stage, v), nil
-	case "sequence":
-		return a.sequencer(ctx)
-	case "insert":
-		return a.inserter(ctx)
-	case "tracker":
-		pool, err := a.stores.Pool(ctx, a.cfg, "tributary tracker")
-		if err != nil {
-			return nil, err
-		}
-		sink := tracker.New(pool, a.codec, a.cfg.Kafka.TopicPrefix, a.log)
-		return a.projection(sink.Applier(a.cfg.Tracker, a.cfg.Kafka.TopicPrefix, a.stores.Kafka, a.metrics)), nil
-	case "history":
-		return a.projection(a.history().Applier(a.cfg.History, a.cfg.Kafka.TopicPrefix, a.stores.Kafka, a.metrics)), nil
+func (a *app) validator(context.Context) (runnable, error) {
+	d := validate.Deps{Profile: a.profile, Blobs: a.blobs, Damaged: damaged(a.stores.Control, validate.Name), Log: a.log, Now: now}
+	if a.shadow != nil {
+		d.Shadow = a.shadow.Profile
 	}
-	return nil, usagef("there is no role %q; the roles are %s and all", name, strings.Join(roleNames(), ", "))
-}
-
-// expand turns the names given on the command line into roles.
-func expand(names []string) ([]string, error) {
-	var out []string
-	for _, n := range names {
-		switch {
-		case n == "all":
-			return roleNames(), nil
-		case !slices.Contains(roleNames(), n):
-			return nil, usagef("there is no role %q; the roles are %s and all", n, strings.Join(roleNames(), ", "))
-		case !slices.Contains(out, n):
-			out = append(out, n)
-		}
+	v, err := validate.New(a.cfg.Validate, d)
+	if err != nil {
+		return nil, err
 	}
-	return out, nil
+	return a.runner(validate.Name, a.cfg.Validate.Stage, 0, v), nil
 }
 
-func (a *app) runner(name, topic string, c config.Stage, s stage.Stage) runnable {
-	return a.detaching(name, topic, c, 0, s)
+func (a *app) tracker(ctx context.Context) (runnable, error) {
+	pool, err := a.stores.Pool(ctx, a.cfg, "tributary tracker")
+	if err != nil {
+		return nil, err
+	}
+	t := tracker.New(pool, a.codec, a.cfg.Kafka.TopicPrefix, a.log)
+	return a.projection(t.Applier(a.cfg.Tracker, a.cfg.Kafka.TopicPrefix, a.stores.Kafka, a.metrics)), nil
 }
 
-// detaching is runner for a stage whose long work may go on without its
-// partition.
-func (a *app) detaching(name, topic string, c config.Stage, detached int, s stage.Stage) runnable {
+func (a *app) historian(context.Context) (runnable, error) {
+	return a.projection(a.history().Applier(a.cfg.History, a.cfg.Kafka.TopicPrefix, a.stores.Kafka, a.metrics)), nil
+}
+
+// runner runs a Kafka-to-Kafka stage. Its long work may go on without its
+// partition, as many records at once as detached says.
+func (a *app) runner(name string, c config.Stage, detached int, s stage.Stage) runnable {
 	return stage.NewRunner(stage.Config{
-		Name: name, Prefix: a.cfg.Kafka.TopicPrefix, Topic: topic, Detached: detached,
+		Name: name, Prefix: a.cfg.Kafka.TopicPrefix, Topic: topics.ReadBy(name)[0], Detached: detached,
 		Parallelism: c.Parallelism, Window: c.Window, Stall: c.Stall.D(), Grace: c.Grace.D(), BackoffMax: c.BackoffMax.D(), Company: a.company,
 	}, a.stores.Kafka, a.codec, s, a.log, a.metrics).Run
 }
 
-func (a *app) applier(name string, topics []string, batch int, wait config.Duration, sink stage.Sink) *stage.Applier {
-	return stage.NewApplier(stage.ApplierConfig{
-		Name: name, Prefix: a.cfg.Kafka.TopicPrefix, Topics: topics, MaxRecords: batch, MaxWait: wait.D(),
-	}, a.stores.Kafka, sink, a.log, a.metrics)
+// applier feeds a store from what its role reads.
+func (a *app) applier(name string, wait time.Duration, store sink.Store) *sink.Applier {
+	return sink.New(sink.Config{
+		Name: name, Prefix: a.cfg.Kafka.TopicPrefix, Topics: topics.ReadBy(name), MaxRecords: projectionBatch, MaxWait: wait,
+	}, a.stores.Kafka, store, a.log, a.metrics)
 }
 
 // projection runs what feeds a projection, and remembers it for when a
 // session's end waits for it.
-func (a *app) projection(p *stage.Applier) runnable {
+func (a *app) projection(p *sink.Applier) runnable {
 	a.projections = append(a.projections, p)
 	return p.Run
 }
@@ -151,8 +130,8 @@ func (a *app) offsets(role string) pg.Offsets {
 }
 
 func (a *app) scheduler() *schedule.Scheduler {
-	return &schedule.Scheduler{Config: a.cfg, Profile: a.profile, Pool: a.stores.Control, Outbox: a.outbox(),
-		Lease: a.lease(a.stores.Control, control.Schema, "schedule"), Log: a.log, Now: now}
+	return schedule.New(a.cfg, schedule.Deps{Profile: a.profile, Pool: a.stores.Control, Outbox: a.outbox(),
+		Lease: a.lease(a.stores.Control, control.Schema, "schedule"), Log: a.log, Now: now})
 }
 
 func (a *app) poller(ctx context.Context) (runnable, error) {
@@ -174,7 +153,7 @@ func (a *app) planner(ctx context.Context) (runnable, error) {
 	p.Metrics, p.Dormant = plan.NewMetrics(a.registry), a.space.Low
 	p.Announced = &poll.Announcer{Sources: a.sources, Profile: a.profile, Centres: a.centres, Outbox: a.outbox(), Now: now}
 	replays := a.replays(pool)
-	applier := a.applier("plan", plan.Topics(), 5000, config.Duration(150e6), p)
+	applier := a.applier("plan", planWait, p)
 	return func(ctx context.Context) error {
 		g, ctx := errgroup.WithContext(ctx)
 		g.Go(func() error { return p.Run(ctx, applier) })
@@ -206,7 +185,7 @@ func (a *app) history() *history.History {
 
 // publisher empties both outboxes, each under a lease and with a client of its
 // own.
-func (a *app) publisher() (runnable, error) {
+func (a *app) publisher(context.Context) (runnable, error) {
 	client, err := a.stores.Kafka(kgo.ManualFlushing())
 	if err != nil {
 		return nil, err
@@ -263,12 +242,12 @@ func (a *app) sequencer(ctx context.Context) (runnable, error) {
 	}
 	cfg := a.cfg.Sequence
 	if a.once {
-		cfg.LateLimit, cfg.Interval = 0, min(cfg.Interval, config.Duration(50e6))
+		cfg.LateLimit, cfg.Interval = 0, min(cfg.Interval, config.Duration(onceRelease))
 	}
-	s := &sequence.Sequencer{Config: cfg, Kinds: kinds, Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: a.offsets("sequence"), Pool: pool}}, Outbox: a.outbox(),
+	s := sequence.New(cfg, sequence.Deps{Kinds: kinds, Offsets: a.offsets("sequence"), Pool: pool, Outbox: a.outbox(),
 		Lease: a.lease(pool, control.Schema, "release"), Log: a.log, Now: now,
-		Applied: a.appliedPosition, Failed: a.failedPhase}
-	applier := a.applier("sequence", []string{schemas.DocumentValidatedTopic}, 5000, config.Duration(1e9), s)
+		Applied: a.appliedPosition, Failed: a.failedPhase})
+	applier := a.applier("sequence", sequenceWait, s)
 	return func(ctx context.Context) error { return s.Run(ctx, applier) }, nil
 }
 

@@ -11,10 +11,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/consumers/insert"
-	"tributary/consumers/tracker"
 	"tributary/internal/kafka"
-	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/producers/schedule"
 	"tributary/schemas"
 	"tributary/sql/control"
@@ -145,7 +143,7 @@ func (r *round) projected(ctx context.Context) error {
 	}
 }
 
-func (r *round) caughtUp(ctx context.Context, client *kgo.Client, h stage.Sink) (bool, error) {
+func (r *round) caughtUp(ctx context.Context, client *kgo.Client, h sink.Store) (bool, error) {
 	// Late batches belong to no session that would wait for them.
 	given, err := control.GivenPosition(ctx, r.a.stores.Control)
 	if err != nil {
@@ -164,18 +162,15 @@ func (r *round) caughtUp(ctx context.Context, client *kgo.Client, h stage.Sink) 
 	if idle, err := r.stagesIdle(ctx, client); err != nil || !idle {
 		return false, err
 	}
-	prefix := r.a.cfg.Kafka.TopicPrefix
-	ends, err := stage.EndOffsets(ctx, client, prefix, []string{schemas.StatusChangedTopic})
+	if read, err := r.a.trackerRead(ctx, client); err != nil || !read {
+		return false, err
+	}
+	ends, err := kafka.Bounds(ctx, kadm.NewClient(client), kafka.TopicName(r.a.cfg.Kafka.TopicPrefix, schemas.StatusChangedTopic))
 	if err != nil {
 		return false, err
 	}
-	offsets := pg.Offsets{Schema: "tracker", Group: kafka.GroupName(prefix, tracker.Name)}
-	for partition, end := range ends[schemas.StatusChangedTopic] {
-		at, err := offsets.Load(ctx, r.a.stores.Tracker, schemas.StatusChangedTopic, partition)
-		if err != nil || at < end {
-			return false, err
-		}
-		if at, err = h.Position(ctx, schemas.StatusChangedTopic, partition); err != nil || at < end {
+	for _, end := range ends {
+		if at, err := h.Position(ctx, schemas.StatusChangedTopic, end.Partition); err != nil || at < end.To {
 			return false, err
 		}
 	}
@@ -187,26 +182,20 @@ func (r *round) caughtUp(ctx context.Context, client *kgo.Client, h stage.Sink) 
 func (r *round) stagesIdle(ctx context.Context, client *kgo.Client) (bool, error) {
 	prefix := r.a.cfg.Kafka.TopicPrefix
 	admin := kadm.NewClient(client)
-	for name, topic := range map[string]string{"download": schemas.DownloadRequestedTopic, "unzip": schemas.DownloadFinishedTopic, "validate": schemas.DocumentExtractedTopic} {
-		ends, err := stage.EndOffsets(ctx, client, prefix, []string{topic})
+	for name, topic := range stageInputs() {
+		spans, err := kafka.Bounds(ctx, admin, kafka.TopicName(prefix, topic))
 		if err != nil {
 			return false, err
-		}
-		// Where all records are deleted there is nothing to commit any more.
-		starts, err := admin.ListStartOffsets(ctx, kafka.TopicName(prefix, topic))
-		if err != nil {
-			return false, fmt.Errorf("ask for the beginning of %s: %w", topic, err)
 		}
 		committed, err := admin.FetchOffsets(ctx, kafka.GroupName(prefix, name))
 		if err != nil && !errors.Is(err, kerr.GroupIDNotFound) { // a group that nobody has joined yet has committed nothing
 			return false, fmt.Errorf("ask for the offsets of %s: %w", name, err)
 		}
-		for partition, end := range ends[topic] {
-			at, ok := committed.Lookup(kafka.TopicName(prefix, topic), partition)
-			if start, known := starts.Lookup(kafka.TopicName(prefix, topic), partition); known && start.Err == nil && start.Offset == end {
+		for _, span := range spans {
+			if span.From == span.To { // where all records are deleted there is nothing to commit any more
 				continue
 			}
-			if end > 0 && (!ok || at.At < end) {
+			if at, ok := committed.Lookup(span.Topic, span.Partition); !ok || at.At < span.To {
 				return false, nil
 			}
 		}

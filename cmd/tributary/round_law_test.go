@@ -15,7 +15,7 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 	"tributary/sql/control"
 	trackersql "tributary/sql/tracker"
@@ -24,7 +24,7 @@ import (
 
 // standing is a history that has read up to an offset.
 type standing struct {
-	stage.Sink
+	sink.Store
 
 	at int64
 }

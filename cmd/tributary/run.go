@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,8 +26,7 @@ func newRun(c *cli) *cobra.Command {
 				return err
 			}
 			// Only who connects to sources needs their secrets.
-			connects := slices.Contains(names, "poll") || slices.Contains(names, "download")
-			cfg, err := c.loadWith(config.Options{WithoutSourceSecrets: !connects})
+			cfg, err := c.loadWith(config.Options{WithoutSourceSecrets: !connecting(names)})
 			if err != nil {
 				return err
 			}

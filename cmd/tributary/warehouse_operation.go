@@ -9,6 +9,7 @@ import (
 	"os/user"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
@@ -17,7 +18,6 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/internal/stage"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -203,14 +203,14 @@ func (a *app) told(ctx context.Context, g *errgroup.Group) error {
 
 // trackerRead tells whether the tracker has read up to the log's ends.
 func (a *app) trackerRead(ctx context.Context, client *kgo.Client) (bool, error) {
-	ends, err := stage.EndOffsets(ctx, client, a.cfg.Kafka.TopicPrefix, []string{schemas.StatusChangedTopic})
+	ends, err := kafka.Bounds(ctx, kadm.NewClient(client), kafka.TopicName(a.cfg.Kafka.TopicPrefix, schemas.StatusChangedTopic))
 	if err != nil {
 		return false, err
 	}
 	offsets := pg.Offsets{Schema: "tracker", Group: kafka.GroupName(a.cfg.Kafka.TopicPrefix, tracker.Name)}
-	for partition, end := range ends[schemas.StatusChangedTopic] {
-		at, err := offsets.Load(ctx, a.stores.Tracker, schemas.StatusChangedTopic, partition)
-		if err != nil || at < end {
+	for _, end := range ends {
+		at, err := offsets.Load(ctx, a.stores.Tracker, schemas.StatusChangedTopic, end.Partition)
+		if err != nil || at < end.To {
 			return false, err
 		}
 	}

@@ -33,7 +33,7 @@ var (
 
 // dialBudget is for connecting and logging in, each step of which is bounded too.
 func (d *Downloader) dialBudget() time.Duration {
-	return 2*d.Config.ConnectTimeout.D() + d.Config.IdleTimeout.D()
+	return 2*d.cfg.ConnectTimeout.D() + d.cfg.IdleTimeout.D()
 }
 
 // samples is how often within its window a rate is looked at.
@@ -92,7 +92,7 @@ func (r *run) detachWhenLong(ctx context.Context, giveBack context.CancelCauseFu
 	if r.in.Detach == nil {
 		return
 	}
-	timer := time.NewTimer(r.d.Config.DetachAfter.D())
+	timer := time.NewTimer(r.d.cfg.DetachAfter.D())
 	defer timer.Stop()
 	for {
 		select {
@@ -113,9 +113,9 @@ func (r *run) detachWhenLong(ctx context.Context, giveBack context.CancelCauseFu
 }
 
 func (r *run) detach(ctx context.Context) (stopping <-chan struct{}, ok bool) {
-	if r.d.Deaths != nil {
+	if r.d.deps.Deaths != nil {
 		ask, cancel := context.WithTimeout(ctx, askTimeout)
-		deaths, err := r.d.Deaths(ask, r.job.Job)
+		deaths, err := r.d.deps.Deaths(ask, r.job.Job)
 		cancel()
 		if err != nil || deaths > mostDeaths {
 			return nil, false

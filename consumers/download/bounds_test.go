@@ -129,7 +129,7 @@ func TestEveryJobEnds(t *testing.T) {
 		want    string
 	}{
 		"it never answers a connection": {func(b *bench) {
-			b.Dial = func(ctx context.Context, _ remote.Config) (remote.Session, error) {
+			b.deps.Dial = func(ctx context.Context, _ remote.Config) (remote.Session, error) {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
@@ -158,7 +158,7 @@ func TestEveryJobEnds(t *testing.T) {
 				b.put("1.zip", "content")
 				b.put("2.zip", "content")
 				tt.prepare(b)
-				c, begun := b.Config, time.Now()
+				c, begun := b.cfg, time.Now()
 				if err := b.work(t.Context(), b.job("1.zip", "2.zip")); err != nil {
 					t.Fatal(err)
 				}
@@ -188,8 +188,8 @@ func TestTheBudgetOfAJob(t *testing.T) {
 		if err := b.work(t.Context(), b.job(names...)); err != nil {
 			t.Fatal(err)
 		}
-		budget := b.Config.JobBudget.D()
-		if took := time.Since(begun); took < budget || took > budget+b.Config.RateGrace.D() {
+		budget := b.cfg.JobBudget.D()
+		if took := time.Since(begun); took < budget || took > budget+b.cfg.RateGrace.D() {
 			t.Errorf("the job took %v with a budget of %v", took, budget)
 		}
 		n := 0
@@ -260,7 +260,7 @@ func TestAJobThatKillsIsNotDetached(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t)
 				b.dripping("1.zip", 2048, time.Second, 200<<10)
-				b.Deaths = tt.deaths
+				b.deps.Deaths = tt.deaths
 				detached := false
 				b.detach = func() (<-chan struct{}, bool) { detached = true; return nil, true }
 				if err := b.work(t.Context(), b.job("1.zip")); err != nil || b.finished()["1.zip"].Result != schemas.Fetched {
@@ -280,9 +280,9 @@ func TestARepeatOfWhatAnotherMemberDoesIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		b.put("a.zip", "content")
-		b.Lease = 10 * time.Second
+		b.deps.Lease = 10 * time.Second
 		elsewhere := errors.New("another member has it")
-		b.Hold = func(ctx context.Context, _, _ string) (context.Context, func(), error) { return ctx, nil, elsewhere }
+		b.deps.Hold = func(ctx context.Context, _, _ string) (context.Context, func(), error) { return ctx, nil, elsewhere }
 		begun := time.Now()
 		var err error
 		for err = elsewhere; err != nil; time.Sleep(time.Second) {
@@ -310,7 +310,7 @@ func TestAClaimKeepsNoRoomFromOthers(t *testing.T) {
 		ended := make(chan struct{})
 		for range 4 {
 			liar := newBench(t)
-			liar.Space = space
+			liar.deps.Space = space
 			f := liar.dripping("liar.zip", 2048, time.Second, 9*gib)
 			f.opened = func() { dripping.Add(1) }
 			go func() {
@@ -320,7 +320,7 @@ func TestAClaimKeepsNoRoomFromOthers(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		b := newBench(t)
-		b.Space = space
+		b.deps.Space = space
 		b.put("good.zip", "content").size = 8 * gib // what it says is believed as far as it can be
 		m := b.job("good.zip")
 		b.server.files["add/good.zip"].size = 0
@@ -347,7 +347,7 @@ func TestOfTwoThatDoNotFitOneIsFinished(t *testing.T) {
 		done := make(chan struct{}, 2)
 		for i := range 2 {
 			b := newBench(t)
-			b.Space, b.Blobs = space, weighed{b.Blobs, &d}
+			b.deps.Space, b.deps.Blobs = space, weighed{b.deps.Blobs, &d}
 			b.dripping("a.zip", 64<<10, time.Second, size)
 			benches = append(benches, b)
 			go func() {
@@ -376,8 +376,8 @@ func TestAFileThatIsTooLargeByItselfSaysSo(t *testing.T) {
 		b := newBench(t)
 		var d disk
 		d.free.Store(20_000)
-		b.Space = d.space(10_000)
-		b.Space.ServerShare = 0.5
+		b.deps.Space = d.space(10_000)
+		b.deps.Space.ServerShare = 0.5
 		b.put("a.zip", "").size = 11_000
 		if want == "blobs.server_share" {
 			b.server.files["add/a.zip"].size = 6_000
@@ -457,7 +457,7 @@ func TestAFileThatIsOverIsNoFaultOfTheStore(t *testing.T) {
 	over, end := context.WithCancelCause(t.Context())
 	end(errFileOver)
 	r := &run{d: b.Downloader, in: stage.Input{Progress: func() {}}, session: b.server}
-	room, err := b.Space.Reserve("host:22", 7)
+	room, err := b.deps.Space.Reserve("host:22", 7)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,9 +32,8 @@ import (
 // Name of the stage.
 const Name = "download"
 
-// Downloader is the stage.
-type Downloader struct {
-	Config  config.Download
+// Deps are what the stage works with.
+type Deps struct {
 	Sources map[string]config.Source // by id
 	Blobs   blob.Store
 	Space   *blob.Space // room for more blobs; nil: enough
@@ -58,10 +57,19 @@ type Downloader struct {
 	Deaths func(ctx context.Context, job string) (int, error)
 	Log    *slog.Logger
 	Now    func() time.Time
+}
+
+// Downloader is the stage.
+type Downloader struct {
+	cfg  config.Download
+	deps Deps
 
 	ended ended
 	waits waits
 }
+
+// New makes a Downloader.
+func New(cfg config.Download, d Deps) *Downloader { return &Downloader{cfg: cfg, deps: d} }
 
 // Work fetches the files of one job.
 func (d *Downloader) Work(ctx context.Context, in stage.Input) error {
@@ -70,13 +78,13 @@ func (d *Downloader) Work(ctx context.Context, in stage.Input) error {
 		return nil
 	}
 	if d.ended.before(job.Job, in.Record) {
-		d.Log.Debug("the job ended here after it was requested again; the repeat is dropped", "job", job.Job)
+		d.deps.Log.Debug("the job ended here after it was requested again; the repeat is dropped", "job", job.Job)
 		return nil
 	}
 	held, end, err := d.hold(ctx, job)
 	if err != nil {
-		if d.waits.tooLong(job.Job, 2*d.Lease) {
-			d.Log.Debug("another member works on the job; the repeat is dropped", "job", job.Job)
+		if d.waits.tooLong(job.Job, 2*d.deps.Lease) {
+			d.deps.Log.Debug("another member works on the job; the repeat is dropped", "job", job.Job)
 			return nil
 		}
 		return stage.Transient(err)
@@ -84,13 +92,13 @@ func (d *Downloader) Work(ctx context.Context, in stage.Input) error {
 	defer end()
 	d.waits.forget(job.Job)
 	ask, cancel := context.WithTimeout(held, askTimeout)
-	outstanding, err := d.Outstanding(ask, job.Job)
+	outstanding, err := d.deps.Outstanding(ask, job.Job)
 	cancel()
 	if err == nil && !outstanding {
-		d.Log.Debug("the job is no longer outstanding and is dropped", "job", job.Job)
+		d.deps.Log.Debug("the job is no longer outstanding and is dropped", "job", job.Job)
 		return nil
 	}
-	if err := d.Space.Low(); err != nil {
+	if err := d.deps.Space.Low(); err != nil {
 		return stage.Transient(err)
 	}
 	r := &run{d: d, in: in, job: job, remaining: len(job.Files)}
@@ -107,7 +115,7 @@ func (d *Downloader) Work(ctx context.Context, in stage.Input) error {
 		}
 		return err
 	}
-	d.ended.note(job.Job, in.Record, d.Now())
+	d.ended.note(job.Job, in.Record, d.deps.Now())
 	return nil
 }
 
@@ -116,10 +124,10 @@ const askTimeout = 5 * time.Second
 
 // hold tells control that a session is about to be opened.
 func (d *Downloader) hold(ctx context.Context, job *schemas.DownloadRequested) (held context.Context, end func(), err error) {
-	if d.Hold == nil {
+	if d.deps.Hold == nil {
 		return ctx, func() {}, nil
 	}
-	return d.Hold(ctx, job.Job, job.Server)
+	return d.deps.Hold(ctx, job.Job, job.Server)
 }
 
 // run is one job under way.
@@ -141,15 +149,15 @@ type run struct {
 }
 
 func (r *run) do(ctx context.Context) error {
-	cfg, err := source.Remote(r.d.Sources[r.job.Source], r.d.Config.ConnectTimeout, r.d.Config.IdleTimeout)
-	if _, known := r.d.Sources[r.job.Source]; !known {
+	cfg, err := source.Remote(r.d.deps.Sources[r.job.Source], r.d.cfg.ConnectTimeout, r.d.cfg.IdleTimeout)
+	if _, known := r.d.deps.Sources[r.job.Source]; !known {
 		err = errors.New("this member's configuration has no source " + r.job.Source + "; give every member the same sources")
 	}
 	if err != nil {
 		return r.all(ctx, "misconfigured", err.Error())
 	}
 	dial, cancel := context.WithTimeout(r.transfers, r.d.dialBudget())
-	r.session, err = r.d.Dial(dial, cfg)
+	r.session, err = r.d.deps.Dial(dial, cfg)
 	cancel()
 	if ctx.Err() != nil {
 		if err == nil {
@@ -203,7 +211,7 @@ func (r *run) files(ctx context.Context) error {
 // feed gives files out, and returns how many were begun and why no more.
 func (r *run) feed(next chan<- schemas.RequestFile, lost <-chan struct{}) (begun int, why string) {
 	const broken = "the connection was lost before this file was begun"
-	open, cancel := context.WithTimeoutCause(r.transfers, r.d.Config.JobBudget.D(), errJobOver)
+	open, cancel := context.WithTimeoutCause(r.transfers, r.d.cfg.JobBudget.D(), errJobOver)
 	defer cancel()
 	for _, f := range r.job.Files {
 		select {
@@ -294,7 +302,7 @@ func (r *run) tell(ctx context.Context, some []outcome) error {
 		if last {
 			if r.session != nil {
 				if err := r.session.Close(); err != nil {
-					r.d.Log.Debug("the connection did not close cleanly", "source", r.job.Source, "error", err)
+					r.d.deps.Log.Debug("the connection did not close cleanly", "source", r.job.Source, "error", err)
 				}
 			}
 			o.body.Last = true

@@ -50,7 +50,7 @@ func TestAFileIsFetched(t *testing.T) {
 	if diff := cmp.Diff([]string{"download running  ", "zip_md5 done " + sha("content") + " no_checksum"}, b.statuses("a.zip")); diff != "" {
 		t.Errorf("statuses differ:\n%s", diff)
 	}
-	got, err := blob.ReadAll(t.Context(), b.Blobs, sha("content"), 100)
+	got, err := blob.ReadAll(t.Context(), b.deps.Blobs, sha("content"), 100)
 	if err != nil || string(got) != "content" {
 		t.Errorf("the store has %q (%v)", got, err)
 	}
@@ -76,7 +76,7 @@ func TestHowAFetchEnds(t *testing.T) {
 		{name: "md5 unreadable", prepare: func(b *bench, f *item) { b.put("a.zip.md5", "see readme") }, phase: "zip_md5", exception: "checksum_unreadable"},
 		{name: "md5 that is a sha256", prepare: func(b *bench, f *item) { b.put("a.zip.md5", sha(c)) }, phase: "zip_md5", exception: "checksum_unreadable"},
 		{name: "md5 refused", prepare: func(b *bench, f *item) { b.put("a.zip.md5", "").open = fs.ErrPermission }, phase: "zip_md5", exception: "permission_denied"},
-		{name: "md5 not looked for", prepare: func(b *bench, f *item) { b.put("a.zip.md5", md("other")); b.Config.Checksums = false }, checksum: "no_checksum"},
+		{name: "md5 not looked for", prepare: func(b *bench, f *item) { b.put("a.zip.md5", md("other")); b.cfg.Checksums = false }, checksum: "no_checksum"},
 		{name: "vanished", prepare: func(b *bench, f *item) { delete(b.server.files, "add/a.zip") }, phase: "download", exception: "file_gone"},
 		{name: "vanished meanwhile", prepare: func(b *bench, f *item) { f.stat = fs.ErrNotExist }, phase: "download", exception: "file_gone"},
 		{name: "refused", prepare: func(b *bench, f *item) { f.open = fs.ErrPermission }, phase: "download", exception: "permission_denied"},
@@ -103,10 +103,10 @@ func TestHowAFetchEnds(t *testing.T) {
 				}
 			}
 		}, checksum: "no_checksum", content: "new content"},
-		{name: "listed larger than is allowed", listed: func(f *schemas.RequestFile) { f.Size = 101 }, prepare: func(b *bench, f *item) { b.Config.MaxFileSize = 100 }, phase: "download", exception: "file_too_large"},
-		{name: "it has grown larger than is allowed", prepare: func(b *bench, f *item) { f.bytes = make([]byte, 101); b.Config.MaxFileSize = 100 }, listed: func(f *schemas.RequestFile) { f.Size = 7 }, phase: "download", exception: "file_too_large"},
+		{name: "listed larger than is allowed", listed: func(f *schemas.RequestFile) { f.Size = 101 }, prepare: func(b *bench, f *item) { b.cfg.MaxFileSize = 100 }, phase: "download", exception: "file_too_large"},
+		{name: "it has grown larger than is allowed", prepare: func(b *bench, f *item) { f.bytes = make([]byte, 101); b.cfg.MaxFileSize = 100 }, listed: func(f *schemas.RequestFile) { f.Size = 7 }, phase: "download", exception: "file_too_large"},
 		{name: "its bytes never end", prepare: func(b *bench, f *item) { f.endless = true }, phase: "download", exception: "file_changed"},
-		{name: "its bytes never end, of a size not told", prepare: func(b *bench, f *item) { f.endless, f.size, b.Config.MaxFileSize = true, -1, 1<<20 },
+		{name: "its bytes never end, of a size not told", prepare: func(b *bench, f *item) { f.endless, f.size, b.cfg.MaxFileSize = true, -1, 1<<20 },
 			listed: func(f *schemas.RequestFile) { f.Size = -1 }, phase: "download", exception: "file_too_large"},
 		{name: "a size that the server does not tell", prepare: func(b *bench, f *item) { f.size = -1 }, checksum: "no_checksum"},
 		{name: "a time that the server does not tell", prepare: func(b *bench, f *item) { f.mtime = time.Time{} }, checksum: "no_checksum"},
@@ -165,7 +165,7 @@ func TestWhatArrivedIsTold(t *testing.T) {
 		"other bytes":        {func(b *bench, f *item) { b.put("a.zip.md5", md("other")) }, 7, 7},
 		"changed":            {func(b *bench, f *item) { f.stat = fs.ErrNotExist }, 7, 7},
 		"it never was there": {func(b *bench, f *item) { delete(b.server.files, "add/a.zip") }, 7, 0},
-		"too large":          {func(b *bench, f *item) { b.Config.MaxFileSize = 5 }, 7, 0},
+		"too large":          {func(b *bench, f *item) { b.cfg.MaxFileSize = 5 }, 7, 0},
 		"whole":              {func(b *bench, f *item) {}, 7, 7},
 	} {
 		b := newBench(t)
@@ -258,9 +258,9 @@ func TestNoSessionAtAll(t *testing.T) {
 		prepare         func(b *bench)
 	}{
 		{"refused", "connection_lost", func(b *bench) { b.dial = syscall.ECONNREFUSED }},
-		{"unknown source", "misconfigured", func(b *bench) { b.Sources = nil }},
+		{"unknown source", "misconfigured", func(b *bench) { b.deps.Sources = nil }},
 		{"a secret that is not there", "misconfigured", func(b *bench) {
-			b.Sources = map[string]config.Source{"src": {ID: "src", URL: "ftp://reader@host/", Password: "env:TRIBUTARY_TEST_NO_SUCH_SECRET"}}
+			b.deps.Sources = map[string]config.Source{"src": {ID: "src", URL: "ftp://reader@host/", Password: "env:TRIBUTARY_TEST_NO_SUCH_SECRET"}}
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -284,8 +284,8 @@ func TestNoSessionAtAll(t *testing.T) {
 func TestAFullDiskIsNoOutcome(t *testing.T) {
 	b := newBench(t)
 	b.put("a.zip", "content")
-	store := b.Blobs
-	b.Blobs = full{store}
+	store := b.deps.Blobs
+	b.deps.Blobs = full{store}
 	if err := b.work(t.Context(), b.job("a.zip")); !errors.Is(err, blob.ErrFull) {
 		t.Fatalf("error is %v", err)
 	}
@@ -295,7 +295,7 @@ func TestAFullDiskIsNoOutcome(t *testing.T) {
 	if !b.server.isClosed() {
 		t.Error("the session stays open")
 	}
-	b.Blobs, b.server = store, &server{files: b.server.files, opens: map[string]int{}}
+	b.deps.Blobs, b.server = store, &server{files: b.server.files, opens: map[string]int{}}
 	if err := b.work(t.Context(), b.job("a.zip")); err != nil || b.finished()["a.zip"].Result != schemas.Fetched {
 		t.Errorf("with room again: %v, %+v", err, b.finished()["a.zip"])
 	}
@@ -307,11 +307,11 @@ func TestAJobThatIsNotOutstandingIsDropped(t *testing.T) {
 			b := newBench(t)
 			b.put("a.zip", "content")
 			var steps []string
-			b.Hold = func(ctx context.Context, job, server string) (context.Context, func(), error) {
+			b.deps.Hold = func(ctx context.Context, job, server string) (context.Context, func(), error) {
 				steps = append(steps, "hold "+job+" "+server)
 				return ctx, func() { steps = append(steps, fmt.Sprintf("end, closed: %v", b.server.isClosed())) }, nil
 			}
-			b.Outstanding = func(context.Context, string) (bool, error) {
+			b.deps.Outstanding = func(context.Context, string) (bool, error) {
 				steps = append(steps, "ask")
 				return outstanding, nil
 			}
@@ -332,16 +332,16 @@ func TestAJobHasOneSessionAtATime(t *testing.T) {
 	elsewhere := errors.New("another member has it")
 	b := newBench(t)
 	b.put("a.zip", "content")
-	b.Hold = func(ctx context.Context, _, _ string) (context.Context, func(), error) { return ctx, nil, elsewhere }
+	b.deps.Hold = func(ctx context.Context, _, _ string) (context.Context, func(), error) { return ctx, nil, elsewhere }
 	if err := b.work(t.Context(), b.job("a.zip")); !errors.Is(err, elsewhere) || b.dials > 0 {
 		t.Errorf("the job ends with %v after %d sessions, while another member has it", err, b.dials)
 	}
-	b.Hold = func(ctx context.Context, _, _ string) (context.Context, func(), error) {
+	b.deps.Hold = func(ctx context.Context, _, _ string) (context.Context, func(), error) {
 		held, lose := context.WithCancelCause(ctx)
 		lose(elsewhere)
 		return held, func() {}, nil
 	}
-	b.Outstanding = func(context.Context, string) (bool, error) { return true, nil }
+	b.deps.Outstanding = func(context.Context, string) (bool, error) { return true, nil }
 	if err := b.work(t.Context(), b.job("a.zip")); !errors.Is(err, elsewhere) {
 		t.Errorf("the job whose session was taken over ends with %v", err)
 	}

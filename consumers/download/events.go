@@ -39,7 +39,7 @@ type outcome struct {
 // outcome says how a file's transfer ended. What was not tried has no status
 // of its own: control says what follows.
 func (r *run) outcome(f schemas.RequestFile, res result) outcome {
-	now := r.d.Now()
+	now := r.d.deps.Now()
 	if res.started.IsZero() {
 		res.started = now
 	}

@@ -34,12 +34,12 @@ func failed(phase schemas.Phase, exception, message string) result {
 // one fetches a file and produces its outcome. The error is one of ours, such
 // as a full disk: then the whole job is tried again.
 func (r *run) one(ctx context.Context, f schemas.RequestFile) (sessionLost bool, err error) {
-	started := r.d.Now()
+	started := r.d.deps.Now()
 	if err := r.in.Emit(ctx, r.running(f, started)); err != nil {
 		return false, err
 	}
 	crashpoint.At("download", "fetch", "before")
-	file, cancel := context.WithTimeoutCause(r.transfers, r.d.Config.FileBudget.D(), errFileOver)
+	file, cancel := context.WithTimeoutCause(r.transfers, r.d.cfg.FileBudget.D(), errFileOver)
 	res, lost, err := r.fetch(file, f)
 	cancel()
 	crashpoint.At("download", "fetch", "after")
@@ -63,7 +63,7 @@ func (r *run) fetch(ctx context.Context, f schemas.RequestFile) (result, bool, e
 	}
 	var last result
 	for range 2 {
-		limit := int64(r.d.Config.MaxFileSize)
+		limit := int64(r.d.cfg.MaxFileSize)
 		if before.Size > limit {
 			return failed(schemas.Download, "file_too_large", fmt.Sprintf("%d bytes are more than download.max_file_size allows (%d)", before.Size, limit)), false, nil
 		}
@@ -82,7 +82,7 @@ func (r *run) fetch(ctx context.Context, f schemas.RequestFile) (result, bool, e
 func (r *run) fetchOnce(ctx context.Context, f schemas.RequestFile, before remote.Entry) (res result, changed *remote.Entry, lost bool, err error) {
 	// A file that has no room ends by itself: waiting for room would hold up
 	// those behind it that have.
-	room, err := r.d.Space.Reserve(r.job.Server, before.Size)
+	room, err := r.d.deps.Space.Reserve(r.job.Server, before.Size)
 	if errors.Is(err, blob.ErrNoRoom) {
 		return withoutRoom(err), nil, false, nil
 	}
@@ -90,7 +90,7 @@ func (r *run) fetchOnce(ctx context.Context, f schemas.RequestFile, before remot
 		return res, nil, false, stage.Transient(err)
 	}
 	defer room.Release()
-	w, err := r.d.Blobs.Create(ctx)
+	w, err := r.d.deps.Blobs.Create(ctx)
 	if res, ended := cut(ctx); err != nil && ended {
 		return res, nil, true, nil
 	}
@@ -106,7 +106,7 @@ func (r *run) fetchOnce(ctx context.Context, f schemas.RequestFile, before remot
 	rerr, err := r.transfer(ctx, f.Path, before.Size, w, room)
 	switch {
 	case errors.Is(err, errTooLarge):
-		return failed(schemas.Download, "file_too_large", fmt.Sprintf("more bytes arrive than download.max_file_size allows (%d)", int64(r.d.Config.MaxFileSize))), nil, false, nil
+		return failed(schemas.Download, "file_too_large", fmt.Sprintf("more bytes arrive than download.max_file_size allows (%d)", int64(r.d.cfg.MaxFileSize))), nil, false, nil
 	case errors.Is(err, blob.ErrNoRoom):
 		return withoutRoom(err), nil, false, nil
 	case err != nil && !errors.Is(err, errLonger):
@@ -161,7 +161,7 @@ func same(a, b remote.Entry) bool {
 // verify compares the file with a checksum beside it, if there is one.
 func (r *run) verify(ctx context.Context, f schemas.RequestFile, ref blob.Ref) (result, bool) {
 	done := result{kind: schemas.Fetched, phase: schemas.ZipMD5, ref: ref, checksum: "no_checksum"}
-	if !r.d.Config.Checksums {
+	if !r.d.cfg.Checksums {
 		return done, false
 	}
 	text, err := r.read(ctx, f.Path+".md5")

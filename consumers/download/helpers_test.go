@@ -159,7 +159,7 @@ func newBench(t *testing.T) *bench {
 	}
 	t.Cleanup(func() { _ = store.Close() })
 	b := &bench{t: t, server: &server{files: map[string]*item{}, opens: map[string]int{}}}
-	b.Downloader = &Downloader{Config: config.Default().Download, Sources: map[string]config.Source{"src": {ID: "src", URL: "sftp://reader@host/"}}, Blobs: store,
+	b.Downloader = New(config.Default().Download, Deps{Sources: map[string]config.Source{"src": {ID: "src", URL: "sftp://reader@host/"}}, Blobs: store,
 		Outstanding: func(context.Context, string) (bool, error) { return true, nil },
 		Log:         slog.New(slog.DiscardHandler), Now: func() time.Time { return noon },
 		Dial: func(context.Context, remote.Config) (remote.Session, error) {
@@ -168,7 +168,7 @@ func newBench(t *testing.T) *bench {
 				return nil, b.dial
 			}
 			return b.server, nil
-		}}
+		}})
 	return b
 }
 

@@ -44,7 +44,7 @@ func TestALowDiskKeepsJobsFromBeginning(t *testing.T) {
 		b := newBench(t)
 		b.put("a.zip", strings.Repeat("x", 1000))
 		var d disk
-		b.Space = d.space(10_000)
+		b.deps.Space = d.space(10_000)
 		for _, step := range []struct {
 			free int64
 			done bool
@@ -73,7 +73,7 @@ func TestAFileTooLargeForTheDiskFails(t *testing.T) {
 	b.put("z.zip", "x")
 	var d disk
 	d.free.Store(12_000)
-	b.Space = d.space(10_000)
+	b.deps.Space = d.space(10_000)
 	if err := b.work(t.Context(), b.job("a.zip", "large.zip", "liar.zip", "z.zip")); err != nil {
 		t.Fatal(err)
 	}
@@ -93,11 +93,11 @@ func TestFilesUnderWayShareTheRoom(t *testing.T) {
 	b := newBench(t)
 	var d disk
 	d.free.Store(12_000)
-	b.Space = d.space(10_000)
+	b.deps.Space = d.space(10_000)
 	first, second := b.put("first.zip", strings.Repeat("x", 1500)), b.put("second.zip", strings.Repeat("x", 1500))
 	first.opened = func() {
 		other := newBench(t)
-		other.Downloader.Space = b.Space
+		other.Downloader.deps.Space = b.deps.Space
 		other.server.files["add/second.zip"] = second
 		if err := other.work(t.Context(), other.job("second.zip")); err != nil {
 			t.Error(err)
@@ -122,11 +122,11 @@ func TestADiskThatGetsLowInATransfer(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer store.Close()
-		b.Blobs = store
+		b.deps.Blobs = store
 		f := b.put("a.zip", strings.Repeat("x", 1000))
 		var d disk
 		d.free.Store(100_000)
-		b.Space = d.space(10_000)
+		b.deps.Space = d.space(10_000)
 		f.opened = func() {
 			d.free.Store(5_000)
 			time.Sleep(2 * time.Second)
@@ -172,8 +172,8 @@ func TestASmallDiskFillsAndIsFreed(t *testing.T) {
 	}
 	defer store.Close()
 	b := newBench(t)
-	b.Blobs = store
-	b.Config.MaxFileSize = config.Bytes(1 << 40)
+	b.deps.Blobs = store
+	b.cfg.MaxFileSize = config.Bytes(1 << 40)
 	large := b.put("large.zip", "x")
 	large.endless, large.size = true, -1
 	err = b.work(t.Context(), b.job("large.zip"))
@@ -184,7 +184,7 @@ func TestASmallDiskFillsAndIsFreed(t *testing.T) {
 		t.Errorf("%d outcomes and %d unfinished files, want none", len(b.finished()), unfinished(t, dir))
 	}
 
-	b.Space = blob.NewSpace(store.Usage, 4*mib, 1, dir, slog.New(slog.DiscardHandler))
+	b.deps.Space = blob.NewSpace(store.Usage, 4*mib, 1, dir, slog.New(slog.DiscardHandler))
 	b.put("small.zip", "x")
 	ballast := filepath.Join(dir, "ballast")
 	if err := os.WriteFile(ballast, make([]byte, 5*mib), 0o600); err != nil {

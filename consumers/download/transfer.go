@@ -21,12 +21,12 @@ func (r *run) transfer(file context.Context, path string, size int64, w io.Write
 	if rerr != nil {
 		return rerr, nil
 	}
-	sink := &progressWriter{w: w, run: r, left: int64(r.d.Config.MaxFileSize), tooMany: errTooLarge, room: room}
+	sink := &progressWriter{w: w, run: r, left: int64(r.d.cfg.MaxFileSize), tooMany: errTooLarge, room: room}
 	if size >= 0 && size < sink.left {
 		sink.left, sink.tooMany = size, errLonger
 	}
-	stop := watchRate(&r.came, int64(r.d.Config.MinRate), r.d.Config.RateGrace.D(), func(brought int64) {
-		cancel(fmt.Errorf("%w: %d bytes came over this connection in %v, fewer than download.min_rate asks for", errTooSlow, brought, r.d.Config.RateGrace.D()))
+	stop := watchRate(&r.came, int64(r.d.cfg.MinRate), r.d.cfg.RateGrace.D(), func(brought int64) {
+		cancel(fmt.Errorf("%w: %d bytes came over this connection in %v, fewer than download.min_rate asks for", errTooSlow, brought, r.d.cfg.RateGrace.D()))
 	})
 	defer stop()
 	_, cerr := io.Copy(sink, body)
@@ -42,7 +42,7 @@ func (r *run) transfer(file context.Context, path string, size int64, w io.Write
 // open opens a file, and waits no longer for that than download.idle_timeout.
 // The context bounds the reading too; cancel is its.
 func (r *run) open(ctx context.Context, cancel context.CancelCauseFunc, path string, size int64) (io.ReadCloser, error) {
-	late := time.AfterFunc(r.d.Config.IdleTimeout.D(), func() { cancel(errNoAnswer) })
+	late := time.AfterFunc(r.d.cfg.IdleTimeout.D(), func() { cancel(errNoAnswer) })
 	body, err := r.session.Open(ctx, path, size)
 	if !late.Stop() && err == nil {
 		err = body.Close() // it came too late to be read
@@ -56,7 +56,7 @@ func (r *run) open(ctx context.Context, cancel context.CancelCauseFunc, path str
 
 // stat describes a file, within download.idle_timeout.
 func (r *run) stat(ctx context.Context, path string) (remote.Entry, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.d.Config.IdleTimeout.D(), errNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(ctx, r.d.cfg.IdleTimeout.D(), errNoAnswer)
 	defer cancel()
 	e, err := r.session.Stat(ctx, path)
 	return e, because(ctx, err)
@@ -64,7 +64,7 @@ func (r *run) stat(ctx context.Context, path string) (remote.Entry, error) {
 
 // read reads the beginning of a small file, within download.idle_timeout.
 func (r *run) read(ctx context.Context, path string) ([]byte, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.d.Config.IdleTimeout.D(), errNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(ctx, r.d.cfg.IdleTimeout.D(), errNoAnswer)
 	defer cancel()
 	body, err := r.session.Open(ctx, path, maxChecksum)
 	if err != nil {
@@ -130,7 +130,7 @@ func (p *progressWriter) Write(b []byte) (int, error) {
 		p.err = p.tooMany
 		return 0, p.err
 	}
-	if p.err = p.run.d.Space.Low(); p.err != nil {
+	if p.err = p.run.d.deps.Space.Low(); p.err != nil {
 		return 0, p.err
 	}
 	n, err := p.w.Write(b)

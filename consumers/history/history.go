@@ -26,7 +26,8 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/member"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 	historysql "tributary/sql/history"
 )
@@ -39,7 +40,7 @@ const Name = "history"
 type Open func(database string) (driver.Conn, error)
 
 // History inserts batches of the event log into ClickHouse. It is a
-// stage.Sink, safe for concurrent use. ClickHouse need not be up: every call
+// sink.Store, safe for concurrent use. ClickHouse need not be up: every call
 // fails until it is.
 type History struct {
 	// Retention is how long after an event its row may be deleted; 0: rows are
@@ -82,8 +83,8 @@ func New(open Open, database string, codec *schemas.Codec, log *slog.Logger) *Hi
 
 // Applier returns what feeds the history from Kafka; its Run is the role. Any
 // number of members may run: Kafka shares the partitions out.
-func (h *History) Applier(cfg config.History, prefix string, connect kafka.Factory, metrics *stage.Metrics) *stage.Applier {
-	return stage.NewApplier(stage.ApplierConfig{
+func (h *History) Applier(cfg config.History, prefix string, connect kafka.Factory, metrics *member.Metrics) *sink.Applier {
+	return sink.New(sink.Config{
 		Name: Name, Prefix: prefix, Topics: []string{schemas.StatusChangedTopic}, MaxRecords: cfg.Batch, MaxWait: cfg.Wait.D(),
 	}, connect, h, h.log, metrics)
 }
@@ -148,7 +149,7 @@ func generationOf(ctx context.Context, conn driver.Conn, table string) (uint64, 
 // Apply inserts the records of a batch as one block. What is stored already is
 // left out, so that a batch can come again. It returns pg.ErrMoved (by
 // errors.Is) where records before a range are missing.
-func (h *History) Apply(ctx context.Context, batch []stage.Range) error {
+func (h *History) Apply(ctx context.Context, batch []sink.Range) error {
 	conn, err := h.ready(ctx)
 	if err != nil {
 		return err
@@ -180,12 +181,12 @@ func (h *History) again(conn *link) {
 	}
 }
 
-func (h *History) apply(ctx context.Context, conn *link, batch []stage.Range) error {
+func (h *History) apply(ctx context.Context, conn *link, batch []sink.Range) error {
 	at, err := h.positions(ctx, conn, batch)
 	if err != nil {
 		return err
 	}
-	var missing []stage.Range // what is not stored yet, from where it is not
+	var missing []sink.Range // what is not stored yet, from where it is not
 	for _, r := range batch {
 		next := at[partition{r.Topic, r.Partition}]
 		if next < r.From {
@@ -229,7 +230,7 @@ func (h *History) apply(ctx context.Context, conn *link, batch []stage.Range) er
 
 // insert sends records as one block, which ClickHouse stores whole or not at
 // all, named by the offsets that it spans.
-func (h *History) insert(ctx context.Context, conn *link, ranges []stage.Range) error {
+func (h *History) insert(ctx context.Context, conn *link, ranges []sink.Range) error {
 	var spans []string
 	var count int
 	for _, r := range ranges {
@@ -260,7 +261,7 @@ func (h *History) insert(ctx context.Context, conn *link, ranges []stage.Range) 
 	for _, r := range ranges {
 		for _, rec := range r.Records {
 			if err := rd.write(b, r.Topic, rec); err != nil {
-				return fmt.Errorf("history: %w", &stage.RecordError{Topic: r.Topic, Partition: r.Partition, Offset: rec.Offset, Err: err})
+				return fmt.Errorf("history: %w", &sink.RecordError{Topic: r.Topic, Partition: r.Partition, Offset: rec.Offset, Err: err})
 			}
 			b.end()
 		}

@@ -18,7 +18,7 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 )
 
@@ -70,8 +70,8 @@ func record(t testing.TB, c *schemas.Codec, n int64) *kgo.Record {
 	return out
 }
 
-func span(t testing.TB, c *schemas.Codec, from, to int64) stage.Range {
-	r := stage.Range{Topic: schemas.StatusChangedTopic, From: from, To: to}
+func span(t testing.TB, c *schemas.Codec, from, to int64) sink.Range {
+	r := sink.Range{Topic: schemas.StatusChangedTopic, From: from, To: to}
 	for n := from; n < to; n++ {
 		r.Records = append(r.Records, record(t, c, n))
 	}
@@ -92,7 +92,7 @@ func scan[T any](t testing.TB, conn driver.Conn, sql string) T {
 func TestEachRecordOnce(t *testing.T) {
 	h, conn := fresh(t)
 	for _, r := range [][2]int64{{0, 10}, {0, 10}, {5, 20}, {20, 30}, {0, 30}, {29, 40}} {
-		if err := h.Apply(t.Context(), []stage.Range{span(t, h.codec, r[0], r[1])}); err != nil {
+		if err := h.Apply(t.Context(), []sink.Range{span(t, h.codec, r[0], r[1])}); err != nil {
 			t.Fatalf("%v: %v", r, err)
 		}
 	}
@@ -177,7 +177,7 @@ func TestEveryFieldHasAColumn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Apply(t.Context(), []stage.Range{{Topic: schemas.StatusChangedTopic, To: 1, Records: []*kgo.Record{kafka.ToKgo("test", r)}}}); err != nil {
+	if err := h.Apply(t.Context(), []sink.Range{{Topic: schemas.StatusChangedTopic, To: 1, Records: []*kgo.Record{kafka.ToKgo("test", r)}}}); err != nil {
 		t.Fatal(err)
 	}
 	for column, v := range want {
@@ -199,7 +199,7 @@ func TestPassedPhasesAreRows(t *testing.T) {
 	}
 	records := []*kgo.Record{kafka.ToKgo("test", r), kafka.ToKgo("test", r)} // told twice
 	records[1].Offset = 1
-	if err := h.Apply(t.Context(), []stage.Range{{Topic: schemas.StatusChangedTopic, To: 2, Records: records}}); err != nil {
+	if err := h.Apply(t.Context(), []sink.Range{{Topic: schemas.StatusChangedTopic, To: 2, Records: records}}); err != nil {
 		t.Fatal(err)
 	}
 	got := scan[string](t, conn, "SELECT arrayStringConcat(groupArray(concat(phase, ' ', toString(phase_id), ' ', status, ' ', toString(toUnixTimestamp(assumeNotNull(started_at))))), ', ') FROM (SELECT * FROM once ORDER BY phase_id)")
@@ -221,7 +221,7 @@ func TestALostAnswerDoesNotDouble(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := h.insert(t.Context(), c, []stage.Range{r}); err != nil {
+		if err := h.insert(t.Context(), c, []sink.Range{r}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -229,7 +229,7 @@ func TestALostAnswerDoesNotDouble(t *testing.T) {
 		t.Errorf("%d rows for 10 records", n)
 	}
 	// Cut elsewhere, the token does not help, but the key does.
-	if err := h.insert(t.Context(), c, []stage.Range{{Topic: r.Topic, From: 3, To: 7, Records: r.Records[3:7]}}); err != nil {
+	if err := h.insert(t.Context(), c, []sink.Range{{Topic: r.Topic, From: 3, To: 7, Records: r.Records[3:7]}}); err != nil {
 		t.Fatal(err)
 	}
 	if n := scan[uint64](t, conn, "SELECT count() FROM log"); n != 10 {
@@ -243,13 +243,13 @@ func TestGaps(t *testing.T) {
 	h, _ := fresh(t)
 	r := span(t, h.codec, 0, 10)
 	r.To = 15 // 10 to 14 are a transaction's markers
-	if err := h.Apply(t.Context(), []stage.Range{r}); err != nil {
+	if err := h.Apply(t.Context(), []sink.Range{r}); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Apply(t.Context(), []stage.Range{span(t, h.codec, 15, 20)}); err != nil {
+	if err := h.Apply(t.Context(), []sink.Range{span(t, h.codec, 15, 20)}); err != nil {
 		t.Errorf("after markers: %v", err)
 	}
-	if err := h.Apply(t.Context(), []stage.Range{span(t, h.codec, 22, 25)}); !errors.Is(err, pg.ErrMoved) {
+	if err := h.Apply(t.Context(), []sink.Range{span(t, h.codec, 22, 25)}); !errors.Is(err, pg.ErrMoved) {
 		t.Errorf("after a gap: %v, want that the position was moved", err)
 	}
 }
@@ -262,11 +262,11 @@ func TestClickHouseMayBeDown(t *testing.T) {
 	open := up.open
 	up.open = func(string) (driver.Conn, error) { return nil, down }
 	r := span(t, up.codec, 0, 3)
-	if err := up.Apply(t.Context(), []stage.Range{r}); !errors.Is(err, down) {
+	if err := up.Apply(t.Context(), []sink.Range{r}); !errors.Is(err, down) {
 		t.Fatalf("got %v, want that it is down", err)
 	}
 	up.open = open
-	if err := up.Apply(t.Context(), []stage.Range{r}); err != nil {
+	if err := up.Apply(t.Context(), []sink.Range{r}); err != nil {
 		t.Fatal(err)
 	}
 	if n := scan[uint64](t, conn, "SELECT count() FROM event"); n != 3 {
@@ -278,7 +278,7 @@ func TestClickHouseMayBeDown(t *testing.T) {
 // ClickHouse holds: nothing.
 func TestADroppedTableIsFilledAgain(t *testing.T) {
 	h, conn := fresh(t)
-	if err := h.Apply(t.Context(), []stage.Range{span(t, h.codec, 0, 10)}); err != nil {
+	if err := h.Apply(t.Context(), []sink.Range{span(t, h.codec, 0, 10)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := conn.Exec(t.Context(), "DROP TABLE event"); err != nil {
@@ -286,7 +286,7 @@ func TestADroppedTableIsFilledAgain(t *testing.T) {
 	}
 	var err error
 	for range 2 { // the first call may still find the table gone
-		err = h.Apply(t.Context(), []stage.Range{span(t, h.codec, 10, 20)})
+		err = h.Apply(t.Context(), []sink.Range{span(t, h.codec, 10, 20)})
 	}
 	if !errors.Is(err, pg.ErrMoved) {
 		t.Fatalf("got %v, want that the position was moved", err)
@@ -305,10 +305,10 @@ func TestCancelledApply(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r := span(t, h.codec, 0, 3)
-	if err := h.Apply(ctx, []stage.Range{r}); err == nil {
+	if err := h.Apply(ctx, []sink.Range{r}); err == nil {
 		t.Fatal("a cancelled apply succeeded")
 	}
-	if err := h.Apply(t.Context(), []stage.Range{r}); err != nil {
+	if err := h.Apply(t.Context(), []sink.Range{r}); err != nil {
 		t.Fatal(err)
 	}
 	if n := scan[uint64](t, conn, "SELECT count() FROM log"); n != 3 {
@@ -318,9 +318,9 @@ func TestCancelledApply(t *testing.T) {
 
 func TestAnUnknownSchemaWaits(t *testing.T) {
 	h, conn := fresh(t)
-	r := stage.Range{Topic: schemas.StatusChangedTopic, To: 1, Records: []*kgo.Record{{Value: []byte{0, 0, 9, 9, 9, 1}}}}
-	err := h.Apply(t.Context(), []stage.Range{r})
-	if named := new(stage.RecordError); !errors.Is(err, schemas.ErrUnknownSchema) || !errors.As(err, &named) {
+	r := sink.Range{Topic: schemas.StatusChangedTopic, To: 1, Records: []*kgo.Record{{Value: []byte{0, 0, 9, 9, 9, 1}}}}
+	err := h.Apply(t.Context(), []sink.Range{r})
+	if named := new(sink.RecordError); !errors.Is(err, schemas.ErrUnknownSchema) || !errors.As(err, &named) {
 		t.Fatalf("got %v, want an unknown schema of a named record", err)
 	}
 	if n := scan[uint64](t, conn, "SELECT count() FROM event"); n != 0 {

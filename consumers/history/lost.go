@@ -10,7 +10,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 )
 
 // ClickHouse may lose rows that it has acknowledged, in the middle of what is
@@ -165,7 +165,7 @@ func (h *History) look(ctx context.Context, conn *link, p partition, next int64)
 
 // stored notes how far partitions have been read again. A range that begins
 // beyond that belongs to an earlier owner of the partition, before another loss.
-func (h *History) stored(ctx context.Context, conn *link, ranges []stage.Range) error {
+func (h *History) stored(ctx context.Context, conn *link, ranges []sink.Range) error {
 	if err := conn.lost.take(ctx); err != nil {
 		return err
 	}

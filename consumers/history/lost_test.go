@@ -14,7 +14,7 @@ import (
 	"tributary/internal/engine"
 	"tributary/internal/engine/chdb"
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 )
 
@@ -59,7 +59,7 @@ func (l *losing) follow(h *History, from, to int64) (began int64) {
 			l.t.Fatalf("the history gets no further than %d of %d", from, to)
 		}
 		r := span(l.t, l.codec, from, min(from+40, to))
-		err := h.Apply(l.t.Context(), []stage.Range{r})
+		err := h.Apply(l.t.Context(), []sink.Range{r})
 		switch {
 		case err == nil:
 			from = r.To
@@ -173,9 +173,9 @@ func TestGapsAreNoLossTwice(t *testing.T) {
 	h := l.history()
 	first, second := span(t, l.codec, 0, 40), span(t, l.codec, 40, 80)
 	first.Records = append(first.Records[:10:10], first.Records[20:]...)
-	apply := func(r stage.Range) {
+	apply := func(r sink.Range) {
 		t.Helper()
-		if err := h.Apply(t.Context(), []stage.Range{r}); err != nil {
+		if err := h.Apply(t.Context(), []sink.Range{r}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	historysql "tributary/sql/history"
 )
 
@@ -80,7 +80,7 @@ func TestALostTableIsFilledAnew(t *testing.T) {
 	h.Retention = 24 * 365 * 100 * time.Hour
 	migrated(t, h)
 	want := shape(t, conn)
-	if err := h.Apply(t.Context(), []stage.Range{span(t, h.codec, 0, 40)}); err != nil {
+	if err := h.Apply(t.Context(), []sink.Range{span(t, h.codec, 0, 40)}); err != nil {
 		t.Fatal(err)
 	}
 	exec(t, conn, "INSERT INTO consumed_offset (topic, partition, next, generation) SELECT topic, partition, max(offset) + 1, 0 FROM event GROUP BY topic, partition")

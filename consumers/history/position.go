@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 )
 
 // Position returns the offset after the last one stored of a partition.
@@ -18,7 +18,7 @@ func (h *History) Position(ctx context.Context, topic string, id int32) (int64, 
 	if err := conn.lost.forget(ctx, p); err != nil { // another member may have read it again
 		return 0, err
 	}
-	at, err := h.positions(ctx, conn, []stage.Range{{Topic: topic, Partition: id}})
+	at, err := h.positions(ctx, conn, []sink.Range{{Topic: topic, Partition: id}})
 	if err != nil {
 		h.failed(ctx, conn, err)
 		return 0, err
@@ -29,7 +29,7 @@ func (h *History) Position(ctx context.Context, topic string, id int32) (int64, 
 // positions asks ClickHouse, in one statement, how far the partitions of the
 // given ranges are stored without a gap. Each part of it reads one end of the
 // primary key, or what parts are detached.
-func (h *History) positions(ctx context.Context, conn *link, ranges []stage.Range) (map[partition]int64, error) {
+func (h *History) positions(ctx context.Context, conn *link, ranges []sink.Range) (map[partition]int64, error) {
 	var parts []string
 	var args []any
 	out := map[partition]int64{}

@@ -11,7 +11,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 )
 
@@ -59,10 +59,10 @@ func TestRebuildWhileTheSinkGoesOn(t *testing.T) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer stop()
-	sink := another(t, h)
+	live := another(t, h)
 	running.Go(func() {
 		for ctx.Err() == nil {
-			if err := l.sink(ctx, sink); err != nil && ctx.Err() == nil && !refused(err) {
+			if err := l.sink(ctx, live); err != nil && ctx.Err() == nil && !refused(err) {
 				t.Errorf("the sink: %v", err)
 			}
 		}
@@ -99,14 +99,14 @@ func TestRebuildOfATableWithAnotherOrderOfColumns(t *testing.T) {
 	l := newLog(t, 1)
 	l.events(t, 20)
 	l.store(t, h)
-	sink := another(t, h)
+	live := another(t, h)
 	exec(t, conn, "ALTER TABLE event MODIFY COLUMN subject String AFTER traceparent")
 	if n := scan[string](t, conn, "SELECT arrayStringConcat(groupArray(name), ' ') FROM (SELECT name FROM system.columns WHERE database = currentDatabase() AND table = 'event' AND name IN ('subject', 'traceparent') ORDER BY position)"); n != "traceparent subject" {
 		t.Fatalf("the columns are in the order %s", n)
 	}
 	l.rebuild(t, another(t, h), RebuildOptions{beforeExchange: func() {
 		l.events(t, 10)
-		l.store(t, sink)
+		l.store(t, live)
 	}})
 	l.equal(t, h)
 }
@@ -125,12 +125,12 @@ func TestRebuildRefusesWhatComesForTheOldTable(t *testing.T) {
 	l := newLog(t, 1)
 	l.events(t, 50)
 	l.store(t, h)
-	sink := another(t, h)
-	c, err := sink.ready(t.Context())
+	live := another(t, h)
+	c, err := live.ready(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, err := sink.positions(t.Context(), c, []stage.Range{{Topic: schemas.StatusChangedTopic}})
+	at, err := live.positions(t.Context(), c, []sink.Range{{Topic: schemas.StatusChangedTopic}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestRebuildRefusesWhatComesForTheOldTable(t *testing.T) {
 	l.rebuild(t, another(t, h), RebuildOptions{})
 	exec(t, conn, "DELETE FROM event WHERE offset >= 45")
 	late := span(t, l.codec, at[partition{schemas.StatusChangedTopic, 0}], 60)
-	if err := sink.insert(t.Context(), c, []stage.Range{late}); !refused(err) {
+	if err := live.insert(t.Context(), c, []sink.Range{late}); !refused(err) {
 		t.Fatalf("a row for the old table: %v, want that it is refused", err)
 	}
 	if n := scan[uint64](t, conn, "SELECT count() FROM log WHERE offset >= 50"); n != 0 {

@@ -17,7 +17,7 @@ import (
 	"tributary/internal/engine"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
-	"tributary/internal/stage"
+	"tributary/internal/stage/member"
 	"tributary/schemas"
 )
 
@@ -48,7 +48,7 @@ func TestTwoMembersKeepEachRecordOnce(t *testing.T) {
 	var members errgroup.Group
 	member := func(ctx context.Context) *History {
 		h := New(func(name string) (driver.Conn, error) { return engine.OpenClickHouse(endpoint, name) }, database, c, quiet)
-		a := h.Applier(config.History{Batch: 40, Wait: config.Duration(5 * time.Millisecond)}, settings.TopicPrefix, connect, stage.NewMetrics(prometheus.NewRegistry()))
+		a := h.Applier(config.History{Batch: 40, Wait: config.Duration(5 * time.Millisecond)}, settings.TopicPrefix, connect, member.NewMetrics(prometheus.NewRegistry()))
 		members.Go(func() error {
 			defer h.Close()
 			return a.Run(ctx)

@@ -7,7 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/kafka"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 )
 
@@ -23,7 +23,7 @@ func TestShadowsAreInTheLogOnly(t *testing.T) {
 	at := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	judged := schemas.StatusChanged{Entity: schemas.EntityDocument, Phase: "xsd", Status: "done", VersionOf: "x1", FinishedAt: &at, StartedAt: &at,
 		Passed: []schemas.PassedPhase{{Phase: "xml_name", VersionOf: "u1"}}}
-	r := stage.Range{Topic: schemas.StatusChangedTopic}
+	r := sink.Range{Topic: schemas.StatusChangedTopic}
 	for _, one := range []struct{ run, entity string }{{schemas.LiveRun, schemas.EntityDocument}, {run, schemas.EntityDocument}, {run, schemas.EntityReplay}} {
 		e := judged
 		if e.Run, e.Entity = one.run, one.entity; e.Entity == schemas.EntityReplay {
@@ -37,7 +37,7 @@ func TestShadowsAreInTheLogOnly(t *testing.T) {
 		rec.Offset = r.To
 		r.Records, r.To = append(r.Records, []*kgo.Record{rec}...), r.To+1
 	}
-	if err := h.Apply(t.Context(), []stage.Range{r}); err != nil {
+	if err := h.Apply(t.Context(), []sink.Range{r}); err != nil {
 		t.Fatal(err)
 	}
 	for sql, want := range map[string]string{

@@ -3,7 +3,7 @@ package history
 import (
 	"testing"
 
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 )
 
 // What was inserted before is told by its offsets, not by how its rows look: a
@@ -16,21 +16,21 @@ func TestTheSameOffsetsAreTheSameInsert(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := span(t, h.codec, 0, 10)
-	if err := h.insert(t.Context(), c, []stage.Range{first}); err != nil {
+	if err := h.insert(t.Context(), c, []sink.Range{first}); err != nil {
 		t.Fatal(err)
 	}
 	again := span(t, h.codec, 0, 10)
 	for _, r := range again.Records {
 		r.Value = []byte("read otherwise")
 	}
-	if err := h.insert(t.Context(), c, []stage.Range{again}); err != nil {
+	if err := h.insert(t.Context(), c, []sink.Range{again}); err != nil {
 		t.Fatal(err)
 	}
 	if n := scan[uint64](t, conn, "SELECT count() FROM event"); n != 10 {
 		t.Errorf("%d rows for 10 records", n)
 	}
 	// Other offsets are another insert, however alike the rows are.
-	if err := h.insert(t.Context(), c, []stage.Range{span(t, h.codec, 10, 20)}); err != nil {
+	if err := h.insert(t.Context(), c, []sink.Range{span(t, h.codec, 10, 20)}); err != nil {
 		t.Fatal(err)
 	}
 	if n := scan[uint64](t, conn, "SELECT count() FROM event"); n != 20 {

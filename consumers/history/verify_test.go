@@ -19,7 +19,7 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 )
 
@@ -106,7 +106,7 @@ func (l *testLog) sink(ctx context.Context, h *History) error {
 		at := i.from
 		if err := readLog(ctx, l.connect, l.topic, map[int32]interval{p: i}, func(p int32, records []*kgo.Record) error {
 			to := records[len(records)-1].Offset + 1
-			err := h.Apply(ctx, []stage.Range{{Topic: schemas.StatusChangedTopic, Partition: p, From: at, To: to, Records: records}})
+			err := h.Apply(ctx, []sink.Range{{Topic: schemas.StatusChangedTopic, Partition: p, From: at, To: to, Records: records}})
 			at = to
 			return err
 		}); err != nil && !errors.Is(err, pg.ErrMoved) {

@@ -21,7 +21,7 @@ func (b *bench) published(log *chain.Log) {
 	}
 	for _, row := range rows {
 		for _, r := range row.Records {
-			m, err := b.Outbox.Codec.Decode(r)
+			m, err := b.deps.Outbox.Codec.Decode(r)
 			if err != nil {
 				b.t.Fatal(err)
 			}
@@ -51,7 +51,7 @@ func TestPositionsAreChained(t *testing.T) {
 	large, small := f.verdict("specimen", "2026-02-01", 1, schemas.Valid), f.verdict("specimen", "2026-02-02", 2, schemas.Valid)
 	b.read(large, small)
 	large.Profile = strings.Repeat("x", 2<<20) // as older programs let in
-	body, err := b.Outbox.Codec.EncodeBody(schemas.DocumentValidatedTopic, large)
+	body, err := b.deps.Outbox.Codec.EncodeBody(schemas.DocumentValidatedTopic, large)
 	if err != nil {
 		t.Fatal(err)
 	}

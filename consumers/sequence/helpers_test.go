@@ -15,13 +15,13 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
 
 // Work that was lost with a topic is requested again.
-var _ stage.Restarter = (*Sequencer)(nil)
+var _ sink.Restarter = (*Sequencer)(nil)
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
@@ -49,7 +49,7 @@ func newBench(t *testing.T) *bench {
 	}
 	b := &bench{t: t, now: noon}
 	b.Sequencer = b.member(pool, "one")
-	if b.epoch, err = b.Lease.Acquire(t.Context(), 0); err != nil {
+	if b.epoch, err = b.deps.Lease.Acquire(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -60,11 +60,11 @@ func (b *bench) member(pool *pgxpool.Pool, holder string) *Sequencer {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return &Sequencer{Config: config.Default().Sequence, Kinds: []string{"specimen", "experiment"},
-		Outbox: pg.Outbox{Schema: control.Schema, Codec: codec}, Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: pg.Offsets{Schema: control.Schema, Group: "test.sequence"}, Pool: pool}},
+	return New(config.Default().Sequence, Deps{Kinds: []string{"specimen", "experiment"},
+		Outbox: pg.Outbox{Schema: control.Schema, Codec: codec}, Offsets: pg.Offsets{Schema: control.Schema, Group: "test.sequence"}, Pool: pool,
 		Lease: pg.Lease{Pool: pool, Schema: control.Schema, Name: "sequence", Holder: holder, TTL: time.Hour},
 		Log:   slog.New(slog.DiscardHandler), Now: func() time.Time { return b.now },
-		Applied: func(context.Context) (int64, error) { return b.applied, nil }}
+		Applied: func(context.Context) (int64, error) { return b.applied, nil }})
 }
 
 func (b *bench) exec(sql string, args ...any) {
@@ -151,11 +151,11 @@ func (f *file) badName(entry string) *schemas.DocumentValidated {
 	return v
 }
 
-func (b *bench) batch(verdicts ...*schemas.DocumentValidated) stage.Range {
+func (b *bench) batch(verdicts ...*schemas.DocumentValidated) sink.Range {
 	b.t.Helper()
-	r := stage.Range{Topic: schemas.DocumentValidatedTopic, From: b.offset}
+	r := sink.Range{Topic: schemas.DocumentValidatedTopic, From: b.offset}
 	for _, v := range verdicts {
-		rec, err := b.Outbox.Codec.Encode(schemas.Message{ID: uuid.NewString(), Topic: schemas.DocumentValidatedTopic, Key: v.Document, Stage: "validate", Time: b.now, Body: v})
+		rec, err := b.deps.Outbox.Codec.Encode(schemas.Message{ID: uuid.NewString(), Topic: schemas.DocumentValidatedTopic, Key: v.Document, Stage: "validate", Time: b.now, Body: v})
 		if err != nil {
 			b.t.Fatal(err)
 		}
@@ -168,7 +168,7 @@ func (b *bench) batch(verdicts ...*schemas.DocumentValidated) stage.Range {
 
 func (b *bench) read(verdicts ...*schemas.DocumentValidated) {
 	b.t.Helper()
-	if err := b.Apply(b.t.Context(), []stage.Range{b.batch(verdicts...)}); err != nil {
+	if err := b.Apply(b.t.Context(), []sink.Range{b.batch(verdicts...)}); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -191,7 +191,7 @@ func (b *bench) release() {
 func (b *bench) ordered() []*schemas.DocumentOrdered {
 	b.t.Helper()
 	var out []*schemas.DocumentOrdered
-	for _, m := range enginetest.Drain(b.t, b.Pool, control.Schema, b.Outbox.Codec) {
+	for _, m := range enginetest.Drain(b.t, b.Pool, control.Schema, b.deps.Outbox.Codec) {
 		if o, ok := m.Body.(*schemas.DocumentOrdered); ok {
 			out = append(out, o)
 		}

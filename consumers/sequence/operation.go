@@ -31,7 +31,7 @@ func (s *Sequencer) releaseOperations(ctx context.Context, epoch int64, now time
 // context and overview follow it.
 func (s *Sequencer) releaseOperation(ctx context.Context, epoch int64, now time.Time) error {
 	return pg.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
-		if err := s.Lease.Check(ctx, tx, epoch); err != nil {
+		if err := s.deps.Lease.Check(ctx, tx, epoch); err != nil {
 			return err
 		}
 		next, err := control.LockPosition(ctx, tx)
@@ -60,8 +60,8 @@ func (s *Sequencer) releaseOperation(ctx context.Context, epoch int64, now time.
 		if err := control.ReleaseOperation(ctx, tx, op.ID, next.Next, last); err != nil {
 			return err
 		}
-		s.Log.Info("operation released", "what", op.What, "operation", op.ID, "position", next.Next, "domains", len(domains))
-		return control.AppendPositions(ctx, tx, s.Outbox, next, out...)
+		s.deps.Log.Info("operation released", "what", op.What, "operation", op.ID, "position", next.Next, "domains", len(domains))
+		return control.AppendPositions(ctx, tx, s.deps.Outbox, next, out...)
 	})
 }
 

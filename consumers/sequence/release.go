@@ -16,7 +16,7 @@ import (
 // release looks for batches to release and sessions to end or close, while
 // the lease is held.
 func (s *Sequencer) release(ctx context.Context, epoch int64) error {
-	tick := time.NewTicker(s.Config.Interval.D())
+	tick := time.NewTicker(s.cfg.Interval.D())
 	defer tick.Stop()
 	for {
 		more, err := s.turn(ctx, epoch)
@@ -37,7 +37,7 @@ func (s *Sequencer) release(ctx context.Context, epoch int64) error {
 // turn releases what is complete now; more says that something was done, so
 // that looking again at once is worth while.
 func (s *Sequencer) turn(ctx context.Context, epoch int64) (more bool, err error) {
-	now := s.Now()
+	now := s.deps.Now()
 	limits := s.limits(now)
 	ready, err := control.ReadyBatches(ctx, s.Pool, limits)
 	if err != nil {
@@ -69,21 +69,21 @@ func (s *Sequencer) turn(ctx context.Context, epoch int64) (more bool, err error
 }
 
 func (s *Sequencer) limits(now time.Time) control.Limits {
-	return control.Limits{PollCutoff: now.Add(-s.Config.PollCutoff.D()), ReleaseLimit: now.Add(-s.Config.ReleaseLimit.D()), LateLimit: now.Add(-s.Config.LateLimit.D())}
+	return control.Limits{PollCutoff: now.Add(-s.cfg.PollCutoff.D()), ReleaseLimit: now.Add(-s.cfg.ReleaseLimit.D()), LateLimit: now.Add(-s.cfg.LateLimit.D())}
 }
 
 // releaseBatch gives every document of a batch its position: then what each
 // version withdraws, then the batch's end.
 func (s *Sequencer) releaseBatch(ctx context.Context, epoch int64, id string, limits control.Limits, now time.Time) error {
 	return pg.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
-		if err := s.Lease.Check(ctx, tx, epoch); err != nil {
+		if err := s.deps.Lease.Check(ctx, tx, epoch); err != nil {
 			return err
 		}
 		next, b, err := control.TakeBatch(ctx, tx, id, limits)
 		if err != nil || b == nil {
 			return err
 		}
-		docs, err := control.BatchDocuments(ctx, tx, b.ID, s.Kinds)
+		docs, err := control.BatchDocuments(ctx, tx, b.ID, s.deps.Kinds)
 		if err != nil {
 			return err
 		}
@@ -100,8 +100,8 @@ func (s *Sequencer) releaseBatch(ctx context.Context, epoch int64, id string, li
 		if err := control.ReleaseBatch(ctx, tx, *b, last, now); err != nil {
 			return err
 		}
-		s.Log.Info("batch released", "domain", b.Domain, "number", b.Number, "documents", len(docs), "late", b.Session == nil)
-		return control.AppendPositions(ctx, tx, s.Outbox, next, out...)
+		s.deps.Log.Info("batch released", "domain", b.Domain, "number", b.Number, "documents", len(docs), "late", b.Session == nil)
+		return control.AppendPositions(ctx, tx, s.deps.Outbox, next, out...)
 	})
 }
 
@@ -112,7 +112,7 @@ func (s *Sequencer) positions(b control.Batch, docs []control.Ordered, next int6
 	var versions []*schemas.DocumentOrdered
 	counts := map[int64]*schemas.DocumentOrdered{}
 	for _, d := range docs {
-		_, body, err := s.Outbox.Codec.DecodeBody(d.Body)
+		_, body, err := s.deps.Outbox.Codec.DecodeBody(d.Body)
 		if err != nil {
 			return nil, fmt.Errorf("document of batch %s: %w", b.ID, err)
 		}

@@ -106,7 +106,7 @@ func TestChecksAreOrdered(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.release()
-	for _, m := range enginetest.Outbox(t, b.Pool, control.Schema, b.Outbox.Codec) {
+	for _, m := range enginetest.Outbox(t, b.Pool, control.Schema, b.deps.Outbox.Codec) {
 		if e, ok := m.Body.(*schemas.StatusChanged); ok && e.Entity == schemas.EntityBatch && e.Number == 2 && e.Run != run {
 			t.Errorf("the batch is told to be of the run %s", e.Run)
 		}

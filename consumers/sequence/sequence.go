@@ -15,25 +15,24 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
 	"tributary/internal/config"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
 
 const stageName = "sequence"
 
-// Sequencer keeps verdicts and releases batches. Any number may run: a lease
-// says who releases.
-type Sequencer struct {
-	pg.Restartable // what comes twice is recognised, and what was lost is requested again
-
-	Config  config.Sequence
+// Deps are what a Sequencer works with.
+type Deps struct {
 	Kinds   []string // the profile's kinds of document, in order
+	Pool    *pgxpool.Pool
+	Offsets pg.Offsets // of its group, in control
 	Outbox  pg.Outbox
 	Lease   pg.Lease
 	Applied func(ctx context.Context) (int64, error) // the last position that the warehouse has applied
@@ -44,13 +43,27 @@ type Sequencer struct {
 	Now    func() time.Time
 }
 
+// Sequencer keeps verdicts and releases batches. Any number may run: a lease
+// says who releases.
+type Sequencer struct {
+	pg.Restartable // what comes twice is recognised, and what was lost is requested again
+
+	cfg  config.Sequence
+	deps Deps
+}
+
+// New makes a Sequencer.
+func New(cfg config.Sequence, d Deps) *Sequencer {
+	return &Sequencer{cfg: cfg, deps: d, Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: d.Offsets, Pool: d.Pool}}}
+}
+
 // Run reads verdicts with the given applier, and releases while it holds the
 // lease, until ctx ends.
-func (s *Sequencer) Run(ctx context.Context, applier *stage.Applier) error {
+func (s *Sequencer) Run(ctx context.Context, applier *sink.Applier) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return applier.Run(ctx) })
 	g.Go(func() error {
-		s.Lease.Keep(ctx, func(err error) { s.Log.Warn("releasing is held up; trying again", "error", err) }, s.release)
+		s.deps.Lease.Keep(ctx, func(err error) { s.deps.Log.Warn("releasing is held up; trying again", "error", err) }, s.release)
 		return nil
 	})
 	return g.Wait()
@@ -58,12 +71,12 @@ func (s *Sequencer) Run(ctx context.Context, applier *stage.Applier) error {
 
 // Apply keeps a batch of verdicts and ends the files whose last document it
 // brought, in one transaction.
-func (s *Sequencer) Apply(ctx context.Context, batch []stage.Range) error {
+func (s *Sequencer) Apply(ctx context.Context, batch []sink.Range) error {
 	docs, files, err := s.decode(batch)
 	if err != nil {
 		return err
 	}
-	now := s.Now()
+	now := s.deps.Now()
 	err = pg.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
 		for _, r := range batch {
 			if err := s.Offsets.Advance(ctx, tx, r.Topic, r.Partition, r.From, r.To); err != nil {
@@ -93,13 +106,13 @@ func (s *Sequencer) Apply(ctx context.Context, batch []stage.Range) error {
 	return nil
 }
 
-func (s *Sequencer) decode(batch []stage.Range) (docs []control.Document, files []string, err error) {
+func (s *Sequencer) decode(batch []sink.Range) (docs []control.Document, files []string, err error) {
 	seen := map[string]bool{}
 	for _, r := range batch {
 		for _, rec := range r.Records {
-			m, err := s.Outbox.Codec.Decode(kafka.FromKgo(rec))
+			m, err := s.deps.Outbox.Codec.Decode(kafka.FromKgo(rec))
 			if errors.Is(err, schemas.ErrUnknownSchema) {
-				return nil, nil, &stage.RecordError{Topic: r.Topic, Partition: r.Partition, Offset: rec.Offset, Err: err}
+				return nil, nil, &sink.RecordError{Topic: r.Topic, Partition: r.Partition, Offset: rec.Offset, Err: err}
 			}
 			v, ok := m.Body.(*schemas.DocumentValidated)
 			if err == nil && !ok {
@@ -109,7 +122,7 @@ func (s *Sequencer) decode(batch []stage.Range) (docs []control.Document, files 
 				err = storable(v)
 			}
 			if err != nil {
-				s.Log.Error("a record cannot be read and is passed over", "topic", r.Topic, "partition", r.Partition, "offset", rec.Offset, "error", err)
+				s.deps.Log.Error("a record cannot be read and is passed over", "topic", r.Topic, "partition", r.Partition, "offset", rec.Offset, "error", err)
 				continue
 			}
 			d := control.Document{Run: v.Run, File: v.File, Attempt: v.Attempt, Download: v.Download, Unzip: v.Unzip, Document: v.Document,

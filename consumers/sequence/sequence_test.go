@@ -12,7 +12,7 @@ import (
 
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -199,7 +199,7 @@ func TestWhatEndsLaterGoesIntoALateBatch(t *testing.T) {
 	if got := b.text("SELECT count(*) FROM control.batch WHERE session IS NULL"); got != "(1)" {
 		t.Fatalf("late batches: %s", got)
 	}
-	b.now = b.now.Add(b.Config.LateLimit.D())
+	b.now = b.now.Add(b.cfg.LateLimit.D())
 	b.release()
 	got := b.says(
 		"5 add/"+slow.name+"/H.2026-01-01.1.specimen.impc.xml", "6 add/"+slow.name+"/H.2026-01-01.2.specimen.impc.xml", "7 add/"+slower.name+"/H.2026-01-01.1.specimen.impc.xml",
@@ -211,7 +211,7 @@ func TestWhatEndsLaterGoesIntoALateBatch(t *testing.T) {
 	// What was tried again belongs to no session at all.
 	again := b.extracted("", "H", "add", "2026-02-01", 4, 1)
 	b.read(again.verdict("specimen", "2026-01-01", 1, schemas.Valid))
-	b.now = b.now.Add(b.Config.LateLimit.D())
+	b.now = b.now.Add(b.cfg.LateLimit.D())
 	b.release()
 	b.says("11 add/"+again.name+"/H.2026-01-01.1.specimen.impc.xml", "12 withdrawal add/"+again.name+" of 1", "13 end of H 3 of 1 late")
 }
@@ -271,7 +271,7 @@ func TestTheLastDocumentsComeAtOnce(t *testing.T) {
 			r := b.batch(f.verdict("specimen", "2026-01-01", int64(i), schemas.Valid))
 			r.Partition, r.From, r.To = int32(i), int64(n), int64(n+1)
 			wg.Go(func() {
-				if err := b.Apply(t.Context(), []stage.Range{r}); err != nil {
+				if err := b.Apply(t.Context(), []sink.Range{r}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -287,10 +287,10 @@ func TestABatchOfVerdictsAppliesOnce(t *testing.T) {
 	b := newBench(t)
 	f := b.extracted(b.session(), "H", "add", "2026-02-01", 1, 1)
 	r := b.batch(f.verdict("specimen", "2026-01-01", 1, schemas.Valid))
-	if err := b.Apply(t.Context(), []stage.Range{r}); err != nil {
+	if err := b.Apply(t.Context(), []sink.Range{r}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Apply(t.Context(), []stage.Range{r}); !errors.Is(err, pg.ErrMoved) {
+	if err := b.Apply(t.Context(), []sink.Range{r}); !errors.Is(err, pg.ErrMoved) {
 		t.Fatalf("applied twice: %v", err)
 	}
 	if next, err := b.Position(t.Context(), schemas.DocumentValidatedTopic, 0); err != nil || next != 1 {
@@ -311,7 +311,7 @@ func TestTwoSequencersGiveGaplessPositions(t *testing.T) {
 		}
 	}
 	members := []*Sequencer{b.Sequencer, b.member(b.Pool, "one"), b.member(b.Pool, "one")}
-	now := b.Now()
+	now := b.deps.Now()
 	ready, err := control.ReadyBatches(t.Context(), b.Pool, b.limits(now))
 	if err != nil || len(ready) < len(members) {
 		t.Fatalf("ready: %v (%v)", ready, err)
@@ -438,7 +438,7 @@ func TestASessionTellsItsFirstFailure(t *testing.T) {
 				b.exec("UPDATE control.acquisition SET state = 'ended', result = 'failed', phase = $1 WHERE id = (SELECT max(id) FROM control.acquisition)", tc.file)
 			}
 			var asked []string
-			b.Failed = func(_ context.Context, batches []string) (schemas.Phase, error) {
+			b.deps.Failed = func(_ context.Context, batches []string) (schemas.Phase, error) {
 				asked = batches
 				return tc.document, nil
 			}
@@ -446,7 +446,7 @@ func TestASessionTellsItsFirstFailure(t *testing.T) {
 			b.release()
 			b.release()
 			var got []string
-			for _, m := range enginetest.Drain(t, b.Pool, control.Schema, b.Outbox.Codec) {
+			for _, m := range enginetest.Drain(t, b.Pool, control.Schema, b.deps.Outbox.Codec) {
 				if e, ok := m.Body.(*schemas.StatusChanged); ok && e.Entity == schemas.EntitySession {
 					got = append(got, e.Status+" "+e.Phase)
 				}
@@ -467,7 +467,7 @@ func TestASessionWaitsForTheWarehouse(t *testing.T) {
 	b.session()
 	b.release()
 	b.applied = 100
-	b.Failed = func(context.Context, []string) (schemas.Phase, error) { return "", errors.New("away") }
+	b.deps.Failed = func(context.Context, []string) (schemas.Phase, error) { return "", errors.New("away") }
 	if closed, err := b.closeSessions(t.Context(), b.epoch, b.now); closed || err == nil {
 		t.Errorf("closed: %v, %v", closed, err)
 	}

@@ -15,7 +15,7 @@ import (
 // endSession gives the end of a session its position, behind all its batches.
 func (s *Sequencer) endSession(ctx context.Context, epoch int64, session control.Session, now time.Time) error {
 	return pg.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
-		if err := s.Lease.Check(ctx, tx, epoch); err != nil {
+		if err := s.deps.Lease.Check(ctx, tx, epoch); err != nil {
 			return err
 		}
 		next, err := control.LockPosition(ctx, tx)
@@ -26,7 +26,7 @@ func (s *Sequencer) endSession(ctx context.Context, epoch int64, session control
 		if err != nil || !ended {
 			return err
 		}
-		return control.AppendPositions(ctx, tx, s.Outbox, next, positionMessage(&schemas.DocumentOrdered{
+		return control.AppendPositions(ctx, tx, s.deps.Outbox, next, positionMessage(&schemas.DocumentOrdered{
 			Scope:    schemas.Scope{Run: schemas.LiveRun, Session: session.ID},
 			Position: next.Next, What: schemas.PositionSession, Number: session.Number,
 		}, now))
@@ -37,7 +37,7 @@ func (s *Sequencer) endSession(ctx context.Context, epoch int64, session control
 // tells the earliest phase in which a task of it failed: a poll or a file, as
 // control knows, or a document, as the warehouse does.
 func (s *Sequencer) closeSessions(ctx context.Context, epoch int64, now time.Time) (bool, error) {
-	applied, err := s.Applied(ctx)
+	applied, err := s.deps.Applied(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -46,8 +46,8 @@ func (s *Sequencer) closeSessions(ctx context.Context, epoch int64, now time.Tim
 		return false, err
 	}
 	for i, c := range ended {
-		if c.Failed == "" && s.Failed != nil {
-			phase, err := s.Failed(ctx, c.Batches)
+		if c.Failed == "" && s.deps.Failed != nil {
+			phase, err := s.deps.Failed(ctx, c.Batches)
 			if err != nil {
 				return false, err
 			}
@@ -55,7 +55,7 @@ func (s *Sequencer) closeSessions(ctx context.Context, epoch int64, now time.Tim
 		}
 	}
 	err = pg.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
-		if err := s.Lease.Check(ctx, tx, epoch); err != nil {
+		if err := s.deps.Lease.Check(ctx, tx, epoch); err != nil {
 			return err
 		}
 		var out []schemas.Message
@@ -68,7 +68,7 @@ func (s *Sequencer) closeSessions(ctx context.Context, epoch int64, now time.Tim
 				out = append(out, closedEvent(c, now))
 			}
 		}
-		return s.Outbox.Append(ctx, tx, out...)
+		return s.deps.Outbox.Append(ctx, tx, out...)
 	})
 	return err == nil, err
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/kafka"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 	"tributary/sql/control"
 	"tributary/test/texts"
@@ -55,14 +55,14 @@ func TestHostileTextsOfVerdicts(t *testing.T) {
 // verdictAsIs reads one record as somebody else may write it.
 func (b *bench) verdictAsIs(what string, body any) {
 	b.t.Helper()
-	value, err := b.Outbox.Codec.EncodeBody(schemas.DocumentValidatedTopic, body)
+	value, err := b.deps.Outbox.Codec.EncodeBody(schemas.DocumentValidatedTopic, body)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	rec := kafka.ToKgo("test", schemas.Record{Topic: schemas.DocumentValidatedTopic, Value: value, Headers: []schemas.Header{{Key: "ce_id", Value: []byte(uuid.NewString())}}})
-	r := stage.Range{Topic: schemas.DocumentValidatedTopic, From: b.offset, To: b.offset + 1, Records: []*kgo.Record{rec}}
+	r := sink.Range{Topic: schemas.DocumentValidatedTopic, From: b.offset, To: b.offset + 1, Records: []*kgo.Record{rec}}
 	b.offset++
-	if err := b.Apply(b.t.Context(), []stage.Range{r}); err != nil {
+	if err := b.Apply(b.t.Context(), []sink.Range{r}); err != nil {
 		b.t.Fatalf("%s: %v", what, err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 	trackersql "tributary/sql/tracker"
 )
@@ -28,9 +28,9 @@ func TestOffsetsMoveWithTheRows(t *testing.T) {
 		t.Errorf("position %d, %v; want %d", at, err, next)
 	}
 	before := dump(t, pool)
-	r := stage.Range{Topic: schemas.StatusChangedTopic, From: 0, To: 1, Records: []*kgo.Record{record(t, tr,
+	r := sink.Range{Topic: schemas.StatusChangedTopic, From: 0, To: 1, Records: []*kgo.Record{record(t, tr,
 		event{time.Unix(9, 0), documentAt("H.2012-10-02.1.impc.zip", "a.xml", step{Phase: 6, Status: failed, Exception: "x"})}, 0)}}
-	if err := tr.Apply(t.Context(), []stage.Range{r}); !errors.Is(err, pg.ErrMoved) {
+	if err := tr.Apply(t.Context(), []sink.Range{r}); !errors.Is(err, pg.ErrMoved) {
 		t.Errorf("a batch from where another has been: %v, want that the offset was moved", err)
 	}
 	if d := cmp.Diff(before, dump(t, pool)); d != "" {
@@ -43,8 +43,8 @@ func TestRecordsThatAreNoEvents(t *testing.T) {
 	tr := newTracker(t, pool)
 	nameless := record(t, tr, event{time.Unix(1, 0), schemas.StatusChanged{Entity: schemas.EntityFile}}, 1)
 	odd := record(t, tr, event{time.Unix(1, 0), schemas.StatusChanged{Entity: "weather"}}, 2)
-	r := stage.Range{Topic: schemas.StatusChangedTopic, To: 3, Records: []*kgo.Record{{Value: []byte("{}")}, nameless, odd}}
-	if err := tr.Apply(t.Context(), []stage.Range{r}); err != nil {
+	r := sink.Range{Topic: schemas.StatusChangedTopic, To: 3, Records: []*kgo.Record{{Value: []byte("{}")}, nameless, odd}}
+	if err := tr.Apply(t.Context(), []sink.Range{r}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := column(pool, "SELECT log_offset || ' ' || reason FROM tracker.unreadable ORDER BY log_offset")
@@ -55,9 +55,9 @@ func TestRecordsThatAreNoEvents(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	newer := stage.Range{Topic: schemas.StatusChangedTopic, From: 3, To: 4, Records: []*kgo.Record{{Offset: 3, Value: []byte{0, 0, 9, 9, 9}}}}
-	err = tr.Apply(t.Context(), []stage.Range{newer})
-	if named := new(stage.RecordError); !errors.Is(err, schemas.ErrUnknownSchema) || !errors.As(err, &named) || named.Offset != 3 {
+	newer := sink.Range{Topic: schemas.StatusChangedTopic, From: 3, To: 4, Records: []*kgo.Record{{Offset: 3, Value: []byte{0, 0, 9, 9, 9}}}}
+	err = tr.Apply(t.Context(), []sink.Range{newer})
+	if named := new(sink.RecordError); !errors.Is(err, schemas.ErrUnknownSchema) || !errors.As(err, &named) || named.Offset != 3 {
 		t.Errorf("a record of a newer version: %v, want that its schema is unknown, and which it is", err)
 	}
 	if at, err := tr.Position(t.Context(), schemas.StatusChangedTopic, 0); err != nil || at != 3 {

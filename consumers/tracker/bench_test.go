@@ -7,7 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 )
 
@@ -21,9 +21,9 @@ func BenchmarkApply(b *testing.B) {
 	var records []*kgo.Record
 	from := int64(0)
 	flush := func() {
-		r := stage.Range{Topic: schemas.StatusChangedTopic, From: from, To: from + int64(len(records)), Records: records}
+		r := sink.Range{Topic: schemas.StatusChangedTopic, From: from, To: from + int64(len(records)), Records: records}
 		b.StartTimer()
-		if err := tr.Apply(b.Context(), []stage.Range{r}); err != nil {
+		if err := tr.Apply(b.Context(), []sink.Range{r}); err != nil {
 			b.Fatal(err)
 		}
 		b.StopTimer()

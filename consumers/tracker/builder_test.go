@@ -18,7 +18,7 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
-	"tributary/internal/stage"
+	"tributary/internal/stage/member"
 	"tributary/schemas"
 )
 
@@ -96,7 +96,7 @@ func logs(from, to int) []event {
 func (s *system) run() (stop func()) {
 	s.t.Helper()
 	a := New(s.pool, newTracker(s.t, s.pool).codec, s.prefix, slog.New(slog.DiscardHandler)).
-		Applier(config.Tracker{Batch: 70}, s.prefix, s.connect, stage.NewMetrics(prometheus.NewRegistry()))
+		Applier(config.Tracker{Batch: 70}, s.prefix, s.connect, member.NewMetrics(prometheus.NewRegistry()))
 	ctx, cancel := context.WithCancel(s.t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {

@@ -8,7 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestAFailedBatchLeavesItsOffset(t *testing.T) {
 	pool := database(t)
 	tr := newTracker(t, pool)
-	r := stage.Range{Topic: schemas.StatusChangedTopic}
+	r := sink.Range{Topic: schemas.StatusChangedTopic}
 	for _, e := range unzippedFile("H.2012-10-02.1.impc.zip", 2) {
 		r.Records = append(r.Records, record(t, tr, event{time.Unix(1, 0), e}, r.To))
 		r.To++
@@ -47,7 +47,7 @@ func TestAFailedBatchLeavesItsOffset(t *testing.T) {
 	}
 
 	rename("zip_download", "away")
-	if err := tr.Apply(t.Context(), []stage.Range{r}); err == nil || errors.Is(err, pg.ErrMoved) {
+	if err := tr.Apply(t.Context(), []sink.Range{r}); err == nil || errors.Is(err, pg.ErrMoved) {
 		t.Fatalf("without a table that it needs: %v, want an error of the database", err)
 	}
 	if at := position(); at != 0 {
@@ -57,7 +57,7 @@ func TestAFailedBatchLeavesItsOffset(t *testing.T) {
 		t.Errorf("a batch that failed left %d rows", n)
 	}
 	rename("away", "zip_download")
-	if err := tr.Apply(t.Context(), []stage.Range{r}); err != nil {
+	if err := tr.Apply(t.Context(), []sink.Range{r}); err != nil {
 		t.Fatalf("the same batch again: %v", err)
 	}
 	if at := position(); at != r.To {
@@ -71,11 +71,11 @@ func TestAFailedBatchLeavesItsOffset(t *testing.T) {
 // The log is the record: where it was made anew the tracker stands still, and
 // does not read on from its beginning as those do to whom lost work comes again.
 func TestTheTrackerDoesNotStartOver(t *testing.T) {
-	var sink stage.Sink = &Tracker{}
-	if _, ok := sink.(stage.TopicSink); !ok {
+	var s sink.Store = &Tracker{}
+	if _, ok := s.(sink.TopicStore); !ok {
 		t.Error("the tracker does not know its topic's id")
 	}
-	if _, ok := sink.(stage.Restarter); ok {
+	if _, ok := s.(sink.Restarter); ok {
 		t.Error("the tracker starts over")
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 )
 
@@ -25,11 +25,11 @@ func TestReplays(t *testing.T) {
 	want := []string{"(3,6,1,7,\"centre = 'H'\",\"2026-01-02 03:04:05+00\",2.5,somebody,\"new schemas\",\"2026-03-01 12:01:00+00\",another,\"too much\",\"2026-03-01 12:02:00+00\",stricter,00000000-0000-8000-8000-00000000000b)"}
 	pool := database(t)
 	tr := newTracker(t, pool)
-	r := stage.Range{Topic: schemas.StatusChangedTopic, To: int64(len(events))}
+	r := sink.Range{Topic: schemas.StatusChangedTopic, To: int64(len(events))}
 	for i, e := range events {
 		r.Records = append(r.Records, record(t, tr, e, int64(i)))
 	}
-	if err := tr.Apply(t.Context(), []stage.Range{r}); err != nil {
+	if err := tr.Apply(t.Context(), []sink.Range{r}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := column(pool, `SELECT (number, phase_id, status_id, items, predicate, since, rate, requested_by, reason, requested, changed_by, change_reason, changed, shadow, promotes)::text FROM tracker.replay`)

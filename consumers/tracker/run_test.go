@@ -18,7 +18,7 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
-	"tributary/internal/stage"
+	"tributary/internal/stage/member"
 	"tributary/schemas"
 )
 
@@ -63,7 +63,7 @@ func TestTwoMembersGiveTheSameRows(t *testing.T) {
 	defer stop()
 	var members errgroup.Group
 	for range 2 {
-		a := newTracker(t, pool).Applier(config.Tracker{Batch: 50}, prefix, connect, stage.NewMetrics(prometheus.NewRegistry()))
+		a := newTracker(t, pool).Applier(config.Tracker{Batch: 50}, prefix, connect, member.NewMetrics(prometheus.NewRegistry()))
 		members.Go(func() error { return a.Run(ctx) })
 	}
 	if err := client.ProduceSync(t.Context(), records...).FirstErr(); err != nil {

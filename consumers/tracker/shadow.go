@@ -15,7 +15,7 @@ import (
 
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 	trackersql "tributary/sql/tracker"
 )
@@ -115,7 +115,7 @@ func (s *shadow) each(ctx context.Context, statements []string) error {
 type piece struct {
 	fold   *fold
 	bad    []unreadable
-	ranges []stage.Range // without their records
+	ranges []sink.Range // without their records
 	n      int
 }
 
@@ -126,7 +126,7 @@ const summers = 2
 // is written the next ones are read and summed up. They are written in order.
 func (s *shadow) applyTo(ctx context.Context, to map[int32]int64) error {
 	type job struct {
-		ranges []stage.Range
+		ranges []sink.Range
 		sum    chan piece // of one
 	}
 	g, ctx := errgroup.WithContext(ctx)
@@ -135,7 +135,7 @@ func (s *shadow) applyTo(ctx context.Context, to map[int32]int64) error {
 	g.Go(func() error {
 		defer close(todo)
 		defer close(pieces)
-		return s.log.read(ctx, span{from, to}, s.window, func(ranges []stage.Range) error {
+		return s.log.read(ctx, span{from, to}, s.window, func(ranges []sink.Range) error {
 			j := job{ranges, make(chan piece, 1)}
 			if err := send(ctx, todo, j); err != nil {
 				return err
@@ -194,7 +194,7 @@ func (s *shadow) commit(ctx context.Context, p piece) error {
 
 // applyIn does so within a transaction, for what is little.
 func (s *shadow) applyIn(ctx context.Context, tx pgx.Tx, to map[int32]int64) error {
-	return s.log.read(ctx, span{maps.Clone(s.at), to}, s.window, func(ranges []stage.Range) error {
+	return s.log.read(ctx, span{maps.Clone(s.at), to}, s.window, func(ranges []sink.Range) error {
 		p, err := s.sum(ranges)
 		if err != nil {
 			return err
@@ -206,10 +206,10 @@ func (s *shadow) applyIn(ctx context.Context, tx pgx.Tx, to map[int32]int64) err
 	})
 }
 
-func (s *shadow) sum(ranges []stage.Range) (piece, error) {
+func (s *shadow) sum(ranges []sink.Range) (piece, error) {
 	t := &Tracker{codec: s.codec}
 	f, bad, err := t.read(ranges)
-	var named *stage.RecordError
+	var named *sink.RecordError
 	if errors.Is(err, schemas.ErrUnknownSchema) && errors.As(err, &named) {
 		return piece{}, fmt.Errorf("record %d of partition %d of %s was written by a newer version: use that: %w", named.Offset, named.Partition, s.log.name, err)
 	}
@@ -276,7 +276,7 @@ func further(a, b map[int32]int64) map[int32]int64 {
 }
 
 // byPlace orders ranges by where they lie in the log.
-func byPlace(a, b stage.Range) int {
+func byPlace(a, b sink.Range) int {
 	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.From, b.From))
 }
 

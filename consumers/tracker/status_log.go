@@ -11,7 +11,7 @@ import (
 
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 )
 
@@ -87,18 +87,18 @@ func (s span) records() (n int64) {
 
 // read gives the records of a part of the log to each, in pieces of about size
 // records, or 16 MB of them, as they come. Each piece has a range per partition.
-func (l *statusLog) read(ctx context.Context, s span, size int, each func([]stage.Range) error) error {
+func (l *statusLog) read(ctx context.Context, s span, size int, each func([]sink.Range) error) error {
 	var spans []kafka.Span
 	for p, to := range s.to {
 		spans = append(spans, kafka.Span{Topic: l.name, Partition: p, From: s.from[p], To: to})
 	}
-	piece, n, bytes := map[int32]*stage.Range{}, 0, 0
+	piece, n, bytes := map[int32]*sink.Range{}, 0, 0
 	flush := func() error {
 		if len(piece) == 0 {
 			return nil
 		}
 		err := each(ranges(piece))
-		piece, n, bytes = map[int32]*stage.Range{}, 0, 0
+		piece, n, bytes = map[int32]*sink.Range{}, 0, 0
 		return err
 	}
 	reader := kafka.Reader{Connect: l.connect}
@@ -108,7 +108,7 @@ func (l *statusLog) read(ctx context.Context, s span, size int, each func([]stag
 		}
 		into := piece[c.Partition]
 		if into == nil {
-			into = &stage.Range{Topic: schemas.StatusChangedTopic, Partition: c.Partition, From: c.From}
+			into = &sink.Range{Topic: schemas.StatusChangedTopic, Partition: c.Partition, From: c.From}
 			piece[c.Partition] = into
 		}
 		into.To = c.To
@@ -134,8 +134,8 @@ func (l *statusLog) read(ctx context.Context, s span, size int, each func([]stag
 // pieceBytes bounds a piece: events with many errors are large.
 const pieceBytes = 16 << 20
 
-func ranges(piece map[int32]*stage.Range) []stage.Range {
-	var out []stage.Range
+func ranges(piece map[int32]*sink.Range) []sink.Range {
+	var out []sink.Range
 	for _, p := range slices.Sorted(maps.Keys(piece)) {
 		out = append(out, *piece[p])
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"tributary/internal/kafka"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 	trackersql "tributary/sql/tracker"
 	"tributary/test/texts"
@@ -34,7 +34,7 @@ func TestHostileTexts(t *testing.T) {
 			}
 		}
 		for _, hostile := range texts.Hostile() {
-			r := stage.Range{Topic: schemas.StatusChangedTopic, From: next}
+			r := sink.Range{Topic: schemas.StatusChangedTopic, From: next}
 			for _, tc := range texts.Spoiled(newBody, hostile) {
 				value, err := tr.codec.EncodeBody(schemas.StatusChangedTopic, tc.Body)
 				if err != nil {
@@ -47,7 +47,7 @@ func TestHostileTexts(t *testing.T) {
 				next++
 			}
 			r.To = next
-			if err := tr.Apply(t.Context(), []stage.Range{r}); err != nil {
+			if err := tr.Apply(t.Context(), []sink.Range{r}); err != nil {
 				t.Fatalf("events about a %s with %.20q in a field each: %v", entity, hostile, err)
 			}
 		}

@@ -24,7 +24,8 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/member"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 	trackersql "tributary/sql/tracker"
 )
@@ -32,7 +33,7 @@ import (
 // Name of the role and of its consumer group, without the prefix.
 const Name = "tracker"
 
-// Tracker applies batches of the event log to Postgres. It is a stage.Sink,
+// Tracker applies batches of the event log to Postgres. It is a sink.Store,
 // safe for concurrent use.
 type Tracker struct {
 	pg.Consumed
@@ -50,8 +51,8 @@ func New(pool *pgxpool.Pool, codec *schemas.Codec, prefix string, log *slog.Logg
 
 // Applier returns what feeds the tracker from Kafka; its Run is the role. Any
 // number of members may run: Kafka shares the partitions out.
-func (t *Tracker) Applier(cfg config.Tracker, prefix string, connect kafka.Factory, metrics *stage.Metrics) *stage.Applier {
-	return stage.NewApplier(stage.ApplierConfig{
+func (t *Tracker) Applier(cfg config.Tracker, prefix string, connect kafka.Factory, metrics *member.Metrics) *sink.Applier {
+	return sink.New(sink.Config{
 		Name: Name, Prefix: prefix, Topics: []string{schemas.StatusChangedTopic}, MaxRecords: cfg.Batch, MaxWait: cfg.Wait.D(),
 	}, connect, t, t.log, metrics)
 }
@@ -61,7 +62,7 @@ func (t *Tracker) Applier(cfg config.Tracker, prefix string, connect kafka.Facto
 // the offsets, and schemas.ErrUnknownSchema (both by errors.Is) for a record
 // of a newer version, which must wait for an upgrade. Records that are no
 // events at all are passed over and listed in tracker.unreadable.
-func (t *Tracker) Apply(ctx context.Context, ranges []stage.Range) error {
+func (t *Tracker) Apply(ctx context.Context, ranges []sink.Range) error {
 	f, bad, err := t.read(ranges)
 	if err != nil {
 		return err
@@ -110,14 +111,14 @@ func noteUnreadable(ctx context.Context, s *store, bad []unreadable) error {
 }
 
 // read sums up the events of a batch.
-func (t *Tracker) read(ranges []stage.Range) (*fold, []unreadable, error) {
+func (t *Tracker) read(ranges []sink.Range) (*fold, []unreadable, error) {
 	f := newFold()
 	var bad []unreadable
 	for _, r := range ranges {
 		for _, rec := range r.Records {
 			err := t.add(f, rec)
 			if errors.Is(err, schemas.ErrUnknownSchema) {
-				return nil, nil, &stage.RecordError{Topic: r.Topic, Partition: r.Partition, Offset: rec.Offset, Err: err}
+				return nil, nil, &sink.RecordError{Topic: r.Topic, Partition: r.Partition, Offset: rec.Offset, Err: err}
 			}
 			if err != nil {
 				bad = append(bad, unreadable{r.Topic, r.Partition, rec.Offset, pg.Text(err.Error())})

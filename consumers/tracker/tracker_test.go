@@ -14,7 +14,7 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 	trackersql "tributary/sql/tracker"
 )
@@ -72,11 +72,11 @@ func record(t testing.TB, tr *Tracker, e event, offset int64) *kgo.Record {
 func apply(t testing.TB, tr *Tracker, from int64, events ...event) int64 {
 	t.Helper()
 	to := from + int64(len(events))
-	r := stage.Range{Topic: schemas.StatusChangedTopic, From: from, To: to}
+	r := sink.Range{Topic: schemas.StatusChangedTopic, From: from, To: to}
 	for i, e := range events {
 		r.Records = append(r.Records, record(t, tr, e, from+int64(i)))
 	}
-	if err := tr.Apply(t.Context(), []stage.Range{r}); err != nil {
+	if err := tr.Apply(t.Context(), []sink.Range{r}); err != nil {
 		t.Fatal(err)
 	}
 	return to

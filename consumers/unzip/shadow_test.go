@@ -45,12 +45,12 @@ func TestShadowsAreJudgedByTheirRules(t *testing.T) {
 		shadow         *Rules
 		by             *profile.Profile
 	}{
-		{schemas.LiveRun, "", &Rules{strict, centres}, b.Profile},
-		{schemas.ID("a live replay"), "", &Rules{strict, centres}, b.Profile},
+		{schemas.LiveRun, "", &Rules{strict, centres}, b.deps.Rules.Profile},
+		{schemas.ID("a live replay"), "", &Rules{strict, centres}, b.deps.Rules.Profile},
 		{run, "document_name_pattern", &Rules{strict, centres}, strict},
-		{run, "", nil, b.Profile},
+		{run, "", nil, b.deps.Rules.Profile},
 	} {
-		b.Shadow = c.shadow
+		b.deps.Shadow = c.shadow
 		m := b.fetched(pack(t, specimen, "<a/>"))
 		m.Body.(*schemas.DownloadFinished).Run = c.run
 		if err := b.work(m); err != nil {

@@ -24,11 +24,10 @@ import (
 // Name of the stage.
 const Name = "unzip"
 
-// Unzipper is the stage.
-type Unzipper struct {
-	Limits archive.Limits
+// Deps are what the stage works with.
+type Deps struct {
 	Blobs  blob.Store
-	Rules         // of all that is live
+	Rules  Rules  // of all that is live
 	Shadow *Rules // of shadow runs; nil: the same
 	// Damaged tells control that the stored bytes can't be used. Nil: nobody can
 	// have them anew, and the work is tried again until they are there.
@@ -36,6 +35,15 @@ type Unzipper struct {
 	Log     *slog.Logger
 	Now     func() time.Time
 }
+
+// Unzipper is the stage.
+type Unzipper struct {
+	limits archive.Limits
+	deps   Deps
+}
+
+// New makes an Unzipper of archives within limits.
+func New(limits archive.Limits, d Deps) *Unzipper { return &Unzipper{limits: limits, deps: d} }
 
 // Rules say what a document's name may be.
 type Rules struct {
@@ -45,10 +53,10 @@ type Rules struct {
 
 // rules are those of a run.
 func (u *Unzipper) rules(run string) Rules {
-	if u.Shadow != nil && schemas.IsShadow(run) {
-		return *u.Shadow
+	if u.deps.Shadow != nil && schemas.IsShadow(run) {
+		return *u.deps.Shadow
 	}
-	return u.Rules
+	return u.deps.Rules
 }
 
 // Work checks one archive.
@@ -57,7 +65,7 @@ func (u *Unzipper) Work(ctx context.Context, in stage.Input) error {
 	if !ok || d.Result != schemas.Fetched {
 		return nil
 	}
-	started := u.Now()
+	started := u.deps.Now()
 	w := &work{u: u, in: in.Message, d: d, started: started}
 	if err := in.Emit(ctx, w.running()); err != nil {
 		return err
@@ -71,10 +79,10 @@ func (u *Unzipper) Work(ctx context.Context, in stage.Input) error {
 			message = archive.Quote(refused.Entry) + ": " + message
 		}
 		return in.Emit(ctx, w.failed(schemas.FailedEnd, refused.Exception, message)...)
-	case blob.Unusable(err) && u.Damaged != nil:
+	case blob.Unusable(err) && u.deps.Damaged != nil:
 		// Nothing is said of the archive: control has its bytes fetched again and
 		// repeats what asks for this work, or ends who waits for it.
-		_, err = u.Damaged(ctx, d.SHA256, err)
+		_, err = u.deps.Damaged(ctx, d.SHA256, err)
 		return stage.Transient(err)
 	case err != nil:
 		return stage.Transient(err)
@@ -115,8 +123,8 @@ func (i *ignored) add(name string) {
 
 // check inflates and checks every entry, and returns them all.
 func (u *Unzipper) check(ctx context.Context, sha256 string, progress func()) (members []archive.Member, err error) {
-	err = blob.Read(ctx, u.Blobs, sha256, progress, func(b blob.Blob) error {
-		a, err := archive.Open(b, b.Size(), u.Limits)
+	err = blob.Read(ctx, u.deps.Blobs, sha256, progress, func(b blob.Blob) error {
+		a, err := archive.Open(b, b.Size(), u.limits)
 		if err != nil {
 			return err
 		}
@@ -135,7 +143,7 @@ func (u *Unzipper) Fail(in schemas.Message, cause error) []schemas.Message {
 	if !ok {
 		return nil
 	}
-	w := &work{u: u, in: in, d: d, started: u.Now()}
+	w := &work{u: u, in: in, d: d, started: u.deps.Now()}
 	return w.failed(schemas.Quarantined, schemas.Quarantined, cause.Error())
 }
 
@@ -154,7 +162,7 @@ func (w *work) subject() string { return w.d.Action + "/" + w.d.FileName }
 func (w *work) message(topic, key, kind string, body any, ordinal ...string) schemas.Message {
 	return schemas.Message{
 		ID:    schemas.EventID(Name, w.d.Run, w.in.ID, kind, ordinal...),
-		Topic: topic, Key: key, Stage: Name, Subject: w.subject(), Time: w.u.Now(), Traceparent: w.in.Traceparent, Body: body,
+		Topic: topic, Key: key, Stage: Name, Subject: w.subject(), Time: w.u.deps.Now(), Traceparent: w.in.Traceparent, Body: body,
 	}
 }
 
@@ -165,7 +173,7 @@ func (w *work) status(phase schemas.Phase, st schemas.Status, outcome string) *s
 	}
 	s.Archive = w.d.SHA256
 	if outcome != "" {
-		now := w.u.Now()
+		now := w.u.deps.Now()
 		s.Outcome, s.FinishedAt = w.d.Outcome+"/"+outcome, &now
 		s.VersionOf = w.version()
 	}

@@ -55,7 +55,7 @@ func newBench(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &bench{t: t, Unzipper: &Unzipper{Limits: archive.DefaultLimits(), Blobs: store, Rules: Rules{Profile: p, Centres: centres}, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return noon }}}
+	return &bench{t: t, Unzipper: New(archive.DefaultLimits(), Deps{Blobs: store, Rules: Rules{Profile: p, Centres: centres}, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return noon }})}
 }
 
 // pack is an archive of the given entries: name, content, name, content, …
@@ -81,7 +81,7 @@ func pack(t *testing.T, entries ...string) []byte {
 // fetched stores bytes and is the message that they were fetched.
 func (b *bench) fetched(content []byte) schemas.Message {
 	b.t.Helper()
-	ref, err := blob.Put(b.t.Context(), b.Blobs, bytes.NewReader(content))
+	ref, err := blob.Put(b.t.Context(), b.deps.Blobs, bytes.NewReader(content))
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestAnArchiveYieldsItsDocuments(t *testing.T) {
 		t.Fatalf("messages differ (- want, + got):\n%s", d)
 	}
 	for i, m := range b.out[1:] {
-		v := b.Profile.Versions().Unzip
+		v := b.deps.Rules.Profile.Versions().Unzip
 		if st, ok := m.Body.(*schemas.StatusChanged); ok && st.VersionOf != v {
 			t.Errorf("message %d says that version %q judged, not %q", i+1, st.VersionOf, v)
 		}
@@ -173,7 +173,7 @@ func TestAnArchiveYieldsItsDocuments(t *testing.T) {
 	}
 	// The reference opens the document.
 	var text bytes.Buffer
-	err := document.Read(t.Context(), b.Blobs, doc.DocumentRef, nil, func(r io.Reader) error {
+	err := document.Read(t.Context(), b.deps.Blobs, doc.DocumentRef, nil, func(r io.Reader) error {
 		_, err := text.ReadFrom(r)
 		return err
 	})
@@ -204,8 +204,8 @@ func TestOneRefusedEntryFailsTheWhole(t *testing.T) {
 		{"no archive", "zip_not_an_archive", []byte("<html>404 not found</html>"), nil},
 		{"no bytes", "zip_not_an_archive", nil, nil},
 		{"ratio", "zip_ratio", pack(t, specimen, strings.Repeat("a", 4<<20)), nil},
-		{"too many entries", "zip_too_many_entries", good, func(b *bench) { b.Limits.MaxEntries = 1 }},
-		{"too large", "zip_too_large", good, func(b *bench) { b.Limits.MaxTotal = 100 }},
+		{"too many entries", "zip_too_many_entries", good, func(b *bench) { b.limits.MaxEntries = 1 }},
+		{"too large", "zip_too_large", good, func(b *bench) { b.limits.MaxTotal = 100 }},
 		{"spoiled", "", spoiled, nil},
 	}
 	for _, tt := range tests {
@@ -294,7 +294,7 @@ func TestOnlyFetchedFilesAreUnzipped(t *testing.T) {
 func TestAStoreThatIsAwayIsNoOutcome(t *testing.T) {
 	b := newBench(t)
 	m := b.fetched(pack(t, specimen, "<a/>"))
-	if err := b.Blobs.Remove(t.Context(), m.Body.(*schemas.DownloadFinished).SHA256); err != nil {
+	if err := b.deps.Blobs.Remove(t.Context(), m.Body.(*schemas.DownloadFinished).SHA256); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.work(m); err == nil {
@@ -356,13 +356,13 @@ func TestDamagedBytesAreNoVerdict(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			var told []string
-			b.Damaged = func(_ context.Context, sha256 string, _ error) (string, error) {
+			b.deps.Damaged = func(_ context.Context, sha256 string, _ error) (string, error) {
 				told = append(told, sha256)
 				return "", nil
 			}
 			m := b.fetched(content)
 			sha := m.Body.(*schemas.DownloadFinished).SHA256
-			path := filepath.Join(b.Blobs.(*blob.Dir).Path(), sha[:2], sha)
+			path := filepath.Join(b.deps.Blobs.(*blob.Dir).Path(), sha[:2], sha)
 			if err := errors.Join(os.Chmod(path, 0o600), damage(path)); err != nil {
 				t.Fatal(err)
 			}

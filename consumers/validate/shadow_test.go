@@ -52,7 +52,7 @@ func TestShadowsAreJudgedByTheirProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	tight := tightened(t)
-	if b.Validator, err = New(live, tight, config.Default().Validate, b.store, slog.New(slog.DiscardHandler), func() time.Time { return noon }); err != nil {
+	if b.Validator, err = New(config.Default().Validate, Deps{Profile: live, Shadow: tight, Blobs: b.store, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return noon }}); err != nil {
 		t.Fatal(err)
 	}
 	shadow, err := schemas.NewShadowRun()

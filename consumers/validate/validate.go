@@ -33,16 +33,21 @@ const maxErrorBytes = 256 << 10
 
 // Validator is the stage.
 type Validator struct {
-	blobs  blob.Store
+	deps   Deps
 	live   *judge
 	shadow *judge // of shadow runs; may be the same
-	log    *slog.Logger
-	now    func() time.Time
+}
 
+// Deps are what the stage works with.
+type Deps struct {
+	Profile *profile.Profile // by which all that is live is judged
+	Shadow  *profile.Profile // by which shadow runs are; nil: the same
+	Blobs   blob.Store
 	// Damaged tells control that stored bytes can't be used. Nil: nobody can have
-	// them anew, and the work is tried again until they are there. It is not
-	// changed once there is work.
+	// them anew, and the work is tried again until they are there.
 	Damaged blob.Report
+	Log     *slog.Logger
+	Now     func() time.Time
 }
 
 // judge is what documents are judged by.
@@ -52,16 +57,14 @@ type judge struct {
 	version profile.Versions
 }
 
-// New compiles the schemas of the profile by which all that is live is judged,
-// and of the one for shadow runs, which may be the same; it fails if one of them
-// cannot be.
-func New(live, shadow *profile.Profile, cfg config.Validate, blobs blob.Store, log *slog.Logger, now func() time.Time) (_ *Validator, err error) {
-	v := &Validator{blobs: blobs, log: log, now: now}
-	if v.live, err = newJudge(live, cfg); err != nil {
+// New compiles the schemas of the profiles; it fails if one of them cannot be.
+func New(cfg config.Validate, d Deps) (_ *Validator, err error) {
+	v := &Validator{deps: d}
+	if v.live, err = newJudge(d.Profile, cfg); err != nil {
 		return nil, err
 	}
-	if v.shadow = v.live; shadow != live {
-		v.shadow, err = newJudge(shadow, cfg)
+	if v.shadow = v.live; d.Shadow != nil && d.Shadow != d.Profile {
+		v.shadow, err = newJudge(d.Shadow, cfg)
 	}
 	return v, err
 }
@@ -101,14 +104,14 @@ func (v *Validator) Work(ctx context.Context, in stage.Input) error {
 	}
 	if d.Exception != "" {
 		// Its name was refused, which ended it; its file waits for that too.
-		return in.Emit(ctx, v.verdict(in.Message, d, schemas.FailedEnd, schemas.XMLName, d.Exception, nil, 1, v.now())[0])
+		return in.Emit(ctx, v.verdict(in.Message, d, schemas.FailedEnd, schemas.XMLName, d.Exception, nil, 1, v.deps.Now())[0])
 	}
-	started := v.now()
+	started := v.deps.Now()
 	res, err := v.check(ctx, d, in.Progress)
-	if blob.Unusable(err) && v.Damaged != nil {
+	if blob.Unusable(err) && v.deps.Damaged != nil {
 		// Nothing is said of the document: control has the bytes of its archive
 		// fetched again and has it announced anew, or ends who waits for it.
-		_, err = v.Damaged(ctx, d.Archive, err)
+		_, err = v.deps.Damaged(ctx, d.Archive, err)
 		return stage.Transient(err)
 	}
 	if err != nil {
@@ -127,7 +130,7 @@ func (v *Validator) check(ctx context.Context, d *schemas.DocumentExtracted, pro
 		return xsdcheck.Result{}, fmt.Errorf("the profile %s has no kind %q of document; all members need the same profile", j.profile, d.Kind)
 	}
 	var res xsdcheck.Result
-	err := document.Read(ctx, v.blobs, d.DocumentRef, progress, func(r io.Reader) (err error) {
+	err := document.Read(ctx, v.deps.Blobs, d.DocumentRef, progress, func(r io.Reader) (err error) {
 		res, err = schema.Validate(ctx, r)
 		return err
 	})
@@ -175,12 +178,12 @@ func (v *Validator) Fail(in schemas.Message, cause error) []schemas.Message {
 		return nil
 	}
 	errs := []schemas.ErrorDetail{{Exception: schemas.Quarantined, Message: cause.Error()}}
-	return v.verdict(in, d, schemas.Quarantined, schemas.XSD, schemas.Quarantined, errs, 1, v.now())
+	return v.verdict(in, d, schemas.Quarantined, schemas.XSD, schemas.Quarantined, errs, 1, v.deps.Now())
 }
 
 // verdict tells the judgement: to sequence, and to the log.
 func (v *Validator) verdict(in schemas.Message, d *schemas.DocumentExtracted, result string, phase schemas.Phase, exception string, errs []schemas.ErrorDetail, total int, started time.Time) []schemas.Message {
-	now := v.now()
+	now := v.deps.Now()
 	outcome := exception
 	if result == schemas.Valid {
 		outcome = schemas.Valid

@@ -46,7 +46,7 @@ func newBench(t *testing.T, cfg config.Validate) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := New(p, p, cfg, store, slog.New(slog.DiscardHandler), func() time.Time { return noon })
+	v, err := New(cfg, Deps{Profile: p, Blobs: store, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return noon }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +298,7 @@ func TestDamagedBytesAreNoVerdict(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, config.Default().Validate)
 			var told []string
-			b.Damaged = func(_ context.Context, sha256 string, _ error) (string, error) {
+			b.deps.Damaged = func(_ context.Context, sha256 string, _ error) (string, error) {
 				told = append(told, sha256)
 				return "", nil
 			}

@@ -9,7 +9,7 @@ import (
 
 // assigned takes partitions over; what they hold comes with the next polls.
 func (r *Runner) assigned(_ context.Context, _ *kgo.Client, which map[string][]int32) {
-	r.metrics.rebalanced(r.cfg.Name, "assigned", which)
+	r.metrics.Rebalanced(r.cfg.Name, "assigned", which)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for topic, ids := range which {
@@ -24,7 +24,7 @@ func (r *Runner) assigned(_ context.Context, _ *kgo.Client, which map[string][]i
 // what is finished is committed before another member gets them.
 func (r *Runner) revoked(ctx context.Context, _ *kgo.Client, which map[string][]int32) {
 	<-r.started
-	r.metrics.rebalanced(r.cfg.Name, "revoked", which)
+	r.metrics.Rebalanced(r.cfg.Name, "revoked", which)
 	given, running := r.giveUp(which)
 	if len(given) == 0 {
 		return
@@ -47,7 +47,7 @@ wait:
 // be committed any more.
 func (r *Runner) lost(_ context.Context, _ *kgo.Client, which map[string][]int32) {
 	<-r.started
-	r.metrics.rebalanced(r.cfg.Name, "lost", which)
+	r.metrics.Rebalanced(r.cfg.Name, "lost", which)
 	given, _ := r.giveUp(which)
 	r.forget(given)
 }
@@ -82,7 +82,7 @@ func (r *Runner) giveUp(which map[string][]int32) (given []*partition, running [
 				}
 				delete(r.lanes, lane{p, string(it.rec.Key)})
 			}
-			r.metrics.unblock(r.cfg.Name, p.topic, p.id, p.blocked)
+			r.metrics.Unblock(r.cfg.Name, p.topic, p.id, p.blocked)
 		}
 	}
 	// Pauses outlive an assignment; they must not hold up the next one.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tributary/internal/kafka"
+	"tributary/test/members"
 )
 
 // A commit that was begun before a partition was lost must not be sent after
@@ -14,14 +15,14 @@ func TestALateCommitIsNotSent(t *testing.T) {
 	b := newBench(t, 1)
 	const total = 3
 	for n := range total {
-		b.produce(message("key", n))
+		b.Produce(members.Message("key", n))
 	}
 	cfg := Config{Name: "work", Prefix: prefix, Topic: inTopic, CommitInterval: time.Hour, Grace: 5 * time.Second}
-	work := func(ctx context.Context, in Input) error { return in.Emit(ctx, echo(in.Message)) }
-	r := NewRunner(cfg, b.factory(), b.codec, funcs{work: work}, testLogger(t), b.metrics)
-	stop := running(t, r.Run)
+	work := func(ctx context.Context, in Input) error { return in.Emit(ctx, members.Echo(in.Message)) }
+	r := NewRunner(cfg, b.Factory(), b.Codec, funcs{work: work}, members.Logger(t), b.Metrics)
+	stop := members.Running(t, r.Run)
 	var late []*partition
-	eventually(t, "all is done and not committed", func() bool {
+	members.Eventually(t, "all is done and not committed", func() bool {
 		late = r.owned()
 		r.mu.Lock()
 		defer r.mu.Unlock()

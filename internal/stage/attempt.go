@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tributary/internal/crashpoint"
+	"tributary/internal/stage/member"
 )
 
 // Results of an attempt, as the metric names them.
@@ -34,14 +35,14 @@ func (r *Runner) try(l lane, it *item) (result string, pause time.Duration) {
 	}
 	start := time.Now()
 	err := r.attempt(l, it)
-	r.metrics.seconds.WithLabelValues(r.cfg.Name).Observe(time.Since(start).Seconds())
+	r.metrics.Seconds.WithLabelValues(r.cfg.Name).Observe(time.Since(start).Seconds())
 	switch {
 	case err == nil:
 		return resultDone, 0
 	case it.ctx.Err() != nil:
 		return resultDropped, 0
 	}
-	r.metrics.errors.WithLabelValues(r.cfg.Name, kindOf(err)).Inc()
+	r.metrics.Errors.WithLabelValues(r.cfg.Name, kindOf(err)).Inc()
 	class := h.note(err, r.cfg)
 	if class != "" {
 		return r.bury(it, class, err)
@@ -128,7 +129,7 @@ func (r *Runner) await(result <-chan error, it *item) error {
 		return err
 	case <-timer.C:
 	}
-	abandoned := r.metrics.abandoned.WithLabelValues(r.cfg.Name)
+	abandoned := r.metrics.Abandoned.WithLabelValues(r.cfg.Name)
 	abandoned.Inc()
 	r.abandoned.Add(1)
 	go func() {
@@ -157,4 +158,18 @@ func protect(f func() error) (err error) {
 		}
 	}()
 	return f()
+}
+
+// kindOf is the kind of an attempt's error.
+func kindOf(err error) string {
+	var p *panicked
+	switch {
+	case errors.As(err, &p):
+		return member.KindPanic
+	case errors.Is(err, errStalled):
+		return member.KindStalled
+	case isTransient(err):
+		return member.KindTransient
+	}
+	return member.KindFailed
 }

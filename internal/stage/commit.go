@@ -2,14 +2,13 @@ package stage
 
 import (
 	"context"
-	"errors"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"tributary/internal/crashpoint"
+	"tributary/internal/stage/member"
 )
 
 // commitTimeout bounds one commit; what was not committed is in the next.
@@ -94,9 +93,9 @@ func (r *Runner) commit(ctx context.Context, partitions []*partition) {
 	crashpoint.At(r.cfg.Name, "offsets", "before")
 	start := time.Now()
 	r.client.CommitOffsetsSync(ctx, offsets, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
-		failed = commitError(resp, err)
+		failed = member.CommitError(resp, err)
 	})
-	r.metrics.commits.WithLabelValues(r.cfg.Name).Observe(time.Since(start).Seconds())
+	r.metrics.Commits.WithLabelValues(r.cfg.Name).Observe(time.Since(start).Seconds())
 	if failed != nil {
 		r.warn("cannot commit offsets; trying again", failed)
 		return
@@ -111,24 +110,11 @@ func (r *Runner) commit(ctx context.Context, partitions []*partition) {
 	}
 }
 
-func commitError(resp *kmsg.OffsetCommitResponse, err error) error {
-	if err != nil || resp == nil {
-		return err
-	}
-	var all []error
-	for _, t := range resp.Topics {
-		for _, p := range t.Partitions {
-			all = append(all, kerr.ErrorForCode(p.ErrorCode))
-		}
-	}
-	return errors.Join(all...)
-}
-
 // leave commits what is finished and leaves the group; hangUp cancels the
 // client's own context.
 func (r *Runner) leave(ctx context.Context, hangUp context.CancelFunc) {
 	r.commit(ctx, r.lowered(r.owned(), true))
-	if err := leaveGroup(ctx, r.client, hangUp); err != nil {
+	if err := member.LeaveGroup(ctx, r.client, hangUp); err != nil {
 		r.warn("cannot leave the group; it will notice by itself", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"tributary/internal/backoff"
+	"tributary/internal/stage/member"
 )
 
 // Config says how a Runner works. Zero values get the defaults named.
@@ -33,16 +34,16 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	set(&c.Parallelism, 4)
-	set(&c.Window, 256)
-	set(&c.Stall, 5*time.Minute)
-	set(&c.Grace, 10*time.Second)
-	set(&c.Backoff, 500*time.Millisecond)
-	set(&c.BackoffMax, time.Minute)
-	set(&c.MaxFailures, 10)
-	set(&c.MaxStrikes, 3)
-	set(&c.MaxDeaths, 10)
-	set(&c.CommitInterval, 200*time.Millisecond)
+	member.Default(&c.Parallelism, 4)
+	member.Default(&c.Window, 256)
+	member.Default(&c.Stall, 5*time.Minute)
+	member.Default(&c.Grace, 10*time.Second)
+	member.Default(&c.Backoff, 500*time.Millisecond)
+	member.Default(&c.BackoffMax, time.Minute)
+	member.Default(&c.MaxFailures, 10)
+	member.Default(&c.MaxStrikes, 3)
+	member.Default(&c.MaxDeaths, 10)
+	member.Default(&c.CommitInterval, 200*time.Millisecond)
 	if c.Company == nil {
 		c.Company = NewCompany()
 	}
@@ -50,12 +51,6 @@ func (c Config) withDefaults() Config {
 		c.Now = time.Now
 	}
 	return c
-}
-
-func set[T int | time.Duration](v *T, byDefault T) {
-	if *v <= 0 {
-		*v = byDefault
-	}
 }
 
 // pauses are those between attempts at a record.

@@ -4,13 +4,15 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"tributary/test/members"
 )
 
 // A clean stop clears the count of deaths, also of those that came before: a
 // record that a member could be stopped at in peace has killed nobody lately.
 func TestACleanStopForgetsEarlierDeaths(t *testing.T) {
 	b := newBench(t, 1)
-	b.produce(message("slow", 1))
+	b.Produce(members.Message("slow", 1))
 	running := func() (funcs, chan struct{}) {
 		began := make(chan struct{})
 		return funcs{work: func(ctx context.Context, _ Input) error {
@@ -21,11 +23,11 @@ func TestACleanStopForgetsEarlierDeaths(t *testing.T) {
 	}
 	short := func(c *Config) { c.Grace = 10 * time.Millisecond }
 
-	var l line
+	var l members.Line
 	work, began := running()
-	stop := b.start(work, short, l.opts()...)
+	stop := b.start(work, short, l.Opts()...)
 	<-began
-	l.cut()
+	l.Cut()
 	stop()
 	if _, m := b.committed("test.work", 0); m.Starts != 1 {
 		t.Fatalf("after a death the mark is %+v, want one start", m)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tributary/internal/kafka"
+	"tributary/test/members"
 )
 
 // A member that dies repeats no more than what it had in hand, and loses
@@ -19,11 +20,11 @@ func TestCrashRepeatsABoundedWindow(t *testing.T) {
 	b := newBench(t, 1)
 	const total, window = 200, 20
 	for n := range total {
-		b.produce(message(fmt.Sprint("key", n%5), n))
+		b.Produce(members.Message(fmt.Sprint("key", n%5), n))
 	}
 	// The first member works until half is done, then dies.
 	var first journal
-	var l line
+	var l members.Line
 	half := make(chan struct{})
 	var once sync.Once
 	stop := b.start(funcs{work: func(ctx context.Context, in Input) error {
@@ -33,20 +34,20 @@ func TestCrashRepeatsABoundedWindow(t *testing.T) {
 			return ctx.Err()
 		}
 		first.note(in.Message)
-		return in.Emit(ctx, echo(in.Message))
-	}}, func(c *Config) { c.Window, c.Grace = window, 10*time.Millisecond }, l.opts()...)
+		return in.Emit(ctx, members.Echo(in.Message))
+	}}, func(c *Config) { c.Window, c.Grace = window, 10*time.Millisecond }, l.Opts()...)
 	<-half
-	eventually(t, "something is committed", func() bool { at, _ := b.committed("test.work", 0); return at > 0 })
-	l.cut()
+	members.Eventually(t, "something is committed", func() bool { at, _ := b.committed("test.work", 0); return at > 0 })
+	l.Cut()
 	at, _ := b.committed("test.work", 0)
 	stop()
 
 	var second journal
 	b.start(funcs{work: func(ctx context.Context, in Input) error {
 		second.note(in.Message)
-		return in.Emit(ctx, echo(in.Message))
+		return in.Emit(ctx, members.Echo(in.Message))
 	}}, func(c *Config) { c.Window = window })
-	eventually(t, "the rest is done", func() bool { at, _ := b.committed("test.work", 0); return at == total })
+	members.Eventually(t, "the rest is done", func() bool { at, _ := b.committed("test.work", 0); return at == total })
 	if got, want := second.total(), total-int(at); got != want {
 		t.Errorf("the second member worked on %d records, want the %d that were not committed", got, want)
 	}
@@ -55,8 +56,8 @@ func TestCrashRepeatsABoundedWindow(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	out := kafka.TopicName(prefix, outT)
-	for _, r := range b.read(out, int(b.end(out, 0))) {
-		seen[header(r, "ce_id")] = true
+	for _, r := range b.Read(out, int(b.End(out, 0))) {
+		seen[members.Header(r, "ce_id")] = true
 	}
 	if len(seen) != total {
 		t.Errorf("%d different outputs, want %d", len(seen), total)
@@ -68,17 +69,17 @@ func TestCrashRepeatsABoundedWindow(t *testing.T) {
 func TestKillerIsFoundAmongItsNeighbours(t *testing.T) {
 	b := newBench(t, 1)
 	for n := range 5 {
-		b.produce(message(fmt.Sprint("before", n), n))
+		b.Produce(members.Message(fmt.Sprint("before", n), n))
 	}
-	b.produce(message("killer", 5))
+	b.Produce(members.Message("killer", 5))
 	for n := range 5 {
-		b.produce(message(fmt.Sprint("after", n), n))
+		b.Produce(members.Message(fmt.Sprint("after", n), n))
 	}
 	careful := func(c *Config) { c.MaxDeaths, c.Grace = 3, 10*time.Millisecond }
 
 	deaths := 0
 	for ; deaths < 20; deaths++ {
-		var l line
+		var l members.Line
 		dies := make(chan struct{})
 		var once sync.Once
 		var running, most atomic.Int32
@@ -92,7 +93,7 @@ func TestKillerIsFoundAmongItsNeighbours(t *testing.T) {
 				<-ctx.Done()
 			}
 			return ctx.Err()
-		}}, careful, l.opts()...)
+		}}, careful, l.Opts()...)
 		over := make(chan struct{})
 		go func() {
 			defer close(over)
@@ -110,7 +111,7 @@ func TestKillerIsFoundAmongItsNeighbours(t *testing.T) {
 		<-over
 		_, m := b.committed("test.work", 0)
 		at, _ := b.committed("test.work", 0)
-		l.cut()
+		l.Cut()
 		stop()
 		if at == 11 {
 			break
@@ -122,14 +123,14 @@ func TestKillerIsFoundAmongItsNeighbours(t *testing.T) {
 	if deaths < 4 || deaths > 10 { // at least one in company, then as many alone as are allowed
 		t.Errorf("the killer was set aside after %d deaths, want 4 to 10", deaths)
 	}
-	dead := b.read(kafka.DLQName(prefix, inTopic, "work"), 1)
-	if got := header(dead[0], kafka.HeaderErrorClass); got != ClassCrashed || string(dead[0].Key) != "killer" {
+	dead := b.Read(kafka.DLQName(prefix, inTopic, "work"), 1)
+	if got := members.Header(dead[0], kafka.HeaderErrorClass); got != ClassCrashed || string(dead[0].Key) != "killer" {
 		t.Errorf("dead letter %s of class %q, want the killer, %s", dead[0].Key, got, ClassCrashed)
 	}
-	if got := header(dead[0], kafka.HeaderAttempts); got != "3" {
+	if got := members.Header(dead[0], kafka.HeaderAttempts); got != "3" {
 		t.Errorf("it was set aside after %s deaths alone, want 3", got)
 	}
-	if end := b.end(kafka.DLQName(prefix, inTopic, "work"), 0); end != 1 {
+	if end := b.End(kafka.DLQName(prefix, inTopic, "work"), 0); end != 1 {
 		t.Errorf("%d dead letters, want the killer alone", end)
 	}
 }
@@ -137,7 +138,7 @@ func TestKillerIsFoundAmongItsNeighbours(t *testing.T) {
 // A clean stop is no death, however often it interrupts a record.
 func TestCleanStopClearsTheMark(t *testing.T) {
 	b := newBench(t, 1)
-	b.produce(message("slow", 1))
+	b.Produce(members.Message("slow", 1))
 	for range 4 {
 		began := make(chan struct{})
 		stop := b.start(funcs{work: func(ctx context.Context, _ Input) error {

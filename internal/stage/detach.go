@@ -35,7 +35,7 @@ func (r *Runner) detach(l lane, it *item, out *output) (stopping <-chan struct{}
 	}
 	it.detached = true
 	r.detached[l.key] = it
-	r.metrics.detached.WithLabelValues(r.cfg.Name).Inc()
+	r.metrics.Detached.WithLabelValues(r.cfg.Name).Inc()
 	it.leave() // else who must run alone would wait for it
 	r.advance(l, it)
 	r.free(it)
@@ -80,6 +80,6 @@ func (r *Runner) againDetached(l lane, it *item) {
 // endDetached forgets detached work. The caller holds the mutex.
 func (r *Runner) endDetached(l lane, it *item) {
 	delete(r.detached, l.key)
-	r.metrics.detached.WithLabelValues(r.cfg.Name).Dec()
+	r.metrics.Detached.WithLabelValues(r.cfg.Name).Dec()
 	it.cancel()
 }

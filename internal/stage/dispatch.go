@@ -24,7 +24,7 @@ func (r *Runner) dispatch() {
 		r.bind(it)
 		it.slot = true
 		r.running++
-		r.metrics.inFlight.WithLabelValues(r.cfg.Name).Inc()
+		r.metrics.InFlight.WithLabelValues(r.cfg.Name).Inc()
 		r.launch(l, it)
 	}
 }
@@ -71,7 +71,7 @@ func (r *Runner) run(l lane, it *item) {
 	close(it.ended)
 	r.open--
 	r.free(it)
-	r.metrics.records.WithLabelValues(r.cfg.Name, verdict).Inc()
+	r.metrics.Records.WithLabelValues(r.cfg.Name, verdict).Inc()
 	r.dispatch()
 	r.signalIdle()
 }
@@ -92,7 +92,7 @@ func (r *Runner) free(it *item) {
 	if it.slot {
 		it.slot = false
 		r.running--
-		r.metrics.inFlight.WithLabelValues(r.cfg.Name).Dec()
+		r.metrics.InFlight.WithLabelValues(r.cfg.Name).Dec()
 	}
 }
 
@@ -108,7 +108,7 @@ func (r *Runner) advance(l lane, it *item) {
 		r.commitMark(it.p)
 		r.mu.Lock()
 	}
-	r.metrics.lastProgress.WithLabelValues(r.cfg.Name).Set(float64(r.cfg.Now().UnixMilli()) / 1000)
+	r.metrics.LastProgress.WithLabelValues(r.cfg.Name).Set(float64(r.cfg.Now().UnixMilli()) / 1000)
 	if r.partitions[it.p.id] != it.p {
 		return
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"tributary/internal/config"
 	"tributary/internal/kafka"
+	"tributary/test/members"
 )
 
 // A member that is told to stop while it joins a group whose other member does
@@ -19,9 +19,9 @@ func TestStopWhileJoining(t *testing.T) {
 	b := newBench(t, 2)
 	const session = 50 * time.Second // Apache Kafka waits for that long afterwards, and is to be empty within a minute
 	// The other holds the group: it has polled, and never allows a rebalance.
-	other := b.newClient(kgo.ConsumerGroup("test.work"), kgo.ConsumeTopics(kafka.TopicName(prefix, inTopic)), kgo.BlockRebalanceOnPoll(),
+	other := b.NewClient(kgo.ConsumerGroup("test.work"), kgo.ConsumeTopics(kafka.TopicName(prefix, inTopic)), kgo.BlockRebalanceOnPoll(),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.SessionTimeout(session), kgo.RebalanceTimeout(session))
-	b.produce(message("a", 1))
+	b.Produce(members.Message("a", 1))
 	fetches := other.PollFetches(t.Context())
 	if err := fetches.Err(); err != nil {
 		t.Fatal(err)
@@ -29,13 +29,13 @@ func TestStopWhileJoining(t *testing.T) {
 	defer other.AllowRebalance()
 
 	cfg := Config{Name: "work", Prefix: prefix, Topic: inTopic, Grace: time.Second}
-	r := NewRunner(cfg, b.factory(kgo.SessionTimeout(session), kgo.RebalanceTimeout(session)), b.codec,
-		funcs{work: func(context.Context, Input) error { return nil }}, testLogger(t), b.metrics)
+	r := NewRunner(cfg, b.Factory(kgo.SessionTimeout(session), kgo.RebalanceTimeout(session)), b.Codec,
+		funcs{work: func(context.Context, Input) error { return nil }}, members.Logger(t), b.Metrics)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
 	<-r.started
-	eventually(t, "the member joins", func() bool { id, _ := r.client.GroupMetadata(); return id != "" })
+	members.Eventually(t, "the member joins", func() bool { id, _ := r.client.GroupMetadata(); return id != "" })
 	cancel()
 	select {
 	case err := <-done:
@@ -45,28 +45,11 @@ func TestStopWhileJoining(t *testing.T) {
 	case <-time.After(session):
 		t.Fatalf("the member is still stopping after %s, the session of the other one", session)
 	}
-	groups, err := kadm.NewClient(b.client).DescribeGroups(t.Context(), "test.work")
+	groups, err := kadm.NewClient(b.Client).DescribeGroups(t.Context(), "test.work")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if members := groups["test.work"].Members; len(members) > 1 {
 		t.Errorf("the group still waits for %d members, want only the one that does not answer", len(members))
-	}
-}
-
-// The group is not told that a static member leaves: it would move its
-// partitions, and is to wait for it instead.
-func TestAStaticMemberIsExpectedBack(t *testing.T) {
-	for instance, want := range map[string]bool{"": false, "member-1": true} {
-		cfg := config.Kafka{InstanceID: instance}
-		client, err := kafka.NewClient(cfg, []string{"localhost:1"}, testLogger(t), kgo.ConsumerGroup("g"), kgo.ConsumeTopics("t"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := expectedBack(client)
-		client.CloseAllowingRebalance()
-		if got != want {
-			t.Errorf("instance %q: expected back %t, want %t", instance, got, want)
-		}
 	}
 }

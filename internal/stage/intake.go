@@ -49,7 +49,7 @@ func (r *Runner) retake() {
 			r.take(p, rec, now)
 		}
 		if !p.blocked {
-			r.metrics.unblock(r.cfg.Name, p.topic, p.id, true)
+			r.metrics.Unblock(r.cfg.Name, p.topic, p.id, true)
 		}
 		r.regulate(p)
 	}
@@ -64,7 +64,7 @@ func (r *Runner) take(p *partition, rec *kgo.Record, now time.Time) {
 	msg, err := r.codec.Decode(kafka.FromKgo(rec))
 	if errors.Is(err, schemas.ErrUnknownSchema) {
 		p.blocked, p.held = true, append(p.held, rec)
-		r.metrics.blocked.WithLabelValues(r.cfg.Name, p.topic, strconv.Itoa(int(p.id)), "unknown_schema").Set(1)
+		r.metrics.Blocked.WithLabelValues(r.cfg.Name, p.topic, strconv.Itoa(int(p.id)), "unknown_schema").Set(1)
 		const msg = "a newer version wrote this record: the partition stands still until this member is upgraded, or the record is passed over (tributary topics pass-over)"
 		if missed, ok := r.quiet.Due(fmt.Sprint(msg, p.id, rec.Offset)); ok {
 			r.log.Error(msg, "topic", p.topic, "partition", p.id, "offset", rec.Offset, "error", err, "not_logged", missed)

@@ -11,6 +11,7 @@ import (
 
 	"tributary/internal/crashpoint"
 	"tributary/internal/kafka"
+	"tributary/internal/stage/member"
 	"tributary/schemas"
 )
 
@@ -73,7 +74,7 @@ func (o *output) send(ctx context.Context, acks chan<- error, msgs []schemas.Mes
 			return err
 		}
 		if rejects(m) {
-			o.r.metrics.errors.WithLabelValues(o.r.cfg.Name, kindRejected).Inc()
+			o.r.metrics.Errors.WithLabelValues(o.r.cfg.Name, member.KindRejected).Inc()
 		}
 	}
 	return nil
@@ -149,7 +150,7 @@ func unproduced(topic string, err error) error {
 func (o *output) acknowledged(rec *kgo.Record, purges int, err error) {
 	if err == nil {
 		crashpoint.At(o.r.cfg.Name, "acknowledged", "after")
-		o.r.metrics.outputs.WithLabelValues(o.r.cfg.Name, rec.Topic).Inc()
+		o.r.metrics.Outputs.WithLabelValues(o.r.cfg.Name, rec.Topic).Inc()
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -199,4 +200,10 @@ func (o *output) close() {
 	if topic != "" {
 		o.r.anew.Failed(topic, purges, err)
 	}
+}
+
+// rejects tells whether a message is an outcome that says no.
+func rejects(m schemas.Message) bool {
+	s, ok := m.Body.(*schemas.StatusChanged)
+	return ok && s.Status == string(schemas.Failed)
 }

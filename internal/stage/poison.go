@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/kafka"
+	"tributary/internal/stage/member"
 	"tributary/schemas"
 )
 
@@ -45,8 +46,8 @@ func (r *Runner) bury(it *item, class string, cause error) (result string, pause
 	for n := 1; ; n++ {
 		err := r.produceEnd(it, poison)
 		if err == nil {
-			r.metrics.dlq.WithLabelValues(r.cfg.Name, r.cfg.Topic).Inc()
-			r.metrics.errors.WithLabelValues(r.cfg.Name, kindPoison).Inc()
+			r.metrics.Dlq.WithLabelValues(r.cfg.Name, r.cfg.Topic).Inc()
+			r.metrics.Errors.WithLabelValues(r.cfg.Name, member.KindPoison).Inc()
 			return resultQuarantined, 0
 		}
 		r.warn("cannot write a dead letter; trying again", err, "topic", it.p.topic, "partition", it.p.id, "offset", it.rec.Offset)

@@ -18,6 +18,7 @@ import (
 
 	"tributary/internal/kafka"
 	"tributary/schemas"
+	"tributary/test/members"
 )
 
 // quarantine is the failed end of a message.
@@ -40,7 +41,7 @@ func TestPoisonIsSetAside(t *testing.T) {
 		{"a stall that does not end", func(context.Context, Input) error { <-release; return nil }, ClassStalled, "no progress", 3},
 		{"the same failure again and again", func(context.Context, Input) error { return errors.New("no such column") }, ClassFailed, "no such column", 10},
 		{"output that cannot be written", func(ctx context.Context, in Input) error {
-			m := echo(in.Message)
+			m := members.Echo(in.Message)
 			m.Topic = "no.such.topic"
 			return in.Emit(ctx, m)
 		}, ClassFailed, "no schema", 10},
@@ -48,7 +49,7 @@ func TestPoisonIsSetAside(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t, 1)
-			b.produce(message("bad", 1), message("good", 2))
+			b.Produce(members.Message("bad", 1), members.Message("good", 2))
 			b.start(funcs{fail: quarantine, work: func(ctx context.Context, in Input) error {
 				if in.Message.Key == "bad" {
 					return tt.work(ctx, in)
@@ -56,13 +57,13 @@ func TestPoisonIsSetAside(t *testing.T) {
 				return nil
 			}}, func(c *Config) { c.Stall, c.Grace = 50*time.Millisecond, 50*time.Millisecond })
 
-			eventually(t, "the offset moves past the poison", func() bool {
+			members.Eventually(t, "the offset moves past the poison", func() bool {
 				at, _ := b.committed("test.work", 0)
 				return at == 2
 			})
-			dead := b.read(kafka.DLQName(prefix, inTopic, "work"), 1)[0]
-			end := b.read(kafka.TopicName(prefix, endT), 1)[0]
-			original := b.read(kafka.TopicName(prefix, inTopic), 1)[0]
+			dead := b.Read(kafka.DLQName(prefix, inTopic, "work"), 1)[0]
+			end := b.Read(kafka.TopicName(prefix, endT), 1)[0]
+			original := b.Read(kafka.TopicName(prefix, inTopic), 1)[0]
 			if !bytes.Equal(dead.Key, original.Key) || !bytes.Equal(dead.Value, original.Value) {
 				t.Error("the dead letter's key or value is not the original")
 			}
@@ -76,23 +77,23 @@ func TestPoisonIsSetAside(t *testing.T) {
 				kafka.HeaderStage: "work", kafka.HeaderErrorClass: tt.class, kafka.HeaderAttempts: strconv.Itoa(tt.attempts),
 				kafka.HeaderTimestamp: original.Timestamp.UTC().Format(time.RFC3339Nano),
 			} {
-				if got := header(dead, key); got != want {
+				if got := members.Header(dead, key); got != want {
 					t.Errorf("header %s = %q, want %q", key, got, want)
 				}
 			}
-			if got := header(dead, kafka.HeaderError); !strings.Contains(got, tt.text) {
+			if got := members.Header(dead, kafka.HeaderError); !strings.Contains(got, tt.text) {
 				t.Errorf("header %s = %q, want it to say %q", kafka.HeaderError, got, tt.text)
 			}
-			if header(dead, kafka.HeaderFirstFailure) == "" || header(dead, kafka.HeaderLastFailure) == "" {
+			if members.Header(dead, kafka.HeaderFirstFailure) == "" || members.Header(dead, kafka.HeaderLastFailure) == "" {
 				t.Error("the times of failure are missing")
 			}
-			if got := header(dead, kafka.HeaderStack); strings.Contains(got, "poison_test.go") != (tt.class == ClassPanic) {
+			if got := members.Header(dead, kafka.HeaderStack); strings.Contains(got, "poison_test.go") != (tt.class == ClassPanic) {
 				t.Errorf("header %s = %q of class %s", kafka.HeaderStack, got, tt.class)
 			}
-			if got := header(end, "ce_id"); got != "end of bad-1" {
+			if got := members.Header(end, "ce_id"); got != "end of bad-1" {
 				t.Errorf("the failed end is %q", got)
 			}
-			if got := b.metric("tributary_stage_dlq_records_total"); got != 1 {
+			if got := b.Metric("tributary_stage_dlq_records_total"); got != 1 {
 				t.Errorf("dlq_records_total = %v, want 1", got)
 			}
 		})
@@ -104,15 +105,15 @@ func TestPoisonIsAcknowledgedFirst(t *testing.T) {
 	for _, topic := range []string{kafka.DLQName(prefix, inTopic, "work"), kafka.TopicName(prefix, endT)} {
 		t.Run(topic, func(t *testing.T) {
 			b := newBench(t, 1)
-			b.produce(message("bad", 1))
+			b.Produce(members.Message("bad", 1))
 			refuse := b.refuse(topic)
 			b.start(funcs{fail: quarantine, work: func(context.Context, Input) error { panic("boom") }}, nil)
-			eventually(t, "the broker has refused", func() bool { return refuse.times.Load() > 2 })
+			members.Eventually(t, "the broker has refused", func() bool { return refuse.times.Load() > 2 })
 			if at, _ := b.committed("test.work", 0); at > 0 {
 				t.Errorf("offset %d was committed without the acknowledgement", at)
 			}
 			refuse.on.Store(false)
-			eventually(t, "the offset moves", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
+			members.Eventually(t, "the offset moves", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
 		})
 	}
 }
@@ -121,15 +122,15 @@ func TestPoisonIsAcknowledgedFirst(t *testing.T) {
 // repeat of the record may be dropped, and nobody would write it.
 func TestTheLetterIsWrittenBeforeTheEnd(t *testing.T) {
 	b := newBench(t, 1)
-	b.produce(message("bad", 1))
+	b.Produce(members.Message("bad", 1))
 	refuse := b.refuse(kafka.DLQName(prefix, inTopic, "work"))
 	b.start(funcs{fail: quarantine, work: func(context.Context, Input) error { panic("boom") }}, nil)
-	eventually(t, "the broker has refused the letter", func() bool { return refuse.times.Load() > 2 })
-	if n := b.end(kafka.TopicName(prefix, endT), 0); n > 0 {
+	members.Eventually(t, "the broker has refused the letter", func() bool { return refuse.times.Load() > 2 })
+	if n := b.End(kafka.TopicName(prefix, endT), 0); n > 0 {
 		t.Errorf("%d ends are written before the letter", n)
 	}
 	refuse.on.Store(false)
-	eventually(t, "the end follows", func() bool { return b.end(kafka.TopicName(prefix, endT), 0) == 1 })
+	members.Eventually(t, "the end follows", func() bool { return b.End(kafka.TopicName(prefix, endT), 0) == 1 })
 }
 
 // refusal makes the broker refuse what is produced to one topic.
@@ -141,9 +142,9 @@ type refusal struct {
 func (b *bench) refuse(topic string) *refusal {
 	r := &refusal{}
 	r.on.Store(true)
-	id := b.inMemory().TopicInfo(topic).TopicID
-	b.cluster.ControlKey(int16(kmsg.Produce), func(kreq kmsg.Request) (kmsg.Response, error, bool) {
-		b.cluster.KeepControl()
+	id := b.InMemory().TopicInfo(topic).TopicID
+	b.Cluster.ControlKey(int16(kmsg.Produce), func(kreq kmsg.Request) (kmsg.Response, error, bool) {
+		b.Cluster.KeepControl()
 		req := kreq.(*kmsg.ProduceRequest)
 		if !r.on.Load() {
 			return nil, nil, false
@@ -177,20 +178,20 @@ func refused(req *kmsg.ProduceRequest) *kmsg.ProduceResponse {
 
 func TestUndecodableIsPoisonAtOnce(t *testing.T) {
 	b := newBench(t, 1)
-	b.produceRaw(&kgo.Record{Topic: kafka.TopicName(prefix, inTopic), Key: []byte{0xff, 0}, Value: []byte("hello"),
+	b.ProduceRaw(&kgo.Record{Topic: kafka.TopicName(prefix, inTopic), Key: []byte{0xff, 0}, Value: []byte("hello"),
 		Headers: []kgo.RecordHeader{{Key: "theirs", Value: []byte{1, 2}}}})
 	b.start(funcs{
 		work: func(context.Context, Input) error { t.Error("work was asked for"); return nil },
 		fail: func(schemas.Message, error) []schemas.Message { t.Error("an end was asked for"); return nil },
 	}, nil)
-	dead := b.read(kafka.DLQName(prefix, inTopic, "work"), 1)[0]
-	if !bytes.Equal(dead.Key, []byte{0xff, 0}) || string(dead.Value) != "hello" || header(dead, "theirs") != "\x01\x02" {
+	dead := b.Read(kafka.DLQName(prefix, inTopic, "work"), 1)[0]
+	if !bytes.Equal(dead.Key, []byte{0xff, 0}) || string(dead.Value) != "hello" || members.Header(dead, "theirs") != "\x01\x02" {
 		t.Errorf("the dead letter is not the original: %v", dead)
 	}
-	if got := header(dead, kafka.HeaderErrorClass); got != ClassUndecodable {
+	if got := members.Header(dead, kafka.HeaderErrorClass); got != ClassUndecodable {
 		t.Errorf("class %q, want %q", got, ClassUndecodable)
 	}
-	eventually(t, "the offset moves", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
+	members.Eventually(t, "the offset moves", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
 }
 
 // A record as large as its topic accepts, which no compression makes smaller,
@@ -199,33 +200,33 @@ func TestTheLargestRecordIsSetAside(t *testing.T) {
 	b := newBench(t, 1)
 	dlq := kafka.DLQName(prefix, inTopic, "work")
 	limit := strconv.Itoa(kafka.MaxDeadLetterBatch) // as package topics makes it
-	if _, err := kadm.NewClient(b.client).AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "max.message.bytes", Value: &limit}}, dlq); err != nil {
+	if _, err := kadm.NewClient(b.Client).AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "max.message.bytes", Value: &limit}}, dlq); err != nil {
 		t.Fatal(err)
 	}
 	const overhead = 100 // of a batch with one record
 	value := make([]byte, kafka.MaxBatch-overhead)
 	rand.NewChaCha8([32]byte{}).Read(value)
-	other := b.newClient(kgo.ProducerBatchMaxBytes(kafka.MaxBatch))
+	other := b.NewClient(kgo.ProducerBatchMaxBytes(kafka.MaxBatch))
 	if err := other.ProduceSync(t.Context(), &kgo.Record{Topic: kafka.TopicName(prefix, inTopic), Value: value}).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
 	b.start(funcs{}, nil)
-	eventually(t, "the offset moves", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
-	if dead := b.read(dlq, 1)[0]; !bytes.Equal(dead.Value, value) {
+	members.Eventually(t, "the offset moves", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
+	if dead := b.Read(dlq, 1)[0]; !bytes.Equal(dead.Value, value) {
 		t.Error("the dead letter's value is not the original")
 	}
 }
 
 func TestUnknownSchemaStopsThePartition(t *testing.T) {
 	b := newBench(t, 1)
-	b.produce(message("before", 1))
-	b.produceRaw(&kgo.Record{Topic: kafka.TopicName(prefix, inTopic), Key: []byte("newer"), Value: []byte{0, 0, 0, 0x7f, 0xff, 1}})
-	b.produce(message("after", 2))
+	b.Produce(members.Message("before", 1))
+	b.ProduceRaw(&kgo.Record{Topic: kafka.TopicName(prefix, inTopic), Key: []byte("newer"), Value: []byte{0, 0, 0, 0x7f, 0xff, 1}})
+	b.Produce(members.Message("after", 2))
 	var j journal
 	stop := b.start(funcs{work: func(_ context.Context, in Input) error { j.note(in.Message); return nil }}, nil)
-	eventually(t, "the partition is reported", func() bool { return b.metric("tributary_stage_blocked") == 1 })
-	eventually(t, "what came before is committed", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
-	b.produce(message("later", 3))
+	members.Eventually(t, "the partition is reported", func() bool { return b.Metric("tributary_stage_blocked") == 1 })
+	members.Eventually(t, "what came before is committed", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
+	b.Produce(members.Message("later", 3))
 	stop()
 	if at, _ := b.committed("test.work", 0); at != 1 {
 		t.Errorf("committed %d, want 1: the record waits for an upgrade", at)
@@ -233,14 +234,13 @@ func TestUnknownSchemaStopsThePartition(t *testing.T) {
 	if len(j.keys["after"])+len(j.keys["later"]) != 0 {
 		t.Errorf("worked on what comes after the unknown record: %v", j.keys)
 	}
-	if b.metric("tributary_stage_blocked") != 0 {
+	if b.Metric("tributary_stage_blocked") != 0 {
 		t.Error("the partition is still reported after it was given up")
 	}
-	ends, err := EndOffsets(t.Context(), b.client, prefix, []string{inTopic})
-	if err != nil || ends[inTopic][0] != 4 {
-		t.Errorf("EndOffsets = %v, %v", ends, err)
+	if end := b.End(kafka.TopicName(prefix, inTopic), 0); end != 4 {
+		t.Errorf("the log ends at %d, want 4", end)
 	}
-	if end := b.end(kafka.DLQName(prefix, inTopic, "work"), 0); end != 0 {
+	if end := b.End(kafka.DLQName(prefix, inTopic, "work"), 0); end != 0 {
 		t.Error("it was dead-lettered")
 	}
 }
@@ -251,29 +251,29 @@ func TestAPassedOverRecordIsADeadLetter(t *testing.T) {
 	b := newBench(t, 1)
 	foreign := []byte{0, 0, 0, 0x7f, 0xff, 1}
 	var decided atomic.Bool
-	b.codec = b.codec.PassingOver(func(value []byte) error {
+	b.Codec = b.Codec.PassingOver(func(value []byte) error {
 		if !decided.Load() || !bytes.Equal(value, foreign) {
 			return nil
 		}
 		return fmt.Errorf("%w by ann: line noise", schemas.ErrPassedOver)
 	})
-	b.produce(message("before", 1))
-	b.produceRaw(&kgo.Record{Topic: kafka.TopicName(prefix, inTopic), Key: []byte("newer"), Value: foreign})
-	b.produce(message("after", 2))
+	b.Produce(members.Message("before", 1))
+	b.ProduceRaw(&kgo.Record{Topic: kafka.TopicName(prefix, inTopic), Key: []byte("newer"), Value: foreign})
+	b.Produce(members.Message("after", 2))
 	var j journal
 	b.start(funcs{work: func(_ context.Context, in Input) error { j.note(in.Message); return nil }}, nil)
-	eventually(t, "the partition is reported", func() bool { return b.metric("tributary_stage_blocked") == 1 })
-	b.produce(message("later", 3))
+	members.Eventually(t, "the partition is reported", func() bool { return b.Metric("tributary_stage_blocked") == 1 })
+	b.Produce(members.Message("later", 3))
 	decided.Store(true)
-	eventually(t, "all is committed", func() bool { at, _ := b.committed("test.work", 0); return at == 4 })
+	members.Eventually(t, "all is committed", func() bool { at, _ := b.committed("test.work", 0); return at == 4 })
 	if len(j.keys["before"]) != 1 || len(j.keys["after"]) != 1 || len(j.keys["later"]) != 1 {
 		t.Errorf("worked on %v", j.keys)
 	}
-	if got := b.metric("tributary_stage_blocked"); got != 0 {
+	if got := b.Metric("tributary_stage_blocked"); got != 0 {
 		t.Errorf("the partition is still reported: %v", got)
 	}
-	dead := b.read(kafka.DLQName(prefix, inTopic, "work"), 1)[0]
-	if why := header(dead, kafka.HeaderError); !bytes.Equal(dead.Value, foreign) || why != "passed over by ann: line noise" {
+	dead := b.Read(kafka.DLQName(prefix, inTopic, "work"), 1)[0]
+	if why := members.Header(dead, kafka.HeaderError); !bytes.Equal(dead.Value, foreign) || why != "passed over by ann: line noise" {
 		t.Errorf("the dead letter %x says %q", dead.Value, why)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"tributary/test/members"
 )
 
 // lines counts what is logged.
@@ -35,12 +37,12 @@ func (l *lines) longest() (n int) {
 // dead letter repeats all of it.
 func TestLoggedErrorsAreBounded(t *testing.T) {
 	b := newBench(t, 1)
-	b.produce(message("a", 1))
+	b.Produce(members.Message("a", 1))
 	var log lines
-	r := NewRunner(Config{Name: "work", Prefix: prefix, Topic: inTopic, Backoff: 1, BackoffMax: 1, MaxFailures: 3}, b.factory(), b.codec,
-		funcs{work: func(context.Context, Input) error { return errors.New(strings.Repeat("x", 1<<20)) }}, slog.New(slog.NewTextHandler(&log, nil)), b.metrics)
-	running(t, r.Run)
-	eventually(t, "it is set aside", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
+	r := NewRunner(Config{Name: "work", Prefix: prefix, Topic: inTopic, Backoff: 1, BackoffMax: 1, MaxFailures: 3}, b.Factory(), b.Codec,
+		funcs{work: func(context.Context, Input) error { return errors.New(strings.Repeat("x", 1<<20)) }}, slog.New(slog.NewTextHandler(&log, nil)), b.Metrics)
+	members.Running(t, r.Run)
+	members.Eventually(t, "it is set aside", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
 	if n := log.longest(); n == 0 || n > 2*maxErrorText {
 		t.Errorf("the longest line has %d bytes", n)
 	}

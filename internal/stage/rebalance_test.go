@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/kafka"
+	"tributary/test/members"
 )
 
 // Members come, go and die while there is work: every record is worked on, and
@@ -21,39 +22,39 @@ func TestMembersComeAndGo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, 4)
 			const keys, each = 12, 40
-			work := func(ctx context.Context, in Input) error { return in.Emit(ctx, echo(in.Message)) }
+			work := func(ctx context.Context, in Input) error { return in.Emit(ctx, members.Echo(in.Message)) }
 			member := func(more ...kgo.Opt) (stop func()) {
 				return b.start(funcs{work: work}, func(c *Config) { c.Window = 8 }, append(more, opts...)...)
 			}
 			ends := func() (n int64) {
 				for p := range int32(4) {
-					n += b.end(kafka.TopicName(prefix, outT), p)
+					n += b.End(kafka.TopicName(prefix, outT), p)
 				}
 				return n
 			}
 			member()
 			var leave func()
-			var l line
+			var l members.Line
 			for n := range each {
 				for k := range keys {
-					b.produce(message(fmt.Sprint("key", k), n))
+					b.Produce(members.Message(fmt.Sprint("key", k), n))
 				}
 				switch n {
 				case 5:
 					leave = member()
 				case 15:
 					if name == "classic" {
-						member(l.opts()...)
+						member(l.Opts()...)
 					}
 				case 20:
 					leave()
 				case 30:
-					l.cut()
+					l.Cut()
 				}
 				want := int64(keys * (n - 3)) // members stay a little behind
-				eventually(t, "members keep up", func() bool { return ends() >= want })
+				members.Eventually(t, "members keep up", func() bool { return ends() >= want })
 			}
-			eventually(t, "all is committed", func() bool {
+			members.Eventually(t, "all is committed", func() bool {
 				var sum int64
 				for p := range int32(4) {
 					at, _ := b.committed("test.work", p)
@@ -62,9 +63,9 @@ func TestMembersComeAndGo(t *testing.T) {
 				return sum == keys*each
 			})
 			next := map[string]int{} // per key, of the output
-			for _, r := range b.read(kafka.TopicName(prefix, outT), int(ends())) {
+			for _, r := range b.Read(kafka.TopicName(prefix, outT), int(ends())) {
 				var n int
-				id := header(r, "ce_id")
+				id := members.Header(r, "ce_id")
 				if _, err := fmt.Sscanf(id[len(r.Key):], "-%d", &n); err != nil {
 					t.Fatal(err)
 				}
@@ -89,14 +90,14 @@ func TestMembersComeAndGo(t *testing.T) {
 func TestRevokedWorkIsCancelled(t *testing.T) {
 	b := newBench(t, 2)
 	for p := range int32(2) {
-		rec, err := b.codec.Encode(message("key", 1))
+		rec, err := b.Codec.Encode(members.Message("key", 1))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
 			r := kafka.ToKgo(prefix, rec)
 			r.Partition, r.Key = p, []byte(fmt.Sprint(p))
-			if err := b.newClient(kgo.RecordPartitioner(kgo.ManualPartitioner())).ProduceSync(t.Context(), r).FirstErr(); err != nil {
+			if err := b.NewClient(kgo.RecordPartitioner(kgo.ManualPartitioner())).ProduceSync(t.Context(), r).FirstErr(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -125,7 +126,7 @@ func TestRevokedWorkIsCancelled(t *testing.T) {
 	case <-time.After(patient):
 		t.Fatal("the work on a partition that was given up goes on")
 	}
-	eventually(t, "the second member has done the rest", func() bool { at, _ := b.committed("test.work", p); return at == 2 })
+	members.Eventually(t, "the second member has done the rest", func() bool { at, _ := b.committed("test.work", p); return at == 2 })
 	select {
 	case other := <-cancelled:
 		t.Errorf("work on partition %d was cancelled though it stays", other)

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/kafka"
+	"tributary/internal/stage/member"
 	"tributary/schemas"
 )
 
@@ -70,7 +71,7 @@ func (l *lone) close() {
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
 	if l.client != nil {
-		closeClient(l.client)
+		member.CloseClient(l.client)
 	}
 }
 

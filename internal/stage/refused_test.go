@@ -14,6 +14,7 @@ import (
 
 	"tributary/internal/kafka"
 	"tributary/schemas"
+	"tributary/test/members"
 )
 
 // noise is text that no compression makes smaller.
@@ -29,11 +30,11 @@ func noise(n int) string {
 
 // limit sets the largest batch that a topic takes.
 func (b *bench) limit(topic string, bytes int) {
-	b.t.Helper()
+	b.T.Helper()
 	text := strconv.Itoa(bytes)
-	responses, err := kadm.NewClient(b.client).AlterTopicConfigs(b.t.Context(), []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "max.message.bytes", Value: &text}}, topic)
+	responses, err := kadm.NewClient(b.Client).AlterTopicConfigs(b.T.Context(), []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "max.message.bytes", Value: &text}}, topic)
 	if err != nil || len(responses) != 1 || responses[0].Err != nil {
-		b.t.Fatal(err, responses)
+		b.T.Fatal(err, responses)
 	}
 }
 
@@ -57,28 +58,28 @@ func TestARefusedOutputIsPoison(t *testing.T) {
 		if n%20 == 7 {
 			key = "bad" + strconv.Itoa(n)
 		}
-		b.produce(message(key, n))
+		b.Produce(members.Message(key, n))
 	}
 	b.start(funcs{work: told, fail: quarantine}, func(c *Config) { c.Parallelism = total })
-	eventually(t, "all are done", func() bool { at, _ := b.committed("test.work", 0); return at == total })
-	dead := b.read(kafka.DLQName(prefix, inTopic, "work"), 2)
+	members.Eventually(t, "all are done", func() bool { at, _ := b.committed("test.work", 0); return at == total })
+	dead := b.Read(kafka.DLQName(prefix, inTopic, "work"), 2)
 	for _, d := range dead {
 		if !bytes.HasPrefix(d.Key, []byte("bad")) {
 			t.Errorf("%s is a dead letter", d.Key)
 		}
-		if got := header(d, kafka.HeaderErrorClass); got != ClassRefused {
+		if got := members.Header(d, kafka.HeaderErrorClass); got != ClassRefused {
 			t.Errorf("class %q, want %q", got, ClassRefused)
 		}
-		if got := header(d, kafka.HeaderAttempts); got != "1" {
+		if got := members.Header(d, kafka.HeaderAttempts); got != "1" {
 			t.Errorf("%s attempts, want 1", got)
 		}
 	}
-	if n := b.end(kafka.DLQName(prefix, inTopic, "work"), 0); n != 2 {
+	if n := b.End(kafka.DLQName(prefix, inTopic, "work"), 0); n != 2 {
 		t.Errorf("%d dead letters, want 2", n)
 	}
 	ids := map[string]int{}
-	for _, r := range b.read(kafka.TopicName(prefix, endT), total) {
-		ids[header(r, "ce_id")]++
+	for _, r := range b.Read(kafka.TopicName(prefix, endT), total) {
+		ids[members.Header(r, "ce_id")]++
 	}
 	if ids["end of bad7-7"] != 1 || ids["end of bad27-27"] != 1 || len(ids) != total {
 		t.Errorf("the ends are %v", ids)
@@ -88,22 +89,22 @@ func TestARefusedOutputIsPoison(t *testing.T) {
 // An output that is larger than any topic takes is refused before it is sent.
 func TestATooLargeOutputIsPoison(t *testing.T) {
 	b := newBench(t, 1)
-	b.produce(message("bad", 1), message("good", 2))
+	b.Produce(members.Message("bad", 1), members.Message("good", 2))
 	b.start(funcs{fail: quarantine, work: func(ctx context.Context, in Input) error {
 		if in.Message.Key == "good" {
 			return nil
 		}
 		return in.Emit(ctx, schemas.Message{ID: "x", Topic: endT, Key: "bad", Body: &schemas.UnzipFinished{Exception: noise(2 << 20)}})
 	}}, nil)
-	eventually(t, "both are done", func() bool { at, _ := b.committed("test.work", 0); return at == 2 })
-	dead := b.read(kafka.DLQName(prefix, inTopic, "work"), 1)[0]
-	if got := header(dead, kafka.HeaderErrorClass); got != ClassRefused {
+	members.Eventually(t, "both are done", func() bool { at, _ := b.committed("test.work", 0); return at == 2 })
+	dead := b.Read(kafka.DLQName(prefix, inTopic, "work"), 1)[0]
+	if got := members.Header(dead, kafka.HeaderErrorClass); got != ClassRefused {
 		t.Errorf("class %q, want %q", got, ClassRefused)
 	}
-	if got := header(dead, kafka.HeaderError); !strings.Contains(got, schemas.EventTooLarge) || len(got) > maxErrorText {
+	if got := members.Header(dead, kafka.HeaderError); !strings.Contains(got, schemas.EventTooLarge) || len(got) > maxErrorText {
 		t.Errorf("the error is %q", got)
 	}
-	b.read(kafka.TopicName(prefix, endT), 1)
+	b.Read(kafka.TopicName(prefix, endT), 1)
 }
 
 // A failed end that no topic takes is cut, and so is a dead letter; where nothing
@@ -119,10 +120,10 @@ func TestTheEndOfPoisonIsCut(t *testing.T) {
 			if limit < 1<<20 {
 				b.limit(dlq, limit)
 			}
-			b.produce(message("bad", 1))
+			b.Produce(members.Message("bad", 1))
 			b.start(funcs{fail: long, work: func(context.Context, Input) error { panic("boom") }}, func(c *Config) { c.MaxStrikes = 1 })
-			eventually(t, "the record is done", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
-			end := b.read(kafka.TopicName(prefix, endT), 1)[0]
+			members.Eventually(t, "the record is done", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
+			end := b.Read(kafka.TopicName(prefix, endT), 1)[0]
 			if len(end.Value) > 4096 {
 				t.Errorf("the end has %d bytes", len(end.Value))
 			}
@@ -137,20 +138,20 @@ func TestALetterOfAHugeRecordIsCut(t *testing.T) {
 	dlq := kafka.DLQName(prefix, inTopic, "work")
 	b.limit(dlq, kafka.MaxDeadLetterBatch)
 	value := bytes.Repeat([]byte("x"), 8<<20)
-	other := b.newClient(kgo.ProducerBatchMaxBytes(16<<20), kgo.MaxBufferedBytes(32<<20))
+	other := b.NewClient(kgo.ProducerBatchMaxBytes(16<<20), kgo.MaxBufferedBytes(32<<20))
 	if err := other.ProduceSync(t.Context(), &kgo.Record{Topic: kafka.TopicName(prefix, inTopic), Value: value}).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
 	b.start(funcs{}, nil)
-	eventually(t, "the offset moves", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
-	dead := b.read(dlq, 1)[0]
+	members.Eventually(t, "the offset moves", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
+	dead := b.Read(dlq, 1)[0]
 	if len(dead.Value) < 1<<20 || !bytes.HasPrefix(value, dead.Value) {
 		t.Errorf("%d bytes are kept", len(dead.Value))
 	}
-	if got := header(dead, kafka.HeaderTruncated); got != strconv.Itoa(8<<20) {
+	if got := members.Header(dead, kafka.HeaderTruncated); got != strconv.Itoa(8<<20) {
 		t.Errorf("it says that it was cut from %q bytes", got)
 	}
-	if got := header(dead, kafka.HeaderOffset); got != "0" {
+	if got := members.Header(dead, kafka.HeaderOffset); got != "0" {
 		t.Errorf("it says offset %q", got)
 	}
 }

@@ -11,19 +11,20 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/kafka"
+	"tributary/test/members"
 )
 
 func TestTransientIsRetriedForEver(t *testing.T) {
 	b := newBench(t, 1)
-	b.produce(message("key", 1))
+	b.Produce(members.Message("key", 1))
 	var attempts atomic.Int32
 	b.start(funcs{work: func(ctx context.Context, in Input) error {
 		if attempts.Add(1) <= 40 {
 			return fmt.Errorf("store: %w", Transient(errors.New("server is away")))
 		}
-		return in.Emit(ctx, echo(in.Message))
+		return in.Emit(ctx, members.Echo(in.Message))
 	}}, nil)
-	b.read(kafka.TopicName(prefix, outT), 1)
+	b.Read(kafka.TopicName(prefix, outT), 1)
 	if got := attempts.Load(); got != 41 {
 		t.Errorf("%d attempts, want 41", got)
 	}
@@ -32,31 +33,31 @@ func TestTransientIsRetriedForEver(t *testing.T) {
 // Failures in other words are no sign of poison.
 func TestOtherWordsAreRetried(t *testing.T) {
 	b := newBench(t, 1)
-	b.produce(message("key", 1))
+	b.Produce(members.Message("key", 1))
 	var attempts atomic.Int32
 	b.start(funcs{work: func(ctx context.Context, in Input) error {
 		if n := attempts.Add(1); n <= 40 {
 			return fmt.Errorf("failure %d", n/9)
 		}
-		return in.Emit(ctx, echo(in.Message))
+		return in.Emit(ctx, members.Echo(in.Message))
 	}}, nil)
-	b.read(kafka.TopicName(prefix, outT), 1)
+	b.Read(kafka.TopicName(prefix, outT), 1)
 }
 
 // A record that waits to be tried again takes nobody's place.
 func TestRetryHoldsNobodyUp(t *testing.T) {
 	b := newBench(t, 1)
-	b.produce(message("sick", 1), message("sick", 2))
+	b.Produce(members.Message("sick", 1), members.Message("sick", 2))
 	for n := range 20 {
-		b.produce(message("well", n))
+		b.Produce(members.Message("well", n))
 	}
 	stop := b.start(funcs{work: func(ctx context.Context, in Input) error {
 		if in.Message.Key == "sick" {
 			return Transient(errors.New("not now"))
 		}
-		return in.Emit(ctx, echo(in.Message))
+		return in.Emit(ctx, members.Echo(in.Message))
 	}}, func(c *Config) { c.Parallelism, c.Backoff, c.BackoffMax = 1, time.Hour, time.Hour })
-	b.read(kafka.TopicName(prefix, outT), 20)
+	b.Read(kafka.TopicName(prefix, outT), 20)
 	stop()
 	if at, _ := b.committed("test.work", 0); at != 0 {
 		t.Errorf("committed %d, want 0: the first record is not done", at)
@@ -67,24 +68,24 @@ func TestRetryHoldsNobodyUp(t *testing.T) {
 // time spent waiting for the broker is no stall.
 func TestOutputsAreAcknowledgedFirst(t *testing.T) {
 	b := newBench(t, 1)
-	b.produce(message("key", 1))
+	b.Produce(members.Message("key", 1))
 	refuse := b.refuse(kafka.TopicName(prefix, outT))
 	var attempts atomic.Int32
 	b.start(funcs{work: func(ctx context.Context, in Input) error {
 		attempts.Add(1)
 		for range 20 { // more than the client buffers
-			if err := in.Emit(ctx, echo(in.Message)); err != nil {
+			if err := in.Emit(ctx, members.Echo(in.Message)); err != nil {
 				return err
 			}
 		}
 		return nil
 	}}, func(c *Config) { c.Stall = 200 * time.Millisecond }, kgo.MaxBufferedRecords(5))
-	eventually(t, "the broker has refused", func() bool { return refuse.times.Load() > 5 })
+	members.Eventually(t, "the broker has refused", func() bool { return refuse.times.Load() > 5 })
 	if at, _ := b.committed("test.work", 0); at > 0 {
 		t.Errorf("offset %d was committed without the acknowledgement", at)
 	}
 	refuse.on.Store(false)
-	eventually(t, "the offset moves", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
+	members.Eventually(t, "the offset moves", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
 	if n := attempts.Load(); n != 1 {
 		t.Errorf("%d attempts, want 1", n)
 	}
@@ -94,20 +95,20 @@ func TestOutputsAreAcknowledgedFirst(t *testing.T) {
 // is no stall.
 func TestEmitAcknowledgedWaits(t *testing.T) {
 	b := newBench(t, 1)
-	b.produce(message("key", 1))
+	b.Produce(members.Message("key", 1))
 	refuse := b.refuse(kafka.TopicName(prefix, outT))
 	var attempts, returned atomic.Int32
 	b.start(funcs{work: func(ctx context.Context, in Input) error {
 		attempts.Add(1)
 		defer returned.Add(1)
-		return in.EmitAcknowledged(ctx, echo(in.Message), echo(in.Message))
+		return in.EmitAcknowledged(ctx, members.Echo(in.Message), members.Echo(in.Message))
 	}}, func(c *Config) { c.Stall = 200 * time.Millisecond })
-	eventually(t, "the broker has refused", func() bool { return refuse.times.Load() > 5 })
+	members.Eventually(t, "the broker has refused", func() bool { return refuse.times.Load() > 5 })
 	if n := returned.Load(); n > 0 {
 		t.Error("it returns before the acknowledgement")
 	}
 	refuse.on.Store(false)
-	eventually(t, "the offset moves", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
+	members.Eventually(t, "the offset moves", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
 	if n := attempts.Load(); n != 1 {
 		t.Errorf("%d attempts, want 1", n)
 	}
@@ -116,7 +117,7 @@ func TestEmitAcknowledgedWaits(t *testing.T) {
 // Progress keeps the watchdog quiet.
 func TestProgressIsNoStall(t *testing.T) {
 	b := newBench(t, 1)
-	b.produce(message("key", 1))
+	b.Produce(members.Message("key", 1))
 	var attempts atomic.Int32
 	b.start(funcs{work: func(ctx context.Context, in Input) error {
 		attempts.Add(1)
@@ -130,9 +131,9 @@ func TestProgressIsNoStall(t *testing.T) {
 				return ctx.Err()
 			}
 		}
-		return in.Emit(ctx, echo(in.Message))
+		return in.Emit(ctx, members.Echo(in.Message))
 	}}, func(c *Config) { c.Stall = 500 * time.Millisecond })
-	b.read(kafka.TopicName(prefix, outT), 1)
+	b.Read(kafka.TopicName(prefix, outT), 1)
 	if n := attempts.Load(); n != 1 {
 		t.Errorf("%d attempts, want 1", n)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/kafka"
+	"tributary/internal/stage/member"
 	"tributary/schemas"
 )
 
@@ -22,7 +23,7 @@ type Runner struct {
 	codec   *schemas.Codec
 	stage   Stage
 	log     *slog.Logger
-	metrics *Metrics
+	metrics *member.Metrics
 	quiet   *kafka.Quiet
 	client  *kgo.Client // set once, before started is closed
 	anew    *kafka.Anew // of client
@@ -48,7 +49,7 @@ type Runner struct {
 }
 
 // NewRunner makes a Runner, which does nothing until Run.
-func NewRunner(cfg Config, connect kafka.Factory, codec *schemas.Codec, s Stage, log *slog.Logger, metrics *Metrics) *Runner {
+func NewRunner(cfg Config, connect kafka.Factory, codec *schemas.Codec, s Stage, log *slog.Logger, metrics *member.Metrics) *Runner {
 	cfg = cfg.withDefaults()
 	if cfg.Group == "" {
 		cfg.Group = kafka.GroupName(cfg.Prefix, cfg.Name)
@@ -66,9 +67,6 @@ func NewRunner(cfg Config, connect kafka.Factory, codec *schemas.Codec, s Stage,
 		committing: make(chan struct{}, 1),
 	}
 }
-
-// leaveTimeout bounds the last commit and the farewell to the group.
-const leaveTimeout = 5 * time.Second
 
 // endTimeout is how long work may take to end once it is cancelled. It must
 // be well below the group's rebalance timeout, which is a minute.
@@ -107,18 +105,18 @@ func (r *Runner) Run(ctx context.Context) error {
 	}
 	r.client, r.anew = client, kafka.NewAnew(client)
 	close(r.started)
-	defer closeClient(client)
+	defer member.CloseClient(client)
 	defer r.lone.close()
 
-	defer r.metrics.hands.add(r)()
-	stopEnds := followEnds(ctx, client, []string{kafka.TopicName(r.cfg.Prefix, r.cfg.Topic)}, r.ends)
+	defer r.metrics.Report(r)()
+	stopEnds := member.FollowEnds(ctx, client, []string{kafka.TopicName(r.cfg.Prefix, r.cfg.Topic)}, r.ends)
 	stopCommits := r.commitRegularly()
 	r.poll(ctx)
 	r.drain()
 	stopCommits()
 	stopEnds()
 
-	farewell, done := context.WithTimeout(work, leaveTimeout)
+	farewell, done := context.WithTimeout(work, member.LeaveTimeout)
 	defer done()
 	r.leave(farewell, hangUp)
 	if r.stuck() {
@@ -148,7 +146,7 @@ func (r *Runner) poll(ctx context.Context) {
 		r.retake()
 		r.intake(fetches)
 		r.client.AllowRebalance()
-		rejoin(r.client, fetches.Errors())
+		member.Rejoin(r.client, fetches.Errors())
 	}
 }
 

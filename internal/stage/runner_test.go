@@ -8,6 +8,7 @@ import (
 
 	"tributary/internal/kafka"
 	"tributary/schemas"
+	"tributary/test/members"
 )
 
 // journal notes what was worked on, per key.
@@ -46,15 +47,15 @@ func TestRunnerKeepsOrderPerKey(t *testing.T) {
 	const keys, each = 7, 30
 	for n := range each {
 		for k := range keys {
-			b.produce(message(fmt.Sprint("key", k), n))
+			b.Produce(members.Message(fmt.Sprint("key", k), n))
 		}
 	}
 	var j journal
 	stop := b.start(funcs{work: func(ctx context.Context, in Input) error {
 		j.note(in.Message)
-		return in.Emit(ctx, echo(in.Message))
+		return in.Emit(ctx, members.Echo(in.Message))
 	}}, nil)
-	out := b.read(kafka.TopicName(prefix, outT), keys*each)
+	out := b.Read(kafka.TopicName(prefix, outT), keys*each)
 	stop()
 	for k := range keys {
 		got := j.keys[fmt.Sprint("key", k)]
@@ -68,10 +69,10 @@ func TestRunnerKeepsOrderPerKey(t *testing.T) {
 		t.Errorf("%d outputs, want %d", len(out), keys*each)
 	}
 	// What was committed is not worked on again.
-	b.produce(message("last", 0))
+	b.Produce(members.Message("last", 0))
 	again := journal{}
 	b.start(funcs{work: func(_ context.Context, in Input) error { again.note(in.Message); return nil }}, nil)
-	eventually(t, "the new record is worked on", func() bool { return again.total() > 0 })
+	members.Eventually(t, "the new record is worked on", func() bool { return again.total() > 0 })
 	if again.total() != 1 {
 		t.Errorf("after a clean stop %d records were worked on, want the new one", again.total())
 	}

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"tributary/test/members"
+
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -14,7 +16,7 @@ import (
 func TestASlowRecordDelaysNobodyInRebalances(t *testing.T) {
 	const partitions, rounds = 4, 4
 	b := newBench(t, partitions)
-	b.client = b.newClient(kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	b.Client = b.NewClient(kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	release := make(chan struct{})
 	var done ends
 	var begun atomic.Int32
@@ -28,11 +30,11 @@ func TestASlowRecordDelaysNobodyInRebalances(t *testing.T) {
 			}
 		}
 		done.note(in.Message.ID)
-		return in.Emit(ctx, echo(in.Message))
+		return in.Emit(ctx, members.Echo(in.Message))
 	}}
 	b.start(work, nil)
-	b.put(0, message("slow", 0))
-	eventually(t, "the slow record is worked on", func() bool { return begun.Load() == 1 })
+	b.put(0, members.Message("slow", 0))
+	members.Eventually(t, "the slow record is worked on", func() bool { return begun.Load() == 1 })
 	// Who joins is given its share before it leaves: where a static member ends in the
 	// middle of a rebalance, the broker in memory may leave the others' joins unanswered
 	// until their clients give up.
@@ -47,9 +49,9 @@ func TestASlowRecordDelaysNobodyInRebalances(t *testing.T) {
 		if leave == nil {
 			before := joined.Load()
 			leave = b.start(joiner, nil)
-			eventually(t, "who has joined has work", func() bool {
+			members.Eventually(t, "who has joined has work", func() bool {
 				for p := int32(1); p < partitions; p++ { // not behind the slow one, where there is room for few
-					b.put(p, message(fmt.Sprint("more", more), int(p)))
+					b.put(p, members.Message(fmt.Sprint("more", more), int(p)))
 				}
 				more++
 				return joined.Load() > before
@@ -59,17 +61,17 @@ func TestASlowRecordDelaysNobodyInRebalances(t *testing.T) {
 			leave = nil
 		}
 		for p := range int32(partitions) {
-			b.put(p, message(fmt.Sprintf("other%d-%d", round, p), 0))
+			b.put(p, members.Message(fmt.Sprintf("other%d-%d", round, p), 0))
 		}
 		for p := range int32(partitions) {
-			eventually(t, "the others are done", func() bool { _, ok := done.get(fmt.Sprintf("other%d-%d-0", round, p)); return ok })
+			members.Eventually(t, "the others are done", func() bool { _, ok := done.get(fmt.Sprintf("other%d-%d-0", round, p)); return ok })
 		}
 	}
 	if _, ok := done.get("slow-0"); ok {
 		t.Fatal("the slow record was done before its time")
 	}
 	close(release)
-	eventually(t, "all is committed", func() bool { at, _ := b.committed("test.work", 0); return at == 1+rounds })
+	members.Eventually(t, "all is committed", func() bool { at, _ := b.committed("test.work", 0); return at == 1+rounds })
 	if n := begun.Load(); n > 1+rounds {
 		t.Errorf("the slow record was begun %d times in %d rebalances", n, rounds)
 	}

@@ -15,7 +15,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"tributary/internal/kafka"
+	"tributary/internal/stage/member"
 	"tributary/schemas"
+	"tributary/test/members"
 )
 
 // inVirtualTime runs a test in a bubble, whose clock goes on when all wait, on
@@ -35,23 +37,23 @@ func inVirtualTime(t *testing.T, partitions int32, test func(t *testing.T, b *be
 			t.Fatal(err)
 		}
 		reg := prometheus.NewRegistry()
-		b := &bench{t: t, addrs: cluster.ListenAddrs(), cluster: cluster, codec: codec, reg: reg, metrics: NewMetrics(reg),
-			base: func() []kgo.Opt { return []kgo.Opt{kgo.Dialer(network.DialContext)} }}
-		b.client = b.newClient(kgo.RecordPartitioner(kgo.ManualPartitioner()))
+		b := &bench{&members.Bench{T: t, Addrs: cluster.ListenAddrs(), Cluster: cluster, Codec: codec, Registry: reg, Metrics: member.NewMetrics(reg),
+			Base: func() []kgo.Opt { return []kgo.Opt{kgo.Dialer(network.DialContext)} }}}
+		b.Client = b.NewClient(kgo.RecordPartitioner(kgo.ManualPartitioner()))
 		test(t, b)
 	})
 }
 
 // put produces a record to a partition.
 func (b *bench) put(partition int32, m schemas.Message) {
-	b.t.Helper()
-	rec, err := b.codec.Encode(m)
+	b.T.Helper()
+	rec, err := b.Codec.Encode(m)
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	r := kafka.ToKgo(prefix, rec)
 	r.Partition = partition
-	b.produceRaw(r)
+	b.ProduceRaw(r)
 }
 
 // ends notes when records were done, by id.
@@ -111,18 +113,18 @@ func TestAHalfHourDownloadDelaysNobody(t *testing.T) {
 				}
 			}
 			done.note(in.Message.ID)
-			return in.Emit(ctx, echo(in.Message))
+			return in.Emit(ctx, members.Echo(in.Message))
 		}}
 		member := func() (stop func()) {
 			return b.start(work, func(c *Config) { c.Window, c.Stall, c.CommitInterval = window, 5*time.Minute, time.Second }, kgo.ServerSideBalancer())
 		}
 		started := time.Now()
 		member()
-		b.put(0, message("slow", 0))
+		b.put(0, members.Message("slow", 0))
 		// The partition of the slow record has more than its window holds.
 		const beyond = 2*window + 10
 		for n := 1; n < beyond; n++ {
-			b.put(0, message(fmt.Sprint("behind", n), n))
+			b.put(0, members.Message(fmt.Sprint("behind", n), n))
 		}
 		time.Sleep(soon)
 		for n := 1; n < window; n++ {
@@ -146,7 +148,7 @@ func TestAHalfHourDownloadDelaysNobody(t *testing.T) {
 				leave = nil
 			}
 			for p := int32(1); p < partitions; p++ {
-				b.put(p, message(fmt.Sprintf("other%d-%d", round, p), 0))
+				b.put(p, members.Message(fmt.Sprintf("other%d-%d", round, p), 0))
 			}
 			time.Sleep(soon)
 			for p := int32(1); p < partitions; p++ {
@@ -185,13 +187,13 @@ func TestLostWorkIsCancelledWithinASecond(t *testing.T) {
 		opts  []kgo.Opt
 		fault kfake.Fault
 	}{
-		classic:  {nil, kfake.Fault{Keys: []kmsg.Key{kmsg.Heartbeat}, Err: kerr.UnknownMemberID}},
-		consumer: {[]kgo.Opt{kgo.ServerSideBalancer()}, kfake.Fault{Keys: []kmsg.Key{kmsg.ConsumerGroupHeartbeat}, Err: kerr.FencedMemberEpoch, TopLevel: true}},
-		static:   {[]kgo.Opt{kgo.InstanceID("one")}, kfake.Fault{Keys: []kmsg.Key{kmsg.Heartbeat}, Err: kerr.FencedInstanceID}},
+		members.Classic:  {nil, kfake.Fault{Keys: []kmsg.Key{kmsg.Heartbeat}, Err: kerr.UnknownMemberID}},
+		members.Consumer: {[]kgo.Opt{kgo.ServerSideBalancer()}, kfake.Fault{Keys: []kmsg.Key{kmsg.ConsumerGroupHeartbeat}, Err: kerr.FencedMemberEpoch, TopLevel: true}},
+		members.Static:   {[]kgo.Opt{kgo.InstanceID("one")}, kfake.Fault{Keys: []kmsg.Key{kmsg.Heartbeat}, Err: kerr.FencedInstanceID}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, 1, func(t *testing.T, b *bench) {
-				b.put(0, message("key", 1))
+				b.put(0, members.Message("key", 1))
 				began, cancelled := make(chan struct{}, 10), make(chan time.Time, 10)
 				b.start(funcs{work: func(ctx context.Context, _ Input) error {
 					began <- struct{}{}
@@ -209,7 +211,7 @@ func TestLostWorkIsCancelledWithinASecond(t *testing.T) {
 					said = time.Now()
 					return true
 				}
-				b.cluster.Fault(fault)
+				b.Cluster.Fault(fault)
 				at := <-cancelled
 				mu.Lock()
 				defer mu.Unlock()
@@ -225,8 +227,8 @@ func TestLostWorkIsCancelledWithinASecond(t *testing.T) {
 // its record is left to the next member.
 func TestStopCancelsAfterTheGracePeriod(t *testing.T) {
 	inVirtualTime(t, 1, func(t *testing.T, b *bench) {
-		b.put(0, message("quick", 1))
-		b.put(0, message("endless", 2))
+		b.put(0, members.Message("quick", 1))
+		b.put(0, members.Message("endless", 2))
 		began, cancelled := make(chan struct{}), make(chan time.Time, 1)
 		stop := b.start(funcs{work: func(ctx context.Context, in Input) error {
 			if in.Message.Key == "quick" {
@@ -253,8 +255,8 @@ func TestStopCancelsAfterTheGracePeriod(t *testing.T) {
 func TestTheWatchdogBarksAtStallsOnly(t *testing.T) {
 	inVirtualTime(t, 1, func(t *testing.T, b *bench) {
 		const stall = 5 * time.Minute
-		b.put(0, message("stalls", 1))
-		b.put(0, message("goes on", 2))
+		b.put(0, members.Message("stalls", 1))
+		b.put(0, members.Message("goes on", 2))
 		var done ends
 		var mu sync.Mutex
 		attempts := map[string]int{}
@@ -278,7 +280,7 @@ func TestTheWatchdogBarksAtStallsOnly(t *testing.T) {
 			return nil
 		}}, func(c *Config) { c.Stall, c.Window, c.CommitInterval = stall, 4, time.Second })
 		time.Sleep(4 * stall)
-		if n := b.labelled("tributary_stage_errors_total", "kind", kindStalled); n != 3 {
+		if n := b.Labelled("tributary_stage_errors_total", "kind", member.KindStalled); n != 3 {
 			t.Errorf("%v stalls after %v, want the three that make a record poison", n, 4*stall)
 		}
 		time.Sleep(9 * time.Hour)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/producers/plan"
 	"tributary/producers/plan/plantest"
 	"tributary/schemas"
@@ -73,7 +73,7 @@ func TestABatchAppliesOnce(t *testing.T) {
 	errs := make([]error, 4)
 	for i := range errs {
 		m := p.Member(p.Pool)
-		wg.Go(func() { errs[i] = m.Apply(t.Context(), []stage.Range{r}) })
+		wg.Go(func() { errs[i] = m.Apply(t.Context(), []sink.Range{r}) })
 	}
 	wg.Wait()
 	won := 0
@@ -98,7 +98,7 @@ func TestRecordsThatAreNothingArePassedOver(t *testing.T) {
 	r := p.Batch(schemas.FileDiscoveredTopic, &schemas.FileDiscovered{FileRef: schemas.FileRef{File: "not a uuid"}}, &schemas.FileDiscovered{},
 		&schemas.FileDiscovered{FileRef: schemas.FileRef{File: schemas.FileID("add", "unknown.zip")}, Look: 1}, d)
 	r.Records[1].Headers = nil
-	if err := p.Apply(t.Context(), []stage.Range{r}); err != nil {
+	if err := p.Apply(t.Context(), []sink.Range{r}); err != nil {
 		t.Fatal(err)
 	}
 	if got := p.Text("SELECT class FROM control.look"); got != "(taken)" {
@@ -271,9 +271,9 @@ func TestOutcomesOfSharedJobsDoNotDeadlock(t *testing.T) {
 	var wg sync.WaitGroup
 	for i, half := range halves {
 		m := p.Member(p.Pool)
-		r := stage.Range{Topic: schemas.DownloadFinishedTopic, Partition: int32(i), To: int64(len(half)), Records: p.Records(schemas.DownloadFinishedTopic, half...)}
+		r := sink.Range{Topic: schemas.DownloadFinishedTopic, Partition: int32(i), To: int64(len(half)), Records: p.Records(schemas.DownloadFinishedTopic, half...)}
 		wg.Go(func() {
-			if err := m.Apply(t.Context(), []stage.Range{r}); err != nil {
+			if err := m.Apply(t.Context(), []sink.Range{r}); err != nil {
 				t.Error(err)
 			}
 		})

@@ -2,7 +2,7 @@ package plan
 
 import (
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/sql/control"
 )
 
@@ -10,4 +10,4 @@ func pgOutbox() pg.Outbox   { return pg.Outbox{Schema: control.Schema} }
 func pgOffsets() pg.Offsets { return pg.Offsets{Schema: control.Schema, Group: "test.plan"} }
 
 // Work that was lost with a topic is requested again.
-var _ stage.Restarter = (*Planner)(nil)
+var _ sink.Restarter = (*Planner)(nil)

@@ -27,7 +27,7 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -73,7 +73,7 @@ func New(cfg config.Plan, cutoff time.Duration, once bool, pool *pgxpool.Pool, o
 }
 
 // Run reads with the given applier and dispatches until ctx ends.
-func (p *Planner) Run(ctx context.Context, applier *stage.Applier) error {
+func (p *Planner) Run(ctx context.Context, applier *sink.Applier) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return applier.Run(ctx) })
 	g.Go(func() error { return p.dispatchLoop(ctx) })
@@ -81,7 +81,7 @@ func (p *Planner) Run(ctx context.Context, applier *stage.Applier) error {
 }
 
 // Apply decides about a batch of events in one transaction.
-func (p *Planner) Apply(ctx context.Context, batch []stage.Range) error {
+func (p *Planner) Apply(ctx context.Context, batch []sink.Range) error {
 	in, err := p.decode(batch)
 	if err != nil {
 		return err
@@ -147,14 +147,14 @@ func (in input) files() []string {
 // decode reads a batch's records. One that cannot be read is logged and
 // passed over: nothing here waits for it, and what has no news is requested
 // again. A schema that this binary does not know stops it instead.
-func (p *Planner) decode(batch []stage.Range) (input, error) {
+func (p *Planner) decode(batch []sink.Range) (input, error) {
 	var in input
 	for _, r := range batch {
 		for _, rec := range r.Records {
 			record := kafka.FromKgo(rec)
 			m, err := p.Outbox.Codec.Decode(record)
 			if errors.Is(err, schemas.ErrUnknownSchema) {
-				return in, &stage.RecordError{Topic: r.Topic, Partition: r.Partition, Offset: rec.Offset, Err: err}
+				return in, &sink.RecordError{Topic: r.Topic, Partition: r.Partition, Offset: rec.Offset, Err: err}
 			}
 			if err != nil {
 				p.passedOver("a record cannot be read and is passed over", "topic", r.Topic, "partition", r.Partition, "offset", rec.Offset, "error", err)

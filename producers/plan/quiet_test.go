@@ -8,7 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 )
 
@@ -18,11 +18,11 @@ func TestARecordThatCannotBeReadIsLoggedOnceInAWhile(t *testing.T) {
 	p := newPlanner()
 	p.Log = slog.New(slog.NewTextHandler(&log, nil))
 	p.Outbox.Codec = codec(t)
-	r := stage.Range{Topic: schemas.FileDiscoveredTopic}
+	r := sink.Range{Topic: schemas.FileDiscoveredTopic}
 	for n := range int64(1000) {
 		r.Records = append(r.Records, &kgo.Record{Topic: "tributary." + schemas.FileDiscoveredTopic, Offset: n, Value: []byte("?")})
 	}
-	if _, err := p.decode([]stage.Range{r}); err != nil {
+	if _, err := p.decode([]sink.Range{r}); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(log.String(), "\n"); n != 1 {

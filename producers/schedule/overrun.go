@@ -17,9 +17,9 @@ const overrun = "the source is due, but its last poll has not ended: it is due a
 // overruns counts the sources that are due though they are still being polled, or
 // wait for it, tells of each, and makes it due again later.
 func (s *Scheduler) overruns(ctx context.Context) error {
-	now := s.Now()
+	now := s.deps.Now()
 	var over []control.Standing
-	err := pg.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+	err := pg.InTx(ctx, s.deps.Pool, func(tx pgx.Tx) error {
 		ids, err := control.Overdue(ctx, tx, now)
 		if err != nil || len(ids) == 0 {
 			return err
@@ -35,13 +35,13 @@ func (s *Scheduler) overruns(ctx context.Context) error {
 		for _, st := range over {
 			events = append(events, sourcestate.Event(st, revision, overrun, now))
 		}
-		return s.Outbox.Append(ctx, tx, events...)
+		return s.deps.Outbox.Append(ctx, tx, events...)
 	})
 	if err != nil {
 		return err
 	}
 	for _, st := range over {
-		s.Log.Warn("a poll has not ended though the next is due; raise the source's interval if it happens often", "source", st.ID, "overruns", st.Overruns)
+		s.deps.Log.Warn("a poll has not ended though the next is due; raise the source's interval if it happens often", "source", st.ID, "overruns", st.Overruns)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ func TestAnOverrunIsCountedAndPushedOut(t *testing.T) {
 	for name, state := range map[string]string{"it runs": "running", "it waits for its turn": "due"} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, two()...)
-			b.Config.Schedule.Jitter = 0
+			b.cfg.Schedule.Jitter = 0
 			b.sync()
 			if _, err := b.Open(t.Context(), false); err != nil {
 				t.Fatal(err)
@@ -87,7 +87,7 @@ func TestASuspendedSourceIsOnlyProbed(t *testing.T) {
 			t.Errorf("before a probe is due, once %v: %v", once, err)
 		}
 	}
-	b.Config.Sources[0].Interval = config.Duration(2 * time.Hour)
+	b.cfg.Sources[0].Interval = config.Duration(2 * time.Hour)
 	b.sync()
 	told := b.events()
 	if len(told) != 1 || told[0].Attributes["state"] != "suspended" || told[0].Attributes["suspended_why"] != "why" || told[0].Attributes["suspended_at"] != since.Format(time.RFC3339Nano) {

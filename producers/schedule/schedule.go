@@ -28,9 +28,8 @@ import (
 
 const stage = "schedule"
 
-// Scheduler opens sessions under a lease, so that any number may run.
-type Scheduler struct {
-	Config  config.Config
+// Deps are what a Scheduler works with.
+type Deps struct {
 	Profile *profile.Profile
 	Pool    *pgxpool.Pool
 	Outbox  pg.Outbox
@@ -39,16 +38,25 @@ type Scheduler struct {
 	Now     func() time.Time
 }
 
+// Scheduler opens sessions under a lease, so that any number may run.
+type Scheduler struct {
+	cfg  config.Config
+	deps Deps
+}
+
+// New makes a Scheduler of the sources that are configured.
+func New(cfg config.Config, d Deps) *Scheduler { return &Scheduler{cfg: cfg, deps: d} }
+
 // Run announces the configuration and opens sessions until ctx ends.
 func (s *Scheduler) Run(ctx context.Context) error {
-	s.Lease.Keep(ctx, func(err error) { s.Log.Warn("no session can be opened now; trying again", "error", err) }, func(ctx context.Context, _ int64) error {
+	s.deps.Lease.Keep(ctx, func(err error) { s.deps.Log.Warn("no session can be opened now; trying again", "error", err) }, func(ctx context.Context, _ int64) error {
 		synced := false
-		tick := time.NewTicker(s.Config.Schedule.Tick.D())
+		tick := time.NewTicker(s.cfg.Schedule.Tick.D())
 		defer tick.Stop()
 		for {
 			err := s.turn(ctx, &synced)
 			if err != nil && ctx.Err() == nil {
-				s.Log.Warn("no session can be opened now; trying again", "error", err)
+				s.deps.Log.Warn("no session can be opened now; trying again", "error", err)
 			}
 			select {
 			case <-ctx.Done():
@@ -79,14 +87,14 @@ func (s *Scheduler) turn(ctx context.Context, synced *bool) error {
 
 // Sync stores the configured centres and sources and announces what changed.
 func (s *Scheduler) Sync(ctx context.Context) error {
-	now := s.Now()
-	return pg.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+	now := s.deps.Now()
+	return pg.InTx(ctx, s.deps.Pool, func(tx pgx.Tx) error {
 		revision, err := control.NextCount(ctx, tx, "revision")
 		if err != nil {
 			return err
 		}
 		var events []schemas.Message
-		for _, c := range centres.Merge(s.Profile, s.Config) {
+		for _, c := range centres.Merge(s.deps.Profile, s.cfg) {
 			changed, err := control.PutCentre(ctx, tx, c, revision)
 			if err != nil {
 				return err
@@ -96,7 +104,7 @@ func (s *Scheduler) Sync(ctx context.Context) error {
 			}
 		}
 		var ids, news []string
-		for _, src := range s.Config.Sources {
+		for _, src := range s.cfg.Sources {
 			row := s.row(src)
 			ids = append(ids, row.ID)
 			changed, err := control.PutSource(ctx, tx, row, revision)
@@ -119,7 +127,7 @@ func (s *Scheduler) Sync(ctx context.Context) error {
 			return err
 		}
 		events = append(events, told...)
-		return s.Outbox.Append(ctx, tx, events...)
+		return s.deps.Outbox.Append(ctx, tx, events...)
 	})
 }
 
@@ -131,10 +139,10 @@ func (s *Scheduler) row(src config.Source) control.Source {
 		row.State = "available"
 	}
 	if row.MaxSessions <= 0 {
-		row.MaxSessions = s.Config.Plan.MaxSessions
+		row.MaxSessions = s.cfg.Plan.MaxSessions
 	}
 	if row.Interval <= 0 {
-		row.Interval = s.Config.Schedule.Interval.D()
+		row.Interval = s.cfg.Schedule.Interval.D()
 	}
 	return row
 }
@@ -142,7 +150,7 @@ func (s *Scheduler) row(src config.Source) control.Source {
 // canonical spells a configured centre as the profile does; the
 // configuration's check has refused unknown ones.
 func (s *Scheduler) canonical(centre string) string {
-	set, err := centres.Set(s.Profile, s.Config)
+	set, err := centres.Set(s.deps.Profile, s.cfg)
 	if err != nil {
 		return centre
 	}
@@ -160,9 +168,9 @@ var ErrNothingDue = errors.New("no source is due")
 // available sources count as due. It returns the session's id, or
 // ErrNothingDue.
 func (s *Scheduler) Open(ctx context.Context, once bool) (string, error) {
-	now := s.Now()
+	now := s.deps.Now()
 	id := uuid.NewString()
-	err := pg.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+	err := pg.InTx(ctx, s.deps.Pool, func(tx pgx.Tx) error {
 		// The counter comes first: its lock makes whoever opens sessions at the
 		// same time take turns, so that each sees the polls of the others.
 		number, err := control.NextCount(ctx, tx, "session")
@@ -186,18 +194,18 @@ func (s *Scheduler) Open(ctx context.Context, once bool) (string, error) {
 		if err := control.OpenSession(ctx, tx, id, number, once, now, polls); err != nil {
 			return err
 		}
-		return s.Outbox.Append(ctx, tx, sessionEvent(id, number, now, len(due)))
+		return s.deps.Outbox.Append(ctx, tx, sessionEvent(id, number, now, len(due)))
 	})
 	if err != nil {
 		return "", err
 	}
-	s.Log.Debug("session opened", "session", id)
+	s.deps.Log.Debug("session opened", "session", id)
 	return id, nil
 }
 
 // spread is by how much an interval is multiplied, so that sources don't stay due
 // together.
-func (s *Scheduler) spread() float64 { return 1 + s.Config.Schedule.Jitter*(2*rand.Float64()-1) }
+func (s *Scheduler) spread() float64 { return 1 + s.cfg.Schedule.Jitter*(2*rand.Float64()-1) }
 
 func sessionEvent(id string, number int64, now time.Time, sources int) schemas.Message {
 	return schemas.Message{

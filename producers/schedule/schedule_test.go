@@ -53,8 +53,8 @@ func newBench(t *testing.T, sources ...config.Source) *bench {
 	cfg := config.Default()
 	cfg.Sources = sources
 	b := &bench{t: t, now: noon}
-	b.Scheduler = &Scheduler{Config: cfg, Profile: p, Pool: pool, Outbox: pg.Outbox{Schema: control.Schema, Codec: codec},
-		Lease: pg.Lease{Pool: pool, Schema: control.Schema, Name: "schedule", Holder: "one", TTL: time.Hour}, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return b.now }}
+	b.Scheduler = New(cfg, Deps{Profile: p, Pool: pool, Outbox: pg.Outbox{Schema: control.Schema, Codec: codec},
+		Lease: pg.Lease{Pool: pool, Schema: control.Schema, Name: "schedule", Holder: "one", TTL: time.Hour}, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return b.now }})
 	return b
 }
 
@@ -68,7 +68,7 @@ func (b *bench) sync() {
 func (b *bench) text(sql string, args ...any) string {
 	b.t.Helper()
 	var out string
-	if err := b.Pool.QueryRow(b.t.Context(), "SELECT coalesce(string_agg(q::text, ' '), '') FROM ("+sql+") q", args...).Scan(&out); err != nil {
+	if err := b.deps.Pool.QueryRow(b.t.Context(), "SELECT coalesce(string_agg(q::text, ' '), '') FROM ("+sql+") q", args...).Scan(&out); err != nil {
 		b.t.Fatalf("%s: %v", sql, err)
 	}
 	return out
@@ -76,7 +76,7 @@ func (b *bench) text(sql string, args ...any) string {
 
 func (b *bench) exec(sql string, args ...any) {
 	b.t.Helper()
-	if _, err := b.Pool.Exec(b.t.Context(), sql, args...); err != nil {
+	if _, err := b.deps.Pool.Exec(b.t.Context(), sql, args...); err != nil {
 		b.t.Fatalf("%s: %v", sql, err)
 	}
 }
@@ -84,7 +84,7 @@ func (b *bench) exec(sql string, args ...any) {
 // events are the outbox's, which it empties.
 func (b *bench) events() (out []*schemas.StatusChanged) {
 	b.t.Helper()
-	for _, m := range enginetest.Drain(b.t, b.Pool, control.Schema, b.Outbox.Codec) {
+	for _, m := range enginetest.Drain(b.t, b.deps.Pool, control.Schema, b.deps.Outbox.Codec) {
 		out = append(out, m.Body.(*schemas.StatusChanged))
 	}
 	return out
@@ -116,7 +116,7 @@ func TestConfigurationIsAnnounced(t *testing.T) {
 			centres++
 		}
 	}
-	if centres != len(b.Profile.Centres) || len(bySource) != 2 {
+	if centres != len(b.deps.Profile.Centres) || len(bySource) != 2 {
 		t.Fatalf("%d centres, %d sources", centres, len(bySource))
 	}
 	want := map[string]string{"protocol": "ftp", "hostname": "ftp.example.org:21", "username": "reader", "base_path": "/impc", "accesskey": "env:SECRET_OF_B", "state": "available", "hosts": "Ics"}
@@ -132,9 +132,9 @@ func TestConfigurationIsAnnounced(t *testing.T) {
 	if again := b.events(); len(again) != 0 {
 		t.Errorf("%d events though nothing changed", len(again))
 	}
-	b.Config.Sources = b.Config.Sources[:1]
-	b.Config.Sources[0].State = "maintenance"
-	b.Config.Centres = []config.Centre{{ShortName: "H", Email: "h@example.org"}, {ShortName: "New"}}
+	b.cfg.Sources = b.cfg.Sources[:1]
+	b.cfg.Sources[0].State = "maintenance"
+	b.cfg.Centres = []config.Centre{{ShortName: "H", Email: "h@example.org"}, {ShortName: "New"}}
 	b.sync()
 	got := map[string]string{}
 	for _, e := range b.events() {
@@ -161,7 +161,7 @@ func TestWhatASourceMayShowIsKept(t *testing.T) {
 		{config.Hosts{{Centre: "j"}, {Centre: "ics", Actions: []string{"add", "edit"}}}, "({H,J,Ics/add,Ics/edit})", "H J Ics/add Ics/edit"},
 		{config.Hosts{{Centre: config.AllCentres}}, "()", "all"},
 	} {
-		b.Config.Sources[0].Hosts = tt.hosts
+		b.cfg.Sources[0].Hosts = tt.hosts
 		b.events()
 		b.sync()
 		if got := b.text("SELECT hosts FROM control.source WHERE id = 'a'"); strings.ReplaceAll(got, `"`, "") != tt.kept {
@@ -273,7 +273,7 @@ func TestSessionsAtTheSameMoment(t *testing.T) {
 
 func TestRunAnnouncesAndOpens(t *testing.T) {
 	b := newBench(t, two()...)
-	b.Config.Schedule.Tick = config.Duration(10 * time.Millisecond)
+	b.cfg.Schedule.Tick = config.Duration(10 * time.Millisecond)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- b.Run(ctx) }()

@@ -19,7 +19,7 @@ import (
 	"tributary/consumers/tracker"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/queries/report"
 	"tributary/schemas"
 	trackersql "tributary/sql/tracker"
@@ -128,7 +128,7 @@ func TestThePastIsWhatTheTrackerSaid(t *testing.T) {
 	live := tracker.New(pool, codec, "test", slog.New(slog.DiscardHandler))
 	apply := func(n int, rec *kgo.Record) {
 		rec.Offset = int64(n)
-		if err := live.Apply(t.Context(), []stage.Range{{Topic: "told", From: int64(n), To: int64(n + 1), Records: []*kgo.Record{rec}}}); err != nil {
+		if err := live.Apply(t.Context(), []sink.Range{{Topic: "told", From: int64(n), To: int64(n + 1), Records: []*kgo.Record{rec}}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"tributary/internal/engine"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 )
 
@@ -33,12 +33,12 @@ func store(t *testing.T, partitions ...[]*kgo.Record) driver.Conn {
 	}
 	h := history.New(func(name string) (driver.Conn, error) { return engine.OpenClickHouse(endpoint, name) }, database, codec, slog.New(slog.DiscardHandler))
 	defer h.Close()
-	var batch []stage.Range
+	var batch []sink.Range
 	for i, records := range partitions {
 		for n, r := range records {
 			r.Partition, r.Offset = int32(i), int64(n)
 		}
-		batch = append(batch, stage.Range{Topic: schemas.StatusChangedTopic, Partition: int32(i), To: int64(len(records)), Records: records})
+		batch = append(batch, sink.Range{Topic: schemas.StatusChangedTopic, Partition: int32(i), To: int64(len(records)), Records: records})
 	}
 	if err := h.Apply(t.Context(), batch); err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/queries/centrereport"
 	"tributary/schemas"
 	trackersql "tributary/sql/tracker"
@@ -124,7 +124,7 @@ func filled(t *testing.T) *pgxpool.Pool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := stage.Range{Topic: schemas.StatusChangedTopic}
+	r := sink.Range{Topic: schemas.StatusChangedTopic}
 	for i, e := range story() {
 		encoded, err := codec.Encode(schemas.Message{ID: schemas.ID("e", fmt.Sprint(i)), Topic: schemas.StatusChangedTopic, Stage: "test",
 			Time: start().Add(time.Duration(i) * time.Second), Body: &e})
@@ -136,7 +136,7 @@ func filled(t *testing.T) *pgxpool.Pool {
 		r.Records = append(r.Records, rec)
 	}
 	r.To = int64(len(r.Records))
-	if err := tracker.New(pool, codec, "test", slog.New(slog.DiscardHandler)).Apply(t.Context(), []stage.Range{r}); err != nil {
+	if err := tracker.New(pool, codec, "test", slog.New(slog.DiscardHandler)).Apply(t.Context(), []sink.Range{r}); err != nil {
 		t.Fatal(err)
 	}
 	for position, d := range map[int64][2]string{1: {loadedZip, "specimen"}, 3: {dataZip, "experiment"}, 4: {dataZip, "specimen"}, 9: {badDocZip, "experiment"}} {

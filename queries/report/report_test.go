@@ -15,7 +15,7 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/queries/report"
 	"tributary/schemas"
 	trackersql "tributary/sql/tracker"
@@ -48,7 +48,7 @@ func told(t *testing.T, events []schemas.StatusChanged) *pgxpool.Pool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := stage.Range{Topic: schemas.StatusChangedTopic}
+	r := sink.Range{Topic: schemas.StatusChangedTopic}
 	for i, e := range events {
 		encoded, err := codec.Encode(schemas.Message{ID: schemas.ID("e", string(rune(i))), Topic: schemas.StatusChangedTopic, Stage: "test",
 			Time: start().Add(time.Duration(i) * time.Second), Body: &e})
@@ -62,7 +62,7 @@ func told(t *testing.T, events []schemas.StatusChanged) *pgxpool.Pool {
 	r.To = int64(len(r.Records))
 	r.Records = append(r.Records, &kgo.Record{Offset: r.To, Value: []byte("?")})
 	r.To++
-	if err := tracker.New(pool, codec, "test", slog.New(slog.DiscardHandler)).Apply(t.Context(), []stage.Range{r}); err != nil {
+	if err := tracker.New(pool, codec, "test", slog.New(slog.DiscardHandler)).Apply(t.Context(), []sink.Range{r}); err != nil {
 		t.Fatal(err)
 	}
 	return pool

@@ -15,7 +15,8 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/member"
+	"tributary/internal/stage/sink"
 	"tributary/producers/plan"
 	"tributary/schemas"
 	"tributary/sql/control"
@@ -36,7 +37,7 @@ func TestAMemberThatWasStartedTooEarly(t *testing.T) {
 	}
 	log := slog.New(slog.DiscardHandler)
 	p := plan.New(config.Default().Plan, time.Minute, false, s.Pool, pg.Outbox{Schema: control.Schema, Codec: s.Codec}, pg.Offsets{Schema: control.Schema, Group: "t.plan"}, log)
-	applier := stage.NewApplier(stage.ApplierConfig{Name: "plan", Prefix: "t", Topics: plan.Topics()}, s.Connect, p, log, stage.NewMetrics(prometheus.NewRegistry()))
+	applier := sink.New(sink.Config{Name: "plan", Prefix: "t", Topics: plan.Topics()}, s.Connect, p, log, member.NewMetrics(prometheus.NewRegistry()))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- p.Run(ctx, applier) }()

@@ -29,12 +29,12 @@ type served struct {
 func (s *stages) download(ctx context.Context, f *served) (*schemas.DownloadFinished, error) {
 	cfg := config.Default().Download
 	cfg.MaxFileSize = 8 << 20
-	d := &download.Downloader{
-		Config: cfg, Sources: map[string]config.Source{"src": {ID: "src", URL: "file:///nowhere"}}, Blobs: s.store,
+	d := download.New(cfg, download.Deps{
+		Sources: map[string]config.Source{"src": {ID: "src", URL: "file:///nowhere"}}, Blobs: s.store,
 		Dial:        func(context.Context, remote.Config) (remote.Session, error) { return &session{f: f}, nil },
 		Outstanding: func(context.Context, string) (bool, error) { return true, nil },
 		Log:         slog.New(slog.DiscardHandler), Now: time.Now,
-	}
+	})
 	size := f.listed
 	if size == 0 {
 		size = int64(len(f.content))

@@ -76,8 +76,8 @@ func newStages(c bad) (*stages, error) {
 		return nil, err
 	}
 	log := slog.New(slog.DiscardHandler)
-	s.unzip = &unzip.Unzipper{Limits: limits(), Blobs: s.store, Rules: unzip.Rules{Profile: s.profile, Centres: s.centres}, Log: log, Now: time.Now}
-	if s.valid, err = validate.New(s.profile, s.profile, config.Default().Validate, s.store, log, time.Now); err != nil {
+	s.unzip = unzip.New(limits(), unzip.Deps{Blobs: s.store, Rules: unzip.Rules{Profile: s.profile, Centres: s.centres}, Log: log, Now: time.Now})
+	if s.valid, err = validate.New(config.Default().Validate, validate.Deps{Profile: s.profile, Blobs: s.store, Log: log, Now: time.Now}); err != nil {
 		return nil, err
 	}
 	if s.mapping, err = mapping.Load(s.profile.FS()); err != nil {

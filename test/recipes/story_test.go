@@ -15,7 +15,7 @@ import (
 	"tributary/internal/engine"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 )
 
@@ -232,7 +232,7 @@ func (s *story) stored() (driver.Conn, string) {
 		s.records = append(s.records, &kgo.Record{Value: []byte("no event: " + hostile)})
 	}
 	rng.Shuffle(len(s.records), func(i, j int) { s.records[i], s.records[j] = s.records[j], s.records[i] })
-	ranges := []stage.Range{{Topic: schemas.StatusChangedTopic, Partition: 0}, {Topic: schemas.StatusChangedTopic, Partition: 1}}
+	ranges := []sink.Range{{Topic: schemas.StatusChangedTopic, Partition: 0}, {Topic: schemas.StatusChangedTopic, Partition: 1}}
 	for i, r := range s.records {
 		p := &ranges[i%2]
 		r.Partition, r.Offset = int32(i%2), p.To

@@ -27,7 +27,8 @@ import (
 	"tributary/internal/pg"
 	"tributary/internal/profile"
 	"tributary/internal/remote"
-	"tributary/internal/stage"
+	"tributary/internal/stage/member"
+	"tributary/internal/stage/sink"
 	"tributary/producers/plan"
 	"tributary/producers/poll"
 	"tributary/producers/publish"
@@ -120,22 +121,22 @@ func (w *world) start() *schedule.Scheduler {
 	}
 	outbox := pg.Outbox{Schema: control.Schema, Codec: w.codec}
 	registry := prometheus.NewRegistry()
-	metrics := stage.NewMetrics(registry)
+	metrics := member.NewMetrics(registry)
 	polled := map[string]config.Source{}
 	for _, s := range w.cfg.Sources[hosts:] {
 		polled[s.ID] = s
 	}
-	scheduler := &schedule.Scheduler{Config: w.cfg, Profile: impc, Pool: w.pool, Outbox: outbox, Log: w.log, Now: now}
+	scheduler := schedule.New(w.cfg, schedule.Deps{Profile: impc, Pool: w.pool, Outbox: outbox, Log: w.log, Now: now})
 	poller := &poll.Poller{Config: w.cfg, Sources: polled, Profile: impc, Centres: set, Pool: w.pool, Outbox: outbox, Holder: "test", TTL: 30 * time.Second,
 		Log: w.log, Now: now, Dial: w.dial}
 	planner := plan.New(w.cfg.Plan, w.cfg.Sequence.PollCutoff.D(), false, w.pool, outbox, pg.Offsets{Schema: control.Schema, Group: "plan"}, w.log)
 	w.announcer = &poll.Announcer{Sources: polled, Profile: impc, Centres: set, Outbox: outbox, Now: now}
-	sequencer := &sequence.Sequencer{Config: w.cfg.Sequence, Kinds: []string{"specimen", "experiment"}, Outbox: outbox,
-		Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: pg.Offsets{Schema: control.Schema, Group: "sequence"}, Pool: w.pool}}, Lease: pg.Lease{Pool: w.pool, Schema: control.Schema, Name: "release", Holder: "test", TTL: 3 * time.Second},
-		Applied: func(context.Context) (int64, error) { return math.MaxInt64, nil }, Log: w.log, Now: now}
+	sequencer := sequence.New(w.cfg.Sequence, sequence.Deps{Kinds: []string{"specimen", "experiment"}, Outbox: outbox,
+		Offsets: pg.Offsets{Schema: control.Schema, Group: "sequence"}, Pool: w.pool, Lease: pg.Lease{Pool: w.pool, Schema: control.Schema, Name: "release", Holder: "test", TTL: 3 * time.Second},
+		Applied: func(context.Context) (int64, error) { return math.MaxInt64, nil }, Log: w.log, Now: now})
 	publisher := publish.New(w.cfg.Publish, w.cfg.Kafka.TopicPrefix, control.Schema, w.pool, w.client(), "test", w.log, registry)
-	applier := func(name string, topics []string, sink stage.Sink) *stage.Applier {
-		return stage.NewApplier(stage.ApplierConfig{Name: name, Prefix: w.cfg.Kafka.TopicPrefix, Topics: topics, MaxRecords: 5000, MaxWait: 150 * time.Millisecond}, w.connect, sink, w.log, metrics)
+	applier := func(name string, topics []string, store sink.Store) *sink.Applier {
+		return sink.New(sink.Config{Name: name, Prefix: w.cfg.Kafka.TopicPrefix, Topics: topics, MaxRecords: 5000, MaxWait: 150 * time.Millisecond}, w.connect, store, w.log, metrics)
 	}
 	w.run("poll", poller.Run)
 	w.run("publish", publisher.Run)

@@ -12,7 +12,7 @@ import (
 
 	"tributary/internal/chain"
 	"tributary/internal/kafka"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 )
 
@@ -188,8 +188,8 @@ func (c *control) credit(server string) int {
 }
 
 // plan decides about what a batch of events tells.
-func (c *control) plan(batch []stage.Range) {
-	c.s.each(batch, func(_ stage.Range, rec *kgo.Record, m schemas.Message) {
+func (c *control) plan(batch []sink.Range) {
+	c.s.each(batch, func(_ sink.Range, rec *kgo.Record, m schemas.Message) {
 		record := kafka.FromKgo(rec)
 		record.Topic = m.Topic
 		switch b := m.Body.(type) {
@@ -421,8 +421,8 @@ func (c *control) next(f *cfile) {
 }
 
 // sequence keeps verdicts; the first of each counts.
-func (c *control) sequence(batch []stage.Range) {
-	c.s.each(batch, func(_ stage.Range, _ *kgo.Record, m schemas.Message) {
+func (c *control) sequence(batch []sink.Range) {
+	c.s.each(batch, func(_ sink.Range, _ *kgo.Record, m schemas.Message) {
 		v, ok := m.Body.(*schemas.DocumentValidated)
 		if !ok || c.files[v.File] == nil {
 			return

@@ -12,7 +12,6 @@ import (
 
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/internal/stage"
 	"tributary/schemas"
 )
 
@@ -55,8 +54,8 @@ func (d *database) tx(ctx context.Context, p *proc, f func() error) error {
 }
 
 // advance moves the offsets of a batch, or fails with ErrMoved.
-func (d *database) advance(group string, batch []stage.Range) error {
-	key := func(r stage.Range) string { return fmt.Sprintf("%s %s/%d", group, r.Topic, r.Partition) }
+func (d *database) advance(group string, batch []sink.Range) error {
+	key := func(r sink.Range) string { return fmt.Sprintf("%s %s/%d", group, r.Topic, r.Partition) }
 	for _, r := range batch {
 		if at := d.offsets[key(r)]; at != r.From {
 			return fmt.Errorf("%s is at %d, not %d: %w", key(r), at, r.From, pg.ErrMoved)
@@ -85,14 +84,14 @@ func (d *database) putRecord(rec schemas.Record) {
 	d.outbox = append(d.outbox, row{d.rows, rec})
 }
 
-// sink feeds a database through a stage.Applier.
+// sink feeds a database through a sink.Applier.
 type sink struct {
 	p     *proc
 	db    *database
 	group string
 	// prepare does what needs no transaction; apply decides, in one.
-	prepare func(context.Context, []stage.Range) error
-	apply   func([]stage.Range)
+	prepare func(context.Context, []sink.Range) error
+	apply   func([]sink.Range)
 }
 
 func (k *sink) Position(ctx context.Context, topic string, partition int32) (int64, error) {
@@ -104,7 +103,7 @@ func (k *sink) Position(ctx context.Context, topic string, partition int32) (int
 	return k.db.offsets[fmt.Sprintf("%s %s/%d", k.group, topic, partition)], nil
 }
 
-func (k *sink) Apply(ctx context.Context, batch []stage.Range) error {
+func (k *sink) Apply(ctx context.Context, batch []sink.Range) error {
 	if k.prepare != nil {
 		if err := k.prepare(ctx, batch); err != nil {
 			return err
@@ -120,7 +119,7 @@ func (k *sink) Apply(ctx context.Context, batch []stage.Range) error {
 }
 
 // each decodes the records of a batch.
-func (s *sim) each(batch []stage.Range, f func(stage.Range, *kgo.Record, schemas.Message)) {
+func (s *sim) each(batch []sink.Range, f func(sink.Range, *kgo.Record, schemas.Message)) {
 	for _, r := range batch {
 		for _, rec := range r.Records {
 			m, err := s.shared.codec.Decode(kafka.FromKgo(rec))

@@ -6,7 +6,7 @@
 // in memory. What is modelled, behind the interfaces that the real parts use:
 // source servers, the blob store, and the databases with what decides in them
 // (poll, plan, sequence, insert, tracker, history), which read the log through
-// the real stage.Applier. Every member is a process of its own to the rest: it
+// the real sink.Applier. Every member is a process of its own to the rest: it
 // can be killed, stopped and cut off at any step.
 //
 // Outside of virtual time the same seeds are played with the product's own roles

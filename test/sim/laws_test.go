@@ -5,15 +5,16 @@ package sim
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/kafka"
-	"tributary/internal/stage"
 	"tributary/schemas"
 )
 
@@ -164,7 +165,7 @@ func (s *sim) partitionsOf(topic string) int32 {
 // still runs.
 func (s *sim) checkOffsets() {
 	s.observe(func(ctx context.Context, client *kgo.Client) {
-		ends, err := stage.EndOffsets(ctx, client, prefix, topicsOf())
+		ends, err := endOffsets(ctx, client, topicsOf())
 		if err != nil {
 			s.violate("sim", "%v", err)
 			return
@@ -178,6 +179,21 @@ func (s *sim) checkOffsets() {
 		}
 		s.violate("L6", "%s", strings.Join(wrong, "; "))
 	})
+}
+
+// endOffsets returns where the logs of topics end, by partition. Topics go by
+// their logical names.
+func endOffsets(ctx context.Context, client *kgo.Client, topics []string) (map[string]map[int32]int64, error) {
+	out := map[string]map[int32]int64{}
+	for _, t := range topics {
+		out[t] = map[int32]int64{}
+		ends, err := kadm.NewClient(client).ListEndOffsets(ctx, kafka.TopicName(prefix, t))
+		if err = errors.Join(err, ends.Error()); err != nil {
+			return nil, err
+		}
+		ends.Each(func(o kadm.ListedOffset) { out[t][o.Partition] = o.Offset })
+	}
+	return out, nil
 }
 
 // observe looks at the broker for a minute at most, as nobody's member.

@@ -20,6 +20,7 @@ import (
 	"tributary/internal/blob"
 	"tributary/internal/config"
 	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 )
 
@@ -115,20 +116,20 @@ func (s *sim) work(ctx context.Context, p *proc) error {
 		return err
 	}
 	defer release()
-	metrics := stage.NewMetrics(p.metrics)
+	metrics := member.NewMetrics(p.metrics)
 	switch p.role {
 	case "download":
-		d := &download.Downloader{Config: s.downloads(), Sources: s.sources, Blobs: s.blobs.by(p), Space: space(log), Dial: s.dialer(p), Lease: s.paced(holdLease), Log: log, Now: time.Now,
+		d := download.New(s.downloads(), download.Deps{Sources: s.sources, Blobs: s.blobs.by(p), Space: space(log), Dial: s.dialer(p), Lease: s.paced(holdLease), Log: log, Now: time.Now,
 			Outstanding: func(ctx context.Context, id string) (bool, error) { return s.planes.outstanding(ctx, p, id) },
 			Hold: func(ctx context.Context, id, server string) (context.Context, func(), error) {
 				return s.planes.hold(ctx, p, id, server)
-			}}
+			}})
 		return s.runner(p, download.Name, schemas.DownloadRequestedTopic, d, log, metrics).Run(ctx)
 	case "unzip":
-		u := &unzip.Unzipper{Limits: archive.DefaultLimits(), Blobs: s.blobs.by(p), Rules: unzip.Rules{Profile: s.shared.profile, Centres: s.shared.centres}, Log: log, Now: time.Now}
+		u := unzip.New(archive.DefaultLimits(), unzip.Deps{Blobs: s.blobs.by(p), Rules: unzip.Rules{Profile: s.shared.profile, Centres: s.shared.centres}, Log: log, Now: time.Now})
 		return s.runner(p, unzip.Name, schemas.DownloadFinishedTopic, u, log, metrics).Run(ctx)
 	case "validate":
-		v, err := validate.New(s.shared.profile, s.shared.profile, config.Default().Validate, s.blobs.by(p), log, time.Now)
+		v, err := validate.New(config.Default().Validate, validate.Deps{Profile: s.shared.profile, Blobs: s.blobs.by(p), Log: log, Now: time.Now})
 		if err != nil {
 			return err
 		}
@@ -170,7 +171,7 @@ func window(name string) int {
 }
 
 // runner is the real runtime of a stage.
-func (s *sim) runner(p *proc, name, topic string, work stage.Stage, log *slog.Logger, metrics *stage.Metrics) *stage.Runner {
+func (s *sim) runner(p *proc, name, topic string, work stage.Stage, log *slog.Logger, metrics *member.Metrics) *stage.Runner {
 	parallelism, detached := 4, 0
 	if name == download.Name {
 		parallelism, detached = downloadsAtOnce, config.Default().Download.MaxDetached
@@ -179,12 +180,12 @@ func (s *sim) runner(p *proc, name, topic string, work stage.Stage, log *slog.Lo
 		BackoffMax: 5 * time.Second, CommitInterval: s.scene.commits}, p.client, s.shared.codec, work, log, metrics)
 }
 
-func (s *sim) applier(p *proc, k *sink, log *slog.Logger, metrics *stage.Metrics, topics ...string) *stage.Applier {
-	return stage.NewApplier(stage.ApplierConfig{Name: k.group, Prefix: prefix, Topics: topics, MaxWait: 200 * time.Millisecond}, p.client, k, log, metrics)
+func (s *sim) applier(p *proc, k *sink, log *slog.Logger, metrics *member.Metrics, topics ...string) *sink.Applier {
+	return sink.New(sink.Config{Name: k.group, Prefix: prefix, Topics: topics, MaxWait: 200 * time.Millisecond}, p.client, k, log, metrics)
 }
 
 // decider is a role that reads events into control and decides now and then.
-func (s *sim) decider(ctx context.Context, p *proc, db *database, apply func([]stage.Range), decide func(), log *slog.Logger, metrics *stage.Metrics, topics ...string) error {
+func (s *sim) decider(ctx context.Context, p *proc, db *database, apply func([]sink.Range), decide func(), log *slog.Logger, metrics *member.Metrics, topics ...string) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		return s.applier(p, &sink{p: p, db: db, group: p.role, apply: apply}, log, metrics, topics...).Run(ctx)

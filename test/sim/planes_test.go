@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tributary/internal/stage"
+	"tributary/internal/stage/member"
 	"tributary/schemas"
 )
 
@@ -22,7 +22,7 @@ type planes interface {
 	// open gives a process its way to the databases, until release is called.
 	open(p *proc) (release func(), err error)
 	// work is what a process of a role does that is no Kafka-to-Kafka stage.
-	work(ctx context.Context, p *proc, log *slog.Logger, metrics *stage.Metrics) error
+	work(ctx context.Context, p *proc, log *slog.Logger, metrics *member.Metrics) error
 	// outstanding and hold are what download asks and tells.
 	outstanding(ctx context.Context, p *proc, job string) (bool, error)
 	hold(ctx context.Context, p *proc, job, server string) (context.Context, func(), error)
@@ -47,7 +47,7 @@ func (m models) roles() []string {
 
 func (m models) open(*proc) (func(), error) { return func() {}, nil }
 
-func (m models) work(ctx context.Context, p *proc, log *slog.Logger, metrics *stage.Metrics) error {
+func (m models) work(ctx context.Context, p *proc, log *slog.Logger, metrics *member.Metrics) error {
 	s := m.s
 	switch p.role {
 	case "poll":

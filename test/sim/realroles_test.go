@@ -15,7 +15,8 @@ import (
 	trackerrole "tributary/consumers/tracker"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/member"
+	"tributary/internal/stage/sink"
 	"tributary/producers/plan"
 	pollrole "tributary/producers/poll"
 	"tributary/producers/publish"
@@ -44,7 +45,7 @@ func (in *installation) open(p *proc) (func(), error) {
 func micros() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
 // work wires a role as the program does.
-func (in *installation) work(ctx context.Context, p *proc, log *slog.Logger, metrics *stage.Metrics) error {
+func (in *installation) work(ctx context.Context, p *proc, log *slog.Logger, metrics *member.Metrics) error {
 	outbox := pg.Outbox{Schema: controldb.Schema, Codec: in.s.shared.codec}
 	lease := func(name string) pg.Lease {
 		return pg.Lease{Pool: p.db, Schema: controldb.Schema, Name: name, Holder: p.holder, TTL: in.cfg.Publish.LeaseTTL.D()}
@@ -52,7 +53,7 @@ func (in *installation) work(ctx context.Context, p *proc, log *slog.Logger, met
 	offsets := pg.Offsets{Schema: controldb.Schema, Group: kafka.GroupName(prefix, p.role)}
 	switch p.role {
 	case "schedule":
-		s := &schedule.Scheduler{Config: in.cfg, Profile: in.s.shared.profile, Pool: p.db, Outbox: outbox, Lease: lease("schedule"), Log: log, Now: micros}
+		s := schedule.New(in.cfg, schedule.Deps{Profile: in.s.shared.profile, Pool: p.db, Outbox: outbox, Lease: lease("schedule"), Log: log, Now: micros})
 		return s.Run(ctx)
 	case "poll":
 		l := &pollrole.Poller{Config: in.cfg, Sources: in.s.sources, Profile: in.s.shared.profile, Centres: in.s.shared.centres, Pool: p.db, Outbox: outbox,
@@ -64,11 +65,11 @@ func (in *installation) work(ctx context.Context, p *proc, log *slog.Logger, met
 	case "publish":
 		return in.publish(ctx, p, log)
 	case "sequence":
-		q := &sequence.Sequencer{Config: in.cfg.Sequence, Kinds: in.kinds(), Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: offsets, Pool: p.db}}, Outbox: outbox, Lease: lease("release"), Log: log, Now: micros,
+		q := sequence.New(in.cfg.Sequence, sequence.Deps{Kinds: in.kinds(), Offsets: offsets, Pool: p.db, Outbox: outbox, Lease: lease("release"), Log: log, Now: micros,
 			Applied: func(ctx context.Context) (int64, error) { return insert.AppliedPosition(ctx, p.db) },
 			Failed: func(ctx context.Context, batches []string) (schemas.Phase, error) {
 				return insert.FailedPhase(ctx, p.db, batches)
-			}}
+			}})
 		return q.Run(ctx, in.applier(p, q, 300*time.Millisecond, log, metrics, schemas.DocumentValidatedTopic))
 	case "insert":
 		i, err := insert.New(insert.Config{Insert: in.cfg.Insert, Prefix: prefix, Holder: p.holder}, insert.Deps{Pool: p.db, Blobs: in.s.blobs.by(p),
@@ -107,7 +108,7 @@ func (in *installation) publish(ctx context.Context, p *proc, log *slog.Logger) 
 
 // store is a sink that knows topics that were made anew, as the product's do.
 type store interface {
-	stage.Sink
+	sink.Store
 	TopicID(ctx context.Context, topic string, id pg.TopicID) (pg.TopicID, error)
 }
 
@@ -124,8 +125,8 @@ func (k stepped) Position(ctx context.Context, topic string, partition int32) (i
 	return k.store.Position(ctx, topic, partition)
 }
 
-func (in *installation) applier(p *proc, k store, wait time.Duration, log *slog.Logger, metrics *stage.Metrics, topics ...string) *stage.Applier {
-	return stage.NewApplier(stage.ApplierConfig{Name: p.role, Prefix: prefix, Topics: topics, MaxWait: wait}, p.client, stepped{k, p}, log, metrics)
+func (in *installation) applier(p *proc, k store, wait time.Duration, log *slog.Logger, metrics *member.Metrics, topics ...string) *sink.Applier {
+	return sink.New(sink.Config{Name: p.role, Prefix: prefix, Topics: topics, MaxWait: wait}, p.client, stepped{k, p}, log, metrics)
 }
 
 func (in *installation) outstanding(ctx context.Context, p *proc, job string) (bool, error) {

@@ -17,7 +17,7 @@ import (
 	trackerrole "tributary/consumers/tracker"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 	trackerdb "tributary/sql/tracker"
 )
@@ -156,8 +156,8 @@ func (in *installation) lawL5() {
 		id := ids[rng.IntN(len(ids))]
 		n := min(len(parts[id]), 1+rng.IntN(80))
 		batch := parts[id][:n]
-		r := stage.Range{Topic: schemas.StatusChangedTopic, Partition: id, From: batch[0].Offset, To: batch[n-1].Offset + 1, Records: batch}
-		if err := again.Apply(ctx, []stage.Range{r}); err != nil {
+		r := sink.Range{Topic: schemas.StatusChangedTopic, Partition: id, From: batch[0].Offset, To: batch[n-1].Offset + 1, Records: batch}
+		if err := again.Apply(ctx, []sink.Range{r}); err != nil {
 			s.violate("L5", "the tracker cannot be rebuilt: %v", err)
 			return
 		}

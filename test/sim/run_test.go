@@ -24,7 +24,7 @@ import (
 	"tributary/internal/engine/broker"
 	"tributary/internal/kafka"
 	"tributary/internal/profile"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 )
 
@@ -461,5 +461,5 @@ func (v *server) recover(x illness) {
 
 var (
 	_ net.Conn   = (*conn)(nil)
-	_ stage.Sink = (*sink)(nil)
+	_ sink.Store = (*sink)(nil)
 )

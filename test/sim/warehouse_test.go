@@ -13,7 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/document"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 )
 
@@ -49,11 +49,11 @@ func newWarehouse(s *sim) *warehouse {
 
 // prepare reads the documents of a batch and compares them with what they
 // should be.
-func (w *warehouse) prepare(p *proc) func(context.Context, []stage.Range) error {
+func (w *warehouse) prepare(p *proc) func(context.Context, []sink.Range) error {
 	store := w.s.blobs.by(p)
-	return func(ctx context.Context, batch []stage.Range) error {
+	return func(ctx context.Context, batch []sink.Range) error {
 		var failed error
-		w.s.each(batch, func(_ stage.Range, _ *kgo.Record, m schemas.Message) {
+		w.s.each(batch, func(_ sink.Range, _ *kgo.Record, m schemas.Message) {
 			o, ok := m.Body.(*schemas.DocumentOrdered)
 			if !ok || o.What != schemas.PositionDocument || o.Result != schemas.Valid || failed != nil {
 				return
@@ -75,8 +75,8 @@ func (w *warehouse) prepare(p *proc) func(context.Context, []stage.Range) error 
 }
 
 // apply applies the next positions, ignores lower ones and reports a gap.
-func (w *warehouse) apply(batch []stage.Range) {
-	w.s.each(batch, func(_ stage.Range, _ *kgo.Record, m schemas.Message) {
+func (w *warehouse) apply(batch []sink.Range) {
+	w.s.each(batch, func(_ sink.Range, _ *kgo.Record, m schemas.Message) {
 		o, ok := m.Body.(*schemas.DocumentOrdered)
 		switch {
 		case !ok, o.Position < w.next:
@@ -173,8 +173,8 @@ func newTracker(s *sim) *tracker {
 	return &tracker{database: newDatabase(s, "tracker"), shown: map[string]shown{}, said: map[string]bool{}}
 }
 
-func (t *tracker) apply(batch []stage.Range) {
-	t.s.each(batch, func(_ stage.Range, _ *kgo.Record, m schemas.Message) {
+func (t *tracker) apply(batch []sink.Range) {
+	t.s.each(batch, func(_ sink.Range, _ *kgo.Record, m schemas.Message) {
 		if e, ok := m.Body.(*schemas.StatusChanged); ok && e.Phase != "" {
 			t.merge(e)
 		}
@@ -210,8 +210,8 @@ func newHistory(s *sim) *history {
 	return &history{database: newDatabase(s, "history"), counts: map[string]map[int32]int64{}, raw: map[string]int{}}
 }
 
-func (h *history) apply(batch []stage.Range) {
-	h.s.each(batch, func(r stage.Range, rec *kgo.Record, m schemas.Message) {
+func (h *history) apply(batch []sink.Range) {
+	h.s.each(batch, func(r sink.Range, rec *kgo.Record, m schemas.Message) {
 		if h.counts[r.Topic] == nil {
 			h.counts[r.Topic] = map[int32]int64{}
 		}

@@ -19,7 +19,7 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/internal/stage"
+	"tributary/internal/stage/sink"
 	"tributary/producers/plan"
 	"tributary/schemas"
 	"tributary/sql/control"
@@ -155,17 +155,17 @@ func (p *Plane) Records(topic string, bodies ...any) []*kgo.Record {
 }
 
 // Batch is events of one topic as an applier hands them over.
-func (p *Plane) Batch(topic string, bodies ...any) stage.Range {
+func (p *Plane) Batch(topic string, bodies ...any) sink.Range {
 	p.t.Helper()
 	from := p.offsets[topic]
 	p.offsets[topic] = from + int64(len(bodies))
-	return stage.Range{Topic: topic, From: from, To: from + int64(len(bodies)), Records: p.Records(topic, bodies...)}
+	return sink.Range{Topic: topic, From: from, To: from + int64(len(bodies)), Records: p.Records(topic, bodies...)}
 }
 
 // Read applies events of one topic.
 func (p *Plane) Read(topic string, bodies ...any) {
 	p.t.Helper()
-	if err := p.Apply(p.t.Context(), []stage.Range{p.Batch(topic, bodies...)}); err != nil {
+	if err := p.Apply(p.t.Context(), []sink.Range{p.Batch(topic, bodies...)}); err != nil {
 		p.t.Fatal(err)
 	}
 }

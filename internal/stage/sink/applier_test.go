@@ -1,4 +1,4 @@
-package stage
+package sink
 
 import (
 	"bytes"
@@ -19,9 +19,10 @@ import (
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/test/members"
 )
 
-// store is a Sink in memory. It keeps offsets as the databases do: only who
+// store is a Store in memory. It keeps offsets as the databases do: only who
 // knows the stored one may move it.
 type store struct {
 	mu        sync.Mutex
@@ -61,7 +62,7 @@ func (s *store) Apply(_ context.Context, batch []Range) error {
 	for _, r := range batch {
 		s.positions[at(r.Topic, r.Partition)] = r.To
 		for _, rec := range r.Records {
-			s.ids = append(s.ids, header(rec, "ce_id"))
+			s.ids = append(s.ids, members.Header(rec, "ce_id"))
 		}
 		n += len(r.Records)
 	}
@@ -78,12 +79,12 @@ func (s *store) has(n int) func() bool {
 }
 
 // apply runs an Applier until the returned function is called.
-func (b *bench) apply(s Sink, change func(*ApplierConfig), opts ...kgo.Opt) (stop func()) {
-	cfg := ApplierConfig{Name: "sink", Prefix: prefix, Topics: []string{inTopic}, MaxWait: 10 * time.Millisecond}
+func (b *bench) apply(s Store, change func(*Config), opts ...kgo.Opt) (stop func()) {
+	cfg := Config{Name: "sink", Prefix: prefix, Topics: []string{inTopic}, MaxWait: 10 * time.Millisecond}
 	if change != nil {
 		change(&cfg)
 	}
-	return running(b.t, NewApplier(cfg, b.factory(opts...), s, testLogger(b.t), b.metrics).Run)
+	return members.Running(b.T, New(cfg, b.Factory(opts...), s, members.Logger(b.T), b.Metrics).Run)
 }
 
 // ids of keys*each messages, each once.
@@ -108,32 +109,24 @@ func (s *store) wantOnce(t *testing.T, keys, each int) {
 	}
 }
 
-func (b *bench) produceKeys(keys, from, to int) {
-	for n := from; n < to; n++ {
-		for k := range keys {
-			b.produce(message(fmt.Sprint("key", k), n))
-		}
-	}
-}
-
 func TestApplierStartsFromTheStore(t *testing.T) {
 	b := newBench(t, 3)
-	b.produceKeys(5, 0, 20)
+	b.ProduceKeys(5, 0, 20)
 	var s store
 	stop := b.apply(&s, nil)
-	eventually(t, "all is applied", s.has(100))
+	members.Eventually(t, "all is applied", s.has(100))
 	stop()
-	b.produceKeys(5, 20, 30)
+	b.ProduceKeys(5, 20, 30)
 	// The group's offsets are of no interest, wherever they are.
 	wrong := kadm.Offsets{}
 	for p := range int32(3) {
 		wrong.AddOffset(kafka.TopicName(prefix, inTopic), p, 1, -1)
 	}
-	if err := kadm.NewClient(b.client).CommitAllOffsets(t.Context(), "test.sink", wrong); err != nil {
+	if err := kadm.NewClient(b.Client).CommitAllOffsets(t.Context(), "test.sink", wrong); err != nil {
 		t.Fatal(err)
 	}
 	b.apply(&s, nil)
-	eventually(t, "the rest is applied", s.has(150))
+	members.Eventually(t, "the rest is applied", s.has(150))
 	s.wantOnce(t, 5, 30)
 	if s.moved != 0 {
 		t.Errorf("%d batches did not start where the store was", s.moved)
@@ -142,10 +135,10 @@ func TestApplierStartsFromTheStore(t *testing.T) {
 
 func TestApplierGathersBatches(t *testing.T) {
 	b := newBench(t, 3)
-	b.produceKeys(5, 0, 20)
+	b.ProduceKeys(5, 0, 20)
 	var s store
-	b.apply(&s, func(c *ApplierConfig) { c.MaxRecords, c.MaxWait = 30, time.Minute })
-	eventually(t, "full batches are applied", s.has(90))
+	b.apply(&s, func(c *Config) { c.MaxRecords, c.MaxWait = 30, time.Minute })
+	members.Eventually(t, "full batches are applied", s.has(90))
 	for _, n := range s.batches {
 		if n != 30 {
 			t.Errorf("batches of %v records, want 30 each", s.batches)
@@ -159,7 +152,7 @@ func TestApplierGathersBatches(t *testing.T) {
 
 func TestApplierTriesTheSameBatchAgain(t *testing.T) {
 	b := newBench(t, 1)
-	b.produceKeys(2, 0, 10)
+	b.ProduceKeys(2, 0, 10)
 	attempts := 0
 	s := store{fail: func() error {
 		if attempts++; attempts <= 3 {
@@ -168,7 +161,7 @@ func TestApplierTriesTheSameBatchAgain(t *testing.T) {
 		return nil
 	}}
 	b.apply(&s, nil)
-	eventually(t, "all is applied", s.has(20))
+	members.Eventually(t, "all is applied", s.has(20))
 	s.wantOnce(t, 2, 10)
 	if s.moved != 0 {
 		t.Errorf("%d batches did not start where the store was", s.moved)
@@ -177,10 +170,10 @@ func TestApplierTriesTheSameBatchAgain(t *testing.T) {
 
 func TestApplierFollowsAMovedPosition(t *testing.T) {
 	b := newBench(t, 1)
-	b.produceKeys(1, 0, 10)
+	b.ProduceKeys(1, 0, 10)
 	var s store
-	b.apply(&s, func(c *ApplierConfig) { c.MaxRecords = 10 })
-	eventually(t, "the first are applied", s.has(10))
+	b.apply(&s, func(c *Config) { c.MaxRecords = 10 })
+	members.Eventually(t, "the first are applied", s.has(10))
 	// Another member, or a person, moves it on, and back.
 	for _, to := range []int64{13, 5} {
 		s.mu.Lock()
@@ -191,9 +184,9 @@ func TestApplierFollowsAMovedPosition(t *testing.T) {
 		if to == 5 {
 			first = 20
 		}
-		b.produceKeys(1, first, first+10)
+		b.ProduceKeys(1, first, first+10)
 		end := int64(first + 10)
-		eventually(t, "the rest is applied", s.has(had+int(end-to)))
+		members.Eventually(t, "the rest is applied", s.has(had+int(end-to)))
 		s.mu.Lock()
 		if got, want := s.ids[had], fmt.Sprint("key0-", to); got != want {
 			t.Errorf("after the position was moved to %d, %s was applied, want %s", to, got, want)
@@ -212,22 +205,22 @@ func TestAppliersShareTheWork(t *testing.T) {
 	var s store
 	b.apply(&s, nil)
 	var leave func()
-	var l line
+	var l members.Line
 	for n := range each {
-		b.produceKeys(keys, n, n+1)
+		b.ProduceKeys(keys, n, n+1)
 		switch n {
 		case 10:
 			leave = b.apply(&s, nil)
 		case 20:
-			b.apply(&s, nil, l.opts()...)
+			b.apply(&s, nil, l.Opts()...)
 		case 30:
 			leave()
 		case 40:
-			l.cut()
+			l.Cut()
 		}
-		eventually(t, "members keep up", s.has(keys*(n-5)))
+		members.Eventually(t, "members keep up", s.has(keys*(n-5)))
 	}
-	eventually(t, "all is applied", s.has(keys*each))
+	members.Eventually(t, "all is applied", s.has(keys*each))
 	s.wantOnce(t, keys, each)
 }
 
@@ -235,14 +228,14 @@ func TestAppliersShareTheWork(t *testing.T) {
 // are not those that were applied.
 func TestApplierStopsAtAResetLog(t *testing.T) {
 	b := newBench(t, 2)
-	b.produceKeys(6, 0, 5)
+	b.ProduceKeys(6, 0, 5)
 	in := kafka.TopicName(prefix, inTopic)
-	end := b.end(in, 0)
+	end := b.End(in, 0)
 	s := store{positions: map[string]int64{at(inTopic, 0): end + 100}}
 	b.apply(&s, nil)
-	eventually(t, "the partition is reported", func() bool { return b.metric("tributary_stage_blocked") == 1 })
-	other := b.end(in, 1)
-	eventually(t, "the other partition is applied", s.has(int(other)))
+	members.Eventually(t, "the partition is reported", func() bool { return b.Metric("tributary_stage_blocked") == 1 })
+	other := b.End(in, 1)
+	members.Eventually(t, "the other partition is applied", s.has(int(other)))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.ids) != int(other) || s.positions[at(inTopic, 0)] != end+100 {
@@ -254,16 +247,16 @@ func TestApplierStopsAtAResetLog(t *testing.T) {
 // is applied from the stored position on.
 func TestApplierReportsExpiredRecords(t *testing.T) {
 	b := newBench(t, 1)
-	b.produceKeys(1, 0, 20)
+	b.ProduceKeys(1, 0, 20)
 	before := kadm.Offsets{}
 	before.AddOffset(kafka.TopicName(prefix, inTopic), 0, 15, -1)
-	if _, err := kadm.NewClient(b.client).DeleteRecords(t.Context(), before); err != nil {
+	if _, err := kadm.NewClient(b.Client).DeleteRecords(t.Context(), before); err != nil {
 		t.Fatal(err)
 	}
 	s := store{positions: map[string]int64{at(inTopic, 0): 10}}
 	b.apply(&s, nil)
-	eventually(t, "what is left is applied", s.has(5))
-	if got := b.metric("tributary_stage_expired_records_total"); got != 5 {
+	members.Eventually(t, "what is left is applied", s.has(5))
+	if got := b.Metric("tributary_stage_expired_records_total"); got != 5 {
 		t.Errorf("expired_records_total = %v, want 5", got)
 	}
 	if s.moved != 0 || s.positions[at(inTopic, 0)] != 20 {
@@ -275,7 +268,7 @@ func TestApplierReportsExpiredRecords(t *testing.T) {
 // long as it holds the member up.
 func TestApplierNamesTheRecordOfANewerVersion(t *testing.T) {
 	b := newBench(t, 1)
-	b.produceKeys(1, 0, 3)
+	b.ProduceKeys(1, 0, 3)
 	var upgraded atomic.Bool
 	s := store{fail: func() error {
 		if upgraded.Load() {
@@ -284,11 +277,11 @@ func TestApplierNamesTheRecordOfANewerVersion(t *testing.T) {
 		return fmt.Errorf("sink: %w", &RecordError{Topic: inTopic, Partition: 0, Offset: 2, Err: schemas.ErrUnknownSchema})
 	}}
 	var logged bytes.Buffer
-	cfg := ApplierConfig{Name: "sink", Prefix: prefix, Topics: []string{inTopic}, MaxWait: 10 * time.Millisecond}
-	stop := running(t, NewApplier(cfg, b.factory(), &s, slog.New(slog.NewTextHandler(&logged, nil)), b.metrics).Run)
-	eventually(t, "the partition is reported", func() bool { return b.metric("tributary_stage_blocked") == 1 })
-	eventually(t, "the record's partition and the reason are reported", func() bool {
-		families, err := b.reg.Gather()
+	cfg := Config{Name: "sink", Prefix: prefix, Topics: []string{inTopic}, MaxWait: 10 * time.Millisecond}
+	stop := members.Running(t, New(cfg, b.Factory(), &s, slog.New(slog.NewTextHandler(&logged, nil)), b.Metrics).Run)
+	members.Eventually(t, "the partition is reported", func() bool { return b.Metric("tributary_stage_blocked") == 1 })
+	members.Eventually(t, "the record's partition and the reason are reported", func() bool {
+		families, err := b.Registry.Gather()
 		if err != nil {
 			t.Error(err)
 		}
@@ -303,8 +296,8 @@ func TestApplierNamesTheRecordOfANewerVersion(t *testing.T) {
 		return slices.Equal(labels, []string{"0", "unknown_schema", "sink", "test.file.discovered.v1"})
 	})
 	upgraded.Store(true)
-	eventually(t, "all is applied", s.has(3))
-	eventually(t, "it is reported no longer", func() bool { return b.metric("tributary_stage_blocked") == 0 })
+	members.Eventually(t, "all is applied", s.has(3))
+	members.Eventually(t, "it is reported no longer", func() bool { return b.Metric("tributary_stage_blocked") == 0 })
 	stop()
 	if want := "topic=test.file.discovered.v1 partition=0 offset=2"; !strings.Contains(logged.String(), want) {
 		t.Errorf("the log does not name the record as %s:\n%s", want, &logged)
@@ -314,7 +307,7 @@ func TestApplierNamesTheRecordOfANewerVersion(t *testing.T) {
 // A store that is away keeps nobody from stopping.
 func TestApplierStopsWithoutAStore(t *testing.T) {
 	b := newBench(t, 1)
-	b.produceKeys(1, 0, 1)
+	b.ProduceKeys(1, 0, 1)
 	tried := make(chan struct{}, 1000)
 	s := store{fail: func() error { tried <- struct{}{}; return errors.New("the database is away") }}
 	stop := b.apply(&s, nil)
@@ -325,12 +318,12 @@ func TestApplierStopsWithoutAStore(t *testing.T) {
 // The group's offsets follow, so that tools can show the lag.
 func TestApplierTellsTheGroup(t *testing.T) {
 	b := newBench(t, 1)
-	b.produceKeys(1, 0, 7)
+	b.ProduceKeys(1, 0, 7)
 	var s store
 	stop := b.apply(&s, nil)
-	eventually(t, "all is applied", s.has(7))
+	members.Eventually(t, "all is applied", s.has(7))
 	stop()
-	if at, _ := b.committed("test.sink", 0); at != 7 {
-		t.Errorf("the group is at %d, want 7", at)
+	if o, _ := b.Committed("test.sink", 0); o.At != 7 {
+		t.Errorf("the group is at %d, want 7", o.At)
 	}
 }

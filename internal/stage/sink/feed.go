@@ -1,4 +1,4 @@
-package stage
+package sink
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"tributary/internal/kafka"
+	"tributary/internal/stage/member"
 )
 
 // groupCommitInterval is how often the group's offsets follow the stored
@@ -77,7 +78,7 @@ func (a *Applier) ends(ctx context.Context, which map[string]map[int32]kgo.Offse
 // position reads a stored position, trying again until ctx ends.
 func (a *Applier) position(ctx context.Context, tp topicPartition) (int64, error) {
 	for n := 1; ; n++ {
-		position, err := a.sink.Position(ctx, a.logical[tp.topic], tp.id)
+		position, err := a.store.Position(ctx, a.logical[tp.topic], tp.id)
 		if err == nil {
 			return position, nil
 		}
@@ -91,12 +92,12 @@ func (a *Applier) position(ctx context.Context, tp topicPartition) (int64, error
 
 // revoked and lost give partitions up.
 func (a *Applier) revoked(ctx context.Context, client *kgo.Client, which map[string][]int32) {
-	a.metrics.rebalanced(a.cfg.Name, "revoked", which)
+	a.metrics.Rebalanced(a.cfg.Name, "revoked", which)
 	a.drop(ctx, client, which)
 }
 
 func (a *Applier) lost(ctx context.Context, client *kgo.Client, which map[string][]int32) {
-	a.metrics.rebalanced(a.cfg.Name, "lost", which)
+	a.metrics.Rebalanced(a.cfg.Name, "lost", which)
 	a.drop(ctx, client, which)
 }
 
@@ -108,7 +109,7 @@ func (a *Applier) drop(_ context.Context, client *kgo.Client, which map[string][
 	for topic, ids := range which {
 		for _, id := range ids {
 			if f := a.feeds[topicPartition{topic, id}]; f != nil {
-				a.metrics.unblock(a.cfg.Name, topic, id, f.blocked)
+				a.metrics.Unblock(a.cfg.Name, topic, id, f.blocked)
 				delete(a.feeds, f.topicPartition)
 			}
 		}
@@ -149,7 +150,7 @@ func (a *Applier) add(f *feed, p kgo.FetchTopicPartition) {
 		return
 	}
 	if p.LogStartOffset > next {
-		a.metrics.lost.WithLabelValues(a.cfg.Name, a.logical[f.topic]).Add(float64(p.LogStartOffset - next))
+		a.metrics.Lost.WithLabelValues(a.cfg.Name, a.logical[f.topic]).Add(float64(p.LogStartOffset - next))
 		a.log.Error("records expired before they were read: retention is shorter than this consumer was away; "+
 			"what is lost must be restored from a backup, or its results rebuilt",
 			"topic", f.topic, "partition", f.id, "from", next, "to", p.LogStartOffset-1)
@@ -167,7 +168,7 @@ func (a *Applier) add(f *feed, p kgo.FetchTopicPartition) {
 func (a *Applier) block(f *feed, reason string) {
 	f.blocked, f.records, f.size = true, nil, 0
 	a.client.PauseFetchPartitions(map[string][]int32{f.topic: {f.id}})
-	a.metrics.blocked.WithLabelValues(a.cfg.Name, f.topic, strconv.Itoa(int(f.id)), reason).Set(1)
+	a.metrics.Blocked.WithLabelValues(a.cfg.Name, f.topic, strconv.Itoa(int(f.id)), reason).Set(1)
 }
 
 // reset stops a partition whose offsets show that its log is another one.
@@ -211,8 +212,8 @@ func (a *Applier) applied(batch []Range, feeds []*feed) {
 		feeds[i].position, feeds[i].applying = b.To, 0
 		n += len(b.Records)
 	}
-	a.metrics.records.WithLabelValues(a.cfg.Name, "applied").Add(float64(n))
-	a.metrics.lastProgress.WithLabelValues(a.cfg.Name).Set(float64(a.cfg.Now().UnixMilli()) / 1000)
+	a.metrics.Records.WithLabelValues(a.cfg.Name, "applied").Add(float64(n))
+	a.metrics.LastProgress.WithLabelValues(a.cfg.Name).Set(float64(a.cfg.Now().UnixMilli()) / 1000)
 }
 
 func (a *Applier) of(b Range) topicPartition {
@@ -269,32 +270,8 @@ func (a *Applier) commitToGroup(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	a.client.CommitOffsetsSync(ctx, offsets, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
-		if err := commitError(resp, err); err != nil {
+		if err := member.CommitError(resp, err); err != nil {
 			a.log.Debug("group offsets not committed", "error", err)
 		}
 	})
-}
-
-// EndOffsets returns the log's end of each partition of the topics: the
-// offset that the next record will get. Topics go by their logical names.
-func EndOffsets(ctx context.Context, client *kgo.Client, prefix string, topics []string) (map[string]map[int32]int64, error) {
-	full := make([]string, len(topics))
-	for i, t := range topics {
-		full[i] = kafka.TopicName(prefix, t)
-	}
-	ends, err := kadm.NewClient(client).ListEndOffsets(ctx, full...)
-	if err == nil {
-		err = ends.Error()
-	}
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]map[int32]int64{}
-	for i, t := range topics {
-		out[t] = map[int32]int64{}
-		for id, o := range ends[full[i]] {
-			out[t][id] = o.Offset
-		}
-	}
-	return out, nil
 }

@@ -1,4 +1,4 @@
-package stage
+package sink
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"tributary/internal/backoff"
 	"tributary/internal/crashpoint"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
+	"tributary/internal/stage/member"
 	"tributary/schemas"
 )
 
@@ -23,15 +23,15 @@ import (
 type Range struct {
 	Topic     string // logical name
 	Partition int32
-	From      int64 // the position before the batch: what Sink.Position or the last batch said
+	From      int64 // the position before the batch: what Store.Position or the last batch said
 	To        int64 // the position after it: the next offset to read
 	// Records are all records of [From, To), in order and at least one.
 	// Offsets without a record exist: transactions and compaction leave them.
 	Records []*kgo.Record
 }
 
-// Sink is a store that keeps offsets beside the results.
-type Sink interface {
+// Store is a store that keeps offsets beside the results.
+type Store interface {
 	// Position returns the offset from which to read a partition; 0 if it was
 	// never read.
 	Position(ctx context.Context, topic string, partition int32) (int64, error)
@@ -59,9 +59,9 @@ func (e *RecordError) Error() string {
 // Unwrap returns what is wrong with the record.
 func (e *RecordError) Unwrap() error { return e.Err }
 
-// ApplierConfig says what an Applier reads. Zero values get the defaults
+// Config says what an Applier reads. Zero values get the defaults
 // named.
-type ApplierConfig struct {
+type Config struct {
 	Name   string // of the consumer, such as tracker
 	Prefix string // of topics and groups
 	Group  string // consumer group, which only shares out partitions; default Prefix.Name
@@ -73,13 +73,13 @@ type ApplierConfig struct {
 	Now func() time.Time // default time.Now
 }
 
-// Applier feeds the records of its share of partitions to a Sink.
+// Applier feeds the records of its share of partitions to a Store.
 type Applier struct {
-	cfg     ApplierConfig
+	cfg     Config
 	connect kafka.Factory
-	sink    Sink
+	store   Store
 	log     *slog.Logger
-	metrics *Metrics
+	metrics *member.Metrics
 	quiet   *kafka.Quiet
 	client  *kgo.Client   // set once, before started is closed
 	started chan struct{} // callbacks may come before NewClient has returned
@@ -107,10 +107,10 @@ type feed struct {
 	blocked  bool          // its log is not the one that was read before
 }
 
-// NewApplier makes an Applier, which does nothing until Run.
-func NewApplier(cfg ApplierConfig, connect kafka.Factory, sink Sink, log *slog.Logger, metrics *Metrics) *Applier {
-	set(&cfg.MaxRecords, 5000)
-	set(&cfg.MaxWait, 100*time.Millisecond)
+// New makes an Applier, which does nothing until Run.
+func New(cfg Config, connect kafka.Factory, store Store, log *slog.Logger, metrics *member.Metrics) *Applier {
+	member.Default(&cfg.MaxRecords, 5000)
+	member.Default(&cfg.MaxWait, 100*time.Millisecond)
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -118,7 +118,7 @@ func NewApplier(cfg ApplierConfig, connect kafka.Factory, sink Sink, log *slog.L
 		cfg.Group = kafka.GroupName(cfg.Prefix, cfg.Name)
 	}
 	a := &Applier{
-		cfg: cfg, connect: connect, sink: sink, metrics: metrics,
+		cfg: cfg, connect: connect, store: store, metrics: metrics,
 		log:     log.With("stage", cfg.Name),
 		quiet:   kafka.NewQuiet(cfg.Now),
 		started: make(chan struct{}),
@@ -150,7 +150,7 @@ func (a *Applier) Run(ctx context.Context) error {
 		kgo.BlockRebalanceOnPoll(), // what is polled is buffered before its partition may go
 		kgo.AdjustFetchOffsetsFn(a.start),
 		kgo.OnPartitionsAssigned(func(_ context.Context, _ *kgo.Client, which map[string][]int32) {
-			a.metrics.rebalanced(a.cfg.Name, "assigned", which)
+			a.metrics.Rebalanced(a.cfg.Name, "assigned", which)
 		}),
 		kgo.OnPartitionsRevoked(a.revoked),
 		kgo.OnPartitionsLost(a.lost),
@@ -160,10 +160,10 @@ func (a *Applier) Run(ctx context.Context) error {
 	}
 	a.client = client
 	close(a.started)
-	defer closeClient(client)
+	defer member.CloseClient(client)
 
-	defer a.metrics.hands.add(a)()
-	defer followEnds(ctx, client, topics, a.endOf)()
+	defer a.metrics.Report(a)()
+	defer member.FollowEnds(ctx, client, topics, a.endOf)()
 	committed := a.cfg.Now()
 	for ctx.Err() == nil {
 		a.gather(ctx)
@@ -174,10 +174,10 @@ func (a *Applier) Run(ctx context.Context) error {
 			committed = now
 		}
 	}
-	farewell, done := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
+	farewell, done := context.WithTimeout(context.WithoutCancel(ctx), member.LeaveTimeout)
 	defer done()
 	a.commitToGroup(farewell)
-	if err := leaveGroup(farewell, client, hangUp); err != nil {
+	if err := member.LeaveGroup(farewell, client, hangUp); err != nil {
 		a.log.Debug("cannot leave the group; it will notice by itself", "error", err)
 	}
 	return nil
@@ -220,7 +220,7 @@ func (a *Applier) gather(ctx context.Context) {
 		had, now := have, time.Now()
 		have, size = a.buffer(fetches)
 		a.client.AllowRebalance()
-		rejoin(a.client, fetches.Errors())
+		member.Rejoin(a.client, fetches.Errors())
 		if had == 0 && have > 0 {
 			deadline = now.Add(a.cfg.MaxWait)
 		}
@@ -247,7 +247,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// apply gives a batch to the sink until it is stored, or has been by another
+// apply gives a batch to the store until it is stored, or has been by another
 // member.
 func (a *Applier) apply(ctx context.Context, batch []Range, feeds []*feed) {
 	var held *RecordError
@@ -255,10 +255,10 @@ func (a *Applier) apply(ctx context.Context, batch []Range, feeds []*feed) {
 	for n := 1; len(batch) > 0 && ctx.Err() == nil; n++ {
 		start := time.Now()
 		crashpoint.At(a.cfg.Name, "apply", "before")
-		err := a.sink.Apply(ctx, batch)
-		a.metrics.seconds.WithLabelValues(a.cfg.Name).Observe(time.Since(start).Seconds())
+		err := a.store.Apply(ctx, batch)
+		a.metrics.Seconds.WithLabelValues(a.cfg.Name).Observe(time.Since(start).Seconds())
 		if err != nil && ctx.Err() == nil {
-			a.metrics.errors.WithLabelValues(a.cfg.Name, kindOfSink(err)).Inc()
+			a.metrics.Errors.WithLabelValues(a.cfg.Name, kindOf(err)).Inc()
 		}
 		switch {
 		case err == nil:
@@ -297,12 +297,12 @@ func (a *Applier) hold(before, now *RecordError) {
 		return []string{a.cfg.Name, kafka.TopicName(a.cfg.Prefix, r.Topic), strconv.Itoa(int(r.Partition)), "unknown_schema"}
 	}
 	if before != nil {
-		a.metrics.blocked.DeleteLabelValues(gauge(before)...)
+		a.metrics.Blocked.DeleteLabelValues(gauge(before)...)
 	}
 	if now == nil {
 		return
 	}
-	a.metrics.blocked.WithLabelValues(gauge(now)...).Set(1)
+	a.metrics.Blocked.WithLabelValues(gauge(now)...).Set(1)
 	const msg = "a newer version wrote this record: this member and all its partitions stand still until it is upgraded, or the record is passed over (tributary topics pass-over)"
 	if missed, ok := a.quiet.Due(msg); ok {
 		a.log.Error(msg, "topic", kafka.TopicName(a.cfg.Prefix, now.Topic), "partition", now.Partition, "offset", now.Offset,
@@ -310,15 +310,9 @@ func (a *Applier) hold(before, now *RecordError) {
 	}
 }
 
-// reconnects are the pauses between attempts at a broker or a store that does not
-// answer.
-func reconnects() backoff.Exponential {
-	return backoff.Exponential{Base: 100 * time.Millisecond, Max: 5 * time.Second}
-}
-
 // pause waits before the next attempt.
 func (a *Applier) pause(ctx context.Context, n int) {
-	timer := time.NewTimer(reconnects().Jittered(n))
+	timer := time.NewTimer(member.Reconnects().Jittered(n))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
@@ -334,4 +328,16 @@ func (a *Applier) warn(msg string, err error, args ...any) {
 	if missed, ok := a.quiet.Due(msg); ok {
 		a.log.Warn(msg, append(args, "error", err, "not_logged", missed)...)
 	}
+}
+
+// kindOf is the kind of an error of the store. Every one is tried again, so all
+// others are transient.
+func kindOf(err error) string {
+	switch {
+	case errors.Is(err, pg.ErrMoved):
+		return member.KindMoved
+	case errors.Is(err, schemas.ErrUnknownSchema):
+		return member.KindUnknown
+	}
+	return member.KindTransient
 }
