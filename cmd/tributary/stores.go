@@ -73,6 +73,8 @@ type stores struct {
 	// Kafka makes clients for the brokers; nil if not needed.
 	Kafka kafka.Factory
 
+	cfg     config.Config
+	log     *slog.Logger
 	closers []func() error
 	asked   string   // the schema in which a statement of people looks names up; empty: none
 	users   *os.File // held shared while engines of another process are used
@@ -81,7 +83,7 @@ type stores struct {
 
 // openStores opens what is needed. Close closes it, and stops what was started.
 func openStores(ctx context.Context, cfg config.Config, log *slog.Logger, n need) (*stores, error) {
-	s := &stores{wait: time.Minute}
+	s := &stores{wait: time.Minute, cfg: cfg, log: log}
 	if err := s.open(ctx, cfg, log, n); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

@@ -149,7 +149,7 @@ func newTopicsList(c *cli) *cobra.Command {
 				}
 				rows = append(rows, []string{i.Name, partitions, records, i.Kept, i.Key, strings.Join(i.ProducedBy, ","), strings.Join(i.ReadBy, ",")})
 			}
-			return writeTable(c.stdout, []string{"TOPIC", "PARTITIONS", "RECORDS", "KEPT", "KEY", "PRODUCED BY", "READ BY"}, rows)
+			return report.WriteTable(c.stdout, []string{"TOPIC", "PARTITIONS", "RECORDS", "KEPT", "KEY", "PRODUCED BY", "READ BY"}, rows)
 		})
 	}
 	return cmd

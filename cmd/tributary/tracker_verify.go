@@ -59,7 +59,7 @@ func printVerification(w io.Writer, v tracker.Verification) error {
 		}
 		rows = append(rows, []string{t.Table, strconv.FormatInt(t.Rows, 10), strconv.FormatInt(t.Rebuilt, 10), t.Hash[:16], verdict})
 	}
-	if err := writeTable(w, []string{"TABLE", "TRACKER", "LOG", "HASH", "RESULT"}, rows); err != nil {
+	if err := report.WriteTable(w, []string{"TABLE", "TRACKER", "LOG", "HASH", "RESULT"}, rows); err != nil {
 		return err
 	}
 	for _, d := range v.Differences {
