@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/consumers/history"
-	"tributary/internal/config"
 	"tributary/queries/report"
 )
 
@@ -35,7 +34,7 @@ func newHistoryVerify(c *cli) *cobra.Command {
 		if o.Range < 1 || o.Explain < 1 {
 			return usagef("--range and --limit must be at least 1")
 		}
-		return c.withHistory(cmd.Context(), func(cfg config.Config, s *stores, h *history.History) error {
+		return c.withHistory(cmd.Context(), func(s *stores, h *history.History) error {
 			header := []string{"kind", "topic", "partition", "offset", "columns"}
 			if *ranges {
 				header = []string{"what", "partition", "from", "to", "log", "history", "log checksum", "history checksum", "equal"}
@@ -44,7 +43,7 @@ func newHistoryVerify(c *cli) *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
-			o.Prefix = cfg.Kafka.TopicPrefix
+			o.Prefix = s.cfg.Kafka.TopicPrefix
 			if *ranges {
 				o.Span = func(s history.Span) error { return out.Row(s, spanCells(s)...) }
 				o.Rollup = func(r history.Rollup) error { return out.Row(r, rollupCells(r)...) }

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/consumers/insert"
-	"tributary/internal/config"
 	"tributary/internal/pg"
 	"tributary/queries/lineage"
 	"tributary/queries/report"
@@ -125,7 +124,7 @@ var errDry = errors.New("dry run")
 
 // unloadDry tells what an unload would do.
 func (c *cli) unloadDry(ctx context.Context, u control.Unload, output string) error {
-	return c.withStores(ctx, need{Postgres: true}, func(_ config.Config, s *stores) error {
+	return c.open(ctx, need{Postgres: true}, func(s *stores) error {
 		if err := chooseAction(ctx, s.Warehouse, &u); err != nil {
 			return err
 		}
