@@ -10,6 +10,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/internal/profile"
 	"tributary/producers/plan"
+	"tributary/queries/absence"
 	"tributary/recovery/passover"
 	"tributary/schemas"
 	"tributary/sql/control"
@@ -34,6 +35,11 @@ func (c *cli) open(ctx context.Context, n need, fn func(s *stores) error) (err e
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	return s.explainAbsence(ctx, cfg, fn(s))
+}
+
+// explainAbsence says what is missing, if that is why a command has failed.
+func (s *stores) explainAbsence(ctx context.Context, cfg config.Config, err error) error {
+	return absence.Explainer{Postgres: s.Tracker, Database: cfg.ClickHouse.Database, Asked: s.asked}.Explain(ctx, err)
 }
 
 // decided reads what people decided about records, and makes the codec that
