@@ -12,6 +12,7 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/engine"
 	"tributary/internal/engine/enginetest"
+	"tributary/queries/absence"
 )
 
 // What was dropped under a system that has run is told apart from what never
@@ -56,7 +57,7 @@ func TestAbsence(t *testing.T) {
 
 // An engine that has lost its files says so in its own words only.
 func TestLostFilesAreExplained(t *testing.T) {
-	err := (&stores{}).explainAbsence(t.Context(), config.Default(), fmt.Errorf("verify: %w", &clickhouse.Exception{Code: lostFile, Message: "Cannot open file /x/data.bin"}))
+	err := (&stores{}).explainAbsence(t.Context(), config.Default(), fmt.Errorf("verify: %w", &clickhouse.Exception{Code: absence.LostFile, Message: "Cannot open file /x/data.bin"}))
 	if err == nil || !strings.Contains(err.Error(), "then run tributary history rebuild") || !strings.Contains(err.Error(), "data.bin") {
 		t.Errorf("error is %v", err)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/consumers/tracker"
-	"tributary/internal/config"
 	"tributary/internal/pg"
 	"tributary/queries/asof"
 	"tributary/queries/report"
@@ -45,37 +43,35 @@ func moment(flag, text string) (time.Time, error) {
 
 // withTrackerAt asks the tracker, or, if a moment is given, the past; then at
 // is the moment, which was said to people: on stdout where a table follows.
-func (c *cli) withTrackerAt(ctx context.Context, f *pastFlags, scope asof.Scope, format string, ask func(cfg config.Config, q pg.Querier, at *time.Time) error) error {
+func (c *cli) withTrackerAt(ctx context.Context, f *pastFlags, scope asof.Scope, format string, ask func(q pg.Querier, at *time.Time) error) error {
 	if f.asOf == "" {
-		return c.withStores(ctx, need{Postgres: true}, func(cfg config.Config, s *stores) error {
-			return ask(cfg, s.Tracker, nil)
-		})
+		return c.open(ctx, need{Postgres: true}, func(s *stores) error { return ask(s.Tracker, nil) })
 	}
 	at, err := moment("as-of", f.asOf)
 	if err != nil {
 		return err
 	}
-	return c.withPast(ctx, f.maxEvents, func(cfg config.Config, r *asof.Reader) error {
+	return c.withPast(ctx, f.maxEvents, func(r *asof.Reader) error {
 		return r.At(ctx, at, scope, func(q pg.Querier, filled asof.Filled) error {
 			w := c.stderr
 			if format == report.Table {
 				w = c.stdout
 			}
 			fmt.Fprintln(w, filled.Said(at))
-			return ask(cfg, q, &at)
+			return ask(q, &at)
 		})
 	})
 }
 
 // withPast opens what the past is read from.
-func (c *cli) withPast(ctx context.Context, maxEvents int64, fn func(cfg config.Config, r *asof.Reader) error) error {
+func (c *cli) withPast(ctx context.Context, maxEvents int64, fn func(r *asof.Reader) error) error {
 	if maxEvents <= 0 {
 		return usagef("--max-events %d: allow at least one", maxEvents)
 	}
-	return c.withStores(ctx, need{Postgres: true, ClickHouse: true}, func(cfg config.Config, s *stores) error {
+	return c.open(ctx, need{Postgres: true, ClickHouse: true}, func(s *stores) error {
 		p := &pastProgress{w: c.stderr, terminal: isTerminal(c.stderr), next: time.Now().Add(2 * time.Second)}
 		defer p.end()
-		return fn(cfg, &asof.Reader{History: s.ClickHouse, Postgres: s.Tracker, Writer: pastWriter, MaxEvents: maxEvents, Progress: p.tell})
+		return fn(&asof.Reader{History: s.ClickHouse, Postgres: s.Tracker, Writer: pastWriter, MaxEvents: maxEvents, Progress: p.tell})
 	})
 }
 
@@ -134,23 +130,20 @@ func scopeOf(f *report.Filter) asof.Scope {
 // listTrackerAt is listTracker, of the past if a moment is given; stamp notes
 // the moment in a row.
 func listTrackerAt[T row](ctx context.Context, c *cli, f *pastFlags, scope asof.Scope, format string, header []string, list lister[T], stamp func(*T, *time.Time)) error {
-	return c.withTrackerAt(ctx, f, scope, format, func(_ config.Config, q pg.Querier, at *time.Time) error {
+	return c.withTrackerAt(ctx, f, scope, format, func(q pg.Querier, at *time.Time) error {
 		dated := at != nil && format == report.CSV
 		if dated {
 			header = append(header, "as_of")
 		}
-		out, err := report.NewOutput(c.stdout, format, header...)
-		if err != nil {
-			return usage(err)
-		}
-		err = list(ctx, q, func(v T) error {
-			stamp(&v, at)
-			cells := v.Cells()
-			if dated {
-				cells = append(cells, at.Format(time.RFC3339Nano))
-			}
-			return out.Row(v, cells...)
+		return c.list(format, header, func(row func(any, ...string) error) error {
+			return list(ctx, q, func(v T) error {
+				stamp(&v, at)
+				cells := v.Cells()
+				if dated {
+					cells = append(cells, at.Format(time.RFC3339Nano))
+				}
+				return row(v, cells...)
+			})
 		})
-		return errors.Join(err, out.Close())
 	})
 }

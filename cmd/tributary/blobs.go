@@ -80,13 +80,10 @@ func newBlobsVerify(c *cli) *cobra.Command {
 			}
 			walk.Rate = int64(n)
 		}
-		return c.withStores(cmd.Context(), need{Postgres: true}, func(cfg config.Config, s *stores) error {
-			out, err := report.NewOutput(c.stdout, *output, "sha256", "state", "problem")
-			if err != nil {
-				return usage(err)
-			}
-			v := &verifying{walk: walk, out: out, repair: *repair}
-			return errors.Join(c.verifyBlobs(cmd.Context(), v, cfg, s), out.Close())
+		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
+			return c.list(*output, []string{"sha256", "state", "problem"}, func(row func(any, ...string) error) error {
+				return c.verifyBlobs(cmd.Context(), &verifying{walk: walk, row: row, repair: *repair}, s)
+			})
 		})
 	}
 	return cmd
@@ -95,15 +92,15 @@ func newBlobsVerify(c *cli) *cobra.Command {
 // verifying is a walk over the blobs under way.
 type verifying struct {
 	walk   blob.Walk
-	out    *report.Output
+	row    func(value any, cells ...string) error
 	repair bool
 
 	blobs, bytes, bad int64
 	last              string
 }
 
-func (c *cli) verifyBlobs(ctx context.Context, v *verifying, cfg config.Config, s *stores) (err error) {
-	if v.walk.Dir, err = openBlobs(ctx, cfg, s.Control); err != nil {
+func (c *cli) verifyBlobs(ctx context.Context, v *verifying, s *stores) (err error) {
+	if v.walk.Dir, err = openBlobs(ctx, s.cfg, s.Control); err != nil {
 		return err
 	}
 	defer v.walk.Dir.Close()
@@ -137,7 +134,7 @@ func (v *verifying) looked(ctx context.Context, l blob.Looked, controls pg.Begin
 		case blob.Unusable(l.Err):
 			row.State = "gone"
 		}
-		if err := v.out.Row(row, row.SHA256, row.State, row.Problem); err != nil {
+		if err := v.row(row, row.SHA256, row.State, row.Problem); err != nil {
 			return err
 		}
 		if v.repair {
@@ -166,21 +163,19 @@ func newBlobsDamaged(c *cli) *cobra.Command {
 		if *limit < 1 {
 			return usagef("--limit must be 1 or more")
 		}
-		return c.withStores(cmd.Context(), need{Postgres: true}, func(_ config.Config, s *stores) error {
-			out, err := report.NewOutput(c.stdout, *output, "sha256", "state", "found_at", "found_by", "problem", "message")
-			if err != nil {
-				return usage(err)
-			}
+		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
 			all, err := control.Damages(cmd.Context(), s.Control, *everything, *limit)
 			if err != nil {
-				return errors.Join(err, out.Close())
+				return err
 			}
-			for _, d := range all {
-				if err := out.Row(d, d.SHA256, d.State, d.FoundAt.UTC().Format(time.RFC3339), d.FoundBy, d.Problem, d.Message); err != nil {
-					return errors.Join(err, out.Close())
+			return c.list(*output, []string{"sha256", "state", "found_at", "found_by", "problem", "message"}, func(row func(any, ...string) error) error {
+				for _, d := range all {
+					if err := row(d, d.SHA256, d.State, d.FoundAt.UTC().Format(time.RFC3339), d.FoundBy, d.Problem, d.Message); err != nil {
+						return err
+					}
 				}
-			}
-			return out.Close()
+				return nil
+			})
 		})
 	}
 	return cmd

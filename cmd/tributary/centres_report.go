@@ -1,16 +1,12 @@
 package main
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"tributary/internal/config"
 	"tributary/queries/asof"
 	"tributary/queries/centrereport"
-	"tributary/schemas/exception"
-	"tributary/sql/warehouse"
 )
 
 func newCentresReport(c *cli) *cobra.Command {
@@ -35,11 +31,12 @@ func newCentresReport(c *cli) *cobra.Command {
 				return usagef("--since: %w", err)
 			}
 		}
-		return c.withStores(cmd.Context(), need{Postgres: true}, func(cfg config.Config, s *stores) error {
-			var err error
-			if o.Explain, err = explainer(cfg); err != nil {
+		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
+			_, _, statements, err := s.statements()
+			if err != nil {
 				return err
 			}
+			o.Explain = centrereport.Explain(statements)
 			r, err := centrereport.Read(cmd.Context(), s.Tracker, s.Warehouse, o)
 			if err != nil {
 				return err
@@ -51,27 +48,4 @@ func newCentresReport(c *cli) *cobra.Command {
 		})
 	}
 	return cmd
-}
-
-// explainer says what the names of exceptions and findings mean.
-func explainer(cfg config.Config) (func(string) centrereport.Advice, error) {
-	p, err := loadProfile(cfg)
-	if err != nil {
-		return nil, usage(err)
-	}
-	statements, err := warehouse.Load(p.FS())
-	if err != nil {
-		return nil, fmt.Errorf("checks of profile %s: %w", p.Name, err)
-	}
-	advice := map[string]centrereport.Advice{}
-	for _, e := range exception.All() {
-		advice[e.Name] = centrereport.Advice{Meaning: e.Happened, Remedy: e.Do}
-	}
-	for _, f := range warehouse.ClaimFindings() {
-		advice[f.Name] = centrereport.Advice{Meaning: f.Describes + " For example, " + f.Example}
-	}
-	for _, check := range statements.Checks {
-		advice[check.Name] = centrereport.Advice{Meaning: check.Describes + " For example, " + check.Example}
-	}
-	return func(name string) centrereport.Advice { return advice[name] }, nil
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tributary/internal/config"
 	"tributary/queries/asof"
 	"tributary/queries/report"
 )
@@ -40,7 +39,7 @@ func newDiff(c *cli) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return c.withPast(cmd.Context(), f.maxEvents, func(_ config.Config, r *asof.Reader) error {
+		return c.withPast(cmd.Context(), f.maxEvents, func(r *asof.Reader) error {
 			if err := report.Known(cmd.Context(), r.Postgres, f.scope.Centre, ""); err != nil {
 				return err
 			}

@@ -4,158 +4,16 @@ import (
 	"context"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
-	"tributary/internal/config"
-	"tributary/internal/pg"
 	"tributary/queries/asof"
+	"tributary/queries/report"
 	"tributary/recovery/deadletter"
 	"tributary/schemas"
-	"tributary/sql/control"
-	"tributary/sql/warehouse"
 )
 
 func newDLQ(c *cli) *cobra.Command {
 	return group("dlq", "Look at dead letters, retry them or drop them", newDLQList(c), newDLQShow(c), newDLQRetry(c), newDLQReplay(c), newDLQDrop(c))
-}
-
-// What a dead letter is that nobody has decided about.
-const (
-	letterOpen       = "open"       // it waits for somebody
-	letterSplit      = "split"      // a job of several files, each of which was requested again alone
-	letterUnreadable = "unreadable" // its record asks for nothing
-)
-
-// lettersAtOnce is how many letters are asked for, or decided about, at once.
-const lettersAtOnce = 500
-
-// letter is a dead letter with what became of it.
-type letter struct {
-	*deadletter.Letter
-	decided control.DeadLetter
-	state   string
-	deaths  int // retries of the same file or document that died of the same cause
-}
-
-// letters reads dead letters and what became of them.
-type letters struct {
-	reader *deadletter.Reader
-	stores *stores
-}
-
-func newLetters(s *stores, cfg config.Config) (*letters, error) {
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		return nil, err
-	}
-	return &letters{reader: &deadletter.Reader{Connect: s.Kafka, Codec: codec, Prefix: cfg.Kafka.TopicPrefix}, stores: s}, nil
-}
-
-// each gives the letters that a filter means, in chunks, holding no more than
-// one.
-func (d *letters) each(ctx context.Context, f *deadletter.Filter, meant func(*letter) bool, chunk func([]*letter) error) error {
-	var held []*deadletter.Letter
-	flush := func() error {
-		all, err := d.join(ctx, held)
-		held = nil
-		if err != nil {
-			return err
-		}
-		var out []*letter
-		for _, l := range all {
-			if meant(l) {
-				out = append(out, l)
-			}
-		}
-		if len(out) == 0 {
-			return nil
-		}
-		return chunk(out)
-	}
-	take := func(l *deadletter.Letter) error {
-		l.Trim()
-		if held = append(held, l); len(held) < lettersAtOnce {
-			return nil
-		}
-		return flush()
-	}
-	if err := d.reader.Scan(ctx, f, take); err != nil {
-		return err
-	}
-	if err := deadletter.Quarantined(ctx, d.stores.Warehouse, d.reader.Prefix, f, take); err != nil {
-		return err
-	}
-	for schema, pool := range d.outboxes() {
-		if err := deadletter.Outbox(ctx, pool, schema, f, take); err != nil {
-			return err
-		}
-	}
-	return flush()
-}
-
-// outboxes are the schemas that have one, and where they are.
-func (d *letters) outboxes() map[string]*pgxpool.Pool {
-	return map[string]*pgxpool.Pool{control.Schema: d.stores.Control, warehouse.Schema: d.stores.Warehouse}
-}
-
-// get reads one letter.
-func (d *letters) get(ctx context.Context, id string) (*letter, error) {
-	stage, _, offset, err := deadletter.ParseID(id)
-	if err != nil {
-		return nil, usage(err)
-	}
-	var l *deadletter.Letter
-	if schema := deadletter.OutboxOf(stage); d.outboxes()[schema] != nil {
-		l, err = deadletter.GetOutbox(ctx, d.outboxes()[schema], d.reader.Prefix, d.reader.Codec, schema, offset)
-	} else if stage == deadletter.Insert {
-		l, err = deadletter.GetQuarantined(ctx, d.stores.Warehouse, offset)
-	} else {
-		l, err = d.reader.Get(ctx, id)
-	}
-	if err != nil {
-		return nil, err
-	}
-	all, err := d.join(ctx, []*deadletter.Letter{l})
-	if err != nil {
-		return nil, err
-	}
-	return all[0], nil
-}
-
-// join adds what control knows of letters.
-func (d *letters) join(ctx context.Context, all []*deadletter.Letter) ([]*letter, error) {
-	var keys, lineages []string
-	for _, l := range all {
-		keys, lineages = append(keys, l.Key), append(lineages, l.Lineage())
-	}
-	decided, err := control.DeadLetters(ctx, d.stores.Control, keys)
-	if err != nil {
-		return nil, err
-	}
-	deaths, err := control.Deaths(ctx, d.stores.Control, lineages)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]*letter, len(all))
-	for i, l := range all {
-		k, known := decided[l.Key]
-		out[i] = &letter{Letter: l, decided: k, deaths: deaths[lineages[i]], state: letterOpen}
-		switch {
-		case l.Outboxed != nil:
-			out[i].ofOutbox(l.Outboxed)
-		case known:
-			out[i].state = k.State
-			if l.Stage == deadletter.Insert && k.Acquisition != 0 {
-				out[i].deaths-- // control does not see how its own retry ended
-			}
-		case l.Problem != "":
-			out[i].state = letterUnreadable
-		case l.Job > 0:
-			out[i].state = letterSplit
-		}
-	}
-	return out, nil
 }
 
 // whereFlags are the flags that say which letters are meant.
@@ -182,75 +40,91 @@ func (w *whereFlags) filter(now time.Time) (*deadletter.Filter, error) {
 	return f, nil
 }
 
-// withLetters opens what dead letters are read from.
-func (c *cli) withLetters(ctx context.Context, fn func(d *letters) error) error {
-	return c.withStores(ctx, need{Kafka: true, Postgres: true}, func(cfg config.Config, s *stores) error {
-		d, err := newLetters(s, cfg)
-		if err != nil {
-			return err
-		}
-		return fn(d)
-	})
-}
-
-// withDecider opens what dead letters are decided about with, as it is: what a
-// running system may still use is migrated by that system, and a dry run changes
-// nothing at all.
-func (c *cli) withDecider(ctx context.Context, fn func(p *deadletter.Decider, d *letters) error) error {
-	return c.withStores(ctx, need{Kafka: true, Postgres: true}, func(cfg config.Config, s *stores) error {
-		d, err := newLetters(s, cfg)
-		if err != nil {
-			return err
-		}
-		blobs, err := openBlobs(ctx, cfg, s.Control)
-		if err != nil {
-			return err
-		}
-		return fn(&deadletter.Decider{Pool: s.Control, Outbox: pg.Outbox{Schema: control.Schema, Codec: d.reader.Codec}, Blobs: blobs, Now: now}, d)
-	})
-}
-
-// eachChosen gives the letters named by ids, or those that the conditions mean
-// and that are open unless a condition says otherwise.
-func (d *letters) eachChosen(ctx context.Context, ids []string, w *whereFlags, chunk func([]*letter) error) error {
-	if len(ids) > 0 {
-		for len(ids) > 0 {
-			n := min(len(ids), lettersAtOnce)
-			var out []*letter
-			for _, id := range ids[:n] {
-				l, err := d.get(ctx, id)
-				if err != nil {
-					return err
-				}
-				l.Trim()
-				out = append(out, l)
-			}
-			if err := chunk(out); err != nil {
-				return err
-			}
-			ids = ids[n:]
-		}
-		return nil
-	}
-	f, err := w.filter(time.Now())
-	if err != nil {
-		return err
-	}
-	return d.each(ctx, f, func(l *letter) bool {
-		if f.State == "" {
-			return l.state == letterOpen
-		}
-		return l.state == f.State
-	}, chunk)
-}
-
-// chooses refuses a command line that names no letters, or names them twice.
-func chooses(args []string, w *whereFlags) error {
+// chosen reads which letters a command line means, and refuses one that names none,
+// or names them twice.
+func (w *whereFlags) chosen(ids []string) (*deadletter.Filter, error) {
 	switch {
-	case len(args) == 0 && !w.given():
-		return usagef("which dead letters? name their ids, or say --where; --where state=open means all that wait for somebody")
-	case len(args) > 0 && w.given():
-		return usagef("name dead letters by id, or say --where, not both")
+	case len(ids) == 0 && !w.given():
+		return nil, usagef("which dead letters? name their ids, or say --where; --where state=open means all that wait for somebody")
+	case len(ids) > 0 && w.given():
+		return nil, usagef("name dead letters by id, or say --where, not both")
 	}
-	return nil
+	return w.filter(time.Now())
+}
+
+// openLedger opens what dead letters are read from.
+func (c *cli) openLedger(ctx context.Context, fn func(s *stores, d *deadletter.Ledger) error) error {
+	return c.open(ctx, need{Kafka: true, Postgres: true}, func(s *stores) error {
+		codec, err := schemas.NewCodec()
+		if err != nil {
+			return err
+		}
+		reader := &deadletter.Reader{Connect: s.Kafka, Codec: codec, Prefix: s.cfg.Kafka.TopicPrefix}
+		return fn(s, &deadletter.Ledger{Reader: reader, Control: s.Control, Warehouse: s.Warehouse})
+	})
+}
+
+func newDLQList(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List dead letters, the newest first",
+		Long: "List what stages could not work on and gave up: the newest 100, the newest first. With --limit 0 all are listed as\n" +
+			"they lie, topic by topic. Those that were dropped are shown with --all, or --where state=dropped.\n\n" +
+			"States: open (it waits for somebody), under_way, completed, died_again and failed (what became of its retry),\n" +
+			"ordered_again (of insert: if it died again, it has a letter of its own), split (a job of several files,\n" +
+			"each of which was requested again alone), unreadable (its record asks for nothing), dropped. DEATHS counts the\n" +
+			"retries that died of the same cause.",
+		Args: cobra.NoArgs,
+	}
+	output := outputFlag(cmd, report.Formats()...)
+	var w whereFlags
+	w.add(cmd)
+	limit := cmd.Flags().Int("limit", 100, "at most so many; 0: all, as they lie")
+	everything := cmd.Flags().Bool("all", false, "those that were dropped, too")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *limit < 0 || *limit > deadletter.MaxNewest {
+			return usagef("--limit must be from 0 to %d", deadletter.MaxNewest)
+		}
+		f, err := w.filter(time.Now())
+		if err != nil {
+			return err
+		}
+		return c.openLedger(cmd.Context(), func(_ *stores, d *deadletter.Ledger) error {
+			return c.list(*output, deadletter.Header(), func(row func(any, ...string) error) error {
+				return d.List(cmd.Context(), f, *limit, *everything, func(l *deadletter.Standing) error { return row(l.Row(), l.Cells()...) })
+			})
+		})
+	}
+	return cmd
+}
+
+func newDLQShow(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Tell the whole story of one dead letter",
+		Long:  "What a dead letter is about, why it was given up, its headers, the original event and what became of it. ID is as dlq list shows it, such as validate:2:17.",
+		Args:  cobra.ExactArgs(1),
+	}
+	output := outputFlag(cmd, "text", "json")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return c.openLedger(cmd.Context(), func(_ *stores, d *deadletter.Ledger) error {
+			l, err := d.Get(cmd.Context(), args[0])
+			if err != nil {
+				return letterError(args, err)
+			}
+			story := d.Tell(l)
+			return c.tell(*output, story, story.WriteText)
+		})
+	}
+	return cmd
+}
+
+// letterError is bad usage if an id that was given can't be one.
+func letterError(ids []string, err error) error {
+	for _, id := range ids {
+		if _, _, _, bad := deadletter.ParseID(id); bad != nil {
+			return usage(err)
+		}
+	}
+	return err
 }

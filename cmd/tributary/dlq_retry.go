@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -46,43 +45,47 @@ func newDLQRetry(c *cli) *cobra.Command {
 	cmd.Flags().BoolVar(&o.Force, "force", false, "also what died again too often, was dropped, or whose retry failed")
 	cmd.Flags().IntVar(&o.MaxDeaths, "max-deaths", 3, "refuse what was retried so often and died each time of the same cause")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := chooses(args, &w); err != nil {
+		f, err := w.chosen(args)
+		if err != nil {
 			return err
 		}
 		o.By = requester()
-		return c.withDecider(cmd.Context(), func(p *deadletter.Decider, d *letters) error {
+		ctx := cmd.Context()
+		return c.openLedger(ctx, func(s *stores, d *deadletter.Ledger) (err error) {
+			p := s.decider(d.Reader.Codec)
+			if p.Blobs, err = openBlobs(ctx, s.cfg, s.Control); err != nil {
+				return err
+			}
 			what := "retried"
 			if o.DryRun {
 				what = "would be retried"
 			}
 			t := tally{output: *output, files: map[string]bool{}}
-			out, err := report.NewOutput(c.stdout, *output, "id", "about", "attempt", "deaths", "refused")
-			if err != nil {
-				return usage(err)
-			}
-			err = d.eachChosen(cmd.Context(), args, &w, func(chunk []*letter) error {
-				chunk, ours := apart(chunk)
-				done, err := p.Retry(cmd.Context(), plain(chunk), o)
-				if err != nil {
-					return err
-				}
-				for _, l := range ours {
-					why, err := d.retry(cmd.Context(), l, o)
+			err = c.list(*output, []string{"id", "about", "attempt", "deaths", "refused"}, func(row func(any, ...string) error) error {
+				return d.EachChosen(ctx, args, f, func(chunk []*deadletter.Standing) error {
+					records, outboxed := deadletter.Apart(chunk)
+					done, err := p.Retry(ctx, records, o)
 					if err != nil {
 						return err
 					}
-					done = append(done, deadletter.Retried{Letter: l.Letter, Refused: why})
-				}
-				for _, r := range done {
-					row, cells := t.retried(r)
-					if err := out.Row(row, cells...); err != nil {
-						return err
+					for _, l := range outboxed {
+						why, err := d.PutBack(ctx, l, o)
+						if err != nil {
+							return err
+						}
+						done = append(done, deadletter.Retried{Letter: l, Refused: why})
 					}
-				}
-				return nil
+					for _, r := range done {
+						line, cells := t.retried(r)
+						if err := row(line, cells...); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
 			})
-			if err = errors.Join(err, out.Close()); err != nil {
-				return err
+			if err != nil {
+				return letterError(args, err)
 			}
 			return t.end(c, what)
 		})
@@ -102,54 +105,47 @@ func newDLQDrop(c *cli) *cobra.Command {
 	w.add(cmd)
 	reason := cmd.Flags().String("reason", "", "why, for those who read it later; must be given")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := chooses(args, &w); err != nil {
+		f, err := w.chosen(args)
+		if err != nil {
 			return err
 		}
 		if *reason == "" {
 			return usagef("say why with --reason: whoever finds them later wants to know")
 		}
-		return c.withDecider(cmd.Context(), func(p *deadletter.Decider, d *letters) error {
+		ctx := cmd.Context()
+		return c.openLedger(ctx, func(s *stores, d *deadletter.Ledger) error {
+			p := s.decider(d.Reader.Codec)
 			t := tally{output: *output, files: map[string]bool{}}
-			out, err := report.NewOutput(c.stdout, *output, "id", "about", "refused")
-			if err != nil {
-				return usage(err)
-			}
-			err = d.eachChosen(cmd.Context(), args, &w, func(chunk []*letter) error {
-				chunk, ours := apart(chunk)
-				done, err := p.Drop(cmd.Context(), plain(chunk), requester(), *reason)
-				if err != nil {
-					return err
-				}
-				for _, l := range ours {
-					why, err := d.decide(cmd.Context(), l, pg.LetterDropped, requester(), *reason)
+			err := c.list(*output, []string{"id", "about", "refused"}, func(row func(any, ...string) error) error {
+				return d.EachChosen(ctx, args, f, func(chunk []*deadletter.Standing) error {
+					records, outboxed := deadletter.Apart(chunk)
+					done, err := p.Drop(ctx, records, requester(), *reason)
 					if err != nil {
 						return err
 					}
-					done = append(done, deadletter.Dropped{Letter: l.Letter, Refused: why})
-				}
-				for _, r := range done {
-					row := t.count(r.Letter, r.Refused)
-					if err := out.Row(row, row.ID, row.About, row.Refused); err != nil {
-						return err
+					for _, l := range outboxed {
+						why, err := d.DecideOutboxed(ctx, l, pg.LetterDropped, requester(), *reason)
+						if err != nil {
+							return err
+						}
+						done = append(done, deadletter.Dropped{Letter: l, Refused: why})
 					}
-				}
-				return nil
+					for _, r := range done {
+						line := t.count(r.Letter, r.Refused)
+						if err := row(line, line.ID, line.About, line.Refused); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
 			})
-			if err = errors.Join(err, out.Close()); err != nil {
-				return err
+			if err != nil {
+				return letterError(args, err)
 			}
 			return t.end(c, "dropped")
 		})
 	}
 	return cmd
-}
-
-func plain(chunk []*letter) []*deadletter.Letter {
-	out := make([]*deadletter.Letter, len(chunk))
-	for i, l := range chunk {
-		out[i] = l.Letter
-	}
-	return out
 }
 
 // decidedRow is what was done about one letter, as -o json writes it.

@@ -126,7 +126,7 @@ func TestDocumentedSQL(t *testing.T) {
 		for _, m := range statement.FindAllStringSubmatch(text, -1) {
 			count++
 			var out strings.Builder
-			if err := report.SQL(t.Context(), s.ask(m[1], cfg, report.Timeout), m[2]+m[3], &out, report.JSON); err != nil {
+			if err := report.SQL(t.Context(), s.ask(m[1], report.Timeout), m[2]+m[3], &out, report.JSON); err != nil {
 				t.Errorf("%s: %s: %s: %v", path, m[1], m[2]+m[3], err)
 			}
 		}

@@ -40,18 +40,15 @@ func (c *cli) serveEngines(ctx context.Context, cfg config.Config) error {
 	if !want.Broker && !want.Postgres && !want.ClickHouse {
 		return usagef("every engine has a configured address, so there is none to serve")
 	}
-	s, n := &stores{}, all
-	n.How = startOwn
-	ep, err := s.engines(ctx, want, n)
+	s, err := engine.Share(ctx, want, startOwn, all.Patience)
 	if err != nil {
 		return err
 	}
-	e := s.Engines
 	// Addresses may hold passwords: they are in engines.json.
-	log.Info("engines are serving", "data_dir", cfg.DataDir, "kafka", ep.Kafka, "clickhouse", ep.ClickHouse)
-	err = e.Run(ctx)
+	log.Info("engines are serving", "data_dir", cfg.DataDir, "kafka", s.Endpoints.Kafka, "clickhouse", s.Endpoints.ClickHouse)
+	err = s.Own.Run(ctx)
 	log.Info("stopping the engines")
-	return errors.Join(err, e.Close())
+	return errors.Join(err, s.Close())
 }
 
 func newEnginesFetch(c *cli) *cobra.Command {

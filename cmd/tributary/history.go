@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/consumers/history"
-	"tributary/internal/config"
 	"tributary/internal/engine"
 )
 
@@ -21,13 +20,9 @@ func newHistory(c *cli) *cobra.Command {
 }
 
 // withHistory opens the log and ClickHouse for a command.
-func (c *cli) withHistory(ctx context.Context, fn func(cfg config.Config, s *stores, h *history.History) error) error {
-	return c.withStores(ctx, need{Kafka: true, ClickHouse: true}, func(cfg config.Config, s *stores) (err error) {
-		log, err := c.quietLogger(cfg)
-		if err != nil {
-			return err
-		}
-		_, codec, err := s.passedOver(ctx, cfg, log)
+func (c *cli) withHistory(ctx context.Context, fn func(s *stores, h *history.History) error) error {
+	return c.open(ctx, need{Kafka: true, ClickHouse: true}, func(s *stores) (err error) {
+		_, codec, err := s.decided(ctx)
 		if err != nil {
 			return err
 		}
@@ -35,14 +30,14 @@ func (c *cli) withHistory(ctx context.Context, fn func(cfg config.Config, s *sto
 		if os.Getenv("GOMEMLIMIT") == "" {
 			debug.SetMemoryLimit(history.MemoryLimit)
 		}
-		h := history.New(open, cfg.ClickHouse.Database, codec, log)
-		h.Retention = cfg.History.Retention.D()
+		h := history.New(open, s.cfg.ClickHouse.Database, codec, s.log)
+		h.Retention = s.cfg.History.Retention.D()
 		defer func() {
 			if cerr := h.Close(); err == nil {
 				err = cerr
 			}
 		}()
-		return fn(cfg, s, h)
+		return fn(s, h)
 	})
 }
 

@@ -3,12 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"tributary/consumers/history"
-	"tributary/internal/config"
 )
 
 func newHistoryRebuild(c *cli) *cobra.Command {
@@ -25,8 +25,8 @@ func newHistoryRebuild(c *cli) *cobra.Command {
 	o := history.RebuildOptions{}
 	cmd.Flags().BoolVar(&o.Force, "force", false, "also if that loses rows that the log has no records for any more")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return c.withHistory(cmd.Context(), func(cfg config.Config, s *stores, h *history.History) error {
-			o.Prefix = cfg.Kafka.TopicPrefix
+		return c.withHistory(cmd.Context(), func(s *stores, h *history.History) error {
+			o.Prefix = s.cfg.Kafka.TopicPrefix
 			o.Progress = func(int64, int64) {}
 			if isTerminal(c.stderr) {
 				o.Progress = every(2*time.Second, func(done, total int64) {
@@ -40,11 +40,10 @@ func newHistoryRebuild(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if *output == "json" {
-				return writeJSON(c.stdout, []history.Rebuilt{out})
-			}
-			_, err = fmt.Fprintf(c.stdout, "%d rows in %s, %.0f rows a second, from the topic with the id %s\n", out.Rows, out.Took.Round(time.Millisecond), float64(out.Rows)/out.Took.Seconds(), out.Topic)
-			return err
+			return c.tell(*output, out, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "%d rows in %s, %.0f rows a second, from the topic with the id %s\n", out.Rows, out.Took.Round(time.Millisecond), float64(out.Rows)/out.Took.Seconds(), out.Topic)
+				return err
+			})
 		})
 	}
 	return cmd

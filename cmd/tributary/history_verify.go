@@ -1,15 +1,13 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tributary/consumers/history"
-	"tributary/internal/config"
 	"tributary/queries/report"
+	"tributary/queries/verification"
 )
 
 func newHistoryVerify(c *cli) *cobra.Command {
@@ -35,34 +33,24 @@ func newHistoryVerify(c *cli) *cobra.Command {
 		if o.Range < 1 || o.Explain < 1 {
 			return usagef("--range and --limit must be at least 1")
 		}
-		return c.withHistory(cmd.Context(), func(cfg config.Config, s *stores, h *history.History) error {
-			header := []string{"kind", "topic", "partition", "offset", "columns"}
+		return c.withHistory(cmd.Context(), func(s *stores, h *history.History) error {
+			o.Prefix = s.cfg.Kafka.TopicPrefix
+			header := verification.DifferenceHeader()
 			if *ranges {
-				header = []string{"what", "partition", "from", "to", "log", "history", "log checksum", "history checksum", "equal"}
+				header = verification.SpanHeader()
 			}
-			out, err := report.NewOutput(c.stdout, *output, header...)
+			var v history.Verified
+			err := c.list(*output, header, func(row func(any, ...string) error) (err error) {
+				verification.WriteHistory(&o, *ranges, row)
+				v, err = h.Verify(cmd.Context(), s.Kafka, o)
+				return err
+			})
 			if err != nil {
-				return usage(err)
-			}
-			o.Prefix = cfg.Kafka.TopicPrefix
-			if *ranges {
-				o.Span = func(s history.Span) error { return out.Row(s, spanCells(s)...) }
-				o.Rollup = func(r history.Rollup) error { return out.Row(r, rollupCells(r)...) }
-			} else {
-				o.Difference = func(d history.Difference) error { return out.Row(d, differenceCells(d)...) }
-				o.Rollup = func(r history.Rollup) error {
-					if r.Equal || r.Skipped != "" {
-						return nil
-					}
-					return out.Row(r, "rollup", r.Name, "", "", strings.Join(r.Days, " "))
-				}
-			}
-			v, err := h.Verify(cmd.Context(), s.Kafka, o)
-			if err = errors.Join(err, out.Close()); err != nil {
 				return err
 			}
-			c.sayVerified(v)
-			c.sayRemedy(v)
+			for _, line := range verification.SumOfHistory(v) {
+				fmt.Fprintln(c.stderr, line)
+			}
 			if !v.Equal() || *complete && !v.Complete() {
 				return errSilent
 			}
@@ -70,54 +58,4 @@ func newHistoryVerify(c *cli) *cobra.Command {
 		})
 	}
 	return cmd
-}
-
-func spanCells(s history.Span) []string {
-	return []string{s.Topic, fmt.Sprint(s.Partition), fmt.Sprint(s.From), fmt.Sprint(s.To), fmt.Sprint(s.LogRecords), fmt.Sprint(s.HistoryRows),
-		s.LogChecksum, s.HistoryChecksum, fmt.Sprint(s.Equal)}
-}
-
-func rollupCells(r history.Rollup) []string {
-	equal := fmt.Sprint(r.Equal)
-	if r.Skipped != "" {
-		equal = "not compared: " + r.Skipped
-	}
-	return []string{r.Name, "", "", "", fmt.Sprint(r.LogEvents), fmt.Sprint(r.RollupEvents), "", "", equal}
-}
-
-func differenceCells(d history.Difference) []string {
-	columns := make([]string, len(d.Columns))
-	for i, c := range d.Columns {
-		columns[i] = fmt.Sprintf("%s: log %q, history %q", c.Name, c.Log, c.History)
-	}
-	return []string{d.Kind, d.Topic, fmt.Sprint(d.Partition), fmt.Sprint(d.Offset), strings.Join(columns, "; ")}
-}
-
-func (c *cli) sayVerified(v history.Verified) {
-	verdict := "the history is equal to the log"
-	if !v.Equal() {
-		verdict = fmt.Sprintf("the history DIFFERS from the log: %d differences", v.Differences)
-	}
-	fmt.Fprintf(c.stderr, "%s: %d records, %d rows, %d of %d ranges and %d of %d rollups equal\n", verdict, v.LogRecords, v.HistoryRows,
-		v.Ranges-v.RangesDifferent, v.Ranges, v.RollupsEqual, v.Rollups)
-	for _, n := range []struct {
-		n    int64
-		what string
-	}{
-		{v.Behind, "offsets at the log's end are not in the history yet"},
-		{int64(v.Older), "rows are older than the log's beginning, and were not compared"},
-		{int64(v.Expired), "rows are gone, as history.retention wants"},
-		{int64(v.RollupsSkipped), "rollups could not be compared, since the history and the log don't go equally far back"},
-	} {
-		if n.n > 0 {
-			fmt.Fprintf(c.stderr, "%d %s\n", n.n, n.what)
-		}
-	}
-}
-
-// sayRemedy says, as the last line, what puts a history right that differs.
-func (c *cli) sayRemedy(v history.Verified) {
-	if !v.Equal() {
-		fmt.Fprintln(c.stderr, "tributary history rebuild fills the history again from the log, which puts this right")
-	}
 }

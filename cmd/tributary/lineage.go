@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tributary/internal/config"
 	"tributary/queries/lineage"
 )
 
@@ -47,8 +46,8 @@ func newLineage(c *cli) *cobra.Command {
 		if err := f.check(args); err != nil {
 			return err
 		}
-		return c.withStores(cmd.Context(), need{Postgres: true}, func(cfg config.Config, s *stores) error {
-			_, m, err := configuredMapping(cfg)
+		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
+			_, m, err := configuredMapping(s.cfg)
 			if err != nil {
 				return err
 			}
@@ -56,7 +55,7 @@ func newLineage(c *cli) *cobra.Command {
 			if f.file != "" {
 				return c.lineageOfFile(cmd.Context(), r, f)
 			}
-			return c.lineageOf(cmd.Context(), cfg, s, r, f, args)
+			return c.lineageOf(cmd.Context(), s, r, f, args)
 		})
 	}
 	return cmd
@@ -91,65 +90,28 @@ func fileAndAction(name, action string) (string, string) {
 	return name, action
 }
 
-func (c *cli) lineageOf(ctx context.Context, cfg config.Config, s *stores, r *lineage.Reader, f *lineageFlags, args []string) error {
+func (c *cli) lineageOf(ctx context.Context, s *stores, r *lineage.Reader, f *lineageFlags, args []string) error {
 	if !f.all {
 		r.Limit = claimsListed
 	}
-	l, err := trace(ctx, r, args)
+	l, err := r.Trace(ctx, args)
 	if err != nil {
 		return err
 	}
 	differs := false
 	if f.verify {
-		if differs, err = verifyAll(ctx, cfg, s, r, l); err != nil {
+		blobs, err := openBlobs(ctx, s.cfg, s.Control)
+		if err != nil {
+			return err
+		}
+		if differs, err = r.VerifyAll(ctx, blobs, l); err != nil {
 			return err
 		}
 	}
-	if f.output == "json" {
-		err = writeJSON(c.stdout, []*lineage.Lineage{l})
-	} else {
-		err = l.WriteText(c.stdout)
+	if err := c.tell(f.output, l, l.WriteText); err != nil || !differs {
+		return err
 	}
-	if err == nil && differs {
-		return errSilent
-	}
-	return err
-}
-
-// trace finds out what is meant: a row, or a key.
-func trace(ctx context.Context, r *lineage.Reader, args []string) (*lineage.Lineage, error) {
-	table := ""
-	if len(args) > 1 {
-		table = args[0]
-	}
-	if position, ordinal, ok := lineage.ParsePlace(args[len(args)-1]); ok && len(args) <= 2 {
-		return r.Row(ctx, table, position, ordinal)
-	}
-	return r.Key(ctx, table, args[1:])
-}
-
-// verifyAll verifies every claim that is listed, and tells whether something
-// differs.
-func verifyAll(ctx context.Context, cfg config.Config, s *stores, r *lineage.Reader, l *lineage.Lineage) (differs bool, err error) {
-	blobs, err := openBlobs(ctx, cfg, s.Control)
-	if err != nil {
-		return false, err
-	}
-	for i := range l.Claims {
-		v, err := r.Verify(ctx, blobs, &l.Claims[i])
-		if err != nil {
-			return false, err
-		}
-		l.Claims[i].Verification = v
-		differs = differs || !v.OK
-	}
-	if l.Document != nil {
-		if l.Verification, err = lineage.VerifyDocument(ctx, blobs, l.Document); err != nil {
-			return false, err
-		}
-		differs = !l.Verification.OK
-	}
-	return differs, nil
+	return errSilent
 }
 
 func (c *cli) lineageOfFile(ctx context.Context, r *lineage.Reader, f *lineageFlags) error {

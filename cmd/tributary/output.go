@@ -36,16 +36,19 @@ func writeJSON[T any](w io.Writer, rows []T) error {
 	return nil
 }
 
-// writeTable writes rows below headings, in columns for people.
-func writeTable(w io.Writer, headings []string, rows [][]string) error {
-	out, err := report.NewOutput(w, report.Table, headings...)
+// list writes rows as -o says: rows is given what writes one, as JSON or as cells.
+func (c *cli) list(format string, header []string, rows func(row func(value any, cells ...string) error) error) error {
+	out, err := report.NewOutput(c.stdout, format, header...)
 	if err != nil {
-		return err
+		return usage(err)
 	}
-	for _, row := range rows {
-		if err := out.Row(nil, row...); err != nil {
-			return errors.Join(err, out.Close())
-		}
+	return errors.Join(rows(out.Row), out.Close())
+}
+
+// tell writes one thing, as JSON or as text for people.
+func (c *cli) tell(format string, value any, text func(io.Writer) error) error {
+	if format == report.JSON {
+		return writeJSON(c.stdout, []any{value})
 	}
-	return out.Close()
+	return text(c.stdout)
 }

@@ -7,16 +7,13 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tributary/internal/config"
-	"tributary/internal/engine"
 	"tributary/internal/profile"
 	"tributary/queries/profilecheck"
-	"tributary/schemas"
 )
 
 func newProfile(c *cli) *cobra.Command {
@@ -53,7 +50,9 @@ func newProfileCheck(c *cli) *cobra.Command {
 			return err
 		}
 		fmt.Fprintln(c.stdout, r.Summary())
-		c.printVersions(r.Profile)
+		for _, line := range profilecheck.Versions(r.Profile) {
+			fmt.Fprintln(c.stdout, line)
+		}
 		if len(r.Remarks) == 0 {
 			fmt.Fprintln(c.stdout, "the profile is good, and keeps all that its schemas can say")
 			return nil
@@ -62,24 +61,6 @@ func newProfileCheck(c *cli) *cobra.Command {
 		return nil
 	}
 	return cmd
-}
-
-// printVersions shows what the phases would record with the documents that they
-// judge by a profile.
-func (c *cli) printVersions(p *profile.Profile) {
-	v := p.Versions()
-	for _, phase := range profile.VersionedPhases() {
-		line := "version of " + phase + ":"
-		switch phase {
-		case string(schemas.XSD), string(schemas.Upload):
-			for _, k := range p.Kinds {
-				line += " " + k.Name + " " + v.Of(phase, k.Name)
-			}
-		default:
-			line += " " + v.Of(phase, "")
-		}
-		fmt.Fprintln(c.stdout, line)
-	}
 }
 
 // profileFolder is the folder of a profile: a directory, or a built-in one.
@@ -119,21 +100,7 @@ func (c *cli) withScratchServer(ctx context.Context, fn func(dsn string) error) 
 			return err
 		}
 	}
-	dir, err := os.MkdirTemp("", "tributary-check-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	// As root, the user that Postgres runs as must be able to enter it.
-	if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // names in it are not secret
-		return err
-	}
-	e, err := engine.Start(ctx, engine.Options{DataDir: filepath.Join(dir, "data"), EnginesDir: cfg.EnginesDir, Postgres: true, NoSync: true, Logger: log})
-	if err != nil {
-		return fmt.Errorf("start a Postgres for it: %w: fetch one with tributary engines fetch, configure postgres.url, or say --without-sql", err)
-	}
-	defer func() { err = errors.Join(err, e.Close()) }()
-	return fn(e.Endpoints().Postgres)
+	return profilecheck.ScratchServer(ctx, cfg.EnginesDir, log, fn)
 }
 
 // scratchConfig is the configuration if there is one: this command needs none,

@@ -7,16 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
 	"tributary/internal/blob"
-	"tributary/internal/config"
-	"tributary/internal/mapping"
 	"tributary/queries/report"
 	"tributary/sql/control"
 	"tributary/sql/warehouse"
@@ -24,30 +20,6 @@ import (
 
 func newReference(c *cli) *cobra.Command {
 	return group("reference", "Look at reference data and load it", newReferenceList(c), newReferenceLoad(c))
-}
-
-// reference is a reference table of the profile, as -o json writes it.
-type reference struct {
-	Name     string   `json:"name"`
-	Comment  string   `json:"comment"`
-	Key      []string `json:"key"`
-	Columns  []string `json:"columns"`
-	Checks   []string `json:"checks"` // that are off until it is loaded
-	Rows     *int64   `json:"rows"`   // nil if it is not loaded
-	File     *string  `json:"file"`
-	SHA256   *string  `json:"sha256"`
-	Position *int64   `json:"position"`
-}
-
-func (r reference) cells() []string {
-	loaded, file, checks := "not loaded", "", "on"
-	if r.Rows == nil {
-		checks = "off"
-	}
-	if r.Rows != nil {
-		loaded, file = strconv.FormatInt(*r.Rows, 10), *r.File
-	}
-	return []string{r.Name, loaded, file, fmt.Sprintf("%d %s", len(r.Checks), checks), strings.Join(r.Columns, ","), r.Comment}
 }
 
 func newReferenceList(c *cli) *cobra.Command {
@@ -59,49 +31,26 @@ func newReferenceList(c *cli) *cobra.Command {
 	}
 	output := outputFlag(cmd, report.Formats()...)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return c.withStores(cmd.Context(), need{Postgres: true}, func(cfg config.Config, s *stores) error {
-			p, m, err := configuredMapping(cfg)
+		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
+			_, m, statements, err := s.statements()
 			if err != nil {
 				return err
 			}
-			statements, err := warehouse.Load(p.FS())
-			if err != nil {
-				return fmt.Errorf("SQL of profile %s: %w", p.Name, err)
-			}
-			out, err := report.NewOutput(c.stdout, *output, "name", "rows", "file", "checks", "columns", "comment")
-			if err != nil {
-				return usage(err)
-			}
-			for _, ref := range m.References {
-				r, err := readReference(cmd.Context(), s, ref, statements)
-				if err != nil {
-					return err
+			return c.list(*output, warehouse.ReferenceHeader(), func(row func(any, ...string) error) error {
+				for _, ref := range m.References {
+					r, err := statements.Reference(cmd.Context(), s.Warehouse, ref)
+					if err != nil {
+						return err
+					}
+					if err := row(r, r.Cells()...); err != nil {
+						return err
+					}
 				}
-				if err := out.Row(r, r.cells()...); err != nil {
-					return err
-				}
-			}
-			return out.Close()
+				return nil
+			})
 		})
 	}
 	return cmd
-}
-
-func readReference(ctx context.Context, s *stores, ref *mapping.Reference, statements *warehouse.Statements) (reference, error) {
-	r := reference{Name: ref.Name, Comment: ref.Comment, Key: ref.Key, Columns: columnsOf(ref), Checks: append([]string{}, statements.Needed(ref.Name)...)}
-	err := s.Warehouse.QueryRow(ctx, "SELECT rows, loaded_file, blob, position FROM warehouse.reference_load WHERE name = $1", ref.Name).Scan(&r.Rows, &r.File, &r.SHA256, &r.Position)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return r, fmt.Errorf("read what is loaded of %s: %w", ref.Name, err)
-	}
-	return r, nil
-}
-
-func columnsOf(ref *mapping.Reference) []string {
-	names := make([]string, len(ref.Columns))
-	for i, c := range ref.Columns {
-		names[i] = c.Name
-	}
-	return names
 }
 
 func newReferenceLoad(c *cli) *cobra.Command {

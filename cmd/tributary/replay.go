@@ -1,11 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"slices"
 	"strings"
@@ -15,9 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/internal/config"
-	"tributary/internal/pg"
 	"tributary/queries/asof"
-	"tributary/queries/report"
 	"tributary/recovery/replay"
 	"tributary/schemas"
 	"tributary/sql/control"
@@ -53,59 +50,74 @@ func newReplay(c *cli) *cobra.Command {
 		if err := f.read(time.Now()); err != nil {
 			return err
 		}
-		ctx := cmd.Context()
-		return c.withReplay(ctx, f.offsets != "", func(m *replay.Manager, s *stores, cfg config.Config) error {
-			codec := m.Outbox.Codec
-			stale, err := f.findStale(ctx, cfg, s)
-			if err != nil || f.stale && f.choice.Stale == nil {
-				return errors.Join(err, c.writeNothingStale(*output, f.from, stale))
-			}
-			var versions iter.Seq2[replay.Version, error]
-			if f.offsets == "" {
-				versions = replay.Choose(ctx, s.Tracker, f.choice)
-			} else {
-				versions = replay.ChooseOffsets(ctx, s.Kafka, codec, cfg.Kafka.TopicPrefix, s.Tracker, f.places)
-			}
-			t := tallyOf(f.from)
-			t.shadow, t.Stale = f.shadow, stale
-			if f.dry {
-				for v, err := range versions {
-					if err != nil {
-						return err
-					}
-					t.take(v)
-				}
-				return t.write(c, *output, nil)
-			}
-			r, err := askedRun(cfg, f.shadow != "")
-			if err != nil {
-				return err
-			}
-			r.Phase, r.Predicate, r.Since, r.Until, r.Shadow = f.from, f.choice.Predicate, f.choice.Since, f.choice.Until, f.shadow
-			r.Rate, r.Reason = f.rate, f.reason
-			if f.offsets != "" {
-				r.Offsets = f.places.String()
-			}
-			next, stop := iter.Pull2(versions)
-			defer stop()
-			if _, err := m.Request(ctx, r, func() (control.ReplayItem, bool, error) {
-				for {
-					v, err, ok := next()
-					if !ok || err != nil {
-						return control.ReplayItem{}, false, err
-					}
-					if item, ok := t.take(v); ok {
-						return item, true, nil
-					}
-				}
-			}); err != nil {
-				return err
-			}
-			return t.write(c, *output, r)
-		})
+		return c.open(cmd.Context(), need{Kafka: f.offsets != "", Postgres: true}, func(s *stores) error { return c.replay(cmd.Context(), s, &f, *output) })
 	}
 	cmd.AddCommand(newReplayList(c), newReplayShow(c), newReplayStop(c), newReplayResume(c), newReplayCompare(c), newReplayPromote(c))
 	return cmd
+}
+
+// replay chooses what is processed again, and asks for it unless that is only
+// tried.
+func (c *cli) replay(ctx context.Context, s *stores, f *replayFlags, output string) error {
+	stale, err := f.findStale(ctx, s)
+	if err != nil {
+		return err
+	}
+	if f.stale && f.choice.Stale == nil {
+		return c.tell(output, replay.NothingStale(f.from, stale), func(w io.Writer) error { return replay.WriteStale(w, f.from, stale) })
+	}
+	codec, versions, err := f.versions(ctx, s)
+	if err != nil {
+		return err
+	}
+	t := replay.NewTally(f.from, f.shadow)
+	t.Stale = stale
+	if f.dry {
+		for _, err := range t.Items(versions) {
+			if err != nil {
+				return err
+			}
+		}
+		row := t.Requested(nil)
+		return c.tell(output, row, row.WriteText)
+	}
+	r, err := askedRun(s.cfg, f.shadow != "")
+	if err != nil {
+		return err
+	}
+	r.Phase, r.Predicate, r.Since, r.Until, r.Shadow = f.from, f.choice.Predicate, f.choice.Since, f.choice.Until, f.shadow
+	r.Rate, r.Reason = f.rate, f.reason
+	if f.offsets != "" {
+		r.Offsets = f.places.String()
+	}
+	return c.requestRun(ctx, s.replays(codec), r, t, t.Items(versions), output)
+}
+
+// versions are what the flags choose, and the codec with which it is read.
+func (f *replayFlags) versions(ctx context.Context, s *stores) (*schemas.Codec, iter.Seq2[replay.Version, error], error) {
+	if f.offsets == "" {
+		codec, err := schemas.NewCodec()
+		return codec, replay.Choose(ctx, s.Tracker, f.choice), err
+	}
+	_, codec, err := s.decided(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return codec, replay.ChooseOffsets(ctx, s.Kafka, codec, s.cfg.Kafka.TopicPrefix, s.Tracker, f.places), nil
+}
+
+// requestRun asks for a replay of items that a tally counts, and says so.
+func (c *cli) requestRun(ctx context.Context, p *replay.Manager, r *control.ReplayRun, t *replay.Tally, items iter.Seq2[control.ReplayItem, error], output string) error {
+	next, stop := iter.Pull2(items)
+	defer stop()
+	if _, err := p.Request(ctx, r, func() (control.ReplayItem, bool, error) {
+		item, err, ok := next()
+		return item, ok && err == nil, err
+	}); err != nil {
+		return err
+	}
+	row := t.Requested(r)
+	return c.tell(output, row, row.WriteText)
 }
 
 // askedRun is a replay that somebody asks for here and now, with the profile that
@@ -202,126 +214,4 @@ func (f *replayFlags) read(now time.Time) (err error) {
 		return usage(err)
 	}
 	return usage(f.choice.Check())
-}
-
-// chosen counts what a replay processes again.
-type chosen struct {
-	from    string
-	shadow  string // the name of its shadow; empty: it is live
-	centres map[string]bool
-
-	Files     int64 `json:"files"`
-	Documents int64 `json:"documents"` // as far as known
-	Bytes     int64 `json:"bytes"`
-	Nameless  int64 `json:"nameless"` // files chosen whose names were refused: they are left out
-
-	Stale []replay.StalePhase `json:"stale,omitempty"` // why they are chosen
-}
-
-func tallyOf(from string) *chosen {
-	return &chosen{from: from, centres: map[string]bool{}}
-}
-
-// take counts a version and returns what is replayed of it, if it is: from
-// data, that is its centre, once.
-func (t *chosen) take(v replay.Version) (control.ReplayItem, bool) {
-	if v.Centre == "" {
-		t.Nameless++
-		return control.ReplayItem{}, false
-	}
-	t.Files++
-	t.Documents += v.Documents
-	t.Bytes += v.Bytes
-	known := t.centres[v.Centre]
-	t.centres[v.Centre] = true
-	if t.from == schemas.FromData {
-		return control.ReplayItem{Domain: v.Centre}, !known
-	}
-	return control.ReplayItem{File: v.File, Archive: v.Archive}, true
-}
-
-// phasesOf are the phases that a replay runs: a shadow is not loaded.
-func phasesOf(from string, shadow bool) (out []string) {
-	last := schemas.Overview
-	if shadow {
-		last = schemas.XSD
-	}
-	for _, p := range schemas.Phases() {
-		if p.ID() >= schemas.Phase(from).ID() && p.ID() <= last.ID() {
-			out = append(out, string(p))
-		}
-	}
-	return out
-}
-
-// requestedRow is a replay that was asked for, or would be, as -o json writes it.
-type requestedRow struct {
-	*chosen
-	Replay  int64    `json:"replay,omitempty"` // its number
-	Run     string   `json:"run,omitempty"`
-	From    string   `json:"from"`
-	Shadow  string   `json:"shadow,omitempty"`
-	Phases  []string `json:"phases"`
-	Centres []string `json:"centres"`
-}
-
-// write says what was chosen, and what is done with it. Without a run nothing is.
-func (t *chosen) write(c *cli, output string, r *control.ReplayRun) error {
-	row := requestedRow{chosen: t, From: t.from, Shadow: t.shadow, Phases: phasesOf(t.from, t.shadow != "")}
-	for name := range t.centres {
-		row.Centres = append(row.Centres, name)
-	}
-	slices.Sort(row.Centres)
-	if r != nil {
-		row.Replay, row.Run = r.Number, r.ID
-	}
-	if output == "json" {
-		return writeJSON(c.stdout, []requestedRow{row})
-	}
-	what := fmt.Sprintf("%d files, %d documents, %d bytes, of %d centres", t.Files, t.Documents, t.Bytes, len(row.Centres))
-	if t.Nameless > 0 {
-		what += fmt.Sprintf(" (and %d files whose names were refused, of which nothing was ever fetched)", t.Nameless)
-	}
-	steps := cmp.Or(strings.Join(row.Phases, ", "), "none: the verdicts are known, and only rows are compared")
-	see := "see tributary replay show"
-	if t.shadow != "" {
-		what += ", in the shadow " + t.shadow
-		see = "when it is done, see tributary replay compare"
-	}
-	if t.from == schemas.FromData {
-		steps += ", on all records of " + report.Plain(strings.Join(row.Centres, ", "))
-	}
-	if len(t.Stale) > 0 {
-		if err := c.writeStale(t.from, t.Stale); err != nil {
-			return err
-		}
-	}
-	var err error
-	if r == nil {
-		_, err = fmt.Fprintf(c.stdout, "would be replayed: %s\nphases: %s\n", what, steps)
-	} else {
-		_, err = fmt.Fprintf(c.stdout, "replay %d (run %s): %s\nphases: %s\n%s %d\n", r.Number, r.ID, what, steps, see, r.Number)
-	}
-	return err
-}
-
-// withReplay opens what replays are asked for with.
-func (c *cli) withReplay(ctx context.Context, broker bool, fn func(m *replay.Manager, s *stores, cfg config.Config) error) error {
-	return c.withStores(ctx, need{Kafka: broker, Postgres: true}, func(cfg config.Config, s *stores) error {
-		codec, err := schemas.NewCodec()
-		if err != nil {
-			return err
-		}
-		if broker {
-			log, err := c.quietLogger(cfg)
-			if err != nil {
-				return err
-			}
-			if _, codec, err = s.passedOver(ctx, cfg, log); err != nil {
-				return err
-			}
-		}
-		m := &replay.Manager{Pool: s.Control, Outbox: pg.Outbox{Schema: control.Schema, Codec: codec}, Now: now}
-		return fn(m, s, cfg)
-	})
 }

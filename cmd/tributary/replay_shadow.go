@@ -7,7 +7,6 @@ import (
 	"iter"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -58,8 +57,8 @@ func newReplayCompare(c *cli) *cobra.Command {
 		if *by != "" && *documents {
 			return usagef("--by is for groups: leave it out with --documents")
 		}
-		return c.withComparer(cmd.Context(), shadowConfig, func(_ *replay.Manager, s *stores, cmpr *shadow.Comparer, _ config.Config) error {
-			r, err := readShadow(cmd.Context(), s, args[0])
+		return c.openComparer(cmd.Context(), shadowConfig, func(s *stores, cmpr *shadow.Comparer) error {
+			r, err := shadow.Find(cmd.Context(), s.Control, args[0])
 			if err != nil {
 				return err
 			}
@@ -71,101 +70,39 @@ func newReplayCompare(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.noteSkipped(&r, skipped, cmpr)
+			notes, err := cmpr.Notes(&r, skipped)
+			for _, note := range notes {
+				fmt.Fprintln(c.stderr, "tributary: "+note)
+			}
+			return err
 		})
 	}
 	return cmd
 }
 
-// readShadow finds a replay, which must be a shadow.
-func readShadow(ctx context.Context, s *stores, name string) (control.ReplayRun, error) {
-	r, err := control.ReadReplayRun(ctx, s.Control, name)
-	if err != nil {
-		return r, err
-	}
-	if r.Shadow == "" {
-		return r, fmt.Errorf("replay %d is no shadow: its results are live, and there is nothing to compare", r.Number)
-	}
-	n, err := control.CountReplay(ctx, s.Control, r.ID)
-	if err == nil && n.Items == 0 {
-		err = fmt.Errorf("what the shadow %s has found was lost with the control database: make a new one", r.Shadow)
-	}
-	return r, err
-}
-
 // writeGroups writes how many documents would change, in all and in groups.
 func (c *cli) writeGroups(ctx context.Context, output, by string, cmpr *shadow.Comparer, r *control.ReplayRun) (shadow.Skipped, error) {
-	counter := shadow.NewCounter()
-	skipped, err := cmpr.Compare(ctx, r, func(d *shadow.Document) error {
-		counter.Add(d)
-		return nil
-	})
+	counter, skipped, err := cmpr.Count(ctx, r)
 	if err != nil {
 		return skipped, err
 	}
-	header := []string{"by", "group", "documents", "unchanged", "newly valid", "newly refused", "refused otherwise", "rows differ"}
-	out, err := report.NewOutput(c.stdout, output, header...)
-	if err != nil {
-		return skipped, usage(err)
-	}
-	for _, g := range counter.Groups(by) {
-		cells := []string{g.By, g.Group}
-		for _, n := range []int64{g.Documents, g.Unchanged, g.NewlyValid, g.NewlyRefused, g.RefusedOtherwise, g.RowsDiffer} {
-			cells = append(cells, strconv.FormatInt(n, 10))
+	return skipped, c.list(output, shadow.GroupHeader(), func(row func(any, ...string) error) error {
+		for _, g := range counter.Groups(by) {
+			if err := row(g, g.Cells()...); err != nil {
+				return err
+			}
 		}
-		if err := out.Row(g, cells...); err != nil {
-			return skipped, errors.Join(err, out.Close())
-		}
-	}
-	return skipped, out.Close()
+		return nil
+	})
 }
 
 // writeChanges writes the documents that would change.
-func (c *cli) writeChanges(ctx context.Context, output, _ string, cmpr *shadow.Comparer, r *control.ReplayRun) (shadow.Skipped, error) {
-	out, err := report.NewOutput(c.stdout, output, "file", "action", "document", "centre", "change", "live", "shadow")
-	if err != nil {
-		return shadow.Skipped{}, usage(err)
-	}
-	skipped, err := cmpr.Compare(ctx, r, func(d *shadow.Document) error {
-		if d.Change == shadow.Unchanged {
-			return nil
-		}
-		return out.Row(d, d.FileName, d.Action, d.Entry, d.Centre, d.Change, inWords(d.Live), inWords(d.Shadow))
-	})
-	return skipped, errors.Join(err, out.Close())
-}
-
-// inWords is a verdict for people.
-func inWords(v shadow.Verdict) string {
-	switch {
-	case v.Exception != "" && v.Errors > 0:
-		return fmt.Sprintf("%s at %s, %d errors", v.Exception, v.Phase, v.Errors)
-	case v.Exception != "":
-		return v.Exception + " at " + v.Phase
-	}
-	return v.Result
-}
-
-// noteSkipped says what a comparison is without.
-func (c *cli) noteSkipped(r *control.ReplayRun, s shadow.Skipped, cmpr *shadow.Comparer) error {
-	equal, err := shadow.Equal(r, cmpr.Versions)
-	if err != nil {
+func (c *cli) writeChanges(ctx context.Context, output, _ string, cmpr *shadow.Comparer, r *control.ReplayRun) (skipped shadow.Skipped, err error) {
+	err = c.list(output, shadow.DocumentHeader(), func(row func(any, ...string) error) (err error) {
+		skipped, err = cmpr.Changes(ctx, r, func(d *shadow.Document) error { return row(d, d.Cells()...) })
 		return err
-	}
-	for _, note := range []struct {
-		holds bool
-		text  string
-	}{
-		{r.State != control.ReplayDone, fmt.Sprintf("the shadow is %s: %d files have not ended, and are left out", r.State, s.Unfinished)},
-		{s.Refused > 0, fmt.Sprintf("%d files could not be replayed, and are left out: see tributary replay show %d", s.Refused, r.Number)},
-		{!equal, "the profile that shadows are judged by here differs from the one that this shadow was asked for with: rows are compared as the one of here makes them"},
-		{s.Mixed > 0, fmt.Sprintf("%d %s", s.Mixed, shadow.ErrMixed)},
-	} {
-		if note.holds {
-			fmt.Fprintln(c.stderr, "tributary: "+note.text)
-		}
-	}
-	return nil
+	})
+	return skipped, err
 }
 
 func newReplayPromote(c *cli) *cobra.Command {
@@ -190,33 +127,25 @@ func newReplayPromote(c *cli) *cobra.Command {
 			return usagef(badRate)
 		}
 		ctx := cmd.Context()
-		return c.withComparer(ctx, liveConfig, func(m *replay.Manager, s *stores, cmpr *shadow.Comparer, cfg config.Config) error {
-			of, err := readShadow(ctx, s, args[0])
+		return c.openComparer(ctx, liveConfig, func(s *stores, cmpr *shadow.Comparer) error {
+			of, err := shadow.Find(ctx, s.Control, args[0])
 			if err != nil {
 				return err
 			}
 			if err := promotable(ctx, s, cmpr, &of); err != nil {
 				return fmt.Errorf("replay %d, the shadow %s: %w", of.Number, of.Shadow, err)
 			}
-			r, err := askedRun(cfg, false)
+			r, err := askedRun(s.cfg, false)
 			if err != nil {
 				return err
 			}
 			r.Phase, r.Promotes, r.Reason, r.Rate = of.Phase, of.ID, *reason, *rate
-			t := tallyOf(r.Phase)
-			next, stop := iter.Pull2(changedFiles(ctx, s.Tracker, cmpr, &of, t))
-			defer stop()
-			_, err = m.Request(ctx, r, func() (control.ReplayItem, bool, error) {
-				item, err, ok := next()
-				return item, ok && err == nil, err
-			})
+			t := replay.NewTally(r.Phase, "")
+			err = c.requestRun(ctx, s.replays(cmpr.Codec), r, t, changedFiles(ctx, s.Tracker, cmpr, &of, t), *output)
 			if errors.Is(err, replay.ErrNothingChosen) {
 				return fmt.Errorf("nothing would change by the shadow %s: there is nothing to promote", of.Shadow)
 			}
-			if err != nil {
-				return err
-			}
-			return t.write(c, *output, r)
+			return err
 		})
 	}
 	return cmd
@@ -244,35 +173,18 @@ func promotable(ctx context.Context, s *stores, cmpr *shadow.Comparer, r *contro
 
 // changedFiles yields the files of which some document would change, each once,
 // and counts them with all that is in them, which is what is replayed.
-func changedFiles(ctx context.Context, tracker *pgxpool.Pool, cmpr *shadow.Comparer, r *control.ReplayRun, t *chosen) iter.Seq2[control.ReplayItem, error] {
-	errEnough := errors.New("enough")
+func changedFiles(ctx context.Context, tracker *pgxpool.Pool, cmpr *shadow.Comparer, r *control.ReplayRun, t *replay.Tally) iter.Seq2[control.ReplayItem, error] {
 	return func(yield func(control.ReplayItem, error) bool) {
-		var last control.ReplayItem
 		var files []string
-		skipped, err := cmpr.Compare(ctx, r, func(d *shadow.Document) error {
-			item := control.ReplayItem{File: d.File, Archive: d.Archive}
-			if d.Change == shadow.Unchanged {
-				return nil
-			}
-			if item == last {
-				return nil
-			}
-			last = item
-			files = append(files, item.File)
-			t.Files++
-			t.centres[d.Centre] = true
-			if !yield(item, nil) {
-				return errEnough
-			}
-			return nil
+		err := cmpr.ChangedFiles(ctx, r, func(d *shadow.Document) bool {
+			files = append(files, d.File)
+			t.Add(d.Centre)
+			return yield(control.ReplayItem{File: d.File, Archive: d.Archive}, nil)
 		})
-		if err == nil && skipped.Mixed > 0 {
-			err = fmt.Errorf("%d %w", skipped.Mixed, shadow.ErrMixed)
-		}
 		if err == nil {
 			t.Documents, t.Bytes, err = replay.Weigh(ctx, tracker, files)
 		}
-		if err != nil && !errors.Is(err, errEnough) {
+		if err != nil && !shadow.Stopped(err) {
 			yield(control.ReplayItem{}, err)
 		}
 	}
@@ -281,19 +193,23 @@ func changedFiles(ctx context.Context, tracker *pgxpool.Pool, cmpr *shadow.Compa
 // liveConfig is the configuration by which all that is live is judged.
 func liveConfig(cfg config.Config) config.Config { return cfg }
 
-// withComparer opens what shadows are compared with: by names which profile's
+// openComparer opens what shadows are compared with: by names which profile's
 // mapping makes the rows that are compared.
-func (c *cli) withComparer(ctx context.Context, by func(config.Config) config.Config, fn func(m *replay.Manager, s *stores, cmpr *shadow.Comparer, cfg config.Config) error) error {
-	return c.withReplay(ctx, false, func(m *replay.Manager, s *stores, cfg config.Config) error {
-		prof, tables, err := configuredMapping(by(cfg))
+func (c *cli) openComparer(ctx context.Context, by func(config.Config) config.Config, fn func(s *stores, cmpr *shadow.Comparer) error) error {
+	return c.open(ctx, need{Postgres: true}, func(s *stores) error {
+		codec, err := schemas.NewCodec()
 		if err != nil {
 			return err
 		}
-		blobs, err := openBlobs(ctx, cfg, s.Control)
+		prof, m, err := configuredMapping(by(s.cfg))
 		if err != nil {
 			return err
 		}
-		return fn(m, s, &shadow.Comparer{Control: s.Control, Tracker: s.Tracker, Warehouse: s.Warehouse, Blobs: blobs, Mapping: tables,
-			Versions: prof.Versions(), Codec: m.Outbox.Codec}, cfg)
+		blobs, err := openBlobs(ctx, s.cfg, s.Control)
+		if err != nil {
+			return err
+		}
+		return fn(s, &shadow.Comparer{Control: s.Control, Tracker: s.Tracker, Warehouse: s.Warehouse, Blobs: blobs, Mapping: m,
+			Versions: prof.Versions(), Codec: codec})
 	})
 }

@@ -5,10 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tributary/recovery/replay"
-	"tributary/schemas"
 )
 
 // What is asked for must be one thing, and clear.
@@ -44,44 +41,5 @@ func TestReplayFlags(t *testing.T) {
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%+v: %v, want %q", c.flags, err, c.want)
 		}
-	}
-}
-
-// The dry run counts what is asked for, and names the phases that run.
-func TestReplayIsCounted(t *testing.T) {
-	versions := []replay.Version{{File: "1", Archive: "a", Centre: "H", Bytes: 10, Documents: 2}, {File: "2", Archive: "b", Centre: "H", Bytes: 5, Documents: 1}, {File: "3"}}
-	for from, want := range map[string]string{
-		schemas.FromXSD: "would be replayed: 2 files, 3 documents, 15 bytes, of 1 centres (and 1 files whose names were refused, of which nothing was ever fetched)\n" +
-			"phases: xsd, upload, data, context, overview\n",
-		schemas.FromData: "would be replayed: 2 files, 3 documents, 15 bytes, of 1 centres (and 1 files whose names were refused, of which nothing was ever fetched)\n" +
-			"phases: data, context, overview, on all records of H\n",
-	} {
-		tally, items := tallyOf(from), 0
-		for _, v := range versions {
-			if _, ok := tally.take(v); ok {
-				items++
-			}
-		}
-		if n := map[string]int{schemas.FromXSD: 2, schemas.FromData: 1}[from]; items != n {
-			t.Errorf("from %s: %d items, want %d", from, items, n)
-		}
-		var out strings.Builder
-		if err := tally.write(newCLI(nil, &out, nil, nil), "text", nil); err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(want, out.String()); d != "" {
-			t.Errorf("from %s:\n%s", from, d)
-		}
-	}
-}
-
-// A replay that members leave alone says what it waits for.
-func TestAReplayThatIsHeldSaysWhy(t *testing.T) {
-	var out strings.Builder
-	if err := (&replayRow{Replay: 2, From: "xsd", State: "running", Promotes: "tighter", Waiting: 1, Held: "another profile", Waits: []replayWait{{1, "the file is to be fetched", "add/f.zip"}}}).write(&out); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(out.String(), "\nwaits      another profile\nwaits      1 files such as add/f.zip: the file is to be fetched\n") {
-		t.Errorf("it says:\n%s", out.String())
 	}
 }

@@ -1,16 +1,13 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"tributary/internal/config"
 	"tributary/queries/plot"
 	"tributary/queries/recipe"
 	"tributary/queries/report"
@@ -61,14 +58,14 @@ func newReport(c *cli) *cobra.Command {
 			if len(given) > 0 || *picture != "" || *explain {
 				return usagef("say which report: tributary report lists them")
 			}
-			return listRecipes(c.stdout, all, *output)
+			return c.listRecipes(all, *output)
 		}
-		r, err := findRecipe(all, args[0])
+		r, err := recipe.Find(all, args[0])
 		if err != nil {
-			return err
+			return usage(err)
 		}
 		if *explain {
-			return explainRecipe(c.stdout, r)
+			return recipe.Explain(c.stdout, r)
 		}
 		values, err := recipe.Values(r, given, time.Now())
 		if err != nil {
@@ -80,8 +77,8 @@ func newReport(c *cli) *cobra.Command {
 		if err := checkPicture(r, *picture); err != nil {
 			return err
 		}
-		return c.withStores(cmd.Context(), need{ClickHouse: true}, func(cfg config.Config, s *stores) error {
-			store := report.ClickHouse{Conn: s.ClickHouse, Timeout: *timeout, MaxMemory: int64(cfg.ClickHouse.MaxMemory), Parameters: values}
+		return c.open(cmd.Context(), need{ClickHouse: true}, func(s *stores) error {
+			store := report.ClickHouse{Conn: s.ClickHouse, Timeout: *timeout, MaxMemory: int64(s.cfg.ClickHouse.MaxMemory), Parameters: values}
 			if err := store.Known(cmd.Context(), given["centre"], given["source"]); err != nil {
 				return err
 			}
@@ -141,63 +138,18 @@ func parameterFlags(cmd *cobra.Command, all []recipes.Recipe) []string {
 	return names
 }
 
-func findRecipe(all []recipes.Recipe, name string) (recipes.Recipe, error) {
-	for _, r := range all {
-		if r.Name == name {
-			return r, nil
-		}
-	}
-	if near := recipe.Nearest(all, name); len(near) > 0 {
-		return recipes.Recipe{}, usagef("there is no report %q; did you mean %s?", name, strings.Join(near, " or "))
-	}
-	return recipes.Recipe{}, usagef("there is no report %q: tributary report lists them", name)
-}
-
 // listRecipes writes the names of the recipes and what they ask.
-func listRecipes(w io.Writer, all []recipes.Recipe, format string) error {
+func (c *cli) listRecipes(all []recipes.Recipe, format string) error {
 	type line struct {
 		Name     string `json:"name"`
 		Question string `json:"question"`
 	}
-	out, err := report.NewOutput(w, format, "name", "question")
-	if err != nil {
-		return usage(err)
-	}
-	for _, r := range all {
-		if err := out.Row(line{r.Name, r.Question}, r.Name, r.Question); err != nil {
-			return errors.Join(err, out.Close())
+	return c.list(format, []string{"name", "question"}, func(row func(any, ...string) error) error {
+		for _, r := range all {
+			if err := row(line{r.Name, r.Question}, r.Name, r.Question); err != nil {
+				return err
+			}
 		}
-	}
-	return out.Close()
-}
-
-// explainRecipe writes all that is known of a recipe.
-func explainRecipe(w io.Writer, r recipes.Recipe) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n\n%s\n\nparameters\n", r.Name, r.Question, r.Counts)
-	for _, p := range r.Parameters {
-		fmt.Fprintf(&b, "  --%s  %s%s\n", p.Name, p.Meaning, parameterNote(p))
-	}
-	b.WriteString("\ncolumns\n")
-	for _, col := range r.Columns {
-		fmt.Fprintf(&b, "  %s  %s\n", col.Name, col.Meaning)
-	}
-	fmt.Fprintf(&b, "\nexample: tributary report %s\n  %s\n\nstatement\n%s\n", strings.TrimSpace(r.Name+" "+r.Arguments), strings.ReplaceAll(r.Example, "\n", "\n  "), r.Statement)
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// parameterNote says what else there is to say of a parameter.
-func parameterNote(p recipes.Parameter) string {
-	var notes []string
-	if len(p.Choices) > 0 {
-		notes = append(notes, strings.Join(p.Choices, ", "))
-	}
-	if p.Default != "" {
-		notes = append(notes, "default "+p.Default)
-	}
-	if len(notes) == 0 {
-		return ""
-	}
-	return " (" + strings.Join(notes, "; ") + ")"
+		return nil
+	})
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -65,7 +64,7 @@ func (c *cli) drawRecipe(r recipes.Recipe, answer []byte, picture string) error 
 	if err := f.Write(&drawn, format); err != nil {
 		return err
 	}
-	if err := replaceFile(picture, drawn.Bytes()); err != nil {
+	if err := plot.ReplaceFile(picture, drawn.Bytes()); err != nil {
 		return fmt.Errorf("--plot: %w", err)
 	}
 	return nil
@@ -80,31 +79,6 @@ func (c *cli) sayEmpty(r recipes.Recipe) error {
 	}
 	_, err := fmt.Fprintln(c.stderr, "tributary: "+text)
 	return err
-}
-
-// replaceFile writes a file beside its place first, so that who reads it, or
-// had one there, never has a part of it.
-func replaceFile(path string, content []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	_, err = f.Write(content)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
 
 // terminalColumns is how wide a terminal is; 100 for anything else.

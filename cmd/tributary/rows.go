@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/spf13/cobra"
 
-	"tributary/internal/config"
 	"tributary/internal/pg"
 	"tributary/queries/report"
 )
@@ -19,20 +17,10 @@ type lister[T row] func(ctx context.Context, q pg.Querier, each func(T) error) e
 
 // listTracker runs a list and writes its rows as they come.
 func listTracker[T row](ctx context.Context, c *cli, format string, header []string, list lister[T]) error {
-	return c.withTracker(ctx, func(q pg.Querier) error {
-		out, err := report.NewOutput(c.stdout, format, header...)
-		if err != nil {
-			return usage(err)
-		}
-		err = list(ctx, q, func(v T) error { return out.Row(v, v.Cells()...) })
-		return errors.Join(err, out.Close())
-	})
-}
-
-// withTracker opens Postgres for a command that asks the tracker.
-func (c *cli) withTracker(ctx context.Context, fn func(q pg.Querier) error) error {
-	return c.withStores(ctx, need{Postgres: true}, func(_ config.Config, s *stores) error {
-		return fn(s.Tracker)
+	return c.open(ctx, need{Postgres: true}, func(s *stores) error {
+		return c.list(format, header, func(row func(any, ...string) error) error {
+			return list(ctx, s.Tracker, func(v T) error { return row(v, v.Cells()...) })
+		})
 	})
 }
 

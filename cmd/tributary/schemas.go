@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tributary/queries/report"
 	"tributary/schemas"
 )
 
@@ -40,7 +41,7 @@ func newSchemasList(c *cli) *cobra.Command {
 		for _, v := range codec.Versions() {
 			rows = append(rows, []string{v.Topic, strconv.Itoa(v.Version), strconv.Itoa(v.ID)})
 		}
-		return writeTable(c.stdout, []string{"TOPIC", "VERSION", "ID"}, rows)
+		return report.WriteTable(c.stdout, []string{"TOPIC", "VERSION", "ID"}, rows)
 	}
 	return cmd
 }

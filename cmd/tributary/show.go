@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tributary/internal/config"
 	"tributary/internal/pg"
 	"tributary/queries/asof"
 	"tributary/queries/report"
@@ -28,7 +27,7 @@ func newShow(c *cli) *cobra.Command {
 		if before, after, ok := strings.Cut(name, "/"); ok && act == "" {
 			act, name = before, after
 		}
-		return c.withTrackerAt(cmd.Context(), past, asof.Scope{Name: name}, *output, func(_ config.Config, q pg.Querier, at *time.Time) error {
+		return c.withTrackerAt(cmd.Context(), past, asof.Scope{Name: name}, *output, func(q pg.Querier, at *time.Time) error {
 			stories, err := report.Show(cmd.Context(), q, name, act)
 			if err != nil {
 				return err

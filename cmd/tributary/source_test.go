@@ -24,7 +24,7 @@ type metric struct {
 func metricsInSource(t *testing.T) []metric {
 	t.Helper()
 	var out []metric
-	for _, dir := range []string{"cmd", "consumers", "producers", "internal", "topics", "queries", "recovery"} {
+	for _, dir := range []string{"cmd", "consumers", "producers", "internal", "queries", "recovery", "topics"} {
 		err := filepath.WalkDir(filepath.Join("..", "..", dir), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"tributary/internal/config"
 	"tributary/queries/report"
 	"tributary/sql/control"
 )
@@ -29,30 +27,28 @@ func newSourcesIgnored(c *cli) *cobra.Command {
 	}
 	output := outputFlag(cmd, report.Formats()...)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return c.withStores(cmd.Context(), need{Postgres: true}, func(cfg config.Config, s *stores) error {
-			chosen, err := chooseSources(cfg, args)
+		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
+			chosen, err := chooseSources(s.cfg, args)
 			if err != nil {
 				return err
 			}
-			out, err := report.NewOutput(c.stdout, *output, "source", "directory", "name", "reason")
-			if err != nil {
-				return usage(err)
-			}
-			for _, src := range chosen {
-				total, first, err := control.IgnoredOf(cmd.Context(), s.Control, src.ID)
-				if err != nil {
-					return errors.Join(err, out.Close())
-				}
-				for _, e := range first {
-					if err := out.Row(ignoredRow{src.ID, e}, src.ID, e.Directory, e.Name, e.Reason); err != nil {
-						return errors.Join(err, out.Close())
+			return c.list(*output, []string{"source", "directory", "name", "reason"}, func(row func(any, ...string) error) error {
+				for _, src := range chosen {
+					total, first, err := control.IgnoredOf(cmd.Context(), s.Control, src.ID)
+					if err != nil {
+						return err
+					}
+					for _, e := range first {
+						if err := row(ignoredRow{src.ID, e}, src.ID, e.Directory, e.Name, e.Reason); err != nil {
+							return err
+						}
+					}
+					if more := total - int64(len(first)); more > 0 {
+						fmt.Fprintf(c.stderr, "%s shows %d more, whose names are not kept (poll.max_ignored)\n", src.ID, more)
 					}
 				}
-				if more := total - int64(len(first)); more > 0 {
-					fmt.Fprintf(c.stderr, "%s shows %d more, whose names are not kept (poll.max_ignored)\n", src.ID, more)
-				}
-			}
-			return out.Close()
+				return nil
+			})
 		})
 	}
 	return cmd

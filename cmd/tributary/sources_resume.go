@@ -7,20 +7,12 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
-	"tributary/internal/config"
 	"tributary/internal/pg"
 	"tributary/producers/sourcestate"
 	"tributary/queries/report"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
-
-// resumedRow is what became of one source, as -o json writes it.
-type resumedRow struct {
-	Source  string `json:"source"`
-	Resumed bool   `json:"resumed"`
-	Detail  string `json:"detail"`
-}
 
 func newSourcesResume(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
@@ -39,8 +31,8 @@ func newSourcesResume(c *cli) *cobra.Command {
 		if *all == (len(args) > 0) {
 			return usagef("name the sources to resume, or say --all: tributary sources shows which are suspended")
 		}
-		return c.withStores(cmd.Context(), need{Postgres: true}, func(cfg config.Config, s *stores) error {
-			if _, err := chooseSources(cfg, args); err != nil {
+		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
+			if _, err := chooseSources(s.cfg, args); err != nil {
 				return err
 			}
 			codec, err := schemas.NewCodec()
@@ -63,49 +55,15 @@ func newSourcesResume(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.writeResumed(*output, args, resumed, found)
+			return c.list(*output, []string{"source", "resumed", "detail"}, func(row func(any, ...string) error) error {
+				for _, r := range sourcestate.Outcomes(args, resumed, found) {
+					if err := row(r, r.Source, fmt.Sprint(r.Resumed), r.Detail); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
 		})
 	}
 	return cmd
-}
-
-// writeResumed says of each source that was meant what became of it.
-func (c *cli) writeResumed(output string, named, resumed []string, found []control.Standing) error {
-	out, err := report.NewOutput(c.stdout, output, "source", "resumed", "detail")
-	if err != nil {
-		return usage(err)
-	}
-	for _, row := range resumedRows(named, resumed, found) {
-		if err := out.Row(row, row.Source, fmt.Sprint(row.Resumed), row.Detail); err != nil {
-			return err
-		}
-	}
-	return out.Close()
-}
-
-// resumedRows are the sources that were named, or all that were resumed.
-func resumedRows(named, resumed []string, found []control.Standing) []resumedRow {
-	done, state := map[string]bool{}, map[string]string{}
-	for _, id := range resumed {
-		done[id] = true
-	}
-	for _, s := range found {
-		state[s.ID] = s.State
-	}
-	if len(named) == 0 {
-		named = resumed
-	}
-	rows := make([]resumedRow, 0, len(named))
-	for _, id := range named {
-		row := resumedRow{id, done[id], "it is available, and due at once"}
-		switch {
-		case row.Resumed:
-		case state[id] == "":
-			row.Detail = "it was never polled: nothing has started with it in the configuration yet"
-		default:
-			row.Detail = "it was not suspended: it is " + state[id]
-		}
-		rows = append(rows, row)
-	}
-	return rows
 }

@@ -61,9 +61,9 @@ func newSQL(c *cli) *cobra.Command {
 		default:
 			return usagef("--store %q is not known: use tracker, warehouse or history", *store)
 		}
-		return c.withStores(cmd.Context(), n, func(cfg config.Config, s *stores) error {
+		return c.open(cmd.Context(), n, func(s *stores) error {
 			s.asked = *store
-			return report.SQL(cmd.Context(), s.ask(*store, cfg, *timeout), statement, c.stdout, *output)
+			return report.SQL(cmd.Context(), s.ask(*store, *timeout), statement, c.stdout, *output)
 		})
 	}
 	return cmd
@@ -83,12 +83,12 @@ func checkTimeout(d time.Duration) error {
 }
 
 // ask is the store of that name, for reading.
-func (s *stores) ask(store string, cfg config.Config, timeout time.Duration) report.Store {
+func (s *stores) ask(store string, timeout time.Duration) report.Store {
 	switch store {
 	case storeTracker:
 		return report.Postgres{Pool: s.Tracker, Schema: store, Timeout: timeout}
 	case storeWarehouse:
 		return report.Postgres{Pool: s.Warehouse, Schema: store, Timeout: timeout}
 	}
-	return report.ClickHouse{Conn: s.ClickHouse, Timeout: timeout, MaxMemory: int64(cfg.ClickHouse.MaxMemory)}
+	return report.ClickHouse{Conn: s.ClickHouse, Timeout: timeout, MaxMemory: int64(s.cfg.ClickHouse.MaxMemory)}
 }

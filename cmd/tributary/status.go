@@ -1,13 +1,13 @@
 package main
 
 import (
+	"io"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"tributary/consumers/insert"
-	"tributary/internal/config"
 	"tributary/internal/pg"
 	"tributary/queries/asof"
 	"tributary/queries/report"
@@ -26,7 +26,7 @@ func newStatus(c *cli) *cobra.Command {
 	past := asOfFlags(cmd)
 	oldest := cmd.Flags().Int("oldest", 10, "how many of the files that wait to show")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		stand := func(cfg config.Config, q pg.Querier, at *time.Time, outboxes map[string]*pgxpool.Pool) error {
+		stand := func(q pg.Querier, at *time.Time, live *stores) error {
 			now := time.Now()
 			if at != nil {
 				now = *at
@@ -36,30 +36,24 @@ func newStatus(c *cli) *cobra.Command {
 				return err
 			}
 			if s.AsOf = at; at == nil {
-				s.Dormant = dormant(cfg) // as the disk is now
+				outboxes := map[string]*pgxpool.Pool{control.Schema: live.Control, warehouse.Schema: live.Warehouse}
+				s.Dormant = dormant(live.cfg) // as the disk is now
 				if s.Outboxes, err = report.ReadOutboxes(cmd.Context(), outboxes); err != nil {
 					return err
 				}
-				if s.LogAlarm, err = logAlarm(cfg); err != nil {
+				if s.LogAlarm, err = logAlarm(live.cfg); err != nil {
 					return err
 				}
-				if s.Insertion, err = insert.Stopped(cmd.Context(), outboxes[warehouse.Schema]); err != nil {
+				if s.Insertion, err = insert.Stopped(cmd.Context(), live.Warehouse); err != nil {
 					return err
 				}
 			}
-			if *output == report.JSON {
-				return writeJSON(c.stdout, []report.Status{s})
-			}
-			return s.WriteText(c.stdout, now)
+			return c.tell(*output, s, func(w io.Writer) error { return s.WriteText(w, now) })
 		}
 		if past.asOf == "" {
-			return c.withStores(cmd.Context(), need{Postgres: true}, func(cfg config.Config, s *stores) error {
-				return stand(cfg, s.Tracker, nil, map[string]*pgxpool.Pool{control.Schema: s.Control, warehouse.Schema: s.Warehouse})
-			})
+			return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error { return stand(s.Tracker, nil, s) })
 		}
-		return c.withTrackerAt(cmd.Context(), past, asof.Scope{}, *output, func(cfg config.Config, q pg.Querier, at *time.Time) error {
-			return stand(cfg, q, at, nil)
-		})
+		return c.withTrackerAt(cmd.Context(), past, asof.Scope{}, *output, func(q pg.Querier, at *time.Time) error { return stand(q, at, nil) })
 	}
 	return cmd
 }

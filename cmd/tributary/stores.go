@@ -4,11 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
-	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -43,17 +39,13 @@ const (
 // all needs every store. It is copied, and never changed.
 var all = need{Kafka: true, Postgres: true, ClickHouse: true, Patience: 10 * time.Second} //nolint:gochecknoglobals // a struct can't be a constant
 
-// how embedded engines are reached.
-type how int
+// how embedded engines are reached: by queries, by run ROLE, and by up.
+type how = engine.How
 
 const (
-	// attachOrStart uses running engines, or else starts what is needed and
-	// stops it again: for queries.
-	attachOrStart how = iota
-	// attachOnly uses running engines only: for run ROLE.
-	attachOnly
-	// startOwn starts them and fails where they run already: for up.
-	startOwn
+	attachOrStart = engine.AttachOrStart
+	attachOnly    = engine.AttachOnly
+	startOwn      = engine.StartOwn
 )
 
 // stores are the open ways to everything that keeps data.
@@ -73,15 +65,16 @@ type stores struct {
 	// Kafka makes clients for the brokers; nil if not needed.
 	Kafka kafka.Factory
 
+	cfg     config.Config
+	log     *slog.Logger
 	closers []func() error
-	asked   string   // the schema in which a statement of people looks names up; empty: none
-	users   *os.File // held shared while engines of another process are used
-	wait    time.Duration
+	asked   string // the schema in which a statement of people looks names up; empty: none
+	shared  *engine.Shared
 }
 
 // openStores opens what is needed. Close closes it, and stops what was started.
 func openStores(ctx context.Context, cfg config.Config, log *slog.Logger, n need) (*stores, error) {
-	s := &stores{wait: time.Minute}
+	s := &stores{cfg: cfg, log: log}
 	if err := s.open(ctx, cfg, log, n); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -154,10 +147,11 @@ func (s *stores) addresses(ctx context.Context, cfg config.Config, log *slog.Log
 	if !o.Broker && !o.Postgres && !o.ClickHouse {
 		return nil
 	}
-	ep, err := s.engines(ctx, o, n)
-	if err != nil {
+	if s.shared, err = engine.Share(ctx, o, n.How, n.Patience); err != nil {
 		return err
 	}
+	s.Engines = s.shared.Own
+	ep := s.shared.Endpoints
 	for _, e := range []struct {
 		wanted bool
 		has    bool
@@ -179,73 +173,6 @@ func (s *stores) addresses(ctx context.Context, cfg config.Config, log *slog.Log
 	return nil
 }
 
-// engines attaches to running engines or starts them.
-func (s *stores) engines(ctx context.Context, o engine.Options, n need) (engine.Endpoints, error) {
-	if n.How != startOwn {
-		if err := s.use(ctx, o.DataDir); err != nil {
-			return engine.Endpoints{}, err
-		}
-		ep, running, err := engine.Attach(o.DataDir)
-		switch {
-		case err != nil || running:
-			return ep, err
-		case n.How == attachOnly:
-			return ep, fmt.Errorf("no engines run in %s: start tributary engines (or tributary up) there, or configure the addresses of brokers and databases", o.DataDir)
-		}
-	}
-	for deadline := time.Now().Add(n.Patience); ; {
-		started, err := engine.Start(ctx, o)
-		if err == nil {
-			s.Engines = started
-			return started.Endpoints(), nil
-		}
-		var held *engine.HeldError
-		if !errors.As(err, &held) || n.How == startOwn && time.Now().After(deadline) {
-			return engine.Endpoints{}, err
-		}
-		// Another process is between taking the directory and serving it, or a
-		// query is about to give it up.
-		if err := sleep(ctx, 100*time.Millisecond); err != nil {
-			return engine.Endpoints{}, err
-		}
-		if n.How == startOwn {
-			continue
-		}
-		if ep, running, err := engine.Attach(o.DataDir); err != nil || running {
-			return ep, err
-		}
-	}
-}
-
-// usersFile is locked shared by whoever uses another process's engines, so
-// that a query that has started engines for itself keeps them for those who
-// came to use them too.
-const usersFile = "engines.users"
-
-func (s *stores) use(ctx context.Context, dataDir string) error {
-	f, err := os.OpenFile(filepath.Join(dataDir, usersFile), os.O_CREATE|os.O_RDWR, 0o600)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no data in %s yet: run tributary up", dataDir)
-	}
-	if err != nil {
-		return fmt.Errorf("use the engines in %s: %w", dataDir, err)
-	}
-	s.users = f
-	return lockFile(ctx, f, syscall.LOCK_SH)
-}
-
-func lockFile(ctx context.Context, f *os.File, mode int) error {
-	for {
-		err := syscall.Flock(int(f.Fd()), mode|syscall.LOCK_NB)
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			return err
-		}
-		if err := sleep(ctx, 50*time.Millisecond); err != nil {
-			return err
-		}
-	}
-}
-
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -265,18 +192,9 @@ func (s *stores) Close() error {
 		errs = append(errs, s.closers[i]())
 	}
 	s.closers = nil
-	if s.Engines != nil {
-		if s.users != nil {
-			ctx, cancel := context.WithTimeout(context.Background(), s.wait)
-			defer cancel()
-			_ = lockFile(ctx, s.users, syscall.LOCK_EX) // after the wait they are stopped all the same
-		}
-		errs = append(errs, s.Engines.Close())
-		s.Engines = nil
-	}
-	if s.users != nil {
-		errs = append(errs, s.users.Close())
-		s.users = nil
+	if s.shared != nil {
+		errs = append(errs, s.shared.Close())
+		s.shared, s.Engines = nil, nil
 	}
 	return errors.Join(errs...)
 }

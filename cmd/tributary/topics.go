@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -21,33 +20,9 @@ func newTopics(c *cli) *cobra.Command {
 	return group("topics", "Look at topics, and make them", newTopicsPlan(c), newTopicsApply(c), newTopicsList(c), newTopicsTail(c), newTopicsPassOver(c), newTopicsPassedOver(c))
 }
 
-// withKafka opens the broker for a command that asks.
-func (c *cli) withKafka(ctx context.Context, fn func(cfg config.Config, s *stores) error) error {
-	return c.withStores(ctx, need{Kafka: true}, fn)
-}
-
-// withStores opens stores for a command that asks, and closes them.
-func (c *cli) withStores(ctx context.Context, n need, fn func(cfg config.Config, s *stores) error) (err error) {
-	cfg, err := c.loadWith(config.Options{WithoutSourceSecrets: true})
-	if err != nil {
-		return err
-	}
-	log, err := c.quietLogger(cfg)
-	if err != nil {
-		return err
-	}
-	n.Application = "tributary query"
-	s, err := openStores(ctx, cfg, log, n)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	return s.explainAbsence(ctx, cfg, fn(cfg, s))
-}
-
-// withAdmin is withKafka with an admin client.
+// withAdmin opens the broker for a command that asks it with an admin client.
 func (c *cli) withAdmin(ctx context.Context, fn func(ctx context.Context, admin *kadm.Client, cfg config.Kafka) error) error {
-	return c.withKafka(ctx, func(cfg config.Config, s *stores) error {
+	return c.open(ctx, need{Kafka: true}, func(s *stores) error {
 		client, err := s.Kafka()
 		if err != nil {
 			return err
@@ -55,7 +30,7 @@ func (c *cli) withAdmin(ctx context.Context, fn func(ctx context.Context, admin 
 		defer client.Close()
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
-		return fn(ctx, kadm.NewClient(client), cfg.Kafka)
+		return fn(ctx, kadm.NewClient(client), s.cfg.Kafka)
 	})
 }
 
@@ -149,7 +124,7 @@ func newTopicsList(c *cli) *cobra.Command {
 				}
 				rows = append(rows, []string{i.Name, partitions, records, i.Kept, i.Key, strings.Join(i.ProducedBy, ","), strings.Join(i.ReadBy, ",")})
 			}
-			return writeTable(c.stdout, []string{"TOPIC", "PARTITIONS", "RECORDS", "KEPT", "KEY", "PRODUCED BY", "READ BY"}, rows)
+			return report.WriteTable(c.stdout, []string{"TOPIC", "PARTITIONS", "RECORDS", "KEPT", "KEY", "PRODUCED BY", "READ BY"}, rows)
 		})
 	}
 	return cmd
@@ -183,13 +158,9 @@ func newTopicsTail(c *cli) *cobra.Command {
 			}
 		}
 		enc := report.NewEncoder(c.stdout)
-		return c.withKafka(cmd.Context(), func(cfg config.Config, s *stores) error {
-			o.Prefix = cfg.Kafka.TopicPrefix
-			log, err := c.quietLogger(cfg)
-			if err != nil {
-				return err
-			}
-			_, codec, err := s.passedOver(cmd.Context(), cfg, log)
+		return c.open(cmd.Context(), need{Kafka: true}, func(s *stores) error {
+			o.Prefix = s.cfg.Kafka.TopicPrefix
+			_, codec, err := s.decided(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -11,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"tributary/internal/config"
 	"tributary/internal/kafka"
 	"tributary/queries/report"
 	"tributary/recovery/passover"
@@ -53,8 +53,8 @@ func newTopicsPassOver(c *cli) *cobra.Command {
 		if w.By == "" {
 			w.By = requester()
 		}
-		return c.withStores(cmd.Context(), need{Kafka: true, Postgres: true}, func(cfg config.Config, s *stores) error {
-			return c.passOver(cmd.Context(), cfg, s, w, *dry, *force, *output)
+		return c.open(cmd.Context(), need{Kafka: true, Postgres: true}, func(s *stores) error {
+			return c.passOver(cmd.Context(), s, w, *dry, *force, *output)
 		})
 	}
 	return cmd
@@ -81,12 +81,8 @@ func recordAt(w *passover.Wish, args []string) error {
 	return nil
 }
 
-func (c *cli) passOver(ctx context.Context, cfg config.Config, s *stores, w passover.Wish, dry, force bool, output string) error {
-	log, err := c.quietLogger(cfg)
-	if err != nil {
-		return err
-	}
-	list, _, err := s.passedOver(ctx, cfg, log)
+func (c *cli) passOver(ctx context.Context, s *stores, w passover.Wish, dry, force bool, output string) error {
+	list, _, err := s.decided(ctx)
 	if err != nil {
 		return err
 	}
@@ -109,18 +105,15 @@ func (c *cli) passOver(ctx context.Context, cfg config.Config, s *stores, w pass
 		return fmt.Errorf("%w. If one does stop, say --force", err)
 	}
 	if !dry {
-		if err := c.decide(ctx, cfg, s, list, found); err != nil {
+		if err := decide(ctx, s, list, found); err != nil {
 			return err
 		}
 	}
-	if output == "json" {
-		return writeJSON(c.stdout, []*passover.Judgement{found})
-	}
-	return c.sayPassedOver(found, dry)
+	return c.tell(output, found, func(w io.Writer) error { return found.WriteText(w, dry) })
 }
 
 // decide makes the topic, where older programs left none, and writes the event.
-func (c *cli) decide(ctx context.Context, cfg config.Config, s *stores, list *passover.List, found *passover.Judgement) error {
+func decide(ctx context.Context, s *stores, list *passover.List, found *passover.Judgement) error {
 	client, err := s.Kafka()
 	if err != nil {
 		return err
@@ -128,49 +121,15 @@ func (c *cli) decide(ctx context.Context, cfg config.Config, s *stores, list *pa
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	if _, err := topics.Ensure(ctx, kadm.NewClient(client), cfg.Kafka); err != nil {
+	if _, err := topics.Ensure(ctx, kadm.NewClient(client), s.cfg.Kafka); err != nil {
 		return err
 	}
-	d := found.RecordPassedOver
-	record, err := list.Codec.Encode(schemas.Message{
-		ID: schemas.ID("passed_over", d.SHA256, d.GoesOn, strconv.FormatBool(d.Missing)), Topic: schemas.RecordPassedOverTopic, Key: d.Topic,
-		Stage: "topics", Subject: fmt.Sprintf("%s/%d at offset %d", d.Topic, d.Partition, d.Offset), Time: now(), Body: &d,
-	})
+	record, err := list.Codec.Encode(found.Message(now()))
 	if err != nil {
 		return err
 	}
-	if err := client.ProduceSync(ctx, kafka.ToKgo(cfg.Kafka.TopicPrefix, record)).FirstErr(); err != nil {
+	if err := client.ProduceSync(ctx, kafka.ToKgo(s.cfg.Kafka.TopicPrefix, record)).FirstErr(); err != nil {
 		return fmt.Errorf("write the decision: %w", err)
-	}
-	return nil
-}
-
-func (c *cli) sayPassedOver(found *passover.Judgement, dry bool) error {
-	lines := []string{
-		fmt.Sprintf("record     %s, partition %d, offset %d, %d bytes", found.Topic, found.Partition, found.Offset, found.Size),
-		"sha256     " + found.SHA256,
-		"says       " + found.What,
-	}
-	if found.Stops != "" {
-		lines = append(lines, "stops      "+found.Stops)
-	} else {
-		lines = append(lines, "stops      nobody, as far as the topic tells")
-	}
-	if found.Genuine != "" {
-		lines = append(lines, "given      by control: "+found.Genuine, "goes on    with a record that names "+found.GoesOn)
-	}
-	lines = append(lines, "lost       "+found.Lost)
-	if found.Applied && !found.Missing {
-		lines = append(lines, "applied    by the live warehouse, which holds it until it is made anew: tributary warehouse rebuild")
-	}
-	done := fmt.Sprintf("passed over by %s: %s", found.By, found.Reason)
-	if dry {
-		done = "would be passed over; nothing was decided"
-	}
-	for _, l := range append(lines, done) {
-		if _, err := fmt.Fprintln(c.stdout, l); err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -183,26 +142,20 @@ func newTopicsPassedOver(c *cli) *cobra.Command {
 	}
 	output := outputFlag(cmd, report.Formats()...)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		out, err := report.NewOutput(c.stdout, *output, "at", "topic", "partition", "offset", "position", "missing", "by", "reason", "lost")
-		if err != nil {
-			return usage(err)
-		}
-		return c.withKafka(cmd.Context(), func(cfg config.Config, s *stores) error {
-			log, err := c.quietLogger(cfg)
+		return c.open(cmd.Context(), need{Kafka: true}, func(s *stores) error {
+			passed, _, err := s.decided(cmd.Context())
 			if err != nil {
 				return err
 			}
-			list, _, err := s.passedOver(cmd.Context(), cfg, log)
-			if err != nil {
-				return err
-			}
-			for _, d := range list.All() {
-				if err := out.Row(d, d.At.Format(time.RFC3339), d.Topic, strconv.Itoa(int(d.Partition)), strconv.FormatInt(d.Offset, 10), strconv.FormatInt(d.Position, 10),
-					strconv.FormatBool(d.Missing), d.By, d.Reason, d.Lost); err != nil {
-					return err
+			return c.list(*output, []string{"at", "topic", "partition", "offset", "position", "missing", "by", "reason", "lost"}, func(row func(any, ...string) error) error {
+				for _, d := range passed.All() {
+					if err := row(d, d.At.Format(time.RFC3339), d.Topic, strconv.Itoa(int(d.Partition)), strconv.FormatInt(d.Offset, 10), strconv.FormatInt(d.Position, 10),
+						strconv.FormatBool(d.Missing), d.By, d.Reason, d.Lost); err != nil {
+						return err
+					}
 				}
-			}
-			return out.Close()
+				return nil
+			})
 		})
 	}
 	return cmd

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/consumers/tracker"
-	"tributary/internal/config"
 )
 
 func newTracker(c *cli) *cobra.Command {
@@ -18,17 +17,13 @@ func newTracker(c *cli) *cobra.Command {
 
 // withBuilder runs fn with what builds the tracker from the log.
 func (c *cli) withBuilder(ctx context.Context, fn func(*tracker.Builder) error) error {
-	return c.withStores(ctx, need{Kafka: true, Postgres: true}, func(cfg config.Config, s *stores) error {
-		log, err := c.quietLogger(cfg)
-		if err != nil {
-			return err
-		}
-		_, codec, err := s.passedOver(ctx, cfg, log)
+	return c.open(ctx, need{Kafka: true, Postgres: true}, func(s *stores) error {
+		_, codec, err := s.decided(ctx)
 		if err != nil {
 			return err
 		}
 		told := &steps{w: c.stderr, terminal: isTerminal(c.stderr), now: time.Now}
-		err = fn(&tracker.Builder{Pool: s.Tracker, Connect: s.Kafka, Prefix: cfg.Kafka.TopicPrefix, Codec: codec,
+		err = fn(&tracker.Builder{Pool: s.Tracker, Connect: s.Kafka, Prefix: s.cfg.Kafka.TopicPrefix, Codec: codec,
 			Told: func(p tracker.Progress) { told.step(p.Step, p.Done, p.Total) }})
 		told.end()
 		return err

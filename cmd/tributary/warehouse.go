@@ -1,12 +1,10 @@
 package main
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"tributary/internal/config"
 	"tributary/sql/warehouse"
 )
 
@@ -22,22 +20,18 @@ func newWarehouseHash(c *cli) *cobra.Command {
 		Long:  "Print a digest of all current rows in the order of their natural keys, without surrogate keys and times of loading. Two warehouses that hold the same have the same hash, however they came to it.",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withStores(cmd.Context(), need{Postgres: true}, func(cfg config.Config, s *stores) error {
-				return c.printHash(cmd.Context(), cfg, s)
+			return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
+				_, m, err := configuredMapping(s.cfg)
+				if err != nil {
+					return err
+				}
+				hash, err := warehouse.Hash(cmd.Context(), s.Warehouse, m)
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintln(c.stdout, hash)
+				return err
 			})
 		},
 	}
-}
-
-func (c *cli) printHash(ctx context.Context, cfg config.Config, s *stores) error {
-	_, m, err := configuredMapping(cfg)
-	if err != nil {
-		return err
-	}
-	hash, err := warehouse.Hash(ctx, s.Warehouse, m)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(c.stdout, hash)
-	return err
 }

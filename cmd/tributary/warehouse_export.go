@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tributary/internal/config"
 	"tributary/queries/export"
 	"tributary/queries/lineage"
 )
@@ -25,15 +24,15 @@ func newWarehouseExport(c *cli) *cobra.Command {
 	}
 	to := cmd.Flags().String("to", "", "the file to write, which must not be there yet (default: stdout)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return c.withStores(cmd.Context(), need{Postgres: true}, func(cfg config.Config, s *stores) error {
-			return c.export(cmd.Context(), cfg, s, args[0], *to)
+		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
+			return c.export(cmd.Context(), s, args[0], *to)
 		})
 	}
 	return cmd
 }
 
-func (c *cli) export(ctx context.Context, cfg config.Config, s *stores, what, to string) (err error) {
-	_, m, err := configuredMapping(cfg)
+func (c *cli) export(ctx context.Context, s *stores, what, to string) (err error) {
+	_, m, err := configuredMapping(s.cfg)
 	if err != nil {
 		return err
 	}

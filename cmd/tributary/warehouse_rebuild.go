@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/consumers/insert"
-	"tributary/internal/config"
 	"tributary/sql/warehouse"
 )
 
@@ -28,7 +27,7 @@ func newWarehouseRebuild(c *cli) *cobra.Command {
 	}
 	output := outputFlag(cmd, "text", "json")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return c.withRebuild(cmd.Context(), func(ctx context.Context, r *insert.Rebuild) error {
+		return c.openRebuild(cmd.Context(), func(ctx context.Context, r *insert.Rebuild) error {
 			report, err := r.Run(ctx)
 			c.noteProfiles(report)
 			if err != nil {
@@ -57,7 +56,7 @@ func newWarehouseVerify(c *cli) *cobra.Command {
 	}
 	output := outputFlag(cmd, "text", "json")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return c.withRebuild(cmd.Context(), func(ctx context.Context, r *insert.Rebuild) error {
+		return c.openRebuild(cmd.Context(), func(ctx context.Context, r *insert.Rebuild) error {
 			var different, tables, rows int64
 			report, err := r.Verify(ctx, func(t warehouse.TableComparison) error {
 				tables, rows = tables+1, rows+t.Live
@@ -94,27 +93,19 @@ func (c *cli) noteProfiles(r insert.RebuildReport) {
 	}
 }
 
-// withRebuild makes what a rebuild needs. The live schema is left as it is, also
+// openRebuild makes what a rebuild needs. The live schema is left as it is, also
 // where it is missing or of another profile.
-func (c *cli) withRebuild(ctx context.Context, do func(context.Context, *insert.Rebuild) error) error {
-	return c.withStores(ctx, need{Kafka: true, Postgres: true}, func(cfg config.Config, s *stores) error {
-		log, err := c.quietLogger(cfg)
+func (c *cli) openRebuild(ctx context.Context, do func(context.Context, *insert.Rebuild) error) error {
+	return c.open(ctx, need{Kafka: true, Postgres: true}, func(s *stores) error {
+		p, m, statements, err := s.statements()
 		if err != nil {
 			return err
 		}
-		p, m, err := configuredMapping(cfg)
+		passed, codec, err := s.decided(ctx)
 		if err != nil {
 			return err
 		}
-		statements, err := warehouse.Load(p.FS())
-		if err != nil {
-			return usage(fmt.Errorf("SQL of the profile %s: %w", p.Name, err))
-		}
-		passed, codec, err := s.passedOver(ctx, cfg, log)
-		if err != nil {
-			return err
-		}
-		blobs, err := openBlobs(ctx, cfg, s.Control)
+		blobs, err := openBlobs(ctx, s.cfg, s.Control)
 		if err != nil {
 			return err
 		}
@@ -122,8 +113,8 @@ func (c *cli) withRebuild(ctx context.Context, do func(context.Context, *insert.
 		if err != nil {
 			return fmt.Errorf("name of this host: %w", err)
 		}
-		in, err := insert.New(insert.Config{Insert: cfg.Insert, Prefix: cfg.Kafka.TopicPrefix, Holder: fmt.Sprintf("%s/%d/rebuild", host, os.Getpid())}, insert.Deps{
-			Pool: s.Warehouse, Blobs: blobs, Damaged: damaged(s.Control, "tributary warehouse"), Mapping: m, Statements: statements, Codec: codec, Decided: passed.Chain, LearnDecisions: passed.Load, Connect: s.Kafka, Log: log,
+		in, err := insert.New(insert.Config{Insert: s.cfg.Insert, Prefix: s.cfg.Kafka.TopicPrefix, Holder: fmt.Sprintf("%s/%d/rebuild", host, os.Getpid())}, insert.Deps{
+			Pool: s.Warehouse, Blobs: blobs, Damaged: damaged(s.Control, "tributary warehouse"), Mapping: m, Statements: statements, Codec: codec, Decided: passed.Chain, LearnDecisions: passed.Load, Connect: s.Kafka, Log: s.log,
 		})
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -112,6 +113,20 @@ func (o *Output) Close() error {
 		}
 	}
 	return o.buf.Flush()
+}
+
+// WriteTable writes rows below headings, in columns for people.
+func WriteTable(w io.Writer, headings []string, rows [][]string) error {
+	out, err := NewOutput(w, Table, headings...)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if err := out.Row(nil, row...); err != nil {
+			return errors.Join(err, out.Close())
+		}
+	}
+	return out.Close()
 }
 
 // Plain is text that is safe to show on a terminal, on one line: names and

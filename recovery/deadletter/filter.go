@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"tributary/sql/control"
 )
 
 // Filter says which letters are meant; what is empty holds for all.
@@ -93,4 +95,13 @@ func (f *Filter) Match(l *Letter) bool {
 func glob(pattern, name string) bool {
 	ok, err := path.Match(pattern, name)
 	return name != "" && (ok && err == nil || pattern == name)
+}
+
+// lists tells whether a letter in a state is listed: in the one that is asked for,
+// or in any, of which dropped must be wanted.
+func (f *Filter) lists(state string, dropped bool) bool {
+	if f.State != "" {
+		return state == f.State
+	}
+	return dropped || state != control.LetterDropped
 }

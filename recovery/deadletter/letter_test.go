@@ -166,15 +166,15 @@ func TestFilter(t *testing.T) {
 }
 
 func TestNewest(t *testing.T) {
-	n := Newest[*Letter]{N: 3, Of: func(l *Letter) *Letter { return l }}
+	n := newest{n: 3}
 	for i := range 5000 {
-		n.Add(&Letter{ID: fmt.Sprint(i), Time: noon.Add(time.Duration(i*7919%5000) * time.Second)})
+		n.add(&Standing{Letter: &Letter{ID: fmt.Sprint(i), Time: noon.Add(time.Duration(i*7919%5000) * time.Second)}})
 		if len(n.held) > 1000 {
 			t.Fatalf("%d letters are held to find 3", len(n.held))
 		}
 	}
 	var got []string
-	for _, l := range n.List() {
+	for _, l := range n.list() {
 		got = append(got, fmt.Sprint(int(l.Time.Sub(noon).Seconds())))
 	}
 	if diff := cmp.Diff([]string{"4999", "4998", "4997"}, got); diff != "" {

@@ -1,4 +1,6 @@
-package main
+// Package absence says to people what a schema or a database that is not there
+// means, and how it comes, or comes back.
+package absence
 
 import (
 	"context"
@@ -12,31 +14,36 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"tributary/internal/config"
+	"tributary/internal/pg"
 )
 
-// Codes of ClickHouse: for a database that is not there, and for a file of a
-// table's that is not.
-const (
-	unknownDatabase = 81
-	lostFile        = 107
-)
+// LostFile is ClickHouse's code for a file of a table's that is not there.
+const LostFile = 107
 
-// explainAbsence says to people what a schema or a database that is not there
-// means, and how it comes, or comes back. What else is wrong is returned as it
-// is.
-func (s *stores) explainAbsence(ctx context.Context, cfg config.Config, err error) error {
+// unknownDatabase is ClickHouse's code for a database that is not there.
+const unknownDatabase = 81
+
+// Explainer explains errors of the stores.
+type Explainer struct {
+	Postgres pg.Querier // asked which schemas there are
+	Database string     // the configured database of the history
+	Asked    string     // the schema in which a statement of people looks names up; empty: none
+}
+
+// Explain says what is missing, if that is why there is an error. What else is
+// wrong is returned as it is.
+func (e Explainer) Explain(ctx context.Context, err error) error {
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) && (pgErr.Code == "42P01" || pgErr.Code == "3F000") {
-		if schema := missingSchema(pgErr.Message, s.asked); schema != "" {
-			return s.explainSchema(ctx, schema, err)
+		if schema := missingSchema(pgErr.Message, e.Asked); schema != "" {
+			return e.schema(ctx, schema, err)
 		}
 	}
 	var chErr *clickhouse.Exception
-	if errors.As(err, &chErr) && chErr.Code == unknownDatabase && strings.Contains(plainNames(chErr.Message), "Database "+cfg.ClickHouse.Database+" ") {
+	if errors.As(err, &chErr) && chErr.Code == unknownDatabase && strings.Contains(plainNames(chErr.Message), "Database "+e.Database+" ") {
 		return fmt.Errorf("there is no history yet: run tributary up; where there was one, tributary history rebuild brings it back: %w", err)
 	}
-	if errors.As(err, &chErr) && chErr.Code == lostFile {
+	if errors.As(err, &chErr) && chErr.Code == LostFile {
 		return fmt.Errorf("ClickHouse lacks files of its own, as where its data directory was deleted while it ran: stop and start it (the embedded one begins anew by itself within seconds), then run tributary history rebuild: %w", err)
 	}
 	return err
@@ -67,11 +74,11 @@ func missingSchema(message, asked string) string {
 	return schema
 }
 
-// explainSchema says why something in a schema is missing, if that is because
+// schema says why something in a schema is missing, if that is because
 // the schema is: nothing ever ran, or it was dropped, which the other schemas
 // show.
-func (s *stores) explainSchema(ctx context.Context, schema string, err error) error {
-	rows, asking := s.Tracker.Query(ctx, "SELECT nspname FROM pg_namespace WHERE nspname IN ('control', 'tracker', 'warehouse') ORDER BY 1")
+func (e Explainer) schema(ctx context.Context, schema string, err error) error {
+	rows, asking := e.Postgres.Query(ctx, "SELECT nspname FROM pg_namespace WHERE nspname IN ('control', 'tracker', 'warehouse') ORDER BY 1")
 	if asking != nil {
 		return err
 	}

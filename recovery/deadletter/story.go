@@ -1,4 +1,4 @@
-package main
+package deadletter
 
 import (
 	"encoding/hex"
@@ -8,41 +8,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"tributary/internal/kafka"
 	"tributary/queries/report"
 	"tributary/schemas"
 	"tributary/topics"
 )
 
-func newDLQShow(c *cli) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "show ID",
-		Short: "Tell the whole story of one dead letter",
-		Long:  "What a dead letter is about, why it was given up, its headers, the original event and what became of it. ID is as dlq list shows it, such as validate:2:17.",
-		Args:  cobra.ExactArgs(1),
-	}
-	output := outputFlag(cmd, "text", "json")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return c.withLetters(cmd.Context(), func(d *letters) error {
-			l, err := d.get(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			s := newLetterStory(l, d.reader.Codec)
-			if *output == "json" {
-				return writeJSON(c.stdout, []letterStory{s})
-			}
-			return s.writeText(c.stdout)
-		})
-	}
-	return cmd
-}
-
-// letterStory is all that is known of a dead letter.
-type letterStory struct {
-	letterRow
+// Story is all that is known of a dead letter.
+type Story struct {
+	Row
 	First    time.Time     `json:"first_failure,omitzero"`
 	Last     time.Time     `json:"last_failure,omitzero"`
 	Stack    string        `json:"stack,omitempty"`
@@ -72,11 +46,12 @@ const maxBytesShown = 256
 // maxValueShown bounds what is shown of one value of an event, in bytes.
 const maxValueShown = 4096
 
-func newLetterStory(l *letter, codec *schemas.Codec) letterStory {
-	s := letterStory{letterRow: l.row(), First: l.First, Last: l.Last, Stack: l.Stack, Headers: []header{}, about: l.Subject(),
+// Tell tells all that is known of a letter.
+func (d *Ledger) Tell(l *Standing) Story {
+	s := Story{Row: l.Row(), First: l.First, Last: l.Last, Stack: l.Stack, Headers: []header{}, about: l.Subject(),
 		Original: origin{l.Topic, l.OriginPartition, l.OriginOffset, l.OriginTime}}
 	if l.Outboxed != nil {
-		s.became = told(l.Outboxed)
+		s.became = l.Outboxed.became()
 	}
 	if l.Record == nil {
 		return s
@@ -91,15 +66,15 @@ func newLetterStory(l *letter, codec *schemas.Codec) letterStory {
 		s.Bytes = hex.EncodeToString(l.Record.Value[:min(len(l.Record.Value), maxBytesShown)])
 		return s
 	}
-	e := topics.Decode(codec, l.Record)
+	e := topics.Decode(d.Reader.Codec, l.Record)
 	e.Topic, e.Partition, e.Offset = s.Original.Topic, s.Original.Partition, s.Original.Offset
 	s.Event = &e
 	return s
 }
 
-// writeText writes the story for people. Whatever others wrote is kept from
+// WriteText writes the story for people. Whatever others wrote is kept from
 // writing control sequences to a terminal.
-func (s letterStory) writeText(w io.Writer) error {
+func (s Story) WriteText(w io.Writer) error {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-10s %s\n", name, report.Plain(fmt.Sprintf(format, args...)))

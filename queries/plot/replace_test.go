@@ -1,4 +1,4 @@
-package main
+package plot
 
 import (
 	"io"
@@ -14,7 +14,7 @@ import (
 func TestPicturesAreReplaced(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.svg")
-	if err := replaceFile(path, []byte("the first")); err != nil {
+	if err := ReplaceFile(path, []byte("the first")); err != nil {
 		t.Fatal(err)
 	}
 	reader, err := os.Open(path)
@@ -22,7 +22,7 @@ func TestPicturesAreReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	if err := replaceFile(path, []byte("the second")); err != nil {
+	if err := ReplaceFile(path, []byte("the second")); err != nil {
 		t.Fatal(err)
 	}
 	first, err := io.ReadAll(reader)
@@ -39,7 +39,7 @@ func TestPicturesAreReplaced(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(folder, "c"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := replaceFile(folder, nil); err == nil {
+	if err := ReplaceFile(folder, nil); err == nil {
 		t.Error("a folder was replaced")
 	}
 	entries, err := os.ReadDir(dir)

@@ -1,4 +1,4 @@
-package main
+package sourcestate
 
 import (
 	"testing"
@@ -15,15 +15,15 @@ func TestWhatBecomesOfSourcesToResume(t *testing.T) {
 	const due = "it is available, and due at once"
 	for name, c := range map[string]struct {
 		named, resumed []string
-		want           []resumedRow
+		want           []Outcome
 	}{
-		"named": {[]string{"b", "a", "new"}, []string{"a"}, []resumedRow{
+		"named": {[]string{"b", "a", "new"}, []string{"a"}, []Outcome{
 			{"b", false, "it was not suspended: it is maintenance"}, {"a", true, due}, {"new", false, "it was never polled: nothing has started with it in the configuration yet"}}},
-		"all":  {nil, []string{"a"}, []resumedRow{{"a", true, due}}},
-		"none": {nil, nil, []resumedRow{}},
+		"all":  {nil, []string{"a"}, []Outcome{{"a", true, due}}},
+		"none": {nil, nil, []Outcome{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if d := cmp.Diff(c.want, resumedRows(c.named, c.resumed, found)); d != "" {
+			if d := cmp.Diff(c.want, Outcomes(c.named, c.resumed, found)); d != "" {
 				t.Errorf("rows differ (- want, + got):\n%s", d)
 			}
 		})
