@@ -68,12 +68,18 @@ func dialSFTP(ctx context.Context, c Config, t Target, step func(name, detail st
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
+	lost := make(chan struct{})
+	go func() {
+		defer close(lost)
+		// Why it ended is told by whatever was under way.
+		_ = sc.Wait()
+	}()
 	openSSH := strings.HasPrefix(string(sc.ServerVersion()), "SSH-2.0-OpenSSH_")
 	packet := safePacket
 	if openSSH {
 		packet = largePacket
 	}
-	frames, client, err := openClient(sc, packet)
+	frames, client, err := openClient(sc, packet, lost)
 	if err != nil {
 		_ = sc.Close()
 		if ctx.Err() != nil {
@@ -85,23 +91,52 @@ func dialSFTP(ctx context.Context, c Config, t Target, step func(name, detail st
 	s := &sftpSession{
 		client: client, frames: frames, ssh: sc, conn: conn, idle: c.IdleTimeout, limits: c.Limits, packet: int64(packet),
 		base: t.Base, slots: make(chan struct{}, sftpConcurrency),
-		openSSH: openSSH, listing: make(chan struct{}, 1), lost: make(chan struct{}),
+		openSSH: openSSH, listing: make(chan struct{}, 1), lost: lost,
 	}
 	if home, ok := strings.CutPrefix(t.Base+"/", "/~/"); ok {
 		// A path without a leading slash is below the login directory.
 		s.base = path.Clean("./" + home)
 	}
-	go func() {
-		defer close(s.lost)
-		// Why it ended is told by whatever was under way.
-		_ = sc.Wait()
-	}()
 	return s, nil
 }
 
 // openClient starts the library on a channel of its own, whose packets pass
-// through our hands.
-func openClient(sc *ssh.Client, packet int) (*frameReader, *sftp.Client, error) {
+// through our hands. The library waits for ever for a channel that it asked for
+// at the very moment in which the connection ended (golang.org/x/crypto/ssh
+// enters a channel that nobody ends any more), so openClient waits for the
+// connection's end too and leaves that wait behind.
+func openClient(sc *ssh.Client, packet int, lost <-chan struct{}) (*frameReader, *sftp.Client, error) {
+	type result struct {
+		frames *frameReader
+		client *sftp.Client
+		err    error
+	}
+	done := make(chan result, 1)
+	go func() {
+		frames, client, err := startClient(sc, packet)
+		done <- result{frames, client, err}
+	}()
+	select {
+	case r := <-done:
+		return r.frames, r.client, r.err
+	case <-lost:
+	}
+	// What was said before the end counts, such as why a channel is refused.
+	timer := time.NewTimer(lastWords)
+	defer timer.Stop()
+	select {
+	case r := <-done:
+		return r.frames, r.client, r.err
+	case <-timer.C:
+		return nil, nil, sftp.ErrSSHFxConnectionLost
+	}
+}
+
+// lastWords is how long it takes at most, on a busy machine too, until what was
+// read before a connection's end has come through the library.
+const lastWords = time.Second
+
+func startClient(sc *ssh.Client, packet int) (*frameReader, *sftp.Client, error) {
 	ch, err := sc.NewSession()
 	if err != nil {
 		return nil, nil, err

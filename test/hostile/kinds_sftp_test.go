@@ -151,10 +151,24 @@ func requestsEndless(w *wire, _ []byte) error {
 func channelsEndless(w *wire, _ []byte) error {
 	for range 20_000 {
 		w.s.struck.Add(1)
-		if ch, _, err := w.ssh.OpenChannel("session", garbage(w.rng, 1000)); err == nil {
-			_ = ch.Close()
-		} else if w.gone() {
-			return err
+		asked := make(chan error, 1)
+		name := garbage(w.rng, 1000)
+		go func() {
+			ch, _, err := w.ssh.OpenChannel("session", name)
+			if err == nil {
+				_ = ch.Close()
+			}
+			asked <- err
+		}()
+		// The library waits for ever for a channel that is asked for while the
+		// connection ends.
+		select {
+		case err := <-asked:
+			if err != nil && w.gone() {
+				return err
+			}
+		case <-w.s.stopped:
+			return errEnough
 		}
 	}
 	return w.hang()
