@@ -10,15 +10,21 @@ BIN := bin/tributary
 TOOL := $(GO) tool -modfile=tools/go.mod
 # Packages whose goroutines share something: tested with the race detector.
 RACE := ./cmd/... ./consumers/... ./producers/... ./topics/... ./internal/blob/... ./internal/engine/... ./internal/kafka/... ./internal/obs/... ./internal/pg/... ./internal/remote/... ./internal/retry/... ./internal/stage/... ./recovery/...
-TEST_TIMEOUT ?= 20m
-# fuzz-short takes FUZZ_TIME only where somebody gives it.
-FUZZ_SHORT := $(or $(FUZZ_TIME),10s)
-FUZZ_TIME ?= 1m
+# What these packages leave out with -short, which go without the race detector.
+SHORT := ./internal/engine/chdb ./internal/engine/broker ./internal/stage
+SHORT_TESTS := TestTwoOnOneDirectory|TestAMemberThatDiesInItsJoinIsRemoved|TestNoRequestEndsTheBroker|TestProtocols
+# What is tested without it.
+PLAIN = $(filter-out $(shell $(GO) list $(RACE)),$(shell $(GO) list $(FIRST) ./...))
+# How many packages are tested at once: they mostly wait for engines and servers.
+# The longest begin first.
+AT_ONCE ?= $(shell echo $$((2 * $$(nproc))))
+FIRST := ./test/e2e ./test/badinput ./test/scale
+TEST_TIMEOUT ?= 40m
 GOVULNCHECK ?= v1.9.0
 
 .PHONY: help
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build bin/tributary
@@ -58,10 +64,17 @@ demo: engines servers ## watch a generated corpus go from real servers to the wa
 .PHONY: test
 test: servers clients ## run all tests; what lacks an engine or a server is skipped
 	@$(MAKE) --no-print-directory engines || echo "the engines could not be fetched: tests that need them are skipped"
-	$(GO) test -timeout $(TEST_TIMEOUT) ./...
+	$(GO) test -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) $(FIRST) ./...
 
+# Every test once: with the race detector where goroutines share memory, and
+# without it elsewhere.
 .PHONY: check
-check: fmt vet lint test-race test ## everything that must hold before a commit
+check: fmt vet lint test-race test-plain ## everything that must hold before a commit
+
+.PHONY: test-plain
+test-plain: engines servers clients ## what make test-race leaves of make test
+	$(GO) test -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) $(PLAIN)
+	$(GO) test -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) -run '^($(SHORT_TESTS))$$' $(SHORT)
 
 .PHONY: fmt
 fmt: ## fail where gofmt would change something
@@ -77,13 +90,9 @@ lint: ## golangci-lint, as .golangci.yml says
 	$(TOOL) golangci-lint run
 
 .PHONY: test-race
-test-race: servers clients ## the packages that share memory between goroutines, with the race detector
-	@if ! command -v "$$($(GO) env CC)" >/dev/null; then echo "no C compiler, which the race detector needs: skipped"; exit 0; fi; \
-	CGO_ENABLED=1 $(GO) test -race -short -timeout $(TEST_TIMEOUT) $(RACE)
-
-.PHONY: test-kill
-test-kill: engines servers ## kill -9 the whole program 50 times and compare what is in the warehouse
-	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_KILLS=50 $(GO) test -count=1 -timeout 60m -v -run Kill ./test/e2e/...
+test-race: engines servers clients ## the packages that share memory between goroutines, with the race detector
+	@race="-race"; cgo=1; if ! command -v "$$($(GO) env CC)" >/dev/null; then echo "no C compiler, which the race detector needs: tested without it"; race=""; cgo=$$($(GO) env CGO_ENABLED); fi; \
+	CGO_ENABLED=$$cgo $(GO) test $$race -short -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) $(RACE)
 
 # Runs every fuzz test of the module, one after another. $(1): how long each,
 # little of which goes into making inputs smaller.
@@ -95,20 +104,11 @@ endef
 
 .PHONY: fuzz
 fuzz: ## every fuzz test for a minute (FUZZ_TIME); what it finds stays in testdata/fuzz
-	$(call fuzz,$(FUZZ_TIME))
+	$(call fuzz,$(or $(FUZZ_TIME),1m))
 
 .PHONY: fuzz-short
 fuzz-short: ## every fuzz test for ten seconds, or FUZZ_TIME where that is given
-	$(call fuzz,$(FUZZ_SHORT))
-
-.PHONY: bench
-bench: engines servers clients ## the whole pipeline beside lftp, unzip and xmllint
-	$(call packages,lftp:lftp unzip:unzip)
-	$(GO) run ./bench
-
-.PHONY: bench-insert
-bench-insert: engines ## a document of 4,000 experiments loaded, beside a bare COPY of its rows
-	$(GO) run ./bench/insert
+	$(call fuzz,$(or $(FUZZ_TIME),10s))
 
 .PHONY: govulncheck
 govulncheck: ## known vulnerabilities in what is called; needs a network
@@ -125,5 +125,5 @@ generate: ## write the generated parts of docs/reference anew
 clean: ## remove what was built
 	rm -rf bin
 
-# Larger suites have files of their own.
-include $(wildcard mk/*.mk)
+# What is larger: suites that prove, benchmarks, other people's engines, scale.
+include mk/proof.mk mk/bench.mk mk/kafka.mk mk/scale.mk

@@ -25,7 +25,7 @@ KAFKA_PACKAGES := ./internal/kafka ./topics ./test/kafka ./internal/stage ./prod
 KAFKA_ROLES := ./consumers/tracker ./consumers/history ./consumers/insert
 KAFKA_E2E := TestKafka|TestCorporaMatchTheOracle/small|TestTwoOfEveryRole
 KAFKA_CHAOS ?= 3
-KAFKA_GO := TRIBUTARY_REQUIRE_ENGINES=1 $(GO) test -count=1 -p 1 -timeout 60m
+KAFKA_GO := TRIBUTARY_REQUIRE_ENGINES=1 $(GO) test -count=1 -p 1 -parallel 1 -timeout 60m
 
 .PHONY: test-kafka
 test-kafka: engines servers kafka-fetch ## tests of runtime, roles and whole program on Apache Kafka; KAFKA_FULL=1: all of them
@@ -35,3 +35,54 @@ test-kafka: engines servers kafka-fetch ## tests of runtime, roles and whole pro
 	  $(KAFKA_GO) -run "TwoMembers|RedeliveryAndGap|TopicID" $(KAFKA_ROLES); \
 	  $(if $(KAFKA_FULL),,TRIBUTARY_CHAOS=$(KAFKA_CHAOS) $(KAFKA_GO) -v -run "^TestChaos" ./test/e2e;) \
 	  $(if $(KAFKA_FULL),TRIBUTARY_CHAOS=$(KAFKA_CHAOS) $(KAFKA_GO) ./test/e2e,$(KAFKA_GO) -short -run "$(KAFKA_E2E)" ./test/e2e)'
+
+# Tributary scaled out as native processes: Apache Kafka, Postgres, ClickHouse,
+# and one process per role, with any number of members: make cluster DOWNLOAD=3.
+#
+# Variables:
+#   SCHEDULE, POLL, PLAN, DOWNLOAD, UNZIP, VALIDATE, SEQUENCE, INSERT, PUBLISH,
+#   TRACKER, HISTORY   members of that role (1)
+#   BROKERS            of Apache Kafka: 1 or 3, or 0 for the embedded broker (1)
+#   CLUSTER_DIR        where data and logs are kept
+CLUSTER_DIR ?= $(or $(TMPDIR),/tmp)/tributary-cluster
+CLUSTER_MEMBERS = schedule=$(SCHEDULE),poll=$(POLL),plan=$(PLAN),download=$(DOWNLOAD),unzip=$(UNZIP),validate=$(VALIDATE),sequence=$(SEQUENCE),insert=$(INSERT),publish=$(PUBLISH),tracker=$(TRACKER),history=$(HISTORY)
+
+.PHONY: cluster
+cluster: engines servers $(if $(filter 0,$(BROKERS)),,kafka-fetch) ## Tributary scaled out as native processes until Ctrl-C, such as DOWNLOAD=3
+	@$(GO) build -o bin/cluster ./test/cluster/run
+	@bin/cluster -binary $(BIN) -dir $(CLUSTER_DIR) -brokers $(or $(BROKERS),1) -members $(CLUSTER_MEMBERS)
+
+.PHONY: test-cluster
+test-cluster: engines $(if $(filter 0,$(BROKERS)),,kafka-fetch) ## two processes of every role on Apache Kafka make the warehouse that one process makes
+	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_BINARY=$(abspath $(BIN)) TRIBUTARY_CLUSTER=$(or $(BROKERS),1) $(GO) test -count=1 -timeout 20m -v -run Cluster ./test/cluster
+
+# The Compose file, its configuration and the image's steps, without an engine.
+.PHONY: compose-check
+compose-check: ## check compose/ without an engine: schema, commands, configuration, the image's steps
+	cd compose/check && $(GO) vet . && $(GO) test -count=1 .
+	$(GO) test -count=1 -run Compose ./cmd/tributary
+	bash compose/check.sh
+
+# schemas register against a real registry: Apicurio, from Maven Central, pinned
+# and checksummed. It needs Maven and a Java of 21 or newer; without them the
+# suite is skipped.
+APICURIO_VERSION := 3.3.3
+APICURIO_SHA256 := 8bc6751c76d963734224b01d5e7f84ccb3cb61c87d3bd77c36c35f10a5cbed63
+APICURIO_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tributary/apicurio-$(APICURIO_VERSION)
+
+.PHONY: test-registry
+test-registry: ## schemas register against a real schema registry (Apicurio), fetched once
+	@java=""; for j in "$${JAVA_HOME:-}/bin/java" $$(command -v java || true) /usr/lib/jvm/*/bin/java; do \
+	  if [ -x "$$j" ] && [ "$$("$$j" -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p')" -ge 21 ] 2>/dev/null; then java=$$j; break; fi; \
+	done; \
+	if [ -z "$$java" ]; then echo "no Java of 21 or newer: skipped"; exit 0; fi; \
+	if [ ! -e $(APICURIO_DIR)/quarkus-run.jar ]; then \
+	  if ! command -v mvn >/dev/null; then echo "no Maven to fetch a registry with: skipped"; exit 0; fi; \
+	  mkdir -p $(APICURIO_DIR).part; \
+	  (cd $(APICURIO_DIR).part && mvn -B -q org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy \
+	    -Dartifact=io.apicurio:apicurio-registry-app:$(APICURIO_VERSION):tar.gz:all -DoutputDirectory=. >mvn.log 2>&1) || \
+	    { tail -5 $(APICURIO_DIR).part/mvn.log; echo "the registry can't be fetched: skipped"; exit 0; }; \
+	  echo "$(APICURIO_SHA256)  $(APICURIO_DIR).part/apicurio-registry-app-$(APICURIO_VERSION)-all.tar.gz" | sha256sum --check --quiet; \
+	  tar -xzf $(APICURIO_DIR).part/*.tar.gz -C $(APICURIO_DIR).part; rm $(APICURIO_DIR).part/*.tar.gz; mv $(APICURIO_DIR).part $(APICURIO_DIR); \
+	fi; \
+	TRIBUTARY_APICURIO=$(APICURIO_DIR) TRIBUTARY_JAVA=$$java $(GO) test -count=1 -timeout 5m -v -run Apicurio ./schemas/registry

@@ -78,18 +78,6 @@ func flagOf(cmd *cobra.Command, name string) (missing bool) {
 	return cmd.Flag(name) == nil && cmd.InheritedFlags().Lookup(name) == nil
 }
 
-// Every link within the documentation leads to a file.
-func TestDocumentedLinks(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
-	for path, text := range pages(t) {
-		for _, m := range link.FindAllStringSubmatch(text, -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(path), m[1])); err != nil {
-				t.Errorf("%s links to %s, which is not there", path, m[1])
-			}
-		}
-	}
-}
-
 // Every statement that the documentation shows runs.
 func TestDocumentedSQL(t *testing.T) {
 	found, err := engine.Locate("")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"testing"
-	"time"
 
 	"tributary/internal/blob"
 	"tributary/internal/engine/enginetest"
@@ -16,7 +15,7 @@ import (
 // A round whose files wait for a disk that is low ends with an error that says
 // so; one that has nothing to fetch goes on.
 func TestARoundDoesNotWaitForALowDisk(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	pool, err := pg.Open(ctx, enginetest.Postgres(t), "test", 4)
 	if err != nil {

@@ -17,6 +17,10 @@ import (
 	"tributary/internal/obs"
 )
 
+// patience ends a test that hangs: nothing that is waited for takes as long,
+// however busy the machine is.
+const patience = 5 * time.Minute
+
 // place is a configuration with a data directory of its own.
 func place(t *testing.T) (cfg config.Config, path string) {
 	t.Helper()
@@ -231,7 +235,7 @@ func TestStartOwnWaitsForAQuery(t *testing.T) {
 	}
 	opened := make(chan result)
 	go func() {
-		s, err := openStores(t.Context(), cfg, log, need{Kafka: true, How: startOwn, Patience: time.Minute})
+		s, err := openStores(t.Context(), cfg, log, need{Kafka: true, How: startOwn, Patience: patience})
 		opened <- result{s, err}
 	}()
 	if err := query.Close(); err != nil {

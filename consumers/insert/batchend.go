@@ -76,7 +76,7 @@ const numberChecks = `INSERT INTO warehouse.data_check AS c (position, checks) S
 // checked numbers the check of documents and tells its result. What is told of
 // many documents goes to the outbox at once, so that it isn't all in memory.
 func (w *writer) checked(ctx context.Context, it *item, documents []int64, steps [3]span, whole map[int64]bool) error {
-	if w.in.rebuild != nil {
+	if !w.in.target.first {
 		_, err := w.tx.Exec(ctx, numberChecks, documents)
 		return err
 	}

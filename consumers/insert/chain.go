@@ -155,10 +155,7 @@ func (j *judge) turn(ctx context.Context, position, last int64) error {
 // links reads what was noted of the positions from one to another when they were
 // applied.
 func (in *Inserter) links(ctx context.Context, from, to int64, take func(chain.Link)) error {
-	sql := "SELECT position, digest, topic_offset FROM warehouse.chain WHERE position BETWEEN $1 AND $2 ORDER BY position"
-	if in.rebuild != nil {
-		sql = warehouse.InShadow(sql)
-	}
+	sql := in.target.SQL("SELECT position, digest, topic_offset FROM warehouse.chain WHERE position BETWEEN $1 AND $2 ORDER BY position")
 	return readLinks(ctx, in.d.Pool, take, sql, from, to)
 }
 

@@ -73,7 +73,7 @@ func (j *judge) ignore(ctx context.Context, l chain.Link, d chain.Decision) erro
 	j.ignored = true
 	in := j.in
 	in.d.Log.Info("a record of document.ordered is passed over, as was decided", "offset", l.Offset, "digest", l.Digest, "position", l.Position, "by", d.By, "reason", d.Reason)
-	if in.rebuild != nil {
+	if !in.target.first {
 		return nil
 	}
 	if _, err := in.d.Pool.Exec(ctx, "UPDATE warehouse.state SET chain_broken = '', chain_broken_at = 0 WHERE chain_broken <> ''"); err != nil {
@@ -88,7 +88,7 @@ func (j *judge) ignore(ctx context.Context, l chain.Link, d chain.Decision) erro
 // decided later that it never was.
 func (j *judge) explain(ctx context.Context, err error) error {
 	var broken *chain.BrokenError
-	if errors.As(err, &broken) && j.in.rebuild == nil {
+	if errors.As(err, &broken) && j.in.target.first {
 		first := broken.First.Digest
 		if !broken.Known {
 			// Of a position that is lost nothing was noted: what made it lost was

@@ -117,7 +117,7 @@ func TestWhatWaitsForABatchEnd(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-			case <-time.After(time.Minute):
+			case <-time.After(patience):
 				t.Error("waits for ever")
 			}
 		})

@@ -14,7 +14,7 @@ import (
 
 // tell adds an event to the transaction.
 func (w *writer) tell(cause *item, key, kind string, body *schemas.StatusChanged, ordinal ...string) error {
-	if w.in.rebuild != nil {
+	if !w.in.target.first {
 		return nil // it was told when it was done first
 	}
 	now := w.in.now().UTC()

@@ -89,8 +89,8 @@ type Inserter struct {
 	d       Deps
 	metrics *metrics
 
-	settings string  // of transactions, besides those that are always made
-	rebuild  *shadow // nil but in a rebuild, which fills another schema and tells nobody
+	settings string // of transactions, besides those that are always made
+	target   target
 	ahead    *semaphore.Weighted
 	workers  *semaphore.Weighted
 	renewed  atomic.Pointer[time.Time] // when the lease was asked for last
@@ -117,7 +117,7 @@ func New(cfg Config, d Deps) (*Inserter, error) {
 	if cfg.Insert.LeaseTTL <= 0 {
 		cfg.Insert.LeaseTTL = fill.LeaseTTL
 	}
-	return &Inserter{cfg: cfg, d: d, metrics: newMetrics(d.Metrics), ahead: semaphore.NewWeighted(aheadBytes),
+	return &Inserter{cfg: cfg, d: d, target: target{first: true}, metrics: newMetrics(d.Metrics), ahead: semaphore.NewWeighted(aheadBytes),
 		workers: semaphore.NewWeighted(int64(cfg.Insert.Parallelism)), now: time.Now, after: time.After}, nil
 }
 

@@ -36,7 +36,7 @@ func (p *prepared) rows() int64 {
 // prepare reads a small document. An error is one of the blob store's, or of
 // the stop.
 func (in *Inserter) prepare(ctx context.Context, it *item) (*prepared, error) {
-	if failure := in.rebuild.verdict(it); failure != nil {
+	if failure := in.target.verdict(it); failure != nil {
 		return &prepared{failure: failure}, nil //nolint:nilerr // it is the document's end, and not this one's
 	}
 	for try := 1; ; try++ {
@@ -135,15 +135,15 @@ func (in *Inserter) readDocument(ctx context.Context, it *item, sink mapping.Sin
 }
 
 // damaged tells control that a position's stored bytes can't be used. If they are
-// lost for good, lost says so; else the error stops insertion for now. A rebuild
-// gives nothing up by itself.
+// lost for good, lost says so; else the error stops insertion for now. Nothing is given
+// up that was loaded when it was done first.
 func (in *Inserter) damaged(ctx context.Context, it *item, why error) (lost string, err error) {
 	if in.d.Damaged != nil {
 		if lost, err = in.d.Damaged(ctx, it.ev.Archive, why); err != nil {
 			return "", err
 		}
 	}
-	if lost != "" && in.rebuild == nil {
+	if lost != "" && in.target.first {
 		return lost, nil
 	}
 	return "", fmt.Errorf("%s: the stored bytes of %s, blob %s, can't be used; they are fetched again where a source has them, and insertion then goes on by itself: %w", blob.DamagedName, it.subject(), it.ev.Archive, why)

@@ -14,9 +14,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/internal/blob"
-	"tributary/internal/mapping"
 	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/sql/beside"
 	"tributary/sql/warehouse"
 )
 
@@ -82,26 +82,6 @@ type Rebuild struct {
 	verifies bool
 }
 
-// shadow is what tells the inserter of a rebuild from a live one.
-type shadow struct {
-	givenUp map[int64]string // exceptions of documents that nobody could load, or whose bytes were lost
-	failed  map[string]bool  // operations that failed
-}
-
-// verdict is what insert decided when it gave a document up, which a rebuild
-// doesn't find out again.
-func (s *shadow) verdict(it *item) *mapping.DocumentError {
-	if s == nil || s.givenUp[it.ev.Position] == "" {
-		return nil
-	}
-	return &mapping.DocumentError{Exception: s.givenUp[it.ev.Position], Message: "insert gave the document up when it was loaded first"}
-}
-
-// mustHave tells whether an operation did not fail when it was done first.
-func (s *shadow) mustHave(it *item) bool {
-	return s != nil && !s.failed[operationID(it.ev.Batch)]
-}
-
 // Run builds the warehouse anew beside the live one, catches up with it, and
 // takes its place under insert's lease. An error, such as a missing blob, leaves
 // the live warehouse as it is. After a crash it is run again.
@@ -128,35 +108,20 @@ func (r *Rebuild) Verify(ctx context.Context, each func(warehouse.TableCompariso
 
 // beside builds the shadow and calls end once it holds what the live warehouse
 // holds, under insert's lease. The shadow is dropped in any case.
-func (r *Rebuild) beside(ctx context.Context, end func(context.Context, *pgxpool.Conn, *takeover) error) (err error) {
+func (r *Rebuild) beside(ctx context.Context, end func(context.Context, *pgxpool.Conn, *takeover) error) error {
 	r.began = time.Now()
-	pool := r.In.d.Pool
-	conn, err := pool.Acquire(ctx)
-	if err != nil {
-		return fmt.Errorf("connect to the warehouse: %w", err)
-	}
-	defer conn.Release()
-	var locked bool
-	if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", int64(rebuildLock)).Scan(&locked); err != nil {
-		return fmt.Errorf("lock the rebuild: %w", err)
-	}
-	if !locked {
-		return ErrRebuilding
-	}
-	defer func() {
-		// What is left is dropped, also when the rebuild was stopped.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-		defer cancel()
-		derr := warehouse.DropShadow(ctx, conn)
-		_, uerr := conn.Exec(ctx, "SELECT pg_advisory_unlock($1)", int64(rebuildLock))
-		if err == nil {
-			err = errors.Join(derr, uerr)
-		}
-	}()
+	room := beside.Room{Pool: r.In.d.Pool, Lock: rebuildLock, Busy: ErrRebuilding, Schemas: []string{warehouse.Shadow, warehouse.Replaced}}
+	return room.Use(ctx, func(conn *pgxpool.Conn) error {
+		return r.build(ctx, func(ctx context.Context, live *takeover) error { return end(ctx, conn, live) })
+	})
+}
+
+// build fills the shadow and calls end under insert's lease.
+func (r *Rebuild) build(ctx context.Context, end func(context.Context, *takeover) error) error {
 	if err := r.prepare(ctx); err != nil {
 		return err
 	}
-	work, err := pool.Acquire(ctx)
+	work, err := r.In.d.Pool.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("connect to the warehouse: %w", err)
 	}
@@ -169,13 +134,13 @@ func (r *Rebuild) beside(ctx context.Context, end func(context.Context, *pgxpool
 	if err := r.catchUp(ctx, work); err != nil {
 		return err
 	}
-	return r.finish(ctx, work, func(ctx context.Context, live *takeover) error { return end(ctx, conn, live) })
+	return r.finish(ctx, work, end)
 }
 
 // prepare makes the shadow and finds out how far to go.
 func (r *Rebuild) prepare(ctx context.Context) error {
 	in := r.In
-	in.rebuild = &shadow{givenUp: map[int64]string{}, failed: map[string]bool{}}
+	in.target = target{Target: warehouse.Target(), givenUp: map[int64]string{}, failed: map[string]bool{}}
 	r.report.Profile = in.d.Mapping.Name + "@" + in.d.Mapping.Version
 	r.report.Others = map[string]int64{}
 	r.at = progress{position: 1}
@@ -218,7 +183,7 @@ func (r *Rebuild) prepare(ctx context.Context) error {
 		if r.told, err = in.readTold(ctx, r.last); err != nil {
 			return err
 		}
-		maps.Copy(in.rebuild.givenUp, r.told.givenUp)
+		maps.Copy(in.target.givenUp, r.told.givenUp)
 	}
 	if !r.report.Lost {
 		return r.readVerdicts(ctx)
@@ -246,7 +211,7 @@ func (r *Rebuild) readVerdicts(ctx context.Context) error {
 	var position int64
 	var exception string
 	if _, err := pgx.ForEachRow(rows, []any{&position, &exception}, func() error {
-		r.In.rebuild.givenUp[position] = exception
+		r.In.target.givenUp[position] = exception
 		return nil
 	}); err != nil {
 		return fmt.Errorf("read documents that were given up: %w", err)
@@ -260,7 +225,7 @@ func (r *Rebuild) readVerdicts(ctx context.Context) error {
 		return fmt.Errorf("read failed operations: %w", err)
 	}
 	for _, id := range failed {
-		r.In.rebuild.failed[id] = true
+		r.In.target.failed[id] = true
 	}
 	return nil
 }
@@ -342,13 +307,13 @@ func explainMissing(err error) error {
 // apply applies a group, and works off the end of its batch.
 func (r *Rebuild) apply(ctx context.Context, db pg.Beginner, group []*item, due map[int64]bool) error {
 	defer release(group)
-	beside := warehouse.Elsewhere{DB: db}
-	if err := r.In.guarded(ctx, beside, shadowEpoch, r.at, group); err != nil {
+	built := beside.DB{Beginner: db, Target: r.In.target.Target}
+	if err := r.In.guarded(ctx, built, shadowEpoch, r.at, group); err != nil {
 		return explainMissing(err)
 	}
 	last := group[len(group)-1]
 	if last.ev.What == schemas.PositionBatchEnd && !due[last.ev.Position] {
-		if err := r.In.end(ctx, beside, shadowEpoch, last); err != nil {
+		if err := r.In.end(ctx, built, shadowEpoch, last); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -389,7 +388,7 @@ func TestRebuildOfAnOrderThatEndsInAMarker(t *testing.T) {
 	r.topic(schemas.StatusChangedTopic, 3)
 	r.o.produce(r.bootstrap, r.o.events[:last]...)
 	enginetest.Transact(t, r.bootstrap, r.o.record(r.o.events[last]))
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if _, err := r.again().Run(ctx); err != nil {
 		t.Fatal(err)

@@ -95,7 +95,7 @@ func (w *writer) copyReference(ctx context.Context, it *item, ref *mapping.Refer
 	}
 	// A rebuild says it in the same words.
 	unusable := fmt.Errorf("%s: the stored file of the reference table %s is damaged or gone, and no source has it: load it again", blob.LostName, ref.Name)
-	if w.in.rebuild != nil && !w.in.rebuild.mustHave(it) { // it could not be used when it was to be loaded, either
+	if w.in.target.hadFailed(it) { // it could not be used when it was to be loaded, either
 		return 0, unusable, nil
 	}
 	lost, err := w.in.damaged(ctx, it, said)

@@ -20,6 +20,10 @@ import (
 	"tributary/test/corpus"
 )
 
+// patience ends a test that hangs: nothing that is waited for takes as long,
+// however busy the machine is.
+const patience = 5 * time.Minute
+
 // running makes an inserter on the bench's warehouse that reads from a broker.
 func (b *bench) running(o *ordered, bootstrap []string, log *slog.Logger) *Inserter {
 	b.t.Helper()
@@ -61,7 +65,7 @@ func (b *bench) await(position int64) {
 
 func (b *bench) eventually(what string, ok func() bool) {
 	b.t.Helper()
-	deadline := time.NewTimer(120 * time.Second)
+	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

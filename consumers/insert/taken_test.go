@@ -22,7 +22,7 @@ func (h heard) Write(b []byte) (int, error) {
 // until returns what a member says up to a message that begins like that.
 func (h heard) until(t *testing.T, begins string) (said []string) {
 	t.Helper()
-	deadline := time.NewTimer(2 * time.Minute)
+	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
 	for {
 		select {

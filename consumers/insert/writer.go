@@ -13,7 +13,6 @@ import (
 
 	"tributary/internal/mapping"
 	"tributary/schemas"
-	"tributary/sql/warehouse"
 )
 
 // writer is the work of one transaction. Positions gather until something
@@ -89,10 +88,7 @@ func (w *writer) flush(ctx context.Context) error {
 
 // copyFrom writes lines in COPY's text format, by a statement.
 func (w *writer) copyFrom(ctx context.Context, lines io.Reader, sql string) (pgconn.CommandTag, error) {
-	if w.in.rebuild != nil {
-		sql = warehouse.InShadow(sql)
-	}
-	return w.tx.Conn().PgConn().CopyFrom(ctx, lines, sql)
+	return w.tx.Conn().PgConn().CopyFrom(ctx, lines, w.in.target.SQL(sql))
 }
 
 // verdict is a document's outcome at the upload.
@@ -100,7 +96,7 @@ func (w *writer) verdict(ctx context.Context, it *item) (*mapping.DocumentError,
 	if !it.load() {
 		return nil, nil
 	}
-	if failure := w.in.rebuild.verdict(it); failure != nil {
+	if failure := w.in.target.verdict(it); failure != nil {
 		return failure, nil
 	}
 	if tries, err := w.in.tries(ctx, w.tx, it.ev.Position); err != nil {

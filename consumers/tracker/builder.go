@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/sql/beside"
 	trackersql "tributary/sql/tracker"
 )
 
@@ -45,52 +43,9 @@ const (
 // advisoryLock is held by whoever builds.
 const advisoryLock = 7263_0005
 
-// alone runs fn while no other build is under way, with a connection of its
-// own, beside which one more is used.
-func (b *Builder) alone(ctx context.Context, fn func(*pgxpool.Conn) error) error {
-	if b.Pool.Config().MaxConns < 2 {
-		return errors.New("a verify or rebuild of the tracker needs two connections: raise postgres.max_connections")
-	}
-	conn, err := b.Pool.Acquire(ctx)
-	if err != nil {
-		return fmt.Errorf("connect to the tracker: %w", err)
-	}
-	defer conn.Release()
-	// One that has just ended or was killed may hold the lock for a moment.
-	for tries := 0; ; tries++ {
-		var mine bool
-		if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", advisoryLock).Scan(&mine); err != nil {
-			return fmt.Errorf("take the lock of builds: %w", err)
-		}
-		if mine {
-			break
-		}
-		if tries == 20 {
-			return ErrBusy
-		}
-		if err := pause(ctx, 100*time.Millisecond); err != nil {
-			return err
-		}
-	}
-	defer func() {
-		// Where fn was interrupted the connection may be in any state; one that
-		// is closed gives up its lock.
-		if _, err := conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", advisoryLock); err != nil {
-			_ = conn.Conn().Close(context.WithoutCancel(ctx))
-		}
-	}()
-	return fn(conn)
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
+// room is where the tracker is built beside the live one.
+func (b *Builder) room() beside.Room {
+	return beside.Room{Pool: b.Pool, Lock: advisoryLock, Busy: ErrBusy, Schemas: []string{verifySchema, rebuildSchema}}
 }
 
 // shadow is a new, empty one in the given schema.
@@ -101,16 +56,6 @@ func (b *Builder) shadow(schema string) *shadow {
 	}
 	return &shadow{pool: b.Pool, offsets: groupOffsets(schema, b.Prefix), codec: b.Codec, window: window, told: func(int) {},
 		log: &statusLog{connect: b.Connect, name: kafka.TopicName(b.Prefix, schemas.StatusChangedTopic)}}
-}
-
-// leftovers drops what killed builds left.
-func (b *Builder) leftovers(ctx context.Context) error {
-	for _, schema := range []string{verifySchema, rebuildSchema} {
-		if err := b.shadow(schema).drop(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (b *Builder) tell(p Progress) {
@@ -175,10 +120,4 @@ func (l live) beyond(log *statusLog, b logBounds) error {
 		}
 	}
 	return nil
-}
-
-// hasCode says whether an error is the database's with one of the codes.
-func hasCode(err error, codes ...string) bool {
-	var e *pgconn.PgError
-	return errors.As(err, &e) && slices.Contains(codes, e.Code)
 }

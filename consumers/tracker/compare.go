@@ -1,14 +1,14 @@
 package tracker
 
 import (
-	"bytes"
 	"context"
-	"encoding/hex"
-	"fmt"
 	"slices"
 	"strings"
 
-	"tributary/internal/pg"
+	"github.com/jackc/pgx/v5"
+
+	"tributary/sql/beside"
+	trackersql "tributary/sql/tracker"
 )
 
 // TableCompared is what a comparison found of one table.
@@ -16,7 +16,7 @@ type TableCompared struct {
 	Table   string `json:"table"`
 	Rows    int64  `json:"rows"`    // of the tracker
 	Rebuilt int64  `json:"rebuilt"` // rows that follow from the log
-	Hash    string `json:"hash"`    // of all rows of the tracker, in the order of their ids
+	Hash    string `json:"hash"`    // of all rows of the tracker, in any order
 	Equal   bool   `json:"equal"`
 }
 
@@ -48,58 +48,36 @@ const (
 // compared.
 func bookkeeping() []string { return []string{"schema_version", "consumed", "consumed_topic"} }
 
-// comparison compares the tables of two schemas.
-type comparison struct {
-	live, shadow             pg.Querier // two connections
-	liveSchema, shadowSchema string
-	limit                    int
-	to                       *Verification
-}
-
-func (c *comparison) run(ctx context.Context, told func(table string)) error {
-	live, err := shapes(ctx, c.live, c.liveSchema)
+// compare compares the tables of another schema with the tracker's, in a
+// transaction that sees both.
+func (b *Builder) compare(ctx context.Context, tx pgx.Tx, schema string, limit int, v *Verification) error {
+	live, err := beside.Shapes(ctx, tx, trackersql.Schema, bookkeeping()...)
 	if err != nil {
 		return err
 	}
-	shadow, err := shapes(ctx, c.shadow, c.shadowSchema)
+	built, err := beside.Shapes(ctx, tx, schema, bookkeeping()...)
 	if err != nil {
 		return err
 	}
-	names := map[string]bool{}
-	for _, m := range []map[string]shape{live, shadow} {
-		for name := range m {
-			names[name] = true
-		}
-	}
-	for _, name := range sorted(names) {
-		told(name)
-		a, ok := live[name]
-		b, okB := shadow[name]
+	for _, name := range beside.Names(live, built) {
+		b.tell(Progress{Step: "comparing " + name})
+		l, isLive := live[name]
+		r, isBuilt := built[name]
 		switch {
-		case !ok:
-			c.differ(Difference{Table: name, Kind: Missing})
-			continue
-		case !okB:
-			c.differ(Difference{Table: name, Kind: Extra})
-			continue
-		case !slices.Equal(a.columns, b.columns):
-			c.differ(Difference{Table: name, Kind: Columns, Columns: []ColumnDiffer{{Tracker: list(a.columns), Log: list(b.columns)}}})
-			continue
+		case !isLive:
+			v.differ(limit, 1, Difference{Table: name, Kind: Missing})
+		case !isBuilt:
+			v.differ(limit, 1, Difference{Table: name, Kind: Extra})
+		case !slices.Equal(l.Columns, r.Columns):
+			v.differ(limit, 1, Difference{Table: name, Kind: Columns, Columns: []ColumnDiffer{{Tracker: list(l.Columns), Log: list(r.Columns)}}})
+		default:
+			err = v.table(ctx, tx, beside.Pair{Live: trackersql.Schema, Built: schema, Table: name, Shape: r}, limit)
 		}
-		if err := c.table(ctx, name, b); err != nil {
-			return fmt.Errorf("compare the table %s: %w", name, err)
+		if err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-func sorted(set map[string]bool) []string {
-	var out []string
-	for name := range set {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
 }
 
 func list(names []string) *string {
@@ -107,88 +85,56 @@ func list(names []string) *string {
 	return &text
 }
 
+// differ counts differences, of which some are shown.
+func (v *Verification) differ(limit int, n int64, shown ...Difference) {
+	v.Differ += n
+	v.Differences = append(v.Differences, shown[:min(len(shown), limit-len(v.Differences))]...)
+}
+
 // table compares one table row by row.
-func (c *comparison) table(ctx context.Context, name string, s shape) error {
-	live, err := s.open(ctx, c.live, c.liveSchema, name)
+func (v *Verification) table(ctx context.Context, tx pgx.Tx, p beside.Pair, limit int) error {
+	live, built, err := p.Count(ctx, tx)
 	if err != nil {
 		return err
 	}
-	defer live.rows.Close()
-	shadow, err := s.open(ctx, c.shadow, c.shadowSchema, name)
+	t := TableCompared{Table: p.Table, Rows: live.Rows, Rebuilt: built.Rows, Hash: live.Hash, Equal: live.Hash == built.Hash}
+	v.Tables = append(v.Tables, t)
+	if t.Equal {
+		return nil
+	}
+	n, err := p.Differ(ctx, tx)
 	if err != nil {
 		return err
 	}
-	defer shadow.rows.Close()
-	if err := live.next(); err != nil {
+	rows, err := p.Differences(ctx, tx, beside.Either, limit-len(v.Differences))
+	if err != nil {
 		return err
 	}
-	if err := shadow.next(); err != nil {
-		return err
+	shown := make([]Difference, len(rows))
+	for i, row := range rows {
+		shown[i] = explained(p, row)
 	}
-	before := c.to.Differ
-	var found []Difference // keys in bytes
-	for live.key != nil || shadow.key != nil {
-		d := Difference{Table: name, Kind: Differs}
-		order := bytes.Compare(live.key, shadow.key)
-		if live.key == nil || shadow.key == nil {
-			order = -order // nil comes after all
-		}
-		switch {
-		case order < 0:
-			d.Key, d.Kind = s.printed(live.key), Extra
-		case order > 0:
-			d.Key, d.Kind = s.printed(shadow.key), Missing
-		default:
-			d.Key = s.printed(live.key)
-		}
-		if order != 0 || !bytes.Equal(live.row, shadow.row) {
-			if c.to.Differ++; len(c.to.Differences)+len(found) < c.limit {
-				found = append(found, d)
-			}
-		}
-		if order <= 0 {
-			if err := live.next(); err != nil {
-				return err
-			}
-		}
-		if order >= 0 {
-			if err := shadow.next(); err != nil {
-				return err
-			}
-		}
-	}
-	c.to.Tables = append(c.to.Tables, TableCompared{Table: name, Rows: live.n, Rebuilt: shadow.n, Hash: hex.EncodeToString(live.sum.Sum(nil)), Equal: c.to.Differ == before})
-	live.rows.Close()
-	shadow.rows.Close()
-	return c.explain(ctx, s, found)
-}
-
-func (c *comparison) differ(d Difference) {
-	if c.to.Differ++; len(c.to.Differences) < c.limit {
-		c.to.Differences = append(c.to.Differences, d)
-	}
-}
-
-// explain adds to differing rows which columns differ, and to those that only
-// one side has what they hold.
-func (c *comparison) explain(ctx context.Context, s shape, found []Difference) error {
-	for _, d := range found {
-		live, err := s.fetch(ctx, c.live, c.liveSchema, d)
-		if err != nil {
-			return err
-		}
-		shadow, err := s.fetch(ctx, c.shadow, c.shadowSchema, d)
-		if err != nil {
-			return err
-		}
-		for i, column := range s.columns {
-			a, b := live[i], shadow[i]
-			if d.Kind == Differs && (a == nil) == (b == nil) && (a == nil || *a == *b) || d.Kind != Differs && a == nil && b == nil {
-				continue
-			}
-			d.Columns = append(d.Columns, ColumnDiffer{Column: column, Tracker: a, Log: b})
-		}
-		c.to.Differences = append(c.to.Differences, d)
-	}
+	v.differ(limit, n, shown...)
 	return nil
+}
+
+// explained says which columns of a row differ, and of a row that only one side
+// has what they hold.
+func explained(p beside.Pair, row beside.Difference) Difference {
+	d := Difference{Table: p.Table, Key: row.Key, Kind: Differs}
+	none := make([]*string, len(p.Shape.Columns))
+	if row.Live == nil {
+		d.Kind, row.Live = Missing, none
+	}
+	if row.Built == nil {
+		d.Kind, row.Built = Extra, none
+	}
+	for i, column := range p.Shape.Columns {
+		a, b := row.Live[i], row.Built[i]
+		if a == nil && b == nil || a != nil && b != nil && *a == *b && d.Kind == Differs {
+			continue
+		}
+		d.Columns = append(d.Columns, ColumnDiffer{Column: column, Tracker: a, Log: b})
+	}
+	return d
 }

@@ -2,15 +2,14 @@ package tracker
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/sql/beside"
 	trackersql "tributary/sql/tracker"
 )
 
@@ -31,17 +30,8 @@ type Rebuilt struct {
 // A topic that was made anew is taken as the log from now on. Beside errors of
 // broker and database it returns ErrBusy or ErrLogCut.
 func (b *Builder) Rebuild(ctx context.Context) (r Rebuilt, err error) {
-	err = b.alone(ctx, func(conn *pgxpool.Conn) error {
-		if err := b.leftovers(ctx); err != nil {
-			return err
-		}
-		s := b.shadow(rebuildSchema)
-		defer func() {
-			if err != nil {
-				err = errors.Join(err, s.drop(context.WithoutCancel(ctx)))
-			}
-		}()
-		r, err = b.rebuild(ctx, conn, s)
+	err = b.room().Use(ctx, func(conn *pgxpool.Conn) error {
+		r, err = b.rebuild(ctx, conn, b.shadow(rebuildSchema))
 		return err
 	})
 	return r, err
@@ -59,7 +49,7 @@ func (b *Builder) rebuild(ctx context.Context, conn *pgxpool.Conn, s *shadow) (R
 	if err != nil {
 		return Rebuilt{}, err
 	}
-	if err := strangers(ctx, conn, s.offsets.Schema); err != nil {
+	if err := beside.Strangers(ctx, conn, trackersql.Schema, s.offsets.Schema, nil); err != nil {
 		return Rebuilt{}, err // said before the work is done
 	}
 	if err := b.catchUp(ctx, s, "building the rows from the log", bounds); err != nil {
@@ -138,8 +128,11 @@ func (b *Builder) swap(ctx context.Context, tx pgx.Tx, s *shadow) (Rebuilt, erro
 	if err := s.applyIn(ctx, tx, to); err != nil {
 		return r, err
 	}
-	if err := replace(ctx, tx, s.offsets.Schema); err != nil {
+	if err := beside.Lock(ctx, tx, trackersql.Schema); err != nil {
 		return r, err
+	}
+	if err := (beside.Swap{Live: trackersql.Schema, Built: s.offsets.Schema}).In(ctx, tx); err != nil {
+		return r, fmt.Errorf("put the new schema in place of the tracker's: %w", err)
 	}
 	r.Offsets, r.Records = s.at, span{nil, s.at}.records()
 	return r, nil
@@ -167,80 +160,4 @@ func (b *Builder) target(ctx context.Context, s *shadow, now live) (map[int32]in
 		}
 	}
 	return to, notes, nil
-}
-
-// replace drops the tracker's schema and gives its name, and the rights that
-// people have to it, to another.
-func replace(ctx context.Context, tx pgx.Tx, schema string) error {
-	if err := lockReaders(ctx, tx); err != nil {
-		return err
-	}
-	if err := strangers(ctx, tx, schema); err != nil {
-		return err
-	}
-	grants, err := pg.Grants(ctx, tx, "tracker", schema)
-	if err != nil {
-		return err
-	}
-	for _, g := range grants {
-		if _, err := tx.Exec(ctx, g); err != nil {
-			return fmt.Errorf("give back a right (%s): %w", g, err)
-		}
-	}
-	if _, err := tx.Exec(ctx, "SET LOCAL client_min_messages = warning; DROP SCHEMA IF EXISTS tracker CASCADE; ALTER SCHEMA "+schema+" RENAME TO tracker", pgx.QueryExecModeSimpleProtocol); err != nil {
-		return fmt.Errorf("put the new schema in place of the tracker's: %w", err)
-	}
-	return nil
-}
-
-// Bounds of the wait for readers.
-const (
-	readerPatience = "250ms" // others wait so long behind us; less than what the database takes for a deadlock
-	readerTries    = 120
-	readerPause    = 250 * time.Millisecond
-)
-
-// lockReaders waits until nobody reads the tracker's tables and views, and
-// keeps everybody from them. Who holds some of them and comes to others must
-// not be waited for while we hold these: each try is short, and lets go of all.
-func lockReaders(ctx context.Context, tx pgx.Tx) error {
-	var all string
-	if err := tx.QueryRow(ctx, `SELECT coalesce(string_agg(oid::regclass::text, ', ' ORDER BY relkind DESC, oid DESC), '') FROM pg_class
-		WHERE relnamespace = to_regnamespace('tracker') AND relkind IN ('r', 'p', 'v')`).Scan(&all); err != nil {
-		return fmt.Errorf("look at the tracker's tables: %w", err)
-	}
-	if all == "" {
-		return nil
-	}
-	for range readerTries {
-		err := pgx.BeginFunc(ctx, tx, func(try pgx.Tx) error {
-			_, err := try.Exec(ctx, "SET LOCAL lock_timeout = '"+readerPatience+"'; LOCK TABLE "+all+" IN ACCESS EXCLUSIVE MODE", pgx.QueryExecModeSimpleProtocol)
-			return err
-		})
-		if err == nil {
-			_, err = tx.Exec(ctx, "SET LOCAL lock_timeout = 0")
-		}
-		if !hasCode(err, "55P03", "40P01") {
-			if err != nil {
-				return fmt.Errorf("wait for readers: %w", err)
-			}
-			return nil
-		}
-		if err := pause(ctx, readerPause); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("the new rows are built, but the old ones cannot be replaced: %s; end that, and run tributary tracker rebuild again", holders(ctx, tx))
-}
-
-// holders says who reads the tracker.
-func holders(ctx context.Context, tx pgx.Tx) string {
-	var who string
-	err := tx.QueryRow(ctx, `SELECT coalesce(string_agg(DISTINCT format('%s (process %s of the database, in a transaction since %s)', coalesce(nullif(a.application_name, ''), 'a connection'), a.pid, a.xact_start), ', '), 'others')
-		FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_stat_activity a ON a.pid = l.pid
-		WHERE c.relnamespace = to_regnamespace('tracker') AND l.granted AND l.pid <> pg_backend_pid()`).Scan(&who)
-	if err != nil {
-		who = "others"
-	}
-	return who + " read the tracker's tables without a pause"
 }

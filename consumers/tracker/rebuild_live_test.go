@@ -141,7 +141,7 @@ func TestRebuildKilled(t *testing.T) {
 					t.Fatal(err)
 				}
 				go func() {
-					for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+					for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 						if waits, err := column(s.pool, "SELECT 'x' FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE a.application_name = 'killed' AND NOT granted"); err == nil && len(waits) > 0 {
 							kill()
 							return

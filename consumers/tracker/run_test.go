@@ -22,6 +22,10 @@ import (
 	"tributary/schemas"
 )
 
+// patience ends a test that hangs: nothing that is waited for takes as long,
+// however busy the machine is.
+const patience = 5 * time.Minute
+
 // TestTwoMembersGiveTheSameRows runs two members on one broker and one
 // database, and compares with the log applied by hand.
 func TestTwoMembersGiveTheSameRows(t *testing.T) {
@@ -82,7 +86,7 @@ func TestTwoMembersGiveTheSameRows(t *testing.T) {
 // await polls until something holds.
 func await(t *testing.T, what string, holds func() (bool, error)) {
 	t.Helper()
-	deadline := time.After(60 * time.Second)
+	deadline := time.After(patience)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {

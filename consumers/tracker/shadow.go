@@ -36,26 +36,14 @@ type shadow struct {
 	told    func(records int)
 }
 
-// make drops what an earlier build may have left and makes the schema anew,
-// bare of what is cheaper to build once all rows are there. The function
-// returned builds that.
+// make makes the schema, bare of what is cheaper to build once all rows are
+// there. The function returned builds that.
 func (s *shadow) make(ctx context.Context) (dress func(context.Context) error, err error) {
 	s.at, s.alone = map[int32]int64{}, newAlone()
-	if err := s.drop(ctx); err != nil {
-		return nil, err
-	}
 	if err := trackersql.MigrateInto(ctx, s.pool, s.offsets.Schema); err != nil {
 		return nil, err
 	}
 	return s.undress(ctx)
-}
-
-func (s *shadow) drop(ctx context.Context) error {
-	if _, err := s.pool.Exec(ctx, "SET client_min_messages = warning; DROP SCHEMA IF EXISTS "+s.offsets.Schema+" CASCADE; RESET client_min_messages",
-		pgx.QueryExecModeSimpleProtocol); err != nil {
-		return fmt.Errorf("drop the schema %s: %w", s.offsets.Schema, err)
-	}
-	return nil
 }
 
 // undress drops the foreign keys, and the indexes that neither keep a table's

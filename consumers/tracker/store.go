@@ -56,13 +56,7 @@ type store struct {
 }
 
 // sql is a statement written for the schema tracker, for the schema at hand.
-// The statements of this package hold no text that could look like it.
-func (s *store) sql(statement string) string {
-	if s.schema == trackersql.Schema {
-		return statement
-	}
-	return strings.ReplaceAll(statement, trackersql.Schema+".", s.schema+".")
-}
+func (s *store) sql(statement string) string { return trackersql.Target(s.schema).SQL(statement) }
 
 // newStore makes the temporary tables where this connection has none yet.
 func newStore(ctx context.Context, tx pgx.Tx, schema string) (*store, error) {

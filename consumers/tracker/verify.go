@@ -7,8 +7,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	trackersql "tributary/sql/tracker"
 )
 
 // Verification is what a comparison of the tracker with the log found.
@@ -28,13 +26,8 @@ type Verification struct {
 // Beside errors of broker and database it returns ErrBusy, ErrLogCut or
 // ErrTopicAnew.
 func (b *Builder) Verify(ctx context.Context, limit int) (v Verification, err error) {
-	err = b.alone(ctx, func(conn *pgxpool.Conn) error {
-		if err := b.leftovers(ctx); err != nil {
-			return err
-		}
-		s := b.shadow(verifySchema)
-		defer func() { err = errors.Join(err, s.drop(context.WithoutCancel(ctx))) }()
-		v, err = b.verify(ctx, conn, s, limit)
+	err = b.room().Use(ctx, func(conn *pgxpool.Conn) error {
+		v, err = b.verify(ctx, conn, b.shadow(verifySchema), limit)
 		return err
 	})
 	return v, err
@@ -68,19 +61,22 @@ func (b *Builder) verify(ctx context.Context, conn *pgxpool.Conn, s *shadow, lim
 			break
 		}
 	}
-	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	// One snapshot sees what the tracker holds and, since the last records are
+	// applied in its transaction, all that was built. It is not committed.
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
 	if err != nil {
 		return Verification{}, fmt.Errorf("look at the tracker: %w", err)
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-	// It is idle while the last records are applied.
+	// It is idle while the last records are read.
 	if _, err := tx.Exec(ctx, "SET LOCAL idle_in_transaction_session_timeout = 0"); err != nil {
 		return Verification{}, fmt.Errorf("settings: %w", err)
 	}
 	if now, err = b.look(ctx, tx); err != nil {
 		return Verification{}, err
 	}
-	if err := b.apply(ctx, s, "building what has come since", now.at); err != nil {
+	b.tell(Progress{Step: "building what has come since"})
+	if err := s.applyIn(ctx, tx, now.at); err != nil {
 		return Verification{}, err
 	}
 	for p, at := range s.at {
@@ -89,8 +85,8 @@ func (b *Builder) verify(ctx context.Context, conn *pgxpool.Conn, s *shadow, lim
 		}
 	}
 	v := Verification{Offsets: now.at, Records: span{nil, now.at}.records(), Tables: []TableCompared{}, Differences: []Difference{}}
-	c := comparison{live: tx, shadow: b.Pool, liveSchema: trackersql.Schema, shadowSchema: s.offsets.Schema, limit: limit, to: &v}
-	return v, c.run(ctx, func(table string) { b.tell(Progress{Step: "comparing " + table}) })
+	err = b.compare(ctx, tx, s.offsets.Schema, limit, &v)
+	return v, err
 }
 
 // comparable says where the tracker stands, or why it cannot be compared with

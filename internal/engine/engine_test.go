@@ -22,6 +22,10 @@ import (
 	"tributary/internal/engine/enginetest"
 )
 
+// patience ends a test that hangs: nothing that is waited for takes as long,
+// however busy the machine is.
+const patience = 5 * time.Minute
+
 // TestMain lets this test binary be the ClickHouse child, as the program is.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == engine.ChildCommand {
@@ -109,7 +113,7 @@ func start(t testing.TB, o engine.Options) *engine.Engines {
 // eventually polls until try gives no error.
 func eventually(t testing.TB, try func(ctx context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -22,6 +22,10 @@ import (
 	"tributary/internal/kafka"
 )
 
+// patience ends a test that hangs: nothing that is waited for takes as long,
+// however busy the machine is.
+const patience = 5 * time.Minute
+
 // topicLog is a topic of one partition, and who reads it.
 type topicLog struct {
 	t      *testing.T
@@ -32,7 +36,7 @@ type topicLog struct {
 func newLog(t *testing.T, addrs []string, configs map[string]*string) *topicLog {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
-	l := &topicLog{t: t, reader: kafka.Reader{Connect: kafka.NewFactory(config.Kafka{}, addrs, quiet), Silence: 20 * time.Second}}
+	l := &topicLog{t: t, reader: kafka.Reader{Connect: kafka.NewFactory(config.Kafka{}, addrs, quiet), Silence: patience}}
 	client, err := l.reader.Connect()
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +74,7 @@ func (l *topicLog) bounds() kafka.Span {
 // that has nothing.
 func (l *topicLog) read(s kafka.Span) (got []string, deleted int64, err error) {
 	l.t.Helper()
-	ctx, cancel := context.WithTimeout(l.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(l.t.Context(), patience)
 	defer cancel()
 	next, deleted := s.From, -1
 	err = l.reader.Read(ctx, []kafka.Span{s}, func(c kafka.Chunk) error {

@@ -20,7 +20,7 @@ import (
 )
 
 // patient is how long a test waits for what must happen.
-const patient = 30 * time.Second
+const patient = 5 * time.Minute
 
 // database is a new database with the tables that this package needs in the
 // schema s.

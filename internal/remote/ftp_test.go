@@ -137,9 +137,17 @@ func (s *script) serve(conn net.Conn) {
 	}
 }
 
+// ftpSession is a session with a server that follows a script. Only where the
+// script keeps silent does the client give up soon.
 func ftpSession(t *testing.T, s *script) remote.Session {
 	t.Helper()
-	return dialed(t, remote.Config{URL: s.start(t), Password: "x", IdleTimeout: 300 * time.Millisecond})
+	idle := time.Minute
+	for _, r := range s.replies {
+		if r == "silence" {
+			idle = 300 * time.Millisecond
+		}
+	}
+	return dialed(t, remote.Config{URL: s.start(t), Password: "x", IdleTimeout: idle})
 }
 
 func entries(s remote.Session, t *testing.T, dir string) ([]remote.Entry, error) {

@@ -30,7 +30,7 @@ const (
 	inTopic = schemas.FileDiscoveredTopic
 	outT    = schemas.StatusChangedTopic
 	endT    = schemas.UnzipFinishedTopic // of the end that others act on
-	patient = 30 * time.Second           // how long a test waits for what must happen
+	patient = 5 * time.Minute            // how long a test waits for what must happen
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

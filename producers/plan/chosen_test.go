@@ -12,13 +12,17 @@ import (
 	"tributary/sql/control"
 )
 
+// patience ends a test that hangs: nothing that is waited for takes as long,
+// however busy the machine is.
+const patience = 5 * time.Minute
+
 // While a replay is chosen, which may take minutes, no transaction is open:
 // others are requested, stored and numbered meanwhile, and vacuum is not held
 // back. What was chosen by one that fails is forgotten.
 func TestNothingIsOpenWhileAReplayIsChosen(t *testing.T) {
 	m := newMorgue(t)
 	d := m.inserted("f.zip", 1, "an archive")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // for when they wait for each other
+	ctx, cancel := context.WithTimeout(t.Context(), patience) // for when they wait for each other
 	defer cancel()
 	request := func(next func(n int) (bool, error)) (*control.ReplayRun, int64, error) {
 		r := &control.ReplayRun{ID: uuid.NewString(), Phase: schemas.FromUnzip, By: "somebody", Reason: "a test"}

@@ -356,7 +356,7 @@ func (b *bench) runUntil(sql, want string, then func()) {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- b.Run(ctx) }()
-	deadline, stop := context.WithTimeout(b.t.Context(), 30*time.Second)
+	deadline, stop := context.WithTimeout(b.t.Context(), patience)
 	defer stop()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

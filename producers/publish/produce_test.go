@@ -51,7 +51,7 @@ func TestStoppingDoesNotWaitForABrokerThatIsGone(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("error is %v", err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(patient):
 		t.Error("it waits for a broker that does not answer")
 	}
 }

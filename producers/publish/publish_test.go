@@ -25,7 +25,7 @@ import (
 	"tributary/schemas"
 )
 
-const patient = 30 * time.Second
+const patient = 5 * time.Minute
 
 // bench is an outbox on a real Postgres and a broker.
 type bench struct {

@@ -167,17 +167,17 @@ END $$`
 
 // Exec executes a statement written for the tracker.
 func (p *past) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
-	return p.conn.Exec(ctx, trackersql.Rename(sql, temporary), args...)
+	return p.conn.Exec(ctx, trackersql.Target(temporary).SQL(sql), args...)
 }
 
 // Query runs a query written for the tracker.
 func (p *past) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
-	return p.conn.Query(ctx, trackersql.Rename(sql, temporary), args...)
+	return p.conn.Query(ctx, trackersql.Target(temporary).SQL(sql), args...)
 }
 
 // QueryRow is Query for one row.
 func (p *past) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
-	return p.conn.QueryRow(ctx, trackersql.Rename(sql, temporary), args...)
+	return p.conn.QueryRow(ctx, trackersql.Target(temporary).SQL(sql), args...)
 }
 
 // filled finds out how far the history goes.

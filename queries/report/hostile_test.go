@@ -154,7 +154,7 @@ func TestPostgresKeepsStatementsFromWriting(t *testing.T) {
 // away from others.
 func TestTheReadersLimits(t *testing.T) {
 	pool := hostilePostgres(t)
-	store := Postgres{Pool: pool, Schema: "tracker", Timeout: 5 * time.Second}
+	store := Postgres{Pool: pool, Schema: "tracker", Timeout: time.Minute}
 	if _, err := ask(t.Context(), store, "SELECT 1"); err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +316,7 @@ func TestClickHouseKeepsStatementsFromWriting(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("hidden,1\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	store := ClickHouse{Conn: conn, Timeout: 10 * time.Second, MaxMemory: 100 << 20}
+	store := ClickHouse{Conn: conn, Timeout: time.Minute, MaxMemory: 100 << 20}
 	if got, err := ask(t.Context(), store, "SELECT n, getSetting('readonly') FROM t"); err != nil || got != "1|1|" {
 		t.Fatalf("a statement that reads: %q, %v", got, err)
 	}
@@ -430,7 +430,7 @@ func TestClickHouseTellsNothingOfFiles(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	dir := t.TempDir()
-	store := ClickHouse{Conn: conn, Timeout: 10 * time.Second}
+	store := ClickHouse{Conn: conn, Timeout: time.Minute}
 	for i, sql := range []string{
 		"EXISTS TABLE default.`FILE`", "EXISTS default.`FILE`", "EXISTS VIEW default.`FILE`", "EXISTS DICTIONARY default.`FILE`", "EXISTS TABLE `FILE`",
 		"SHOW CREATE TABLE default.`FILE`", "SHOW COLUMNS FROM `FILE` FROM default", "DESCRIBE TABLE default.`FILE`", "SELECT * FROM default.`FILE`", "SELECT 1 IN default.`FILE`",

@@ -57,7 +57,7 @@ func TestNoSpellingNamesAFile(t *testing.T) {
 	if err := conn.Exec(t.Context(), "CREATE TABLE t (n UInt8) ENGINE = MergeTree ORDER BY n"); err != nil {
 		t.Fatal(err)
 	}
-	store := ClickHouse{Conn: conn, Timeout: 10 * time.Second}
+	store := ClickHouse{Conn: conn, Timeout: time.Minute}
 	folder := t.TempDir()
 	readonly := clickhouse.Context(t.Context(), clickhouse.WithSettings(clickhouse.Settings{"readonly": 1}))
 	for _, spelling := range outfile() {
@@ -95,7 +95,7 @@ func TestClickHouseAnswersWhatReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	const hostile = "'); SELECT 1 INTO OUTFILE 'x' -- $$ ‘ # ("
-	store := ClickHouse{Conn: conn, Timeout: 10 * time.Second, Parameters: map[string]string{"x": hostile, "name": "file"}}
+	store := ClickHouse{Conn: conn, Timeout: time.Minute, Parameters: map[string]string{"x": hostile, "name": "file"}}
 	for sql, want := range map[string]string{
 		"SELECT 'INTO OUTFILE ''x'''":                                                       "INTO OUTFILE 'x'|",
 		"SELECT 1 AS `FROM INFILE`, 'é # $$ -- /* \\'outfile'":                              "1|é # $$ -- /* 'outfile|",

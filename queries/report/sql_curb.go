@@ -38,7 +38,7 @@ const reaching = `p.pronamespace = 'pg_catalog'::regnamespace AND (p.proname LIK
 // curb sets the reader's limits, and on the embedded engine, where nobody else
 // works, takes away from everybody but its owner what reaches others. On a server
 // of somebody else other programs may need that: there it is left to whoever runs
-// it, and docs/how-to/ask-in-sql.md says how.
+// it, and docs/explanation/statements.md says how.
 func (p Postgres) curb(ctx context.Context) error {
 	err := pg.InTx(ctx, p.Pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtext($1))", ReaderRole); err != nil {

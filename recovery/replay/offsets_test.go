@@ -16,6 +16,10 @@ import (
 	"tributary/schemas"
 )
 
+// patience ends a test that hangs: nothing that is waited for takes as long,
+// however busy the machine is.
+const patience = 5 * time.Minute
+
 // A range of offsets may end in the marker of a transaction, and begin with one.
 func TestOffsetsWithMarkers(t *testing.T) {
 	addrs := enginetest.Broker(t)
@@ -42,7 +46,7 @@ func TestOffsetsWithMarkers(t *testing.T) {
 		}
 		enginetest.Transact(t, addrs, kafka.ToKgo("t", r))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for text, want := range map[string][]string{"0-3": files, "0-1": files[:1], "1-2": files[1:], "3-3": nil} {
 		o, err := ParseOffsets("status.changed/0:" + text)

@@ -109,7 +109,7 @@ func TestMembersAreSeenWithoutControl(t *testing.T) {
 // joined waits until a group has a member.
 func (s *scene) joined(group string) {
 	s.t.Helper()
-	deadline := time.NewTimer(time.Minute)
+	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -132,7 +132,7 @@ func (s *scene) joined(group string) {
 // until waits for a row.
 func (s *scene) until(what, query string) {
 	s.t.Helper()
-	deadline := time.NewTimer(time.Minute)
+	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

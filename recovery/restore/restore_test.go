@@ -22,6 +22,10 @@ import (
 	"tributary/sql/control"
 )
 
+// patience ends a test that hangs: nothing that is waited for takes as long,
+// however busy the machine is.
+const patience = 5 * time.Minute
+
 // scene is a lost control beside topics that hold what the tests put there.
 type scene struct {
 	*Restorer
@@ -268,7 +272,7 @@ func TestRestoreOfALogThatEndsInAMarker(t *testing.T) {
 		t.Fatal(err)
 	}
 	enginetest.Transact(t, s.addrs, kafka.ToKgo("t", record))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if _, err := s.Run(ctx); err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ func MigrateInto(ctx context.Context, pool *pgxpool.Pool, schema string) error {
 	if err := checkName(schema); err != nil {
 		return err
 	}
-	if err := pg.Migrate(ctx, pool, schema, renamed{sub, schema}); err != nil {
+	if err := pg.Migrate(ctx, pool, schema, Target(schema).Files(sub)); err != nil {
 		return err
 	}
 	return describe(ctx, pool, schema)
@@ -51,8 +51,8 @@ func describe(ctx context.Context, pool *pgxpool.Pool, schema string) error {
 	for name, text := range exception.Texts() {
 		names, texts = append(names, name), append(texts, text)
 	}
-	_, err := pool.Exec(ctx, Rename(`UPDATE tracker.an_exception AS x SET description = n.text FROM unnest($1::text[], $2::text[]) AS n (name, text)
-		WHERE x.short_name = n.name AND x.description IS DISTINCT FROM n.text`, schema), names, texts)
+	_, err := pool.Exec(ctx, Target(schema).SQL(`UPDATE tracker.an_exception AS x SET description = n.text FROM unnest($1::text[], $2::text[]) AS n (name, text)
+		WHERE x.short_name = n.name AND x.description IS DISTINCT FROM n.text`), names, texts)
 	if err != nil {
 		return fmt.Errorf("describe the exceptions in %s: %w", schema, err)
 	}

@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
-
 	"tributary/internal/pg"
+	"tributary/sql/beside"
 )
 
 // maxExamples is how many rows of each side a comparison shows of a table.
@@ -30,14 +29,20 @@ type TableComparison struct {
 // every row, but not the state of running members. q is to be a transaction
 // that sees both at the same position. each is called table by table.
 func Compare(ctx context.Context, q pg.Querier, each func(TableComparison) error) error {
-	names, err := tablesOf(ctx, q)
+	live, err := beside.Shapes(ctx, q, Schema)
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
-		c, err := compareTable(ctx, q, name)
-		if err != nil {
-			return err
+	built, err := shapes(ctx, q)
+	if err != nil {
+		return err
+	}
+	for _, name := range beside.Names(built) {
+		c := TableComparison{Table: name, OnlyRebuilt: []string{"the table: the live warehouse has none of this name"}}
+		if l, there := live[name]; there {
+			if c, err = compareTable(ctx, q, beside.Pair{Live: Schema, Built: Shadow, Table: name, Shape: l.Common(built[name])}); err != nil {
+				return err
+			}
 		}
 		if err := each(c); err != nil {
 			return err
@@ -46,63 +51,23 @@ func Compare(ctx context.Context, q pg.Querier, each func(TableComparison) error
 	return nil
 }
 
-func compareTable(ctx context.Context, q pg.Querier, name string) (TableComparison, error) {
-	c := TableComparison{Table: name}
-	there, err := hasTable(ctx, q, name)
-	if err != nil {
+func compareTable(ctx context.Context, q pg.Querier, p beside.Pair) (TableComparison, error) {
+	live, built, err := p.Count(ctx, q)
+	c := TableComparison{Table: p.Table, Live: live.Rows, Rebuilt: built.Rows, Hash: built.Hash, Equal: live.Hash == built.Hash}
+	if err != nil || c.Equal {
 		return c, err
 	}
-	if !there {
-		c.OnlyRebuilt = []string{"the table: the live warehouse has none of this name"}
-		return c, nil
+	rows, err := p.Differences(ctx, q, beside.InLive, maxExamples)
+	for _, r := range rows {
+		c.OnlyLive = append(c.OnlyLive, r.LiveRow)
 	}
-	columns, err := commonColumns(ctx, q, name)
-	if err != nil {
-		return c, err
+	if err == nil {
+		rows, err = p.Differences(ctx, q, beside.InBuilt, maxExamples)
 	}
-	id := pgx.Identifier{name}.Sanitize()
-	var hash string
-	for schema, to := range map[string]*int64{Schema: &c.Live, Shadow: &c.Rebuilt} {
-		var sum string
-		// A sum of digests: equal rows give an equal one, in whatever order.
-		err := q.QueryRow(ctx, fmt.Sprintf(`SELECT count(*), coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)::text || '/' || coalesce(sum(hashtextextended(t::text, 1)::numeric), 0)::text
-			FROM (SELECT %s FROM %s.%s) t`, columns, schema, id)).Scan(to, &sum)
-		if err != nil {
-			return c, fmt.Errorf("compare %s: %w", name, err)
-		}
-		if schema == Shadow {
-			c.Hash = sum
-		} else {
-			hash = sum
-		}
+	for _, r := range rows {
+		c.OnlyRebuilt = append(c.OnlyRebuilt, r.BuiltRow)
 	}
-	if c.Equal = hash == c.Hash && c.Live == c.Rebuilt; c.Equal {
-		return c, nil
-	}
-	if c.OnlyLive, err = only(ctx, q, columns, Schema+"."+id, Shadow+"."+id); err != nil {
-		return c, fmt.Errorf("differences of %s: %w", name, err)
-	}
-	if c.OnlyRebuilt, err = only(ctx, q, columns, Shadow+"."+id, Schema+"."+id); err != nil {
-		return c, fmt.Errorf("differences of %s: %w", name, err)
-	}
-	return c, nil
-}
-
-func hasTable(ctx context.Context, q pg.Querier, name string) (there bool, err error) {
-	err = q.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", pgx.Identifier{Schema, name}.Sanitize()).Scan(&there)
-	if err != nil {
-		return false, fmt.Errorf("look for the table %s: %w", name, err)
-	}
-	return there, nil
-}
-
-// only returns the first rows of a that b has not, one for one.
-func only(ctx context.Context, q pg.Querier, columns, a, b string) ([]string, error) {
-	rows, err := q.Query(ctx, fmt.Sprintf("SELECT left(t::text, 1000) FROM (SELECT %[1]s FROM %[2]s EXCEPT ALL SELECT %[1]s FROM %[3]s) t ORDER BY t::text LIMIT %[4]d", columns, a, b, maxExamples))
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[string])
+	return c, err
 }
 
 // String is the comparison on a line, with the differences below it.

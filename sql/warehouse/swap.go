@@ -2,24 +2,14 @@ package warehouse
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"tributary/internal/mapping"
 	"tributary/internal/pg"
-)
-
-// How long a swap tries to get the tables of running members for itself, and
-// for how long at a time: meanwhile everybody else waits behind it.
-const (
-	swapPatience = 2 * time.Minute
-	swapLock     = "300ms"
+	"tributary/sql/beside"
 )
 
 // Swap makes the shadow the live schema, in one transaction: leases, what waits
@@ -31,80 +21,60 @@ func Swap(ctx context.Context, db pg.Beginner, fsys fs.FS, m *mapping.Mapping, c
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, swapPatience, errors.New("others keep the warehouse's outbox or leases locked"))
-	defer cancel()
-	for {
-		err := pg.InTx(ctx, db, func(tx pgx.Tx) error { return swap(ctx, tx, p, check) })
-		var pe *pgconn.PgError
-		if errors.As(err, &pe) && (pe.Code == "55P03" || pe.Code == "40P01") && ctx.Err() == nil {
-			continue // somebody was at work; it has waited long enough to let them
-		}
-		if err != nil && ctx.Err() != nil {
-			err = errors.Join(context.Cause(ctx), err)
-		}
-		if err != nil {
-			return fmt.Errorf("swap the rebuilt schema in: %w", err)
-		}
-		return nil
+	if err := pg.InTx(ctx, db, func(tx pgx.Tx) error { return swap(ctx, tx, p, check) }); err != nil {
+		return fmt.Errorf("swap the rebuilt schema in: %w", err)
 	}
+	return nil
 }
 
 func swap(ctx context.Context, tx pgx.Tx, p *profile, check func(pgx.Tx) error) error {
+	if err := pg.LockSchema(ctx, tx, Schema); err != nil { // nobody migrates it meanwhile, or gives rights to it
+		return err
+	}
+	// Of a schema that was dropped and partly made anew nothing is kept.
+	s := beside.Swap{Live: Schema, Built: Shadow}
 	live, err := Exists(ctx, tx, Schema)
 	if err != nil {
 		return err
 	}
-	if err := execAll(ctx, tx, []string{"SET LOCAL lock_timeout = '" + swapLock + "'"}); err != nil {
-		return err
-	}
-	if err := pg.LockSchema(ctx, tx, Schema); err != nil { // nobody migrates it meanwhile, or gives rights to it
-		return err
-	}
 	if live {
-		// Members take these in different orders: who can't have all gives up.
-		if err := execAll(ctx, tx, []string{"LOCK TABLE warehouse.outbox, warehouse.lease, warehouse.try IN ACCESS EXCLUSIVE MODE"}); err != nil {
+		if s, err = exchange(ctx, tx); err != nil {
+			return err
+		}
+		if err := beside.Lock(ctx, tx, Schema, s.Moves...); err != nil {
 			return err
 		}
 	}
 	if err := check(tx); err != nil {
 		return err
 	}
-	var steps []string
+	keep := "DELETE FROM " + Shadow + ".lease; DELETE FROM " + Shadow + ".try"
 	if live {
-		own := []string{"outbox", "lease", "try"}
-		var letters bool // of the outbox: a schema that only older members have migrated has no table for them
-		if err := tx.QueryRow(ctx, "SELECT to_regclass('warehouse.outbox_letter') IS NOT NULL").Scan(&letters); err != nil {
-			return fmt.Errorf("look for the dead letters of the outbox: %w", err)
-		}
-		if letters {
-			own = append(own, "outbox_letter")
-		}
-		if steps, err = pg.Grants(ctx, tx, Schema, Shadow, own...); err != nil { // own move as they are
-			return err
-		}
-		for _, table := range own {
-			steps = append(steps, "DROP TABLE "+Shadow+"."+table, "ALTER TABLE warehouse."+table+" SET SCHEMA "+Shadow)
-		}
 		// What people have asked for by hand, and no batch end has done yet.
-		steps = append(steps, "INSERT INTO "+Shadow+".recheck (centre, test) SELECT centre, test FROM warehouse.recheck ON CONFLICT DO NOTHING")
-		steps = append(steps, "ALTER SCHEMA warehouse RENAME TO "+Replaced)
-	} else {
-		// What is left of a schema that was dropped and partly made anew.
-		steps = append(steps, "DROP SCHEMA IF EXISTS warehouse CASCADE", "DELETE FROM "+Shadow+".lease", "DELETE FROM "+Shadow+".try")
+		keep = "INSERT INTO " + Shadow + ".recheck (centre, test) SELECT centre, test FROM warehouse.recheck ON CONFLICT DO NOTHING"
 	}
-	steps = append(steps, "ALTER SCHEMA "+Shadow+" RENAME TO warehouse")
-	if err := execAll(ctx, tx, steps); err != nil {
+	if _, err := tx.Exec(ctx, keep); err != nil {
+		return fmt.Errorf("prepare %s: %w", Shadow, err)
+	}
+	if err := s.In(ctx, tx); err != nil {
 		return err
 	}
 	// Functions, comments: what holds names as text.
 	return runFile(ctx, tx, tablesFile, p.tables)
 }
 
-func execAll(ctx context.Context, tx pgx.Tx, steps []string) error {
-	for _, sql := range steps {
-		if _, err := tx.Exec(ctx, sql); err != nil {
-			return fmt.Errorf("%s: %w", strings.SplitN(sql, " (", 2)[0], err)
-		}
+// exchange is the swap with a live schema. A schema that only older members have
+// migrated has no table for the dead letters of its outbox.
+func exchange(ctx context.Context, tx pgx.Tx) (beside.Swap, error) {
+	s := beside.Swap{Live: Schema, Built: Shadow, Replaced: Replaced, Moves: []string{"outbox", "lease", "try"}}
+	var letters bool
+	if err := tx.QueryRow(ctx, "SELECT to_regclass('warehouse.outbox_letter') IS NOT NULL").Scan(&letters); err != nil {
+		return s, fmt.Errorf("look for the dead letters of the outbox: %w", err)
 	}
-	return nil
+	if letters {
+		s.Moves = append(s.Moves, "outbox_letter")
+	}
+	var err error
+	s.Own, err = own(ctx, tx)
+	return s, err
 }

@@ -36,7 +36,7 @@ const (
 	maxMemory  = 64 << 20
 	maxMessage = 1000
 	leastCases = 100
-	patience   = 2 * time.Minute
+	patience   = 5 * time.Minute
 )
 
 func allCases() []bad {

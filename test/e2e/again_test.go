@@ -27,6 +27,7 @@ func (s *system) work() map[string]int64 {
 // A second run lists everything again and does nothing else: no byte is
 // fetched, no row and no end of a file changes.
 func TestOnceAgainChangesNothing(t *testing.T) {
+	t.Parallel()
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true})
 	type both struct {
 		State state
@@ -52,6 +53,7 @@ func TestOnceAgainChangesNothing(t *testing.T) {
 // What is added later is inserted and nothing else is done again. One of the
 // added files is dated before all others, and loses against them.
 func TestAddedFilesAreInserted(t *testing.T) {
+	t.Parallel()
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true})
 	s.once()
 	before := s.expect(true)
@@ -77,6 +79,7 @@ func TestAddedFilesAreInserted(t *testing.T) {
 // Other bytes under the name of a file that is there are a new version of it:
 // the oracle's rows no longer have what only the old one had.
 func TestReuploadIsANewVersion(t *testing.T) {
+	t.Parallel()
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true})
 	s.once()
 	before := s.expect(true)

@@ -179,7 +179,7 @@ func logTimes(t testing.TB, bootstrap []string, topic string, records int64) map
 		t.Fatal(err)
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), askWithin)
 	defer cancel()
 	out := map[int32][]time.Time{}
 	for n := int64(0); n < records; {

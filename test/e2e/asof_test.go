@@ -5,7 +5,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -47,7 +46,7 @@ func TestThePastIsWhatTheLiveTrackerSaid(t *testing.T) {
 				s.publishMore(round)
 			}
 			var now int64
-			eventually(t, 3*time.Minute, func() string {
+			eventually(t, askWithin, func() string {
 				if now, _ = rec.seen(t); now < before+50 {
 					return fmt.Sprintf("round %d: the tracker has read %d records, %d before", round, now, before)
 				}
@@ -56,7 +55,7 @@ func TestThePastIsWhatTheLiveTrackerSaid(t *testing.T) {
 			for _, i := range victims {
 				members[i].kill(false)
 			}
-			eventually(t, 3*time.Minute, func() string {
+			eventually(t, askWithin, func() string {
 				if _, rested := rec.seen(t); !rested {
 					return "the tracker reads on"
 				}
@@ -103,7 +102,7 @@ func (s *system) caughtUp(at engine.Endpoints, pool *pgxpool.Pool) (records int6
 	s.t.Helper()
 	conn := openHistory(s.t, at)
 	defer conn.Close()
-	eventually(s.t, time.Minute, func() string {
+	eventually(s.t, askWithin, func() string {
 		records = s.records()[s.topic("status.changed")]
 		var inTracker int64
 		var inHistory uint64

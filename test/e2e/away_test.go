@@ -7,7 +7,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -68,7 +67,7 @@ func TestInsertIsAway(t *testing.T) {
 func (s *system) allOrdered(running *process) (at string) {
 	s.t.Helper()
 	files := len(s.corpus.Oracle.Files)
-	eventually(s.t, 5*time.Minute, func() string {
+	eventually(s.t, askWithin, func() string {
 		select {
 		case <-running.done:
 			s.t.Fatalf("tributary %s has ended: %v\n%s", running.name, running.err, running.tail())

@@ -20,6 +20,7 @@ const maxResident = 300e6
 // A document of 200 MB and a zip of 60,000 entries, 2,000 of them documents, go
 // through in little memory.
 func TestBigDocumentsFitInMemory(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes a minute: skipped with -short")
 	}

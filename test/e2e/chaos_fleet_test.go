@@ -277,7 +277,7 @@ func (f *fleet) stop() {
 			continue
 		}
 		// A second signal would end it at once.
-		if code := m.p.code(time.Minute); code != 0 {
+		if code := m.p.code(askWithin); code != 0 {
 			f.s.t.Errorf("%s: exit code %d after SIGTERM\n%s", m.name, code, m.p.tail())
 		}
 	}

@@ -20,7 +20,7 @@ func (s *system) proving() (proven func()) {
 		began := time.Now()
 		for _, p := range all {
 			if code := p.code(askWithin); code != 0 {
-				s.t.Errorf("tributary %s: exit code %d\n%s%s", p.name, code, p.out.String(), p.tail())
+				s.t.Errorf("tributary %s: exit code %d\n%s%s", p.name, code, p.output(), p.tail())
 			}
 		}
 		s.t.Logf("tracker, history and warehouse are proven; that was waited for %s", time.Since(began).Round(10*time.Millisecond))

@@ -11,8 +11,10 @@ import (
 // is what the oracle says, and what each phase made of it is what it was, unless
 // its version says otherwise.
 func TestCorporaMatchTheOracle(t *testing.T) {
+	t.Parallel()
 	for _, shape := range []string{corpus.Small, corpus.Demo, corpus.Faults} {
 		t.Run(shape, func(t *testing.T) {
+			t.Parallel()
 			s := setUp(t, corpus.Options{Seed: seed(t), Shape: shape}, rig.Options{})
 			s.once()
 			s.expect(true)

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
@@ -186,7 +185,7 @@ func sampled(t testing.TB, all []crash, from uint64, n int) []crash {
 func (s *system) keepEngines() {
 	s.t.Helper()
 	p := s.start("engines")
-	eventually(s.t, time.Minute, func() string {
+	eventually(s.t, askWithin, func() string {
 		if !p.said("engines are serving") {
 			return "the engines don't serve yet\n" + p.tail()
 		}

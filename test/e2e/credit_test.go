@@ -3,7 +3,6 @@ package e2e
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"tributary/internal/engine"
 	"tributary/test/corpus"
@@ -17,6 +16,7 @@ const serverLimit = 2
 // second, and members leave and join in the middle of it: no server ever has more
 // sessions than it allows, by its own count.
 func TestServersLimitHolds(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes half a minute: skipped with -short")
 	}
@@ -30,7 +30,7 @@ func TestServersLimitHolds(t *testing.T) {
 		}
 		for range 5 {
 			// The next one leaves when something is under way.
-			eventually(t, 2*time.Minute, func() string {
+			eventually(t, askWithin, func() string {
 				for _, server := range s.rig.Servers() {
 					if open, _, _ := server.Sessions(); open > 0 {
 						return ""

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -54,6 +53,7 @@ type extractedRow struct {
 // all the rest is inserted. A replay, which unzips the archive anew, completes the
 // document, once, and the warehouse is that of an undisturbed run.
 func TestDeadLetters(t *testing.T) {
+	t.Parallel()
 	shape := corpus.Small
 	if os.Getenv("TRIBUTARY_DLQ") != "" {
 		shape = corpus.Demo
@@ -71,7 +71,7 @@ func TestDeadLetters(t *testing.T) {
 	var rot extractedRow
 	s.engines(func(at engine.Endpoints) {
 		p := s.start("run", "schedule", "poll", "plan", "publish", "download", "unzip")
-		eventually(t, 2*time.Minute, func() string {
+		eventually(t, askWithin, func() string {
 			if !p.said(`"msg":"running"`) {
 				return "the roles are still starting"
 			}
@@ -150,6 +150,7 @@ func TestDeadLetters(t *testing.T) {
 // A document that has killed whoever loaded it is given up by insert, and the
 // rest is inserted. It is listed with the dead letters, and replayed like them.
 func TestWhatInsertGivesUpIsReplayed(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("TRIBUTARY_DLQ") == "" {
 		t.Skip("waits half a minute for a pause: make test-dlq runs it")
 	}
@@ -160,7 +161,7 @@ func TestWhatInsertGivesUpIsReplayed(t *testing.T) {
 
 	s.engines(func(at engine.Endpoints) {
 		p := s.start("run", "schedule", "poll", "plan", "publish", "download", "unzip", "validate", "sequence")
-		eventually(t, 2*time.Minute, func() string {
+		eventually(t, askWithin, func() string {
 			if !p.said(`"msg":"running"`) {
 				return "the roles are still starting"
 			}
@@ -204,7 +205,7 @@ func TestWhatInsertGivesUpIsReplayed(t *testing.T) {
 func (s *system) refused(id, why string) {
 	s.t.Helper()
 	p := s.start("dlq", "replay", id)
-	if code := p.code(askWithin); code != 1 || !strings.Contains(p.out.String(), why) {
+	if code := p.code(askWithin); code != 1 || !strings.Contains(p.output(), why) {
 		s.t.Errorf("replaying %s ends with %d, want it to be refused since %q:\n%s", id, code, why, p.tail())
 	}
 }

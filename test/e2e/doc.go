@@ -8,5 +8,6 @@
 // to test instead of a fresh build; TRIBUTARY_SEED, of corpora and of random
 // moments; TRIBUTARY_KILLS, how often TestKill kills; TRIBUTARY_KEEP, if set,
 // leaves the data of failed tests; TRIBUTARY_TEST_KAFKA, set by make test-kafka,
-// the Apache Kafka to use in place of the embedded broker.
+// the Apache Kafka to use in place of the embedded broker, by one test at a time
+// (-parallel 1).
 package e2e

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"tributary/internal/blob"
 	"tributary/internal/engine"
@@ -70,7 +69,7 @@ func (s *system) versions() string {
 // healed waits until nothing is known to be damaged any more.
 func (s *system) healed() {
 	s.t.Helper()
-	eventually(s.t, 2*time.Minute, func() string {
+	eventually(s.t, askWithin, func() string {
 		if left := list[damageRow](s, "blobs", "damaged"); len(left) > 0 {
 			return fmt.Sprintf("%d blobs are damaged; one is %+v", len(left), left[0])
 		}
@@ -83,6 +82,7 @@ func (s *system) healed() {
 // when all is inserted is found by a walk, and mended without a new version or
 // position.
 func TestDamagedBlobsHeal(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes a minute: skipped with -short")
 	}
@@ -95,7 +95,7 @@ func TestDamagedBlobsHeal(t *testing.T) {
 
 	s.engines(func(engine.Endpoints) {
 		fetching := s.start("run", "schedule", "poll", "plan", "publish", "download")
-		eventually(t, 2*time.Minute, func() string {
+		eventually(t, askWithin, func() string {
 			if !fetching.said(`"msg":"running"`) {
 				return "the roles are still starting"
 			}
@@ -106,7 +106,7 @@ func TestDamagedBlobsHeal(t *testing.T) {
 		})
 		s.rot(s.blobs())
 		rest := s.start("run", "unzip", "validate", "sequence", "insert", "tracker", "history")
-		eventually(t, 2*time.Minute, func() string {
+		eventually(t, askWithin, func() string {
 			if s.begun() && len(list[damageRow](s, "blobs", "damaged", "--all")) > 0 {
 				return ""
 			}
@@ -143,6 +143,7 @@ func TestDamagedBlobsHeal(t *testing.T) {
 // Bytes that no source shows any more are lost by name, and nothing waits for
 // them. A directory that is not the store is told from a store without blobs.
 func TestLostBlobsEndByName(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes half a minute: skipped with -short")
 	}
@@ -158,7 +159,7 @@ func TestLostBlobsEndByName(t *testing.T) {
 		if code := s.start("blobs", "verify", "--repair").code(askWithin); code != 1 {
 			t.Errorf("a walk over a damaged blob ends with %d", code)
 		}
-		eventually(t, 2*time.Minute, func() string {
+		eventually(t, askWithin, func() string {
 			left := list[damageRow](s, "blobs", "damaged")
 			if len(left) != 1 || left[0].State != "lost" || !strings.Contains(left[0].Message, "no source shows them any more") {
 				return fmt.Sprintf("what is damaged: %+v", left)

@@ -43,7 +43,7 @@ func TestKafkaBrokersFail(t *testing.T) {
 	s.engines(func(engine.Endpoints) {
 		members := []*process{s.start("run", "all"), s.start("run", "all")}
 		for _, p := range members {
-			eventually(t, 2*time.Minute, func() string { return says(p, `"msg":"running"`) })
+			eventually(t, askWithin, func() string { return says(p, `"msg":"running"`) })
 		}
 		for i := range rounds {
 			add(4)
@@ -119,7 +119,7 @@ func (s *system) listed() kadm.TopicDetails {
 // one may fail.
 func (s *system) inSync() {
 	s.t.Helper()
-	eventually(s.t, 2*time.Minute, func() string {
+	eventually(s.t, askWithin, func() string {
 		for _, d := range s.listed().Sorted() {
 			for _, p := range d.Partitions.Sorted() {
 				if len(p.ISR) < s.on.replicas {
@@ -165,7 +165,7 @@ func (s *system) moveLeaders() {
 			}
 		}
 	}
-	eventually(s.t, time.Minute, func() string {
+	eventually(s.t, askWithin, func() string {
 		topics := s.listed()
 		for topic, partitions := range leaders {
 			for id, before := range partitions {

@@ -24,6 +24,7 @@ func (s *system) asReader(at engine.Endpoints) []string {
 // Other clients see the topics of the broker, the embedded one too: kcat lists them and
 // reads every record.
 func TestKcatReadsTheTopics(t *testing.T) {
+	t.Parallel()
 	kcat, err := exec.LookPath("kcat")
 	if err != nil {
 		const how = "kcat is missing: install the package kcat"

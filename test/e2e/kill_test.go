@@ -25,6 +25,7 @@ insert:
 // before all kills are done, it begins again with no data. Every other kill
 // hits the engines at the same moment, the rest leave them orphaned.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	kills, from := int(number(t, "TRIBUTARY_KILLS", 10)), seed(t)
 	s := setUp(t, corpus.Options{Seed: from, Shape: corpus.Demo}, rig.Options{Extra: shortLeases})
 	began := time.Now()

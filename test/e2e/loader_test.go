@@ -151,7 +151,7 @@ func (l *loader) load(t *testing.T, n int, rng *rand.Rand) string {
 	run, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- in.Run(run) }()
-	eventually(t, 2*time.Minute, func() string {
+	eventually(t, askWithin, func() string {
 		at, err := insert.AppliedPosition(ctx, pool)
 		if err != nil {
 			t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 // another is done: both come back. What is known of the first is finished, no
 // number is given again, and the warehouse is as before.
 func TestReplaysAreRestored(t *testing.T) {
+	t.Parallel()
 	campaignOfLoss(t)
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true, Extra: shortLeases})
 	s.once()

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"syscall"
 	"testing"
-	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -39,7 +38,7 @@ func (s *system) lose(at engine.Endpoints, schemas ...string) {
 	for _, name := range schemas {
 		s.dropSchema(at, name)
 	}
-	eventually(s.t, time.Minute, func() string {
+	eventually(s.t, askWithin, func() string {
 		if _, err := os.Stat(dir); err != nil {
 			return err.Error()
 		}
@@ -81,6 +80,7 @@ func (s *system) projections(at engine.Endpoints) map[string][]string {
 // Warehouse, tracker and history are lost at once, and made anew: every row is
 // as before, and nothing was told again.
 func TestEverythingIsLost(t *testing.T) {
+	t.Parallel()
 	campaignOfLoss(t)
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true})
 	s.once()
@@ -103,6 +103,7 @@ func TestEverythingIsLost(t *testing.T) {
 // and between one rebuild and the next: they arrive, and in the end all is as in
 // an undisturbed run.
 func TestEverythingIsLostWhileIngestGoesOn(t *testing.T) {
+	t.Parallel()
 	campaignOfLoss(t)
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true, Extra: lively})
 	add := func(n int) {
@@ -116,7 +117,7 @@ func TestEverythingIsLostWhileIngestGoesOn(t *testing.T) {
 	}
 	s.engines(func(at engine.Endpoints) {
 		all := s.start("run", "all")
-		eventually(t, 2*time.Minute, func() string { return s.inserted(at, 20) })
+		eventually(t, askWithin, func() string { return s.inserted(at, 20) })
 		add(5)
 		s.lose(at, "tracker", "warehouse")
 		add(5)

@@ -31,6 +31,7 @@ const shownSQL = `SELECT 'file' AS what, action || '/' || file AS name, coalesce
 // doubles. The warehouse, its findings, the order and where everything stands
 // are as before, no file is fetched again, and nothing is pending.
 func TestOffsetsResetByHand(t *testing.T) {
+	t.Parallel()
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: replayShape(t, false)}, rig.Options{Local: true, Extra: lively})
 	s.once()
 	s.readAgain(func() {})
@@ -40,6 +41,7 @@ func TestOffsetsResetByHand(t *testing.T) {
 // much of what is read again is judged otherwise: what was judged first counts,
 // and what is stale is stale still.
 func TestOffsetsResetByHandUnderAnotherProfile(t *testing.T) {
+	t.Parallel()
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: replayShape(t, false)}, rig.Options{Local: true, Extra: lively})
 	s.once()
 	s.readAgain(func() {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
@@ -29,7 +28,7 @@ func TestPausedInsert(t *testing.T) {
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Small}, rig.Options{Local: true, Extra: lively})
 	s.engines(func(engine.Endpoints) {
 		late := s.start("run", "insert")
-		eventually(t, time.Minute, func() string { return says(late, `"msg":"insertion begins"`) })
+		eventually(t, askWithin, func() string { return says(late, `"msg":"insertion begins"`) })
 		late.pause()
 		s.overtaken(late, s.start("run", "insert"))
 	})
@@ -54,9 +53,9 @@ func TestPausedInsertAtEachStep(t *testing.T) {
 				s.binary, s.more = crashing, []string{"TRIBUTARY_PAUSE=" + label + ":1"}
 				late := s.start("run", "insert")
 				s.binary, s.more = ordinary, nil
-				eventually(t, time.Minute, func() string { return says(late, `"msg":"insertion begins"`) })
+				eventually(t, askWithin, func() string { return says(late, `"msg":"insertion begins"`) })
 				rest := s.start(withoutInsert()...)
-				eventually(t, 2*time.Minute, func() string {
+				eventually(t, askWithin, func() string {
 					if !late.paused() {
 						return "insert has not come to " + label
 					}
@@ -78,12 +77,12 @@ func (s *system) overtaken(late, next *process, rest ...*process) {
 	if len(rest) == 0 {
 		rest = append(rest, s.start(withoutInsert()...))
 	}
-	eventually(s.t, 2*time.Minute, func() string { return says(next, `"msg":"insertion begins"`) })
+	eventually(s.t, askWithin, func() string { return says(next, `"msg":"insertion begins"`) })
 	s.settled(append(rest, next)...)
 	before := s.marks()
 
 	late.resume()
-	eventually(s.t, time.Minute, func() string {
+	eventually(s.t, askWithin, func() string {
 		if missing := says(late, tookOver); missing != "" {
 			return missing + "\n" + late.tail()
 		}

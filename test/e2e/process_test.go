@@ -19,7 +19,7 @@ type process struct {
 	t    testing.TB
 	name string
 	cmd  *exec.Cmd
-	out  bytes.Buffer
+	out  string // the file of what it writes
 	log  string
 	done chan struct{}
 	err  error // once done
@@ -32,18 +32,24 @@ func (s *system) start(args ...string) *process {
 	s.started++
 	p := &process{t: s.t, name: strings.Join(args, " "), done: make(chan struct{}),
 		log: filepath.Join(s.dir, fmt.Sprintf("%02d-%s.log", s.started, strings.Trim(args[0], "-")))}
+	p.out = strings.TrimSuffix(p.log, ".log") + ".out"
 	log, err := os.Create(p.log)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer log.Close()
+	// Through a pipe its output would be cut off, or its children waited for,
+	// which may hold it open.
+	out, err := os.Create(p.out)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer out.Close()
 	p.cmd = exec.Command(s.binary, append(args, "--config", s.rig.Config)...)
 	p.cmd.Dir = s.dir
 	p.cmd.Env = append(os.Environ(), s.env()...)
-	p.cmd.Stdout, p.cmd.Stderr = &p.out, log
+	p.cmd.Stdout, p.cmd.Stderr = out, log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	// Children may hold the output open; they aren't waited for.
-	p.cmd.WaitDelay = time.Second
 	if err := p.cmd.Start(); err != nil {
 		s.t.Fatalf("start tributary %s: %v", p.name, err)
 	}
@@ -80,7 +86,7 @@ func (p *process) code(limit time.Duration) int {
 func (p *process) stop() {
 	p.t.Helper()
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
-	if code := p.code(time.Minute); code != 0 {
+	if code := p.code(askWithin); code != 0 {
 		p.t.Errorf("tributary %s: exit code %d after SIGTERM\n%s", p.name, code, p.tail())
 	}
 }
@@ -105,6 +111,15 @@ func (p *process) kill(tree bool) bool {
 	return p.cmd.ProcessState.ExitCode() < 0
 }
 
+// output is what the process has written to standard output.
+func (p *process) output() string {
+	b, err := os.ReadFile(p.out)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return string(b)
+}
+
 // said tells whether the log has the given text.
 func (p *process) said(what string) bool {
 	b, err := os.ReadFile(p.log)
@@ -120,7 +135,7 @@ func (p *process) tail() string {
 	}
 	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
 	lines = slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(l, `"level":"INFO"`) })
-	return fmt.Sprintf("%s\n%s: %s", p.out.String(), p.log, strings.Join(lines[max(0, len(lines)-60):], "\n"))
+	return fmt.Sprintf("%s\n%s: %s", p.output(), p.log, strings.Join(lines[max(0, len(lines)-60):], "\n"))
 }
 
 // below lists all descendants of a process.

@@ -50,7 +50,7 @@ func (s *system) dropSchema(at engine.Endpoints, name string) {
 	s.t.Helper()
 	s.warehouse(at, func(pool *pgxpool.Pool) {
 		// Members at work may stand in the way, or be stood in.
-		eventually(s.t, time.Minute, func() string {
+		eventually(s.t, askWithin, func() string {
 			if _, err := pool.Exec(s.t.Context(), "DROP SCHEMA "+name+" CASCADE"); err != nil {
 				return err.Error()
 			}
@@ -63,6 +63,7 @@ func (s *system) dropSchema(at engine.Endpoints, name string) {
 // nothing is told again, every row is as before, and what is added afterwards
 // is inserted as in an undisturbed run.
 func TestDroppedWarehouseIsRebuilt(t *testing.T) {
+	t.Parallel()
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: shapeOfLoss()}, rig.Options{Local: true})
 	s.once()
 	s.expect(true)
@@ -83,8 +84,8 @@ func TestDroppedWarehouseIsRebuilt(t *testing.T) {
 			}
 		})
 		p := s.start("warehouse", "verify")
-		if code := p.code(askWithin); code != 1 || !strings.Contains(p.out.String(), "forged") || !strings.Contains(p.out.String(), "measurement: ") {
-			t.Errorf("a forged row: exit code %d\n%s%s", code, p.out.String(), p.tail())
+		if code := p.code(askWithin); code != 1 || !strings.Contains(p.output(), "forged") || !strings.Contains(p.output(), "measurement: ") {
+			t.Errorf("a forged row: exit code %d\n%s%s", code, p.output(), p.tail())
 		}
 		s.ask("warehouse", "rebuild")
 		if diff := gocmp.Diff(before, s.warehouseRows(at)); diff != "" {
@@ -105,6 +106,7 @@ func TestDroppedWarehouseIsRebuilt(t *testing.T) {
 // the running roles, a rebuild is killed, and a warehouse that is there is made
 // anew. In the end all is as undisturbed.
 func TestWarehouseIsRebuiltWhileIngestGoesOn(t *testing.T) {
+	t.Parallel()
 	campaignOfLoss(t)
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true, Extra: lively})
 	s.once()
@@ -112,7 +114,7 @@ func TestWarehouseIsRebuiltWhileIngestGoesOn(t *testing.T) {
 	s.forget()
 	s.engines(func(at engine.Endpoints) {
 		all := s.start("run", "all")
-		eventually(t, 2*time.Minute, func() string { return s.inserted(at, 20) })
+		eventually(t, askWithin, func() string { return s.inserted(at, 20) })
 		s.dropSchema(at, "warehouse")
 		killed := s.start("warehouse", "rebuild")
 		killed.within(300 * time.Millisecond)

@@ -25,6 +25,7 @@ const hostileName = `';--{x:String}<b>&"%s.zip`
 // recipe answers with what follows from the oracle; times, which no oracle
 // knows, with what follows from the log as Kafka has it.
 func TestRecipesMatchTheOracle(t *testing.T) {
+	t.Parallel()
 	shape := os.Getenv("TRIBUTARY_RECIPES")
 	if shape == "" {
 		t.Skip("takes a minute: make test-recipes runs it (TRIBUTARY_RECIPES names the corpus)")

@@ -22,6 +22,7 @@ import (
 // theirs are being fetched, leave nothing behind that waits for them: a round
 // without them ends, sessions and batches are closed, and nothing is pending.
 func TestRemovedSourcesLeaveNothingPending(t *testing.T) {
+	t.Parallel()
 	dir := openDir(t)
 	s := &system{t: t, binary: program(t), dir: dir, rig: &rig.Rig{Dir: dir, Config: filepath.Join(dir, "tributary.yaml")}}
 	good, changing := filepath.Join(dir, "good"), filepath.Join(dir, "changing")
@@ -91,7 +92,7 @@ func (s *system) rewrite(yaml string) {
 // control asks the schema control of engines that run until the answer is empty.
 func (s *system) control(ask func(*pgx.Conn) string) {
 	s.t.Helper()
-	eventually(s.t, 2*time.Minute, func() string {
+	eventually(s.t, askWithin, func() string {
 		at, running, err := engine.Attach(s.data())
 		if err != nil || !running || at.Postgres == "" {
 			return fmt.Sprintf("the engines don't run: %v", err)

@@ -85,6 +85,7 @@ func replayShape(t *testing.T, short bool) string {
 // warehouse, its findings and what files and documents show stay as they are,
 // and the history has every run.
 func TestReplay(t *testing.T) {
+	t.Parallel()
 	shape := replayShape(t, true)
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: shape}, rig.Options{Local: true, Extra: lively})
 	s.once()
@@ -243,6 +244,7 @@ func TestReplayTwiceAtOnce(t *testing.T) {
 // Both versions of a file that was uploaded again are replayed, the older one
 // last: it stays the older one, in the warehouse and in what is shown.
 func TestReplayOfAnOlderVersion(t *testing.T) {
+	t.Parallel()
 	replayShape(t, false)
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true, Extra: lively})
 	s.once()

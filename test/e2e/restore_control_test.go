@@ -37,6 +37,7 @@ func (s *system) insertedOnce() {
 // fetches nothing and orders nothing anew, and what is added later is inserted
 // as in an undisturbed run.
 func TestControlIsRestored(t *testing.T) {
+	t.Parallel()
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: shapeOfLoss()}, rig.Options{Local: true})
 	s.once()
 	before := s.expect(true)
@@ -98,7 +99,7 @@ func (s *system) reached(p *process, question string) {
 	s.t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for over := time.After(2 * time.Minute); ; {
+	for over := time.After(askWithin); ; {
 		if at, running, err := engine.Attach(s.data()); err == nil && running && at.Postgres != "" {
 			var yes bool
 			s.warehouse(at, func(pool *pgxpool.Pool) {

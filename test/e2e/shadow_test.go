@@ -59,6 +59,7 @@ const loadedSQL = `SELECT action, file_name AS file, entry AS document, state, e
 // those, once, and the history has both runs. What arrives beside a shadow is
 // judged by the profile that is live.
 func TestShadow(t *testing.T) {
+	t.Parallel()
 	shape := replayShape(t, false)
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: shape}, rig.Options{Local: true, Extra: lively})
 	s.once()
@@ -345,6 +346,7 @@ func (s *system) edit(path, from, to string) {
 // A mapping is changed: a shadow of known verdicts says whose rows differ, and
 // is promoted only with the profile that it was made with.
 func TestShadowOfAMapping(t *testing.T) {
+	t.Parallel()
 	shape := replayShape(t, false)
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: shape}, rig.Options{Local: true, Extra: lively})
 	s.once()

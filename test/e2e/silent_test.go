@@ -29,6 +29,7 @@ const deletions = 30
 // outstanding, and in the end the warehouse holds what it holds undisturbed. So
 // nobody waits for offsets whose records are gone either.
 func TestWorkThatIsDeletedIsRequestedAgain(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes half a minute: skipped with -short")
 	}
@@ -44,7 +45,7 @@ func TestWorkThatIsDeletedIsRequestedAgain(t *testing.T) {
 		// Who reads jobs is not there yet: all are lost.
 		deciding := s.start("run", "schedule", "poll", "plan", "publish")
 		lost := int64(0)
-		eventually(t, 2*time.Minute, func() string {
+		eventually(t, askWithin, func() string {
 			if lost += w.delete(); lost == 0 {
 				return "no job was requested yet"
 			}
@@ -126,7 +127,7 @@ func (w *workTopics) unreadable() {
 // delete deletes all records of the topics and returns how many there were.
 func (w *workTopics) delete() (n int64) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(w.t.Context(), askWithin)
 	defer cancel()
 	starts, err := w.admin.ListStartOffsets(ctx, w.topics...)
 	if err != nil {

@@ -19,6 +19,7 @@ type ranRow struct{ Action, File string }
 // affects, and when that has run nothing is stale any more: a mapping, a schema, a
 // check.
 func TestStale(t *testing.T) {
+	t.Parallel()
 	shape := replayShape(t, false)
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: shape}, rig.Options{Local: true, Extra: lively})
 	s.once()

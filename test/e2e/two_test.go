@@ -34,6 +34,7 @@ insert:
 // give what one of each gives; also for what is added while they run, and when
 // one of them stops.
 func TestTwoOfEveryRole(t *testing.T) {
+	t.Parallel()
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true, Extra: lively})
 	s.once()
 	one := s.expect(true)
@@ -71,6 +72,7 @@ func TestTwoOfEveryRole(t *testing.T) {
 // (once in ten of TRIBUTARY_KILLS): the others finish what it left, once. A
 // death during a rebalance is found by the rebalance's own limit.
 func TestKillOneOfTwo(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes long: skipped with -short")
 	}
@@ -108,7 +110,7 @@ func TestKillOneOfTwo(t *testing.T) {
 // settled waits until all files and documents have the oracle's ends.
 func (s *system) settled(running ...*process) {
 	s.t.Helper()
-	eventually(s.t, 5*time.Minute, func() string {
+	eventually(s.t, askWithin, func() string {
 		for _, p := range running {
 			select {
 			case <-p.done:

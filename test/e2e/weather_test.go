@@ -42,6 +42,7 @@ const placeSQL = `d.action || '/' || d.file_name || '/' || d.entry, d.archive`
 // uploaded again, corrections, deletions, what is missing and comes later, a
 // reference list, and everything that fails.
 func TestWeather(t *testing.T) {
+	t.Parallel()
 	c, err := profiles.Weather(seed(t))
 	if err != nil {
 		t.Fatal(err)

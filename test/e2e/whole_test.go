@@ -24,6 +24,7 @@ const (
 // unloaded. Each time every end, claim, row, finding, context and overview is
 // what the oracle says.
 func TestWholeCorpus(t *testing.T) {
+	t.Parallel()
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Whole}, rig.Options{})
 	s.once()
 	s.expect(true)

@@ -295,7 +295,7 @@ func TestIgnoredNamesAreVisible(t *testing.T) {
 	if !shown.endsWell() {
 		t.Fatal(shown.tail())
 	}
-	text := shown.out.String()
+	text := shown.output()
 	if !strings.Contains(text, "notes-0000.txt") || !shown.said("2001 more") {
 		t.Errorf("sources ignored shows neither the names nor how many more there are:\n%.600s", text)
 	}
@@ -350,9 +350,9 @@ func TestUnknownSchemes(t *testing.T) {
 			p := w.start(args...)
 			code, ok := p.code()
 			if !ok || code == 0 {
-				t.Errorf("tributary %s takes %s\n%s", strings.Join(args, " "), url, p.out.String())
+				t.Errorf("tributary %s takes %s\n%s", strings.Join(args, " "), url, p.output())
 			}
-			if strings.Contains(p.out.String(), "passwd") {
+			if strings.Contains(p.output(), "passwd") {
 				t.Errorf("tributary %s lists %s", strings.Join(args, " "), url)
 			}
 		}

@@ -18,7 +18,7 @@ import (
 type process struct {
 	name string
 	cmd  *exec.Cmd
-	out  bytes.Buffer
+	out  string // the file of what it writes
 	log  string
 	done chan struct{}
 	most atomic.Int64 // memory, when it was killed for that
@@ -35,10 +35,17 @@ func (w *world) start(args ...string) *process {
 		w.t.Fatal(err)
 	}
 	defer log.Close()
+	// Through a pipe its output would be cut off, or its children waited for,
+	// which may hold it open.
+	p.out = strings.TrimSuffix(p.log, ".log") + ".out"
+	out, err := os.Create(p.out)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer out.Close()
 	p.cmd = exec.Command(w.binary, append(args, "--config", w.rig.Config)...)
-	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = w.dir, &p.out, log
+	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = w.dir, out, log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	p.cmd.WaitDelay = time.Second // children may hold the output open; they aren't waited for
 	if err := p.cmd.Start(); err != nil {
 		w.t.Fatalf("start tributary %s: %v", p.name, err)
 	}
@@ -152,7 +159,7 @@ func (p *process) tail() string {
 	for i, l := range lines {
 		lines[i] = fmt.Sprintf("%.400s", l)
 	}
-	return fmt.Sprintf("%.2000s\n%s:\n%s", p.out.String(), p.log, strings.Join(lines[max(0, len(lines)-25):], "\n"))
+	return fmt.Sprintf("%.2000s\n%s:\n%s", p.output(), p.log, strings.Join(lines[max(0, len(lines)-25):], "\n"))
 }
 
 // below lists all descendants of a process.
@@ -194,4 +201,13 @@ func (p *process) warned(of string) bool {
 		}
 	}
 	return false
+}
+
+// output is what the process has written to standard output.
+func (p *process) output() string {
+	b, err := os.ReadFile(p.out)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
 }

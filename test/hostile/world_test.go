@@ -288,9 +288,9 @@ func (w *world) ask(args ...string) (string, error) {
 	p := w.start(args...)
 	code, ok := p.code()
 	if !ok || code != 0 {
-		return p.out.String(), fmt.Errorf("tributary %s: exit code %d\n%s", strings.Join(args, " "), code, p.tail())
+		return p.output(), fmt.Errorf("tributary %s: exit code %d\n%s", strings.Join(args, " "), code, p.tail())
 	}
-	return p.out.String(), nil
+	return p.output(), nil
 }
 
 // list runs a command with -o json and decodes its rows.

@@ -14,6 +14,10 @@ import (
 	"tributary/internal/engine/enginetest"
 )
 
+// patience ends a test that hangs: nothing that is waited for takes as long,
+// however busy the machine is.
+const patience = 5 * time.Minute
+
 func TestJarsAreCompared(t *testing.T) {
 	lib := t.TempDir()
 	const list = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824  a.jar\n" // hello
@@ -74,7 +78,7 @@ func TestABrokerIsKilledAndComesBack(t *testing.T) {
 	}
 	produce := func() {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
 		if err := client.ProduceSync(ctx, kgo.StringRecord("a"), kgo.StringRecord("b"), kgo.StringRecord("c")).FirstErr(); err != nil {
 			t.Fatal(err)
@@ -96,7 +100,7 @@ func TestABrokerIsKilledAndComesBack(t *testing.T) {
 	}
 	produce()
 	for n := 0; n < 9; {
-		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		ctx, cancel := context.WithTimeout(ctx, patience)
 		fetches := client.PollFetches(ctx)
 		over := ctx.Err() != nil
 		cancel()

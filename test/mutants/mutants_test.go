@@ -159,7 +159,7 @@ func TestRunsTests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := judge{root: dir, scratch: t.TempDir(), timeout: time.Minute, known: known, sound: map[string]string{}}
+		j := judge{root: dir, scratch: t.TempDir(), timeout: 5 * time.Minute, known: known, sound: map[string]string{}}
 		got, err := j.try(t.Context(), Mutant{Name: "m", Package: ".", Test: step.test, Edits: []Edit{{"m.go", "\treturn 1\n", "\treturn 2\n"}}})
 		if err != nil {
 			t.Fatal(err)

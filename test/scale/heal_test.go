@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -31,7 +30,7 @@ func heals(t *testing.T, pool *pgxpool.Pool) {
 				t.Fatal(err)
 			}
 		}
-		eventually(t, time.Minute, func() string {
+		eventually(t, patience, func() string {
 			all, err := control.Damages(t.Context(), pool, true, 10)
 			if err != nil {
 				return err.Error()

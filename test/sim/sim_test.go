@@ -15,7 +15,7 @@ import (
 	"tributary/schemas"
 )
 
-// What a run of seeds is asked for, by environment variables (mk/sim.mk).
+// What a run of seeds is asked for, by environment variables (mk/proof.mk).
 const (
 	envSeed      = "SIM_SEED"      // the first seed; default 1
 	envRuns      = "SIM_RUNS"      // how many; default 10

@@ -24,6 +24,10 @@ import (
 	"tributary/test/rig"
 )
 
+// patience ends a test that hangs: nothing that is waited for takes as long,
+// however busy the machine is.
+const patience = 5 * time.Minute
+
 // before is the commit of the program before, which drew positions that name
 // nothing.
 const before = "e642450"
@@ -70,7 +74,7 @@ func setUp(t *testing.T, zips, groups int) *system {
 	s := &system{t: t, dir: dir, old: filepath.Join(dir, "before"), new: filepath.Join(dir, "tributary")}
 	t.Cleanup(func() {
 		// Engines that were killed may still be going down.
-		if last := await(30*time.Second, func() string { return said(os.RemoveAll(dir)) }); last != "" {
+		if last := await(patience, func() string { return said(os.RemoveAll(dir)) }); last != "" {
 			t.Error(last)
 		}
 	})
@@ -176,7 +180,7 @@ func (s *system) start(binary string, args ...string) *member {
 		_ = m.cmd.Process.Signal(syscall.SIGTERM)
 		select {
 		case <-m.done:
-		case <-time.After(time.Minute):
+		case <-time.After(patience):
 			_ = syscall.Kill(-m.cmd.Process.Pid, syscall.SIGKILL)
 			<-m.done
 		}
@@ -253,7 +257,7 @@ func (s *system) endpoints() (e struct {
 }
 
 func (s *system) ask(do func(context.Context, *pgx.Conn) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	at, err := s.endpoints()
 	if err != nil {
@@ -303,7 +307,7 @@ func (s *system) order() (all []*kgo.Record) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
 	for int64(len(all)) < last {
 		fetches := c.PollFetches(ctx)
@@ -324,7 +328,7 @@ func said(err error) string {
 
 func (s *system) must(what string, check func() string) {
 	s.t.Helper()
-	if last := await(2*time.Minute, check); last != "" {
+	if last := await(patience, check); last != "" {
 		s.t.Fatalf("%s: %s", what, last)
 	}
 }

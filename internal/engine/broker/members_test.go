@@ -61,7 +61,7 @@ func TestAMemberThatDiesInItsJoinIsRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); ; {
+	for deadline := time.Now().Add(patience); ; {
 		sync := kmsg.NewPtrSyncGroupRequest()
 		sync.Group, sync.MemberID, sync.Generation = "g", me, joined.Generation
 		if _, err := sync.RequestWith(ctx, living); err != nil {
@@ -93,7 +93,7 @@ func TestAMemberThatDiesInItsJoinIsRemoved(t *testing.T) {
 // waitMembers waits until a group has as many members as wanted.
 func waitMembers(t *testing.T, b *Broker, group string, wanted func(int) bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; {
+	for deadline := time.Now().Add(patience); ; {
 		if info := b.cluster.GroupInfo(group); info != nil && wanted(len(info.Members)) {
 			return
 		}

@@ -254,7 +254,7 @@ func TestTooManyStrangers(t *testing.T) {
 	for _, c := range held {
 		_ = c.Close()
 	}
-	for deadline := time.Now().Add(time.Minute); ; tick(t) {
+	for deadline := time.Now().Add(patience); ; tick(t) {
 		if user(t, b, Reader, "reads").Ping(t.Context()) == nil {
 			break
 		}

@@ -12,6 +12,10 @@ import (
 	"go.uber.org/goleak"
 )
 
+// patience ends a test that hangs: nothing that is waited for takes as long,
+// however busy the machine is.
+const patience = 5 * time.Minute
+
 // envParent makes the test binary start a child, name it, and wait to be killed.
 const envParent = "TRIBUTARY_TEST_CHILD_PARENT"
 
@@ -95,7 +99,7 @@ func TestAChildDoesNotOutliveItsParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = parent.Wait() // it was killed
-	deadline := time.After(time.Minute)
+	deadline := time.After(patience)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for running(pid) {

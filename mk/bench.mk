@@ -1,0 +1,39 @@
+# What the program does in how much time and memory, beside something that does
+# the same with less, in the same run.
+
+.PHONY: bench
+bench: engines servers clients ## the whole pipeline beside lftp, unzip and xmllint
+	$(call packages,lftp:lftp unzip:unzip)
+	$(GO) run ./bench
+
+.PHONY: bench-insert
+bench-insert: engines ## a document of 4,000 experiments loaded, beside a bare COPY of its rows
+	$(GO) run ./bench/insert
+
+# Throughput per number of members, and the runtime's own cost.
+# FILES, MEMBERS and RECORDS make a campaign of it:
+#   make bench-scale FILES=2400 MEMBERS=1,2,4,8
+MEMBERS ?= 1,2,4,8
+.PHONY: bench-scale
+bench-scale: engines ## 1, 2, 4 and 8 members over a server of 50 ms a request; CPU per record
+	$(GO) run ./bench/scale -files $(or $(FILES),400) -members $(MEMBERS) -records $(or $(RECORDS),200000)
+
+# How fast the tracker is rebuilt from the log, beside a raw COPY of the same
+# rows, and in how much memory. EVENTS is the length of the log; a campaign
+# takes five million, which need 8 GB of disk for a quarter of an hour:
+#   make bench-rebuild EVENTS=5000000
+.PHONY: bench-rebuild
+bench-rebuild: engines ## tracker rebuild beside a raw COPY of the same rows: EVENTS events
+	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_REBUILD_EVENTS=$(or $(EVENTS),280000) $(GO) test -count=1 -timeout 0 -v -run '^TestRebuildBesideCopy$$' ./consumers/tracker
+
+# How fast the history is filled again, against a plain INSERT of prepared
+# blocks of the same rows into the same table, round by round in the same run;
+# what both cost in time of the processor; in how much memory, of the process
+# and of ClickHouse's engine beside it; how fast it is verified; and how long
+# each rollup takes. HISTORY_EVENTS is how many events there are, HISTORY_ROUNDS
+# how often it is measured.
+#   make bench-history HISTORY_EVENTS=5000000 HISTORY_ROUNDS=1
+.PHONY: bench-history
+bench-history: engines ## history rebuild and verify against a plain INSERT (HISTORY_EVENTS, HISTORY_ROUNDS)
+	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_HISTORY_EVENTS=$(or $(HISTORY_EVENTS),300000) TRIBUTARY_HISTORY_ROUNDS=$(or $(HISTORY_ROUNDS),3) \
+	  $(GO) test -count=1 -timeout 120m -run '^(TestRollupTimes|TestRebuildAgainstPlainInsert)$$' -v ./consumers/history

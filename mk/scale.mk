@@ -1,0 +1,22 @@
+# Control and the outboxes on as much as they are made for. Plain go test runs the
+# same tests on a fiftieth of it and less. HOSTINGS that control knows (a tenth of
+# it is the number of files), LISTED entries in the listing that is compared with
+# them, EVENTS that go through an outbox, DOCUMENTS in warehouse and tracker.
+HOSTINGS ?= 10000000
+LISTED ?= 100000
+DOCUMENTS ?= 1000000
+
+.PHONY: control-scale
+control-scale: engines ## what every statement of control looks at where it knows 10,000,000 hostings
+	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_SCALE_HOSTINGS=$(HOSTINGS) TRIBUTARY_SCALE_LISTED=$(LISTED) \
+	  $(GO) test -count=1 -timeout 120m -v -run 'TestControlDecidesByIndex' ./test/scale
+
+.PHONY: outbox-scale
+outbox-scale: engines ## a million events through an outbox: their order, its size, what it asks when idle
+	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_SCALE_EVENTS=$(or $(EVENTS),1000000) \
+	  $(GO) test -count=1 -timeout 60m -v -run 'TestOutbox' ./test/scale
+
+.PHONY: projections-scale
+projections-scale: engines ## what every statement of insert and tracker looks at among a million documents
+	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_SCALE_DOCUMENTS=$(DOCUMENTS) \
+	  $(GO) test -p 1 -count=1 -timeout 120m -v -run 'DecidesByIndex|WritesByIndex' ./consumers/insert ./consumers/tracker
