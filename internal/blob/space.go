@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -25,23 +23,6 @@ func (d *Dir) Path() string { return d.path }
 
 // Usage asks the file system of the store.
 func (d *Dir) Usage() (Usage, error) { return UsageOf(d.path) }
-
-// UsageOf asks the file system of a path. It needs no right to read it.
-func UsageOf(path string) (Usage, error) {
-	var s syscall.Statfs_t
-	if err := syscall.Statfs(path, &s); err != nil {
-		return Usage{}, fmt.Errorf("ask how full the disk of %s is: %w", path, err)
-	}
-	size := int64(s.Bsize) //nolint:unconvert // another type on other systems
-	return Usage{Free: bytes(s.Bavail, size), Total: bytes(s.Blocks, size)}, nil
-}
-
-func bytes(blocks uint64, size int64) int64 {
-	if size <= 0 || blocks > math.MaxInt64/uint64(size) {
-		return math.MaxInt64
-	}
-	return int64(blocks) * size
-}
 
 const (
 	// usageFor is how long one look at the file system counts.

@@ -13,7 +13,6 @@ import (
 	"syscall"
 
 	"github.com/jlaffaye/ftp"
-	"github.com/pkg/sftp"
 	"golang.org/x/crypto/ssh"
 )
 
@@ -184,8 +183,7 @@ func classify(err error) Class {
 		return NotExist
 	case errors.Is(err, fs.ErrPermission):
 		return Permission
-	case errors.Is(err, sftp.ErrSSHFxConnectionLost), errors.Is(err, sftp.ErrSSHFxNoConnection),
-		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
+	case sftpLost(err), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
 		errors.Is(err, io.ErrClosedPipe),
 		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EPIPE):
 		return Connection
@@ -204,8 +202,7 @@ func classify(err error) Class {
 	case errors.Is(err, ftp.ErrInvalidCommand):
 		return Misconfigured
 	}
-	var status *sftp.StatusError
-	if errors.As(err, &status) {
+	if sftpStatus(err) {
 		return Unclassified
 	}
 	var ne net.Error

@@ -129,6 +129,9 @@ const (
 	DefaultIdleTimeout    = 60 * time.Second
 )
 
+// closeGrace is how long a polite goodbye may take.
+const closeGrace = 2 * time.Second
+
 // Target is a parsed source URL.
 type Target struct {
 	// Scheme is sftp, ftp or file.

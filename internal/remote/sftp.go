@@ -1,3 +1,5 @@
+//go:build !wasip1
+
 package remote
 
 import (
@@ -29,8 +31,6 @@ const (
 	// slowest is the rate, in bytes per second, below which a small file counts
 	// as stalled.
 	slowest = 1 << 10
-	// closeGrace is how long a polite goodbye may take.
-	closeGrace = 2 * time.Second
 )
 
 // sftpSession is one SSH connection with one SFTP channel.

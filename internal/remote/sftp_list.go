@@ -1,3 +1,5 @@
+//go:build !wasip1
+
 package remote
 
 import (
@@ -70,10 +72,6 @@ func (s *sftpSession) listByLibrary(ctx context.Context, dir, p string, yield fu
 	}
 	return s.fail("list", dir, err)
 }
-
-// errStatus marks errors that the server reported in good order, after which
-// the channel is as usable as before.
-var errStatus = errors.New("server reports")
 
 // sftpLister is an SFTP channel for listings.
 type sftpLister struct {

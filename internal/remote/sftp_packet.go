@@ -23,6 +23,10 @@ const (
 
 var errMalformed = errors.New("server sent a malformed packet")
 
+// errStatus marks errors that the server reported in good order, after which
+// the channel is as usable as before.
+var errStatus = errors.New("server reports")
+
 // eachName yields the entries of one NAME packet.
 func eachName(body []byte, yield func(Entry) error) (yieldErr, err error) {
 	if len(body) < 4 {

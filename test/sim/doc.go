@@ -16,4 +16,7 @@
 // A seed draws a corpus, members and faults. After a while the faults stop, and
 // everything must drain. Then the laws are checked, each by a function with its
 // name (laws_test.go). See mk/proof.mk for how to run many seeds.
+//
+// Compiled for wasip1 and run by the command in wasm, a seed gives the same trace
+// each time: what follows from a seed must depend on nothing but it there.
 package sim

@@ -1,4 +1,4 @@
-//go:build synctests
+//go:build synctests && !wasip1
 
 package sim
 

@@ -70,6 +70,7 @@ type sim struct {
 	running   sync.WaitGroup // members
 	ctx       context.Context
 	noFaults  bool
+	drawn     int // parts
 
 	mu         sync.Mutex
 	hosted     map[string][]byte // what was put on the servers, by server and path (L7)
@@ -156,6 +157,8 @@ func newSim(t *testing.T, sh *shared, seed uint64, faultless bool, pace time.Dur
 	if pace == 1 { // in real time they would take long
 		s.scene.files = append(s.scene.files, drawDrips(seed)...)
 	}
+	s.drawn = s.parts()
+	s.leaveOut(os.Getenv(envWithout))
 	s.control, s.warehouse, s.tracker, s.history = newControl(s), newWarehouse(s), newTracker(s), newHistory(s)
 	for source, at := range sceneSources() {
 		s.sources[source] = config.Source{ID: source, URL: sourceURL(source)}

@@ -20,6 +20,7 @@ const (
 	envSeed      = "SIM_SEED"      // the first seed; default 1
 	envRuns      = "SIM_RUNS"      // how many; default 10
 	envFaultless = "SIM_FAULTLESS" // any value: nothing goes wrong
+	envWithout   = "SIM_WITHOUT"   // the numbers of parts that are left out of what a seed drew
 	envTraces    = "SIM_TRACES"    // a folder for the traces of failing seeds
 	envSummary   = "SIM_SUMMARY"   // a file for the numbers of seeds and violations
 )
@@ -64,7 +65,7 @@ func summarise(t *testing.T, first, n uint64, violations int) {
 
 // story is the trace of a run.
 func (s *sim) story() string {
-	return fmt.Sprintf("seed %d, %d members, %d files, %d faults struck:\n%s", s.seed, len(s.members), len(s.scene.files), s.faults.struck, strings.Join(s.trace, "\n"))
+	return fmt.Sprintf("seed %d, %d members, %d files, %d faults struck, %d parts drawn:\n%s", s.seed, len(s.members), len(s.scene.files), s.faults.struck, s.drawn, strings.Join(s.trace, "\n"))
 }
 
 // keep prints the trace of a failing seed, and keeps it.
