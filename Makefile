@@ -84,6 +84,9 @@ fmt: ## fail where gofmt would change something
 .PHONY: vet
 vet: ## go vet
 	$(GO) vet ./...
+	$(GO) vet -tags synctests,crashpoints ./test/sim ./internal/crashpoint
+	GOOS=wasip1 GOARCH=wasm $(GO) vet -tags synctests ./test/sim
+	cd test/sim/wasm && $(GO) vet ./...
 
 .PHONY: lint
 lint: ## golangci-lint, as .golangci.yml says

@@ -12,6 +12,7 @@ import (
 
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 )
 
@@ -84,8 +85,8 @@ func (d *database) putRecord(rec schemas.Record) {
 	d.outbox = append(d.outbox, row{d.rows, rec})
 }
 
-// sink feeds a database through a sink.Applier.
-type sink struct {
+// feed feeds a database through a sink.Applier.
+type feed struct {
 	p     *proc
 	db    *database
 	group string
@@ -94,7 +95,7 @@ type sink struct {
 	apply   func([]sink.Range)
 }
 
-func (k *sink) Position(ctx context.Context, topic string, partition int32) (int64, error) {
+func (k *feed) Position(ctx context.Context, topic string, partition int32) (int64, error) {
 	if err := k.p.step(ctx, "position"); err != nil {
 		return 0, err
 	}
@@ -103,7 +104,7 @@ func (k *sink) Position(ctx context.Context, topic string, partition int32) (int
 	return k.db.offsets[fmt.Sprintf("%s %s/%d", k.group, topic, partition)], nil
 }
 
-func (k *sink) Apply(ctx context.Context, batch []sink.Range) error {
+func (k *feed) Apply(ctx context.Context, batch []sink.Range) error {
 	if k.prepare != nil {
 		if err := k.prepare(ctx, batch); err != nil {
 			return err

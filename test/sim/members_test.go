@@ -20,12 +20,13 @@ import (
 	"tributary/internal/blob"
 	"tributary/internal/config"
 	"tributary/internal/stage"
+	"tributary/internal/stage/member"
 	"tributary/internal/stage/sink"
 	"tributary/schemas"
 )
 
-// member is a place for a process: one that dies is started again.
-type member struct {
+// simulated is a place for a process: one that dies is started again.
+type simulated struct {
 	role, name string
 	mu         sync.Mutex
 	p          *proc
@@ -34,14 +35,14 @@ type member struct {
 	left       chan struct{}      // closed when the last process has ended
 }
 
-func (m *member) now() (*proc, context.CancelFunc) {
+func (m *simulated) now() (*proc, context.CancelFunc) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.p, m.stop
 }
 
 // retire ends a member for good, in good order, and waits until it has ended.
-func (m *member) retire() {
+func (m *simulated) retire() {
 	m.mu.Lock()
 	m.retired = true
 	stop := m.stop
@@ -52,7 +53,7 @@ func (m *member) retire() {
 	<-m.left
 }
 
-func (m *member) isRetired() bool {
+func (m *simulated) isRetired() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.retired
@@ -62,7 +63,7 @@ func (m *member) isRetired() bool {
 const restartAfter = 1500 * time.Millisecond
 
 // supervise runs a member's processes, one after another, until ctx ends.
-func (s *sim) supervise(ctx context.Context, m *member) {
+func (s *sim) supervise(ctx context.Context, m *simulated) {
 	defer close(m.left)
 	for n := 1; ctx.Err() == nil && !m.isRetired(); n++ {
 		name := m.name
@@ -180,7 +181,7 @@ func (s *sim) runner(p *proc, name, topic string, work stage.Stage, log *slog.Lo
 		BackoffMax: 5 * time.Second, CommitInterval: s.scene.commits}, p.client, s.shared.codec, work, log, metrics)
 }
 
-func (s *sim) applier(p *proc, k *sink, log *slog.Logger, metrics *member.Metrics, topics ...string) *sink.Applier {
+func (s *sim) applier(p *proc, k *feed, log *slog.Logger, metrics *member.Metrics, topics ...string) *sink.Applier {
 	return sink.New(sink.Config{Name: k.group, Prefix: prefix, Topics: topics, MaxWait: 200 * time.Millisecond}, p.client, k, log, metrics)
 }
 
@@ -188,7 +189,7 @@ func (s *sim) applier(p *proc, k *sink, log *slog.Logger, metrics *member.Metric
 func (s *sim) decider(ctx context.Context, p *proc, db *database, apply func([]sink.Range), decide func(), log *slog.Logger, metrics *member.Metrics, topics ...string) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		return s.applier(p, &sink{p: p, db: db, group: p.role, apply: apply}, log, metrics, topics...).Run(ctx)
+		return s.applier(p, &feed{p: p, db: db, group: p.role, apply: apply}, log, metrics, topics...).Run(ctx)
 	})
 	g.Go(func() error {
 		for {

@@ -63,12 +63,12 @@ func (m models) work(ctx context.Context, p *proc, log *slog.Logger, metrics *me
 	case "sequence":
 		return s.decider(ctx, p, &s.control.database, s.control.sequence, s.control.release, log, metrics, schemas.DocumentValidatedTopic)
 	case "insert":
-		k := &sink{p: p, db: &s.warehouse.database, group: p.role, prepare: s.warehouse.prepare(p), apply: s.warehouse.apply}
+		k := &feed{p: p, db: &s.warehouse.database, group: p.role, prepare: s.warehouse.prepare(p), apply: s.warehouse.apply}
 		return s.applier(p, k, log, metrics, schemas.DocumentOrderedTopic).Run(ctx)
 	case "tracker":
-		return s.applier(p, &sink{p: p, db: &s.tracker.database, group: p.role, apply: s.tracker.apply}, log, metrics, schemas.StatusChangedTopic).Run(ctx)
+		return s.applier(p, &feed{p: p, db: &s.tracker.database, group: p.role, apply: s.tracker.apply}, log, metrics, schemas.StatusChangedTopic).Run(ctx)
 	case "history":
-		return s.applier(p, &sink{p: p, db: &s.history.database, group: p.role, apply: s.history.apply}, log, metrics, topicsOf()...).Run(ctx)
+		return s.applier(p, &feed{p: p, db: &s.history.database, group: p.role, apply: s.history.apply}, log, metrics, topicsOf()...).Run(ctx)
 	}
 	return fmt.Errorf("no role %s", p.role)
 }

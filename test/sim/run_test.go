@@ -74,7 +74,7 @@ type sim struct {
 
 	mu         sync.Mutex
 	hosted     map[string][]byte // what was put on the servers, by server and path (L7)
-	members    []*member
+	members    []*simulated
 	trace      []string
 	violations []string
 }
@@ -301,13 +301,13 @@ func (s *sim) end() {
 	synctest.Wait()
 }
 
-func (s *sim) all() []*member {
+func (s *sim) all() []*simulated {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.members)
 }
 
-func (s *sim) of(role string) (out []*member) {
+func (s *sim) of(role string) (out []*simulated) {
 	role = s.cast(role)
 	for _, m := range s.all() {
 		if m.role == role {
@@ -330,7 +330,7 @@ func (s *sim) more(role string) {
 			n++
 		}
 	}
-	m := &member{role: role, name: fmt.Sprintf("%s-%d", role, n), left: make(chan struct{})}
+	m := &simulated{role: role, name: fmt.Sprintf("%s-%d", role, n), left: make(chan struct{})}
 	s.members = append(s.members, m)
 	s.mu.Unlock()
 	s.running.Go(func() { s.supervise(s.ctx, m) })
@@ -464,5 +464,5 @@ func (v *server) recover(x illness) {
 
 var (
 	_ net.Conn   = (*conn)(nil)
-	_ sink.Store = (*sink)(nil)
+	_ sink.Store = (*feed)(nil)
 )
