@@ -37,24 +37,24 @@ import (
 
 // app is what all roles of one process share.
 type app struct {
-	cfg      config.Config
-	log      *slog.Logger
-	once     bool
-	stores   *stores
-	codec    *schemas.Codec
-	passed   *passover.List // what people decided about records: codec knows it
-	profile  *profile.Profile
-	mapping  *mapping.Mapping
-	centres  profile.CentreSet
-	shadow   *unzip.Rules // of shadow runs; nil: the profile's
-	sources  map[string]config.Source
-	blobs    *blob.Dir
-	space    *blob.Space // room for more blobs
-	registry *prometheus.Registry
-	metrics  *member.Metrics
-	company  *stage.Company // what runs beside what in this process
-	health   *obs.Health
-	holder   string // names this process in leases
+	cfg       config.Config
+	log       *slog.Logger
+	once      bool
+	stores    *stores
+	codec     *schemas.Codec
+	passed    *passover.List // what people decided about records: codec knows it
+	profile   *profile.Profile
+	mapping   *mapping.Mapping
+	centres   profile.CentreSet
+	shadow    *unzip.Rules // of shadow runs; nil: the profile's
+	sources   map[string]config.Source
+	blobs     *blob.Dir
+	space     *blob.Space // room for more blobs
+	registry  *prometheus.Registry
+	metrics   *member.Metrics
+	isolation *stage.Isolation // what runs beside what in this process
+	health    *obs.Health
+	holder    string // names this process in leases
 
 	projections []*sink.Applier // tracker and history, where they run here
 }
@@ -93,7 +93,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, n need, on
 	a.holder = fmt.Sprintf("%s/%d/%d", host, os.Getpid(), time.Now().UnixNano())
 	a.registry = obs.NewRegistry(version())
 	a.metrics = member.NewMetrics(a.registry)
-	a.company = stage.NewCompany()
+	a.isolation = stage.NewIsolation()
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}

@@ -107,7 +107,7 @@ func (a *app) historian(context.Context) (runnable, error) {
 func (a *app) runner(name string, c config.Stage, detached int, s stage.Stage) runnable {
 	return stage.NewRunner(stage.Config{
 		Name: name, Prefix: a.cfg.Kafka.TopicPrefix, Topic: topics.ReadBy(name)[0], Detached: detached,
-		Parallelism: c.Parallelism, Window: c.Window, Stall: c.Stall.D(), Grace: c.Grace.D(), BackoffMax: c.BackoffMax.D(), Company: a.company,
+		Parallelism: c.Parallelism, Window: c.Window, Stall: c.Stall.D(), Grace: c.Grace.D(), BackoffMax: c.BackoffMax.D(), Isolation: a.isolation,
 	}, a.stores.Kafka, a.codec, s, a.log, a.metrics).Run
 }
 

@@ -67,13 +67,13 @@ func (f *feed) stop() {
 	f.cancel()
 	for it := range f.items {
 		<-it.ready
-		it.let()
+		it.giveBack()
 	}
 	f.wg.Wait()
 }
 
-// let gives back what the item holds.
-func (it *item) let() {
+// giveBack gives back what the item holds.
+func (it *item) giveBack() {
 	it.release.Do(func() {
 		it.done = nil
 		if it.free != nil {
@@ -84,7 +84,7 @@ func (it *item) let() {
 
 func release(group []*item) {
 	for _, it := range group {
-		it.let()
+		it.giveBack()
 	}
 }
 
@@ -227,7 +227,7 @@ func (in *Inserter) dispatch(ctx context.Context, f *feed, it *item) error {
 		return nil
 	case <-ctx.Done():
 		<-it.ready
-		it.let()
+		it.giveBack()
 		return context.Cause(ctx)
 	}
 }

@@ -71,13 +71,13 @@ type Rebuild struct {
 	// Report is told of the progress, now and then; may be nil.
 	Report func(RebuildProgress)
 
-	report  RebuildReport
-	began   time.Time
-	at      progress
-	feed    *feed
-	pending []*item // read, but beyond what may be applied
-	told    *told   // where the live warehouse doesn't say it all
-	last    int64   // position ordered last, when it was looked
+	report    RebuildReport
+	began     time.Time
+	at        progress
+	feed      *feed
+	pending   []*item    // read, but beyond what may be applied
+	published *published // where the live warehouse doesn't say it all
+	last      int64      // position ordered last, when it was looked
 	agreement
 	verifies bool
 }
@@ -180,10 +180,10 @@ func (r *Rebuild) prepare(ctx context.Context) error {
 	if applied < r.last {
 		// A warehouse that was dropped, or has just been begun again, knows less
 		// than was told to the world.
-		if r.told, err = in.readTold(ctx, r.last); err != nil {
+		if r.published, err = in.readPublished(ctx, r.last); err != nil {
 			return err
 		}
-		maps.Copy(in.target.givenUp, r.told.givenUp)
+		maps.Copy(in.target.givenUp, r.published.givenUp)
 	}
 	if !r.report.Lost {
 		return r.readVerdicts(ctx)
@@ -257,7 +257,7 @@ func (r *Rebuild) catchUp(ctx context.Context, db *pgxpool.Conn) error {
 // told to the world. The ends of batches named in due are left due.
 func (r *Rebuild) follow(ctx context.Context, db pg.Beginner, upTo int64, due map[int64]bool) error {
 	target := upTo
-	if r.told != nil {
+	if r.published != nil {
 		target = r.within(max(target, r.last))
 	}
 	for r.at.position <= target {
@@ -266,7 +266,7 @@ func (r *Rebuild) follow(ctx context.Context, db pg.Beginner, upTo int64, due ma
 			return err
 		}
 		n := 0
-		for n < len(group) && group[n].ev.Position <= target && (group[n].ev.Position <= upTo || r.told.has(group[n].ev, r.last)) {
+		for n < len(group) && group[n].ev.Position <= target && (group[n].ev.Position <= upTo || r.published.has(group[n].ev, r.last)) {
 			n++
 		}
 		r.pending = group[n:]

@@ -84,7 +84,7 @@ func (r *Rebuild) take(ctx context.Context) (*takeover, error) {
 	}
 	for _, p := range positions {
 		// What has been told is done: the live warehouse has only begun again.
-		if r.told == nil || !r.told.ends.has(p) {
+		if r.published == nil || !r.published.ends.has(p) {
 			t.due[p] = true
 		}
 	}

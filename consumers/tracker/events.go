@@ -22,11 +22,11 @@ type Event struct {
 // is empty, and that nobody else writes. It is not safe for concurrent use.
 type Writer struct {
 	schema string
-	alone  *alone
+	sole   *soleWriter
 }
 
 // NewWriter returns a writer for the schema of that name. It takes 16 MB.
-func NewWriter(schema string) *Writer { return &Writer{schema: schema, alone: newAlone()} }
+func NewWriter(schema string) *Writer { return &Writer{schema: schema, sole: newSoleWriter()} }
 
 // Write adds events to the rows, within the caller's transaction. It may be
 // called several times, in one transaction or in several that are all
@@ -46,8 +46,8 @@ func (w *Writer) Write(ctx context.Context, tx pgx.Tx, events []Event) (unplaced
 	if err != nil {
 		return nil, err
 	}
-	s.alone = w.alone
-	w.alone.begin()
+	s.sole = w.sole
+	w.sole.begin()
 	if err := f.write(ctx, s); err != nil {
 		return nil, err
 	}

@@ -135,7 +135,7 @@ func (f *fold) document(file uuid.UUID, e *schemas.StatusChanged, s seen) {
 		Centre: e.DocCentre, Date: e.DocDate, Inc: e.DocInc, Kind: e.Kind, Size: e.Size, MD5: e.MD5, SHA256: e.SHA256,
 		Session: e.Session, Rows: e.Rows, Position: e.Position}
 	step := f.step(e, s.Last)
-	d.Made = madeBy(e, step)
+	d.Provenance = provenanceOf(e, step)
 	d.place(step, e.Check)
 	into(f.documents, f.id("xml", download.String(), e.Outcome, e.Entry), d)
 }

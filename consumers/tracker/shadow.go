@@ -30,7 +30,7 @@ type shadow struct {
 	offsets pg.Offsets
 	codec   *schemas.Codec
 	log     *statusLog
-	alone   *alone
+	sole    *soleWriter
 	at      map[int32]int64 // up to where the log is applied, by partition
 	window  int
 	told    func(records int)
@@ -39,7 +39,7 @@ type shadow struct {
 // make makes the schema, bare of what is cheaper to build once all rows are
 // there. The function returned builds that.
 func (s *shadow) make(ctx context.Context) (dress func(context.Context) error, err error) {
-	s.at, s.alone = map[int32]int64{}, newAlone()
+	s.at, s.sole = map[int32]int64{}, newSoleWriter()
 	if err := trackersql.MigrateInto(ctx, s.pool, s.offsets.Schema); err != nil {
 		return nil, err
 	}
@@ -227,8 +227,8 @@ func (s *shadow) write(ctx context.Context, tx pgx.Tx, p piece) error {
 	if err != nil {
 		return err
 	}
-	st.alone = s.alone
-	s.alone.begin()
+	st.sole = s.sole
+	s.sole.begin()
 	if err := noteUnreadable(ctx, st, p.bad); err != nil {
 		return err
 	}

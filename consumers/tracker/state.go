@@ -151,28 +151,28 @@ func (a *attempt) add(o *attempt) {
 // document is one document of one outcome of an attempt.
 type document struct {
 	seen
-	File     string `json:"-"`
-	Download string `json:"-"`
-	Outcome  string `json:"out"`
-	Document string `json:"doc,omitempty"`
-	Entry    string `json:"e"`
-	Ordinal  int32  `json:"i,omitempty"`
-	Centre   string `json:"c,omitempty"`
-	Date     string `json:"dd,omitempty"`
-	Inc      int64  `json:"di,omitempty"`
-	Kind     string `json:"kd,omitempty"`
-	Size     int64  `json:"b,omitempty"`
-	MD5      string `json:"m,omitempty"`
-	SHA256   string `json:"h,omitempty"`
-	Session  string `json:"ses,omitempty"`
-	Rows     int64  `json:"r,omitempty"`
-	Position int64  `json:"pos,omitempty"`
-	Named    step   `json:"j0,omitzero"` // the first judgement of its name
-	Judged   step   `json:"j1,omitzero"` // the first judgement by its schema
-	Base     step   `json:"c0,omitzero"` // all else, without data checks
-	Check    int32  `json:"ck,omitempty"`
-	Checked  step   `json:"cn,omitzero"` // of the latest data check
-	Made     made   `json:"v,omitzero"`
+	File       string     `json:"-"`
+	Download   string     `json:"-"`
+	Outcome    string     `json:"out"`
+	Document   string     `json:"doc,omitempty"`
+	Entry      string     `json:"e"`
+	Ordinal    int32      `json:"i,omitempty"`
+	Centre     string     `json:"c,omitempty"`
+	Date       string     `json:"dd,omitempty"`
+	Inc        int64      `json:"di,omitempty"`
+	Kind       string     `json:"kd,omitempty"`
+	Size       int64      `json:"b,omitempty"`
+	MD5        string     `json:"m,omitempty"`
+	SHA256     string     `json:"h,omitempty"`
+	Session    string     `json:"ses,omitempty"`
+	Rows       int64      `json:"r,omitempty"`
+	Position   int64      `json:"pos,omitempty"`
+	Named      step       `json:"j0,omitzero"` // the first judgement of its name
+	Judged     step       `json:"j1,omitzero"` // the first judgement by its schema
+	Base       step       `json:"c0,omitzero"` // all else, without data checks
+	Check      int32      `json:"ck,omitempty"`
+	Checked    step       `json:"cn,omitzero"` // of the latest data check
+	Provenance provenance `json:"v,omitzero"`
 }
 
 func (d *document) add(o *document) {
@@ -189,7 +189,7 @@ func (d *document) add(o *document) {
 	case o.Check == d.Check:
 		d.Checked = d.Checked.join(o.Checked)
 	}
-	d.Made.add(o.Made)
+	d.Provenance.add(o.Provenance)
 }
 
 // place adds a step where it belongs: what a record says that is read again may
@@ -198,7 +198,7 @@ func (d *document) add(o *document) {
 func (d *document) place(s step, check int32) {
 	switch {
 	case check > 0:
-		s.Version = "" // it is in Made
+		s.Version = "" // it is in Provenance
 		d.Check, d.Checked = check, s
 	case s.Phase == schemas.XMLName.ID() && (s.Status == done || s.Status == failed):
 		d.Named = s

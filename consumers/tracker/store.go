@@ -40,7 +40,7 @@ type store struct {
 	tx     pgx.Tx
 	schema string
 	tables map[string]table
-	alone  *alone // nil where others may write too
+	sole   *soleWriter // nil where others may write too
 }
 
 // sql is a statement written for the schema tracker, for the schema at hand.
@@ -65,7 +65,7 @@ func newStore(ctx context.Context, tx pgx.Tx, schema string) (*store, error) {
 func (s *store) upsert(ctx context.Context, name string, rows pg.Rows) error {
 	t := s.tables[name]
 	t.columns = rows.Columns
-	if s.alone != nil {
+	if s.sole != nil {
 		var err error
 		if rows.Values, err = s.copyNew(ctx, t, rows.Values); err != nil {
 			return err
@@ -93,12 +93,12 @@ func (s *store) upsert(ctx context.Context, name string, rows pg.Rows) error {
 
 // merge adds to every state what its row remembers, and locks the row.
 func merge[T any, P adder[T]](ctx context.Context, s *store, name string, states map[uuid.UUID]P) error {
-	keys := s.alone.perhaps(ids(states))
+	keys := s.sole.perhaps(ids(states))
 	if len(keys) == 0 {
 		return nil
 	}
 	lock := "FOR NO KEY UPDATE"
-	if s.alone != nil {
+	if s.sole != nil {
 		lock = "" // nobody else is there
 	}
 	rows, err := s.tx.Query(ctx, fmt.Sprintf("SELECT id, merge FROM %s.%s WHERE id = ANY($1) ORDER BY id %s", s.schema, name, lock), keys)
@@ -117,7 +117,7 @@ func merge[T any, P adder[T]](ctx context.Context, s *store, name string, states
 			return fmt.Errorf("read %s.%s: column merge of %s: %w", s.schema, name, uuid.UUID(id), err)
 		}
 		states[id].add(old)
-		s.alone.found(name, id)
+		s.sole.found(name, id)
 	}
 	if err := rows.Err(); err != nil {
 		return fmt.Errorf("read %s.%s: %w", s.schema, name, err)

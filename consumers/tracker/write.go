@@ -121,9 +121,9 @@ func (f *fold) announce(ctx context.Context, s *store, name string, all map[uuid
 		names, func(id uuid.UUID) string { return names[id] }); err != nil {
 		return err
 	}
-	if s.alone != nil {
+	if s.sole != nil {
 		for id := range names {
-			s.alone.seen.add(id)
+			s.sole.seen.add(id)
 		}
 	}
 	return writeStates(ctx, s, name, spoken, row)
@@ -195,7 +195,7 @@ func (f *fold) writeNames(ctx context.Context, s *store) error {
 		names[id] = n.Name
 	}
 	// Two partitions may speak of one name, under different actions.
-	if s.alone != nil {
+	if s.sole != nil {
 		names = nil // there is nobody to be kept apart from
 	}
 	if err := s.stub(ctx, "zip_file", `INSERT INTO tracker.zip_file (id, file_name, last_update, merge)

@@ -58,7 +58,7 @@ func (f *fold) writeFiles(ctx context.Context, s *store) error {
 // lockFiles makes the rows of files where there are none, locks all, and adds
 // what they remember.
 func (f *fold) lockFiles(ctx context.Context, s *store) error {
-	if s.alone != nil {
+	if s.sole != nil {
 		return merge(ctx, s, "zip_action", f.files)
 	}
 	keys := ids(f.files)
@@ -118,8 +118,8 @@ func (f *fold) loadAttempts(ctx context.Context, s *store) (map[uuid.UUID][]atte
 // readAttempts reads the attempts that have rows, and notes which they are.
 func (f *fold) readAttempts(ctx context.Context, s *store, out map[uuid.UUID][]attemptRow, seen map[uuid.UUID]bool) error {
 	files := ids(f.files)
-	if s.alone != nil {
-		files = ids(s.alone.old["zip_action"])
+	if s.sole != nil {
+		files = ids(s.sole.old["zip_action"])
 	}
 	if len(files) == 0 {
 		return nil
@@ -142,7 +142,7 @@ func (f *fold) readAttempts(ctx context.Context, s *store, out map[uuid.UUID][]a
 			return fmt.Errorf("read tracker.zip_download: column merge of %s: %w", uuid.UUID(id), err)
 		}
 		r.id, r.shown.Exception = id, (*uuid.UUID)(exception)
-		s.alone.found("zip_download", id)
+		s.sole.found("zip_download", id)
 		r.state.File = uuid.UUID(file).String()
 		if added, ok := f.attempts[id]; ok {
 			added.add(r.state)
@@ -166,7 +166,7 @@ func (f *fold) rollUpAttempts(ctx context.Context, s *store, attempts map[uuid.U
 		if parts(a.Accepted) != 2 {
 			continue
 		}
-		if s.alone != nil && !s.alone.has("zip_download", id) {
+		if s.sole != nil && !s.sole.has("zip_download", id) {
 			fresh[id.String()] = a.Accepted
 			continue
 		}
@@ -270,7 +270,7 @@ func (f *fold) writeAttempts(ctx context.Context, s *store, attempts map[uuid.UU
 			downloadRow(&rows, r, text)
 			before := len(logs.Values)
 			logRows(&logs, r)
-			if s.alone != nil && s.alone.has("zip_download", r.id) {
+			if s.sole != nil && s.sole.has("zip_download", r.id) {
 				s.oldRows("zip_log", logs.Values[before:])
 			}
 		}

@@ -125,29 +125,6 @@ func Since(ctx context.Context, admin *kadm.Client, spans []Span, since time.Tim
 	return nil
 }
 
-// Last returns the last record of a span; nil if it has none. What stands behind
-// it, the marker of a transaction say, may be many.
-func (r *Reader) Last(ctx context.Context, s Span) (last *kgo.Record, err error) {
-	for back := int64(1); last == nil; back *= 16 {
-		tail := s
-		tail.From = max(s.From, s.To-back)
-		if tail.From >= tail.To {
-			break
-		}
-		err := r.Read(ctx, []Span{tail}, func(c Chunk) error {
-			if n := len(c.Records); n > 0 {
-				last = c.Records[n-1]
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-		s.To = tail.From // nothing is behind it, if there was nothing
-	}
-	return last, nil
-}
-
 // Read gives what spans hold to take, in the order of each partition, until all
 // are read or take fails. Of a partition there may be only one span. Every span
 // that is not empty ends with a chunk that ends where it does.

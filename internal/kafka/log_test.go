@@ -119,13 +119,6 @@ func TestALogThatEndsInAMarker(t *testing.T) {
 			t.Errorf("%s: %v, deleted %d, %v; want %v", name, got, deleted, err, test.want)
 		}
 	}
-	last, err := l.reader.Last(t.Context(), l.bounds())
-	if err != nil || last == nil || last.Offset != 2 {
-		t.Errorf("last = %v, %v; want the record at 2", last, err)
-	}
-	if last, err := l.reader.Last(t.Context(), kafka.Span{Topic: "t", From: 3, To: 4}); last != nil || err != nil {
-		t.Errorf("the last of a marker alone = %v, %v", last, err)
-	}
 }
 
 // A span may end where compaction has left nothing.

@@ -26,8 +26,8 @@ type Config struct {
 	MaxStrikes  int           // panics and stalls that do; default 3
 	MaxDeaths   int           // deaths of the process while the record ran alone that do; default 10
 
-	// Company is shared by the Runners of a process; default one of its own.
-	Company *Company
+	// Isolation is shared by the Runners of a process; default one of its own.
+	Isolation *Isolation
 
 	CommitInterval time.Duration    // default 200ms
 	Now            func() time.Time // default time.Now
@@ -44,8 +44,8 @@ func (c Config) withDefaults() Config {
 	member.Default(&c.MaxStrikes, 3)
 	member.Default(&c.MaxDeaths, 10)
 	member.Default(&c.CommitInterval, 200*time.Millisecond)
-	if c.Company == nil {
-		c.Company = NewCompany()
+	if c.Isolation == nil {
+		c.Isolation = NewIsolation()
 	}
 	if c.Now == nil {
 		c.Now = time.Now

@@ -19,7 +19,7 @@ import (
 //
 // A record that kills the process must not be tried for ever, nor may it be
 // taken for its neighbours. From the second death on a partition is careful:
-// its records run without company and in order, after growing pauses, until
+// its records run by themselves and in order, after growing pauses, until
 // what was in hand at the time has passed. Deaths of a record that ran alone
 // are its own.
 type mark struct {
@@ -70,7 +70,7 @@ func (r *Runner) fetched(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetFetc
 // begin waits until a record may run, and marks that this member begins at its
 // partition's offset. It returns false if the partition was given up meanwhile;
 // else the record's leave is to be called when the attempt is over. What is
-// detached keeps no company, and is no longer of its partition.
+// detached is not isolated, and is no longer of its partition.
 func (r *Runner) begin(it *item) bool {
 	p := it.p
 	r.mu.Lock()
@@ -84,7 +84,7 @@ func (r *Runner) begin(it *item) bool {
 			r.sleep(p.ctx, r.cfg.pauses().Jittered(deaths))
 		}
 	})
-	leave, err := r.cfg.Company.join(p.ctx, alone)
+	leave, err := r.cfg.Isolation.enter(p.ctx, alone)
 	if err != nil {
 		return false
 	}

@@ -158,8 +158,8 @@ func TestCleanStopClearsTheMark(t *testing.T) {
 }
 
 // Who is to be alone waits for those at work, and then keeps others out.
-func TestCompany(t *testing.T) {
-	c := NewCompany()
+func TestIsolation(t *testing.T) {
+	c := NewIsolation()
 	first, _ := c.join(t.Context(), false)
 	second, _ := c.join(t.Context(), false)
 	alone := make(chan func())

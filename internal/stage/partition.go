@@ -53,7 +53,7 @@ type item struct {
 	ctx      context.Context    // of its work and of what that emits: the partition's, until it is detached
 	cancel   context.CancelFunc // ends ctx
 	unbind   func() bool        // lets ctx go on when the partition's ends; false: that has ended
-	leave    func()             // leaves the company of those who work; idempotent
+	leave    func()             // tells Isolation that it is over; idempotent
 	detached bool               // its work goes on without the partition
 
 	first   bool // the first since the partition was assigned

@@ -116,9 +116,9 @@ func (r *Runner) Run(ctx context.Context) error {
 	stopCommits()
 	stopEnds()
 
-	farewell, done := context.WithTimeout(work, member.LeaveTimeout)
+	ending, done := context.WithTimeout(work, member.LeaveTimeout)
 	defer done()
-	r.leave(farewell, hangUp)
+	r.leave(ending, hangUp)
 	if r.stuck() {
 		return fmt.Errorf("stage %s: %w", r.cfg.Name, ErrStuck)
 	}

@@ -14,7 +14,8 @@ import (
 	"tributary/schemas"
 )
 
-// What would become of a document if the shadow were promoted.
+// What would become of a document if the shadow were promoted, in the order of
+// reports.
 const (
 	Unchanged        = "unchanged"
 	NewlyValid       = "newly valid"
@@ -22,11 +23,6 @@ const (
 	RefusedOtherwise = "refused otherwise" // for another reason, or with another number of errors
 	RowsDiffer       = "rows differ"       // valid before and now, but loaded differently
 )
-
-// Changes are all that a document may become, in the order of reports.
-func Changes() []string {
-	return []string{Unchanged, NewlyValid, NewlyRefused, RefusedOtherwise, RowsDiffer}
-}
 
 // Verdict is what became of a document in an attempt.
 type Verdict struct {

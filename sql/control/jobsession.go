@@ -23,7 +23,7 @@ const (
 	takeTimeout = 2 * time.Second
 	// againEvery is the time between attempts until the first has succeeded.
 	againEvery = time.Second
-	// endTimeout bounds the farewell of a session; one that fails runs out.
+	// endTimeout bounds giving a session up; one that fails runs out.
 	endTimeout = 2 * time.Second
 )
 
@@ -64,7 +64,7 @@ func HoldSession(ctx context.Context, pool *pgxpool.Pool, job, server, holder st
 	return held, func() {
 		stop()
 		renewing.Wait()
-		s.farewell()
+		s.giveUp()
 		lose(nil)
 	}, nil
 }
@@ -115,9 +115,9 @@ func SessionDeaths(ctx context.Context, q pg.Querier, job string) (n int, err er
 	return n, nil
 }
 
-// farewell gives the session up, and with it what dead members left of jobs that
+// giveUp gives the session up, and with it what dead members left of jobs that
 // have ended.
-func (s *jobSession) farewell() {
+func (s *jobSession) giveUp() {
 	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
 	defer cancel()
 	_, _ = s.pool.Exec(ctx, `DELETE FROM control.job_session WHERE (job = $1 AND session = $2) 

@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// LeaveTimeout bounds the last commit and the farewell to the group.
+// LeaveTimeout bounds the last commit and leaving the group.
 const LeaveTimeout = 5 * time.Second
 
 // hangUpTimeout bounds what is told to the group when leaving it in order has

@@ -174,10 +174,10 @@ func (a *Applier) Run(ctx context.Context) error {
 			committed = now
 		}
 	}
-	farewell, done := context.WithTimeout(context.WithoutCancel(ctx), member.LeaveTimeout)
+	ending, done := context.WithTimeout(context.WithoutCancel(ctx), member.LeaveTimeout)
 	defer done()
-	a.commitToGroup(farewell)
-	if err := member.LeaveGroup(farewell, client, hangUp); err != nil {
+	a.commitToGroup(ending)
+	if err := member.LeaveGroup(ending, client, hangUp); err != nil {
 		a.log.Debug("cannot leave the group; it will notice by itself", "error", err)
 	}
 	return nil

@@ -46,7 +46,7 @@ func TestAnyOrderGivesTheSameRowsAlone(t *testing.T) {
 			}); err != nil {
 				rt.Fatal(err)
 			}
-			merged = merged || len(w.alone.old["xml_file"]) > 0 && len(w.alone.old["zip_download"]) > 0
+			merged = merged || len(w.sole.old["xml_file"]) > 0 && len(w.sole.old["zip_download"]) > 0
 		}
 		if d := cmp.Diff(dump(t, pool), dump(t, other)); d != "" {
 			rt.Fatalf("the rows differ:\n%s", d)

@@ -13,22 +13,22 @@ import (
 	"tributary/schemas"
 )
 
-// alone is what a writer knows that nobody else writes beside: which rows there
+// soleWriter is what a writer knows that nobody else writes beside: which rows there
 // may be. A row that is new is copied straight into its table, and is neither
 // looked up nor locked. In a log most things begin and end close together, so
 // that nearly all rows are new.
-type alone struct {
+type soleWriter struct {
 	seen *idSet
 	old  map[string]map[uuid.UUID]bool // by table: ids of rows found by this write
 }
 
-func newAlone() *alone { return &alone{seen: newIDSet()} }
+func newSoleWriter() *soleWriter { return &soleWriter{seen: newIDSet()} }
 
 // begin forgets what the last write found.
-func (a *alone) begin() { a.old = map[string]map[uuid.UUID]bool{} }
+func (a *soleWriter) begin() { a.old = map[string]map[uuid.UUID]bool{} }
 
 // found notes that a table has a row.
-func (a *alone) found(table string, id uuid.UUID) {
+func (a *soleWriter) found(table string, id uuid.UUID) {
 	if a == nil {
 		return
 	}
@@ -41,10 +41,10 @@ func (a *alone) found(table string, id uuid.UUID) {
 }
 
 // has says whether a table had a row before this write.
-func (a *alone) has(table string, id uuid.UUID) bool { return a.old[table][id] }
+func (a *soleWriter) has(table string, id uuid.UUID) bool { return a.old[table][id] }
 
 // perhaps leaves those ids that there may be rows of; without a, all.
-func (a *alone) perhaps(keys [][16]byte) [][16]byte {
+func (a *soleWriter) perhaps(keys [][16]byte) [][16]byte {
 	if a == nil {
 		return keys
 	}
@@ -59,11 +59,11 @@ func (a *alone) perhaps(keys [][16]byte) [][16]byte {
 
 // oldRows notes that there may be rows of these ids, though nobody looked.
 func (s *store) oldRows(table string, rows [][]any) {
-	if s.alone == nil {
+	if s.sole == nil {
 		return
 	}
 	for _, row := range rows {
-		s.alone.found(table, row[0].([16]byte)) //nolint:forcetypeassert // every row begins with its id
+		s.sole.found(table, row[0].([16]byte)) //nolint:forcetypeassert // every row begins with its id
 	}
 }
 
@@ -73,11 +73,11 @@ func (s *store) copyNew(ctx context.Context, t table, rows [][]any) ([][]any, er
 	var fresh, rest [][]any
 	for _, row := range rows {
 		id := row[0].([16]byte) //nolint:forcetypeassert // every row begins with its id
-		if s.alone.has(t.name, id) {
+		if s.sole.has(t.name, id) {
 			rest = append(rest, row)
 			continue
 		}
-		s.alone.seen.add(id)
+		s.sole.seen.add(id)
 		fresh = append(fresh, row)
 	}
 	if len(fresh) == 0 {

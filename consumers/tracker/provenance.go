@@ -2,19 +2,19 @@ package tracker
 
 import "tributary/schemas"
 
-// made is by what a document was judged and loaded, by phase, as far as the
+// provenance is by what a document was judged and loaded, by phase, as far as the
 // phases were passed and no step tells it: a judgement's version is that of its
 // step.
-type made struct {
+type provenance struct {
 	Unzip  string `json:"u,omitempty"` // of its archive and its name
 	Upload string `json:"l,omitempty"`
 	Data   string `json:"d,omitempty"` // of the latest check that judged all of it
 	Check  int32  `json:"c,omitempty"` // that check
 }
 
-// madeBy is what an event says of versions but for those of judgements.
-func madeBy(e *schemas.StatusChanged, s step) made {
-	var m made
+// provenanceOf is what an event says of versions but for those of judgements.
+func provenanceOf(e *schemas.StatusChanged, s step) provenance {
+	var m provenance
 	if e.Check > 0 {
 		if e.VersionOf != "" {
 			m.Data, m.Check = e.VersionOf, e.Check
@@ -30,7 +30,7 @@ func madeBy(e *schemas.StatusChanged, s step) made {
 	return m
 }
 
-func (m *made) take(phase, version string) {
+func (m *provenance) take(phase, version string) {
 	switch schemas.Phase(phase) {
 	case schemas.XMLName:
 		m.Unzip = version
@@ -41,7 +41,7 @@ func (m *made) take(phase, version string) {
 
 // add merges. Two versions that both passed a document in one attempt, as when
 // members of either work side by side, are told apart by their text.
-func (m *made) add(o made) {
+func (m *provenance) add(o provenance) {
 	m.Unzip, m.Upload = max(m.Unzip, o.Unzip), max(m.Upload, o.Upload)
 	switch {
 	case o.Check > m.Check:
@@ -67,15 +67,15 @@ func (d *document) versionOf(phase schemas.Phase) string {
 		if d.Named.Status == done {
 			return d.Named.Version
 		}
-		return d.Made.Unzip
+		return d.Provenance.Unzip
 	case schemas.XSD:
 		if d.Judged.Status == done {
 			return d.Judged.Version
 		}
 	case schemas.Upload:
-		return d.Made.Upload
+		return d.Provenance.Upload
 	case schemas.Data:
-		return d.Made.Data
+		return d.Provenance.Data
 	}
 	return ""
 }

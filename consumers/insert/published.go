@@ -12,24 +12,24 @@ import (
 	"tributary/schemas"
 )
 
-// told is what insert has told the world, by status.changed: a bit per position.
-type told struct {
+// published is what insert has published in status.changed: a bit per position.
+type published struct {
 	documents, ends, operations bits
 	givenUp                     map[int64]string // exceptions of documents that can't be found out again
 }
 
-// has says whether everything was told of a position that the order holds, up to
-// the position last; there is nothing to tell of some.
-func (t *told) has(ev *schemas.DocumentOrdered, last int64) bool {
+// has says whether everything was published of a position that the order holds, up to
+// the position last; there is nothing to publish of some.
+func (p *published) has(ev *schemas.DocumentOrdered, last int64) bool {
 	switch {
-	case t == nil || ev.Position > last:
+	case p == nil || ev.Position > last:
 		return false
 	case ev.What == schemas.PositionDocument && ev.Result == schemas.Valid:
-		return t.documents.has(ev.Position)
+		return p.documents.has(ev.Position)
 	case ev.What == schemas.PositionBatchEnd:
-		return t.ends.has(ev.Position)
+		return p.ends.has(ev.Position)
 	case ev.What == schemas.PositionUnload:
-		return t.operations.has(ev.Position)
+		return p.operations.has(ev.Position)
 	}
 	return true
 }
@@ -57,10 +57,10 @@ func (b bits) has(n int64) bool {
 	return block != nil && block[n%blockBits/64]&(1<<(n%64)) != 0
 }
 
-// readTold reads status.changed to its end for what insert has told of positions
+// readPublished reads status.changed to its end for what insert published of positions
 // up to last.
-func (in *Inserter) readTold(ctx context.Context, last int64) (*told, error) {
-	t := &told{givenUp: map[int64]string{}}
+func (in *Inserter) readPublished(ctx context.Context, last int64) (*published, error) {
+	p := &published{givenUp: map[int64]string{}}
 	err := in.readWhole(ctx, schemas.StatusChangedTopic, func(r *kgo.Record) error {
 		if !from(r, Stage) {
 			return nil
@@ -78,18 +78,18 @@ func (in *Inserter) readTold(ctx context.Context, last int64) (*told, error) {
 		}
 		switch {
 		case e.Entity == schemas.EntityBatch:
-			t.ends.add(e.Position)
+			p.ends.add(e.Position)
 		case e.Entity == schemas.EntityFile:
-			t.operations.add(e.Position)
+			p.operations.add(e.Position)
 		case e.Entity == schemas.EntityDocument && e.Phase == string(schemas.Upload):
-			t.documents.add(e.Position)
+			p.documents.add(e.Position)
 			if e.Exception == quarantined || e.Exception == blob.LostName {
-				t.givenUp[e.Position] = e.Exception
+				p.givenUp[e.Position] = e.Exception
 			}
 		}
 		return nil
 	})
-	return t, err
+	return p, err
 }
 
 // from tells whether a record was produced by a stage, without decoding it.
