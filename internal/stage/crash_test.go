@@ -160,11 +160,11 @@ func TestCleanStopClearsTheMark(t *testing.T) {
 // Who is to be alone waits for those at work, and then keeps others out.
 func TestIsolation(t *testing.T) {
 	c := NewIsolation()
-	first, _ := c.join(t.Context(), false)
-	second, _ := c.join(t.Context(), false)
+	first, _ := c.enter(t.Context(), false)
+	second, _ := c.enter(t.Context(), false)
 	alone := make(chan func())
 	go func() {
-		leave, _ := c.join(t.Context(), true)
+		leave, _ := c.enter(t.Context(), true)
 		alone <- leave
 	}()
 	first()
@@ -177,11 +177,11 @@ func TestIsolation(t *testing.T) {
 	leave := <-alone
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := c.join(over, false); err == nil {
+	if _, err := c.enter(over, false); err == nil {
 		t.Error("joined one who is alone")
 	}
 	leave()
-	if _, err := c.join(t.Context(), false); err != nil {
+	if _, err := c.enter(t.Context(), false); err != nil {
 		t.Error(err)
 	}
 }
