@@ -19,7 +19,7 @@ import (
 func weather(t *testing.T) fstest.MapFS {
 	t.Helper()
 	out := fstest.MapFS{}
-	dir := os.DirFS(filepath.Join("..", "..", "..", "test", "profiles", "weather"))
+	dir := os.DirFS(filepath.Join("..", "..", "test", "profiles", "weather"))
 	err := fs.WalkDir(dir, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
