@@ -127,6 +127,21 @@ func TestEveryFolderStandsOnAFloor(t *testing.T) {
 	}
 }
 
+// The image's build gets every floor, and so does whoever looks for what it needs.
+func TestTheImageHasEveryFloor(t *testing.T) {
+	given, err := os.ReadFile("../../compose/Dockerfile.dockerignore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, floor := range floors() {
+		for _, folder := range floor {
+			if !slices.Contains(strings.Split(string(given), "\n"), "!"+folder) {
+				t.Errorf("compose/Dockerfile.dockerignore keeps %s from the image's build", folder)
+			}
+		}
+	}
+}
+
 // The picture in the docs is the one that the imports draw.
 func TestPicture(t *testing.T) {
 	arrows := map[string]bool{}
