@@ -142,7 +142,7 @@ func (a *app) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.passed, a.codec, err = a.stores.passedOver(ctx, a.cfg, a.log)
+	a.passed, a.codec, err = a.stores.decided(ctx)
 	return err
 }
 

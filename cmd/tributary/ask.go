@@ -43,10 +43,18 @@ func (s *stores) explainAbsence(ctx context.Context, cfg config.Config, err erro
 	return absence.Explainer{Postgres: s.Tracker, Database: cfg.ClickHouse.Database, Asked: s.asked}.Explain(ctx, err)
 }
 
-// decided reads what people decided about records, and makes the codec that
-// knows it.
+// decided reads what people decided about records of the topics, and makes the
+// codec that knows it: whoever reads topics reads them with it.
 func (s *stores) decided(ctx context.Context) (*passover.List, *schemas.Codec, error) {
-	return s.passedOver(ctx, s.cfg, s.log)
+	codec, err := schemas.NewCodec()
+	if err != nil {
+		return nil, nil, err
+	}
+	list := &passover.List{Connect: s.Kafka, Codec: codec, Prefix: s.cfg.Kafka.TopicPrefix, Log: s.log}
+	if err := list.Load(ctx); err != nil {
+		return nil, nil, err
+	}
+	return list, codec.PassingOver(list.Covers), nil
 }
 
 // statements are the SQL of the configured profile, with the profile and how its

@@ -14,8 +14,6 @@ import (
 	"tributary/internal/engine"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/recovery/passover"
-	"tributary/schemas"
 )
 
 // need says which stores a command needs, and how it gets at embedded ones.
@@ -197,18 +195,4 @@ func (s *stores) Close() error {
 		s.shared, s.Engines = nil, nil
 	}
 	return errors.Join(errs...)
-}
-
-// passedOver reads what people decided about records of the topics, and makes the
-// codec that knows it: whoever reads topics reads them with it.
-func (s *stores) passedOver(ctx context.Context, cfg config.Config, log *slog.Logger) (*passover.List, *schemas.Codec, error) {
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		return nil, nil, err
-	}
-	list := &passover.List{Connect: s.Kafka, Codec: codec, Prefix: cfg.Kafka.TopicPrefix, Log: log}
-	if err := list.Load(ctx); err != nil {
-		return nil, nil, err
-	}
-	return list, codec.PassingOver(list.Covers), nil
 }

@@ -498,13 +498,7 @@ func TestRebuildKeepsWhatPeopleMade(t *testing.T) {
 	r := rebuildBench(t)
 	r.batches(0, 2)
 	r.live()
-	exec := func(sql string) {
-		t.Helper()
-		if _, err := r.pool.Exec(t.Context(), sql); err != nil {
-			t.Fatalf("%s: %v", sql, err)
-		}
-	}
-	exec(`GRANT USAGE ON SCHEMA warehouse TO pg_monitor; GRANT SELECT ON warehouse.claim, warehouse.current_specimen TO pg_monitor;
+	r.exec(`GRANT USAGE ON SCHEMA warehouse TO pg_monitor; GRANT SELECT ON warehouse.claim, warehouse.current_specimen TO pg_monitor;
 		GRANT SELECT (specimen_id), REFERENCES (specimen_id) ON warehouse.specimen TO pg_monitor; GRANT SELECT (specimen_id) ON warehouse.current_specimen TO PUBLIC;
 		GRANT UPDATE (centre) ON warehouse.specimen TO pg_monitor WITH GRANT OPTION; GRANT SELECT (tries) ON warehouse.try TO pg_monitor;
 		ALTER DEFAULT PRIVILEGES IN SCHEMA warehouse GRANT SELECT ON TABLES TO pg_monitor;
@@ -515,11 +509,11 @@ func TestRebuildKeepsWhatPeopleMade(t *testing.T) {
 		{"CREATE TABLE warehouse.theirs (n int)", "DROP TABLE warehouse.theirs", "the table warehouse.theirs"},
 		{"CREATE FUNCTION warehouse.theirs() RETURNS int LANGUAGE sql AS 'SELECT 1'", "DROP FUNCTION warehouse.theirs()", "the function warehouse.theirs"},
 	} {
-		exec(made.make)
+		r.exec(made.make)
 		if _, err := r.again().Run(t.Context()); err == nil || !strings.Contains(err.Error(), made.named) {
 			t.Errorf("%s is not named: %v", made.named, err)
 		}
-		exec(made.drop)
+		r.exec(made.drop)
 	}
 	const rights = `SELECT coalesce(nspacl::text, '') FROM pg_namespace WHERE nspname = 'warehouse'
 		UNION ALL SELECT relname || relacl::text FROM pg_class WHERE relnamespace = 'warehouse'::regnamespace AND relacl IS NOT NULL

@@ -26,7 +26,7 @@ func TestAChannelOfAConnectionThatEndedIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lost, end := make(chan struct{}), make(chan struct{})
 		close(lost)
-		defer time.Sleep(2 * time.Hour) // until nobody is left
+		defer func() { <-end; synctest.Wait() }() // nobody is left
 		time.AfterFunc(time.Hour, func() { close(end) })
 		if _, _, err := openClient(&ssh.Client{Conn: deaf{end: end}}, safePacket, lost); !errors.Is(err, sftp.ErrSSHFxConnectionLost) {
 			t.Errorf("openClient: %v", err)
