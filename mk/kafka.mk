@@ -36,6 +36,18 @@ test-kafka: engines servers kafka-fetch ## tests of runtime, roles and whole pro
 	  $(if $(KAFKA_FULL),,TRIBUTARY_CHAOS=$(KAFKA_CHAOS) $(KAFKA_GO) -v -run "^TestChaos" ./test/e2e;) \
 	  $(if $(KAFKA_FULL),TRIBUTARY_CHAOS=$(KAFKA_CHAOS) $(KAFKA_GO) ./test/e2e,$(KAFKA_GO) -short -run "$(KAFKA_E2E)" ./test/e2e)'
 
+# Kafka's own tools of several versions, kcat, and clients in Java, Python, C and
+# Go: every cell of docs/reference/clients.md. The tools come from Maven Central,
+# the Python clients from PyPI, each file pinned and checked. The short form takes
+# the newest tools, and the embedded broker's door.
+.PHONY: test-clients
+test-clients: clients kafka-fetch test-clients-sql ## every cell of docs/reference/clients.md, tried with the real tool; SQL's and BI's tools too
+	TRIBUTARY_CLIENTS=all $(GO) test -count=1 -timeout 30m -v -run TestClients ./test/clients/kafka
+
+.PHONY: test-clients-short
+test-clients-short: clients kafka-fetch ## the same with the newest tools, on the embedded broker's door
+	TRIBUTARY_CLIENTS=short $(GO) test -count=1 -timeout 10m -run TestClients ./test/clients/kafka
+
 # Tributary scaled out as native processes: Apache Kafka, Postgres, ClickHouse,
 # and one process per role, with any number of members: make cluster DOWNLOAD=3.
 #
@@ -86,3 +98,21 @@ test-registry: ## schemas register against a real schema registry (Apicurio), fe
 	  tar -xzf $(APICURIO_DIR).part/*.tar.gz -C $(APICURIO_DIR).part; rm $(APICURIO_DIR).part/*.tar.gz; mv $(APICURIO_DIR).part $(APICURIO_DIR); \
 	fi; \
 	TRIBUTARY_APICURIO=$(APICURIO_DIR) TRIBUTARY_JAVA=$$java $(GO) test -count=1 -timeout 5m -v -run Apicurio ./schemas/registry
+
+# The page docs/how-to/scale-out.md as it stands: three brokers with TLS, SASL and
+# access control lists, Postgres with TLS and passwords, a process per role. It
+# takes some minutes. Kafka's own tool that grants rights is fetched once, with
+# Maven, and checked.
+KAFKA_TOOLS_SHA256 := 62f3c5dd7aa3442d4c5bc6a95f86e2502178ea09de8e27f74d9563bf955e253c
+KAFKA_TOOLS_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tributary/kafka-tools-4.3.1
+KAFKA_TOOLS := $(KAFKA_TOOLS_DIR)/kafka-tools-4.3.1.jar
+
+.PHONY: test-scale-out
+test-scale-out: engines kafka-fetch ## how-to/scale-out.md, line by line, on Apache Kafka and Postgres with TLS, passwords and ACLs
+	@if [ ! -e $(KAFKA_TOOLS) ]; then \
+	  mkdir -p $(KAFKA_TOOLS_DIR); \
+	  mvn -B -q --strict-checksums org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy -Dartifact=org.apache.kafka:kafka-tools:4.3.1 -DoutputDirectory=$(KAFKA_TOOLS_DIR).part; \
+	  echo "$(KAFKA_TOOLS_SHA256)  $(KAFKA_TOOLS_DIR).part/kafka-tools-4.3.1.jar" | sha256sum --check --quiet; \
+	  mv $(KAFKA_TOOLS_DIR).part/kafka-tools-4.3.1.jar $(KAFKA_TOOLS); rmdir $(KAFKA_TOOLS_DIR).part; \
+	fi
+	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_SCALE_OUT=$(abspath $(BIN)) TRIBUTARY_KAFKA_TOOLS=$(KAFKA_TOOLS) $(GO) test -count=1 -timeout 20m -v ./test/scaleout

@@ -231,9 +231,9 @@ BATCH ?= 25
 # Tests of what was found that lie in other packages (test/hostile/doc.go). make
 # check runs them, too; make test-hostile alone is to be the whole proof.
 FOUND_IN := ./internal/kafka ./topics ./recovery/restore ./recovery/replay ./producers/poll ./producers/schedule ./consumers/insert ./consumers/tracker \
-  ./consumers/sequence ./consumers/download ./consumers/unzip ./consumers/validate ./queries/report ./internal/engine/chdb ./internal/xsdcheck ./queries/plot \
+  ./consumers/sequence ./consumers/download ./consumers/unzip ./consumers/validate ./queries/report ./internal/engine/chdb ./internal/engine/pgdoor ./internal/xsdcheck ./queries/plot \
   ./internal/blob ./internal/chain ./test/recipes ./test/e2e
-FOUND := Marker|EmptiedBatch|GivesNothing|RebuildKeepsWhat|RebuildBesideWhat|MembersAreSeen|KnowsAVerification|NotKnown|UnknownNames|EnginesWords|TellsItsFirst|FailedPhase|WhatArrived|AreDescribed|ContradictsAnother|AnyForged|RefusesABroken|DamagedBytes|DamagedBlobsHeal|WhateverHappenedToABlob|HostileTexts|CSVCells|OutputsObey|ReadersLimits|TellsNothingOfFiles|NoFileIsATable|IsAnnouncedIsTakenUp|AnotherCentresFile|KeepsFailing|OverrunIs|OneMoment
+FOUND := Marker|EmptiedBatch|GivesNothing|RebuildKeepsWhat|RebuildBesideWhat|MembersAreSeen|KnowsAVerification|NotKnown|UnknownNames|EnginesWords|TellsItsFirst|FailedPhase|WhatArrived|AreDescribed|ContradictsAnother|AnyForged|RefusesABroken|DamagedBytes|DamagedBlobsHeal|WhateverHappenedToABlob|HostileTexts|CSVCells|OutputsObey|ReadersLimits|TellsNothingOfFiles|NoFileIsATable|IsAnnouncedIsTakenUp|AnotherCentresFile|KeepsFailing|OverrunIs|OneMoment|OnlyReads|StandsInNobodysWay|HostileConversations|OwnStatementsAreCancelled|FurtherWays
 
 .PHONY: test-hostile
 test-hostile: test-outside ## what was found from outside, 100 misbehaving conversations, records that nobody wrote, another account
@@ -261,3 +261,29 @@ mutants: engines servers ## wrong programs that the tests must catch; the last l
 .PHONY: mutants-short
 mutants-short: engines servers ## the same for two minutes (MUTANTS_BUDGET); the next run goes on with what is left
 	$(GO) run ./test/mutants -budget $(MUTANTS_BUDGET) -from "$$(git rev-parse HEAD 2>/dev/null || date +%F)" $(MUTANTS_FLAGS)
+
+## Other people's tools
+
+# Other people's tools at the door of the embedded Postgres. The JDBC driver of
+# DBeaver and Metabase comes from Maven Central, pinned and checksummed; without
+# Maven or a Java compiler it is skipped.
+PGJDBC_VERSION := 42.7.10
+PGJDBC_SHA256 := cab1cd67cfa25c25de4348e532298028288a877ba01c77d1619fe45416193387
+PGJDBC_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tributary/pgjdbc
+PGJDBC_JAR := $(PGJDBC_DIR)/postgresql-$(PGJDBC_VERSION).jar
+
+.PHONY: test-clients-sql
+test-clients-sql: engines ## psql, JDBC, psycopg, ODBC, pgx and Grafana's queries read through postgres.listen
+	$(call packages,psql:postgresql-client isql:unixodbc mvn:maven javac:default-jdk-headless)
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  for p in odbc-postgresql python3-psycopg2; do dpkg -s $$p >/dev/null 2>&1 || DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$p >/dev/null; done; \
+	fi
+	@if [ ! -e $(PGJDBC_JAR) ]; then \
+	  if ! command -v mvn >/dev/null; then echo "no Maven to fetch the JDBC driver with: skipped"; else \
+	    mkdir -p $(PGJDBC_DIR)/part; \
+	    mvn -B -q org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy -Dartifact=org.postgresql:postgresql:$(PGJDBC_VERSION):jar -DoutputDirectory=$(PGJDBC_DIR)/part; \
+	    echo "$(PGJDBC_SHA256)  $(PGJDBC_DIR)/part/postgresql-$(PGJDBC_VERSION).jar" | sha256sum --check --quiet; \
+	    mv $(PGJDBC_DIR)/part/postgresql-$(PGJDBC_VERSION).jar $(PGJDBC_JAR); rm -rf $(PGJDBC_DIR)/part; \
+	  fi; \
+	fi
+	TRIBUTARY_PGJDBC=$$([ -e $(PGJDBC_JAR) ] && echo $(PGJDBC_JAR)) $(GO) test -count=1 -timeout 10m -v ./test/clients/sql

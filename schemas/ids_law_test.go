@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"encoding/hex"
 	"slices"
 	"testing"
 
@@ -43,5 +44,46 @@ func TestEventIDsFollowFromTheirCause(t *testing.T) {
 	}
 	if id(base) == id(base[:len(base)-1]) || id(base) == ID(base...) {
 		t.Error("another list of parts has the id of the event")
+	}
+}
+
+// Every event of a file names the trace of the file, and one of no file or of
+// several none; a traceparent that is given stays.
+func TestEventsNameTheTrace(t *testing.T) {
+	c, err := NewCodec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	scope, file := Scope{Run: LiveRun, Session: "s"}, FileRef{File: "f"}
+	trace := TraceID(LiveRun, "s", "f")
+	root := RootSpanID(trace)
+	own := "00-" + hex.EncodeToString(trace[:]) + "-" + hex.EncodeToString(root[:]) + "-01"
+	for _, x := range []struct {
+		topic string
+		given string
+		body  any
+		want  string
+	}{
+		{FileDiscoveredTopic, "", &FileDiscovered{Scope: scope, FileRef: file}, own},
+		{DownloadRequestedTopic, "", &DownloadRequested{Scope: scope, Files: []RequestFile{{FileRef: file}}}, ""},
+		{DownloadFinishedTopic, "", &DownloadFinished{Scope: scope, FileRef: file}, own},
+		{UnzipFinishedTopic, "", &UnzipFinished{Scope: scope, FileRef: file}, own},
+		{DocumentExtractedTopic, "", &DocumentExtracted{Scope: scope, FileRef: file}, own},
+		{DocumentValidatedTopic, "", &DocumentValidated{Scope: scope, FileRef: file}, own},
+		{DocumentOrderedTopic, "", &DocumentOrdered{Scope: scope, FileRef: file}, own},
+		{StatusChangedTopic, "", &StatusChanged{Scope: scope, FileRef: file}, own},
+		{StatusChangedTopic, "", &StatusChanged{Scope: scope}, ""},
+		{StatusChangedTopic, "00-1-2-01", &StatusChanged{Scope: scope, FileRef: file}, "00-1-2-01"},
+	} {
+		r, err := c.Encode(Message{ID: "id", Topic: x.topic, Traceparent: x.given, Body: x.body})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Header(headerTrace); got != x.want {
+			t.Errorf("an event of %s names %q, want %q", x.topic, got, x.want)
+		}
+	}
+	if TraceID("run", "a", "f") != TraceID("run", "b", "f") || TraceID("run", "a", "f") == TraceID(LiveRun, "a", "f") || TraceID(LiveRun, "a", "f") == TraceID(LiveRun, "b", "f") {
+		t.Error("a replay has one trace per file, and the live run one per session and file")
 	}
 }

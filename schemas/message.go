@@ -29,7 +29,7 @@ type Message struct {
 	Stage       string    // the stage that produced it
 	Subject     string    // for people: action/name of the file, the document, the source
 	Time        time.Time // when it happened, by the producer's clock
-	Traceparent string    // W3C trace context, where there is one
+	Traceparent string    // W3C trace context; Encode names the file's trace where this is empty
 	Body        any       // pointer to the topic's Go type
 }
 
@@ -51,6 +51,9 @@ const (
 // be published; but what only tells the log (status.changed) is cut until it fits.
 func (c *Codec) Encode(m Message) (Record, error) {
 	m.Body = trimmed(m.Body)
+	if m.Traceparent == "" {
+		m.Traceparent = traceparent(m.Body)
+	}
 	r, err := c.encode(m)
 	if err != nil {
 		return Record{}, err

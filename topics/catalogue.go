@@ -19,6 +19,9 @@ const ForEver time.Duration = -1
 
 const day = 24 * time.Hour
 
+// everyRole stands for all of them in the catalogue.
+const everyRole = "every role"
+
 // Topic is one entry of the catalogue.
 type Topic struct {
 	Name       string // without prefix and version, such as status.changed
@@ -49,9 +52,9 @@ func Catalogue() []Topic {
 		{Name: schemas.DocumentOrderedTopic, What: "one position of the one order in which the warehouse changes", Key: "domain", Single: true, Retention: ForEver,
 			ProducedBy: []string{"sequence"}, ReadBy: []string{"insert"}},
 		{Name: schemas.StatusChangedTopic, What: "the event log: where everything stands", Key: "file, centre, source, session or domain", Retention: ForEver,
-			ProducedBy: []string{"every role"}, ReadBy: []string{"tracker", "history"}},
+			ProducedBy: []string{everyRole}, ReadBy: []string{"tracker", "history", "traces"}},
 		{Name: schemas.RecordPassedOverTopic, What: "a person decided that no reader stops at a record any more", Key: "topic", Single: true, Retention: ForEver,
-			ProducedBy: []string{"topics pass-over"}, ReadBy: []string{"every role"}},
+			ProducedBy: []string{"topics pass-over"}, ReadBy: []string{everyRole}},
 	}
 }
 

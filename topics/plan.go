@@ -20,11 +20,12 @@ const (
 	Setting     = "setting"     // a setting differs
 	Partitions  = "partitions"  // their number differs
 	Replication = "replication" // the number of replicas differs
+	Brokers     = "brokers"     // they are fewer than the replicas that are asked for
 )
 
 // Change is one difference between the catalogue and the broker.
 type Change struct {
-	Topic string `json:"topic"` // full name
+	Topic string `json:"topic"` // full name; empty for brokers
 	Kind  string `json:"kind"`  // one of the kinds above
 	Key   string `json:"key"`   // of a setting
 	Is    string `json:"is"`
@@ -43,12 +44,15 @@ func (c Change) String() string {
 		return fmt.Sprintf("create %s with %s", c.Topic, c.Want)
 	case Setting:
 		return fmt.Sprintf("set %s of %s from %s to %s", c.Key, c.Topic, c.Is, c.Want)
+	case Brokers:
+		return fmt.Sprintf("brokers: %s, want %s or more: %s", c.Is, c.Want, c.Manual)
 	}
 	return fmt.Sprintf("%s of %s: %s, want %s: %s", c.Kind, c.Topic, c.Is, c.Want, c.Manual)
 }
 
-// Plan compares the catalogue with the broker and returns the differences,
-// topic by topic in the catalogue's order; none when all is as it should be.
+// Plan compares the catalogue with the broker and returns the differences: too
+// few brokers, then topic by topic in the catalogue's order; none when all is as
+// it should be.
 func Plan(ctx context.Context, admin *kadm.Client, cfg config.Kafka) ([]Change, error) {
 	all := All()
 	names := make([]string, len(all))
@@ -73,7 +77,10 @@ func Plan(ctx context.Context, admin *kadm.Client, cfg config.Kafka) ([]Change, 
 	if err != nil {
 		return nil, err
 	}
-	var changes []Change
+	changes, err := tooFewBrokers(ctx, admin, cfg)
+	if err != nil {
+		return nil, err
+	}
 	for i, t := range all {
 		if settings[names[i]] == nil {
 			changes = append(changes, Change{Topic: names[i], Kind: Create, Want: describe(t, cfg), topic: t})
@@ -83,6 +90,21 @@ func Plan(ctx context.Context, admin *kadm.Client, cfg config.Kafka) ([]Change, 
 		changes = append(changes, t.settings(names[i], settings[names[i]], cfg)...)
 	}
 	return changes, nil
+}
+
+// tooFewBrokers compares the replicas that are asked for with the brokers that
+// could hold them.
+func tooFewBrokers(ctx context.Context, admin *kadm.Client, cfg config.Kafka) ([]Change, error) {
+	m, err := admin.BrokerMetadata(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("ask how many brokers there are: %w", err)
+	}
+	is, want := len(m.Brokers), int(cfg.ReplicationFactor)
+	if is >= want {
+		return nil, nil
+	}
+	return []Change{{Kind: Brokers, Is: strconv.Itoa(is), Want: strconv.Itoa(want),
+		Manual: fmt.Sprintf("kafka.replication_factor is %d and each replica needs a broker of its own, so no topic can be made: start %d more, or set kafka.replication_factor to %d, which keeps fewer copies of the record", want, want-is, is)}}, nil
 }
 
 // fresh makes admin requests ask the broker for metadata: what the client

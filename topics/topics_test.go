@@ -21,11 +21,8 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/schemas"
+	"tributary/test/wait"
 )
-
-// patience ends a test that hangs: nothing that is waited for takes as long,
-// however busy the machine is.
-const patience = 5 * time.Minute
 
 var update = flag.Bool("update", false, "write the generated reference anew")
 
@@ -130,6 +127,30 @@ func TestPlanAndApply(t *testing.T) {
 }
 
 // A missing topic is made; what somebody changed is shown and left alone.
+// A plan that can't be carried out says so before anybody tries.
+func TestPlanKnowsTheBrokers(t *testing.T) {
+	b := setup(t)
+	b.cfg.ReplicationFactor = 3
+	m, err := b.admin.BrokerMetadata(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes := b.plan(t)
+	if len(m.Brokers) >= 3 {
+		t.Skip("there are three brokers")
+	}
+	if got := changes[0]; got.Kind != Brokers || got.Is != fmt.Sprint(len(m.Brokers)) || got.Want != "3" || !strings.Contains(got.String(), "kafka.replication_factor to 1") {
+		t.Errorf("with one broker and three replicas the plan begins with %+v: %s", got, got)
+	}
+	if len(changes) != 1+len(All()) {
+		t.Errorf("%d changes, want one more than the %d topics", len(changes), len(All()))
+	}
+	b.cfg.ReplicationFactor = 1
+	if changes := b.plan(t); changes[0].Kind != Create {
+		t.Errorf("with one replica the plan begins with %s", changes[0])
+	}
+}
+
 func TestApplyLeavesWhatPeopleChanged(t *testing.T) {
 	b := setup(t)
 	b.apply(t, ApplyOptions{})
@@ -196,7 +217,7 @@ func (b *bench) tail(t *testing.T, o TailOptions) []string {
 	t.Helper()
 	o.Prefix = b.cfg.TopicPrefix
 	var out []string
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience())
 	defer cancel()
 	err := Tail(ctx, b.newClient, b.codec, o, func(e Event) error {
 		out = append(out, fmt.Sprintf("%s %s %d", strings.TrimPrefix(e.Topic, "tributary."), e.Key, e.Time.Second()))
@@ -247,7 +268,7 @@ func TestTail(t *testing.T) {
 func TestTailFollows(t *testing.T) {
 	b := setup(t)
 	b.apply(t, ApplyOptions{})
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience())
 	defer cancel()
 	b.produce(t, schemas.StatusChangedTopic, 0, "before", 1, &schemas.StatusChanged{})
 	var got []string

@@ -3,18 +3,19 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/twmb/franz-go/pkg/kadm"
 	"golang.org/x/sync/errgroup"
 
+	"tributary/consumers/traces"
 	"tributary/consumers/unzip"
 	"tributary/internal/blob"
 	"tributary/internal/centres"
@@ -30,9 +31,6 @@ import (
 	"tributary/recovery/passover"
 	"tributary/schemas"
 	"tributary/sql/control"
-	"tributary/sql/tracker"
-	"tributary/sql/warehouse"
-	"tributary/topics"
 )
 
 // app is what all roles of one process share.
@@ -56,13 +54,15 @@ type app struct {
 	health    *obs.Health
 	holder    string // names this process in leases
 
-	projections []*sink.Applier // tracker and history, where they run here
+	roles       map[string]*obs.Component // that run here, as readyz tells of them
+	projections []*sink.Applier           // tracker, history and traces, where they run here
+	traces      *traces.Traces            // nil: they are not exported from here
 }
 
-// newApp opens the stores and brings schemas and topics to what this binary
-// needs. Close closes it.
+// newApp opens the ways to the stores, and asks none of them: serve and prepare
+// do. Close closes it.
 func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, n need, once bool) (a *app, err error) {
-	a = &app{cfg: cfg, log: log, once: once, sources: map[string]config.Source{}, health: obs.NewHealth()}
+	a = &app{cfg: cfg, log: log, once: once, sources: map[string]config.Source{}, health: obs.NewHealth(), roles: map[string]*obs.Component{}}
 	for _, s := range cfg.Sources {
 		a.sources[s.ID] = s
 	}
@@ -100,50 +100,12 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, n need, on
 	if a.stores, err = openStores(ctx, cfg, log, n); err != nil {
 		return nil, err
 	}
-	if err := a.prepare(ctx); err != nil {
-		return nil, errors.Join(err, a.stores.Close())
-	}
-	if a.blobs, err = openBlobs(ctx, cfg, a.stores.Control); err != nil {
-		return nil, errors.Join(err, a.stores.Close())
-	}
-	a.space = spaceOf(a.blobs, cfg.Blobs, log)
 	return a, nil
 }
 
 // blobDir is where blobs lie.
 func blobDir(cfg config.Config) string {
 	return cmp.Or(cfg.Blobs.Dir, filepath.Join(cfg.DataDir, "blobs"))
-}
-
-// prepare migrates the schemas, applies the profile's tables and views, and
-// makes missing topics. Members that start
-// together take turns.
-func (a *app) prepare(ctx context.Context) error {
-	for _, m := range []struct {
-		pool    *pgxpool.Pool
-		migrate func(context.Context, *pgxpool.Pool) error
-	}{{a.stores.Control, control.Migrate}, {a.stores.Tracker, tracker.Migrate}, {a.stores.Warehouse, warehouse.Migrate}} {
-		if err := m.migrate(ctx, m.pool); err != nil {
-			return err
-		}
-	}
-	if err := warehouse.Apply(ctx, a.stores.Warehouse, a.profile.FS(), a.mapping); err != nil {
-		return fmt.Errorf("tables of the profile %s: %w", a.profile.Name, err)
-	}
-	client, err := a.stores.Kafka()
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	left, err := topics.Ensure(ctx, kadm.NewClient(client), a.cfg.Kafka)
-	for _, c := range left {
-		a.log.Warn("a topic differs from the catalogue; see tributary topics plan", "change", c.String())
-	}
-	if err != nil {
-		return err
-	}
-	a.passed, a.codec, err = a.stores.decided(ctx)
-	return err
 }
 
 func (a *app) Close() error { return a.stores.Close() }
@@ -163,33 +125,25 @@ func (a *app) lease(pool *pgxpool.Pool, schema, name string) pg.Lease {
 // now is the clock of control's roles: microseconds, as Postgres keeps them.
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
-// serve runs the given roles, and what every process has, until ctx ends or
-// one of them fails. The first error stops all.
+// configured are those of some roles that have anything to do.
+func (a *app) configured(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return slices.ContainsFunc(roles(), func(r role) bool { return r.name == name && r.configured != nil && !r.configured(a.cfg) })
+	})
+}
+
+// serve prepares the stores, runs the given roles, and what every process has,
+// until ctx ends or one of them fails. The first error stops all. Health is
+// served from the beginning: it tells what is waited for.
 func (a *app) serve(ctx context.Context, names []string, more ...func(context.Context) error) error {
 	g, ctx := errgroup.WithContext(ctx)
-	for _, name := range names {
-		run, err := a.role(ctx, name)
-		if err != nil {
-			return err
-		}
-		component := a.health.Component(name)
-		g.Go(func() error {
-			component.Ready()
-			err := run(ctx)
-			component.NotReady("stopped")
-			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			return nil
-		})
-	}
+	names = a.configured(names)
+	a.stand(names)
 	if a.cfg.HTTP.Listen != "" {
 		if err := a.stores.readiness(a.health, needsOf(names)); err != nil {
 			return err
 		}
-		a.watchSpace(names)
 		a.watchLog()
-		a.watchChain(names)
 		server := obs.Server{Addr: a.cfg.HTTP.Listen, Health: a.health, Registry: a.registry, Logger: a.log}
 		g.Go(func() error { return server.Run(ctx) })
 	}
@@ -203,9 +157,43 @@ func (a *app) serve(ctx context.Context, names []string, more ...func(context.Co
 			}
 		}()
 	}
+	g.Go(func() error { return a.begin(ctx, g, names, more) })
+	return g.Wait()
+}
+
+// begin starts the roles once their stores are prepared.
+func (a *app) begin(ctx context.Context, g *errgroup.Group, names []string, more []func(context.Context) error) error {
+	everyone := a.waiter(func(reason string) {
+		for _, r := range a.roles {
+			r.NotReady(cmp.Or(reason, "starting"))
+		}
+	})
+	if err := a.prepare(ctx, everyone); err != nil {
+		return stopped(ctx, err)
+	}
+	a.log.Info("running", "roles", strings.Join(names, ","), "kafka", strings.Join(a.stores.Bootstrap, ","))
+	for _, name := range names {
+		role, err := a.role(ctx, name)
+		if err != nil {
+			return err
+		}
+		g.Go(func() error {
+			a.roles[name].Ready(role.Serving)
+			err := role.Run(ctx)
+			a.roles[name].NotReady("stopped")
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			return nil
+		})
+	}
+	if a.cfg.HTTP.Listen != "" {
+		a.watchSpace(names)
+		a.watchChain(names)
+	}
 	g.Go(func() error { return a.passed.Run(ctx) })
 	for _, f := range more {
 		g.Go(func() error { return f(ctx) })
 	}
-	return g.Wait()
+	return nil
 }

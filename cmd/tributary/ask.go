@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"tributary/internal/config"
 	"tributary/internal/mapping"
@@ -38,8 +42,19 @@ func (c *cli) open(ctx context.Context, n need, fn func(s *stores) error) (err e
 	return s.explainAbsence(ctx, cfg, fn(s))
 }
 
-// explainAbsence says what is missing, if that is why a command has failed.
+// explainAbsence says which server is too old, or what is missing, if that is why
+// a command has failed.
 func (s *stores) explainAbsence(ctx context.Context, cfg config.Config, err error) error {
+	if err == nil {
+		return nil
+	}
+	var answered *pgconn.PgError
+	var refused *clickhouse.Exception
+	if errors.As(err, &answered) || errors.As(err, &refused) || strings.Contains(err.Error(), "client_protocol_version") {
+		if old := s.tooOld(ctx); old != nil {
+			return fmt.Errorf("%w (%w)", old, err)
+		}
+	}
 	return absence.Explainer{Postgres: s.Tracker, Database: cfg.ClickHouse.Database, Asked: s.asked}.Explain(ctx, err)
 }
 

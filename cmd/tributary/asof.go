@@ -11,6 +11,7 @@ import (
 
 	"tributary/consumers/tracker"
 	"tributary/internal/pg"
+	"tributary/internal/screen"
 	"tributary/queries/asof"
 	"tributary/queries/report"
 )
@@ -69,7 +70,7 @@ func (c *cli) withPast(ctx context.Context, maxEvents int64, fn func(r *asof.Rea
 		return usagef("--max-events %d: allow at least one", maxEvents)
 	}
 	return c.open(ctx, need{Postgres: true, ClickHouse: true}, func(s *stores) error {
-		p := &pastProgress{w: c.stderr, terminal: isTerminal(c.stderr), next: time.Now().Add(2 * time.Second)}
+		p := &pastProgress{w: c.stderr, next: time.Now().Add(2 * time.Second)}
 		defer p.end()
 		return fn(&asof.Reader{History: s.ClickHouse, Postgres: s.Tracker, Writer: pastWriter, MaxEvents: maxEvents, Progress: p.tell})
 	})
@@ -90,10 +91,9 @@ func pastWriter(schema string) asof.Write {
 // pastProgress says how much of the past has been read, if that takes long: on
 // one line of a terminal, elsewhere every ten seconds.
 type pastProgress struct {
-	w        io.Writer
-	terminal bool
-	next     time.Time
-	shown    bool
+	w     io.Writer
+	next  time.Time
+	shown bool
 }
 
 func (p *pastProgress) tell(done, all int64) {
@@ -105,19 +105,17 @@ func (p *pastProgress) tell(done, all int64) {
 		return
 	}
 	text := fmt.Sprintf("%d of %d events read", done, all)
-	if !p.terminal {
-		fmt.Fprintln(p.w, text)
-		p.next = time.Now().Add(10 * time.Second)
-		return
+	p.shown, p.next = true, time.Now().Add(10*time.Second)
+	if screen.On(p.w) != nil {
+		p.next = time.Now().Add(time.Second)
 	}
-	p.shown, p.next = true, time.Now().Add(time.Second)
-	fmt.Fprint(p.w, "\r\x1b[K"+text)
+	showLine(p.w, text)
 }
 
 // end takes the line away.
 func (p *pastProgress) end() {
 	if p.shown {
-		fmt.Fprint(p.w, "\r\x1b[K")
+		showLine(p.w, "")
 		p.shown = false
 	}
 }
@@ -131,7 +129,7 @@ func scopeOf(f *report.Filter) asof.Scope {
 // the moment in a row.
 func listTrackerAt[T row](ctx context.Context, c *cli, f *pastFlags, scope asof.Scope, format string, header []string, list lister[T], stamp func(*T, *time.Time)) error {
 	return c.withTrackerAt(ctx, f, scope, format, func(q pg.Querier, at *time.Time) error {
-		dated := at != nil && format == report.CSV
+		dated := at != nil && (format == report.CSV || format == report.EscapedCSV)
 		if dated {
 			header = append(header, "as_of")
 		}

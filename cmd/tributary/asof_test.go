@@ -2,9 +2,15 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"io"
 	"strings"
 	"testing"
 	"time"
+
+	"tributary/internal/screen"
+	"tributary/internal/screen/screentest"
+	"tributary/test/wait"
 )
 
 // What is asked of the past wrongly is refused before anything is opened.
@@ -36,23 +42,27 @@ func TestMomentsOnTheCommandLine(t *testing.T) {
 // Progress is told only of what takes long: on one line of a terminal, which is
 // taken away at the end, elsewhere as lines.
 func TestProgressOfThePast(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience())
+	defer cancel()
+	pty := screentest.New(t, 80, 24)
 	for name, x := range map[string]struct {
-		terminal bool
-		next     time.Duration // from now
-		want     string
-	}{
-		"soon done": {true, time.Hour, ""},
-		"terminal":  {true, 0, "\r\x1b[K1 of 3 events read\r\x1b[K"},
-		"elsewhere": {false, 0, "1 of 3 events read\n"},
-	} {
+		next time.Duration // from now
+		want string
+	}{"soon done": {time.Hour, ""}, "long": {0, "1 of 3 events read\n"}} {
 		var out bytes.Buffer
-		p := &pastProgress{w: &out, terminal: x.terminal, next: time.Now().Add(x.next)}
-		p.tell(1, 3)
-		p.tell(2, 3)
-		p.end()
-		p.end()
+		tellPast(&out, x.next)
 		if out.String() != x.want {
 			t.Errorf("%s: %q, want %q", name, out.String(), x.want)
 		}
 	}
+	tellPast(screen.Of(pty.Program), 0)
+	pty.Until(ctx, func(shown string) bool { return shown == "1 of 3 events read\r\x1b[J" })
+}
+
+func tellPast(w io.Writer, next time.Duration) {
+	p := &pastProgress{w: w, next: time.Now().Add(next)}
+	p.tell(1, 3)
+	p.tell(2, 3)
+	p.end()
+	p.end()
 }

@@ -6,15 +6,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"tributary/internal/config"
 	"tributary/internal/obs"
+	"tributary/internal/screen"
 	"tributary/queries/report"
 )
 
@@ -92,10 +91,11 @@ func run(ctx context.Context, c *cli, args []string) int {
 	return exitFailed
 }
 
-// complain writes an error, each of its lines on a line of its own.
+// complain writes an error, each of its lines on a line of its own. What is in it
+// may be of others, and be looked at later: it is made safe wherever it goes.
 func (c *cli) complain(err error) {
 	for line := range strings.SplitSeq(err.Error(), "\n") {
-		fmt.Fprintln(c.stderr, "tributary: "+line)
+		fmt.Fprintln(c.stderr, "tributary: "+screen.Text(line))
 	}
 }
 
@@ -175,7 +175,7 @@ func (c *cli) configPath() string {
 
 // logger writes to stderr as configured.
 func (c *cli) logger(cfg config.Config) (*slog.Logger, error) {
-	l, err := obs.NewLogger(c.stderr, isTerminal(c.stderr), cfg.Log)
+	l, err := obs.NewLogger(c.stderr, screen.On(c.stderr) != nil, cfg.Log)
 	return l, usage(err)
 }
 
@@ -186,9 +186,4 @@ func (c *cli) quietLogger(cfg config.Config) (*slog.Logger, error) {
 		cfg.Log.Level = "warn"
 	}
 	return c.logger(cfg)
-}
-
-func isTerminal(w any) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }

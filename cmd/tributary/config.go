@@ -20,33 +20,40 @@ func newConfig(c *cli) *cobra.Command {
 }
 
 func newConfigCheck(c *cli) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Say what is wrong with the configuration, line by line",
-		Long:  "Read the configuration, the environment's overrides, the profile and the secrets' whereabouts, and say everything that is wrong, and whose files each source may show. Nothing is connected to; see sources check, and profile check for a profile of your own.",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			cfg, err := c.load()
-			if err != nil {
-				return err
-			}
-			profiles := cfg.Profile
-			if cfg.ShadowProfile != "" {
-				profiles += ", shadows by " + cfg.ShadowProfile
-				if err := checkMapping(shadowConfig(cfg)); err != nil {
-					return err
-				}
-			}
-			if err := checkMapping(cfg); err != nil {
-				return err
-			}
-			fmt.Fprintf(c.stdout, "%s is good: %d sources, profile %s, data in %s\n", cfg.Path, len(cfg.Sources), profiles, cfg.DataDir)
-			for _, s := range cfg.Sources {
-				fmt.Fprintf(c.stdout, "  %s\n", hosting(s))
-			}
-			return nil
-		},
+		Long: "Read the configuration, the environment's overrides, the profile and the secrets' whereabouts, and say everything that is wrong, and whose files each source may show. Nothing is connected to; see sources check, and profile check for a profile of your own.\n\n" +
+			"With --connect it also asks each store that an address is configured for, at most half a minute, for its version, its rights\n" +
+			"and its topics, and says line by line what to do about what is missing. Nothing is changed. Exit code 1 if anything is missing.",
+		Args: cobra.NoArgs,
 	}
+	connect := cmd.Flags().Bool("connect", false, "also connect to the stores; sources check connects to the sources")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg, err := c.load()
+		if err != nil {
+			return err
+		}
+		profiles := cfg.Profile
+		if cfg.ShadowProfile != "" {
+			profiles += ", shadows by " + cfg.ShadowProfile
+			if err := checkMapping(shadowConfig(cfg)); err != nil {
+				return err
+			}
+		}
+		if err := checkMapping(cfg); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.stdout, "%s is good: %d sources, profile %s, data in %s\n", cfg.Path, len(cfg.Sources), profiles, cfg.DataDir)
+		for _, s := range cfg.Sources {
+			fmt.Fprintf(c.stdout, "  %s\n", hosting(s))
+		}
+		if *connect {
+			return c.connect(cmd.Context(), cfg)
+		}
+		return nil
+	}
+	return cmd
 }
 
 // hosting says whose files a source may show.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/consumers/history"
+	"tributary/internal/screen"
 )
 
 func newHistoryRebuild(c *cli) *cobra.Command {
@@ -28,7 +29,7 @@ func newHistoryRebuild(c *cli) *cobra.Command {
 		return c.withHistory(cmd.Context(), func(s *stores, h *history.History) error {
 			o.Prefix = s.cfg.Kafka.TopicPrefix
 			o.Progress = func(int64, int64) {}
-			if isTerminal(c.stderr) {
+			if screen.On(c.stderr) != nil {
 				o.Progress = every(2*time.Second, func(done, total int64) {
 					fmt.Fprintf(c.stderr, "%d of %d records (%s)\n", done, total, share(done, total))
 				})

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"tributary/internal/engine"
+	"tributary/internal/screen"
 )
 
 func main() {
@@ -20,7 +21,7 @@ func main() {
 	// configuration and nothing else of what follows.
 	if len(os.Args) > 1 && os.Args[1] == engine.ChildCommand {
 		if err := engine.RunClickHouseChild(context.Background(), os.Args[2:]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
+			fmt.Fprintln(os.Stderr, screen.Text(err.Error()))
 			os.Exit(exitFailed)
 		}
 		os.Exit(exitOK)
@@ -29,5 +30,5 @@ func main() {
 	// process at once.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, newCLI(os.Stdin, os.Stdout, os.Stderr, os.Environ()), os.Args[1:]))
+	os.Exit(run(ctx, newCLI(os.Stdin, screen.Of(os.Stdout), screen.Of(os.Stderr), os.Environ()), os.Args[1:]))
 }

@@ -9,16 +9,27 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tributary/internal/outfile"
 	"tributary/queries/report"
 )
 
 // outputFlag adds -o with the given formats, the first of which is the
-// default.
+// default, and --escape-formulas where CSV is one of them.
 func outputFlag(cmd *cobra.Command, formats ...string) *string {
 	value := cmd.Flags().StringP("output", "o", formats[0], strings.Join(formats, ", "))
+	var escape bool
+	if slices.Contains(formats, report.CSV) {
+		cmd.Flags().BoolVar(&escape, "escape-formulas", false, "with -o csv: an apostrophe before cells that a spreadsheet would run as formulas")
+	}
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if !slices.Contains(formats, *value) {
 			return usagef("--output %q is not known: use %s", *value, strings.Join(formats, ", "))
+		}
+		if escape && *value != report.CSV {
+			return usagef("--escape-formulas is about csv: give -o csv too")
+		}
+		if escape {
+			*value = report.EscapedCSV
 		}
 		return nil
 	}
@@ -51,4 +62,16 @@ func (c *cli) tell(format string, value any, text func(io.Writer) error) error {
 		return writeJSON(c.stdout, []any{value})
 	}
 	return text(c.stdout)
+}
+
+// into writes to a file, whole or not at all, or to stdout if none is named.
+func (c *cli) into(to string, replace bool, write func(io.Writer) error) error {
+	if to == "" {
+		return write(c.stdout)
+	}
+	err := outfile.Write(to, replace, write)
+	if errors.Is(err, outfile.ErrExists) {
+		return usagef("%w: name another file, or remove it first", err)
+	}
+	return err
 }

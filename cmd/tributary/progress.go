@@ -7,85 +7,81 @@ import (
 	"strings"
 	"time"
 
+	"tributary/internal/screen"
 	"tributary/queries/report"
-	"tributary/sql/control"
 )
 
-// showProgress shows once a second, on one line of a terminal, how many files
-// and documents stand in each phase; elsewhere nothing, since the log tells
-// what happens.
+// oldestPictured is how many of the files that wait the live picture names.
+const oldestPictured = 3
+
+// showProgress shows once a second, below the log of a terminal, where files and
+// documents stand; elsewhere nothing, since the log tells what happens.
 func (a *app) showProgress(w io.Writer) func(context.Context) error {
 	return func(ctx context.Context) error {
-		if !isTerminal(w) {
+		t := screen.On(w)
+		if t == nil {
 			return nil
 		}
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
 		for {
+			// Without the tracker's database there is nothing to show, and the
+			// log says why.
+			now := time.Now()
+			if s, err := report.Stand(ctx, a.stores.Tracker, now, oldestPictured); err == nil {
+				if err := t.Draw(picture(s, now)...); err != nil {
+					return err
+				}
+			}
 			select {
 			case <-ctx.Done():
-				fmt.Fprint(w, "\r\x1b[K")
-				return nil
+				return t.Draw()
 			case <-tick.C:
-				// Without the tracker's database there is nothing to show, and
-				// the log says why.
-				if s, err := report.Stand(ctx, a.stores.Tracker, time.Now(), 0); err == nil {
-					fmt.Fprint(w, "\r\x1b[K"+progressLine(s))
-				}
 			}
 		}
 	}
 }
 
-// progressLine is where files and documents stand, on one line.
-func progressLine(s report.Status) string {
+// picture is where files and documents stand, and what people should look at.
+func picture(s report.Status, now time.Time) []string {
 	part := func(name string, counts []report.Count) string {
+		if len(counts) == 0 {
+			return name + ": none yet"
+		}
 		var parts []string
 		for _, c := range counts {
 			parts = append(parts, fmt.Sprintf("%s %s %d", c.Phase, c.Status, c.Count))
 		}
 		return name + ": " + strings.Join(parts, ", ")
 	}
-	return part("files", s.Files) + "; " + part("documents", s.Documents)
+	lines := []string{part("files", s.Files), part("documents", s.Documents),
+		fmt.Sprintf("last %d minutes: %.1f files a minute, %.1f documents a minute", s.Rates.Minutes, s.Rates.Files, s.Rates.Documents)}
+	if n := len(s.Suspended); n > 0 {
+		lines = append(lines, fmt.Sprintf("%d sources are suspended: see tributary sources", n))
+	}
+	if s.Insertion != "" {
+		lines = append(lines, "insertion has stopped for all centres: "+s.Insertion)
+	}
+	if s.Pending > 0 {
+		lines = append(lines, fmt.Sprintf("%d files pending, the oldest:", s.Pending))
+	}
+	for _, f := range s.Oldest {
+		lines = append(lines, fmt.Sprintf("  %s/%s  %s %s for %s  %s", f.Action, f.File, f.Phase, f.Status, now.Sub(f.Since).Round(time.Second), f.Reason))
+	}
+	return lines
 }
 
-// summary prints how the round ended: where everything stands, and what kept
-// it from being whole. It tells whether every available source was listed and
-// every file has reached an end.
-func (c *cli) summary(ctx context.Context, a *app, r *round) (bool, error) {
-	now := time.Now()
-	s, err := report.Stand(ctx, a.stores.Tracker, now, 10)
-	if err != nil {
-		return false, err
+// showLine shows on one line how far something long is: in the place of the line
+// before on a terminal, from which no text takes it away again; elsewhere on a line
+// of its own.
+func showLine(w io.Writer, text string) {
+	t := screen.On(w)
+	switch {
+	case t == nil && text != "":
+		fmt.Fprintln(w, text)
+	case t != nil && text != "":
+		_ = t.Draw(text) // as with what is printed: a terminal that is gone ends the process
+	case t != nil:
+		_ = t.Draw()
 	}
-	if err := s.WriteText(c.stdout, now); err != nil {
-		return false, err
-	}
-	ok := true
-	if r.session != "" {
-		unlisted, err := control.Unlisted(ctx, a.stores.Control, r.session)
-		if err != nil {
-			return false, err
-		}
-		for _, l := range unlisted {
-			ok = false
-			if l.Postponed > 0 {
-				fmt.Fprintf(c.stdout, "source %s shows %d more new or changed files than one poll takes up (poll.max_new): the next polls take up the rest\n", l.Source, l.Postponed)
-			}
-			if l.State == "complete" {
-				continue
-			}
-			fmt.Fprintf(c.stdout, "source %s was not listed whole: %s %s %s\n", l.Source, l.State, l.Exception, report.Plain(l.Message))
-		}
-	}
-	pending, err := control.Pending(ctx, a.stores.Control)
-	if err != nil {
-		return false, err
-	}
-	if pending.Any() {
-		ok = false
-		fmt.Fprintf(c.stdout, "unfinished: %s\n", pending)
-	}
-	fmt.Fprintf(c.stdout, "done in %.1f s; data in %s\n", now.Sub(r.started).Seconds(), a.cfg.DataDir)
-	return ok, nil
 }

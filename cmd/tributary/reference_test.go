@@ -134,7 +134,7 @@ func TestReferenceOfEvents(t *testing.T) {
 
 Every event is an Avro record in Confluent framing: a zero byte, the schema's id in four bytes, the record. The schemas are in ` + "`schemas/avro`" + `, one file per version; an id is pinned in its file's name. ` + "`tributary schemas list -o json`" + ` prints them. Running needs no registry.
 
-Headers are CloudEvents in binary mode: ` + "`ce_specversion`, `ce_id`, `ce_type`, `ce_source`, `ce_time`, `ce_subject`, `content-type`" + `, and ` + "`traceparent`" + ` where there is one. ` + "`ce_id`" + ` is a function of the event's cause: what is produced twice has the same id.
+Headers are CloudEvents in binary mode: ` + "`ce_specversion`, `ce_id`, `ce_type`, `ce_source`, `ce_time`, `ce_subject`, `content-type`" + `, and ` + "`traceparent`" + ` in events of one file, all of which name that file's trace. ` + "`ce_id`" + ` is a function of the event's cause: what is produced twice has the same id.
 
 Strings that do not apply are empty, times are null. Which topic carries which event is in [topics](topics.md).
 `)

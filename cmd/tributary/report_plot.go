@@ -2,14 +2,13 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
-	"golang.org/x/term"
-
+	"tributary/internal/outfile"
+	"tributary/internal/screen"
 	"tributary/queries/plot"
 	"tributary/queries/recipe"
 	"tributary/sql/history/recipes"
@@ -54,7 +53,7 @@ func (c *cli) drawRecipe(r recipes.Recipe, answer []byte, picture string) error 
 		return c.sayEmpty(r)
 	}
 	if picture == inTerminal {
-		return f.Terminal(c.stdout, terminalColumns(c.stdout))
+		return f.Terminal(c.stdout, screen.Columns(c.stdout))
 	}
 	format, err := plot.Format(picture)
 	if err != nil {
@@ -64,7 +63,11 @@ func (c *cli) drawRecipe(r recipes.Recipe, answer []byte, picture string) error 
 	if err := f.Write(&drawn, format); err != nil {
 		return err
 	}
-	if err := plot.ReplaceFile(picture, drawn.Bytes()); err != nil {
+	err = outfile.Write(picture, true, func(w io.Writer) error {
+		_, err := drawn.WriteTo(w)
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("--plot: %w", err)
 	}
 	return nil
@@ -79,20 +82,6 @@ func (c *cli) sayEmpty(r recipes.Recipe) error {
 	}
 	_, err := fmt.Fprintln(c.stderr, "tributary: "+text)
 	return err
-}
-
-// terminalColumns is how wide a terminal is; 100 for anything else.
-func terminalColumns(w io.Writer) int {
-	const usual = 100
-	f, ok := w.(*os.File)
-	if !ok {
-		return usual
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return usual
-	}
-	return cmp.Or(width, usual)
 }
 
 // bounded is a buffer that refuses more than can be drawn.

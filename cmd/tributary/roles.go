@@ -14,6 +14,7 @@ import (
 	"tributary/consumers/history"
 	"tributary/consumers/insert"
 	"tributary/consumers/sequence"
+	"tributary/consumers/traces"
 	"tributary/consumers/tracker"
 	"tributary/consumers/unzip"
 	"tributary/consumers/validate"
@@ -84,7 +85,7 @@ func (a *app) validator(context.Context) (runnable, error) {
 	}
 	v, err := validate.New(a.cfg.Validate, d)
 	if err != nil {
-		return nil, err
+		return runnable{}, err
 	}
 	return a.runner(validate.Name, a.cfg.Validate.Stage, 0, v), nil
 }
@@ -92,23 +93,55 @@ func (a *app) validator(context.Context) (runnable, error) {
 func (a *app) tracker(ctx context.Context) (runnable, error) {
 	pool, err := a.stores.Pool(ctx, a.cfg, "tributary tracker")
 	if err != nil {
-		return nil, err
+		return runnable{}, err
 	}
 	t := tracker.New(pool, a.codec, a.cfg.Kafka.TopicPrefix, a.log)
 	return a.projection(t.Applier(a.cfg.Tracker, a.cfg.Kafka.TopicPrefix, a.stores.Kafka, a.metrics)), nil
 }
 
+// historian waits for ClickHouse by itself: the other roles don't need it.
 func (a *app) historian(context.Context) (runnable, error) {
-	return a.projection(a.history().Applier(a.cfg.History, a.cfg.Kafka.TopicPrefix, a.stores.Kafka, a.metrics)), nil
+	h := a.history()
+	role := a.projection(h.Applier(a.cfg.History, a.cfg.Kafka.TopicPrefix, a.stores.Kafka, a.metrics))
+	feed := role.Run
+	role.Run = func(ctx context.Context) error {
+		w := a.waiter(func(reason string) {
+			if c := a.roles[history.Name]; reason != "" {
+				c.NotReady(reason)
+			} else {
+				c.Ready(role.Serving)
+			}
+		})
+		w.Give = false // what else a round does need not wait for it
+		if err := w.Until(ctx, "clickhouse", h.Prepare); err != nil {
+			return stopped(ctx, err)
+		}
+		return feed(ctx)
+	}
+	return role, nil
+}
+
+func (a *app) tracer(context.Context) (runnable, error) {
+	t, err := traces.New(a.cfg.Traces, traces.Deps{Connect: a.stores.Kafka, Codec: a.codec, Prefix: a.cfg.Kafka.TopicPrefix,
+		Version: version(), Log: a.log, Now: now, Metrics: a.registry})
+	if err != nil {
+		return runnable{}, err
+	}
+	applier := t.Applier(a.metrics)
+	role := a.projection(applier)
+	role.Run = func(ctx context.Context) error { return t.Run(ctx, applier) }
+	a.traces = t
+	return role, nil
 }
 
 // runner runs a Kafka-to-Kafka stage. Its long work may go on without its
 // partition, as many records at once as detached says.
 func (a *app) runner(name string, c config.Stage, detached int, s stage.Stage) runnable {
-	return stage.NewRunner(stage.Config{
+	r := stage.NewRunner(stage.Config{
 		Name: name, Prefix: a.cfg.Kafka.TopicPrefix, Topic: topics.ReadBy(name)[0], Detached: detached,
 		Parallelism: c.Parallelism, Window: c.Window, Stall: c.Stall.D(), Grace: c.Grace.D(), BackoffMax: c.BackoffMax.D(), Isolation: a.isolation,
-	}, a.stores.Kafka, a.codec, s, a.log, a.metrics).Run
+	}, a.stores.Kafka, a.codec, s, a.log, a.metrics)
+	return runnable{r.Run, r.Serving}
 }
 
 // applier feeds a store from what its role reads.
@@ -122,7 +155,7 @@ func (a *app) applier(name string, wait time.Duration, store sink.Store) *sink.A
 // session's end waits for it.
 func (a *app) projection(p *sink.Applier) runnable {
 	a.projections = append(a.projections, p)
-	return p.Run
+	return runnable{p.Run, p.Serving}
 }
 
 func (a *app) offsets(role string) pg.Offsets {
@@ -137,29 +170,29 @@ func (a *app) scheduler() *schedule.Scheduler {
 func (a *app) poller(ctx context.Context) (runnable, error) {
 	pool, err := a.stores.Pool(ctx, a.cfg, "tributary poll")
 	if err != nil {
-		return nil, err
+		return runnable{}, err
 	}
 	p := &poll.Poller{Config: a.cfg, Sources: a.sources, Profile: a.profile, Centres: a.centres, Pool: pool, Outbox: a.outbox(),
 		Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D(), Log: a.log, Now: now, Dial: remote.Dial}
-	return p.Run, nil
+	return always(p.Run), nil
 }
 
 func (a *app) planner(ctx context.Context) (runnable, error) {
 	pool, err := a.stores.Pool(ctx, a.cfg, "tributary plan")
 	if err != nil {
-		return nil, err
+		return runnable{}, err
 	}
 	p := plan.New(a.cfg.Plan, a.cfg.Sequence.PollCutoff.D(), a.once, pool, a.outbox(), a.offsets("plan"), a.log)
 	p.Metrics, p.Dormant = plan.NewMetrics(a.registry), a.space.Low
 	p.Announced = &poll.Announcer{Sources: a.sources, Profile: a.profile, Centres: a.centres, Outbox: a.outbox(), Now: now}
 	replays := a.replays(pool)
 	applier := a.applier("plan", planWait, p)
-	return func(ctx context.Context) error {
+	return runnable{func(ctx context.Context) error {
 		g, ctx := errgroup.WithContext(ctx)
 		g.Go(func() error { return p.Run(ctx, applier) })
 		g.Go(func() error { return replays.Run(ctx) })
 		return g.Wait()
-	}, nil
+	}, applier.Serving}, nil
 }
 
 // replays has files processed again, beside the planner.
@@ -188,18 +221,18 @@ func (a *app) history() *history.History {
 func (a *app) publisher(context.Context) (runnable, error) {
 	client, err := a.stores.Kafka(kgo.ManualFlushing())
 	if err != nil {
-		return nil, err
+		return runnable{}, err
 	}
 	second, err := a.stores.Kafka(kgo.ManualFlushing())
 	if err != nil {
 		client.Close()
-		return nil, err
+		return runnable{}, err
 	}
 	c := publish.New(a.cfg.Publish, a.cfg.Kafka.TopicPrefix, control.Schema, a.stores.Control, client, a.holder, a.log, a.registry)
 	w := publish.New(a.cfg.Publish, a.cfg.Kafka.TopicPrefix, warehouse.Schema, a.stores.Warehouse, second, a.holder, a.log, a.registry)
 	c.Ends, w.Ends = a.ends().Control, a.ends().Warehouse
 	m := measure.New(a.stores.Control, a.stores.Warehouse, a.log, a.registry)
-	return func(ctx context.Context) error {
+	return always(func(ctx context.Context) error {
 		defer client.Close()
 		defer second.Close()
 		if a.cfg.HTTP.Listen != "" { // else nobody asks for what is measured
@@ -213,12 +246,12 @@ func (a *app) publisher(context.Context) (runnable, error) {
 			err = werr
 		}
 		return err
-	}, nil
+	}), nil
 }
 
 // background runs what never fails until the returned function is called, or
 // ctx ends.
-func background(ctx context.Context, run runnable) (stop func()) {
+func background(ctx context.Context, run func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -234,7 +267,7 @@ func background(ctx context.Context, run runnable) (stop func()) {
 func (a *app) sequencer(ctx context.Context) (runnable, error) {
 	pool, err := a.stores.Pool(ctx, a.cfg, "tributary sequence")
 	if err != nil {
-		return nil, err
+		return runnable{}, err
 	}
 	var kinds []string
 	for _, k := range a.profile.Kinds {
@@ -248,7 +281,7 @@ func (a *app) sequencer(ctx context.Context) (runnable, error) {
 		Lease: a.lease(pool, control.Schema, "release"), Log: a.log, Now: now,
 		Applied: a.appliedPosition, Failed: a.failedPhase})
 	applier := a.applier("sequence", sequenceWait, s)
-	return func(ctx context.Context) error { return s.Run(ctx, applier) }, nil
+	return runnable{func(ctx context.Context) error { return s.Run(ctx, applier) }, applier.Serving}, nil
 }
 
 // appliedPosition is up to which position the warehouse has applied the order.
@@ -264,17 +297,17 @@ func (a *app) failedPhase(ctx context.Context, batches []string) (schemas.Phase,
 func (a *app) inserter(ctx context.Context) (runnable, error) {
 	pool, err := a.stores.Pool(ctx, a.cfg, "tributary insert")
 	if err != nil {
-		return nil, err
+		return runnable{}, err
 	}
 	statements, err := warehouse.Load(a.profile.FS())
 	if err != nil {
-		return nil, fmt.Errorf("SQL of the profile %s: %w", a.profile.Name, err)
+		return runnable{}, fmt.Errorf("SQL of the profile %s: %w", a.profile.Name, err)
 	}
 	i, err := insert.New(insert.Config{Insert: a.cfg.Insert, Prefix: a.cfg.Kafka.TopicPrefix, Holder: a.holder}, insert.Deps{
 		Pool: pool, Blobs: a.blobs, Damaged: damaged(a.stores.Control, "insert"), Mapping: a.mapping, Statements: statements, Versions: a.profile.Versions(), Codec: a.codec, Decided: a.passed.Chain, LearnDecisions: a.passed.Load, Connect: a.stores.Kafka, Log: a.log, Metrics: a.registry,
 	})
 	if err != nil {
-		return nil, err
+		return runnable{}, err
 	}
-	return i.Run, nil
+	return always(i.Run), nil
 }

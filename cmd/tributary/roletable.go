@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tributary/internal/config"
 	"tributary/topics"
 )
 
@@ -25,17 +26,17 @@ type role struct {
 	needs    need // stores that it can't do without, beside Kafka
 	connects bool // to sources, whose secrets it needs
 	build    func(*app, context.Context) (runnable, error)
+	// configured tells whether there is anything to do for the role; nil: always.
+	// One that is not configured doesn't run.
+	configured func(config.Config) bool
 }
-
-// runnable is a role, ready to run until its context ends.
-type runnable func(ctx context.Context) error
 
 // roles are all roles, in the order in which data flows through them. A Kafka-
 // to-Kafka stage goes on without Postgres, and only history needs ClickHouse.
 func roles() []role {
 	postgres, clickhouse := need{Postgres: true}, need{ClickHouse: true}
 	return []role{
-		{name: "schedule", kind: loop, needs: postgres, build: func(a *app, _ context.Context) (runnable, error) { return a.scheduler().Run, nil }},
+		{name: "schedule", kind: loop, needs: postgres, build: func(a *app, _ context.Context) (runnable, error) { return always(a.scheduler().Run), nil }},
 		{name: "poll", kind: loop, needs: postgres, connects: true, build: (*app).poller},
 		{name: "plan", kind: feeder, needs: postgres, build: (*app).planner},
 		{name: "publish", kind: loop, needs: postgres, build: (*app).publisher},
@@ -46,6 +47,7 @@ func roles() []role {
 		{name: "insert", kind: feeder, needs: postgres, build: (*app).inserter},
 		{name: "tracker", kind: feeder, needs: postgres, build: (*app).tracker},
 		{name: "history", kind: feeder, needs: clickhouse, build: (*app).historian},
+		{name: "traces", kind: feeder, build: (*app).tracer, configured: func(c config.Config) bool { return c.Traces.Endpoint != "" }},
 	}
 }
 
@@ -90,7 +92,7 @@ func expand(names []string) ([]string, error) {
 func (a *app) role(ctx context.Context, name string) (runnable, error) {
 	which, err := named([]string{name})
 	if err != nil {
-		return nil, err
+		return runnable{}, err
 	}
 	return which[0].build(a, ctx)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tributary/internal/config"
 	"tributary/producers/plan"
 	"tributary/topics"
 )
@@ -55,5 +56,17 @@ func TestKindsOfRolesFitTheirTopics(t *testing.T) {
 		if (r.kind == loop) != (reads == 0) || r.kind == runner && reads != 1 || letters[r.name] != (r.kind == runner) {
 			t.Errorf("%s is of kind %d, reads %d topics, has dead letters: %t", r.name, r.kind, reads, letters[r.name])
 		}
+	}
+}
+
+// Without a collector nothing runs for traces, in up and in run alike.
+func TestTracesRunOnlyWhereACollectorIsNamed(t *testing.T) {
+	a := &app{cfg: config.Default()}
+	if got := a.configured(roleNames()); slices.Contains(got, "traces") || len(got) != len(roleNames())-1 {
+		t.Errorf("without an endpoint these run: %q", got)
+	}
+	a.cfg.Traces.Endpoint = "http://127.0.0.1:4318"
+	if got := a.configured(roleNames()); !slices.Equal(got, roleNames()) {
+		t.Errorf("with an endpoint these run: %q", got)
 	}
 }

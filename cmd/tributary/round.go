@@ -26,7 +26,11 @@ type round struct {
 	session string
 }
 
-const lookEvery = 25 * time.Millisecond
+const (
+	lookEvery = 25 * time.Millisecond
+	// traceWait is how long a round waits for the collector of traces at most.
+	traceWait = 10 * time.Second
+)
 
 // run announces the configuration, lets what an interrupted run left come to
 // its end, opens a session with every available source, and returns when
@@ -134,13 +138,43 @@ func (r *round) projected(ctx context.Context) error {
 	h := r.a.history()
 	for {
 		done, err := r.caughtUp(ctx, client, h)
-		if err != nil || done {
+		if err != nil {
 			return err
+		}
+		if done {
+			return r.traced(ctx, client)
 		}
 		if err := sleep(ctx, lookEvery); err != nil {
 			return err
 		}
 	}
+}
+
+// traced gives the traces some time to be exported. What the collector has not
+// taken by then is exported by the next run.
+func (r *round) traced(ctx context.Context, client *kgo.Client) error {
+	if r.a.traces == nil {
+		return nil
+	}
+	ends, err := r.logEnds(ctx, client)
+	if err != nil {
+		return err
+	}
+	for over := time.Now().Add(traceWait); !r.a.traces.Exported(ends); {
+		if time.Now().After(over) {
+			r.a.log.Warn("the collector at traces.endpoint has not taken all spans; the next run goes on with them")
+			return nil
+		}
+		if err := sleep(ctx, lookEvery); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// logEnds are where the partitions of the event log end.
+func (r *round) logEnds(ctx context.Context, client *kgo.Client) ([]kafka.Span, error) {
+	return kafka.Bounds(ctx, kadm.NewClient(client), kafka.TopicName(r.a.cfg.Kafka.TopicPrefix, schemas.StatusChangedTopic))
 }
 
 func (r *round) caughtUp(ctx context.Context, client *kgo.Client, h sink.Store) (bool, error) {
@@ -165,7 +199,7 @@ func (r *round) caughtUp(ctx context.Context, client *kgo.Client, h sink.Store) 
 	if read, err := r.a.trackerRead(ctx, client); err != nil || !read {
 		return false, err
 	}
-	ends, err := kafka.Bounds(ctx, kadm.NewClient(client), kafka.TopicName(r.a.cfg.Kafka.TopicPrefix, schemas.StatusChangedTopic))
+	ends, err := r.logEnds(ctx, client)
 	if err != nil {
 		return false, err
 	}

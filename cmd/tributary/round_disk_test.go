@@ -10,12 +10,13 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/pg"
 	"tributary/sql/control"
+	"tributary/test/wait"
 )
 
 // A round whose files wait for a disk that is low ends with an error that says
 // so; one that has nothing to fetch goes on.
 func TestARoundDoesNotWaitForALowDisk(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience())
 	defer cancel()
 	pool, err := pg.Open(ctx, enginetest.Postgres(t), "test", 4)
 	if err != nil {

@@ -45,7 +45,6 @@ func newRun(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			log.Info("running", "roles", strings.Join(names, ","))
 			err = a.serve(cmd.Context(), names)
 			return errors.Join(err, a.Close())
 		},

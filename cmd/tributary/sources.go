@@ -11,6 +11,7 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/remote"
+	"tributary/internal/screen"
 	"tributary/internal/source"
 	"tributary/queries/report"
 	"tributary/schemas"
@@ -124,9 +125,9 @@ func (c *cli) printSteps(s config.Source, steps []checkedStep) {
 		if !step.OK {
 			mark = "FAILED"
 		}
-		fmt.Fprintf(c.stdout, "  %s  %s: %s\n", mark, strings.ReplaceAll(step.Step, "_", " "), report.Plain(step.Detail))
+		fmt.Fprintf(c.stdout, "  %s  %s: %s\n", mark, strings.ReplaceAll(step.Step, "_", " "), screen.Line(step.Detail))
 		if step.Remedy != "" {
-			fmt.Fprintf(c.stdout, "          %s\n", report.Plain(step.Remedy))
+			fmt.Fprintf(c.stdout, "          %s\n", screen.Line(step.Remedy))
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/internal/config"
+	"tributary/internal/screen"
+	"tributary/queries/columnar"
 	"tributary/queries/report"
 )
 
@@ -27,10 +29,13 @@ func newSQL(c *cli) *cobra.Command {
 		Short: "Ask the tracker, the warehouse or the history in SQL",
 		Long: "Run one reading statement and print its rows. tracker and warehouse are schemas of Postgres, history is ClickHouse.\n" +
 			"STATEMENT - is read from stdin; one that begins with a comment (-- …) is written behind the word --, as nothing behind it\n" +
-			"is taken for a flag. Whatever it says, nothing is written.",
+			"is taken for a flag. Whatever it says, nothing is written to the store.\n\n" +
+			"parquet and arrow (an IPC file) keep the types of columns; csv and json say what is stored, exactly.",
 		Args: cobra.ExactArgs(1),
 	}
-	output := outputFlag(cmd, report.Formats()...)
+	output := outputFlag(cmd, append(report.Formats(), columnar.Parquet, columnar.Arrow)...)
+	to := cmd.Flags().String("to", "", "the file to write, whole or not at all (default: stdout)")
+	force := cmd.Flags().Bool("force", false, "replace the file of --to if it is there")
 	store := cmd.Flags().String("store", "", "tracker, warehouse or history")
 	timeout := timeoutFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -48,6 +53,12 @@ func newSQL(c *cli) *cobra.Command {
 			}
 			statement = string(text)
 		}
+		if *force && *to == "" {
+			return usagef("--force is about the file of --to: give both")
+		}
+		if *to == "" && (*output == columnar.Parquet || *output == columnar.Arrow) && screen.On(c.stdout) != nil {
+			return usagef("%s is no text for a terminal: give --to FILE, or send it to a file or a program", *output)
+		}
 		n := need{Postgres: true}
 		switch *store {
 		case storeTracker, storeWarehouse:
@@ -63,7 +74,9 @@ func newSQL(c *cli) *cobra.Command {
 		}
 		return c.open(cmd.Context(), n, func(s *stores) error {
 			s.asked = *store
-			return report.SQL(cmd.Context(), s.ask(*store, *timeout), statement, c.stdout, *output)
+			return c.into(*to, *force, func(w io.Writer) error {
+				return report.SQL(cmd.Context(), s.ask(*store, *timeout), statement, w, *output)
+			})
 		})
 	}
 	return cmd

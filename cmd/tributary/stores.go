@@ -14,6 +14,7 @@ import (
 	"tributary/internal/engine"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
+	"tributary/queries/report"
 )
 
 // need says which stores a command needs, and how it gets at embedded ones.
@@ -126,6 +127,9 @@ func engineOptions(cfg config.Config, n need, log *slog.Logger) engine.Options {
 		KafkaAddr:           cfg.Kafka.ListenAddress,
 		KafkaPrefix:         cfg.Kafka.TopicPrefix,
 		KafkaLogShare:       cfg.Kafka.LogAlarmShare,
+		PostgresAddr:        cfg.Postgres.Listen,
+		PostgresRole:        report.ReaderRole,
+		PreparePostgresRole: report.PrepareReader,
 		ClickHouseMaxMemory: int64(cfg.ClickHouse.MaxMemory),
 		Logger:              log,
 	}

@@ -9,17 +9,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"tributary/internal/config"
 	"tributary/internal/engine"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/obs"
+	"tributary/test/wait"
 )
-
-// patience ends a test that hangs: nothing that is waited for takes as long,
-// however busy the machine is.
-const patience = 5 * time.Minute
 
 // place is a configuration with a data directory of its own.
 func place(t *testing.T) (cfg config.Config, path string) {
@@ -235,7 +231,7 @@ func TestStartOwnWaitsForAQuery(t *testing.T) {
 	}
 	opened := make(chan result)
 	go func() {
-		s, err := openStores(t.Context(), cfg, log, need{Kafka: true, How: startOwn, Patience: patience})
+		s, err := openStores(t.Context(), cfg, log, need{Kafka: true, How: startOwn, Patience: wait.Patience()})
 		opened <- result{s, err}
 	}()
 	if err := query.Close(); err != nil {

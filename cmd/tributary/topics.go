@@ -17,7 +17,7 @@ import (
 )
 
 func newTopics(c *cli) *cobra.Command {
-	return group("topics", "Look at topics, and make them", newTopicsPlan(c), newTopicsApply(c), newTopicsList(c), newTopicsTail(c), newTopicsPassOver(c), newTopicsPassedOver(c))
+	return group("topics", "Look at topics, and make them", newTopicsPlan(c), newTopicsApply(c), newTopicsList(c), newTopicsTail(c), newTopicsACL(c), newTopicsPassOver(c), newTopicsPassedOver(c))
 }
 
 // withAdmin opens the broker for a command that asks it with an admin client.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/consumers/tracker"
+	"tributary/internal/screen"
 )
 
 func newTracker(c *cli) *cobra.Command {
@@ -22,7 +23,7 @@ func (c *cli) withBuilder(ctx context.Context, fn func(*tracker.Builder) error) 
 		if err != nil {
 			return err
 		}
-		told := &steps{w: c.stderr, terminal: isTerminal(c.stderr), now: time.Now}
+		told := &steps{w: c.stderr, now: time.Now}
 		err = fn(&tracker.Builder{Pool: s.Tracker, Connect: s.Kafka, Prefix: s.cfg.Kafka.TopicPrefix, Codec: codec,
 			Told: func(p tracker.Progress) { told.step(p.Step, p.Done, p.Total) }})
 		told.end()
@@ -33,9 +34,8 @@ func (c *cli) withBuilder(ctx context.Context, fn func(*tracker.Builder) error) 
 // steps writes the progress of something long: a line when a step begins, and
 // every few seconds how far it is; on a terminal in one line.
 type steps struct {
-	w        io.Writer
-	terminal bool
-	now      func() time.Time
+	w   io.Writer
+	now func() time.Time
 
 	name  string
 	began time.Time
@@ -45,7 +45,7 @@ type steps struct {
 // stepEvery is how often progress is told: people look at a terminal, others
 // keep what is written.
 func (s *steps) every() time.Duration {
-	if s.terminal {
+	if screen.On(s.w) != nil {
 		return 200 * time.Millisecond
 	}
 	return 10 * time.Second
@@ -67,15 +67,11 @@ func (s *steps) step(name string, done, total int64) {
 			text += fmt.Sprintf(", %.0f a second", float64(done)/took.Seconds())
 		}
 	}
-	if s.terminal {
-		fmt.Fprint(s.w, "\r\x1b[K"+text)
-		return
-	}
-	fmt.Fprintln(s.w, text)
+	showLine(s.w, text)
 }
 
 func (s *steps) end() {
-	if s.terminal && s.name != "" {
-		fmt.Fprint(s.w, "\r\x1b[K")
+	if s.name != "" {
+		showLine(s.w, "")
 	}
 }

@@ -3,39 +3,50 @@ package main
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"tributary/internal/config"
+	"tributary/internal/screen"
 )
 
 func newUp(c *cli) *cobra.Command {
-	var once bool
+	var once, strict bool
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Run everything in this process, engines included",
 		Long: "Start the embedded engines that no address is configured for, and all roles, until stopped.\n\n" +
 			"With --once: list every available source once, carry what is found to its end, wait for tracker and history,\n" +
 			"print a summary and stop. No stability age is waited for, and each hosting is given its attempts within 30 s.\n\n" +
-			"Exit codes: 0, every available source was listed and every discovered file has reached an end; 1, not, and the\n" +
-			"summary says which; 2, bad usage or configuration. Ctrl-C stops in order, as with run; a second one at once.",
+			"Exit codes: 0, every source was listed whole and every discovered file has reached an end, be it a failure; 1, not\n" +
+			"(a suspended source was not listed), and the summary says which, or, with --strict, a file stands failed; 2, bad\n" +
+			"usage or configuration. Ctrl-C stops in order, as with run; a second one at once.\n\n" +
+			"On a terminal a live picture shows where files and documents stand, below warnings and errors; --log-level info\n" +
+			"shows what happens too. Elsewhere there is only the log.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := c.load()
 			if err != nil {
 				return err
 			}
-			return c.up(cmd.Context(), cfg, once)
+			if strict && !once {
+				return usagef("--strict is about how --once ends: give both, or neither")
+			}
+			return c.up(cmd.Context(), cfg, once, strict)
 		},
 	}
 	cmd.Flags().BoolVar(&once, "once", false, "one session, then stop")
+	cmd.Flags().BoolVar(&strict, "strict", false, "with --once: exit code 1 too while any file stands failed")
 	return cmd
 }
 
-func (c *cli) up(ctx context.Context, cfg config.Config, once bool) error {
-	log, err := c.logger(cfg)
+func (c *cli) up(ctx context.Context, cfg config.Config, once, strict bool) error {
+	logger := c.logger
+	if screen.On(c.stderr) != nil && c.logLevel == "" {
+		logger = c.quietLogger // the picture tells the rest
+	}
+	log, err := logger(cfg)
 	if err != nil {
 		return err
 	}
@@ -47,16 +58,15 @@ func (c *cli) up(ctx context.Context, cfg config.Config, once bool) error {
 		return err
 	}
 	if !once {
-		log.Info("running", "roles", strings.Join(roleNames(), ","), "kafka", strings.Join(a.stores.Bootstrap, ","))
 		err := a.serve(ctx, roleNames(), a.showProgress(c.stderr))
 		return errors.Join(err, a.Close())
 	}
-	err = c.once(ctx, a)
+	err = c.once(ctx, a, strict)
 	return errors.Join(err, a.Close())
 }
 
 // once runs one session to its end and prints the summary.
-func (c *cli) once(ctx context.Context, a *app) error {
+func (c *cli) once(ctx context.Context, a *app, strict bool) error {
 	roles, stop := context.WithCancel(ctx)
 	defer stop()
 	round := &round{a: a, started: time.Now()}
@@ -70,7 +80,7 @@ func (c *cli) once(ctx context.Context, a *app) error {
 	if ctx.Err() != nil {
 		return errors.New("stopped before the end; the next run goes on from here")
 	}
-	ok, err := c.summary(ctx, a, round)
+	ok, err := c.summary(ctx, a, round, strict)
 	if err != nil {
 		return err
 	}

@@ -2,9 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
+	"io"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -31,7 +30,7 @@ func newWarehouseExport(c *cli) *cobra.Command {
 	return cmd
 }
 
-func (c *cli) export(ctx context.Context, s *stores, what, to string) (err error) {
+func (c *cli) export(ctx context.Context, s *stores, what, to string) error {
 	_, m, err := configuredMapping(s.cfg)
 	if err != nil {
 		return err
@@ -40,20 +39,11 @@ func (c *cli) export(ctx context.Context, s *stores, what, to string) (err error
 	if err != nil {
 		return err
 	}
-	if to == "" {
-		return export.Document(ctx, s.Warehouse, m, d.Position, c.stdout)
-	}
-	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, os.ErrExist) {
-		return usagef("%s is there already: name another file, or remove it first", to)
-	}
-	if err != nil {
-		return fmt.Errorf("write the document: %w", err)
-	}
-	err = export.Document(ctx, s.Warehouse, m, d.Position, f)
-	if err = errors.Join(err, f.Close()); err != nil {
-		// Half a document would look like a whole one.
-		return errors.Join(err, os.Remove(to))
+	err = c.into(to, false, func(w io.Writer) error {
+		return export.Document(ctx, s.Warehouse, m, d.Position, w)
+	})
+	if err != nil || to == "" {
+		return err
 	}
 	fmt.Fprintf(c.stderr, "wrote %s: %s of %s/%s, position %d\n", filepath.Clean(to), d.Entry, d.Action, d.File, d.Position)
 	return nil

@@ -18,6 +18,7 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
+	"tributary/internal/storewait"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -54,6 +55,9 @@ func (c *cli) operate(ctx context.Context, timeout time.Duration, request func(c
 		return out, err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
+	if err := a.prepare(ctx, storewait.Waiter{Log: log, Give: true}); err != nil {
+		return out, err
+	}
 	op, err := request(ctx, a)
 	if err != nil {
 		return out, a.stores.explainAbsence(ctx, cfg, err)
@@ -158,12 +162,12 @@ func (a *app) runMissing(ctx context.Context, g *errgroup.Group, besides map[str
 
 // start runs a role until ctx ends.
 func (a *app) start(ctx context.Context, g *errgroup.Group, role string) error {
-	run, err := a.role(ctx, role)
+	runs, err := a.role(ctx, role)
 	if err != nil {
 		return err
 	}
 	g.Go(func() error {
-		if err := run(ctx); err != nil && ctx.Err() == nil {
+		if err := runs.Run(ctx); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("%s: %w", role, err)
 		}
 		return nil

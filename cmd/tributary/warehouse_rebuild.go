@@ -119,11 +119,9 @@ func (c *cli) openRebuild(ctx context.Context, do func(context.Context, *insert.
 		if err != nil {
 			return err
 		}
-		progress := &rebuildProgress{w: c.stderr, terminal: isTerminal(c.stderr), next: time.Now().Add(rebuildEvery)}
+		progress := &rebuildProgress{w: c.stderr, next: time.Now().Add(rebuildEvery)}
 		err = do(ctx, &insert.Rebuild{In: in, Profile: p.FS(), Report: progress.show})
-		if progress.terminal {
-			fmt.Fprint(c.stderr, "\r\x1b[K")
-		}
+		showLine(c.stderr, "")
 		return err
 	})
 }
@@ -134,11 +132,10 @@ const rebuildEvery = 2 * time.Second
 // rebuildProgress shows how far a rebuild has come: on one line of a terminal,
 // elsewhere line by line.
 type rebuildProgress struct {
-	w        io.Writer
-	terminal bool
-	next     time.Time
-	rows     int64
-	at       time.Duration
+	w    io.Writer
+	next time.Time
+	rows int64
+	at   time.Duration
 }
 
 func (p *rebuildProgress) show(r insert.RebuildProgress) {
@@ -151,9 +148,5 @@ func (p *rebuildProgress) show(r insert.RebuildProgress) {
 		line += fmt.Sprintf(", %.0f rows/s", float64(r.Rows-p.rows)/took)
 	}
 	p.next, p.rows, p.at = now.Add(rebuildEvery), r.Rows, r.Elapsed
-	if p.terminal {
-		fmt.Fprint(p.w, "\r\x1b[K"+line)
-	} else {
-		fmt.Fprintln(p.w, "tributary: "+line)
-	}
+	showLine(p.w, "tributary: "+line)
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tributary/internal/screen"
 	"tributary/queries/lineage"
-	"tributary/queries/report"
 	"tributary/recovery/unload"
 	"tributary/schemas"
 	"tributary/sql/control"
@@ -56,7 +56,7 @@ func newWarehouseUnload(c *cli) *cobra.Command {
 
 func (c *cli) writeOperation(done operation, output string) error {
 	return c.tell(output, done, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%s (operation %s, position %d)\n", report.Plain(done.Message), done.Operation, done.Position)
+		_, err := fmt.Fprintf(w, "%s (operation %s, position %d)\n", screen.Line(done.Message), done.Operation, done.Position)
 		return err
 	})
 }

@@ -101,6 +101,14 @@ func (h *History) Close() error {
 	return err
 }
 
+// Prepare connects and makes the tables, unless that is done. It may be called
+// again after it failed. A server that is too old is refused with a
+// *storeversion.TooOldError.
+func (h *History) Prepare(ctx context.Context) error {
+	_, err := h.ready(ctx)
+	return err
+}
+
 // ready connects and makes the tables, once.
 func (h *History) ready(ctx context.Context) (*link, error) {
 	h.mu.Lock()

@@ -9,7 +9,6 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
@@ -19,11 +18,8 @@ import (
 	"tributary/internal/kafka"
 	"tributary/internal/stage/member"
 	"tributary/schemas"
+	"tributary/test/wait"
 )
-
-// patience ends a test that hangs: nothing that is waited for takes as long,
-// however busy the machine is.
-const patience = 5 * time.Minute
 
 // TestTwoMembersKeepEachRecordOnce runs two members that come and go on one
 // broker, and counts what ClickHouse holds of each partition.
@@ -39,9 +35,7 @@ func TestTwoMembersKeepEachRecordOnce(t *testing.T) {
 	}
 	defer client.Close()
 	topic := kafka.TopicName(settings.TopicPrefix, schemas.StatusChangedTopic)
-	if _, err := kadm.NewClient(client).CreateTopic(t.Context(), 4, 1, nil, topic); err != nil {
-		t.Fatal(err)
-	}
+	enginetest.Topics(t, client, 4, nil, topic)
 	c := codec(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -85,7 +79,7 @@ func TestTwoMembersKeepEachRecordOnce(t *testing.T) {
 	}
 	await := func() {
 		t.Helper()
-		deadline := time.After(patience)
+		deadline := time.After(wait.Patience())
 		tick := time.NewTicker(50 * time.Millisecond)
 		defer tick.Stop()
 		for stored() < uint64(want) {

@@ -12,7 +12,6 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/config"
@@ -55,9 +54,7 @@ func logOn(t testing.TB, brokers []string, partitions int32) *testLog {
 
 func (l *testLog) create(t testing.TB, partitions int32) {
 	t.Helper()
-	if _, err := kadm.NewClient(l.client).CreateTopic(context.Background(), partitions, 1, nil, l.topic); err != nil {
-		t.Fatal(err)
-	}
+	enginetest.Topics(t, l.client, partitions, nil, l.topic)
 }
 
 // events are n further events, every third told twice and some unreadable, with

@@ -8,6 +8,7 @@ import (
 
 	"tributary/internal/engine/enginetest"
 	"tributary/schemas"
+	"tributary/test/wait"
 )
 
 // of makes an event one of another centre.
@@ -117,7 +118,7 @@ func TestWhatWaitsForABatchEnd(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-			case <-time.After(patience):
+			case <-time.After(wait.Patience()):
 				t.Error("waits for ever")
 			}
 		})

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/engine/enginetest"
@@ -20,6 +19,7 @@ import (
 	"tributary/schemas/impc"
 	"tributary/sql/warehouse"
 	"tributary/test/corpus"
+	"tributary/test/wait"
 )
 
 // rebuilt is a bench whose order is in a topic, and whose warehouse is rebuilt.
@@ -47,9 +47,7 @@ func (r *rebuilt) topic(name string, partitions int32) {
 		r.t.Fatal(err)
 	}
 	defer client.Close()
-	if _, err := kadm.NewClient(client).CreateTopic(r.t.Context(), partitions, 1, nil, kafka.TopicName("t", name)); err != nil {
-		r.t.Fatal(err)
-	}
+	enginetest.Topics(r.t, client, partitions, nil, kafka.TopicName("t", name))
 }
 
 // batches orders some batches of the centre H, from the n-th on.
@@ -388,7 +386,7 @@ func TestRebuildOfAnOrderThatEndsInAMarker(t *testing.T) {
 	r.topic(schemas.StatusChangedTopic, 3)
 	r.o.produce(r.bootstrap, r.o.events[:last]...)
 	enginetest.Transact(t, r.bootstrap, r.o.record(r.o.events[last]))
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience())
 	defer cancel()
 	if _, err := r.again().Run(ctx); err != nil {
 		t.Fatal(err)

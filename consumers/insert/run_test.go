@@ -18,11 +18,8 @@ import (
 	"tributary/schemas"
 	"tributary/schemas/impc"
 	"tributary/test/corpus"
+	"tributary/test/wait"
 )
-
-// patience ends a test that hangs: nothing that is waited for takes as long,
-// however busy the machine is.
-const patience = 5 * time.Minute
 
 // running makes an inserter on the bench's warehouse that reads from a broker.
 func (b *bench) running(o *ordered, bootstrap []string, log *slog.Logger) *Inserter {
@@ -65,7 +62,7 @@ func (b *bench) await(position int64) {
 
 func (b *bench) eventually(what string, ok func() bool) {
 	b.t.Helper()
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(wait.Patience())
 	defer deadline.Stop()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

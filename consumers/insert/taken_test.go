@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tributary/sql/warehouse"
+	"tributary/test/wait"
 )
 
 // heard is what a member logs, line by line.
@@ -22,7 +23,7 @@ func (h heard) Write(b []byte) (int, error) {
 // until returns what a member says up to a message that begins like that.
 func (h heard) until(t *testing.T, begins string) (said []string) {
 	t.Helper()
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(wait.Patience())
 	defer deadline.Stop()
 	for {
 		select {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"tributary/internal/chain"
 	"tributary/internal/pg"
 	"tributary/schemas"
@@ -62,6 +64,19 @@ func TestPositionsAreChained(t *testing.T) {
 	}
 	b.release()
 	b.published(&log)
+	// What is released is short already; what is given a position need not be.
+	err = pg.InTx(t.Context(), b.Pool, func(tx pgx.Tx) error {
+		at, err := control.LockPosition(t.Context(), tx)
+		if err != nil {
+			return err
+		}
+		return control.AppendPositions(t.Context(), tx, b.deps.Outbox, at, positionMessage(&schemas.DocumentOrdered{
+			Position: at.Next, What: schemas.PositionSession, Profile: strings.Repeat("x", 2<<20),
+		}, b.now))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	b.batchOf(2)
 	b.published(&log)
 	if err := log.Err(); err != nil {

@@ -15,11 +15,8 @@ import (
 	"tributary/internal/stage/sink"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/test/wait"
 )
-
-// patience ends a test that hangs: nothing that is waited for takes as long,
-// however busy the machine is.
-const patience = 5 * time.Minute
 
 func (b *bench) says(want ...string) []*schemas.DocumentOrdered {
 	b.t.Helper()
@@ -345,7 +342,7 @@ func TestTwoSequencersGiveGaplessPositions(t *testing.T) {
 		})
 	}
 	const waiting = "SELECT count(*) >= 2 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-	for deadline := time.Now().Add(patience); b.text(waiting) != "(t)"; {
+	for deadline := time.Now().Add(wait.Patience()); b.text(waiting) != "(t)"; {
 		if time.Now().After(deadline) {
 			t.Fatal("no two members release at the same time")
 		}

@@ -60,9 +60,7 @@ func (s *system) build(pool *pgxpool.Pool) *Builder {
 
 func (s *system) makeTopic() {
 	s.t.Helper()
-	if _, err := kadm.NewClient(s.client).CreateTopic(s.t.Context(), testPartitions, 1, nil, s.topic); err != nil {
-		s.t.Fatal(err)
-	}
+	enginetest.Topics(s.t, s.client, testPartitions, nil, s.topic)
 }
 
 // produce appends events to the log, each file's to one partition, and

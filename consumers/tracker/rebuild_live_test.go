@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"tributary/internal/pg"
+	"tributary/test/wait"
 )
 
 // While the log grows, the tracker goes on and people read, rebuilds replace
@@ -141,7 +142,7 @@ func TestRebuildKilled(t *testing.T) {
 					t.Fatal(err)
 				}
 				go func() {
-					for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+					for deadline := time.Now().Add(wait.Patience()); time.Now().Before(deadline); {
 						if waits, err := column(s.pool, "SELECT 'x' FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE a.application_name = 'killed' AND NOT granted"); err == nil && len(waits) > 0 {
 							kill()
 							return

@@ -10,7 +10,6 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 	"pgregory.net/rapid"
@@ -20,11 +19,8 @@ import (
 	"tributary/internal/kafka"
 	"tributary/internal/stage/member"
 	"tributary/schemas"
+	"tributary/test/wait"
 )
-
-// patience ends a test that hangs: nothing that is waited for takes as long,
-// however busy the machine is.
-const patience = 5 * time.Minute
 
 // TestTwoMembersGiveTheSameRows runs two members on one broker and one
 // database, and compares with the log applied by hand.
@@ -47,9 +43,7 @@ func TestTwoMembersGiveTheSameRows(t *testing.T) {
 	}
 	defer client.Close()
 	prefix := settings.TopicPrefix
-	if _, err := kadm.NewClient(client).CreateTopic(t.Context(), 4, 1, nil, kafka.TopicName(prefix, schemas.StatusChangedTopic)); err != nil {
-		t.Fatal(err)
-	}
+	enginetest.Topics(t, client, 4, nil, kafka.TopicName(prefix, schemas.StatusChangedTopic))
 	pool := database(t)
 	tr := newTracker(t, pool)
 	var records []*kgo.Record
@@ -86,7 +80,7 @@ func TestTwoMembersGiveTheSameRows(t *testing.T) {
 // await polls until something holds.
 func await(t *testing.T, what string, holds func() (bool, error)) {
 	t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(wait.Patience())
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {

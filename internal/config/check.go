@@ -29,6 +29,7 @@ func (d *decoder) check(cfg *Config) {
 	}
 	d.checkKafka(cfg.Kafka)
 	d.checkRegistry(cfg.Registry)
+	d.checkTraces(cfg.Traces)
 	d.oneOf("log.level", cfg.Log.Level, "debug", "info", "warn", "error")
 	d.oneOf("log.format", cfg.Log.Format, "auto", "text", "json")
 	if cfg.HTTP.Listen != "" {
@@ -38,6 +39,7 @@ func (d *decoder) check(cfg *Config) {
 		d.problem("clickhouse.database", "%q is not a plain name: use letters, digits and _", cfg.ClickHouse.Database)
 	}
 	d.plainURL("postgres.url", cfg.Postgres.URL, "postgres", "postgresql")
+	d.checkListen(cfg.Postgres)
 	d.plainURL("clickhouse.url", cfg.ClickHouse.URL, "clickhouse", "clickhouses", "http", "https")
 	d.checkCentres(cfg.Centres)
 	first := map[string]int{}
@@ -141,6 +143,22 @@ func (d *decoder) checkKafka(k Kafka) {
 	}
 	for _, f := range []struct{ key, file string }{{"ca_file", k.TLS.CAFile}, {"cert_file", k.TLS.CertFile}, {"key_file", k.TLS.KeyFile}} {
 		d.readable("kafka.tls."+f.key, f.file)
+	}
+}
+
+// checkListen looks at the door of the embedded Postgres.
+func (d *decoder) checkListen(p Postgres) {
+	if p.Listen == "" {
+		return
+	}
+	if p.URL != "" {
+		d.problem("postgres.listen", "opens a door to the embedded engine, and postgres.url names another: take one of them out; a Postgres of your own has its own doors")
+		return
+	}
+	d.address("postgres.listen", p.Listen)
+	host, _, err := net.SplitHostPort(p.Listen)
+	if ip := net.ParseIP(host); err == nil && (ip == nil || !ip.IsLoopback()) {
+		d.problem("postgres.listen", "%q is not on loopback: the door has no TLS, so write 127.0.0.1:PORT or [::1]:PORT and reach it from elsewhere through ssh -L", p.Listen)
 	}
 }
 
@@ -283,6 +301,7 @@ func (d *decoder) checkSecrets(cfg *Config, env []string, o Options) {
 	}
 	secret("kafka.sasl.password", cfg.Kafka.SASL.Password)
 	secret("schema_registry.password", cfg.Registry.Password)
+	secret("traces.authorization", cfg.Traces.Authorization)
 	secret("postgres.url", cfg.Postgres.URL)
 	secret("clickhouse.url", cfg.ClickHouse.URL)
 	for i, s := range cfg.Sources {

@@ -44,6 +44,7 @@ type Config struct {
 	Insert   Insert   `yaml:"insert"`
 	Tracker  Tracker  `yaml:"tracker"`
 	History  History  `yaml:"history"`
+	Traces   Traces   `yaml:"traces"`
 
 	Limits Limits `yaml:"limits"`
 
@@ -128,6 +129,7 @@ type Registry struct {
 // Postgres says where control, tracker and warehouse live.
 type Postgres struct {
 	URL            Secret `yaml:"url"`             // postgres://…; empty: the embedded engine. A reference, or a plain URL without a password
+	Listen         string `yaml:"listen"`          // of the embedded engine, on loopback, for others who read; empty: it is reached through its unix socket only
 	MaxConnections int32  `yaml:"max_connections"` // per role and process; default 8
 }
 
@@ -269,6 +271,14 @@ type History struct {
 	// Retention is how long after an event its row may be deleted; 0, the
 	// default, keeps every row.
 	Retention Duration `yaml:"retention"`
+}
+
+// Traces says which collector is told what becomes of each file, as traces by OTLP
+// over HTTP.
+type Traces struct {
+	Endpoint      string `yaml:"endpoint"`      // http://host:4318 or https://…, to whose path v1/traces spans go where it has none; empty (default): no traces
+	Authorization Secret `yaml:"authorization"` // what is sent as the header Authorization, such as Bearer and a token: env:NAME or file:PATH
+	CAFile        string `yaml:"ca_file"`       // default: the system's roots
 }
 
 // HTTP serves /livez, /readyz and /metrics.

@@ -159,8 +159,8 @@ func (d *decoder) complete(cfg *Config, dir string) {
 			abs(p)
 		}
 	}
-	abs(&cfg.DataDir, &cfg.EnginesDir, &cfg.Blobs.Dir, &cfg.Kafka.TLS.CAFile, &cfg.Kafka.TLS.CertFile, &cfg.Kafka.TLS.KeyFile, &cfg.Registry.CAFile)
-	secret(&cfg.Kafka.SASL.Password, &cfg.Registry.Password, &cfg.Postgres.URL, &cfg.ClickHouse.URL)
+	abs(&cfg.DataDir, &cfg.EnginesDir, &cfg.Blobs.Dir, &cfg.Kafka.TLS.CAFile, &cfg.Kafka.TLS.CertFile, &cfg.Kafka.TLS.KeyFile, &cfg.Registry.CAFile, &cfg.Traces.CAFile)
+	secret(&cfg.Kafka.SASL.Password, &cfg.Registry.Password, &cfg.Traces.Authorization, &cfg.Postgres.URL, &cfg.ClickHouse.URL)
 	if cfg.Blobs.Dir == "" && cfg.DataDir != "" {
 		cfg.Blobs.Dir = filepath.Join(cfg.DataDir, "blobs")
 	}

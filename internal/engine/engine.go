@@ -23,6 +23,7 @@ import (
 	"tributary/internal/engine/broker"
 	"tributary/internal/engine/chdb"
 	"tributary/internal/engine/install"
+	"tributary/internal/engine/pgdoor"
 	"tributary/internal/engine/postgres"
 )
 
@@ -50,6 +51,14 @@ type Options struct {
 	// KafkaLogShare is the share of the machine's memory beyond which the
 	// broker's log is too large, which is logged; 0: never.
 	KafkaLogShare float64
+	// PostgresAddr is a host and port on loopback at which others may read
+	// Postgres, with a password; empty: none. Port 0 stands for a free one.
+	PostgresAddr string
+	// PostgresRole is the role whose rights they get.
+	PostgresRole string
+	// PreparePostgresRole makes that role in the database at dsn, and gives it
+	// what has come since. Required with PostgresAddr.
+	PreparePostgresRole func(ctx context.Context, dsn string) error
 	// ClickHouseMaxMemory is the most memory for ClickHouse's statements,
 	// in bytes, 2 GiB if 0.
 	ClickHouseMaxMemory int64
@@ -74,18 +83,22 @@ type Endpoints struct {
 	// by way of a unix socket. Where Postgres can't be the owner's alone, it
 	// holds a password, and must not be shown.
 	Postgres string `json:"postgres,omitempty"`
+	// PostgresListener is where others read Postgres; nil: nowhere.
+	PostgresListener *Listener `json:"postgres_listener,omitempty"`
 	// ClickHouse is "unix:" and the path of a socket, for [OpenClickHouse].
 	ClickHouse string `json:"clickhouse,omitempty"`
 }
 
-// Listener is a TCP address of the embedded broker, without TLS.
+// Listener is a TCP address of an embedded engine, without TLS.
 type Listener struct {
 	// Address is host:port.
 	Address string `json:"address"`
 	// Mechanism is that of SASL: SCRAM-SHA-256.
 	Mechanism string `json:"mechanism"`
-	// Users are the passwords by user, [broker.Reader] and
-	// [broker.Announcer]. They must not be shown.
+	// Database is the one that Postgres serves there; empty: it is the broker.
+	Database string `json:"database,omitempty"`
+	// Users are the passwords by user: those of [broker.Users], or
+	// [pgdoor.User]. They must not be shown.
 	Users map[string]string `json:"users"`
 }
 
@@ -101,6 +114,7 @@ type Engines struct {
 	endpoints  Endpoints
 	broker     *broker.Broker
 	postgres   *postgres.Server
+	door       *pgdoor.Door // nil where none is open
 	clickhouse *chdb.Server
 
 	mu      sync.Mutex // orders Run's beginning and Close
@@ -172,7 +186,10 @@ func (e *Engines) startBroker(o Options) (err error) {
 	if err := secureDir(dir, 0o700); err != nil {
 		return err
 	}
-	users := map[string]string{broker.Reader: e.secrets[broker.Reader], broker.Announcer: e.secrets[broker.Announcer]}
+	users := map[string]string{}
+	for _, user := range broker.Users() {
+		users[user] = e.secrets[user]
+	}
 	if e.broker, err = broker.Open(broker.Options{
 		DataDir: filepath.Join(o.DataDir, "kafka"), Socket: filepath.Join(dir, "s"), Addr: o.KafkaAddr, Passwords: users,
 		Prefix: cmp.Or(o.KafkaPrefix, "tributary"), NoSync: o.NoSync, Logger: o.Logger,
@@ -183,7 +200,7 @@ func (e *Engines) startBroker(o Options) (err error) {
 	e.endpoints.Kafka = e.broker.Addrs()
 	if at := e.broker.TCP(); at != "" {
 		e.endpoints.KafkaListener = &Listener{Address: at, Mechanism: broker.Mechanism, Users: users}
-		o.Logger.Warn("the embedded broker listens on TCP, without TLS; who connects logs in as reader or announcer, whose passwords are in engines.json", "address", at)
+		o.Logger.Warn("the embedded broker listens on TCP, without TLS; who connects logs in as a user whose password is in engines.json", "address", at)
 	}
 	return nil
 }
@@ -211,13 +228,40 @@ func (e *Engines) startPostgres(ctx context.Context, o Options, found install.Fo
 	}
 	s := postgres.New(postgres.Options{
 		DataDir: data, SocketDir: filepath.Join(e.run, "pg"), BinDir: bin, NoSync: o.NoSync, Logger: o.Logger,
-		Account: e.account, Password: e.secrets["postgres"],
+		Account: e.account, Password: e.secrets["postgres"], PasswordRole: passwordRole(o),
 	})
 	if err := s.Start(ctx); err != nil {
 		return err
 	}
 	e.postgres = s
 	e.endpoints.Postgres = s.DSN(postgres.Name)
+	return e.openDoor(ctx, o)
+}
+
+// passwordRole is the role that others come in as, if they may.
+func passwordRole(o Options) string {
+	if o.PostgresAddr == "" {
+		return ""
+	}
+	return pgdoor.User
+}
+
+// openDoor lets others read Postgres where that is configured.
+func (e *Engines) openDoor(ctx context.Context, o Options) (err error) {
+	if o.PostgresAddr == "" {
+		return nil
+	}
+	dsn, password := e.endpoints.Postgres, e.secrets[secretPostgresReader]
+	if e.door, err = pgdoor.Open(ctx, pgdoor.Options{
+		Addr: o.PostgresAddr, Socket: filepath.Join(e.run, "pg", ".s.PGSQL.5432"), DSN: dsn, Database: postgres.Name, Role: o.PostgresRole,
+		Prepare:  func(ctx context.Context) error { return o.PreparePostgresRole(ctx, dsn) },
+		Password: password, Logger: o.Logger,
+	}); err != nil {
+		return err
+	}
+	at := e.door.Addr()
+	e.endpoints.PostgresListener = &Listener{Address: at, Mechanism: broker.Mechanism, Database: postgres.Name, Users: map[string]string{pgdoor.User: password}}
+	o.Logger.Info("the embedded Postgres can be read by who logs in as reader, whose password is in engines.json", "address", at)
 	return nil
 }
 
@@ -305,7 +349,12 @@ func (e *Engines) shut() error {
 		stopping.Go(func() { errs[1] = e.clickhouse.Stop() })
 	}
 	if e.postgres != nil {
-		stopping.Go(func() { errs[2] = e.postgres.Stop() })
+		stopping.Go(func() {
+			if e.door != nil {
+				errs[2] = e.door.Close()
+			}
+			errs[2] = errors.Join(errs[2], e.postgres.Stop())
+		})
 	}
 	if e.broker != nil {
 		stopping.Go(func() { errs[3] = e.broker.Close() })

@@ -20,11 +20,8 @@ import (
 	"tributary/internal/engine"
 	"tributary/internal/engine/child"
 	"tributary/internal/engine/enginetest"
+	"tributary/test/wait"
 )
-
-// patience ends a test that hangs: nothing that is waited for takes as long,
-// however busy the machine is.
-const patience = 5 * time.Minute
 
 // TestMain lets this test binary be the ClickHouse child, as the program is.
 func TestMain(m *testing.M) {
@@ -113,7 +110,7 @@ func start(t testing.TB, o engine.Options) *engine.Engines {
 // eventually polls until try gives no error.
 func eventually(t testing.TB, try func(ctx context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience())
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

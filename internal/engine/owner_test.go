@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,7 +12,10 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"tributary/internal/engine"
+	"tributary/internal/engine/enginetest"
 )
 
 // another runs a shell's lines as the account nobody.
@@ -141,8 +145,15 @@ func TestTheListenersUsersAreKept(t *testing.T) {
 	o.Postgres, o.ClickHouse, o.KafkaAddr = false, false, "127.0.0.1:0"
 	e := start(t, o)
 	l := e.Endpoints().KafkaListener
-	if l == nil || len(l.Users["reader"]) < 26 || len(l.Users["announcer"]) < 26 || l.Users["reader"] == l.Users["announcer"] {
+	if l == nil || len(l.Users) != 3 {
 		t.Fatalf("the listener is %+v", l)
+	}
+	seen := map[string]bool{}
+	for user, password := range l.Users {
+		if len(password) < 26 || seen[password] {
+			t.Errorf("the password of %s is short, or another's too", user)
+		}
+		seen[password] = true
 	}
 	if ports := listening(t, os.Getpid()); len(ports) != 1 {
 		t.Errorf("it listens on %v", ports)
@@ -177,5 +188,48 @@ func TestADataDirectoryOfTheProgramBeforeOpens(t *testing.T) {
 	ep, running, err := engine.Attach(o.DataDir)
 	if err != nil || !running || ep.Kafka[0] != e.Endpoints().Kafka[0] {
 		t.Errorf("attached to %v, %v, %v", ep, running, err)
+	}
+}
+
+// The door of Postgres is open only where an address is configured; its password
+// is kept, and read by its owner only.
+func TestThePostgresListener(t *testing.T) {
+	o := options(t)
+	o.Broker, o.ClickHouse, o.PostgresAddr, o.PostgresRole = false, false, "127.0.0.1:0", "readers"
+	prepared := 0
+	o.PreparePostgresRole = func(ctx context.Context, dsn string) error {
+		prepared++
+		conn, err := pgx.Connect(ctx, dsn)
+		if err != nil {
+			return err
+		}
+		defer conn.Close(ctx)
+		if _, err = conn.Exec(ctx, "CREATE ROLE readers"); err != nil && strings.Contains(err.Error(), "already exists") {
+			return nil
+		}
+		return err
+	}
+	e := start(t, o)
+	l := e.Endpoints().PostgresListener
+	if l == nil || len(l.Users["reader"]) < 26 || l.Database != "tributary" || prepared != 1 {
+		t.Fatalf("the listener is %+v, prepared %d times", l, prepared)
+	}
+	if info, err := os.Stat(filepath.Join(o.DataDir, "engines.json")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	conn, err := pgx.Connect(t.Context(), "postgres://reader:"+l.Users["reader"]+"@"+l.Address+"/tributary")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.Close(t.Context())
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if again := start(t, o).Endpoints().PostgresListener; again.Users["reader"] != l.Users["reader"] {
+		t.Error("it has another password")
+	}
+	o.DataDir, o.PostgresAddr = enginetest.Dir(t), ""
+	if l := start(t, o).Endpoints().PostgresListener; l != nil {
+		t.Errorf("without an address it listens on %s", l.Address)
 	}
 }

@@ -15,6 +15,10 @@ import (
 // tells them to people, is there only while engines run.
 const secretsName = "engines.secrets"
 
+// secretPostgresReader is the name under which the password of [pgdoor.User] is
+// kept, whose name a user of the broker has too.
+const secretPostgresReader = "postgres-reader"
+
 // keptSecrets returns the passwords of a data directory by user. Those that
 // are missing are made: 130 random bits each.
 func keptSecrets(dir string) (map[string]string, error) {
@@ -30,7 +34,7 @@ func keptSecrets(dir string) (map[string]string, error) {
 		}
 	}
 	made := false
-	for _, user := range []string{broker.Reader, broker.Announcer, "postgres"} {
+	for _, user := range append(broker.Users(), "postgres", secretPostgresReader) {
 		if secrets[user] == "" {
 			secrets[user], made = rand.Text(), true
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/config"
+	"tributary/test/wait"
 )
 
 // Of several records that fail because their topic was made anew only the first
@@ -28,7 +29,7 @@ func TestATopicIsPurgedOnceForAllWhoFailed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience())
 	defer cancel()
 	a := NewAnew(client)
 	send := func() error {

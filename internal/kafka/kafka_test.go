@@ -19,11 +19,8 @@ import (
 
 	"tributary/internal/config"
 	"tributary/schemas"
+	"tributary/test/wait"
 )
-
-// patience ends a test that hangs: nothing that is waited for takes as long,
-// however busy the machine is.
-const patience = 5 * time.Minute
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -140,7 +137,7 @@ func TestLogin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), wait.Patience())
 		if err := client.Ping(ctx); (err == nil) != tt.works {
 			t.Errorf("%s with %s: %v", tt.mechanism, tt.password, err)
 		}

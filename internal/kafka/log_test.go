@@ -20,11 +20,8 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
+	"tributary/test/wait"
 )
-
-// patience ends a test that hangs: nothing that is waited for takes as long,
-// however busy the machine is.
-const patience = 5 * time.Minute
 
 // topicLog is a topic of one partition, and who reads it.
 type topicLog struct {
@@ -36,16 +33,14 @@ type topicLog struct {
 func newLog(t *testing.T, addrs []string, configs map[string]*string) *topicLog {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
-	l := &topicLog{t: t, reader: kafka.Reader{Connect: kafka.NewFactory(config.Kafka{}, addrs, quiet), Silence: patience}}
+	l := &topicLog{t: t, reader: kafka.Reader{Connect: kafka.NewFactory(config.Kafka{}, addrs, quiet), Silence: wait.Patience()}}
 	client, err := l.reader.Connect()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
 	l.client = client
-	if _, err := kadm.NewClient(client).CreateTopic(t.Context(), 1, 1, configs, "t"); err != nil {
-		t.Fatal(err)
-	}
+	enginetest.Topics(t, client, 1, configs, "t")
 	return l
 }
 
@@ -74,7 +69,7 @@ func (l *topicLog) bounds() kafka.Span {
 // that has nothing.
 func (l *topicLog) read(s kafka.Span) (got []string, deleted int64, err error) {
 	l.t.Helper()
-	ctx, cancel := context.WithTimeout(l.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(l.t.Context(), wait.Patience())
 	defer cancel()
 	next, deleted := s.From, -1
 	err = l.reader.Read(ctx, []kafka.Span{s}, func(c kafka.Chunk) error {

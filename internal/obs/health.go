@@ -3,7 +3,7 @@ package obs
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -62,27 +62,38 @@ func (h *Health) Component(name string) *Component {
 	return c
 }
 
-// Component is the readiness of one part of the process.
+// Component is the readiness of one part of the process. It is safe for
+// concurrent use.
 type Component struct {
-	mu     sync.Mutex
-	reason string
+	mu      sync.Mutex
+	reason  string
+	serving func() error
 }
 
-// Ready says that the component does its work.
-func (c *Component) Ready() { c.NotReady("") }
+// Ready says that the component runs; from now on serving tells whether it does
+// its work, and why not. nil: it does.
+func (c *Component) Ready(serving func() error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reason, c.serving = "", serving
+}
 
 // NotReady says why the component does not do its work.
 func (c *Component) NotReady(reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.reason = reason
+	c.reason, c.serving = reason, nil
 }
 
 func (c *Component) state() error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.reason != "" {
-		return fmt.Errorf("%s", c.reason)
+	reason, serving := c.reason, c.serving
+	c.mu.Unlock()
+	switch {
+	case reason != "":
+		return errors.New(reason)
+	case serving != nil:
+		return serving()
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func TestHealth(t *testing.T) {
 	expect("/livez", 200, "ok\n") // a broker that is away is no reason to restart
 	expect("/readyz", 503, "[-] download: starting\n[-] kafka: no broker answers\nreadyz failed\n")
 	broker = nil
-	stage.Ready()
+	stage.Ready(nil)
 	expect("/readyz", 200, "ok\n")
 	expect("/readyz?verbose", 200, "[+] download\n[+] kafka\nok\n")
 	stage.NotReady("stalled")
@@ -87,9 +87,11 @@ func TestHealth(t *testing.T) {
 	// What only warns is said to who asks for all, and fails nothing.
 	h.AddWarning("broker_log", func(context.Context) error { return errors.New("too large") })
 	expect("/readyz?verbose", 503, "[!] broker_log: too large\n[-] download: stalled\n[+] kafka\nreadyz failed\n")
-	stage.Ready()
+	stage.Ready(nil)
 	expect("/readyz", 200, "ok\n")
 	expect("/readyz?verbose", 200, "[!] broker_log: too large\n[+] download\n[+] kafka\nok\n")
+	stage.Ready(func() error { return errors.New("has not joined its group yet") })
+	expect("/readyz", 503, "[-] download: has not joined its group yet\nreadyz failed\n")
 	stage.NotReady("stalled")
 
 	h.AddLive("watchdog", func(context.Context) error { return errors.New("stuck") })

@@ -16,8 +16,12 @@ import (
 // Migrate brings one schema of the database to the newest of the given
 // migrations (goose's SQL files at the root of fsys). Members that start at
 // the same time take turns. The versions applied are kept in
-// <schema>.schema_version.
+// <schema>.schema_version. A server that is too old is refused before anything
+// is made, with a *storeversion.TooOldError.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, schema string, fsys fs.FS) error {
+	if _, err := ServerVersion(ctx, pool); err != nil {
+		return fmt.Errorf("migrate %s: %w", schema, err)
+	}
 	db := stdlib.OpenDBFromPool(pool)
 	defer db.Close()
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockID(lockID(schema)),

@@ -17,10 +17,8 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/test/wait"
 )
-
-// patient is how long a test waits for what must happen.
-const patient = 5 * time.Minute
 
 // database is a new database with the tables that this package needs in the
 // schema s.
@@ -212,7 +210,7 @@ func TestAGuardedWriteKeepsTheLease(t *testing.T) {
 // so.
 func until(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience())
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -333,7 +331,7 @@ func receive[T any](t *testing.T, from <-chan T) T {
 	select {
 	case v := <-from:
 		return v
-	case <-time.After(patient):
+	case <-time.After(wait.Patience()):
 		t.Fatal("waited in vain")
 		panic("unreachable")
 	}
@@ -426,7 +424,7 @@ func TestOutboxKeepsWhatCommits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	waiting, cancel := context.WithTimeout(t.Context(), patient)
+	waiting, cancel := context.WithTimeout(t.Context(), wait.Patience())
 	defer cancel()
 	if _, err := listener.Conn().WaitForNotification(waiting); err != nil {
 		t.Errorf("the publisher is not woken: %v", err)

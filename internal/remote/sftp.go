@@ -202,6 +202,13 @@ func call[T any](ctx context.Context, s *sftpSession, limit time.Duration, f fun
 	done := make(chan result, 1)
 	go func() {
 		defer s.conn.end()
+		// The last net below the library, which panics where it trusts a server.
+		defer func() {
+			if p := recover(); p != nil {
+				_ = s.conn.Close()
+				done <- result{err: broken("protocol_error", "the SFTP library can't read what it says: %v", p)}
+			}
+		}()
 		v, err := f()
 		done <- result{v, err}
 	}()

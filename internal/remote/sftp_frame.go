@@ -28,7 +28,9 @@ func readFrame(r io.Reader, buf []byte) ([]byte, error) {
 }
 
 // frameReader passes packets to the library that reads files. That library
-// keeps a whole directory in memory, so packets with names are counted.
+// trusts their lengths, also where a panic would end the process, takes success
+// for what it has asked for, though nothing came with it, and keeps a whole
+// directory in memory. So packets are judged here, and those with names counted.
 type frameReader struct {
 	r         io.Reader
 	buf, rest []byte
@@ -58,8 +60,19 @@ func (f *frameReader) next() (err error) {
 	if f.buf, err = readFrame(f.r, f.buf); err != nil {
 		return err
 	}
+	if !wellFormed(f.buf[4], f.buf[5:]) {
+		return broken("protocol_error", "%w: type %d, %d bytes", errMalformed, f.buf[4], len(f.buf)-5)
+	}
 	f.rest = f.buf
-	if f.buf[4] != fxpName || len(f.buf) < 13 {
+	switch f.buf[4] {
+	case fxpStatus:
+		// Only closing succeeds without more, and of that nobody asks the outcome.
+		if code := f.buf[9:13]; binary.BigEndian.Uint32(code) == statusOK {
+			binary.BigEndian.PutUint32(code, statusBadMessage)
+		}
+		return nil
+	case fxpName:
+	default:
 		return nil
 	}
 	// A packet without a name counts as one, or there could be any number.
@@ -68,4 +81,29 @@ func (f *frameReader) next() (err error) {
 		return tooLong("more than %d MiB of its entries would have to be kept in memory, since the server allows one channel only", maxHeld>>20)
 	}
 	return nil
+}
+
+// wellFormed reports whether a packet of a server has what its type says, as far
+// as the library reads it. Types that it does not know it refuses itself.
+func wellFormed(kind byte, body []byte) bool {
+	if kind == fxpVersion {
+		return len(body) >= 4
+	}
+	if len(body) < 4 {
+		return false
+	}
+	body = body[4:] // behind the id
+	ok := true
+	switch kind {
+	case fxpStatus:
+		ok = len(body) >= 4 // older servers say nothing more
+	case fxpHandle, fxpData:
+		_, ok = passString(body)
+	case fxpAttrs:
+		_, ok = cutAttributes(body, "", &Entry{})
+	case fxpName:
+		_, err := eachName(body, func(Entry) error { return nil })
+		ok = err == nil
+	}
+	return ok
 }

@@ -10,13 +10,15 @@ import (
 	"time"
 )
 
-// The packets and flags of SFTP version 3 that a listing needs.
+// The packets and flags of SFTP version 3 that listings and files need.
 const (
 	fxpInit, fxpVersion               = 1, 2
 	fxpClose, fxpOpendir, fxpReaddir  = 4, 11, 12
-	fxpStatus, fxpHandle, fxpName     = 101, 102, 104
+	fxpStatus, fxpHandle, fxpData     = 101, 102, 103
+	fxpName, fxpAttrs                 = 104, 105
 	statusOK, statusEOF               = 0, 1
 	statusNoSuchFile, statusForbidden = 2, 3
+	statusBadMessage                  = 5
 	attrSize, attrOwner, attrMode     = 1, 2, 4
 	attrTimes, attrExtended           = 8, 1 << 31
 )
@@ -61,14 +63,23 @@ func eachName(body []byte, yield func(Entry) error) (yieldErr, err error) {
 }
 
 func cutString(b []byte) (string, []byte, bool) {
-	if len(b) < 4 {
+	rest, ok := passString(b)
+	if !ok {
 		return "", nil, false
+	}
+	return string(b[4 : len(b)-len(rest)]), rest, true
+}
+
+// passString returns what comes behind a string.
+func passString(b []byte) (rest []byte, ok bool) {
+	if len(b) < 4 {
+		return nil, false
 	}
 	n := binary.BigEndian.Uint32(b)
 	if uint64(n) > uint64(len(b)-4) {
-		return "", nil, false
+		return nil, false
 	}
-	return string(b[4 : 4+n]), b[4+n:], true
+	return b[4+n:], true
 }
 
 // cutAttributes reads a file's attributes. The kind of a file whose mode the

@@ -17,7 +17,6 @@ const (
 	inTopic = members.InTopic
 	outT    = members.OutTopic
 	endT    = members.EndTopic
-	patient = members.Patient
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

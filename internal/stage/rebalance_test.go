@@ -10,6 +10,7 @@ import (
 
 	"tributary/internal/kafka"
 	"tributary/test/members"
+	"tributary/test/wait"
 )
 
 // Members come, go and die while there is work: every record is worked on, and
@@ -123,7 +124,7 @@ func TestRevokedWorkIsCancelled(t *testing.T) {
 	var p int32
 	select {
 	case p = <-cancelled:
-	case <-time.After(patient):
+	case <-time.After(wait.Patience()):
 		t.Fatal("the work on a partition that was given up goes on")
 	}
 	members.Eventually(t, "the second member has done the rest", func() bool { at, _ := b.committed("test.work", p); return at == 2 })

@@ -28,6 +28,7 @@ type Runner struct {
 	client  *kgo.Client // set once, before started is closed
 	anew    *kafka.Anew // of client
 	lone    *lone
+	joined  member.Joined
 	started chan struct{} // callbacks may come before NewClient has returned
 
 	work context.Context // of all work: ends when the grace period has passed

@@ -21,6 +21,7 @@ import (
 	"tributary/internal/remote"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/control/controltest"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -103,6 +104,7 @@ func newBench(t *testing.T) *bench {
 	if err := control.Migrate(t.Context(), pool); err != nil {
 		t.Fatal(err)
 	}
+	controltest.Guard(t, pool)
 	codec, err := schemas.NewCodec()
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/remote"
 	"tributary/schemas"
+	"tributary/test/wait"
 )
 
 // ended is how the last poll ended.
@@ -356,7 +357,7 @@ func (b *bench) runUntil(sql, want string, then func()) {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- b.Run(ctx) }()
-	deadline, stop := context.WithTimeout(b.t.Context(), patience)
+	deadline, stop := context.WithTimeout(b.t.Context(), wait.Patience())
 	defer stop()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

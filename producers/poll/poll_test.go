@@ -14,11 +14,8 @@ import (
 	"tributary/internal/remote"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/test/wait"
 )
-
-// patience ends a test that hangs: nothing that is waited for takes as long,
-// however busy the machine is.
-const patience = 5 * time.Minute
 
 const (
 	good  = "H.2026-01-02.1.impc.zip"
@@ -497,7 +494,7 @@ func TestRunListsWhatIsDue(t *testing.T) {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- b.Run(ctx) }()
-	deadline, stop := context.WithTimeout(t.Context(), patience)
+	deadline, stop := context.WithTimeout(t.Context(), wait.Patience())
 	defer stop()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

@@ -12,6 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tributary/test/wait"
 )
 
 // first is the first error of a produce.
@@ -51,7 +53,7 @@ func TestStoppingDoesNotWaitForABrokerThatIsGone(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("error is %v", err)
 		}
-	case <-time.After(patient):
+	case <-time.After(wait.Patience()):
 		t.Error("it waits for a broker that does not answer")
 	}
 }
@@ -69,7 +71,7 @@ func TestATopicMadeAnewBesideALiveOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience())
 	defer cancel()
 	send := func(topic, value string) *kgo.Record { return &kgo.Record{Topic: topic, Value: []byte(value)} }
 	if err := first(produce(ctx, client, []*kgo.Record{send("live", "1"), send("anew", "1")})); err != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -23,9 +22,8 @@ import (
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/test/wait"
 )
-
-const patient = 5 * time.Minute
 
 // bench is an outbox on a real Postgres and a broker.
 type bench struct {
@@ -62,9 +60,7 @@ func newBench(t *testing.T) *bench {
 	b.outbox = pg.Outbox{Schema: "s", Codec: codec}
 	b.client = b.connect()
 	for _, topic := range []string{schemas.StatusChangedTopic, schemas.DocumentOrderedTopic} {
-		if _, err := kadm.NewClient(b.client).CreateTopic(t.Context(), 3, 1, nil, kafka.TopicName("p", topic)); err != nil {
-			t.Fatal(err)
-		}
+		enginetest.Topics(t, b.client, 3, nil, kafka.TopicName("p", topic))
 	}
 	return b
 }
@@ -128,7 +124,7 @@ func (b *bench) published(n int) map[string][]int64 {
 	b.t.Helper()
 	c := b.connect(kgo.ConsumeTopics(kafka.TopicName("p", schemas.StatusChangedTopic)))
 	out := map[string][]int64{}
-	ctx, cancel := context.WithTimeout(b.t.Context(), patient)
+	ctx, cancel := context.WithTimeout(b.t.Context(), wait.Patience())
 	defer cancel()
 	for n > 0 {
 		fetches := c.PollFetches(ctx)
@@ -157,7 +153,7 @@ func (b *bench) published(n int) map[string][]int64 {
 // until asks again and again until something is so.
 func (b *bench) until(what string, so func() bool) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), patient)
+	ctx, cancel := context.WithTimeout(b.t.Context(), wait.Patience())
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -187,7 +183,7 @@ func (b *bench) start(p *Publisher) (stop func()) {
 			if err != nil {
 				b.t.Errorf("Run: %v", err)
 			}
-		case <-time.After(patient):
+		case <-time.After(wait.Patience()):
 			b.t.Error("it does not stop")
 		}
 	}

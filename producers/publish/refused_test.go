@@ -19,6 +19,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/producers/refused"
@@ -60,9 +61,7 @@ func (b *bench) withControl() {
 	}
 	for _, topic := range []string{schemas.FileDiscoveredTopic, schemas.DownloadRequestedTopic, schemas.DownloadFinishedTopic, schemas.UnzipFinishedTopic,
 		schemas.DocumentExtractedTopic, schemas.DocumentValidatedTopic} {
-		if _, err := kadm.NewClient(b.client).CreateTopic(b.t.Context(), 3, 1, nil, kafka.TopicName("p", topic)); err != nil {
-			b.t.Fatal(err)
-		}
+		enginetest.Topics(b.t, b.client, 3, nil, kafka.TopicName("p", topic))
 	}
 }
 
@@ -248,9 +247,7 @@ func outcomeOf(n int, key string) schemas.Message {
 // key's order; each refused one is kept, once.
 func TestAnyMixIsPublished(t *testing.T) {
 	b := newBench(t)
-	if _, err := kadm.NewClient(b.client).CreateTopic(t.Context(), 2, 1, nil, kafka.TopicName("p", schemas.UnzipFinishedTopic)); err != nil {
-		t.Fatal(err)
-	}
+	enginetest.Topics(t, b.client, 2, nil, kafka.TopicName("p", schemas.UnzipFinishedTopic))
 	b.topicLimit(schemas.UnzipFinishedTopic, 30_000)
 	refusedByBroker, tooLarge := noise(40_000), noise(schemas.MaxEvent+1)
 	c := b.connect(kgo.ConsumeTopics(kafka.TopicName("p", schemas.UnzipFinishedTopic)))
@@ -406,9 +403,7 @@ func TestADatabaseThatFailsThenRepeatsNothing(t *testing.T) {
 // A letter is retried once, and kept open if it is refused again.
 func TestALetterIsRetried(t *testing.T) {
 	b := newBench(t)
-	if _, err := kadm.NewClient(b.client).CreateTopic(t.Context(), 2, 1, nil, kafka.TopicName("p", schemas.UnzipFinishedTopic)); err != nil {
-		t.Fatal(err)
-	}
+	enginetest.Topics(t, b.client, 2, nil, kafka.TopicName("p", schemas.UnzipFinishedTopic))
 	b.topicLimit(schemas.UnzipFinishedTopic, 10_000)
 	b.old("s", outcomeOf(1, noise(20_000)))
 	b.start(b.publisher("one", 50))

@@ -18,11 +18,8 @@ import (
 	"tributary/internal/profile"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/test/wait"
 )
-
-// patience ends a test that hangs: nothing that is waited for takes as long,
-// however busy the machine is.
-const patience = 5 * time.Minute
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
@@ -277,7 +274,7 @@ func TestRunAnnouncesAndOpens(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- b.Run(ctx) }()
-	deadline := time.After(patience)
+	deadline := time.After(wait.Patience())
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for b.text("SELECT count(*) FROM control.session") != "(1)" {

@@ -23,11 +23,8 @@ import (
 	"tributary/queries/report"
 	"tributary/schemas"
 	trackersql "tributary/sql/tracker"
+	"tributary/test/wait"
 )
-
-// patience ends a test that hangs: nothing that is waited for takes as long,
-// however busy the machine is.
-const patience = 5 * time.Minute
 
 const partitions = 3
 
@@ -173,7 +170,7 @@ func TestThePastIsWhatTheTrackerSaid(t *testing.T) {
 	// They go with their connection, whose process takes a moment to end.
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for over := time.After(patience); ; {
+	for over := time.After(wait.Patience()); ; {
 		n := count(t, pool, "SELECT count(*) FROM pg_tables WHERE schemaname LIKE 'pg_temp%' AND tablename = 'zip_action'")
 		if n == 0 {
 			return

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"tributary/queries/report"
+	"tributary/internal/screen"
 )
 
 //go:embed report.html
@@ -20,7 +20,7 @@ var page string
 // escaped.
 func (r *Report) WriteHTML(w io.Writer) error {
 	t, err := template.New("report").Funcs(template.FuncMap{
-		"plain": report.Plain, "total": Total, "day": day, "describe": describe, "lies": Hosting.text,
+		"plain": screen.Line, "total": Total, "day": day, "describe": describe, "lies": Hosting.text,
 		"place":   func(e Error) string { return e.place("") },
 		"known":   func(t time.Time) bool { return t.Year() > 1 },
 		"where":   func(d Document) string { return strings.Trim(d.where(), "()") },

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tributary/internal/screen"
 	"tributary/queries/report"
 )
 
@@ -60,7 +61,7 @@ type writer struct {
 func (p *writer) line(format string, args ...any) {
 	for i, a := range args {
 		if s, ok := a.(string); ok {
-			args[i] = report.Plain(s)
+			args[i] = screen.Line(s)
 		}
 	}
 	if p.err == nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"tributary/queries/report"
+	"tributary/internal/screen"
 )
 
 // writer writes lines and keeps the first error.
@@ -20,7 +20,7 @@ type writer struct {
 func (p *writer) line(format string, args ...any) {
 	for i, a := range args {
 		if s, ok := a.(string); ok {
-			args[i] = report.Plain(s)
+			args[i] = screen.Line(s)
 		}
 	}
 	if p.err == nil {

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"tributary/internal/screen"
 	"tributary/queries/plot"
-	"tributary/queries/report"
 	"tributary/sql/history/recipes"
 )
 
@@ -80,7 +80,7 @@ func label(v any) string {
 	if v == nil {
 		return ""
 	}
-	return report.Plain(fmt.Sprint(v))
+	return screen.Line(fmt.Sprint(v))
 }
 
 // groups gathers bars and points by their names, in the order in which they

@@ -22,7 +22,7 @@ func TestFigureOfLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := plot.Figure{Kind: plot.Line, Title: "How much?", XName: "period", YName: "bytes in",
-		Series: []plot.Series{{Name: "a\uFFFD[31m", X: []float64{10, 20, 30, 40}, Y: []float64{5, 0, 0, 6}}, {Name: "b", X: []float64{10, 20, 30, 40}, Y: []float64{0, 7.5, 0, 0}}}}
+		Series: []plot.Series{{Name: `a\x1b[31m`, X: []float64{10, 20, 30, 40}, Y: []float64{5, 0, 0, 6}}, {Name: "b", X: []float64{10, 20, 30, 40}, Y: []float64{0, 7.5, 0, 0}}}}
 	if diff := gocmp.Diff(want, f); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

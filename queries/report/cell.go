@@ -12,19 +12,22 @@ import (
 	"tributary/schemas"
 )
 
-// csvCell is a cell as spreadsheets may open it and terminals show it: without
-// what terminals obey, and, where a spreadsheet would take it for a formula, behind
-// an apostrophe, which makes it a text. Numbers stay numbers.
+// csvCell is a cell as spreadsheets may open it: where one would take it for a
+// formula, behind an apostrophe, which makes it a text. Numbers stay numbers.
 func csvCell(text string) string {
-	text = schemas.Clean(text)
 	first, _ := utf8.DecodeRuneInString(text)
-	if !strings.ContainsRune("=+-@\t\n＝＋－＠", first) || text == "" || isNumber(text) {
+	if !strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) || text == "" || isNumber(text) {
 		return text
 	}
 	return "'" + text
 }
 
-func csvCells(texts []string) []string {
+// csvCells are the cells of a row: exactly what is stored, unless formulas are
+// escaped.
+func (o *Output) csvCells(texts []string) []string {
+	if !o.escape {
+		return texts
+	}
 	out := make([]string, len(texts))
 	for i, t := range texts {
 		out[i] = csvCell(t)

@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -21,7 +22,7 @@ func TestCSVCellsAreNoFormulas(t *testing.T) {
 		"-cmd|' /C calc'!A0":             "'-cmd|' /C calc'!A0",
 		"@SUM(1)":                        "'@SUM(1)",
 		"\t=1":                           "'\t=1",
-		"\r=1":                           " =1",
+		"\r=1":                           "'\r=1",
 		"\n=1":                           "'\n=1",
 		"＝1+1":                           "'＝1+1",
 		"-12":                            "-12",
@@ -33,11 +34,10 @@ func TestCSVCellsAreNoFormulas(t *testing.T) {
 		"-0x1p4":                         "'-0x1p4",
 		"-":                              "'-",
 		"two\nlines":                     "two\nlines",
-		"\u009b31m\x1b[0m\u202egnp":      "\uFFFD31m\uFFFD[0m\uFFFDgnp",
-		"\u202e=1":                       "\uFFFD=1",
+		"\u009b31m\x1b[0m\u202egnp":      "\u009b31m\x1b[0m\u202egnp", // as it is: a terminal gets it escaped
 	} {
 		var b strings.Builder
-		out, err := NewOutput(&b, CSV, "=head", "next")
+		out, err := NewOutput(&b, EscapedCSV, "=head", "next")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,11 +57,24 @@ func TestCSVCellsAreNoFormulas(t *testing.T) {
 	}
 }
 
-// TestOutputsObeyNobody holds that no format passes on what a terminal obeys, and
-// that JSON says the same as before.
+// TestCSVIsExact holds that cells are what is stored, unless it is asked otherwise.
+func TestCSVIsExact(t *testing.T) {
+	const nasty = "=1\x1b[31m\u202egnp"
+	var b strings.Builder
+	out, err := NewOutput(&b, CSV, "column")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(out.Row(nil, nasty), out.Close()); err != nil || b.String() != "column\n"+nasty+"\n" {
+		t.Errorf("%q, %v", b.String(), err)
+	}
+}
+
+// TestOutputsObeyNobody holds that no format but CSV, which is exact, passes on what
+// a terminal obeys, and that JSON says the same as before.
 func TestOutputsObeyNobody(t *testing.T) {
 	const nasty = "\x00\x1b[31m\u009b31m\x7f\u202egnp\u2066\u2028\U000E0041\xff éж\U0001F600"
-	for _, format := range Formats() {
+	for _, format := range []string{Table, JSON} {
 		var b strings.Builder
 		out, err := NewOutput(&b, format, "column")
 		if err != nil {

@@ -2,13 +2,13 @@ package report
 
 import (
 	"context"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -20,7 +20,7 @@ import (
 // ask runs a statement as it is, without the look at its first word.
 func ask(ctx context.Context, s Store, sql string) (string, error) {
 	var b strings.Builder
-	err := s.query(ctx, sql, func([]string) error { return nil }, func(cells []cell) error {
+	err := s.query(ctx, sql, func([]arrow.Field) error { return nil }, func(cells []cell) error {
 		for _, c := range cells {
 			b.WriteString(c.text + "|")
 		}
@@ -261,7 +261,7 @@ func TestWithoutAReader(t *testing.T) {
 	asked := func(p Postgres, sql string) (out string, err error) {
 		p.Timeout = time.Minute
 		err = p.readOnPool(t.Context(), errNoReader, func(ctx context.Context, tx pgx.Tx) error {
-			return p.rows(ctx, tx, sql, func([]string) error { return nil }, func(cells []cell) error { out += cells[0].text; return nil })
+			return p.rows(ctx, tx, sql, func([]arrow.Field) error { return nil }, func(cells []cell) error { out += cells[0].text; return nil })
 		})
 		return out, err
 	}
@@ -283,39 +283,9 @@ func TestWithoutAReader(t *testing.T) {
 // The same for ClickHouse, which also may not be made to read files or to ask
 // other servers.
 func TestClickHouseKeepsStatementsFromWriting(t *testing.T) {
-	endpoint := enginetest.ClickHouse(t)
-	conn, err := engine.OpenClickHouse(endpoint, enginetest.Database(t, endpoint))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	for _, s := range []string{"CREATE TABLE t (n UInt8) ENGINE = MergeTree ORDER BY n", "INSERT INTO t VALUES (1)"} {
-		if err := conn.Exec(t.Context(), s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	called := make(chan struct{}, 100)
-	go func() {
-		for {
-			c, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			called <- struct{}{}
-			_ = c.Close()
-		}
-	}()
-	t.Cleanup(func() { _ = listener.Close() })
-	at := listener.Addr().String()
+	tr := newTrap(t)
+	conn, called, at, secret := tr.conn, tr.called, tr.at, tr.secret
 	file := filepath.Join(t.TempDir(), "out")
-	secret := filepath.Join(t.TempDir(), "secret.csv")
-	if err := os.WriteFile(secret, []byte("hidden,1\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
 	store := ClickHouse{Conn: conn, Timeout: time.Minute, MaxMemory: 100 << 20}
 	if got, err := ask(t.Context(), store, "SELECT n, getSetting('readonly') FROM t"); err != nil || got != "1|1|" {
 		t.Fatalf("a statement that reads: %q, %v", got, err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/jackc/pgx/v5"
 
 	"tributary/internal/pg"
@@ -75,7 +76,7 @@ func (c ClickHouse) Known(ctx context.Context, centre, source string) error {
 			continue
 		}
 		var known []string
-		err := c.query(ctx, fmt.Sprintf("SELECT DISTINCT %[1]s FROM event WHERE %[1]s != ''", of.what), func([]string) error { return nil }, func(cells []cell) error {
+		err := c.query(ctx, fmt.Sprintf("SELECT DISTINCT %[1]s FROM event WHERE %[1]s != ''", of.what), func([]arrow.Field) error { return nil }, func(cells []cell) error {
 			known = append(known, cells[0].text)
 			return nil
 		})

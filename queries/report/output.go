@@ -9,15 +9,20 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
-	"unicode"
+
+	"tributary/internal/screen"
 )
 
 // Formats of answers.
 const (
 	Table = "table" // for people: aligned columns
 	JSON  = "json"  // for programs: one object a line
-	CSV   = "csv"   // for spreadsheets: RFC 4180, with a header, formulas made texts
+	CSV   = "csv"   // for programs and spreadsheets: RFC 4180, with a header
 )
+
+// EscapedCSV is CSV in which cells that a spreadsheet would take for formulas are
+// made texts. It is asked for as CSV with --escape-formulas.
+const EscapedCSV = "csv with formulas escaped"
 
 // Formats lists the formats, for help texts.
 func Formats() []string { return []string{Table, JSON, CSV} }
@@ -29,8 +34,8 @@ const block = 1000
 // Output writes rows as a table, JSON lines or CSV. It is not safe for
 // concurrent use, and Close must be called at the end.
 type Output struct {
-	format string
 	header []string
+	escape bool // formulas
 	buf    *bufio.Writer
 	table  *tabwriter.Writer
 	csv    *csv.Writer
@@ -41,11 +46,11 @@ type Output struct {
 // NewOutput returns an output of the given format; header names the columns of
 // tables and CSV.
 func NewOutput(w io.Writer, format string, header ...string) (*Output, error) {
-	o := &Output{format: format, header: header, buf: bufio.NewWriterSize(w, 64<<10)}
+	o := &Output{escape: format == EscapedCSV, header: header, buf: bufio.NewWriterSize(w, 64<<10)}
 	switch format {
 	case Table:
 		o.table = tabwriter.NewWriter(o.buf, 0, 0, 2, ' ', 0)
-	case CSV:
+	case CSV, EscapedCSV:
 		o.csv = csv.NewWriter(o.buf)
 	case JSON:
 		o.json = NewEncoder(o.buf)
@@ -63,11 +68,11 @@ func (o *Output) Row(value any, cells ...string) error {
 		return o.json.Encode(value)
 	case o.csv != nil:
 		if o.rows == 0 {
-			if err := o.csv.Write(csvCells(o.header)); err != nil {
+			if err := o.csv.Write(o.csvCells(o.header)); err != nil {
 				return err
 			}
 		}
-		return o.csv.Write(csvCells(cells))
+		return o.csv.Write(o.csvCells(cells))
 	}
 	if o.rows == 0 {
 		upper := make([]string, len(o.header))
@@ -88,7 +93,7 @@ func (o *Output) Row(value any, cells ...string) error {
 func (o *Output) line(cells []string) error {
 	clean := make([]string, len(cells))
 	for i, c := range cells {
-		clean[i] = Plain(c)
+		clean[i] = screen.Line(c)
 	}
 	_, err := fmt.Fprintln(o.table, strings.TrimRight(strings.Join(clean, "\t"), "\t"))
 	return err
@@ -103,7 +108,7 @@ func (o *Output) Close() error {
 	}
 	if o.csv != nil {
 		if o.rows == 0 && len(o.header) > 0 {
-			if err := o.csv.Write(csvCells(o.header)); err != nil {
+			if err := o.csv.Write(o.csvCells(o.header)); err != nil {
 				return err
 			}
 		}
@@ -127,18 +132,4 @@ func WriteTable(w io.Writer, headings []string, rows [][]string) error {
 		}
 	}
 	return out.Close()
-}
-
-// Plain is text that is safe to show on a terminal, on one line: names and
-// messages come from others, and may hold control characters.
-func Plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\t' || r == '\n' || r == '\r':
-			return ' '
-		case unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.In(r, unicode.Cf):
-			return '\uFFFD'
-		}
-		return r
-	}, s)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"tributary/internal/screen"
 )
 
 // WriteText writes the status for people, with ages as of now.
@@ -71,7 +73,7 @@ func age(d time.Duration) string {
 // WriteText writes the story for people.
 func (s Story) WriteText(w io.Writer) error {
 	p := &printer{w: w}
-	p.printf("%s/%s\n", s.Action, Plain(s.File.File))
+	p.printf("%s/%s\n", s.Action, screen.Line(s.File.File))
 	p.field("stands at", s.Phase+", "+s.Status)
 	p.field("exception", text(s.Exception))
 	p.field("message", text(s.Message))
@@ -90,7 +92,7 @@ func (s Story) WriteText(w io.Writer) error {
 		p.table([]string{"source", "state", "look", "size", "modified", "listed", "retries", "note"}, rows)
 		for _, h := range s.Hostings {
 			if h.Message != nil && text(h.Message) != text(s.Message) { // else it is said above
-				p.printf("  %s: %s\n", Plain(h.Source), Plain(*h.Message))
+				p.printf("  %s: %s\n", screen.Line(h.Source), screen.Line(*h.Message))
 			}
 		}
 	}
@@ -131,7 +133,7 @@ func (s Story) writeTries(p *printer) {
 			if l.Judged {
 				who = "judged"
 			}
-			p.printf("  attempt %d %s (%s, %s) %s: %s\n", a.Attempt, who, l.Phase, l.Status, Plain(l.Exception), Plain(text(l.Message)))
+			p.printf("  attempt %d %s (%s, %s) %s: %s\n", a.Attempt, who, l.Phase, l.Status, screen.Line(l.Exception), screen.Line(text(l.Message)))
 		}
 	}
 }
@@ -142,9 +144,9 @@ func (s Story) writeDocuments(p *printer) {
 	}
 	p.printf("\ndocuments\n")
 	for _, d := range s.Documents {
-		p.printf("  %s (%s, %s)\n", Plain(d.Document), d.Phase, d.Status)
+		p.printf("  %s (%s, %s)\n", screen.Line(d.Document), d.Phase, d.Status)
 		for _, e := range d.Errors {
-			p.printf("    %s\n", Plain(e.String()))
+			p.printf("    %s\n", screen.Line(e.String()))
 		}
 	}
 }
@@ -163,7 +165,7 @@ func (p *printer) printf(format string, args ...any) {
 
 func (p *printer) field(name, value string) {
 	if value != "" {
-		p.printf("  %-11s %s\n", name, Plain(value))
+		p.printf("  %-11s %s\n", name, screen.Line(value))
 	}
 }
 

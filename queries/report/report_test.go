@@ -327,12 +327,6 @@ func TestShow(t *testing.T) {
 	}
 }
 
-func TestPlainHidesControlCharacters(t *testing.T) {
-	if got := report.Plain("a\x1b[31mb\tc\u202ed"); got != "a\uFFFD[31mb c\uFFFDd" {
-		t.Errorf("got %q", got)
-	}
-}
-
 func TestOutputRefusesUnknownFormats(t *testing.T) {
 	if _, err := report.NewOutput(&strings.Builder{}, "xml"); err == nil || !strings.Contains(err.Error(), "table, json, csv") {
 		t.Errorf("got %v", err)

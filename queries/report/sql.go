@@ -7,13 +7,17 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tributary/queries/columnar"
 )
 
 // Store is a database that can be asked in SQL, for reading only.
 type Store interface {
 	// query calls header once, when the columns are known, and row for each
-	// row, in order.
-	query(ctx context.Context, sql string, header func([]string) error, row func([]cell) error) error
+	// row, in order. Column types are for files of columns.
+	query(ctx context.Context, sql string, header func([]arrow.Field) error, row func([]cell) error) error
 }
 
 // Limits of a query's time.
@@ -33,10 +37,11 @@ func CheckTimeout(d time.Duration) error {
 	return nil
 }
 
-// cell is a value: as text, and as JSON.
+// cell is a value: as text, as JSON, and as files of columns take it.
 type cell struct {
-	text string
-	json []byte
+	text  string
+	json  []byte
+	value any
 }
 
 // SQL runs one reading statement on a store and writes its rows in the given
@@ -47,12 +52,17 @@ func SQL(ctx context.Context, store Store, statement string, w io.Writer, format
 	if err != nil {
 		return err
 	}
+	if format == columnar.Parquet || format == columnar.Arrow {
+		return columns(ctx, store, statement, w, format)
+	}
 	var out *Output
 	var names []string
-	err = store.query(ctx, statement, func(header []string) error {
+	err = store.query(ctx, statement, func(fields []arrow.Field) error {
+		for _, f := range fields {
+			names = append(names, f.Name)
+		}
 		var err error
-		names = header
-		out, err = NewOutput(w, format, header...)
+		out, err = NewOutput(w, format, names...)
 		return err
 	}, func(cells []cell) error {
 		if format == JSON {
@@ -63,6 +73,27 @@ func SQL(ctx context.Context, store Store, statement string, w io.Writer, format
 			texts[i] = c.text
 		}
 		return out.Row(nil, texts...)
+	})
+	if out != nil {
+		err = errors.Join(err, out.Close())
+	}
+	return err
+}
+
+// columns writes the rows of a statement as a file of columns.
+func columns(ctx context.Context, store Store, statement string, w io.Writer, format string) error {
+	var out *columnar.Writer
+	var values []any
+	err := store.query(ctx, statement, func(fields []arrow.Field) error {
+		values = make([]any, len(fields))
+		var err error
+		out, err = columnar.New(w, format, fields)
+		return err
+	}, func(cells []cell) error {
+		for i, c := range cells {
+			values[i] = c.value
+		}
+		return out.Row(values)
 	})
 	if out != nil {
 		err = errors.Join(err, out.Close())

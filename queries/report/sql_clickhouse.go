@@ -13,7 +13,10 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/google/uuid"
+
+	"tributary/queries/columnar"
 )
 
 // ClickHouse is the history's database, asked with the setting readonly = 1.
@@ -26,7 +29,7 @@ type ClickHouse struct {
 	Parameters map[string]string
 }
 
-func (c ClickHouse) query(ctx context.Context, sql string, header func([]string) error, row func([]cell) error) error {
+func (c ClickHouse) query(ctx context.Context, sql string, header func([]arrow.Field) error, row func([]cell) error) error {
 	timeout, memory := c.Timeout, c.MaxMemory
 	if timeout <= 0 {
 		timeout = Timeout
@@ -55,7 +58,11 @@ func (c ClickHouse) query(ctx context.Context, sql string, header func([]string)
 	}
 	defer rows.Close()
 	names, types := rows.Columns(), rows.ColumnTypes()
-	if err := header(names); err != nil {
+	fields := make([]arrow.Field, len(names))
+	for i, t := range types {
+		fields[i] = arrow.Field{Name: names[i], Type: columnar.ClickHouseType(t.DatabaseTypeName()), Nullable: true}
+	}
+	if err := header(fields); err != nil {
 		return err
 	}
 	cells := make([]cell, len(names))
@@ -69,6 +76,7 @@ func (c ClickHouse) query(ctx context.Context, sql string, header func([]string)
 		}
 		for i, v := range values {
 			cells[i] = clickhouseCell(reflect.ValueOf(v).Elem())
+			cells[i].value = v
 		}
 		if err := row(cells); err != nil {
 			return err
@@ -87,18 +95,18 @@ func clickhouseCell(v reflect.Value) cell {
 	switch x := v.Interface().(type) {
 	case time.Time:
 		text := x.UTC().Format(time.RFC3339Nano)
-		return cell{text, quoted(text)}
+		return cell{text: text, json: quoted(text)}
 	case string:
-		return cell{x, quoted(x)}
+		return cell{text: x, json: quoted(x)}
 	case uuid.UUID:
-		return cell{x.String(), quoted(x.String())}
+		return cell{text: x.String(), json: quoted(x.String())}
 	case float64:
 		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return cell{fmt.Sprint(x), quoted(fmt.Sprint(x))}
+			return cell{text: fmt.Sprint(x), json: quoted(fmt.Sprint(x))}
 		}
 	case float32:
 		if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
-			return cell{fmt.Sprint(x), quoted(fmt.Sprint(x))}
+			return cell{text: fmt.Sprint(x), json: quoted(fmt.Sprint(x))}
 		}
 	}
 	if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8 {
@@ -112,9 +120,9 @@ func clickhouseCell(v reflect.Value) cell {
 	if err != nil {
 		// Lists of what is no number, and types that JSON does not know.
 		s := fmt.Sprint(v.Interface())
-		return cell{s, quoted(s)}
+		return cell{text: s, json: quoted(s)}
 	}
-	return cell{string(text), text}
+	return cell{text: string(text), json: text}
 }
 
 // several says whether a semicolon outside of quotes and comments ends a

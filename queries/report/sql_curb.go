@@ -31,9 +31,15 @@ func limitReader() string {
 // reaching are the functions that everybody may call, also in a transaction that
 // only reads, and whose effect others feel: locks by number, which our members
 // use, records in the log of changes, snapshots that are exported, notifications,
-// large objects, and the end of other sessions of the same role.
+// large objects, numbers of transactions, and the end of other sessions of the same
+// role.
 const reaching = `p.pronamespace = 'pg_catalog'::regnamespace AND (p.proname LIKE '%advisory%' OR p.proname LIKE 'lo\_%'
-	OR p.proname IN ('pg_logical_emit_message', 'pg_export_snapshot', 'pg_notify', 'lowrite', 'loread', 'pg_cancel_backend', 'pg_terminate_backend'))`
+	OR p.proname IN ('pg_logical_emit_message', 'pg_export_snapshot', 'pg_notify', 'lowrite', 'loread', 'pg_cancel_backend', 'pg_terminate_backend', 'txid_current', 'pg_current_xact_id'))`
+
+// making is whether the reader may make tables that last as long as a session, or
+// run code in a language: both are everybody's at first. Rooms for what is made
+// and loops that use up numbers of transactions are felt by others too.
+const making = `(has_database_privilege(current_database(), 'TEMP') OR has_language_privilege('plpgsql', 'USAGE'))`
 
 // curb sets the reader's limits, and on the embedded engine, where nobody else
 // works, takes away from everybody but its owner what reaches others. On a server
@@ -49,6 +55,9 @@ func (p Postgres) curb(ctx context.Context) error {
 		}
 		var ours bool
 		if err := tx.QueryRow(ctx, "SELECT current_setting('cluster_name') = $1", postgres.Name).Scan(&ours); err != nil || !ours {
+			return err
+		}
+		if _, err := tx.Exec(ctx, "REVOKE TEMPORARY ON DATABASE "+pgx.Identifier{p.Pool.Config().ConnConfig.Database}.Sanitize()+" FROM PUBLIC; REVOKE USAGE ON LANGUAGE plpgsql FROM PUBLIC"); err != nil {
 			return err
 		}
 		rows, err := tx.Query(ctx, "SELECT p.oid::regprocedure::text FROM pg_proc p WHERE "+reaching+" AND has_function_privilege($1, p.oid, 'EXECUTE')", ReaderRole)

@@ -8,10 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/queries/columnar"
 )
 
 // Postgres is a schema of Postgres, asked on a connection of a role that may
@@ -27,7 +30,7 @@ type Postgres struct {
 // stopMargin is how much longer than the server's limit a client waits.
 const stopMargin = 5 * time.Second
 
-func (p Postgres) query(ctx context.Context, sql string, header func([]string) error, row func([]cell) error) error {
+func (p Postgres) query(ctx context.Context, sql string, header func([]arrow.Field) error, row func([]cell) error) error {
 	return explained(p.Read(ctx, func(ctx context.Context, tx pgx.Tx) error { return p.rows(ctx, tx, sql, header, row) }))
 }
 
@@ -86,16 +89,16 @@ func (p Postgres) read(ctx context.Context, conn *pgx.Conn, fn func(ctx context.
 	return fn(ctx, tx)
 }
 
-func (p Postgres) rows(ctx context.Context, tx pgx.Tx, sql string, header func([]string) error, row func([]cell) error) error {
+func (p Postgres) rows(ctx context.Context, tx pgx.Tx, sql string, header func([]arrow.Field) error, row func([]cell) error) error {
 	rows, err := tx.Query(ctx, sql, pgx.QueryExecModeDescribeExec, pgx.QueryResultFormats{pgx.TextFormatCode})
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	fields := rows.FieldDescriptions()
-	names := make([]string, len(fields))
+	names := make([]arrow.Field, len(fields))
 	for i, f := range fields {
-		names[i] = f.Name
+		names[i] = arrow.Field{Name: f.Name, Type: columnar.PostgresType(f.DataTypeOID, f.TypeModifier), Nullable: true}
 	}
 	begun := false
 	cells := make([]cell, len(fields))
@@ -108,6 +111,9 @@ func (p Postgres) rows(ctx context.Context, tx pgx.Tx, sql string, header func([
 		}
 		for i, raw := range rows.RawValues() {
 			cells[i] = postgresCell(fields[i].DataTypeOID, raw)
+			if raw != nil {
+				cells[i].value = cells[i].text
+			}
 		}
 		if err := row(cells); err != nil {
 			return err
@@ -131,25 +137,25 @@ func postgresCell(oid uint32, raw []byte) cell {
 	switch oid {
 	case pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.OIDOID, pgtype.Float4OID, pgtype.Float8OID, pgtype.NumericOID:
 		if json.Valid(raw) { // not so NaN and Infinity
-			return cell{text, []byte(text)}
+			return cell{text: text, json: []byte(text)}
 		}
 	case pgtype.BoolOID:
 		value := "false"
 		if text == "t" {
 			value = "true"
 		}
-		return cell{value, []byte(value)}
+		return cell{text: value, json: []byte(value)}
 	case pgtype.JSONOID, pgtype.JSONBOID:
-		return cell{text, []byte(text)}
+		return cell{text: text, json: []byte(text)}
 	case pgtype.TimestamptzOID:
 		for _, layout := range []string{"2006-01-02 15:04:05.999999-07", "2006-01-02 15:04:05.999999-07:00"} {
 			if t, err := time.Parse(layout, text); err == nil {
 				text = t.UTC().Format(time.RFC3339Nano)
-				return cell{text, quoted(text)}
+				return cell{text: text, json: quoted(text)}
 			}
 		}
 	}
-	return cell{text, quoted(text)}
+	return cell{text: text, json: quoted(text)}
 }
 
 // quoted is text as JSON, with what is no UTF-8 replaced.

@@ -61,7 +61,7 @@ func (p Postgres) connectReader(ctx context.Context) (*pgx.Conn, error) {
 		EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 			WHERE `+readable+` AND c.relkind IN ('r', 'p', 'v', 'm') AND NOT (has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'))),
 		(SELECT rolconfig @> $1 FROM pg_roles WHERE rolname = current_user) IS NOT TRUE
-			OR current_setting('cluster_name') = $2 AND EXISTS (SELECT FROM pg_proc p WHERE `+reaching+` AND has_function_privilege(p.oid, 'EXECUTE'))`,
+			OR current_setting('cluster_name') = $2 AND (`+making+` OR EXISTS (SELECT FROM pg_proc p WHERE `+reaching+` AND has_function_privilege(p.oid, 'EXECUTE')))`,
 		readerLimits(), postgres.Name).Scan(&mighty, &blind, &loose); err != nil {
 		return nil, errors.Join(err, conn.Close(ctx))
 	}
@@ -79,6 +79,22 @@ func (p Postgres) connectReader(ctx context.Context) (*pgx.Conn, error) {
 		}
 	}
 	return conn, nil
+}
+
+// PrepareReader makes the role [ReaderRole] in the database at dsn as statements
+// need it, and shows it what has come since: for others whom Postgres lets in with
+// its rights.
+func PrepareReader(ctx context.Context, dsn string) error {
+	pool, err := pg.Open(ctx, dsn, "tributary reader", 1)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	conn, err := Postgres{Pool: pool}.connectReader(ctx)
+	if err != nil {
+		return err
+	}
+	return conn.Close(ctx)
 }
 
 // readable are the schemas that people read. One that a build makes beside them

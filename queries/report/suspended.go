@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tributary/internal/pg"
+	"tributary/internal/screen"
 )
 
 // Suspended is a source that is only probed until a poll of it shows something, or
@@ -24,7 +25,7 @@ func suspended(ctx context.Context, q pg.Querier) ([]Suspended, error) {
 // suspended says which sources rest, why, and what to do about it.
 func (p *printer) suspended(all []Suspended) {
 	for _, s := range all {
-		p.printf("source %s is suspended since %s: %s\n", s.Source, moment(s.Since), Plain(text(s.Why)))
+		p.printf("source %s is suspended since %s: %s\n", s.Source, moment(s.Since), screen.Line(text(s.Why)))
 		p.printf("  it is only probed now (poll.probe_interval); once the cause is removed: tributary sources resume %s\n", s.Source)
 	}
 }

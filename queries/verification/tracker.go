@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tributary/consumers/tracker"
+	"tributary/internal/screen"
 	"tributary/queries/report"
 )
 
@@ -64,7 +65,7 @@ func shownValue(text *string) string {
 	if text == nil {
 		return "null"
 	}
-	plain := report.Plain(*text)
+	plain := screen.Line(*text)
 	if runes := []rune(plain); len(runes) > most {
 		plain = string(runes[:most]) + "…"
 	}

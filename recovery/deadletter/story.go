@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tributary/internal/kafka"
-	"tributary/queries/report"
+	"tributary/internal/screen"
 	"tributary/schemas"
 	"tributary/topics"
 )
@@ -77,7 +77,7 @@ func (d *Ledger) Tell(l *Standing) Story {
 func (s Story) WriteText(w io.Writer) error {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-10s %s\n", name, report.Plain(fmt.Sprintf(format, args...)))
+		fmt.Fprintf(&b, "%-10s %s\n", name, screen.Line(fmt.Sprintf(format, args...)))
 	}
 	line(s.ID, "%s", s.about)
 	if !s.Time.IsZero() {

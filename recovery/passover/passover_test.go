@@ -20,11 +20,8 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/schemas"
+	"tributary/test/wait"
 )
-
-// patience ends a test that hangs: nothing that is waited for takes as long,
-// however busy the machine is.
-const patience = 5 * time.Minute
 
 // scene is a broker with a list of what was decided.
 type scene struct {
@@ -182,7 +179,7 @@ func TestDecisionsAreFollowed(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
 	s.decide(about("more", "ann"))
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(wait.Patience())
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for s.Covers([]byte("more")) == nil {

@@ -14,11 +14,8 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/schemas"
+	"tributary/test/wait"
 )
-
-// patience ends a test that hangs: nothing that is waited for takes as long,
-// however busy the machine is.
-const patience = 5 * time.Minute
 
 // A range of offsets may end in the marker of a transaction, and begin with one.
 func TestOffsetsWithMarkers(t *testing.T) {
@@ -46,7 +43,7 @@ func TestOffsetsWithMarkers(t *testing.T) {
 		}
 		enginetest.Transact(t, addrs, kafka.ToKgo("t", r))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience())
 	defer cancel()
 	for text, want := range map[string][]string{"0-3": files, "0-1": files[:1], "1-2": files[1:], "3-3": nil} {
 		o, err := ParseOffsets("status.changed/0:" + text)

@@ -9,6 +9,7 @@ import (
 
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/test/wait"
 )
 
 // While a replay is chosen, which may take minutes, no transaction is open:
@@ -17,7 +18,7 @@ import (
 func TestNothingIsOpenWhileAReplayIsChosen(t *testing.T) {
 	m := newBench(t)
 	d := m.inserted("f.zip", 1, "an archive")
-	ctx, cancel := context.WithTimeout(t.Context(), patience) // for when they wait for each other
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience()) // for when they wait for each other
 	defer cancel()
 	request := func(next func(n int) (bool, error)) (*control.ReplayRun, int64, error) {
 		r := &control.ReplayRun{ID: uuid.NewString(), Phase: schemas.FromUnzip, By: "somebody", Reason: "a test"}

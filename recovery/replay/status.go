@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tributary/internal/pg"
+	"tributary/internal/screen"
 	"tributary/queries/report"
 	"tributary/schemas"
 	"tributary/sql/control"
@@ -172,12 +173,12 @@ func (r *Status) WriteText(w io.Writer) error {
 		if line[1] == "" {
 			continue
 		}
-		if _, err := fmt.Fprintf(w, "%-10s %s\n", line[0], report.Plain(line[1])); err != nil {
+		if _, err := fmt.Fprintf(w, "%-10s %s\n", line[0], screen.Line(line[1])); err != nil {
 			return err
 		}
 	}
 	for _, wait := range r.Waits {
-		if _, err := fmt.Fprintf(w, "%-10s %d %s such as %s: %s\n", "waits", wait.Items, items, report.Plain(wait.Example), report.Plain(wait.Message)); err != nil {
+		if _, err := fmt.Fprintf(w, "%-10s %d %s such as %s: %s\n", "waits", wait.Items, items, screen.Line(wait.Example), screen.Line(wait.Message)); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"tributary/queries/report"
+	"tributary/internal/screen"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -126,7 +126,7 @@ func (r Requested) WriteText(w io.Writer) error {
 		see = "when it is done, see tributary replay compare"
 	}
 	if r.From == schemas.FromData {
-		steps += ", on all records of " + report.Plain(strings.Join(r.Centres, ", "))
+		steps += ", on all records of " + screen.Line(strings.Join(r.Centres, ", "))
 	}
 	if len(r.Stale) > 0 {
 		if err := WriteStale(w, r.From, r.Stale); err != nil {
@@ -168,7 +168,7 @@ func WriteStale(w io.Writer, from string, found []StalePhase) error {
 			if g.Version == "" {
 				by = "judged by nobody knows what"
 			}
-			fmt.Fprintf(&b, "  %s: %d documents of %d files, %s, now %s\n", report.Plain(cmp.Or(g.Kind, "of unknown kind")), g.Documents, g.Files, by, g.Now)
+			fmt.Fprintf(&b, "  %s: %d documents of %d files, %s, now %s\n", screen.Line(cmp.Or(g.Kind, "of unknown kind")), g.Documents, g.Files, by, g.Now)
 		}
 	}
 	_, err := fmt.Fprint(w, b.String())

@@ -20,6 +20,7 @@ import (
 	"tributary/producers/plan"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/test/wait"
 )
 
 // A member of the role plan that was started too early has read the topics into
@@ -110,7 +111,7 @@ func TestMembersAreSeenWithoutControl(t *testing.T) {
 // joined waits until a group has a member.
 func (s *scene) joined(group string) {
 	s.t.Helper()
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(wait.Patience())
 	defer deadline.Stop()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -133,7 +134,7 @@ func (s *scene) joined(group string) {
 // until waits for a row.
 func (s *scene) until(what, query string) {
 	s.t.Helper()
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(wait.Patience())
 	defer deadline.Stop()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

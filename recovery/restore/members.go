@@ -10,8 +10,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/twmb/franz-go/pkg/kadm"
 
+	"tributary/internal/engine/pgdoor"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
+	"tributary/queries/report"
 	"tributary/topics"
 )
 
@@ -46,7 +48,8 @@ func (r *Restorer) alone(ctx context.Context) error {
 // sessions are those of members in control's database.
 func (r *Restorer) sessions(ctx context.Context, q pg.Querier) ([]string, error) {
 	rows, err := q.Query(ctx, `SELECT application_name || coalesce(' at ' || host(client_addr), '') || ' (' || count(*) || ' sessions in the database)' FROM pg_stat_activity
-		WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = ANY($1) GROUP BY application_name, client_addr ORDER BY 1`, r.Members)
+		WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = ANY($1) AND usename <> ALL($2)
+		GROUP BY application_name, client_addr ORDER BY 1`, r.Members, []string{report.ReaderRole, pgdoor.User}) // who reads may call itself what it likes
 	if err != nil {
 		return nil, fmt.Errorf("look for sessions of members: %w", err)
 	}

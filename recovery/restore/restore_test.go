@@ -20,11 +20,8 @@ import (
 	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/test/wait"
 )
-
-// patience ends a test that hangs: nothing that is waited for takes as long,
-// however busy the machine is.
-const patience = 5 * time.Minute
 
 // scene is a lost control beside topics that hold what the tests put there.
 type scene struct {
@@ -272,7 +269,7 @@ func TestRestoreOfALogThatEndsInAMarker(t *testing.T) {
 		t.Fatal(err)
 	}
 	enginetest.Transact(t, s.addrs, kafka.ToKgo("t", record))
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience())
 	defer cancel()
 	if _, err := s.Run(ctx); err != nil {
 		t.Fatal(err)

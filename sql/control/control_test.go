@@ -19,11 +19,8 @@ import (
 	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/test/wait"
 )
-
-// patience ends a test that hangs: nothing that is waited for takes as long,
-// however busy the machine is.
-const patience = 5 * time.Minute
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
@@ -332,7 +329,7 @@ func TestAJobHasOneSession(t *testing.T) {
 	exec(t, pool, "UPDATE control.job_session SET session = gen_random_uuid(), holder = 'two', lease_until = clock_timestamp() + interval '1 hour'")
 	select {
 	case <-held.Done():
-	case <-time.After(patience):
+	case <-time.After(wait.Patience()):
 		t.Fatal("a member whose session was taken over goes on")
 	}
 	if err := context.Cause(held); !errors.Is(err, control.ErrSessionElsewhere) {
@@ -375,7 +372,7 @@ func TestASessionBegunWithoutADatabaseIsCounted(t *testing.T) {
 		return n
 	}
 	for begun := time.Now(); free() != 0; time.Sleep(10 * time.Millisecond) {
-		if time.Since(begun) > patience {
+		if time.Since(begun) > wait.Patience() {
 			t.Fatal("the session is not counted once the database is back")
 		}
 	}
@@ -513,7 +510,7 @@ func TestTheLastPollEndsBeforeTheOthersEndIsCommitted(t *testing.T) {
 	}()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(patience)
+	deadline := time.After(wait.Patience())
 	for waits := false; !waits && len(ended) == 0; {
 		select {
 		case <-deadline:

@@ -8,6 +8,7 @@ import (
 
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/test/wait"
 )
 
 // Two members that ask for a server's last session at the same time are not
@@ -60,7 +61,7 @@ func TestTheLastSessionIsGivenOnce(t *testing.T) {
 	// Both wait, or have answers that they should not have yet. One alone says
 	// little: what the other waits for may be held by the first member.
 	const waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-	for deadline := time.Now().Add(patience); text(t, pool, waiting) != "(2)" && len(answers) < 2; {
+	for deadline := time.Now().Add(wait.Patience()); text(t, pool, waiting) != "(2)" && len(answers) < 2; {
 		if time.Now().After(deadline) {
 			t.Fatal("nobody waits for the session that is being given away")
 		}

@@ -25,18 +25,23 @@ var statements embed.FS
 // version. open connects to the named database, or with an empty name to the
 // server's default. Members may do so at the same time, and as often as they
 // like: each statement makes what is not there or replaces a view, and none is
-// executed for nothing.
+// executed for nothing. A server that is too old is refused before anything is
+// made, with a *storeversion.TooOldError.
 func Migrate(ctx context.Context, open func(database string) (driver.Conn, error), database string) error {
 	server, err := open("")
 	if err != nil {
 		return fmt.Errorf("migrate history: %w", err)
 	}
-	err = server.Exec(ctx, "CREATE DATABASE IF NOT EXISTS `"+strings.ReplaceAll(database, "`", "")+"`")
+	if _, err = ServerVersion(ctx, server); err == nil {
+		if err = server.Exec(ctx, "CREATE DATABASE IF NOT EXISTS `"+strings.ReplaceAll(database, "`", "")+"`"); err != nil {
+			err = fmt.Errorf("create database %s: %w", database, err)
+		}
+	}
 	if cerr := server.Close(); err == nil {
 		err = cerr
 	}
 	if err != nil {
-		return fmt.Errorf("migrate history: create database %s: %w", database, err)
+		return fmt.Errorf("migrate history: %w", err)
 	}
 	conn, err := open(database)
 	if err != nil {

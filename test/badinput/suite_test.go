@@ -15,19 +15,19 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"tributary/internal/blob"
 	"tributary/schemas"
 	"tributary/schemas/exception"
+	"tributary/test/wait"
 )
 
 // The bounds of every case but the deliberately large, which may take any time
 // and twice the memory. Work is the processor's, in measures that are taken in the
 // same process, so that neither a slow machine nor a busy one fails anybody; what
-// hangs without using the processor is ended by patience. The most
+// hangs without using the processor is ended by wait.Patience. The most
 // that a case takes is some 21 measures; what the bound is there to find grows with
 // the square of the input, and takes many times as much.
 const (
@@ -36,7 +36,6 @@ const (
 	maxMemory  = 64 << 20
 	maxMessage = 1000
 	leastCases = 100
-	patience   = 5 * time.Minute
 )
 
 func allCases() []bad {
@@ -193,7 +192,7 @@ func perform(t *testing.T, c bad) report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience())
 	defer cancel()
 	cmd := exec.CommandContext(ctx, exe)
 	cmd.Dir = dir

@@ -20,6 +20,7 @@ var elsewhere = []struct{ like, why string }{
 	{`^tributary topics pass-over`, "needs a record that stops reading: test/hostile, passover"},
 	{`tributary\.kafka\.yaml`, "needs Apache Kafka: make test-kafka"},
 	{`^tributary schemas register`, "needs a registry: make test-registry"},
+	{`^tributary topics acl`, "needs Apache Kafka: make test-scale-out"},
 	{`^tributary blobs begin`, "needs a lost store: internal/blob"},
 	{`^tributary dlq (show|retry|drop)`, "needs dead letters: test/e2e, dlq"},
 	{`^tributary reference load quantity`, "needs the weather profile: test/profiles"},

@@ -17,6 +17,7 @@ import (
 	"tributary/internal/engine/install"
 	"tributary/test/corpus"
 	"tributary/test/rig"
+	"tributary/test/wait"
 )
 
 // world is the installation on which the commands of the pages are executed: the
@@ -31,10 +32,6 @@ type world struct {
 
 	position string // of the document that the pages trace a value to
 }
-
-// patience bounds every wait. It measures nothing: only what never comes outlasts
-// it, on a busy machine too.
-const patience = 10 * time.Minute
 
 // traced asks for the position that trace-a-value.md shows as 163: which one a
 // document gets follows from when its batch is complete.
@@ -134,7 +131,7 @@ func (w *world) shell(ctx context.Context, text string) *exec.Cmd {
 // to stderr where it failed, and its exit code.
 func (w *world) run(text string) (out string, code int) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(w.t.Context(), wait.Patience())
 	defer cancel()
 	cmd := w.shell(ctx, text)
 	var stdout, stderr bytes.Buffer
@@ -164,7 +161,7 @@ func (w *world) serve() {
 	}
 	w.t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
-		over := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+		over := time.AfterFunc(wait.Patience(), func() { _ = cmd.Process.Kill() })
 		defer over.Stop()
 		if err := cmd.Wait(); err != nil {
 			text, _ := os.ReadFile(log.Name())
@@ -182,14 +179,14 @@ func (w *world) serve() {
 // await waits until something is so, looking often.
 func (w *world) await(what string, so func() bool) {
 	w.t.Helper()
-	over := time.NewTimer(patience)
+	over := time.NewTimer(wait.Patience())
 	defer over.Stop()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for !so() {
 		select {
 		case <-over.C:
-			w.t.Fatalf("still waiting for %s after %s", what, patience)
+			w.t.Fatalf("still waiting for %s after %s", what, wait.Patience())
 		case <-tick.C:
 		}
 	}

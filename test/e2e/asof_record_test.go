@@ -15,6 +15,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/queries/report"
 	"tributary/schemas"
+	"tributary/test/wait"
 )
 
 // recording is what the live tracker answered, in one snapshot with the offsets
@@ -179,7 +180,7 @@ func logTimes(t testing.TB, bootstrap []string, topic string, records int64) map
 		t.Fatal(err)
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), askWithin)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience())
 	defer cancel()
 	out := map[int32][]time.Time{}
 	for n := int64(0); n < records; {

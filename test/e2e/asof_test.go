@@ -14,6 +14,7 @@ import (
 	"tributary/schemas"
 	"tributary/test/corpus"
 	"tributary/test/rig"
+	"tributary/test/wait"
 )
 
 // While members are killed and restarted, the live tracker's answers are
@@ -46,7 +47,7 @@ func TestThePastIsWhatTheLiveTrackerSaid(t *testing.T) {
 				s.publishMore(round)
 			}
 			var now int64
-			eventually(t, askWithin, func() string {
+			eventually(t, wait.Patience(), func() string {
 				if now, _ = rec.seen(t); now < before+50 {
 					return fmt.Sprintf("round %d: the tracker has read %d records, %d before", round, now, before)
 				}
@@ -55,7 +56,7 @@ func TestThePastIsWhatTheLiveTrackerSaid(t *testing.T) {
 			for _, i := range victims {
 				members[i].kill(false)
 			}
-			eventually(t, askWithin, func() string {
+			eventually(t, wait.Patience(), func() string {
 				if _, rested := rec.seen(t); !rested {
 					return "the tracker reads on"
 				}
@@ -102,7 +103,7 @@ func (s *system) caughtUp(at engine.Endpoints, pool *pgxpool.Pool) (records int6
 	s.t.Helper()
 	conn := openHistory(s.t, at)
 	defer conn.Close()
-	eventually(s.t, askWithin, func() string {
+	eventually(s.t, wait.Patience(), func() string {
 		records = s.records()[s.topic("status.changed")]
 		var inTracker int64
 		var inHistory uint64

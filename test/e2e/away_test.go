@@ -13,6 +13,7 @@ import (
 	"tributary/internal/engine"
 	"tributary/test/corpus"
 	"tributary/test/rig"
+	"tributary/test/wait"
 )
 
 // processMemory is what a process of roles may take at most, in kB: what
@@ -67,7 +68,7 @@ func TestInsertIsAway(t *testing.T) {
 func (s *system) allOrdered(running *process) (at string) {
 	s.t.Helper()
 	files := len(s.corpus.Oracle.Files)
-	eventually(s.t, askWithin, func() string {
+	eventually(s.t, wait.Patience(), func() string {
 		select {
 		case <-running.done:
 			s.t.Fatalf("tributary %s has ended: %v\n%s", running.name, running.err, running.tail())

@@ -12,6 +12,7 @@ import (
 
 	"tributary/internal/engine"
 	"tributary/sql/control"
+	"tributary/test/wait"
 )
 
 // fleet is an installation of many processes under a supervisor, which starts
@@ -277,7 +278,7 @@ func (f *fleet) stop() {
 			continue
 		}
 		// A second signal would end it at once.
-		if code := m.p.code(askWithin); code != 0 {
+		if code := m.p.code(wait.Patience()); code != 0 {
 			f.s.t.Errorf("%s: exit code %d after SIGTERM\n%s", m.name, code, m.p.tail())
 		}
 	}

@@ -3,6 +3,8 @@ package e2e
 import (
 	"strings"
 	"time"
+
+	"tributary/test/wait"
 )
 
 // proving has the program prove that tracker and history are what the log says,
@@ -19,7 +21,7 @@ func (s *system) proving() (proven func()) {
 		s.t.Helper()
 		began := time.Now()
 		for _, p := range all {
-			if code := p.code(askWithin); code != 0 {
+			if code := p.code(wait.Patience()); code != 0 {
 				s.t.Errorf("tributary %s: exit code %d\n%s%s", p.name, code, p.output(), p.tail())
 			}
 		}

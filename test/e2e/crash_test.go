@@ -17,6 +17,7 @@ import (
 	"tributary/internal/engine"
 	"tributary/test/corpus"
 	"tributary/test/rig"
+	"tributary/test/wait"
 )
 
 // crash is one case: the program dies when it comes to a label for the n-th
@@ -185,7 +186,7 @@ func sampled(t testing.TB, all []crash, from uint64, n int) []crash {
 func (s *system) keepEngines() {
 	s.t.Helper()
 	p := s.start("engines")
-	eventually(s.t, askWithin, func() string {
+	eventually(s.t, wait.Patience(), func() string {
 		if !p.said("engines are serving") {
 			return "the engines don't serve yet\n" + p.tail()
 		}

@@ -7,6 +7,7 @@ import (
 	"tributary/internal/engine"
 	"tributary/test/corpus"
 	"tributary/test/rig"
+	"tributary/test/wait"
 )
 
 // serverLimit is how many sessions each server of the test allows.
@@ -30,7 +31,7 @@ func TestServersLimitHolds(t *testing.T) {
 		}
 		for range 5 {
 			// The next one leaves when something is under way.
-			eventually(t, askWithin, func() string {
+			eventually(t, wait.Patience(), func() string {
 				for _, server := range s.rig.Servers() {
 					if open, _, _ := server.Sessions(); open > 0 {
 						return ""

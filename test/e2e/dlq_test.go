@@ -19,6 +19,7 @@ import (
 	"tributary/schemas"
 	"tributary/test/corpus"
 	"tributary/test/rig"
+	"tributary/test/wait"
 )
 
 // letterRow is what is compared of a row of tributary dlq list.
@@ -71,7 +72,7 @@ func TestDeadLetters(t *testing.T) {
 	var rot extractedRow
 	s.engines(func(at engine.Endpoints) {
 		p := s.start("run", "schedule", "poll", "plan", "publish", "download", "unzip")
-		eventually(t, askWithin, func() string {
+		eventually(t, wait.Patience(), func() string {
 			if !p.said(`"msg":"running"`) {
 				return "the roles are still starting"
 			}
@@ -161,7 +162,7 @@ func TestWhatInsertGivesUpIsReplayed(t *testing.T) {
 
 	s.engines(func(at engine.Endpoints) {
 		p := s.start("run", "schedule", "poll", "plan", "publish", "download", "unzip", "validate", "sequence")
-		eventually(t, askWithin, func() string {
+		eventually(t, wait.Patience(), func() string {
 			if !p.said(`"msg":"running"`) {
 				return "the roles are still starting"
 			}
@@ -205,7 +206,7 @@ func TestWhatInsertGivesUpIsReplayed(t *testing.T) {
 func (s *system) refused(id, why string) {
 	s.t.Helper()
 	p := s.start("dlq", "retry", id)
-	if code := p.code(askWithin); code != 1 || !strings.Contains(p.output(), why) {
+	if code := p.code(wait.Patience()); code != 1 || !strings.Contains(p.output(), why) {
 		s.t.Errorf("retrying %s ends with %d, want it to be refused since %q:\n%s", id, code, why, p.tail())
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"tributary/internal/engine"
 	"tributary/test/corpus"
 	"tributary/test/rig"
+	"tributary/test/wait"
 )
 
 // damageRow is what is read of a row of tributary blobs damaged.
@@ -69,7 +70,7 @@ func (s *system) versions() string {
 // healed waits until nothing is known to be damaged any more.
 func (s *system) healed() {
 	s.t.Helper()
-	eventually(s.t, askWithin, func() string {
+	eventually(s.t, wait.Patience(), func() string {
 		if left := list[damageRow](s, "blobs", "damaged"); len(left) > 0 {
 			return fmt.Sprintf("%d blobs are damaged; one is %+v", len(left), left[0])
 		}
@@ -95,7 +96,7 @@ func TestDamagedBlobsHeal(t *testing.T) {
 
 	s.engines(func(engine.Endpoints) {
 		fetching := s.start("run", "schedule", "poll", "plan", "publish", "download")
-		eventually(t, askWithin, func() string {
+		eventually(t, wait.Patience(), func() string {
 			if !fetching.said(`"msg":"running"`) {
 				return "the roles are still starting"
 			}
@@ -106,7 +107,7 @@ func TestDamagedBlobsHeal(t *testing.T) {
 		})
 		s.rot(s.blobs())
 		rest := s.start("run", "unzip", "validate", "sequence", "insert", "tracker", "history")
-		eventually(t, askWithin, func() string {
+		eventually(t, wait.Patience(), func() string {
 			if s.begun() && len(list[damageRow](s, "blobs", "damaged", "--all")) > 0 {
 				return ""
 			}
@@ -115,7 +116,7 @@ func TestDamagedBlobsHeal(t *testing.T) {
 		s.settled(fetching, rest)
 		s.rot(s.blobs())
 		walk := s.start("blobs", "verify", "--repair", "--rate", "1GiB")
-		if code := walk.code(askWithin); code != 1 || !strings.Contains(walk.tail(), "damaged or gone") {
+		if code := walk.code(wait.Patience()); code != 1 || !strings.Contains(walk.tail(), "damaged or gone") {
 			t.Errorf("a walk over damaged blobs ends with %d:\n%s", code, walk.tail())
 		}
 		// Who heals is killed while it does.
@@ -156,10 +157,10 @@ func TestLostBlobsEndByName(t *testing.T) {
 		hash, versions := s.hash(), s.versions()
 		all := s.start("run", "all")
 		s.rot(s.blobs()[:1])
-		if code := s.start("blobs", "verify", "--repair").code(askWithin); code != 1 {
+		if code := s.start("blobs", "verify", "--repair").code(wait.Patience()); code != 1 {
 			t.Errorf("a walk over a damaged blob ends with %d", code)
 		}
-		eventually(t, askWithin, func() string {
+		eventually(t, wait.Patience(), func() string {
 			left := list[damageRow](s, "blobs", "damaged")
 			if len(left) != 1 || left[0].State != "lost" || !strings.Contains(left[0].Message, "no source shows them any more") {
 				return fmt.Sprintf("what is damaged: %+v", left)
@@ -176,7 +177,7 @@ func TestLostBlobsEndByName(t *testing.T) {
 			t.Fatal(err)
 		}
 		wrong := s.start("run", "all")
-		if code := wrong.code(askWithin); code != 1 || !strings.Contains(wrong.tail(), "tributary blobs begin") {
+		if code := wrong.code(wait.Patience()); code != 1 || !strings.Contains(wrong.tail(), "tributary blobs begin") {
 			t.Errorf("members without their store end with %d:\n%s", code, wrong.tail())
 		}
 		s.ask("blobs", "begin")
@@ -187,7 +188,7 @@ func TestLostBlobsEndByName(t *testing.T) {
 			t.Fatal(err)
 		}
 		anew := s.start("run", "all")
-		if code := s.start("blobs", "verify", "--repair").code(askWithin); code != 1 {
+		if code := s.start("blobs", "verify", "--repair").code(wait.Patience()); code != 1 {
 			t.Errorf("a walk over an empty store ends with %d", code)
 		}
 		s.healed()

@@ -16,6 +16,7 @@ import (
 	"tributary/test/corpus"
 	"tributary/test/kafka"
 	"tributary/test/rig"
+	"tributary/test/wait"
 )
 
 // Three brokers, every topic on all of them, and what is acknowledged on two:
@@ -43,7 +44,7 @@ func TestKafkaBrokersFail(t *testing.T) {
 	s.engines(func(engine.Endpoints) {
 		members := []*process{s.start("run", "all"), s.start("run", "all")}
 		for _, p := range members {
-			eventually(t, askWithin, func() string { return says(p, `"msg":"running"`) })
+			eventually(t, wait.Patience(), func() string { return says(p, `"msg":"running"`) })
 		}
 		for i := range rounds {
 			add(4)
@@ -119,7 +120,7 @@ func (s *system) listed() kadm.TopicDetails {
 // one may fail.
 func (s *system) inSync() {
 	s.t.Helper()
-	eventually(s.t, askWithin, func() string {
+	eventually(s.t, wait.Patience(), func() string {
 		for _, d := range s.listed().Sorted() {
 			for _, p := range d.Partitions.Sorted() {
 				if len(p.ISR) < s.on.replicas {
@@ -165,7 +166,7 @@ func (s *system) moveLeaders() {
 			}
 		}
 	}
-	eventually(s.t, askWithin, func() string {
+	eventually(s.t, wait.Patience(), func() string {
 		topics := s.listed()
 		for topic, partitions := range leaders {
 			for id, before := range partitions {

@@ -27,6 +27,7 @@ import (
 	"tributary/schemas/impc"
 	"tributary/sql/warehouse"
 	"tributary/test/corpus"
+	"tributary/test/wait"
 )
 
 // loader puts a corpus into warehouses in orders of its own.
@@ -151,7 +152,7 @@ func (l *loader) load(t *testing.T, n int, rng *rand.Rand) string {
 	run, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- in.Run(run) }()
-	eventually(t, askWithin, func() string {
+	eventually(t, wait.Patience(), func() string {
 		at, err := insert.AppliedPosition(ctx, pool)
 		if err != nil {
 			t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"tributary/internal/engine"
 	"tributary/test/corpus"
 	"tributary/test/rig"
+	"tributary/test/wait"
 )
 
 // lose drops schemas and deletes ClickHouse's directory, all at once, whoever is
@@ -38,7 +39,7 @@ func (s *system) lose(at engine.Endpoints, schemas ...string) {
 	for _, name := range schemas {
 		s.dropSchema(at, name)
 	}
-	eventually(s.t, askWithin, func() string {
+	eventually(s.t, wait.Patience(), func() string {
 		if _, err := os.Stat(dir); err != nil {
 			return err.Error()
 		}
@@ -117,7 +118,7 @@ func TestEverythingIsLostWhileIngestGoesOn(t *testing.T) {
 	}
 	s.engines(func(at engine.Endpoints) {
 		all := s.start("run", "all")
-		eventually(t, askWithin, func() string { return s.inserted(at, 20) })
+		eventually(t, wait.Patience(), func() string { return s.inserted(at, 20) })
 		add(5)
 		s.lose(at, "tracker", "warehouse")
 		add(5)

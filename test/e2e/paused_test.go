@@ -11,6 +11,7 @@ import (
 	"tributary/internal/engine"
 	"tributary/test/corpus"
 	"tributary/test/rig"
+	"tributary/test/wait"
 )
 
 // tookOver is what a late member says, and in what it differs from a failure.
@@ -28,7 +29,7 @@ func TestPausedInsert(t *testing.T) {
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Small}, rig.Options{Local: true, Extra: lively})
 	s.engines(func(engine.Endpoints) {
 		late := s.start("run", "insert")
-		eventually(t, askWithin, func() string { return says(late, `"msg":"insertion begins"`) })
+		eventually(t, wait.Patience(), func() string { return says(late, `"msg":"insertion begins"`) })
 		late.pause()
 		s.overtaken(late, s.start("run", "insert"))
 	})
@@ -53,9 +54,9 @@ func TestPausedInsertAtEachStep(t *testing.T) {
 				s.binary, s.more = crashing, []string{"TRIBUTARY_PAUSE=" + label + ":1"}
 				late := s.start("run", "insert")
 				s.binary, s.more = ordinary, nil
-				eventually(t, askWithin, func() string { return says(late, `"msg":"insertion begins"`) })
+				eventually(t, wait.Patience(), func() string { return says(late, `"msg":"insertion begins"`) })
 				rest := s.start(withoutInsert()...)
-				eventually(t, askWithin, func() string {
+				eventually(t, wait.Patience(), func() string {
 					if !late.paused() {
 						return "insert has not come to " + label
 					}
@@ -77,12 +78,12 @@ func (s *system) overtaken(late, next *process, rest ...*process) {
 	if len(rest) == 0 {
 		rest = append(rest, s.start(withoutInsert()...))
 	}
-	eventually(s.t, askWithin, func() string { return says(next, `"msg":"insertion begins"`) })
+	eventually(s.t, wait.Patience(), func() string { return says(next, `"msg":"insertion begins"`) })
 	s.settled(append(rest, next)...)
 	before := s.marks()
 
 	late.resume()
-	eventually(s.t, askWithin, func() string {
+	eventually(s.t, wait.Patience(), func() string {
 		if missing := says(late, tookOver); missing != "" {
 			return missing + "\n" + late.tail()
 		}

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"tributary/test/wait"
 )
 
 // process is a running tributary. Its logs go to a file of its own.
@@ -86,7 +88,7 @@ func (p *process) code(limit time.Duration) int {
 func (p *process) stop() {
 	p.t.Helper()
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
-	if code := p.code(askWithin); code != 0 {
+	if code := p.code(wait.Patience()); code != 0 {
 		p.t.Errorf("tributary %s: exit code %d after SIGTERM\n%s", p.name, code, p.tail())
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"tributary/internal/engine"
 	"tributary/test/corpus"
 	"tributary/test/rig"
+	"tributary/test/wait"
 )
 
 // lossEnv is the variable by which make lost asks for the long forms of the
@@ -50,7 +51,7 @@ func (s *system) dropSchema(at engine.Endpoints, name string) {
 	s.t.Helper()
 	s.warehouse(at, func(pool *pgxpool.Pool) {
 		// Members at work may stand in the way, or be stood in.
-		eventually(s.t, askWithin, func() string {
+		eventually(s.t, wait.Patience(), func() string {
 			if _, err := pool.Exec(s.t.Context(), "DROP SCHEMA "+name+" CASCADE"); err != nil {
 				return err.Error()
 			}
@@ -84,7 +85,7 @@ func TestDroppedWarehouseIsRebuilt(t *testing.T) {
 			}
 		})
 		p := s.start("warehouse", "verify")
-		if code := p.code(askWithin); code != 1 || !strings.Contains(p.output(), "forged") || !strings.Contains(p.output(), "measurement: ") {
+		if code := p.code(wait.Patience()); code != 1 || !strings.Contains(p.output(), "forged") || !strings.Contains(p.output(), "measurement: ") {
 			t.Errorf("a forged row: exit code %d\n%s%s", code, p.output(), p.tail())
 		}
 		s.ask("warehouse", "rebuild")
@@ -114,7 +115,7 @@ func TestWarehouseIsRebuiltWhileIngestGoesOn(t *testing.T) {
 	s.forget()
 	s.engines(func(at engine.Endpoints) {
 		all := s.start("run", "all")
-		eventually(t, askWithin, func() string { return s.inserted(at, 20) })
+		eventually(t, wait.Patience(), func() string { return s.inserted(at, 20) })
 		s.dropSchema(at, "warehouse")
 		killed := s.start("warehouse", "rebuild")
 		killed.within(300 * time.Millisecond)

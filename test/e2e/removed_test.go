@@ -15,6 +15,7 @@ import (
 
 	"tributary/internal/engine"
 	"tributary/test/rig"
+	"tributary/test/wait"
 )
 
 // Sources that are removed from the configuration while a poll of theirs runs, is
@@ -92,7 +93,7 @@ func (s *system) rewrite(yaml string) {
 // control asks the schema control of engines that run until the answer is empty.
 func (s *system) control(ask func(*pgx.Conn) string) {
 	s.t.Helper()
-	eventually(s.t, askWithin, func() string {
+	eventually(s.t, wait.Patience(), func() string {
 		at, running, err := engine.Attach(s.data())
 		if err != nil || !running || at.Postgres == "" {
 			return fmt.Sprintf("the engines don't run: %v", err)

@@ -15,6 +15,7 @@ import (
 	"tributary/internal/engine"
 	"tributary/test/corpus"
 	"tributary/test/rig"
+	"tributary/test/wait"
 )
 
 // replayRow is what is compared of a row of tributary replay list.
@@ -187,7 +188,7 @@ func requester(t *testing.T) string {
 func (s *system) refuses(why string, args ...string) {
 	s.t.Helper()
 	p := s.start(append([]string{"replay", "--from", "unzip"}, args...)...)
-	if code := p.code(askWithin); code == 0 || !strings.Contains(p.tail(), why) {
+	if code := p.code(wait.Patience()); code == 0 || !strings.Contains(p.tail(), why) {
 		s.t.Errorf("replay %s ends with %d, want it to be refused since %q:\n%s", strings.Join(args, " "), code, why, p.tail())
 	}
 }

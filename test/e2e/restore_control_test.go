@@ -10,6 +10,7 @@ import (
 	"tributary/internal/engine"
 	"tributary/test/corpus"
 	"tributary/test/rig"
+	"tributary/test/wait"
 )
 
 // restoreControl drops the schema control and makes it anew.
@@ -99,7 +100,7 @@ func (s *system) reached(p *process, question string) {
 	s.t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for over := time.After(askWithin); ; {
+	for over := time.After(wait.Patience()); ; {
 		if at, running, err := engine.Attach(s.data()); err == nil && running && at.Postgres != "" {
 			var yes bool
 			s.warehouse(at, func(pool *pgxpool.Pool) {

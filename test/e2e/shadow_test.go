@@ -18,6 +18,7 @@ import (
 	"tributary/schemas/impc"
 	"tributary/test/corpus"
 	"tributary/test/rig"
+	"tributary/test/wait"
 )
 
 // What the tightened schema of specimens refuses, and the types that it does so
@@ -227,7 +228,7 @@ func (s *system) expectPromoted(want []changeRow, documents []documentRow, loade
 func (s *system) refusesAll(why string, args ...string) {
 	s.t.Helper()
 	p := s.start(append([]string{"replay"}, args...)...)
-	if code := p.code(askWithin); code == 0 || !strings.Contains(p.tail(), why) {
+	if code := p.code(wait.Patience()); code == 0 || !strings.Contains(p.tail(), why) {
 		s.t.Errorf("replay %s ends with %d, want it to be refused since %q:\n%s", strings.Join(args, " "), code, why, p.tail())
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"tributary/schemas"
 	"tributary/test/corpus"
 	"tributary/test/rig"
+	"tributary/test/wait"
 )
 
 // forgetful is what work topics lose: control asks again after seconds.
@@ -45,7 +46,7 @@ func TestWorkThatIsDeletedIsRequestedAgain(t *testing.T) {
 		// Who reads jobs is not there yet: all are lost.
 		deciding := s.start("run", "schedule", "poll", "plan", "publish")
 		lost := int64(0)
-		eventually(t, askWithin, func() string {
+		eventually(t, wait.Patience(), func() string {
 			if lost += w.delete(); lost == 0 {
 				return "no job was requested yet"
 			}
@@ -127,7 +128,7 @@ func (w *workTopics) unreadable() {
 // delete deletes all records of the topics and returns how many there were.
 func (w *workTopics) delete() (n int64) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), askWithin)
+	ctx, cancel := context.WithTimeout(w.t.Context(), wait.Patience())
 	defer cancel()
 	starts, err := w.admin.ListStartOffsets(ctx, w.topics...)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"tributary/test/corpus"
 	"tributary/test/rig"
 	"tributary/test/servers"
+	"tributary/test/wait"
 )
 
 // system is one installation: a corpus, what serves it, a configuration and the
@@ -33,12 +34,9 @@ type system struct {
 	more     []string // variables of the environment of what is started
 }
 
-// These only end a test that hangs: on a machine that is busy with much else all
-// takes many times as long as it should.
-const (
-	onceWithin = 10 * time.Minute // a run of up --once
-	askWithin  = 5 * time.Minute  // a query, a start, an end
-)
+// onceWithin only ends a run of up --once that hangs: on a machine that is busy
+// with much else all takes many times as long as it should.
+const onceWithin = 10 * time.Minute
 
 // setUp generates a corpus and serves it.
 func setUp(t testing.TB, of corpus.Options, o rig.Options) *system {
@@ -72,7 +70,7 @@ func openDir(t testing.TB) string {
 			return
 		}
 		// Engines that were killed may still be going down.
-		eventually(t, askWithin, func() string {
+		eventually(t, wait.Patience(), func() string {
 			if err := os.RemoveAll(dir); err != nil {
 				return err.Error()
 			}
@@ -89,7 +87,7 @@ func (s *system) forget() {
 	s.t.Helper()
 	s.answers = false
 	s.otherTopics()
-	eventually(s.t, askWithin, func() string {
+	eventually(s.t, wait.Patience(), func() string {
 		if err := os.RemoveAll(s.data()); err != nil {
 			return err.Error()
 		}
@@ -112,7 +110,7 @@ func (s *system) engines(do func(engine.Endpoints)) {
 	s.t.Helper()
 	p := s.start("engines")
 	var at engine.Endpoints
-	eventually(s.t, askWithin, func() string {
+	eventually(s.t, wait.Patience(), func() string {
 		select {
 		case <-p.done:
 			s.t.Fatalf("tributary engines ended: %v\n%s", p.err, p.tail())
@@ -136,7 +134,7 @@ func (s *system) engines(do func(engine.Endpoints)) {
 func (s *system) ask(args ...string) string {
 	s.t.Helper()
 	p := s.start(args...)
-	if code := p.code(askWithin); code != 0 {
+	if code := p.code(wait.Patience()); code != 0 {
 		s.t.Fatalf("tributary %s: exit code %d\n%s", strings.Join(args, " "), code, p.tail())
 	}
 	out := p.output()
@@ -150,7 +148,7 @@ func (s *system) ask(args ...string) string {
 func (s *system) begun() bool {
 	s.t.Helper()
 	if !s.answers {
-		s.answers = s.start("files").code(askWithin) == 0
+		s.answers = s.start("files").code(wait.Patience()) == 0
 	}
 	return s.answers
 }

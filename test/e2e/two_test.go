@@ -11,6 +11,7 @@ import (
 	"tributary/internal/engine"
 	"tributary/test/corpus"
 	"tributary/test/rig"
+	"tributary/test/wait"
 )
 
 // lively makes what runs on and on do in seconds what it does in minutes.
@@ -110,7 +111,7 @@ func TestKillOneOfTwo(t *testing.T) {
 // settled waits until all files and documents have the oracle's ends.
 func (s *system) settled(running ...*process) {
 	s.t.Helper()
-	eventually(s.t, askWithin, func() string {
+	eventually(s.t, wait.Patience(), func() string {
 		for _, p := range running {
 			select {
 			case <-p.done:

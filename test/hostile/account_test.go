@@ -26,7 +26,7 @@ import (
 // sends ends nothing, and all that goes on beside it.
 func TestAnotherAccount(t *testing.T) {
 	t.Parallel()
-	for name, yaml := range map[string]string{"default": "", "a port configured": "kafka: {listen_address: '127.0.0.1:0'}\n"} {
+	for name, yaml := range map[string]string{"default": "", "a port configured": "kafka: {listen_address: '127.0.0.1:0'}\n", "a door to Postgres": "postgres: {listen: '127.0.0.1:0'}\n"} {
 		t.Run(name, func(t *testing.T) {
 			w := setUp(t, 4, settings()+yaml)
 			p := w.up()
@@ -102,8 +102,10 @@ func knock(port string) (wrong []string) {
 	} {
 		for version := range req.MaxVersion() + 1 {
 			req.SetVersion(version)
-			if n := exchange(port, kmsg.NewRequestFormatter().AppendRequest(nil, req, 1)); n > 0 && req.Key() != int16(kmsg.SASLAuthenticate) {
-				wrong = append(wrong, fmt.Sprintf("%s: %T of version %d gets an answer of %d bytes without a password", port, req, version, n))
+			got := exchange(port, kmsg.NewRequestFormatter().AppendRequest(nil, req, 1))
+			// Postgres' door says that it understands nothing, by its message E.
+			if len(got) > 0 && got[0] != 'E' && req.Key() != int16(kmsg.SASLAuthenticate) {
+				wrong = append(wrong, fmt.Sprintf("%s: %T of version %d gets an answer of %d bytes without a password", port, req, version, len(got)))
 			}
 		}
 	}
@@ -142,18 +144,18 @@ func oddFrame(rng *rand.Rand, i int) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(size)), body...)
 }
 
-// exchange sends bytes to a port and returns how many come back within a moment.
-func exchange(port string, b []byte) int {
+// exchange sends bytes to a port and returns what comes back within a moment.
+func exchange(port string, b []byte) []byte {
 	c, err := net.Dial("tcp", port)
 	if err != nil {
-		return 0
+		return nil
 	}
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(300 * time.Millisecond))
 	_, _ = c.Write(b)
 	_ = c.(*net.TCPConn).CloseWrite()
-	n, _ := io.Copy(io.Discard, io.LimitReader(bufio.NewReader(c), 1<<20))
-	return int(n)
+	got, _ := io.ReadAll(io.LimitReader(bufio.NewReader(c), 1<<20))
+	return got
 }
 
 // probeEnv makes this test binary look at what an account can reach.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tributary/schemas/exception"
+	"tributary/test/wait"
 )
 
 // maxMemory is what the program may have at most while hostile servers talk.
@@ -114,12 +115,12 @@ func round(t *testing.T, seeds []uint64, struck map[string]int) (one, all []stri
 			*to = append(*to, what)
 		}
 	}
-	add(&all, await(patience, w.goodInserted))
+	add(&all, await(wait.Patience(), w.goodInserted))
 	open := ""
 	if p.ended() {
 		add(&all, "the process has ended: "+p.tail())
 	} else {
-		open = await(patience, w.allEnded)
+		open = await(wait.Patience(), w.allEnded)
 		one = w.judge(seeds)
 	}
 	for i, s := range w.hostile {

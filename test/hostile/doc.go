@@ -23,6 +23,7 @@
 //	B4  suspension and overruns never happen      TestSourcesThatRest; schedule
 //	B5  an emptied base makes everything gone     TestEmptiedBase
 //	B6  an axis with one point                    queries/plot TestOneMoment
+//	D4  readers that want more than to read       internal/engine/pgdoor TestAReaderOnlyReads, TestHostileConversations
 //	C1  a marker at a log's end hangs readers     internal/kafka, topics, restore, replay, insert
 //	C2  rebuilds lose rights                      tracker, insert TestRebuildKeeps…
 //	C3  unknown schemes open a directory          TestUnknownSchemes

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"tributary/test/wait"
 )
 
 // The tests of this file are what was found from outside, one each, and named
@@ -29,7 +31,7 @@ func (w *world) struck() string {
 func (w *world) peaceful(p *process) {
 	w.t.Helper()
 	for _, check := range []func() string{w.struck, w.goodInserted, w.allEnded} {
-		if last := await(patience, func() string {
+		if last := await(wait.Patience(), func() string {
 			if p.ended() {
 				return ""
 			}

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"tributary/test/wait"
 )
 
 // process is a running tributary. Its log goes to a file of its own.
@@ -67,9 +69,9 @@ func (p *process) ended() bool {
 }
 
 // code waits for the end and returns the exit code; ok is false for a process
-// that did not end within patience and was killed, with its goroutines in its log.
+// that did not end within wait.Patience and was killed, with its goroutines in its log.
 func (p *process) code() (code int, ok bool) {
-	if !p.within(patience) {
+	if !p.within(wait.Patience()) {
 		_ = p.cmd.Process.Signal(syscall.SIGQUIT)
 		p.within(10 * time.Second)
 		p.kill()

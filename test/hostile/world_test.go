@@ -20,6 +20,7 @@ import (
 	"tributary/test/corpus"
 	"tributary/test/rig"
 	"tributary/test/servers"
+	"tributary/test/wait"
 )
 
 // world is one installation: a good corpus on good servers, hostile servers
@@ -312,15 +313,11 @@ func list[T any](w *world, args ...string) (rows []T, err error) {
 	}
 }
 
-// patience bounds every wait for what must come to be. It measures nothing: it is
-// long enough that only what never comes outlasts it, on a busy machine too.
-const patience = 3 * time.Minute
-
 // must waits for a condition, and fails the test where it does not come.
 func (w *world) must(check func() string) {
 	w.t.Helper()
-	if last := await(patience, check); last != "" {
-		w.t.Fatalf("still not so after %s: %s", patience, last)
+	if last := await(wait.Patience(), check); last != "" {
+		w.t.Fatalf("still not so after %s: %s", wait.Patience(), last)
 	}
 }
 

@@ -44,6 +44,7 @@ type node struct {
 	client, controller string // addresses
 	dir                string // its log directory
 	replicas           int    // of what is made without saying how many
+	secure             *Secure
 	process            *child.Process
 	log                *os.File
 }
@@ -53,6 +54,10 @@ type node struct {
 // brokers end with this process, however that ends. Without an installation
 // the error is ErrMissing by errors.Is.
 func Start(ctx context.Context, dir string, brokers int) (*Cluster, error) {
+	return start(ctx, dir, brokers, nil)
+}
+
+func start(ctx context.Context, dir string, brokers int, secure []*Secure) (*Cluster, error) {
 	installed, err := Locate()
 	if err != nil {
 		return nil, err
@@ -72,6 +77,9 @@ func Start(ctx context.Context, dir string, brokers int) (*Cluster, error) {
 	for i := range brokers {
 		c.nodes = append(c.nodes, &node{id: i + 1, client: ports[2*i], controller: ports[2*i+1], replicas: min(brokers, 3),
 			dir: filepath.Join(dir, fmt.Sprintf("broker-%d", i+1))})
+	}
+	for i, s := range secure {
+		c.nodes[i].secure = s
 	}
 	for _, n := range c.nodes {
 		if err := errors.Join(n.prepare(c), n.start(c)); err != nil {
@@ -289,6 +297,7 @@ func (n *node) properties(voters []string) string {
 		"num.network.threads=2", "num.io.threads=4", "background.threads=2",
 		"log.cleaner.threads=1", "log.cleaner.dedupe.buffer.size=4194304",
 		"log.index.size.max.bytes=1048576",
+		n.secure.properties(n.client, n.controller),
 		"",
 	}, "\n")
 }

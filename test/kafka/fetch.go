@@ -114,24 +114,30 @@ func Fetch(ctx context.Context, progress io.Writer) (err error) {
 // fetch makes an installation in tmp/kafka.
 func fetch(ctx context.Context, tmp string) error {
 	dir := filepath.Join(tmp, "kafka")
-	lib := filepath.Join(dir, "lib")
-	if err := os.WriteFile(filepath.Join(tmp, "pom.xml"), pom, 0o600); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "mvn", "-B", "-q", "--strict-checksums", plugin, "-DincludeScope=runtime", "-DoutputDirectory="+lib)
-	cmd.Dir = tmp
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("mvn: %w: %s", err, strings.TrimSpace(string(out)))
-	}
-	if err := verify(lib, jars); err != nil {
+	if err := Jars(ctx, tmp, filepath.Join(dir, "lib"), pom, jars); err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(dir, loggingFile), []byte(logging), 0o600); err != nil {
 		return err
 	}
 	return format(ctx, dir, tmp)
+}
+
+// Jars fetches with Maven what a pom, which is written to the folder tmp, needs
+// at run time into the new folder lib, and compares it with a list as sha256sum
+// writes one. More are arguments for Maven.
+func Jars(ctx context.Context, tmp, lib string, pom []byte, list string, more ...string) error {
+	if err := os.WriteFile(filepath.Join(tmp, "pom.xml"), pom, 0o600); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "mvn", append(more, "-B", "-q", "--strict-checksums", plugin, "-DincludeScope=runtime", "-DoutputDirectory="+lib)...)
+	cmd.Dir = tmp
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("mvn: %w: %s", err, strings.TrimSpace(string(out)))
+	}
+	return verify(lib, list)
 }
 
 // verify compares a folder with a list of sha256 sums: it must hold these

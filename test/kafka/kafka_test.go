@@ -6,17 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/engine/enginetest"
+	"tributary/test/wait"
 )
-
-// patience ends a test that hangs: nothing that is waited for takes as long,
-// however busy the machine is.
-const patience = 5 * time.Minute
 
 func TestJarsAreCompared(t *testing.T) {
 	lib := t.TempDir()
@@ -78,7 +74,7 @@ func TestABrokerIsKilledAndComesBack(t *testing.T) {
 	}
 	produce := func() {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(ctx, patience)
+		ctx, cancel := context.WithTimeout(ctx, wait.Patience())
 		defer cancel()
 		if err := client.ProduceSync(ctx, kgo.StringRecord("a"), kgo.StringRecord("b"), kgo.StringRecord("c")).FirstErr(); err != nil {
 			t.Fatal(err)
@@ -100,7 +96,7 @@ func TestABrokerIsKilledAndComesBack(t *testing.T) {
 	}
 	produce()
 	for n := 0; n < 9; {
-		ctx, cancel := context.WithTimeout(ctx, patience)
+		ctx, cancel := context.WithTimeout(ctx, wait.Patience())
 		fetches := client.PollFetches(ctx)
 		over := ctx.Err() != nil
 		cancel()

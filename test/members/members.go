@@ -23,6 +23,7 @@ import (
 	"tributary/internal/kafka"
 	"tributary/internal/stage/member"
 	"tributary/schemas"
+	"tributary/test/wait"
 )
 
 // What every bench has: the prefix of its names, a topic to read, one to write
@@ -32,7 +33,6 @@ const (
 	InTopic  = schemas.FileDiscoveredTopic
 	OutTopic = schemas.StatusChangedTopic
 	EndTopic = schemas.UnzipFinishedTopic // of the end that others act on
-	Patient  = 5 * time.Minute            // how long a test waits for what must happen
 )
 
 // Bench is a broker and what the tests do with it.
@@ -158,7 +158,7 @@ func (b *Bench) ProduceRaw(recs ...*kgo.Record) {
 func (b *Bench) Read(topic string, n int) []*kgo.Record {
 	b.T.Helper()
 	client := b.NewClient(kgo.ConsumeTopics(topic))
-	ctx, cancel := context.WithTimeout(context.Background(), Patient)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience())
 	defer cancel()
 	var out []*kgo.Record
 	for len(out) < n {
@@ -177,7 +177,7 @@ func (b *Bench) Read(topic string, n int) []*kgo.Record {
 func (b *Bench) Outputs(n int) {
 	b.T.Helper()
 	client := b.NewClient(kgo.ConsumeTopics(kafka.TopicName(Prefix, OutTopic)))
-	ctx, cancel := context.WithTimeout(context.Background(), Patient)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience())
 	defer cancel()
 	keys := map[string]int{}
 	for len(keys) < n {
@@ -192,7 +192,7 @@ func (b *Bench) Outputs(n int) {
 // Eventually waits until a condition holds.
 func Eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.NewTimer(Patient)
+	deadline := time.NewTimer(wait.Patience())
 	defer deadline.Stop()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

@@ -216,7 +216,9 @@ func (j *judge) test(ctx context.Context, m Mutant, flags ...string) (result, er
 	cmd := exec.CommandContext(bounded, "go", append(append(args, flags...), m.Package)...)
 	cmd.Dir = j.root
 	// What a mutant fails at is no counterexample to keep for the program.
-	cmd.Env = append(os.Environ(), "TRIBUTARY_REQUIRE_ENGINES=1", "RAPID_NOFAILFILE=1")
+	// A test that waits for what the mutant never does fails by itself before its
+	// limit: it waits half of it at most.
+	cmd.Env = append(os.Environ(), "TRIBUTARY_REQUIRE_ENGINES=1", "RAPID_NOFAILFILE=1", "TRIBUTARY_PATIENCE="+(j.timeout/2).String())
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.CombinedOutput()

@@ -22,6 +22,7 @@ import (
 	"tributary/schemas"
 	"tributary/sql/control"
 	"tributary/test/scale/plans"
+	"tributary/test/wait"
 )
 
 // Control that knows very many files decides by index: no statement that any of
@@ -136,7 +137,7 @@ func (w *world) removed(plain *pgxpool.Pool, unsettled int) {
 			w.t.Fatal(err)
 		}
 	}
-	eventually(w.t, patience, func() string {
+	eventually(w.t, wait.Patience(), func() string {
 		var left int
 		if err := plain.QueryRow(w.t.Context(), "SELECT count(*) FROM control.hosting WHERE source = $1 AND state = 'present' AND NOT settled", otherSource).Scan(&left); err != nil {
 			return err.Error()
@@ -161,7 +162,7 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 	if _, err := control.RequestReference(t.Context(), pool, control.Reference{Name: "r", File: "r.csv", Blob: "b", By: "me"}, now()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, patience, func() string {
+	eventually(t, wait.Patience(), func() string {
 		if op, err = control.ReadOperation(t.Context(), pool, op.ID); err != nil || op.Position == 0 {
 			return fmt.Sprint("the operation has no position: ", err)
 		}

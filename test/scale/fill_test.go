@@ -13,10 +13,6 @@ import (
 	"tributary/test/scale/plans"
 )
 
-// patience ends a test that hangs: nothing that is waited for takes as long,
-// however busy the machine is.
-const patience = 5 * time.Minute
-
 // number is the value of an environment variable, or fallback.
 func number(t testing.TB, name string, fallback int) int {
 	t.Helper()

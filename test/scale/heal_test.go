@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/sql/control"
+	"tributary/test/wait"
 )
 
 // heals reports blobs as damaged, one that a source still shows and one that
@@ -30,7 +31,7 @@ func heals(t *testing.T, pool *pgxpool.Pool) {
 				t.Fatal(err)
 			}
 		}
-		eventually(t, patience, func() string {
+		eventually(t, wait.Patience(), func() string {
 			all, err := control.Damages(t.Context(), pool, true, 10)
 			if err != nil {
 				return err.Error()

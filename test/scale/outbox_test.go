@@ -24,6 +24,7 @@ import (
 	"tributary/producers/publish"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/test/wait"
 )
 
 const (
@@ -250,7 +251,7 @@ func TestOutboxOfManyEvents(t *testing.T) {
 	if sum != given.Load() {
 		t.Errorf("%d events were committed, and %d written", sum, given.Load())
 	}
-	eventually(t, patience, func() string {
+	eventually(t, wait.Patience(), func() string {
 		if err := b.pool.QueryRow(t.Context(), "SELECT count(*) FROM control.outbox").Scan(&left); err != nil || left > 0 {
 			return fmt.Sprintf("%d rows are left in the outbox: %v", left, err)
 		}
@@ -283,7 +284,7 @@ func TestOutboxAtRest(t *testing.T) {
 	if err := b.write(t.Context(), 1, 3, 50); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, patience, func() string {
+	eventually(t, wait.Patience(), func() string {
 		if b.read.Load() != 3 {
 			return "the first events are not there"
 		}
@@ -335,7 +336,7 @@ func TestOutboxListensAgain(t *testing.T) {
 	b.reader()
 	var want int64
 	for range 5 {
-		eventually(t, patience, func() string {
+		eventually(t, wait.Patience(), func() string {
 			var listening int
 			err := b.pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'publisher'
 				AND query LIKE 'LISTEN%' AND state = 'idle'`).Scan(&listening)
@@ -349,7 +350,7 @@ func TestOutboxListensAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		want += 3
-		eventually(t, patience, func() string {
+		eventually(t, wait.Patience(), func() string {
 			if n := b.read.Load(); n != want {
 				return fmt.Sprintf("%d of %d events are there", n, want)
 			}

@@ -19,6 +19,7 @@ import (
 	"tributary/internal/mapping"
 	"tributary/internal/pg"
 	controldb "tributary/sql/control"
+	"tributary/sql/control/controltest"
 	trackerdb "tributary/sql/tracker"
 	warehousedb "tributary/sql/warehouse"
 )
@@ -122,6 +123,7 @@ func (in *installation) prepare(sh *shared) {
 			t.Fatal(err)
 		}
 	}
+	controltest.Guard(t, in.pool)
 	if in.mapping, err = mapping.Load(sh.profile.FS()); err != nil {
 		t.Fatal(err)
 	}

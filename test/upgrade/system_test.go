@@ -22,11 +22,8 @@ import (
 	"tributary/internal/engine/install"
 	"tributary/test/corpus"
 	"tributary/test/rig"
+	"tributary/test/wait"
 )
-
-// patience ends a test that hangs: nothing that is waited for takes as long,
-// however busy the machine is.
-const patience = 5 * time.Minute
 
 // before is the commit of the program before, which drew positions that name
 // nothing.
@@ -74,7 +71,7 @@ func setUp(t *testing.T, zips, groups int) *system {
 	s := &system{t: t, dir: dir, old: filepath.Join(dir, "before"), new: filepath.Join(dir, "tributary")}
 	t.Cleanup(func() {
 		// Engines that were killed may still be going down.
-		if last := await(patience, func() string { return said(os.RemoveAll(dir)) }); last != "" {
+		if last := await(wait.Patience(), func() string { return said(os.RemoveAll(dir)) }); last != "" {
 			t.Error(last)
 		}
 	})
@@ -180,7 +177,7 @@ func (s *system) start(binary string, args ...string) *member {
 		_ = m.cmd.Process.Signal(syscall.SIGTERM)
 		select {
 		case <-m.done:
-		case <-time.After(patience):
+		case <-time.After(wait.Patience()):
 			_ = syscall.Kill(-m.cmd.Process.Pid, syscall.SIGKILL)
 			<-m.done
 		}
@@ -257,7 +254,7 @@ func (s *system) endpoints() (e struct {
 }
 
 func (s *system) ask(do func(context.Context, *pgx.Conn) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience())
 	defer cancel()
 	at, err := s.endpoints()
 	if err != nil {
@@ -307,7 +304,7 @@ func (s *system) order() (all []*kgo.Record) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(s.t.Context(), wait.Patience())
 	defer cancel()
 	for int64(len(all)) < last {
 		fetches := c.PollFetches(ctx)
@@ -328,7 +325,7 @@ func said(err error) string {
 
 func (s *system) must(what string, check func() string) {
 	s.t.Helper()
-	if last := await(patience, check); last != "" {
+	if last := await(wait.Patience(), check); last != "" {
 		s.t.Fatalf("%s: %s", what, last)
 	}
 }

@@ -56,7 +56,7 @@ type Options struct {
 	// there is no TCP. With port 0 a free one is taken, and used again at the
 	// next start if it still is free.
 	Addr string
-	// Passwords are those of [Reader] and [Announcer].
+	// Passwords are those of [Users].
 	Passwords map[string]string
 	// Prefix begins the names of the pipeline's topics and groups.
 	Prefix string
@@ -182,7 +182,7 @@ func listenTCP(o Options) (net.Listener, error) {
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		return nil, fmt.Errorf("kafka.listen_address %q names no address that a client could be told: write one of this machine's, as 127.0.0.1:9092", o.Addr)
 	}
-	for _, user := range []string{Reader, Announcer} {
+	for _, user := range Users() {
 		if o.Passwords[user] == "" {
 			return nil, fmt.Errorf("the user %s has no password", user)
 		}

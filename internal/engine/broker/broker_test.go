@@ -18,11 +18,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/kafka"
+	"tributary/test/wait"
 )
-
-// patience ends a test that hangs: nothing that is waited for takes as long,
-// however busy the machine is.
-const patience = 5 * time.Minute
 
 // envHold makes the test binary serve a broker in the directory it names until
 // it is killed.
@@ -54,7 +51,7 @@ func filled(t testing.TB, o Options) Options {
 		o.Socket = filepath.Join(dir, "s")
 	}
 	if o.Passwords == nil {
-		o.Passwords = map[string]string{Reader: "reads", Announcer: "announces"}
+		o.Passwords = map[string]string{Reader: "reads", Announcer: "announces", Operator: "operates"}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
@@ -316,7 +313,7 @@ func TestKcatListsAndReads(t *testing.T) {
 	addr := b.Addrs()[0]
 	createTopic(t, addr, "seen", nil)
 	produce(t, addr, "seen", "first", "second")
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience())
 	defer cancel()
 	run := func(args ...string) string {
 		out, err := exec.CommandContext(ctx, kcat, append([]string{"-b", b.TCP(), "-X", "security.protocol=SASL_PLAINTEXT",

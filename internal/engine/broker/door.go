@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"tributary/internal/kafka"
@@ -119,38 +118,23 @@ func (d *door) open(topic, groups string) error {
 	for _, k := range hello.ApiKeys {
 		served[k.ApiKey] = versions{k.MinVersion, k.MaxVersion}
 	}
-	keys := map[int16]versions{}
-	for _, k := range ownerKeys() {
-		if v, ok := served[k.Int16()]; ok {
-			keys[k.Int16()] = v
+	among := func(wanted []kmsg.Key) map[int16]versions {
+		keys := map[int16]versions{}
+		for _, k := range wanted {
+			if v, ok := served[k.Int16()]; ok {
+				keys[k.Int16()] = v
+			}
 		}
+		return keys
 	}
-	d.owner = owner(keys)
-	keys = plainVersions(keys)
-	d.users = map[string]*role{Reader: reader(keys, groups), Announcer: announcer(keys, topic)}
+	d.owner = owner(among(ownerKeys()))
+	keys := userVersions(among(userKeys()))
+	d.users = map[string]*role{Reader: reader(keys, groups), Announcer: announcer(keys, topic), Operator: operator(keys, groups)}
 	d.serving.Go(func() { d.serve(d.unix, ownerConns, ownerConns, func(net.Conn) (*role, error) { return d.owner, nil }) })
 	if d.tcp != nil {
 		d.serving.Go(func() { d.serve(d.tcp, strangers, userConns, d.login) })
 	}
 	return nil
-}
-
-// plainVersions leaves the versions without tagged fields, which strangers may
-// send: the library's decoder counts on for as many of these as a frame says
-// that there are, which is minutes for a handful of bytes. Every client since
-// Kafka 2.1 has such versions.
-func plainVersions(keys map[int16]versions) map[int16]versions {
-	out := map[int16]versions{}
-	for key, v := range keys {
-		req := kmsg.RequestForKey(key)
-		for ; v.most >= v.least; v.most-- {
-			if req.SetVersion(v.most); !req.IsFlexible() || key == int16(kmsg.ApiVersions) {
-				out[key] = v
-				break
-			}
-		}
-	}
-	return out
 }
 
 // ask sends the library the only request that is not somebody's.
@@ -272,32 +256,6 @@ func (d *door) judge(r *role, f *frame) (kmsg.Response, error) {
 		return resp, nil
 	}
 	return nil, fmt.Errorf("key %d, which is refused and expects no answer: %w", f.req.Key(), why)
-}
-
-// versions answers what may be asked for, and in which versions.
-func (d *door) versions(req *kmsg.ApiVersionsRequest, r *role) kmsg.Response {
-	resp := *d.hello
-	resp.Version = req.Version
-	resp.ApiKeys = nil
-	keys := map[int16]versions{}
-	for key, v := range r.keys {
-		keys[key] = v
-	}
-	if r != d.owner {
-		for key, v := range loginKeys() {
-			if key != int16(kmsg.ApiVersions) {
-				keys[key] = v
-			}
-		}
-	}
-	if own := keys[int16(kmsg.ApiVersions)]; req.Version > own.most || req.Version < 0 {
-		resp.Version, resp.ErrorCode = 0, kerr.UnsupportedVersion.Code
-		keys = map[int16]versions{int16(kmsg.ApiVersions): own}
-	}
-	for key, v := range keys {
-		resp.ApiKeys = append(resp.ApiKeys, kmsg.ApiVersionsResponseApiKey{ApiKey: key, MinVersion: v.least, MaxVersion: v.most})
-	}
-	return &resp
 }
 
 // expectsAnswer says whether the library answers a request.

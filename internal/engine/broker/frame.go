@@ -86,22 +86,13 @@ func decode(raw []byte, keys map[int16]versions) (f *frame, err error) {
 		return nil, fmt.Errorf("key %d with a header that is cut off", key)
 	}
 	f.head = len(raw) - len(r.Src)
+	if shape, known := shapeOf(kmsg.Key(key), version); known && f.req.IsFlexible() && !fits(shape, r.Src) {
+		return nil, fmt.Errorf("key %d in version %d, whose tagged fields end beyond it", key, version)
+	}
 	if err := f.req.ReadFrom(r.Src); err != nil {
 		return nil, fmt.Errorf("key %d in version %d, which can't be read", key, version)
 	}
 	return f, nil
-}
-
-// skipTags skips the tagged fields of a header. The library's own function goes
-// on for as many as a count says, though the bytes have ended.
-func skipTags(r *kbin.Reader) bool {
-	for n := r.Uvarint(); n > 0; n-- {
-		_, size := r.Uvarint(), r.Uvarint()
-		if r.Span(int(size)); !r.Ok() {
-			return false
-		}
-	}
-	return true
 }
 
 // encode writes the frame anew after its request was changed.

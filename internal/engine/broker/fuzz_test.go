@@ -25,6 +25,7 @@ const (
 	asStranger = iota
 	asReader
 	asAnnouncer
+	asOperator
 	asOwner
 	kindsOfClients
 )
@@ -62,7 +63,7 @@ func (a *attacked) send(kind int, data []byte) {
 		return
 	}
 	d := a.b.door
-	r := map[int]*role{asReader: d.users[Reader], asAnnouncer: d.users[Announcer], asOwner: d.owner}[kind]
+	r := map[int]*role{asReader: d.users[Reader], asAnnouncer: d.users[Announcer], asOperator: d.users[Operator], asOwner: d.owner}[kind]
 	ours, theirs := pair(a.t)
 	ended := make(chan struct{})
 	d.ready <- d.guard(&peeked{theirs, bufio.NewReader(theirs)}, r, "the fuzzer", func() { close(ended) })
@@ -281,8 +282,9 @@ func TestNoRequestEndsTheBroker(t *testing.T) {
 	}
 }
 
-// draw makes one request or two for a key. What is spoilt has no tagged fields:
-// the library's decoder counts on for as many as a frame says, which is long.
+// draw makes one request or two for a key. What is spoilt has no tagged fields
+// but where the door knows its shape: the library's decoder counts on for as many
+// as a frame says, which is long.
 func (a *attacked) draw(r *requests, kind int, key int16) [][]byte {
 	most := int16(20)
 	if req := kmsg.RequestForKey(key); req != nil {

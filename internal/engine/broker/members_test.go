@@ -8,6 +8,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tributary/test/wait"
 )
 
 // join sends a join of a member, which is known already where id is given.
@@ -61,7 +63,7 @@ func TestAMemberThatDiesInItsJoinIsRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(wait.Patience()); ; {
 		sync := kmsg.NewPtrSyncGroupRequest()
 		sync.Group, sync.MemberID, sync.Generation = "g", me, joined.Generation
 		if _, err := sync.RequestWith(ctx, living); err != nil {
@@ -93,7 +95,7 @@ func TestAMemberThatDiesInItsJoinIsRemoved(t *testing.T) {
 // waitMembers waits until a group has as many members as wanted.
 func waitMembers(t *testing.T, b *Broker, group string, wanted func(int) bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(wait.Patience()); ; {
 		if info := b.cluster.GroupInfo(group); info != nil && wanted(len(info.Members)) {
 			return
 		}

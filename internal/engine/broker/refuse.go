@@ -23,10 +23,12 @@ func refuse(req kmsg.Request, why *kerr.Error) kmsg.Response {
 func refusal(req kmsg.Request) *kerr.Error {
 	switch kmsg.Key(req.Key()) {
 	case kmsg.DeleteGroups, kmsg.OffsetDelete, kmsg.JoinGroup, kmsg.SyncGroup, kmsg.Heartbeat, kmsg.LeaveGroup, kmsg.OffsetCommit,
-		kmsg.OffsetFetch, kmsg.DescribeGroups, kmsg.ListGroups, kmsg.FindCoordinator:
+		kmsg.OffsetFetch, kmsg.DescribeGroups, kmsg.ListGroups, kmsg.FindCoordinator, kmsg.ConsumerGroupHeartbeat, kmsg.ConsumerGroupDescribe:
 		return kerr.GroupAuthorizationFailed
-	case kmsg.InitProducerID, kmsg.DescribeCluster:
+	case kmsg.InitProducerID, kmsg.DescribeCluster, kmsg.DescribeLogDirs:
 		return kerr.ClusterAuthorizationFailed
+	case kmsg.DescribeACLs: // what users may is no list that could be shown: as Kafka answers without an authorizer
+		return kerr.SecurityDisabled
 	}
 	return kerr.TopicAuthorizationFailed
 }

@@ -14,7 +14,13 @@ const (
 	Reader = "reader"
 	// Announcer writes file.discovered and nothing else.
 	Announcer = "announcer"
+	// Operator is a reader who also looks after groups, the pipeline's too:
+	// sets the offsets of those without members, and deletes them.
+	Operator = "operator"
 )
+
+// Users are the names of all of them.
+func Users() []string { return []string{Reader, Announcer, Operator} }
 
 // versions are the least and the newest version of a request that are served.
 type versions struct{ least, most int16 }
@@ -46,6 +52,10 @@ func ownerKeys() []kmsg.Key {
 	}
 }
 
+// userKeys are what users may ask for: also what only Kafka's own tools and other
+// people's pages ask for. A user who may not have an answer is told so.
+func userKeys() []kmsg.Key { return append(ownerKeys(), kmsg.DescribeLogDirs, kmsg.DescribeACLs) }
+
 func setOf(keys ...kmsg.Key) map[int16]bool {
 	out := map[int16]bool{}
 	for _, k := range keys {
@@ -68,7 +78,19 @@ const (
 )
 
 func owner(keys map[int16]versions) *role {
-	return &role{name: "owner", keys: keys, largest: sizes{ownerProduce, ownerOther}, judge: func(req kmsg.Request) (bool, *kerr.Error) { return false, sane(req) }}
+	return &role{name: "owner", keys: keys, largest: sizes{ownerProduce, ownerOther}, judge: func(req kmsg.Request) (bool, *kerr.Error) { return correct(req), sane(req) }}
+}
+
+// correct writes a request as the library understands it. It compares types of
+// groups letter by letter, where Kafka's own tools ask for "Consumer".
+func correct(req kmsg.Request) (changed bool) {
+	if req, ok := req.(*kmsg.ListGroupsRequest); ok {
+		for i, name := range req.TypesFilter {
+			req.TypesFilter[i] = strings.ToLower(name)
+		}
+		return len(req.TypesFilter) > 0
+	}
+	return false
 }
 
 // sane refuses what no client needs and the library, made for tests, takes on
@@ -125,28 +147,56 @@ func saneJoin(req *kmsg.JoinGroupRequest) *kerr.Error {
 	return nil
 }
 
+// readerKeys are what the reader may ask for.
+func readerKeys() []kmsg.Key {
+	return []kmsg.Key{
+		kmsg.ApiVersions, kmsg.Metadata, kmsg.DescribeCluster, kmsg.Fetch, kmsg.ListOffsets, kmsg.OffsetForLeaderEpoch,
+		kmsg.FindCoordinator, kmsg.JoinGroup, kmsg.SyncGroup, kmsg.Heartbeat, kmsg.LeaveGroup, kmsg.OffsetCommit, kmsg.OffsetFetch,
+		kmsg.ConsumerGroupHeartbeat, kmsg.DescribeGroups, kmsg.ConsumerGroupDescribe, kmsg.ListGroups,
+	}
+}
+
 // reader is the user who reads. groups begins the names of the pipeline's own
 // groups, in which it must not take part.
 func reader(keys map[int16]versions, groups string) *role {
 	return &role{
-		name: Reader, keys: keys, largest: sizes{0, userOther},
-		allowed: setOf(kmsg.ApiVersions, kmsg.Metadata, kmsg.Fetch, kmsg.ListOffsets, kmsg.OffsetForLeaderEpoch,
-			kmsg.FindCoordinator, kmsg.JoinGroup, kmsg.SyncGroup, kmsg.Heartbeat, kmsg.LeaveGroup, kmsg.OffsetCommit, kmsg.OffsetFetch,
-			kmsg.DescribeGroups, kmsg.ListGroups),
-		judge: func(req kmsg.Request) (bool, *kerr.Error) {
-			if err := sane(req); err != nil {
-				return false, err
-			}
-			if name, ok := groupOf(req); ok && strings.HasPrefix(name, groups) {
-				return false, kerr.GroupAuthorizationFailed
-			}
-			if f, ok := req.(*kmsg.FetchRequest); ok && f.MaxBytes > userFetch {
-				f.MaxBytes = userFetch
-				return true, nil
-			}
-			return false, nil
-		},
+		name: Reader, keys: keys, largest: sizes{0, userOther}, allowed: setOf(readerKeys()...),
+		judge: func(req kmsg.Request) (bool, *kerr.Error) { return readersJudgement(req, groups, false) },
 	}
+}
+
+// operator is the reader who may ask how the broker is set up, and set offsets
+// of groups and delete groups. Those of the pipeline's it takes no part in, as
+// the reader; what a member could commit, it can't.
+func operator(keys map[int16]versions, groups string) *role {
+	return &role{
+		name: Operator, keys: keys, largest: sizes{0, userOther},
+		allowed: setOf(append(readerKeys(), kmsg.DescribeConfigs, kmsg.DescribeLogDirs, kmsg.DeleteGroups, kmsg.OffsetDelete)...),
+		judge:   func(req kmsg.Request) (bool, *kerr.Error) { return readersJudgement(req, groups, true) },
+	}
+}
+
+// readersJudgement is that of whoever reads; administers is true for who may set
+// the offsets of the pipeline's groups.
+func readersJudgement(req kmsg.Request, groups string, administers bool) (bool, *kerr.Error) {
+	if err := sane(req); err != nil {
+		return false, err
+	}
+	if name, ok := groupOf(req); ok && strings.HasPrefix(name, groups) && !(administers && byNoMember(req)) {
+		return false, kerr.GroupAuthorizationFailed
+	}
+	if f, ok := req.(*kmsg.FetchRequest); ok && f.MaxBytes > userFetch {
+		f.MaxBytes = userFetch
+		return true, nil
+	}
+	return correct(req), nil
+}
+
+// byNoMember says whether a request sets offsets in nobody's name, as tools do.
+// The broker takes it for a group without members only.
+func byNoMember(req kmsg.Request) bool {
+	c, ok := req.(*kmsg.OffsetCommitRequest)
+	return ok && c.MemberID == "" && c.InstanceID == nil && c.Generation < 0
 }
 
 // groupOf is the group in which a request takes part.
@@ -159,6 +209,8 @@ func groupOf(req kmsg.Request) (string, bool) {
 	case *kmsg.HeartbeatRequest:
 		return req.Group, true
 	case *kmsg.LeaveGroupRequest:
+		return req.Group, true
+	case *kmsg.ConsumerGroupHeartbeatRequest:
 		return req.Group, true
 	case *kmsg.OffsetCommitRequest:
 		return req.Group, true

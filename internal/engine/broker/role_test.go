@@ -16,6 +16,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	saslscram "github.com/twmb/franz-go/pkg/sasl/scram"
+
+	"tributary/test/wait"
 )
 
 // user is a client of the TCP door.
@@ -88,9 +90,10 @@ func TestUsersAreRefused(t *testing.T) {
 			return c.ProduceSync(t.Context(), record("kept")).FirstErr()
 		},
 	} {
-		for who, password := range map[string]string{Reader: "reads", Announcer: "announces"} {
+		for who, password := range map[string]string{Reader: "reads", Announcer: "announces", Operator: "operates"} {
 			c := user(t, b, who, password, kgo.DisableIdempotentWrite())
 			err := try(c, kadm.NewClient(c))
+			c.Close() // so many may be connected at once
 			if !errors.Is(err, kerr.TopicAuthorizationFailed) {
 				t.Errorf("%s: %s: error is %v", who, name, err)
 			}
@@ -254,7 +257,7 @@ func TestTooManyStrangers(t *testing.T) {
 	for _, c := range held {
 		_ = c.Close()
 	}
-	for deadline := time.Now().Add(patience); ; tick(t) {
+	for deadline := time.Now().Add(wait.Patience()); ; tick(t) {
 		if user(t, b, Reader, "reads").Ping(t.Context()) == nil {
 			break
 		}

@@ -13,11 +13,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"tributary/internal/engine/install"
+	"tributary/test/wait"
 )
-
-// patience ends a test that hangs: nothing that is waited for takes as long,
-// however busy the machine is.
-const patience = 5 * time.Minute
 
 // envChild makes the test binary run the engine instead of tests.
 const envChild = "TRIBUTARY_TEST_CHDB_CHILD"
@@ -131,7 +128,7 @@ func count(t testing.TB, c driver.Conn, sql string, args ...any) uint64 {
 // eventually polls until ok says yes.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience())
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

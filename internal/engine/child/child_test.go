@@ -10,11 +10,9 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-)
 
-// patience ends a test that hangs: nothing that is waited for takes as long,
-// however busy the machine is.
-const patience = 5 * time.Minute
+	"tributary/test/wait"
+)
 
 // envParent makes the test binary start a child, name it, and wait to be killed.
 const envParent = "TRIBUTARY_TEST_CHILD_PARENT"
@@ -99,7 +97,7 @@ func TestAChildDoesNotOutliveItsParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = parent.Wait() // it was killed
-	deadline := time.After(patience)
+	deadline := time.After(wait.Patience())
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for running(pid) {

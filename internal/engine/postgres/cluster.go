@@ -118,15 +118,19 @@ func (s *Server) settings(ctx context.Context) ([]string, error) {
 		// Short statements in great number: compiling them costs more
 		// than it saves.
 		"jit=off",
+		// A session may turn it on for itself; there is none to turn on.
+		"jit_provider=none",
 		"timezone=UTC",
 		"log_timezone=UTC",
 		"log_min_messages=warning",
+		// Whose session it is decides how loud a line is.
+		"log_line_prefix=%m [%p] %q%u ",
 		// Statements may carry data; their senders report their errors.
 		"log_min_error_statement=panic",
 		"logging_collector=off",
 		"log_destination=stderr",
 	}
-	if s.locked() {
+	if s.asks() {
 		set = append(set, "hba_file="+s.hbaFile())
 	}
 	if s.o.NoSync {
@@ -146,19 +150,34 @@ func (s *Server) settings(ctx context.Context) ([]string, error) {
 	return args, ctx.Err()
 }
 
-// hbaFile is where it is written that everybody needs the password.
+// asks says that somebody needs a password.
+func (s *Server) asks() bool { return s.locked() || s.o.PasswordRole != "" }
+
+// hbaFile is where it is written who needs a password.
 func (s *Server) hbaFile() string { return filepath.Join(s.o.DataDir, "tributary_hba.conf") }
 
-// setPassword gives the role its password, by a server that listens nowhere,
-// before one runs that asks for it.
-func (s *Server) setPassword(ctx context.Context) error {
-	hba := s.hbaFile()
-	if err := os.WriteFile(hba, []byte("local all all scram-sha-256\n"), 0o600); err != nil { //nolint:dupword // all databases, all users
+// askPasswords writes down who needs a password.
+func (s *Server) askPasswords() error {
+	if !s.asks() {
+		return nil
+	}
+	hba, rules := s.hbaFile(), "local all all scram-sha-256\n" //nolint:dupword // all databases, all users
+	if !s.locked() {
+		// The name of a role of ours needs no quotes.
+		rules = "local all " + s.o.PasswordRole + " scram-sha-256\nlocal all all trust\n" //nolint:dupword // as above
+	}
+	if err := os.WriteFile(hba, []byte(rules), 0o600); err != nil {
 		return fmt.Errorf("ask for a password: %w", err)
 	}
 	if err := os.Lchown(hba, int(s.user.uid), int(s.user.gid)); err != nil {
 		return fmt.Errorf("ask for a password: %w", err)
 	}
+	return nil
+}
+
+// setPassword gives the role its password, by a server that listens nowhere,
+// before one runs that asks for it.
+func (s *Server) setPassword(ctx context.Context) error {
 	cmd := s.command("postgres", "--single", "-D", s.o.DataDir, "-c", "password_encryption=scram-sha-256", "postgres")
 	// It is random text of letters and digits: nothing to quote.
 	cmd.Stdin = strings.NewReader("ALTER ROLE " + Name + " PASSWORD '" + s.o.Password + "'\n")

@@ -47,6 +47,9 @@ type Options struct {
 	// Password is asked for where the account is shared with others, and
 	// nowhere else; empty: it is asked for nowhere.
 	Password string
+	// PasswordRole is a role that logs in with its own password (SCRAM-SHA-256)
+	// even where others need none; empty: none.
+	PasswordRole string
 	// NoSync trades all safety against power loss for speed. For tests.
 	NoSync bool
 	// Logger gets what Postgres says, mostly at debug level. Required.
@@ -116,6 +119,9 @@ func (s *Server) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.askPasswords(); err != nil {
+		return err
+	}
 	if s.locked() {
 		if err := s.setPassword(ctx); err != nil {
 			return err
@@ -154,7 +160,7 @@ func (s *Server) settleAccount(ctx context.Context) (err error) {
 }
 
 func (s *Server) launch(args []string) error {
-	tail := child.NewTail(func(line string) { s.o.Logger.Log(context.Background(), level(line), "postgres", "line", line) })
+	tail := child.NewTail(func(line string) { s.o.Logger.Log(context.Background(), s.level(line), "postgres", "line", line) })
 	cmd := s.command("postgres", append([]string{"-D", s.o.DataDir}, args...)...)
 	cmd.Stdout, cmd.Stderr = tail, tail
 	// Inherited pipes stay open in backends that outlive the postmaster; the
@@ -256,6 +262,15 @@ func (s *Server) Stop() error {
 		return fmt.Errorf("stop embedded Postgres: %w", err)
 	}
 	return nil
+}
+
+// level is that of a line, whose session may be one of the role that others come
+// in as: what these do wrong is told to themselves, and must not fill the log.
+func (s *Server) level(line string) slog.Level {
+	if s.o.PasswordRole != "" && strings.Contains(line, " "+s.o.PasswordRole+" FATAL:") {
+		return slog.LevelDebug
+	}
+	return level(line)
 }
 
 // level maps a line of Postgres's log. What a statement did wrong is its

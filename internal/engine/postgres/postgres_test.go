@@ -18,11 +18,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tributary/internal/engine/install"
+	"tributary/test/wait"
 )
-
-// patience ends a test that hangs: nothing that is waited for takes as long,
-// however busy the machine is.
-const patience = 5 * time.Minute
 
 // envHold makes the test binary start a Postgres in the directory it names, say
 // so, and hold it until it is killed.
@@ -397,7 +394,7 @@ func TestStopEndsOpenTransactions(t *testing.T) {
 		if err == nil {
 			t.Error("a cut off statement gave no error")
 		}
-	case <-time.After(patience):
+	case <-time.After(wait.Patience()):
 		t.Error("the statement goes on")
 	}
 }

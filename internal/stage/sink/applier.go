@@ -84,6 +84,9 @@ type Applier struct {
 	client  *kgo.Client   // set once, before started is closed
 	started chan struct{} // callbacks may come before NewClient has returned
 	hurried atomic.Bool
+	joined  member.Joined
+	applying,
+	beginning trouble
 	logical map[string]string // by full name
 
 	mu    sync.Mutex
@@ -263,13 +266,16 @@ func (a *Applier) apply(ctx context.Context, batch []Range, feeds []*feed) {
 		switch {
 		case err == nil:
 			crashpoint.At(a.cfg.Name, "apply", "after")
+			a.applying.over()
 			a.applied(batch, feeds)
 			return
 		case errors.Is(err, pg.ErrMoved):
+			a.applying.over()
 			a.log.Info("a stored position was moved by another member; reading it again", "error", err)
 			a.reload(ctx, batch)
 			return
 		}
+		a.applying.is(err)
 		if newer := newerRecord(err); newer != nil {
 			a.hold(held, newer)
 			held = newer

@@ -11,7 +11,6 @@ import (
 const (
 	prefix  = members.Prefix
 	inTopic = members.InTopic
-	patient = members.Patient
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -23,6 +23,7 @@ import (
 	"tributary/producers/plan"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/control/controltest"
 )
 
 // The sources: the producing centre's own, and another centre's.
@@ -57,6 +58,7 @@ func New(t *testing.T) *Plane {
 	if err := control.Migrate(t.Context(), pool); err != nil {
 		t.Fatal(err)
 	}
+	controltest.Guard(t, pool)
 	p := &Plane{t: t, Clock: Noon, offsets: map[string]int64{}, Session: uuid.NewString(), Dir: t.TempDir()}
 	if p.Blobs, err = blob.NewDir(p.Dir); err != nil {
 		t.Fatal(err)
@@ -127,6 +129,7 @@ func (p *Plane) Look(source, name string, look int32, size int64) *schemas.FileD
 
 // EndPolls ends the polls of the session.
 func (p *Plane) EndPolls() {
+	p.Exec("UPDATE control.poll SET state = 'running' WHERE state = 'due'")
 	p.Exec("UPDATE control.poll SET state = 'complete'")
 	p.Exec("UPDATE control.session SET polls_ended_at = $1", p.Clock)
 }

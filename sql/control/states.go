@@ -1,0 +1,169 @@
+package control
+
+import "tributary/schemas"
+
+// Machine is the life of one kind of row of control: which states it has, and
+// which steps between them decisions take. The docs draw it
+// (docs/explanation/states.md), and tests let no other step through. Restoring
+// control writes rows in the states that the topics tell, and takes no steps.
+type Machine struct {
+	Name  string // of what lives, in the singular
+	Table string // without the schema
+	State string // the state as an SQL expression over a row called r
+	Steps []Step
+}
+
+// Step is a step of a machine. Old is empty where a row is written for the first
+// time. Why names what decides it.
+type Step struct{ Old, New, Why string }
+
+// States are those of the machine, in the order in which its steps name them.
+func (m Machine) States() []string {
+	var all []string
+	seen := map[string]bool{"": true}
+	for _, s := range m.Steps {
+		for _, state := range []string{s.Old, s.New} {
+			if !seen[state] {
+				seen[state] = true
+				all = append(all, state)
+			}
+		}
+	}
+	return all
+}
+
+// Machines are the lives of what control decides about.
+func Machines() []Machine {
+	return []Machine{sourceStates(), pollStates(), lookStates(), acquisitionStates(), documentStates(), jobStates(), batchStates(), sessionStates(), runStates(), damageStates()}
+}
+
+func sourceStates() Machine {
+	const configured = "the configuration says so"
+	return Machine{"source", "source", "r.state", []Step{
+		{"", SourceAvailable, "it is configured"},
+		{"", "maintenance", configured},
+		{SourceAvailable, SourceSuspended, "its polls failed too often, or a person suspends it"},
+		{SourceSuspended, SourceAvailable, "a probe succeeds, a person resumes it, or it is reached in another way"},
+		{SourceAvailable, "maintenance", configured},
+		{"maintenance", SourceAvailable, configured},
+		{SourceSuspended, "maintenance", configured},
+		{SourceAvailable, "removed", "the configuration has it no more"},
+		{SourceSuspended, "removed", "the configuration has it no more"},
+		{"maintenance", "removed", "the configuration has it no more"},
+		{"removed", SourceAvailable, "it is configured again"},
+		{"removed", "maintenance", "it is configured again"},
+	}}
+}
+
+func pollStates() Machine {
+	return Machine{"poll", "poll", "r.state", []Step{
+		{"", "due", "a session opens, and its source is due"},
+		{"due", "running", "a member takes it, under its server's credit"},
+		{"running", "due", "it failed in a way that is tried again"},
+		{"running", "complete", "the listing was read to its end"},
+		{"running", "broken_off", "a part of the listing was read"},
+		{"running", "failed", "nothing was listed"},
+		{"due", "failed", "its source was removed"},
+	}}
+}
+
+func lookStates() Machine {
+	return Machine{"look", "look", "r.class", []Step{
+		{"", "unsettled", "a listing shows a file, or one that has changed, that may still grow"},
+		{"", "announced", "a listing shows it settled"},
+		{"", "rejected", "its name breaks a rule"},
+		{"unsettled", "announced", "it has not changed for as long as it takes to settle"},
+		{"unsettled", "superseded", "the file has changed meanwhile"},
+		{"unsettled", "gone", "listings show the file no more"},
+		{"unsettled", "rejected", "its name breaks a rule"},
+		{"announced", "waiting", "the own sources of the file's centre are still being listed"},
+		{"announced", "taken", "the file is to be fetched"},
+		{"announced", "duplicate", "what it shows is known, or is being fetched"},
+		{"announced", "superseded", "the file's own source shows other bytes, which count"},
+		{"announced", "rejected", "its source may not host the file, or its announcement can't be read"},
+		{"waiting", "taken", "the own sources have been listed, and had no newer one"},
+		{"waiting", "duplicate", "an own source showed the same"},
+		{"waiting", "superseded", "an own source shows other bytes, which count"},
+		{"waiting", "rejected", "its source may not host the file"},
+		{"rejected", "unsettled", "it is listed again, and the rule lets it in now"},
+		{"rejected", "announced", "it is listed again, and the rule lets it in now"},
+	}}
+}
+
+func acquisitionStates() Machine {
+	return Machine{"acquisition", "acquisition", "r.state", []Step{
+		{"", Wanted, "a look is taken, a failed one is due again, a person replays or retries, a blob is healed"},
+		{"", Queued, "an earlier acquisition of the file has not ended"},
+		{"", Received, "a replay begins with stored bytes"},
+		{"", Extracted, "a replay begins with known documents"},
+		{"", Ended, "a replay has nothing to wait for"},
+		{Queued, Wanted, "the one before has ended"},
+		{Wanted, Requested, "it is put into a job"},
+		{Requested, Wanted, "the download failed and another attempt is allowed, or nobody answers"},
+		{Requested, Received, "the first download's outcome is accepted"},
+		{Requested, Extracted, "unzip's outcome was there before the download's, and both are accepted"},
+		{Requested, Ended, "the file is duplicate, cancelled, or was tried as often as allowed"},
+		{Received, Wanted, "the archive is damaged, and is fetched again"},
+		{Received, Extracted, "unzip's outcome is accepted"},
+		{Received, Ended, "unzip failed"},
+		{Extracted, Ended, "its last document has ended"},
+		{Wanted, Ended, "nothing hosts it any more, or it is not to be tried again"},
+		{Queued, Ended, "the acquisition before brought what it was to bring"},
+	}}
+}
+
+func documentStates() Machine {
+	return Machine{"document", "document", "r.result", []Step{
+		{"", schemas.Valid, "validation accepted it; its position loads it"},
+		{"", schemas.FailedEnd, "it breaks a rule; its position says which"},
+		{"", schemas.Quarantined, "its processing died too often; its position says so"},
+	}}
+}
+
+func jobStates() Machine {
+	return Machine{"job", "job", "CASE WHEN r.remaining > 0 THEN 'outstanding' ELSE 'done' END", []Step{
+		{"", "outstanding", "files of a server are requested together, under its credit"},
+		{"outstanding", "done", "its last file has an outcome; the row is deleted, and the credit returned"},
+	}}
+}
+
+func batchStates() Machine {
+	return Machine{"batch", "batch", "CASE WHEN r.released_at IS NULL THEN 'open' ELSE 'released' END", []Step{
+		{"", "open", "a file of a domain is found, or ends after its batch was released"},
+		{"open", "released", "all its files have ended; its documents get their positions"},
+	}}
+}
+
+func sessionStates() Machine {
+	return Machine{"session", "session", `CASE WHEN r.closed_at IS NOT NULL THEN 'closed' WHEN r.end_position IS NOT NULL THEN 'ended'
+		WHEN r.polls_ended_at IS NOT NULL THEN 'polled' ELSE 'polling' END`, []Step{
+		{"", "polling", "sources are due, or one round is asked for"},
+		{"polling", "polled", "its last poll has ended"},
+		{"polled", "ended", "its batches are released; its end gets a position"},
+		{"ended", "closed", "the warehouse has applied that position"},
+	}}
+}
+
+func runStates() Machine {
+	return Machine{"run", "replay", "r.state", []Step{
+		{"", ReplayRunning, "a person asks for a replay"},
+		{ReplayRunning, ReplayStopped, "a person stops it"},
+		{ReplayStopped, ReplayRunning, "a person resumes it"},
+		{ReplayRunning, ReplayDone, "everything chosen has ended, and the warehouse has applied what came of it"},
+	}}
+}
+
+func damageStates() Machine {
+	return Machine{"damaged blob", "blob_damage", "r.state", []Step{
+		{"", DamageFound, "whoever reads it finds other bytes, or none"},
+		{DamageFound, DamageFetching, "a hosting shows those bytes; an acquisition fetches them"},
+		{DamageFound, DamageLost, "no source shows those bytes"},
+		{DamageFound, DamageHealed, "its bytes are there again"},
+		{DamageFetching, DamageFetched, "they were fetched"},
+		{DamageFetching, DamageFound, "they were not, and others may show them"},
+		{DamageFetched, DamageHealed, "who waited for it has been told"},
+		{DamageHealed, DamageFound, "it is damaged once more"},
+		{DamageLost, DamageFound, "somebody needs it, and it is looked for again"},
+		{DamageLost, DamageHealed, "its bytes were brought by a new version"},
+	}}
+}
