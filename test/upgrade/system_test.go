@@ -25,9 +25,16 @@ import (
 	"tributary/test/wait"
 )
 
-// before is the commit of the program before, which drew positions that name
-// nothing.
-const before = "e642450"
+// before is a program of before, which drew positions that name nothing.
+type before struct {
+	commit string
+	beside bool // its members can run beside those of today
+}
+
+// programs are those that were landed last before the engines had an owner's
+// door, and before positions were a chain. Members of the first look for engines
+// at TCP addresses, where no engine of today listens.
+var programs = []before{{commit: "8d5a04c"}, {commit: "e642450", beside: true}}
 
 // system is an installation on which two programs take turns.
 type system struct {
@@ -49,7 +56,7 @@ history: {wait: 200ms}
 
 // setUp builds both programs, and an installation whose files are held back in
 // so many groups.
-func setUp(t *testing.T, zips, groups int) *system {
+func setUp(t *testing.T, from before, zips, groups int) *system {
 	t.Helper()
 	if os.Getenv("TRIBUTARY_UPGRADE") == "" {
 		t.Skip("takes minutes: run make test-upgrade")
@@ -76,7 +83,7 @@ func setUp(t *testing.T, zips, groups int) *system {
 		}
 	})
 	root := strings.TrimSpace(s.run("", "go", "list", "-m", "-f", "{{.Dir}}"))
-	s.buildBefore(root)
+	s.buildBefore(root, from.commit)
 	s.run(root, "go", "build", "-o", s.new, "./cmd/tributary")
 	c, err := corpus.Generate(corpus.Options{Seed: 1, Shape: corpus.Bench, Zips: zips})
 	if err != nil {
@@ -117,16 +124,16 @@ func (s *system) show() int {
 
 // buildBefore builds the program before from the repository's history. A clone
 // may have none: then there is nothing to compare with.
-func (s *system) buildBefore(root string) {
+func (s *system) buildBefore(root, commit string) {
 	s.t.Helper()
-	if out, err := exec.Command("git", "-C", root, "cat-file", "-e", before+"^{commit}").CombinedOutput(); err != nil {
-		s.t.Skipf("this clone does not hold the commit %s, from which the program before is built: %v %s", before, err, out)
+	if out, err := exec.Command("git", "-C", root, "cat-file", "-e", commit+"^{commit}").CombinedOutput(); err != nil {
+		s.t.Skipf("this clone does not hold the commit %s, from which the program before is built: %v %s", commit, err, out)
 	}
 	source := filepath.Join(s.dir, "source")
 	if err := os.Mkdir(source, 0o755); err != nil {
 		s.t.Fatal(err)
 	}
-	s.run(root, "git", "archive", "-o", filepath.Join(s.dir, "source.tar"), before)
+	s.run(root, "git", "archive", "-o", filepath.Join(s.dir, "source.tar"), commit)
 	s.run(source, "tar", "-xf", filepath.Join(s.dir, "source.tar"))
 	s.run(source, "go", "build", "-o", s.old, "./cmd/tributary")
 }
@@ -239,6 +246,21 @@ func (m *member) says(text string) func() string {
 			return fmt.Sprintf("%s does not say %q:\n%s", m.name, text, m.text())
 		}
 		return ""
+	}
+}
+
+// ended is a condition: the process has ended with an exit code.
+func (m *member) ended(code int) func() string {
+	return func() string {
+		select {
+		case <-m.done:
+			if got := m.cmd.ProcessState.ExitCode(); got != code {
+				return fmt.Sprintf("%s ended with %d, want %d:\n%s", m.name, got, code, m.text())
+			}
+			return ""
+		default:
+			return m.name + " runs:\n" + m.text()
+		}
 	}
 }
 

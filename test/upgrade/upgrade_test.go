@@ -21,9 +21,18 @@ const (
 
 // What the program before left is taken up: nothing is inserted twice or lost,
 // the chain begins with the next position, and older members beside newer ones
-// do no harm.
+// do no harm: they are refused, or find no engines.
 func TestTheProgramBefore(t *testing.T) {
-	s := setUp(t, 16, 4)
+	for _, from := range programs {
+		t.Run(from.commit, func(t *testing.T) {
+			t.Parallel()
+			takenUp(t, from)
+		})
+	}
+}
+
+func takenUp(t *testing.T, from before) {
+	s := setUp(t, from, 16, 4)
 	up := s.start(s.old, "up")
 	done := s.show()
 	s.must("the first files", s.counts(done*perZip, loaded))
@@ -68,16 +77,21 @@ func TestTheProgramBefore(t *testing.T) {
 	s.must("what was under way", s.counts(done*perZip, loaded))
 	stop(up)
 
-	// Members of both side by side.
 	engines = s.engines(s.new)
-	older := s.start(s.old, "run", "sequence", "insert")
 	others := s.start(s.new, "run", "schedule", "poll", "plan", "publish", "download", "unzip", "validate", "tracker", "history")
+	older := s.start(s.old, "run", "sequence", "insert")
 	done += s.show()
-	s.must("an older member draws a position", older.says("position_unchained"))
+	if from.beside {
+		s.must("an older member draws a position", older.says("position_unchained"))
+	} else {
+		s.must("an older member ends at its start", older.ended(1))
+	}
 	newer := s.start(s.new, "run", "sequence", "insert")
 	s.must("the last files", s.counts(done*perZip, loaded))
 	s.must("nothing twice", s.counts(done*perZip, distinct))
-	stop(older)
+	if from.beside {
+		stop(older)
+	}
 	s.judged(begin)
 	s.run(s.dir, s.new, "warehouse", "verify", "--config", s.rig.Config)
 	stop(newer, others, engines)
