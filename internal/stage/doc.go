@@ -1,5 +1,5 @@
 // Package stage is the runtime of the Kafka-to-Kafka stages. What feeds a store
-// runs on its neighbour, package apply; what both need is in package member.
+// runs on its neighbour, package sink; what both need is in package member.
 //
 // A [Runner] carries work from Kafka to Kafka: it reads, works, writes and
 // commits. Records of different keys are worked on in parallel, those of one

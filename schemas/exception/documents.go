@@ -54,7 +54,7 @@ func anywhere() []Entry {
 	return []Entry{
 		{schemas.Quarantined, Any, []schemas.Phase{schemas.Download, schemas.Unzip, schemas.XSD, schemas.Upload},
 			"The work on this file or document crashed, or outran its time, again and again. It is set aside so that others go on; its event is in a dead-letter topic.",
-			"Report it with the message, and keep the file. Once it is mended, replay the file."},
+			"Report it with the message, and keep the file. Once it is mended, retry it: tributary dlq list names it."},
 		{schemas.EventTooLarge, Any, []schemas.Phase{schemas.ZipName, schemas.Upload},
 			"What was to be told about this file or document is larger than any Kafka topic takes. Only an older version of the program can have written such an event; today it is refused where it is made, and texts are cut. A document's place in the order was given to a failed one.",
 			"Look at what was kept of it with tributary dlq list, then replay the file."},

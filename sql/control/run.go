@@ -20,7 +20,7 @@ const (
 )
 
 // ReplayRun is a row of control.replay: a run that processes again what somebody
-// chose. Replay, without Run, is that of dead letters.
+// chose. The retry of a dead letter is none.
 type ReplayRun struct {
 	ID           string
 	Number       int64
