@@ -172,8 +172,8 @@ func (a *app) poller(ctx context.Context) (runnable, error) {
 	if err != nil {
 		return runnable{}, err
 	}
-	p := &poll.Poller{Config: a.cfg, Sources: a.sources, Profile: a.profile, Centres: a.centres, Pool: pool, Outbox: a.outbox(),
-		Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D(), Log: a.log, Now: now, Dial: remote.Dial}
+	p := poll.New(a.cfg.Poll, poll.Deps{Sources: a.sources, Profile: a.profile, Centres: a.centres, Pool: pool, Outbox: a.outbox(),
+		Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D(), Log: a.log, Now: now, Dial: remote.Dial})
 	return always(p.Run), nil
 }
 

@@ -127,8 +127,8 @@ func (w *world) start() *schedule.Scheduler {
 		polled[s.ID] = s
 	}
 	scheduler := schedule.New(w.cfg, schedule.Deps{Profile: impc, Pool: w.pool, Outbox: outbox, Log: w.log, Now: now})
-	poller := &poll.Poller{Config: w.cfg, Sources: polled, Profile: impc, Centres: set, Pool: w.pool, Outbox: outbox, Holder: "test", TTL: 30 * time.Second,
-		Log: w.log, Now: now, Dial: w.dial}
+	poller := poll.New(w.cfg.Poll, poll.Deps{Sources: polled, Profile: impc, Centres: set, Pool: w.pool, Outbox: outbox, Holder: "test", TTL: 30 * time.Second,
+		Log: w.log, Now: now, Dial: w.dial})
 	planner := plan.New(w.cfg.Plan, w.cfg.Sequence.PollCutoff.D(), false, w.pool, outbox, pg.Offsets{Schema: control.Schema, Group: "plan"}, w.log)
 	w.announcer = &poll.Announcer{Sources: polled, Profile: impc, Centres: set, Outbox: outbox, Now: now}
 	sequencer := sequence.New(w.cfg.Sequence, sequence.Deps{Kinds: []string{"specimen", "experiment"}, Outbox: outbox,
