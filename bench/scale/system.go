@@ -167,7 +167,7 @@ func (s *system) start(ctx context.Context, g *errgroup.Group, n, parallelism in
 		return err
 	}
 	reg := prometheus.NewRegistry()
-	publisher := publish.New(s.cfg.Publish, prefix, control.Schema, s.pool, client, "bench", s.log, reg)
+	publisher := publish.New(s.cfg.Publish, publish.Deps{Prefix: prefix, Schema: control.Schema, Pool: s.pool, Client: client, Holder: "bench", Log: s.log, Metrics: reg})
 	g.Go(func() error { defer client.Close(); return publisher.Run(ctx) })
 	poller := poll.New(s.cfg.Poll, poll.Deps{Sources: s.byID(), Profile: s.profile, Centres: s.centres, Pool: s.pool, Outbox: s.outbox(),
 		Holder: "bench", TTL: 10 * time.Second, Log: s.log, Now: now, Dial: s.net.dial})

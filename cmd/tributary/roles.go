@@ -228,9 +228,12 @@ func (a *app) publisher(context.Context) (runnable, error) {
 		client.Close()
 		return runnable{}, err
 	}
-	c := publish.New(a.cfg.Publish, a.cfg.Kafka.TopicPrefix, control.Schema, a.stores.Control, client, a.holder, a.log, a.registry)
-	w := publish.New(a.cfg.Publish, a.cfg.Kafka.TopicPrefix, warehouse.Schema, a.stores.Warehouse, second, a.holder, a.log, a.registry)
-	c.Ends, w.Ends = a.ends().Control, a.ends().Warehouse
+	of := func(schema string, pool *pgxpool.Pool, client *kgo.Client, ends pg.Ends) *publish.Publisher {
+		return publish.New(a.cfg.Publish, publish.Deps{Prefix: a.cfg.Kafka.TopicPrefix, Schema: schema, Pool: pool, Client: client,
+			Holder: a.holder, Ends: ends, Log: a.log, Metrics: a.registry})
+	}
+	c := of(control.Schema, a.stores.Control, client, a.ends().Control)
+	w := of(warehouse.Schema, a.stores.Warehouse, second, a.ends().Warehouse)
 	m := measure.New(a.stores.Control, a.stores.Warehouse, a.log, a.registry)
 	return always(func(ctx context.Context) error {
 		defer client.Close()

@@ -100,7 +100,7 @@ func (in *installation) publish(ctx context.Context, p *proc, log *slog.Logger) 
 			return err
 		}
 		defer client.Close()
-		u := publish.New(in.cfg.Publish, prefix, schema, p.db, client, p.holder, log, p.metrics)
+		u := publish.New(in.cfg.Publish, publish.Deps{Prefix: prefix, Schema: schema, Pool: p.db, Client: client, Holder: p.holder, Log: log, Metrics: p.metrics})
 		g.Go(func() error { return u.Run(ctx) })
 	}
 	return g.Wait()
