@@ -51,6 +51,10 @@ const (
 	// onceRelease is how often batches are released with --once, where somebody
 	// waits for the session's end.
 	onceRelease = 50 * time.Millisecond
+	// onceBackoff and onceBackoffMax bound the pauses between attempts at a file
+	// with --once.
+	onceBackoff    = time.Second
+	onceBackoffMax = 5 * time.Second
 )
 
 func (a *app) downloader(context.Context) (runnable, error) {
@@ -182,9 +186,13 @@ func (a *app) planner(ctx context.Context) (runnable, error) {
 	if err != nil {
 		return runnable{}, err
 	}
-	p := plan.New(a.cfg.Plan, a.cfg.Sequence.PollCutoff.D(), a.once, pool, a.outbox(), a.offsets("plan"), a.log)
-	p.Metrics, p.Dormant = plan.NewMetrics(a.registry), a.space.Low
-	p.Announced = &poll.Announcer{Sources: a.sources, Profile: a.profile, Centres: a.centres, Outbox: a.outbox(), Now: now}
+	cfg := a.cfg.Plan
+	if a.once {
+		cfg.Backoff, cfg.BackoffMax = min(cfg.Backoff, config.Duration(onceBackoff)), min(cfg.BackoffMax, config.Duration(onceBackoffMax))
+	}
+	p := plan.New(cfg, plan.Deps{Pool: pool, Offsets: a.offsets("plan"), Outbox: a.outbox(), Cutoff: a.cfg.Sequence.PollCutoff.D(), Dormant: a.space.Low,
+		Announced: &poll.Announcer{Sources: a.sources, Profile: a.profile, Centres: a.centres, Outbox: a.outbox(), Now: now},
+		Metrics:   a.registry, Log: a.log, Now: now})
 	replays := a.replays(pool)
 	applier := a.applier("plan", planWait, p)
 	return runnable{func(ctx context.Context) error {

@@ -60,7 +60,7 @@ func (in *installation) work(ctx context.Context, p *proc, log *slog.Logger, met
 			Holder: p.holder, TTL: in.cfg.Publish.LeaseTTL.D(), Log: log, Now: micros, Dial: in.s.dialer(p)})
 		return l.Run(ctx)
 	case "plan":
-		l := plan.New(in.cfg.Plan, in.cfg.Sequence.PollCutoff.D(), false, p.db, outbox, offsets, log)
+		l := plan.New(in.cfg.Plan, plan.Deps{Pool: p.db, Offsets: offsets, Outbox: outbox, Cutoff: in.cfg.Sequence.PollCutoff.D(), Log: log, Now: micros})
 		return l.Run(ctx, in.applier(p, l, 150*time.Millisecond, log, metrics, plan.Topics()...))
 	case "publish":
 		return in.publish(ctx, p, log)
