@@ -99,8 +99,8 @@ func (a *app) tracker(ctx context.Context) (runnable, error) {
 	if err != nil {
 		return runnable{}, err
 	}
-	t := tracker.New(pool, a.codec, a.cfg.Kafka.TopicPrefix, a.log)
-	return a.projection(t.Applier(a.cfg.Tracker, a.cfg.Kafka.TopicPrefix, a.stores.Kafka, a.metrics)), nil
+	t := tracker.New(a.cfg.Tracker, tracker.Deps{Pool: pool, Codec: a.codec, Prefix: a.cfg.Kafka.TopicPrefix, Connect: a.stores.Kafka, Log: a.log})
+	return a.projection(t.Applier(a.metrics)), nil
 }
 
 // historian waits for ClickHouse by itself: the other roles don't need it.

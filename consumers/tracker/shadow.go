@@ -207,8 +207,7 @@ func (s *shadow) applyIn(ctx context.Context, tx pgx.Tx, to map[int32]int64) err
 }
 
 func (s *shadow) sum(ranges []sink.Range) (piece, error) {
-	t := &Tracker{codec: s.codec}
-	f, bad, err := t.read(ranges)
+	f, bad, err := foldOf(s.codec, ranges)
 	var named *sink.RecordError
 	if errors.Is(err, schemas.ErrUnknownSchema) && errors.As(err, &named) {
 		return piece{}, fmt.Errorf("record %d of partition %d of %s was written by a newer version: use that: %w", named.Offset, named.Partition, s.log.name, err)

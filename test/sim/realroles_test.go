@@ -79,7 +79,7 @@ func (in *installation) work(ctx context.Context, p *proc, log *slog.Logger, met
 		}
 		return i.Run(ctx)
 	case "tracker":
-		return in.applier(p, trackerrole.New(p.db, in.s.shared.codec, prefix, log), in.cfg.Tracker.Wait.D(), log, metrics, schemas.StatusChangedTopic).Run(ctx)
+		return in.applier(p, trackerrole.New(in.cfg.Tracker, trackerrole.Deps{Pool: p.db, Codec: in.s.shared.codec, Prefix: prefix, Log: log}), in.cfg.Tracker.Wait.D(), log, metrics, schemas.StatusChangedTopic).Run(ctx)
 	}
 	return fmt.Errorf("no role %s", p.role)
 }
