@@ -202,7 +202,7 @@ func TestRebuildGivesTheSameRows(t *testing.T) {
 	}
 }
 
-// A shadow's objects are those of the tracker, indexes and constraints
+// A build's objects are those of the tracker, indexes and constraints
 // included, though it is filled without them.
 func TestRebuildMakesEveryObject(t *testing.T) {
 	s := newSystem(t)

@@ -87,7 +87,7 @@ func (t *Tracker) Apply(ctx context.Context, ranges []sink.Range) error {
 		for _, b := range bad {
 			t.deps.Log.Warn("record passed over", "topic", b.topic, "partition", b.partition, "offset", b.offset, "reason", b.reason)
 		}
-		st, err := newStore(ctx, tx, trackersql.Schema)
+		st, err := newStore(ctx, tx, shared(trackersql.Schema))
 		if err != nil {
 			return err
 		}
