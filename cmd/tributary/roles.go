@@ -106,7 +106,7 @@ func (a *app) tracker(ctx context.Context) (runnable, error) {
 // historian waits for ClickHouse by itself: the other roles don't need it.
 func (a *app) historian(context.Context) (runnable, error) {
 	h := a.history()
-	role := a.projection(h.Applier(a.cfg.History, a.cfg.Kafka.TopicPrefix, a.stores.Kafka, a.metrics))
+	role := a.projection(h.Applier(a.metrics))
 	feed := role.Run
 	role.Run = func(ctx context.Context) error {
 		w := a.waiter(func(reason string) {
@@ -219,9 +219,8 @@ func (a *app) history() *history.History {
 	open := func(database string) (driver.Conn, error) {
 		return engine.OpenClickHouse(a.stores.ClickHouseURL, database)
 	}
-	h := history.New(open, a.cfg.ClickHouse.Database, a.codec, a.log)
-	h.Retention = a.cfg.History.Retention.D()
-	return h
+	return history.New(a.cfg.History, history.Deps{Open: open, Database: a.cfg.ClickHouse.Database, Codec: a.codec,
+		Prefix: a.cfg.Kafka.TopicPrefix, Connect: a.stores.Kafka, Log: a.log})
 }
 
 // publisher empties both outboxes, each under a lease and with a client of its
