@@ -313,8 +313,9 @@ func (a *app) inserter(ctx context.Context) (runnable, error) {
 	if err != nil {
 		return runnable{}, fmt.Errorf("SQL of the profile %s: %w", a.profile.Name, err)
 	}
-	i, err := insert.New(insert.Config{Insert: a.cfg.Insert, Prefix: a.cfg.Kafka.TopicPrefix, Holder: a.holder}, insert.Deps{
-		Pool: pool, Blobs: a.blobs, Damaged: damaged(a.stores.Control, "insert"), Mapping: a.mapping, Statements: statements, Versions: a.profile.Versions(), Codec: a.codec, Decided: a.passed.Chain, LearnDecisions: a.passed.Load, Connect: a.stores.Kafka, Log: a.log, Metrics: a.registry,
+	i, err := insert.New(a.cfg.Insert, insert.Deps{
+		Prefix: a.cfg.Kafka.TopicPrefix, Holder: a.holder, Pool: pool, Blobs: a.blobs, Damaged: damaged(a.stores.Control, insert.Stage),
+		Mapping: a.mapping, Statements: statements, Versions: a.profile.Versions(), Codec: a.codec, Decided: a.passed.Chain, LearnDecisions: a.passed.Load, Connect: a.stores.Kafka, Log: a.log, Metrics: a.registry,
 	})
 	if err != nil {
 		return runnable{}, err

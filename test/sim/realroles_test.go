@@ -72,7 +72,7 @@ func (in *installation) work(ctx context.Context, p *proc, log *slog.Logger, met
 			}})
 		return q.Run(ctx, in.applier(p, q, 300*time.Millisecond, log, metrics, schemas.DocumentValidatedTopic))
 	case "insert":
-		i, err := insert.New(insert.Config{Insert: in.cfg.Insert, Prefix: prefix, Holder: p.holder}, insert.Deps{Pool: p.db, Blobs: in.s.blobs.by(p),
+		i, err := insert.New(in.cfg.Insert, insert.Deps{Prefix: prefix, Holder: p.holder, Pool: p.db, Blobs: in.s.blobs.by(p),
 			Mapping: in.mapping, Statements: in.statements, Codec: in.s.shared.codec, Connect: p.client, Log: log, Metrics: p.metrics})
 		if err != nil {
 			return err
