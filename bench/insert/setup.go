@@ -81,7 +81,7 @@ func start(ctx context.Context, dir, enginesDir string) (s *setup, err error) {
 	if _, err := kadm.NewClient(s.producer).CreateTopic(ctx, 1, 1, nil, kafka.TopicName(prefix, schemas.DocumentOrderedTopic)); err != nil {
 		return s, err
 	}
-	in, err := insert.New(insert.Config{Prefix: prefix, Holder: "bench"}, insert.Deps{Pool: s.pool, Blobs: s.blobs, Mapping: s.mapping, Statements: statements,
+	in, err := insert.New(config.Insert{}, insert.Deps{Prefix: prefix, Holder: "bench", Pool: s.pool, Blobs: s.blobs, Mapping: s.mapping, Statements: statements,
 		Codec: s.codec, Connect: kafka.NewFactory(config.Default().Kafka, at.Kafka, log), Log: log})
 	if err != nil {
 		return s, err

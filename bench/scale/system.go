@@ -167,12 +167,13 @@ func (s *system) start(ctx context.Context, g *errgroup.Group, n, parallelism in
 		return err
 	}
 	reg := prometheus.NewRegistry()
-	publisher := publish.New(s.cfg.Publish, prefix, control.Schema, s.pool, client, "bench", s.log, reg)
+	publisher := publish.New(s.cfg.Publish, publish.Deps{Prefix: prefix, Schema: control.Schema, Pool: s.pool, Client: client, Holder: "bench", Log: s.log, Metrics: reg})
 	g.Go(func() error { defer client.Close(); return publisher.Run(ctx) })
-	poller := &poll.Poller{Config: s.cfg, Sources: s.byID(), Profile: s.profile, Centres: s.centres, Pool: s.pool, Outbox: s.outbox(),
-		Holder: "bench", TTL: 10 * time.Second, Log: s.log, Now: now, Dial: s.net.dial}
+	poller := poll.New(s.cfg.Poll, poll.Deps{Sources: s.byID(), Profile: s.profile, Centres: s.centres, Pool: s.pool, Outbox: s.outbox(),
+		Holder: "bench", TTL: 10 * time.Second, Log: s.log, Now: now, Dial: s.net.dial})
 	g.Go(func() error { return poller.Run(ctx) })
-	planner := plan.New(s.cfg.Plan, s.cfg.Sequence.PollCutoff.D(), false, s.pool, s.outbox(), pg.Offsets{Schema: control.Schema, Group: kafka.GroupName(prefix, "plan")}, s.log)
+	planner := plan.New(s.cfg.Plan, plan.Deps{Pool: s.pool, Offsets: pg.Offsets{Schema: control.Schema, Group: kafka.GroupName(prefix, "plan")}, Outbox: s.outbox(),
+		Cutoff: s.cfg.Sequence.PollCutoff.D(), Log: s.log, Now: now})
 	applier := sink.New(sink.Config{Name: "plan", Prefix: prefix, Topics: plan.Topics(), MaxWait: 150 * time.Millisecond}, s.connect, planner, s.log, s.metrics)
 	g.Go(func() error { return planner.Run(ctx, applier) })
 

@@ -30,8 +30,7 @@ func (c *cli) withHistory(ctx context.Context, fn func(s *stores, h *history.His
 		if os.Getenv("GOMEMLIMIT") == "" {
 			debug.SetMemoryLimit(history.MemoryLimit)
 		}
-		h := history.New(open, s.cfg.ClickHouse.Database, codec, s.log)
-		h.Retention = s.cfg.History.Retention.D()
+		h := history.New(s.cfg.History, history.Deps{Open: open, Database: s.cfg.ClickHouse.Database, Codec: codec, Log: s.log})
 		defer func() {
 			if cerr := h.Close(); err == nil {
 				err = cerr

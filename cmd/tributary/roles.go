@@ -51,6 +51,10 @@ const (
 	// onceRelease is how often batches are released with --once, where somebody
 	// waits for the session's end.
 	onceRelease = 50 * time.Millisecond
+	// onceBackoff and onceBackoffMax bound the pauses between attempts at a file
+	// with --once.
+	onceBackoff    = time.Second
+	onceBackoffMax = 5 * time.Second
 )
 
 func (a *app) downloader(context.Context) (runnable, error) {
@@ -95,14 +99,14 @@ func (a *app) tracker(ctx context.Context) (runnable, error) {
 	if err != nil {
 		return runnable{}, err
 	}
-	t := tracker.New(pool, a.codec, a.cfg.Kafka.TopicPrefix, a.log)
-	return a.projection(t.Applier(a.cfg.Tracker, a.cfg.Kafka.TopicPrefix, a.stores.Kafka, a.metrics)), nil
+	t := tracker.New(a.cfg.Tracker, tracker.Deps{Pool: pool, Codec: a.codec, Prefix: a.cfg.Kafka.TopicPrefix, Connect: a.stores.Kafka, Log: a.log})
+	return a.projection(t.Applier(a.metrics)), nil
 }
 
 // historian waits for ClickHouse by itself: the other roles don't need it.
 func (a *app) historian(context.Context) (runnable, error) {
 	h := a.history()
-	role := a.projection(h.Applier(a.cfg.History, a.cfg.Kafka.TopicPrefix, a.stores.Kafka, a.metrics))
+	role := a.projection(h.Applier(a.metrics))
 	feed := role.Run
 	role.Run = func(ctx context.Context) error {
 		w := a.waiter(func(reason string) {
@@ -172,8 +176,8 @@ func (a *app) poller(ctx context.Context) (runnable, error) {
 	if err != nil {
 		return runnable{}, err
 	}
-	p := &poll.Poller{Config: a.cfg, Sources: a.sources, Profile: a.profile, Centres: a.centres, Pool: pool, Outbox: a.outbox(),
-		Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D(), Log: a.log, Now: now, Dial: remote.Dial}
+	p := poll.New(a.cfg.Poll, poll.Deps{Sources: a.sources, Profile: a.profile, Centres: a.centres, Pool: pool, Outbox: a.outbox(),
+		Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D(), Log: a.log, Now: now, Dial: remote.Dial})
 	return always(p.Run), nil
 }
 
@@ -182,9 +186,13 @@ func (a *app) planner(ctx context.Context) (runnable, error) {
 	if err != nil {
 		return runnable{}, err
 	}
-	p := plan.New(a.cfg.Plan, a.cfg.Sequence.PollCutoff.D(), a.once, pool, a.outbox(), a.offsets("plan"), a.log)
-	p.Metrics, p.Dormant = plan.NewMetrics(a.registry), a.space.Low
-	p.Announced = &poll.Announcer{Sources: a.sources, Profile: a.profile, Centres: a.centres, Outbox: a.outbox(), Now: now}
+	cfg := a.cfg.Plan
+	if a.once {
+		cfg.Backoff, cfg.BackoffMax = min(cfg.Backoff, config.Duration(onceBackoff)), min(cfg.BackoffMax, config.Duration(onceBackoffMax))
+	}
+	p := plan.New(cfg, plan.Deps{Pool: pool, Offsets: a.offsets("plan"), Outbox: a.outbox(), Cutoff: a.cfg.Sequence.PollCutoff.D(), Dormant: a.space.Low,
+		Announced: &poll.Announcer{Sources: a.sources, Profile: a.profile, Centres: a.centres, Outbox: a.outbox(), Now: now},
+		Metrics:   a.registry, Log: a.log, Now: now})
 	replays := a.replays(pool)
 	applier := a.applier("plan", planWait, p)
 	return runnable{func(ctx context.Context) error {
@@ -211,9 +219,8 @@ func (a *app) history() *history.History {
 	open := func(database string) (driver.Conn, error) {
 		return engine.OpenClickHouse(a.stores.ClickHouseURL, database)
 	}
-	h := history.New(open, a.cfg.ClickHouse.Database, a.codec, a.log)
-	h.Retention = a.cfg.History.Retention.D()
-	return h
+	return history.New(a.cfg.History, history.Deps{Open: open, Database: a.cfg.ClickHouse.Database, Codec: a.codec,
+		Prefix: a.cfg.Kafka.TopicPrefix, Connect: a.stores.Kafka, Log: a.log})
 }
 
 // publisher empties both outboxes, each under a lease and with a client of its
@@ -228,9 +235,12 @@ func (a *app) publisher(context.Context) (runnable, error) {
 		client.Close()
 		return runnable{}, err
 	}
-	c := publish.New(a.cfg.Publish, a.cfg.Kafka.TopicPrefix, control.Schema, a.stores.Control, client, a.holder, a.log, a.registry)
-	w := publish.New(a.cfg.Publish, a.cfg.Kafka.TopicPrefix, warehouse.Schema, a.stores.Warehouse, second, a.holder, a.log, a.registry)
-	c.Ends, w.Ends = a.ends().Control, a.ends().Warehouse
+	of := func(schema string, pool *pgxpool.Pool, client *kgo.Client, ends pg.Ends) *publish.Publisher {
+		return publish.New(a.cfg.Publish, publish.Deps{Prefix: a.cfg.Kafka.TopicPrefix, Schema: schema, Pool: pool, Client: client,
+			Holder: a.holder, Ends: ends, Log: a.log, Metrics: a.registry})
+	}
+	c := of(control.Schema, a.stores.Control, client, a.ends().Control)
+	w := of(warehouse.Schema, a.stores.Warehouse, second, a.ends().Warehouse)
 	m := measure.New(a.stores.Control, a.stores.Warehouse, a.log, a.registry)
 	return always(func(ctx context.Context) error {
 		defer client.Close()
@@ -303,8 +313,9 @@ func (a *app) inserter(ctx context.Context) (runnable, error) {
 	if err != nil {
 		return runnable{}, fmt.Errorf("SQL of the profile %s: %w", a.profile.Name, err)
 	}
-	i, err := insert.New(insert.Config{Insert: a.cfg.Insert, Prefix: a.cfg.Kafka.TopicPrefix, Holder: a.holder}, insert.Deps{
-		Pool: pool, Blobs: a.blobs, Damaged: damaged(a.stores.Control, "insert"), Mapping: a.mapping, Statements: statements, Versions: a.profile.Versions(), Codec: a.codec, Decided: a.passed.Chain, LearnDecisions: a.passed.Load, Connect: a.stores.Kafka, Log: a.log, Metrics: a.registry,
+	i, err := insert.New(a.cfg.Insert, insert.Deps{
+		Prefix: a.cfg.Kafka.TopicPrefix, Holder: a.holder, Pool: pool, Blobs: a.blobs, Damaged: damaged(a.stores.Control, insert.Stage),
+		Mapping: a.mapping, Statements: statements, Versions: a.profile.Versions(), Codec: a.codec, Decided: a.passed.Chain, LearnDecisions: a.passed.Load, Connect: a.stores.Kafka, Log: a.log, Metrics: a.registry,
 	})
 	if err != nil {
 		return runnable{}, err

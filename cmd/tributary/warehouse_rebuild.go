@@ -113,7 +113,8 @@ func (c *cli) openRebuild(ctx context.Context, do func(context.Context, *insert.
 		if err != nil {
 			return fmt.Errorf("name of this host: %w", err)
 		}
-		in, err := insert.New(insert.Config{Insert: s.cfg.Insert, Prefix: s.cfg.Kafka.TopicPrefix, Holder: fmt.Sprintf("%s/%d/rebuild", host, os.Getpid())}, insert.Deps{
+		in, err := insert.New(s.cfg.Insert, insert.Deps{
+			Prefix: s.cfg.Kafka.TopicPrefix, Holder: fmt.Sprintf("%s/%d/rebuild", host, os.Getpid()),
 			Pool: s.Warehouse, Blobs: blobs, Damaged: damaged(s.Control, "tributary warehouse"), Mapping: m, Statements: statements, Codec: codec, Decided: passed.Chain, LearnDecisions: passed.Load, Connect: s.Kafka, Log: s.log,
 		})
 		if err != nil {

@@ -214,7 +214,7 @@ func benchRecord(t testing.TB, l *testLog, n int, random *rand.Rand) *kgo.Record
 // was inserted.
 func plainInsert(t *testing.T, l *testLog, h *History, engine int) cost {
 	t.Helper()
-	conn, err := h.open(h.database) // a connection keeps the memory of its blocks
+	conn, err := h.deps.Open(h.deps.Database) // a connection keeps the memory of its blocks
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func plainInsert(t *testing.T, l *testLog, h *History, engine int) cost {
 					if total.rows == mostPlain {
 						return enough
 					}
-					prepared = append(prepared, &filler{r: r, reader: reader{codec: h.codec}, block: newBlock()})
+					prepared = append(prepared, &filler{r: r, reader: reader{codec: h.deps.Codec}, block: newBlock()})
 				}
 				f := prepared[len(prepared)-1]
 				n := min(len(records), size-f.rows, pieceRows)

@@ -18,13 +18,13 @@ import (
 // A block holds the same rows, column by column, as cells do one by one; and
 // one that is used again holds nothing of what it held before.
 func TestBlockHoldsTheSameRows(t *testing.T) {
-	h := &History{codec: codec(t)}
-	b, r := newBlock(), reader{codec: h.codec}
+	h := &History{deps: Deps{Codec: codec(t)}}
+	b, r := newBlock(), reader{codec: h.deps.Codec}
 	rapid.Check(t, func(t *rapid.T) {
 		b.reset()
 		var want [][]any
 		for range rapid.IntRange(1, 5).Draw(t, "rows") {
-			rec := anyRecord(t, h.codec)
+			rec := anyRecord(t, h.deps.Codec)
 			row, err := h.row(schemas.StatusChangedTopic, rec)
 			if err != nil {
 				t.Fatal(err)

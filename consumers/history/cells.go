@@ -13,7 +13,7 @@ import (
 // row is a record's row.
 func (h *History) row(topic string, rec *kgo.Record) ([]any, error) {
 	c := cells{row: make([]any, 0, 80)}
-	err := (&reader{codec: h.codec}).write(&c, topic, rec)
+	err := (&reader{codec: h.deps.Codec}).write(&c, topic, rec)
 	return c.row, err
 }
 

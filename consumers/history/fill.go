@@ -28,7 +28,7 @@ type filler struct {
 
 // work stores the records that are read until there are no more.
 func (r *rebuild) work(ctx context.Context, read <-chan []*kgo.Record) error {
-	f := &filler{r: r, reader: reader{codec: r.h.codec}, block: newBlock()}
+	f := &filler{r: r, reader: reader{codec: r.h.deps.Codec}, block: newBlock()}
 	defer f.abort()
 	for records := range read {
 		for len(records) > 0 {

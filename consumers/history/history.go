@@ -39,19 +39,23 @@ const Name = "history"
 // default.
 type Open func(database string) (driver.Conn, error)
 
+// Deps are what a History works with.
+type Deps struct {
+	Open     Open
+	Database string // is created when a position is first asked for
+	Codec    *schemas.Codec
+	Prefix   string        // of topics and groups, for the applier
+	Connect  kafka.Factory // for the applier
+	Log      *slog.Logger
+}
+
 // History inserts batches of the event log into ClickHouse. It is a
 // sink.Store, safe for concurrent use. ClickHouse need not be up: every call
 // fails until it is.
 type History struct {
-	// Retention is how long after an event its row may be deleted; 0: rows are
-	// kept for ever. It is set before anything is called.
-	Retention time.Duration
-
-	open     Open
-	database string
-	codec    *schemas.Codec
-	log      *slog.Logger
-	quiet    *kafka.Quiet
+	cfg   config.History
+	deps  Deps
+	quiet *kafka.Quiet
 
 	mu    sync.Mutex
 	conn  *link                   // nil until the tables are there
@@ -75,18 +79,17 @@ type partition struct {
 // offsets need not have records.
 type positions struct{ stored, read int64 }
 
-// New returns a history that writes to the named database, which it creates
-// when first asked for a position. Nothing is sent yet.
-func New(open Open, database string, codec *schemas.Codec, log *slog.Logger) *History {
-	return &History{open: open, database: database, codec: codec, log: log, quiet: kafka.NewQuiet(time.Now), ahead: map[partition]positions{}}
+// New makes a History.
+func New(cfg config.History, d Deps) *History {
+	return &History{cfg: cfg, deps: d, quiet: kafka.NewQuiet(time.Now), ahead: map[partition]positions{}}
 }
 
 // Applier returns what feeds the history from Kafka; its Run is the role. Any
 // number of members may run: Kafka shares the partitions out.
-func (h *History) Applier(cfg config.History, prefix string, connect kafka.Factory, metrics *member.Metrics) *sink.Applier {
+func (h *History) Applier(metrics *member.Metrics) *sink.Applier {
 	return sink.New(sink.Config{
-		Name: Name, Prefix: prefix, Topics: []string{schemas.StatusChangedTopic}, MaxRecords: cfg.Batch, MaxWait: cfg.Wait.D(),
-	}, connect, h, h.log, metrics)
+		Name: Name, Prefix: h.deps.Prefix, Topics: []string{schemas.StatusChangedTopic}, MaxRecords: h.cfg.Batch, MaxWait: h.cfg.Wait.D(),
+	}, h.deps.Connect, h, h.deps.Log, metrics)
 }
 
 // Close gives up the connection.
@@ -116,14 +119,14 @@ func (h *History) ready(ctx context.Context) (*link, error) {
 	if h.conn != nil {
 		return h.conn, nil
 	}
-	if err := historysql.Migrate(ctx, h.open, h.database); err != nil {
+	if err := historysql.Migrate(ctx, h.deps.Open, h.deps.Database); err != nil {
 		return nil, err
 	}
-	conn, err := h.open(h.database)
+	conn, err := h.deps.Open(h.deps.Database)
 	if err != nil {
 		return nil, fmt.Errorf("history: %w", err)
 	}
-	if err := historysql.Expire(ctx, conn, liveTable, h.Retention); err != nil {
+	if err := historysql.Expire(ctx, conn, liveTable, h.cfg.Retention.D()); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	generation, err := generationOf(ctx, conn, liveTable)
@@ -185,7 +188,7 @@ func (h *History) again(conn *link) {
 	}
 	h.conn = nil
 	if err := conn.Close(); err != nil {
-		h.log.Debug("close the connection to ClickHouse", "error", err)
+		h.deps.Log.Debug("close the connection to ClickHouse", "error", err)
 	}
 }
 
@@ -214,7 +217,7 @@ func (h *History) apply(ctx context.Context, conn *link, batch []sink.Range) err
 	if err := h.stored(ctx, conn, missing); err != nil {
 		return err
 	}
-	if h.Retention > 0 {
+	if h.cfg.Retention > 0 {
 		ends := map[partition]int64{}
 		for _, r := range missing {
 			ends[partition{r.Topic, r.Partition}] = r.To
@@ -265,7 +268,7 @@ func (h *History) insert(ctx context.Context, conn *link, ranges []sink.Range) e
 		return fmt.Errorf("history: insert %d records of %s: %w", count, token, err)
 	}
 	defer batch.Abort() //nolint:errcheck // after Send there is nothing to abort
-	b, rd := newBlock(), reader{codec: h.codec}
+	b, rd := newBlock(), reader{codec: h.deps.Codec}
 	for _, r := range ranges {
 		for _, rec := range r.Records {
 			if err := rd.write(b, r.Topic, rec); err != nil {

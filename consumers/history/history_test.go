@@ -14,6 +14,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"tributary/internal/config"
 	"tributary/internal/engine"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
@@ -36,7 +37,7 @@ func fresh(t testing.TB) (*History, driver.Conn) {
 	t.Helper()
 	endpoint := enginetest.ClickHouse(t)
 	database := enginetest.Database(t, endpoint)
-	h := New(func(name string) (driver.Conn, error) { return engine.OpenClickHouse(endpoint, name) }, database, codec(t), slog.New(slog.DiscardHandler))
+	h := New(config.History{}, Deps{Open: func(name string) (driver.Conn, error) { return engine.OpenClickHouse(endpoint, name) }, Database: database, Codec: codec(t), Log: slog.New(slog.DiscardHandler)})
 	conn, err := engine.OpenClickHouse(endpoint, database)
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +93,7 @@ func scan[T any](t testing.TB, conn driver.Conn, sql string) T {
 func TestEachRecordOnce(t *testing.T) {
 	h, conn := fresh(t)
 	for _, r := range [][2]int64{{0, 10}, {0, 10}, {5, 20}, {20, 30}, {0, 30}, {29, 40}} {
-		if err := h.Apply(t.Context(), []sink.Range{span(t, h.codec, r[0], r[1])}); err != nil {
+		if err := h.Apply(t.Context(), []sink.Range{span(t, h.deps.Codec, r[0], r[1])}); err != nil {
 			t.Fatalf("%v: %v", r, err)
 		}
 	}
@@ -173,7 +174,7 @@ func TestEveryFieldHasAColumn(t *testing.T) {
 			t.Fatalf("%s is of a type that this test does not know", name)
 		}
 	}
-	r, err := h.codec.Encode(schemas.Message{ID: schemas.ID("e"), Topic: schemas.StatusChangedTopic, Stage: "s", Time: at, Body: e})
+	r, err := h.deps.Codec.Encode(schemas.Message{ID: schemas.ID("e"), Topic: schemas.StatusChangedTopic, Stage: "s", Time: at, Body: e})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +194,7 @@ func TestPassedPhasesAreRows(t *testing.T) {
 	at := []time.Time{time.Unix(100, 0).UTC(), time.Unix(101, 0).UTC(), time.Unix(102, 0).UTC()}
 	e := &schemas.StatusChanged{Entity: schemas.EntityDocument, Status: "done", Rows: 3, Passed: []schemas.PassedPhase{{Phase: "data", StartedAt: &at[0], FinishedAt: &at[1]}},
 		Phase: "overview", StartedAt: &at[1], FinishedAt: &at[2]}
-	r, err := h.codec.Encode(schemas.Message{ID: schemas.ID("e"), Topic: schemas.StatusChangedTopic, Stage: "s", Time: at[2], Body: e})
+	r, err := h.deps.Codec.Encode(schemas.Message{ID: schemas.ID("e"), Topic: schemas.StatusChangedTopic, Stage: "s", Time: at[2], Body: e})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +216,7 @@ func TestPassedPhasesAreRows(t *testing.T) {
 // is stored, as when the answer to the first was lost.
 func TestALostAnswerDoesNotDouble(t *testing.T) {
 	h, conn := fresh(t)
-	r := span(t, h.codec, 0, 10)
+	r := span(t, h.deps.Codec, 0, 10)
 	c, err := h.ready(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -241,15 +242,15 @@ func TestALostAnswerDoesNotDouble(t *testing.T) {
 // missing.
 func TestGaps(t *testing.T) {
 	h, _ := fresh(t)
-	r := span(t, h.codec, 0, 10)
+	r := span(t, h.deps.Codec, 0, 10)
 	r.To = 15 // 10 to 14 are a transaction's markers
 	if err := h.Apply(t.Context(), []sink.Range{r}); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Apply(t.Context(), []sink.Range{span(t, h.codec, 15, 20)}); err != nil {
+	if err := h.Apply(t.Context(), []sink.Range{span(t, h.deps.Codec, 15, 20)}); err != nil {
 		t.Errorf("after markers: %v", err)
 	}
-	if err := h.Apply(t.Context(), []sink.Range{span(t, h.codec, 22, 25)}); !errors.Is(err, pg.ErrMoved) {
+	if err := h.Apply(t.Context(), []sink.Range{span(t, h.deps.Codec, 22, 25)}); !errors.Is(err, pg.ErrMoved) {
 		t.Errorf("after a gap: %v, want that the position was moved", err)
 	}
 }
@@ -259,13 +260,13 @@ func TestGaps(t *testing.T) {
 func TestClickHouseMayBeDown(t *testing.T) {
 	up, conn := fresh(t)
 	down := errors.New("connection refused")
-	open := up.open
-	up.open = func(string) (driver.Conn, error) { return nil, down }
-	r := span(t, up.codec, 0, 3)
+	open := up.deps.Open
+	up.deps.Open = func(string) (driver.Conn, error) { return nil, down }
+	r := span(t, up.deps.Codec, 0, 3)
 	if err := up.Apply(t.Context(), []sink.Range{r}); !errors.Is(err, down) {
 		t.Fatalf("got %v, want that it is down", err)
 	}
-	up.open = open
+	up.deps.Open = open
 	if err := up.Apply(t.Context(), []sink.Range{r}); err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +279,7 @@ func TestClickHouseMayBeDown(t *testing.T) {
 // ClickHouse holds: nothing.
 func TestADroppedTableIsFilledAgain(t *testing.T) {
 	h, conn := fresh(t)
-	if err := h.Apply(t.Context(), []sink.Range{span(t, h.codec, 0, 10)}); err != nil {
+	if err := h.Apply(t.Context(), []sink.Range{span(t, h.deps.Codec, 0, 10)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := conn.Exec(t.Context(), "DROP TABLE event"); err != nil {
@@ -286,7 +287,7 @@ func TestADroppedTableIsFilledAgain(t *testing.T) {
 	}
 	var err error
 	for range 2 { // the first call may still find the table gone
-		err = h.Apply(t.Context(), []sink.Range{span(t, h.codec, 10, 20)})
+		err = h.Apply(t.Context(), []sink.Range{span(t, h.deps.Codec, 10, 20)})
 	}
 	if !errors.Is(err, pg.ErrMoved) {
 		t.Fatalf("got %v, want that the position was moved", err)
@@ -304,7 +305,7 @@ func TestCancelledApply(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	r := span(t, h.codec, 0, 3)
+	r := span(t, h.deps.Codec, 0, 3)
 	if err := h.Apply(ctx, []sink.Range{r}); err == nil {
 		t.Fatal("a cancelled apply succeeded")
 	}

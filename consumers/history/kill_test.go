@@ -45,7 +45,7 @@ func rebuildAlone(ctx context.Context, args []string) error {
 	}
 	quiet := slog.New(slog.DiscardHandler)
 	settings := config.Default().Kafka
-	h := New(func(name string) (driver.Conn, error) { return engine.OpenClickHouse(endpoint, name) }, database, c, quiet)
+	h := New(config.History{}, Deps{Open: func(name string) (driver.Conn, error) { return engine.OpenClickHouse(endpoint, name) }, Database: database, Codec: c, Log: quiet})
 	_, err = h.Rebuild(ctx, kafka.NewFactory(settings, brokers, quiet), RebuildOptions{
 		Prefix: settings.TopicPrefix, Batch: 60,
 		Progress:       func(int64, int64) { fmt.Println(filling) },
@@ -70,7 +70,7 @@ func TestKilledRebuild(t *testing.T) {
 	l.events(t, 900)
 	server := ownEngine(t)
 	open := func(name string) (driver.Conn, error) { return engine.OpenClickHouse(server.Endpoint(), name) }
-	h := New(open, "killed", l.codec, slog.New(slog.DiscardHandler))
+	h := New(config.History{}, Deps{Open: open, Database: "killed", Codec: l.codec, Log: slog.New(slog.DiscardHandler)})
 	defer h.Close()
 	l.store(t, h)
 	whole := contents(t, open)

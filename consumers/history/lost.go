@@ -158,7 +158,7 @@ func (h *History) look(ctx context.Context, conn *link, p partition, next int64)
 	conn.lost.refills[p] = &refill{parts: parts, next: from, until: next}
 	const msg = "ClickHouse has lost rows that it had stored; they are read from the log again"
 	if missed, due := h.quiet.Due(msg); due && from < next {
-		h.log.Warn(msg, "not_logged", missed, "topic", p.topic, "partition", p.id, "from", from, "to", next, "detached_parts", strings.Join(parts[:min(len(parts), 10)], ", "))
+		h.deps.Log.Warn(msg, "not_logged", missed, "topic", p.topic, "partition", p.id, "from", from, "to", next, "detached_parts", strings.Join(parts[:min(len(parts), 10)], ", "))
 	}
 	return h.refillTo(ctx, conn, p, from)
 }
@@ -260,6 +260,6 @@ func (h *History) detach(ctx context.Context, conn *link, cause error) {
 	err := conn.Exec(ctx, "ALTER TABLE "+liveTable+" DETACH PART ?", found[1])
 	const msg = "ClickHouse cannot read a part of the history, which is set aside; its rows are read from the log again"
 	if missed, due := h.quiet.Due(msg); due {
-		h.log.Error(msg, "part", found[1], "cause", cause, "error", err, "not_logged", missed)
+		h.deps.Log.Error(msg, "part", found[1], "cause", cause, "error", err, "not_logged", missed)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
+	"tributary/internal/config"
 	"tributary/internal/engine"
 	"tributary/internal/engine/chdb"
 	"tributary/internal/pg"
@@ -43,7 +44,7 @@ func newLosing(t *testing.T) *losing {
 
 func (l *losing) history() *History {
 	l.t.Helper()
-	h := New(func(name string) (driver.Conn, error) { return engine.OpenClickHouse(l.engine.Endpoint(), name) }, "lost", l.codec, slog.New(slog.DiscardHandler))
+	h := New(config.History{}, Deps{Open: func(name string) (driver.Conn, error) { return engine.OpenClickHouse(l.engine.Endpoint(), name) }, Database: "lost", Codec: l.codec, Log: slog.New(slog.DiscardHandler)})
 	l.t.Cleanup(func() { _ = h.Close() })
 	return h
 }

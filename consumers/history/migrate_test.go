@@ -9,6 +9,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"tributary/internal/config"
 	"tributary/internal/stage/sink"
 	historysql "tributary/sql/history"
 )
@@ -30,10 +31,10 @@ func migrated(t *testing.T, h *History) []string {
 	t.Helper()
 	var statements []string
 	open := func(database string) (driver.Conn, error) {
-		conn, err := h.open(database)
+		conn, err := h.deps.Open(database)
 		return executing{conn, &statements}, err
 	}
-	if err := historysql.Migrate(t.Context(), open, h.database); err != nil {
+	if err := historysql.Migrate(t.Context(), open, h.deps.Database); err != nil {
 		t.Fatal(err)
 	}
 	if len(statements) == 0 || !strings.HasPrefix(statements[0], "CREATE DATABASE IF NOT EXISTS") {
@@ -77,10 +78,10 @@ func TestAStartExecutesNothingTwice(t *testing.T) {
 // record, whatever was noted of the lost one.
 func TestALostTableIsFilledAnew(t *testing.T) {
 	h, conn := fresh(t)
-	h.Retention = 24 * 365 * 100 * time.Hour
+	h.cfg.Retention = config.Duration(24 * 365 * 100 * time.Hour)
 	migrated(t, h)
 	want := shape(t, conn)
-	if err := h.Apply(t.Context(), []sink.Range{span(t, h.codec, 0, 40)}); err != nil {
+	if err := h.Apply(t.Context(), []sink.Range{span(t, h.deps.Codec, 0, 40)}); err != nil {
 		t.Fatal(err)
 	}
 	exec(t, conn, "INSERT INTO consumed_offset (topic, partition, next, generation) SELECT topic, partition, max(offset) + 1, 0 FROM event GROUP BY topic, partition")
@@ -106,7 +107,7 @@ func TestALostTableIsFilledAnew(t *testing.T) {
 	if at, err := h.Position(t.Context(), topic, 0); err != nil || at != 0 {
 		t.Errorf("the new table is filled from %d, want 0 (%v)", at, err)
 	}
-	h.Retention = 0
+	h.cfg.Retention = 0
 	if diff := gocmp.Diff(want, shape(t, conn)); diff != "" && !strings.Contains(diff, "TTL") {
 		t.Errorf("tables and views (-before +after):\n%s", diff)
 	}

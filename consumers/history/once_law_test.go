@@ -32,7 +32,7 @@ func TestOnceBeyondTheDeduplicationWindow(t *testing.T) {
 		t.Fatal(err)
 	}
 	exec(t, conn, "ALTER TABLE event MODIFY SETTING non_replicated_deduplication_window = 2")
-	first := span(t, h.codec, 0, 10)
+	first := span(t, h.deps.Codec, 0, 10)
 	if err := h.insert(t.Context(), c, []sink.Range{first}); err != nil {
 		t.Fatal(err) // killed here: nothing says so but the rows
 	}
@@ -41,7 +41,7 @@ func TestOnceBeyondTheDeduplicationWindow(t *testing.T) {
 		t.Fatalf("position %d, %v; want 10", at, err)
 	}
 	for n := int64(10); n < 60; n += 10 {
-		if err := other.Apply(t.Context(), []sink.Range{span(t, h.codec, n, n+10)}); err != nil {
+		if err := other.Apply(t.Context(), []sink.Range{span(t, h.deps.Codec, n, n+10)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -66,12 +66,12 @@ func TestOnceBeyondTheDeduplicationWindow(t *testing.T) {
 // growing pauses as after any error, and then all of it is there once.
 func TestTooManyPartsAreWaitedFor(t *testing.T) {
 	h, conn := fresh(t)
-	if err := h.Apply(t.Context(), []sink.Range{span(t, h.codec, 0, 10)}); err != nil {
+	if err := h.Apply(t.Context(), []sink.Range{span(t, h.deps.Codec, 0, 10)}); err != nil {
 		t.Fatal(err)
 	}
 	exec(t, conn, "SYSTEM STOP MERGES event")
 	exec(t, conn, "ALTER TABLE event MODIFY SETTING parts_to_delay_insert = 1, parts_to_throw_insert = 1")
-	next := []sink.Range{span(t, h.codec, 10, 20)}
+	next := []sink.Range{span(t, h.deps.Codec, 10, 20)}
 	for range 2 {
 		err := h.Apply(t.Context(), next)
 		var x *clickhouse.Exception
@@ -93,11 +93,11 @@ func TestTooManyPartsAreWaitedFor(t *testing.T) {
 // insert has its default.
 func TestAColumnComesWhileAnOlderSinkGoesOn(t *testing.T) {
 	h, conn := fresh(t)
-	if err := h.Apply(t.Context(), []sink.Range{span(t, h.codec, 0, 10)}); err != nil {
+	if err := h.Apply(t.Context(), []sink.Range{span(t, h.deps.Codec, 0, 10)}); err != nil {
 		t.Fatal(err)
 	}
 	exec(t, conn, "ALTER TABLE event ADD COLUMN IF NOT EXISTS newer String DEFAULT 'd'")
-	if err := h.Apply(t.Context(), []sink.Range{span(t, h.codec, 10, 20)}); err != nil {
+	if err := h.Apply(t.Context(), []sink.Range{span(t, h.deps.Codec, 10, 20)}); err != nil {
 		t.Fatal(err)
 	}
 	onceEach(t, conn, 20)

@@ -39,7 +39,7 @@ func (h *History) positions(ctx context.Context, conn *link, ranges []sink.Range
 		args = append(args, r.Topic, r.Partition)
 		out[partition{r.Topic, r.Partition}] = 0
 	}
-	if h.Retention > 0 { // the last rows may be gone
+	if h.cfg.Retention > 0 { // the last rows may be gone
 		parts = append(parts, "SELECT topic, partition, max(next) AS next FROM consumed_offset WHERE generation = ? GROUP BY topic, partition")
 		args = append(args, conn.generation)
 	}

@@ -147,7 +147,7 @@ func (r *rebuild) run(ctx context.Context) (err error) {
 	if err := r.fill(ctx, log); err != nil {
 		return err
 	}
-	if r.h.Retention > 0 {
+	if r.h.cfg.Retention > 0 {
 		ends := map[partition]int64{}
 		for p, next := range r.done {
 			ends[partition{schemas.StatusChangedTopic, p}] = next
@@ -228,7 +228,7 @@ func (r *rebuild) makeShadow(ctx context.Context) error {
 	if err := historysql.CreateEvent(ctx, r.conn, r.shadow, r.generation); err != nil {
 		return err
 	}
-	return historysql.Expire(ctx, r.conn, r.shadow, r.h.Retention)
+	return historysql.Expire(ctx, r.conn, r.shadow, r.h.cfg.Retention.D())
 }
 
 func (r *rebuild) drop(ctx context.Context, table string) error {

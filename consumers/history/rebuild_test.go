@@ -11,6 +11,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/twmb/franz-go/pkg/kadm"
 
+	"tributary/internal/config"
 	"tributary/internal/stage/sink"
 	"tributary/schemas"
 )
@@ -36,8 +37,7 @@ func (l *testLog) equal(t testing.TB, h *History) {
 // another is a history in the same database, as another process has it.
 func another(t testing.TB, h *History) *History {
 	t.Helper()
-	other := New(h.open, h.database, h.codec, h.log)
-	other.Retention = h.Retention
+	other := New(h.cfg, h.deps)
 	t.Cleanup(func() {
 		if err := other.Close(); err != nil {
 			t.Error(err)
@@ -233,7 +233,7 @@ func TestRebuildAfterAKill(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	l.equal(t, h)
-	exec(t, conn, "DROP DATABASE "+h.database)
+	exec(t, conn, "DROP DATABASE "+h.deps.Database)
 	h = another(t, h)
 	l.rebuild(t, h, RebuildOptions{})
 	l.equal(t, h)
@@ -246,7 +246,7 @@ func TestRebuildAfterAKill(t *testing.T) {
 // begin again for it.
 func TestRetention(t *testing.T) {
 	h, conn := fresh(t)
-	h.Retention = time.Hour // the events are older
+	h.cfg.Retention = config.Duration(time.Hour) // the events are older
 	l := newLog(t, 1)
 	l.events(t, 40)
 	l.store(t, h)
@@ -267,7 +267,7 @@ func TestRetention(t *testing.T) {
 		t.Errorf("position %d after the rebuild, %v; want 40", at, err)
 	}
 	forever := another(t, h)
-	forever.Retention = 0
+	forever.cfg.Retention = 0
 	l.store(t, forever) // it has nothing yet: all is read again, and kept
 	exec(t, conn, "OPTIMIZE TABLE event FINAL")
 	if n := scan[uint64](t, conn, "SELECT count() FROM log"); n != 40 {

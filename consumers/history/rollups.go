@@ -195,7 +195,7 @@ func (v *verification) rollup(ctx context.Context, r rollup, to map[int32]interv
 		limits = append(limits, fmt.Sprintf("(partition = %d AND offset < %d)", p, i.to))
 	}
 	// What the sink inserts meanwhile is left out, wherever event is read.
-	filter := fmt.Sprintf("{'%s.%s': '%s'}", v.h.database, liveTable, strings.Join(limits, " OR "))
+	filter := fmt.Sprintf("{'%s.%s': '%s'}", v.h.deps.Database, liveTable, strings.Join(limits, " OR "))
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"additional_table_filters": filter}))
 	rows, err := v.conn.Query(ctx, "SELECT toInt32("+r.day+") AS d, toUInt64(sum("+r.count+")), sum(xxHash64(formatRowNoNewline('RowBinary', "+r.key+")) * toUInt64("+r.weight+")) FROM "+r.name+" GROUP BY d")
 	if err != nil {

@@ -41,8 +41,8 @@ func TestTwoMembersKeepEachRecordOnce(t *testing.T) {
 	defer stop()
 	var members errgroup.Group
 	member := func(ctx context.Context) *History {
-		h := New(func(name string) (driver.Conn, error) { return engine.OpenClickHouse(endpoint, name) }, database, c, quiet)
-		a := h.Applier(config.History{Batch: 40, Wait: config.Duration(5 * time.Millisecond)}, settings.TopicPrefix, connect, member.NewMetrics(prometheus.NewRegistry()))
+		h := New(config.History{Batch: 40, Wait: config.Duration(5 * time.Millisecond)}, Deps{Open: func(name string) (driver.Conn, error) { return engine.OpenClickHouse(endpoint, name) }, Database: database, Codec: c, Prefix: settings.TopicPrefix, Connect: connect, Log: quiet})
+		a := h.Applier(member.NewMetrics(prometheus.NewRegistry()))
 		members.Go(func() error {
 			defer h.Close()
 			return a.Run(ctx)

@@ -29,7 +29,7 @@ func TestShadowsAreInTheLogOnly(t *testing.T) {
 		if e.Run, e.Entity = one.run, one.entity; e.Entity == schemas.EntityReplay {
 			e = schemas.StatusChanged{Scope: schemas.Scope{Run: run}, Entity: e.Entity, Status: "running"}
 		}
-		raw, err := h.codec.Encode(schemas.Message{ID: schemas.ID("e", one.run, one.entity), Topic: schemas.StatusChangedTopic, Stage: "validate", Time: at, Body: &e})
+		raw, err := h.deps.Codec.Encode(schemas.Message{ID: schemas.ID("e", one.run, one.entity), Topic: schemas.StatusChangedTopic, Stage: "validate", Time: at, Body: &e})
 		if err != nil {
 			t.Fatal(err)
 		}

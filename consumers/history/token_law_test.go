@@ -15,11 +15,11 @@ func TestTheSameOffsetsAreTheSameInsert(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := span(t, h.codec, 0, 10)
+	first := span(t, h.deps.Codec, 0, 10)
 	if err := h.insert(t.Context(), c, []sink.Range{first}); err != nil {
 		t.Fatal(err)
 	}
-	again := span(t, h.codec, 0, 10)
+	again := span(t, h.deps.Codec, 0, 10)
 	for _, r := range again.Records {
 		r.Value = []byte("read otherwise")
 	}
@@ -30,7 +30,7 @@ func TestTheSameOffsetsAreTheSameInsert(t *testing.T) {
 		t.Errorf("%d rows for 10 records", n)
 	}
 	// Other offsets are another insert, however alike the rows are.
-	if err := h.insert(t.Context(), c, []sink.Range{span(t, h.codec, 10, 20)}); err != nil {
+	if err := h.insert(t.Context(), c, []sink.Range{span(t, h.deps.Codec, 10, 20)}); err != nil {
 		t.Fatal(err)
 	}
 	if n := scan[uint64](t, conn, "SELECT count() FROM event"); n != 20 {

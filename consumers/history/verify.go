@@ -130,8 +130,8 @@ func (h *History) Verify(ctx context.Context, connect kafka.Factory, o VerifyOpt
 		return out, err
 	}
 	v := &verification{o: o, h: h, conn: conn, connect: connect, topic: kafka.TopicName(o.Prefix, schemas.StatusChangedTopic)}
-	if h.Retention > 0 {
-		v.expired = o.Now().Add(-h.Retention)
+	if h.cfg.Retention > 0 {
+		v.expired = o.Now().Add(-h.cfg.Retention.D())
 	}
 	if v.sums, err = newRollupSums(o.Scratch); err != nil {
 		return out, err
@@ -209,7 +209,7 @@ func (h *History) bounds(ctx context.Context, conn *link) (map[int32]interval, e
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("history: what is stored: %w", err)
 	}
-	if h.Retention <= 0 {
+	if h.cfg.Retention <= 0 {
 		return out, nil
 	}
 	noted, err := conn.Query(ctx, "SELECT partition, max(next) FROM consumed_offset WHERE topic = ? AND generation = ? GROUP BY partition", schemas.StatusChangedTopic, conn.generation)

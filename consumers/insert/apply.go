@@ -72,7 +72,7 @@ func (in *Inserter) applyAll(ctx context.Context, db pg.Beginner, epoch int64, a
 func (in *Inserter) gather(ctx context.Context, feed *feed) ([]*item, error) {
 	var group []*item
 	var rows int64
-	for len(group) < in.cfg.Insert.Batch && rows < int64(in.cfg.Insert.BatchRows) {
+	for len(group) < in.cfg.Batch && rows < int64(in.cfg.BatchRows) {
 		var it *item
 		var ok bool
 		if len(group) == 0 {
@@ -118,7 +118,7 @@ func (in *Inserter) gather(ctx context.Context, feed *feed) ([]*item, error) {
 // which is several times faster than its default.
 func (in *Inserter) chooseCompression(ctx context.Context) error {
 	var has bool
-	err := in.d.Pool.QueryRow(ctx, "SELECT coalesce((SELECT 'lz4' = ANY(enumvals) FROM pg_settings WHERE name = 'default_toast_compression'), false)").Scan(&has)
+	err := in.deps.Pool.QueryRow(ctx, "SELECT coalesce((SELECT 'lz4' = ANY(enumvals) FROM pg_settings WHERE name = 'default_toast_compression'), false)").Scan(&has)
 	if err != nil {
 		return fmt.Errorf("ask for the database's compressions: %w", err)
 	}

@@ -36,7 +36,7 @@ func (w *writer) batchEnd(ctx context.Context, it *item) error {
 	}
 	documents = append(documents, judged...)
 	steps := [3]span{{started, w.in.now()}, {}, {}}
-	for i, statements := range [][]warehouse.Statement{w.in.d.Statements.Context, w.in.d.Statements.Overview} {
+	for i, statements := range [][]warehouse.Statement{w.in.deps.Statements.Context, w.in.deps.Statements.Overview} {
 		begun := w.in.now()
 		for _, s := range statements {
 			if _, err := w.tx.Exec(ctx, s.SQL, arguments(s.SQL, centre)...); err != nil {

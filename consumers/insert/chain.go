@@ -46,7 +46,7 @@ type judge struct {
 func newJudge(in *Inserter, at progress) *judge {
 	h := at.head
 	h.Last.Position = at.position - 1
-	return &judge{in: in, head: h, committed: at.position, window: aheadPositions + 2*in.cfg.Insert.Batch, recent: map[int64]chain.Link{}}
+	return &judge{in: in, head: h, committed: at.position, window: aheadPositions + 2*in.cfg.Batch, recent: map[int64]chain.Link{}}
 }
 
 // begin says that reading begins, or begins anew: what was passed over is met
@@ -125,7 +125,7 @@ func (j *judge) repeat(ctx context.Context, l chain.Link, next int64) error {
 		return j.explain(ctx, err)
 	}
 	if known && !same {
-		j.in.d.Log.Warn("a position comes again with another content; the first one counts, since older programs drew it and nothing proves which is genuine",
+		j.in.deps.Log.Warn("a position comes again with another content; the first one counts, since older programs drew it and nothing proves which is genuine",
 			"position", l.Position, "offset", l.Offset, "digest", l.Digest, "first_offset", first.Offset, "first_digest", first.Digest)
 	}
 	return nil
@@ -156,12 +156,12 @@ func (j *judge) turn(ctx context.Context, position, last int64) error {
 // applied.
 func (in *Inserter) links(ctx context.Context, from, to int64, take func(chain.Link)) error {
 	sql := in.target.SQL("SELECT position, digest, topic_offset FROM warehouse.chain WHERE position BETWEEN $1 AND $2 ORDER BY position")
-	return readLinks(ctx, in.d.Pool, take, sql, from, to)
+	return readLinks(ctx, in.deps.Pool, take, sql, from, to)
 }
 
 // allLinks reads what was noted in the live warehouse.
 func (in *Inserter) allLinks(ctx context.Context, take func(chain.Link)) error {
-	return readLinks(ctx, in.d.Pool, take, "SELECT position, digest, topic_offset FROM warehouse.chain ORDER BY position")
+	return readLinks(ctx, in.deps.Pool, take, "SELECT position, digest, topic_offset FROM warehouse.chain ORDER BY position")
 }
 
 func readLinks(ctx context.Context, q pg.Querier, take func(chain.Link), sql string, args ...any) error {
@@ -195,7 +195,7 @@ func (in *Inserter) head(ctx context.Context, at progress) (h chain.Head, err er
 // chainBegin is the position with which the chain begins in the live warehouse; 0
 // if it has not.
 func (in *Inserter) chainBegin(ctx context.Context) (begin int64, err error) {
-	if err = in.d.Pool.QueryRow(ctx, "SELECT coalesce(chain_begin, 0) FROM warehouse.state").Scan(&begin); err != nil {
+	if err = in.deps.Pool.QueryRow(ctx, "SELECT coalesce(chain_begin, 0) FROM warehouse.state").Scan(&begin); err != nil {
 		return 0, fmt.Errorf("read where the chain of positions begins: %w", err)
 	}
 	return begin, nil
@@ -228,7 +228,7 @@ func (in *Inserter) sayStopped(ctx context.Context, epoch int64, err error) erro
 	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer stop()
-	noted := pg.InTx(ctx, in.d.Pool, func(tx pgx.Tx) error {
+	noted := pg.InTx(ctx, in.deps.Pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "UPDATE warehouse.state SET chain_broken = $1, chain_broken_at = next_position", pg.Text(schemas.Cut(text, maxStopText))); err != nil {
 			return fmt.Errorf("note that insertion has stopped: %w", err)
 		}
@@ -254,18 +254,18 @@ func Stopped(ctx context.Context, q pg.Querier) (text string, err error) {
 // readLog judges document.ordered as a whole, up to where it ends now, or to a
 // gap; last is the last position that it holds, also behind the gap.
 func (in *Inserter) readLog(ctx context.Context) (log *chain.Log, last int64, err error) {
-	log = &chain.Log{Decided: in.d.Decided}
+	log = &chain.Log{Decided: in.deps.Decided}
 	whole := true
 	err = in.readWhole(ctx, schemas.DocumentOrderedTopic, func(r *kgo.Record) error {
 		it, err := in.decode(r)
 		l, head := it.link(), log.Head()
-		if _, decided := head.About(l, in.d.Decided); err != nil && !decided {
+		if _, decided := head.About(l, in.deps.Decided); err != nil && !decided {
 			return err
 		}
 		if whole {
 			whole = log.Take(l)
 		}
-		if !whole && !in.d.Decided.Foreign(l.Digest) {
+		if !whole && !in.deps.Decided.Foreign(l.Digest) {
 			last = max(last, l.Position)
 		}
 		return nil

@@ -148,7 +148,7 @@ func TestAPositionThatContradictsAnotherStopsInsertion(t *testing.T) {
 			r.o.produce(r.bootstrap, c.then(r, events)...)
 			for range 2 { // a restart changes nothing
 				registry, log := prometheus.NewRegistry(), &lines{}
-				r.in.d.Metrics, r.in.d.Log = registry, slog.New(slog.NewTextHandler(log, nil))
+				r.in.deps.Metrics, r.in.deps.Log = registry, slog.New(slog.NewTextHandler(log, nil))
 				stop = start(t, r.inserter())
 				if c.broken == "" {
 					r.await(c.applied)
@@ -166,7 +166,7 @@ func TestAPositionThatContradictsAnotherStopsInsertion(t *testing.T) {
 			if got := r.chainBroken(); !strings.HasPrefix(got, c.broken) || (got == "") != (c.broken == "") {
 				t.Errorf("it is said: %q, want %q", got, c.broken)
 			}
-			r.in.d.Metrics = nil
+			r.in.deps.Metrics = nil
 			_, err := r.again().Verify(t.Context(), func(warehouse.TableComparison) error { return nil })
 			var broken *chain.BrokenError
 			if errors.As(err, &broken) != (c.broken != "") {

@@ -72,7 +72,7 @@ func (j *judgement) violations(ctx context.Context, checks []warehouse.Check) (i
 			return 0, fmt.Errorf("savepoint: %w", err)
 		}
 	}
-	tag, err := tx.Exec(ctx, violations(j.w.in.d.Mapping, checks), j.centre)
+	tag, err := tx.Exec(ctx, violations(j.w.in.deps.Mapping, checks), j.centre)
 	if len(checks) == 1 {
 		if err != nil {
 			err = fmt.Errorf("%s: %w", checks[0].File, err)

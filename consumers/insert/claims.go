@@ -48,7 +48,7 @@ func (w *writer) copyContents(ctx context.Context, contents []*content) (shared 
 			return nil, fmt.Errorf("copy to claim: %w", err)
 		}
 	}
-	for _, t := range w.in.d.Mapping.Tables {
+	for _, t := range w.in.deps.Mapping.Tables {
 		var r readers
 		n = 0
 		for _, c := range contents {

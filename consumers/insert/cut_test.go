@@ -53,7 +53,7 @@ func twoCentres(list []step) []step {
 // cut applies positions in transactions as drawn, and works batch ends off as
 // late as drawn and allowed.
 func (b *bench) cut(t *rapid.T, events []*schemas.DocumentOrdered) {
-	e := newEnds(b.in.d.Mapping.Separate())
+	e := newEnds(b.in.deps.Mapping.Separate())
 	for len(events) > 0 {
 		n := rapid.IntRange(1, min(len(events), 8)).Draw(t, "transaction")
 		if end := slices.IndexFunc(events[:n], func(ev *schemas.DocumentOrdered) bool { return ev.What == schemas.PositionBatchEnd }); end >= 0 {

@@ -28,7 +28,7 @@ const hollow = "hollow"
 // stops insertion unless somebody decided about it: the order must not be
 // guessed. What headers say does not matter: no digest covers them.
 func (in *Inserter) decode(r *kgo.Record) (*item, error) {
-	m, err := in.d.Codec.Decode(kafka.FromKgo(r))
+	m, err := in.deps.Codec.Decode(kafka.FromKgo(r))
 	ev, ok := m.Body.(*schemas.DocumentOrdered)
 	switch {
 	case !ok && err == nil:
@@ -72,11 +72,11 @@ func (j *judge) ignore(ctx context.Context, l chain.Link, d chain.Decision) erro
 	}
 	j.ignored = true
 	in := j.in
-	in.d.Log.Info("a record of document.ordered is passed over, as was decided", "offset", l.Offset, "digest", l.Digest, "position", l.Position, "by", d.By, "reason", d.Reason)
+	in.deps.Log.Info("a record of document.ordered is passed over, as was decided", "offset", l.Offset, "digest", l.Digest, "position", l.Position, "by", d.By, "reason", d.Reason)
 	if !in.target.first {
 		return nil
 	}
-	if _, err := in.d.Pool.Exec(ctx, "UPDATE warehouse.state SET chain_broken = '', chain_broken_at = 0 WHERE chain_broken <> ''"); err != nil {
+	if _, err := in.deps.Pool.Exec(ctx, "UPDATE warehouse.state SET chain_broken = '', chain_broken_at = 0 WHERE chain_broken <> ''"); err != nil {
 		return fmt.Errorf("note that insertion goes on: %w", err)
 	}
 	in.metrics.stopped.Set(0)
@@ -94,23 +94,23 @@ func (j *judge) explain(ctx context.Context, err error) error {
 			// Of a position that is lost nothing was noted: what made it lost was
 			// applied next.
 			var digest []byte
-			err := j.in.d.Pool.QueryRow(ctx, "SELECT digest FROM warehouse.chain WHERE position > $1 ORDER BY position LIMIT 1", broken.Found.Position).Scan(&digest)
+			err := j.in.deps.Pool.QueryRow(ctx, "SELECT digest FROM warehouse.chain WHERE position > $1 ORDER BY position LIMIT 1", broken.Found.Position).Scan(&digest)
 			if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 				return fmt.Errorf("read digests of positions: %w", err)
 			}
 			copy(first[:], digest)
 		}
-		broken.Rebuild = j.in.d.Decided.Foreign(first)
+		broken.Rebuild = j.in.deps.Decided.Foreign(first)
 	}
 	return fmt.Errorf("document.ordered: %w", err)
 }
 
 // learn has what was decided known before anything is read.
 func (in *Inserter) learn(ctx context.Context) error {
-	if in.d.LearnDecisions == nil {
+	if in.deps.LearnDecisions == nil {
 		return nil
 	}
-	if err := in.d.LearnDecisions(ctx); err != nil {
+	if err := in.deps.LearnDecisions(ctx); err != nil {
 		return fmt.Errorf("learn which records are passed over: %w", err)
 	}
 	return nil

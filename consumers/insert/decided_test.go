@@ -58,7 +58,7 @@ func (p *persons) decide(value []byte, how string) {
 // judged is a bench whose readers ask persons.
 func judged(t *testing.T) (*rebuilt, *persons) {
 	r, p := rebuildBench(t), &persons{}
-	r.in.d.LearnDecisions, r.in.d.Decided = p.learn, p.decided
+	r.in.deps.LearnDecisions, r.in.deps.Decided = p.learn, p.decided
 	return r, p
 }
 
@@ -168,7 +168,7 @@ func TestInsertionGoesOnBehindWhatIsDecided(t *testing.T) {
 			all, at := c.topic(r, e)
 			r.write(all...)
 			registry, log := prometheus.NewRegistry(), &lines{}
-			r.in.d.Metrics, r.in.d.Log = registry, slog.New(slog.NewTextHandler(log, nil))
+			r.in.deps.Metrics, r.in.deps.Log = registry, slog.New(slog.NewTextHandler(log, nil))
 			stop := start(t, r.inserter())
 			r.eventually("the stop", func() bool {
 				return gauge(t, registry, "tributary_insert_stopped") == 1 && strings.Contains(log.String(), c.says)
@@ -188,7 +188,7 @@ func TestInsertionGoesOnBehindWhatIsDecided(t *testing.T) {
 			if stopped, broken := gauge(t, registry, "tributary_insert_stopped"), gauge(t, registry, "tributary_insert_chain_broken"); stopped+broken > 0 {
 				t.Errorf("stopped %v, broken %v", stopped, broken)
 			}
-			r.in.d.Metrics = nil
+			r.in.deps.Metrics = nil
 			same(t, "positions that nobody took", r.texts("SELECT p FROM generate_series(1, 7) p EXCEPT SELECT position FROM warehouse.chain ORDER BY 1"), append([]string{}, c.lost...))
 			same(t, "document 3", strings.Join(r.texts("SELECT rtrim(state || ' ' || exception) FROM warehouse.document WHERE position = 3"), ""), c.state)
 			told := strings.Contains(strings.Join(r.told(), "\n"), "upload failed passed_over")
@@ -213,7 +213,7 @@ func TestADecisionHoldsForNoOtherBytes(t *testing.T) {
 	r.write(r.records(e[0], first, second, e[1])...)
 	p.decide(r.o.record(first).Value, "foreign")
 	log := &lines{}
-	r.in.d.Log = slog.New(slog.NewTextHandler(log, nil))
+	r.in.deps.Log = slog.New(slog.NewTextHandler(log, nil))
 	stop := start(t, r.inserter())
 	r.eventually("the stop", func() bool {
 		return strings.Contains(log.String(), "chain_broken: the record of position 2 at offset 2")
@@ -278,7 +278,7 @@ func TestARebuildGoesWithoutWhatWasForged(t *testing.T) {
 	fake := forged(e[2], 3, e[2].Previous)
 	r.write(r.records(e[0], e[1], fake, e[2], e[3], e[4], e[5], e[6])...)
 	log := &lines{}
-	r.in.d.Log = slog.New(slog.NewTextHandler(log, nil))
+	r.in.deps.Log = slog.New(slog.NewTextHandler(log, nil))
 	stop := start(t, r.inserter())
 	says := func(text string) { r.eventually(text, func() bool { return strings.Contains(log.String(), text) }) }
 	says("position_taken_twice: the record of position 3 at offset 3")
@@ -320,7 +320,7 @@ func TestARebuildBringsBackWhatWasWronglyLost(t *testing.T) {
 	p.decide(r.o.record(fake).Value, "missing")
 	r.write(r.records(e[0], e[1], fake)...)
 	log := &lines{}
-	r.in.d.Log = slog.New(slog.NewTextHandler(log, nil))
+	r.in.deps.Log = slog.New(slog.NewTextHandler(log, nil))
 	stop := start(t, r.inserter())
 	r.await(6)
 	r.write(r.records(e[2:7]...)...)
@@ -351,7 +351,7 @@ func TestAStopIsNotSaidOnceItsRecordIsPassedOver(t *testing.T) {
 	fake := forged(e[0], 1, chain.Start)
 	r.write(r.records(e[0], e[1], fake)...)
 	registry := prometheus.NewRegistry()
-	r.in.d.Metrics = registry
+	r.in.deps.Metrics = registry
 	stop := start(t, r.inserter())
 	said := func() bool {
 		return gauge(t, registry, "tributary_insert_stopped") == 1 && gauge(t, registry, "tributary_insert_chain_broken") == 1 && r.chainBroken() != ""

@@ -144,7 +144,7 @@ func (in *Inserter) finishEnds(ctx context.Context, db pg.Beginner, epoch int64)
 
 // dueEnds reads the batch ends that are due, in order.
 func (in *Inserter) dueEnds(ctx context.Context) ([]*item, error) {
-	rows, err := in.d.Pool.Query(ctx, "SELECT event, trace, ordered FROM warehouse.batch_end ORDER BY position")
+	rows, err := in.deps.Pool.Query(ctx, "SELECT event, trace, ordered FROM warehouse.batch_end ORDER BY position")
 	if err != nil {
 		return nil, fmt.Errorf("read batch ends that are due: %w", err)
 	}

@@ -43,8 +43,8 @@ func TestLoadingGoesOnBesideABatchEnd(t *testing.T) {
 			if _, err := tx.Exec(t.Context(), "LOCK TABLE warehouse.data_check IN EXCLUSIVE MODE"); err != nil {
 				t.Fatal(err)
 			}
-			in := b.running(o, bootstrap, b.in.d.Log)
-			in.d.Blobs = b.blobs
+			in := b.running(o, bootstrap, b.in.deps.Log)
+			in.deps.Blobs = b.blobs
 			stop := start(t, in)
 			b.eventually("the other centre's batch", func() bool {
 				return fmt.Sprint(b.texts("SELECT next_position FROM warehouse.state")) == "[5]"
@@ -56,8 +56,8 @@ func TestLoadingGoesOnBesideABatchEnd(t *testing.T) {
 			}
 			if killed {
 				stop()
-				in = b.running(o, bootstrap, b.in.d.Log)
-				in.d.Blobs = b.blobs
+				in = b.running(o, bootstrap, b.in.deps.Log)
+				in.deps.Blobs = b.blobs
 				stop = start(t, in)
 			}
 			if err := tx.Rollback(t.Context()); err != nil {
@@ -140,8 +140,8 @@ func TestDeadlyBatchEnd(t *testing.T) {
 	if err := b.applyGroup([]*schemas.DocumentOrdered{b.batchEnd("batch")}); err != nil {
 		t.Fatal(err)
 	}
-	statements := b.in.d.Statements
-	b.in.d.Statements = nil // whoever works it off panics
+	statements := b.in.deps.Statements
+	b.in.deps.Statements = nil // whoever works it off panics
 	pauses := b.pauses()
 	for range 2 * maxTries {
 		if err := b.in.finishEnds(t.Context(), b.pool, b.epoch); err == nil {
@@ -151,7 +151,7 @@ func TestDeadlyBatchEnd(t *testing.T) {
 	if len(*pauses) != 2*maxTries-1 || (*pauses)[0] != deathPause || (*pauses)[len(*pauses)-1] != deathPauseMax {
 		t.Errorf("pauses %v do not grow", *pauses)
 	}
-	b.in.d.Statements = statements
+	b.in.deps.Statements = statements
 	b.must(b.event(doc{inc: 2, entry: "2.xml", xml: mice("H", "m2=a"), batch: "2"}))
 	same(t, "told", b.told(), []string{"1.xml upload done  0", "2.xml upload done  0", "1.xml data done  1", "1.xml context done  1", "1.xml overview done  1", "batch"})
 	same(t, "tries", b.texts("SELECT count(*) FROM warehouse.try"), []string{"0"})

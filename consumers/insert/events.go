@@ -18,7 +18,7 @@ func (w *writer) tell(cause *item, key, kind string, body *schemas.StatusChanged
 		return nil // it was told when it was done first
 	}
 	now := w.in.now().UTC()
-	r, err := w.in.d.Codec.Encode(schemas.Message{
+	r, err := w.in.deps.Codec.Encode(schemas.Message{
 		ID: schemas.EventID(Stage, cause.ev.Run, cause.id, kind, ordinal...), Topic: schemas.StatusChangedTopic, Key: key, Stage: Stage,
 		Subject: subjectOf(body), Time: now, Traceparent: cause.trace, Body: body,
 	})
@@ -55,7 +55,7 @@ func (w *writer) uploaded(it *item, rows int64, failure *mapping.DocumentError) 
 		Entity: schemas.EntityDocument, Attempt: ev.Attempt, Outcome: ev.Download + "/" + ev.Unzip,
 		FileDate: ev.FileDate, FileInc: ev.FileInc,
 		Phase: string(schemas.Upload), Status: string(schemas.Done), Rows: rows, Bytes: ev.Size, Position: ev.Position,
-		StartedAt: at(w.applied), FinishedAt: at(w.in.now()), VersionOf: w.in.d.Versions.Of(string(schemas.Upload), ev.Kind),
+		StartedAt: at(w.applied), FinishedAt: at(w.in.now()), VersionOf: w.in.deps.Versions.Of(string(schemas.Upload), ev.Kind),
 	}
 	e.Centre = centreOf(ev)
 	if failure != nil {
@@ -85,7 +85,7 @@ func (w *writer) tellChecked(it *item, e schemas.StatusChanged, errs []schemas.E
 }
 
 // checkedBy is the version of what judges at batch ends.
-func (w *writer) checkedBy() string { return w.in.d.Versions.Of(string(schemas.Data), "") }
+func (w *writer) checkedBy() string { return w.in.deps.Versions.Of(string(schemas.Data), "") }
 
 // batchEnded tells that a batch's end has been reached, and, where all records
 // of the centre were checked, by what: most of their documents are not told of.

@@ -34,7 +34,7 @@ func (p panicking) Open(ctx context.Context, name string) (blob.Blob, error) {
 
 func TestPanicIsQuarantined(t *testing.T) {
 	b := newBench(t)
-	b.in.d.Blobs = panicking{b.blobs, "bad"}
+	b.in.deps.Blobs = panicking{b.blobs, "bad"}
 	b.must(b.event(doc{inc: 1, entry: "1.xml", archive: "bad", xml: mice("H", "m1=a")}), b.event(doc{inc: 2, entry: "2.xml", xml: mice("H", "m2=a")}))
 	same(t, "told", b.told(), []string{"1.xml upload failed quarantined 0", "2.xml upload done  0"})
 }
@@ -181,12 +181,12 @@ func TestTwoMembersGiveTheSame(t *testing.T) {
 	o := order(t, c, alone.codec)
 	bootstrap := enginetest.Broker(t)
 	o.produce(bootstrap, o.events...)
-	stop := start(t, alone.running(o, bootstrap, alone.in.d.Log))
+	stop := start(t, alone.running(o, bootstrap, alone.in.deps.Log))
 	alone.await(int64(len(o.events)))
 	stop()
 
-	a, z := both.running(o, bootstrap, both.in.d.Log), both.running(o, bootstrap, both.in.d.Log)
-	a.cfg.Holder, z.cfg.Holder, a.cfg.Insert.Batch, z.cfg.Insert.Batch = "a", "z", 3, 2
+	a, z := both.running(o, bootstrap, both.in.deps.Log), both.running(o, bootstrap, both.in.deps.Log)
+	a.deps.Holder, z.deps.Holder, a.cfg.Batch, z.cfg.Batch = "a", "z", 3, 2
 	stopA, stopZ := start(t, a), start(t, z)
 	both.await(1)
 	stopA()
@@ -217,7 +217,7 @@ func TestSchemaIsDocumented(t *testing.T) {
 			AND col_description(c.oid, a.attnum) IS NULL ORDER BY 1, 2`), []string{})
 	same(t, "relations without comment", b.texts(`SELECT c.relname FROM pg_class c
 		WHERE c.relnamespace = 'warehouse'::regnamespace AND c.relkind IN ('r', 'v') AND c.relname <> 'schema_version' AND obj_description(c.oid) IS NULL`), []string{})
-	for _, table := range b.in.d.Mapping.Tables {
+	for _, table := range b.in.deps.Mapping.Tables {
 		if _, err := b.pool.Exec(t.Context(), "SELECT "+strings.Join(table.ColumnNames(), ", ")+" FROM "+pgx.Identifier{"warehouse", table.Name}.Sanitize()); err != nil {
 			t.Errorf("%s: %v", table.Name, err)
 		}

@@ -120,12 +120,12 @@ func (in *Inserter) poll(ctx context.Context, at progress, f *feed) error {
 			if order.meets(l) {
 				return nil
 			}
-			d, decided := order.head.About(l, in.d.Decided)
+			d, decided := order.head.About(l, in.deps.Decided)
 			if err != nil && !decided {
 				return err
 			}
 			if r.Offset == at.offset-1 && it.ev.Position < at.position-1 && !decided {
-				in.d.Log.Warn("document.ordered holds a lower position than was applied from this offset: was the topic, or the control database, replaced by an older one? What it orders is ignored up to the warehouse's position",
+				in.deps.Log.Warn("document.ordered holds a lower position than was applied from this offset: was the topic, or the control database, replaced by an older one? What it orders is ignored up to the warehouse's position",
 					"offset", r.Offset, "position", it.ev.Position, "applied", at.position-1)
 			}
 			next := order.head.Last.Position + 1
@@ -147,7 +147,7 @@ func (in *Inserter) poll(ctx context.Context, at progress, f *feed) error {
 			return in.dispatch(ctx, f, it)
 		})
 		if errors.Is(err, ErrGap) && !again && offset > 0 {
-			in.d.Log.Warn("positions are missing; reading document.ordered from its beginning", "error", err)
+			in.deps.Log.Warn("positions are missing; reading document.ordered from its beginning", "error", err)
 			offset, again = 0, true
 			continue
 		}
@@ -157,8 +157,8 @@ func (in *Inserter) poll(ctx context.Context, at progress, f *feed) error {
 
 // consume reads the topic's one partition from an offset on.
 func (in *Inserter) consume(ctx context.Context, offset int64, take func(*kgo.Record) error) error {
-	topic := kafka.TopicName(in.cfg.Prefix, schemas.DocumentOrderedTopic)
-	client, err := in.d.Connect(kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {0: kgo.NewOffset().At(offset)}}))
+	topic := kafka.TopicName(in.deps.Prefix, schemas.DocumentOrderedTopic)
+	client, err := in.deps.Connect(kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {0: kgo.NewOffset().At(offset)}}))
 	if err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (in *Inserter) consume(ctx context.Context, offset int64, take func(*kgo.Re
 				return
 			}
 			if _, due := quiet.Due("fetch"); due {
-				in.d.Log.Warn("document.ordered cannot be read; trying again", "error", err)
+				in.deps.Log.Warn("document.ordered cannot be read; trying again", "error", err)
 			}
 		})
 		if anew != nil {
@@ -186,7 +186,7 @@ func (in *Inserter) consume(ctx context.Context, offset int64, take func(*kgo.Re
 		for iter := fetches.RecordIter(); !iter.Done(); {
 			r := iter.Next()
 			if r.Offset < asked {
-				in.d.Log.Warn("document.ordered ends before the offset that was applied last: was it deleted and made anew? It is read from its beginning, and what it orders is ignored up to the warehouse's position",
+				in.deps.Log.Warn("document.ordered ends before the offset that was applied last: was it deleted and made anew? It is read from its beginning, and what it orders is ignored up to the warehouse's position",
 					"asked", asked, "offset", r.Offset)
 			}
 			asked = 0

@@ -19,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/internal/blob"
+	"tributary/internal/config"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/mapping"
 	"tributary/internal/pg"
@@ -94,7 +95,7 @@ func newBenchOf(t testing.TB, profile fs.FS) *bench {
 		t.Fatal(err)
 	}
 	b := &bench{t: t, pool: pool, blobs: memory{}, lost: map[string]bool{}, at: progress{position: 1}, codec: codec}
-	b.in, err = New(Config{Prefix: "t", Holder: "test"}, Deps{Pool: pool, Blobs: b.blobs, Damaged: b.damaged, Mapping: m, Statements: statements, Codec: codec,
+	b.in, err = New(config.Insert{}, Deps{Prefix: "t", Holder: "test", Pool: pool, Blobs: b.blobs, Damaged: b.damaged, Mapping: m, Statements: statements, Codec: codec,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		t.Fatal(err)
@@ -255,7 +256,7 @@ func (b *bench) must(events ...*schemas.DocumentOrdered) {
 
 func (b *bench) hash() string {
 	b.t.Helper()
-	h, err := warehouse.Hash(b.t.Context(), b.pool, b.in.d.Mapping)
+	h, err := warehouse.Hash(b.t.Context(), b.pool, b.in.deps.Mapping)
 	if err != nil {
 		b.t.Fatal(err)
 	}

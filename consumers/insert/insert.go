@@ -58,15 +58,10 @@ const (
 	deathPauseMax  = 30 * time.Second
 )
 
-// Config is what insert needs.
-type Config struct {
-	Insert config.Insert
-	Prefix string // of the topics' names
-	Holder string // names this member in the lease: host, process and role
-}
-
-// Deps are the services that insert works with.
+// Deps are what an Inserter works with.
 type Deps struct {
+	Prefix     string        // of the topics' names
+	Holder     string        // names this member in the lease: host, process and role
 	Pool       *pgxpool.Pool // of the warehouse's database
 	Blobs      blob.Store
 	Damaged    blob.Report // tells control of stored bytes that can't be used; nil: nobody can have them anew
@@ -83,10 +78,10 @@ type Deps struct {
 	Metrics        prometheus.Registerer
 }
 
-// Inserter applies positions. New makes one.
+// Inserter applies positions.
 type Inserter struct {
-	cfg     Config
-	d       Deps
+	cfg     config.Insert
+	deps    Deps
 	metrics *metrics
 
 	settings string // of transactions, besides those that are always made
@@ -98,27 +93,27 @@ type Inserter struct {
 	after    func(time.Duration) <-chan time.Time
 }
 
-// New makes an inserter; it does nothing before Run. It fails only for checks
-// that don't fit the mapping.
-func New(cfg Config, d Deps) (*Inserter, error) {
+// New makes an Inserter; limits that are 0 get their defaults. It fails only for
+// checks that don't fit the mapping.
+func New(cfg config.Insert, d Deps) (*Inserter, error) {
 	if err := d.Statements.Fit(d.Mapping); err != nil {
 		return nil, err
 	}
 	fill := config.Default().Insert
-	if cfg.Insert.Batch <= 0 {
-		cfg.Insert.Batch = fill.Batch
+	if cfg.Batch <= 0 {
+		cfg.Batch = fill.Batch
 	}
-	if cfg.Insert.BatchRows <= 0 {
-		cfg.Insert.BatchRows = fill.BatchRows
+	if cfg.BatchRows <= 0 {
+		cfg.BatchRows = fill.BatchRows
 	}
-	if cfg.Insert.Parallelism <= 0 {
-		cfg.Insert.Parallelism = fill.Parallelism
+	if cfg.Parallelism <= 0 {
+		cfg.Parallelism = fill.Parallelism
 	}
-	if cfg.Insert.LeaseTTL <= 0 {
-		cfg.Insert.LeaseTTL = fill.LeaseTTL
+	if cfg.LeaseTTL <= 0 {
+		cfg.LeaseTTL = fill.LeaseTTL
 	}
-	return &Inserter{cfg: cfg, d: d, target: target{first: true}, metrics: newMetrics(d.Metrics), ahead: semaphore.NewWeighted(aheadBytes),
-		workers: semaphore.NewWeighted(int64(cfg.Insert.Parallelism)), now: time.Now, after: time.After}, nil
+	return &Inserter{cfg: cfg, deps: d, target: target{first: true}, metrics: newMetrics(d.Metrics), ahead: semaphore.NewWeighted(aheadBytes),
+		workers: semaphore.NewWeighted(int64(cfg.Parallelism)), now: time.Now, after: time.After}, nil
 }
 
 // AppliedPosition is the last position up to which all are applied, batch ends
@@ -176,7 +171,7 @@ func (in *Inserter) Run(ctx context.Context) error {
 		failures++
 		in.metrics.stopped.Set(1)
 		pause := pauses.Jittered(failures)
-		in.d.Log.Error("insertion has stopped for all centres; it is tried again", "error", err, "failures", failures, "pause", pause)
+		in.deps.Log.Error("insertion has stopped for all centres; it is tried again", "error", err, "failures", failures, "pause", pause)
 		select {
 		case <-ctx.Done():
 		case <-time.After(pause):
@@ -186,7 +181,7 @@ func (in *Inserter) Run(ctx context.Context) error {
 }
 
 func (in *Inserter) lease() pg.Lease {
-	return pg.Lease{Pool: in.d.Pool, Schema: warehouse.Schema, Name: Stage, Holder: in.cfg.Holder, TTL: in.cfg.Insert.LeaseTTL.D()}
+	return pg.Lease{Pool: in.deps.Pool, Schema: warehouse.Schema, Name: Stage, Holder: in.deps.Holder, TTL: in.cfg.LeaseTTL.D()}
 }
 
 // progress is how far the warehouse has come.
@@ -223,16 +218,16 @@ func (in *Inserter) sayLost(ctx context.Context, epoch int64, err error) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer stop()
 	holder := "nobody knows who"
-	if err := in.d.Pool.QueryRow(ctx, "SELECT holder FROM warehouse.lease WHERE name = $1", Stage).Scan(&holder); err != nil {
-		in.d.Log.Debug("who holds insert's lease can't be asked", "error", err)
+	if err := in.deps.Pool.QueryRow(ctx, "SELECT holder FROM warehouse.lease WHERE name = $1", Stage).Scan(&holder); err != nil {
+		in.deps.Log.Debug("who holds insert's lease can't be asked", "error", err)
 	}
-	args := []any{"holder", holder, "epoch", epoch, "lease", in.cfg.Insert.LeaseTTL.D(), "error", err}
-	if renewed := in.renewed.Load(); renewed != nil && time.Since(*renewed) < in.cfg.Insert.LeaseTTL.D() {
-		in.d.Log.Info("insertion pauses in this process: its lease was taken over while it held it, as warehouse rebuild and warehouse verify do for a moment. "+
+	args := []any{"holder", holder, "epoch", epoch, "lease", in.cfg.LeaseTTL.D(), "error", err}
+	if renewed := in.renewed.Load(); renewed != nil && time.Since(*renewed) < in.cfg.LeaseTTL.D() {
+		in.deps.Log.Info("insertion pauses in this process: its lease was taken over while it held it, as warehouse rebuild and warehouse verify do for a moment. "+
 			"What was under way here has changed nothing; this process now waits for its turn", args...)
 		return
 	}
-	in.d.Log.Warn("insertion stops in this process: another member has taken over, since this one was stopped or cut off for longer than the lease lasts. "+
+	in.deps.Log.Warn("insertion stops in this process: another member has taken over, since this one was stopped or cut off for longer than the lease lasts. "+
 		"What was under way here has changed nothing; this process now waits for its turn", args...)
 }
 
@@ -245,7 +240,7 @@ func (in *Inserter) lost(ctx context.Context, err error, epoch int64) bool {
 	if errors.Is(err, pg.ErrLeaseLost) || told() {
 		return true
 	}
-	err = pg.InTx(ctx, in.d.Pool, func(tx pgx.Tx) error { return in.lease().Check(ctx, tx, epoch) })
+	err = pg.InTx(ctx, in.deps.Pool, func(tx pgx.Tx) error { return in.lease().Check(ctx, tx, epoch) })
 	return errors.Is(err, pg.ErrLeaseLost) || told()
 }
 
@@ -254,7 +249,7 @@ func (in *Inserter) insert(ctx context.Context, epoch int64) error {
 	if err := in.learn(ctx); err != nil {
 		return err
 	}
-	at, err := in.progress(ctx, in.d.Pool, "")
+	at, err := in.progress(ctx, in.deps.Pool, "")
 	if err != nil {
 		return err
 	}
@@ -264,16 +259,16 @@ func (in *Inserter) insert(ctx context.Context, epoch int64) error {
 	if at.head, err = in.head(ctx, at); err != nil {
 		return err
 	}
-	in.d.Log.Info("insertion begins", "next_position", at.position, "next_offset", at.offset, "epoch", epoch)
+	in.deps.Log.Info("insertion begins", "next_position", at.position, "next_offset", at.offset, "epoch", epoch)
 	in.metrics.position.Set(float64(at.position - 1))
 	// Connections of their own: a connection that has never seen the checks
 	// takes longer to plan than to run them.
-	loading, err := in.d.Pool.Acquire(ctx)
+	loading, err := in.deps.Pool.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("connect to the warehouse: %w", err)
 	}
 	defer loading.Release()
-	ending, err := in.d.Pool.Acquire(ctx)
+	ending, err := in.deps.Pool.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("connect to the warehouse: %w", err)
 	}
@@ -282,7 +277,7 @@ func (in *Inserter) insert(ctx context.Context, epoch int64) error {
 		return err
 	}
 	work, ctx := errgroup.WithContext(ctx)
-	ends := newEnds(in.d.Mapping.Separate())
+	ends := newEnds(in.deps.Mapping.Separate())
 	work.Go(func() error { return in.workOff(ctx, ending, epoch, ends) })
 	work.Go(func() error {
 		feed := in.read(ctx, at)

@@ -174,7 +174,7 @@ func (w *writer) activeChecks(ctx context.Context) ([]warehouse.Check, error) {
 		return nil, fmt.Errorf("loaded reference tables: %w", err)
 	}
 	var out []warehouse.Check
-	for _, c := range w.in.d.Statements.Checks {
+	for _, c := range w.in.deps.Statements.Checks {
 		if !slices.ContainsFunc(c.Needs, func(name string) bool { return !slices.Contains(loaded, name) }) {
 			out = append(out, c)
 		}
@@ -206,7 +206,7 @@ func (w *writer) closeGone(ctx context.Context, centre string) ([]int64, error) 
 	for _, f := range warehouse.ClaimFindings() {
 		claims = append(claims, f.Name)
 	}
-	for _, c := range w.in.d.Statements.Checks {
+	for _, c := range w.in.deps.Statements.Checks {
 		tests = append(tests, c.Name)
 	}
 	rows, err := w.tx.Query(ctx, `WITH gone AS (

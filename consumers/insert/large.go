@@ -59,7 +59,7 @@ func (w *writer) stream(ctx context.Context, it *item) (int64, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		defer close(chunks)
-		s := &streaming{ctx: ctx, ev: it.ev, tables: len(w.in.d.Mapping.Tables), chunks: chunks}
+		s := &streaming{ctx: ctx, ev: it.ev, tables: len(w.in.deps.Mapping.Tables), chunks: chunks}
 		s.content = newContent(s.tables)
 		err := w.in.readDocument(ctx, it, s)
 		if err == nil {

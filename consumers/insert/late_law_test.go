@@ -84,7 +84,7 @@ func TestTheLeaseIsLostWhileAsking(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	b.in.d.Pool = pool
+	b.in.deps.Pool = pool
 	if !b.in.lost(held, errors.New("refused"), b.epoch) {
 		t.Error("a member does not know that another has taken over")
 	}

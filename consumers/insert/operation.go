@@ -34,7 +34,7 @@ func (w *writer) operate(ctx context.Context, it *item) error {
 	state := OutcomeDone
 	if failure != nil {
 		state, message = OutcomeFailed, failure.Error()
-		w.in.d.Log.Warn("an operation has failed", "what", it.ev.What, "operation", it.ev.Batch, "position", it.ev.Position, "error", failure)
+		w.in.deps.Log.Warn("an operation has failed", "what", it.ev.What, "operation", it.ev.Batch, "position", it.ev.Position, "error", failure)
 	}
 	_, err = w.tx.Exec(ctx, `INSERT INTO warehouse.operation_outcome (operation, position, state, message) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (operation) DO UPDATE SET position = $2, state = $3, message = $4`, operationID(it.ev.Batch), it.ev.Position, state, pg.Text(message))
@@ -89,7 +89,7 @@ func (w *writer) checkAgain(ctx context.Context, it *item) (string, error) {
 	if _, err := w.tx.Exec(ctx, "INSERT INTO warehouse.recheck (centre, test) VALUES ($1, $2) ON CONFLICT DO NOTHING", centre, allChecks); err != nil {
 		return "", fmt.Errorf("ask for checks to be done again: %w", err)
 	}
-	return fmt.Sprintf("the records of %s are judged again by %d checks", centre, len(w.in.d.Statements.Checks)), nil
+	return fmt.Sprintf("the records of %s are judged again by %d checks", centre, len(w.in.deps.Statements.Checks)), nil
 }
 
 // The states of an operation that has been applied.

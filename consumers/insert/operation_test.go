@@ -121,9 +121,9 @@ func TestForgottenCheck(t *testing.T) {
 	b.must(append(b.version(doc{inc: 1, kind: "experiment", entry: "e.xml", xml: experiments("e1 m1 -1")}, doc{inc: 1, entry: "s.xml", xml: mice("H", "m1=1")}), b.batchEnd("batch"))...)
 	same(t, "found", b.texts("SELECT test FROM warehouse.finding WHERE open"), []string{"value_negative"})
 	b.told()
-	s := *b.in.d.Statements
+	s := *b.in.deps.Statements
 	s.Checks = s.Checks[:2]
-	b.in.d.Statements = &s
+	b.in.deps.Statements = &s
 	b.must(b.batchEnd("2"))
 	same(t, "told", b.told(), []string{"e.xml data done  2", "e.xml context done  2", "e.xml overview done  2", "batch"})
 	b.sound()
@@ -132,7 +132,7 @@ func TestForgottenCheck(t *testing.T) {
 // A check that fails stops insertion, and is named.
 func TestFailingCheckIsNamed(t *testing.T) {
 	b := newBench(t)
-	good := *b.in.d.Statements
+	good := *b.in.deps.Statements
 	bad := good
 	bad.Checks = slices.Clone(good.Checks)
 	for i := range bad.Checks {
@@ -140,12 +140,12 @@ func TestFailingCheckIsNamed(t *testing.T) {
 			bad.Checks[i].SQL = "SELECT c.position, c.record, c.record, 1 / (c.record - c.record), 'x' FROM candidate c"
 		}
 	}
-	b.in.d.Statements = &bad
+	b.in.deps.Statements = &bad
 	b.must(b.version(doc{inc: 1, kind: "experiment", entry: "e.xml", xml: experiments("e1 m1 -1")})...)
 	if err := b.apply(b.batchEnd("batch")); err == nil || !strings.Contains(err.Error(), "sql/checks/value_negative.sql: ERROR: division by zero") {
 		t.Errorf("error %v", err)
 	}
-	b.in.d.Statements = &good
+	b.in.deps.Statements = &good
 	b.must(b.batchEnd("batch"))
 	same(t, "found", b.texts("SELECT test FROM warehouse.finding WHERE open ORDER BY 1"), []string{"specimen_unknown", "value_negative"})
 }

@@ -55,7 +55,7 @@ func poison(err error) *mapping.DocumentError {
 }
 
 func (in *Inserter) prepareOnce(ctx context.Context, it *item) (*prepared, error) {
-	g := &gathering{ev: it.ev, content: newContent(len(in.d.Mapping.Tables)), seen: map[mapping.ID]int{}}
+	g := &gathering{ev: it.ev, content: newContent(len(in.deps.Mapping.Tables)), seen: map[mapping.ID]int{}}
 	err := in.readDocument(ctx, it, g)
 	if failure := (*mapping.DocumentError)(nil); errors.As(err, &failure) {
 		return &prepared{failure: failure}, nil
@@ -109,7 +109,7 @@ func duplicate(table, key string, line, column, first int) *mapping.DocumentErro
 func (in *Inserter) readDocument(ctx context.Context, it *item, sink mapping.Sink) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			in.d.Log.Error("reading a document panicked", "position", it.ev.Position, "file", it.subject(), "entry", it.ev.Entry, "panic", p, "stack", string(debug.Stack()))
+			in.deps.Log.Error("reading a document panicked", "position", it.ev.Position, "file", it.subject(), "entry", it.ev.Entry, "panic", p, "stack", string(debug.Stack()))
 			err = fmt.Errorf("%w: %v", errPanic, p)
 		}
 	}()
@@ -118,8 +118,8 @@ func (in *Inserter) readDocument(ctx context.Context, it *item, sink mapping.Sin
 		return &mapping.DocumentError{Exception: mapping.CentreMismatch,
 			Message: fmt.Sprintf("the document's name is of centre %s, but its file is of centre %s", ev.DocCentre, centreOf(ev))}
 	}
-	err = document.Read(ctx, in.d.Blobs, ev.DocumentRef, nil, func(r io.Reader) error {
-		return in.d.Mapping.Read(r, mapping.Document{Kind: ev.Kind, Centre: centreOf(ev), Position: ev.Position}, sink)
+	err = document.Read(ctx, in.deps.Blobs, ev.DocumentRef, nil, func(r io.Reader) error {
+		return in.deps.Mapping.Read(r, mapping.Document{Kind: ev.Kind, Centre: centreOf(ev), Position: ev.Position}, sink)
 	})
 	switch {
 	case blob.Unusable(err):
@@ -138,8 +138,8 @@ func (in *Inserter) readDocument(ctx context.Context, it *item, sink mapping.Sin
 // lost for good, lost says so; else the error stops insertion for now. Nothing is given
 // up that was loaded when it was done first.
 func (in *Inserter) damaged(ctx context.Context, it *item, why error) (lost string, err error) {
-	if in.d.Damaged != nil {
-		if lost, err = in.d.Damaged(ctx, it.ev.Archive, why); err != nil {
+	if in.deps.Damaged != nil {
+		if lost, err = in.deps.Damaged(ctx, it.ev.Archive, why); err != nil {
 			return "", err
 		}
 	}

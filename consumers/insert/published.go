@@ -65,7 +65,7 @@ func (in *Inserter) readPublished(ctx context.Context, last int64) (*published, 
 		if !from(r, Stage) {
 			return nil
 		}
-		m, err := in.d.Codec.Decode(kafka.FromKgo(r))
+		m, err := in.deps.Codec.Decode(kafka.FromKgo(r))
 		if errors.Is(err, schemas.ErrUnknownSchema) {
 			return fmt.Errorf("status.changed, partition %d, offset %d: %w; `tributary topics pass-over status.changed %d %d --dry-run` shows the ways on", r.Partition, r.Offset, err, r.Partition, r.Offset)
 		}
@@ -104,8 +104,8 @@ func from(r *kgo.Record, stage string) bool {
 
 // readWhole reads a topic's partitions from their beginnings to where they end now.
 func (in *Inserter) readWhole(ctx context.Context, topic string, take func(*kgo.Record) error) error {
-	reader := kafka.Reader{Connect: in.d.Connect}
-	spans, err := reader.Bounds(ctx, kafka.TopicName(in.cfg.Prefix, topic))
+	reader := kafka.Reader{Connect: in.deps.Connect}
+	spans, err := reader.Bounds(ctx, kafka.TopicName(in.deps.Prefix, topic))
 	if err != nil {
 		return err
 	}

@@ -110,7 +110,7 @@ func (r *Rebuild) Verify(ctx context.Context, each func(warehouse.TableCompariso
 // holds, under insert's lease. The shadow is dropped in any case.
 func (r *Rebuild) beside(ctx context.Context, end func(context.Context, *pgxpool.Conn, *takeover) error) error {
 	r.began = time.Now()
-	room := beside.Room{Pool: r.In.d.Pool, Lock: rebuildLock, Busy: ErrRebuilding, Schemas: []string{warehouse.Shadow, warehouse.Replaced}}
+	room := beside.Room{Pool: r.In.deps.Pool, Lock: rebuildLock, Busy: ErrRebuilding, Schemas: []string{warehouse.Shadow, warehouse.Replaced}}
 	return room.Use(ctx, func(conn *pgxpool.Conn) error {
 		return r.build(ctx, func(ctx context.Context, live *takeover) error { return end(ctx, conn, live) })
 	})
@@ -121,7 +121,7 @@ func (r *Rebuild) build(ctx context.Context, end func(context.Context, *takeover
 	if err := r.prepare(ctx); err != nil {
 		return err
 	}
-	work, err := r.In.d.Pool.Acquire(ctx)
+	work, err := r.In.deps.Pool.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("connect to the warehouse: %w", err)
 	}
@@ -141,7 +141,7 @@ func (r *Rebuild) build(ctx context.Context, end func(context.Context, *takeover
 func (r *Rebuild) prepare(ctx context.Context) error {
 	in := r.In
 	in.target = target{Target: warehouse.Target(), givenUp: map[int64]string{}, failed: map[string]bool{}}
-	r.report.Profile = in.d.Mapping.Name + "@" + in.d.Mapping.Version
+	r.report.Profile = in.deps.Mapping.Name + "@" + in.deps.Mapping.Version
 	r.report.Others = map[string]int64{}
 	r.at = progress{position: 1}
 	before, err := r.applied(ctx)
@@ -158,14 +158,14 @@ func (r *Rebuild) prepare(ctx context.Context) error {
 		return err
 	}
 	in.settings += "; SET LOCAL synchronous_commit = off" // the swap waits for all of it
-	if err := warehouse.MakeShadow(ctx, in.d.Pool, r.Profile, in.d.Mapping); err != nil {
+	if err := warehouse.MakeShadow(ctx, in.deps.Pool, r.Profile, in.deps.Mapping); err != nil {
 		return err
 	}
-	_, err = in.d.Pool.Exec(ctx, "INSERT INTO "+warehouse.Shadow+".lease (name, holder, epoch, expires_at) VALUES ($1, 'rebuild', $2, 'infinity')", Stage, shadowEpoch)
+	_, err = in.deps.Pool.Exec(ctx, "INSERT INTO "+warehouse.Shadow+".lease (name, holder, epoch, expires_at) VALUES ($1, 'rebuild', $2, 'infinity')", Stage, shadowEpoch)
 	if err != nil {
 		return fmt.Errorf("prepare the rebuild: %w", err)
 	}
-	live, err := warehouse.Exists(ctx, in.d.Pool, warehouse.Schema)
+	live, err := warehouse.Exists(ctx, in.deps.Pool, warehouse.Schema)
 	if err != nil {
 		return err
 	}
@@ -194,17 +194,17 @@ func (r *Rebuild) prepare(ctx context.Context) error {
 // applied is the position up to which the live warehouse has done everything; 0
 // if there is none.
 func (r *Rebuild) applied(ctx context.Context) (int64, error) {
-	live, err := warehouse.Exists(ctx, r.In.d.Pool, warehouse.Schema)
+	live, err := warehouse.Exists(ctx, r.In.deps.Pool, warehouse.Schema)
 	if err != nil || !live {
 		return 0, err
 	}
-	return AppliedPosition(ctx, r.In.d.Pool)
+	return AppliedPosition(ctx, r.In.deps.Pool)
 }
 
 // readVerdicts reads what the live warehouse has decided and the order doesn't
 // say.
 func (r *Rebuild) readVerdicts(ctx context.Context) error {
-	rows, err := r.In.d.Pool.Query(ctx, "SELECT position, exception FROM warehouse.document WHERE exception IN ('quarantined','blob_lost') AND phase = 'upload'")
+	rows, err := r.In.deps.Pool.Query(ctx, "SELECT position, exception FROM warehouse.document WHERE exception IN ('quarantined','blob_lost') AND phase = 'upload'")
 	if err != nil {
 		return fmt.Errorf("read documents that were given up: %w", err)
 	}
@@ -216,7 +216,7 @@ func (r *Rebuild) readVerdicts(ctx context.Context) error {
 	}); err != nil {
 		return fmt.Errorf("read documents that were given up: %w", err)
 	}
-	rows, err = r.In.d.Pool.Query(ctx, "SELECT operation::text FROM warehouse.operation_outcome WHERE state = $1", OutcomeFailed)
+	rows, err = r.In.deps.Pool.Query(ctx, "SELECT operation::text FROM warehouse.operation_outcome WHERE state = $1", OutcomeFailed)
 	if err != nil {
 		return fmt.Errorf("read failed operations: %w", err)
 	}
@@ -334,7 +334,7 @@ func (r *Rebuild) progress(target int64) {
 }
 
 // log says what happens around the work.
-func (r *Rebuild) log() *slog.Logger { return r.In.d.Log }
+func (r *Rebuild) log() *slog.Logger { return r.In.deps.Log }
 
 // OtherProfiles are the profiles by which documents were judged that are loaded
 // with another one now, sorted.

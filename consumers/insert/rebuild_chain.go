@@ -36,7 +36,7 @@ type agreement struct {
 // agree takes what the live warehouse has noted, in order.
 func (r *Rebuild) agree(l chain.Link) {
 	a := &r.agreement
-	if a.passed == 0 && r.In.d.Decided.Foreign(l.Digest) {
+	if a.passed == 0 && r.In.deps.Decided.Foreign(l.Digest) {
 		if a.upTo, a.passed = a.before, l.Position; a.before == 0 {
 			a.upTo = l.Position - 1 // what older programs have applied was not noted
 		}
@@ -66,7 +66,7 @@ func (r *Rebuild) judge(ctx context.Context) error {
 		return err
 	}
 	r.last = last
-	noted, err := warehouse.HasChain(ctx, in.d.Pool)
+	noted, err := warehouse.HasChain(ctx, in.deps.Pool)
 	if err != nil {
 		return err
 	}

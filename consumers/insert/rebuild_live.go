@@ -54,7 +54,7 @@ func (r *Rebuild) finish(ctx context.Context, db *pgxpool.Conn, end func(context
 // take takes insert's lease over, from whoever has it, and reads where the live
 // warehouse stands then; nil if there is none.
 func (r *Rebuild) take(ctx context.Context) (*takeover, error) {
-	there, err := warehouse.Exists(ctx, r.In.d.Pool, warehouse.Schema)
+	there, err := warehouse.Exists(ctx, r.In.deps.Pool, warehouse.Schema)
 	if err == nil && !there && !r.report.Lost {
 		err = errors.New("the warehouse was dropped while it was rebuilt: rebuild once more")
 	}
@@ -62,7 +62,7 @@ func (r *Rebuild) take(ctx context.Context) (*takeover, error) {
 		return nil, err
 	}
 	t := &takeover{lease: r.In.lease(), due: map[int64]bool{}}
-	err = pg.InTx(ctx, r.In.d.Pool, func(tx pgx.Tx) error {
+	err = pg.InTx(ctx, r.In.deps.Pool, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `INSERT INTO warehouse.lease AS l (name, holder, epoch, expires_at) VALUES ($1, $2, 1, clock_timestamp() + $3::interval)
 			ON CONFLICT (name) DO UPDATE SET holder = $2, epoch = l.epoch + 1, expires_at = clock_timestamp() + $3::interval RETURNING epoch`,
 			Stage, t.lease.Holder, fmt.Sprintf("%d milliseconds", t.lease.TTL.Milliseconds())).Scan(&t.epoch)
@@ -71,10 +71,10 @@ func (r *Rebuild) take(ctx context.Context) (*takeover, error) {
 		return nil, fmt.Errorf("take insert's lease: %w", err)
 	}
 	// From here on no other member's transaction is committed.
-	if err := r.In.d.Pool.QueryRow(ctx, "SELECT next_position FROM warehouse.state").Scan(&t.at); err != nil {
+	if err := r.In.deps.Pool.QueryRow(ctx, "SELECT next_position FROM warehouse.state").Scan(&t.at); err != nil {
 		return nil, fmt.Errorf("read the warehouse's position: %w", err)
 	}
-	rows, err := r.In.d.Pool.Query(ctx, "SELECT position FROM warehouse.batch_end")
+	rows, err := r.In.deps.Pool.Query(ctx, "SELECT position FROM warehouse.batch_end")
 	if err != nil {
 		return nil, fmt.Errorf("read batch ends that are due: %w", err)
 	}
@@ -124,7 +124,7 @@ func (t *takeover) keep(ctx context.Context, stop context.CancelCauseFunc, log *
 
 // swap makes the shadow the live schema, if it stands where the live one does.
 func (r *Rebuild) swap(ctx context.Context, conn *pgxpool.Conn, live *takeover) error {
-	err := warehouse.Swap(ctx, conn, r.Profile, r.In.d.Mapping, func(tx pgx.Tx) error {
+	err := warehouse.Swap(ctx, conn, r.Profile, r.In.deps.Mapping, func(tx pgx.Tx) error {
 		if live != nil {
 			if err := live.lease.Check(ctx, tx, live.epoch); err != nil {
 				return err

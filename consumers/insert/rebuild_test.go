@@ -98,22 +98,22 @@ func (r *rebuilt) live() {
 }
 
 func (r *rebuilt) inserter() *Inserter {
-	in := r.running(r.o, r.bootstrap, r.in.d.Log)
+	in := r.running(r.o, r.bootstrap, r.in.deps.Log)
 	if r.o.blobs == nil {
-		in.d.Blobs = r.blobs
+		in.deps.Blobs = r.blobs
 	}
 	return in
 }
 
 func (r *rebuilt) again() *Rebuild {
 	in := r.inserter()
-	in.cfg.Holder = "rebuild"
+	in.deps.Holder = "rebuild"
 	pool, err := pg.Open(context.Background(), r.pool.Config().ConnString(), "rebuild", 4)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(pool.Close)
-	in.d.Pool = pool
+	in.deps.Pool = pool
 	return &Rebuild{In: in, Profile: r.profile}
 }
 
@@ -294,7 +294,7 @@ func TestRebuildOfAWarehouseBegunAgain(t *testing.T) {
 	if err := warehouse.Migrate(t.Context(), r.pool); err != nil {
 		t.Fatal(err)
 	}
-	if err := warehouse.Apply(t.Context(), r.pool, r.profile, r.in.d.Mapping); err != nil {
+	if err := warehouse.Apply(t.Context(), r.pool, r.profile, r.in.deps.Mapping); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.again().Run(t.Context()); err != nil {
@@ -404,7 +404,7 @@ func TestRebuildWhileInsertGoesOn(t *testing.T) {
 		batches = append(batches, r.made(n, n+1))
 	}
 	in := r.inserter()
-	in.cfg.Insert.Batch = 3
+	in.cfg.Batch = 3
 	stop := start(t, in)
 	done, moved := make(chan error, 1), make(chan struct{}, 1)
 	go func() {
@@ -454,7 +454,7 @@ func TestRebuildWhileInsertGoesOn(t *testing.T) {
 	undisturbed := newBench(t)
 	undisturbed.free()
 	u := &rebuilt{bench: undisturbed, o: r.o, profile: r.profile, bootstrap: r.bootstrap}
-	undisturbed.blobs, undisturbed.in.d.Blobs = r.blobs, r.blobs
+	undisturbed.blobs, undisturbed.in.deps.Blobs = r.blobs, r.blobs
 	u.live()
 	same(t, "rows", r.all(), u.all())
 	same(t, "told", ids, u.ids())
@@ -485,7 +485,7 @@ func TestRebuildLeavesEndsThatAreDue(t *testing.T) {
 	undisturbed := newBench(t)
 	undisturbed.free()
 	u := &rebuilt{bench: undisturbed, o: r.o, profile: r.profile, bootstrap: r.bootstrap}
-	undisturbed.blobs, undisturbed.in.d.Blobs = r.blobs, r.blobs
+	undisturbed.blobs, undisturbed.in.deps.Blobs = r.blobs, r.blobs
 	u.live()
 	same(t, "rows", r.all(), u.all())
 	same(t, "told", len(r.ids()), len(u.ids()))
@@ -535,7 +535,7 @@ func TestRebuildTakesOverWhatWasGivenUp(t *testing.T) {
 	}
 	in := r.inserter()
 	in.after = nil
-	in.cfg.Insert.Batch = 1
+	in.cfg.Batch = 1
 	stop := start(t, in)
 	r.await(int64(len(r.o.events)))
 	stop()

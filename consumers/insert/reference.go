@@ -29,9 +29,9 @@ const (
 // is.
 func (w *writer) loadReference(ctx context.Context, it *item) (message string, failure, err error) {
 	name := it.ev.Entry
-	ref := w.in.d.Mapping.Reference(name)
+	ref := w.in.deps.Mapping.Reference(name)
 	if ref == nil {
-		return "", fmt.Errorf("the profile %s has no reference table %q", w.in.d.Mapping.Name, name), nil
+		return "", fmt.Errorf("the profile %s has no reference table %q", w.in.deps.Mapping.Name, name), nil
 	}
 	var rows int64
 	err = w.savepoint(ctx, func() error {
@@ -52,7 +52,7 @@ func (w *writer) loadReference(ctx context.Context, it *item) (message string, f
 		name, it.ev.Position, it.ev.Archive, rows, it.ev.FileName); err != nil {
 		return "", nil, fmt.Errorf("note the load of %s: %w", name, err)
 	}
-	if tests := w.in.d.Statements.Needed(name); len(tests) > 0 {
+	if tests := w.in.deps.Statements.Needed(name); len(tests) > 0 {
 		if err := w.recheck(ctx, tests); err != nil {
 			return "", nil, err
 		}
@@ -83,7 +83,7 @@ func (w *writer) recheck(ctx context.Context, tests []string) error {
 
 // copyReference writes the rows of a file, if its stored bytes are the right ones.
 func (w *writer) copyReference(ctx context.Context, it *item, ref *mapping.Reference) (rows int64, failure, err error) {
-	said := blob.Read(ctx, w.in.d.Blobs, it.ev.Archive, nil, func(b blob.Blob) error {
+	said := blob.Read(ctx, w.in.deps.Blobs, it.ev.Archive, nil, func(b blob.Blob) error {
 		rows, failure, err = w.copyRows(ctx, b, ref)
 		return err
 	})

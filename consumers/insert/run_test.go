@@ -24,9 +24,10 @@ import (
 // running makes an inserter on the bench's warehouse that reads from a broker.
 func (b *bench) running(o *ordered, bootstrap []string, log *slog.Logger) *Inserter {
 	b.t.Helper()
-	d := b.in.d
+	d := b.in.deps
 	d.Blobs, d.Connect, d.Log = o.blobs, kafka.NewFactory(config.Default().Kafka, bootstrap, log), log
-	in, err := New(Config{Prefix: "t", Holder: b.t.Name()}, d)
+	d.Prefix, d.Holder = "t", b.t.Name()
+	in, err := New(config.Insert{}, d)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -95,7 +96,7 @@ func TestCorpus(t *testing.T) {
 	o := order(t, c, b.codec)
 	bootstrap := enginetest.Broker(t)
 	o.produce(bootstrap, o.events...)
-	stop := start(t, b.running(o, bootstrap, b.in.d.Log))
+	stop := start(t, b.running(o, bootstrap, b.in.deps.Log))
 	b.await(int64(len(o.events)))
 	stop()
 
@@ -174,10 +175,10 @@ func TestRedeliveryAndGap(t *testing.T) {
 	o.produce(bootstrap, events[0], events[1], events[0], events[1], events[2], events[4])
 	log := &lines{}
 	registry := prometheus.NewRegistry()
-	b.in.d.Metrics = registry
+	b.in.deps.Metrics = registry
 	in := b.running(o, bootstrap, slog.New(slog.NewTextHandler(log, nil)))
-	b.in.d.Metrics = nil
-	in.d.Blobs = b.blobs
+	b.in.deps.Metrics = nil
+	in.deps.Blobs = b.blobs
 	stop := start(t, in)
 	b.await(3)
 	b.eventually("the gap", func() bool {
@@ -195,7 +196,7 @@ func TestRedeliveryAndGap(t *testing.T) {
 	o.produce(bootstrap, events[3:]...)
 	log = &lines{}
 	in = b.running(o, bootstrap, slog.New(slog.NewTextHandler(log, nil)))
-	in.d.Blobs = b.blobs
+	in.deps.Blobs = b.blobs
 	stop = start(t, in)
 	b.await(5)
 	stop()
@@ -239,7 +240,7 @@ func BenchmarkCorpus(t *testing.B) {
 		b := newBenchOf(t, impc.FS)
 		b.free()
 		t.StartTimer()
-		stop := start(t, b.running(o, bootstrap, b.in.d.Log))
+		stop := start(t, b.running(o, bootstrap, b.in.deps.Log))
 		b.await(int64(len(o.events)))
 		stop()
 	}

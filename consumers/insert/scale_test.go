@@ -45,7 +45,7 @@ func TestInsertDecidesByIndex(t *testing.T) {
 	// The same pool again, watched.
 	p := plans.Watcher{Given: []string{"candidate", "violation"}}
 	b.pool = p.Pool(t, b.pool.Config().ConnString())
-	b.in.d.Pool = b.pool
+	b.in.deps.Pool = b.pool
 	p.Watch()
 	for n := 5; n < 9; n++ {
 		round(n)

@@ -49,7 +49,7 @@ func TestAMemberKnowsAVerification(t *testing.T) {
 	r.batches(0, 1)
 	h := heard{make(chan string, 10_000)}
 	in := r.inserter()
-	in.d.Log = slog.New(slog.NewJSONHandler(h, nil))
+	in.deps.Log = slog.New(slog.NewJSONHandler(h, nil))
 	stop := start(t, in)
 	defer stop()
 	h.until(t, "insertion begins")

@@ -19,7 +19,7 @@ import (
 // which positions are to be applied one by one.
 func (in *Inserter) begin(ctx context.Context, position int64) (int64, error) {
 	var tries int
-	err := in.d.Pool.QueryRow(ctx, `INSERT INTO warehouse.try AS t (position, tries) VALUES ($1, 1)
+	err := in.deps.Pool.QueryRow(ctx, `INSERT INTO warehouse.try AS t (position, tries) VALUES ($1, 1)
 		ON CONFLICT (position) DO UPDATE SET tries = t.tries + 1 RETURNING tries`, position).Scan(&tries)
 	if err != nil {
 		return 0, fmt.Errorf("note the begin of position %d: %w", position, err)
@@ -28,13 +28,13 @@ func (in *Inserter) begin(ctx context.Context, position int64) (int64, error) {
 	if tries == 1 {
 		return position, nil
 	}
-	in.d.Log.Warn("work on a position was begun before and did not end; going on one by one", "position", position, "tries", tries)
+	in.deps.Log.Warn("work on a position was begun before and did not end; going on one by one", "position", position, "tries", tries)
 	select {
 	case <-ctx.Done():
 		return 0, context.Cause(ctx)
 	case <-in.after(backoff.Exponential{Base: deathPause, Max: deathPauseMax}.After(tries - 1)):
 	}
-	return position + int64(in.cfg.Insert.Batch), nil
+	return position + int64(in.cfg.Batch), nil
 }
 
 // tries is how often work on a position was begun, this time included.
@@ -52,7 +52,7 @@ func (in *Inserter) tries(ctx context.Context, q pg.Querier, position int64) (in
 func (in *Inserter) forget(position int64) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	if _, err := in.d.Pool.Exec(ctx, "UPDATE warehouse.try SET tries = tries - 1 WHERE position = $1", position); err != nil {
+	if _, err := in.deps.Pool.Exec(ctx, "UPDATE warehouse.try SET tries = tries - 1 WHERE position = $1", position); err != nil {
 		return fmt.Errorf("forget the begin of position %d: %w", position, err)
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 // most of their documents are not told of.
 func TestEventsTellTheVersions(t *testing.T) {
 	b := newBench(t)
-	b.in.d.Versions = profile.Versions{Upload: map[string]string{"specimen": "loads mice", "experiment": "loads runs"}, Data: "checks"}
+	b.in.deps.Versions = profile.Versions{Upload: map[string]string{"specimen": "loads mice", "experiment": "loads runs"}, Data: "checks"}
 	versions := func() (out []string) {
 		for _, e := range b.events() {
 			for _, p := range e.Passed {
@@ -29,7 +29,7 @@ func TestEventsTellTheVersions(t *testing.T) {
 	same(t, "told", versions(), []string{"document upload: loads mice", "document upload: loads runs",
 		"data: checks", "context: checks", "document overview: checks", "document data: checks", "batch : "})
 	op := &schemas.DocumentOrdered{Scope: schemas.Scope{Run: schemas.LiveRun, Centre: "H"}, What: schemas.PositionCheck, Batch: uuid.NewString(), Domain: "H"}
-	b.in.d.Versions.Data = "other checks"
+	b.in.deps.Versions.Data = "other checks"
 	b.must(op, b.batchEnd(op.Batch))
 	same(t, "told of a check of all", versions(), []string{"batch : other checks"})
 	// A document of which something else changes is not judged whole.

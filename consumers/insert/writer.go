@@ -136,7 +136,7 @@ func (w *writer) loadAll(ctx context.Context, items []*item) error {
 		return nil
 	case items[0].hollow:
 		// What can't even be said of it is lost, too: it must not stop insertion.
-		w.in.d.Log.Warn("the warehouse refuses the row of a document that is passed over; it goes on without it", "position", items[0].ev.Position, "error", err)
+		w.in.deps.Log.Warn("the warehouse refuses the row of a document that is passed over; it goes on without it", "position", items[0].ev.Position, "error", err)
 		return w.uploaded(items[0], 0, items[0].done.failure)
 	case !items[0].load() || items[0].done.failure != nil:
 		return err

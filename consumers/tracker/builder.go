@@ -48,13 +48,13 @@ func (b *Builder) room() beside.Room {
 	return beside.Room{Pool: b.Pool, Lock: advisoryLock, Busy: ErrBusy, Schemas: []string{verifySchema, rebuildSchema}}
 }
 
-// shadow is a new, empty one in the given schema.
-func (b *Builder) shadow(schema string) *shadow {
+// newBuild is a build in the given schema, which nothing has been done for yet.
+func (b *Builder) newBuild(schema string) *build {
 	window := b.Window
 	if window == 0 {
 		window = windowRecords
 	}
-	return &shadow{pool: b.Pool, offsets: groupOffsets(schema, b.Prefix), codec: b.Codec, window: window, told: func(int) {},
+	return &build{pool: b.Pool, offsets: groupOffsets(schema, b.Prefix), codec: b.Codec, window: window, told: func(int) {},
 		log: &statusLog{connect: b.Connect, name: kafka.TopicName(b.Prefix, schemas.StatusChangedTopic)}}
 }
 
@@ -64,8 +64,8 @@ func (b *Builder) tell(p Progress) {
 	}
 }
 
-// apply brings a shadow up to the given offsets and tells how far it is.
-func (b *Builder) apply(ctx context.Context, s *shadow, step string, to map[int32]int64) error {
+// apply brings a build up to the given offsets and tells how far it is.
+func (b *Builder) apply(ctx context.Context, s *build, step string, to map[int32]int64) error {
 	p := Progress{Step: step, Total: span{s.at, to}.records()}
 	if p.Total == 0 {
 		return nil

@@ -93,8 +93,8 @@ func logs(from, to int) []event {
 // run runs the tracker until the function returned is called.
 func (s *system) run() (stop func()) {
 	s.t.Helper()
-	a := New(s.pool, newTracker(s.t, s.pool).codec, s.prefix, slog.New(slog.DiscardHandler)).
-		Applier(config.Tracker{Batch: 70}, s.prefix, s.connect, member.NewMetrics(prometheus.NewRegistry()))
+	a := New(config.Tracker{Batch: 70}, Deps{Pool: s.pool, Codec: newTracker(s.t, s.pool).deps.Codec, Prefix: s.prefix, Connect: s.connect, Log: slog.New(slog.DiscardHandler)}).
+		Applier(member.NewMetrics(prometheus.NewRegistry()))
 	ctx, cancel := context.WithCancel(s.t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -202,7 +202,7 @@ func TestRebuildGivesTheSameRows(t *testing.T) {
 	}
 }
 
-// A shadow's objects are those of the tracker, indexes and constraints
+// A build's objects are those of the tracker, indexes and constraints
 // included, though it is filled without them.
 func TestRebuildMakesEveryObject(t *testing.T) {
 	s := newSystem(t)

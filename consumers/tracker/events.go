@@ -20,13 +20,10 @@ type Event struct {
 
 // Writer fills a schema that is made as the tracker's is (package sql/tracker),
 // is empty, and that nobody else writes. It is not safe for concurrent use.
-type Writer struct {
-	schema string
-	sole   *soleWriter
-}
+type Writer struct{ target *soleTarget }
 
 // NewWriter returns a writer for the schema of that name. It takes 16 MB.
-func NewWriter(schema string) *Writer { return &Writer{schema: schema, sole: newSoleWriter()} }
+func NewWriter(schema string) *Writer { return &Writer{newSoleTarget(schema)} }
 
 // Write adds events to the rows, within the caller's transaction. It may be
 // called several times, in one transaction or in several that are all
@@ -42,12 +39,10 @@ func (w *Writer) Write(ctx context.Context, tx pgx.Tx, events []Event) (unplaced
 			unplaced = append(unplaced, i)
 		}
 	}
-	s, err := newStore(ctx, tx, w.schema)
+	s, err := newStore(ctx, tx, w.target)
 	if err != nil {
 		return nil, err
 	}
-	s.sole = w.sole
-	w.sole.begin()
 	if err := f.write(ctx, s); err != nil {
 		return nil, err
 	}

@@ -31,13 +31,13 @@ type Rebuilt struct {
 // broker and database it returns ErrBusy or ErrLogCut.
 func (b *Builder) Rebuild(ctx context.Context) (r Rebuilt, err error) {
 	err = b.room().Use(ctx, func(conn *pgxpool.Conn) error {
-		r, err = b.rebuild(ctx, conn, b.shadow(rebuildSchema))
+		r, err = b.rebuild(ctx, conn, b.newBuild(rebuildSchema))
 		return err
 	})
 	return r, err
 }
 
-func (b *Builder) rebuild(ctx context.Context, conn *pgxpool.Conn, s *shadow) (Rebuilt, error) {
+func (b *Builder) rebuild(ctx context.Context, conn *pgxpool.Conn, s *build) (Rebuilt, error) {
 	bounds, err := s.log.look(ctx)
 	if err == nil {
 		err = s.log.whole(bounds)
@@ -77,7 +77,7 @@ func (b *Builder) rebuild(ctx context.Context, conn *pgxpool.Conn, s *shadow) (R
 }
 
 // catchUp applies the log until little is left.
-func (b *Builder) catchUp(ctx context.Context, s *shadow, step string, bounds logBounds) error {
+func (b *Builder) catchUp(ctx context.Context, s *build, step string, bounds logBounds) error {
 	id := s.log.id
 	for range 20 {
 		if err := b.apply(ctx, s, step, bounds.end); err != nil {
@@ -97,10 +97,10 @@ func (b *Builder) catchUp(ctx context.Context, s *shadow, step string, bounds lo
 	return nil
 }
 
-// swap applies what the tracker has read beyond the shadow, and puts the
-// shadow in its place. The tracker waits until the transaction ends, and goes
+// swap applies what the tracker has read beyond the build, and puts the
+// build in its place. The tracker waits until the transaction ends, and goes
 // on in the new tables; readers wait only for its last steps.
-func (b *Builder) swap(ctx context.Context, tx pgx.Tx, s *shadow) (Rebuilt, error) {
+func (b *Builder) swap(ctx context.Context, tx pgx.Tx, s *build) (Rebuilt, error) {
 	r := Rebuilt{Notes: []string{}}
 	if _, err := tx.Exec(ctx, "SET LOCAL idle_in_transaction_session_timeout = 0"); err != nil {
 		return r, fmt.Errorf("settings: %w", err)
@@ -138,9 +138,9 @@ func (b *Builder) swap(ctx context.Context, tx pgx.Tx, s *shadow) (Rebuilt, erro
 	return r, nil
 }
 
-// target is where the shadow has to be to replace a tracker that stands where
+// target is where the build has to be to replace a tracker that stands where
 // it does: no reader shall see rows go back.
-func (b *Builder) target(ctx context.Context, s *shadow, now live) (map[int32]int64, []string, error) {
+func (b *Builder) target(ctx context.Context, s *build, now live) (map[int32]int64, []string, error) {
 	bounds, err := s.log.look(ctx)
 	if err != nil {
 		return nil, nil, err

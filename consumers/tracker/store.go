@@ -38,21 +38,23 @@ func tables() []table {
 // store writes and reads one schema within one transaction.
 type store struct {
 	tx     pgx.Tx
-	schema string
+	schema string // the target's
+	target target
 	tables map[string]table
-	sole   *soleWriter // nil where others may write too
 }
 
 // sql is a statement written for the schema tracker, for the schema at hand.
 func (s *store) sql(statement string) string { return trackersql.Target(s.schema).SQL(statement) }
 
-// newStore makes the temporary tables where this connection has none yet.
-func newStore(ctx context.Context, tx pgx.Tx, schema string) (*store, error) {
-	s := &store{tx: tx, schema: schema, tables: map[string]table{}}
+// newStore begins a write to a target. It makes the temporary tables where this
+// connection has none yet.
+func newStore(ctx context.Context, tx pgx.Tx, to target) (*store, error) {
+	s := &store{tx: tx, schema: to.schema(), target: to, tables: map[string]table{}}
+	to.begin()
 	var ddl strings.Builder
 	for _, t := range tables() {
 		s.tables[t.name] = t
-		fmt.Fprintf(&ddl, "CREATE TEMP TABLE IF NOT EXISTS %s (LIKE %s.%s) ON COMMIT DELETE ROWS;", t.temp(), schema, t.name)
+		fmt.Fprintf(&ddl, "CREATE TEMP TABLE IF NOT EXISTS %s (LIKE %s.%s) ON COMMIT DELETE ROWS;", t.temp(), s.schema, t.name)
 	}
 	if _, err := tx.Exec(ctx, "SET LOCAL client_min_messages = warning; "+ddl.String(), pgx.QueryExecModeSimpleProtocol); err != nil {
 		return nil, fmt.Errorf("temporary tables: %w", err)
@@ -65,11 +67,9 @@ func newStore(ctx context.Context, tx pgx.Tx, schema string) (*store, error) {
 func (s *store) upsert(ctx context.Context, name string, rows pg.Rows) error {
 	t := s.tables[name]
 	t.columns = rows.Columns
-	if s.sole != nil {
-		var err error
-		if rows.Values, err = s.copyNew(ctx, t, rows.Values); err != nil {
-			return err
-		}
+	var err error
+	if rows.Values, err = s.copyNew(ctx, t, rows.Values); err != nil {
+		return err
 	}
 	if len(rows.Values) == 0 {
 		return nil
@@ -93,15 +93,11 @@ func (s *store) upsert(ctx context.Context, name string, rows pg.Rows) error {
 
 // merge adds to every state what its row remembers, and locks the row.
 func merge[T any, P adder[T]](ctx context.Context, s *store, name string, states map[uuid.UUID]P) error {
-	keys := s.sole.perhaps(ids(states))
+	keys := s.target.perhaps(ids(states))
 	if len(keys) == 0 {
 		return nil
 	}
-	lock := "FOR NO KEY UPDATE"
-	if s.sole != nil {
-		lock = "" // nobody else is there
-	}
-	rows, err := s.tx.Query(ctx, fmt.Sprintf("SELECT id, merge FROM %s.%s WHERE id = ANY($1) ORDER BY id %s", s.schema, name, lock), keys)
+	rows, err := s.tx.Query(ctx, fmt.Sprintf("SELECT id, merge FROM %s.%s WHERE id = ANY($1) ORDER BY id %s", s.schema, name, s.target.lock()), keys)
 	if err != nil {
 		return fmt.Errorf("read %s.%s: %w", s.schema, name, err)
 	}
@@ -117,7 +113,7 @@ func merge[T any, P adder[T]](ctx context.Context, s *store, name string, states
 			return fmt.Errorf("read %s.%s: column merge of %s: %w", s.schema, name, uuid.UUID(id), err)
 		}
 		states[id].add(old)
-		s.sole.found(name, id)
+		s.target.found(name, id)
 	}
 	if err := rows.Err(); err != nil {
 		return fmt.Errorf("read %s.%s: %w", s.schema, name, err)

@@ -36,7 +36,7 @@ func TestHostileTexts(t *testing.T) {
 		for _, hostile := range texts.Hostile() {
 			r := sink.Range{Topic: schemas.StatusChangedTopic, From: next}
 			for _, tc := range texts.Spoiled(newBody, hostile) {
-				value, err := tr.codec.EncodeBody(schemas.StatusChangedTopic, tc.Body)
+				value, err := tr.deps.Codec.EncodeBody(schemas.StatusChangedTopic, tc.Body)
 				if err != nil {
 					t.Fatal(err)
 				}

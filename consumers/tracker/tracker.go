@@ -33,28 +33,35 @@ import (
 // Name of the role and of its consumer group, without the prefix.
 const Name = "tracker"
 
+// Deps are what a Tracker works with.
+type Deps struct {
+	Pool    *pgxpool.Pool // whose schema tracker has been migrated (package sql/tracker)
+	Codec   *schemas.Codec
+	Prefix  string        // of topics and groups
+	Connect kafka.Factory // nil: only Apply is called
+	Log     *slog.Logger
+}
+
 // Tracker applies batches of the event log to Postgres. It is a sink.Store,
 // safe for concurrent use.
 type Tracker struct {
 	pg.Consumed
 
-	codec *schemas.Codec
-	log   *slog.Logger
+	cfg  config.Tracker
+	deps Deps
 }
 
-// New returns a tracker that writes through pool, whose schema must have been
-// migrated (package sql/tracker). prefix is that of topics and groups.
-func New(pool *pgxpool.Pool, codec *schemas.Codec, prefix string, log *slog.Logger) *Tracker {
-	return &Tracker{codec: codec, log: log,
-		Consumed: pg.Consumed{Offsets: groupOffsets(trackersql.Schema, prefix), Pool: pool}}
+// New makes a Tracker.
+func New(cfg config.Tracker, d Deps) *Tracker {
+	return &Tracker{cfg: cfg, deps: d, Consumed: pg.Consumed{Offsets: groupOffsets(trackersql.Schema, d.Prefix), Pool: d.Pool}}
 }
 
 // Applier returns what feeds the tracker from Kafka; its Run is the role. Any
 // number of members may run: Kafka shares the partitions out.
-func (t *Tracker) Applier(cfg config.Tracker, prefix string, connect kafka.Factory, metrics *member.Metrics) *sink.Applier {
+func (t *Tracker) Applier(metrics *member.Metrics) *sink.Applier {
 	return sink.New(sink.Config{
-		Name: Name, Prefix: prefix, Topics: []string{schemas.StatusChangedTopic}, MaxRecords: cfg.Batch, MaxWait: cfg.Wait.D(),
-	}, connect, t, t.log, metrics)
+		Name: Name, Prefix: t.deps.Prefix, Topics: []string{schemas.StatusChangedTopic}, MaxRecords: t.cfg.Batch, MaxWait: t.cfg.Wait.D(),
+	}, t.deps.Connect, t, t.deps.Log, metrics)
 }
 
 // Apply stores the rows that follow from a batch, and the offsets after it, in
@@ -63,7 +70,7 @@ func (t *Tracker) Applier(cfg config.Tracker, prefix string, connect kafka.Facto
 // of a newer version, which must wait for an upgrade. Records that are no
 // events at all are passed over and listed in tracker.unreadable.
 func (t *Tracker) Apply(ctx context.Context, ranges []sink.Range) error {
-	f, bad, err := t.read(ranges)
+	f, bad, err := foldOf(t.deps.Codec, ranges)
 	if err != nil {
 		return err
 	}
@@ -78,9 +85,9 @@ func (t *Tracker) Apply(ctx context.Context, ranges []sink.Range) error {
 			}
 		}
 		for _, b := range bad {
-			t.log.Warn("record passed over", "topic", b.topic, "partition", b.partition, "offset", b.offset, "reason", b.reason)
+			t.deps.Log.Warn("record passed over", "topic", b.topic, "partition", b.partition, "offset", b.offset, "reason", b.reason)
 		}
-		st, err := newStore(ctx, tx, trackersql.Schema)
+		st, err := newStore(ctx, tx, shared(trackersql.Schema))
 		if err != nil {
 			return err
 		}
@@ -110,13 +117,13 @@ func noteUnreadable(ctx context.Context, s *store, bad []unreadable) error {
 	return nil
 }
 
-// read sums up the events of a batch.
-func (t *Tracker) read(ranges []sink.Range) (*fold, []unreadable, error) {
+// foldOf sums up the events of a batch.
+func foldOf(codec *schemas.Codec, ranges []sink.Range) (*fold, []unreadable, error) {
 	f := newFold()
 	var bad []unreadable
 	for _, r := range ranges {
 		for _, rec := range r.Records {
-			err := t.add(f, rec)
+			err := f.addRecord(codec, rec)
 			if errors.Is(err, schemas.ErrUnknownSchema) {
 				return nil, nil, &sink.RecordError{Topic: r.Topic, Partition: r.Partition, Offset: rec.Offset, Err: err}
 			}
@@ -128,8 +135,8 @@ func (t *Tracker) read(ranges []sink.Range) (*fold, []unreadable, error) {
 	return f, bad, nil
 }
 
-func (t *Tracker) add(f *fold, rec *kgo.Record) error {
-	m, err := t.codec.Decode(kafka.FromKgo(rec))
+func (f *fold) addRecord(codec *schemas.Codec, rec *kgo.Record) error {
+	m, err := codec.Decode(kafka.FromKgo(rec))
 	if err != nil {
 		return err
 	}

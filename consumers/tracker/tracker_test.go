@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"tributary/internal/config"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
@@ -48,7 +49,7 @@ func newTracker(t testing.TB, pool *pgxpool.Pool) *Tracker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(pool, codec, "test", slog.New(slog.DiscardHandler))
+	return New(config.Tracker{}, Deps{Pool: pool, Codec: codec, Prefix: "test", Log: slog.New(slog.DiscardHandler)})
 }
 
 // event is one event of the log, before encoding.
@@ -59,7 +60,7 @@ type event struct {
 
 func record(t testing.TB, tr *Tracker, e event, offset int64) *kgo.Record {
 	t.Helper()
-	r, err := tr.codec.Encode(schemas.Message{ID: schemas.ID("e", fmt.Sprint(offset)), Topic: schemas.StatusChangedTopic, Key: e.File, Stage: "test", Time: e.at, Body: &e.StatusChanged})
+	r, err := tr.deps.Codec.Encode(schemas.Message{ID: schemas.ID("e", fmt.Sprint(offset)), Topic: schemas.StatusChangedTopic, Key: e.File, Stage: "test", Time: e.at, Body: &e.StatusChanged})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,13 +27,13 @@ type Verification struct {
 // ErrTopicAnew.
 func (b *Builder) Verify(ctx context.Context, limit int) (v Verification, err error) {
 	err = b.room().Use(ctx, func(conn *pgxpool.Conn) error {
-		v, err = b.verify(ctx, conn, b.shadow(verifySchema), limit)
+		v, err = b.verify(ctx, conn, b.newBuild(verifySchema), limit)
 		return err
 	})
 	return v, err
 }
 
-func (b *Builder) verify(ctx context.Context, conn *pgxpool.Conn, s *shadow, limit int) (Verification, error) {
+func (b *Builder) verify(ctx context.Context, conn *pgxpool.Conn, s *build, limit int) (Verification, error) {
 	now, err := b.comparable(ctx, conn, s)
 	if err != nil {
 		return Verification{}, err
@@ -91,7 +91,7 @@ func (b *Builder) verify(ctx context.Context, conn *pgxpool.Conn, s *shadow, lim
 
 // comparable says where the tracker stands, or why it cannot be compared with
 // the log.
-func (b *Builder) comparable(ctx context.Context, conn *pgxpool.Conn, s *shadow) (live, error) {
+func (b *Builder) comparable(ctx context.Context, conn *pgxpool.Conn, s *build) (live, error) {
 	now, err := b.look(ctx, conn)
 	if err != nil {
 		return now, err

@@ -58,23 +58,6 @@ func (f *fold) writeExceptions(ctx context.Context, s *store) error {
 	return nil
 }
 
-// stub makes rows where there are none yet, so that they can be locked and
-// referred to.
-func (s *store) stub(ctx context.Context, name, sql string, m map[uuid.UUID]string, text func(uuid.UUID) string) error {
-	if len(m) == 0 {
-		return nil
-	}
-	keys := ids(m)
-	texts := make([]string, len(keys))
-	for i, id := range keys {
-		texts[i] = text(id)
-	}
-	if _, err := s.tx.Exec(ctx, s.sql(sql), keys, texts); err != nil {
-		return fmt.Errorf("make rows of %s.%s: %w", s.schema, name, err)
-	}
-	return nil
-}
-
 // writeCentres writes the centres announced, and makes a row for every other
 // centre spoken of.
 func (f *fold) writeCentres(ctx context.Context, s *store) error {
@@ -108,24 +91,24 @@ func countOrNull(text string) any {
 }
 
 func (f *fold) announce(ctx context.Context, s *store, name string, all map[uuid.UUID]*announced, row func(*pg.Rows, uuid.UUID, *announced, string)) error {
-	names := map[uuid.UUID]string{}
+	if len(all) == 0 {
+		return nil
+	}
+	keys := ids(all)
+	names := make([]string, len(keys))
 	spoken := map[uuid.UUID]*announced{}
-	for id, a := range all {
-		names[id] = a.Name
-		if !a.At.IsZero() {
-			spoken[id] = a
+	for i, id := range keys {
+		names[i] = all[id].Name
+		if !all[id].At.IsZero() {
+			spoken[id] = all[id]
 		}
 	}
-	if err := s.stub(ctx, name, fmt.Sprintf(`INSERT INTO tracker.%s (id, short_name, merge)
-		SELECT id, name, '{}' FROM unnest($1::uuid[], $2::text[]) AS n(id, name) ON CONFLICT DO NOTHING`, name),
-		names, func(id uuid.UUID) string { return names[id] }); err != nil {
-		return err
+	// The rows are made first, so that they can be locked and referred to.
+	if _, err := s.tx.Exec(ctx, s.sql(fmt.Sprintf(`INSERT INTO tracker.%s (id, short_name, merge)
+		SELECT id, name, '{}' FROM unnest($1::uuid[], $2::text[]) AS n(id, name) ON CONFLICT DO NOTHING`, name)), keys, names); err != nil {
+		return fmt.Errorf("make rows of %s.%s: %w", s.schema, name, err)
 	}
-	if s.sole != nil {
-		for id := range names {
-			s.sole.seen.add(id)
-		}
-	}
+	s.target.added(keys...)
 	return writeStates(ctx, s, name, spoken, row)
 }
 
@@ -190,18 +173,18 @@ func (f *fold) writeBatches(ctx context.Context, s *store) error {
 }
 
 func (f *fold) writeNames(ctx context.Context, s *store) error {
-	names := map[uuid.UUID]string{}
-	for id, n := range f.names {
-		names[id] = n.Name
+	if len(f.names) == 0 {
+		return nil
+	}
+	keys := ids(f.names)
+	names := make([]string, len(keys))
+	for i, id := range keys {
+		names[i] = f.names[id].Name
 	}
 	// Two partitions may speak of one name, under different actions.
-	if s.sole != nil {
-		names = nil // there is nobody to be kept apart from
-	}
-	if err := s.stub(ctx, "zip_file", `INSERT INTO tracker.zip_file (id, file_name, last_update, merge)
-		SELECT id, name, '-infinity', '{}' FROM unnest($1::uuid[], $2::text[]) AS n(id, name) ON CONFLICT DO NOTHING`,
-		names, func(id uuid.UUID) string { return names[id] }); err != nil {
-		return err
+	if err := s.target.reserve(ctx, s, `INSERT INTO tracker.zip_file (id, file_name, last_update, merge)
+		SELECT id, name, '-infinity', '{}' FROM unnest($1::uuid[], $2::text[]) AS n(id, name) ON CONFLICT DO NOTHING`, keys, names); err != nil {
+		return fmt.Errorf("make rows of %s.zip_file: %w", s.schema, err)
 	}
 	return writeStates(ctx, s, "zip_file", f.names, func(to *pg.Rows, id uuid.UUID, n *named, text string) {
 		var inc any

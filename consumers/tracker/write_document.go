@@ -66,7 +66,7 @@ func (f *fold) writeDocuments(ctx context.Context, s *store) error {
 // each showed before.
 func (f *fold) loadDocuments(ctx context.Context, s *store) (map[uuid.UUID]step, error) {
 	before := map[uuid.UUID]step{}
-	keys := s.sole.perhaps(ids(f.documents))
+	keys := s.target.perhaps(ids(f.documents))
 	if len(keys) == 0 {
 		return before, nil
 	}
@@ -86,7 +86,7 @@ func (f *fold) loadDocuments(ctx context.Context, s *store) (map[uuid.UUID]step,
 			return nil, fmt.Errorf("read tracker.xml_file: column merge of %s: %w", uuid.UUID(id), err)
 		}
 		before[id] = old.shown()
-		s.sole.found("xml_file", id)
+		s.target.found("xml_file", id)
 		f.documents[id].add(&old)
 	}
 	if err := rows.Err(); err != nil {

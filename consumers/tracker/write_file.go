@@ -58,9 +58,6 @@ func (f *fold) writeFiles(ctx context.Context, s *store) error {
 // lockFiles makes the rows of files where there are none, locks all, and adds
 // what they remember.
 func (f *fold) lockFiles(ctx context.Context, s *store) error {
-	if s.sole != nil {
-		return merge(ctx, s, "zip_action", f.files)
-	}
 	keys := ids(f.files)
 	names := make([][16]byte, len(keys))
 	todo := make([]int16, len(keys))
@@ -68,9 +65,9 @@ func (f *fold) lockFiles(ctx context.Context, s *store) error {
 		names[i] = key("zip_file", f.files[id].Name)
 		todo[i] = int16(f.files[id].Todo)
 	}
-	if _, err := s.tx.Exec(ctx, s.sql(`INSERT INTO tracker.zip_action (id, zip_id, todo_id, phase_id, status_id, attempts, created, last_update, merge)
+	if err := s.target.reserve(ctx, s, `INSERT INTO tracker.zip_action (id, zip_id, todo_id, phase_id, status_id, attempts, created, last_update, merge)
 		SELECT id, zip, todo, `+trackersql.PhaseID(schemas.ZipName)+`, 1, 0, 'infinity', '-infinity', '{}' FROM unnest($1::uuid[], $2::uuid[], $3::smallint[]) AS n(id, zip, todo)
-		ON CONFLICT DO NOTHING`), keys, names, todo); err != nil {
+		ON CONFLICT DO NOTHING`, keys, names, todo); err != nil {
 		return fmt.Errorf("make rows of tracker.zip_action: %w", err)
 	}
 	return merge(ctx, s, "zip_action", f.files)
@@ -117,10 +114,7 @@ func (f *fold) loadAttempts(ctx context.Context, s *store) (map[uuid.UUID][]atte
 
 // readAttempts reads the attempts that have rows, and notes which they are.
 func (f *fold) readAttempts(ctx context.Context, s *store, out map[uuid.UUID][]attemptRow, seen map[uuid.UUID]bool) error {
-	files := ids(f.files)
-	if s.sole != nil {
-		files = ids(s.sole.old["zip_action"])
-	}
+	files := slices.DeleteFunc(ids(f.files), func(id [16]byte) bool { return s.target.fresh("zip_action", id) })
 	if len(files) == 0 {
 		return nil
 	}
@@ -142,7 +136,7 @@ func (f *fold) readAttempts(ctx context.Context, s *store, out map[uuid.UUID][]a
 			return fmt.Errorf("read tracker.zip_download: column merge of %s: %w", uuid.UUID(id), err)
 		}
 		r.id, r.shown.Exception = id, (*uuid.UUID)(exception)
-		s.sole.found("zip_download", id)
+		s.target.found("zip_download", id)
 		r.state.File = uuid.UUID(file).String()
 		if added, ok := f.attempts[id]; ok {
 			added.add(r.state)
@@ -166,7 +160,7 @@ func (f *fold) rollUpAttempts(ctx context.Context, s *store, attempts map[uuid.U
 		if parts(a.Accepted) != 2 {
 			continue
 		}
-		if s.sole != nil && !s.sole.has("zip_download", id) {
+		if s.target.fresh("zip_download", id) {
 			fresh[id.String()] = a.Accepted
 			continue
 		}
@@ -270,7 +264,7 @@ func (f *fold) writeAttempts(ctx context.Context, s *store, attempts map[uuid.UU
 			downloadRow(&rows, r, text)
 			before := len(logs.Values)
 			logRows(&logs, r)
-			if s.sole != nil && s.sole.has("zip_download", r.id) {
+			if !s.target.fresh("zip_download", r.id) {
 				s.oldRows("zip_log", logs.Values[before:])
 			}
 		}

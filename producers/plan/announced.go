@@ -51,7 +51,7 @@ func (w *World) foreign(d discovery) bool {
 // announced has what other programs announce judged and recorded. It returns what
 // polls announced, and of the others what is taken up.
 func (p *Planner) announced(ctx context.Context, tx pgx.Tx, w *World, all []discovery) (judged []control.Judgement, kept []discovery, err error) {
-	if p.Announced == nil {
+	if p.deps.Announced == nil {
 		return nil, all, nil
 	}
 	var foreign []control.Announcement
@@ -65,7 +65,7 @@ func (p *Planner) announced(ctx context.Context, tx pgx.Tx, w *World, all []disc
 	if len(foreign) == 0 {
 		return nil, kept, nil
 	}
-	if judged, err = p.Announced.Judge(ctx, tx, foreign); err != nil {
+	if judged, err = p.deps.Announced.Judge(ctx, tx, foreign); err != nil {
 		return nil, nil, fmt.Errorf("what other programs announce: %w", err)
 	}
 	for i, v := range judged {
@@ -86,7 +86,7 @@ func (p *Planner) announcedCommitted(judged []control.Judgement) {
 	if len(judged) == 0 {
 		return
 	}
-	p.Announced.Committed(judged)
+	p.deps.Announced.Committed(judged)
 	for _, v := range judged {
 		result := v.Refused
 		switch {
@@ -97,6 +97,6 @@ func (p *Planner) announcedCommitted(judged []control.Judgement) {
 		default:
 			p.passedOver("what another program announced is not taken up", "exception", v.Refused)
 		}
-		p.Metrics.announced(result)
+		p.metrics.announced(result)
 	}
 }

@@ -305,7 +305,7 @@ func TestASilentJobIsRepeated(t *testing.T) {
 	}
 	first := id()
 	reg := prometheus.NewRegistry()
-	p.Metrics = plan.NewMetrics(reg)
+	p.With(func(d *plan.Deps) { d.Metrics = reg })
 	p.Exec("UPDATE control.job SET news_at = clock_timestamp() - interval '1 hour'")
 	now := time.Now()
 	for range 2 {
@@ -363,7 +363,7 @@ func TestDormantPlanningGivesNoJobs(t *testing.T) {
 	p.Read(schemas.FileDiscoveredTopic, p.Look(plantest.Own, "a.zip", 1, 10))
 	p.EndPolls()
 	low := errors.New("low disk")
-	p.Dormant = func() error { return low }
+	p.With(func(d *plan.Deps) { d.Dormant = func() error { return low } })
 	for _, want := range []string{"(0)", "(1)"} {
 		if err := p.Dispatch(t.Context(), p.Clock); err != nil {
 			t.Fatal(err)

@@ -35,7 +35,7 @@ const (
 func (p *Planner) dispatchLoop(ctx context.Context) error {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
-	lastReminder := p.Now()
+	lastReminder := p.deps.Now()
 	for {
 		select {
 		case <-ctx.Done():
@@ -44,14 +44,14 @@ func (p *Planner) dispatchLoop(ctx context.Context) error {
 		case <-timer.C:
 		}
 		if err := p.turn(ctx, &lastReminder); err != nil && ctx.Err() == nil {
-			p.Log.Warn("planning is held up; trying again", "error", err)
+			p.deps.Log.Warn("planning is held up; trying again", "error", err)
 		}
 		timer.Reset(pause)
 	}
 }
 
 func (p *Planner) turn(ctx context.Context, lastReminder *time.Time) error {
-	now := p.Now()
+	now := p.deps.Now()
 	if err := p.revisit(ctx, now); err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (p *Planner) turn(ctx context.Context, lastReminder *time.Time) error {
 	if err := p.Dispatch(ctx, now); err != nil {
 		return err
 	}
-	if now.Sub(*lastReminder) < p.Config.SilenceBudget.D()/10 {
+	if now.Sub(*lastReminder) < p.cfg.SilenceBudget.D()/10 {
 		return nil
 	}
 	*lastReminder = now
@@ -74,7 +74,7 @@ func (p *Planner) turn(ctx context.Context, lastReminder *time.Time) error {
 // revisit takes up looks that need not wait any longer, and tries again what
 // failed long enough ago.
 func (p *Planner) revisit(ctx context.Context, now time.Time) error {
-	waiting, err := control.WaitingFiles(ctx, p.Pool, now.Add(-p.Cutoff), atOnce)
+	waiting, err := control.WaitingFiles(ctx, p.Pool, now.Add(-p.deps.Cutoff), atOnce)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (w *World) retryFile(f *File) {
 // Dispatch puts wanted files into jobs, as far as the credit of their servers
 // goes.
 func (p *Planner) Dispatch(ctx context.Context, now time.Time) error {
-	if p.Dormant != nil && p.Dormant() != nil {
+	if p.deps.Dormant != nil && p.deps.Dormant() != nil {
 		return nil //nolint:nilerr // who keeps it says so, and when it is over
 	}
 	return pg.InTx(ctx, p.Pool, func(tx pgx.Tx) error {
@@ -279,7 +279,7 @@ func (p *Planner) cut(items []item, credit int) int {
 	names := 0
 	for i, it := range items {
 		names += 2*len(it.file.Name) + requestBytes
-		if i > 0 && (names > schemas.MaxEvent/2 || it.a.Alone || it.a.Run != items[0].a.Run || i >= p.Config.JobFiles || bytes+it.hosting.Size > int64(p.Config.JobBytes)) {
+		if i > 0 && (names > schemas.MaxEvent/2 || it.a.Alone || it.a.Run != items[0].a.Run || i >= p.cfg.JobFiles || bytes+it.hosting.Size > int64(p.cfg.JobBytes)) {
 			return i
 		}
 		if i >= share && (i >= worthwhile || bytes >= worthwhileBytes) {
@@ -347,7 +347,7 @@ func (p *Planner) request(ctx context.Context, tx pgx.Tx, w *World, j job) error
 		ID: schemas.EventID(Stage, j.run(), id, schemas.DownloadRequestedTopic), Topic: schemas.DownloadRequestedTopic,
 		Key: id, Stage: Stage, Subject: j.source, Time: w.now, Body: body,
 	}
-	r, err := p.Outbox.Codec.Encode(m)
+	r, err := p.deps.Outbox.Codec.Encode(m)
 	if large := (*schemas.TooLargeError)(nil); err != nil && !errors.As(err, &large) {
 		return err
 	}
@@ -360,15 +360,15 @@ func (p *Planner) request(ctx context.Context, tx pgx.Tx, w *World, j job) error
 func (p *Planner) remind(ctx context.Context, now time.Time) error {
 	var records []schemas.Record
 	err := pg.InTx(ctx, p.Pool, func(tx pgx.Tx) (err error) {
-		records, err = control.Silent(ctx, tx, now.Add(-p.Config.SilenceBudget.D()), 1000)
+		records, err = control.Silent(ctx, tx, now.Add(-p.cfg.SilenceBudget.D()), 1000)
 		if err != nil || len(records) == 0 {
 			return err
 		}
-		p.Log.Warn("requesting again what has gone silent", "events", len(records), "budget", p.Config.SilenceBudget.D())
-		return p.Outbox.Repeat(ctx, tx, records)
+		p.deps.Log.Warn("requesting again what has gone silent", "events", len(records), "budget", p.cfg.SilenceBudget.D())
+		return p.deps.Outbox.Repeat(ctx, tx, records)
 	})
 	if err == nil {
-		p.Metrics.rerequested(records)
+		p.metrics.rerequested(records)
 	}
 	return err
 }
@@ -376,7 +376,7 @@ func (p *Planner) remind(ctx context.Context, now time.Time) error {
 // wantAgain requests under a new number what no job holds and nobody has
 // answered: what was restored as requested, if its outcome is not kept any more.
 func (p *Planner) wantAgain(ctx context.Context, now time.Time) error {
-	since := now.Add(-p.Config.SilenceBudget.D())
+	since := now.Add(-p.cfg.SilenceBudget.D())
 	files, err := control.Abandoned(ctx, p.Pool, since, atOnce)
 	if err != nil || len(files) == 0 {
 		return err
@@ -387,7 +387,7 @@ func (p *Planner) wantAgain(ctx context.Context, now time.Time) error {
 		}
 		n, err := control.WantAgain(ctx, tx, files, since, now)
 		if n > 0 {
-			p.Log.Warn("requests that no job holds are made again", "files", n, "budget", p.Config.SilenceBudget.D())
+			p.deps.Log.Warn("requests that no job holds are made again", "files", n, "budget", p.cfg.SilenceBudget.D())
 		}
 		return err
 	})

@@ -32,8 +32,8 @@ func TestJobsKeepTheirBounds(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		w := &World{settings: settings{perHosting: 3}, now: noon, files: map[string]*File{}, attempts: map[control.AttemptKey]*control.Attempt{}}
 		p := newPlanner()
-		p.Config.JobFiles = rapid.IntRange(1, 50).Draw(r, "files")
-		p.Config.JobBytes = config.Bytes(rapid.Int64Range(1, 64<<20).Draw(r, "bytes"))
+		p.cfg.JobFiles = rapid.IntRange(1, 50).Draw(r, "files")
+		p.cfg.JobBytes = config.Bytes(rapid.Int64Range(1, 64<<20).Draw(r, "bytes"))
 		credits, limit := map[string]int{}, map[string]int{}
 		server := map[string]string{"s1": "a:22", "s2": "a:22", "s3": "b:22"}
 		for _, s := range []string{"a:22", "b:22"} {
@@ -66,11 +66,11 @@ func TestJobsKeepTheirBounds(t *testing.T) {
 					r.Fatalf("a file that was poison is in a job of %d", len(j.items))
 				}
 			}
-			if len(j.items) == 0 || len(j.items) > p.Config.JobFiles {
-				r.Fatalf("a job of %d files; at most %d", len(j.items), p.Config.JobFiles)
+			if len(j.items) == 0 || len(j.items) > p.cfg.JobFiles {
+				r.Fatalf("a job of %d files; at most %d", len(j.items), p.cfg.JobFiles)
 			}
-			if len(j.items) > 1 && bytes > int64(p.Config.JobBytes) {
-				r.Fatalf("a job of %d files and %d bytes; at most %d", len(j.items), bytes, int64(p.Config.JobBytes))
+			if len(j.items) > 1 && bytes > int64(p.cfg.JobBytes) {
+				r.Fatalf("a job of %d files and %d bytes; at most %d", len(j.items), bytes, int64(p.cfg.JobBytes))
 			}
 		}
 		for s, n := range given {
@@ -163,7 +163,7 @@ func TestASourceThatAlwaysFailsStarvesNobody(t *testing.T) {
 	const files, good = 300, 40
 	w := newWorld(t)
 	p := newPlanner()
-	p.Config.JobFiles = 10
+	p.cfg.JobFiles = 10
 	for range files {
 		wanted(w, "bad", "a:22", 1, false)
 	}

@@ -54,12 +54,12 @@ func (p *Planner) healed(ctx context.Context, tx pgx.Tx, d *control.Damage, now 
 	if err != nil {
 		return err
 	}
-	p.Log.Info("a damaged blob is healed: a source had its bytes", "blob", d.SHA256, "problem", d.Problem, "goes_on", len(records))
+	p.deps.Log.Info("a damaged blob is healed: a source had its bytes", "blob", d.SHA256, "problem", d.Problem, "goes_on", len(records))
 	d.State, d.Message = control.DamageHealed, ""
 	if err := control.StoreDamage(ctx, tx, d, now); err != nil {
 		return err
 	}
-	return p.Outbox.Repeat(ctx, tx, records)
+	return p.deps.Outbox.Repeat(ctx, tx, records)
 }
 
 // healOrLose lets a blob's bytes be fetched, or ends what waits for them.
@@ -74,7 +74,7 @@ func (p *Planner) healOrLose(ctx context.Context, tx pgx.Tx, d *control.Damage, 
 	}
 	switch {
 	case w.refetch(d):
-		p.Log.Warn("a blob is damaged: its bytes are fetched again", "blob", d.SHA256, "problem", d.Problem, "found_by", d.FoundBy)
+		p.deps.Log.Warn("a blob is damaged: its bytes are fetched again", "blob", d.SHA256, "problem", d.Problem, "found_by", d.FoundBy)
 		d.State = control.DamageFetching
 	case len(ids) == healFiles:
 		d.Tried = slices.Concat(d.Tried, ids) // there are more
@@ -82,7 +82,7 @@ func (p *Planner) healOrLose(ctx context.Context, tx pgx.Tx, d *control.Damage, 
 		d.State = control.DamageLost
 		if d.LostAt == nil {
 			d.LostAt, d.Message = &now, lostMessage(d)
-			p.Log.Error("a blob is lost: no source has its bytes any more", "blob", d.SHA256, "problem", d.Problem, "message", d.Message)
+			p.deps.Log.Error("a blob is lost: no source has its bytes any more", "blob", d.SHA256, "problem", d.Problem, "message", d.Message)
 		}
 		w.lose(d)
 	}

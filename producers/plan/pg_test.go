@@ -1,13 +1,6 @@
 package plan
 
-import (
-	"tributary/internal/pg"
-	"tributary/internal/stage/sink"
-	"tributary/sql/control"
-)
-
-func pgOutbox() pg.Outbox   { return pg.Outbox{Schema: control.Schema} }
-func pgOffsets() pg.Offsets { return pg.Offsets{Schema: control.Schema, Group: "test.plan"} }
+import "tributary/internal/stage/sink"
 
 // Work that was lost with a topic is requested again.
 var _ sink.Restarter = (*Planner)(nil)

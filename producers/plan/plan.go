@@ -21,6 +21,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"tributary/internal/backoff"
@@ -41,35 +42,41 @@ func Topics() []string {
 	return []string{schemas.FileDiscoveredTopic, schemas.DownloadFinishedTopic, schemas.UnzipFinishedTopic}
 }
 
-// Planner decides about files. Any number may run: what one decides about a
-// file is guarded by that file's row, and credit by a lock of its own.
-type Planner struct {
-	pg.Restartable // what comes twice is recognised, and what was lost is requested again
-
-	Config  config.Plan
-	Cutoff  time.Duration // after which looks no longer wait for a session's polls
-	Once    bool          // no wait exceeds a few seconds
+// Deps are what a Planner works with.
+type Deps struct {
+	Pool    *pgxpool.Pool
+	Offsets pg.Offsets // of its group, in control
 	Outbox  pg.Outbox
-	Log     *slog.Logger
-	Now     func() time.Time
-	Metrics *Metrics // nil: nothing is counted
+	Cutoff  time.Duration // after which looks no longer wait for a session's polls
 	// Dormant says why nothing is to be fetched just now, such as a disk that is
 	// full: then no job is given out. Nil: nothing ever keeps it.
 	Dormant func() error
 	// Announced judges what other programs announce. Nil: it is passed over.
 	Announced Announcer
+	Metrics   prometheus.Registerer // nil: nobody asks for them
+	Log       *slog.Logger
+	Now       func() time.Time
+}
 
-	wake  chan struct{}
-	quiet *kafka.Quiet
+// Planner decides about files. Any number may run: what one decides about a
+// file is guarded by that file's row, and credit by a lock of its own.
+type Planner struct {
+	pg.Restartable // what comes twice is recognised, and what was lost is requested again
+
+	cfg     config.Plan
+	deps    Deps
+	metrics *metrics
+	wake    chan struct{}
+	quiet   *kafka.Quiet
 
 	served map[string]int64 // by source: when it was last given a job, in turns; the dispatcher's
 	turns  int64
 }
 
-// New returns a planner; nothing runs yet.
-func New(cfg config.Plan, cutoff time.Duration, once bool, pool *pgxpool.Pool, outbox pg.Outbox, offsets pg.Offsets, log *slog.Logger) *Planner {
-	return &Planner{Config: cfg, Cutoff: cutoff, Once: once, Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: offsets, Pool: pool}}, Outbox: outbox, Log: log,
-		Now: func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }, wake: make(chan struct{}, 1), quiet: kafka.NewQuiet(time.Now), served: map[string]int64{}}
+// New makes a Planner.
+func New(cfg config.Plan, d Deps) *Planner {
+	return &Planner{cfg: cfg, deps: d, metrics: newMetrics(d.Metrics), Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: d.Offsets, Pool: d.Pool}},
+		wake: make(chan struct{}, 1), quiet: kafka.NewQuiet(time.Now), served: map[string]int64{}}
 }
 
 // Run reads with the given applier and dispatches until ctx ends.
@@ -93,7 +100,7 @@ func (p *Planner) Apply(ctx context.Context, batch []sink.Range) error {
 				return err
 			}
 		}
-		judged, err = p.decideIn(ctx, tx, in, p.Now())
+		judged, err = p.decideIn(ctx, tx, in, p.deps.Now())
 		return err
 	})
 	if err != nil {
@@ -152,7 +159,7 @@ func (p *Planner) decode(batch []sink.Range) (input, error) {
 	for _, r := range batch {
 		for _, rec := range r.Records {
 			record := kafka.FromKgo(rec)
-			m, err := p.Outbox.Codec.Decode(record)
+			m, err := p.deps.Outbox.Codec.Decode(record)
 			if errors.Is(err, schemas.ErrUnknownSchema) {
 				return in, &sink.RecordError{Topic: r.Topic, Partition: r.Partition, Offset: rec.Offset, Err: err}
 			}
@@ -187,7 +194,7 @@ func (p *Planner) decode(batch []sink.Range) (input, error) {
 // writes many.
 func (p *Planner) passedOver(what string, args ...any) {
 	if missed, ok := p.quiet.Due(what); ok {
-		p.Log.Error(what, append(args, "not_logged", missed)...)
+		p.deps.Log.Error(what, append(args, "not_logged", missed)...)
 	}
 }
 
@@ -229,7 +236,7 @@ func (p *Planner) decideIn(ctx context.Context, tx pgx.Tx, in input, now time.Ti
 // load reads the world of the given files, to be decided about by the planner's
 // settings.
 func (p *Planner) load(ctx context.Context, tx pgx.Tx, ids []string, now time.Time) (*World, error) {
-	w, err := Load(ctx, tx, p.Outbox, ids, now)
+	w, err := Load(ctx, tx, p.deps.Outbox, ids, now)
 	if err != nil {
 		return nil, err
 	}
@@ -238,9 +245,5 @@ func (p *Planner) load(ctx context.Context, tx pgx.Tx, ids []string, now time.Ti
 }
 
 func (p *Planner) settings() settings {
-	s := settings{perHosting: p.Config.Attempts, backoff: backoff.Exponential{Base: p.Config.Backoff.D(), Max: p.Config.BackoffMax.D()}, retry: p.Config.RetryFailed.D()}
-	if p.Once {
-		s.backoff = backoff.Exponential{Base: min(s.backoff.Base, time.Second), Max: min(s.backoff.Max, 5*time.Second)}
-	}
-	return s
+	return settings{perHosting: p.cfg.Attempts, backoff: backoff.Exponential{Base: p.cfg.Backoff.D(), Max: p.cfg.BackoffMax.D()}, retry: p.cfg.RetryFailed.D()}
 }

@@ -16,8 +16,8 @@ import (
 func TestARecordThatCannotBeReadIsLoggedOnceInAWhile(t *testing.T) {
 	var log bytes.Buffer
 	p := newPlanner()
-	p.Log = slog.New(slog.NewTextHandler(&log, nil))
-	p.Outbox.Codec = codec(t)
+	p.deps.Log = slog.New(slog.NewTextHandler(&log, nil))
+	p.deps.Outbox.Codec = codec(t)
 	r := sink.Range{Topic: schemas.FileDiscoveredTopic}
 	for n := range int64(1000) {
 		r.Records = append(r.Records, &kgo.Record{Topic: "tributary." + schemas.FileDiscoveredTopic, Offset: n, Value: []byte("?")})

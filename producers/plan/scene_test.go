@@ -52,8 +52,7 @@ func newWorld(t testing.TB) *World {
 }
 
 func newPlanner() *Planner {
-	cfg := config.Default().Plan
-	return New(cfg, 10*time.Minute, false, nil, pgOutbox(), pgOffsets(), slog.New(slog.DiscardHandler))
+	return New(config.Default().Plan, Deps{Outbox: pg.Outbox{Schema: control.Schema}, Log: slog.New(slog.DiscardHandler)})
 }
 
 func newScene(t *testing.T) *scene {

@@ -105,7 +105,7 @@ func (n *Announcer) judge(ctx context.Context, tx pgx.Tx, a control.Announcement
 	// Whoever announces a file says that it is whole, so nobody waits for it to
 	// settle; a fetch compares its size and time as ever.
 	p := control.Poll{Source: a.Source, Server: place.Server, Centre: place.Centre, Once: true}
-	s := Poller{Profile: n.Profile, Centres: n.Centres, Sources: n.Sources, Outbox: n.Outbox}
+	s := Poller{deps: Deps{Profile: n.Profile, Centres: n.Centres, Sources: n.Sources, Outbox: n.Outbox}}
 	now := n.Now()
 	j, err := s.judge(p, l, now)
 	if dataError(err) {

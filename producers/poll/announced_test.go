@@ -27,7 +27,7 @@ func (b *bench) announce(n *Announcer, edit func(*control.Announcement)) (contro
 		edit(&a)
 	}
 	var judged []control.Judgement
-	err := pg.InTx(b.t.Context(), b.Pool, func(tx pgx.Tx) (err error) {
+	err := pg.InTx(b.t.Context(), b.deps.Pool, func(tx pgx.Tx) (err error) {
 		judged, err = n.Judge(b.t.Context(), tx, []control.Announcement{a})
 		return err
 	})
@@ -36,7 +36,7 @@ func (b *bench) announce(n *Announcer, edit func(*control.Announcement)) (contro
 	}
 	n.Committed(judged)
 	var told []string
-	for _, m := range enginetest.Drain(b.t, b.Pool, control.Schema, b.Outbox.Codec) {
+	for _, m := range enginetest.Drain(b.t, b.deps.Pool, control.Schema, b.deps.Outbox.Codec) {
 		e, ok := m.Body.(*schemas.StatusChanged)
 		if !ok {
 			b.t.Errorf("an event of %s was written", m.Topic)
@@ -51,8 +51,8 @@ func (b *bench) announcer() *Announcer {
 	b.t.Helper()
 	b.exec(`INSERT INTO control.source (id, centre, server, protocol, url, max_sessions, poll_interval, state, revision) VALUES
 		('old', 'H', 'srv:22', 'sftp', '', 1, '1h', 'removed', 1) ON CONFLICT DO NOTHING`)
-	enginetest.Drain(b.t, b.Pool, control.Schema, b.Outbox.Codec)
-	return &Announcer{Sources: b.Sources, Profile: b.Profile, Centres: b.Centres, Outbox: b.Outbox, Now: func() time.Time { return b.now }}
+	enginetest.Drain(b.t, b.deps.Pool, control.Schema, b.deps.Outbox.Codec)
+	return &Announcer{Sources: b.deps.Sources, Profile: b.deps.Profile, Centres: b.deps.Centres, Outbox: b.deps.Outbox, Now: func() time.Time { return b.now }}
 }
 
 // TestWhatIsAnnouncedIsTakenUpOrRefused goes through the rules one by one.
@@ -102,7 +102,7 @@ func TestWhatIsAnnouncedIsTakenUpOrRefused(t *testing.T) {
 			if d := cmp.Diff(want, told); d != "" {
 				t.Errorf("events (- want, + got):\n%s", d)
 			}
-			if got := text1(t, b.Pool, "SELECT count(*) FROM control.look WHERE class = 'announced' AND session IS NULL"); (strings.TrimSpace(got) == "1") != v.TakenUp {
+			if got := text1(t, b.deps.Pool, "SELECT count(*) FROM control.look WHERE class = 'announced' AND session IS NULL"); (strings.TrimSpace(got) == "1") != v.TakenUp {
 				t.Errorf("looks: %s", got)
 			}
 			if again, told := b.announce(n, tc.edit); again.TakenUp || len(told) > 0 || tc.refused == "" && !again.Repeated {
@@ -127,7 +127,7 @@ func TestAnnouncementsBesidePolls(t *testing.T) {
 	b.now = b.now.Add(time.Hour)
 	b.listing()
 	b.clear()
-	before := text1(t, b.Pool, "SELECT look, size, state FROM control.hosting")
+	before := text1(t, b.deps.Pool, "SELECT look, size, state FROM control.hosting")
 	for range 2 {
 		if v, told := b.announce(n, nil); !v.Repeated || len(told) > 0 {
 			t.Errorf("an old announcement became %+v, %v", v, told)
@@ -136,7 +136,7 @@ func TestAnnouncementsBesidePolls(t *testing.T) {
 			t.Errorf("nonsense became %+v, %v", v, told)
 		}
 	}
-	if after := text1(t, b.Pool, "SELECT look, size, state FROM control.hosting"); after != before {
+	if after := text1(t, b.deps.Pool, "SELECT look, size, state FROM control.hosting"); after != before {
 		t.Errorf("the hosting was %s, and is %s", before, after)
 	}
 	if v, _ := b.announce(n, func(a *control.Announcement) { a.Size = 30 }); !v.TakenUp || v.Look != 3 {

@@ -23,7 +23,7 @@ const centreNotHosted = "centre_not_hosted_here"
 
 // canonical spells a centre as file names are read.
 func (s *Poller) canonical(centre string) string {
-	if name, ok := s.Centres.Lookup(centre); ok {
+	if name, ok := s.deps.Centres.Lookup(centre); ok {
 		return name
 	}
 	return centre
@@ -35,14 +35,14 @@ const zero = "00000000-0000-0000-0000-000000000000"
 // compare records, chunk by chunk, what the listing shows that is not known: of
 // what is new or changed no more than a poll takes up.
 func (s *Poller) compare(ctx context.Context, conn *pgxpool.Conn, p control.Poll, c *counts) error {
-	bounded := c.listed > s.Config.Poll.MaxNew
+	bounded := c.listed > s.cfg.MaxNew
 	if bounded {
 		var err error
-		if c.postponed, err = control.ChooseTurn(ctx, conn, p.Source, s.Config.Poll.MaxNew); err != nil {
+		if c.postponed, err = control.ChooseTurn(ctx, conn, p.Source, s.cfg.MaxNew); err != nil {
 			return err
 		}
 	}
-	after, hosts := zero, s.Sources[p.Source].Shown(s.canonical)
+	after, hosts := zero, s.deps.Sources[p.Source].Shown(s.canonical)
 	for {
 		rows, err := control.Compare(ctx, conn, p.Source, hosts, after, chunk, bounded)
 		if err != nil {
@@ -63,11 +63,11 @@ func (s *Poller) compare(ctx context.Context, conn *pgxpool.Conn, p control.Poll
 // nothing new has no sighting.
 func (s *Poller) judge(p control.Poll, l control.Listed, now time.Time) (judged, error) {
 	w := control.Sighting{File: l.File, Name: l.Name, Action: l.Action, Look: l.Look, Size: l.Size, ModTime: l.ModTime, ListedAt: now, State: present}
-	name, bad := s.Profile.ParseZip(l.Name, s.Centres)
+	name, bad := s.deps.Profile.ParseZip(l.Name, s.deps.Centres)
 	if bad == nil {
 		date := name.Date.Format(time.DateOnly)
 		w.Centre, w.FileDate, w.FileInc = &name.Centre, &date, &name.Increment
-		if source := s.Sources[p.Source]; l.Invalid == "" && !source.MayShow(name.Centre, l.Action) {
+		if source := s.deps.Sources[p.Source]; l.Invalid == "" && !source.MayShow(name.Centre, l.Action) {
 			l.Invalid, l.Message = centreNotHosted, text(errors.New(source.Refusal(name.Centre, l.Action)))
 		}
 	}
@@ -99,7 +99,7 @@ func (s *Poller) judge(p control.Poll, l control.Listed, now time.Time) (judged,
 		if w.Exception = l.Exception; !l.Known || l.Unread {
 			w.Exception, w.Message = l.Invalid, l.Message
 		}
-	case p.Once || !now.Before(w.ListedAt.Add(s.Config.Poll.Settle.D())):
+	case p.Once || !now.Before(w.ListedAt.Add(s.cfg.Settle.D())):
 		w.Class, w.Settled = "announced", true
 	default:
 		w.Class = "unsettled"
@@ -122,7 +122,7 @@ func (s *Poller) events(p control.Poll, j *judged, fresh bool, now time.Time) er
 	l, w := j.listed, &j.sighting
 	var messages []schemas.Message
 	if !l.Known || l.Exception != w.Exception {
-		r, err := s.Outbox.Codec.Encode(fileEvent(p, *w, l.Exception, now))
+		r, err := s.deps.Outbox.Codec.Encode(fileEvent(p, *w, l.Exception, now))
 		if err != nil {
 			return &entryError{err}
 		}
@@ -136,7 +136,7 @@ func (s *Poller) events(p control.Poll, j *judged, fresh bool, now time.Time) er
 		messages = append(messages, discovered(p, *w, fresh && l.Hosted && l.State != gone, now))
 	}
 	for _, m := range messages {
-		r, err := s.Outbox.Codec.Encode(m)
+		r, err := s.deps.Outbox.Codec.Encode(m)
 		if err != nil {
 			return &entryError{err}
 		}

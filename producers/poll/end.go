@@ -22,15 +22,15 @@ func (s *Poller) end(ctx context.Context, conn *pgxpool.Conn, p control.Poll, c 
 	var db pg.Beginner = conn
 	broken := conn.Conn().IsClosed() // as by a statement that was broken off; only a complete listing needs its table
 	if broken {
-		db = s.Pool
+		db = s.deps.Pool
 	}
 	err := s.endOnce(ctx, db, p, c, o)
 	lost := !broken && conn.Conn().IsClosed()
 	if err == nil || ctx.Err() != nil || lost || !permanent(err) {
 		return err
 	}
-	s.Log.Error("the poll's end can't be recorded as it was; it is recorded as failed", "source", p.Source, "error", text(err))
-	return s.endOnce(ctx, s.Pool, p, counts{}, outcome{state: "failed", exception: unrecorded, message: "how the poll ended can't be recorded: " + refusal(err)})
+	s.deps.Log.Error("the poll's end can't be recorded as it was; it is recorded as failed", "source", p.Source, "error", text(err))
+	return s.endOnce(ctx, s.deps.Pool, p, counts{}, outcome{state: "failed", exception: unrecorded, message: "how the poll ended can't be recorded: " + refusal(err)})
 }
 
 // permanent tells an error that trying again repeats from one of the database's
@@ -42,7 +42,7 @@ func permanent(err error) bool {
 
 // endOnce records the poll's end, its event, and what a complete listing lacks.
 func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c counts, o outcome) error {
-	now := s.Now()
+	now := s.deps.Now()
 	state := o.state
 	var rests bool
 	err := pg.InTx(ctx, db, func(tx pgx.Tx) (err error) {
@@ -50,7 +50,7 @@ func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c 
 			return err
 		}
 		// First, since it may draw a revision, which comes before the source's row.
-		if rests, err = sourcestate.Conclude(ctx, tx, s.Outbox, p.Source, s.limits(), o.end(now)); err != nil {
+		if rests, err = sourcestate.Conclude(ctx, tx, s.deps.Outbox, p.Source, s.limits(), o.end(now)); err != nil {
 			return err
 		}
 		if state == "complete" {
@@ -70,11 +70,11 @@ func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c 
 			}
 		}
 		if (c.unsettled > 0 || c.postponed > 0) && state == "complete" {
-			if err := control.SetDue(ctx, tx, p.Source, now.Add(s.Config.Poll.Settle.D())); err != nil {
+			if err := control.SetDue(ctx, tx, p.Source, now.Add(s.cfg.Settle.D())); err != nil {
 				return err
 			}
 		}
-		return s.Outbox.Append(ctx, tx, taskEvent(p, c, o, now))
+		return s.deps.Outbox.Append(ctx, tx, taskEvent(p, c, o, now))
 	})
 	if err == nil && rests {
 		s.tellRest(p, o)
@@ -83,7 +83,7 @@ func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c 
 }
 
 func (s *Poller) limits() sourcestate.Limits {
-	return sourcestate.Limits{After: s.Config.Poll.SuspendAfter, Probe: s.Config.Poll.ProbeInterval.D()}
+	return sourcestate.Limits{After: s.cfg.SuspendAfter, Probe: s.cfg.ProbeInterval.D()}
 }
 
 // end is what the outcome says of its source. What a member can't do or can't
@@ -96,11 +96,11 @@ func (o outcome) end(now time.Time) sourcestate.End {
 // tellRest logs that a poll has suspended its source, or ended that.
 func (s *Poller) tellRest(p control.Poll, o outcome) {
 	if o.state == "failed" {
-		s.Log.Error("the source is suspended: only probes go there until one shows something, or tributary sources resume says so", "source", p.Source,
-			"after", s.Config.Poll.SuspendAfter, "probed_every", s.Config.Poll.ProbeInterval.D(), "error", o.message)
+		s.deps.Log.Error("the source is suspended: only probes go there until one shows something, or tributary sources resume says so", "source", p.Source,
+			"after", s.cfg.SuspendAfter, "probed_every", s.cfg.ProbeInterval.D(), "error", o.message)
 		return
 	}
-	s.Log.Info("the source answers again and is no longer suspended", "source", p.Source)
+	s.deps.Log.Info("the source answers again and is no longer suspended", "source", p.Source)
 }
 
 // missing records what a complete listing lacks, and returns how many files are
@@ -111,7 +111,7 @@ func (s *Poller) missing(ctx context.Context, tx pgx.Tx, p control.Poll, now tim
 		return 0, err
 	}
 	for after := zero; ; {
-		files, err := control.MarkGone(ctx, tx, p, s.Config.Poll.GoneAfter, after, chunk)
+		files, err := control.MarkGone(ctx, tx, p, s.cfg.GoneAfter, after, chunk)
 		if err != nil || len(files) == 0 {
 			return n, err
 		}
@@ -129,7 +129,7 @@ func (s *Poller) tellGone(ctx context.Context, tx pgx.Tx, p control.Poll, files 
 	for _, v := range files {
 		events = append(events, goneEvents(p, v, now)...)
 	}
-	if err := s.Outbox.Append(ctx, tx, events...); err != nil {
+	if err := s.deps.Outbox.Append(ctx, tx, events...); err != nil {
 		return err
 	}
 	return s.endUnfetched(ctx, tx, p, files, exception, message, now)

@@ -42,7 +42,7 @@ func flood(n int) (entries []remote.Entry, names []string) {
 // are left, and none of them is gone meanwhile, though a poll is complete.
 func TestAFloodIsTakenUpInTurns(t *testing.T) {
 	b := newBench(t)
-	b.Config.Poll.MaxNew, b.Config.Poll.GoneAfter, b.once = 10, 1, true
+	b.cfg.MaxNew, b.cfg.GoneAfter, b.once = 10, 1, true
 	var names []string
 	b.server.dirs["add"], names = flood(25)
 	for i, want := range []map[string]string{
@@ -79,7 +79,7 @@ var equateEmpty = cmp.Transformer("nil", func(s []string) []string { return appe
 // it was taken up last, is not gone while it waits, and new files come before it.
 func TestAFloodOfChangesIsTakenUpInTurns(t *testing.T) {
 	b := newBench(t)
-	b.Config.Poll.MaxNew, b.Config.Poll.GoneAfter, b.once = 10, 1, true
+	b.cfg.MaxNew, b.cfg.GoneAfter, b.once = 10, 1, true
 	entries, _ := flood(20)
 	b.server.dirs["add"] = entries[:10]
 	b.listing()

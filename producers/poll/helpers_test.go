@@ -113,9 +113,8 @@ func newBench(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := config.Default()
 	b := &bench{t: t, now: noon, server: &server{dirs: map[string][]remote.Entry{"add": nil}}}
-	b.Poller = &Poller{Config: cfg, Profile: p, Pool: pool, Outbox: pg.Outbox{Schema: control.Schema, Codec: codec}, Holder: "test", TTL: time.Minute,
+	b.Poller = New(config.Default().Poll, Deps{Profile: p, Pool: pool, Outbox: pg.Outbox{Schema: control.Schema, Codec: codec}, Holder: "test", TTL: time.Minute,
 		Sources: map[string]config.Source{"src": {ID: "src", Centre: "H", URL: "file:///nowhere"}},
 		Log:     slog.New(slog.DiscardHandler), Now: func() time.Time { return b.now },
 		Dial: func(context.Context, remote.Config) (remote.Session, error) {
@@ -123,7 +122,7 @@ func newBench(t *testing.T) *bench {
 				return nil, b.server.dial
 			}
 			return b.server, nil
-		}}
+		}})
 	b.centres(nil)
 	err = pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
 		if _, err := control.PutCentre(t.Context(), tx, centres.Centre{ShortName: "H", Active: true}, 1); err != nil {
@@ -140,12 +139,11 @@ func newBench(t *testing.T) *bench {
 
 // centres are those of the profile and the configuration's own.
 func (b *bench) centres(own []config.Centre) {
-	b.Config.Centres = own
-	set, err := centres.Set(b.Profile, b.Config)
+	set, err := centres.Set(b.deps.Profile, config.Config{Centres: own})
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.Centres = set
+	b.deps.Centres = set
 }
 
 // session opens a session with a poll of the source.
@@ -153,7 +151,7 @@ func (b *bench) session() string {
 	b.t.Helper()
 	id := uuid.NewString()
 	b.number++
-	err := pg.InTx(b.t.Context(), b.Pool, func(tx pgx.Tx) error {
+	err := pg.InTx(b.t.Context(), b.deps.Pool, func(tx pgx.Tx) error {
 		return control.OpenSession(b.t.Context(), tx, id, b.number, b.once, b.now, map[string]control.DueSource{
 			schemas.ID("poll", id, "src"): {ID: "src", Centre: "H", Server: "host:22"}})
 	})
@@ -165,7 +163,7 @@ func (b *bench) session() string {
 
 func (b *bench) take() (control.Poll, bool) {
 	b.t.Helper()
-	p, ok, err := control.TakePoll(b.t.Context(), b.Pool, "test", []string{"src"}, b.now, b.TTL)
+	p, ok, err := control.TakePoll(b.t.Context(), b.deps.Pool, "test", []string{"src"}, b.now, b.deps.TTL)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -189,7 +187,7 @@ func (b *bench) clear() { b.exec("DELETE FROM control.outbox") }
 
 func (b *bench) exec(sql string, args ...any) {
 	b.t.Helper()
-	if _, err := b.Pool.Exec(b.t.Context(), sql, args...); err != nil {
+	if _, err := b.deps.Pool.Exec(b.t.Context(), sql, args...); err != nil {
 		b.t.Fatalf("%s: %v", sql, err)
 	}
 }
@@ -197,7 +195,7 @@ func (b *bench) exec(sql string, args ...any) {
 // text is a statement's rows, one a line, columns separated by blanks.
 func (b *bench) text(sql string, args ...any) string {
 	b.t.Helper()
-	return text1(b.t, b.Pool, sql, args...)
+	return text1(b.t, b.deps.Pool, sql, args...)
 }
 
 func text1(t *testing.T, pool *pgxpool.Pool, sql string, args ...any) string {
@@ -232,7 +230,7 @@ func text1(t *testing.T, pool *pgxpool.Pool, sql string, args ...any) string {
 // events are the outbox's messages, oldest first.
 func (b *bench) events() []schemas.Message {
 	b.t.Helper()
-	return enginetest.Outbox(b.t, b.Pool, control.Schema, b.Outbox.Codec)
+	return enginetest.Outbox(b.t, b.deps.Pool, control.Schema, b.deps.Outbox.Codec)
 }
 
 // said sums up the events: what changed, in the order told.

@@ -48,7 +48,7 @@ func TestAListingIsLimitedAsAWhole(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t)
 			b.once = true
-			tt.limit(&b.Config.Poll)
+			tt.limit(&b.cfg)
 			b.server.dirs = map[string][]remote.Entry{"add": {{Name: good}, {Name: good2}}, "edit": {{Name: good}, {Name: strings.Repeat("x", len(good)), Kind: remote.Other}}}
 			b.listing()
 			if got := b.ended(); got != "broken_off listing_too_long" {
@@ -182,11 +182,11 @@ func TestAnInvalidEntryIsRejected(t *testing.T) {
 // fits; what can't be told all the same does not keep the poll from ending.
 func TestThePollsEventAlwaysFits(t *testing.T) {
 	b := newBench(t)
-	b.Config.Poll.Attempts = 1
-	for i := range 2 * b.Config.Poll.MaxIgnored {
+	b.cfg.Attempts = 1
+	for i := range 2 * b.cfg.MaxIgnored {
 		b.server.dirs["add"] = append(b.server.dirs["add"], remote.Entry{Name: fmt.Sprint(i) + noise(1<<16)})
 	}
-	b.Config.Poll.MaxListingBytes = 1 << 30
+	b.cfg.MaxListingBytes = 1 << 30
 	b.server.fail = &remote.Error{Op: "list", Err: errors.New(noise(5<<20) + "\x00\xff\u202e\x1b[31m")}
 	b.listing()
 	rows := b.text("SELECT octet_length(message) <= 1000 FROM control.poll")
@@ -194,7 +194,7 @@ func TestThePollsEventAlwaysFits(t *testing.T) {
 		t.Error("the text that is kept is not bounded")
 	}
 	for _, m := range b.events() {
-		r, err := b.Outbox.Codec.Encode(m)
+		r, err := b.deps.Outbox.Codec.Encode(m)
 		if err != nil || len(r.Value) > 16<<10 {
 			t.Errorf("an event of a poll has %d bytes, %v", len(r.Value), err)
 		}
@@ -226,7 +226,7 @@ func TestAPollThatCantBeToldEndsAsFailed(t *testing.T) {
 func TestAPollTakenAgainAndAgainIsGivenUp(t *testing.T) {
 	b := newBench(t)
 	b.session()
-	b.exec("UPDATE control.poll SET attempts = $1", b.Config.Poll.Attempts+maxTaken)
+	b.exec("UPDATE control.poll SET attempts = $1", b.cfg.Attempts+maxTaken)
 	p, ok := b.take()
 	if !ok {
 		t.Fatal("no poll can be taken")
@@ -263,7 +263,7 @@ func TestWhatIsNotMountedIsNotGone(t *testing.T) {
 			b.server.dirs = map[string][]remote.Entry{"add": {{Name: good, Size: 1}}, "edit": {{Name: good2, Size: 1}}, "delete": nil}
 			b.listing()
 			tt.away(b)
-			for range b.Config.Poll.GoneAfter + 1 {
+			for range b.cfg.GoneAfter + 1 {
 				b.listing()
 				if got := b.ended(); got != tt.ended {
 					t.Fatalf("the poll ended %s, want %s", got, tt.ended)
@@ -285,9 +285,9 @@ func TestWhatIsNotMountedIsNotGone(t *testing.T) {
 }
 
 func (b *bench) mayBeEmpty() {
-	src := b.Sources["src"]
+	src := b.deps.Sources["src"]
 	src.MayBeEmpty = true
-	b.Sources["src"] = src
+	b.deps.Sources["src"] = src
 }
 
 // remoteMissing is what a connector answers whose base is a local directory that
@@ -326,18 +326,18 @@ func TestASlowServerLeavesSlotsToOthers(t *testing.T) {
 	b := newBench(t)
 	b.once = true
 	b.server.show(good, 10)
-	b.Sources = map[string]config.Source{"src": {ID: "src", Centre: "H", URL: "sftp://u@good/x"}}
+	b.deps.Sources = map[string]config.Source{"src": {ID: "src", Centre: "H", URL: "sftp://u@good/x"}}
 	b.exec("UPDATE control.source SET server = 'good:22'")
 	for i := range 8 {
 		id := fmt.Sprintf("slow%d", i)
-		b.Sources[id] = config.Source{ID: id, Centre: "H", URL: "sftp://u@slow/" + id}
+		b.deps.Sources[id] = config.Source{ID: id, Centre: "H", URL: "sftp://u@slow/" + id}
 		b.exec(`INSERT INTO control.source (id, centre, server, protocol, url, max_sessions, poll_interval, state, revision) VALUES ($1, 'H', 'slow:22', 'sftp', '', 100, '1 hour', 'available', 1)`, id)
 	}
 	b.session()
 	b.exec("UPDATE control.poll SET server = 'good:22'")
 	b.exec(`INSERT INTO control.poll (id, session, source, server, centre, state, not_before) SELECT gen_random_uuid(), n.id, s.id, s.server, 'H', 'due', $1 FROM control.source s, control.session n WHERE s.id <> 'src'`, noon.Add(-time.Hour))
 	slow := &server{dirs: map[string][]remote.Entry{"add": nil}, hang: true}
-	b.Dial = func(_ context.Context, c remote.Config) (remote.Session, error) {
+	b.deps.Dial = func(_ context.Context, c remote.Config) (remote.Session, error) {
 		if strings.Contains(c.URL, "slow") {
 			return slow, nil
 		}
@@ -378,18 +378,18 @@ func (b *bench) runUntil(sql, want string, then func()) {
 // More polls than connections would keep each other's leases from being renewed.
 func TestPollsLeaveConnectionsForLeases(t *testing.T) {
 	b := newBench(t)
-	b.Config.Poll.Parallelism = 100
+	b.cfg.Parallelism = 100
 	if got := b.atOnce(); got != 6 {
 		t.Errorf("%d polls at once with 8 connections", got)
 	}
-	cfg := b.Pool.Config()
+	cfg := b.deps.Pool.Config()
 	cfg.MaxConns = 1
 	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	b.Pool = pool
+	b.deps.Pool = pool
 	if got := b.atOnce(); got != 1 {
 		t.Errorf("%d polls at once with one connection", got)
 	}
@@ -400,11 +400,11 @@ func TestRecordingTooLongIsBrokenOff(t *testing.T) {
 	b := newBench(t)
 	b.once = true
 	b.server.show(good, 10)
-	b.Config.Poll.Timeout = config.Duration(time.Second)
+	b.cfg.Timeout = config.Duration(time.Second)
 	b.session()
 	p, _ := b.take()
 	// Someone holds what is to be written.
-	tx, err := b.Pool.Begin(t.Context())
+	tx, err := b.deps.Pool.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

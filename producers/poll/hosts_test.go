@@ -22,24 +22,24 @@ const foreign = "J.2024-09-09.01.impc.zip"
 
 // hosts is what src may show from now on.
 func (b *bench) hosts(h config.Hosts) {
-	src := b.Sources["src"]
+	src := b.deps.Sources["src"]
 	src.Hosts = h
-	b.Sources["src"] = src
+	b.deps.Sources["src"] = src
 }
 
 // withOwn adds a source of the centre J, and returns its server.
 func (b *bench) withOwn() *server {
 	b.t.Helper()
 	own := &server{dirs: map[string][]remote.Entry{"add": nil, "delete": nil}}
-	b.Sources["jax"] = config.Source{ID: "jax", Centre: "J", URL: "file:///jax"}
-	err := pg.InTx(b.t.Context(), b.Pool, func(tx pgx.Tx) error {
+	b.deps.Sources["jax"] = config.Source{ID: "jax", Centre: "J", URL: "file:///jax"}
+	err := pg.InTx(b.t.Context(), b.deps.Pool, func(tx pgx.Tx) error {
 		_, err := control.PutSource(b.t.Context(), tx, control.Source{ID: "jax", Centre: "J", Server: "jax:22", Protocol: "sftp", State: "available", MaxSessions: 2, Interval: time.Hour}, 2)
 		return err
 	})
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.Dial = func(_ context.Context, cfg remote.Config) (remote.Session, error) {
+	b.deps.Dial = func(_ context.Context, cfg remote.Config) (remote.Session, error) {
 		if cfg.URL == "file:///jax" {
 			return own, nil
 		}
@@ -53,14 +53,14 @@ func (b *bench) lists(source, centre, server string) {
 	b.t.Helper()
 	id := uuid.NewString()
 	b.number++
-	err := pg.InTx(b.t.Context(), b.Pool, func(tx pgx.Tx) error {
+	err := pg.InTx(b.t.Context(), b.deps.Pool, func(tx pgx.Tx) error {
 		return control.OpenSession(b.t.Context(), tx, id, b.number, true, b.now, map[string]control.DueSource{
 			schemas.ID("poll", id, source): {ID: source, Centre: centre, Server: server}})
 	})
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	p, ok, err := control.TakePoll(b.t.Context(), b.Pool, "test", []string{source}, b.now, b.TTL)
+	p, ok, err := control.TakePoll(b.t.Context(), b.deps.Pool, "test", []string{source}, b.now, b.deps.TTL)
 	if err != nil || !ok {
 		b.t.Fatalf("no poll of %s can be taken: %v", source, err)
 	}
@@ -162,7 +162,7 @@ func TestARefusalRacesWithTheOwnListing(t *testing.T) {
 	b.clear()
 	b.session()
 	p, _ := b.take()
-	conn, err := b.Pool.Acquire(t.Context())
+	conn, err := b.deps.Pool.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func (s *Poller) leaveLoop(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		if err := s.leave(ctx); err != nil && ctx.Err() == nil {
-			s.Log.Warn("what removed sources left can't be ended now; trying again", "error", err)
+			s.deps.Log.Warn("what removed sources left can't be ended now; trying again", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -36,7 +36,7 @@ func (s *Poller) leaveLoop(ctx context.Context) error {
 // What is being fetched plan and download end, and what was fetched goes on.
 // Any member may do it, whichever sources it is configured with.
 func (s *Poller) leave(ctx context.Context) error {
-	left, err := control.LeftSources(ctx, s.Pool)
+	left, err := control.LeftSources(ctx, s.deps.Pool)
 	if err != nil {
 		return err
 	}
@@ -49,14 +49,14 @@ func (s *Poller) leave(ctx context.Context) error {
 				return err
 			}
 		}
-		s.Log.Info("the source is removed; nothing waits for it any more", "source", src.ID)
+		s.deps.Log.Info("the source is removed; nothing waits for it any more", "source", src.ID)
 	}
 	return nil
 }
 
 func (s *Poller) leavePolls(ctx context.Context, src control.Left) error {
-	now := s.Now()
-	return pg.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+	now := s.deps.Now()
+	return pg.InTx(ctx, s.deps.Pool, func(tx pgx.Tx) error {
 		polls, err := control.TakeLeftPolls(ctx, tx, src.ID)
 		if err != nil {
 			return err
@@ -66,7 +66,7 @@ func (s *Poller) leavePolls(ctx context.Context, src control.Left) error {
 			if err := control.EndPoll(ctx, tx, p, o.state, o.exception, o.message, now); err != nil {
 				return err
 			}
-			if err := s.Outbox.Append(ctx, tx, taskEvent(p, counts{}, o, now)); err != nil {
+			if err := s.deps.Outbox.Append(ctx, tx, taskEvent(p, counts{}, o, now)); err != nil {
 				return err
 			}
 		}
@@ -77,8 +77,8 @@ func (s *Poller) leavePolls(ctx context.Context, src control.Left) error {
 // leaveUnsettled ends a chunk of what had not settled; more says that there may
 // be more.
 func (s *Poller) leaveUnsettled(ctx context.Context, src control.Left) (more bool, err error) {
-	now := s.Now()
-	err = pg.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+	now := s.deps.Now()
+	err = pg.InTx(ctx, s.deps.Pool, func(tx pgx.Tx) error {
 		files, err := control.MarkLeft(ctx, tx, src.ID, chunk)
 		if err != nil || len(files) == 0 {
 			return err

@@ -111,7 +111,7 @@ func TestAFileGoneBeforeItWasFetchedHasEnded(t *testing.T) {
 	b.exec("INSERT INTO control.hosting (source, file, action, name, look, size, listed_at, settled, state) SELECT 'elsewhere', file, action, name, 1, size, listed_at, true, 'present' FROM control.hosting WHERE name = $1", good2)
 	b.server.hide(good)
 	b.server.hide(good2)
-	for range b.Config.Poll.GoneAfter {
+	for range b.cfg.GoneAfter {
 		b.listing()
 	}
 	if got := b.text("SELECT name, exception FROM control.file ORDER BY name"); got != good+" gone\n"+good2+" " {
@@ -138,7 +138,7 @@ func TestAFileGoneBeforeItWasFetchedHasEnded(t *testing.T) {
 			}
 		}
 		b.server.hide(good)
-		for range b.Config.Poll.GoneAfter {
+		for range b.cfg.GoneAfter {
 			b.listing()
 		}
 	}

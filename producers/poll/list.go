@@ -71,7 +71,7 @@ type listing struct {
 // those that are not there. What was listed is stored also when the poll's time
 // is up: only then can the poll be recorded as broken off.
 func (s *Poller) list(ctx, storing context.Context, cfg remote.Config, conn *pgxpool.Conn, c *counts) (missing []string, err error) {
-	session, err := s.Dial(ctx, cfg)
+	session, err := s.deps.Dial(ctx, cfg)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %w", errBaseMissing, err)
 	}
@@ -108,10 +108,10 @@ func (s *Poller) list(ctx, storing context.Context, cfg remote.Config, conn *pgx
 func (l *listing) add(action string, e remote.Entry) error {
 	l.entries++
 	l.bytes += int64(len(e.Name))
-	if l.entries > l.s.Config.Poll.MaxEntries {
+	if l.entries > l.s.cfg.MaxEntries {
 		return errTooMany
 	}
-	if l.bytes > int64(l.s.Config.Poll.MaxListingBytes) {
+	if l.bytes > int64(l.s.cfg.MaxListingBytes) {
 		return errTooLong
 	}
 	name := bounded(printable(e.Name))

@@ -27,13 +27,13 @@ const maxTaken = 10
 // poll lists and records. Only errors of the database are returned: an error
 // of the source is an outcome.
 func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) error {
-	conn, err := s.Pool.Acquire(ctx)
+	conn, err := s.deps.Pool.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("poll of %s: %w", p.Source, err)
 	}
 	defer conn.Release()
-	c := counts{ignored: ignored{keep: s.Config.Poll.MaxIgnored}}
-	if p.Attempts > s.Config.Poll.Attempts+maxTaken {
+	c := counts{ignored: ignored{keep: s.cfg.MaxIgnored}}
+	if p.Attempts > s.cfg.Attempts+maxTaken {
 		log.Error("the poll was taken again and again and never recorded; it is given up", "taken", p.Attempts)
 		return s.end(ctx, conn, p, c, outcome{state: "failed", exception: unrecorded, message: fmt.Sprintf("the poll was taken %d times, and no member could record how it ended: what they log says why", p.Attempts)})
 	}
@@ -41,7 +41,7 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 		return err
 	}
 	defer empty(ctx, conn)
-	cfg, err := source.Remote(s.Sources[p.Source], s.Config.Poll.ConnectTimeout, s.Config.Poll.IdleTimeout)
+	cfg, err := source.Remote(s.deps.Sources[p.Source], s.cfg.ConnectTimeout, s.cfg.IdleTimeout)
 	if err != nil {
 		return s.end(ctx, conn, p, c, outcome{state: "failed", exception: misconfigured, message: text(err)})
 	}
@@ -50,10 +50,10 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 	if errors.As(listErr, &dbErr) || ctx.Err() != nil {
 		return listErr
 	}
-	if listErr != nil && p.Attempts < s.Config.Poll.Attempts && retriable(listErr) {
+	if listErr != nil && p.Attempts < s.cfg.Attempts && retriable(listErr) {
 		wait := backoff.Exponential{Base: time.Second, Max: time.Minute}.After(p.Attempts)
 		log.Warn("listing failed; trying again", "error", text(listErr), "attempt", p.Attempts, "in", wait)
-		return control.PostponePoll(ctx, conn, p, s.Now().Add(wait), exception(listErr), text(listErr))
+		return control.PostponePoll(ctx, conn, p, s.deps.Now().Add(wait), exception(listErr), text(listErr))
 	}
 	recErr := s.recordInTime(ctx, conn, p, &c)
 	if recErr != nil && !errors.Is(recErr, errUnrecorded) {
@@ -79,7 +79,7 @@ func empty(ctx context.Context, conn *pgxpool.Conn) {
 
 // listInTime lists within the time that a poll has for it.
 func (s *Poller) listInTime(ctx context.Context, cfg remote.Config, conn *pgxpool.Conn, c *counts) ([]string, error) {
-	listing, cancel := context.WithTimeout(ctx, s.Config.Poll.Timeout.D())
+	listing, cancel := context.WithTimeout(ctx, s.cfg.Timeout.D())
 	defer cancel()
 	missing, err := s.list(listing, ctx, cfg, conn, c)
 	if err != nil && errors.Is(context.Cause(listing), context.DeadlineExceeded) {
@@ -91,7 +91,7 @@ func (s *Poller) listInTime(ctx context.Context, cfg remote.Config, conn *pgxpoo
 // recordInTime records what the listing shows that is not known, within as much
 // time again.
 func (s *Poller) recordInTime(ctx context.Context, conn *pgxpool.Conn, p control.Poll, c *counts) error {
-	recording, cancel := context.WithTimeout(ctx, s.Config.Poll.Timeout.D())
+	recording, cancel := context.WithTimeout(ctx, s.cfg.Timeout.D())
 	defer cancel()
 	err := s.compare(recording, conn, p, c)
 	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(recording), context.DeadlineExceeded) {
@@ -107,7 +107,7 @@ func (s *Poller) lacking(ctx context.Context, conn *pgxpool.Conn, p control.Poll
 	if err := c.refused.err(); err != nil {
 		return err, nil
 	}
-	if len(missing) == 0 || s.Sources[p.Source].MayBeEmpty {
+	if len(missing) == 0 || s.deps.Sources[p.Source].MayBeEmpty {
 		return nil, nil
 	}
 	held, err := control.HeldIn(ctx, conn, p.Source, missing)

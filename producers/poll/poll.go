@@ -27,10 +27,9 @@ import (
 
 const stage = "poll"
 
-// Poller lists the sources that it is configured with.
-type Poller struct {
-	Config  config.Config
-	Sources map[string]config.Source // by id
+// Deps are what a Poller works with.
+type Deps struct {
+	Sources map[string]config.Source // that are listed, by id
 	Profile *profile.Profile
 	Centres profile.Centres
 	Pool    *pgxpool.Pool
@@ -41,6 +40,15 @@ type Poller struct {
 	Now     func() time.Time
 	Dial    func(context.Context, remote.Config) (remote.Session, error)
 }
+
+// Poller lists sources. Any number may run: each poll is taken by one, by lease.
+type Poller struct {
+	cfg  config.Poll
+	deps Deps
+}
+
+// New makes a Poller.
+func New(cfg config.Poll, d Deps) *Poller { return &Poller{cfg: cfg, deps: d} }
 
 const (
 	// idle is how long is waited when no poll is due.
@@ -78,11 +86,11 @@ func (s *Poller) work(ctx context.Context, g *errgroup.Group) error {
 		if !slots.wait(ctx) {
 			return nil
 		}
-		p, ok, err := control.TakePoll(ctx, s.Pool, s.Holder, slots.open(), s.Now(), s.TTL)
+		p, ok, err := control.TakePoll(ctx, s.deps.Pool, s.deps.Holder, slots.open(), s.deps.Now(), s.deps.TTL)
 		switch {
 		case err != nil:
 			if ctx.Err() == nil {
-				s.Log.Warn("no poll can be taken now; trying again", "error", err)
+				s.deps.Log.Warn("no poll can be taken now; trying again", "error", err)
 			}
 			slots.release()
 			timer.Reset(5 * idle)
@@ -104,13 +112,13 @@ func (s *Poller) work(ctx context.Context, g *errgroup.Group) error {
 // atOnce is how many polls run at once: each holds a connection to the database
 // while it lists, and some must be left to keep its lease.
 func (s *Poller) atOnce() int {
-	return max(1, min(s.Config.Poll.Parallelism, int(s.Pool.Config().MaxConns)-spare))
+	return max(1, min(s.cfg.Parallelism, int(s.deps.Pool.Config().MaxConns)-spare))
 }
 
 // servers are the sources' servers, by source.
 func (s *Poller) servers() map[string]string {
-	out := make(map[string]string, len(s.Sources))
-	for id, src := range s.Sources {
+	out := make(map[string]string, len(s.deps.Sources))
+	for id, src := range s.deps.Sources {
 		out[id] = source.Describe(src).Server
 	}
 	return out
@@ -119,8 +127,8 @@ func (s *Poller) servers() map[string]string {
 // one runs a poll and records how it ended. What goes wrong is the poll's
 // outcome, recorded and logged here, and never stops the poller.
 func (s *Poller) one(ctx context.Context, p control.Poll) {
-	log := s.Log.With("source", p.Source, "session", p.Session)
-	bounded, cancel := context.WithTimeout(ctx, 2*s.Config.Poll.Timeout.D()+grace)
+	log := s.deps.Log.With("source", p.Source, "session", p.Session)
+	bounded, cancel := context.WithTimeout(ctx, 2*s.cfg.Timeout.D()+grace)
 	defer cancel()
 	held, lost := context.WithCancelCause(bounded)
 	defer lost(nil)
@@ -135,7 +143,7 @@ func (s *Poller) one(ctx context.Context, p control.Poll) {
 		// Stopping: the poll is given back at once rather than when its lease ends.
 		back, done := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer done()
-		if err := control.PostponePoll(back, s.Pool, p, s.Now(), "", ""); err != nil {
+		if err := control.PostponePoll(back, s.deps.Pool, p, s.deps.Now(), "", ""); err != nil {
 			log.Warn("the poll could not be given back; its lease will end", "error", err)
 		}
 	default:
@@ -144,14 +152,14 @@ func (s *Poller) one(ctx context.Context, p control.Poll) {
 }
 
 func (s *Poller) renew(ctx context.Context, lost context.CancelCauseFunc, p control.Poll) {
-	tick := time.NewTicker(s.TTL / 3)
+	tick := time.NewTicker(s.deps.TTL / 3)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := control.RenewPoll(ctx, s.Pool, p, s.TTL); errors.Is(err, pg.ErrLeaseLost) {
+			if err := control.RenewPoll(ctx, s.deps.Pool, p, s.deps.TTL); errors.Is(err, pg.ErrLeaseLost) {
 				lost(pg.ErrLeaseLost)
 				return
 			}

@@ -35,7 +35,7 @@ func (b *bench) says(want ...string) {
 // clock; what changes is a new look that settles anew.
 func TestAFileSettlesBeforeItIsAnnounced(t *testing.T) {
 	b := newBench(t)
-	settle := b.Config.Poll.Settle.D()
+	settle := b.cfg.Settle.D()
 	b.server.show(good, 10)
 	if got := b.listing(); got != "complete" {
 		t.Fatalf("the poll ended %s", got)
@@ -164,9 +164,9 @@ func TestGoneAfterCompleteListingsOnly(t *testing.T) {
 	b.server.hide(good)
 
 	// Listings that broke off or failed conclude nothing, however many (L10).
-	for range 2 * b.Config.Poll.GoneAfter {
+	for range 2 * b.cfg.GoneAfter {
 		b.server.fail = &remote.Error{Op: "list", Err: errors.New("lost")}
-		b.Config.Poll.Attempts = 1
+		b.cfg.Attempts = 1
 		if got := b.listing(); got != "broken_off" {
 			t.Fatalf("the poll ended %s", got)
 		}
@@ -187,7 +187,7 @@ func TestGoneAfterCompleteListingsOnly(t *testing.T) {
 	b.listing()
 	b.says("task done")
 	b.server.hide(good)
-	for range b.Config.Poll.GoneAfter - 1 {
+	for range b.cfg.GoneAfter - 1 {
 		b.listing()
 		b.says("task done")
 	}
@@ -208,7 +208,7 @@ func TestGoneAfterCompleteListingsOnly(t *testing.T) {
 // told of once.
 func TestManyFilesGoneAreTakenInChunks(t *testing.T) {
 	b := newBench(t)
-	b.Config.Poll.GoneAfter = 1
+	b.cfg.GoneAfter = 1
 	const many = 2*chunk + 1
 	b.exec(`INSERT INTO control.file (id, name, action, centre) SELECT md5(n::text)::uuid, n || '.zip', 'add', 'H' FROM generate_series(1, $1) n`, many)
 	b.exec(`INSERT INTO control.hosting (source, file, action, name, look, size, listed_at, settled, state, misses)
@@ -218,7 +218,7 @@ func TestManyFilesGoneAreTakenInChunks(t *testing.T) {
 	if !ok {
 		t.Fatal("no poll is due")
 	}
-	tx, err := b.Pool.Begin(t.Context())
+	tx, err := b.deps.Pool.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func TestAnUnsettledFileThatGoesIsGone(t *testing.T) {
 	b.server.show(good, 10)
 	b.listing()
 	b.server.hide(good)
-	for range b.Config.Poll.GoneAfter {
+	for range b.cfg.GoneAfter {
 		b.listing()
 	}
 	if got := b.text("SELECT class FROM control.look"); got != "gone" {
@@ -267,7 +267,7 @@ func TestABrokenOffListingRecordsWhatItShowed(t *testing.T) {
 	b.once = true
 	b.server.show(good, 10)
 	b.server.fail = &remote.Error{Op: "list", Err: errors.New("lost")}
-	b.Config.Poll.Attempts = 1
+	b.cfg.Attempts = 1
 	if got := b.listing(); got != "broken_off" {
 		t.Fatalf("the poll ended %s", got)
 	}
@@ -296,7 +296,7 @@ func TestAPollWhoseTimeIsUpIsBrokenOff(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t)
 			b.once = true
-			b.Config.Poll.Timeout = config.Duration(700 * time.Millisecond)
+			b.cfg.Timeout = config.Duration(700 * time.Millisecond)
 			if tt.shown {
 				b.server.show(good, 10)
 			}
@@ -321,7 +321,7 @@ func TestAListingIsTriedAgainWithinItsSession(t *testing.T) {
 	b := newBench(t)
 	b.server.dial = &remote.Error{Op: "connect", Err: errors.New("refused")}
 	b.session()
-	for n := 1; n <= b.Config.Poll.Attempts; n++ {
+	for n := 1; n <= b.cfg.Attempts; n++ {
 		p, ok := b.take()
 		if !ok {
 			t.Fatalf("attempt %d can't be taken", n)
@@ -329,7 +329,7 @@ func TestAListingIsTriedAgainWithinItsSession(t *testing.T) {
 		b.clear()
 		b.one(t.Context(), p)
 		state := b.text("SELECT state, attempts FROM control.poll")
-		if n < b.Config.Poll.Attempts {
+		if n < b.cfg.Attempts {
 			if state != "due "+string(rune('0'+n)) {
 				t.Fatalf("after attempt %d: %s", n, state)
 			}
@@ -352,7 +352,7 @@ func TestAListingIsTriedAgainWithinItsSession(t *testing.T) {
 
 func TestServersMayAnswerInAnyEncoding(t *testing.T) {
 	b := newBench(t)
-	b.Config.Poll.Attempts = 1
+	b.cfg.Attempts = 1
 	b.server.dial = &remote.Error{Op: "login", Err: errors.New("acc\xe8s refus\xe9\x00")}
 	if got := b.listing(); got != "failed" {
 		t.Fatalf("the poll is %s", got)
@@ -406,7 +406,7 @@ func TestOnlyZipsAreOurs(t *testing.T) {
 func TestADirectoryOfTooManyEntries(t *testing.T) {
 	b := newBench(t)
 	b.once = true
-	b.Config.Poll.MaxEntries = 1
+	b.cfg.MaxEntries = 1
 	b.server.show(good, 10)
 	b.server.show(good2, 10)
 	if got := b.listing(); got != "broken_off" {

@@ -27,7 +27,7 @@ func (j judged) unfit() bool { return j.listed.Invalid != "" && j.sighting.Excep
 // record records a chunk. An entry that is refused is recorded as rejected, with
 // nothing but its name; if that is refused too, the poll says so.
 func (s *Poller) record(ctx context.Context, conn *pgxpool.Conn, p control.Poll, rows []control.Listed, c *counts) error {
-	now := s.Now()
+	now := s.deps.Now()
 	store := func(all []judged) error {
 		if len(all) == 0 {
 			return nil
@@ -155,5 +155,5 @@ func (s *Poller) endUnfetched(ctx context.Context, tx pgx.Tx, p control.Poll, fi
 	for _, f := range ended {
 		events = append(events, unfetchedEvent(p, f, looks[f.File], exception, message, now))
 	}
-	return s.Outbox.Append(ctx, tx, events...)
+	return s.deps.Outbox.Append(ctx, tx, events...)
 }

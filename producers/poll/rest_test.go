@@ -31,7 +31,7 @@ func (b *bench) sources() (out []*schemas.StatusChanged) {
 // than a probe is; the first poll that shows something makes it available again.
 func TestASourceThatKeepsFailingIsSuspended(t *testing.T) {
 	b := newBench(t)
-	b.Config.Poll.Attempts, b.Config.Poll.SuspendAfter, b.Config.Poll.ProbeInterval = 1, 3, config.Duration(48*time.Hour)
+	b.cfg.Attempts, b.cfg.SuspendAfter, b.cfg.ProbeInterval = 1, 3, config.Duration(48*time.Hour)
 	b.server.dial = errors.New("refused")
 	state := func() string { return b.text("SELECT state, failed_polls FROM control.source") }
 	for i, want := range []string{"available 1", "available 2", "available 3", "available 4"} {
@@ -83,7 +83,7 @@ func TestWhatSuspendsNoSource(t *testing.T) {
 	for name, c := range map[string]struct{ before, fail func(b *bench) }{
 		"a poll that broke off has shown something": {fail: func(b *bench) { b.server.show(good, 1); b.server.fail = errors.New("lost") }},
 		"a member that does not have the secret": {fail: func(b *bench) {
-			b.Sources["src"] = config.Source{ID: "src", Centre: "H", URL: "ftp://u@h/", Password: "env:TRIBUTARY_NO_SUCH_SECRET"}
+			b.deps.Sources["src"] = config.Source{ID: "src", Centre: "H", URL: "ftp://u@h/", Password: "env:TRIBUTARY_NO_SUCH_SECRET"}
 		}},
 		"failures with a listing between them": {
 			before: func(b *bench) { b.server.dial = nil; b.listing() },
@@ -92,7 +92,7 @@ func TestWhatSuspendsNoSource(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.Config.Poll.Attempts, b.Config.Poll.SuspendAfter, b.Config.Poll.ProbeInterval = 1, 2, config.Duration(time.Nanosecond)
+			b.cfg.Attempts, b.cfg.SuspendAfter, b.cfg.ProbeInterval = 1, 2, config.Duration(time.Nanosecond)
 			for range 4 {
 				b.now = b.now.Add(time.Hour)
 				if c.before != nil {
@@ -116,8 +116,8 @@ func TestAPersonResumesASource(t *testing.T) {
 	b := newBench(t)
 	resume := func() (got []string) {
 		t.Helper()
-		err := pg.InTx(t.Context(), b.Pool, func(tx pgx.Tx) (err error) {
-			got, err = sourcestate.Resume(t.Context(), tx, b.Outbox, nil, "resumed by me: mended", b.now)
+		err := pg.InTx(t.Context(), b.deps.Pool, func(tx pgx.Tx) (err error) {
+			got, err = sourcestate.Resume(t.Context(), tx, b.deps.Outbox, nil, "resumed by me: mended", b.now)
 			return err
 		})
 		if err != nil {

@@ -66,7 +66,7 @@ func (p *Publisher) gather(rows []pg.OutboxRow) *batch {
 				}
 				continue
 			}
-			e.kgo = kafka.ToKgo(p.prefix, r)
+			e.kgo = kafka.ToKgo(p.deps.Prefix, r)
 		}
 	}
 	return b
@@ -78,7 +78,7 @@ func (p *Publisher) replace(e *event, class string, cause error) {
 	e.cause, e.state, e.kgo = cause, setAside, nil
 	became := pg.BecameFailed
 	if shorter, err := p.replacement(e.record); err == nil {
-		e.kgo, e.state = kafka.ToKgo(p.prefix, shorter), waiting
+		e.kgo, e.state = kafka.ToKgo(p.deps.Prefix, shorter), waiting
 		if e.record.Topic != schemas.DocumentOrderedTopic {
 			became = pg.BecameShorter
 		}
@@ -169,7 +169,7 @@ func (p *Publisher) produce(ctx context.Context, part []*event) ([]error, error)
 	for i, e := range part {
 		records[i] = &kgo.Record{Topic: e.kgo.Topic, Key: e.kgo.Key, Value: e.kgo.Value, Headers: e.kgo.Headers} // the client marks what it was given
 	}
-	return produce(ctx, p.client, records)
+	return produce(ctx, p.deps.Client, records)
 }
 
 // holds is why an event's topic takes nothing just now.

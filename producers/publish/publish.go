@@ -28,23 +28,31 @@ import (
 	"tributary/schemas"
 )
 
-// Publisher empties one schema's outbox.
-type Publisher struct {
-	cfg    config.Publish
-	prefix string
-	schema string
-	pool   *pgxpool.Pool
-	client *kgo.Client
-	lease  pg.Lease
-	log    *slog.Logger
-
+// Deps are what a Publisher works with.
+type Deps struct {
+	Prefix string // of topics
+	Schema string // whose outbox is published
+	Pool   *pgxpool.Pool
+	// Client sends what is published. No other may produce with it, since it
+	// forgets topics that were made anew. It should flush by hand only
+	// (kgo.ManualFlushing): then what follows a refused event on its partition is
+	// never sent before it.
+	Client *kgo.Client
+	Holder string // names this member in the lease: host and process
 	// Ends says what is told to whoever waits for an event that is refused for
 	// good. Nil: nobody is told.
-	Ends pg.Ends
+	Ends    pg.Ends
+	Log     *slog.Logger
+	Metrics prometheus.Registerer
+}
 
-	published prometheus.Counter
-	refused   *prometheus.CounterVec
-	depth     prometheus.Gauge
+// Publisher empties one schema's outbox.
+type Publisher struct {
+	cfg     config.Publish
+	deps    Deps
+	log     *slog.Logger
+	lease   pg.Lease
+	metrics *metrics
 
 	deleted, bytes int // rows deleted since the last vacuum, and the size of their events
 
@@ -69,21 +77,11 @@ const (
 	vacuumBytes = 64 << 20
 )
 
-// New returns a publisher of the outbox of a schema; nothing runs yet. No other
-// may produce with its client, which forgets topics that were made anew. The
-// client should flush by hand only (kgo.ManualFlushing): then what follows a
-// refused event on its partition is never sent before it.
-func New(cfg config.Publish, prefix, schema string, pool *pgxpool.Pool, client *kgo.Client, holder string, log *slog.Logger, reg prometheus.Registerer) *Publisher {
-	labels := prometheus.Labels{"outbox": schema}
-	p := &Publisher{cfg: cfg, prefix: prefix, schema: schema, pool: pool, client: client, log: log.With("outbox", schema),
-		lease:     pg.Lease{Pool: pool, Schema: schema, Name: "publish", Holder: holder, TTL: cfg.LeaseTTL.D()},
-		published: prometheus.NewCounter(prometheus.CounterOpts{Name: "tributary_outbox_published_total", Help: "Events acknowledged by the broker.", ConstLabels: labels}),
-		refused:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "tributary_outbox_refused_total", Help: "Events that can't be published for good, and rows that can't be read: there is a dead letter of each.", ConstLabels: labels}, []string{"class"}),
-		held:      map[string]error{}, quiet: kafka.NewQuiet(time.Now),
-		depth: prometheus.NewGauge(prometheus.GaugeOpts{Name: "tributary_outbox_batch_events", Help: "Events in the batch read last; a full batch means that more wait.", ConstLabels: labels}),
-	}
-	reg.MustRegister(p.published, p.refused, p.depth)
-	return p
+// New makes a Publisher.
+func New(cfg config.Publish, d Deps) *Publisher {
+	return &Publisher{cfg: cfg, deps: d, log: d.Log.With("outbox", d.Schema), metrics: newMetrics(d.Metrics, d.Schema),
+		lease: pg.Lease{Pool: d.Pool, Schema: d.Schema, Name: "publish", Holder: d.Holder, TTL: cfg.LeaseTTL.D()},
+		held:  map[string]error{}, quiet: kafka.NewQuiet(time.Now)}
 }
 
 // Run publishes while it holds the lease, until ctx ends. A database or broker
@@ -95,7 +93,7 @@ func (p *Publisher) Run(ctx context.Context) error {
 
 func (p *Publisher) publish(ctx context.Context, epoch int64) error {
 	p.resume() // another may have been at work meanwhile
-	conn, err := p.pool.Acquire(ctx)
+	conn, err := p.deps.Pool.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("listen to the outbox: %w", err)
 	}
@@ -106,7 +104,7 @@ func (p *Publisher) publish(ctx context.Context, epoch int64) error {
 		defer cancel()
 		raw.Close(closing)
 	}()
-	if _, err := conn.Exec(ctx, "LISTEN "+p.schema+"_outbox"); err != nil {
+	if _, err := conn.Exec(ctx, "LISTEN "+p.deps.Schema+"_outbox"); err != nil {
 		return fmt.Errorf("listen to the outbox: %w", err)
 	}
 	woken, cut, stop := listen(ctx, conn.Conn())
@@ -183,17 +181,17 @@ func (p *Publisher) batch(ctx context.Context, epoch int64) (int, error) {
 	}
 	rows, err := p.read(ctx)
 	if err != nil || len(rows) == 0 {
-		p.depth.Set(0)
+		p.metrics.depth.Set(0)
 		return 0, err
 	}
 	b := p.gather(rows)
 	n := len(b.all())
-	p.depth.Set(float64(n))
-	crashpoint.At("publish", p.schema, "acknowledged", "before")
+	p.metrics.depth.Set(float64(n))
+	crashpoint.At("publish", p.deps.Schema, "acknowledged", "before")
 	if err := p.send(ctx, b); err != nil {
 		return 0, fmt.Errorf("publish: %w", err)
 	}
-	crashpoint.At("publish", p.schema, "acknowledged", "after")
+	crashpoint.At("publish", p.deps.Schema, "acknowledged", "after")
 	if err := p.settle(ctx, epoch, b); err != nil {
 		p.unsettled, p.sentIn = b, epoch
 		return 0, err
@@ -247,13 +245,13 @@ func (p *Publisher) vacuum(ctx context.Context) {
 		return
 	}
 	p.deleted, p.bytes = 0, 0
-	if err := pg.VacuumOutbox(ctx, p.pool, p.schema); err != nil && ctx.Err() == nil {
+	if err := pg.VacuumOutbox(ctx, p.deps.Pool, p.deps.Schema); err != nil && ctx.Err() == nil {
 		p.log.Warn("the outbox could not be vacuumed; autovacuum will do it", "error", err)
 	}
 }
 
 func (p *Publisher) read(ctx context.Context) ([]pg.OutboxRow, error) {
-	return pg.ReadOutbox(ctx, p.pool, p.schema, p.after, p.cfg.Batch)
+	return pg.ReadOutbox(ctx, p.deps.Pool, p.deps.Schema, p.after, p.cfg.Batch)
 }
 
 // codec is only needed where something is refused.

@@ -113,10 +113,16 @@ func (b *bench) append(n int) {
 }
 
 func (b *bench) publisher(holder string, batch int) *Publisher {
+	return b.newPublisher(batch, Deps{Schema: "s", Holder: holder})
+}
+
+// newPublisher makes a publisher with what all of the bench have in common.
+func (b *bench) newPublisher(batch int, d Deps) *Publisher {
+	d.Prefix, d.Pool, d.Client, d.Log, d.Metrics = "p", b.pool, b.connect(kgo.ManualFlushing()), slog.New(slog.DiscardHandler), prometheus.NewRegistry()
 	cfg := config.Default().Publish
 	cfg.Batch = batch
 	cfg.LeaseTTL = config.Duration(time.Hour) // taken away by the test alone
-	return New(cfg, "p", "s", b.pool, b.connect(kgo.ManualFlushing()), holder, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+	return New(cfg, d)
 }
 
 // published reads n records and returns the numbers of each key in order.

@@ -66,10 +66,8 @@ func (b *bench) withControl() {
 }
 
 func (b *bench) controlPublisher() *Publisher {
-	p := b.publisher("control", 5)
-	p.schema, p.lease.Schema = control.Schema, control.Schema
-	p.Ends = refused.Ends{Codec: b.outbox.Codec, Now: func() time.Time { return time.Unix(9, 0).UTC() }}.Control
-	return p
+	ends := refused.Ends{Codec: b.outbox.Codec, Now: func() time.Time { return time.Unix(9, 0).UTC() }}
+	return b.newPublisher(5, Deps{Schema: control.Schema, Holder: "control", Ends: ends.Control})
 }
 
 func (b *bench) count(sql string, args ...any) (n int) {

@@ -39,12 +39,12 @@ func (p *Publisher) settle(ctx context.Context, epoch int64, b *batch) error {
 		return nil
 	}
 	var letters []pg.OutboxLetter
-	err := pg.InTx(ctx, p.pool, func(tx pgx.Tx) error {
+	err := pg.InTx(ctx, p.deps.Pool, func(tx pgx.Tx) error {
 		if err := p.lease.Check(ctx, tx, epoch); err != nil {
 			return err
 		}
 		for i, row := range partly {
-			if err := pg.RewriteOutbox(ctx, tx, p.schema, row, left[i]); err != nil {
+			if err := pg.RewriteOutbox(ctx, tx, p.deps.Schema, row, left[i]); err != nil {
 				return err
 			}
 		}
@@ -53,11 +53,11 @@ func (p *Publisher) settle(ctx context.Context, epoch int64, b *batch) error {
 				return err
 			}
 			letters = b.letters()
-			if err := pg.AddLetters(ctx, tx, p.schema, letters); err != nil {
+			if err := pg.AddLetters(ctx, tx, p.deps.Schema, letters); err != nil {
 				return err
 			}
 		}
-		return pg.DeleteOutbox(ctx, tx, p.schema, gone)
+		return pg.DeleteOutbox(ctx, tx, p.deps.Schema, gone)
 	})
 	if err != nil {
 		return fmt.Errorf("delete what was published: %w", err)
@@ -78,15 +78,15 @@ func (p *Publisher) tellRefused(ctx context.Context, tx pgx.Tx, b *batch) error 
 			continue
 		}
 		m, err := codec.Decode(e.record)
-		if err != nil || p.Ends == nil {
+		if err != nil || p.deps.Ends == nil {
 			e.letter.Became = pg.BecameNothing
 			continue
 		}
-		ends, err := p.Ends(ctx, tx, m, e.cause)
+		ends, err := p.deps.Ends(ctx, tx, m, e.cause)
 		if err != nil {
 			return err
 		}
-		if err := (pg.Outbox{Schema: p.schema, Codec: codec}).Append(ctx, tx, ends...); err != nil {
+		if err := (pg.Outbox{Schema: p.deps.Schema, Codec: codec}).Append(ctx, tx, ends...); err != nil {
 			return err
 		}
 	}
@@ -103,9 +103,9 @@ func (p *Publisher) settled(b *batch, rows int, letters []pg.OutboxLetter) {
 			p.bytes += len(e.record.Value)
 		}
 	}
-	p.published.Add(float64(published))
+	p.metrics.published.Add(float64(published))
 	for _, l := range letters {
-		p.refused.WithLabelValues(l.Class).Inc()
+		p.metrics.refused.WithLabelValues(l.Class).Inc()
 		p.log.Error("an event can't be published for good: it is set aside, and others go on; tributary dlq list shows it",
 			"topic", l.Topic, "event", schemas.Cut(l.Event, 128), "subject", l.Subject, "bytes", l.Size, "class", l.Class, "became", l.Became, "error", schemas.Cut(l.Cause, 1024))
 	}

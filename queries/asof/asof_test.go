@@ -17,6 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/consumers/tracker"
+	"tributary/internal/config"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/pg"
 	"tributary/internal/stage/sink"
@@ -122,7 +123,7 @@ func TestThePastIsWhatTheTrackerSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live := tracker.New(pool, codec, "test", slog.New(slog.DiscardHandler))
+	live := tracker.New(config.Tracker{}, tracker.Deps{Pool: pool, Codec: codec, Prefix: "test", Log: slog.New(slog.DiscardHandler)})
 	apply := func(n int, rec *kgo.Record) {
 		rec.Offset = int64(n)
 		if err := live.Apply(t.Context(), []sink.Range{{Topic: "told", From: int64(n), To: int64(n + 1), Records: []*kgo.Record{rec}}}); err != nil {

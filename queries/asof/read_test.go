@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tributary/consumers/history"
+	"tributary/internal/config"
 	"tributary/internal/engine"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
@@ -31,7 +32,8 @@ func store(t *testing.T, partitions ...[]*kgo.Record) driver.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := history.New(func(name string) (driver.Conn, error) { return engine.OpenClickHouse(endpoint, name) }, database, codec, slog.New(slog.DiscardHandler))
+	h := history.New(config.History{}, history.Deps{Open: func(name string) (driver.Conn, error) { return engine.OpenClickHouse(endpoint, name) },
+		Database: database, Codec: codec, Log: slog.New(slog.DiscardHandler)})
 	defer h.Close()
 	var batch []sink.Range
 	for i, records := range partitions {

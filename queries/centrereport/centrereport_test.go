@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/consumers/tracker"
+	"tributary/internal/config"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
@@ -136,7 +137,7 @@ func filled(t *testing.T) *pgxpool.Pool {
 		r.Records = append(r.Records, rec)
 	}
 	r.To = int64(len(r.Records))
-	if err := tracker.New(pool, codec, "test", slog.New(slog.DiscardHandler)).Apply(t.Context(), []sink.Range{r}); err != nil {
+	if err := tracker.New(config.Tracker{}, tracker.Deps{Pool: pool, Codec: codec, Prefix: "test", Log: slog.New(slog.DiscardHandler)}).Apply(t.Context(), []sink.Range{r}); err != nil {
 		t.Fatal(err)
 	}
 	for position, d := range map[int64][2]string{1: {loadedZip, "specimen"}, 3: {dataZip, "experiment"}, 4: {dataZip, "specimen"}, 9: {badDocZip, "experiment"}} {

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/consumers/tracker"
+	"tributary/internal/config"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
@@ -62,7 +63,7 @@ func told(t *testing.T, events []schemas.StatusChanged) *pgxpool.Pool {
 	r.To = int64(len(r.Records))
 	r.Records = append(r.Records, &kgo.Record{Offset: r.To, Value: []byte("?")})
 	r.To++
-	if err := tracker.New(pool, codec, "test", slog.New(slog.DiscardHandler)).Apply(t.Context(), []sink.Range{r}); err != nil {
+	if err := tracker.New(config.Tracker{}, tracker.Deps{Pool: pool, Codec: codec, Prefix: "test", Log: slog.New(slog.DiscardHandler)}).Apply(t.Context(), []sink.Range{r}); err != nil {
 		t.Fatal(err)
 	}
 	return pool

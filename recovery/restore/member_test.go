@@ -37,7 +37,8 @@ func TestAMemberThatWasStartedTooEarly(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	p := plan.New(config.Default().Plan, time.Minute, false, s.Pool, pg.Outbox{Schema: control.Schema, Codec: s.Codec}, pg.Offsets{Schema: control.Schema, Group: "t.plan"}, log)
+	p := plan.New(config.Default().Plan, plan.Deps{Pool: s.Pool, Outbox: pg.Outbox{Schema: control.Schema, Codec: s.Codec}, Offsets: pg.Offsets{Schema: control.Schema, Group: "t.plan"},
+		Cutoff: time.Minute, Log: log, Now: func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }})
 	applier := sink.New(sink.Config{Name: "plan", Prefix: "t", Topics: plan.Topics()}, s.Connect, p, log, member.NewMetrics(prometheus.NewRegistry()))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)

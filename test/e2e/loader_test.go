@@ -144,7 +144,7 @@ func (l *loader) load(t *testing.T, n int, rng *rand.Rand) string {
 	if err := warehouse.Apply(ctx, pool, impc.FS, m); err != nil {
 		t.Fatal(err)
 	}
-	in, err := insert.New(insert.Config{Prefix: prefix, Holder: "test"}, insert.Deps{Pool: pool, Blobs: l.blobs, Mapping: m, Statements: statements, Codec: l.codec,
+	in, err := insert.New(config.Insert{}, insert.Deps{Prefix: prefix, Holder: "test", Pool: pool, Blobs: l.blobs, Mapping: m, Statements: statements, Codec: l.codec,
 		Connect: kafka.NewFactory(config.Default().Kafka, l.brokers, l.log), Log: l.log})
 	if err != nil {
 		t.Fatal(err)

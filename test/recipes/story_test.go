@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/consumers/history"
+	"tributary/internal/config"
 	"tributary/internal/engine"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
@@ -226,7 +227,7 @@ func (s *story) stored() (driver.Conn, string) {
 	endpoint := enginetest.ClickHouse(t)
 	database := enginetest.Database(t, endpoint)
 	open := func(name string) (driver.Conn, error) { return engine.OpenClickHouse(endpoint, name) }
-	h := history.New(open, database, s.codec, slog.New(slog.DiscardHandler))
+	h := history.New(config.History{}, history.Deps{Open: open, Database: database, Codec: s.codec, Log: slog.New(slog.DiscardHandler)})
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 3 {
 		s.records = append(s.records, &kgo.Record{Value: []byte("no event: " + hostile)})

@@ -102,7 +102,8 @@ func (b *outboxBench) publisher() {
 		b.t.Fatal(err)
 	}
 	b.t.Cleanup(pool.Close)
-	p := publish.New(b.cfg, "p", control.Schema, pool, b.client(), "one", slog.New(slog.NewTextHandler(b.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})), prometheus.NewRegistry())
+	p := publish.New(b.cfg, publish.Deps{Prefix: "p", Schema: control.Schema, Pool: pool, Client: b.client(), Holder: "one",
+		Log: slog.New(slog.NewTextHandler(b.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})), Metrics: prometheus.NewRegistry()})
 	b.role(p.Run)
 }
 

@@ -127,14 +127,14 @@ func (w *world) start() *schedule.Scheduler {
 		polled[s.ID] = s
 	}
 	scheduler := schedule.New(w.cfg, schedule.Deps{Profile: impc, Pool: w.pool, Outbox: outbox, Log: w.log, Now: now})
-	poller := &poll.Poller{Config: w.cfg, Sources: polled, Profile: impc, Centres: set, Pool: w.pool, Outbox: outbox, Holder: "test", TTL: 30 * time.Second,
-		Log: w.log, Now: now, Dial: w.dial}
-	planner := plan.New(w.cfg.Plan, w.cfg.Sequence.PollCutoff.D(), false, w.pool, outbox, pg.Offsets{Schema: control.Schema, Group: "plan"}, w.log)
+	poller := poll.New(w.cfg.Poll, poll.Deps{Sources: polled, Profile: impc, Centres: set, Pool: w.pool, Outbox: outbox, Holder: "test", TTL: 30 * time.Second,
+		Log: w.log, Now: now, Dial: w.dial})
+	planner := plan.New(w.cfg.Plan, plan.Deps{Pool: w.pool, Offsets: pg.Offsets{Schema: control.Schema, Group: "plan"}, Outbox: outbox, Cutoff: w.cfg.Sequence.PollCutoff.D(), Log: w.log, Now: now})
 	w.announcer = &poll.Announcer{Sources: polled, Profile: impc, Centres: set, Outbox: outbox, Now: now}
 	sequencer := sequence.New(w.cfg.Sequence, sequence.Deps{Kinds: []string{"specimen", "experiment"}, Outbox: outbox,
 		Offsets: pg.Offsets{Schema: control.Schema, Group: "sequence"}, Pool: w.pool, Lease: pg.Lease{Pool: w.pool, Schema: control.Schema, Name: "release", Holder: "test", TTL: 3 * time.Second},
 		Applied: func(context.Context) (int64, error) { return math.MaxInt64, nil }, Log: w.log, Now: now})
-	publisher := publish.New(w.cfg.Publish, w.cfg.Kafka.TopicPrefix, control.Schema, w.pool, w.client(), "test", w.log, registry)
+	publisher := publish.New(w.cfg.Publish, publish.Deps{Prefix: w.cfg.Kafka.TopicPrefix, Schema: control.Schema, Pool: w.pool, Client: w.client(), Holder: "test", Log: w.log, Metrics: registry})
 	applier := func(name string, topics []string, store sink.Store) *sink.Applier {
 		return sink.New(sink.Config{Name: name, Prefix: w.cfg.Kafka.TopicPrefix, Topics: topics, MaxRecords: 5000, MaxWait: 150 * time.Millisecond}, w.connect, store, w.log, metrics)
 	}

@@ -56,11 +56,11 @@ func (in *installation) work(ctx context.Context, p *proc, log *slog.Logger, met
 		s := schedule.New(in.cfg, schedule.Deps{Profile: in.s.shared.profile, Pool: p.db, Outbox: outbox, Lease: lease("schedule"), Log: log, Now: micros})
 		return s.Run(ctx)
 	case "poll":
-		l := &pollrole.Poller{Config: in.cfg, Sources: in.s.sources, Profile: in.s.shared.profile, Centres: in.s.shared.centres, Pool: p.db, Outbox: outbox,
-			Holder: p.holder, TTL: in.cfg.Publish.LeaseTTL.D(), Log: log, Now: micros, Dial: in.s.dialer(p)}
+		l := pollrole.New(in.cfg.Poll, pollrole.Deps{Sources: in.s.sources, Profile: in.s.shared.profile, Centres: in.s.shared.centres, Pool: p.db, Outbox: outbox,
+			Holder: p.holder, TTL: in.cfg.Publish.LeaseTTL.D(), Log: log, Now: micros, Dial: in.s.dialer(p)})
 		return l.Run(ctx)
 	case "plan":
-		l := plan.New(in.cfg.Plan, in.cfg.Sequence.PollCutoff.D(), false, p.db, outbox, offsets, log)
+		l := plan.New(in.cfg.Plan, plan.Deps{Pool: p.db, Offsets: offsets, Outbox: outbox, Cutoff: in.cfg.Sequence.PollCutoff.D(), Log: log, Now: micros})
 		return l.Run(ctx, in.applier(p, l, 150*time.Millisecond, log, metrics, plan.Topics()...))
 	case "publish":
 		return in.publish(ctx, p, log)
@@ -72,14 +72,14 @@ func (in *installation) work(ctx context.Context, p *proc, log *slog.Logger, met
 			}})
 		return q.Run(ctx, in.applier(p, q, 300*time.Millisecond, log, metrics, schemas.DocumentValidatedTopic))
 	case "insert":
-		i, err := insert.New(insert.Config{Insert: in.cfg.Insert, Prefix: prefix, Holder: p.holder}, insert.Deps{Pool: p.db, Blobs: in.s.blobs.by(p),
+		i, err := insert.New(in.cfg.Insert, insert.Deps{Prefix: prefix, Holder: p.holder, Pool: p.db, Blobs: in.s.blobs.by(p),
 			Mapping: in.mapping, Statements: in.statements, Codec: in.s.shared.codec, Connect: p.client, Log: log, Metrics: p.metrics})
 		if err != nil {
 			return err
 		}
 		return i.Run(ctx)
 	case "tracker":
-		return in.applier(p, trackerrole.New(p.db, in.s.shared.codec, prefix, log), in.cfg.Tracker.Wait.D(), log, metrics, schemas.StatusChangedTopic).Run(ctx)
+		return in.applier(p, trackerrole.New(in.cfg.Tracker, trackerrole.Deps{Pool: p.db, Codec: in.s.shared.codec, Prefix: prefix, Log: log}), in.cfg.Tracker.Wait.D(), log, metrics, schemas.StatusChangedTopic).Run(ctx)
 	}
 	return fmt.Errorf("no role %s", p.role)
 }
@@ -100,7 +100,7 @@ func (in *installation) publish(ctx context.Context, p *proc, log *slog.Logger) 
 			return err
 		}
 		defer client.Close()
-		u := publish.New(in.cfg.Publish, prefix, schema, p.db, client, p.holder, log, p.metrics)
+		u := publish.New(in.cfg.Publish, publish.Deps{Prefix: prefix, Schema: schema, Pool: p.db, Client: client, Holder: p.holder, Log: log, Metrics: p.metrics})
 		g.Go(func() error { return u.Run(ctx) })
 	}
 	return g.Wait()

@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	trackerrole "tributary/consumers/tracker"
+	"tributary/internal/config"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/pg"
 	"tributary/internal/stage/sink"
@@ -145,7 +146,7 @@ func (in *installation) lawL5() {
 			parts[l.rec.Partition] = append(parts[l.rec.Partition], l.rec)
 		}
 	}
-	again := trackerrole.New(pool, s.shared.codec, prefix, slog.New(slog.DiscardHandler))
+	again := trackerrole.New(config.Tracker{}, trackerrole.Deps{Pool: pool, Codec: s.shared.codec, Prefix: prefix, Log: slog.New(slog.DiscardHandler)})
 	rng := rand.New(rand.NewPCG(s.seed, 5))
 	for len(parts) > 0 {
 		var ids []int32

@@ -39,6 +39,8 @@ var Noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // moves.
 type Plane struct {
 	*plan.Planner
+	plan.Deps // that the planner was made with
+
 	t       *testing.T
 	Clock   time.Time // the planner's; a test moves it
 	Session string
@@ -64,7 +66,9 @@ func New(t *testing.T) *Plane {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.Blobs.Close() })
-	p.Planner = p.Member(pool)
+	p.Deps = plan.Deps{Pool: pool, Outbox: pg.Outbox{Schema: control.Schema, Codec: codec(t)}, Offsets: pg.Offsets{Schema: control.Schema, Group: "test.plan"},
+		Cutoff: 10 * time.Minute, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return p.Clock }}
+	p.With(func(*plan.Deps) {})
 	p.Tx(func(tx pgx.Tx) error {
 		for i, id := range []string{Own, Other} {
 			centre := []string{"H", "Ics"}[i]
@@ -81,11 +85,17 @@ func New(t *testing.T) *Plane {
 	return p
 }
 
+// With makes the planner anew, with other dependencies.
+func (p *Plane) With(change func(*plan.Deps)) {
+	change(&p.Deps)
+	p.Planner = plan.New(config.Default().Plan, p.Deps)
+}
+
 // Member is another planner of the same control.
 func (p *Plane) Member(pool *pgxpool.Pool) *plan.Planner {
-	out := plan.New(config.Default().Plan, 10*time.Minute, false, pool, pg.Outbox{Schema: control.Schema, Codec: codec(p.t)}, pg.Offsets{Schema: control.Schema, Group: "test.plan"}, slog.New(slog.DiscardHandler))
-	out.Now = func() time.Time { return p.Clock }
-	return out
+	d := p.Deps
+	d.Pool = pool
+	return plan.New(config.Default().Plan, d)
 }
 
 // Tx runs fn in a transaction.

@@ -46,7 +46,7 @@ func TestAnyOrderGivesTheSameRowsAlone(t *testing.T) {
 			}); err != nil {
 				rt.Fatal(err)
 			}
-			merged = merged || len(w.sole.old["xml_file"]) > 0 && len(w.sole.old["zip_download"]) > 0
+			merged = merged || len(w.target.old["xml_file"]) > 0 && len(w.target.old["zip_download"]) > 0
 		}
 		if d := cmp.Diff(dump(t, pool), dump(t, other)); d != "" {
 			rt.Fatalf("the rows differ:\n%s", d)
@@ -116,7 +116,7 @@ func TestSumsOfDocumentsAreEqual(t *testing.T) {
 		if _, err := NewWriter(trackersql.Schema).Write(t.Context(), tx, events); err != nil {
 			return err
 		}
-		st, err := newStore(t.Context(), tx, trackersql.Schema)
+		st, err := newStore(t.Context(), tx, shared(trackersql.Schema))
 		if err != nil {
 			return err
 		}

@@ -21,16 +21,17 @@ import (
 )
 
 // windowRecords is how many records are folded and written at once when a
-// shadow is built. A window takes some 30 MB, and four are under way.
+// build is filled. A window takes some 30 MB, and four are under way.
 const windowRecords = 20_000
 
-// shadow is a schema made as the tracker's, which nobody else writes.
-type shadow struct {
+// build is a schema that is made as the tracker's and filled beside it, by nobody
+// else.
+type build struct {
 	pool    *pgxpool.Pool
 	offsets pg.Offsets
 	codec   *schemas.Codec
 	log     *statusLog
-	sole    *soleWriter
+	target  *soleTarget
 	at      map[int32]int64 // up to where the log is applied, by partition
 	window  int
 	told    func(records int)
@@ -38,8 +39,8 @@ type shadow struct {
 
 // make makes the schema, bare of what is cheaper to build once all rows are
 // there. The function returned builds that.
-func (s *shadow) make(ctx context.Context) (dress func(context.Context) error, err error) {
-	s.at, s.sole = map[int32]int64{}, newSoleWriter()
+func (s *build) make(ctx context.Context) (dress func(context.Context) error, err error) {
+	s.at, s.target = map[int32]int64{}, newSoleTarget(s.offsets.Schema)
 	if err := trackersql.MigrateInto(ctx, s.pool, s.offsets.Schema); err != nil {
 		return nil, err
 	}
@@ -48,7 +49,7 @@ func (s *shadow) make(ctx context.Context) (dress func(context.Context) error, e
 
 // undress drops the foreign keys, and the indexes that neither keep a table's
 // rows apart nor are asked while rows are merged.
-func (s *shadow) undress(ctx context.Context) (func(context.Context) error, error) {
+func (s *build) undress(ctx context.Context) (func(context.Context) error, error) {
 	rows, err := s.pool.Query(ctx, `
 		SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname),
 			format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)), contype = 'f'
@@ -94,7 +95,7 @@ func tableNames() []string {
 	return out
 }
 
-func (s *shadow) names(of ...string) []string {
+func (s *build) names(of ...string) []string {
 	out := make([]string, 0, len(of))
 	for _, n := range of {
 		out = append(out, s.offsets.Schema+"."+n)
@@ -102,7 +103,7 @@ func (s *shadow) names(of ...string) []string {
 	return out
 }
 
-func (s *shadow) each(ctx context.Context, statements []string) error {
+func (s *build) each(ctx context.Context, statements []string) error {
 	for _, sql := range statements {
 		if _, err := s.pool.Exec(ctx, sql); err != nil {
 			return fmt.Errorf("%s: %w", sql, err)
@@ -122,9 +123,9 @@ type piece struct {
 // summers is how many parts of the log are summed up at a time.
 const summers = 2
 
-// applyTo brings the shadow up to the given offsets. While one part of the log
+// applyTo brings the build up to the given offsets. While one part of the log
 // is written the next ones are read and summed up. They are written in order.
-func (s *shadow) applyTo(ctx context.Context, to map[int32]int64) error {
+func (s *build) applyTo(ctx context.Context, to map[int32]int64) error {
 	type job struct {
 		ranges []sink.Range
 		sum    chan piece // of one
@@ -182,7 +183,7 @@ func send[T any](ctx context.Context, to chan<- T, v T) error {
 }
 
 // commit writes a piece in a transaction of its own.
-func (s *shadow) commit(ctx context.Context, p piece) error {
+func (s *build) commit(ctx context.Context, p piece) error {
 	return pg.InTx(ctx, s.pool, func(tx pgx.Tx) error {
 		// What a crash of the database loses of this is built again.
 		if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = off"); err != nil {
@@ -193,7 +194,7 @@ func (s *shadow) commit(ctx context.Context, p piece) error {
 }
 
 // applyIn does so within a transaction, for what is little.
-func (s *shadow) applyIn(ctx context.Context, tx pgx.Tx, to map[int32]int64) error {
+func (s *build) applyIn(ctx context.Context, tx pgx.Tx, to map[int32]int64) error {
 	return s.log.read(ctx, span{maps.Clone(s.at), to}, s.window, func(ranges []sink.Range) error {
 		p, err := s.sum(ranges)
 		if err != nil {
@@ -206,9 +207,8 @@ func (s *shadow) applyIn(ctx context.Context, tx pgx.Tx, to map[int32]int64) err
 	})
 }
 
-func (s *shadow) sum(ranges []sink.Range) (piece, error) {
-	t := &Tracker{codec: s.codec}
-	f, bad, err := t.read(ranges)
+func (s *build) sum(ranges []sink.Range) (piece, error) {
+	f, bad, err := foldOf(s.codec, ranges)
 	var named *sink.RecordError
 	if errors.Is(err, schemas.ErrUnknownSchema) && errors.As(err, &named) {
 		return piece{}, fmt.Errorf("record %d of partition %d of %s was written by a newer version: use that: %w", named.Offset, named.Partition, s.log.name, err)
@@ -222,13 +222,11 @@ func (s *shadow) sum(ranges []sink.Range) (piece, error) {
 	return p, err
 }
 
-func (s *shadow) write(ctx context.Context, tx pgx.Tx, p piece) error {
-	st, err := newStore(ctx, tx, s.offsets.Schema)
+func (s *build) write(ctx context.Context, tx pgx.Tx, p piece) error {
+	st, err := newStore(ctx, tx, s.target)
 	if err != nil {
 		return err
 	}
-	st.sole = s.sole
-	s.sole.begin()
 	if err := noteUnreadable(ctx, st, p.bad); err != nil {
 		return err
 	}

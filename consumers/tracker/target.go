@@ -13,57 +13,97 @@ import (
 	"tributary/schemas"
 )
 
-// soleWriter is what a writer knows that nobody else writes beside: which rows there
-// may be. A row that is new is copied straight into its table, and is neither
-// looked up nor locked. In a log most things begin and end close together, so
-// that nearly all rows are new.
-type soleWriter struct {
+// target is the schema that a fold is written to, and what its writer knows of
+// the rows there.
+type target interface {
+	// schema is its name.
+	schema() string
+	// begin begins a write.
+	begin()
+	// perhaps are those of some ids that the schema may have rows of.
+	perhaps(keys [][16]byte) [][16]byte
+	// fresh tells whether a table surely had no row before this write.
+	fresh(table string, id uuid.UUID) bool
+	// found notes that a table had a row before this write.
+	found(table string, id uuid.UUID)
+	// added notes that there are rows from now on.
+	added(ids ...[16]byte)
+	// lock ends a query for rows that will be written.
+	lock() string
+	// reserve runs a statement that makes rows only so that they can be locked.
+	reserve(ctx context.Context, s *store, sql string, args ...any) error
+}
+
+// shared is a target that others write too, of which nothing is known.
+type shared string
+
+func (t shared) schema() string                   { return string(t) }
+func (shared) begin()                             {}
+func (shared) perhaps(keys [][16]byte) [][16]byte { return keys }
+func (shared) fresh(string, uuid.UUID) bool       { return false }
+func (shared) found(string, uuid.UUID)            {}
+func (shared) added(...[16]byte)                  {}
+func (shared) lock() string                       { return "FOR NO KEY UPDATE" }
+
+func (shared) reserve(ctx context.Context, s *store, sql string, args ...any) error {
+	_, err := s.tx.Exec(ctx, s.sql(sql), args...)
+	return err
+}
+
+// soleTarget is a target that was empty and that nobody else writes, so that its
+// writer knows which rows there may be. A row that is new is copied straight into
+// its table, and is neither looked up nor locked. In a log most things begin and
+// end close together, so that nearly all rows are new.
+type soleTarget struct {
+	name string
 	seen *idSet
 	old  map[string]map[uuid.UUID]bool // by table: ids of rows found by this write
 }
 
-func newSoleWriter() *soleWriter { return &soleWriter{seen: newIDSet()} }
+func newSoleTarget(schema string) *soleTarget { return &soleTarget{name: schema, seen: newIDSet()} }
+
+func (t *soleTarget) schema() string { return t.name }
 
 // begin forgets what the last write found.
-func (a *soleWriter) begin() { a.old = map[string]map[uuid.UUID]bool{} }
+func (t *soleTarget) begin() { t.old = map[string]map[uuid.UUID]bool{} }
 
-// found notes that a table has a row.
-func (a *soleWriter) found(table string, id uuid.UUID) {
-	if a == nil {
-		return
-	}
-	m := a.old[table]
-	if m == nil {
-		m = map[uuid.UUID]bool{}
-		a.old[table] = m
-	}
-	m[id] = true
-}
-
-// has says whether a table had a row before this write.
-func (a *soleWriter) has(table string, id uuid.UUID) bool { return a.old[table][id] }
-
-// perhaps leaves those ids that there may be rows of; without a, all.
-func (a *soleWriter) perhaps(keys [][16]byte) [][16]byte {
-	if a == nil {
-		return keys
-	}
+func (t *soleTarget) perhaps(keys [][16]byte) [][16]byte {
 	var out [][16]byte
 	for _, k := range keys {
-		if a.seen.has(k) {
+		if t.seen.has(k) {
 			out = append(out, k)
 		}
 	}
 	return out
 }
 
+func (t *soleTarget) fresh(table string, id uuid.UUID) bool { return !t.old[table][id] }
+
+func (t *soleTarget) found(table string, id uuid.UUID) {
+	m := t.old[table]
+	if m == nil {
+		m = map[uuid.UUID]bool{}
+		t.old[table] = m
+	}
+	m[id] = true
+}
+
+func (t *soleTarget) added(ids ...[16]byte) {
+	for _, id := range ids {
+		t.seen.add(id)
+	}
+}
+
+// lock is empty: nobody else is there.
+func (*soleTarget) lock() string { return "" }
+
+// reserve does nothing: there is nobody to be kept apart from.
+func (*soleTarget) reserve(context.Context, *store, string, ...any) error { return nil }
+
 // oldRows notes that there may be rows of these ids, though nobody looked.
 func (s *store) oldRows(table string, rows [][]any) {
-	if s.sole == nil {
-		return
-	}
 	for _, row := range rows {
-		s.sole.found(table, row[0].([16]byte)) //nolint:forcetypeassert // every row begins with its id
+		s.target.found(table, row[0].([16]byte)) //nolint:forcetypeassert // every row begins with its id
 	}
 }
 
@@ -73,11 +113,11 @@ func (s *store) copyNew(ctx context.Context, t table, rows [][]any) ([][]any, er
 	var fresh, rest [][]any
 	for _, row := range rows {
 		id := row[0].([16]byte) //nolint:forcetypeassert // every row begins with its id
-		if s.sole.has(t.name, id) {
+		if !s.target.fresh(t.name, id) {
 			rest = append(rest, row)
 			continue
 		}
-		s.sole.seen.add(id)
+		s.target.added(id)
 		fresh = append(fresh, row)
 	}
 	if len(fresh) == 0 {
