@@ -72,7 +72,7 @@ type Options struct {
 	// Logger is required.
 	Logger *slog.Logger
 
-	limits limits // of transactions; those of this package where none are given
+	limits limits // those of this package where none are given
 }
 
 // Door is an open door.
@@ -94,6 +94,9 @@ type Door struct {
 func Open(ctx context.Context, o Options) (*Door, error) {
 	if o.Password == "" {
 		return nil, fmt.Errorf("the user %s has no password", User)
+	}
+	if o.limits == (limits{}) {
+		o.limits = limits{login: loginTime, transaction: maxTransaction, idle: maxIdle, blocking: maxBlocking, look: watchEvery}
 	}
 	d := &Door{o: o, entrance: entrance.New("Postgres", o.Logger), keys: map[uint32][]byte{}}
 	d.watch = newWatch(o, d.served)
@@ -148,7 +151,7 @@ func (d *Door) prepare(ctx context.Context) error {
 // no stranger any more.
 func (d *Door) admit(c net.Conn, entered func(), places chan struct{}) error {
 	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(loginTime)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(d.o.limits.login)); err != nil {
 		return err
 	}
 	s, err := d.login(c, places)
