@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"tributary/internal/config"
+	"tributary/internal/kafka"
 )
 
 // ApplyOptions say what Apply may do beside making what is missing.
@@ -123,6 +124,8 @@ func create(ctx context.Context, admin *kadm.Client, cfg config.Kafka, c Change)
 	switch {
 	case err == nil, errors.Is(err, kerr.TopicAlreadyExists): // another member was faster
 		return nil
+	case kafka.Denied(err):
+		return kafka.Lacking(err, "Create", c.Topic, "")
 	case errors.Is(err, kerr.InvalidReplicationFactor):
 		return fmt.Errorf("create topic %s: the brokers are fewer than kafka.replication_factor %d: start more, or lower it: %w", c.Topic, cfg.ReplicationFactor, err)
 	case r.ErrMessage != "":

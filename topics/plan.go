@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"tributary/internal/config"
+	"tributary/internal/kafka"
 )
 
 // Kinds of changes.
@@ -68,7 +69,7 @@ func Plan(ctx context.Context, admin *kadm.Client, cfg config.Kafka) ([]Change, 
 		switch err := details[name].Err; {
 		case errors.Is(err, kerr.UnknownTopicOrPartition):
 		case err != nil:
-			return nil, fmt.Errorf("topic %s: %w", name, err)
+			return nil, fmt.Errorf("topic %s: %w", name, kafka.Lacking(err, "Describe", name, ""))
 		case details.Has(name):
 			existing = append(existing, name)
 		}

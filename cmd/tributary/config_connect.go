@@ -72,7 +72,7 @@ func advised(store string, err error) string {
 	switch {
 	case errors.As(err, &tooOld):
 		return err.Error()
-	case errors.Is(err, kerr.TopicAuthorizationFailed), errors.Is(err, kerr.ClusterAuthorizationFailed):
+	case kafka.Denied(err):
 		return err.Error() + ": grant what tributary topics acl prints"
 	case errors.Is(err, kerr.SaslAuthenticationFailed):
 		return err.Error() + ": correct kafka.sasl.username and kafka.sasl.password, or make this user on the brokers"

@@ -177,7 +177,7 @@ func (in *Inserter) consume(ctx context.Context, offset int64, take func(*kgo.Re
 				return
 			}
 			if _, due := quiet.Due("fetch"); due {
-				in.deps.Log.Warn("document.ordered cannot be read; trying again", "error", err)
+				in.deps.Log.Warn("document.ordered cannot be read; trying again", "error", kafka.Lacking(err, "Read", topic, ""))
 			}
 		})
 		if anew != nil {

@@ -202,7 +202,7 @@ func (w *writer) changedBy(ctx context.Context, rows pgx.Rows) (documents []int6
 // closeGone closes what checks have found in records that have ceased to be
 // current, and what was found by checks that the profile no longer has.
 func (w *writer) closeGone(ctx context.Context, centre string) ([]int64, error) {
-	var claims, tests []string
+	claims, tests := []string{}, []string{} // nil would be NULL, from which nothing differs
 	for _, f := range warehouse.ClaimFindings() {
 		claims = append(claims, f.Name)
 	}

@@ -136,7 +136,7 @@ func (d *decoder) block(n *yaml.Node, path, origin string, v reflect.Value) {
 		seen[key.Value] = key.Line
 		index := indexOf(fields, key.Value)
 		if index == nil {
-			d.at(key.Line, at, origin, "%s", unknownKey(key.Value, names))
+			d.at(key.Line, at, origin, "%s", unknownKey(at, key.Value, names))
 			continue
 		}
 		d.places[at] = place{key.Line, origin}
@@ -148,7 +148,11 @@ func (d *decoder) at(line int, path, origin, format string, args ...any) {
 	d.problems = append(d.problems, Problem{File: d.file, Line: line, Path: path, Origin: origin, Message: fmt.Sprintf(format, args...)})
 }
 
-func unknownKey(key string, names []string) string {
+func unknownKey(path, key string, names []string) string {
+	// Who has opened postgres.listen looks for this one, too.
+	if path == "clickhouse.listen" {
+		return "the embedded ClickHouse has no door, since nothing in it confines a reader (docs/decisions/0028-the-doors-for-readers.md): leave this out, and ask it with tributary sql --store history, or set clickhouse.url to a ClickHouse of your own and let tools connect there (docs/how-to/connect-your-tools.md)"
+	}
 	if like := nearest(key, names); like != "" {
 		return "unknown key; did you mean " + like + "?"
 	}

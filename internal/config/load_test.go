@@ -38,6 +38,8 @@ func TestLoadRefuses(t *testing.T) {
 	}{
 		"unknown key": {yaml: source + "    intervall: 5m\n",
 			want: []string{"tributary.yaml:7: sources[0].intervall: unknown key; did you mean interval?"}},
+		"a door that there is not": {yaml: "clickhouse: {listen: '127.0.0.1:9000'}\n",
+			want: []string{"tributary.yaml:1: clickhouse.listen: the embedded ClickHouse has no door, since nothing in it confines a reader (docs/decisions/0028-the-doors-for-readers.md): leave this out, and ask it with tributary sql --store history, or set clickhouse.url to a ClickHouse of your own and let tools connect there (docs/how-to/connect-your-tools.md)"}},
 		"unknown key unlike any": {yaml: "publish:\n  zzzzzzzzz: 1\n",
 			want: []string{"tributary.yaml:2: publish.zzzzzzzzz: unknown key; known here: batch, interval, lease_ttl"}},
 		"key twice": {yaml: "data_dir: a\ndata_dir: b\n",

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tributary/internal/crashpoint"
+	"tributary/internal/kafka"
 	"tributary/internal/stage/member"
 )
 
@@ -38,9 +39,12 @@ func (r *Runner) try(l lane, it *item) (result string, pause time.Duration) {
 	r.metrics.Seconds.WithLabelValues(r.cfg.Name).Observe(time.Since(start).Seconds())
 	switch {
 	case err == nil:
+		r.writing.Over()
 		return resultDone, 0
 	case it.ctx.Err() != nil:
 		return resultDropped, 0
+	case kafka.Denied(err):
+		r.writing.Is(err)
 	}
 	r.metrics.Errors.WithLabelValues(r.cfg.Name, kindOf(err)).Inc()
 	class := h.note(err, r.cfg)

@@ -134,14 +134,15 @@ func (o *output) produce(rec *kgo.Record, acks chan<- error) error {
 }
 
 // unproduced is the error of a record that a topic did not take. Those that end
-// by themselves are no fault of the record that was worked on, and come in the
-// same words for all: nothing may be set aside for them.
+// by themselves, or when somebody gives a right, are no fault of the record that
+// was worked on, and come in the same words for all: nothing may be set aside for
+// them.
 func unproduced(topic string, err error) error {
-	wrapped := fmt.Errorf("produce to %s: %w", topic, err)
+	wrapped := fmt.Errorf("produce to %s: %w", topic, kafka.Lacking(err, "Write", topic, ""))
 	if kafka.Refused(err) {
 		return wrapped // also where the library would try again
 	}
-	if kerr.IsRetriable(err) || errors.Is(err, kgo.ErrRecordTimeout) || errors.Is(err, kgo.ErrRecordRetries) || errors.Is(err, context.DeadlineExceeded) {
+	if kerr.IsRetriable(err) || kafka.Denied(err) || errors.Is(err, kgo.ErrRecordTimeout) || errors.Is(err, kgo.ErrRecordRetries) || errors.Is(err, context.DeadlineExceeded) {
 		return Transient(wrapped)
 	}
 	return wrapped

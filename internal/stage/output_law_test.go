@@ -48,7 +48,8 @@ func TestWhichErrorsOfProducingEndByThemselves(t *testing.T) {
 		want bool
 	}{
 		{kerr.UnknownTopicID, true}, {kerr.NotEnoughReplicas, true}, {kerr.RequestTimedOut, true}, {kgo.ErrRecordTimeout, true}, {context.DeadlineExceeded, true},
-		{kerr.MessageTooLarge, false}, {kerr.TopicAuthorizationFailed, false},
+		{kerr.TopicAuthorizationFailed, true}, {kerr.ClusterAuthorizationFailed, true}, // when somebody gives the right
+		{kerr.MessageTooLarge, false}, {kerr.TransactionalIDAuthorizationFailed, false},
 	} {
 		err := unproduced("the.topic", tc.err)
 		if isTransient(err) != tc.want || !errors.Is(err, tc.err) || !strings.Contains(err.Error(), "the.topic") {

@@ -29,7 +29,9 @@ type Runner struct {
 	anew    *kafka.Anew // of client
 	lone    *lone
 	joined  member.Joined
-	started chan struct{} // callbacks may come before NewClient has returned
+	reading member.Trouble // a right to read that is missing
+	writing member.Trouble // a right to write that is missing
+	started chan struct{}  // callbacks may come before NewClient has returned
 
 	work context.Context // of all work: ends when the grace period has passed
 
@@ -141,9 +143,10 @@ func (r *Runner) poll(ctx context.Context) {
 		cancel()
 		for _, e := range fetches.Errors() {
 			if !over {
-				r.warn("cannot fetch; trying again", e.Err, "topic", e.Topic, "partition", e.Partition)
+				r.warn("cannot fetch; trying again", kafka.Lacking(e.Err, "Read", e.Topic, r.cfg.Group), "topic", e.Topic, "partition", e.Partition)
 			}
 		}
+		r.reading.Fetching(fetches.Errors(), r.cfg.Group)
 		r.retake()
 		r.intake(fetches)
 		r.client.AllowRebalance()

@@ -256,7 +256,7 @@ type heldError struct{ topics map[string]error }
 func (h *heldError) Error() string {
 	var all []string
 	for _, t := range slices.Sorted(maps.Keys(h.topics)) {
-		all = append(all, t+": "+h.topics[t].Error())
+		all = append(all, t+": "+kafka.Lacking(h.topics[t], "Write", t, "").Error())
 	}
 	return "events stay in the outbox: " + strings.Join(all, "; ")
 }

@@ -4,6 +4,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +46,28 @@ func further() []string {
 		"SELECT * FROM url('http://AT/x.csv')", "SELECT * FROM urlCluster('x', 'http://AT/', 'CSV', 'a String')", "SELECT * FROM gcs('http://AT/b/x.csv', 'CSV', 'a String')", "SELECT * FROM hdfs('hdfs://AT/x', 'CSV', 'a String')", "SELECT * FROM azureBlobStorage('http://AT', 'c', 'b')",
 		"SELECT * FROM remoteSecure('AT', system.one)", "SELECT * FROM cluster('default', system.one)", "SELECT * FROM clusterAllReplicas('default', system.one)", "SELECT * FROM mongodb('AT', 'd', 'c', 'u', 'p', 'a String')", "SELECT * FROM redis('AT', 'k', 'k String')", "SELECT * FROM jdbc('jdbc:x', 's', 't')",
 		"SELECT * FROM odbc('DSN=x', 's', 't')", "SELECT * FROM arrowFlight('AT', 'x')", "SELECT * FROM ytsaurus('http://AT', 'p', 't', 'a String')", "SELECT 1 IN url('http://AT/', 'CSV', 'a UInt8')", "DESCRIBE TABLE s3('http://AT/b/x.csv')", "DESCRIBE (SELECT * FROM url('http://AT/', 'CSV', 'a String'))",
+	}
+}
+
+// unbound are ways to lift the bounds of a statement.
+func unbound() []string {
+	return []string{
+		"SELECT 1 SETTINGS readonly = 0", "SELECT 1 SETTINGS readonly = 2", "SELECT 1 SETTINGS max_execution_time = 0", "SELECT 1 SETTINGS max_memory_usage = 0", "SELECT 1 SETTINGS max_memory_usage_for_user = 0",
+		"SELECT 1 SETTINGS max_threads = 1000", "SELECT 1 SETTINGS timeout_overflow_mode = 'break'", "SELECT 1 SETTINGS log_queries = 0",
+		"SELECT 1 SETTINGS max_bytes_before_external_sort = 1", "SELECT 1 SETTINGS function_sleep_max_microseconds_per_block = 0", "SELECT 1 SETTINGS max_result_rows = 1", "SELECT 1 SETTINGS allow_ddl = 1, readonly = 0", "SET readonly = 0", "SET max_execution_time = 0", "SET profile = 'default'",
+	}
+}
+
+// exhausting are ways to use up memory and the processor.
+func exhausting() []string {
+	return []string{
+		"SELECT groupArray(number) FROM numbers(1000000000)", "SELECT arrayJoin(range(1000000000))", "SELECT length(repeat('x', 2000000000))", "SELECT uniqExact(number) FROM numbers(1000000000)",
+		"SELECT count() FROM (SELECT DISTINCT number FROM numbers(1000000000))", "SELECT sumMap([number], [1]) FROM numbers(1000000000)", "SELECT number FROM numbers(1000000000) ORDER BY rand() LIMIT 1 OFFSET 900000000",
+		"SELECT count() FROM numbers(1000000000) a JOIN numbers(1000000000) b USING number", "SELECT sum(cityHash64(a.number, b.number)) FROM numbers(10000000) a, numbers(10000000) b", "SELECT arrayStringConcat(arrayMap(x -> repeat('x', 1000), range(10000000)))",
+		"SELECT quantileExact(number) FROM numbers(1000000000)", "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r) SELECT sum(n) FROM r", "SELECT sum(sipHash64(number)) FROM numbers(1000000000000)",
+		// A subquery may say so, and is bounded all the same.
+		"SELECT * FROM (SELECT sum(sipHash64(number)) FROM numbers(1000000000000) SETTINGS max_execution_time = 0)", "SELECT * FROM (SELECT groupArray(number) FROM numbers(1000000000) SETTINGS max_memory_usage = 0)",
+		"SELECT * FROM (SELECT * FROM file('FILE') SETTINGS allow_ddl = 1, readonly = 0)", "SELECT * FROM (SELECT * FROM url('http://AT/x.csv') SETTINGS readonly = 0)",
 	}
 }
 
@@ -91,17 +114,16 @@ func newTrap(t *testing.T) trap {
 	return tr
 }
 
-// Whatever a statement tries, it is refused, or ended by its time, and leaves
-// nothing. With those of TestClickHouseKeepsStatementsFromWriting they are more
-// than 150 ways.
+// Whatever a statement tries, it is refused, or ended by its time or its memory,
+// and leaves nothing: those of TestClickHouseKeepsStatementsFromWriting are others.
 func TestClickHouseRefusesFurtherWays(t *testing.T) {
 	tr := newTrap(t)
 	conn, called := tr.conn, tr.called
 	folder, secret := filepath.Dir(tr.secret), tr.secret
 	store := ClickHouse{Conn: conn, Timeout: 2 * time.Second, MaxMemory: 100 << 20}
-	ways := further()
-	if len(ways) < 100 {
-		t.Errorf("only %d ways", len(ways))
+	ways := slices.Concat(further(), unbound(), exhausting())
+	if n := len(slices.Compact(slices.Sorted(slices.Values(ways)))); n < 150 {
+		t.Errorf("only %d ways", n)
 	}
 	for _, way := range ways {
 		sql := strings.NewReplacer("FILE", secret, "AT/", tr.at+"/", "'AT'", "'"+tr.at+"'").Replace(way)

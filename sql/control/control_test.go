@@ -664,6 +664,13 @@ func TestSourcesAsConfigured(t *testing.T) {
 	if !put(base, 8) || !strings.HasPrefix(state(), "(available") {
 		t.Errorf("configured again it is %s", state())
 	}
+	inTx(t, pool, func(tx pgx.Tx) (err error) {
+		gone, err = control.RemoveSources(t.Context(), tx, nil, 9)
+		return err
+	})
+	if len(gone) != 1 || state() != "(removed,9)" {
+		t.Errorf("with no source configured it is %s", state())
+	}
 }
 
 func TestPendingCountsAllThatIsUnfinished(t *testing.T) {

@@ -65,10 +65,10 @@ func PutSource(ctx context.Context, tx pgx.Tx, s Source, revision int64) (change
 }
 
 // RemoveSources marks the sources that are no longer configured as removed
-// and returns them.
+// and returns them. None may be configured any more.
 func RemoveSources(ctx context.Context, tx pgx.Tx, keep []string, revision int64) ([]Source, error) {
 	rows, err := tx.Query(ctx, `UPDATE control.source SET state='removed', revision=$2, failed_polls=0, suspended_at=NULL, suspended_why=''
-		WHERE NOT id = ANY($1) AND state <> 'removed'
+		WHERE (id = ANY($1)) IS NOT TRUE AND state <> 'removed'
 		RETURNING id, centre, server, protocol, url, accesskey, state`, keep, revision)
 	if err != nil {
 		return nil, fmt.Errorf("remove sources: %w", err)

@@ -71,8 +71,10 @@ func TestScaleOut(t *testing.T) {
 		_, err := os.Stat(filepath.Join(dir, "var", "engines.json"))
 		return err
 	})
+	at := map[string]string{} // where roles tell of their health
 	for _, role := range roles {
 		listen := "127.0.0.1:" + freePort(t)
+		at[role] = listen
 		begin(t, w.shell("TRIBUTARY_CFG_POSTGRES_MAX_CONNECTIONS=4 TRIBUTARY_CFG_HTTP_LISTEN="+listen+" exec tributary run "+role), filepath.Join(dir, role+".log"), syscall.SIGTERM)
 		await(t, role, func(context.Context) error { return w.asked("tributary healthcheck --address " + listen) })
 	}
@@ -96,6 +98,45 @@ func TestScaleOut(t *testing.T) {
 	await(t, "the history", func(context.Context) error {
 		return w.asked(`test "$(tributary sql --store history -o csv 'SELECT count() > 0 AS some FROM event' | tail -n 1)" = 1`)
 	})
+	rightsAreMissed(w, brokers[0], at["unzip"], made.Sources[0])
+}
+
+// rightsAreMissed takes away a right to write and one to take part in a group. The
+// role that needs it is not ready, names it and waits: nothing is set aside, and it
+// goes on once the right is given back.
+func rightsAreMissed(w *world, broker, listen string, from corpus.Source) {
+	w.t.Helper()
+	const file = "2026-12-30.1.impc.zip"
+	for _, right := range []struct{ operation, kind, name, said string }{
+		{"Write", "topic", "tributary.unzip.finished.v1", "the right to Write the topic tributary.unzip.finished.v1 is missing (grant what tributary topics acl prints)"},
+		{"Read", "group", "tributary.unzip", "the right to Read the group tributary.unzip is missing (grant what tributary topics acl prints)"},
+	} {
+		change := func(how string) {
+			w.t.Helper()
+			line := fmt.Sprintf("kafka-acls.sh --bootstrap-server %s --command-config admin.properties %s --allow-principal User:tributary --operation %s --%s %s", broker, how, right.operation, right.kind, right.name)
+			if out, err := w.shell(line).CombinedOutput(); err != nil {
+				w.t.Fatalf("%s: %v\n%s", line, err, out)
+			}
+		}
+		change("--remove --force")
+		// There is work for the role that needs it.
+		write(w.t, filepath.Join(w.dir, "partners", "sources", from.ID, "add", from.Centre+"."+file), "no archive", 0o644)
+		await(w.t, right.said, func(context.Context) error {
+			out, err := w.shell("tributary healthcheck --address " + listen).CombinedOutput()
+			if err == nil || !strings.Contains(string(out), right.said) {
+				return fmt.Errorf("the role says:\n%s", out)
+			}
+			return nil
+		})
+		change("--add")
+		await(w.t, "the role goes on", func(context.Context) error { return w.asked("tributary healthcheck --address " + listen) })
+	}
+	await(w.t, "the file's end", func(context.Context) error {
+		return w.asked(`tributary sql --store tracker -o csv "SELECT status FROM tracker.file WHERE file LIKE '%` + file + `'" | grep -x failed`)
+	})
+	if out, err := w.shell("tributary dlq list").CombinedOutput(); err != nil || strings.Contains(string(out), "unzip:") {
+		w.t.Errorf("what was set aside: %v\n%s", err, out)
+	}
 }
 
 // world is where the page's lines are executed.

@@ -39,7 +39,7 @@ func (g *guarded) Read(p []byte) (int, error) {
 	for len(g.rest) == 0 {
 		g.rest = nil
 		if err := g.next(); err != nil {
-			g.door.turnAway(g.role.name, g.where, err)
+			g.door.entrance.TurnAway(g.role.name, g.where, err)
 			return 0, errors.Join(io.EOF, g.Close())
 		}
 	}

@@ -2,17 +2,14 @@ package broker
 
 import (
 	"bufio"
-	"context"
-	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
-	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"tributary/internal/engine/entrance"
 	"tributary/internal/kafka"
 )
 
@@ -37,8 +34,7 @@ const (
 // the library sees it: the library is made for tests, and a request that it
 // can't take ends the process.
 type door struct {
-	log         *slog.Logger
-	quiet       *kafka.Quiet
+	entrance    *entrance.Entrance
 	unix, tcp   net.Listener // tcp is nil where no address is configured
 	credentials *credentials
 
@@ -47,10 +43,7 @@ type door struct {
 	owner *role
 	users map[string]*role
 
-	ready   chan net.Conn // judged connections for the library
-	ctx     context.Context
-	cancel  context.CancelFunc
-	serving sync.WaitGroup
+	ready chan net.Conn // judged connections for the library
 }
 
 func newDoor(unix, tcp net.Listener, passwords map[string]string, log *slog.Logger) (*door, error) {
@@ -58,9 +51,7 @@ func newDoor(unix, tcp net.Listener, passwords map[string]string, log *slog.Logg
 	if err != nil {
 		return nil, err
 	}
-	d := &door{log: log, quiet: kafka.NewQuiet(time.Now), unix: unix, tcp: tcp, credentials: c, ready: make(chan net.Conn)}
-	d.ctx, d.cancel = context.WithCancel(context.Background())
-	return d, nil
+	return &door{entrance: entrance.New("broker", log), unix: unix, tcp: tcp, credentials: c, ready: make(chan net.Conn)}, nil
 }
 
 // Accept implements net.Listener for the library.
@@ -68,7 +59,7 @@ func (d *door) Accept() (net.Conn, error) {
 	select {
 	case c := <-d.ready:
 		return c, nil
-	case <-d.ctx.Done():
+	case <-d.entrance.Context().Done():
 		return nil, net.ErrClosed
 	}
 }
@@ -76,18 +67,10 @@ func (d *door) Accept() (net.Conn, error) {
 // Close implements net.Listener: nobody comes in any more. Closing again is
 // harmless.
 func (d *door) Close() error {
-	d.cancel()
-	errs := []error{d.unix.Close()}
-	if d.tcp != nil {
-		errs = append(errs, d.tcp.Close())
+	if d.tcp == nil {
+		return d.entrance.Close(d.unix)
 	}
-	d.serving.Wait()
-	for i, err := range errs {
-		if errors.Is(err, net.ErrClosed) {
-			errs[i] = nil
-		}
-	}
-	return errors.Join(errs...)
+	return d.entrance.Close(d.unix, d.tcp)
 }
 
 // Addr implements net.Listener: what the library tells clients to connect to.
@@ -130,9 +113,9 @@ func (d *door) open(topic, groups string) error {
 	d.owner = owner(among(ownerKeys()))
 	keys := userVersions(among(userKeys()))
 	d.users = map[string]*role{Reader: reader(keys, groups), Announcer: announcer(keys, topic), Operator: operator(keys, groups)}
-	d.serving.Go(func() { d.serve(d.unix, ownerConns, ownerConns, func(net.Conn) (*role, error) { return d.owner, nil }) })
+	d.serve(d.unix, ownerConns, ownerConns, func(net.Conn) (*role, error) { return d.owner, nil })
 	if d.tcp != nil {
-		d.serving.Go(func() { d.serve(d.tcp, strangers, userConns, d.login) })
+		d.serve(d.tcp, strangers, userConns, d.login)
 	}
 	return nil
 }
@@ -167,62 +150,30 @@ func (d *door) ask() (*kmsg.ApiVersionsResponse, error) {
 // serve lets connections of one listener in until the door is closed: so many
 // at once may be entering, and so many stay.
 func (d *door) serve(l net.Listener, enter, stay int, who func(net.Conn) (*role, error)) {
-	entering, places := make(chan struct{}, enter), make(chan struct{}, stay)
-	for {
-		c, err := l.Accept()
-		if err != nil {
-			if d.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
-				return
-			}
-			d.turnAway("a connection", "", err)
-			d.pause()
-			continue
-		}
-		select {
-		case entering <- struct{}{}:
-			d.serving.Go(func() {
-				defer func() { <-entering }()
-				d.admit(c, places, who)
-			})
-		default:
-			d.turnAway("a connection", c.RemoteAddr().String(), errTooMany)
-			_ = c.Close() // whoever it is learns it by that
-		}
-	}
-}
-
-var errTooMany = errors.New("too many connections at once")
-
-func (d *door) pause() {
-	t := time.NewTimer(100 * time.Millisecond)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-d.ctx.Done():
-	}
+	places := make(chan struct{}, stay)
+	d.entrance.Serve(l, enter, func(c net.Conn, _ func()) { d.admit(c, places, who) })
 }
 
 // admit hands a connection to the library once it is known whose it is.
 func (d *door) admit(c net.Conn, places chan struct{}, who func(net.Conn) (*role, error)) {
-	defer context.AfterFunc(d.ctx, func() { _ = c.Close() })() // what waits for it ends
 	p := &peeked{c, bufio.NewReader(c)}
 	r, err := who(p)
 	if err != nil {
-		d.turnAway("a stranger", c.RemoteAddr().String(), err)
+		d.entrance.TurnAway("a stranger", c.RemoteAddr().String(), err)
 		_ = c.Close()
 		return
 	}
 	select {
 	case places <- struct{}{}:
 	default:
-		d.turnAway(r.name, c.RemoteAddr().String(), errTooMany)
+		d.entrance.TurnAway(r.name, c.RemoteAddr().String(), entrance.ErrTooMany)
 		_ = c.Close()
 		return
 	}
 	g := d.guard(p, r, c.RemoteAddr().String(), func() { <-places })
 	select {
 	case d.ready <- g:
-	case <-d.ctx.Done():
+	case <-d.entrance.Context().Done():
 		_ = g.Close()
 	}
 }
@@ -262,16 +213,4 @@ func (d *door) judge(r *role, f *frame) (kmsg.Response, error) {
 func expectsAnswer(req kmsg.Request) bool {
 	p, ok := req.(*kmsg.ProduceRequest)
 	return !ok || p.Acks != 0
-}
-
-// turnAway says why a connection was ended, once in a while for each kind of
-// client: whoever tries for ever must not fill the log.
-func (d *door) turnAway(who, where string, why error) {
-	if errors.Is(why, io.EOF) || errors.Is(why, net.ErrClosed) || d.ctx.Err() != nil {
-		return
-	}
-	if missed, ok := d.quiet.Due(who); ok {
-		text := why.Error()
-		d.log.Warn("ended a connection to the embedded broker", "of", who, "from", where, "why", text[:min(len(text), 200)], "not_logged", missed)
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tributary/internal/engine/install"
+	"tributary/internal/engine/pgdoor"
 	"tributary/internal/engine/postgres"
 )
 
@@ -79,7 +80,7 @@ func startPostgres() (string, error) {
 	socket := filepath.Join(dir, "s")
 	server := postgres.New(postgres.Options{
 		DataDir: filepath.Join(dir, "pg"), SocketDir: socket,
-		BinDir: found.Postgres[0].BinDir, NoSync: true, Logger: quiet(),
+		BinDir: found.Postgres[0].BinDir, PasswordRole: pgdoor.User, NoSync: true, Logger: quiet(),
 	})
 	if err := server.Start(context.Background()); err != nil {
 		return "", err

@@ -41,7 +41,7 @@ func (d *Door) login(c net.Conn, places chan struct{}) (*session, error) {
 	if err := first.check(d.o.Database); err != nil {
 		return nil, turnedAway(c, err)
 	}
-	if err := d.prepare(d.ctx); err != nil {
+	if err := d.prepare(d.entrance.Context()); err != nil {
 		return nil, errors.Join(err, (&refusal{"57P03", "the database can't be prepared for readers at the moment: try again; the log of Tributary says why", ""}).answer(c))
 	}
 	server, err := d.dial()
@@ -58,7 +58,7 @@ func (d *Door) login(c net.Conn, places chan struct{}) (*session, error) {
 // dial reaches Postgres by its socket.
 func (d *Door) dial() (net.Conn, error) {
 	dialer := net.Dialer{Timeout: loginTime}
-	server, err := dialer.DialContext(d.ctx, "unix", d.o.Socket)
+	server, err := dialer.DialContext(d.entrance.Context(), "unix", d.o.Socket)
 	if err != nil {
 		return nil, fmt.Errorf("reach Postgres: %w", err)
 	}
@@ -69,7 +69,7 @@ func (d *Door) dial() (net.Conn, error) {
 // password; what it says is looked at so that nobody comes in without one.
 func (s *session) login(first *startup, places chan struct{}) error {
 	// Whoever is shut out meanwhile must not keep the other side waiting.
-	defer context.AfterFunc(s.door.ctx, func() { _ = s.server.Close() })()
+	defer context.AfterFunc(s.door.entrance.Context(), func() { _ = s.server.Close() })()
 	if _, err := s.server.Write(first.encode()); err != nil {
 		return fmt.Errorf("reach Postgres: %w", err)
 	}

@@ -22,14 +22,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"sync"
 	"syscall"
 	"time"
 
-	"tributary/internal/kafka"
+	"tributary/internal/engine/entrance"
 )
 
 // User is whom the door lets in: a role of Postgres.
@@ -73,13 +72,13 @@ type Options struct {
 	// Logger is required.
 	Logger *slog.Logger
 
-	limits limits // of transactions; those of this package where none are given
+	limits limits // those of this package where none are given
 }
 
 // Door is an open door.
 type Door struct {
 	o        Options
-	quiet    *kafka.Quiet
+	entrance *entrance.Entrance
 	listener net.Listener
 	watch    *watch
 
@@ -88,10 +87,6 @@ type Door struct {
 
 	mu   sync.Mutex
 	keys map[uint32][]byte // guarded by mu: of the sessions that are served, by process
-
-	ctx     context.Context
-	cancel  context.CancelFunc
-	serving sync.WaitGroup
 }
 
 // Open makes the reader's role and lets clients in until Close. Postgres must be
@@ -100,8 +95,10 @@ func Open(ctx context.Context, o Options) (*Door, error) {
 	if o.Password == "" {
 		return nil, fmt.Errorf("the user %s has no password", User)
 	}
-	d := &Door{o: o, quiet: kafka.NewQuiet(time.Now), keys: map[uint32][]byte{}}
-	d.ctx, d.cancel = context.WithCancel(context.Background())
+	if o.limits == (limits{}) {
+		o.limits = limits{login: loginTime, transaction: maxTransaction, idle: maxIdle, blocking: maxBlocking, look: watchEvery}
+	}
+	d := &Door{o: o, entrance: entrance.New("Postgres", o.Logger), keys: map[uint32][]byte{}}
 	d.watch = newWatch(o, d.served)
 	if err := d.prepare(ctx); err != nil {
 		return nil, fmt.Errorf("postgres.listen: %w", err)
@@ -115,8 +112,13 @@ func Open(ctx context.Context, o Options) (*Door, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("postgres.listen: %w", err)
 	}
-	d.serving.Go(d.serve)
-	d.serving.Go(func() { d.watch.run(d.ctx) })
+	places := make(chan struct{}, sessions)
+	d.entrance.Serve(d.listener, strangers, func(c net.Conn, entered func()) {
+		if err := d.admit(c, entered, places); err != nil {
+			d.entrance.TurnAway("a reader", c.RemoteAddr().String(), err)
+		}
+	})
+	d.entrance.Go(func() { d.watch.run(d.entrance.Context()) })
 	return d, nil
 }
 
@@ -124,15 +126,7 @@ func Open(ctx context.Context, o Options) (*Door, error) {
 func (d *Door) Addr() string { return d.listener.Addr().String() }
 
 // Close ends all sessions and lets nobody in any more. Closing again is harmless.
-func (d *Door) Close() error {
-	d.cancel()
-	err := d.listener.Close()
-	d.serving.Wait()
-	if errors.Is(err, net.ErrClosed) {
-		return nil
-	}
-	return err
-}
+func (d *Door) Close() error { return d.entrance.Close(d.listener) }
 
 // prepare makes the role's rights what they have to be. It is done once for all
 // who wait for it.
@@ -153,53 +147,11 @@ func (d *Door) prepare(ctx context.Context) error {
 	return nil
 }
 
-// serve lets connections in until the door is closed.
-func (d *Door) serve() {
-	entering, places := make(chan struct{}, strangers), make(chan struct{}, sessions)
-	for {
-		c, err := d.listener.Accept()
-		if d.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
-			return
-		}
-		if err != nil {
-			d.complain("", err)
-			d.pause()
-			continue
-		}
-		select {
-		case entering <- struct{}{}:
-			d.serving.Go(func() {
-				if err := d.admit(c, func() { <-entering }, places); err != nil {
-					d.complain(c.RemoteAddr().String(), err)
-				}
-			})
-		default:
-			d.complain(c.RemoteAddr().String(), errTooMany)
-			_ = c.Close() // whoever it is learns it by that
-		}
-	}
-}
-
-var errTooMany = errors.New("too many connections at once")
-
-// pause keeps a listener that fails from being asked without end.
-func (d *Door) pause() {
-	t := time.NewTimer(100 * time.Millisecond)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-d.ctx.Done():
-	}
-}
-
 // admit lets one connection in and serves it to its end. entered says that it is
 // no stranger any more.
 func (d *Door) admit(c net.Conn, entered func(), places chan struct{}) error {
-	entered = sync.OnceFunc(entered)
-	defer entered()
 	defer c.Close()
-	defer context.AfterFunc(d.ctx, func() { _ = c.Close() })() // what waits for it ends
-	if err := c.SetDeadline(time.Now().Add(loginTime)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(d.o.limits.login)); err != nil {
 		return err
 	}
 	s, err := d.login(c, places)
@@ -210,18 +162,6 @@ func (d *Door) admit(c net.Conn, entered func(), places chan struct{}) error {
 	defer s.end()
 	entered()
 	return s.relay()
-}
-
-// complain says why a connection was ended, once in a while: whoever tries for
-// ever must not fill the log.
-func (d *Door) complain(where string, why error) {
-	if errors.Is(why, io.EOF) || errors.Is(why, net.ErrClosed) || errors.Is(why, syscall.ECONNRESET) || errors.Is(why, syscall.EPIPE) || d.ctx.Err() != nil {
-		return
-	}
-	if missed, ok := d.quiet.Due("door"); ok {
-		text := why.Error()
-		d.o.Logger.Warn("ended a connection to the embedded Postgres", "from", where, "why", text[:min(len(text), 200)], "not_logged", missed)
-	}
 }
 
 // served are the processes of the sessions that are served.

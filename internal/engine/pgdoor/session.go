@@ -25,7 +25,7 @@ type session struct {
 
 // relay passes on what both sides say until one of them ends.
 func (s *session) relay() error {
-	defer context.AfterFunc(s.door.ctx, func() { _ = s.server.Close() })()
+	defer context.AfterFunc(s.door.entrance.Context(), func() { _ = s.server.Close() })()
 	if err := errors.Join(s.client.SetDeadline(time.Time{}), s.server.SetDeadline(time.Time{})); err != nil {
 		return err
 	}

@@ -22,8 +22,8 @@ const (
 	watchEvery = time.Second
 )
 
-// limits are the bounds that a watch holds.
-type limits struct{ transaction, idle, blocking time.Duration }
+// limits are the bounds in time that a door holds.
+type limits struct{ login, transaction, idle, blocking, look time.Duration }
 
 // watch ends sessions of the reader that go beyond their limits, and confines the
 // processes that help them.
@@ -36,15 +36,12 @@ type watch struct {
 }
 
 func newWatch(o Options, served func() int) *watch {
-	if o.limits == (limits{}) {
-		o.limits = limits{maxTransaction, maxIdle, maxBlocking}
-	}
 	return &watch{dsn: o.DSN, limits: o.limits, log: o.Logger, served: served, confined: map[int]bool{}}
 }
 
 // run looks again and again until ctx ends.
 func (w *watch) run(ctx context.Context) {
-	tick := time.NewTicker(watchEvery)
+	tick := time.NewTicker(w.limits.look)
 	defer tick.Stop()
 	var conn *pgx.Conn
 	defer func() {

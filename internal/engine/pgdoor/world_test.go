@@ -11,50 +11,33 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"tributary/internal/engine/enginetest"
-	"tributary/internal/engine/install"
 	"tributary/internal/engine/pgdoor"
-	"tributary/internal/engine/postgres"
 	"tributary/queries/report"
 	"tributary/test/wait"
 )
 
 const password = "SECRET"
 
-// world is a Postgres with a door.
+// world is a database with a door.
 type world struct {
-	t      *testing.T
-	server *postgres.Server
-	owner  *pgx.Conn
-	at     string // where the door listens
+	t     *testing.T
+	dsn   string // the owner's
+	name  string // the database's
+	owner *pgx.Conn
+	at    string // where the door listens
 }
 
-// options are those of a door to a new Postgres, in which there is something to
+// options are those of a door to a new database, in which there is something to
 // read and something that nobody may read.
 func options(t *testing.T) (*world, pgdoor.Options) {
 	t.Helper()
-	found, err := install.Locate("")
+	w := &world{t: t, dsn: enginetest.Postgres(t)}
+	cfg, err := pgx.ParseConfig(w.dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(found.Postgres) == 0 {
-		enginetest.Missing(t, "Postgres")
-	}
-	dir := enginetest.Dir(t)
-	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo}))
-	w := &world{t: t, server: postgres.New(postgres.Options{
-		DataDir: filepath.Join(dir, "pg"), SocketDir: filepath.Join(dir, "s"), BinDir: found.Postgres[0].BinDir,
-		PasswordRole: pgdoor.User, NoSync: true, Logger: log,
-	})}
-	if err := w.server.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := w.server.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	dsn := w.server.DSN(postgres.Name)
-	if w.owner, err = pgx.Connect(t.Context(), dsn); err != nil {
+	w.name = cfg.Database
+	if w.owner, err = pgx.ConnectConfig(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.owner.Close(context.Background()) })
@@ -63,8 +46,9 @@ func options(t *testing.T) (*world, pgdoor.Options) {
 		CREATE FUNCTION tracker.writes() RETURNS int LANGUAGE sql AS 'INSERT INTO tracker.t VALUES (2) RETURNING n';
 		CREATE SCHEMA warehouse; CREATE TABLE warehouse.w (n int)`)
 	return w, pgdoor.Options{
-		Addr: "127.0.0.1:0", Socket: filepath.Join(dir, "s", ".s.PGSQL.5432"), DSN: dsn, Database: postgres.Name, Role: report.ReaderRole,
-		Prepare: func(ctx context.Context) error { return report.PrepareReader(ctx, dsn) }, Password: password, Logger: log,
+		Addr: "127.0.0.1:0", Socket: filepath.Join(cfg.Host, ".s.PGSQL.5432"), DSN: w.dsn, Database: w.name, Role: report.ReaderRole,
+		Prepare: func(ctx context.Context) error { return report.PrepareReader(ctx, w.dsn) }, Password: password,
+		Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})),
 	}
 }
 
@@ -90,15 +74,15 @@ func setUp(t *testing.T) *world {
 	return w
 }
 
-// dsn is the reader's address.
-func (w *world) dsn() string {
-	return "postgres://reader:" + password + "@" + w.at + "/tributary?sslmode=disable"
+// address is the reader's.
+func (w *world) address() string {
+	return "postgres://reader:" + password + "@" + w.at + "/" + w.name + "?sslmode=disable"
 }
 
 // connect logs in as the reader.
 func (w *world) connect() *pgconn.PgConn {
 	w.t.Helper()
-	conn, err := pgconn.Connect(w.t.Context(), w.dsn())
+	conn, err := pgconn.Connect(w.t.Context(), w.address())
 	if err != nil {
 		w.t.Fatal(err)
 	}

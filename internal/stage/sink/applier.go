@@ -86,7 +86,8 @@ type Applier struct {
 	hurried atomic.Bool
 	joined  member.Joined
 	applying,
-	beginning trouble
+	beginning,
+	fetching member.Trouble
 	logical map[string]string // by full name
 
 	mu    sync.Mutex
@@ -217,9 +218,10 @@ func (a *Applier) gather(ctx context.Context) {
 		cancel()
 		for _, e := range fetches.Errors() {
 			if !errors.Is(e.Err, context.DeadlineExceeded) {
-				a.warn("cannot fetch; trying again", e.Err, "topic", e.Topic, "partition", e.Partition)
+				a.warn("cannot fetch; trying again", kafka.Lacking(e.Err, "Read", e.Topic, a.cfg.Group), "topic", e.Topic, "partition", e.Partition)
 			}
 		}
+		a.fetching.Fetching(fetches.Errors(), a.cfg.Group)
 		had, now := have, time.Now()
 		have, size = a.buffer(fetches)
 		a.client.AllowRebalance()
@@ -266,16 +268,16 @@ func (a *Applier) apply(ctx context.Context, batch []Range, feeds []*feed) {
 		switch {
 		case err == nil:
 			crashpoint.At(a.cfg.Name, "apply", "after")
-			a.applying.over()
+			a.applying.Over()
 			a.applied(batch, feeds)
 			return
 		case errors.Is(err, pg.ErrMoved):
-			a.applying.over()
+			a.applying.Over()
 			a.log.Info("a stored position was moved by another member; reading it again", "error", err)
 			a.reload(ctx, batch)
 			return
 		}
-		a.applying.is(err)
+		a.applying.Is(err)
 		if newer := newerRecord(err); newer != nil {
 			a.hold(held, newer)
 			held = newer

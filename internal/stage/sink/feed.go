@@ -23,7 +23,7 @@ const groupCommitInterval = 5 * time.Second
 // stored positions. It waits for the store, until the group moves on.
 func (a *Applier) start(ctx context.Context, which map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
 	<-a.started
-	defer a.beginning.over()
+	defer a.beginning.Over()
 	anew, err := a.anew(ctx, which)
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (a *Applier) position(ctx context.Context, tp topicPartition) (int64, error
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
-		a.beginning.is(err)
+		a.beginning.Is(err)
 		a.warn("cannot read a stored position; trying again", err, "topic", tp.topic, "partition", tp.id)
 		a.pause(ctx, n)
 	}

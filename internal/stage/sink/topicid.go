@@ -52,7 +52,7 @@ func (a *Applier) anew(ctx context.Context, which map[string]map[int32]kgo.Offse
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		a.beginning.is(err)
+		a.beginning.Is(err)
 		a.warn("cannot tell whether topics are still the same; trying again", err)
 		a.pause(ctx, n)
 	}
