@@ -30,6 +30,7 @@ import (
 	"tributary/internal/stage/sink"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 )
 
 // Stage is the name under which decisions about files are told, whoever makes
@@ -49,7 +50,7 @@ type Planner struct {
 	Config  config.Plan
 	Cutoff  time.Duration // after which looks no longer wait for a session's polls
 	Once    bool          // no wait exceeds a few seconds
-	Outbox  pg.Outbox
+	Outbox  outbox.Outbox
 	Log     *slog.Logger
 	Now     func() time.Time
 	Metrics *Metrics // nil: nothing is counted
@@ -67,7 +68,7 @@ type Planner struct {
 }
 
 // New returns a planner; nothing runs yet.
-func New(cfg config.Plan, cutoff time.Duration, once bool, pool *pgxpool.Pool, outbox pg.Outbox, offsets pg.Offsets, log *slog.Logger) *Planner {
+func New(cfg config.Plan, cutoff time.Duration, once bool, pool *pgxpool.Pool, outbox outbox.Outbox, offsets pg.Offsets, log *slog.Logger) *Planner {
 	return &Planner{Config: cfg, Cutoff: cutoff, Once: once, Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: offsets, Pool: pool}}, Outbox: outbox, Log: log,
 		Now: func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }, wake: make(chan struct{}, 1), quiet: kafka.NewQuiet(time.Now), served: map[string]int64{}}
 }

@@ -23,6 +23,7 @@ import (
 	"tributary/internal/remote"
 	"tributary/internal/source"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 )
 
 const stage = "poll"
@@ -34,7 +35,7 @@ type Poller struct {
 	Profile *profile.Profile
 	Centres profile.Centres
 	Pool    *pgxpool.Pool
-	Outbox  pg.Outbox
+	Outbox  outbox.Outbox
 	Holder  string        // who takes polls: host and process
 	TTL     time.Duration // of a poll's lease
 	Log     *slog.Logger

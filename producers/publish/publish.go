@@ -26,6 +26,7 @@ import (
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/sql/outbox"
 )
 
 // Publisher empties one schema's outbox.
@@ -40,7 +41,7 @@ type Publisher struct {
 
 	// Ends says what is told to whoever waits for an event that is refused for
 	// good. Nil: nobody is told.
-	Ends pg.Ends
+	Ends outbox.Ends
 
 	published prometheus.Counter
 	refused   *prometheus.CounterVec
@@ -247,13 +248,13 @@ func (p *Publisher) vacuum(ctx context.Context) {
 		return
 	}
 	p.deleted, p.bytes = 0, 0
-	if err := pg.VacuumOutbox(ctx, p.pool, p.schema); err != nil && ctx.Err() == nil {
+	if err := outbox.Vacuum(ctx, p.pool, p.schema); err != nil && ctx.Err() == nil {
 		p.log.Warn("the outbox could not be vacuumed; autovacuum will do it", "error", err)
 	}
 }
 
-func (p *Publisher) read(ctx context.Context) ([]pg.OutboxRow, error) {
-	return pg.ReadOutbox(ctx, p.pool, p.schema, p.after, p.cfg.Batch)
+func (p *Publisher) read(ctx context.Context) ([]outbox.Row, error) {
+	return outbox.Read(ctx, p.pool, p.schema, p.after, p.cfg.Batch)
 }
 
 // codec is only needed where something is refused.

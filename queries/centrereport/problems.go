@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
-
 )
 
 // withFindings finds the files that have findings which somebody should act

@@ -20,6 +20,7 @@ import (
 	"tributary/producers/plan"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 	"tributary/test/wait"
 )
 
@@ -37,7 +38,7 @@ func TestAMemberThatWasStartedTooEarly(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	p := plan.New(config.Default().Plan, time.Minute, false, s.Pool, pg.Outbox{Schema: control.Schema, Codec: s.Codec}, pg.Offsets{Schema: control.Schema, Group: "t.plan"}, log)
+	p := plan.New(config.Default().Plan, time.Minute, false, s.Pool, outbox.Outbox{Schema: control.Schema, Codec: s.Codec}, pg.Offsets{Schema: control.Schema, Group: "t.plan"}, log)
 	applier := sink.New(sink.Config{Name: "plan", Prefix: "t", Topics: plan.Topics()}, s.Connect, p, log, member.NewMetrics(prometheus.NewRegistry()))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)

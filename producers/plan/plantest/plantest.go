@@ -24,6 +24,8 @@ import (
 	"tributary/schemas"
 	"tributary/sql/control"
 	"tributary/sql/control/controltest"
+	"tributary/sql/outbox"
+	"tributary/sql/outbox/outboxtest"
 )
 
 // The sources: the producing centre's own, and another centre's.
@@ -83,7 +85,7 @@ func New(t *testing.T) *Plane {
 
 // Member is another planner of the same control.
 func (p *Plane) Member(pool *pgxpool.Pool) *plan.Planner {
-	out := plan.New(config.Default().Plan, 10*time.Minute, false, pool, pg.Outbox{Schema: control.Schema, Codec: codec(p.t)}, pg.Offsets{Schema: control.Schema, Group: "test.plan"}, slog.New(slog.DiscardHandler))
+	out := plan.New(config.Default().Plan, 10*time.Minute, false, pool, outbox.Outbox{Schema: control.Schema, Codec: codec(p.t)}, pg.Offsets{Schema: control.Schema, Group: "test.plan"}, slog.New(slog.DiscardHandler))
 	out.Now = func() time.Time { return p.Clock }
 	return out
 }
@@ -201,7 +203,7 @@ func (p *Plane) Jobs() []*schemas.DownloadRequested {
 // Drain empties the outbox.
 func (p *Plane) Drain() []schemas.Message {
 	p.t.Helper()
-	return enginetest.Drain(p.t, p.Pool, control.Schema, p.Outbox.Codec)
+	return outboxtest.Drain(p.t, p.Pool, control.Schema, p.Outbox.Codec)
 }
 
 // FetchedOf is the outcome of a successful download.
