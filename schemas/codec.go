@@ -216,13 +216,3 @@ func Compatible(older, newer *avro.Schema) error {
 	}
 	return nil
 }
-
-// SchemaOf infers the Avro schema of a topic's Go type, as a new version of it
-// would be published.
-func SchemaOf(topic string) (*avro.Schema, error) {
-	e, ok := typeOf(topic)
-	if !ok {
-		return nil, fmt.Errorf("no event type for topic %q", topic)
-	}
-	return e.infer(avro.WithNamespace("tributary"))
-}

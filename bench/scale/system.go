@@ -35,6 +35,7 @@ import (
 	"tributary/producers/schedule"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 	"tributary/test/corpus"
 	"tributary/topics"
 )
@@ -150,7 +151,7 @@ func (s *system) configure(b *bench, dir string) (err error) {
 
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
-func (s *system) outbox() pg.Outbox { return pg.Outbox{Schema: control.Schema, Codec: s.codec} }
+func (s *system) outbox() outbox.Outbox { return outbox.Outbox{Schema: control.Schema, Codec: s.codec} }
 
 func (s *system) byID() map[string]config.Source {
 	out := map[string]config.Source{}

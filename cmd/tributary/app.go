@@ -31,6 +31,7 @@ import (
 	"tributary/recovery/passover"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 )
 
 // app is what all roles of one process share.
@@ -111,8 +112,8 @@ func blobDir(cfg config.Config) string {
 func (a *app) Close() error { return a.stores.Close() }
 
 // outbox is control's.
-func (a *app) outbox() pg.Outbox {
-	return pg.Outbox{Schema: control.Schema, Codec: a.codec, Ends: a.ends().Control}
+func (a *app) outbox() outbox.Outbox {
+	return outbox.Outbox{Schema: control.Schema, Codec: a.codec, Ends: a.ends().Control}
 }
 
 // ends are of what waits for an event that can't be published.

@@ -11,7 +11,6 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/mapping"
-	"tributary/internal/pg"
 	"tributary/internal/profile"
 	"tributary/queries/absence"
 	"tributary/recovery/deadletter"
@@ -19,6 +18,7 @@ import (
 	"tributary/recovery/replay"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 	"tributary/sql/warehouse"
 )
 
@@ -89,10 +89,10 @@ func (s *stores) statements() (*profile.Profile, *mapping.Mapping, *warehouse.St
 // decider only writes down what is decided about dead letters. What a running
 // system may still use is migrated by who runs it: nothing is here.
 func (s *stores) decider(codec *schemas.Codec) *deadletter.Decider {
-	return &deadletter.Decider{Pool: s.Control, Outbox: pg.Outbox{Schema: control.Schema, Codec: codec}, Now: now}
+	return &deadletter.Decider{Pool: s.Control, Outbox: outbox.Outbox{Schema: control.Schema, Codec: codec}, Now: now}
 }
 
 // replays only writes down what is asked of replays, as decider does.
 func (s *stores) replays(codec *schemas.Codec) *replay.Manager {
-	return &replay.Manager{Pool: s.Control, Outbox: pg.Outbox{Schema: control.Schema, Codec: codec}, Now: now}
+	return &replay.Manager{Pool: s.Control, Outbox: outbox.Outbox{Schema: control.Schema, Codec: codec}, Now: now}
 }

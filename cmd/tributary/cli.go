@@ -152,7 +152,7 @@ func (c *cli) load() (config.Config, error) { return c.loadWith(config.Options{}
 // loadWith reads the configuration; what is wrong with it is a usage error.
 func (c *cli) loadWith(o config.Options) (config.Config, error) {
 	o.Also = checkProfile
-	cfg, err := config.LoadWith(c.configPath(), c.env, o)
+	cfg, err := config.Load(c.configPath(), c.env, o)
 	if err != nil {
 		return config.Config{}, usage(err)
 	}

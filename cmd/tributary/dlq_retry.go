@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tributary/internal/pg"
 	"tributary/queries/report"
 	"tributary/recovery/deadletter"
+	"tributary/sql/outbox"
 )
 
 // newDLQReplay is dlq retry under the name that it had before.
@@ -124,7 +124,7 @@ func newDLQDrop(c *cli) *cobra.Command {
 						return err
 					}
 					for _, l := range outboxed {
-						why, err := d.DecideOutboxed(ctx, l, pg.LetterDropped, requester(), *reason)
+						why, err := d.DecideOutboxed(ctx, l, outbox.LetterDropped, requester(), *reason)
 						if err != nil {
 							return err
 						}

@@ -15,7 +15,7 @@ import (
 func TestHistoryVerifyAndRebuild(t *testing.T) {
 	path := filledPlace(t)
 	serve(t, path, engine.Options{Broker: true, Postgres: true, ClickHouse: true})
-	cfg, err := config.Load(path, nil)
+	cfg, err := config.Load(path, nil, config.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,7 @@ func serving(t *testing.T, path string) {
 // serve serves these engines from the place.
 func serve(t *testing.T, path string, o engine.Options) {
 	t.Helper()
-	cfg, err := config.Load(path, nil)
+	cfg, err := config.Load(path, nil, config.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,6 +110,6 @@ func (c *cli) scratchConfig() (config.Config, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && path == config.DefaultPath {
 		return config.Default(), nil
 	}
-	cfg, err := config.LoadWith(path, c.env, config.Options{WithoutSourceSecrets: true})
+	cfg, err := config.Load(path, c.env, config.Options{WithoutSourceSecrets: true})
 	return cfg, usage(err)
 }

@@ -34,6 +34,7 @@ import (
 	"tributary/recovery/replay"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 	"tributary/sql/warehouse"
 	"tributary/topics"
 )
@@ -235,7 +236,7 @@ func (a *app) publisher(context.Context) (runnable, error) {
 		client.Close()
 		return runnable{}, err
 	}
-	of := func(schema string, pool *pgxpool.Pool, client *kgo.Client, ends pg.Ends) *publish.Publisher {
+	of := func(schema string, pool *pgxpool.Pool, client *kgo.Client, ends outbox.Ends) *publish.Publisher {
 		return publish.New(a.cfg.Publish, publish.Deps{Prefix: a.cfg.Kafka.TopicPrefix, Schema: schema, Pool: pool, Client: client,
 			Holder: a.holder, Ends: ends, Log: a.log, Metrics: a.registry})
 	}

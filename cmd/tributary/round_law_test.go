@@ -18,6 +18,7 @@ import (
 	"tributary/internal/stage/sink"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 	trackersql "tributary/sql/tracker"
 	"tributary/sql/warehouse"
 )
@@ -95,7 +96,7 @@ func TestARoundWaitsForEveryReader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	outbox := pg.Outbox{Schema: warehouse.Schema, Codec: codec}
+	outbox := outbox.Outbox{Schema: warehouse.Schema, Codec: codec}
 	err = pg.InTx(ctx, pool, func(tx pgx.Tx) error {
 		return outbox.Append(ctx, tx, schemas.Message{ID: schemas.LiveRun, Topic: schemas.StatusChangedTopic, Key: "k", Stage: "test", Time: time.Unix(1, 0),
 			Body: &schemas.StatusChanged{Entity: schemas.EntityFile}})

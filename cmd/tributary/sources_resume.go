@@ -12,6 +12,7 @@ import (
 	"tributary/queries/report"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 )
 
 func newSourcesResume(c *cli) *cobra.Command {
@@ -46,7 +47,7 @@ func newSourcesResume(c *cli) *cobra.Command {
 			var resumed []string
 			var found []control.Standing
 			err = pg.InTx(cmd.Context(), s.Control, func(tx pgx.Tx) (err error) {
-				if resumed, err = sourcestate.Resume(cmd.Context(), tx, pg.Outbox{Schema: control.Schema, Codec: codec}, args, message, time.Now()); err != nil {
+				if resumed, err = sourcestate.Resume(cmd.Context(), tx, outbox.Outbox{Schema: control.Schema, Codec: codec}, args, message, time.Now()); err != nil {
 					return err
 				}
 				found, err = control.Standings(cmd.Context(), tx, args...)

@@ -29,7 +29,7 @@ func TestTrackerVerifyAndRebuild(t *testing.T) {
 	expect(exitOK, "the tracker is what the log says", "tracker", "verify")
 	before := expect(exitOK, "", "files", "-o", "json")
 
-	cfg, err := config.Load(path, nil)
+	cfg, err := config.Load(path, nil, config.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/blob"
+	"tributary/internal/blob/blobtest"
 	"tributary/internal/config"
 	"tributary/internal/stage"
 	"tributary/schemas"
@@ -50,7 +51,7 @@ func TestAFileIsFetched(t *testing.T) {
 	if diff := cmp.Diff([]string{"download running  ", "zip_md5 done " + sha("content") + " no_checksum"}, b.statuses("a.zip")); diff != "" {
 		t.Errorf("statuses differ:\n%s", diff)
 	}
-	got, err := blob.ReadAll(t.Context(), b.deps.Blobs, sha("content"), 100)
+	got, err := blobtest.ReadAll(t.Context(), b.deps.Blobs, sha("content"), 100)
 	if err != nil || string(got) != "content" {
 		t.Errorf("the store has %q (%v)", got, err)
 	}

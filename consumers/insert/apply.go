@@ -9,6 +9,7 @@ import (
 
 	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/sql/outbox"
 	"tributary/sql/warehouse"
 )
 
@@ -146,7 +147,7 @@ func (w *writer) held(ctx context.Context, epoch int64, work func(tx pgx.Tx) err
 		if err := work(tx); err != nil {
 			return err
 		}
-		if err := pg.AppendOutbox(ctx, tx, warehouse.Schema, w.records); err != nil {
+		if err := outbox.Append(ctx, tx, warehouse.Schema, w.records); err != nil {
 			return err
 		}
 		return w.in.lease().Check(ctx, tx, epoch)

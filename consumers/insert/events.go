@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"tributary/internal/mapping"
-	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/sql/outbox"
 	"tributary/sql/warehouse"
 )
 
@@ -40,7 +40,7 @@ func subjectOf(e *schemas.StatusChanged) string {
 func (w *writer) spill(ctx context.Context) error {
 	records := w.records
 	w.records = nil
-	return pg.AppendOutbox(ctx, w.tx, warehouse.Schema, records)
+	return outbox.Append(ctx, w.tx, warehouse.Schema, records)
 }
 
 // uploaded tells that a document was loaded, or why not. One that had failed

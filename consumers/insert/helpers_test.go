@@ -24,6 +24,7 @@ import (
 	"tributary/internal/mapping"
 	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/sql/outbox/outboxtest"
 	"tributary/sql/warehouse"
 )
 
@@ -357,7 +358,7 @@ func experiments(list ...string) string {
 // events returns the events in the outbox.
 func (b *bench) events() (out []*schemas.StatusChanged) {
 	b.t.Helper()
-	for _, m := range enginetest.Outbox(b.t, b.pool, warehouse.Schema, b.codec) {
+	for _, m := range outboxtest.Events(b.t, b.pool, warehouse.Schema, b.codec) {
 		out = append(out, m.Body.(*schemas.StatusChanged))
 	}
 	return out

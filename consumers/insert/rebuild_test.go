@@ -17,6 +17,8 @@ import (
 	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/schemas/impc"
+	"tributary/sql/outbox"
+	"tributary/sql/outbox/outboxtest"
 	"tributary/sql/warehouse"
 	"tributary/test/corpus"
 	"tributary/test/wait"
@@ -126,7 +128,7 @@ func (r *rebuilt) publish(n int) {
 		r.t.Fatal(err)
 	}
 	defer client.Close()
-	rows, err := pg.ReadOutbox(r.t.Context(), r.pool, warehouse.Schema, 0, 1<<30)
+	rows, err := outbox.Read(r.t.Context(), r.pool, warehouse.Schema, 0, 1<<30)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -157,7 +159,7 @@ func (r *rebuilt) drop() {
 
 // ids are those of all events in the outbox, sorted.
 func (r *rebuilt) ids() (ids []string) {
-	for _, m := range enginetest.Outbox(r.t, r.pool, warehouse.Schema, r.codec) {
+	for _, m := range outboxtest.Events(r.t, r.pool, warehouse.Schema, r.codec) {
 		ids = append(ids, m.ID)
 	}
 	return sorted(ids)

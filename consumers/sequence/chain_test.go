@@ -11,13 +11,14 @@ import (
 	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 )
 
 // published judges what waits in the outbox, as it will be published, behind
 // what it was given before.
 func (b *bench) published(log *chain.Log) {
 	b.t.Helper()
-	rows, err := pg.ReadOutbox(b.t.Context(), b.Pool, control.Schema, 0, 1<<20)
+	rows, err := outbox.Read(b.t.Context(), b.Pool, control.Schema, 0, 1<<20)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -18,6 +18,8 @@ import (
 	"tributary/internal/stage/sink"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
+	"tributary/sql/outbox/outboxtest"
 )
 
 // Work that was lost with a topic is requested again.
@@ -61,7 +63,7 @@ func (b *bench) member(pool *pgxpool.Pool, holder string) *Sequencer {
 		b.t.Fatal(err)
 	}
 	return New(config.Default().Sequence, Deps{Kinds: []string{"specimen", "experiment"},
-		Outbox: pg.Outbox{Schema: control.Schema, Codec: codec}, Offsets: pg.Offsets{Schema: control.Schema, Group: "test.sequence"}, Pool: pool,
+		Outbox: outbox.Outbox{Schema: control.Schema, Codec: codec}, Offsets: pg.Offsets{Schema: control.Schema, Group: "test.sequence"}, Pool: pool,
 		Lease: pg.Lease{Pool: pool, Schema: control.Schema, Name: "sequence", Holder: holder, TTL: time.Hour},
 		Log:   slog.New(slog.DiscardHandler), Now: func() time.Time { return b.now },
 		Applied: func(context.Context) (int64, error) { return b.applied, nil }})
@@ -191,7 +193,7 @@ func (b *bench) release() {
 func (b *bench) ordered() []*schemas.DocumentOrdered {
 	b.t.Helper()
 	var out []*schemas.DocumentOrdered
-	for _, m := range enginetest.Drain(b.t, b.Pool, control.Schema, b.deps.Outbox.Codec) {
+	for _, m := range outboxtest.Drain(b.t, b.Pool, control.Schema, b.deps.Outbox.Codec) {
 		if o, ok := m.Body.(*schemas.DocumentOrdered); ok {
 			out = append(out, o)
 		}

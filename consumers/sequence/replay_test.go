@@ -7,9 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"tributary/internal/engine/enginetest"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox/outboxtest"
 )
 
 // replayed stores the attempt of a replay of a file whose live one has ended:
@@ -106,7 +106,7 @@ func TestChecksAreOrdered(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.release()
-	for _, m := range enginetest.Outbox(t, b.Pool, control.Schema, b.deps.Outbox.Codec) {
+	for _, m := range outboxtest.Events(t, b.Pool, control.Schema, b.deps.Outbox.Codec) {
 		if e, ok := m.Body.(*schemas.StatusChanged); ok && e.Entity == schemas.EntityBatch && e.Number == 2 && e.Run != run {
 			t.Errorf("the batch is told to be of the run %s", e.Run)
 		}

@@ -24,6 +24,7 @@ import (
 	"tributary/internal/stage/sink"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 )
 
 const stageName = "sequence"
@@ -33,7 +34,7 @@ type Deps struct {
 	Kinds   []string // the profile's kinds of document, in order
 	Pool    *pgxpool.Pool
 	Offsets pg.Offsets // of its group, in control
-	Outbox  pg.Outbox
+	Outbox  outbox.Outbox
 	Lease   pg.Lease
 	Applied func(ctx context.Context) (int64, error) // the last position that the warehouse has applied
 	// Failed is the earliest phase in which a document of some batches failed;

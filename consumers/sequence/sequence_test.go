@@ -10,11 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tributary/internal/engine/enginetest"
 	"tributary/internal/pg"
 	"tributary/internal/stage/sink"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox/outboxtest"
 	"tributary/test/wait"
 )
 
@@ -443,7 +443,7 @@ func TestASessionTellsItsFirstFailure(t *testing.T) {
 			b.release()
 			b.release()
 			var got []string
-			for _, m := range enginetest.Drain(t, b.Pool, control.Schema, b.deps.Outbox.Codec) {
+			for _, m := range outboxtest.Drain(t, b.Pool, control.Schema, b.deps.Outbox.Codec) {
 				if e, ok := m.Body.(*schemas.StatusChanged); ok && e.Entity == schemas.EntitySession {
 					got = append(got, e.Status+" "+e.Phase)
 				}

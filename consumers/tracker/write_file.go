@@ -12,7 +12,6 @@ import (
 
 	"tributary/internal/pg"
 	"tributary/schemas"
-	trackersql "tributary/sql/tracker"
 )
 
 // writeFiles writes files with their hostings, downloads and documents. The
@@ -65,9 +64,9 @@ func (f *fold) lockFiles(ctx context.Context, s *store) error {
 		names[i] = key("zip_file", f.files[id].Name)
 		todo[i] = int16(f.files[id].Todo)
 	}
-	if err := s.target.reserve(ctx, s, `INSERT INTO tracker.zip_action (id, zip_id, todo_id, phase_id, status_id, attempts, created, last_update, merge)
-		SELECT id, zip, todo, `+trackersql.PhaseID(schemas.ZipName)+`, 1, 0, 'infinity', '-infinity', '{}' FROM unnest($1::uuid[], $2::uuid[], $3::smallint[]) AS n(id, zip, todo)
-		ON CONFLICT DO NOTHING`, keys, names, todo); err != nil {
+	if err := s.target.reserve(ctx, s, schemas.Numbered(`INSERT INTO tracker.zip_action (id, zip_id, todo_id, phase_id, status_id, attempts, created, last_update, merge)
+		SELECT id, zip, todo, {phase zip_name}, {status pending}, 0, 'infinity', '-infinity', '{}' FROM unnest($1::uuid[], $2::uuid[], $3::smallint[]) AS n(id, zip, todo)
+		ON CONFLICT DO NOTHING`), keys, names, todo); err != nil {
 		return fmt.Errorf("make rows of tracker.zip_action: %w", err)
 	}
 	return merge(ctx, s, "zip_action", f.files)
@@ -191,17 +190,17 @@ func sumDocuments(ctx context.Context, s *store, keys [][16]byte, outcomes []str
 	if len(keys) == 0 {
 		return out, nil
 	}
-	rows, err := s.tx.Query(ctx, s.sql(`
+	rows, err := s.tx.Query(ctx, s.sql(schemas.Numbered(`
 		WITH sum AS (
-			SELECT x.zip_id, count(*) AS known, count(*) FILTER (WHERE x.status_id = 5) AS failed,
-				count(*) FILTER (WHERE x.status_id < 3 OR (x.status_id = 3 AND x.phase_id < `+trackersql.PhaseID(schemas.Overview)+`)) AS open,
+			SELECT x.zip_id, count(*) AS known, count(*) FILTER (WHERE x.status_id = {status failed}) AS failed,
+				count(*) FILTER (WHERE x.status_id < {status done} OR (x.status_id = {status done} AND x.phase_id < {phase overview})) AS open,
 				min(x.phase_id * 10 + x.status_id) AS least,
-				(array_agg(x.id ORDER BY x.phase_id, x.fname COLLATE "C", x.id) FILTER (WHERE x.status_id = 5))[1] AS first
+				(array_agg(x.id ORDER BY x.phase_id, x.fname COLLATE "C", x.id) FILTER (WHERE x.status_id = {status failed}))[1] AS first
 			FROM unnest($1::uuid[], $2::text[]) AS a(id, outcome)
 			JOIN tracker.xml_file AS x ON x.zip_id = a.id AND x.outcome = a.outcome
 			GROUP BY x.zip_id)
 		SELECT s.zip_id, s.known, s.failed, s.open, s.least, coalesce(x.phase_id, 0), x.exception_id, coalesce(x.message, '')
-		FROM sum AS s LEFT JOIN tracker.xml_file AS x ON x.id = s.first`), keys, outcomes)
+		FROM sum AS s LEFT JOIN tracker.xml_file AS x ON x.id = s.first`)), keys, outcomes)
 	if err != nil {
 		return nil, fmt.Errorf("sum up documents: %w", err)
 	}

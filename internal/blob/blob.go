@@ -6,7 +6,6 @@ package blob
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 )
 
@@ -75,28 +74,6 @@ func Valid(sha256 string) bool {
 		}
 	}
 	return true
-}
-
-// ReadAll returns the content of a blob of at most limit bytes; a larger one is
-// an error, so that nobody loads one into memory unawares.
-func ReadAll(ctx context.Context, s Store, sha256 string, limit int64) ([]byte, error) {
-	b, err := s.Open(ctx, sha256)
-	if err != nil {
-		return nil, err
-	}
-	defer b.Close()
-	if b.Size() > limit {
-		return nil, fmt.Errorf("blob %s has %d bytes, more than the limit of %d", sha256, b.Size(), limit)
-	}
-	data := make([]byte, b.Size())
-	n, err := b.ReadAt(data, 0)
-	if int64(n) == b.Size() {
-		return data, nil
-	}
-	if err == nil {
-		err = io.ErrUnexpectedEOF
-	}
-	return nil, fmt.Errorf("read blob %s: %w", sha256, err)
 }
 
 // Put stores what r has in one call.

@@ -75,7 +75,7 @@ func TestStoreOutlivesItsProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := blob.ReadAll(t.Context(), open(t, dir), ref.SHA256, 10)
+	got, err := blobtest.ReadAll(t.Context(), open(t, dir), ref.SHA256, 10)
 	if err != nil || string(got) != "kept" {
 		t.Errorf("read: %q, %v", got, err)
 	}
@@ -98,7 +98,7 @@ func TestDamagedBlobIsReplaced(t *testing.T) {
 	if again, err := blob.Put(t.Context(), d, bytes.NewReader([]byte("content"))); err != nil || again != ref {
 		t.Fatalf("put again: %v, %v", again, err)
 	}
-	if got, err := blob.ReadAll(t.Context(), d, ref.SHA256, 10); err != nil || string(got) != "content" {
+	if got, err := blobtest.ReadAll(t.Context(), d, ref.SHA256, 10); err != nil || string(got) != "content" {
 		t.Errorf("read: %q, %v", got, err)
 	}
 }

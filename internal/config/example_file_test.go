@@ -13,7 +13,7 @@ import (
 // The example is the defaults, and nothing else.
 func TestExampleIsDefault(t *testing.T) {
 	path := write(t, Example())
-	got, err := Load(path, nil)
+	got, err := Load(path, nil, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestExampleHasEveryKey(t *testing.T) {
 // What Dump writes loads as the same configuration.
 func TestDumpLoadsAgain(t *testing.T) {
 	path := write(t, source+"    password: file:secret\ncentres:\n  - {short_name: Zz, active: false}\nkafka: {bootstrap_servers: ['a:1']}\n")
-	first, err := Load(path, nil)
+	first, err := Load(path, nil, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

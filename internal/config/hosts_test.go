@@ -10,7 +10,7 @@ import (
 
 func hostsOf(t *testing.T, hosts string, env ...string) Source {
 	t.Helper()
-	got, err := Load(write(t, source+hosts), env)
+	got, err := Load(write(t, source+hosts), env, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestHostsRefused(t *testing.T) {
 		"[[J]]":                            "hosts[0]: expects keys below it",
 		"{centre: J}":                      "hosts: expects a list",
 	} {
-		_, err := Load(write(t, source+"    hosts: "+hosts+"\n"), nil)
+		_, err := Load(write(t, source+"    hosts: "+hosts+"\n"), nil, Options{})
 		if err == nil || !strings.Contains(err.Error(), "sources[0]."+want) {
 			t.Errorf("hosts: %s: %v, want %s", hosts, err, want)
 		}
@@ -122,7 +122,7 @@ func TestHostsRefused(t *testing.T) {
 
 func TestHostsAreDumpedAsWritten(t *testing.T) {
 	for _, hosts := range []string{"hosts: all", "hosts: []", "hosts: [J, {centre: Ics, actions: [add]}]"} {
-		cfg, err := Load(write(t, source+"    "+hosts+"\n"), nil)
+		cfg, err := Load(write(t, source+"    "+hosts+"\n"), nil, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

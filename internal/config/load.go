@@ -50,10 +50,7 @@ type Options struct {
 // environment, as os.Environ gives it, for overrides and secrets. Relative
 // paths in the file become absolute, relative to the file. What is wrong is
 // told all at once, as Problems.
-func Load(path string, env []string) (Config, error) { return LoadWith(path, env, Options{}) }
-
-// LoadWith is Load with options.
-func LoadWith(path string, env []string, o Options) (Config, error) {
+func Load(path string, env []string, o Options) (Config, error) {
 	text, err := readFile(path)
 	if err != nil {
 		return Config{}, err

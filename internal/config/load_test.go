@@ -141,7 +141,7 @@ func TestLoadRefuses(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			path := write(t, tc.yaml)
-			_, err := Load(path, tc.env)
+			_, err := Load(path, tc.env, Options{})
 			if err == nil {
 				t.Fatal("Load accepted it")
 			}
@@ -158,7 +158,7 @@ func TestLoadRefuses(t *testing.T) {
 }
 
 func TestLoadNoFile(t *testing.T) {
-	_, err := Load(filepath.Join(t.TempDir(), "none.yaml"), nil)
+	_, err := Load(filepath.Join(t.TempDir(), "none.yaml"), nil, Options{})
 	if err == nil || !strings.Contains(err.Error(), "tributary init") {
 		t.Fatalf("want an error that tells of tributary init, got %v", err)
 	}
@@ -178,7 +178,7 @@ sources:
     url: ftp://reader@ftp.example.org/impc
     password: file:secret
 `)
-	got, err := Load(path, nil)
+	got, err := Load(path, nil, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestLoadEmptyIsDefault(t *testing.T) {
 	for name, text := range map[string]string{"empty": "", "comment": "# nothing\n", "keys without values": "kafka:\ndata_dir:\npoll:\n  timeout:\n"} {
 		t.Run(name, func(t *testing.T) {
 			path := write(t, text)
-			got, err := Load(path, nil)
+			got, err := Load(path, nil, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -229,7 +229,7 @@ func TestOverrides(t *testing.T) {
 		"TRIBUTARY_CFG_SOURCES_0_CENTRE=Ics", "TRIBUTARY_CFG_SOURCES_0_PASSWORD=env:PW", "TRIBUTARY_CFG_SOURCES_1_ID=b",
 		"TRIBUTARY_CFG_LIMITS_REPLY=128KiB", "TRIBUTARY_CFG_SOURCES_1_CENTRE=H", "TRIBUTARY_CFG_SOURCES_1_URL=file:///x", "PW=x",
 		`TRIBUTARY_CFG_CENTRES=[{short_name: Zz, active: false}]`, "UNRELATED=1",
-	})
+	}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,17 +263,17 @@ func TestOverrideNamesAreUnique(t *testing.T) {
 
 func TestWithoutSourceSecrets(t *testing.T) {
 	path := write(t, strings.Replace(source, "key", "nokey", 1)+"    password: env:NOT_THERE\n")
-	if _, err := LoadWith(path, nil, Options{WithoutSourceSecrets: true}); err != nil {
+	if _, err := Load(path, nil, Options{WithoutSourceSecrets: true}); err != nil {
 		t.Errorf("the secrets of sources are not needed, yet: %v", err)
 	}
-	if _, err := Load(path, nil); err == nil {
+	if _, err := Load(path, nil, Options{}); err == nil {
 		t.Error("Load accepted a source without its secrets")
 	}
 }
 
 func TestMergeKey(t *testing.T) {
 	path := write(t, "sources:\n  - &a {id: a, centre: H, url: 'file:///a', interval: 1h}\n  - {<<: *a, id: b}\n")
-	got, err := Load(path, nil)
+	got, err := Load(path, nil, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,10 +284,10 @@ func TestMergeKey(t *testing.T) {
 
 func TestAlsoNamesTheLine(t *testing.T) {
 	path := write(t, source)
-	_, err := LoadWith(path, nil, Options{Also: func(cfg Config, report func(string, string, ...any)) {
+	_, err := Load(path, nil, Options{Also: func(cfg Config, report func(string, string, ...any)) {
 		report("sources[0].centre", "%s is unknown", cfg.Sources[0].Centre)
 	}})
 	if want := path + ":3: sources[0].centre: H is unknown"; err == nil || err.Error() != want {
-		t.Errorf("LoadWith = %v, want %s", err, want)
+		t.Errorf("Load = %v, want %s", err, want)
 	}
 }

@@ -321,19 +321,6 @@ func (e *Engines) startClickHouse(ctx context.Context, o Options, found install.
 // restarted.
 func (e *Engines) Endpoints() Endpoints { return e.endpoints }
 
-// Pids are the process ids of the engines that have a process of their own, by
-// name ("postgres", "clickhouse").
-func (e *Engines) Pids() map[string]int {
-	pids := map[string]int{}
-	if e.postgres != nil {
-		pids["postgres"] = e.postgres.Pid()
-	}
-	if e.clickhouse != nil {
-		pids["clickhouse"] = e.clickhouse.Pid()
-	}
-	return pids
-}
-
 // Close stops the engines in reverse order, ends Run, and gives the data
 // directory free. Closing twice is harmless.
 func (e *Engines) Close() error { return e.close() }

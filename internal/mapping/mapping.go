@@ -78,9 +78,6 @@ type Reference struct {
 	Columns []Column
 }
 
-// Placed says that a table's rows have the column record: they lie under one.
-func (t *Table) Placed() bool { return t.Under != nil }
-
 // ColumnNames lists the columns of the table's rows in the order in which Read
 // writes them.
 func (t *Table) ColumnNames() []string {

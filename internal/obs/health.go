@@ -25,22 +25,15 @@ type Health struct {
 type named struct {
 	name  string
 	check Check
-	live  bool // failing means that only a restart helps
 	warns bool // failing is said, and means nothing else
 }
 
-// NewHealth returns a Health without checks: live and ready.
+// NewHealth returns a Health without checks: ready.
 func NewHealth() *Health { return &Health{} }
 
 // AddReady adds a check of readiness: something this process needs, which may
 // be away for a while.
 func (h *Health) AddReady(name string, check Check) { h.add(named{name: name, check: check}) }
-
-// AddLive adds a check of liveness: when it fails, only a restart helps. A
-// process that is not live is not ready either.
-func (h *Health) AddLive(name string, check Check) {
-	h.add(named{name: name, check: check, live: true})
-}
 
 // AddWarning adds a check of something that people should see to: a process that
 // fails it is as ready as before.
@@ -107,18 +100,10 @@ type Result struct {
 
 // Ready runs every check at once and returns what they found, by name, and
 // whether all are well.
-func (h *Health) Ready(ctx context.Context) ([]Result, bool) { return h.run(ctx, false) }
-
-// Live runs the checks of liveness.
-func (h *Health) Live(ctx context.Context) ([]Result, bool) { return h.run(ctx, true) }
-
-func (h *Health) run(ctx context.Context, liveOnly bool) ([]Result, bool) {
+func (h *Health) Ready(ctx context.Context) ([]Result, bool) {
 	h.mu.Lock()
 	checks := slices.Clone(h.checks)
 	h.mu.Unlock()
-	if liveOnly {
-		checks = slices.DeleteFunc(checks, func(n named) bool { return !n.live })
-	}
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	results := make([]Result, len(checks))

@@ -30,8 +30,7 @@ type Server struct {
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, r *http.Request) {
-		results, ok := s.Health.Live(r.Context())
-		answer(w, r, "livez", results, ok)
+		answer(w, r, "livez", nil, true) // whoever answers is live: nothing that is away is mended by a restart
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		results, ok := s.Health.Ready(r.Context())

@@ -175,3 +175,25 @@ func (l Lease) hold(ctx context.Context, epoch int64, tick *time.Ticker, fn func
 		}
 	}
 }
+
+// LeaseState is a lease as its row shows it.
+type LeaseState struct {
+	Name   string
+	Holder string // empty when nobody holds it now
+	Epoch  int64
+}
+
+// Leases lists a schema's leases.
+func Leases(ctx context.Context, q Querier, schema string) ([]LeaseState, error) {
+	rows, err := q.Query(ctx, "SELECT name, CASE WHEN expires_at > clock_timestamp() THEN holder ELSE '' END, epoch FROM "+schema+".lease ORDER BY name")
+	if err != nil {
+		return nil, fmt.Errorf("read leases of %s: %w", schema, err)
+	}
+	leases, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (l LeaseState, err error) {
+		return l, r.Scan(&l.Name, &l.Holder, &l.Epoch)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read leases of %s: %w", schema, err)
+	}
+	return leases, nil
+}

@@ -1,6 +1,5 @@
 // Package pg holds what every role that writes to Postgres shares: the pool,
-// migrations, leases with epochs, offsets stored with what they caused, and
-// the transactional outbox.
+// migrations, leases with epochs, and offsets stored with what they caused.
 package pg
 
 import (

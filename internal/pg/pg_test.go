@@ -1,7 +1,6 @@
 package pg_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,13 +9,11 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/pg"
-	"tributary/schemas"
 	"tributary/test/wait"
 )
 
@@ -29,7 +26,7 @@ func database(t *testing.T) *pgxpool.Pool {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	for _, ddl := range []string{"CREATE SCHEMA s", fmt.Sprintf(pg.OffsetsDDL, "s"), fmt.Sprintf(pg.LeaseDDL, "s"), fmt.Sprintf(pg.OutboxDDL, "s")} {
+	for _, ddl := range []string{"CREATE SCHEMA s", fmt.Sprintf(pg.OffsetsDDL, "s"), fmt.Sprintf(pg.LeaseDDL, "s")} {
 		if _, err := pool.Exec(t.Context(), ddl); err != nil {
 			t.Fatalf("%s: %v", ddl, err)
 		}
@@ -386,151 +383,6 @@ func TestAMigrationThatFailsSaysWhich(t *testing.T) {
 	if err := pool.QueryRow(t.Context(), "SELECT to_regclass('s1.one') IS NOT NULL, to_regclass('s1.two') IS NOT NULL").Scan(&one, &two); err != nil || !one || two {
 		t.Fatalf("one %v, two %v: %v", one, two, err)
 	}
-}
-
-func TestOutboxKeepsWhatCommits(t *testing.T) {
-	pool := database(t)
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := pg.Outbox{Schema: "s", Codec: codec}
-	listener, err := pool.Acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		raw := listener.Hijack()
-		_ = raw.Close(context.Background())
-	})
-	if _, err := listener.Exec(t.Context(), "LISTEN s_outbox"); err != nil {
-		t.Fatal(err)
-	}
-	message := func(n int) schemas.Message {
-		return schemas.Message{ID: fmt.Sprint("id-", n), Topic: schemas.StatusChangedTopic, Key: fmt.Sprint("key-", n), Stage: "test", Time: time.Unix(0, 0),
-			Body: &schemas.StatusChanged{Entity: schemas.EntityFile, Number: int64(n), Message: "naïve"}}
-	}
-	boom := errors.New("boom")
-	err = pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
-		if err := o.Append(t.Context(), tx, message(1)); err != nil {
-			return err
-		}
-		return boom
-	})
-	if !errors.Is(err, boom) {
-		t.Fatal(err)
-	}
-	err = pg.InTx(t.Context(), pool, func(tx pgx.Tx) error { return o.Append(t.Context(), tx, message(2), message(3), message(4)) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	waiting, cancel := context.WithTimeout(t.Context(), wait.Patience())
-	defer cancel()
-	if _, err := listener.Conn().WaitForNotification(waiting); err != nil {
-		t.Errorf("the publisher is not woken: %v", err)
-	}
-	var got []int64
-	for _, m := range enginetest.Outbox(t, pool, "s", codec) {
-		b := m.Body.(*schemas.StatusChanged)
-		got = append(got, b.Number)
-		if m.ID != fmt.Sprint("id-", b.Number) || m.Key != fmt.Sprint("key-", b.Number) || m.Topic != schemas.StatusChangedTopic || b.Message != "naïve" {
-			t.Errorf("event %d came out as %+v", b.Number, m)
-		}
-	}
-	if fmt.Sprint(got) != "[2 3 4]" {
-		t.Errorf("the outbox holds %v", got)
-	}
-}
-
-// A row holds a part of what a large transaction says, and a reader who asks
-// for some events gets whole rows, the oldest, and no more than it must.
-func TestOutboxRowsAreBounded(t *testing.T) {
-	pool := database(t)
-	big := bytes.Repeat([]byte("x"), 600<<10)
-	var all []schemas.Record
-	for i := range 1201 {
-		all = append(all, schemas.Record{Topic: "t", Key: fmt.Sprint(i), Value: []byte{}})
-	}
-	for i := range 3 { // two of these are more than a row's bytes
-		all = append(all, schemas.Record{Topic: "t", Key: fmt.Sprint("big", i), Value: big})
-	}
-	if err := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error { return pg.AppendOutbox(t.Context(), tx, "s", all) }); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct{ ask, rows, events int }{{1, 1, 500}, {500, 1, 500}, {501, 2, 1000}, {1001, 3, 1202}, {1203, 4, 1203}, {5000, 5, 1204}} {
-		ids, records := readOutbox(t, pool, 0, c.ask)
-		if len(ids) != c.rows || len(records) != c.events {
-			t.Errorf("asked for %d events: %d rows with %d events, want %d with %d", c.ask, len(ids), len(records), c.rows, c.events)
-		}
-		if d := cmp.Diff(all[:min(len(records), len(all))], records); d != "" {
-			t.Errorf("asked for %d events: %s", c.ask, d)
-		}
-	}
-	ids, _ := readOutbox(t, pool, 0, 501)
-	if _, behind := readOutbox(t, pool, ids[1], 1); behind[0].Key != "1000" {
-		t.Errorf("behind the second row comes %s", behind[0].Key)
-	}
-	rows, err := pg.ReadOutbox(t.Context(), pool, "s", 0, 501)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := pg.DeleteOutbox(t.Context(), pool, "s", rows); err != nil {
-		t.Fatal(err)
-	}
-	if _, records := readOutbox(t, pool, 0, 1); len(records) == 0 || records[0].Key != "1000" {
-		t.Errorf("what is left begins with %v", records[:min(len(records), 1)])
-	}
-}
-
-// What is known of the rows of an outbox, say that they are published, does not
-// touch those of the outbox that took its place, whose ids begin anew.
-func TestAnOutboxMadeAnewKeepsItsRows(t *testing.T) {
-	pool := database(t)
-	put := func(key string) []pg.OutboxRow {
-		t.Helper()
-		if err := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
-			return pg.AppendOutbox(t.Context(), tx, "s", []schemas.Record{{Topic: "t", Key: key, Value: []byte{}}})
-		}); err != nil {
-			t.Fatal(err)
-		}
-		rows, err := pg.ReadOutbox(t.Context(), pool, "s", 0, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return rows
-	}
-	old := put("old")
-	if _, err := pool.Exec(t.Context(), "TRUNCATE s.outbox RESTART IDENTITY"); err != nil {
-		t.Fatal(err)
-	}
-	if anew := put("new"); anew[0].ID != old[0].ID {
-		t.Fatalf("the ids are %d and %d: nothing is tested", old[0].ID, anew[0].ID)
-	}
-	if err := pg.RewriteOutbox(t.Context(), pool, "s", old[0], old[0].Records); err != nil {
-		t.Fatal(err)
-	}
-	if err := pg.DeleteOutbox(t.Context(), pool, "s", old); err != nil {
-		t.Fatal(err)
-	}
-	if _, records := readOutbox(t, pool, 0, 1); len(records) != 1 || records[0].Key != "new" {
-		t.Errorf("the outbox holds %v, and what was appended to it is lost", records)
-	}
-}
-
-// readOutbox returns the ids of rows and the events in them.
-func readOutbox(t *testing.T, pool *pgxpool.Pool, after int64, events int) (ids []int64, records []schemas.Record) {
-	t.Helper()
-	rows, err := pg.ReadOutbox(t.Context(), pool, "s", after, events)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range rows {
-		if r.Damaged != nil {
-			t.Fatal(r.Damaged)
-		}
-		ids, records = append(ids, r.ID), append(records, r.Records...)
-	}
-	return ids, records
 }
 
 // Text that strangers wrote goes into Postgres, which refuses NUL.

@@ -31,6 +31,7 @@ import (
 	"tributary/internal/stage/sink"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 )
 
 // Stage is the name under which decisions about files are told, whoever makes
@@ -46,7 +47,7 @@ func Topics() []string {
 type Deps struct {
 	Pool    *pgxpool.Pool
 	Offsets pg.Offsets // of its group, in control
-	Outbox  pg.Outbox
+	Outbox  outbox.Outbox
 	Cutoff  time.Duration // after which looks no longer wait for a session's polls
 	// Dormant says why nothing is to be fetched just now, such as a disk that is
 	// full: then no job is given out. Nil: nothing ever keeps it.

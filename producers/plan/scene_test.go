@@ -10,9 +10,9 @@ import (
 
 	"tributary/internal/backoff"
 	"tributary/internal/config"
-	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 )
 
 // The sources of the scenes: the producing centre's own, and two of others.
@@ -46,13 +46,13 @@ func codec(t testing.TB) *schemas.Codec {
 func newWorld(t testing.TB) *World {
 	return &World{
 		settings: settings{perHosting: 3, backoff: backoff.Exponential{Base: time.Second, Max: 8 * time.Second}, retry: time.Hour},
-		outbox:   pg.Outbox{Schema: control.Schema, Codec: codec(t)}, now: noon, files: map[string]*File{}, attempts: map[control.AttemptKey]*control.Attempt{},
+		outbox:   outbox.Outbox{Schema: control.Schema, Codec: codec(t)}, now: noon, files: map[string]*File{}, attempts: map[control.AttemptKey]*control.Attempt{},
 		jobs: map[string]int{}, good: map[string]int{}, bad: map[string]int{},
 	}
 }
 
 func newPlanner() *Planner {
-	return New(config.Default().Plan, Deps{Outbox: pg.Outbox{Schema: control.Schema}, Log: slog.New(slog.DiscardHandler)})
+	return New(config.Default().Plan, Deps{Outbox: outbox.Outbox{Schema: control.Schema}, Log: slog.New(slog.DiscardHandler)})
 }
 
 func newScene(t *testing.T) *scene {

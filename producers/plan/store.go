@@ -6,13 +6,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tributary/internal/pg"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 )
 
 // Load reads what is known of the given files, and locks them until the
 // transaction ends. Events go to the given outbox of control.
-func Load(ctx context.Context, tx pgx.Tx, outbox pg.Outbox, ids []string, now time.Time) (*World, error) {
+func Load(ctx context.Context, tx pgx.Tx, outbox outbox.Outbox, ids []string, now time.Time) (*World, error) {
 	w := &World{outbox: outbox, now: now, files: map[string]*File{}, jobs: map[string]int{}, good: map[string]int{}, bad: map[string]int{}}
 	files, err := control.LockFiles(ctx, tx, ids)
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"tributary/internal/backoff"
-	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 )
 
 // settings are the numbers that decisions depend on.
@@ -26,7 +26,7 @@ type settings struct {
 // attempt that fetches a file, Reuse one of bytes that were brought before.
 type World struct {
 	settings
-	outbox   pg.Outbox
+	outbox   outbox.Outbox
 	now      time.Time
 	files    map[string]*File
 	attempts map[control.AttemptKey]*control.Attempt

@@ -9,10 +9,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tributary/internal/config"
-	"tributary/internal/pg"
 	"tributary/internal/profile"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 )
 
 // Announcer judges files that other programs announce by file.discovered, by the
@@ -22,7 +22,7 @@ import (
 type Announcer struct {
 	Profile *profile.Profile
 	Centres profile.Centres
-	Outbox  pg.Outbox
+	Outbox  outbox.Outbox
 	Now     func() time.Time
 	Sources map[string]config.Source // by id; what they may show is theirs to say
 
@@ -126,7 +126,7 @@ func (n *Announcer) record(ctx context.Context, tx pgx.Tx, p control.Poll, j jud
 		return control.Judgement{}, err
 	}
 	records := slices.DeleteFunc(told([]judged{j}, files), func(r schemas.Record) bool { return r.Topic == schemas.FileDiscoveredTopic })
-	if err := pg.AppendOutbox(ctx, tx, control.Schema, records); err != nil {
+	if err := outbox.Append(ctx, tx, control.Schema, records); err != nil {
 		return control.Judgement{}, err
 	}
 	return control.Judgement{Look: j.sighting.Look, TakenUp: j.sighting.Class == "announced", Refused: j.sighting.Exception}, nil

@@ -9,10 +9,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"tributary/internal/engine/enginetest"
 	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox/outboxtest"
 )
 
 const announcedName = "H.2012-10-02.1.impc.zip"
@@ -36,7 +36,7 @@ func (b *bench) announce(n *Announcer, edit func(*control.Announcement)) (contro
 	}
 	n.Committed(judged)
 	var told []string
-	for _, m := range enginetest.Drain(b.t, b.deps.Pool, control.Schema, b.deps.Outbox.Codec) {
+	for _, m := range outboxtest.Drain(b.t, b.deps.Pool, control.Schema, b.deps.Outbox.Codec) {
 		e, ok := m.Body.(*schemas.StatusChanged)
 		if !ok {
 			b.t.Errorf("an event of %s was written", m.Topic)
@@ -51,7 +51,7 @@ func (b *bench) announcer() *Announcer {
 	b.t.Helper()
 	b.exec(`INSERT INTO control.source (id, centre, server, protocol, url, max_sessions, poll_interval, state, revision) VALUES
 		('old', 'H', 'srv:22', 'sftp', '', 1, '1h', 'removed', 1) ON CONFLICT DO NOTHING`)
-	enginetest.Drain(b.t, b.deps.Pool, control.Schema, b.deps.Outbox.Codec)
+	outboxtest.Drain(b.t, b.deps.Pool, control.Schema, b.deps.Outbox.Codec)
 	return &Announcer{Sources: b.deps.Sources, Profile: b.deps.Profile, Centres: b.deps.Centres, Outbox: b.deps.Outbox, Now: func() time.Time { return b.now }}
 }
 

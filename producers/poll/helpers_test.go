@@ -22,6 +22,8 @@ import (
 	"tributary/schemas"
 	"tributary/sql/control"
 	"tributary/sql/control/controltest"
+	"tributary/sql/outbox"
+	"tributary/sql/outbox/outboxtest"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -114,7 +116,7 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	b := &bench{t: t, now: noon, server: &server{dirs: map[string][]remote.Entry{"add": nil}}}
-	b.Poller = New(config.Default().Poll, Deps{Profile: p, Pool: pool, Outbox: pg.Outbox{Schema: control.Schema, Codec: codec}, Holder: "test", TTL: time.Minute,
+	b.Poller = New(config.Default().Poll, Deps{Profile: p, Pool: pool, Outbox: outbox.Outbox{Schema: control.Schema, Codec: codec}, Holder: "test", TTL: time.Minute,
 		Sources: map[string]config.Source{"src": {ID: "src", Centre: "H", URL: "file:///nowhere"}},
 		Log:     slog.New(slog.DiscardHandler), Now: func() time.Time { return b.now },
 		Dial: func(context.Context, remote.Config) (remote.Session, error) {
@@ -230,7 +232,7 @@ func text1(t *testing.T, pool *pgxpool.Pool, sql string, args ...any) string {
 // events are the outbox's messages, oldest first.
 func (b *bench) events() []schemas.Message {
 	b.t.Helper()
-	return enginetest.Outbox(b.t, b.deps.Pool, control.Schema, b.deps.Outbox.Codec)
+	return outboxtest.Events(b.t, b.deps.Pool, control.Schema, b.deps.Outbox.Codec)
 }
 
 // said sums up the events: what changed, in the order told.

@@ -23,6 +23,7 @@ import (
 	"tributary/internal/remote"
 	"tributary/internal/source"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 )
 
 const stage = "poll"
@@ -33,7 +34,7 @@ type Deps struct {
 	Profile *profile.Profile
 	Centres profile.Centres
 	Pool    *pgxpool.Pool
-	Outbox  pg.Outbox
+	Outbox  outbox.Outbox
 	Holder  string        // who takes polls: host and process
 	TTL     time.Duration // of a poll's lease
 	Log     *slog.Logger

@@ -10,6 +10,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 )
 
 // judged is what is to be recorded of one entry.
@@ -95,7 +96,7 @@ func (s *Poller) store(ctx context.Context, conn *pgxpool.Conn, p control.Poll, 
 		if err != nil {
 			return err
 		}
-		if err := pg.AppendOutbox(ctx, tx, control.Schema, told(all, files)); err != nil {
+		if err := outbox.Append(ctx, tx, control.Schema, told(all, files)); err != nil {
 			return err
 		}
 		return s.endUnfit(ctx, tx, p, all, now)

@@ -12,8 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/kafka"
-	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/sql/outbox"
 )
 
 // state is where an event of a batch stands.
@@ -30,13 +30,13 @@ type event struct {
 	record schemas.Record // as it was written
 	kgo    *kgo.Record    // as it is sent
 	state  state
-	letter *pg.OutboxLetter // set: what was refused for good
-	cause  error            // of the letter
+	letter *outbox.Letter // set: what was refused for good
+	cause  error          // of the letter
 }
 
 // batch is what was read of the outbox, and what becomes of it.
 type batch struct {
-	rows   []pg.OutboxRow
+	rows   []outbox.Row
 	events [][]*event // of each row
 	held   map[string]error
 }
@@ -52,7 +52,7 @@ func (b *batch) all() []*event {
 
 // gather makes a batch of rows. An event that no topic would take is never sent:
 // its replacement is, in its place; or it is refused at once.
-func (p *Publisher) gather(rows []pg.OutboxRow) *batch {
+func (p *Publisher) gather(rows []outbox.Row) *batch {
 	b := &batch{rows: rows, events: make([][]*event, len(rows)), held: map[string]error{}}
 	for i, row := range rows {
 		b.events[i] = make([]*event, len(row.Records))
@@ -60,7 +60,7 @@ func (p *Publisher) gather(rows []pg.OutboxRow) *batch {
 			e := &event{record: r}
 			b.events[i][j] = e
 			if err := r.Fits(); err != nil {
-				p.replace(e, pg.LetterTooLarge, err)
+				p.replace(e, outbox.LetterTooLarge, err)
 				if e.state == setAside && r.Topic == schemas.DocumentOrderedTopic {
 					b.stop(e, err)
 				}
@@ -76,14 +76,14 @@ func (p *Publisher) gather(rows []pg.OutboxRow) *batch {
 // nothing fits is refused.
 func (p *Publisher) replace(e *event, class string, cause error) {
 	e.cause, e.state, e.kgo = cause, setAside, nil
-	became := pg.BecameFailed
+	became := outbox.BecameFailed
 	if shorter, err := p.replacement(e.record); err == nil {
 		e.kgo, e.state = kafka.ToKgo(p.deps.Prefix, shorter), waiting
 		if e.record.Topic != schemas.DocumentOrderedTopic {
-			became = pg.BecameShorter
+			became = outbox.BecameShorter
 		}
 	}
-	l := pg.LetterOf(e.record, class, became, cause)
+	l := outbox.LetterOf(e.record, class, became, cause)
 	e.letter = &l
 }
 
@@ -215,7 +215,7 @@ func (p *Publisher) alone(ctx context.Context, b *batch, e *event) error {
 			b.held[e.record.Topic] = refusal
 			return nil
 		case e.letter == nil:
-			p.replace(e, pg.LetterRefused, refusal)
+			p.replace(e, outbox.LetterRefused, refusal)
 			if e.kgo != nil {
 				continue
 			}
@@ -225,7 +225,7 @@ func (p *Publisher) alone(ctx context.Context, b *batch, e *event) error {
 			b.stop(e, refusal)
 			return nil
 		}
-		e.state, e.letter.Became = setAside, pg.BecameFailed
+		e.state, e.letter.Became = setAside, outbox.BecameFailed
 		return nil
 	}
 }

@@ -26,6 +26,7 @@ import (
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/sql/outbox"
 )
 
 // Deps are what a Publisher works with.
@@ -41,7 +42,7 @@ type Deps struct {
 	Holder string // names this member in the lease: host and process
 	// Ends says what is told to whoever waits for an event that is refused for
 	// good. Nil: nobody is told.
-	Ends    pg.Ends
+	Ends    outbox.Ends
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
 }
@@ -245,13 +246,13 @@ func (p *Publisher) vacuum(ctx context.Context) {
 		return
 	}
 	p.deleted, p.bytes = 0, 0
-	if err := pg.VacuumOutbox(ctx, p.deps.Pool, p.deps.Schema); err != nil && ctx.Err() == nil {
+	if err := outbox.Vacuum(ctx, p.deps.Pool, p.deps.Schema); err != nil && ctx.Err() == nil {
 		p.log.Warn("the outbox could not be vacuumed; autovacuum will do it", "error", err)
 	}
 }
 
-func (p *Publisher) read(ctx context.Context) ([]pg.OutboxRow, error) {
-	return pg.ReadOutbox(ctx, p.deps.Pool, p.deps.Schema, p.after, p.cfg.Batch)
+func (p *Publisher) read(ctx context.Context) ([]outbox.Row, error) {
+	return outbox.Read(ctx, p.deps.Pool, p.deps.Schema, p.after, p.cfg.Batch)
 }
 
 // codec is only needed where something is refused.

@@ -22,6 +22,7 @@ import (
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/sql/outbox"
 	"tributary/test/wait"
 )
 
@@ -31,7 +32,7 @@ type bench struct {
 	pool    *pgxpool.Pool
 	addrs   []string
 	cluster *kfake.Cluster // nil on Apache Kafka, which does not fail on command
-	outbox  pg.Outbox
+	outbox  outbox.Outbox
 	client  *kgo.Client
 	n       int
 }
@@ -51,13 +52,13 @@ func newBench(t *testing.T) *bench {
 	}
 	t.Cleanup(b.pool.Close)
 	b.exec("CREATE SCHEMA s")
-	b.exec(fmt.Sprintf(pg.OutboxDDL, "s"))
+	b.exec(fmt.Sprintf(outbox.DDL, "s"))
 	b.exec(fmt.Sprintf(pg.LeaseDDL, "s"))
 	codec, err := schemas.NewCodec()
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.outbox = pg.Outbox{Schema: "s", Codec: codec}
+	b.outbox = outbox.Outbox{Schema: "s", Codec: codec}
 	b.client = b.connect()
 	for _, topic := range []string{schemas.StatusChangedTopic, schemas.DocumentOrderedTopic} {
 		enginetest.Topics(t, b.client, 3, nil, kafka.TopicName("p", topic))

@@ -25,6 +25,7 @@ import (
 	"tributary/producers/refused"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 )
 
 // noise is text that no compression makes smaller.
@@ -219,7 +220,7 @@ func TestARowOfAnOlderProgramHoldsUpNothing(t *testing.T) {
 	if n := b.count("SELECT count(*) FROM control.look WHERE look = 7 AND class = 'rejected'"); n != 1 {
 		t.Error("the look is waited for")
 	}
-	letters, err := pg.OutboxLetters(t.Context(), b.pool, "control")
+	letters, err := outbox.Letters(t.Context(), b.pool, "control")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -409,7 +410,9 @@ func TestALetterIsRetried(t *testing.T) {
 		return b.count("SELECT count(*) FROM s.outbox_letter WHERE decision = ''") == 1 && b.left() == 0
 	}
 	b.until("there is a letter", open)
-	retry := func() error { return pg.DecideLetter(t.Context(), b.pool, "s", 1, pg.LetterRetried, "me", "because") }
+	retry := func() error {
+		return outbox.DecideLetter(t.Context(), b.pool, "s", 1, outbox.LetterRetried, "me", "because")
+	}
 	if err := retry(); err != nil {
 		t.Fatal(err)
 	}
@@ -418,7 +421,7 @@ func TestALetterIsRetried(t *testing.T) {
 	if err := retry(); err != nil {
 		t.Fatal(err)
 	}
-	if err := retry(); !errors.Is(err, pg.ErrLetterDecided) {
+	if err := retry(); !errors.Is(err, outbox.ErrLetterDecided) {
 		t.Errorf("retried twice: %v", err)
 	}
 	b.until("it is published", func() bool { return b.left() == 0 })

@@ -9,13 +9,14 @@ import (
 
 	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/sql/outbox"
 )
 
 // settle stores what became of a batch, in one transaction under the lease: what
 // is acknowledged is taken out of the outbox, what is refused for good becomes a
 // letter, and what waits for it gets its end.
 func (p *Publisher) settle(ctx context.Context, epoch int64, b *batch) error {
-	var gone, partly []pg.OutboxRow
+	var gone, partly []outbox.Row
 	var left [][]schemas.Record // of partly
 	for i, row := range b.rows {
 		if row.Damaged != nil {
@@ -38,13 +39,13 @@ func (p *Publisher) settle(ctx context.Context, epoch int64, b *batch) error {
 	if len(gone)+len(partly) == 0 {
 		return nil
 	}
-	var letters []pg.OutboxLetter
+	var letters []outbox.Letter
 	err := pg.InTx(ctx, p.deps.Pool, func(tx pgx.Tx) error {
 		if err := p.lease.Check(ctx, tx, epoch); err != nil {
 			return err
 		}
 		for i, row := range partly {
-			if err := pg.RewriteOutbox(ctx, tx, p.deps.Schema, row, left[i]); err != nil {
+			if err := outbox.Rewrite(ctx, tx, p.deps.Schema, row, left[i]); err != nil {
 				return err
 			}
 		}
@@ -53,11 +54,11 @@ func (p *Publisher) settle(ctx context.Context, epoch int64, b *batch) error {
 				return err
 			}
 			letters = b.letters()
-			if err := pg.AddLetters(ctx, tx, p.deps.Schema, letters); err != nil {
+			if err := outbox.AddLetters(ctx, tx, p.deps.Schema, letters); err != nil {
 				return err
 			}
 		}
-		return pg.DeleteOutbox(ctx, tx, p.deps.Schema, gone)
+		return outbox.Delete(ctx, tx, p.deps.Schema, gone)
 	})
 	if err != nil {
 		return fmt.Errorf("delete what was published: %w", err)
@@ -74,19 +75,19 @@ func (p *Publisher) tellRefused(ctx context.Context, tx pgx.Tx, b *batch) error 
 		return err
 	}
 	for _, e := range b.all() {
-		if e.letter == nil || e.state == waiting || e.letter.Became != pg.BecameFailed {
+		if e.letter == nil || e.state == waiting || e.letter.Became != outbox.BecameFailed {
 			continue
 		}
 		m, err := codec.Decode(e.record)
 		if err != nil || p.deps.Ends == nil {
-			e.letter.Became = pg.BecameNothing
+			e.letter.Became = outbox.BecameNothing
 			continue
 		}
 		ends, err := p.deps.Ends(ctx, tx, m, e.cause)
 		if err != nil {
 			return err
 		}
-		if err := (pg.Outbox{Schema: p.deps.Schema, Codec: codec}).Append(ctx, tx, ends...); err != nil {
+		if err := (outbox.Outbox{Schema: p.deps.Schema, Codec: codec}).Append(ctx, tx, ends...); err != nil {
 			return err
 		}
 	}
@@ -94,7 +95,7 @@ func (p *Publisher) tellRefused(ctx context.Context, tx pgx.Tx, b *batch) error 
 }
 
 // settled counts what was stored, and says what was refused.
-func (p *Publisher) settled(b *batch, rows int, letters []pg.OutboxLetter) {
+func (p *Publisher) settled(b *batch, rows int, letters []outbox.Letter) {
 	p.deleted += rows
 	published := 0
 	for _, e := range b.all() {
@@ -119,16 +120,16 @@ func (b *batch) remains() bool {
 // spoiled tells whether something of a batch was refused for good, or can't be
 // read.
 func (b *batch) spoiled() bool {
-	return slices.ContainsFunc(b.rows, func(r pg.OutboxRow) bool { return r.Damaged != nil }) ||
+	return slices.ContainsFunc(b.rows, func(r outbox.Row) bool { return r.Damaged != nil }) ||
 		slices.ContainsFunc(b.all(), func(e *event) bool { return e.letter != nil })
 }
 
 // letters are those of a batch that is settled now.
-func (b *batch) letters() []pg.OutboxLetter {
-	var out []pg.OutboxLetter
+func (b *batch) letters() []outbox.Letter {
+	var out []outbox.Letter
 	for i, row := range b.rows {
 		if row.Damaged != nil {
-			out = append(out, pg.LetterOfRow(row))
+			out = append(out, outbox.LetterOfRow(row))
 		}
 		for _, e := range b.events[i] {
 			if e.letter != nil && e.state != waiting {

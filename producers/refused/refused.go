@@ -26,7 +26,7 @@ type Ends struct {
 }
 
 // Control is what is told instead of an event of control's outbox, and what
-// control's tables say of it from now on. It is a pg.Ends.
+// control's tables say of it from now on. It is an outbox.Ends.
 func (e Ends) Control(ctx context.Context, tx pgx.Tx, m schemas.Message, cause error) ([]schemas.Message, error) {
 	short, err := e.Codec.Shorter(m)
 	if err != nil {

@@ -24,6 +24,7 @@ import (
 	"tributary/producers/sourcestate"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 )
 
 const stage = "schedule"
@@ -32,7 +33,7 @@ const stage = "schedule"
 type Deps struct {
 	Profile *profile.Profile
 	Pool    *pgxpool.Pool
-	Outbox  pg.Outbox
+	Outbox  outbox.Outbox
 	Lease   pg.Lease
 	Log     *slog.Logger
 	Now     func() time.Time

@@ -18,6 +18,8 @@ import (
 	"tributary/internal/profile"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
+	"tributary/sql/outbox/outboxtest"
 	"tributary/test/wait"
 )
 
@@ -50,7 +52,7 @@ func newBench(t *testing.T, sources ...config.Source) *bench {
 	cfg := config.Default()
 	cfg.Sources = sources
 	b := &bench{t: t, now: noon}
-	b.Scheduler = New(cfg, Deps{Profile: p, Pool: pool, Outbox: pg.Outbox{Schema: control.Schema, Codec: codec},
+	b.Scheduler = New(cfg, Deps{Profile: p, Pool: pool, Outbox: outbox.Outbox{Schema: control.Schema, Codec: codec},
 		Lease: pg.Lease{Pool: pool, Schema: control.Schema, Name: "schedule", Holder: "one", TTL: time.Hour}, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return b.now }})
 	return b
 }
@@ -81,7 +83,7 @@ func (b *bench) exec(sql string, args ...any) {
 // events are the outbox's, which it empties.
 func (b *bench) events() (out []*schemas.StatusChanged) {
 	b.t.Helper()
-	for _, m := range enginetest.Drain(b.t, b.deps.Pool, control.Schema, b.deps.Outbox.Codec) {
+	for _, m := range outboxtest.Drain(b.t, b.deps.Pool, control.Schema, b.deps.Outbox.Codec) {
 		out = append(out, m.Body.(*schemas.StatusChanged))
 	}
 	return out

@@ -13,10 +13,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tributary/internal/config"
-	"tributary/internal/pg"
 	"tributary/internal/source"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 )
 
 // Suspended is the exception of a source that is suspended.
@@ -69,7 +69,7 @@ func After(s control.Standing, l Limits, e End) (next control.Standing, due time
 
 // Conclude stores what a poll that ends means for its source, in the transaction
 // that ends it, and tells if the source's state has changed.
-func Conclude(ctx context.Context, tx pgx.Tx, out pg.Outbox, id string, l Limits, e End) (changed bool, err error) {
+func Conclude(ctx context.Context, tx pgx.Tx, out outbox.Outbox, id string, l Limits, e End) (changed bool, err error) {
 	all, err := control.Standings(ctx, tx, id)
 	if err != nil || len(all) == 0 {
 		return false, err
@@ -88,7 +88,7 @@ func Conclude(ctx context.Context, tx pgx.Tx, out pg.Outbox, id string, l Limits
 
 // Resume makes suspended sources available again and due at once, and returns
 // those it has found suspended. The message says who asks for it, and why.
-func Resume(ctx context.Context, tx pgx.Tx, out pg.Outbox, ids []string, message string, now time.Time) (resumed []string, err error) {
+func Resume(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, message string, now time.Time) (resumed []string, err error) {
 	all, err := control.Standings(ctx, tx, ids...)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func Resume(ctx context.Context, tx pgx.Tx, out pg.Outbox, ids []string, message
 
 // put stores a change of state and its event. The revision is drawn before the
 // source's row is locked, as everybody does who changes one.
-func put(ctx context.Context, tx pgx.Tx, out pg.Outbox, s control.Standing, was string, due time.Time, message string, now time.Time) (bool, error) {
+func put(ctx context.Context, tx pgx.Tx, out outbox.Outbox, s control.Standing, was string, due time.Time, message string, now time.Time) (bool, error) {
 	revision, err := control.NextCount(ctx, tx, "revision")
 	if err != nil {
 		return false, err

@@ -5,9 +5,6 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
-
-	"tributary/schemas"
-	"tributary/sql/tracker"
 )
 
 // withFindings finds the files that have findings which somebody should act
@@ -44,7 +41,7 @@ func (r *reader) problems(ctx context.Context) error {
 		r.ids, r.out.Problems = append(r.ids, id), append(r.out.Problems, f)
 		r.out.ProblemsLeft -= int64(len(r.ids))
 		return nil
-	}, mine+`SELECT id::text, file, action, phase, status, phase_id <= `+tracker.PhaseID(schemas.Unzip)+`, exception, message, attempts, `+moment+`, count(*) OVER () FROM mine
+	}, mine+`SELECT id::text, file, action, phase, status, phase_id <= {phase unzip}, exception, message, attempts, `+moment+`, count(*) OVER () FROM mine
 		WHERE status = 'failed' OR documents_failed > 0 OR (file, action) IN (SELECT * FROM unnest($3::text[], $4::text[]))
 		ORDER BY file COLLATE "C", action LIMIT $5`, r.out.Centre, r.out.Since, names, actions, r.o.Limits.Files)
 }
@@ -77,7 +74,7 @@ func (r *reader) documents(ctx context.Context) error {
 		f.Documents = append(f.Documents, d)
 		return nil
 	}, `SELECT file, id, document, phase, status, coalesce(exception, ''), coalesce(message, ''), errors_total, position, checked, total FROM (
-			SELECT file_id::text AS file, d.id::text AS id, d.document, d.phase, d.status, d.exception, d.message, d.errors_total::bigint, d.position, d.phase_id >= `+tracker.PhaseID(schemas.Data)+` AS checked,
+			SELECT file_id::text AS file, d.id::text AS id, d.document, d.phase, d.status, d.exception, d.message, d.errors_total::bigint, d.position, d.phase_id >= {phase data} AS checked,
 				count(*) OVER w AS total, row_number() OVER (w ORDER BY d.document COLLATE "C", d.ordinal) AS n
 			FROM tracker.document d WHERE d.file_id = ANY($1::uuid[]) AND d.status = 'failed' WINDOW w AS (PARTITION BY d.file_id)) d
 		WHERE n <= $2 + 1 ORDER BY file, n`, r.ids, r.o.Limits.Documents)

@@ -13,7 +13,6 @@ import (
 	"tributary/internal/pg"
 	"tributary/queries/report"
 	"tributary/schemas"
-	"tributary/sql/tracker"
 )
 
 // Read makes the report. It asks the tracker and the warehouse, and changes
@@ -67,7 +66,7 @@ type documentKey struct{ file, document int }
 
 // query calls scan for every row.
 func query(ctx context.Context, q pg.Querier, scan func(pgx.Rows) error, sql string, args ...any) error {
-	rows, err := q.Query(ctx, sql, args...)
+	rows, err := q.Query(ctx, schemas.Numbered(sql), args...)
 	if err != nil {
 		return err
 	}
@@ -182,7 +181,7 @@ func (r *reader) loaded(ctx context.Context) error {
 		return nil
 	}, mine+`SELECT file, action, coalesce(documents_known, 0)::bigint,
 			coalesce((SELECT sum(d.rows_loaded) FROM tracker.document d WHERE d.file_id = mine.id), 0)::bigint, `+moment+`, count(*) OVER ()
-		FROM mine WHERE phase_id >= `+tracker.PhaseID(schemas.Overview)+` AND status = 'done' ORDER BY last_update DESC, file COLLATE "C", action LIMIT $3`, r.out.Centre, r.out.Since, r.o.Limits.Files)
+		FROM mine WHERE phase_id >= {phase overview} AND status = 'done' ORDER BY last_update DESC, file COLLATE "C", action LIMIT $3`, r.out.Centre, r.out.Since, r.o.Limits.Files)
 }
 
 func (r *reader) phases(ctx context.Context) error {

@@ -19,6 +19,7 @@ import (
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 	"tributary/sql/warehouse"
 )
 
@@ -141,13 +142,13 @@ func (m *Measurer) readControl(ctx context.Context) error {
 func (m *Measurer) readSchema(ctx context.Context, schema string, pool *pgxpool.Pool) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	depth, err := pg.MeasureOutbox(ctx, pool, schema)
+	depth, err := outbox.Measure(ctx, pool, schema)
 	if err != nil {
 		return err
 	}
 	m.events.WithLabelValues(schema).Set(float64(depth.Events))
 	m.oldest.WithLabelValues(schema).Set(depth.Oldest.Seconds())
-	letters, err := pg.OpenLetters(ctx, pool, schema)
+	letters, err := outbox.OpenLetters(ctx, pool, schema)
 	if err != nil {
 		return err
 	}

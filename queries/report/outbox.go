@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"tributary/internal/pg"
+	"tributary/sql/outbox"
 )
 
 // Outbox is what an outbox holds that the broker does not have.
@@ -30,9 +30,9 @@ func ReadOutboxes(ctx context.Context, pools map[string]*pgxpool.Pool) ([]Outbox
 	var out []Outbox
 	for _, schema := range slices.Sorted(maps.Keys(pools)) {
 		o := Outbox{Schema: schema}
-		depth, err := pg.MeasureOutbox(ctx, pools[schema], schema)
+		depth, err := outbox.Measure(ctx, pools[schema], schema)
 		if err == nil {
-			o.Letters, err = pg.OpenLetters(ctx, pools[schema], schema)
+			o.Letters, err = outbox.OpenLetters(ctx, pools[schema], schema)
 		}
 		if absent(err) {
 			continue // nobody has made it yet, or only an older program

@@ -15,7 +15,6 @@ import (
 
 	"tributary/internal/pg"
 	"tributary/schemas"
-	"tributary/sql/tracker"
 )
 
 // File is where one file stands: a zip's name and the action of its directory.
@@ -189,8 +188,8 @@ type Centre struct {
 func Centres(ctx context.Context, q pg.Querier, each func(Centre) error) error {
 	return stream(ctx, q, "centres", `
 		WITH f AS (
-			SELECT z.centre_id, count(*) AS files, count(*) FILTER (WHERE a.phase_id >= `+tracker.PhaseID(schemas.Overview)+` AND a.status_id = 3) AS done,
-				count(*) FILTER (WHERE a.status_id = 5) AS failed, coalesce(sum(d.documents_known), 0)::bigint AS documents
+			SELECT z.centre_id, count(*) AS files, count(*) FILTER (WHERE a.phase_id >= {phase overview} AND a.status_id = {status done}) AS done,
+				count(*) FILTER (WHERE a.status_id = {status failed}) AS failed, coalesce(sum(d.documents_known), 0)::bigint AS documents
 			FROM tracker.zip_action a JOIN tracker.zip_file z ON z.id = a.zip_id LEFT JOIN tracker.zip_download d ON d.id = a.download_id
 			GROUP BY z.centre_id)
 		SELECT c.short_name, c.full_name, c.email, c.is_active, (SELECT count(*) FROM tracker.file_source s WHERE s.centre_id = c.id),
@@ -204,7 +203,7 @@ func stream[T any](ctx context.Context, q pg.Querier, what, sql string, args []a
 }
 
 func streamWith[T any](ctx context.Context, q pg.Querier, what, sql string, args []any, scan pgx.RowToFunc[T], each func(T) error) error {
-	rows, err := q.Query(ctx, sql, args...)
+	rows, err := q.Query(ctx, schemas.Numbered(sql), args...)
 	if err != nil {
 		return fmt.Errorf("read %s from the tracker: %w", what, err)
 	}

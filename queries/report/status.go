@@ -7,7 +7,6 @@ import (
 
 	"tributary/internal/pg"
 	"tributary/schemas"
-	"tributary/sql/tracker"
 )
 
 // Count is how many files or documents stand at (phase, status).
@@ -135,7 +134,7 @@ func pendingFiles(ctx context.Context, q pg.Querier, centre string, limit int) (
 		EXISTS (SELECT FROM tracker.file_source_has_zip h WHERE h.za_id = f.id AND h.note = 'unsettled' AND h.state = 'present'),
 		(SELECT count(*) FROM tracker.file_source_has_zip h WHERE h.za_id = f.id AND h.state = 'present'), b.exception, b.attempt
 		FROM tracker.file f LEFT JOIN LATERAL (SELECT x.short_name AS exception, d.attempt FROM tracker.zip_download d JOIN tracker.an_exception x ON x.id = d.exception_id
-			WHERE d.za_id = f.id AND d.phase_id IN (`+tracker.PhaseID(schemas.Download)+`, `+tracker.PhaseID(schemas.ZipMD5)+`) AND d.status_id IN (4, 5) ORDER BY d.attempt DESC LIMIT 1) b ON true
+			WHERE d.za_id = f.id AND d.phase_id IN ({phase download}, {phase zip_md5}) AND d.status_id IN ({status cancelled}, {status failed}) ORDER BY d.attempt DESC LIMIT 1) b ON true
 		WHERE NOT f.ended AND ($2 = '' OR f.centre = $2) ORDER BY f.first_seen, f.file COLLATE "C", f.action LIMIT $1`, limit, centre)
 	if err != nil {
 		return nil, err

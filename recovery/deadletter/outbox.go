@@ -12,13 +12,14 @@ import (
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/sql/outbox"
 )
 
 // Outboxed is what a letter is that the publisher has set aside: an event of an
 // outbox that the broker refuses for good, or a row of it that nobody can read.
 type Outboxed struct {
 	Schema string // of the outbox
-	pg.OutboxLetter
+	outbox.Letter
 }
 
 // outboxSuffix ends the stage of letters of an outbox, as in control.outbox.
@@ -39,7 +40,7 @@ func Outbox(ctx context.Context, q pg.Querier, schema string, f *Filter, each fu
 	if f.Stage != "" && f.Stage != schema+outboxSuffix {
 		return nil
 	}
-	all, err := pg.OutboxLetters(ctx, q, schema)
+	all, err := outbox.Letters(ctx, q, schema)
 	if err != nil {
 		return err
 	}
@@ -55,7 +56,7 @@ func Outbox(ctx context.Context, q pg.Querier, schema string, f *Filter, each fu
 	return nil
 }
 
-func ofOutbox(schema string, o pg.OutboxLetter) *Letter {
+func ofOutbox(schema string, o outbox.Letter) *Letter {
 	stage := schema + outboxSuffix
 	return &Letter{ID: ID(stage, 0, o.ID), Stage: stage, Topic: o.Topic, Time: o.Last, Class: o.Class, Error: o.Cause, Attempts: o.Refused,
 		First: o.First, Last: o.Last, OriginOffset: o.ID, OriginTime: o.First, Named: o.Subject,
@@ -65,15 +66,15 @@ func ofOutbox(schema string, o pg.OutboxLetter) *Letter {
 // GetOutbox returns the letter of an outbox with the given number, with what is
 // kept of its bytes.
 func GetOutbox(ctx context.Context, q pg.Querier, prefix string, codec *schemas.Codec, schema string, id int64) (*Letter, error) {
-	all, err := pg.OutboxLetters(ctx, q, schema)
+	all, err := outbox.Letters(ctx, q, schema)
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(all, func(o pg.OutboxLetter) bool { return o.ID == id })
+	i := slices.IndexFunc(all, func(o outbox.Letter) bool { return o.ID == id })
 	if i < 0 {
 		return nil, fmt.Errorf("there is no dead letter %s: tributary dlq list shows those that there are", ID(schema+outboxSuffix, 0, id))
 	}
-	packed, err := pg.OutboxLetterBytes(ctx, q, schema, id)
+	packed, err := outbox.LetterBytes(ctx, q, schema, id)
 	if err != nil {
 		return nil, err
 	}

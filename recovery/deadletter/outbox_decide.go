@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 )
 
 // ofOutbox says what became of an event that the publisher has set aside.
@@ -17,7 +17,7 @@ func (l *Standing) ofOutbox(o *Outboxed) {
 	}
 	l.State = o.Decision
 	d := control.Decision{By: o.DecidedBy, Reason: o.Reason, At: o.DecidedAt.UTC()}
-	if o.Decision == pg.LetterDropped {
+	if o.Decision == outbox.LetterDropped {
 		l.Decided.Drop = d
 	} else {
 		l.Decided.Retry = d
@@ -31,9 +31,9 @@ func (o *Outboxed) became() string {
 		kept = "its first bytes are kept"
 	}
 	words := map[string]string{
-		pg.BecameShorter: "told in fewer words, under the same id",
-		pg.BecameFailed:  "what waited for it has failed by name",
-		pg.BecameNothing: "nobody was told",
+		outbox.BecameShorter: "told in fewer words, under the same id",
+		outbox.BecameFailed:  "what waited for it has failed by name",
+		outbox.BecameNothing: "nobody was told",
 	}[o.Became]
 	return fmt.Sprintf("%s; the event %s of %s for %s, %d bytes, of which %s; refused %d times", words, o.Event, o.Schema+".outbox", o.Topic, o.Size, kept, o.Refused)
 }
@@ -41,24 +41,24 @@ func (o *Outboxed) became() string {
 // PutBack puts an event back into its outbox, or says why not.
 func (d *Ledger) PutBack(ctx context.Context, l *Letter, o RetryOptions) (refused string, err error) {
 	switch {
-	case l.Outboxed.Class == pg.LetterUnreadable:
+	case l.Outboxed.Class == outbox.LetterUnreadable:
 		return "it is no event, and can't be read", nil
 	case l.Outboxed.Topic == schemas.DocumentOrderedTopic:
 		return "its position was given to a failed one: replay the file", nil
-	case l.Outboxed.Became == pg.BecameFailed && !o.Force:
+	case l.Outboxed.Became == outbox.BecameFailed && !o.Force:
 		return "what waited for it has failed by name: replay the file", nil
-	case l.Outboxed.Class == pg.LetterTooLarge || !l.Outboxed.Whole:
+	case l.Outboxed.Class == outbox.LetterTooLarge || !l.Outboxed.Whole:
 		return fmt.Sprintf("it has %d bytes, and at most %d can be published", l.Outboxed.Size, schemas.MaxEvent), nil
 	case o.DryRun:
 		return "", nil
 	}
-	return d.DecideOutboxed(ctx, l, pg.LetterRetried, o.By, o.Reason)
+	return d.DecideOutboxed(ctx, l, outbox.LetterRetried, o.By, o.Reason)
 }
 
 // DecideOutboxed notes a decision about an event of an outbox, or says why not.
 func (d *Ledger) DecideOutboxed(ctx context.Context, l *Letter, decision, by, reason string) (refused string, err error) {
-	err = pg.DecideLetter(ctx, d.outboxes()[l.Outboxed.Schema], l.Outboxed.Schema, l.Outboxed.ID, decision, by, reason)
-	if large := (*schemas.TooLargeError)(nil); errors.As(err, &large) || errors.Is(err, pg.ErrLetterDecided) {
+	err = outbox.DecideLetter(ctx, d.outboxes()[l.Outboxed.Schema], l.Outboxed.Schema, l.Outboxed.ID, decision, by, reason)
+	if large := (*schemas.TooLargeError)(nil); errors.As(err, &large) || errors.Is(err, outbox.ErrLetterDecided) {
 		return err.Error(), nil
 	}
 	return "", err

@@ -15,12 +15,13 @@ import (
 	"tributary/producers/plan"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 )
 
 // Decider decides about dead letters: they are retried, or dropped.
 type Decider struct {
 	Pool   *pgxpool.Pool // of control
-	Outbox pg.Outbox     // of control
+	Outbox outbox.Outbox // of control
 	Blobs  blob.Store    // the bytes with which new attempts begin
 	Now    func() time.Time
 }

@@ -14,6 +14,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 	"tributary/sql/warehouse"
 )
 
@@ -121,7 +122,7 @@ func TestRecordsOfTheOrderAreJudged(t *testing.T) {
 			third := c.body(3, is(genuine), "genuine.xml")
 			record := schemas.Record{Topic: schemas.DocumentOrderedTopic, Key: "H", Value: third}
 			if err := pg.InTx(c.t.Context(), c.pool, func(tx pgx.Tx) error {
-				return pg.AppendOutbox(c.t.Context(), tx, control.Schema, []schemas.Record{record})
+				return outbox.Append(c.t.Context(), tx, control.Schema, []schemas.Record{record})
 			}); err != nil {
 				c.t.Fatal(err)
 			}

@@ -13,6 +13,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 )
 
 // ErrNothingChosen says that a replay would have nothing to do.
@@ -21,7 +22,7 @@ var ErrNothingChosen = errors.New("nothing is chosen: no file fits")
 // Manager requests, stops and resumes replays. Runners do what is requested.
 type Manager struct {
 	Pool   *pgxpool.Pool // of control
-	Outbox pg.Outbox     // of control
+	Outbox outbox.Outbox // of control
 	Now    func() time.Time
 }
 

@@ -14,6 +14,7 @@ import (
 	"tributary/internal/profile"
 	"tributary/recovery/shadow"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 )
 
 // Bounds of replays that need no setting.
@@ -30,7 +31,7 @@ const (
 // Deps is what a Runner works with.
 type Deps struct {
 	Pool   *pgxpool.Pool // of control
-	Outbox pg.Outbox     // of control
+	Outbox outbox.Outbox // of control
 	Log    *slog.Logger
 	Now    func() time.Time
 	// Blobs has the bytes that replays begin with. Nil: they are not looked for,
@@ -113,7 +114,7 @@ func (p *Runner) turns(ctx context.Context) error {
 // what needs no work, from upload, would else be told as fast as Postgres takes
 // it.
 func (p *Runner) outboxFull(ctx context.Context) (bool, error) {
-	d, err := pg.MeasureOutbox(ctx, p.Pool, control.Schema)
+	d, err := outbox.Measure(ctx, p.Pool, control.Schema)
 	return d.Events > maxUnpublished, err
 }
 

@@ -6,9 +6,9 @@ import (
 
 	"tributary/internal/chain"
 	"tributary/internal/kafka"
-	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 )
 
 // chained tells of positions of which each names the one before, and takes them
@@ -62,7 +62,7 @@ func TestARestoredControlGoesOnWithTheChain(t *testing.T) {
 			if _, err := s.Run(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			rows, err := pg.ReadOutbox(t.Context(), s.Pool, control.Schema, 0, 1<<20)
+			rows, err := outbox.Read(t.Context(), s.Pool, control.Schema, 0, 1<<20)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,9 +9,9 @@ import (
 
 	"tributary/internal/chain"
 	"tributary/internal/kafka"
-	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 )
 
 // raw writes a value as it is.
@@ -25,7 +25,7 @@ func (s *scene) raw(topic string, value []byte) {
 // drawn takes the positions that wait in control's outbox into a log.
 func (s *scene) drawn(log *chain.Log) {
 	s.t.Helper()
-	rows, err := pg.ReadOutbox(s.t.Context(), s.Pool, control.Schema, 0, 1<<20)
+	rows, err := outbox.Read(s.t.Context(), s.Pool, control.Schema, 0, 1<<20)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"tributary/producers/plan"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 	"tributary/test/wait"
 )
 
@@ -37,7 +38,7 @@ func TestAMemberThatWasStartedTooEarly(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	p := plan.New(config.Default().Plan, plan.Deps{Pool: s.Pool, Outbox: pg.Outbox{Schema: control.Schema, Codec: s.Codec}, Offsets: pg.Offsets{Schema: control.Schema, Group: "t.plan"},
+	p := plan.New(config.Default().Plan, plan.Deps{Pool: s.Pool, Outbox: outbox.Outbox{Schema: control.Schema, Codec: s.Codec}, Offsets: pg.Offsets{Schema: control.Schema, Group: "t.plan"},
 		Cutoff: time.Minute, Log: log, Now: func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }})
 	applier := sink.New(sink.Config{Name: "plan", Prefix: "t", Topics: plan.Topics()}, s.Connect, p, log, member.NewMetrics(prometheus.NewRegistry()))
 	ctx, cancel := context.WithCancel(t.Context())

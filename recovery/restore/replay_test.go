@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tributary/internal/engine/enginetest"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox/outboxtest"
 )
 
 const (
@@ -46,7 +46,7 @@ func (s *scene) replayEvent(run string, number, revision int64, note string, sta
 
 // told are the events of the log that restore tells.
 func (s *scene) told() (out []string) {
-	for _, m := range enginetest.Outbox(s.t, s.Pool, control.Schema, s.Codec) {
+	for _, m := range outboxtest.Events(s.t, s.Pool, control.Schema, s.Codec) {
 		if e, ok := m.Body.(*schemas.StatusChanged); ok {
 			out = append(out, fmt.Sprint(e.Entity, " ", e.Number, e.Attempt, " ", e.Status, " ", e.Note, " ", e.Revision))
 		}

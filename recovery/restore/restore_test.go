@@ -20,6 +20,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox/outboxtest"
 	"tributary/test/wait"
 )
 
@@ -143,7 +144,7 @@ func (s *scene) same(what, query string, want ...string) {
 
 // outbox is what restore orders: the kind and the position of each.
 func (s *scene) outbox() (out []string) {
-	for _, m := range enginetest.Outbox(s.t, s.Pool, control.Schema, s.Codec) {
+	for _, m := range outboxtest.Events(s.t, s.Pool, control.Schema, s.Codec) {
 		o := m.Body.(*schemas.DocumentOrdered)
 		out = append(out, fmt.Sprint(o.Position, " ", o.What, " of ", o.Documents, " in ", o.Number))
 	}

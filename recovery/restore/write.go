@@ -17,6 +17,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 )
 
 // writer writes what was gathered, in one transaction.
@@ -70,7 +71,7 @@ func (w *writer) write(ctx context.Context) error {
 		}
 	}
 	w.report.Versions, w.report.Position = len(versions), w.s.last
-	return control.AppendPositions(ctx, w.tx, pg.Outbox{Schema: control.Schema, Codec: w.r.Codec}, w.goesOn(), append(closing, w.told...)...)
+	return control.AppendPositions(ctx, w.tx, outbox.Outbox{Schema: control.Schema, Codec: w.r.Codec}, w.goesOn(), append(closing, w.told...)...)
 }
 
 // empty forgets all that control knows.

@@ -74,13 +74,3 @@ func All() []Entry {
 	})
 	return all
 }
-
-// Lookup finds an exception by its name.
-func Lookup(name string) (Entry, bool) {
-	for _, e := range All() {
-		if e.Name == name {
-			return e, true
-		}
-	}
-	return Entry{}, false
-}

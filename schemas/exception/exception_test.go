@@ -25,12 +25,12 @@ func TestComplete(t *testing.T) {
 	for _, place := range s.unknown {
 		t.Errorf("%s: an exception's name is put together, so that this test can't know it: use a constant", place)
 	}
-	given := s.found
+	given, documented := s.found, Texts()
 	for _, name := range ruleNames(t) {
 		given[name] = append(given[name], "internal/profile")
 	}
 	for name, places := range given {
-		if _, ok := Lookup(name); !ok {
+		if _, ok := documented[name]; !ok {
 			t.Errorf("the exception %s is not documented in package exception (%s)", name, strings.Join(places, ", "))
 		}
 	}
@@ -72,9 +72,6 @@ func TestEntriesAreWhole(t *testing.T) {
 		if seen[name] {
 			t.Errorf("%s is both an exception and a finding", name)
 		}
-	}
-	if _, ok := Lookup("no_such_thing"); ok {
-		t.Error("a name that is none was found")
 	}
 }
 

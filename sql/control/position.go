@@ -9,6 +9,7 @@ import (
 	"tributary/internal/chain"
 	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/sql/outbox"
 )
 
 // Position is where the order goes on.
@@ -38,7 +39,7 @@ func LockPosition(ctx context.Context, tx pgx.Tx) (p Position, err error) {
 // AppendPositions adds events to the outbox, and chains the positions among them:
 // each names the digest of the record before it, as it will be published. They
 // are those that follow at, which the caller has locked, in their order.
-func AppendPositions(ctx context.Context, tx pgx.Tx, o pg.Outbox, at Position, messages ...schemas.Message) error {
+func AppendPositions(ctx context.Context, tx pgx.Tx, o outbox.Outbox, at Position, messages ...schemas.Message) error {
 	var records []schemas.Record
 	first := at.Next
 	for _, m := range messages {
@@ -66,7 +67,7 @@ func AppendPositions(ctx context.Context, tx pgx.Tx, o pg.Outbox, at Position, m
 			return err
 		}
 	}
-	return pg.AppendOutbox(ctx, tx, o.Schema, records)
+	return outbox.Append(ctx, tx, o.Schema, records)
 }
 
 // SetPosition stores the next position to give, and what it names.
@@ -84,7 +85,7 @@ func LastGiven(ctx context.Context, q pg.Querier) (digest string, unpublished []
 	if err != nil || digest == "" {
 		return "", nil, err
 	}
-	rows, err := pg.ReadOutbox(ctx, q, Schema, 0, 1<<20)
+	rows, err := outbox.Read(ctx, q, Schema, 0, 1<<20)
 	if err != nil {
 		return "", nil, err
 	}

@@ -6,9 +6,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 )
 
 // A round is not over while events wait to be published, whatever else has
@@ -19,7 +19,7 @@ func TestTheOutboxIsUnfinished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	outbox := pg.Outbox{Schema: control.Schema, Codec: codec}
+	outbox := outbox.Outbox{Schema: control.Schema, Codec: codec}
 	inTx(t, pool, func(tx pgx.Tx) error {
 		var events []schemas.Message
 		for range 3 {

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
-	"tributary/sql/control"
 	"tributary/sql/control/controltest"
 )
 
@@ -22,14 +21,14 @@ const statesIntro = `# What becomes of what
 
 This page draws the life of everything that control decides about, so that you can tell from a state what comes next and who decides it.
 
-Each picture is drawn from a table in ` + "`sql/control/states.go`" + `, by ` + "`go test ./sql/control -run States -update`" + `. The database of the tests of polls, plan, sequence and replays, and that of the simulation with real roles, refuses every step that is not drawn. ` + "`control restore`" + ` takes no steps: it writes rows in the states that the topics tell. What the statuses mean that people see of a file is told in the [events](../reference/events.md); the life of a position is [decision 25](../decisions/0025-the-life-of-a-position.md).
+Each picture is drawn from a table in ` + "`sql/control/controltest/states.go`" + `, by ` + "`go test ./sql/control -run States -update`" + `. The database of the tests of polls, plan, sequence and replays, and that of the simulation with real roles, refuses every step that is not drawn. ` + "`control restore`" + ` takes no steps: it writes rows in the states that the topics tell. What the statuses mean that people see of a file is told in the [events](../reference/events.md); the life of a position is [decision 25](../decisions/0025-the-life-of-a-position.md).
 `
 
 // states is the page that draws the machines.
 func states() string {
 	var b strings.Builder
 	b.WriteString(statesIntro)
-	for _, m := range control.Machines() {
+	for _, m := range controltest.Machines() {
 		fmt.Fprintf(&b, "\n## %s\n\nRows of `control.%s`.\n\n```mermaid\nstateDiagram-v2\n", strings.ToUpper(m.Name[:1])+m.Name[1:], m.Table)
 		last := map[string]bool{}
 		for _, s := range m.States() {
@@ -77,7 +76,7 @@ func TestStatesAreDrawn(t *testing.T) {
 func TestStatesAreThoseOfTheSchema(t *testing.T) {
 	pool := database(t)
 	word := regexp.MustCompile(`'([a-z_]+)'`)
-	for _, m := range control.Machines() {
+	for _, m := range controltest.Machines() {
 		column := strings.TrimPrefix(m.State, "r.")
 		if strings.Contains(column, " ") {
 			continue

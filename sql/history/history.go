@@ -16,6 +16,8 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/uuid"
+
+	"tributary/schemas"
 )
 
 //go:embed statements/*.sql
@@ -200,7 +202,7 @@ func read(ctx context.Context, conn driver.Conn, name string) (statement, error)
 		return s, errors.New("the statement does not begin with CREATE TABLE IF NOT EXISTS, CREATE OR REPLACE VIEW or ALTER TABLE")
 	}
 	s.object = string(of[1])
-	s.text, err = withColumns(ctx, conn, string(text))
+	s.text, err = withColumns(ctx, conn, schemas.Numbered(string(text)))
 	return s, err
 }
 

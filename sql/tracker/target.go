@@ -25,7 +25,7 @@ func Statements(schema string) ([]string, error) {
 	slices.Sort(names)
 	var out []string
 	for _, name := range names {
-		text, err := fs.ReadFile(migrations, name)
+		text, err := numbered{migrations}.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("migrations of the tracker: %w", err)
 		}

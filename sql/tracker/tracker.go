@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/internal/pg"
+	"tributary/schemas"
 	"tributary/schemas/exception"
 )
 
@@ -38,10 +39,20 @@ func MigrateInto(ctx context.Context, pool *pgxpool.Pool, schema string) error {
 	if err := checkName(schema); err != nil {
 		return err
 	}
-	if err := pg.Migrate(ctx, pool, schema, Target(schema).Files(sub)); err != nil {
+	if err := pg.Migrate(ctx, pool, schema, Target(schema).Files(numbered{sub})); err != nil {
 		return err
 	}
 	return describe(ctx, pool, schema)
+}
+
+// numbered are SQL files with the numbers of the phases and statuses that they
+// name.
+type numbered struct{ fs.FS }
+
+// ReadFile reads a file.
+func (n numbered) ReadFile(name string) ([]byte, error) {
+	text, err := fs.ReadFile(n.FS, name)
+	return []byte(schemas.Numbered(string(text))), err
 }
 
 // describe says in the rows of exceptions what this program says of them: those

@@ -105,12 +105,14 @@ func TestBadInput(t *testing.T) {
 // TestEveryExceptionHasItsCase holds the cases against the registry: what it
 // says of files and documents, some input must have shown.
 func TestEveryExceptionHasItsCase(t *testing.T) {
-	shown := map[string]bool{}
+	shown, registry := map[string]bool{}, exception.All()
 	for _, c := range allCases() {
 		for _, e := range append(slices.Collect(maps.Values(c.ends)), c.end) {
 			shown[e.exception] = true
-			entry, ok := exception.Lookup(e.exception)
-			if e.exception != "" && e.phase != refused && (!ok || !slices.Contains(entry.Phases, schemas.Phase(e.phase))) {
+			known := slices.ContainsFunc(registry, func(x exception.Entry) bool {
+				return x.Name == e.exception && slices.Contains(x.Phases, schemas.Phase(e.phase))
+			})
+			if e.exception != "" && e.phase != refused && !known {
 				t.Errorf("%s: the end %v is not in the registry", c.name, e)
 			}
 		}

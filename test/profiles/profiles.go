@@ -93,9 +93,6 @@ func Weather(seed uint64) (*Corpus, error) {
 	return c, nil
 }
 
-// Sessions is how many there are.
-func (c *Corpus) Sessions() int { return 2 }
-
 // Write puts what a session, from 1, brings below dir, one folder per source.
 func (c *Corpus) Write(dir string, session int) error {
 	for source := range Sources() {

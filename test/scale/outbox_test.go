@@ -24,6 +24,7 @@ import (
 	"tributary/producers/publish"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 	"tributary/test/wait"
 )
 
@@ -170,7 +171,7 @@ func (b *outboxBench) write(ctx context.Context, key, n, chance int) error {
 				Time: time.Unix(number, 0), Body: &schemas.StatusChanged{Scope: schemas.Scope{Run: schemas.LiveRun, Session: schemas.LiveRun, Centre: "H", Source: "source"}, Entity: schemas.EntityFile,
 					Phase: string(schemas.Download), Status: string(schemas.Running), Number: number}})
 		}
-		if err := (pg.Outbox{Schema: control.Schema, Codec: b.codec}).Append(ctx, tx, events...); err != nil {
+		if err := (outbox.Outbox{Schema: control.Schema, Codec: b.codec}).Append(ctx, tx, events...); err != nil {
 			return err
 		}
 		switch chance {

@@ -12,6 +12,7 @@ import (
 	"tributary/recovery/replay"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 )
 
 // replays processes n files again, from several phases, beside what is live and
@@ -66,7 +67,7 @@ func (w *world) replay(r *control.ReplayRun, items ...control.ReplayItem) {
 	if r.ID == "" {
 		r.ID = uuid.NewString()
 	}
-	manager := &replay.Manager{Pool: w.pool, Outbox: pg.Outbox{Schema: control.Schema, Codec: w.codec}, Now: now}
+	manager := &replay.Manager{Pool: w.pool, Outbox: outbox.Outbox{Schema: control.Schema, Codec: w.codec}, Now: now}
 	next := 0
 	if _, err := manager.Request(ctx, r, func() (i control.ReplayItem, ok bool, err error) {
 		if next == len(items) {

@@ -36,6 +36,7 @@ import (
 	"tributary/recovery/replay"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 	"tributary/topics"
 )
 
@@ -119,7 +120,7 @@ func (w *world) start() *schedule.Scheduler {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	outbox := pg.Outbox{Schema: control.Schema, Codec: w.codec}
+	outbox := outbox.Outbox{Schema: control.Schema, Codec: w.codec}
 	registry := prometheus.NewRegistry()
 	metrics := member.NewMetrics(registry)
 	polled := map[string]config.Source{}

@@ -23,6 +23,7 @@ import (
 	"tributary/producers/schedule"
 	"tributary/schemas"
 	controldb "tributary/sql/control"
+	"tributary/sql/outbox"
 	warehousedb "tributary/sql/warehouse"
 )
 
@@ -46,7 +47,7 @@ func micros() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
 // work wires a role as the program does.
 func (in *installation) work(ctx context.Context, p *proc, log *slog.Logger, metrics *member.Metrics) error {
-	outbox := pg.Outbox{Schema: controldb.Schema, Codec: in.s.shared.codec}
+	outbox := outbox.Outbox{Schema: controldb.Schema, Codec: in.s.shared.codec}
 	lease := func(name string) pg.Lease {
 		return pg.Lease{Pool: p.db, Schema: controldb.Schema, Name: name, Holder: p.holder, TTL: in.cfg.Publish.LeaseTTL.D()}
 	}

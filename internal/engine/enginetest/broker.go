@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kfake"
-
-	"tributary/internal/engine"
 )
 
 // Broker returns the bootstrap address of a new, empty broker in memory, which
@@ -34,12 +32,4 @@ func Cluster(t testing.TB) *kfake.Cluster {
 	}
 	t.Cleanup(c.Close)
 	return c
-}
-
-// Start returns the endpoints of a Postgres with a new database and of a new
-// broker, both as [Postgres] and [Broker] give them. There is no ClickHouse
-// among them: see [ClickHouse].
-func Start(t testing.TB) engine.Endpoints {
-	t.Helper()
-	return engine.Endpoints{Kafka: Broker(t), Postgres: Postgres(t)}
 }

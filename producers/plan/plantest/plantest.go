@@ -24,6 +24,8 @@ import (
 	"tributary/schemas"
 	"tributary/sql/control"
 	"tributary/sql/control/controltest"
+	"tributary/sql/outbox"
+	"tributary/sql/outbox/outboxtest"
 )
 
 // The sources: the producing centre's own, and another centre's.
@@ -66,7 +68,7 @@ func New(t *testing.T) *Plane {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.Blobs.Close() })
-	p.Deps = plan.Deps{Pool: pool, Outbox: pg.Outbox{Schema: control.Schema, Codec: codec(t)}, Offsets: pg.Offsets{Schema: control.Schema, Group: "test.plan"},
+	p.Deps = plan.Deps{Pool: pool, Outbox: outbox.Outbox{Schema: control.Schema, Codec: codec(t)}, Offsets: pg.Offsets{Schema: control.Schema, Group: "test.plan"},
 		Cutoff: 10 * time.Minute, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return p.Clock }}
 	p.With(func(*plan.Deps) {})
 	p.Tx(func(tx pgx.Tx) error {
@@ -211,7 +213,7 @@ func (p *Plane) Jobs() []*schemas.DownloadRequested {
 // Drain empties the outbox.
 func (p *Plane) Drain() []schemas.Message {
 	p.t.Helper()
-	return enginetest.Drain(p.t, p.Pool, control.Schema, p.Outbox.Codec)
+	return outboxtest.Drain(p.t, p.Pool, control.Schema, p.Outbox.Codec)
 }
 
 // FetchedOf is the outcome of a successful download.

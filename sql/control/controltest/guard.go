@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"tributary/sql/control"
 )
 
 // Guard makes a database refuse every step that no machine of control draws, and
@@ -25,7 +23,7 @@ func Guard(t testing.TB, pool *pgxpool.Pool) {
 // guards are a trigger for each machine.
 func guards() string {
 	var b strings.Builder
-	for _, m := range control.Machines() {
+	for _, m := range Machines() {
 		var steps []string
 		for _, s := range m.Steps {
 			steps = append(steps, fmt.Sprintf("('%s', '%s')", s.Old, s.New))

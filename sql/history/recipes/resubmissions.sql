@@ -23,7 +23,7 @@
 WITH
     attempts AS
     (
-        SELECT file, attempt, any(centre) AS centre, any(action) AS action, argMax(source, status_id >= 3) AS source, max(sha256) AS content,
+        SELECT file, attempt, any(centre) AS centre, any(action) AS action, argMax(source, status IN ('done', 'cancelled', 'failed')) AS source, max(sha256) AS content,
             maxIf(time, phase = 'zip_md5' AND status = 'done') AS at, maxIf(1, phase = 'zip_md5' AND status = 'done') AS received,
             maxIf(1, repeats > 0) AS repeated, maxIf(1, stage = 'plan' AND status = 'failed') AS failed, max(accepted) AS outcome, maxIf(1, phase = 'unzip' AND status = 'done' AND accepted != '') AS taken
         FROM once WHERE entity = 'download' AND run = toUUID('00000000-0000-5000-8000-000000000000') GROUP BY file, attempt HAVING received

@@ -23,9 +23,9 @@
 WITH
     attempts AS
     (
-        SELECT run, file, attempt, any(centre) AS centre, argMax(source, (requested_at IS NOT NULL OR status_id >= 3, time)) AS source, max(look) AS look, min(time) AS began,
+        SELECT run, file, attempt, any(centre) AS centre, argMax(source, (requested_at IS NOT NULL OR status IN ('done', 'cancelled', 'failed'), time)) AS source, max(look) AS look, min(time) AS began,
             maxIf(1, stage = 'plan' AND status = 'failed') AS failed, anyIf(exception, stage = 'plan' AND status = 'failed') AS exception,
-            max(note = 'not_tried') AS not_tried, max(stage = 'download' OR status = 'pending' AND requested_at IS NOT NULL OR status_id >= 4) AS known
+            max(note = 'not_tried') AS not_tried, max(stage = 'download' OR status = 'pending' AND requested_at IS NOT NULL OR status IN ('cancelled', 'failed')) AS known
         FROM once WHERE entity = 'download' AND phase != '' GROUP BY run, file, attempt HAVING known AND max(note = 'replayed') = 0
     ),
     tries AS

@@ -51,7 +51,7 @@ FROM
     FROM once
     WHERE {of:String} = multiIf(entity = 'task', 'poll', entity = 'download' AND stage = 'download', 'download', entity = 'download' AND stage = 'unzip', 'unzip',
             entity IN ('document', 'batch', 'session'), toString(entity), '')
-        AND status_id >= 3 AND started_at IS NOT NULL AND finished_at IS NOT NULL
+        AND status IN ('done', 'cancelled', 'failed') AND started_at IS NOT NULL AND finished_at IS NOT NULL
 )
 WHERE finished >= {since:DateTime64(6, 'UTC')} AND finished < {until:DateTime64(6, 'UTC')}
     AND ({centre:String} = '' OR lower(centre) = lower({centre:String}))

@@ -8,6 +8,6 @@ FROM
     WHERE unreadable = '' AND (shadow = 0 OR entity = 'replay') AND (topic, partition, offset) NOT IN (SELECT topic, partition, offset FROM repeat)
 )
 ARRAY JOIN arrayPushBack(
-    arrayMap((p, i, s, f, v) -> (p, i, s, f, toLowCardinality('done'), toUInt8(3), toLowCardinality(''), v), `passed.phase`, `passed.phase_id`, `passed.started_at`, `passed.finished_at`, `passed.version_of`),
+    arrayMap((p, i, s, f, v) -> (p, i, s, f, toLowCardinality('done'), toUInt8({status done}), toLowCardinality(''), v), `passed.phase`, `passed.phase_id`, `passed.started_at`, `passed.finished_at`, `passed.version_of`),
     (phase, phase_id, started_at, finished_at, status, status_id, exception, version_of)) AS step
 COMMENT 'every event once, with a row for each phase that it tells of. What shadow runs did is in log only'

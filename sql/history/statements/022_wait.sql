@@ -12,9 +12,9 @@ WITH
     (
         SELECT run, file, attempt, any(centre) AS centre, argMax(source, (requested_at IS NOT NULL, time)) AS source, max(look) AS look,
             min(time) AS announced,
-            ifNull(minOrNullIf(time, status_id >= 3), never) AS ended,
+            ifNull(minOrNullIf(time, status_id >= {status done}), never) AS ended,
             minOrNullIf(time, phase = 'zip_md5' AND status = 'done') AS received,
-            ifNull(minOrNullIf(time, phase = 'unzip' AND status_id >= 3 OR note = 'duplicate' OR stage = 'plan' AND status_id >= 4), never) AS unzipped
+            ifNull(minOrNullIf(time, phase = 'unzip' AND status_id >= {status done} OR note = 'duplicate' OR stage = 'plan' AND status_id >= {status cancelled}), never) AS unzipped
         FROM once WHERE entity = 'download' AND phase != '' GROUP BY run, file, attempt
     ),
     looks AS
@@ -27,9 +27,9 @@ WITH
     (
         SELECT any(centre) AS centre, any(source) AS source,
             minOrNullIf(time, phase = 'xml_name' AND status = 'done') AS named,
-            minOrNullIf(time, phase = 'xsd' AND status = 'done') AS valid, ifNull(minOrNullIf(time, phase = 'xsd' AND status_id >= 3 OR status_id >= 4), never) AS judged,
-            minOrNullIf(time, phase = 'upload' AND status = 'done') AS loaded, ifNull(minOrNullIf(time, phase = 'upload' AND status_id >= 3 OR status_id >= 4), never) AS tried,
-            ifNull(minOrNullIf(time, phase_id >= 8 AND status_id >= 3 OR status_id >= 4), never) AS checked
+            minOrNullIf(time, phase = 'xsd' AND status = 'done') AS valid, ifNull(minOrNullIf(time, phase = 'xsd' AND status_id >= {status done} OR status_id >= {status cancelled}), never) AS judged,
+            minOrNullIf(time, phase = 'upload' AND status = 'done') AS loaded, ifNull(minOrNullIf(time, phase = 'upload' AND status_id >= {status done} OR status_id >= {status cancelled}), never) AS tried,
+            ifNull(minOrNullIf(time, phase_id >= {phase data} AND status_id >= {status done} OR status_id >= {status cancelled}), never) AS checked
         FROM once
         WHERE entity = 'document' AND (run, file, attempt, outcome) IN
             (SELECT run, file, attempt, accepted FROM once WHERE entity = 'download' AND phase = 'unzip' AND status = 'done' AND accepted != '')

@@ -3,13 +3,13 @@
 CREATE VIEW tracker.file AS
 SELECT a.id, z.file_name AS file, t.short_name AS action, d.version, c.short_name AS centre, s.short_name AS source,
   p.short_name AS phase, st.short_name AS status, x.short_name AS exception, a.message, a.attempts,
-  CASE WHEN a.phase_id > 1 OR a.status_id <> 5
+  CASE WHEN a.phase_id > {phase zip_name} OR a.status_id <> {status failed}
     THEN coalesce(v.size_bytes, d.size_bytes, (SELECT max(h.size_bytes) FROM tracker.file_source_has_zip h WHERE h.za_id = a.id)) END AS size_bytes,
   d.version AS sha256, d.content_md5 AS md5, z.created, z.inc, a.phase_id, a.status_id, a.download_id, d.attempt, d.run, d.session_id,
   d.documents, d.documents_known, d.documents_open, d.documents_failed, a.created AS first_seen, a.last_update,
-  CASE WHEN a.status_id IN (4, 5) THEN coalesce(d.documents_open, 0) = 0
+  CASE WHEN a.status_id IN ({status cancelled}, {status failed}) THEN coalesce(d.documents_open, 0) = 0
        WHEN d.note LIKE '%duplicate%' AND d.repeats IS NULL THEN true
-       ELSE a.phase_id >= 10 AND a.status_id = 3 END AS ended
+       ELSE a.phase_id >= {phase overview} AND a.status_id = {status done} END AS ended
 FROM tracker.zip_action a
 JOIN tracker.zip_file z ON z.id = a.zip_id
 JOIN tracker.processing_type t ON t.id = a.todo_id
@@ -61,22 +61,22 @@ COMMENT ON VIEW tracker.source IS 'sources, what they show, and how their last p
 -- asked for.
 CREATE VIEW tracker.session_task AS
 WITH task AS (
-  SELECT session_id, 1::smallint AS phase_id, count(*) AS n, count(*) FILTER (WHERE status_id = 5) AS failed,
+  SELECT session_id, {phase zip_name}::smallint AS phase_id, count(*) AS n, count(*) FILTER (WHERE status_id = {status failed}) AS failed,
     0::bigint AS open, min(start_time) AS start_time, max(finish_time) AS finish_time, min(created) AS created, max(last_update) AS last_update
   FROM tracker.poll_task GROUP BY session_id
   UNION ALL
-  SELECT session_id, 2::smallint, count(*), count(*) FILTER (WHERE status_id = 5 AND phase_id IN (2, 3)), count(*) FILTER (WHERE phase_id = 2 AND status_id < 3),
+  SELECT session_id, {phase download}::smallint, count(*), count(*) FILTER (WHERE status_id = {status failed} AND phase_id IN ({phase download}, {phase zip_md5})), count(*) FILTER (WHERE phase_id = {phase download} AND status_id < {status done}),
     min(request), max(received), min(created), max(last_update)
   FROM tracker.zip_download WHERE session_id IS NOT NULL GROUP BY session_id
   UNION ALL
-  SELECT session_id, 4::smallint, count(*), count(*) FILTER (WHERE status_id = 5 AND phase_id = 4), 0,
+  SELECT session_id, {phase unzip}::smallint, count(*), count(*) FILTER (WHERE status_id = {status failed} AND phase_id = {phase unzip}), 0,
     min(received), max(unzipped), min(created), max(last_update)
   FROM tracker.zip_download WHERE session_id IS NOT NULL AND received IS NOT NULL GROUP BY session_id
   UNION ALL
-  SELECT d.session_id, p.id, count(*), count(*) FILTER (WHERE m.phase_id = p.id AND m.status_id = 5), count(*) FILTER (WHERE m.phase_id = p.id AND m.status_id < 3),
+  SELECT d.session_id, p.id, count(*), count(*) FILTER (WHERE m.phase_id = p.id AND m.status_id = {status failed}), count(*) FILTER (WHERE m.phase_id = p.id AND m.status_id < {status done}),
     min(m.first_seen), max(m.last_update), min(m.first_seen), max(m.last_update)
   FROM tracker.xml_file m JOIN tracker.zip_download d ON d.id = m.zip_id AND d.accepted = m.outcome
-  JOIN tracker.phase p ON p.id BETWEEN 5 AND 10 AND m.phase_id >= p.id
+  JOIN tracker.phase p ON p.id BETWEEN {phase xml_name} AND {phase overview} AND m.phase_id >= p.id
   WHERE d.session_id IS NOT NULL GROUP BY d.session_id, p.id)
 SELECT task.session_id, task.phase_id, p.short_name AS phase,
   format('%s in all, %s failed, %s open', n, failed, open) AS comment,

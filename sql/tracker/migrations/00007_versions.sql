@@ -25,7 +25,7 @@ SELECT m.id, m.fname AS document, z.file_name AS file, t.short_name AS action, d
   m.phase_id, m.status_id, a.id AS file_id, d.id AS download_id, d.session_id, m.first_seen, m.last_update,
   m.unzip_version, m.xsd_version, m.upload_version,
   -- Those of a centre that are checked later are checked together.
-  CASE WHEN m.phase_id >= 8 THEN coalesce((SELECT b.checked_version FROM tracker.batch b WHERE b.centre_id = z.centre_id AND b.checked_version IS NOT NULL AND b.position > m.position
+  CASE WHEN m.phase_id >= {phase data} THEN coalesce((SELECT b.checked_version FROM tracker.batch b WHERE b.centre_id = z.centre_id AND b.checked_version IS NOT NULL AND b.position > m.position
     ORDER BY b.position DESC, b.number DESC LIMIT 1), m.data_version) END AS data_version
 FROM tracker.zip_action a
 JOIN tracker.zip_download d ON d.id = a.download_id
@@ -44,13 +44,13 @@ COMMENT ON COLUMN tracker.document.data_version IS 'version of the checks that j
 CREATE OR REPLACE VIEW tracker.file AS
 SELECT a.id, z.file_name AS file, t.short_name AS action, d.version, c.short_name AS centre, s.short_name AS source,
   p.short_name AS phase, st.short_name AS status, x.short_name AS exception, a.message, a.attempts,
-  CASE WHEN a.phase_id > 1 OR a.status_id <> 5
+  CASE WHEN a.phase_id > {phase zip_name} OR a.status_id <> {status failed}
     THEN coalesce(v.size_bytes, d.size_bytes, (SELECT max(h.size_bytes) FROM tracker.file_source_has_zip h WHERE h.za_id = a.id)) END AS size_bytes,
   d.version AS sha256, d.content_md5 AS md5, z.created, z.inc, a.phase_id, a.status_id, a.download_id, d.attempt, d.run, d.session_id,
   d.documents, d.documents_known, d.documents_open, d.documents_failed, a.created AS first_seen, a.last_update,
-  CASE WHEN a.status_id IN (4, 5) THEN coalesce(d.documents_open, 0) = 0
+  CASE WHEN a.status_id IN ({status cancelled}, {status failed}) THEN coalesce(d.documents_open, 0) = 0
        WHEN d.note LIKE '%duplicate%' AND d.repeats IS NULL THEN true
-       ELSE a.phase_id >= 10 AND a.status_id = 3 END AS ended,
+       ELSE a.phase_id >= {phase overview} AND a.status_id = {status done} END AS ended,
   d.unzip_version
 FROM tracker.zip_action a
 JOIN tracker.zip_file z ON z.id = a.zip_id

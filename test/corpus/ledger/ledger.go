@@ -6,7 +6,6 @@ package ledger
 import (
 	"cmp"
 	"slices"
-	"strings"
 )
 
 // Version is the version key: what decides which of two claims holds. Fields
@@ -156,17 +155,4 @@ func Level(finding string) string {
 		return "info"
 	}
 	return "warn"
-}
-
-// Key joins the parts of a key; a nil part is one that is absent.
-func Key(parts ...*string) string {
-	var b strings.Builder
-	for _, p := range parts {
-		if p == nil {
-			b.WriteString("-\x01")
-			continue
-		}
-		b.WriteString("=" + *p + "\x01")
-	}
-	return b.String()
 }

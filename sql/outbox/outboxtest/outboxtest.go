@@ -1,4 +1,5 @@
-package enginetest
+// Package outboxtest reads outboxes in tests.
+package outboxtest
 
 import (
 	"math"
@@ -6,30 +7,30 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/sql/outbox"
 )
 
-// Outbox returns the events in a schema's outbox, oldest first.
-func Outbox(t testing.TB, pool *pgxpool.Pool, schema string, codec *schemas.Codec) []schemas.Message {
+// Events returns the events in a schema's outbox, oldest first.
+func Events(t testing.TB, pool *pgxpool.Pool, schema string, codec *schemas.Codec) []schemas.Message {
 	t.Helper()
-	_, out := outbox(t, pool, schema, codec)
+	_, out := read(t, pool, schema, codec)
 	return out
 }
 
 // Drain returns the events in a schema's outbox, oldest first, and empties it.
 func Drain(t testing.TB, pool *pgxpool.Pool, schema string, codec *schemas.Codec) []schemas.Message {
 	t.Helper()
-	rows, out := outbox(t, pool, schema, codec)
-	if err := pg.DeleteOutbox(t.Context(), pool, schema, rows); err != nil {
+	rows, out := read(t, pool, schema, codec)
+	if err := outbox.Delete(t.Context(), pool, schema, rows); err != nil {
 		t.Fatal(err)
 	}
 	return out
 }
 
-func outbox(t testing.TB, pool *pgxpool.Pool, schema string, codec *schemas.Codec) ([]pg.OutboxRow, []schemas.Message) {
+func read(t testing.TB, pool *pgxpool.Pool, schema string, codec *schemas.Codec) ([]outbox.Row, []schemas.Message) {
 	t.Helper()
-	rows, err := pg.ReadOutbox(t.Context(), pool, schema, 0, math.MaxInt32)
+	rows, err := outbox.Read(t.Context(), pool, schema, 0, math.MaxInt32)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,9 @@
-package control
+package controltest
 
-import "tributary/schemas"
+import (
+	"tributary/schemas"
+	"tributary/sql/control"
+)
 
 // Machine is the life of one kind of row of control: which states it has, and
 // which steps between them decisions take. The docs draw it
@@ -40,17 +43,17 @@ func Machines() []Machine {
 func sourceStates() Machine {
 	const configured = "the configuration says so"
 	return Machine{"source", "source", "r.state", []Step{
-		{"", SourceAvailable, "it is configured"},
+		{"", control.SourceAvailable, "it is configured"},
 		{"", "maintenance", configured},
-		{SourceAvailable, SourceSuspended, "its polls failed too often, or a person suspends it"},
-		{SourceSuspended, SourceAvailable, "a probe succeeds, a person resumes it, or it is reached in another way"},
-		{SourceAvailable, "maintenance", configured},
-		{"maintenance", SourceAvailable, configured},
-		{SourceSuspended, "maintenance", configured},
-		{SourceAvailable, "removed", "the configuration has it no more"},
-		{SourceSuspended, "removed", "the configuration has it no more"},
+		{control.SourceAvailable, control.SourceSuspended, "its polls failed too often, or a person suspends it"},
+		{control.SourceSuspended, control.SourceAvailable, "a probe succeeds, a person resumes it, or it is reached in another way"},
+		{control.SourceAvailable, "maintenance", configured},
+		{"maintenance", control.SourceAvailable, configured},
+		{control.SourceSuspended, "maintenance", configured},
+		{control.SourceAvailable, "removed", "the configuration has it no more"},
+		{control.SourceSuspended, "removed", "the configuration has it no more"},
 		{"maintenance", "removed", "the configuration has it no more"},
-		{"removed", SourceAvailable, "it is configured again"},
+		{"removed", control.SourceAvailable, "it is configured again"},
 		{"removed", "maintenance", "it is configured again"},
 	}}
 }
@@ -92,23 +95,23 @@ func lookStates() Machine {
 
 func acquisitionStates() Machine {
 	return Machine{"acquisition", "acquisition", "r.state", []Step{
-		{"", Wanted, "a look is taken, a failed one is due again, a person replays or retries, a blob is healed"},
-		{"", Queued, "an earlier acquisition of the file has not ended"},
-		{"", Received, "a replay begins with stored bytes"},
-		{"", Extracted, "a replay begins with known documents"},
-		{"", Ended, "a replay has nothing to wait for"},
-		{Queued, Wanted, "the one before has ended"},
-		{Wanted, Requested, "it is put into a job"},
-		{Requested, Wanted, "the download failed and another attempt is allowed, or nobody answers"},
-		{Requested, Received, "the first download's outcome is accepted"},
-		{Requested, Extracted, "unzip's outcome was there before the download's, and both are accepted"},
-		{Requested, Ended, "the file is duplicate, cancelled, or was tried as often as allowed"},
-		{Received, Wanted, "the archive is damaged, and is fetched again"},
-		{Received, Extracted, "unzip's outcome is accepted"},
-		{Received, Ended, "unzip failed"},
-		{Extracted, Ended, "its last document has ended"},
-		{Wanted, Ended, "nothing hosts it any more, or it is not to be tried again"},
-		{Queued, Ended, "the acquisition before brought what it was to bring"},
+		{"", control.Wanted, "a look is taken, a failed one is due again, a person replays or retries, a blob is healed"},
+		{"", control.Queued, "an earlier acquisition of the file has not ended"},
+		{"", control.Received, "a replay begins with stored bytes"},
+		{"", control.Extracted, "a replay begins with known documents"},
+		{"", control.Ended, "a replay has nothing to wait for"},
+		{control.Queued, control.Wanted, "the one before has ended"},
+		{control.Wanted, control.Requested, "it is put into a job"},
+		{control.Requested, control.Wanted, "the download failed and another attempt is allowed, or nobody answers"},
+		{control.Requested, control.Received, "the first download's outcome is accepted"},
+		{control.Requested, control.Extracted, "unzip's outcome was there before the download's, and both are accepted"},
+		{control.Requested, control.Ended, "the file is duplicate, cancelled, or was tried as often as allowed"},
+		{control.Received, control.Wanted, "the archive is damaged, and is fetched again"},
+		{control.Received, control.Extracted, "unzip's outcome is accepted"},
+		{control.Received, control.Ended, "unzip failed"},
+		{control.Extracted, control.Ended, "its last document has ended"},
+		{control.Wanted, control.Ended, "nothing hosts it any more, or it is not to be tried again"},
+		{control.Queued, control.Ended, "the acquisition before brought what it was to bring"},
 	}}
 }
 
@@ -146,24 +149,24 @@ func sessionStates() Machine {
 
 func runStates() Machine {
 	return Machine{"run", "replay", "r.state", []Step{
-		{"", ReplayRunning, "a person asks for a replay"},
-		{ReplayRunning, ReplayStopped, "a person stops it"},
-		{ReplayStopped, ReplayRunning, "a person resumes it"},
-		{ReplayRunning, ReplayDone, "everything chosen has ended, and the warehouse has applied what came of it"},
+		{"", control.ReplayRunning, "a person asks for a replay"},
+		{control.ReplayRunning, control.ReplayStopped, "a person stops it"},
+		{control.ReplayStopped, control.ReplayRunning, "a person resumes it"},
+		{control.ReplayRunning, control.ReplayDone, "everything chosen has ended, and the warehouse has applied what came of it"},
 	}}
 }
 
 func damageStates() Machine {
 	return Machine{"damaged blob", "blob_damage", "r.state", []Step{
-		{"", DamageFound, "whoever reads it finds other bytes, or none"},
-		{DamageFound, DamageFetching, "a hosting shows those bytes; an acquisition fetches them"},
-		{DamageFound, DamageLost, "no source shows those bytes"},
-		{DamageFound, DamageHealed, "its bytes are there again"},
-		{DamageFetching, DamageFetched, "they were fetched"},
-		{DamageFetching, DamageFound, "they were not, and others may show them"},
-		{DamageFetched, DamageHealed, "who waited for it has been told"},
-		{DamageHealed, DamageFound, "it is damaged once more"},
-		{DamageLost, DamageFound, "somebody needs it, and it is looked for again"},
-		{DamageLost, DamageHealed, "its bytes were brought by a new version"},
+		{"", control.DamageFound, "whoever reads it finds other bytes, or none"},
+		{control.DamageFound, control.DamageFetching, "a hosting shows those bytes; an acquisition fetches them"},
+		{control.DamageFound, control.DamageLost, "no source shows those bytes"},
+		{control.DamageFound, control.DamageHealed, "its bytes are there again"},
+		{control.DamageFetching, control.DamageFetched, "they were fetched"},
+		{control.DamageFetching, control.DamageFound, "they were not, and others may show them"},
+		{control.DamageFetched, control.DamageHealed, "who waited for it has been told"},
+		{control.DamageHealed, control.DamageFound, "it is damaged once more"},
+		{control.DamageLost, control.DamageFound, "somebody needs it, and it is looked for again"},
+		{control.DamageLost, control.DamageHealed, "its bytes were brought by a new version"},
 	}}
 }

@@ -1,4 +1,4 @@
-package pg
+package outbox
 
 import (
 	"context"
@@ -10,26 +10,27 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tributary/internal/pg"
 	"tributary/schemas"
 )
 
-// OutboxLetter is an event of an outbox that a broker refuses for good, or a row
+// Letter is an event of an outbox that a broker refuses for good, or a row
 // of it that nobody can read: set aside, so that what is behind it goes on.
-type OutboxLetter struct {
+type Letter struct {
 	ID      int64
 	Topic   string // the logical name; empty for an unreadable row
 	Event   string // its id; of what has none, the hash of its bytes
 	Key     string
 	Subject string
-	Class   string // one of the classes below
-	Cause   string // in words
-	Became  string // one of what became of it, below
-	Size    int64  // bytes of the event, or of the row
-	Whole   bool   // whether all of it is kept
-	Packed  []byte // the event as PackRecords writes it, or the row; its first bytes where it is not whole
-	Refused int    // how often
-	First   time.Time
-	Last    time.Time
+	Class   string    // one of the classes below
+	Cause   string    // in words
+	Became  string    // one of what became of it, below
+	Size    int64     // bytes of the event, or of the row
+	Whole   bool      // whether all of it is kept
+	Packed  []byte    // the event as PackRecords writes it, or the row; its first bytes where it is not whole
+	Refused int       // how often
+	First   time.Time `db:"first_at"`
+	Last    time.Time `db:"last_at"`
 
 	Decision  string // retried or dropped; empty: nobody has decided
 	DecidedBy string
@@ -66,7 +67,7 @@ const (
 )
 
 // LetterOf makes the letter of an event.
-func LetterOf(r schemas.Record, class, became string, cause error) OutboxLetter {
+func LetterOf(r schemas.Record, class, became string, cause error) Letter {
 	l := letter(schemas.PackRecords([]schemas.Record{r}), class, cause)
 	l.Topic, l.Key, l.Subject, l.Became, l.Size = r.Topic, r.Key, r.Subject(), became, int64(r.Size())
 	if id := r.EventID(); id != "" {
@@ -76,15 +77,15 @@ func LetterOf(r schemas.Record, class, became string, cause error) OutboxLetter 
 }
 
 // LetterOfRow makes the letter of a row that can't be read.
-func LetterOfRow(row OutboxRow) OutboxLetter {
+func LetterOfRow(row Row) Letter {
 	l := letter(row.Packed, LetterUnreadable, fmt.Errorf("row %d of the outbox: %w", row.ID, row.Damaged))
 	l.Became = BecameNothing
 	return l
 }
 
-func letter(packed []byte, class string, cause error) OutboxLetter {
+func letter(packed []byte, class string, cause error) Letter {
 	sum := sha256.Sum256(packed)
-	l := OutboxLetter{Event: "sha256:" + hex.EncodeToString(sum[:]), Class: class, Cause: cause.Error(), Size: int64(len(packed)), Whole: true, Packed: packed}
+	l := Letter{Event: "sha256:" + hex.EncodeToString(sum[:]), Class: class, Cause: cause.Error(), Size: int64(len(packed)), Whole: true, Packed: packed}
 	if len(packed) > maxLetter {
 		l.Packed, l.Whole = packed[:maxLetter], false
 	}
@@ -93,9 +94,9 @@ func letter(packed []byte, class string, cause error) OutboxLetter {
 
 // AddLetters keeps letters, each event's once: one that is refused again is
 // counted, and open again. Of very many the newest are kept.
-func AddLetters(ctx context.Context, tx pgx.Tx, schema string, letters []OutboxLetter) error {
+func AddLetters(ctx context.Context, tx pgx.Tx, schema string, letters []Letter) error {
 	b := &pgx.Batch{}
-	text := func(s string, most int) string { return Text(schemas.Cut(s, most)) }
+	text := func(s string, most int) string { return pg.Text(schemas.Cut(s, most)) }
 	for _, l := range letters {
 		b.Queue(`INSERT INTO `+schema+`.outbox_letter AS l (topic, event, key, subject, class, cause, became, size, whole, packed, first_at, last_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, clock_timestamp(), clock_timestamp())
@@ -111,35 +112,31 @@ func AddLetters(ctx context.Context, tx pgx.Tx, schema string, letters []OutboxL
 	return nil
 }
 
-const letterColumns = `id, topic, event, key, subject, class, cause, became, size, whole, refused, first_at, last_at, decision, decided_by, reason, decided_at`
-
-func scanLetter(row pgx.CollectableRow) (l OutboxLetter, err error) {
-	err = row.Scan(&l.ID, &l.Topic, &l.Event, &l.Key, &l.Subject, &l.Class, &l.Cause, &l.Became, &l.Size, &l.Whole, &l.Refused, &l.First, &l.Last,
-		&l.Decision, &l.DecidedBy, &l.Reason, &l.DecidedAt)
-	l.First, l.Last = l.First.UTC(), l.Last.UTC()
-	return l, err
-}
-
-// OutboxLetters returns a schema's letters without their bytes, the oldest
+// Letters returns a schema's letters without their bytes, the oldest
 // first.
-func OutboxLetters(ctx context.Context, q Querier, schema string) ([]OutboxLetter, error) {
+func Letters(ctx context.Context, q pg.Querier, schema string) ([]Letter, error) {
 	var there bool
 	if err := q.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", schema+".outbox_letter").Scan(&there); err != nil || !there {
 		return nil, err // older members keep none
 	}
-	rows, err := q.Query(ctx, "SELECT "+letterColumns+" FROM "+schema+".outbox_letter ORDER BY id")
+	rows, err := q.Query(ctx, `SELECT id, topic, event, key, subject, class, cause, became, size, whole, refused, first_at, last_at,
+		decision, decided_by, reason, decided_at FROM `+schema+`.outbox_letter ORDER BY id`)
 	if err != nil {
 		return nil, fmt.Errorf("read the dead letters of %s.outbox: %w", schema, err)
 	}
-	out, err := pgx.CollectRows(rows, scanLetter)
+	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Letter, error) {
+		l, err := pgx.RowToStructByNameLax[Letter](row)
+		l.First, l.Last = l.First.UTC(), l.Last.UTC()
+		return l, err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read the dead letters of %s.outbox: %w", schema, err)
 	}
 	return out, nil
 }
 
-// OutboxLetterBytes returns the bytes that are kept of a letter.
-func OutboxLetterBytes(ctx context.Context, q Querier, schema string, id int64) ([]byte, error) {
+// LetterBytes returns the bytes that are kept of a letter.
+func LetterBytes(ctx context.Context, q pg.Querier, schema string, id int64) ([]byte, error) {
 	var packed []byte
 	if err := q.QueryRow(ctx, "SELECT packed FROM "+schema+".outbox_letter WHERE id = $1", id).Scan(&packed); err != nil {
 		return nil, fmt.Errorf("read the dead letter %d of %s.outbox: %w", id, schema, err)
@@ -154,12 +151,12 @@ var ErrLetterDecided = errors.New("somebody has decided about this letter meanwh
 // DecideLetter notes what somebody has decided about an open letter. Retried, its
 // event is put back into the outbox, in the same transaction: then it is refused
 // with a *schemas.TooLargeError where it would be refused again for its size.
-func DecideLetter(ctx context.Context, db Beginner, schema string, id int64, decision, by, reason string) error {
-	return InTx(ctx, db, func(tx pgx.Tx) error {
+func DecideLetter(ctx context.Context, db pg.Beginner, schema string, id int64, decision, by, reason string) error {
+	return pg.InTx(ctx, db, func(tx pgx.Tx) error {
 		var packed []byte
 		var whole bool
 		err := tx.QueryRow(ctx, "UPDATE "+schema+".outbox_letter SET decision = $2, decided_by = $3, reason = $4, decided_at = clock_timestamp() WHERE id = $1 AND decision = '' RETURNING packed, whole",
-			id, decision, Text(by), Text(reason)).Scan(&packed, &whole)
+			id, decision, pg.Text(by), pg.Text(reason)).Scan(&packed, &whole)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return ErrLetterDecided
 		}
@@ -176,12 +173,12 @@ func DecideLetter(ctx context.Context, db Beginner, schema string, id int64, dec
 		if err != nil {
 			return err
 		}
-		return AppendOutbox(ctx, tx, schema, records)
+		return Append(ctx, tx, schema, records)
 	})
 }
 
 // OpenLetters counts the letters of an outbox that nobody has decided about.
-func OpenLetters(ctx context.Context, q Querier, schema string) (n int64, err error) {
+func OpenLetters(ctx context.Context, q pg.Querier, schema string) (n int64, err error) {
 	if err = q.QueryRow(ctx, "SELECT count(*) FROM "+schema+".outbox_letter WHERE decision = ''").Scan(&n); err != nil {
 		return 0, fmt.Errorf("count the dead letters of %s.outbox: %w", schema, err)
 	}

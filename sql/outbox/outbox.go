@@ -1,4 +1,7 @@
-package pg
+// Package outbox holds the statements on a store's transactional outbox: events
+// that a transaction decides and a publisher sends once it has committed. Control
+// and warehouse have one each; every function takes the schema whose it is.
+package outbox
 
 import (
 	"context"
@@ -8,14 +11,15 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tributary/internal/pg"
 	"tributary/schemas"
 )
 
-// OutboxDDL are the tables that an outbox needs; migrations include them with the
+// DDL are the tables that an outbox needs; migrations include them with the
 // schema's name. Rows are read in the order of id by one publisher at a time,
 // and deleted once the broker has acknowledged their events. What a broker
 // refuses for good is kept as a letter.
-const OutboxDDL = `CREATE TABLE %[1]s.outbox (
+const DDL = `CREATE TABLE %[1]s.outbox (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   events int NOT NULL, packed bytea NOT NULL,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp());
@@ -38,13 +42,13 @@ const (
 	packBytes  = 1 << 20
 )
 
-// AppendOutbox adds events to a schema's outbox within the caller's
+// Append adds events to a schema's outbox within the caller's
 // transaction and wakes its publisher when that commits. The caller must hold
 // a lock that orders it against other writers of the same keys, where their
 // order matters: ids are given before transactions commit. An event that no
 // topic would take is refused with a *schemas.TooLargeError, and nothing is
 // added: everything behind it would wait for ever.
-func AppendOutbox(ctx context.Context, tx pgx.Tx, schema string, records []schemas.Record) error {
+func Append(ctx context.Context, tx pgx.Tx, schema string, records []schemas.Record) error {
 	if len(records) == 0 {
 		return nil
 	}
@@ -78,9 +82,9 @@ func packLength(records []schemas.Record) int {
 	return len(records)
 }
 
-// OutboxRow is a row of an outbox: its events in order, or why they can't be
+// Row is a row of an outbox: its events in order, or why they can't be
 // read.
-type OutboxRow struct {
+type Row struct {
 	ID      int64
 	Created time.Time // tells it from a row of the same id in an outbox that was made anew
 	Packed  []byte
@@ -88,9 +92,9 @@ type OutboxRow struct {
 	Damaged error
 }
 
-// ReadOutbox returns a schema's oldest rows behind the given one, in order: as
+// Read returns a schema's oldest rows behind the given one, in order: as
 // many as hold at least the given number of events, or all there are.
-func ReadOutbox(ctx context.Context, q Querier, schema string, after int64, events int) ([]OutboxRow, error) {
+func Read(ctx context.Context, q pg.Querier, schema string, after int64, events int) ([]Row, error) {
 	rows, err := q.Query(ctx, `SELECT o.id, o.created_at, o.packed FROM
 			(SELECT id, sum(events) OVER (ORDER BY id) - events AS before FROM
 				(SELECT id, events FROM `+schema+`.outbox WHERE id > $2 ORDER BY id LIMIT $1) oldest) counted
@@ -98,7 +102,7 @@ func ReadOutbox(ctx context.Context, q Querier, schema string, after int64, even
 	if err != nil {
 		return nil, fmt.Errorf("read %s.outbox: %w", schema, err)
 	}
-	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r OutboxRow, err error) {
+	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r Row, err error) {
 		if err = row.Scan(&r.ID, &r.Created, &r.Packed); err == nil {
 			r.Records, r.Damaged = schemas.UnpackRecords(r.Packed)
 		}
@@ -110,19 +114,19 @@ func ReadOutbox(ctx context.Context, q Querier, schema string, after int64, even
 	return out, nil
 }
 
-// RewriteOutbox leaves only the given events in a row: the others are
+// Rewrite leaves only the given events in a row: the others are
 // acknowledged, or told otherwise.
-func RewriteOutbox(ctx context.Context, q Querier, schema string, row OutboxRow, left []schemas.Record) error {
+func Rewrite(ctx context.Context, q pg.Querier, schema string, row Row, left []schemas.Record) error {
 	if _, err := q.Exec(ctx, "UPDATE "+schema+".outbox SET events = $3, packed = $4 WHERE id = $1 AND created_at = $2", row.ID, row.Created, len(left), schemas.PackRecords(left)); err != nil {
 		return fmt.Errorf("take out of %s.outbox what was published: %w", schema, err)
 	}
 	return nil
 }
 
-// DeleteOutbox removes rows whose events the broker has acknowledged. Where the
+// Delete removes rows whose events the broker has acknowledged. Where the
 // outbox was made anew since they were read, its rows stay, though they have the
 // same ids.
-func DeleteOutbox(ctx context.Context, q Querier, schema string, rows []OutboxRow) error {
+func Delete(ctx context.Context, q pg.Querier, schema string, rows []Row) error {
 	ids, created := make([]int64, len(rows)), make([]time.Time, len(rows))
 	for i, r := range rows {
 		ids[i], created[i] = r.ID, r.Created
@@ -133,11 +137,11 @@ func DeleteOutbox(ctx context.Context, q Querier, schema string, rows []OutboxRo
 	return nil
 }
 
-// VacuumOutbox gives the room of deleted rows back for new ones. Whoever deletes
+// Vacuum gives the room of deleted rows back for new ones. Whoever deletes
 // does so every so often: autovacuum looks no more than once a minute, in which a
 // fast publisher would leave as much behind as it has published. Where autovacuum
 // is at it just now, nothing is waited for.
-func VacuumOutbox(ctx context.Context, q Querier, schema string) error {
+func Vacuum(ctx context.Context, q pg.Querier, schema string) error {
 	if _, err := q.Exec(ctx, "VACUUM (SKIP_LOCKED, TRUNCATE false) "+schema+".outbox"); err != nil {
 		return fmt.Errorf("vacuum %s.outbox: %w", schema, err)
 	}
@@ -168,7 +172,7 @@ func (o Outbox) Append(ctx context.Context, tx pgx.Tx, messages ...schemas.Messa
 		}
 		records = append(records, out...)
 	}
-	return AppendOutbox(ctx, tx, o.Schema, records)
+	return Append(ctx, tx, o.Schema, records)
 }
 
 // Encode returns what Append adds for an event: its record, or what is told
@@ -204,7 +208,7 @@ func (o Outbox) Repeat(ctx context.Context, tx pgx.Tx, records []schemas.Record)
 		}
 		all = append(all, instead...)
 	}
-	return AppendOutbox(ctx, tx, o.Schema, all)
+	return Append(ctx, tx, o.Schema, all)
 }
 
 // instead returns what is told instead of an event that is too large.
