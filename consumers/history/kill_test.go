@@ -230,7 +230,7 @@ func contents(t *testing.T, open Open) string {
 // tables are those that rebuilds have left.
 func tables(t *testing.T, open Open) string {
 	t.Helper()
-	return query(t, open, "SELECT arrayStringConcat(groupArray(name), ', ') FROM system.tables WHERE database = 'killed' AND startsWith(name, '"+shadowPrefix+"')")
+	return query(t, open, "SELECT arrayStringConcat(groupArray(name), ', ') FROM system.tables WHERE database = 'killed' AND startsWith(name, '"+builtPrefix+"')")
 }
 
 // spoil changes a row by hand and takes one away, so that the table is not the

@@ -229,7 +229,7 @@ func TestRebuildAfterAKill(t *testing.T) {
 	if n := scan[uint64](t, conn, "SELECT count() FROM system.tables WHERE database = currentDatabase() AND startsWith(name, 'event_rebuild_')"); n != 1 {
 		t.Fatalf("%d tables are left, want one", n)
 	}
-	if out := l.rebuild(t, h, RebuildOptions{}); len(out.Dropped) != 1 || !strings.HasPrefix(out.Dropped[0], shadowPrefix) || out.Rows != 100 {
+	if out := l.rebuild(t, h, RebuildOptions{}); len(out.Dropped) != 1 || !strings.HasPrefix(out.Dropped[0], builtPrefix) || out.Rows != 100 {
 		t.Errorf("%+v", out)
 	}
 	l.equal(t, h)
