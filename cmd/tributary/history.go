@@ -30,7 +30,8 @@ func (c *cli) withHistory(ctx context.Context, fn func(s *stores, h *history.His
 		if os.Getenv("GOMEMLIMIT") == "" {
 			debug.SetMemoryLimit(history.MemoryLimit)
 		}
-		h := history.New(s.cfg.History, history.Deps{Open: open, Database: s.cfg.ClickHouse.Database, Codec: codec, Log: s.log})
+		h := history.New(s.cfg.History, history.Deps{Open: open, Database: s.cfg.ClickHouse.Database, Codec: codec,
+			Prefix: s.cfg.Kafka.TopicPrefix, Connect: s.Kafka, Log: s.log})
 		defer func() {
 			if cerr := h.Close(); err == nil {
 				err = cerr

@@ -77,7 +77,7 @@ func TestRebuildAgainstPlainInsert(t *testing.T) {
 	}
 	clearPeak(t, self, engine)
 	start := time.Now()
-	v, err := h.Verify(t.Context(), l.connect, VerifyOptions{Prefix: l.prefix, Scratch: t.TempDir()})
+	v, err := l.reader(h).Verify(t.Context(), VerifyOptions{Scratch: t.TempDir()})
 	if err != nil || !v.Equal() || v.LogRecords != uint64(events) || v.RollupsEqual != v.Rollups || v.Rollups == 0 {
 		t.Errorf("after the rebuild: %+v, %v", v, err)
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
-	"tributary/internal/kafka"
 	"tributary/schemas"
 	historysql "tributary/sql/history"
 )
@@ -24,7 +23,6 @@ import (
 // RebuildOptions say how the history is filled again. Zero values get the
 // defaults named.
 type RebuildOptions struct {
-	Prefix string // of the topic
 	// Batch is how many rows are inserted at once; default 50,000. Each worker
 	// has one batch in memory.
 	Batch int
@@ -66,7 +64,7 @@ const builtPrefix = "event_rebuild_"
 // there; a row that it had on its way for the old table is refused by the new
 // one, which has another generation. A rebuild that was killed leaves a table
 // that the next one drops.
-func (h *History) Rebuild(ctx context.Context, connect kafka.Factory, o RebuildOptions) (Rebuilt, error) {
+func (h *History) Rebuild(ctx context.Context, o RebuildOptions) (Rebuilt, error) {
 	if o.Batch <= 0 {
 		o.Batch = 50_000
 	}
@@ -78,8 +76,8 @@ func (h *History) Rebuild(ctx context.Context, connect kafka.Factory, o RebuildO
 	if err != nil {
 		return Rebuilt{}, err
 	}
-	r := &rebuild{o: o, h: h, conn: conn, connect: connect, topic: kafka.TopicName(o.Prefix, schemas.StatusChangedTopic), done: map[int32]int64{}}
-	if r.client, err = connect(); err != nil {
+	r := &rebuild{o: o, h: h, conn: conn, topic: h.topic(), done: map[int32]int64{}}
+	if r.client, err = h.deps.Connect(); err != nil {
 		return Rebuilt{}, fmt.Errorf("rebuild the history: %w", err)
 	}
 	defer r.client.Close()
@@ -95,7 +93,6 @@ type rebuild struct {
 	o          RebuildOptions
 	h          *History
 	conn       *link
-	connect    kafka.Factory
 	client     *kgo.Client
 	topic      string // full name
 	built      string // the table that is filled beside the live one
@@ -261,7 +258,7 @@ func (r *rebuild) fill(ctx context.Context, log map[int32]interval) error {
 	}
 	g.Go(func() error {
 		defer close(read)
-		return readLog(working, r.connect, r.topic, want, func(_ int32, records []*kgo.Record) error {
+		return readLog(working, r.h.deps.Connect, r.topic, want, func(_ int32, records []*kgo.Record) error {
 			for piece := range slices.Chunk(records, pieceRows) {
 				select {
 				case read <- piece:

@@ -18,8 +18,7 @@ import (
 
 func (l *testLog) rebuild(t testing.TB, h *History, o RebuildOptions) Rebuilt {
 	t.Helper()
-	o.Prefix = l.prefix
-	out, err := h.Rebuild(t.Context(), l.connect, o)
+	out, err := l.reader(h).Rebuild(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +175,7 @@ func TestRebuildFromATopicMadeAnew(t *testing.T) {
 	if v, differences, _ := l.verify(t, h); v.Equal() || differences[0].Kind != NewTopic {
 		t.Errorf("another topic: %+v, %+v", v, differences)
 	}
-	if _, err := h.Rebuild(t.Context(), l.connect, RebuildOptions{Prefix: l.prefix}); !errors.Is(err, ErrWouldLose) {
+	if _, err := l.reader(h).Rebuild(t.Context(), RebuildOptions{}); !errors.Is(err, ErrWouldLose) {
 		t.Errorf("got %v, want that rows would be lost", err)
 	}
 	l.rebuild(t, h, RebuildOptions{Force: true})
@@ -202,7 +201,7 @@ func TestRebuildKeepsWhatOnlyTheHistoryHas(t *testing.T) {
 	if v, _, rollups := l.verify(t, h); !v.Equal() || v.Complete() || v.Older != 20 || v.LogRecords != 30 || rollups[0].Skipped == "" {
 		t.Errorf("a log that begins later: %+v, %+v", v, rollups)
 	}
-	if _, err := h.Rebuild(t.Context(), l.connect, RebuildOptions{Prefix: l.prefix}); !errors.Is(err, ErrWouldLose) {
+	if _, err := l.reader(h).Rebuild(t.Context(), RebuildOptions{}); !errors.Is(err, ErrWouldLose) {
 		t.Errorf("got %v, want that rows would be lost", err)
 	}
 	if n := scan[uint64](t, conn, "SELECT count() FROM log"); n != 50 {
@@ -222,7 +221,7 @@ func TestRebuildAfterAKill(t *testing.T) {
 	l.store(t, h)
 	ctx, kill := context.WithCancel(t.Context())
 	defer kill()
-	if _, err := another(t, h).Rebuild(ctx, l.connect, RebuildOptions{Prefix: l.prefix, Batch: 10, beforeExchange: kill}); err == nil {
+	if _, err := l.reader(another(t, h)).Rebuild(ctx, RebuildOptions{Batch: 10, beforeExchange: kill}); err == nil {
 		t.Fatal("a rebuild that was killed succeeded")
 	}
 	l.equal(t, h)
