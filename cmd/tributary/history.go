@@ -20,7 +20,7 @@ func newHistory(c *cli) *cobra.Command {
 }
 
 // withHistory opens the log and ClickHouse for a command.
-func (c *cli) withHistory(ctx context.Context, fn func(s *stores, h *history.History) error) error {
+func (c *cli) withHistory(ctx context.Context, fn func(*history.History) error) error {
 	return c.open(ctx, need{Kafka: true, ClickHouse: true}, func(s *stores) (err error) {
 		_, codec, err := s.decided(ctx)
 		if err != nil {
@@ -37,7 +37,7 @@ func (c *cli) withHistory(ctx context.Context, fn func(s *stores, h *history.His
 				err = cerr
 			}
 		}()
-		return fn(s, h)
+		return fn(h)
 	})
 }
 

@@ -26,7 +26,7 @@ func newHistoryRebuild(c *cli) *cobra.Command {
 	o := history.RebuildOptions{}
 	cmd.Flags().BoolVar(&o.Force, "force", false, "also if that loses rows that the log has no records for any more")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return c.withHistory(cmd.Context(), func(s *stores, h *history.History) error {
+		return c.withHistory(cmd.Context(), func(h *history.History) error {
 			o.Progress = func(int64, int64) {}
 			if screen.On(c.stderr) != nil {
 				o.Progress = every(2*time.Second, func(done, total int64) {

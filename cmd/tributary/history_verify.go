@@ -33,7 +33,7 @@ func newHistoryVerify(c *cli) *cobra.Command {
 		if o.Range < 1 || o.Explain < 1 {
 			return usagef("--range and --limit must be at least 1")
 		}
-		return c.withHistory(cmd.Context(), func(s *stores, h *history.History) error {
+		return c.withHistory(cmd.Context(), func(h *history.History) error {
 			header := verification.DifferenceHeader()
 			if *ranges {
 				header = verification.SpanHeader()
