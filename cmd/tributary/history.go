@@ -20,7 +20,7 @@ func newHistory(c *cli) *cobra.Command {
 }
 
 // withHistory opens the log and ClickHouse for a command.
-func (c *cli) withHistory(ctx context.Context, fn func(s *stores, h *history.History) error) error {
+func (c *cli) withHistory(ctx context.Context, fn func(*history.History) error) error {
 	return c.open(ctx, need{Kafka: true, ClickHouse: true}, func(s *stores) (err error) {
 		_, codec, err := s.decided(ctx)
 		if err != nil {
@@ -30,13 +30,14 @@ func (c *cli) withHistory(ctx context.Context, fn func(s *stores, h *history.His
 		if os.Getenv("GOMEMLIMIT") == "" {
 			debug.SetMemoryLimit(history.MemoryLimit)
 		}
-		h := history.New(s.cfg.History, history.Deps{Open: open, Database: s.cfg.ClickHouse.Database, Codec: codec, Log: s.log})
+		h := history.New(s.cfg.History, history.Deps{Open: open, Database: s.cfg.ClickHouse.Database, Codec: codec,
+			Prefix: s.cfg.Kafka.TopicPrefix, Connect: s.Kafka, Log: s.log})
 		defer func() {
 			if cerr := h.Close(); err == nil {
 				err = cerr
 			}
 		}()
-		return fn(s, h)
+		return fn(h)
 	})
 }
 

@@ -26,15 +26,14 @@ func newHistoryRebuild(c *cli) *cobra.Command {
 	o := history.RebuildOptions{}
 	cmd.Flags().BoolVar(&o.Force, "force", false, "also if that loses rows that the log has no records for any more")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return c.withHistory(cmd.Context(), func(s *stores, h *history.History) error {
-			o.Prefix = s.cfg.Kafka.TopicPrefix
+		return c.withHistory(cmd.Context(), func(h *history.History) error {
 			o.Progress = func(int64, int64) {}
 			if screen.On(c.stderr) != nil {
 				o.Progress = every(2*time.Second, func(done, total int64) {
 					fmt.Fprintf(c.stderr, "%d of %d records (%s)\n", done, total, share(done, total))
 				})
 			}
-			out, err := h.Rebuild(cmd.Context(), s.Kafka, o)
+			out, err := h.Rebuild(cmd.Context(), o)
 			if errors.Is(err, history.ErrWouldLose) {
 				return fmt.Errorf("%w; with --force it is done all the same", err)
 			}

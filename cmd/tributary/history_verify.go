@@ -33,8 +33,7 @@ func newHistoryVerify(c *cli) *cobra.Command {
 		if o.Range < 1 || o.Explain < 1 {
 			return usagef("--range and --limit must be at least 1")
 		}
-		return c.withHistory(cmd.Context(), func(s *stores, h *history.History) error {
-			o.Prefix = s.cfg.Kafka.TopicPrefix
+		return c.withHistory(cmd.Context(), func(h *history.History) error {
 			header := verification.DifferenceHeader()
 			if *ranges {
 				header = verification.SpanHeader()
@@ -42,7 +41,7 @@ func newHistoryVerify(c *cli) *cobra.Command {
 			var v history.Verified
 			err := c.list(*output, header, func(row func(any, ...string) error) (err error) {
 				verification.WriteHistory(&o, *ranges, row)
-				v, err = h.Verify(cmd.Context(), s.Kafka, o)
+				v, err = h.Verify(cmd.Context(), o)
 				return err
 			})
 			if err != nil {

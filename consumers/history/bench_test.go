@@ -77,7 +77,7 @@ func TestRebuildAgainstPlainInsert(t *testing.T) {
 	}
 	clearPeak(t, self, engine)
 	start := time.Now()
-	v, err := h.Verify(t.Context(), l.connect, VerifyOptions{Prefix: l.prefix, Scratch: t.TempDir()})
+	v, err := l.reader(h).Verify(t.Context(), VerifyOptions{Scratch: t.TempDir()})
 	if err != nil || !v.Equal() || v.LogRecords != uint64(events) || v.RollupsEqual != v.Rollups || v.Rollups == 0 {
 		t.Errorf("after the rebuild: %+v, %v", v, err)
 	}
@@ -221,7 +221,7 @@ func plainInsert(t *testing.T, l *testLog, h *History, engine int) cost {
 	defer conn.Close()
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(math.MaxInt64))
 	const blocks, size, mostPlain = 5, 50_000, 500_000 // each block holds a connection until it is sent
-	table := shadowPrefix + "plain"
+	table := builtPrefix + "plain"
 	if err := historysql.CreateEvent(t.Context(), conn, table, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func plainInsert(t *testing.T, l *testLog, h *History, engine int) cost {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rebuild{h: h, conn: &link{conn, 1, newLostParts()}, shadow: table, generation: 1, o: RebuildOptions{Batch: size}}
+	r := &rebuild{h: h, conn: &link{conn, 1, newLostParts()}, built: table, generation: 1, o: RebuildOptions{Batch: size}}
 	var prepared []*filler
 	var total cost
 	send := func() {

@@ -14,7 +14,7 @@ import (
 func (v *verification) explain(ctx context.Context, p int32, offset int64) ([]Column, error) {
 	at := interval{offset, offset + 1}
 	var row []any
-	if err := readLog(ctx, v.connect, v.topic, map[int32]interval{p: at}, func(_ int32, records []*kgo.Record) (err error) {
+	if err := readLog(ctx, v.h.deps.Connect, v.topic, map[int32]interval{p: at}, func(_ int32, records []*kgo.Record) (err error) {
 		row, err = v.h.row("", records[0])
 		return err
 	}); err != nil {

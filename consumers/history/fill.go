@@ -51,7 +51,7 @@ func (r *rebuild) work(ctx context.Context, read <-chan []*kgo.Record) error {
 func (f *filler) add(ctx context.Context, records []*kgo.Record) (err error) {
 	if f.batch == nil {
 		ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"async_insert": 0, "insert_deduplicate": 0}))
-		if f.batch, err = f.r.conn.PrepareBatch(ctx, "INSERT INTO `"+f.r.shadow+"` ("+columnList()+", generation)"); err != nil {
+		if f.batch, err = f.r.conn.PrepareBatch(ctx, "INSERT INTO `"+f.r.built+"` ("+columnList()+", generation)"); err != nil {
 			return fmt.Errorf("begin to insert: %w", err)
 		}
 	}

@@ -44,8 +44,8 @@ type Deps struct {
 	Open     Open
 	Database string // is created when a position is first asked for
 	Codec    *schemas.Codec
-	Prefix   string        // of topics and groups, for the applier
-	Connect  kafka.Factory // for the applier
+	Prefix   string        // of topics and groups
+	Connect  kafka.Factory // nil: only Apply and Position are called
 	Log      *slog.Logger
 }
 
@@ -91,6 +91,9 @@ func (h *History) Applier(metrics *member.Metrics) *sink.Applier {
 		Name: Name, Prefix: h.deps.Prefix, Topics: []string{schemas.StatusChangedTopic}, MaxRecords: h.cfg.Batch, MaxWait: h.cfg.Wait.D(),
 	}, h.deps.Connect, h, h.deps.Log, metrics)
 }
+
+// topic is the full name of the event log.
+func (h *History) topic() string { return kafka.TopicName(h.deps.Prefix, schemas.StatusChangedTopic) }
 
 // Close gives up the connection.
 func (h *History) Close() error {

@@ -45,9 +45,10 @@ func rebuildAlone(ctx context.Context, args []string) error {
 	}
 	quiet := slog.New(slog.DiscardHandler)
 	settings := config.Default().Kafka
-	h := New(config.History{}, Deps{Open: func(name string) (driver.Conn, error) { return engine.OpenClickHouse(endpoint, name) }, Database: database, Codec: c, Log: quiet})
-	_, err = h.Rebuild(ctx, kafka.NewFactory(settings, brokers, quiet), RebuildOptions{
-		Prefix: settings.TopicPrefix, Batch: 60,
+	h := New(config.History{}, Deps{Open: func(name string) (driver.Conn, error) { return engine.OpenClickHouse(endpoint, name) }, Database: database, Codec: c,
+		Prefix: settings.TopicPrefix, Connect: kafka.NewFactory(settings, brokers, quiet), Log: quiet})
+	_, err = h.Rebuild(ctx, RebuildOptions{
+		Batch:          60,
 		Progress:       func(int64, int64) { fmt.Println(filling) },
 		beforeExchange: func() { fmt.Println(exchanging) }, afterExchange: func() { fmt.Println(exchanged) },
 	})
@@ -230,7 +231,7 @@ func contents(t *testing.T, open Open) string {
 // tables are those that rebuilds have left.
 func tables(t *testing.T, open Open) string {
 	t.Helper()
-	return query(t, open, "SELECT arrayStringConcat(groupArray(name), ', ') FROM system.tables WHERE database = 'killed' AND startsWith(name, '"+shadowPrefix+"')")
+	return query(t, open, "SELECT arrayStringConcat(groupArray(name), ', ') FROM system.tables WHERE database = 'killed' AND startsWith(name, '"+builtPrefix+"')")
 }
 
 // spoil changes a row by hand and takes one away, so that the table is not the

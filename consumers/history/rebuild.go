@@ -16,7 +16,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
-	"tributary/internal/kafka"
 	"tributary/schemas"
 	historysql "tributary/sql/history"
 )
@@ -24,7 +23,6 @@ import (
 // RebuildOptions say how the history is filled again. Zero values get the
 // defaults named.
 type RebuildOptions struct {
-	Prefix string // of the topic
 	// Batch is how many rows are inserted at once; default 50,000. Each worker
 	// has one batch in memory.
 	Batch int
@@ -57,8 +55,8 @@ var ErrWouldLose = errors.New("the history has rows that the log has no records 
 // however long the log is.
 const MemoryLimit = 350 << 20
 
-// shadowPrefix begins the names of tables that rebuilds fill.
-const shadowPrefix = "event_rebuild_"
+// builtPrefix begins the names of tables that rebuilds fill.
+const builtPrefix = "event_rebuild_"
 
 // Rebuild fills a new table from the log and puts it in the place of event, in
 // one step: whoever reads sees the one or the other. The sink may go on: it
@@ -66,7 +64,7 @@ const shadowPrefix = "event_rebuild_"
 // there; a row that it had on its way for the old table is refused by the new
 // one, which has another generation. A rebuild that was killed leaves a table
 // that the next one drops.
-func (h *History) Rebuild(ctx context.Context, connect kafka.Factory, o RebuildOptions) (Rebuilt, error) {
+func (h *History) Rebuild(ctx context.Context, o RebuildOptions) (Rebuilt, error) {
 	if o.Batch <= 0 {
 		o.Batch = 50_000
 	}
@@ -78,8 +76,8 @@ func (h *History) Rebuild(ctx context.Context, connect kafka.Factory, o RebuildO
 	if err != nil {
 		return Rebuilt{}, err
 	}
-	r := &rebuild{o: o, h: h, conn: conn, connect: connect, topic: kafka.TopicName(o.Prefix, schemas.StatusChangedTopic), done: map[int32]int64{}}
-	if r.client, err = connect(); err != nil {
+	r := &rebuild{o: o, h: h, conn: conn, topic: h.topic(), done: map[int32]int64{}}
+	if r.client, err = h.deps.Connect(); err != nil {
 		return Rebuilt{}, fmt.Errorf("rebuild the history: %w", err)
 	}
 	defer r.client.Close()
@@ -95,10 +93,9 @@ type rebuild struct {
 	o          RebuildOptions
 	h          *History
 	conn       *link
-	connect    kafka.Factory
 	client     *kgo.Client
 	topic      string // full name
-	shadow     string
+	built      string // the table that is filled beside the live one
 	generation uint64
 	done       map[int32]int64 // where each partition is read on
 	rows       atomic.Int64
@@ -116,13 +113,13 @@ func (r *rebuild) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := r.makeShadow(ctx); err != nil {
+	if err := r.makeTable(ctx); err != nil {
 		return err
 	}
 	exchanged := false
 	defer func() {
 		if exchanged || ctx.Err() == nil {
-			if derr := r.drop(context.WithoutCancel(ctx), r.shadow); err == nil {
+			if derr := r.drop(context.WithoutCancel(ctx), r.built); err == nil {
 				err = derr
 			}
 		}
@@ -159,7 +156,7 @@ func (r *rebuild) run(ctx context.Context) (err error) {
 	if r.o.beforeExchange != nil {
 		r.o.beforeExchange()
 	}
-	if err := r.conn.Exec(ctx, "EXCHANGE TABLES "+liveTable+" AND `"+r.shadow+"`"); err != nil {
+	if err := r.conn.Exec(ctx, "EXCHANGE TABLES "+liveTable+" AND `"+r.built+"`"); err != nil {
 		return fmt.Errorf("put the new table in the old one's place: %w", err)
 	}
 	exchanged = true
@@ -204,13 +201,13 @@ func (r *rebuild) loses(ctx context.Context, log map[int32]interval, id [16]byte
 	return same, nil
 }
 
-// makeShadow makes the new table, and drops what rebuilds before it have left.
+// makeTable makes the new table, and drops what rebuilds before it have left.
 // One that is still at work fails for it.
-func (r *rebuild) makeShadow(ctx context.Context) error {
+func (r *rebuild) makeTable(ctx context.Context) error {
 	var left []struct {
 		Name string `ch:"name"`
 	}
-	if err := r.conn.Select(ctx, &left, "SELECT name FROM system.tables WHERE database = currentDatabase() AND startsWith(name, ?)", shadowPrefix); err != nil {
+	if err := r.conn.Select(ctx, &left, "SELECT name FROM system.tables WHERE database = currentDatabase() AND startsWith(name, ?)", builtPrefix); err != nil {
 		return fmt.Errorf("look for what other rebuilds have left: %w", err)
 	}
 	for _, t := range left {
@@ -224,15 +221,15 @@ func (r *rebuild) makeShadow(ctx context.Context) error {
 		return err
 	}
 	r.generation = binary.BigEndian.Uint64(random[:])
-	r.shadow = fmt.Sprintf("%s%016x", shadowPrefix, r.generation)
-	if err := historysql.CreateEvent(ctx, r.conn, r.shadow, r.generation); err != nil {
+	r.built = fmt.Sprintf("%s%016x", builtPrefix, r.generation)
+	if err := historysql.CreateEvent(ctx, r.conn, r.built, r.generation); err != nil {
 		return err
 	}
-	return historysql.Expire(ctx, r.conn, r.shadow, r.h.cfg.Retention.D())
+	return historysql.Expire(ctx, r.conn, r.built, r.h.cfg.Retention.D())
 }
 
 func (r *rebuild) drop(ctx context.Context, table string) error {
-	if !strings.HasPrefix(table, shadowPrefix) {
+	if !strings.HasPrefix(table, builtPrefix) {
 		return fmt.Errorf("%s is no table of a rebuild", table)
 	}
 	// A server refuses by default to drop what is large.
@@ -261,7 +258,7 @@ func (r *rebuild) fill(ctx context.Context, log map[int32]interval) error {
 	}
 	g.Go(func() error {
 		defer close(read)
-		return readLog(working, r.connect, r.topic, want, func(_ int32, records []*kgo.Record) error {
+		return readLog(working, r.h.deps.Connect, r.topic, want, func(_ int32, records []*kgo.Record) error {
 			for piece := range slices.Chunk(records, pieceRows) {
 				select {
 				case read <- piece:
@@ -290,7 +287,7 @@ func (r *rebuild) follow(ctx context.Context) error {
 		limits = append(limits, fmt.Sprintf("partition = %d AND offset >= %d", p, next))
 	}
 	if err := r.conn.Exec(ctx, fmt.Sprintf("INSERT INTO %s (%s, generation) SELECT %[2]s, toUInt64(%d) FROM `%s` WHERE topic = ? AND (%s)",
-		liveTable, columnList(), r.generation, r.shadow, strings.Join(limits, " OR ")), schemas.StatusChangedTopic); err != nil {
+		liveTable, columnList(), r.generation, r.built, strings.Join(limits, " OR ")), schemas.StatusChangedTopic); err != nil {
 		return fmt.Errorf("take over the last rows: %w", err)
 	}
 	return nil

@@ -18,8 +18,7 @@ import (
 
 func (l *testLog) rebuild(t testing.TB, h *History, o RebuildOptions) Rebuilt {
 	t.Helper()
-	o.Prefix = l.prefix
-	out, err := h.Rebuild(t.Context(), l.connect, o)
+	out, err := l.reader(h).Rebuild(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +175,7 @@ func TestRebuildFromATopicMadeAnew(t *testing.T) {
 	if v, differences, _ := l.verify(t, h); v.Equal() || differences[0].Kind != NewTopic {
 		t.Errorf("another topic: %+v, %+v", v, differences)
 	}
-	if _, err := h.Rebuild(t.Context(), l.connect, RebuildOptions{Prefix: l.prefix}); !errors.Is(err, ErrWouldLose) {
+	if _, err := l.reader(h).Rebuild(t.Context(), RebuildOptions{}); !errors.Is(err, ErrWouldLose) {
 		t.Errorf("got %v, want that rows would be lost", err)
 	}
 	l.rebuild(t, h, RebuildOptions{Force: true})
@@ -202,7 +201,7 @@ func TestRebuildKeepsWhatOnlyTheHistoryHas(t *testing.T) {
 	if v, _, rollups := l.verify(t, h); !v.Equal() || v.Complete() || v.Older != 20 || v.LogRecords != 30 || rollups[0].Skipped == "" {
 		t.Errorf("a log that begins later: %+v, %+v", v, rollups)
 	}
-	if _, err := h.Rebuild(t.Context(), l.connect, RebuildOptions{Prefix: l.prefix}); !errors.Is(err, ErrWouldLose) {
+	if _, err := l.reader(h).Rebuild(t.Context(), RebuildOptions{}); !errors.Is(err, ErrWouldLose) {
 		t.Errorf("got %v, want that rows would be lost", err)
 	}
 	if n := scan[uint64](t, conn, "SELECT count() FROM log"); n != 50 {
@@ -222,14 +221,14 @@ func TestRebuildAfterAKill(t *testing.T) {
 	l.store(t, h)
 	ctx, kill := context.WithCancel(t.Context())
 	defer kill()
-	if _, err := another(t, h).Rebuild(ctx, l.connect, RebuildOptions{Prefix: l.prefix, Batch: 10, beforeExchange: kill}); err == nil {
+	if _, err := l.reader(another(t, h)).Rebuild(ctx, RebuildOptions{Batch: 10, beforeExchange: kill}); err == nil {
 		t.Fatal("a rebuild that was killed succeeded")
 	}
 	l.equal(t, h)
 	if n := scan[uint64](t, conn, "SELECT count() FROM system.tables WHERE database = currentDatabase() AND startsWith(name, 'event_rebuild_')"); n != 1 {
 		t.Fatalf("%d tables are left, want one", n)
 	}
-	if out := l.rebuild(t, h, RebuildOptions{}); len(out.Dropped) != 1 || !strings.HasPrefix(out.Dropped[0], shadowPrefix) || out.Rows != 100 {
+	if out := l.rebuild(t, h, RebuildOptions{}); len(out.Dropped) != 1 || !strings.HasPrefix(out.Dropped[0], builtPrefix) || out.Rows != 100 {
 		t.Errorf("%+v", out)
 	}
 	l.equal(t, h)

@@ -11,14 +11,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"tributary/internal/kafka"
 	"tributary/schemas"
 )
 
 // VerifyOptions say how the history is compared with the log. Zero values get
 // the defaults named.
 type VerifyOptions struct {
-	Prefix string // of the topic
 	// Range is how many offsets have one checksum; default 100,000.
 	Range int64
 	// Explain bounds how many rows that differ are named and explained; the
@@ -103,7 +101,6 @@ type verification struct {
 	o       VerifyOptions
 	h       *History
 	conn    *link
-	connect kafka.Factory
 	topic   string // full name
 	expired time.Time
 	out     Verified
@@ -115,7 +112,7 @@ type verification struct {
 // Verify compares every record of the log with its row, up to the offset that
 // both have: the log may grow and the history follow meanwhile. It errors where
 // the comparison can't be made; what is different is in the result.
-func (h *History) Verify(ctx context.Context, connect kafka.Factory, o VerifyOptions) (out Verified, err error) {
+func (h *History) Verify(ctx context.Context, o VerifyOptions) (out Verified, err error) {
 	if o.Range <= 0 {
 		o.Range = 100_000
 	}
@@ -129,7 +126,7 @@ func (h *History) Verify(ctx context.Context, connect kafka.Factory, o VerifyOpt
 	if err != nil {
 		return out, err
 	}
-	v := &verification{o: o, h: h, conn: conn, connect: connect, topic: kafka.TopicName(o.Prefix, schemas.StatusChangedTopic)}
+	v := &verification{o: o, h: h, conn: conn, topic: h.topic()}
 	if h.cfg.Retention > 0 {
 		v.expired = o.Now().Add(-h.cfg.Retention.D())
 	}
@@ -142,7 +139,7 @@ func (h *History) Verify(ctx context.Context, connect kafka.Factory, o VerifyOpt
 }
 
 func (v *verification) run(ctx context.Context) error {
-	client, err := v.connect()
+	client, err := v.h.deps.Connect()
 	if err != nil {
 		return fmt.Errorf("verify the history: %w", err)
 	}
@@ -323,7 +320,7 @@ func (v *verification) partition(ctx context.Context, p int32, i interval) error
 		at = interval{at.to, v.end(i, at.to)}
 		return err
 	}
-	err := readLog(ctx, v.connect, v.topic, map[int32]interval{p: i}, func(_ int32, records []*kgo.Record) error {
+	err := readLog(ctx, v.h.deps.Connect, v.topic, map[int32]interval{p: i}, func(_ int32, records []*kgo.Record) error {
 		hashes, err := v.hash(records)
 		if err != nil {
 			return err

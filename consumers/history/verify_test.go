@@ -52,6 +52,12 @@ func logOn(t testing.TB, brokers []string, partitions int32) *testLog {
 	return l
 }
 
+// reader is a history whose log this is.
+func (l *testLog) reader(h *History) *History {
+	h.deps.Connect, h.deps.Prefix = l.connect, l.prefix
+	return h
+}
+
 func (l *testLog) create(t testing.TB, partitions int32) {
 	t.Helper()
 	enginetest.Topics(t, l.client, partitions, nil, l.topic)
@@ -129,7 +135,7 @@ func (l *testLog) verify(t testing.TB, h *History) (Verified, []Difference, []Ro
 	t.Helper()
 	var differences []Difference
 	var rollups []Rollup
-	v, err := h.Verify(t.Context(), l.connect, VerifyOptions{Prefix: l.prefix, Range: 25, Scratch: t.TempDir(),
+	v, err := l.reader(h).Verify(t.Context(), VerifyOptions{Range: 25, Scratch: t.TempDir(),
 		Difference: func(d Difference) error { differences = append(differences, d); return nil },
 		Rollup:     func(r Rollup) error { rollups = append(rollups, r); return nil }})
 	if err != nil {

@@ -36,7 +36,7 @@ const rebuildLock = 0x7472_6962_7265_6275
 const (
 	closeEnough  = 200 // positions behind the live warehouse, from when on its lease is taken
 	maxRounds    = 20  // of catching up before
-	shadowEpoch  = 1   // of the lease in the shadow, which nobody else asks for
+	builtEpoch   = 1   // of the lease in the schema that is built, which nobody else asks for
 	renewDivisor = 3   // a lease is renewed so often in its time
 )
 
@@ -106,17 +106,17 @@ func (r *Rebuild) Verify(ctx context.Context, each func(warehouse.TableCompariso
 	return r.report, err
 }
 
-// beside builds the shadow and calls end once it holds what the live warehouse
-// holds, under insert's lease. The shadow is dropped in any case.
+// beside fills the schema Built and calls end once it holds what the live warehouse
+// holds, under insert's lease. The schema is dropped in any case.
 func (r *Rebuild) beside(ctx context.Context, end func(context.Context, *pgxpool.Conn, *takeover) error) error {
 	r.began = time.Now()
-	room := beside.Room{Pool: r.In.deps.Pool, Lock: rebuildLock, Busy: ErrRebuilding, Schemas: []string{warehouse.Shadow, warehouse.Replaced}}
+	room := beside.Room{Pool: r.In.deps.Pool, Lock: rebuildLock, Busy: ErrRebuilding, Schemas: []string{warehouse.Built, warehouse.Replaced}}
 	return room.Use(ctx, func(conn *pgxpool.Conn) error {
 		return r.build(ctx, func(ctx context.Context, live *takeover) error { return end(ctx, conn, live) })
 	})
 }
 
-// build fills the shadow and calls end under insert's lease.
+// build fills the schema Built and calls end under insert's lease.
 func (r *Rebuild) build(ctx context.Context, end func(context.Context, *takeover) error) error {
 	if err := r.prepare(ctx); err != nil {
 		return err
@@ -137,7 +137,7 @@ func (r *Rebuild) build(ctx context.Context, end func(context.Context, *takeover
 	return r.finish(ctx, work, end)
 }
 
-// prepare makes the shadow and finds out how far to go.
+// prepare makes the schema Built and finds out how far to go.
 func (r *Rebuild) prepare(ctx context.Context) error {
 	in := r.In
 	in.target = target{Target: warehouse.Target(), givenUp: map[int64]string{}, failed: map[string]bool{}}
@@ -158,10 +158,10 @@ func (r *Rebuild) prepare(ctx context.Context) error {
 		return err
 	}
 	in.settings += "; SET LOCAL synchronous_commit = off" // the swap waits for all of it
-	if err := warehouse.MakeShadow(ctx, in.deps.Pool, r.Profile, in.deps.Mapping); err != nil {
+	if err := warehouse.MakeBuilt(ctx, in.deps.Pool, r.Profile, in.deps.Mapping); err != nil {
 		return err
 	}
-	_, err = in.deps.Pool.Exec(ctx, "INSERT INTO "+warehouse.Shadow+".lease (name, holder, epoch, expires_at) VALUES ($1, 'rebuild', $2, 'infinity')", Stage, shadowEpoch)
+	_, err = in.deps.Pool.Exec(ctx, "INSERT INTO "+warehouse.Built+".lease (name, holder, epoch, expires_at) VALUES ($1, 'rebuild', $2, 'infinity')", Stage, builtEpoch)
 	if err != nil {
 		return fmt.Errorf("prepare the rebuild: %w", err)
 	}
@@ -242,7 +242,7 @@ func (r *Rebuild) catchUp(ctx context.Context, db *pgxpool.Conn) error {
 			return err
 		}
 		if round == 0 {
-			if err := warehouse.AnalyzeShadow(ctx, db); err != nil {
+			if err := warehouse.AnalyzeBuilt(ctx, db); err != nil {
 				return err
 			}
 		}
@@ -308,12 +308,12 @@ func explainMissing(err error) error {
 func (r *Rebuild) apply(ctx context.Context, db pg.Beginner, group []*item, due map[int64]bool) error {
 	defer release(group)
 	built := beside.DB{Beginner: db, Target: r.In.target.Target}
-	if err := r.In.guarded(ctx, built, shadowEpoch, r.at, group); err != nil {
+	if err := r.In.guarded(ctx, built, builtEpoch, r.at, group); err != nil {
 		return explainMissing(err)
 	}
 	last := group[len(group)-1]
 	if last.ev.What == schemas.PositionBatchEnd && !due[last.ev.Position] {
-		if err := r.In.end(ctx, built, shadowEpoch, last); err != nil {
+		if err := r.In.end(ctx, built, builtEpoch, last); err != nil {
 			return err
 		}
 	}

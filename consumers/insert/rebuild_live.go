@@ -122,7 +122,7 @@ func (t *takeover) keep(ctx context.Context, stop context.CancelCauseFunc, log *
 	})
 }
 
-// swap makes the shadow the live schema, if it stands where the live one does.
+// swap makes the schema Built the live one, if it stands where the live one does.
 func (r *Rebuild) swap(ctx context.Context, conn *pgxpool.Conn, live *takeover) error {
 	err := warehouse.Swap(ctx, conn, r.Profile, r.In.deps.Mapping, func(tx pgx.Tx) error {
 		if live != nil {
@@ -132,7 +132,7 @@ func (r *Rebuild) swap(ctx context.Context, conn *pgxpool.Conn, live *takeover) 
 			if r.at.position <= r.within(live.at-1) {
 				return fmt.Errorf("the rebuilt warehouse is at position %d, the live one at %d", r.at.position, live.at)
 			}
-			_, err := tx.Exec(ctx, "UPDATE "+warehouse.Shadow+".state SET epoch = $1", live.epoch)
+			_, err := tx.Exec(ctx, "UPDATE "+warehouse.Built+".state SET epoch = $1", live.epoch)
 			return err
 		}
 		there, err := warehouse.Exists(ctx, tx, warehouse.Schema)
@@ -149,7 +149,7 @@ func (r *Rebuild) swap(ctx context.Context, conn *pgxpool.Conn, live *takeover) 
 	return nil
 }
 
-// compare compares the shadow with the live schema in one snapshot, for which
+// compare compares the schema Built with the live one in one snapshot, for which
 // insertion is held up; it goes on while rows are compared.
 func (r *Rebuild) compare(ctx context.Context, conn *pgxpool.Conn, live *takeover, each func(warehouse.TableComparison) error) error {
 	return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {

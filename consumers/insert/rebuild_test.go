@@ -167,7 +167,7 @@ func (r *rebuilt) ids() (ids []string) {
 
 // left are schemas that a rebuild has left.
 func (r *rebuilt) left() []string {
-	return r.texts("SELECT nspname FROM pg_namespace WHERE nspname IN ($1, $2)", warehouse.Shadow, warehouse.Replaced)
+	return r.texts("SELECT nspname FROM pg_namespace WHERE nspname IN ($1, $2)", warehouse.Built, warehouse.Replaced)
 }
 
 // A warehouse of a corpus, verified and rebuilt, is the same in every row of

@@ -6,6 +6,12 @@
 // written for the live schema reach the other through a Target. Compare says in
 // which rows two tables differ. Lock and Swap put the new schema in place, with
 // the rights that people have to the old one.
+//
+// The history is rebuilt beside too, but not by this package: ClickHouse exchanges
+// two tables in one step, and rights go by a table's name, so that nothing has to be
+// locked, carried over or refused. Of several rebuilds at once the last one drops
+// what the others have. Rows are compared with the log's records by sums of hashes,
+// since the log is in no table.
 package beside
 
 import (

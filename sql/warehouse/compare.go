@@ -12,7 +12,7 @@ import (
 // maxExamples is how many rows of each side a comparison shows of a table.
 const maxExamples = 5
 
-// TableComparison says how a table of the shadow compares to the live one.
+// TableComparison says how a table that was built beside compares to the live one.
 type TableComparison struct {
 	Table   string `json:"table"`
 	Live    int64  `json:"live"`    // rows of the live table
@@ -25,7 +25,7 @@ type TableComparison struct {
 	OnlyRebuilt []string `json:"only_rebuilt,omitempty"`
 }
 
-// Compare compares each table of the shadow with the live one: every column of
+// Compare compares each table that was built beside with the live one: every column of
 // every row, but not the state of running members. q is to be a transaction
 // that sees both at the same position. each is called table by table.
 func Compare(ctx context.Context, q pg.Querier, each func(TableComparison) error) error {
@@ -40,7 +40,7 @@ func Compare(ctx context.Context, q pg.Querier, each func(TableComparison) error
 	for _, name := range beside.Names(built) {
 		c := TableComparison{Table: name, OnlyRebuilt: []string{"the table: the live warehouse has none of this name"}}
 		if l, there := live[name]; there {
-			if c, err = compareTable(ctx, q, beside.Pair{Live: Schema, Built: Shadow, Table: name, Shape: l.Common(built[name])}); err != nil {
+			if c, err = compareTable(ctx, q, beside.Pair{Live: Schema, Built: Built, Table: name, Shape: l.Common(built[name])}); err != nil {
 				return err
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"tributary/sql/beside"
 )
 
-// Swap makes the shadow the live schema, in one transaction: leases, what waits
+// Swap makes the schema Built the live one, in one transaction: leases, what waits
 // in the outbox, and the tries stay those of the live one; so do the rights that
 // were granted. check is done first, in the same transaction. Whoever reads sees
 // the one or the other. The schema that was live is left as Replaced.
@@ -32,7 +32,7 @@ func swap(ctx context.Context, tx pgx.Tx, p *profile, check func(pgx.Tx) error) 
 		return err
 	}
 	// Of a schema that was dropped and partly made anew nothing is kept.
-	s := beside.Swap{Live: Schema, Built: Shadow}
+	s := beside.Swap{Live: Schema, Built: Built}
 	live, err := Exists(ctx, tx, Schema)
 	if err != nil {
 		return err
@@ -48,13 +48,13 @@ func swap(ctx context.Context, tx pgx.Tx, p *profile, check func(pgx.Tx) error) 
 	if err := check(tx); err != nil {
 		return err
 	}
-	keep := "DELETE FROM " + Shadow + ".lease; DELETE FROM " + Shadow + ".try"
+	keep := "DELETE FROM " + Built + ".lease; DELETE FROM " + Built + ".try"
 	if live {
 		// What people have asked for by hand, and no batch end has done yet.
-		keep = "INSERT INTO " + Shadow + ".recheck (centre, test) SELECT centre, test FROM warehouse.recheck ON CONFLICT DO NOTHING"
+		keep = "INSERT INTO " + Built + ".recheck (centre, test) SELECT centre, test FROM warehouse.recheck ON CONFLICT DO NOTHING"
 	}
 	if _, err := tx.Exec(ctx, keep); err != nil {
-		return fmt.Errorf("prepare %s: %w", Shadow, err)
+		return fmt.Errorf("prepare %s: %w", Built, err)
 	}
 	if err := s.In(ctx, tx); err != nil {
 		return err
@@ -66,7 +66,7 @@ func swap(ctx context.Context, tx pgx.Tx, p *profile, check func(pgx.Tx) error) 
 // exchange is the swap with a live schema. A schema that only older members have
 // migrated has no table for the dead letters of its outbox.
 func exchange(ctx context.Context, tx pgx.Tx) (beside.Swap, error) {
-	s := beside.Swap{Live: Schema, Built: Shadow, Replaced: Replaced, Moves: []string{"outbox", "lease", "try"}}
+	s := beside.Swap{Live: Schema, Built: Built, Replaced: Replaced, Moves: []string{"outbox", "lease", "try"}}
 	var letters bool
 	if err := tx.QueryRow(ctx, "SELECT to_regclass('warehouse.outbox_letter') IS NOT NULL").Scan(&letters); err != nil {
 		return s, fmt.Errorf("look for the dead letters of the outbox: %w", err)

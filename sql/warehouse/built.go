@@ -13,17 +13,17 @@ import (
 	"tributary/sql/beside"
 )
 
-// Shadow is the schema that a rebuild fills beside the live one.
-const Shadow = "warehouse_rebuild"
+// Built is the schema that a rebuild fills beside the live one.
+const Built = "warehouse_rebuild"
 
 // Replaced is the schema that was live before a rebuild; it is dropped as soon
 // as nobody reads it any more.
 const Replaced = "warehouse_replaced"
 
 // Target is where statements act in a rebuild that are written for the live schema.
-func Target() beside.Target { return beside.Target{From: Schema, To: Shadow} }
+func Target() beside.Target { return beside.Target{From: Schema, To: Built} }
 
-// Exists tells whether a schema of the warehouse is there: Schema, Shadow or
+// Exists tells whether a schema of the warehouse is there: Schema, Built or
 // Replaced.
 func Exists(ctx context.Context, q pg.Querier, schema string) (bool, error) {
 	var there bool
@@ -55,15 +55,15 @@ func Applied(ctx context.Context, q pg.Querier, position int64, digest []byte) (
 	return applied, nil
 }
 
-// MakeShadow makes the schema Shadow anew: empty, with the tables and views of
+// MakeBuilt makes the schema Built anew: empty, with the tables and views of
 // the profile. What people have put into the profile's own lists in the live
 // schema, which no order tells of, is taken over.
-func MakeShadow(ctx context.Context, pool *pgxpool.Pool, fsys fs.FS, m *mapping.Mapping) error {
+func MakeBuilt(ctx context.Context, pool *pgxpool.Pool, fsys fs.FS, m *mapping.Mapping) error {
 	sub, err := fs.Sub(files, "migrations")
 	if err != nil {
 		return fmt.Errorf("migrations of the warehouse: %w", err)
 	}
-	if err := pg.Migrate(ctx, pool, Shadow, Target().Files(sub)); err != nil {
+	if err := pg.Migrate(ctx, pool, Built, Target().Files(sub)); err != nil {
 		return err
 	}
 	p, err := readProfile(fsys, m)
@@ -84,7 +84,7 @@ func MakeShadow(ctx context.Context, pool *pgxpool.Pool, fsys fs.FS, m *mapping.
 	if err != nil {
 		return err
 	}
-	if err := beside.Strangers(ctx, pool, Schema, Shadow, names); err != nil {
+	if err := beside.Strangers(ctx, pool, Schema, Built, names); err != nil {
 		return err
 	}
 	return pg.InTx(ctx, pool, func(tx pgx.Tx) error { return carryLists(ctx, tx) })
@@ -94,14 +94,14 @@ func MakeShadow(ctx context.Context, pool *pgxpool.Pool, fsys fs.FS, m *mapping.
 // that its SQL fills when it makes them.
 func carryLists(ctx context.Context, tx pgx.Tx) error {
 	var tables []string
-	if err := tx.QueryRow(ctx, "SELECT tables FROM "+Shadow+".profile").Scan(&tables); err != nil {
+	if err := tx.QueryRow(ctx, "SELECT tables FROM "+Built+".profile").Scan(&tables); err != nil {
 		return fmt.Errorf("read the profile's tables: %w", err)
 	}
 	live, err := beside.Shapes(ctx, tx, Schema)
 	if err != nil {
 		return err
 	}
-	built, err := beside.Shapes(ctx, tx, Shadow)
+	built, err := beside.Shapes(ctx, tx, Built)
 	if err != nil {
 		return err
 	}
@@ -112,13 +112,13 @@ func carryLists(ctx context.Context, tx pgx.Tx) error {
 		}
 		id := pgx.Identifier{name}.Sanitize()
 		var list bool
-		if err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+Shadow+"."+id+")").Scan(&list); err != nil {
+		if err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+Built+"."+id+")").Scan(&list); err != nil {
 			return fmt.Errorf("look at the list %s: %w", name, err)
 		}
 		if !list {
 			continue
 		}
-		if _, err := tx.Exec(ctx, fmt.Sprintf("DELETE FROM %[1]s.%[2]s; INSERT INTO %[1]s.%[2]s (%[3]s) SELECT %[3]s FROM %[4]s.%[2]s", Shadow, id, l.Common(built[name]).List(), Schema)); err != nil {
+		if _, err := tx.Exec(ctx, fmt.Sprintf("DELETE FROM %[1]s.%[2]s; INSERT INTO %[1]s.%[2]s (%[3]s) SELECT %[3]s FROM %[4]s.%[2]s", Built, id, l.Common(built[name]).List(), Schema)); err != nil {
 			return fmt.Errorf("take over the list %s: %w", name, err)
 		}
 	}
@@ -134,21 +134,21 @@ func own(ctx context.Context, q pg.Querier) (names []string, err error) {
 	return names, nil
 }
 
-// shapes are the tables of the shadow, but for those that hold the state of running
+// shapes are the tables of the schema Built, but for those that hold the state of running
 // members, and for the chain, which is judged with the log.
 func shapes(ctx context.Context, q pg.Querier) (map[string]beside.Shape, error) {
-	return beside.Shapes(ctx, q, Shadow, "state", "chain", "try", "lease", "outbox", "outbox_letter", "profile", "schema_version")
+	return beside.Shapes(ctx, q, Built, "state", "chain", "try", "lease", "outbox", "outbox_letter", "profile", "schema_version")
 }
 
-// AnalyzeShadow lets the planner know what the shadow holds, so that nobody
+// AnalyzeBuilt lets the planner know what the schema Built holds, so that nobody
 // waits for that after the swap.
-func AnalyzeShadow(ctx context.Context, q pg.Querier) error {
+func AnalyzeBuilt(ctx context.Context, q pg.Querier) error {
 	tables, err := shapes(ctx, q)
 	if err != nil {
 		return err
 	}
 	for _, name := range beside.Names(tables) {
-		if _, err := q.Exec(ctx, "ANALYZE "+pgx.Identifier{Shadow, name}.Sanitize()); err != nil {
+		if _, err := q.Exec(ctx, "ANALYZE "+pgx.Identifier{Built, name}.Sanitize()); err != nil {
 			return fmt.Errorf("analyze %s: %w", name, err)
 		}
 	}
