@@ -41,7 +41,7 @@ test-kafka: engines servers kafka-fetch ## tests of runtime, roles and whole pro
 # the Python clients from PyPI, each file pinned and checked. The short form takes
 # the newest tools, and the embedded broker's door.
 .PHONY: test-clients
-test-clients: clients kafka-fetch test-clients-sql ## every cell of docs/reference/clients.md, tried with the real tool; SQL's and BI's tools too
+test-clients: clients kafka-fetch test-clients-sql ## every cell of docs/reference/clients.md and sql-clients.md, tried with the real tool
 	TRIBUTARY_CLIENTS=all $(GO) test -count=1 -timeout 30m -v -run TestClients ./test/clients/kafka
 
 .PHONY: test-clients-short

@@ -2,6 +2,8 @@ package sql
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/internal/engine"
@@ -83,26 +86,12 @@ func (p place) run(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-func holds(t *testing.T, out string, wants ...string) {
-	t.Helper()
-	for _, want := range wants {
-		if !strings.Contains(out, want) {
-			t.Errorf("%q is missing from:\n%s", want, out)
-		}
-	}
-}
-
 func TestPsql(t *testing.T) {
 	p := open(t)
-	out := p.run(t, "psql", "-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", "\\dv tracker.*", "-c", "\\d tracker.phase", "-c", "\\dn", "-c", "\\l", "-c", "SELECT count(*) || ' phases' FROM tracker.phase",
-		"-c", "\\copy (SELECT short_name FROM tracker.phase ORDER BY id LIMIT 1) TO STDOUT WITH CSV", "-c", "\\set FETCH_COUNT 3", "-c", "SELECT short_name FROM tracker.phase")
-	holds(t, out, "tracker|file|view", "short_name", "11 phases", "zip_name", "qc")
-	if _, err := exec.LookPath("psql"); err == nil {
-		cmd := exec.CommandContext(t.Context(), "psql", "-X", "-c", "DELETE FROM tracker.phase", p.url())
-		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "permission denied") && !strings.Contains(string(out), "read-only") {
-			t.Errorf("a deletion: %v, %s", err, out)
-		}
-	}
+	out := p.run(t, "psql", "-X", "-A", "-t", "-c", "\\dv tracker.*", "-c", "\\d tracker.phase", "-c", "\\dn", "-c", "\\l", "-c", "SELECT count(*) || ' phases' FROM tracker.phase",
+		"-c", "\\copy (SELECT 'copied: ' || short_name FROM tracker.phase ORDER BY id LIMIT 1) TO STDOUT WITH CSV", "-c", "\\set FETCH_COUNT 3", "-c", "SELECT short_name FROM tracker.phase",
+		"-c", "SET default_transaction_read_only = off", "-c", "DELETE FROM tracker.phase", "-c", "SELECT 1")
+	holds(t, psql, out)
 }
 
 // The driver of DBeaver and Metabase, with what these ask it.
@@ -112,8 +101,7 @@ func TestJDBC(t *testing.T) {
 		t.Skip("the driver is not there: run make test-clients-sql")
 	}
 	p := open(t)
-	holds(t, p.run(t, "java", "-cp", jar, "testdata/Metadata.java", "jdbc:postgresql://"+net.JoinHostPort(p.host, p.port)+"/tributary", pgdoor.User, p.password),
-		"schemas: tracker", "view: file", "table: phase", "column: phase.last_update timestamptz", "key: phase.id", "reference: zip_download", "rows by portal: 11", "prepared: 11", "zone: true", "cancelled: 57014", "written: refused")
+	holds(t, jdbc, p.run(t, "java", "-cp", jar, "testdata/Metadata.java", "jdbc:postgresql://"+net.JoinHostPort(p.host, p.port)+"/tributary", pgdoor.User, p.password))
 }
 
 func TestPsycopg(t *testing.T) {
@@ -122,7 +110,7 @@ func TestPsycopg(t *testing.T) {
 	if exec.Command(python, "-c", "import psycopg2").Run() != nil {
 		t.Skip("psycopg is not installed: run make test-clients-sql")
 	}
-	holds(t, p.run(t, python, "testdata/read.py"), "rows: 11", "zone: True", "refused: True")
+	holds(t, psycopg, p.run(t, python, "testdata/read.py"))
 }
 
 func TestODBC(t *testing.T) {
@@ -131,15 +119,15 @@ func TestODBC(t *testing.T) {
 		t.Skip("unixODBC is not installed: run make test-clients-sql")
 	}
 	dsn := "DRIVER={PostgreSQL Unicode};SERVER=" + p.host + ";PORT=" + p.port + ";DATABASE=tributary;UID=" + pgdoor.User + ";PWD=" + p.password + ";SSLmode=disable"
-	out := p.run(t, "sh", "-c", "printf 'help\\nhelp phase\\nSELECT short_name, last_update FROM tracker.phase\\n' | isql -b -d, -k '"+dsn+"'")
-	holds(t, out, "phase", "zip_name", "overview")
+	// What is refused ends isql, and is said where errors are.
+	holds(t, odbc, p.run(t, "sh", "-c", "printf 'help\\nSELECT short_name, last_update FROM tracker.phase\\nSET default_transaction_read_only = off\\nDELETE FROM tracker.phase\\n' | isql -v -b -c -d, -k '"+dsn+";ReadOnly=0' 2>&1 || true"))
 }
 
 // What Grafana's Postgres source sends: its macros as it expands them, and what
 // its editor asks for.
 func TestGrafana(t *testing.T) {
-	p := open(t)
-	pool := pgxPool(t, p)
+	pool := pgxPool(t, open(t))
+	var out strings.Builder
 	for _, sql := range []string{
 		"SELECT 1", "SELECT current_setting('server_version_num')::int/100 AS version",
 		"SELECT quote_ident(table_name) FROM information_schema.tables WHERE quote_ident(table_schema) NOT IN ('information_schema', 'pg_catalog', '_timescaledb_cache')",
@@ -158,17 +146,16 @@ func TestGrafana(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", sql, err)
 			}
-			if rows.FieldDescriptions()[0].Name != "time" {
-				continue
+			if at, ok := values[0].(time.Time); ok && !at.IsZero() {
+				values[0] = rows.FieldDescriptions()[0].Name
 			}
-			if at, ok := values[0].(time.Time); ok && at.IsZero() {
-				t.Errorf("%s: a time of %v", sql, at)
-			}
+			fmt.Fprintf(&out, "%v;", values[0])
 		}
 		if rows.Close(); rows.Err() != nil {
 			t.Errorf("%s: %v", sql, rows.Err())
 		}
 	}
+	holds(t, grafana, out.String())
 }
 
 // A pool prepares statements, reads binary values and cancels by context.
@@ -184,17 +171,16 @@ func TestPgx(t *testing.T) {
 		t.Fatal(err)
 	}
 	phases, err := pgx.CollectRows(rows, pgx.RowToStructByName[phase])
-	if err != nil || len(phases) != 11 || phases[0].ShortName != "zip_name" || phases[0].LastUpdate.IsZero() {
+	if err != nil || len(phases) == 0 || phases[0].ShortName != "zip_name" || phases[0].LastUpdate.IsZero() {
 		t.Errorf("phases %v, %v", phases, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := pool.Exec(ctx, "SELECT pg_sleep(1000)"); err == nil {
-		t.Error("a statement that was cancelled ended well")
-	}
-	if err := pool.Ping(t.Context()); err != nil {
-		t.Error(err)
-	}
+	_, slept := pool.Exec(ctx, "SELECT pg_sleep(1000)")
+	again := pool.Ping(t.Context())
+	_, deleted := pool.Exec(t.Context(), "DELETE FROM tracker.phase")
+	var refusal *pgconn.PgError
+	holds(t, goPgx, fmt.Sprintf("phases: %d, cancelled: %t, goes on: %t, refused: %t", len(phases), slept != nil, again == nil, errors.As(deleted, &refusal)))
 }
 
 func pgxPool(t *testing.T, p place) *pgxpool.Pool {
