@@ -36,6 +36,15 @@ func (r *Rows) Add(pairs ...any) {
 	r.Values = append(r.Values, row)
 }
 
+// Insert is the statement that inserts one row, whose values are its parameters.
+func (r *Rows) Insert(table string) string {
+	places := make([]string, len(r.Columns))
+	for i := range places {
+		places[i] = fmt.Sprint("$", i+1)
+	}
+	return "INSERT INTO " + table + " (" + strings.Join(r.Columns, ", ") + ") VALUES (" + strings.Join(places, ", ") + ")"
+}
+
 // Copy copies the rows into a table of a transaction.
 func (r *Rows) Copy(ctx context.Context, tx pgx.Tx, table ...string) error {
 	if len(r.Values) == 0 {

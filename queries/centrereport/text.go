@@ -1,7 +1,6 @@
 package centrereport
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"strings"
@@ -14,9 +13,9 @@ import (
 // WriteText writes the report as plain text of UTF-8. Names and messages that
 // others chose can't move a terminal's cursor or hide what they say.
 func (r *Report) WriteText(w io.Writer) error {
-	p := &writer{w: bufio.NewWriterSize(w, 64<<10)}
-	p.line("%s", r.title())
-	p.line("%s", r.subtitle())
+	p := writer{screen.NewWriter(w)}
+	p.Line("%s", r.title())
+	p.Line("%s", r.subtitle())
 	p.summary(r)
 	p.problems(r)
 	p.pending(r)
@@ -26,12 +25,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	p.meanings(r)
 	p.heading("The phases, in order")
 	for _, m := range r.Phases {
-		p.line("%s: %s", m.Name, m.Meaning)
+		p.Line("%s: %s", m.Name, m.Meaning)
 	}
-	if p.err != nil {
-		return fmt.Errorf("write the report: %w", p.err)
-	}
-	return p.w.Flush()
+	return p.Flush()
 }
 
 // title names the centre.
@@ -51,69 +47,54 @@ func (r *Report) subtitle() string {
 	return text + ", about all files"
 }
 
-// writer writes lines and keeps the first error.
-type writer struct {
-	w   *bufio.Writer
-	err error
+// writer writes lines for people.
+type writer struct{ *screen.Writer }
+
+func (p writer) heading(text string) {
+	p.Line("\n%s\n%s", text, strings.Repeat("-", len(text)))
 }
 
-// line writes one line; strings among the arguments are made safe to print.
-func (p *writer) line(format string, args ...any) {
-	for i, a := range args {
-		if s, ok := a.(string); ok {
-			args[i] = screen.Line(s)
-		}
-	}
-	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
-	}
-}
-
-func (p *writer) heading(text string) {
-	p.line("\n%s\n%s", text, strings.Repeat("-", len(text)))
-}
-
-func (p *writer) table(header []string, rows [][]string) {
-	if p.err != nil || len(rows) == 0 {
+func (p writer) table(header []string, rows [][]string) {
+	if p.Err != nil || len(rows) == 0 {
 		return
 	}
-	out, err := report.NewOutput(p.w, report.Table, header...)
+	out, err := report.NewOutput(p.Writer, report.Table, header...)
 	for i := 0; err == nil && i < len(rows); i++ {
 		err = out.Row(nil, rows[i]...)
 	}
 	if err == nil {
 		err = out.Close()
 	}
-	p.err = err
+	p.Err = err
 }
 
-func (p *writer) left(n int64, what string) {
+func (p writer) left(n int64, what string) {
 	if n > 0 {
-		p.line("… and %d more %s that are not listed here", n, what)
+		p.Line("… and %d more %s that are not listed here", n, what)
 	}
 }
 
-func (p *writer) summary(r *Report) {
+func (p writer) summary(r *Report) {
 	p.heading("Summary")
 	for _, c := range []struct {
 		what   string
 		counts []report.Count
 	}{{"files", r.Files}, {"documents", r.Documents}} {
-		p.line("%d %s", Total(c.counts), c.what)
+		p.Line("%d %s", Total(c.counts), c.what)
 		for _, n := range c.counts {
-			p.line("  %d %s", n.Count, stands(n.Phase, n.Status))
+			p.Line("  %d %s", n.Count, stands(n.Phase, n.Status))
 		}
 	}
 	if len(r.Records) > 0 {
-		p.line("records that hold now")
+		p.Line("records that hold now")
 		for _, n := range r.Records {
-			p.line("  %d %s", n.Count, n.Table)
+			p.Line("  %d %s", n.Count, n.Table)
 		}
 	}
 	if len(r.Findings) > 0 {
-		p.line("open findings of data checks")
+		p.Line("open findings of data checks")
 		for _, n := range r.Findings {
-			p.line("  %d %s (%s)", n.Count, n.Test, n.Level)
+			p.Line("  %d %s (%s)", n.Count, n.Test, n.Level)
 		}
 	}
 }
@@ -121,27 +102,27 @@ func (p *writer) summary(r *Report) {
 // stands says where a file or a document stands.
 func stands(phase, status string) string { return "(" + phase + ", " + status + ")" }
 
-func (p *writer) problems(r *Report) {
+func (p writer) problems(r *Report) {
 	p.heading("What is wrong")
 	if len(r.Problems) == 0 {
-		p.line("Nothing that is known.")
+		p.Line("Nothing that is known.")
 	}
 	for _, f := range r.Problems {
-		p.line("\n%s/%s %s%s", f.Action, f.File, stands(f.Phase, f.Status), on(f.Last))
+		p.Line("\n%s/%s %s%s", f.Action, f.File, stands(f.Phase, f.Status), on(f.Last))
 		if f.Exception != "" {
-			p.line("  %s%s", f.Exception, after(": ", f.Message))
+			p.Line("  %s%s", f.Exception, after(": ", f.Message))
 		}
 		for _, d := range f.Documents {
-			p.line("  %s %s", d.Document, d.where())
+			p.Line("  %s %s", d.Document, d.where())
 			for _, e := range d.Errors {
-				p.line("    %s%s %s: %s%s", e.place(" "), e.Level, e.Name, e.Message, after(" — ", e.Record))
+				p.Line("    %s%s %s: %s%s", e.place(" "), e.Level, e.Name, e.Message, after(" — ", e.Record))
 			}
 			if d.Left > 0 {
-				p.line("    … and %d more", d.Left)
+				p.Line("    … and %d more", d.Left)
 			}
 		}
 		if f.DocumentsLeft > 0 {
-			p.line("  … and %d more documents", f.DocumentsLeft)
+			p.Line("  … and %d more documents", f.DocumentsLeft)
 		}
 	}
 	p.left(r.ProblemsLeft, "files")
@@ -180,21 +161,21 @@ func on(t time.Time) string {
 	return " on " + day(t)
 }
 
-func (p *writer) pending(r *Report) {
+func (p writer) pending(r *Report) {
 	p.heading("What is still pending")
 	if len(r.Pending) == 0 {
-		p.line("Nothing.")
+		p.Line("Nothing.")
 	}
 	for _, f := range r.Pending {
-		p.line("%s/%s %s since %s: %s", f.Action, f.File, stands(f.Phase, f.Status), day(f.Since), f.Reason)
+		p.Line("%s/%s %s since %s: %s", f.Action, f.File, stands(f.Phase, f.Status), day(f.Since), f.Reason)
 	}
 	p.left(r.PendingLeft, "files")
 }
 
-func (p *writer) loaded(r *Report) {
+func (p writer) loaded(r *Report) {
 	p.heading("What was loaded")
 	if len(r.Loaded) == 0 {
-		p.line("No file has been loaded whole.")
+		p.Line("No file has been loaded whole.")
 	}
 	rows := make([][]string, len(r.Loaded))
 	for i, f := range r.Loaded {
@@ -204,13 +185,13 @@ func (p *writer) loaded(r *Report) {
 	p.left(r.LoadedLeft, "files")
 }
 
-func (p *writer) hostings(r *Report) {
+func (p writer) hostings(r *Report) {
 	if len(r.Hostings) == 0 {
 		return
 	}
 	p.heading("Where your files lie")
 	for _, h := range r.Hostings {
-		p.line("%s", h.text())
+		p.Line("%s", h.text())
 	}
 }
 
@@ -229,13 +210,13 @@ func (h Hosting) text() string {
 	return text
 }
 
-func (p *writer) sources(r *Report) {
+func (p writer) sources(r *Report) {
 	if len(r.Sources) == 0 {
 		return
 	}
 	p.heading("Your servers")
 	for _, s := range r.Sources {
-		p.line("%s", describe(s))
+		p.Line("%s", describe(s))
 	}
 }
 
@@ -252,18 +233,18 @@ func describe(s report.Source) string {
 	return b.String()
 }
 
-func (p *writer) meanings(r *Report) {
+func (p writer) meanings(r *Report) {
 	if len(r.Meanings) == 0 {
 		return
 	}
 	p.heading("What the names mean, and what to do")
 	for _, m := range r.Meanings {
-		p.line("%s", m.Name)
+		p.Line("%s", m.Name)
 		if m.Meaning != "" {
-			p.line("  %s", m.Meaning)
+			p.Line("  %s", m.Meaning)
 		}
 		if m.Remedy != "" {
-			p.line("  What to do: %s", m.Remedy)
+			p.Line("  What to do: %s", m.Remedy)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package lineage
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"strings"
@@ -10,55 +9,33 @@ import (
 	"tributary/internal/screen"
 )
 
-// writer writes lines and keeps the first error.
-type writer struct {
-	w   *bufio.Writer
-	err error
-}
-
-// line writes one line; strings among the arguments are made safe to print.
-func (p *writer) line(format string, args ...any) {
-	for i, a := range args {
-		if s, ok := a.(string); ok {
-			args[i] = screen.Line(s)
-		}
-	}
-	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
-	}
-}
-
-func (p *writer) flush() error {
-	if p.err != nil {
-		return fmt.Errorf("write: %w", p.err)
-	}
-	return p.w.Flush()
-}
+// writer writes lines for people.
+type writer struct{ *screen.Writer }
 
 // WriteText writes the lineage for people.
 func (l *Lineage) WriteText(w io.Writer) error {
-	p := &writer{w: bufio.NewWriter(w)}
+	p := writer{screen.NewWriter(w)}
 	if l.Document == nil {
-		p.line("%s  %s", l.Table, keyOf(l.Key))
-		p.line("  claim        %s", l.ID)
+		p.Line("%s  %s", l.Table, keyOf(l.Key))
+		p.Line("  claim        %s", l.ID)
 	}
 	if r := l.Row; r != nil {
 		line := fmt.Sprintf("line %d", r.Line)
 		if !r.Exact {
 			line = fmt.Sprintf("in the record at line %d", r.Line)
 		}
-		p.line("\nrow %s of %s, %s", place(r.Position, r.Ordinal), r.Table, line)
+		p.Line("\nrow %s of %s, %s", place(r.Position, r.Ordinal), r.Table, line)
 		for _, v := range r.Values {
 			if v.Value != nil {
-				p.line("  %-22s %s", v.Column, *v.Value)
+				p.Line("  %-22s %s", v.Column, *v.Value)
 			}
 		}
 	}
 	if l.Document != nil {
-		p.line("")
+		p.Line("")
 		p.document(l.Document, "  ")
 		if l.Document.Why != "" {
-			p.line("  withdrawn: %s", l.Document.Why)
+			p.Line("  withdrawn: %s", l.Document.Why)
 		}
 		if l.Verification != nil {
 			p.verification(l.Verification)
@@ -66,14 +43,14 @@ func (l *Lineage) WriteText(w io.Writer) error {
 	}
 	for i, c := range l.Claims {
 		if i == 0 {
-			p.line("\n%d claims, the greatest first", int64(len(l.Claims))+l.Left)
+			p.Line("\n%d claims, the greatest first", int64(len(l.Claims))+l.Left)
 		}
 		p.claim(c)
 	}
 	if l.Left > 0 {
-		p.line("\n… and %d lesser claims; --all lists them", l.Left)
+		p.Line("\n… and %d lesser claims; --all lists them", l.Left)
 	}
-	return p.flush()
+	return p.Flush()
 }
 
 func keyOf(key []Part) string {
@@ -86,57 +63,57 @@ func keyOf(key []Part) string {
 	return strings.Join(words, "  ")
 }
 
-func (p *writer) claim(c Claim) {
-	p.line("\n%s  %s", strings.ToUpper(c.State), c.Place())
-	p.line("  why          %s", c.Why)
+func (p writer) claim(c Claim) {
+	p.Line("\n%s  %s", strings.ToUpper(c.State), c.Place())
+	p.Line("  why          %s", c.Why)
 	if c.Deletes {
-		p.line("  says         that the key is gone")
+		p.Line("  says         that the key is gone")
 	}
 	p.document(&c.Document, "  ")
-	p.line("  place        line %d, column %d, bytes %d to %d", c.Line, c.Column, c.ByteFrom, c.ByteTo)
+	p.Line("  place        line %d, column %d, bytes %d to %d", c.Line, c.Column, c.ByteFrom, c.ByteTo)
 	content := "its own rows"
 	if c.ContentPosition != c.Position || c.ContentOrdinal != c.Ordinal {
 		content = "equal to that of " + place(c.ContentPosition, c.ContentOrdinal) + ", where its rows are"
 	}
-	p.line("  content      %s (fingerprint %s)", content, c.Fingerprint)
+	p.Line("  content      %s (fingerprint %s)", content, c.Fingerprint)
 	if v := c.Verification; v != nil {
 		p.verification(v)
 	}
 }
 
-func (p *writer) verification(v *Verification) {
+func (p writer) verification(v *Verification) {
 	switch {
 	case v.OK && v.ElementSHA256 == "":
-		p.line("  verified     the document is what was loaded")
+		p.Line("  verified     the document is what was loaded")
 	case v.OK:
-		p.line("  verified     the document, the element's bytes and the content are what was loaded")
-		p.line("  element      sha256 %s", v.ElementSHA256)
+		p.Line("  verified     the document, the element's bytes and the content are what was loaded")
+		p.Line("  element      sha256 %s", v.ElementSHA256)
 	default:
-		p.line("  DIFFERS")
+		p.Line("  DIFFERS")
 		for _, d := range v.Differences {
-			p.line("    %s", d)
+			p.Line("    %s", d)
 		}
 	}
 	if v.Excerpt != "" {
 		for i, line := range strings.Split(v.Excerpt, "\n") {
 			if i == 20 {
-				p.line("    …")
+				p.Line("    …")
 				break
 			}
-			p.line("    | %s", strings.TrimRight(line, "\r"))
+			p.Line("    | %s", strings.TrimRight(line, "\r"))
 		}
 	}
 }
 
-func (p *writer) document(d *Document, indent string) {
-	p.line(indent+"document     %s (%s, %d bytes, sha256 %s)", d.Entry, d.Kind, d.Size, d.SHA256)
-	p.line(indent+"file         %s/%s", d.Action, d.File)
-	p.line(indent+"version      %s", d.Version)
+func (p writer) document(d *Document, indent string) {
+	p.Line(indent+"document     %s (%s, %d bytes, sha256 %s)", d.Entry, d.Kind, d.Size, d.SHA256)
+	p.Line(indent+"file         %s/%s", d.Action, d.File)
+	p.Line(indent+"version      %s", d.Version)
 	from := d.Source
 	if d.Host != nil {
 		from += " (" + *d.Host + ")"
 	}
-	p.line(indent+"download     attempt %d from %s%s%s", d.Attempt, from, at(", requested ", d.Requested), at(", received ", d.Received))
+	p.Line(indent+"download     attempt %d from %s%s%s", d.Attempt, from, at(", requested ", d.Requested), at(", received ", d.Received))
 	session := d.Session
 	if d.SessionNumber != nil {
 		session = fmt.Sprintf("%d (%s)", *d.SessionNumber, d.Session)
@@ -145,7 +122,7 @@ func (p *writer) document(d *Document, indent string) {
 	if d.Run > 0 {
 		run = fmt.Sprintf(", replay %d", d.Run)
 	}
-	p.line(indent+"session      %s, batch %d of %s, position %d, profile %s%s%s", session, d.Batch, d.Centre, d.Position, d.Profile, run, at(", last news ", d.Last))
+	p.Line(indent+"session      %s, batch %d of %s, position %d, profile %s%s%s", session, d.Batch, d.Centre, d.Position, d.Profile, run, at(", last news ", d.Last))
 }
 
 func at(before string, t *time.Time) string {
@@ -157,7 +134,7 @@ func at(before string, t *time.Time) string {
 
 // WriteText writes what a document brought, for people.
 func (b *Brought) WriteText(w io.Writer) error {
-	p := &writer{w: bufio.NewWriter(w)}
+	p := writer{screen.NewWriter(w)}
 	d := &b.Document
 	state := d.State
 	switch {
@@ -166,35 +143,35 @@ func (b *Brought) WriteText(w io.Writer) error {
 	case d.Withdrawn:
 		state = "withdrawn: " + d.Why
 	}
-	p.line("%s  %s", d.Entry, state)
+	p.Line("%s  %s", d.Entry, state)
 	p.document(d, "  ")
 	for _, c := range b.Records {
-		p.line("  %-12s %d records: %d current, %d superseded, %d withdrawn, %d deletions", c.Table, c.Records, c.Current, c.Superseded, c.Withdrawn, c.Deletions)
+		p.Line("  %-12s %d records: %d current, %d superseded, %d withdrawn, %d deletions", c.Table, c.Records, c.Current, c.Superseded, c.Withdrawn, c.Deletions)
 	}
 	for _, k := range b.Keys {
-		p.line("    %-10s %s %s  (%s, line %d)", k.State, k.Table, keyOf(k.Key), place(d.Position, k.Ordinal), k.Line)
+		p.Line("    %-10s %s %s  (%s, line %d)", k.State, k.Table, keyOf(k.Key), place(d.Position, k.Ordinal), k.Line)
 	}
 	if b.KeysLeft > 0 {
-		p.line("    … and %d more; --all lists them", b.KeysLeft)
+		p.Line("    … and %d more; --all lists them", b.KeysLeft)
 	}
-	return p.flush()
+	return p.Flush()
 }
 
 // WriteText writes what an unload would do, for people.
 func (r *Retraction) WriteText(w io.Writer) error {
-	p := &writer{w: bufio.NewWriter(w)}
-	p.line("version %s of %s/%s", r.Version, r.Action, r.File)
+	p := writer{screen.NewWriter(w)}
+	p.Line("version %s of %s/%s", r.Version, r.Action, r.File)
 	if len(r.Documents) == 0 {
-		p.line("  has nothing in the warehouse that counts: nothing would change but that it can't come back")
+		p.Line("  has nothing in the warehouse that counts: nothing would change but that it can't come back")
 	}
 	for _, d := range r.Documents {
-		p.line("  would be retracted: %s", d)
+		p.Line("  would be retracted: %s", d)
 	}
 	for _, d := range r.Restored {
-		p.line("  would count again, of an earlier version: %s", d)
+		p.Line("  would count again, of an earlier version: %s", d)
 	}
 	for _, t := range r.Tables {
-		p.line("  %s: %d records retracted, of which %d hold now; %d records of other documents would hold again, %d would be gone", t.Table, t.Records, t.Current, t.Again, t.Gone)
+		p.Line("  %s: %d records retracted, of which %d hold now; %d records of other documents would hold again, %d would be gone", t.Table, t.Records, t.Current, t.Again, t.Gone)
 	}
-	return p.flush()
+	return p.Flush()
 }

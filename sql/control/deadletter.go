@@ -161,11 +161,12 @@ func AddAcquisition(ctx context.Context, tx pgx.Tx, a *Acquisition) error {
 			return err
 		}
 	}
-	err := tx.QueryRow(ctx, `INSERT INTO control.acquisition (run, file, domain, source, look, size, state, not_before, attempt, alone, tried, download, unzip, sha256, documents,
-			rank_own, rank_time, rank_ordinal, last_event, last_headers, result, ended_at)
-		VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,'{}',$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21) RETURNING id`,
-		a.Run, a.File, a.Domain, a.Source, a.Look, a.Size, a.State, a.NotBefore, a.Attempt, a.Alone, a.Download, a.Unzip, a.SHA256, a.Documents,
-		a.RankOwn, a.RankTime, a.RankOrdinal, a.LastEvent, headers, a.Result, a.EndedAt).Scan(&a.ID)
+	var row pg.Rows
+	row.Add("run", a.Run, "file", a.File, "domain", a.Domain, "source", a.Source, "look", a.Look, "size", a.Size, "state", a.State, "not_before", a.NotBefore,
+		"attempt", a.Attempt, "alone", a.Alone, "tried", "{}", "download", a.Download, "unzip", a.Unzip, "sha256", a.SHA256, "documents", a.Documents,
+		"rank_own", a.RankOwn, "rank_time", a.RankTime, "rank_ordinal", a.RankOrdinal, "last_event", a.LastEvent, "last_headers", headers,
+		"result", a.Result, "ended_at", a.EndedAt)
+	err := tx.QueryRow(ctx, row.Insert("control.acquisition")+" RETURNING id", row.Values[0]...).Scan(&a.ID)
 	if err != nil {
 		return fmt.Errorf("store the acquisition: %w", err)
 	}

@@ -57,12 +57,12 @@ func MarkLeft(ctx context.Context, tx pgx.Tx, source string, limit int) ([]Vanis
 				SELECT source, file FROM control.hosting WHERE source=$1 AND state='present' AND NOT settled ORDER BY file LIMIT $2 FOR UPDATE) u
 			WHERE h.source=u.source AND h.file=u.file AND EXISTS (SELECT FROM control.source WHERE id=$1 AND state='removed')
 			RETURNING h.file, h.name, h.action, h.look, h.size)
-		SELECT g.file::text, g.name, g.action, coalesce(f.centre, ''), g.look, g.size
+		SELECT g.file::text, g.name, g.action, coalesce(f.centre, '') AS centre, g.look, g.size
 		FROM g CROSS JOIN LATERAL (SELECT centre FROM control.file WHERE id = g.file OFFSET 0) f ORDER BY g.file`, source, limit)
 	if err != nil {
 		return nil, fmt.Errorf("end what %s left: %w", source, err)
 	}
-	left, err := vanished(rows)
+	left, err := pgx.CollectRows(rows, pgx.RowToStructByName[Vanished])
 	if err != nil {
 		return nil, fmt.Errorf("end what %s left: %w", source, err)
 	}

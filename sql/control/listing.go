@@ -135,8 +135,10 @@ func granted(hosts, centre, action string) string {
 // the order of their ids. Of those that show a new look, with chosen, only the ones
 // whose turn it is. hosts is as in Source.
 func Compare(ctx context.Context, q pg.Querier, source string, hosts []string, after string, limit int, chosen bool) ([]Listed, error) {
-	rows, err := q.Query(ctx, `SELECT l.file::text, l.action, l.name, l.size, l.mtime, l.exception, l.message, f.id IS NOT NULL, f.id IS NOT NULL AND f.centre IS NULL, coalesce(f.exception, ''),
-			h.file IS NOT NULL, coalesce(h.look, 0), coalesce(h.size, 0), h.mtime, h.listed_at, coalesce(h.settled, false), coalesce(h.state, '')
+	rows, err := q.Query(ctx, `SELECT l.file::text, l.action, l.name, l.size, l.mtime AS mod_time, l.exception AS invalid, l.message,
+			f.id IS NOT NULL AS known, f.id IS NOT NULL AND f.centre IS NULL AS unread, coalesce(f.exception, '') AS exception,
+			h.file IS NOT NULL AS hosted, coalesce(h.look, 0) AS look, coalesce(h.size, 0) AS hosted_size, h.mtime AS hosted_mod_time, h.listed_at,
+			coalesce(h.settled, false) AS settled, coalesce(h.state, '') AS state
 		FROM pg_temp.listed l
 		LEFT JOIN LATERAL (SELECT * FROM control.hosting WHERE source = $1 AND file = l.file OFFSET 0) h ON true
 		LEFT JOIN LATERAL (SELECT id, exception, centre FROM control.file WHERE id = l.file OFFSET 0) f ON true
@@ -145,8 +147,5 @@ func Compare(ctx context.Context, q pg.Querier, source string, hosts []string, a
 	if err != nil {
 		return nil, fmt.Errorf("compare listing of %s: %w", source, err)
 	}
-	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (l Listed, err error) {
-		err = r.Scan(&l.File, &l.Action, &l.Name, &l.Size, &l.ModTime, &l.Invalid, &l.Message, &l.Known, &l.Unread, &l.Exception, &l.Hosted, &l.Look, &l.HostedSize, &l.HostedModTime, &l.ListedAt, &l.Settled, &l.State)
-		return l, err
-	})
+	return pgx.CollectRows(rows, pgx.RowToStructByName[Listed])
 }

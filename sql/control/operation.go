@@ -137,9 +137,10 @@ func RequestCheck(ctx context.Context, q pg.Querier, run, domain, by, reason str
 }
 
 func insertOperation(ctx context.Context, q pg.Querier, o Operation) error {
-	_, err := q.Exec(ctx, `INSERT INTO control.operation (id, run, what, domain, file, action, archive, name, blob, requested_by, reason, requested_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		o.ID, o.Run, o.What, o.Domain, pg.Text(o.File), o.Action, o.Archive, o.Name, o.Blob, pg.Text(o.RequestedBy), pg.Text(o.Reason), o.RequestedAt)
+	var row pg.Rows
+	row.Add("id", o.ID, "run", o.Run, "what", o.What, "domain", o.Domain, "file", pg.Text(o.File), "action", o.Action, "archive", o.Archive, "name", o.Name,
+		"blob", o.Blob, "requested_by", pg.Text(o.RequestedBy), "reason", pg.Text(o.Reason), "requested_at", o.RequestedAt)
+	_, err := q.Exec(ctx, row.Insert("control.operation"), row.Values[0]...)
 	if err != nil {
 		return fmt.Errorf("store the operation: %w", err)
 	}

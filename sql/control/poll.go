@@ -203,23 +203,16 @@ func MarkGone(ctx context.Context, tx pgx.Tx, p Poll, goneAfter int, after strin
 				AND file <= coalesce((SELECT n.file FROM control.hosting n WHERE n.source=$1 AND n.state='present' AND n.misses >= $2 AND n.file > $3::uuid
 					ORDER BY n.file OFFSET $4 LIMIT 1), 'ffffffff-ffff-ffff-ffff-ffffffffffff')
 			RETURNING file, name, action, look, size)
-		SELECT g.file::text, g.name, g.action, coalesce(f.centre, ''), g.look, g.size
+		SELECT g.file::text, g.name, g.action, coalesce(f.centre, '') AS centre, g.look, g.size
 		FROM g CROSS JOIN LATERAL (SELECT centre FROM control.file WHERE id = g.file OFFSET 0) f ORDER BY g.file`, p.Source, goneAfter, after, limit-1)
 	if err != nil {
 		return nil, fmt.Errorf("find files gone: %w", err)
 	}
-	gone, err := vanished(rows)
+	gone, err := pgx.CollectRows(rows, pgx.RowToStructByName[Vanished])
 	if err != nil {
 		return nil, fmt.Errorf("find files gone: %w", err)
 	}
 	return gone, classGone(ctx, tx, p.Source, gone)
-}
-
-func vanished(rows pgx.Rows) ([]Vanished, error) {
-	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (v Vanished, err error) {
-		err = r.Scan(&v.File, &v.Name, &v.Action, &v.Centre, &v.Look, &v.Size)
-		return v, err
-	})
 }
 
 // classGone classes the looks of what is gone from a source that never settled.

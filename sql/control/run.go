@@ -91,14 +91,9 @@ func AddReplayRun(ctx context.Context, tx pgx.Tx, r *ReplayRun) (items int64, er
 	return tag.RowsAffected(), nil
 }
 
-const replayRunColumns = `id::text, number, phase, predicate, since, until, offsets, rate, requested_by, reason, requested_at, state, changed_by, changed_at, changes, paced_at,
-	shadow, coalesce(promotes::text, ''), versions, lost, held`
-
-func scanReplayRun(row pgx.CollectableRow) (r ReplayRun, err error) {
-	err = row.Scan(&r.ID, &r.Number, &r.Phase, &r.Predicate, &r.Since, &r.Until, &r.Offsets, &r.Rate, &r.By, &r.Reason, &r.At, &r.State, &r.ChangedBy, &r.ChangedAt, &r.Changes, &r.PacedAt,
-		&r.Shadow, &r.Promotes, (*[]byte)(&r.Versions), &r.Lost, &r.Held)
-	return r, err
-}
+// replayRunColumns are the columns of control.replay by the names of the fields.
+const replayRunColumns = `id::text, number, phase, predicate, since, until, offsets, rate, requested_by AS by, reason, requested_at AS at, state, changed_by, changed_at,
+	changes, paced_at, shadow, coalesce(promotes::text, '') AS promotes, versions, lost, held`
 
 // ReplayRuns returns replays, the newest first, at most limit; 0: all.
 func ReplayRuns(ctx context.Context, q pg.Querier, limit int) ([]ReplayRun, error) {
@@ -106,7 +101,7 @@ func ReplayRuns(ctx context.Context, q pg.Querier, limit int) ([]ReplayRun, erro
 	if err != nil {
 		return nil, fmt.Errorf("read replays: %w", err)
 	}
-	return pgx.CollectRows(rows, scanReplayRun)
+	return pgx.CollectRows(rows, pgx.RowToStructByName[ReplayRun])
 }
 
 // ReadReplayRun returns the replay with the given number, id or shadow's name.
@@ -115,7 +110,7 @@ func ReadReplayRun(ctx context.Context, q pg.Querier, name string) (ReplayRun, e
 	if err != nil {
 		return ReplayRun{}, fmt.Errorf("read replay %s: %w", name, err)
 	}
-	r, err := pgx.CollectExactlyOneRow(rows, scanReplayRun)
+	r, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[ReplayRun])
 	if errors.Is(err, pgx.ErrNoRows) {
 		return r, fmt.Errorf("replay %s: %w", name, ErrNoReplay)
 	}
@@ -149,7 +144,7 @@ func TakeReplayRun(ctx context.Context, tx pgx.Tx, id string, wait bool) (*Repla
 	if err != nil {
 		return nil, fmt.Errorf("take replay %s: %w", id, err)
 	}
-	r, err := pgx.CollectExactlyOneRow(rows, scanReplayRun)
+	r, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[ReplayRun])
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}
@@ -206,14 +201,12 @@ func ReplayUnderWay(ctx context.Context, q pg.Querier, run string) (n int64, err
 // the given ones, those that still wait. The caller has taken the replay, or
 // only looks.
 func WaitingItems(ctx context.Context, q pg.Querier, run string, now time.Time, limit int64, among []int64) ([]ReplayItem, error) {
-	rows, err := q.Query(ctx, `SELECT ordinal, coalesce(file::text, ''), archive, domain, not_before FROM control.replay_item
+	rows, err := q.Query(ctx, `SELECT ordinal, coalesce(file::text, '') AS file, archive, domain, not_before FROM control.replay_item
 		WHERE run = $1 AND state = 'waiting' AND not_before <= $2 AND ($4::bigint[] IS NULL OR ordinal = ANY($4)) ORDER BY not_before, ordinal LIMIT $3`, run, now, limit, among)
 	if err != nil {
 		return nil, fmt.Errorf("read what a replay has still to request: %w", err)
 	}
-	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (i ReplayItem, err error) {
-		return i, r.Scan(&i.Ordinal, &i.File, &i.Archive, &i.Domain, &i.NotBefore)
-	})
+	return pgx.CollectRows(rows, pgx.RowToStructByNameLax[ReplayItem])
 }
 
 // ReplayWaits tells whether a replay has items that it has not requested, also

@@ -73,10 +73,7 @@ func RemoveSources(ctx context.Context, tx pgx.Tx, keep []string, revision int64
 	if err != nil {
 		return nil, fmt.Errorf("remove sources: %w", err)
 	}
-	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (s Source, err error) {
-		err = r.Scan(&s.ID, &s.Centre, &s.Server, &s.Protocol, &s.URL, &s.AccessKey, &s.State)
-		return s, err
-	})
+	return pgx.CollectRows(rows, pgx.RowToStructByNameLax[Source])
 }
 
 // DueSource is a source that a new session will poll.
@@ -88,7 +85,7 @@ type DueSource struct {
 // DueSources locks and returns the sources that are due and not being polled:
 // available ones, all of them if all is set, and suspended ones, to be probed.
 func DueSources(ctx context.Context, tx pgx.Tx, now time.Time, all bool) ([]DueSource, error) {
-	rows, err := tx.Query(ctx, `SELECT s.id, s.centre, s.server, extract(epoch FROM s.poll_interval)::float8
+	rows, err := tx.Query(ctx, `SELECT s.id, s.centre, s.server, s.poll_interval AS interval
 		FROM control.source s JOIN control.centre c ON c.short_name = s.centre AND c.active
 		WHERE (s.state = 'available' AND $2 OR s.state IN ('available','suspended') AND s.next_due <= $1)
 		  AND NOT EXISTS (SELECT FROM control.poll p WHERE p.source = s.id AND p.state IN ('due','running'))
@@ -96,12 +93,7 @@ func DueSources(ctx context.Context, tx pgx.Tx, now time.Time, all bool) ([]DueS
 	if err != nil {
 		return nil, fmt.Errorf("due sources: %w", err)
 	}
-	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (d DueSource, err error) {
-		var seconds float64
-		err = r.Scan(&d.ID, &d.Centre, &d.Server, &seconds)
-		d.Interval = time.Duration(seconds * float64(time.Second))
-		return d, err
-	})
+	return pgx.CollectRows(rows, pgx.RowToStructByName[DueSource])
 }
 
 // OpenSession stores a session with a poll, due at once, for each source.

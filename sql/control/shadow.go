@@ -48,7 +48,7 @@ func Promotion(ctx context.Context, q pg.Querier, shadow string) (*ReplayRun, er
 	if err != nil {
 		return nil, fmt.Errorf("look for a promotion: %w", err)
 	}
-	r, err := pgx.CollectExactlyOneRow(rows, scanReplayRun)
+	r, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[ReplayRun])
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}

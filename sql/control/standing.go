@@ -28,16 +28,9 @@ type Standing struct {
 	Overruns     int64 // polls that had not ended when the next was due
 }
 
-const standingColumns = `s.id, s.centre, s.server, s.protocol, s.url, s.accesskey, s.state, s.max_sessions, extract(epoch FROM s.poll_interval)::float8,
+// standingColumns are the columns of control.source s by the names of the fields.
+const standingColumns = `s.id, s.centre, s.server, s.protocol, s.url, s.accesskey, s.state, s.max_sessions, s.poll_interval AS interval,
 	s.failures, s.failed_polls, s.failing_since, s.suspended_at, s.suspended_why, s.overruns, s.hosts`
-
-func scanStanding(r pgx.CollectableRow) (s Standing, err error) {
-	var seconds float64
-	err = r.Scan(&s.ID, &s.Centre, &s.Server, &s.Protocol, &s.URL, &s.AccessKey, &s.State, &s.MaxSessions, &seconds,
-		&s.Failures, &s.FailedPolls, &s.FailingSince, &s.SuspendedAt, &s.SuspendedWhy, &s.Overruns, &s.Hosts)
-	s.Interval = time.Duration(seconds * float64(time.Second))
-	return s, err
-}
 
 // Standings returns how the named sources stand, by id; all of them where none
 // is named. Those that are not known are left out.
@@ -46,7 +39,7 @@ func Standings(ctx context.Context, q pg.Querier, ids ...string) ([]Standing, er
 	if err != nil {
 		return nil, fmt.Errorf("read how sources stand: %w", err)
 	}
-	all, err := pgx.CollectRows(rows, scanStanding)
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[Standing])
 	if err != nil {
 		return nil, fmt.Errorf("read how sources stand: %w", err)
 	}
@@ -94,7 +87,7 @@ func CountOverruns(ctx context.Context, tx pgx.Tx, ids []string, now time.Time, 
 	if err != nil {
 		return nil, fmt.Errorf("count overruns: %w", err)
 	}
-	over, err := pgx.CollectRows(rows, scanStanding)
+	over, err := pgx.CollectRows(rows, pgx.RowToStructByName[Standing])
 	if err != nil {
 		return nil, fmt.Errorf("count overruns: %w", err)
 	}

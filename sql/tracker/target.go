@@ -33,7 +33,6 @@ func Statements(schema string) ([]string, error) {
 		if !ok {
 			return nil, fmt.Errorf("migrations of the tracker: %s has no section Up", name)
 		}
-		up, _, _ = strings.Cut(up, "-- +goose Down\n")
 		out = append(out, Target(schema).SQL(up))
 	}
 	return out, nil

@@ -255,7 +255,7 @@ func TestStopIsClean(t *testing.T) {
 	if err := s.Stop(); err != nil {
 		t.Error(err)
 	}
-	if err := s.proc.Load().Err(); err != nil {
+	if err := s.Process().Err(); err != nil {
 		t.Errorf("it ended with %v; it said:\n%s", err, s.LastWords())
 	}
 	if <-busy == nil {

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -49,9 +48,9 @@ type Options struct {
 // Server is one engine in its child process. New is inert; Start and Stop may
 // alternate, from one goroutine at a time.
 type Server struct {
+	child.Current
+
 	o     Options
-	proc  atomic.Pointer[child.Process]
-	tail  atomic.Pointer[child.Tail]
 	stdin io.Closer
 }
 
@@ -85,7 +84,7 @@ func (s *Server) Start(ctx context.Context) error {
 	case <-ready:
 		return nil
 	case <-s.Done():
-		err = fmt.Errorf("embedded ClickHouse ended while starting (%w); it said:\n%s", s.proc.Load().Err(), s.LastWords())
+		err = fmt.Errorf("embedded ClickHouse ended while starting (%w); it said:\n%s", s.Process().Err(), s.LastWords())
 	case <-ctx.Done():
 		err = fmt.Errorf("embedded ClickHouse did not start in time: %w; it said:\n%s", ctx.Err(), s.LastWords())
 	}
@@ -128,41 +127,15 @@ func (s *Server) launch() (ready <-chan struct{}, err error) {
 		_ = stdin.Close() // a start that fails may have closed it
 		return nil, err
 	}
-	s.tail.Store(tail)
-	s.proc.Store(p)
+	s.Set(p, tail)
 	s.stdin = stdin
 	return up, nil
-}
-
-// Done is closed when the running child has ended, whoever ended it; nil before
-// the first Start.
-func (s *Server) Done() <-chan struct{} {
-	if p := s.proc.Load(); p != nil {
-		return p.Done()
-	}
-	return nil
-}
-
-// LastWords are the last lines that the child wrote.
-func (s *Server) LastWords() string {
-	if t := s.tail.Load(); t != nil {
-		return t.String()
-	}
-	return ""
-}
-
-// Pid is the process id of the running child, or 0.
-func (s *Server) Pid() int {
-	if p := s.proc.Load(); p != nil {
-		return p.Pid()
-	}
-	return 0
 }
 
 // Stop cancels what runs, closes the data and returns when the child has ended.
 // Stopping twice is harmless.
 func (s *Server) Stop() error {
-	p := s.proc.Load()
+	p := s.Process()
 	if p == nil {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -24,6 +25,47 @@ type Process struct {
 	// process id may belong to another process.
 	mu     sync.Mutex
 	reaped bool
+}
+
+// Current is the child that runs now of those that are started one after another,
+// with what it says. Its methods may be called from any goroutine.
+type Current struct {
+	proc atomic.Pointer[Process]
+	tail atomic.Pointer[Tail]
+}
+
+// Set notes which child runs now, and where its last words are.
+func (c *Current) Set(p *Process, words *Tail) {
+	c.tail.Store(words)
+	c.proc.Store(p)
+}
+
+// Process is the child that was started last; nil before the first.
+func (c *Current) Process() *Process { return c.proc.Load() }
+
+// Done is closed when the running child has ended, whoever ended it; nil before
+// the first.
+func (c *Current) Done() <-chan struct{} {
+	if p := c.proc.Load(); p != nil {
+		return p.Done()
+	}
+	return nil
+}
+
+// LastWords are the last lines that the child wrote.
+func (c *Current) LastWords() string {
+	if t := c.tail.Load(); t != nil {
+		return t.String()
+	}
+	return ""
+}
+
+// Pid is the process id of the running child, or 0.
+func (c *Current) Pid() int {
+	if p := c.proc.Load(); p != nil {
+		return p.Pid()
+	}
+	return 0
 }
 
 // Start runs cmd in a process group of its own, so that Ctrl-C on a terminal

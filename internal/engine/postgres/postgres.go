@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -59,10 +58,10 @@ type Options struct {
 // Server is one Postgres. New is inert; Start and Stop may alternate, from one
 // goroutine at a time; the other methods may be called from any.
 type Server struct {
+	child.Current
+
 	o    Options
 	user *Account
-	proc atomic.Pointer[child.Process]
-	tail atomic.Pointer[child.Tail]
 }
 
 // New returns a Server that does not run yet.
@@ -172,8 +171,7 @@ func (s *Server) launch(args []string) error {
 	if err != nil {
 		return err
 	}
-	s.tail.Store(tail)
-	s.proc.Store(p)
+	s.Set(p, tail)
 	return nil
 }
 
@@ -201,7 +199,7 @@ func (s *Server) awaitReady(ctx context.Context) error {
 		last = err
 		select {
 		case <-s.Done():
-			return fmt.Errorf("it ended while starting (%w); it said:\n%s", s.proc.Load().Err(), s.LastWords())
+			return fmt.Errorf("it ended while starting (%w); it said:\n%s", s.Process().Err(), s.LastWords())
 		case <-ctx.Done():
 			return fmt.Errorf("it did not answer in time: %w; it said:\n%s", last, s.LastWords())
 		case <-tick.C:
@@ -226,35 +224,10 @@ func (s *Server) createDatabase(ctx context.Context) error {
 	return nil
 }
 
-// Done is closed when the running Postgres has ended, whoever ended it; nil
-// before the first Start.
-func (s *Server) Done() <-chan struct{} {
-	if p := s.proc.Load(); p != nil {
-		return p.Done()
-	}
-	return nil
-}
-
-// LastWords are the last lines that Postgres wrote.
-func (s *Server) LastWords() string {
-	if t := s.tail.Load(); t != nil {
-		return t.String()
-	}
-	return ""
-}
-
-// Pid is the process id of the running Postgres, or 0.
-func (s *Server) Pid() int {
-	if p := s.proc.Load(); p != nil {
-		return p.Pid()
-	}
-	return 0
-}
-
 // Stop asks for a clean stop (open transactions are rolled back), more firmly
 // after 20 s, and returns when Postgres has ended. Stopping twice is harmless.
 func (s *Server) Stop() error {
-	p := s.proc.Load()
+	p := s.Process()
 	if p == nil {
 		return nil
 	}

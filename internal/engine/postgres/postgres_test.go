@@ -386,7 +386,7 @@ func TestStopEndsOpenTransactions(t *testing.T) {
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.proc.Load().Err(); err != nil {
+	if err := s.Process().Err(); err != nil {
 		t.Errorf("Postgres ended with %v", err)
 	}
 	select {

@@ -193,6 +193,3 @@ COMMENT ON TABLE control.position IS 'the next position of document.ordered: one
 CREATE TABLE control.counter (name text PRIMARY KEY, value bigint NOT NULL);
 INSERT INTO control.counter VALUES ('session', 0), ('revision', 0);
 COMMENT ON TABLE control.counter IS 'numbers given in transactions: sessions, revisions of centres and sources';
-
--- +goose Down
-DROP SCHEMA control CASCADE;

@@ -29,6 +29,3 @@ COMMENT ON COLUMN control.dead_letter.replay_reason IS 'why, as they said';
 COMMENT ON COLUMN control.dead_letter.dropped_at IS 'when it was dropped; nothing is deleted by that';
 COMMENT ON COLUMN control.dead_letter.dropped_by IS 'who dropped it';
 COMMENT ON COLUMN control.dead_letter.drop_reason IS 'why, as they said';
-
--- +goose Down
-DROP TABLE control.dead_letter;

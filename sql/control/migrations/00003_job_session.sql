@@ -9,7 +9,3 @@ CREATE INDEX job_session_server ON control.job_session (server);
 COMMENT ON TABLE control.job_session IS 'sessions at servers that downloaders have open: each keeps its credit, also once its job has ended, until it is closed or not renewed';
 COMMENT ON COLUMN control.job_session.session IS 'the session, of which a job has one at a time';
 COMMENT ON COLUMN control.job_session.holder IS 'the member';
-
--- +goose Down
-
-DROP TABLE control.job_session;

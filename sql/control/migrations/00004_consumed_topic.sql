@@ -9,7 +9,3 @@ COMMENT ON TABLE control.consumed_topic IS 'which topic the offsets of control.c
 COMMENT ON COLUMN control.consumed_topic.consumer_group IS 'as in control.consumed';
 COMMENT ON COLUMN control.consumed_topic.topic IS 'its name';
 COMMENT ON COLUMN control.consumed_topic.topic_id IS 'the id that the broker gave the topic when it was made';
-
--- +goose Down
-
-DROP TABLE control.consumed_topic;

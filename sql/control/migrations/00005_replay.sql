@@ -67,15 +67,3 @@ ALTER TABLE control.operation DROP CONSTRAINT operation_what_check;
 ALTER TABLE control.operation ADD CONSTRAINT operation_what_check CHECK (what IN ('unload','reference','check'));
 COMMENT ON COLUMN control.operation.what IS 'unload: a version of a file is retracted; reference: a reference table is loaded; check: a centre''s records are judged again';
 COMMENT ON COLUMN control.operation.domain IS 'of an unload: the file''s producing centre; of a check: the centre';
-
--- +goose Down
-
-DELETE FROM control.operation WHERE what = 'check';
-ALTER TABLE control.operation DROP CONSTRAINT operation_what_check;
-ALTER TABLE control.operation ADD CONSTRAINT operation_what_check CHECK (what IN ('unload','reference'));
-DROP INDEX control.acquisition_replay;
-DROP INDEX control.batch_late_open;
-ALTER TABLE control.batch DROP COLUMN run;
-CREATE UNIQUE INDEX batch_late_open ON control.batch (domain) WHERE session IS NULL AND released_at IS NULL;
-DELETE FROM control.counter WHERE name = 'replay';
-DROP TABLE control.replay_item, control.replay;

@@ -19,12 +19,3 @@ COMMENT ON COLUMN control.replay.versions IS 'versions of what judges and loads 
 -- The last guard: what is wrong above it fails instead of reaching the order.
 ALTER TABLE control.acquisition ADD CONSTRAINT acquisition_shadow_check CHECK (batch IS NULL OR NOT control.is_shadow(run));
 ALTER TABLE control.batch ADD CONSTRAINT batch_shadow_check CHECK (NOT control.is_shadow(run));
-
--- +goose Down
-
-ALTER TABLE control.batch DROP CONSTRAINT batch_shadow_check;
-ALTER TABLE control.acquisition DROP CONSTRAINT acquisition_shadow_check;
-DROP INDEX control.replay_shadow;
-ALTER TABLE control.replay DROP CONSTRAINT replay_promotes_check, DROP CONSTRAINT replay_shadow_check,
-  DROP COLUMN versions, DROP COLUMN promotes, DROP COLUMN shadow;
-DROP FUNCTION control.is_shadow;

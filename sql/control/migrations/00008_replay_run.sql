@@ -13,10 +13,3 @@ COMMENT ON COLUMN control.replay.state IS 'running; stopped: no more is requeste
 
 CREATE INDEX batch_replay ON control.batch (run) WHERE run <> '00000000-0000-5000-8000-000000000000';
 CREATE INDEX operation_replay ON control.operation (run) WHERE run <> '00000000-0000-5000-8000-000000000000';
-
--- +goose Down
-
-DROP INDEX control.batch_replay, control.operation_replay;
-COMMENT ON COLUMN control.replay.state IS 'running; stopped: no more is requested until it is resumed; done: everything chosen has ended';
-ALTER TABLE control.replay DROP COLUMN lost;
-ALTER TABLE control.operation DROP COLUMN run;

@@ -17,10 +17,3 @@ COMMENT ON COLUMN control.ignored.reason IS 'directory, not_a_regular_file, not_
 CREATE INDEX hosting_unsettled ON control.hosting (source, file) WHERE state = 'present' AND NOT settled;
 
 COMMENT ON COLUMN control.file.exception IS 'the rule that its name breaks, or why it ended before it was ever fetched: gone, source_removed, or what is invalid about its entry';
-
--- +goose Down
-
-COMMENT ON COLUMN control.file.exception IS NULL;
-DROP INDEX control.hosting_unsettled;
-DROP TABLE control.ignored;
-ALTER TABLE control.source DROP COLUMN ignored;

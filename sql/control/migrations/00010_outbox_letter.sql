@@ -31,7 +31,3 @@ COMMENT ON COLUMN control.outbox_letter.decision IS 'retried: put back into the 
 COMMENT ON COLUMN control.outbox_letter.decided_at IS 'when somebody decided';
 COMMENT ON COLUMN control.outbox_letter.decided_by IS 'who decided';
 COMMENT ON COLUMN control.outbox_letter.reason IS 'why, as they said';
-
--- +goose Down
-
-DROP TABLE control.outbox_letter;

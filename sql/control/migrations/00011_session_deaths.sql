@@ -5,7 +5,3 @@
 -- is not detached from its partition any more, where deaths are counted.
 ALTER TABLE control.job_session ADD COLUMN deaths integer NOT NULL DEFAULT 0 CHECK (deaths >= 0);
 COMMENT ON COLUMN control.job_session.deaths IS 'how many sessions of the job ran out before they were ended, and were followed by another';
-
--- +goose Down
-
-ALTER TABLE control.job_session DROP COLUMN deaths;

@@ -17,9 +17,3 @@ END $$;
 -- +goose StatementEnd
 COMMENT ON FUNCTION control.refuse_unchained IS 'refuses positions that members of older programs draw once the chain of positions has begun';
 CREATE TRIGGER refuse_unchained BEFORE UPDATE ON control.position FOR EACH ROW EXECUTE FUNCTION control.refuse_unchained();
-
--- +goose Down
-
-DROP TRIGGER refuse_unchained ON control.position;
-DROP FUNCTION control.refuse_unchained();
-ALTER TABLE control.position DROP COLUMN digest;

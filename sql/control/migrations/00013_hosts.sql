@@ -5,8 +5,3 @@
 ALTER TABLE control.source ADD COLUMN hosts text[];
 COMMENT ON COLUMN control.source.hosts IS 'what the source may show: CENTRE, or CENTRE/ACTION where only some actions are granted; null: everything';
 COMMENT ON COLUMN control.file.exception IS 'the rule that its name breaks, or why it ended before it was ever fetched: gone, source_removed, centre_not_hosted_here, or what is invalid about its entry';
-
--- +goose Down
-
-COMMENT ON COLUMN control.file.exception IS 'the rule that its name breaks, or why it ended before it was ever fetched: gone, source_removed, or what is invalid about its entry';
-ALTER TABLE control.source DROP COLUMN hosts;

@@ -17,9 +17,3 @@ COMMENT ON COLUMN control.source.overruns IS 'how often a poll of it had not end
 
 ALTER TABLE control.poll ADD COLUMN postponed bigint NOT NULL DEFAULT 0;
 COMMENT ON COLUMN control.poll.postponed IS 'new and changed files that it showed beyond poll.max_new, left to the next polls';
-
--- +goose Down
-
-ALTER TABLE control.poll DROP COLUMN postponed;
-COMMENT ON COLUMN control.source.failures IS NULL;
-ALTER TABLE control.source DROP COLUMN overruns, DROP COLUMN suspended_why, DROP COLUMN suspended_at, DROP COLUMN failing_since, DROP COLUMN failed_polls;

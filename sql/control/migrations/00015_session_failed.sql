@@ -2,7 +2,3 @@
 
 -- A session that is closed names the earliest task of it that failed.
 CREATE INDEX acquisition_failed ON control.acquisition (batch) WHERE result = 'failed';
-
--- +goose Down
-
-DROP INDEX control.acquisition_failed;

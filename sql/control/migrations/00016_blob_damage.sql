@@ -22,9 +22,3 @@ COMMENT ON COLUMN control.blob_damage.lost_at IS 'when it was lost since it was 
 ALTER TABLE control.acquisition ADD COLUMN heals text NOT NULL DEFAULT '';
 COMMENT ON COLUMN control.acquisition.heals IS 'the damaged blob whose bytes it fetches again; it makes no version, whatever it brings; empty: it fetches what is new';
 CREATE INDEX acquisition_blob ON control.acquisition (sha256 COLLATE "C", file) WHERE sha256 <> '';
-
--- +goose Down
-
-DROP INDEX control.acquisition_blob;
-ALTER TABLE control.acquisition DROP COLUMN heals;
-DROP TABLE control.blob_damage;

@@ -7,7 +7,3 @@ ALTER TABLE tracker.file_source
 COMMENT ON COLUMN tracker.file_source.suspended_at IS 'since when it is suspended; null while it is not';
 COMMENT ON COLUMN tracker.file_source.suspended_why IS 'why it is suspended: how many polls failed, and how the last of them did';
 COMMENT ON COLUMN tracker.file_source.overruns IS 'how often a poll of it had not ended when the next was due; null: never';
-
--- +goose Down
-
-ALTER TABLE tracker.file_source DROP COLUMN overruns, DROP COLUMN suspended_why, DROP COLUMN suspended_at;

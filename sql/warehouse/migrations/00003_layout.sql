@@ -10,6 +10,3 @@ COMMENT ON COLUMN warehouse.claim.line_shift IS 'by how many lines the record be
 -- Shared before layouts were looked at: right where the rows do lie alike.
 UPDATE warehouse.claim c SET line_shift = c.line - o.line FROM warehouse.claim o
   WHERE o.position = c.content_position AND o.ordinal = c.content_ordinal AND o.line <> c.line;
-
--- +goose Down
-ALTER TABLE warehouse.claim DROP COLUMN line_shift, DROP COLUMN layout;

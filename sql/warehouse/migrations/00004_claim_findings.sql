@@ -5,6 +5,3 @@
 -- now when they don't follow any more.
 DELETE FROM warehouse.finding WHERE NOT open AND test IN ('already_present', 'resubmitted', 'edit_of_unknown', 'delete_of_unknown');
 COMMENT ON TABLE warehouse.finding IS 'what data checks found in current records, and what follows from claims; an open one holds, a closed one did at a batch''s end';
-
--- +goose Down
-COMMENT ON TABLE warehouse.finding IS 'what data checks found in current records, and what follows from claims; an open one holds, a closed one did';

@@ -16,8 +16,3 @@ ALTER TABLE warehouse.state
 COMMENT ON COLUMN warehouse.state.chain_begin IS 'the first position that names the digest of the one before; null: none was applied yet';
 COMMENT ON COLUMN warehouse.state.chain_broken IS 'which records contradict each other, so that insertion has stopped; it holds while chain_broken_at is next_position';
 COMMENT ON COLUMN warehouse.state.chain_broken_at IS 'what next_position was when insertion stopped';
-
--- +goose Down
-
-ALTER TABLE warehouse.state DROP COLUMN chain_broken_at, DROP COLUMN chain_broken, DROP COLUMN chain_begin;
-DROP TABLE warehouse.chain;

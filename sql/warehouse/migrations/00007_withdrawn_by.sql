@@ -22,6 +22,3 @@ BEGIN ATOMIC
 END;
 -- +goose StatementEnd
 COMMENT ON FUNCTION warehouse.withdrawn_by IS 'every reason for which a document is withdrawn, given the document''s entry, version and run: the unload of its version (unloaded), or what a version that was completed withdraws (loaded, failed, lacks) and the version''s archive; with the position of either';
-
--- +goose Down
-DROP FUNCTION warehouse.withdrawn_by;
