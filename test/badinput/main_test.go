@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// The suite runs each case in a process of its own: this program again.
+// The suite does its cases in processes of their own: this program again.
 func TestMain(m *testing.M) {
-	if name := os.Getenv(childCase); name != "" {
-		if err := child(name); err != nil {
+	if os.Getenv(processEnv) != "" {
+		if err := doCases(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -86,6 +86,14 @@ func newStages(c bad) (*stages, error) {
 	return s, nil
 }
 
+// close gives up what the case has open.
+func (s *stages) close() error {
+	if s.store == nil {
+		return nil
+	}
+	return s.store.Close()
+}
+
 // do takes the case through the stages, as far as it gets.
 func (s *stages) do(ctx context.Context, c bad, sha256 string) error {
 	if c.file != nil {

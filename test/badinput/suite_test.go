@@ -1,15 +1,11 @@
 package badinput
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,7 +17,6 @@ import (
 	"tributary/internal/blob"
 	"tributary/schemas"
 	"tributary/schemas/exception"
-	"tributary/test/wait"
 )
 
 // The bounds of every case but the deliberately large, which may take any time
@@ -38,14 +33,28 @@ const (
 	leastCases = 100
 )
 
-func allCases() []bad {
-	return slices.Concat(nameCases(), downloadCases(), zipCases(), documentNameCases(), xmlCases(), xsdCases(), schemaCases(), loadCases(), valueCases())
+// lists make the cases. Those that are made soonest come first.
+func lists() []func() []bad {
+	return []func() []bad{nameCases, downloadCases, documentNameCases, xsdCases, valueCases, loadCases, zipCases, xmlCases, schemaCases}
 }
 
+func allCases() []bad {
+	var all []bad
+	for _, list := range lists() {
+		all = append(all, list()...)
+	}
+	return all
+}
+
+// caseOf makes the case anew, so that nothing holds the memory of the others:
+// what a program has in use says how much more of it is taken before it is
+// collected.
 func caseOf(name string) (bad, bool) {
-	for _, c := range allCases() {
-		if c.name == name {
-			return c, true
+	for _, list := range lists() {
+		for _, c := range list() {
+			if c.name == name {
+				return c, true
+			}
 		}
 	}
 	return bad{}, false
@@ -63,6 +72,12 @@ func TestBadInput(t *testing.T) {
 	}
 	var most worst
 	var slow putOff
+	var others processes
+	t.Cleanup(func() {
+		if err := others.close(); err != nil {
+			t.Error(err)
+		}
+	})
 	t.Run("case", func(t *testing.T) {
 		for _, c := range cases {
 			t.Run(strings.ReplaceAll(c.name, "/", "|"), func(t *testing.T) {
@@ -70,7 +85,7 @@ func TestBadInput(t *testing.T) {
 					t.Skip("large: " + c.large)
 				}
 				t.Parallel()
-				r := perform(t, c)
+				r := perform(t, &others, c)
 				if r.Work > maxWork && c.large == "" {
 					slow.add(c)
 					r.Work = 0 // judged below
@@ -84,10 +99,10 @@ func TestBadInput(t *testing.T) {
 	// what took too much beside others, the best of some counts alone.
 	for _, c := range slow.cases {
 		t.Run("alone/"+strings.ReplaceAll(c.name, "/", "|"), func(t *testing.T) {
-			r := perform(t, c)
+			r := perform(t, &others, c)
 			for range alone - 1 {
 				if r.Work > maxWork {
-					r = lesser(r, perform(t, c))
+					r = lesser(r, perform(t, &others, c))
 				}
 			}
 			c.judge(t, r)
@@ -177,8 +192,8 @@ func (w *worst) see(c bad, r report) {
 	}
 }
 
-// perform stores the case's input and lets a child work on it.
-func perform(t *testing.T, c bad) report {
+// perform stores the case's input and lets a process work on it.
+func perform(t *testing.T, others *processes, c bad) report {
 	t.Helper()
 	dir := t.TempDir()
 	for _, d := range []string{"tmp", "home"} {
@@ -190,27 +205,7 @@ func perform(t *testing.T, c bad) report {
 	if c.write != nil {
 		sha = stored(t, dir, c.write)
 	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience())
-	defer cancel()
-	cmd := exec.CommandContext(ctx, exe)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), childCase+"="+c.name, childBlob+"="+sha,
-		"TMPDIR="+filepath.Join(dir, "tmp"), "HOME="+filepath.Join(dir, "home"))
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
-		text := errs.String()
-		t.Fatalf("no end was told: %v\n%s", errors.Join(err, ctx.Err()), text[:min(len(text), 4000)])
-	}
-	var r report
-	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
-		t.Fatalf("the report %q: %v", out.String(), err)
-	}
-	return r
+	return others.do(t, task{Case: c.name, Dir: dir, Blob: sha})
 }
 
 // stored puts what write makes into the case's blob store.

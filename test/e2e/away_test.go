@@ -26,6 +26,7 @@ const processMemory = 300 << 10
 // process stays within its memory. When insert is back, all is inserted, with
 // nobody's help. TRIBUTARY_AWAY_ZIPS makes the corpus larger.
 func TestInsertIsAway(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes long: skipped with -short")
 	}

@@ -41,6 +41,7 @@ func wholeCorpus(t testing.TB) (*corpus.Corpus, []corpus.Upload) {
 // What inserts is the real thing; the order is made here, as sequence would
 // make it. TestWholeCorpusInAnotherOrder does it with the whole program.
 func TestTenOtherOrders(t *testing.T) {
+	t.Parallel()
 	orders := 10
 	if testing.Short() {
 		orders = 3
@@ -64,6 +65,7 @@ func TestTenOtherOrders(t *testing.T) {
 // The same with the whole program, sessions being runs of up --once. The hash
 // is that of the undisturbed order, by way of the oracle.
 func TestWholeCorpusInAnotherOrder(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes a minute: skipped with -short")
 	}

@@ -1,12 +1,15 @@
 package e2e
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 
 	"tributary/internal/engine"
 	"tributary/test/corpus"
@@ -108,7 +111,9 @@ func TestKillOneOfTwo(t *testing.T) {
 	s.expect(false)
 }
 
-// settled waits until all files and documents have the oracle's ends.
+// settled waits until all files and documents have the oracle's ends. It asks
+// Postgres itself: a command that began for each look would take the processor
+// from those who are waited for.
 func (s *system) settled(running ...*process) {
 	s.t.Helper()
 	eventually(s.t, wait.Patience(), func() string {
@@ -134,8 +139,12 @@ func (s *system) settled(running ...*process) {
 		}
 		type row struct{ Name, End string }
 		got := map[string]string{}
-		for _, r := range sql[row](s, "tracker", `SELECT action || '/' || file AS name, phase || ', ' || status AS end FROM tracker.file
-			UNION ALL SELECT action || '/' || file || '/' || document, phase || ', ' || status FROM tracker.document`) {
+		rows, err := queried[row](s, `SELECT action || '/' || file AS name, phase || ', ' || status AS end FROM tracker.file
+			UNION ALL SELECT action || '/' || file || '/' || document, phase || ', ' || status FROM tracker.document`)
+		if err != nil {
+			return err.Error()
+		}
+		for _, r := range rows {
 			if _, twice := got[r.Name]; twice {
 				return fmt.Sprintf("%s is there twice", r.Name)
 			}
@@ -143,4 +152,23 @@ func (s *system) settled(running ...*process) {
 		}
 		return gocmp.Diff(want, got)
 	})
+}
+
+// queried asks the running Postgres, without a command.
+func queried[T any](s *system, query string) ([]T, error) {
+	s.t.Helper()
+	at, running, err := engine.Attach(s.data())
+	if err != nil || !running {
+		return nil, errors.Join(errors.New("no engines are running"), err)
+	}
+	conn, err := pgx.Connect(s.t.Context(), at.Postgres)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close(context.WithoutCancel(s.t.Context()))
+	rows, err := conn.Query(s.t.Context(), query)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByName[T])
 }

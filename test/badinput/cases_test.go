@@ -20,13 +20,10 @@ import (
 	"time"
 )
 
-// What the suite tells a child by its environment.
-const (
-	childCase = "TRIBUTARY_BADINPUT_CASE"
-	childBlob = "TRIBUTARY_BADINPUT_BLOB" // sha256 of the input in ./blobs
-)
+// processEnv makes this program a process that does cases.
+const processEnv = "TRIBUTARY_BADINPUT_PROCESS"
 
-// report is what a child tells of its case.
+// report is what a process tells of a case.
 type report struct {
 	Ends      []told
 	Announced int      // documents that unzip counted
@@ -37,60 +34,86 @@ type report struct {
 	Lost      []string // the reverse
 }
 
-// child does one case in the present directory, which is its own, and writes
-// its report to stdout.
-func child(name string) error {
-	c, ok := caseOf(name)
-	if !ok {
-		return fmt.Errorf("there is no case %q", name)
+// doCases does the cases that in names, one after another until it ends, and writes
+// their reports to out.
+func doCases(in io.Reader, out io.Writer) error {
+	measure, err := calibrate()
+	if err != nil {
+		return err
+	}
+	for tasks, reports := json.NewDecoder(in), json.NewEncoder(out); ; {
+		var job task
+		if err := tasks.Decode(&job); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		c, ok := caseOf(job.Case)
+		if !ok {
+			return fmt.Errorf("there is no case %q", job.Case)
+		}
+		r, used, err := doCase(c, job)
+		if err != nil {
+			return err
+		}
+		before := measure
+		if measure, err = calibrate(); err != nil {
+			return err
+		}
+		r.Work = float64(used) / float64(max(before, measure))
+		if err := reports.Encode(r); err != nil {
+			return err
+		}
+	}
+}
+
+// doCase does a case in its directory, and returns how long the processor worked
+// on it.
+func doCase(c bad, job task) (r report, used time.Duration, err error) {
+	err = errors.Join(os.Chdir(job.Dir), os.Setenv("TMPDIR", filepath.Join(job.Dir, "tmp")), os.Setenv("HOME", filepath.Join(job.Dir, "home")))
+	if err != nil {
+		return r, 0, err
 	}
 	s, err := newStages(c)
 	if err != nil {
-		return err
+		return r, 0, err
 	}
+	defer func() { err = errors.Join(err, s.close()) }()
 	before, err := tree(".")
 	if err != nil {
-		return err
+		return r, 0, err
 	}
-	var r report
-	first, err := calibrate()
-	if err != nil {
-		return err
-	}
+	// What the case before left to be collected is collected now: pools are given
+	// up by the second collection, which FreeOSMemory is.
 	runtime.GC()
 	debug.FreeOSMemory()
 	// From here on the kernel's high-water mark counts anew. Where it can't be
 	// told to, the mark has the preparations too, and so is too high at most.
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
 	if r.Idle, err = memory("VmRSS:"); err != nil {
-		return err
+		return r, 0, err
 	}
 	started, err := cpu()
 	if err != nil {
-		return err
+		return r, 0, err
 	}
-	if err := s.do(context.Background(), c, os.Getenv(childBlob)); err != nil {
-		return err
+	if err := s.do(context.Background(), c, job.Blob); err != nil {
+		return r, 0, err
 	}
 	ended, err := cpu()
 	if err != nil {
-		return err
+		return r, 0, err
 	}
 	if r.Peak, err = memory("VmHWM:"); err != nil {
-		return err
+		return r, 0, err
 	}
-	second, err := calibrate()
-	if err != nil {
-		return err
-	}
-	r.Work = float64(ended-started) / float64(max(first, second))
 	after, err := tree(".")
 	if err != nil {
-		return err
+		return r, 0, err
 	}
 	r.Ends, r.Announced = s.told, s.announced
 	r.Left, r.Lost = differ(after, before), differ(before, after)
-	return json.NewEncoder(os.Stdout).Encode(r)
+	return r, ended - started, nil
 }
 
 // memory reads a figure of this process from the kernel, in bytes. Only Linux
@@ -128,7 +151,7 @@ func cpu() (time.Duration, error) {
 // same amount of it: a measure. The work of a case is told in measures, taken
 // before and after it in the same process, of which the slower counts: a slow
 // machine, and what shares a processor's caches and threads, slows the case and
-// its measure alike.
+// its measure alike. The measure after a case is the one before the next.
 func calibrate() (time.Duration, error) {
 	text := "<a>" + strings.Repeat("<b c='d'>e</b>", 80_000) + "</a>"
 	started, err := cpu()
