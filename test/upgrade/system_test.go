@@ -93,6 +93,7 @@ func setUp(t *testing.T, from before, zips, groups int) *system {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.rig.Stop)
+	s.configureBefore()
 	files, err := filepath.Glob(filepath.Join(dir, "sources", "*", "*", "*.zip"))
 	if err != nil || len(files) != zips {
 		t.Fatalf("%d files of %d: %v", len(files), zips, err)
@@ -192,23 +193,26 @@ func (s *system) start(binary string, args ...string) *member {
 	return m
 }
 
-// config is the configuration that a program reads: the program before knows no
-// hosts.
+// config is the configuration that a program reads.
 func (s *system) config(binary string) string {
-	s.t.Helper()
 	if binary == s.new {
 		return s.rig.Config
 	}
+	return filepath.Join(s.dir, "before.yaml")
+}
+
+// configureBefore writes what the program before reads, which knows no hosts. It
+// is written once: processes that were started a moment ago may still read it.
+func (s *system) configureBefore() {
+	s.t.Helper()
 	text, err := os.ReadFile(s.rig.Config)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	lines := slices.DeleteFunc(strings.SplitAfter(string(text), "\n"), func(line string) bool { return strings.HasPrefix(line, "    hosts:") })
-	path := filepath.Join(s.dir, "before.yaml")
-	if err := os.WriteFile(path, []byte(strings.Join(lines, "")), 0o600); err != nil {
+	if err := os.WriteFile(s.config(s.old), []byte(strings.Join(lines, "")), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
-	return path
 }
 
 // engines starts a program's engines, and waits for them.
