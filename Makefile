@@ -20,6 +20,9 @@ PLAIN = $(filter-out $(shell $(GO) list $(RACE)),$(shell $(GO) list $(FIRST) ./.
 AT_ONCE ?= $(shell echo $$((2 * $$(nproc))))
 FIRST := ./test/e2e ./test/badinput ./test/scale
 TEST_TIMEOUT ?= 40m
+# Where tests keep files; go builds where it did.
+test test-race test-plain: export GOTMPDIR := $(or $(GOTMPDIR),$(TMPDIR),/tmp)
+test test-race test-plain: export TMPDIR := $(shell mk/scratch)
 GOVULNCHECK ?= v1.9.0
 
 .PHONY: help
