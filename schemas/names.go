@@ -15,7 +15,7 @@ const (
 )
 
 // Phase is one of the eleven processing phases. Their order is a contract: a
-// later phase has a higher id (DESIGN.md section 7).
+// later phase has a higher id.
 type Phase string
 
 // The phases, in order.

@@ -107,7 +107,7 @@ func (c *cli) verifyBlobs(ctx context.Context, v *verifying, s *stores) (err err
 	v.walk.Known = func(ctx context.Context, after string) ([]string, error) {
 		return control.KnownBlobs(ctx, s.Control, after)
 	}
-	err = v.walk.Run(ctx, func(l blob.Looked) error { return v.looked(ctx, l, s.Control) })
+	err = v.walk.Run(ctx, func(l blob.Verification) error { return v.note(ctx, l, s.Control) })
 	fmt.Fprintf(c.stderr, "looked at %d blobs, %d bytes: %d can't be used\n", v.blobs, v.bytes, v.bad)
 	switch {
 	case err != nil && v.last != "":
@@ -122,8 +122,8 @@ func (c *cli) verifyBlobs(ctx context.Context, v *verifying, s *stores) (err err
 	return nil
 }
 
-// looked takes up what was found of one blob.
-func (v *verifying) looked(ctx context.Context, l blob.Looked, controls pg.Beginner) error {
+// note takes up what was found of one blob.
+func (v *verifying) note(ctx context.Context, l blob.Verification, controls pg.Beginner) error {
 	v.blobs, v.bytes = v.blobs+1, v.bytes+l.Bytes
 	if l.Err != nil {
 		v.bad++

@@ -99,7 +99,7 @@ func (a *app) applied(ctx context.Context, op string) (insert.Outcome, error) {
 		}
 		g.Go(func() error { return a.keepRunning(waiting, roles, g, started) })
 		if outcome, err = insert.AwaitOperation(roles, a.stores.Control, a.stores.Warehouse, op); err == nil && len(alone) == len(operationRoles()) {
-			err = a.told(roles, g)
+			err = a.catchUpTracker(roles, g)
 		}
 		stop() // the roles are not needed any more
 		return err
@@ -175,8 +175,8 @@ func (a *app) start(ctx context.Context, g *errgroup.Group, role string) error {
 	return nil
 }
 
-// told runs the tracker until it has read everything that was told.
-func (a *app) told(ctx context.Context, g *errgroup.Group) error {
+// catchUpTracker runs the tracker until it has read everything that was told.
+func (a *app) catchUpTracker(ctx context.Context, g *errgroup.Group) error {
 	if err := a.start(ctx, g, tracker.Name); err != nil {
 		return err
 	}

@@ -44,8 +44,8 @@ func newLostParts() *lostParts {
 	return &lostParts{turn: make(chan struct{}, 1), done: map[partition]map[string]bool{}, refills: map[partition]*refill{}}
 }
 
-// take waits for the turn; leave gives it up.
-func (l *lostParts) take(ctx context.Context) error {
+// acquire waits for the turn; release gives it up.
+func (l *lostParts) acquire(ctx context.Context) error {
 	select {
 	case l.turn <- struct{}{}:
 		return nil
@@ -54,7 +54,7 @@ func (l *lostParts) take(ctx context.Context) error {
 	}
 }
 
-func (l *lostParts) leave() { <-l.turn }
+func (l *lostParts) release() { <-l.turn }
 
 // detachedParts selects the parts of the table event that are detached because
 // they are broken, or by hand, in the columns of positions: names take the
@@ -66,10 +66,10 @@ const detachedParts = `SELECT * FROM (SELECT name, toInt32(-1) AS partition, toI
 // still remembers: it would drop what is read again as a repeat. It is empty
 // without detached parts.
 func (l *lostParts) mark(ctx context.Context) (string, error) {
-	if err := l.take(ctx); err != nil {
+	if err := l.acquire(ctx); err != nil {
 		return "", err
 	}
-	defer l.leave()
+	defer l.release()
 	if len(l.names) == 0 {
 		return "", nil
 	}
@@ -94,10 +94,10 @@ func (l *lostParts) unexplained(p partition) (out []string) {
 
 // forget makes the next question look at the partition anew.
 func (l *lostParts) forget(ctx context.Context, p partition) error {
-	if err := l.take(ctx); err != nil {
+	if err := l.acquire(ctx); err != nil {
 		return err
 	}
-	defer l.leave()
+	defer l.release()
 	delete(l.refills, p)
 	return nil
 }
@@ -117,15 +117,15 @@ func (h *History) refilled(ctx context.Context, conn *link, names []string, at m
 	if len(names) > mostDetached {
 		return fmt.Errorf("history: more than %d parts of the table %s are detached: look at system.detached_parts, and drop those that are needed no more", mostDetached, liveTable)
 	}
-	if err := conn.lost.take(ctx); err != nil {
+	if err := conn.lost.acquire(ctx); err != nil {
 		return err
 	}
-	defer conn.lost.leave()
+	defer conn.lost.release()
 	slices.Sort(names)
 	conn.lost.names = names
 	for p, next := range at {
 		if len(conn.lost.unexplained(p)) > 0 {
-			if err := h.look(ctx, conn, p, next); err != nil {
+			if err := h.checkParts(ctx, conn, p, next); err != nil {
 				return fmt.Errorf("history: detached parts: %w", err)
 			}
 		}
@@ -136,9 +136,9 @@ func (h *History) refilled(ctx context.Context, conn *link, names []string, at m
 	return nil
 }
 
-// look finds out from where a partition, which is stored up to next, is to be
+// checkParts finds out from where a partition, which is stored up to next, is to be
 // read again since parts were lost.
-func (h *History) look(ctx context.Context, conn *link, p partition, next int64) error {
+func (h *History) checkParts(ctx context.Context, conn *link, p partition, next int64) error {
 	noted, err := refilledParts(ctx, conn, p)
 	if err != nil {
 		return err
@@ -166,10 +166,10 @@ func (h *History) look(ctx context.Context, conn *link, p partition, next int64)
 // stored notes how far partitions have been read again. A range that begins
 // beyond that belongs to an earlier owner of the partition, before another loss.
 func (h *History) stored(ctx context.Context, conn *link, ranges []sink.Range) error {
-	if err := conn.lost.take(ctx); err != nil {
+	if err := conn.lost.acquire(ctx); err != nil {
 		return err
 	}
-	defer conn.lost.leave()
+	defer conn.lost.release()
 	for _, r := range ranges {
 		p := partition{r.Topic, r.Partition}
 		if on := conn.lost.refills[p]; on == nil || r.From > on.next {

@@ -181,7 +181,7 @@ func (in *Inserter) apply(ctx context.Context, db pg.Beginner, epoch int64, at p
 				return fmt.Errorf("position %d does not follow %d", it.ev.Position, follows-1)
 			}
 			follows = it.ev.Position + 1
-			if err := w.take(ctx, it); err != nil {
+			if err := w.apply(ctx, it); err != nil {
 				return fmt.Errorf("position %d (%s of %s): %w", it.ev.Position, it.ev.What, it.subject(), err)
 			}
 		}

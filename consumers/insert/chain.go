@@ -73,22 +73,22 @@ func (j *judge) follow(ctx context.Context, it *item) error {
 	if err := j.head.Follow(it.link()); err != nil {
 		return j.explain(ctx, err)
 	}
-	j.taken(it, before)
+	j.noteTaken(it, before)
 	return nil
 }
 
-// takes has a record take its position since somebody decided so.
-func (j *judge) takes(it *item, d chain.Decision) {
+// passOver has a record take its position since somebody decided so.
+func (j *judge) passOver(it *item, d chain.Decision) {
 	before := j.head.Last.Position
 	j.head.PassOver(it.link(), d)
-	j.taken(it, before)
+	j.noteTaken(it, before)
 	if !d.Missing {
 		it.passOver(d)
 	}
 }
 
-// taken notes what was taken behind a position.
-func (j *judge) taken(it *item, before int64) {
+// noteTaken notes what was taken behind a position.
+func (j *judge) noteTaken(it *item, before int64) {
 	it.begin, it.lost, j.seen = j.head.Begin, it.ev.Position-before-1, true
 	j.recent[it.ev.Position] = it.link()
 	if j.newest = append(j.newest, it.ev.Position); len(j.newest) > j.window {

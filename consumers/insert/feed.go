@@ -137,7 +137,7 @@ func (in *Inserter) poll(ctx context.Context, at progress, f *feed) error {
 			case !decided && !order.head.Next(l), l.Position > next && !again && offset > 0:
 				return fmt.Errorf("document.ordered: %w: position %d comes at offset %d where %d is next; %s", ErrGap, l.Position, r.Offset, next, chain.WayOn(r.Offset))
 			case decided:
-				order.takes(it, d)
+				order.passOver(it, d)
 			default:
 				if err := order.follow(ctx, it); err != nil {
 					return err

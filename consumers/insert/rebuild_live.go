@@ -28,7 +28,7 @@ type takeover struct {
 // insert stop meanwhile, and go on afterwards; if this process dies, when the
 // lease has expired.
 func (r *Rebuild) finish(ctx context.Context, db *pgxpool.Conn, end func(context.Context, *takeover) error) error {
-	live, err := r.take(ctx)
+	live, err := r.takeOverLease(ctx)
 	if err != nil {
 		return err
 	}
@@ -51,9 +51,9 @@ func (r *Rebuild) finish(ctx context.Context, db *pgxpool.Conn, end func(context
 	return nil
 }
 
-// take takes insert's lease over, from whoever has it, and reads where the live
+// takeOverLease takes insert's lease over, from whoever has it, and reads where the live
 // warehouse stands then; nil if there is none.
-func (r *Rebuild) take(ctx context.Context) (*takeover, error) {
+func (r *Rebuild) takeOverLease(ctx context.Context) (*takeover, error) {
 	there, err := warehouse.Exists(ctx, r.In.deps.Pool, warehouse.Schema)
 	if err == nil && !there && !r.report.Lost {
 		err = errors.New("the warehouse was dropped while it was rebuilt: rebuild once more")

@@ -33,8 +33,8 @@ type writer struct {
 	all        bool // whether all records of the centre are judged
 }
 
-// take does what a position asks for.
-func (w *writer) take(ctx context.Context, it *item) error {
+// apply does what a position asks for.
+func (w *writer) apply(ctx context.Context, it *item) error {
 	switch it.ev.What {
 	case schemas.PositionDocument:
 		if len(w.withdrawals) > 0 {

@@ -2,7 +2,7 @@
 // inserted. Its sink keeps every verdict of document.validated in control; its
 // releaser finds batches that are complete, or whose limit has come, gives
 // each of their documents the next position, and publishes document.ordered
-// through the outbox (DESIGN.md section 6).
+// through the outbox.
 package sequence
 
 import (

@@ -29,7 +29,7 @@ func (b *bench) says(want ...string) []*schemas.DocumentOrdered {
 
 // The order key: specimens, experiments, deletions of experiments, deletions
 // of specimens; file date and increment; document date and increment; action;
-// file name; document name (DESIGN.md section 6).
+// file name; document name.
 func TestABatchIsInTheOrderOfItsKey(t *testing.T) {
 	b := newBench(t)
 	s := b.session()

@@ -80,7 +80,7 @@ func (s subject) hosting() told {
 	if e.ListedAt != nil && e.ListedAt.Before(start) {
 		start = e.ListedAt.UTC()
 	}
-	root := s.told(s.root(), [8]byte{}, rootName, start, s.at)
+	root := s.outcomeSpan(s.root(), [8]byte{}, rootName, start, s.at)
 	return told{root: &root, edges: []edge{s.planned(s.at, time.Time{})}}
 }
 
@@ -95,7 +95,7 @@ func (s subject) refusal() told {
 	if e.ListedAt != nil && e.ListedAt.Before(start) {
 		start = e.ListedAt.UTC()
 	}
-	root := s.told(s.root(), [8]byte{}, rootName, start, s.at)
+	root := s.outcomeSpan(s.root(), [8]byte{}, rootName, start, s.at)
 	return told{root: &root}
 }
 
@@ -112,11 +112,11 @@ func (s subject) download() told {
 	if e.Phase == string(schemas.Unzip) {
 		fetched, _, _ := strings.Cut(e.Outcome, "/")
 		return told{
-			spans: []span{s.told(s.attempt(string(schemas.Unzip), e.Outcome), s.root(), string(schemas.Unzip), start, end)},
+			spans: []span{s.outcomeSpan(s.attempt(string(schemas.Unzip), e.Outcome), s.root(), string(schemas.Unzip), start, end)},
 			edges: []edge{s.edge(s.attempt(unzipWait, fetched), s.root(), unzipWait, time.Time{}, start)},
 		}
 	}
-	fetch := s.told(s.attempt(string(schemas.Download), e.Outcome), s.root(), string(schemas.Download), start, end)
+	fetch := s.outcomeSpan(s.attempt(string(schemas.Download), e.Outcome), s.root(), string(schemas.Download), start, end)
 	fetch.client = true
 	fetch.attributes = append(fetch.attributes, server(e.Server)...)
 	out := told{spans: []span{fetch}}
@@ -137,7 +137,7 @@ func (s subject) phases() told {
 	for _, p := range e.Passed {
 		start, end := s.times(p.StartedAt, p.FinishedAt)
 		id, parent := s.place(p.Phase)
-		passed := s.told(id, parent, p.Phase, start, end)
+		passed := s.outcomeSpan(id, parent, p.Phase, start, end)
 		passed.failed, passed.message = "", ""
 		out.add(s, passed)
 	}
@@ -146,7 +146,7 @@ func (s subject) phases() told {
 	}
 	start, end := s.times(e.StartedAt, e.FinishedAt)
 	id, parent := s.place(e.Phase)
-	out.add(s, s.told(id, parent, e.Phase, start, end))
+	out.add(s, s.outcomeSpan(id, parent, e.Phase, start, end))
 	return out
 }
 

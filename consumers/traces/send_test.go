@@ -126,7 +126,7 @@ func TestRequestsHaveBounds(t *testing.T) {
 	long := schemas.Message{ID: strings.Repeat("i", 5000), Stage: "s", Time: *seconds(1)}
 	for range 1500 {
 		s := subjectOf(long, &schemas.StatusChanged{FileRef: schemas.FileRef{File: "f", FileName: strings.Repeat("n", 5000)}, Status: "failed", Exception: strings.Repeat("x", 5000), Message: strings.Repeat("m", 5000)})
-		all = append(all, s.told([8]byte{1}, [8]byte{}, "s", *seconds(1), *seconds(2)))
+		all = append(all, s.outcomeSpan([8]byte{1}, [8]byte{}, "s", *seconds(1), *seconds(2)))
 	}
 	rs, err := requests("1", all)
 	if err != nil {

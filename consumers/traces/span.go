@@ -83,8 +83,8 @@ func (s subject) span(id, parent [8]byte, name string, start, end time.Time) spa
 	)}
 }
 
-// told is a span of which the event tells how it ended.
-func (s subject) told(id, parent [8]byte, name string, start, end time.Time) span {
+// outcomeSpan is a span of which the event tells how it ended.
+func (s subject) outcomeSpan(id, parent [8]byte, name string, start, end time.Time) span {
 	e, out := s.event, s.span(id, parent, name, start, end)
 	out.attributes = append(out.attributes, attributes(
 		attribute{key: "tributary.stage", text: s.stage}, attribute{key: "tributary.event.id", text: s.id},

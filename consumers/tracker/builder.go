@@ -83,8 +83,8 @@ type live struct {
 	at      map[int32]int64
 }
 
-// look reads it.
-func (b *Builder) look(ctx context.Context, q pg.Querier) (live, error) {
+// readLive reads it.
+func (b *Builder) readLive(ctx context.Context, q pg.Querier) (live, error) {
 	l := live{at: map[int32]int64{}}
 	o := groupOffsets(trackersql.Schema, b.Prefix)
 	err := q.QueryRow(ctx, "SELECT to_regclass('tracker.consumed_topic') IS NOT NULL AND to_regclass('tracker.consumed') IS NOT NULL AND to_regclass('tracker.schema_version') IS NOT NULL").Scan(&l.exists)

@@ -22,7 +22,7 @@ func provenanceOf(e *schemas.StatusChanged, s step) provenance {
 		return m
 	}
 	for _, p := range e.Passed {
-		m.take(p.Phase, p.VersionOf)
+		m.set(p.Phase, p.VersionOf)
 	}
 	if s.Status == done && s.Phase == schemas.Upload.ID() {
 		m.Upload = e.VersionOf
@@ -30,7 +30,7 @@ func provenanceOf(e *schemas.StatusChanged, s step) provenance {
 	return m
 }
 
-func (m *provenance) take(phase, version string) {
+func (m *provenance) set(phase, version string) {
 	switch schemas.Phase(phase) {
 	case schemas.XMLName:
 		m.Unzip = version

@@ -38,9 +38,9 @@ func (b *Builder) Rebuild(ctx context.Context) (r Rebuilt, err error) {
 }
 
 func (b *Builder) rebuild(ctx context.Context, conn *pgxpool.Conn, s *build) (Rebuilt, error) {
-	bounds, err := s.log.look(ctx)
+	bounds, err := s.log.bounds(ctx)
 	if err == nil {
-		err = s.log.whole(bounds)
+		err = s.log.requireComplete(bounds)
 	}
 	if err != nil {
 		return Rebuilt{}, err
@@ -84,7 +84,7 @@ func (b *Builder) catchUp(ctx context.Context, s *build, step string, bounds log
 			return err
 		}
 		var err error
-		if bounds, err = s.log.look(ctx); err != nil {
+		if bounds, err = s.log.bounds(ctx); err != nil {
 			return err
 		}
 		if s.log.id != id {
@@ -108,7 +108,7 @@ func (b *Builder) swap(ctx context.Context, tx pgx.Tx, s *build) (Rebuilt, error
 	if err := pg.LockSchema(ctx, tx, trackersql.Schema); err != nil {
 		return r, err
 	}
-	now, err := b.look(ctx, tx)
+	now, err := b.readLive(ctx, tx)
 	if err != nil {
 		return r, err
 	}
@@ -116,7 +116,7 @@ func (b *Builder) swap(ctx context.Context, tx pgx.Tx, s *build) (Rebuilt, error
 		if _, err := tx.Exec(ctx, "LOCK TABLE tracker.consumed IN EXCLUSIVE MODE"); err != nil {
 			return r, fmt.Errorf("stop the tracker: %w", err)
 		}
-		if now, err = b.look(ctx, tx); err != nil {
+		if now, err = b.readLive(ctx, tx); err != nil {
 			return r, err
 		}
 	}
@@ -141,7 +141,7 @@ func (b *Builder) swap(ctx context.Context, tx pgx.Tx, s *build) (Rebuilt, error
 // target is where the build has to be to replace a tracker that stands where
 // it does: no reader shall see rows go back.
 func (b *Builder) target(ctx context.Context, s *build, now live) (map[int32]int64, []string, error) {
-	bounds, err := s.log.look(ctx)
+	bounds, err := s.log.bounds(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

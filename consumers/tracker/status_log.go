@@ -35,8 +35,8 @@ type statusLog struct {
 // logBounds are the first offset and that after the last, by partition.
 type logBounds struct{ start, end map[int32]int64 }
 
-// look asks the broker for the log's identity and bounds.
-func (l *statusLog) look(ctx context.Context) (logBounds, error) {
+// bounds asks the broker for the log's identity and bounds.
+func (l *statusLog) bounds(ctx context.Context) (logBounds, error) {
 	b := logBounds{map[int32]int64{}, map[int32]int64{}}
 	client, err := l.connect()
 	if err != nil {
@@ -64,8 +64,8 @@ func (l *statusLog) look(ctx context.Context) (logBounds, error) {
 	return b, nil
 }
 
-// whole returns ErrLogCut if the log does not begin with its first record.
-func (l *statusLog) whole(b logBounds) error {
+// requireComplete returns ErrLogCut if the log does not begin with its first record.
+func (l *statusLog) requireComplete(b logBounds) error {
 	for _, p := range slices.Sorted(maps.Keys(b.start)) {
 		if n := b.start[p]; n > 0 {
 			return fmt.Errorf("%w: partition %d of %s begins at offset %d: what was before is gone, and with it what the rows said of it. "+

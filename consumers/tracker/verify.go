@@ -72,7 +72,7 @@ func (b *Builder) verify(ctx context.Context, conn *pgxpool.Conn, s *build, limi
 	if _, err := tx.Exec(ctx, "SET LOCAL idle_in_transaction_session_timeout = 0"); err != nil {
 		return Verification{}, fmt.Errorf("settings: %w", err)
 	}
-	if now, err = b.look(ctx, tx); err != nil {
+	if now, err = b.readLive(ctx, tx); err != nil {
 		return Verification{}, err
 	}
 	b.tell(Progress{Step: "building what has come since"})
@@ -92,14 +92,14 @@ func (b *Builder) verify(ctx context.Context, conn *pgxpool.Conn, s *build, limi
 // comparable says where the tracker stands, or why it cannot be compared with
 // the log.
 func (b *Builder) comparable(ctx context.Context, conn *pgxpool.Conn, s *build) (live, error) {
-	now, err := b.look(ctx, conn)
+	now, err := b.readLive(ctx, conn)
 	if err != nil {
 		return now, err
 	}
 	if !now.exists {
 		return now, errors.New("there is no tracker (no schema tracker with its tables): tributary tracker rebuild makes it from the log")
 	}
-	bounds, err := s.log.look(ctx)
+	bounds, err := s.log.bounds(ctx)
 	if err != nil {
 		return now, err
 	}
@@ -107,7 +107,7 @@ func (b *Builder) comparable(ctx context.Context, conn *pgxpool.Conn, s *build) 
 		return now, fmt.Errorf("%w: %s was deleted and made anew since the tracker read it: the log that its rows follow from is gone. "+
 			"tributary tracker rebuild replaces them by what the new log says", ErrTopicAnew, s.log.name)
 	}
-	if err := s.log.whole(bounds); err != nil {
+	if err := s.log.requireComplete(bounds); err != nil {
 		return now, err
 	}
 	return now, now.beyond(s.log, bounds)

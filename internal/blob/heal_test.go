@@ -190,7 +190,7 @@ func TestWalk(t *testing.T) {
 	}
 	walk := func(after string) (seen []string, wrong int) {
 		w := &blob.Walk{Dir: d, Known: known, After: after}
-		if err := w.Run(t.Context(), func(l blob.Looked) error {
+		if err := w.Run(t.Context(), func(l blob.Verification) error {
 			seen = append(seen, l.SHA256)
 			if blob.Unusable(l.Err) != bad[l.SHA256] {
 				t.Errorf("%s: %v", l.SHA256, l.Err)
@@ -222,7 +222,7 @@ func TestAWalkKeepsToItsRate(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		if err := (&blob.Walk{Dir: d, Rate: 400}).Run(t.Context(), func(blob.Looked) error { return nil }); err != nil {
+		if err := (&blob.Walk{Dir: d, Rate: 400}).Run(t.Context(), func(blob.Verification) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(began); took != 10*time.Second {

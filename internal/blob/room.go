@@ -58,7 +58,7 @@ func (s *Space) Reserve(server string, size int64) (*Reservation, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.look()
+	s.refresh()
 	if s.low {
 		return nil, s.isLow()
 	}
@@ -126,10 +126,10 @@ func (r *Reservation) giveUp() {
 // holds the mutex.
 func (r *Reservation) grow() error {
 	s := r.s
-	s.look()
+	s.refresh()
 	step := min(max(r.came, leastStep), mostStep, r.size-r.came)
 	for s.atLeast() > 0 {
-		shared := s.held(r.server)+step > s.shareOf(s.alone())
+		shared := s.held(r.server)+step > s.shareOf(s.freeIfIdle())
 		if !shared && step <= s.last.Free-s.atLeast()-s.reserved+s.freeing() {
 			break
 		}
@@ -176,8 +176,8 @@ func (s *Space) freeing() (n int64) {
 	return n
 }
 
-// alone is the room that there would be if nothing was being written.
-func (s *Space) alone() int64 {
+// freeIfIdle is the room that there would be if nothing was being written.
+func (s *Space) freeIfIdle() int64 {
 	n := s.last.Free - s.atLeast() - s.written
 	for _, r := range s.underWay {
 		n += r.came
@@ -194,7 +194,7 @@ func (s *Space) shareOf(room int64) int64 {
 
 // outsized says that a blob has no room even alone.
 func (s *Space) outsized(size int64) error {
-	room := s.alone()
+	room := s.freeIfIdle()
 	switch floor := s.atLeast(); {
 	case floor <= 0:
 		return nil

@@ -78,7 +78,7 @@ func (s *Space) State() State {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.look()
+	s.refresh()
 	return State{Usage: s.last, Floor: s.atLeast(), Low: s.low}
 }
 
@@ -90,7 +90,7 @@ func (s *Space) Low() error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.look()
+	s.refresh()
 	return s.isLow()
 }
 
@@ -128,9 +128,9 @@ func resumesAt(floor, total int64) int64 {
 	return floor + min(int64(resumeShare*float64(floor)), max(0, total-floor)/2)
 }
 
-// look asks the file system, if that was not done just now. The caller holds
+// refresh asks the file system, if that was not done just now. The caller holds
 // the mutex.
-func (s *Space) look() {
+func (s *Space) refresh() {
 	now := s.now()
 	if s.floor <= 0 || s.share <= 0 || !s.at.IsZero() && now.Sub(s.at) < usageFor && !now.Before(s.at) {
 		return

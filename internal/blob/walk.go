@@ -23,8 +23,8 @@ type Walk struct {
 	Rate int64
 }
 
-// Looked is a blob that a walk has looked at.
-type Looked struct {
+// Verification is a blob that a walk has looked at.
+type Verification struct {
 	SHA256 string
 	Bytes  int64 // that were read of it
 	Err    error // why it can't be used (Unusable), or read; nil: it is whole
@@ -32,7 +32,7 @@ type Looked struct {
 
 // Run looks at blob after blob and calls each with what was found. It ends at
 // the first error of each, and with the error of what keeps it from looking.
-func (w *Walk) Run(ctx context.Context, each func(Looked) error) error {
+func (w *Walk) Run(ctx context.Context, each func(Verification) error) error {
 	after := w.After
 	known := &knownNames{ask: w.Known, at: after}
 	pace := &pace{rate: w.Rate, begun: time.Now()}
@@ -55,7 +55,7 @@ func (w *Walk) Run(ctx context.Context, each func(Looked) error) error {
 			if name <= after {
 				continue
 			}
-			l, err := w.look(ctx, name, pace)
+			l, err := w.verify(ctx, name, pace)
 			if err != nil {
 				return err
 			}
@@ -67,10 +67,10 @@ func (w *Walk) Run(ctx context.Context, each func(Looked) error) error {
 	return nil
 }
 
-// look verifies one blob. The error is that of the context, or of a directory
+// verify verifies one blob. The error is that of the context, or of a directory
 // that is not the store.
-func (w *Walk) look(ctx context.Context, name string, pace *pace) (Looked, error) {
-	l := Looked{SHA256: name}
+func (w *Walk) verify(ctx context.Context, name string, pace *pace) (Verification, error) {
+	l := Verification{SHA256: name}
 	l.Err = VerifyAt(ctx, w.Dir, name, func(n int) error {
 		l.Bytes += int64(n)
 		return pace.wait(ctx, int64(n))

@@ -145,14 +145,14 @@ func (x *writing) enclose(row *Stored) error {
 // columns, are the row's.
 func (k *kind) ruleFor(row *Stored, above *rule) *rule {
 	for _, r := range k.rules {
-		if r.table == row.Table && r.parent == above && r.made(row) {
+		if r.table == row.Table && r.parent == above && r.matches(row) {
 			return r
 		}
 	}
 	return nil
 }
 
-func (r *rule) made(row *Stored) bool {
+func (r *rule) matches(row *Stored) bool {
 	for i := range r.columns {
 		s, v := &r.columns[i], row.Values[i]
 		c := &r.table.Columns[i]
@@ -272,7 +272,7 @@ func (pt *part) demanded() bool {
 // derive writes an element that has no row, as often as the row around it says,
 // or the schema demands. It reports whether there was one.
 func (x *writing) derive(pt *part, row *Stored, r *rule) bool {
-	if pt.rule != nil || !told(pt, row, r) && !pt.demanded() {
+	if pt.rule != nil || !hasContent(pt, row, r) && !pt.demanded() {
 		return false
 	}
 	if elements, ok := saidList(pt.text, row, r); ok {
@@ -299,8 +299,8 @@ func (x *writing) derive(pt *part, row *Stored, r *rule) bool {
 	return true
 }
 
-// told says whether a row tells anything of an element or what lies in it.
-func told(pt *part, row *Stored, r *rule) bool {
+// hasContent says whether a row tells anything of an element or what lies in it.
+func hasContent(pt *part, row *Stored, r *rule) bool {
 	if row == nil || pt.rule != nil {
 		return false
 	}
@@ -313,7 +313,7 @@ func told(pt *part, row *Stored, r *rule) bool {
 		}
 	}
 	for _, c := range pt.children {
-		if told(c, row, r) {
+		if hasContent(c, row, r) {
 			return true
 		}
 	}

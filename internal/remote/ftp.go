@@ -113,10 +113,10 @@ func replied(err error) bool {
 	return errors.As(err, &proto) && proto.Code != 421
 }
 
-// told returns what the server has replied to a command whose code the library
+// replyText returns what the server has replied to a command whose code the library
 // expects, unless err is a refusal or worse. How the library reads that text
 // doesn't count: for it a link is a file, and a bad time an error without class.
-func (s *ftpSession) told(err error) (string, error) {
+func (s *ftpSession) replyText(err error) (string, error) {
 	if err != nil && (s.control.text == "" || s.control.err != nil || replied(err)) {
 		return "", err
 	}
@@ -147,7 +147,7 @@ func (s *ftpSession) stat(full string) (e Entry, err error) {
 	defer s.guard(&err)
 	if s.c.IsTimePreciseInList() {
 		_, err := s.c.GetEntry(full)
-		text, err := s.told(err)
+		text, err := s.replyText(err)
 		if err == nil {
 			return parseMLST(text)
 		}
@@ -157,7 +157,7 @@ func (s *ftpSession) stat(full string) (e Entry, err error) {
 		}
 	}
 	_, err = s.c.FileSize(full)
-	text, err := s.told(err)
+	text, err := s.replyText(err)
 	if err != nil {
 		if cdErr := s.c.ChangeDir(full); cdErr == nil {
 			return Entry{Size: -1, Kind: Dir}, nil
@@ -176,7 +176,7 @@ func (s *ftpSession) stat(full string) (e Entry, err error) {
 func (s *ftpSession) modified(full string, e *Entry) (err error) {
 	defer s.guard(&err)
 	_, err = s.c.GetTime(full)
-	text, err := s.told(err)
+	text, err := s.replyText(err)
 	if err == nil {
 		e.setTime(strings.TrimSpace(text))
 	}
@@ -229,7 +229,7 @@ func (s *ftpSession) openError(full string, err error) error {
 		return err
 	}
 	_, statErr := s.c.FileSize(full)
-	if _, statErr = s.told(statErr); statErr == nil {
+	if _, statErr = s.replyText(statErr); statErr == nil {
 		return &Error{Op: "open", Path: full, class: Permission, Err: err}
 	}
 	return err

@@ -26,7 +26,7 @@ func (r *Runner) intake(fetches kgo.Fetches) {
 			p.end = f.HighWatermark
 		}
 		for _, rec := range f.Records {
-			r.take(p, rec, now)
+			r.admit(p, rec, now)
 		}
 		r.regulate(p)
 	})
@@ -46,7 +46,7 @@ func (r *Runner) retake() {
 		held := p.held
 		p.blocked, p.held = false, nil
 		for _, rec := range held {
-			r.take(p, rec, now)
+			r.admit(p, rec, now)
 		}
 		if !p.blocked {
 			r.metrics.Unblock(r.cfg.Name, p.topic, p.id, true)
@@ -55,8 +55,8 @@ func (r *Runner) retake() {
 	}
 }
 
-// take puts one record in hand.
-func (r *Runner) take(p *partition, rec *kgo.Record, now time.Time) {
+// admit puts one record in hand.
+func (r *Runner) admit(p *partition, rec *kgo.Record, now time.Time) {
 	if p.blocked {
 		p.held = append(p.held, rec)
 		return

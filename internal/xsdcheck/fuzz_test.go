@@ -79,7 +79,7 @@ func readable(t *testing.T, document string) {
 		t.Fatal(err)
 	}
 	var g guard
-	if _, err := g.take(utf8Form); err != nil || g.depth != 0 || g.force != 0 || g.state != inText {
+	if _, err := g.advance(utf8Form); err != nil || g.depth != 0 || g.force != 0 || g.state != inText {
 		t.Fatalf("the guard is lost: %+v, %v", g, err)
 	}
 	decoder := xml.NewDecoder(bytes.NewReader(utf8Form))

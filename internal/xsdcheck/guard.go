@@ -57,9 +57,9 @@ const (
 	inInstruction
 )
 
-// take reads on. It returns an error where the document goes beyond a limit, and
+// advance reads on. It returns an error where the document goes beyond a limit, and
 // how many bytes there are until then.
-func (g *guard) take(b []byte) (int, error) {
+func (g *guard) advance(b []byte) (int, error) {
 	for i := 0; i < len(b); i++ {
 		c := b[i]
 		switch g.state {

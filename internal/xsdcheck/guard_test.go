@@ -47,7 +47,7 @@ func TestGuardCounts(t *testing.T) {
 			g := guard{force: maxDeclarations - room}
 			over := false
 			for rest := text; rest != "" && !over; rest = rest[min(size, len(rest)):] {
-				_, err := g.take([]byte(rest[:min(size, len(rest))]))
+				_, err := g.advance([]byte(rest[:min(size, len(rest))]))
 				over = err != nil
 			}
 			if over != (room < most) {
@@ -69,7 +69,7 @@ func BenchmarkGuard(b *testing.B) {
 	for b.Loop() {
 		var g guard
 		for rest := data; len(rest) > 0; rest = rest[min(1<<16, len(rest)):] {
-			if _, err := g.take(rest[:min(1<<16, len(rest))]); err != nil {
+			if _, err := g.advance(rest[:min(1<<16, len(rest))]); err != nil {
 				b.Fatal(err)
 			}
 		}

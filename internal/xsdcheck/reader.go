@@ -70,7 +70,7 @@ func (t *text) Read(p []byte) (int, error) {
 	}
 	if n > 0 {
 		var err error
-		if n, err = t.guard.take(p[:n]); err != nil {
+		if n, err = t.guard.advance(p[:n]); err != nil {
 			t.err = err
 		}
 		t.took(p[:n])

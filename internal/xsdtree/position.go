@@ -40,7 +40,7 @@ func (e *Element) Begin(steps *int) *Position {
 func (p *Position) Next(namespace, name string) *Element {
 	var found *Element
 	var to *frame
-	p.look(func(e *Element, after *frame) bool {
+	p.visitNext(func(e *Element, after *frame) bool {
 		if e.Name != name || e.Namespace != namespace {
 			return true
 		}
@@ -59,7 +59,7 @@ func (p *Position) Next(namespace, name string) *Element {
 // steps are used up.
 func (p *Position) Expected() (next []*Element, end, ok bool) {
 	seen := make(map[*Element]bool)
-	end = p.look(func(e *Element, _ *frame) bool {
+	end = p.visitNext(func(e *Element, _ *frame) bool {
 		if !seen[e] {
 			seen[e] = true
 			next = append(next, e)
@@ -69,9 +69,9 @@ func (p *Position) Expected() (next []*Element, end, ok bool) {
 	return next, end, !p.lost
 }
 
-// look shows visit the elements that may come next, with the place after each,
+// visitNext shows visit the elements that may come next, with the place after each,
 // until it returns false. It reports whether the parent may end.
-func (p *Position) look(visit func(*Element, *frame) bool) (end bool) {
+func (p *Position) visitNext(visit func(*Element, *frame) bool) (end bool) {
 	w := &walk{visit: visit, steps: p.steps}
 	if !p.lost {
 		end = w.resume(p.at)

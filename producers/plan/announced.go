@@ -25,9 +25,9 @@ type discovery struct {
 	id string
 }
 
-// ours tells whether it has the id that a poll gives it: such a one was written in
+// fromPoll tells whether it has the id that a poll gives it: such a one was written in
 // the transaction that recorded its look.
-func (d discovery) ours() bool {
+func (d discovery) fromPoll() bool {
 	if !valid(d.File) {
 		return false
 	}
@@ -45,7 +45,7 @@ func (w *World) foreign(d discovery) bool {
 	if f == nil {
 		return true
 	}
-	return !d.ours() && !slices.ContainsFunc(f.looks, func(k *control.Look) bool { return k.Source == d.Source && k.Look == d.Look && k.Size == d.Size })
+	return !d.fromPoll() && !slices.ContainsFunc(f.looks, func(k *control.Look) bool { return k.Source == d.Source && k.Look == d.Look && k.Size == d.Size })
 }
 
 // announced has what other programs announce judged and recorded. It returns what

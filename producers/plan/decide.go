@@ -38,7 +38,7 @@ func (w *World) takeUp(f *File, k *control.Look) {
 	own, hasOwn := f.ownHosting()
 	switch {
 	case k.Centre == f.Centre:
-		w.take(f, k)
+		w.startAcquisition(f, k)
 	case hasOwn:
 		w.pass(f, k, own.Size)
 	case k.OwnPolling:
@@ -52,7 +52,7 @@ func (w *World) takeUp(f *File, k *control.Look) {
 				return
 			}
 		}
-		w.take(f, k)
+		w.startAcquisition(f, k)
 	}
 }
 
@@ -71,8 +71,8 @@ func (w *World) bereft(f *File) {
 	}
 }
 
-// take starts an acquisition for a look, behind those under way.
-func (w *World) take(f *File, k *control.Look) {
+// startAcquisition starts an acquisition for a look, behind those under way.
+func (w *World) startAcquisition(f *File, k *control.Look) {
 	k.Class = "taken"
 	a := &control.Acquisition{
 		Run: schemas.LiveRun, File: f.ID, Session: k.Session, Domain: f.Centre, Source: k.Source, Look: k.Look, Size: k.Size,

@@ -9,7 +9,7 @@ import (
 
 // Every new look of the producing centre's own source is fetched, another
 // source's only while no own hosting can be; others are duplicate if the size
-// is equal, else superseded and noted divergent (DESIGN.md section 5).
+// is equal, else superseded and noted divergent.
 func TestLooksAreClassed(t *testing.T) {
 	tests := []struct {
 		name    string

@@ -125,7 +125,7 @@ func (n *Announcer) record(ctx context.Context, tx pgx.Tx, p control.Poll, j jud
 	if err != nil {
 		return control.Judgement{}, err
 	}
-	records := slices.DeleteFunc(told([]judged{j}, files), func(r schemas.Record) bool { return r.Topic == schemas.FileDiscoveredTopic })
+	records := slices.DeleteFunc(entryEvents([]judged{j}, files), func(r schemas.Record) bool { return r.Topic == schemas.FileDiscoveredTopic })
 	if err := outbox.Append(ctx, tx, control.Schema, records); err != nil {
 		return control.Judgement{}, err
 	}

@@ -306,7 +306,7 @@ func TestAServerHasItsShareOfTheSlots(t *testing.T) {
 		if !s.wait(t.Context()) {
 			t.Fatal("no slot")
 		}
-		ends = append(ends, s.take(source))
+		ends = append(ends, s.occupy(source))
 	}
 	if d := cmp.Diff([]string{"d"}, s.open()); d != "" {
 		t.Errorf("sources that may be polled (- want, + got):\n%s", d)

@@ -99,7 +99,7 @@ func (s *Poller) work(ctx context.Context, g *errgroup.Group) error {
 			slots.release()
 			timer.Reset(idle)
 		default:
-			end := slots.take(p.Source)
+			end := slots.occupy(p.Source)
 			g.Go(func() error {
 				defer end()
 				s.one(ctx, p)

@@ -96,17 +96,17 @@ func (s *Poller) store(ctx context.Context, conn *pgxpool.Conn, p control.Poll, 
 		if err != nil {
 			return err
 		}
-		if err := outbox.Append(ctx, tx, control.Schema, told(all, files)); err != nil {
+		if err := outbox.Append(ctx, tx, control.Schema, entryEvents(all, files)); err != nil {
 			return err
 		}
 		return s.endUnfit(ctx, tx, p, all, now)
 	})
 }
 
-// told are the events of entries, of which files have been recorded: that of a
+// entryEvents are the events of entries, of which files have been recorded: that of a
 // file is left out where another poll has recorded it meanwhile, and all that is
 // wrong is this source's entry of it.
-func told(all []judged, files map[string]bool) []schemas.Record {
+func entryEvents(all []judged, files map[string]bool) []schemas.Record {
 	var records []schemas.Record
 	for _, j := range all {
 		if j.file != nil && (j.listed.Invalid == "" || j.sighting.Centre == nil || files[j.sighting.File]) {

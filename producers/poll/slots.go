@@ -51,8 +51,8 @@ func (s *slots) open() []string {
 	return ids
 }
 
-// take uses the caller's slot for a source; end gives it back.
-func (s *slots) take(source string) (end func()) {
+// occupy uses the caller's slot for a source; end gives it back.
+func (s *slots) occupy(source string) (end func()) {
 	server := s.servers[source]
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -185,7 +185,7 @@ func (p *Publisher) holds(b *batch, e *event) error {
 // alone is replaced, or set aside.
 func (p *Publisher) isolate(ctx context.Context, b *batch, part []*event) error {
 	if len(part) == 1 {
-		return p.alone(ctx, b, part[0])
+		return p.sendSingly(ctx, b, part[0])
 	}
 	for _, half := range [][]*event{part[:len(part)/2], part[len(part)/2:]} {
 		if err := p.sendPart(ctx, b, half); err != nil {
@@ -199,11 +199,11 @@ func (p *Publisher) isolate(ctx context.Context, b *batch, part []*event) error 
 // network that spoils it once does not do it again.
 const corruptTries = 3
 
-// alone sends one event by itself, and what may be told instead. On the one topic
+// sendSingly sends one event by itself, and what may be told instead. On the one topic
 // whose order nobody may guess nothing is set aside: it is held.
-func (p *Publisher) alone(ctx context.Context, b *batch, e *event) error {
+func (p *Publisher) sendSingly(ctx context.Context, b *batch, e *event) error {
 	for {
-		refusal, err := p.tryAlone(ctx, e)
+		refusal, err := p.trySingly(ctx, e)
 		if err != nil {
 			return err
 		}
@@ -236,7 +236,7 @@ func (b *batch) stop(e *event, cause error) {
 	b.held[e.record.Topic] = fmt.Errorf("nothing can be set aside here, and a position can't be replaced: %w", cause)
 }
 
-func (p *Publisher) tryAlone(ctx context.Context, e *event) (refusal, err error) {
+func (p *Publisher) trySingly(ctx context.Context, e *event) (refusal, err error) {
 	for range corruptTries {
 		var errs []error
 		if errs, err = p.produce(ctx, []*event{e}); err != nil {

@@ -53,7 +53,7 @@ func Files(fsys fs.FS) *Report {
 	if r.Statements != nil && r.Mapping != nil {
 		r.add(r.Statements.Fit(r.Mapping))
 	}
-	r.add(r.look())
+	r.add(r.checkFiles())
 	return r
 }
 

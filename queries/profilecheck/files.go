@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// look goes through the profile's folder: for files that look like a part of it
+// checkFiles goes through the profile's folder: for files that look like a part of it
 // and are not read, and for SQL whose result depends on when it runs.
-func (r *Report) look() error {
+func (r *Report) checkFiles() error {
 	var errs []error
 	err := fs.WalkDir(r.fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {

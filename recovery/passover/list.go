@@ -80,7 +80,7 @@ func (l *List) Load(ctx context.Context) error {
 	}
 	err = reader.Read(ctx, spans, func(c kafka.Chunk) error {
 		for _, r := range c.Records {
-			l.take(&next, r)
+			l.addDecision(&next, r)
 		}
 		return nil
 	})
@@ -152,16 +152,16 @@ func (l *List) add(fetches kgo.Fetches) {
 	next := l.copied()
 	fetches.EachRecord(func(r *kgo.Record) {
 		if r.Offset >= l.next { // else Load was faster
-			l.take(&next, r)
+			l.addDecision(&next, r)
 			l.next = r.Offset + 1
 		}
 	})
 	l.known.Store(&next)
 }
 
-// take takes a decision. The last one about a record counts. What is none is
+// addDecision takes a decision. The last one about a record counts. What is none is
 // logged: nothing is passed over by it.
-func (l *List) take(to *decisions, r *kgo.Record) {
+func (l *List) addDecision(to *decisions, r *kgo.Record) {
 	d, err := l.read(r)
 	if _, again := to.all[d.is]; err == nil && !again && len(to.all) >= Max {
 		err = fmt.Errorf("%d decisions are known already", Max)

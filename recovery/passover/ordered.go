@@ -45,7 +45,7 @@ func (j *Judge) ordered(ctx context.Context, w Wish, r *kgo.Record, out *Judgeme
 	}
 	err = reader.Read(ctx, spans, func(c kafka.Chunk) error {
 		for _, r := range c.Records {
-			if err := o.take(r); err != nil {
+			if err := o.read(r); err != nil {
 				return err
 			}
 		}
@@ -56,7 +56,7 @@ func (j *Judge) ordered(ctx context.Context, w Wish, r *kgo.Record, out *Judgeme
 	}
 	head, is := o.log.Head(), chain.Of(r.Value)
 	link, body, err := o.link(r)
-	out.SHA256, out.What = is.String(), what(body, err)
+	out.SHA256, out.What = is.String(), describe(body, err)
 	if stops := o.stops(link, err); stops != nil {
 		out.Stops = stops.Error()
 	}
@@ -77,8 +77,8 @@ func (j *Judge) ordered(ctx context.Context, w Wish, r *kgo.Record, out *Judgeme
 	return o.goesOn(w, is, body, out)
 }
 
-// take reads one record: up to the one that is judged by the chain's rule.
-func (o *order) take(r *kgo.Record) error {
+// read reads one record: up to the one that is judged by the chain's rule.
+func (o *order) read(r *kgo.Record) error {
 	link, body, err := o.link(r)
 	switch {
 	case r.Offset > o.at:
@@ -201,8 +201,8 @@ func (o *order) goesOn(w Wish, is chain.Digest, body *schemas.DocumentOrdered, o
 	return nil
 }
 
-// what says what a position orders.
-func what(ev *schemas.DocumentOrdered, err error) string {
+// describe says what a position orders.
+func describe(ev *schemas.DocumentOrdered, err error) string {
 	if err != nil {
 		return "it can't be read: " + err.Error()
 	}

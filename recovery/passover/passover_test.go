@@ -210,7 +210,7 @@ func TestDecisionsAreBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.take(&all, kafka.ToKgo("t", r))
+		s.addDecision(&all, kafka.ToKgo("t", r))
 	}
 	for i := range Max + 5 {
 		take(fmt.Sprint(i), "ann")

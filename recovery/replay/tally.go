@@ -48,16 +48,16 @@ func (t *Tally) Items(versions iter.Seq2[Version, error]) iter.Seq2[control.Repl
 				yield(control.ReplayItem{}, err)
 				return
 			}
-			if item, ok := t.take(v); ok && !yield(item, nil) {
+			if item, ok := t.count(v); ok && !yield(item, nil) {
 				return
 			}
 		}
 	}
 }
 
-// take counts a version and returns what is replayed of it, if it is: from
+// count counts a version and returns what is replayed of it, if it is: from
 // data, that is its centre, once.
-func (t *Tally) take(v Version) (control.ReplayItem, bool) {
+func (t *Tally) count(v Version) (control.ReplayItem, bool) {
 	if v.Centre == "" {
 		t.Nameless++
 		return control.ReplayItem{}, false

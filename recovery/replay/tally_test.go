@@ -21,7 +21,7 @@ func TestReplayIsCounted(t *testing.T) {
 	} {
 		tally, items := NewTally(from, ""), 0
 		for _, v := range versions {
-			if _, ok := tally.take(v); ok {
+			if _, ok := tally.count(v); ok {
 				items++
 			}
 		}

@@ -20,10 +20,10 @@ import (
 // ErrMembers says that members are at work.
 var ErrMembers = errors.New("members are running")
 
-// alone fails if members are at work, whatever control says: where its schema was
+// requireNoMembers fails if members are at work, whatever control says: where its schema was
 // dropped, their leases went with it. They are known by their sessions in the
 // database, and by the consumer groups that they are in.
-func (r *Restorer) alone(ctx context.Context) error {
+func (r *Restorer) requireNoMembers(ctx context.Context) error {
 	sessions, err := r.sessions(ctx, r.Pool)
 	if err != nil {
 		return err

@@ -72,7 +72,7 @@ func (r *Restorer) Run(ctx context.Context) (report Report, err error) {
 		return report, errors.New("what control holds is overwritten only with a reason: give one with --reason")
 	}
 	// First, since members would begin with an empty control as soon as there is one.
-	if err := r.alone(ctx); err != nil {
+	if err := r.requireNoMembers(ctx); err != nil {
 		return report, err
 	}
 	if err := control.Migrate(ctx, r.Pool); err != nil {

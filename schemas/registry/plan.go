@@ -90,7 +90,7 @@ type subject struct {
 // version that is taken by something else, or says why the registry can't be
 // asked or takes no schemas.
 func (r *Registry) Plan(ctx context.Context, items []Item) ([]Change, error) {
-	subjects, err := r.look(ctx, items)
+	subjects, err := r.subjects(ctx, items)
 	if err != nil {
 		return nil, err
 	}
@@ -115,8 +115,8 @@ func (s subject) changes(importing bool) []Change {
 	return changes
 }
 
-// look reads what the registry has of every subject of the items.
-func (r *Registry) look(ctx context.Context, items []Item) ([]subject, error) {
+// subjects reads what the registry has of every subject of the items.
+func (r *Registry) subjects(ctx context.Context, items []Item) ([]subject, error) {
 	global, err := r.mode(ctx, "/mode")
 	if err != nil {
 		return nil, r.explain("ask for its mode", err)

@@ -79,7 +79,7 @@ func New(o Options) (*Registry, error) {
 // it is made. It may be repeated: what is there already is left alone. A
 // subject that was put into IMPORT goes back to READWRITE whatever happens.
 func (r *Registry) Apply(ctx context.Context, items []Item, done func(Change)) error {
-	subjects, err := r.look(ctx, items)
+	subjects, err := r.subjects(ctx, items)
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ type jobSession struct {
 // session is counted as soon as it is back.
 func HoldSession(ctx context.Context, pool *pgxpool.Pool, job, server, holder string, ttl time.Duration) (held context.Context, end func(), err error) {
 	s := &jobSession{pool: pool, id: uuid.NewString(), job: job, server: server, holder: holder, ttl: ttl}
-	taken, err := s.take(ctx)
+	taken, err := s.acquire(ctx)
 	if errors.Is(err, ErrSessionElsewhere) {
 		return ctx, func() {}, err
 	}
@@ -69,9 +69,9 @@ func HoldSession(ctx context.Context, pool *pgxpool.Pool, job, server, holder st
 	}, nil
 }
 
-// take takes the session or renews it. taken is false without an answer of the
+// acquire takes the session or renews it. taken is false without an answer of the
 // database.
-func (s *jobSession) take(ctx context.Context) (taken bool, err error) {
+func (s *jobSession) acquire(ctx context.Context) (taken bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, takeTimeout)
 	defer cancel()
 	tag, err := s.pool.Exec(ctx, takeSessionSQL, s.job, s.id, s.holder, s.server, interval(s.ttl))
@@ -99,7 +99,7 @@ func (s *jobSession) renew(ctx context.Context, taken bool, lose context.CancelC
 		case <-timer.C:
 		}
 		var err error
-		if taken, err = s.take(ctx); errors.Is(err, ErrSessionElsewhere) {
+		if taken, err = s.acquire(ctx); errors.Is(err, ErrSessionElsewhere) {
 			lose(err)
 			return
 		}

@@ -85,7 +85,7 @@ func (c *Collector) serve(w http.ResponseWriter, r *http.Request) {
 	if answer != nil && answer(w, r) {
 		return
 	}
-	if err := c.take(r); err != nil {
+	if err := c.receive(r); err != nil {
 		c.mu.Lock()
 		c.wrong = append(c.wrong, err.Error())
 		c.mu.Unlock()
@@ -95,7 +95,7 @@ func (c *Collector) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-protobuf")
 }
 
-func (c *Collector) take(r *http.Request) error {
+func (c *Collector) receive(r *http.Request) error {
 	if r.Method != http.MethodPost || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" {
 		return fmt.Errorf("%s %s of %q is no export of traces", r.Method, r.URL.Path, r.Header.Get("Content-Type"))
 	}

@@ -48,7 +48,7 @@ func (c *conn) close() { c.lib.closeConn(c.handle) }
 
 // exec runs a statement and returns its whole output.
 func (c *conn) exec(query, format string, named map[string]string) ([]byte, error) {
-	return c.lib.take(start(c.lib.query, c.raw, query, format, named))
+	return c.lib.copyResult(start(c.lib.query, c.raw, query, format, named))
 }
 
 // use sets the connection to a database and to base plus settings. After an
@@ -137,7 +137,7 @@ func (c *conn) stream(query, format string, named map[string]string) (*stream, e
 
 // next returns the next block, or nothing at the end.
 func (s *stream) next() ([]byte, error) {
-	return s.c.lib.take(s.c.lib.streamFetch(s.c.raw, s.handle))
+	return s.c.lib.copyResult(s.c.lib.streamFetch(s.c.raw, s.handle))
 }
 
 // close frees the stream, and cancels it unless it was read to its end.
@@ -188,7 +188,7 @@ func (i *insertion) append(data []byte) error {
 
 // done commits the insert.
 func (i *insertion) done() error {
-	_, err := i.c.lib.take(i.c.lib.insertDone(i.handle))
+	_, err := i.c.lib.copyResult(i.c.lib.insertDone(i.handle))
 	return err
 }
 

@@ -144,8 +144,8 @@ func at(p uintptr, offset int) unsafe.Pointer {
 	return unsafe.Add(*(*unsafe.Pointer)(unsafe.Pointer(&p)), offset)
 }
 
-// take copies out and frees a result.
-func (l *library) take(result uintptr) ([]byte, error) {
+// copyResult copies out and frees a result.
+func (l *library) copyResult(result uintptr) ([]byte, error) {
 	if result == 0 {
 		return nil, errors.New("the engine gave no result")
 	}

@@ -20,16 +20,16 @@ func (p *pool) get(ctx context.Context, database string, settings map[string]str
 	case <-ctx.Done():
 		return nil, newException(codeTooMany, "TOO_MANY_SIMULTANEOUS_QUERIES", "gave up waiting for one of %d connections", cap(p.slots))
 	}
-	c, err := p.take(database, settings)
+	c, err := p.idleOrNew(database, settings)
 	if err != nil {
 		<-p.slots
 	}
 	return c, err
 }
 
-// take returns an idle connection, or, if there is none or it can't be set as
+// idleOrNew returns an idle connection, or, if there is none or it can't be set as
 // wanted (readonly=1 can't be taken back), a new one.
-func (p *pool) take(database string, settings map[string]string) (*conn, error) {
+func (p *pool) idleOrNew(database string, settings map[string]string) (*conn, error) {
 	select {
 	case c := <-p.idle:
 		if c.use(database, settings) == nil {

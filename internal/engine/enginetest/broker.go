@@ -13,7 +13,7 @@ import (
 func Broker(t testing.TB) []string {
 	t.Helper()
 	if addrs := KafkaAddrs(); addrs != nil {
-		shared.kafka.take(t)
+		shared.kafka.acquire(t)
 		if err := emptyKafka(t.Context(), addrs); err != nil {
 			t.Fatalf("empty the Apache Kafka for tests: %v", err)
 		}

@@ -47,8 +47,8 @@ type kafkaUse struct {
 	test string // guarded by mu
 }
 
-// take waits until no other test uses the Apache Kafka.
-func (u *kafkaUse) take(t testing.TB) {
+// acquire waits until no other test uses the Apache Kafka.
+func (u *kafkaUse) acquire(t testing.TB) {
 	u.mu.Lock()
 	mine := u.test != "" && strings.HasPrefix(t.Name()+"/", u.test+"/")
 	u.mu.Unlock()

@@ -64,7 +64,7 @@ func (w *watch) run(ctx context.Context) {
 			conn, err = pgx.Connect(ctx, w.dsn)
 		}
 		if err == nil {
-			err = w.look(ctx, conn)
+			err = w.enforce(ctx, conn)
 		}
 		// While Postgres is down there are no sessions either.
 		if err != nil && ctx.Err() == nil && !failed {
@@ -81,8 +81,8 @@ type process struct {
 	Beyond string // which limit it is beyond; empty: none
 }
 
-// look ends what is beyond its limits, and confines what is new.
-func (w *watch) look(ctx context.Context, conn *pgx.Conn) error {
+// enforce ends what is beyond its limits, and confines what is new.
+func (w *watch) enforce(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, loginTime)
 	defer cancel()
 	rows, err := conn.Query(ctx, `SELECT a.pid, a.leader_pid IS NOT NULL AS helps, CASE
