@@ -66,6 +66,9 @@ const (
 
 // Run lists due sources until ctx ends, and ends what removed ones left.
 func (s *Poller) Run(ctx context.Context) error {
+	if len(s.deps.Sources) == 0 {
+		s.deps.Log.Warn("no source is configured for this member, so it lists nothing: add what it is to list below sources")
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.work(ctx, g) })
 	g.Go(func() error { return s.leaveLoop(ctx) })
