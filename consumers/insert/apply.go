@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -13,59 +14,78 @@ import (
 	"tributary/sql/warehouse"
 )
 
+// loader applies positions while its member holds the lease.
+type loader struct {
+	in    *Inserter
+	db    pg.Beginner
+	epoch int64
+	at    progress
+	ends  *ends
+	// Positions below careful are begun and applied one by one, since a member
+	// died at the place; begun is the one that was begun last.
+	careful, begun int64
+}
+
 // applyAll applies what feed brings, as many positions at a time as are there
 // and allowed. After a death at a position it goes one by one, until it is past
 // the place.
-func (in *Inserter) applyAll(ctx context.Context, db pg.Beginner, epoch int64, at progress, feed *feed, ends *ends) error {
-	noted, careful := false, int64(0)
+func (l *loader) applyAll(ctx context.Context, feed *feed) error {
 	for {
-		group, err := in.gather(ctx, feed)
+		group, err := l.in.gather(ctx, feed)
 		if err != nil {
 			return err
 		}
-		if !noted {
-			if careful, err = in.begin(ctx, group[0].ev.Position); err != nil {
-				release(group)
-				return err
-			}
+		if err := l.applyGroup(ctx, group); err != nil {
+			return err
 		}
-		parts := [][]*item{group}
-		if group[0].ev.Position < careful {
-			parts = parts[:0]
-			for i := range group {
-				parts = append(parts, group[i:i+1])
-			}
-		}
-		for _, part := range parts {
-			if part[0].ev.Position < careful && noted {
-				if _, err := in.begin(ctx, part[0].ev.Position); err != nil {
-					release(group)
-					return err
-				}
-			}
-			noted = true
-			if err := ends.await(ctx, part, part[0].ev.Position < careful); err != nil {
-				release(group)
-				return errors.Join(err, in.forget(part[0].ev.Position))
-			}
-			if err := in.guarded(ctx, db, epoch, at, part); err != nil {
-				release(group)
-				if !errors.Is(err, errPanic) {
-					err = errors.Join(err, in.forget(part[0].ev.Position)) // no fault of the position's
-				}
-				return err
-			}
-			last := part[len(part)-1]
-			at = progress{position: last.ev.Position + 1, offset: last.offset + 1}
-			in.metrics.stopped.Set(0)
-			in.metrics.broken.Set(0)
-			if last.ev.What == schemas.PositionBatchEnd {
-				in.metrics.due.Inc()
-				ends.add(last)
-			}
-		}
-		release(group)
 	}
+}
+
+func (l *loader) applyGroup(ctx context.Context, group []*item) (err error) {
+	defer release(group)
+	if l.begun == 0 {
+		l.begun = group[0].ev.Position
+		if l.careful, err = l.in.begin(ctx, l.begun); err != nil {
+			return err
+		}
+	}
+	parts := [][]*item{group}
+	if group[0].ev.Position < l.careful {
+		parts = slices.Collect(slices.Chunk(group, 1))
+	}
+	for _, part := range parts {
+		if err := l.applyPart(ctx, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *loader) applyPart(ctx context.Context, part []*item) error {
+	first, last := part[0].ev.Position, part[len(part)-1]
+	if first < l.careful && first != l.begun {
+		l.begun = first
+		if _, err := l.in.begin(ctx, first); err != nil {
+			return err
+		}
+	}
+	if err := l.ends.await(ctx, part, first < l.careful); err != nil {
+		return errors.Join(err, l.in.forget(first))
+	}
+	if err := l.in.guarded(ctx, l.db, l.epoch, l.at, part); err != nil {
+		if !errors.Is(err, errPanic) {
+			err = errors.Join(err, l.in.forget(first)) // no fault of the position's
+		}
+		return err
+	}
+	l.at = progress{position: last.ev.Position + 1, offset: last.offset + 1}
+	l.in.metrics.stopped.Set(0)
+	l.in.metrics.broken.Set(0)
+	if last.ev.What == schemas.PositionBatchEnd {
+		l.in.metrics.due.Inc()
+		l.ends.add(last)
+	}
+	return nil
 }
 
 // gather waits for the next position, and takes what else is ready, up to a

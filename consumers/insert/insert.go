@@ -282,7 +282,8 @@ func (in *Inserter) insert(ctx context.Context, epoch int64) error {
 	work.Go(func() error {
 		feed := in.read(ctx, at)
 		defer feed.stop()
-		return in.applyAll(ctx, loading, epoch, at, feed, ends)
+		l := loader{in: in, db: loading, epoch: epoch, at: at, ends: ends}
+		return l.applyAll(ctx, feed)
 	})
 	return work.Wait()
 }

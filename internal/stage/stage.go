@@ -44,9 +44,9 @@ type Input struct {
 	Emit func(ctx context.Context, msgs ...schemas.Message) error
 
 	// EmitAcknowledged is Emit that returns once its own messages are
-	// acknowledged. Work whose repeat is dropped when somebody has acted on its
-	// outcome tells the log so before it emits the outcome: after a crash
-	// between the two nobody would.
+	// acknowledged. A stage whose outcome makes plan drop a repeat of the same
+	// work must tell the event log first, and emit the outcome then: after a
+	// crash between the two, the repeat would be dropped and the log never told.
 	EmitAcknowledged func(ctx context.Context, msgs ...schemas.Message) error
 
 	// Detach lets the partition go on without this record, for work that takes
