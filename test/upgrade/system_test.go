@@ -25,16 +25,18 @@ import (
 	"tributary/test/wait"
 )
 
-// before is a program of before, which drew positions that name nothing.
+// before is a program of before.
 type before struct {
-	commit string
-	beside bool // its members can run beside those of today
+	commit  string
+	beside  bool // its members can run beside those of today
+	chained bool // its positions name the ones before
 }
 
 // programs are those that were landed last before the engines had an owner's
-// door, and before positions were a chain. Members of the first look for engines
-// at TCP addresses, where no engine of today listens.
-var programs = []before{{commit: "8d5a04c"}, {commit: "e642450", beside: true}}
+// door, before positions were a chain, and before the packages got their floors.
+// Members of the first look for engines at TCP addresses, where no engine of today
+// listens.
+var programs = []before{{commit: "8d5a04c"}, {commit: "e642450", beside: true}, {commit: "e0b2e02", beside: true, chained: true}}
 
 // system is an installation on which two programs take turns.
 type system struct {

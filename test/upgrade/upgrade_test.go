@@ -31,7 +31,7 @@ func TestTheProgramBefore(t *testing.T) {
 }
 
 func takenUp(t *testing.T, from before) {
-	s := setUp(t, from, 16, 4)
+	s := setUp(t, from, 20, 5)
 	up := s.start(s.old, "up")
 	done := s.show()
 	s.must("the first files", s.counts(done*perZip, loaded))
@@ -80,16 +80,23 @@ func takenUp(t *testing.T, from before) {
 	others := s.start(s.new, "run", "schedule", "poll", "plan", "publish", "download", "unzip", "validate", "tracker", "history")
 	older := s.start(s.old, "run", "sequence", "insert")
 	done += s.show()
-	if from.beside {
-		s.must("an older member draws a position", older.says("position_unchained"))
-	} else {
+	switch {
+	case !from.beside:
 		s.must("an older member ends at its start", older.ended(1))
+	case !from.chained:
+		s.must("an older member draws a position", older.says("position_unchained"))
+	default:
+		s.must("an older member draws and loads positions", s.counts(done*perZip, loaded))
+		done += s.show()
 	}
 	newer := s.start(s.new, "run", "sequence", "insert")
 	s.must("the last files", s.counts(done*perZip, loaded))
 	s.must("nothing twice", s.counts(done*perZip, distinct))
 	if from.beside {
 		stop(older)
+	}
+	if from.chained {
+		begin = 1
 	}
 	s.judged(begin)
 	s.run(s.dir, s.new, "warehouse", "verify", "--config", s.rig.Config)
