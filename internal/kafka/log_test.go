@@ -28,20 +28,28 @@ type topicLog struct {
 	t      *testing.T
 	client *kgo.Client
 	reader kafka.Reader
+	// meanwhile, if set, is called with each chunk that was read.
+	meanwhile func()
 }
 
 func newLog(t *testing.T, addrs []string, configs map[string]*string) *topicLog {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	l := &topicLog{t: t, reader: kafka.Reader{Connect: kafka.NewFactory(config.Kafka{}, addrs, quiet), Silence: wait.Patience()}}
+	l.connect()
+	enginetest.Topics(t, l.client, 1, configs, "t")
+	return l
+}
+
+// connect gives it a client that has seen no topic yet.
+func (l *topicLog) connect() {
+	l.t.Helper()
 	client, err := l.reader.Connect()
 	if err != nil {
-		t.Fatal(err)
+		l.t.Fatal(err)
 	}
-	t.Cleanup(client.Close)
+	l.t.Cleanup(client.Close)
 	l.client = client
-	enginetest.Topics(t, client, 1, configs, "t")
-	return l
 }
 
 // write writes records in a batch, each its own key and value.
@@ -77,11 +85,17 @@ func (l *topicLog) read(s kafka.Span) (got []string, deleted int64, err error) {
 			l.t.Errorf("a chunk begins at %d, the one before ended at %d", c.From, next)
 		}
 		next = c.To
+		if next > s.To {
+			return fmt.Errorf("it has run on to %d, past its end at %d", next, s.To)
+		}
 		if deleted < 0 {
 			deleted = c.Deleted
 		}
 		for _, r := range c.Records {
-			got = append(got, fmt.Sprintf("%d %s", r.Offset, r.Value))
+			got = append(got, fmt.Sprintf("%d %s", r.Offset, r.Key))
+		}
+		if l.meanwhile != nil {
+			l.meanwhile()
 		}
 		return nil
 	})
