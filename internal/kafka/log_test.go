@@ -125,7 +125,7 @@ func TestALogThatEndsInAMarker(t *testing.T) {
 	} {
 		got, deleted, err := l.read(kafka.Span{Topic: "t", From: test.from, To: test.to})
 		if err != nil || deleted >= 0 || !cmp.Equal(got, test.want) {
-			t.Errorf("%s: %v, deleted %d, %v; want %v", name, got, deleted, err, test.want)
+			t.Fatalf("%s: %v, deleted %d, %v; want %v", name, got, deleted, err, test.want)
 		}
 	}
 }
