@@ -19,7 +19,9 @@ var update = flag.Bool("update", false, "write docs/explanation/states.md anew")
 
 const statesIntro = `# What becomes of what
 
-This page draws the life of everything that control decides about, so that you can tell from a state what comes next and who decides it.
+After this page you know which states each thing that control decides about can have, and which comes after which, when. So a state tells what is waited for.
+
+A file itself has no state: ` + "`control.file`" + ` has no such column. Where it stands is what its [looks](#look) and [acquisitions](#acquisition) say: each look is the file as a listing showed it, new or changed, and an acquisition carries one look on, until all its documents have ended.
 
 Each picture is drawn from a table in ` + "`sql/control/controltest/states.go`" + `, by ` + "`go test ./sql/control -run States -update`" + `. The database of the tests of polls, plan, sequence and replays, and that of the simulation with real roles, refuses every step that is not drawn. ` + "`control restore`" + ` takes no steps: it writes rows in the states that the topics tell. What the statuses mean that people see of a file is told in the [events](../reference/events.md); the life of a position is [decision 25](../decisions/0025-the-life-of-a-position.md).
 `

@@ -13,6 +13,12 @@ type command struct {
 	output string // what a fence without a language directly behind it holds
 }
 
+// fails tells whether the page shows the command's error: it ends with it then.
+func (c command) fails() bool {
+	lines := strings.Split(strings.TrimSpace(c.output), "\n")
+	return strings.HasPrefix(lines[len(lines)-1], "tributary: ")
+}
+
 var shown = regexp.MustCompile(`^ {4,}((?:tributary|make) .*)$`)
 
 // commands finds the commands of a page: lines that are indented by four blanks

@@ -76,6 +76,23 @@ func TestFormOfHowTos(t *testing.T) {
 	}
 }
 
+// What explains, and the tutorial, opens with what the reader will know after it.
+func TestPagesOpenWithWhatTheyTeach(t *testing.T) {
+	found := 0
+	for path, text := range pages(t) {
+		if !strings.HasPrefix(path, "docs/explanation/") && path != "docs/tutorial.md" {
+			continue
+		}
+		found++
+		if lines := strings.Split(text, "\n"); len(lines) < 3 || !strings.HasPrefix(lines[2], "After this page you know ") {
+			t.Errorf("%s: its first sentence does not begin with \"After this page you know\"", path)
+		}
+	}
+	if found < 15 {
+		t.Errorf("only %d pages were found", found)
+	}
+}
+
 var (
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading = regexp.MustCompile(`(?m)^#{1,6} +(.+)$`)

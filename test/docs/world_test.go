@@ -115,6 +115,30 @@ func (w *world) furnish() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.misspell("element", "profile.yaml", `quantity: "@quantity"
+          model`, `quantity: "@quantitty"
+          model`)
+	w.misspell("column", "sql/checks/sensor_missing.sql", "left(o.station", "left(o.statoin")
+}
+
+// misspell makes misspelt/NAME, the weather profile with one mistake in it.
+func (w *world) misspell(name, file, right, wrong string) {
+	w.t.Helper()
+	dir := filepath.Join(w.dir, "misspelt", name)
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(root, "test", "profiles", "weather"))); err != nil {
+		w.t.Fatal(err)
+	}
+	path := filepath.Join(dir, file)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if !strings.Contains(string(text), right) {
+		w.t.Fatalf("%s does not hold %q", path, right)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), right, wrong, 1)), 0o644); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // shell is a command of the pages, as a person would type it.
