@@ -85,25 +85,20 @@ func (w *writer) checked(ctx context.Context, it *item, documents []int64, steps
 		return err
 	}
 	rows, err := w.tx.Query(ctx, `WITH checked AS (`+numberChecks+`)
-		SELECT position, run, session, source, centre, file, file_name, action, file_date, file_inc, document, entry, entry_ordinal,
-			kind, doc_centre, doc_date, doc_inc, attempt, download, unzip, rows, checks
+		SELECT position, run, session, source, centre, file, file_name, action, file_date, file_inc, document, entry, entry_ordinal AS ordinal,
+			kind, doc_centre, doc_date, doc_inc, attempt, download || '/' || unzip AS outcome, rows, checks AS check
 		FROM checked JOIN warehouse.document USING (position)`, documents)
 	if err != nil {
 		return fmt.Errorf("number the data checks: %w", err)
 	}
-	events := make(map[int64]schemas.StatusChanged, len(documents))
-	for rows.Next() {
-		var e schemas.StatusChanged
-		var download, unzip string
-		if err := rows.Scan(&e.Position, &e.Run, &e.Session, &e.Source, &e.Centre, &e.File, &e.FileName, &e.Action, &e.FileDate, &e.FileInc,
-			&e.Document, &e.Entry, &e.Ordinal, &e.Kind, &e.DocCentre, &e.DocDate, &e.DocInc, &e.Attempt, &download, &unzip, &e.Rows, &e.Check); err != nil {
-			return fmt.Errorf("number the data checks: %w", err)
-		}
-		e.Entity, e.Outcome = schemas.EntityDocument, download+"/"+unzip
-		events[e.Position] = e
-	}
-	if err := rows.Err(); err != nil {
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[schemas.StatusChanged])
+	if err != nil {
 		return fmt.Errorf("number the data checks: %w", err)
+	}
+	events := make(map[int64]schemas.StatusChanged, len(all))
+	for _, e := range all {
+		e.Entity = schemas.EntityDocument
+		events[e.Position] = e
 	}
 	for _, position := range documents {
 		version := ""

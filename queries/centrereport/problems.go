@@ -26,22 +26,16 @@ func (r *reader) problems(ctx context.Context) error {
 	for i, k := range r.flagged {
 		names[i], actions[i] = k.file, k.action
 	}
-	return query(ctx, r.tracker, func(rows pgx.Rows) error {
-		var id string
-		var f File
-		var own bool
-		var exception, message *string
-		if err := rows.Scan(&id, &f.File, &f.Action, &f.Phase, &f.Status, &own, &exception, &message, &f.Attempts, &f.Last, &r.out.ProblemsLeft); err != nil {
-			return err
-		}
-		if own {
-			f.Exception, f.Message = value(exception), value(message)
-		}
-		r.at[id], r.byName[fileKey{f.File, f.Action}] = len(r.ids), len(r.ids)
-		r.ids, r.out.Problems = append(r.ids, id), append(r.out.Problems, f)
-		r.out.ProblemsLeft -= int64(len(r.ids))
-		return nil
-	}, mine+`SELECT id::text, file, action, phase, status, phase_id <= {phase unzip}, exception, message, attempts, `+moment+`, count(*) OVER () FROM mine
+	return query(ctx, r.tracker, named(func(p struct {
+		ID string
+		File
+		Total int64
+	}) {
+		r.at[p.ID], r.byName[fileKey{p.File.File, p.Action}] = len(r.ids), len(r.ids)
+		r.ids, r.out.Problems = append(r.ids, p.ID), append(r.out.Problems, p.File)
+		r.out.ProblemsLeft = p.Total - int64(len(r.ids))
+	}), mine+`SELECT id::text, file, action, phase, status, CASE WHEN phase_id <= {phase unzip} THEN coalesce(exception, '') ELSE '' END AS exception,
+			CASE WHEN phase_id <= {phase unzip} THEN coalesce(message, '') ELSE '' END AS message, attempts, `+moment+` AS last, count(*) OVER () AS total FROM mine
 		WHERE status = 'failed' OR documents_failed > 0 OR (file, action) IN (SELECT * FROM unnest($3::text[], $4::text[]))
 		ORDER BY file COLLATE "C", action LIMIT $5`, r.out.Centre, r.out.Since, names, actions, r.o.Limits.Files)
 }
@@ -49,31 +43,27 @@ func (r *reader) problems(ctx context.Context) error {
 // documents finds the failed documents of the listed files.
 func (r *reader) documents(ctx context.Context) error {
 	r.byID, r.positions = map[string]documentKey{}, map[int64]documentKey{}
-	return query(ctx, r.tracker, func(rows pgx.Rows) error {
-		var file, id string
-		var d Document
-		var total int64
-		var position *int64
-		var checked bool
-		if err := rows.Scan(&file, &id, &d.Document, &d.Phase, &d.Status, &d.exception, &d.message, &d.Left, &position, &checked, &total); err != nil {
-			return err
-		}
-		f := &r.out.Problems[r.at[file]]
+	return query(ctx, r.tracker, named(func(p struct {
+		File, ID string
+		Document
+		Exception, Message string
+		Position           *int64
+		Total              int64
+	}) {
+		f, d := &r.out.Problems[r.at[p.File]], p.Document
 		if len(f.Documents) == r.o.Limits.Documents {
-			f.DocumentsLeft = total - int64(len(f.Documents))
-			return nil
+			f.DocumentsLeft = p.Total - int64(len(f.Documents))
+			return
 		}
-		key := documentKey{r.at[file], len(f.Documents)}
-		r.byID[id] = key
-		if position != nil {
-			r.positions[*position] = key
+		key := documentKey{r.at[p.File], len(f.Documents)}
+		r.byID[p.ID] = key
+		if p.Position != nil {
+			r.positions[*p.Position] = key
 		}
-		if checked {
-			d.Left = 0 // its findings are read from the warehouse
-		}
+		d.exception, d.message = p.Exception, p.Message
 		f.Documents = append(f.Documents, d)
-		return nil
-	}, `SELECT file, id, document, phase, status, coalesce(exception, ''), coalesce(message, ''), errors_total, position, checked, total FROM (
+	}), `SELECT file, id, document, phase, status, coalesce(exception, '') AS exception, coalesce(message, '') AS message,
+			CASE WHEN checked THEN 0 ELSE errors_total END AS left, position, total FROM ( -- findings of what was checked are read from the warehouse
 			SELECT file_id::text AS file, d.id::text AS id, d.document, d.phase, d.status, d.exception, d.message, d.errors_total::bigint, d.position, d.phase_id >= {phase data} AS checked,
 				count(*) OVER w AS total, row_number() OVER (w ORDER BY d.document COLLATE "C", d.ordinal) AS n
 			FROM tracker.document d WHERE d.file_id = ANY($1::uuid[]) AND d.status = 'failed' WINDOW w AS (PARTITION BY d.file_id)) d
@@ -88,17 +78,13 @@ func (r *reader) errors(ctx context.Context) error {
 			ids = append(ids, id)
 		}
 	}
-	return query(ctx, r.tracker, func(rows pgx.Rows) error {
-		var id string
-		var e Error
-		if err := rows.Scan(&id, &e.Line, &e.Column, &e.Name, &e.Message); err != nil {
-			return err
-		}
-		e.Level = "error"
-		k := r.byID[id]
-		r.add(&r.out.Problems[k.file].Documents[k.document], e)
-		return nil
-	}, `SELECT l.id, l.line, l.col, l.name, l.message FROM (
+	return query(ctx, r.tracker, named(func(p struct {
+		ID string
+		Error
+	}) {
+		k := r.byID[p.ID]
+		r.add(&r.out.Problems[k.file].Documents[k.document], p.Error)
+	}), `SELECT l.id, l.line, l.col AS column, 'error' AS level, l.name, l.message FROM (
 			SELECT l.xml_id::text AS id, coalesce(l.line, 0) AS line, coalesce(l.col, 0) AS col, x.short_name AS name, coalesce(l.message, '') AS message,
 				row_number() OVER (PARTITION BY l.xml_id ORDER BY l.ordinal) AS n
 			FROM tracker.xml_log l JOIN tracker.an_exception x ON x.id = l.exception_id WHERE l.xml_id = ANY($1::uuid[])) l
@@ -123,40 +109,37 @@ func (r *reader) findings(ctx context.Context) error {
 		names[i], actions[i] = f.File, f.Action
 	}
 	counted := map[int64]bool{}
-	return query(ctx, r.warehouse, func(rows pgx.Rows) error {
-		var position, total int64
-		var k fileKey
-		var entry, table string
-		var key []*string
-		var e Error
-		if err := rows.Scan(&position, &k.file, &k.action, &entry, &table, &key, &e.Line, &e.Column, &e.Level, &e.Name, &e.Message, &total); err != nil {
-			return err
-		}
-		at, listed := r.positions[position]
+	return query(ctx, r.warehouse, named(func(p struct {
+		Position, Total                     int64
+		FileName, Action, Entry, RecordType string
+		NaturalKey                          []*string
+		Error
+	}) {
+		at, listed := r.positions[p.Position]
 		if !listed {
-			f := &r.out.Problems[r.byName[k]]
-			if counted[position] {
-				return nil
+			file := r.byName[fileKey{p.FileName, p.Action}]
+			f := &r.out.Problems[file]
+			if counted[p.Position] {
+				return
 			}
 			if len(f.Documents) == r.o.Limits.Documents {
-				counted[position] = true
+				counted[p.Position] = true
 				f.DocumentsLeft++
-				r.beyond = append(r.beyond, position)
-				return nil
+				r.beyond = append(r.beyond, p.Position)
+				return
 			}
-			at = documentKey{r.byName[k], len(f.Documents)}
-			r.positions[position] = at
-			f.Documents = append(f.Documents, Document{Document: entry, Earlier: true})
+			at = documentKey{file, len(f.Documents)}
+			r.positions[p.Position] = at
+			f.Documents = append(f.Documents, Document{Document: p.Entry, Earlier: true})
 		}
 		d := &r.out.Problems[at.file].Documents[at.document]
-		if !counted[position] {
-			counted[position] = true
-			d.Left += total
+		if !counted[p.Position] {
+			counted[p.Position] = true
+			d.Left += p.Total
 		}
-		e.Record = Record(table, key)
-		r.add(d, e)
-		return nil
-	}, `SELECT f.position, d.file_name, d.action, d.entry, f.record_type, c.natural_key, f.line, f.col, f.level, f.test, f.message, f.total FROM (
+		p.Record = Record(p.RecordType, p.NaturalKey)
+		r.add(d, p.Error)
+	}), `SELECT f.position, d.file_name, d.action, d.entry, f.record_type, c.natural_key, f.line, f.col AS column, f.level, f.test AS name, f.message, f.total FROM (
 			SELECT *, row_number() OVER (w ORDER BY severity, line, col, ordinal, test) AS n, count(*) OVER w AS total, min(severity) OVER w AS worst FROM (
 				SELECT *, array_position(ARRAY['error','warn','info'], level) AS severity FROM warehouse.finding
 				WHERE open AND position IN (SELECT position FROM warehouse.document WHERE (file_name, action) IN (SELECT * FROM unnest($1::text[], $2::text[])))) f

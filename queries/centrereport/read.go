@@ -79,6 +79,17 @@ func query(ctx context.Context, q pg.Querier, scan func(pgx.Rows) error, sql str
 	return rows.Err()
 }
 
+// named reads a row by the names of its columns.
+func named[T any](each func(T)) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		row, err := pgx.RowToStructByNameLax[T](rows)
+		if err == nil {
+			each(row)
+		}
+		return err
+	}
+}
+
 func (r *reader) centre(ctx context.Context) error {
 	err := r.tracker.QueryRow(ctx, `SELECT short_name, coalesce(full_name, ''), coalesce(email, '') FROM tracker.centre WHERE lower(short_name) = lower($1)
 		ORDER BY short_name <> $1, short_name LIMIT 1`, r.o.Centre).Scan(&r.out.Centre, &r.out.FullName, &r.out.Email)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/jackc/pgx/v5"
+
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/schemas"
@@ -13,7 +15,7 @@ import (
 // rows of the warehouse: a position of the order can't be set aside.
 const Insert = "insert"
 
-const quarantinedSQL = `SELECT position, run, coalesce(source, ''), centre, file, file_name, action, document, entry, archive, attempt, download, unzip
+const quarantinedSQL = `SELECT position AS origin_offset, run, coalesce(source, '') AS source, centre, file, file_name, action, document, entry, archive, attempt, download, unzip
 	FROM warehouse.document WHERE exception = 'quarantined' AND phase = 'upload' AND `
 
 // concerns tells whether a filter is about what insert gave up, and whether it
@@ -48,14 +50,12 @@ func quarantined(ctx context.Context, q pg.Querier, where string, position int64
 	}
 	defer rows.Close()
 	for rows.Next() {
-		l := &Letter{}
-		var file, document string
-		err := rows.Scan(&l.OriginOffset, &l.Run, &l.Source, &l.Centre, &file, &l.FileName, &l.Action, &document, &l.Entry, &l.Archive, &l.Attempt, &l.Download, &l.Unzip)
+		l, err := pgx.RowToAddrOfStructByNameLax[Letter](rows)
 		if err != nil {
 			return fmt.Errorf("read documents that insert gave up: %w", err)
 		}
-		if isID(file) && isID(document) && isID(l.Run) {
-			l.File, l.Document = file, document
+		if !isID(l.File) || !isID(l.Document) || !isID(l.Run) {
+			l.File, l.Document = "", ""
 		}
 		l.ofInsert()
 		if err := each(l); err != nil {

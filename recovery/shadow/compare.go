@@ -40,7 +40,7 @@ func (c *Comparer) Compare(ctx context.Context, run *control.ReplayRun, each fun
 		if err != nil || len(items) == 0 {
 			return s, err
 		}
-		after = items[len(items)-1].ordinal
+		after = items[len(items)-1].Ordinal
 		for len(items) > 0 {
 			n, documents := 1, items[0].documents()
 			for n < len(items) && documents+items[n].documents() <= documentsAtOnce {
@@ -57,40 +57,41 @@ func (c *Comparer) Compare(ctx context.Context, run *control.ReplayRun, each fun
 
 // side is an attempt of a version: the shadow's, or the live one.
 type side struct {
-	run, download, unzip string
-	state, result        string // of its acquisition; empty: there is none
-	phase, exception     string
-	attempt, documents   int32
+	Run, Download, Unzip string
+	State, Result        string // of its acquisition; empty: there is none
+	Phase, Exception     string
+	Attempt, Documents   int32
 }
 
-func (s *side) complete() bool { return s.state == control.Ended && s.result == control.Complete }
+func (s *side) complete() bool { return s.State == control.Ended && s.Result == control.Complete }
 
 // verdict is that of all documents of an archive that failed as a whole, or of
 // one that it lacks.
 func (s *side) verdict() Verdict {
-	if s.result == "" || s.complete() {
-		return Verdict{Attempt: s.attempt}
+	if s.Result == "" || s.complete() {
+		return Verdict{Attempt: s.Attempt}
 	}
-	return Verdict{Attempt: s.attempt, Result: schemas.FailedEnd, Phase: s.phase, Exception: s.exception}
+	return Verdict{Attempt: s.Attempt, Result: schemas.FailedEnd, Phase: s.Phase, Exception: s.Exception}
 }
 
 // item is a version of a file that the shadow has processed.
 type item struct {
-	ordinal      int64
-	of           Document // what all its documents have in common
-	live, shadow side
+	Ordinal     int64
+	Document         // what all its documents have in common
+	Was, Became side // live, and in the shadow
 }
 
-func (i *item) documents() int { return int(i.live.documents + i.shadow.documents) }
+func (i *item) documents() int { return int(i.Was.Documents + i.Became.Documents) }
 
 // itemsSQL joins to each item the shadow's attempt and the newest live one of
 // the same version of which all documents were judged; if there is none, the
 // newest that failed.
-const itemsSQL = `SELECT i.ordinal, coalesce(i.file::text, ''), i.archive, coalesce(f.name, ''), coalesce(f.action, ''), coalesce(f.centre, ''), coalesce(f.file_date::text, ''),
-		coalesce(s.run::text, ''), coalesce(s.download, ''), coalesce(s.unzip, ''), coalesce(s.state, ''), CASE WHEN i.state = 'refused' THEN 'refused' ELSE coalesce(s.result, '') END,
-		coalesce(s.phase, ''), coalesce(s.exception, ''), coalesce(s.attempt, 0), coalesce(s.documents, 0),
-		coalesce(l.run::text, ''), coalesce(l.download, ''), coalesce(l.unzip, ''), coalesce(l.state, ''), coalesce(l.result, ''),
-		coalesce(l.phase, ''), coalesce(l.exception, ''), coalesce(l.attempt, 0), coalesce(l.documents, 0)
+const itemsSQL = `SELECT i.ordinal, coalesce(i.file::text, '') AS file, i.archive, coalesce(f.name, '') AS file_name, coalesce(f.action, '') AS action,
+		coalesce(f.centre, '') AS centre, coalesce(f.file_date::text, '') AS date,
+		jsonb_build_object('run', s.run, 'download', s.download, 'unzip', s.unzip, 'state', s.state, 'result', CASE WHEN i.state = 'refused' THEN 'refused' ELSE s.result END,
+			'phase', s.phase, 'exception', s.exception, 'attempt', s.attempt, 'documents', s.documents) AS became,
+		jsonb_build_object('run', l.run, 'download', l.download, 'unzip', l.unzip, 'state', l.state, 'result', l.result,
+			'phase', l.phase, 'exception', l.exception, 'attempt', l.attempt, 'documents', l.documents) AS was
 	FROM control.replay_item i LEFT JOIN control.file f ON f.id = i.file LEFT JOIN control.acquisition s ON s.id = i.acquisition
 	LEFT JOIN LATERAL (SELECT a.* FROM control.acquisition a WHERE a.file = i.file AND a.sha256 = i.archive AND a.state = 'ended' AND a.result IN ('complete','failed')
 		AND NOT control.is_shadow(a.run) ORDER BY a.result, a.id DESC LIMIT 1) l ON true
@@ -101,12 +102,7 @@ func (c *Comparer) items(ctx context.Context, run string, after int64) ([]item, 
 	if err != nil {
 		return nil, fmt.Errorf("read what the shadow has processed: %w", err)
 	}
-	items, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (i item, err error) {
-		d, s, l := &i.of, &i.shadow, &i.live
-		return i, r.Scan(&i.ordinal, &d.File, &d.Archive, &d.FileName, &d.Action, &d.Centre, &d.Date,
-			&s.run, &s.download, &s.unzip, &s.state, &s.result, &s.phase, &s.exception, &s.attempt, &s.documents,
-			&l.run, &l.download, &l.unzip, &l.state, &l.result, &l.phase, &l.exception, &l.attempt, &l.documents)
-	})
+	items, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[item])
 	if err != nil {
 		return nil, fmt.Errorf("read what the shadow has processed: %w", err)
 	}
@@ -123,10 +119,10 @@ func (c *Comparer) compare(ctx context.Context, phase string, items []item, aske
 	for n := range items {
 		i := &items[n]
 		switch {
-		case i.shadow.result == "refused":
+		case i.Became.Result == "refused":
 			s.Refused++
 			continue
-		case i.shadow.state != control.Ended:
+		case i.Became.State != control.Ended:
 			s.Unfinished++
 			continue
 		}
@@ -156,7 +152,7 @@ type attempt struct {
 }
 
 func (i *item) attempt(s *side) attempt {
-	return attempt{s.run, i.of.File, s.attempt, s.download, s.unzip}
+	return attempt{s.Run, i.File, s.Attempt, s.Download, s.Unzip}
 }
 
 // verdicts reads the documents of the complete attempts of items.
@@ -164,10 +160,10 @@ func (c *Comparer) verdicts(ctx context.Context, items []item) (map[attempt]map[
 	var runs, files, downloads, unzips []string
 	var numbers []int32
 	for n := range items {
-		for _, s := range []*side{&items[n].shadow, &items[n].live} {
+		for _, s := range []*side{&items[n].Became, &items[n].Was} {
 			if s.complete() {
-				runs, files, numbers = append(runs, s.run), append(files, items[n].of.File), append(numbers, s.attempt)
-				downloads, unzips = append(downloads, s.download), append(unzips, s.unzip)
+				runs, files, numbers = append(runs, s.Run), append(files, items[n].File), append(numbers, s.Attempt)
+				downloads, unzips = append(downloads, s.Download), append(unzips, s.Unzip)
 			}
 		}
 	}
@@ -206,7 +202,7 @@ func (c *Comparer) verdicts(ctx context.Context, items []item) (map[attempt]map[
 // pair pairs the documents of both attempts of an item, by their names. An
 // archive that failed as a whole on both sides counts as one without a name.
 func (i *item) pair(verdicts map[attempt]map[string]*schemas.DocumentValidated) (out []*Document) {
-	live, now := verdicts[i.attempt(&i.live)], verdicts[i.attempt(&i.shadow)]
+	live, now := verdicts[i.attempt(&i.Was)], verdicts[i.attempt(&i.Became)]
 	names := map[string]bool{}
 	for _, side := range []map[string]*schemas.DocumentValidated{live, now} {
 		for name := range side {
@@ -217,9 +213,9 @@ func (i *item) pair(verdicts map[attempt]map[string]*schemas.DocumentValidated) 
 		names[""] = true
 	}
 	for name := range names {
-		d := i.of
+		d := i.Document
 		d.Entry, d.live, d.now = name, live[name], now[name]
-		d.Live, d.Shadow = verdictOf(d.live, &i.live), verdictOf(d.now, &i.shadow)
+		d.Live, d.Shadow = verdictOf(d.live, &i.Was), verdictOf(d.now, &i.Became)
 		if v := cmp.Or(d.now, d.live); v != nil {
 			d.Kind = v.Kind
 		}
@@ -234,5 +230,5 @@ func verdictOf(v *schemas.DocumentValidated, s *side) Verdict {
 	if v == nil {
 		return s.verdict()
 	}
-	return Verdict{Attempt: s.attempt, Result: v.Result, Phase: v.Phase, Exception: v.Exception, Errors: v.ErrorsTotal}
+	return Verdict{Attempt: s.Attempt, Result: v.Result, Phase: v.Phase, Exception: v.Exception, Errors: v.ErrorsTotal}
 }

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"time"
 
@@ -36,13 +37,14 @@ type DeadLetter struct {
 	Forced                                  bool
 	Retry, Drop                             Decision
 	Became                                  string // of the retry, one of the above; empty: none
-	State                                   string // Became, or dropped
+	State                                   string `db:"-"` // Became, or dropped
 }
 
-const deadLetterSQL = `SELECT l.id::text, l.place, l.stage, l.class, l.cause, l.lineage::text, coalesce(l.file::text, ''), coalesce(l.document::text, ''),
-	coalesce(l.acquisition, 0), coalesce(a.attempt, 0), l.deaths, l.forced,
-	l.replayed_at, l.replayed_by, l.replay_reason, l.dropped_at, l.dropped_by, l.drop_reason,
-	CASE WHEN a.id IS NULL THEN '' ELSE ` + retryState + ` END
+const deadLetterSQL = `SELECT l.id::text, l.place, l.stage, l.class, l.cause, l.lineage::text, coalesce(l.file::text, '') AS file, coalesce(l.document::text, '') AS document,
+	coalesce(l.acquisition, 0) AS acquisition, coalesce(a.attempt, 0) AS attempt, l.deaths, l.forced,
+	jsonb_build_object('at', l.replayed_at, 'by', l.replayed_by, 'reason', l.replay_reason) AS retry,
+	jsonb_build_object('at', l.dropped_at, 'by', l.dropped_by, 'reason', l.drop_reason) AS drop,
+	CASE WHEN a.id IS NULL THEN '' ELSE ` + retryState + ` END AS became
 	FROM control.dead_letter l LEFT JOIN control.acquisition a ON a.id = l.acquisition `
 
 // retryState is what became of the retry of letter l, which is acquisition a.
@@ -62,24 +64,16 @@ func DeadLetters(ctx context.Context, q pg.Querier, ids []string) (map[string]De
 	if err != nil {
 		return nil, fmt.Errorf("read dead letters: %w", err)
 	}
-	all, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (d DeadLetter, err error) {
-		var replayed, dropped *time.Time
-		err = r.Scan(&d.ID, &d.Place, &d.Stage, &d.Class, &d.Cause, &d.Lineage, &d.File, &d.Document, &d.Acquisition, &d.Attempt, &d.Deaths, &d.Forced,
-			&replayed, &d.Retry.By, &d.Retry.Reason, &dropped, &d.Drop.By, &d.Drop.Reason, &d.Became)
-		d.State = d.Became
-		if replayed != nil {
-			d.Retry.At = replayed.UTC()
-		}
-		if dropped != nil {
-			d.Drop.At, d.State = dropped.UTC(), LetterDropped
-		}
-		return d, err
-	})
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[DeadLetter])
 	if err != nil {
 		return nil, fmt.Errorf("read dead letters: %w", err)
 	}
 	out := make(map[string]DeadLetter, len(all))
 	for _, d := range all {
+		d.Retry.At, d.Drop.At, d.State = d.Retry.At.UTC(), d.Drop.At.UTC(), d.Became
+		if !d.Drop.At.IsZero() {
+			d.State = LetterDropped
+		}
 		out[d.ID] = d
 	}
 	return out, nil
@@ -174,14 +168,20 @@ func AddAcquisition(ctx context.Context, tx pgx.Tx, a *Acquisition) error {
 	return nil
 }
 
+// row is the letter itself, with columns of what was decided about it.
+func (d *DeadLetter) row(decided ...any) (row pg.Rows) {
+	row.Add(append([]any{"id", d.ID, "place", d.Place, "stage", d.Stage, "class", pg.Text(d.Class), "cause", pg.Text(d.Cause), "lineage", d.Lineage,
+		"file", sql.NullString{String: d.File, Valid: d.File != ""}, "document", sql.NullString{String: d.Document, Valid: d.Document != ""}}, decided...)...)
+	return row
+}
+
 // StoreRetry notes that a letter was retried. What was decided before about
 // it is replaced.
 func StoreRetry(ctx context.Context, tx pgx.Tx, d DeadLetter) error {
-	_, err := tx.Exec(ctx, `INSERT INTO control.dead_letter (id, place, stage, class, cause, lineage, file, document, acquisition, deaths, forced, replayed_at, replayed_by, replay_reason)
-		VALUES ($1,$2,$3,$4,$5,$6,nullif($7,'')::uuid,nullif($8,'')::uuid,$9,$10,$11,$12,$13,$14)
-		ON CONFLICT (id) DO UPDATE SET acquisition=excluded.acquisition, deaths=excluded.deaths, forced=excluded.forced,
-			replayed_at=excluded.replayed_at, replayed_by=excluded.replayed_by, replay_reason=excluded.replay_reason, dropped_at=NULL`,
-		d.ID, d.Place, d.Stage, pg.Text(d.Class), pg.Text(d.Cause), d.Lineage, d.File, d.Document, d.Acquisition, d.Deaths, d.Forced, d.Retry.At, pg.Text(d.Retry.By), pg.Text(d.Retry.Reason))
+	row := d.row("acquisition", d.Acquisition, "deaths", d.Deaths, "forced", d.Forced,
+		"replayed_at", d.Retry.At, "replayed_by", pg.Text(d.Retry.By), "replay_reason", pg.Text(d.Retry.Reason))
+	_, err := tx.Exec(ctx, row.Insert("control.dead_letter")+` ON CONFLICT (id) DO UPDATE SET acquisition=excluded.acquisition, deaths=excluded.deaths, forced=excluded.forced,
+			replayed_at=excluded.replayed_at, replayed_by=excluded.replayed_by, replay_reason=excluded.replay_reason, dropped_at=NULL`, row.Values[0]...)
 	if err != nil {
 		return fmt.Errorf("note the retry of %s: %w", d.Place, err)
 	}
@@ -191,10 +191,9 @@ func StoreRetry(ctx context.Context, tx pgx.Tx, d DeadLetter) error {
 // StoreDrop notes that a letter was dropped; false if it was
 // before. The letter itself stays where it is.
 func StoreDrop(ctx context.Context, tx pgx.Tx, d DeadLetter) (bool, error) {
-	tag, err := tx.Exec(ctx, `INSERT INTO control.dead_letter AS l (id, place, stage, class, cause, lineage, file, document, dropped_at, dropped_by, drop_reason)
-		VALUES ($1,$2,$3,$4,$5,$6,nullif($7,'')::uuid,nullif($8,'')::uuid,$9,$10,$11)
-		ON CONFLICT (id) DO UPDATE SET dropped_at=excluded.dropped_at, dropped_by=excluded.dropped_by, drop_reason=excluded.drop_reason WHERE l.dropped_at IS NULL`,
-		d.ID, d.Place, d.Stage, pg.Text(d.Class), pg.Text(d.Cause), d.Lineage, d.File, d.Document, d.Drop.At, pg.Text(d.Drop.By), pg.Text(d.Drop.Reason))
+	row := d.row("dropped_at", d.Drop.At, "dropped_by", pg.Text(d.Drop.By), "drop_reason", pg.Text(d.Drop.Reason))
+	tag, err := tx.Exec(ctx, row.Insert("control.dead_letter AS l")+` ON CONFLICT (id) DO UPDATE
+		SET dropped_at=excluded.dropped_at, dropped_by=excluded.dropped_by, drop_reason=excluded.drop_reason WHERE l.dropped_at IS NULL`, row.Values[0]...)
 	if err != nil {
 		return false, fmt.Errorf("note the drop of %s: %w", d.Place, err)
 	}
