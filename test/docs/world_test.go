@@ -116,7 +116,7 @@ func (w *world) furnish() {
 		w.t.Fatal(err)
 	}
 	w.misspell("element", "profile.yaml", `quantity: "@quantity"
-          model`, `quantity: "@quantitty"
+          model`, `quantity: "@amount"
           model`)
 	w.misspell("column", "sql/checks/sensor_missing.sql", "left(o.station", "left(o.statoin")
 }
