@@ -21,9 +21,15 @@ const (
 	early  = 15  // lines within which a how-to shows its first command
 )
 
-// pages reads every page of Markdown in the repository, by its path from the
-// root.
+// pages are all pages of Markdown in the repository, by their paths from the root.
 func pages(t *testing.T) map[string]string {
+	t.Helper()
+	return texts(t, func(name string) bool { return strings.HasSuffix(name, ".md") })
+}
+
+// texts reads every file of the repository whose name is wanted, by its path from
+// the root.
+func texts(t *testing.T, wanted func(name string) bool) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -32,7 +38,7 @@ func pages(t *testing.T) map[string]string {
 			return err
 		case d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "bin" || d.Name() == "demo" && filepath.Dir(path) == root):
 			return fs.SkipDir
-		case d.IsDir() || !strings.HasSuffix(path, ".md"):
+		case d.IsDir() || !wanted(d.Name()):
 			return nil
 		}
 		text, err := os.ReadFile(path)

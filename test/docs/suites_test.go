@@ -1,9 +1,6 @@
 package docs
 
 import (
-	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -25,23 +22,10 @@ var (
 func declared(t *testing.T, expression *regexp.Regexp, wanted func(name string) bool) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && path != root && strings.HasPrefix(d.Name(), "."):
-			return fs.SkipDir
-		case d.IsDir() || !wanted(d.Name()):
-			return nil
+	for _, text := range texts(t, wanted) {
+		for _, m := range expression.FindAllStringSubmatch(text, -1) {
+			out[m[1]] = true
 		}
-		text, err := os.ReadFile(path)
-		for _, m := range expression.FindAllSubmatch(text, -1) {
-			out[string(m[1])] = true
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	return out
 }
