@@ -169,7 +169,7 @@ func (p *Publisher) produce(ctx context.Context, part []*event) ([]error, error)
 	for i, e := range part {
 		records[i] = &kgo.Record{Topic: e.kgo.Topic, Key: e.kgo.Key, Value: e.kgo.Value, Headers: e.kgo.Headers} // the client marks what it was given
 	}
-	return produce(ctx, p.deps.Client, records)
+	return p.sender.send(ctx, records)
 }
 
 // holds is why an event's topic takes nothing just now.

@@ -35,9 +35,9 @@ type Deps struct {
 	Schema string // whose outbox is published
 	Pool   *pgxpool.Pool
 	// Client sends what is published. No other may produce with it, since it
-	// forgets topics that were made anew. It should flush by hand only
-	// (kgo.ManualFlushing): then what follows a refused event on its partition is
-	// never sent before it.
+	// forgets topics that were made anew. It must flush by hand only
+	// (kgo.ManualFlushing), or what follows a refused event on its partition may be
+	// sent before it.
 	Client *kgo.Client
 	Holder string // names this member in the lease: host and process
 	// Ends says what is told to whoever waits for an event that is refused for
@@ -53,6 +53,7 @@ type Publisher struct {
 	deps    Deps
 	log     *slog.Logger
 	lease   pg.Lease
+	sender  *sender
 	metrics *metrics
 
 	deleted, bytes int // rows deleted since the last vacuum, and the size of their events
@@ -80,7 +81,7 @@ const (
 
 // New makes a Publisher.
 func New(cfg config.Publish, d Deps) *Publisher {
-	return &Publisher{cfg: cfg, deps: d, log: d.Log.With("outbox", d.Schema), metrics: newMetrics(d.Metrics, d.Schema),
+	return &Publisher{cfg: cfg, deps: d, log: d.Log.With("outbox", d.Schema), sender: newSender(d.Client), metrics: newMetrics(d.Metrics, d.Schema),
 		lease: pg.Lease{Pool: d.Pool, Schema: d.Schema, Name: "publish", Holder: d.Holder, TTL: cfg.LeaseTTL.D()},
 		held:  map[string]error{}, quiet: kafka.NewQuiet(time.Now)}
 }
