@@ -13,11 +13,13 @@ import (
 	"tributary/sql/control"
 )
 
-// release looks for batches to release and sessions to end or close, while
-// the lease is held.
+// release looks for batches to release and sessions to end or close, while the
+// lease is held: at every interval, and once between two of them when files have
+// ended here.
 func (s *Sequencer) release(ctx context.Context, epoch int64) error {
 	tick := time.NewTicker(s.cfg.Interval.D())
 	defer tick.Stop()
+	wake := s.wake
 	for {
 		more, err := s.turn(ctx, epoch)
 		if err != nil && ctx.Err() == nil {
@@ -30,6 +32,9 @@ func (s *Sequencer) release(ctx context.Context, epoch int64) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+			wake = s.wake
+		case <-wake:
+			wake = nil // however many files end, until the next tick
 		}
 	}
 }

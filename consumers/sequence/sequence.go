@@ -40,8 +40,11 @@ type Deps struct {
 	// Failed is the earliest phase in which a document of some batches failed;
 	// nil: nobody is asked.
 	Failed func(ctx context.Context, batches []string) (schemas.Phase, error)
-	Log    *slog.Logger
-	Now    func() time.Time
+	// SilenceBudget is how long a file may be without news before it is requested
+	// again: that documents of it come is noted to a tenth of it.
+	SilenceBudget time.Duration
+	Log           *slog.Logger
+	Now           func() time.Time
 }
 
 // Sequencer keeps verdicts and releases batches. Any number may run: a lease
@@ -51,11 +54,12 @@ type Sequencer struct {
 
 	cfg  config.Sequence
 	deps Deps
+	wake chan struct{} // files have ended: a batch may be complete
 }
 
 // New makes a Sequencer.
 func New(cfg config.Sequence, d Deps) *Sequencer {
-	return &Sequencer{cfg: cfg, deps: d, Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: d.Offsets, Pool: d.Pool}}}
+	return &Sequencer{cfg: cfg, deps: d, wake: make(chan struct{}, 1), Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: d.Offsets, Pool: d.Pool}}}
 }
 
 // Run reads verdicts with the given applier, and releases while it holds the
@@ -78,6 +82,7 @@ func (s *Sequencer) Apply(ctx context.Context, batch []sink.Range) error {
 		return err
 	}
 	now := s.deps.Now()
+	var ended []string
 	err = pg.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
 		for _, r := range batch {
 			if err := s.Offsets.Advance(ctx, tx, r.Topic, r.Partition, r.From, r.To); err != nil {
@@ -95,14 +100,22 @@ func (s *Sequencer) Apply(ctx context.Context, batch []sink.Range) error {
 		if _, err := control.LockFiles(ctx, tx, files); err != nil {
 			return err
 		}
-		ended, err := control.CompleteExtracted(ctx, tx, files, now)
-		if err != nil {
+		if ended, err = control.CompleteExtracted(ctx, tx, files, now); err != nil {
+			return err
+		}
+		if err := control.DocumentNews(ctx, tx, files, s.deps.SilenceBudget/10); err != nil {
 			return err
 		}
 		return control.AfterEnds(ctx, tx, ended, now)
 	})
 	if err != nil {
 		return fmt.Errorf("sequence: %w", err)
+	}
+	if len(ended) > 0 {
+		select {
+		case s.wake <- struct{}{}:
+		default:
+		}
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tributary/internal/config"
 	"tributary/internal/pg"
 	"tributary/internal/stage/sink"
 	"tributary/schemas"
@@ -25,6 +26,44 @@ func (b *bench) says(want ...string) []*schemas.DocumentOrdered {
 		b.t.Errorf("positions differ (- want, + got):\n%s", d)
 	}
 	return got
+}
+
+// A batch that the last verdict completes does not wait for the next interval.
+func TestTheLastVerdictReleasesItsBatch(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Interval = config.Duration(24 * time.Hour)
+	f := b.extracted(b.session(), "H", "add", "2026-02-01", 1, 1)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- b.Sequencer.release(ctx, b.epoch) }()
+	b.read(f.verdict("specimen", "2026-01-05", 1, schemas.Valid))
+	const released = "SELECT FROM control.batch WHERE released_at IS NOT NULL"
+	for deadline := time.Now().Add(wait.Patience()); b.text(released) != "()"; {
+		if time.Now().After(deadline) {
+			t.Fatal("the batch waits for the next interval")
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Documents that come are news of their file, noted to a tenth of the budget.
+func TestDocumentsAreNewsOfTheirFile(t *testing.T) {
+	b := newBench(t)
+	b.deps.SilenceBudget = time.Hour
+	f := b.extracted(b.session(), "H", "add", "2026-02-01", 1, 5)
+	for i, tt := range []struct {
+		age   string // of the last news
+		noted bool
+	}{{"7 minutes", true}, {"5 minutes", false}, {"2 hours", true}} {
+		b.exec("UPDATE control.acquisition SET news_at = clock_timestamp() - $1::text::interval", tt.age)
+		b.read(f.verdict("specimen", "2026-01-05", int64(i+1), schemas.Valid))
+		if got := b.text("SELECT news_at > clock_timestamp() - interval '1 minute' FROM control.acquisition") == "(t)"; got != tt.noted {
+			t.Errorf("after %s: noted is %t, want %t", tt.age, got, tt.noted)
+		}
+	}
 }
 
 // The order key: specimens, experiments, deletions of experiments, deletions

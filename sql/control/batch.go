@@ -43,13 +43,18 @@ func CompleteExtracted(ctx context.Context, tx pgx.Tx, files []string, now time.
 	if err != nil {
 		return nil, fmt.Errorf("complete files: %w", err)
 	}
-	// Documents that arrive are news of their file: it has not gone silent.
-	// To the second is enough: budgets are minutes.
-	if _, err := tx.Exec(ctx, `UPDATE control.acquisition SET news_at = clock_timestamp()
-		WHERE id IN (`+extractedOf+`) AND news_at < clock_timestamp() - interval '1 second'`, files); err != nil {
-		return nil, fmt.Errorf("note news of files: %w", err)
-	}
 	return ended, nil
+}
+
+// DocumentNews notes that documents of the given files have come, whose rows the
+// caller has locked: they have not gone silent. News that is younger than the
+// given time is not noted again, so that not every document writes its file's row.
+func DocumentNews(ctx context.Context, tx pgx.Tx, files []string, younger time.Duration) error {
+	if _, err := tx.Exec(ctx, `UPDATE control.acquisition SET news_at = clock_timestamp()
+		WHERE id IN (`+extractedOf+`) AND news_at < clock_timestamp() - $2::interval`, files, younger); err != nil {
+		return fmt.Errorf("note news of files: %w", err)
+	}
+	return nil
 }
 
 // AfterEnds does what follows when acquisitions of the given files have ended:

@@ -134,7 +134,7 @@ func (w *world) start() *schedule.Scheduler {
 	w.announcer = &poll.Announcer{Sources: polled, Profile: impc, Centres: set, Outbox: outbox, Now: now}
 	sequencer := sequence.New(w.cfg.Sequence, sequence.Deps{Kinds: []string{"specimen", "experiment"}, Outbox: outbox,
 		Offsets: pg.Offsets{Schema: control.Schema, Group: "sequence"}, Pool: w.pool, Lease: pg.Lease{Pool: w.pool, Schema: control.Schema, Name: "release", Holder: "test", TTL: 3 * time.Second},
-		Applied: func(context.Context) (int64, error) { return math.MaxInt64, nil }, Log: w.log, Now: now})
+		Applied: func(context.Context) (int64, error) { return math.MaxInt64, nil }, SilenceBudget: w.cfg.Plan.SilenceBudget.D(), Log: w.log, Now: now})
 	publisher := publish.New(w.cfg.Publish, publish.Deps{Prefix: w.cfg.Kafka.TopicPrefix, Schema: control.Schema, Pool: w.pool, Client: w.client(), Holder: "test", Log: w.log, Metrics: registry})
 	applier := func(name string, topics []string, store sink.Store) *sink.Applier {
 		return sink.New(sink.Config{Name: name, Prefix: w.cfg.Kafka.TopicPrefix, Topics: topics, MaxRecords: 5000, MaxWait: 150 * time.Millisecond}, w.connect, store, w.log, metrics)
