@@ -139,11 +139,12 @@ func (p *Planner) Dispatch(ctx context.Context, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		wanted := control.WantedFiles
-		if !anyFree(credits) {
-			wanted = control.LeftFiles
+		var ids []string
+		if room := p.room(credits); len(room) > 0 {
+			ids, err = control.WantedFiles(ctx, tx, now, atOnce, worthwhile, room)
+		} else {
+			ids, err = control.LeftFiles(ctx, tx, now, atOnce)
 		}
-		ids, err := wanted(ctx, tx, now, atOnce)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -165,13 +166,15 @@ func (p *Planner) Dispatch(ctx context.Context, now time.Time) error {
 	})
 }
 
-func anyFree(credits map[string]int) bool {
-	for _, n := range credits {
-		if n > 0 {
-			return true
+// room is how many files may be requested from each server that has credit.
+func (p *Planner) room(credits map[string]int) map[string]int {
+	room := map[string]int{}
+	for server, credit := range credits {
+		if credit > 0 {
+			room[server] = credit * p.cfg.JobFiles
 		}
 	}
-	return false
+	return room
 }
 
 // item is a wanted file with the hosting chosen for it.

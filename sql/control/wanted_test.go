@@ -26,23 +26,35 @@ func TestWantedFilesOfSourcesTakeTurns(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	inTx(t, pool, func(tx pgx.Tx) error {
-		files, err := control.WantedFiles(t.Context(), tx, noon, 20)
-		if err != nil {
-			return err
-		}
-		rows, err := tx.Query(t.Context(), "SELECT name FROM control.file WHERE id = ANY($1::uuid[]) ORDER BY name::int", files)
-		if err != nil {
-			return err
-		}
-		names, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if err != nil {
-			return err
-		}
-		want := []string{"1", "2", "3", "4", "5", "51", "52", "53", "54", "55"}
-		if diff := cmp.Diff(want, names); diff != "" {
-			t.Errorf("files (-want +got):\n%s", diff)
-		}
-		return nil
-	})
+	for _, tt := range []struct {
+		name  string
+		limit int
+		room  map[string]int
+		want  []string
+	}{
+		{"a quarter of the limit each", 20, map[string]int{"busy": 100, "idle": 100}, []string{"1", "2", "3", "4", "5", "51", "52", "53", "54", "55"}},
+		{"as its server has room", 80, map[string]int{"busy": 3, "idle": 4}, []string{"1", "2", "3", "51", "52", "53", "54"}},
+		{"some, where there is no room", 80, map[string]int{"idle": 4}, []string{"1", "2", "51", "52", "53", "54"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inTx(t, pool, func(tx pgx.Tx) error {
+				files, err := control.WantedFiles(t.Context(), tx, noon, tt.limit, 2, tt.room)
+				if err != nil {
+					return err
+				}
+				rows, err := tx.Query(t.Context(), "SELECT name FROM control.file WHERE id = ANY($1::uuid[]) ORDER BY name::int", files)
+				if err != nil {
+					return err
+				}
+				names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+				if err != nil {
+					return err
+				}
+				if diff := cmp.Diff(tt.want, names); diff != "" {
+					t.Errorf("files (-want +got):\n%s", diff)
+				}
+				return nil
+			})
+		})
+	}
 }
