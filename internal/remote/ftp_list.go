@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/textproto"
 	"path"
+	"slices"
 	"strings"
 	"time"
 )
@@ -29,7 +30,7 @@ func (s *ftpSession) List(ctx context.Context, dir string, yield func(Entry) err
 	}
 	list := s.listCurrent
 	if !s.c.IsTimePreciseInList() && s.c.IsGetTimeSupported() {
-		list = func(yield func(Entry) error) (error, error) { return s.listByMDTM(full, yield) }
+		list = func(yield func(Entry) error) (error, error) { return s.listByMDTM(dir, full, yield) }
 	}
 	yieldErr, err := list(yield)
 	if err != nil {
@@ -44,7 +45,7 @@ func (s *ftpSession) List(ctx context.Context, dir string, yield func(Entry) err
 // listByMDTM lists where times are to the minute, in an unknown zone: it asks
 // for those that matter after the listing, since one connection does one thing
 // at a time. Until then these entries are kept, within a bound.
-func (s *ftpSession) listByMDTM(full string, yield func(Entry) error) (yieldErr, err error) {
+func (s *ftpSession) listByMDTM(dir, full string, yield func(Entry) error) (yieldErr, err error) {
 	var zips []Entry
 	room := newMeter(maxHeld)
 	yieldErr, err = s.listCurrent(func(e Entry) error {
@@ -57,18 +58,50 @@ func (s *ftpSession) listByMDTM(full string, yield func(Entry) error) (yieldErr,
 	if yieldErr != nil || err != nil {
 		return yieldErr, err
 	}
-	for _, e := range zips {
-		// An absolute path: a name alone that begins with fourteen digits would
-		// make some servers set the time instead of telling it. A file that is
-		// gone since, or not to be asked, keeps what LIST said.
-		if err := s.modified(path.Join(full, e.Name), &e); err != nil && !replied(err) {
-			return nil, err
+	for some := range slices.Chunk(zips, knownAtOnce) {
+		known := make([]Entry, len(some))
+		if s.cfg.Known != nil {
+			if known, yieldErr = s.cfg.Known(dir, some); yieldErr != nil {
+				return yieldErr, nil
+			}
 		}
-		if err := yield(e); err != nil {
-			return err, nil
+		for i, e := range some {
+			if s.looksTheSame(e, known[i]) {
+				e.ModTime, e.Precision = known[i].ModTime, time.Second
+			} else if err := s.modified(path.Join(full, e.Name), &e); err != nil && !replied(err) {
+				// An absolute path: a name alone that begins with fourteen digits would
+				// make some servers set the time instead of telling it. A file that is
+				// gone since, or not to be asked, keeps what LIST said.
+				return nil, err
+			}
+			if err := yield(e); err != nil {
+				return err, nil
+			}
 		}
 	}
 	return nil, nil
+}
+
+const (
+	// knownAtOnce is how many entries are asked about at a time.
+	knownAtOnce = 2000
+	// restless is how long after a file was written another version of it may
+	// have the same minute, or look as if, so that its exact time is asked for.
+	restless = 48 * time.Hour
+)
+
+// looksTheSame tells whether what LIST shows is what is known: the size, and the
+// time as exactly as it is shown, which is not of these days.
+func (s *ftpSession) looksTheSame(listed, known Entry) bool {
+	if known.Name == "" || listed.Size < 0 || listed.Size != known.Size || listed.Invalid != "" || listed.ModTime.IsZero() || known.ModTime.IsZero() {
+		return false
+	}
+	at := known.ModTime.In(s.cfg.Location)
+	shown := at.Truncate(time.Minute)
+	if listed.Precision > time.Minute {
+		shown = time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, s.cfg.Location)
+	}
+	return listed.ModTime.Equal(shown) && time.Since(listed.ModTime) > restless
 }
 
 // missingOrRefused finds out what a refused CWD means by looking for the name

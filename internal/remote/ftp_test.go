@@ -224,6 +224,66 @@ func TestFTPListsWithoutTimes(t *testing.T) {
 	}
 }
 
+// What looks the same as it is known to be is not asked for its time; whatever
+// differs, was written of late, or is not known is.
+func TestFTPAsksForNoTimeThatIsKnown(t *testing.T) {
+	now := time.Now().UTC()
+	lately := now.Add(-time.Hour).Truncate(time.Minute)
+	old := time.Date(2019, 3, 4, 5, 6, 7, 0, time.UTC)
+	month := now.Add(-30 * 24 * time.Hour).Truncate(time.Minute)
+	line := func(size int, at, name string) string {
+		return fmt.Sprintf("-rw-r--r-- 1 u g %d %s %s\r\n", size, at, name)
+	}
+	const minute, day = "Jan _2 15:04", "Jan _2  2006"
+	s := &script{
+		replies: map[string]string{"FEAT": "211-F\r\n MDTM\r\n211 End", "LIST": "150 here|226 done", "MDTM": "213 20200101000000"},
+		data: map[string]string{"LIST": line(5, old.Format(day), "old.zip") + line(5, month.Format(minute), "month.zip") +
+			line(6, old.Format(day), "size.zip") + line(5, old.AddDate(0, 0, 1).Format(day), "day.zip") + line(5, month.Add(time.Minute).Format(minute), "minute.zip") +
+			line(5, lately.Format(minute), "lately.zip") + line(5, old.Format(day), "unknown.zip")},
+	}
+	known := map[string]remote.Entry{"old.zip": {Size: 5, ModTime: old}, "month.zip": {Size: 5, ModTime: month.Add(8 * time.Second)},
+		"size.zip": {Size: 5, ModTime: old}, "day.zip": {Size: 5, ModTime: old}, "minute.zip": {Size: 5, ModTime: month}, "lately.zip": {Size: 5, ModTime: lately}}
+	session := dialed(t, remote.Config{URL: s.start(t), Password: "x", Known: func(dir string, entries []remote.Entry) ([]remote.Entry, error) {
+		out := make([]remote.Entry, len(entries))
+		for i, e := range entries {
+			if k, ok := known[e.Name]; ok && dir == "add" {
+				k.Name = e.Name
+				out[i] = k
+			}
+		}
+		return out, nil
+	}})
+	got, err := entries(session, t, "add")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+	want := map[string]time.Time{"old.zip": old, "month.zip": month.Add(8 * time.Second), "size.zip": asked, "day.zip": asked, "minute.zip": asked, "lately.zip": asked, "unknown.zip": asked}
+	times := map[string]time.Time{}
+	for _, e := range got {
+		times[e.Name] = e.ModTime
+		if e.Precision != time.Second {
+			t.Errorf("%s is known to %s", e.Name, e.Precision)
+		}
+	}
+	if diff := cmp.Diff(want, times); diff != "" {
+		t.Errorf("times (-want +got):\n%s", diff)
+	}
+}
+
+// An error of whoever knows ends the listing, and is no fault of the server's.
+func TestFTPKnownFails(t *testing.T) {
+	s := &script{
+		replies: map[string]string{"FEAT": "211-F\r\n MDTM\r\n211 End", "LIST": "150 here|226 done"},
+		data:    map[string]string{"LIST": "-rw-r--r-- 1 u g 5 Mar  4  2019 a.zip\r\n"},
+	}
+	away := errors.New("the database is away")
+	session := dialed(t, remote.Config{URL: s.start(t), Password: "x", Known: func(string, []remote.Entry) ([]remote.Entry, error) { return nil, away }})
+	if _, err := entries(session, t, "add"); err != away { //nolint:errorlint // as it is
+		t.Errorf("error is %v", err)
+	}
+}
+
 func TestFTPFaults(t *testing.T) {
 	list := map[string]string{"LIST": "-rw-r--r-- 1 u g 1 Mar  4  2019 a.zip\r\n"}
 	for name, tc := range map[string]struct {

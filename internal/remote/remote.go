@@ -121,6 +121,12 @@ type Config struct {
 	// Location is the time zone of the times in FTP listings without MLSD and
 	// MDTM; UTC by default.
 	Location *time.Location
+	// Known tells what is known of entries of a directory from an earlier listing,
+	// in their order: an Entry without a name where nothing is, or where that is to
+	// be asked for again. Its error ends the listing as one of yield does. An FTP
+	// server without MLSD is asked for the exact time of each file, at a round trip
+	// each, but not of those that look the same. Nil: nothing is known.
+	Known func(dir string, entries []Entry) ([]Entry, error)
 }
 
 // Defaults of Config, and what a session is worth doing at once.

@@ -36,6 +36,7 @@ type server struct {
 	hang  bool  // after the entries of a directory, until the caller gives up
 	bare  bool  // the base directory is not there
 	after func()
+	known func(dir string, entries []remote.Entry) ([]remote.Entry, error) // what the poller knows
 }
 
 func (s *server) List(ctx context.Context, dir string, yield func(remote.Entry) error) error {
@@ -119,7 +120,8 @@ func newBench(t *testing.T) *bench {
 	b.Poller = New(config.Default().Poll, Deps{Profile: p, Pool: pool, Outbox: outbox.Outbox{Schema: control.Schema, Codec: codec}, Holder: "test", TTL: time.Minute,
 		Sources: map[string]config.Source{"src": {ID: "src", Centre: "H", URL: "file:///nowhere"}},
 		Log:     slog.New(slog.DiscardHandler), Now: func() time.Time { return b.now },
-		Dial: func(context.Context, remote.Config) (remote.Session, error) {
+		Dial: func(_ context.Context, cfg remote.Config) (remote.Session, error) {
+			b.server.known = cfg.Known
 			if b.server.dial != nil {
 				return nil, b.server.dial
 			}

@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"io/fs"
 	"strconv"
 	"strings"
@@ -58,6 +60,7 @@ const chunk = 2000
 // names that come again are found by the temporary table.
 type listing struct {
 	s       *Poller
+	poll    control.Poll
 	conn    *pgxpool.Conn
 	c       *counts
 	storing context.Context
@@ -70,7 +73,9 @@ type listing struct {
 // list streams the three action directories into the temporary table, and returns
 // those that are not there. What was listed is stored also when the poll's time
 // is up: only then can the poll be recorded as broken off.
-func (s *Poller) list(ctx, storing context.Context, cfg remote.Config, conn *pgxpool.Conn, c *counts) (missing []string, err error) {
+func (s *Poller) list(ctx, storing context.Context, p control.Poll, cfg remote.Config, conn *pgxpool.Conn, c *counts) (missing []string, err error) {
+	l := &listing{s: s, poll: p, conn: conn, c: c, storing: storing, rows: make([]control.Entry, 0, chunk)}
+	cfg.Known = l.known
 	session, err := s.deps.Dial(ctx, cfg)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %w", errBaseMissing, err)
@@ -79,7 +84,6 @@ func (s *Poller) list(ctx, storing context.Context, cfg remote.Config, conn *pgx
 		return nil, err
 	}
 	defer session.Close()
-	l := &listing{s: s, conn: conn, c: c, storing: storing, rows: make([]control.Entry, 0, chunk)}
 	for _, action := range schemas.Actions() {
 		err := session.List(ctx, action, func(e remote.Entry) error { return l.add(action, e) })
 		if errors.Is(err, fs.ErrNotExist) {
@@ -132,6 +136,39 @@ func (l *listing) add(action string, e remote.Entry) error {
 		return l.flush()
 	}
 	return nil
+}
+
+// forgetting is how rarely a file's exact time is asked for where a server has to be
+// asked for each and nothing has changed to be seen: in one of so many polls, by
+// chance. A version that has its predecessor's size, and a time that its sender
+// has set to the same minute, or the same day where that is long ago, is found so.
+const forgetting = 24
+
+// known is what control has of entries of a directory.
+func (l *listing) known(action string, entries []remote.Entry) ([]remote.Entry, error) {
+	files := make([]string, len(entries))
+	for i, e := range entries {
+		files[i] = schemas.FileID(action, bounded(printable(e.Name)))
+	}
+	shown, err := control.ShownBefore(l.storing, l.conn, l.poll.Source, files)
+	if err != nil {
+		return nil, &storeError{err}
+	}
+	out := make([]remote.Entry, len(entries))
+	for i, file := range files {
+		if s, ok := shown[file]; ok && s.ModTime != nil && !l.forgets(file) {
+			out[i] = remote.Entry{Name: entries[i].Name, Size: s.Size, ModTime: *s.ModTime}
+		}
+	}
+	return out, nil
+}
+
+// forgets tells whether this poll asks for a file's time whatever is known. It
+// does so again when it is repeated.
+func (l *listing) forgets(file string) bool {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, l.poll.ID+file)
+	return h.Sum64()%forgetting == 0
 }
 
 // flush stores the entries at hand. One that the database refuses is stored as

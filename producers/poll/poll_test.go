@@ -3,7 +3,9 @@ package poll
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -508,5 +510,50 @@ func TestRunListsWhatIsDue(t *testing.T) {
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// A server that must be asked for each file's time is asked for those that are
+// known once in a while, and always for what is new or has gone.
+func TestWhatIsKnownOfAListing(t *testing.T) {
+	b := newBench(t)
+	const files = 500
+	for i := range files {
+		b.server.show(fmt.Sprintf("H.2026-02-01.%d.impc.zip", i+1), int64(i))
+	}
+	ask := func() (known int) {
+		b.server.after = func() {
+			entries := append(slices.Clone(b.server.dirs["add"]), remote.Entry{Name: "new.zip", Size: 7})
+			got, err := b.server.known("add", entries)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for i, k := range got {
+				if k.Name == "" {
+					continue
+				}
+				known++
+				if e := entries[i]; k.Name != e.Name || k.Size != e.Size || !k.ModTime.Equal(e.ModTime) {
+					t.Errorf("of %+v is known %+v", e, k)
+				}
+			}
+		}
+		if got := b.listing(); got != "complete" {
+			t.Fatalf("the poll ended %s", got)
+		}
+		b.server.after = nil
+		return known
+	}
+	if n := ask(); n != 0 {
+		t.Errorf("%d are known before they were listed", n)
+	}
+	// One in 24 is forgotten, by chance: of 500, neither none nor more than 60.
+	if n := ask(); n < files-60 || n >= files {
+		t.Errorf("%d of %d are known", n, files)
+	}
+	b.exec("UPDATE control.hosting SET state = 'gone'")
+	if n := ask(); n != 0 {
+		t.Errorf("%d that were gone are known", n)
 	}
 }

@@ -29,6 +29,30 @@ type Listed struct {
 	Invalid, Message   string // the exception under which this entry ends, and why; empty: nothing is wrong with it
 }
 
+// Shown is what a source's last listing showed of a file that is there.
+type Shown struct {
+	File    string
+	Size    int64
+	ModTime *time.Time
+}
+
+// ShownBefore returns what a source's last listing showed of files, by their ids.
+func ShownBefore(ctx context.Context, q pg.Querier, source string, files []string) (map[string]Shown, error) {
+	rows, err := q.Query(ctx, `SELECT file::text, size, mtime AS mod_time FROM control.hosting WHERE source = $1 AND file = ANY($2::uuid[]) AND state = 'present'`, source, files)
+	if err != nil {
+		return nil, fmt.Errorf("read what was listed before: %w", err)
+	}
+	shown, err := pgx.CollectRows(rows, pgx.RowToStructByName[Shown])
+	if err != nil {
+		return nil, fmt.Errorf("read what was listed before: %w", err)
+	}
+	byFile := make(map[string]Shown, len(shown))
+	for _, s := range shown {
+		byFile[s.File] = s
+	}
+	return byFile, nil
+}
+
 // CreateListing makes the connection's temporary table for one listing.
 func CreateListing(ctx context.Context, c pg.Querier) error {
 	for _, sql := range []string{
