@@ -25,8 +25,9 @@ func EnsureBatch(ctx context.Context, tx pgx.Tx, session, domain string, now tim
 }
 
 // extractedOf finds the acquisitions of files that wait for documents, file by
-// file: those that are under way altogether may be very many.
-const extractedOf = `SELECT x.id FROM unnest($1::uuid[]) f(id) CROSS JOIN LATERAL (SELECT e.id FROM control.acquisition e WHERE e.file = f.id AND e.state = 'extracted' OFFSET 0) x`
+// file. The state is compared behind the fence: before it, Postgres would read for
+// each file the index of all that are under way, which may be very many.
+const extractedOf = `SELECT x.id FROM unnest($1::uuid[]) f(id) CROSS JOIN LATERAL (SELECT e.id, e.state FROM control.acquisition e WHERE e.file = f.id OFFSET 0) x WHERE x.state = 'extracted'`
 
 // CompleteExtracted ends, among the given files whose rows the caller has
 // locked, the acquisitions all of whose documents have ended. It returns the
