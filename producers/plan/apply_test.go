@@ -378,15 +378,19 @@ func TestDormantPlanningGivesNoJobs(t *testing.T) {
 // What is wanted from a source that is removed ends, also where no server has
 // credit, or none is left at all: nothing would ever ask for it again.
 func TestWhatARemovedSourceWasToGiveEnds(t *testing.T) {
-	for _, tt := range []struct{ name, sources string }{
-		{"and others have no credit", "UPDATE control.source SET state = 'removed' WHERE id = 'own'"},
-		{"and no source is left", "UPDATE control.source SET state = 'removed'"},
+	for _, tt := range []struct {
+		name, sources string
+		jobs          int // of the other server
+	}{
+		{"and others have no credit", "UPDATE control.source SET state = 'removed' WHERE id = 'own'", 2},
+		{"and others have credit", "UPDATE control.source SET state = 'removed' WHERE id = 'own'", 0},
+		{"and no source is left", "UPDATE control.source SET state = 'removed'", 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := plantest.New(t)
 			p.EndPolls()
 			p.Read(schemas.FileDiscoveredTopic, p.Look(plantest.Own, "a.zip", 1, 10))
-			p.Exec("INSERT INTO control.job (id, server, source, remaining, requested_at, news_at, event, headers) SELECT gen_random_uuid(), 'other:22', 'other', 1, $1, now(), '', '[]' FROM generate_series(1, 2)", p.Clock)
+			p.Exec("INSERT INTO control.job (id, server, source, remaining, requested_at, news_at, event, headers) SELECT gen_random_uuid(), 'other:22', 'other', 1, $1, now(), '', '[]' FROM generate_series(1, $2)", p.Clock, tt.jobs)
 			p.Exec(tt.sources)
 			if err := p.Dispatch(t.Context(), p.Clock); err != nil {
 				t.Fatal(err)
