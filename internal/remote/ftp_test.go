@@ -279,7 +279,7 @@ func TestFTPKnownFails(t *testing.T) {
 	}
 	away := errors.New("the database is away")
 	session := dialed(t, remote.Config{URL: s.start(t), Password: "x", Known: func(string, []remote.Entry) ([]remote.Entry, error) { return nil, away }})
-	if _, err := entries(session, t, "add"); err != away { //nolint:errorlint // as it is
+	if _, err := entries(session, t, "add"); err != away {
 		t.Errorf("error is %v", err)
 	}
 }

@@ -160,9 +160,11 @@ func StoreFiles(ctx context.Context, tx pgx.Tx, files []*File) error {
 	for i, f := range files {
 		rows[i] = row{f.ID, f.CurrentSHA256, f.CurrentAttempt, f.Attempts, f.Acceptances}
 	}
+	// The limit says how many they are: Postgres would expect a hundred, and read the
+	// whole table for one.
 	_, err := tx.Exec(ctx, `UPDATE control.file f SET current_sha256=r.sha, current_attempt=r.current, attempts=r.attempts, acceptances=r.acceptances
-		FROM jsonb_to_recordset($1) AS r(id uuid, sha text, current int, attempts int, acceptances int)
-		WHERE f.id = r.id AND (f.current_sha256, f.current_attempt, f.attempts, f.acceptances) IS DISTINCT FROM (r.sha, r.current, r.attempts, r.acceptances)`, pg.JSON(rows))
+		FROM (SELECT * FROM jsonb_to_recordset($1) AS r(id uuid, sha text, current int, attempts int, acceptances int) LIMIT $2) r
+		WHERE f.id = r.id AND (f.current_sha256, f.current_attempt, f.attempts, f.acceptances) IS DISTINCT FROM (r.sha, r.current, r.attempts, r.acceptances)`, pg.JSON(rows), len(rows))
 	if err != nil {
 		return fmt.Errorf("store files: %w", err)
 	}

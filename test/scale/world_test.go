@@ -195,18 +195,26 @@ func (w *world) dial(_ context.Context, c remote.Config) (remote.Session, error)
 	defer w.mu.Unlock()
 	for _, s := range w.cfg.Sources {
 		if s.URL == c.URL {
-			return session{w.listing[s.ID]}, nil
+			return session{w.listing[s.ID], c.Known}, nil
 		}
 	}
 	return nil, fs.ErrNotExist
 }
 
-// session is one round of listing.
-type session struct{ entries []remote.Entry }
+// session is one round of listing, which asks what is known as an FTP server's does.
+type session struct {
+	entries []remote.Entry
+	known   func(dir string, entries []remote.Entry) ([]remote.Entry, error)
+}
 
 func (s session) List(_ context.Context, dir string, yield func(remote.Entry) error) error {
 	if dir != "add" {
 		return fs.ErrNotExist
+	}
+	if s.known != nil {
+		if _, err := s.known(dir, s.entries); err != nil {
+			return err
+		}
 	}
 	for _, e := range s.entries {
 		if err := yield(e); err != nil {
