@@ -139,12 +139,11 @@ func (p *Planner) Dispatch(ctx context.Context, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		var ids []string
-		if room := p.room(credits); len(room) > 0 {
-			ids, err = control.WantedFiles(ctx, tx, now, atOnce, worthwhile, room)
-		} else {
-			ids, err = control.LeftFiles(ctx, tx, now, atOnce)
+		room, some := p.room(credits), worthwhile
+		if len(room) == 0 {
+			some = 0 // only what ends can go on
 		}
+		ids, err := control.WantedFiles(ctx, tx, now, atOnce, some, room)
 		if err != nil || len(ids) == 0 {
 			return err
 		}

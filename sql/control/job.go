@@ -40,34 +40,23 @@ func Credits(ctx context.Context, tx pgx.Tx, now time.Time) (map[string]int, err
 }
 
 // WantedFiles locks and returns the files with an acquisition that may be
-// requested now: sources take turns, each with those that wait longest, and each
-// with as many as its server has room for, but with some at least, since another
-// source may show them too; a removed source's end without any. So what waits for one server, however much it is, keeps
-// no other source's files from being looked at, and costs nothing while it waits.
-// Files that somebody is deciding about are left for the next time.
+// requested now: sources take turns, each with those that wait longest, and at
+// most a quarter of the limit. A source has as many as its server has room for, and
+// some at least, since another source may show them too; a removed one's need no
+// room to end. So what waits for one server, however much it is, keeps no other
+// source's files from being looked at, and costs nothing while it waits. Files that
+// somebody is deciding about are left for the next time.
 func WantedFiles(ctx context.Context, tx pgx.Tx, now time.Time, limit, some int, room map[string]int) ([]string, error) {
 	servers := slices.Sorted(maps.Keys(room))
-	rooms := make([]int, len(servers))
+	files := make([]int, len(servers))
 	for i, server := range servers {
-		rooms[i] = room[server]
+		files[i] = room[server]
 	}
-	return wantedFiles(ctx, tx, `SELECT s.id, CASE s.state WHEN 'removed' THEN $2::int ELSE greatest($3::int, r.files) END AS files FROM control.source s
-		LEFT JOIN unnest($4::text[], $5::int[]) r(server, files) ON r.server = s.server`, now, limit, some, servers, rooms)
-}
-
-// LeftFiles returns those of them that are wanted from sources which are removed:
-// they need no server's credit to end.
-func LeftFiles(ctx context.Context, tx pgx.Tx, now time.Time, limit int) ([]string, error) {
-	return wantedFiles(ctx, tx, "SELECT id, $2::int AS files FROM control.source WHERE state = 'removed'", now, limit)
-}
-
-// wantedFiles reads what sources have that wait at now, $1, and at most limit, $2,
-// of it all; a source's part is at most files, and a quarter.
-func wantedFiles(ctx context.Context, tx pgx.Tx, sources string, args ...any) ([]string, error) {
-	rows, err := tx.Query(ctx, `SELECT f.id::text FROM (`+sources+`) s
+	rows, err := tx.Query(ctx, `SELECT f.id::text FROM control.source s LEFT JOIN unnest($4::text[], $5::int[]) r(server, files) ON r.server = s.server
 		CROSS JOIN LATERAL (SELECT a.file, row_number() OVER (ORDER BY a.not_before, a.id) AS turn FROM control.acquisition a
-			WHERE a.state = 'wanted' AND a.source = s.id AND a.not_before <= $1 ORDER BY a.not_before, a.id LIMIT greatest(1, least($2::int / 4, s.files))) w
-		JOIN control.file f ON f.id = w.file ORDER BY w.turn, s.id LIMIT $2 FOR UPDATE OF f SKIP LOCKED`, args...)
+			WHERE a.state = 'wanted' AND a.source = s.id AND a.not_before <= $1 ORDER BY a.not_before, a.id
+			LIMIT least($2 / 4, CASE s.state WHEN 'removed' THEN $2 ELSE greatest($3::int, r.files) END)) w
+		JOIN control.file f ON f.id = w.file ORDER BY w.turn, s.id LIMIT $2 FOR UPDATE OF f SKIP LOCKED`, now, limit, some, servers, files)
 	if err != nil {
 		return nil, fmt.Errorf("read wanted files: %w", err)
 	}
