@@ -165,12 +165,13 @@ func (p *Planner) Dispatch(ctx context.Context, now time.Time) error {
 	})
 }
 
-// room is how many files may be requested from each server that has credit.
+// room is how many files may be requested from each server that has credit, as far
+// as one turn goes.
 func (p *Planner) room(credits map[string]int) map[string]int {
 	room := map[string]int{}
 	for server, credit := range credits {
 		if credit > 0 {
-			room[server] = credit * p.cfg.JobFiles
+			room[server] = min(credit*p.cfg.JobFiles, atOnce)
 		}
 	}
 	return room

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"tributary/internal/config"
@@ -240,5 +241,17 @@ func TestFilesThatNobodyOffers(t *testing.T) {
 				t.Errorf("tried again: %v, want %v", got, tt.again)
 			}
 		})
+	}
+}
+
+// What servers have room for is bounded by what a turn looks at, whatever is
+// configured; a server without credit has none.
+func TestRoomOfServers(t *testing.T) {
+	var p Planner
+	for _, tt := range []struct{ files, want int }{{256, 512}, {3000, atOnce}, {1 << 40, atOnce}} {
+		p.cfg.JobFiles = tt.files
+		if diff := cmp.Diff(map[string]int{"free": tt.want}, p.room(map[string]int{"free": 2, "busy": 0, "over": -1})); diff != "" {
+			t.Errorf("jobs of %d files (-want +got):\n%s", tt.files, diff)
+		}
 	}
 }

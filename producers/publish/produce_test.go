@@ -138,6 +138,7 @@ func (r *refusing) OnProduceRecordUnbuffered(*kgo.Record, error) {
 }
 
 func newRefusing(t *testing.T) *refusing {
+	t.Helper()
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "t"))
 	if err != nil {
 		t.Fatal(err)
@@ -153,8 +154,7 @@ func newRefusing(t *testing.T) *refusing {
 		if r.answer != nil {
 			<-r.answer
 		}
-		resp, err, _ := (*gate)(nil).answer(nil, kreq.(*kmsg.ProduceRequest), "t", cluster.TopicInfo("t").TopicID, kerr.MessageTooLarge)
-		return resp, err, true
+		return refusal(kreq.(*kmsg.ProduceRequest), "t", cluster.TopicInfo("t").TopicID, kerr.MessageTooLarge), nil, true
 	})
 	r.client, err = kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.ManualFlushing(), kgo.WithHooks(r),
 		kgo.RecordPartitioner(kgo.BasicConsistentPartitioner(func(string) func(*kgo.Record, int) int {

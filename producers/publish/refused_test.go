@@ -463,7 +463,7 @@ func (b *bench) gate(topic string, code *kerr.Error) *gate {
 		if !g.Load() || !slices.ContainsFunc(req.Topics, func(t kmsg.ProduceRequestTopic) bool { return t.Topic == name || t.TopicID == id }) {
 			return nil, nil, false
 		}
-		return g.answer(b, req, name, id, code)
+		return refusal(req, name, id, code), nil, true
 	})
 	return g
 }
@@ -471,9 +471,9 @@ func (b *bench) gate(topic string, code *kerr.Error) *gate {
 // gate is whether a topic is refused.
 type gate struct{ atomic.Bool }
 
-// answer refuses one topic's batches. The others of the request are told to come
+// refusal refuses one topic's batches. The others of the request are told to come
 // again: the broker would have to write them.
-func (*gate) answer(_ *bench, req *kmsg.ProduceRequest, name string, id [16]byte, code *kerr.Error) (kmsg.Response, error, bool) {
+func refusal(req *kmsg.ProduceRequest, name string, id [16]byte, code *kerr.Error) kmsg.Response {
 	resp := req.ResponseKind().(*kmsg.ProduceResponse)
 	for _, t := range req.Topics {
 		answer := kmsg.NewProduceResponseTopic()
@@ -488,5 +488,5 @@ func (*gate) answer(_ *bench, req *kmsg.ProduceRequest, name string, id [16]byte
 		}
 		resp.Topics = append(resp.Topics, answer)
 	}
-	return resp, nil, true
+	return resp
 }
