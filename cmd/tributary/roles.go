@@ -64,6 +64,9 @@ func (a *app) downloader(context.Context) (runnable, error) {
 		Outstanding: func(ctx context.Context, job string) (bool, error) {
 			return control.JobOutstanding(ctx, a.stores.Control, job)
 		},
+		Rests: func(ctx context.Context, source string) (string, error) {
+			return control.SourceRests(ctx, a.stores.Control, source)
+		},
 		Hold: func(ctx context.Context, job, server string) (context.Context, func(), error) {
 			return control.HoldSession(ctx, a.stores.Control, job, server, a.holder, a.cfg.Publish.LeaseTTL.D())
 		},

@@ -27,7 +27,7 @@ func newSources(c *cli) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return listTracker(cmd.Context(), c, *output, report.SourceHeader(), report.Sources)
 	}
-	cmd.AddCommand(newSourcesCheck(c), newSourcesIgnored(c), newSourcesResume(c))
+	cmd.AddCommand(newSourcesCheck(c), newSourcesIgnored(c), newSourcesMaintain(c), newSourcesPoll(c), newSourcesResume(c))
 	return cmd
 }
 

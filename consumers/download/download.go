@@ -41,6 +41,10 @@ type Deps struct {
 	// Outstanding asks control whether a job still holds its credit. Without an
 	// answer the job goes on: then no credit is given either.
 	Outstanding func(ctx context.Context, job string) (bool, error)
+	// Rests asks control why nothing is to be fetched from a source now, as it is
+	// in maintenance or suspended: the job is then given back without a connection.
+	// Nil, or without an answer: it may be fetched from.
+	Rests func(ctx context.Context, source string) (state string, err error)
 	// Hold tells control, before it is asked whether the job is outstanding, that
 	// a session is about to be opened for it, and returns what ends that. So the
 	// job's last outcome, if it is read meanwhile, gives no credit away that this
@@ -102,6 +106,9 @@ func (d *Downloader) Work(ctx context.Context, in stage.Input) error {
 		return stage.Transient(err)
 	}
 	r := &run{d: d, in: in, job: job, remaining: len(job.Files)}
+	if state := d.rests(held, job.Source); state != "" {
+		return r.tell(ctx, r.rest(job.Files, "the source "+job.Source+" is "+state+" since the file was requested"))
+	}
 	var giveBack context.CancelCauseFunc
 	r.transfers, giveBack = context.WithCancelCause(held)
 	var detaching sync.WaitGroup
@@ -121,6 +128,20 @@ func (d *Downloader) Work(ctx context.Context, in stage.Input) error {
 
 // askTimeout bounds the wait for control before a job begins.
 const askTimeout = 5 * time.Second
+
+// rests asks control whether the source is left alone now.
+func (d *Downloader) rests(ctx context.Context, source string) string {
+	if d.deps.Rests == nil {
+		return ""
+	}
+	ask, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	state, err := d.deps.Rests(ask, source)
+	if err != nil {
+		d.deps.Log.Debug("control does not say how the source stands; the job goes on", "source", source, "error", err)
+	}
+	return state
+}
 
 // hold tells control that a session is about to be opened.
 func (d *Downloader) hold(ctx context.Context, job *schemas.DownloadRequested) (held context.Context, end func(), err error) {

@@ -327,6 +327,34 @@ func TestAJobThatIsNotOutstandingIsDropped(t *testing.T) {
 	}
 }
 
+// A job of a source that is left alone by now is given back without a connection; if
+// control does not say how the source stands, the job goes on.
+func TestAJobOfASourceThatRestsIsGivenBack(t *testing.T) {
+	for name, tt := range map[string]struct {
+		state string
+		err   error
+		want  string
+		dials int
+	}{
+		"available":         {"", nil, schemas.Fetched, 1},
+		"maintenance":       {"maintenance", nil, schemas.NotTried, 0},
+		"control is silent": {"", errors.New("no answer"), schemas.Fetched, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.put("a.zip", "content")
+			b.deps.Rests = func(context.Context, string) (string, error) { return tt.state, tt.err }
+			if err := b.work(t.Context(), b.job("a.zip")); err != nil {
+				t.Fatal(err)
+			}
+			got := b.finished()["a.zip"]
+			if got == nil || got.Result != tt.want || !got.Last || b.dials != tt.dials {
+				t.Errorf("after %d connections it ends as %+v", b.dials, got)
+			}
+		})
+	}
+}
+
 // A job has one session at a time: while another member has it this one waits,
 // and one whose session was taken over stops.
 func TestAJobHasOneSessionAtATime(t *testing.T) {

@@ -13,6 +13,9 @@ import (
 const (
 	sourceRemoved = "source_removed"
 	leftMessage   = "the source is no longer configured"
+
+	sourceUnavailable  = "source_unavailable"
+	maintenanceMessage = "the source is in maintenance: nobody lists it until it is resumed"
 )
 
 // leaveLoop ends what removed sources left until ctx ends.
@@ -21,7 +24,7 @@ func (s *Poller) leaveLoop(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		if err := s.leave(ctx); err != nil && ctx.Err() == nil {
-			s.deps.Log.Warn("what removed sources left can't be ended now; trying again", "error", err)
+			s.deps.Log.Warn("what sources left can't be ended now; trying again", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -33,7 +36,8 @@ func (s *Poller) leaveLoop(ctx context.Context) error {
 
 // leave ends what sources left that are no longer configured, so that nothing
 // waits for them: their polls fail, and what had not settled at them is gone.
-// What is being fetched plan and download end, and what was fetched goes on.
+// What is being fetched plan and download end, and what was fetched goes on. Of
+// those in maintenance it ends the polls alone: their files wait.
 // Any member may do it, whichever sources it is configured with.
 func (s *Poller) leave(ctx context.Context) error {
 	left, err := control.LeftSources(ctx, s.deps.Pool)
@@ -43,6 +47,10 @@ func (s *Poller) leave(ctx context.Context) error {
 	for _, src := range left {
 		if err := s.leavePolls(ctx, src); err != nil {
 			return err
+		}
+		if src.State == control.SourceMaintenance {
+			s.deps.Log.Info("the source is in maintenance; its polls are ended", "source", src.ID)
+			continue
 		}
 		for more := true; more; {
 			if more, err = s.leaveUnsettled(ctx, src); err != nil {
@@ -63,12 +71,18 @@ func (s *Poller) leavePolls(ctx context.Context, src control.Left) error {
 		}
 		for _, p := range polls {
 			o := outcome{state: "failed", exception: sourceRemoved, message: leftMessage}
+			if src.State == control.SourceMaintenance {
+				o.exception, o.message = sourceUnavailable, maintenanceMessage
+			}
 			if err := control.EndPoll(ctx, tx, p, o.state, o.exception, o.message, now); err != nil {
 				return err
 			}
 			if err := s.deps.Outbox.Append(ctx, tx, taskEvent(p, counts{}, o, now)); err != nil {
 				return err
 			}
+		}
+		if src.State == control.SourceMaintenance {
+			return nil
 		}
 		return control.PutIgnored(ctx, tx, src.ID, 0, nil)
 	})

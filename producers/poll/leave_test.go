@@ -80,6 +80,41 @@ func TestARemovedSourceLeavesNothingBehind(t *testing.T) {
 	}
 }
 
+// A source in maintenance is left alone: its polls end, whoever has them, and what
+// it showed waits, as what is known of it does.
+func TestASourceInMaintenanceIsLeftAlone(t *testing.T) {
+	for name, state := range map[string]func(b *bench){
+		"a poll is due":               func(b *bench) { b.session() },
+		"a poll is running elsewhere": func(b *bench) { b.session(); b.take() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.server.show(good, 10)
+			b.server.show("notes.txt", 10)
+			b.listing()
+			b.now = b.now.Add(time.Second)
+			state(b)
+			b.clear()
+			b.exec("UPDATE control.source SET state = 'maintenance'")
+			for range 2 {
+				if err := b.leave(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got, want := b.text("SELECT state, exception FROM control.poll ORDER BY ended_at, id"), "complete \nfailed "+sourceUnavailable; got != want {
+				t.Errorf("polls are\n%s\nwant\n%s", got, want)
+			}
+			if got := b.text("SELECT count(*) FROM control.session WHERE polls_ended_at IS NULL"); got != "0" {
+				t.Error("a session waits for polls")
+			}
+			b.says("task failed " + sourceUnavailable)
+			if got := b.text("SELECT h.state, k.class, f.exception, (SELECT count(*) FROM control.ignored) FROM control.hosting h, control.look k, control.file f"); got != "present unsettled  1" {
+				t.Errorf("what it showed is %s", got)
+			}
+		})
+	}
+}
+
 // A member whose poll's source was removed records nothing more.
 func TestAPollOfARemovedSourceIsSilent(t *testing.T) {
 	b := newBench(t)

@@ -114,10 +114,10 @@ func TestWhatSuspendsNoSource(t *testing.T) {
 // forgotten. What is not suspended stays as it is.
 func TestAPersonResumesASource(t *testing.T) {
 	b := newBench(t)
-	resume := func() (got []string) {
+	resume := func(ids ...string) (got []sourcestate.Outcome) {
 		t.Helper()
 		err := pg.InTx(t.Context(), b.deps.Pool, func(tx pgx.Tx) (err error) {
-			got, err = sourcestate.Resume(t.Context(), tx, b.deps.Outbox, nil, "resumed by me: mended", b.now)
+			got, err = sourcestate.Resume(t.Context(), tx, b.deps.Outbox, ids, "resumed by me: mended", b.now)
 			return err
 		})
 		if err != nil {
@@ -129,7 +129,7 @@ func TestAPersonResumesASource(t *testing.T) {
 		t.Errorf("resumed, though nothing is suspended: %v", got)
 	}
 	b.exec("UPDATE control.source SET state = 'suspended', failed_polls = 9, suspended_at = now(), suspended_why = 'why', next_due = $1", noon.Add(time.Hour))
-	if d := cmp.Diff([]string{"src"}, resume()); d != "" {
+	if d := cmp.Diff([]sourcestate.Outcome{{Source: "src", Done: true, Detail: "it is available, and due at once"}}, resume()); d != "" {
 		t.Errorf("resumed (- want, + got):\n%s", d)
 	}
 	if got, want := b.text("SELECT state, failed_polls, suspended_at IS NULL, suspended_why, next_due FROM control.source"), "available 0 true  "+noon.String(); got != want {

@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 
 	"tributary/internal/config"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/pg"
 	"tributary/internal/profile"
+	"tributary/producers/sourcestate"
 	"tributary/schemas"
 	"tributary/sql/control"
 	"tributary/sql/outbox"
@@ -175,6 +177,92 @@ func TestWhatASourceMayShowIsKept(t *testing.T) {
 		if told != tt.told {
 			t.Errorf("with hosts: %s is told %q, want %q", tt.hosts, told, tt.told)
 		}
+	}
+}
+
+// What people order of a source's state stays over restarts: the configuration's own
+// word counts again once it is another.
+func TestPeopleOrderHowSourcesStand(t *testing.T) {
+	type order func(context.Context, pgx.Tx, outbox.Outbox, []string, string, time.Time) ([]sourcestate.Outcome, error)
+	b := newBench(t, two()...)
+	b.sync()
+	b.events()
+	give := func(o order, source string, done bool, state string) {
+		t.Helper()
+		var got []sourcestate.Outcome
+		err := pg.InTx(t.Context(), b.deps.Pool, func(tx pgx.Tx) (err error) {
+			got, err = o(t.Context(), tx, b.deps.Outbox, []string{source}, "said by me", b.now)
+			return err
+		})
+		if err != nil || len(got) != 1 || got[0].Done != done {
+			t.Fatalf("it ends as %+v, %v", got, err)
+		}
+		events := b.events()
+		if done != (len(events) == 1) || done && (events[0].Attributes["state"] != state || events[0].Message != "said by me") {
+			t.Errorf("events: %+v", events)
+		}
+	}
+	stands := func(want string) {
+		t.Helper()
+		if got := b.text("SELECT state, declared_state FROM control.source WHERE id = 'a'"); got != want {
+			t.Errorf("it stands as %s, want %s", got, want)
+		}
+	}
+	give(sourcestate.Maintain, "a", true, "maintenance")
+	give(sourcestate.Maintain, "a", false, "")
+	give(sourcestate.Poll, "a", false, "")
+	give(sourcestate.Maintain, "nobody", false, "")
+	b.sync()
+	stands("(maintenance,available)")
+	b.cfg.Sources[0].Interval = config.Duration(2 * time.Hour)
+	b.sync() // its definition is another, its word for the state is not
+	stands("(maintenance,available)")
+	if e := b.events(); len(e) != 1 || e[0].Attributes["declared_state"] != "available" {
+		t.Errorf("events: %+v", e)
+	}
+	b.exec("UPDATE control.source SET next_due = $1", b.now.Add(time.Hour))
+	give(sourcestate.Resume, "a", true, "available")
+	if got := b.text("SELECT next_due = $1 FROM control.source WHERE id = 'a'", b.now); got != "(t)" {
+		t.Error("it is not due at once")
+	}
+
+	b.cfg.Sources[0].State = "maintenance"
+	b.sync()
+	stands("(maintenance,maintenance)")
+	b.events()
+	give(sourcestate.Resume, "a", true, "available")
+	b.sync()
+	stands("(available,maintenance)")
+	b.cfg.Sources[0].State = "available"
+	b.sync()
+	b.cfg.Sources[0].State = "maintenance"
+	b.sync()
+	stands("(maintenance,maintenance)")
+	b.events()
+
+	b.exec("UPDATE control.source SET next_due = $1", b.now.Add(time.Hour))
+	give(sourcestate.Poll, "b", true, "available")
+	if got := b.text("SELECT string_agg(id, ' ') FROM control.source WHERE next_due <= $1", b.now); got != "(b)" {
+		t.Errorf("due are %s", got)
+	}
+	if _, err := b.Open(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	b.events()
+	give(sourcestate.Poll, "b", false, "") // it is being polled
+	b.exec("UPDATE control.source SET state = 'suspended', suspended_at = now() WHERE id = 'b'")
+	give(sourcestate.Maintain, "b", true, "maintenance")
+	if got := b.text("SELECT suspended_at IS NULL FROM control.source WHERE id = 'b'"); got != "(t)" {
+		t.Error("it is in maintenance, and suspended too")
+	}
+	b.cfg.Sources = b.cfg.Sources[:1]
+	b.sync()
+	b.events()
+	give(sourcestate.Resume, "b", false, "")
+	b.cfg.Sources = append(b.cfg.Sources, two()[1])
+	b.sync() // configured again, it stands as the configuration says
+	if got := b.text("SELECT state FROM control.source WHERE id = 'b'"); got != "(available)" {
+		t.Errorf("configured again it is %s", got)
 	}
 }
 

@@ -1,6 +1,7 @@
 // Package sourcestate decides how sources stand: suspended after too many failed
-// polls, available again once a poll shows something or a person says so. It
-// makes the event that tells of a source, for whoever changes one.
+// polls, available again once a poll shows something, in maintenance, available or
+// due at once because a person says so. It makes the event that tells of a source,
+// for whoever changes one.
 package sourcestate
 
 import (
@@ -86,33 +87,6 @@ func Conclude(ctx context.Context, tx pgx.Tx, out outbox.Outbox, id string, l Li
 	return put(ctx, tx, out, next, was.State, due, "", e.At)
 }
 
-// Resume makes suspended sources available again and due at once, and returns
-// those it has found suspended. The message says who asks for it, and why.
-func Resume(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, message string, now time.Time) (resumed []string, err error) {
-	all, err := control.Standings(ctx, tx, ids...)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range all {
-		if s.State != control.SourceSuspended {
-			continue
-		}
-		s.State, s.FailedPolls, s.FailingSince, s.SuspendedAt, s.SuspendedWhy = control.SourceAvailable, 0, nil, nil, ""
-		done, err := put(ctx, tx, out, s, control.SourceSuspended, now, message, now)
-		if err != nil {
-			return nil, err
-		}
-		if !done {
-			continue
-		}
-		if err := control.SetDue(ctx, tx, s.ID, now); err != nil {
-			return nil, err
-		}
-		resumed = append(resumed, s.ID)
-	}
-	return resumed, nil
-}
-
 // put stores a change of state and its event. The revision is drawn before the
 // source's row is locked, as everybody does who changes one.
 func put(ctx context.Context, tx pgx.Tx, out outbox.Outbox, s control.Standing, was string, due time.Time, message string, now time.Time) (bool, error) {
@@ -143,6 +117,9 @@ func Event(s control.Standing, revision int64, message string, now time.Time) sc
 			body.Attributes["suspended_at"] = s.SuspendedAt.UTC().Format(time.RFC3339Nano)
 		}
 	}
+	if s.DeclaredState != "" && s.DeclaredState != Declared(s.State) {
+		body.Attributes["declared_state"] = s.DeclaredState
+	}
 	if s.Overruns > 0 {
 		body.Attributes["overruns"] = strconv.FormatInt(s.Overruns, 10)
 	}
@@ -150,6 +127,15 @@ func Event(s control.Standing, revision int64, message string, now time.Time) sc
 		ID: schemas.EventID(stage, schemas.LiveRun, s.ID, "source", strconv.FormatInt(revision, 10)), Topic: schemas.StatusChangedTopic,
 		Key: s.ID, Stage: stage, Subject: "source " + s.ID, Time: now, Body: body,
 	}
+}
+
+// Declared is the state that the configuration gives a source in the given state,
+// where nothing else is told: people and polls have changed nothing.
+func Declared(state string) string {
+	if state == control.SourceMaintenance {
+		return control.SourceMaintenance
+	}
+	return control.SourceAvailable
 }
 
 // shown tells what a source may show.

@@ -15,6 +15,7 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/pg"
+	"tributary/producers/sourcestate"
 	"tributary/schemas"
 	"tributary/sql/control"
 	"tributary/sql/outbox"
@@ -208,7 +209,8 @@ func (w *writer) world(ctx context.Context) error {
 		m := s.Attributes
 		sources.Add("id", id, "centre", s.Centre, "server", s.Server, "protocol", m["protocol"], "url", "", "accesskey", m["accesskey"], "max_sessions", 1,
 			"poll_interval", time.Hour, "state", cmp.Or(m["state"], "available"), "revision", s.Revision, "suspended_at", instant(m["suspended_at"]),
-			"suspended_why", m["suspended_why"], "overruns", count(m["overruns"]), "hosts", hosts(m["hosts"]))
+			"suspended_why", m["suspended_why"], "overruns", count(m["overruns"]), "hosts", hosts(m["hosts"]),
+			"declared_state", cmp.Or(m["declared_state"], sourcestate.Declared(m["state"])))
 	}
 	w.report.Sources, w.report.Files, w.report.Looks = len(sources.Values), len(w.files.Values), len(w.looks.Values)
 	return w.copyAll(ctx,

@@ -117,6 +117,16 @@ func JobOutstanding(ctx context.Context, q pg.Querier, id string) (bool, error) 
 	return yes, nil
 }
 
+// SourceRests tells why nothing is fetched from a source now: it is in maintenance
+// or suspended. Empty: it may be.
+func SourceRests(ctx context.Context, q pg.Querier, source string) (why string, err error) {
+	err = q.QueryRow(ctx, "SELECT coalesce((SELECT state FROM control.source WHERE id = $1 AND state IN ('maintenance','suspended')), '')", source).Scan(&why)
+	if err != nil {
+		return "", fmt.Errorf("ask how the source %s stands: %w", source, err)
+	}
+	return why, nil
+}
+
 // CountFetches adds to what sources are known for.
 func CountFetches(ctx context.Context, tx pgx.Tx, good, bad map[string]int) error {
 	sources := make([]string, 0, len(good)+len(bad))

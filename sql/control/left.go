@@ -9,36 +9,36 @@ import (
 	"tributary/internal/pg"
 )
 
-// Left is a source that is no longer configured, and has left something that
-// waits for it.
+// Left is a source that is no longer configured, or in maintenance, and has left
+// something that waits for it.
 type Left struct {
-	ID, Server, Centre string
+	ID, Server, Centre, State string
 }
 
 // LeftSources returns the removed sources that have polls which nobody will take,
-// or files which nobody will see settle.
+// or files which nobody will see settle, and those in maintenance that have polls.
 func LeftSources(ctx context.Context, q pg.Querier) ([]Left, error) {
-	rows, err := q.Query(ctx, `SELECT s.id, s.server, s.centre FROM control.source s WHERE s.state = 'removed'
+	rows, err := q.Query(ctx, `SELECT s.id, s.server, s.centre, s.state FROM control.source s WHERE s.state IN ('removed','maintenance')
 		AND (EXISTS (SELECT FROM control.poll p WHERE p.source = s.id AND p.state IN ('due','running'))
-			OR EXISTS (SELECT FROM control.hosting h WHERE h.source = s.id AND h.state = 'present' AND NOT h.settled)
-			OR EXISTS (SELECT FROM control.ignored i WHERE i.source = s.id))
+			OR s.state = 'removed' AND EXISTS (SELECT FROM control.hosting h WHERE h.source = s.id AND h.state = 'present' AND NOT h.settled)
+			OR s.state = 'removed' AND EXISTS (SELECT FROM control.ignored i WHERE i.source = s.id))
 		ORDER BY s.id`)
 	if err != nil {
-		return nil, fmt.Errorf("find what removed sources left: %w", err)
+		return nil, fmt.Errorf("find what sources left: %w", err)
 	}
 	left, err := pgx.CollectRows(rows, pgx.RowToStructByName[Left])
 	if err != nil {
-		return nil, fmt.Errorf("find what removed sources left: %w", err)
+		return nil, fmt.Errorf("find what sources left: %w", err)
 	}
 	return left, nil
 }
 
-// TakeLeftPolls takes the open polls of a removed source from whoever has them,
+// TakeLeftPolls takes the open polls of such a source from whoever has them,
 // who then records nothing more, and locks them until the transaction ends.
 func TakeLeftPolls(ctx context.Context, tx pgx.Tx, source string) ([]Poll, error) {
 	rows, err := tx.Query(ctx, `UPDATE control.poll p SET epoch = p.epoch + 1, started_at = coalesce(p.started_at, clock_timestamp())
 		FROM control.source s, control.session n
-		WHERE p.source = $1 AND p.state IN ('due','running') AND s.id = p.source AND s.state = 'removed' AND n.id = p.session
+		WHERE p.source = $1 AND p.state IN ('due','running') AND s.id = p.source AND s.state IN ('removed','maintenance') AND n.id = p.session
 		RETURNING p.id::text, p.session::text, p.source, p.server, p.centre, n.number, n.once, p.epoch, p.attempts, p.started_at`, source)
 	if err != nil {
 		return nil, fmt.Errorf("take the polls of %s: %w", source, err)

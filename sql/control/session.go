@@ -40,22 +40,26 @@ func PutCentre(ctx context.Context, tx pgx.Tx, c centres.Centre, revision int64)
 	return tag.RowsAffected() == 1, nil
 }
 
-// staysSuspended is true of a suspended source that is configured to be available
-// and reached as before. One whose url is not known comes from a restored control.
-const staysSuspended = "(s.state = 'suspended' AND $9 = 'available' AND (s.url = '' OR (s.url, s.accesskey) = ($5, $6)))"
+// keepsState is true of a source whose state the configuration leaves as it is: its
+// own word for it has not changed, and a suspended one is reached as before. One
+// whose url is not known comes from a restored control.
+const keepsState = `(s.state <> 'removed' AND s.declared_state = $9
+	AND (s.state <> 'suspended' OR s.url = '' OR (s.url, s.accesskey) = ($5, $6)))`
 
-// PutSource stores a source as configured and reports whether that changed.
-// A suspended source stays so, unless it is told to be reached in another way.
+// PutSource stores a source as configured and reports whether that changed. The
+// configuration's word for its state counts when it is new: what people and polls
+// have made of the state since stays, but for a suspended source that is now
+// reached in another way.
 func PutSource(ctx context.Context, tx pgx.Tx, s Source, revision int64) (changed bool, err error) {
-	tag, err := tx.Exec(ctx, `INSERT INTO control.source AS s (id, centre, server, protocol, url, accesskey, max_sessions, poll_interval, state, revision, hosts)
-		VALUES ($1,$2,$3,$4,$5,$6,$7,$8::interval,$9,$10,$11)
-		ON CONFLICT (id) DO UPDATE SET centre=$2, server=$3, protocol=$4, url=$5, accesskey=$6, max_sessions=$7, poll_interval=$8::interval, revision=$10, hosts=$11,
-			state = CASE WHEN `+staysSuspended+` THEN s.state ELSE $9 END,
-			failed_polls = CASE WHEN s.state = $9 OR `+staysSuspended+` THEN s.failed_polls ELSE 0 END,
-			suspended_at = CASE WHEN `+staysSuspended+` THEN s.suspended_at END,
-			suspended_why = CASE WHEN `+staysSuspended+` THEN s.suspended_why ELSE '' END,
-			next_due = CASE WHEN s.state = 'suspended' AND NOT (`+staysSuspended+`) THEN '-infinity' ELSE s.next_due END
-		WHERE (s.centre, s.server, s.protocol, s.url, s.accesskey, s.max_sessions, s.poll_interval, s.hosts, CASE WHEN s.state = 'suspended' THEN 'available' ELSE s.state END)
+	tag, err := tx.Exec(ctx, `INSERT INTO control.source AS s (id, centre, server, protocol, url, accesskey, max_sessions, poll_interval, state, revision, hosts, declared_state)
+		VALUES ($1,$2,$3,$4,$5,$6,$7,$8::interval,$9,$10,$11,$9)
+		ON CONFLICT (id) DO UPDATE SET centre=$2, server=$3, protocol=$4, url=$5, accesskey=$6, max_sessions=$7, poll_interval=$8::interval, revision=$10, hosts=$11, declared_state=$9,
+			state = CASE WHEN `+keepsState+` THEN s.state ELSE $9 END,
+			failed_polls = CASE WHEN s.state = $9 OR `+keepsState+` THEN s.failed_polls ELSE 0 END,
+			suspended_at = CASE WHEN `+keepsState+` THEN s.suspended_at END,
+			suspended_why = CASE WHEN `+keepsState+` THEN s.suspended_why ELSE '' END,
+			next_due = CASE WHEN s.state = 'suspended' AND NOT `+keepsState+` THEN '-infinity' ELSE s.next_due END
+		WHERE s.state = 'removed' OR (s.centre, s.server, s.protocol, s.url, s.accesskey, s.max_sessions, s.poll_interval, s.hosts, s.declared_state)
 			IS DISTINCT FROM ($2,$3,$4,$5,$6,$7,$8::interval,$11,$9)`,
 		s.ID, s.Centre, s.Server, s.Protocol, s.URL, s.AccessKey, s.MaxSessions, interval(s.Interval), s.State, revision, s.Hosts)
 	if err != nil {

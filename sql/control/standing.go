@@ -12,8 +12,10 @@ import (
 
 // The states of a source.
 const (
-	SourceAvailable = "available"
-	SourceSuspended = "suspended"
+	SourceAvailable   = "available"
+	SourceMaintenance = "maintenance"
+	SourceSuspended   = "suspended"
+	SourceRemoved     = "removed"
 )
 
 // Standing is how a source stands: its definition as stored, and what its polls
@@ -26,11 +28,15 @@ type Standing struct {
 	SuspendedAt  *time.Time
 	SuspendedWhy string
 	Overruns     int64 // polls that had not ended when the next was due
+	// DeclaredState is what the configuration said of its state last.
+	DeclaredState string
+	Polled        bool // a poll of it is due or running
 }
 
 // standingColumns are the columns of control.source s by the names of the fields.
 const standingColumns = `s.id, s.centre, s.server, s.protocol, s.url, s.accesskey, s.state, s.max_sessions, s.poll_interval AS interval,
-	s.failures, s.failed_polls, s.failing_since, s.suspended_at, s.suspended_why, s.overruns, s.hosts`
+	s.failures, s.failed_polls, s.failing_since, s.suspended_at, s.suspended_why, s.overruns, s.hosts, s.declared_state,
+	EXISTS (SELECT FROM control.poll p WHERE p.source = s.id AND p.state IN ('due','running')) AS polled`
 
 // Standings returns how the named sources stand, by id; all of them where none
 // is named. Those that are not known are left out.

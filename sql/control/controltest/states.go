@@ -41,20 +41,20 @@ func Machines() []Machine {
 }
 
 func sourceStates() Machine {
-	const configured = "the configuration says so"
+	const configured, ordered = "the configuration says so", "the configuration or a person says so"
 	return Machine{"source", "source", "r.state", []Step{
 		{"", control.SourceAvailable, "it is configured"},
-		{"", "maintenance", configured},
-		{control.SourceAvailable, control.SourceSuspended, "its polls failed too often, or a person suspends it"},
+		{"", control.SourceMaintenance, configured},
+		{control.SourceAvailable, control.SourceSuspended, "its polls failed too often"},
 		{control.SourceSuspended, control.SourceAvailable, "a probe succeeds, a person resumes it, or it is reached in another way"},
-		{control.SourceAvailable, "maintenance", configured},
-		{"maintenance", control.SourceAvailable, configured},
-		{control.SourceSuspended, "maintenance", configured},
-		{control.SourceAvailable, "removed", "the configuration has it no more"},
-		{control.SourceSuspended, "removed", "the configuration has it no more"},
-		{"maintenance", "removed", "the configuration has it no more"},
-		{"removed", control.SourceAvailable, "it is configured again"},
-		{"removed", "maintenance", "it is configured again"},
+		{control.SourceAvailable, control.SourceMaintenance, ordered},
+		{control.SourceMaintenance, control.SourceAvailable, ordered},
+		{control.SourceSuspended, control.SourceMaintenance, ordered},
+		{control.SourceAvailable, control.SourceRemoved, "the configuration has it no more"},
+		{control.SourceSuspended, control.SourceRemoved, "the configuration has it no more"},
+		{control.SourceMaintenance, control.SourceRemoved, "the configuration has it no more"},
+		{control.SourceRemoved, control.SourceAvailable, "it is configured again"},
+		{control.SourceRemoved, control.SourceMaintenance, "it is configured again"},
 	}}
 }
 
@@ -66,7 +66,7 @@ func pollStates() Machine {
 		{"running", "complete", "the listing was read to its end"},
 		{"running", "broken_off", "a part of the listing was read"},
 		{"running", "failed", "nothing was listed"},
-		{"due", "failed", "its source was removed"},
+		{"due", "failed", "its source was removed, or is in maintenance"},
 	}}
 }
 

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/spf13/cobra"
+
+	"tributary/internal/pg"
+	"tributary/producers/sourcestate"
+	"tributary/queries/report"
+	"tributary/schemas"
+	"tributary/sql/control"
+	"tributary/sql/outbox"
+)
+
+// sourceOrder is a command by which a person changes how sources stand.
+type sourceOrder struct {
+	use, short, long string
+	done             string // the column that tells whether it was done
+	said             string // what the event says, before who said so
+	all              string // what --all means; empty: sources are named
+	give             func(context.Context, pgx.Tx, outbox.Outbox, []string, string, time.Time) ([]sourcestate.Outcome, error)
+}
+
+func newSourcesResume(c *cli) *cobra.Command {
+	return c.sourceOrder(sourceOrder{
+		use: "resume SOURCE …", short: "Make sources available again that are suspended or in maintenance",
+		long: "Make sources available again that were suspended since too many polls of them failed (poll.suspend_after), or that are\n" +
+			"in maintenance. They are due at once: a running system polls them, or the next tributary up does. Remove the cause\n" +
+			"first: tributary sources check says what it is. Others are left as they are. Without this command a suspended source\n" +
+			"is available again after the first probe that shows something (poll.probe_interval), and one in maintenance stays so.",
+		done: "resumed", said: "resumed", all: "all that are suspended", give: sourcestate.Resume,
+	})
+}
+
+func newSourcesMaintain(c *cli) *cobra.Command {
+	return c.sourceOrder(sourceOrder{
+		use: "maintain SOURCE …", short: "Leave sources alone until they are resumed",
+		long: "Leave sources alone: nothing is listed there and nothing fetched from it, until tributary sources resume. Polls of them\n" +
+			"are ended within a second or two; a download that has begun goes on to its end, and no other begins. Files that wait\n" +
+			"are fetched from other sources that show them, or later. No member restarts, and a restart changes nothing: the\n" +
+			"configuration's state of a source counts again once it says another than before.",
+		done: "maintained", said: "put into maintenance", give: sourcestate.Maintain,
+	})
+}
+
+func newSourcesPoll(c *cli) *cobra.Command {
+	return c.sourceOrder(sourceOrder{
+		use: "poll SOURCE …", short: "Have sources polled at once",
+		long: "Make sources due at once, whatever their interval: a running system polls them within schedule.tick, or the next\n" +
+			"tributary up does. A suspended one is probed. One that is being polled is left to that, and one in maintenance stays\n" +
+			"there: tributary sources resume.",
+		done: "due", said: "to be polled at once, as said", give: sourcestate.Poll,
+	})
+}
+
+func (c *cli) sourceOrder(o sourceOrder) *cobra.Command {
+	cmd := &cobra.Command{Use: o.use, Short: o.short, Long: o.long, Args: cobra.ArbitraryArgs}
+	output := outputFlag(cmd, report.Formats()...)
+	all := new(bool)
+	if o.all != "" {
+		all = cmd.Flags().Bool("all", false, o.all)
+	}
+	reason := cmd.Flags().String("reason", "", "why, for those who read it later")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case o.all != "" && *all == (len(args) > 0):
+			return usagef("name the sources to resume, or say --all: tributary sources shows which are suspended")
+		case o.all == "" && len(args) == 0:
+			return usagef("name the sources: tributary sources lists them")
+		}
+		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
+			if _, err := chooseSources(s.cfg, args); err != nil {
+				return err
+			}
+			outcomes, err := o.order(cmd.Context(), s, args, *reason)
+			if err != nil {
+				return err
+			}
+			return c.list(*output, []string{"source", o.done, "detail"}, func(row func(any, ...string) error) error {
+				for _, r := range outcomes {
+					if err := row(map[string]any{"source": r.Source, o.done: r.Done, "detail": r.Detail}, r.Source, fmt.Sprint(r.Done), r.Detail); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
+	}
+	return cmd
+}
+
+// order gives the order in a transaction of its own, with who gives it and why.
+func (o sourceOrder) order(ctx context.Context, s *stores, sources []string, reason string) (outcomes []sourcestate.Outcome, err error) {
+	codec, err := schemas.NewCodec()
+	if err != nil {
+		return nil, err
+	}
+	message := o.said + " by " + requester()
+	if reason != "" {
+		message += ": " + reason
+	}
+	err = pg.InTx(ctx, s.Control, func(tx pgx.Tx) error {
+		outcomes, err = o.give(ctx, tx, outbox.Outbox{Schema: control.Schema, Codec: codec}, sources, message, now())
+		return err
+	})
+	return outcomes, err
+}
