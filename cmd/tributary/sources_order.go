@@ -40,7 +40,7 @@ func newSourcesMaintain(c *cli) *cobra.Command {
 	return c.sourceOrder(sourceOrder{
 		use: "maintain SOURCE …", short: "Leave sources alone until they are resumed",
 		long: "Leave sources alone: nothing is listed there and nothing fetched from it, until tributary sources resume. Polls of them\n" +
-			"are ended within a second or two; a download that has begun goes on to its end, and no other begins. Files that wait\n" +
+			"are ended within a second or two; a job that has begun is done to its end, and no other begins. Files that wait\n" +
 			"are fetched from other sources that show them, or later. No member restarts, and a restart changes nothing: the\n" +
 			"configuration's state of a source counts again once it says another than before.",
 		done: "maintained", said: "put into maintenance", give: sourcestate.Maintain,

@@ -181,6 +181,7 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 	_, given := control.GivenPosition(t.Context(), pool)
 	_, _, ignored := control.IgnoredOf(t.Context(), pool, ownSource)
 	_, outstanding := control.JobOutstanding(t.Context(), pool, schemas.LiveRun)
+	_, rests := control.SourceRests(t.Context(), pool, "nobody")
 	if _, err := control.SessionDeaths(t.Context(), pool, schemas.LiveRun); err != nil {
 		t.Error(err)
 	}
@@ -195,7 +196,7 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 		t.Errorf("a poll that is nobody's is renewed: %v", err)
 	}
 	postponed := control.PostponePoll(t.Context(), pool, gone, now(), "", "")
-	for _, err := range []error{postponed, ignored, unlisted, operations, open, pending, digest, fetching, given, outstanding} {
+	for _, err := range []error{postponed, ignored, unlisted, operations, open, pending, digest, fetching, given, outstanding, rests} {
 		if err != nil {
 			t.Fatal(err)
 		}
