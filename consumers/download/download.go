@@ -107,7 +107,7 @@ func (d *Downloader) Work(ctx context.Context, in stage.Input) error {
 	}
 	r := &run{d: d, in: in, job: job, remaining: len(job.Files)}
 	if state := d.rests(held, job.Source); state != "" {
-		return r.tell(ctx, r.rest(job.Files, "the source "+job.Source+" is "+state+" since the file was requested"))
+		return r.tell(ctx, r.rest(job.Files, "nothing is fetched from the source "+job.Source+" now, whose state is "+state))
 	}
 	var giveBack context.CancelCauseFunc
 	r.transfers, giveBack = context.WithCancelCause(held)

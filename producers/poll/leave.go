@@ -18,7 +18,8 @@ const (
 	maintenanceMessage = "the source is in maintenance: nobody lists it until it is resumed"
 )
 
-// leaveLoop ends what removed sources left until ctx ends.
+// leaveLoop ends what sources left that are removed or in maintenance, until ctx
+// ends.
 func (s *Poller) leaveLoop(ctx context.Context) error {
 	tick := time.NewTicker(leaveEvery)
 	defer tick.Stop()
