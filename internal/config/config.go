@@ -166,7 +166,7 @@ type Poll struct {
 
 	MaxNew        int      `yaml:"max_new"`        // new and changed files of a source that one poll takes up; the next polls take the rest, in turns; default 10000
 	SuspendAfter  int      `yaml:"suspend_after"`  // failed polls in a row, over poll.probe_interval, after which a source is suspended; default 10, 0: never
-	ProbeInterval Duration `yaml:"probe_interval"` // at least, between polls of a suspended source; default 6h
+	ProbeInterval Duration `yaml:"probe_interval"` // at least, before a suspended source is polled again; the pauses grow to eight times that; default 6h
 
 	MaxListingBytes Bytes `yaml:"max_listing_bytes"` // of all names of one poll together; more is a broken-off poll; default 256MiB
 	MaxIgnored      int   `yaml:"max_ignored"`       // names that are kept per source of what its last listing showed and was passed over; default 1000, 0: none

@@ -97,7 +97,7 @@ func (o outcome) end(now time.Time) sourcestate.End {
 func (s *Poller) tellRest(p control.Poll, o outcome) {
 	if o.state == "failed" {
 		s.deps.Log.Error("the source is suspended: only probes go there until one shows something, or tributary sources resume says so", "source", p.Source,
-			"after", s.cfg.SuspendAfter, "probed_every", s.cfg.ProbeInterval.D(), "error", o.message)
+			"after", s.cfg.SuspendAfter, "probe_interval", s.cfg.ProbeInterval.D(), "error", o.message)
 		return
 	}
 	s.deps.Log.Info("the source answers again and is no longer suspended", "source", p.Source)

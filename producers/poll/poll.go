@@ -54,7 +54,8 @@ func New(cfg config.Poll, d Deps) *Poller { return &Poller{cfg: cfg, deps: d} }
 const (
 	// idle is how long is waited when no poll is due.
 	idle = 200 * time.Millisecond
-	// leaveEvery is the time between two looks for what removed sources left.
+	// leaveEvery is the time between two looks for what sources left that are
+	// removed or in maintenance.
 	leaveEvery = time.Second
 	// spare is how many of a pool's connections no poll holds: one renews
 	// leases, one takes polls.

@@ -26,11 +26,22 @@ const Suspended = "source_suspended"
 const stage = "schedule"
 
 // Limits say when a source is suspended, and how often it is probed then. It is
-// suspended no sooner than it has failed for the time between two probes: so a
-// probe never comes later than the source had failed before.
+// suspended no sooner than it has failed for the time before the first probe, and
+// the pauses grow with the time for which it has failed: so a probe never comes
+// later than the source had failed before.
 type Limits struct {
 	After int           // failed polls in a row, at least; 0: never
-	Probe time.Duration // between two probes, at least
+	Probe time.Duration // before the first probe, at least
+}
+
+// maxPauses is how many times the first pause the longest one is: of six hours, two
+// days.
+const maxPauses = 8
+
+// pause is how long a source that fails is left alone before the next probe: as
+// long as it has failed, within bounds.
+func (l Limits) pause(failing time.Duration) time.Duration {
+	return min(max(l.Probe, failing), maxPauses*l.Probe)
 }
 
 // End is how a poll ended, as far as it matters here.
@@ -65,7 +76,7 @@ func After(s control.Standing, l Limits, e End) (next control.Standing, due time
 	default:
 		return next, time.Time{}
 	}
-	return next, e.At.Add(l.Probe)
+	return next, e.At.Add(l.pause(at.Sub(*next.FailingSince)))
 }
 
 // Conclude stores what a poll that ends means for its source, in the transaction

@@ -17,6 +17,7 @@ func TestAPollDecidesHowItsSourceStands(t *testing.T) {
 	limits := Limits{After: 3, Probe: 6 * time.Hour}
 	failed, shown := End{Failed: true, Why: "login_failed: no", At: noon}, End{At: noon}
 	long, before := noon.Add(-6*time.Hour), noon.Add(-time.Hour)
+	dayBefore, monthBefore := noon.Add(-24*time.Hour), noon.Add(-30*24*time.Hour)
 	available := func(failures, failedPolls int) control.Standing {
 		s := control.Standing{Source: control.Source{State: "available"}, Failures: failures, FailedPolls: failedPolls}
 		if failedPolls > 0 {
@@ -49,6 +50,9 @@ func TestAPollDecidesHowItsSourceStands(t *testing.T) {
 		"too many, but for too short a time":     {since(available(8, 8), &before), limits, failed, since(available(8, 9), &before), time.Time{}},
 		"a complete poll that nobody counted":    {available(0, 2), limits, failed, since(available(0, 1), &noon), time.Time{}},
 		"a probe fails":                          {suspended, limits, failed, state(suspended, "suspended", 4, &before, "why"), probe},
+		"a probe fails after a day":              {since(suspended, &dayBefore), limits, failed, since(state(suspended, "suspended", 4, &before, "why"), &dayBefore), noon.Add(24 * time.Hour)},
+		"a probe fails after a month":            {since(suspended, &monthBefore), limits, failed, since(state(suspended, "suspended", 4, &before, "why"), &monthBefore), noon.Add(48 * time.Hour)},
+		"a probe of one that was restored":       {since(suspended, nil), limits, failed, since(state(suspended, "suspended", 1, &before, "why"), &noon), probe},
 		"a probe shows something":                {suspended, limits, shown, since(state(suspended, "available", 0, nil, ""), nil), time.Time{}},
 		"a source in maintenance stays there":    {state(available(9, 9), "maintenance", 9, nil, ""), limits, failed, state(available(9, 9), "maintenance", 10, nil, ""), time.Time{}},
 		"one that was removed meanwhile as well": {state(available(9, 9), "removed", 0, nil, ""), limits, shown, since(state(available(9, 9), "removed", 0, nil, ""), nil), time.Time{}},
