@@ -78,6 +78,33 @@ func TestASourceThatKeepsFailingIsSuspended(t *testing.T) {
 	}
 }
 
+// What failed since its source was not available is tried again as soon as it is;
+// what failed otherwise, or lies elsewhere, has its own time.
+func TestWhatWaitsForASourceIsTriedAgain(t *testing.T) {
+	b := newBench(t)
+	b.once = true
+	b.server.show(good, 10)
+	b.listing()
+	later := noon.Add(time.Hour)
+	for i, c := range []struct{ hosting, exception string }{{"present", "source_unavailable"}, {"present", "gone"}, {"gone", "source_unavailable"}} {
+		b.exec("UPDATE control.hosting SET state = $1", c.hosting)
+		b.exec("DELETE FROM control.acquisition")
+		b.exec(`INSERT INTO control.acquisition (run, file, domain, source, look, size, state, not_before, result, exception, retry_at)
+			SELECT $1, id, 'H', 'other', 1, 1, 'ended', now(), 'failed', $2, $3 FROM control.file`, schemas.LiveRun, c.exception, later)
+		b.exec("UPDATE control.source SET state = 'maintenance'")
+		err := pg.InTx(t.Context(), b.deps.Pool, func(tx pgx.Tx) error {
+			_, err := sourcestate.Resume(t.Context(), tx, b.deps.Outbox, []string{"src"}, "", noon)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := b.text("SELECT retry_at = $1 FROM control.acquisition", noon), fmt.Sprint(i == 0); got != want {
+			t.Errorf("%+v: tried again at once: %s, want %s", c, got, want)
+		}
+	}
+}
+
 // Only what the source does counts, and only in a row.
 func TestWhatSuspendsNoSource(t *testing.T) {
 	for name, c := range map[string]struct{ before, fail func(b *bench) }{

@@ -98,7 +98,8 @@ func Conclude(ctx context.Context, tx pgx.Tx, out outbox.Outbox, id string, l Li
 	return put(ctx, tx, out, next, was.State, due, "", e.At)
 }
 
-// put stores a change of state and its event. The revision is drawn before the
+// put stores a change of state and its event. What failed for want of a source that
+// becomes available is tried again at once. The revision is drawn before the
 // source's row is locked, as everybody does who changes one.
 func put(ctx context.Context, tx pgx.Tx, out outbox.Outbox, s control.Standing, was string, due time.Time, message string, now time.Time) (bool, error) {
 	revision, err := control.NextCount(ctx, tx, "revision")
@@ -108,6 +109,11 @@ func put(ctx context.Context, tx pgx.Tx, out outbox.Outbox, s control.Standing, 
 	stored, err := control.PutStanding(ctx, tx, s, was, due, revision)
 	if err != nil || !stored {
 		return false, err
+	}
+	if s.State == control.SourceAvailable && was != s.State {
+		if err := control.RetryUnavailable(ctx, tx, s.ID, now); err != nil {
+			return false, err
+		}
 	}
 	return true, out.Append(ctx, tx, Event(s, revision, message, now))
 }

@@ -221,6 +221,20 @@ func WantAgain(ctx context.Context, tx pgx.Tx, files []string, since, now time.T
 	return tag.RowsAffected(), nil
 }
 
+// RetryUnavailable lets files be tried again at once that failed since no source of
+// them was available, and that the given source shows. What somebody is deciding
+// about is left to its own time.
+func RetryUnavailable(ctx context.Context, tx pgx.Tx, source string, now time.Time) error {
+	_, err := tx.Exec(ctx, `UPDATE control.acquisition a SET retry_at = $2 FROM (SELECT w.id FROM control.acquisition w
+		WHERE w.retry_at > $2 AND w.exception = 'source_unavailable'
+			AND EXISTS (SELECT FROM control.hosting h WHERE h.source = $1 AND h.file = w.file AND h.state = 'present' OFFSET 0)
+		FOR UPDATE OF w SKIP LOCKED) s WHERE a.id = s.id`, source, now)
+	if err != nil {
+		return fmt.Errorf("source %s: try its files again: %w", source, err)
+	}
+	return nil
+}
+
 // RetryFiles returns files whose last acquisition failed and is due to be
 // tried again.
 func RetryFiles(ctx context.Context, q pg.Querier, now time.Time, limit int) ([]string, error) {

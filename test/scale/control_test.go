@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/internal/engine/enginetest"
@@ -182,6 +183,9 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 	_, _, ignored := control.IgnoredOf(t.Context(), pool, ownSource)
 	_, outstanding := control.JobOutstanding(t.Context(), pool, schemas.LiveRun)
 	_, rests := control.SourceRests(t.Context(), pool, "nobody")
+	retried := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
+		return control.RetryUnavailable(t.Context(), tx, ownSource, now())
+	})
 	if _, err := control.SessionDeaths(t.Context(), pool, schemas.LiveRun); err != nil {
 		t.Error(err)
 	}
@@ -196,7 +200,7 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 		t.Errorf("a poll that is nobody's is renewed: %v", err)
 	}
 	postponed := control.PostponePoll(t.Context(), pool, gone, now(), "", "")
-	for _, err := range []error{postponed, ignored, unlisted, operations, open, pending, digest, fetching, given, outstanding, rests} {
+	for _, err := range []error{postponed, ignored, unlisted, operations, open, pending, digest, fetching, given, outstanding, rests, retried} {
 		if err != nil {
 			t.Fatal(err)
 		}
