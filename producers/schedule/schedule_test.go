@@ -187,7 +187,7 @@ func TestPeopleOrderHowSourcesStand(t *testing.T) {
 	b := newBench(t, two()...)
 	b.sync()
 	b.events()
-	give := func(o order, source string, done bool, state string) {
+	give := func(o order, source string, done bool, want string) { // the state, or why nothing is done
 		t.Helper()
 		var got []sourcestate.Outcome
 		err := pg.InTx(t.Context(), b.deps.Pool, func(tx pgx.Tx) (err error) {
@@ -198,8 +198,11 @@ func TestPeopleOrderHowSourcesStand(t *testing.T) {
 			t.Fatalf("it ends as %+v, %v", got, err)
 		}
 		events := b.events()
-		if done != (len(events) == 1) || done && (events[0].Attributes["state"] != state || events[0].Message != "said by me") {
+		if done != (len(events) == 1) || done && (events[0].Attributes["state"] != want || events[0].Message != "said by me") {
 			t.Errorf("events: %+v", events)
+		}
+		if !done && got[0].Detail != want {
+			t.Errorf("it says %q, want %q", got[0].Detail, want)
 		}
 	}
 	stands := func(want string) {
@@ -209,9 +212,10 @@ func TestPeopleOrderHowSourcesStand(t *testing.T) {
 		}
 	}
 	give(sourcestate.Maintain, "a", true, "maintenance")
-	give(sourcestate.Maintain, "a", false, "")
-	give(sourcestate.Poll, "a", false, "")
-	give(sourcestate.Maintain, "nobody", false, "")
+	give(sourcestate.Maintain, "a", false, "it is in maintenance already")
+	give(sourcestate.Poll, "a", false, "it is in maintenance, where nobody lists it: tributary sources resume a")
+	give(sourcestate.Maintain, "nobody", false, "it was never polled: nothing has started with it in the configuration yet")
+	give(sourcestate.Resume, "b", false, "it was not suspended, nor in maintenance: it is available")
 	b.sync()
 	stands("(maintenance,available)")
 	b.cfg.Sources[0].Interval = config.Duration(2 * time.Hour)
@@ -249,7 +253,7 @@ func TestPeopleOrderHowSourcesStand(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.events()
-	give(sourcestate.Poll, "b", false, "") // it is being polled
+	give(sourcestate.Poll, "b", false, "it is being polled, or waits for its turn")
 	b.exec("UPDATE control.source SET state = 'suspended', suspended_at = now() WHERE id = 'b'")
 	give(sourcestate.Maintain, "b", true, "maintenance")
 	if got := b.text("SELECT suspended_at IS NULL FROM control.source WHERE id = 'b'"); got != "(t)" {
@@ -258,7 +262,7 @@ func TestPeopleOrderHowSourcesStand(t *testing.T) {
 	b.cfg.Sources = b.cfg.Sources[:1]
 	b.sync()
 	b.events()
-	give(sourcestate.Resume, "b", false, "")
+	give(sourcestate.Resume, "b", false, "it is no longer configured")
 	b.cfg.Sources = append(b.cfg.Sources, two()[1])
 	b.sync() // configured again, it stands as the configuration says
 	if got := b.text("SELECT state FROM control.source WHERE id = 'b'"); got != "(available)" {
