@@ -39,6 +39,9 @@ type DownloadRequested struct {
 	Job    string        `avro:"job,default="`    // the job's UUID
 	Server string        `avro:"server,default="` // host:port, whose credit the job holds
 	Files  []RequestFile `avro:"files"`
+	// Definition is the source as it was defined when the job was made: JSON with
+	// the configuration's keys, secrets as references.
+	Definition string `avro:"definition,default="`
 }
 
 // RequestFile is one file of a job.

@@ -153,14 +153,6 @@ func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
 func (s *system) outbox() outbox.Outbox { return outbox.Outbox{Schema: control.Schema, Codec: s.codec} }
 
-func (s *system) byID() map[string]config.Source {
-	out := map[string]config.Source{}
-	for _, src := range s.cfg.Sources {
-		out[src.ID] = src
-	}
-	return out
-}
-
 // start runs control's roles once and n members of each group.
 func (s *system) start(ctx context.Context, g *errgroup.Group, n, parallelism int) error {
 	client, err := s.connect()
@@ -170,7 +162,7 @@ func (s *system) start(ctx context.Context, g *errgroup.Group, n, parallelism in
 	reg := prometheus.NewRegistry()
 	publisher := publish.New(s.cfg.Publish, publish.Deps{Prefix: prefix, Schema: control.Schema, Pool: s.pool, Client: client, Holder: "bench", Log: s.log, Metrics: reg})
 	g.Go(func() error { defer client.Close(); return publisher.Run(ctx) })
-	poller := poll.New(s.cfg.Poll, poll.Deps{Sources: s.byID(), Profile: s.profile, Centres: s.centres, Pool: s.pool, Outbox: s.outbox(),
+	poller := poll.New(s.cfg.Poll, poll.Deps{Profile: s.profile, Centres: s.centres, Pool: s.pool, Outbox: s.outbox(),
 		Holder: "bench", TTL: 10 * time.Second, Log: s.log, Now: now, Dial: s.net.dial})
 	g.Go(func() error { return poller.Run(ctx) })
 	planner := plan.New(s.cfg.Plan, plan.Deps{Pool: s.pool, Offsets: pg.Offsets{Schema: control.Schema, Group: kafka.GroupName(prefix, "plan")}, Outbox: s.outbox(),
@@ -184,7 +176,7 @@ func (s *system) start(ctx context.Context, g *errgroup.Group, n, parallelism in
 	}
 	for range n {
 		s.member(ctx, g, "download", schemas.DownloadRequestedTopic, parallelism, download.New(s.cfg.Download, download.Deps{
-			Sources: s.byID(), Blobs: s.blobs, Dial: s.net.dial, Log: s.log, Now: now,
+			Blobs: s.blobs, Dial: s.net.dial, Log: s.log, Now: now,
 			Outstanding: func(ctx context.Context, job string) (bool, error) { return control.JobOutstanding(ctx, s.pool, job) },
 		}))
 		s.member(ctx, g, "unzip", schemas.DownloadFinishedTopic, s.cfg.Unzip.Parallelism, unzip.New(archive.DefaultLimits(), unzip.Deps{

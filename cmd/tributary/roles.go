@@ -60,7 +60,7 @@ const (
 
 func (a *app) downloader(context.Context) (runnable, error) {
 	return a.runner("download", a.cfg.Download.Stage, a.cfg.Download.MaxDetached, download.New(a.cfg.Download, download.Deps{
-		Sources: a.sources, Blobs: a.blobs, Space: a.space, Dial: remote.Dial, Log: a.log, Now: now,
+		Sources: a.sources, Limits: a.cfg.Limits, Blobs: a.blobs, Space: a.space, Dial: remote.Dial, Log: a.log, Now: now,
 		Outstanding: func(ctx context.Context, job string) (bool, error) {
 			return control.JobOutstanding(ctx, a.stores.Control, job)
 		},
@@ -180,8 +180,8 @@ func (a *app) poller(ctx context.Context) (runnable, error) {
 	if err != nil {
 		return runnable{}, err
 	}
-	p := poll.New(a.cfg.Poll, poll.Deps{Sources: a.sources, Profile: a.profile, Centres: a.centres, Pool: pool, Outbox: a.outbox(),
-		Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D(), Log: a.log, Now: now, Dial: remote.Dial})
+	p := poll.New(a.cfg.Poll, poll.Deps{Profile: a.profile, Centres: a.centres, Pool: pool, Outbox: a.outbox(),
+		Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D(), Log: a.log, Now: now, Limits: a.cfg.Limits, Dial: remote.Dial})
 	return always(p.Run), nil
 }
 
@@ -195,7 +195,7 @@ func (a *app) planner(ctx context.Context) (runnable, error) {
 		cfg.Backoff, cfg.BackoffMax = min(cfg.Backoff, config.Duration(onceBackoff)), min(cfg.BackoffMax, config.Duration(onceBackoffMax))
 	}
 	p := plan.New(cfg, plan.Deps{Pool: pool, Offsets: a.offsets("plan"), Outbox: a.outbox(), Cutoff: a.cfg.Sequence.PollCutoff.D(), Dormant: a.space.Low,
-		Announced: &poll.Announcer{Sources: a.sources, Profile: a.profile, Centres: a.centres, Outbox: a.outbox(), Now: now},
+		Announced: &poll.Announcer{Profile: a.profile, Centres: a.centres, Outbox: a.outbox(), Now: now},
 		Metrics:   a.registry, Log: a.log, Now: now})
 	replays := a.replays(pool)
 	applier := a.applier("plan", planWait, p)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -27,7 +28,8 @@ func newSources(c *cli) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return listTracker(cmd.Context(), c, *output, report.SourceHeader(), report.Sources)
 	}
-	cmd.AddCommand(newSourcesCheck(c), newSourcesIgnored(c), newSourcesMaintain(c), newSourcesPoll(c), newSourcesResume(c))
+	cmd.AddCommand(newSourcesAdd(c), newSourcesApply(c), newSourcesCheck(c), newSourcesEdit(c), newSourcesExport(c), newSourcesIgnored(c), newSourcesMaintain(c),
+		newSourcesPoll(c), newSourcesRemove(c), newSourcesResume(c), newSourcesShow(c))
 	return cmd
 }
 
@@ -44,17 +46,18 @@ func newSourcesCheck(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [SOURCE …]",
 		Short: "Connect to sources and say step by step what works",
-		Long:  "Connect to each source (or those named), verify the host key, log in and list the directories, and say step by step what works and what to do about what doesn't. Nothing is changed on the server. Exit code 1 when a source fails.",
+		Long:  "Connect to each source that the configuration declares (or those named, also of those that were added, or those of a\nfile), verify the host key, log in and list the directories, and say step by step what works and what to do about what doesn't. Nothing is changed on the server. Exit code 1 when a source fails.",
 		Args:  cobra.ArbitraryArgs,
 	}
 	output := outputFlag(cmd, "table", "json")
+	file := cmd.Flags().StringP("file", "f", "", "check the sources of this file, as tributary sources apply reads it; - reads stdin")
 	timeout := cmd.Flags().Duration("timeout", time.Minute, "of one source")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cfg, err := c.load()
 		if err != nil {
 			return err
 		}
-		chosen, err := chooseSources(cfg, args)
+		chosen, err := c.checked(cmd.Context(), cfg, *file, args)
 		if err != nil {
 			return err
 		}
@@ -82,30 +85,75 @@ func newSourcesCheck(c *cli) *cobra.Command {
 	return cmd
 }
 
-func chooseSources(cfg config.Config, ids []string) ([]config.Source, error) {
-	if len(cfg.Sources) == 0 {
-		return nil, usagef("%s has no sources: add them below sources", cfg.Path)
+// checked are the sources to be checked: of a file, of the configuration, and of
+// control where the configuration doesn't have them.
+func (c *cli) checked(ctx context.Context, cfg config.Config, file string, ids []string) ([]config.Source, error) {
+	all := cfg.Sources
+	if file != "" {
+		var err error
+		if all, err = c.readSources(cfg, file); err != nil {
+			return nil, err
+		}
 	}
 	if len(ids) == 0 {
-		return cfg.Sources, nil
+		if len(all) == 0 {
+			return nil, usagef("%s has no sources: add them below sources, or name one that was added", cmp.Or(file, cfg.Path))
+		}
+		return all, nil
 	}
 	var out []config.Source
+	var others []string
 	for _, id := range ids {
-		i := slices.IndexFunc(cfg.Sources, func(s config.Source) bool { return s.ID == id })
-		if i < 0 {
-			var known []string
-			for _, s := range cfg.Sources {
-				known = append(known, s.ID)
-			}
-			return nil, usagef("there is no source %q: configured are %s", id, strings.Join(known, ", "))
+		if i := slices.IndexFunc(all, func(s config.Source) bool { return s.ID == id }); i >= 0 {
+			out = append(out, all[i])
+		} else {
+			others = append(others, id)
 		}
-		out = append(out, cfg.Sources[i])
 	}
-	return out, nil
+	if len(others) == 0 {
+		return out, nil
+	}
+	if file != "" {
+		return nil, usagef("%s has no source %s", file, others[0])
+	}
+	err := c.open(ctx, need{Postgres: true}, func(s *stores) error {
+		known, err := knownSources(ctx, s, others)
+		for _, st := range known {
+			src, err := config.ParseDefinition(st.Definition)
+			if err != nil {
+				return err
+			}
+			out = append(out, src)
+		}
+		return err
+	})
+	return out, err
+}
+
+// chooseSources returns the ids of all sources, or those that are named: each must
+// be declared, or have been added.
+func chooseSources(ctx context.Context, s *stores, ids []string) ([]string, error) {
+	var others []string
+	for _, id := range ids {
+		if !slices.ContainsFunc(s.cfg.Sources, func(src config.Source) bool { return src.ID == id }) {
+			others = append(others, id)
+		}
+	}
+	if len(ids) > 0 && len(others) == 0 {
+		return ids, nil
+	}
+	known, err := knownSources(ctx, s, others)
+	if err != nil || len(ids) > 0 {
+		return ids, err
+	}
+	for _, st := range known {
+		ids = append(ids, st.ID)
+	}
+	return ids, nil
 }
 
 func checkSource(ctx context.Context, cfg config.Config, s config.Source, timeout time.Duration) ([]checkedStep, error) {
-	r, err := source.Remote(s, cfg.Poll.ConnectTimeout, cfg.Poll.IdleTimeout)
+	r, err := source.Remote(s, cfg.Poll.ConnectTimeout, cfg.Poll.IdleTimeout, cfg.Limits)
 	if err != nil {
 		return nil, usage(err)
 	}

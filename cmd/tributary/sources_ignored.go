@@ -28,23 +28,23 @@ func newSourcesIgnored(c *cli) *cobra.Command {
 	output := outputFlag(cmd, report.Formats()...)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
-			chosen, err := chooseSources(s.cfg, args)
+			chosen, err := chooseSources(cmd.Context(), s, args)
 			if err != nil {
 				return err
 			}
 			return c.list(*output, []string{"source", "directory", "name", "reason"}, func(row func(any, ...string) error) error {
-				for _, src := range chosen {
-					total, first, err := control.IgnoredOf(cmd.Context(), s.Control, src.ID)
+				for _, id := range chosen {
+					total, first, err := control.IgnoredOf(cmd.Context(), s.Control, id)
 					if err != nil {
 						return err
 					}
 					for _, e := range first {
-						if err := row(ignoredRow{src.ID, e}, src.ID, e.Directory, e.Name, e.Reason); err != nil {
+						if err := row(ignoredRow{id, e}, id, e.Directory, e.Name, e.Reason); err != nil {
 							return err
 						}
 					}
 					if more := total - int64(len(first)); more > 0 {
-						fmt.Fprintf(c.stderr, "%s shows %d more, whose names are not kept (poll.max_ignored)\n", src.ID, more)
+						fmt.Fprintf(c.stderr, "%s shows %d more, whose names are not kept (poll.max_ignored)\n", id, more)
 					}
 				}
 				return nil

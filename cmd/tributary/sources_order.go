@@ -73,7 +73,7 @@ func (c *cli) sourceOrder(o sourceOrder) *cobra.Command {
 			return usagef("name the sources: tributary sources lists them")
 		}
 		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
-			if _, err := chooseSources(s.cfg, args); err != nil {
+			if _, err := chooseSources(cmd.Context(), s, args); err != nil {
 				return err
 			}
 			outcomes, err := o.order(cmd.Context(), s, args, *reason)

@@ -34,7 +34,8 @@ const Name = "download"
 
 // Deps are what the stage works with.
 type Deps struct {
-	Sources map[string]config.Source // by id
+	Sources map[string]config.Source // by id, for jobs that carry no definition
+	Limits  config.Limits            // of what servers send
 	Blobs   blob.Store
 	Space   *blob.Space // room for more blobs; nil: enough
 	Dial    func(context.Context, remote.Config) (remote.Session, error)
@@ -170,10 +171,11 @@ type run struct {
 }
 
 func (r *run) do(ctx context.Context) error {
-	cfg, err := source.Remote(r.d.deps.Sources[r.job.Source], r.d.cfg.ConnectTimeout, r.d.cfg.IdleTimeout)
-	if _, known := r.d.deps.Sources[r.job.Source]; !known {
-		err = errors.New("this member's configuration has no source " + r.job.Source + "; give every member the same sources")
+	src, err := r.d.source(r.job)
+	if err != nil {
+		return r.all(ctx, "misconfigured", err.Error())
 	}
+	cfg, err := source.Remote(src, r.d.cfg.ConnectTimeout, r.d.cfg.IdleTimeout, r.d.deps.Limits)
 	if err != nil {
 		return r.all(ctx, "misconfigured", err.Error())
 	}
@@ -194,6 +196,20 @@ func (r *run) do(ctx context.Context) error {
 	}
 	defer r.session.Close()
 	return r.files(ctx)
+}
+
+// source is the job's source as its definition says, so that no configuration and
+// no database need to know it. Jobs of programs before download.requested had
+// version 2 carry none: then the configuration counts.
+func (d *Downloader) source(job *schemas.DownloadRequested) (config.Source, error) {
+	if job.Definition != "" {
+		return config.ParseDefinition(job.Definition)
+	}
+	src, known := d.deps.Sources[job.Source]
+	if !known {
+		return src, errors.New("the job was requested by an older program, and this member's configuration has no source " + job.Source + ": the file is requested again with all that is needed once no older member has the role plan")
+	}
+	return src, nil
 }
 
 // files fetches as many files at once as the session is good for.

@@ -42,10 +42,14 @@ func (d *decoder) check(cfg *Config) {
 	d.checkListen(cfg.Postgres)
 	d.plainURL("clickhouse.url", cfg.ClickHouse.URL, "clickhouse", "clickhouses", "http", "https")
 	d.checkCentres(cfg.Centres)
+	d.checkSources(cfg.Sources)
+}
+
+func (d *decoder) checkSources(sources []Source) {
 	first := map[string]int{}
-	for i := range cfg.Sources {
-		d.checkSource(&cfg.Sources[i], item("sources", i))
-		if id := cfg.Sources[i].ID; id != "" {
+	for i := range sources {
+		d.checkSource(&sources[i], item("sources", i))
+		if id := sources[i].ID; id != "" {
 			if j, twice := first[id]; twice {
 				d.problem(item("sources", i)+".id", "%q is the id of %s too (line %d): ids are unique and stay, choose another", id, item("sources", j), d.where(item("sources", j)+".id").line)
 			} else {
@@ -199,6 +203,9 @@ func (d *decoder) checkSource(s *Source, at string) {
 			d.problem(at+".identity_file", "is missing, as is password: say how to log in, with identity_file: PATH or password: file:PATH")
 		}
 	}
+	if text, err := s.Definition(); err == nil && len(text) > MaxDefinition {
+		d.problem(at, "has %d bytes: no more than %d go along with each job, so shorten hosts (all stands for every centre) or host_key (a fingerprint does)", len(text), MaxDefinition)
+	}
 	for i, key := range s.HostKey {
 		if !strings.HasPrefix(key, "SHA256:") && !strings.Contains(key, " ") {
 			d.problem(item(at+".host_key", i), "is neither a fingerprint (SHA256:…) nor a public key line (ssh-ed25519 AAAA…)")
@@ -310,12 +317,7 @@ func (d *decoder) checkSecrets(cfg *Config, env []string, o Options) {
 			path   string
 			secret Secret
 		}{{at + ".password", s.Password}, {at + ".identity_passphrase", s.IdentityPassphrase}} {
-			if f.secret == "" {
-				continue
-			}
-			if !f.secret.IsReference() {
-				d.problem(f.path, "is written plainly: put it into a file or the environment and write file:PATH or env:NAME")
-			} else if !o.WithoutSourceSecrets {
+			if d.isReference(f.path, f.secret) && !o.WithoutSourceSecrets {
 				secret(f.path, f.secret)
 			}
 		}
@@ -324,6 +326,15 @@ func (d *decoder) checkSecrets(cfg *Config, env []string, o Options) {
 			d.readable(at+".known_hosts", s.KnownHosts)
 		}
 	}
+}
+
+// isReference refuses a secret that is written plainly.
+func (d *decoder) isReference(at string, s Secret) bool {
+	if s == "" || s.IsReference() {
+		return s != ""
+	}
+	d.problem(at, "is written plainly: put it into a file or the environment and write file:PATH or env:NAME")
+	return false
 }
 
 func identifier() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,62}$`) }

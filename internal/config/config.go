@@ -70,9 +70,6 @@ type Source struct {
 	State       string   `yaml:"state"`        // available (default), or maintenance: not polled and not fetched from; counts when it says another than before
 	DisableEPSV bool     `yaml:"disable_epsv"` // for FTP servers behind address translation
 	MayBeEmpty  bool     `yaml:"may_be_empty"` // directories that held files may be missing: then these count as gone
-
-	// Limits are those of the configuration, which hold for every source.
-	Limits Limits `yaml:"-"`
 }
 
 // Centre adds a centre to the profile's, or replaces its particulars.

@@ -146,9 +146,7 @@ func (d *decoder) complete(cfg *Config, dir string) {
 	}
 	secret := func(secrets ...*Secret) {
 		for _, s := range secrets {
-			if rest, ok := strings.CutPrefix(string(*s), "file:"); ok && rest != "" && !strings.HasPrefix(rest, "//") {
-				*s = Secret("file:" + absolute(rest, dir))
-			}
+			*s = s.absolute(dir)
 		}
 	}
 	for _, p := range []*string{&cfg.Profile, &cfg.ShadowProfile} {
@@ -173,9 +171,7 @@ func (d *decoder) complete(cfg *Config, dir string) {
 	}
 	for i := range cfg.Sources {
 		s := &cfg.Sources[i]
-		s.Limits = cfg.Limits
-		abs(&s.IdentityFile, &s.KnownHosts)
-		secret(&s.Password, &s.IdentityPassphrase)
+		s.absolute(dir)
 		if s.Interval == 0 {
 			s.Interval = cfg.Schedule.Interval
 		}
@@ -183,6 +179,12 @@ func (d *decoder) complete(cfg *Config, dir string) {
 			s.State = StateAvailable
 		}
 	}
+}
+
+// absolute makes the paths of what the source is reached by absolute.
+func (s *Source) absolute(dir string) {
+	s.IdentityFile, s.KnownHosts = absolute(s.IdentityFile, dir), absolute(s.KnownHosts, dir)
+	s.Password, s.IdentityPassphrase = s.Password.absolute(dir), s.IdentityPassphrase.absolute(dir)
 }
 
 // absolute is path relative to dir; ~/ is the user's home.

@@ -186,9 +186,9 @@ sources:
 	want := defaults(dir)
 	want.Sources = []Source{
 		{ID: "harwell", Centre: "H", URL: "sftp://reader@files.example.org:22/outgoing", IdentityFile: dir + "/key",
-			KnownHosts: dir + "/hosts", Interval: want.Schedule.Interval, State: "available", Limits: want.Limits},
+			KnownHosts: dir + "/hosts", Interval: want.Schedule.Interval, State: "available"},
 		{ID: "ics-ftp", Centre: "Ics", URL: "ftp://reader@ftp.example.org/impc", Password: Secret("file:" + dir + "/secret"),
-			Interval: want.Schedule.Interval, State: "available", Limits: want.Limits},
+			Interval: want.Schedule.Interval, State: "available"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)
@@ -241,8 +241,8 @@ func TestOverrides(t *testing.T) {
 	want.Download.MaxFileSize = 1_000_000
 	want.Limits.Reply = 128 << 10
 	want.Sources = []Source{
-		{ID: "a", Centre: "Ics", URL: "sftp://u@host/base", Password: "env:PW", IdentityFile: dir + "/key", KnownHosts: dir + "/hosts", Interval: want.Schedule.Interval, State: "available", Limits: want.Limits},
-		{ID: "b", Centre: "H", URL: "file:///x", Interval: want.Schedule.Interval, State: "available", Limits: want.Limits},
+		{ID: "a", Centre: "Ics", URL: "sftp://u@host/base", Password: "env:PW", IdentityFile: dir + "/key", KnownHosts: dir + "/hosts", Interval: want.Schedule.Interval, State: "available"},
+		{ID: "b", Centre: "H", URL: "file:///x", Interval: want.Schedule.Interval, State: "available"},
 	}
 	want.Centres = []Centre{{ShortName: "Zz", Active: &no}}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -47,6 +47,14 @@ func (s Secret) resolve(lookup func(string) (string, bool)) (string, error) {
 	return "", errors.New("a secret is not written into the configuration: put it into a file or the environment and write file:PATH or env:NAME")
 }
 
+// absolute makes the path of a secret's file absolute.
+func (s Secret) absolute(dir string) Secret {
+	if rest, ok := strings.CutPrefix(string(s), "file:"); ok && rest != "" && !strings.HasPrefix(rest, "//") {
+		return Secret("file:" + absolute(rest, dir))
+	}
+	return s
+}
+
 func readSecret(path string) (string, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -11,13 +11,14 @@ import (
 	"tributary/internal/remote"
 )
 
-// Remote returns how a source is reached. The secrets in it must go nowhere
+// Remote returns how a source is reached, within the limits of whoever reaches it.
+// The secrets in it must go nowhere
 // but into remote.Dial.
-func Remote(s config.Source, connect, idle config.Duration) (remote.Config, error) {
+func Remote(s config.Source, connect, idle config.Duration, limits config.Limits) (remote.Config, error) {
 	c := remote.Config{
 		URL: s.URL, IdentityFile: s.IdentityFile, KnownHosts: s.KnownHosts, HostKey: s.HostKey,
 		ConnectTimeout: connect.D(), IdleTimeout: idle.D(), DisableEPSV: s.DisableEPSV,
-		Limits: remote.Limits{Reply: int64(s.Limits.Reply), Listing: int64(s.Limits.Listing)},
+		Limits: remote.Limits{Reply: int64(limits.Reply), Listing: int64(limits.Listing)},
 	}
 	var err error
 	if s.Password != "" {

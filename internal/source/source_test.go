@@ -42,9 +42,8 @@ func TestRemote(t *testing.T) {
 	if err := os.WriteFile(file, []byte("secret phrase\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := config.Source{ID: "a", URL: "sftp://reader@host/", Password: "env:TEST_PASSWORD", IdentityFile: "id", IdentityPassphrase: config.Secret("file:" + file), KnownHosts: "kh", HostKey: []string{"SHA256:x"}, DisableEPSV: true,
-		Limits: config.Limits{Reply: 1, Listing: 2}}
-	c, err := Remote(s, config.Duration(time.Second), config.Duration(time.Minute))
+	s := config.Source{ID: "a", URL: "sftp://reader@host/", Password: "env:TEST_PASSWORD", IdentityFile: "id", IdentityPassphrase: config.Secret("file:" + file), KnownHosts: "kh", HostKey: []string{"SHA256:x"}, DisableEPSV: true}
+	c, err := Remote(s, config.Duration(time.Second), config.Duration(time.Minute), config.Limits{Reply: 1, Listing: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +52,7 @@ func TestRemote(t *testing.T) {
 		t.Errorf("configuration is %+v", c)
 	}
 	for _, bad := range []config.Source{{ID: "a", Password: "env:TRIBUTARY_TEST_NO_SUCH"}, {ID: "a", IdentityPassphrase: "file:/no/such/file"}} {
-		if _, err := Remote(bad, 0, 0); err == nil || !strings.Contains(err.Error(), "source a: ") {
+		if _, err := Remote(bad, 0, 0, config.Limits{}); err == nil || !strings.Contains(err.Error(), "source a: ") {
 			t.Errorf("error is %v", err)
 		}
 	}

@@ -151,9 +151,17 @@ func (p *Planner) Dispatch(ctx context.Context, now time.Time) error {
 		if err != nil {
 			return err
 		}
+		jobs := p.gather(w, credits)
+		defined, err := definitions(ctx, tx, jobs)
+		if err != nil {
+			return err
+		}
 		var changed bool
-		for _, j := range p.gather(w, credits) {
-			if err := p.request(ctx, tx, w, j); err != nil {
+		for _, j := range jobs {
+			if defined[j.source] == "" {
+				continue // a restored source waits for its configuration
+			}
+			if err := p.request(ctx, tx, w, j, defined[j.source]); err != nil {
 				return err
 			}
 			changed = true
@@ -163,6 +171,30 @@ func (p *Planner) Dispatch(ctx context.Context, now time.Time) error {
 		}
 		return w.Store(ctx, tx)
 	})
+}
+
+// definitions are those of the jobs' sources, by source, as far as they are known.
+func definitions(ctx context.Context, tx pgx.Tx, jobs []job) (map[string]string, error) {
+	var ids []string
+	for _, j := range jobs {
+		if !slices.Contains(ids, j.source) {
+			ids = append(ids, j.source)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	places, err := control.Places(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]string, len(ids))
+	for _, p := range places {
+		if p.Definition != control.Undefined {
+			out[p.ID] = p.Definition
+		}
+	}
+	return out, nil
 }
 
 // room is how many files may be requested from each server that has credit, as far
@@ -332,9 +364,9 @@ func (w *World) vanished(f *File, a *control.Acquisition) {
 }
 
 // request stores a job with its attempts and events.
-func (p *Planner) request(ctx context.Context, tx pgx.Tx, w *World, j job) error {
+func (p *Planner) request(ctx context.Context, tx pgx.Tx, w *World, j job, definition string) error {
 	id := uuid.NewString()
-	body := &schemas.DownloadRequested{Scope: schemas.Scope{Run: j.run(), Source: j.source}, Job: id, Server: j.server}
+	body := &schemas.DownloadRequested{Scope: schemas.Scope{Run: j.run(), Source: j.source}, Job: id, Server: j.server, Definition: definition}
 	for _, it := range j.items {
 		f, a, h := it.file, it.a, it.hosting
 		a.State, a.Attempt, a.Changed = control.Requested, w.nextAttempt(f, a), true

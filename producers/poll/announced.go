@@ -24,7 +24,6 @@ type Announcer struct {
 	Centres profile.Centres
 	Outbox  outbox.Outbox
 	Now     func() time.Time
-	Sources map[string]config.Source // by id; what they may show is theirs to say
 
 	told map[string]bool // refusals that this member has told, by the ids of their events
 }
@@ -57,13 +56,26 @@ func (n *Announcer) Judge(ctx context.Context, tx pgx.Tx, all []control.Announce
 	if err != nil {
 		return nil, err
 	}
+	at := make(map[string]announcedAt, len(places))
+	for id, p := range places {
+		// One that can't be read is a newer program's, or not stored yet.
+		src, err := config.ParseDefinition(p.Definition)
+		at[id] = announcedAt{Place: p, source: src, known: err == nil && src.ID == id}
+	}
 	out := make([]control.Judgement, len(all))
 	for i, a := range all {
-		if out[i], err = n.judge(ctx, tx, a, places); err != nil {
+		if out[i], err = n.judge(ctx, tx, a, at[a.Source]); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// announcedAt is the source of an announcement.
+type announcedAt struct {
+	control.Place
+	source config.Source
+	known  bool // how it is defined
 }
 
 // Committed notes which refusals have been told.
@@ -81,11 +93,10 @@ func (n *Announcer) Committed(all []control.Judgement) {
 	}
 }
 
-func (n *Announcer) judge(ctx context.Context, tx pgx.Tx, a control.Announcement, places map[string]control.Place) (control.Judgement, error) {
-	place, known := places[a.Source]
-	exception, message := exceptionOf(a, place, known)
+func (n *Announcer) judge(ctx context.Context, tx pgx.Tx, a control.Announcement, at announcedAt) (control.Judgement, error) {
+	exception, message := exceptionOf(a, at.Place)
 	if exception == "" {
-		exception, message = n.hosted(a)
+		exception, message = n.hosted(a, at)
 	}
 	if exception != "" {
 		return n.refuse(ctx, tx, a, exception, message)
@@ -104,8 +115,8 @@ func (n *Announcer) judge(ctx context.Context, tx pgx.Tx, a control.Announcement
 	}
 	// Whoever announces a file says that it is whole, so nobody waits for it to
 	// settle; a fetch compares its size and time as ever.
-	p := control.Poll{Source: a.Source, Server: place.Server, Centre: place.Centre, Once: true}
-	s := Poller{deps: Deps{Profile: n.Profile, Centres: n.Centres, Sources: n.Sources, Outbox: n.Outbox}}
+	p := polled{control.Poll{Source: a.Source, Server: at.Server, Centre: at.Centre, Once: true}, at.source}
+	s := Poller{deps: Deps{Profile: n.Profile, Centres: n.Centres, Outbox: n.Outbox}}
 	now := n.Now()
 	j, err := s.judge(p, l, now)
 	if dataError(err) {
@@ -114,7 +125,7 @@ func (n *Announcer) judge(ctx context.Context, tx pgx.Tx, a control.Announcement
 	if err != nil || j.sighting.File == "" {
 		return control.Judgement{Repeated: err == nil}, err
 	}
-	return n.record(ctx, tx, p, j, now)
+	return n.record(ctx, tx, p.Poll, j, now)
 }
 
 // record records a judged look with its events, but for the announcement itself,
@@ -134,12 +145,12 @@ func (n *Announcer) record(ctx context.Context, tx pgx.Tx, p control.Poll, j jud
 
 // exceptionOf says why an announcement belongs to no hosting; empty if it may be one. That
 // its name breaks the convention is recorded as of a listing instead.
-func exceptionOf(a control.Announcement, place control.Place, known bool) (exception, message string) {
+func exceptionOf(a control.Announcement, place control.Place) (exception, message string) {
 	switch {
-	case !known:
-		return sourceUnknown, fmt.Sprintf("there is no source %q: announce files of a source that is configured", a.Source)
+	case place.ID == "":
+		return sourceUnknown, fmt.Sprintf("there is no source %q: announce files of a source that tributary sources lists", a.Source)
 	case place.State == "removed":
-		return sourceGone, fmt.Sprintf("the source %s is no longer in the configuration", a.Source)
+		return sourceGone, fmt.Sprintf("the source %s was removed", a.Source)
 	case schemas.ActionOrder(a.Action) == 0:
 		return actionUnknown, fmt.Sprintf("the action is %q: it must be add, edit or delete", a.Action)
 	case a.Change == "gone":
@@ -159,14 +170,13 @@ func exceptionOf(a control.Announcement, place control.Place, known bool) (excep
 }
 
 // hosted asks whether the source may show a file of the centre that the name says.
-func (n *Announcer) hosted(a control.Announcement) (exception, message string) {
-	source, known := n.Sources[a.Source]
-	if !known {
-		return sourceGone, fmt.Sprintf("the source %s is not in this member's configuration", a.Source)
+func (n *Announcer) hosted(a control.Announcement, at announcedAt) (exception, message string) {
+	if !at.known {
+		return sourceUnknown, fmt.Sprintf("how the source %s is defined is not known here yet: start a member of this program with the role schedule, and announce the file again", a.Source)
 	}
 	name, bad := n.Profile.ParseZip(a.Name, n.Centres)
-	if bad == nil && !source.MayShow(name.Centre, a.Action) {
-		return centreNotHosted, source.Refusal(name.Centre, a.Action)
+	if bad == nil && !at.source.MayShow(name.Centre, a.Action) {
+		return centreNotHosted, at.source.Refusal(name.Centre, a.Action)
 	}
 	return "", ""
 }

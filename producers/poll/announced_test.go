@@ -52,7 +52,7 @@ func (b *bench) announcer() *Announcer {
 	b.exec(`INSERT INTO control.source (id, centre, server, protocol, url, max_sessions, poll_interval, state, revision) VALUES
 		('old', 'H', 'srv:22', 'sftp', '', 1, '1h', 'removed', 1) ON CONFLICT DO NOTHING`)
 	outboxtest.Drain(b.t, b.deps.Pool, control.Schema, b.deps.Outbox.Codec)
-	return &Announcer{Sources: b.deps.Sources, Profile: b.deps.Profile, Centres: b.deps.Centres, Outbox: b.deps.Outbox, Now: func() time.Time { return b.now }}
+	return &Announcer{Profile: b.deps.Profile, Centres: b.deps.Centres, Outbox: b.deps.Outbox, Now: func() time.Time { return b.now }}
 }
 
 // TestWhatIsAnnouncedIsTakenUpOrRefused goes through the rules one by one.

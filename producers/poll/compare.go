@@ -34,7 +34,7 @@ const zero = "00000000-0000-0000-0000-000000000000"
 
 // compare records, chunk by chunk, what the listing shows that is not known: of
 // what is new or changed no more than a poll takes up.
-func (s *Poller) compare(ctx context.Context, conn *pgxpool.Conn, p control.Poll, c *counts) error {
+func (s *Poller) compare(ctx context.Context, conn *pgxpool.Conn, p polled, c *counts) error {
 	bounded := c.listed > s.cfg.MaxNew
 	if bounded {
 		var err error
@@ -42,7 +42,7 @@ func (s *Poller) compare(ctx context.Context, conn *pgxpool.Conn, p control.Poll
 			return err
 		}
 	}
-	after, hosts := zero, s.deps.Sources[p.Source].Shown(s.canonical)
+	after, hosts := zero, p.source.Shown(s.canonical)
 	for {
 		rows, err := control.Compare(ctx, conn, p.Source, hosts, after, chunk, bounded)
 		if err != nil {
@@ -61,14 +61,14 @@ func (s *Poller) compare(ctx context.Context, conn *pgxpool.Conn, p control.Poll
 // judge decides what one entry is: which look, whether it has settled, whether
 // its name keeps the convention, whether it can be fetched. An entry that says
 // nothing new has no sighting.
-func (s *Poller) judge(p control.Poll, l control.Listed, now time.Time) (judged, error) {
+func (s *Poller) judge(p polled, l control.Listed, now time.Time) (judged, error) {
 	w := control.Sighting{File: l.File, Name: l.Name, Action: l.Action, Look: l.Look, Size: l.Size, ModTime: l.ModTime, ListedAt: now, State: present}
 	name, bad := s.deps.Profile.ParseZip(l.Name, s.deps.Centres)
 	if bad == nil {
 		date := name.Date.Format(time.DateOnly)
 		w.Centre, w.FileDate, w.FileInc = &name.Centre, &date, &name.Increment
-		if source := s.deps.Sources[p.Source]; l.Invalid == "" && !source.MayShow(name.Centre, l.Action) {
-			l.Invalid, l.Message = centreNotHosted, text(errors.New(source.Refusal(name.Centre, l.Action)))
+		if l.Invalid == "" && !p.source.MayShow(name.Centre, l.Action) {
+			l.Invalid, l.Message = centreNotHosted, text(errors.New(p.source.Refusal(name.Centre, l.Action)))
 		}
 	}
 	j := judged{listed: l}
@@ -114,7 +114,7 @@ func (s *Poller) judge(p control.Poll, l control.Listed, now time.Time) (judged,
 		j.tally.fresh = 1
 	}
 	j.sighting = w
-	return j, s.events(p, &j, fresh, now)
+	return j, s.events(p.Poll, &j, fresh, now)
 }
 
 // events are what is told of a judged entry.

@@ -118,8 +118,7 @@ func newBench(t *testing.T) *bench {
 	}
 	b := &bench{t: t, now: noon, server: &server{dirs: map[string][]remote.Entry{"add": nil}}}
 	b.Poller = New(config.Default().Poll, Deps{Profile: p, Pool: pool, Outbox: outbox.Outbox{Schema: control.Schema, Codec: codec}, Holder: "test", TTL: time.Minute,
-		Sources: map[string]config.Source{"src": {ID: "src", Centre: "H", URL: "file:///nowhere"}},
-		Log:     slog.New(slog.DiscardHandler), Now: func() time.Time { return b.now },
+		Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return b.now },
 		Dial: func(_ context.Context, cfg remote.Config) (remote.Session, error) {
 			b.server.known = cfg.Known
 			if b.server.dial != nil {
@@ -138,7 +137,32 @@ func newBench(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
+	b.define(config.Source{ID: "src", Centre: "H", URL: "file:///nowhere"})
 	return b
+}
+
+// define says how a source that control has is defined from now on.
+func (b *bench) define(src config.Source) {
+	b.t.Helper()
+	text, err := src.Definition()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.exec("UPDATE control.source SET definition = $2::text::jsonb WHERE id = $1", src.ID, text)
+}
+
+// defined is how src is defined now.
+func (b *bench) defined() config.Source {
+	b.t.Helper()
+	places, err := control.Places(b.t.Context(), b.deps.Pool, []string{"src"})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	src, err := config.ParseDefinition(places["src"].Definition)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return src
 }
 
 // centres are those of the profile and the configuration's own.
@@ -167,7 +191,7 @@ func (b *bench) session() string {
 
 func (b *bench) take() (control.Poll, bool) {
 	b.t.Helper()
-	p, ok, err := control.TakePoll(b.t.Context(), b.deps.Pool, "test", []string{"src"}, b.now, b.deps.TTL)
+	p, ok, err := control.TakePoll(b.t.Context(), b.deps.Pool, "test", nil, b.now, b.deps.TTL)
 	if err != nil {
 		b.t.Fatal(err)
 	}

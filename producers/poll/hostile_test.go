@@ -285,9 +285,9 @@ func TestWhatIsNotMountedIsNotGone(t *testing.T) {
 }
 
 func (b *bench) mayBeEmpty() {
-	src := b.deps.Sources["src"]
+	src := b.defined()
 	src.MayBeEmpty = true
-	b.deps.Sources["src"] = src
+	b.define(src)
 }
 
 // remoteMissing is what a connector answers whose base is a local directory that
@@ -300,22 +300,22 @@ func remoteMissing() error {
 // Whoever holds the polls of one server holds half the slots, and never a
 // connection that a lease needs.
 func TestAServerHasItsShareOfTheSlots(t *testing.T) {
-	s := newSlots(4, map[string]string{"a": "slow:22", "b": "slow:22", "c": "slow:22", "d": "good:22"})
+	s := newSlots(4)
 	var ends []func()
-	for _, source := range []string{"a", "b"} {
+	for range 2 {
 		if !s.wait(t.Context()) {
 			t.Fatal("no slot")
 		}
-		ends = append(ends, s.occupy(source))
+		ends = append(ends, s.occupy("slow:22"))
 	}
-	if d := cmp.Diff([]string{"d"}, s.open()); d != "" {
-		t.Errorf("sources that may be polled (- want, + got):\n%s", d)
+	if d := cmp.Diff([]string{"slow:22"}, s.full()); d != "" {
+		t.Errorf("servers that are full (- want, + got):\n%s", d)
 	}
 	ends[0]()
-	if got := len(s.open()); got != 4 {
-		t.Errorf("%d sources may be polled when one of the share is free", got)
+	if got := s.full(); len(got) != 0 {
+		t.Errorf("%v are full when one of the share is free", got)
 	}
-	if got := len(newSlots(1, map[string]string{"a": "slow:22"}).open()); got != 1 {
+	if got := newSlots(1).full(); len(got) != 0 {
 		t.Error("with one slot nothing is polled")
 	}
 }
@@ -326,12 +326,12 @@ func TestASlowServerLeavesSlotsToOthers(t *testing.T) {
 	b := newBench(t)
 	b.once = true
 	b.server.show(good, 10)
-	b.deps.Sources = map[string]config.Source{"src": {ID: "src", Centre: "H", URL: "sftp://u@good/x"}}
+	b.define(config.Source{ID: "src", Centre: "H", URL: "sftp://u@good/x"})
 	b.exec("UPDATE control.source SET server = 'good:22'")
 	for i := range 8 {
 		id := fmt.Sprintf("slow%d", i)
-		b.deps.Sources[id] = config.Source{ID: id, Centre: "H", URL: "sftp://u@slow/" + id}
 		b.exec(`INSERT INTO control.source (id, centre, server, protocol, url, max_sessions, poll_interval, state, revision) VALUES ($1, 'H', 'slow:22', 'sftp', '', 100, '1 hour', 'available', 1)`, id)
+		b.define(config.Source{ID: id, Centre: "H", URL: "sftp://u@slow/" + id})
 	}
 	b.session()
 	b.exec("UPDATE control.poll SET server = 'good:22'")

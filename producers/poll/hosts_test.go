@@ -22,16 +22,15 @@ const foreign = "J.2024-09-09.01.impc.zip"
 
 // hosts is what src may show from now on.
 func (b *bench) hosts(h config.Hosts) {
-	src := b.deps.Sources["src"]
+	src := b.defined()
 	src.Hosts = h
-	b.deps.Sources["src"] = src
+	b.define(src)
 }
 
 // withOwn adds a source of the centre J, and returns its server.
 func (b *bench) withOwn() *server {
 	b.t.Helper()
 	own := &server{dirs: map[string][]remote.Entry{"add": nil, "delete": nil}}
-	b.deps.Sources["jax"] = config.Source{ID: "jax", Centre: "J", URL: "file:///jax"}
 	err := pg.InTx(b.t.Context(), b.deps.Pool, func(tx pgx.Tx) error {
 		_, err := control.PutSource(b.t.Context(), tx, control.Source{ID: "jax", Centre: "J", Server: "jax:22", Protocol: "sftp", State: "available", MaxSessions: 2, Interval: time.Hour}, 2)
 		return err
@@ -39,6 +38,7 @@ func (b *bench) withOwn() *server {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	b.define(config.Source{ID: "jax", Centre: "J", URL: "file:///jax"})
 	b.deps.Dial = func(_ context.Context, cfg remote.Config) (remote.Session, error) {
 		if cfg.URL == "file:///jax" {
 			return own, nil
@@ -60,7 +60,7 @@ func (b *bench) lists(source, centre, server string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	p, ok, err := control.TakePoll(b.t.Context(), b.deps.Pool, "test", []string{source}, b.now, b.deps.TTL)
+	p, ok, err := control.TakePoll(b.t.Context(), b.deps.Pool, "test", nil, b.now, b.deps.TTL)
 	if err != nil || !ok {
 		b.t.Fatalf("no poll of %s can be taken: %v", source, err)
 	}
@@ -168,7 +168,7 @@ func TestARefusalRacesWithTheOwnListing(t *testing.T) {
 	}
 	defer conn.Release()
 	before := control.Listed{File: schemas.FileID("add", foreign), Action: "add", Name: foreign, Size: 666} // looked up before the other recorded it
-	if err := b.record(t.Context(), conn, p, []control.Listed{before}, &counts{}); err != nil {
+	if err := b.record(t.Context(), conn, polled{p, b.defined()}, []control.Listed{before}, &counts{}); err != nil {
 		t.Fatal(err)
 	}
 	b.says("hosting " + foreign + " look 1 gone centre_not_hosted_here")

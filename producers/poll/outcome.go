@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/internal/backoff"
+	"tributary/internal/config"
 	"tributary/internal/remote"
 	"tributary/internal/source"
 	"tributary/sql/control"
@@ -18,6 +19,12 @@ import (
 
 // outcome is how a poll ends.
 type outcome struct{ state, exception, message string }
+
+// polled is a poll with the source as it was defined when it was taken.
+type polled struct {
+	control.Poll
+	source config.Source
+}
 
 // maxTaken is how often a poll is taken beyond poll.attempts before it is given
 // up: members that end while they are at it, or that can't record it, must not
@@ -41,7 +48,11 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 		return err
 	}
 	defer empty(ctx, conn)
-	cfg, err := source.Remote(s.deps.Sources[p.Source], s.cfg.ConnectTimeout, s.cfg.IdleTimeout)
+	src, err := config.ParseDefinition(p.Definition)
+	if err != nil {
+		return s.end(ctx, conn, p, c, outcome{state: "failed", exception: misconfigured, message: text(err)})
+	}
+	cfg, err := source.Remote(src, s.cfg.ConnectTimeout, s.cfg.IdleTimeout, s.deps.Limits)
 	if err != nil {
 		return s.end(ctx, conn, p, c, outcome{state: "failed", exception: misconfigured, message: text(err)})
 	}
@@ -55,7 +66,7 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 		log.Warn("listing failed; trying again", "error", text(listErr), "attempt", p.Attempts, "in", wait)
 		return control.PostponePoll(ctx, conn, p, s.deps.Now().Add(wait), exception(listErr), text(listErr))
 	}
-	recErr := s.recordInTime(ctx, conn, p, &c)
+	recErr := s.recordInTime(ctx, conn, polled{p, src}, &c)
 	if recErr != nil && !errors.Is(recErr, errUnrecorded) {
 		return recErr
 	}
@@ -63,7 +74,7 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 		listErr = recErr
 	}
 	if listErr == nil {
-		if listErr, err = s.lacking(ctx, conn, p, c, missing); err != nil {
+		if listErr, err = s.lacking(ctx, conn, polled{p, src}, c, missing); err != nil {
 			return err
 		}
 	}
@@ -90,7 +101,7 @@ func (s *Poller) listInTime(ctx context.Context, p control.Poll, cfg remote.Conf
 
 // recordInTime records what the listing shows that is not known, within as much
 // time again.
-func (s *Poller) recordInTime(ctx context.Context, conn *pgxpool.Conn, p control.Poll, c *counts) error {
+func (s *Poller) recordInTime(ctx context.Context, conn *pgxpool.Conn, p polled, c *counts) error {
 	recording, cancel := context.WithTimeout(ctx, s.cfg.Timeout.D())
 	defer cancel()
 	err := s.compare(recording, conn, p, c)
@@ -103,11 +114,11 @@ func (s *Poller) recordInTime(ctx context.Context, conn *pgxpool.Conn, p control
 // lacking says why a listing that went to its end is not complete all the same:
 // an entry is recorded nowhere, or a directory is missing that held files. What
 // is not mounted looks like that; what a partner has emptied is still there.
-func (s *Poller) lacking(ctx context.Context, conn *pgxpool.Conn, p control.Poll, c counts, missing []string) (lacks, err error) {
+func (s *Poller) lacking(ctx context.Context, conn *pgxpool.Conn, p polled, c counts, missing []string) (lacks, err error) {
 	if err := c.refused.err(); err != nil {
 		return err, nil
 	}
-	if len(missing) == 0 || s.deps.Sources[p.Source].MayBeEmpty {
+	if len(missing) == 0 || p.source.MayBeEmpty {
 		return nil, nil
 	}
 	held, err := control.HeldIn(ctx, conn, p.Source, missing)

@@ -21,7 +21,6 @@ import (
 	"tributary/internal/pg"
 	"tributary/internal/profile"
 	"tributary/internal/remote"
-	"tributary/internal/source"
 	"tributary/sql/control"
 	"tributary/sql/outbox"
 )
@@ -30,7 +29,6 @@ const stage = "poll"
 
 // Deps are what a Poller works with.
 type Deps struct {
-	Sources map[string]config.Source // that are listed, by id
 	Profile *profile.Profile
 	Centres profile.Centres
 	Pool    *pgxpool.Pool
@@ -39,6 +37,7 @@ type Deps struct {
 	TTL     time.Duration // of a poll's lease
 	Log     *slog.Logger
 	Now     func() time.Time
+	Limits  config.Limits // of what servers send
 	Dial    func(context.Context, remote.Config) (remote.Session, error)
 }
 
@@ -67,9 +66,6 @@ const (
 
 // Run lists due sources until ctx ends, and ends what removed ones left.
 func (s *Poller) Run(ctx context.Context) error {
-	if len(s.deps.Sources) == 0 {
-		s.deps.Log.Warn("no source is configured for this member, so it lists nothing: add what it is to list below sources")
-	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.work(ctx, g) })
 	g.Go(func() error { return s.leaveLoop(ctx) })
@@ -79,7 +75,7 @@ func (s *Poller) Run(ctx context.Context) error {
 // work takes due polls while there are slots for them, of which one server has
 // its share at most.
 func (s *Poller) work(ctx context.Context, g *errgroup.Group) error {
-	slots := newSlots(s.atOnce(), s.servers())
+	slots := newSlots(s.atOnce())
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -91,7 +87,7 @@ func (s *Poller) work(ctx context.Context, g *errgroup.Group) error {
 		if !slots.wait(ctx) {
 			return nil
 		}
-		p, ok, err := control.TakePoll(ctx, s.deps.Pool, s.deps.Holder, slots.open(), s.deps.Now(), s.deps.TTL)
+		p, ok, err := control.TakePoll(ctx, s.deps.Pool, s.deps.Holder, slots.full(), s.deps.Now(), s.deps.TTL)
 		switch {
 		case err != nil:
 			if ctx.Err() == nil {
@@ -103,7 +99,7 @@ func (s *Poller) work(ctx context.Context, g *errgroup.Group) error {
 			slots.release()
 			timer.Reset(idle)
 		default:
-			end := slots.occupy(p.Source)
+			end := slots.occupy(p.Server)
 			g.Go(func() error {
 				defer end()
 				s.one(ctx, p)
@@ -118,15 +114,6 @@ func (s *Poller) work(ctx context.Context, g *errgroup.Group) error {
 // while it lists, and some must be left to keep its lease.
 func (s *Poller) atOnce() int {
 	return max(1, min(s.cfg.Parallelism, int(s.deps.Pool.Config().MaxConns)-spare))
-}
-
-// servers are the sources' servers, by source.
-func (s *Poller) servers() map[string]string {
-	out := make(map[string]string, len(s.deps.Sources))
-	for id, src := range s.deps.Sources {
-		out[id] = source.Describe(src).Server
-	}
-	return out
 }
 
 // one runs a poll and records how it ended. What goes wrong is the poll's

@@ -27,13 +27,13 @@ func (j judged) unfit() bool { return j.listed.Invalid != "" && j.sighting.Excep
 
 // record records a chunk. An entry that is refused is recorded as rejected, with
 // nothing but its name; if that is refused too, the poll says so.
-func (s *Poller) record(ctx context.Context, conn *pgxpool.Conn, p control.Poll, rows []control.Listed, c *counts) error {
+func (s *Poller) record(ctx context.Context, conn *pgxpool.Conn, p polled, rows []control.Listed, c *counts) error {
 	now := s.deps.Now()
 	store := func(all []judged) error {
 		if len(all) == 0 {
 			return nil
 		}
-		err := s.store(ctx, conn, p, all, now)
+		err := s.store(ctx, conn, p.Poll, all, now)
 		for _, j := range all {
 			if err == nil {
 				c.tally.add(j.tally)
@@ -62,7 +62,7 @@ func (s *Poller) record(ctx context.Context, conn *pgxpool.Conn, p control.Poll,
 
 // judgeAll judges entries and returns those that say something new; refuse gets
 // those whose events can't be made.
-func (s *Poller) judgeAll(p control.Poll, rows []control.Listed, now time.Time, c *counts, refuse func(control.Listed, error) error) ([]judged, error) {
+func (s *Poller) judgeAll(p polled, rows []control.Listed, now time.Time, c *counts, refuse func(control.Listed, error) error) ([]judged, error) {
 	all := make([]judged, 0, len(rows))
 	for _, l := range rows {
 		j, err := s.judge(p, l, now)

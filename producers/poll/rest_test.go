@@ -110,7 +110,7 @@ func TestWhatSuspendsNoSource(t *testing.T) {
 	for name, c := range map[string]struct{ before, fail func(b *bench) }{
 		"a poll that broke off has shown something": {fail: func(b *bench) { b.server.show(good, 1); b.server.fail = errors.New("lost") }},
 		"a member that does not have the secret": {fail: func(b *bench) {
-			b.deps.Sources["src"] = config.Source{ID: "src", Centre: "H", URL: "ftp://u@h/", Password: "env:TRIBUTARY_NO_SUCH_SECRET"}
+			b.define(config.Source{ID: "src", Centre: "H", URL: "ftp://u@h/", Password: "env:TRIBUTARY_NO_SUCH_SECRET"})
 		}},
 		"failures with a listing between them": {
 			before: func(b *bench) { b.server.dial = nil; b.listing() },

@@ -9,16 +9,15 @@ import (
 // one server: at most half, so that a server which keeps its polls waiting, with
 // however many sources, leaves the other half to the others.
 type slots struct {
-	free    chan struct{}
-	share   int               // of one server
-	servers map[string]string // by source
+	free  chan struct{}
+	share int // of one server
 
 	mu   sync.Mutex
 	busy map[string]int // polls that run, by server
 }
 
-func newSlots(n int, servers map[string]string) *slots {
-	s := &slots{free: make(chan struct{}, n), share: max(1, n/2), servers: servers, busy: map[string]int{}}
+func newSlots(n int) *slots {
+	s := &slots{free: make(chan struct{}, n), share: max(1, n/2), busy: map[string]int{}}
 	for range n {
 		s.free <- struct{}{}
 	}
@@ -38,28 +37,29 @@ func (s *slots) wait(ctx context.Context) bool {
 // release gives a slot back that was not used.
 func (s *slots) release() { s.free <- struct{}{} }
 
-// open are the sources whose servers don't have their share yet.
-func (s *slots) open() []string {
+// full are the servers that have their share.
+func (s *slots) full() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ids := make([]string, 0, len(s.servers))
-	for id, server := range s.servers {
-		if s.busy[server] < s.share {
-			ids = append(ids, id)
+	var servers []string
+	for server, n := range s.busy {
+		if n >= s.share {
+			servers = append(servers, server)
 		}
 	}
-	return ids
+	return servers
 }
 
-// occupy uses the caller's slot for a source; end gives it back.
-func (s *slots) occupy(source string) (end func()) {
-	server := s.servers[source]
+// occupy uses the caller's slot for a server; end gives it back.
+func (s *slots) occupy(server string) (end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.busy[server]++
 	return func() {
 		s.mu.Lock()
-		s.busy[server]--
+		if s.busy[server]--; s.busy[server] == 0 {
+			delete(s.busy, server)
+		}
 		s.mu.Unlock()
 		s.release()
 	}

@@ -6,7 +6,6 @@ package schedule
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"strconv"
@@ -16,12 +15,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"tributary/internal/centres"
 	"tributary/internal/config"
 	"tributary/internal/pg"
 	"tributary/internal/profile"
-	"tributary/internal/source"
-	"tributary/producers/sourcestate"
+	"tributary/producers/sources"
 	"tributary/schemas"
 	"tributary/sql/control"
 	"tributary/sql/outbox"
@@ -86,79 +83,18 @@ func (s *Scheduler) turn(ctx context.Context, synced *bool) error {
 	return err
 }
 
-// Sync stores the configured centres and sources and announces what changed.
+// Sync stores what the configuration declares and announces what changed.
 func (s *Scheduler) Sync(ctx context.Context) error {
-	now := s.deps.Now()
-	return pg.InTx(ctx, s.deps.Pool, func(tx pgx.Tx) error {
-		revision, err := control.NextCount(ctx, tx, "revision")
-		if err != nil {
-			return err
-		}
-		var events []schemas.Message
-		for _, c := range centres.Merge(s.deps.Profile, s.cfg) {
-			changed, err := control.PutCentre(ctx, tx, c, revision)
-			if err != nil {
-				return err
-			}
-			if changed {
-				events = append(events, centreEvent(c, revision, now))
-			}
-		}
-		var ids, news []string
-		for _, src := range s.cfg.Sources {
-			row := s.row(src)
-			ids = append(ids, row.ID)
-			changed, err := control.PutSource(ctx, tx, row, revision)
-			if err != nil {
-				return err
-			}
-			if changed {
-				news = append(news, row.ID)
-			}
-		}
-		removed, err := control.RemoveSources(ctx, tx, ids, revision)
-		if err != nil {
-			return err
-		}
-		for _, row := range removed {
-			news = append(news, row.ID)
-		}
-		told, err := sourceEvents(ctx, tx, news, revision, now)
-		if err != nil {
-			return err
-		}
-		events = append(events, told...)
-		return s.deps.Outbox.Append(ctx, tx, events...)
+	r := sources.Registry{Config: s.cfg, Profile: s.deps.Profile, Outbox: s.deps.Outbox, Now: s.deps.Now}
+	n := 0
+	err := pg.InTx(ctx, s.deps.Pool, func(tx pgx.Tx) (err error) {
+		n, err = r.Sync(ctx, tx)
+		return err
 	})
-}
-
-func (s *Scheduler) row(src config.Source) control.Source {
-	parts := source.Describe(src)
-	row := control.Source{ID: src.ID, Centre: s.canonical(src.Centre), Server: parts.Server, Protocol: parts.Protocol, URL: parts.URL,
-		AccessKey: parts.AccessKey, State: src.State, MaxSessions: src.MaxSessions, Interval: src.Interval.D(), Hosts: src.Shown(s.canonical)}
-	if row.State == "" {
-		row.State = "available"
+	if err == nil && n == 0 {
+		s.deps.Log.Warn("there is no source, so nothing is listed: add what is to be listed below sources, or with tributary sources add")
 	}
-	if row.MaxSessions <= 0 {
-		row.MaxSessions = s.cfg.Plan.MaxSessions
-	}
-	if row.Interval <= 0 {
-		row.Interval = s.cfg.Schedule.Interval.D()
-	}
-	return row
-}
-
-// canonical spells a configured centre as the profile does; the
-// configuration's check has refused unknown ones.
-func (s *Scheduler) canonical(centre string) string {
-	set, err := centres.Set(s.deps.Profile, s.cfg)
-	if err != nil {
-		return centre
-	}
-	if name, ok := set.Lookup(centre); ok {
-		return name
-	}
-	return centre
+	return err
 }
 
 // ErrNothingDue says that no source is due, or all that are due are still
@@ -218,32 +154,4 @@ func sessionEvent(id string, number int64, now time.Time, sources int) schemas.M
 			Attributes: map[string]string{"sources": strconv.Itoa(sources)},
 		},
 	}
-}
-
-func centreEvent(c centres.Centre, revision int64, now time.Time) schemas.Message {
-	return schemas.Message{
-		ID: schemas.EventID(stage, schemas.LiveRun, c.ShortName, "centre", fmt.Sprint(revision)), Topic: schemas.StatusChangedTopic,
-		Key: c.ShortName, Stage: stage, Subject: "centre " + c.ShortName, Time: now,
-		Body: &schemas.StatusChanged{
-			Scope: schemas.Scope{Run: schemas.LiveRun, Centre: c.ShortName}, Entity: schemas.EntityCentre, Revision: revision,
-			Attributes: map[string]string{"full_name": c.FullName, "email": c.Email, "phone": c.Phone, "address": c.Address,
-				"imits_name": c.IMITSName, "active": strconv.FormatBool(c.Active)},
-		},
-	}
-}
-
-// sourceEvents tell how sources stand that have changed: a suspended one stays so.
-func sourceEvents(ctx context.Context, tx pgx.Tx, ids []string, revision int64, now time.Time) ([]schemas.Message, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	all, err := control.Standings(ctx, tx, ids...)
-	if err != nil {
-		return nil, err
-	}
-	events := make([]schemas.Message, 0, len(all))
-	for _, st := range all {
-		events = append(events, sourcestate.Event(st, revision, "", now))
-	}
-	return events, nil
 }

@@ -120,7 +120,8 @@ func TestConfigurationIsAnnounced(t *testing.T) {
 	if centres != len(b.deps.Profile.Centres) || len(bySource) != 2 {
 		t.Fatalf("%d centres, %d sources", centres, len(bySource))
 	}
-	want := map[string]string{"protocol": "ftp", "hostname": "ftp.example.org:21", "username": "reader", "base_path": "/impc", "accesskey": "env:SECRET_OF_B", "state": "available", "hosts": "Ics"}
+	want := map[string]string{"protocol": "ftp", "hostname": "ftp.example.org:21", "username": "reader", "base_path": "/impc", "accesskey": "env:SECRET_OF_B", "state": "available", "hosts": "Ics",
+		"definition": `{"id": "b", "url": "ftp://reader@ftp.example.org/impc", "centre": "Ics", "password": "env:SECRET_OF_B"}`}
 	if d := cmp.Diff(want, bySource["b"].Attributes); d != "" {
 		t.Errorf("source differs (- want, + got):\n%s", d)
 	}
@@ -381,5 +382,19 @@ func TestRunAnnouncesAndOpens(t *testing.T) {
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// Where no source is declared or defined, somebody says so, rather than wait in
+// silence.
+func TestNoSourceIsSaid(t *testing.T) {
+	for n, want := range map[int]bool{0: true, 1: false} {
+		b := newBench(t, two()[:n]...)
+		var said strings.Builder
+		b.deps.Log = slog.New(slog.NewTextHandler(&said, nil))
+		b.sync()
+		if got := strings.Contains(said.String(), "there is no source"); got != want {
+			t.Errorf("with %d sources it is said: %v", n, got)
+		}
 	}
 }

@@ -137,6 +137,12 @@ func Event(s control.Standing, revision int64, message string, now time.Time) sc
 	if s.DeclaredState != "" && s.DeclaredState != Declared(s.State) {
 		body.Attributes["declared_state"] = s.DeclaredState
 	}
+	if s.Definition != control.Undefined {
+		body.Attributes["definition"] = s.Definition
+	}
+	if !s.Declared {
+		body.Attributes["declared"] = "false"
+	}
 	if s.Overruns > 0 {
 		body.Attributes["overruns"] = strconv.FormatInt(s.Overruns, 10)
 	}

@@ -210,7 +210,8 @@ func (w *writer) world(ctx context.Context) error {
 		sources.Add("id", id, "centre", s.Centre, "server", s.Server, "protocol", m["protocol"], "url", "", "accesskey", m["accesskey"], "max_sessions", 1,
 			"poll_interval", time.Hour, "state", cmp.Or(m["state"], "available"), "revision", s.Revision, "suspended_at", instant(m["suspended_at"]),
 			"suspended_why", m["suspended_why"], "overruns", count(m["overruns"]), "hosts", hosts(m["hosts"]),
-			"declared_state", cmp.Or(m["declared_state"], sourcestate.Declared(m["state"])))
+			"declared_state", cmp.Or(m["declared_state"], sourcestate.Declared(m["state"])),
+			"definition", cmp.Or(m["definition"], control.Undefined), "declared", m["declared"] != "false")
 	}
 	w.report.Sources, w.report.Files, w.report.Looks = len(sources.Values), len(w.files.Values), len(w.looks.Values)
 	return w.copyAll(ctx,

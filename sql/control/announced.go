@@ -11,11 +11,11 @@ import (
 )
 
 // Place is a source as control knows it.
-type Place struct{ ID, Server, Centre, State string }
+type Place struct{ ID, Server, Centre, State, Definition string }
 
 // Places returns those of the given sources that control knows, by id.
 func Places(ctx context.Context, q pg.Querier, sources []string) (map[string]Place, error) {
-	rows, err := q.Query(ctx, "SELECT id, server, centre, state FROM control.source WHERE id = ANY($1)", sources)
+	rows, err := q.Query(ctx, "SELECT id, server, centre, state, definition::text AS definition FROM control.source WHERE id = ANY($1)", sources)
 	if err != nil {
 		return nil, fmt.Errorf("read sources: %w", err)
 	}

@@ -67,7 +67,7 @@ func source(t *testing.T, pool *pgxpool.Pool, id, server string, sessions int) {
 		if _, err := control.PutCentre(t.Context(), tx, centres.Centre{ShortName: "H", Active: true}, 1); err != nil {
 			return err
 		}
-		_, err := control.PutSource(t.Context(), tx, control.Source{ID: id, Centre: "H", Server: server, Protocol: "sftp", State: "available", MaxSessions: sessions, Interval: time.Hour}, 1)
+		_, err := control.PutSource(t.Context(), tx, control.Source{ID: id, Centre: "H", Server: server, Protocol: "sftp", State: "available", MaxSessions: sessions, Interval: time.Hour, Definition: `{"id": "` + id + `"}`}, 1)
 		return err
 	})
 }
@@ -96,9 +96,9 @@ func session(t *testing.T, pool *pgxpool.Pool, server string, sources ...string)
 	return id
 }
 
-func take(t *testing.T, pool *pgxpool.Pool, holder string, sources ...string) (control.Poll, bool) {
+func take(t *testing.T, pool *pgxpool.Pool, holder string) (control.Poll, bool) {
 	t.Helper()
-	p, ok, err := control.TakePoll(t.Context(), pool, holder, sources, noon, time.Hour)
+	p, ok, err := control.TakePoll(t.Context(), pool, holder, nil, noon, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestCreditIsNeverExceeded(t *testing.T) {
 			rng := rand.New(rand.NewPCG(uint64(m), 7))
 			for range 40 {
 				if rng.IntN(2) == 0 {
-					p, ok, err := control.TakePoll(t.Context(), pool, fmt.Sprint(m), sources, noon, time.Hour)
+					p, ok, err := control.TakePoll(t.Context(), pool, fmt.Sprint(m), nil, noon, time.Hour)
 					if err != nil {
 						t.Error(err)
 						return
@@ -243,14 +243,14 @@ func TestPollsAndJobsShareTheCredit(t *testing.T) {
 		t.Fatalf("with two due polls, which go before jobs, credit is %v", c)
 	}
 	first := job(t, pool, "host:22", 2)
-	if _, ok := take(t, pool, "m", "a", "b"); !ok {
+	if _, ok := take(t, pool, "m"); !ok {
 		t.Fatal("the second session is free, but no poll gets it")
 	}
-	if _, ok := take(t, pool, "m", "a", "b"); ok {
+	if _, ok := take(t, pool, "m"); ok {
 		t.Fatal("a third session is opened")
 	}
 	inTx(t, pool, func(tx pgx.Tx) error { return control.JobNews(t.Context(), tx, map[string]int{first: 1}) })
-	if _, ok := take(t, pool, "m", "a", "b"); ok {
+	if _, ok := take(t, pool, "m"); ok {
 		t.Fatal("a job gives its credit back before its last outcome")
 	}
 	if yes, err := control.JobOutstanding(t.Context(), pool, first); err != nil || !yes {
@@ -260,7 +260,7 @@ func TestPollsAndJobsShareTheCredit(t *testing.T) {
 	if yes, err := control.JobOutstanding(t.Context(), pool, first); err != nil || yes {
 		t.Fatalf("the job is outstanding after its last outcome: %v, %v", yes, err)
 	}
-	if _, ok := take(t, pool, "m", "a", "b"); !ok {
+	if _, ok := take(t, pool, "m"); !ok {
 		t.Fatal("the job's credit does not come back")
 	}
 	if c := credit(); c["host:22"] != 0 {
@@ -394,7 +394,7 @@ func TestTheOldestSessionIsPolledFirst(t *testing.T) {
 		sources = append(sources, id)
 	}
 	for n := range sources {
-		p, ok := take(t, pool, "m", sources...)
+		p, ok := take(t, pool, "m")
 		if want := sources[n]; !ok || p.Source != want {
 			t.Fatalf("%s was polled in place of %s, which has waited for longer", p.Source, want)
 		}
@@ -403,22 +403,58 @@ func TestTheOldestSessionIsPolledFirst(t *testing.T) {
 	}
 }
 
+// A poll is taken as its source is defined then, where it is then: nobody takes one
+// of a server that is full, or of a source that is not defined or not polled.
+func TestAPollIsTakenAsItsSourceIsDefined(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change string
+		full   []string
+		want   string // server and definition; empty: not taken
+	}{
+		"as it was":          {"", []string{"other:22"}, `host:22 {"id": "a"}`},
+		"its server is full": {"", []string{"other:22", "host:22"}, ""},
+		"defined otherwise":  {`SET definition = '{"id": "a", "max_sessions": 2}'`, nil, `host:22 {"id": "a", "max_sessions": 2}`},
+		"moved":              {"SET server = 'other:22'", []string{"host:22"}, `other:22 {"id": "a"}`},
+		"moved to one full":  {"SET server = 'other:22'", []string{"other:22"}, ""},
+		"not defined":        {"SET definition = '{}'", nil, ""},
+		"suspended":          {"SET state = 'suspended'", nil, `host:22 {"id": "a"}`},
+		"in maintenance":     {"SET state = 'maintenance'", nil, ""},
+		"removed":            {"SET state = 'removed'", nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pool := database(t)
+			source(t, pool, "a", "host:22", 1)
+			session(t, pool, "host:22", "a")
+			if tt.change != "" {
+				exec(t, pool, "UPDATE control.source "+tt.change)
+			}
+			p, ok, err := control.TakePoll(t.Context(), pool, "m", tt.full, noon, time.Hour)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.TrimSpace(p.Server + " " + p.Definition); got != tt.want || ok != (tt.want != "") {
+				t.Errorf("taken is %q, want %q", got, tt.want)
+			}
+			if kept := text(t, pool, "SELECT server FROM control.poll"); ok && kept != "("+p.Server+")" {
+				t.Errorf("it is counted at %s", kept)
+			}
+		})
+	}
+}
+
 func TestASilentPollIsTakenOver(t *testing.T) {
 	pool := database(t)
 	source(t, pool, "a", "host:22", 1)
 	session(t, pool, "host:22", "a")
-	first, ok := take(t, pool, "one", "a")
+	first, ok := take(t, pool, "one")
 	if !ok || first.Epoch != 1 || first.Attempts != 1 || !first.StartedAt.Equal(noon) {
 		t.Fatalf("poll is %+v", first)
 	}
-	if _, ok := take(t, pool, "two", "a"); ok {
+	if _, ok := take(t, pool, "two"); ok {
 		t.Fatal("a poll that is alive is taken over")
 	}
-	if _, ok := take(t, pool, "two", "other"); ok {
-		t.Fatal("a poll of a source that is not configured here is taken")
-	}
 	exec(t, pool, "UPDATE control.poll SET lease_until = clock_timestamp() - interval '1 second'")
-	second, ok := take(t, pool, "two", "a")
+	second, ok := take(t, pool, "two")
 	if !ok || second.Epoch != 2 || second.ID != first.ID {
 		t.Fatalf("poll is %+v", second)
 	}
@@ -451,7 +487,7 @@ func TestASessionsLastPollsEndAtOnce(t *testing.T) {
 		id := session(t, pool, "host:22", "s0", "s1", "s2", "s3", "s4", "s5")
 		var polls []control.Poll
 		for range 6 {
-			p, ok := take(t, pool, "m", "s0", "s1", "s2", "s3", "s4", "s5")
+			p, ok := take(t, pool, "m")
 			if !ok {
 				t.Fatal("no poll")
 			}
@@ -494,8 +530,8 @@ func TestTheLastPollEndsBeforeTheOthersEndIsCommitted(t *testing.T) {
 	source(t, pool, "a", "host:22", 2)
 	source(t, pool, "b", "host:22", 2)
 	session(t, pool, "host:22", "a", "b")
-	first, _ := take(t, pool, "m", "a")
-	second, _ := take(t, pool, "m", "b")
+	first, _ := take(t, pool, "m")
+	second, _ := take(t, pool, "m")
 	tx, err := pool.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -540,7 +576,7 @@ func TestSilentThingsAreRequestedAgain(t *testing.T) {
 	lively := job(t, pool, "host:22", 1)
 	name, date, inc := "H.2026-01-02.1.impc.zip", "2026-01-02", int64(1)
 	file, centre := schemas.FileID("add", name), "H"
-	p, _ := take(t, pool, "m", "src")
+	p, _ := take(t, pool, "m")
 	inTx(t, pool, func(tx pgx.Tx) error {
 		_, err := control.Record(t.Context(), tx, p, noon, []control.Sighting{{File: file, Name: name, Action: "add", Centre: &centre, FileDate: &date, FileInc: &inc, Look: 1, Size: 9,
 			ListedAt: noon, Settled: true, Class: "announced", Event: []byte("look \x00\xff"), Headers: []schemas.Header{{Key: "ce_id", Value: []byte("look")}}}})
@@ -607,7 +643,7 @@ func TestSilentThingsAreRequestedAgain(t *testing.T) {
 
 func TestSourcesAsConfigured(t *testing.T) {
 	pool := database(t)
-	base := control.Source{ID: "a", Centre: "H", Server: "host:22", Protocol: "sftp", URL: "sftp://host/", State: "available", MaxSessions: 2, Interval: 90 * time.Second}
+	base := control.Source{ID: "a", Centre: "H", Server: "host:22", Protocol: "sftp", URL: "sftp://host/", State: "available", MaxSessions: 2, Interval: 90 * time.Second, Declared: true}
 	put := func(s control.Source, revision int64) (changed bool) {
 		inTx(t, pool, func(tx pgx.Tx) (err error) {
 			changed, err = control.PutSource(t.Context(), tx, s, revision)
@@ -635,6 +671,18 @@ func TestSourcesAsConfigured(t *testing.T) {
 	if !put(moved, 5) || text(t, pool, "SELECT state, failed_polls, suspended_at, suspended_why, next_due FROM control.source") != `(available,0,,"",-infinity)` {
 		t.Errorf("a suspended source with another key is %s", text(t, pool, "SELECT state, failed_polls, suspended_at, suspended_why, next_due FROM control.source"))
 	}
+	// So has who tells another key of the server, but not who changes anything else.
+	exec(t, pool, `UPDATE control.source SET definition = '{"id": "a", "host_key": "old"}'`)
+	for definition, want := range map[string]string{`{"id": "a", "host_key": "old", "interval": "1m", "hosts": "all"}`: "(suspended,5)", `{"id": "a", "host_key": "new"}`: "(available,5)"} {
+		exec(t, pool, "UPDATE control.source SET state = 'suspended'")
+		defined := moved
+		defined.Definition = definition
+		if !put(defined, 5) || state() != want {
+			t.Errorf("a suspended source that is now %s is %s", definition, state())
+		}
+		exec(t, pool, `UPDATE control.source SET definition = '{"id": "a", "host_key": "old"}'`)
+	}
+	exec(t, pool, "UPDATE control.source SET definition = '{}'")
 	// What control.restore knows of a source has no address.
 	exec(t, pool, "UPDATE control.source SET state = 'suspended', url = ''")
 	if !put(changed, 5) || state() != "(suspended,5)" {

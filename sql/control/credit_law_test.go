@@ -51,7 +51,7 @@ func TestTheLastSessionIsGivenOnce(t *testing.T) {
 		_ = tx.Rollback(t.Context())
 	}()
 	go func() {
-		_, ok, err := control.TakePoll(t.Context(), pool, "m", []string{"src"}, noon, time.Hour)
+		_, ok, err := control.TakePoll(t.Context(), pool, "m", nil, noon, time.Hour)
 		if ok {
 			answers <- answer{given: "a poll"}
 			return

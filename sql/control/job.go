@@ -21,7 +21,7 @@ func Credits(ctx context.Context, tx pgx.Tx, now time.Time) (map[string]int, err
 		return nil, err
 	}
 	rows, err := tx.Query(ctx, fmt.Sprintf(`SELECT d.server, `+creditSQL+`
-		- (SELECT count(*) FROM control.poll q WHERE q.server = d.server AND q.state = 'due' AND q.not_before <= $1)
+		- (SELECT count(*) FROM control.poll q JOIN control.source o ON o.id = q.source WHERE o.server = d.server AND q.state = 'due' AND q.not_before <= $1)
 		FROM (SELECT DISTINCT server FROM control.source WHERE state <> 'removed') d`, "d.server"), now)
 	if err != nil {
 		return nil, fmt.Errorf("read credits: %w", err)

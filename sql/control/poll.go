@@ -22,6 +22,7 @@ type Poll struct {
 	Epoch                               int64
 	Attempts                            int
 	StartedAt                           time.Time
+	Definition                          string // of the source, as it is defined now
 }
 
 // lockCredit makes everything that takes a server's credit wait its turn, so
@@ -42,26 +43,26 @@ const creditSQL = `((SELECT min(max_sessions) FROM control.source WHERE server =
 		AND NOT EXISTS (SELECT FROM control.job j WHERE j.id = x.job))
 	- (SELECT count(*) FROM control.poll WHERE server = %[1]s AND state = 'running' AND lease_until >= clock_timestamp()))`
 
-// TakePoll takes one due poll of the given sources under the server's credit,
-// or one whose holder has gone silent: of the oldest session first, so that a
+// TakePoll takes one due poll under its server's credit, of none of the servers
+// that are full, or one whose holder has gone silent: of the oldest session first, so that a
 // source waits for no more than one poll of each other, however often these are
-// due. ok is false when there is none.
-func TakePoll(ctx context.Context, pool *pgxpool.Pool, holder string, sources []string, now time.Time, ttl time.Duration) (p Poll, ok bool, err error) {
+// due. It is polled as it is defined now, where it is now. ok is false when there is none.
+func TakePoll(ctx context.Context, pool *pgxpool.Pool, holder string, full []string, now time.Time, ttl time.Duration) (p Poll, ok bool, err error) {
 	err = pg.InTx(ctx, pool, func(tx pgx.Tx) error {
 		if err := lockCredit(ctx, tx); err != nil {
 			return err
 		}
-		row := tx.QueryRow(ctx, fmt.Sprintf(`UPDATE control.poll p SET state='running', holder=$1, epoch=p.epoch+1, attempts=p.attempts+1,
+		row := tx.QueryRow(ctx, fmt.Sprintf(`UPDATE control.poll p SET state='running', server=d.server, holder=$1, epoch=p.epoch+1, attempts=p.attempts+1,
 				started_at=coalesce(p.started_at, $3), lease_until=clock_timestamp()+$4::interval
-			FROM control.session s
-			WHERE s.id = p.session AND p.id = (
-				SELECT q.id FROM control.poll q
-				WHERE q.source = ANY($2) AND ((q.state='due' AND q.not_before <= $3) OR (q.state='running' AND q.lease_until < clock_timestamp()))
+			FROM control.session s, control.source d
+			WHERE s.id = p.session AND d.id = p.source AND p.id = (
+				SELECT q.id FROM control.poll q JOIN control.source c ON c.id = q.source AND c.state IN ('available','suspended') AND c.definition <> '{}'
+				WHERE c.server <> ALL($2) AND ((q.state='due' AND q.not_before <= $3) OR (q.state='running' AND q.lease_until < clock_timestamp()))
 				  AND `+creditSQL+` > 0
 				ORDER BY (SELECT o.number FROM control.session o WHERE o.id = q.session), q.id LIMIT 1)
-			RETURNING p.id, p.session, p.source, p.server, p.centre, s.number, s.once, p.epoch, p.attempts, p.started_at`, "q.server"),
-			holder, sources, now, interval(ttl))
-		err := row.Scan(&p.ID, &p.Session, &p.Source, &p.Server, &p.Centre, &p.Number, &p.Once, &p.Epoch, &p.Attempts, &p.StartedAt)
+			RETURNING p.id, p.session, p.source, p.server, p.centre, s.number, s.once, p.epoch, p.attempts, p.started_at, d.definition::text`, "c.server"),
+			holder, append([]string{}, full...), now, interval(ttl))
+		err := row.Scan(&p.ID, &p.Session, &p.Source, &p.Server, &p.Centre, &p.Number, &p.Once, &p.Epoch, &p.Attempts, &p.StartedAt, &p.Definition)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}

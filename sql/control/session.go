@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -17,7 +18,13 @@ type Source struct {
 	MaxSessions                                         int
 	Interval                                            time.Duration
 	Hosts                                               []string // what it may show: CENTRE or CENTRE/ACTION; nil: everything
+	Definition                                          string   // with the configuration's keys, as JSON; {}: it is not known
+	Declared                                            bool     // whether a configuration defines it; else a person does
 }
+
+// Undefined is the definition of a source whose own is not known: it was stored by
+// an older program, or restored from what such a program told.
+const Undefined = "{}"
 
 // NextCount gives the next number of a counter: session, revision.
 func NextCount(ctx context.Context, tx pgx.Tx, name string) (n int64, err error) {
@@ -42,42 +49,54 @@ func PutCentre(ctx context.Context, tx pgx.Tx, c centres.Centre, revision int64)
 
 // keepsState is true of a source whose state the configuration leaves as it is: its
 // own word for it has not changed, and a suspended one is reached as before. One
-// whose url is not known comes from a restored control.
+// whose definition and url are not known comes from a restored control.
 const keepsState = `(s.state <> 'removed' AND s.declared_state = $9
-	AND (s.state <> 'suspended' OR s.url = '' OR (s.url, s.accesskey) = ($5, $6)))`
+	AND (s.state <> 'suspended' OR CASE WHEN s.definition = '{}' THEN s.url = '' OR (s.url, s.accesskey) = ($5, $6)
+		ELSE s.definition - ` + reachedAlike + ` = $12::text::jsonb - ` + reachedAlike + ` END))`
+
+// reachedAlike are the keys of a definition that don't say how a source is reached.
+const reachedAlike = `'{centre,hosts,interval,max_sessions,may_be_empty}'::text[]`
 
 // PutSource stores a source as configured and reports whether that changed. The
 // configuration's word for its state counts when it is new: what people and polls
 // have made of the state since stays, but for a suspended source that is now
 // reached in another way.
 func PutSource(ctx context.Context, tx pgx.Tx, s Source, revision int64) (changed bool, err error) {
-	tag, err := tx.Exec(ctx, `INSERT INTO control.source AS s (id, centre, server, protocol, url, accesskey, max_sessions, poll_interval, state, revision, hosts, declared_state)
-		VALUES ($1,$2,$3,$4,$5,$6,$7,$8::interval,$9,$10,$11,$9)
-		ON CONFLICT (id) DO UPDATE SET centre=$2, server=$3, protocol=$4, url=$5, accesskey=$6, max_sessions=$7, poll_interval=$8::interval, revision=$10, hosts=$11, declared_state=$9,
+	tag, err := tx.Exec(ctx, `INSERT INTO control.source AS s (id, centre, server, protocol, url, accesskey, max_sessions, poll_interval, state, revision, hosts, declared_state, definition, declared)
+		VALUES ($1,$2,$3,$4,$5,$6,$7,$8::interval,$9,$10,$11,$9,$12::text::jsonb,$13)
+		ON CONFLICT (id) DO UPDATE SET centre=$2, server=$3, protocol=$4, url=$5, accesskey=$6, max_sessions=$7, poll_interval=$8::interval, revision=$10, hosts=$11, declared_state=$9, definition=$12::text::jsonb, declared=$13,
 			state = CASE WHEN `+keepsState+` THEN s.state ELSE $9 END,
 			failed_polls = CASE WHEN s.state = $9 OR `+keepsState+` THEN s.failed_polls ELSE 0 END,
 			suspended_at = CASE WHEN `+keepsState+` THEN s.suspended_at END,
 			suspended_why = CASE WHEN `+keepsState+` THEN s.suspended_why ELSE '' END,
 			next_due = CASE WHEN s.state = 'suspended' AND NOT `+keepsState+` THEN '-infinity' ELSE s.next_due END
-		WHERE s.state = 'removed' OR (s.centre, s.server, s.protocol, s.url, s.accesskey, s.max_sessions, s.poll_interval, s.hosts, s.declared_state)
-			IS DISTINCT FROM ($2,$3,$4,$5,$6,$7,$8::interval,$11,$9)`,
-		s.ID, s.Centre, s.Server, s.Protocol, s.URL, s.AccessKey, s.MaxSessions, interval(s.Interval), s.State, revision, s.Hosts)
+		WHERE s.state = 'removed' OR (s.centre, s.server, s.protocol, s.url, s.accesskey, s.max_sessions, s.poll_interval, s.hosts, s.declared_state, s.definition, s.declared)
+			IS DISTINCT FROM ($2,$3,$4,$5,$6,$7,$8::interval,$11,$9,$12::text::jsonb,$13)`,
+		s.ID, s.Centre, s.Server, s.Protocol, s.URL, s.AccessKey, s.MaxSessions, interval(s.Interval), s.State, revision, s.Hosts, cmp.Or(s.Definition, Undefined), s.Declared)
 	if err != nil {
 		return false, fmt.Errorf("store source %s: %w", s.ID, err)
 	}
 	return tag.RowsAffected() == 1, nil
 }
 
-// RemoveSources marks the sources that are no longer configured as removed
-// and returns them. None may be configured any more.
+// RemoveSources marks the sources that the configuration declares no more as
+// removed and returns them. It may declare none any more.
 func RemoveSources(ctx context.Context, tx pgx.Tx, keep []string, revision int64) ([]Source, error) {
 	rows, err := tx.Query(ctx, `UPDATE control.source SET state='removed', revision=$2, failed_polls=0, suspended_at=NULL, suspended_why=''
-		WHERE (id = ANY($1)) IS NOT TRUE AND state <> 'removed'
+		WHERE (id = ANY($1)) IS NOT TRUE AND state <> 'removed' AND declared
 		RETURNING id, centre, server, protocol, url, accesskey, state`, keep, revision)
 	if err != nil {
 		return nil, fmt.Errorf("remove sources: %w", err)
 	}
 	return pgx.CollectRows(rows, pgx.RowToStructByNameLax[Source])
+}
+
+// RemoveSource marks a source that a person has defined as removed.
+func RemoveSource(ctx context.Context, tx pgx.Tx, id string, revision int64) error {
+	if _, err := tx.Exec(ctx, `UPDATE control.source SET state='removed', revision=$2, failed_polls=0, suspended_at=NULL, suspended_why='' WHERE id = $1`, id, revision); err != nil {
+		return fmt.Errorf("remove source %s: %w", id, err)
+	}
+	return nil
 }
 
 // DueSource is a source that a new session will poll.

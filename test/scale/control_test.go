@@ -186,6 +186,11 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 	retried := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
 		return control.RetryUnavailable(t.Context(), tx, ownSource, now())
 	})
+	defined := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
+		_, byHand := control.Undeclared(t.Context(), tx)
+		_, locked := control.LockSource(t.Context(), tx, "nobody")
+		return errors.Join(byHand, locked, control.RemoveSource(t.Context(), tx, "nobody", 1))
+	})
 	if _, err := control.SessionDeaths(t.Context(), pool, schemas.LiveRun); err != nil {
 		t.Error(err)
 	}
@@ -200,7 +205,7 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 		t.Errorf("a poll that is nobody's is renewed: %v", err)
 	}
 	postponed := control.PostponePoll(t.Context(), pool, gone, now(), "", "")
-	for _, err := range []error{postponed, ignored, unlisted, operations, open, pending, digest, fetching, given, outstanding, rests, retried} {
+	for _, err := range []error{postponed, ignored, unlisted, operations, open, pending, digest, fetching, given, outstanding, rests, retried, defined} {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -123,15 +123,11 @@ func (w *world) start() *schedule.Scheduler {
 	outbox := outbox.Outbox{Schema: control.Schema, Codec: w.codec}
 	registry := prometheus.NewRegistry()
 	metrics := member.NewMetrics(registry)
-	polled := map[string]config.Source{}
-	for _, s := range w.cfg.Sources[hosts:] {
-		polled[s.ID] = s
-	}
 	scheduler := schedule.New(w.cfg, schedule.Deps{Profile: impc, Pool: w.pool, Outbox: outbox, Log: w.log, Now: now})
-	poller := poll.New(w.cfg.Poll, poll.Deps{Sources: polled, Profile: impc, Centres: set, Pool: w.pool, Outbox: outbox, Holder: "test", TTL: 30 * time.Second,
+	poller := poll.New(w.cfg.Poll, poll.Deps{Profile: impc, Centres: set, Pool: w.pool, Outbox: outbox, Holder: "test", TTL: 30 * time.Second,
 		Log: w.log, Now: now, Dial: w.dial})
 	planner := plan.New(w.cfg.Plan, plan.Deps{Pool: w.pool, Offsets: pg.Offsets{Schema: control.Schema, Group: "plan"}, Outbox: outbox, Cutoff: w.cfg.Sequence.PollCutoff.D(), Log: w.log, Now: now})
-	w.announcer = &poll.Announcer{Sources: polled, Profile: impc, Centres: set, Outbox: outbox, Now: now}
+	w.announcer = &poll.Announcer{Profile: impc, Centres: set, Outbox: outbox, Now: now}
 	sequencer := sequence.New(w.cfg.Sequence, sequence.Deps{Kinds: []string{"specimen", "experiment"}, Outbox: outbox,
 		Offsets: pg.Offsets{Schema: control.Schema, Group: "sequence"}, Pool: w.pool, Lease: pg.Lease{Pool: w.pool, Schema: control.Schema, Name: "release", Holder: "test", TTL: 3 * time.Second},
 		Applied: func(context.Context) (int64, error) { return math.MaxInt64, nil }, SilenceBudget: w.cfg.Plan.SilenceBudget.D(), Log: w.log, Now: now})

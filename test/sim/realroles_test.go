@@ -57,7 +57,7 @@ func (in *installation) work(ctx context.Context, p *proc, log *slog.Logger, met
 		s := schedule.New(in.cfg, schedule.Deps{Profile: in.s.shared.profile, Pool: p.db, Outbox: outbox, Lease: lease("schedule"), Log: log, Now: micros})
 		return s.Run(ctx)
 	case "poll":
-		l := pollrole.New(in.cfg.Poll, pollrole.Deps{Sources: in.s.sources, Profile: in.s.shared.profile, Centres: in.s.shared.centres, Pool: p.db, Outbox: outbox,
+		l := pollrole.New(in.cfg.Poll, pollrole.Deps{Profile: in.s.shared.profile, Centres: in.s.shared.centres, Pool: p.db, Outbox: outbox,
 			Holder: p.holder, TTL: in.cfg.Publish.LeaseTTL.D(), Log: log, Now: micros, Dial: in.s.dialer(p)})
 		return l.Run(ctx)
 	case "plan":

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/spf13/cobra"
+
+	"tributary/internal/config"
+	"tributary/internal/pg"
+	"tributary/producers/sources"
+	"tributary/queries/report"
+	"tributary/schemas"
+	"tributary/sql/control"
+	"tributary/sql/outbox"
+)
+
+const keysHelp = "KEY is a key of a source as in the configuration (docs/reference/configuration.md), VALUE is YAML:\n" +
+	"url=sftp://reader@files.example.org/out, hosts='[BCM, Ucd]'. Passwords are references, file:PATH or env:NAME, which\n" +
+	"each member that reaches the source resolves where it runs; relative paths are relative to the configuration.\n"
+
+func newSourcesAdd(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "add SOURCE KEY=VALUE …", Short: "Add a source, while all members run",
+		Long: "Add a source beside those that the configuration declares. It is polled within schedule.tick, and no member restarts.\n" + keysHelp +
+			"Say first whether it can be reached: tributary sources check -f FILE.",
+		Args: cobra.MinimumNArgs(1),
+	}
+	define := c.definer(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, message string) ([]sources.Change, error) {
+			if _, _, err := sources.Find(ctx, tx, args[0]); !errors.Is(err, sources.ErrUnknown) {
+				return nil, errors.Join(err, fmt.Errorf("%s: %w", args[0], sources.ErrExists))
+			}
+			all, err := updated(r.Config, args[0], control.Undefined, "merge", args[1:])
+			if err != nil {
+				return nil, err
+			}
+			return r.Put(ctx, tx, all, message)
+		})
+	}
+	return cmd
+}
+
+func newSourcesEdit(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "edit SOURCE KEY=VALUE …", Short: "Change how a source is defined that was added, while all members run",
+		Long: "Change how a source is defined that was added with tributary sources add or apply. It is polled anew within\n" +
+			"schedule.tick; what was requested before is fetched as it was defined then. KEY= without a value gives KEY its default\n" +
+			"again. " + keysHelp,
+		Args: cobra.MinimumNArgs(2),
+	}
+	define := c.definer(cmd)
+	kind := cmd.Flags().String("update", "merge", "merge: keys that are not given stay; append: lists are added to as well; replace: keys that are not given have their defaults")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !slices.Contains(config.UpdateKinds(), *kind) {
+			return usagef("--update %q is not known: use %s", *kind, strings.Join(config.UpdateKinds(), ", "))
+		}
+		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, message string) ([]sources.Change, error) {
+			was, _, err := sources.Find(ctx, tx, args[0])
+			if err != nil {
+				return nil, err
+			}
+			all, err := updated(r.Config, args[0], was.Definition, *kind, args[1:])
+			if err != nil {
+				return nil, err
+			}
+			return r.Put(ctx, tx, all, message)
+		})
+	}
+	return cmd
+}
+
+// updated is a source with other values, checked as the configuration's are.
+func updated(cfg config.Config, id, definition, kind string, values []string) ([]config.Source, error) {
+	text, err := config.UpdateSource(id, definition, kind, values)
+	if err != nil {
+		return nil, usage(err)
+	}
+	all, err := cfg.ParseSources("source "+id, bytes.NewReader(text), filepath.Dir(cfg.Path), config.Options{Also: checkProfile})
+	if problems := (config.Problems)(nil); errors.As(err, &problems) {
+		for i := range problems { // no file, and so no line, is the caller's
+			problems[i].Line, problems[i].Path = 0, strings.TrimPrefix(problems[i].Path, "sources[0].")
+		}
+	}
+	return all, usage(err)
+}
+
+func newSourcesRemove(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "remove SOURCE …", Short: "Remove sources that were added",
+		Long: "Remove sources that were added with tributary sources add or apply: nothing is listed there any more, nor fetched. What\n" +
+			"was loaded stays; files that wait are fetched from other sources that show them, or end as cancelled. Those that the\n" +
+			"configuration declares are removed there.",
+		Args: cobra.MinimumNArgs(1),
+	}
+	define := c.definer(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, message string) ([]sources.Change, error) {
+			return r.Remove(ctx, tx, args, message)
+		})
+	}
+	return cmd
+}
+
+func newSourcesApply(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "apply -f FILE", Short: "Define sources as a file lists them, while all members run",
+		Long: "Define sources as the file lists them below sources, as in the configuration: new ones are added, those that differ are\n" +
+			"changed, others stay as they are. All are defined or none. Relative paths are relative to the file. tributary sources\n" +
+			"export writes such a file.",
+		Args: cobra.NoArgs,
+	}
+	define := c.definer(cmd)
+	file := cmd.Flags().StringP("file", "f", "", "the file; - reads stdin")
+	prune := cmd.Flags().Bool("prune", false, "remove those that were added before and that the file doesn't list")
+	dry := cmd.Flags().Bool("dry-run", false, "say what would change, and change nothing")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *file == "" {
+			return usagef("name the file: tributary sources apply -f FILE")
+		}
+		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, message string) ([]sources.Change, error) {
+			all, err := c.readSources(r.Config, *file)
+			if err != nil {
+				return nil, err
+			}
+			changes, err := r.Apply(ctx, tx, all, *prune, message)
+			if err == nil && *dry {
+				err = errDryRun
+			}
+			return changes, err
+		})
+	}
+	return cmd
+}
+
+// errDryRun gives back what a change has done.
+var errDryRun = errors.New("nothing is changed by a dry run")
+
+// readSources reads a file of sources that a person names; - is stdin.
+func (c *cli) readSources(cfg config.Config, file string) ([]config.Source, error) {
+	o := config.Options{Also: checkProfile}
+	if file == "-" {
+		dir, err := os.Getwd()
+		if err != nil {
+			return nil, fmt.Errorf("this folder: %w", err)
+		}
+		all, err := cfg.ParseSources("stdin", c.stdin, dir, o)
+		return all, usage(err)
+	}
+	dir, err := filepath.Abs(filepath.Dir(file))
+	if err != nil {
+		return nil, fmt.Errorf("the folder of %s: %w", file, err)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, usage(err)
+	}
+	defer f.Close()
+	all, err := cfg.ParseSources(file, f, dir, o)
+	return all, usage(err)
+}
+
+// definer adds the flags of a command that changes how sources are defined, and
+// returns what makes the change, in one transaction, and tells it.
+func (c *cli) definer(cmd *cobra.Command) func(context.Context, func(context.Context, pgx.Tx, sources.Registry, string) ([]sources.Change, error)) error {
+	output := outputFlag(cmd, report.Formats()...)
+	reason := cmd.Flags().String("reason", "", "why, for those who read it later")
+	return func(ctx context.Context, change func(context.Context, pgx.Tx, sources.Registry, string) ([]sources.Change, error)) error {
+		return c.open(ctx, need{Postgres: true}, func(s *stores) error {
+			r, err := sourceRegistry(s.cfg)
+			if err != nil {
+				return err
+			}
+			var changes []sources.Change
+			err = pg.InTx(ctx, s.Control, func(tx pgx.Tx) (err error) {
+				changes, err = change(ctx, tx, r, "by "+requester()+because(*reason))
+				return err
+			})
+			for _, refused := range []error{sources.ErrDeclared, sources.ErrUnknown, sources.ErrExists} {
+				if errors.Is(err, refused) {
+					return usage(err)
+				}
+			}
+			if err != nil && !errors.Is(err, errDryRun) {
+				return err
+			}
+			return c.list(*output, []string{"source", "done", "detail"}, func(row func(any, ...string) error) error {
+				for _, r := range changes {
+					if err := row(map[string]any{"source": r.Source, "done": r.Done, "detail": r.Detail}, r.Source, r.Done, r.Detail); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// because is what follows who did something.
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
+
+// sourceRegistry changes sources by the profile that is configured.
+func sourceRegistry(cfg config.Config) (sources.Registry, error) {
+	p, err := loadProfile(cfg)
+	if err != nil {
+		return sources.Registry{}, usage(err)
+	}
+	codec, err := schemas.NewCodec()
+	if err != nil {
+		return sources.Registry{}, err
+	}
+	return sources.Registry{Config: cfg, Profile: p, Outbox: outbox.Outbox{Schema: control.Schema, Codec: codec}, Now: now}, nil
+}

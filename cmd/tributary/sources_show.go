@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tributary/internal/config"
+	"tributary/internal/screen"
+	"tributary/producers/sources"
+	"tributary/sql/control"
+)
+
+func newSourcesShow(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "show SOURCE", Short: "Show how a source is defined, by whom, and how it stands",
+		Args: cobra.ExactArgs(1),
+	}
+	output := outputFlag(cmd, "text", "json")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
+			all, err := knownSources(cmd.Context(), s, args)
+			if err != nil {
+				return err
+			}
+			st := all[0]
+			return c.tell(*output, shownSource(st), func(w io.Writer) error {
+				src, err := config.ParseDefinition(st.Definition)
+				if err != nil {
+					return err
+				}
+				text, err := config.SourcesYAML([]config.Source{src})
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprint(w, standingText(st), screen.Text(string(text)))
+				return err
+			})
+		})
+	}
+	return cmd
+}
+
+// shownSource is a source as -o json writes it.
+func shownSource(s control.Standing) map[string]any {
+	out := map[string]any{"source": s.ID, "state": s.State, "declared": s.Declared, "failed_polls": s.FailedPolls, "overruns": s.Overruns, "polled": s.Polled}
+	if s.SuspendedAt != nil {
+		out["suspended_at"], out["suspended_why"] = s.SuspendedAt, s.SuspendedWhy
+	}
+	var keys map[string]any
+	if json.Unmarshal([]byte(s.Definition), &keys) == nil {
+		out["definition"] = keys
+	}
+	return out
+}
+
+// standingText says how a source stands, for people.
+func standingText(s control.Standing) string {
+	var b strings.Builder
+	who := "defined by a person (tributary sources edit)"
+	if s.Declared {
+		who = "declared by the configuration"
+	}
+	fmt.Fprintf(&b, "%s is %s, %s\n", s.ID, s.State, who)
+	if s.SuspendedAt != nil {
+		fmt.Fprintf(&b, "suspended since %s: %s\n", s.SuspendedAt.UTC().Format("2006-01-02 15:04:05Z"), screen.Line(s.SuspendedWhy))
+	}
+	if s.FailedPolls > 0 {
+		fmt.Fprintf(&b, "%d polls in a row failed\n", s.FailedPolls)
+	}
+	if s.Polled {
+		b.WriteString("it is being polled, or waits for its turn\n")
+	}
+	return b.String()
+}
+
+func newSourcesExport(c *cli) *cobra.Command {
+	return &cobra.Command{
+		Use: "export [SOURCE …]", Short: "Write sources as a file that the configuration or apply reads",
+		Long: "Write how all sources (or those named) are defined now, as YAML below sources: for the configuration, or for tributary\n" +
+			"sources apply. Secrets are references, and relative paths have become absolute.",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
+				all, err := knownSources(cmd.Context(), s, args)
+				if err != nil {
+					return err
+				}
+				var defined []config.Source
+				for _, st := range all {
+					src, err := config.ParseDefinition(st.Definition)
+					if err != nil {
+						return err
+					}
+					src.State = st.DeclaredState
+					defined = append(defined, src)
+				}
+				text, err := config.SourcesYAML(defined)
+				if err != nil {
+					return err
+				}
+				_, err = c.stdout.Write(text)
+				return err
+			})
+		},
+	}
+}
+
+// knownSources are those that control has and that are not removed, by id, or those
+// named of them.
+func knownSources(ctx context.Context, s *stores, ids []string) ([]control.Standing, error) {
+	all, err := control.Standings(ctx, s.Control)
+	if err != nil {
+		return nil, err
+	}
+	byID := map[string]control.Standing{}
+	var present []control.Standing
+	for _, st := range all {
+		if st.State != control.SourceRemoved {
+			byID[st.ID] = st
+			present = append(present, st)
+		}
+	}
+	if len(ids) == 0 {
+		return present, nil
+	}
+	out := make([]control.Standing, 0, len(ids))
+	for _, id := range ids {
+		st, known := byID[id]
+		if !known {
+			return nil, usage(fmt.Errorf("%s: %w", id, sources.ErrUnknown))
+		}
+		out = append(out, st)
+	}
+	return out, nil
+}

@@ -1,0 +1,73 @@
+package config
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestUpdateSource(t *testing.T) {
+	const was = `{"id":"a","centre":"H","url":"file:///srv/a","hosts":["J"],"interval":"1h"}`
+	for name, tt := range map[string]struct {
+		kind   string
+		values []string
+		want   Source
+	}{
+		"a value is replaced":         {"merge", []string{"url=sftp://u@host:22/b", "host_key=SHA256:x", "password=env:PW"}, Source{ID: "a", Centre: "H", URL: "sftp://u@host:22/b", Hosts: Hosts{{Centre: "J"}}, Interval: Duration(3600e9), HostKey: []string{"SHA256:x"}, Password: "env:PW"}},
+		"a key is taken out":          {"merge", []string{"interval=", "hosts="}, Source{ID: "a", Centre: "H", URL: "file:///srv/a"}},
+		"a list is replaced":          {"merge", []string{"hosts=[Ics, {centre: J, actions: [add]}]"}, Source{ID: "a", Centre: "H", URL: "file:///srv/a", Interval: Duration(3600e9), Hosts: Hosts{{Centre: "Ics"}, {Centre: "J", Actions: []string{"add"}}}}},
+		"a list is added to":          {"append", []string{"hosts=Ics", "max_sessions=2"}, Source{ID: "a", Centre: "H", URL: "file:///srv/a", Interval: Duration(3600e9), Hosts: Hosts{{Centre: "J"}, {Centre: "Ics"}}, MaxSessions: 2}},
+		"all is replaced":             {"replace", []string{"centre=Ics", "url=file:///srv/b", "may_be_empty=true", "state=maintenance"}, Source{ID: "a", Centre: "Ics", URL: "file:///srv/b", MayBeEmpty: true, State: "maintenance"}},
+		"texts stay texts":            {"replace", []string{"centre=007", "url='file:///srv/#b'"}, Source{ID: "a", Centre: "007", URL: "file:///srv/#b"}},
+		"paths become absolute":       {"replace", []string{"centre=H", "url=ftp://u@h/", "password=file:pw"}, Source{ID: "a", Centre: "H", URL: "ftp://u@h/", Password: "file:/etc/tributary/pw"}},
+		"a list is begun with append": {"append", []string{"host_key=SHA256:x"}, Source{ID: "a", Centre: "H", URL: "file:///srv/a", Interval: Duration(3600e9), Hosts: Hosts{{Centre: "J"}}, HostKey: []string{"SHA256:x"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text, err := UpdateSource("a", was, tt.kind, tt.values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := Default().ParseSources("test", bytes.NewReader(text), "/etc/tributary", Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff([]Source{tt.want}, got); d != "" {
+				t.Errorf("source differs (- want, + got):\n%s", d)
+			}
+			again, err := SourcesYAML(got)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err = Default().ParseSources("test", bytes.NewReader(again), "/elsewhere", Options{}); err != nil || cmp.Diff([]Source{tt.want}, got) != "" {
+				t.Errorf("it is written as another, %v:\n%s", err, again)
+			}
+		})
+	}
+	for pair, want := range map[string]string{
+		"url": "is no KEY=VALUE", "=x": "is no KEY=VALUE", "id=b": "an id stays", "hosts=[": "can't be read",
+	} {
+		if _, err := UpdateSource("a", was, "merge", []string{pair}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error is %v", pair, err)
+		}
+	}
+}
+
+func TestParseSourcesRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"sources: [{id: a, centre: H, url: 'http://x/'}]":                                          "sources[0].url: has the scheme",
+		"sources: [{id: a, centre: H, url: 'file:///x'}, {id: a, centre: H, url: 'file:///y'}]":    "is the id of sources[0] too",
+		"sources: [{id: a, centre: H, url: 'ftp://u@h/', password: hunter2}]":                      "sources[0].password: is written plainly",
+		"sources: [{id: a, centre: H, url: 'file:///x', max_sessions: -1}]":                        "sources[0].max_sessions: is negative",
+		"sources: [{id: a, centre: H, url: 'file:///x', state: asleep}]":                           "sources[0].state",
+		"sources: [{id: a, centre: H, url: 'file:///x', windows: night}]":                          "sources[0].windows: unknown key",
+		"sources: [{id: a, centre: H, url: 'file:///" + strings.Repeat("x", MaxDefinition) + "'}]": "go along with each job",
+		"kafka: {}":  "kafka: unknown key",
+		"sources: [": "not valid YAML",
+	} {
+		if _, err := Default().ParseSources("test", strings.NewReader(text), "/", Options{}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%.80s: error is %.300v", text, err)
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package sources
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/config"
+	"tributary/sql/control"
+)
+
+// Errors of changes that people ask for. Nothing is changed then.
+var (
+	ErrDeclared = errors.New("the configuration declares it, and owns how it is defined: change it there, and restart the members with the role schedule; its state is changed with tributary sources maintain, resume and poll")
+	ErrUnknown  = errors.New("there is no such source: tributary sources lists them")
+	ErrExists   = errors.New("there is such a source already: change it with tributary sources edit")
+)
+
+// Change is what became of a source that somebody has defined or removed.
+type Change struct {
+	Source string
+	Done   string // added, changed, removed or unchanged
+	Detail string // which keys have changed, from what to what
+}
+
+// What became of a source.
+const (
+	added     = "added"
+	changed   = "changed"
+	removed   = "removed"
+	unchanged = "unchanged"
+)
+
+// Find returns how the source is defined; ErrUnknown where there is none, or it
+// was removed.
+func Find(ctx context.Context, tx pgx.Tx, id string) (s control.Standing, src config.Source, err error) {
+	all, err := control.Standings(ctx, tx, id)
+	if err != nil {
+		return s, src, err
+	}
+	if len(all) == 0 || all[0].State == control.SourceRemoved {
+		return s, src, fmt.Errorf("%s: %w", id, ErrUnknown)
+	}
+	src, err = config.ParseDefinition(all[0].Definition)
+	return all[0], src, err
+}
+
+// Put defines sources as a person has them, each of which is new or was defined by
+// a person before. One that is defined otherwise than before is polled at once. The
+// message says in the event who did it, and why.
+func (r Registry) Put(ctx context.Context, tx pgx.Tx, all []config.Source, message string) ([]Change, error) {
+	changes := make([]Change, 0, len(all))
+	for _, src := range all {
+		c, err := r.put(ctx, tx, src, message)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", src.ID, err)
+		}
+		changes = append(changes, c)
+	}
+	return changes, nil
+}
+
+func (r Registry) put(ctx context.Context, tx pgx.Tx, src config.Source, message string) (Change, error) {
+	// The counter comes first, as for those who change all sources: no two wait for
+	// each other.
+	revision, err := control.NextCount(ctx, tx, "revision")
+	if err != nil {
+		return Change{}, err
+	}
+	was, err := control.LockSource(ctx, tx, src.ID)
+	if err != nil {
+		return Change{}, err
+	}
+	known := was != nil && was.State != control.SourceRemoved
+	if src.State == "" && known {
+		src.State = was.DeclaredState
+	}
+	row, err := r.row(src, src.State)
+	if err != nil {
+		return Change{}, err
+	}
+	c := Change{Source: src.ID, Done: added}
+	if known {
+		if c.Detail, err = difference(was.Definition, row.Definition); err != nil {
+			return Change{}, err
+		}
+		switch {
+		case c.Detail == "" && (was.Declared || row.State == was.DeclaredState):
+			c.Done = unchanged
+			return c, nil
+		case was.Declared:
+			return Change{}, ErrDeclared
+		}
+		c.Done = changed
+	}
+	if _, err := control.PutSource(ctx, tx, row, revision); err != nil {
+		return Change{}, err
+	}
+	if err := control.SetDue(ctx, tx, src.ID, r.Now()); err != nil {
+		return Change{}, err
+	}
+	return c, r.tell(ctx, tx, []string{src.ID}, revision, c.Done+" "+message)
+}
+
+// Remove removes sources that people have defined. What they left is ended as that
+// of one that the configuration declares no more.
+func (r Registry) Remove(ctx context.Context, tx pgx.Tx, ids []string, message string) ([]Change, error) {
+	changes := make([]Change, 0, len(ids))
+	for _, id := range ids {
+		revision, err := control.NextCount(ctx, tx, "revision")
+		if err != nil {
+			return nil, err
+		}
+		was, err := control.LockSource(ctx, tx, id)
+		switch {
+		case err != nil:
+			return nil, err
+		case was == nil || was.State == control.SourceRemoved:
+			return nil, fmt.Errorf("%s: %w", id, ErrUnknown)
+		case was.Declared:
+			return nil, fmt.Errorf("%s: %w", id, ErrDeclared)
+		}
+		if err := control.RemoveSource(ctx, tx, id, revision); err != nil {
+			return nil, err
+		}
+		if err := r.tell(ctx, tx, []string{id}, revision, removed+" "+message); err != nil {
+			return nil, err
+		}
+		changes = append(changes, Change{Source: id, Done: removed})
+	}
+	return changes, nil
+}
+
+// Apply defines sources as Put does. With prune, those are removed that people have
+// defined before and that are not among them.
+func (r Registry) Apply(ctx context.Context, tx pgx.Tx, all []config.Source, prune bool, message string) ([]Change, error) {
+	changes, err := r.Put(ctx, tx, all, message)
+	if err != nil || !prune {
+		return changes, err
+	}
+	byHand, err := control.Undeclared(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	var gone []string
+	for _, s := range byHand {
+		if !slices.ContainsFunc(all, func(src config.Source) bool { return src.ID == s.ID }) {
+			gone = append(gone, s.ID)
+		}
+	}
+	pruned, err := r.Remove(ctx, tx, gone, message)
+	return append(changes, pruned...), err
+}
+
+// difference says which keys have changed from one definition to another.
+func difference(was, is string) (string, error) {
+	var before, after map[string]any
+	for text, keys := range map[string]*map[string]any{was: &before, is: &after} {
+		if err := json.Unmarshal([]byte(text), keys); err != nil {
+			return "", fmt.Errorf("definition of a source: %w", err)
+		}
+	}
+	keys := maps.Clone(before)
+	maps.Copy(keys, after)
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		a, b := value(before[key]), value(after[key])
+		if a != b {
+			out = append(out, key+": "+a+" → "+b)
+		}
+	}
+	return strings.Join(out, "; "), nil
+}
+
+// value writes a key's value; a key that is absent has its default.
+func value(v any) string {
+	if v == nil {
+		return "default"
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return strings.Trim(string(text), `"`)
+}

@@ -1,0 +1,172 @@
+// Package sources keeps control's registry of sources and centres. A configuration
+// declares some, and owns how these are defined; people define others beside it,
+// while all members run. Each change is one transaction with its event, which holds
+// the whole definition, so that the log knows every source as it is and as it was.
+package sources
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/centres"
+	"tributary/internal/config"
+	"tributary/internal/profile"
+	"tributary/internal/source"
+	"tributary/producers/sourcestate"
+	"tributary/schemas"
+	"tributary/sql/control"
+	"tributary/sql/outbox"
+)
+
+// stage tells these events, as it did before people could.
+const stage = "schedule"
+
+// Registry changes sources and centres in its callers' transactions.
+type Registry struct {
+	Config  config.Config // what it declares, and the values of keys that a source leaves out
+	Profile *profile.Profile
+	Outbox  outbox.Outbox
+	Now     func() time.Time
+}
+
+// Sync stores the centres and sources that the configuration declares, removes
+// those that it declared before, and stores anew what follows from it for the
+// others. What has changed is announced. It returns how many sources there are.
+func (r Registry) Sync(ctx context.Context, tx pgx.Tx) (n int, err error) {
+	revision, err := control.NextCount(ctx, tx, "revision")
+	if err != nil {
+		return 0, err
+	}
+	if err := r.centres(ctx, tx, revision); err != nil {
+		return 0, err
+	}
+	var ids, news []string
+	put := func(row control.Source) error {
+		changed, err := control.PutSource(ctx, tx, row, revision)
+		if err == nil && changed {
+			news = append(news, row.ID)
+		}
+		return err
+	}
+	for _, src := range r.Config.Sources {
+		row, err := r.row(src, src.State)
+		if err != nil {
+			return 0, err
+		}
+		row.Declared = true
+		ids = append(ids, row.ID)
+		if err := put(row); err != nil {
+			return 0, err
+		}
+	}
+	removed, err := control.RemoveSources(ctx, tx, ids, revision)
+	if err != nil {
+		return 0, err
+	}
+	for _, row := range removed {
+		news = append(news, row.ID)
+	}
+	byHand, err := control.Undeclared(ctx, tx)
+	if err != nil {
+		return 0, err
+	}
+	for _, s := range byHand {
+		src, err := config.ParseDefinition(s.Definition)
+		if err != nil {
+			continue // a newer program's: it stays as that has stored it
+		}
+		row, err := r.row(src, s.DeclaredState)
+		if err != nil {
+			return 0, err
+		}
+		if err := put(row); err != nil {
+			return 0, err
+		}
+	}
+	return len(ids) + len(byHand), r.tell(ctx, tx, news, revision, "")
+}
+
+func (r Registry) centres(ctx context.Context, tx pgx.Tx, revision int64) error {
+	now := r.Now()
+	var events []schemas.Message
+	for _, c := range centres.Merge(r.Profile, r.Config) {
+		changed, err := control.PutCentre(ctx, tx, c, revision)
+		if err != nil {
+			return err
+		}
+		if changed {
+			events = append(events, centreEvent(c, revision, now))
+		}
+	}
+	return r.Outbox.Append(ctx, tx, events...)
+}
+
+// row is the source as control stores it, in the state that whoever defines it
+// gives it.
+func (r Registry) row(src config.Source, state string) (control.Source, error) {
+	if src.Interval == r.Config.Schedule.Interval {
+		src.Interval = 0 // the configuration's completion is not what the source says
+	}
+	definition, err := src.Definition()
+	if err != nil {
+		return control.Source{}, err
+	}
+	parts := source.Describe(src)
+	row := control.Source{ID: src.ID, Centre: r.canonical(src.Centre), Server: parts.Server, Protocol: parts.Protocol, URL: parts.URL,
+		AccessKey: parts.AccessKey, State: state, MaxSessions: src.MaxSessions, Interval: src.Interval.D(), Hosts: src.Shown(r.canonical), Definition: definition}
+	if row.State == "" {
+		row.State = control.SourceAvailable
+	}
+	if row.MaxSessions <= 0 {
+		row.MaxSessions = r.Config.Plan.MaxSessions
+	}
+	if row.Interval <= 0 {
+		row.Interval = r.Config.Schedule.Interval.D()
+	}
+	return row, nil
+}
+
+// canonical spells a centre as the profile does; the check of the definition has
+// refused unknown ones.
+func (r Registry) canonical(centre string) string {
+	set, err := centres.Set(r.Profile, r.Config)
+	if err != nil {
+		return centre
+	}
+	if name, ok := set.Lookup(centre); ok {
+		return name
+	}
+	return centre
+}
+
+// tell announces how sources stand that have changed: a suspended one stays so.
+func (r Registry) tell(ctx context.Context, tx pgx.Tx, ids []string, revision int64, message string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	all, err := control.Standings(ctx, tx, ids...)
+	if err != nil {
+		return err
+	}
+	events := make([]schemas.Message, 0, len(all))
+	for _, st := range all {
+		events = append(events, sourcestate.Event(st, revision, message, r.Now()))
+	}
+	return r.Outbox.Append(ctx, tx, events...)
+}
+
+func centreEvent(c centres.Centre, revision int64, now time.Time) schemas.Message {
+	return schemas.Message{
+		ID: schemas.EventID(stage, schemas.LiveRun, c.ShortName, "centre", fmt.Sprint(revision)), Topic: schemas.StatusChangedTopic,
+		Key: c.ShortName, Stage: stage, Subject: "centre " + c.ShortName, Time: now,
+		Body: &schemas.StatusChanged{
+			Scope: schemas.Scope{Run: schemas.LiveRun, Centre: c.ShortName}, Entity: schemas.EntityCentre, Revision: revision,
+			Attributes: map[string]string{"full_name": c.FullName, "email": c.Email, "phone": c.Phone, "address": c.Address,
+				"imits_name": c.IMITSName, "active": strconv.FormatBool(c.Active)},
+		},
+	}
+}
