@@ -112,10 +112,12 @@ func newSourcesRemove(c *cli) *cobra.Command {
 
 func newSourcesApply(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "apply -f FILE", Short: "Define sources as a file lists them, while all members run",
+		Use: "apply", Short: "Define sources as a file lists them, while all members run",
 		Long: "Define sources as the file lists them below sources, as in the configuration: new ones are added, those that differ are\n" +
 			"changed, others stay as they are. All are defined or none. Relative paths are relative to the file. tributary sources\n" +
-			"export writes such a file.",
+			"export writes such a file.\n\n" +
+			"Without -f the sources and centres of the configuration are declared now, as members with the role schedule do at\n" +
+			"their start, and also if those of another configuration have replaced them.",
 		Args: cobra.NoArgs,
 	}
 	define := c.definer(cmd)
@@ -123,15 +125,11 @@ func newSourcesApply(c *cli) *cobra.Command {
 	prune := cmd.Flags().Bool("prune", false, "remove those that were added before and that the file doesn't list")
 	dry := cmd.Flags().Bool("dry-run", false, "say what would change, and change nothing")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *file == "" {
-			return usagef("name the file: tributary sources apply -f FILE")
+		if *file == "" && *prune {
+			return usagef("--prune is about a file: tributary sources apply -f FILE --prune")
 		}
 		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, message string) ([]sources.Change, error) {
-			all, err := c.readSources(r.Config, *file)
-			if err != nil {
-				return nil, err
-			}
-			changes, err := r.Apply(ctx, tx, all, *prune, message)
+			changes, err := c.apply(ctx, tx, r, *file, *prune, message)
 			if err == nil && *dry {
 				err = errDryRun
 			}
@@ -139,6 +137,17 @@ func newSourcesApply(c *cli) *cobra.Command {
 		})
 	}
 	return cmd
+}
+
+func (c *cli) apply(ctx context.Context, tx pgx.Tx, r sources.Registry, file string, prune bool, message string) ([]sources.Change, error) {
+	if file == "" {
+		return r.Redeclare(ctx, tx, message)
+	}
+	all, err := c.readSources(r.Config, file)
+	if err != nil {
+		return nil, err
+	}
+	return r.Apply(ctx, tx, all, prune, message)
 }
 
 // errDryRun gives back what a change has done.

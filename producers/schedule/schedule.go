@@ -88,9 +88,13 @@ func (s *Scheduler) Sync(ctx context.Context) error {
 	r := sources.Registry{Config: s.cfg, Profile: s.deps.Profile, Outbox: s.deps.Outbox, Now: s.deps.Now}
 	n := 0
 	err := pg.InTx(ctx, s.deps.Pool, func(tx pgx.Tx) (err error) {
-		n, err = r.Sync(ctx, tx)
+		n, err = r.Sync(ctx, tx, false, "")
 		return err
 	})
+	if replaced := (*sources.ReplacedError)(nil); errors.As(err, &replaced) {
+		s.deps.Log.Warn(replaced.Error())
+		return nil
+	}
 	if err == nil && n == 0 {
 		s.deps.Log.Warn("there is no source, so nothing is listed: add what is to be listed below sources, or with tributary sources add")
 	}

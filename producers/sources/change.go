@@ -158,6 +158,47 @@ func (r Registry) Apply(ctx context.Context, tx pgx.Tx, all []config.Source, pru
 	return append(changes, pruned...), err
 }
 
+// Redeclare stores what the configuration declares, also if another has replaced it,
+// and returns what has changed by that.
+func (r Registry) Redeclare(ctx context.Context, tx pgx.Tx, message string) ([]Change, error) {
+	before, err := control.Standings(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.Sync(ctx, tx, true, "declared "+message); err != nil {
+		return nil, err
+	}
+	after, err := control.Standings(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	var changes []Change
+	for _, is := range after {
+		was := control.Standing{Source: control.Source{State: control.SourceRemoved}}
+		if i := slices.IndexFunc(before, func(s control.Standing) bool { return s.ID == is.ID }); i >= 0 {
+			was = before[i]
+		}
+		c := Change{Source: is.ID, Done: changed}
+		switch {
+		case was.State == control.SourceRemoved && is.State == control.SourceRemoved:
+			continue
+		case was.State == control.SourceRemoved:
+			c.Done = added
+		case is.State == control.SourceRemoved:
+			c.Done = removed
+		default:
+			if c.Detail, err = difference(was.Definition, is.Definition); err != nil {
+				return nil, err
+			}
+			if c.Detail == "" && was.State == is.State {
+				c.Done = unchanged
+			}
+		}
+		changes = append(changes, c)
+	}
+	return changes, nil
+}
+
 // difference says which keys have changed from one definition to another.
 func difference(was, is string) (string, error) {
 	var before, after map[string]any

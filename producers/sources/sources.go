@@ -6,7 +6,10 @@ package sources
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -34,34 +37,38 @@ type Registry struct {
 }
 
 // Sync stores the centres and sources that the configuration declares, removes
-// those that it declared before, and stores anew what follows from it for the
-// others. What has changed is announced. It returns how many sources there are.
-func (r Registry) Sync(ctx context.Context, tx pgx.Tx) (n int, err error) {
+// those that one declared before, and stores anew what follows from it for the
+// others. What has changed is announced, with the message. It returns how many
+// sources there are.
+//
+// A configuration that another has replaced declares nothing again, so that members
+// with old files undo nothing, unless again says that a person wants it: that is a
+// ReplacedError.
+func (r Registry) Sync(ctx context.Context, tx pgx.Tx, again bool, message string) (n int, err error) {
 	revision, err := control.NextCount(ctx, tx, "revision")
 	if err != nil {
+		return 0, err
+	}
+	rows, digest, err := r.declared()
+	if err != nil {
+		return 0, err
+	}
+	since, err := control.Replaced(ctx, tx, digest)
+	switch {
+	case err != nil:
+		return 0, err
+	case !since.IsZero() && !again && !r.alone():
+		return 0, &ReplacedError{Path: r.Config.Path, Since: since}
+	}
+	if err := control.Declare(ctx, tx, digest, revision, r.Now()); err != nil {
 		return 0, err
 	}
 	if err := r.centres(ctx, tx, revision); err != nil {
 		return 0, err
 	}
 	var ids, news []string
-	put := func(row control.Source) error {
-		changed, err := control.PutSource(ctx, tx, row, revision)
-		if err == nil && changed {
-			news = append(news, row.ID)
-		}
-		return err
-	}
-	for _, src := range r.Config.Sources {
-		row, err := r.row(src, src.State)
-		if err != nil {
-			return 0, err
-		}
-		row.Declared = true
+	for _, row := range rows {
 		ids = append(ids, row.ID)
-		if err := put(row); err != nil {
-			return 0, err
-		}
 	}
 	removed, err := control.RemoveSources(ctx, tx, ids, revision)
 	if err != nil {
@@ -70,24 +77,75 @@ func (r Registry) Sync(ctx context.Context, tx pgx.Tx) (n int, err error) {
 	for _, row := range removed {
 		news = append(news, row.ID)
 	}
-	byHand, err := control.Undeclared(ctx, tx)
+	others, err := r.undeclared(ctx, tx, ids)
 	if err != nil {
 		return 0, err
 	}
-	for _, s := range byHand {
-		src, err := config.ParseDefinition(s.Definition)
-		if err != nil {
-			continue // a newer program's: it stays as that has stored it
-		}
-		row, err := r.row(src, s.DeclaredState)
+	for _, row := range append(rows, others...) {
+		changed, err := control.PutSource(ctx, tx, row, revision)
 		if err != nil {
 			return 0, err
 		}
-		if err := put(row); err != nil {
-			return 0, err
+		if changed {
+			news = append(news, row.ID)
 		}
 	}
-	return len(ids) + len(byHand), r.tell(ctx, tx, news, revision, "")
+	return len(rows) + len(others), r.tell(ctx, tx, news, revision, message)
+}
+
+// alone tells whether all members share this host's embedded engines, and so its
+// configuration: whoever starts last has it as it is now.
+func (r Registry) alone() bool { return r.Config.Postgres.URL == "" }
+
+// ReplacedError says that the configuration declares nothing any more.
+type ReplacedError struct {
+	Path  string
+	Since time.Time
+}
+
+func (e *ReplacedError) Error() string {
+	return fmt.Sprintf("the sources and centres of %s were replaced by those of another configuration at %s, which stay as they are: give this member the newer file, or, if this one shall count again, say tributary sources apply", e.Path, e.Since.Format(time.RFC3339))
+}
+
+// declared are the sources that the configuration declares, with a digest of all
+// that it declares.
+func (r Registry) declared() (rows []control.Source, digest string, err error) {
+	for _, src := range r.Config.Sources {
+		row, err := r.row(src, src.State)
+		if err != nil {
+			return nil, "", err
+		}
+		row.Declared = true
+		rows = append(rows, row)
+	}
+	text, err := json.Marshal([]any{rows, centres.Merge(r.Profile, r.Config)})
+	if err != nil {
+		return nil, "", fmt.Errorf("what the configuration declares: %w", err)
+	}
+	return rows, fmt.Sprintf("%x", sha256.Sum256(text)), nil
+}
+
+// undeclared are the sources that people have defined, but for those declared now.
+func (r Registry) undeclared(ctx context.Context, tx pgx.Tx, declared []string) ([]control.Source, error) {
+	all, err := control.Undeclared(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	var rows []control.Source
+	for _, s := range all {
+		if slices.Contains(declared, s.ID) {
+			continue
+		}
+		row := s.Source // a newer program's stays as that has stored it
+		if src, err := config.ParseDefinition(s.Definition); err == nil {
+			if row, err = r.row(src, ""); err != nil {
+				return nil, err
+			}
+		}
+		row.State = s.DeclaredState
+		rows = append(rows, row)
+	}
+	return rows, nil
 }
 
 func (r Registry) centres(ctx context.Context, tx pgx.Tx, revision int64) error {

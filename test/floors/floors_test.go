@@ -35,7 +35,9 @@ func floors() [][]string {
 
 // shared are packages of the stages' folders that are no stage: several stages of
 // that folder stand on them. The list apart of the linter allows the same.
-func shared() []string { return []string{"producers/refused", "producers/sources", "producers/sourcestate"} }
+func shared() []string {
+	return []string{"producers/refused", "producers/sources", "producers/sourcestate"}
+}
 
 const picture = "../../docs/explanation/architecture.md"
 

@@ -189,7 +189,8 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 	defined := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
 		_, byHand := control.Undeclared(t.Context(), tx)
 		_, locked := control.LockSource(t.Context(), tx, "nobody")
-		return errors.Join(byHand, locked, control.RemoveSource(t.Context(), tx, "nobody", 1))
+		_, replaced := control.Replaced(t.Context(), tx, "")
+		return errors.Join(byHand, locked, replaced, control.RemoveSource(t.Context(), tx, "nobody", 1))
 	})
 	if _, err := control.SessionDeaths(t.Context(), pool, schemas.LiveRun); err != nil {
 		t.Error(err)
