@@ -16,6 +16,7 @@ import (
 type fold struct {
 	centres    map[uuid.UUID]*announced
 	sources    map[uuid.UUID]*announced
+	revisions  map[uuid.UUID]sourceRevision
 	sessions   map[uuid.UUID]*session
 	tasks      map[uuid.UUID]*task
 	batches    map[uuid.UUID]*batch
@@ -33,7 +34,7 @@ type fold struct {
 
 func newFold() *fold {
 	return &fold{
-		centres: map[uuid.UUID]*announced{}, sources: map[uuid.UUID]*announced{}, sessions: map[uuid.UUID]*session{},
+		centres: map[uuid.UUID]*announced{}, sources: map[uuid.UUID]*announced{}, revisions: map[uuid.UUID]sourceRevision{}, sessions: map[uuid.UUID]*session{},
 		tasks: map[uuid.UUID]*task{}, batches: map[uuid.UUID]*batch{}, replays: map[uuid.UUID]*replay{}, exceptions: map[uuid.UUID]firstNamed{},
 		names: map[uuid.UUID]*named{}, files: map[uuid.UUID]*file{}, hostings: map[uuid.UUID]*hosting{},
 		versions: map[uuid.UUID]*version{}, attempts: map[uuid.UUID]*attempt{}, documents: map[uuid.UUID]*document{},
@@ -108,6 +109,7 @@ func (f *fold) add(e *schemas.StatusChanged, when time.Time) error {
 		}
 		f.centre(centre, nil)
 		f.source(e.Source, &announced{Name: e.Source, Revision: e.Revision, Centre: centre, Attributes: e.Attributes, Created: now, At: now})
+		f.revision(e, now)
 		return nil
 	case schemas.EntitySession:
 		if e.Session == "" {

@@ -17,11 +17,12 @@ func eventLog(t *rapid.T) []event {
 		for revision := range rapid.IntRange(0, 2).Draw(t, "revisions") {
 			l.emit(schemas.StatusChanged{Entity: schemas.EntityCentre, Scope: schemas.Scope{Centre: name}, Revision: int64(revision),
 				Attributes: map[string]string{"full_name": fmt.Sprintf("%s %d", name, revision), "active": "true"}})
-			source := map[string]string{"protocol": "sftp", "hostname": "h:22", "state": "available", "overruns": fmt.Sprint(revision)}
+			source := map[string]string{"protocol": "sftp", "hostname": "h:22", "state": "available", "overruns": fmt.Sprint(revision),
+				"definition": fmt.Sprintf(`{"id":"s%d","max_sessions":%d}`, i, revision+1)}
 			if rapid.IntRange(0, 2).Draw(t, "suspended") == 0 {
 				source["state"], source["suspended_at"], source["suspended_why"] = "suspended", l.stamp().Format(time.RFC3339Nano), "3 polls in a row failed"
 			}
-			l.emit(schemas.StatusChanged{Entity: schemas.EntitySource, Scope: schemas.Scope{Centre: name, Source: fmt.Sprintf("s%d", i)}, Revision: int64(revision), Attributes: source})
+			l.emit(schemas.StatusChanged{Entity: schemas.EntitySource, Scope: schemas.Scope{Centre: name, Source: fmt.Sprintf("s%d", i)}, Revision: int64(revision), Attributes: source, Message: rapid.SampledFrom([]string{"", "changed by somebody"}).Draw(t, "changed")})
 		}
 	}
 	session := schemas.ID("session", "1")

@@ -18,7 +18,7 @@ import (
 // The versions of the tables that were in use.
 const (
 	firstInUse = 3
-	lastInUse  = 12
+	lastInUse  = 13
 )
 
 // A filled database of every version in use is brought to the newest, and the
@@ -74,7 +74,7 @@ func unversioned(events []event) []event {
 		}
 		if e.Entity == schemas.EntitySource {
 			e.Attributes = maps.Clone(e.Attributes)
-			for _, name := range []string{"suspended_at", "suspended_why", "overruns"} {
+			for _, name := range []string{"suspended_at", "suspended_why", "overruns", "definition"} {
 				delete(e.Attributes, name)
 			}
 		}

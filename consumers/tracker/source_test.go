@@ -40,3 +40,30 @@ func TestASourceThatRests(t *testing.T) {
 		}
 	}
 }
+
+// Every change of a source is a row, whoever made it; what programs told before
+// definitions were told is none, and a change that is told again is none either.
+func TestASourceAsItWas(t *testing.T) {
+	pool := database(t)
+	tr := newTracker(t, pool)
+	clock := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	tell := func(offset, revision int64, message string, attributes map[string]string) {
+		apply(t, tr, offset, event{clock.Add(time.Duration(revision) * time.Second), schemas.StatusChanged{Entity: schemas.EntitySource, Scope: schemas.Scope{Centre: "H", Source: "s"}, Revision: revision, Message: message, Attributes: attributes}})
+	}
+	tell(0, 1, "", map[string]string{"state": "available"})
+	tell(1, 4, "changed by me: why", map[string]string{"state": "available", "declared": "false", "definition": `{"url": "b"}`})
+	tell(2, 2, "", map[string]string{"state": "available", "definition": `{"url": "a"}`})
+	tell(3, 4, "changed by me: why", map[string]string{"state": "available", "declared": "false", "definition": `{"url": "b"}`})
+	tell(4, 7, "removed by me", map[string]string{"state": "removed", "declared": "false", "definition": "nonsense \\u0000"})
+	var got string
+	if err := pool.QueryRow(t.Context(), `SELECT string_agg(concat_ws(' ', r.revision, s.short_name, r.declared, r.definition, coalesce(r.message, '-'), extract(second FROM r.created)::int), E'\n' ORDER BY r.revision)
+		FROM tracker.source_revision r JOIN tracker.file_source f ON f.id = r.file_source_id AND f.short_name = 's' JOIN tracker.resource_state s ON s.id = r.state_id`).Scan(&got); err != nil {
+		t.Fatal(err)
+	}
+	want := `2 available t {"url": "a"} - 2
+4 available f {"url": "b"} changed by me: why 4
+7 removed f nonsense \u0000 removed by me 7`
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("rows differ (- want, + got):\n%s", d)
+	}
+}
