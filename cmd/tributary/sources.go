@@ -28,7 +28,7 @@ func newSources(c *cli) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return listTracker(cmd.Context(), c, *output, report.SourceHeader(), report.Sources)
 	}
-	cmd.AddCommand(newSourcesAdd(c), newSourcesApply(c), newSourcesCheck(c), newSourcesEdit(c), newSourcesExport(c), newSourcesIgnored(c), newSourcesMaintain(c),
+	cmd.AddCommand(newSourcesAdd(c), newSourcesApply(c), newSourcesCheck(c), newSourcesEdit(c), newSourcesExport(c), newSourcesHistory(c), newSourcesIgnored(c), newSourcesMaintain(c),
 		newSourcesPoll(c), newSourcesRemove(c), newSourcesResume(c), newSourcesShow(c))
 	return cmd
 }

@@ -10,8 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/internal/config"
+	"tributary/internal/pg"
 	"tributary/internal/screen"
 	"tributary/producers/sources"
+	"tributary/queries/report"
 	"tributary/sql/control"
 )
 
@@ -137,4 +139,20 @@ func knownSources(ctx context.Context, s *stores, ids []string) ([]control.Stand
 		out = append(out, st)
 	}
 	return out, nil
+}
+
+func newSourcesHistory(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "history SOURCE", Short: "List how a source was from time to time, who changed it, and why",
+		Long: "List how a source was from time to time: its state, who changed it and why, and which keys of its definition changed.\n" +
+			"With -o json each has the whole definition. From the tracker, table source_revision.",
+		Args: cobra.ExactArgs(1),
+	}
+	output := outputFlag(cmd, report.Formats()...)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return listTracker(cmd.Context(), c, *output, report.SourceRevisionHeader(), func(ctx context.Context, q pg.Querier, each func(report.SourceRevision) error) error {
+			return report.SourceRevisions(ctx, q, args[0], each)
+		})
+	}
+	return cmd
 }

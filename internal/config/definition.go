@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
+	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -107,4 +110,47 @@ func (c Config) ParseSources(file string, r io.Reader, dir string, o Options) ([
 		return nil, d.problems.sorted()
 	}
 	return list.Sources, nil
+}
+
+// Difference says which keys have changed from one definition to another, from what
+// to what; empty: none.
+func Difference(was, is string) (string, error) {
+	before, err := definedKeys(was)
+	if err != nil {
+		return "", err
+	}
+	after, err := definedKeys(is)
+	if err != nil {
+		return "", err
+	}
+	keys := map[string]any{}
+	maps.Copy(keys, before)
+	maps.Copy(keys, after)
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		a, b := shown(before[key]), shown(after[key])
+		if a != b {
+			out = append(out, key+": "+a+" → "+b)
+		}
+	}
+	return strings.Join(out, "; "), nil
+}
+
+// shown writes a key's value; a key that is absent has its default.
+func shown(v any) string {
+	if v == nil {
+		return "default"
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return strings.Trim(string(text), `"`)
+}
+
+func definedKeys(definition string) (keys map[string]any, err error) {
+	if err := json.Unmarshal([]byte(definition), &keys); err != nil {
+		return nil, fmt.Errorf("definition of a source: %w", err)
+	}
+	return keys, nil
 }

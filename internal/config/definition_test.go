@@ -42,3 +42,21 @@ func TestDefinitionOfASource(t *testing.T) {
 		}
 	}
 }
+
+func TestDifference(t *testing.T) {
+	for _, tt := range []struct{ was, is, want string }{
+		{`{"id":"a","url":"x"}`, `{"id":"a","url":"x"}`, ""},
+		{`{"id":"a", "url":"x"}`, `{"url":"x","id":"a"}`, ""},
+		{"{}", `{"id":"a","hosts":["J"]}`, `hosts: default → ["J"]; id: default → a`},
+		{`{"interval":"1h","max_sessions":2}`, `{"max_sessions":3}`, "interval: 1h → default; max_sessions: 2 → 3"},
+	} {
+		if got, err := Difference(tt.was, tt.is); err != nil || got != tt.want {
+			t.Errorf("from %s to %s: %q, %v; want %q", tt.was, tt.is, got, err, tt.want)
+		}
+	}
+	for _, bad := range [][2]string{{"x", "{}"}, {"{}", "x"}} {
+		if _, err := Difference(bad[0], bad[1]); err == nil {
+			t.Errorf("%q is compared", bad)
+		}
+	}
+}

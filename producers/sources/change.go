@@ -2,12 +2,9 @@ package sources
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -87,7 +84,7 @@ func (r Registry) put(ctx context.Context, tx pgx.Tx, src config.Source, message
 	}
 	c := Change{Source: src.ID, Done: added}
 	if known {
-		if c.Detail, err = difference(was.Definition, row.Definition); err != nil {
+		if c.Detail, err = config.Difference(was.Definition, row.Definition); err != nil {
 			return Change{}, err
 		}
 		switch {
@@ -187,7 +184,7 @@ func (r Registry) Redeclare(ctx context.Context, tx pgx.Tx, message string) ([]C
 		case is.State == control.SourceRemoved:
 			c.Done = removed
 		default:
-			if c.Detail, err = difference(was.Definition, is.Definition); err != nil {
+			if c.Detail, err = config.Difference(was.Definition, is.Definition); err != nil {
 				return nil, err
 			}
 			if c.Detail == "" && was.State == is.State {
@@ -197,36 +194,4 @@ func (r Registry) Redeclare(ctx context.Context, tx pgx.Tx, message string) ([]C
 		changes = append(changes, c)
 	}
 	return changes, nil
-}
-
-// difference says which keys have changed from one definition to another.
-func difference(was, is string) (string, error) {
-	var before, after map[string]any
-	for text, keys := range map[string]*map[string]any{was: &before, is: &after} {
-		if err := json.Unmarshal([]byte(text), keys); err != nil {
-			return "", fmt.Errorf("definition of a source: %w", err)
-		}
-	}
-	keys := maps.Clone(before)
-	maps.Copy(keys, after)
-	var out []string
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		a, b := value(before[key]), value(after[key])
-		if a != b {
-			out = append(out, key+": "+a+" → "+b)
-		}
-	}
-	return strings.Join(out, "; "), nil
-}
-
-// value writes a key's value; a key that is absent has its default.
-func value(v any) string {
-	if v == nil {
-		return "default"
-	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return strings.Trim(string(text), `"`)
 }
