@@ -68,6 +68,10 @@ const (
 	Valid       = "valid"       // the document may be loaded
 )
 
+// NoteOverrun is the note of an event that tells an overrun of a source, which
+// changes nothing of it.
+const NoteOverrun = "overrun"
+
 // NoRoom is the exception of a file for which there was no room. With NotTried,
 // others had it.
 const NoRoom = "no_room"

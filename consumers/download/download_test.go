@@ -20,6 +20,7 @@ import (
 	"tributary/internal/blob"
 	"tributary/internal/blob/blobtest"
 	"tributary/internal/config"
+	"tributary/internal/remote"
 	"tributary/internal/stage"
 	"tributary/schemas"
 )
@@ -253,15 +254,39 @@ func TestALostSession(t *testing.T) {
 	}
 }
 
+// A job says how its source is reached, whatever this member's configuration says;
+// one of a program before jobs did is done as the configuration says.
+func TestAJobCarriesItsSource(t *testing.T) {
+	for definition, want := range map[string]string{`{"id": "src", "url": "sftp://u@there/"}`: "sftp://u@there/", "": "sftp://u@here/"} {
+		b := newBench(t)
+		b.put("a.zip", "x")
+		b.deps.Sources = map[string]config.Source{"src": {ID: "src", URL: "sftp://u@here/"}}
+		b.deps.Limits = config.Limits{Reply: 7}
+		b.definition = definition
+		dial, got := b.deps.Dial, remote.Config{}
+		b.deps.Dial = func(ctx context.Context, c remote.Config) (remote.Session, error) {
+			got = c
+			return dial(ctx, c)
+		}
+		if err := b.work(t.Context(), b.job("a.zip")); err != nil {
+			t.Fatal(err)
+		}
+		if d := b.finished()["a.zip"]; d == nil || d.Result != schemas.Fetched || got.URL != want || got.Limits.Reply != 7 {
+			t.Errorf("%q: it ended as %+v, from %s with %+v", definition, d, got.URL, got.Limits)
+		}
+	}
+}
+
 func TestNoSessionAtAll(t *testing.T) {
 	for _, tt := range []struct {
 		name, exception string
 		prepare         func(b *bench)
 	}{
 		{"refused", "connection_lost", func(b *bench) { b.dial = syscall.ECONNREFUSED }},
-		{"unknown source", "misconfigured", func(b *bench) { b.deps.Sources = nil }},
+		{"a definition that only a newer program knows", "misconfigured", func(b *bench) { b.definition = `{"id": "src", "window": "night"}` }},
+		{"an older program's job of an unknown source", "misconfigured", func(b *bench) { b.definition = "" }},
 		{"a secret that is not there", "misconfigured", func(b *bench) {
-			b.deps.Sources = map[string]config.Source{"src": {ID: "src", URL: "ftp://reader@host/", Password: "env:TRIBUTARY_TEST_NO_SUCH_SECRET"}}
+			b.definition = `{"id": "src", "url": "ftp://reader@host/", "password": "env:TRIBUTARY_TEST_NO_SUCH_SECRET"}`
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

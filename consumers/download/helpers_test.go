@@ -139,7 +139,9 @@ type bench struct {
 	t      *testing.T
 	server *server
 	dials  int
-	dial   error
+	// definition is what jobs carry.
+	definition string
+	dial       error
 
 	mu     sync.Mutex
 	out    []schemas.Message
@@ -158,8 +160,8 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	b := &bench{t: t, server: &server{files: map[string]*item{}, opens: map[string]int{}}}
-	b.Downloader = New(config.Default().Download, Deps{Sources: map[string]config.Source{"src": {ID: "src", URL: "sftp://reader@host/"}}, Blobs: store,
+	b := &bench{t: t, definition: `{"id": "src", "url": "sftp://reader@host/"}`, server: &server{files: map[string]*item{}, opens: map[string]int{}}}
+	b.Downloader = New(config.Default().Download, Deps{Blobs: store,
 		Outstanding: func(context.Context, string) (bool, error) { return true, nil },
 		Log:         slog.New(slog.DiscardHandler), Now: func() time.Time { return noon },
 		Dial: func(context.Context, remote.Config) (remote.Session, error) {
@@ -182,7 +184,7 @@ func (b *bench) put(name, content string) *item {
 // job asks for files as they are listed now.
 func (b *bench) job(names ...string) schemas.Message {
 	b.t.Helper()
-	body := &schemas.DownloadRequested{Scope: schemas.Scope{Run: schemas.LiveRun, Source: "src"}, Job: "job-1", Server: "host:22"}
+	body := &schemas.DownloadRequested{Scope: schemas.Scope{Run: schemas.LiveRun, Source: "src"}, Job: "job-1", Server: "host:22", Definition: b.definition}
 	for i, name := range names {
 		f := b.server.files["add/"+name]
 		r := schemas.RequestFile{FileRef: schemas.FileRef{File: schemas.FileID("add", name), FileName: name, Action: "add"}, Session: "session-1", Centre: "H", Attempt: int32(i + 1), Look: 3,

@@ -19,11 +19,11 @@ type sourceRevision struct {
 	at             time.Time
 }
 
-// revision keeps how a source was defined from then on; programs before its events
-// had definitions told none.
+// revision keeps how a source was from then on. An overrun changes nothing of it, and
+// programs of before told no definition.
 func (f *fold) revision(e *schemas.StatusChanged, now time.Time) {
 	definition := e.Attributes["definition"]
-	if definition == "" {
+	if definition == "" || e.Note == schemas.NoteOverrun {
 		return
 	}
 	r := sourceRevision{source: e.Source, revision: e.Revision, state: e.Attributes["state"], message: e.Message, definition: definition, declared: e.Attributes["declared"] != "false", at: now}

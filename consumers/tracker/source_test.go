@@ -54,7 +54,8 @@ func TestASourceAsItWas(t *testing.T) {
 	tell(1, 4, "changed by me: why", map[string]string{"state": "available", "declared": "false", "definition": `{"url": "b"}`})
 	tell(2, 2, "", map[string]string{"state": "available", "definition": `{"url": "a"}`})
 	tell(3, 4, "changed by me: why", map[string]string{"state": "available", "declared": "false", "definition": `{"url": "b"}`})
-	tell(4, 7, "removed by me", map[string]string{"state": "removed", "declared": "false", "definition": "nonsense \\u0000"})
+	apply(t, tr, 4, event{clock, schemas.StatusChanged{Entity: schemas.EntitySource, Scope: schemas.Scope{Centre: "H", Source: "s"}, Revision: 5, Note: schemas.NoteOverrun, Attributes: map[string]string{"state": "available", "definition": `{"url": "b"}`}}})
+	tell(5, 7, "removed by me", map[string]string{"state": "removed", "declared": "false", "definition": "nonsense \\u0000"})
 	var got string
 	if err := pool.QueryRow(t.Context(), `SELECT string_agg(concat_ws(' ', r.revision, s.short_name, r.declared, r.definition, coalesce(r.message, '-'), extract(second FROM r.created)::int), E'\n' ORDER BY r.revision)
 		FROM tracker.source_revision r JOIN tracker.file_source f ON f.id = r.file_source_id AND f.short_name = 's' JOIN tracker.resource_state s ON s.id = r.state_id`).Scan(&got); err != nil {

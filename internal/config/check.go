@@ -203,7 +203,9 @@ func (d *decoder) checkSource(s *Source, at string) {
 			d.problem(at+".identity_file", "is missing, as is password: say how to log in, with identity_file: PATH or password: file:PATH")
 		}
 	}
-	if text, err := s.Definition(); err == nil && len(text) > MaxDefinition {
+	if text, err := s.Definition(); err != nil {
+		d.problem(at, "can't be stored: %s", err)
+	} else if len(text) > MaxDefinition {
 		d.problem(at, "has %d bytes: no more than %d go along with each job, so shorten hosts (all stands for every centre) or host_key (a fingerprint does)", len(text), MaxDefinition)
 	}
 	for i, key := range s.HostKey {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -32,6 +33,9 @@ func (s Source) Definition() (string, error) {
 	out, err := json.Marshal(keys)
 	if err != nil {
 		return "", fmt.Errorf("source %s: write its definition: %w", s.ID, err)
+	}
+	if bytes.Contains(out, []byte(`\u0000`)) {
+		return "", fmt.Errorf("source %s: a value holds a NUL, which no path, name or key has: take it out", s.ID)
 	}
 	return string(out), nil
 }

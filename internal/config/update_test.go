@@ -63,6 +63,7 @@ func TestParseSourcesRefuses(t *testing.T) {
 		"sources: [{id: a, centre: H, url: 'file:///x', state: asleep}]":                           "sources[0].state",
 		"sources: [{id: a, centre: H, url: 'file:///x', windows: night}]":                          "sources[0].windows: unknown key",
 		"sources: [{id: a, centre: H, url: 'file:///" + strings.Repeat("x", MaxDefinition) + "'}]": "go along with each job",
+		`sources: [{id: a, centre: H, url: "file:///x\0y"}]`:                                       "a value holds a NUL",
 		"kafka: {}":  "kafka: unknown key",
 		"sources: [": "not valid YAML",
 	} {

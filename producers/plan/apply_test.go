@@ -401,3 +401,21 @@ func TestWhatARemovedSourceWasToGiveEnds(t *testing.T) {
 		})
 	}
 }
+
+// A job carries how its source is defined when it is made. A source whose
+// definition is not known, in a control that was restored or comes from a program
+// of before, waits until it is.
+func TestAJobCarriesItsSource(t *testing.T) {
+	p := plantest.New(t)
+	p.Exec("UPDATE control.source SET definition = '{}' WHERE id = $1", plantest.Own)
+	d := p.Look(plantest.Own, "a.zip", 1, 10)
+	p.EndPolls()
+	p.Read(schemas.FileDiscoveredTopic, d)
+	if jobs := p.Requested(); len(jobs) != 0 || p.Text("SELECT state FROM control.acquisition") != "(wanted)" {
+		t.Fatalf("requested without a definition: %+v", jobs)
+	}
+	p.Exec(`UPDATE control.source SET definition = '{"id": "own", "url": "file:///own"}' WHERE id = $1`, plantest.Own)
+	if jobs := p.Requested(); len(jobs) != 1 || jobs[0].Definition != `{"id": "own", "url": "file:///own"}` {
+		t.Fatalf("jobs: %+v", jobs)
+	}
+}

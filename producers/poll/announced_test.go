@@ -50,7 +50,7 @@ func (b *bench) announce(n *Announcer, edit func(*control.Announcement)) (contro
 func (b *bench) announcer() *Announcer {
 	b.t.Helper()
 	b.exec(`INSERT INTO control.source (id, centre, server, protocol, url, max_sessions, poll_interval, state, revision) VALUES
-		('old', 'H', 'srv:22', 'sftp', '', 1, '1h', 'removed', 1) ON CONFLICT DO NOTHING`)
+		('old', 'H', 'srv:22', 'sftp', '', 1, '1h', 'removed', 1), ('undefined', 'H', 'srv:22', 'sftp', '', 1, '1h', 'available', 1) ON CONFLICT DO NOTHING`)
 	outboxtest.Drain(b.t, b.deps.Pool, control.Schema, b.deps.Outbox.Codec)
 	return &Announcer{Profile: b.deps.Profile, Centres: b.deps.Centres, Outbox: b.deps.Outbox, Now: func() time.Time { return b.now }}
 }
@@ -71,6 +71,7 @@ func TestWhatIsAnnouncedIsTakenUpOrRefused(t *testing.T) {
 		"a centre that is not known": {func(a *control.Announcement) { a.Name = "Nowhere.2012-10-02.1.impc.zip" }, "zip_name_centre", []string{"file zip_name_centre", "hosting"}},
 		"no source":                  {func(a *control.Announcement) { a.Source = "" }, sourceUnknown, nil},
 		"an unknown source":          {func(a *control.Announcement) { a.Source = "nosuch" }, sourceUnknown, nil},
+		"a source not defined yet":   {func(a *control.Announcement) { a.Source = "undefined" }, sourceUnknown, nil},
 		"a removed source":           {func(a *control.Announcement) { a.Source = "old" }, sourceGone, nil},
 		"no action":                  {func(a *control.Announcement) { a.Action = "" }, actionUnknown, nil},
 		"an action that leads away":  {func(a *control.Announcement) { a.Action = "../.." }, actionUnknown, nil},

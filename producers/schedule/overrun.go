@@ -33,7 +33,7 @@ func (s *Scheduler) overruns(ctx context.Context) error {
 		}
 		events := make([]schemas.Message, 0, len(over))
 		for _, st := range over {
-			events = append(events, sourcestate.Event(st, revision, overrun, now))
+			events = append(events, sourcestate.Overrun(st, revision, overrun, now))
 		}
 		return s.deps.Outbox.Append(ctx, tx, events...)
 	})

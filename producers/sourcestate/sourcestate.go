@@ -118,8 +118,20 @@ func put(ctx context.Context, tx pgx.Tx, out outbox.Outbox, s control.Standing, 
 	return true, out.Append(ctx, tx, Event(s, revision, message, now))
 }
 
-// Event tells how a source stands.
+// Event tells how a source stands, since it has changed.
 func Event(s control.Standing, revision int64, message string, now time.Time) schemas.Message {
+	return event(s, revision, now, body(s, revision, message))
+}
+
+// Overrun tells that a poll of the source has not ended when the next is due, which
+// changes neither its definition nor its state.
+func Overrun(s control.Standing, revision int64, message string, now time.Time) schemas.Message {
+	b := body(s, revision, message)
+	b.Note = schemas.NoteOverrun
+	return event(s, revision, now, b)
+}
+
+func body(s control.Standing, revision int64, message string) *schemas.StatusChanged {
 	p := source.Describe(config.Source{URL: s.URL})
 	body := &schemas.StatusChanged{
 		Scope: schemas.Scope{Run: schemas.LiveRun, Centre: s.Centre, Source: s.ID}, Entity: schemas.EntitySource, Revision: revision, Server: s.Server,
@@ -146,6 +158,10 @@ func Event(s control.Standing, revision int64, message string, now time.Time) sc
 	if s.Overruns > 0 {
 		body.Attributes["overruns"] = strconv.FormatInt(s.Overruns, 10)
 	}
+	return body
+}
+
+func event(s control.Standing, revision int64, now time.Time, body *schemas.StatusChanged) schemas.Message {
 	return schemas.Message{
 		ID: schemas.EventID(stage, schemas.LiveRun, s.ID, "source", strconv.FormatInt(revision, 10)), Topic: schemas.StatusChangedTopic,
 		Key: s.ID, Stage: stage, Subject: "source " + s.ID, Time: now, Body: body,

@@ -193,6 +193,17 @@ func hosts(told string) []string {
 	return strings.Fields(told)
 }
 
+// definition is a source's as it was announced; undefined where that is no
+// definition, or none that this program knows.
+func definition(told string) string {
+	if src, err := config.ParseDefinition(told); err == nil && src.ID != "" {
+		if text, err := src.Definition(); err == nil {
+			return text
+		}
+	}
+	return control.Undefined
+}
+
 // world writes centres, sources, files and where they lie.
 func (w *writer) world(ctx context.Context) error {
 	var centres, sources pg.Rows
@@ -202,8 +213,8 @@ func (w *writer) world(ctx context.Context) error {
 		centres.Add("short_name", name, "full_name", m["full_name"], "email", m["email"], "phone", m["phone"], "address", m["address"],
 			"imits_name", m["imits_name"], "active", m["active"] != "false", "revision", c.Revision)
 	}
-	// Address and limits are the configuration's: schedule fills them in before
-	// it opens a session.
+	// Address and limits follow from the definition and the configuration's defaults:
+	// schedule fills them in before it opens a session.
 	for _, id := range slices.Sorted(maps.Keys(w.s.sources)) {
 		s := w.s.sources[id]
 		m := s.Attributes
@@ -211,7 +222,7 @@ func (w *writer) world(ctx context.Context) error {
 			"poll_interval", time.Hour, "state", cmp.Or(m["state"], "available"), "revision", s.Revision, "suspended_at", instant(m["suspended_at"]),
 			"suspended_why", m["suspended_why"], "overruns", count(m["overruns"]), "hosts", hosts(m["hosts"]),
 			"declared_state", cmp.Or(m["declared_state"], sourcestate.Declared(m["state"])),
-			"definition", cmp.Or(m["definition"], control.Undefined), "declared", m["declared"] != "false")
+			"definition", definition(m["definition"]), "declared", m["declared"] != "false")
 	}
 	w.report.Sources, w.report.Files, w.report.Looks = len(sources.Values), len(w.files.Values), len(w.looks.Values)
 	return w.copyAll(ctx,

@@ -1,0 +1,115 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"tributary/internal/engine"
+	"tributary/test/corpus"
+	"tributary/test/rig"
+	"tributary/test/wait"
+)
+
+// Eight members run without a source. All sources are then added, and while they
+// work one is edited (where its key lies), put into maintenance and resumed, removed
+// and added again, and others are replaced by a list: files arrive, no member
+// restarts, no server ever has more sessions than it allows, and the tracker tells
+// what was done. A round with a configuration of no sources then polls them all.
+func TestSourcesAreData(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes half a minute: skipped with -short")
+	}
+	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Counted: true, Extra: withPlan("  max_sessions: 2\n")})
+	text, err := os.ReadFile(s.rig.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, sources, _ := strings.Cut(string(text), "\nsources:\n")
+	s.rewrite(head)
+	all := filepath.Join(s.dir, "sources.yaml")
+	if err := os.WriteFile(all, []byte("sources:\n"+sources), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	id := s.corpus.Sources[0].ID
+	more := func() {
+		t.Helper()
+		if err := s.corpus.Add(9); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.rig.Update(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.engines(func(engine.Endpoints) {
+		var members []*process
+		for _, roles := range []string{"schedule plan publish", "poll", "poll", "download", "download", "unzip validate", "sequence insert", "tracker history"} {
+			members = append(members, s.start(append([]string{"run"}, strings.Fields(roles)...)...))
+		}
+		eventually(t, wait.Patience(), func() string {
+			for _, m := range members {
+				if !m.said(`"msg":"running"`) {
+					return m.name + " is still starting"
+				}
+			}
+			return ""
+		})
+		s.ask("sources", "apply", "-f", all, "--reason", "all at once")
+		s.settled(members...)
+
+		key := filepath.Join(s.dir, "moved-key")
+		server := s.rig.Servers()[id]
+		if err := os.Rename(server.IdentityFile, key); err != nil {
+			t.Fatal(err)
+		}
+		s.ask("sources", "edit", id, "identity_file="+key)
+		more()
+		s.settled(members...)
+
+		s.ask("sources", "maintain", id)
+		s.ask("sources", "edit", id, "max_sessions=1")
+		more()
+		s.ask("sources", "resume", id)
+		s.settled(members...)
+
+		s.ask("sources", "remove", id, "--reason", "by mistake")
+		more()
+		exported := filepath.Join(s.dir, "exported.yaml")
+		if err := os.WriteFile(exported, []byte(strings.ReplaceAll("sources:\n"+sources, server.IdentityFile, key)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		s.ask("sources", "apply", "-f", exported, "--prune")
+		s.settled(members...)
+
+		type revision struct {
+			State    string
+			Message  string
+			Declared bool
+		}
+		var told []string
+		for _, r := range list[revision](s, "sources", "history", id) {
+			by, reason, _ := strings.Cut(r.Message, ": ")
+			told = append(told, strings.TrimSpace(r.State+" "+strings.Fields(by)[0]+" "+reason))
+		}
+		want := []string{"available added all at once", "available changed", "maintenance put", "maintenance changed", "available resumed", "removed removed by mistake", "available added"}
+		if d := gocmp.Diff(want, told); d != "" {
+			t.Errorf("the tracker's history of %s (- done, + told):\n%s", id, d)
+		}
+		s.ask("tracker", "verify")
+		for _, m := range members {
+			m.stop()
+		}
+	})
+	for id, server := range s.rig.Servers() {
+		if open, most, _ := server.Sessions(); most > serverLimit || open > 0 {
+			t.Errorf("the server of %s had %d sessions at once, and allows %d; %d are still open", id, most, serverLimit, open)
+		}
+	}
+	more()
+	s.once()
+	s.expect(false)
+}
