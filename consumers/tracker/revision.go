@@ -40,7 +40,7 @@ func (f *fold) writeRevisions(ctx context.Context, s *store) error {
 	rows := pg.Rows{Values: make([][]any, 0, len(f.revisions))}
 	for _, id := range ids(f.revisions) {
 		r := f.revisions[id]
-		rows.Add("id", [16]byte(id), "file_source_id", [16]byte(key("source", r.source)), "revision", r.revision, "state_id", resourceState(r.state),
+		rows.Add("id", id, "file_source_id", [16]byte(key("source", r.source)), "revision", r.revision, "state_id", resourceState(r.state),
 			"declared", r.declared, "definition", r.definition, "message", orNull(r.message), "created", r.at)
 	}
 	s.oldRows("source_revision", rows.Values) // told again they are the same, and nobody looks
