@@ -43,7 +43,7 @@ type Deps struct {
 	// answer the job goes on: then no credit is given either.
 	Outstanding func(ctx context.Context, job string) (bool, error)
 	// Rests asks control why nothing is to be fetched from a source now, as it is
-	// in maintenance or suspended: the job is then given back without a connection.
+	// in maintenance, suspended or removed: the job is then given back without a connection.
 	// Nil, or without an answer: it may be fetched from.
 	Rests func(ctx context.Context, source string) (state string, err error)
 	// Hold tells control, before it is asked whether the job is outstanding, that

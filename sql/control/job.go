@@ -117,10 +117,10 @@ func JobOutstanding(ctx context.Context, q pg.Querier, id string) (bool, error) 
 	return yes, nil
 }
 
-// SourceRests tells why nothing is fetched from a source now: it is in maintenance
-// or suspended. Empty: it may be.
+// SourceRests tells why nothing is fetched from a source now: it is in maintenance,
+// suspended or removed. Empty: it may be.
 func SourceRests(ctx context.Context, q pg.Querier, source string) (why string, err error) {
-	err = q.QueryRow(ctx, "SELECT coalesce((SELECT state FROM control.source WHERE id = $1 AND state IN ('maintenance','suspended')), '')", source).Scan(&why)
+	err = q.QueryRow(ctx, "SELECT coalesce((SELECT state FROM control.source WHERE id = $1 AND state IN ('maintenance','suspended','removed')), '')", source).Scan(&why)
 	if err != nil {
 		return "", fmt.Errorf("ask how the source %s stands: %w", source, err)
 	}

@@ -41,20 +41,20 @@ func Machines() []Machine {
 }
 
 func sourceStates() Machine {
-	const configured, ordered = "the configuration says so", "the configuration or a person says so"
+	const ordered, removed, again = "the configuration or a person says so", "the configuration has it no more, or a person removed it", "it is declared or added again"
 	return Machine{"source", "source", "r.state", []Step{
-		{"", control.SourceAvailable, "it is configured"},
-		{"", control.SourceMaintenance, configured},
+		{"", control.SourceAvailable, "it is declared or added"},
+		{"", control.SourceMaintenance, ordered},
 		{control.SourceAvailable, control.SourceSuspended, "its polls failed too often"},
 		{control.SourceSuspended, control.SourceAvailable, "a probe succeeds, a person resumes it, or it is reached in another way"},
 		{control.SourceAvailable, control.SourceMaintenance, ordered},
 		{control.SourceMaintenance, control.SourceAvailable, ordered},
 		{control.SourceSuspended, control.SourceMaintenance, ordered},
-		{control.SourceAvailable, control.SourceRemoved, "the configuration has it no more"},
-		{control.SourceSuspended, control.SourceRemoved, "the configuration has it no more"},
-		{control.SourceMaintenance, control.SourceRemoved, "the configuration has it no more"},
-		{control.SourceRemoved, control.SourceAvailable, "it is configured again"},
-		{control.SourceRemoved, control.SourceMaintenance, "it is configured again"},
+		{control.SourceAvailable, control.SourceRemoved, removed},
+		{control.SourceSuspended, control.SourceRemoved, removed},
+		{control.SourceMaintenance, control.SourceRemoved, removed},
+		{control.SourceRemoved, control.SourceAvailable, again},
+		{control.SourceRemoved, control.SourceMaintenance, again},
 	}}
 }
 
