@@ -113,8 +113,12 @@ func (c *cli) checked(ctx context.Context, cfg config.Config, file string, ids [
 	if len(others) == 0 {
 		return out, nil
 	}
+	var configured []string
+	for _, s := range all {
+		configured = append(configured, s.ID)
+	}
 	if file != "" {
-		return nil, usagef("%s has no source %s", file, others[0])
+		return nil, usagef("there is no source %q in %s: it has %s", others[0], file, strings.Join(configured, ", "))
 	}
 	err := c.open(ctx, need{Postgres: true}, func(s *stores) error {
 		known, err := knownSources(ctx, s, others)
@@ -127,7 +131,10 @@ func (c *cli) checked(ctx context.Context, cfg config.Config, file string, ids [
 		}
 		return err
 	})
-	return out, err
+	if err != nil {
+		return nil, usage(fmt.Errorf("there is no source %q: configured are %s; and none that was added: %w", others[0], strings.Join(configured, ", "), err))
+	}
+	return out, nil
 }
 
 // chooseSources returns the ids of all sources, or those that are named: each must
