@@ -14,7 +14,7 @@ var elsewhere = []struct{ like, why string }{
 	{`^make `, "builds, fetches engines and starts a system of its own: what it starts is tested in test/e2e and test/cluster"},
 	{`^tributary up\b`, "the test carries the corpus through with up --once before everything, and has up running"},
 	{`^tributary run `, "goes on until it is stopped: make test-cluster starts every role"},
-	{` -f\b`, "goes on until it is stopped: test/e2e"},
+	{`^tributary topics tail -f\b`, "goes on until it is stopped: test/e2e"},
 	{`^tributary control restore`, "needs a lost control: test/e2e, TestControlIsRestored…"},
 	{`^tributary replay --stale --shadow|^tributary replay compare try|^tributary replay promote`, "needs a changed profile and a restart: test/e2e, stale and shadow"},
 	{`^tributary topics pass-over`, "needs a record that stops reading: test/hostile, passover"},
@@ -32,6 +32,12 @@ var elsewhere = []struct{ like, why string }{
 var after = map[string]func(*world){
 	`tributary replay --from xsd --where "centre = 'J'" --reason 'schema 2.1'`:                  func(w *world) { w.done("1") },
 	`tributary replay --from xsd --where "centre = 'J'" --shadow tighter --reason 'schema 2.1'`: func(w *world) { w.done("tighter") },
+	`tributary sources edit ucd interval=1h hosts='[H]' --reason 'shows copies of Harwell'`: func(w *world) {
+		w.await("the tracker to have both revisions", func() bool {
+			out, _ := w.run("tributary sources history ucd")
+			return strings.Contains(out, "interval: default → 1h")
+		})
+	},
 	`tributary replay resume 2`: func(w *world) { w.run("tributary replay stop 2 --reason 'the test goes on'") },
 }
 
