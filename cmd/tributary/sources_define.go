@@ -36,8 +36,10 @@ func newSourcesAdd(c *cli) *cobra.Command {
 	define := c.definer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, message string) ([]sources.Change, error) {
-			if _, _, err := sources.Find(ctx, tx, args[0]); !errors.Is(err, sources.ErrUnknown) {
-				return nil, errors.Join(err, fmt.Errorf("%s: %w", args[0], sources.ErrExists))
+			if _, err := sources.Find(ctx, tx, args[0]); err == nil {
+				return nil, fmt.Errorf("%s: %w", args[0], sources.ErrExists)
+			} else if !errors.Is(err, sources.ErrUnknown) {
+				return nil, err
 			}
 			all, err := updated(r.Config, args[0], control.Undefined, "merge", args[1:])
 			if err != nil {
@@ -64,7 +66,7 @@ func newSourcesEdit(c *cli) *cobra.Command {
 			return usagef("--update %q is not known: use %s", *kind, strings.Join(config.UpdateKinds(), ", "))
 		}
 		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, message string) ([]sources.Change, error) {
-			was, _, err := sources.Find(ctx, tx, args[0])
+			was, err := sources.Find(ctx, tx, args[0])
 			if err != nil {
 				return nil, err
 			}

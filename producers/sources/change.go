@@ -34,18 +34,17 @@ const (
 	unchanged = "unchanged"
 )
 
-// Find returns how the source is defined; ErrUnknown where there is none, or it
-// was removed.
-func Find(ctx context.Context, tx pgx.Tx, id string) (s control.Standing, src config.Source, err error) {
+// Find returns how the source stands; ErrUnknown where there is none, or it was
+// removed.
+func Find(ctx context.Context, tx pgx.Tx, id string) (control.Standing, error) {
 	all, err := control.Standings(ctx, tx, id)
 	if err != nil {
-		return s, src, err
+		return control.Standing{}, err
 	}
 	if len(all) == 0 || all[0].State == control.SourceRemoved {
-		return s, src, fmt.Errorf("%s: %w", id, ErrUnknown)
+		return control.Standing{}, fmt.Errorf("%s: %w", id, ErrUnknown)
 	}
-	src, err = config.ParseDefinition(all[0].Definition)
-	return all[0], src, err
+	return all[0], nil
 }
 
 // Put defines sources as a person has them, each of which is new or was defined by
