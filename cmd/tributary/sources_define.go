@@ -205,7 +205,7 @@ func (c *cli) definer(cmd *cobra.Command) func(context.Context, func(context.Con
 			}
 			return c.list(*output, []string{"source", "done", "detail"}, func(row func(any, ...string) error) error {
 				for _, r := range changes {
-					if err := row(map[string]any{"source": r.Source, "done": r.Done, "detail": r.Detail}, r.Source, r.Done, r.Detail); err != nil {
+					if err := row(r, r.Source, r.Done, r.Detail); err != nil {
 						return err
 					}
 				}

@@ -99,10 +99,7 @@ func (o sourceOrder) order(ctx context.Context, s *stores, sources []string, rea
 	if err != nil {
 		return nil, err
 	}
-	message := o.said + " by " + requester()
-	if reason != "" {
-		message += ": " + reason
-	}
+	message := o.said + " by " + requester() + because(reason)
 	err = pg.InTx(ctx, s.Control, func(tx pgx.Tx) error {
 		outcomes, err = o.give(ctx, tx, outbox.Outbox{Schema: control.Schema, Codec: codec}, sources, message, now())
 		return err

@@ -15,7 +15,6 @@ import (
 
 	"tributary/internal/centres"
 	"tributary/internal/config"
-	"tributary/internal/engine/enginetest"
 	"tributary/internal/pg"
 	"tributary/internal/profile"
 	"tributary/internal/remote"
@@ -99,14 +98,7 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", 8)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	if err := control.Migrate(t.Context(), pool); err != nil {
-		t.Fatal(err)
-	}
+	pool := controltest.Open(t, 8)
 	controltest.Guard(t, pool)
 	codec, err := schemas.NewCodec()
 	if err != nil {

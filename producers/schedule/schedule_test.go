@@ -14,12 +14,12 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tributary/internal/config"
-	"tributary/internal/engine/enginetest"
 	"tributary/internal/pg"
 	"tributary/internal/profile"
 	"tributary/producers/sourcestate"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/control/controltest"
 	"tributary/sql/outbox"
 	"tributary/sql/outbox/outboxtest"
 	"tributary/test/wait"
@@ -35,14 +35,7 @@ type bench struct {
 
 func newBench(t *testing.T, sources ...config.Source) *bench {
 	t.Helper()
-	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", 10)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	if err := control.Migrate(t.Context(), pool); err != nil {
-		t.Fatal(err)
-	}
+	pool := controltest.Open(t, 10)
 	codec, err := schemas.NewCodec()
 	if err != nil {
 		t.Fatal(err)

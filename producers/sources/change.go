@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"tributary/internal/config"
+	"tributary/producers/sourcestate"
 	"tributary/sql/control"
 )
 
@@ -21,9 +23,9 @@ var (
 
 // Change is what became of a source that somebody has defined or removed.
 type Change struct {
-	Source string
-	Done   string // added, changed, removed or unchanged
-	Detail string // which keys have changed, from what to what
+	Source string `json:"source"`
+	Done   string `json:"done"`   // added, changed, removed or unchanged
+	Detail string `json:"detail"` // which keys have changed, from what to what
 }
 
 // What became of a source.
@@ -122,7 +124,7 @@ func (r Registry) Remove(ctx context.Context, tx pgx.Tx, ids []string, message s
 		case was.Declared:
 			return nil, fmt.Errorf("%s: %w", id, ErrDeclared)
 		}
-		if err := control.RemoveSource(ctx, tx, id, revision); err != nil {
+		if _, err := control.PutStanding(ctx, tx, sourcestate.Rested(*was, control.SourceRemoved), was.State, time.Time{}, revision); err != nil {
 			return nil, err
 		}
 		if err := r.tell(ctx, tx, []string{id}, revision, removed+" "+message); err != nil {

@@ -173,9 +173,9 @@ func (r Registry) row(src config.Source, state string) (control.Source, error) {
 	if err != nil {
 		return control.Source{}, err
 	}
-	parts := source.Describe(src)
-	row := control.Source{ID: src.ID, Centre: r.canonical(src.Centre), Server: parts.Server, Protocol: parts.Protocol, URL: parts.URL,
-		AccessKey: parts.AccessKey, State: state, MaxSessions: src.MaxSessions, Interval: src.Interval.D(), Hosts: src.Shown(r.canonical), Definition: definition}
+	canonical, parts := r.canonical(), source.Describe(src)
+	row := control.Source{ID: src.ID, Centre: canonical(src.Centre), Server: parts.Server, Protocol: parts.Protocol, URL: parts.URL,
+		AccessKey: parts.AccessKey, State: state, MaxSessions: src.MaxSessions, Interval: src.Interval.D(), Hosts: src.Shown(canonical), Definition: definition}
 	if row.State == "" {
 		row.State = control.SourceAvailable
 	}
@@ -188,17 +188,16 @@ func (r Registry) row(src config.Source, state string) (control.Source, error) {
 	return row, nil
 }
 
-// canonical spells a centre as the profile does; the check of the definition has
+// canonical spells centres as the profile does; the check of the definition has
 // refused unknown ones.
-func (r Registry) canonical(centre string) string {
+func (r Registry) canonical() func(centre string) string {
 	set, err := centres.Set(r.Profile, r.Config)
-	if err != nil {
+	return func(centre string) string {
+		if name, ok := set.Lookup(centre); ok && err == nil {
+			return name
+		}
 		return centre
 	}
-	if name, ok := set.Lookup(centre); ok {
-		return name
-	}
-	return centre
 }
 
 // tell announces how sources stand that have changed: a suspended one stays so.

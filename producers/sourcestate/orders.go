@@ -36,7 +36,7 @@ func Resume(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, mes
 		if s.State != control.SourceSuspended && !maintained {
 			return decision{refuse: true, detail: "it was not suspended, nor in maintenance: it is " + s.State}
 		}
-		return decision{next: rested(s, control.SourceAvailable), due: true, detail: "it is available, and due at once"}
+		return decision{next: Rested(s, control.SourceAvailable), due: true, detail: "it is available, and due at once"}
 	})
 }
 
@@ -47,7 +47,7 @@ func Maintain(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, m
 		if s.State != control.SourceAvailable && s.State != control.SourceSuspended {
 			return decision{refuse: true, detail: "it is in " + s.State + " already"}
 		}
-		return decision{next: rested(s, control.SourceMaintenance), detail: "it is left alone until it is resumed: tributary sources resume " + s.ID}
+		return decision{next: Rested(s, control.SourceMaintenance), detail: "it is left alone until it is resumed: tributary sources resume " + s.ID}
 	})
 }
 
@@ -66,9 +66,9 @@ func Poll(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, messa
 	})
 }
 
-// rested is how a source stands in a state that a person gives it: what its polls
+// Rested is how a source stands in a state that a person gives it: what its polls
 // have made of it is forgotten.
-func rested(s control.Standing, state string) control.Standing {
+func Rested(s control.Standing, state string) control.Standing {
 	s.State, s.FailedPolls, s.FailingSince, s.SuspendedAt, s.SuspendedWhy = state, 0, nil, nil, ""
 	return s
 }

@@ -91,14 +91,6 @@ func RemoveSources(ctx context.Context, tx pgx.Tx, keep []string, revision int64
 	return pgx.CollectRows(rows, pgx.RowToStructByNameLax[Source])
 }
 
-// RemoveSource marks a source that a person has defined as removed.
-func RemoveSource(ctx context.Context, tx pgx.Tx, id string, revision int64) error {
-	if _, err := tx.Exec(ctx, `UPDATE control.source SET state='removed', revision=$2, failed_polls=0, suspended_at=NULL, suspended_why='' WHERE id = $1`, id, revision); err != nil {
-		return fmt.Errorf("remove source %s: %w", id, err)
-	}
-	return nil
-}
-
 // DueSource is a source that a new session will poll.
 type DueSource struct {
 	ID, Centre, Server string

@@ -41,34 +41,26 @@ const standingColumns = `s.id, s.centre, s.server, s.protocol, s.url, s.accesske
 // Standings returns how the named sources stand, by id; all of them where none
 // is named. Those that are not known are left out.
 func Standings(ctx context.Context, q pg.Querier, ids ...string) ([]Standing, error) {
-	rows, err := q.Query(ctx, "SELECT "+standingColumns+" FROM control.source s WHERE cardinality($1::text[]) = 0 OR s.id = ANY($1) ORDER BY s.id", append([]string{}, ids...))
-	if err != nil {
-		return nil, fmt.Errorf("read how sources stand: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[Standing])
-	if err != nil {
-		return nil, fmt.Errorf("read how sources stand: %w", err)
-	}
-	return all, nil
+	return standings(ctx, q, "cardinality($1::text[]) = 0 OR s.id = ANY($1) ORDER BY s.id", append([]string{}, ids...))
 }
 
 // Undeclared returns how the sources stand that people have defined, by id, and
 // locks them.
 func Undeclared(ctx context.Context, tx pgx.Tx) ([]Standing, error) {
-	return lockStandings(ctx, tx, "NOT s.declared AND s.state <> $1 ORDER BY s.id", SourceRemoved)
+	return standings(ctx, tx, "NOT s.declared AND s.state <> $1 ORDER BY s.id FOR UPDATE OF s", SourceRemoved)
 }
 
 // LockSource returns how a source stands, and locks it; nil if there never was one.
 func LockSource(ctx context.Context, tx pgx.Tx, id string) (*Standing, error) {
-	all, err := lockStandings(ctx, tx, "s.id = $1", id)
+	all, err := standings(ctx, tx, "s.id = $1 FOR UPDATE OF s", id)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
 	return &all[0], nil
 }
 
-func lockStandings(ctx context.Context, tx pgx.Tx, which string, arg any) ([]Standing, error) {
-	rows, err := tx.Query(ctx, "SELECT "+standingColumns+" FROM control.source s WHERE "+which+" FOR UPDATE OF s", arg)
+func standings(ctx context.Context, q pg.Querier, which string, arg any) ([]Standing, error) {
+	rows, err := q.Query(ctx, "SELECT "+standingColumns+" FROM control.source s WHERE "+which, arg)
 	if err != nil {
 		return nil, fmt.Errorf("read how sources stand: %w", err)
 	}

@@ -190,7 +190,7 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 		_, byHand := control.Undeclared(t.Context(), tx)
 		_, locked := control.LockSource(t.Context(), tx, "nobody")
 		_, replaced := control.Replaced(t.Context(), tx, "")
-		return errors.Join(byHand, locked, replaced, control.RemoveSource(t.Context(), tx, "nobody", 1))
+		return errors.Join(byHand, locked, replaced)
 	})
 	if _, err := control.SessionDeaths(t.Context(), pool, schemas.LiveRun); err != nil {
 		t.Error(err)

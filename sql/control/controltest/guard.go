@@ -8,7 +8,25 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/internal/engine/enginetest"
+	"tributary/internal/pg"
+	"tributary/sql/control"
 )
+
+// Open makes an empty control on an engine of its own, for as many connections.
+func Open(t testing.TB, connections int32) *pgxpool.Pool {
+	t.Helper()
+	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", connections)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	if err := control.Migrate(t.Context(), pool); err != nil {
+		t.Fatal(err)
+	}
+	return pool
+}
 
 // Guard makes a database refuse every step that no machine of control draws, and
 // every state that none has, so that what took it fails with its name. Rows may
