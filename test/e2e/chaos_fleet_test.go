@@ -209,7 +209,7 @@ func (f *fleet) drained(limit time.Duration) string {
 	}
 	var next time.Time
 	last := "not looked yet"
-	return f.wait(limit, func() string {
+	left := f.wait(limit, func() string {
 		if time.Now().Before(next) {
 			return last
 		}
@@ -217,6 +217,22 @@ func (f *fleet) drained(limit time.Duration) string {
 		next = time.Now().Add(500 * time.Millisecond)
 		return last
 	})
+	if left != "" {
+		left += "\n" + f.facts(want)
+	}
+	return left
+}
+
+// endsOf says where each file and document stands for the tracker.
+func endsOf(ctx context.Context, conn *pgx.Conn) (map[string]string, error) {
+	rows, err := conn.Query(ctx, endsSQL)
+	if err != nil {
+		return nil, err
+	}
+	got := map[string]string{}
+	var name, end string
+	_, err = pgx.ForEachRow(rows, []any{&name, &end}, func() error { got[name] = end; return nil })
+	return got, err
 }
 
 const endsSQL = `SELECT action || '/' || file, phase || ', ' || status FROM tracker.file
@@ -235,13 +251,8 @@ func (f *fleet) pending(want map[string]string) string {
 		return err.Error()
 	}
 	defer conn.Close(ctx)
-	rows, err := conn.Query(ctx, endsSQL)
+	got, err := endsOf(ctx, conn)
 	if err != nil {
-		return err.Error()
-	}
-	got := map[string]string{}
-	var name, end string
-	if _, err = pgx.ForEachRow(rows, []any{&name, &end}, func() error { got[name] = end; return nil }); err != nil {
 		return err.Error()
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
