@@ -16,6 +16,7 @@ type decision struct {
 	now       time.Time
 	codec     *schemas.Codec
 	run       *control.ReplayRun
+	others    []control.OtherReplay                                  // in the order of their numbers
 	lost      map[string]bool                                        // versions whose bytes are not stored
 	documents func(*control.Acquisition) ([]control.Document, error) // of an attempt
 	naming    func(entry string) (exception, message string)         // what is wrong with a document's name; nil: nothing is known of it
@@ -37,9 +38,19 @@ func (r *decision) item(i *control.ReplayItem) (*control.Acquisition, error) {
 		return refuse("unknown_file", "control does not know the file: it is another installation's")
 	case f.Centre == "":
 		return refuse("zip_name", "its name was refused, so nothing of it was ever asked for")
-	case busy(f) && r.run.Shadow == "": // a shadow is in nobody's way, and nobody in its
+	case r.run.Shadow != "": // a shadow is in nobody's way, and nobody in its
+	case busy(f):
 		i.NotBefore, i.Message = r.now.Add(busyPause), busyWith(f)
 		return nil, nil
+	default:
+		before, after := r.beside(i)
+		if before > 0 {
+			i.NotBefore, i.Message = r.now.Add(busyPause), fmt.Sprintf("replay %[1]d, which was asked for before, is to process the file first; to go on without it: tributary replay stop %[1]d", before)
+			return nil, nil
+		}
+		if after > 0 {
+			return refuse("overtaken", fmt.Sprintf("replay %d, which was asked for later, has had this version processed meanwhile: its results count", after))
+		}
 	}
 	if r.run.Phase == schemas.FromDownload {
 		best := f.Candidates(&control.Acquisition{})
@@ -74,6 +85,23 @@ func (r *decision) item(i *control.ReplayItem) (*control.Acquisition, error) {
 		return refuse("not_unzipped", fmt.Sprintf("control has kept %d of the %d documents of attempt %d: replay it from unzip", len(docs), judged.Documents, judged.Attempt))
 	}
 	return r.rejudge(f, was, judged, docs)
+}
+
+// beside returns the first earlier replay that is still to process an item's file,
+// and the last later one that had its version processed; 0: none. Of two runs of a
+// version the one with the higher number counts for the warehouse, and the later
+// attempt for the tracker: so a later replay's attempt must be the later one.
+func (r *decision) beside(i *control.ReplayItem) (before, after int64) {
+	for _, o := range r.others {
+		switch {
+		case o.File != i.File:
+		case o.Number < r.run.Number && before == 0:
+			before = o.Number
+		case o.Number > r.run.Number && o.Archive == i.Archive:
+			after = o.Number
+		}
+	}
+	return before, after
 }
 
 // busyWith says what a replay of the file waits for.

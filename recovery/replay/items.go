@@ -54,7 +54,11 @@ func (p *Runner) requestItems(ctx context.Context, tx pgx.Tx, run *control.Repla
 	if err != nil {
 		return 0, err
 	}
-	r := &decision{World: w, now: now, codec: p.Outbox.Codec, run: run, lost: lost, naming: p.Naming,
+	others, err := control.OtherReplays(ctx, tx, run.Number, files)
+	if err != nil {
+		return 0, err
+	}
+	r := &decision{World: w, now: now, codec: p.Outbox.Codec, run: run, others: others, lost: lost, naming: p.Naming,
 		documents: func(a *control.Acquisition) ([]control.Document, error) { return control.AcceptedDocuments(ctx, tx, a) }}
 	var decided []control.ReplayItem
 	for _, i := range items {

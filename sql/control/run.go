@@ -218,6 +218,25 @@ func ReplayWaits(ctx context.Context, q pg.Querier, run string) (waits bool, err
 	return waits, nil
 }
 
+// OtherReplay is a replay that has chosen a file, too.
+type OtherReplay struct {
+	File, Archive string
+	Number        int64
+}
+
+// OtherReplays returns what stands between a replay and files: earlier replays that
+// run and are still to request them, and later ones that have. Shadows don't count.
+func OtherReplays(ctx context.Context, q pg.Querier, number int64, files []string) ([]OtherReplay, error) {
+	rows, err := q.Query(ctx, `SELECT i.file::text AS file, i.archive, r.number FROM control.replay_item i JOIN control.replay r ON r.id = i.run
+		WHERE i.file = ANY($2::uuid[]) AND r.shadow = ''
+			AND (r.number < $1 AND i.state = 'waiting' AND r.state = 'running' OR r.number > $1 AND i.state = 'requested')
+		ORDER BY r.number`, number, files)
+	if err != nil {
+		return nil, fmt.Errorf("read which other replays have chosen files: %w", err)
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByName[OtherReplay])
+}
+
 // StoreItems writes what was decided about items: requested, refused, or to be
 // looked at later.
 func StoreItems(ctx context.Context, tx pgx.Tx, run string, items []ReplayItem) error {

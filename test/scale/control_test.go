@@ -182,6 +182,7 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 	_, given := control.GivenPosition(t.Context(), pool)
 	_, _, ignored := control.IgnoredOf(t.Context(), pool, ownSource)
 	_, outstanding := control.JobOutstanding(t.Context(), pool, schemas.LiveRun)
+	_, others := control.OtherReplays(t.Context(), pool, 1, []string{schemas.LiveRun})
 	_, rests := control.SourceRests(t.Context(), pool, "nobody")
 	retried := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
 		return control.RetryUnavailable(t.Context(), tx, ownSource, now())
@@ -206,7 +207,7 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 		t.Errorf("a poll that is nobody's is renewed: %v", err)
 	}
 	postponed := control.PostponePoll(t.Context(), pool, gone, now(), "", "")
-	for _, err := range []error{postponed, ignored, unlisted, operations, open, pending, digest, fetching, given, outstanding, rests, retried, defined} {
+	for _, err := range []error{postponed, ignored, unlisted, operations, open, pending, digest, fetching, given, outstanding, rests, others, retried, defined} {
 		if err != nil {
 			t.Fatal(err)
 		}
