@@ -76,10 +76,9 @@ type recorder struct {
 	stop context.CancelFunc
 	done sync.WaitGroup
 
-	mu    sync.Mutex
-	all   []recording
-	quiet int // looks since it has last read on
-	err   error
+	mu  sync.Mutex
+	all []recording
+	err error
 }
 
 func record(t testing.TB, pool *pgxpool.Pool) *recorder {
@@ -135,9 +134,6 @@ func (r *recorder) look() error {
 		}
 		r.mu.Lock()
 		known := len(next) == 0 || len(r.all) > 0 && maps.Equal(next, r.all[len(r.all)-1].next)
-		if r.quiet++; !known {
-			r.quiet = 0
-		}
 		r.mu.Unlock()
 		if known {
 			return nil
@@ -154,9 +150,8 @@ func (r *recorder) look() error {
 	})
 }
 
-// seen is how many records of the log the tracker has read, and whether it has
-// rested for some looks.
-func (r *recorder) seen(t testing.TB) (records int64, rested bool) {
+// seen is how many records of the log the tracker has read.
+func (r *recorder) seen(t testing.TB) (records int64) {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -168,7 +163,7 @@ func (r *recorder) seen(t testing.TB) (records int64, rested bool) {
 			records += n
 		}
 	}
-	return records, r.quiet > 20
+	return records
 }
 
 // logTimes are the times of all events of the log, by partition and offset, as
