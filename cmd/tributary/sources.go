@@ -36,10 +36,7 @@ func newSources(c *cli) *cobra.Command {
 // checkedStep is one step of one source's check, as -o json writes it.
 type checkedStep struct {
 	Source string `json:"source"`
-	Step   string `json:"step"`
-	OK     bool   `json:"ok"`
-	Detail string `json:"detail"`
-	Remedy string `json:"remedy"`
+	remote.Step
 }
 
 func newSourcesCheck(c *cli) *cobra.Command {
@@ -168,7 +165,7 @@ func checkSource(ctx context.Context, cfg config.Config, s config.Source, timeou
 	defer cancel()
 	var out []checkedStep
 	for _, step := range remote.Check(ctx, r, schemas.Actions()) {
-		out = append(out, checkedStep{s.ID, step.Name, step.OK, step.Detail, step.Remedy})
+		out = append(out, checkedStep{s.ID, step})
 	}
 	return out, nil
 }
@@ -176,13 +173,19 @@ func checkSource(ctx context.Context, cfg config.Config, s config.Source, timeou
 func (c *cli) printSteps(s config.Source, steps []checkedStep) {
 	fmt.Fprintf(c.stdout, "%s  %s\n", s.ID, source.Describe(s).URL)
 	for _, step := range steps {
-		mark := "ok    "
-		if !step.OK {
-			mark = "FAILED"
-		}
-		fmt.Fprintf(c.stdout, "  %s  %s: %s\n", mark, strings.ReplaceAll(step.Step, "_", " "), screen.Line(step.Detail))
-		if step.Remedy != "" {
-			fmt.Fprintf(c.stdout, "          %s\n", screen.Line(step.Remedy))
-		}
+		fmt.Fprint(c.stdout, stepText(step.Step))
 	}
+}
+
+// stepText is a step of a check, for people.
+func stepText(step remote.Step) string {
+	mark := "ok    "
+	if !step.OK {
+		mark = "FAILED"
+	}
+	text := fmt.Sprintf("  %s  %s: %s (%d ms)\n", mark, strings.ReplaceAll(step.Name, "_", " "), screen.Line(step.Detail), step.Milliseconds)
+	if step.Remedy != "" {
+		text += fmt.Sprintf("          %s\n", screen.Line(step.Remedy))
+	}
+	return text
 }

@@ -11,6 +11,7 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/pg"
+	"tributary/internal/remote"
 	"tributary/internal/screen"
 	"tributary/producers/sources"
 	"tributary/queries/report"
@@ -19,7 +20,9 @@ import (
 
 func newSourcesShow(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "show SOURCE", Short: "Show how a source is defined, by whom, and how it stands",
+		Use: "show SOURCE", Short: "Show how a source is defined, by whom, how it stands, and what its last check found",
+		Long: "Show how a source is defined, by whom, and how it stands. The first poll of a source that is new, or reached in another way,\n" +
+			"is its check: each step is shown with its time, and what to do where it failed. So is what a poll met that failed.",
 		Args: cobra.ExactArgs(1),
 	}
 	output := outputFlag(cmd, "text", "json")
@@ -53,6 +56,9 @@ func shownSource(s control.Standing) map[string]any {
 	if s.SuspendedAt != nil {
 		out["suspended_at"], out["suspended_why"] = s.SuspendedAt, s.SuspendedWhy
 	}
+	if s.Checked != nil {
+		out["checked"] = s.Checked
+	}
 	var keys map[string]any
 	if json.Unmarshal([]byte(s.Definition), &keys) == nil {
 		out["definition"] = keys
@@ -77,7 +83,31 @@ func standingText(s control.Standing) string {
 	if s.Polled {
 		b.WriteString("it is being polled, or waits for its turn\n")
 	}
+	b.WriteString(checkText(s))
 	return b.String()
+}
+
+// checkText tells what a source's last check by a poll found, for people.
+func checkText(s control.Standing) string {
+	if s.Checked == nil {
+		return "not checked yet: its first poll does that, before it takes anything\n"
+	}
+	found := "passed"
+	if !s.Checked.Passed {
+		found = "failed"
+	}
+	text := fmt.Sprintf("checked at %s by session %d: %s\n", s.Checked.At.UTC().Format("2006-01-02 15:04:05Z"), s.Checked.Session, found)
+	var steps []remote.Step
+	if err := json.Unmarshal(s.Checked.Steps, &steps); err != nil {
+		return text + "  its steps were written by a newer version\n"
+	}
+	for _, step := range steps {
+		text += stepText(step)
+	}
+	if s.Checked.Passed && !s.Passed {
+		text += "defined otherwise since: the next poll checks it\n"
+	}
+	return text
 }
 
 func newSourcesExport(c *cli) *cobra.Command {

@@ -7,56 +7,26 @@ import (
 	"io/fs"
 )
 
-// Step is one step of a source check.
-type Step struct {
-	// Name is configuration, resolve, connect, host_key, login or list.
-	Name string
-	// OK says whether the step worked.
-	OK bool
-	// Detail says what was found, or what went wrong.
-	Detail string
-	// Remedy says what to do; empty when the step worked.
-	Remedy string
-}
-
 // Check goes through all that a poll does, one step after the other, and stops
 // at the first that fails. dirs are listed at the end, the base itself first; a
 // directory of dirs that is missing is fine, it counts as empty.
 func Check(ctx context.Context, c Config, dirs []string) []Step {
-	var steps []Step
-	current := ""
-	s, err := dial(ctx, c, func(name, detail string) {
-		if current = name; detail == "" {
-			return
-		}
-		detail = Clean(detail)
-		// A retried handshake goes through the same steps again.
-		for i := range steps {
-			if steps[i].Name == name {
-				steps[i].Detail = detail
-				return
-			}
-		}
-		steps = append(steps, Step{Name: name, OK: true, Detail: detail})
-	})
+	t := &Trace{}
+	c.Trace = t
+	s, err := Dial(ctx, c)
 	if err != nil {
-		if current == "" || ClassOf(err) == Misconfigured {
-			current = "configuration"
-		}
-		return append(steps, Step{Name: current, Detail: Clean(err.Error()), Remedy: remedy(err, c)})
+		return t.Steps
 	}
 	defer s.Close()
 	for _, dir := range append([]string{""}, dirs...) {
-		step := checkList(ctx, s, dir, c)
-		steps = append(steps, step)
-		if !step.OK {
+		if err := t.Do("list", func() (string, error) { return checkList(ctx, s, dir) }); err != nil {
 			break
 		}
 	}
-	return steps
+	return t.Steps
 }
 
-func checkList(ctx context.Context, s Session, dir string, c Config) Step {
+func checkList(ctx context.Context, s Session, dir string) (string, error) {
 	shown := dir
 	if shown == "" {
 		shown = "base directory"
@@ -84,11 +54,11 @@ func checkList(ctx context.Context, s Session, dir string, c Config) Step {
 		if invalid > 0 {
 			found += fmt.Sprintf("; %d of them can't be taken, such as %s", invalid, example)
 		}
-		return Step{Name: "list", OK: true, Detail: Clean(found)}
+		return found, nil
 	case errors.Is(err, fs.ErrNotExist) && dir != "":
-		return Step{Name: "list", OK: true, Detail: shown + ": not there, counts as empty"}
+		return shown + ": not there, counts as empty", nil
 	}
-	return Step{Name: "list", Detail: Clean(fmt.Sprintf("%s: %v", shown, err)), Remedy: remedy(err, c)}
+	return "", fmt.Errorf("%s: %w", shown, err)
 }
 
 // remedy says what a person can do about an error.

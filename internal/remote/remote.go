@@ -127,6 +127,8 @@ type Config struct {
 	// server without MLSD is asked for the exact time of each file, at a round trip
 	// each, but not of those that look the same. Nil: nothing is known.
 	Known func(dir string, entries []Entry) ([]Entry, error)
+	// Trace notes the steps of Dial. Nil: nobody wants to know.
+	Trace *Trace
 }
 
 // Defaults of Config, and what a session is worth doing at once.
@@ -260,7 +262,16 @@ func unknownScheme(scheme string) error {
 // Dial connects and logs in, within the connect timeout. The session must be
 // closed. ctx bounds Dial only.
 func Dial(ctx context.Context, c Config) (Session, error) {
-	return dial(ctx, c, func(string, string) {})
+	trace := c.Trace
+	if trace == nil {
+		trace = &Trace{}
+	}
+	trace.config = c
+	s, err := dial(ctx, c, trace.dialled)
+	if err != nil {
+		trace.failed(err)
+	}
+	return s, err
 }
 
 // dial tells step which step it begins (detail empty) or has ended well.

@@ -64,6 +64,9 @@ func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c 
 		if err := control.EndPoll(ctx, tx, p, state, o.exception, o.message, now); err != nil {
 			return err
 		}
+		if err := putCheck(ctx, tx, p, c.trace, o, now); err != nil {
+			return err
+		}
 		if c.postponed > 0 {
 			if err := control.SetPostponed(ctx, tx, p, c.postponed); err != nil {
 				return err

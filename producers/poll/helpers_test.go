@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,6 +37,9 @@ type server struct {
 	bare  bool  // the base directory is not there
 	after func()
 	known func(dir string, entries []remote.Entry) ([]remote.Entry, error) // what the poller knows
+
+	unreadable error    // of every file
+	opened     []string // paths
 }
 
 func (s *server) List(ctx context.Context, dir string, yield func(remote.Entry) error) error {
@@ -64,8 +68,12 @@ func (s *server) List(ctx context.Context, dir string, yield func(remote.Entry) 
 func (s *server) Stat(context.Context, string) (remote.Entry, error) {
 	return remote.Entry{}, fs.ErrNotExist
 }
-func (s *server) Open(context.Context, string, int64) (io.ReadCloser, error) {
-	return nil, fs.ErrNotExist
+func (s *server) Open(_ context.Context, path string, _ int64) (io.ReadCloser, error) {
+	s.opened = append(s.opened, path)
+	if s.unreadable != nil {
+		return nil, s.unreadable
+	}
+	return io.NopCloser(strings.NewReader("content")), nil
 }
 func (s *server) Concurrency() int { return 1 }
 func (s *server) Close() error     { return nil }

@@ -27,6 +27,7 @@ type counts struct {
 	postponed    int64 // left to the next polls
 	ignored      ignored
 	refused      refused
+	trace        *remote.Trace // of the session; nil: there was none
 }
 
 // tally counts entries by what they say.
@@ -68,6 +69,7 @@ type listing struct {
 	entries int      // seen so far, in all directories
 	bytes   int64    // of their names
 	missing []string // directories that are not there
+	sample  sample
 }
 
 // list streams the three action directories into the temporary table, and returns
@@ -75,7 +77,7 @@ type listing struct {
 // is up: only then can the poll be recorded as broken off.
 func (s *Poller) list(ctx, storing context.Context, p control.Poll, cfg remote.Config, conn *pgxpool.Conn, c *counts) (missing []string, err error) {
 	l := &listing{s: s, poll: p, conn: conn, c: c, storing: storing, rows: make([]control.Entry, 0, chunk)}
-	cfg.Known = l.known
+	cfg.Known, cfg.Trace = l.known, c.trace
 	session, err := s.deps.Dial(ctx, cfg)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %w", errBaseMissing, err)
@@ -85,27 +87,45 @@ func (s *Poller) list(ctx, storing context.Context, p control.Poll, cfg remote.C
 	}
 	defer session.Close()
 	for _, action := range schemas.Actions() {
-		err := session.List(ctx, action, func(e remote.Entry) error { return l.add(action, e) })
-		if errors.Is(err, fs.ErrNotExist) {
-			l.missing = append(l.missing, action)
-			continue
-		}
-		if err != nil {
+		if err := c.trace.Do("list", func() (string, error) { return l.directory(ctx, session, action) }); err != nil {
 			return nil, errors.Join(err, l.flush())
 		}
 	}
 	if len(l.missing) == len(schemas.Actions()) {
-		// Each may be missing because the base is: an empty base is a listing, a
-		// missing one is none.
-		err := session.List(ctx, "", func(remote.Entry) error { return errSeen })
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%w: %w", errBaseMissing, err)
+		if err := c.trace.Do("list", func() (string, error) { return base(ctx, session) }); err != nil {
+			return nil, err
 		}
-		if err != nil && !errors.Is(err, errSeen) {
+	}
+	if !p.Passed {
+		if err := c.trace.Do("sample", func() (string, error) { return l.sample.read(ctx, session) }); err != nil {
 			return nil, err
 		}
 	}
 	return l.missing, l.flush()
+}
+
+// directory lists one of the action directories, and says what it found.
+func (l *listing) directory(ctx context.Context, session remote.Session, action string) (string, error) {
+	before := l.entries
+	err := session.List(ctx, action, func(e remote.Entry) error { return l.add(action, e) })
+	if errors.Is(err, fs.ErrNotExist) {
+		l.missing = append(l.missing, action)
+		return action + ": not there, counts as empty", nil
+	}
+	return fmt.Sprintf("%s: %d entries", action, l.entries-before), err
+}
+
+// base looks whether the base directory is there: each directory may be missing
+// because that is. An empty base is a listing, a missing one is none.
+func base(ctx context.Context, session remote.Session) (string, error) {
+	err := session.List(ctx, "", func(remote.Entry) error { return errSeen })
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("%w: %w", errBaseMissing, err)
+	case err != nil && !errors.Is(err, errSeen):
+		return "", err
+	}
+	return "base directory: there", nil
 }
 
 // add takes an entry of a directory.
@@ -118,6 +138,7 @@ func (l *listing) add(action string, e remote.Entry) error {
 	if l.bytes > int64(l.s.cfg.MaxListingBytes) {
 		return errTooLong
 	}
+	l.sample.consider(action, e)
 	name := bounded(printable(e.Name))
 	if reason := unwanted(e); reason != "" {
 		l.c.ignored.add(action, name, reason)

@@ -39,7 +39,7 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 		return fmt.Errorf("poll of %s: %w", p.Source, err)
 	}
 	defer conn.Release()
-	c := counts{ignored: ignored{keep: s.cfg.MaxIgnored}}
+	c := counts{ignored: ignored{keep: s.cfg.MaxIgnored}, trace: &remote.Trace{}}
 	if p.Attempts > s.cfg.Attempts+maxTaken {
 		log.Error("the poll was taken again and again and never recorded; it is given up", "taken", p.Attempts)
 		return s.end(ctx, conn, p, c, outcome{state: "failed", exception: unrecorded, message: fmt.Sprintf("the poll was taken %d times, and no member could record how it ended: what they log says why", p.Attempts)})
@@ -48,12 +48,15 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 		return err
 	}
 	defer empty(ctx, conn)
-	src, err := config.ParseDefinition(p.Definition)
-	if err != nil {
-		return s.end(ctx, conn, p, c, outcome{state: "failed", exception: misconfigured, message: text(err)})
-	}
-	cfg, err := source.Remote(src, s.cfg.ConnectTimeout, s.cfg.IdleTimeout, s.deps.Limits)
-	if err != nil {
+	var src config.Source
+	var cfg remote.Config
+	if err := c.trace.Do("configuration", func() (string, error) {
+		if src, err = config.ParseDefinition(p.Definition); err != nil {
+			return "", err
+		}
+		cfg, err = source.Remote(src, s.cfg.ConnectTimeout, s.cfg.IdleTimeout, s.deps.Limits)
+		return source.Describe(src).URL, err
+	}); err != nil {
 		return s.end(ctx, conn, p, c, outcome{state: "failed", exception: misconfigured, message: text(err)})
 	}
 	missing, listErr := s.listInTime(ctx, p, cfg, conn, &c)
@@ -65,6 +68,10 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 		wait := backoff.Exponential{Base: time.Second, Max: time.Minute}.After(p.Attempts)
 		log.Warn("listing failed; trying again", "error", text(listErr), "attempt", p.Attempts, "in", wait)
 		return control.PostponePoll(ctx, conn, p, s.deps.Now().Add(wait), exception(listErr), text(listErr))
+	}
+	if unread := (*sampleError)(nil); errors.As(listErr, &unread) {
+		log.Warn("the source does not pass its first check; nothing of it is taken", "error", text(listErr))
+		return s.end(ctx, conn, p, c, outcome{state: "failed", exception: exception(listErr), message: text(listErr)})
 	}
 	recErr := s.recordInTime(ctx, conn, polled{p, src}, &c)
 	if recErr != nil && !errors.Is(recErr, errUnrecorded) {

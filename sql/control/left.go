@@ -39,7 +39,8 @@ func TakeLeftPolls(ctx context.Context, tx pgx.Tx, source string) ([]Poll, error
 	rows, err := tx.Query(ctx, `UPDATE control.poll p SET epoch = p.epoch + 1, started_at = coalesce(p.started_at, clock_timestamp())
 		FROM control.source s, control.session n
 		WHERE p.source = $1 AND p.state IN ('due','running') AND s.id = p.source AND s.state IN ('removed','maintenance') AND n.id = p.session
-		RETURNING p.id::text, p.session::text, p.source, p.server, p.centre, n.number, n.once, p.epoch, p.attempts, p.started_at, s.definition::text AS definition`, source)
+		RETURNING p.id::text, p.session::text, p.source, p.server, p.centre, n.number, n.once, p.epoch, p.attempts, p.started_at, s.definition::text AS definition,
+			s.passed = md5(s.definition::text) AS passed`, source)
 	if err != nil {
 		return nil, fmt.Errorf("take the polls of %s: %w", source, err)
 	}

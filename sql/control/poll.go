@@ -23,6 +23,7 @@ type Poll struct {
 	Attempts                            int
 	StartedAt                           time.Time
 	Definition                          string // of the source, as it is defined now
+	Passed                              bool   // whether a poll has checked it so before
 }
 
 // lockCredit makes everything that takes a server's credit wait its turn, so
@@ -60,9 +61,9 @@ func TakePoll(ctx context.Context, pool *pgxpool.Pool, holder string, full []str
 				WHERE c.server <> ALL($2) AND ((q.state='due' AND q.not_before <= $3) OR (q.state='running' AND q.lease_until < clock_timestamp()))
 				  AND `+creditSQL+` > 0
 				ORDER BY (SELECT o.number FROM control.session o WHERE o.id = q.session), q.id LIMIT 1)
-			RETURNING p.id, p.session, p.source, p.server, p.centre, s.number, s.once, p.epoch, p.attempts, p.started_at, d.definition::text`, "c.server"),
+			RETURNING p.id, p.session, p.source, p.server, p.centre, s.number, s.once, p.epoch, p.attempts, p.started_at, d.definition::text, d.passed = md5(d.definition::text)`, "c.server"),
 			holder, append([]string{}, full...), now, interval(ttl))
-		err := row.Scan(&p.ID, &p.Session, &p.Source, &p.Server, &p.Centre, &p.Number, &p.Once, &p.Epoch, &p.Attempts, &p.StartedAt, &p.Definition)
+		err := row.Scan(&p.ID, &p.Session, &p.Source, &p.Server, &p.Centre, &p.Number, &p.Once, &p.Epoch, &p.Attempts, &p.StartedAt, &p.Definition, &p.Passed)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
@@ -247,6 +248,23 @@ func EndPoll(ctx context.Context, tx pgx.Tx, p Poll, state, exception, message s
 	if _, err := tx.Exec(ctx, `UPDATE control.session SET polls_ended_at=$2 WHERE id=$1 AND polls_ended_at IS NULL
 		AND NOT EXISTS (SELECT FROM control.poll WHERE session=$1 AND state IN ('due','running'))`, p.Session, now); err != nil {
 		return fmt.Errorf("end poll: %w", err)
+	}
+	return nil
+}
+
+// SourceCheck is what a poll has found out about a source.
+type SourceCheck struct {
+	At      time.Time       `json:"at"`
+	Session int64           `json:"session"` // its number
+	Passed  bool            `json:"passed"`
+	Steps   json.RawMessage `json:"steps"` // as package remote writes them
+}
+
+// PutCheck stores a check by a poll. Where it has passed, the definition that the
+// poll was made with is not checked again.
+func PutCheck(ctx context.Context, tx pgx.Tx, p Poll, c SourceCheck) error {
+	if _, err := tx.Exec(ctx, "UPDATE control.source SET checked = $2, passed = CASE WHEN $3 THEN md5($4) ELSE '' END WHERE id = $1", p.Source, c, c.Passed, p.Definition); err != nil {
+		return fmt.Errorf("source %s: store its check: %w", p.Source, err)
 	}
 	return nil
 }

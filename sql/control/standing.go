@@ -30,12 +30,14 @@ type Standing struct {
 	Overruns     int64 // polls that had not ended when the next was due
 	// DeclaredState is what the configuration said of its state last.
 	DeclaredState string
-	Polled        bool // a poll of it is due or running
+	Polled        bool         // a poll of it is due or running
+	Checked       *SourceCheck // the last check by a poll; nil before any
+	Passed        bool         // it is defined as it was when a check passed
 }
 
 // standingColumns are the columns of control.source s by the names of the fields.
 const standingColumns = `s.id, s.centre, s.server, s.protocol, s.url, s.accesskey, s.state, s.max_sessions, s.poll_interval AS interval,
-	s.failures, s.failed_polls, s.failing_since, s.suspended_at, s.suspended_why, s.overruns, s.hosts, s.declared_state, s.definition::text AS definition, s.declared,
+	s.failures, s.failed_polls, s.failing_since, s.suspended_at, s.suspended_why, s.overruns, s.hosts, s.declared_state, s.definition::text AS definition, s.declared, s.checked, s.passed = md5(s.definition::text) AS passed,
 	EXISTS (SELECT FROM control.poll p WHERE p.source = s.id AND p.state IN ('due','running')) AS polled`
 
 // Standings returns how the named sources stand, by id; all of them where none
