@@ -1,12 +1,14 @@
 package poll
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -18,40 +20,57 @@ import (
 // A source that is new, or reached in another way, is checked by its first poll:
 // every step with its time, and what to do where it fails, is kept with the source.
 // Whether files can be read at all is a step too, since a listing alone doesn't
-// show it; before it has passed, nothing that the listing shows is recorded.
+// show it. One file that can't be read is that file's trouble; where none of several
+// can, it is the source's, and nothing that the listing shows is recorded.
 
-// sampleBytes is how much is read of a file to see that files can be read.
-const sampleBytes = 64 << 10
+const (
+	samples     = 3        // files that are tried
+	sampleBytes = 64 << 10 // read of one at most
+)
 
-// sample is the file by which a check sees that files can be read: the smallest
-// that isn't empty, the first of several.
-type sample struct {
+// sample are the files by which a check sees that files can be read: the smallest
+// that aren't empty, the first of several.
+type sample []sampled
+
+type sampled struct {
 	path string
 	size int64
 }
 
 func (f *sample) consider(action string, e remote.Entry) {
-	if e.Kind == remote.File && e.Invalid == "" && e.Size > 0 && (f.path == "" || e.Size < f.size) {
-		f.path, f.size = action+"/"+e.Name, e.Size
+	if e.Kind != remote.File || e.Invalid != "" || e.Size <= 0 || len(*f) == samples && e.Size >= (*f)[samples-1].size {
+		return
 	}
+	at, _ := slices.BinarySearchFunc(*f, e.Size, func(s sampled, size int64) int { return cmp.Compare(s.size, size+1) })
+	*f = slices.Insert(*f, at, sampled{action + "/" + e.Name, e.Size})
+	*f = (*f)[:min(len(*f), samples)]
 }
 
-// read reads the file's beginning, and says so.
+// read reads the beginning of the first file that can be read, and says so.
 func (f *sample) read(ctx context.Context, session remote.Session) (string, error) {
-	if f.path == "" {
-		return "there is no file yet that could be read", nil
+	var refused []error
+	for _, file := range *f {
+		n, err := file.begin(ctx, session)
+		switch {
+		case err == nil:
+			return fmt.Sprintf("%s: %d bytes of %d could be read", file.path, n, file.size), nil
+		case errors.Is(err, fs.ErrNotExist): // gone since it was listed
+		case remote.ClassOf(err) == remote.Permission || remote.ClassOf(err) == remote.Unclassified:
+			refused = append(refused, fmt.Errorf("%s: %w", file.path, err))
+		default:
+			return "", err
+		}
 	}
-	n, err := f.begin(ctx, session)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return f.path + " was gone when it was to be read", nil
-	case err != nil:
-		return "", &sampleError{fmt.Errorf("a file that the source lists can't be read, so none is taken: %s: %w", f.path, err)}
+	case len(refused) == samples:
+		return "", &sampleError{fmt.Errorf("%d files that the source lists were tried and none can be read, so none is taken: %w", samples, refused[0])}
+	case len(refused) > 0:
+		return fmt.Sprintf("no file could be read, of %d tried: %v", len(*f), refused[0]), nil
 	}
-	return fmt.Sprintf("%s: %d bytes of %d could be read", f.path, n, f.size), nil
+	return "there is no file yet that could be read", nil
 }
 
-func (f *sample) begin(ctx context.Context, session remote.Session) (n int64, err error) {
+func (f *sampled) begin(ctx context.Context, session remote.Session) (n int64, err error) {
 	file, err := session.Open(ctx, f.path, f.size)
 	if err != nil {
 		return 0, err

@@ -45,22 +45,27 @@ func (b *bench) check() (passed bool, lines []string) {
 	return c.Passed, lines
 }
 
-// Nothing of a new source is taken before a file of it could be read; then no
-// poll reads one again, until the source is reached in another way or has failed.
+// Nothing of a new source is taken where none of several files of it can be read;
+// once one could be, no poll reads one again, until the source is reached in another way or has failed.
 func TestTheFirstPollIsACheck(t *testing.T) {
 	b := newBench(t)
 	b.server.show("H.2026-01-02.1.impc.zip", 500)
 	b.server.show("H.2026-01-03.1.impc.zip", 7)
+	b.server.show("H.2026-01-04.1.impc.zip", 70)
+	b.server.show("H.2026-01-05.1.impc.zip", 7)
 	b.server.unreadable = fmt.Errorf("open: %w", fs.ErrPermission)
 	if state := b.listing(); state != "failed" {
 		t.Errorf("the poll has ended as %s", state)
 	}
-	const lists = "list ok: add: 2 entries\nlist ok: edit: not there, counts as empty\nlist ok: delete: not there, counts as empty\n"
+	const lists = "list ok: add: 4 entries\nlist ok: edit: not there, counts as empty\nlist ok: delete: not there, counts as empty\n"
 	passed, lines := b.check()
 	want := "configuration ok: file:///nowhere\n" + lists +
-		"sample FAILED: a file that the source lists can't be read, so none is taken: add/H.2026-01-03.1.impc.zip: open: permission denied"
+		"sample FAILED: 3 files that the source lists were tried and none can be read, so none is taken: add/H.2026-01-03.1.impc.zip: open: permission denied"
 	if diff := cmp.Diff(want, strings.Join(lines, "\n")); passed || diff != "" {
 		t.Errorf("passed %v\n%s", passed, diff)
+	}
+	if diff := cmp.Diff([]string{"add/H.2026-01-03.1.impc.zip", "add/H.2026-01-05.1.impc.zip", "add/H.2026-01-04.1.impc.zip"}, b.server.opened); diff != "" {
+		t.Errorf("tried (- wanted, + were):\n%s", diff)
 	}
 	if got := b.text("SELECT count(*) FROM control.hosting"); got != "0" {
 		t.Errorf("%s files were taken", got)
@@ -75,7 +80,7 @@ func TestTheFirstPollIsACheck(t *testing.T) {
 	if diff := cmp.Diff(want, strings.Join(lines, "\n")); !passed || diff != "" {
 		t.Errorf("passed %v\n%s", passed, diff)
 	}
-	if got := b.text("SELECT count(*) FROM control.hosting"); got != "2" {
+	if got := b.text("SELECT count(*) FROM control.hosting"); got != "4" {
 		t.Errorf("%s files were taken", got)
 	}
 
@@ -98,6 +103,22 @@ func TestTheFirstPollIsACheck(t *testing.T) {
 	}
 	b.server.dial = nil
 	opened("after a failure", 1, func() {})
+}
+
+// One file that can't be read is its own trouble, and is taken as ever.
+func TestOneUnreadableFileIsItsOwn(t *testing.T) {
+	b := newBench(t)
+	b.server.show("H.2026-01-02.1.impc.zip", 500)
+	b.server.unreadable = fmt.Errorf("open: %w", fs.ErrPermission)
+	if state := b.listing(); state != "complete" {
+		t.Errorf("the poll has ended as %s", state)
+	}
+	if passed, lines := b.check(); !passed || lines[len(lines)-1] != "sample ok: no file could be read, of 1 tried: add/H.2026-01-02.1.impc.zip: open: permission denied" {
+		t.Errorf("passed %v: %q", passed, lines)
+	}
+	if got := b.text("SELECT count(*) FROM control.hosting"); got != "1" {
+		t.Errorf("%s files were taken", got)
+	}
 }
 
 // A directory that is still empty passes, and the steps are those of the session

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,6 +70,9 @@ func TestSourcesAreData(t *testing.T) {
 		s.ask("sources", "edit", id, "identity_file="+key)
 		more()
 		s.settled(members...)
+		if diff := gocmp.Diff([]string{"configuration", "resolve", "connect", "host_key", "login", "list", "list", "list", "sample"}, s.passed(id)); diff != "" {
+			t.Errorf("the check of %s passed these steps (- wanted, + kept):\n%s", id, diff)
+		}
 
 		s.ask("sources", "maintain", id)
 		s.ask("sources", "edit", id, "max_sessions=1")
@@ -112,4 +116,24 @@ func TestSourcesAreData(t *testing.T) {
 	more()
 	s.once()
 	s.expect(false)
+}
+
+// passed are the steps of a source's last check, which has passed as the source is
+// defined now.
+func (s *system) passed(id string) (steps []string) {
+	s.t.Helper()
+	var shown struct {
+		Checked struct {
+			Passed bool
+			Steps  []struct{ Step string }
+		}
+	}
+	text := s.ask("sources", "show", id, "-o", "json")
+	if err := json.Unmarshal([]byte(text), &shown); err != nil || !shown.Checked.Passed || strings.Contains(s.ask("sources", "show", id), "defined otherwise") {
+		s.t.Errorf("%s has not passed its check (%v): %s", id, err, text)
+	}
+	for _, step := range shown.Checked.Steps {
+		steps = append(steps, step.Step)
+	}
+	return steps
 }
