@@ -45,8 +45,9 @@ func (b *bench) check() (passed bool, lines []string) {
 	return c.Passed, lines
 }
 
-// Nothing of a new source is taken where none of several files of it can be read;
-// once one could be, no poll reads one again, until the source is reached in another way or has failed.
+// Nothing of a new source is taken where none of several files of it can be read.
+// Once one could be, no poll reads one again, until the source is reached in another
+// way or has failed.
 func TestTheFirstPollIsACheck(t *testing.T) {
 	b := newBench(t)
 	b.server.show("H.2026-01-02.1.impc.zip", 500)
