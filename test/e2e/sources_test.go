@@ -2,10 +2,17 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
@@ -136,4 +143,83 @@ func (s *system) passed(id string) (steps []string) {
 		steps = append(steps, step.Step)
 	}
 	return steps
+}
+
+// While Postgres is killed again and again, a source is edited by people who give a
+// command again until it says that it is done: each change is made once, and told
+// once.
+func TestChangesOfSourcesWhilePostgresDies(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes half a minute: skipped with -short")
+	}
+	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true, Extra: shortLeases})
+	rng := rand.New(rand.NewPCG(seed(t), 0x736f7572636573))
+	s.engines(func(engine.Endpoints) {
+		var members []*process
+		for _, roles := range []string{"schedule publish", "tracker history"} {
+			members = append(members, s.start(append([]string{"run"}, strings.Fields(roles)...)...))
+		}
+		eventually(t, wait.Patience(), func() string {
+			for _, m := range members {
+				if !m.said(`"msg":"running"`) {
+					return m.name + " is still starting"
+				}
+			}
+			return ""
+		})
+		s.ask("sources", "add", "extra", "centre=H", "url=file://"+t.TempDir(), "interval=1000h")
+		var want []string
+		kills, commands := 0, 0
+		for i := range 8 {
+			interval := fmt.Sprintf("%dh", 1001+i)
+			want = append(want, interval)
+			killed := false
+			eventually(t, wait.Patience(), func() string {
+				p := s.start("sources", "edit", "extra", "interval="+interval)
+				commands++
+				if !killed && !p.within(time.Duration(rng.Int64N(int64(700*time.Millisecond)))) && s.killPostgres() {
+					killed = true
+					kills++
+				}
+				if code := p.code(wait.Patience()); code != 0 {
+					return fmt.Sprintf("exit code %d\n%s", code, p.tail())
+				}
+				return ""
+			})
+		}
+		if t.Logf("Postgres was killed %d times, and %d commands were given", kills, commands); kills == 0 {
+			t.Error("Postgres was never killed")
+		}
+		type revision struct{ Definition string }
+		eventually(t, wait.Patience(), func() string {
+			var told []string
+			for _, r := range list[revision](s, "sources", "history", "extra") {
+				var d struct{ Interval string }
+				if err := json.Unmarshal([]byte(r.Definition), &d); err != nil {
+					return err.Error()
+				}
+				told = append(told, d.Interval)
+			}
+			return gocmp.Diff(append([]string{"1000h"}, want...), told)
+		})
+		for _, m := range members {
+			m.stop()
+		}
+	})
+}
+
+// killPostgres kills the embedded Postgres, if it runs.
+func (s *system) killPostgres() bool {
+	s.t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.data(), "postgres", "postmaster.pid"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	pid, err2 := strconv.Atoi(strings.TrimSpace(line))
+	if err = errors.Join(err, err2); err != nil {
+		s.t.Fatal(err)
+	}
+	return syscall.Kill(pid, syscall.SIGKILL) == nil
 }
