@@ -120,6 +120,14 @@ func TestSourcesCheck(t *testing.T) {
 	if code != exitFailed || !strings.Contains(stdout, "ok      list: add: 0 files") || !strings.Contains(stdout, "FAILED") {
 		t.Errorf("exit code %d\nstdout: %s\nstderr: %s", code, stdout, stderr)
 	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, _ = tributary(t, "sources:\n  - {id: a, centre: H, url: 'file://"+file+"'}\n", "sources", "check")
+	if code != exitFailed || !strings.Contains(stdout, "url leads to a file") {
+		t.Errorf("exit code %d\nstdout: %s", code, stdout)
+	}
 	code, stdout, _ = tributary(t, "sources:\n  - {id: a, centre: H, url: 'file://"+dir+"'}\n", "sources", "check", "a", "-o", "json")
 	if code != exitOK || !strings.Contains(stdout, `{"source":"a","step":"list","ok":true,`) {
 		t.Errorf("exit code %d\nstdout: %s", code, stdout)

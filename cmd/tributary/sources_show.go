@@ -78,7 +78,7 @@ func standingText(s control.Standing) string {
 		fmt.Fprintf(&b, "suspended since %s: %s\n", s.SuspendedAt.UTC().Format("2006-01-02 15:04:05Z"), screen.Line(s.SuspendedWhy))
 	}
 	if s.FailedPolls > 0 {
-		fmt.Fprintf(&b, "%d polls in a row failed\n", s.FailedPolls)
+		fmt.Fprintf(&b, "polls in a row that failed: %d\n", s.FailedPolls)
 	}
 	if s.Polled {
 		b.WriteString("it is being polled, or waits for its turn\n")

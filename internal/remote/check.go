@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"syscall"
 )
 
 // Check goes through all that a poll does, one step after the other, and stops
@@ -63,6 +64,9 @@ func checkList(ctx context.Context, s Session, dir string) (string, error) {
 
 // remedy says what a person can do about an error.
 func remedy(err error, c Config) string {
+	if errors.Is(err, syscall.ENOTDIR) {
+		return "url leads to a file: give the directory in which add, edit and delete are"
+	}
 	switch Exception(err) {
 	case "host_not_found":
 		return "check the host name in url, and this machine's DNS"

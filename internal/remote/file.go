@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path"
+	"syscall"
 	"time"
 )
 
@@ -27,6 +28,9 @@ type local struct {
 func openLocal(_ context.Context, _ Config, t Target, step func(name, detail string)) (Session, error) {
 	step("connect", "")
 	root, err := os.OpenRoot(t.Base)
+	if info, other := os.Stat(t.Base); err != nil && other == nil && !info.IsDir() {
+		err = syscall.ENOTDIR // the library's error is only text
+	}
 	if err != nil {
 		return nil, wrap("open directory", t.Base, err)
 	}
