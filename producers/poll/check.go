@@ -23,10 +23,8 @@ import (
 // show it. One file that can't be read is that file's trouble; where none of several
 // can, it is the source's, and nothing that the listing shows is recorded.
 
-const (
-	samples     = 3        // files that are tried
-	sampleBytes = 64 << 10 // read of one at most
-)
+// samples is how many files are tried.
+const samples = 3
 
 // sample are the files by which a check sees that files can be read: the smallest
 // that aren't empty, the first of several.
@@ -46,14 +44,15 @@ func (f *sample) consider(action string, e remote.Entry) {
 	*f = (*f)[:min(len(*f), samples)]
 }
 
-// read reads the beginning of the first file that can be read, and says so.
+// read reads the first byte of a file that can be read, and says so. How long the
+// rest takes is no matter of a poll's.
 func (f *sample) read(ctx context.Context, session remote.Session) (string, error) {
 	var refused []error
 	for _, file := range *f {
-		n, err := file.begin(ctx, session)
+		err := file.begin(ctx, session)
 		switch {
 		case err == nil:
-			return fmt.Sprintf("%s: %d bytes of %d could be read", file.path, n, file.size), nil
+			return fmt.Sprintf("%s could be read", file.path), nil
 		case errors.Is(err, fs.ErrNotExist): // gone since it was listed
 		case remote.ClassOf(err) == remote.Permission || remote.ClassOf(err) == remote.Unclassified:
 			refused = append(refused, fmt.Errorf("%s: %w", file.path, err))
@@ -70,16 +69,16 @@ func (f *sample) read(ctx context.Context, session remote.Session) (string, erro
 	return "there is no file yet that could be read", nil
 }
 
-func (f *sampled) begin(ctx context.Context, session remote.Session) (n int64, err error) {
+func (f *sampled) begin(ctx context.Context, session remote.Session) error {
 	file, err := session.Open(ctx, f.path, f.size)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	n, err = io.Copy(io.Discard, io.LimitReader(file, sampleBytes))
-	if closed := file.Close(); err == nil && n < sampleBytes {
-		err = closed // one that was broken off says so
+	defer file.Close()
+	if _, err := io.ReadFull(file, make([]byte, 1)); !errors.Is(err, io.EOF) { // which it is by now, if empty
+		return err
 	}
-	return n, err
+	return nil
 }
 
 // sampleError marks a listing of which nothing is recorded.
