@@ -12,6 +12,7 @@ import (
 	"tributary/internal/engine"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/storeversion"
+	"tributary/internal/storewait"
 	"tributary/sql/history"
 )
 
@@ -39,5 +40,19 @@ func TestMigrateRefusesAnOldServer(t *testing.T) {
 	var old *storeversion.TooOldError
 	if !errors.As(err, &old) || old.Requirement.Server != "ClickHouse" {
 		t.Errorf("a server of before: %v", err)
+	}
+}
+
+// A ClickHouse that dies while it is asked is away, and not too old.
+func TestAServerThatDiesIsNotTooOld(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	defer s.Close()
+	conn, err := engine.OpenClickHouse(s.URL, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err = history.ServerVersion(t.Context(), conn); err == nil || !storewait.Away(err) {
+		t.Errorf("a server that dies: %v", err)
 	}
 }
