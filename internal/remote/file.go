@@ -28,10 +28,10 @@ type local struct {
 func openLocal(_ context.Context, _ Config, t Target, step func(name, detail string)) (Session, error) {
 	step("connect", "")
 	root, err := os.OpenRoot(t.Base)
-	if info, other := os.Stat(t.Base); err != nil && other == nil && !info.IsDir() {
-		err = syscall.ENOTDIR // the library's error is only text
-	}
 	if err != nil {
+		if info, other := os.Stat(t.Base); other == nil && !info.IsDir() {
+			err = syscall.ENOTDIR // the library's error is only text
+		}
 		return nil, wrap("open directory", t.Base, err)
 	}
 	step("connect", t.Base)

@@ -39,8 +39,8 @@ func (f *sample) consider(action string, e remote.Entry) {
 	if e.Kind != remote.File || e.Invalid != "" || e.Size <= 0 || len(*f) == samples && e.Size >= (*f)[samples-1].size {
 		return
 	}
-	at, _ := slices.BinarySearchFunc(*f, e.Size, func(s sampled, size int64) int { return cmp.Compare(s.size, size+1) })
-	*f = slices.Insert(*f, at, sampled{action + "/" + e.Name, e.Size})
+	*f = append(*f, sampled{action + "/" + e.Name, e.Size})
+	slices.SortStableFunc(*f, func(a, b sampled) int { return cmp.Compare(a.size, b.size) })
 	*f = (*f)[:min(len(*f), samples)]
 }
 

@@ -3,6 +3,7 @@ package poll
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -115,6 +116,24 @@ func TestOneUnreadableFileIsItsOwn(t *testing.T) {
 		t.Errorf("the poll has ended as %s", state)
 	}
 	if passed, lines := b.check(); !passed || lines[len(lines)-1] != "sample ok: no file could be read, of 1 tried: add/H.2026-01-02.1.impc.zip: open: permission denied" {
+		t.Errorf("passed %v: %q", passed, lines)
+	}
+	if got := b.text("SELECT count(*) FROM control.hosting"); got != "1" {
+		t.Errorf("%s files were taken", got)
+	}
+}
+
+// Where the connection is lost at the sample, what was listed is taken, as of any
+// listing that breaks off, and the next poll checks again.
+func TestAConnectionLostAtTheSample(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Attempts = 1
+	b.server.show("H.2026-01-02.1.impc.zip", 500)
+	b.server.unreadable = fmt.Errorf("open: %w", io.ErrUnexpectedEOF)
+	if state := b.listing(); state != "broken_off" {
+		t.Errorf("the poll has ended as %s", state)
+	}
+	if passed, lines := b.check(); passed || !strings.HasPrefix(lines[len(lines)-1], "sample FAILED: open: ") {
 		t.Errorf("passed %v: %q", passed, lines)
 	}
 	if got := b.text("SELECT count(*) FROM control.hosting"); got != "1" {

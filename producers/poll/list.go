@@ -98,7 +98,7 @@ func (s *Poller) list(ctx, storing context.Context, p control.Poll, cfg remote.C
 	}
 	if !p.Passed {
 		if err := c.trace.Do("sample", func() (string, error) { return l.sample.read(ctx, session) }); err != nil {
-			return nil, err
+			return nil, errors.Join(err, l.flush())
 		}
 	}
 	return l.missing, l.flush()
@@ -138,7 +138,9 @@ func (l *listing) add(action string, e remote.Entry) error {
 	if l.bytes > int64(l.s.cfg.MaxListingBytes) {
 		return errTooLong
 	}
-	l.sample.consider(action, e)
+	if !l.poll.Passed {
+		l.sample.consider(action, e)
+	}
 	name := bounded(printable(e.Name))
 	if reason := unwanted(e); reason != "" {
 		l.c.ignored.add(action, name, reason)

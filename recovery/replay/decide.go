@@ -33,6 +33,11 @@ func (r *decision) item(i *control.ReplayItem) (*control.Acquisition, error) {
 		i.Refusal, i.Message = name, message
 		return nil, nil
 	}
+	putOff := func(message string) (*control.Acquisition, error) {
+		i.NotBefore, i.Message = r.now.Add(busyPause), message
+		return nil, nil
+	}
+	before, after := r.beside(i)
 	switch {
 	case f == nil:
 		return refuse("unknown_file", "control does not know the file: it is another installation's")
@@ -40,17 +45,11 @@ func (r *decision) item(i *control.ReplayItem) (*control.Acquisition, error) {
 		return refuse("zip_name", "its name was refused, so nothing of it was ever asked for")
 	case r.run.Shadow != "": // a shadow is in nobody's way, and nobody in its
 	case busy(f):
-		i.NotBefore, i.Message = r.now.Add(busyPause), busyWith(f)
-		return nil, nil
-	default:
-		before, after := r.beside(i)
-		if before > 0 {
-			i.NotBefore, i.Message = r.now.Add(busyPause), fmt.Sprintf("replay %[1]d, which was asked for before, is to process the file first; to go on without it: tributary replay stop %[1]d", before)
-			return nil, nil
-		}
-		if after > 0 {
-			return refuse("overtaken", fmt.Sprintf("replay %d, which was asked for later, has had this version processed meanwhile: its results count", after))
-		}
+		return putOff(busyWith(f))
+	case before > 0:
+		return putOff(fmt.Sprintf("replay %[1]d, which was asked for before, is to process the file first; to go on without it: tributary replay stop %[1]d", before))
+	case after > 0:
+		return refuse("overtaken", fmt.Sprintf("replay %d, which was asked for later, has had this version processed meanwhile: its results count", after))
 	}
 	if r.run.Phase == schemas.FromDownload {
 		best := f.Candidates(&control.Acquisition{})

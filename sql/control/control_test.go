@@ -19,6 +19,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/control/controltest"
 	"tributary/test/wait"
 )
 
@@ -26,15 +27,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func database(t *testing.T) *pgxpool.Pool {
 	t.Helper()
-	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", 10)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	if err := control.Migrate(t.Context(), pool); err != nil {
-		t.Fatal(err)
-	}
-	return pool
+	return controltest.Open(t, 10)
 }
 
 func inTx(t *testing.T, pool *pgxpool.Pool, fn func(tx pgx.Tx) error) {

@@ -6,11 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"tributary/internal/engine"
 )
 
 // factsSQL is what control, warehouse and tracker know of a file, a line each.
@@ -31,18 +28,7 @@ var factsSQL = []string{
 
 // facts is what is known of the first file that does not end as wanted, so that a
 // run that fails once in a hundred says why.
-func (f *fleet) facts(want map[string]string) string {
-	at, running, err := engine.Attach(f.s.data())
-	if err != nil || !running {
-		return fmt.Sprintf("the engines don't run (%v)", err)
-	}
-	ctx, cancel := context.WithTimeout(f.s.t.Context(), 20*time.Second)
-	defer cancel()
-	conn, err := pgx.Connect(ctx, at.Postgres)
-	if err != nil {
-		return err.Error()
-	}
-	defer conn.Close(ctx)
+func facts(ctx context.Context, conn *pgx.Conn, want map[string]string) string {
 	got, err := endsOf(ctx, conn)
 	if err != nil {
 		return err.Error()

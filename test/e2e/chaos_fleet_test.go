@@ -213,12 +213,12 @@ func (f *fleet) drained(limit time.Duration) string {
 		if time.Now().Before(next) {
 			return last
 		}
-		last = f.pending(want)
+		last = f.query(func(ctx context.Context, conn *pgx.Conn) string { return pending(ctx, conn, want) })
 		next = time.Now().Add(500 * time.Millisecond)
 		return last
 	})
 	if left != "" {
-		left += "\n" + f.facts(want)
+		left += "\n" + f.query(func(ctx context.Context, conn *pgx.Conn) string { return facts(ctx, conn, want) })
 	}
 	return left
 }
@@ -238,8 +238,8 @@ func endsOf(ctx context.Context, conn *pgx.Conn) (map[string]string, error) {
 const endsSQL = `SELECT action || '/' || file, phase || ', ' || status FROM tracker.file
 	UNION ALL SELECT action || '/' || file || '/' || document, phase || ', ' || status FROM tracker.document`
 
-// pending says what is not as wanted yet.
-func (f *fleet) pending(want map[string]string) string {
+// query asks Postgres, if it is there, and returns the answer or why there is none.
+func (f *fleet) query(ask func(context.Context, *pgx.Conn) string) string {
 	at, running, err := engine.Attach(f.s.data())
 	if err != nil || !running {
 		return fmt.Sprintf("the engines don't run (%v)", err)
@@ -251,6 +251,11 @@ func (f *fleet) pending(want map[string]string) string {
 		return err.Error()
 	}
 	defer conn.Close(ctx)
+	return ask(ctx, conn)
+}
+
+// pending says what is not as wanted yet.
+func pending(ctx context.Context, conn *pgx.Conn, want map[string]string) string {
 	got, err := endsOf(ctx, conn)
 	if err != nil {
 		return err.Error()

@@ -54,18 +54,7 @@ func TestSourcesAreData(t *testing.T) {
 		}
 	}
 	s.engines(func(engine.Endpoints) {
-		var members []*process
-		for _, roles := range []string{"schedule plan publish", "poll", "poll", "download", "download", "unzip validate", "sequence insert", "tracker history"} {
-			members = append(members, s.start(append([]string{"run"}, strings.Fields(roles)...)...))
-		}
-		eventually(t, wait.Patience(), func() string {
-			for _, m := range members {
-				if !m.said(`"msg":"running"`) {
-					return m.name + " is still starting"
-				}
-			}
-			return ""
-		})
+		members := s.members("schedule plan publish", "poll", "poll", "download", "download", "unzip validate", "sequence insert", "tracker history")
 		s.ask("sources", "apply", "-f", all, "--reason", "all at once")
 		s.settled(members...)
 
@@ -125,6 +114,23 @@ func TestSourcesAreData(t *testing.T) {
 	s.expect(false)
 }
 
+// members starts a process for each list of roles, and waits until all are running.
+func (s *system) members(roles ...string) (members []*process) {
+	s.t.Helper()
+	for _, r := range roles {
+		members = append(members, s.start(append([]string{"run"}, strings.Fields(r)...)...))
+	}
+	eventually(s.t, wait.Patience(), func() string {
+		for _, m := range members {
+			if !m.said(`"msg":"running"`) {
+				return m.name + " is still starting"
+			}
+		}
+		return ""
+	})
+	return members
+}
+
 // passed are the steps of a source's last check, which has passed as the source is
 // defined now.
 func (s *system) passed(id string) (steps []string) {
@@ -156,18 +162,7 @@ func TestChangesOfSourcesWhilePostgresDies(t *testing.T) {
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true, Extra: shortLeases})
 	rng := rand.New(rand.NewPCG(seed(t), 0x736f7572636573))
 	s.engines(func(engine.Endpoints) {
-		var members []*process
-		for _, roles := range []string{"schedule publish", "tracker history"} {
-			members = append(members, s.start(append([]string{"run"}, strings.Fields(roles)...)...))
-		}
-		eventually(t, wait.Patience(), func() string {
-			for _, m := range members {
-				if !m.said(`"msg":"running"`) {
-					return m.name + " is still starting"
-				}
-			}
-			return ""
-		})
+		members := s.members("schedule publish", "tracker history")
 		s.ask("sources", "add", "extra", "centre=H", "url=file://"+t.TempDir(), "interval=1000h")
 		var want []string
 		kills, commands := 0, 0

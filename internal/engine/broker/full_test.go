@@ -18,7 +18,7 @@ import (
 func TestWhatIsNotWrittenIsNotAcknowledged(t *testing.T) {
 	failed := make(chan struct{}, 1)
 	dir := t.TempDir()
-	b := open(t, Options{DataDir: dir, Logger: slog.New(onLine{t, "persist batch", failed})})
+	b := open(t, Options{DataDir: dir, Logger: slog.New(onLine{"persist batch", failed})})
 	createTopic(t, b.Addrs()[0], "t", nil)
 	inTheWay := filepath.Join(dir, "partitions", "t-0", "0.dat")
 	if err := os.MkdirAll(inTheWay, 0o700); err != nil {
@@ -48,7 +48,6 @@ func TestWhatIsNotWrittenIsNotAcknowledged(t *testing.T) {
 
 // onLine tells of a line of the log.
 type onLine struct {
-	t    testing.TB
 	text string
 	seen chan struct{}
 }
