@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/internal/config"
+	"tributary/internal/pg"
 	"tributary/internal/remote"
 	"tributary/internal/screen"
 	"tributary/internal/source"
@@ -28,8 +29,29 @@ func newSources(c *cli) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return listTracker(cmd.Context(), c, *output, report.SourceHeader(), report.Sources)
 	}
-	cmd.AddCommand(newSourcesAdd(c), newSourcesApply(c), newSourcesCheck(c), newSourcesEdit(c), newSourcesExport(c), newSourcesHistory(c), newSourcesIgnored(c), newSourcesMaintain(c),
-		newSourcesPoll(c), newSourcesRemove(c), newSourcesResume(c), newSourcesShow(c))
+	cmd.AddCommand(newSourcesAdd(c), newSourcesApply(c), newSourcesCheck(c), newSourcesEdit(c), newSourcesExport(c), newSourcesFind(c), newSourcesHistory(c), newSourcesIgnored(c), newSourcesMaintain(c),
+		newSourcesPoll(c), newSourcesRemove(c), newSourcesResume(c), newSourcesShow(c), newSourcesTestFilter(c))
+	return cmd
+}
+
+func newSourcesFind(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "find TEXT …", Short: "List the sources whose id, centre, host, path or state has a text in it",
+		Long: "List the sources of which id, centre, host, base path, state or exception of the last poll contains each of the texts;\n" +
+			"capitals don't matter.",
+		Args: cobra.MinimumNArgs(1),
+	}
+	output := outputFlag(cmd, report.Formats()...)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return listTracker(cmd.Context(), c, *output, report.SourceHeader(), func(ctx context.Context, q pg.Querier, each func(report.Source) error) error {
+			return report.Sources(ctx, q, func(s report.Source) error {
+				if !s.Has(args...) {
+					return nil
+				}
+				return each(s)
+			})
+		})
+	}
 	return cmd
 }
 

@@ -21,8 +21,8 @@ func newSourcesIgnored(c *cli) *cobra.Command {
 		Short: "List what sources show and nobody takes up, and why",
 		Long: "List the entries in the directories add, edit and delete of each source (or those named) that its last complete listing\n" +
 			"showed and that are no files of ours, and why: directory, not_a_regular_file (a link, a device, a line that can't be\n" +
-			"read), not_zip (its name does not end in .zip) or repeated (the name was listed before). The first poll.max_ignored\n" +
-			"of each source are kept. Files whose names break the convention are no such entries: tributary files lists them.",
+			"read), not_zip (its name does not end in .zip), filtered (by the source's filter that stands beside it) or repeated\n" +
+			"(the name was listed before). The first poll.max_ignored of each source are kept. Files whose names break the convention are no such entries: tributary files lists them.",
 		Args: cobra.ArbitraryArgs,
 	}
 	output := outputFlag(cmd, report.Formats()...)
@@ -32,14 +32,14 @@ func newSourcesIgnored(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.list(*output, []string{"source", "directory", "name", "reason"}, func(row func(any, ...string) error) error {
+			return c.list(*output, []string{"source", "directory", "name", "reason", "rule"}, func(row func(any, ...string) error) error {
 				for _, id := range chosen {
 					total, first, err := control.IgnoredOf(cmd.Context(), s.Control, id)
 					if err != nil {
 						return err
 					}
 					for _, e := range first {
-						if err := row(ignoredRow{id, e}, id, e.Directory, e.Name, e.Reason); err != nil {
+						if err := row(ignoredRow{id, e}, id, e.Directory, e.Name, e.Reason, e.Rule); err != nil {
 							return err
 						}
 					}

@@ -193,6 +193,7 @@ func (d *decoder) checkSource(s *Source, at string) {
 		d.problem(at+".centre", "is missing: write the short name of the centre that runs the source")
 	}
 	d.checkHosts(s, at+".hosts")
+	d.checkFilters(s.Filters, at+".filters")
 	d.oneOf(at+".state", s.State, StateAvailable, StateMaintenance)
 	scheme := d.sourceURL(s, at+".url")
 	if scheme == "sftp" {

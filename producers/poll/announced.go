@@ -42,6 +42,7 @@ const (
 	changeUnknown     = "announced_change_unknown"
 	fileMismatch      = "announced_file_mismatch"
 	announcedNotSound = "announced_entry_invalid"
+	announcedFiltered = "announced_filtered"
 )
 
 // Judge judges announcements within the caller's transaction, in which it records
@@ -169,7 +170,8 @@ func exceptionOf(a control.Announcement, place control.Place) (exception, messag
 	return "", ""
 }
 
-// hosted asks whether the source may show a file of the centre that the name says.
+// hosted asks whether the source may show a file of the centre that the name says,
+// and none of its filters excludes it.
 func (n *Announcer) hosted(a control.Announcement, at announcedAt) (exception, message string) {
 	if !at.known {
 		return sourceUnknown, fmt.Sprintf("how the source %s is defined is not known here yet: start a member of this program with the role schedule, and announce the file again", a.Source)
@@ -177,6 +179,9 @@ func (n *Announcer) hosted(a control.Announcement, at announcedAt) (exception, m
 	name, bad := n.Profile.ParseZip(a.Name, n.Centres)
 	if bad == nil && !at.source.MayShow(name.Centre, a.Action) {
 		return centreNotHosted, at.source.Refusal(name.Centre, a.Action)
+	}
+	if f := at.source.Filters.Excluding(a.Action, a.Name); f != nil {
+		return announcedFiltered, fmt.Sprintf("a filter of the source %s excludes %s/%s (%s), as in its listings: announce it no more, or change the source's filters", a.Source, a.Action, a.Name, f)
 	}
 	return "", ""
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"tributary/internal/config"
 	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
@@ -88,9 +89,11 @@ func TestWhatIsAnnouncedIsTakenUpOrRefused(t *testing.T) {
 		"a time in the year 0":       {func(a *control.Announcement) { a.ModTime = year(0) }, announcedNotSound, nil},
 		"a time far ahead":           {func(a *control.Announcement) { a.ModTime = year(20000) }, announcedNotSound, nil},
 		"another centre's file":      {func(a *control.Announcement) { a.Name = "J" + strings.TrimPrefix(announcedName, "H") }, centreNotHosted, nil},
+		"one that a filter excludes": {func(a *control.Announcement) { a.Action = "delete" }, announcedFiltered, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
+			b.define(config.Source{ID: "src", Centre: "H", URL: "file:///nowhere", Filters: config.Filters{{Exclude: "delete/*"}}})
 			n := b.announcer()
 			want := tc.told
 			if want == nil {

@@ -16,14 +16,14 @@ type ignored struct {
 	first    []control.Ignored
 }
 
-func (g *ignored) add(directory, name, reason string) {
+func (g *ignored) add(e control.Ignored) {
 	if g.byReason == nil {
 		g.byReason = map[string]int{}
 	}
 	g.total++
-	g.byReason[reason]++
+	g.byReason[e.Reason]++
 	if len(g.first) < g.keep {
-		g.first = append(g.first, control.Ignored{Directory: directory, Name: name, Reason: reason})
+		g.first = append(g.first, e)
 	}
 }
 

@@ -61,7 +61,7 @@ const chunk = 2000
 // names that come again are found by the temporary table.
 type listing struct {
 	s       *Poller
-	poll    control.Poll
+	poll    polled
 	conn    *pgxpool.Conn
 	c       *counts
 	storing context.Context
@@ -75,7 +75,7 @@ type listing struct {
 // list streams the three action directories into the temporary table, and returns
 // those that are not there. What was listed is stored also when the poll's time
 // is up: only then can the poll be recorded as broken off.
-func (s *Poller) list(ctx, storing context.Context, p control.Poll, cfg remote.Config, conn *pgxpool.Conn, c *counts) (missing []string, err error) {
+func (s *Poller) list(ctx, storing context.Context, p polled, cfg remote.Config, conn *pgxpool.Conn, c *counts) (missing []string, err error) {
 	l := &listing{s: s, poll: p, conn: conn, c: c, storing: storing, rows: make([]control.Entry, 0, chunk)}
 	cfg.Known, cfg.Trace = l.known, c.trace
 	session, err := s.deps.Dial(ctx, cfg)
@@ -138,12 +138,13 @@ func (l *listing) add(action string, e remote.Entry) error {
 	if l.bytes > int64(l.s.cfg.MaxListingBytes) {
 		return errTooLong
 	}
-	if !l.poll.Passed {
+	name := bounded(printable(e.Name))
+	reason, rule := l.unwanted(action, name, e)
+	if !l.poll.Passed && rule == "" {
 		l.sample.consider(action, e)
 	}
-	name := bounded(printable(e.Name))
-	if reason := unwanted(e); reason != "" {
-		l.c.ignored.add(action, name, reason)
+	if reason != "" {
+		l.c.ignored.add(control.Ignored{Directory: action, Name: name, Reason: reason, Rule: rule})
 		return nil
 	}
 	row := control.Entry{File: schemas.FileID(action, name), Action: action, Name: name, Size: e.Size, Invalid: e.Invalid, Message: remote.Clean(e.Message)}
@@ -224,24 +225,31 @@ func (l *listing) store(rows []control.Entry) error {
 	}
 	l.c.listed += len(rows) - len(repeated)
 	for _, e := range repeated {
-		l.c.ignored.add(e.Action, e.Name, "repeated")
+		l.c.ignored.add(control.Ignored{Directory: e.Action, Name: e.Name, Reason: "repeated"})
 	}
 	return nil
 }
 
-// unwanted says why an entry can be no file of ours, which is a regular file whose
-// name ends in .zip, in whatever case; empty if it may be one.
-func unwanted(e remote.Entry) string {
+// unwanted says why an entry is no file of ours, which is a regular file whose name
+// ends in .zip, in whatever case, and that no filter of the source excludes; empty if
+// it may be one.
+func (l *listing) unwanted(action, name string, e remote.Entry) (reason, rule string) {
 	switch {
 	case e.Kind == remote.Dir:
-		return "directory"
+		return "directory", ""
 	case e.Kind != remote.File:
-		return "not_a_regular_file"
+		return "not_a_regular_file", ""
 	case len(e.Name) < 4 || !strings.EqualFold(e.Name[len(e.Name)-4:], ".zip"):
-		return "not_zip"
+		return "not_zip", ""
 	}
-	return ""
+	if f := l.poll.source.Filters.Excluding(action, name); f != nil {
+		return filtered, f.String()
+	}
+	return "", ""
 }
+
+// filtered is the reason of an entry that a filter of its source excludes.
+const filtered = "filtered"
 
 // maxName is how long a name is kept, in bytes: longer than any convention
 // allows, and short enough for an index.

@@ -59,7 +59,7 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 	}); err != nil {
 		return s.end(ctx, conn, p, c, outcome{state: "failed", exception: misconfigured, message: text(err)})
 	}
-	missing, listErr := s.listInTime(ctx, p, cfg, conn, &c)
+	missing, listErr := s.listInTime(ctx, polled{p, src}, cfg, conn, &c)
 	var dbErr *storeError
 	if errors.As(listErr, &dbErr) || ctx.Err() != nil {
 		return listErr
@@ -96,7 +96,7 @@ func empty(ctx context.Context, conn *pgxpool.Conn) {
 }
 
 // listInTime lists within the time that a poll has for it.
-func (s *Poller) listInTime(ctx context.Context, p control.Poll, cfg remote.Config, conn *pgxpool.Conn, c *counts) ([]string, error) {
+func (s *Poller) listInTime(ctx context.Context, p polled, cfg remote.Config, conn *pgxpool.Conn, c *counts) ([]string, error) {
 	listing, cancel := context.WithTimeout(ctx, s.cfg.Timeout.D())
 	defer cancel()
 	missing, err := s.list(listing, ctx, p, cfg, conn, c)

@@ -7,6 +7,7 @@ package report
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -162,6 +163,15 @@ type Source struct {
 	Exception *string           `json:"exception"`
 	Message   *string           `json:"message"`
 	Counts    map[string]string `json:"counts"` // of the last poll
+}
+
+// Has tells whether each of the texts is in one of the columns by which people look
+// for a source; capitals don't matter.
+func (s Source) Has(texts ...string) bool {
+	columns := []string{s.Source, text(s.Centre), text(s.Hostname), text(s.BasePath), text(s.State), text(s.Exception)}
+	return !slices.ContainsFunc(texts, func(t string) bool {
+		return !slices.ContainsFunc(columns, func(c string) bool { return strings.Contains(strings.ToLower(c), strings.ToLower(t)) })
+	})
 }
 
 // Sources calls each with every source, by name.

@@ -57,6 +57,7 @@ func sources() []Entry {
 		e("announced_gone", "Another program announced that a file is gone. That is only concluded from complete listings of its source, so nothing changes.", "Nothing: the next polls find out.", schemas.ZipName),
 		e("announced_file_mismatch", "Another program announced a file with an id that is not the one of its name and action. It was not taken up.", "Leave the id out, or correct it as the message says.", schemas.ZipName),
 		e("announced_entry_invalid", "Another program announced a file with a name that is empty, too long or has characters that can't be shown, with a negative size, or with a time outside of the years 1 to 9999. It was not taken up.", "Correct what announces it, as the message says.", schemas.ZipName),
+		e("announced_filtered", "Another program announced a file that a filter of its source excludes. It was not taken up.", "Announce it no more, or change the source's filters: tributary sources test-filter SOURCE shows what they do.", schemas.ZipName),
 		e("cancelled", "The work was ended before it was done, because the program stopped or gave it to another member.", "Nothing: it is done again."),
 	}
 }

@@ -13,20 +13,21 @@ import (
 type Ignored struct {
 	Directory string `json:"directory"`
 	Name      string `json:"name"`
-	Reason    string `json:"reason"` // directory, not_a_regular_file, not_zip or repeated
+	Reason    string `json:"reason"`         // directory, not_a_regular_file, not_zip, filtered or repeated
+	Rule      string `json:"rule,omitempty"` // the filter that excludes it
 }
 
 // PutIgnored replaces what is kept of the entries that a source's last complete
 // listing showed and nobody takes up: how many there were, and the first of them.
 func PutIgnored(ctx context.Context, tx pgx.Tx, source string, total int, first []Ignored) error {
-	var directories, names, reasons []string
+	var directories, names, reasons, rules []string
 	for _, e := range first {
-		directories, names, reasons = append(directories, e.Directory), append(names, e.Name), append(reasons, e.Reason)
+		directories, names, reasons, rules = append(directories, e.Directory), append(names, e.Name), append(reasons, e.Reason), append(rules, e.Rule)
 	}
 	b := &pgx.Batch{}
 	b.Queue("DELETE FROM control.ignored WHERE source=$1", source)
-	b.Queue(`INSERT INTO control.ignored (source, ordinal, directory, name, reason)
-		SELECT $1, n, directory, name, reason FROM unnest($2::text[], $3::text[], $4::text[]) WITH ORDINALITY AS r(directory, name, reason, n)`, source, directories, names, reasons)
+	b.Queue(`INSERT INTO control.ignored (source, ordinal, directory, name, reason, rule)
+		SELECT $1, n, directory, name, reason, rule FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS r(directory, name, reason, rule, n)`, source, directories, names, reasons, rules)
 	b.Queue("UPDATE control.source SET ignored=$2 WHERE id=$1", source, total)
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return fmt.Errorf("keep what %s shows and nobody takes up: %w", source, err)
@@ -40,7 +41,7 @@ func IgnoredOf(ctx context.Context, q pg.Querier, source string) (total int64, f
 	if err := q.QueryRow(ctx, "SELECT coalesce((SELECT ignored FROM control.source WHERE id=$1), 0)", source).Scan(&total); err != nil {
 		return 0, nil, fmt.Errorf("read what %s shows and nobody takes up: %w", source, err)
 	}
-	rows, err := q.Query(ctx, "SELECT directory, name, reason FROM control.ignored WHERE source=$1 ORDER BY ordinal", source)
+	rows, err := q.Query(ctx, "SELECT directory, name, reason, rule FROM control.ignored WHERE source=$1 ORDER BY ordinal", source)
 	if err != nil {
 		return 0, nil, fmt.Errorf("read what %s shows and nobody takes up: %w", source, err)
 	}
@@ -48,4 +49,20 @@ func IgnoredOf(ctx context.Context, q pg.Querier, source string) (total int64, f
 		return 0, nil, fmt.Errorf("read what %s shows and nobody takes up: %w", source, err)
 	}
 	return total, first, nil
+}
+
+// EachShown calls each with every entry that a source shows as far as is known, by
+// directory and name: what it hosts, and of what its filters exclude the names that
+// are kept.
+func EachShown(ctx context.Context, q pg.Querier, source string, each func(directory, name string)) error {
+	rows, err := q.Query(ctx, `SELECT action, name FROM control.hosting WHERE source=$1 AND state='present'
+		UNION SELECT directory, name FROM control.ignored WHERE source=$1 AND reason='filtered' ORDER BY 1, 2`, source)
+	if err != nil {
+		return fmt.Errorf("read what %s shows: %w", source, err)
+	}
+	var directory, name string
+	if _, err := pgx.ForEachRow(rows, []any{&directory, &name}, func() error { each(directory, name); return nil }); err != nil {
+		return fmt.Errorf("read what %s shows: %w", source, err)
+	}
+	return nil
 }
