@@ -89,6 +89,9 @@ func (d *decoder) checkNumbers(v reflect.Value, at string) {
 		if at == "schedule.jitter" && v.Float() > 1 {
 			d.problem(at, "is a share of the interval: write a number from 0 to 1")
 		}
+		if at == "poll.max_missing_share" && v.Float() > 1 {
+			d.problem(at, "is a share of a directory's files: write a number above 0, up to 1")
+		}
 		if at == "blobs.server_share" && v.Float() > 1 {
 			d.problem(at, "is a share of the room: write a number above 0, up to 1")
 		}

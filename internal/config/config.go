@@ -162,6 +162,8 @@ type Poll struct {
 	GoneAfter   int      `yaml:"gone_after"`  // complete listings without a file before it is gone; default 2
 	MaxEntries  int      `yaml:"max_entries"` // of one poll, all directories together; more is a broken-off poll; default 5000000
 
+	MaxMissingShare float64 `yaml:"max_missing_share"` // of at least 20 files that were listed in a directory: if a listing lacks more, it is broken off, and nothing is gone; default 0.5, 1: never
+
 	MaxNew        int      `yaml:"max_new"`        // new and changed files of a source that one poll takes up; the next polls take the rest, in turns; default 10000
 	SuspendAfter  int      `yaml:"suspend_after"`  // failed polls in a row, over poll.probe_interval, after which a source is suspended; default 10, 0: never
 	ProbeInterval Duration `yaml:"probe_interval"` // at least, before a suspended source is polled again; the pauses grow to eight times that; default 6h
@@ -301,7 +303,7 @@ func Default() Config {
 		ClickHouse: ClickHouse{Database: "tributary", MaxMemory: 2 << 30},
 		Blobs:      Blobs{MinFree: 1 << 30, MinFreeShare: 0.05, ServerShare: 0.5},
 		Schedule:   Schedule{Interval: d(15 * time.Minute), Jitter: 0.1, Tick: d(time.Second)},
-		Poll: Poll{Parallelism: 8, Timeout: d(5 * time.Minute), Attempts: 3, Settle: d(30 * time.Second), GoneAfter: 2,
+		Poll: Poll{Parallelism: 8, Timeout: d(5 * time.Minute), Attempts: 3, Settle: d(30 * time.Second), GoneAfter: 2, MaxMissingShare: 0.5,
 			MaxEntries: 5_000_000, MaxNew: 10_000, SuspendAfter: 10, ProbeInterval: d(6 * time.Hour), MaxListingBytes: 256 << 20, MaxIgnored: 1000, ConnectTimeout: d(15 * time.Second), IdleTimeout: d(time.Minute)},
 		Plan: Plan{MaxSessions: 4, JobFiles: 256, JobBytes: 64 << 20, Attempts: 3, Backoff: d(5 * time.Second), BackoffMax: d(5 * time.Minute),
 			RetryFailed: d(time.Hour), SilenceBudget: d(10 * time.Minute)},

@@ -25,6 +25,10 @@ func (s *Poller) end(ctx context.Context, conn *pgxpool.Conn, p control.Poll, c 
 		db = s.deps.Pool
 	}
 	err := s.endOnce(ctx, db, p, c, o)
+	if shrunk := (*shrunkError)(nil); errors.As(err, &shrunk) {
+		s.deps.Log.Warn("the listing isn't believed; what it showed is recorded, nothing is concluded from what it lacks", "source", p.Source, "error", shrunk)
+		err = s.endOnce(ctx, db, p, c, outcome{state: "broken_off", exception: directoryShrunk, message: text(shrunk)})
+	}
 	lost := !broken && conn.Conn().IsClosed()
 	if err == nil || ctx.Err() != nil || lost || !permanent(err) {
 		return err
@@ -111,6 +115,9 @@ func (s *Poller) tellRest(p control.Poll, o outcome) {
 // poll that is repeated must not count twice what it lacks.
 func (s *Poller) missing(ctx context.Context, tx pgx.Tx, p control.Poll, now time.Time) (n int, err error) {
 	if err := control.CountMissing(ctx, tx, p); err != nil {
+		return 0, err
+	}
+	if err := s.shrunk(ctx, tx, p); err != nil {
 		return 0, err
 	}
 	for after := zero; ; {

@@ -178,6 +178,9 @@ const unrecorded = "poll_unrecorded"
 // misconfigured is the exception of a poll that its member can't do.
 const misconfigured = "misconfigured"
 
+// directoryShrunk is the exception of a poll whose listing lacks too much.
+const directoryShrunk = "directory_shrunk"
+
 func exception(err error) string {
 	switch {
 	case errors.Is(err, errTooMany), errors.Is(err, errTooLong):

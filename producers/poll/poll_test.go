@@ -237,6 +237,7 @@ func TestManyFilesGoneAreTakenInChunks(t *testing.T) {
 	if err := tx.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	b.cfg.MaxMissingShare = 1
 	b.one(t.Context(), p)
 	told := map[string]int{}
 	for _, m := range b.events() {

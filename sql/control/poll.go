@@ -197,6 +197,41 @@ func CountMissing(ctx context.Context, tx pgx.Tx, p Poll) error {
 	return nil
 }
 
+// Lack is how many of the files that a source hosted in a directory before a listing
+// the listing lacks.
+type Lack struct {
+	Directory     string
+	Held, Missing int64
+}
+
+// Lacks returns what a poll's listing lacks that CountMissing has counted, by directory.
+func Lacks(ctx context.Context, tx pgx.Tx, p Poll) ([]Lack, error) {
+	rows, err := tx.Query(ctx, `SELECT action AS directory, count(*) AS held, count(*) FILTER (WHERE misses > 0) AS missing
+		FROM control.hosting WHERE source=$1 AND state='present' AND NOT (look = 1 AND listed_at >= $2) GROUP BY action ORDER BY action`, p.Source, p.StartedAt)
+	if err != nil {
+		return nil, fmt.Errorf("ask what %s lacks: %w", p.Source, err)
+	}
+	lacks, err := pgx.CollectRows(rows, pgx.RowToStructByName[Lack])
+	if err != nil {
+		return nil, fmt.Errorf("ask what %s lacks: %w", p.Source, err)
+	}
+	return lacks, nil
+}
+
+// EachMissing calls each with the name of every file that the listing lacks in a
+// directory.
+func EachMissing(ctx context.Context, tx pgx.Tx, source, directory string, each func(name string)) error {
+	rows, err := tx.Query(ctx, "SELECT name FROM control.hosting WHERE source=$1 AND state='present' AND misses > 0 AND action=$2", source, directory)
+	if err != nil {
+		return fmt.Errorf("ask what %s lacks: %w", source, err)
+	}
+	var name string
+	if _, err := pgx.ForEachRow(rows, []any{&name}, func() error { each(name); return nil }); err != nil {
+		return fmt.Errorf("ask what %s lacks: %w", source, err)
+	}
+	return nil
+}
+
 // MarkGone marks the next hostings, after the given file id, that goneAfter
 // complete listings have lacked, and returns them: at most limit, in the order
 // of their ids.

@@ -181,6 +181,11 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 	_, fetching := control.Fetching(t.Context(), pool)
 	_, given := control.GivenPosition(t.Context(), pool)
 	_, _, ignored := control.IgnoredOf(t.Context(), pool, ownSource)
+	shown := control.EachShown(t.Context(), pool, ownSource, func(string, string) {})
+	missing := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
+		_, err := control.Lacks(t.Context(), tx, control.Poll{Source: ownSource})
+		return errors.Join(err, control.EachMissing(t.Context(), tx, ownSource, "add", func(string) {}))
+	})
 	_, outstanding := control.JobOutstanding(t.Context(), pool, schemas.LiveRun)
 	_, others := control.OtherReplays(t.Context(), pool, 1, []string{schemas.LiveRun})
 	_, rests := control.SourceRests(t.Context(), pool, "nobody")
@@ -207,7 +212,7 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 		t.Errorf("a poll that is nobody's is renewed: %v", err)
 	}
 	postponed := control.PostponePoll(t.Context(), pool, gone, now(), "", "")
-	for _, err := range []error{postponed, ignored, unlisted, operations, open, pending, digest, fetching, given, outstanding, rests, others, retried, defined} {
+	for _, err := range []error{postponed, ignored, unlisted, operations, open, pending, digest, fetching, given, outstanding, rests, others, retried, defined, shown, missing} {
 		if err != nil {
 			t.Fatal(err)
 		}
