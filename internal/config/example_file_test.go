@@ -2,7 +2,6 @@ package config
 
 import (
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -26,12 +25,7 @@ func TestExampleIsDefault(t *testing.T) {
 // The example has every key, those of a source and a centre in comments, and
 // every key a comment that says what it means.
 func TestExampleHasEveryKey(t *testing.T) {
-	text := strings.NewReplacer("sources: []\n", "sources:\n", "centres: []\n", "centres:\n").Replace(Example())
-	text = regexp.MustCompile(`(?m)^# (- |  )(\w+: )`).ReplaceAllString(text, "  $1$2")
-	var root yaml.Node
-	if err := yaml.Unmarshal([]byte(text), &root); err != nil {
-		t.Fatal(err)
-	}
+	root := exampleRoot(t)
 	documented := map[string]bool{}
 	var walk func(n *yaml.Node, path string)
 	walk = func(n *yaml.Node, path string) {
@@ -39,8 +33,10 @@ func TestExampleHasEveryKey(t *testing.T) {
 			key, value := n.Content[i], n.Content[i+1]
 			at := join(path, key.Value)
 			documented[at] = key.HeadComment+key.LineComment+value.LineComment+n.HeadComment != ""
-			if value.Kind == yaml.SequenceNode && len(value.Content) > 0 && value.Content[0].Kind == yaml.MappingNode {
-				walk(value.Content[0], at+"[0]")
+			if value.Kind == yaml.SequenceNode {
+				for _, item := range value.Content {
+					walk(item, at+"[0]")
+				}
 			}
 			walk(value, at)
 		}

@@ -17,12 +17,7 @@ var update = flag.Bool("update", false, "write the generated reference anew")
 // entries lists every key of the example with its default and meaning.
 func entries(t *testing.T) [][3]string {
 	t.Helper()
-	text := strings.NewReplacer("sources: []\n", "sources:\n", "centres: []\n", "centres:\n").Replace(Example())
-	text = regexp.MustCompile(`(?m)^# (- |  )(\w+: )`).ReplaceAllString(text, "  $1$2")
-	var root yaml.Node
-	if err := yaml.Unmarshal([]byte(text), &root); err != nil {
-		t.Fatal(err)
-	}
+	root := exampleRoot(t)
 	var out [][3]string
 	var walk func(n *yaml.Node, path string)
 	walk = func(n *yaml.Node, path string) {
@@ -41,7 +36,9 @@ func entries(t *testing.T) [][3]string {
 			switch {
 			case value.Kind == yaml.SequenceNode && len(value.Content) > 0 && value.Content[0].Kind == yaml.MappingNode:
 				out = append(out, [3]string{at, "", comment})
-				walk(value.Content[0], at+"[]")
+				for _, item := range value.Content {
+					walk(item, at+"[]")
+				}
 			case value.Kind == yaml.MappingNode:
 				walk(value, at)
 			default:
@@ -55,6 +52,17 @@ func entries(t *testing.T) [][3]string {
 	}
 	walk(root.Content[0], "")
 	return out
+}
+
+// exampleRoot is the example with its commented source and centre as keys.
+func exampleRoot(t *testing.T) (root yaml.Node) {
+	t.Helper()
+	text := strings.NewReplacer("sources: []\n", "sources:\n", "centres: []\n", "centres:\n").Replace(Example())
+	text = regexp.MustCompile(`(?m)^# (- |  |    - )(\w+: )`).ReplaceAllString(text, "  $1$2")
+	if err := yaml.Unmarshal([]byte(text), &root); err != nil {
+		t.Fatal(err)
+	}
+	return root
 }
 
 // The reference of the configuration is the example; write it with -update.

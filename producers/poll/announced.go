@@ -97,7 +97,7 @@ func (n *Announcer) Committed(all []control.Judgement) {
 func (n *Announcer) judge(ctx context.Context, tx pgx.Tx, a control.Announcement, at announcedAt) (control.Judgement, error) {
 	exception, message := exceptionOf(a, at.Place)
 	if exception == "" {
-		exception, message = n.hosted(a, at)
+		exception, message = n.exceptionAt(a, at)
 	}
 	if exception != "" {
 		return n.refuse(ctx, tx, a, exception, message)
@@ -170,9 +170,9 @@ func exceptionOf(a control.Announcement, place control.Place) (exception, messag
 	return "", ""
 }
 
-// hosted asks whether the source may show a file of the centre that the name says,
+// exceptionAt asks whether the source may show a file of the centre that the name says,
 // and none of its filters excludes it.
-func (n *Announcer) hosted(a control.Announcement, at announcedAt) (exception, message string) {
+func (n *Announcer) exceptionAt(a control.Announcement, at announcedAt) (exception, message string) {
 	if !at.known {
 		return sourceUnknown, fmt.Sprintf("how the source %s is defined is not known here yet: start a member of this program with the role schedule, and announce the file again", a.Source)
 	}
