@@ -47,6 +47,7 @@ type chaos struct {
 	held    map[string]int       // sessions that stopped processes held, by source
 	limited bool                 // data_dir lies on a small filesystem
 	replays *replaying           // nil: none are asked for
+	orders  *ordering            // nil: nobody changes how sources stand
 
 	cluster *kafka.Cluster // Apache Kafka in place of the embedded broker; nil: none
 	down    int            // the broker of it that is down
@@ -65,6 +66,9 @@ func (c *chaos) run(d time.Duration) {
 		if c.replays != nil {
 			c.tickReplay(now)
 		}
+		if c.orders != nil {
+			c.tickOrder(now, false)
+		}
 		if now.After(over) {
 			return ""
 		}
@@ -81,6 +85,9 @@ func (c *chaos) run(d time.Duration) {
 	c.heal()
 	if c.replays != nil {
 		c.someReplay(s.t)
+	}
+	if c.orders != nil {
+		c.ordered(s.t)
 	}
 }
 

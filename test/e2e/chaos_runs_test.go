@@ -72,7 +72,8 @@ const smallDisk = 300
 
 // Separate processes on real engines, two of every role and in the runs of each
 // third seed eight of every group, under faults drawn from the seed; in one run
-// of five all files are replayed meanwhile. When faults stop, everything comes to
+// of five all files are replayed meanwhile, and in one of four a person has sources
+// left alone, resumed and polled. When faults stop, everything comes to
 // its end with nobody's help but a supervisor's, and what is in warehouse,
 // tracker, history and log is what an undisturbed run gives; and the program
 // itself proves warehouse, tracker and history equal to what they are made from.
@@ -144,6 +145,9 @@ func runChaos(t testing.TB, from uint64, kinds []string, length time.Duration) {
 	c.f = f
 	if replaysOf(from) {
 		c.replays = &replaying{next: time.Now().Add(length / 3)}
+	}
+	if ordersOf(from) {
+		c.orders = &ordering{rng: rand.New(rand.NewPCG(from, 0x6f7264657273)), next: time.Now().Add(length / 5), done: map[string]int{}}
 	}
 	t.Logf("seed %d, faults for %s on %d processes: %v", from, length, len(f.slots), c.kinds)
 	f.serve()
