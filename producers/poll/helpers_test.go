@@ -65,7 +65,13 @@ func (s *server) List(ctx context.Context, dir string, yield func(remote.Entry) 
 	return s.fail
 }
 
-func (s *server) Stat(context.Context, string) (remote.Entry, error) {
+func (s *server) Stat(_ context.Context, path string) (remote.Entry, error) {
+	dir, name, _ := strings.Cut(path, "/")
+	for _, e := range s.dirs[dir] {
+		if e.Name == name {
+			return e, s.fail
+		}
+	}
 	return remote.Entry{}, fs.ErrNotExist
 }
 func (s *server) Open(_ context.Context, path string, _ int64) (io.ReadCloser, error) {

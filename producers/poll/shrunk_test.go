@@ -17,14 +17,16 @@ func TestAListingThatLacksTooMuchIsNotBelieved(t *testing.T) {
 		want       string // how the poll ends
 		gone       int
 	}{
-		"half is gone":          {held: 20, kept: 10, want: "complete ", gone: 10},
-		"more than half":        {held: 20, kept: 9, want: "broken_off directory_shrunk"},
-		"all":                   {held: 20, kept: 0, want: "broken_off directory_shrunk"},
-		"all of a few":          {held: 19, kept: 0, want: "complete ", gone: 19},
-		"another share":         {held: 20, kept: 10, edit: func(b *bench, _ *config.Source) { b.cfg.MaxMissingShare = 0.4 }, want: "broken_off directory_shrunk"},
-		"any share":             {held: 20, kept: 0, edit: func(b *bench, _ *config.Source) { b.cfg.MaxMissingShare = 1 }, want: "complete ", gone: 20},
-		"they were withdrawn":   {held: 20, kept: 0, edit: func(_ *bench, s *config.Source) { s.MayBeEmpty = true }, want: "complete ", gone: 20},
-		"they are filtered":     {held: 40, kept: 40, edit: func(_ *bench, s *config.Source) { s.Filters = config.Filters{{Exclude: "*.3?.impc.zip"}, {Exclude: "*.2?.impc.zip"}} }, want: "complete ", gone: 20},
+		"half is gone":        {held: 20, kept: 10, want: "complete ", gone: 10},
+		"more than half":      {held: 20, kept: 9, want: "broken_off directory_shrunk"},
+		"all":                 {held: 20, kept: 0, want: "broken_off directory_shrunk"},
+		"all of a few":        {held: 19, kept: 0, want: "complete ", gone: 19},
+		"another share":       {held: 20, kept: 10, edit: func(b *bench, _ *config.Source) { b.cfg.MaxMissingShare = 0.4 }, want: "broken_off directory_shrunk"},
+		"any share":           {held: 20, kept: 0, edit: func(b *bench, _ *config.Source) { b.cfg.MaxMissingShare = 1 }, want: "complete ", gone: 20},
+		"they were withdrawn": {held: 20, kept: 0, edit: func(_ *bench, s *config.Source) { s.MayBeEmpty = true }, want: "complete ", gone: 20},
+		"they are filtered": {held: 40, kept: 40, edit: func(_ *bench, s *config.Source) {
+			s.Filters = config.Filters{{Exclude: "*.3?.impc.zip"}, {Exclude: "*.2?.impc.zip"}}
+		}, want: "complete ", gone: 20},
 		"filtered, and lacking": {held: 60, kept: 11, edit: func(_ *bench, s *config.Source) { s.Filters = config.Filters{{Exclude: "*.[2-5]?.impc.zip"}} }, want: "complete ", gone: 49},
 		"most of the rest":      {held: 60, kept: 9, edit: func(_ *bench, s *config.Source) { s.Filters = config.Filters{{Exclude: "*.[2-5]?.impc.zip"}} }, want: "broken_off directory_shrunk"},
 	} {
