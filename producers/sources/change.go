@@ -53,6 +53,16 @@ func Find(ctx context.Context, tx pgx.Tx, id string) (control.Standing, error) {
 // a person before. One that is defined otherwise than before is polled at once. The
 // message says in the event who did it, and why.
 func (r Registry) Put(ctx context.Context, tx pgx.Tx, all []config.Source, message string) ([]Change, error) {
+	rows := make([]control.Source, len(all))
+	for i, src := range all {
+		var err error
+		if rows[i], err = r.row(src, src.State); err != nil {
+			return nil, err
+		}
+	}
+	if err := control.Relabel(ctx, tx, rows); err != nil {
+		return nil, err
+	}
 	changes := make([]Change, 0, len(all))
 	for _, src := range all {
 		c, err := r.put(ctx, tx, src, message)
