@@ -52,7 +52,7 @@ func newSourcesShow(c *cli) *cobra.Command {
 
 // shownSource is a source as -o json writes it.
 func shownSource(s control.Standing) map[string]any {
-	out := map[string]any{"source": s.ID, "state": s.State, "declared": s.Declared, "failed_polls": s.FailedPolls, "overruns": s.Overruns, "polled": s.Polled}
+	out := map[string]any{"source": s.ID, "state": s.State, "declared": s.Declared, "server": s.Server, "failed_polls": s.FailedPolls, "overruns": s.Overruns, "polled": s.Polled}
 	if s.SuspendedAt != nil {
 		out["suspended_at"], out["suspended_why"] = s.SuspendedAt, s.SuspendedWhy
 	}
@@ -74,6 +74,7 @@ func standingText(s control.Standing) string {
 		who = "declared by the configuration"
 	}
 	fmt.Fprintf(&b, "%s is %s, %s\n", s.ID, s.State, who)
+	fmt.Fprintf(&b, "its sessions are counted as those of %s\n", screen.Line(s.Server))
 	if s.SuspendedAt != nil {
 		fmt.Fprintf(&b, "suspended since %s: %s\n", s.SuspendedAt.UTC().Format("2006-01-02 15:04:05Z"), screen.Line(s.SuspendedWhy))
 	}

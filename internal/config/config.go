@@ -67,6 +67,7 @@ type Source struct {
 
 	Interval    Duration `yaml:"interval"`     // between polls; default schedule.interval
 	MaxSessions int      `yaml:"max_sessions"` // connections to its server at once, polls included; the least of a server's sources counts
+	Server      string   `yaml:"server"`       // under which name its sessions are counted, in small letters; default the url's host:port. Sources that name the same share its max_sessions
 	State       string   `yaml:"state"`        // available (default), or maintenance: not polled and not fetched from; counts when it says another than before
 	Filters     Filters  `yaml:"filters"`      // which entries it shows are taken: in order, the first pattern that fits decides, what none fits is taken
 	DisableEPSV bool     `yaml:"disable_epsv"` // for FTP servers behind address translation

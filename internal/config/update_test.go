@@ -54,16 +54,29 @@ func TestUpdateSource(t *testing.T) {
 	}
 }
 
+func TestNamesOfServers(t *testing.T) {
+	for _, name := range []string{"files.example.org:22", "[::1]:22", "nas-1", "the_mirror", strings.Repeat("x", 255)} {
+		got, err := Default().ParseSources("test", strings.NewReader("sources: [{id: a, centre: H, url: 'file:///x', server: '"+name+"'}]"), "/", Options{})
+		if err != nil || got[0].Server != name {
+			t.Errorf("%q is refused or read otherwise: %+v, %v", name, got, err)
+		}
+	}
+}
+
 func TestParseSourcesRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"sources: [{id: a, centre: H, url: 'http://x/'}]":                                          "sources[0].url: has the scheme",
-		"sources: [{id: a, centre: H, url: 'file:///x'}, {id: a, centre: H, url: 'file:///y'}]":    "is the id of sources[0] too",
-		"sources: [{id: a, centre: H, url: 'ftp://u@h/', password: hunter2}]":                      "sources[0].password: is written plainly",
-		"sources: [{id: a, centre: H, url: 'file:///x', max_sessions: -1}]":                        "sources[0].max_sessions: is negative",
-		"sources: [{id: a, centre: H, url: 'file:///x', state: asleep}]":                           "sources[0].state",
-		"sources: [{id: a, centre: H, url: 'file:///x', windows: night}]":                          "sources[0].windows: unknown key",
-		"sources: [{id: a, centre: H, url: 'file:///" + strings.Repeat("x", MaxDefinition) + "'}]": "go along with each job",
-		`sources: [{id: a, centre: H, url: "file:///x\0y"}]`:                                       "a value holds a NUL",
+		"sources: [{id: a, centre: H, url: 'http://x/'}]":                                           "sources[0].url: has the scheme",
+		"sources: [{id: a, centre: H, url: 'file:///x'}, {id: a, centre: H, url: 'file:///y'}]":     "is the id of sources[0] too",
+		"sources: [{id: a, centre: H, url: 'ftp://u@h/', password: hunter2}]":                       "sources[0].password: is written plainly",
+		"sources: [{id: a, centre: H, url: 'file:///x', max_sessions: -1}]":                         "sources[0].max_sessions: is negative",
+		`sources: [{id: a, centre: H, url: 'file:///x', server: "a b"}]`:                            `sources[0].server: "a b" is no name of a server: write the host:port`,
+		`sources: [{id: a, centre: H, url: 'file:///x', server: "a\tb"}]`:                           `sources[0].server: "a\tb" is no name`,
+		`sources: [{id: a, centre: H, url: 'file:///x', server: -a}]`:                               "sources[0].server: ",
+		"sources: [{id: a, centre: H, url: 'file:///x', server: " + strings.Repeat("x", 256) + "}]": "sources[0].server: ",
+		"sources: [{id: a, centre: H, url: 'file:///x', state: asleep}]":                            "sources[0].state",
+		"sources: [{id: a, centre: H, url: 'file:///x', windows: night}]":                           "sources[0].windows: unknown key",
+		"sources: [{id: a, centre: H, url: 'file:///" + strings.Repeat("x", MaxDefinition) + "'}]":  "go along with each job",
+		`sources: [{id: a, centre: H, url: "file:///x\0y"}]`:                                        "a value holds a NUL",
 		"kafka: {}":  "kafka: unknown key",
 		"sources: [": "not valid YAML",
 	} {

@@ -3,6 +3,7 @@
 package source
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"strings"
@@ -37,7 +38,8 @@ func Remote(s config.Source, connect, idle config.Duration, limits config.Limits
 // Parts are what of a source's configuration may be shown to anyone.
 type Parts struct {
 	Protocol  string // sftp, ftp or file
-	Server    string // host:port, under which sessions are counted
+	Address   string // host:port
+	Server    string // under which name sessions are counted: what the source says, else its address
 	Username  string
 	BasePath  string
 	URL       string // without a password
@@ -46,22 +48,19 @@ type Parts struct {
 
 // Describe returns a source's particulars without secrets.
 func Describe(s config.Source) Parts {
-	p := Parts{Server: remote.Config{URL: s.URL}.Server(), AccessKey: string(s.Password)}
+	p := Parts{Address: remote.Config{URL: s.URL}.Server(), AccessKey: string(s.Password)}
 	if s.IdentityFile != "" {
 		p.AccessKey = "file:" + s.IdentityFile
 	}
-	u, err := url.Parse(s.URL)
-	if err != nil {
-		return p
+	if u, err := url.Parse(s.URL); err == nil {
+		p.Protocol, p.BasePath = u.Scheme, u.Path
+		if u.User != nil {
+			p.Username = u.User.Username()
+			u.User = url.User(p.Username)
+		}
+		p.URL = u.String()
+		p.Address = cmp.Or(p.Address, strings.ToLower(u.Host))
 	}
-	p.Protocol, p.BasePath = u.Scheme, u.Path
-	if u.User != nil {
-		p.Username = u.User.Username()
-		u.User = url.User(p.Username)
-	}
-	p.URL = u.String()
-	if p.Server == "" {
-		p.Server = strings.ToLower(u.Host)
-	}
+	p.Server = cmp.Or(strings.ToLower(s.Server), p.Address)
 	return p
 }

@@ -20,12 +20,14 @@ func TestDescribe(t *testing.T) {
 		want Parts
 	}{
 		{"sftp", config.Source{URL: "sftp://reader@Files.example.org/out", IdentityFile: "/keys/id"},
-			Parts{Protocol: "sftp", Server: "files.example.org:22", Username: "reader", BasePath: "/out", URL: "sftp://reader@Files.example.org/out", AccessKey: "file:/keys/id"}},
+			Parts{Protocol: "sftp", Address: "files.example.org:22", Server: "files.example.org:22", Username: "reader", BasePath: "/out", URL: "sftp://reader@Files.example.org/out", AccessKey: "file:/keys/id"}},
 		{"ftp with a port", config.Source{URL: "ftp://reader@ftp.example.org:2121/impc", Password: "env:FTP_PASSWORD"},
-			Parts{Protocol: "ftp", Server: "ftp.example.org:2121", Username: "reader", BasePath: "/impc", URL: "ftp://reader@ftp.example.org:2121/impc", AccessKey: "env:FTP_PASSWORD"}},
-		{"directory", config.Source{URL: "file:///srv/files"}, Parts{Protocol: "file", Server: "file", BasePath: "/srv/files", URL: "file:///srv/files"}},
+			Parts{Protocol: "ftp", Address: "ftp.example.org:2121", Server: "ftp.example.org:2121", Username: "reader", BasePath: "/impc", URL: "ftp://reader@ftp.example.org:2121/impc", AccessKey: "env:FTP_PASSWORD"}},
+		{"directory", config.Source{URL: "file:///srv/files"}, Parts{Protocol: "file", Address: "file", Server: "file", BasePath: "/srv/files", URL: "file:///srv/files"}},
+		{"another name of a server", config.Source{URL: "ftp://reader@127.0.0.1/impc", Server: "FTP.example.org:21"},
+			Parts{Protocol: "ftp", Address: "127.0.0.1:21", Server: "ftp.example.org:21", Username: "reader", BasePath: "/impc", URL: "ftp://reader@127.0.0.1/impc"}},
 		{"a password that should not be there", config.Source{URL: "sftp://reader:hunter2@host/out"},
-			Parts{Protocol: "sftp", Server: "host", Username: "reader", BasePath: "/out", URL: "sftp://reader@host/out"}},
+			Parts{Protocol: "sftp", Address: "host", Server: "host", Username: "reader", BasePath: "/out", URL: "sftp://reader@host/out"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,9 +54,19 @@ func Find(ctx context.Context, tx pgx.Tx, id string) (control.Standing, error) {
 // a person before. One that is defined otherwise than before is polled at once. The
 // message says in the event who did it, and why.
 func (r Registry) Put(ctx context.Context, tx pgx.Tx, all []config.Source, message string) ([]Change, error) {
+	rows := make([]control.Source, len(all))
+	for i, src := range all {
+		var err error
+		if rows[i], err = r.row(src, src.State); err != nil {
+			return nil, err
+		}
+	}
+	if err := control.Relabel(ctx, tx, rows); err != nil {
+		return nil, err
+	}
 	changes := make([]Change, 0, len(all))
-	for _, src := range all {
-		c, err := r.put(ctx, tx, src, message)
+	for i, src := range all {
+		c, err := r.put(ctx, tx, rows[i], src.State != "", message)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", src.ID, err)
 		}
@@ -64,26 +75,23 @@ func (r Registry) Put(ctx context.Context, tx pgx.Tx, all []config.Source, messa
 	return changes, nil
 }
 
-func (r Registry) put(ctx context.Context, tx pgx.Tx, src config.Source, message string) (Change, error) {
-	// The counter comes first, as for those who change all sources: no two wait for
-	// each other.
+// put defines one source; its state stays where none is given.
+func (r Registry) put(ctx context.Context, tx pgx.Tx, row control.Source, given bool, message string) (Change, error) {
+	// The counter comes before the source's row, as for those who change all sources:
+	// no two wait for each other.
 	revision, err := control.NextCount(ctx, tx, "revision")
 	if err != nil {
 		return Change{}, err
 	}
-	was, err := control.LockSource(ctx, tx, src.ID)
+	was, err := control.LockSource(ctx, tx, row.ID)
 	if err != nil {
 		return Change{}, err
 	}
 	known := was != nil && was.State != control.SourceRemoved
-	if src.State == "" && known {
-		src.State = was.DeclaredState
+	if known && !given {
+		row.State = cmp.Or(was.DeclaredState, row.State)
 	}
-	row, err := r.row(src, src.State)
-	if err != nil {
-		return Change{}, err
-	}
-	c := Change{Source: src.ID, Done: added}
+	c := Change{Source: row.ID, Done: added}
 	if known {
 		if c.Detail, err = config.Difference(was.Definition, row.Definition); err != nil {
 			return Change{}, err
@@ -100,10 +108,10 @@ func (r Registry) put(ctx context.Context, tx pgx.Tx, src config.Source, message
 	if _, err := control.PutSource(ctx, tx, row, revision); err != nil {
 		return Change{}, err
 	}
-	if err := control.SetDue(ctx, tx, src.ID, r.Now()); err != nil {
+	if err := control.SetDue(ctx, tx, row.ID, r.Now()); err != nil {
 		return Change{}, err
 	}
-	return c, r.tell(ctx, tx, []string{src.ID}, revision, c.Done+" "+message)
+	return c, r.tell(ctx, tx, []string{row.ID}, revision, c.Done+" "+message)
 }
 
 // Remove removes sources that people have defined. What they left is ended as that

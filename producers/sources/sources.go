@@ -45,11 +45,14 @@ type Registry struct {
 // with old files undo nothing, unless again says that a person wants it: that is a
 // ReplacedError.
 func (r Registry) Sync(ctx context.Context, tx pgx.Tx, again bool, message string) (n int, err error) {
-	revision, err := control.NextCount(ctx, tx, "revision")
+	rows, digest, err := r.declared()
 	if err != nil {
 		return 0, err
 	}
-	rows, digest, err := r.declared()
+	if err := control.Relabel(ctx, tx, rows); err != nil {
+		return 0, err
+	}
+	revision, err := control.NextCount(ctx, tx, "revision")
 	if err != nil {
 		return 0, err
 	}
@@ -176,6 +179,9 @@ func (r Registry) row(src config.Source, state string) (control.Source, error) {
 	canonical, parts := r.canonical(), source.Describe(src)
 	row := control.Source{ID: src.ID, Centre: canonical(src.Centre), Server: parts.Server, Protocol: parts.Protocol, URL: parts.URL,
 		AccessKey: parts.AccessKey, State: state, MaxSessions: src.MaxSessions, Interval: src.Interval.D(), Hosts: src.Shown(canonical), Definition: definition}
+	if parts.Address != parts.Server {
+		row.Address = parts.Address
+	}
 	if row.State == "" {
 		row.State = control.SourceAvailable
 	}

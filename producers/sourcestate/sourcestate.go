@@ -5,6 +5,7 @@
 package sourcestate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -136,7 +137,7 @@ func body(s control.Standing, revision int64, message string) *schemas.StatusCha
 	body := &schemas.StatusChanged{
 		Scope: schemas.Scope{Run: schemas.LiveRun, Centre: s.Centre, Source: s.ID}, Entity: schemas.EntitySource, Revision: revision, Server: s.Server,
 		Message: message,
-		Attributes: map[string]string{"protocol": s.Protocol, "hostname": s.Server, "username": p.Username, "base_path": p.BasePath,
+		Attributes: map[string]string{"protocol": s.Protocol, "hostname": cmp.Or(s.Address, s.Server), "username": p.Username, "base_path": p.BasePath,
 			"accesskey": s.AccessKey, "state": s.State, "hosts": shown(s.Hosts)},
 	}
 	if s.State == control.SourceSuspended {

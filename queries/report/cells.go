@@ -58,7 +58,11 @@ func SourceHeader() []string {
 
 // Cells are the source as SourceHeader orders it.
 func (s Source) Cells() []string {
-	return []string{s.Source, text(s.Centre), text(s.Protocol), text(s.Hostname), text(s.BasePath), text(s.State), strconv.FormatInt(s.Files, 10),
+	hostname := text(s.Hostname)
+	if s.Server != "" {
+		hostname += " (counted as " + s.Server + ")"
+	}
+	return []string{s.Source, text(s.Centre), text(s.Protocol), hostname, text(s.BasePath), text(s.State), strconv.FormatInt(s.Files, 10),
 		moment(s.LastPoll), text(s.Poll), text(s.Exception), text(s.Message)}
 }
 

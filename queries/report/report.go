@@ -6,6 +6,7 @@ package report
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -163,6 +164,10 @@ type Source struct {
 	Exception *string           `json:"exception"`
 	Message   *string           `json:"message"`
 	Counts    map[string]string `json:"counts"` // of the last poll
+	// Server is under which name its sessions are counted; empty: its hostname.
+	Server string `json:"server,omitempty" db:"-"`
+
+	Definition *string `json:"-"`
 }
 
 // Has tells whether each of the texts is in one of the columns by which people look
@@ -176,8 +181,15 @@ func (s Source) Has(texts ...string) bool {
 
 // Sources calls each with every source, by name.
 func Sources(ctx context.Context, q pg.Querier, each func(Source) error) error {
-	return stream(ctx, q, "sources", `SELECT source, centre, protocol, hostname, base_path, state, files, last_poll, last_poll_status, exception, message, counts
-		FROM tracker.source ORDER BY source COLLATE "C"`, nil, each)
+	return stream(ctx, q, "sources", `SELECT source, centre, protocol, hostname, base_path, state, files, last_poll, last_poll_status, exception, message, counts,
+		(SELECT r.definition FROM tracker.source_revision r WHERE r.file_source_id = s.id ORDER BY r.revision DESC LIMIT 1)
+		FROM tracker.source s ORDER BY source COLLATE "C"`, nil, func(s Source) error {
+		var defined struct{ Server string }
+		if json.Unmarshal([]byte(text(s.Definition)), &defined) == nil { // whoever writes to the topic may have told nonsense
+			s.Server = defined.Server
+		}
+		return each(s)
+	})
 }
 
 // Centre is an institute, and how its files and documents stand.

@@ -200,6 +200,11 @@ func TestDocuments(t *testing.T) {
 
 func TestSourcesAndCentres(t *testing.T) {
 	pool := filled(t)
+	if _, err := pool.Exec(t.Context(), `INSERT INTO tracker.source_revision (id, file_source_id, revision, declared, definition, created)
+		SELECT gen_random_uuid(), s.id, r.n, true, r.d, now() FROM tracker.file_source s,
+			(VALUES ('harwell', 1, '{"server": "then"}'), ('harwell', 2, '{"server": "both:22", "later": 1}'), ('ics', 1, 'nonsense')) r(source, n, d) WHERE s.short_name = r.source`); err != nil {
+		t.Fatal(err)
+	}
 	var sources []string
 	if err := report.Sources(t.Context(), pool, func(s report.Source) error {
 		sources = append(sources, strings.Join(s.Cells(), "|"))
@@ -207,7 +212,7 @@ func TestSourcesAndCentres(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]string{"harwell|H|sftp|h:22|/out|available|2|2026-11-21 10:00:03Z|done||", "ics||||||0||||"}, sources); d != "" {
+	if d := cmp.Diff([]string{"harwell|H|sftp|h:22 (counted as both:22)|/out|available|2|2026-11-21 10:00:03Z|done||", "ics||||||0||||"}, sources); d != "" {
 		t.Error(d)
 	}
 	var centres []string

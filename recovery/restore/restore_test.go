@@ -86,10 +86,10 @@ func (s *scene) fetched() (file string, session string) {
 		s.tell(schemas.StatusChangedTopic, stage, &e)
 	}
 	say("schedule", schemas.StatusChanged{Entity: schemas.EntityCentre, Revision: 3, Attributes: map[string]string{"active": "true"}})
-	say("schedule", schemas.StatusChanged{Entity: schemas.EntitySource, Revision: 4, Server: "s:22", Attributes: map[string]string{"state": "suspended", "protocol": "sftp",
+	say("schedule", schemas.StatusChanged{Entity: schemas.EntitySource, Revision: 4, Server: "both", Attributes: map[string]string{"state": "suspended", "protocol": "sftp", "hostname": "s:22",
 		"suspended_at": "2026-03-01T12:00:00.5Z", "suspended_why": "10 polls in a row failed", "overruns": "3", "declared_state": "maintenance",
 		"declared": "false", "definition": `{"url": "sftp://u@s/", "id": "h", "host_key": "SHA256:x"}`}})
-	say("schedule", schemas.StatusChanged{Scope: schemas.Scope{Run: schemas.LiveRun, Centre: "H", Source: "odd"}, Entity: schemas.EntitySource, Revision: 4, Server: "s:22", Attributes: map[string]string{"state": "removed", "definition": `{"id": "odd", "url": "\u0000"}`}})
+	say("schedule", schemas.StatusChanged{Scope: schemas.Scope{Run: schemas.LiveRun, Centre: "H", Source: "odd"}, Entity: schemas.EntitySource, Revision: 4, Server: "s:22", Attributes: map[string]string{"state": "removed", "hostname": "s:22", "definition": `{"id": "odd", "url": "\u0000"}`}})
 	say("schedule", schemas.StatusChanged{Entity: schemas.EntitySession, Number: 7, StartedAt: &now, Status: string(schemas.Running)})
 	say("poll", schemas.StatusChanged{FileRef: ref, Entity: schemas.EntityFile, Phase: string(schemas.ZipName), FileDate: "2024-01-01", FileInc: 1})
 	say("poll", schemas.StatusChanged{FileRef: ref, Entity: schemas.EntityHosting, Look: 1, FileSize: 9, ListedAt: &now, Revision: 1, Attributes: map[string]string{"state": "present"}})
@@ -191,8 +191,8 @@ func TestABatchIsFinishedWhereverItWasCutOff(t *testing.T) {
 			s.same("batches", batchesSQL, c.batch)
 			s.same("what is given next", nextSQL, c.next)
 			s.same("looks", "SELECT class FROM control.look", "taken")
-			s.same("sources", "SELECT concat_ws(' ', id, centre, server, state, revision, suspended_at = '2026-03-01T12:00:00.5Z', suspended_why, overruns, declared_state, declared, definition) FROM control.source ORDER BY id",
-				`h H s:22 suspended 4 t 10 polls in a row failed 3 maintenance f {"id": "h", "url": "sftp://u@s/", "host_key": ["SHA256:x"]}`, "odd H s:22 removed 4  0 available t {}")
+			s.same("sources", "SELECT concat_ws(' ', id, centre, server, address, state, revision, suspended_at = '2026-03-01T12:00:00.5Z', suspended_why, overruns, declared_state, declared, definition) FROM control.source ORDER BY id",
+				`h H both s:22 suspended 4 t 10 polls in a row failed 3 maintenance f {"id": "h", "url": "sftp://u@s/", "host_key": ["SHA256:x"]}`, "odd H s:22  removed 4  0 available t {}")
 			if report.Files != 1 || report.Sessions != 1 || report.Looks != 1 {
 				t.Errorf("reported: %+v", report)
 			}

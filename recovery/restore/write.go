@@ -218,7 +218,11 @@ func (w *writer) world(ctx context.Context) error {
 	for _, id := range slices.Sorted(maps.Keys(w.s.sources)) {
 		s := w.s.sources[id]
 		m := s.Attributes
-		sources.Add("id", id, "centre", s.Centre, "server", s.Server, "protocol", m["protocol"], "url", "", "accesskey", m["accesskey"], "max_sessions", 1,
+		address := m["hostname"]
+		if address == s.Server {
+			address = ""
+		}
+		sources.Add("id", id, "centre", s.Centre, "server", s.Server, "address", address, "protocol", m["protocol"], "url", "", "accesskey", m["accesskey"], "max_sessions", 1,
 			"poll_interval", time.Hour, "state", cmp.Or(m["state"], "available"), "revision", s.Revision, "suspended_at", instant(m["suspended_at"]),
 			"suspended_why", m["suspended_why"], "overruns", count(m["overruns"]), "hosts", hosts(m["hosts"]),
 			"declared_state", cmp.Or(m["declared_state"], sourcestate.Declared(m["state"])),

@@ -666,7 +666,7 @@ func TestSourcesAsConfigured(t *testing.T) {
 	}
 	// So has who tells another key of the server, but not who changes anything else.
 	exec(t, pool, `UPDATE control.source SET definition = '{"id": "a", "host_key": "old"}'`)
-	for definition, want := range map[string]string{`{"id": "a", "host_key": "old", "interval": "1m", "hosts": "all"}`: "(suspended,5)", `{"id": "a", "host_key": "new"}`: "(available,5)"} {
+	for definition, want := range map[string]string{`{"id": "a", "host_key": "old", "interval": "1m", "hosts": "all", "server": "both"}`: "(suspended,5)", `{"id": "a", "host_key": "new"}`: "(available,5)"} {
 		exec(t, pool, "UPDATE control.source SET state = 'suspended'")
 		defined := moved
 		defined.Definition = definition

@@ -70,8 +70,8 @@ func AddJob(ctx context.Context, tx pgx.Tx, id, server, source string, files int
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO control.job (id, server, source, remaining, requested_at, news_at, event, headers)
-		VALUES ($1,$2,$3,$4,$5,clock_timestamp(),$6,$7)`, id, server, source, files, now, r.Value, headers)
+	_, err = tx.Exec(ctx, `INSERT INTO control.job (id, server, source, address, remaining, requested_at, news_at, event, headers)
+		VALUES ($1,$2,$3,coalesce((SELECT address FROM control.source WHERE id = $3),''),$4,$5,clock_timestamp(),$6,$7)`, id, server, source, files, now, r.Value, headers)
 	if err != nil {
 		return fmt.Errorf("store job: %w", err)
 	}

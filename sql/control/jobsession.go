@@ -27,9 +27,13 @@ const (
 	endTimeout = 2 * time.Second
 )
 
-// A session that has run out may be taken by another member, and only then.
-const takeSessionSQL = `INSERT INTO control.job_session AS s (job, session, holder, server, lease_until) VALUES ($1, $2, $3, $4, clock_timestamp() + $5::interval)
-	ON CONFLICT (job) DO UPDATE SET session = excluded.session, holder = excluded.holder, server = excluded.server, lease_until = excluded.lease_until,
+// A session that has run out may be taken by another member, and only then. It is
+// counted where its job is, whose row is locked meanwhile, since the record may say
+// under which name the server was known before; and from then on where Relabel has it.
+const takeSessionSQL = `WITH j AS (SELECT server, source, address FROM control.job WHERE id = $1 FOR SHARE)
+	INSERT INTO control.job_session AS s (job, session, holder, server, source, address, lease_until)
+	SELECT $1, $2, $3, coalesce(j.server, $4), coalesce(j.source, ''), coalesce(j.address, ''), clock_timestamp() + $5::interval FROM (SELECT) one LEFT JOIN j ON true
+	ON CONFLICT (job) DO UPDATE SET session = excluded.session, holder = excluded.holder, lease_until = excluded.lease_until,
 		deaths = s.deaths + CASE WHEN s.session = excluded.session THEN 0 ELSE 1 END
 	WHERE s.session = excluded.session OR s.lease_until < clock_timestamp()`
 
@@ -42,7 +46,8 @@ type jobSession struct {
 
 // HoldSession says that a member is about to open a session for a job, of which
 // there is one at a time: the error is [ErrSessionElsewhere] while another
-// member has it. It counts against its server's credit from then on, also when
+// member has it. Server is what the job's record says, for a job that has ended
+// already. It counts against its server's credit from then on, also when
 // the job's last outcome is read meanwhile, until end is called or, if the
 // member dies, ttl has passed. Whoever asks afterwards whether the job is
 // outstanding and is told so may connect. held ends with that error as its cause

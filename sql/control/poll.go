@@ -53,7 +53,7 @@ func TakePoll(ctx context.Context, pool *pgxpool.Pool, holder string, full []str
 		if err := lockCredit(ctx, tx); err != nil {
 			return err
 		}
-		row := tx.QueryRow(ctx, fmt.Sprintf(`UPDATE control.poll p SET state='running', server=d.server, holder=$1, epoch=p.epoch+1, attempts=p.attempts+1,
+		row := tx.QueryRow(ctx, fmt.Sprintf(`UPDATE control.poll p SET state='running', server=d.server, address=d.address, holder=$1, epoch=p.epoch+1, attempts=p.attempts+1,
 				started_at=coalesce(p.started_at, $3), lease_until=clock_timestamp()+$4::interval
 			FROM control.session s, control.source d
 			WHERE s.id = p.session AND d.id = p.source AND p.id = (

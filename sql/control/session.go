@@ -15,6 +15,7 @@ import (
 // Source is a row of control.source, as configured.
 type Source struct {
 	ID, Centre, Server, Protocol, URL, AccessKey, State string
+	Address                                             string `json:",omitempty"` // host:port where Server, under which its sessions are counted, is another name
 	MaxSessions                                         int
 	Interval                                            time.Duration
 	Hosts                                               []string // what it may show: CENTRE or CENTRE/ACTION; nil: everything
@@ -55,24 +56,24 @@ const keepsState = `(s.state <> 'removed' AND s.declared_state = $9
 		ELSE s.definition - ` + reachedAlike + ` = $12::text::jsonb - ` + reachedAlike + ` END))`
 
 // reachedAlike are the keys of a definition that don't say how a source is reached.
-const reachedAlike = `'{centre,filters,hosts,interval,max_sessions,may_be_empty}'::text[]`
+const reachedAlike = `'{centre,filters,hosts,interval,max_sessions,may_be_empty,server}'::text[]`
 
 // PutSource stores a source as configured and reports whether that changed. The
 // configuration's word for its state counts when it is new: what people and polls
 // have made of the state since stays, but for a suspended source that is now
-// reached in another way.
+// reached in another way. [Relabel] comes before it.
 func PutSource(ctx context.Context, tx pgx.Tx, s Source, revision int64) (changed bool, err error) {
-	tag, err := tx.Exec(ctx, `INSERT INTO control.source AS s (id, centre, server, protocol, url, accesskey, max_sessions, poll_interval, state, revision, hosts, declared_state, definition, declared)
-		VALUES ($1,$2,$3,$4,$5,$6,$7,$8::interval,$9,$10,$11,$9,$12::text::jsonb,$13)
-		ON CONFLICT (id) DO UPDATE SET centre=$2, server=$3, protocol=$4, url=$5, accesskey=$6, max_sessions=$7, poll_interval=$8::interval, revision=$10, hosts=$11, declared_state=$9, definition=$12::text::jsonb, declared=$13,
+	tag, err := tx.Exec(ctx, `INSERT INTO control.source AS s (id, centre, server, protocol, url, accesskey, max_sessions, poll_interval, state, revision, hosts, declared_state, definition, declared, address)
+		VALUES ($1,$2,$3,$4,$5,$6,$7,$8::interval,$9,$10,$11,$9,$12::text::jsonb,$13,$14)
+		ON CONFLICT (id) DO UPDATE SET centre=$2, server=$3, protocol=$4, url=$5, accesskey=$6, max_sessions=$7, poll_interval=$8::interval, revision=$10, hosts=$11, declared_state=$9, definition=$12::text::jsonb, declared=$13, address=$14,
 			state = CASE WHEN `+keepsState+` THEN s.state ELSE $9 END,
 			failed_polls = CASE WHEN s.state = $9 OR `+keepsState+` THEN s.failed_polls ELSE 0 END,
 			suspended_at = CASE WHEN `+keepsState+` THEN s.suspended_at END,
 			suspended_why = CASE WHEN `+keepsState+` THEN s.suspended_why ELSE '' END,
 			next_due = CASE WHEN s.state = 'suspended' AND NOT `+keepsState+` THEN '-infinity' ELSE s.next_due END
-		WHERE s.state = 'removed' OR (s.centre, s.server, s.protocol, s.url, s.accesskey, s.max_sessions, s.poll_interval, s.hosts, s.declared_state, s.definition, s.declared)
-			IS DISTINCT FROM ($2,$3,$4,$5,$6,$7,$8::interval,$11,$9,$12::text::jsonb,$13)`,
-		s.ID, s.Centre, s.Server, s.Protocol, s.URL, s.AccessKey, s.MaxSessions, interval(s.Interval), s.State, revision, s.Hosts, cmp.Or(s.Definition, Undefined), s.Declared)
+		WHERE s.state = 'removed' OR (s.centre, s.server, s.protocol, s.url, s.accesskey, s.max_sessions, s.poll_interval, s.hosts, s.declared_state, s.definition, s.declared, s.address)
+			IS DISTINCT FROM ($2,$3,$4,$5,$6,$7,$8::interval,$11,$9,$12::text::jsonb,$13,$14)`,
+		s.ID, s.Centre, s.Server, s.Protocol, s.URL, s.AccessKey, s.MaxSessions, interval(s.Interval), s.State, revision, s.Hosts, cmp.Or(s.Definition, Undefined), s.Declared, s.Address)
 	if err != nil {
 		return false, fmt.Errorf("store source %s: %w", s.ID, err)
 	}

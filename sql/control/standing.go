@@ -36,7 +36,7 @@ type Standing struct {
 }
 
 // standingColumns are the columns of control.source s by the names of the fields.
-const standingColumns = `s.id, s.centre, s.server, s.protocol, s.url, s.accesskey, s.state, s.max_sessions, s.poll_interval AS interval,
+const standingColumns = `s.id, s.centre, s.server, s.address, s.protocol, s.url, s.accesskey, s.state, s.max_sessions, s.poll_interval AS interval,
 	s.failures, s.failed_polls, s.failing_since, s.suspended_at, s.suspended_why, s.overruns, s.hosts, s.declared_state, s.definition::text AS definition, s.declared, s.checked, s.passed = md5(s.definition::text) AS passed,
 	EXISTS (SELECT FROM control.poll p WHERE p.source = s.id AND p.state IN ('due','running')) AS polled`
 

@@ -14,12 +14,13 @@ import (
 
 // fault is what is wrong with one path. A negative number means "not".
 type fault struct {
-	refuse, gone, stall bool
-	truncate            int64
-	closeAfter          int64
-	shortReads          int
-	grow                []byte
-	listed              bool
+	refuse, gone bool
+	stall        chan struct{} // closed when it heals; nil: it doesn't stall
+	truncate     int64
+	closeAfter   int64
+	shortReads   int
+	grow         []byte
+	listed       bool
 }
 
 func (s *FaultySFTP) set(p string, f func(*fault)) {
@@ -51,8 +52,14 @@ func (s *FaultySFTP) Refuse(p string) { s.set(p, func(f *fault) { f.refuse = tru
 // deleted right after it was listed.
 func (s *FaultySFTP) Gone(p string) { s.set(p, func(f *fault) { f.gone = true }) }
 
-// Stall never answers a read of a file.
-func (s *FaultySFTP) Stall(p string) { s.set(p, func(f *fault) { f.stall = true }) }
+// Stall answers no read of a file until it heals.
+func (s *FaultySFTP) Stall(p string) {
+	s.set(p, func(f *fault) {
+		if f.stall == nil {
+			f.stall = make(chan struct{})
+		}
+	})
+}
 
 // CloseAfter cuts the connection when a file is read beyond its first n bytes.
 func (s *FaultySFTP) CloseAfter(p string, n int64) { s.set(p, func(f *fault) { f.closeAfter = n }) }
@@ -71,7 +78,11 @@ func (s *FaultySFTP) GrowAfterList(p string, more []byte) {
 func (s *FaultySFTP) Heal(p string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.faults, strings.TrimPrefix(path.Clean("/"+p), "/"))
+	p = strings.TrimPrefix(path.Clean("/"+p), "/")
+	if f := s.faults[p]; f != nil && f.stall != nil {
+		close(f.stall)
+	}
+	delete(s.faults, p)
 }
 
 // Pretend adds an entry to the listings of a directory, with any name at all.
@@ -234,9 +245,12 @@ type faultyFile struct {
 // ReadAt reads, as far as the faults let it.
 func (f *faultyFile) ReadAt(b []byte, off int64) (int, error) {
 	ft := f.h.s.get(f.path)
-	if ft.stall {
-		<-f.h.cut
-		return 0, io.ErrUnexpectedEOF
+	if ft.stall != nil {
+		select {
+		case <-f.h.cut:
+			return 0, io.ErrUnexpectedEOF
+		case <-ft.stall:
+		}
 	}
 	if ft.closeAfter >= 0 && off+int64(len(b)) > ft.closeAfter {
 		_ = f.h.conn.Close()
