@@ -141,7 +141,7 @@ func (l *listing) add(action string, e remote.Entry) error {
 	if !l.poll.Passed {
 		l.sample.consider(action, e)
 	}
-	name := bounded(printable(e.Name))
+	name := KeptName(e.Name)
 	if reason := unwanted(e); reason != "" {
 		l.c.ignored.add(action, name, reason)
 		return nil
@@ -171,7 +171,7 @@ const forgetting = 24
 func (l *listing) known(action string, entries []remote.Entry) ([]remote.Entry, error) {
 	files := make([]string, len(entries))
 	for i, e := range entries {
-		files[i] = schemas.FileID(action, bounded(printable(e.Name)))
+		files[i] = schemas.FileID(action, KeptName(e.Name))
 	}
 	shown, err := control.ShownBefore(l.storing, l.conn, l.poll.Source, files)
 	if err != nil {
@@ -242,6 +242,10 @@ func unwanted(e remote.Entry) string {
 	}
 	return ""
 }
+
+// KeptName is how the name of an entry is kept, whatever a server chose: as text
+// that can be shown, of at most 1024 bytes. Of a KeptName it is the same.
+func KeptName(name string) string { return bounded(printable(name)) }
 
 // maxName is how long a name is kept, in bytes: longer than any convention
 // allows, and short enough for an index.

@@ -1,0 +1,339 @@
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+// main is the acquisition by which the file stands: the newest but for those of
+// shadow runs and those that heal blobs, which bring no version.
+func (f *Facts) main() *control.Fetch {
+	for i := range f.Fetches {
+		if x := &f.Fetches[i]; !schemas.IsShadow(x.Run) && x.Heals == "" {
+			return x
+		}
+	}
+	return nil
+}
+
+// active is the one that is under way, before the newest; nil if there is none.
+func (f *Facts) active(newest *control.Fetch) *control.Fetch {
+	for i := range f.Fetches {
+		if x := &f.Fetches[i]; x.ID < newest.ID && !schemas.IsShadow(x.Run) && x.Heals == "" && x.State != control.Queued && x.State != control.Ended {
+			return x
+		}
+	}
+	return nil
+}
+
+// fetch judges a file that plan has taken up.
+func (f *Facts) fetch(a *Answer, x *control.Fetch) {
+	switch x.State {
+	case control.Queued:
+		f.behind(a, x)
+	case control.Wanted:
+		f.wanted(a, x)
+	case control.Requested:
+		f.requested(a, x)
+	case control.Received, control.Extracted:
+		f.working(a, x)
+	default:
+		f.ended(a, x)
+	}
+	if x.State != control.Ended && x.Run != schemas.LiveRun {
+		f.replaying(a, x)
+	}
+}
+
+// behind judges a version that waits for an earlier one.
+func (f *Facts) behind(a *Answer, x *control.Fetch) {
+	before := f.active(x)
+	if before == nil {
+		a.say(BehindEarlier, "%s shows another version now, which is taken up next: the one before it has ended.", a.File)
+		return
+	}
+	var of Answer
+	of.File = a.File
+	f.fetch(&of, before)
+	what := "an earlier version"
+	if before.Look == x.Look && before.Source == x.Source {
+		what = "an earlier attempt"
+	}
+	a.say(BehindEarlier, "%s waits until %s of it, which is under way, has ended.", a.File, what)
+	a.Evidence = append(a.Evidence, of.Evidence...)
+	a.prove("%s: %s", of.Verdict, of.Sentence)
+	a.Next = of.Next
+}
+
+// wanted judges what is to be requested.
+func (f *Facts) wanted(a *Answer, x *control.Fetch) {
+	switch {
+	case x.NotBefore.After(f.Now):
+		why := "it was not begun"
+		if x.Exception != "" {
+			why = "the last attempt failed with " + because(x.Exception, x.Message)
+		} else if n := x.Tried[x.Source].NoRoom; n > 0 {
+			why = fmt.Sprintf("others had the room for it %d times (no_room)", n)
+		}
+		a.say(NextAttempt, "%s is to be fetched again from %s on: %s.", a.File, moment(x.NotBefore), why)
+	case f.From == nil:
+		f.nowhere(a, x)
+	case f.Dormant != "":
+		a.say(DiskLow, "%s waits, since nothing is fetched: %s.", a.File, f.Dormant)
+		a.Next = "make room, or change blobs.min_free"
+	case f.Credit.Free <= 0:
+		a.say(CreditUsed, "%s waits for one of the %d sessions that the server %s allows: all are used%s.", a.File, f.Credit.Limit, f.From.Server, f.uses())
+		a.Next = "nothing, if that is as meant; max_sessions of the server's sources says how many there are"
+	default:
+		a.say(Queued, "%s waits for its turn to be requested from %s, behind %s of its files; %s files wait in all.", a.File, f.From.Source, upTo(f.Queue.Before), upTo(f.Queue.All))
+		a.prove("the server %s has %d of %d sessions free", f.From.Server, f.Credit.Free, f.Credit.Limit)
+		a.Next = "nothing while a member has the role plan"
+	}
+	f.tried(a, x)
+}
+
+// nowhere judges what no source can be fetched from now.
+func (f *Facts) nowhere(a *Answer, x *control.Fetch) {
+	for _, h := range f.Hostings {
+		if !h.Present || x.Tried[h.Source].GivenUp {
+			continue
+		}
+		verdict, why := Verdict(""), ""
+		switch {
+		case h.State == control.SourceRemoved:
+			verdict, why = SourceRemoved, "was removed"
+		case h.State == control.SourceMaintenance:
+			verdict, why = SourceMaintenance, "is in maintenance"
+		case h.State == control.SourceSuspended:
+			verdict, why = SourceSuspended, "is suspended"
+		case !h.Settled:
+			verdict, why = Unsettled, "shows it in another version, which has not looked the same for long enough"
+		}
+		if verdict == "" {
+			continue
+		}
+		if h.Source == f.SourceID && f.resting(h.State, a) {
+			return
+		}
+		a.say(verdict, "%s can't be fetched now: %s %s.", a.File, h.Source, why)
+		a.Next = "tributary sources show " + h.Source + " says how it stands"
+		if verdict == Unsettled {
+			a.Next = ""
+		}
+		return
+	}
+	for _, h := range f.Hostings {
+		if h.Refused {
+			a.say(CentreNotHostedHere, "%s can't be fetched: %s shows it, but may not show files of the centre %s (any more).", a.File, h.Source, f.Centre)
+			a.Next = remedy("centre_not_hosted_here")
+			return
+		}
+	}
+	a.say(Gone, "%s can't be fetched: no source shows it any more; it ends so as soon as plan looks at it.", a.File)
+}
+
+// uses is what uses the credit, as the end of a sentence.
+func (f *Facts) uses() string {
+	var parts []string
+	for _, u := range f.Credit.By {
+		for _, of := range []struct {
+			n    int64
+			what string
+		}{{u.Jobs, "job"}, {u.Polls, "poll"}, {u.DuePolls, "poll that is due"}} {
+			switch {
+			case of.n == 1:
+				parts = append(parts, "a "+of.what+" of "+u.Source)
+			case of.n > 1:
+				parts = append(parts, fmt.Sprintf("%d %ss of %s", of.n, of.what, u.Source))
+			}
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.ReplaceAll(strings.Join(parts, ", "), "poll that is dues", "polls that are due") + ")"
+}
+
+// requested judges what a job asks for.
+func (f *Facts) requested(a *Answer, x *control.Fetch) {
+	switch {
+	case x.Job == nil:
+		a.say(Requested, "%s was requested, and the job that asked for it is gone: it is requested again once it has been without news for long enough.", a.File)
+		a.proveAt(&x.NewsAt, "attempt %d was requested", x.Attempt)
+	case x.Holder != nil:
+		a.say(Downloading, "%s is asked for by a job that a member works on since %s at the earliest.", a.File, moment(*x.JobSince))
+		a.prove("%s works on the job %s, of which %d files have no outcome yet", *x.Holder, *x.Job, *x.JobFiles)
+	default:
+		a.say(Requested, "%s is asked for by a job that no member has begun with, requested at %s.", a.File, moment(*x.JobSince))
+		a.prove("the job is %s, with %d files, at the server %s", *x.Job, *x.JobFiles, *x.JobServer)
+		a.Next = "nothing while a member has the role download, and events are published (tributary status)"
+	}
+	f.tried(a, x)
+}
+
+// working judges what is fetched and not ended.
+func (f *Facts) working(a *Answer, x *control.Fetch) {
+	if d := f.Damage; d != nil && d.SHA256 == x.SHA256 && d.State != control.DamageHealed {
+		a.say(BlobDamaged, "%s waits for its bytes: those that were stored are damaged or gone (%s).", a.File, schemas.Cut(d.Problem, maxText))
+		a.proveAt(&d.Changed, "the blob %s is %s", d.SHA256, d.State)
+		a.Next = "tributary blobs damaged says what became of it"
+		return
+	}
+	if x.State == control.Received {
+		a.say(WaitsForUnzip, "%s is fetched and waits for unzip.", a.File)
+		a.Next = "nothing while a member has the role unzip"
+	} else {
+		a.say(WaitsForValidate, "%s is unzipped, and %d of its %d documents wait for validate.", a.File, int64(x.Documents)-x.Judged, x.Documents)
+		a.Next = "nothing while a member has the role validate"
+	}
+	a.proveAt(&x.NewsAt, "attempt %d had its last news", x.Attempt)
+	if x.Repeats > 0 {
+		a.prove("it was without news for too long and asked for again, %d times", x.Repeats)
+	}
+}
+
+// ended judges an acquisition that has ended.
+func (f *Facts) ended(a *Answer, x *control.Fetch) {
+	switch {
+	case x.Result == control.Complete:
+		f.judged(a, x)
+	case x.Result == control.Duplicate:
+		a.proveAt(x.EndedAt, "it was fetched again and brought the bytes that the file shows already (attempt %d)", x.Attempt)
+		if before := f.brought(x); before != nil {
+			f.fetch(a, before)
+			return
+		}
+		f.remembered(a)
+	case x.Exception == schemas.Quarantined:
+		f.quarantined(a, x.Phase, x.Message)
+		a.proveAt(x.EndedAt, "attempt %d ended", x.Attempt)
+	case x.Result == string(schemas.Cancelled):
+		a.say(Cancelled, "%s was given up before it was inserted: %s.", a.File, because(x.Exception, x.Message))
+		a.proveAt(x.EndedAt, "attempt %d ended", x.Attempt)
+		a.Next = remedy(x.Exception)
+	default:
+		f.failed(a, x)
+	}
+}
+
+// failed judges what could not be fetched or unzipped.
+func (f *Facts) failed(a *Answer, x *control.Fetch) {
+	where := ""
+	if x.Phase != "" {
+		where = " in " + x.Phase
+	}
+	switch {
+	case x.Exception == "source_unavailable" && f.restingNow(x):
+		f.nowhere(a, x)
+	case x.RetryAt != nil:
+		a.say(FailedRetried, "%s failed%s with %s; it is tried again at %s.", a.File, where, because(x.Exception, x.Message), moment(*x.RetryAt))
+	case x.Exception == "gone":
+		a.say(Gone, "%s is not taken: %s.", a.File, cmp.Or(x.Message, "no source shows it any more"))
+	default:
+		a.say(Failed, "%s failed%s with %s; it is not tried again by itself.", a.File, where, because(x.Exception, x.Message))
+	}
+	a.Next = cmp.Or(a.Next, remedy(x.Exception))
+	a.proveAt(x.EndedAt, "attempt %d ended, at %s", x.Attempt, x.Source)
+	if x.Retries > 0 {
+		a.prove("it was tried again %d times since it failed first", x.Retries)
+	}
+	f.tried(a, x)
+}
+
+// restingNow tells whether a source that shows the file is not available now.
+func (f *Facts) restingNow(x *control.Fetch) bool {
+	for _, h := range f.Hostings {
+		if h.Present && !x.Tried[h.Source].GivenUp && h.Available() {
+			return false
+		}
+	}
+	return true
+}
+
+// brought is the acquisition before x that brought the bytes that x brought again.
+func (f *Facts) brought(x *control.Fetch) *control.Fetch {
+	for i := range f.Fetches {
+		if b := &f.Fetches[i]; b.ID < x.ID && b.SHA256 == x.SHA256 && b.Result != control.Duplicate && !schemas.IsShadow(b.Run) && b.Heals == "" {
+			return b
+		}
+	}
+	return nil
+}
+
+// tried is what was met at each source.
+func (f *Facts) tried(a *Answer, x *control.Fetch) {
+	for _, h := range f.Hostings {
+		t, met := x.Tried[h.Source]
+		if !met {
+			continue
+		}
+		given := ""
+		if t.GivenUp {
+			given = ", and given up there"
+		}
+		a.prove("it was tried %d times at %s%s", t.Attempts, h.Source, given)
+	}
+}
+
+// replaying judges what runs for another reason than that a listing showed it.
+func (f *Facts) replaying(a *Answer, x *control.Fetch) {
+	a.prove("%s: %s", a.Verdict, a.Sentence)
+	who := "a retry"
+	switch {
+	case x.Letter != "":
+		who = "the retry of the dead letter " + x.Letter
+	case x.Replay != nil:
+		who = fmt.Sprintf("replay %d", *x.Replay)
+	}
+	a.say(Replaying, "%s is processed again by %s.", a.File, who)
+}
+
+// history is how often the file was fetched, and which replays chose it.
+func (f *Facts) history(a *Answer) {
+	for _, x := range f.Fetches {
+		if x.Heals != "" && x.State != control.Ended {
+			a.prove("its bytes are fetched again, since the blob %s is damaged", x.Heals)
+		}
+	}
+	for _, r := range f.Replays {
+		what := fmt.Sprintf("replay %d from %s", r.Number, r.Phase)
+		if r.Shadow != "" {
+			what += " into the shadow " + r.Shadow
+		}
+		switch {
+		case r.Item == "refused":
+			a.proveAt(&r.At, "%s refused it: %s", what, schemas.Cut(r.Message, maxText))
+		case r.Item == "waiting" && r.State == control.ReplayStopped:
+			a.proveAt(&r.At, "%s is to process it again, and is stopped: tributary replay resume %d", what, r.Number)
+		case r.Item == "waiting" && r.Held != "":
+			a.proveAt(&r.At, "%s is to process it again, and is held: %s", what, schemas.Cut(r.Held, maxText))
+		case r.Item == "waiting" && r.State == control.ReplayRunning:
+			a.proveAt(&r.At, "%s is to process it again%s", what, after(r.Message))
+		default:
+			a.proveAt(&r.At, "%s processed it", what)
+		}
+	}
+}
+
+// after is what something waits for, as the end of a sentence.
+func after(message string) string {
+	if message == "" {
+		return ""
+	}
+	return ", and waits: " + schemas.Cut(message, maxText)
+}
+
+// bytes is a size as people read it.
+func bytes(n int64) string { return fmt.Sprintf("%d bytes", n) }
+
+// inSession names a session, as the end of a parenthesis.
+func inSession(n *int64) string {
+	if n == nil {
+		return ""
+	}
+	return fmt.Sprintf(", session %d", *n)
+}
