@@ -77,19 +77,20 @@ func (f *Facts) wanted(a *Answer, x *control.Fetch) {
 		if x.Exception != "" {
 			why = "the last attempt failed with " + because(x.Exception, x.Message)
 		} else if n := x.Tried[x.Source].NoRoom; n > 0 {
-			why = fmt.Sprintf("others had the room for it %d times (no_room)", n)
+			why = "others had the room for it, " + many(int64(n), "time") + " (no_room)"
 		}
 		a.say(NextAttempt, "%s is to be fetched again from %s on: %s.", a.File, moment(x.NotBefore), why)
 	case f.From == nil:
 		f.nowhere(a, x)
+	case f.From.Source == f.SourceID && f.resting(f.Source.State, a):
 	case f.Dormant != "":
 		a.say(DiskLow, "%s waits, since nothing is fetched: %s.", a.File, f.Dormant)
 		a.Next = "make room, or change blobs.min_free"
 	case f.Credit.Free <= 0:
-		a.say(CreditUsed, "%s waits for one of the %d sessions that the server %s allows: all are used%s.", a.File, f.Credit.Limit, f.From.Server, f.uses())
+		a.say(CreditUsed, "%s waits for a session, of which the server %s allows %d: all are used%s.", a.File, f.From.Server, f.Credit.Limit, f.uses())
 		a.Next = "nothing, if that is as meant; max_sessions of the server's sources says how many there are"
 	default:
-		a.say(Queued, "%s waits for its turn to be requested from %s, behind %s of its files; %s files wait in all.", a.File, f.From.Source, upTo(f.Queue.Before), upTo(f.Queue.All))
+		a.say(Queued, "%s waits for its turn to be requested from %s, behind %s of it; in all %s so.", a.File, f.From.Source, atLeast(f.Queue.Before, "other file"), waits(f.Queue.All))
 		a.prove("the server %s has %d of %d sessions free", f.From.Server, f.Credit.Free, f.Credit.Limit)
 		a.Next = "nothing while a member has the role plan"
 	}
@@ -166,10 +167,10 @@ func (f *Facts) requested(a *Answer, x *control.Fetch) {
 		a.proveAt(&x.NewsAt, "attempt %d was requested", x.Attempt)
 	case x.Holder != nil:
 		a.say(Downloading, "%s is asked for by a job that a member works on since %s at the earliest.", a.File, moment(*x.JobSince))
-		a.prove("%s works on the job %s, of which %d files have no outcome yet", *x.Holder, *x.Job, *x.JobFiles)
+		a.prove("%s works on the job %s; without an outcome yet: %s of it", *x.Holder, *x.Job, many(int64(*x.JobFiles), "file"))
 	default:
 		a.say(Requested, "%s is asked for by a job that no member has begun with, requested at %s.", a.File, moment(*x.JobSince))
-		a.prove("the job is %s, with %d files, at the server %s", *x.Job, *x.JobFiles, *x.JobServer)
+		a.prove("the job is %s, with %s, at the server %s", *x.Job, many(int64(*x.JobFiles), "file"), *x.JobServer)
 		a.Next = "nothing while a member has the role download, and events are published (tributary status)"
 	}
 	f.tried(a, x)
@@ -187,12 +188,12 @@ func (f *Facts) working(a *Answer, x *control.Fetch) {
 		a.say(WaitsForUnzip, "%s is fetched and waits for unzip.", a.File)
 		a.Next = "nothing while a member has the role unzip"
 	} else {
-		a.say(WaitsForValidate, "%s is unzipped, and %d of its %d documents wait for validate.", a.File, int64(x.Documents)-x.Judged, x.Documents)
+		a.say(WaitsForValidate, "%s is unzipped, and waits for validate to judge %d of %s.", a.File, int64(x.Documents)-x.Judged, many(int64(x.Documents), "document"))
 		a.Next = "nothing while a member has the role validate"
 	}
 	a.proveAt(&x.NewsAt, "attempt %d had its last news", x.Attempt)
 	if x.Repeats > 0 {
-		a.prove("it was without news for too long and asked for again, %d times", x.Repeats)
+		a.prove("it was without news for too long and asked for again, %s", many(int64(x.Repeats), "time"))
 	}
 }
 
@@ -210,10 +211,10 @@ func (f *Facts) ended(a *Answer, x *control.Fetch) {
 		f.remembered(a)
 	case x.Exception == schemas.Quarantined:
 		f.quarantined(a, x.Phase, x.Message)
-		a.proveAt(x.EndedAt, "attempt %d ended", x.Attempt)
+		a.proveAt(x.EndedAt, "attempt %d ended, at %s", x.Attempt, x.Source)
 	case x.Result == string(schemas.Cancelled):
 		a.say(Cancelled, "%s was given up before it was inserted: %s.", a.File, because(x.Exception, x.Message))
-		a.proveAt(x.EndedAt, "attempt %d ended", x.Attempt)
+		a.proveAt(x.EndedAt, "attempt %d ended, at %s", x.Attempt, x.Source)
 		a.Next = remedy(x.Exception)
 	default:
 		f.failed(a, x)
@@ -229,17 +230,17 @@ func (f *Facts) failed(a *Answer, x *control.Fetch) {
 	switch {
 	case x.Exception == "source_unavailable" && f.restingNow(x):
 		f.nowhere(a, x)
-	case x.RetryAt != nil:
-		a.say(FailedRetried, "%s failed%s with %s; it is tried again at %s.", a.File, where, because(x.Exception, x.Message), moment(*x.RetryAt))
 	case x.Exception == "gone":
 		a.say(Gone, "%s is not taken: %s.", a.File, cmp.Or(x.Message, "no source shows it any more"))
+	case x.RetryAt != nil:
+		a.say(FailedRetried, "%s failed%s with %s; it is tried again at %s.", a.File, where, because(x.Exception, x.Message), moment(*x.RetryAt))
 	default:
 		a.say(Failed, "%s failed%s with %s; it is not tried again by itself.", a.File, where, because(x.Exception, x.Message))
 	}
 	a.Next = cmp.Or(a.Next, remedy(x.Exception))
 	a.proveAt(x.EndedAt, "attempt %d ended, at %s", x.Attempt, x.Source)
 	if x.Retries > 0 {
-		a.prove("it was tried again %d times since it failed first", x.Retries)
+		a.prove("it was tried again %s since it failed first", many(int64(x.Retries), "time"))
 	}
 	f.tried(a, x)
 }
@@ -275,65 +276,6 @@ func (f *Facts) tried(a *Answer, x *control.Fetch) {
 		if t.GivenUp {
 			given = ", and given up there"
 		}
-		a.prove("it was tried %d times at %s%s", t.Attempts, h.Source, given)
+		a.prove("it was tried %s at %s%s", many(int64(t.Attempts), "time"), h.Source, given)
 	}
-}
-
-// replaying judges what runs for another reason than that a listing showed it.
-func (f *Facts) replaying(a *Answer, x *control.Fetch) {
-	a.prove("%s: %s", a.Verdict, a.Sentence)
-	who := "a retry"
-	switch {
-	case x.Letter != "":
-		who = "the retry of the dead letter " + x.Letter
-	case x.Replay != nil:
-		who = fmt.Sprintf("replay %d", *x.Replay)
-	}
-	a.say(Replaying, "%s is processed again by %s.", a.File, who)
-}
-
-// history is how often the file was fetched, and which replays chose it.
-func (f *Facts) history(a *Answer) {
-	for _, x := range f.Fetches {
-		if x.Heals != "" && x.State != control.Ended {
-			a.prove("its bytes are fetched again, since the blob %s is damaged", x.Heals)
-		}
-	}
-	for _, r := range f.Replays {
-		what := fmt.Sprintf("replay %d from %s", r.Number, r.Phase)
-		if r.Shadow != "" {
-			what += " into the shadow " + r.Shadow
-		}
-		switch {
-		case r.Item == "refused":
-			a.proveAt(&r.At, "%s refused it: %s", what, schemas.Cut(r.Message, maxText))
-		case r.Item == "waiting" && r.State == control.ReplayStopped:
-			a.proveAt(&r.At, "%s is to process it again, and is stopped: tributary replay resume %d", what, r.Number)
-		case r.Item == "waiting" && r.Held != "":
-			a.proveAt(&r.At, "%s is to process it again, and is held: %s", what, schemas.Cut(r.Held, maxText))
-		case r.Item == "waiting" && r.State == control.ReplayRunning:
-			a.proveAt(&r.At, "%s is to process it again%s", what, after(r.Message))
-		default:
-			a.proveAt(&r.At, "%s processed it", what)
-		}
-	}
-}
-
-// after is what something waits for, as the end of a sentence.
-func after(message string) string {
-	if message == "" {
-		return ""
-	}
-	return ", and waits: " + schemas.Cut(message, maxText)
-}
-
-// bytes is a size as people read it.
-func bytes(n int64) string { return fmt.Sprintf("%d bytes", n) }
-
-// inSession names a session, as the end of a parenthesis.
-func inSession(n *int64) string {
-	if n == nil {
-		return ""
-	}
-	return fmt.Sprintf(", session %d", *n)
 }

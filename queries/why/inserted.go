@@ -11,7 +11,7 @@ import (
 // judged judges a file all of whose documents are judged: where it is on the way
 // into the warehouse.
 func (f *Facts) judged(a *Answer, x *control.Fetch) {
-	a.proveAt(x.EndedAt, "all its %d documents were judged (attempt %d, bytes %s)", x.Documents, x.Attempt, short(x.SHA256))
+	a.proveAt(x.EndedAt, "%s of it %s judged (attempt %d, bytes %s)", many(int64(x.Documents), "document"), were(int64(x.Documents)), x.Attempt, short(x.SHA256))
 	b := f.Batch
 	switch {
 	case f.Unload != nil:
@@ -62,26 +62,29 @@ func (f *Facts) gathering(a *Answer) {
 		return
 	}
 	latest := b.OpenedAt.Add(f.Limits.ReleaseLimit)
-	why := ""
-	switch {
-	case b.Earlier != nil:
-		why = fmt.Sprintf("the centre's batch of session %d comes first", *b.Earlier)
-		if after := b.EarlierOpened.Add(f.Limits.ReleaseLimit); after.After(latest) {
-			latest = after
-		}
-	case b.Unfinished > 0:
-		why = upTo(b.Unfinished) + " other files of it have not ended"
-	case b.Looks > 0:
-		why = upTo(b.Looks) + " files that the session found for the centre are not taken up yet"
-	case !b.PollsEnded:
-		why = fmt.Sprintf("%d polls of the session have not ended, such as that of %s", b.Polls, b.Polling)
-	default:
-		why = "nothing is awaited, so the role sequence releases it next"
+	if b.Earlier != nil {
+		latest = after(latest, b.EarlierOpened.Add(f.Limits.ReleaseLimit))
 	}
-	a.say(WaitsForBatch, "%s waits for the batch of %s in session %d: %s; until %s at the latest.", a.File, b.Domain, *b.Session, why, moment(latest))
+	until := "; until " + moment(latest) + " at the latest"
+	var why string
+	switch {
+	case f.Now.After(latest):
+		why, until = "whose time is over: the role sequence releases it next", ""
+	case b.Earlier != nil:
+		why = fmt.Sprintf("which waits for the centre's batch of session %d", *b.Earlier)
+	case b.Unfinished > 0:
+		why = "which waits for " + atLeast(b.Unfinished, "other file") + " of it"
+	case b.Looks > 0:
+		why = "which waits until plan has taken up " + atLeast(b.Looks, "file") + " that the session found for the centre"
+	case !b.PollsEnded:
+		why = "which waits for " + many(b.Polls, "poll") + " of the session, such as that of " + b.Polling
+	default:
+		why, until = "which nothing keeps: the role sequence releases it next", ""
+	}
+	a.say(WaitsForBatch, "%s waits for the batch of %s in session %d, %s%s.", a.File, b.Domain, *b.Session, why, until)
 	a.proveAt(&b.OpenedAt, "the batch was opened")
 	if b.Polls > 0 {
-		a.proveAt(b.SessionOpened, "session %d was opened, and %d of its polls have not ended", *b.Session, b.Polls)
+		a.proveAt(b.SessionOpened, "session %d was opened; without an end yet: %s of it", *b.Session, many(b.Polls, "poll"))
 	}
 	a.Next = "nothing while a member has the role sequence"
 }
@@ -97,11 +100,11 @@ func (f *Facts) documents(a *Answer, x *control.Fetch) {
 		f.quarantined(a, string(schemas.XSD), "")
 		return
 	case x.Rejected > 0:
-		a.say(Rejected, "%d of the %d documents of %s were refused before insertion.", x.Rejected, x.Documents, a.File)
+		a.say(Rejected, "%d of %s of %s %s refused before insertion.", x.Rejected, many(int64(x.Documents), "document"), a.File, were(x.Rejected))
 		a.Next = "tributary show " + quoted(f.Name) + " lists every error, with line and column; the producer has to correct them"
 		return
 	}
-	a.say(Loaded, "%s is in the warehouse, all its %d documents; the tracker has not told of all yet.", a.File, x.Documents)
+	a.say(Loaded, "%s is in the warehouse with %s; the tracker has not told of all yet.", a.File, many(int64(x.Documents), "document"))
 	a.prove("the warehouse has applied up to position %s", f.upToPosition())
 }
 
@@ -125,11 +128,11 @@ func (f *Facts) told(a *Answer) {
 	case t.Quarantined > 0:
 		f.quarantined(a, t.Phase, t.Message)
 	case t.Failed > 0:
-		others := fmt.Sprintf("; the other %d are in the warehouse", done)
-		if done == 0 {
-			others = ""
+		others := ""
+		if done > 0 {
+			others = fmt.Sprintf("; the warehouse has %d of them", done)
 		}
-		a.say(Rejected, "%d of the %d documents of %s were refused%s.", t.Failed, t.Documents, a.File, others)
+		a.say(Rejected, "%d of %s of %s %s refused%s.", t.Failed, many(t.Documents, "document"), a.File, were(t.Failed), others)
 		a.Next = "tributary show " + quoted(f.Name) + " lists every error, with line and column; the producer has to correct them"
 	case t.Status == string(schemas.Failed):
 		a.say(Failed, "%s failed in %s with %s.", a.File, t.Phase, because(t.Exception, t.Message))
@@ -140,7 +143,7 @@ func (f *Facts) told(a *Answer) {
 	case !t.Ended:
 		a.say(Announced, "%s stands at %s, %s.", a.File, t.Phase, t.Status)
 	default:
-		a.say(Loaded, "%s is in the warehouse: %d documents with %d rows%s.", a.File, t.Documents, t.Rows, t.positions())
+		a.say(Loaded, "%s is in the warehouse: %s with %s%s.", a.File, many(t.Documents, "document"), many(t.Rows, "row"), t.positions())
 	}
 	a.proveAt(&t.Last, "the tracker has it at %s, %s", t.Phase, t.Status)
 	if t.Documents > 0 && done > 0 {
@@ -148,7 +151,7 @@ func (f *Facts) told(a *Answer) {
 		if t.Run != schemas.LiveRun {
 			run = "run " + t.Run
 		}
-		a.prove("%d documents are loaded by %s, attempt %d: %d rows%s", done, run, t.Attempt, t.Rows, t.positions())
+		a.prove("%s %s loaded by %s, attempt %d: %s%s", many(done, "document"), were(done), run, t.Attempt, many(t.Rows, "row"), t.positions())
 	}
 	for _, d := range t.Failures {
 		line := ""
@@ -158,7 +161,7 @@ func (f *Facts) told(a *Answer) {
 		a.prove("document %s, in %s:%s %s", schemas.Cut(d.Document, maxName), d.Phase, line, because(d.Exception, d.Message))
 	}
 	if more := t.Failed - int64(len(t.Failures)); len(t.Failures) > 0 && more > 0 {
-		a.prove("and %d documents more", more)
+		a.prove("and %s more", many(more, "document"))
 	}
 }
 
@@ -192,17 +195,6 @@ func (f *Facts) unloaded(a *Answer) {
 	a.proveAt(&o.RequestedAt, "%s asked for it: %s", o.RequestedBy, schemas.Cut(o.Reason, maxText))
 	a.prove("these bytes (%s) stay out, whatever comes later; other bytes under the same name are loaded", short(o.Archive))
 }
-
-// value is a number that may not be known.
-func value(n *int64) int64 {
-	if n == nil {
-		return 0
-	}
-	return *n
-}
-
-// short is as much of a hash as people compare.
-func short(sha string) string { return sha[:min(len(sha), 12)] }
 
 // Tracked is what the tracker tells of a file, of the attempt that it shows.
 type Tracked struct {

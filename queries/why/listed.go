@@ -20,7 +20,7 @@ func (f *Facts) listed(a *Answer) {
 	if k.State == "gone" && k.Class != "rejected" && a.Verdict != Gone {
 		f.vanished(a)
 	} else if k.Misses > 0 {
-		a.prove("the last %d complete listings of %s lacked it", k.Misses, f.SourceID)
+		a.prove("%s lacks it since %s", f.SourceID, many(int64(k.Misses), "complete listing"))
 	}
 }
 

@@ -21,7 +21,7 @@ func (a *Answer) WriteText(w io.Writer) error {
 		fmt.Fprintf(&b, "  %s  %s\n", at, screen.Line(e.Text))
 	}
 	if a.Older > 0 {
-		fmt.Fprintf(&b, "  %d older looks of it at %s are not told here: tributary show\n", a.Older, screen.Line(a.Source))
+		fmt.Fprintf(&b, "  %s  %s showed it otherwise before, %s\n", strings.Repeat(" ", len("2006-01-02 15:04:05Z")), screen.Line(a.Source), many(int64(a.Older), "time"))
 	}
 	if a.Next != "" {
 		fmt.Fprintf(&b, "  next: %s\n", screen.Line(a.Next))

@@ -116,7 +116,7 @@ func (f *Facts) unseen(a *Answer) {
 		}
 		a.Next = "tributary sources check " + f.SourceID + " says what does not work"
 	case l.Ended != nil && l.Ended.State == "complete" && l.Ended.Postponed > 0:
-		a.say(Postponed, "%s is not taken up yet if %s shows it: its last listing left %d new or changed files to the next polls.", a.File, f.SourceID, l.Ended.Postponed)
+		a.say(Postponed, "%s is not taken up yet if %s shows it: its last listing left %s to the next polls.", a.File, f.SourceID, many(l.Ended.Postponed, "new or changed file"))
 		a.prove("one poll takes up poll.max_new files, those never seen and oldest first")
 	default:
 		a.say(NotListed, "%s was never listed by %s, whose last complete listing was at %s.", a.File, f.SourceID, moment(complete.At))
@@ -127,11 +127,16 @@ func (f *Facts) unseen(a *Answer) {
 
 // complete is the last complete listing that control or the tracker knows.
 func (f *Facts) complete() *CompleteListing {
-	known := f.Source.Complete
-	if c := f.Source.Listings.Complete; c != nil && c.EndedAt != nil && (known == nil || known.Session != c.Session && known.At.Before(*c.EndedAt)) {
-		return &CompleteListing{At: *c.EndedAt, Session: c.Session}
+	known, c := f.Source.Complete, f.Source.Listings.Complete
+	switch {
+	case c == nil || c.EndedAt == nil || known != nil && known.At.After(*c.EndedAt):
+		return known
+	case known != nil && known.At.Equal(*c.EndedAt):
+		both := *known
+		both.Session = c.Session
+		return &both
 	}
-	return known
+	return &CompleteListing{At: *c.EndedAt, Session: c.Session}
 }
 
 // polls are how the source was and will be listed.

@@ -141,17 +141,6 @@ func (a *Answer) proveAt(at *time.Time, format string, args ...any) {
 	a.Evidence = append(a.Evidence, Fact{At: at, Text: fmt.Sprintf(format, args...)})
 }
 
-// moment is a time as people read it.
-func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
-
-// upTo is a count, of which nobody knows more than that it is beyond the limit.
-func upTo(n int64) string {
-	if n > control.CountedTo {
-		return fmt.Sprintf("more than %d", control.CountedTo)
-	}
-	return fmt.Sprint(n)
-}
-
 // because is an exception with what was said about it.
 func because(name, message string) string {
 	switch {

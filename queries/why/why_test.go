@@ -47,6 +47,7 @@ func unseen() Facts {
 func complete(documents, rejected, quarantined int64) Facts {
 	f := seen(control.Fetch{Acquisition: control.Acquisition{State: control.Ended, Result: control.Complete, Documents: int32(documents), SHA256: "0123456789abcdef", EndedAt: ptr(noon)},
 		Judged: documents, Rejected: rejected, Quarantined: quarantined})
+	f.Now = noon.Add(10 * time.Minute)
 	f.Batch = &control.BatchStanding{Domain: "H", OpenedAt: noon, Session: ptr(int64(7)), SessionOpened: ptr(noon), PollsEnded: true}
 	f.Applied = ptr(int64(40))
 	return f
@@ -163,12 +164,14 @@ func cases() []struct {
 		}), NextAttempt, []string{"from 2026-03-01 14:00:00Z on", "connection_reset: by peer", "tried 2 times at own"}},
 		{"no room", with(seen(fetch(control.Wanted)), func(f *Facts) {
 			f.Fetches[0].NotBefore, f.Fetches[0].Tried = noon.Add(2*time.Hour), map[string]control.Tried{"own": {NoRoom: 3}}
-		}), NextAttempt, []string{"the room for it 3 times"}},
+		}), NextAttempt, []string{"the room for it, 3 times"}},
 		{"the disk is low", with(seen(fetch(control.Wanted)), func(f *Facts) { f.Dormant = "5 MB are left" }), DiskLow, []string{"5 MB are left"}},
+		{"wanted from an undefined source", with(seen(fetch(control.Wanted)), func(f *Facts) { f.Source.Definition = control.Undefined }), SourceUndefined, nil},
+		{"behind nothing, since the time is over", with(complete(2, 0, 0), func(f *Facts) { f.Batch.Unfinished, f.Batch.OpenedAt = 1, noon.Add(-time.Hour) }), WaitsForBatch, []string{"whose time is over"}},
 		{"no session is free", with(seen(fetch(control.Wanted)), func(f *Facts) {
 			f.Credit = control.CreditUse{Limit: 4, By: []control.Use{{Source: "own", Jobs: 2, Polls: 1}, {Source: "s2", DuePolls: 2}}}
-		}), CreditUsed, []string{"the 4 sessions that the server host:22", "(2 jobs of own, a poll of own, 2 polls that are due of s2)"}},
-		{"queued", with(seen(fetch(control.Wanted)), func(f *Facts) { f.Queue = control.Queue{Before: 12, All: 10_001} }), Queued, []string{"behind 12 of its files; more than 10000 files wait in all", "1 of 2 sessions free"}},
+		}), CreditUsed, []string{"the server host:22 allows 4", "(2 jobs of own, a poll of own, 2 polls that are due of s2)"}},
+		{"queued", with(seen(fetch(control.Wanted)), func(f *Facts) { f.Queue = control.Queue{Before: 12, All: 10_001} }), Queued, []string{"behind 12 other files of it; in all more than 10000 files wait so", "1 of 2 sessions free"}},
 		{"wanted from a source in maintenance", resting("maintenance"), SourceMaintenance, []string{"tributary sources resume own"}},
 		{"wanted from a source that is suspended", resting("suspended"), SourceSuspended, nil},
 		{"wanted from a source that was removed", resting("removed"), SourceRemoved, nil},
@@ -186,7 +189,7 @@ func cases() []struct {
 			x.Job, x.JobServer, x.JobFiles, x.JobSince, x.Holder = ptr("j1"), ptr("host:22"), ptr(5), ptr(noon), ptr("host/1")
 		}), Downloading, []string{"host/1 works on the job j1"}},
 		{"to be unzipped", seen(fetch(control.Received)), WaitsForUnzip, []string{"12:00:00Z attempt 1 had its last news"}},
-		{"to be validated", with(seen(fetch(control.Extracted)), func(f *Facts) { f.Fetches[0].Judged = 1 }), WaitsForValidate, []string{"2 of its 3 documents"}},
+		{"to be validated", with(seen(fetch(control.Extracted)), func(f *Facts) { f.Fetches[0].Judged = 1 }), WaitsForValidate, []string{"judge 2 of 3 documents"}},
 		{"damaged", with(seen(fetch(control.Received)), func(f *Facts) {
 			f.Damage = &control.Damage{SHA256: "sha", State: "fetching", Problem: "3 bytes too few"}
 		}), BlobDamaged, []string{"3 bytes too few", "is fetching"}},
@@ -198,12 +201,12 @@ func cases() []struct {
 		{"given up", seen(ended("cancelled", "download", "source_removed", "it is no longer configured")), Cancelled, []string{"source_removed: it is no longer configured"}},
 		{"dead at download", seen(ended("failed", "download", "quarantined", "it crashed")), Quarantined, []string{"by download", "tributary dlq retry --where file=H.2026-01-02.1.impc.zip"}},
 		{"documents dead at validate", complete(2, 2, 2), Quarantined, []string{"by validate"}},
-		{"all documents refused", complete(2, 2, 0), Rejected, []string{"2 of the 2 documents"}},
-		{"behind an earlier batch", with(complete(2, 0, 0), func(f *Facts) { f.Batch.Earlier, f.Batch.EarlierOpened = ptr(int64(6)), ptr(noon.Add(time.Minute)) }), WaitsForBatch, []string{"batch of session 6 comes first; until 2026-03-01 12:31:00Z"}},
-		{"behind other files", with(complete(2, 0, 0), func(f *Facts) { f.Batch.Unfinished = 3 }), WaitsForBatch, []string{"3 other files of it", "until 2026-03-01 12:30:00Z"}},
-		{"behind looks", with(complete(2, 0, 0), func(f *Facts) { f.Batch.Looks = 4 }), WaitsForBatch, []string{"4 files that the session found"}},
+		{"all documents refused", complete(2, 2, 0), Rejected, []string{"2 of 2 documents of add/H.2026-01-02.1.impc.zip were refused"}},
+		{"behind an earlier batch", with(complete(2, 0, 0), func(f *Facts) { f.Batch.Earlier, f.Batch.EarlierOpened = ptr(int64(6)), ptr(noon.Add(time.Minute)) }), WaitsForBatch, []string{"which waits for the centre's batch of session 6; until 2026-03-01 12:31:00Z"}},
+		{"behind other files", with(complete(2, 0, 0), func(f *Facts) { f.Batch.Unfinished = 3 }), WaitsForBatch, []string{"which waits for 3 other files of it", "until 2026-03-01 12:30:00Z"}},
+		{"behind looks", with(complete(2, 0, 0), func(f *Facts) { f.Batch.Looks = 4 }), WaitsForBatch, []string{"taken up 4 files that the session found"}},
 		{"behind polls", with(complete(2, 0, 0), func(f *Facts) { f.Batch.PollsEnded, f.Batch.Polls, f.Batch.Polling = false, 2, "slow" }), WaitsForBatch, []string{"such as that of slow"}},
-		{"behind nothing", complete(2, 0, 0), WaitsForBatch, []string{"releases it next"}},
+		{"behind nothing", complete(2, 0, 0), WaitsForBatch, []string{"which nothing keeps"}},
 		{"in a late batch", with(complete(2, 0, 0), func(f *Facts) { f.Batch.Session = nil }), WaitsForBatch, []string{"late batch of H, which is released at 2026-03-01 12:01:00Z"}},
 		{"in no batch", with(complete(2, 0, 0), func(f *Facts) { f.Batch = nil }), WaitsForBatch, nil},
 		{"to be inserted", with(released(complete(2, 0, 0)), func(f *Facts) { f.Applied = ptr(int64(31)) }), WaitsForInsertion, []string{"ends at position 40, and the warehouse has applied up to 31", "batch 3 of H was released"}},
@@ -218,12 +221,12 @@ func cases() []struct {
 			again := ended("duplicate", "", "", "")
 			again.ID, again.Run, again.SHA256, again.Attempt, again.Source, again.Look = 9, schemas.LiveRun, f.Fetches[0].SHA256, 2, "own", 2
 			f.Fetches, f.Tracked, f.Look.Look = append([]control.Fetch{again}, f.Fetches...), tracked, 2
-		}), Loaded, []string{"brought the bytes that the file shows already (attempt 2)", "1 older looks"}},
+		}), Loaded, []string{"brought the bytes that the file shows already (attempt 2)", "own showed it otherwise before, 1 time"}},
 		{"some documents refused", with(released(complete(2, 1, 0)), func(f *Facts) {
 			part := *tracked
 			part.Failed, part.Failures = 1, []Failure{{Document: "d.xml", Phase: "xsd", Exception: "xsd_invalid", Message: "no", Line: ptr(int32(3))}}
 			f.Tracked = &part
-		}), Rejected, []string{"1 of the 2 documents", "the other 1 are in the warehouse", "document d.xml, in xsd: line 3: xsd_invalid: no"}},
+		}), Rejected, []string{"1 of 2 documents of add/H.2026-01-02.1.impc.zip was refused; the warehouse has 1 of them", "document d.xml, in xsd: line 3: xsd_invalid: no"}},
 		{"a document dead at insert", with(released(complete(2, 0, 0)), func(f *Facts) {
 			part := *tracked
 			part.Failed, part.Quarantined, part.Phase, part.Status = 1, 1, "upload", "failed"

@@ -64,7 +64,7 @@ type Listings struct {
 
 // ListingsOf returns how a source was listed in the newest sessions.
 func ListingsOf(ctx context.Context, q pg.Querier, source string) (l Listings, err error) {
-	err = q.QueryRow(ctx, `SELECT coalesce(c.active, true), nullif(s.next_due, '-infinity'), s.ignored, (SELECT count(*) FROM control.ignored i WHERE i.source = s.id)
+	err = q.QueryRow(ctx, `SELECT coalesce(c.active, false), nullif(s.next_due, '-infinity'), s.ignored, (SELECT count(*) FROM control.ignored i WHERE i.source = s.id)
 		FROM control.source s LEFT JOIN control.centre c ON c.short_name = s.centre WHERE s.id = $1`, source).Scan(&l.CentreActive, &l.NextDue, &l.Ignored, &l.Kept)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return l, fmt.Errorf("read when %s is polled: %w", source, err)
