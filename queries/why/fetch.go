@@ -85,14 +85,14 @@ func (f *Facts) wanted(a *Answer, x *control.Fetch) {
 	case f.From.Source == f.SourceID && f.resting(f.Source.State, a):
 	case f.Dormant != "":
 		a.say(DiskLow, "%s waits, since nothing is fetched: %s.", a.File, f.Dormant)
-		a.Next = "make room, or change blobs.min_free"
+		a.Next = "Make room, or change blobs.min_free."
 	case f.Credit.Free <= 0:
 		a.say(CreditUsed, "%s waits for a session, of which the server %s allows %d: all are used%s.", a.File, f.From.Server, f.Credit.Limit, f.uses())
-		a.Next = "nothing, if that is as meant; max_sessions of the server's sources says how many there are"
+		a.Next = "Nothing, if that is as meant: the least max_sessions of the server's sources says how many it allows."
 	default:
 		a.say(Queued, "%s waits for its turn to be requested from %s, behind %s of it; in all %s so.", a.File, f.From.Source, atLeast(f.Queue.Before, "other file"), waits(f.Queue.All))
 		a.prove("the server %s has %d of %d sessions free", f.From.Server, f.Credit.Free, f.Credit.Limit)
-		a.Next = "nothing while a member has the role plan"
+		a.Next = "Nothing, while a member has the role plan."
 	}
 	f.tried(a, x)
 }
@@ -121,7 +121,7 @@ func (f *Facts) nowhere(a *Answer, x *control.Fetch) {
 			return
 		}
 		a.say(verdict, "%s can't be fetched now: %s %s.", a.File, h.Source, why)
-		a.Next = "tributary sources show " + h.Source + " says how it stands"
+		a.Next = "Look at how it stands: tributary sources show " + h.Source
 		if verdict == Unsettled {
 			a.Next = ""
 		}
@@ -171,7 +171,7 @@ func (f *Facts) requested(a *Answer, x *control.Fetch) {
 	default:
 		a.say(Requested, "%s is asked for by a job that no member has begun with, requested at %s.", a.File, moment(*x.JobSince))
 		a.prove("the job is %s, with %s, at the server %s", *x.Job, many(int64(*x.JobFiles), "file"), *x.JobServer)
-		a.Next = "nothing while a member has the role download, and events are published (tributary status)"
+		a.Next = "Nothing, while a member has the role download and events are published (tributary status)."
 	}
 	f.tried(a, x)
 }
@@ -181,15 +181,15 @@ func (f *Facts) working(a *Answer, x *control.Fetch) {
 	if d := f.Damage; d != nil && d.SHA256 == x.SHA256 && d.State != control.DamageHealed {
 		a.say(BlobDamaged, "%s waits for its bytes: those that were stored are damaged or gone (%s).", a.File, schemas.Cut(d.Problem, maxText))
 		a.proveAt(&d.Changed, "the blob %s is %s", d.SHA256, d.State)
-		a.Next = "tributary blobs damaged says what became of it"
+		a.Next = "Look at what became of it: tributary blobs damaged"
 		return
 	}
 	if x.State == control.Received {
 		a.say(WaitsForUnzip, "%s is fetched and waits for unzip.", a.File)
-		a.Next = "nothing while a member has the role unzip"
+		a.Next = "Nothing, while a member has the role unzip."
 	} else {
 		a.say(WaitsForValidate, "%s is unzipped, and waits for validate to judge %d of %s.", a.File, int64(x.Documents)-x.Judged, many(int64(x.Documents), "document"))
-		a.Next = "nothing while a member has the role validate"
+		a.Next = "Nothing, while a member has the role validate."
 	}
 	a.proveAt(&x.NewsAt, "attempt %d had its last news", x.Attempt)
 	if x.Repeats > 0 {

@@ -31,7 +31,7 @@ func (k *asking) sources(f *Facts, looks []control.LastLook) []string {
 			others = append(others, s.ID)
 		}
 	}
-	all := append(own, others...)
+	all := slices.Concat(own, others)
 	if len(all) == 0 || len(looks) == 0 && (f.Outside != "" || f.File == nil && f.Tracked != nil) {
 		return []string{""}
 	}

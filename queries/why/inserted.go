@@ -28,10 +28,10 @@ func (f *Facts) judged(a *Answer, x *control.Fetch) {
 		f.documents(a, x)
 	case f.Stopped != "":
 		a.say(InsertionStopped, "%s waits, since insertion has stopped for all centres: %s.", a.File, schemas.Cut(f.Stopped, maxText))
-		a.Next = "tributary topics pass-over decides about the record; insertion goes on from there"
+		a.Next = "Decide about the record (tributary topics pass-over); insertion goes on from there."
 	default:
 		a.say(WaitsForInsertion, "%s waits to be inserted: its batch ends at position %d, and the warehouse has applied up to %s.", a.File, value(b.LastPosition), f.upToPosition())
-		a.Next = "nothing while a member has the role insert"
+		a.Next = "Nothing, while a member has the role insert."
 	}
 	if b != nil && b.ReleasedAt != nil {
 		a.proveAt(b.ReleasedAt, "batch %d of %s was released", value(b.Number), b.Domain)
@@ -86,7 +86,7 @@ func (f *Facts) gathering(a *Answer) {
 	if b.Polls > 0 {
 		a.proveAt(b.SessionOpened, "session %d was opened; without an end yet: %s of it", *b.Session, many(b.Polls, "poll"))
 	}
-	a.Next = "nothing while a member has the role sequence"
+	a.Next = "Nothing, while a member has the role sequence."
 }
 
 // documents judges a file by what became of its documents.
@@ -101,7 +101,7 @@ func (f *Facts) documents(a *Answer, x *control.Fetch) {
 		return
 	case x.Rejected > 0:
 		a.say(Rejected, "%d of %s of %s %s refused before insertion.", x.Rejected, many(int64(x.Documents), "document"), a.File, were(x.Rejected))
-		a.Next = "tributary show " + quoted(f.Name) + " lists every error, with line and column; the producer has to correct them"
+		a.Next = "Have the producer correct the errors, each with line and column: tributary show " + quoted(f.Name)
 		return
 	}
 	a.say(Loaded, "%s is in the warehouse with %s; the tracker has not told of all yet.", a.File, many(int64(x.Documents), "document"))
@@ -123,17 +123,21 @@ func (f *Facts) remembered(a *Answer) {
 // told judges a file that has ended, by what the tracker tells of it.
 func (f *Facts) told(a *Answer) {
 	t := f.Tracked
-	done := t.Documents - t.Failed - t.Open
+	refused := t.Failed - t.Found
+	done := t.Documents - refused - t.Open
 	switch {
 	case t.Quarantined > 0:
 		f.quarantined(a, t.Phase, t.Message)
-	case t.Failed > 0:
+	case refused > 0:
 		others := ""
 		if done > 0 {
 			others = fmt.Sprintf("; the warehouse has %d of them", done)
 		}
-		a.say(Rejected, "%d of %s of %s %s refused%s.", t.Failed, many(t.Documents, "document"), a.File, were(t.Failed), others)
-		a.Next = "tributary show " + quoted(f.Name) + " lists every error, with line and column; the producer has to correct them"
+		a.say(Rejected, "%d of %s of %s %s refused%s.", refused, many(t.Documents, "document"), a.File, were(refused), others)
+		a.Next = "Have the producer correct the errors, each with line and column: tributary show " + quoted(f.Name)
+	case t.Found > 0:
+		a.say(LoadedWithFindings, "%s is in the warehouse: %s with %s%s; %d of them %s findings.", a.File, many(t.Documents, "document"), many(t.Rows, "row"), t.positions(), t.Found, have(t.Found))
+		a.Next = "Have the producer submit what is missing, or correct it; checks judge it again by themselves. All findings: tributary show " + quoted(f.Name)
 	case t.Status == string(schemas.Failed):
 		a.say(Failed, "%s failed in %s with %s.", a.File, t.Phase, because(t.Exception, t.Message))
 		a.Next = remedy(t.Exception)
@@ -178,7 +182,7 @@ func (f *Facts) quarantined(a *Answer, phase, message string) {
 	}
 	a.say(Quarantined, "%s was set aside%s, since work on it crashed or outran its time again and again%s.", a.File, by, said)
 	a.prove("tributary dlq list --where file=%s lists its dead letters", quoted(f.Name))
-	a.Next = "once the cause is removed: tributary dlq retry --where file=" + quoted(f.Name)
+	a.Next = "Once the cause is removed: tributary dlq retry --where file=" + quoted(f.Name)
 }
 
 // unloaded judges what somebody had taken out.
@@ -206,6 +210,7 @@ type Tracked struct {
 	Documents          int64 // that are told, those below included
 	Expected           int64 // that it holds
 	Open, Failed       int64
+	Found              int64 // of those that failed, the loaded ones in which checks of the data found something
 	Quarantined        int64
 	Rows               int64
 	First, Final       *int64 // positions

@@ -32,7 +32,7 @@ func (f *Facts) found(a *Answer) {
 		f.refused(a)
 	case k.State == "gone":
 		a.say(Gone, "%s is not taken: %s showed it, and has ceased to before it was fetched.", a.File, f.SourceID)
-		a.Next = "nothing; if it should be there, have it uploaded again"
+		a.Next = "Nothing; or, if it should be there, have it uploaded again."
 		f.vanished(a)
 	case k.Class == "unsettled":
 		if f.resting(f.Source.State, a) {
@@ -50,7 +50,7 @@ func (f *Facts) found(a *Answer) {
 	case k.Class == "announced":
 		a.say(Announced, "%s was found at %s, and waits until plan takes it up.", a.File, f.SourceID)
 		a.proveAt(k.AnnouncedAt, "it was announced to plan")
-		a.Next = "nothing while a member has the role plan; tributary status says whether events wait to be published"
+		a.Next = "Nothing, while a member has the role plan and events are published (tributary status)."
 	default:
 		a.say(Announced, "%s was found at %s, and nothing has begun to fetch it.", a.File, f.SourceID)
 	}
@@ -99,7 +99,7 @@ func (f *Facts) passed(a *Answer) {
 		a.say(DuplicateHosting, "%s is not taken from %s, since %s shows it with the same size, and is where it is taken from.", a.File, f.SourceID, other.Source)
 	} else {
 		a.say(DivergentHosting, "%s is not taken from %s, since %s shows it with %s, and its word counts.", a.File, f.SourceID, other.Source, bytes(other.Size))
-		a.Next = "tell the centre " + f.Source.Centre + " that its copy differs"
+		a.Next = "Tell the centre " + f.Source.Centre + " that its copy differs."
 	}
 	f.elsewhere(a)
 }

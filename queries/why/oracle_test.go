@@ -491,7 +491,7 @@ func batches(o *oracle) {
 func insertion(o *oracle) {
 	s := o.source("wtsi", "Wtsi")
 	results := [][]string{
-		{schemas.Valid, schemas.Valid}, {schemas.Valid, schemas.FailedEnd, schemas.Valid}, {schemas.FailedEnd, schemas.FailedEnd}, {schemas.Valid, schemas.Quarantined}, {schemas.Valid}, {schemas.Valid}, {schemas.Quarantined},
+		{schemas.Valid, schemas.Valid}, {schemas.Valid, schemas.FailedEnd, schemas.Valid}, {schemas.FailedEnd, schemas.FailedEnd}, {schemas.Valid, schemas.Quarantined}, {schemas.Valid}, {schemas.Valid}, {schemas.Quarantined}, {schemas.Valid, schemas.Valid},
 	}
 	path := func(n int) string { return "delete/" + zip("Wtsi", n) }
 	for n := range results {
@@ -520,6 +520,9 @@ func insertion(o *oracle) {
 		}
 		position += int64(len(r))
 	}
+	o.want("wtsi", path(7), why.Loaded, "2 documents with 12 rows")
+	o.checked(done[7], 1, "specimen_unknown")
+	o.want("wtsi", path(7), why.LoadedWithFindings, "2 documents with 12 rows", "1 of them has findings", "Wtsi.2026-01-02.2.specimen.impc.xml, in data: line 7: specimen_unknown")
 	o.want("wtsi", path(1), why.Rejected, "1 of 3 documents of "+path(1)+" was refused; the warehouse has 2 of them", "Wtsi.2026-01-02.2.specimen.impc.xml, in xsd: line 7: xsd_invalid: line too long")
 	o.want("wtsi", path(2), why.Rejected, "2 of 2 documents of "+path(2)+" were refused.")
 	o.want("wtsi", path(3), why.Quarantined, "tributary dlq list --where file="+zip("Wtsi", 3))

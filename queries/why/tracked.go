@@ -38,11 +38,12 @@ func tracked(ctx context.Context, q pg.Querier, id string) (t *Tracked, action, 
 // read reads what became of the file's documents.
 func (t *Tracked) read(ctx context.Context, q pg.Querier, id, download string) error {
 	err := q.QueryRow(ctx, schemas.Numbered(`SELECT count(*), count(*) FILTER (WHERE m.status_id IN ({status cancelled}, {status failed})),
+			count(*) FILTER (WHERE m.status_id = {status failed} AND m.phase_id >= {phase data}),
 			count(*) FILTER (WHERE NOT (m.status_id IN ({status cancelled}, {status failed}) OR m.phase_id >= {phase overview} AND m.status_id = {status done})),
 			count(*) FILTER (WHERE m.status_id = {status failed} AND x.short_name = $2), coalesce(sum(m.rows_loaded), 0)::bigint, min(m.position), max(m.position)
 		FROM (SELECT m.* FROM tracker.xml_file m JOIN tracker.zip_download d ON d.id = m.zip_id AND d.accepted = m.outcome WHERE m.zip_id = $1::text::uuid LIMIT 100000) m
 		LEFT JOIN tracker.an_exception x ON x.id = m.exception_id`), download, schemas.Quarantined).
-		Scan(&t.Documents, &t.Failed, &t.Open, &t.Quarantined, &t.Rows, &t.First, &t.Final)
+		Scan(&t.Documents, &t.Failed, &t.Found, &t.Open, &t.Quarantined, &t.Rows, &t.First, &t.Final)
 	if err != nil || t.Failed == 0 {
 		return err
 	}

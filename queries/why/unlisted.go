@@ -12,11 +12,11 @@ func (f *Facts) unlisted(a *Answer) {
 	switch {
 	case f.Outside != "":
 		a.say(OutsideDirectories, "%s is not listed: of a source only the directories add, edit and delete below its base are.", a.File)
-		a.Next = "have it put into one of these; what a file's directory is says what is done with it"
+		a.Next = "Have it put into one of these: the directory says what is done with a file."
 	case f.refusedEverywhere(a):
 	case f.Source == nil:
 		a.say(NoSource, "No source could show %s: none is of the centre %s, and none hosts that centre's files.", a.File, f.Centre)
-		a.Next = "tributary sources lists the sources; name one to ask about it; hosts in its definition says what it may show beside its own centre's files"
+		a.Next = "Name a source to ask about it; hosts in its definition says what it may show beside its own centre's files. All sources: tributary sources"
 	case f.Source.Ignored.Name != "":
 		f.ignored(a)
 	case f.Source.Refusal != "":
@@ -66,7 +66,7 @@ func (f *Facts) ignored(a *Answer) {
 	}[f.Source.Ignored.Reason]
 	a.say(Ignored, "%s shows %s, and nobody takes it up, since %s.", f.SourceID, a.File, why)
 	a.prove("rule: %s", f.Source.Ignored.Reason)
-	a.Next = "nothing, if it is meant to lie there; tributary sources ignored " + f.SourceID + " lists what is passed over"
+	a.Next = "Nothing, if it is meant to lie there. All that is passed over: tributary sources ignored " + f.SourceID
 }
 
 // cutOff says that not all names are kept which a listing showed and nobody takes up.
@@ -83,17 +83,17 @@ func (f *Facts) resting(state string, a *Answer) bool {
 	switch {
 	case state == control.SourceRemoved:
 		a.say(SourceRemoved, "%s waits for nothing at %s: the source was removed, so it is neither listed nor fetched from.", a.File, f.SourceID)
-		a.Next = "tributary sources history " + f.SourceID + " says who removed it and why; tributary sources add defines it again"
+		a.Next = "Nothing, if that is as meant; tributary sources add defines it again. Who removed it, and why: tributary sources history " + f.SourceID
 	case state == control.SourceMaintenance:
 		a.say(SourceMaintenance, "%s waits until %s, which is in maintenance, is resumed: until then it is neither listed nor fetched from.", a.File, f.SourceID)
-		a.Next = "tributary sources history " + f.SourceID + " says who ordered it and why; tributary sources resume " + f.SourceID + " ends it"
+		a.Next = "Once it may be used again: tributary sources resume " + f.SourceID + " (who ordered it, and why: tributary sources history " + f.SourceID + ")"
 	case state == control.SourceSuspended:
 		a.say(SourceSuspended, "%s waits until %s answers again: it is suspended and only probed, since %s.", a.File, f.SourceID, schemas.Cut(s.SuspendedWhy, maxText))
 		a.proveAt(s.SuspendedAt, "%s is suspended", f.SourceID)
-		a.Next = "tributary sources check " + f.SourceID + " says what does not work; once that is mended: tributary sources resume " + f.SourceID
+		a.Next = "Mend what does not work (tributary sources check " + f.SourceID + "), then: tributary sources resume " + f.SourceID
 	case s.Definition == control.Undefined:
 		a.say(SourceUndefined, "%s waits until how %s is reached is known again: control was restored, or is an older program's.", a.File, f.SourceID)
-		a.Next = "start a member with the role schedule: it stores what the configuration declares"
+		a.Next = "Start a member with the role schedule: it stores what the configuration declares."
 	default:
 		return false
 	}
@@ -106,7 +106,7 @@ func (f *Facts) unseen(a *Answer) {
 	switch {
 	case !l.CentreActive:
 		a.say(CentreInactive, "%s was never listed by %s, which is not polled: its centre %s is not active.", a.File, f.SourceID, f.Source.Centre)
-		a.Next = "set active: true for the centre in the configuration"
+		a.Next = "Set active: true for the centre in the configuration."
 	case l.Ended == nil && complete == nil:
 		a.say(NeverPolled, "%s was never listed: no poll of %s has ended yet.", a.File, f.SourceID)
 	case complete == nil:
@@ -114,13 +114,13 @@ func (f *Facts) unseen(a *Answer) {
 		if l.Ended.State == "failed" {
 			a.Sentence = strings.Replace(a.Sentence, "the last broke off", "the last poll failed", 1)
 		}
-		a.Next = "tributary sources check " + f.SourceID + " says what does not work"
+		a.Next = "Look at what does not work: tributary sources check " + f.SourceID
 	case l.Ended != nil && l.Ended.State == "complete" && l.Ended.Postponed > 0:
 		a.say(Postponed, "%s is not taken up yet if %s shows it: its last listing left %s to the next polls.", a.File, f.SourceID, many(l.Ended.Postponed, "new or changed file"))
 		a.prove("one poll takes up poll.max_new files, those never seen and oldest first")
 	default:
 		a.say(NotListed, "%s was never listed by %s, whose last complete listing was at %s.", a.File, f.SourceID, moment(complete.At))
-		a.Next = "look whether it lies in the right directory and under this name, capitals included; tributary sources poll " + f.SourceID + " has the source listed now"
+		a.Next = "Look whether it lies in the right directory and under this name, capitals included. To have the source listed now: tributary sources poll " + f.SourceID
 		f.cutOff(a)
 	}
 }

@@ -48,6 +48,7 @@ const (
 	Rejected            Verdict = "rejected"
 	Unloaded            Verdict = "unloaded"
 	Loaded              Verdict = "loaded"
+	LoadedWithFindings  Verdict = "loaded_with_findings"
 	Replaying           Verdict = "replaying"
 )
 
@@ -103,6 +104,7 @@ func Verdicts() []Described {
 		{Rejected, "Some of its documents, or all of them, were refused; the others are loaded."},
 		{Unloaded, "Somebody had its documents taken out of the warehouse."},
 		{Loaded, "Its documents are in the warehouse."},
+		{LoadedWithFindings, "Its documents are in the warehouse, and checks of the data found something in some of them."},
 		{Replaying, "A replay, or a retry of a dead letter, processes it again."},
 	}
 }

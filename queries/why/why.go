@@ -95,7 +95,7 @@ func Judge(f Facts) Answer {
 	switch {
 	case f.SourceID != "" && f.Source == nil:
 		a.say(SourceUnknown, "There is no source %s, so nothing of it is taken.", f.SourceID)
-		a.Next = "tributary sources lists those that there are"
+		a.Next = "Look for its name: tributary sources"
 	case f.Look != nil:
 		f.listed(&a)
 	case f.File == nil && f.Tracked != nil:

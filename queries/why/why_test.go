@@ -91,7 +91,7 @@ func cases() []struct {
 		want  Verdict
 		told  []string
 	}{
-		{"no such source", with(unseen(), func(f *Facts) { f.Source = nil }), SourceUnknown, []string{"no source own", "tributary sources lists"}},
+		{"no such source", with(unseen(), func(f *Facts) { f.Source = nil }), SourceUnknown, []string{"no source own", "Look for its name"}},
 		{"nobody could show it", with(unseen(), func(f *Facts) { f.Source, f.SourceID = nil, "" }), NoSource, []string{"none is of the centre H"}},
 		{"another directory", with(unseen(), func(f *Facts) { f.Action, f.Outside = "", "archive" }), OutsideDirectories, []string{"archive/H.2026", "add, edit and delete"}},
 		{"a directory of that name", with(unseen(), func(f *Facts) {
@@ -227,6 +227,11 @@ func cases() []struct {
 			part.Failed, part.Failures = 1, []Failure{{Document: "d.xml", Phase: "xsd", Exception: "xsd_invalid", Message: "no", Line: ptr(int32(3))}}
 			f.Tracked = &part
 		}), Rejected, []string{"1 of 2 documents of add/H.2026-01-02.1.impc.zip was refused; the warehouse has 1 of them", "document d.xml, in xsd: line 3: xsd_invalid: no"}},
+		{"findings", with(released(complete(2, 0, 0)), func(f *Facts) {
+			part := *tracked
+			part.Failed, part.Found, part.Phase, part.Status, part.Failures = 1, 1, "data", "failed", []Failure{{Document: "d.xml", Phase: "data", Exception: "specimen_unknown", Message: "no"}}
+			f.Tracked = &part
+		}), LoadedWithFindings, []string{"2 documents with 12 rows", "1 of them has findings", "document d.xml, in data: specimen_unknown: no"}},
 		{"a document dead at insert", with(released(complete(2, 0, 0)), func(f *Facts) {
 			part := *tracked
 			part.Failed, part.Quarantined, part.Phase, part.Status = 1, 1, "upload", "failed"

@@ -42,6 +42,14 @@ func were(n int64) string {
 	return "were"
 }
 
+// have is the verb of so many things.
+func have(n int64) string {
+	if n == 1 {
+		return "has"
+	}
+	return "have"
+}
+
 // after is the later of two times.
 func after(a, b time.Time) time.Time {
 	if a.After(b) {

@@ -446,6 +446,15 @@ func (w *world) inserted(d *schemas.DownloadFinished, results []string, position
 	}
 }
 
+// checked tells that a later check of the data found something in a document.
+func (w *world) checked(d *schemas.DownloadFinished, n int, exception string) {
+	w.t.Helper()
+	s := w.document(d, n, "data", schemas.Failed)
+	s.Check, s.Exception, s.Message, s.ErrorsTotal = 1, exception, "not known", 1
+	s.Errors = []schemas.ErrorDetail{{Line: 7, Exception: exception, Message: "not known"}}
+	w.say(s)
+}
+
 // set sets a source's state, as a person or its polls do.
 func (w *world) set(source, state string) {
 	why, at := "", (*time.Time)(nil)
