@@ -19,7 +19,7 @@ func newWhy(c *cli) *cobra.Command {
 			"if anything is to be done. PATH is a file's name, action/name, a path below a source's base, or a file's id; nothing\n" +
 			"need be known of it. Without SOURCE each source is answered that shows the file, or else that could, the producing\n" +
 			"centre's own first. Centres, profile and limits are this configuration's; whether the disk is low is as this machine\n" +
-			"sees it. With -o json each answer has a verdict, whose names are stable: docs/how-to/why.md lists them.",
+			"sees it. With -o json each answer has a verdict, whose names are stable: docs/reference/verdicts.md lists them.",
 		Args: cobra.RangeArgs(1, 2),
 	}
 	output := outputFlag(cmd, "text", report.JSON)
