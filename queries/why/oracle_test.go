@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tributary/internal/remote"
+	"tributary/queries/report"
 	"tributary/queries/why"
 	"tributary/schemas"
 	"tributary/sql/control"
@@ -38,6 +39,15 @@ func (o *oracle) want(source, path string, verdict why.Verdict, told ...string) 
 	said := text(o.t, a)
 	if a.Verdict != verdict {
 		o.t.Errorf("why %s %.80q: verdict %s, want %s:\n%s", source, path, a.Verdict, verdict, said)
+	}
+	var line strings.Builder
+	if err := report.NewEncoder(&line).Encode(a); err != nil {
+		o.t.Fatal(err)
+	}
+	for _, safe := range []string{said, line.String()} { // whatever was asked, and whatever servers chose
+		if schemas.Clean(safe) != safe || len(safe) > 8000 {
+			o.t.Errorf("why %.80q %.80q does harm with %d bytes: %q", source, path, len(safe), safe)
+		}
 	}
 	for _, want := range told {
 		if !strings.Contains(said, want) {
@@ -141,12 +151,11 @@ func names(o *oracle) {
 	o.run()
 	o.read(true)
 	for name, rule := range rules {
-		a := o.want("badly", "add/"+name, why.NameRefused, "breaks the rule "+rule)
-		if safe := text(o.t, a); strings.ContainsAny(safe, "\x1b\u202e") || len(safe) > 4000 {
-			o.t.Errorf("a name of %d bytes does harm: %q", len(name), safe)
-		}
+		o.want("badly", "add/"+name, why.NameRefused, "breaks the rule "+rule)
 		o.want("", name, why.NameRefused, "breaks the rule "+rule)
 	}
+	o.want("badly", "\x1b[31m\u202e"+strings.Repeat("long", 1024)+"/"+zip("H", 21), why.OutsideDirectories, `\x1b[31m\u202e`)
+	o.want("no \xff text\x1b[31m", "add/"+zip("H", 21), why.SourceUnknown, "no \uFFFD text"+`\x1b[31m`)
 	o.want("badly", "add/"+zip("Ics", 3), why.CentreNotHostedHere, "hosts: [Ics]")
 	o.want("badly", "add/"+zip("H", 20), why.EntryRefused, "entry_refused: its time is in the year 20000")
 }
