@@ -166,7 +166,7 @@ func (f *Facts) requested(a *Answer, x *control.Fetch) {
 		a.say(Requested, "%s was requested, and the job that asked for it is gone: it is requested again once it has been without news for long enough.", a.File)
 		a.proveAt(&x.NewsAt, "attempt %d was requested", x.Attempt)
 	case x.Holder != nil:
-		a.say(Downloading, "%s is asked for by a job that a member works on since %s at the earliest.", a.File, moment(*x.JobSince))
+		a.say(Downloading, "%s is being downloaded: a member works on the job that was requested at %s.", a.File, moment(*x.JobSince))
 		a.prove("%s works on the job %s; without an outcome yet: %s of it", *x.Holder, *x.Job, many(int64(*x.JobFiles), "file"))
 	default:
 		a.say(Requested, "%s is asked for by a job that no member has begun with, requested at %s.", a.File, moment(*x.JobSince))

@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"tributary/consumers/insert"
 	"tributary/internal/config"
 	"tributary/producers/plan"
+	"tributary/schemas"
 	"tributary/sql/control"
 )
 
@@ -21,7 +23,7 @@ func (k *asking) sources(f *Facts, looks []control.LastLook) []string {
 		shows := slices.ContainsFunc(looks, func(l control.LastLook) bool { return l.Source == s.ID })
 		if len(looks) == 0 {
 			src, err := config.ParseDefinition(s.Definition)
-			shows = s.State != control.SourceRemoved && (f.Bad != nil || s.Centre == f.Centre || err == nil && src.MayShow(f.Centre, f.Action))
+			shows = s.State != control.SourceRemoved && (f.Bad != nil || s.Centre == f.Centre || err == nil && mayShow(src, f))
 		}
 		switch {
 		case !shows:
@@ -38,6 +40,15 @@ func (k *asking) sources(f *Facts, looks []control.LastLook) []string {
 	return all
 }
 
+// mayShow tells whether a source may show a file: in any directory, where none is
+// known.
+func mayShow(src config.Source, f *Facts) bool {
+	if f.Action != "" {
+		return src.MayShow(f.Centre, f.Action)
+	}
+	return slices.ContainsFunc(schemas.Actions(), func(action string) bool { return src.MayShow(f.Centre, action) })
+}
+
 // source reads how a source stands and was listed.
 func (k *asking) source(ctx context.Context, f *Facts) (err error) {
 	for _, s := range k.standings {
@@ -45,8 +56,8 @@ func (k *asking) source(ctx context.Context, f *Facts) (err error) {
 			continue
 		}
 		f.Source = &Source{Standing: s}
-		if src, err := config.ParseDefinition(s.Definition); err == nil && f.Bad == nil && s.Definition != control.Undefined && !src.MayShow(f.Centre, f.Action) {
-			f.Source.Refusal = src.Refusal(f.Centre, f.Action)
+		if src, err := config.ParseDefinition(s.Definition); err == nil && f.Bad == nil && s.Definition != control.Undefined && !mayShow(src, f) {
+			f.Source.Refusal = src.Refusal(f.Centre, cmp.Or(f.Action, schemas.Actions()[0]))
 		}
 		if f.Source.Listings, err = control.ListingsOf(ctx, k.q, s.ID); err != nil {
 			return err

@@ -51,6 +51,8 @@ func (f *Facts) found(a *Answer) {
 		a.say(Announced, "%s was found at %s, and waits until plan takes it up.", a.File, f.SourceID)
 		a.proveAt(k.AnnouncedAt, "it was announced to plan")
 		a.Next = "Nothing, while a member has the role plan and events are published (tributary status)."
+	case f.Tracked != nil && f.Tracked.Ended: // as in a control that was restored
+		f.remembered(a)
 	default:
 		a.say(Announced, "%s was found at %s, and nothing has begun to fetch it.", a.File, f.SourceID)
 	}
@@ -87,11 +89,17 @@ func (f *Facts) refused(a *Answer) {
 
 // passed judges what another source shows too, from where it is taken.
 func (f *Facts) passed(a *Answer) {
-	var other control.Hosting
+	var other control.Hosting // from where it is taken, or else one that shows it
 	main := f.main()
 	for _, h := range f.Hostings {
-		taken := main != nil && h.Source == main.Source
-		if h.Source != f.SourceID && (other.Source == "" || taken) {
+		if h.Source == f.SourceID {
+			continue
+		}
+		if main != nil && h.Source == main.Source {
+			other = h
+			break
+		}
+		if other.Source == "" || h.Present && !other.Present {
 			other = h
 		}
 	}

@@ -130,6 +130,8 @@ func listings(o *oracle) {
 		o.want("listed", path, why.NotListed, done, "tributary sources poll listed")
 	}
 	o.want("fresh", "add/"+zip("H", 10), why.NotListed, "queued: add/"+zip("H", 10)+" waits for its turn to be requested from listed")
+	o.want("listed", zip("Ics", 2), why.NotListed) // in one of the directories it would be taken
+	o.want("listed", zip("Ucd", 2), why.WouldBeRefused, "hosts: [J, {centre: Ics, actions: [edit]}, Ucd]")
 	o.want("listed", "add/"+zip("Ics", 1), why.WouldBeRefused, "hosts: [J, {centre: Ics, actions: [edit, add]}]", "rule: centre_not_hosted_here")
 	o.want("listed", "add/"+zip("Ucd", 1), why.WouldBeRefused, "may not show files of the centre Ucd")
 }

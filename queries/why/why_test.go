@@ -145,6 +145,7 @@ func cases() []struct {
 		{"too young, in maintenance", with(class("unsettled"), state("maintenance")), SourceMaintenance, nil},
 		{"announced", with(class("announced"), func(f *Facts) { f.Look.AnnouncedAt = ptr(noon) }), Announced, []string{"12:00:00Z it was announced"}},
 		{"not begun", class(""), Announced, nil},
+		{"not known to control any more", with(class(""), func(f *Facts) { f.Tracked = tracked }), Loaded, []string{"2 documents with 12 rows"}},
 		{"behind the own source", with(class("waiting"), func(f *Facts) { f.Look.OwnPolling = "first" }), WaitsForOwnSource, []string{"own source first", "until 2026-03-01 12:10:00Z"}},
 		{"behind the own source, which is listed", class("waiting"), WaitsForOwnSource, []string{"plan takes it up next"}},
 		{"another shows the same", with(class("duplicate"), func(f *Facts) { f.Hostings = append(f.Hostings, other) }), DuplicateHosting, []string{"since other shows it with the same size"}},
