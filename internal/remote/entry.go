@@ -44,7 +44,7 @@ func storable(e Entry) Entry {
 		if e.Kind != Other {
 			e.invalidate("name_too_long", "the name has %d bytes or more, and %d are allowed", len(e.Name), MaxName)
 		}
-		e.Name = shortened(e.Name)
+		e.Name = ShortName(e.Name)
 	}
 	if e.ModTime = e.ModTime.UTC(); !e.ModTime.IsZero() && (e.ModTime.Year() < 1 || e.ModTime.Year() > 9999) {
 		e.wrongValue("the time is in the year %d, which is not between 1 and 9999", e.ModTime.Year())
@@ -57,9 +57,12 @@ func storable(e Entry) Entry {
 	return e
 }
 
-// shortened returns the beginning of a name that is too long, the hash of the
-// whole, and its last four bytes, by which .zip is known.
-func shortened(name string) string {
+// ShortName is a name as an entry has it: one that is longer than MaxName is its
+// beginning, the hash of the whole, and its last four bytes, by which .zip is known.
+func ShortName(name string) string {
+	if len(name) <= MaxName {
+		return name
+	}
 	sum := sha256.Sum256([]byte(name))
 	end := "~" + hex.EncodeToString(sum[:]) + name[len(name)-4:]
 	return name[:MaxName-len(end)] + end

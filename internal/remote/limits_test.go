@@ -77,15 +77,15 @@ func TestEntriesAreStorable(t *testing.T) {
 		"year 10000":        {Entry{Name: n, Size: 5, ModTime: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}, invalid("the time is in the year 10000, which is not between 1 and 9999")},
 		"before all years":  {Entry{Name: n, Size: 5, ModTime: time.Unix(-1<<45, 0)}, invalid("the time is in the year -1112979, which is not between 1 and 9999")},
 		"longest name":      {Entry{Name: name(MaxName)}, Entry{Name: name(MaxName)}},
-		"name too long":     {Entry{Name: name(MaxName + 1)}, Entry{Name: shortened(name(MaxName + 1)), Invalid: "name_too_long", Message: "the name has 1025 bytes or more, and 1024 are allowed"}},
-		"line, not a name":  {Entry{Name: name(5000), Kind: Other}, Entry{Name: shortened(name(5000)), Kind: Other}},
+		"name too long":     {Entry{Name: name(MaxName + 1)}, Entry{Name: ShortName(name(MaxName + 1)), Invalid: "name_too_long", Message: "the name has 1025 bytes or more, and 1024 are allowed"}},
+		"line, not a name":  {Entry{Name: name(5000), Kind: Other}, Entry{Name: ShortName(name(5000)), Kind: Other}},
 		"first reason wins": {Entry{Name: n, Size: -3, Invalid: "x", Message: "y"}, Entry{Name: n, Size: -1, Invalid: "x", Message: "y"}},
 	} {
 		if diff := cmp.Diff(tc.want, storable(tc.in)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", about, diff)
 		}
 	}
-	a, b := shortened(name(2000)), shortened(name(2001))
+	a, b := ShortName(name(2000)), ShortName(name(2001))
 	if a == b || len(a) != MaxName || !strings.HasSuffix(a, ".zip") {
 		t.Errorf("shortened names are %q and %q, want different ones of %d bytes in .zip", a, b, MaxName)
 	}

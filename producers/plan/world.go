@@ -139,18 +139,25 @@ func (f *File) ownHosting() (control.Hosting, bool) {
 }
 
 // Candidates are the hostings from which an acquisition may still fetch, best
-// first: the producing centre's own, then by reputation, ties broken by id.
-// What has not settled is not fetched.
+// first.
 func (f *File) Candidates(a *control.Acquisition) []control.Hosting {
+	return Candidates(f.Centre, f.hostings, a)
+}
+
+// Candidates are those of a file's hostings from which an acquisition may still
+// fetch, best first: the producing centre's own, then by reputation, ties broken by
+// id. What has not settled is not fetched.
+func Candidates(centre string, hostings []control.Hosting, a *control.Acquisition) []control.Hosting {
+	own := func(h control.Hosting) bool { return h.SourceCentre == centre }
 	var out []control.Hosting
-	for _, h := range f.hostings {
+	for _, h := range hostings {
 		if h.Present && h.Settled && h.Available() && !a.Tried[h.Source].GivenUp {
 			out = append(out, h)
 		}
 	}
 	slices.SortStableFunc(out, func(x, y control.Hosting) int {
-		if f.own(x) != f.own(y) {
-			if f.own(x) {
+		if own(x) != own(y) {
+			if own(x) {
 				return -1
 			}
 			return 1

@@ -158,7 +158,7 @@ func exceptionOf(a control.Announcement, place control.Place) (exception, messag
 		return goneAnnounced, "that a file is gone is only concluded from a complete listing of its source"
 	case a.Change != "" && a.Change != "new" && a.Change != "changed":
 		return changeUnknown, fmt.Sprintf("the change is %q: it must be new or changed", a.Change)
-	case a.Name == "" || bounded(printable(a.Name)) != a.Name:
+	case a.Name == "" || KeptName(a.Name) != a.Name:
 		return announcedNotSound, fmt.Sprintf("the name %q is empty, or has more than %d bytes, or characters that can't be shown", a.Name, maxName)
 	case a.File != "" && a.File != schemas.FileID(a.Action, a.Name):
 		return fileMismatch, fmt.Sprintf("the file's id is %s, and %s/%s has %s: leave it out, or correct it", a.File, a.Action, a.Name, schemas.FileID(a.Action, a.Name))

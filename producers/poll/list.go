@@ -138,7 +138,7 @@ func (l *listing) add(action string, e remote.Entry) error {
 	if l.bytes > int64(l.s.cfg.MaxListingBytes) {
 		return errTooLong
 	}
-	name := bounded(printable(e.Name))
+	name := KeptName(e.Name)
 	reason, rule := l.unwanted(action, name, e)
 	if !l.poll.Passed && rule == "" {
 		l.sample.consider(action, e)
@@ -172,7 +172,7 @@ const forgetting = 24
 func (l *listing) known(action string, entries []remote.Entry) ([]remote.Entry, error) {
 	files := make([]string, len(entries))
 	for i, e := range entries {
-		files[i] = schemas.FileID(action, bounded(printable(e.Name)))
+		files[i] = schemas.FileID(action, KeptName(e.Name))
 	}
 	shown, err := control.ShownBefore(l.storing, l.conn, l.poll.Source, files)
 	if err != nil {
@@ -243,13 +243,17 @@ func (l *listing) unwanted(action, name string, e remote.Entry) (reason, rule st
 		return "not_zip", ""
 	}
 	if f := l.poll.source.Filters.Excluding(action, name); f != nil {
-		return filtered, f.String()
+		return Filtered, f.String()
 	}
 	return "", ""
 }
 
-// filtered is the reason of an entry that a filter of its source excludes.
-const filtered = "filtered"
+// Filtered is the reason of an entry that a filter of its source excludes.
+const Filtered = "filtered"
+
+// KeptName is how the name of an entry is kept, whatever a server chose: as text
+// that can be shown, of at most 1024 bytes. Of a KeptName it is the same.
+func KeptName(name string) string { return bounded(printable(name)) }
 
 // maxName is how long a name is kept, in bytes: longer than any convention
 // allows, and short enough for an index.

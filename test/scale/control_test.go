@@ -62,6 +62,7 @@ func TestControlDecidesByIndex(t *testing.T) {
 	}
 	w.round(scheduler, plain, "files changed and gone")
 	people(t, w.pool, entries[0].Name)
+	asks(t, w.pool, entries[0].Name)
 	rest(t, w.pool, scheduler, min(listed, 2000))
 	w.announced(entries[0].Name)
 	w.replays(min(listed/10, 500))

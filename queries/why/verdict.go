@@ -1,0 +1,112 @@
+package why
+
+// Verdict is the stable name of an answer, for programs.
+type Verdict string
+
+// The verdicts. Their names don't change; there may be more of them.
+const (
+	SourceUnknown       Verdict = "source_unknown"
+	NoSource            Verdict = "no_source"
+	OutsideDirectories  Verdict = "outside_directories"
+	Ignored             Verdict = "ignored"
+	Filtered            Verdict = "filtered"
+	WouldBeRefused      Verdict = "would_be_refused"
+	SourceRemoved       Verdict = "source_removed"
+	SourceUndefined     Verdict = "source_undefined"
+	SourceMaintenance   Verdict = "source_maintenance"
+	SourceSuspended     Verdict = "source_suspended"
+	CentreInactive      Verdict = "centre_inactive"
+	NeverPolled         Verdict = "never_polled"
+	ListingFailed       Verdict = "listing_failed"
+	Postponed           Verdict = "postponed"
+	NotListed           Verdict = "not_listed"
+	NameRefused         Verdict = "name_refused"
+	CentreNotHostedHere Verdict = "centre_not_hosted_here"
+	EntryRefused        Verdict = "entry_refused"
+	Gone                Verdict = "gone"
+	Unsettled           Verdict = "unsettled"
+	Announced           Verdict = "announced"
+	WaitsForOwnSource   Verdict = "waits_for_own_source"
+	DuplicateHosting    Verdict = "duplicate_hosting"
+	DivergentHosting    Verdict = "divergent_hosting"
+	BehindEarlier       Verdict = "behind_earlier"
+	NextAttempt         Verdict = "next_attempt"
+	DiskLow             Verdict = "disk_low"
+	CreditUsed          Verdict = "credit_used"
+	Queued              Verdict = "queued"
+	Requested           Verdict = "requested"
+	Downloading         Verdict = "downloading"
+	WaitsForUnzip       Verdict = "waits_for_unzip"
+	WaitsForValidate    Verdict = "waits_for_validate"
+	BlobDamaged         Verdict = "blob_damaged"
+	WaitsForBatch       Verdict = "waits_for_batch"
+	WaitsForInsertion   Verdict = "waits_for_insertion"
+	InsertionStopped    Verdict = "insertion_stopped"
+	FailedRetried       Verdict = "failed_retried"
+	Failed              Verdict = "failed"
+	Cancelled           Verdict = "cancelled"
+	Quarantined         Verdict = "quarantined"
+	Rejected            Verdict = "rejected"
+	Unloaded            Verdict = "unloaded"
+	Loaded              Verdict = "loaded"
+	LoadedWithFindings  Verdict = "loaded_with_findings"
+	Replaying           Verdict = "replaying"
+)
+
+// Described is a verdict with what it means.
+type Described struct {
+	Verdict Verdict
+	Means   string
+}
+
+// Verdicts lists all verdicts, in the order in which files meet them.
+func Verdicts() []Described {
+	return []Described{
+		{SourceUnknown, "There is no source of that name."},
+		{NoSource, "No source could show the file: none is of its centre, and none hosts that centre's files."},
+		{OutsideDirectories, "Only the directories add, edit and delete below a source's base are listed."},
+		{Ignored, "The last complete listing showed the name, and it is no file of ours: a directory, a link, not a zip, or listed twice."},
+		{Filtered, "A filter of the source excludes the file."},
+		{WouldBeRefused, "Not listed so far; once it is, it is not taken: its name breaks a rule, or the source may not show files of its centre."},
+		{SourceRemoved, "The source was removed: nobody lists it or fetches from it."},
+		{SourceUndefined, "How the source is reached is not known yet: the role schedule has to store it, as after control restore."},
+		{SourceMaintenance, "The source is in maintenance: it is neither listed nor fetched from until a person resumes it."},
+		{SourceSuspended, "The source is suspended since its polls failed: it is only probed."},
+		{CentreInactive, "The centre of the source is not active, so the source is not polled."},
+		{NeverPolled, "No poll of the source has ended yet."},
+		{ListingFailed, "The source was never listed to its end, and what came of its polls did not show the file."},
+		{Postponed, "The last listing showed more new files than one poll takes up, this one perhaps among them: the next polls take the rest."},
+		{NotListed, "The source's listings don't show the file."},
+		{NameRefused, "The file's name breaks a rule of the profile."},
+		{CentreNotHostedHere, "The source may not show files of that centre."},
+		{EntryRefused, "The file can't be fetched as the source shows it, such as a size or a time that nobody can have."},
+		{Gone, "The source has ceased to show the file before it was fetched."},
+		{Unsettled, "The file has not looked the same for long enough yet."},
+		{Announced, "A poll has found the file, and plan has not taken it up yet."},
+		{WaitsForOwnSource, "The producing centre's own source is still being polled, and comes first."},
+		{DuplicateHosting, "Another source shows a file of the same name and size, which is taken from there."},
+		{DivergentHosting, "Another source shows the file in another size, and its word counts."},
+		{BehindEarlier, "An earlier version of the file, or a replay of it, is under way and is finished first."},
+		{NextAttempt, "An attempt to fetch it has failed; the next one has its time."},
+		{DiskLow, "Nothing is fetched while the disk is low."},
+		{CreditUsed, "The server has as many sessions as it is allowed."},
+		{Queued, "It waits for its turn to be requested."},
+		{Requested, "A job asks for it, and no member has begun with the job."},
+		{Downloading, "A member works on the job that asks for it."},
+		{WaitsForUnzip, "It is fetched, and unzip has not looked at it yet."},
+		{WaitsForValidate, "It is unzipped, and some of its documents are not judged yet."},
+		{BlobDamaged, "Its stored bytes are damaged or gone, and are fetched again first."},
+		{WaitsForBatch, "All its documents are judged; the batch that they belong to is not complete."},
+		{WaitsForInsertion, "Its batch is released, and the warehouse has not applied it to its end."},
+		{InsertionStopped, "Insertion has stopped at a record until a person decides."},
+		{FailedRetried, "It failed, and is tried again by itself."},
+		{Failed, "It failed for good."},
+		{Cancelled, "It was given up before it was inserted, as where its source was removed."},
+		{Quarantined, "Work on it, or on one of its documents, crashed or outran its time again and again: there is a dead letter."},
+		{Rejected, "Some of its documents, or all of them, were refused; the others are loaded."},
+		{Unloaded, "Somebody had its documents taken out of the warehouse."},
+		{Loaded, "Its documents are in the warehouse."},
+		{LoadedWithFindings, "Its documents are in the warehouse, and checks of the data found something in some of them."},
+		{Replaying, "A replay, or a retry of a dead letter, processes it again."},
+	}
+}
