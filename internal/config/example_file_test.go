@@ -27,7 +27,7 @@ func TestExampleIsDefault(t *testing.T) {
 // every key a comment that says what it means.
 func TestExampleHasEveryKey(t *testing.T) {
 	text := strings.NewReplacer("sources: []\n", "sources:\n", "centres: []\n", "centres:\n").Replace(Example())
-	text = regexp.MustCompile(`(?m)^# (- |  )(\w+: )`).ReplaceAllString(text, "  $1$2")
+	text = regexp.MustCompile(`(?m)^# (- |  )( *(?:- )?\w+:)`).ReplaceAllString(text, "  $1$2")
 	var root yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &root); err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write the generated reference anew")
 func entries(t *testing.T) [][3]string {
 	t.Helper()
 	text := strings.NewReplacer("sources: []\n", "sources:\n", "centres: []\n", "centres:\n").Replace(Example())
-	text = regexp.MustCompile(`(?m)^# (- |  )(\w+: )`).ReplaceAllString(text, "  $1$2")
+	text = regexp.MustCompile(`(?m)^# (- |  )( *(?:- )?\w+:)`).ReplaceAllString(text, "  $1$2")
 	var root yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &root); err != nil {
 		t.Fatal(err)
