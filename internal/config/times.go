@@ -36,18 +36,11 @@ func TimetableOf(definition string, interval time.Duration) (timetable.Timetable
 	if err != nil {
 		return timetable.Timetable{}, err
 	}
-	return s.Timetable(interval)
-}
-
-// Timetable says when the source is polled, and when it may be; interval is that
-// between its polls, where it has no cron expression.
-func (s Source) Timetable(interval time.Duration) (timetable.Timetable, error) {
 	var problems Problems
 	t := s.timetable(func(path, format string, args ...any) {
-		problems = append(problems, Problem{File: "source " + s.ID, Path: path, Message: fmt.Sprintf(format, args...)})
+		problems = append(problems, Problem{File: "definition of a source", Path: path, Message: fmt.Sprintf(format, args...)})
 	})
-	t.Interval = interval
-	if len(problems) > 0 {
+	if t.Interval = interval; len(problems) > 0 {
 		return timetable.Timetable{}, problems
 	}
 	return t, nil

@@ -150,7 +150,7 @@ func TestAWindowHolds(t *testing.T) {
 		var table Timetable
 		for range rapid.IntRange(1, 3).Draw(r, "windows") {
 			text := rapid.SampledFrom([]string{"0 22 * * *", "30 2 * * 1-5", "0 */6 * * *", "15 1 1 * *"}).Draw(r, "opens")
-			table.Windows = append(table.Windows, Window{cron(r, text, zone), time.Duration(rapid.IntRange(1, 4*60).Draw(r, "minutes"))*time.Minute})
+			table.Windows = append(table.Windows, Window{cron(r, text, zone), time.Duration(rapid.IntRange(1, 4*60).Draw(r, "minutes")) * time.Minute})
 		}
 		at := time.Unix(rapid.Int64Range(1.4e9, 1.9e9).Draw(r, "at"), 0)
 		s, err := table.Window(at)

@@ -103,6 +103,11 @@ func (r Registry) put(ctx context.Context, tx pgx.Tx, src config.Source, message
 	if err := control.SetDue(ctx, tx, src.ID, r.Now()); err != nil {
 		return Change{}, err
 	}
+	if known && was.Closed(r.Now()) && !row.Closed(r.Now()) {
+		if err := control.RetryUnavailable(ctx, tx, src.ID, r.Now()); err != nil {
+			return Change{}, err
+		}
+	}
 	return c, r.tell(ctx, tx, []string{src.ID}, revision, c.Done+" "+message)
 }
 

@@ -166,7 +166,7 @@ func (r Registry) centres(ctx context.Context, tx pgx.Tx, revision int64) error 
 // row is the source as control stores it, in the state that whoever defines it
 // gives it.
 func (r Registry) row(src config.Source, state string) (control.Source, error) {
-	if src.Interval == r.Config.Schedule.Interval {
+	if src.Interval == r.Config.Schedule.Interval && src.MaxInterval == 0 {
 		src.Interval = 0 // the configuration's completion is not what the source says
 	}
 	definition, err := src.Definition()
@@ -176,6 +176,10 @@ func (r Registry) row(src config.Source, state string) (control.Source, error) {
 	canonical, parts := r.canonical(), source.Describe(src)
 	row := control.Source{ID: src.ID, Centre: canonical(src.Centre), Server: parts.Server, Protocol: parts.Protocol, URL: parts.URL,
 		AccessKey: parts.AccessKey, State: state, MaxSessions: src.MaxSessions, Interval: src.Interval.D(), Hosts: src.Shown(canonical), Definition: definition}
+	now := r.Now()
+	if row.Opens, row.Closes, err = sourcestate.Window(definition, now); err != nil {
+		row.Opens, row.Closes = &now, &now // it is closed, and schedule takes it out
+	}
 	if row.State == "" {
 		row.State = control.SourceAvailable
 	}

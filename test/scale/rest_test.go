@@ -23,7 +23,7 @@ func rest(t *testing.T, pool *pgxpool.Pool, s *schedule.Scheduler, listed int) {
 		if err != nil {
 			return err
 		}
-		if _, err := control.CountOverruns(t.Context(), tx, append(ids, ownSource), now(), 1, 1); err != nil {
+		if _, err := control.CountOverruns(t.Context(), tx, append(ids, ownSource), now(), 1); err != nil {
 			return err
 		}
 		all, err := control.Standings(t.Context(), tx, ownSource)
