@@ -81,7 +81,7 @@ func timesText(s control.Standing, t times) string {
 		return b.String() + "when it is due can't be computed: " + screen.Line(t.err.Error()) + "\n"
 	}
 	if t.longest > 0 && !t.cron {
-		fmt.Fprintf(&b, "polled every %s after %d polls without a change, every %s at most\n", config.Duration(t.every), s.Unchanged, config.Duration(t.longest))
+		fmt.Fprintf(&b, "polled every %s, every %s at most; polls in a row that found no change: %d\n", config.Duration(t.every), config.Duration(t.longest), s.Unchanged)
 	}
 	switch {
 	case t.window && t.open:

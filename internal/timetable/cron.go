@@ -34,8 +34,8 @@ const (
 	horizon = 41
 )
 
-// ParseCron reads an expression: minute, hour, day of the month, month, and day of
-// the week (0 and 7 are Sunday), each *, a number, a range or a list of those, with
+// ParseCron reads an expression: minute, hour, day of the month, the month, and day
+// of the week (0 and 7 are Sunday), each *, a number, a range or a list of those, with
 // /STEP, months and days of the week also by the first three letters of their
 // English names; or @hourly, @daily, @weekly or @monthly. Where neither field of
 // days begins with *, a day needs to match only one of them. An expression that

@@ -30,6 +30,12 @@ func rest(t *testing.T, pool *pgxpool.Pool, s *schedule.Scheduler, listed int) {
 		if err != nil || len(all) != 1 {
 			return fmt.Errorf("%d sources: %w", len(all), err)
 		}
+		if err := control.MoveWindow(t.Context(), tx, ownSource, nil, nil, now()); err != nil {
+			return err
+		}
+		if _, err := control.EndedMaintenance(t.Context(), tx, now()); err != nil {
+			return err
+		}
 		_, err = control.PutStanding(t.Context(), tx, all[0], all[0].State, time.Time{}, 0)
 		return err
 	})
