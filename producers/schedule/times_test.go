@@ -128,6 +128,16 @@ func TestPollsKeepToWindows(t *testing.T) {
 	if _, err := b.Open(t.Context(), true); !errors.Is(err, ErrNothingDue) {
 		t.Errorf("outside of its window, at once: %v", err)
 	}
+	err := pg.InTx(t.Context(), b.deps.Pool, func(tx pgx.Tx) error {
+		said, err := sourcestate.Poll(t.Context(), tx, b.deps.Outbox, []string{"a"}, "by me", b.now)
+		if len(said) != 1 || !said[0].Done || said[0].Detail != "it is outside of its window, and due when that opens, at 2026-03-04T03:00:00Z" {
+			t.Errorf("ordered at once, it says %+v", said)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	b.exec("UPDATE control.source SET state = 'suspended', suspended_at = now(), next_due = '-infinity'")
 	if got := b.tick("2026-03-03T05:31:00"); got != "" {
 		t.Error("it is probed outside of its window")

@@ -86,8 +86,14 @@ func (r Registry) Sync(ctx context.Context, tx pgx.Tx, again bool, message strin
 		if err != nil {
 			return 0, err
 		}
-		if changed {
-			news = append(news, row.ID)
+		if !changed {
+			continue
+		}
+		news = append(news, row.ID)
+		if row.State == control.SourceAvailable && !row.Closed(r.Now()) {
+			if err := control.RetryUnavailable(ctx, tx, row.ID, r.Now()); err != nil {
+				return 0, err
+			}
 		}
 	}
 	return len(rows) + len(others), r.tell(ctx, tx, news, revision, message)

@@ -40,6 +40,13 @@ func TestAWindowIsStoredWithTheDefinition(t *testing.T) {
 	must(b.put(day))
 	window(`("01 12:00","01 14:00")`)
 	retried("(t)")
+	b.exec("UPDATE control.acquisition SET retry_at = 'infinity'")
+	b.declare(inFile, night)
+	window(`("01 22:00","02 06:00")`)
+	retried("(f)")
+	b.declare(inFile, day)
+	retried("(t)")
+	b.declare(inFile)
 	must(b.put(byHand))
 	window("(,)")
 
