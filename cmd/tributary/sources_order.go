@@ -59,17 +59,17 @@ func newSourcesPoll(c *cli) *cobra.Command {
 	})
 }
 
-// ahead reads a moment to come that is given on the command line.
-func ahead(flag, text string) (time.Time, error) {
+// ahead reads the moment to come that --until gives on the command line.
+func ahead(text string) (time.Time, error) {
 	if d, err := asof.ParseDuration(text); err == nil {
 		return now().Add(d), nil
 	}
 	at, err := asof.ParseMoment(text, now())
 	if err != nil {
-		return at, usagef("--%s: %q is no moment: write RFC 3339 (2026-11-21T10:00:00Z), or how long that is from now (90m, 6h, 2d)", flag, text)
+		return at, usagef("--until: %q is no moment: write RFC 3339 (2026-11-21T10:00:00Z), or how long that is from now (90m, 6h, 2d)", text)
 	}
 	if !at.After(now()) {
-		return at, usagef("--%s: %s is over: write a moment to come", flag, text)
+		return at, usagef("--until: %s is over: write a moment to come", text)
 	}
 	return at, nil
 }
@@ -93,7 +93,7 @@ func (c *cli) sourceOrder(o sourceOrder) *cobra.Command {
 		case o.all == "" && len(args) == 0:
 			return usagef("name the sources: tributary sources lists them")
 		case *until != "":
-			at, err := ahead("until", *until)
+			at, err := ahead(*until)
 			if err != nil {
 				return err
 			}

@@ -63,7 +63,11 @@ func showTimes(to map[string]any, t times) {
 		to["interval"] = config.Duration(t.every).String()
 	}
 	if t.window {
-		to["window"] = map[string]any{"open": t.open, "opens": t.opens, "closes": t.ends}
+		window := map[string]any{"open": t.open, "closes": t.ends}
+		if !t.open {
+			window["opens"] = t.opens
+		}
+		to["window"] = window
 	}
 }
 

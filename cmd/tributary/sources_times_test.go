@@ -59,14 +59,14 @@ func TestMomentsToCome(t *testing.T) {
 		"tomorrow":             `--until: "tomorrow" is no moment`,
 		"-6h":                  `--until: "-6h" is no moment`,
 	} {
-		if _, err := ahead("until", text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ahead(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	if at, err := ahead("until", "2d"); err != nil || at.Sub(now()).Round(time.Hour) != 48*time.Hour {
+	if at, err := ahead("2d"); err != nil || at.Sub(now()).Round(time.Hour) != 48*time.Hour {
 		t.Errorf("in two days: %s, %v", at, err)
 	}
-	if at, err := ahead("until", "2999-01-01T00:00:00+01:00"); err != nil || !at.Equal(time.Date(2998, 12, 31, 23, 0, 0, 0, time.UTC)) {
+	if at, err := ahead("2999-01-01T00:00:00+01:00"); err != nil || !at.Equal(time.Date(2998, 12, 31, 23, 0, 0, 0, time.UTC)) {
 		t.Errorf("a moment: %s, %v", at, err)
 	}
 }

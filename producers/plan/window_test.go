@@ -18,7 +18,7 @@ func TestJobsKeepToWindows(t *testing.T) {
 		other bool   // whether another source shows the file
 		from  string // from where it is fetched meanwhile
 	}{
-		"the file lies there alone":      {false, ""},
+		"the file lies there alone":       {false, ""},
 		"another source shows it as well": {true, plantest.Other},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,12 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"tributary/internal/config"
 	"tributary/internal/pg"
 	"tributary/producers/sourcestate"
 	"tributary/schemas"
+	"tributary/sql/control"
 )
 
 // timed is a bench with one source that has such times, from noon UTC on.
@@ -138,9 +140,23 @@ func TestPollsKeepToWindows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	unlisted := func() control.Listing {
+		t.Helper()
+		all, err := control.Unlisted(t.Context(), b.deps.Pool, uuid.Nil.String(), b.now)
+		if err != nil || len(all) != 1 {
+			t.Fatalf("not listed are %+v, %v", all, err)
+		}
+		return all[0]
+	}
+	if l := unlisted(); l.Opens == nil || l.Opens.UTC().Format(time.RFC3339) != "2026-03-04T03:00:00Z" {
+		t.Errorf("it is not listed, as %+v says", l)
+	}
 	b.exec("UPDATE control.source SET state = 'suspended', suspended_at = now(), next_due = '-infinity'")
 	if got := b.tick("2026-03-03T05:31:00"); got != "" {
 		t.Error("it is probed outside of its window")
+	}
+	if l := unlisted(); l.Opens != nil || l.Exception != "source_suspended" {
+		t.Errorf("suspended, it is not listed, as %+v says", l)
 	}
 	b.exec("UPDATE control.source SET state = 'available'")
 	b.now = b.now.Add(48 * time.Hour)
