@@ -33,7 +33,7 @@ func newSourcesResume(c *cli) *cobra.Command {
 		long: "Make sources available again that were suspended since too many polls of them failed (poll.suspend_after), or that are\n" +
 			"in maintenance. They are due at once: a running system polls them, or the next tributary up does. Remove the cause\n" +
 			"first: tributary sources check says what it is. Others are left as they are. Without this command a suspended source\n" +
-			"is available again after the first probe that shows something (poll.probe_interval), and one in maintenance stays so.",
+			"is available again after the first probe that shows something (poll.probe_interval), and one in maintenance at its --until, if it has one.",
 		done: "resumed", said: "resumed", all: "all that are suspended", give: sourcestate.Resume,
 	})
 }
@@ -42,9 +42,10 @@ func newSourcesMaintain(c *cli) *cobra.Command {
 	return c.sourceOrder(sourceOrder{
 		use: "maintain SOURCE …", short: "Leave sources alone until they are resumed, or until some time",
 		long: "Leave sources alone: nothing is listed there and nothing fetched from it, until tributary sources resume, or --until some\n" +
-			"time: those in maintenance already get the new end, or none. Polls of them are ended within a second or two; a job that has begun is done to its end, and no other begins. Files that wait\n" +
-			"are fetched from other sources that show them, or later. No member restarts, and a restart changes nothing: the\n" +
-			"configuration's state of a source counts again once it says another than before.",
+			"time: those in maintenance already get the new end, or none. Polls of them are ended within a second or two; a job that\n" +
+			"has begun is done to its end, and no other begins. Files that wait are fetched from other sources that show them, or\n" +
+			"later. No member restarts, and a restart changes nothing: the configuration's state of a source counts again once it\n" +
+			"says another than before.",
 		done: "maintained", said: "put into maintenance", give: sourcestate.Maintain, until: true,
 	})
 }
