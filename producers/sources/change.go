@@ -53,9 +53,13 @@ func Find(ctx context.Context, tx pgx.Tx, id string) (control.Standing, error) {
 // a person before. One that is defined otherwise than before is polled at once. The
 // message says in the event who did it, and why.
 func (r Registry) Put(ctx context.Context, tx pgx.Tx, all []config.Source, message string) ([]Change, error) {
+	revision, err := lock(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
 	changes := make([]Change, 0, len(all))
 	for _, src := range all {
-		c, err := r.put(ctx, tx, src, message)
+		c, err := r.put(ctx, tx, src, revision, message)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", src.ID, err)
 		}
@@ -64,13 +68,17 @@ func (r Registry) Put(ctx context.Context, tx pgx.Tx, all []config.Source, messa
 	return changes, nil
 }
 
-func (r Registry) put(ctx context.Context, tx pgx.Tx, src config.Source, message string) (Change, error) {
-	// The counter comes first, as for those who change all sources: no two wait for
-	// each other.
-	revision, err := control.NextCount(ctx, tx, "revision")
-	if err != nil {
-		return Change{}, err
+// lock draws the revision of a change, and locks the sources. The counter comes
+// first, and then all sources in their order, as for others who change several: no
+// two wait for each other.
+func lock(ctx context.Context, tx pgx.Tx) (revision int64, err error) {
+	if revision, err = control.NextCount(ctx, tx, "revision"); err != nil {
+		return 0, err
 	}
+	return revision, control.LockSources(ctx, tx)
+}
+
+func (r Registry) put(ctx context.Context, tx pgx.Tx, src config.Source, revision int64, message string) (Change, error) {
 	was, err := control.LockSource(ctx, tx, src.ID)
 	if err != nil {
 		return Change{}, err
@@ -114,12 +122,12 @@ func (r Registry) put(ctx context.Context, tx pgx.Tx, src config.Source, message
 // Remove removes sources that people have defined. What they left is ended as that
 // of one that the configuration declares no more.
 func (r Registry) Remove(ctx context.Context, tx pgx.Tx, ids []string, message string) ([]Change, error) {
+	revision, err := lock(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
 	changes := make([]Change, 0, len(ids))
 	for _, id := range ids {
-		revision, err := control.NextCount(ctx, tx, "revision")
-		if err != nil {
-			return nil, err
-		}
 		was, err := control.LockSource(ctx, tx, id)
 		switch {
 		case err != nil:

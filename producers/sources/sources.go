@@ -45,7 +45,7 @@ type Registry struct {
 // with old files undo nothing, unless again says that a person wants it: that is a
 // ReplacedError.
 func (r Registry) Sync(ctx context.Context, tx pgx.Tx, again bool, message string) (n int, err error) {
-	revision, err := control.NextCount(ctx, tx, "revision")
+	revision, err := lock(ctx, tx)
 	if err != nil {
 		return 0, err
 	}

@@ -57,6 +57,15 @@ func Undeclared(ctx context.Context, tx pgx.Tx) ([]Standing, error) {
 	return standings(ctx, tx, "NOT s.declared AND s.state <> $1 ORDER BY s.id FOR UPDATE OF s", SourceRemoved)
 }
 
+// LockSources locks all sources, in the order in which whoever changes several locks
+// them: two that change the same never wait for each other.
+func LockSources(ctx context.Context, tx pgx.Tx) error {
+	if _, err := tx.Exec(ctx, "SELECT FROM control.source ORDER BY id FOR UPDATE"); err != nil {
+		return fmt.Errorf("lock all sources: %w", err)
+	}
+	return nil
+}
+
 // LockSource returns how a source stands, and locks it; nil if there never was one.
 func LockSource(ctx context.Context, tx pgx.Tx, id string) (*Standing, error) {
 	all, err := standings(ctx, tx, "s.id = $1 FOR UPDATE OF s", id)
