@@ -10,6 +10,7 @@ import (
 
 	"tributary/internal/pg"
 	"tributary/producers/sourcestate"
+	"tributary/queries/asof"
 	"tributary/queries/report"
 	"tributary/schemas"
 	"tributary/sql/control"
@@ -22,6 +23,7 @@ type sourceOrder struct {
 	done             string // the column that tells whether it was done
 	said             string // what the event says, before who said so
 	all              string // what --all means; empty: sources are named
+	until            bool   // whether it may have an end
 	give             func(context.Context, pgx.Tx, outbox.Outbox, []string, string, time.Time) ([]sourcestate.Outcome, error)
 }
 
@@ -31,19 +33,20 @@ func newSourcesResume(c *cli) *cobra.Command {
 		long: "Make sources available again that were suspended since too many polls of them failed (poll.suspend_after), or that are\n" +
 			"in maintenance. They are due at once: a running system polls them, or the next tributary up does. Remove the cause\n" +
 			"first: tributary sources check says what it is. Others are left as they are. Without this command a suspended source\n" +
-			"is available again after the first probe that shows something (poll.probe_interval), and one in maintenance stays so.",
+			"is available again after the first probe that shows something (poll.probe_interval), and one in maintenance at its --until, if it has one.",
 		done: "resumed", said: "resumed", all: "all that are suspended", give: sourcestate.Resume,
 	})
 }
 
 func newSourcesMaintain(c *cli) *cobra.Command {
 	return c.sourceOrder(sourceOrder{
-		use: "maintain SOURCE …", short: "Leave sources alone until they are resumed",
-		long: "Leave sources alone: nothing is listed there and nothing fetched from it, until tributary sources resume. Polls of them\n" +
-			"are ended within a second or two; a job that has begun is done to its end, and no other begins. Files that wait\n" +
-			"are fetched from other sources that show them, or later. No member restarts, and a restart changes nothing: the\n" +
-			"configuration's state of a source counts again once it says another than before.",
-		done: "maintained", said: "put into maintenance", give: sourcestate.Maintain,
+		use: "maintain SOURCE …", short: "Leave sources alone until they are resumed, or until some time",
+		long: "Leave sources alone: nothing is listed there and nothing fetched from it, until tributary sources resume, or --until some\n" +
+			"time: those in maintenance already get the new end, or none. Polls of them are ended within a second or two; a job that\n" +
+			"has begun is done to its end, and no other begins. Files that wait are fetched from other sources that show them, or\n" +
+			"later. No member restarts, and a restart changes nothing: the configuration's state of a source counts again once it\n" +
+			"says another than before.",
+		done: "maintained", said: "put into maintenance", give: sourcestate.Maintain, until: true,
 	})
 }
 
@@ -57,12 +60,31 @@ func newSourcesPoll(c *cli) *cobra.Command {
 	})
 }
 
+// ahead reads the moment to come that --until gives on the command line.
+func ahead(text string) (time.Time, error) {
+	if d, err := asof.ParseDuration(text); err == nil {
+		return now().Add(d), nil
+	}
+	at, err := asof.ParseMoment(text, now())
+	if err != nil {
+		return at, usagef("--until: %q is no moment: write RFC 3339 (2026-11-21T10:00:00Z), or how long that is from now (90m, 6h, 2d)", text)
+	}
+	if !at.After(now()) {
+		return at, usagef("--until: %s is over: write a moment to come", text)
+	}
+	return at, nil
+}
+
 func (c *cli) sourceOrder(o sourceOrder) *cobra.Command {
 	cmd := &cobra.Command{Use: o.use, Short: o.short, Long: o.long, Args: cobra.ArbitraryArgs}
 	output := outputFlag(cmd, report.Formats()...)
 	all := new(bool)
 	if o.all != "" {
 		all = cmd.Flags().Bool("all", false, o.all)
+	}
+	until := new(string)
+	if o.until {
+		until = cmd.Flags().String("until", "", "when they are available again by themselves: a moment as 2026-11-21T10:00:00Z, or how long that is from now (6h, 2d)")
 	}
 	reason := cmd.Flags().String("reason", "", "why, for those who read it later")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -71,6 +93,12 @@ func (c *cli) sourceOrder(o sourceOrder) *cobra.Command {
 			return usagef("name the sources to resume, or say --all: tributary sources shows which are suspended")
 		case o.all == "" && len(args) == 0:
 			return usagef("name the sources: tributary sources lists them")
+		case *until != "":
+			at, err := ahead(*until)
+			if err != nil {
+				return err
+			}
+			o.give = sourcestate.MaintainUntil(&at)
 		}
 		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
 			if _, err := chooseSources(cmd.Context(), s, args); err != nil {

@@ -20,8 +20,9 @@ import (
 
 func newSourcesShow(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "show SOURCE", Short: "Show how a source is defined, by whom, how it stands, and what its last check found",
-		Long: "Show how a source is defined, by whom, and how it stands. The first poll of a source that is new, or reached in another way,\n" +
+		Use: "show SOURCE", Short: "Show how a source is defined, by whom, how it stands, when it is polled next, and what its last check found",
+		Long: "Show how a source is defined, by whom, how it stands, and the next five times at which it is polled, if all goes well and\n" +
+			"nothing changes, in its time zone and UTC: intervals are spread around them (schedule.jitter). The first poll of a source that is new, or reached in another way,\n" +
 			"is its check: each step is shown with its time, and what to do where it failed. So is what a poll met that failed.",
 		Args: cobra.ExactArgs(1),
 	}
@@ -59,6 +60,7 @@ func shownSource(s control.Standing) map[string]any {
 	if s.Checked != nil {
 		out["checked"] = s.Checked
 	}
+	showTimes(out, timesOf(s, now()))
 	var keys map[string]any
 	if json.Unmarshal([]byte(s.Definition), &keys) == nil {
 		out["definition"] = keys
@@ -84,6 +86,7 @@ func standingText(s control.Standing) string {
 	if s.Polled {
 		b.WriteString("it is being polled, or waits for its turn\n")
 	}
+	b.WriteString(timesText(s, timesOf(s, now())))
 	b.WriteString(checkText(s))
 	return b.String()
 }

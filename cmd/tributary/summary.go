@@ -16,7 +16,7 @@ import (
 
 // summary prints how the round ended: where everything stands, and what kept
 // it from being whole. It tells whether every source that is available or suspended
-// was listed and every file has reached an end; with strict, one that is no failure.
+// was listed, but for those outside of their windows, and every file has reached an end; with strict, one that is no failure.
 func (c *cli) summary(ctx context.Context, a *app, r *round, strict bool) (bool, error) {
 	now := time.Now()
 	s, err := report.Stand(ctx, a.stores.Tracker, now, 10)
@@ -28,11 +28,15 @@ func (c *cli) summary(ctx context.Context, a *app, r *round, strict bool) (bool,
 	}
 	ok := true
 	// Without a session nothing was listed: all sources are suspended, or there are none.
-	unlisted, err := control.Unlisted(ctx, a.stores.Control, cmp.Or(r.session, uuid.Nil.String()))
+	unlisted, err := control.Unlisted(ctx, a.stores.Control, cmp.Or(r.session, uuid.Nil.String()), now)
 	if err != nil {
 		return false, err
 	}
 	for _, l := range unlisted {
+		if l.Opens != nil {
+			fmt.Fprintf(c.stdout, "source %s was not listed: it is outside of its window, which opens at %s\n", l.Source, l.Opens.UTC().Format(time.RFC3339))
+			continue
+		}
 		ok = false
 		if l.Postponed > 0 {
 			fmt.Fprintf(c.stdout, "source %s shows %d more new or changed files than one poll takes up (poll.max_new): the next polls take up the rest\n", l.Source, l.Postponed)

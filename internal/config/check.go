@@ -65,7 +65,7 @@ func item(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]"
 // comment says; every other number must be greater.
 func zeroAllowed() []string {
 	return []string{"kafka.log_alarm_share", "kafka.partitions", "kafka.replication_factor", "schedule.jitter", "poll.settle", "poll.max_ignored", "poll.suspend_after", "plan.backoff", "sequence.late_limit",
-		"sources.interval", "sources.max_sessions", "blobs.min_free", "blobs.min_free_share", "history.retention"}
+		"sources.interval", "sources.max_interval", "sources.max_sessions", "blobs.min_free", "blobs.min_free_share", "history.retention"}
 }
 
 // checkNumbers walks all values: no number is negative, few are zero.
@@ -200,6 +200,7 @@ func (d *decoder) checkSource(s *Source, at string) {
 	if s.Server != "" && !regexp.MustCompile(`^[A-Za-z0-9[][A-Za-z0-9.:_[\]-]{0,254}$`).MatchString(s.Server) {
 		d.problem(at+".server", "%q is no name of a server: write the host:port of the source whose sessions are counted with this one's, or a name for both of up to 255 letters, digits, dots, dashes, _ and colons", s.Server)
 	}
+	d.checkTimes(s, at)
 	d.oneOf(at+".state", s.State, StateAvailable, StateMaintenance)
 	scheme := d.sourceURL(s, at+".url")
 	if scheme == "sftp" {

@@ -66,6 +66,10 @@ type Source struct {
 	HostKey            []string `yaml:"host_key"`            // pinned host keys: SHA256:… or a public key line
 
 	Interval    Duration `yaml:"interval"`     // between polls; default schedule.interval
+	MaxInterval Duration `yaml:"max_interval"` // to which interval doubles while polls find nothing new or changed; default: it stays
+	Cron        string   `yaml:"cron"`         // in place of interval: minute, hour, day of the month, month and day of the week at which it is polled
+	TimeZone    string   `yaml:"time_zone"`    // of cron and windows, an IANA name; default UTC
+	Windows     []Window `yaml:"windows"`      // outside of which no poll and no job begins; none: always
 	MaxSessions int      `yaml:"max_sessions"` // connections to its server at once, polls included; the least of a server's sources counts
 	Server      string   `yaml:"server"`       // under which name its sessions are counted, in small letters; default the url's host:port. Sources that name the same share its max_sessions
 	State       string   `yaml:"state"`        // available (default), or maintenance: not polled and not fetched from; counts when it says another than before

@@ -172,7 +172,7 @@ func (d *decoder) complete(cfg *Config, dir string) {
 	for i := range cfg.Sources {
 		s := &cfg.Sources[i]
 		s.absolute(dir)
-		if s.Interval == 0 {
+		if s.Interval == 0 && s.Cron == "" {
 			s.Interval = cfg.Schedule.Interval
 		}
 		if s.State == "" {

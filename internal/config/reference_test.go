@@ -58,7 +58,7 @@ func entries(t *testing.T) [][3]string {
 func exampleRoot(t *testing.T) (root yaml.Node) {
 	t.Helper()
 	text := strings.NewReplacer("sources: []\n", "sources:\n", "centres: []\n", "centres:\n").Replace(Example())
-	text = regexp.MustCompile(`(?m)^# (- |  |    - )(\w+: )`).ReplaceAllString(text, "  $1$2")
+	text = regexp.MustCompile(`(?m)^# (- |  )( *(?:- )?\w+:)`).ReplaceAllString(text, "  $1$2")
 	if err := yaml.Unmarshal([]byte(text), &root); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -37,7 +38,9 @@ func UpdateSource(id, definition, kind string, values []string) ([]byte, error) 
 			return nil, fmt.Errorf("id=%s: an id stays: add another source, and remove this one", text)
 		}
 		var value yaml.Node
-		if err := yaml.Unmarshal([]byte(text), &value); err != nil {
+		if err := yaml.Unmarshal([]byte(text), &value); err != nil && isText(key) {
+			value.Content = []*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}} // as * and @ at the beginning of a cron expression
+		} else if err != nil {
 			return nil, fmt.Errorf("the value of %s can't be read: %w: put quotes around it that YAML understands", key, err)
 		}
 		switch {
@@ -51,6 +54,13 @@ func UpdateSource(id, definition, kind string, values []string) ([]byte, error) 
 		}
 	}
 	return listed(&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{is}})
+}
+
+// isText tells whether the value of a source's key is a text, which needs no quotes.
+func isText(key string) bool {
+	t := reflect.TypeFor[Source]()
+	index := indexOf(fieldsOf(t), key)
+	return index != nil && t.FieldByIndex(index).Type.Kind() == reflect.String
 }
 
 // items are those of a list, which one value alone is too.

@@ -22,6 +22,8 @@ func TestUpdateSource(t *testing.T) {
 		"all is replaced":             {"replace", []string{"centre=Ics", "url=file:///srv/b", "may_be_empty=true", "state=maintenance"}, Source{ID: "a", Centre: "Ics", URL: "file:///srv/b", MayBeEmpty: true, State: "maintenance"}},
 		"texts stay texts":            {"replace", []string{"centre=007", "url='file:///srv/#b'"}, Source{ID: "a", Centre: "007", URL: "file:///srv/#b"}},
 		"paths become absolute":       {"replace", []string{"centre=H", "url=ftp://u@h/", "password=file:pw"}, Source{ID: "a", Centre: "H", URL: "ftp://u@h/", Password: "file:/etc/tributary/pw"}},
+		"a text needs no quotes":      {"replace", []string{"centre=H", "url=file:///srv/a", "cron=*/5 * * * *"}, Source{ID: "a", Centre: "H", URL: "file:///srv/a", Cron: "*/5 * * * *"}},
+		"a list of blocks":            {"merge", []string{"interval=", "cron=@daily", "hosts=", `windows=[{cron: "0 22 * * *", for: 8h}]`}, Source{ID: "a", Centre: "H", URL: "file:///srv/a", Cron: "@daily", Windows: []Window{{"0 22 * * *", Duration(8 * 3600e9)}}}},
 		"a list is begun with append": {"append", []string{"host_key=SHA256:x"}, Source{ID: "a", Centre: "H", URL: "file:///srv/a", Interval: Duration(3600e9), Hosts: Hosts{{Centre: "J"}}, HostKey: []string{"SHA256:x"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,7 +76,7 @@ func TestParseSourcesRefuses(t *testing.T) {
 		`sources: [{id: a, centre: H, url: 'file:///x', server: -a}]`:                               "sources[0].server: ",
 		"sources: [{id: a, centre: H, url: 'file:///x', server: " + strings.Repeat("x", 256) + "}]": "sources[0].server: ",
 		"sources: [{id: a, centre: H, url: 'file:///x', state: asleep}]":                            "sources[0].state",
-		"sources: [{id: a, centre: H, url: 'file:///x', windows: night}]":                           "sources[0].windows: unknown key",
+		"sources: [{id: a, centre: H, url: 'file:///x', window: night}]":                            "sources[0].window: unknown key",
 		"sources: [{id: a, centre: H, url: 'file:///" + strings.Repeat("x", MaxDefinition) + "'}]":  "go along with each job",
 		`sources: [{id: a, centre: H, url: "file:///x\0y"}]`:                                        "a value holds a NUL",
 		"kafka: {}":  "kafka: unknown key",

@@ -331,6 +331,7 @@ const centreNotHosted = "centre_not_hosted_here"
 // vanished ends a wanted file that no hosting offers any more.
 func (w *World) vanished(f *File, a *control.Acquisition) {
 	status, exception, message := schemas.Failed, "gone", "no source shows the file any more"
+	var opens *time.Time // of the first window that will
 	for _, h := range f.hostings {
 		if h.Refused && exception == "gone" {
 			exception, message = centreNotHosted, "the source "+h.Source+" shows the file, but may not show files of the centre "+f.Centre+" (any more): see hosts in the configuration"
@@ -349,6 +350,11 @@ func (w *World) vanished(f *File, a *control.Acquisition) {
 			if exception == "gone" {
 				status, exception, message = schemas.Cancelled, "source_removed", "the source "+h.Source+" is no longer configured"
 			}
+		case control.SourceClosed:
+			status, exception, message = schemas.Failed, "source_unavailable", "the source "+h.Source+" is outside of its window; the file is tried again when that opens"
+			if h.Opens.After(w.now) && (opens == nil || h.Opens.Before(*opens)) {
+				opens = h.Opens
+			}
 		default:
 			status, exception, message = schemas.Failed, "source_unavailable", "the source "+h.Source+" is in "+h.State+"; the file is tried again later"
 		}
@@ -361,6 +367,9 @@ func (w *World) vanished(f *File, a *control.Acquisition) {
 	t := &control.Attempt{Run: a.Run, File: f.ID, Attempt: a.Attempt, Acquisition: a.ID, Source: a.Source, Look: a.Look, Job: uuid.Nil.String(), Download: exception, Changed: true}
 	w.attempts[control.AttemptKey{Run: t.Run, File: t.File, Attempt: t.Attempt}] = t
 	w.endAs(status, f, a, t, phase, exception, message, exception)
+	if a.RetryAt != nil && opens != nil {
+		a.RetryAt = opens
+	}
 }
 
 // request stores a job with its attempts and events.

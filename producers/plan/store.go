@@ -21,7 +21,7 @@ func Load(ctx context.Context, tx pgx.Tx, outbox outbox.Outbox, ids []string, no
 	for id, f := range files {
 		w.files[id] = &File{File: f}
 	}
-	hostings, err := control.Hostings(ctx, tx, ids)
+	hostings, err := control.Hostings(ctx, tx, ids, now)
 	if err != nil {
 		return nil, err
 	}

@@ -68,6 +68,11 @@ func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c 
 		if err := control.EndPoll(ctx, tx, p, state, o.exception, o.message, now); err != nil {
 			return err
 		}
+		if changed := c.found(); changed || state == "complete" {
+			if err := control.CountUnchanged(ctx, tx, p, changed, now); err != nil {
+				return err
+			}
+		}
 		if err := putCheck(ctx, tx, p, c.trace, o, now); err != nil {
 			return err
 		}

@@ -16,10 +16,11 @@ const (
 
 	sourceUnavailable  = "source_unavailable"
 	maintenanceMessage = "the source is in maintenance: nobody lists it until it is resumed"
+	closedMessage      = "the source is outside of its window: it is listed when that opens"
 )
 
-// leaveLoop ends what sources left that are removed or in maintenance, until ctx
-// ends.
+// leaveLoop ends what sources left that are removed, in maintenance, or outside of
+// their window, until ctx ends.
 func (s *Poller) leaveLoop(ctx context.Context) error {
 	tick := time.NewTicker(leaveEvery)
 	defer tick.Stop()
@@ -38,10 +39,11 @@ func (s *Poller) leaveLoop(ctx context.Context) error {
 // leave ends what sources left that are no longer configured, so that nothing
 // waits for them: their polls fail, and what had not settled at them is gone.
 // What is being fetched plan and download end, and what was fetched goes on. Of
-// those in maintenance it ends the polls alone: their files wait.
+// those in maintenance it ends the polls alone: their files wait. Outside of its
+// window a source has no poll end that is under way, and is due when it opens.
 // Any member may do it, whichever sources it is configured with.
 func (s *Poller) leave(ctx context.Context) error {
-	left, err := control.LeftSources(ctx, s.deps.Pool)
+	left, err := control.LeftSources(ctx, s.deps.Pool, s.deps.Now())
 	if err != nil {
 		return err
 	}
@@ -49,8 +51,12 @@ func (s *Poller) leave(ctx context.Context) error {
 		if err := s.leavePolls(ctx, src); err != nil {
 			return err
 		}
-		if src.State == control.SourceMaintenance {
+		switch src.State {
+		case control.SourceMaintenance:
 			s.deps.Log.Info("the source is in maintenance; its polls are ended", "source", src.ID)
+			continue
+		case control.SourceClosed:
+			s.deps.Log.Info("the source is outside of its window; what had not begun is ended", "source", src.ID)
 			continue
 		}
 		for more := true; more; {
@@ -66,14 +72,17 @@ func (s *Poller) leave(ctx context.Context) error {
 func (s *Poller) leavePolls(ctx context.Context, src control.Left) error {
 	now := s.deps.Now()
 	return pg.InTx(ctx, s.deps.Pool, func(tx pgx.Tx) error {
-		polls, err := control.TakeLeftPolls(ctx, tx, src.ID)
+		polls, err := control.TakeLeftPolls(ctx, tx, src.ID, now)
 		if err != nil {
 			return err
 		}
 		for _, p := range polls {
 			o := outcome{state: "failed", exception: sourceRemoved, message: leftMessage}
-			if src.State == control.SourceMaintenance {
+			switch src.State {
+			case control.SourceMaintenance:
 				o.exception, o.message = sourceUnavailable, maintenanceMessage
+			case control.SourceClosed:
+				o.exception, o.message = sourceUnavailable, closedMessage
 			}
 			if err := control.EndPoll(ctx, tx, p, o.state, o.exception, o.message, now); err != nil {
 				return err
@@ -82,8 +91,11 @@ func (s *Poller) leavePolls(ctx context.Context, src control.Left) error {
 				return err
 			}
 		}
-		if src.State == control.SourceMaintenance {
+		switch src.State {
+		case control.SourceMaintenance:
 			return nil
+		case control.SourceClosed:
+			return control.SetDue(ctx, tx, src.ID, now)
 		}
 		return control.PutIgnored(ctx, tx, src.ID, 0, nil)
 	})

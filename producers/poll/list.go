@@ -30,6 +30,12 @@ type counts struct {
 	trace        *remote.Trace // of the session; nil: there was none
 }
 
+// found tells whether the listing showed anything new, changed or gone, or leaves
+// something of that to the next.
+func (c counts) found() bool {
+	return c.fresh > 0 || c.changed > 0 || c.unsettled > 0 || c.gone > 0 || c.postponed > 0
+}
+
 // tally counts entries by what they say.
 type tally struct{ fresh, changed, unsettled, rejected, notHosted int }
 

@@ -12,13 +12,14 @@ import (
 )
 
 // overrun is what is said of a poll that has not ended when the next is due.
-const overrun = "the source is due, but its last poll has not ended: it is due again after its interval, and never polled twice at once"
+const overrun = "the source is due, but its last poll has not ended: it is due again at its next time, and never polled twice at once"
 
 // overruns counts the sources that are due though they are still being polled, or
 // wait for it, tells of each, and makes it due again later.
 func (s *Scheduler) overruns(ctx context.Context) error {
 	now := s.deps.Now()
 	var over []control.Standing
+	var bad []broken
 	err := pg.InTx(ctx, s.deps.Pool, func(tx pgx.Tx) error {
 		ids, err := control.Overdue(ctx, tx, now)
 		if err != nil || len(ids) == 0 {
@@ -28,11 +29,19 @@ func (s *Scheduler) overruns(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if over, err = control.CountOverruns(ctx, tx, ids, now, s.spread(), revision); err != nil {
+		if over, err = control.CountOverruns(ctx, tx, ids, now, revision); err != nil {
 			return err
 		}
 		events := make([]schemas.Message, 0, len(over))
 		for _, st := range over {
+			next, err := s.next(st.Definition, st.Interval, st.Unchanged, now)
+			if err != nil {
+				bad = append(bad, broken{st.ID, st.Definition, err})
+				continue
+			}
+			if err := control.SetDue(ctx, tx, st.ID, next); err != nil {
+				return err
+			}
 			events = append(events, sourcestate.Overrun(st, revision, overrun, now))
 		}
 		return s.deps.Outbox.Append(ctx, tx, events...)
@@ -41,7 +50,7 @@ func (s *Scheduler) overruns(ctx context.Context) error {
 		return err
 	}
 	for _, st := range over {
-		s.deps.Log.Warn("a poll has not ended though the next is due; raise the source's interval if it happens often", "source", st.ID, "overruns", st.Overruns)
+		s.deps.Log.Warn("a poll has not ended though the next is due; poll the source less often if that happens often", "source", st.ID, "overruns", st.Overruns)
 	}
-	return nil
+	return s.takeOut(ctx, bad)
 }

@@ -1,6 +1,8 @@
 // Package schedule opens sessions: at each tick it takes the sources that are
-// due, never one that is still being polled, which is counted as an overrun, and
-// records a poll for each. It also announces centres and sources as they are configured.
+// due, never one that is still being polled, which is counted as an overrun, nor one
+// outside of its window, and records a poll for each. It moves windows on, ends
+// maintenances that have an end, and announces centres and sources as they are
+// configured.
 package schedule
 
 import (
@@ -73,8 +75,10 @@ func (s *Scheduler) turn(ctx context.Context, synced *bool) error {
 		}
 		*synced = true
 	}
-	if err := s.overruns(ctx); err != nil {
-		return err
+	for _, step := range []func(context.Context) error{s.endMaintenance, s.windows, s.overruns} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
 	_, err := s.Open(ctx, false)
 	if errors.Is(err, ErrNothingDue) {
@@ -102,15 +106,16 @@ func (s *Scheduler) Sync(ctx context.Context) error {
 }
 
 // ErrNothingDue says that no source is due, or all that are due are still
-// being polled.
+// being polled, or outside of their windows.
 var ErrNothingDue = errors.New("no source is due")
 
 // Open opens a session with the sources that are due; with once, all
-// available sources count as due. It returns the session's id, or
-// ErrNothingDue.
+// available sources inside their windows count as due. It returns the session's id,
+// or ErrNothingDue. A source whose next time can't be computed is taken out.
 func (s *Scheduler) Open(ctx context.Context, once bool) (string, error) {
 	now := s.deps.Now()
 	id := uuid.NewString()
+	var bad []broken
 	err := pg.InTx(ctx, s.deps.Pool, func(tx pgx.Tx) error {
 		// The counter comes first: its lock makes whoever opens sessions at the
 		// same time take turns, so that each sees the polls of the others.
@@ -122,21 +127,29 @@ func (s *Scheduler) Open(ctx context.Context, once bool) (string, error) {
 		if err != nil {
 			return err
 		}
-		if len(due) == 0 {
-			return ErrNothingDue
-		}
 		polls := map[string]control.DueSource{}
 		for _, d := range due {
+			next, err := s.next(d.Definition, d.Interval, d.Unchanged, now)
+			if err != nil {
+				bad = append(bad, broken{d.ID, d.Definition, err})
+				continue
+			}
 			polls[schemas.ID("poll", id, d.ID)] = d
-			if err := control.SetDue(ctx, tx, d.ID, now.Add(time.Duration(float64(d.Interval)*s.spread()))); err != nil {
+			if err := control.SetDue(ctx, tx, d.ID, next); err != nil {
 				return err
 			}
+		}
+		if len(polls) == 0 {
+			return ErrNothingDue
 		}
 		if err := control.OpenSession(ctx, tx, id, number, once, now, polls); err != nil {
 			return err
 		}
-		return s.deps.Outbox.Append(ctx, tx, sessionEvent(id, number, now, len(due)))
+		return s.deps.Outbox.Append(ctx, tx, sessionEvent(id, number, now, len(polls)))
 	})
+	if out := s.takeOut(ctx, bad); out != nil {
+		s.deps.Log.Warn("sources that can't be scheduled are not taken out yet; trying again", "error", out)
+	}
 	if err != nil {
 		return "", err
 	}

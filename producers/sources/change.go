@@ -64,9 +64,13 @@ func (r Registry) Put(ctx context.Context, tx pgx.Tx, all []config.Source, messa
 	if err := control.Relabel(ctx, tx, rows); err != nil {
 		return nil, err
 	}
+	revision, err := lock(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
 	changes := make([]Change, 0, len(all))
 	for i, src := range all {
-		c, err := r.put(ctx, tx, rows[i], src.State != "", message)
+		c, err := r.put(ctx, tx, rows[i], src.State != "", revision, message)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", src.ID, err)
 		}
@@ -75,14 +79,18 @@ func (r Registry) Put(ctx context.Context, tx pgx.Tx, all []config.Source, messa
 	return changes, nil
 }
 
-// put defines one source; its state stays where none is given.
-func (r Registry) put(ctx context.Context, tx pgx.Tx, row control.Source, given bool, message string) (Change, error) {
-	// The counter comes before the source's row, as for those who change all sources:
-	// no two wait for each other.
-	revision, err := control.NextCount(ctx, tx, "revision")
-	if err != nil {
-		return Change{}, err
+// lock draws the revision of a change, and locks the sources. The counter comes
+// first, and then all sources in their order, as for others who change several: no
+// two wait for each other.
+func lock(ctx context.Context, tx pgx.Tx) (revision int64, err error) {
+	if revision, err = control.NextCount(ctx, tx, "revision"); err != nil {
+		return 0, err
 	}
+	return revision, control.LockSources(ctx, tx)
+}
+
+// put defines one source; its state stays where none is given.
+func (r Registry) put(ctx context.Context, tx pgx.Tx, row control.Source, given bool, revision int64, message string) (Change, error) {
 	was, err := control.LockSource(ctx, tx, row.ID)
 	if err != nil {
 		return Change{}, err
@@ -111,18 +119,23 @@ func (r Registry) put(ctx context.Context, tx pgx.Tx, row control.Source, given 
 	if err := control.SetDue(ctx, tx, row.ID, r.Now()); err != nil {
 		return Change{}, err
 	}
+	if known && was.Closed(r.Now()) && !row.Closed(r.Now()) {
+		if err := control.RetryUnavailable(ctx, tx, row.ID, r.Now()); err != nil {
+			return Change{}, err
+		}
+	}
 	return c, r.tell(ctx, tx, []string{row.ID}, revision, c.Done+" "+message)
 }
 
 // Remove removes sources that people have defined. What they left is ended as that
 // of one that the configuration declares no more.
 func (r Registry) Remove(ctx context.Context, tx pgx.Tx, ids []string, message string) ([]Change, error) {
+	revision, err := lock(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
 	changes := make([]Change, 0, len(ids))
 	for _, id := range ids {
-		revision, err := control.NextCount(ctx, tx, "revision")
-		if err != nil {
-			return nil, err
-		}
 		was, err := control.LockSource(ctx, tx, id)
 		switch {
 		case err != nil:

@@ -52,7 +52,7 @@ func (r Registry) Sync(ctx context.Context, tx pgx.Tx, again bool, message strin
 	if err := control.Relabel(ctx, tx, rows); err != nil {
 		return 0, err
 	}
-	revision, err := control.NextCount(ctx, tx, "revision")
+	revision, err := lock(ctx, tx)
 	if err != nil {
 		return 0, err
 	}
@@ -89,8 +89,14 @@ func (r Registry) Sync(ctx context.Context, tx pgx.Tx, again bool, message strin
 		if err != nil {
 			return 0, err
 		}
-		if changed {
-			news = append(news, row.ID)
+		if !changed {
+			continue
+		}
+		news = append(news, row.ID)
+		if row.State == control.SourceAvailable && !row.Closed(r.Now()) {
+			if err := control.RetryUnavailable(ctx, tx, row.ID, r.Now()); err != nil {
+				return 0, err
+			}
 		}
 	}
 	return len(rows) + len(others), r.tell(ctx, tx, news, revision, message)
@@ -169,7 +175,7 @@ func (r Registry) centres(ctx context.Context, tx pgx.Tx, revision int64) error 
 // row is the source as control stores it, in the state that whoever defines it
 // gives it.
 func (r Registry) row(src config.Source, state string) (control.Source, error) {
-	if src.Interval == r.Config.Schedule.Interval {
+	if src.Interval == r.Config.Schedule.Interval && src.MaxInterval == 0 {
 		src.Interval = 0 // the configuration's completion is not what the source says
 	}
 	definition, err := src.Definition()
@@ -181,6 +187,10 @@ func (r Registry) row(src config.Source, state string) (control.Source, error) {
 		AccessKey: parts.AccessKey, State: state, MaxSessions: src.MaxSessions, Interval: src.Interval.D(), Hosts: src.Shown(canonical), Definition: definition}
 	if parts.Address != parts.Server {
 		row.Address = parts.Address
+	}
+	now := r.Now()
+	if row.Opens, row.Closes, err = sourcestate.Window(definition, now); err != nil {
+		row.Opens, row.Closes = &now, &now // it is closed, and schedule takes it out
 	}
 	if row.State == "" {
 		row.State = control.SourceAvailable

@@ -238,6 +238,53 @@ func TestApply(t *testing.T) {
 	}
 }
 
+// Who changes several sources waits for others who do, and never with others for
+// each other, in whatever order the sources are named.
+func TestChangesOfSeveralSourcesWaitInTurn(t *testing.T) {
+	b := newBench(t)
+	c := byHand
+	c.ID = "c"
+	must(b.put(byHand, c))
+	for name, change := range map[string]func() (string, error){
+		"put": func() (string, error) { return b.put(c, byHand) },
+		"apply": func() (string, error) {
+			return b.try(func(ctx context.Context, tx pgx.Tx) ([]Change, error) {
+				return b.Apply(ctx, tx, []config.Source{c}, true, "by me")
+			})
+		},
+		"remove": func() (string, error) { return b.remove("c", "b") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			must(b.put(byHand, c))
+			tx, err := b.pool.Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			hold := func(id string) {
+				t.Helper()
+				if _, err := tx.Exec(t.Context(), "SELECT FROM control.source WHERE id = $1 FOR UPDATE", id); err != nil {
+					t.Fatal(err)
+				}
+			}
+			hold("b")
+			ended := make(chan error, 1)
+			go func() { _, err := change(); ended <- err }()
+			for b.text("SELECT count(*) FROM pg_locks WHERE NOT granted") == "(0)" {
+				select {
+				case err := <-ended:
+					t.Fatalf("nobody waits: %v", err)
+				case <-t.Context().Done():
+				case <-time.After(time.Millisecond):
+				}
+			}
+			hold("c")
+			if err := errors.Join(tx.Commit(t.Context()), <-ended); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // TestPrecedence is the table of docs/how-to/sources.md: who wins, for definition
 // and for state.
 func TestPrecedence(t *testing.T) {

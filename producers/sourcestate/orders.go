@@ -43,15 +43,29 @@ func Resume(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, mes
 // Maintain has sources left alone until they are resumed: nothing is listed there,
 // and nothing fetched from it.
 func Maintain(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, message string, now time.Time) ([]Outcome, error) {
-	return order(ctx, tx, out, ids, message, now, func(s control.Standing) decision {
-		if s.State != control.SourceAvailable && s.State != control.SourceSuspended {
-			return decision{refuse: true, detail: "it is in " + s.State + " already"}
-		}
-		return decision{next: Rested(s, control.SourceMaintenance), detail: "it is left alone until it is resumed: tributary sources resume " + s.ID}
-	})
+	return MaintainUntil(nil)(ctx, tx, out, ids, message, now)
 }
 
-// Poll makes sources due at once: a suspended one is probed.
+// MaintainUntil does the same with an end, at which schedule makes them available
+// again; nil: without one. Those in maintenance get another end.
+func MaintainUntil(until *time.Time) func(context.Context, pgx.Tx, outbox.Outbox, []string, string, time.Time) ([]Outcome, error) {
+	return func(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, message string, now time.Time) ([]Outcome, error) {
+		return order(ctx, tx, out, ids, message, now, func(s control.Standing) decision {
+			if s.State == control.SourceMaintenance && sameEnd(s.MaintainedUntil, until) {
+				return decision{refuse: true, detail: "it is in " + s.State + " already"}
+			}
+			d := decision{next: Rested(s, control.SourceMaintenance), detail: "it is left alone until it is resumed: tributary sources resume " + s.ID}
+			if d.next.MaintainedUntil = until; until != nil {
+				d.detail = "it is left alone until " + until.UTC().Format(time.RFC3339) + ", or until it is resumed: tributary sources resume " + s.ID
+			}
+			return d
+		})
+	}
+}
+
+func sameEnd(a, b *time.Time) bool { return a == b || a != nil && b != nil && a.Equal(*b) }
+
+// Poll makes sources due at once: a suspended one is probed. Their windows are kept.
 func Poll(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, message string, now time.Time) ([]Outcome, error) {
 	return order(ctx, tx, out, ids, message, now, func(s control.Standing) decision {
 		switch {
@@ -59,6 +73,8 @@ func Poll(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, messa
 			return decision{refuse: true, detail: "it is in maintenance, where nobody lists it: tributary sources resume " + s.ID}
 		case s.Polled:
 			return decision{refuse: true, detail: "it is being polled, or waits for its turn"}
+		case s.Closed(now):
+			return decision{next: s, due: true, detail: "it is outside of its window, and due when that opens, at " + s.Opens.UTC().Format(time.RFC3339)}
 		case s.State == control.SourceSuspended:
 			return decision{next: s, due: true, detail: "it is suspended, and probed at once"}
 		}
@@ -69,7 +85,7 @@ func Poll(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, messa
 // Rested is how a source stands in a state that a person gives it: what its polls
 // have made of it is forgotten.
 func Rested(s control.Standing, state string) control.Standing {
-	s.State, s.FailedPolls, s.FailingSince, s.SuspendedAt, s.SuspendedWhy = state, 0, nil, nil, ""
+	s.State, s.FailedPolls, s.FailingSince, s.SuspendedAt, s.SuspendedWhy, s.MaintainedUntil = state, 0, nil, nil, "", nil
 	return s
 }
 

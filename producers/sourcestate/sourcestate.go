@@ -21,6 +21,10 @@ import (
 	"tributary/sql/outbox"
 )
 
+// ScheduleInvalid is the exception of a source that is in maintenance since when it
+// is due can't be computed.
+const ScheduleInvalid = "schedule_invalid"
+
 // Suspended is the exception of a source that is suspended.
 const Suspended = "source_suspended"
 
@@ -146,6 +150,9 @@ func body(s control.Standing, revision int64, message string) *schemas.StatusCha
 		if s.SuspendedAt != nil {
 			body.Attributes["suspended_at"] = s.SuspendedAt.UTC().Format(time.RFC3339Nano)
 		}
+	}
+	if s.State == control.SourceMaintenance && s.MaintainedUntil != nil {
+		body.Attributes["maintained_until"] = s.MaintainedUntil.UTC().Format(time.RFC3339Nano)
 	}
 	if s.DeclaredState != "" && s.DeclaredState != Declared(s.State) {
 		body.Attributes["declared_state"] = s.DeclaredState

@@ -111,6 +111,8 @@ func (f *Facts) nowhere(a *Answer, x *control.Fetch) {
 			verdict, why = SourceMaintenance, "is in maintenance"
 		case h.State == control.SourceSuspended:
 			verdict, why = SourceSuspended, "is suspended"
+		case h.State == control.SourceClosed:
+			verdict, why = SourceClosed, "is outside of its window"
 		case !h.Settled:
 			verdict, why = Unsettled, "shows it in another version, which has not looked the same for long enough"
 		}

@@ -102,7 +102,7 @@ func (k *asking) source(ctx context.Context, f *Facts) (err error) {
 // process reads how far a file is.
 func (k *asking) process(ctx context.Context, f *Facts) (err error) {
 	id := f.File.ID
-	if f.Hostings, err = control.Hostings(ctx, k.q, []string{id}); err != nil {
+	if f.Hostings, err = control.Hostings(ctx, k.q, []string{id}, k.now); err != nil {
 		return err
 	}
 	if f.Fetches, err = control.Fetches(ctx, k.q, id); err != nil {

@@ -81,7 +81,7 @@ func TestWhyAgainstWhatWasDone(t *testing.T) {
 		name string
 		do   func(o *oracle)
 	}{
-		{"sources that were never listed", neverListed}, {"listings", listings}, {"names", names}, {"what is passed over", passedOver}, {"failed listings", failedListings},
+		{"sources that were never listed", neverListed}, {"listings", listings}, {"names", names}, {"windows", closed}, {"what is passed over", passedOver}, {"failed listings", failedListings},
 		{"sources at rest", atRest}, {"more than one poll takes", tooMany}, {"found", found}, {"at several sources", several}, {"fetching", fetching},
 		{"sources that come to rest", comeToRest}, {"credit", credit}, {"batches", batches}, {"inserted", insertion}, {"replays", replays}, {"the tracker alone", trackerAlone}, {"late", late},
 	} {
@@ -160,6 +160,13 @@ func names(o *oracle) {
 	o.want("no \xff text\x1b[31m", "add/"+zip("H", 21), why.SourceUnknown, "no \uFFFD text"+`\x1b[31m`)
 	o.want("badly", "add/"+zip("Ics", 3), why.CentreNotHostedHere, "hosts: [Ics]")
 	o.want("badly", "add/"+zip("H", 20), why.EntryRefused, "entry_refused: its time is in the year 20000")
+}
+
+func closed(o *oracle) {
+	o.source("nightly", "H").dirs["add"] = []remote.Entry{{Name: zip("H", 36), Size: 1}}
+	opens := o.Clock.Add(3 * time.Hour)
+	o.Exec("UPDATE control.source SET opens = $1, closes = $2 WHERE id = 'nightly'", opens, opens.Add(time.Hour))
+	o.want("nightly", "add/"+zip("H", 36), why.SourceClosed, "the window opens at "+stamp(opens))
 }
 
 func passedOver(o *oracle) {

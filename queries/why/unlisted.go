@@ -92,11 +92,20 @@ func (f *Facts) resting(state string, a *Answer) bool {
 		a.Next = "Nothing, if that is as meant; tributary sources add defines it again. Who removed it, and why: tributary sources history " + f.SourceID
 	case state == control.SourceMaintenance:
 		a.say(SourceMaintenance, "%s waits until %s, which is in maintenance, is resumed: until then it is neither listed nor fetched from.", a.File, f.SourceID)
+		if s.MaintainedUntil != nil {
+			a.prove("its maintenance ends by itself at %s", moment(*s.MaintainedUntil))
+		}
 		a.Next = "Once it may be used again: tributary sources resume " + f.SourceID + " (who ordered it, and why: tributary sources history " + f.SourceID + ")"
 	case state == control.SourceSuspended:
 		a.say(SourceSuspended, "%s waits until %s answers again: it is suspended and only probed, since %s.", a.File, f.SourceID, schemas.Cut(s.SuspendedWhy, maxText))
 		a.proveAt(s.SuspendedAt, "%s is suspended", f.SourceID)
 		a.Next = "Mend what does not work (tributary sources check " + f.SourceID + "), then: tributary sources resume " + f.SourceID
+	case state == control.SourceClosed, state == control.SourceAvailable && s.Closed(f.Now):
+		a.say(SourceClosed, "%s waits until the window of %s opens: outside of it, it is neither listed nor fetched from.", a.File, f.SourceID)
+		if s.Opens != nil && s.Opens.After(f.Now) {
+			a.prove("the window opens at %s", moment(*s.Opens))
+		}
+		a.Next = "Nothing, if the window is as meant: tributary sources show " + f.SourceID
 	case s.Definition == control.Undefined:
 		a.say(SourceUndefined, "%s waits until how %s is reached is known again: control was restored, or is an older program's.", a.File, f.SourceID)
 		a.Next = "Start a member with the role schedule: it stores what the configuration declares."

@@ -15,6 +15,7 @@ const (
 	SourceUndefined     Verdict = "source_undefined"
 	SourceMaintenance   Verdict = "source_maintenance"
 	SourceSuspended     Verdict = "source_suspended"
+	SourceClosed        Verdict = "source_closed"
 	CentreInactive      Verdict = "centre_inactive"
 	NeverPolled         Verdict = "never_polled"
 	ListingFailed       Verdict = "listing_failed"
@@ -70,8 +71,9 @@ func Verdicts() []Described {
 		{WouldBeRefused, "Not listed so far; once it is, it is not taken: its name breaks a rule, or the source may not show files of its centre."},
 		{SourceRemoved, "The source was removed: nobody lists it or fetches from it."},
 		{SourceUndefined, "How the source is reached is not known yet: the role schedule has to store it, as after control restore."},
-		{SourceMaintenance, "The source is in maintenance: it is neither listed nor fetched from until a person resumes it."},
+		{SourceMaintenance, "The source is in maintenance: it is neither listed nor fetched from until a person resumes it, or its maintenance ends."},
 		{SourceSuspended, "The source is suspended since its polls failed: it is only probed."},
+		{SourceClosed, "The source is outside of its window: it is neither listed nor fetched from until that opens."},
 		{CentreInactive, "The centre of the source is not active, so the source is not polled."},
 		{NeverPolled, "No poll of the source has ended yet."},
 		{ListingFailed, "The source was never listed to its end, and what came of its polls did not show the file."},

@@ -113,6 +113,13 @@ func cases() []struct {
 		{"not to be shown there", with(unseen(), func(f *Facts) { f.Source.Refusal = "write hosts: [J]" }), WouldBeRefused, []string{"write hosts: [J]", "rule: centre_not_hosted_here"}},
 		{"removed", with(unseen(), state("removed")), SourceRemoved, []string{"the source was removed", "tributary sources history own"}},
 		{"undefined", with(unseen(), func(f *Facts) { f.Source.Definition = control.Undefined }), SourceUndefined, []string{"role schedule"}},
+		{"in maintenance for a while", with(unseen(), func(f *Facts) { f.Source.State, f.Source.MaintainedUntil = "maintenance", ptr(noon.Add(time.Hour)) }), SourceMaintenance, []string{"ends by itself at 2026-03-01 13:00:00Z"}},
+		{"outside of its window", with(unseen(), func(f *Facts) {
+			f.Source.Opens, f.Source.Closes = ptr(f.Now.Add(time.Hour)), ptr(f.Now.Add(2*time.Hour))
+		}), SourceClosed, []string{"the window opens at", "tributary sources show own"}},
+		{"within its window", with(unseen(), func(f *Facts) {
+			f.Source.Opens, f.Source.Closes = ptr(f.Now.Add(-time.Hour)), ptr(f.Now.Add(time.Hour))
+		}), NotListed, nil},
 		{"in maintenance", with(unseen(), state("maintenance")), SourceMaintenance, []string{"tributary sources resume own"}},
 		{"suspended", with(unseen(), func(f *Facts) {
 			f.Source.State, f.Source.SuspendedAt, f.Source.SuspendedWhy = "suspended", ptr(noon), "10 polls failed"
@@ -179,6 +186,8 @@ func cases() []struct {
 		{"queued", with(seen(fetch(control.Wanted)), func(f *Facts) { f.Queue = control.Queue{Before: 12, All: 10_001} }), Queued, []string{"behind 12 other files of it; in all more than 10000 files wait so", "1 of 2 sessions free"}},
 		{"wanted from a source in maintenance", resting("maintenance"), SourceMaintenance, []string{"tributary sources resume own"}},
 		{"wanted from a source that is suspended", resting("suspended"), SourceSuspended, nil},
+		{"wanted from one that is closed", resting("closed"), SourceClosed, nil},
+		{"wanted from another that is closed", with(resting("closed"), func(f *Facts) { f.Hostings[0].Source, f.Source.State = "other", "available" }), SourceClosed, []string{"other is outside of its window"}},
 		{"wanted from a source that was removed", resting("removed"), SourceRemoved, nil},
 		{"wanted from where it changes", with(resting("available"), func(f *Facts) { f.Hostings[0].Settled = false }), Unsettled, []string{"in another version"}},
 		{"wanted from another that rests", with(resting("suspended"), func(f *Facts) { f.Hostings[0].Source, f.Source.State = "other", "available" }), SourceSuspended, []string{"other is suspended", "sources show other"}},

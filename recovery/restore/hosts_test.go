@@ -24,6 +24,6 @@ func TestWhatASourceMayShowIsRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.same("what sources may show", "SELECT id || ' ' || coalesce(array_to_string(hosts, ' '), 'everything') FROM control.source WHERE id <> 'odd' ORDER BY id",
-		"h everything", "ics Ics J H/add", "mirror everything")
+		"h everything", "ics Ics J H/add", "mirror everything", "rests everything")
 	s.same("hostings", "SELECT source || ' ' || state FROM control.hosting ORDER BY source", "h present", "jax gone")
 }

@@ -90,6 +90,8 @@ func (s *scene) fetched() (file string, session string) {
 		"suspended_at": "2026-03-01T12:00:00.5Z", "suspended_why": "10 polls in a row failed", "overruns": "3", "declared_state": "maintenance",
 		"declared": "false", "definition": `{"url": "sftp://u@s/", "id": "h", "host_key": "SHA256:x"}`}})
 	say("schedule", schemas.StatusChanged{Scope: schemas.Scope{Run: schemas.LiveRun, Centre: "H", Source: "odd"}, Entity: schemas.EntitySource, Revision: 4, Server: "s:22", Attributes: map[string]string{"state": "removed", "hostname": "s:22", "definition": `{"id": "odd", "url": "\u0000"}`}})
+	say("schedule", schemas.StatusChanged{Scope: schemas.Scope{Run: schemas.LiveRun, Centre: "H", Source: "rests"}, Entity: schemas.EntitySource, Revision: 4, Server: "s:22", Attributes: map[string]string{"state": "maintenance",
+		"maintained_until": "2026-03-02T12:00:00Z", "definition": `{"id": "rests", "windows": [{"cron": "0 22 * * *", "for": "2h"}]}`}})
 	say("schedule", schemas.StatusChanged{Entity: schemas.EntitySession, Number: 7, StartedAt: &now, Status: string(schemas.Running)})
 	say("poll", schemas.StatusChanged{FileRef: ref, Entity: schemas.EntityFile, Phase: string(schemas.ZipName), FileDate: "2024-01-01", FileInc: 1})
 	say("poll", schemas.StatusChanged{FileRef: ref, Entity: schemas.EntityHosting, Look: 1, FileSize: 9, ListedAt: &now, Revision: 1, Attributes: map[string]string{"state": "present"}})
@@ -192,7 +194,9 @@ func TestABatchIsFinishedWhereverItWasCutOff(t *testing.T) {
 			s.same("what is given next", nextSQL, c.next)
 			s.same("looks", "SELECT class FROM control.look", "taken")
 			s.same("sources", "SELECT concat_ws(' ', id, centre, server, address, state, revision, suspended_at = '2026-03-01T12:00:00.5Z', suspended_why, overruns, declared_state, declared, definition) FROM control.source ORDER BY id",
-				`h H both s:22 suspended 4 t 10 polls in a row failed 3 maintenance f {"id": "h", "url": "sftp://u@s/", "host_key": ["SHA256:x"]}`, "odd H s:22  removed 4  0 available t {}")
+				`h H both s:22 suspended 4 t 10 polls in a row failed 3 maintenance f {"id": "h", "url": "sftp://u@s/", "host_key": ["SHA256:x"]}`, "odd H s:22  removed 4  0 available t {}",
+				`rests H s:22  maintenance 4  0 maintenance t {"id": "rests", "windows": [{"for": "2h", "cron": "0 22 * * *"}]}`)
+			s.same("when sources rest", "SELECT concat_ws(' ', id, maintained_until AT TIME ZONE 'UTC', closes - opens) FROM control.source ORDER BY id", "h", "odd", "rests 2026-03-02 12:00:00 02:00:00")
 			if report.Files != 1 || report.Sessions != 1 || report.Looks != 1 {
 				t.Errorf("reported: %+v", report)
 			}

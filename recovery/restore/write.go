@@ -222,11 +222,17 @@ func (w *writer) world(ctx context.Context) error {
 		if address == s.Server {
 			address = ""
 		}
+		defined := definition(m["definition"])
+		opens, closes, err := sourcestate.Window(defined, w.now)
+		if err != nil {
+			opens, closes = &w.now, &w.now // it is closed, and schedule takes it out
+		}
 		sources.Add("id", id, "centre", s.Centre, "server", s.Server, "address", address, "protocol", m["protocol"], "url", "", "accesskey", m["accesskey"], "max_sessions", 1,
 			"poll_interval", time.Hour, "state", cmp.Or(m["state"], "available"), "revision", s.Revision, "suspended_at", instant(m["suspended_at"]),
 			"suspended_why", m["suspended_why"], "overruns", count(m["overruns"]), "hosts", hosts(m["hosts"]),
 			"declared_state", cmp.Or(m["declared_state"], sourcestate.Declared(m["state"])),
-			"definition", definition(m["definition"]), "declared", m["declared"] != "false")
+			"maintained_until", instant(m["maintained_until"]), "opens", opens, "closes", closes,
+			"definition", defined, "declared", m["declared"] != "false")
 	}
 	w.report.Sources, w.report.Files, w.report.Looks = len(sources.Values), len(w.files.Values), len(w.looks.Values)
 	return w.copyAll(ctx,

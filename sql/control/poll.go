@@ -47,7 +47,7 @@ const creditSQL = `((SELECT min(max_sessions) FROM control.source WHERE server =
 // TakePoll takes one due poll under its server's credit, of none of the servers
 // that are full, or one whose holder has gone silent: of the oldest session first, so that a
 // source waits for no more than one poll of each other, however often these are
-// due. It is polled as it is defined now, where it is now. ok is false when there is none.
+// due, and of no source that is outside of its window. It is polled as it is defined now, where it is now. ok is false when there is none.
 func TakePoll(ctx context.Context, pool *pgxpool.Pool, holder string, full []string, now time.Time, ttl time.Duration) (p Poll, ok bool, err error) {
 	err = pg.InTx(ctx, pool, func(tx pgx.Tx) error {
 		if err := lockCredit(ctx, tx); err != nil {
@@ -58,7 +58,7 @@ func TakePoll(ctx context.Context, pool *pgxpool.Pool, holder string, full []str
 			FROM control.session s, control.source d
 			WHERE s.id = p.session AND d.id = p.source AND p.id = (
 				SELECT q.id FROM control.poll q JOIN control.source c ON c.id = q.source AND c.state IN ('available','suspended') AND c.definition <> '{}'
-				WHERE c.server <> ALL($2) AND ((q.state='due' AND q.not_before <= $3) OR (q.state='running' AND q.lease_until < clock_timestamp()))
+				WHERE c.server <> ALL($2) AND `+open("c", "$3")+` AND ((q.state='due' AND q.not_before <= $3) OR (q.state='running' AND q.lease_until < clock_timestamp()))
 				  AND `+creditSQL+` > 0
 				ORDER BY (SELECT o.number FROM control.session o WHERE o.id = q.session), q.id LIMIT 1)
 			RETURNING p.id, p.session, p.source, p.server, p.centre, s.number, s.once, p.epoch, p.attempts, p.started_at, d.definition::text, d.passed = md5(d.definition::text)`, "c.server"),
@@ -268,7 +268,8 @@ func classGone(ctx context.Context, tx pgx.Tx, source string, gone []Vanished) e
 }
 
 // EndPoll stores how a poll ended and, when it was its session's last, that
-// the session's polls have ended.
+// the session's polls have ended. A source whose polls are not complete is due less
+// often, if it is polled by interval: a cron expression's times stay.
 func EndPoll(ctx context.Context, tx pgx.Tx, p Poll, state, exception, message string, now time.Time) error {
 	if _, err := tx.Exec(ctx, "SELECT 1 FROM control.session WHERE id=$1 FOR UPDATE", p.Session); err != nil {
 		return fmt.Errorf("end poll: %w", err)
@@ -277,7 +278,7 @@ func EndPoll(ctx context.Context, tx pgx.Tx, p Poll, state, exception, message s
 		return fmt.Errorf("end poll: %w", err)
 	}
 	if _, err := tx.Exec(ctx, `UPDATE control.source SET failures = CASE WHEN $2 = 'complete' THEN 0 ELSE failures + 1 END,
-		next_due = CASE WHEN $2 = 'complete' THEN next_due ELSE greatest(next_due, $3::timestamptz + poll_interval * least(8, power(2, failures))) END WHERE id=$1`, p.Source, state, now); err != nil {
+		next_due = CASE WHEN $2 = 'complete' OR definition ? 'cron' THEN next_due ELSE greatest(next_due, $3::timestamptz + poll_interval * least(8, power(2, failures))) END WHERE id=$1`, p.Source, state, now); err != nil {
 		return fmt.Errorf("end poll: %w", err)
 	}
 	if _, err := tx.Exec(ctx, `UPDATE control.session SET polls_ended_at=$2 WHERE id=$1 AND polls_ended_at IS NULL

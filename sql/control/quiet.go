@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -69,17 +70,19 @@ func Fetching(ctx context.Context, q pg.Querier) (fetching bool, err error) {
 // Listing is how a poll of a session ended.
 type Listing struct {
 	Source, State, Exception, Message string
-	Postponed                         int64 // new and changed files that it showed beyond poll.max_new
+	Postponed                         int64      // new and changed files that it showed beyond poll.max_new
+	Opens                             *time.Time // when its window opens, outside of which it was not polled; nil: that is not why
 }
 
 // Unlisted returns the available and suspended sources that the given session did
 // not list completely, and why; and those of which it left files to the next.
-func Unlisted(ctx context.Context, q pg.Querier, session string) ([]Listing, error) {
+func Unlisted(ctx context.Context, q pg.Querier, session string, now time.Time) ([]Listing, error) {
 	rows, err := q.Query(ctx, `SELECT s.id AS source, coalesce(p.state, 'not polled') AS state, coalesce(nullif(p.exception, ''), CASE WHEN s.state = 'suspended' THEN 'source_suspended' ELSE '' END) AS exception,
-			coalesce(nullif(p.message, ''), s.suspended_why) AS message, coalesce(p.postponed, 0) AS postponed
+			coalesce(nullif(p.message, ''), s.suspended_why) AS message, coalesce(p.postponed, 0) AS postponed,
+			CASE WHEN p.id IS NULL AND s.state = 'available' AND NOT `+open("s", "$2")+` THEN s.opens END AS opens
 		FROM control.source s JOIN control.centre c ON c.short_name = s.centre AND c.active
 		LEFT JOIN control.poll p ON p.source = s.id AND p.session = $1
-		WHERE s.state IN ('available','suspended') AND (p.state IS DISTINCT FROM 'complete' OR p.postponed > 0) ORDER BY s.id`, session)
+		WHERE s.state IN ('available','suspended') AND (p.state IS DISTINCT FROM 'complete' OR p.postponed > 0) ORDER BY s.id`, session, now)
 	if err != nil {
 		return nil, fmt.Errorf("read how sources were listed: %w", err)
 	}

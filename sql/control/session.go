@@ -21,6 +21,10 @@ type Source struct {
 	Hosts                                               []string // what it may show: CENTRE or CENTRE/ACTION; nil: everything
 	Definition                                          string   // with the configuration's keys, as JSON; {}: it is not known
 	Declared                                            bool     // whether a configuration defines it; else a person does
+
+	// Opens and Closes are its window, or the next one; nil: it is always open. They
+	// follow from the definition and the time.
+	Opens, Closes *time.Time `json:"-"`
 }
 
 // Undefined is the definition of a source whose own is not known: it was stored by
@@ -56,24 +60,25 @@ const keepsState = `(s.state <> 'removed' AND s.declared_state = $9
 		ELSE s.definition - ` + reachedAlike + ` = $12::text::jsonb - ` + reachedAlike + ` END))`
 
 // reachedAlike are the keys of a definition that don't say how a source is reached.
-const reachedAlike = `'{centre,filters,hosts,interval,max_sessions,may_be_empty,server}'::text[]`
+const reachedAlike = `'{centre,cron,filters,hosts,interval,max_interval,max_sessions,may_be_empty,server,time_zone,windows}'::text[]`
 
 // PutSource stores a source as configured and reports whether that changed. The
 // configuration's word for its state counts when it is new: what people and polls
 // have made of the state since stays, but for a suspended source that is now
 // reached in another way. [Relabel] comes before it.
 func PutSource(ctx context.Context, tx pgx.Tx, s Source, revision int64) (changed bool, err error) {
-	tag, err := tx.Exec(ctx, `INSERT INTO control.source AS s (id, centre, server, protocol, url, accesskey, max_sessions, poll_interval, state, revision, hosts, declared_state, definition, declared, address)
-		VALUES ($1,$2,$3,$4,$5,$6,$7,$8::interval,$9,$10,$11,$9,$12::text::jsonb,$13,$14)
-		ON CONFLICT (id) DO UPDATE SET centre=$2, server=$3, protocol=$4, url=$5, accesskey=$6, max_sessions=$7, poll_interval=$8::interval, revision=$10, hosts=$11, declared_state=$9, definition=$12::text::jsonb, declared=$13, address=$14,
+	tag, err := tx.Exec(ctx, `INSERT INTO control.source AS s (id, centre, server, protocol, url, accesskey, max_sessions, poll_interval, state, revision, hosts, declared_state, definition, declared, address, opens, closes)
+		VALUES ($1,$2,$3,$4,$5,$6,$7,$8::interval,$9,$10,$11,$9,$12::text::jsonb,$13,$14,$15,$16)
+		ON CONFLICT (id) DO UPDATE SET centre=$2, server=$3, protocol=$4, url=$5, accesskey=$6, max_sessions=$7, poll_interval=$8::interval, revision=$10, hosts=$11, declared_state=$9, definition=$12::text::jsonb, declared=$13, address=$14, opens=$15, closes=$16,
 			state = CASE WHEN `+keepsState+` THEN s.state ELSE $9 END,
 			failed_polls = CASE WHEN s.state = $9 OR `+keepsState+` THEN s.failed_polls ELSE 0 END,
 			suspended_at = CASE WHEN `+keepsState+` THEN s.suspended_at END,
+			maintained_until = CASE WHEN `+keepsState+` THEN s.maintained_until END,
 			suspended_why = CASE WHEN `+keepsState+` THEN s.suspended_why ELSE '' END,
 			next_due = CASE WHEN s.state = 'suspended' AND NOT `+keepsState+` THEN '-infinity' ELSE s.next_due END
 		WHERE s.state = 'removed' OR (s.centre, s.server, s.protocol, s.url, s.accesskey, s.max_sessions, s.poll_interval, s.hosts, s.declared_state, s.definition, s.declared, s.address)
 			IS DISTINCT FROM ($2,$3,$4,$5,$6,$7,$8::interval,$11,$9,$12::text::jsonb,$13,$14)`,
-		s.ID, s.Centre, s.Server, s.Protocol, s.URL, s.AccessKey, s.MaxSessions, interval(s.Interval), s.State, revision, s.Hosts, cmp.Or(s.Definition, Undefined), s.Declared, s.Address)
+		s.ID, s.Centre, s.Server, s.Protocol, s.URL, s.AccessKey, s.MaxSessions, interval(s.Interval), s.State, revision, s.Hosts, cmp.Or(s.Definition, Undefined), s.Declared, s.Address, s.Opens, s.Closes)
 	if err != nil {
 		return false, fmt.Errorf("store source %s: %w", s.ID, err)
 	}
@@ -96,14 +101,18 @@ func RemoveSources(ctx context.Context, tx pgx.Tx, keep []string, revision int64
 type DueSource struct {
 	ID, Centre, Server string
 	Interval           time.Duration
+	Definition         string
+	Unchanged          int // complete polls in a row that found no change
 }
 
 // DueSources locks and returns the sources that are due and not being polled:
-// available ones, all of them if all is set, and suspended ones, to be probed.
+// available ones, all of them if all is set, and suspended ones, to be probed. None
+// of them is outside of its window.
 func DueSources(ctx context.Context, tx pgx.Tx, now time.Time, all bool) ([]DueSource, error) {
-	rows, err := tx.Query(ctx, `SELECT s.id, s.centre, s.server, s.poll_interval AS interval
+	rows, err := tx.Query(ctx, `SELECT s.id, s.centre, s.server, s.poll_interval AS interval, s.definition::text AS definition, s.unchanged
 		FROM control.source s JOIN control.centre c ON c.short_name = s.centre AND c.active
 		WHERE (s.state = 'available' AND $2 OR s.state IN ('available','suspended') AND s.next_due <= $1)
+		  AND `+open("s", "$1")+`
 		  AND NOT EXISTS (SELECT FROM control.poll p WHERE p.source = s.id AND p.state IN ('due','running'))
 		ORDER BY s.id FOR UPDATE OF s`, now, all)
 	if err != nil {

@@ -33,11 +33,16 @@ type Standing struct {
 	Polled        bool         // a poll of it is due or running
 	Checked       *SourceCheck // the last check by a poll; nil before any
 	Passed        bool         // it is defined as it was when a check passed
+
+	Unchanged       int        // complete polls in a row that found no change
+	Due             *time.Time // when it is polled next; nil: at once
+	MaintainedUntil *time.Time // when its maintenance ends; nil: when a person says so
 }
 
 // standingColumns are the columns of control.source s by the names of the fields.
 const standingColumns = `s.id, s.centre, s.server, s.address, s.protocol, s.url, s.accesskey, s.state, s.max_sessions, s.poll_interval AS interval,
 	s.failures, s.failed_polls, s.failing_since, s.suspended_at, s.suspended_why, s.overruns, s.hosts, s.declared_state, s.definition::text AS definition, s.declared, s.checked, s.passed = md5(s.definition::text) AS passed,
+	s.opens, s.closes, s.unchanged, CASE WHEN isfinite(s.next_due) THEN s.next_due END AS due, s.maintained_until,
 	EXISTS (SELECT FROM control.poll p WHERE p.source = s.id AND p.state IN ('due','running')) AS polled`
 
 // Standings returns how the named sources stand, by id; all of them where none
@@ -50,6 +55,15 @@ func Standings(ctx context.Context, q pg.Querier, ids ...string) ([]Standing, er
 // locks them.
 func Undeclared(ctx context.Context, tx pgx.Tx) ([]Standing, error) {
 	return standings(ctx, tx, "NOT s.declared AND s.state <> $1 ORDER BY s.id FOR UPDATE OF s", SourceRemoved)
+}
+
+// LockSources locks all sources, in the order in which whoever changes several locks
+// them: two that change the same never wait for each other.
+func LockSources(ctx context.Context, tx pgx.Tx) error {
+	if _, err := tx.Exec(ctx, "SELECT FROM control.source ORDER BY id FOR UPDATE"); err != nil {
+		return fmt.Errorf("lock all sources: %w", err)
+	}
+	return nil
 }
 
 // LockSource returns how a source stands, and locks it; nil if there never was one.
@@ -78,22 +92,25 @@ func standings(ctx context.Context, q pg.Querier, which string, arg any) ([]Stan
 // where it is not 0. Stored is false where the source is in another state by now.
 func PutStanding(ctx context.Context, tx pgx.Tx, s Standing, was string, due time.Time, revision int64) (stored bool, err error) {
 	tag, err := tx.Exec(ctx, `UPDATE control.source SET state=$3, failed_polls=$4, suspended_at=$5, suspended_why=$6,
-		next_due=greatest(next_due, $7), revision=CASE WHEN $8 > 0 THEN $8 ELSE revision END, failing_since=$9
-		WHERE id=$1 AND state=$2`, s.ID, was, s.State, s.FailedPolls, s.SuspendedAt, pg.Text(s.SuspendedWhy), due, revision, s.FailingSince)
+		next_due=greatest(next_due, $7), revision=CASE WHEN $8 > 0 THEN $8 ELSE revision END, failing_since=$9, maintained_until=$10
+		WHERE id=$1 AND state=$2`, s.ID, was, s.State, s.FailedPolls, s.SuspendedAt, pg.Text(s.SuspendedWhy), due, revision, s.FailingSince, s.MaintainedUntil)
 	if err != nil {
 		return false, fmt.Errorf("source %s: store how it stands: %w", s.ID, err)
 	}
 	return tag.RowsAffected() == 1, nil
 }
 
-// polledSQL are the sources that are due though a poll of them has not ended.
-const polledSQL = `s.state IN ('available','suspended') AND s.next_due <= $1
+// polledSQL are the sources that are due, in their window, though a poll of them has
+// not ended.
+func polledSQL() string {
+	return `s.state IN ('available','suspended') AND s.next_due <= $1 AND ` + open("s", "$1") + `
 	AND EXISTS (SELECT FROM control.poll p WHERE p.source = s.id AND p.state IN ('due','running'))`
+}
 
 // Overdue returns the sources that are due though a poll of them has not ended,
 // by id.
 func Overdue(ctx context.Context, tx pgx.Tx, now time.Time) ([]string, error) {
-	rows, err := tx.Query(ctx, "SELECT s.id FROM control.source s WHERE "+polledSQL+" ORDER BY s.id", now)
+	rows, err := tx.Query(ctx, "SELECT s.id FROM control.source s WHERE "+polledSQL()+" ORDER BY s.id", now)
 	if err != nil {
 		return nil, fmt.Errorf("find overruns: %w", err)
 	}
@@ -105,12 +122,11 @@ func Overdue(ctx context.Context, tx pgx.Tx, now time.Time) ([]string, error) {
 }
 
 // CountOverruns counts an overrun of each of the named sources that is still due
-// while it is polled, makes it due again after its interval times spread, and
-// returns how they stand.
-func CountOverruns(ctx context.Context, tx pgx.Tx, ids []string, now time.Time, spread float64, revision int64) ([]Standing, error) {
+// while it is polled, and returns how they stand: each must be made due again later.
+func CountOverruns(ctx context.Context, tx pgx.Tx, ids []string, now time.Time, revision int64) ([]Standing, error) {
 	rows, err := tx.Query(ctx, `WITH l AS (SELECT id FROM control.source WHERE id = ANY($2) ORDER BY id FOR UPDATE)
-		UPDATE control.source s SET overruns = s.overruns + 1, next_due = $1::timestamptz + s.poll_interval * $3::float8, revision = $4 FROM l
-		WHERE s.id = l.id AND `+polledSQL+" RETURNING "+standingColumns, now, ids, spread, revision)
+		UPDATE control.source s SET overruns = s.overruns + 1, revision = $3 FROM l
+		WHERE s.id = l.id AND `+polledSQL()+" RETURNING "+standingColumns, now, ids, revision)
 	if err != nil {
 		return nil, fmt.Errorf("count overruns: %w", err)
 	}

@@ -174,7 +174,7 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 	if err := pool.QueryRow(t.Context(), "SELECT id::text FROM control.session ORDER BY number DESC LIMIT 1").Scan(&session); err != nil {
 		t.Fatal(err)
 	}
-	_, unlisted := control.Unlisted(t.Context(), pool, session)
+	_, unlisted := control.Unlisted(t.Context(), pool, session, now())
 	_, operations := control.Operations(t.Context(), pool, 10)
 	_, open := control.SessionOpen(t.Context(), pool)
 	_, pending := control.Pending(t.Context(), pool)

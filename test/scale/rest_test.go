@@ -23,12 +23,18 @@ func rest(t *testing.T, pool *pgxpool.Pool, s *schedule.Scheduler, listed int) {
 		if err != nil {
 			return err
 		}
-		if _, err := control.CountOverruns(t.Context(), tx, append(ids, ownSource), now(), 1, 1); err != nil {
+		if _, err := control.CountOverruns(t.Context(), tx, append(ids, ownSource), now(), 1); err != nil {
 			return err
 		}
 		all, err := control.Standings(t.Context(), tx, ownSource)
 		if err != nil || len(all) != 1 {
 			return fmt.Errorf("%d sources: %w", len(all), err)
+		}
+		if err := control.MoveWindow(t.Context(), tx, ownSource, nil, nil, now()); err != nil {
+			return err
+		}
+		if _, err := control.EndedMaintenance(t.Context(), tx, now()); err != nil {
+			return err
 		}
 		_, err = control.PutStanding(t.Context(), tx, all[0], all[0].State, time.Time{}, 0)
 		return err

@@ -47,8 +47,8 @@ func sourceStates() Machine {
 		{"", control.SourceMaintenance, ordered},
 		{control.SourceAvailable, control.SourceSuspended, "its polls failed too often"},
 		{control.SourceSuspended, control.SourceAvailable, "a probe succeeds, a person resumes it, or it is reached in another way"},
-		{control.SourceAvailable, control.SourceMaintenance, ordered},
-		{control.SourceMaintenance, control.SourceAvailable, ordered},
+		{control.SourceAvailable, control.SourceMaintenance, ordered + ", or when it is due can't be computed"},
+		{control.SourceMaintenance, control.SourceAvailable, ordered + ", or its end has come"},
 		{control.SourceSuspended, control.SourceMaintenance, ordered},
 		{control.SourceAvailable, control.SourceRemoved, removed},
 		{control.SourceSuspended, control.SourceRemoved, removed},
@@ -66,7 +66,7 @@ func pollStates() Machine {
 		{"running", "complete", "the listing was read to its end"},
 		{"running", "broken_off", "a part of the listing was read"},
 		{"running", "failed", "nothing was listed"},
-		{"due", "failed", "its source was removed, or is in maintenance"},
+		{"due", "failed", "its source was removed, is in maintenance, or outside of its window"},
 	}}
 }
 

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"tributary/sql/control"
+)
+
+// When a source is polled next is shown as its clocks and UTC have it, with its
+// window and the end of its maintenance.
+func TestTimesThatAreShown(t *testing.T) {
+	now := time.Date(2026, 3, 28, 12, 0, 0, 0, time.UTC)
+	due, until := now.Add(30*time.Minute), now.Add(13*time.Hour)
+	const night = `"time_zone": "Europe/Berlin", "windows": [{"cron": "0 22 * * *", "for": "6h"}]`
+	for name, c := range map[string]struct {
+		s    control.Standing
+		want string
+	}{
+		"by interval": {control.Standing{Due: &due}, "next:\n  2026-03-28 12:30:00Z\n  2026-03-28 13:30:00Z\n"},
+		"at once":     {control.Standing{}, "next:\n  2026-03-28 12:00:00Z\n"},
+		"grown": {control.Standing{Due: &due, Unchanged: 1, Source: control.Source{Definition: `{"max_interval": "3h"}`}},
+			"polled every 2h, every 3h at most; polls in a row that found no change: 1\nnext:\n  2026-03-28 12:30:00Z\n  2026-03-28 14:30:00Z\n  2026-03-28 17:30:00Z\n"},
+		"outside of its window": {control.Standing{Due: &due, Source: control.Source{Definition: `{` + night + `}`}},
+			"its window is closed until Sat 2026-03-28 22:00:00 CET (2026-03-28 21:00:00Z)\nnext:\n  Sat 2026-03-28 22:00:00 CET (2026-03-28 21:00:00Z)\n  Sat 2026-03-28 23:00:00 CET"},
+		"by cron": {control.Standing{Due: &due, Source: control.Source{Definition: `{"cron": "30 2 * * *", "time_zone": "Europe/Berlin"}`}},
+			"next:\n  Sat 2026-03-28 13:30:00 CET (2026-03-28 12:30:00Z)\n  Sun 2026-03-29 03:00:00 CEST (2026-03-29 01:00:00Z)\n  Mon 2026-03-30 02:30:00 CEST"},
+		"in maintenance": {control.Standing{Due: &due, Source: control.Source{ID: "a", State: "maintenance"}},
+			"left alone until it is resumed: tributary sources resume a\n"},
+		"in maintenance until some time": {control.Standing{Due: &due, MaintainedUntil: &until, Source: control.Source{ID: "a", State: "maintenance"}},
+			"left alone until 2026-03-29 01:00:00Z, or until it is resumed: tributary sources resume a\nnext:\n  2026-03-29 01:00:00Z\n  2026-03-29 02:00:00Z\n"},
+		"that can't be computed": {control.Standing{Source: control.Source{Definition: `{"cron": "hourly"}`}}, "when it is due can't be computed: definition of a source: cron: \"hourly\" has 1 fields"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.s.Interval = time.Hour
+			if c.s.Definition == "" {
+				c.s.Definition = control.Undefined
+			}
+			shown := timesOf(c.s, now)
+			if got := timesText(c.s, shown); !strings.HasPrefix(got, c.want) {
+				t.Errorf("it says\n%s\nwant\n%s", got, c.want)
+			}
+			out := map[string]any{}
+			showTimes(out, shown)
+			_, failed := out["schedule_error"]
+			_, window := out["window"]
+			if failed != (shown.err != nil) || window != strings.Contains(c.want, "window") || c.s.State == "" && !failed && len(out["next"].([]time.Time)) != shownTimes {
+				t.Errorf("as JSON: %v", out)
+			}
+		})
+	}
+}
+
+// The end of a maintenance is a moment to come.
+func TestMomentsToCome(t *testing.T) {
+	for text, want := range map[string]string{
+		"2020-01-01T00:00:00Z": "--until: 2020-01-01T00:00:00Z is over: write a moment to come",
+		"tomorrow":             `--until: "tomorrow" is no moment`,
+		"-6h":                  `--until: "-6h" is no moment`,
+	} {
+		if _, err := ahead(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	if at, err := ahead("2d"); err != nil || at.Sub(now()).Round(time.Hour) != 48*time.Hour {
+		t.Errorf("in two days: %s, %v", at, err)
+	}
+	if at, err := ahead("2999-01-01T00:00:00+01:00"); err != nil || !at.Equal(time.Date(2998, 12, 31, 23, 0, 0, 0, time.UTC)) {
+		t.Errorf("a moment: %s, %v", at, err)
+	}
+}
