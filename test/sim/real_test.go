@@ -104,6 +104,9 @@ func runReal(t *testing.T, sh *shared, seed uint64, faultless bool) *sim {
 	in.s, s.planes, s.deadDial = s, in, dialTimeoutReal
 	in.configure()
 	in.replaceHistory()
+	if !faultless {
+		s.faults.events = append(s.faults.events, in.drawPeople(seed)...)
+	}
 	defer s.cluster.Close()
 	s.play()
 	in.laws()
