@@ -56,6 +56,7 @@ type app struct {
 	holder    string // names this process in leases
 
 	roles       map[string]*obs.Component // that run here, as readyz tells of them
+	endRetries  func()                    // of the role plan, where it runs here
 	projections []*sink.Applier           // tracker, history and traces, where they run here
 	traces      *traces.Traces            // nil: they are not exported from here
 }

@@ -197,6 +197,7 @@ func (a *app) planner(ctx context.Context) (runnable, error) {
 	p := plan.New(cfg, plan.Deps{Pool: pool, Offsets: a.offsets("plan"), Outbox: a.outbox(), Cutoff: a.cfg.Sequence.PollCutoff.D(), Dormant: a.space.Low,
 		Announced: &poll.Announcer{Profile: a.profile, Centres: a.centres, Outbox: a.outbox(), Now: now},
 		Metrics:   a.registry, Log: a.log, Now: now})
+	a.endRetries = p.EndRetries
 	replays := a.replays(pool)
 	applier := a.applier("plan", planWait, p)
 	return runnable{func(ctx context.Context) error {

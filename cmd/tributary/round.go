@@ -57,13 +57,17 @@ func (r *round) run(ctx context.Context) error {
 		if err := r.until(ctx, func(u control.Unfinished) bool { return !u.Any() }); err != nil {
 			return stopped(ctx, err)
 		}
+		// What becomes due to be tried again from here on would begin, and not end.
+		if r.a.endRetries != nil {
+			r.a.endRetries()
+		}
 		for _, p := range r.a.projections {
 			p.Hurry()
 		}
 		if err := r.projected(ctx); err != nil {
 			return stopped(ctx, err)
 		}
-		// A file that has failed may have become due to be tried again.
+		// A file that has failed may have become due to be tried again before.
 		if u, err := control.Pending(ctx, r.a.stores.Control); err != nil || !u.Any() {
 			return stopped(ctx, err)
 		}

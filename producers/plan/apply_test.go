@@ -183,6 +183,11 @@ func TestRetriesComeThroughTheDatabase(t *testing.T) {
 		t.Fatalf("acquisition is %s", got)
 	}
 	p.Clock = plantest.Noon.Add(2 * time.Hour)
+	ending := p.Member(p.Pool)
+	ending.EndRetries()
+	if err := ending.Revisit(t.Context(), p.Clock); err != nil || len(p.Requested()) > 0 {
+		t.Fatalf("a planner that is to begin no retries has begun one, %v", err)
+	}
 	for range 2 {
 		if err := p.Revisit(t.Context(), p.Clock); err != nil {
 			t.Fatal(err)

@@ -74,6 +74,8 @@ func (p *Planner) turn(ctx context.Context, lastReminder *time.Time) error {
 // revisit takes up looks that need not wait any longer, and tries again what
 // failed long enough ago.
 func (p *Planner) revisit(ctx context.Context, now time.Time) error {
+	p.revisiting.Lock()
+	defer p.revisiting.Unlock()
 	waiting, err := control.WaitingFiles(ctx, p.Pool, now.Add(-p.deps.Cutoff), atOnce)
 	if err != nil {
 		return err
@@ -81,6 +83,9 @@ func (p *Planner) revisit(ctx context.Context, now time.Time) error {
 	retries, err := control.RetryFiles(ctx, p.Pool, now, atOnce)
 	if err != nil {
 		return err
+	}
+	if p.noRetries {
+		retries = nil
 	}
 	ids := slices.Concat(waiting, retries)
 	if len(ids) == 0 {

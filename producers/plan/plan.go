@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -70,6 +71,9 @@ type Planner struct {
 	wake    chan struct{}
 	quiet   *kafka.Quiet
 
+	revisiting sync.Mutex
+	noRetries  bool // guarded by revisiting
+
 	served map[string]int64 // by source: when it was last given a job, in turns; the dispatcher's
 	turns  int64
 }
@@ -86,6 +90,15 @@ func (p *Planner) Run(ctx context.Context, applier *sink.Applier) error {
 	g.Go(func() error { return applier.Run(ctx) })
 	g.Go(func() error { return p.dispatchLoop(ctx) })
 	return g.Wait()
+}
+
+// EndRetries has no file tried again any more that failed for good: who ends when
+// nothing is left to do leaves that to the next. What has begun is in control when it
+// returns.
+func (p *Planner) EndRetries() {
+	p.revisiting.Lock()
+	defer p.revisiting.Unlock()
+	p.noRetries = true
 }
 
 // Apply decides about a batch of events in one transaction.
