@@ -77,7 +77,8 @@ func quantile(sorted []float64, share float64) float64 {
 	return sorted[min(int(share*float64(len(sorted))), len(sorted)-1)]
 }
 
-func thousandths(v float64) float64 { return math.Round(v*1000) / 1000 }
+// thousandths rounds as ClickHouse does, which gives halves to the even neighbour.
+func thousandths(v float64) float64 { return math.RoundToEven(v*1000) / 1000 }
 
 // latencies are the seconds from when a document's file was listed until the
 // document was inserted, by centre.

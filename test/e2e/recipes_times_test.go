@@ -51,7 +51,7 @@ func (r *asked) speed() {
 	var wants, gots []string
 	for key, c := range classes {
 		slices.Sort(c.speeds)
-		wants = append(wants, fmt.Sprint(key, " ", c.n, " ", c.bytes, " ", math.Round(c.speeds[0]), " ", math.Round(quantile(c.speeds, 0.5)), " ", math.Round(quantile(c.speeds, 0.95))))
+		wants = append(wants, fmt.Sprint(key, " ", c.n, " ", c.bytes, " ", math.RoundToEven(c.speeds[0]), " ", math.RoundToEven(quantile(c.speeds, 0.5)), " ", math.RoundToEven(quantile(c.speeds, 0.95))))
 	}
 	for _, row := range rows(r, "speed-by-size") {
 		gots = append(gots, fmt.Sprint(row["source"], " ", int64(row["size_from"].(float64)), " ", row["downloads"], " ", int64(row["bytes"].(float64)), " ", row["slowest"], " ", row["p50"], " ", row["p95"]))
