@@ -197,7 +197,11 @@ func (c Cron) match(from, until time.Time) (time.Time, bool) {
 	minute := from.Hour()*60 + from.Minute()
 	for day := from.Truncate(24 * time.Hour); day.Before(until); day = day.AddDate(0, 0, 1) {
 		for ; c.on(day) && minute < 24*60; minute++ {
-			if c.hours&(1<<(minute/60)) != 0 && c.minutes&(1<<(minute%60)) != 0 {
+			if c.hours&(1<<(minute/60)) == 0 {
+				minute += 59 - minute%60 // nothing else of this hour needs a look
+				continue
+			}
+			if c.minutes&(1<<(minute%60)) != 0 {
 				at := day.Add(time.Duration(minute) * time.Minute)
 				return at, at.Before(until)
 			}
