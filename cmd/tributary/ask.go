@@ -72,6 +72,12 @@ func (s *stores) decided(ctx context.Context) (*passover.List, *schemas.Codec, e
 	return list, codec.PassingOver(list.Covers), nil
 }
 
+// controlOutbox is where a command writes down, in control, what it has done.
+func controlOutbox() (outbox.Outbox, error) {
+	codec, err := schemas.NewCodec()
+	return outbox.Outbox{Schema: control.Schema, Codec: codec}, err
+}
+
 // statements are the SQL of the configured profile, with the profile and how its
 // documents become rows.
 func (s *stores) statements() (*profile.Profile, *mapping.Mapping, *warehouse.Statements, error) {

@@ -12,9 +12,7 @@ import (
 	"tributary/internal/source"
 	"tributary/producers/poll"
 	"tributary/queries/report"
-	"tributary/schemas"
 	"tributary/sql/control"
-	"tributary/sql/outbox"
 )
 
 func newFilesAnnounce(c *cli) *cobra.Command {
@@ -69,7 +67,7 @@ func announce(ctx context.Context, s *stores, id string, paths []string, timeout
 	if err != nil {
 		return nil, usage(err)
 	}
-	codec, err := schemas.NewCodec()
+	out, err := controlOutbox()
 	if err != nil {
 		return nil, err
 	}
@@ -80,5 +78,5 @@ func announce(ctx context.Context, s *stores, id string, paths []string, timeout
 		return nil, err
 	}
 	defer session.Close()
-	return poll.Announce(ctx, s.Control, outbox.Outbox{Schema: control.Schema, Codec: codec}, session, id, paths, now())
+	return poll.Announce(ctx, s.Control, out, session, id, paths, now())
 }

@@ -17,9 +17,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/producers/sources"
 	"tributary/queries/report"
-	"tributary/schemas"
 	"tributary/sql/control"
-	"tributary/sql/outbox"
 )
 
 const keysHelp = "KEY is a key of a source as in the configuration (docs/reference/configuration.md), VALUE is YAML:\n" +
@@ -229,9 +227,9 @@ func sourceRegistry(cfg config.Config) (sources.Registry, error) {
 	if err != nil {
 		return sources.Registry{}, usage(err)
 	}
-	codec, err := schemas.NewCodec()
+	out, err := controlOutbox()
 	if err != nil {
 		return sources.Registry{}, err
 	}
-	return sources.Registry{Config: cfg, Profile: p, Outbox: outbox.Outbox{Schema: control.Schema, Codec: codec}, Now: now}, nil
+	return sources.Registry{Config: cfg, Profile: p, Outbox: out, Now: now}, nil
 }

@@ -12,8 +12,6 @@ import (
 	"tributary/producers/sourcestate"
 	"tributary/queries/asof"
 	"tributary/queries/report"
-	"tributary/schemas"
-	"tributary/sql/control"
 	"tributary/sql/outbox"
 )
 
@@ -123,13 +121,13 @@ func (c *cli) sourceOrder(o sourceOrder) *cobra.Command {
 
 // order gives the order in a transaction of its own, with who gives it and why.
 func (o sourceOrder) order(ctx context.Context, s *stores, sources []string, reason string) (outcomes []sourcestate.Outcome, err error) {
-	codec, err := schemas.NewCodec()
+	out, err := controlOutbox()
 	if err != nil {
 		return nil, err
 	}
 	message := o.said + " by " + requester() + because(reason)
 	err = pg.InTx(ctx, s.Control, func(tx pgx.Tx) error {
-		outcomes, err = o.give(ctx, tx, outbox.Outbox{Schema: control.Schema, Codec: codec}, sources, message, now())
+		outcomes, err = o.give(ctx, tx, out, sources, message, now())
 		return err
 	})
 	return outcomes, err
