@@ -200,6 +200,9 @@ func (d *decoder) checkSource(s *Source, at string) {
 	if s.Server != "" && !regexp.MustCompile(`^[A-Za-z0-9[][A-Za-z0-9.:_[\]-]{0,254}$`).MatchString(s.Server) {
 		d.problem(at+".server", "%q is no name of a server: write the host:port of the source whose sessions are counted with this one's, or a name for both of up to 255 letters, digits, dots, dashes, _ and colons", s.Server)
 	}
+	if s.Priority != nil && (*s.Priority < 0 || *s.Priority > 9) {
+		d.problem(at+".priority", "is %d: write a number from 0 to 9, of which 9 comes first", *s.Priority)
+	}
 	d.checkTimes(s, at)
 	d.oneOf(at+".state", s.State, StateAvailable, StateMaintenance)
 	scheme := d.sourceURL(s, at+".url")

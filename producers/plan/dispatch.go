@@ -3,8 +3,8 @@ package plan
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/google/uuid"
@@ -156,12 +156,16 @@ func (p *Planner) Dispatch(ctx context.Context, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		jobs := p.gather(w, credits)
+		turns, err := control.Turns(ctx, tx)
+		if err != nil {
+			return err
+		}
+		jobs := p.gather(w, credits, turns)
 		defined, err := definitions(ctx, tx, jobs)
 		if err != nil {
 			return err
 		}
-		var changed bool
+		given := map[string]*control.Turn{}
 		for _, j := range jobs {
 			if defined[j.source] == "" {
 				continue // a restored source waits for its configuration
@@ -169,10 +173,13 @@ func (p *Planner) Dispatch(ctx context.Context, now time.Time) error {
 			if err := p.request(ctx, tx, w, j, defined[j.source]); err != nil {
 				return err
 			}
-			changed = true
+			given[j.source] = turns[j.source]
 		}
-		if !changed && len(w.out) == 0 {
+		if len(given) == 0 && len(w.out) == 0 {
 			return nil
+		}
+		if err := control.StoreTurns(ctx, tx, slices.Collect(maps.Values(given))); err != nil {
+			return err
 		}
 		return w.Store(ctx, tx)
 	})
@@ -214,100 +221,7 @@ func (p *Planner) room(credits map[string]int) map[string]int {
 	return room
 }
 
-// item is a wanted file with the hosting chosen for it.
-type item struct {
-	file    *File
-	a       *control.Acquisition
-	hosting control.Hosting
-}
-
-// job is one connection's worth of files of one source, all of one run.
-type job struct {
-	server, source string
-	items          []item
-}
-
-func (j job) run() string { return j.items[0].a.Run }
-
-// gather chooses the best hosting for every wanted file and makes jobs of
-// them: small files go together, large ones alone.
-func (p *Planner) gather(w *World, credits map[string]int) []job {
-	bySource := map[string][]item{}
-	for _, id := range w.order() {
-		f := w.files[id]
-		for _, a := range f.wanted(w.now) {
-			best := f.Candidates(a)
-			if len(best) == 0 {
-				w.vanished(f, a)
-				continue
-			}
-			bySource[best[0].Source] = append(bySource[best[0].Source], item{f, a, best[0]})
-		}
-	}
-	sources := make([]string, 0, len(bySource))
-	for s := range bySource {
-		sources = append(sources, s)
-	}
-	// Who was served longest ago comes first, so that sources take turns also
-	// when a server's sessions come free one by one.
-	sort.Slice(sources, func(i, j int) bool {
-		if a, b := p.served[sources[i]], p.served[sources[j]]; a != b {
-			return a < b
-		}
-		return sources[i] < sources[j]
-	})
-	for _, s := range sources {
-		items := bySource[s]
-		sort.SliceStable(items, func(i, j int) bool {
-			if a, b := items[i].a.Run, items[j].a.Run; a != b {
-				return a == schemas.LiveRun || b != schemas.LiveRun && a < b // replays come after what is live
-			}
-			return items[i].hosting.Size < items[j].hosting.Size
-		})
-	}
-	// A server's jobs follow one another: what one centre has published is
-	// fetched, and so inserted, before the next centre's is begun. Credit keeps
-	// a slow server from taking all that is fetched at once.
-	var jobs []job
-	for len(sources) > 0 {
-		server := bySource[sources[0]][0].hosting.Server
-		var here, others []string
-		for _, s := range sources {
-			if bySource[s][0].hosting.Server == server {
-				here = append(here, s)
-			} else {
-				others = append(others, s)
-			}
-		}
-		jobs = append(jobs, p.share(server, here, bySource, credits)...)
-		sources = others
-	}
-	return jobs
-}
-
-// share makes jobs of what a server's sources have, which take turns, as far
-// as its credit goes.
-func (p *Planner) share(server string, sources []string, bySource map[string][]item, credits map[string]int) (jobs []job) {
-	for again := true; again; {
-		again = false
-		for _, s := range sources {
-			items := bySource[s]
-			if len(items) == 0 || credits[server] <= 0 {
-				continue
-			}
-			n := p.cut(items, credits[server])
-			jobs = append(jobs, job{server: server, source: s, items: items[:n]})
-			bySource[s] = items[n:]
-			credits[server]--
-			p.turns++
-			p.served[s] = p.turns
-			again = true
-		}
-	}
-	return jobs
-}
-
-// cut says how many of a source's files, smallest first, make the next job:
+// cut says how many of a source's files, in their order, make the next job:
 // an equal share of them for each free session, but enough that connecting is
 // a small part, and within the bounds on number and size.
 func (p *Planner) cut(items []item, credit int) int {

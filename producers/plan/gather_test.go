@@ -26,6 +26,17 @@ func wanted(w *World, source, server string, size int64, alone bool) *control.Ac
 	return a
 }
 
+// turnsOf are the turns of the sources that show files; none was given a job.
+func turnsOf(w *World) map[string]*control.Turn {
+	out := map[string]*control.Turn{}
+	for _, f := range w.files {
+		for _, h := range f.hostings {
+			out[h.Source] = &control.Turn{Source: h.Source, Server: h.Server, Priority: 5}
+		}
+	}
+	return out
+}
+
 // A server allowed K sessions is never given more than K jobs; a job is
 // bounded by number and bytes, except that a larger file goes alone; what was
 // poison goes alone; no file is in two jobs.
@@ -48,7 +59,7 @@ func TestJobsKeepTheirBounds(t *testing.T) {
 			a := wanted(w, source, server[source], size, rapid.IntRange(0, 9).Draw(r, "alone") == 0)
 			all[a.File] = a
 		}
-		jobs := p.gather(w, credits)
+		jobs := p.gather(w, credits, turnsOf(w))
 		given := map[string]int{}
 		seen := map[string]bool{}
 		for _, j := range jobs {
@@ -113,7 +124,7 @@ func TestFilesAreSharedOut(t *testing.T) {
 				wanted(w, "s1", "a:22", tt.size, false)
 			}
 			var got []int
-			for _, j := range newPlanner().gather(w, map[string]int{"a:22": tt.credit}) {
+			for _, j := range newPlanner().gather(w, map[string]int{"a:22": tt.credit}, turnsOf(w)) {
 				got = append(got, len(j.items))
 			}
 			if fmt.Sprint(got) != fmt.Sprint(tt.want) {
@@ -129,7 +140,7 @@ func TestSourcesOfAServerTakeTurns(t *testing.T) {
 		wanted(w, "s1", "a:22", 1000, false)
 	}
 	wanted(w, "s2", "a:22", 1000, false)
-	jobs := newPlanner().gather(w, map[string]int{"a:22": 2})
+	jobs := newPlanner().gather(w, map[string]int{"a:22": 2}, turnsOf(w))
 	if len(jobs) != 2 || jobs[0].source == jobs[1].source {
 		t.Fatalf("%d jobs, of %v", len(jobs), jobs)
 	}
@@ -142,10 +153,10 @@ func TestSourcesOfAServerTakeTurnsWhenSessionsComeFreeOneByOne(t *testing.T) {
 		wanted(w, "s1", "a:22", 1000, false)
 	}
 	wanted(w, "s2", "a:22", 1000, false)
-	p := newPlanner()
+	p, turns := newPlanner(), turnsOf(w)
 	var order []string
 	for range 3 {
-		for _, j := range p.gather(w, map[string]int{"a:22": 1}) {
+		for _, j := range p.gather(w, map[string]int{"a:22": 1}, turns) {
 			order = append(order, j.source)
 			for _, it := range j.items {
 				it.a.State = control.Requested
@@ -171,9 +182,9 @@ func TestASourceThatAlwaysFailsStarvesNobody(t *testing.T) {
 	for range good {
 		wanted(w, "good", "a:22", 1<<20, false)
 	}
-	asked, waits := map[string]int{}, 0
+	asked, waits, turns := map[string]int{}, 0, turnsOf(w)
 	for left := good; left > 0; w.now = w.now.Add(time.Minute) { // a job takes a minute
-		jobs := p.gather(w, map[string]int{"a:22": 1})
+		jobs := p.gather(w, map[string]int{"a:22": 1}, turns)
 		if waits++; waits > 1 && jobs[0].source == "bad" {
 			t.Fatalf("twice in a row the failing source has its turn, while %d files of the other wait", left)
 		}
@@ -206,7 +217,7 @@ func TestFilesThatWaitAreNotGathered(t *testing.T) {
 	for _, state := range []string{control.Queued, control.Requested, control.Received, control.Extracted, control.Ended} {
 		wanted(w, "s1", "a:22", 1000, false).State = state
 	}
-	if jobs := newPlanner().gather(w, map[string]int{"a:22": 4}); len(jobs) != 0 {
+	if jobs := newPlanner().gather(w, map[string]int{"a:22": 4}, turnsOf(w)); len(jobs) != 0 {
 		t.Fatalf("%d jobs", len(jobs))
 	}
 }

@@ -73,15 +73,12 @@ type Planner struct {
 
 	revisiting sync.Mutex
 	noRetries  bool // guarded by revisiting
-
-	served map[string]int64 // by source: when it was last given a job, in turns; the dispatcher's
-	turns  int64
 }
 
 // New makes a Planner.
 func New(cfg config.Plan, d Deps) *Planner {
 	return &Planner{cfg: cfg, deps: d, metrics: newMetrics(d.Metrics), Restartable: pg.Restartable{Consumed: pg.Consumed{Offsets: d.Offsets, Pool: d.Pool}},
-		wake: make(chan struct{}, 1), quiet: kafka.NewQuiet(time.Now), served: map[string]int64{}}
+		wake: make(chan struct{}, 1), quiet: kafka.NewQuiet(time.Now)}
 }
 
 // Run reads with the given applier and dispatches until ctx ends.

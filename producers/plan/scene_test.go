@@ -146,7 +146,7 @@ func (s *scene) request() *control.Attempt {
 		s.w.now = a.NotBefore
 	}
 	credits := map[string]int{own + ":22": 1, other + ":22": 1, third + ":22": 1}
-	jobs := s.p.gather(s.w, credits)
+	jobs := s.p.gather(s.w, credits, turnsOf(s.w))
 	defer s.commit()
 	if len(jobs) == 0 {
 		return nil

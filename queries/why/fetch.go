@@ -88,13 +88,21 @@ func (f *Facts) wanted(a *Answer, x *control.Fetch) {
 		a.Next = "Make room, or change blobs.min_free."
 	case f.Credit.Free <= 0:
 		a.say(CreditUsed, "%s waits for a session, of which the server %s allows %d: all are used%s.", a.File, f.From.Server, f.Credit.Limit, f.uses())
+		f.turns(a)
 		a.Next = "Nothing, if that is as meant: the least max_sessions of the server's sources says how many it allows."
 	default:
 		a.say(Queued, "%s waits for its turn to be requested from %s, behind %s of it; in all %s so.", a.File, f.From.Source, atLeast(f.Queue.Before, "other file"), waits(f.Queue.All))
 		a.prove("the server %s has %d of %d sessions free", f.From.Server, f.Credit.Free, f.Credit.Limit)
+		f.turns(a)
 		a.Next = "Nothing, while a member has the role plan."
 	}
 	f.tried(a, x)
+}
+
+// turns proves before whom the file is requested, and after whom.
+func (f *Facts) turns(a *Answer) {
+	a.prove("%s has the priority %d; before it in its source: %s; at its server, other sources with files that wait: %d", f.From.Source, f.Queue.Priority,
+		atLeast(f.Queue.Before, "file"), f.Queue.Rivals)
 }
 
 // nowhere judges what no source can be fetched from now.

@@ -156,7 +156,7 @@ func (k *asking) room(ctx context.Context, f *Facts, x *control.Fetch) (err erro
 		return nil
 	}
 	f.From = &from[0]
-	if f.Queue, err = control.QueueOf(ctx, k.q, &x.Acquisition); err != nil {
+	if f.Queue, err = control.QueueOf(ctx, k.q, &x.Acquisition, f.From.Source, k.now); err != nil {
 		return err
 	}
 	f.Credit, err = control.CreditUseOf(ctx, k.q, f.From.Server, k.now)

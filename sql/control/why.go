@@ -212,13 +212,23 @@ func CreditUseOf(ctx context.Context, q pg.Querier, server string, now time.Time
 
 // Queue is how many files wait to be requested: before a given one of its
 // source, and of all sources. Beyond CountedTo nobody counts.
-type Queue struct{ Before, All int64 }
+type Queue struct {
+	Before, All int64
+	Priority    int   // of the source from which it is fetched
+	Rivals      int64 // other sources of its server that have files wanted now
+}
 
-// QueueOf returns how many files wait beside an acquisition.
-func QueueOf(ctx context.Context, q pg.Querier, a *Acquisition) (out Queue, err error) {
+// QueueOf returns how many files wait beside an acquisition that is fetched from the
+// given source.
+func QueueOf(ctx context.Context, q pg.Querier, a *Acquisition, from string, now time.Time) (out Queue, err error) {
 	err = q.QueryRow(ctx, `SELECT
-		(SELECT count(*) FROM (SELECT FROM control.acquisition WHERE state = 'wanted' AND source = $1 AND (not_before, id) < ($2, $3) LIMIT $4 + 1) b),
-		(SELECT count(*) FROM (SELECT FROM control.acquisition WHERE state = 'wanted' LIMIT $4 + 1) w)`, a.Source, a.NotBefore, a.ID, CountedTo).Scan(&out.Before, &out.All)
+		(SELECT count(*) FROM (SELECT FROM control.acquisition a WHERE a.state = 'wanted' AND a.source = $1 AND (`+laneOf+`, a.not_before, a.id) < ($2, $3, $4)
+			AND a.not_before <= $5 LIMIT $6 + 1) b),
+		(SELECT count(*) FROM (SELECT FROM control.acquisition WHERE state = 'wanted' LIMIT $6 + 1) w),
+		coalesce((SELECT `+priorityOf+` FROM control.source s WHERE s.id = $7), 5),
+		(SELECT count(*) FROM control.source s JOIN control.source o ON o.server = s.server AND o.id <> s.id WHERE s.id = $7
+			AND EXISTS (SELECT FROM control.acquisition a WHERE a.state = 'wanted' AND a.source = o.id AND a.not_before <= $5))`,
+		a.Source, a.Lane(), a.NotBefore, a.ID, now, CountedTo, from).Scan(&out.Before, &out.All, &out.Priority, &out.Rivals)
 	if err != nil {
 		return out, fmt.Errorf("count what waits to be requested: %w", err)
 	}
