@@ -29,7 +29,7 @@ func asks(t *testing.T, pool *pgxpool.Pool, name string) {
 		fetches, err := control.Fetches(ctx, pool, file)
 		must(err)
 		for _, x := range fetches {
-			_, err = control.QueueOf(ctx, pool, &x.Acquisition)
+			_, err = control.QueueOf(ctx, pool, &x.Acquisition, ownSource, now())
 			must(err)
 			_, err = control.UnloadOf(ctx, pool, "add", name, x.SHA256)
 			must(err)

@@ -61,6 +61,7 @@ type world struct {
 	listing   map[string][]remote.Entry // by source
 	jobs      int
 	announcer *poll.Announcer
+	answers   func(*schemas.DownloadRequested) bool // waits, and tells whether workers answer a job; nil: they do
 }
 
 // newWorld makes a world whose listings show so many entries.
@@ -245,6 +246,9 @@ func (w *world) workers(ctx context.Context) error {
 				return err
 			}
 			job := m.Body.(*schemas.DownloadRequested)
+			if w.answers != nil && !w.answers(job) {
+				continue
+			}
 			if w.jobs++; w.jobs%7 == 3 && !missed[job.Job] {
 				missed[job.Job] = true
 				continue
