@@ -9,10 +9,11 @@ import (
 )
 
 func TestDefinitionOfASource(t *testing.T) {
+	lowest := 0
 	short := Source{ID: "a", Centre: "H", URL: "file:///srv/a"}
 	all := Source{ID: "b", Centre: "Ics", URL: "sftp://u@host:22/a%20b", Hosts: Hosts{{Centre: "J"}, {Centre: "H", Actions: []string{"add", "edit"}}},
 		Password: "env:PASSWORD", IdentityFile: "/keys/id", IdentityPassphrase: "file:/keys/phrase", KnownHosts: "/keys/known", HostKey: []string{"SHA256:x", "ssh-ed25519 AAAA # \"x\""},
-		Interval: Duration(90 * time.Minute), MaxSessions: 3, Server: "both:22", DisableEPSV: true, MayBeEmpty: true,
+		Interval: Duration(90 * time.Minute), MaxSessions: 3, Priority: &lowest, Server: "both:22", DisableEPSV: true, MayBeEmpty: true,
 		MaxInterval: Duration(4 * time.Hour), Cron: "*/5 * * * *", TimeZone: "Europe/Berlin", Windows: []Window{{"0 22 * * *", Duration(8 * time.Hour)}}}
 	mirror := Source{ID: "007", Centre: "true", URL: "file:///null", Hosts: Hosts{{Centre: AllCentres}}}
 	for name, tt := range map[string]struct {
@@ -21,7 +22,7 @@ func TestDefinitionOfASource(t *testing.T) {
 	}{
 		"what has its default is left out": {short, `{"centre":"H","id":"a","url":"file:///srv/a"}`},
 		"every key": {all, `{"centre":"Ics","cron":"*/5 * * * *","disable_epsv":true,"host_key":["SHA256:x","ssh-ed25519 AAAA # \"x\""],"hosts":["J",{"actions":["add","edit"],"centre":"H"}],` +
-			`"id":"b","identity_file":"/keys/id","identity_passphrase":"file:/keys/phrase","interval":"1h30m","known_hosts":"/keys/known","max_interval":"4h","max_sessions":3,"may_be_empty":true,"password":"env:PASSWORD","server":"both:22",` +
+			`"id":"b","identity_file":"/keys/id","identity_passphrase":"file:/keys/phrase","interval":"1h30m","known_hosts":"/keys/known","max_interval":"4h","max_sessions":3,"may_be_empty":true,"password":"env:PASSWORD","priority":0,"server":"both:22",` +
 			`"time_zone":"Europe/Berlin","url":"sftp://u@host:22/a%20b","windows":[{"cron":"0 22 * * *","for":"8h"}]}`},
 		"texts that look like other values": {mirror, `{"centre":"true","hosts":"all","id":"007","url":"file:///null"}`},
 	} {

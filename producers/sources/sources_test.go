@@ -313,6 +313,12 @@ func TestPrecedence(t *testing.T) {
 			b.exec("UPDATE control.source SET state = 'suspended', suspended_at = now(), suspended_why = 'why' WHERE id = 'b'")
 			must(b.put(elsewhere))
 		}, "b", `("three:2121 available f ftp://u@three:2121/")`},
+		"an edit of its priority does not": {func(b *bench) {
+			b.exec("UPDATE control.source SET state = 'suspended', suspended_at = now(), suspended_why = 'why' WHERE id = 'b'")
+			urgent, first := byHand, 9
+			urgent.Priority = &first
+			must(b.put(urgent))
+		}, "b", `("two:21 suspended f ftp://u@two/")`},
 		"another default holds for what people added": {func(b *bench) {
 			must(b.put(elsewhere))
 			b.Config.Schedule.Interval = config.Duration(7 * time.Minute)
