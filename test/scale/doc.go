@@ -8,6 +8,7 @@
 // Other variables: TRIBUTARY_SCALE_HOSTINGS, how many hostings control knows (a
 // tenth of it is the number of files); TRIBUTARY_SCALE_LISTED, how many entries
 // the listing shows that is compared with them; TRIBUTARY_SCALE_EVENTS, how many
-// events go through the outbox. The same is done for insert and tracker in their own
+// events go through the outbox; TRIBUTARY_SCALE_BACKLOG, how many files one source has
+// while another has one. The same is done for insert and tracker in their own
 // packages, where TRIBUTARY_SCALE_DOCUMENTS is how many documents there are.
 package scale
