@@ -33,13 +33,16 @@ type kept struct {
 	lacks string // why nothing is kept; empty: nothing was to be
 }
 
-// attributes are what the poll's event tells of it. A listing is named by its blob.
+// attributes are what the poll's event tells of it. Listings are named by their blobs.
 func (k kept) attributes(to map[string]string) {
 	switch {
 	case k.lacks != "":
 		to["listing_not_kept"] = k.lacks
 	case k.SHA256 != "":
 		to["listing"] = k.SHA256
+		if k.Base != "" {
+			to["listing_base"] = k.Base
+		}
 	}
 }
 
