@@ -1,15 +1,17 @@
 # Control and the outboxes on as much as they are made for. Plain go test runs the
 # same tests on a fiftieth of it and less. HOSTINGS that control knows (a tenth of
 # it is the number of files), LISTED entries in the listing that is compared with
-# them, EVENTS that go through an outbox, DOCUMENTS in warehouse and tracker.
+# them, ENTRIES in a listing that is kept, EVENTS that go through an outbox, DOCUMENTS in warehouse and tracker.
 HOSTINGS ?= 10000000
 LISTED ?= 100000
+ENTRIES ?= 1000000
 DOCUMENTS ?= 1000000
 
 .PHONY: control-scale
 control-scale: engines ## what every statement of control looks at where it knows 10,000,000 hostings
 	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_SCALE_HOSTINGS=$(HOSTINGS) TRIBUTARY_SCALE_LISTED=$(LISTED) TRIBUTARY_SCALE_BACKLOG=100000 \
 	  $(GO) test -count=1 -timeout 120m -v -run 'TestControlDecidesByIndex|TestABacklogDelaysNobody' ./test/scale
+	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_SCALE_ENTRIES=$(ENTRIES) $(GO) test -count=1 -timeout 60m -v -run 'TestVeryManyEntriesAreKept' ./producers/poll
 
 .PHONY: outbox-scale
 outbox-scale: engines ## a million events through an outbox: their order, its size, what it asks when idle

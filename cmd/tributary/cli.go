@@ -117,7 +117,7 @@ func newRoot(c *cli) *cobra.Command {
 	root.AddCommand(
 		newInit(c), newConfig(c), newEngines(c), newEngineClickHouse(),
 		newUp(c), newRun(c), newTopics(c), newDLQ(c), newReplay(c), newSchemas(c), newSources(c),
-		newStatus(c), newFiles(c), newDocuments(c), newCentres(c), newShow(c), newWhy(c), newDiff(c),
+		newStatus(c), newFiles(c), newDocuments(c), newCentres(c), newShow(c), newWhy(c), newListing(c), newDiff(c),
 		newSQL(c), newReport(c), newHistory(c), newTracker(c), newLineage(c), newWarehouse(c), newControl(c), newProfile(c), newReference(c), newBlobs(c),
 		newVersion(c), newHealthcheck(c),
 	)

@@ -181,7 +181,7 @@ func (a *app) poller(ctx context.Context) (runnable, error) {
 		return runnable{}, err
 	}
 	p := poll.New(a.cfg.Poll, poll.Deps{Profile: a.profile, Centres: a.centres, Pool: pool, Outbox: a.outbox(),
-		Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D(), Log: a.log, Now: now, Limits: a.cfg.Limits, Dial: remote.Dial})
+		Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D(), Log: a.log, Now: now, Limits: a.cfg.Limits, Dial: remote.Dial, Blobs: a.blobs, Space: a.space})
 	return always(p.Run), nil
 }
 

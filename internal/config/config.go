@@ -174,8 +174,9 @@ type Poll struct {
 	SuspendAfter  int      `yaml:"suspend_after"`  // failed polls in a row, over poll.probe_interval, after which a source is suspended; default 10, 0: never
 	ProbeInterval Duration `yaml:"probe_interval"` // at least, before a suspended source is polled again; the pauses grow to eight times that; default 6h
 
-	MaxListingBytes Bytes `yaml:"max_listing_bytes"` // of all names of one poll together; more is a broken-off poll; default 256MiB
-	MaxIgnored      int   `yaml:"max_ignored"`       // names that are kept per source of what its last listing showed and was passed over; default 1000, 0: none
+	MaxListingBytes Bytes    `yaml:"max_listing_bytes"` // of all names of one poll together; more is a broken-off poll; default 256MiB
+	MaxIgnored      int      `yaml:"max_ignored"`       // names that are kept per source of what its last listing showed and was passed over; default 1000, 0: none
+	KeepListings    Duration `yaml:"keep_listings"`     // how long is kept what each listing showed, of one source 1 GiB at most; default 2160h, 0: nothing
 
 	ConnectTimeout Duration `yaml:"connect_timeout"` // for connecting and logging in, together; default 15s
 	IdleTimeout    Duration `yaml:"idle_timeout"`    // for the whole reply to a request, and without a byte of a listing; default 60s
@@ -310,7 +311,7 @@ func Default() Config {
 		Blobs:      Blobs{MinFree: 1 << 30, MinFreeShare: 0.05, ServerShare: 0.5},
 		Schedule:   Schedule{Interval: d(15 * time.Minute), Jitter: 0.1, Tick: d(time.Second)},
 		Poll: Poll{Parallelism: 8, Timeout: d(5 * time.Minute), Attempts: 3, Settle: d(30 * time.Second), GoneAfter: 2, MaxMissingShare: 0.5,
-			MaxEntries: 5_000_000, MaxNew: 10_000, SuspendAfter: 10, ProbeInterval: d(6 * time.Hour), MaxListingBytes: 256 << 20, MaxIgnored: 1000, ConnectTimeout: d(15 * time.Second), IdleTimeout: d(time.Minute)},
+			MaxEntries: 5_000_000, MaxNew: 10_000, SuspendAfter: 10, ProbeInterval: d(6 * time.Hour), MaxListingBytes: 256 << 20, MaxIgnored: 1000, KeepListings: d(90 * 24 * time.Hour), ConnectTimeout: d(15 * time.Second), IdleTimeout: d(time.Minute)},
 		Plan: Plan{MaxSessions: 4, JobFiles: 256, JobBytes: 64 << 20, Attempts: 3, Backoff: d(5 * time.Second), BackoffMax: d(5 * time.Minute),
 			RetryFailed: d(time.Hour), SilenceBudget: d(10 * time.Minute)},
 		Publish: Publish{Batch: 2000, Interval: d(time.Second), LeaseTTL: d(10 * time.Second)},

@@ -65,6 +65,9 @@ func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c 
 				return err
 			}
 		}
+		if err := c.kept.note(ctx, tx, now); err != nil {
+			return err
+		}
 		if err := control.EndPoll(ctx, tx, p, state, o.exception, o.message, now); err != nil {
 			return err
 		}

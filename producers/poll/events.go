@@ -118,6 +118,7 @@ func taskEvent(p control.Poll, c counts, o outcome, now time.Time) schemas.Messa
 	told := map[string]string{"listed": n(c.listed), "new": n(c.fresh), "changed": n(c.changed),
 		"unsettled": n(c.unsettled), "rejected": n(c.rejected), "gone": n(c.gone)}
 	c.ignored.attributes(told)
+	c.kept.attributes(told)
 	if c.postponed > 0 {
 		told["postponed"] = strconv.FormatInt(c.postponed, 10)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tributary/internal/listing"
 	"tributary/internal/remote"
 	"tributary/schemas"
 	"tributary/sql/control"
@@ -27,6 +28,7 @@ type counts struct {
 	postponed    int64 // left to the next polls
 	ignored      ignored
 	refused      refused
+	kept         kept
 	trace        *remote.Trace // of the session; nil: there was none
 }
 
@@ -63,18 +65,19 @@ var (
 // chunk is how many entries go to the database at once.
 const chunk = 2000
 
-// listing is a source's listing under way. It holds a chunk of entries at a time:
+// listed is a source's listing under way. It holds a chunk of entries at a time:
 // names that come again are found by the temporary table.
-type listing struct {
+type listed struct {
 	s       *Poller
 	poll    polled
 	conn    *pgxpool.Conn
 	c       *counts
 	storing context.Context
 	rows    []control.Entry
-	entries int      // seen so far, in all directories
-	bytes   int64    // of their names
-	missing []string // directories that are not there
+	others  []listing.Entry // that are no files of ours
+	entries int             // seen so far, in all directories
+	bytes   int64           // of their names
+	missing []string        // directories that are not there
 	sample  sample
 }
 
@@ -82,7 +85,7 @@ type listing struct {
 // those that are not there. What was listed is stored also when the poll's time
 // is up: only then can the poll be recorded as broken off.
 func (s *Poller) list(ctx, storing context.Context, p polled, cfg remote.Config, conn *pgxpool.Conn, c *counts) (missing []string, err error) {
-	l := &listing{s: s, poll: p, conn: conn, c: c, storing: storing, rows: make([]control.Entry, 0, chunk)}
+	l := &listed{s: s, poll: p, conn: conn, c: c, storing: storing, rows: make([]control.Entry, 0, chunk)}
 	cfg.Known, cfg.Trace = l.known, c.trace
 	session, err := s.deps.Dial(ctx, cfg)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -111,7 +114,7 @@ func (s *Poller) list(ctx, storing context.Context, p polled, cfg remote.Config,
 }
 
 // directory lists one of the action directories, and says what it found.
-func (l *listing) directory(ctx context.Context, session remote.Session, action string) (string, error) {
+func (l *listed) directory(ctx context.Context, session remote.Session, action string) (string, error) {
 	before := l.entries
 	err := session.List(ctx, action, func(e remote.Entry) error { return l.add(action, e) })
 	if errors.Is(err, fs.ErrNotExist) {
@@ -135,7 +138,7 @@ func base(ctx context.Context, session remote.Session) (string, error) {
 }
 
 // add takes an entry of a directory.
-func (l *listing) add(action string, e remote.Entry) error {
+func (l *listed) add(action string, e remote.Entry) error {
 	l.entries++
 	l.bytes += int64(len(e.Name))
 	if l.entries > l.s.cfg.MaxEntries {
@@ -151,7 +154,7 @@ func (l *listing) add(action string, e remote.Entry) error {
 	}
 	if reason != "" {
 		l.c.ignored.add(control.Ignored{Directory: action, Name: name, Reason: reason, Rule: rule})
-		return nil
+		return l.addOther(action, name, reason, e)
 	}
 	row := control.Entry{File: schemas.FileID(action, name), Action: action, Name: name, Size: e.Size, Invalid: e.Invalid, Message: remote.Clean(e.Message)}
 	switch t := e.ModTime.UTC().Truncate(time.Microsecond); {
@@ -168,6 +171,22 @@ func (l *listing) add(action string, e remote.Entry) error {
 	return nil
 }
 
+// addOther takes an entry that is no file of ours. What a directory has as its size
+// and time changes with what is in it, and says nothing.
+func (l *listed) addOther(action, name, reason string, e remote.Entry) error {
+	other := listing.Entry{Directory: action, Name: name, Size: max(e.Size, -1), Note: reason}
+	if t := e.ModTime.UTC().Truncate(time.Microsecond); !e.ModTime.IsZero() && t.Year() >= 1 && t.Year() <= 9999 {
+		other.ModTime = &t
+	}
+	if e.Kind == remote.Dir {
+		other.Size, other.ModTime = -1, nil
+	}
+	if l.others = append(l.others, other); len(l.others) == chunk {
+		return l.flush()
+	}
+	return nil
+}
+
 // forgetting is how rarely a file's exact time is asked for where a server has to be
 // asked for each and nothing has changed to be seen: in one of so many polls, by
 // chance. A version that has its predecessor's size, and a time that its sender
@@ -175,7 +194,7 @@ func (l *listing) add(action string, e remote.Entry) error {
 const forgetting = 24
 
 // known is what control has of entries of a directory.
-func (l *listing) known(action string, entries []remote.Entry) ([]remote.Entry, error) {
+func (l *listed) known(action string, entries []remote.Entry) ([]remote.Entry, error) {
 	files := make([]string, len(entries))
 	for i, e := range entries {
 		files[i] = schemas.FileID(action, KeptName(e.Name))
@@ -195,7 +214,7 @@ func (l *listing) known(action string, entries []remote.Entry) ([]remote.Entry, 
 
 // forgets tells whether this poll asks for a file's time whatever is known. It
 // does so again when it is repeated.
-func (l *listing) forgets(file string) bool {
+func (l *listed) forgets(file string) bool {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, l.poll.ID+file)
 	return h.Sum64()%forgetting == 0
@@ -203,11 +222,11 @@ func (l *listing) forgets(file string) bool {
 
 // flush stores the entries at hand. One that the database refuses is stored as
 // invalid, without what it says beside its name.
-func (l *listing) flush() error {
+func (l *listed) flush() error {
 	rows := l.rows
 	l.rows = l.rows[:0]
 	if len(rows) == 0 {
-		return nil
+		return l.flushOthers()
 	}
 	err := isolate(rows, l.store, func(e control.Entry, cause error) error {
 		e.Size, e.ModTime, e.Invalid, e.Message = -1, nil, entryRefused, refusal(cause)
@@ -221,10 +240,23 @@ func (l *listing) flush() error {
 	if err != nil {
 		return &storeError{err}
 	}
+	return l.flushOthers()
+}
+
+// flushOthers stores what was shown beside files.
+func (l *listed) flushOthers() error {
+	others := l.others
+	l.others = l.others[:0]
+	if len(others) == 0 {
+		return nil
+	}
+	if err := control.StorePassedOver(l.storing, l.conn, others); err != nil {
+		return &storeError{err}
+	}
 	return nil
 }
 
-func (l *listing) store(rows []control.Entry) error {
+func (l *listed) store(rows []control.Entry) error {
 	repeated, err := control.StoreListing(l.storing, l.conn, rows)
 	if err != nil {
 		return err
@@ -232,6 +264,7 @@ func (l *listing) store(rows []control.Entry) error {
 	l.c.listed += len(rows) - len(repeated)
 	for _, e := range repeated {
 		l.c.ignored.add(control.Ignored{Directory: e.Action, Name: e.Name, Reason: "repeated"})
+		l.others = append(l.others, listing.Entry{Directory: e.Action, Name: e.Name, Size: e.Size, ModTime: e.ModTime, Note: "repeated"})
 	}
 	return nil
 }
@@ -239,7 +272,7 @@ func (l *listing) store(rows []control.Entry) error {
 // unwanted says why an entry is no file of ours, which is a regular file whose name
 // ends in .zip, in whatever case, and that no filter of the source excludes; empty if
 // it may be one.
-func (l *listing) unwanted(action, name string, e remote.Entry) (reason, rule string) {
+func (l *listed) unwanted(action, name string, e remote.Entry) (reason, rule string) {
 	switch {
 	case e.Kind == remote.Dir:
 		return "directory", ""

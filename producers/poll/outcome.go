@@ -85,7 +85,17 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 			return err
 		}
 	}
-	return s.end(ctx, conn, p, c, conclude(c, listErr, log))
+	o := conclude(c, listErr, log)
+	if o.state != "failed" {
+		if c.kept = s.keep(ctx, conn, p, log); ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	if err := s.end(ctx, conn, p, c, o); err != nil {
+		return err
+	}
+	s.dropOld(ctx, p, log)
+	return nil
 }
 
 // empty gives back what a listing takes in the database.

@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
+	"tributary/internal/blob"
 	"tributary/internal/config"
 	"tributary/internal/pg"
 	"tributary/internal/profile"
@@ -39,6 +40,8 @@ type Deps struct {
 	Now     func() time.Time
 	Limits  config.Limits // of what servers send
 	Dial    func(context.Context, remote.Config) (remote.Session, error)
+	Blobs   blob.Store  // where is kept what listings show; nil: nowhere
+	Space   *blob.Space // room for that
 }
 
 // Poller lists sources. Any number may run: each poll is taken by one, by lease.
@@ -59,7 +62,7 @@ const (
 	// spare is how many of a pool's connections no poll holds: one renews
 	// leases, one takes polls.
 	spare = 2
-	// grace is what a poll may take beyond its two budgets, to connect to the
+	// grace is what a poll may take beyond its three budgets, to connect to the
 	// database and to record its end, before its lease is given up.
 	grace = 30 * time.Second
 )
@@ -120,7 +123,7 @@ func (s *Poller) atOnce() int {
 // outcome, recorded and logged here, and never stops the poller.
 func (s *Poller) one(ctx context.Context, p control.Poll) {
 	log := s.deps.Log.With("source", p.Source, "session", p.Session)
-	bounded, cancel := context.WithTimeout(ctx, 2*s.cfg.Timeout.D()+grace)
+	bounded, cancel := context.WithTimeout(ctx, 3*s.cfg.Timeout.D()+grace)
 	defer cancel()
 	held, lost := context.WithCancelCause(bounded)
 	defer lost(nil)

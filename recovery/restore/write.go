@@ -287,9 +287,10 @@ func (w *writer) sessions(ctx context.Context) error {
 			"message", p.Message)
 	}
 	w.report.Sessions = len(sessions.Values)
-	return w.copyAll(ctx,
-		table{"session", sessions},
-		table{"poll", polls})
+	if err := w.copyAll(ctx, table{"session", sessions}, table{"poll", polls}); err != nil {
+		return err
+	}
+	return w.listings(ctx)
 }
 
 // order writes batches and operations.

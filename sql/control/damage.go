@@ -206,10 +206,12 @@ func NewestBlobs(ctx context.Context, q pg.Querier) ([]string, error) {
 }
 
 // KnownBlobs returns the least names, in order, of at most a thousand blobs after
-// the given one that were ever stored: archives of files, and reference tables.
+// the given one that were ever stored: archives of files, reference tables, and
+// listings that are kept.
 func KnownBlobs(ctx context.Context, q pg.Querier, after string) ([]string, error) {
 	rows, err := q.Query(ctx, `(SELECT DISTINCT sha256 COLLATE "C" AS name FROM control.acquisition WHERE sha256 <> '' AND sha256 COLLATE "C" > $1 ORDER BY name LIMIT 1000)
-		UNION (SELECT DISTINCT blob COLLATE "C" FROM control.operation WHERE blob <> '' AND blob COLLATE "C" > $1 ORDER BY 1 LIMIT 1000) ORDER BY 1 LIMIT 1000`, after)
+		UNION (SELECT DISTINCT blob COLLATE "C" FROM control.operation WHERE blob <> '' AND blob COLLATE "C" > $1 ORDER BY 1 LIMIT 1000)
+		UNION (SELECT sha256 COLLATE "C" FROM control.listing WHERE sha256 COLLATE "C" > $1 ORDER BY 1 LIMIT 1000) ORDER BY 1 LIMIT 1000`, after)
 	if err != nil {
 		return nil, fmt.Errorf("ask which blobs there are: %w", err)
 	}

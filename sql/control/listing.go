@@ -53,11 +53,13 @@ func ShownBefore(ctx context.Context, q pg.Querier, source string, files []strin
 	return byFile, nil
 }
 
-// CreateListing makes the connection's temporary table for one listing.
+// CreateListing makes the connection's temporary tables for one listing: the files, and
+// what else was shown.
 func CreateListing(ctx context.Context, c pg.Querier) error {
 	for _, sql := range []string{
 		`CREATE TEMP TABLE IF NOT EXISTS listed (file uuid PRIMARY KEY, action text NOT NULL, name text NOT NULL, size bigint NOT NULL, mtime timestamptz,
 			exception text NOT NULL, message text NOT NULL, turn boolean NOT NULL DEFAULT false)`,
+		`CREATE TEMP TABLE IF NOT EXISTS passed_over (directory text NOT NULL, name text NOT NULL, size bigint NOT NULL, mtime timestamptz, note text NOT NULL)`,
 		emptyListing,
 	} {
 		if _, err := c.Exec(ctx, sql); err != nil {
@@ -67,7 +69,7 @@ func CreateListing(ctx context.Context, c pg.Querier) error {
 	return nil
 }
 
-const emptyListing = "TRUNCATE pg_temp.listed"
+const emptyListing = "TRUNCATE pg_temp.listed, pg_temp.passed_over"
 
 // EmptyListing gives back the room that a listing takes.
 func EmptyListing(ctx context.Context, c pg.Querier) error {

@@ -67,6 +67,7 @@ func TestControlDecidesByIndex(t *testing.T) {
 	w.announced(entries[0].Name)
 	w.replays(min(listed/10, 500))
 	heals(t, w.pool)
+	listings(t, w.pool)
 	w.removed(plain, listed/10)
 	for _, part := range written(t) {
 		if !p.Seen(part) {

@@ -53,6 +53,9 @@ INSERT INTO control.poll (id, session, source, server, centre, state, started_at
 	SELECT md5('p' || s || '/' || i)::uuid, md5('s' || i)::uuid, 'big-' || s, 'big-' || s || ':22', 'C' || s, CASE WHEN i < {S} THEN 'complete' WHEN s < 3 THEN 'running' ELSE 'complete' END, '2020-01-01', '2020-01-01'
 	FROM generate_series(1, {S}) i, generate_series(1, 10) s;
 UPDATE control.poll SET lease_until = 'infinity' WHERE state = 'running';
+INSERT INTO control.listing (sha256, source, base, digest, entries, bytes, listed_at)
+	SELECT md5('l' || s || '/' || i) || md5(s || '/' || i), 'big-' || s, CASE WHEN i % 10 > 0 THEN md5('l' || s || '/' || i - i % 10) || md5(s || '/' || i - i % 10) END, '', 1000, 1000, now() + interval '1 year'
+	FROM generate_series(10, {S}) i, generate_series(1, 10) s;
 INSERT INTO control.look (source, file, look, session, domain, centre, size, mtime, listed_at, class, announced_at)
 	SELECT 'big-' || s, md5('f' || i)::uuid, 1, md5('s' || CASE WHEN i % 20 = 0 THEN {S} ELSE 1 + i % ({S} - 1) END)::uuid, 'C' || 1 + i % 10, 'C' || s, 1000 + i % 5000, '2020-01-02', '2020-01-03',
 		CASE WHEN i % 40 = 0 AND s = 1 THEN 'waiting' WHEN i % 20 = 0 THEN 'announced' WHEN s = 1 + i % 10 THEN 'taken' ELSE 'duplicate' END,

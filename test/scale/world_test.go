@@ -20,6 +20,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/consumers/sequence"
+	"tributary/internal/blob"
 	"tributary/internal/centres"
 	"tributary/internal/config"
 	"tributary/internal/engine/enginetest"
@@ -125,8 +126,13 @@ func (w *world) start() *schedule.Scheduler {
 	registry := prometheus.NewRegistry()
 	metrics := member.NewMetrics(registry)
 	scheduler := schedule.New(w.cfg, schedule.Deps{Profile: impc, Pool: w.pool, Outbox: outbox, Log: w.log, Now: now})
+	blobs, err := blob.NewDir(w.t.TempDir())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = blobs.Close() })
 	poller := poll.New(w.cfg.Poll, poll.Deps{Profile: impc, Centres: set, Pool: w.pool, Outbox: outbox, Holder: "test", TTL: 30 * time.Second,
-		Log: w.log, Now: now, Dial: w.dial})
+		Log: w.log, Now: now, Dial: w.dial, Blobs: blobs})
 	planner := plan.New(w.cfg.Plan, plan.Deps{Pool: w.pool, Offsets: pg.Offsets{Schema: control.Schema, Group: "plan"}, Outbox: outbox, Cutoff: w.cfg.Sequence.PollCutoff.D(), Log: w.log, Now: now})
 	w.announcer = &poll.Announcer{Profile: impc, Centres: set, Outbox: outbox, Now: now}
 	sequencer := sequence.New(w.cfg.Sequence, sequence.Deps{Kinds: []string{"specimen", "experiment"}, Outbox: outbox,

@@ -1,0 +1,119 @@
+package poll
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"tributary/internal/blob"
+	"tributary/internal/remote"
+)
+
+// many is a source that shows very many entries, half of which are no files of ours,
+// without holding them.
+type many struct {
+	server
+	n       int
+	changed int // the entry that has another size
+	peak    *peak
+}
+
+func (m *many) List(_ context.Context, dir string, yield func(remote.Entry) error) error {
+	if dir != "add" {
+		return nil
+	}
+	for i := range m.n {
+		h := fnv.New64a()
+		fmt.Fprint(h, i)
+		x := h.Sum64()
+		e := remote.Entry{Name: fmt.Sprintf("H.2026-01-02.%d.impc.zip", i), Size: int64(x % 1e8), ModTime: noon.Add(-time.Duration(x%1e7) * time.Second), Precision: time.Second}
+		if i%2 == 1 {
+			e.Name = fmt.Sprintf("%d-%x.xml", i, x)
+		}
+		if i == m.changed {
+			e.Size++
+		}
+		if err := yield(e); err != nil {
+			return err
+		}
+		if i%20_000 == 0 {
+			m.peak.look()
+		}
+	}
+	return nil
+}
+
+// peak is the most memory that was seen in use, in bytes.
+type peak struct{ bytes uint64 }
+
+func (p *peak) look() {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	p.bytes = max(p.bytes, m.HeapInuse+m.StackInuse)
+}
+
+// peakStore looks at the memory whenever a blob is written.
+type peakStore struct {
+	*blob.Dir
+	peak *peak
+}
+
+func (s peakStore) Create(ctx context.Context) (blob.Writer, error) {
+	w, err := s.Dir.Create(ctx)
+	return peakWriter{w, s.peak}, err
+}
+
+type peakWriter struct {
+	blob.Writer
+	peak *peak
+}
+
+func (w peakWriter) Write(b []byte) (int, error) { w.peak.look(); return w.Writer.Write(b) }
+
+// TestVeryManyEntriesAreKept holds that listings of very many entries are kept in bounded
+// memory, that the same shown again takes nothing, and one change less than a kilobyte.
+// With TRIBUTARY_SCALE_ENTRIES, as by make control-scale, there are as many as that.
+func TestVeryManyEntriesAreKept(t *testing.T) {
+	n := 20_000
+	if text := os.Getenv("TRIBUTARY_SCALE_ENTRIES"); text != "" {
+		var err error
+		if n, err = strconv.Atoi(text); err != nil || n < 1 {
+			t.Fatalf("TRIBUTARY_SCALE_ENTRIES=%s: want a positive number", text)
+		}
+	}
+	k := newKeeper(t)
+	k.cfg.MaxNew, k.cfg.MaxIgnored = 10, 10
+	most := &peak{}
+	source := &many{n: n, changed: -1, peak: most}
+	k.deps.Blobs = peakStore{k.blobs, most}
+	k.deps.Dial = func(context.Context, remote.Config) (remote.Session, error) { return source, nil }
+	var kept int64
+	for i, want := range []int64{int64(n) * 100, 0, 1000} {
+		source.changed = -1 + i/2*(n/2)
+		began := time.Now()
+		if e := k.polls(); e.Note != "complete" || e.Attributes["listing"] == "" {
+			t.Fatalf("poll %d ended %s: %s %v", i+1, e.Note, e.Message, e.Attributes)
+		}
+		before := kept
+		kept = 0
+		if err := k.blobs.List(t.Context(), func(_ string, size int64) error { kept += size; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("poll %d of %d entries took %s and keeps %d bytes more; at most %d MB in use", i+1, n, time.Since(began).Round(time.Millisecond), kept-before, most.bytes>>20)
+		if kept-before > want {
+			t.Errorf("poll %d keeps %d bytes more, want at most %d", i+1, kept-before, want)
+		}
+		k.now = k.now.Add(time.Hour)
+	}
+	if most.bytes > 200<<20 {
+		t.Errorf("%d bytes of memory were in use", most.bytes)
+	}
+	if got := k.text("SELECT count(*), min(entries), max(entries) FROM control.listing"); got != fmt.Sprint("2 ", n, " ", n) {
+		t.Errorf("listings and their entries: %s", got)
+	}
+}
