@@ -15,3 +15,13 @@ func (s Source) Day(now time.Time) (day string, ends time.Time) {
 	}
 	return timetable.Day(now, zone)
 }
+
+// DayOf is Day of the source that is so defined; in UTC where its definition can't be
+// read here.
+func DayOf(definition string, now time.Time) (day string, ends time.Time) {
+	s, err := ParseDefinition(definition)
+	if err != nil {
+		s = Source{}
+	}
+	return s.Day(now)
+}

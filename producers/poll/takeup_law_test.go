@@ -2,6 +2,7 @@ package poll
 
 import (
 	"cmp"
+	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -94,6 +95,13 @@ func (m *takeUpModel) poll(shown map[string]remote.Entry, once bool, now time.Ti
 func TestTakingUpKeepsToLimits(t *testing.T) {
 	b := newBench(t)
 	b.cfg.GoneAfter = 1000
+	// Each takes a good part of a second; -rapid.checks asks for more.
+	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
+		if err := flag.Set("rapid.checks", "25"); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = flag.Set("rapid.checks", checks.DefValue) }()
+	}
 	rapid.Check(t, func(r *rapid.T) {
 		for _, table := range []string{"look", "hosting", "file", "poll", "session", "source_day", "outbox", "ignored"} {
 			b.exec("DELETE FROM control." + table)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -21,6 +20,20 @@ const (
 
 // OfDay tells whether a limit is one of a day, which no further poll of that day helps.
 func OfDay(limit string) bool { return limit == FilesPerDay || limit == BytesPerDay }
+
+// LimitKey is the key of a source that sets a limit. A poll of an older member says none,
+// and knows but one.
+func LimitKey(limit string) string {
+	switch limit {
+	case BytesPerPoll:
+		return "max_new_bytes"
+	case FilesPerDay:
+		return "max_files_per_day"
+	case BytesPerDay:
+		return "max_bytes_per_day"
+	}
+	return "max_new, or poll.max_new"
+}
 
 // Taken is what was taken up.
 type Taken struct {
@@ -190,11 +203,4 @@ func StopTaking(ctx context.Context, q pg.Querier, p Poll, w Waiting) (t Taken, 
 		return t, fmt.Errorf("poll of %s: store what it leaves to the next: %w", p.Source, err)
 	}
 	return t, nil
-}
-
-// Stopped is how the last poll of a source that has ended left files to the next ones.
-type Stopped struct {
-	Waiting
-
-	At time.Time // when it ended
 }
