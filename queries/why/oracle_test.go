@@ -258,9 +258,9 @@ func tooMany(o *oracle) {
 }
 
 func tooManyForADay(o *oracle) {
-	s := o.source("measured", "Wtsi")
+	s := o.source("measured", "Biat")
 	o.Exec(`UPDATE control.source SET definition = definition || '{"max_files_per_day": 1}' WHERE id = 'measured'`)
-	first, second := "add/"+zip("Wtsi", 10), "add/"+zip("Wtsi", 11)
+	first, second := "add/"+zip("Biat", 500), "add/"+zip("Biat", 501)
 	s.show(first, 10)
 	s.show(second, 10)
 	for range 2 {

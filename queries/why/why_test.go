@@ -138,7 +138,7 @@ func cases() []struct {
 		{"postponed to the next day", with(unseen(), func(f *Facts) {
 			f.Source.Listings.Ended.Postponed, f.Source.Listings.Ended.StoppedBy = 3, control.BytesPerDay
 			f.Source.Definition = `{"time_zone": "Asia/Tokyo"}`
-		}), Postponed, []string{"left 3 new or changed files to polls from 2026-03-05 15:00:00Z on", "max_bytes_per_day"}},
+		}), Postponed, []string{"left 3 new or changed files to polls from 2026-03-01 15:00:00Z on", "max_bytes_per_day"}},
 		{"not there", unseen(), NotListed, []string{"last complete listing was at 2026-03-01 12:00:00Z"}},
 		{"not there, by the tracker", with(unseen(), func(f *Facts) {
 			f.Source.Complete = &CompleteListing{At: noon, Session: 7, Listed: "12", Ignored: "3"}
