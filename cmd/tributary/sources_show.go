@@ -34,7 +34,13 @@ func newSourcesShow(c *cli) *cobra.Command {
 				return err
 			}
 			st := all[0]
-			return c.tell(*output, shownSource(st), func(w io.Writer) error {
+			taken, err := takenUpOf(cmd.Context(), s, st, now())
+			if err != nil {
+				return err
+			}
+			shown := shownSource(st)
+			shown["today"] = taken
+			return c.tell(*output, shown, func(w io.Writer) error {
 				src, err := config.ParseDefinition(st.Definition)
 				if err != nil {
 					return err
@@ -43,7 +49,7 @@ func newSourcesShow(c *cli) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprint(w, standingText(st), screen.Text(string(text)))
+				_, err = fmt.Fprint(w, standingText(st), taken.text(), screen.Text(string(text)))
 				return err
 			})
 		})

@@ -39,7 +39,7 @@ func (c *cli) summary(ctx context.Context, a *app, r *round, strict bool) (bool,
 		}
 		ok = false
 		if l.Postponed > 0 {
-			fmt.Fprintf(c.stdout, "source %s shows %d more new or changed files than one poll takes up (poll.max_new): the next polls take up the rest\n", l.Source, l.Postponed)
+			fmt.Fprintf(c.stdout, "source %s shows %d more new or changed files than %s\n", l.Source, l.Postponed, leftText(l.Limit, l.Definition, *cmp.Or(l.EndedAt, &now)))
 		}
 		if l.State == "complete" {
 			continue

@@ -68,7 +68,7 @@ type Source struct {
 	Interval    Duration `yaml:"interval"`     // between polls; default schedule.interval
 	MaxInterval Duration `yaml:"max_interval"` // to which interval doubles while polls find nothing new or changed; default: it stays
 	Cron        string   `yaml:"cron"`         // in place of interval: minute, hour, day of the month, month and day of the week at which it is polled
-	TimeZone    string   `yaml:"time_zone"`    // of cron and windows, an IANA name; default UTC
+	TimeZone    string   `yaml:"time_zone"`    // of cron, windows and the limits of a day, an IANA name; default UTC
 	Windows     []Window `yaml:"windows"`      // outside of which no poll and no job begins; none: always
 	MaxSessions int      `yaml:"max_sessions"` // connections to its server at once, polls included; the least of a server's sources counts
 	Priority    *int     `yaml:"priority"`     // 0 to 9, 9 comes first: sources of a server share its sessions by priority + 1; default 5
@@ -77,6 +77,11 @@ type Source struct {
 	Filters     Filters  `yaml:"filters"`      // which entries it shows are taken: in order, the first pattern that fits decides, what none fits is taken
 	DisableEPSV bool     `yaml:"disable_epsv"` // for FTP servers behind address translation
 	MayBeEmpty  bool     `yaml:"may_be_empty"` // directories that held files may be missing: then these count as gone
+
+	MaxNew         int   `yaml:"max_new"`           // new and changed files that one poll takes up; default poll.max_new
+	MaxNewBytes    Bytes `yaml:"max_new_bytes"`     // of them, as listed; the first file is taken up whatever its size; default: no limit
+	MaxFilesPerDay int64 `yaml:"max_files_per_day"` // new and changed files that its polls take up on a day in time_zone; default: no limit
+	MaxBytesPerDay Bytes `yaml:"max_bytes_per_day"` // of them, as listed; the first file of a day is taken up whatever its size; default: no limit
 }
 
 // Centre adds a centre to the profile's, or replaces its particulars.

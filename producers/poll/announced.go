@@ -3,6 +3,7 @@ package poll
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -64,12 +65,25 @@ func (n *Announcer) Judge(ctx context.Context, tx pgx.Tx, all []control.Announce
 		at[id] = announcedAt{Place: p, source: src, known: err == nil && src.ID == id}
 	}
 	out := make([]control.Judgement, len(all))
+	takes := map[string]control.Taken{}
 	for i, a := range all {
-		if out[i], err = n.judge(ctx, tx, a, at[a.Source]); err != nil {
+		if out[i], err = n.judge(ctx, tx, a, at[a.Source], takes); err != nil {
 			return nil, err
 		}
 	}
-	return out, nil
+	return out, n.count(ctx, tx, at, takes)
+}
+
+// count counts what is taken up of each source for the limits of a day. No
+// announcement is refused because of them: somebody wants that very file.
+func (n *Announcer) count(ctx context.Context, tx pgx.Tx, at map[string]announcedAt, takes map[string]control.Taken) error {
+	for _, source := range slices.Sorted(maps.Keys(takes)) {
+		day, _ := at[source].source.Day(n.Now())
+		if err := control.CountDay(ctx, tx, source, day, takes[source]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // announcedAt is the source of an announcement.
@@ -94,7 +108,7 @@ func (n *Announcer) Committed(all []control.Judgement) {
 	}
 }
 
-func (n *Announcer) judge(ctx context.Context, tx pgx.Tx, a control.Announcement, at announcedAt) (control.Judgement, error) {
+func (n *Announcer) judge(ctx context.Context, tx pgx.Tx, a control.Announcement, at announcedAt, takes map[string]control.Taken) (control.Judgement, error) {
 	exception, message := exceptionOf(a, at.Place)
 	if exception == "" {
 		exception, message = n.exceptionAt(a, at)
@@ -125,6 +139,9 @@ func (n *Announcer) judge(ctx context.Context, tx pgx.Tx, a control.Announcement
 	}
 	if err != nil || j.sighting.File == "" {
 		return control.Judgement{Repeated: err == nil}, err
+	}
+	if j.takes != (control.Taken{}) {
+		takes[a.Source] = takes[a.Source].Plus(j.takes)
 	}
 	return n.record(ctx, tx, p.Poll, j, now)
 }

@@ -35,15 +35,17 @@ const zero = "00000000-0000-0000-0000-000000000000"
 // compare records, chunk by chunk, what the listing shows that is not known: of
 // what is new or changed no more than a poll takes up.
 func (s *Poller) compare(ctx context.Context, conn *pgxpool.Conn, p polled, c *counts) error {
-	bounded := c.listed > s.cfg.MaxNew
+	hosts := p.source.Shown(s.canonical)
+	bounds, bounded, err := s.bounds(ctx, conn, p, c.listed)
+	if err != nil {
+		return err
+	}
 	if bounded {
-		var err error
-		if c.postponed, err = control.ChooseTurn(ctx, conn, p.Source, s.cfg.MaxNew); err != nil {
+		if c.waiting, err = control.ChooseTurn(ctx, conn, p.Source, hosts, bounds); err != nil {
 			return err
 		}
 	}
-	after, hosts := zero, p.source.Shown(s.canonical)
-	for {
+	for after := zero; ; {
 		rows, err := control.Compare(ctx, conn, p.Source, hosts, after, chunk, bounded)
 		if err != nil {
 			return err
@@ -79,7 +81,7 @@ func (s *Poller) judge(p polled, l control.Listed, now time.Time) (judged, error
 	if unfit {
 		w.State = gone // what can't be fetched is no hosting for plan
 	}
-	fresh := !l.Hosted || l.State != w.State || l.Size != l.HostedSize || !sameTime(l.ModTime, l.HostedModTime)
+	fresh := l.State != w.State || l.Moved()
 	if fresh {
 		w.Look++
 	} else if l.ListedAt != nil {
@@ -108,10 +110,13 @@ func (s *Poller) judge(p polled, l control.Listed, now time.Time) (judged, error
 	if w.Class != "announced" && !fresh && l.Exception == w.Exception {
 		return j, nil
 	}
-	if fresh && l.Hosted {
-		j.tally.changed = 1
-	} else if fresh {
-		j.tally.fresh = 1
+	if fresh {
+		j.takes = l.Takes()
+		if l.Hosted {
+			j.tally.changed = 1
+		} else {
+			j.tally.fresh = 1
+		}
 	}
 	j.sighting = w
 	return j, s.events(p.Poll, &j, fresh, now)
@@ -146,11 +151,4 @@ func (s *Poller) events(p control.Poll, j *judged, fresh bool, now time.Time) er
 		j.records = append(j.records, r)
 	}
 	return nil
-}
-
-func sameTime(a, b *time.Time) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.Equal(*b)
 }

@@ -79,12 +79,10 @@ func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c 
 		if err := putCheck(ctx, tx, p, c.trace, o, now); err != nil {
 			return err
 		}
-		if c.postponed > 0 {
-			if err := control.SetPostponed(ctx, tx, p, c.postponed); err != nil {
-				return err
-			}
+		if c.taken, err = control.StopTaking(ctx, tx, p, c.waiting); err != nil {
+			return err
 		}
-		if (c.unsettled > 0 || c.postponed > 0) && state == "complete" {
+		if (c.unsettled > 0 || c.nextTakesMore()) && state == "complete" {
 			if err := control.SetDue(ctx, tx, p.Source, now.Add(s.cfg.Settle.D())); err != nil {
 				return err
 			}

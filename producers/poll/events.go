@@ -119,9 +119,7 @@ func taskEvent(p control.Poll, c counts, o outcome, now time.Time) schemas.Messa
 		"unsettled": n(c.unsettled), "rejected": n(c.rejected), "gone": n(c.gone)}
 	c.ignored.attributes(told)
 	c.kept.attributes(told)
-	if c.postponed > 0 {
-		told["postponed"] = strconv.FormatInt(c.postponed, 10)
-	}
+	c.takeUp(p, told)
 	if c.notHosted > 0 {
 		told["not_hosted"] = n(c.notHosted)
 	}

@@ -25,7 +25,8 @@ import (
 type counts struct {
 	tally
 	listed, gone int
-	postponed    int64 // left to the next polls
+	waiting      control.Waiting // left to the next polls
+	taken        control.Taken
 	ignored      ignored
 	refused      refused
 	kept         kept
@@ -35,7 +36,7 @@ type counts struct {
 // found tells whether the listing showed anything new, changed or gone, or leaves
 // something of that to the next.
 func (c counts) found() bool {
-	return c.fresh > 0 || c.changed > 0 || c.unsettled > 0 || c.gone > 0 || c.postponed > 0
+	return c.fresh > 0 || c.changed > 0 || c.unsettled > 0 || c.gone > 0 || c.waiting.Entries > 0
 }
 
 // tally counts entries by what they say.

@@ -163,7 +163,7 @@ func conclude(c counts, listErr error, log *slog.Logger) outcome {
 	}
 	switch {
 	case listErr == nil:
-		log.Info("source listed", "listed", c.listed, "new", c.fresh, "changed", c.changed, "unsettled", c.unsettled, "rejected", c.rejected, "ignored", c.ignored.total, "postponed", c.postponed)
+		log.Info("source listed", "listed", c.listed, "new", c.fresh, "changed", c.changed, "unsettled", c.unsettled, "rejected", c.rejected, "ignored", c.ignored.total, "postponed", c.waiting.Entries, "stopped_by", c.waiting.Limit)
 		return outcome{state: "complete"}
 	case c.listed > 0 || errors.Is(listErr, errBaseEmptied) || errors.Is(listErr, errDirectoryMissing) || errors.Is(listErr, errRefused):
 		log.Warn("listing broke off; what it showed is recorded, nothing is concluded from what it lacks", "error", o.message)

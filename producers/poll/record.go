@@ -20,6 +20,7 @@ type judged struct {
 	file     *schemas.Record // how the file stands, where that changes
 	records  []schemas.Record
 	tally    tally
+	takes    control.Taken
 }
 
 // unfit tells that a file whose name is good can't be fetched as it is shown here.
@@ -33,7 +34,7 @@ func (s *Poller) record(ctx context.Context, conn *pgxpool.Conn, p polled, rows 
 		if len(all) == 0 {
 			return nil
 		}
-		err := s.store(ctx, conn, p.Poll, all, now)
+		err := s.store(ctx, conn, p, all, now)
 		for _, j := range all {
 			if err == nil {
 				c.tally.add(j.tally)
@@ -83,23 +84,28 @@ func (s *Poller) judgeAll(p polled, rows []control.Listed, now time.Time, c *cou
 }
 
 // store records entries with their events in one transaction.
-func (s *Poller) store(ctx context.Context, conn *pgxpool.Conn, p control.Poll, all []judged, now time.Time) error {
+func (s *Poller) store(ctx context.Context, conn *pgxpool.Conn, p polled, all []judged, now time.Time) error {
 	seen := make([]control.Sighting, 0, len(all))
+	var takes control.Taken
 	for _, j := range all {
-		seen = append(seen, j.sighting)
+		seen, takes = append(seen, j.sighting), takes.Plus(j.takes)
 	}
 	return pg.InTx(ctx, conn, func(tx pgx.Tx) error {
-		if err := control.CheckPoll(ctx, tx, p); err != nil {
+		if err := control.CheckPoll(ctx, tx, p.Poll); err != nil {
 			return err
 		}
-		files, err := control.Record(ctx, tx, p, now, seen)
+		files, err := control.Record(ctx, tx, p.Poll, now, seen)
 		if err != nil {
 			return err
 		}
 		if err := outbox.Append(ctx, tx, control.Schema, entryEvents(all, files)); err != nil {
 			return err
 		}
-		return s.endUnfit(ctx, tx, p, all, now)
+		if err := s.endUnfit(ctx, tx, p.Poll, all, now); err != nil {
+			return err
+		}
+		day, _ := p.source.Day(now)
+		return control.CountPoll(ctx, tx, p.Poll, day, takes)
 	})
 }
 

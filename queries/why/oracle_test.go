@@ -82,7 +82,7 @@ func TestWhyAgainstWhatWasDone(t *testing.T) {
 		do   func(o *oracle)
 	}{
 		{"sources that were never listed", neverListed}, {"listings", listings}, {"names", names}, {"windows", closed}, {"what is passed over", passedOver}, {"failed listings", failedListings},
-		{"sources at rest", atRest}, {"more than one poll takes", tooMany}, {"found", found}, {"at several sources", several}, {"fetching", fetching},
+		{"sources at rest", atRest}, {"more than one poll takes", tooMany}, {"more than one day takes", tooManyForADay}, {"found", found}, {"at several sources", several}, {"fetching", fetching},
 		{"sources that come to rest", comeToRest}, {"credit", credit}, {"batches", batches}, {"inserted", insertion}, {"replays", replays}, {"the tracker alone", trackerAlone}, {"late", late},
 	} {
 		t.Run(group.name, func(t *testing.T) {
@@ -255,6 +255,26 @@ func tooMany(o *oracle) {
 	o.run()
 	o.read(true)
 	o.want("many", "add/"+all[o.polls.MaxNew], why.Unsettled, stamp(o.Clock)+"  many listed it so first")
+}
+
+func tooManyForADay(o *oracle) {
+	s := o.source("measured", "Biat")
+	o.Exec(`UPDATE control.source SET definition = definition || '{"max_files_per_day": 1}' WHERE id = 'measured'`)
+	first, second := "add/"+zip("Biat", 500), "add/"+zip("Biat", 501)
+	s.show(first, 10)
+	s.show(second, 10)
+	for range 2 {
+		o.open("measured")
+		o.run()
+		o.read(true)
+		o.want("measured", first, why.Unsettled)
+		o.want("measured", second, why.Postponed, "max_files_per_day")
+	}
+	o.Clock = o.Clock.Add(24 * time.Hour)
+	o.open("measured")
+	o.run()
+	o.read(true)
+	o.want("measured", second, why.Unsettled)
 }
 
 func found(o *oracle) {

@@ -3,6 +3,7 @@ package why
 import (
 	"strings"
 
+	"tributary/internal/config"
 	"tributary/producers/poll"
 	"tributary/schemas"
 	"tributary/sql/control"
@@ -131,13 +132,30 @@ func (f *Facts) unseen(a *Answer) {
 		}
 		a.Next = "Look at what does not work: tributary sources check " + f.SourceID
 	case l.Ended != nil && l.Ended.State == "complete" && l.Ended.Postponed > 0:
-		a.say(Postponed, "%s is not taken up yet if %s shows it: its last listing left %s to the next polls.", a.File, f.SourceID, many(l.Ended.Postponed, "new or changed file"))
-		a.prove("one poll takes up poll.max_new files, those never seen and oldest first")
+		f.postponed(*l.Ended, a)
 	default:
 		a.say(NotListed, "%s was never listed by %s, whose last complete listing was at %s.", a.File, f.SourceID, moment(complete.At))
 		a.Next = "Look whether it lies in the right directory and under this name, capitals included. To have the source listed now: tributary sources poll " + f.SourceID
 		f.cutOff(a)
 	}
+}
+
+// postponed judges a file that the last listing may have shown beyond a limit.
+func (f *Facts) postponed(l control.ListedPoll, a *Answer) {
+	key := control.LimitKey(l.StoppedBy)
+	if !control.OfDay(l.StoppedBy) {
+		a.say(Postponed, "%s is not taken up yet if %s shows it: its last listing left %s to the next polls.", a.File, f.SourceID, many(l.Postponed, "new or changed file"))
+		a.prove("one poll takes up no more (%s), those never seen and oldest first", key)
+		return
+	}
+	ends := f.Now
+	if l.EndedAt != nil {
+		_, ends = config.DayOf(f.Source.Definition, *l.EndedAt)
+	}
+	a.say(Postponed, "%s is not taken up yet if %s shows it: its last listing left %s to polls from %s on, since no more are taken up on one day (%s).",
+		a.File, f.SourceID, many(l.Postponed, "new or changed file"), moment(ends), key)
+	a.prove("those never seen and oldest come first")
+	a.Next = "Nothing, if the limit is as meant: tributary sources show " + f.SourceID + " says what was taken up today."
 }
 
 // complete is the last complete listing that control or the tracker knows.

@@ -77,7 +77,7 @@ func Verdicts() []Described {
 		{CentreInactive, "The centre of the source is not active, so the source is not polled."},
 		{NeverPolled, "No poll of the source has ended yet."},
 		{ListingFailed, "The source was never listed to its end, and what came of its polls did not show the file."},
-		{Postponed, "The last listing showed more new files than one poll takes up, this one perhaps among them: the next polls take the rest."},
+		{Postponed, "The last listing showed more new files than one poll, or the polls of one day, take up, this one perhaps among them: later polls take the rest."},
 		{NotListed, "The source's listings don't show the file."},
 		{NameRefused, "The file's name breaks a rule of the profile."},
 		{CentreNotHostedHere, "The source may not show files of that centre."},

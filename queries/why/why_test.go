@@ -135,6 +135,10 @@ func cases() []struct {
 			f.Source.Listings.Complete, f.Source.Listings.Ended = nil, &control.ListedPoll{State: "broken_off", Session: 8, Exception: "poll_timed_out", EndedAt: ptr(noon)}
 		}), ListingFailed, []string{"broke off with poll_timed_out"}},
 		{"postponed", with(unseen(), func(f *Facts) { f.Source.Listings.Ended.Postponed = 4711 }), Postponed, []string{"left 4711 new or changed files", "poll.max_new"}},
+		{"postponed to the next day", with(unseen(), func(f *Facts) {
+			f.Source.Listings.Ended.Postponed, f.Source.Listings.Ended.StoppedBy = 3, control.BytesPerDay
+			f.Source.Definition = `{"time_zone": "Asia/Tokyo"}`
+		}), Postponed, []string{"left 3 new or changed files to polls from 2026-03-01 15:00:00Z on", "max_bytes_per_day"}},
 		{"not there", unseen(), NotListed, []string{"last complete listing was at 2026-03-01 12:00:00Z"}},
 		{"not there, by the tracker", with(unseen(), func(f *Facts) {
 			f.Source.Complete = &CompleteListing{At: noon, Session: 7, Listed: "12", Ignored: "3"}

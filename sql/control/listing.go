@@ -120,36 +120,6 @@ func StoreListing(ctx context.Context, c pg.Querier, entries []Entry) (repeated 
 	return repeated, nil
 }
 
-// newLook is true of an entry that shows another look of its file than the source
-// was known to host, or the first.
-const newLook = "(h.file IS NULL OR h.size <> l.size OR h.mtime IS DISTINCT FROM l.mtime OR h.state = 'gone')"
-
-// ChooseTurn chooses among the entries of a listing that show a new look those
-// whose turn it is, at most limit, and returns how many must wait. Files that were
-// never seen at the source come first, those that were changed longest ago first;
-// then the others, those that were taken up longest ago first. So whoever waits
-// comes nearer with each poll.
-func ChooseTurn(ctx context.Context, q pg.Querier, source string, limit int) (waiting int64, err error) {
-	err = q.QueryRow(ctx, `WITH n AS MATERIALIZED (SELECT l.file, l.mtime, l.action, l.name, h.listed_at
-			FROM pg_temp.listed l LEFT JOIN LATERAL (SELECT * FROM control.hosting WHERE source = $1 AND file = l.file OFFSET 0) h ON true
-			WHERE `+newLook+`),
-		t AS (UPDATE pg_temp.listed l SET turn = true FROM (SELECT file FROM n ORDER BY listed_at NULLS FIRST, mtime NULLS LAST, action, name COLLATE "C" LIMIT $2) c
-			WHERE l.file = c.file RETURNING 1)
-		SELECT (SELECT count(*) FROM n) - (SELECT count(*) FROM t)`, source, limit).Scan(&waiting)
-	if err != nil {
-		return 0, fmt.Errorf("choose from the listing of %s: %w", source, err)
-	}
-	return waiting, nil
-}
-
-// SetPostponed stores how many entries with a new look a poll has left to the next.
-func SetPostponed(ctx context.Context, q pg.Querier, p Poll, n int64) error {
-	if _, err := q.Exec(ctx, "UPDATE control.poll SET postponed=$2 WHERE id=$1", p.ID, n); err != nil {
-		return fmt.Errorf("poll of %s: store what is postponed: %w", p.Source, err)
-	}
-	return nil
-}
-
 // granted is the condition that a source with the given hosts may show a file: a
 // name that can't be read is nobody's.
 func granted(hosts, centre, action string) string {

@@ -70,7 +70,10 @@ func Fetching(ctx context.Context, q pg.Querier) (fetching bool, err error) {
 // Listing is how a poll of a session ended.
 type Listing struct {
 	Source, State, Exception, Message string
-	Postponed                         int64      // new and changed files that it showed beyond poll.max_new
+	Postponed                         int64      // new and changed files that it left to the next
+	Limit                             string     // by which it left them
+	EndedAt                           *time.Time // nil: it has not ended
+	Definition                        string     // of the source, as it is now
 	Opens                             *time.Time // when its window opens, outside of which it was not polled; nil: that is not why
 }
 
@@ -79,6 +82,7 @@ type Listing struct {
 func Unlisted(ctx context.Context, q pg.Querier, session string, now time.Time) ([]Listing, error) {
 	rows, err := q.Query(ctx, `SELECT s.id AS source, coalesce(p.state, 'not polled') AS state, coalesce(nullif(p.exception, ''), CASE WHEN s.state = 'suspended' THEN 'source_suspended' ELSE '' END) AS exception,
 			coalesce(nullif(p.message, ''), s.suspended_why) AS message, coalesce(p.postponed, 0) AS postponed,
+			coalesce(p.stopped_by, '') AS "limit", p.ended_at, s.definition::text AS definition,
 			CASE WHEN p.id IS NULL AND s.state = 'available' AND NOT `+open("s", "$2")+` THEN s.opens END AS opens
 		FROM control.source s JOIN control.centre c ON c.short_name = s.centre AND c.active
 		LEFT JOIN control.poll p ON p.source = s.id AND p.session = $1

@@ -49,6 +49,7 @@ type ListedPoll struct {
 	StartedAt, EndedAt *time.Time
 	Exception, Message string
 	Postponed          int64
+	StoppedBy          string // the limit by which it postponed them
 }
 
 // Listings is how a source was listed lately.
@@ -69,7 +70,7 @@ func ListingsOf(ctx context.Context, q pg.Querier, source string) (l Listings, e
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return l, fmt.Errorf("read when %s is polled: %w", source, err)
 	}
-	rows, err := q.Query(ctx, `SELECT n.number AS session, n.once, p.state, p.attempts, p.started_at, p.ended_at, p.exception, p.message, p.postponed
+	rows, err := q.Query(ctx, `SELECT n.number AS session, n.once, p.state, p.attempts, p.started_at, p.ended_at, p.exception, p.message, p.postponed, p.stopped_by
 		FROM (SELECT id, number, once FROM control.session ORDER BY number DESC LIMIT $2) n
 		CROSS JOIN LATERAL (SELECT * FROM control.poll WHERE session = n.id AND source = $1 OFFSET 0) p ORDER BY n.number DESC`, source, pollsBack)
 	if err != nil {

@@ -55,6 +55,8 @@ func TestOnceTellsHowItEnded(t *testing.T) {
 		{"it still stands failed", often + files, 0, []string{"--strict"}, 1, "failed: 1 files, of this round or before"},
 		{"more files than a poll takes up", poll("max_new: 1") + files, 2, nil, 1, "source good shows 1 more new or changed files than one poll takes up"},
 		{"the rest is taken up", often + files, 0, nil, 0, "done in "},
+		{"more files than of a day", often + strings.Replace(files, "}", ", max_files_per_day: 1}", 1), 2, nil, 1, "are taken up on one day (max_files_per_day): polls from "},
+		{"the limit is lifted", often + files, 0, nil, 0, "done in "},
 		{"a source is away", often + files + refused, 0, nil, 1, "source refused was not listed whole: failed "},
 		{"it is still away, and suspended", often + files + refused, 0, nil, 1, "refused is suspended since "},
 		{"a suspended source is not listed", seldom + files + refused, 0, nil, 1, "source refused was not listed whole: not polled source_suspended"},

@@ -1,6 +1,7 @@
 package scale
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -60,11 +61,11 @@ func rest(t *testing.T, pool *pgxpool.Pool, s *schedule.Scheduler, listed int) {
 	if _, err := control.StoreListing(t.Context(), conn, entries); err != nil {
 		t.Fatal(err)
 	}
-	waiting, err := control.ChooseTurn(t.Context(), conn, ownSource, listed/2)
-	if err != nil || waiting == 0 {
-		t.Errorf("%d of %d entries wait for their turn, though no more than half of them have it: %v", waiting, listed, err)
+	waiting, err := control.ChooseTurn(t.Context(), conn, ownSource, nil, control.Bounds{PollFiles: control.Bound{Most: int64(listed / 2)}, DayBytes: control.Bound{Most: 1 << 60}})
+	if err != nil || waiting.Entries == 0 {
+		t.Errorf("%+v of %d entries wait for their turn, though no more than half of them have it: %v", waiting, listed, err)
 	}
-	if err := control.SetPostponed(t.Context(), conn, control.Poll{ID: schemas.LiveRun}, waiting); err != nil {
+	if _, err := control.StopTaking(t.Context(), conn, control.Poll{ID: schemas.LiveRun}, waiting); !errors.Is(err, pgx.ErrNoRows) {
 		t.Error(err)
 	}
 	if err := control.EmptyListing(t.Context(), conn); err != nil {
