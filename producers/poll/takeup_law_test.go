@@ -112,7 +112,7 @@ func TestTakingUpKeepsToLimits(t *testing.T) {
 			return rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(1, n)).Draw(r, name)
 		}
 		m := &takeUpModel{files: map[string]*known{}, days: map[string]control.Taken{}, over: map[string]bool{}, settled: b.cfg.Settle.D(), limits: config.Source{
-			MaxNew: 1 + int(rapid.IntRange(0, 12).Draw(r, "max_new")), MaxNewBytes: config.Bytes(most("max_new_bytes", 60)),
+			MaxNew: rapid.IntRange(1, 13).Draw(r, "max_new"), MaxNewBytes: config.Bytes(most("max_new_bytes", 60)),
 			MaxFilesPerDay: most("max_files_per_day", 12), MaxBytesPerDay: config.Bytes(most("max_bytes_per_day", 60)),
 			TimeZone: rapid.SampledFrom([]string{"", "Asia/Tokyo", "America/New_York"}).Draw(r, "zone")}}
 		b.limited(m.limits)

@@ -49,7 +49,7 @@ func TakeLeftPolls(ctx context.Context, tx pgx.Tx, source string, now time.Time)
 		WHERE p.source = $1 AND p.state IN ('due','running') AND s.id = p.source AND n.id = p.session
 			AND (s.state IN ('removed','maintenance') OR `+unbegun+` AND NOT `+open("s", "$2")+`)
 		RETURNING p.id::text, p.session::text, p.source, p.server, p.centre, n.number, n.once, p.epoch, p.attempts, p.started_at, s.definition::text AS definition,
-			s.passed = md5(s.definition::text) AS passed`, source, now)
+			s.passed = md5(s.definition::text) AS passed, s.revision`, source, now)
 	if err != nil {
 		return nil, fmt.Errorf("take the polls of %s: %w", source, err)
 	}

@@ -78,7 +78,7 @@ const (
 	// grows is true of one whose file was taken up before and has not settled since.
 	grows = "(h.file IS NOT NULL AND h.state = 'present' AND NOT h.settled)"
 	// grown is what one adds in bytes.
-	grown = "greatest(0, greatest(0, l.size) - CASE WHEN " + grows + " THEN greatest(0, h.size) ELSE 0 END)"
+	grown = "greatest(greatest(l.size, 0) - CASE WHEN " + grows + " THEN greatest(h.size, 0) ELSE 0 END, 0)"
 )
 
 // Bound is a limit and what has been taken up of it already.
