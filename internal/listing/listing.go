@@ -60,14 +60,14 @@ func Differ(from, to Next, each func(Change) error) error {
 		if err := errors.Join(notEOF(errA), notEOF(errB)); err != nil {
 			return err
 		}
-		if errA != nil && errB != nil {
-			return nil
-		}
-		c := 0
+		endA, endB := errors.Is(errA, io.EOF), errors.Is(errB, io.EOF)
+		var c int
 		switch {
-		case errA != nil:
+		case endA && endB:
+			return nil
+		case endA:
 			c = 1
-		case errB != nil:
+		case endB:
 			c = -1
 		default:
 			c = Compare(a, b)

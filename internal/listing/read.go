@@ -123,7 +123,7 @@ func (r *Reader) Next() (Entry, error) {
 		if err := errors.Join(notEOF(r.entry.err), notEOF(r.change.err)); err != nil {
 			return Entry{}, err
 		}
-		c := 0
+		var c int
 		switch {
 		case r.change.err != nil && r.entry.err != nil:
 			return Entry{}, io.EOF
