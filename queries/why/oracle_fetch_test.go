@@ -19,7 +19,7 @@ func fetching(o *oracle) {
 	o.listed("work")
 	before := map[string]bool{}
 	for n := range 12 {
-		a := o.want("work", path(n), why.Queued, "the server work:22 has 2 of 2 sessions free")
+		a := o.want("work", path(n), why.Queued, "the server work:22 has 2 of 2 sessions free", "work has the priority 5; before it in its source: ", "other sources with files that wait: 0")
 		_, rest, _ := strings.Cut(a.Sentence, "behind ")
 		count, _, _ := strings.Cut(rest, " ")
 		before[count] = true

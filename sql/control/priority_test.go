@@ -71,12 +71,21 @@ func TestNewFilesAreWantedFirst(t *testing.T) {
 		}
 		return err
 	})
-	var q control.Queue
-	var err error
-	if q, err = control.QueueOf(t.Context(), pool, &control.Acquisition{ID: 1 << 40, Run: schemas.LiveRun, Source: "s", NotBefore: noon.AddDate(-1, 0, 0), Retries: 1}, "s", noon); err != nil {
+	for _, sql := range []string{
+		`INSERT INTO control.source (id, centre, server, protocol, url, max_sessions, poll_interval, state, revision)
+			SELECT id, 's', CASE id WHEN 'far' THEN 'far' ELSE 's' END, 'sftp', '', 1, '1 hour', 'available', 1 FROM unnest(ARRAY['near', 'idle', 'later', 'far']) id`,
+		`INSERT INTO control.acquisition (run, file, domain, source, look, size, state, not_before)
+			SELECT '` + schemas.LiveRun + `', md5('1')::uuid, 'H', id, 1, 1, 'wanted', CASE id WHEN 'later' THEN '2027-01-01' ELSE '2026-01-01' END::timestamptz FROM unnest(ARRAY['near', 'later', 'far']) id`,
+	} {
+		if _, err := pool.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	q, err := control.QueueOf(t.Context(), pool, &control.Acquisition{ID: 1 << 40, Run: schemas.LiveRun, Source: "s", NotBefore: noon.AddDate(-1, 0, 0), Retries: 1}, "s", noon)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(control.Queue{Before: 10, All: 100, Priority: 5}, q); diff != "" {
+	if diff := cmp.Diff(control.Queue{Before: 10, All: 103, Priority: 5, Rivals: 1}, q); diff != "" {
 		t.Errorf("before the first that failed (-want +got):\n%s", diff)
 	}
 }
