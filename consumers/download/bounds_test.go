@@ -462,7 +462,7 @@ func TestAFileThatIsOverIsNoFaultOfTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer room.Release()
-	rerr, err := r.transfer(late{over}, "add/1.zip", 7, refusing{over}, room)
+	rerr, err := r.transfer(late{over}, schemas.RequestFile{Path: "add/1.zip"}, 7, refusing{over}, room)
 	if err != nil || !errors.Is(rerr, errTooSlow) {
 		t.Errorf("the transfer ends with %v, and the store's fault is %v", rerr, err)
 	}

@@ -71,6 +71,7 @@ type Downloader struct {
 
 	ended ended
 	waits waits
+	turn  turn
 }
 
 // New makes a Downloader.
