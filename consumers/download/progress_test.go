@@ -226,4 +226,3 @@ func TestNothingIsToldOfProgress(t *testing.T) {
 		})
 	}
 }
-

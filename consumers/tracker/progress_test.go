@@ -45,16 +45,18 @@ func TestProgressOfADownload(t *testing.T) {
 		events []event
 		want   []string // attempt, bytes of size, rate, seconds after the beginning when told
 	}{
-		"it has begun":                           {[]event{begun(1, 0)}, nil},
-		"it is told once":                        {[]event{begun(1, 0), told(1, 10, 100)}, []string{"1: 100 of 1000, 10, 10"}},
-		"it is told again":                       {[]event{begun(1, 0), told(1, 10, 100), told(1, 20, 250)}, []string{"1: 250 of 1000, 10, 20"}},
-		"it is told before its begin is":         {[]event{told(1, 10, 100)}, []string{"1: 100 of 1000, 10, 10"}},
-		"nothing has come":                       {[]event{begun(1, 0), told(1, 10, 0)}, []string{"1: 0 of 1000, 10, 10"}},
-		"it begins anew":                         {[]event{begun(1, 0), told(1, 10, 100), begun(1, 30)}, nil},
-		"it begins anew, and is told":            {[]event{begun(1, 0), told(1, 10, 900), begun(1, 30), told(1, 40, 50)}, []string{"1: 50 of 1000, 10, 40"}},
-		"it is fetched":                          {[]event{begun(1, 0), told(1, 10, 100), end(1, 15, fetched)}, nil},
-		"it failed":                              {[]event{begun(1, 0), told(1, 10, 100), end(1, 15, failed)}, nil},
-		"it was not tried to its end":            {[]event{begun(1, 0), told(1, 10, 100), of(1, 15, func(e *schemas.StatusChanged) { e.Status, e.Exception, e.Note, e.Accepted = "cancelled", "not_tried", "not_tried", "not_tried" })}, nil},
+		"it has begun":                   {[]event{begun(1, 0)}, nil},
+		"it is told once":                {[]event{begun(1, 0), told(1, 10, 100)}, []string{"1: 100 of 1000, 10, 10"}},
+		"it is told again":               {[]event{begun(1, 0), told(1, 10, 100), told(1, 20, 250)}, []string{"1: 250 of 1000, 10, 20"}},
+		"it is told before its begin is": {[]event{told(1, 10, 100)}, []string{"1: 100 of 1000, 10, 10"}},
+		"nothing has come":               {[]event{begun(1, 0), told(1, 10, 0)}, []string{"1: 0 of 1000, 10, 10"}},
+		"it begins anew":                 {[]event{begun(1, 0), told(1, 10, 100), begun(1, 30)}, nil},
+		"it begins anew, and is told":    {[]event{begun(1, 0), told(1, 10, 900), begun(1, 30), told(1, 40, 50)}, []string{"1: 50 of 1000, 10, 40"}},
+		"it is fetched":                  {[]event{begun(1, 0), told(1, 10, 100), end(1, 15, fetched)}, nil},
+		"it failed":                      {[]event{begun(1, 0), told(1, 10, 100), end(1, 15, failed)}, nil},
+		"it was not tried to its end": {[]event{begun(1, 0), told(1, 10, 100), of(1, 15, func(e *schemas.StatusChanged) {
+			e.Status, e.Exception, e.Note, e.Accepted = "cancelled", "not_tried", "not_tried", "not_tried"
+		})}, nil},
 		"control has judged it":                  {[]event{begun(1, 0), told(1, 10, 100), of(1, 15, func(e *schemas.StatusChanged) { e.Phase, e.Status, e.Accepted = "", "", "sha" })}, nil},
 		"it is told after its end, by its clock": {[]event{begun(1, 0), end(1, 15, fetched), told(1, 20, 999)}, nil},
 		"the next attempt counts anew":           {[]event{begun(1, 0), told(1, 10, 900), end(1, 15, failed), begun(2, 20), told(2, 30, 70)}, []string{"2: 70 of 1000, 10, 30"}},
