@@ -456,7 +456,7 @@ func TestAFileThatIsOverIsNoFaultOfTheStore(t *testing.T) {
 	b.put("1.zip", "content")
 	over, end := context.WithCancelCause(t.Context())
 	end(errFileOver)
-	r := &run{d: b.Downloader, in: stage.Input{Progress: func() {}}, session: b.server}
+	r := &run{d: b.Downloader, job: &schemas.DownloadRequested{}, in: stage.Input{Progress: func() {}}, session: b.server}
 	room, err := b.deps.Space.Reserve("host:22", 7)
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"tributary/schemas"
 )
 
@@ -58,6 +60,7 @@ type progress struct {
 	file     schemas.RequestFile
 	begun    time.Time
 	received int64
+	all      prometheus.Counter // bytes of all transfers from the source
 
 	at     time.Time // when it was told last, or begun
 	before int64     // bytes until then
@@ -67,7 +70,7 @@ type progress struct {
 func (r *run) progressOf(f schemas.RequestFile) *progress {
 	now := r.d.deps.Now()
 	r.d.turn.add(1)
-	return &progress{run: r, file: f, begun: now, at: now}
+	return &progress{run: r, file: f, begun: now, at: now, all: r.d.received.WithLabelValues(r.job.Source)}
 }
 
 func (p *progress) end() { p.run.d.turn.add(-1) }
@@ -75,6 +78,7 @@ func (p *progress) end() { p.run.d.turn.add(-1) }
 // came counts bytes, and tells of them where it is time and the member's turn.
 func (p *progress) came(n int) {
 	p.received += int64(n)
+	p.all.Add(float64(n))
 	every, d := p.run.d.cfg.ProgressInterval.D(), p.run.d
 	if every <= 0 || p.run.in.Tell == nil {
 		return
