@@ -19,12 +19,12 @@ func newStatus(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Say where everything stands",
-		Long:  "Files and documents by phase and status, the files that have waited longest and for what, the latest session, which sources are suspended and why, what went on in the last minutes, what waits to be published or can't be, whether positions that contradict each other have stopped insertion, whether a low disk keeps files from being fetched, and whether the embedded broker's log is too large (both as this machine sees it).",
+		Long:  "Files and documents by phase and status, the files that have waited longest and for what, how far downloads are that take long, the latest session, which sources are suspended and why, what went on in the last minutes, what waits to be published or can't be, whether positions that contradict each other have stopped insertion, whether a low disk keeps files from being fetched, and whether the embedded broker's log is too large (both as this machine sees it).",
 		Args:  cobra.NoArgs,
 	}
 	output := outputFlag(cmd, report.Table, report.JSON)
 	past := asOfFlags(cmd)
-	oldest := cmd.Flags().Int("oldest", 10, "how many of the files that wait to show")
+	oldest := cmd.Flags().Int("oldest", 10, "how many of the files that wait to show, and of the downloads")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		stand := func(q pg.Querier, at *time.Time, live *stores) error {
 			now := time.Now()

@@ -456,13 +456,13 @@ func TestAFileThatIsOverIsNoFaultOfTheStore(t *testing.T) {
 	b.put("1.zip", "content")
 	over, end := context.WithCancelCause(t.Context())
 	end(errFileOver)
-	r := &run{d: b.Downloader, in: stage.Input{Progress: func() {}}, session: b.server}
+	r := &run{d: b.Downloader, job: &schemas.DownloadRequested{}, in: stage.Input{Progress: func() {}}, session: b.server}
 	room, err := b.deps.Space.Reserve("host:22", 7)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer room.Release()
-	rerr, err := r.transfer(late{over}, "add/1.zip", 7, refusing{over}, room)
+	rerr, err := r.transfer(late{over}, schemas.RequestFile{Path: "add/1.zip"}, 7, refusing{over}, room)
 	if err != nil || !errors.Is(rerr, errTooSlow) {
 		t.Errorf("the transfer ends with %v, and the store's fault is %v", rerr, err)
 	}

@@ -21,6 +21,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"tributary/internal/blob"
 	"tributary/internal/config"
 	"tributary/internal/remote"
@@ -59,9 +61,10 @@ type Deps struct {
 	Lease time.Duration
 	// Deaths says how many members died while they had a session for a job. Nil:
 	// none did. Without an answer the job is not detached.
-	Deaths func(ctx context.Context, job string) (int, error)
-	Log    *slog.Logger
-	Now    func() time.Time
+	Deaths  func(ctx context.Context, job string) (int, error)
+	Metrics prometheus.Registerer // nil: nobody reads them
+	Log     *slog.Logger
+	Now     func() time.Time
 }
 
 // Downloader is the stage.
@@ -69,12 +72,16 @@ type Downloader struct {
 	cfg  config.Download
 	deps Deps
 
-	ended ended
-	waits waits
+	received *prometheus.CounterVec // bytes, by source
+	ended    ended
+	waits    waits
+	turn     turn
 }
 
 // New makes a Downloader.
-func New(cfg config.Download, d Deps) *Downloader { return &Downloader{cfg: cfg, deps: d} }
+func New(cfg config.Download, d Deps) *Downloader {
+	return &Downloader{cfg: cfg, deps: d, received: newReceived(d.Metrics)}
+}
 
 // Work fetches the files of one job.
 func (d *Downloader) Work(ctx context.Context, in stage.Input) error {

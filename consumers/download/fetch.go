@@ -103,7 +103,7 @@ func (r *run) fetchOnce(ctx context.Context, f schemas.RequestFile, before remot
 			res.arrived = w.Ref().Size
 		}
 	}()
-	rerr, err := r.transfer(ctx, f.Path, before.Size, w, room)
+	rerr, err := r.transfer(ctx, f, before.Size, w, room)
 	switch {
 	case errors.Is(err, errTooLarge):
 		return failed(schemas.Download, "file_too_large", fmt.Sprintf("more bytes arrive than download.max_file_size allows (%d)", int64(r.d.cfg.MaxFileSize))), nil, false, nil

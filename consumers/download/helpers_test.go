@@ -151,6 +151,8 @@ type bench struct {
 	acknowledge func([]schemas.Message) error
 	progress    int
 	detach      func() (<-chan struct{}, bool)
+	// tell, if not nil, takes what nobody needs.
+	tell func(schemas.Message, func(error))
 }
 
 func newBench(t *testing.T) *bench {
@@ -217,7 +219,7 @@ func (b *bench) work(ctx context.Context, m schemas.Message) error {
 		b.out = append(b.out, msgs...)
 		return nil
 	}
-	return b.Work(ctx, stage.Input{Message: m, Detach: b.detach, Progress: func() {
+	return b.Work(ctx, stage.Input{Message: m, Detach: b.detach, Tell: b.tell, Progress: func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.progress++

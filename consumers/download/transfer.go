@@ -14,14 +14,15 @@ import (
 )
 
 // transfer streams a file into a blob. rerr is the source's error, err our own.
-func (r *run) transfer(file context.Context, path string, size int64, w io.Writer, room *blob.Reservation) (rerr, err error) {
+func (r *run) transfer(file context.Context, f schemas.RequestFile, size int64, w io.Writer, room *blob.Reservation) (rerr, err error) {
 	ctx, cancel := context.WithCancelCause(file)
 	defer cancel(nil)
-	body, rerr := r.open(ctx, cancel, path, size)
+	body, rerr := r.open(ctx, cancel, f.Path, size)
 	if rerr != nil {
 		return rerr, nil
 	}
-	sink := &progressWriter{w: w, run: r, left: int64(r.d.cfg.MaxFileSize), tooMany: errTooLarge, room: room}
+	sink := &progressWriter{w: w, run: r, left: int64(r.d.cfg.MaxFileSize), tooMany: errTooLarge, room: room, progress: r.progressOf(f)}
+	defer sink.progress.end()
 	if size >= 0 && size < sink.left {
 		sink.left, sink.tooMany = size, errLonger
 	}
@@ -123,6 +124,8 @@ type progressWriter struct {
 	tooMany error // when more do
 	room    *blob.Reservation
 	err     error
+
+	progress *progress
 }
 
 func (p *progressWriter) Write(b []byte) (int, error) {
@@ -140,5 +143,6 @@ func (p *progressWriter) Write(b []byte) (int, error) {
 	p.err = err
 	p.run.came.Add(int64(n))
 	p.run.in.Progress()
+	p.progress.came(n)
 	return n, err
 }

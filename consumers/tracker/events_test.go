@@ -16,7 +16,7 @@ import (
 // pieces, give the tracker's rows, and leave the tracker alone.
 func TestWriteIntoAnotherSchema(t *testing.T) {
 	pool := database(t)
-	log := rapid.Custom(eventLog).Example(17)
+	log := rapid.Custom(eventLog).Example(18)
 	apply(t, newTracker(t, pool), 0, log...)
 	want := dump(t, pool)
 	delete(want, "unreadable")

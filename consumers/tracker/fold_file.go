@@ -85,6 +85,7 @@ func (f *fold) download(file uuid.UUID, n *named, e *schemas.StatusChanged, s se
 		f.source(e.Source, nil)
 		into(f.hostings, hostingID(file, e.Source), &hosting{seen: s, File: file.String(), Source: e.Source})
 	}
+	a.Progress = progressOf(e, s.Last)
 	step := f.step(e, s.Last)
 	a.Dropped = step.ended() && (e.Note == notTried || e.Exception == notTried)
 	switch {

@@ -143,6 +143,14 @@ func (l *logger) attempt(base schemas.StatusChanged, number int32) {
 	l.emit(e)
 	e.Status, e.StartedAt, e.RequestedAt = "running", l.stamp(), nil
 	l.emit(e)
+	for range rapid.IntRange(0, 2).Draw(t, "progress") {
+		p := e
+		p.Attributes = schemas.Progress{Received: rapid.Int64Range(0, 3).Draw(t, "received"), Rate: rapid.Int64Range(0, 1).Draw(t, "rate")}.Attributes()
+		l.emit(p)
+	}
+	if rapid.IntRange(0, 5).Draw(t, "goes on") == 0 {
+		return
+	}
 	var outcomes []string
 	for i := range rapid.IntRange(1, 2).Draw(t, "outcomes") {
 		outcomes = append(outcomes, l.outcome(download, fmt.Sprintf("sha%d%d", number%2, i)))

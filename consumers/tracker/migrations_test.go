@@ -18,7 +18,7 @@ import (
 // The versions of the tables that were in use.
 const (
 	firstInUse = 3
-	lastInUse  = 13
+	lastInUse  = 14
 )
 
 // A filled database of every version in use is brought to the newest, and the
@@ -62,13 +62,16 @@ func (s *system) goesOn() {
 }
 
 // unversioned are events as they were told before phases had versions, sources
-// rested, and trackers knew why a source's showing of a file was refused.
+// rested, trackers knew why a source's showing of a file was refused, and downloads
+// told how far they are.
 func unversioned(events []event) []event {
 	for i := range events {
 		e := &events[i]
 		e.VersionOf, e.Passed = "", slices.Clone(e.Passed)
 		e.Attributes = maps.Clone(e.Attributes)
-		delete(e.Attributes, "message")
+		for _, name := range []string{"message", "received", "rate"} {
+			delete(e.Attributes, name)
+		}
 		for p := range e.Passed {
 			e.Passed[p].VersionOf = ""
 		}

@@ -123,6 +123,7 @@ type attempt struct {
 	Dropped   bool                `json:"nt,omitempty"` // it ended without being tried
 	Final     step                `json:"f,omitzero"`   // control's judgement that the file failed with it
 	Outcomes  map[string]*outcome `json:"o,omitempty"`
+	Progress  progress            `json:"p,omitzero"` // told last while it runs; nothing once it has ended
 
 	spoken bool // an event is about the attempt itself, not a document of it
 }
@@ -145,6 +146,10 @@ func (a *attempt) add(o *attempt) {
 			a.Outcomes = map[string]*outcome{}
 		}
 		a.Outcomes[key] = c
+	}
+	a.Progress.add(o.Progress)
+	if a.over() {
+		a.Progress = progress{} // however late some of it was told
 	}
 }
 

@@ -283,7 +283,11 @@ func (f *fold) writeAttempts(ctx context.Context, s *store, attempts map[uuid.UU
 func downloadRow(to *pg.Rows, r attemptRow, text string) {
 	a, is := r.state, r.shown
 	first, got, unzipped := a.accepted(0, 1), a.accepted(1, 1), a.accepted(2, 2)
-	var hosting, documents, received any
+	progressed := a.running()
+	var hosting, documents, received, soFar, rate any
+	if !progressed.At.IsZero() {
+		soFar, rate = progressed.Bytes, progressed.Rate
+	}
 	if a.Source != "" {
 		hosting = [16]byte(hostingID(uuid.MustParse(a.File), a.Source))
 	}
@@ -302,7 +306,8 @@ func downloadRow(to *pg.Rows, r attemptRow, text string) {
 		"look", orNull(a.Look), "downloaded_size_bytes", cmp.Or(got.Bytes, first.Bytes), "request", timeOrNull(a.Requested),
 		"started", timeOrNull(first.Started), "received", received, "unzipped", timeOrNull(unzipped.Finished), "documents", documents,
 		"documents_known", r.children.Known, "documents_open", open, "documents_failed", r.children.Failed,
-		"unzip_version", orNull(unzipped.Step.Version), "created", a.First, "last_update", latest(a.First, a.Last), "merge", text)
+		"unzip_version", orNull(unzipped.Step.Version), "progress_bytes", soFar, "progress_rate", rate,
+		"progress_at", timeOrNull(progressed.At), "created", a.First, "last_update", latest(a.First, a.Last), "merge", text)
 }
 
 // logRows adds the failures and cancellations of an attempt, whether accepted

@@ -99,7 +99,7 @@ func (r *Runner) attempt(l lane, it *item) error {
 	defer dog.stop()
 	out := r.newOutput(it, dog)
 	defer out.close()
-	in := Input{Message: it.msg, Record: it.rec, Progress: dog.progress, Emit: out.emit, EmitAcknowledged: out.emitAcknowledged,
+	in := Input{Message: it.msg, Record: it.rec, Progress: dog.progress, Emit: out.emit, EmitAcknowledged: out.emitAcknowledged, Tell: out.tell,
 		Detach: func() (<-chan struct{}, bool) { return r.detach(l, it, out) }}
 
 	result := make(chan error, 1)

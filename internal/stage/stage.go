@@ -49,6 +49,13 @@ type Input struct {
 	// crash between the two, the repeat would be dropped and the log never told.
 	EmitAcknowledged func(ctx context.Context, msgs ...schemas.Message) error
 
+	// Tell produces a message that nobody needs, such as how far work has come, and
+	// never waits. What the client's buffer has no room for, or the broker refuses,
+	// is dropped; the work and its offset don't depend on it. settled is called once
+	// with what became of it, perhaps before Tell returns, or long after the work
+	// has ended; who tells again before that fills the buffer.
+	Tell func(m schemas.Message, settled func(error))
+
 	// Detach lets the partition go on without this record, for work that takes
 	// long: its offset is committed as that of a finished one, its place among
 	// those worked on goes to another, and the work goes on also when the

@@ -42,6 +42,7 @@ func (s Status) WriteText(w io.Writer, now time.Time) error {
 	if s.Odd > 0 {
 		p.printf("%d records of the event log could not be read: see tracker.unreadable\n", s.Odd)
 	}
+	p.transfers(s.Transfers, now)
 	if s.Pending == 0 {
 		p.printf("nothing is pending\n")
 		return p.err

@@ -41,8 +41,9 @@ type Rates struct {
 type Status struct {
 	Files     []Count    `json:"files"`
 	Documents []Count    `json:"documents"`
-	Pending   int64      `json:"pending"` // files that have not ended
-	Oldest    []Pending  `json:"oldest"`  // of these
+	Pending   int64      `json:"pending"`   // files that have not ended
+	Oldest    []Pending  `json:"oldest"`    // of these
+	Transfers []Transfer `json:"transfers"` // downloads that take long; as many as of the oldest at most
 	Rates     Rates      `json:"rates"`
 	Session   *int64     `json:"session"`             // the latest
 	Opened    *time.Time `json:"opened"`              // when it was opened
@@ -101,6 +102,9 @@ func Stand(ctx context.Context, q pg.Querier, now time.Time, oldest int) (Status
 		s.Session, s.Opened, s.Closed = x.Number, x.Opened, x.Closed
 	}
 	if s.Suspended, err = suspended(ctx, q); err != nil {
+		return s, err
+	}
+	if s.Transfers, err = Transfers(ctx, q, "", oldest); err != nil {
 		return s, err
 	}
 	s.Oldest, err = pendingFiles(ctx, q, "", oldest)

@@ -126,7 +126,7 @@ func (s *Story) read(ctx context.Context, q pg.Querier, id string) error {
 		return err
 	}
 	if s.Tries, err = list[Attempt](ctx, q, "attempts", `SELECT d.attempt, d.run::text, s.short_name, p.short_name, st.short_name, x.short_name, d.message, d.note, d.repeats,
-			d.version, d.downloaded_size_bytes, d.request, d.started, d.received, d.unzipped, d.documents, d.documents_failed, d.documents_open,
+			d.version, coalesce(d.progress_bytes, d.downloaded_size_bytes), d.request, d.started, d.received, d.unzipped, d.documents, d.documents_failed, d.documents_open,
 			d.id IS NOT DISTINCT FROM a.download_id,
 			coalesce((SELECT json_agg(json_build_object('phase', lp.short_name, 'status', ls.short_name, 'exception', lx.short_name, 'message', l.message,
 				'judged', l.judged, 'at', l.last_update) ORDER BY l.judged, l.last_update, l.id)

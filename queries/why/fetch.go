@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tributary/queries/report"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -176,14 +177,29 @@ func (f *Facts) requested(a *Answer, x *control.Fetch) {
 		a.say(Requested, "%s was requested, and the job that asked for it is gone: it is requested again once it has been without news for long enough.", a.File)
 		a.proveAt(&x.NewsAt, "attempt %d was requested", x.Attempt)
 	case x.Holder != nil:
-		a.say(Downloading, "%s is being downloaded: a member works on the job that was requested at %s.", a.File, moment(*x.JobSince))
+		far := ""
+		if t := f.transfer(x); t != nil {
+			far = " (" + t.Progress(f.Now) + ")"
+		}
+		a.say(Downloading, "%s is being downloaded%s: a member works on the job that was requested at %s.", a.File, far, moment(*x.JobSince))
 		a.prove("%s works on the job %s; without an outcome yet: %s of it", *x.Holder, *x.Job, many(int64(*x.JobFiles), "file"))
 	default:
 		a.say(Requested, "%s is asked for by a job that no member has begun with, requested at %s.", a.File, moment(*x.JobSince))
 		a.prove("the job is %s, with %s, at the server %s", *x.Job, many(int64(*x.JobFiles), "file"), *x.JobServer)
 		a.Next = "Nothing, while a member has the role download and events are published (tributary status)."
 	}
+	if t := f.transfer(x); t != nil {
+		a.proveAt(&t.Told, "%s of attempt %d had come; nothing is told while no bytes come", bytes(t.Received), t.Attempt)
+	}
 	f.tried(a, x)
+}
+
+// transfer is how far the download of x is; nil where nothing was told of it.
+func (f *Facts) transfer(x *control.Fetch) *report.Transfer {
+	if f.Tracked == nil || f.Tracked.Transfer == nil || f.Tracked.Transfer.Attempt != x.Attempt {
+		return nil
+	}
+	return f.Tracked.Transfer
 }
 
 // working judges what is fetched and not ended.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"tributary/queries/report"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -215,8 +216,9 @@ type Tracked struct {
 	Rows               int64
 	First, Final       *int64 // positions
 	Ended              bool
-	Last               time.Time // when something was told of it last
-	Failures           []Failure // the first of them
+	Last               time.Time        // when something was told of it last
+	Failures           []Failure        // the first of them
+	Transfer           *report.Transfer // of the attempt that it shows, if that runs and takes long
 }
 
 // Failure is a document that was refused.

@@ -38,7 +38,15 @@ func fetching(o *oracle) {
 		o.t.Fatal(err)
 	}
 	o.want("work", path(0), why.Downloading, "member/9 works on the job "+j.Job)
+	_, f := o.job(path(0))
+	o.progress(path(0), 312_000_000)
+	o.Clock = o.Clock.Add(3 * time.Second)
+	a := o.want("work", path(0), why.Downloading, fmt.Sprintf("is being downloaded (312 MB of %d bytes, 8.0 MB/s, told 3s ago)", f.Size), "312000000 bytes of attempt 1 had come")
+	if b := o.want("work", path(1), why.Downloading); strings.Contains(b.Sentence, "(") || len(b.Evidence) >= len(a.Evidence) {
+		o.t.Errorf("of a file of which nothing was told: %+v", b)
+	}
 	end()
+	o.want("work", path(0), why.Requested, "312000000 bytes of attempt 1 had come") // its member is gone
 
 	o.outcome(path(1), nil)
 	o.want("work", path(1), why.WaitsForUnzip, "attempt 1 had its last news")

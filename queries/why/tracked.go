@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tributary/internal/pg"
+	"tributary/queries/report"
 	"tributary/schemas"
 )
 
@@ -29,10 +30,24 @@ func tracked(ctx context.Context, q pg.Querier, id string) (t *Tracked, action, 
 	if err == nil && download != nil {
 		err = t.read(ctx, q, id, *download)
 	}
+	if err == nil && t.Phase == string(schemas.Download) && t.Status == string(schemas.Running) {
+		err = t.transfer(ctx, q, id)
+	}
 	if err != nil {
 		return nil, "", "", fmt.Errorf("ask the tracker for a file: %w", err)
 	}
 	return t, action, name, nil
+}
+
+// transfer reads how far the download is that the file shows.
+func (t *Tracked) transfer(ctx context.Context, q pg.Querier, id string) error {
+	all, err := report.Transfers(ctx, q, id, 10)
+	for i := range all {
+		if all[i].Attempt == t.Attempt {
+			t.Transfer = &all[i]
+		}
+	}
+	return err
 }
 
 // read reads what became of the file's documents.

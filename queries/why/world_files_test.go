@@ -67,6 +67,14 @@ func (w *world) outcome(path string, change func(*schemas.DownloadFinished)) *sc
 	return d
 }
 
+// progress has a file's download tell how far it is.
+func (w *world) progress(path string, received int64) {
+	w.t.Helper()
+	j, f := w.job(path)
+	w.say(&schemas.StatusChanged{Scope: schemas.Scope{Run: j.Run, Session: f.Session, Centre: f.Centre, Source: j.Source}, FileRef: f.FileRef, Entity: schemas.EntityDownload, Server: j.Server,
+		Attempt: f.Attempt, FileSize: f.Size, Phase: "download", Status: "running", Attributes: schemas.Progress{Received: received, Rate: 8_000_000}.Attributes()})
+}
+
 // failed is an outcome without bytes.
 func failed(exception, message string) func(*schemas.DownloadFinished) {
 	return func(d *schemas.DownloadFinished) {

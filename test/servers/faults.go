@@ -19,6 +19,7 @@ type fault struct {
 	truncate     int64
 	closeAfter   int64
 	shortReads   int
+	pause        time.Duration // before each read is answered
 	grow         []byte
 	listed       bool
 }
@@ -67,6 +68,11 @@ func (s *FaultySFTP) CloseAfter(p string, n int64) { s.set(p, func(f *fault) { f
 // ShortReads answers each read of a file with at most n bytes, which the
 // protocol allows.
 func (s *FaultySFTP) ShortReads(p string, n int) { s.set(p, func(f *fault) { f.shortReads = n }) }
+
+// Slow answers each read of a file after a pause, with at most n bytes.
+func (s *FaultySFTP) Slow(p string, n int, pause time.Duration) {
+	s.set(p, func(f *fault) { f.shortReads, f.pause = n, pause })
+}
 
 // GrowAfterList lets a file be longer by more, and younger by a second, from
 // its first listing on.
@@ -250,6 +256,13 @@ func (f *faultyFile) ReadAt(b []byte, off int64) (int, error) {
 		case <-f.h.cut:
 			return 0, io.ErrUnexpectedEOF
 		case <-ft.stall:
+		}
+	}
+	if ft.pause > 0 {
+		select {
+		case <-f.h.cut:
+			return 0, io.ErrUnexpectedEOF
+		case <-time.After(ft.pause):
 		}
 	}
 	if ft.closeAfter >= 0 && off+int64(len(b)) > ft.closeAfter {
