@@ -9,6 +9,7 @@ import (
 	"hash/fnv"
 	"io"
 	"io/fs"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -37,11 +38,24 @@ func (c counts) found() bool {
 }
 
 // tally counts entries by what they say.
-type tally struct{ fresh, changed, unsettled, rejected, notHosted int }
+type tally struct {
+	fresh, changed, unsettled, rejected, notHosted int
+
+	bytes, largest int64 // of what is new or changed, as listed
+}
 
 func (t *tally) add(o tally) {
+	t.bytes, t.largest = sum(t.bytes, o.bytes), max(t.largest, o.largest)
 	t.fresh, t.changed, t.unsettled, t.rejected = t.fresh+o.fresh, t.changed+o.changed, t.unsettled+o.unsettled, t.rejected+o.rejected
 	t.notHosted += o.notHosted
+}
+
+// sum adds what servers say, which may be anything: no sum of sizes becomes negative.
+func sum(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }
 
 // storeError marks an error of our own database, which is no outcome of the
