@@ -43,7 +43,7 @@ func newSourcesShow(c *cli) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprint(w, standingText(st), screen.Text(string(text)))
+				_, err = fmt.Fprint(w, standingText(st), expectedText(cmd.Context(), s.Tracker, st.ID), screen.Text(string(text)))
 				return err
 			})
 		})

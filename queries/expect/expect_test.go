@@ -83,7 +83,7 @@ func TestExpectation(t *testing.T) {
 		{"an outage long ago makes nothing of another", func() History {
 			h := daily(30)
 			for i := range h.Finds[:10] {
-				h.Finds[i].At = h.Finds[i].At.AddDate(0, 0, -14)
+				h.Finds[i].At = h.Finds[i].At.AddDate(0, 0, -30)
 			}
 			return after(h, 37*hours)
 		}(), []string{Late}},
