@@ -14,6 +14,9 @@ type Find struct {
 	// Bytes are those of all these files, Largest those of the largest, as listed; -1:
 	// the poll doesn't tell.
 	Bytes, Largest int64
+	// More says that the poll left something that it saw, or did not see all: what is
+	// found next belongs to it.
+	More bool
 }
 
 // arrival is what came together: one find, or several of which each came soon after
@@ -23,6 +26,7 @@ type arrival struct {
 	files        float64
 	bytes        float64 // negative: not known
 	largest      float64 // negative: not known
+	more         bool    // its last find left something
 	// backlog says that it is no measure: it is what had gathered before the source was
 	// polled for the first time, or while it was left alone.
 	backlog bool
@@ -39,8 +43,8 @@ func arrivals(finds []Find, resumed []time.Time) ([]arrival, time.Duration) {
 	within := longestWithin(finds)
 	var out []arrival
 	for _, f := range finds {
-		next := arrival{begins: f.At, ends: f.At, files: float64(f.Files), bytes: float64(f.Bytes), largest: float64(f.Largest)}
-		if n := len(out); n > 0 && f.At.Sub(out[n-1].ends) <= within {
+		next := arrival{begins: f.At, ends: f.At, files: float64(f.Files), bytes: float64(f.Bytes), largest: float64(f.Largest), more: f.More}
+		if n := len(out); n > 0 && (out[n-1].more || f.At.Sub(out[n-1].ends) <= within) {
 			out[n-1].add(next)
 		} else {
 			out = append(out, next)
@@ -53,7 +57,7 @@ func arrivals(finds []Find, resumed []time.Time) ([]arrival, time.Duration) {
 }
 
 func (a *arrival) add(o arrival) {
-	a.ends, a.files, a.largest = o.ends, a.files+o.files, max(a.largest, o.largest)
+	a.ends, a.files, a.largest, a.more = o.ends, a.files+o.files, max(a.largest, o.largest), o.more
 	if a.bytes < 0 || o.bytes < 0 {
 		a.bytes, a.largest = -1, -1
 	} else {
@@ -74,7 +78,9 @@ func between(moments []time.Time, after, until time.Time) bool {
 func longestWithin(finds []Find) time.Duration {
 	var pauses []time.Duration
 	for i := 1; i < len(finds); i++ {
-		pauses = append(pauses, max(finds[i].At.Sub(finds[i-1].At), 1))
+		if !finds[i-1].More {
+			pauses = append(pauses, max(finds[i].At.Sub(finds[i-1].At), 1))
+		}
 	}
 	slices.SortFunc(pauses, cmp.Compare[time.Duration])
 	var total float64

@@ -166,6 +166,31 @@ func TestWhatComesTogetherIsOneArrival(t *testing.T) {
 	}
 }
 
+// A source that had so much when it was added that its polls took it up in turns is
+// judged by what it delivers, also while that is little.
+func TestAFirstImportInTurnsIsNotLearnedFrom(t *testing.T) {
+	h := History{Source: "s", State: available}
+	for i := range 12 {
+		h.Finds = append(h.Finds, Find{At: begin().Add(time.Duration(i) * 30 * time.Second), Files: 10_000, Bytes: 1e9, Largest: 1e6, More: i < 11})
+	}
+	for day := range 3 {
+		h.Finds = append(h.Finds, Find{At: begin().AddDate(0, 0, 1+day), Files: 50, Bytes: 5e6, Largest: 1e5})
+	}
+	h.Seen = h.Finds[len(h.Finds)-1].At.Add(time.Hour)
+	if e := Expect(h); e.Files != nil || e.Interval != nil || len(e.Findings) > 0 {
+		t.Errorf("after three days is expected: %v, found: %v", e.Cells(), e.Findings)
+	}
+	h.Finds[len(h.Finds)-1].More = true
+	for day := range 4 {
+		h.Finds = append(h.Finds, Find{At: begin().AddDate(0, 0, 4+day), Files: 50, Bytes: 5e6, Largest: 1e5})
+	}
+	h.Finds[len(h.Finds)-1].Files, h.Finds[len(h.Finds)-1].More = 1, true
+	h.Seen = h.Finds[len(h.Finds)-1].At.Add(time.Hour)
+	if e := Expect(h); e.Files == nil || e.Files.High != 100 || len(e.Findings) > 0 {
+		t.Errorf("after a poll that left some files is expected: %v, found: %v", e.Cells(), e.Findings)
+	}
+}
+
 // drawn is any history.
 func drawn(t *rapid.T) History {
 	h := History{State: available, Seen: begin()}
@@ -235,4 +260,13 @@ func TestLawsOfExpectation(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Whoever writes to the topic may tell any counts: none makes a sum of them wrong.
+func TestCountsAreWhateverIsTold(t *testing.T) {
+	for text, want := range map[string]int64{"7": 7, "0": 0, "": -1, "x": -1, "-3": -1, "1e3": -1, "9223372036854775807": 1 << 53, "99999999999999999999": -1} {
+		if got := number(text); got != want {
+			t.Errorf("%q counts %d, not %d", text, got, want)
+		}
+	}
 }

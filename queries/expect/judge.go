@@ -18,7 +18,7 @@ func (e *Expectation) judge(last arrival, seen time.Time, within time.Duration) 
 	if last.backlog {
 		return
 	}
-	over := within == 0 || seen.Sub(last.ends) > within
+	over := !last.more && (within == 0 || seen.Sub(last.ends) > within)
 	for _, m := range []struct {
 		is      float64
 		usual   *Spread

@@ -71,6 +71,7 @@ func histories(ctx context.Context, q pg.Querier, source string) ([]History, err
 		err := row.Scan(&name, &f.At, &counts)
 		if f.Files = max(number(counts["new"]), 0) + max(number(counts["changed"]), 0); f.Files > 0 {
 			f.Bytes, f.Largest = number(counts["bytes"]), number(counts["largest"])
+			f.More = number(counts["postponed"]) > 0 || counts["end"] == "broken_off"
 			of(name).Finds = append(of(name).Finds, f)
 		}
 		return err
@@ -97,13 +98,14 @@ func histories(ctx context.Context, q pg.Querier, source string) ([]History, err
 	}, source)
 }
 
-// number is a count as events write it in their attributes; -1 where it is none.
+// number is a count as events write it in their attributes, as far as sums of it are
+// exact; -1 where it is none.
 func number(text string) int64 {
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 0 || n > 1<<53 {
+	if err != nil || n < 0 {
 		return -1
 	}
-	return n
+	return min(n, 1<<53)
 }
 
 // rows calls each with every row of a query.

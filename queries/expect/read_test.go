@@ -110,11 +110,14 @@ func (w *world) tracker() *pgxpool.Pool {
 // them by live work, and from what is still to be fetched.
 func TestSources(t *testing.T) {
 	w := &world{t: t}
-	w.source(begin(), "harwell", "H", "available")
+	w.source(begin().Add(-30*time.Hour), "harwell", "H", "available")
 	w.source(begin(), "ics", "Ics", "available")
 	w.source(begin(), "over", "Ics", "available")
 	w.source(begin().Add(time.Hour), "over", "Ics", "removed")
 	nothing := map[string]string{"listed": "9", "new": "0", "changed": "0"}
+	// What it held when it was added was taken up in turns, of which one broke off.
+	w.poll(begin().Add(-30*time.Hour), "harwell", "H", "done", map[string]string{"new": "1000", "postponed": "2000"})
+	w.poll(begin().Add(-15*time.Hour), "harwell", "H", "failed", map[string]string{"new": "900", "end": "broken_off"})
 	for day := range 12 {
 		at := begin().AddDate(0, 0, day)
 		files := 2
@@ -197,7 +200,7 @@ func TestSources(t *testing.T) {
 // none is read that lies further back than is looked at.
 func TestAnIndexServesThePolls(t *testing.T) {
 	w := &world{t: t}
-	w.source(begin(), "harwell", "H", "available")
+	w.source(begin().Add(-30*time.Hour), "harwell", "H", "available")
 	w.poll(begin(), "harwell", "H", "done", map[string]string{"new": "1"})
 	pool := w.tracker()
 	if _, err := pool.Exec(t.Context(), `INSERT INTO tracker.poll_task (id, session_id, file_source_id, phase_id, status_id, finish_time, counts, created, last_update, merge)
