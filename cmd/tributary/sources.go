@@ -29,7 +29,7 @@ func newSources(c *cli) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return listTracker(cmd.Context(), c, *output, report.SourceHeader(), report.Sources)
 	}
-	cmd.AddCommand(newSourcesAdd(c), newSourcesApply(c), newSourcesCheck(c), newSourcesEdit(c), newSourcesErrors(c), newSourcesExport(c), newSourcesFind(c), newSourcesHistory(c), newSourcesIgnored(c), newSourcesMaintain(c),
+	cmd.AddCommand(newSourcesAdd(c), newSourcesApply(c), newSourcesCheck(c), newSourcesEdit(c), newSourcesErrors(c), newSourcesExpect(c), newSourcesExport(c), newSourcesFind(c), newSourcesHistory(c), newSourcesIgnored(c), newSourcesMaintain(c),
 		newSourcesPoll(c), newSourcesRemove(c), newSourcesResume(c), newSourcesShow(c), newSourcesTestFilter(c))
 	return cmd
 }

@@ -49,7 +49,7 @@ func newSourcesShow(c *cli) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprint(w, standingText(st), taken.text(), screen.Text(string(text)))
+				_, err = fmt.Fprint(w, standingText(st), taken.text(), expectedText(cmd.Context(), s.Tracker, st.ID), screen.Text(string(text)))
 				return err
 			})
 		})

@@ -118,6 +118,9 @@ func (s *Poller) judge(p polled, l control.Listed, now time.Time) (judged, error
 			j.tally.fresh = 1
 		}
 	}
+	if fresh {
+		j.tally.largest = max(l.Size, 0) // a size that can't be read is -1
+	}
 	j.sighting = w
 	return j, s.events(p.Poll, &j, fresh, now)
 }

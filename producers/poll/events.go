@@ -117,6 +117,9 @@ func taskEvent(p control.Poll, c counts, o outcome, now time.Time) schemas.Messa
 	n := strconv.Itoa
 	told := map[string]string{"listed": n(c.listed), "new": n(c.fresh), "changed": n(c.changed),
 		"unsettled": n(c.unsettled), "rejected": n(c.rejected), "gone": n(c.gone)}
+	if c.fresh+c.changed > 0 {
+		told["largest"] = strconv.FormatInt(c.largest, 10)
+	}
 	c.ignored.attributes(told)
 	c.kept.attributes(told)
 	c.takeUp(p, told)

@@ -40,9 +40,13 @@ func (c counts) found() bool {
 }
 
 // tally counts entries by what they say.
-type tally struct{ fresh, changed, unsettled, rejected, notHosted int }
+type tally struct {
+	fresh, changed, unsettled, rejected, notHosted int
+	largest                                        int64 // size of the largest of what is new or changed, as listed
+}
 
 func (t *tally) add(o tally) {
+	t.largest = max(t.largest, o.largest)
 	t.fresh, t.changed, t.unsettled, t.rejected = t.fresh+o.fresh, t.changed+o.changed, t.unsettled+o.unsettled, t.rejected+o.rejected
 	t.notHosted += o.notHosted
 }

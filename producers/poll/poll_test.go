@@ -396,7 +396,7 @@ func TestOnlyZipsAreOurs(t *testing.T) {
 	}
 	for _, m := range b.events() {
 		if e, ok := m.Body.(*schemas.StatusChanged); ok && e.Entity == schemas.EntityTask {
-			want := map[string]string{"listed": "1", "ignored": "6", "new": "1", "changed": "0", "unsettled": "0", "rejected": "0", "gone": "0",
+			want := map[string]string{"listed": "1", "ignored": "6", "new": "1", "changed": "0", "unsettled": "0", "rejected": "0", "gone": "0", "largest": "1",
 				"taken": "1", "taken_bytes": "1", "revision": "1",
 				"ignored_not_zip": "3", "ignored_directory": "1", "ignored_not_a_regular_file": "1", "ignored_repeated": "1",
 				"ignored_names": `"add/` + good + `.md5" "add/` + good2 + `" "add/H.2026-01-02.3.impc.zip" "add/readme.txt" "add/zip" "add/` + good + `"`}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tributary/internal/pg"
+	"tributary/internal/screen"
+	"tributary/queries/expect"
+	"tributary/queries/report"
+)
+
+func newSourcesExpect(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "expect [SOURCE]", Short: "Say what is to be expected of sources, and what is late, short or unusually large",
+		Long: "Say of each source (or of the one that is named) when new files are expected next, how many and how many bytes, how\n" +
+			"fast they are fetched and how long it takes until they are loaded, as learned from its last arrivals, and how long\n" +
+			"what is outstanding takes to be fetched. ×1.5 is an error factor: nine of ten were between two thirds of the number\n" +
+			"and one and a half times it. With fewer than five measures it is unknown. Findings are late (no new files for more\n" +
+			"than one and a half times the longest usual pause), short (less than a third of the least usual) and\n" +
+			"unusually_large (more than three times the most usual). Exit code 1 with --strict where there are findings.",
+		Args: cobra.MaximumNArgs(1),
+	}
+	output := outputFlag(cmd, report.Formats()...)
+	strict := cmd.Flags().Bool("strict", false, "exit code 1 where anything is late, short or unusually large")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		source, found := strings.Join(args, ""), false
+		err := listTracker(cmd.Context(), c, *output, expect.Header(), func(ctx context.Context, q pg.Querier, each func(expect.Expectation) error) error {
+			return expect.Sources(ctx, q, source, func(e expect.Expectation) error {
+				found = found || len(e.Findings) > 0
+				return each(e)
+			})
+		})
+		if err == nil && found && *strict {
+			return errSilent
+		}
+		return err
+	}
+	return cmd
+}
+
+// expectedText says when new files of a source are expected, and what is not as it was
+// before, for people. That the tracker can't say so hides nothing else.
+func expectedText(ctx context.Context, tracker pg.Querier, source string) string {
+	var text string
+	err := expect.Sources(ctx, tracker, source, func(e expect.Expectation) error {
+		if e.Next != nil {
+			text = fmt.Sprintf("new files are expected at %s, and late after %s\n", inZone(*e.Next), inZone(*e.LateAfter))
+		}
+		for _, f := range e.Findings {
+			text += fmt.Sprintf("%s: %s\n", f.Finding, f.Message)
+		}
+		return nil
+	})
+	if unheard := (*report.UnknownError)(nil); err != nil && !errors.As(err, &unheard) {
+		return "when new files are expected can't be said: " + screen.Line(err.Error()) + "\n"
+	}
+	return text
+}

@@ -1,0 +1,7 @@
+package expect
+
+const (
+	FindsSQL = findsSQL
+	MaxPolls = maxPolls
+	MaxFinds = maxFinds
+)

@@ -1,0 +1,165 @@
+package expect
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
+	"tributary/queries/report"
+	"tributary/schemas"
+)
+
+const (
+	// maxPolls is how far back the polls of a source are looked at, most of which find
+	// nothing.
+	maxPolls = 20_000
+	// maxFinds is how many of those are learned from that found something.
+	maxFinds = 500
+	// maxFetches is from how many of these is learned how long fetching takes.
+	maxFetches = 40
+)
+
+// Sources calls each with what is to be expected of every source, or of the one that
+// is named, by name. A named one that the tracker doesn't know is a
+// report.UnknownError.
+func Sources(ctx context.Context, q pg.Querier, source string, each func(Expectation) error) error {
+	if err := report.Known(ctx, q, "", source); err != nil {
+		return err
+	}
+	all, err := histories(ctx, q, source)
+	if err != nil {
+		return err
+	}
+	for _, h := range all {
+		if err := each(Expect(h)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// histories reads the sources that are there, or one that is named, whatever it is.
+func histories(ctx context.Context, q pg.Querier, source string) ([]History, error) {
+	all := []History{}
+	if err := rows(ctx, q, sourcesSQL, func(row pgx.CollectableRow) error {
+		var h History
+		var seen *time.Time
+		err := row.Scan(&h.Source, &h.State, &seen, &h.Resumed)
+		if seen != nil {
+			h.Seen = *seen
+		}
+		all = append(all, h)
+		return err
+	}, source); err != nil {
+		return nil, err
+	}
+	of := func(name string) *History {
+		if i := slices.IndexFunc(all, func(h History) bool { return h.Source == name }); i >= 0 {
+			return &all[i]
+		}
+		return &History{} // one that has come since
+	}
+	if err := rows(ctx, q, findsSQL, func(row pgx.CollectableRow) error {
+		var name string
+		var f Find
+		var counts map[string]string
+		err := row.Scan(&name, &f.At, &counts)
+		if f.Files = max(number(counts["new"]), 0) + max(number(counts["changed"]), 0); f.Files > 0 {
+			f.Bytes, f.Largest = number(counts["taken_bytes"]), number(counts["largest"])
+			f.More = number(counts["postponed"]) > 0 || counts["end"] == "broken_off"
+			of(name).Finds = append(of(name).Finds, f)
+		}
+		return err
+	}, source, maxPolls, maxFinds); err != nil {
+		return nil, err
+	}
+	if err := rows(ctx, q, fetchesSQL, func(row pgx.CollectableRow) error {
+		var name string
+		var f Fetch
+		var took, until float64
+		err := row.Scan(&name, &f.At, &f.Bytes, &took, &until)
+		f.Took, f.Until = seconds(max(took, 0)), seconds(max(until, 0))
+		of(name).Fetches = append(of(name).Fetches, f)
+		return err
+	}, source, maxPolls, maxFetches, schemas.LiveRun); err != nil {
+		return nil, err
+	}
+	return all, rows(ctx, q, waitingSQL, func(row pgx.CollectableRow) error {
+		var name string
+		var w Outstanding
+		err := row.Scan(&name, &w.Files, &w.Bytes)
+		of(name).Waiting = w
+		return err
+	}, source)
+}
+
+// number is a count as events write it in their attributes, as far as sums of it are
+// exact; -1 where it is none.
+func number(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return -1
+	}
+	return min(n, 1<<53)
+}
+
+// rows calls each with every row of a query.
+func rows(ctx context.Context, q pg.Querier, sql string, each func(pgx.CollectableRow) error, args ...any) error {
+	r, err := q.Query(ctx, schemas.Numbered(sql), args...)
+	if err == nil {
+		defer r.Close()
+		for err == nil && r.Next() {
+			err = each(r)
+		}
+		if err == nil {
+			err = r.Err()
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("read what came from sources before from the tracker: %w", err)
+	}
+	return nil
+}
+
+// finds is a source's polls that found something, the newest first. The index of
+// tracker.poll_task on source and time gives them in order.
+const finds = `(SELECT * FROM (SELECT finish_time, session_id, counts FROM tracker.poll_task k WHERE k.file_source_id = s.id AND k.finish_time IS NOT NULL
+		ORDER BY k.finish_time DESC LIMIT $2) k
+	WHERE coalesce(k.counts->>'new', '0') <> '0' OR coalesce(k.counts->>'changed', '0') <> '0' ORDER BY k.finish_time DESC LIMIT $3)`
+
+// shown are the sources that are asked about.
+const shown = `($1 = '' AND s.state_id IS DISTINCT FROM (SELECT id FROM tracker.resource_state WHERE short_name = 'removed') OR s.short_name = $1)`
+
+const sourcesSQL = `SELECT s.short_name, coalesce(t.short_name, ''),
+		(SELECT k.finish_time FROM tracker.poll_task k WHERE k.file_source_id = s.id AND k.finish_time IS NOT NULL AND k.status_id = {status done} ORDER BY k.finish_time DESC LIMIT 1),
+		ARRAY(SELECT r.created FROM (SELECT r.created, t.short_name AS state, lag(t.short_name) OVER (ORDER BY r.revision, r.created) AS before
+			FROM tracker.source_revision r JOIN tracker.resource_state t ON t.id = r.state_id WHERE r.file_source_id = s.id) r
+			WHERE r.state = 'available' AND r.before IS DISTINCT FROM 'available')
+	FROM tracker.file_source s LEFT JOIN tracker.resource_state t ON t.id = s.state_id
+	WHERE ` + shown + ` ORDER BY s.short_name COLLATE "C"`
+
+const findsSQL = `SELECT s.short_name, k.finish_time, k.counts FROM tracker.file_source s CROSS JOIN LATERAL ` + finds + ` k WHERE ` + shown
+
+// A poll's files are those that were fetched in its session from its source. What is
+// loaded of them is the batch of the source's own centre.
+const fetchesSQL = `SELECT s.short_name, k.finish_time, d.bytes, d.took, coalesce(extract(epoch FROM b.finish_time - k.finish_time), 0)::float8
+	FROM tracker.file_source s CROSS JOIN LATERAL ` + finds + ` k
+	CROSS JOIN LATERAL (SELECT least(coalesce(sum(d.downloaded_size_bytes), 0), 1e18)::bigint AS bytes, coalesce(extract(epoch FROM max(d.received) - min(d.started)), 0)::float8 AS took
+		FROM tracker.zip_download d JOIN tracker.file_source_has_zip h ON h.id = d.zf_id AND h.file_source_id = s.id
+		WHERE d.session_id = k.session_id AND d.run = $4::uuid AND d.received IS NOT NULL AND d.started IS NOT NULL) d
+	LEFT JOIN LATERAL (SELECT max(b.finish_time) AS finish_time FROM tracker.batch b WHERE b.session_id = k.session_id AND b.centre_id = s.centre_id) b ON true
+	WHERE ` + shown
+
+// What is still to be fetched is few of all files: those that no attempt has brought.
+const waitingSQL = `SELECT s.short_name, count(*), least(coalesce(sum(h.size_bytes), 0), 1e18)::bigint
+	FROM tracker.zip_action a
+	JOIN tracker.file_source_has_zip h ON h.za_id = a.id AND h.state = 'present'
+	JOIN tracker.file_source s ON s.id = h.file_source_id
+	WHERE (a.phase_id = {phase zip_name} AND a.status_id IN ({status pending}, {status running}, {status done})
+			OR a.phase_id = {phase download} AND a.status_id IN ({status pending}, {status running}))
+		AND ` + shown + ` GROUP BY s.short_name`
