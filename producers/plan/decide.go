@@ -106,15 +106,12 @@ func (w *World) downloaded(d schemas.DownloadFinished, record schemas.Record) {
 		return // unknown, or judged before: a repeat, or an outcome set aside
 	}
 	a := f.Acquisition(t.Acquisition)
-	if a == nil || a.Attempt != d.Attempt {
-		return
-	}
-	if withdrawn(a) {
+	if a != nil && a.Attempt == d.Attempt && withdrawn(a) { // only its job hears of it
 		t.Download, t.Changed = d.Outcome, true
 		w.jobs[t.Job]++
 		return
 	}
-	if a.State != control.Requested {
+	if a == nil || a.State != control.Requested || a.Attempt != d.Attempt {
 		return
 	}
 	t.Download, t.Changed = d.Outcome, true
@@ -298,11 +295,9 @@ func (w *World) unzipped(u schemas.UnzipFinished, record schemas.Record) {
 		return
 	}
 	a := f.Acquisition(t.Acquisition)
-	if t.Download == "" {
+	if t.Download == "" && a != nil && !withdrawn(a) {
 		// It came before the download it belongs to was judged: kept until then.
-		if a != nil && !withdrawn(a) {
-			t.Early, t.Changed = record.Value, true
-		}
+		t.Early, t.Changed = record.Value, true
 		return
 	}
 	if t.Download != u.Download || a == nil || a.State != control.Received || a.Attempt != u.Attempt {
