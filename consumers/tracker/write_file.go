@@ -296,6 +296,9 @@ func downloadRow(to *pg.Rows, r attemptRow, text string) {
 		documents = n
 		open += max(n-r.children.Known, 0)
 	}
+	if a.Final.Phase != 0 {
+		open = 0 // nothing waits for them
+	}
 	if got.SHA256 != "" {
 		received = timeOrNull(got.Finished)
 	}

@@ -67,7 +67,7 @@ func (w *World) bereft(f *File) {
 	}
 	if best := f.Candidates(a); len(best) > 0 {
 		a.Source, a.Look, a.Size = best[0].Source, best[0].Look, best[0].Size
-		f.Acquisitions = append(f.Acquisitions, a)
+		w.begin(f, a)
 	}
 }
 
@@ -85,7 +85,7 @@ func (w *World) startAcquisition(f *File, k *control.Look) {
 		other.RetryAt = nil // a new look replaces trying the old one again
 		other.Changed = other.Changed || other.State == control.Ended && !other.New
 	}
-	f.Acquisitions = append(f.Acquisitions, a)
+	w.begin(f, a)
 }
 
 // pass classes a look that is not fetched, since another hosting's is.
@@ -106,6 +106,11 @@ func (w *World) downloaded(d schemas.DownloadFinished, record schemas.Record) {
 		return // unknown, or judged before: a repeat, or an outcome set aside
 	}
 	a := f.Acquisition(t.Acquisition)
+	if a != nil && a.Attempt == d.Attempt && withdrawn(a) { // only its job hears of it
+		t.Download, t.Changed = d.Outcome, true
+		w.jobs[t.Job]++
+		return
+	}
 	if a == nil || a.State != control.Requested || a.Attempt != d.Attempt {
 		return
 	}
@@ -212,15 +217,15 @@ func (w *World) belongs(f *File, a *control.Acquisition) bool {
 }
 
 // spoiled reports whether the bytes that the file shows are those of a damaged
-// archive, or were lost before they had gone through: who brings them again
-// repeats no success.
+// archive, were lost before they had gone through, or were withdrawn by a person: who
+// brings them again repeats no success.
 func (w *World) spoiled(f *File) bool {
 	t := w.shown(f)
 	if t == nil {
 		return false
 	}
 	a := f.Acquisition(t.Acquisition)
-	return damage(t.Unzip) || a != nil && a.State == control.Ended && a.Exception == blob.LostName
+	return damage(t.Unzip) || a != nil && (withdrawn(a) || a.State == control.Ended && a.Exception == blob.LostName)
 }
 
 // shown is the attempt that brought the bytes that the file shows; nil before
@@ -289,12 +294,12 @@ func (w *World) unzipped(u schemas.UnzipFinished, record schemas.Record) {
 	if f == nil || t == nil || t.Unzip != "" {
 		return
 	}
-	if t.Download == "" {
+	a := f.Acquisition(t.Acquisition)
+	if t.Download == "" && a != nil && !withdrawn(a) {
 		// It came before the download it belongs to was judged: kept until then.
 		t.Early, t.Changed = record.Value, true
 		return
 	}
-	a := f.Acquisition(t.Acquisition)
 	if t.Download != u.Download || a == nil || a.State != control.Received || a.Attempt != u.Attempt {
 		return
 	}

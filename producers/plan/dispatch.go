@@ -124,12 +124,16 @@ func (w *World) retryFile(f *File) {
 		last.RetryAt = &again
 		return
 	}
-	next := &control.Acquisition{
+	if next := w.again(f, last); len(f.Candidates(next)) > 0 {
+		w.begin(f, next)
+	}
+}
+
+// again is the acquisition that tries again what another has not brought.
+func (w *World) again(f *File, last *control.Acquisition) *control.Acquisition {
+	return &control.Acquisition{
 		Run: last.Run, File: f.ID, Domain: f.Centre, Source: last.Source, Look: last.Look, Size: last.Size,
 		State: control.Wanted, NotBefore: w.now, Tried: map[string]control.Tried{}, Retries: last.Retries + 1, New: true,
-	}
-	if len(f.Candidates(next)) > 0 {
-		f.Acquisitions = append(f.Acquisitions, next)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tributary/producers/plan"
 	"tributary/queries/report"
 	"tributary/schemas"
 	"tributary/sql/control"
@@ -238,6 +239,8 @@ func (f *Facts) ended(a *Answer, x *control.Fetch) {
 	case x.Exception == schemas.Quarantined:
 		f.quarantined(a, x.Phase, x.Message)
 		a.proveAt(x.EndedAt, "attempt %d ended, at %s", x.Attempt, x.Source)
+	case x.Exception == plan.CancelledByHand:
+		f.cancelled(a, x)
 	case x.Result == string(schemas.Cancelled):
 		a.say(Cancelled, "%s was given up before it was inserted: %s.", a.File, because(x.Exception, x.Message))
 		a.proveAt(x.EndedAt, "attempt %d ended, at %s", x.Attempt, x.Source)

@@ -6,6 +6,7 @@ type Verdict string
 // The verdicts. Their names don't change; there may be more of them.
 const (
 	SourceUnknown       Verdict = "source_unknown"
+	Held                Verdict = "held"
 	NoSource            Verdict = "no_source"
 	OutsideDirectories  Verdict = "outside_directories"
 	Ignored             Verdict = "ignored"
@@ -46,6 +47,7 @@ const (
 	FailedRetried       Verdict = "failed_retried"
 	Failed              Verdict = "failed"
 	Cancelled           Verdict = "cancelled"
+	CancelledByHand     Verdict = "cancelled_by_hand"
 	Quarantined         Verdict = "quarantined"
 	Rejected            Verdict = "rejected"
 	Unloaded            Verdict = "unloaded"
@@ -64,6 +66,7 @@ type Described struct {
 func Verdicts() []Described {
 	return []Described{
 		{SourceUnknown, "There is no source of that name."},
+		{Held, "A person holds the file: nothing of it begins until it is released."},
 		{NoSource, "No source could show the file: none is of its centre, and none hosts that centre's files."},
 		{OutsideDirectories, "Only the directories add, edit and delete below a source's base are listed."},
 		{Ignored, "The last complete listing showed the name, and it is no file of ours: a directory, a link, not a zip, or listed twice."},
@@ -104,6 +107,7 @@ func Verdicts() []Described {
 		{FailedRetried, "It failed, and is tried again by itself."},
 		{Failed, "It failed for good."},
 		{Cancelled, "It was given up before it was inserted, as where its source was removed."},
+		{CancelledByHand, "A person has ended what was under way of it; a new version, or a replay, begins anew."},
 		{Quarantined, "Work on it, or on one of its documents, crashed or outran its time again and again: there is a dead letter."},
 		{Rejected, "Some of its documents, or all of them, were refused; the others are loaded."},
 		{Unloaded, "Somebody had its documents taken out of the warehouse."},

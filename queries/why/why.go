@@ -97,6 +97,8 @@ func Judge(f Facts) Answer {
 	case f.SourceID != "" && f.Source == nil:
 		a.say(SourceUnknown, "There is no source %s, so nothing of it is taken.", f.SourceID)
 		a.Next = "Look for its name: tributary sources"
+	case f.File != nil && f.File.Held():
+		f.held(&a)
 	case f.Look != nil:
 		f.listed(&a)
 	case f.File == nil && f.Tracked != nil:

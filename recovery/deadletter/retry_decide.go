@@ -48,6 +48,10 @@ func (r *retrying) letter(l *Letter) Retried {
 		return out
 	}
 	f := r.File(l.File)
+	if f.Held() {
+		out.Refused = "its file is " + f.Said() + "; release it first: tributary files release " + f.Subject()
+		return out
+	}
 	by, refused := r.shared(f, dead)
 	if by == nil && refused == "" {
 		if refused = r.passed(l, f, dead); refused == "" {

@@ -320,6 +320,9 @@ func TestRefusals(t *testing.T) {
 	m.Put("an archive")
 	m.want(m.retried(RetryOptions{}, a), "of no interest; --force")
 	m.want(m.retried(RetryOptions{Force: true, DryRun: true}, a), "attempt 2")
+	m.Exec("UPDATE control.file SET held_at = $1, held_by = 'ann'", m.Clock)
+	m.want(m.retried(RetryOptions{Force: true}, a), "its file is held by ann; release it first")
+	m.Exec("UPDATE control.file SET held_at = NULL, held_by = ''")
 
 	// A newer version, first under way, then there.
 	j, f := m.RequestedOne("f.zip", 2)

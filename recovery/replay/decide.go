@@ -43,6 +43,8 @@ func (r *decision) item(i *control.ReplayItem) (*control.Acquisition, error) {
 		return refuse("unknown_file", "control does not know the file: it is another installation's")
 	case f.Centre == "":
 		return refuse("zip_name", "its name was refused, so nothing of it was ever asked for")
+	case f.Held():
+		return refuse(plan.HeldByHand, "the file is "+f.Said()+"; release it (tributary files release "+f.Subject()+"), and replay it then")
 	case r.run.Shadow != "": // a shadow is in nobody's way, and nobody in its
 	case busy(f):
 		return putOff(busyWith(f))

@@ -109,7 +109,7 @@ func (s *state) acquisitions(f *file, versions map[versionKey]*ordered, now time
 		a.ID = int64(i + 1)
 		if a.State == control.Ended {
 			a.EndedAt = &now
-			if i == len(out)-1 && a.Result == string(schemas.Failed) && a.Run == schemas.LiveRun && mendable(a) {
+			if i == len(out)-1 && a.Run == schemas.LiveRun && f.due(a) {
 				at := now.Add(retry)
 				a.RetryAt = &at
 			}

@@ -7,6 +7,7 @@ import (
 
 	"tributary/internal/chain"
 	"tributary/schemas"
+	"tributary/sql/control"
 )
 
 // state is what the topics tell of control, gathered before anything is
@@ -71,6 +72,7 @@ type file struct {
 	id       string
 	name     *schemas.StatusChanged // how its name was judged last
 	at       time.Time
+	held     control.Hold
 	hostings map[string]*schemas.StatusChanged // by source: the newest look
 	looks    map[lookKey]*look
 	attempts map[attemptKey]*attempt
@@ -162,8 +164,12 @@ func (s *state) status(m schemas.Message, e *schemas.StatusChanged) {
 	case schemas.EntityReplay:
 		s.replay(m.Time, e)
 	case schemas.EntityFile:
-		if f := s.file(e.File); m.Stage == "poll" && !m.Time.Before(f.at) {
+		f := s.file(e.File)
+		if m.Stage == "poll" && !m.Time.Before(f.at) {
 			f.name, f.at = e, m.Time
+		}
+		if m.Stage == planStage {
+			f.byHand(m.Time, e)
 		}
 	case schemas.EntityHosting:
 		s.hosting(m, e)
@@ -222,6 +228,9 @@ func (s *state) download(e *schemas.StatusChanged) {
 		t.accepted = e
 	default:
 		t.judged = e
+		if withdrawn(e.Exception) {
+			t.accepted = nil // nothing is awaited of it any more
+		}
 	}
 }
 

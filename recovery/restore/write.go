@@ -103,7 +103,7 @@ func (w *writer) file(f *file, versions map[versionKey]*ordered) error {
 	}
 	w.files.Add("id", f.id, "name", n.FileName, "action", n.Action, "centre", pointer(n.Centre), "file_date", date, "file_inc", inc,
 		"exception", n.Exception, "message", n.Message, "current_sha256", sha, "current_attempt", current, "attempts", number,
-		"acceptances", acceptances)
+		"acceptances", acceptances, "held_at", f.held.HeldAt, "held_by", pg.Text(f.held.HeldBy), "held_why", pg.Text(f.held.HeldWhy))
 	for _, source := range slices.Sorted(maps.Keys(f.hostings)) {
 		h := f.hostings[source]
 		state := h.Attributes["state"]

@@ -9,7 +9,7 @@ import (
 // TestClasses holds that what goes wrong with sources is in one class each, but for
 // what is no fault of a source.
 func TestClasses(t *testing.T) {
-	faultless := []string{"gone", "not_tried", "cancelled", "source_removed", "source_unavailable", "centre_not_hosted_here", "name_too_long"}
+	faultless := []string{"gone", "not_tried", "cancelled", "source_removed", "source_unavailable", "centre_not_hosted_here", "name_too_long", "held_by_hand", "cancelled_by_hand"}
 	in := map[string]int{}
 	bits := map[int]bool{}
 	for _, c := range Classes() {

@@ -33,6 +33,8 @@ type File struct {
 	CurrentSHA256            string
 	CurrentAttempt           int32
 	Attempts, Acceptances    int32
+
+	Hold
 }
 
 // Hosting is where a file lies, with what decides between hostings.
@@ -132,7 +134,7 @@ type Look struct {
 // transaction ends: whoever decides about a file holds its row. It returns
 // those that exist.
 func LockFiles(ctx context.Context, tx pgx.Tx, ids []string) (map[string]*File, error) {
-	rows, err := tx.Query(ctx, `SELECT id::text, name, action, coalesce(centre, '') AS centre, current_sha256, current_attempt, attempts, acceptances
+	rows, err := tx.Query(ctx, `SELECT id::text, name, action, coalesce(centre, '') AS centre, current_sha256, current_attempt, attempts, acceptances, held_at, held_by, held_why
 		FROM control.file WHERE id = ANY($1::uuid[]) ORDER BY id FOR UPDATE`, ids)
 	if err != nil {
 		return nil, fmt.Errorf("lock files: %w", err)
@@ -218,8 +220,8 @@ func StoreAcquisitions(ctx context.Context, tx pgx.Tx, all []*Acquisition) error
 		}
 	}
 	if len(fresh) > 0 {
-		if _, err := tx.Exec(ctx, `INSERT INTO control.acquisition (run, file, session, domain, batch, source, look, size, state, not_before, tried, retries, heals)
-			SELECT run, file, session, domain, batch, source, look, size, state, not_before, tried, retries, heals FROM `+acquisitionCols, pg.JSON(fresh)); err != nil {
+		if _, err := tx.Exec(ctx, `INSERT INTO control.acquisition (run, file, session, domain, batch, source, look, size, state, not_before, tried, retries, heals, attempt, result, phase, exception, message, ended_at)
+			SELECT run, file, session, domain, batch, source, look, size, state, not_before, tried, retries, heals, attempt, result, phase, exception, message, ended_at FROM `+acquisitionCols, pg.JSON(fresh)); err != nil {
 			return fmt.Errorf("store new acquisitions: %w", err)
 		}
 	}

@@ -32,7 +32,7 @@ type KnownFile struct {
 
 // KnownFiles returns those of the files with the given ids that control knows.
 func KnownFiles(ctx context.Context, q pg.Querier, ids []string) ([]KnownFile, error) {
-	rows, err := q.Query(ctx, `SELECT id::text, name, action, coalesce(centre, '') AS centre, current_sha256, current_attempt, attempts, acceptances, exception, message
+	rows, err := q.Query(ctx, `SELECT id::text, name, action, coalesce(centre, '') AS centre, current_sha256, current_attempt, attempts, acceptances, held_at, held_by, held_why, exception, message
 		FROM control.file WHERE id = ANY($1::text[]::uuid[]) ORDER BY action LIMIT 10`, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read files: %w", err)

@@ -22,6 +22,7 @@ var elsewhere = []struct{ like, why string }{
 	{`^tributary schemas register`, "needs a registry: make test-registry"},
 	{`^tributary topics acl`, "needs Apache Kafka: make test-scale-out"},
 	{`^tributary blobs begin`, "needs a lost store: internal/blob"},
+	{`^tributary files cancel`, "needs a file that is under way: producers/plan, TestWhatIsUnderWayEnds"},
 	{`^tributary dlq (show|retry|drop)`, "needs dead letters: test/e2e, dlq"},
 	{`^tributary reference load quantity`, "needs the weather profile: test/profiles"},
 	{`^tributary sql .*FROM claim WHERE is_current`, "needs the weather profile: test/profiles"},

@@ -200,6 +200,11 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 		_, replaced := control.Replaced(t.Context(), tx, "")
 		return errors.Join(byHand, locked, replaced)
 	})
+	held := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
+		_, outstanding := control.Outstanding(t.Context(), tx, schemas.LiveRun)
+		_, listed := control.HeldFiles(t.Context(), tx, 10)
+		return errors.Join(outstanding, listed, control.StoreHold(t.Context(), tx, schemas.LiveRun, control.Hold{}))
+	})
 	if _, err := control.SessionDeaths(t.Context(), pool, schemas.LiveRun); err != nil {
 		t.Error(err)
 	}
@@ -214,7 +219,7 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 		t.Errorf("a poll that is nobody's is renewed: %v", err)
 	}
 	postponed := control.PostponePoll(t.Context(), pool, gone, now(), "", "")
-	for _, err := range []error{postponed, ignored, unlisted, operations, open, pending, digest, fetching, given, outstanding, rests, others, retried, defined, shown, missing} {
+	for _, err := range []error{postponed, ignored, unlisted, operations, open, pending, digest, fetching, given, outstanding, rests, others, retried, defined, shown, missing, held} {
 		if err != nil {
 			t.Fatal(err)
 		}

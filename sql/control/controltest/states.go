@@ -99,7 +99,7 @@ func acquisitionStates() Machine {
 		{"", control.Queued, "an earlier acquisition of the file has not ended"},
 		{"", control.Received, "a replay begins with stored bytes"},
 		{"", control.Extracted, "a replay begins with known documents"},
-		{"", control.Ended, "a replay has nothing to wait for"},
+		{"", control.Ended, "a replay has nothing to wait for, or a person holds the file"},
 		{control.Queued, control.Wanted, "the one before has ended"},
 		{control.Wanted, control.Requested, "it is put into a job"},
 		{control.Requested, control.Wanted, "the download failed and another attempt is allowed, or nobody answers"},
@@ -108,10 +108,10 @@ func acquisitionStates() Machine {
 		{control.Requested, control.Ended, "the file is duplicate, cancelled, or was tried as often as allowed"},
 		{control.Received, control.Wanted, "the archive is damaged, and is fetched again"},
 		{control.Received, control.Extracted, "unzip's outcome is accepted"},
-		{control.Received, control.Ended, "unzip failed"},
-		{control.Extracted, control.Ended, "its last document has ended"},
-		{control.Wanted, control.Ended, "nothing hosts it any more, or it is not to be tried again"},
-		{control.Queued, control.Ended, "the acquisition before brought what it was to bring"},
+		{control.Received, control.Ended, "unzip failed, or a person ends it"},
+		{control.Extracted, control.Ended, "its last document has ended, or a person ends it"},
+		{control.Wanted, control.Ended, "nothing hosts it any more, it is not to be tried again, or a person ends it"},
+		{control.Queued, control.Ended, "the acquisition before brought what it was to bring, or a person ends both"},
 	}}
 }
 

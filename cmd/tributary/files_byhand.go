@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tributary/queries/report"
+	"tributary/recovery/byhand"
+	"tributary/sql/control"
+)
+
+// mostHeld is how many held files are listed at most.
+const mostHeld = 10_000
+
+// fileOrder is a command by which a person orders something about files.
+type fileOrder struct {
+	use, short, long string
+	give             func(byhand.Orders, context.Context, string) (byhand.Outcome, error)
+}
+
+// howNamed is how files are named, and what is not done.
+const howNamed = "\n\nA file is named by its name, where only one file has it, or by action/name. It need not be that a system runs. Exit\n" +
+	"code 1 if one of the files is refused."
+
+func newFilesHold(c *cli) *cobra.Command {
+	return c.fileOrder(fileOrder{
+		use: "hold FILE …", short: "Keep files back until they are released",
+		long: "End what is under way of files and has no position yet (held_by_hand), and let nothing of them begin: no new version, no\n" +
+			"retry, no replay, no announcement, until tributary files release. Polls go on recording what they see. What has its\n" +
+			"positions is refused: tributary warehouse unload takes it out." + howNamed,
+		give: byhand.Orders.Hold,
+	})
+}
+
+func newFilesRelease(c *cli) *cobra.Command {
+	return c.fileOrder(fileOrder{
+		use: "release FILE …", short: "Take files up again that are held",
+		long: "Let files go on that are held. If something of a file was held back, what its sources show of it now is taken up at once,\n" +
+			"as a late file. A replay that the hold has ended is asked for anew." + howNamed,
+		give: byhand.Orders.Release,
+	})
+}
+
+func newFilesCancel(c *cli) *cobra.Command {
+	return c.fileOrder(fileOrder{
+		use: "cancel FILE …", short: "End what is under way of files",
+		long: "End what is under way of files and has no position yet (cancelled_by_hand). It is never tried again by itself; a new\n" +
+			"version of the file, or tributary replay, begins anew. What has its positions is refused: tributary warehouse unload\n" +
+			"takes it out." + howNamed,
+		give: byhand.Orders.Cancel,
+	})
+}
+
+func (c *cli) fileOrder(o fileOrder) *cobra.Command {
+	cmd := &cobra.Command{Use: o.use, Short: o.short, Long: o.long, Args: cobra.MinimumNArgs(1)}
+	output := outputFlag(cmd, report.Formats()...)
+	reason := cmd.Flags().String("reason", "", "why, for those who read it later")
+	dry := cmd.Flags().Bool("dry-run", false, "only tell what would be done")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
+			out, err := controlOutbox()
+			if err != nil {
+				return err
+			}
+			orders := byhand.Orders{Pool: s.Control, Outbox: out, Dry: *dry}
+			refused := false
+			err = c.list(*output, []string{"file", "done", "detail"}, func(row func(any, ...string) error) error {
+				for _, file := range args {
+					orders.Decision = control.Decision{By: requester(), Reason: *reason, At: now()}
+					r, err := o.give(orders, cmd.Context(), file)
+					if err != nil {
+						return err
+					}
+					refused = refused || !r.Done
+					if err := row(r, r.File, fmt.Sprint(r.Done), r.Detail); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err == nil && refused {
+				return errSilent
+			}
+			return err
+		})
+	}
+	return cmd
+}
+
+// heldFile is a held file as programs read it.
+type heldFile struct {
+	File   string    `json:"file"`
+	Since  time.Time `json:"since"`
+	By     string    `json:"by"`
+	Reason string    `json:"reason"`
+}
+
+func newFilesHeld(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "held", Short: "List the files that are held",
+		Long: "List the files that are held, by whom and why, those held longest first: at most 10,000.",
+		Args: cobra.NoArgs,
+	}
+	output := outputFlag(cmd, report.Formats()...)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
+			held, err := control.HeldFiles(cmd.Context(), s.Control, mostHeld)
+			if err != nil {
+				return err
+			}
+			return c.list(*output, []string{"file", "since", "by", "reason"}, func(row func(any, ...string) error) error {
+				for _, h := range held {
+					f := heldFile{h.Action + "/" + h.Name, h.HeldAt.UTC(), h.HeldBy, h.HeldWhy}
+					if err := row(f, f.File, f.Since.Format(time.RFC3339), f.By, f.Reason); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
+	}
+	return cmd
+}

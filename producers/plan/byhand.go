@@ -1,0 +1,146 @@
+package plan
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"tributary/schemas"
+	"tributary/sql/control"
+)
+
+// The exceptions of what a person has ended.
+const (
+	HeldByHand      = "held_by_hand"
+	CancelledByHand = "cancelled_by_hand"
+)
+
+// withdrawn tells whether a person has ended an acquisition.
+func withdrawn(a *control.Acquisition) bool {
+	return a.State == control.Ended && (a.Exception == HeldByHand || a.Exception == CancelledByHand)
+}
+
+// begin begins an acquisition of the live run. That of a file which a person holds
+// has ended by that: so every look that is held back is told of, and its batch does
+// not wait for it.
+func (w *World) begin(f *File, a *control.Acquisition) {
+	f.Acquisitions = append(f.Acquisitions, a)
+	if f.Held() {
+		w.endByHand(f, a, HeldByHand, f.Said())
+	}
+}
+
+// Withdraw ends whatever of a file is under way or waits, shadows' attempts too, and
+// what is complete in the batches that are outstanding (control.Outstanding). It
+// returns how many acquisitions these are. What fetches a damaged blob again goes on,
+// since it brings no version.
+func (w *World) Withdraw(f *File, exception, message string, outstanding map[string]bool) (ended int) {
+	for _, k := range f.looks {
+		k.OwnPolling = false
+		w.takeUp(f, k)
+	}
+	if last := f.newest(); last != nil && last.RetryAt != nil {
+		last.RetryAt, last.Changed = nil, true
+		w.begin(f, w.again(f, last))
+	}
+	for _, a := range slices.Concat(f.Acquisitions, f.shadows) {
+		if a.State != control.Ended || a.Result == control.Complete && a.Batch != nil && outstanding[*a.Batch] {
+			w.endByHand(f, a, exception, message)
+			ended++
+		}
+	}
+	return ended
+}
+
+// endByHand ends an acquisition as a person has ordered. Outcomes of it that come
+// later are not accepted; that of a download still returns its job's credit.
+func (w *World) endByHand(f *File, a *control.Acquisition, exception, message string) {
+	phase, outcome := schemas.Download, exception
+	t := w.attempts[control.AttemptKey{Run: a.Run, File: f.ID, Attempt: a.Attempt}]
+	switch a.State {
+	case control.Requested:
+		t.Early, t.Changed = nil, true
+	case control.Received:
+		phase, outcome = schemas.Unzip, a.Download+"/"+exception
+		t.Unzip, t.Early, t.Changed = exception, nil, true
+	case control.Extracted, control.Ended:
+		phase, outcome = schemas.XSD, a.Download+"/"+a.Unzip
+	default: // nobody was asked for it
+		a.Attempt = w.nextAttempt(f, a)
+		t = &control.Attempt{Run: a.Run, File: f.ID, Attempt: a.Attempt, Source: a.Source, Look: a.Look}
+	}
+	a.State, a.Result, a.EndedAt, a.RetryAt, a.Changed = control.Ended, string(schemas.Cancelled), &w.now, nil, true
+	a.Phase, a.Exception, a.Message = string(phase), exception, message
+	w.out = append(w.out, attemptEvent(f, a, t, string(phase), schemas.Cancelled, exception, message, "", outcome, w.now))
+}
+
+// Placed is the version that a file shows, if nothing of it is under way and it has
+// its positions; nil if it has none.
+func (f *File) Placed(outstanding map[string]bool) *control.Acquisition {
+	for _, a := range slices.Backward(f.Acquisitions) {
+		switch {
+		case a.Result == control.Duplicate:
+		case a.Result == control.Complete && (a.Batch == nil || !outstanding[*a.Batch]):
+			return a
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// Released is what the release of a file has begun.
+type Released int
+
+// What a release has begun.
+const (
+	Nothing Released = iota // nothing of the file was held back
+	Begun                   // what it shows is to be fetched
+	Later                   // it is once a source of it is available
+	Gone                    // no source shows it any more
+)
+
+// Release takes up what a file shows that was held, as a late file, if something of
+// it was held back. The caller stores that it is not held any more.
+func (w *World) Release(f *File) Released {
+	f.Hold = control.Hold{}
+	last := f.newest()
+	if last == nil || !f.heldBack() {
+		return Nothing
+	}
+	last.RetryAt, last.Changed = &w.now, true
+	w.retryFile(f)
+	switch {
+	case f.newest() != last:
+		return Begun
+	case last.RetryAt != nil:
+		return Later
+	}
+	return Gone
+}
+
+// heldBack tells whether the file's newest version is one that was held.
+func (f *File) heldBack() bool {
+	for _, a := range slices.Backward(f.Acquisitions) {
+		if a.Run == schemas.LiveRun && a.Result != control.Duplicate {
+			return a.Exception == HeldByHand
+		}
+	}
+	return false
+}
+
+// The notes of what people order about files.
+const (
+	NoteHeld      = "held"
+	NoteReleased  = "released"
+	NoteCancelled = "cancelled"
+)
+
+// Ordered tells who has ordered what about a file, and why. It has no phase: how the
+// file stands is told by its attempts.
+func Ordered(f *File, note, message string, d control.Decision, ended int) schemas.Message {
+	return Status(schemas.EventID(Stage, schemas.LiveRun, f.ID, note, d.At.UTC().Format(time.RFC3339Nano)), f.ID, f.Subject(), d.At, &schemas.StatusChanged{
+		Scope: schemas.Scope{Run: schemas.LiveRun, Centre: f.Centre}, FileRef: f.Ref(), Entity: schemas.EntityFile, Note: note, Message: message,
+		Attributes: map[string]string{"by": d.By, "reason": d.Reason, "ended": strconv.Itoa(ended)},
+	})
+}

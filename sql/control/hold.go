@@ -1,0 +1,81 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
+)
+
+// Hold is by whom a file is held, so that nothing of it begins.
+type Hold struct {
+	HeldAt          *time.Time // nil: it is not held
+	HeldBy, HeldWhy string
+}
+
+// Held tells whether a person holds the file.
+func (h Hold) Held() bool { return h.HeldAt != nil }
+
+// Said is who holds the file, and why, for people.
+func (h Hold) Said() string { return Decision{By: h.HeldBy, Reason: h.HeldWhy}.Said("held") }
+
+// Said is what was done, by whom and why, for people.
+func (d Decision) Said(done string) string {
+	if d.Reason == "" {
+		return done + " by " + d.By
+	}
+	return done + " by " + d.By + ": " + d.Reason
+}
+
+// StoreHold stores that a file is held, or that it is not any more. The caller has
+// locked its row.
+func StoreHold(ctx context.Context, tx pgx.Tx, file string, h Hold) error {
+	if _, err := tx.Exec(ctx, "UPDATE control.file SET held_at=$2, held_by=$3, held_why=$4 WHERE id=$1::text::uuid", file, h.HeldAt, pg.Text(h.HeldBy), pg.Text(h.HeldWhy)); err != nil {
+		return fmt.Errorf("store by whom a file is held: %w", err)
+	}
+	return nil
+}
+
+// Outstanding are the batches of a file's acquisitions that have no positions yet,
+// which they don't get before the transaction ends.
+func Outstanding(ctx context.Context, tx pgx.Tx, file string) (map[string]bool, error) {
+	rows, err := tx.Query(ctx, `SELECT id::text, released_at IS NULL AS open FROM control.batch
+		WHERE id IN (SELECT batch FROM control.acquisition WHERE file = $1::text::uuid) ORDER BY id FOR SHARE`, file)
+	if err != nil {
+		return nil, fmt.Errorf("look for batches without positions: %w", err)
+	}
+	out := map[string]bool{}
+	var id string
+	var open bool
+	if _, err := pgx.ForEachRow(rows, []any{&id, &open}, func() error {
+		if open {
+			out[id] = true
+		}
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("look for batches without positions: %w", err)
+	}
+	return out, nil
+}
+
+// HeldFile is a file that is held.
+type HeldFile struct {
+	Name, Action string
+	Hold
+}
+
+// HeldFiles returns the files that are held, those held longest first, at most limit.
+func HeldFiles(ctx context.Context, q pg.Querier, limit int) ([]HeldFile, error) {
+	rows, err := q.Query(ctx, "SELECT name, action, held_at, held_by, held_why FROM control.file WHERE held_at IS NOT NULL ORDER BY held_at, id LIMIT $1", limit)
+	if err != nil {
+		return nil, fmt.Errorf("read which files are held: %w", err)
+	}
+	held, err := pgx.CollectRows(rows, pgx.RowToStructByName[HeldFile])
+	if err != nil {
+		return nil, fmt.Errorf("read which files are held: %w", err)
+	}
+	return held, nil
+}
