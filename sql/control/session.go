@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tributary/internal/centres"
 	"tributary/internal/pg"
 )
 
@@ -38,18 +37,6 @@ func NextCount(ctx context.Context, tx pgx.Tx, name string) (n int64, err error)
 		return 0, fmt.Errorf("count %s: %w", name, err)
 	}
 	return n, nil
-}
-
-// PutCentre stores a centre's particulars and reports whether they changed.
-func PutCentre(ctx context.Context, tx pgx.Tx, c centres.Centre, revision int64) (changed bool, err error) {
-	tag, err := tx.Exec(ctx, `INSERT INTO control.centre AS c VALUES ($1,$2,$3,$4,$5,$6,$7,$8)
-		ON CONFLICT (short_name) DO UPDATE SET full_name=$2, email=$3, phone=$4, address=$5, imits_name=$6, active=$7, revision=$8
-		WHERE (c.full_name, c.email, c.phone, c.address, c.imits_name, c.active) IS DISTINCT FROM ($2,$3,$4,$5,$6,$7)`,
-		c.ShortName, c.FullName, c.Email, c.Phone, c.Address, c.IMITSName, c.Active, revision)
-	if err != nil {
-		return false, fmt.Errorf("store centre %s: %w", c.ShortName, err)
-	}
-	return tag.RowsAffected() == 1, nil
 }
 
 // keepsState is true of a source whose state the configuration leaves as it is: its
