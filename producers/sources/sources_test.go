@@ -216,7 +216,9 @@ func TestApply(t *testing.T) {
 	b := newBench(t, inFile)
 	c := config.Source{ID: "c", Centre: "H", URL: "file:///c", State: "maintenance"}
 	apply := func(prune bool, all ...config.Source) (string, error) {
-		return b.try(func(ctx context.Context, tx pgx.Tx) ([]Change, error) { return b.Apply(ctx, tx, config.Blocks{Sources: all}, prune, "by me") })
+		return b.try(func(ctx context.Context, tx pgx.Tx) ([]Change, error) {
+			return b.Apply(ctx, tx, config.Blocks{Sources: all}, prune, "by me")
+		})
 	}
 	for _, tt := range []struct {
 		prune bool
