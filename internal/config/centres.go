@@ -70,16 +70,16 @@ func CentresYAML(all []Centre) ([]byte, error) {
 
 // plainCentres records what no centre that people define may have.
 func (d *decoder) plainCentres(all []Centre) {
-	control := func(text string) bool {
-		return !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl)
+	hidden := func(text string) bool { // an address may have lines
+		return !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' })
 	}
 	for i, c := range all {
 		at := item("centres", i)
-		if name := c.ShortName; len(name) > maxCentre || control(name) || strings.ContainsAny(name, "/ ") {
+		if name := c.ShortName; len(name) > maxCentre || hidden(name) || strings.ContainsAny(name, "/ \n") {
 			d.problem(at+".short_name", "%q is not a plain name: use up to %d letters, digits and other signs of file names", c.ShortName, maxCentre)
 		}
 		if slices.ContainsFunc([]string{c.FullName, c.Email, c.Phone, c.Address, c.IMITSName}, func(text string) bool {
-			return len(text) > maxParticular || control(text)
+			return len(text) > maxParticular || hidden(text)
 		}) {
 			d.problem(at, "a value has more than %d bytes, or characters that can't be shown: correct it", maxParticular)
 		}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,10 +16,11 @@ func TestUpdateCentre(t *testing.T) {
 		"":                        was,
 		"email=other@example.org": {ShortName: "Uni", FullName: "A university", Email: "other@example.org", Active: &no},
 		"email= full_name=":       {ShortName: "Uni", Active: &no},
+		"address=A\nB":           {ShortName: "Uni", FullName: "A university", Email: "data@example.org", Address: "A\nB", Active: &no},
 		"active=":                 {ShortName: "Uni", FullName: "A university", Email: "data@example.org"},
 		"active=true phone=+441 imits_name=null address=1": {ShortName: "Uni", FullName: "A university", Email: "data@example.org", Phone: "+441", IMITSName: "null", Address: "1", Active: &yes},
 	} {
-		text, err := UpdateCentre(was, strings.Fields(values))
+		text, err := UpdateCentre(was, slices.DeleteFunc(strings.Split(values, " "), func(v string) bool { return v == "" }))
 		if err != nil {
 			t.Fatal(err)
 		}
