@@ -102,6 +102,6 @@ func Known(all ...Centre) profile.CentreSet {
 			kept = append(kept, profile.Centre{ShortName: c.ShortName, FullName: c.FullName})
 		}
 	}
-	set, _ := profile.NewCentreSet(kept...) //nolint:errcheck // it refuses what was left out
+	set, _ := profile.NewCentreSet(kept...) // it refuses only what was left out above
 	return set
 }
