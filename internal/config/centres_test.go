@@ -16,7 +16,7 @@ func TestUpdateCentre(t *testing.T) {
 		"":                        was,
 		"email=other@example.org": {ShortName: "Uni", FullName: "A university", Email: "other@example.org", Active: &no},
 		"email= full_name=":       {ShortName: "Uni", Active: &no},
-		"address=A\nB":           {ShortName: "Uni", FullName: "A university", Email: "data@example.org", Address: "A\nB", Active: &no},
+		"address=A\nB":            {ShortName: "Uni", FullName: "A university", Email: "data@example.org", Address: "A\nB", Active: &no},
 		"active=":                 {ShortName: "Uni", FullName: "A university", Email: "data@example.org"},
 		"active=true phone=+441 imits_name=null address=1": {ShortName: "Uni", FullName: "A university", Email: "data@example.org", Phone: "+441", IMITSName: "null", Address: "1", Active: &yes},
 	} {
