@@ -44,8 +44,8 @@ type app struct {
 	passed    *passover.List // what people decided about records: codec knows it
 	profile   *profile.Profile
 	mapping   *mapping.Mapping
-	centres   profile.CentreSet
-	shadow    *unzip.Rules // of shadow runs; nil: the profile's
+	centres   *centres.Copy // of those that control has
+	shadow    *unzip.Rules  // of shadow runs; nil: the profile's
 	sources   map[string]config.Source
 	blobs     *blob.Dir
 	space     *blob.Space // room for more blobs
@@ -74,19 +74,13 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, n need, on
 	if a.mapping, err = loadMapping(a.profile); err != nil {
 		return nil, usage(err)
 	}
-	if a.centres, err = centres.Set(a.profile, cfg); err != nil {
-		return nil, usage(err)
-	}
+	a.centres = centres.NewCopy(centres.Merge(a.profile, cfg), func(ctx context.Context) ([]centres.Centre, error) { return control.Centres(ctx, a.stores.Control) })
 	if cfg.ShadowProfile != "" {
 		p, err := loadProfile(shadowConfig(cfg))
 		if err != nil {
 			return nil, usage(err)
 		}
-		set, err := centres.Set(p, cfg)
-		if err != nil {
-			return nil, usage(err)
-		}
-		a.shadow = &unzip.Rules{Profile: p, Centres: set}
+		a.shadow = &unzip.Rules{Profile: p, Centres: a.centres.With(p.Centres)}
 	}
 	host, err := os.Hostname()
 	if err != nil {
@@ -194,6 +188,7 @@ func (a *app) begin(ctx context.Context, g *errgroup.Group, names []string, more
 		a.watchChain(names)
 	}
 	g.Go(func() error { return a.passed.Run(ctx) })
+	g.Go(func() error { return a.centres.Run(ctx, a.log) })
 	for _, f := range more {
 		g.Go(func() error { return f(ctx) })
 	}

@@ -1,9 +1,20 @@
 package main
 
 import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
 	"github.com/spf13/cobra"
 
+	"tributary/internal/centres"
+	"tributary/internal/config"
+	"tributary/internal/pg"
+	"tributary/internal/screen"
+	"tributary/producers/sources"
 	"tributary/queries/report"
+	"tributary/sql/control"
 )
 
 func newCentres(c *cli) *cobra.Command {
@@ -12,6 +23,110 @@ func newCentres(c *cli) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return listTracker(cmd.Context(), c, *output, report.CentreHeader(), report.Centres)
 	}
-	cmd.AddCommand(newCentresReport(c))
+	cmd.AddCommand(newCentresAdd(c), newCentresApply(c), newCentresEdit(c), newCentresExport(c), newCentresFind(c), newCentresRemove(c), newCentresReport(c), newCentresShow(c))
 	return cmd
+}
+
+func newCentresFind(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "find TEXT …", Short: "List the centres whose short or full name has a text in it",
+		Long: "List the centres of which the short name or the full name contains each of the texts; capitals don't matter.",
+		Args: cobra.MinimumNArgs(1),
+	}
+	output := outputFlag(cmd, report.Formats()...)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return listTracker(cmd.Context(), c, *output, report.CentreHeader(), func(ctx context.Context, q pg.Querier, each func(report.Centre) error) error {
+			return report.Centres(ctx, q, func(s report.Centre) error {
+				if !s.Has(args...) {
+					return nil
+				}
+				return each(s)
+			})
+		})
+	}
+	return cmd
+}
+
+func newCentresShow(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "show CENTRE", Short: "Show how a centre is defined, and by whom",
+		Args: cobra.ExactArgs(1),
+	}
+	output := outputFlag(cmd, "text", report.JSON)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
+			all, err := knownCentres(cmd.Context(), s, args)
+			if err != nil {
+				return err
+			}
+			is := all[0]
+			return c.tell(*output, map[string]any{"short_name": is.ShortName, "full_name": is.FullName, "email": is.Email, "phone": is.Phone, "address": is.Address,
+				"imits_name": is.IMITSName, "active": is.Active, "defined_by": is.By()}, func(w io.Writer) error {
+				text, err := config.CentresYAML([]config.Centre{is.Listed()})
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(w, "%s is %s\n%s", is.ShortName, centreDefiner(is), screen.Text(string(text)))
+				return err
+			})
+		})
+	}
+	return cmd
+}
+
+// centreDefiner says who defines a centre.
+func centreDefiner(c centres.Centre) string {
+	switch c.By() {
+	case centres.ByProfile:
+		return "brought along by the profile; people may define it (tributary centres edit)"
+	case centres.ByPerson:
+		return "defined by a person (tributary centres edit)"
+	}
+	return "listed by the configuration"
+}
+
+func newCentresExport(c *cli) *cobra.Command {
+	return &cobra.Command{
+		Use: "export [CENTRE …]", Short: "Write centres as a file that the configuration or apply reads",
+		Long: "Write how all centres (or those named) are defined now, as YAML below centres: for the configuration, or for tributary\n" +
+			"centres apply.",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
+				all, err := knownCentres(cmd.Context(), s, args)
+				if err != nil {
+					return err
+				}
+				var listed []config.Centre
+				for _, is := range all {
+					listed = append(listed, is.Listed())
+				}
+				text, err := config.CentresYAML(listed)
+				if err != nil {
+					return err
+				}
+				_, err = c.stdout.Write(text)
+				return err
+			})
+		},
+	}
+}
+
+// knownCentres are those that control has, by short name, or those named of them.
+func knownCentres(ctx context.Context, s *stores, names []string) ([]centres.Centre, error) {
+	all, err := control.Centres(ctx, s.Control)
+	if err != nil || len(names) == 0 {
+		return all, err
+	}
+	set := centres.Known(all...)
+	var out []centres.Centre
+	for _, name := range names {
+		canonical, _ := set.Lookup(name)
+		i := slices.IndexFunc(all, func(c centres.Centre) bool { return c.ShortName == canonical })
+		if i < 0 {
+			return nil, usage(fmt.Errorf("%s: %w", name, sources.ErrCentreUnknown))
+		}
+		out = append(out, all[i])
+	}
+	return out, nil
 }

@@ -109,10 +109,11 @@ func newSourcesCheck(c *cli) *cobra.Command {
 func (c *cli) checked(ctx context.Context, cfg config.Config, file string, ids []string) ([]config.Source, error) {
 	all := cfg.Sources
 	if file != "" {
-		var err error
-		if all, err = c.readSources(cfg, file); err != nil {
+		blocks, err := c.readBlocks(cfg, file, config.Options{}) // whether their centres are known is for apply
+		if err != nil {
 			return nil, err
 		}
+		all = blocks.Sources
 	}
 	if len(ids) == 0 {
 		if len(all) == 0 {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
+	"tributary/internal/centres"
 	"tributary/internal/config"
 	"tributary/internal/pg"
 	"tributary/producers/sources"
@@ -39,7 +41,11 @@ func newSourcesAdd(c *cli) *cobra.Command {
 			} else if !errors.Is(err, sources.ErrUnknown) {
 				return nil, err
 			}
-			all, err := updated(r.Config, args[0], control.Undefined, "merge", args[1:])
+			cfg, err := withCentres(ctx, tx, r)
+			if err != nil {
+				return nil, err
+			}
+			all, err := updated(cfg, args[0], control.Undefined, "merge", args[1:])
 			if err != nil {
 				return nil, err
 			}
@@ -68,7 +74,11 @@ func newSourcesEdit(c *cli) *cobra.Command {
 			if err != nil {
 				return nil, err
 			}
-			all, err := updated(r.Config, args[0], was.Definition, *kind, args[1:])
+			cfg, err := withCentres(ctx, tx, r)
+			if err != nil {
+				return nil, err
+			}
+			all, err := updated(cfg, args[0], was.Definition, *kind, args[1:])
 			if err != nil {
 				return nil, err
 			}
@@ -76,6 +86,19 @@ func newSourcesEdit(c *cli) *cobra.Command {
 		})
 	}
 	return cmd
+}
+
+// withCentres is the configuration that knows all centres that sources may name.
+func withCentres(ctx context.Context, tx pgx.Tx, r sources.Registry) (config.Config, error) {
+	known, err := r.Known(ctx, tx)
+	cfg, set := r.Config, centres.Known(known...)
+	cfg.Centres = nil
+	for _, c := range known {
+		if name, _ := set.Lookup(c.ShortName); name == c.ShortName {
+			cfg.Centres = append(cfg.Centres, c.Listed())
+		}
+	}
+	return cfg, err
 }
 
 // updated is a source with other values, checked as the configuration's are.
@@ -114,8 +137,8 @@ func newSourcesApply(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "apply", Short: "Define sources as a file lists them, while all members run",
 		Long: "Define sources as the file lists them below sources, as in the configuration: new ones are added, those that differ are\n" +
-			"changed, others stay as they are. All are defined or none. Relative paths are relative to the file. tributary sources\n" +
-			"export writes such a file.\n\n" +
+			"changed, others stay as they are. So are centres that it lists below centres, before the sources. All are defined or\n" +
+			"none. Relative paths are relative to the file. tributary sources export writes such a file.\n\n" +
 			"Without -f the sources and centres of the configuration are declared now, as members with the role schedule do at\n" +
 			"their start, and also if those of another configuration have replaced them.",
 		Args: cobra.NoArgs,
@@ -143,7 +166,11 @@ func (c *cli) apply(ctx context.Context, tx pgx.Tx, r sources.Registry, file str
 	if file == "" {
 		return r.Redeclare(ctx, tx, message)
 	}
-	all, err := c.readSources(r.Config, file)
+	cfg, err := withCentres(ctx, tx, r)
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.readBlocks(cfg, file, config.Options{Also: checkProfile})
 	if err != nil {
 		return nil, err
 	}
@@ -153,33 +180,40 @@ func (c *cli) apply(ctx context.Context, tx pgx.Tx, r sources.Registry, file str
 // errDryRun gives back what a change has done.
 var errDryRun = errors.New("nothing is changed by a dry run")
 
-// readSources reads a file of sources that a person names; - is stdin.
-func (c *cli) readSources(cfg config.Config, file string) ([]config.Source, error) {
-	o := config.Options{Also: checkProfile}
+// readBlocks reads a file of sources and centres that a person names; - is stdin.
+func (c *cli) readBlocks(cfg config.Config, file string, o config.Options) (config.Blocks, error) {
 	if file == "-" {
 		dir, err := os.Getwd()
 		if err != nil {
-			return nil, fmt.Errorf("this folder: %w", err)
+			return config.Blocks{}, fmt.Errorf("this folder: %w", err)
 		}
-		all, err := cfg.ParseSources("stdin", c.stdin, dir, o)
+		all, err := cfg.Parse("stdin", c.stdin, dir, o)
 		return all, usage(err)
 	}
 	dir, err := filepath.Abs(filepath.Dir(file))
 	if err != nil {
-		return nil, fmt.Errorf("the folder of %s: %w", file, err)
+		return config.Blocks{}, fmt.Errorf("the folder of %s: %w", file, err)
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, usage(err)
+		return config.Blocks{}, usage(err)
 	}
 	defer f.Close()
-	all, err := cfg.ParseSources(file, f, dir, o)
+	all, err := cfg.Parse(file, f, dir, o)
 	return all, usage(err)
 }
 
+// definer makes a change in one transaction, and tells it.
+type definer func(context.Context, func(context.Context, pgx.Tx, sources.Registry, string) ([]sources.Change, error)) error
+
 // definer adds the flags of a command that changes how sources are defined, and
 // returns what makes the change, in one transaction, and tells it.
-func (c *cli) definer(cmd *cobra.Command) func(context.Context, func(context.Context, pgx.Tx, sources.Registry, string) ([]sources.Change, error)) error {
+func (c *cli) definer(cmd *cobra.Command) definer {
+	return c.definerOf("source", cmd)
+}
+
+// definerOf is definer of a command whose table has such a first column.
+func (c *cli) definerOf(what string, cmd *cobra.Command) definer {
 	output := outputFlag(cmd, report.Formats()...)
 	reason := cmd.Flags().String("reason", "", "why, for those who read it later")
 	return func(ctx context.Context, change func(context.Context, pgx.Tx, sources.Registry, string) ([]sources.Change, error)) error {
@@ -193,7 +227,7 @@ func (c *cli) definer(cmd *cobra.Command) func(context.Context, func(context.Con
 				changes, err = change(ctx, tx, r, "by "+requester()+because(*reason))
 				return err
 			})
-			for _, refused := range []error{sources.ErrDeclared, sources.ErrUnknown, sources.ErrExists} {
+			for _, refused := range []error{sources.ErrDeclared, sources.ErrUnknown, sources.ErrExists, sources.ErrCentreDeclared, sources.ErrCentreUnknown, sources.ErrCentreExists, sources.ErrCentreUsed} {
 				if errors.Is(err, refused) {
 					return usage(err)
 				}
@@ -201,9 +235,13 @@ func (c *cli) definer(cmd *cobra.Command) func(context.Context, func(context.Con
 			if err != nil && !errors.Is(err, errDryRun) {
 				return err
 			}
-			return c.list(*output, []string{"source", "done", "detail"}, func(row func(any, ...string) error) error {
+			return c.list(*output, []string{what, "done", "detail"}, func(row func(any, ...string) error) error {
 				for _, r := range changes {
-					if err := row(r, r.Source, r.Done, r.Detail); err != nil {
+					name := cmp.Or(r.Source, r.Centre)
+					if r.Source == "" && what == "source" {
+						name = "centre " + name
+					}
+					if err := row(r, name, r.Done, r.Detail); err != nil {
 						return err
 					}
 				}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -9,6 +10,7 @@ import (
 	"tributary/internal/centres"
 	"tributary/queries/report"
 	"tributary/queries/why"
+	"tributary/sql/control"
 )
 
 func newWhy(c *cli) *cobra.Command {
@@ -18,7 +20,7 @@ func newWhy(c *cli) *cobra.Command {
 		Long: "Say in a sentence why a file is where it is, or why it was not taken, then what shows it, line by line, and what to do\n" +
 			"if anything is to be done. PATH is a file's name, action/name, a path below a source's base, or a file's id; nothing\n" +
 			"need be known of it. Without SOURCE each source is answered that shows the file, or else that could, the producing\n" +
-			"centre's own first. Centres, profile and limits are this configuration's; whether the disk is low is as this machine\n" +
+			"centre's own first. Profile and limits are this configuration's; whether the disk is low is as this machine\n" +
 			"sees it. With -o json each answer has a verdict, whose names are stable: docs/reference/verdicts.md lists them.",
 		Args: cobra.RangeArgs(1, 2),
 	}
@@ -29,7 +31,7 @@ func newWhy(c *cli) *cobra.Command {
 			source = args[0]
 		}
 		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
-			asker, err := s.asker()
+			asker, err := s.asker(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -52,16 +54,19 @@ func newWhy(c *cli) *cobra.Command {
 }
 
 // asker answers why files are where they are.
-func (s *stores) asker() (*why.Asker, error) {
+func (s *stores) asker(ctx context.Context) (*why.Asker, error) {
 	p, err := loadProfile(s.cfg)
 	if err != nil {
 		return nil, usage(err)
 	}
-	set, err := centres.Set(p, s.cfg)
+	known, err := control.Centres(ctx, s.Control)
 	if err != nil {
-		return nil, usage(err)
+		return nil, err
 	}
-	return &why.Asker{Control: s.Control, Tracker: s.Tracker, Warehouse: s.Warehouse, Profile: p, Centres: set, Dormant: dormant(s.cfg), Now: now,
+	if len(known) == 0 { // nobody has stored them yet
+		known = centres.Merge(p, s.cfg)
+	}
+	return &why.Asker{Control: s.Control, Tracker: s.Tracker, Warehouse: s.Warehouse, Profile: p, Centres: centres.Known(known...), Dormant: dormant(s.cfg), Now: now,
 		Limits: why.Limits{Settle: s.cfg.Poll.Settle.D(), PollCutoff: s.cfg.Sequence.PollCutoff.D(), ReleaseLimit: s.cfg.Sequence.ReleaseLimit.D(), LateLimit: s.cfg.Sequence.LateLimit.D()}}, nil
 }
 

@@ -8,6 +8,7 @@ package unzip
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -92,7 +93,11 @@ func (u *Unzipper) Work(ctx context.Context, in stage.Input) error {
 		switch m := &members[i]; {
 		case m.Document:
 			documents++
-			if err := in.Emit(ctx, w.document(m)...); err != nil {
+			events, err := w.document(ctx, m)
+			if err == nil {
+				err = in.Emit(ctx, events...)
+			}
+			if err != nil {
 				return err
 			}
 		case !m.Directory:
@@ -153,6 +158,7 @@ type work struct {
 	in      schemas.Message
 	d       *schemas.DownloadFinished
 	started time.Time
+	renewed bool // the centres are those that were known when a name was first to be refused for its own
 }
 
 const done = "done"
@@ -216,8 +222,24 @@ func (w *work) done(documents int, others ignored) []schemas.Message {
 	}
 }
 
+// parse reads a document's name. None is refused for its centre by centres that may
+// be out of date: while these can't be read anew, the work is tried again.
+func (w *work) parse(ctx context.Context, entry string) (profile.DocumentName, *profile.NameError, error) {
+	rules := w.u.rules(w.d.Run)
+	name, bad := rules.Profile.ParseDocument(entry, rules.Centres)
+	if bad == nil || !bad.UnknownCentre() || w.renewed {
+		return name, bad, nil
+	}
+	if err := rules.Centres.Renew(ctx); err != nil {
+		return name, bad, stage.Transient(fmt.Errorf("%s can't be judged: %w", archive.Quote(entry), err))
+	}
+	w.renewed = true
+	name, bad = rules.Profile.ParseDocument(entry, rules.Centres)
+	return name, bad, nil
+}
+
 // document announces a document and tells how its name was judged.
-func (w *work) document(m *archive.Member) []schemas.Message {
+func (w *work) document(ctx context.Context, m *archive.Member) ([]schemas.Message, error) {
 	ref := document.Ref(w.d.File, w.d.SHA256, *m)
 	ref.Entry = strings.ToValidUTF8(ref.Entry, "\uFFFD")
 	out := &schemas.DocumentExtracted{
@@ -226,8 +248,10 @@ func (w *work) document(m *archive.Member) []schemas.Message {
 	}
 	s := w.status(schemas.XMLName, schemas.Done, done)
 	s.Entity, s.DocumentRef = schemas.EntityDocument, ref
-	rules := w.u.rules(w.d.Run)
-	name, bad := rules.Profile.ParseDocument(ref.Entry, rules.Centres)
+	name, bad, err := w.parse(ctx, ref.Entry)
+	if err != nil {
+		return nil, err
+	}
 	if bad != nil {
 		out.Exception, out.Message = bad.Exception, bad.Message
 		s.Status, s.Exception, s.Message = string(schemas.Failed), bad.Exception, bad.Message
@@ -240,5 +264,5 @@ func (w *work) document(m *archive.Member) []schemas.Message {
 	entry.Subject += "/" + ref.Entry
 	st := w.message(schemas.StatusChangedTopic, w.d.File, "document_status", s, m.Name)
 	st.Subject = entry.Subject
-	return []schemas.Message{entry, st}
+	return []schemas.Message{entry, st}, nil
 }

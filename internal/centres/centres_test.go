@@ -19,9 +19,9 @@ func TestMerge(t *testing.T) {
 		{ShortName: "New", FullName: "The last word"},
 	}}
 	want := []Centre{
-		{ShortName: "H", FullName: "MRC Harwell", Email: "h@example.org", Address: "Harwell", IMITSName: "Harwell", Active: true},
-		{ShortName: "Ics", FullName: "Clinique"},
-		{ShortName: "New", FullName: "The last word", Active: true},
+		{ShortName: "H", FullName: "MRC Harwell", Email: "h@example.org", Address: "Harwell", IMITSName: "Harwell", Active: true, DefinedBy: ByConfiguration},
+		{ShortName: "Ics", FullName: "Clinique", DefinedBy: ByConfiguration},
+		{ShortName: "New", FullName: "The last word", Active: true, DefinedBy: ByConfiguration},
 	}
 	if d := cmp.Diff(want, Merge(p, c)); d != "" {
 		t.Errorf("centres differ (- want, + got):\n%s", d)

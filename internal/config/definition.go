@@ -22,31 +22,37 @@ const MaxDefinition = 64 << 10
 // part of it.
 func (s Source) Definition() (string, error) {
 	s.State = ""
-	n, err := s.node()
+	return definition(s, "source "+s.ID)
+}
+
+// definition is a block of the configuration as one line of JSON, without what has
+// its default.
+func definition(of any, name string) (string, error) {
+	n, err := node(of, name)
 	if err != nil {
 		return "", err
 	}
 	var keys map[string]any
 	if err := n.Decode(&keys); err != nil {
-		return "", fmt.Errorf("source %s: write its definition: %w", s.ID, err)
+		return "", fmt.Errorf("%s: write its definition: %w", name, err)
 	}
 	out, err := json.Marshal(keys)
 	if err != nil {
-		return "", fmt.Errorf("source %s: write its definition: %w", s.ID, err)
+		return "", fmt.Errorf("%s: write its definition: %w", name, err)
 	}
 	if bytes.Contains(out, []byte(`\u0000`)) {
-		return "", fmt.Errorf("source %s: a value holds a NUL, which no path, name or key has: take it out", s.ID)
+		return "", fmt.Errorf("%s: a value holds a NUL, which no path, name or key has: take it out", name)
 	}
 	return string(out), nil
 }
 
-// node is the source as YAML, without what has its default.
-func (s Source) node() (*yaml.Node, error) {
+// node is a block of the configuration as YAML, without what has its default.
+func node(of any, name string) (*yaml.Node, error) {
 	n := new(yaml.Node)
-	if err := n.Encode(s); err != nil {
-		return nil, fmt.Errorf("source %s: write its definition: %w", s.ID, err)
+	if err := n.Encode(of); err != nil {
+		return nil, fmt.Errorf("%s: write its definition: %w", name, err)
 	}
-	v := reflect.ValueOf(s)
+	v := reflect.ValueOf(of)
 	for _, f := range fieldsOf(v.Type()) {
 		if v.FieldByIndex(f.index).IsZero() {
 			set(n, f.name, nil)
@@ -69,22 +75,35 @@ func ParseDefinition(text string) (Source, error) {
 	return s, nil
 }
 
-// ParseSources reads sources as a configuration lists them: r has the key
-// sources, and no other. Relative paths are relative to dir. What their secrets and
-// files hold is for the members that reach the sources, and isn't looked at. A state
-// that is not given is empty.
+// Blocks are sources and centres as a configuration lists them.
+type Blocks struct {
+	Sources []Source `yaml:"sources"`
+	Centres []Centre `yaml:"centres"`
+}
+
+// ParseSources reads sources as a configuration lists them: what Parse does of a file
+// with the key sources alone.
 func (c Config) ParseSources(file string, r io.Reader, dir string, o Options) ([]Source, error) {
+	b, err := c.Parse(file, r, dir, o)
+	if err == nil && len(b.Centres) > 0 {
+		err = fmt.Errorf("%s lists centres too, which are no sources: take them out", file)
+	}
+	return b.Sources, err
+}
+
+// Parse reads sources and centres as a configuration lists them: r has the keys
+// sources and centres, and no other. Relative paths are relative to dir. What their
+// secrets and files hold is for the members that reach the sources, and isn't looked
+// at. A state that is not given is empty.
+func (c Config) Parse(file string, r io.Reader, dir string, o Options) (list Blocks, err error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
-		return nil, fmt.Errorf("%s can't be read: %w", file, err)
+		return Blocks{}, fmt.Errorf("%s can't be read: %w", file, err)
 	}
 	if len(text) > maxFile {
-		return nil, fmt.Errorf("%s is larger than %s", file, Bytes(maxFile))
+		return Blocks{}, fmt.Errorf("%s is larger than %s", file, Bytes(maxFile))
 	}
 	d := &decoder{file: file, places: map[string]place{}}
-	var list struct {
-		Sources []Source `yaml:"sources"`
-	}
 	if root := d.root(text); root != nil {
 		d.value(root, "", "", reflect.ValueOf(&list).Elem())
 	}
@@ -97,6 +116,8 @@ func (c Config) ParseSources(file string, r io.Reader, dir string, o Options) ([
 	}
 	d.checkNumbers(reflect.ValueOf(list), "")
 	d.checkSources(list.Sources)
+	d.checkCentres(list.Centres)
+	d.plainCentres(list.Centres)
 	for i, s := range list.Sources {
 		at := item("sources", i)
 		d.isReference(at+".password", s.Password)
@@ -107,13 +128,14 @@ func (c Config) ParseSources(file string, r io.Reader, dir string, o Options) ([
 			list.Sources[i].State = ""
 		}
 	}
-	if c.Sources = list.Sources; o.Also != nil {
+	c.Sources, c.Centres = list.Sources, append(slices.Clone(c.Centres), list.Centres...)
+	if o.Also != nil {
 		o.Also(c, d.problem)
 	}
 	if len(d.problems) > 0 {
-		return nil, d.problems.sorted()
+		return Blocks{}, d.problems.sorted()
 	}
-	return list.Sources, nil
+	return list, nil
 }
 
 // Difference says which keys have changed from one definition to another, from what

@@ -53,7 +53,7 @@ func UpdateSource(id, definition, kind string, values []string) ([]byte, error) 
 			set(is, key, value.Content[0])
 		}
 	}
-	return listed(&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{is}})
+	return listed("sources", &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{is}})
 }
 
 // isText tells whether the value of a source's key is a text, which needs no quotes.
@@ -102,23 +102,23 @@ func SourcesYAML(all []Source) ([]byte, error) {
 		if s.State == StateAvailable {
 			s.State = ""
 		}
-		n, err := s.node()
+		n, err := node(s, "source "+s.ID)
 		if err != nil {
 			return nil, err
 		}
 		list.Content = append(list.Content, n)
 	}
-	return listed(list)
+	return listed("sources", list)
 }
 
-// listed writes a list of sources below its key.
-func listed(list *yaml.Node) ([]byte, error) {
+// listed writes a list below its key.
+func listed(key string, list *yaml.Node) ([]byte, error) {
 	var b bytes.Buffer
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(2)
-	doc := &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Value: "sources"}, list}}
+	doc := &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Value: key}, list}}
 	if err := errors.Join(enc.Encode(doc), enc.Close()); err != nil {
-		return nil, fmt.Errorf("write sources: %w", err)
+		return nil, fmt.Errorf("write "+key+": %w", err)
 	}
 	return b.Bytes(), nil
 }

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"context"
 	"fmt"
 	"strings"
 )
@@ -10,6 +11,9 @@ type Centres interface {
 	// Lookup finds a centre by its short name without regard to case, and
 	// returns the canonical spelling.
 	Lookup(shortName string) (canonical string, ok bool)
+	// Renew has them read anew where they may have changed: so before a name is
+	// refused for its centre. After an error nobody can tell now whether it is known.
+	Renew(ctx context.Context) error
 }
 
 // CentreSet is a fixed set of centres. The zero set is empty.
@@ -41,3 +45,6 @@ func (s CentreSet) Lookup(shortName string) (string, bool) {
 	canonical, ok := s.byFold[strings.ToLower(shortName)]
 	return canonical, ok
 }
+
+// Renew implements Centres: a fixed set is always the newest.
+func (s CentreSet) Renew(context.Context) error { return nil }

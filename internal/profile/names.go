@@ -45,6 +45,11 @@ type NameError struct {
 
 func (e *NameError) Error() string { return e.Message }
 
+// UnknownCentre tells whether the name breaks the last rule only: it may become right.
+func (e *NameError) UnknownCentre() bool { return strings.HasSuffix(e.Exception, "_"+centreRule) }
+
+const centreRule = "centre"
+
 // pattern judges the names of files, or those of documents.
 type pattern struct {
 	prefix    string // of its exceptions
@@ -103,7 +108,7 @@ func (p *Profile) parse(pat *pattern, name string, c Centres) (DocumentName, *Na
 		}
 	}
 	if out.Centre, ok = c.Lookup(match[pat.group["centre"]]); !ok {
-		return DocumentName{}, pat.bad("centre", "%s %s is of centre %s, which is not known: add it to centres in the configuration, or correct the name", pat.noun, quote(name), quote(match[pat.group["centre"]]))
+		return DocumentName{}, pat.bad(centreRule, "%s %s is of centre %s, which is not known: add it with tributary centres add, or to centres in the configuration, or correct the name", pat.noun, quote(name), quote(match[pat.group["centre"]]))
 	}
 	return out, nil
 }

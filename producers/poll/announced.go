@@ -26,7 +26,8 @@ type Announcer struct {
 	Outbox  outbox.Outbox
 	Now     func() time.Time
 
-	told map[string]bool // refusals that this member has told, by the ids of their events
+	told    map[string]bool // refusals that this member has told, by the ids of their events
+	renewed bool            // the centres are as they were when the announcements under way began to be judged, or newer
 }
 
 // maxTold is how many different refusals a member tells by events of their own.
@@ -49,6 +50,7 @@ const (
 // Judge judges announcements within the caller's transaction, in which it records
 // what they say. Committed must be called once that is committed.
 func (n *Announcer) Judge(ctx context.Context, tx pgx.Tx, all []control.Announcement) ([]control.Judgement, error) {
+	n.renewed = false
 	sources := make([]string, 0, len(all))
 	for _, a := range all {
 		sources = append(sources, a.Source)
@@ -108,10 +110,12 @@ func (n *Announcer) Committed(all []control.Judgement) {
 	}
 }
 
-func (n *Announcer) judge(ctx context.Context, tx pgx.Tx, a control.Announcement, at announcedAt, takes map[string]control.Taken) (control.Judgement, error) {
+func (n *Announcer) judge(ctx context.Context, tx pgx.Tx, a control.Announcement, at announcedAt, takes map[string]control.Taken) (v control.Judgement, err error) {
 	exception, message := exceptionOf(a, at.Place)
 	if exception == "" {
-		exception, message = n.exceptionAt(a, at)
+		if exception, message, err = n.exceptionAt(ctx, a, at); err != nil {
+			return control.Judgement{}, err
+		}
 	}
 	if exception != "" {
 		return n.refuse(ctx, tx, a, exception, message)
@@ -189,18 +193,25 @@ func exceptionOf(a control.Announcement, place control.Place) (exception, messag
 
 // exceptionAt asks whether the source may show a file of the centre that the name says,
 // and none of its filters excludes it.
-func (n *Announcer) exceptionAt(a control.Announcement, at announcedAt) (exception, message string) {
+func (n *Announcer) exceptionAt(ctx context.Context, a control.Announcement, at announcedAt) (exception, message string, err error) {
 	if !at.known {
-		return sourceUnknown, fmt.Sprintf("how the source %s is defined is not known here yet: start a member of this program with the role schedule, and announce the file again", a.Source)
+		return sourceUnknown, fmt.Sprintf("how the source %s is defined is not known here yet: start a member of this program with the role schedule, and announce the file again", a.Source), nil
 	}
 	name, bad := n.Profile.ParseZip(a.Name, n.Centres)
+	if bad != nil && bad.UnknownCentre() && !n.renewed { // not by what may be out of date
+		if err := n.Centres.Renew(ctx); err != nil {
+			return "", "", err
+		}
+		n.renewed = true
+		name, bad = n.Profile.ParseZip(a.Name, n.Centres)
+	}
 	if bad == nil && !at.source.MayShow(name.Centre, a.Action) {
-		return centreNotHosted, at.source.Refusal(name.Centre, a.Action)
+		return centreNotHosted, at.source.Refusal(name.Centre, a.Action), nil
 	}
 	if f := at.source.Filters.Excluding(a.Action, a.Name); f != nil {
-		return announcedFiltered, fmt.Sprintf("a filter of the source %s excludes %s/%s (%s), as in its listings: announce it no more, or change the source's filters", a.Source, a.Action, a.Name, f)
+		return announcedFiltered, fmt.Sprintf("a filter of the source %s excludes %s/%s (%s), as in its listings: announce it no more, or change the source's filters", a.Source, a.Action, a.Name, f), nil
 	}
-	return "", ""
+	return "", "", nil
 }
 
 // refuse tells that an announcement is not taken up. It says nothing about the file

@@ -35,6 +35,9 @@ const zero = "00000000-0000-0000-0000-000000000000"
 // compare records, chunk by chunk, what the listing shows that is not known: of
 // what is new or changed no more than a poll takes up.
 func (s *Poller) compare(ctx context.Context, conn *pgxpool.Conn, p polled, c *counts) error {
+	if err := s.deps.Centres.Renew(ctx); err != nil {
+		return err
+	}
 	hosts := p.source.Shown(s.canonical)
 	bounds, bounded, err := s.bounds(ctx, conn, p, c.listed)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tributary/internal/centres"
 	"tributary/internal/config"
 	"tributary/producers/sourcestate"
 	"tributary/sql/control"
@@ -22,9 +23,11 @@ var (
 	ErrExists   = errors.New("there is such a source already: change it with tributary sources edit")
 )
 
-// Change is what became of a source that somebody has defined or removed.
+// Change is what became of a source, or of a centre, that somebody has defined or
+// removed.
 type Change struct {
-	Source string `json:"source"`
+	Source string `json:"source,omitempty"`
+	Centre string `json:"centre,omitempty"`
 	Done   string `json:"done"`   // added, changed, removed or unchanged
 	Detail string `json:"detail"` // which keys have changed, from what to what
 }
@@ -54,10 +57,22 @@ func Find(ctx context.Context, tx pgx.Tx, id string) (control.Standing, error) {
 // a person before. One that is defined otherwise than before is polled at once. The
 // message says in the event who did it, and why.
 func (r Registry) Put(ctx context.Context, tx pgx.Tx, all []config.Source, message string) ([]Change, error) {
-	rows := make([]control.Source, len(all))
-	for i, src := range all {
-		var err error
-		if rows[i], err = r.row(src, src.State); err != nil {
+	return r.putBlocks(ctx, tx, config.Blocks{Sources: all}, message)
+}
+
+// putBlocks defines centres, and then sources, which may name them.
+func (r Registry) putBlocks(ctx context.Context, tx pgx.Tx, all config.Blocks, message string) ([]Change, error) {
+	rows := make([]control.Source, len(all.Sources))
+	known, err := r.Known(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range all.Centres {
+		known = append(known, centres.Of(c))
+	}
+	set := centres.Known(known...)
+	for i, src := range all.Sources {
+		if rows[i], err = r.row(src, src.State, set); err != nil {
 			return nil, err
 		}
 	}
@@ -68,8 +83,18 @@ func (r Registry) Put(ctx context.Context, tx pgx.Tx, all []config.Source, messa
 	if err != nil {
 		return nil, err
 	}
-	changes := make([]Change, 0, len(all))
-	for i, src := range all {
+	changes, err := r.putCentres(ctx, tx, all.Centres, revision, message)
+	if err != nil {
+		return nil, err
+	}
+	if known, err = r.Known(ctx, tx); err != nil { // nobody removes any from here on
+		return nil, err
+	}
+	set = centres.Known(known...)
+	for i, src := range all.Sources {
+		if err := check(src, set); err != nil {
+			return nil, fmt.Errorf("%s: %w", src.ID, err)
+		}
 		c, err := r.put(ctx, tx, rows[i], src.State != "", revision, message)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", src.ID, err)
@@ -156,10 +181,10 @@ func (r Registry) Remove(ctx context.Context, tx pgx.Tx, ids []string, message s
 	return changes, nil
 }
 
-// Apply defines sources as Put does. With prune, those are removed that people have
-// defined before and that are not among them.
-func (r Registry) Apply(ctx context.Context, tx pgx.Tx, all []config.Source, prune bool, message string) ([]Change, error) {
-	changes, err := r.Put(ctx, tx, all, message)
+// Apply defines centres as PutCentres does, and sources as Put does. With prune, those
+// sources are removed that people have defined before and that are not among them.
+func (r Registry) Apply(ctx context.Context, tx pgx.Tx, all config.Blocks, prune bool, message string) ([]Change, error) {
+	changes, err := r.putBlocks(ctx, tx, all, message)
 	if err != nil || !prune {
 		return changes, err
 	}
@@ -169,7 +194,7 @@ func (r Registry) Apply(ctx context.Context, tx pgx.Tx, all []config.Source, pru
 	}
 	var gone []string
 	for _, s := range byHand {
-		if !slices.ContainsFunc(all, func(src config.Source) bool { return src.ID == s.ID }) {
+		if !slices.ContainsFunc(all.Sources, func(src config.Source) bool { return src.ID == s.ID }) {
 			gone = append(gone, s.ID)
 		}
 	}
@@ -184,14 +209,14 @@ func (r Registry) Redeclare(ctx context.Context, tx pgx.Tx, message string) ([]C
 	if err != nil {
 		return nil, err
 	}
-	if _, err := r.Sync(ctx, tx, true, "declared "+message); err != nil {
+	_, changes, err := r.sync(ctx, tx, true, "declared "+message)
+	if err != nil {
 		return nil, err
 	}
 	after, err := control.Standings(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
-	var changes []Change
 	for _, is := range after {
 		was := control.Standing{Source: control.Source{State: control.SourceRemoved}}
 		if i := slices.IndexFunc(before, func(s control.Standing) bool { return s.ID == is.ID }); i >= 0 {

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -45,30 +44,44 @@ type Registry struct {
 // with old files undo nothing, unless again says that a person wants it: that is a
 // ReplacedError.
 func (r Registry) Sync(ctx context.Context, tx pgx.Tx, again bool, message string) (n int, err error) {
+	n, _, err = r.sync(ctx, tx, again, message)
+	return n, err
+}
+
+// sync is Sync, and returns what has become of centres as well.
+func (r Registry) sync(ctx context.Context, tx pgx.Tx, again bool, message string) (n int, changed []Change, err error) {
 	rows, digest, err := r.declared()
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	if err := control.Relabel(ctx, tx, rows); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	revision, err := lock(ctx, tx)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	since, err := control.Replaced(ctx, tx, digest)
 	switch {
 	case err != nil:
-		return 0, err
+		return 0, nil, err
 	case !since.IsZero() && !again && !r.alone():
-		return 0, &ReplacedError{Path: r.Config.Path, Since: since}
+		return 0, nil, &ReplacedError{Path: r.Config.Path, Since: since}
 	}
 	if err := control.Declare(ctx, tx, digest, revision, r.Now()); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
-	if err := r.centres(ctx, tx, revision); err != nil {
-		return 0, err
+	n, err = r.declare(ctx, tx, rows, revision, message)
+	if err != nil {
+		return 0, nil, err
 	}
+	changed, err = r.declareCentres(ctx, tx, revision, message)
+	return n, changed, err
+}
+
+// declare stores the sources that the configuration declares, and anew those of
+// people.
+func (r Registry) declare(ctx context.Context, tx pgx.Tx, rows []control.Source, revision int64, message string) (n int, err error) {
 	var ids, news []string
 	for _, row := range rows {
 		ids = append(ids, row.ID)
@@ -119,15 +132,17 @@ func (e *ReplacedError) Error() string {
 // declared are the sources that the configuration declares, with a digest of all
 // that it declares.
 func (r Registry) declared() (rows []control.Source, digest string, err error) {
+	all := centres.Merge(r.Profile, r.Config)
+	known := centres.Known(all...)
 	for _, src := range r.Config.Sources {
-		row, err := r.row(src, src.State)
+		row, err := r.row(src, src.State, known)
 		if err != nil {
 			return nil, "", err
 		}
 		row.Declared = true
 		rows = append(rows, row)
 	}
-	text, err := json.Marshal([]any{rows, centres.Merge(r.Profile, r.Config)})
+	text, err := json.Marshal([]any{rows, all})
 	if err != nil {
 		return nil, "", fmt.Errorf("what the configuration declares: %w", err)
 	}
@@ -140,6 +155,10 @@ func (r Registry) undeclared(ctx context.Context, tx pgx.Tx, declared []string) 
 	if err != nil {
 		return nil, err
 	}
+	known, err := r.Known(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
 	var rows []control.Source
 	for _, s := range all {
 		if slices.Contains(declared, s.ID) {
@@ -147,7 +166,7 @@ func (r Registry) undeclared(ctx context.Context, tx pgx.Tx, declared []string) 
 		}
 		row := s.Source // a newer program's stays as that has stored it
 		if src, err := config.ParseDefinition(s.Definition); err == nil {
-			if row, err = r.row(src, ""); err != nil {
+			if row, err = r.row(src, "", centres.Known(known...)); err != nil {
 				return nil, err
 			}
 		}
@@ -157,24 +176,9 @@ func (r Registry) undeclared(ctx context.Context, tx pgx.Tx, declared []string) 
 	return rows, nil
 }
 
-func (r Registry) centres(ctx context.Context, tx pgx.Tx, revision int64) error {
-	now := r.Now()
-	var events []schemas.Message
-	for _, c := range centres.Merge(r.Profile, r.Config) {
-		changed, err := control.PutCentre(ctx, tx, c, revision)
-		if err != nil {
-			return err
-		}
-		if changed {
-			events = append(events, centreEvent(c, revision, now))
-		}
-	}
-	return r.Outbox.Append(ctx, tx, events...)
-}
-
 // row is the source as control stores it, in the state that whoever defines it
 // gives it.
-func (r Registry) row(src config.Source, state string) (control.Source, error) {
+func (r Registry) row(src config.Source, state string, known profile.Centres) (control.Source, error) {
 	if src.Interval == r.Config.Schedule.Interval && src.MaxInterval == 0 {
 		src.Interval = 0 // the configuration's completion is not what the source says
 	}
@@ -182,7 +186,13 @@ func (r Registry) row(src config.Source, state string) (control.Source, error) {
 	if err != nil {
 		return control.Source{}, err
 	}
-	canonical, parts := r.canonical(), source.Describe(src)
+	canonical := func(centre string) string { // as file names are read
+		if name, ok := known.Lookup(centre); ok {
+			return name
+		}
+		return centre
+	}
+	parts := source.Describe(src)
 	row := control.Source{ID: src.ID, Centre: canonical(src.Centre), Server: parts.Server, Protocol: parts.Protocol, URL: parts.URL,
 		AccessKey: parts.AccessKey, State: state, MaxSessions: src.MaxSessions, Interval: src.Interval.D(), Hosts: src.Shown(canonical), Definition: definition}
 	if parts.Address != parts.Server {
@@ -204,18 +214,6 @@ func (r Registry) row(src config.Source, state string) (control.Source, error) {
 	return row, nil
 }
 
-// canonical spells centres as the profile does; the check of the definition has
-// refused unknown ones.
-func (r Registry) canonical() func(centre string) string {
-	set, err := centres.Set(r.Profile, r.Config)
-	return func(centre string) string {
-		if name, ok := set.Lookup(centre); ok && err == nil {
-			return name
-		}
-		return centre
-	}
-}
-
 // tell announces how sources stand that have changed: a suspended one stays so.
 func (r Registry) tell(ctx context.Context, tx pgx.Tx, ids []string, revision int64, message string) error {
 	if len(ids) == 0 {
@@ -230,16 +228,4 @@ func (r Registry) tell(ctx context.Context, tx pgx.Tx, ids []string, revision in
 		events = append(events, sourcestate.Event(st, revision, message, r.Now()))
 	}
 	return r.Outbox.Append(ctx, tx, events...)
-}
-
-func centreEvent(c centres.Centre, revision int64, now time.Time) schemas.Message {
-	return schemas.Message{
-		ID: schemas.EventID(stage, schemas.LiveRun, c.ShortName, "centre", fmt.Sprint(revision)), Topic: schemas.StatusChangedTopic,
-		Key: c.ShortName, Stage: stage, Subject: "centre " + c.ShortName, Time: now,
-		Body: &schemas.StatusChanged{
-			Scope: schemas.Scope{Run: schemas.LiveRun, Centre: c.ShortName}, Entity: schemas.EntityCentre, Revision: revision,
-			Attributes: map[string]string{"full_name": c.FullName, "email": c.Email, "phone": c.Phone, "address": c.Address,
-				"imits_name": c.IMITSName, "active": strconv.FormatBool(c.Active)},
-		},
-	}
 }

@@ -216,7 +216,9 @@ func TestApply(t *testing.T) {
 	b := newBench(t, inFile)
 	c := config.Source{ID: "c", Centre: "H", URL: "file:///c", State: "maintenance"}
 	apply := func(prune bool, all ...config.Source) (string, error) {
-		return b.try(func(ctx context.Context, tx pgx.Tx) ([]Change, error) { return b.Apply(ctx, tx, all, prune, "by me") })
+		return b.try(func(ctx context.Context, tx pgx.Tx) ([]Change, error) {
+			return b.Apply(ctx, tx, config.Blocks{Sources: all}, prune, "by me")
+		})
 	}
 	for _, tt := range []struct {
 		prune bool
@@ -249,7 +251,7 @@ func TestChangesOfSeveralSourcesWaitInTurn(t *testing.T) {
 		"put": func() (string, error) { return b.put(c, byHand) },
 		"apply": func() (string, error) {
 			return b.try(func(ctx context.Context, tx pgx.Tx) ([]Change, error) {
-				return b.Apply(ctx, tx, []config.Source{c}, true, "by me")
+				return b.Apply(ctx, tx, config.Blocks{Sources: []config.Source{c}}, true, "by me")
 			})
 		},
 		"remove": func() (string, error) { return b.remove("c", "b") },

@@ -173,7 +173,10 @@ type Source struct {
 // Has tells whether each of the texts is in one of the columns by which people look
 // for a source; capitals don't matter.
 func (s Source) Has(texts ...string) bool {
-	columns := []string{s.Source, text(s.Centre), text(s.Hostname), text(s.BasePath), text(s.State), text(s.Exception)}
+	return has([]string{s.Source, text(s.Centre), text(s.Hostname), text(s.BasePath), text(s.State), text(s.Exception)}, texts)
+}
+
+func has(columns, texts []string) bool {
 	return !slices.ContainsFunc(texts, func(t string) bool {
 		return !slices.ContainsFunc(columns, func(c string) bool { return strings.Contains(strings.ToLower(c), strings.ToLower(t)) })
 	})
@@ -204,6 +207,12 @@ type Centre struct {
 	Failed    int64   `json:"failed"` // files
 	Open      int64   `json:"open"`   // files that are neither
 	Documents int64   `json:"documents"`
+}
+
+// Has tells whether each of the texts is in the short or the full name; capitals don't
+// matter.
+func (c Centre) Has(texts ...string) bool {
+	return has([]string{c.Centre, text(c.FullName)}, texts)
 }
 
 // Centres calls each with every centre, by short name.

@@ -122,7 +122,7 @@ func (f *Facts) unseen(a *Answer) {
 	switch {
 	case !l.CentreActive:
 		a.say(CentreInactive, "%s was never listed by %s, which is not polled: its centre %s is not active.", a.File, f.SourceID, f.Source.Centre)
-		a.Next = "Set active: true for the centre in the configuration."
+		a.Next = "Set active: true for the centre in the configuration, or, where people have defined it: tributary centres edit " + f.Source.Centre + " active=true"
 	case l.Ended == nil && complete == nil:
 		a.say(NeverPolled, "%s was never listed: no poll of %s has ended yet.", a.File, f.SourceID)
 	case complete == nil:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tributary/internal/centres"
 	"tributary/internal/config"
 	"tributary/internal/pg"
 	"tributary/producers/sourcestate"
@@ -204,14 +205,26 @@ func definition(told string) string {
 	return control.Undefined
 }
 
+// definedBy is who defines a centre, as it was announced; before that was told it was
+// a configuration.
+func definedBy(told string) string {
+	if told == centres.ByProfile || told == centres.ByPerson {
+		return told
+	}
+	return centres.ByConfiguration
+}
+
 // world writes centres, sources, files and where they lie.
 func (w *writer) world(ctx context.Context) error {
-	var centres, sources pg.Rows
+	var institutes, sources pg.Rows
 	for _, name := range slices.Sorted(maps.Keys(w.s.centres)) {
 		c := w.s.centres[name]
 		m := c.Attributes
-		centres.Add("short_name", name, "full_name", m["full_name"], "email", m["email"], "phone", m["phone"], "address", m["address"],
-			"imits_name", m["imits_name"], "active", m["active"] != "false", "revision", c.Revision)
+		if m["removed"] == "true" {
+			continue
+		}
+		institutes.Add("short_name", name, "full_name", m["full_name"], "email", m["email"], "phone", m["phone"], "address", m["address"],
+			"imits_name", m["imits_name"], "active", m["active"] != "false", "revision", c.Revision, "defined_by", definedBy(m["defined_by"]))
 	}
 	// Address and limits follow from the definition and the configuration's defaults:
 	// schedule fills them in before it opens a session.
@@ -236,7 +249,7 @@ func (w *writer) world(ctx context.Context) error {
 	}
 	w.report.Sources, w.report.Files, w.report.Looks = len(sources.Values), len(w.files.Values), len(w.looks.Values)
 	return w.copyAll(ctx,
-		table{"centre", centres},
+		table{"centre", institutes},
 		table{"source", sources},
 		table{"file", w.files},
 		table{"hosting", w.hostings},

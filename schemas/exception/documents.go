@@ -14,7 +14,7 @@ func documentNames() []Entry {
 		e("document_name_pattern", "The document's name does not have the profile's form (for IMPC: CENTRE.YYYY-MM-DD.INCREMENT.KIND.impc.xml), or is too long. The file's other documents are not affected.", rename+" The message shows the form and an example."),
 		e("document_name_kind", "The document's name is of a kind that the profile does not have (for IMPC: specimen or experiment).", rename),
 		e("document_name_date", "The date in the document's name is not in the calendar, such as 31 February.", rename),
-		e("document_name_centre", "The centre in the document's name is not known.", "Add the centre to the configuration and replay the file; or ask the producer to rename the document."),
+		e("document_name_centre", "The centre in the document's name is not known.", "Add the centre (tributary centres add, or in the configuration) and replay the file; or ask the producer to rename the document."),
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tributary/internal/centres"
 	"tributary/internal/pg"
 )
 
@@ -40,18 +39,6 @@ func NextCount(ctx context.Context, tx pgx.Tx, name string) (n int64, err error)
 	return n, nil
 }
 
-// PutCentre stores a centre's particulars and reports whether they changed.
-func PutCentre(ctx context.Context, tx pgx.Tx, c centres.Centre, revision int64) (changed bool, err error) {
-	tag, err := tx.Exec(ctx, `INSERT INTO control.centre AS c VALUES ($1,$2,$3,$4,$5,$6,$7,$8)
-		ON CONFLICT (short_name) DO UPDATE SET full_name=$2, email=$3, phone=$4, address=$5, imits_name=$6, active=$7, revision=$8
-		WHERE (c.full_name, c.email, c.phone, c.address, c.imits_name, c.active) IS DISTINCT FROM ($2,$3,$4,$5,$6,$7)`,
-		c.ShortName, c.FullName, c.Email, c.Phone, c.Address, c.IMITSName, c.Active, revision)
-	if err != nil {
-		return false, fmt.Errorf("store centre %s: %w", c.ShortName, err)
-	}
-	return tag.RowsAffected() == 1, nil
-}
-
 // keepsState is true of a source whose state the configuration leaves as it is: its
 // own word for it has not changed, and a suspended one is reached as before. One
 // whose definition and url are not known comes from a restored control.
@@ -60,7 +47,7 @@ const keepsState = `(s.state <> 'removed' AND s.declared_state = $9
 		ELSE s.definition - ` + reachedAlike + ` = $12::text::jsonb - ` + reachedAlike + ` END))`
 
 // reachedAlike are the keys of a definition that don't say how a source is reached.
-const reachedAlike = `'{centre,cron,filters,hosts,interval,max_interval,max_sessions,may_be_empty,priority,server,time_zone,windows}'::text[]`
+const reachedAlike = `'{centre,cron,filters,hosts,interval,max_bytes_per_day,max_files_per_day,max_interval,max_new,max_new_bytes,max_sessions,may_be_empty,priority,server,time_zone,windows}'::text[]`
 
 // PutSource stores a source as configured and reports whether that changed. The
 // configuration's word for its state counts when it is new: what people and polls

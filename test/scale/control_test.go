@@ -78,6 +78,7 @@ func TestControlDecidesByIndex(t *testing.T) {
 		"SELECT (SELECT count(*) FROM control.poll WHERE state IN ('due','running'))": {Reason: "it counts what is unfinished", Work: hostings / 20},
 		"UPDATE control.hosting h SET misses =":                                       {Reason: "it compares all that the source hosts with its listing", Work: listed},
 		"SELECT DISTINCT action FROM control.hosting":                                 {Reason: "it looks at all that the source hosts, where a directory is missing", Work: listed},
+		"SELECT ARRAY(SELECT s.id FROM control.source s WHERE s.state":                {Reason: "a centre is seldom removed, and then all files are looked at", Work: hostings / 10},
 		"WITH g AS (UPDATE control.hosting SET state='gone'":                          {Reason: "it looks at all that the source hosts", Work: listed},
 		"SELECT DISTINCT file::text FROM (SELECT a.file FROM control.acquisition a":   {Reason: "on a slow machine it passes requests without news that jobs hold, which credit bounds", Work: 20},
 		"SELECT b.id::text FROM control.batch b LEFT JOIN":                            {Reason: "once, it passes the index entries of what has just ended in a batch, until they are vacuumed", Work: listed / 2000},
@@ -198,7 +199,9 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 		_, byHand := control.Undeclared(t.Context(), tx)
 		_, locked := control.LockSource(t.Context(), tx, "nobody")
 		_, replaced := control.Replaced(t.Context(), tx, "")
-		return errors.Join(byHand, locked, replaced)
+		_, centres := control.Centres(t.Context(), tx)
+		_, used := control.CentreUsed(t.Context(), tx, "nobody")
+		return errors.Join(byHand, locked, replaced, centres, used, control.RemoveCentre(t.Context(), tx, "nobody"))
 	})
 	held := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
 		_, outstanding := control.Outstanding(t.Context(), tx, schemas.LiveRun)

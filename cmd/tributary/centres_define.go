@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/spf13/cobra"
+
+	"tributary/internal/config"
+	"tributary/producers/sources"
+)
+
+const centreKeysHelp = "KEY is a key of a centre as in the configuration (docs/reference/configuration.md): email=data@example.org,\n" +
+	"full_name='University of California, Davis', active=false."
+
+func newCentresAdd(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "add CENTRE [KEY=VALUE …]", Short: "Add a centre, while all members run",
+		Long: "Add a centre beside those of the configuration and its profile. Names that speak of it are accepted from then on, and\n" +
+			"sources of it can be added; no member restarts. What was refused for its centre is taken at the next poll. CENTRE is\n" +
+			"how the centre stands in file names. " + centreKeysHelp,
+		Args: cobra.MinimumNArgs(1),
+	}
+	define := c.definerOf("centre", cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, message string) ([]sources.Change, error) {
+			if was, err := r.Centre(ctx, tx, args[0]); err == nil {
+				return nil, fmt.Errorf("%s: %w", was.ShortName, sources.ErrCentreExists)
+			} else if !errors.Is(err, sources.ErrCentreUnknown) {
+				return nil, err
+			}
+			return putCentre(ctx, tx, r, config.Centre{ShortName: args[0]}, args[1:], message)
+		})
+	}
+	return cmd
+}
+
+func newCentresEdit(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "edit CENTRE KEY=VALUE …", Short: "Change a centre's particulars, while all members run",
+		Long: "Change the particulars of a centre that was added, or that the profile brings along. Keys that are not given stay as\n" +
+			"they are; KEY= without a value gives KEY its default again. With active=false its sources are polled no more. " + centreKeysHelp,
+		Args: cobra.MinimumNArgs(2),
+	}
+	define := c.definerOf("centre", cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, message string) ([]sources.Change, error) {
+			was, err := r.Centre(ctx, tx, args[0])
+			if err != nil {
+				return nil, err
+			}
+			return putCentre(ctx, tx, r, was.Listed(), args[1:], message)
+		})
+	}
+	return cmd
+}
+
+// putCentre defines a centre with other values, checked as the configuration's are.
+func putCentre(ctx context.Context, tx pgx.Tx, r sources.Registry, was config.Centre, values []string, message string) ([]sources.Change, error) {
+	text, err := config.UpdateCentre(was, values)
+	if err != nil {
+		return nil, usage(err)
+	}
+	all, err := config.Config{}.Parse("centre "+was.ShortName, bytes.NewReader(text), "", config.Options{})
+	if problems := (config.Problems)(nil); errors.As(err, &problems) {
+		for i := range problems { // no file, and so no line, is the caller's
+			problems[i].Line, problems[i].Path = 0, strings.TrimPrefix(problems[i].Path, "centres[0].")
+		}
+	}
+	if err != nil {
+		return nil, usage(err)
+	}
+	return r.PutCentres(ctx, tx, all.Centres, message)
+}
+
+func newCentresRemove(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "remove CENTRE …", Short: "Remove centres that were added by mistake",
+		Long: "Remove centres that were added and of which there is nothing: no source that belongs to them or hosts their files, and\n" +
+			"no file that was ever listed. Others can be deactivated: tributary centres edit CENTRE active=false.",
+		Args: cobra.MinimumNArgs(1),
+	}
+	define := c.definerOf("centre", cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, message string) ([]sources.Change, error) {
+			return r.RemoveCentres(ctx, tx, args, message)
+		})
+	}
+	return cmd
+}
+
+func newCentresApply(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "apply -f FILE", Short: "Define centres as a file lists them, while all members run",
+		Long: "Define centres as the file lists them below centres, as in the configuration: new ones are added, those that differ are\n" +
+			"changed, others stay as they are. All are defined or none. tributary centres export writes such a file. tributary\n" +
+			"sources apply reads a file with centres and sources, and without a file declares those of the configuration.",
+		Args: cobra.NoArgs,
+	}
+	define := c.definerOf("centre", cmd)
+	file := cmd.Flags().StringP("file", "f", "", "the file; - reads stdin")
+	dry := cmd.Flags().Bool("dry-run", false, "say what would change, and change nothing")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *file == "" {
+			return usagef("-f FILE is missing: the configuration's centres are declared with its sources, by tributary sources apply")
+		}
+		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, message string) ([]sources.Change, error) {
+			all, err := c.readBlocks(config.Config{}, *file, config.Options{})
+			if err == nil && len(all.Sources) > 0 {
+				err = usagef("%s lists sources too: tributary sources apply -f %s defines both", *file, *file)
+			}
+			if err != nil {
+				return nil, err
+			}
+			changes, err := r.PutCentres(ctx, tx, all.Centres, message)
+			if err == nil && *dry {
+				err = errDryRun
+			}
+			return changes, err
+		})
+	}
+	return cmd
+}

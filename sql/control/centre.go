@@ -1,0 +1,62 @@
+package control
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/centres"
+	"tributary/internal/pg"
+)
+
+// Centres returns all centres, by short name.
+func Centres(ctx context.Context, q pg.Querier) ([]centres.Centre, error) {
+	rows, err := q.Query(ctx, `SELECT short_name, full_name, email, phone, address, imits_name AS imitsname, active, defined_by FROM control.centre ORDER BY short_name COLLATE "C"`)
+	if err != nil {
+		return nil, fmt.Errorf("read centres: %w", err)
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[centres.Centre])
+	if err != nil {
+		return nil, fmt.Errorf("read centres: %w", err)
+	}
+	return all, nil
+}
+
+// PutCentre stores a centre and reports whether that changed. Whoever changes centres
+// draws the revision first, and so waits for others who do.
+func PutCentre(ctx context.Context, tx pgx.Tx, c centres.Centre, revision int64) (changed bool, err error) {
+	tag, err := tx.Exec(ctx, `INSERT INTO control.centre AS c (short_name, full_name, email, phone, address, imits_name, active, revision, defined_by) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9)
+		ON CONFLICT (short_name) DO UPDATE SET full_name=$2, email=$3, phone=$4, address=$5, imits_name=$6, active=$7, revision=$8, defined_by=$9
+		WHERE (c.full_name, c.email, c.phone, c.address, c.imits_name, c.active, c.defined_by) IS DISTINCT FROM ($2,$3,$4,$5,$6,$7,$9)`,
+		c.ShortName, c.FullName, c.Email, c.Phone, c.Address, c.IMITSName, c.Active, revision, c.By())
+	if err != nil {
+		return false, fmt.Errorf("store centre %s: %w", c.ShortName, err)
+	}
+	return tag.RowsAffected() == 1, nil
+}
+
+// RemoveCentre forgets a centre, which the log still knows.
+func RemoveCentre(ctx context.Context, tx pgx.Tx, shortName string) error {
+	if _, err := tx.Exec(ctx, "DELETE FROM control.centre WHERE short_name = $1", shortName); err != nil {
+		return fmt.Errorf("remove centre %s: %w", shortName, err)
+	}
+	return nil
+}
+
+// CentreUse is what speaks of a centre.
+type CentreUse struct {
+	Sources []string // that it runs, or that host its files, and that are not removed
+	Files   bool     // whether files of it were ever listed
+}
+
+// CentreUsed tells what speaks of a centre. It may look at all files.
+func CentreUsed(ctx context.Context, tx pgx.Tx, shortName string) (use CentreUse, err error) {
+	err = tx.QueryRow(ctx, `SELECT ARRAY(SELECT s.id FROM control.source s WHERE s.state <> 'removed'
+			AND (s.centre = $1 OR EXISTS (SELECT FROM unnest(s.hosts) h WHERE split_part(h, '/', 1) = $1)) ORDER BY s.id),
+		EXISTS (SELECT FROM control.file WHERE centre = $1)`, shortName).Scan(&use.Sources, &use.Files)
+	if err != nil {
+		return use, fmt.Errorf("look what speaks of centre %s: %w", shortName, err)
+	}
+	return use, nil
+}
