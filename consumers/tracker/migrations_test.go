@@ -18,7 +18,7 @@ import (
 // The versions of the tables that were in use.
 const (
 	firstInUse = 3
-	lastInUse  = 13
+	lastInUse  = 14
 )
 
 // A filled database of every version in use is brought to the newest, and the
