@@ -7,8 +7,9 @@ import (
 )
 
 // sessionsTell checks that each session that is closed has the status of its first
-// task that failed and that the tasks
-// of fetching and of comparing checksums count every attempt that came to them.
+// task that failed, that the tasks of
+// fetching and of comparing checksums count every attempt that came to them, and that
+// every exception is described.
 func (s *system) sessionsTell() {
 	s.t.Helper()
 	type lie struct {
@@ -19,6 +20,10 @@ func (s *system) sessionsTell() {
 			coalesce((SELECT min(t.phase_id) FROM tracker.session_task t WHERE t.session_id = s.id AND t.status = 1), 0) AS first
 		FROM tracker.crawling_session s WHERE s.status IS NOT NULL) c WHERE status <> first`) {
 		s.t.Errorf("session %d has the status %d, and its first task that failed is %d", l.Number, l.Status, l.First)
+	}
+	type exception struct{ Name string }
+	for _, x := range sql[exception](s, "tracker", "SELECT short_name AS name FROM tracker.an_exception WHERE description IS NULL OR description = ''") {
+		s.t.Errorf("it is not said what %s means", x.Name)
 	}
 	type task struct {
 		Phase string

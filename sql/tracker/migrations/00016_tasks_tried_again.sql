@@ -39,3 +39,4 @@ SELECT task.session_id, task.phase_id, p.short_name AS phase,
 FROM task JOIN tracker.phase p ON p.id = task.phase_id;
 COMMENT ON COLUMN tracker.session_task.comment IS 'how many there were, failed, and are open; and attempts that failed after which the session tried the file again';
 COMMENT ON COLUMN tracker.session_task.status IS 'null while open, 0 if it went well in the end, 1 if something failed';
+COMMENT ON COLUMN tracker.an_exception.description IS 'what it means, as the program or the profile''s checks say it; null for what they no longer know';
