@@ -56,9 +56,17 @@ endef
 servers: ## install the SFTP and FTP servers that demo and tests run on loopback
 	$(call packages,sshd:openssh-server vsftpd:vsftpd)
 
+# What the program in docs/how-to/announce-files.md imports. It is kept under a name
+# that follows from what is pinned, where its test looks for it.
+ANNOUNCE := test/e2e/testdata/announce.requirements.txt
+ANNOUNCE_DIR = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tributary/announce-$(shell sha256sum <$(ANNOUNCE) | cut -c1-12)
+
 .PHONY: clients
-clients: ## install the programs of others that tests read topics with and compare verdicts with
-	$(call packages,kcat:kcat xmllint:libxml2-utils)
+clients: ## install the programs of others that tests use topics with and compare verdicts with
+	$(call packages,kcat:kcat xmllint:libxml2-utils pip3:python3-pip)
+	@if [ -e $(ANNOUNCE_DIR) ]; then exit 0; fi; mkdir -p $(dir $(ANNOUNCE_DIR)); part=$$(mktemp -d $(ANNOUNCE_DIR).XXXXXX); \
+	if PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --target $$part/lib -r $(ANNOUNCE); then mv $$part/lib $(ANNOUNCE_DIR); \
+	else echo "the Python packages of $(ANNOUNCE) can't be fetched: what needs them is skipped"; fi; rm -rf $$part
 
 .PHONY: demo
 demo: engines servers ## watch a generated corpus go from real servers to the warehouse

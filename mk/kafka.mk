@@ -28,7 +28,7 @@ KAFKA_CHAOS ?= 3
 KAFKA_GO := TRIBUTARY_REQUIRE_ENGINES=1 $(GO) test -count=1 -p 1 -parallel 1 -timeout 60m
 
 .PHONY: test-kafka
-test-kafka: engines servers kafka-fetch ## tests of runtime, roles and whole program on Apache Kafka; KAFKA_FULL=1: all of them
+test-kafka: engines servers clients kafka-fetch ## tests of runtime, roles and whole program on Apache Kafka; KAFKA_FULL=1: all of them
 	$(GO) build -o bin/kafka-run ./test/kafka/run
 	bin/kafka-run bash -euc '\
 	  $(KAFKA_GO) $(if $(KAFKA_FULL),,-short) $(KAFKA_PACKAGES); \

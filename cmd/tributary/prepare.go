@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -10,7 +11,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/kafka"
+	"tributary/internal/profile"
 	"tributary/internal/storewait"
+	"tributary/schemas/exception"
 	"tributary/sql/control"
 	"tributary/sql/tracker"
 	"tributary/sql/warehouse"
@@ -55,10 +58,29 @@ func (a *app) preparePostgres(ctx context.Context) error {
 			return err
 		}
 	}
+	known, err := meanings(a.profile)
+	if err != nil {
+		return err
+	}
+	if err := tracker.Describe(ctx, a.stores.Tracker, known); err != nil {
+		return err
+	}
 	if err := warehouse.Apply(ctx, a.stores.Warehouse, a.profile.FS(), a.mapping); err != nil {
 		return fmt.Errorf("tables of the profile %s: %w", a.profile.Name, err)
 	}
 	return nil
+}
+
+// meanings are what exceptions mean, by their names: those of the program, and the
+// findings of a profile's checks.
+func meanings(p *profile.Profile) (map[string]string, error) {
+	statements, err := warehouse.Load(p.FS())
+	if err != nil {
+		return nil, fmt.Errorf("SQL of the profile %s: %w", p.Name, err)
+	}
+	out := statements.Meanings()
+	maps.Copy(out, exception.Texts())
+	return out, nil
 }
 
 func (a *app) prepareKafka(ctx context.Context, client *kgo.Client) error {

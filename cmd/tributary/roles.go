@@ -103,7 +103,11 @@ func (a *app) tracker(ctx context.Context) (runnable, error) {
 	if err != nil {
 		return runnable{}, err
 	}
-	t := tracker.New(a.cfg.Tracker, tracker.Deps{Pool: pool, Codec: a.codec, Prefix: a.cfg.Kafka.TopicPrefix, Connect: a.stores.Kafka, Log: a.log})
+	known, err := meanings(a.profile)
+	if err != nil {
+		return runnable{}, err
+	}
+	t := tracker.New(a.cfg.Tracker, tracker.Deps{Pool: pool, Codec: a.codec, Prefix: a.cfg.Kafka.TopicPrefix, Connect: a.stores.Kafka, Log: a.log, Meanings: known})
 	return a.projection(t.Applier(a.metrics)), nil
 }
 

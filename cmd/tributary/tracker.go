@@ -23,8 +23,16 @@ func (c *cli) withBuilder(ctx context.Context, fn func(*tracker.Builder) error) 
 		if err != nil {
 			return err
 		}
+		p, err := loadProfile(s.cfg)
+		if err != nil {
+			return usage(err)
+		}
+		known, err := meanings(p)
+		if err != nil {
+			return err
+		}
 		told := &steps{w: c.stderr, now: time.Now}
-		err = fn(&tracker.Builder{Pool: s.Tracker, Connect: s.Kafka, Prefix: s.cfg.Kafka.TopicPrefix, Codec: codec,
+		err = fn(&tracker.Builder{Pool: s.Tracker, Connect: s.Kafka, Prefix: s.cfg.Kafka.TopicPrefix, Codec: codec, Meanings: known,
 			Told: func(p tracker.Progress) { told.step(p.Step, p.Done, p.Total) }})
 		told.end()
 		return err

@@ -449,6 +449,7 @@ func TestSessionsCloseWhenTheyAreApplied(t *testing.T) {
 func TestASessionTellsItsFirstFailure(t *testing.T) {
 	for name, tc := range map[string]struct {
 		poll, file string        // how they failed
+		again      bool          // the file was fetched once more, and that went well
 		document   schemas.Phase // in which one failed, as the warehouse knows
 		want       string
 	}{
@@ -456,6 +457,7 @@ func TestASessionTellsItsFirstFailure(t *testing.T) {
 		"a poll":       {poll: "failed", file: "unzip", document: schemas.XSD, want: "failed zip_name"},
 		"a transfer":   {file: "download", document: schemas.XSD, want: "failed download"},
 		"a checksum":   {file: "zip_md5", want: "failed zip_md5"},
+		"once":         {file: "download", again: true, want: "done "},
 		"a document":   {document: schemas.XSD, want: "failed xsd"},
 		"data of some": {document: schemas.Data, want: "failed data"},
 	} {
@@ -472,6 +474,10 @@ func TestASessionTellsItsFirstFailure(t *testing.T) {
 			}
 			if tc.file != "" {
 				b.exec("UPDATE control.acquisition SET state = 'ended', result = 'failed', phase = $1 WHERE id = (SELECT max(id) FROM control.acquisition)", tc.file)
+			}
+			if tc.again {
+				b.exec(`INSERT INTO control.acquisition (run, file, session, domain, batch, source, look, size, state, result)
+					SELECT run, file, session, domain, batch, source, look + 1, size, 'ended', 'done' FROM control.acquisition WHERE result = 'failed'`)
 			}
 			var asked []string
 			b.deps.Failed = func(_ context.Context, batches []string) (schemas.Phase, error) {

@@ -27,14 +27,15 @@ const windowRecords = 20_000
 // build is a schema that is made as the tracker's and filled beside it, by nobody
 // else.
 type build struct {
-	pool    *pgxpool.Pool
-	offsets pg.Offsets
-	codec   *schemas.Codec
-	log     *statusLog
-	target  *soleTarget
-	at      map[int32]int64 // up to where the log is applied, by partition
-	window  int
-	told    func(records int)
+	pool     *pgxpool.Pool
+	offsets  pg.Offsets
+	codec    *schemas.Codec
+	log      *statusLog
+	target   *soleTarget
+	meanings map[string]string
+	at       map[int32]int64 // up to where the log is applied, by partition
+	window   int
+	told     func(records int)
 }
 
 // make makes the schema, bare of what is cheaper to build once all rows are
@@ -223,7 +224,7 @@ func (s *build) sum(ranges []sink.Range) (piece, error) {
 }
 
 func (s *build) write(ctx context.Context, tx pgx.Tx, p piece) error {
-	st, err := newStore(ctx, tx, s.target)
+	st, err := newStore(ctx, tx, s.target, s.meanings)
 	if err != nil {
 		return err
 	}

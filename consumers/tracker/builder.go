@@ -23,6 +23,8 @@ type Builder struct {
 	Codec   *schemas.Codec
 	Told    func(Progress) // of what goes on; may be nil
 	Window  int            // records folded at once; 0: a default that takes some 250 MB
+	// Meanings are what the tracker's members say that exceptions mean, as in Deps.
+	Meanings map[string]string
 }
 
 // Progress is how far a build is.
@@ -54,7 +56,7 @@ func (b *Builder) newBuild(schema string) *build {
 	if window == 0 {
 		window = windowRecords
 	}
-	return &build{pool: b.Pool, offsets: groupOffsets(schema, b.Prefix), codec: b.Codec, window: window, told: func(int) {},
+	return &build{pool: b.Pool, offsets: groupOffsets(schema, b.Prefix), codec: b.Codec, window: window, meanings: b.Meanings, told: func(int) {},
 		log: &statusLog{connect: b.Connect, name: kafka.TopicName(b.Prefix, schemas.StatusChangedTopic)}}
 }
 

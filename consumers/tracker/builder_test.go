@@ -20,6 +20,7 @@ import (
 	"tributary/internal/kafka"
 	"tributary/internal/stage/member"
 	"tributary/schemas"
+	"tributary/schemas/exception"
 )
 
 // system is a tracker beside the log that it reads.
@@ -55,7 +56,7 @@ func (s *system) build(pool *pgxpool.Pool) *Builder {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return &Builder{Pool: pool, Connect: s.connect, Prefix: s.prefix, Codec: codec, Window: 100}
+	return &Builder{Pool: pool, Connect: s.connect, Prefix: s.prefix, Codec: codec, Window: 100, Meanings: exception.Texts()}
 }
 
 func (s *system) makeTopic() {
@@ -93,7 +94,7 @@ func logs(from, to int) []event {
 // run runs the tracker until the function returned is called.
 func (s *system) run() (stop func()) {
 	s.t.Helper()
-	a := New(config.Tracker{Batch: 70}, Deps{Pool: s.pool, Codec: newTracker(s.t, s.pool).deps.Codec, Prefix: s.prefix, Connect: s.connect, Log: slog.New(slog.DiscardHandler)}).
+	a := New(config.Tracker{Batch: 70}, Deps{Pool: s.pool, Codec: newTracker(s.t, s.pool).deps.Codec, Prefix: s.prefix, Connect: s.connect, Log: slog.New(slog.DiscardHandler), Meanings: exception.Texts()}).
 		Applier(member.NewMetrics(prometheus.NewRegistry()))
 	ctx, cancel := context.WithCancel(s.t.Context())
 	var wg sync.WaitGroup

@@ -19,7 +19,8 @@ type Event struct {
 }
 
 // Writer fills a schema that is made as the tracker's is (package sql/tracker),
-// is empty, and that nobody else writes. It is not safe for concurrent use.
+// is empty, and that nobody else writes. It leaves out what exceptions mean. It is
+// not safe for concurrent use.
 type Writer struct{ target *soleTarget }
 
 // NewWriter returns a writer for the schema of that name. It takes 16 MB.
@@ -39,7 +40,7 @@ func (w *Writer) Write(ctx context.Context, tx pgx.Tx, events []Event) (unplaced
 			unplaced = append(unplaced, i)
 		}
 	}
-	s, err := newStore(ctx, tx, w.target)
+	s, err := newStore(ctx, tx, w.target, nil)
 	if err != nil {
 		return nil, err
 	}

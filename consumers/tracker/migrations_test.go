@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/schemas/exception"
 	trackersql "tributary/sql/tracker"
 )
 
@@ -32,7 +34,7 @@ func TestMigrationsOfAFilledDatabase(t *testing.T) {
 			s.track()
 			want := dump(t, s.pool)
 			s.setBack(version)
-			if err := trackersql.Migrate(t.Context(), s.pool); err != nil {
+			if err := s.opened(); err != nil {
 				t.Fatal(err)
 			}
 			s.track()
@@ -42,6 +44,11 @@ func TestMigrationsOfAFilledDatabase(t *testing.T) {
 			s.goesOn()
 		})
 	}
+}
+
+// opened is what a member does with the tables before it runs.
+func (s *system) opened() error {
+	return errors.Join(trackersql.Migrate(s.t.Context(), s.pool), trackersql.Describe(s.t.Context(), s.pool, exception.Texts()))
 }
 
 // goesOn expects that a migrated tracker takes what comes, that its rows are then

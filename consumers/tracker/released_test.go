@@ -15,7 +15,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/pg"
-	trackersql "tributary/sql/tracker"
 )
 
 // A tracker that an earlier program made and filled, with its own migrations,
@@ -45,7 +44,7 @@ func TestTrackersOfEarlierPrograms(t *testing.T) {
 			if err != nil || len(read) != 1 || read[0] == "" {
 				t.Fatalf("the earlier tracker has read %q, %v", read, err)
 			}
-			if err := trackersql.Migrate(t.Context(), s.pool); err != nil {
+			if err := s.opened(); err != nil {
 				t.Fatal(err)
 			}
 			s.goesOn()

@@ -57,7 +57,7 @@ func TestTwoMembersGiveTheSameRows(t *testing.T) {
 	defer stop()
 	var members errgroup.Group
 	for range 2 {
-		a := New(config.Tracker{Batch: 50}, Deps{Pool: pool, Codec: tr.deps.Codec, Prefix: prefix, Connect: connect, Log: quiet}).Applier(member.NewMetrics(prometheus.NewRegistry()))
+		a := New(config.Tracker{Batch: 50}, Deps{Pool: pool, Codec: tr.deps.Codec, Prefix: prefix, Connect: connect, Log: quiet, Meanings: tr.deps.Meanings}).Applier(member.NewMetrics(prometheus.NewRegistry()))
 		members.Go(func() error { return a.Run(ctx) })
 	}
 	if err := client.ProduceSync(t.Context(), records...).FirstErr(); err != nil {

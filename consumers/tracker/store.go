@@ -41,15 +41,17 @@ type store struct {
 	schema string // the target's
 	target target
 	tables map[string]table
+
+	meanings map[string]string // what exceptions mean, by their names
 }
 
 // sql is a statement written for the schema tracker, for the schema at hand.
 func (s *store) sql(statement string) string { return trackersql.Target(s.schema).SQL(statement) }
 
-// newStore begins a write to a target. It makes the temporary tables where this
+// newStore begins a write to a target, with what exceptions mean. It makes the temporary tables where this
 // connection has none yet.
-func newStore(ctx context.Context, tx pgx.Tx, to target) (*store, error) {
-	s := &store{tx: tx, schema: to.schema(), target: to, tables: map[string]table{}}
+func newStore(ctx context.Context, tx pgx.Tx, to target, meanings map[string]string) (*store, error) {
+	s := &store{tx: tx, schema: to.schema(), target: to, tables: map[string]table{}, meanings: meanings}
 	to.begin()
 	var ddl strings.Builder
 	for _, t := range tables() {

@@ -116,7 +116,7 @@ func TestSumsOfDocumentsAreEqual(t *testing.T) {
 		if _, err := NewWriter(trackersql.Schema).Write(t.Context(), tx, events); err != nil {
 			return err
 		}
-		st, err := newStore(t.Context(), tx, shared(trackersql.Schema))
+		st, err := newStore(t.Context(), tx, shared(trackersql.Schema), nil)
 		if err != nil {
 			return err
 		}

@@ -40,6 +40,9 @@ type Deps struct {
 	Prefix  string        // of topics and groups
 	Connect kafka.Factory // nil: only Apply is called
 	Log     *slog.Logger
+	// Meanings are what exceptions mean, by their names: those of the program, and
+	// of the profile's checks.
+	Meanings map[string]string
 }
 
 // Tracker applies batches of the event log to Postgres. It is a sink.Store,
@@ -87,7 +90,7 @@ func (t *Tracker) Apply(ctx context.Context, ranges []sink.Range) error {
 		for _, b := range bad {
 			t.deps.Log.Warn("record passed over", "topic", b.topic, "partition", b.partition, "offset", b.offset, "reason", b.reason)
 		}
-		st, err := newStore(ctx, tx, shared(trackersql.Schema))
+		st, err := newStore(ctx, tx, shared(trackersql.Schema), t.deps.Meanings)
 		if err != nil {
 			return err
 		}

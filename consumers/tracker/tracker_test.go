@@ -17,6 +17,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/internal/stage/sink"
 	"tributary/schemas"
+	"tributary/schemas/exception"
 	trackersql "tributary/sql/tracker"
 )
 
@@ -49,7 +50,7 @@ func newTracker(t testing.TB, pool *pgxpool.Pool) *Tracker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(config.Tracker{}, Deps{Pool: pool, Codec: codec, Prefix: "test", Log: slog.New(slog.DiscardHandler)})
+	return New(config.Tracker{}, Deps{Pool: pool, Codec: codec, Prefix: "test", Log: slog.New(slog.DiscardHandler), Meanings: exception.Texts()})
 }
 
 // event is one event of the log, before encoding.

@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"tributary/internal/pg"
-	"tributary/schemas/exception"
 )
 
 // write adds a fold to the rows. Tables come in one fixed order.
@@ -36,10 +35,9 @@ func (f *fold) writeExceptions(ctx context.Context, s *store) error {
 	}
 	keys := ids(f.exceptions)
 	names, first, meanings := make([]string, len(keys)), make([]time.Time, len(keys)), make([]*string, len(keys))
-	known := exception.Texts()
 	for i, id := range keys {
 		names[i], first[i] = f.exceptions[id].name, f.exceptions[id].first
-		if text, ok := known[names[i]]; ok {
+		if text, ok := s.meanings[names[i]]; ok {
 			meanings[i] = &text
 		}
 	}

@@ -14,7 +14,6 @@ import (
 
 	"tributary/internal/pg"
 	"tributary/schemas"
-	"tributary/schemas/exception"
 )
 
 //go:embed migrations/*.sql
@@ -39,10 +38,7 @@ func MigrateInto(ctx context.Context, pool *pgxpool.Pool, schema string) error {
 	if err := checkName(schema); err != nil {
 		return err
 	}
-	if err := pg.Migrate(ctx, pool, schema, Target(schema).Files(numbered{sub})); err != nil {
-		return err
-	}
-	return describe(ctx, pool, schema)
+	return pg.Migrate(ctx, pool, schema, Target(schema).Files(numbered{sub}))
 }
 
 // numbered are SQL files with the numbers of the phases and statuses that they
@@ -55,17 +51,19 @@ func (n numbered) ReadFile(name string) ([]byte, error) {
 	return []byte(schemas.Numbered(string(text))), err
 }
 
-// describe says in the rows of exceptions what this program says of them: those
-// that an older one has written say nothing, or something else.
-func describe(ctx context.Context, pool *pgxpool.Pool, schema string) error {
+// Describe says in the tracker's rows of exceptions what they mean, by their names,
+// and nothing of others: an older program, or another version of the profile, has
+// written something else, or nothing.
+func Describe(ctx context.Context, pool *pgxpool.Pool, meanings map[string]string) error {
 	var names, texts []string
-	for name, text := range exception.Texts() {
+	for name, text := range meanings {
 		names, texts = append(names, name), append(texts, text)
 	}
-	_, err := pool.Exec(ctx, Target(schema).SQL(`UPDATE tracker.an_exception AS x SET description = n.text FROM unnest($1::text[], $2::text[]) AS n (name, text)
-		WHERE x.short_name = n.name AND x.description IS DISTINCT FROM n.text`), names, texts)
+	_, err := pool.Exec(ctx, `UPDATE tracker.an_exception AS x SET description = d.text
+		FROM tracker.an_exception o LEFT JOIN unnest($1::text[], $2::text[]) AS d (name, text) ON d.name = o.short_name
+		WHERE x.id = o.id AND x.description IS DISTINCT FROM d.text`, names, texts)
 	if err != nil {
-		return fmt.Errorf("describe the exceptions in %s: %w", schema, err)
+		return fmt.Errorf("describe the tracker's exceptions: %w", err)
 	}
 	return nil
 }

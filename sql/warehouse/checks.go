@@ -39,6 +39,19 @@ type ClaimFinding struct {
 	Name, Level, Describes, Example string
 }
 
+// Meanings are what the findings mean, those of the profile's checks and those that
+// follow from claims, by their names.
+func (s *Statements) Meanings() map[string]string {
+	out := map[string]string{}
+	for _, f := range ClaimFindings() {
+		out[f.Name] = f.Describes
+	}
+	for _, c := range s.Checks {
+		out[c.Name] = c.Describes
+	}
+	return out
+}
+
 // ClaimFindings lists the findings that follow from claims, by name.
 func ClaimFindings() []ClaimFinding {
 	return []ClaimFinding{

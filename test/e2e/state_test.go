@@ -98,6 +98,9 @@ func (s *system) expect(undisturbed bool, beside ...func() func()) state {
 		}
 		got = s.see()
 		s.invariants()
+		if undisturbed {
+			s.sessionsTell()
+		}
 		if s.corpus.Oracle.Warehouse != nil {
 			s.warehouse(at, func(pool *pgxpool.Pool) { compareWarehouse(s.t, pool, s.corpus.Oracle.Warehouse) })
 		}
