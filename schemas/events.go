@@ -275,7 +275,7 @@ type StatusChanged struct {
 	RequestedAt *time.Time        `avro:"requested_at,timestamp-micros"`
 	StartedAt   *time.Time        `avro:"started_at,timestamp-micros"`
 	FinishedAt  *time.Time        `avro:"finished_at,timestamp-micros"`
-	Attributes  map[string]string `avro:"attributes"` // more of what is told, by name; of a download that runs: how far it is (received and rate, in bytes and bytes a second)
+	Attributes  map[string]string `avro:"attributes"`          // more of what is told, by name; of a download that runs: how far it is (received and rate, in bytes and bytes a second)
 	VersionOf   string            `avro:"version_of,default="` // of what judged or loaded in this phase, at its end (package internal/profile); of a batch: by which all records of the centre were checked
 }
 

@@ -13,7 +13,7 @@ import (
 const (
 	// progressShare bounds what the log keeps of one transfer: between two tellings
 	// passes at least this part of the time that it has taken, so that their number
-	// grows with that time's logarithm. Of 12 hours, 10 s apart at first, it is 128.
+	// grows with that time's logarithm. Of 12 hours, 10 s apart at first, it is some 125.
 	progressShare = 20
 	// tellPause is the least time between what the whole member tells: 10 a second.
 	tellPause = 100 * time.Millisecond

@@ -26,7 +26,9 @@ func TestTransfers(t *testing.T) {
 		return func(e *schemas.StatusChanged) { e.StartedAt = at(second) }
 	}
 	progress := func(received, rate int64) func(*schemas.StatusChanged) {
-		return func(e *schemas.StatusChanged) { e.Attributes = schemas.Progress{Received: received, Rate: rate}.Attributes() }
+		return func(e *schemas.StatusChanged) {
+			e.Attributes = schemas.Progress{Received: received, Rate: rate}.Attributes()
+		}
 	}
 	const second, third = "H.2012-10-04.01.impc.zip", "H.2012-10-05.01.impc.zip"
 	pool := told(t, []schemas.StatusChanged{
