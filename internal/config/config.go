@@ -78,10 +78,10 @@ type Source struct {
 	DisableEPSV bool     `yaml:"disable_epsv"` // for FTP servers behind address translation
 	MayBeEmpty  bool     `yaml:"may_be_empty"` // directories that held files may be missing: then these count as gone
 
-	MaxNew         int   `yaml:"max_new"`           // new and changed files that one poll takes up; default poll.max_new
-	MaxNewBytes    Bytes `yaml:"max_new_bytes"`     // of them, as listed; the first file is taken up whatever its size; default: no limit
-	MaxFilesPerDay int64 `yaml:"max_files_per_day"` // new and changed files that its polls take up on a day in time_zone; default: no limit
-	MaxBytesPerDay Bytes `yaml:"max_bytes_per_day"` // of them, as listed; the first file of a day is taken up whatever its size; default: no limit
+	MaxNew         int   `yaml:"max_new,omitempty"`           // new and changed files that one poll takes up; default poll.max_new
+	MaxNewBytes    Bytes `yaml:"max_new_bytes,omitempty"`     // of them, as listed; the first file is taken up whatever its size; default: no limit
+	MaxFilesPerDay int64 `yaml:"max_files_per_day,omitempty"` // new and changed files that its polls take up on a day in time_zone; default: no limit
+	MaxBytesPerDay Bytes `yaml:"max_bytes_per_day,omitempty"` // of them, as listed; the first file of a day is taken up whatever its size; default: no limit
 }
 
 // Centre adds a centre to the profile's, or replaces its particulars.
