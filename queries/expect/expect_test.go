@@ -197,7 +197,7 @@ func drawn(t *rapid.T) History {
 	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 	at, spread := begin(), rapid.Float64Range(0, 4).Draw(t, "spread")
 	for range rapid.IntRange(0, 60).Draw(t, "finds") {
-		at = at.Add(time.Duration(1<<20 * (1 + int64(1e6*math.Exp(spread*r.NormFloat64())))))
+		at = at.Add(time.Duration(1 << 20 * (1 + int64(1e6*math.Exp(spread*r.NormFloat64())))))
 		h.Finds = append(h.Finds, Find{At: at, Files: 1 + r.Int64N(100), Bytes: r.Int64N(1e6), Largest: r.Int64N(1e5)})
 		if r.IntN(20) == 0 {
 			h.Resumed = append(h.Resumed, at.Add(time.Hour))
