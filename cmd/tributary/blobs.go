@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
@@ -61,7 +62,8 @@ func newBlobsVerify(c *cli) *cobra.Command {
 			"damaged or gone (known to control and not there) is listed; exit code 1 if there is any. Everything else may run\n" +
 			"meanwhile; --rate bounds what is read in a second. When it is stopped it says how to go on (--after).\n\n" +
 			"With --repair what is found is fetched again by the members that run, from whatever source still shows a file with\n" +
-			"these bytes: tributary blobs damaged tells how that goes. Without it nothing is changed.",
+			"these bytes: tributary blobs damaged tells how that goes. A listing (tributary listing), which nobody can show again, is\n" +
+			"forgotten, and what is kept as a difference from it. Without it nothing is changed.",
 		Args: cobra.NoArgs,
 	}
 	output := outputFlag(cmd, report.Formats()...)
@@ -82,12 +84,15 @@ func newBlobsVerify(c *cli) *cobra.Command {
 		}
 		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
 			return c.list(*output, []string{"sha256", "state", "problem"}, func(row func(any, ...string) error) error {
-				return c.verifyBlobs(cmd.Context(), &verifying{walk: walk, row: row, repair: *repair}, s)
+				return c.verifyBlobs(cmd.Context(), &verifying{walk: walk, row: row, repair: *repair, forgotten: map[string]bool{}}, s)
 			})
 		})
 	}
 	return cmd
 }
+
+// unreadable is the state of a blob of which nobody knows what is wrong.
+const unreadable = "unreadable"
 
 // verifying is a walk over the blobs under way.
 type verifying struct {
@@ -97,6 +102,7 @@ type verifying struct {
 
 	blobs, bytes, bad int64
 	last              string
+	forgotten         map[string]bool // listings that were, with those that differ from them
 }
 
 func (c *cli) verifyBlobs(ctx context.Context, v *verifying, s *stores) (err error) {
@@ -115,7 +121,7 @@ func (c *cli) verifyBlobs(ctx context.Context, v *verifying, s *stores) (err err
 	case err != nil:
 		return err
 	case v.bad > 0 && v.repair:
-		return fmt.Errorf("%d blobs are damaged or gone: members that run fetch them again where a source has them; see tributary blobs damaged", v.bad)
+		return fmt.Errorf("%d blobs are damaged or gone: members that run fetch archives again where a source has them; see tributary blobs damaged", v.bad)
 	case v.bad > 0:
 		return fmt.Errorf("%d blobs are damaged or gone: tributary blobs verify --repair has them fetched again where a source has them", v.bad)
 	}
@@ -127,7 +133,7 @@ func (v *verifying) note(ctx context.Context, l blob.Verification, controls pg.B
 	v.blobs, v.bytes = v.blobs+1, v.bytes+l.Bytes
 	if l.Err != nil {
 		v.bad++
-		row := lookedRow{l.SHA256, "unreadable", l.Err.Error()}
+		row := lookedRow{l.SHA256, unreadable, l.Err.Error()}
 		switch {
 		case errors.Is(l.Err, blob.ErrDamaged):
 			row.State = "damaged"
@@ -138,13 +144,42 @@ func (v *verifying) note(ctx context.Context, l blob.Verification, controls pg.B
 			return err
 		}
 		if v.repair {
-			if _, err := control.ReportDamage(ctx, controls, l.SHA256, row.Problem, "tributary blobs verify by "+requester(), true, now()); err != nil {
+			if err := v.mend(ctx, row, controls); err != nil {
 				return err
 			}
 		}
 	}
 	v.last = l.SHA256
 	return nil
+}
+
+// mend has a blob fetched again, or forgets it if it is a listing, which nobody has any
+// more.
+func (v *verifying) mend(ctx context.Context, row lookedRow, controls pg.Beginner) error {
+	if v.forgotten[row.SHA256] {
+		return nil
+	}
+	var listings []string
+	err := pg.InTx(ctx, controls, func(tx pgx.Tx) (err error) {
+		if row.State == unreadable { // it may be whole
+			return nil
+		}
+		if listings, err = control.ForgetListing(ctx, tx, row.SHA256); err != nil {
+			return err
+		}
+		for _, name := range listings {
+			err = errors.Join(err, v.walk.Dir.Remove(ctx, name))
+		}
+		return err
+	})
+	for _, name := range listings {
+		v.forgotten[name] = true // the walk may come to its name yet
+	}
+	if err != nil || len(listings) > 0 {
+		return err
+	}
+	_, err = control.ReportDamage(ctx, controls, row.SHA256, row.Problem, "tributary blobs verify by "+requester(), true, now())
+	return err
 }
 
 func newBlobsDamaged(c *cli) *cobra.Command {

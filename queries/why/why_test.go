@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tributary/internal/profile"
+	"tributary/producers/plan"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -93,6 +94,10 @@ func cases() []struct {
 	}{
 		{"no such source", with(unseen(), func(f *Facts) { f.Source = nil }), SourceUnknown, []string{"no source own", "Look for its name"}},
 		{"nobody could show it", with(unseen(), func(f *Facts) { f.Source, f.SourceID = nil, "" }), NoSource, []string{"none is of the centre H"}},
+		{"a person holds it", with(seen(ended("cancelled", "unzip", plan.HeldByHand, "")), func(f *Facts) {
+			f.File.Hold = control.Hold{HeldAt: ptr(noon), HeldBy: "ann", HeldWhy: "odd weights"}
+		}), Held, []string{"held by ann: odd weights", "ended so, in unzip", "files release add/H.2026"}},
+		{"a person has cancelled it", seen(ended("cancelled", "download", plan.CancelledByHand, "cancelled by ann: a test")), CancelledByHand, []string{"cancelled by ann: a test", "not tried again", "in download"}},
 		{"another directory", with(unseen(), func(f *Facts) { f.Action, f.Outside = "", "archive" }), OutsideDirectories, []string{"archive/H.2026", "add, edit and delete"}},
 		{"a directory of that name", with(unseen(), func(f *Facts) {
 			f.Source.Ignored = control.Ignored{Directory: "add", Name: f.Name, Reason: "directory"}

@@ -82,3 +82,26 @@ func DropListings(ctx context.Context, tx pgx.Tx, before time.Time, source strin
 	}
 	return blobs, nil
 }
+
+// ForgetListing forgets a listing whose blob can't be used, and those that differ from
+// it: nobody has what they held any more. It returns their blobs, which are to be
+// deleted before the transaction ends; none if no listing has that blob.
+func ForgetListing(ctx context.Context, tx pgx.Tx, sha256 string) ([]string, error) {
+	// Locked first, so that no difference from it comes meanwhile.
+	tag, err := tx.Exec(ctx, "SELECT FROM control.listing WHERE sha256 = $1 FOR UPDATE", sha256)
+	if err != nil {
+		return nil, fmt.Errorf("lock a damaged listing: %w", err)
+	}
+	if tag.RowsAffected() == 0 {
+		return nil, nil
+	}
+	rows, err := tx.Query(ctx, "DELETE FROM control.listing WHERE sha256 = $1 OR base = $1 RETURNING sha256", sha256)
+	if err != nil {
+		return nil, fmt.Errorf("forget a damaged listing: %w", err)
+	}
+	blobs, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("forget a damaged listing: %w", err)
+	}
+	return blobs, nil
+}

@@ -38,7 +38,10 @@ func listings(t *testing.T, pool *pgxpool.Pool) {
 			return err
 		}
 		last.SHA256, last.Base = "a difference", last.SHA256
-		_, err := control.PutListing(t.Context(), tx, *last, now())
+		if _, err := control.PutListing(t.Context(), tx, *last, now()); err != nil {
+			return err
+		}
+		_, err := control.ForgetListing(t.Context(), tx, last.Base)
 		return err
 	})
 	if err != nil {
