@@ -284,12 +284,13 @@ func EndSession(ctx context.Context, tx pgx.Tx, id string, position int64) (bool
 }
 
 // AppliedSessions returns the sessions that are open though the warehouse has
-// applied their end. Of a file that a session fetched more than once, the last time counts.
+// applied their end. Of a file that a session fetched more than once, the last time
+// counts; it is looked for among the file's fetches, which are few, not the batch's.
 func AppliedSessions(ctx context.Context, q pg.Querier, applied int64) ([]Session, error) {
 	rows, err := q.Query(ctx, `SELECT s.id::text, s.number, s.opened_at,
 			CASE WHEN EXISTS (SELECT FROM control.poll p WHERE p.session = s.id AND p.state <> 'complete') THEN 'zip_name'
 			ELSE coalesce((SELECT a.phase FROM control.batch b JOIN control.acquisition a ON a.batch = b.id WHERE b.session = s.id AND a.result = 'failed'
-				AND NOT EXISTS (SELECT FROM control.acquisition l WHERE l.file = a.file AND l.batch = a.batch AND l.id > a.id OFFSET 0)
+				AND NOT EXISTS (SELECT FROM control.acquisition l WHERE l.file = a.file AND l.id > a.id AND l.batch IS NOT DISTINCT FROM a.batch OFFSET 0)
 				ORDER BY array_position(ARRAY['zip_name', 'download', 'zip_md5', 'unzip'], a.phase) LIMIT 1), '') END,
 			ARRAY(SELECT b.id::text FROM control.batch b WHERE b.session = s.id)
 		FROM control.session s WHERE s.closed_at IS NULL AND s.end_position <= $1 ORDER BY s.number`, applied)
