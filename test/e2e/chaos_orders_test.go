@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"tributary/test/corpus"
 )
 
 // ordersOf tells the runs in which a person changes how sources and files stand while
@@ -93,8 +97,6 @@ func (c *chaos) order(last bool) []string {
 	o := c.orders
 	sources := c.f.s.corpus.Sources
 	id := sources[o.rng.IntN(len(sources))].ID
-	files := c.f.s.corpus.Oracle.Files
-	file := files[o.rng.IntN(len(files))]
 	switch {
 	case o.held != "":
 		return []string{"files", "release", o.held, "--reason", "chaos", "-o", "json"}
@@ -104,10 +106,20 @@ func (c *chaos) order(last bool) []string {
 		return nil
 	case o.rng.IntN(3) == 0:
 		return []string{"sources", "poll", id, "--reason", "chaos"}
-	case o.rng.IntN(2) == 0:
-		return []string{"files", "hold", file.Action + "/" + file.File, "--reason", "chaos", "-o", "json"}
+	case o.rng.IntN(3) > 0:
+		return []string{"files", "hold", c.young(), "--reason", "chaos", "-o", "json"}
 	}
 	return []string{"sources", "maintain", id, "--reason", "chaos"}
+}
+
+// young is one of the dozen files whose names tell the latest dates: most others are in
+// the warehouse.
+func (c *chaos) young() string {
+	files := slices.Clone(c.f.s.corpus.Oracle.Files)
+	date := func(f corpus.FileEnd) string { _, d, _ := strings.Cut(f.File, "."); return d }
+	slices.SortStableFunc(files, func(a, b corpus.FileEnd) int { return strings.Compare(date(b), date(a)) })
+	f := files[c.orders.rng.IntN(min(12, len(files)))]
+	return f.Action + "/" + f.File
 }
 
 // ordered sees to it that a source was in maintenance, and none is any more.
