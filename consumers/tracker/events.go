@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tributary/schemas"
+	"tributary/schemas/exception"
 )
 
 // Event is one event of the log, and when it happened.
@@ -19,8 +20,8 @@ type Event struct {
 }
 
 // Writer fills a schema that is made as the tracker's is (package sql/tracker),
-// is empty, and that nobody else writes. It leaves out what exceptions mean. It is
-// not safe for concurrent use.
+// is empty, and that nobody else writes. It says what the program's own
+// exceptions mean, and nothing of a profile's. It is not safe for concurrent use.
 type Writer struct{ target *soleTarget }
 
 // NewWriter returns a writer for the schema of that name. It takes 16 MB.
@@ -40,7 +41,7 @@ func (w *Writer) Write(ctx context.Context, tx pgx.Tx, events []Event) (unplaced
 			unplaced = append(unplaced, i)
 		}
 	}
-	s, err := newStore(ctx, tx, w.target, nil)
+	s, err := newStore(ctx, tx, w.target, exception.Texts())
 	if err != nil {
 		return nil, err
 	}
