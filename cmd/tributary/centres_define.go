@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
@@ -66,13 +65,8 @@ func putCentre(ctx context.Context, tx pgx.Tx, r sources.Registry, was config.Ce
 		return nil, usage(err)
 	}
 	all, err := config.Config{}.Parse("centre "+was.ShortName, bytes.NewReader(text), "", config.Options{})
-	if problems := (config.Problems)(nil); errors.As(err, &problems) {
-		for i := range problems { // no file, and so no line, is the caller's
-			problems[i].Line, problems[i].Path = 0, strings.TrimPrefix(problems[i].Path, "centres[0].")
-		}
-	}
 	if err != nil {
-		return nil, usage(err)
+		return nil, misuse(err, "centres[0].")
 	}
 	return r.PutCentres(ctx, tx, all.Centres, message)
 }

@@ -108,12 +108,18 @@ func updated(cfg config.Config, id, definition, kind string, values []string) ([
 		return nil, usage(err)
 	}
 	all, err := cfg.ParseSources("source "+id, bytes.NewReader(text), filepath.Dir(cfg.Path), config.Options{Also: checkProfile})
+	return all, misuse(err, "sources[0].")
+}
+
+// misuse is what is wrong with values that were given with a command: no file, and so
+// no line, is the caller's, and at is where the values would stand in one.
+func misuse(err error, at string) error {
 	if problems := (config.Problems)(nil); errors.As(err, &problems) {
-		for i := range problems { // no file, and so no line, is the caller's
-			problems[i].Line, problems[i].Path = 0, strings.TrimPrefix(problems[i].Path, "sources[0].")
+		for i := range problems {
+			problems[i].Line, problems[i].Path = 0, strings.TrimPrefix(problems[i].Path, at)
 		}
 	}
-	return all, usage(err)
+	return usage(err)
 }
 
 func newSourcesRemove(c *cli) *cobra.Command {

@@ -48,8 +48,8 @@ type store struct {
 // sql is a statement written for the schema tracker, for the schema at hand.
 func (s *store) sql(statement string) string { return trackersql.Target(s.schema).SQL(statement) }
 
-// newStore begins a write to a target, with what exceptions mean. It makes the temporary tables where this
-// connection has none yet.
+// newStore begins a write to a target, with what exceptions mean. It makes the
+// temporary tables where this connection has none yet.
 func newStore(ctx context.Context, tx pgx.Tx, to target, meanings map[string]string) (*store, error) {
 	s := &store{tx: tx, schema: to.schema(), target: to, tables: map[string]table{}, meanings: meanings}
 	to.begin()

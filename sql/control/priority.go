@@ -81,8 +81,8 @@ func Turns(ctx context.Context, tx pgx.Tx) (map[string]*Turn, error) {
 	return out, nil
 }
 
-// StoreTurns stores where sources stand that were given jobs, each once. The caller has locked
-// the credit.
+// StoreTurns stores where sources stand that were given jobs, each once. The caller
+// has locked the credit.
 func StoreTurns(ctx context.Context, tx pgx.Tx, given []*Turn) error {
 	type row struct {
 		Source string `json:"source"`
