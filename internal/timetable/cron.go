@@ -155,7 +155,7 @@ func (c Cron) Next(after time.Time) time.Time {
 	last := from.AddDate(horizon, 0, 0)
 	// Between two changes of its clocks, a zone's time is one offset from UTC.
 	for from.Before(last) {
-		start, end := from.In(c.zone).ZoneBounds()
+		start, end := c.bounds(from)
 		if end.IsZero() || end.After(last) {
 			end = last
 		}
@@ -178,6 +178,17 @@ func (c Cron) Next(after time.Time) time.Time {
 		from = end
 	}
 	return time.Time{}
+}
+
+// bounds is the stretch with one offset that holds a moment. In the last day of a leap
+// year, counted in UTC, Go may end it before that moment (golang/go#81583): it ends
+// with the year then, as the stretches of other years do.
+func (c Cron) bounds(at time.Time) (start, end time.Time) {
+	start, end = at.In(c.zone).ZoneBounds()
+	if !end.IsZero() && !end.After(at) {
+		end = at.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
+	}
+	return start, end
 }
 
 // offset is what the zone's clocks are ahead of UTC at a moment.

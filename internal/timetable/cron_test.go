@@ -70,6 +70,8 @@ func TestChangesOfClocks(t *testing.T) {
 		"midnight that is skipped":                          {"@daily", "America/Sao_Paulo", "2018-11-04T02:00:00Z", "2018-11-04T03:00:00Z"},
 		"a day that is skipped counts when the next begins": {"0 12 30 * *", "Pacific/Apia", "2011-12-30T00:00:00Z", "2011-12-30T10:00:00Z"},
 		"a leap day":                          {"0 0 29 2 *", "", "2096-02-29T00:00:00Z", "2104-02-29T00:00:00Z"},
+		"over the last day of a leap year":    {"0 0 29 2 *", berlin, "2096-12-30T12:00:00Z", "2104-02-28T23:00:00Z"},
+		"within the last day of a leap year":  {"0 12 31 12 *", berlin, "2096-12-31T10:00:00Z", "2096-12-31T11:00:00Z"},
 		"a leap day on a Sunday, around 2100": {"0 0 29 2 */7", "", "2088-03-01T00:00:00Z", "2128-02-29T00:00:00Z"},
 	} {
 		t.Run(name, func(t *testing.T) {
