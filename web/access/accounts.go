@@ -31,7 +31,7 @@ func Refused(err error) bool {
 
 // named is what names of accounts and tokens are: one spelling each, and nothing that
 // a header, a log or a page could take for something else. The schema says the same.
-var named = regexp.MustCompile(`^[a-z0-9][a-z0-9._@-]{0,63}$`) //nolint:gochecknoglobals // compiled once
+var named = regexp.MustCompile(`^[a-z0-9][a-z0-9._@-]{0,63}$`)
 
 func checkName(name string) error {
 	if !named.MatchString(name) {

@@ -183,7 +183,7 @@ func TestProblems(t *testing.T) {
 			if err := json.Unmarshal([]byte(body(r)), &got); err != nil {
 				t.Errorf("%s %v: %v", tt.path, tt.headers, err)
 			}
-			if r.StatusCode != tt.status || got.Status != tt.status || got.Type != tt.problem || got.Title == "" || !strings.Contains(got.Detail, tt.contains) || r.Header.Get("Content-Type") != "application/problem+json" {
+			if r.StatusCode != tt.status || got.Status != tt.status || got.Type != "/problems/"+tt.problem || got.Title == "" || !strings.Contains(got.Detail, tt.contains) || r.Header.Get("Content-Type") != "application/problem+json" {
 				t.Errorf("%s %v: %s %+v", tt.path, tt.headers, r.Status, got)
 			}
 		}
@@ -196,7 +196,7 @@ func TestProblems(t *testing.T) {
 
 func TestNobodyIsLetInWhileTheStoreIsAway(t *testing.T) {
 	s := newSite(t, Config{}, away{}, nil, newClock())
-	s.wants("a token", s.ask("GET", "/api/v1/files", "", "Authorization", "Bearer "+tokenPrefix+newSecret()), 503, `"unavailable"`)
+	s.wants("a token", s.ask("GET", "/api/v1/files", "", "Authorization", "Bearer "+tokenPrefix+newSecret()), 503, `"/problems/store_unavailable"`)
 	s.wants("a session", s.ask("GET", "/files/", "", "Cookie", "tributary="+newSecret()), 503, "Not now")
 	s.wants("a link", s.ask("POST", "/login/"+newSecret(), ""), 503, "Not now")
 	for range 30 { // which counts as no failure of theirs

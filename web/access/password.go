@@ -50,11 +50,13 @@ func CheckPassword(password string) error {
 	return nil
 }
 
-// hashPassword is what is stored of a password, in PHC's string format.
-func hashPassword(password string) string {
+// hashPassword is what is stored of a password.
+func hashPassword(password string) string { return usual().stored(password) }
+
+// stored is a hash with a new salt, in PHC's string format.
+func (c cost) stored(password string) string {
 	salt := make([]byte, saltSize)
 	_, _ = rand.Read(salt) // it never fails
-	c := usual()
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, c.memory, c.time, c.threads,
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(c.hash(password, salt)))
 }

@@ -10,7 +10,7 @@ import (
 // problem says why somebody was not let in: to programs as RFC 9457 has it, to people
 // as a page.
 type problem struct {
-	name   string // stable, the problem's type
+	name   string // stable, the end of the problem's type
 	title  string
 	detail string
 }
@@ -19,7 +19,7 @@ type problem struct {
 var (
 	unauthenticated = problem{"unauthenticated", "Say who you are", "Send a token that is good (Authorization: Bearer …), or log in."}
 	crossOrigin     = problem{"cross_origin", "Another site asks", "What another site has a browser ask for is not answered. Go to the page itself and try there."}
-	unavailable     = problem{"unavailable", "Not now", "Who may do what can't be looked up at the moment. Try again in a minute."}
+	unavailable     = problem{"store_unavailable", "Not now", "Who may do what can't be looked up at the moment. Try again in a minute."}
 	busy            = problem{"busy", "Not now", "Too many people log in at the same time. Try again in a minute."}
 	tooMany         = problem{"too_many_attempts", "Not so fast", "Too many logins have failed. Wait, then try again."}
 	tooLarge        = problem{"too_large", "Too much", "The form is larger than a name and a password are."}
@@ -41,9 +41,18 @@ func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, status int, p pro
 		g.page(w, r, status, "refused.html", map[string]any{"Title": p.title, "Detail": p.detail})
 		return
 	}
+	text, err := json.Marshal(struct {
+		Type   string `json:"type"`
+		Title  string `json:"title"`
+		Status int    `json:"status"`
+		Detail string `json:"detail"`
+	}{"/problems/" + p.name, p.title, status, p.detail})
+	if err != nil {
+		g.deps.Log.ErrorContext(r.Context(), "can't write a problem", "error", err)
+	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"type": p.name, "title": p.title, "status": status, "detail": p.detail}) // the client is gone
+	_, _ = w.Write(text)
 }
 
 // page writes a page. Who reads it is told nothing of what goes wrong meanwhile.
