@@ -6,7 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
-	"unicode"
+
+	"tributary/schemas"
 )
 
 // funcs are what templates may call.
@@ -39,12 +40,12 @@ func (s *Site) to(path string, query ...string) string {
 	return s.Prefix + path + "?" + q.Encode()
 }
 
-// shown is text of others as people may see it: what turns or hides text is written
-// out, as ⟨U+202E⟩.
+// shown is text of others as people may see it: characters that nobody sees, or that
+// turn the direction of text, are written out, as ⟨U+202E⟩.
 func shown(text string) string {
 	var b strings.Builder
 	for _, r := range text {
-		if r != '\n' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp)) {
+		if one := string(r); schemas.Clean(one) != one {
 			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
 		} else {
 			b.WriteRune(r)
