@@ -30,9 +30,12 @@ type Site struct {
 	Prefix  string // path below which all addresses are; empty or as /tributary
 	Name    string // what is served here: the profile, and where
 	Tracker pg.Querier
+	History History // nil: questions about the history are not answered
+	Stores  Stores  // that statements of people may ask
 	Now     func() time.Time
 	Log     *slog.Logger
 
+	asking    chan struct{} // held while a question is answered
 	templates map[string]*template.Template
 }
 
@@ -51,8 +54,12 @@ type page struct {
 // view makes a page for who asks.
 type view func(ctx context.Context, r *http.Request) (page, error)
 
+// questions is how many questions and statements of people are answered at once.
+const questions = 4
+
 // New prepares a site.
 func New(s Site) (*Site, error) {
+	s.asking = make(chan struct{}, questions)
 	frame, err := template.New("frame.html").Funcs(s.funcs()).ParseFS(templates, "templates/frame.html", "templates/parts.html", "templates/sprite.html")
 	if err != nil {
 		return nil, fmt.Errorf("templates of the pages: %w", err)
@@ -75,6 +82,11 @@ func New(s Site) (*Site, error) {
 func (s *Site) Routes() []access.Route {
 	return []access.Route{
 		{Pattern: "GET /{$}", Least: access.Reader, Handler: s.show(s.now)},
+		{Pattern: "GET /analytics", Least: access.Reader, Handler: s.show(s.allRecipes)},
+		{Pattern: "GET /analytics/{recipe}", Least: access.Reader, Handler: s.show(s.recipe)},
+		{Pattern: "GET /analytics/{recipe}/chart.svg", Least: access.Reader, Handler: http.HandlerFunc(s.chart)},
+		{Pattern: "GET /sql", Least: access.Reader, Handler: s.show(s.console)},
+		{Pattern: "POST /sql", Least: access.Reader, Handler: s.within(statementTime, s.console)},
 		{Pattern: "GET /", Least: access.Reader, Handler: s.show(s.missing)},
 	}
 }
@@ -83,7 +95,10 @@ func (s *Site) Routes() []access.Route {
 var errBadFilter = errors.New("this address can't be read")
 
 // show answers with a view's page, whole or not at all.
-func (s *Site) show(v view) http.Handler {
+func (s *Site) show(v view) http.Handler { return s.within(timeout, v) }
+
+// within is show of a page that may take so long.
+func (s *Site) within(timeout time.Duration, v view) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), timeout)
 		defer cancel()
@@ -152,6 +167,7 @@ func (s *Site) frame(r *http.Request, p page) frame {
 	}
 	f.Places = []places{
 		{"Now", []place{{Address: "/", Name: "Now"}}},
+		{"Ask", []place{{Address: "/analytics", Name: "Analytics"}, {Address: "/sql", Name: "SQL"}}},
 	}
 	for i := range f.Places {
 		for j := range f.Places[i].Pages {

@@ -7,11 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"tributary/consumers/history"
 	"tributary/consumers/tracker"
 	"tributary/internal/config"
+	"tributary/internal/engine"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
@@ -45,6 +48,35 @@ func Told(t *testing.T, events []schemas.StatusChanged) *pgxpool.Pool {
 	if err := trackersql.Migrate(t.Context(), pool); err != nil {
 		t.Fatal(err)
 	}
+	codec, r := logged(t, events)
+	if err := tracker.New(config.Tracker{}, tracker.Deps{Pool: pool, Codec: codec, Prefix: "test", Log: slog.New(slog.DiscardHandler)}).Apply(t.Context(), []sink.Range{r}); err != nil {
+		t.Fatal(err)
+	}
+	return pool
+}
+
+// History is a history that has read the story.
+func History(t *testing.T) driver.Conn {
+	t.Helper()
+	endpoint := enginetest.ClickHouse(t)
+	database := enginetest.Database(t, endpoint)
+	codec, r := logged(t, Story())
+	open := func(name string) (driver.Conn, error) { return engine.OpenClickHouse(endpoint, name) }
+	h := history.New(config.History{}, history.Deps{Open: open, Database: database, Codec: codec, Prefix: "test", Log: slog.New(slog.DiscardHandler)})
+	if err := h.Apply(t.Context(), []sink.Range{r}); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := open(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// logged is the log with some events, and one record at its end that can't be read.
+func logged(t *testing.T, events []schemas.StatusChanged) (*schemas.Codec, sink.Range) {
+	t.Helper()
 	codec, err := schemas.NewCodec()
 	if err != nil {
 		t.Fatal(err)
@@ -63,10 +95,7 @@ func Told(t *testing.T, events []schemas.StatusChanged) *pgxpool.Pool {
 	r.To = int64(len(r.Records))
 	r.Records = append(r.Records, &kgo.Record{Offset: r.To, Value: []byte("?")})
 	r.To++
-	if err := tracker.New(config.Tracker{}, tracker.Deps{Pool: pool, Codec: codec, Prefix: "test", Log: slog.New(slog.DiscardHandler)}).Apply(t.Context(), []sink.Range{r}); err != nil {
-		t.Fatal(err)
-	}
-	return pool
+	return codec, r
 }
 
 // Story is what Filled has read.
