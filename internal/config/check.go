@@ -35,6 +35,7 @@ func (d *decoder) check(cfg *Config) {
 	if cfg.HTTP.Listen != "" {
 		d.address("http.listen", cfg.HTTP.Listen)
 	}
+	d.checkWeb(cfg.Web)
 	if !identifier().MatchString(cfg.ClickHouse.Database) && cfg.ClickHouse.Database != "" {
 		d.problem("clickhouse.database", "%q is not a plain name: use letters, digits and _", cfg.ClickHouse.Database)
 	}

@@ -49,6 +49,7 @@ type Config struct {
 	Limits Limits `yaml:"limits"`
 
 	HTTP HTTP `yaml:"http"`
+	Web  Web  `yaml:"web"`
 	Log  Log  `yaml:"log"`
 }
 
@@ -294,6 +295,18 @@ type Traces struct {
 	Authorization Secret `yaml:"authorization"` // what is sent as the header Authorization, such as Bearer and a token: env:NAME or file:PATH
 	CAFile        string `yaml:"ca_file"`       // default: the system's roots
 }
+
+// Web serves the pages and the API.
+type Web struct {
+	Listen   string `yaml:"listen"`    // host:port; empty (default): up takes DefaultWeb or another free port, and nobody else serves them
+	Prefix   string `yaml:"prefix"`    // path below which a proxy passes requests on, such as /tributary; empty (default): none
+	CertFile string `yaml:"cert_file"` // file in PEM with the chain; empty (default): without TLS
+	KeyFile  string `yaml:"key_file"`  // file in PEM with its private key
+	Insecure bool   `yaml:"insecure"`  // beyond loopback without TLS: passwords can be read on the way
+}
+
+// DefaultWeb is where up serves the pages if no address is configured.
+const DefaultWeb = "127.0.0.1:8400"
 
 // HTTP serves /livez, /readyz and /metrics.
 type HTTP struct {

@@ -119,6 +119,12 @@ func TestLoadRefuses(t *testing.T) {
 			want: []string{"tributary.yaml:1: schema_registry: username and password belong together: set both or neither"}},
 		"a door that others reach": {yaml: "postgres:\n  listen: 0.0.0.0:5433\n",
 			want: []string{`tributary.yaml:2: postgres.listen: "0.0.0.0:5433" is not on loopback: the door has no TLS, so write 127.0.0.1:PORT or [::1]:PORT and reach it from elsewhere through ssh -L`}},
+		"pages that others can listen to": {yaml: "web:\n  listen: 0.0.0.0:8400\n",
+			want: []string{"tributary.yaml:2: web.listen: 0.0.0.0:8400 is not of this machine alone, and without TLS passwords can be read on the way: give web.cert_file and web.key_file, or order web.insecure: true"}},
+		"pages' prefix": {yaml: "web:\n  prefix: tributary/\n",
+			want: []string{`tributary.yaml:2: web.prefix: "tributary/" is no path: write one such as /tributary, without a slash at its end`}},
+		"a certificate without its key": {yaml: "web:\n  cert_file: cert.pem\n",
+			want: []string{"tributary.yaml:2: web.cert_file: goes with web.key_file: give both, or neither"}},
 		"a door by name": {yaml: "postgres:\n  listen: localhost:5433\n",
 			want: []string{`tributary.yaml:2: postgres.listen: "localhost:5433" is not on loopback: the door has no TLS, so write 127.0.0.1:PORT or [::1]:PORT and reach it from elsewhere through ssh -L`}},
 		"a door to a database of one's own": {yaml: "postgres:\n  url: postgres://db/tributary\n  listen: 127.0.0.1:5433\n",
@@ -136,7 +142,7 @@ func TestLoadRefuses(t *testing.T) {
 		"all at once, by line": {yaml: "log:\n  level: loud\nkafka:\n  partitions: x\ncolour: red\n", want: []string{
 			`tributary.yaml:2: log.level: "loud" is not known: use debug, info, warn, error`,
 			`tributary.yaml:4: kafka.partitions: "x" is not a whole number that fits: write digits only`,
-			"tributary.yaml:5: colour: unknown key; known here: data_dir, profile, shadow_profile, engines_dir, sources, centres, kafka, schema_registry, postgres, clickhouse, blobs, schedule, poll, plan, publish, download, unzip, validate, sequence, insert, tracker, history, traces, limits, http, log"}},
+			"tributary.yaml:5: colour: unknown key; known here: data_dir, profile, shadow_profile, engines_dir, sources, centres, kafka, schema_registry, postgres, clickhouse, blobs, schedule, poll, plan, publish, download, unzip, validate, sequence, insert, tracker, history, traces, limits, http, web, log"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/queries/columnar"
 	"tributary/queries/report"
+	"tributary/queries/report/reporttest"
 )
 
 // column is one that was read back: its type, and its values as JSON.
@@ -89,7 +90,7 @@ func exported(t *testing.T, store report.Store, sql string, want []column) {
 }
 
 func TestColumnsOfPostgres(t *testing.T) {
-	store := report.Postgres{Pool: filled(t), Schema: "tracker"}
+	store := report.Postgres{Pool: reporttest.Filled(t), Schema: "tracker"}
 	exported(t, store, `SELECT true AS b, NULL::bool AS nothing, 7::int2 AS i2, -7::int4 AS i4, 9223372036854775807 AS i8, 1.5::float4 AS f4, 'NaN'::float8 AS f8,
 			(-12.50)::numeric(38,2) AS d, 0.1::numeric AS n, 'e'::text AS t, '\x00ff'::bytea AS bin, '{"k": 1}'::jsonb AS j, '6ba7b810-9dad-11d1-80b4-00c04fd430c8'::uuid AS u,
 			'2026-11-21 10:00:00.5+02'::timestamptz AS z, '1969-12-31 10:00:00.000001'::timestamp AS local, '1969-12-30'::date AS day, '10:00:00.5'::time AS clock,

@@ -2,129 +2,16 @@ package report_test
 
 import (
 	"context"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/twmb/franz-go/pkg/kgo"
 
-	"tributary/consumers/tracker"
-	"tributary/internal/config"
-	"tributary/internal/engine/enginetest"
-	"tributary/internal/kafka"
-	"tributary/internal/pg"
-	"tributary/internal/stage/sink"
 	"tributary/queries/report"
+	"tributary/queries/report/reporttest"
 	"tributary/schemas"
-	trackersql "tributary/sql/tracker"
 )
-
-const goodZip, badZip, brokenZip = "H.2012-10-02.01.impc.zip", "H2012.zip", "H.2012-10-03.01.impc.zip"
-
-func start() time.Time { return time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC) }
-
-// filled is a tracker that holds a small story: a good file of two documents of
-// which one fails, on two sources; a file with a bad name; one that no source
-// delivers; and one that waits.
-func filled(t *testing.T) *pgxpool.Pool {
-	t.Helper()
-	return told(t, story())
-}
-
-// told is a tracker that has read some events.
-func told(t *testing.T, events []schemas.StatusChanged) *pgxpool.Pool {
-	t.Helper()
-	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	if err := trackersql.Migrate(t.Context(), pool); err != nil {
-		t.Fatal(err)
-	}
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := sink.Range{Topic: schemas.StatusChangedTopic}
-	for i, e := range events {
-		encoded, err := codec.Encode(schemas.Message{ID: schemas.ID("e", string(rune(i))), Topic: schemas.StatusChangedTopic, Stage: "test",
-			Time: start().Add(time.Duration(i) * time.Second), Body: &e})
-		if err != nil {
-			t.Fatal(err)
-		}
-		rec := kafka.ToKgo("test", encoded)
-		rec.Offset = int64(i)
-		r.Records = append(r.Records, rec)
-	}
-	r.To = int64(len(r.Records))
-	r.Records = append(r.Records, &kgo.Record{Offset: r.To, Value: []byte("?")})
-	r.To++
-	if err := tracker.New(config.Tracker{}, tracker.Deps{Pool: pool, Codec: codec, Prefix: "test", Log: slog.New(slog.DiscardHandler)}).Apply(t.Context(), []sink.Range{r}); err != nil {
-		t.Fatal(err)
-	}
-	return pool
-}
-
-func story() []schemas.StatusChanged {
-	at := func(s int) *time.Time { t := start().Add(time.Duration(s) * time.Second); return &t }
-	ref := func(name string) schemas.FileRef {
-		return schemas.FileRef{File: schemas.FileID("add", name), FileName: name, Action: "add"}
-	}
-	scope := schemas.Scope{Run: schemas.LiveRun, Session: schemas.ID("session", "1"), Centre: "H", Source: "harwell"}
-	named := func(name string) schemas.StatusChanged {
-		return schemas.StatusChanged{Scope: scope, FileRef: ref(name), Entity: schemas.EntityFile, Phase: "zip_name", Status: "done", FileDate: "2012-10-02", FileInc: 1}
-	}
-	hosted := func(name, source, state string) schemas.StatusChanged {
-		s := scope
-		s.Source, s.Centre = source, "Ics"
-		return schemas.StatusChanged{Scope: s, FileRef: ref(name), Entity: schemas.EntityHosting, Look: 1, FileSize: 120, ListedAt: at(1), Attributes: map[string]string{"state": state}}
-	}
-	get := func(name string, attempt int32, phase, status, outcome string) schemas.StatusChanged {
-		return schemas.StatusChanged{Scope: scope, FileRef: ref(name), Entity: schemas.EntityDownload, Attempt: attempt, Phase: phase, Status: status, Outcome: outcome}
-	}
-	bad := named(badZip)
-	bad.Centre, bad.Source, bad.Status, bad.Exception, bad.FileDate = "", "", "failed", "name_pattern", ""
-	requested := get(goodZip, 1, "download", "pending", "")
-	requested.RequestedAt = at(5)
-	truncated := get(goodZip, 1, "download", "failed", "truncated")
-	truncated.Exception, truncated.Message = "truncated", "40 of 120 bytes"
-	accepted1 := get(goodZip, 1, "", "", "")
-	accepted1.Accepted = "truncated"
-	fetched := get(goodZip, 2, "zip_md5", "done", "aa11")
-	fetched.SHA256, fetched.MD5, fetched.Bytes, fetched.FinishedAt, fetched.Note = "aa11", "bb", 120, at(9), "no_checksum"
-	unzipped := get(goodZip, 2, "unzip", "done", "aa11/done")
-	unzipped.Rows, unzipped.FinishedAt = 2, at(10)
-	accepted2 := get(goodZip, 2, "", "", "")
-	accepted2.Accepted = "aa11/done"
-	doc := func(entry, phase, status string) schemas.StatusChanged {
-		e := get(goodZip, 2, phase, status, "aa11/done")
-		e.Entity, e.Entry, e.Document, e.DocCentre = schemas.EntityDocument, entry, schemas.DocumentID(ref(goodZip).File, entry), "H"
-		return e
-	}
-	invalid := doc("H.2012-10-02.1.experiment.impc.xml", "xsd", "failed")
-	invalid.Exception, invalid.ErrorsTotal = "xsd_invalid", 2
-	invalid.Errors = []schemas.ErrorDetail{{Line: 9, Column: 2, Exception: "xsd_enumeration", Message: "not\none of them"}, {Line: 3, Column: 7, Exception: "xsd_missing", Message: "no id"}}
-	lost := get(brokenZip, 1, "unzip", "failed", "cc/bad_crc")
-	lost.Exception = "bad_crc"
-	final := get(brokenZip, 1, "unzip", "failed", "")
-	final.Exception, final.Message, final.Accepted = "corrupted_at_producer", "bad CRC on both hostings", "cc/bad_crc"
-	waits := named("H.2012-10-09.01.impc.zip")
-	opened := schemas.StatusChanged{Entity: schemas.EntitySession, Scope: scope, Number: 1, StartedAt: at(0)}
-	polled := schemas.StatusChanged{Entity: schemas.EntityTask, Scope: scope, Phase: "zip_name", Status: "done", FinishedAt: at(3), Attributes: map[string]string{"listed": "4"}}
-	centre := schemas.StatusChanged{Entity: schemas.EntityCentre, Scope: schemas.Scope{Centre: "H"}, Attributes: map[string]string{"full_name": "MRC Harwell", "active": "true"}}
-	source := schemas.StatusChanged{Entity: schemas.EntitySource, Scope: schemas.Scope{Centre: "H", Source: "harwell"},
-		Attributes: map[string]string{"protocol": "sftp", "hostname": "h:22", "state": "available", "base_path": "/out", "accesskey": "file:key"}}
-	return []schemas.StatusChanged{
-		centre, source, opened, polled, named(goodZip), hosted(goodZip, "harwell", "present"), hosted(goodZip, "ics", "gone"), bad,
-		requested, truncated, accepted1, get(goodZip, 2, "download", "pending", ""), fetched, accepted2,
-		doc("H.2012-10-02.1.specimen.impc.xml", "overview", "done"), invalid, unzipped,
-		named(brokenZip), lost, final, waits, hosted("H.2012-10-09.01.impc.zip", "harwell", "present"),
-	}
-}
 
 // printed is what a listing writes.
 func printed(t *testing.T, format string, header []string, list func(*report.Output) error) string {
@@ -144,7 +31,7 @@ func printed(t *testing.T, format string, header []string, list func(*report.Out
 }
 
 func TestFiles(t *testing.T) {
-	pool := filled(t)
+	pool := reporttest.Filled(t)
 	files := func(f report.Filter, format string) string {
 		return printed(t, format, report.FileHeader(), func(o *report.Output) error {
 			return report.Files(t.Context(), pool, f, func(x report.File) error { return o.Row(x, x.Cells()...) })
@@ -178,7 +65,7 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s: %d files, want %d", name, got, tc.want)
 		}
 	}
-	table := files(report.Filter{Name: goodZip}, report.Table)
+	table := files(report.Filter{Name: reporttest.GoodZip}, report.Table)
 	if want := "FILE                      ACTION  CENTRE  SOURCE   PHASE  STATUS  EXCEPTION    ATTEMPTS  SIZE  VERSION  MESSAGE\n" +
 		"H.2012-10-02.01.impc.zip  add     H       harwell  xsd    failed  xsd_invalid  2         120   aa11     no id\n"; table != want {
 		t.Errorf("table:\n%s\nwant:\n%s", table, want)
@@ -186,7 +73,7 @@ func TestFiles(t *testing.T) {
 }
 
 func TestDocuments(t *testing.T) {
-	pool := filled(t)
+	pool := reporttest.Filled(t)
 	got := printed(t, report.JSON, nil, func(o *report.Output) error {
 		return report.Documents(t.Context(), pool, report.Filter{}, func(x report.Document) error { return o.Row(x) })
 	})
@@ -199,7 +86,7 @@ func TestDocuments(t *testing.T) {
 }
 
 func TestSourcesAndCentres(t *testing.T) {
-	pool := filled(t)
+	pool := reporttest.Filled(t)
 	if _, err := pool.Exec(t.Context(), `INSERT INTO tracker.source_revision (id, file_source_id, revision, declared, definition, created)
 		SELECT gen_random_uuid(), s.id, r.n, true, r.d, now() FROM tracker.file_source s,
 			(VALUES ('harwell', 1, '{"server": "then"}'), ('harwell', 2, '{"server": "both:22", "later": 1}'), ('ics', 1, 'nonsense')) r(source, n, d) WHERE s.short_name = r.source`); err != nil {
@@ -230,7 +117,7 @@ func TestSourcesAndCentres(t *testing.T) {
 // Who asks for a centre or a source that nobody has heard of is told so, and
 // what there is; an empty answer would read as good news.
 func TestWhatIsNotKnown(t *testing.T) {
-	pool := filled(t)
+	pool := reporttest.Filled(t)
 	files := func(f report.Filter) error {
 		return report.Files(t.Context(), pool, f, func(report.File) error { return nil })
 	}
@@ -254,7 +141,7 @@ func TestWhatIsNotKnown(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", tc.filter, err, tc.want)
 		}
 	}
-	if err := report.Known(t.Context(), told(t, nil), "H", ""); err == nil || err.Error() != `there is no centre "H": none is known yet` {
+	if err := report.Known(t.Context(), reporttest.Told(t, nil), "H", ""); err == nil || err.Error() != `there is no centre "H": none is known yet` {
 		t.Errorf("before anything was told: %v", err)
 	}
 }
@@ -262,7 +149,7 @@ func TestWhatIsNotKnown(t *testing.T) {
 // A file that is pending says how it was not fetched before.
 func TestAPendingFileSaysWhyItWasNotFetched(t *testing.T) {
 	scope := schemas.Scope{Run: schemas.LiveRun, Centre: "H", Source: "harwell"}
-	ref := schemas.FileRef{File: schemas.FileID("add", goodZip), FileName: goodZip, Action: "add"}
+	ref := schemas.FileRef{File: schemas.FileID("add", reporttest.GoodZip), FileName: reporttest.GoodZip, Action: "add"}
 	attempt := func(n int32, status, exception string) schemas.StatusChanged {
 		return schemas.StatusChanged{Scope: scope, FileRef: ref, Entity: schemas.EntityDownload, Attempt: n, Phase: "download", Status: status, Outcome: exception, Exception: exception}
 	}
@@ -270,11 +157,11 @@ func TestAPendingFileSaysWhyItWasNotFetched(t *testing.T) {
 	accepted.Outcome, accepted.Accepted = "", "too_slow"
 	none := attempt(2, "cancelled", "no_room")
 	none.Accepted = "no_room"
-	pool := told(t, []schemas.StatusChanged{
+	pool := reporttest.Told(t, []schemas.StatusChanged{
 		{Scope: scope, FileRef: ref, Entity: schemas.EntityFile, Phase: "zip_name", Status: "done", FileDate: "2012-10-02", FileInc: 1},
 		attempt(1, "pending", ""), attempt(1, "failed", "too_slow"), accepted, attempt(2, "pending", ""), none, attempt(3, "pending", ""),
 	})
-	s, err := report.Stand(t.Context(), pool, start().Add(time.Minute), 10)
+	s, err := report.Stand(t.Context(), pool, reporttest.Start().Add(time.Minute), 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,8 +171,8 @@ func TestAPendingFileSaysWhyItWasNotFetched(t *testing.T) {
 }
 
 func TestStand(t *testing.T) {
-	pool := filled(t)
-	s, err := report.Stand(t.Context(), pool, start().Add(time.Minute), 10)
+	pool := reporttest.Filled(t)
+	s, err := report.Stand(t.Context(), pool, reporttest.Start().Add(time.Minute), 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +187,7 @@ func TestStand(t *testing.T) {
 		t.Errorf("got %+v", s)
 	}
 	var b strings.Builder
-	if err := s.WriteText(&b, start().Add(time.Hour)); err != nil {
+	if err := s.WriteText(&b, reporttest.Start().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"session 1, open since 2026-11-21 10:00:00Z", "4 files", "1 files pending", "59m40s", "waits to be fetched", "1 records of the event log"} {
@@ -311,8 +198,8 @@ func TestStand(t *testing.T) {
 }
 
 func TestShow(t *testing.T) {
-	pool := filled(t)
-	stories, err := report.Show(t.Context(), pool, goodZip, "")
+	pool := reporttest.Filled(t)
+	stories, err := report.Show(t.Context(), pool, reporttest.GoodZip, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tributary/queries/report"
+	"tributary/queries/report/reporttest"
 	"tributary/schemas"
 )
 
@@ -21,7 +22,7 @@ func TestSourceErrors(t *testing.T) {
 			Attributes: map[string]string{"protocol": "sftp", "hostname": "h:22", "state": state, "definition": `{"id":"harwell"}`}})
 	}
 	poll := func(session, exception string) {
-		at := start().Add(time.Duration(len(log)) * time.Second)
+		at := reporttest.Start().Add(time.Duration(len(log)) * time.Second)
 		e := schemas.StatusChanged{Entity: schemas.EntityTask, Scope: schemas.Scope{Run: schemas.LiveRun, Session: schemas.ID("session", session), Centre: "H", Source: "harwell"},
 			Phase: "zip_name", Status: "failed", Exception: exception, FinishedAt: &at}
 		if exception == "" {
@@ -41,13 +42,13 @@ func TestSourceErrors(t *testing.T) {
 	poll("6", "poll_timed_out")
 	poll("7", "")
 	poll("8", "source_unavailable")
-	for _, e := range story()[4:] {
+	for _, e := range reporttest.Story()[4:] {
 		if e.Exception == "truncated" {
 			e.Exception = "transfer_truncated"
 		}
 		log = append(log, e)
 	}
-	pool := told(t, log)
+	pool := reporttest.Told(t, log)
 	var got []string
 	err := report.SourceErrorList(t.Context(), pool, "", func(e report.SourceErrors) error {
 		if !e.First.Before(e.Last) && e.Errors > 1 {

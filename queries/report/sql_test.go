@@ -8,10 +8,11 @@ import (
 	"tributary/internal/engine"
 	"tributary/internal/engine/enginetest"
 	"tributary/queries/report"
+	"tributary/queries/report/reporttest"
 )
 
 func TestSQLOnPostgres(t *testing.T) {
-	pool := filled(t)
+	pool := reporttest.Filled(t)
 	store := report.Postgres{Pool: pool, Schema: "tracker"}
 	for _, tc := range []struct{ sql, format, want string }{
 		{"SELECT 1 AS a, NULL::text AS b, 'x\"y' AS c, true AS d, 1.50::numeric AS e, '{\"k\": [1]}'::jsonb AS f", report.JSON, `{"a":1,"b":null,"c":"x\"y","d":true,"e":1.50,"f":{"k":[1]}}` + "\n"},

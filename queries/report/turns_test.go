@@ -10,12 +10,13 @@ import (
 
 	"tributary/internal/pg"
 	"tributary/queries/report"
+	"tributary/queries/report/reporttest"
 )
 
 // Statements are answered while others ask too, the schema is migrated and
 // replaced, and a build makes one of its own; and none of these is disturbed.
 func TestSQLWhileTablesChange(t *testing.T) {
-	pool := filled(t)
+	pool := reporttest.Filled(t)
 	locked := func(sql string) func() error {
 		return func() error {
 			return pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {

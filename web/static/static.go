@@ -1,0 +1,9 @@
+// Package static holds what pages are shown with: style sheet, script, icon.
+package static
+
+import "embed"
+
+// Files are served as they are.
+//
+//go:embed *.css *.svg
+var Files embed.FS
