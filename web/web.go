@@ -5,13 +5,13 @@ package web
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 
 	"tributary/web/access"
@@ -143,15 +143,18 @@ func secured(tls bool, next http.Handler) http.Handler {
 	})
 }
 
-// static serves files that change with the program only. Browsers ask whether they have.
+// static serves files that change with the program only. Browsers ask each time
+// whether they have, so that pages never meet another program's style or script.
 func static(files fs.FS) http.Handler {
 	server := http.FileServerFS(files)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "" || strings.HasSuffix(r.URL.Path, "/") {
-			http.NotFound(w, r) // no listing
+		content, err := fs.ReadFile(files, r.URL.Path)
+		if err != nil {
+			http.NotFound(w, r) // folders too: no listing
 			return
 		}
-		w.Header().Set("Cache-Control", "max-age=3600")
+		w.Header().Set("Etag", fmt.Sprintf(`"%x"`, sha256.Sum256(content)))
+		w.Header().Set("Cache-Control", "no-cache")
 		server.ServeHTTP(w, r)
 	})
 }

@@ -15,6 +15,7 @@ func (s *Site) funcs() template.FuncMap {
 	return template.FuncMap{
 		"to":     s.to,
 		"shown":  shown,
+		"keyOf":  keyOf,
 		"count":  count,
 		"text":   text,
 		"age":    func(t time.Time) string { return age(s.Now().Sub(t)) },

@@ -34,6 +34,9 @@ type Site struct {
 	Stores  Stores  // that statements of people may ask
 	Now     func() time.Time
 	Log     *slog.Logger
+	// Position is where the tracker stands, for GET /events (live.Feed); nil: pages are
+	// not told of changes.
+	Position func() string
 
 	asking    chan struct{} // held while a question is answered
 	templates map[string]*template.Template
@@ -87,6 +90,7 @@ func (s *Site) Routes() []access.Route {
 		{Pattern: "GET /analytics/{recipe}/chart.svg", Least: access.Reader, Handler: http.HandlerFunc(s.chart)},
 		{Pattern: "GET /sql", Least: access.Reader, Handler: s.show(s.console)},
 		{Pattern: "POST /sql", Least: access.Reader, Handler: s.within(statementTime, s.console)},
+		{Pattern: "POST /theme", Least: access.Nobody, Handler: http.HandlerFunc(s.setTheme)},
 		{Pattern: "GET /", Least: access.Reader, Handler: s.show(s.missing)},
 	}
 }
@@ -102,13 +106,13 @@ func (s *Site) within(timeout time.Duration, v view) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), timeout)
 		defer cancel()
-		status := http.StatusOK
+		status, events := http.StatusOK, s.events() // before the page is read, so that it shows that much at least
 		p, err := v(ctx, r)
 		if err != nil {
 			status, p = s.failed(r, err)
 		}
 		var b bytes.Buffer
-		if err := s.templates[p.Template].Execute(&b, s.frame(r, p)); err != nil {
+		if err := s.templates[p.Template].Execute(&b, s.frame(r, p, events)); err != nil {
 			s.Log.Error("a page can't be made", "address", r.URL.Path, "error", err)
 			http.Error(w, "This page can't be made; the log of tributary says why.", http.StatusInternalServerError)
 			return
@@ -147,6 +151,7 @@ type frame struct {
 	Theme  string // auto, light or dark
 	Places []places
 	Now    time.Time
+	Events string // the address that tells of changes from here on; empty: none
 }
 
 // places are a group of the side list.
@@ -160,8 +165,16 @@ type place struct {
 	Current       bool
 }
 
-func (s *Site) frame(r *http.Request, p page) frame {
-	f := frame{page: p, Site: s, Person: access.From(r.Context()), Theme: "auto", Now: s.Now().UTC()}
+// events is the address that tells of changes from now on.
+func (s *Site) events() string {
+	if s.Position == nil {
+		return ""
+	}
+	return s.to("/events", "after", s.Position())
+}
+
+func (s *Site) frame(r *http.Request, p page, events string) frame {
+	f := frame{page: p, Site: s, Person: access.From(r.Context()), Theme: "auto", Now: s.Now().UTC(), Events: events}
 	if c, err := r.Cookie("theme"); err == nil && (c.Value == "light" || c.Value == "dark") {
 		f.Theme = c.Value
 	}
