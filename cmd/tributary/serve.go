@@ -45,23 +45,33 @@ const anyPort = "127.0.0.1:0"
 
 // server is the role serve.
 func (a *app) server(context.Context) (runnable, error) {
-	guard := access.New(access.Config{Prefix: a.cfg.Web.Prefix, Secure: a.cfg.Web.CertFile != ""}, access.Deps{Store: access.Control{Querier: a.stores.Control}, Now: now, Log: a.log})
 	feed := live.New(live.Config{}, live.Deps{Position: func(ctx context.Context) (string, error) { return report.Position(ctx, a.stores.Tracker) }, Log: a.log})
-	site, err := pages.New(a.site(feed.Position))
+	deps, err := a.serves(feed)
 	if err != nil {
 		return runnable{}, err
 	}
-	programs := api.New(api.Deps{Tracker: a.stores.Tracker, Now: time.Now, Log: a.log, Prefix: a.cfg.Web.Prefix, Version: version()})
-	server := web.New(web.Config{Listen: a.cfg.Web.Listen, Else: a.webElse, Prefix: a.cfg.Web.Prefix, CertFile: a.cfg.Web.CertFile, KeyFile: a.cfg.Web.KeyFile}, web.Deps{
-		Guard: guard, Static: static.Files, Log: a.log, Listening: a.servesPages,
-		Routes: slices.Concat(guard.Routes(), site.Routes(), programs.Routes(), []access.Route{{Pattern: "GET /events", Least: access.Reader, Handler: feed.Handler()}}),
-	})
+	server := web.New(web.Config{Listen: a.cfg.Web.Listen, Else: a.webElse, Prefix: a.cfg.Web.Prefix, CertFile: a.cfg.Web.CertFile, KeyFile: a.cfg.Web.KeyFile}, deps)
 	return always(func(ctx context.Context) error {
 		g, ctx := errgroup.WithContext(ctx)
 		g.Go(func() error { return feed.Run(ctx) })
 		g.Go(func() error { return server.Run(ctx) })
 		return g.Wait()
 	}), nil
+}
+
+// serves is what is served, and to whom.
+func (a *app) serves(feed *live.Feed) (web.Deps, error) {
+	guard := access.New(access.Config{Prefix: a.cfg.Web.Prefix, Secure: a.cfg.Web.CertFile != ""}, access.Deps{Store: access.Control{Querier: a.stores.Control}, Now: now, Log: a.log})
+	site, err := pages.New(a.site(feed.Position))
+	if err != nil {
+		return web.Deps{}, err
+	}
+	programs := api.New(api.Deps{Tracker: a.stores.Tracker, Now: time.Now, Log: a.log, Prefix: a.cfg.Web.Prefix, Version: version()})
+	events := []access.Route{{Pattern: "GET /events", Least: access.Reader, Handler: feed.Handler()}}
+	return web.Deps{
+		Guard: guard, Static: static.Files, Log: a.log, Listening: a.servesPages,
+		Routes: slices.Concat(guard.Routes(), site.Routes(), programs.Routes(), events),
+	}, nil
 }
 
 // site is what the pages are made of.
