@@ -33,6 +33,10 @@ type Site struct {
 	Now     func() time.Time
 	Log     *slog.Logger
 
+	// Beside adds to where everything stands what is not in the tracker, as tributary
+	// status tells it: outboxes, whether insertion has stopped, disk; nil: nothing.
+	Beside func(ctx context.Context, s *report.Status) error
+
 	templates map[string]*template.Template
 }
 
@@ -53,7 +57,7 @@ type view func(ctx context.Context, r *http.Request) (page, error)
 
 // New prepares a site.
 func New(s Site) (*Site, error) {
-	frame, err := template.New("frame.html").Funcs(s.funcs()).ParseFS(templates, "templates/frame.html", "templates/parts.html", "templates/sprite.html")
+	frame, err := template.New("frame.html").Funcs(s.funcs()).ParseFS(templates, "templates/frame.html", "templates/parts.html", "templates/charts.html", "templates/sprite.html")
 	if err != nil {
 		return nil, fmt.Errorf("templates of the pages: %w", err)
 	}

@@ -97,7 +97,7 @@ func Busy() []schemas.StatusChanged {
 	again.Attempt, again.RequestedAt = 2, at(700)
 	named(RunningZip, "J", "jax")
 	running, progress := file(RunningZip, "J", "jax", "download", "running"), file(RunningZip, "J", "jax", "download", "running")
-	running.StartedAt, progress.Attributes = at(1790), schemas.Progress{Received: 60, Rate: 5}.Attributes()
+	running.StartedAt, running.FileSize, progress.Attributes = at(1790), 120, schemas.Progress{Received: 60, Rate: 5}.Attributes()
 	closed := schemas.StatusChanged{Entity: schemas.EntitySession, Scope: scope("1", "", ""), Number: 1, Phase: "zip_name", Status: "failed", Note: "polls failed", FinishedAt: at(900)}
 	return append(out, cut, accepted, again, running, progress, closed)
 }
