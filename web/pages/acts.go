@@ -96,7 +96,9 @@ func newAct(s *Site, f report.Failing, centre string) act {
 		trend.Bad = f.Move != exception.Nobody
 		a.Trend = &trend
 	}
-	a.Next, a.NextTo = nextStep(s, f)
+	if a.Next, a.NextTo = nextStep(s, f); centre != "" && f.Move == exception.Centre && f.Do != "" {
+		a.Next, a.NextTo = sentence(f.Do), "" // the page that is linked else is this one
+	}
 	return a
 }
 

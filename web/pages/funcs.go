@@ -25,6 +25,7 @@ func (s *Site) funcs() template.FuncMap {
 		"filepath": func(action, file string) string {
 			return s.to("/files/" + url.PathEscape(action) + "/" + url.PathEscape(file))
 		},
+		"took":   took,
 		"source": s.sourceAt,
 		"centre": s.centreAt,
 	}

@@ -79,6 +79,10 @@ func New(s Site) (*Site, error) {
 func (s *Site) Routes() []access.Route {
 	return []access.Route{
 		{Pattern: "GET /{$}", Least: access.Reader, Handler: s.show(s.now)},
+		{Pattern: "GET /sources", Least: access.Reader, Handler: s.show(s.sources)},
+		{Pattern: "GET /sources/{id}", Least: access.Reader, Handler: s.show(s.source)},
+		{Pattern: "GET /centres", Least: access.Reader, Handler: s.show(s.centres)},
+		{Pattern: "GET /centres/{name}", Least: access.Reader, Handler: s.show(s.centre)},
 		{Pattern: "GET /", Least: access.Reader, Handler: s.show(s.missing)},
 	}
 }
@@ -156,6 +160,7 @@ func (s *Site) frame(r *http.Request, p page) frame {
 	}
 	f.Places = []places{
 		{"Now", []place{{Address: "/", Name: "Now"}}},
+		{"Where from", []place{{Address: "/sources", Name: "Sources"}, {Address: "/centres", Name: "Centres"}}},
 	}
 	for i := range f.Places {
 		for j := range f.Places[i].Pages {
