@@ -38,6 +38,9 @@ type SessionTask struct {
 	Status  *int16     `json:"status"` // nil while it is open, 0 if all went well, 1 if something failed
 }
 
+// Failed tells whether something failed in that phase.
+func (t SessionTask) Failed() bool { return t.Status != nil && *t.Status != 0 }
+
 const sessionSQL = `SELECT s.id::text, s.number, s.start_time, s.finish_time, s.state, s.failed_phase, s.note, s.polls, s.polls_failed, s.files, s.files_failed, s.bytes,
 	s.documents, s.documents_failed, s.documents_open, s.batches, s.batches_open FROM tracker.session s`
 

@@ -19,6 +19,8 @@ import (
 
 	"tributary/internal/pg"
 	"tributary/queries/report"
+	"tributary/recovery/deadletter"
+	"tributary/recovery/replay"
 	"tributary/web/access"
 )
 
@@ -36,6 +38,13 @@ type Site struct {
 	// Beside adds to where everything stands what is not in the tracker, as tributary
 	// status tells it: outboxes, whether insertion has stopped, disk; nil: nothing.
 	Beside func(ctx context.Context, s *report.Status) error
+
+	// Letters gives at most limit dead letters, the newest first; all: the dropped ones
+	// too. They lie in the broker and in control. nil: they are not to be seen here.
+	Letters func(ctx context.Context, limit int, all bool, each func(deadletter.Row) error) error
+	// Replays lists at most limit replays, the newest first, with how far each is, which
+	// only control knows; nil: they are not to be seen here.
+	Replays func(ctx context.Context, limit int) ([]*replay.Status, error)
 
 	templates map[string]*template.Template
 }
@@ -83,6 +92,10 @@ func (s *Site) Routes() []access.Route {
 		{Pattern: "GET /sources/{id}", Least: access.Reader, Handler: s.show(s.source)},
 		{Pattern: "GET /centres", Least: access.Reader, Handler: s.show(s.centres)},
 		{Pattern: "GET /centres/{name}", Least: access.Reader, Handler: s.show(s.centre)},
+		{Pattern: "GET /sessions", Least: access.Reader, Handler: s.show(s.sessions)},
+		{Pattern: "GET /sessions/{number}", Least: access.Reader, Handler: s.show(s.session)},
+		{Pattern: "GET /dead-letters", Least: access.Reader, Handler: s.show(s.letters)},
+		{Pattern: "GET /replays", Least: access.Reader, Handler: s.show(s.replays)},
 		{Pattern: "GET /", Least: access.Reader, Handler: s.show(s.missing)},
 	}
 }
@@ -124,6 +137,8 @@ func (s *Site) failed(r *http.Request, err error) (int, page) {
 	switch {
 	case errors.Is(err, report.ErrNotFound), errors.As(err, &unknown):
 		status, said = http.StatusNotFound, "There is nothing here."
+	case errors.Is(err, errNotHere):
+		said = "This can't be read here."
 	case errors.Is(err, errBadFilter):
 		status, said = http.StatusBadRequest, "This address can't be read."
 	default:
@@ -160,7 +175,8 @@ func (s *Site) frame(r *http.Request, p page) frame {
 	}
 	f.Places = []places{
 		{"Now", []place{{Address: "/", Name: "Now"}}},
-		{"Where from", []place{{Address: "/sources", Name: "Sources"}, {Address: "/centres", Name: "Centres"}}},
+		{"Where from", []place{{Address: "/sources", Name: "Sources"}, {Address: "/centres", Name: "Centres"}, {Address: "/sessions", Name: "Sessions"}}},
+		{"To do", []place{{Address: "/dead-letters", Name: "Dead letters"}, {Address: "/replays", Name: "Replays"}}},
 	}
 	for i := range f.Places {
 		for j := range f.Places[i].Pages {
