@@ -45,6 +45,10 @@ type Site struct {
 	// Replays lists at most limit replays, the newest first, with how far each is, which
 	// only control knows; nil: they are not to be seen here.
 	Replays func(ctx context.Context, limit int) ([]*replay.Status, error)
+	// Warehouse has the findings; nil: they are not to be seen here.
+	Warehouse pg.Querier
+	// Meaning says what a check of the profile finds; nil: nobody here knows.
+	Meaning func(check string) string
 
 	templates map[string]*template.Template
 }
@@ -96,6 +100,7 @@ func (s *Site) Routes() []access.Route {
 		{Pattern: "GET /sessions/{number}", Least: access.Reader, Handler: s.show(s.session)},
 		{Pattern: "GET /dead-letters", Least: access.Reader, Handler: s.show(s.letters)},
 		{Pattern: "GET /replays", Least: access.Reader, Handler: s.show(s.replays)},
+		{Pattern: "GET /findings", Least: access.Reader, Handler: s.show(s.findings)},
 		{Pattern: "GET /", Least: access.Reader, Handler: s.show(s.missing)},
 	}
 }
@@ -176,7 +181,7 @@ func (s *Site) frame(r *http.Request, p page) frame {
 	f.Places = []places{
 		{"Now", []place{{Address: "/", Name: "Now"}}},
 		{"Where from", []place{{Address: "/sources", Name: "Sources"}, {Address: "/centres", Name: "Centres"}, {Address: "/sessions", Name: "Sessions"}}},
-		{"To do", []place{{Address: "/dead-letters", Name: "Dead letters"}, {Address: "/replays", Name: "Replays"}}},
+		{"To do", []place{{Address: "/dead-letters", Name: "Dead letters"}, {Address: "/replays", Name: "Replays"}, {Address: "/findings", Name: "Findings"}}},
 	}
 	for i := range f.Places {
 		for j := range f.Places[i].Pages {
