@@ -19,6 +19,8 @@ import (
 
 	"tributary/internal/pg"
 	"tributary/queries/report"
+	"tributary/recovery/deadletter"
+	"tributary/recovery/replay"
 	"tributary/web/access"
 )
 
@@ -37,6 +39,21 @@ type Site struct {
 	// Position is where the tracker stands, for GET /events (live.Feed); nil: pages are
 	// not told of changes.
 	Position func() string
+
+	// Beside adds to where everything stands what is not in the tracker, as tributary
+	// status tells it: outboxes, whether insertion has stopped, disk; nil: nothing.
+	Beside func(ctx context.Context, s *report.Status) error
+
+	// Letters gives at most limit dead letters, the newest first; all: the dropped ones
+	// too. They lie in the broker and in control. nil: they are not to be seen here.
+	Letters func(ctx context.Context, limit int, all bool, each func(deadletter.Row) error) error
+	// Replays lists at most limit replays, the newest first, with how far each is, which
+	// only control knows; nil: they are not to be seen here.
+	Replays func(ctx context.Context, limit int) ([]*replay.Status, error)
+	// Warehouse has the findings; nil: they are not to be seen here.
+	Warehouse pg.Querier
+	// Meaning says what a check of the profile finds; nil: nobody here knows.
+	Meaning func(check string) string
 
 	asking    chan struct{} // held while a question is answered
 	templates map[string]*template.Template
@@ -63,7 +80,7 @@ const questions = 4
 // New prepares a site.
 func New(s Site) (*Site, error) {
 	s.asking = make(chan struct{}, questions)
-	frame, err := template.New("frame.html").Funcs(s.funcs()).ParseFS(templates, "templates/frame.html", "templates/parts.html", "templates/sprite.html")
+	frame, err := template.New("frame.html").Funcs(s.funcs()).ParseFS(templates, "templates/frame.html", "templates/parts.html", "templates/charts.html", "templates/sprite.html")
 	if err != nil {
 		return nil, fmt.Errorf("templates of the pages: %w", err)
 	}
@@ -85,6 +102,15 @@ func New(s Site) (*Site, error) {
 func (s *Site) Routes() []access.Route {
 	return []access.Route{
 		{Pattern: "GET /{$}", Least: access.Reader, Handler: s.show(s.now)},
+		{Pattern: "GET /sources", Least: access.Reader, Handler: s.show(s.sources)},
+		{Pattern: "GET /sources/{id}", Least: access.Reader, Handler: s.show(s.source)},
+		{Pattern: "GET /centres", Least: access.Reader, Handler: s.show(s.centres)},
+		{Pattern: "GET /centres/{name}", Least: access.Reader, Handler: s.show(s.centre)},
+		{Pattern: "GET /sessions", Least: access.Reader, Handler: s.show(s.sessions)},
+		{Pattern: "GET /sessions/{number}", Least: access.Reader, Handler: s.show(s.session)},
+		{Pattern: "GET /dead-letters", Least: access.Reader, Handler: s.show(s.letters)},
+		{Pattern: "GET /replays", Least: access.Reader, Handler: s.show(s.replays)},
+		{Pattern: "GET /findings", Least: access.Reader, Handler: s.show(s.findings)},
 		{Pattern: "GET /analytics", Least: access.Reader, Handler: s.show(s.allRecipes)},
 		{Pattern: "GET /analytics/{recipe}", Least: access.Reader, Handler: s.show(s.recipe)},
 		{Pattern: "GET /analytics/{recipe}/chart.svg", Least: access.Reader, Handler: http.HandlerFunc(s.chart)},
@@ -135,6 +161,8 @@ func (s *Site) failed(r *http.Request, err error) (int, page) {
 	switch {
 	case errors.Is(err, report.ErrNotFound), errors.As(err, &unknown):
 		status, said = http.StatusNotFound, "There is nothing here."
+	case errors.Is(err, errNotHere):
+		said = "This can't be read here."
 	case errors.Is(err, errBadFilter):
 		status, said = http.StatusBadRequest, "This address can't be read."
 	default:
@@ -180,6 +208,8 @@ func (s *Site) frame(r *http.Request, p page, events string) frame {
 	}
 	f.Places = []places{
 		{"Now", []place{{Address: "/", Name: "Now"}}},
+		{"Where from", []place{{Address: "/sources", Name: "Sources"}, {Address: "/centres", Name: "Centres"}, {Address: "/sessions", Name: "Sessions"}}},
+		{"To do", []place{{Address: "/dead-letters", Name: "Dead letters"}, {Address: "/replays", Name: "Replays"}, {Address: "/findings", Name: "Findings"}}},
 		{"Ask", []place{{Address: "/analytics", Name: "Analytics"}, {Address: "/sql", Name: "SQL"}}},
 	}
 	for i := range f.Places {
