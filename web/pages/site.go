@@ -83,6 +83,9 @@ func (s *Site) Routes() []access.Route {
 	}
 }
 
+// errNoPage says that an address is none of ours.
+var errNoPage = errors.New("no page has this address")
+
 // errBadFilter says that an address asks for something that can't be.
 var errBadFilter = errors.New("this address can't be read")
 
@@ -110,7 +113,7 @@ func (s *Site) show(v view) http.Handler {
 
 // missing is the page of every address that is none.
 func (s *Site) missing(context.Context, *http.Request) (page, error) {
-	return page{}, report.ErrNotFound
+	return page{}, errNoPage
 }
 
 // failed is the page that says why there is no other.
@@ -118,7 +121,7 @@ func (s *Site) failed(r *http.Request, err error) (int, page) {
 	var unknown *report.UnknownError
 	status, said := http.StatusServiceUnavailable, "The tracker does not answer."
 	switch {
-	case errors.Is(err, report.ErrNotFound), errors.As(err, &unknown):
+	case errors.Is(err, errNoPage), errors.Is(err, report.ErrNotFound), errors.As(err, &unknown):
 		status, said = http.StatusNotFound, "There is nothing here."
 	case errors.Is(err, errBadFilter):
 		status, said = http.StatusBadRequest, "This address can't be read."
