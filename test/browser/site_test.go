@@ -42,7 +42,7 @@ func serve(t *testing.T, pool *pgxpool.Pool, listen string) (at string, stop fun
 	if err != nil {
 		t.Fatal(err)
 	}
-	routes := append(site.Routes(), access.Route{Pattern: "GET /events", Least: access.Reader, Handler: feed.Handler()})
+	routes := append(site.Routes(), feed.Route())
 	listening := make(chan string, 1)
 	server := web.New(web.Config{Listen: listen, Prefix: prefix}, web.Deps{Guard: anybody{}, Routes: routes, Static: static.Files, Log: quiet,
 		Listening: func(addr string) { listening <- addr }})
