@@ -107,7 +107,7 @@ func newLoginLink(c *cli) *cobra.Command {
 	order := c.orderer(cmd)
 	output := outputFlag(cmd, "text", report.JSON)
 	role := cmd.Flags().String("role", access.Operator.String(), "what may be done by it: reader, wrangler or operator")
-	revoke := cmd.Flags().Bool("revoke", false, "make none, but end all links, and the sessions of everybody who logged in by one")
+	revoke := cmd.Flags().Bool("revoke", false, "make none, but end all links, and log everybody out who used one")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		r, err := access.ParseRole(*role)
 		if err != nil {
@@ -119,8 +119,8 @@ func newLoginLink(c *cli) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.tell(*output, map[string]int64{"links": links, "sessions": sessions}, func(w io.Writer) error {
-					_, err := fmt.Fprintf(w, "ended: %d links, %d sessions\n", links, sessions)
+				return c.tell(*output, map[string]int64{"links": links, "logins": sessions}, func(w io.Writer) error {
+					_, err := fmt.Fprintf(w, "ended: %d links, %d logins\n", links, sessions)
 					return err
 				})
 			}

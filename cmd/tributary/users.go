@@ -27,7 +27,7 @@ func newUsersAdd(c *cli) *cobra.Command {
 		Long: "Add an account. NAME has small letters, digits and . _ @ -. " + rolesHelp + "\n\n" + passwordHelp,
 		Args: cobra.ExactArgs(1),
 	}
-	order := c.orderer(cmd)
+	order := c.accountChanger(cmd)
 	who := roleFlags(cmd)
 	file := cmd.Flags().String("password-file", "", "the file whose first line is the password")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -53,7 +53,7 @@ func newUsersEdit(c *cli) *cobra.Command {
 			"somebody is logged in. " + rolesHelp,
 		Args: cobra.ExactArgs(1),
 	}
-	order := c.orderer(cmd)
+	order := c.accountChanger(cmd)
 	who := roleFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		p, err := who(args[0])
@@ -70,10 +70,10 @@ func newUsersEdit(c *cli) *cobra.Command {
 func newUsersPassword(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "password NAME", Short: "Give somebody another password",
-		Long: "Give an account another password, and end its sessions. " + passwordHelp,
+		Long: "Give an account another password, and log it out everywhere. " + passwordHelp,
 		Args: cobra.ExactArgs(1),
 	}
-	order := c.orderer(cmd)
+	order := c.accountChanger(cmd)
 	file := cmd.Flags().String("password-file", "", "the file whose first line is the password")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		password, err := c.password(cmd.Context(), *file)
@@ -88,7 +88,7 @@ func newUsersPassword(c *cli) *cobra.Command {
 }
 
 func newUsersDisable(c *cli) *cobra.Command {
-	return c.named("disable NAME", "Let somebody log in no more", "Let nobody log in with an account any more, and end its sessions, until tributary users enable.", access.Accounts.Disable)
+	return c.named("disable NAME", "Let somebody log in no more", "Let nobody log in with an account any more, and log it out everywhere, until tributary users enable.", access.Accounts.Disable)
 }
 
 func newUsersEnable(c *cli) *cobra.Command {
@@ -96,13 +96,13 @@ func newUsersEnable(c *cli) *cobra.Command {
 }
 
 func newUsersRemove(c *cli) *cobra.Command {
-	return c.named("remove NAME", "Remove an account", "Remove an account, and end its sessions. What was done with it stays recorded under its name.", access.Accounts.Remove)
+	return c.named("remove NAME", "Remove an account", "Remove an account, and log it out everywhere. What was done with it stays recorded under its name.", access.Accounts.Remove)
 }
 
 // named is a command that orders something about what it names.
 func (c *cli) named(use, short, long string, give func(access.Accounts, context.Context, string, access.Order) error) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Long: long, Args: cobra.ExactArgs(1)}
-	order := c.orderer(cmd)
+	order := c.accountChanger(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return order(cmd.Context(), func(ctx context.Context, a access.Accounts, o access.Order) error {
 			return give(a, ctx, args[0], o)
@@ -121,8 +121,35 @@ func roleFlags(cmd *cobra.Command) func(name string) (access.Person, error) {
 	}
 }
 
+// accountChanger is orderer of a command that lists what it has changed.
+func (c *cli) accountChanger(cmd *cobra.Command) accountOrderer {
+	output := outputFlag(cmd, report.Formats()...)
+	order := c.orderer(cmd)
+	return func(ctx context.Context, give func(context.Context, access.Accounts, access.Order) error) error {
+		var done []control.AccountChange
+		err := order(ctx, func(ctx context.Context, a access.Accounts, o access.Order) error {
+			a.Told = func(change control.AccountChange) { done = append(done, change) }
+			return give(ctx, a, o)
+		})
+		if err != nil {
+			return err
+		}
+		return c.list(*output, []string{"subject", "done"}, func(row func(any, ...string) error) error {
+			for _, d := range done {
+				if err := row(changeOf(d), d.Subject, d.What); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// accountOrderer orders something of accounts.
+type accountOrderer func(context.Context, func(context.Context, access.Accounts, access.Order) error) error
+
 // orderer adds the flag that says why, and returns what orders something of accounts.
-func (c *cli) orderer(cmd *cobra.Command) func(context.Context, func(context.Context, access.Accounts, access.Order) error) error {
+func (c *cli) orderer(cmd *cobra.Command) accountOrderer {
 	reason := cmd.Flags().String("reason", "", "why, for those who read it later")
 	return func(ctx context.Context, give func(context.Context, access.Accounts, access.Order) error) error {
 		return c.open(ctx, need{Postgres: true}, func(s *stores) error {
@@ -193,6 +220,10 @@ type accountChange struct {
 	Reason  string    `json:"reason"`
 }
 
+func changeOf(a control.AccountChange) accountChange {
+	return accountChange{a.ChangedAt.UTC(), a.ChangedBy, a.Subject, a.What, a.Reason}
+}
+
 func newUsersLog(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "log", Short: "Show who changed which accounts, tokens and links, and why",
@@ -212,7 +243,7 @@ func newUsersLog(c *cli) *cobra.Command {
 			}
 			return c.list(*output, []string{"at", "by", "subject", "what", "reason"}, func(row func(any, ...string) error) error {
 				for _, a := range all {
-					r := accountChange{a.ChangedAt.UTC(), a.ChangedBy, a.Subject, a.What, a.Reason}
+					r := changeOf(a)
 					if err := row(r, instant(&r.At), r.By, r.Subject, r.What, r.Reason); err != nil {
 						return err
 					}

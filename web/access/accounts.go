@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,6 +46,10 @@ func checkName(name string) error {
 type Accounts struct {
 	Pool *pgxpool.Pool
 	Now  func() time.Time
+	// Told, if set, is told of each change once it holds.
+	Told func(control.AccountChange)
+
+	cost cost // of hashes; zero: the usual
 }
 
 // Order says who orders something, and why.
@@ -55,7 +60,7 @@ func (a Accounts) Add(ctx context.Context, p Person, password string, o Order) e
 	if err := errors.Join(checkName(p.Name), CheckPassword(password)); err != nil {
 		return err
 	}
-	hash := hashPassword(password)
+	hash := cmp.Or(a.cost, usual()).stored(password)
 	return a.change(ctx, p.Name, o, func(tx pgx.Tx, now time.Time) (string, error) {
 		p, err := settled(ctx, tx, p)
 		if err != nil {
@@ -121,7 +126,7 @@ func (a Accounts) SetPassword(ctx context.Context, name, password string, o Orde
 	if err := CheckPassword(password); err != nil {
 		return err
 	}
-	hash := hashPassword(password)
+	hash := cmp.Or(a.cost, usual()).stored(password)
 	return a.edit(ctx, name, o, func(tx pgx.Tx, is *control.Account, _ time.Time) (string, error) {
 		is.Password = hash
 		return "password set", control.EndAccountSessions(ctx, tx, name)
@@ -182,14 +187,17 @@ func (a Accounts) edit(ctx context.Context, name string, o Order, edit func(pgx.
 
 // change makes a change and writes down what it says that it was.
 func (a Accounts) change(ctx context.Context, subject string, o Order, change func(pgx.Tx, time.Time) (string, error)) error {
-	now := a.Now()
-	return pg.InTx(ctx, a.Pool, func(tx pgx.Tx) error {
-		what, err := change(tx, now)
-		if err != nil {
+	done := control.AccountChange{ChangedAt: a.Now(), ChangedBy: short(o.By), Subject: subject, Reason: short(o.Reason)}
+	err := pg.InTx(ctx, a.Pool, func(tx pgx.Tx) (err error) {
+		if done.What, err = change(tx, done.ChangedAt); err != nil {
 			return err
 		}
-		return control.NoteAccountChange(ctx, tx, control.AccountChange{ChangedAt: now, ChangedBy: short(o.By), Subject: subject, What: what, Reason: short(o.Reason)})
+		return control.NoteAccountChange(ctx, tx, done)
 	})
+	if err == nil && a.Told != nil {
+		a.Told(done)
+	}
+	return err
 }
 
 // mostReason is how many bytes of a reason, or of who gave it, are kept.

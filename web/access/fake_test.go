@@ -47,7 +47,7 @@ func eachStore(t *testing.T, test func(t *testing.T, store Store, people people,
 			t.Fatal(err)
 		}
 		c := newClock()
-		test(t, Control{pool}, Accounts{Pool: pool, Now: c.Now}, c)
+		test(t, Control{pool}, Accounts{Pool: pool, Now: c.Now, cost: cheap}, c)
 	})
 }
 

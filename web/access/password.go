@@ -50,10 +50,7 @@ func CheckPassword(password string) error {
 	return nil
 }
 
-// hashPassword is what is stored of a password.
-func hashPassword(password string) string { return usual().stored(password) }
-
-// stored is a hash with a new salt, in PHC's string format.
+// stored is what is stored of a password, in PHC's string format.
 func (c cost) stored(password string) string {
 	salt := make([]byte, saltSize)
 	_, _ = rand.Read(salt) // it never fails

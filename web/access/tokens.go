@@ -96,7 +96,7 @@ func (a Accounts) AddLink(ctx context.Context, role Role, o Order) (path string,
 func (a Accounts) EndLinks(ctx context.Context, o Order) (links, sessions int64, err error) {
 	err = a.change(ctx, "links", o, func(tx pgx.Tx, _ time.Time) (string, error) {
 		links, sessions, err = control.EndLinks(ctx, tx)
-		return fmt.Sprintf("ended: %d links, %d sessions", links, sessions), err
+		return fmt.Sprintf("ended: %d links, %d logins", links, sessions), err
 	})
 	return links, sessions, err
 }
