@@ -53,7 +53,7 @@ type view func(ctx context.Context, r *http.Request) (page, error)
 
 // New prepares a site.
 func New(s Site) (*Site, error) {
-	frame, err := template.New("frame.html").Funcs(s.funcs()).ParseFS(templates, "templates/frame.html", "templates/parts.html", "templates/sprite.html")
+	frame, err := template.New("frame.html").Funcs(s.funcs()).ParseFS(templates, "templates/frame.html", "templates/parts.html", "templates/list.html", "templates/sprite.html")
 	if err != nil {
 		return nil, fmt.Errorf("templates of the pages: %w", err)
 	}
@@ -75,6 +75,8 @@ func New(s Site) (*Site, error) {
 func (s *Site) Routes() []access.Route {
 	return []access.Route{
 		{Pattern: "GET /{$}", Least: access.Reader, Handler: s.show(s.now)},
+		{Pattern: "GET /files", Least: access.Reader, Handler: s.show(s.files)},
+		{Pattern: "GET /documents", Least: access.Reader, Handler: s.show(s.documents)},
 		{Pattern: "GET /", Least: access.Reader, Handler: s.show(s.missing)},
 	}
 }
@@ -112,11 +114,12 @@ func (s *Site) missing(context.Context, *http.Request) (page, error) {
 // failed is the page that says why there is no other.
 func (s *Site) failed(r *http.Request, err error) (int, page) {
 	var unknown *report.UnknownError
+	var filter *report.FilterError
 	status, said := http.StatusServiceUnavailable, "The tracker does not answer."
 	switch {
 	case errors.Is(err, report.ErrNotFound), errors.As(err, &unknown):
 		status, said = http.StatusNotFound, "There is nothing here."
-	case errors.Is(err, errBadFilter):
+	case errors.Is(err, errBadFilter), errors.As(err, &filter):
 		status, said = http.StatusBadRequest, "This address can't be read."
 	default:
 		s.Log.Warn("a page can't be read", "address", r.URL.Path, "error", err)
@@ -151,7 +154,7 @@ func (s *Site) frame(r *http.Request, p page) frame {
 		f.Theme = c.Value
 	}
 	f.Places = []places{
-		{"Now", []place{{Address: "/", Name: "Now"}}},
+		{"Now", []place{{Address: "/", Name: "Now"}, {Address: "/files", Name: "Files"}, {Address: "/documents", Name: "Documents"}}},
 	}
 	for i := range f.Places {
 		for j := range f.Places[i].Pages {
