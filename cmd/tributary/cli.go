@@ -71,6 +71,7 @@ func run(ctx context.Context, c *cli, args []string) int {
 	err := root.ExecuteContext(ctx)
 	var code *codeError
 	var unknown *report.UnknownError
+	var filter *report.FilterError
 	switch {
 	case err == nil:
 		return exitOK
@@ -79,7 +80,7 @@ func run(ctx context.Context, c *cli, args []string) int {
 	case errors.As(err, &code):
 		c.complain(err)
 		return code.code
-	case errors.As(err, &unknown):
+	case errors.As(err, &unknown), errors.As(err, &filter):
 		c.complain(err)
 		return exitUsage
 	case !c.began:

@@ -14,7 +14,7 @@ func newFiles(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "files [NAME]",
 		Short: "List files and where each stands",
-		Long:  "List files and where each stands, by name and action. NAME may have * for any characters.",
+		Long:  "List files and where each stands, by name and action unless --sort says otherwise. NAME may have * for any characters.",
 		Args:  cobra.MaximumNArgs(1),
 	}
 	output, filter, past := outputFlag(cmd, report.Formats()...), filterFlags(cmd), asOfFlags(cmd)

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"tributary/internal/pg"
+	"tributary/queries/asof"
 	"tributary/queries/report"
 )
 
@@ -32,7 +34,34 @@ func filterFlags(cmd *cobra.Command) *report.Filter {
 	cmd.Flags().StringVar(&f.Phase, "phase", "", "where they stand, such as xsd")
 	cmd.Flags().StringVar(&f.Status, "status", "", "pending, running, done, cancelled or failed")
 	cmd.Flags().StringVar(&f.Exception, "exception", "", "the stable name of what went wrong")
-	cmd.Flags().StringVar(&f.Session, "session", "", "the session's id")
+	cmd.Flags().StringVar(&f.Session, "session", "", "the session's number or id")
+	cmd.Flags().StringVar(&f.Contains, "q", "", "part of the file's name, capitals don't matter")
+	cmd.Flags().StringVar(&f.SHA256, "sha256", "", "how the hash of a version of the file begins, at least 6 hex digits")
+	cmd.Flags().Var(momentValue{&f.Since}, "since", "only what changed last then or later: "+asof.Moments)
+	cmd.Flags().Var(momentValue{&f.Until}, "until", "only what changed last before: written as --since")
+	cmd.Flags().BoolVar(&f.Waiting, "waiting", false, "only what has not ended; with --until 2h, what nothing was heard of for 2 hours")
+	cmd.Flags().StringVar(&f.Sort, "sort", report.ByName, "name, or newest: the last change first")
 	cmd.Flags().IntVar(&f.Limit, "limit", 0, "at most so many; 0: all")
 	return f
 }
+
+// momentValue is a flag that is a moment, see asof.Moments.
+type momentValue struct{ at *time.Time }
+
+// String is the moment as flags show their default.
+func (m momentValue) String() string {
+	if m.at == nil || m.at.IsZero() {
+		return ""
+	}
+	return m.at.Format(time.RFC3339Nano)
+}
+
+// Set reads a moment.
+func (m momentValue) Set(text string) error {
+	at, err := asof.ParseMoment(text, now())
+	*m.at = at
+	return err
+}
+
+// Type is the word for a moment in help texts.
+func (m momentValue) Type() string { return "moment" }

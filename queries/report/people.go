@@ -83,7 +83,7 @@ func (s Story) WriteText(w io.Writer) error {
 	p.field("version", text(s.Version))
 	p.field("size", number(s.Size))
 	p.field("first seen", moment(&s.FirstSeen))
-	p.field("last event", moment(&s.Last))
+	p.field("last event", moment(s.Last))
 	if len(s.Hostings) > 0 {
 		p.printf("\nhosted by\n")
 		var rows [][]string

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -22,32 +21,35 @@ import (
 // File is where one file stands: a zip's name and the action of its directory.
 // Absent values are nil.
 type File struct {
-	File      string  `json:"file"`
-	Action    string  `json:"action"`
-	Version   *string `json:"version"` // sha256 of the bytes that it shows
-	Centre    *string `json:"centre"`  // that produced it; nil where the name breaks the convention
-	Source    *string `json:"source"`  // fetched from
-	Phase     string  `json:"phase"`
-	Status    string  `json:"status"`
-	Exception *string `json:"exception"` // its own, else that of its first failed document
-	Message   *string `json:"message"`
-	Attempts  int     `json:"attempts"`
-	Size      *int64  `json:"size"` // bytes received, else as listed
-	SHA256    *string `json:"sha256"`
+	File      string     `json:"file"`
+	Action    string     `json:"action"`
+	Version   *string    `json:"version"` // sha256 of the bytes that it shows
+	Centre    *string    `json:"centre"`  // that produced it; nil where the name breaks the convention
+	Source    *string    `json:"source"`  // fetched from
+	Phase     string     `json:"phase"`
+	Status    string     `json:"status"`
+	Exception *string    `json:"exception"` // its own, else that of its first failed document
+	Message   *string    `json:"message"`
+	Attempts  int        `json:"attempts"`
+	Size      *int64     `json:"size"` // bytes received, else as listed
+	SHA256    *string    `json:"sha256"`
+	Last      *time.Time `json:"last"` // time of its last event, documents included
 
 	AsOf *time.Time `db:"-" json:"as_of,omitempty"` // the moment that was asked about; nil: now
 }
 
 // Document is where one document stands.
 type Document struct {
-	Document string  `json:"document"` // its entry's name
-	File     string  `json:"file"`
-	Action   string  `json:"action"`
-	Version  *string `json:"version"` // sha256 of its file's bytes
-	Centre   *string `json:"centre"`  // that produced its file
-	Phase    string  `json:"phase"`
-	Status   string  `json:"status"`
-	Errors   []Error `json:"errors"` // sorted by position
+	Document    string     `json:"document"` // its entry's name
+	File        string     `json:"file"`
+	Action      string     `json:"action"`
+	Version     *string    `json:"version"` // sha256 of its file's bytes
+	Centre      *string    `json:"centre"`  // that produced its file
+	Phase       string     `json:"phase"`
+	Status      string     `json:"status"`
+	Errors      []Error    `json:"errors"`       // sorted by position, up to the cap
+	ErrorsTotal int        `json:"errors_total"` // those beyond the cap included
+	Last        *time.Time `json:"last"`         // time of its last event
 
 	AsOf *time.Time `db:"-" json:"as_of,omitempty"` // the moment that was asked about; nil: now
 }
@@ -58,95 +60,6 @@ type Error struct {
 	Column    *int    `json:"column"`
 	Exception string  `json:"exception"`
 	Message   *string `json:"message"`
-}
-
-// Filter narrows what is listed. Empty fields let everything through.
-type Filter struct {
-	Name      string // the file's name, with * for any characters
-	Action    string
-	Centre    string // without regard to case
-	Source    string
-	Phase     string
-	Status    string
-	Exception string
-	Session   string // UUID
-	Limit     int    // 0: no limit
-
-	id string // of the file
-}
-
-// where is the filter as SQL, by the names that the columns have there; what has
-// no column does not filter.
-func (f Filter) where(columns map[string]string) (string, []any) {
-	var parts []string
-	var args []any
-	add := func(value, key, condition string) {
-		column, ok := columns[key]
-		if value == "" || !ok {
-			return
-		}
-		args = append(args, value)
-		parts = append(parts, fmt.Sprintf(condition, column, "$"+strconv.Itoa(len(args))))
-	}
-	if strings.Contains(f.Name, "*") {
-		escaped := strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`, "*", "%").Replace(f.Name)
-		add(escaped, "name", "%s LIKE %s")
-	} else {
-		add(f.Name, "name", "%s = %s")
-	}
-	add(f.Action, "action", "%s = %s")
-	add(f.Centre, "centre", "lower(%s) = lower(%s)")
-	add(f.Source, "source", "%s = %s")
-	add(f.Phase, "phase", "%s = %s")
-	add(f.Status, "status", "%s = %s")
-	add(f.Exception, "exception", "%s = %s")
-	add(f.Session, "session", "%s = %s::uuid")
-	add(f.id, "id", "%s = %s::uuid")
-	if len(parts) == 0 {
-		return "", nil
-	}
-	return " WHERE " + strings.Join(parts, " AND "), args
-}
-
-func (f Filter) limit() string {
-	if f.Limit <= 0 {
-		return ""
-	}
-	return " LIMIT " + strconv.Itoa(f.Limit)
-}
-
-// Files calls each with every file that passes, by name and action, and stops
-// at its first error. That none passes because the filter's centre or source is
-// not known is an UnknownError.
-func Files(ctx context.Context, q pg.Querier, f Filter, each func(File) error) error {
-	where, args := f.where(map[string]string{"name": "file", "action": "action", "centre": "centre", "source": "source",
-		"phase": "phase", "status": "status", "exception": "exception", "session": "session_id"})
-	return orKnown(ctx, q, f, each, func(each func(File) error) error {
-		return stream(ctx, q, "files", `SELECT file, action, version, centre, source, phase, status, exception, message, attempts, size_bytes, sha256
-		FROM tracker.file`+where+` ORDER BY file COLLATE "C", action`+f.limit(), args, each)
-	})
-}
-
-// Documents calls each with every document shown that passes, by file, action
-// and name, and stops at its first error. A centre that is not known is an
-// UnknownError, as in Files.
-func Documents(ctx context.Context, q pg.Querier, f Filter, each func(Document) error) error {
-	where, args := f.where(map[string]string{"name": "d.file", "action": "d.action", "centre": "d.centre",
-		"phase": "d.phase", "status": "d.status", "exception": "d.exception", "session": "d.session_id", "id": "d.file_id"})
-	return orKnown(ctx, q, f, each, func(each func(Document) error) error {
-		return streamWith(ctx, q, "documents", `SELECT d.document, d.file, d.action, d.version, d.centre, d.phase, d.status,
-		(SELECT json_agg(json_build_object('line', l.line, 'column', l.col, 'exception', x.short_name, 'message', l.message) ORDER BY l.ordinal)
-			FROM tracker.xml_log l JOIN tracker.an_exception x ON x.id = l.exception_id WHERE l.xml_id = d.id) AS errors
-		FROM tracker.document d`+where+` ORDER BY d.file COLLATE "C", d.action, d.document COLLATE "C", d.ordinal`+f.limit(), args, scanDocument, each)
-	})
-}
-
-func scanDocument(rows pgx.CollectableRow) (Document, error) {
-	d, err := pgx.RowToStructByPos[Document](rows)
-	if d.Errors == nil {
-		d.Errors = []Error{}
-	}
-	return d, err
 }
 
 // Source is a base path on a server, what it shows, and how its last poll

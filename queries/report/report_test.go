@@ -37,10 +37,10 @@ func TestFiles(t *testing.T) {
 			return report.Files(t.Context(), pool, f, func(x report.File) error { return o.Row(x, x.Cells()...) })
 		})
 	}
-	want := `{"file":"H.2012-10-02.01.impc.zip","action":"add","version":"aa11","centre":"H","source":"harwell","phase":"xsd","status":"failed","exception":"xsd_invalid","message":"no id","attempts":2,"size":120,"sha256":"aa11"}
-{"file":"H.2012-10-03.01.impc.zip","action":"add","version":null,"centre":"H","source":"harwell","phase":"unzip","status":"failed","exception":"corrupted_at_producer","message":"bad CRC on both hostings","attempts":1,"size":null,"sha256":null}
-{"file":"H.2012-10-09.01.impc.zip","action":"add","version":null,"centre":"H","source":null,"phase":"zip_name","status":"done","exception":null,"message":null,"attempts":0,"size":120,"sha256":null}
-{"file":"H2012.zip","action":"add","version":null,"centre":null,"source":null,"phase":"zip_name","status":"failed","exception":"name_pattern","message":null,"attempts":0,"size":null,"sha256":null}
+	want := `{"file":"H.2012-10-02.01.impc.zip","action":"add","version":"aa11","centre":"H","source":"harwell","phase":"xsd","status":"failed","exception":"xsd_invalid","message":"no id","attempts":2,"size":120,"sha256":"aa11","last":"2026-11-21T10:00:16Z"}
+{"file":"H.2012-10-03.01.impc.zip","action":"add","version":null,"centre":"H","source":"harwell","phase":"unzip","status":"failed","exception":"corrupted_at_producer","message":"bad CRC on both hostings","attempts":1,"size":null,"sha256":null,"last":"2026-11-21T10:00:19Z"}
+{"file":"H.2012-10-09.01.impc.zip","action":"add","version":null,"centre":"H","source":null,"phase":"zip_name","status":"done","exception":null,"message":null,"attempts":0,"size":120,"sha256":null,"last":"2026-11-21T10:00:21Z"}
+{"file":"H2012.zip","action":"add","version":null,"centre":null,"source":null,"phase":"zip_name","status":"failed","exception":"name_pattern","message":null,"attempts":0,"size":null,"sha256":null,"last":"2026-11-21T10:00:07Z"}
 `
 	if d := cmp.Diff(want, files(report.Filter{}, report.JSON)); d != "" {
 		t.Error(d)
@@ -77,8 +77,8 @@ func TestDocuments(t *testing.T) {
 	got := printed(t, report.JSON, nil, func(o *report.Output) error {
 		return report.Documents(t.Context(), pool, report.Filter{}, func(x report.Document) error { return o.Row(x) })
 	})
-	want := `{"document":"H.2012-10-02.1.experiment.impc.xml","file":"H.2012-10-02.01.impc.zip","action":"add","version":"aa11","centre":"H","phase":"xsd","status":"failed","errors":[{"line":3,"column":7,"exception":"xsd_missing","message":"no id"},{"line":9,"column":2,"exception":"xsd_enumeration","message":"not\none of them"}]}
-{"document":"H.2012-10-02.1.specimen.impc.xml","file":"H.2012-10-02.01.impc.zip","action":"add","version":"aa11","centre":"H","phase":"overview","status":"done","errors":[]}
+	want := `{"document":"H.2012-10-02.1.experiment.impc.xml","file":"H.2012-10-02.01.impc.zip","action":"add","version":"aa11","centre":"H","phase":"xsd","status":"failed","errors":[{"line":3,"column":7,"exception":"xsd_missing","message":"no id"},{"line":9,"column":2,"exception":"xsd_enumeration","message":"not\none of them"}],"errors_total":2,"last":"2026-11-21T10:00:15Z"}
+{"document":"H.2012-10-02.1.specimen.impc.xml","file":"H.2012-10-02.01.impc.zip","action":"add","version":"aa11","centre":"H","phase":"overview","status":"done","errors":[],"errors_total":0,"last":"2026-11-21T10:00:14Z"}
 `
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

@@ -68,9 +68,7 @@ const rateMinutes = 5
 func Stand(ctx context.Context, q pg.Querier, now time.Time, oldest int) (Status, error) {
 	s := Status{Rates: Rates{Minutes: rateMinutes}}
 	var err error
-	if s.Files, err = list[Count](ctx, q, "files", `SELECT p.short_name, s.short_name, n FROM
-		(SELECT phase_id, status_id, count(*) AS n FROM tracker.zip_action GROUP BY 1, 2) a
-		JOIN tracker.phase p ON p.id = phase_id JOIN tracker.a_status s ON s.id = status_id ORDER BY phase_id, status_id`); err != nil {
+	if s.Files, err = FileCounts(ctx, q); err != nil {
 		return s, err
 	}
 	if s.Documents, err = list[Count](ctx, q, "documents", `SELECT p.short_name, s.short_name, n FROM

@@ -18,7 +18,6 @@ type Story struct {
 	Created   *string    `json:"created"` // the date in its name
 	Inc       *int64     `json:"inc"`
 	FirstSeen time.Time  `json:"first_seen"`
-	Last      time.Time  `json:"last"`
 	Hostings  []Hosting  `json:"hostings"`
 	Versions  []Version  `json:"versions"`
 	Tries     []Attempt  `json:"tries"`
@@ -87,8 +86,8 @@ type LogLine struct {
 // Show tells the whole story of a file: of each of its actions, unless one is
 // given. It returns ErrNotFound (by errors.Is) for a name that is not known.
 func Show(ctx context.Context, q pg.Querier, name, action string) ([]Story, error) {
-	rows, err := list[storyRow](ctx, q, "the file", `SELECT id::text, file, action, version, centre, source, phase, status, exception, message, attempts, size_bytes, sha256,
-		created::text, inc, first_seen, last_update FROM tracker.file WHERE file = $1 AND ($2 = '' OR action = $2) ORDER BY action`, name, action)
+	rows, err := list[storyRow](ctx, q, "the file", `SELECT id::text, file, action, version, centre, source, phase, status, exception, message, attempts, size_bytes, sha256, last_update,
+		created::text, inc, first_seen FROM tracker.file WHERE file = $1 AND ($2 = '' OR action = $2) ORDER BY action`, name, action)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +96,7 @@ func Show(ctx context.Context, q pg.Querier, name, action string) ([]Story, erro
 	}
 	out := make([]Story, 0, len(rows))
 	for _, r := range rows {
-		s := Story{File: r.File, Created: r.Created, Inc: r.Inc, FirstSeen: r.FirstSeen, Last: r.Last, Documents: []Document{}}
+		s := Story{File: r.File, Created: r.Created, Inc: r.Inc, FirstSeen: r.FirstSeen, Documents: []Document{}}
 		if err := s.read(ctx, q, r.ID); err != nil {
 			return nil, err
 		}
@@ -109,9 +108,9 @@ func Show(ctx context.Context, q pg.Querier, name, action string) ([]Story, erro
 type storyRow struct {
 	ID string
 	File
-	Created         *string
-	Inc             *int64
-	FirstSeen, Last time.Time
+	Created   *string
+	Inc       *int64
+	FirstSeen time.Time
 }
 
 func (s *Story) read(ctx context.Context, q pg.Querier, id string) error {

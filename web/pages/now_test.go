@@ -33,9 +33,9 @@ func busy(t *testing.T, change func(*pages.Site)) *httptest.Server {
 
 func unchanged(*pages.Site) {}
 
-// shows holds that an address answers with a status, has the texts, and that nothing
+// answers holds that an address answers with a status, has the texts, and that nothing
 // hostile of the story got into the markup as it is.
-func shows(t *testing.T, server *httptest.Server, path string, status int, wants ...string) {
+func answers(t *testing.T, server *httptest.Server, path string, status int, wants ...string) {
 	t.Helper()
 	got, body := get(t, server, path)
 	if got != status {
@@ -61,7 +61,7 @@ func shows(t *testing.T, server *httptest.Server, path string, status int, wants
 // with the list that it counts.
 func TestNowOfTheBusyStory(t *testing.T) {
 	server := busy(t, unchanged)
-	shows(t, server, "/", http.StatusOK,
+	answers(t, server, "/", http.StatusOK,
 		`href="/t/sources/jax"><bdi>Ingest works, but jax is suspended: nothing comes from there.</bdi></a>`,
 		`<a href="/t/sessions/2">Session 2</a>, open 30 min: 1 polled, 1 of them failed`,
 		`<a class="exc" href="/t/sources"><bdi>host_key_mismatch</bdi></a>`,
@@ -74,19 +74,19 @@ func TestNowOfTheBusyStory(t *testing.T) {
 		`<a href="/t/files/add/J.2026-11-20.01.impc.zip"><bdi>add/J.2026-11-20.01.impc.zip</bdi></a>`,
 		`60 bytes of 120 bytes, 5 bytes/s, from <a href="/t/sources/jax">`,
 		`half within `)
-	shows(t, server, "/?span=24h", http.StatusOK, `<a href="/t/?span=24h" aria-current="true">24 h</a>`, `href="/t/files?since=2026-11-20T11%3A00%3A00Z">2</a>`)
-	shows(t, server, "/?span=year", http.StatusBadRequest, "This address can&#39;t be read.")
+	answers(t, server, "/?span=24h", http.StatusOK, `<a href="/t/?span=24h" aria-current="true">24 h</a>`, `href="/t/files?since=2026-11-20T11%3A00%3A00Z">2</a>`)
+	answers(t, server, "/?span=year", http.StatusBadRequest, "This address can&#39;t be read.")
 }
 
 // What is not in the tracker is shown too.
 func TestNowBesideTheTracker(t *testing.T) {
 	server := busy(t, func(s *pages.Site) {
 		s.Beside = func(_ context.Context, st *report.Status) error {
-			st.Insertion, st.Dormant = "position 7 is twice: "+reporttest.Hostile, "the disk is full"
+			st.Insertion, st.Dormant = "position 7 is twice: "+reporttest.HostileText, "the disk is full"
 			st.Outboxes = []report.Outbox{{Schema: "control", Letters: 2}}
 			return nil
 		}
 	})
-	shows(t, server, "/", http.StatusOK, `<a href="#stopped"><bdi>Insertion has stopped for all centres.</bdi></a>`, "position 7 is twice: &lt;script&gt;", "⟨U&#43;202E⟩exe.txt",
+	answers(t, server, "/", http.StatusOK, `<a href="#stopped"><bdi>Insertion has stopped for all centres.</bdi></a>`, "position 7 is twice: &lt;script&gt;", "⟨U&#43;202E⟩exe.txt",
 		"the disk is full", `<a href="/t/dead-letters">2 events of control.outbox</a>`)
 }

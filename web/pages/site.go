@@ -80,7 +80,7 @@ const questions = 4
 // New prepares a site.
 func New(s Site) (*Site, error) {
 	s.asking = make(chan struct{}, questions)
-	frame, err := template.New("frame.html").Funcs(s.funcs()).ParseFS(templates, "templates/frame.html", "templates/parts.html", "templates/charts.html", "templates/sprite.html")
+	frame, err := template.New("frame.html").Funcs(s.funcs()).ParseFS(templates, "templates/frame.html", "templates/parts.html", "templates/charts.html", "templates/list.html", "templates/sprite.html")
 	if err != nil {
 		return nil, fmt.Errorf("templates of the pages: %w", err)
 	}
@@ -102,6 +102,8 @@ func New(s Site) (*Site, error) {
 func (s *Site) Routes() []access.Route {
 	return []access.Route{
 		{Pattern: "GET /{$}", Least: access.Reader, Handler: s.show(s.now)},
+		{Pattern: "GET /files", Least: access.Reader, Handler: s.show(s.files)},
+		{Pattern: "GET /documents", Least: access.Reader, Handler: s.show(s.documents)},
 		{Pattern: "GET /sources", Least: access.Reader, Handler: s.show(s.sources)},
 		{Pattern: "GET /sources/{id}", Least: access.Reader, Handler: s.show(s.source)},
 		{Pattern: "GET /centres", Least: access.Reader, Handler: s.show(s.centres)},
@@ -160,13 +162,14 @@ func (s *Site) missing(context.Context, *http.Request) (page, error) {
 // failed is the page that says why there is no other.
 func (s *Site) failed(r *http.Request, err error) (int, page) {
 	var unknown *report.UnknownError
+	var filter *report.FilterError
 	status, said := http.StatusServiceUnavailable, "The tracker does not answer."
 	switch {
 	case errors.Is(err, errNoPage), errors.Is(err, report.ErrNotFound), errors.As(err, &unknown):
 		status, said = http.StatusNotFound, "There is nothing here."
 	case errors.Is(err, errNotHere):
 		said = "This can't be read here."
-	case errors.Is(err, errBadFilter):
+	case errors.Is(err, errBadFilter), errors.As(err, &filter):
 		status, said = http.StatusBadRequest, "This address can't be read."
 	default:
 		s.Log.Warn("a page can't be read", "address", r.URL.Path, "error", err)
@@ -210,7 +213,7 @@ func (s *Site) frame(r *http.Request, p page, events string) frame {
 		f.Theme = c.Value
 	}
 	f.Places = []places{
-		{"Now", []place{{Address: "/", Name: "Now"}}},
+		{"Now", []place{{Address: "/", Name: "Now"}, {Address: "/files", Name: "Files"}, {Address: "/documents", Name: "Documents"}}},
 		{"Where from", []place{{Address: "/sources", Name: "Sources"}, {Address: "/centres", Name: "Centres"}, {Address: "/sessions", Name: "Sessions"}}},
 		{"To do", []place{{Address: "/dead-letters", Name: "Dead letters"}, {Address: "/replays", Name: "Replays"}, {Address: "/findings", Name: "Findings"}}},
 		{"Ask", []place{{Address: "/analytics", Name: "Analytics"}, {Address: "/sql", Name: "SQL"}}},

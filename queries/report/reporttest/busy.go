@@ -15,8 +15,8 @@ const (
 	RunningZip  = "J.2026-11-20.02.impc.zip"
 )
 
-// Hostile is text that must do no harm where it is shown.
-const Hostile = "<script>alert(1)</script>\u202eexe.txt"
+// HostileText is text that must do no harm where it is shown.
+const HostileText = "<script>alert(1)</script>\u202eexe.txt"
 
 // Busy is a story of two centres and three sources: harwell delivers, jax is suspended
 // since its host key changed, ics has a message that is hostile. Of two sessions one is
@@ -56,7 +56,7 @@ func Busy() []schemas.StatusChanged {
 	}
 	polled("1", "harwell", 2, "", "")
 	polled("1", "jax", 3, "host_key_mismatch", "shows SHA256:q7Vt")
-	polled("2", "ics", 1801, "login_failed", Hostile)
+	polled("2", "ics", 1801, "login_failed", HostileText)
 
 	file := func(name, centre, source string, phase, status string) schemas.StatusChanged {
 		return schemas.StatusChanged{Scope: scope("1", centre, source), FileRef: schemas.FileRef{File: schemas.FileID("add", name), FileName: name, Action: "add"},
@@ -82,7 +82,7 @@ func Busy() []schemas.StatusChanged {
 		doc.Document = schemas.DocumentID(doc.File, doc.Entry)
 		if f.status == "failed" {
 			doc.Exception, doc.ErrorsTotal = "xsd_invalid", 1
-			doc.Errors = []schemas.ErrorDetail{{Line: 27, Column: 5, Exception: "xsd_invalid", Message: Hostile}}
+			doc.Errors = []schemas.ErrorDetail{{Line: 27, Column: 5, Exception: "xsd_invalid", Message: HostileText}}
 		}
 		out = append(out, fetched, unzipped, accepted, doc)
 	}

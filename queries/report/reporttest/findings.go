@@ -10,7 +10,7 @@ import (
 )
 
 // Findings adds to the database of a tracker a warehouse with two documents of H, of
-// which one has three open findings of specimen_unknown, whose messages are Hostile, and
+// which one has three open findings of specimen_unknown, whose messages are HostileText, and
 // a closed one; the other an open one of date_odd. Of J there is one of specimen_unknown.
 func Findings(t *testing.T, pool *pgxpool.Pool) {
 	t.Helper()
@@ -29,7 +29,7 @@ func Findings(t *testing.T, pool *pgxpool.Pool) {
 		(3, 3, 3, 'specimen_unknown', 'H', 'procedure_run', '', 'error', 14, 3, 'closed again', false),
 		(3, 4, 4, 'specimen_unknown', 'H', 'procedure_run', '', 'error', 15, 0, $1, true),
 		(4, 1, 1, 'date_odd', 'H', 'specimen', '', 'warn', 20, 2, 'in the future', true),
-		(5, 1, 1, 'specimen_unknown', 'J', 'procedure_run', '', 'error', 9, 1, 'of J', true)`, Hostile)
+		(5, 1, 1, 'specimen_unknown', 'J', 'procedure_run', '', 'error', 9, 1, 'of J', true)`, HostileText)
 	_, counted := pool.Exec(t.Context(), `INSERT INTO warehouse.finding_count SELECT centre, record_type, subject, test, level, count(*) FROM warehouse.finding WHERE open GROUP BY 1, 2, 3, 4, 5`)
 	if err := errors.Join(err, inserted, counted); err != nil {
 		t.Fatal(err)

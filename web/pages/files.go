@@ -1,0 +1,46 @@
+package pages
+
+import (
+	"context"
+	"net/http"
+
+	"tributary/queries/report"
+	"tributary/web/filter"
+)
+
+// filesPage is the list of files.
+type filesPage struct {
+	listing
+
+	Rows []subject
+}
+
+func (s *Site) files(ctx context.Context, r *http.Request) (page, error) {
+	l, f, err := s.list(ctx, r, "/files")
+	if err != nil {
+		return page{}, err
+	}
+	files, err := report.FilePage(ctx, s.Tracker, f)
+	if err != nil {
+		return page{}, err
+	}
+	var counts []report.Count
+	if onlyStands(l) {
+		if counts, err = report.FileCounts(ctx, s.Tracker); err != nil {
+			return page{}, err
+		}
+	}
+	query := r.URL.Query()
+	s.facets(&l, query, counts)
+	s.end(&l, query, len(files.Rows), files.Next)
+	d := filesPage{listing: l}
+	for _, x := range files.Rows {
+		row := subject{Phase: x.Phase, Status: x.Status, Action: x.Action, Name: x.File, To: s.fileTo(x.Action, x.File), Message: cut(text(x.Message))}
+		if x.Size != nil {
+			row.Size = size(*x.Size)
+		}
+		s.named(&row, "/files", text(x.Centre), text(x.Source), text(x.Exception), x.Last)
+		d.Rows = append(d.Rows, row)
+	}
+	return page{Title: "Files", At: "/files", Template: "files", Data: d, Command: shown(filter.Command("files", query, f))}, nil
+}
