@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -38,7 +39,10 @@ func (s *oneSession) wanted(name, source string, size int64, alone bool) *contro
 }
 
 // give gives the next job, and returns its files, by name.
-func (s *oneSession) give() (files []string) {
+func (s *oneSession) give() []string { return slices.Concat(s.giveAll(1)...) }
+
+// giveAll gives as many jobs at once, and returns their files.
+func (s *oneSession) giveAll(credit int) (jobs [][]string) {
 	turns := turnsOf(s.World) // read anew, as by each turn of the dispatcher
 	for source, t := range turns {
 		if p, ok := s.priorities[source]; ok {
@@ -49,13 +53,15 @@ func (s *oneSession) give() (files []string) {
 		}
 	}
 	s.stand = turns
-	for _, j := range s.p.gather(s.World, map[string]int{"a:22": 1}, turns) {
+	for _, j := range s.p.gather(s.World, map[string]int{"a:22": credit}, turns) {
+		var files []string
 		for _, it := range j.items {
 			files = append(files, s.name[it.file.ID])
 			it.a.State = control.Requested
 		}
+		jobs = append(jobs, files)
 	}
-	return files
+	return jobs
 }
 
 // A file that a person has given a higher priority goes before all others of its
@@ -103,6 +109,27 @@ func TestPrioritiesAmongSources(t *testing.T) {
 		if before != 10 {
 			t.Errorf("priority %d: the next is given after %d jobs of the other source, want 10", priority, before)
 		}
+	}
+}
+
+// So it is whether sessions come free one by one or at once.
+func TestPrioritiesOfJobsThatAreGivenAtOnce(t *testing.T) {
+	jobs := func(atOnce int) (got []string) {
+		s := newSession(t, map[string]int{"busy": 9, "slow": 0})
+		for range 40 {
+			s.wanted("busy", "busy", 1, true)
+			s.wanted("slow", "slow", 1, true)
+		}
+		given(s.wanted("urgent", "slow", 1, true), 9)
+		for len(got) < 30 {
+			for _, files := range s.giveAll(atOnce) {
+				got = append(got, files...)
+			}
+		}
+		return got
+	}
+	if diff := cmp.Diff(jobs(1), jobs(30)); diff != "" {
+		t.Errorf("jobs (-one by one +at once):\n%s", diff)
 	}
 }
 
