@@ -91,12 +91,13 @@ func newCentresApply(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "apply -f FILE", Short: "Define centres as a file lists them, while all members run",
 		Long: "Define centres as the file lists them below centres, as in the configuration: new ones are added, those that differ are\n" +
-			"changed, others stay as they are. All are defined or none. tributary centres export writes such a file. tributary\n" +
-			"sources apply reads a file with centres and sources, and without a file declares those of the configuration.",
+			"changed, others stay as they are, but for --prune. All are defined or none. tributary centres export writes such a file.\n" +
+			"tributary sources apply reads a file with centres and sources, and without a file declares those of the configuration.",
 		Args: cobra.NoArgs,
 	}
 	define := c.definerOf("centre", cmd)
 	file := cmd.Flags().StringP("file", "f", "", "the file; - reads stdin")
+	prune := cmd.Flags().Bool("prune", false, "remove those that were added before and that the file doesn't list")
 	dry := cmd.Flags().Bool("dry-run", false, "say what would change, and change nothing")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *file == "" {
@@ -110,7 +111,7 @@ func newCentresApply(c *cli) *cobra.Command {
 			if err != nil {
 				return nil, err
 			}
-			changes, err := r.PutCentres(ctx, tx, all.Centres, message)
+			changes, err := r.ApplyCentres(ctx, tx, all.Centres, *prune, message)
 			if err == nil && *dry {
 				err = errDryRun
 			}

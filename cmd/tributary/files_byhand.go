@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,8 +19,11 @@ const mostHeld = 10_000
 // fileOrder is a command by which a person orders something about files.
 type fileOrder struct {
 	use, short, long string
-	give             func(byhand.Orders, context.Context, string) (byhand.Outcome, error)
+	give             giveOrder
 }
+
+// giveOrder gives an order about the file that is named.
+type giveOrder func(byhand.Orders, context.Context, string) (byhand.Outcome, error)
 
 // howNamed is how files are named, and what is not done.
 const howNamed = "\n\nA file is named by its name, where only one file has it, or by action/name. It need not be that a system runs. Exit\n" +
@@ -54,12 +58,43 @@ func newFilesCancel(c *cli) *cobra.Command {
 	})
 }
 
+func newFilesPriority(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "priority FILE PRIORITY", Short: "Fetch a file that waits before others, or after them",
+		Long: "Give a file that waits to be fetched another priority than its source's, from 0 to 9, which comes first: it goes before\n" +
+			"all files of its source with a lower one, and its source's turn at the server comes by it. The file has it until it is\n" +
+			"fetched, or has ended for good. What waits for no session of a server is refused." + howNamed,
+		Args: cobra.ExactArgs(2),
+	}
+	c.orderFiles(cmd, func(args []string) ([]string, giveOrder, error) {
+		p, err := strconv.Atoi(args[1])
+		if err != nil || p < 0 || p > control.MostPriority {
+			return nil, nil, usagef("the priority %q: it is a number from 0 to %d, which comes first", args[1], control.MostPriority)
+		}
+		return args[:1], func(o byhand.Orders, ctx context.Context, file string) (byhand.Outcome, error) {
+			return o.Priority(ctx, file, p)
+		}, nil
+	})
+	return cmd
+}
+
 func (c *cli) fileOrder(o fileOrder) *cobra.Command {
 	cmd := &cobra.Command{Use: o.use, Short: o.short, Long: o.long, Args: cobra.MinimumNArgs(1)}
+	c.orderFiles(cmd, func(args []string) ([]string, giveOrder, error) { return args, o.give, nil })
+	return cmd
+}
+
+// orderFiles lets a command give an order about files, which read finds with the order
+// in the command's arguments.
+func (c *cli) orderFiles(cmd *cobra.Command, read func(args []string) (files []string, give giveOrder, err error)) {
 	output := outputFlag(cmd, report.Formats()...)
 	reason := cmd.Flags().String("reason", "", "why, for those who read it later")
 	dry := cmd.Flags().Bool("dry-run", false, "only tell what would be done")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		files, give, err := read(args)
+		if err != nil {
+			return err
+		}
 		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
 			out, err := controlOutbox()
 			if err != nil {
@@ -68,9 +103,9 @@ func (c *cli) fileOrder(o fileOrder) *cobra.Command {
 			orders := byhand.Orders{Pool: s.Control, Outbox: out, Dry: *dry}
 			refused := false
 			err = c.list(*output, []string{"file", "done", "detail"}, func(row func(any, ...string) error) error {
-				for _, file := range args {
+				for _, file := range files {
 					orders.Decision = control.Decision{By: requester(), Reason: *reason, At: now()}
-					r, err := o.give(orders, cmd.Context(), file)
+					r, err := give(orders, cmd.Context(), file)
 					if err != nil {
 						return err
 					}
@@ -87,7 +122,6 @@ func (c *cli) fileOrder(o fileOrder) *cobra.Command {
 			return err
 		})
 	}
-	return cmd
 }
 
 // heldFile is a held file as programs read it.

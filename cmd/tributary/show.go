@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -10,6 +11,8 @@ import (
 	"tributary/internal/pg"
 	"tributary/queries/asof"
 	"tributary/queries/report"
+	"tributary/schemas"
+	"tributary/sql/control"
 )
 
 func newShow(c *cli) *cobra.Command {
@@ -27,13 +30,16 @@ func newShow(c *cli) *cobra.Command {
 		if before, after, ok := strings.Cut(name, "/"); ok && act == "" {
 			act, name = before, after
 		}
-		return c.withTrackerAt(cmd.Context(), past, asof.Scope{Name: name}, *output, func(q pg.Querier, at *time.Time) error {
+		tell := func(q pg.Querier, known pg.Querier, at *time.Time) error {
 			stories, err := report.Show(cmd.Context(), q, name, act)
 			if err != nil {
 				return err
 			}
 			for i := range stories {
 				stories[i].AsOf = at
+				if stories[i].Priority, err = priorityOf(cmd.Context(), known, stories[i].Action, name); err != nil {
+					return err
+				}
 			}
 			if *output == report.JSON {
 				return writeJSON(c.stdout, stories)
@@ -47,7 +53,25 @@ func newShow(c *cli) *cobra.Command {
 				}
 			}
 			return nil
-		})
+		}
+		if past.asOf == "" {
+			return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error { return tell(s.Tracker, s.Control, nil) })
+		}
+		return c.withTrackerAt(cmd.Context(), past, asof.Scope{Name: name}, *output, func(q pg.Querier, at *time.Time) error { return tell(q, nil, at) })
 	}
 	return cmd
+}
+
+// priorityOf is the priority that a person has given a file that waits; nil where
+// nobody has, and of the past, of which control knows nothing.
+func priorityOf(ctx context.Context, known pg.Querier, action, name string) (*report.Priority, error) {
+	if known == nil {
+		return nil, nil
+	}
+	files, err := control.KnownFiles(ctx, known, []string{schemas.FileID(action, name)})
+	if err != nil || len(files) == 0 || files[0].Priority == nil {
+		return nil, err
+	}
+	u := files[0].Urgency
+	return &report.Priority{Priority: *u.Priority, By: u.PriorityBy, Reason: u.PriorityWhy}, nil
 }

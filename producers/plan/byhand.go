@@ -1,8 +1,8 @@
 package plan
 
 import (
+	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"tributary/schemas"
@@ -20,10 +20,11 @@ func withdrawn(a *control.Acquisition) bool {
 	return a.State == control.Ended && (a.Exception == HeldByHand || a.Exception == CancelledByHand)
 }
 
-// begin begins an acquisition of the live run. That of a file which a person holds
+// begin begins an acquisition of the live run, with its file's priority. That of a file which a person holds
 // has ended by that: so every look that is held back is told of, and its batch does
 // not wait for it.
 func (w *World) begin(f *File, a *control.Acquisition) {
+	a.Priority = f.Priority
 	f.Acquisitions = append(f.Acquisitions, a)
 	if f.Held() {
 		w.endByHand(f, a, HeldByHand, f.Said())
@@ -71,6 +72,7 @@ func (w *World) endByHand(f *File, a *control.Acquisition, exception, message st
 	}
 	a.State, a.Result, a.EndedAt, a.RetryAt, a.Changed = control.Ended, string(schemas.Cancelled), &w.now, nil, true
 	a.Phase, a.Exception, a.Message = string(phase), exception, message
+	f.Urgency = control.Urgency{}
 	w.out = append(w.out, attemptEvent(f, a, t, string(phase), schemas.Cancelled, exception, message, "", outcome, w.now))
 }
 
@@ -134,13 +136,63 @@ const (
 	NoteHeld      = "held"
 	NoteReleased  = "released"
 	NoteCancelled = "cancelled"
+	NotePriority  = "priority"
 )
 
-// Ordered tells who has ordered what about a file, and why. It has no phase: how the
-// file stands is told by its attempts.
-func Ordered(f *File, note, message string, d control.Decision, ended int) schemas.Message {
+// Waiting is what waits of a file to be fetched.
+type Waiting int
+
+// What waits of a file.
+const (
+	NothingWaits Waiting = iota
+	BytesCame            // they have come, and are worked on
+	LookWaits            // what a source shows of it, which is not taken up yet
+	FetchWaits           // it is to be requested, now or later
+	JobWaits             // a job asks for it
+)
+
+// Waits is what waits of a file to be fetched, shadows' attempts and what heals blobs
+// aside.
+func (f *File) Waits() (most Waiting) {
+	for _, k := range f.looks {
+		if k.Class == "announced" || k.Class == "waiting" {
+			most = LookWaits
+		}
+	}
+	if last := f.newest(); last != nil && last.RetryAt != nil {
+		most = FetchWaits
+	}
+	for _, a := range f.Acquisitions {
+		switch a.State {
+		case control.Queued, control.Wanted:
+			most = max(most, FetchWaits)
+		case control.Requested:
+			most = JobWaits
+		case control.Received, control.Extracted:
+			most = max(most, BytesCame)
+		}
+	}
+	return most
+}
+
+// Prioritise gives a file a priority of its own, and all of it that waits.
+func (f *File) Prioritise(u control.Urgency) {
+	f.Urgency = u
+	for _, a := range f.Acquisitions {
+		if a.State != control.Ended {
+			a.Priority, a.Changed = u.Priority, true
+		}
+	}
+}
+
+// Ordered tells who has ordered what about a file, and why, and in the given
+// attributes what has come of it. It has no phase: how the file stands is told by its
+// attempts.
+func Ordered(f *File, note, message string, d control.Decision, attributes map[string]string) schemas.Message {
+	told := map[string]string{"by": d.By, "reason": d.Reason}
+	maps.Copy(told, attributes)
 	return Status(schemas.EventID(Stage, schemas.LiveRun, f.ID, note, d.At.UTC().Format(time.RFC3339Nano)), f.ID, f.Subject(), d.At, &schemas.StatusChanged{
 		Scope: schemas.Scope{Run: schemas.LiveRun, Centre: f.Centre}, FileRef: f.Ref(), Entity: schemas.EntityFile, Note: note, Message: message,
-		Attributes: map[string]string{"by": d.By, "reason": d.Reason, "ended": strconv.Itoa(ended)},
+		Attributes: told,
 	})
 }

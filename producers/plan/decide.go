@@ -160,7 +160,7 @@ func (w *World) fetched(f *File, a *control.Acquisition, t *control.Attempt, d s
 			return
 		}
 	}
-	a.Download, a.SHA256 = d.Outcome, d.SHA256
+	a.Download, a.SHA256, f.Urgency = d.Outcome, d.SHA256, control.Urgency{}
 	shown := d.SHA256 == f.CurrentSHA256 && !w.belongs(f, a) && !w.spoiled(f)
 	if shown && a.Run == schemas.LiveRun {
 		a.State, a.Result, a.EndedAt = control.Ended, control.Duplicate, &w.now
@@ -352,6 +352,8 @@ func (w *World) endAs(st schemas.Status, f *File, a *control.Acquisition, t *con
 	if st == schemas.Failed && retriable(phase, exception) && a == f.newest() { // else a newer look follows; and what a replay failed to do, another may
 		at := w.now.Add(backoff.Exponential{Base: w.retry, Max: max(w.retry, 24*time.Hour)}.After(int(a.Retries) + 1))
 		a.RetryAt = &at
+	} else {
+		f.Urgency = control.Urgency{}
 	}
 	w.out = append(w.out, attemptEvent(f, a, t, phase, st, exception, message, "", outcome, w.now))
 }

@@ -237,7 +237,7 @@ func (p *Planner) cut(items []item, credit int) int {
 	names := 0
 	for i, it := range items {
 		names += 2*len(it.file.Name) + requestBytes
-		if i > 0 && (names > schemas.MaxEvent/2 || it.a.Alone || it.a.Run != items[0].a.Run || i >= p.cfg.JobFiles || bytes+it.hosting.Size > int64(p.cfg.JobBytes)) {
+		if i > 0 && (names > schemas.MaxEvent/2 || it.a.Alone || it.a.Run != items[0].a.Run || it.priority != items[0].priority || i >= p.cfg.JobFiles || bytes+it.hosting.Size > int64(p.cfg.JobBytes)) {
 			return i
 		}
 		if i >= share && (i >= worthwhile || bytes >= worthwhileBytes) {

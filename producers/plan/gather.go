@@ -13,12 +13,26 @@ const aged = 10
 
 // item is a wanted file with the hosting chosen for it.
 type item struct {
-	file    *File
-	a       *control.Acquisition
-	hosting control.Hosting
+	file     *File
+	a        *control.Acquisition
+	hosting  control.Hosting
+	priority int // its own, or that of the source
 }
 
-// job is one connection's worth of files of one source, all of one run.
+// newItem is a file that is fetched from a source which stands at turn t; nil: one
+// that is not known.
+func newItem(f *File, a *control.Acquisition, from control.Hosting, t *control.Turn) item {
+	it := item{file: f, a: a, hosting: from}
+	switch {
+	case a.Priority != nil:
+		it.priority = *a.Priority
+	case t != nil:
+		it.priority = t.Priority
+	}
+	return it
+}
+
+// job is one connection's worth of files of one source, all of one run and one priority.
 type job struct {
 	server, source string
 	items          []item
@@ -39,7 +53,7 @@ func (p *Planner) gather(w *World, credits map[string]int, turns map[string]*con
 				w.vanished(f, a)
 				continue
 			}
-			bySource[best[0].Source] = append(bySource[best[0].Source], item{f, a, best[0]})
+			bySource[best[0].Source] = append(bySource[best[0].Source], newItem(f, a, best[0], turns[best[0].Source]))
 		}
 	}
 	// A server's jobs follow one another: what one centre has published is
@@ -47,6 +61,9 @@ func (p *Planner) gather(w *World, credits map[string]int, turns map[string]*con
 	// a slow server from taking all that is fetched at once.
 	byServer := map[string][]*control.Turn{}
 	var servers []string
+	for source, items := range bySource {
+		lead(turns[source], items)
+	}
 	for _, t := range inOrder(turns) {
 		if len(bySource[t.Source]) == 0 {
 			continue
@@ -98,8 +115,20 @@ func (p *Planner) share(sources []*control.Turn, clock int64, bySource map[strin
 		jobs = append(jobs, job{server: t.Server, source: t.Source, items: items[:n]})
 		bySource[t.Source] = items[n:]
 		clock = t.Give(clock)
+		lead(t, items[n:])
 	}
 	return jobs
+}
+
+// lead lets a source's turn come by the priority of the file that it gives first.
+func lead(t *control.Turn, items []item) {
+	if t == nil || len(items) == 0 {
+		return
+	}
+	t.Priority = 0
+	for _, it := range items {
+		t.Priority = max(t.Priority, it.priority)
+	}
 }
 
 // next is the source whose turn it is, of those that wait: the one that is due first,
@@ -129,13 +158,13 @@ func before(t, other *control.Turn, clock int64) bool {
 }
 
 // arrange puts a source's files into the order in which jobs are made of them: by
-// lane, a replay after the other, and by size, so that like sizes go together; or
-// those first that have waited longest.
+// priority, by lane, a replay after the other, and by size, so that like sizes go
+// together; or those first that have waited longest.
 func arrange(items []item, byAge bool) {
 	slices.SortStableFunc(items, func(x, y item) int {
 		if byAge {
 			return cmp.Or(x.a.NotBefore.Compare(y.a.NotBefore), cmp.Compare(x.a.ID, y.a.ID))
 		}
-		return cmp.Or(cmp.Compare(x.a.Lane(), y.a.Lane()), cmp.Compare(x.a.Run, y.a.Run), cmp.Compare(x.hosting.Size, y.hosting.Size))
+		return cmp.Or(cmp.Compare(y.priority, x.priority), cmp.Compare(x.a.Lane(), y.a.Lane()), cmp.Compare(x.a.Run, y.a.Run), cmp.Compare(x.hosting.Size, y.hosting.Size))
 	})
 }

@@ -137,7 +137,7 @@ func newBench(t *testing.T) *bench {
 		if _, err := control.PutCentre(t.Context(), tx, centres.Centre{ShortName: "H", Active: true}, 1); err != nil {
 			return err
 		}
-		_, err := control.PutSource(t.Context(), tx, control.Source{ID: "src", Centre: "H", Server: "host:22", Protocol: "sftp", State: "available", MaxSessions: 2, Interval: time.Hour}, 1)
+		_, err := controltest.PutSource(t.Context(), tx, control.Source{ID: "src", Centre: "H", Server: "host:22", Protocol: "sftp", State: "available", MaxSessions: 2, Interval: time.Hour})
 		return err
 	})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"tributary/internal/remote"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/control/controltest"
 )
 
 // foreign is a file of the centre J: its own source may show it, src, which the
@@ -32,7 +33,7 @@ func (b *bench) withOwn() *server {
 	b.t.Helper()
 	own := &server{dirs: map[string][]remote.Entry{"add": nil, "delete": nil}}
 	err := pg.InTx(b.t.Context(), b.deps.Pool, func(tx pgx.Tx) error {
-		_, err := control.PutSource(b.t.Context(), tx, control.Source{ID: "jax", Centre: "J", Server: "jax:22", Protocol: "sftp", State: "available", MaxSessions: 2, Interval: time.Hour}, 2)
+		_, err := controltest.PutSource(b.t.Context(), tx, control.Source{ID: "jax", Centre: "J", Server: "jax:22", Protocol: "sftp", State: "available", MaxSessions: 2, Interval: time.Hour})
 		return err
 	})
 	if err != nil {

@@ -76,14 +76,11 @@ func (r Registry) putBlocks(ctx context.Context, tx pgx.Tx, all config.Blocks, m
 			return nil, err
 		}
 	}
-	if err := control.Relabel(ctx, tx, rows); err != nil {
-		return nil, err
-	}
-	revision, err := lock(ctx, tx)
+	change, err := control.ChangeSources(ctx, tx, rows)
 	if err != nil {
 		return nil, err
 	}
-	changes, err := r.putCentres(ctx, tx, all.Centres, revision, message)
+	changes, err := r.putCentres(ctx, tx, all.Centres, change.Revision, message)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +92,7 @@ func (r Registry) putBlocks(ctx context.Context, tx pgx.Tx, all config.Blocks, m
 		if err := check(src, set); err != nil {
 			return nil, fmt.Errorf("%s: %w", src.ID, err)
 		}
-		c, err := r.put(ctx, tx, rows[i], src.State != "", revision, message)
+		c, err := r.put(ctx, tx, change, rows[i], src.State != "", message)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", src.ID, err)
 		}
@@ -104,18 +101,8 @@ func (r Registry) putBlocks(ctx context.Context, tx pgx.Tx, all config.Blocks, m
 	return changes, nil
 }
 
-// lock draws the revision of a change, and locks the sources. The counter comes
-// first, and then all sources in their order, as for others who change several: no
-// two wait for each other.
-func lock(ctx context.Context, tx pgx.Tx) (revision int64, err error) {
-	if revision, err = control.NextCount(ctx, tx, "revision"); err != nil {
-		return 0, err
-	}
-	return revision, control.LockSources(ctx, tx)
-}
-
 // put defines one source; its state stays where none is given.
-func (r Registry) put(ctx context.Context, tx pgx.Tx, row control.Source, given bool, revision int64, message string) (Change, error) {
+func (r Registry) put(ctx context.Context, tx pgx.Tx, change control.SourceChange, row control.Source, given bool, message string) (Change, error) {
 	was, err := control.LockSource(ctx, tx, row.ID)
 	if err != nil {
 		return Change{}, err
@@ -138,7 +125,7 @@ func (r Registry) put(ctx context.Context, tx pgx.Tx, row control.Source, given 
 		}
 		c.Done = changed
 	}
-	if _, err := control.PutSource(ctx, tx, row, revision); err != nil {
+	if _, err := change.Put(ctx, row); err != nil {
 		return Change{}, err
 	}
 	if err := control.SetDue(ctx, tx, row.ID, r.Now()); err != nil {
@@ -149,16 +136,17 @@ func (r Registry) put(ctx context.Context, tx pgx.Tx, row control.Source, given 
 			return Change{}, err
 		}
 	}
-	return c, r.tell(ctx, tx, []string{row.ID}, revision, c.Done+" "+message)
+	return c, r.tell(ctx, tx, []string{row.ID}, change.Revision, c.Done+" "+message)
 }
 
 // Remove removes sources that people have defined. What they left is ended as that
 // of one that the configuration declares no more.
 func (r Registry) Remove(ctx context.Context, tx pgx.Tx, ids []string, message string) ([]Change, error) {
-	revision, err := lock(ctx, tx)
+	change, err := control.ChangeSources(ctx, tx, nil)
 	if err != nil {
 		return nil, err
 	}
+	revision := change.Revision
 	changes := make([]Change, 0, len(ids))
 	for _, id := range ids {
 		was, err := control.LockSource(ctx, tx, id)

@@ -54,10 +54,7 @@ func (r Registry) sync(ctx context.Context, tx pgx.Tx, again bool, message strin
 	if err != nil {
 		return 0, nil, err
 	}
-	if err := control.Relabel(ctx, tx, rows); err != nil {
-		return 0, nil, err
-	}
-	revision, err := lock(ctx, tx)
+	change, err := control.ChangeSources(ctx, tx, rows)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -68,25 +65,25 @@ func (r Registry) sync(ctx context.Context, tx pgx.Tx, again bool, message strin
 	case !since.IsZero() && !again && !r.alone():
 		return 0, nil, &ReplacedError{Path: r.Config.Path, Since: since}
 	}
-	if err := control.Declare(ctx, tx, digest, revision, r.Now()); err != nil {
+	if err := control.Declare(ctx, tx, digest, change.Revision, r.Now()); err != nil {
 		return 0, nil, err
 	}
-	n, err = r.declare(ctx, tx, rows, revision, message)
+	n, err = r.declare(ctx, tx, change, rows, message)
 	if err != nil {
 		return 0, nil, err
 	}
-	changed, err = r.declareCentres(ctx, tx, revision, message)
+	changed, err = r.declareCentres(ctx, tx, change.Revision, message)
 	return n, changed, err
 }
 
 // declare stores the sources that the configuration declares, and anew those of
 // people.
-func (r Registry) declare(ctx context.Context, tx pgx.Tx, rows []control.Source, revision int64, message string) (n int, err error) {
+func (r Registry) declare(ctx context.Context, tx pgx.Tx, change control.SourceChange, rows []control.Source, message string) (n int, err error) {
 	var ids, news []string
 	for _, row := range rows {
 		ids = append(ids, row.ID)
 	}
-	removed, err := control.RemoveSources(ctx, tx, ids, revision)
+	removed, err := control.RemoveSources(ctx, tx, ids, change.Revision)
 	if err != nil {
 		return 0, err
 	}
@@ -98,7 +95,7 @@ func (r Registry) declare(ctx context.Context, tx pgx.Tx, rows []control.Source,
 		return 0, err
 	}
 	for _, row := range append(rows, others...) {
-		changed, err := control.PutSource(ctx, tx, row, revision)
+		changed, err := change.Put(ctx, row)
 		if err != nil {
 			return 0, err
 		}
@@ -112,7 +109,7 @@ func (r Registry) declare(ctx context.Context, tx pgx.Tx, rows []control.Source,
 			}
 		}
 	}
-	return len(rows) + len(others), r.tell(ctx, tx, news, revision, message)
+	return len(rows) + len(others), r.tell(ctx, tx, news, change.Revision, message)
 }
 
 // alone tells whether all members share this host's embedded engines, and so its

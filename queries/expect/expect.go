@@ -66,6 +66,7 @@ type Expectation struct {
 	Load     *Spread `json:"load_seconds"`     // from the poll's end until all that it found is loaded
 
 	Next      *time.Time  `json:"next"`        // when the next arrival is expected; nil: not known
+	Rests     []string    `json:"rests"`       // weekdays, in UTC, on which nothing comes; none: it is not known of any
 	LateAfter *time.Time  `json:"late_after"`  // when nothing will have come for too long; nil: not known
 	Waiting   Outstanding `json:"outstanding"` // what is still to be fetched
 	ETA       *float64    `json:"eta_seconds"` // how long that takes; nil: not known, or nothing is outstanding
@@ -82,7 +83,7 @@ type Finding struct {
 // Expect is what follows from a history. It depends on nothing else, not even on the
 // time: what has not been looked at since the last complete poll may have come.
 func Expect(h History) Expectation {
-	e := Expectation{Source: h.Source, State: h.State, Seen: momentOf(h.Seen), Waiting: h.Waiting, Findings: []Finding{}}
+	e := Expectation{Source: h.Source, State: h.State, Seen: momentOf(h.Seen), Waiting: h.Waiting, Rests: []string{}, Findings: []Finding{}}
 	e.fetches(h.Fetches)
 	all, within := arrivals(h.Finds, h.Resumed)
 	if len(all) == 0 {
@@ -102,8 +103,7 @@ func Expect(h History) Expectation {
 				since = r
 			}
 		}
-		e.Next = momentOf(since.Add(seconds(e.Interval.Median)))
-		e.LateAfter = momentOf(since.Add(seconds(e.Interval.High * lateFactor)))
+		e.expectNext(all, since)
 	}
 	e.judge(last, h.Seen, within)
 	return e

@@ -12,8 +12,12 @@ import (
 // what has come since. One that may still go on is not yet short.
 func (e *Expectation) judge(last arrival, seen time.Time, within time.Duration) {
 	if e.LateAfter != nil && seen.After(*e.LateAfter) {
-		e.find(Late, fmt.Sprintf("nothing new since %s; pauses were %s before, and it should have come by %s",
-			stamp(*e.Last), span(e.Interval), stamp(*e.LateAfter)))
+		resting := ""
+		if len(e.Rests) > 0 {
+			resting = " (never on a " + strings.Join(e.Rests, ", ") + ")"
+		}
+		e.find(Late, fmt.Sprintf("nothing new since %s; pauses were %s before%s, and it should have come by %s",
+			stamp(*e.Last), span(e.Interval), resting, stamp(*e.LateAfter)))
 	}
 	if last.backlog {
 		return

@@ -36,7 +36,14 @@ func rhythms() []rhythm {
 		{name: "daily, sometimes left out", pause: func(r *rand.Rand, at time.Time) float64 {
 			return normal(24, 0.5)(r, at) + 24*float64(r.IntN(20)/19)
 		}, files: some(50, 0.2), late: 0.05, large: 0.002, short: 0.002, noticed: 3.2},
-		{name: "workdays", pause: workdays, files: some(20, 0.5), late: 0.002, large: 0.01, short: 0.01, noticed: 4.7},
+		{name: "workdays", pause: workdays, files: some(20, 0.5), late: 0.002, large: 0.01, short: 0.01, noticed: 3.6},
+		{name: "workdays, with holidays", pause: func(r *rand.Rand, at time.Time) float64 { // about ten a year
+			pause := workdays(r, at)
+			if r.IntN(26) == 0 {
+				pause += workdays(r, at.Add(seconds(3600*pause)))
+			}
+			return pause
+		}, files: some(20, 0.5), late: 0.04, large: 0.01, short: 0.01, noticed: 4.7},
 		{name: "weekly", pause: normal(168, 8), files: some(300, 0.3), late: 0.002, large: 0.002, short: 0.002, noticed: 1.8},
 		{name: "irregular", pause: func(r *rand.Rand, _ time.Time) float64 { return 48 * r.ExpFloat64() }, files: some(10, 1), late: 0.03, large: 0.02, short: 0.02, noticed: 12},
 		{name: "bursts", pause: normal(24, 2), files: some(40, 0.3), burst: 25, late: 0.002, large: 0.002, short: 0.002, noticed: 1.9},

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"tributary/internal/screen"
@@ -82,6 +83,9 @@ func (s Story) WriteText(w io.Writer) error {
 	p.field("source", text(s.Source))
 	p.field("version", text(s.Version))
 	p.field("size", number(s.Size))
+	if s.Priority != nil {
+		p.field("priority", strings.TrimSuffix(fmt.Sprintf("%d, given by %s: %s", s.Priority.Priority, s.Priority.By, s.Priority.Reason), ": "))
+	}
 	p.field("first seen", moment(&s.FirstSeen))
 	p.field("last event", moment(s.Last))
 	if len(s.Hostings) > 0 {

@@ -22,6 +22,15 @@ type Story struct {
 	Versions  []Version  `json:"versions"`
 	Tries     []Attempt  `json:"tries"`
 	Documents []Document `json:"documents"` // of the attempt it shows
+	Priority  *Priority  `json:"priority,omitempty"`
+}
+
+// Priority is what a person has given the file in place of its source's. The tracker
+// doesn't know it: whoever shows the story reads it from control.
+type Priority struct {
+	Priority int    `json:"priority"`
+	By       string `json:"by"`
+	Reason   string `json:"reason"`
 }
 
 // Hosting is a source that shows, or has shown, the file.

@@ -20,6 +20,13 @@ func (f *Facts) held(a *Answer) {
 	a.Next = "Once it may go on: tributary files release " + a.File
 }
 
+// urgency says who has given the file a priority of its own, and why.
+func (f *Facts) urgency(a *Answer) {
+	if f.File != nil && f.File.Priority != nil {
+		a.prove("it has the priority %d, in place of its source's, until it is fetched: %s", *f.File.Priority, schemas.Cut(f.File.Given(), maxText))
+	}
+}
+
 // cancelled judges what a person has ended.
 func (f *Facts) cancelled(a *Answer, x *control.Fetch) {
 	a.say(CancelledByHand, "%s was %s; it is not tried again by itself.", a.File, schemas.Cut(x.Message, maxText))

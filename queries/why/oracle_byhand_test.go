@@ -37,7 +37,12 @@ func ordered(o *oracle) {
 	o.want("hand", path(1), why.Queued)
 	o.want("hand", path(2), why.Held, held, "attempt 2, at hand", "hand listed it so first (look 2, session")
 	o.order(byhand.Orders.Release, path(2))
-	o.want("hand", path(2), why.Queued)
+	o.want("hand", path(2), why.Queued, "behind 1 other file of it")
+	o.order(func(of byhand.Orders, ctx context.Context, named string) (byhand.Outcome, error) {
+		return of.Priority(ctx, named, 9)
+	}, path(2))
+	o.want("hand", path(2), why.Queued, "behind 0 other files of it", "it has the priority 9, in place of its source's, until it is fetched: given by ann@host: wrong mice")
+	o.want("hand", path(1), why.Queued, "behind 1 other file of it")
 	o.order(byhand.Orders.Cancel, path(1))
 	o.order(byhand.Orders.Cancel, path(2))
 }

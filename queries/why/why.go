@@ -106,6 +106,7 @@ func Judge(f Facts) Answer {
 	default:
 		f.unlisted(&a)
 	}
+	f.urgency(&a)
 	f.history(&a)
 	return a
 }

@@ -26,6 +26,7 @@ import (
 	"tributary/queries/why"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/control/controltest"
 	trackersql "tributary/sql/tracker"
 	"tributary/sql/warehouse"
 	"tributary/test/wait"
@@ -135,7 +136,7 @@ func (w *world) source(id, centre string, change ...func(*control.Source)) *serv
 		if _, err := control.PutCentre(w.t.Context(), tx, centres.Centre{ShortName: centre, Active: true}, 1); err != nil {
 			return err
 		}
-		_, err := control.PutSource(w.t.Context(), tx, s, 1)
+		_, err := controltest.PutSource(w.t.Context(), tx, s)
 		return err
 	})
 	w.mu.Lock()

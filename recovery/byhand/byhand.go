@@ -1,5 +1,5 @@
 // Package byhand does what people order about single files: that they are held,
-// released or cancelled. Each order is one transaction with its events, made under the
+// released, cancelled or given a priority. Each order is one transaction with its events, made under the
 // file's lock, as plan makes its decisions.
 package byhand
 
@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -149,9 +150,9 @@ func (d *decision) unload(ctx context.Context) (bool, error) {
 func (d *decision) refuse(format string, args ...any) { d.out.Detail = fmt.Sprintf(format, args...) }
 
 // do says what is done, and tells of it.
-func (d *decision) do(note, done string, ended int, format string, args ...any) {
+func (d *decision) do(note, done string, attributes map[string]string, format string, args ...any) {
 	d.out.Done, d.out.Detail = true, fmt.Sprintf(format, args...)
-	d.world.Tell(plan.Ordered(d.file, note, d.Said(done), d.Decision, ended))
+	d.world.Tell(plan.Ordered(d.file, note, d.Said(done), d.Decision, attributes))
 }
 
 // withdraw ends what of the file has no position yet. It refuses, and returns false,
@@ -177,7 +178,7 @@ func (d *decision) hold() {
 	}
 	at := d.At
 	d.file.Hold = control.Hold{HeldAt: &at, HeldBy: d.By, HeldWhy: d.Reason}
-	d.do(plan.NoteHeld, "held", ended, "nothing of it begins until it is released%s: tributary files release %s", endedSo(ended), d.file.Subject())
+	d.do(plan.NoteHeld, "held", count(ended), "nothing of it begins until it is released%s: tributary files release %s", endedSo(ended), d.file.Subject())
 }
 
 func (d *decision) cancel() {
@@ -187,7 +188,7 @@ func (d *decision) cancel() {
 	case ended == 0:
 		d.refuse("nothing of it is under way or waits; to keep it from beginning: tributary files hold %s", d.file.Subject())
 	default:
-		d.do(plan.NoteCancelled, "cancelled", ended, "what was under way of it has ended; it begins anew only with a new version, or with tributary replay")
+		d.do(plan.NoteCancelled, "cancelled", count(ended), "what was under way of it has ended; it begins anew only with a new version, or with tributary replay")
 	}
 }
 
@@ -205,8 +206,11 @@ func (d *decision) release() {
 	case plan.Gone:
 		detail = "no source shows it any more, so nothing is taken up"
 	}
-	d.do(plan.NoteReleased, "released", 0, "%s", detail)
+	d.do(plan.NoteReleased, "released", count(0), "%s", detail)
 }
+
+// count is how many acquisitions an order has ended, as its event tells it.
+func count(ended int) map[string]string { return map[string]string{"ended": strconv.Itoa(ended)} }
 
 // endedSo says that something has ended, in the middle of a sentence.
 func endedSo(ended int) string {

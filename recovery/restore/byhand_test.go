@@ -42,3 +42,41 @@ func TestOrdersAboutFilesAreRestored(t *testing.T) {
 		})
 	}
 }
+
+// The priority that a person has given a file comes back with it and with what waits of
+// it, until bytes of it have come or it has ended for good.
+func TestPrioritiesOfFilesAreRestored(t *testing.T) {
+	given := func(priority string) schemas.StatusChanged {
+		return schemas.StatusChanged{Entity: schemas.EntityFile, Note: plan.NotePriority, Attributes: map[string]string{"priority": priority, "by": "ann", "reason": "urgent"}}
+	}
+	judged := func(status schemas.Status, phase schemas.Phase, exception, note string) schemas.StatusChanged {
+		return schemas.StatusChanged{Entity: schemas.EntityDownload, Attempt: 2, Look: 1, FileSize: 9, Phase: string(phase), Status: string(status), Exception: exception, Note: note,
+			Outcome: exception, Accepted: exception}
+	}
+	for name, c := range map[string]struct {
+		told               []schemas.StatusChanged
+		file, acquisitions string
+	}{
+		"it waits":               {[]schemas.StatusChanged{given("2"), given("9")}, "9 ann urgent", "9"},
+		"an attempt has failed":  {[]schemas.StatusChanged{given("0"), judged(schemas.Failed, schemas.Download, "timed_out", "")}, "0 ann urgent", "0"},
+		"it was not tried":       {[]schemas.StatusChanged{given("9"), judged(schemas.Cancelled, schemas.Download, schemas.NoRoom, schemas.NotTried)}, "9 ann urgent", "9 9"},
+		"it has failed for good": {[]schemas.StatusChanged{given("9"), judged(schemas.Failed, schemas.Unzip, "zip_bomb", "")}, "", ""},
+		"it was cancelled":       {[]schemas.StatusChanged{given("9"), judged(schemas.Cancelled, schemas.Download, plan.CancelledByHand, "")}, "", ""},
+		"it has come":            {[]schemas.StatusChanged{given("9"), judged(schemas.Done, schemas.ZipMD5, sha, "duplicate")}, "", ""},
+		"no priority":            {[]schemas.StatusChanged{given("10"), given("-1"), given("urgent")}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			file, session := s.fetched()
+			for _, e := range c.told {
+				e.Scope, e.FileRef = schemas.Scope{Run: schemas.LiveRun, Session: session, Centre: "H", Source: "h"}, schemas.FileRef{File: file, FileName: zipName, Action: schemas.Add}
+				s.tell(schemas.StatusChangedTopic, "plan", &e)
+			}
+			if _, err := s.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			s.same("files", "SELECT concat_ws(' ', priority, nullif(priority_by, ''), nullif(priority_why, '')) FROM control.file", c.file)
+			s.same("acquisitions", "SELECT coalesce(string_agg(priority::text, ' '), '') FROM control.acquisition", c.acquisitions)
+		})
+	}
+}

@@ -130,8 +130,8 @@ func (s *state) acquisitions(f *file, versions map[versionKey]*ordered, now time
 }
 
 // mendable tells the failures that plan tries again after a while.
-func mendable(a *control.Acquisition) bool {
-	return a.Phase == string(schemas.Download) || a.Phase == string(schemas.ZipMD5) || a.Exception == "corrupted_at_producer"
+func mendable(phase, exception string) bool {
+	return phase == string(schemas.Download) || phase == string(schemas.ZipMD5) || exception == "corrupted_at_producer"
 }
 
 // oneAtATime lets all but the first unfinished process of a file wait.

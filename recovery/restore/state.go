@@ -73,6 +73,7 @@ type file struct {
 	name     *schemas.StatusChanged // how its name was judged last
 	at       time.Time
 	held     control.Hold
+	urgency  control.Urgency
 	hostings map[string]*schemas.StatusChanged // by source: the newest look
 	looks    map[lookKey]*look
 	attempts map[attemptKey]*attempt
@@ -219,7 +220,9 @@ func (s *state) hosting(m schemas.Message, e *schemas.StatusChanged) {
 }
 
 func (s *state) download(e *schemas.StatusChanged) {
-	t := s.file(e.File).attempt(attemptKey{e.Run, e.Attempt})
+	f := s.file(e.File)
+	f.ended(e)
+	t := f.attempt(attemptKey{e.Run, e.Attempt})
 	t.said, t.archive = e, cmp.Or(e.Archive, t.archive)
 	switch {
 	case e.Accepted == "":

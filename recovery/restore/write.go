@@ -104,7 +104,8 @@ func (w *writer) file(f *file, versions map[versionKey]*ordered) error {
 	}
 	w.files.Add("id", f.id, "name", n.FileName, "action", n.Action, "centre", pointer(n.Centre), "file_date", date, "file_inc", inc,
 		"exception", n.Exception, "message", n.Message, "current_sha256", sha, "current_attempt", current, "attempts", number,
-		"acceptances", acceptances, "held_at", f.held.HeldAt, "held_by", pg.Text(f.held.HeldBy), "held_why", pg.Text(f.held.HeldWhy))
+		"acceptances", acceptances, "held_at", f.held.HeldAt, "held_by", pg.Text(f.held.HeldBy), "held_why", pg.Text(f.held.HeldWhy),
+		"priority", f.urgency.Priority, "priority_by", pg.Text(f.urgency.PriorityBy), "priority_why", pg.Text(f.urgency.PriorityWhy))
 	for _, source := range slices.Sorted(maps.Keys(f.hostings)) {
 		h := f.hostings[source]
 		state := h.Attributes["state"]
@@ -156,6 +157,7 @@ func (w *writer) file(f *file, versions map[versionKey]*ordered) error {
 func (w *writer) acquisition(f *file, a *control.Acquisition) {
 	w.id++
 	if a.State != control.Ended {
+		a.Priority = f.urgency.Priority
 		w.report.Outstanding++
 		if s := w.s.sessions[text(a.Session)]; s != nil && s.closed == nil && s.end == 0 && a.Run == schemas.LiveRun {
 			id := schemas.ID("batch", s.id, a.Domain)
@@ -168,7 +170,7 @@ func (w *writer) acquisition(f *file, a *control.Acquisition) {
 	w.acquisitions.Add("id", w.id, "run", a.Run, "file", f.id, "session", a.Session, "domain", a.Domain, "batch", a.Batch, "source", a.Source, "look", a.Look,
 		"size", a.Size, "state", a.State, "not_before", a.NotBefore, "attempt", a.Attempt, "tried", "{}", "download", a.Download, "unzip", a.Unzip,
 		"sha256", a.SHA256, "documents", a.Documents, "rank_own", a.RankOwn, "rank_time", a.RankTime, "rank_ordinal", a.RankOrdinal,
-		"result", a.Result, "phase", a.Phase, "exception", a.Exception, "message", a.Message, "ended_at", a.EndedAt, "retry_at", a.RetryAt)
+		"result", a.Result, "phase", a.Phase, "exception", a.Exception, "message", a.Message, "ended_at", a.EndedAt, "retry_at", a.RetryAt, "priority", a.Priority)
 }
 
 func (w *writer) centre(source string) string {

@@ -35,6 +35,7 @@ type File struct {
 	Attempts, Acceptances    int32
 
 	Hold
+	Urgency
 }
 
 // Hosting is where a file lies, with what decides between hostings.
@@ -94,7 +95,8 @@ type Acquisition struct {
 	EndedAt     *time.Time       `json:"ended_at"`
 	RetryAt     *time.Time       `json:"retry_at"`
 	Retries     int32            `json:"retries"`
-	Heals       string           `json:"heals"` // sha256 of the damaged blob whose bytes it fetches again
+	Priority    *int             `json:"priority"` // of its own; nil: its source's
+	Heals       string           `json:"heals"`    // sha256 of the damaged blob whose bytes it fetches again
 
 	New     bool `json:"-" db:"-"`
 	Changed bool `json:"-" db:"-"`
@@ -134,7 +136,7 @@ type Look struct {
 // transaction ends: whoever decides about a file holds its row. It returns
 // those that exist.
 func LockFiles(ctx context.Context, tx pgx.Tx, ids []string) (map[string]*File, error) {
-	rows, err := tx.Query(ctx, `SELECT id::text, name, action, coalesce(centre, '') AS centre, current_sha256, current_attempt, attempts, acceptances, held_at, held_by, held_why
+	rows, err := tx.Query(ctx, `SELECT id::text, name, action, coalesce(centre, '') AS centre, current_sha256, current_attempt, attempts, acceptances, held_at, held_by, held_why, `+urgent+`
 		FROM control.file WHERE id = ANY($1::uuid[]) ORDER BY id FOR UPDATE`, ids)
 	if err != nil {
 		return nil, fmt.Errorf("lock files: %w", err)
@@ -158,16 +160,21 @@ func StoreFiles(ctx context.Context, tx pgx.Tx, files []*File) error {
 		Current     int32  `json:"current"`
 		Attempts    int32  `json:"attempts"`
 		Acceptances int32  `json:"acceptances"`
+		Priority    *int   `json:"priority"`
+		By          string `json:"by"`
+		Why         string `json:"why"`
 	}
 	rows := make([]row, len(files))
 	for i, f := range files {
-		rows[i] = row{f.ID, f.CurrentSHA256, f.CurrentAttempt, f.Attempts, f.Acceptances}
+		rows[i] = row{f.ID, f.CurrentSHA256, f.CurrentAttempt, f.Attempts, f.Acceptances, f.Priority, pg.Text(f.PriorityBy), pg.Text(f.PriorityWhy)}
 	}
 	// The limit says how many they are: Postgres would expect a hundred, and read the
 	// whole table for one.
-	_, err := tx.Exec(ctx, `UPDATE control.file f SET current_sha256=r.sha, current_attempt=r.current, attempts=r.attempts, acceptances=r.acceptances
-		FROM (SELECT * FROM jsonb_to_recordset($1) AS r(id uuid, sha text, current int, attempts int, acceptances int) LIMIT $2) r
-		WHERE f.id = r.id AND (f.current_sha256, f.current_attempt, f.attempts, f.acceptances) IS DISTINCT FROM (r.sha, r.current, r.attempts, r.acceptances)`, pg.JSON(rows), len(rows))
+	_, err := tx.Exec(ctx, `UPDATE control.file f SET current_sha256=r.sha, current_attempt=r.current, attempts=r.attempts, acceptances=r.acceptances,
+			priority=r.priority, priority_by=r.by, priority_why=r.why
+		FROM (SELECT * FROM jsonb_to_recordset($1) AS r(id uuid, sha text, current int, attempts int, acceptances int, priority int, by text, why text) LIMIT $2) r
+		WHERE f.id = r.id AND (f.current_sha256, f.current_attempt, f.attempts, f.acceptances, f.priority, f.priority_by, f.priority_why)
+			IS DISTINCT FROM (r.sha, r.current, r.attempts, r.acceptances, r.priority, r.by, r.why)`, pg.JSON(rows), len(rows))
 	if err != nil {
 		return fmt.Errorf("store files: %w", err)
 	}
@@ -191,7 +198,7 @@ func Hostings(ctx context.Context, q pg.Querier, files []string, now time.Time) 
 // Acquisitions returns all acquisitions of the given files, oldest first.
 func Acquisitions(ctx context.Context, q pg.Querier, files []string) ([]*Acquisition, error) {
 	rows, err := q.Query(ctx, `SELECT id, run::text, file::text, session::text, domain, batch::text, source, look, size, state, not_before, attempt, alone, tried,
-			download, unzip, sha256, documents, rank_own, rank_time, rank_ordinal, result, phase, exception, message, ended_at, retry_at, retries, heals
+			download, unzip, sha256, documents, rank_own, rank_time, rank_ordinal, result, phase, exception, message, ended_at, retry_at, retries, priority, heals
 		FROM control.acquisition WHERE file = ANY($1::uuid[]) ORDER BY id`, files)
 	if err != nil {
 		return nil, fmt.Errorf("read acquisitions: %w", err)
@@ -202,7 +209,7 @@ func Acquisitions(ctx context.Context, q pg.Querier, files []string) ([]*Acquisi
 const acquisitionCols = `jsonb_to_recordset($1) AS r(id bigint, run uuid, file uuid, session uuid, domain text, batch uuid, source text, look int, size bigint,
 	state text, not_before timestamptz, attempt int, alone boolean, tried jsonb, download text, unzip text, sha256 text, documents int,
 	rank_own boolean, rank_time timestamptz, rank_ordinal int, last_event text, last_headers jsonb,
-	result text, phase text, exception text, message text, ended_at timestamptz, retry_at timestamptz, retries int, heals text)`
+	result text, phase text, exception text, message text, ended_at timestamptz, retry_at timestamptz, retries int, priority int, heals text)`
 
 // StoreAcquisitions inserts the new ones, giving them ids, and updates the
 // changed ones.
@@ -220,8 +227,8 @@ func StoreAcquisitions(ctx context.Context, tx pgx.Tx, all []*Acquisition) error
 		}
 	}
 	if len(fresh) > 0 {
-		if _, err := tx.Exec(ctx, `INSERT INTO control.acquisition (run, file, session, domain, batch, source, look, size, state, not_before, tried, retries, heals, attempt, result, phase, exception, message, ended_at)
-			SELECT run, file, session, domain, batch, source, look, size, state, not_before, tried, retries, heals, attempt, result, phase, exception, message, ended_at FROM `+acquisitionCols, pg.JSON(fresh)); err != nil {
+		if _, err := tx.Exec(ctx, `INSERT INTO control.acquisition (run, file, session, domain, batch, source, look, size, state, not_before, tried, retries, priority, heals, attempt, result, phase, exception, message, ended_at)
+			SELECT run, file, session, domain, batch, source, look, size, state, not_before, tried, retries, priority, heals, attempt, result, phase, exception, message, ended_at FROM `+acquisitionCols, pg.JSON(fresh)); err != nil {
 			return fmt.Errorf("store new acquisitions: %w", err)
 		}
 	}
@@ -230,7 +237,7 @@ func StoreAcquisitions(ctx context.Context, tx pgx.Tx, all []*Acquisition) error
 				attempt=r.attempt, alone=r.alone, tried=r.tried, download=r.download, unzip=r.unzip, sha256=r.sha256, documents=r.documents,
 				rank_own=r.rank_own, rank_time=r.rank_time, rank_ordinal=r.rank_ordinal,
 				last_event=coalesce(decode(r.last_event, 'base64'), a.last_event), last_headers=coalesce(nullif(r.last_headers, 'null'), a.last_headers), news_at=clock_timestamp(),
-				result=r.result, phase=r.phase, exception=r.exception, message=r.message, ended_at=r.ended_at, retry_at=r.retry_at, retries=r.retries
+				result=r.result, phase=r.phase, exception=r.exception, message=r.message, ended_at=r.ended_at, retry_at=r.retry_at, retries=r.retries, priority=r.priority
 			FROM `+acquisitionCols+` WHERE a.id = r.id`, pg.JSON(changed)); err != nil {
 			return fmt.Errorf("store acquisitions: %w", err)
 		}

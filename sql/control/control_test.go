@@ -60,7 +60,7 @@ func source(t *testing.T, pool *pgxpool.Pool, id, server string, sessions int) {
 		if _, err := control.PutCentre(t.Context(), tx, centres.Centre{ShortName: "H", Active: true}, 1); err != nil {
 			return err
 		}
-		_, err := control.PutSource(t.Context(), tx, control.Source{ID: id, Centre: "H", Server: server, Protocol: "sftp", State: "available", MaxSessions: sessions, Interval: time.Hour, Definition: `{"id": "` + id + `"}`}, 1)
+		_, err := controltest.PutSource(t.Context(), tx, control.Source{ID: id, Centre: "H", Server: server, Protocol: "sftp", State: "available", MaxSessions: sessions, Interval: time.Hour, Definition: `{"id": "` + id + `"}`})
 		return err
 	})
 }
@@ -639,7 +639,10 @@ func TestSourcesAsConfigured(t *testing.T) {
 	base := control.Source{ID: "a", Centre: "H", Server: "host:22", Protocol: "sftp", URL: "sftp://host/", State: "available", MaxSessions: 2, Interval: 90 * time.Second, Declared: true}
 	put := func(s control.Source, revision int64) (changed bool) {
 		inTx(t, pool, func(tx pgx.Tx) (err error) {
-			changed, err = control.PutSource(t.Context(), tx, s, revision)
+			if _, err := tx.Exec(t.Context(), "UPDATE control.counter SET value = $1 - 1 WHERE name = 'revision'", revision); err != nil {
+				return err
+			}
+			changed, err = controltest.PutSource(t.Context(), tx, s)
 			return err
 		})
 		return changed

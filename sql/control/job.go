@@ -40,9 +40,9 @@ func Credits(ctx context.Context, tx pgx.Tx, now time.Time) (map[string]int, err
 }
 
 // WantedFiles locks and returns the files with an acquisition that may be
-// requested now: sources take turns, each with those that come first, by lane and
-// then by how long they wait, and with some that wait longest of all, and at
-// most a quarter of the limit. A source has as many as its server has room for, and
+// requested now: sources take turns, each with those that come first, by the
+// priority of the file, by lane and then by how long they wait, and with some that
+// wait longest of all, and at most a quarter of the limit. A source has as many as its server has room for, and
 // some at least, since another source may show them too; a removed one's need no
 // room to end. So what waits for one server, however much it is, keeps no other
 // source's files from being looked at, and costs nothing while it waits. Files that
@@ -54,12 +54,15 @@ func WantedFiles(ctx context.Context, tx pgx.Tx, now time.Time, limit, some int,
 		files[i] = room[server]
 	}
 	rows, err := tx.Query(ctx, `SELECT f.id::text FROM control.source s LEFT JOIN unnest($4::text[], $5::int[]) r(server, files) ON r.server = s.server
-		CROSS JOIN LATERAL (SELECT least($2 / 4, CASE s.state WHEN 'removed' THEN $2 ELSE greatest($3::int, r.files) END) AS most) m
+		CROSS JOIN LATERAL (SELECT least($2 / 4, CASE s.state WHEN 'removed' THEN $2 ELSE greatest($3::int, r.files) END) AS most, `+priorityOf+` AS priority) m
 		CROSS JOIN LATERAL (SELECT c.file, min(c.turn) AS turn FROM (
-			(SELECT w.file, row_number() OVER (ORDER BY l.lane, w.not_before, w.id) AS turn FROM generate_series(0, 2) l(lane)
-				CROSS JOIN LATERAL (SELECT a.file, a.not_before, a.id FROM control.acquisition a
-					WHERE a.state = 'wanted' AND a.source = s.id AND `+laneOf+` = l.lane AND a.not_before <= $1 ORDER BY a.not_before, a.id LIMIT m.most) w
-				ORDER BY l.lane, w.not_before, w.id LIMIT m.most)
+			(SELECT w.file, row_number() OVER (ORDER BY w.priority DESC, w.lane, w.not_before, w.id) AS turn FROM (
+				SELECT a.file, m.priority, l.lane, a.not_before, a.id FROM generate_series(0, 2) l(lane)
+					CROSS JOIN LATERAL (SELECT a.file, a.not_before, a.id FROM control.acquisition a
+						WHERE a.state = 'wanted' AND a.source = s.id AND `+laneOf+` = l.lane AND a.priority IS NULL AND a.not_before <= $1 ORDER BY a.not_before, a.id LIMIT m.most) a
+				UNION ALL (SELECT a.file, a.priority, `+laneOf+`, a.not_before, a.id FROM control.acquisition a
+					WHERE a.state = 'wanted' AND a.source = s.id AND a.priority IS NOT NULL AND a.not_before <= $1 ORDER BY a.priority DESC, a.not_before, a.id LIMIT m.most)) w
+				ORDER BY w.priority DESC, w.lane, w.not_before, w.id LIMIT m.most)
 			UNION ALL (SELECT a.file, row_number() OVER (ORDER BY a.not_before, a.id) FROM control.acquisition a
 				WHERE a.state = 'wanted' AND a.source = s.id AND a.not_before <= $1 ORDER BY a.not_before, a.id LIMIT least($3, m.most))) c GROUP BY c.file) w
 		JOIN control.file f ON f.id = w.file ORDER BY w.turn, s.id LIMIT $2 FOR UPDATE OF f SKIP LOCKED`, now, limit, some, servers, files)

@@ -17,7 +17,7 @@ const MostPriority = 9
 // sessions. The clock of a server is the greatest Last of its sources.
 type Turn struct {
 	Source, Server string
-	Priority       int
+	Priority       int    // of the source, or of the file that it gives first
 	Last           *int64 // the turn in which it was given its last job; nil: none
 	Jobs           int64  // that it was given
 }

@@ -8,15 +8,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Relabel prepares for sources being stored by PutSource in this transaction, which
-// may change under which name their sessions are counted: whatever is outstanding of
+// relabel prepares for sources being stored in this transaction, which may change under which name their sessions are counted: whatever is outstanding of
 // a source at the address where it will be is counted under the new name at once, and
 // what is outstanding at another address stays as it is. No credit is given until the
 // transaction ends.
 //
 // It comes before the revision is drawn. Whoever ends a poll or counts outcomes of
 // jobs has locked their rows by then, and waits for the revision or the source.
-func Relabel(ctx context.Context, tx pgx.Tx, all []Source) error {
+func relabel(ctx context.Context, tx pgx.Tx, all []Source) error {
 	if err := lockCredit(ctx, tx); err != nil {
 		return err
 	}

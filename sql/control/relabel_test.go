@@ -16,6 +16,7 @@ import (
 
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/control/controltest"
 	"tributary/test/wait"
 )
 
@@ -30,13 +31,10 @@ func labelled(id, address, server string, sessions int) control.Source {
 	return s
 }
 
-// store stores the source as the registry does.
+// store stores the source.
 func store(t *testing.T, tx pgx.Tx, s control.Source) error {
 	t.Helper()
-	if err := control.Relabel(t.Context(), tx, []control.Source{s}); err != nil {
-		return err
-	}
-	_, err := control.PutSource(t.Context(), tx, s, 1)
+	_, err := controltest.PutSource(t.Context(), tx, s)
 	return err
 }
 

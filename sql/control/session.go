@@ -46,15 +46,17 @@ const keepsState = `(s.state <> 'removed' AND s.declared_state = $9
 	AND (s.state <> 'suspended' OR CASE WHEN s.definition = '{}' THEN s.url = '' OR (s.url, s.accesskey) = ($5, $6)
 		ELSE s.definition - ` + reachedAlike + ` = $12::text::jsonb - ` + reachedAlike + ` END))`
 
-// reachedAlike are the keys of a definition that don't say how a source is reached.
+// reachedAlike are the keys of a definition that don't say how a source is reached. A
+// test lists all keys that there are.
 const reachedAlike = `'{centre,cron,filters,hosts,interval,max_bytes_per_day,max_files_per_day,max_interval,max_new,max_new_bytes,max_sessions,may_be_empty,priority,server,time_zone,windows}'::text[]`
 
-// PutSource stores a source as configured and reports whether that changed. The
+// Put stores a source as configured and reports whether that changed. The
 // configuration's word for its state counts when it is new: what people and polls
 // have made of the state since stays, but for a suspended source that is now
-// reached in another way. [Relabel] comes before it.
-func PutSource(ctx context.Context, tx pgx.Tx, s Source, revision int64) (changed bool, err error) {
-	tag, err := tx.Exec(ctx, `INSERT INTO control.source AS s (id, centre, server, protocol, url, accesskey, max_sessions, poll_interval, state, revision, hosts, declared_state, definition, declared, address, opens, closes)
+// reached in another way. Its address or its server's name may be new only if the change
+// began with it.
+func (c SourceChange) Put(ctx context.Context, s Source) (changed bool, err error) {
+	tag, err := c.tx.Exec(ctx, `INSERT INTO control.source AS s (id, centre, server, protocol, url, accesskey, max_sessions, poll_interval, state, revision, hosts, declared_state, definition, declared, address, opens, closes)
 		VALUES ($1,$2,$3,$4,$5,$6,$7,$8::interval,$9,$10,$11,$9,$12::text::jsonb,$13,$14,$15,$16)
 		ON CONFLICT (id) DO UPDATE SET centre=$2, server=$3, protocol=$4, url=$5, accesskey=$6, max_sessions=$7, poll_interval=$8::interval, revision=$10, hosts=$11, declared_state=$9, definition=$12::text::jsonb, declared=$13, address=$14, opens=$15, closes=$16,
 			state = CASE WHEN `+keepsState+` THEN s.state ELSE $9 END,
@@ -65,7 +67,7 @@ func PutSource(ctx context.Context, tx pgx.Tx, s Source, revision int64) (change
 			next_due = CASE WHEN s.state = 'suspended' AND NOT `+keepsState+` THEN '-infinity' ELSE s.next_due END
 		WHERE s.state = 'removed' OR (s.centre, s.server, s.protocol, s.url, s.accesskey, s.max_sessions, s.poll_interval, s.hosts, s.declared_state, s.definition, s.declared, s.address)
 			IS DISTINCT FROM ($2,$3,$4,$5,$6,$7,$8::interval,$11,$9,$12::text::jsonb,$13,$14)`,
-		s.ID, s.Centre, s.Server, s.Protocol, s.URL, s.AccessKey, s.MaxSessions, interval(s.Interval), s.State, revision, s.Hosts, cmp.Or(s.Definition, Undefined), s.Declared, s.Address, s.Opens, s.Closes)
+		s.ID, s.Centre, s.Server, s.Protocol, s.URL, s.AccessKey, s.MaxSessions, interval(s.Interval), s.State, c.Revision, s.Hosts, cmp.Or(s.Definition, Undefined), s.Declared, s.Address, s.Opens, s.Closes)
 	if err != nil {
 		return false, fmt.Errorf("store source %s: %w", s.ID, err)
 	}

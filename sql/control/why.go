@@ -32,7 +32,7 @@ type KnownFile struct {
 
 // KnownFiles returns those of the files with the given ids that control knows.
 func KnownFiles(ctx context.Context, q pg.Querier, ids []string) ([]KnownFile, error) {
-	rows, err := q.Query(ctx, `SELECT id::text, name, action, coalesce(centre, '') AS centre, current_sha256, current_attempt, attempts, acceptances, held_at, held_by, held_why, exception, message
+	rows, err := q.Query(ctx, `SELECT id::text, name, action, coalesce(centre, '') AS centre, current_sha256, current_attempt, attempts, acceptances, held_at, held_by, held_why, `+urgent+`, exception, message
 		FROM control.file WHERE id = ANY($1::text[]::uuid[]) ORDER BY action LIMIT 10`, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read files: %w", err)
@@ -160,7 +160,7 @@ type Fetch struct {
 func Fetches(ctx context.Context, q pg.Querier, file string) ([]Fetch, error) {
 	rows, err := q.Query(ctx, `SELECT a.id, a.run::text, a.file::text, a.session::text, a.domain, a.batch::text, a.source, a.look, a.size, a.state,
 			greatest(a.not_before, 'epoch') AS not_before, a.attempt, a.alone, a.tried, a.download, a.unzip, a.sha256, a.documents, a.rank_own, a.rank_time, a.rank_ordinal,
-			a.result, a.phase, a.exception, a.message, a.ended_at, a.retry_at, a.retries, a.heals, a.news_at, a.repeats,
+			a.result, a.phase, a.exception, a.message, a.ended_at, a.retry_at, a.retries, a.priority, a.heals, a.news_at, a.repeats,
 			(SELECT number FROM control.session WHERE id = a.session) AS session_no, (SELECT number FROM control.replay WHERE id = a.run) AS replay,
 			coalesce((SELECT l.place FROM control.dead_letter l WHERE l.acquisition = a.id LIMIT 1), '') AS letter,
 			j.id::text AS job, j.server AS job_server, j.remaining AS job_files, j.requested_at AS job_since, x.holder, d.judged, d.rejected, d.quarantined
@@ -215,7 +215,7 @@ func CreditUseOf(ctx context.Context, q pg.Querier, server string, now time.Time
 // source, and of all sources. Beyond CountedTo nobody counts.
 type Queue struct {
 	Before, All int64
-	Priority    int   // of the source from which it is fetched
+	Priority    int   // of the source from which it is fetched, whatever that of the file is
 	Rivals      int64 // other sources of its server that have files wanted now
 }
 
@@ -223,13 +223,17 @@ type Queue struct {
 // given source.
 func QueueOf(ctx context.Context, q pg.Querier, a *Acquisition, from string, now time.Time) (out Queue, err error) {
 	err = q.QueryRow(ctx, `SELECT
-		(SELECT count(*) FROM (SELECT FROM control.acquisition a WHERE a.state = 'wanted' AND a.source = $1 AND (`+laneOf+`, a.not_before, a.id) < ($2, $3, $4)
-			AND a.not_before <= $5 LIMIT $6 + 1) b),
+		(SELECT count(*) FROM (SELECT FROM control.acquisition a WHERE a.state = 'wanted' AND a.source = $1 AND a.priority IS NULL
+			AND (`+laneOf+`, a.not_before, a.id) < (CASE sign(p.own - p.source) WHEN 1 THEN -1 WHEN 0 THEN $2 ELSE 3 END, $3, $4)
+			AND a.not_before <= $5 LIMIT $6 + 1) b)
+		+ (SELECT count(*) FROM (SELECT FROM control.acquisition a WHERE a.state = 'wanted' AND a.source = $1 AND a.priority IS NOT NULL
+			AND (-a.priority, `+laneOf+`, a.not_before, a.id) < (-p.own, $2, $3, $4) AND a.not_before <= $5 LIMIT $6 + 1) b),
 		(SELECT count(*) FROM (SELECT FROM control.acquisition WHERE state = 'wanted' LIMIT $6 + 1) w),
-		coalesce((SELECT `+priorityOf+` FROM control.source s WHERE s.id = $7), 5),
+		p.source,
 		(SELECT count(*) FROM control.source s JOIN control.source o ON o.server = s.server AND o.id <> s.id WHERE s.id = $7
-			AND EXISTS (SELECT FROM control.acquisition a WHERE a.state = 'wanted' AND a.source = o.id AND a.not_before <= $5))`,
-		a.Source, a.Lane(), a.NotBefore, a.ID, now, CountedTo, from).Scan(&out.Before, &out.All, &out.Priority, &out.Rivals)
+			AND EXISTS (SELECT FROM control.acquisition a WHERE a.state = 'wanted' AND a.source = o.id AND a.not_before <= $5))
+		FROM (SELECT p AS source, coalesce($8, p) AS own FROM (SELECT coalesce((SELECT `+priorityOf+` FROM control.source s WHERE s.id = $7), 5)) d(p)) p`,
+		a.Source, a.Lane(), a.NotBefore, a.ID, now, CountedTo, from, a.Priority).Scan(&out.Before, &out.All, &out.Priority, &out.Rivals)
 	if err != nil {
 		return out, fmt.Errorf("count what waits to be requested: %w", err)
 	}

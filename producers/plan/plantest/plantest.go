@@ -77,7 +77,7 @@ func New(t *testing.T) *Plane {
 			if _, err := control.PutCentre(t.Context(), tx, centres.Centre{ShortName: centre, Active: true}, 1); err != nil {
 				return err
 			}
-			if _, err := control.PutSource(t.Context(), tx, control.Source{ID: id, Centre: centre, Server: id + ":22", Protocol: "sftp", State: "available", MaxSessions: 2, Interval: time.Hour, Definition: `{"id": "` + id + `"}`}, 1); err != nil {
+			if _, err := controltest.PutSource(t.Context(), tx, control.Source{ID: id, Centre: centre, Server: id + ":22", Protocol: "sftp", State: "available", MaxSessions: 2, Interval: time.Hour, Definition: `{"id": "` + id + `"}`}); err != nil {
 				return err
 			}
 		}
