@@ -227,6 +227,11 @@ func atRest(o *oracle) {
 	o.want("mended", "add/"+zip("H", 50), why.SourceMaintenance, "tributary sources resume mended")
 	o.want("ill", "add/"+zip("H", 50), why.SourceSuspended, "login_failed: no", stamp(o.Clock)+"  ill is suspended")
 	o.want("past", "add/"+zip("H", 50), why.SourceRemoved)
+	o.source("crowded", "H").dirs["add"] = []remote.Entry{{Name: zip("H", 50), Size: 1}, {Name: zip("H", 51), Size: 1}, {Name: "old", Kind: remote.Dir}}
+	o.Exec(`UPDATE control.source SET definition = definition || '{"max_entries": 2}' WHERE id = 'crowded'`)
+	o.open("crowded")
+	o.run()
+	o.want("crowded", "add/"+zip("H", 50), why.SourceSuspended, "too_many_entries: the source lists more than 2 entries", "tributary sources resume crowded")
 	o.source("lost", "H")
 	o.Exec("UPDATE control.source SET definition = '{}' WHERE id = 'lost'")
 	o.want("lost", "add/"+zip("H", 50), why.SourceUndefined, "role schedule")

@@ -25,9 +25,11 @@ type Standing struct {
 	Failures     int        // polls in a row that were not complete
 	FailedPolls  int        // polls in a row that showed nothing at all
 	FailingSince *time.Time // when the first of them ended
-	SuspendedAt  *time.Time
-	SuspendedWhy string
-	Overruns     int64 // polls that had not ended when the next was due
+	// FailedClasses counts them by the class of their errors, while there are any.
+	FailedClasses map[string]int
+	SuspendedAt   *time.Time
+	SuspendedWhy  string
+	Overruns      int64 // polls that had not ended when the next was due
 	// DeclaredState is what the configuration said of its state last.
 	DeclaredState string
 	Polled        bool         // a poll of it is due or running
@@ -41,7 +43,7 @@ type Standing struct {
 
 // standingColumns are the columns of control.source s by the names of the fields.
 const standingColumns = `s.id, s.centre, s.server, s.address, s.protocol, s.url, s.accesskey, s.state, s.max_sessions, s.poll_interval AS interval,
-	s.failures, s.failed_polls, s.failing_since, s.suspended_at, s.suspended_why, s.overruns, s.hosts, s.declared_state, s.definition::text AS definition, s.declared, s.checked, s.passed = md5(s.definition::text) AS passed,
+	s.failures, s.failed_polls, s.failing_since, s.failed_classes, s.suspended_at, s.suspended_why, s.overruns, s.hosts, s.declared_state, s.definition::text AS definition, s.declared, s.checked, s.passed = md5(s.definition::text) AS passed,
 	s.opens, s.closes, s.unchanged, CASE WHEN isfinite(s.next_due) THEN s.next_due END AS due, s.maintained_until,
 	EXISTS (SELECT FROM control.poll p WHERE p.source = s.id AND p.state IN ('due','running')) AS polled`
 
@@ -92,8 +94,8 @@ func standings(ctx context.Context, q pg.Querier, which string, arg any) ([]Stan
 // where it is not 0. Stored is false where the source is in another state by now.
 func PutStanding(ctx context.Context, tx pgx.Tx, s Standing, was string, due time.Time, revision int64) (stored bool, err error) {
 	tag, err := tx.Exec(ctx, `UPDATE control.source SET state=$3, failed_polls=$4, suspended_at=$5, suspended_why=$6,
-		next_due=greatest(next_due, $7), revision=CASE WHEN $8 > 0 THEN $8 ELSE revision END, failing_since=$9, maintained_until=$10
-		WHERE id=$1 AND state=$2`, s.ID, was, s.State, s.FailedPolls, s.SuspendedAt, pg.Text(s.SuspendedWhy), due, revision, s.FailingSince, s.MaintainedUntil)
+		next_due=greatest(next_due, $7), revision=CASE WHEN $8 > 0 THEN $8 ELSE revision END, failing_since=$9, maintained_until=$10, failed_classes=coalesce($11, '{}'::jsonb)
+		WHERE id=$1 AND state=$2`, s.ID, was, s.State, s.FailedPolls, s.SuspendedAt, pg.Text(s.SuspendedWhy), due, revision, s.FailingSince, s.MaintainedUntil, s.FailedClasses)
 	if err != nil {
 		return false, fmt.Errorf("source %s: store how it stands: %w", s.ID, err)
 	}
