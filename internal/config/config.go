@@ -70,7 +70,7 @@ type Source struct {
 
 	Interval    Duration `yaml:"interval"`     // between polls; default schedule.interval
 	MaxInterval Duration `yaml:"max_interval"` // to which interval doubles while polls find nothing new or changed; default: it stays
-	Cron        string   `yaml:"cron"`         // in place of interval: minute, hour, day of the month, month and day of the week at which it is polled
+	Cron        string   `yaml:"cron"`         // in place of interval: minute, hour, day of the month, month and day of the week at which it is polled; @once: until one poll is complete, then when a person asks
 	TimeZone    string   `yaml:"time_zone"`    // of cron, windows and the limits of a day, an IANA name; default UTC
 	Windows     []Window `yaml:"windows"`      // outside of which no poll and no job begins; none: always
 	MaxSessions int      `yaml:"max_sessions"` // connections to its server at once, polls included; the least of a server's sources counts

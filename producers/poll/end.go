@@ -83,8 +83,8 @@ func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c 
 		if c.taken, err = control.StopTaking(ctx, tx, p, c.waiting); err != nil {
 			return err
 		}
-		if (c.unsettled > 0 || c.nextTakesMore()) && state == "complete" {
-			if err := control.SetDue(ctx, tx, p.Source, now.Add(s.cfg.Settle.D())); err != nil {
+		if state == "complete" {
+			if err := s.after(ctx, tx, p, c, now); err != nil {
 				return err
 			}
 		}
@@ -94,6 +94,19 @@ func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c 
 		s.tellRest(p, o)
 	}
 	return err
+}
+
+// after has a source due soon again of which a complete poll has left something that
+// the next may take up, and lets one rest of which it has left nothing, if once is
+// enough.
+func (s *Poller) after(ctx context.Context, tx pgx.Tx, p control.Poll, c counts, now time.Time) error {
+	switch {
+	case c.unsettled > 0 || c.nextTakesMore():
+		return control.SetDue(ctx, tx, p.Source, now.Add(s.cfg.Settle.D()))
+	case c.waiting.Entries == 0:
+		return control.Rest(ctx, tx, p)
+	}
+	return nil
 }
 
 // limits are those of the configuration. What a source shows beyond what it may is

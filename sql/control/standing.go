@@ -37,14 +37,15 @@ type Standing struct {
 	Passed        bool         // it is defined as it was when a check passed
 
 	Unchanged       int        // complete polls in a row that found no change
-	Due             *time.Time // when it is polled next; nil: at once
+	Due             *time.Time // when it is polled next; nil: at once, or on demand
+	OnDemand        bool       // a poll was complete, as once is enough: it is polled next when a person asks
 	MaintainedUntil *time.Time // when its maintenance ends; nil: when a person says so
 }
 
 // standingColumns are the columns of control.source s by the names of the fields.
 const standingColumns = `s.id, s.centre, s.server, s.address, s.protocol, s.url, s.accesskey, s.state, s.max_sessions, s.poll_interval AS interval,
 	s.failures, s.failed_polls, s.failing_since, s.failed_classes, s.suspended_at, s.suspended_why, s.overruns, s.hosts, s.declared_state, s.definition::text AS definition, s.declared, s.checked, s.passed = md5(s.definition::text) AS passed,
-	s.opens, s.closes, s.unchanged, CASE WHEN isfinite(s.next_due) THEN s.next_due END AS due, s.maintained_until,
+	s.opens, s.closes, s.unchanged, CASE WHEN isfinite(s.next_due) THEN s.next_due END AS due, s.next_due = 'infinity' AS on_demand, s.maintained_until,
 	EXISTS (SELECT FROM control.poll p WHERE p.source = s.id AND p.state IN ('due','running')) AS polled`
 
 // Standings returns how the named sources stand, by id; all of them where none
@@ -103,9 +104,9 @@ func PutStanding(ctx context.Context, tx pgx.Tx, s Standing, was string, due tim
 }
 
 // polledSQL are the sources that are due, in their window, though a poll of them has
-// not ended.
+// not ended. One that is polled once is not due again while that goes on.
 func polledSQL() string {
-	return `s.state IN ('available','suspended') AND s.next_due <= $1 AND ` + open("s", "$1") + `
+	return `s.state IN ('available','suspended') AND s.next_due <= $1 AND s.definition->>'cron' IS DISTINCT FROM '@once' AND ` + open("s", "$1") + `
 	AND EXISTS (SELECT FROM control.poll p WHERE p.source = s.id AND p.state IN ('due','running'))`
 }
 
