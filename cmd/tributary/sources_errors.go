@@ -14,7 +14,7 @@ func newSourcesErrors(c *cli) *cobra.Command {
 		Use: "errors [SOURCE]", Short: "Count the errors of sources by class, since they became available",
 		Long: "Count by class what polls of sources (or of the one that is named) and fetches from them met since each was added, or\n" +
 			"became available again the last time: address, timeout, server, content, connection, size, authorization, storage,\n" +
-			"and max_errors, which is a suspension. A class has the bit of the distributed crawler's ErrorMask that means the\n" +
+			"max_errors, which is a suspension, and max_resources. A class has the bit of the distributed crawler's ErrorMask that means the\n" +
 			"same. What is wrong with files once they are here counts against nobody.",
 		Args: cobra.MaximumNArgs(1),
 	}

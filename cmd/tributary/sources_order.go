@@ -28,8 +28,8 @@ type sourceOrder struct {
 func newSourcesResume(c *cli) *cobra.Command {
 	return c.sourceOrder(sourceOrder{
 		use: "resume SOURCE …", short: "Make sources available again that are suspended or in maintenance",
-		long: "Make sources available again that were suspended since too many polls of them failed (poll.suspend_after), or that are\n" +
-			"in maintenance. They are due at once: a running system polls them, or the next tributary up does. Remove the cause\n" +
+		long: "Make sources available again that were suspended since too many polls of them failed (poll.suspend_after,\n" +
+			"poll.suspend_sooner) or one showed too much (max_entries), or that are in maintenance. They are due at once: a running system polls them, or the next tributary up does. Remove the cause\n" +
 			"first: tributary sources check says what it is. Others are left as they are. Without this command a suspended source\n" +
 			"is available again after the first probe that shows something (poll.probe_interval), and one in maintenance at its --until, if it has one.",
 		done: "resumed", said: "resumed", all: "all that are suspended", give: sourcestate.Resume,

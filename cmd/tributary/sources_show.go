@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -63,6 +65,9 @@ func shownSource(s control.Standing) map[string]any {
 	if s.SuspendedAt != nil {
 		out["suspended_at"], out["suspended_why"] = s.SuspendedAt, s.SuspendedWhy
 	}
+	if s.FailedPolls > 0 {
+		out["failed_classes"] = s.FailedClasses
+	}
 	if s.Checked != nil {
 		out["checked"] = s.Checked
 	}
@@ -87,7 +92,7 @@ func standingText(s control.Standing) string {
 		fmt.Fprintf(&b, "suspended since %s: %s\n", s.SuspendedAt.UTC().Format("2006-01-02 15:04:05Z"), screen.Line(s.SuspendedWhy))
 	}
 	if s.FailedPolls > 0 {
-		fmt.Fprintf(&b, "polls in a row that failed: %d\n", s.FailedPolls)
+		fmt.Fprintf(&b, "polls in a row that failed: %d%s\n", s.FailedPolls, classesText(s.FailedClasses))
 	}
 	if s.Polled {
 		b.WriteString("it is being polled, or waits for its turn\n")
@@ -95,6 +100,18 @@ func standingText(s control.Standing) string {
 	b.WriteString(timesText(s, timesOf(s, now())))
 	b.WriteString(checkText(s))
 	return b.String()
+}
+
+// classesText says of which classes the errors of failed polls are.
+func classesText(classes map[string]int) string {
+	text := ""
+	for _, class := range slices.Sorted(maps.Keys(classes)) {
+		text += fmt.Sprintf(", %s %d", class, classes[class])
+	}
+	if text == "" {
+		return ""
+	}
+	return " (" + text[2:] + ")"
 }
 
 // checkText tells what a source's last check by a poll found, for people.

@@ -19,6 +19,8 @@ type times struct {
 	every       time.Duration
 	longest     time.Duration
 	cron        bool
+	once        bool // until a poll is complete
+	onDemand    bool // as one was
 	open        bool
 	window      bool // it has one
 	opens, ends time.Time
@@ -30,7 +32,8 @@ func timesOf(s control.Standing, now time.Time) (out times) {
 	if err != nil {
 		return times{err: err}
 	}
-	out.cron, out.every, out.longest = t.Cron != nil, t.Every(s.Unchanged), t.Longest
+	out.cron, out.every, out.longest = t.Cron != nil || t.Once, t.Every(s.Unchanged), t.Longest
+	out.once, out.onDemand = t.Once && !s.OnDemand, s.OnDemand
 	span, err := t.Window(now)
 	if err != nil {
 		return times{err: err}
@@ -40,7 +43,7 @@ func timesOf(s control.Standing, now time.Time) (out times) {
 	switch {
 	case s.State == control.SourceMaintenance && s.MaintainedUntil != nil:
 		due = *s.MaintainedUntil
-	case s.State == control.SourceMaintenance:
+	case s.State == control.SourceMaintenance, s.OnDemand:
 		return out
 	case s.Due != nil && s.Due.After(now):
 		due = *s.Due
@@ -59,6 +62,9 @@ func showTimes(to map[string]any, t times) {
 		return
 	}
 	to["next"] = t.next
+	if t.once || t.onDemand {
+		to["on_demand"] = t.onDemand
+	}
 	if !t.cron {
 		to["interval"] = config.Duration(t.every).String()
 	}
@@ -86,6 +92,12 @@ func timesText(s control.Standing, t times) string {
 	}
 	if t.longest > 0 && !t.cron {
 		fmt.Fprintf(&b, "polled every %s, every %s at most; polls in a row that found no change: %d\n", config.Duration(t.every), config.Duration(t.longest), s.Unchanged)
+	}
+	switch {
+	case t.onDemand:
+		b.WriteString("it was polled completely, and is polled on demand only: tributary sources poll " + s.ID + "\n")
+	case t.once:
+		b.WriteString("it is polled until one poll is complete, and on demand from then on: tributary sources poll " + s.ID + "\n")
 	}
 	switch {
 	case t.window && t.open:

@@ -14,6 +14,7 @@ func TestTimesThatAreShown(t *testing.T) {
 	now := time.Date(2026, 3, 28, 12, 0, 0, 0, time.UTC)
 	due, until := now.Add(30*time.Minute), now.Add(13*time.Hour)
 	const night = `"time_zone": "Europe/Berlin", "windows": [{"cron": "0 22 * * *", "for": "6h"}]`
+	times := map[string]int{"once": 1, "on demand": 0}
 	for name, c := range map[string]struct {
 		s    control.Standing
 		want string
@@ -26,6 +27,10 @@ func TestTimesThatAreShown(t *testing.T) {
 			"its window is closed until Sat 2026-03-28 22:00:00 CET (2026-03-28 21:00:00Z)\nnext:\n  Sat 2026-03-28 22:00:00 CET (2026-03-28 21:00:00Z)\n  Sat 2026-03-28 23:00:00 CET"},
 		"by cron": {control.Standing{Due: &due, Source: control.Source{Definition: `{"cron": "30 2 * * *", "time_zone": "Europe/Berlin"}`}},
 			"next:\n  Sat 2026-03-28 13:30:00 CET (2026-03-28 12:30:00Z)\n  Sun 2026-03-29 03:00:00 CEST (2026-03-29 01:00:00Z)\n  Mon 2026-03-30 02:30:00 CEST"},
+		"once": {control.Standing{Due: &due, Source: control.Source{ID: "a", Definition: `{"cron": "@once"}`}},
+			"it is polled until one poll is complete, and on demand from then on: tributary sources poll a\nnext:\n  2026-03-28 12:30:00Z\n"},
+		"on demand": {control.Standing{OnDemand: true, Source: control.Source{ID: "a", Definition: `{"cron": "@once"}`}},
+			"it was polled completely, and is polled on demand only: tributary sources poll a\n"},
 		"in maintenance": {control.Standing{Due: &due, Source: control.Source{ID: "a", State: "maintenance"}},
 			"left alone until it is resumed: tributary sources resume a\n"},
 		"in maintenance until some time": {control.Standing{Due: &due, MaintainedUntil: &until, Source: control.Source{ID: "a", State: "maintenance"}},
@@ -43,9 +48,16 @@ func TestTimesThatAreShown(t *testing.T) {
 			}
 			out := map[string]any{}
 			showTimes(out, shown)
+			most, few := times[name]
+			if !few {
+				most = shownTimes
+			}
+			if demand, told := out["on_demand"]; told != few || few && demand != c.s.OnDemand {
+				t.Errorf("as JSON: %v", out)
+			}
 			_, failed := out["schedule_error"]
 			_, window := out["window"]
-			if failed != (shown.err != nil) || window != strings.Contains(c.want, "window") || c.s.State == "" && !failed && len(out["next"].([]time.Time)) != shownTimes {
+			if failed != (shown.err != nil) || window != strings.Contains(c.want, "window") || c.s.State == "" && !failed && len(out["next"].([]time.Time)) != most {
 				t.Errorf("as JSON: %v", out)
 			}
 		})

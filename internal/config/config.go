@@ -4,7 +4,10 @@
 // the remedy.
 package config
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 // Config is the whole configuration. Every key is documented where it is
 // declared; Default gives the values of keys that are absent.
@@ -68,7 +71,7 @@ type Source struct {
 
 	Interval    Duration `yaml:"interval"`     // between polls; default schedule.interval
 	MaxInterval Duration `yaml:"max_interval"` // to which interval doubles while polls find nothing new or changed; default: it stays
-	Cron        string   `yaml:"cron"`         // in place of interval: minute, hour, day of the month, month and day of the week at which it is polled
+	Cron        string   `yaml:"cron"`         // in place of interval: minute, hour, day of the month, month and day of the week at which it is polled; @once: until one poll is complete, then when a person asks
 	TimeZone    string   `yaml:"time_zone"`    // of cron, windows and the limits of a day, an IANA name; default UTC
 	Windows     []Window `yaml:"windows"`      // outside of which no poll and no job begins; none: always
 	MaxSessions int      `yaml:"max_sessions"` // connections to its server at once, polls included; the least of a server's sources counts
@@ -79,6 +82,7 @@ type Source struct {
 	DisableEPSV bool     `yaml:"disable_epsv"` // for FTP servers behind address translation
 	MayBeEmpty  bool     `yaml:"may_be_empty"` // directories that held files may be missing: then these count as gone
 
+	MaxEntries     int   `yaml:"max_entries,omitempty"`       // of one listing, all directories together: if it shows more, nothing of it is taken and the source suspended; default: no limit but poll.max_entries
 	MaxNew         int   `yaml:"max_new,omitempty"`           // new and changed files that one poll takes up; default poll.max_new
 	MaxNewBytes    Bytes `yaml:"max_new_bytes,omitempty"`     // of them, as listed; the first file is taken up whatever its size; default: no limit
 	MaxFilesPerDay int64 `yaml:"max_files_per_day,omitempty"` // new and changed files that its polls take up on a day in time_zone; default: no limit
@@ -178,6 +182,7 @@ type Poll struct {
 
 	MaxNew        int      `yaml:"max_new"`        // new and changed files of a source that one poll takes up; the next polls take the rest, in turns; default 10000
 	SuspendAfter  int      `yaml:"suspend_after"`  // failed polls in a row, over poll.probe_interval, after which a source is suspended; default 10, 0: never
+	SuspendSooner ByClass  `yaml:"suspend_sooner"` // failed polls with errors of one class after which it is suspended before that
 	ProbeInterval Duration `yaml:"probe_interval"` // at least, before a suspended source is polled again; the pauses grow to eight times that; default 6h
 
 	MaxListingBytes Bytes    `yaml:"max_listing_bytes"` // of all names of one poll together; more is a broken-off poll; default 256MiB
@@ -186,6 +191,23 @@ type Poll struct {
 
 	ConnectTimeout Duration `yaml:"connect_timeout"` // for connecting and logging in, together; default 15s
 	IdleTimeout    Duration `yaml:"idle_timeout"`    // for the whole reply to a request, and without a byte of a listing; default 60s
+}
+
+// ByClass are numbers of failed polls by the class of their errors, as package
+// exception classes them; 0: no number of that class.
+type ByClass struct {
+	Address       int `yaml:"address"`       // default 0
+	Timeout       int `yaml:"timeout"`       // default 0
+	Server        int `yaml:"server"`        // default 0
+	Connection    int `yaml:"connection"`    // default 0
+	Authorization int `yaml:"authorization"` // default 3
+}
+
+// Numbers are those that are not 0, by the names of their classes.
+func (c ByClass) Numbers() map[string]int {
+	all := map[string]int{"address": c.Address, "timeout": c.Timeout, "server": c.Server, "connection": c.Connection, "authorization": c.Authorization}
+	maps.DeleteFunc(all, func(_ string, n int) bool { return n == 0 })
+	return all
 }
 
 // Limits bound what servers send, beside the limits of the stages.
@@ -331,7 +353,7 @@ func Default() Config {
 		Blobs:      Blobs{MinFree: 1 << 30, MinFreeShare: 0.05, ServerShare: 0.5},
 		Schedule:   Schedule{Interval: d(15 * time.Minute), Jitter: 0.1, Tick: d(time.Second)},
 		Poll: Poll{Parallelism: 8, Timeout: d(5 * time.Minute), Attempts: 3, Settle: d(30 * time.Second), GoneAfter: 2, MaxMissingShare: 0.5,
-			MaxEntries: 5_000_000, MaxNew: 10_000, SuspendAfter: 10, ProbeInterval: d(6 * time.Hour), MaxListingBytes: 256 << 20, MaxIgnored: 1000, KeepListings: d(90 * 24 * time.Hour), ConnectTimeout: d(15 * time.Second), IdleTimeout: d(time.Minute)},
+			MaxEntries: 5_000_000, MaxNew: 10_000, SuspendAfter: 10, SuspendSooner: ByClass{Authorization: 3}, ProbeInterval: d(6 * time.Hour), MaxListingBytes: 256 << 20, MaxIgnored: 1000, KeepListings: d(90 * 24 * time.Hour), ConnectTimeout: d(15 * time.Second), IdleTimeout: d(time.Minute)},
 		Plan: Plan{MaxSessions: 4, JobFiles: 256, JobBytes: 64 << 20, Attempts: 3, Backoff: d(5 * time.Second), BackoffMax: d(5 * time.Minute),
 			RetryFailed: d(time.Hour), SilenceBudget: d(10 * time.Minute)},
 		Publish: Publish{Batch: 2000, Interval: d(time.Second), LeaseTTL: d(10 * time.Second)},

@@ -55,7 +55,7 @@ func (s Source) timetable(report func(path, format string, args ...any)) timetab
 	} else {
 		t.Zone = zone
 	}
-	if s.Cron != "" {
+	if t.Once = s.Cron == timetable.Once; !t.Once && s.Cron != "" {
 		if c, err := timetable.ParseCron(s.Cron, t.Zone); err != nil {
 			report("cron", "%s", err)
 		} else {

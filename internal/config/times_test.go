@@ -11,6 +11,9 @@ import (
 func TestTimesThatAreRefused(t *testing.T) {
 	for keys, want := range map[string]string{
 		`interval: 1h, cron: "@daily"`:                                        "sources[0].cron: stands beside interval",
+		`cron: "@once", max_interval: 4h`:                                     "sources[0].max_interval: stands beside cron",
+		`cron: "@once", interval: 1h`:                                         "sources[0].cron: stands beside interval",
+		`windows: [{cron: "@once", for: 1h}]`:                                 "sources[0].windows[0].cron: \"@once\" has 1 fields",
 		`max_interval: 4h`:                                                    "sources[0].max_interval: needs interval beside it",
 		`interval: 1h, max_interval: 59m`:                                     "sources[0].max_interval: 59m is less than interval, 1h",
 		`cron: "@daily", max_interval: 4h`:                                    "sources[0].max_interval: stands beside cron",
@@ -46,6 +49,7 @@ func TestTimetableOfADefinition(t *testing.T) {
 		`{}`:                        "05T13:00",
 		`{"id": "a", "newer": [1]}`: "05T13:00",
 		`{"cron": "0 3 * * *"}`:     "06T03:00",
+		`{"cron": "@once"}`:         "05T13:00",
 		`{"interval": "1h", "max_interval": "3h"}`: "05T15:00",
 		`{"cron": "0 9 * * *", "time_zone": "America/New_York", "windows": [{"cron": "0 22 * * *", "for": "1h"}]}`: "05T14:00 06T03:00",
 	} {

@@ -61,10 +61,15 @@ func (s Span) Has(at time.Time) bool {
 	return s.Always() || !at.Before(s.Opens) && at.Before(s.Closes)
 }
 
+// Once stands in place of a cron expression where a source is polled until one poll is
+// complete, and then when a person asks.
+const Once = "@once"
+
 // Timetable says when a source is polled. Interval is used where it has no cron
 // expression.
 type Timetable struct {
 	Cron     *Cron
+	Once     bool          // it has no time after a complete poll; until then Interval counts
 	Interval time.Duration // between polls
 	Longest  time.Duration // to which the interval grows while nothing changes; no longer than Interval: it doesn't grow
 	Windows  []Window      // outside of which nothing begins; none: it is always open
@@ -154,7 +159,9 @@ func (t Timetable) Times(due time.Time, unchanged, n int) ([]time.Time, error) {
 		if !open.Has(due) {
 			due = open.Opens
 		}
-		out = append(out, due)
+		if out = append(out, due); t.Once {
+			break
+		}
 		if due, err = t.Next(due, unchanged, 1); err != nil {
 			return nil, err
 		}

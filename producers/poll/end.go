@@ -12,6 +12,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/producers/sourcestate"
 	"tributary/schemas"
+	exceptions "tributary/schemas/exception"
 	"tributary/sql/control"
 )
 
@@ -82,8 +83,8 @@ func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c 
 		if c.taken, err = control.StopTaking(ctx, tx, p, c.waiting); err != nil {
 			return err
 		}
-		if (c.unsettled > 0 || c.nextTakesMore()) && state == "complete" {
-			if err := control.SetDue(ctx, tx, p.Source, now.Add(s.cfg.Settle.D())); err != nil {
+		if state == "complete" {
+			if err := s.after(ctx, tx, p, c, now); err != nil {
 				return err
 			}
 		}
@@ -95,22 +96,48 @@ func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c 
 	return err
 }
 
+// after has a source due soon again of which a complete poll has left something that
+// the next may take up, and lets one rest of which it has left nothing, if once is
+// enough.
+func (s *Poller) after(ctx context.Context, tx pgx.Tx, p control.Poll, c counts, now time.Time) error {
+	switch {
+	case c.unsettled > 0 || c.nextTakesMore():
+		return control.SetDue(ctx, tx, p.Source, now.Add(s.cfg.Settle.D()))
+	case c.waiting.Entries == 0:
+		return control.Rest(ctx, tx, p)
+	}
+	return nil
+}
+
+// limits are those of the configuration. What a source shows beyond what it may is
+// never less by another poll.
 func (s *Poller) limits() sourcestate.Limits {
-	return sourcestate.Limits{After: s.cfg.SuspendAfter, Probe: s.cfg.ProbeInterval.D()}
+	sooner := map[string]int{}
+	if s.cfg.SuspendAfter > 0 {
+		sooner = s.cfg.SuspendSooner.Numbers()
+	}
+	sooner[class(tooManyEntries)] = 1
+	return sourcestate.Limits{After: s.cfg.SuspendAfter, Probe: s.cfg.ProbeInterval.D(), Sooner: sooner}
+}
+
+// class is that of an exception; empty: it is in none.
+func class(exception string) string {
+	c, _ := exceptions.ClassOf(exception)
+	return c.Name
 }
 
 // end is what the outcome says of its source. What a member can't do or can't
 // record is not the source's fault, and suspends nothing.
 func (o outcome) end(now time.Time) sourcestate.End {
 	failed := o.state == "failed" && o.exception != unrecorded && o.exception != misconfigured
-	return sourcestate.End{Failed: failed, Why: o.exception + ": " + o.message, At: now}
+	return sourcestate.End{Failed: failed, Class: class(o.exception), Why: o.exception + ": " + o.message, At: now}
 }
 
 // tellRest logs that a poll has suspended its source, or ended that.
 func (s *Poller) tellRest(p control.Poll, o outcome) {
 	if o.state == "failed" {
 		s.deps.Log.Error("the source is suspended: only probes go there until one shows something, or tributary sources resume says so", "source", p.Source,
-			"after", s.cfg.SuspendAfter, "probe_interval", s.cfg.ProbeInterval.D(), "error", o.message)
+			"probe_interval", s.cfg.ProbeInterval.D(), "error", o.message)
 		return
 	}
 	s.deps.Log.Info("the source answers again and is no longer suspended", "source", p.Source)

@@ -146,6 +146,9 @@ func base(ctx context.Context, session remote.Session) (string, error) {
 func (l *listed) add(action string, e remote.Entry) error {
 	l.entries++
 	l.bytes += int64(len(e.Name))
+	if most := l.poll.source.MaxEntries; most > 0 && l.entries > most {
+		return &crowdedError{most}
+	}
 	if l.entries > l.s.cfg.MaxEntries {
 		return errTooMany
 	}

@@ -69,8 +69,8 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 		log.Warn("listing failed; trying again", "error", text(listErr), "attempt", p.Attempts, "in", wait)
 		return control.PostponePoll(ctx, conn, p, s.deps.Now().Add(wait), exception(listErr), text(listErr))
 	}
-	if unread := (*sampleError)(nil); errors.As(listErr, &unread) {
-		log.Warn("the source does not pass its first check; nothing of it is taken", "error", text(listErr))
+	if untakable(listErr) {
+		log.Warn("the listing is not one from which anything may be taken", "error", text(listErr))
 		return s.end(ctx, conn, p, c, outcome{state: "failed", exception: exception(listErr), message: text(listErr)})
 	}
 	recErr := s.recordInTime(ctx, conn, polled{p, src}, &c)
@@ -96,6 +96,13 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 	}
 	s.dropOld(ctx, p, log)
 	return nil
+}
+
+// untakable tells of a listing of which nothing is recorded: it does not pass the
+// source's first check, or shows more than is allowed.
+func untakable(err error) bool {
+	unread, crowded := (*sampleError)(nil), (*crowdedError)(nil)
+	return errors.As(err, &unread) || errors.As(err, &crowded)
 }
 
 // empty gives back what a listing takes in the database.
@@ -192,7 +199,10 @@ const misconfigured = "misconfigured"
 const directoryShrunk = "directory_shrunk"
 
 func exception(err error) string {
+	crowded := (*crowdedError)(nil)
 	switch {
+	case errors.As(err, &crowded):
+		return tooManyEntries
 	case errors.Is(err, errTooMany), errors.Is(err, errTooLong):
 		return "listing_too_long"
 	case errors.Is(err, errTimedOut), errors.Is(err, errUnrecorded):
@@ -211,6 +221,9 @@ func exception(err error) string {
 
 // retriable tells whether listing again at once may help.
 func retriable(err error) bool {
+	if untakable(err) {
+		return false
+	}
 	for _, own := range []error{errTooMany, errTooLong, errTimedOut, errBaseMissing} {
 		if errors.Is(err, own) {
 			return false

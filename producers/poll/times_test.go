@@ -126,3 +126,53 @@ func TestPollsOutsideOfAWindow(t *testing.T) {
 		})
 	}
 }
+
+// A source for which once is enough rests as soon as a complete poll has left nothing
+// to take up: until then it is polled by interval, also where it fails.
+func TestPolledUntilAPollIsComplete(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Attempts, b.cfg.MaxNew = 1, 1
+	once := config.Source{ID: "src", Centre: "H", URL: "file:///nowhere", Cron: "@once"}
+	b.define(once)
+	b.server.show(good, 1)
+	due := func() string {
+		return b.text("SELECT CASE WHEN isfinite(next_due) THEN to_char(next_due AT TIME ZONE 'UTC', 'HH24:MI:SS') ELSE next_due::text END FROM control.source")
+	}
+	for _, step := range []struct {
+		what    string
+		happens func()
+		ends    string
+		due     string // -infinity: as the role schedule says
+	}{
+		{"it does not answer", func() { b.server.dial = errBaseMissing }, "failed", "13:00:00"},
+		{"it breaks off", func() { b.server.dial, b.server.fail = nil, errTooLong }, "broken_off", "14:00:00"},
+		{"what it shows has not settled", func() { b.server.fail = nil }, "complete", "12:00:30"},
+		{"one poll does not take up all", func() { b.once = true; b.server.show(good2, 1); b.server.show("H.2026-01-02.3.impc.zip", 1) }, "complete", "12:00:30"},
+		{"a day does not", func() { once.MaxFilesPerDay = 2; b.define(once) }, "complete", "-infinity"},
+		{"all is taken up", func() { once.MaxFilesPerDay = 0; b.define(once) }, "complete", "infinity"},
+		{"nothing is new when somebody asks", func() {}, "complete", "infinity"},
+		{"it is to be polled by interval", func() { once.Cron = ""; b.define(once) }, "complete", "-infinity"},
+	} {
+		b.exec("UPDATE control.source SET next_due = '-infinity'")
+		step.happens()
+		if got := b.listing(); got != step.ends || due() != step.due {
+			t.Errorf("%s: the poll is %s, and the source due %s; want %s, %s", step.what, got, due(), step.ends, step.due)
+		}
+	}
+}
+
+// What is defined otherwise while it is polled does not rest by the end of that poll.
+func TestDefinedOtherwiseItDoesNotRest(t *testing.T) {
+	b := newBench(t)
+	once := config.Source{ID: "src", Centre: "H", URL: "file:///nowhere", Cron: "@once"}
+	b.define(once)
+	b.session()
+	p, _ := b.take()
+	once.URL = "file:///elsewhere"
+	b.define(once)
+	b.exec("UPDATE control.source SET next_due = $1", b.now)
+	b.one(t.Context(), p)
+	if got := b.text("SELECT next_due FROM control.source"); got != b.now.String() {
+		t.Errorf("it is due %s", got)
+	}
+}

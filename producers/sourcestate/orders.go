@@ -85,7 +85,7 @@ func Poll(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, messa
 // Rested is how a source stands in a state that a person gives it: what its polls
 // have made of it is forgotten.
 func Rested(s control.Standing, state string) control.Standing {
-	s.State, s.FailedPolls, s.FailingSince, s.SuspendedAt, s.SuspendedWhy, s.MaintainedUntil = state, 0, nil, nil, "", nil
+	s.State, s.FailedPolls, s.FailingSince, s.FailedClasses, s.SuspendedAt, s.SuspendedWhy, s.MaintainedUntil = state, 0, nil, nil, nil, "", nil
 	return s
 }
 

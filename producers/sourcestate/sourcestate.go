@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -33,10 +34,12 @@ const stage = "schedule"
 // Limits say when a source is suspended, and how often it is probed then. It is
 // suspended no sooner than it has failed for the time before the first probe, and
 // the pauses grow with the time for which it has failed: so a probe never comes
-// later than the source had failed before.
+// later than the source had failed before. Only where more attempts do harm, or none
+// can succeed, is the number of a class enough.
 type Limits struct {
-	After int           // failed polls in a row, at least; 0: never
-	Probe time.Duration // before the first probe, at least
+	After  int            // failed polls in a row, at least; 0: never
+	Probe  time.Duration  // before the first probe, at least
+	Sooner map[string]int // failed polls with errors of a class after which it is suspended whatever the time
 }
 
 // maxPauses is how many times the first pause the longest one is: of six hours, two
@@ -52,6 +55,7 @@ func (l Limits) pause(failing time.Duration) time.Duration {
 // End is how a poll ended, as far as it matters here.
 type End struct {
 	Failed bool   // it showed nothing, and that is no fault of ours
+	Class  string // it failed: that of its error; empty: none
 	Why    string // it failed: exception and message
 	At     time.Time
 }
@@ -61,7 +65,7 @@ type End struct {
 func After(s control.Standing, l Limits, e End) (next control.Standing, due time.Time) {
 	next = s
 	if !e.Failed {
-		next.FailedPolls, next.FailingSince = 0, nil
+		next.FailedPolls, next.FailingSince, next.FailedClasses = 0, nil, nil
 		if s.State == control.SourceSuspended {
 			next.State, next.SuspendedAt, next.SuspendedWhy = control.SourceAvailable, nil, ""
 		}
@@ -73,8 +77,16 @@ func After(s control.Standing, l Limits, e End) (next control.Standing, due time
 	if s.Failures == 0 || s.FailedPolls == 0 || s.FailingSince == nil {
 		next.FailedPolls, next.FailingSince = 1, &at
 	}
+	next.FailedClasses = counted(s.FailedClasses, e.Class, next.FailedPolls)
+	most, has := l.Sooner[e.Class]
 	switch {
 	case s.State == control.SourceSuspended:
+	case s.State == control.SourceAvailable && has && next.FailedClasses[e.Class] >= most:
+		next.State, next.SuspendedAt = control.SourceSuspended, &at
+		next.SuspendedWhy = fmt.Sprintf("%d polls failed with errors of the class %s, the last of them: %s", next.FailedClasses[e.Class], e.Class, e.Why)
+		if most == 1 {
+			next.SuspendedWhy = e.Why
+		}
 	case s.State == control.SourceAvailable && l.After > 0 && next.FailedPolls >= l.After && !at.Before(next.FailingSince.Add(l.Probe)):
 		next.State, next.SuspendedAt = control.SourceSuspended, &at
 		next.SuspendedWhy = fmt.Sprintf("%d polls in a row failed, the last of them: %s", next.FailedPolls, e.Why)
@@ -82,6 +94,23 @@ func After(s control.Standing, l Limits, e End) (next control.Standing, due time
 		return next, time.Time{}
 	}
 	return next, e.At.Add(l.pause(at.Sub(*next.FailingSince)))
+}
+
+// counted are the failed polls by class with one more, of so many in all. Where that is
+// less than they are, another member has begun to count anew, and knows no classes.
+func counted(was map[string]int, class string, all int) map[string]int {
+	is := map[string]int{}
+	sum := 1
+	for _, n := range was {
+		sum += n
+	}
+	if sum <= all {
+		maps.Copy(is, was)
+	}
+	if class != "" {
+		is[class]++
+	}
+	return is
 }
 
 // Conclude stores what a poll that ends means for its source, in the transaction

@@ -133,6 +133,9 @@ func (f *Facts) unseen(a *Answer) {
 		a.Next = "Look at what does not work: tributary sources check " + f.SourceID
 	case l.Ended != nil && l.Ended.State == "complete" && l.Ended.Postponed > 0:
 		f.postponed(*l.Ended, a)
+	case f.Source.OnDemand:
+		a.say(PolledOnDemand, "%s was never listed by %s, whose last complete listing was at %s, and which is polled on demand only.", a.File, f.SourceID, moment(complete.At))
+		a.Next = "Have the source listed, if the file lies there by now: tributary sources poll " + f.SourceID
 	default:
 		a.say(NotListed, "%s was never listed by %s, whose last complete listing was at %s.", a.File, f.SourceID, moment(complete.At))
 		a.Next = "Look whether it lies in the right directory and under this name, capitals included. To have the source listed now: tributary sources poll " + f.SourceID
@@ -197,6 +200,8 @@ func (f *Facts) polls(a *Answer) {
 	case o != nil:
 		a.prove("a poll of %s waits for a member (session %d)", f.SourceID, o.Session)
 	case f.Source.State != control.SourceAvailable && f.Source.State != control.SourceSuspended:
+	case f.Source.OnDemand:
+		a.prove("it is polled on demand only: tributary sources poll %s", f.SourceID)
 	case l.NextDue != nil && l.NextDue.After(f.Now):
 		a.prove("it is polled again from %s on", moment(*l.NextDue))
 	default:

@@ -22,6 +22,7 @@ const (
 	ListingFailed       Verdict = "listing_failed"
 	Postponed           Verdict = "postponed"
 	NotListed           Verdict = "not_listed"
+	PolledOnDemand      Verdict = "polled_on_demand"
 	NameRefused         Verdict = "name_refused"
 	CentreNotHostedHere Verdict = "centre_not_hosted_here"
 	EntryRefused        Verdict = "entry_refused"
@@ -82,6 +83,7 @@ func Verdicts() []Described {
 		{ListingFailed, "The source was never listed to its end, and what came of its polls did not show the file."},
 		{Postponed, "The last listing showed more new files than one poll, or the polls of one day, take up, this one perhaps among them: later polls take the rest."},
 		{NotListed, "The source's listings don't show the file."},
+		{PolledOnDemand, "The source's listings don't show the file, and it is polled again only when a person asks."},
 		{NameRefused, "The file's name breaks a rule of the profile."},
 		{CentreNotHostedHere, "The source may not show files of that centre."},
 		{EntryRefused, "The file can't be fetched as the source shows it, such as a size or a time that nobody can have."},

@@ -23,6 +23,7 @@ func Classes() []Class {
 		{"authorization", 9, []string{"login_failed", "host_key_unknown", "host_key_mismatch", "host_key_revoked", "host_key_not_offered", "permission_denied"}},
 		{"storage", 10, []string{"no_room", "poll_unrecorded"}},
 		{"max_errors", 14, []string{"source_suspended"}},
+		{"max_resources", 15, []string{"too_many_entries"}},
 	}
 }
 

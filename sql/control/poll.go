@@ -270,7 +270,8 @@ func classGone(ctx context.Context, tx pgx.Tx, source string, gone []Vanished) e
 
 // EndPoll stores how a poll ended and, when it was its session's last, that
 // the session's polls have ended. A source whose polls are not complete is due less
-// often, if it is polled by interval: a cron expression's times stay.
+// often, if it is polled by interval, as until once is enough: a cron expression's
+// times stay.
 func EndPoll(ctx context.Context, tx pgx.Tx, p Poll, state, exception, message string, now time.Time) error {
 	if _, err := tx.Exec(ctx, "SELECT 1 FROM control.session WHERE id=$1 FOR UPDATE", p.Session); err != nil {
 		return fmt.Errorf("end poll: %w", err)
@@ -279,7 +280,7 @@ func EndPoll(ctx context.Context, tx pgx.Tx, p Poll, state, exception, message s
 		return fmt.Errorf("end poll: %w", err)
 	}
 	if _, err := tx.Exec(ctx, `UPDATE control.source SET failures = CASE WHEN $2 = 'complete' THEN 0 ELSE failures + 1 END,
-		next_due = CASE WHEN $2 = 'complete' OR definition ? 'cron' THEN next_due ELSE greatest(next_due, $3::timestamptz + poll_interval * least(8, power(2, failures))) END WHERE id=$1`, p.Source, state, now); err != nil {
+		next_due = CASE WHEN $2 = 'complete' OR coalesce(definition->>'cron', '@once') <> '@once' THEN next_due ELSE greatest(next_due, $3::timestamptz + poll_interval * least(8, power(2, failures))) END WHERE id=$1`, p.Source, state, now); err != nil {
 		return fmt.Errorf("end poll: %w", err)
 	}
 	if _, err := tx.Exec(ctx, `UPDATE control.session SET polls_ended_at=$2 WHERE id=$1 AND polls_ended_at IS NULL

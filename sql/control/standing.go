@@ -25,9 +25,11 @@ type Standing struct {
 	Failures     int        // polls in a row that were not complete
 	FailedPolls  int        // polls in a row that showed nothing at all
 	FailingSince *time.Time // when the first of them ended
-	SuspendedAt  *time.Time
-	SuspendedWhy string
-	Overruns     int64 // polls that had not ended when the next was due
+	// FailedClasses counts them by the class of their errors, while there are any.
+	FailedClasses map[string]int
+	SuspendedAt   *time.Time
+	SuspendedWhy  string
+	Overruns      int64 // polls that had not ended when the next was due
 	// DeclaredState is what the configuration said of its state last.
 	DeclaredState string
 	Polled        bool         // a poll of it is due or running
@@ -35,14 +37,15 @@ type Standing struct {
 	Passed        bool         // it is defined as it was when a check passed
 
 	Unchanged       int        // complete polls in a row that found no change
-	Due             *time.Time // when it is polled next; nil: at once
+	Due             *time.Time // when it is polled next; nil: at once, or on demand
+	OnDemand        bool       // a poll was complete, as once is enough: it is polled next when a person asks
 	MaintainedUntil *time.Time // when its maintenance ends; nil: when a person says so
 }
 
 // standingColumns are the columns of control.source s by the names of the fields.
 const standingColumns = `s.id, s.centre, s.server, s.address, s.protocol, s.url, s.accesskey, s.state, s.max_sessions, s.poll_interval AS interval,
-	s.failures, s.failed_polls, s.failing_since, s.suspended_at, s.suspended_why, s.overruns, s.hosts, s.declared_state, s.definition::text AS definition, s.declared, s.checked, s.passed = md5(s.definition::text) AS passed,
-	s.opens, s.closes, s.unchanged, CASE WHEN isfinite(s.next_due) THEN s.next_due END AS due, s.maintained_until,
+	s.failures, s.failed_polls, s.failing_since, s.failed_classes, s.suspended_at, s.suspended_why, s.overruns, s.hosts, s.declared_state, s.definition::text AS definition, s.declared, s.checked, s.passed = md5(s.definition::text) AS passed,
+	s.opens, s.closes, s.unchanged, CASE WHEN isfinite(s.next_due) THEN s.next_due END AS due, s.next_due = 'infinity' AS on_demand, s.maintained_until,
 	EXISTS (SELECT FROM control.poll p WHERE p.source = s.id AND p.state IN ('due','running')) AS polled`
 
 // Standings returns how the named sources stand, by id; all of them where none
@@ -92,8 +95,8 @@ func standings(ctx context.Context, q pg.Querier, which string, arg any) ([]Stan
 // where it is not 0. Stored is false where the source is in another state by now.
 func PutStanding(ctx context.Context, tx pgx.Tx, s Standing, was string, due time.Time, revision int64) (stored bool, err error) {
 	tag, err := tx.Exec(ctx, `UPDATE control.source SET state=$3, failed_polls=$4, suspended_at=$5, suspended_why=$6,
-		next_due=greatest(next_due, $7), revision=CASE WHEN $8 > 0 THEN $8 ELSE revision END, failing_since=$9, maintained_until=$10
-		WHERE id=$1 AND state=$2`, s.ID, was, s.State, s.FailedPolls, s.SuspendedAt, pg.Text(s.SuspendedWhy), due, revision, s.FailingSince, s.MaintainedUntil)
+		next_due=greatest(next_due, $7), revision=CASE WHEN $8 > 0 THEN $8 ELSE revision END, failing_since=$9, maintained_until=$10, failed_classes=coalesce($11, '{}'::jsonb)
+		WHERE id=$1 AND state=$2`, s.ID, was, s.State, s.FailedPolls, s.SuspendedAt, pg.Text(s.SuspendedWhy), due, revision, s.FailingSince, s.MaintainedUntil, s.FailedClasses)
 	if err != nil {
 		return false, fmt.Errorf("source %s: store how it stands: %w", s.ID, err)
 	}
@@ -101,9 +104,9 @@ func PutStanding(ctx context.Context, tx pgx.Tx, s Standing, was string, due tim
 }
 
 // polledSQL are the sources that are due, in their window, though a poll of them has
-// not ended.
+// not ended. One that is polled once is not due again while that goes on.
 func polledSQL() string {
-	return `s.state IN ('available','suspended') AND s.next_due <= $1 AND ` + open("s", "$1") + `
+	return `s.state IN ('available','suspended') AND s.next_due <= $1 AND s.definition->>'cron' IS DISTINCT FROM '@once' AND ` + open("s", "$1") + `
 	AND EXISTS (SELECT FROM control.poll p WHERE p.source = s.id AND p.state IN ('due','running'))`
 }
 

@@ -55,7 +55,7 @@ type ListedPoll struct {
 // Listings is how a source was listed lately.
 type Listings struct {
 	CentreActive bool       // whether its centre is: else nobody polls it
-	NextDue      *time.Time // when it is polled next at the earliest; nil: at once
+	NextDue      *time.Time // when it is polled next at the earliest; nil: at once, or on demand
 	Ignored      int64      // entries that its last complete listing showed and nobody takes up
 	Kept         int64      // of them, those whose names are kept
 	Open         *ListedPoll
@@ -65,7 +65,7 @@ type Listings struct {
 
 // ListingsOf returns how a source was listed in the newest sessions.
 func ListingsOf(ctx context.Context, q pg.Querier, source string) (l Listings, err error) {
-	err = q.QueryRow(ctx, `SELECT coalesce(c.active, false), nullif(s.next_due, '-infinity'), s.ignored, (SELECT count(*) FROM control.ignored i WHERE i.source = s.id)
+	err = q.QueryRow(ctx, `SELECT coalesce(c.active, false), CASE WHEN isfinite(s.next_due) THEN s.next_due END, s.ignored, (SELECT count(*) FROM control.ignored i WHERE i.source = s.id)
 		FROM control.source s LEFT JOIN control.centre c ON c.short_name = s.centre WHERE s.id = $1`, source).Scan(&l.CentreActive, &l.NextDue, &l.Ignored, &l.Kept)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return l, fmt.Errorf("read when %s is polled: %w", source, err)

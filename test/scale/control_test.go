@@ -193,7 +193,8 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 	_, others := control.OtherReplays(t.Context(), pool, 1, []string{schemas.LiveRun})
 	_, rests := control.SourceRests(t.Context(), pool, "nobody")
 	retried := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
-		return control.RetryUnavailable(t.Context(), tx, ownSource, now())
+		rested := control.Rest(t.Context(), tx, control.Poll{Source: ownSource, Definition: control.Undefined})
+		return errors.Join(rested, control.RetryUnavailable(t.Context(), tx, ownSource, now()))
 	})
 	defined := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
 		_, byHand := control.Undeclared(t.Context(), tx)
