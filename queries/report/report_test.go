@@ -37,14 +37,11 @@ func filled(t *testing.T) *pgxpool.Pool {
 // told is a tracker that has read some events.
 func told(t *testing.T, events []schemas.StatusChanged) *pgxpool.Pool {
 	t.Helper()
-	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", 4)
+	pool, err := pg.Open(t.Context(), enginetest.Filled(t, "tracker", trackersql.Migrate), "test", 4)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	if err := trackersql.Migrate(t.Context(), pool); err != nil {
-		t.Fatal(err)
-	}
 	codec, err := schemas.NewCodec()
 	if err != nil {
 		t.Fatal(err)
