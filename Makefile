@@ -89,9 +89,11 @@ test: servers clients ## run all tests; what lacks an engine or a server is skip
 	$(GO) test -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) $(FIRST) ./...
 
 # Every test once: with the race detector where goroutines share memory, and
-# without it elsewhere.
+# without it elsewhere. Both go on at once, so that nothing waits for the longest
+# package of one of them alone.
 .PHONY: check
-check: fmt vet lint test-race test-plain ## everything that must hold before a commit
+check: fmt vet lint ## everything that must hold before a commit
+	@$(MAKE) --no-print-directory -j2 AT_ONCE=$$(($$(nproc) + 1)) test-race test-plain
 
 .PHONY: test-plain
 test-plain: engines servers clients ## what make test-race leaves of make test

@@ -18,14 +18,11 @@ import (
 func TestARoundDoesNotWaitForALowDisk(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience())
 	defer cancel()
-	pool, err := pg.Open(ctx, enginetest.Postgres(t), "test", 4)
+	pool, err := pg.Open(ctx, enginetest.Filled(t, "control", control.Migrate), "test", 4)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	if err := control.Migrate(ctx, pool); err != nil {
-		t.Fatal(err)
-	}
 	full := func() (blob.Usage, error) { return blob.Usage{Free: 1, Total: 1000}, nil }
 	r := &round{a: &app{stores: &stores{Control: pool}, space: blob.NewSpace(full, 100, 1, "/blobs", slog.New(slog.DiscardHandler))}}
 	if err := r.starved(ctx); err != nil {

@@ -3,6 +3,7 @@ package insert
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -72,21 +73,18 @@ func newBench(t testing.TB) *bench {
 func newBenchOf(t testing.TB, profile fs.FS) *bench {
 	t.Helper()
 	ctx := t.Context()
-	pool, err := pg.Open(ctx, enginetest.Postgres(t), "insert-test", 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	if err := warehouse.Migrate(ctx, pool); err != nil {
-		t.Fatal(err)
-	}
 	m, err := mapping.Load(profile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := warehouse.Apply(ctx, pool, profile, m); err != nil {
+	filled := enginetest.Filled(t, "warehouse of "+m.Name, func(ctx context.Context, pool *pgxpool.Pool) error {
+		return errors.Join(warehouse.Migrate(ctx, pool), warehouse.Apply(ctx, pool, profile, m))
+	})
+	pool, err := pg.Open(ctx, filled, "insert-test", 4)
+	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(pool.Close)
 	statements, err := warehouse.Load(profile)
 	if err != nil {
 		t.Fatal(err)

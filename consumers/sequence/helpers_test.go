@@ -41,14 +41,11 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", 10)
+	pool, err := pg.Open(t.Context(), enginetest.Filled(t, "control", control.Migrate), "test", 10)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	if err := control.Migrate(t.Context(), pool); err != nil {
-		t.Fatal(err)
-	}
 	b := &bench{t: t, now: noon}
 	b.Sequencer = b.member(pool, "one")
 	if b.epoch, err = b.deps.Lease.Acquire(t.Context(), 0); err != nil {

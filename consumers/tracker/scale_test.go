@@ -27,15 +27,12 @@ func TestTrackerWritesByIndex(t *testing.T) {
 			t.Fatalf("TRIBUTARY_SCALE_DOCUMENTS: %v", err)
 		}
 	}
-	dsn := enginetest.Postgres(t)
+	dsn := enginetest.Filled(t, "tracker", trackersql.Migrate)
 	plain, err := pg.Open(t.Context(), dsn, "test", 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(plain.Close)
-	if err := trackersql.Migrate(t.Context(), plain); err != nil {
-		t.Fatal(err)
-	}
 	var p plans.Watcher
 	for _, table := range tables() {
 		p.Given = append(p.Given, table.temp())

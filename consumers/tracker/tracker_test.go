@@ -24,14 +24,11 @@ import (
 // database is a fresh tracker schema.
 func database(t testing.TB) *pgxpool.Pool {
 	t.Helper()
-	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", 8)
+	pool, err := pg.Open(t.Context(), enginetest.Filled(t, "tracker", trackersql.Migrate), "test", 8)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	if err := trackersql.Migrate(t.Context(), pool); err != nil {
-		t.Fatal(err)
-	}
 	return pool
 }
 

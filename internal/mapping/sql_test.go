@@ -17,16 +17,13 @@ import (
 
 func made(t *testing.T) (*pgxpool.Pool, *mapping.Mapping) {
 	t.Helper()
-	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "mapping-test", 2)
+	pool, err := pg.Open(t.Context(), enginetest.Filled(t, "warehouse", warehouse.Migrate), "mapping-test", 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
 	m, err := mapping.Load(impc.FS)
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := warehouse.Migrate(t.Context(), pool); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // the second time there is nothing to do

@@ -180,36 +180,85 @@ func sqlText(fsys fs.FS) (out []string) {
 	return out
 }
 
-var (
-	// meaning are comments that say something to the warehouse: the header of a
-	// check, but for what only people read, and what separates its queries.
-	meaning = regexp.MustCompile(`^--\s?(?:level|on|needs):|^-- again\s*$`)
-	// word of SQL as far as it matters here: a comment, a text or quoted name, or
-	// white space.
-	sqlWord = regexp.MustCompile(`(?s)--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"[^"]*"|\$\$.*?\$\$|\s+`)
-	blanks  = regexp.MustCompile(` +`)
-)
+// meaning are comments that say something to the warehouse: the header of a check,
+// but for what only people read, and what separates its queries.
+var meaning = regexp.MustCompile(`^--\s?(?:level|on|needs):|^-- again\s*$`)
 
-// plainSQL is SQL without comments that only people read, with single blanks
-// where white space is.
+// plainSQL is SQL without comments that only people read, with single blanks where
+// white space is; what is quoted comes after it, as it is.
 func plainSQL(text string) string {
 	goesOn := false // a header's line that has meaning may go on in the next
-	var texts []string
-	text = sqlWord.ReplaceAllStringFunc(text, func(s string) string {
+	var plain []byte
+	var quoted []string
+	add := func(s string) {
+		for i := range len(s) {
+			if s[i] != ' ' || len(plain) == 0 || plain[len(plain)-1] != ' ' {
+				plain = append(plain, s[i])
+			}
+		}
+	}
+	for text != "" {
+		s := text[:sqlWord(text)]
+		text = text[len(s):]
 		switch {
 		case strings.HasPrefix(s, "--"):
 			if !strings.HasPrefix(s, "--  ") || !goesOn {
 				goesOn = meaning.MatchString(s)
 			}
-			if !goesOn {
-				return " "
+			if goesOn {
+				add("\x01" + strings.TrimRight(s, " \t\r") + "\x01")
+			} else {
+				add(" ")
 			}
-			return "\x01" + strings.TrimRight(s, " \t\r") + "\x01"
-		case strings.HasPrefix(s, "/*") || strings.TrimSpace(s) == "":
-			return " "
+		case len(s) > 1 && strings.HasPrefix(s, "/*"), strings.Trim(s, blanks) == "":
+			add(" ")
+		case len(s) > 1:
+			quoted = append(quoted, s)
+			add("\x00")
+		default:
+			add(s)
 		}
-		texts = append(texts, s)
-		return "\x00" // kept as it is
-	})
-	return strings.TrimSpace(blanks.ReplaceAllString(text, " ")) + "\x00" + strings.Join(texts, "\x00")
+	}
+	return strings.TrimSpace(string(plain)) + "\x00" + strings.Join(quoted, "\x00")
+}
+
+const blanks = " \t\n\f\r"
+
+// sqlWord is the length of a comment, a text or quoted name, or white space at the
+// beginning of text, and 1 for anything else. It is written by hand because every
+// command reads all of a profile's SQL when it starts.
+func sqlWord(text string) int {
+	switch {
+	case strings.HasPrefix(text, "--"):
+		if n := strings.IndexByte(text, '\n'); n >= 0 {
+			return n
+		}
+		return len(text)
+	case strings.HasPrefix(text, "/*"):
+		return through(text, "/*", "*/")
+	case strings.HasPrefix(text, "$$"):
+		return through(text, "$$", "$$")
+	case text[0] == '"':
+		return through(text, `"`, `"`)
+	case text[0] == '\'':
+		n := 0
+		for strings.HasPrefix(text[n:], "'") { // two of them are a quote within
+			end := strings.IndexByte(text[n+1:], '\'')
+			if end < 0 {
+				return max(n, 1)
+			}
+			n += end + 2
+		}
+		return n
+	}
+	return max(len(text)-len(strings.TrimLeft(text, blanks)), 1)
+}
+
+// through is the length of what stands between begin, with which text begins, and
+// end, both included; 1 without an end.
+func through(text, begin, end string) int {
+	if n := strings.Index(text[len(begin):], end); n >= 0 {
+		return len(begin) + n + len(end)
+	}
+	return 1
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -110,15 +111,21 @@ type bench struct {
 	once   bool
 }
 
+// builtin is loaded once for all tests.
+var builtin = sync.OnceValues(func() (*profile.Profile, error) { return profile.Builtin("impc") })
+
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	pool := controltest.Open(t, 8)
-	controltest.Guard(t, pool)
+	return newBenchOn(t, controltest.Guarded(t, 8, ""))
+}
+
+func newBenchOn(t *testing.T, pool *pgxpool.Pool) *bench {
+	t.Helper()
 	codec, err := schemas.NewCodec()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := profile.Builtin("impc")
+	p, err := builtin()
 	if err != nil {
 		t.Fatal(err)
 	}

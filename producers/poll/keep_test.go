@@ -24,6 +24,7 @@ import (
 	"tributary/queries/report"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/control/controltest"
 	trackersql "tributary/sql/tracker"
 )
 
@@ -37,11 +38,8 @@ type keeper struct {
 
 func newKeeper(t *testing.T) *keeper {
 	t.Helper()
-	b := newBench(t)
+	b := newBenchOn(t, controltest.Guarded(t, 8, "and tracker", trackersql.Migrate))
 	b.once, b.cfg.Attempts = true, 1
-	if err := trackersql.Migrate(t.Context(), b.deps.Pool); err != nil {
-		t.Fatal(err)
-	}
 	blobs, err := blob.NewDir(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -33,6 +33,9 @@ type bench struct {
 	now time.Time
 }
 
+// builtin is loaded once for all tests.
+var builtin = sync.OnceValues(func() (*profile.Profile, error) { return profile.Builtin("impc") })
+
 func newBench(t *testing.T, sources ...config.Source) *bench {
 	t.Helper()
 	pool := controltest.Open(t, 10)
@@ -40,7 +43,7 @@ func newBench(t *testing.T, sources ...config.Source) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := profile.Builtin("impc")
+	p, err := builtin()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,6 +34,9 @@ type bench struct {
 	now  time.Time
 }
 
+// builtin is loaded once for all tests.
+var builtin = sync.OnceValues(func() (*profile.Profile, error) { return profile.Builtin("impc") })
+
 func newBench(t *testing.T, declared ...config.Source) *bench {
 	t.Helper()
 	pool := controltest.Open(t, 10)
@@ -40,7 +44,7 @@ func newBench(t *testing.T, declared ...config.Source) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := profile.Builtin("impc")
+	p, err := builtin()
 	if err != nil {
 		t.Fatal(err)
 	}

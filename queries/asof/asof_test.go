@@ -32,14 +32,11 @@ const partitions = 3
 // database is a Postgres database of its own, with a tracker.
 func database(t *testing.T) *pgxpool.Pool {
 	t.Helper()
-	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", 4)
+	pool, err := pg.Open(t.Context(), enginetest.Filled(t, "tracker", trackersql.Migrate), "test", 4)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	if err := trackersql.Migrate(t.Context(), pool); err != nil {
-		t.Fatal(err)
-	}
 	return pool
 }
 

@@ -1,6 +1,7 @@
 package centrereport_test
 
 import (
+	"context"
 	"encoding/xml"
 	"errors"
 	"flag"
@@ -113,14 +114,14 @@ func story() []schemas.StatusChanged {
 // filled is a tracker and a warehouse that hold the story.
 func filled(t *testing.T) *pgxpool.Pool {
 	t.Helper()
-	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", 4)
+	stores := enginetest.Filled(t, "tracker and warehouse", func(ctx context.Context, pool *pgxpool.Pool) error {
+		return errors.Join(trackersql.Migrate(ctx, pool), warehouse.Migrate(ctx, pool))
+	})
+	pool, err := pg.Open(t.Context(), stores, "test", 4)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	if err := errors.Join(trackersql.Migrate(t.Context(), pool), warehouse.Migrate(t.Context(), pool)); err != nil {
-		t.Fatal(err)
-	}
 	codec, err := schemas.NewCodec()
 	if err != nil {
 		t.Fatal(err)

@@ -76,14 +76,11 @@ func (w *world) loaded(session, centre string, number int64, at time.Time) {
 
 func (w *world) tracker() *pgxpool.Pool {
 	w.t.Helper()
-	pool, err := pg.Open(w.t.Context(), enginetest.Postgres(w.t), "test", 4)
+	pool, err := pg.Open(w.t.Context(), enginetest.Filled(w.t, "tracker", trackersql.Migrate), "test", 4)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(pool.Close)
-	if err := trackersql.Migrate(w.t.Context(), pool); err != nil {
-		w.t.Fatal(err)
-	}
 	codec, err := schemas.NewCodec()
 	if err != nil {
 		w.t.Fatal(err)

@@ -30,21 +30,18 @@ type store struct {
 
 func newStore(t *testing.T) *store {
 	t.Helper()
-	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "export-test", 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
 	m, err := mapping.Load(impc.FS)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := warehouse.Migrate(t.Context(), pool); err != nil {
+	filled := enginetest.Filled(t, "warehouse", func(ctx context.Context, pool *pgxpool.Pool) error {
+		return errors.Join(warehouse.Migrate(ctx, pool), warehouse.Apply(ctx, pool, impc.FS, m))
+	})
+	pool, err := pg.Open(t.Context(), filled, "export-test", 2)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := warehouse.Apply(t.Context(), pool, impc.FS, m); err != nil {
-		t.Fatal(err)
-	}
+	t.Cleanup(pool.Close)
 	return &store{t: t, pool: pool, m: m, contents: map[[32]byte][2]int64{}}
 }
 

@@ -37,20 +37,20 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
 	m, err := mapping.Load(impc.FS)
 	if err != nil {
 		t.Fatal(err)
 	}
-	blobs, err := blob.NewDir(t.TempDir())
+	stores := enginetest.Filled(t, "tracker and warehouse", func(ctx context.Context, pool *pgxpool.Pool) error {
+		return errors.Join(tracker.Migrate(ctx, pool), warehouse.Migrate(ctx, pool), warehouse.Apply(ctx, pool, impc.FS, m))
+	})
+	pool, err := pg.Open(t.Context(), stores, "test", 4)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(tracker.Migrate(t.Context(), pool), warehouse.Migrate(t.Context(), pool), warehouse.Apply(t.Context(), pool, impc.FS, m)); err != nil {
+	t.Cleanup(pool.Close)
+	blobs, err := blob.NewDir(t.TempDir())
+	if err != nil {
 		t.Fatal(err)
 	}
 	return &bench{t, pool, m, blobs}

@@ -88,17 +88,11 @@ func (s *server) Close() error     { return nil }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{Plane: plantest.New(t), t: t, polls: config.Default().Poll, servers: map[string]*server{}, sessions: 1}
+	w := &world{Plane: plantest.NewOn(t, controltest.Guarded(t, 10, "with tracker and warehouse", trackersql.Migrate, warehouse.Migrate)), t: t, polls: config.Default().Poll, servers: map[string]*server{}, sessions: 1}
 	w.EndPolls()
 	w.Exec("UPDATE control.source SET state = 'removed'") // those of plantest, which nobody serves
 	w.polls.Attempts, w.polls.MaxIgnored, w.polls.MaxNew, w.polls.SuspendAfter = 1, 3, 20, 0
 	var err error
-	if err = trackersql.Migrate(t.Context(), w.Pool); err != nil {
-		t.Fatal(err)
-	}
-	if err = warehouse.Migrate(t.Context(), w.Pool); err != nil {
-		t.Fatal(err)
-	}
 	if w.profile, err = profile.Builtin("impc"); err != nil {
 		t.Fatal(err)
 	}

@@ -14,14 +14,11 @@ import (
 // Documents that insert gave up are letters; those that failed otherwise, or
 // died before, are not.
 func TestQuarantined(t *testing.T) {
-	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", 2)
+	pool, err := pg.Open(t.Context(), enginetest.Filled(t, "warehouse", warehouse.Migrate), "test", 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	if err := warehouse.Migrate(t.Context(), pool); err != nil {
-		t.Fatal(err)
-	}
 	file := schemas.FileID("add", "a.zip")
 	for i, ended := range [][3]string{{"loaded", "upload", ""}, {"failed", "upload", "quarantined"}, {"failed", "xsd", "quarantined"}, {"failed", "upload", "bad_value"}, {"failed", "upload", "quarantined"}} {
 		name := []string{"a.zip", "a.zip", "a.zip", "a.zip", "b.zip"}[i]

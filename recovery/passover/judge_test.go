@@ -29,13 +29,10 @@ func newCourt(t *testing.T) *court {
 	t.Helper()
 	c := &court{scene: newScene(t, schemas.RecordPassedOverTopic, schemas.DocumentOrderedTopic, schemas.StatusChangedTopic)}
 	var err error
-	if c.pool, err = pg.Open(t.Context(), enginetest.Postgres(t), "passover-test", 2); err != nil {
+	if c.pool, err = pg.Open(t.Context(), enginetest.Filled(t, "control", control.Migrate), "passover-test", 2); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.pool.Close)
-	if err := control.Migrate(t.Context(), c.pool); err != nil {
-		t.Fatal(err)
-	}
 	return c
 }
 

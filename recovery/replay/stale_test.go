@@ -27,14 +27,11 @@ type stored struct {
 // refused when it was unzipped.
 func filled(t *testing.T, files map[string][]stored) *pgxpool.Pool {
 	t.Helper()
-	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "stale-test", 2)
+	pool, err := pg.Open(t.Context(), enginetest.Filled(t, "tracker", trackersql.Migrate), "stale-test", 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	if err := trackersql.Migrate(t.Context(), pool); err != nil {
-		t.Fatal(err)
-	}
 	exec := func(sql string, args ...any) {
 		t.Helper()
 		if _, err := pool.Exec(t.Context(), sql, args...); err != nil {

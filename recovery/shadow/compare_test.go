@@ -27,14 +27,11 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", 4)
+	pool, err := pg.Open(t.Context(), enginetest.Filled(t, "control", control.Migrate), "test", 4)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	if err := control.Migrate(t.Context(), pool); err != nil {
-		t.Fatal(err)
-	}
 	codec, err := schemas.NewCodec()
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -33,17 +34,14 @@ type store struct {
 func newStore(t testing.TB) *store {
 	t.Helper()
 	ctx := t.Context()
-	pool, err := pgxpool.New(ctx, enginetest.Postgres(t))
-	must(t, err)
 	m, err := mapping.Load(impc.FS)
 	must(t, err)
 	statements, err := warehouse.Load(impc.FS)
 	must(t, err)
-	must(t, warehouse.Migrate(ctx, pool))
-	must(t, warehouse.Apply(ctx, pool, impc.FS, m))
-	conn, err := pgx.Connect(ctx, pool.Config().ConnString())
+	conn, err := pgx.Connect(ctx, enginetest.Filled(t, "warehouse", func(ctx context.Context, pool *pgxpool.Pool) error {
+		return errors.Join(warehouse.Migrate(ctx, pool), warehouse.Apply(ctx, pool, impc.FS, m))
+	}))
 	must(t, err)
-	pool.Close()
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	s := &store{t: t, conn: conn, mapping: m, statements: statements}
 	s.makeCandidates()

@@ -77,14 +77,11 @@ func folder(name, size, more, tables, views string) fstest.MapFS {
 
 func open(t *testing.T) *pgxpool.Pool {
 	t.Helper()
-	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", 8)
+	pool, err := pg.Open(t.Context(), enginetest.Filled(t, "warehouse", Migrate), "test", 8)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	if err := Migrate(t.Context(), pool); err != nil {
-		t.Fatal(err)
-	}
 	return pool
 }
 

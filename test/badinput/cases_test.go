@@ -48,7 +48,7 @@ func doCases(in io.Reader, out io.Writer) error {
 		} else if err != nil {
 			return err
 		}
-		c, ok := caseOf(job.Case)
+		c, ok := caseOf(job.List, job.Case)
 		if !ok {
 			return fmt.Errorf("there is no case %q", job.Case)
 		}

@@ -34,6 +34,7 @@ type process struct {
 
 // task is what a process is told of a case.
 type task struct {
+	List int // of lists, that makes the case
 	Case string
 	Dir  string // the case's own, in which it is done
 	Blob string // sha256 of the input in Dir/blobs

@@ -25,7 +25,7 @@ import (
 // tables, and runs its checks, context, overview and views over it: one value
 // that the database stumbles over would stop insertion for everybody.
 func TestWhatPassesIsTaken(t *testing.T) {
-	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "badinput-test", 2)
+	pool, err := pg.Open(t.Context(), enginetest.Filled(t, "warehouse", warehouse.Migrate), "badinput-test", 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,9 +40,6 @@ func TestWhatPassesIsTaken(t *testing.T) {
 	}
 	statements, err := warehouse.Load(p.FS())
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := warehouse.Migrate(t.Context(), pool); err != nil {
 		t.Fatal(err)
 	}
 	if err := warehouse.Apply(t.Context(), pool, p.FS(), m); err != nil {

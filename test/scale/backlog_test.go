@@ -30,14 +30,11 @@ const foundSQL = `WITH n AS (UPDATE control.counter SET value = value + 1 WHERE 
 // under way: it is ordered for insertion before the second job of the many ends.
 func TestABacklogDelaysNobody(t *testing.T) {
 	many := number(t, "TRIBUTARY_SCALE_BACKLOG", 10_000)
-	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", 12)
+	pool, err := pg.Open(t.Context(), enginetest.Filled(t, "control", control.Migrate), "test", 12)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	if err := control.Migrate(t.Context(), pool); err != nil {
-		t.Fatal(err)
-	}
 	w := newWorld(t, pool, many)
 	w.cfg.Plan.SilenceBudget = config.Duration(wait.Patience())
 	lowest := 0

@@ -32,15 +32,12 @@ import (
 // sessions go through, and each one in the source code must be among them.
 func TestControlDecidesByIndex(t *testing.T) {
 	hostings, listed := number(t, "TRIBUTARY_SCALE_HOSTINGS", 200_000), number(t, "TRIBUTARY_SCALE_LISTED", 2_000)
-	dsn := enginetest.Postgres(t)
+	dsn := enginetest.Filled(t, "control", control.Migrate)
 	plain, err := pg.Open(t.Context(), dsn, "test", 4)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(plain.Close)
-	if err := control.Migrate(t.Context(), plain); err != nil {
-		t.Fatal(err)
-	}
 	fill(t, plain, hostings)
 
 	p := plans.Watcher{Given: []string{"listed"}}

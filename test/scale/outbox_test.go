@@ -56,13 +56,10 @@ func newOutboxBench(t *testing.T) *outboxBench {
 	t.Helper()
 	b := &outboxBench{t: t, last: map[string]int64{}, cfg: config.Default().Publish}
 	var err error
-	if b.pool, err = pg.Open(t.Context(), enginetest.Postgres(t), "bench", outboxWriters+4); err != nil {
+	if b.pool, err = pg.Open(t.Context(), enginetest.Filled(t, "control", control.Migrate), "bench", outboxWriters+4); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.pool.Close)
-	if err := control.Migrate(t.Context(), b.pool); err != nil {
-		t.Fatal(err)
-	}
 	b.exec("CREATE TABLE numbers (key int PRIMARY KEY, last bigint NOT NULL)")
 	b.exec("INSERT INTO numbers SELECT k, 0 FROM generate_series(0, $1 - 1) k", outboxKeys)
 	if b.codec, err = schemas.NewCodec(); err != nil {

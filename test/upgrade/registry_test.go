@@ -17,6 +17,7 @@ func state(id, is string) string {
 // defined is removed, and what is declared stays. The program of today leaves it so
 // until a person adds it again.
 func TestAProgramBeforeTheRegistryRemovesPeoplesSources(t *testing.T) {
+	t.Parallel()
 	s := setUp(t, programs[len(programs)-1], 4, 2)
 	up := s.start(s.old, "up")
 	done := s.show()

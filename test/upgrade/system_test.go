@@ -138,7 +138,9 @@ func (s *system) buildBefore(root, commit string) {
 	}
 	s.run(root, "git", "archive", "-o", filepath.Join(s.dir, "source.tar"), commit)
 	s.run(source, "tar", "-xf", filepath.Join(s.dir, "source.tar"))
-	s.run(source, "go", "build", "-o", s.old, "./cmd/tributary")
+	// Without the paths of files, which are others each time, go knows what it has
+	// compiled before.
+	s.run(source, "go", "build", "-trimpath", "-o", s.old, "./cmd/tributary")
 }
 
 // run runs a program to its end, which must be a good one.

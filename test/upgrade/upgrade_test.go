@@ -25,6 +25,7 @@ const (
 func TestTheProgramBefore(t *testing.T) {
 	for _, from := range programs {
 		t.Run(from.commit, func(t *testing.T) {
+			t.Parallel()
 			takenUp(t, from)
 		})
 	}

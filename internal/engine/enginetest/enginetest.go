@@ -29,6 +29,7 @@ var shared struct {
 	dir        func() (string, error)
 	postgres   func() (string, error) // socket directory
 	clickhouse func() (string, error) // endpoint
+	templates  templates
 	once       sync.Once
 	kafka      kafkaUse
 }

@@ -24,6 +24,12 @@ var errMissing = errors.New("missing")
 // test, whoever is still connected. The server does not sync to disk.
 func Postgres(t testing.TB) string {
 	t.Helper()
+	return newDatabase(t, socketOf(t), "template1")
+}
+
+// socketOf is the directory of the socket of the Postgres that is shared.
+func socketOf(t testing.TB) string {
+	t.Helper()
 	setup()
 	socket, err := shared.postgres()
 	if errors.Is(err, errMissing) {
@@ -32,9 +38,14 @@ func Postgres(t testing.TB) string {
 	if err != nil {
 		t.Fatalf("start Postgres for tests: %v", err)
 	}
+	return socket
+}
+
+func newDatabase(t testing.TB, socket, template string) string {
+	t.Helper()
 	name := Name()
 	admin := postgres.DSN(socket, postgres.Name)
-	if err := exec1(admin, "CREATE DATABASE "+name); err != nil {
+	if err := exec1(admin, "CREATE DATABASE "+name+" TEMPLATE "+template); err != nil {
 		t.Fatalf("test database: %v", err)
 	}
 	t.Cleanup(func() {

@@ -16,7 +16,6 @@ import (
 	"tributary/internal/blob"
 	"tributary/internal/centres"
 	"tributary/internal/config"
-	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/internal/stage/sink"
@@ -54,15 +53,13 @@ type Plane struct {
 // New returns a plane whose sources have been polled into a session.
 func New(t *testing.T) *Plane {
 	t.Helper()
-	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", 10)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	if err := control.Migrate(t.Context(), pool); err != nil {
-		t.Fatal(err)
-	}
-	controltest.Guard(t, pool)
+	return NewOn(t, controltest.Guarded(t, 10, ""))
+}
+
+// NewOn is like [New], on a control that is empty.
+func NewOn(t *testing.T, pool *pgxpool.Pool) *Plane {
+	t.Helper()
+	var err error
 	p := &Plane{t: t, Clock: Noon, offsets: map[string]int64{}, Session: uuid.NewString(), Dir: t.TempDir()}
 	if p.Blobs, err = blob.NewDir(p.Dir); err != nil {
 		t.Fatal(err)

@@ -40,14 +40,11 @@ func Filled(t *testing.T) *pgxpool.Pool {
 // Told is a tracker that has read some events.
 func Told(t *testing.T, events []schemas.StatusChanged) *pgxpool.Pool {
 	t.Helper()
-	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", 4)
+	pool, err := pg.Open(t.Context(), enginetest.Filled(t, "tracker", trackersql.Migrate), "test", 4)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	if err := trackersql.Migrate(t.Context(), pool); err != nil {
-		t.Fatal(err)
-	}
 	tell(t, pool, 0, events, unreadable(events))
 	return pool
 }

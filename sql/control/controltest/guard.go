@@ -14,17 +14,33 @@ import (
 	"tributary/sql/control"
 )
 
-// Open makes an empty control on an engine of its own, for as many connections.
+// Open makes an empty control in a database of its own, for as many connections.
 func Open(t testing.TB, connections int32) *pgxpool.Pool {
 	t.Helper()
-	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", connections)
+	return connect(t, enginetest.Filled(t, "control", control.Migrate), connections)
+}
+
+// Guarded is like [Open], with [Guard]. In the database there is also what others
+// make, if any, which goes by a name: see [enginetest.Filled].
+func Guarded(t testing.TB, connections int32, name string, others ...func(context.Context, *pgxpool.Pool) error) *pgxpool.Pool {
+	t.Helper()
+	return connect(t, enginetest.Filled(t, "guarded control "+name, func(ctx context.Context, pool *pgxpool.Pool) error {
+		for _, migrate := range append([]func(context.Context, *pgxpool.Pool) error{control.Migrate, guard}, others...) {
+			if err := migrate(ctx, pool); err != nil {
+				return err
+			}
+		}
+		return nil
+	}), connections)
+}
+
+func connect(t testing.TB, dsn string, connections int32) *pgxpool.Pool {
+	t.Helper()
+	pool, err := pg.Open(t.Context(), dsn, "test", connections)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	if err := control.Migrate(t.Context(), pool); err != nil {
-		t.Fatal(err)
-	}
 	return pool
 }
 
@@ -33,9 +49,16 @@ func Open(t testing.TB, connections int32) *pgxpool.Pool {
 // be written for the first time in any state, since fixtures begin in the middle.
 func Guard(t testing.TB, pool *pgxpool.Pool) {
 	t.Helper()
-	if _, err := pool.Exec(context.Background(), guards()); err != nil {
-		t.Fatalf("guard control's states: %v", err)
+	if err := guard(context.Background(), pool); err != nil {
+		t.Fatal(err)
 	}
+}
+
+func guard(ctx context.Context, pool *pgxpool.Pool) error {
+	if _, err := pool.Exec(ctx, guards()); err != nil {
+		return fmt.Errorf("guard control's states: %w", err)
+	}
+	return nil
 }
 
 // guards are a trigger for each machine.
