@@ -15,6 +15,7 @@ func (s *Site) funcs() template.FuncMap {
 	return template.FuncMap{
 		"to":     s.to,
 		"shown":  shown,
+		"keyOf":  keyOf,
 		"count":  count,
 		"text":   text,
 		"age":    func(t time.Time) string { return age(s.Now().Sub(t)) },
@@ -22,6 +23,13 @@ func (s *Site) funcs() template.FuncMap {
 		"clock":  func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") },
 		"size":   size,
 		"sub":    func(a, b float64) float64 { return a - b },
+		"when":   func(t time.Time) string { return when(t, s.Now()) },
+		"filepath": func(action, file string) string {
+			return s.to("/files/" + url.PathEscape(action) + "/" + url.PathEscape(file))
+		},
+		"took":   took,
+		"source": s.sourceAt,
+		"centre": s.centreAt,
 	}
 }
 
@@ -91,6 +99,19 @@ func age(d time.Duration) string {
 		return fmt.Sprintf("%d h", int(d.Hours()))
 	}
 	return fmt.Sprintf("%d d", int(d.Hours())/24)
+}
+
+// when is a moment as tables have it: how long ago while it is recent, then UTC.
+func when(t, now time.Time) string {
+	switch since := now.Sub(t); {
+	case since >= 0 && since < time.Hour:
+		return age(since) + " ago"
+	case t.UTC().Format(time.DateOnly) == now.UTC().Format(time.DateOnly):
+		return t.UTC().Format("15:04:05")
+	case t.Year() == now.Year():
+		return t.UTC().Format("2 Jan, 15:04")
+	}
+	return t.UTC().Format("2 Jan 2006, 15:04")
 }
 
 // size is a number of bytes as people say it.

@@ -19,6 +19,8 @@ import (
 
 	"tributary/internal/pg"
 	"tributary/queries/report"
+	"tributary/recovery/deadletter"
+	"tributary/recovery/replay"
 	"tributary/web/access"
 )
 
@@ -34,6 +36,24 @@ type Site struct {
 	Stores  Stores  // that statements of people may ask
 	Now     func() time.Time
 	Log     *slog.Logger
+	// Position is where the tracker stands, for GET /events (live.Feed); nil: pages are
+	// not told of changes.
+	Position func() string
+
+	// Beside adds to where everything stands what is not in the tracker, as tributary
+	// status tells it: outboxes, whether insertion has stopped, disk; nil: nothing.
+	Beside func(ctx context.Context, s *report.Status) error
+
+	// Letters gives at most limit dead letters, the newest first; all: the dropped ones
+	// too. They lie in the broker and in control. nil: they are not to be seen here.
+	Letters func(ctx context.Context, limit int, all bool, each func(deadletter.Row) error) error
+	// Replays lists at most limit replays, the newest first, with how far each is, which
+	// only control knows; nil: they are not to be seen here.
+	Replays func(ctx context.Context, limit int) ([]*replay.Status, error)
+	// Warehouse has the findings; nil: they are not to be seen here.
+	Warehouse pg.Querier
+	// Meaning says what a check of the profile finds; nil: nobody here knows.
+	Meaning func(check string) string
 
 	asking    chan struct{} // held while a question is answered
 	templates map[string]*template.Template
@@ -60,7 +80,7 @@ const questions = 4
 // New prepares a site.
 func New(s Site) (*Site, error) {
 	s.asking = make(chan struct{}, questions)
-	frame, err := template.New("frame.html").Funcs(s.funcs()).ParseFS(templates, "templates/frame.html", "templates/parts.html", "templates/sprite.html")
+	frame, err := template.New("frame.html").Funcs(s.funcs()).ParseFS(templates, "templates/frame.html", "templates/parts.html", "templates/charts.html", "templates/sprite.html")
 	if err != nil {
 		return nil, fmt.Errorf("templates of the pages: %w", err)
 	}
@@ -82,11 +102,21 @@ func New(s Site) (*Site, error) {
 func (s *Site) Routes() []access.Route {
 	return []access.Route{
 		{Pattern: "GET /{$}", Least: access.Reader, Handler: s.show(s.now)},
+		{Pattern: "GET /sources", Least: access.Reader, Handler: s.show(s.sources)},
+		{Pattern: "GET /sources/{id}", Least: access.Reader, Handler: s.show(s.source)},
+		{Pattern: "GET /centres", Least: access.Reader, Handler: s.show(s.centres)},
+		{Pattern: "GET /centres/{name}", Least: access.Reader, Handler: s.show(s.centre)},
+		{Pattern: "GET /sessions", Least: access.Reader, Handler: s.show(s.sessions)},
+		{Pattern: "GET /sessions/{number}", Least: access.Reader, Handler: s.show(s.session)},
+		{Pattern: "GET /dead-letters", Least: access.Reader, Handler: s.show(s.letters)},
+		{Pattern: "GET /replays", Least: access.Reader, Handler: s.show(s.replays)},
+		{Pattern: "GET /findings", Least: access.Reader, Handler: s.show(s.findings)},
 		{Pattern: "GET /analytics", Least: access.Reader, Handler: s.show(s.allRecipes)},
 		{Pattern: "GET /analytics/{recipe}", Least: access.Reader, Handler: s.show(s.recipe)},
 		{Pattern: "GET /analytics/{recipe}/chart.svg", Least: access.Reader, Handler: http.HandlerFunc(s.chart)},
 		{Pattern: "GET /sql", Least: access.Reader, Handler: s.show(s.console)},
 		{Pattern: "POST /sql", Least: access.Reader, Handler: s.within(statementTime, s.console)},
+		{Pattern: "POST /theme", Least: access.Nobody, Handler: http.HandlerFunc(s.setTheme)},
 		{Pattern: "GET /", Least: access.Reader, Handler: s.show(s.missing)},
 	}
 }
@@ -102,13 +132,13 @@ func (s *Site) within(timeout time.Duration, v view) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), timeout)
 		defer cancel()
-		status := http.StatusOK
+		status, events := http.StatusOK, s.events() // before the page is read, so that it shows that much at least
 		p, err := v(ctx, r)
 		if err != nil {
 			status, p = s.failed(r, err)
 		}
 		var b bytes.Buffer
-		if err := s.templates[p.Template].Execute(&b, s.frame(r, p)); err != nil {
+		if err := s.templates[p.Template].Execute(&b, s.frame(r, p, events)); err != nil {
 			s.Log.Error("a page can't be made", "address", r.URL.Path, "error", err)
 			http.Error(w, "This page can't be made; the log of tributary says why.", http.StatusInternalServerError)
 			return
@@ -131,6 +161,8 @@ func (s *Site) failed(r *http.Request, err error) (int, page) {
 	switch {
 	case errors.Is(err, report.ErrNotFound), errors.As(err, &unknown):
 		status, said = http.StatusNotFound, "There is nothing here."
+	case errors.Is(err, errNotHere):
+		said = "This can't be read here."
 	case errors.Is(err, errBadFilter):
 		status, said = http.StatusBadRequest, "This address can't be read."
 	default:
@@ -147,6 +179,7 @@ type frame struct {
 	Theme  string // auto, light or dark
 	Places []places
 	Now    time.Time
+	Events string // the address that tells of changes from here on; empty: none
 }
 
 // places are a group of the side list.
@@ -160,13 +193,23 @@ type place struct {
 	Current       bool
 }
 
-func (s *Site) frame(r *http.Request, p page) frame {
-	f := frame{page: p, Site: s, Person: access.From(r.Context()), Theme: "auto", Now: s.Now().UTC()}
+// events is the address that tells of changes from now on.
+func (s *Site) events() string {
+	if s.Position == nil {
+		return ""
+	}
+	return s.to("/events", "after", s.Position())
+}
+
+func (s *Site) frame(r *http.Request, p page, events string) frame {
+	f := frame{page: p, Site: s, Person: access.From(r.Context()), Theme: "auto", Now: s.Now().UTC(), Events: events}
 	if c, err := r.Cookie("theme"); err == nil && (c.Value == "light" || c.Value == "dark") {
 		f.Theme = c.Value
 	}
 	f.Places = []places{
 		{"Now", []place{{Address: "/", Name: "Now"}}},
+		{"Where from", []place{{Address: "/sources", Name: "Sources"}, {Address: "/centres", Name: "Centres"}, {Address: "/sessions", Name: "Sessions"}}},
+		{"To do", []place{{Address: "/dead-letters", Name: "Dead letters"}, {Address: "/replays", Name: "Replays"}, {Address: "/findings", Name: "Findings"}}},
 		{"Ask", []place{{Address: "/analytics", Name: "Analytics"}, {Address: "/sql", Name: "SQL"}}},
 	}
 	for i := range f.Places {

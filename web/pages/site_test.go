@@ -70,7 +70,7 @@ func read(t *testing.T, answer *http.Response) string {
 
 func TestNow(t *testing.T) {
 	status, body := get(t, open(t), "/")
-	for _, want := range []string{"1 file is on the way", `href="/t/documents?phase=xsd&amp;status=failed">1</a>`, `aria-current="page">Now`} {
+	for _, want := range []string{"somebody has to act on name_pattern", `href="/t/documents?phase=xsd&amp;status=failed">1</a>`, `aria-current="page">Now`} {
 		if status != http.StatusOK || !strings.Contains(body, want) {
 			t.Errorf("%d lacks %q:\n%s", status, want, body)
 		}

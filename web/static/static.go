@@ -5,5 +5,5 @@ import "embed"
 
 // Files are served as they are.
 //
-//go:embed *.css *.svg
+//go:embed *.css *.js *.svg
 var Files embed.FS

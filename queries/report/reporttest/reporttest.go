@@ -48,11 +48,27 @@ func Told(t *testing.T, events []schemas.StatusChanged) *pgxpool.Pool {
 	if err := trackersql.Migrate(t.Context(), pool); err != nil {
 		t.Fatal(err)
 	}
-	codec, r := logged(t, events)
+	tell(t, pool, 0, events, unreadable(events))
+	return pool
+}
+
+// Add lets a tracker of Told read on.
+func Add(t *testing.T, pool *pgxpool.Pool, events ...schemas.StatusChanged) {
+	t.Helper()
+	from, err := tracker.New(config.Tracker{}, tracker.Deps{Pool: pool, Prefix: "test"}).Position(t.Context(), schemas.StatusChangedTopic, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tell(t, pool, from, events)
+}
+
+// tell has a tracker read events from an offset on, and then other records.
+func tell(t *testing.T, pool *pgxpool.Pool, from int64, events []schemas.StatusChanged, others ...*kgo.Record) {
+	t.Helper()
+	codec, r := logged(t, from, events, others...)
 	if err := tracker.New(config.Tracker{}, tracker.Deps{Pool: pool, Codec: codec, Prefix: "test", Log: slog.New(slog.DiscardHandler)}).Apply(t.Context(), []sink.Range{r}); err != nil {
 		t.Fatal(err)
 	}
-	return pool
 }
 
 // History is a history that has read the story.
@@ -60,7 +76,7 @@ func History(t *testing.T) driver.Conn {
 	t.Helper()
 	endpoint := enginetest.ClickHouse(t)
 	database := enginetest.Database(t, endpoint)
-	codec, r := logged(t, Story())
+	codec, r := logged(t, 0, Story(), unreadable(Story()))
 	open := func(name string) (driver.Conn, error) { return engine.OpenClickHouse(endpoint, name) }
 	h := history.New(config.History{}, history.Deps{Open: open, Database: database, Codec: codec, Prefix: "test", Log: slog.New(slog.DiscardHandler)})
 	if err := h.Apply(t.Context(), []sink.Range{r}); err != nil {
@@ -74,27 +90,32 @@ func History(t *testing.T) driver.Conn {
 	return conn
 }
 
-// logged is the log with some events, and one record at its end that can't be read.
-func logged(t *testing.T, events []schemas.StatusChanged) (*schemas.Codec, sink.Range) {
+// unreadable is a record behind events that is none.
+func unreadable(events []schemas.StatusChanged) *kgo.Record {
+	return &kgo.Record{Offset: int64(len(events)), Value: []byte("?")}
+}
+
+// logged is the log with some events from an offset on, and then other records.
+func logged(t *testing.T, from int64, events []schemas.StatusChanged, others ...*kgo.Record) (*schemas.Codec, sink.Range) {
 	t.Helper()
 	codec, err := schemas.NewCodec()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := sink.Range{Topic: schemas.StatusChangedTopic}
+	r := sink.Range{Topic: schemas.StatusChangedTopic, From: from}
 	for i, e := range events {
-		encoded, err := codec.Encode(schemas.Message{ID: schemas.ID("e", string(rune(i))), Topic: schemas.StatusChangedTopic, Stage: "test",
-			Time: Start().Add(time.Duration(i) * time.Second), Body: &e})
+		n := from + int64(i)
+		encoded, err := codec.Encode(schemas.Message{ID: schemas.ID("e", string(rune(n))), Topic: schemas.StatusChangedTopic, Stage: "test",
+			Time: Start().Add(time.Duration(n) * time.Second), Body: &e})
 		if err != nil {
 			t.Fatal(err)
 		}
 		rec := kafka.ToKgo("test", encoded)
-		rec.Offset = int64(i)
+		rec.Offset = n
 		r.Records = append(r.Records, rec)
 	}
-	r.To = int64(len(r.Records))
-	r.Records = append(r.Records, &kgo.Record{Offset: r.To, Value: []byte("?")})
-	r.To++
+	r.Records = append(r.Records, others...)
+	r.To = from + int64(len(r.Records))
 	return codec, r
 }
 

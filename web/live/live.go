@@ -1,0 +1,213 @@
+// Package live tells open pages that something has changed, by server-sent events.
+// It tells that, not what: a page that hears of it fetches itself again, with what
+// its reader may see, by the same address. So one question a second to the tracker
+// serves any number of readers.
+package live
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+const (
+	// MaxReaders is how many may listen at once where the configuration says nothing.
+	MaxReaders = 1000
+	// every is how often the tracker is asked, and so the least time between two
+	// events.
+	every = time.Second
+	// askTime is how long one question may take.
+	askTime = 10 * time.Second
+	// heartbeat is after how much silence a comment is sent, so that what lies
+	// between keeps the connection, and one that is dead is noticed.
+	heartbeat = 15 * time.Second
+	// writeTime is how long a reader may take to read what is sent; then it is dropped.
+	writeTime = 10 * time.Second
+	// retry is after how many seconds a reader may come again that was refused.
+	retry = 30
+)
+
+// Config bounds the feed.
+type Config struct {
+	// Readers is how many may listen at once; 0: MaxReaders.
+	Readers int
+}
+
+// Deps are what a feed works with.
+type Deps struct {
+	// Position is where the tracker stands: another text whenever its rows may be
+	// others, without line breaks (report.Position).
+	Position func(context.Context) (string, error)
+	Log      *slog.Logger
+}
+
+// Feed asks where the tracker stands and wakes its readers.
+type Feed struct {
+	cfg  Config
+	deps Deps
+	done chan struct{} // closed when Run ends
+
+	mu      sync.Mutex
+	last    change
+	changed chan struct{} // closed at the next change
+	readers int
+}
+
+// change is a position, and when it was seen first.
+type change struct {
+	position string // empty: not known yet
+	at       time.Time
+}
+
+// New makes a feed. Readers wait until Run asks for them.
+func New(cfg Config, deps Deps) *Feed {
+	if cfg.Readers == 0 {
+		cfg.Readers = MaxReaders
+	}
+	return &Feed{cfg: cfg, deps: deps, done: make(chan struct{}), changed: make(chan struct{})}
+}
+
+// Run asks until ctx ends; with it all readers end. It is called once.
+func (f *Feed) Run(ctx context.Context) error {
+	defer close(f.done)
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	failing := false
+	for {
+		err := f.ask(ctx)
+		if err != nil && !failing && ctx.Err() == nil {
+			f.deps.Log.Warn("pages are not told of changes until the tracker answers", "error", err)
+		}
+		failing = err != nil
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// ask asks once, and wakes all readers if something has changed.
+func (f *Feed) ask(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	position, err := f.deps.Position(ctx)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if position != f.last.position {
+		f.last = change{position, time.Now().UTC()}
+		close(f.changed)
+		f.changed = make(chan struct{})
+	}
+	return nil
+}
+
+// Position is where the tracker stood when it was last asked; empty before. A page
+// that is read from the tracker after this call shows that much at least.
+func (f *Feed) Position() string {
+	last, _ := f.latest()
+	return last.position
+}
+
+func (f *Feed) latest() (change, <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last, f.changed
+}
+
+// enter counts a reader, if there is room.
+func (f *Feed) enter() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.readers >= f.cfg.Readers {
+		return false
+	}
+	f.readers++
+	return true
+}
+
+func (f *Feed) leave() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.readers--
+}
+
+// Handler answers with a stream of events: one for each change since the id that
+// the reader knows (the header Last-Event-ID, or else the query's after), at most
+// one a second. Its data is the moment of the change in UTC.
+func (f *Feed) Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !f.enter() {
+			w.Header().Set("Retry-After", strconv.Itoa(retry))
+			http.Error(w, fmt.Sprintf("%d readers listen already, which is the most; come again in %d seconds.", f.cfg.Readers, retry), http.StatusServiceUnavailable)
+			return
+		}
+		defer f.leave()
+		seen := r.Header.Get("Last-Event-ID")
+		if seen == "" {
+			seen = r.URL.Query().Get("after")
+		}
+		if err := f.stream(r.Context(), w, seen); err != nil {
+			f.deps.Log.Debug("a reader of events is dropped", "error", err)
+		}
+	})
+}
+
+// stream sends events until the reader, or the server, is gone.
+func (f *Feed) stream(ctx context.Context, w http.ResponseWriter, seen string) error {
+	c := http.NewResponseController(w)
+	// The request has been read: the server's time for that must not end the answer.
+	if err := c.SetReadDeadline(time.Time{}); err != nil {
+		return fmt.Errorf("let events go on: %w", err)
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Accel-Buffering", "no") // a proxy that collects answers is asked not to
+	if err := send(c, w, ": changes of the tracker\n\n"); err != nil {
+		return err
+	}
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	for {
+		last, changed := f.latest()
+		if last.position != seen && last.position != "" {
+			seen = last.position
+			if err := send(c, w, fmt.Sprintf("id: %s\ndata: %s\n\n", last.position, last.at.Format(time.RFC3339))); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-f.done:
+			return nil
+		case <-changed:
+		case <-beat.C:
+			if err := send(c, w, ":\n\n"); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// send writes to a reader, who has writeTime to read it.
+func send(c *http.ResponseController, w http.ResponseWriter, text string) error {
+	if err := c.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+		return fmt.Errorf("bound how long a reader reads: %w", err)
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		return err
+	}
+	if err := c.Flush(); err != nil {
+		return err
+	}
+	return c.SetWriteDeadline(time.Time{}) // a stream over HTTP/2 would end with it also in silence
+}
