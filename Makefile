@@ -68,6 +68,17 @@ clients: ## install the programs of others that tests use topics with and compar
 	if PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --target $$part/lib -r $(ANNOUNCE); then mv $$part/lib $(ANNOUNCE_DIR); \
 	else echo "the Python packages of $(ANNOUNCE) can't be fetched: what needs them is skipped"; fi; rm -rf $$part
 
+# The rules of accessibility that pages are held against, likewise.
+AXE := test/browser/testdata/axe
+AXE_DIR = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tributary/axe-$(shell sha256sum <$(AXE)/package-lock.json | cut -c1-12)
+
+.PHONY: browser
+browser: ## install Chromium, in which tests open the pages, and axe-core
+	$(call packages,chromium:chromium npm:npm)
+	@if [ -e $(AXE_DIR) ]; then exit 0; fi; mkdir -p $(dir $(AXE_DIR)); part=$$(mktemp -d $(AXE_DIR).XXXXXX); \
+	if cp $(AXE)/package*.json $$part && npm ci --silent --ignore-scripts --no-audit --no-fund --prefix $$part; then mv $$part $(AXE_DIR); \
+	else echo "axe-core can't be fetched: what needs it is skipped"; rm -rf $$part; fi
+
 .PHONY: demo
 demo: engines servers ## watch a generated corpus go from real servers to the warehouse
 	$(GO) run ./test/demo -binary $(BIN)

@@ -262,6 +262,11 @@ mutants: engines servers ## wrong programs that the tests must catch; the last l
 mutants-short: engines servers ## the same for two minutes (MUTANTS_BUDGET); the next run goes on with what is left
 	$(GO) run ./test/mutants -budget $(MUTANTS_BUDGET) -from "$$(git rev-parse HEAD 2>/dev/null || date +%F)" $(MUTANTS_FLAGS)
 
+# The pages in a real Chromium; screenshots are kept in out/browser.
+.PHONY: test-browser
+test-browser: engines browser ## every page in Chromium: widths, themes, without scripts, axe-core, live updates, keys
+	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_BROWSER=1 $(GO) test -count=1 -timeout 30m -v ./test/browser
+
 ## Other people's tools
 
 # Other people's tools at the door of the embedded Postgres. The JDBC driver of

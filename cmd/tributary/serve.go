@@ -11,6 +11,8 @@ import (
 
 	"tributary/internal/config"
 	"tributary/queries/report"
+	"tributary/recovery/deadletter"
+	"tributary/recovery/replay"
 	"tributary/web"
 	"tributary/web/access"
 	"tributary/web/api"
@@ -62,21 +64,34 @@ func (a *app) server(context.Context) (runnable, error) {
 // serves is what is served, and to whom.
 func (a *app) serves(feed *live.Feed) (web.Deps, error) {
 	guard := access.New(access.Config{Prefix: a.cfg.Web.Prefix, Secure: a.cfg.Web.CertFile != ""}, access.Deps{Store: access.Control{Querier: a.stores.Control}, Now: now, Log: a.log})
-	site, err := pages.New(a.site(feed.Position))
+	is, err := a.site(feed.Position)
+	if err != nil {
+		return web.Deps{}, err
+	}
+	site, err := pages.New(is)
 	if err != nil {
 		return web.Deps{}, err
 	}
 	programs := api.New(api.Deps{Tracker: a.stores.Tracker, Now: time.Now, Log: a.log, Prefix: a.cfg.Web.Prefix, Version: version()})
-	events := []access.Route{{Pattern: "GET /events", Least: access.Reader, Handler: feed.Handler()}}
 	return web.Deps{
 		Guard: guard, Static: static.Files, Log: a.log, Listening: a.servesPages,
-		Routes: slices.Concat(guard.Routes(), site.Routes(), programs.Routes(), events),
+		Routes: slices.Concat(guard.Routes(), site.Routes(), programs.Routes(), []access.Route{feed.Route()}),
 	}, nil
 }
 
 // site is what the pages are made of.
-func (a *app) site(position func() string) pages.Site {
-	s := pages.Site{Prefix: a.cfg.Web.Prefix, Name: a.profile.Name, Tracker: a.stores.Tracker, Now: time.Now, Log: a.log, Stores: pages.Stores{}, Position: position}
+func (a *app) site(position func() string) (pages.Site, error) {
+	known, err := meanings(a.profile)
+	if err != nil {
+		return pages.Site{}, err
+	}
+	s := pages.Site{
+		Prefix: a.cfg.Web.Prefix, Name: a.profile.Name, Tracker: a.stores.Tracker, Warehouse: a.stores.Warehouse, Now: time.Now, Log: a.log,
+		Position: position, Meaning: func(check string) string { return known[check] }, Beside: a.stores.beside, Replays: a.listReplays, Stores: pages.Stores{},
+	}
+	if a.stores.Kafka != nil {
+		s.Letters = a.letters
+	}
 	for _, name := range []string{storeTracker, storeWarehouse, storeHistory} {
 		if name != storeHistory || a.stores.ClickHouse != nil {
 			s.Stores[name] = func(timeout time.Duration) report.Store { return a.stores.ask(name, timeout) }
@@ -87,7 +102,23 @@ func (a *app) site(position func() string) pages.Site {
 			return report.ClickHouse{Conn: a.stores.ClickHouse, Timeout: timeout, MaxMemory: int64(a.cfg.ClickHouse.MaxMemory), Parameters: parameters}
 		}
 	}
-	return s
+	return s, nil
+}
+
+func (a *app) letters(ctx context.Context, limit int, all bool, each func(deadletter.Row) error) error {
+	ledger, err := a.stores.ledger()
+	if err != nil {
+		return err
+	}
+	return ledger.List(ctx, &deadletter.Filter{}, limit, all, func(l *deadletter.Standing) error { return each(l.Row()) })
+}
+
+func (a *app) listReplays(ctx context.Context, limit int) (list []*replay.Status, err error) {
+	err = a.stores.replayed(ctx, limit, func(r *replay.Status) error {
+		list = append(list, r)
+		return nil
+	})
+	return list, err
 }
 
 // servesPages says where the pages are. A terminal, which nobody else reads, is shown

@@ -12,9 +12,9 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/pg"
-	"tributary/internal/profile"
 	"tributary/sql/control"
 	trackersql "tributary/sql/tracker"
+	"tributary/sql/warehouse"
 	"tributary/web"
 	"tributary/web/access"
 	"tributary/web/live"
@@ -28,12 +28,16 @@ func pagesOf(t *testing.T) *app {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	for _, migrate := range []func() error{func() error { return control.Migrate(t.Context(), pool) }, func() error { return trackersql.Migrate(t.Context(), pool) }} {
+	for _, migrate := range []func() error{func() error { return control.Migrate(t.Context(), pool) }, func() error { return trackersql.Migrate(t.Context(), pool) }, func() error { return warehouse.Migrate(t.Context(), pool) }} {
 		if err := migrate(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return &app{cfg: config.Default(), log: slog.New(slog.DiscardHandler), profile: &profile.Profile{Name: "impc"}, stores: &stores{Control: pool, Tracker: pool, Warehouse: pool}}
+	p, err := loadProfile(config.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &app{cfg: config.Default(), log: slog.New(slog.DiscardHandler), profile: p, stores: &stores{Control: pool, Tracker: pool, Warehouse: pool}}
 }
 
 // Each address, asked by somebody of each role and by nobody: who may gets past the

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"tributary/web/access"
 )
 
 const (
@@ -138,6 +140,11 @@ func (f *Feed) leave() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.readers--
+}
+
+// Route is where pages listen.
+func (f *Feed) Route() access.Route {
+	return access.Route{Pattern: "GET /events", Least: access.Reader, Handler: f.Handler()}
 }
 
 // Handler answers with a stream of events: one for each change since the id that

@@ -108,6 +108,7 @@ func (b *bench) reader(header string, query string) <-chan heard {
 		b.t.Fatal(err)
 	}
 	if answer.StatusCode != http.StatusOK || answer.Header.Get("Content-Type") != "text/event-stream" {
+		answer.Body.Close()
 		b.t.Fatalf("answer is %s, %v", answer.Status, answer.Header)
 	}
 	begun, lines := time.Now(), make(chan heard, 1000)

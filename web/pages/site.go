@@ -121,6 +121,9 @@ func (s *Site) Routes() []access.Route {
 	}
 }
 
+// errNoPage says that an address is none of ours.
+var errNoPage = errors.New("no page has this address")
+
 // errBadFilter says that an address asks for something that can't be.
 var errBadFilter = errors.New("this address can't be read")
 
@@ -151,7 +154,7 @@ func (s *Site) within(timeout time.Duration, v view) http.Handler {
 
 // missing is the page of every address that is none.
 func (s *Site) missing(context.Context, *http.Request) (page, error) {
-	return page{}, report.ErrNotFound
+	return page{}, errNoPage
 }
 
 // failed is the page that says why there is no other.
@@ -159,7 +162,7 @@ func (s *Site) failed(r *http.Request, err error) (int, page) {
 	var unknown *report.UnknownError
 	status, said := http.StatusServiceUnavailable, "The tracker does not answer."
 	switch {
-	case errors.Is(err, report.ErrNotFound), errors.As(err, &unknown):
+	case errors.Is(err, errNoPage), errors.Is(err, report.ErrNotFound), errors.As(err, &unknown):
 		status, said = http.StatusNotFound, "There is nothing here."
 	case errors.Is(err, errNotHere):
 		said = "This can't be read here."

@@ -21,9 +21,14 @@
     if (navigator.clipboard) {
       for (const line of all('.cli', part)) {
         const copy = button('Copy', async () => {
-          await navigator.clipboard.writeText($('code', line).textContent);
-          copy.textContent = 'Copied';
-          say('The command is copied.');
+          const text = $('code', line);
+          try {
+            await navigator.clipboard.writeText(text.textContent);
+            copy.textContent = 'Copied';
+            say('The command is copied.');
+          } catch { // where somebody forbids it, it is at least marked
+            getSelection().selectAllChildren(text);
+          }
         });
         line.append(copy);
       }

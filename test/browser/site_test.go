@@ -1,0 +1,74 @@
+package browser
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/internal/pg"
+	"tributary/queries/report"
+	"tributary/queries/report/reporttest"
+	"tributary/web"
+	"tributary/web/access"
+	"tributary/web/live"
+	"tributary/web/pages"
+	"tributary/web/static"
+)
+
+// anybody lets everybody in who comes.
+type anybody struct{}
+
+func (anybody) Require(_ access.Role, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r.WithContext(access.With(r.Context(), access.Person{Name: "ann", Role: access.Operator})))
+	})
+}
+
+const prefix = "/t"
+
+// serve serves the pages of a tracker until stop is called, or the test ends, and
+// returns the address of its first page without the slash at its end. Listen may be an
+// address that was served before.
+func serve(t *testing.T, pool *pgxpool.Pool, listen string) (at string, stop func()) {
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	feed := live.New(live.Config{}, live.Deps{Log: quiet, Position: func(ctx context.Context) (string, error) { return report.Position(ctx, pool) }})
+	site, err := pages.New(pages.Site{Prefix: prefix, Name: "impc · test", Tracker: pg.Querier(pool), Log: quiet, Position: feed.Position,
+		Now: func() time.Time { return reporttest.Start().Add(time.Hour) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	routes := append(site.Routes(), feed.Route())
+	listening := make(chan string, 1)
+	server := web.New(web.Config{Listen: listen, Prefix: prefix}, web.Deps{Guard: anybody{}, Routes: routes, Static: static.Files, Log: quiet,
+		Listening: func(_ context.Context, addr string) { listening <- addr }})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 2)
+	go func() { ended <- feed.Run(ctx) }()
+	go func() { ended <- server.Run(ctx) }()
+	stopped := false
+	stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		for range 2 {
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	t.Cleanup(stop)
+	select {
+	case addr := <-listening:
+		return "http://" + addr + prefix, stop
+	case err := <-ended:
+		t.Fatal(err)
+		return "", nil
+	}
+}

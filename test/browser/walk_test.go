@@ -1,0 +1,191 @@
+package browser
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/page"
+
+	"tributary/queries/report/reporttest"
+)
+
+// perShape is how many addresses of one shape are looked at: lists with other values
+// of the same filters are the same page.
+const perShape = 2
+
+// unbuilt are pages that links lead to before they exist. Their links are followed
+// all the same, so that whoever builds one has it looked at.
+var unbuilt = []string{"/files", "/documents", "/sources", "/centres", "/sessions", "/dead-letters", "/replays", "/analytics", "/sql", "/diff"}
+
+// Every page that links lead to from the first one, at each width, in each theme, with
+// and without scripts: the browser complains of nothing, axe-core finds nothing, and
+// nothing is wider than the page.
+func TestEveryPage(t *testing.T) {
+	long(t)
+	rules := axe(t)
+	at, _ := serve(t, reporttest.Told(t, append(reporttest.Story(), hostile()...)), "127.0.0.1:0")
+	b := open(t, at)
+	shots := screenshots(t)
+	addresses := b.walk()
+	var looks []look
+	for _, width := range []int64{1440, 768, 390} {
+		for _, theme := range []string{"light", "dark"} {
+			looks = append(looks, look{width, theme, true}, look{width, theme, false})
+		}
+	}
+	for _, l := range looks {
+		b.use(l)
+		for _, address := range addresses {
+			b.inspect(address, l, rules, shots)
+		}
+	}
+	t.Logf("%d pages, %d looks each; screenshots are in %s", len(addresses), len(looks), shots)
+}
+
+// long skips what takes minutes, unless it is asked for.
+func long(t *testing.T) {
+	t.Helper()
+	if os.Getenv("TRIBUTARY_BROWSER") != "1" {
+		t.Skip("make test-browser runs it")
+	}
+}
+
+// screenshots is an empty folder for them.
+func screenshots(t *testing.T) string {
+	t.Helper()
+	folder, err := filepath.Abs(filepath.Join("../../out/browser", t.Name()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// shape is what addresses of one page have in common: the names of their parts.
+func shape(u *url.URL) string {
+	parts := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
+	for i := 1; i < len(parts); i++ {
+		if i > 1 || parts[i] != "new" {
+			parts[i] = "*"
+		}
+	}
+	var names []string
+	for name := range u.Query() {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return strings.Join(parts, "/") + "?" + strings.Join(names, "&")
+}
+
+// walk follows links from the first page and returns the addresses below the prefix,
+// perShape of each shape at most.
+func (b *tab) walk() []string {
+	b.t.Helper()
+	b.use(look{1440, "light", true})
+	seen, shapes := map[string]bool{"/": true}, map[string]int{}
+	all := []string{"/"}
+	for i := 0; i < len(all); i++ {
+		status := b.visit(all[i])
+		known := slices.ContainsFunc(unbuilt, func(p string) bool {
+			return all[i] == p || strings.HasPrefix(all[i], p+"?") || strings.HasPrefix(all[i], p+"/")
+		})
+		if status != http.StatusOK && (status != http.StatusNotFound || !known) {
+			b.t.Errorf("a link leads to %s, which answers %d", all[i], status)
+		}
+		for _, link := range eval[[]string](b, `[...document.querySelectorAll("a[href]")].map(a => a.href)`) {
+			u, err := url.Parse(link)
+			path, ours := strings.CutPrefix(link, b.at)
+			if path, _, _ = strings.Cut(path, "#"); err != nil || !ours || path == "" || seen[path] || strings.HasPrefix(path, "/static/") {
+				continue
+			}
+			if s := shape(u); shapes[s] < perShape {
+				shapes[s]++
+				seen[path] = true
+				all = append(all, path)
+			}
+		}
+	}
+	b.complaints()
+	return all
+}
+
+// violation is what axe-core says against a page.
+type violation struct {
+	ID, Help string
+	Nodes    []struct{ HTML, FailureSummary string }
+}
+
+const runAxe = `axe.run(document, {resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}).then(r => JSON.stringify(r.violations.map(v =>
+	({id: v.id, help: v.help, nodes: v.nodes.map(n => ({html: n.html, failureSummary: n.failureSummary}))}))))`
+
+// inspect looks at a page in one way, and keeps a screenshot.
+func (b *tab) inspect(address string, l look, rules, shots string) {
+	b.t.Helper()
+	status := b.visit(address)
+	if wide := eval[[]string](b, wider); len(wide) > 0 {
+		b.t.Errorf("%s at %s is wider than its window: %s", address, l, strings.Join(wide, ", "))
+	}
+	b.shoot(filepath.Join(shots, file(address)+"-"+l.String()+".png"))
+	b.scripts(true) // axe-core is one; those of the page have had their time
+	for _, v := range b.accessible(rules) {
+		b.t.Errorf("%s at %s: axe-core: %s: %s\n%v", address, l, v.ID, v.Help, v.Nodes)
+	}
+	var expected []string
+	if status != http.StatusOK {
+		expected = []string{fmt.Sprintf("the server responded with a status of %d", status)}
+	}
+	for _, c := range b.complaints(expected...) {
+		b.t.Errorf("%s at %s: %s", address, l, c)
+	}
+	b.scripts(l.Scripts)
+}
+
+// wider is what sticks out to the right of the window, but for what lies in a region
+// of its own that scrolls.
+const wider = `(() => {
+	const width = document.documentElement.clientWidth;
+	if (document.documentElement.scrollWidth <= width && document.body.scrollWidth <= width) return [];
+	return ["scrolls to " + document.documentElement.scrollWidth].concat([...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > width + 1).slice(0, 5)
+		.map(e => e.tagName.toLowerCase() + "." + [...e.classList].join(".")));
+})()`
+
+// accessible is what axe-core finds in the page.
+func (b *tab) accessible(rules string) []violation {
+	b.t.Helper()
+	eval[bool](b, rules+"; true")
+	var found []violation
+	if err := json.Unmarshal([]byte(eval[string](b, runAxe)), &found); err != nil {
+		b.t.Fatal(err)
+	}
+	return found
+}
+
+var unsafe = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// file is the name of a file for an address.
+func file(address string) string {
+	name := strings.Trim(unsafe.ReplaceAllString(address, "_"), "_")
+	return "page-" + name[:min(len(name), 80)]
+}
+
+func (b *tab) shoot(to string) {
+	b.t.Helper()
+	beyond := true
+	picture := call(b, page.CaptureScreenshot, page.CaptureScreenshotParams{CaptureBeyondViewport: &beyond}).Data
+	if err := os.WriteFile(to, picture, 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
