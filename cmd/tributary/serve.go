@@ -63,7 +63,7 @@ func (a *app) server(context.Context) (runnable, error) {
 
 // serves is what is served, and to whom.
 func (a *app) serves(feed *live.Feed) (web.Deps, error) {
-	guard := access.New(access.Config{Prefix: a.cfg.Web.Prefix, Secure: a.cfg.Web.CertFile != ""}, access.Deps{Store: access.Control{Querier: a.stores.Control}, Now: now, Log: a.log})
+	guard := access.New(access.Config{Prefix: a.cfg.Web.Prefix, Secure: a.cfg.Web.CertFile != "", Proxies: a.cfg.Web.Networks()}, access.Deps{Store: access.Control{Querier: a.stores.Control}, Now: now, Log: a.log})
 	is, err := a.site(feed.Position)
 	if err != nil {
 		return web.Deps{}, err

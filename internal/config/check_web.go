@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"regexp"
@@ -17,6 +18,11 @@ func (d *decoder) checkWeb(w Web) {
 		d.readable("web.cert_file", w.CertFile)
 		d.readable("web.key_file", w.KeyFile)
 	}
+	for i, p := range w.Proxies {
+		if _, err := parseNetwork(p); err != nil {
+			d.problem(fmt.Sprintf("web.proxies[%d]", i), "%q is neither an address nor a network: write one such as 127.0.0.1 or 10.0.0.0/8", p)
+		}
+	}
 	if w.Listen == "" {
 		return
 	}
@@ -24,6 +30,25 @@ func (d *decoder) checkWeb(w Web) {
 	if host, _, err := net.SplitHostPort(w.Listen); err == nil && !loopback(host) && w.CertFile == "" && !w.Insecure {
 		d.problem("web.listen", "%s is not of this machine alone, and without TLS passwords can be read on the way: give web.cert_file and web.key_file, or order web.insecure: true", w.Listen)
 	}
+}
+
+// Networks are the proxies' networks.
+func (w Web) Networks() []netip.Prefix {
+	var all []netip.Prefix
+	for _, p := range w.Proxies {
+		if network, err := parseNetwork(p); err == nil { // else the check has refused it
+			all = append(all, network)
+		}
+	}
+	return all
+}
+
+// parseNetwork reads a network, or an address, which is a network of one.
+func parseNetwork(text string) (netip.Prefix, error) {
+	if addr, err := netip.ParseAddr(text); err == nil {
+		return addr.Unmap().WithZone("").Prefix(addr.Unmap().BitLen())
+	}
+	return netip.ParsePrefix(text)
 }
 
 // loopback tells whether a host that is listened on is of this machine alone.

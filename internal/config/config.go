@@ -325,6 +325,8 @@ type Web struct {
 	CertFile string `yaml:"cert_file"` // file in PEM with the chain; empty (default): without TLS
 	KeyFile  string `yaml:"key_file"`  // file in PEM with its private key
 	Insecure bool   `yaml:"insecure"`  // beyond loopback without TLS: passwords can be read on the way
+
+	Proxies []string `yaml:"proxies"` // addresses or networks of proxies before the pages, whose word on who asks (X-Forwarded-For) is taken; default: nobody's
 }
 
 // DefaultWeb is where up serves the pages if no address is configured.

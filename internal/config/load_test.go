@@ -123,6 +123,8 @@ func TestLoadRefuses(t *testing.T) {
 			want: []string{"tributary.yaml:2: web.listen: 0.0.0.0:8400 is not of this machine alone, and without TLS passwords can be read on the way: give web.cert_file and web.key_file, or order web.insecure: true"}},
 		"pages' prefix": {yaml: "web:\n  prefix: tributary/\n",
 			want: []string{`tributary.yaml:2: web.prefix: "tributary/" is no path: write one such as /tributary, without a slash at its end`}},
+		"a proxy by name": {yaml: "web:\n  proxies: [10.0.0.0/8, '::1', proxy]\n",
+			want: []string{`tributary.yaml:2: web.proxies[2]: "proxy" is neither an address nor a network: write one such as 127.0.0.1 or 10.0.0.0/8`}},
 		"a certificate without its key": {yaml: "web:\n  cert_file: cert.pem\n",
 			want: []string{"tributary.yaml:2: web.cert_file: goes with web.key_file: give both, or neither"}},
 		"a door by name": {yaml: "postgres:\n  listen: localhost:5433\n",
