@@ -16,18 +16,18 @@ import (
 // listing is what the lists of files and of documents have in common: what they are
 // narrowed to, and what leads elsewhere. Its state is in its address.
 type listing struct {
-	Path     string // /files
-	Q        string
-	Kept     []pair // the other filters, which a search keeps
-	Chips    []chip
-	Facets   []facet
-	Choices  report.Choices
-	Chosen   map[string]string
-	Sorts    []option
-	Heading  string // with how many there are, where that is known
-	Start    string // the first page; empty: this is it
-	Next     string
-	Empty    string // why there is nothing
+	Path    string // /files
+	Q       string
+	Kept    []pair // the other filters, which a search keeps
+	Chips   []chip
+	Facets  []facet
+	Choices report.Choices
+	Chosen  map[string]string
+	Sorts   []option
+	Heading string // with how many there are, where that is known
+	Start   string // the first page; empty: this is it
+	Next    string
+	Empty   string // why there is nothing
 }
 
 type pair struct{ Name, Value string }
@@ -237,4 +237,12 @@ func (s *Site) full(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:
 // onlyStands tells whether a list is narrowed to a phase or a status at most.
 func onlyStands(l listing) bool {
 	return !slices.ContainsFunc(l.Chips, func(c chip) bool { return c.Name != "phase" && c.Name != "status" })
+}
+
+// number is a number that may not be known.
+func number(n *int64) string {
+	if n == nil {
+		return "–"
+	}
+	return count(*n)
 }
