@@ -131,13 +131,18 @@ type pendingRow struct {
 }
 
 func pendingFiles(ctx context.Context, q pg.Querier, centre string, limit int) ([]Pending, error) {
+	return pendingOf(ctx, q, "($2 = '' OR f.centre = $2)", limit, centre)
+}
+
+// pendingOf lists those of which a condition holds, in which $2 is the value.
+func pendingOf(ctx context.Context, q pg.Querier, condition string, limit int, value string) ([]Pending, error) {
 	rows, err := list[pendingRow](ctx, q, "pending files", `SELECT f.file, f.action, f.centre, f.source, f.phase, f.status, f.first_seen, f.last_update, f.documents, f.documents_known,
 		f.documents_open, f.attempt,
 		EXISTS (SELECT FROM tracker.file_source_has_zip h WHERE h.za_id = f.id AND h.note = 'unsettled' AND h.state = 'present'),
 		(SELECT count(*) FROM tracker.file_source_has_zip h WHERE h.za_id = f.id AND h.state = 'present'), b.exception, b.attempt
 		FROM tracker.file f LEFT JOIN LATERAL (SELECT x.short_name AS exception, d.attempt FROM tracker.zip_download d JOIN tracker.an_exception x ON x.id = d.exception_id
 			WHERE d.za_id = f.id AND d.phase_id IN ({phase download}, {phase zip_md5}) AND d.status_id IN ({status cancelled}, {status failed}) ORDER BY d.attempt DESC LIMIT 1) b ON true
-		WHERE NOT f.ended AND ($2 = '' OR f.centre = $2) ORDER BY f.first_seen, f.file COLLATE "C", f.action LIMIT $1`, limit, centre)
+		WHERE NOT f.ended AND `+condition+` ORDER BY f.first_seen, f.file COLLATE "C", f.action LIMIT $1`, limit, value)
 	if err != nil {
 		return nil, err
 	}

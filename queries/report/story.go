@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"tributary/internal/pg"
@@ -122,7 +123,10 @@ type storyRow struct {
 	FirstSeen time.Time
 }
 
-func (s *Story) read(ctx context.Context, q pg.Querier, id string) error {
+// facts reads what there is of the file but its documents: of versions and attempts the
+// last ones, so many at most; 0: all.
+func (s *Story) facts(ctx context.Context, q pg.Querier, id string, most int) error {
+	limit := Filter{Limit: most}.limit()
 	var err error
 	if s.Hostings, err = list[Hosting](ctx, q, "hostings", `SELECT s.short_name, c.short_name, h.state, h.look, h.size_bytes, h.mod_time, h.listed_at, h.note, h.message, h.num_retries
 		FROM tracker.file_source_has_zip h JOIN tracker.file_source s ON s.id = h.file_source_id LEFT JOIN tracker.centre c ON c.id = s.centre_id
@@ -130,7 +134,7 @@ func (s *Story) read(ctx context.Context, q pg.Querier, id string) error {
 		return err
 	}
 	if s.Versions, err = list[Version](ctx, q, "versions", `SELECT v.sha256, v.content_md5, v.size_bytes, v.received, v.last_update, v.sha256 IS NOT DISTINCT FROM $2
-		FROM tracker.zip_version v WHERE v.za_id = $1 ORDER BY v.received, v.sha256`, id, s.SHA256); err != nil {
+		FROM tracker.zip_version v WHERE v.za_id = $1 ORDER BY v.received DESC, v.sha256 DESC`+limit, id, s.SHA256); err != nil {
 		return err
 	}
 	if s.Tries, err = list[Attempt](ctx, q, "attempts", `SELECT d.attempt, d.run::text, s.short_name, p.short_name, st.short_name, x.short_name, d.message, d.note, d.repeats,
@@ -144,7 +148,16 @@ func (s *Story) read(ctx context.Context, q pg.Querier, id string) error {
 		JOIN tracker.phase p ON p.id = d.phase_id JOIN tracker.a_status st ON st.id = d.status_id
 		LEFT JOIN tracker.an_exception x ON x.id = d.exception_id
 		LEFT JOIN tracker.file_source_has_zip h ON h.id = d.zf_id LEFT JOIN tracker.file_source s ON s.id = h.file_source_id
-		WHERE d.za_id = $1 ORDER BY d.attempt, d.run`, id); err != nil {
+		WHERE d.za_id = $1 ORDER BY d.attempt DESC, d.run DESC`+limit, id); err != nil {
+		return err
+	}
+	slices.Reverse(s.Versions)
+	slices.Reverse(s.Tries)
+	return nil
+}
+
+func (s *Story) read(ctx context.Context, q pg.Querier, id string) error {
+	if err := s.facts(ctx, q, id, 0); err != nil {
 		return err
 	}
 	return Documents(ctx, q, Filter{id: id}, func(d Document) error {

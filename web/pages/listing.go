@@ -238,3 +238,11 @@ func (s *Site) full(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:
 func onlyStands(l listing) bool {
 	return !slices.ContainsFunc(l.Chips, func(c chip) bool { return c.Name != "phase" && c.Name != "status" })
 }
+
+// number is a number that may not be known.
+func number(n *int64) string {
+	if n == nil {
+		return "–"
+	}
+	return count(*n)
+}

@@ -103,6 +103,8 @@ func (s *Site) Routes() []access.Route {
 	return []access.Route{
 		{Pattern: "GET /{$}", Least: access.Reader, Handler: s.show(s.now)},
 		{Pattern: "GET /files", Least: access.Reader, Handler: s.show(s.files)},
+		{Pattern: "GET /files/{action}/{name}", Least: access.Reader, Handler: s.show(s.file)},
+		{Pattern: "GET /files/{action}/{name}/documents/{entry...}", Least: access.Reader, Handler: s.show(s.document)},
 		{Pattern: "GET /documents", Least: access.Reader, Handler: s.show(s.documents)},
 		{Pattern: "GET /sources", Least: access.Reader, Handler: s.show(s.sources)},
 		{Pattern: "GET /sources/{id}", Least: access.Reader, Handler: s.show(s.source)},
