@@ -129,9 +129,9 @@ const failuresSQL = `
 		CROSS JOIN LATERAL (SELECT * FROM tracker.zip_download d WHERE d.za_id = a.id AND d.status_id IN ({status cancelled}, {status failed}) ORDER BY d.attempt DESC LIMIT 1) d
 		WHERE a.phase_id IN ({phase zip_name}, {phase download}) AND a.status_id IN ({status pending}, {status running}) AND d.exception_id IS NOT NULL GROUP BY 1, 4
 		UNION ALL
-		SELECT t.exception_id, 'source', false, NULL, s.id, -1, 1, coalesce(t.finish_time, t.last_update)
+		SELECT t.exception_id, 'source', false, NULL, s.id, -1, 1, t.finish_time
 		FROM tracker.file_source s JOIN tracker.resource_state r ON r.id = s.state_id AND r.short_name <> 'removed'
-		CROSS JOIN LATERAL (SELECT * FROM tracker.poll_task k WHERE k.file_source_id = s.id ORDER BY k.finish_time DESC NULLS LAST, k.id LIMIT 1) t
+		CROSS JOIN LATERAL (SELECT * FROM tracker.poll_task k WHERE k.file_source_id = s.id AND k.finish_time IS NOT NULL ORDER BY k.finish_time DESC LIMIT 1) t
 		WHERE t.status_id = {status failed} AND $2 = '') f
 	LEFT JOIN tracker.an_exception x ON x.id = f.exception_id
 	LEFT JOIN tracker.centre c ON c.id = f.centre_id

@@ -46,8 +46,9 @@ func Polls(ctx context.Context, q pg.Querier, source string, before time.Time, l
 		until = &before
 	}
 	return list[Poll](ctx, q, "polls of a source", `SELECT s.short_name, coalesce(n.number, 0), k.start_time, k.finish_time, st.short_name, x.short_name, k.message, k.counts
-		FROM tracker.file_source s JOIN tracker.poll_task k ON k.file_source_id = s.id AND k.finish_time < coalesce($2::timestamptz, 'infinity')`+pollNames+`
-		WHERE s.short_name = $1 ORDER BY k.finish_time DESC, k.id LIMIT $3`, source, until, limit)
+		FROM tracker.file_source s CROSS JOIN LATERAL (SELECT * FROM tracker.poll_task k WHERE k.file_source_id = s.id AND k.finish_time < coalesce($2::timestamptz, 'infinity')
+			ORDER BY k.finish_time DESC LIMIT $3) k`+pollNames+`
+		WHERE s.short_name = $1 ORDER BY k.finish_time DESC`, source, until, limit)
 }
 
 // pollNames joins what polls are told with.
