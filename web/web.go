@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"syscall"
 	"time"
 
 	"tributary/web/access"
@@ -31,8 +32,8 @@ const (
 
 // Config says where the pages are.
 type Config struct {
-	// Listen is host:port.
-	Listen string
+	// Listen is host:port, and Else where to listen if that is taken; empty: nowhere.
+	Listen, Else string
 	// Prefix is the path below which a proxy passes requests on, such as /tributary;
 	// empty where there is none.
 	Prefix string
@@ -53,7 +54,7 @@ type Deps struct {
 	Static fs.FS
 	Log    *slog.Logger
 	// Listening, if set, is told the address once it is listened on.
-	Listening func(addr string)
+	Listening func(ctx context.Context, addr string)
 }
 
 // Server serves pages and API.
@@ -81,7 +82,11 @@ func (s *Server) Handler() http.Handler {
 
 // Run listens and serves until ctx ends.
 func (s *Server) Run(ctx context.Context) error {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.cfg.Listen)
+	var how net.ListenConfig
+	listener, err := how.Listen(ctx, "tcp", s.cfg.Listen)
+	if errors.Is(err, syscall.EADDRINUSE) && s.cfg.Else != "" {
+		listener, err = how.Listen(ctx, "tcp", s.cfg.Else)
+	}
 	if err != nil {
 		return fmt.Errorf("web.listen: %w: choose another address", err)
 	}
@@ -95,7 +100,7 @@ func (s *Server) Run(ctx context.Context) error {
 		ErrorLog:          slog.NewLogLogger(s.deps.Log.Handler(), slog.LevelDebug),
 	}
 	if s.deps.Listening != nil {
-		s.deps.Listening(listener.Addr().String())
+		s.deps.Listening(ctx, listener.Addr().String())
 	}
 	served := make(chan error, 1)
 	go func() {

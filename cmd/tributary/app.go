@@ -24,6 +24,7 @@ import (
 	"tributary/internal/obs"
 	"tributary/internal/pg"
 	"tributary/internal/profile"
+	"tributary/internal/screen"
 	"tributary/internal/stage"
 	"tributary/internal/stage/member"
 	"tributary/internal/stage/sink"
@@ -59,6 +60,9 @@ type app struct {
 	endRetries  func()                    // of the role plan, where it runs here
 	projections []*sink.Applier           // tracker, history and traces, where they run here
 	traces      *traces.Traces            // nil: they are not exported from here
+
+	webElse  string           // where the pages are served if web.listen is taken; empty: nowhere
+	terminal *screen.Terminal // that is told where the pages are, with a link that logs in; nil: none
 }
 
 // newApp opens the ways to the stores, and asks none of them: serve and prepare

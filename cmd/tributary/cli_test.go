@@ -84,6 +84,10 @@ func TestCommandLine(t *testing.T) {
 		"sql of an unknown store":     {local, []string{"sql", "--store", "control", "SELECT 1"}, 2, "", `--store "control" is not known`},
 		"show without a file":         {local, []string{"show"}, 2, "", "accepts 1 arg(s)"},
 		"files before any data":       {local, []string{"files"}, 1, "", "there is no data in DIR/data yet"},
+		"a user with no role":         {local, []string{"users", "add", "ann"}, 2, "", `there is no role ""; the roles are producer, reader, wrangler, operator`},
+		"a user with no password":     {local, []string{"users", "add", "ann", "--role", "reader"}, 2, "", "the password is too short"},
+		"a token for a while":         {local, []string{"tokens", "add", "x", "--role", "reader", "--expires", "soon"}, 2, "", `--expires: "soon" is no duration`},
+		"a link of nobody":            {local, []string{"login-link", "--role", "king"}, 2, "", `there is no role "king"`},
 		"tail from an unknown moment": {local, []string{"topics", "tail", "--from", "whenever"}, 2, "", `--from: "whenever" is no moment`},
 	}
 	for name, tc := range tests {

@@ -55,13 +55,21 @@ func (w *whereFlags) chosen(ids []string) (*deadletter.Filter, error) {
 // openLedger opens what dead letters are read from.
 func (c *cli) openLedger(ctx context.Context, fn func(s *stores, d *deadletter.Ledger) error) error {
 	return c.open(ctx, need{Kafka: true, Postgres: true}, func(s *stores) error {
-		codec, err := schemas.NewCodec()
+		ledger, err := s.ledger()
 		if err != nil {
 			return err
 		}
-		reader := &deadletter.Reader{Connect: s.Kafka, Codec: codec, Prefix: s.cfg.Kafka.TopicPrefix}
-		return fn(s, &deadletter.Ledger{Reader: reader, Control: s.Control, Warehouse: s.Warehouse})
+		return fn(s, ledger)
 	})
+}
+
+func (s *stores) ledger() (*deadletter.Ledger, error) {
+	codec, err := schemas.NewCodec()
+	if err != nil {
+		return nil, err
+	}
+	reader := &deadletter.Reader{Connect: s.Kafka, Codec: codec, Prefix: s.cfg.Kafka.TopicPrefix}
+	return &deadletter.Ledger{Reader: reader, Control: s.Control, Warehouse: s.Warehouse}, nil
 }
 
 func newDLQList(c *cli) *cobra.Command {

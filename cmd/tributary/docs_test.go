@@ -20,8 +20,8 @@ import (
 	"tributary/sql/warehouse"
 )
 
-// pages reads every page of documentation.
-func pages(t *testing.T) map[string]string {
+// docPages reads every page of documentation.
+func docPages(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	root := filepath.Join("..", "..")
@@ -49,7 +49,7 @@ func pages(t *testing.T) map[string]string {
 // Every command that the documentation shows is one, with flags that it has.
 func TestDocumentedCommands(t *testing.T) {
 	line := regexp.MustCompile("(?m)^ {4}tributary ([^'\"#\n…]*)|`tributary ([^`'\"…]+)`")
-	for path, text := range pages(t) {
+	for path, text := range docPages(t) {
 		if strings.HasSuffix(path, "cli.md") {
 			continue // written from the commands
 		}
@@ -122,7 +122,7 @@ func TestDocumentedSQL(t *testing.T) {
 	}
 	statement := regexp.MustCompile(`tributary sql --store (\w+)(?: -o \w+)? (?:'([^'\n]*)'|"([^"\n]*)")`)
 	count := 0
-	for path, text := range pages(t) {
+	for path, text := range docPages(t) {
 		for _, m := range statement.FindAllStringSubmatch(text, -1) {
 			count++
 			var out strings.Builder

@@ -29,25 +29,27 @@ func newReplayList(c *cli) *cobra.Command {
 			return usagef("--limit must not be negative")
 		}
 		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
-			runs, err := control.ReplayRuns(cmd.Context(), s.Control, *limit)
-			if err != nil {
-				return err
-			}
 			return c.list(*output, replay.StatusHeader(), func(row func(any, ...string) error) error {
-				for i := range runs {
-					status, err := replay.ReadStatus(cmd.Context(), s.Control, &runs[i])
-					if err != nil {
-						return err
-					}
-					if err := row(status, status.Cells()...); err != nil {
-						return err
-					}
-				}
-				return nil
+				return s.replayed(cmd.Context(), *limit, func(status *replay.Status) error { return row(status, status.Cells()...) })
 			})
 		})
 	}
 	return cmd
+}
+
+// replayed gives replays, the newest first, at most so many; 0: all.
+func (s *stores) replayed(ctx context.Context, limit int, each func(*replay.Status) error) error {
+	runs, err := control.ReplayRuns(ctx, s.Control, limit)
+	for i := range runs {
+		var status *replay.Status
+		if status, err = replay.ReadStatus(ctx, s.Control, &runs[i]); err != nil {
+			break
+		}
+		if err = each(status); err != nil {
+			break
+		}
+	}
+	return err
 }
 
 func newReplayShow(c *cli) *cobra.Command {

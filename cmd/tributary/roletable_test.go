@@ -59,14 +59,16 @@ func TestKindsOfRolesFitTheirTopics(t *testing.T) {
 	}
 }
 
-// Without a collector nothing runs for traces, in up and in run alike.
-func TestTracesRunOnlyWhereACollectorIsNamed(t *testing.T) {
+// Without a collector nothing runs for traces, and without an address nothing serves
+// pages, in up and in run alike.
+func TestSomeRolesRunOnlyWhereTheyAreConfigured(t *testing.T) {
 	a := &app{cfg: config.Default()}
-	if got := a.configured(roleNames()); slices.Contains(got, "traces") || len(got) != len(roleNames())-1 {
-		t.Errorf("without an endpoint these run: %q", got)
+	some := slices.DeleteFunc(roleNames(), func(name string) bool { return name == "traces" || name == roleServe })
+	if got := a.configured(roleNames()); !slices.Equal(got, some) {
+		t.Errorf("without an endpoint and an address these run: %q", got)
 	}
-	a.cfg.Traces.Endpoint = "http://127.0.0.1:4318"
+	a.cfg.Traces.Endpoint, a.cfg.Web.Listen = "http://127.0.0.1:4318", config.DefaultWeb
 	if got := a.configured(roleNames()); !slices.Equal(got, roleNames()) {
-		t.Errorf("with an endpoint these run: %q", got)
+		t.Errorf("with both these run: %q", got)
 	}
 }

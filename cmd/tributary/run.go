@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"strings"
 
@@ -25,28 +26,34 @@ func newRun(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// Only who connects to sources needs their secrets.
-			cfg, err := c.loadWith(config.Options{WithoutSourceSecrets: !connecting(names)})
-			if err != nil {
-				return err
-			}
-			log, err := c.logger(cfg)
-			if err != nil {
-				return err
-			}
-			n := all
-			n.How, n.Application = attachOnly, applicationRun
-			tuneMemory()
-			a, err := newApp(cmd.Context(), cfg, log, n, false)
-			if err != nil && cmd.Context().Err() != nil {
-				log.Info("stopped while starting")
-				return nil //nolint:nilerr // an end that was asked for is no error
-			}
-			if err != nil {
-				return err
-			}
-			err = a.serve(cmd.Context(), names)
-			return errors.Join(err, a.Close())
+			return c.runRoles(cmd.Context(), names, func(*config.Config) {})
 		},
 	}
+}
+
+// runRoles runs roles until ctx ends, with what is configured or follows from the command.
+func (c *cli) runRoles(ctx context.Context, names []string, with func(*config.Config)) error {
+	// Only who connects to sources needs their secrets.
+	cfg, err := c.loadWith(config.Options{WithoutSourceSecrets: !connecting(names)})
+	if err != nil {
+		return err
+	}
+	with(&cfg)
+	log, err := c.logger(cfg)
+	if err != nil {
+		return err
+	}
+	n := all
+	n.How, n.Application = attachOnly, applicationRun
+	tuneMemory()
+	a, err := newApp(ctx, cfg, log, n, false)
+	if err != nil && ctx.Err() != nil {
+		log.Info("stopped while starting")
+		return nil //nolint:nilerr // an end that was asked for is no error
+	}
+	if err != nil {
+		return err
+	}
+	err = a.serve(ctx, names)
+	return errors.Join(err, a.Close())
 }

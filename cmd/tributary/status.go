@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"time"
 
@@ -36,15 +37,7 @@ func newStatus(c *cli) *cobra.Command {
 				return err
 			}
 			if s.AsOf = at; at == nil {
-				outboxes := map[string]*pgxpool.Pool{control.Schema: live.Control, warehouse.Schema: live.Warehouse}
-				s.Dormant = dormant(live.cfg) // as the disk is now
-				if s.Outboxes, err = report.ReadOutboxes(cmd.Context(), outboxes); err != nil {
-					return err
-				}
-				if s.LogAlarm, err = logAlarm(live.cfg); err != nil {
-					return err
-				}
-				if s.Insertion, err = insert.Stopped(cmd.Context(), live.Warehouse); err != nil {
+				if err := live.beside(cmd.Context(), &s); err != nil {
 					return err
 				}
 			}
@@ -56,4 +49,17 @@ func newStatus(c *cli) *cobra.Command {
 		return c.withTrackerAt(cmd.Context(), past, asof.Scope{}, *output, func(q pg.Querier, at *time.Time) error { return stand(q, at, nil) })
 	}
 	return cmd
+}
+
+// beside adds to where everything stands what is not in the tracker.
+func (s *stores) beside(ctx context.Context, status *report.Status) (err error) {
+	status.Dormant = dormant(s.cfg) // as the disk is now
+	if status.Outboxes, err = report.ReadOutboxes(ctx, map[string]*pgxpool.Pool{control.Schema: s.Control, warehouse.Schema: s.Warehouse}); err != nil {
+		return err
+	}
+	if status.LogAlarm, err = logAlarm(s.cfg); err != nil {
+		return err
+	}
+	status.Insertion, err = insert.Stopped(ctx, s.Warehouse)
+	return err
 }

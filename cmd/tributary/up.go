@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -53,11 +54,19 @@ func (c *cli) up(ctx context.Context, cfg config.Config, once, strict bool) erro
 	n := all
 	n.How, n.Application = startOwn, applicationUp
 	tuneMemory()
+	usual := cfg.Web.Listen == "" && !once
+	if usual {
+		cfg.Web.Listen = config.DefaultWeb
+	}
 	a, err := newApp(ctx, cfg, log, n, once)
 	if err != nil {
 		return err
 	}
 	if !once {
+		if usual {
+			a.webElse = anyPort
+		}
+		a.terminal = screen.On(c.stderr)
 		err := a.serve(ctx, roleNames(), a.showProgress(c.stderr))
 		return errors.Join(err, a.Close())
 	}
@@ -65,12 +74,17 @@ func (c *cli) up(ctx context.Context, cfg config.Config, once, strict bool) erro
 	return errors.Join(err, a.Close())
 }
 
+// roundRoles are the roles of one session: it lists sources itself, and shows no pages.
+func roundRoles() []string {
+	return slices.DeleteFunc(roleNames(), func(name string) bool { return name == "schedule" || name == roleServe })
+}
+
 // once runs one session to its end and prints the summary.
 func (c *cli) once(ctx context.Context, a *app, strict bool) error {
 	roles, stop := context.WithCancel(ctx)
 	defer stop()
 	round := &round{a: a, started: time.Now()}
-	err := a.serve(roles, roleNames()[1:], a.showProgress(c.stderr), func(ctx context.Context) error {
+	err := a.serve(roles, roundRoles(), a.showProgress(c.stderr), func(ctx context.Context) error {
 		defer stop() // the roles are not needed once the round is over
 		return round.run(ctx)
 	})

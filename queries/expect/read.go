@@ -89,11 +89,22 @@ func histories(ctx context.Context, q pg.Querier, source string) ([]History, err
 	}, source, maxPolls, maxFetches, schemas.LiveRun); err != nil {
 		return nil, err
 	}
+	waiting, err := Waiting(ctx, q, source)
+	for name, w := range waiting {
+		of(name).Waiting = w
+	}
+	return all, err
+}
+
+// Waiting is what is still to be fetched, by source; sources of which that is nothing
+// are not in it. With a source's name it is that one's alone.
+func Waiting(ctx context.Context, q pg.Querier, source string) (map[string]Outstanding, error) {
+	all := map[string]Outstanding{}
 	return all, rows(ctx, q, waitingSQL, func(row pgx.CollectableRow) error {
 		var name string
 		var w Outstanding
 		err := row.Scan(&name, &w.Files, &w.Bytes)
-		of(name).Waiting = w
+		all[name] = w
 		return err
 	}, source)
 }

@@ -184,9 +184,14 @@ func has(columns, texts []string) bool {
 
 // Sources calls each with every source, by name.
 func Sources(ctx context.Context, q pg.Querier, each func(Source) error) error {
+	return sourcesOf(ctx, q, "", each)
+}
+
+// sourcesOf is Sources; with a source's name it is that one's alone.
+func sourcesOf(ctx context.Context, q pg.Querier, source string, each func(Source) error) error {
 	return stream(ctx, q, "sources", `SELECT source, centre, protocol, hostname, base_path, state, files, last_poll, last_poll_status, exception, message, counts,
 		(SELECT r.definition FROM tracker.source_revision r WHERE r.file_source_id = s.id ORDER BY r.revision DESC LIMIT 1)
-		FROM tracker.source s ORDER BY source COLLATE "C"`, nil, func(s Source) error {
+		FROM tracker.source s WHERE $1 = '' OR source = $1 ORDER BY source COLLATE "C"`, []any{source}, func(s Source) error {
 		var defined struct{ Server string }
 		if json.Unmarshal([]byte(text(s.Definition)), &defined) == nil { // whoever writes to the topic may have told nonsense
 			s.Server = defined.Server

@@ -126,10 +126,12 @@ func page(t *testing.T) string {
 <!-- Written by ` + "`make generate`" + ` from package schemas/exception and the checks of the IMPC profile. -->
 
 Whatever is wrong with a file, a download, a document or a poll has a stable name, its exception, and a message that says what it is and where. Names don't change; messages may. Every page and query that shows a phase shows the exception too, and ` + "`tributary files --exception NAME`" + ` lists the files that have it.
+
+Whose move it is: *us*, where nothing goes on until somebody at the data centre acts; *centre*, where the producing centre corrects something and sends it again; *nobody*, where it is tried again by itself or has ended as it should. Findings are for the centre.
 `)
 	all := All()
 	for _, g := range Groups() {
-		fmt.Fprintf(&b, "\n## %s\n\n| exception | phases | what has happened | what to do |\n|---|---|---|---|\n", g)
+		fmt.Fprintf(&b, "\n## %s\n\n| exception | phases | whose move | what has happened | what to do |\n|---|---|---|---|---|\n", g)
 		for _, e := range all {
 			if e.Group != g {
 				continue
@@ -138,7 +140,7 @@ Whatever is wrong with a file, a download, a document or a poll has a stable nam
 			for i, p := range e.Phases {
 				phases[i] = string(p)
 			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", e.Name, strings.Join(phases, ", "), cell(e.Happened), cell(e.Do))
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", e.Name, strings.Join(phases, ", "), MoveOf(e.Name), cell(e.Happened), cell(e.Do))
 		}
 	}
 	b.WriteString(`

@@ -45,7 +45,7 @@ func serve(t *testing.T, pool *pgxpool.Pool, listen string) (at string, stop fun
 	routes := append(site.Routes(), feed.Route())
 	listening := make(chan string, 1)
 	server := web.New(web.Config{Listen: listen, Prefix: prefix}, web.Deps{Guard: anybody{}, Routes: routes, Static: static.Files, Log: quiet,
-		Listening: func(addr string) { listening <- addr }})
+		Listening: func(_ context.Context, addr string) { listening <- addr }})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 2)
 	go func() { ended <- feed.Run(ctx) }()

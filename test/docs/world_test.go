@@ -111,6 +111,7 @@ func (w *world) furnish() {
 	err = errors.Join(err,
 		os.Mkdir(w.dir, 0o755),
 		os.Symlink(filepath.Join(repository, "test"), filepath.Join(w.dir, "test")),
+		os.WriteFile(filepath.Join(w.dir, "ann.password"), []byte("correct horse battery\n"), 0o600),
 		os.WriteFile(filepath.Join(w.dir, "strains.csv"), []byte("strain_id,name\nMGI:2159965,C57BL/6N\nMGI:3028467,C57BL/6J\n"), 0o644))
 	if err != nil {
 		w.t.Fatal(err)

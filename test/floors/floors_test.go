@@ -29,6 +29,7 @@ func floors() [][]string {
 		{"consumers", "producers"},
 		{"queries"},
 		{"recovery"},
+		{"web"},
 		{"cmd"},
 	}
 }

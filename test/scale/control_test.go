@@ -211,6 +211,7 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 	if _, err := control.SessionDeaths(t.Context(), pool, schemas.LiveRun); err != nil {
 		t.Error(err)
 	}
+	accounts(t, pool)
 	_, end, err := control.HoldSession(t.Context(), pool, schemas.LiveRun, "own.example:22", "test", time.Minute)
 	if err != nil {
 		t.Fatal(err)

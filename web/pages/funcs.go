@@ -6,7 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
-	"unicode"
+
+	"tributary/schemas"
 )
 
 // funcs are what templates may call.
@@ -22,6 +23,13 @@ func (s *Site) funcs() template.FuncMap {
 		"clock":  func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") },
 		"size":   size,
 		"sub":    func(a, b float64) float64 { return a - b },
+		"when":   func(t time.Time) string { return when(t, s.Now()) },
+		"filepath": func(action, file string) string {
+			return s.to("/files/" + url.PathEscape(action) + "/" + url.PathEscape(file))
+		},
+		"took":   took,
+		"source": s.sourceAt,
+		"centre": s.centreAt,
 	}
 }
 
@@ -40,12 +48,12 @@ func (s *Site) to(path string, query ...string) string {
 	return s.Prefix + path + "?" + q.Encode()
 }
 
-// shown is text of others as people may see it: what turns or hides text is written
-// out, as ⟨U+202E⟩.
+// shown is text of others as people may see it: characters that nobody sees, or that
+// turn the direction of text, are written out, as ⟨U+202E⟩.
 func shown(text string) string {
 	var b strings.Builder
 	for _, r := range text {
-		if r != '\n' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp)) {
+		if one := string(r); schemas.Clean(one) != one {
 			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
 		} else {
 			b.WriteRune(r)
@@ -91,6 +99,19 @@ func age(d time.Duration) string {
 		return fmt.Sprintf("%d h", int(d.Hours()))
 	}
 	return fmt.Sprintf("%d d", int(d.Hours())/24)
+}
+
+// when is a moment as tables have it: how long ago while it is recent, then UTC.
+func when(t, now time.Time) string {
+	switch since := now.Sub(t); {
+	case since >= 0 && since < time.Hour:
+		return age(since) + " ago"
+	case t.UTC().Format(time.DateOnly) == now.UTC().Format(time.DateOnly):
+		return t.UTC().Format("15:04:05")
+	case t.Year() == now.Year():
+		return t.UTC().Format("2 Jan, 15:04")
+	}
+	return t.UTC().Format("2 Jan 2006, 15:04")
 }
 
 // size is a number of bytes as people say it.

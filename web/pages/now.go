@@ -1,54 +1,102 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"tributary/queries/report"
 	"tributary/schemas"
+	"tributary/schemas/exception"
 )
 
 // oldest is how many of the files that wait the page shows.
 const oldest = 10
 
+// latest is how many of the sessions it shows.
+const latest = 5
+
 // now is where everything stands.
 type now struct {
 	Lead             lead
 	Stand            report.Status
+	Span             report.Span
+	Spans            []span
+	Figures          []figure
 	Files, Documents matrix
+	Acts             []acts
+	Sessions         []sessionRow
 }
 
 // lead is the sentence that a page begins with.
 type lead struct {
 	Status string // whose shape is shown: done, failed, late
 	Text   string
-	To     string // the proof
+	To     string // the proof, an address as it is linked
 }
 
-func (s *Site) now(ctx context.Context, _ *http.Request) (page, error) {
-	stand, err := report.Stand(ctx, s.Tracker, s.Now(), oldest)
+func (s *Site) now(ctx context.Context, r *http.Request) (page, error) {
+	name := cmp.Or(r.URL.Query().Get("span"), report.Spans()[0].Name)
+	over, ok := report.FindSpan(name)
+	if !ok {
+		return page{}, fmt.Errorf("%w: the span %q is none", errBadFilter, name)
+	}
+	at := s.Now()
+	stand, err := report.Stand(ctx, s.Tracker, at, oldest)
+	if err == nil && s.Beside != nil {
+		err = s.Beside(ctx, &stand)
+	}
 	if err != nil {
 		return page{}, err
 	}
-	d := now{Stand: stand, Files: newMatrix(s, "files", stand.Files), Documents: newMatrix(s, "documents", stand.Documents)}
-	d.Lead = leadOf(d.Stand, d.Files)
+	pace, err := report.ReadPace(ctx, s.Tracker, at, over)
+	if err != nil {
+		return page{}, err
+	}
+	failing, err := report.Failures(ctx, s.Tracker, at, "")
+	if err != nil {
+		return page{}, err
+	}
+	sessions, err := report.Sessions(ctx, s.Tracker, time.Time{}, latest)
+	if err != nil {
+		return page{}, err
+	}
+	d := now{Stand: stand, Span: over, Spans: spans(s, over.Name), Figures: newFigures(s, pace, stand, at), Acts: newActs(s, failing, ""),
+		Files: newMatrix(s, "files", stand.Files), Documents: newMatrix(s, "documents", stand.Documents)}
+	for _, x := range sessions {
+		d.Sessions = append(d.Sessions, newSessionRow(s, x, at))
+	}
+	d.Lead = leadOf(s, d.Stand, d.Files, failing)
 	return page{Title: "Now", At: "/", Template: "now", Data: d, Command: "tributary status"}, nil
 }
 
-func leadOf(s report.Status, files matrix) lead {
-	switch {
-	case s.Insertion != "":
-		return lead{"failed", "Insertion has stopped: " + s.Insertion, ""}
-	case len(s.Suspended) > 0:
-		return lead{"late", fmt.Sprintf("Ingest works, but %s of %s: nothing comes from there.", plural(len(s.Suspended), "source is suspended", "sources are suspended"), s.Suspended[0].Source), "/sources"}
-	case files.Total == 0:
-		return lead{"pending", "No file has been seen yet.", "/sources"}
-	case s.Pending == 0:
-		return lead{"done", "Everything that was found has come to its end.", "/files"}
+func leadOf(s *Site, stand report.Status, files matrix, failing []report.Failing) lead {
+	var ours []string
+	for _, f := range failing {
+		if f.Move == exception.Us {
+			ours = append(ours, f.Exception)
+		}
 	}
-	return lead{"running", fmt.Sprintf("Ingest works: %s on the way.", plural(int(s.Pending), "file is", "files are")), "/files"}
+	switch {
+	case stand.Insertion != "":
+		return lead{"failed", "Insertion has stopped for all centres.", "#stopped"}
+	case len(stand.Suspended) > 1:
+		return lead{"late", fmt.Sprintf("Ingest works, but %d sources are suspended: nothing comes from there.", len(stand.Suspended)), s.to("/sources")}
+	case len(stand.Suspended) == 1:
+		return lead{"late", fmt.Sprintf("Ingest works, but %s is suspended: nothing comes from there.", stand.Suspended[0].Source), s.sourceAt(stand.Suspended[0].Source)}
+	case files.Total == 0:
+		return lead{"pending", "No file has been seen yet.", s.to("/sources")}
+	case len(ours) == 1:
+		return lead{"late", fmt.Sprintf("Ingest works, but somebody has to act on %s.", ours[0]), "#act"}
+	case len(ours) > 1:
+		return lead{"late", fmt.Sprintf("Ingest works, but somebody has to act on %s, and on %d more.", ours[0], len(ours)-1), "#act"}
+	case stand.Pending == 0:
+		return lead{"done", "Everything that was found has come to its end.", s.to("/files")}
+	}
+	return lead{"running", fmt.Sprintf("Ingest works: %s on the way.", plural(int(stand.Pending), "file is", "files are")), s.to("/files", "waiting", "true")}
 }
 
 func plural(n int, one, many string) string {
@@ -85,8 +133,8 @@ type cell struct {
 }
 
 // newMatrix arranges counts. Each bar is a share of its column: a histogram of where
-// the things of that status stand.
-func newMatrix(s *Site, of string, counts []report.Count) matrix {
+// the things of that status stand. The lists that are linked pass the query too.
+func newMatrix(s *Site, of string, counts []report.Count, query ...string) matrix {
 	m := matrix{Of: of}
 	for _, st := range []string{"pending", "running", "done", "cancelled", "failed"} {
 		t := total{Status: st}
@@ -104,7 +152,7 @@ func newMatrix(s *Site, of string, counts []report.Count) matrix {
 			if i := slices.IndexFunc(counts, func(c report.Count) bool { return c.Phase == row.Phase && c.Status == t.Status }); i >= 0 {
 				c.Count, some = counts[i].Count, true
 				c.Width = fmt.Sprintf("%.1f", max(1.2, 100*float64(c.Count)/float64(t.Count)))
-				c.To = s.to("/"+of, "phase", row.Phase, "status", t.Status)
+				c.To = s.to("/"+of, append([]string{"phase", row.Phase, "status", t.Status}, query...)...)
 			}
 			row.Cells = append(row.Cells, c)
 		}

@@ -19,6 +19,8 @@ import (
 
 	"tributary/internal/pg"
 	"tributary/queries/report"
+	"tributary/recovery/deadletter"
+	"tributary/recovery/replay"
 	"tributary/web/access"
 )
 
@@ -30,12 +32,30 @@ type Site struct {
 	Prefix  string // path below which all addresses are; empty or as /tributary
 	Name    string // what is served here: the profile, and where
 	Tracker pg.Querier
+	History History // nil: questions about the history are not answered
+	Stores  Stores  // that statements of people may ask
 	Now     func() time.Time
 	Log     *slog.Logger
 	// Position is where the tracker stands, for GET /events (live.Feed); nil: pages are
 	// not told of changes.
 	Position func() string
 
+	// Beside adds to where everything stands what is not in the tracker, as tributary
+	// status tells it: outboxes, whether insertion has stopped, disk; nil: nothing.
+	Beside func(ctx context.Context, s *report.Status) error
+
+	// Letters gives at most limit dead letters, the newest first; all: the dropped ones
+	// too. They lie in the broker and in control. nil: they are not to be seen here.
+	Letters func(ctx context.Context, limit int, all bool, each func(deadletter.Row) error) error
+	// Replays lists at most limit replays, the newest first, with how far each is, which
+	// only control knows; nil: they are not to be seen here.
+	Replays func(ctx context.Context, limit int) ([]*replay.Status, error)
+	// Warehouse has the findings; nil: they are not to be seen here.
+	Warehouse pg.Querier
+	// Meaning says what a check of the profile finds; nil: nobody here knows.
+	Meaning func(check string) string
+
+	asking    chan struct{} // held while a question is answered
 	templates map[string]*template.Template
 }
 
@@ -54,9 +74,13 @@ type page struct {
 // view makes a page for who asks.
 type view func(ctx context.Context, r *http.Request) (page, error)
 
+// questions is how many questions and statements of people are answered at once.
+const questions = 4
+
 // New prepares a site.
 func New(s Site) (*Site, error) {
-	frame, err := template.New("frame.html").Funcs(s.funcs()).ParseFS(templates, "templates/frame.html", "templates/parts.html", "templates/sprite.html")
+	s.asking = make(chan struct{}, questions)
+	frame, err := template.New("frame.html").Funcs(s.funcs()).ParseFS(templates, "templates/frame.html", "templates/parts.html", "templates/charts.html", "templates/sprite.html")
 	if err != nil {
 		return nil, fmt.Errorf("templates of the pages: %w", err)
 	}
@@ -78,6 +102,20 @@ func New(s Site) (*Site, error) {
 func (s *Site) Routes() []access.Route {
 	return []access.Route{
 		{Pattern: "GET /{$}", Least: access.Reader, Handler: s.show(s.now)},
+		{Pattern: "GET /sources", Least: access.Reader, Handler: s.show(s.sources)},
+		{Pattern: "GET /sources/{id}", Least: access.Reader, Handler: s.show(s.source)},
+		{Pattern: "GET /centres", Least: access.Reader, Handler: s.show(s.centres)},
+		{Pattern: "GET /centres/{name}", Least: access.Reader, Handler: s.show(s.centre)},
+		{Pattern: "GET /sessions", Least: access.Reader, Handler: s.show(s.sessions)},
+		{Pattern: "GET /sessions/{number}", Least: access.Reader, Handler: s.show(s.session)},
+		{Pattern: "GET /dead-letters", Least: access.Reader, Handler: s.show(s.letters)},
+		{Pattern: "GET /replays", Least: access.Reader, Handler: s.show(s.replays)},
+		{Pattern: "GET /findings", Least: access.Reader, Handler: s.show(s.findings)},
+		{Pattern: "GET /analytics", Least: access.Reader, Handler: s.show(s.allRecipes)},
+		{Pattern: "GET /analytics/{recipe}", Least: access.Reader, Handler: s.show(s.recipe)},
+		{Pattern: "GET /analytics/{recipe}/chart.svg", Least: access.Reader, Handler: http.HandlerFunc(s.chart)},
+		{Pattern: "GET /sql", Least: access.Reader, Handler: s.show(s.console)},
+		{Pattern: "POST /sql", Least: access.Reader, Handler: s.within(statementTime, s.console)},
 		{Pattern: "POST /theme", Least: access.Nobody, Handler: http.HandlerFunc(s.setTheme)},
 		{Pattern: "GET /", Least: access.Reader, Handler: s.show(s.missing)},
 	}
@@ -90,7 +128,10 @@ var errNoPage = errors.New("no page has this address")
 var errBadFilter = errors.New("this address can't be read")
 
 // show answers with a view's page, whole or not at all.
-func (s *Site) show(v view) http.Handler {
+func (s *Site) show(v view) http.Handler { return s.within(timeout, v) }
+
+// within is show of a page that may take so long.
+func (s *Site) within(timeout time.Duration, v view) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), timeout)
 		defer cancel()
@@ -123,6 +164,8 @@ func (s *Site) failed(r *http.Request, err error) (int, page) {
 	switch {
 	case errors.Is(err, errNoPage), errors.Is(err, report.ErrNotFound), errors.As(err, &unknown):
 		status, said = http.StatusNotFound, "There is nothing here."
+	case errors.Is(err, errNotHere):
+		said = "This can't be read here."
 	case errors.Is(err, errBadFilter):
 		status, said = http.StatusBadRequest, "This address can't be read."
 	default:
@@ -168,6 +211,9 @@ func (s *Site) frame(r *http.Request, p page, events string) frame {
 	}
 	f.Places = []places{
 		{"Now", []place{{Address: "/", Name: "Now"}}},
+		{"Where from", []place{{Address: "/sources", Name: "Sources"}, {Address: "/centres", Name: "Centres"}, {Address: "/sessions", Name: "Sessions"}}},
+		{"To do", []place{{Address: "/dead-letters", Name: "Dead letters"}, {Address: "/replays", Name: "Replays"}, {Address: "/findings", Name: "Findings"}}},
+		{"Ask", []place{{Address: "/analytics", Name: "Analytics"}, {Address: "/sql", Name: "SQL"}}},
 	}
 	for i := range f.Places {
 		for j := range f.Places[i].Pages {

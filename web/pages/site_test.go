@@ -10,6 +10,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"tributary/queries/report"
 	"tributary/queries/report/reporttest"
 	"tributary/web"
 	"tributary/web/access"
@@ -28,8 +29,17 @@ func (anybody) Require(_ access.Role, next http.Handler) http.Handler {
 // open serves the pages of the story below /t.
 func open(t *testing.T) *httptest.Server {
 	t.Helper()
-	site, err := pages.New(pages.Site{Prefix: "/t", Name: "impc · test", Tracker: reporttest.Filled(t), Log: slog.New(slog.DiscardHandler),
-		Now: func() time.Time { return reporttest.Start().Add(time.Hour) }})
+	tracker, history := reporttest.Filled(t), reporttest.History(t)
+	site, err := pages.New(pages.Site{
+		Prefix: "/t", Name: "impc · test", Tracker: tracker, Log: slog.New(slog.DiscardHandler),
+		Now: func() time.Time { return reporttest.Start().Add(time.Hour) },
+		History: func(parameters map[string]string, timeout time.Duration) report.ClickHouse {
+			return report.ClickHouse{Conn: history, Timeout: timeout, Parameters: parameters}
+		},
+		Stores: pages.Stores{"tracker": func(timeout time.Duration) report.Store {
+			return report.Postgres{Pool: tracker, Schema: "tracker", Timeout: timeout}
+		}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,17 +55,22 @@ func get(t *testing.T, server *httptest.Server, path string) (int, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return answer.StatusCode, read(t, answer)
+}
+
+func read(t *testing.T, answer *http.Response) string {
+	t.Helper()
 	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answer.StatusCode, string(body)
+	return string(body)
 }
 
 func TestNow(t *testing.T) {
 	status, body := get(t, open(t), "/")
-	for _, want := range []string{"1 file is on the way", `href="/t/documents?phase=xsd&amp;status=failed">1</a>`, `aria-current="page">Now`} {
+	for _, want := range []string{"somebody has to act on name_pattern", `href="/t/documents?phase=xsd&amp;status=failed">1</a>`, `aria-current="page">Now`} {
 		if status != http.StatusOK || !strings.Contains(body, want) {
 			t.Errorf("%d lacks %q:\n%s", status, want, body)
 		}

@@ -7,11 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"tributary/consumers/history"
 	"tributary/consumers/tracker"
 	"tributary/internal/config"
+	"tributary/internal/engine"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
@@ -45,7 +48,7 @@ func Told(t *testing.T, events []schemas.StatusChanged) *pgxpool.Pool {
 	if err := trackersql.Migrate(t.Context(), pool); err != nil {
 		t.Fatal(err)
 	}
-	tell(t, pool, 0, events, &kgo.Record{Offset: int64(len(events)), Value: []byte("?")})
+	tell(t, pool, 0, events, unreadable(events))
 	return pool
 }
 
@@ -61,6 +64,39 @@ func Add(t *testing.T, pool *pgxpool.Pool, events ...schemas.StatusChanged) {
 
 // tell has a tracker read events from an offset on, and then other records.
 func tell(t *testing.T, pool *pgxpool.Pool, from int64, events []schemas.StatusChanged, others ...*kgo.Record) {
+	t.Helper()
+	codec, r := logged(t, from, events, others...)
+	if err := tracker.New(config.Tracker{}, tracker.Deps{Pool: pool, Codec: codec, Prefix: "test", Log: slog.New(slog.DiscardHandler)}).Apply(t.Context(), []sink.Range{r}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// History is a history that has read the story.
+func History(t *testing.T) driver.Conn {
+	t.Helper()
+	endpoint := enginetest.ClickHouse(t)
+	database := enginetest.Database(t, endpoint)
+	codec, r := logged(t, 0, Story(), unreadable(Story()))
+	open := func(name string) (driver.Conn, error) { return engine.OpenClickHouse(endpoint, name) }
+	h := history.New(config.History{}, history.Deps{Open: open, Database: database, Codec: codec, Prefix: "test", Log: slog.New(slog.DiscardHandler)})
+	if err := h.Apply(t.Context(), []sink.Range{r}); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := open(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// unreadable is a record behind events that is none.
+func unreadable(events []schemas.StatusChanged) *kgo.Record {
+	return &kgo.Record{Offset: int64(len(events)), Value: []byte("?")}
+}
+
+// logged is the log with some events from an offset on, and then other records.
+func logged(t *testing.T, from int64, events []schemas.StatusChanged, others ...*kgo.Record) (*schemas.Codec, sink.Range) {
 	t.Helper()
 	codec, err := schemas.NewCodec()
 	if err != nil {
@@ -80,9 +116,7 @@ func tell(t *testing.T, pool *pgxpool.Pool, from int64, events []schemas.StatusC
 	}
 	r.Records = append(r.Records, others...)
 	r.To = from + int64(len(r.Records))
-	if err := tracker.New(config.Tracker{}, tracker.Deps{Pool: pool, Codec: codec, Prefix: "test", Log: slog.New(slog.DiscardHandler)}).Apply(t.Context(), []sink.Range{r}); err != nil {
-		t.Fatal(err)
-	}
+	return codec, r
 }
 
 // Story is what Filled has read.

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"tributary/internal/config"
+	"tributary/internal/engine/enginetest"
+	"tributary/internal/pg"
+	"tributary/sql/control"
+	trackersql "tributary/sql/tracker"
+	"tributary/sql/warehouse"
+	"tributary/web"
+	"tributary/web/access"
+	"tributary/web/live"
+)
+
+// pagesOf is an app that only serves.
+func pagesOf(t *testing.T) *app {
+	t.Helper()
+	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	for _, migrate := range []func() error{func() error { return control.Migrate(t.Context(), pool) }, func() error { return trackersql.Migrate(t.Context(), pool) }, func() error { return warehouse.Migrate(t.Context(), pool) }} {
+		if err := migrate(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := loadProfile(config.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &app{cfg: config.Default(), log: slog.New(slog.DiscardHandler), profile: p, stores: &stores{Control: pool, Tracker: pool, Warehouse: pool}}
+}
+
+// Each address, asked by somebody of each role and by nobody: who may gets past the
+// guard, who may not gets nothing else, and what nobody may see is only what one needs
+// to log in.
+func TestEveryRouteByEveryRole(t *testing.T) {
+	a := pagesOf(t)
+	tokens := map[access.Role]string{}
+	accounts := access.Accounts{Pool: a.stores.Control, Now: now}
+	for role := access.Reader; role <= access.Operator; role++ {
+		token, err := accounts.AddToken(t.Context(), access.Person{Name: role.String(), Role: role}, time.Hour, access.Order{By: "test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens[role] = token
+	}
+	deps, err := a.serves(live.New(live.Config{Readers: -1}, live.Deps{Log: a.log})) // each reader of events is one too many
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := web.New(web.Config{}, deps).Handler()
+	open := map[string]bool{"GET /login": true, "POST /login": true, "GET /login/{secret}": true, "POST /login/{secret}": true, "POST /logout": true, "POST /theme": true}
+	for _, route := range deps.Routes {
+		if (route.Least == access.Nobody) != open[route.Pattern] {
+			t.Errorf("%s: asks for %s", route.Pattern, route.Least)
+		}
+		for role := access.Nobody; role <= access.Operator; role++ {
+			if role == access.Producer {
+				continue // there is no page of a centre yet
+			}
+			method, path, _ := strings.Cut(strings.NewReplacer("{$}", "", "{", "", "}", "", "...", "").Replace(route.Pattern), " ")
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			r := httptest.NewRequestWithContext(ctx, method, path, nil)
+			r.Header.Set("Authorization", "Bearer "+tokens[role])
+			if role == access.Nobody {
+				r.Header.Del("Authorization")
+			}
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, r)
+			cancel()
+			refused := w.Code == http.StatusUnauthorized || w.Code == http.StatusForbidden || w.Code == http.StatusSeeOther && strings.HasPrefix(w.Header().Get("Location"), "/login")
+			if may := role >= route.Least; route.Least > access.Nobody && may == refused {
+				t.Errorf("%s by %s: %d %s", route.Pattern, role, w.Code, w.Header().Get("Location"))
+			}
+			if refused && strings.Contains(w.Body.String(), "impc") {
+				t.Errorf("%s by %s: what is served is told: %s", route.Pattern, role, w.Body)
+			}
+			if w.Header().Get("Content-Security-Policy") == "" {
+				t.Errorf("%s by %s: without a policy", route.Pattern, role)
+			}
+		}
+	}
+}

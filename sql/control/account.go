@@ -1,0 +1,124 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
+)
+
+// Account is somebody who may log in. Package access (web/access) has the rules.
+type Account struct {
+	Name, Role string
+	Centre     string // of a producer; empty for other roles
+	Password   string // its hash, in PHC's string format
+	CreatedAt  time.Time
+	DisabledAt *time.Time // nil: it can be used
+}
+
+// Accounts returns all accounts, by name.
+func Accounts(ctx context.Context, q pg.Querier) ([]Account, error) {
+	rows, err := q.Query(ctx, "SELECT name, role, centre, password, created_at, disabled_at FROM control.account ORDER BY name COLLATE \"C\"")
+	if err != nil {
+		return nil, fmt.Errorf("read accounts: %w", err)
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[Account])
+	if err != nil {
+		return nil, fmt.Errorf("read accounts: %w", err)
+	}
+	return all, nil
+}
+
+// ReadAccount returns an account; nil if there is none of that name.
+func ReadAccount(ctx context.Context, q pg.Querier, name string) (*Account, error) {
+	return readAccount(ctx, q, name, "SELECT name, role, centre, password, created_at, disabled_at FROM control.account WHERE name = $1")
+}
+
+// LockAccount is ReadAccount that keeps others from changing it until the transaction ends.
+func LockAccount(ctx context.Context, tx pgx.Tx, name string) (*Account, error) {
+	return readAccount(ctx, tx, name, "SELECT name, role, centre, password, created_at, disabled_at FROM control.account WHERE name = $1 FOR UPDATE")
+}
+
+func readAccount(ctx context.Context, q pg.Querier, name, sql string) (*Account, error) {
+	a, err := one[Account](ctx, q, sql, name)
+	if err != nil {
+		return nil, fmt.Errorf("read an account: %w", err) // the name may be a password that was typed in its place
+	}
+	return a, nil
+}
+
+// one is the row that a statement returns; nil if it returns none.
+func one[T any](ctx context.Context, q pg.Querier, sql string, args ...any) (*T, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToAddrOfStructByName[T])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	return row, err
+}
+
+// AddAccount stores a new account and reports false if there is one of that name.
+func AddAccount(ctx context.Context, tx pgx.Tx, a Account) (added bool, err error) {
+	tag, err := tx.Exec(ctx, "INSERT INTO control.account (name, role, centre, password, created_at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
+		a.Name, a.Role, a.Centre, a.Password, a.CreatedAt)
+	if err != nil {
+		return false, fmt.Errorf("add the account %s: %w", a.Name, err)
+	}
+	return tag.RowsAffected() == 1, nil
+}
+
+// ChangeAccount stores an account as it is now. The caller has locked it.
+func ChangeAccount(ctx context.Context, tx pgx.Tx, a Account) error {
+	_, err := tx.Exec(ctx, "UPDATE control.account SET role = $2, centre = $3, password = $4, disabled_at = $5 WHERE name = $1", a.Name, a.Role, a.Centre, a.Password, a.DisabledAt)
+	if err != nil {
+		return fmt.Errorf("change the account %s: %w", a.Name, err)
+	}
+	return nil
+}
+
+// RemoveAccount forgets an account, and ends its sessions.
+func RemoveAccount(ctx context.Context, tx pgx.Tx, name string) error {
+	if _, err := tx.Exec(ctx, "DELETE FROM control.account WHERE name = $1", name); err != nil {
+		return fmt.Errorf("remove the account %s: %w", name, err)
+	}
+	return nil
+}
+
+// AccountChange is something that became of an account, a token or a link.
+type AccountChange struct {
+	ChangedAt time.Time
+	ChangedBy string
+	Subject   string // the name of an account, token:NAME, or link:WHO MADE IT
+	What      string
+	Reason    string
+}
+
+// NoteAccountChange writes down what is changed in the same transaction.
+func NoteAccountChange(ctx context.Context, tx pgx.Tx, c AccountChange) error {
+	_, err := tx.Exec(ctx, "INSERT INTO control.account_change (changed_at, changed_by, subject, what, reason) VALUES ($1, $2, $3, $4, $5)",
+		c.ChangedAt, pg.Text(c.ChangedBy), pg.Text(c.Subject), pg.Text(c.What), pg.Text(c.Reason))
+	if err != nil {
+		return fmt.Errorf("write down who changed %s: %w", c.Subject, err)
+	}
+	return nil
+}
+
+// AccountChanges returns the newest changes first, at most limit.
+func AccountChanges(ctx context.Context, q pg.Querier, limit int) ([]AccountChange, error) {
+	rows, err := q.Query(ctx, "SELECT changed_at, changed_by, subject, what, reason FROM control.account_change ORDER BY number DESC LIMIT $1", limit)
+	if err != nil {
+		return nil, fmt.Errorf("read changes of accounts: %w", err)
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[AccountChange])
+	if err != nil {
+		return nil, fmt.Errorf("read changes of accounts: %w", err)
+	}
+	return all, nil
+}

@@ -1,0 +1,120 @@
+// Package api answers programs below /api/v1, in JSON: what the pages show, from the
+// same functions. The OpenAPI document that it serves is made of the handlers, so that
+// it can't say anything else than they do.
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"tributary/internal/pg"
+	"tributary/queries/report"
+	"tributary/web/access"
+)
+
+// base is the path below which the API is, within the prefix.
+const base = "/api/v1"
+
+// timeout is how long an answer may take to be read from the stores.
+const timeout = 20 * time.Second
+
+// Deps are what the API reads.
+type Deps struct {
+	Tracker pg.Querier
+	Now     func() time.Time
+	Log     *slog.Logger
+	Prefix  string // path below which a proxy passes requests on
+	Version string // of the program
+}
+
+// API are the addresses for programs.
+type API struct {
+	deps   Deps
+	huma   huma.API
+	least  access.Role // of the operation that is being registered
+	routes []access.Route
+}
+
+// New makes the API with all of its operations.
+func New(deps Deps) *API {
+	a := &API{deps: deps}
+	config := huma.DefaultConfig("Tributary", deps.Version)
+	config.CreateHooks = nil // answers carry no address of their schema
+	config.DocsPath, config.SchemasPath, config.OpenAPIPath = "", "", base+"/openapi"
+	config.Info.Description = "Where files and documents stand, what became of each, and where they come from. Errors are problem details (RFC 9457)."
+	config.Servers = []*huma.Server{{URL: deps.Prefix + "/"}}
+	config.RejectUnknownQueryParameters = true
+	config.AllowAdditionalPropertiesByDefault = true // later versions may say more
+
+	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer", Description: "made by tributary tokens add"}}
+	config.Security = []map[string][]string{{"token": {}}}
+	a.least = access.Reader
+	a.huma = humago.New(a, config)
+	a.files()
+	a.origins()
+	return a
+}
+
+// Routes are all addresses of the API.
+func (a *API) Routes() []access.Route { return a.routes }
+
+// Document is the OpenAPI document, in YAML.
+func (a *API) Document() ([]byte, error) { return a.huma.OpenAPI().YAML() }
+
+// HandleFunc makes an operation one of the routes, for which it is called.
+func (a *API) HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request)) {
+	a.routes = append(a.routes, access.Route{Pattern: pattern, Least: a.least, Handler: conditional(http.HandlerFunc(handler))})
+}
+
+// ServeHTTP is what the library asks of a router, and not used: the server routes.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) }
+
+// get registers an operation that reads.
+func get[In, Out any](a *API, path, id, summary string, read func(ctx context.Context, in *In) (Out, error)) {
+	operation := huma.Operation{OperationID: id, Method: http.MethodGet, Path: base + path, Summary: summary,
+		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}}
+	huma.Register(a.huma, operation, func(ctx context.Context, in *In) (*struct{ Body Out }, error) {
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		out, err := read(ctx, in)
+		if err != nil {
+			return nil, a.problem(id, err)
+		}
+		return &struct{ Body Out }{out}, nil
+	})
+}
+
+// problem is an error for programs. Its type is a stable name.
+func (a *API) problem(id string, err error) error {
+	var unknown *report.UnknownError
+	p := &huma.ErrorModel{Type: "/problems/store_unavailable", Status: http.StatusServiceUnavailable, Detail: "The tracker does not answer: try again."}
+	switch {
+	case errors.Is(err, report.ErrNotFound):
+		p = &huma.ErrorModel{Type: "/problems/no_such_file", Status: http.StatusNotFound, Detail: "The tracker knows no such file."}
+	case errors.As(err, &unknown):
+		p = &huma.ErrorModel{Type: "/problems/unknown_" + unknown.What, Status: http.StatusNotFound, Detail: unknown.Error()}
+	default:
+		a.deps.Log.Warn("the API can't read", "operation", id, "error", err)
+	}
+	p.Title = http.StatusText(p.Status)
+	return p
+}
+
+// nothing is what an operation without parameters is asked with.
+type nothing struct{}
+
+// all collects what a listing gives.
+func all[T any](list func(each func(T) error) error) ([]T, error) {
+	out := []T{}
+	err := list(func(v T) error {
+		out = append(out, v)
+		return nil
+	})
+	return out, err
+}

@@ -1,0 +1,170 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/go-cmp/cmp"
+
+	"tributary/internal/pg"
+	"tributary/queries/report/reporttest"
+)
+
+func made(tracker pg.Querier) *API {
+	return New(Deps{Tracker: tracker, Log: slog.New(slog.DiscardHandler), Prefix: "", Version: "1",
+		Now: func() time.Time { return reporttest.Start().Add(time.Hour) }})
+}
+
+func served(t *testing.T, a *API) *httptest.Server {
+	t.Helper()
+	mux := http.NewServeMux()
+	for _, r := range a.Routes() {
+		mux.Handle(r.Pattern, r.Handler)
+	}
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server
+}
+
+// ask sends a request with header fields, given as names and values.
+func ask(t *testing.T, server *httptest.Server, path string, header ...string) (*http.Response, []byte) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer, body
+}
+
+// Each operation answers as the document says: with data of its schema, or with a
+// problem of a stable type.
+func TestAnswersAreThoseOfTheDocument(t *testing.T) {
+	a := made(reporttest.Filled(t))
+	server := served(t, a)
+	asked := map[string]bool{}
+	for _, c := range []struct {
+		operation, path string
+		status          int
+		want            string // part of the body
+	}{
+		{"/status", "/status", 200, `"pending":1`},
+		{"/files/{action}/{name}", "/files/add/" + reporttest.GoodZip, 200, `"exception":"xsd_enumeration"`},
+		{"/files/{action}/{name}", "/files/add/nothing.zip", 404, `"type":"/problems/no_such_file"`},
+		{"/files/{action}/{name}", "/files/steal/a.zip", 422, `"location":"path.action"`},
+		{"/centres", "/centres", 200, `"full_name":"MRC Harwell"`},
+		{"/sources", "/sources", 200, `"hostname":"h:22"`},
+		{"/sources", "/sources?q=%00", 422, `"location":"query.q"`},
+		{"/sources/{source}/revisions", "/sources/harwell/revisions", 200, `[]`},
+		{"/sources/{source}/revisions", "/sources/nowhere/revisions", 404, `"type":"/problems/unknown_source"`},
+		{"/sources/{source}/errors", "/sources/harwell/errors", 200, `[]`},
+		{"/sources/{source}/errors", "/sources/%3Cscript%3E/errors", 404, `"type":"/problems/unknown_source"`},
+	} {
+		answer, body := ask(t, server, base+c.path)
+		if answer.StatusCode != c.status || !strings.Contains(string(body), c.want) {
+			t.Errorf("%s: %d %s, want %d with %s", c.path, answer.StatusCode, body, c.status, c.want)
+			continue
+		}
+		asked[base+c.operation] = true
+		operation := a.huma.OpenAPI().Paths[base+c.operation].Get
+		described, ok := operation.Responses[strings.Fields(answer.Status)[0]]
+		if !ok {
+			t.Errorf("%s: an answer of status %d is not in the document", c.path, answer.StatusCode)
+			continue
+		}
+		kind := strings.Split(answer.Header.Get("Content-Type"), ";")[0]
+		media := described.Content[kind]
+		if media == nil {
+			t.Errorf("%s: an answer of type %s is not in the document", c.path, kind)
+			continue
+		}
+		var value any
+		if err := json.Unmarshal(body, &value); err != nil {
+			t.Errorf("%s: %v", c.path, err)
+			continue
+		}
+		result := &huma.ValidateResult{}
+		huma.Validate(a.huma.OpenAPI().Components.Schemas, media.Schema, huma.NewPathBuffer([]byte{}, 0), huma.ModeReadFromServer, value, result)
+		if len(result.Errors) > 0 {
+			t.Errorf("%s: the answer is not of its schema: %v", c.path, errors.Join(result.Errors...))
+		}
+	}
+	for path := range a.huma.OpenAPI().Paths {
+		if !asked[path] {
+			t.Errorf("%s is asked by no test", path)
+		}
+	}
+}
+
+// Who has an answer already is told that nothing has changed.
+func TestConditionalRequests(t *testing.T) {
+	server := served(t, made(reporttest.Filled(t)))
+	answer, _ := ask(t, server, base+"/centres")
+	tag := answer.Header.Get("ETag")
+	for _, c := range []struct {
+		given string
+		want  int
+	}{{tag, 304}, {`"x", W/` + tag, 304}, {"*", 304}, {`"x"`, 200}, {"", 200}} {
+		answer, body := ask(t, server, base+"/centres", "If-None-Match", c.given)
+		if answer.StatusCode != c.want || c.want == 304 && len(body) > 0 || answer.Header.Get("ETag") != tag {
+			t.Errorf("%q: %d with %d bytes, want %d", c.given, answer.StatusCode, len(body), c.want)
+		}
+	}
+}
+
+// A store that is away is a problem with a name, and nothing of its error goes out.
+func TestStoreAway(t *testing.T) {
+	pool := reporttest.Filled(t)
+	server := served(t, made(pool))
+	pool.Close()
+	answer, body := ask(t, server, base+"/status")
+	if answer.StatusCode != 503 || !strings.Contains(string(body), "/problems/store_unavailable") || strings.Contains(string(body), "pool") ||
+		answer.Header.Get("Content-Type") != "application/problem+json" {
+		t.Errorf("%d %s", answer.StatusCode, body)
+	}
+}
+
+var update = flag.Bool("update", false, "write the document anew") //nolint:gochecknoglobals // a flag
+
+func TestReference(t *testing.T) {
+	const path = "../../docs/reference/openapi.yaml"
+	a := made(nil)
+	a.huma.OpenAPI().Info.Version = "v1"
+	got, err := a.Document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s is not what the handlers say, write it with make generate (-want +got):\n%s", path, diff)
+	}
+}

@@ -1,0 +1,74 @@
+package pages_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// post is the status and the text of a form that is sent.
+func post(t *testing.T, address string, form url.Values) (int, string) {
+	t.Helper()
+	answer, err := http.PostForm(address, form) //nolint:noctx // the test's own server
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, read(t, answer)
+}
+
+// A statement is run when it is sent, shows texts of others as texts, and reads only.
+func TestConsole(t *testing.T) {
+	server := open(t)
+	ask := func(store, statement string) (int, string) {
+		return post(t, server.URL+"/t/sql", url.Values{"store": {store}, "statement": {statement}})
+	}
+	for name, c := range map[string]struct {
+		store, statement string
+		status           int
+		want             string
+	}{
+		"rows":             {"tracker", "SELECT short_name, 1 AS n FROM centre", 200, `<td><bdi>H</bdi></td><td class="n"><bdi>1</bdi></td>`},
+		"markup":           {"tracker", "SELECT '<script>alert(1)</script>' AS \"<b>\"", 200, "<bdi>&lt;script&gt;alert(1)&lt;/script&gt;</bdi>"},
+		"text that turns":  {"tracker", "SELECT U&'\\202e'", 200, "<bdi>⟨U&#43;202E⟩</bdi>"},
+		"a long value":     {"tracker", "SELECT repeat('a', 5000)", 200, strings.Repeat("a", 2048) + "…<"},
+		"many rows":        {"tracker", "SELECT generate_series(1, 100000)", 200, "500, and more"},
+		"no row":           {"tracker", "SELECT 1 WHERE false", 200, "No row."},
+		"what writes":      {"tracker", "DELETE FROM centre", 200, "only statements that read"},
+		"what writes too":  {"tracker", "WITH x AS (DELETE FROM centre RETURNING 1) SELECT * FROM x", 200, "cannot execute"},
+		"a fault":          {"tracker", "SELECT <x>", 200, "&lt;x&gt;"},
+		"none":             {"tracker", "", 200, "no statement"},
+		"no store":         {"moon", "SELECT 1", 400, "no store"},
+		"a long statement": {"tracker", "SELECT '" + strings.Repeat("a", 70000) + "'", 400, "is larger than"},
+	} {
+		if status, body := ask(c.store, c.statement); status != c.status || !strings.Contains(body, c.want) {
+			t.Errorf("%s: %d lacks %q:\n%s", name, status, c.want, body)
+		}
+	}
+	// By its address alone it is only shown.
+	if status, body := get(t, server, "/sql?store=tracker&statement="+url.QueryEscape("SELECT 1299 + 1")); status != 200 || !strings.Contains(body, "SELECT 1299 &#43; 1") || strings.Contains(body, "1300") {
+		t.Errorf("%d\n%s", status, body)
+	}
+}
+
+// Questions are asked with what the address gives, and say what is wrong with it.
+func TestAnalytics(t *testing.T) {
+	server := open(t)
+	for path, want := range map[string]string{
+		"/analytics":                           `href="/t/analytics/failures">failures</a>`,
+		"/analytics/failures":                  `<td><bdi>name_pattern</bdi></td><td class="n"><bdi>1</bdi></td>`,
+		"/analytics/latency":                   "No row.",
+		"/analytics/failures?since=yesterday?": "It can't be answered:",
+		"/analytics/failures?centre=H%00":      "It can't be answered:",
+		"/analytics/failures?since=7d":         "tributary report failures --since 7d",
+	} {
+		if status, body := get(t, server, path); status != 200 || !strings.Contains(body, want) {
+			t.Errorf("%s: %d lacks %q:\n%s", path, status, want, body)
+		}
+	}
+	for _, path := range []string{"/analytics/nothing", "/analytics/slowest/chart.svg", "/analytics/nothing/chart.svg"} {
+		if status, body := get(t, server, path); status != 404 {
+			t.Errorf("%s: %d\n%s", path, status, body)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"tributary/recovery/replay"
+	"tributary/sql/control"
+)
+
+// errNotHere says that a page needs what this process does not have.
+var errNotHere = errors.New("this process can't read that: it has no connection to where it lies")
+
+// replays are the page of replays.
+type replays struct {
+	Lead lead
+	Rows []replayRow
+	Full bool // there may be more
+}
+
+// replayRow is a replay as the list shows it.
+type replayRow struct {
+	*replay.Status
+	Shape string
+}
+
+func (s *Site) replays(ctx context.Context, _ *http.Request) (page, error) {
+	if s.Replays == nil {
+		return page{}, errNotHere
+	}
+	all, err := s.Replays(ctx, lettersShown)
+	if err != nil {
+		return page{}, err
+	}
+	d := replays{Full: len(all) == lettersShown}
+	under := 0
+	for _, x := range all {
+		row := replayRow{x, "done"}
+		switch {
+		case x.State == control.ReplayStopped:
+			row.Shape = "cancelled"
+		case x.State == control.ReplayRunning:
+			row.Shape = "running"
+			under++
+		case x.Failed+x.Refused > 0:
+			row.Shape = "late"
+		}
+		d.Rows = append(d.Rows, row)
+	}
+	switch {
+	case under > 0:
+		d.Lead = lead{"running", fmt.Sprintf("%s under way.", plural(under, "replay is", "replays are")), ""}
+	case len(all) > 0:
+		d.Lead = lead{"done", "No replay is under way.", ""}
+	default:
+		d.Lead = lead{"pending", "Nothing has been replayed yet.", ""}
+	}
+	return page{Title: "Replays", At: "/replays", Template: "replays", Data: d, Command: "tributary replay list"}, nil
+}

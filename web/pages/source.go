@@ -1,0 +1,152 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"tributary/internal/config"
+	"tributary/queries/expect"
+	"tributary/queries/report"
+)
+
+const (
+	// pollsShown is how many polls a page lists.
+	pollsShown = 50
+	// revisionsShown is how many of the newest revisions a source's page lists.
+	revisionsShown = 20
+)
+
+// source is the page of one source.
+type source struct {
+	Lead      lead
+	Row       sourceRow
+	Suspended *report.Suspended
+	Polls     []report.Poll
+	Older     string // the page of the polls before these; empty: there are none
+	Before    *time.Time
+	Errors    []report.SourceErrors
+	Expected  *expect.Expectation
+	Next      []time.Time
+	Revisions []report.SourceRevision // the newest first
+	Defined   string                  // as the configuration has it
+}
+
+func (s *Site) source(ctx context.Context, r *http.Request) (page, error) {
+	id := r.PathValue("id")
+	before, err := moment(r, "before")
+	if err != nil {
+		return page{}, err
+	}
+	d := source{}
+	polls, err := report.Polls(ctx, s.Tracker, id, before, pollsShown+1)
+	if err != nil {
+		return page{}, err
+	}
+	if d.Polls = polls[:min(len(polls), pollsShown)]; len(polls) > pollsShown {
+		d.Older = s.to("/sources/"+url.PathEscape(id), "before", d.Polls[pollsShown-1].Ended.UTC().Format(time.RFC3339Nano))
+	}
+	if !before.IsZero() {
+		d.Before = &before
+	}
+	if err := s.fill(ctx, id, &d); err != nil {
+		return page{}, err
+	}
+	d.Lead = sourceLead(d)
+	return page{Title: id, At: "/sources", Template: "source", Data: d, Command: "tributary sources show " + id}, nil
+}
+
+// fill reads what is known of the source beside its polls.
+func (s *Site) fill(ctx context.Context, id string, d *source) error {
+	waiting, err := expect.Waiting(ctx, s.Tracker, id)
+	if err != nil {
+		return err
+	}
+	x, rests, err := report.FindSource(ctx, s.Tracker, id)
+	if err != nil {
+		return err
+	}
+	d.Row, _ = newSourceRow(x, d.Polls, waiting[id])
+	d.Suspended = rests
+	if err := report.SourceErrorList(ctx, s.Tracker, id, func(e report.SourceErrors) error {
+		d.Errors = append(d.Errors, e)
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := expect.Sources(ctx, s.Tracker, id, func(e expect.Expectation) error {
+		d.Expected = &e
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := report.SourceRevisions(ctx, s.Tracker, id, func(v report.SourceRevision) error {
+		if len(d.Revisions) == revisionsShown {
+			d.Revisions = slices.Delete(d.Revisions, 0, 1)
+		}
+		d.Revisions = append(d.Revisions, v)
+		return nil
+	}); err != nil {
+		return err
+	}
+	slices.Reverse(d.Revisions)
+	if text(x.Definition) != "" {
+		d.Defined = defined(text(x.Definition))
+	}
+	if text(x.State) == "available" {
+		d.Next = nextTimes(text(x.Definition), s.Now())
+	}
+	return nil
+}
+
+// defined is a definition as the configuration would have it, or as it was told where a
+// newer program has written it.
+func defined(definition string) string {
+	src, err := config.ParseDefinition(definition)
+	if err != nil {
+		return definition
+	}
+	yaml, err := config.SourcesYAML([]config.Source{src})
+	if err != nil {
+		return definition
+	}
+	return string(yaml)
+}
+
+func sourceLead(d source) lead {
+	name := d.Row.ID
+	switch {
+	case d.Row.Word == "removed":
+		return lead{"cancelled", name + " was removed: nothing comes from there any more.", ""}
+	case d.Row.Word == "suspended":
+		return lead{"failed", name + " is suspended: it is only probed, and nothing is fetched from it.", ""}
+	case d.Row.Word == "maintenance":
+		return lead{"pending", name + " is in maintenance: it is left alone.", ""}
+	case d.Row.Source.LastPoll == nil:
+		return lead{"pending", name + " has not been polled yet.", ""}
+	case text(d.Row.Source.Poll) == "failed":
+		return lead{d.Row.Shape, "The last poll of " + name + " failed.", "#polls"}
+	case d.Expected != nil && slices.ContainsFunc(d.Expected.Findings, func(f expect.Finding) bool { return f.Finding == expect.Late }):
+		return lead{"late", name + " answers, but nothing new has come for longer than usual.", "#expected"}
+	}
+	return lead{"done", name + " delivers.", "#polls"}
+}
+
+// errMoment says what a moment in an address has to be.
+var errMoment = errors.New("give a time as 2006-01-02T15:04:05Z")
+
+// moment reads a time from an address; the zero time where there is none.
+func moment(r *http.Request, name string) (time.Time, error) {
+	value := r.URL.Query().Get(name)
+	if value == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, value)
+	if err != nil || t.Year() < 1 || t.Year() > 9999 {
+		return t, errors.Join(errBadFilter, errMoment)
+	}
+	return t, nil
+}

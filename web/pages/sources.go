@@ -1,0 +1,171 @@
+package pages
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"tributary/internal/config"
+	"tributary/queries/expect"
+	"tributary/queries/report"
+	"tributary/schemas/exception"
+)
+
+// sources are the page of all sources.
+type sources struct {
+	Lead    lead
+	Count   int
+	Waiting int64 // files to be fetched
+	Groups  []sourceGroup
+}
+
+type sourceGroup struct {
+	Title string
+	Rows  []sourceRow
+}
+
+// sourceRow is a source as the list shows it.
+type sourceRow struct {
+	ID      string
+	Source  report.Source
+	Shape   string // whose icon is shown
+	Word    string // says the same
+	Every   string
+	Ticks   ticks
+	Waiting expect.Outstanding
+	Meaning string // of its last poll's exception
+	Do      string
+	Where   string
+}
+
+// What a source may need, those first that need somebody.
+const (
+	needsSomebody = iota
+	triesAgain
+	works
+	rests
+	isRemoved
+	groups
+)
+
+func (s *Site) sources(ctx context.Context, _ *http.Request) (page, error) {
+	polls := map[string][]report.Poll{}
+	if err := report.LastPolls(ctx, s.Tracker, tickCount, func(p report.Poll) error {
+		polls[p.Source] = append(polls[p.Source], p)
+		return nil
+	}); err != nil {
+		return page{}, err
+	}
+	waiting, err := expect.Waiting(ctx, s.Tracker, "")
+	if err != nil {
+		return page{}, err
+	}
+	titles := [groups]string{"Needs somebody", "Fails, and is tried again by itself", "Working", "In maintenance", "Removed"}
+	var all [groups][]sourceRow
+	d := sources{}
+	if err := report.Sources(ctx, s.Tracker, func(x report.Source) error {
+		row, group := newSourceRow(x, polls[x.Source], waiting[x.Source])
+		all[group] = append(all[group], row)
+		d.Waiting += row.Waiting.Files
+		return nil
+	}); err != nil {
+		return page{}, err
+	}
+	for i, rows := range all {
+		if len(rows) > 0 {
+			d.Groups = append(d.Groups, sourceGroup{titles[i], rows})
+		}
+		if i != isRemoved {
+			d.Count += len(rows)
+		}
+	}
+	d.Lead = sourcesLead(s, d.Count, all)
+	return page{Title: "Sources", At: "/sources", Template: "sources", Data: d, Command: "tributary sources list"}, nil
+}
+
+func sourcesLead(s *Site, n int, all [groups][]sourceRow) lead {
+	switch bad := all[needsSomebody]; {
+	case n == 0:
+		return lead{"pending", "There is no source yet.", ""}
+	case len(bad) == 1:
+		return lead{"failed", fmt.Sprintf("%d of %s deliver as usual; %s needs somebody.", len(all[works]), plural(n, "source", "sources"), bad[0].ID), s.sourceAt(bad[0].ID)}
+	case len(bad) > 1:
+		return lead{"failed", fmt.Sprintf("%d of %s deliver as usual; %d need somebody.", len(all[works]), plural(n, "source", "sources"), len(bad)), ""}
+	case len(all[triesAgain]) > 0:
+		return lead{"late", fmt.Sprintf("%d of %s deliver as usual; the last poll of %d failed, and is tried again by itself.", len(all[works]), plural(n, "source", "sources"), len(all[triesAgain])), ""}
+	}
+	return lead{"done", fmt.Sprintf("%d of %s deliver as usual.", len(all[works]), plural(n, "source", "sources")), ""}
+}
+
+// newSourceRow says what a source's row shows, and in which group it is.
+func newSourceRow(x report.Source, polls []report.Poll, waiting expect.Outstanding) (sourceRow, int) {
+	r := sourceRow{ID: x.Source, Source: x, Shape: "done", Word: text(x.State), Ticks: newTicks(x.Source, polls), Waiting: waiting, Every: every(text(x.Definition)), Where: address(x)}
+	for _, e := range exception.All() {
+		if e.Name == text(x.Exception) {
+			r.Meaning, r.Do = e.Happened, e.Do
+		}
+	}
+	failed := text(x.Poll) == "failed"
+	switch {
+	case r.Word == "removed":
+		r.Shape = "cancelled"
+		return r, isRemoved
+	case r.Word == "suspended":
+		r.Shape = "failed"
+		return r, needsSomebody
+	case r.Word == "maintenance":
+		r.Shape = "pending"
+		return r, rests
+	case failed && exception.MoveOf(text(x.Exception)) == exception.Nobody:
+		r.Shape = "late"
+		return r, triesAgain
+	case failed:
+		r.Shape = "failed"
+		return r, needsSomebody
+	case x.LastPoll == nil:
+		r.Shape = "pending"
+	}
+	return r, works
+}
+
+// address is where a source is; what nobody told yet is left out.
+func address(x report.Source) string {
+	if text(x.Hostname) == "" {
+		return text(x.BasePath)
+	}
+	return text(x.Protocol) + "://" + text(x.Hostname) + text(x.BasePath)
+}
+
+// every says when a source is polled, as far as its definition tells; an interval that
+// it does not give is the configuration's.
+func every(definition string) string {
+	d, err := config.ParseDefinition(definition)
+	switch {
+	case err != nil || definition == "":
+		return ""
+	case d.Cron != "":
+		return d.Cron
+	case d.Interval > 0:
+		return d.Interval.String()
+	}
+	return ""
+}
+
+// nextTimes are the next five times of a source that is polled by its cron expression; when
+// others are due follows from what only the members know.
+func nextTimes(definition string, now time.Time) []time.Time {
+	t, err := config.TimetableOf(definition, 0)
+	if err != nil || t.Cron == nil {
+		return nil
+	}
+	due, err := t.Next(now, 0, 1)
+	if err != nil {
+		return nil
+	}
+	times, err := t.Times(due, 0, 5)
+	if err != nil {
+		return nil
+	}
+	return times
+}

@@ -1,0 +1,48 @@
+package pages_test
+
+import (
+	"net/http"
+	"testing"
+)
+
+// Sources are listed by what they need, with their last polls.
+func TestSources(t *testing.T) {
+	server := busy(t, unchanged)
+	shows(t, server, "/sources", http.StatusOK,
+		"1 of 3 sources deliver as usual; 2 need somebody.",
+		`<th role="columnheader" scope="colgroup" colspan="7">Needs somebody</th>`,
+		`<th role="columnheader" scope="colgroup" colspan="7">Working</th>`,
+		`<a class="strong" href="/t/sources/jax"><bdi>jax</bdi></a> <a class="muted" href="/t/centres/J"><bdi>J</bdi></a>`,
+		`aria-label="The last 1 poll of harwell: 1 with news, 0 failed"><rect class="f-done" x="117.3" y="5"`,
+		`<rect class="f-failed" x="117.3" y="0" width="3.4" height="18"/>`,
+		`shows SHA256:q7Vt`, `&lt;script&gt;alert(1)&lt;/script&gt;`, `<bdi>sftp://harwell.example.org:22/out</bdi>`, `<bdi>0 4 * * *</bdi>`,
+		`aria-current="page">Sources`)
+}
+
+// One source: how it stands, its polls page by page, how it is defined.
+func TestSource(t *testing.T) {
+	server := busy(t, unchanged)
+	shows(t, server, "/sources/harwell", http.StatusOK, "harwell delivers.", `run by <a href="/t/centres/H">`, `<a href="/t/sessions/1">1</a>`, `<bdi>new</bdi></span> <bdi>2</bdi>`,
+		"cron: 0 4 * * *", "Next polls", "22 Nov 2026, 04:00:00 UTC", "Too little has come yet", `href="/t/files?source=harwell"`)
+	shows(t, server, "/sources/jax", http.StatusOK, "jax is suspended: it is only probed", "Suspended since 21 Nov 2026, 10:00:30 UTC", "3 polls failed, the last with host_key_mismatch",
+		"Replace the known key only when the owner confirms the new one.", `<th role="rowheader" scope="row">authorization</th>`)
+	shows(t, server, "/sources/harwell?before=2026-11-21T10:00:04Z", http.StatusOK, "No poll of it has ended before 21 Nov 2026, 10:00:04 UTC.")
+	shows(t, server, "/sources/harwell?before=yesterday", http.StatusBadRequest, "give a time as")
+	for _, path := range []string{"/sources/nowhere", "/sources/%00", "/sources/%ff", "/sources/a%2Fb"} {
+		shows(t, server, path, http.StatusNotFound, "There is nothing here.")
+	}
+}
+
+// Centres, and what one has to correct.
+func TestCentres(t *testing.T) {
+	server := busy(t, unchanged)
+	shows(t, server, "/centres", http.StatusOK, "2 centres: of 1 of them files have failed.", `<a class="strong" href="/t/centres/H"><bdi>H</bdi></a>`, "The Jackson Laboratory",
+		`<a href="/t/files?centre=H&amp;status=failed">1</a>`)
+	shows(t, server, "/centres/h", http.StatusOK, "Of what H sent, 1 file needs a correction from there.", "MRC Harwell", "data@example.org",
+		`<a class="exc" href="/t/files?centre=H&amp;exception=xsd_invalid&amp;status=failed">`, `<a href="/t/files?centre=H&amp;phase=overview&amp;status=done">1</a>`,
+		`<a href="/t/sources/ics"><bdi>ics</bdi></a>`, "Nothing waits: every file of it has come to its end.", "tributary centres report H")
+	shows(t, server, "/centres/J", http.StatusOK, "Files of J are on their way; none of them has failed.", "add/J.2026-11-20.01.impc.zip")
+	for _, path := range []string{"/centres/X", "/centres/%00", "/centres/%ff"} {
+		shows(t, server, path, http.StatusNotFound, "There is nothing here.")
+	}
+}
