@@ -96,7 +96,7 @@ func (b *tab) walk() []string {
 	b.t.Helper()
 	b.use(look{1440, "light", true})
 	seen, shapes := map[string]bool{"/": true}, map[string]int{}
-	all := []string{"/"}
+	all, shown := []string{"/"}, []string(nil)
 	for i := 0; i < len(all); i++ {
 		status := b.visit(all[i])
 		known := slices.ContainsFunc(unbuilt, func(p string) bool {
@@ -105,6 +105,10 @@ func (b *tab) walk() []string {
 		if status != http.StatusOK && (status != http.StatusNotFound || !known) {
 			b.t.Errorf("a link leads to %s, which answers %d", all[i], status)
 		}
+		if eval[string](b, "document.contentType") != "text/html" {
+			continue // a picture or a file, to be kept
+		}
+		shown = append(shown, all[i])
 		for _, link := range eval[[]string](b, `[...document.querySelectorAll("a[href]")].map(a => a.href)`) {
 			u, err := url.Parse(link)
 			path, ours := strings.CutPrefix(link, b.at)
@@ -119,7 +123,7 @@ func (b *tab) walk() []string {
 		}
 	}
 	b.complaints()
-	return all
+	return shown
 }
 
 // violation is what axe-core says against a page.
