@@ -4,13 +4,14 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"path"
 	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"tributary/internal/remote"
 )
 
 // The states that a configuration may give a source.
@@ -206,6 +207,7 @@ func (d *decoder) checkSource(s *Source, at string) {
 	d.checkTimes(s, at)
 	d.oneOf(at+".state", s.State, StateAvailable, StateMaintenance)
 	scheme := d.sourceURL(s, at+".url")
+	d.applicable(s, scheme, at)
 	if scheme == "sftp" {
 		if s.KnownHosts == "" && len(s.HostKey) == 0 {
 			d.problem(at+".known_hosts", "is missing, as is host_key: a server's identity is always verified; name a known_hosts file (ssh-keyscan writes its lines, compare the fingerprint with what the server's owner tells you), or pin host_key: SHA256:…")
@@ -226,38 +228,32 @@ func (d *decoder) checkSource(s *Source, at string) {
 	}
 }
 
-// sourceURL checks a source's address and returns its scheme. A message never
-// repeats the URL, which may hold a password.
+// sourceURL checks a source's address and returns its scheme; empty: it has none
+// that is good. A message never repeats a password that the URL may hold.
 func (d *decoder) sourceURL(s *Source, at string) string {
 	if s.URL == "" {
-		d.problem(at, "is missing: write sftp://user@host:22/path, ftp://user@host/path or file:///path")
+		d.problem(at, "is missing: write %s", remote.Examples())
 		return ""
 	}
-	u, err := url.Parse(s.URL)
+	t, err := remote.ParseURL(s.URL)
 	if err != nil {
-		d.problem(at, "can't be read as an address: write sftp://user@host:22/path, ftp://user@host/path or file:///path, with special characters as %%XX")
-		return ""
+		d.problem(at, "%s", strings.TrimPrefix(err.Error(), "url "))
 	}
-	if _, has := u.User.Password(); has {
-		d.problem(at, "holds a password: take it out, put it into a file and write password: file:PATH")
+	return t.Scheme
+}
+
+// applicable refuses keys that say nothing of how a source with such a URL is
+// reached: whoever has written one expects something of it.
+func (d *decoder) applicable(s *Source, scheme, at string) {
+	if scheme == "" {
+		return
 	}
-	switch scheme := strings.ToLower(u.Scheme); scheme {
-	case "sftp", "ftp":
-		if u.Hostname() == "" {
-			d.problem(at, "names no host: write %s://user@host/path", scheme)
+	v := reflect.ValueOf(s).Elem()
+	for _, f := range fieldsOf(v.Type()) {
+		with := remote.SchemesWith(f.name)
+		if len(with) > 0 && !slices.Contains(with, scheme) && !v.FieldByIndex(f.index).IsZero() {
+			d.problem(at+"."+f.name, "is a key of %s sources, and this one is reached by %s: take it out, or correct url", strings.Join(with, ", "), scheme)
 		}
-		if scheme == "sftp" && u.User.Username() == "" {
-			d.problem(at, "names no user: write sftp://user@host/path")
-		}
-		return scheme
-	case "file":
-		if (u.Host != "" && u.Host != "localhost") || !path.IsAbs(u.Path) {
-			d.problem(at, "is no local directory: write file:///path, with three slashes and the path from the root")
-		}
-		return scheme
-	default:
-		d.problem(at, "has the scheme %q: sftp, ftp and file are known", u.Scheme)
-		return ""
 	}
 }
 

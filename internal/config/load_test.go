@@ -79,7 +79,7 @@ func TestLoadRefuses(t *testing.T) {
 		"password in the url": {yaml: "sources:\n  - {id: a, centre: H, url: 'ftp://u:hunter2@h/b'}\n",
 			want: []string{"tributary.yaml:2: sources[0].url: holds a password: take it out, put it into a file and write password: file:PATH"}},
 		"unknown scheme": {yaml: "sources:\n  - {id: a, centre: H, url: 'gopher://h/b'}\n",
-			want: []string{`tributary.yaml:2: sources[0].url: has the scheme "gopher": sftp, ftp and file are known`}},
+			want: []string{`tributary.yaml:2: sources[0].url: scheme "gopher" is not known here: use sftp, ftp or file`}},
 		"secret not in the environment": {yaml: source + "    password: env:NOT_THERE\n",
 			want: []string{"tributary.yaml:7: sources[0].password: the environment has no NOT_THERE: export NOT_THERE before starting"}},
 		"secret's file is not there": {yaml: source + "    password: file:nowhere\n",

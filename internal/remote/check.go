@@ -93,6 +93,8 @@ func remedy(err error, c Config) string {
 		return "ask the server's owner what server it is, and why it answers so"
 	case "listing_too_long":
 		return "ask the server's owner to move old files away, or raise the limit that the message names"
+	case "protocol_unknown":
+		return "correct url, or upgrade this member if a newer program has defined the source"
 	case "bad_source_configuration":
 		return "correct the source's configuration"
 	}

@@ -29,7 +29,7 @@ func TestParseURL(t *testing.T) {
 	}
 	for raw, want := range map[string]string{
 		"":                      "scheme",
-		"http://h/":             "scheme",
+		"gopher://h/":           "use sftp, ftp or file",
 		"sftp://h/":             "no user",
 		"sftp://u@/":            "no host",
 		"sftp://u:s3cret@h/":    "password",

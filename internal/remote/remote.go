@@ -9,10 +9,10 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
-	"net/url"
 	"path"
 	"strings"
 	"time"
@@ -142,7 +142,7 @@ const closeGrace = 2 * time.Second
 
 // Target is a parsed source URL.
 type Target struct {
-	// Scheme is sftp, ftp or file.
+	// Scheme is one of those that [Examples] shows.
 	Scheme string
 	// User is the login name, "anonymous" by default for ftp.
 	User string
@@ -159,64 +159,6 @@ func (t Target) Server() string {
 		return "file"
 	}
 	return net.JoinHostPort(t.Host, t.Port)
-}
-
-// ParseURL checks a source URL. Its errors name what is wrong and never repeat
-// a password.
-func ParseURL(raw string) (Target, error) {
-	u, err := url.Parse(raw)
-	if err != nil {
-		// The error of url.Parse repeats the URL, which may hold a password.
-		return Target{}, fmt.Errorf("url can't be parsed: write it as sftp://user@host:22/path, ftp://user@host/path or file:///path")
-	}
-	t := Target{Scheme: strings.ToLower(u.Scheme), Host: strings.ToLower(u.Hostname()), Port: u.Port(), Base: u.Path}
-	if _, ok := u.User.Password(); ok {
-		return Target{}, fmt.Errorf("url holds a password: take it out and set password: env:NAME or file:PATH")
-	}
-	t.User = u.User.Username()
-	if u.RawQuery != "" || u.Fragment != "" {
-		return Target{}, fmt.Errorf("url %s://%s%s has a ? or # part, which no source uses: write %%3F or %%23 when it belongs to the path", t.Scheme, u.Host, u.Path)
-	}
-	if strings.ContainsAny(t.Base, "\x00\r\n") {
-		return Target{}, fmt.Errorf("url has a control character in its path")
-	}
-	known, ok := connectors()[t.Scheme]
-	if !ok {
-		return Target{}, unknownScheme(t.Scheme)
-	}
-	switch t.Scheme {
-	case "sftp":
-		if t.User == "" {
-			return Target{}, fmt.Errorf("url %s has no user: write sftp://user@%s%s", u.Redacted(), u.Host, u.Path)
-		}
-	case "ftp":
-		if t.User == "" {
-			t.User = "anonymous"
-		}
-	case "file":
-		if u.Host != "" && u.Host != "localhost" {
-			return Target{}, fmt.Errorf("url %s names a host: a local directory is written file:///path", u.Redacted())
-		}
-		if !path.IsAbs(t.Base) {
-			return Target{}, fmt.Errorf("url %s has no absolute path: write file:///path", u.Redacted())
-		}
-		t.Host, t.Port, t.User = "", "", ""
-	}
-	if t.Scheme != "file" {
-		if t.Host == "" {
-			return Target{}, fmt.Errorf("url %s has no host", u.Redacted())
-		}
-		if t.Port == "" {
-			t.Port = known.port
-		}
-	}
-	// A second leading slash means "absolute" in an FTP path, so it survives.
-	double := t.Scheme == "ftp" && strings.HasPrefix(t.Base, "//")
-	t.Base = path.Clean("/" + t.Base)
-	if double {
-		t.Base = "/" + t.Base
-	}
-	return t, nil
 }
 
 // Server returns the key under which this source's sessions are counted,
@@ -243,22 +185,6 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// connector opens sessions of one scheme.
-type connector struct {
-	// port is the protocol's own.
-	port string
-	dial func(ctx context.Context, c Config, t Target, step func(name, detail string)) (Session, error)
-}
-
-// connectors are all schemes that there are.
-func connectors() map[string]connector {
-	return map[string]connector{"sftp": {"22", dialSFTP}, "ftp": {"21", dialFTP}, "file": {"", openLocal}}
-}
-
-func unknownScheme(scheme string) error {
-	return fmt.Errorf("url scheme %q is not known: use sftp, ftp or file", scheme)
-}
-
 // Dial connects and logs in, within the connect timeout. The session must be
 // closed. ctx bounds Dial only.
 func Dial(ctx context.Context, c Config) (Session, error) {
@@ -277,6 +203,9 @@ func Dial(ctx context.Context, c Config) (Session, error) {
 // dial tells step which step it begins (detail empty) or has ended well.
 func dial(ctx context.Context, c Config, step func(name, detail string)) (Session, error) {
 	t, err := ParseURL(c.URL)
+	if own := (*Error)(nil); errors.As(err, &own) {
+		return nil, wrap("parse", "", err)
+	}
 	if err != nil {
 		return nil, &Error{Op: "parse", class: Misconfigured, Err: err}
 	}
@@ -286,9 +215,9 @@ func dial(ctx context.Context, c Config, step func(name, detail string)) (Sessio
 // open bounds all steps of connecting together: what trickles in renews
 // nothing.
 func open(ctx context.Context, c Config, t Target, step func(name, detail string)) (Session, error) {
-	known, ok := connectors()[t.Scheme]
-	if !ok {
-		return nil, &Error{Op: "connect", class: Misconfigured, Err: unknownScheme(t.Scheme)}
+	known, err := connectorOf(t.Scheme)
+	if err != nil {
+		return nil, wrap("connect", "", err)
 	}
 	within, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
 	defer cancel()

@@ -37,7 +37,7 @@ func Remote(s config.Source, connect, idle config.Duration, limits config.Limits
 
 // Parts are what of a source's configuration may be shown to anyone.
 type Parts struct {
-	Protocol  string // sftp, ftp or file
+	Protocol  string // the scheme of its url
 	Address   string // host:port
 	Server    string // under which name sessions are counted: what the source says, else its address
 	Username  string

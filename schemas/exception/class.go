@@ -14,7 +14,7 @@ type Class struct {
 // order of ours, or the fault of one file's name, is in none.
 func Classes() []Class {
 	return []Class{
-		{"address", 0, []string{"host_not_found", "bad_source_configuration", "misconfigured", "base_missing", "base_emptied", "directory_missing", "directory_shrunk", "schedule_invalid"}},
+		{"address", 0, []string{"host_not_found", "bad_source_configuration", "protocol_unknown", "misconfigured", "base_missing", "base_emptied", "directory_missing", "directory_shrunk", "schedule_invalid"}},
 		{"timeout", 1, []string{"timed_out", "too_slow", "poll_timed_out"}},
 		{"server", 2, []string{"server_busy", "transfer_failed", "protocol_error", "reply_too_long", "entry_refused", "listing_entry_invalid"}},
 		{"content", 3, []string{"transfer_truncated", "file_changed", "file_gone", "checksum_mismatch", "checksum_unreadable"}},

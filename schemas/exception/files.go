@@ -22,6 +22,7 @@ func sources() []Entry {
 		e("host_key_revoked", "The server shows a key that is marked as revoked.", "Don't connect before the server's owner has explained it."),
 		e("host_key_not_offered", "The server has no key of the known type any more.", "Ask the server's owner for its present key, and replace the known one."),
 		e("bad_source_configuration", "How the source is defined can't work: its url, or a key that can't be read.", "Correct the source as the message says, in the configuration or with tributary sources edit."),
+		e("protocol_unknown", "The member that should list or download can't read sources of such a url: a newer program has defined the source.", "Upgrade the members with the roles poll and download together, or correct the source's url."),
 		e("misconfigured", "The member that should list or download can't use how the source is defined: a secret is not there, or a newer program has defined it.", "Put the secret where the message says on each member with the roles poll and download, and upgrade these together.", schemas.ZipName, schemas.Download),
 		e("permission_denied", "The server refuses to show this directory or file.", "Ask the server's owner for permission."),
 		e("file_gone", "The file is no longer there.", "Nothing, if it was withdrawn. Otherwise ask the producer to upload it again.", schemas.Download, schemas.ZipMD5),
