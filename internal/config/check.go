@@ -20,6 +20,12 @@ const (
 	StateMaintenance = "maintenance"
 )
 
+// What a source may make of an HTTP server's robots.txt.
+const (
+	RobotsObey   = "obey"
+	RobotsIgnore = "ignore"
+)
+
 // check records what is wrong with values that could be read.
 func (d *decoder) check(cfg *Config) {
 	d.checkNumbers(reflect.ValueOf(cfg).Elem(), "")
@@ -206,15 +212,18 @@ func (d *decoder) checkSource(s *Source, at string) {
 	}
 	d.checkTimes(s, at)
 	d.oneOf(at+".state", s.State, StateAvailable, StateMaintenance)
-	scheme := d.sourceURL(s, at+".url")
-	d.applicable(s, scheme, at)
-	if scheme == "sftp" {
+	t := d.sourceURL(s, at+".url")
+	d.applicable(s, t.Scheme, at)
+	switch t.Scheme {
+	case "sftp":
 		if s.KnownHosts == "" && len(s.HostKey) == 0 {
 			d.problem(at+".known_hosts", "is missing, as is host_key: a server's identity is always verified; name a known_hosts file (ssh-keyscan writes its lines, compare the fingerprint with what the server's owner tells you), or pin host_key: SHA256:…")
 		}
 		if s.Password == "" && s.IdentityFile == "" {
 			d.problem(at+".identity_file", "is missing, as is password: say how to log in, with identity_file: PATH or password: file:PATH")
 		}
+	case "http", "https":
+		d.checkHTTP(s, t.User, at)
 	}
 	if text, err := s.Definition(); err != nil {
 		d.problem(at, "can't be stored: %s", err)
@@ -228,18 +237,33 @@ func (d *decoder) checkSource(s *Source, at string) {
 	}
 }
 
-// sourceURL checks a source's address and returns its scheme; empty: it has none
-// that is good. A message never repeats a password that the URL may hold.
-func (d *decoder) sourceURL(s *Source, at string) string {
+// checkHTTP looks at how a source logs in, and whether it does.
+func (d *decoder) checkHTTP(s *Source, user, at string) {
+	switch {
+	case s.Token != "" && (s.Password != "" || user != ""):
+		d.problem(at+".token", "is one way to log in, and the user of url with password another: keep one")
+	case s.Password != "" && user == "":
+		d.problem(at+".password", "is of nobody: url names no user, write https://user@host/path")
+	case s.Password == "" && user != "":
+		d.problem(at+".password", "is missing: url names a user; write password: file:PATH, or take the user out of url")
+	}
+	if s.Robots != "" {
+		d.oneOf(at+".robots", s.Robots, RobotsObey, RobotsIgnore)
+	}
+}
+
+// sourceURL checks a source's address and returns what it says, without a scheme
+// where that is nothing good. A message never repeats a password that the URL may hold.
+func (d *decoder) sourceURL(s *Source, at string) remote.Target {
 	if s.URL == "" {
 		d.problem(at, "is missing: write %s", remote.Examples())
-		return ""
+		return remote.Target{}
 	}
 	t, err := remote.ParseURL(s.URL)
 	if err != nil {
 		d.problem(at, "%s", strings.TrimPrefix(err.Error(), "url "))
 	}
-	return t.Scheme
+	return t
 }
 
 // applicable refuses keys that say nothing of how a source with such a URL is
@@ -325,7 +349,7 @@ func (d *decoder) checkSecrets(cfg *Config, env []string, o Options) {
 		for _, f := range []struct {
 			path   string
 			secret Secret
-		}{{at + ".password", s.Password}, {at + ".identity_passphrase", s.IdentityPassphrase}} {
+		}{{at + ".password", s.Password}, {at + ".identity_passphrase", s.IdentityPassphrase}, {at + ".token", s.Token}} {
 			if d.isReference(f.path, f.secret) && !o.WithoutSourceSecrets {
 				secret(f.path, f.secret)
 			}
@@ -333,6 +357,7 @@ func (d *decoder) checkSecrets(cfg *Config, env []string, o Options) {
 		if !o.WithoutSourceSecrets {
 			d.readable(at+".identity_file", s.IdentityFile)
 			d.readable(at+".known_hosts", s.KnownHosts)
+			d.readable(at+".ca_file", s.CAFile)
 		}
 	}
 }

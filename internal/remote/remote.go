@@ -1,5 +1,5 @@
 // Package remote reads files that other organisations publish: one connector
-// per protocol (SFTP, FTP, a local directory) behind one small interface. It
+// per protocol (SFTP, FTP, HTTP, a local directory) behind one small interface. It
 // only reads: no connector has an operation that changes the server.
 //
 // Names are bytes, passed on as the server gave them. Symbolic links are never
@@ -92,7 +92,8 @@ type Session interface {
 
 // Config says where a source is and how to get in. Secrets are given resolved.
 type Config struct {
-	// URL is sftp://user@host:port/base, ftp://user@host/base or file:///dir.
+	// URL is sftp://user@host:port/base, ftp://user@host/base, https://host/base,
+	// http://host/base or file:///dir.
 	// An SFTP path is absolute, /~/x is below the login directory; an FTP path
 	// is below the login directory.
 	URL string
@@ -116,6 +117,14 @@ type Config struct {
 	IdleTimeout time.Duration
 	// Limits bound what the server sends.
 	Limits Limits
+	// Token logs in by the header Authorization: Bearer (HTTP).
+	Token string
+	// CAFile is the path of certificates, in PEM form, of those who vouch for the
+	// server's (HTTPS); the system's by default.
+	CAFile string
+	// IgnoreRobots asks for what the server's robots.txt asks programs to leave
+	// alone, and doesn't read it (HTTP).
+	IgnoreRobots bool
 	// DisableEPSV makes FTP use PASV only, for firewalls that break EPSV.
 	DisableEPSV bool
 	// Location is the time zone of the times in FTP listings without MLSD and
@@ -125,7 +134,8 @@ type Config struct {
 	// in their order: an Entry without a name where nothing is, or where that is to
 	// be asked for again. Its error ends the listing as one of yield does. An FTP
 	// server without MLSD is asked for the exact time of each file, at a round trip
-	// each, but not of those that look the same. Nil: nothing is known.
+	// each, but not of those that look the same; so is an HTTP server whose index
+	// shows minutes and rounded sizes. Nil: nothing is known.
 	Known func(dir string, entries []Entry) ([]Entry, error)
 	// Trace notes the steps of Dial. Nil: nobody wants to know.
 	Trace *Trace

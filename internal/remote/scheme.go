@@ -42,6 +42,11 @@ func connectors() []connector {
 			scheme: "ftp", example: "ftp://user@host/path", port: "21", user: "anonymous", rooted: true, dial: dialFTP,
 			keys: []string{"password", "disable_epsv"},
 		},
+		{
+			scheme: "https", example: "https://host/path", port: "443", dial: dialHTTP,
+			keys: []string{"password", "token", "robots", "ca_file"},
+		},
+		{scheme: "http", example: "http://host/path", port: "80", dial: dialHTTP, keys: []string{"password", "token", "robots"}},
 		{scheme: "file", example: "file:///path", dial: openLocal},
 	}
 }

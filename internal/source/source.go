@@ -19,6 +19,7 @@ func Remote(s config.Source, connect, idle config.Duration, limits config.Limits
 	c := remote.Config{
 		URL: s.URL, IdentityFile: s.IdentityFile, KnownHosts: s.KnownHosts, HostKey: s.HostKey,
 		ConnectTimeout: connect.D(), IdleTimeout: idle.D(), DisableEPSV: s.DisableEPSV,
+		CAFile: s.CAFile, IgnoreRobots: s.Robots == config.RobotsIgnore,
 		Limits: remote.Limits{Reply: int64(limits.Reply), Listing: int64(limits.Listing)},
 	}
 	var err error
@@ -30,6 +31,11 @@ func Remote(s config.Source, connect, idle config.Duration, limits config.Limits
 	if s.IdentityPassphrase != "" {
 		if c.IdentityPassphrase, err = s.IdentityPassphrase.Resolve(); err != nil {
 			return remote.Config{}, fmt.Errorf("source %s: identity_passphrase: %w", s.ID, err)
+		}
+	}
+	if s.Token != "" {
+		if c.Token, err = s.Token.Resolve(); err != nil {
+			return remote.Config{}, fmt.Errorf("source %s: token: %w", s.ID, err)
 		}
 	}
 	return c, nil
@@ -48,7 +54,7 @@ type Parts struct {
 
 // Describe returns a source's particulars without secrets.
 func Describe(s config.Source) Parts {
-	p := Parts{Address: remote.Config{URL: s.URL}.Server(), AccessKey: string(s.Password)}
+	p := Parts{Address: remote.Config{URL: s.URL}.Server(), AccessKey: string(cmp.Or(s.Password, s.Token))}
 	if s.IdentityFile != "" {
 		p.AccessKey = "file:" + s.IdentityFile
 	}
