@@ -126,7 +126,13 @@ func writeStates[T any, P adder[T]](ctx context.Context, s *store, name string, 
 	return s.upsert(ctx, name, rows)
 }
 
-func protocol(name string) any { return ordinal(name, "ftp", "sftp", "http", "file") }
+// protocol is its number. Whether HTTP is encrypted is in the source's url.
+func protocol(name string) any {
+	if name == "https" {
+		name = "http"
+	}
+	return ordinal(name, "ftp", "sftp", "http", "file")
+}
 
 func resourceState(name string) any {
 	return ordinal(name, "available", "maintenance", "removed", "suspended")

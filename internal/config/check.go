@@ -4,19 +4,26 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"path"
 	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"tributary/internal/remote"
 )
 
 // The states that a configuration may give a source.
 const (
 	StateAvailable   = "available"
 	StateMaintenance = "maintenance"
+)
+
+// What a source may make of an HTTP server's robots.txt.
+const (
+	RobotsObey   = "obey"
+	RobotsIgnore = "ignore"
 )
 
 // check records what is wrong with values that could be read.
@@ -206,14 +213,18 @@ func (d *decoder) checkSource(s *Source, at string) {
 	}
 	d.checkTimes(s, at)
 	d.oneOf(at+".state", s.State, StateAvailable, StateMaintenance)
-	scheme := d.sourceURL(s, at+".url")
-	if scheme == "sftp" {
+	t := d.sourceURL(s, at+".url")
+	d.applicable(s, t.Scheme, at)
+	switch t.Scheme {
+	case "sftp":
 		if s.KnownHosts == "" && len(s.HostKey) == 0 {
 			d.problem(at+".known_hosts", "is missing, as is host_key: a server's identity is always verified; name a known_hosts file (ssh-keyscan writes its lines, compare the fingerprint with what the server's owner tells you), or pin host_key: SHA256:…")
 		}
 		if s.Password == "" && s.IdentityFile == "" {
 			d.problem(at+".identity_file", "is missing, as is password: say how to log in, with identity_file: PATH or password: file:PATH")
 		}
+	case "http", "https":
+		d.checkHTTP(s, t.User, at)
 	}
 	if text, err := s.Definition(); err != nil {
 		d.problem(at, "can't be stored: %s", err)
@@ -227,38 +238,47 @@ func (d *decoder) checkSource(s *Source, at string) {
 	}
 }
 
-// sourceURL checks a source's address and returns its scheme. A message never
-// repeats the URL, which may hold a password.
-func (d *decoder) sourceURL(s *Source, at string) string {
+// checkHTTP looks at how a source logs in, and whether it does.
+func (d *decoder) checkHTTP(s *Source, user, at string) {
+	switch {
+	case s.Token != "" && (s.Password != "" || user != ""):
+		d.problem(at+".token", "is one way to log in, and the user of url with password another: keep one")
+	case s.Password != "" && user == "":
+		d.problem(at+".password", "is of nobody: url names no user, write https://user@host/path")
+	case s.Password == "" && user != "":
+		d.problem(at+".password", "is missing: url names a user; write password: file:PATH, or take the user out of url")
+	}
+	if s.Robots != "" {
+		d.oneOf(at+".robots", s.Robots, RobotsObey, RobotsIgnore)
+	}
+}
+
+// sourceURL checks a source's address and returns what it says, without a scheme
+// where that is nothing good. A message never repeats a password that the URL may hold.
+func (d *decoder) sourceURL(s *Source, at string) remote.Target {
 	if s.URL == "" {
-		d.problem(at, "is missing: write sftp://user@host:22/path, ftp://user@host/path or file:///path")
-		return ""
+		d.problem(at, "is missing: write %s", remote.Examples())
+		return remote.Target{}
 	}
-	u, err := url.Parse(s.URL)
+	t, err := remote.ParseURL(s.URL)
 	if err != nil {
-		d.problem(at, "can't be read as an address: write sftp://user@host:22/path, ftp://user@host/path or file:///path, with special characters as %%XX")
-		return ""
+		d.problem(at, "%s", strings.TrimPrefix(err.Error(), "url "))
 	}
-	if _, has := u.User.Password(); has {
-		d.problem(at, "holds a password: take it out, put it into a file and write password: file:PATH")
+	return t
+}
+
+// applicable refuses keys that say nothing of how a source with such a URL is
+// reached: whoever has written one expects something of it.
+func (d *decoder) applicable(s *Source, scheme, at string) {
+	if scheme == "" {
+		return
 	}
-	switch scheme := strings.ToLower(u.Scheme); scheme {
-	case "sftp", "ftp":
-		if u.Hostname() == "" {
-			d.problem(at, "names no host: write %s://user@host/path", scheme)
+	v := reflect.ValueOf(s).Elem()
+	for _, f := range fieldsOf(v.Type()) {
+		with := remote.SchemesWith(f.name)
+		if len(with) > 0 && !slices.Contains(with, scheme) && !v.FieldByIndex(f.index).IsZero() {
+			d.problem(at+"."+f.name, "is a key of %s sources, and this one is reached by %s: take it out, or correct url", strings.Join(with, ", "), scheme)
 		}
-		if scheme == "sftp" && u.User.Username() == "" {
-			d.problem(at, "names no user: write sftp://user@host/path")
-		}
-		return scheme
-	case "file":
-		if (u.Host != "" && u.Host != "localhost") || !path.IsAbs(u.Path) {
-			d.problem(at, "is no local directory: write file:///path, with three slashes and the path from the root")
-		}
-		return scheme
-	default:
-		d.problem(at, "has the scheme %q: sftp, ftp and file are known", u.Scheme)
-		return ""
 	}
 }
 
@@ -330,7 +350,7 @@ func (d *decoder) checkSecrets(cfg *Config, env []string, o Options) {
 		for _, f := range []struct {
 			path   string
 			secret Secret
-		}{{at + ".password", s.Password}, {at + ".identity_passphrase", s.IdentityPassphrase}} {
+		}{{at + ".password", s.Password}, {at + ".identity_passphrase", s.IdentityPassphrase}, {at + ".token", s.Token}} {
 			if d.isReference(f.path, f.secret) && !o.WithoutSourceSecrets {
 				secret(f.path, f.secret)
 			}
@@ -338,6 +358,7 @@ func (d *decoder) checkSecrets(cfg *Config, env []string, o Options) {
 		if !o.WithoutSourceSecrets {
 			d.readable(at+".identity_file", s.IdentityFile)
 			d.readable(at+".known_hosts", s.KnownHosts)
+			d.readable(at+".ca_file", s.CAFile)
 		}
 	}
 }

@@ -122,6 +122,7 @@ func (c Config) Parse(file string, r io.Reader, dir string, o Options) (list Blo
 		at := item("sources", i)
 		d.isReference(at+".password", s.Password)
 		d.isReference(at+".identity_passphrase", s.IdentityPassphrase)
+		d.isReference(at+".token", s.Token)
 	}
 	for i := range list.Sources {
 		if _, given := d.places[item("sources", i)+".state"]; !given {

@@ -74,7 +74,16 @@ func remedy(err error, c Config) string {
 		return "check host and port in url, and that the firewalls on the way let this machine through"
 	case "host_key_unknown", "host_key_mismatch", "host_key_revoked", "host_key_not_offered":
 		return "compare the fingerprint with what the server's owner tells you over another channel, then put the key into known_hosts or host_key of the source"
+	case "certificate_not_trusted":
+		return "compare the certificate with what the server's owner tells you over another channel; where it is right, put it, or its authority's, into a file that ca_file of the source names"
+	case "robots_forbidden":
+		return "ask the server's owner to allow the program tributary in robots.txt, or, with the owner's leave, set robots: ignore for the source"
+	case "no_index_page":
+		return "open url in a browser: it must show a plain list of links, as Apache, nginx, lighttpd or IIS make it, without logging in or running scripts"
 	case "login_failed":
+		if c.Token != "" {
+			return "check the token of the source"
+		}
 		if c.IdentityFile != "" {
 			return "check user and identity_file; the server's owner must have the public half of " + c.IdentityFile
 		}
@@ -93,6 +102,8 @@ func remedy(err error, c Config) string {
 		return "ask the server's owner what server it is, and why it answers so"
 	case "listing_too_long":
 		return "ask the server's owner to move old files away, or raise the limit that the message names"
+	case "protocol_unknown":
+		return "correct url, or upgrade this member if a newer program has defined the source"
 	case "bad_source_configuration":
 		return "correct the source's configuration"
 	}

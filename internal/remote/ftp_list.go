@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/textproto"
 	"path"
-	"slices"
 	"strings"
 	"time"
 )
@@ -58,37 +57,18 @@ func (s *ftpSession) listByMDTM(dir, full string, yield func(Entry) error) (yiel
 	if yieldErr != nil || err != nil {
 		return yieldErr, err
 	}
-	for some := range slices.Chunk(zips, knownAtOnce) {
-		known := make([]Entry, len(some))
-		if s.cfg.Known != nil {
-			if known, yieldErr = s.cfg.Known(dir, some); yieldErr != nil {
-				return yieldErr, nil
-			}
+	ask := func(_ int, e *Entry) (bool, error) {
+		// An absolute path: a name alone that begins with fourteen digits would
+		// make some servers set the time instead of telling it. A file that is
+		// gone since, or not to be asked, keeps what LIST said.
+		if err := s.modified(path.Join(full, e.Name), e); err != nil && !replied(err) {
+			return true, err
 		}
-		for i, e := range some {
-			if s.looksTheSame(e, known[i]) {
-				e.ModTime, e.Precision = known[i].ModTime, time.Second
-			} else if err := s.modified(path.Join(full, e.Name), &e); err != nil && !replied(err) {
-				// An absolute path: a name alone that begins with fourteen digits would
-				// make some servers set the time instead of telling it. A file that is
-				// gone since, or not to be asked, keeps what LIST said.
-				return nil, err
-			}
-			if err := yield(e); err != nil {
-				return err, nil
-			}
-		}
+		return true, nil
 	}
-	return nil, nil
+	same := func(i int, known Entry) bool { return s.looksTheSame(zips[i], known) }
+	return s.cfg.exactly(dir, held{zips, same, ask}, yield)
 }
-
-const (
-	// knownAtOnce is how many entries are asked about at a time.
-	knownAtOnce = 2000
-	// restless is how long after a file was written another version of it may
-	// have the same minute, or look as if, so that its exact time is asked for.
-	restless = 48 * time.Hour
-)
 
 // looksTheSame tells whether what LIST shows is what is known: the size, and the
 // time as exactly as it is shown, which is not of these days.

@@ -12,7 +12,8 @@ import (
 // constants below, and docs/explanation/limits.md for the whole table.
 type Limits struct {
 	// Reply is how many bytes an FTP server may reply to one command, its
-	// greeting included; 64 KiB by default.
+	// greeting included, and how long the header of an HTTP server's answer may
+	// be; 64 KiB by default.
 	Reply int64
 	// Listing is how many bytes the listing of one directory may have, as they
 	// are sent; 2 GiB by default.
@@ -36,6 +37,13 @@ const (
 	// maxListLine is how much of a line of an FTP listing is looked at; Linux
 	// paths end at 4096 bytes. It is fixed: a longer line is no line of ls.
 	maxListLine = 16 << 10
+	// maxMarkup is how long a tag, a text between tags or a script may be in an
+	// index page, and an entry of one in JSON. It is fixed: an entry is shorter
+	// than a page's scripts.
+	maxMarkup = 1 << 20
+	// maxRow is how much of the text beside a link is looked at for a size and a
+	// time. It is fixed: a row of an index is shorter.
+	maxRow = 1 << 10
 	// maxPath is how long the login directory of an FTP server may be. It is
 	// fixed: it is the longest path of Linux.
 	maxPath = 4096
@@ -86,7 +94,7 @@ func (m *meter) add(n int) error {
 // hold counts an entry that is kept in memory.
 func (m *meter) hold(e Entry) error {
 	if m.left -= int64(len(e.Name)+len(e.Message)) + entryCost; m.left < 0 {
-		return tooLong("more than %d MiB of its entries would have to be kept in memory, since the server has no MLSD", maxHeld>>20)
+		return tooLong("more than %d MiB of its entries would have to be kept in memory, since the listing doesn't show exact times", maxHeld>>20)
 	}
 	return nil
 }

@@ -74,7 +74,8 @@ func TestLogin(t *testing.T) {
 		"two pins":              {func(c *remote.Config) { c.HostKey = []string{ssh.FingerprintSHA256(wrong), authorized(srv.HostKey)} }, ""},
 		"wrong fingerprint":     {func(c *remote.Config) { c.HostKey = []string{ssh.FingerprintSHA256(wrong)} }, "host_key_mismatch"},
 		"damaged pin":           {func(c *remote.Config) { c.HostKey = []string{"MD5:00"} }, "bad_source_configuration"},
-		"bad url":               {func(c *remote.Config) { c.URL = "gopher://x" }, "bad_source_configuration"},
+		"bad url":               {func(c *remote.Config) { c.URL = "sftp://x" }, "bad_source_configuration"},
+		"unknown scheme":        {func(c *remote.Config) { c.URL = "gopher://x" }, "protocol_unknown"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := keyConfig(srv)

@@ -16,6 +16,8 @@ func TestParseURL(t *testing.T) {
 		"ftp://h":                    {Scheme: "ftp", User: "anonymous", Host: "h", Port: "21", Base: "/"},
 		"ftp://u@[::1]:21//srv/impc": {Scheme: "ftp", User: "u", Host: "::1", Port: "21", Base: "//srv/impc"},
 		"file:///data/in":            {Scheme: "file", Base: "/data/in"},
+		"https://Files.example.org":  {Scheme: "https", Host: "files.example.org", Port: "443", Base: "/"},
+		"http://u@h:8080/a%20b/":     {Scheme: "http", User: "u", Host: "h", Port: "8080", Base: "/a b"},
 		"FILE://localhost/data":      {Scheme: "file", Base: "/data"},
 	} {
 		got, err := ParseURL(raw)
@@ -29,7 +31,7 @@ func TestParseURL(t *testing.T) {
 	}
 	for raw, want := range map[string]string{
 		"":                      "scheme",
-		"http://h/":             "scheme",
+		"gopher://h/":           "use sftp, ftp, https, http or file",
 		"sftp://h/":             "no user",
 		"sftp://u@/":            "no host",
 		"sftp://u:s3cret@h/":    "password",

@@ -1,6 +1,7 @@
 package remote_test
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -56,4 +57,54 @@ func TestFTPConformsOnVSFTPD(t *testing.T) {
 			URL: ftpd.URL("/"), Password: ftpd.Password,
 		}}
 	})
+}
+
+func TestHTTPConformsOnNginx(t *testing.T) {
+	remotetest.Run(t, func(t *testing.T) remotetest.Fixture {
+		dir := mkdir(t, root(t))
+		nginx, err := servers.StartNginx(t.Context(), servers.HTTPDOptions{Dir: t.TempDir(), Root: dir, Password: "s3cret"})
+		servers.Need(t, err)
+		t.Cleanup(nginx.Stop)
+		return remotetest.Fixture{Root: dir, Precision: time.Second, Links: remotetest.LinksFollowed, Config: remote.Config{
+			URL: nginx.URL("/"), Password: "s3cret",
+		}}
+	})
+}
+
+func TestHTTPSConformsOnNginx(t *testing.T) {
+	remotetest.Run(t, func(t *testing.T) remotetest.Fixture {
+		dir := mkdir(t, root(t))
+		nginx, err := servers.StartNginx(t.Context(), servers.HTTPDOptions{Dir: t.TempDir(), Root: dir, TLS: true, Extra: []string{"autoindex_exact_size off;", "autoindex_localtime on;"}})
+		servers.Need(t, err)
+		t.Cleanup(nginx.Stop)
+		return remotetest.Fixture{Root: dir, Precision: time.Second, Links: remotetest.LinksFollowed, Config: remote.Config{
+			URL: nginx.URL("/"), CAFile: nginx.CAFile,
+		}}
+	})
+}
+
+func TestHTTPConformsOnApache(t *testing.T) {
+	for name, options := range map[string]string{"fancy": "IndexOptions FancyIndexing HTMLTable", "preformatted": "IndexOptions FancyIndexing IconsAreLinks", "plain": "IndexOptions -FancyIndexing"} {
+		t.Run(name, func(t *testing.T) {
+			remotetest.Run(t, func(t *testing.T) remotetest.Fixture {
+				dir := mkdir(t, root(t))
+				open(t, dir)
+				apache, err := servers.StartApache(t.Context(), servers.HTTPDOptions{Dir: t.TempDir(), Root: dir, Extra: []string{"Options +Indexes -FollowSymLinks", options}})
+				servers.Need(t, err)
+				t.Cleanup(apache.Stop)
+				return remotetest.Fixture{Root: dir, Precision: time.Second, Links: remotetest.LinksHidden, EmptyUnknown: name == "plain", Config: remote.Config{URL: apache.URL("/")}}
+			})
+		})
+	}
+}
+
+// open lets everybody read a directory of a test, whose own is its owner's.
+func open(t *testing.T, dir string) {
+	t.Helper()
+	for range 3 {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		dir = filepath.Dir(dir)
+	}
 }

@@ -1,5 +1,5 @@
 // Package remote reads files that other organisations publish: one connector
-// per protocol (SFTP, FTP, a local directory) behind one small interface. It
+// per protocol (SFTP, FTP, HTTP, a local directory) behind one small interface. It
 // only reads: no connector has an operation that changes the server.
 //
 // Names are bytes, passed on as the server gave them. Symbolic links are never
@@ -9,10 +9,10 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
-	"net/url"
 	"path"
 	"strings"
 	"time"
@@ -92,7 +92,8 @@ type Session interface {
 
 // Config says where a source is and how to get in. Secrets are given resolved.
 type Config struct {
-	// URL is sftp://user@host:port/base, ftp://user@host/base or file:///dir.
+	// URL is sftp://user@host:port/base, ftp://user@host/base, https://host/base,
+	// http://host/base or file:///dir.
 	// An SFTP path is absolute, /~/x is below the login directory; an FTP path
 	// is below the login directory.
 	URL string
@@ -116,6 +117,14 @@ type Config struct {
 	IdleTimeout time.Duration
 	// Limits bound what the server sends.
 	Limits Limits
+	// Token logs in by the header Authorization: Bearer (HTTP).
+	Token string
+	// CAFile is the path of certificates, in PEM form, of those who vouch for the
+	// server's (HTTPS); the system's by default.
+	CAFile string
+	// IgnoreRobots asks for what the server's robots.txt asks programs to leave
+	// alone, and doesn't read it (HTTP).
+	IgnoreRobots bool
 	// DisableEPSV makes FTP use PASV only, for firewalls that break EPSV.
 	DisableEPSV bool
 	// Location is the time zone of the times in FTP listings without MLSD and
@@ -125,7 +134,8 @@ type Config struct {
 	// in their order: an Entry without a name where nothing is, or where that is to
 	// be asked for again. Its error ends the listing as one of yield does. An FTP
 	// server without MLSD is asked for the exact time of each file, at a round trip
-	// each, but not of those that look the same. Nil: nothing is known.
+	// each, but not of those that look the same; so is an HTTP server whose index
+	// shows minutes and rounded sizes. Nil: nothing is known.
 	Known func(dir string, entries []Entry) ([]Entry, error)
 	// Trace notes the steps of Dial. Nil: nobody wants to know.
 	Trace *Trace
@@ -142,7 +152,7 @@ const closeGrace = 2 * time.Second
 
 // Target is a parsed source URL.
 type Target struct {
-	// Scheme is sftp, ftp or file.
+	// Scheme is one of those that [Examples] shows.
 	Scheme string
 	// User is the login name, "anonymous" by default for ftp.
 	User string
@@ -159,64 +169,6 @@ func (t Target) Server() string {
 		return "file"
 	}
 	return net.JoinHostPort(t.Host, t.Port)
-}
-
-// ParseURL checks a source URL. Its errors name what is wrong and never repeat
-// a password.
-func ParseURL(raw string) (Target, error) {
-	u, err := url.Parse(raw)
-	if err != nil {
-		// The error of url.Parse repeats the URL, which may hold a password.
-		return Target{}, fmt.Errorf("url can't be parsed: write it as sftp://user@host:22/path, ftp://user@host/path or file:///path")
-	}
-	t := Target{Scheme: strings.ToLower(u.Scheme), Host: strings.ToLower(u.Hostname()), Port: u.Port(), Base: u.Path}
-	if _, ok := u.User.Password(); ok {
-		return Target{}, fmt.Errorf("url holds a password: take it out and set password: env:NAME or file:PATH")
-	}
-	t.User = u.User.Username()
-	if u.RawQuery != "" || u.Fragment != "" {
-		return Target{}, fmt.Errorf("url %s://%s%s has a ? or # part, which no source uses: write %%3F or %%23 when it belongs to the path", t.Scheme, u.Host, u.Path)
-	}
-	if strings.ContainsAny(t.Base, "\x00\r\n") {
-		return Target{}, fmt.Errorf("url has a control character in its path")
-	}
-	known, ok := connectors()[t.Scheme]
-	if !ok {
-		return Target{}, unknownScheme(t.Scheme)
-	}
-	switch t.Scheme {
-	case "sftp":
-		if t.User == "" {
-			return Target{}, fmt.Errorf("url %s has no user: write sftp://user@%s%s", u.Redacted(), u.Host, u.Path)
-		}
-	case "ftp":
-		if t.User == "" {
-			t.User = "anonymous"
-		}
-	case "file":
-		if u.Host != "" && u.Host != "localhost" {
-			return Target{}, fmt.Errorf("url %s names a host: a local directory is written file:///path", u.Redacted())
-		}
-		if !path.IsAbs(t.Base) {
-			return Target{}, fmt.Errorf("url %s has no absolute path: write file:///path", u.Redacted())
-		}
-		t.Host, t.Port, t.User = "", "", ""
-	}
-	if t.Scheme != "file" {
-		if t.Host == "" {
-			return Target{}, fmt.Errorf("url %s has no host", u.Redacted())
-		}
-		if t.Port == "" {
-			t.Port = known.port
-		}
-	}
-	// A second leading slash means "absolute" in an FTP path, so it survives.
-	double := t.Scheme == "ftp" && strings.HasPrefix(t.Base, "//")
-	t.Base = path.Clean("/" + t.Base)
-	if double {
-		t.Base = "/" + t.Base
-	}
-	return t, nil
 }
 
 // Server returns the key under which this source's sessions are counted,
@@ -243,22 +195,6 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// connector opens sessions of one scheme.
-type connector struct {
-	// port is the protocol's own.
-	port string
-	dial func(ctx context.Context, c Config, t Target, step func(name, detail string)) (Session, error)
-}
-
-// connectors are all schemes that there are.
-func connectors() map[string]connector {
-	return map[string]connector{"sftp": {"22", dialSFTP}, "ftp": {"21", dialFTP}, "file": {"", openLocal}}
-}
-
-func unknownScheme(scheme string) error {
-	return fmt.Errorf("url scheme %q is not known: use sftp, ftp or file", scheme)
-}
-
 // Dial connects and logs in, within the connect timeout. The session must be
 // closed. ctx bounds Dial only.
 func Dial(ctx context.Context, c Config) (Session, error) {
@@ -277,6 +213,9 @@ func Dial(ctx context.Context, c Config) (Session, error) {
 // dial tells step which step it begins (detail empty) or has ended well.
 func dial(ctx context.Context, c Config, step func(name, detail string)) (Session, error) {
 	t, err := ParseURL(c.URL)
+	if own := (*Error)(nil); errors.As(err, &own) {
+		return nil, wrap("parse", "", err)
+	}
 	if err != nil {
 		return nil, &Error{Op: "parse", class: Misconfigured, Err: err}
 	}
@@ -286,9 +225,9 @@ func dial(ctx context.Context, c Config, step func(name, detail string)) (Sessio
 // open bounds all steps of connecting together: what trickles in renews
 // nothing.
 func open(ctx context.Context, c Config, t Target, step func(name, detail string)) (Session, error) {
-	known, ok := connectors()[t.Scheme]
-	if !ok {
-		return nil, &Error{Op: "connect", class: Misconfigured, Err: unknownScheme(t.Scheme)}
+	known, err := connectorOf(t.Scheme)
+	if err != nil {
+		return nil, wrap("connect", "", err)
 	}
 	within, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
 	defer cancel()

@@ -19,6 +19,7 @@ func Remote(s config.Source, connect, idle config.Duration, limits config.Limits
 	c := remote.Config{
 		URL: s.URL, IdentityFile: s.IdentityFile, KnownHosts: s.KnownHosts, HostKey: s.HostKey,
 		ConnectTimeout: connect.D(), IdleTimeout: idle.D(), DisableEPSV: s.DisableEPSV,
+		CAFile: s.CAFile, IgnoreRobots: s.Robots == config.RobotsIgnore,
 		Limits: remote.Limits{Reply: int64(limits.Reply), Listing: int64(limits.Listing)},
 	}
 	var err error
@@ -32,12 +33,17 @@ func Remote(s config.Source, connect, idle config.Duration, limits config.Limits
 			return remote.Config{}, fmt.Errorf("source %s: identity_passphrase: %w", s.ID, err)
 		}
 	}
+	if s.Token != "" {
+		if c.Token, err = s.Token.Resolve(); err != nil {
+			return remote.Config{}, fmt.Errorf("source %s: token: %w", s.ID, err)
+		}
+	}
 	return c, nil
 }
 
 // Parts are what of a source's configuration may be shown to anyone.
 type Parts struct {
-	Protocol  string // sftp, ftp or file
+	Protocol  string // the scheme of its url
 	Address   string // host:port
 	Server    string // under which name sessions are counted: what the source says, else its address
 	Username  string
@@ -48,7 +54,7 @@ type Parts struct {
 
 // Describe returns a source's particulars without secrets.
 func Describe(s config.Source) Parts {
-	p := Parts{Address: remote.Config{URL: s.URL}.Server(), AccessKey: string(s.Password)}
+	p := Parts{Address: remote.Config{URL: s.URL}.Server(), AccessKey: string(cmp.Or(s.Password, s.Token))}
 	if s.IdentityFile != "" {
 		p.AccessKey = "file:" + s.IdentityFile
 	}

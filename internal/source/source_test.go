@@ -24,6 +24,8 @@ func TestDescribe(t *testing.T) {
 		{"ftp with a port", config.Source{URL: "ftp://reader@ftp.example.org:2121/impc", Password: "env:FTP_PASSWORD"},
 			Parts{Protocol: "ftp", Address: "ftp.example.org:2121", Server: "ftp.example.org:2121", Username: "reader", BasePath: "/impc", URL: "ftp://reader@ftp.example.org:2121/impc", AccessKey: "env:FTP_PASSWORD"}},
 		{"directory", config.Source{URL: "file:///srv/files"}, Parts{Protocol: "file", Address: "file", Server: "file", BasePath: "/srv/files", URL: "file:///srv/files"}},
+		{"https with a token", config.Source{URL: "https://files.example.org/out", Token: "env:TOKEN"},
+			Parts{Protocol: "https", Address: "files.example.org:443", Server: "files.example.org:443", BasePath: "/out", URL: "https://files.example.org/out", AccessKey: "env:TOKEN"}},
 		{"another name of a server", config.Source{URL: "ftp://reader@127.0.0.1/impc", Server: "FTP.example.org:21"},
 			Parts{Protocol: "ftp", Address: "127.0.0.1:21", Server: "ftp.example.org:21", Username: "reader", BasePath: "/impc", URL: "ftp://reader@127.0.0.1/impc"}},
 		{"a password that should not be there", config.Source{URL: "sftp://reader:hunter2@host/out"},
@@ -44,16 +46,17 @@ func TestRemote(t *testing.T) {
 	if err := os.WriteFile(file, []byte("secret phrase\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := config.Source{ID: "a", URL: "sftp://reader@host/", Password: "env:TEST_PASSWORD", IdentityFile: "id", IdentityPassphrase: config.Secret("file:" + file), KnownHosts: "kh", HostKey: []string{"SHA256:x"}, DisableEPSV: true}
+	s := config.Source{ID: "a", URL: "sftp://reader@host/", Password: "env:TEST_PASSWORD", IdentityFile: "id", IdentityPassphrase: config.Secret("file:" + file), KnownHosts: "kh", HostKey: []string{"SHA256:x"}, DisableEPSV: true,
+		Token: "env:TEST_PASSWORD", CAFile: "ca.pem", Robots: config.RobotsIgnore}
 	c, err := Remote(s, config.Duration(time.Second), config.Duration(time.Minute), config.Limits{Reply: 1, Listing: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.URL != s.URL || c.Password != "hunter2" || c.IdentityFile != "id" || c.IdentityPassphrase != "secret phrase" || c.KnownHosts != "kh" || len(c.HostKey) != 1 || !c.DisableEPSV ||
+	if c.URL != s.URL || c.Password != "hunter2" || c.IdentityFile != "id" || c.IdentityPassphrase != "secret phrase" || c.KnownHosts != "kh" || len(c.HostKey) != 1 || !c.DisableEPSV || c.Token != "hunter2" || c.CAFile != "ca.pem" || !c.IgnoreRobots ||
 		c.ConnectTimeout != time.Second || c.IdleTimeout != time.Minute || c.Limits != (remote.Limits{Reply: 1, Listing: 2}) {
 		t.Errorf("configuration is %+v", c)
 	}
-	for _, bad := range []config.Source{{ID: "a", Password: "env:TRIBUTARY_TEST_NO_SUCH"}, {ID: "a", IdentityPassphrase: "file:/no/such/file"}} {
+	for _, bad := range []config.Source{{ID: "a", Password: "env:TRIBUTARY_TEST_NO_SUCH"}, {ID: "a", IdentityPassphrase: "file:/no/such/file"}, {ID: "a", Token: "file:/no/such/file"}} {
 		if _, err := Remote(bad, 0, 0, config.Limits{}); err == nil || !strings.Contains(err.Error(), "source a: ") {
 			t.Errorf("error is %v", err)
 		}

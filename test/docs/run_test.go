@@ -40,6 +40,9 @@ var after = map[string]func(*world){
 			return strings.Contains(out, "interval: default → 1h")
 		})
 	},
+	`tributary sources add webfiles centre=Ucd url=https://files.example.org/impc --reason 'a new partner'`: func(w *world) {
+		w.run("tributary sources remove webfiles --reason 'no server of the test'")
+	},
 	`tributary replay resume 2`: func(w *world) { w.run("tributary replay stop 2 --reason 'the test goes on'") },
 }
 

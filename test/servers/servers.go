@@ -1,5 +1,5 @@
 // Package servers starts file servers on loopback for tests and for the demo:
-// the real OpenSSH and the real vsftpd, each with keys and a configuration of
+// the real OpenSSH, vsftpd, nginx and Apache httpd, each with keys and a configuration of
 // its own, and an SFTP server that misbehaves on request. Nothing is installed
 // here and nothing outside the given directories is changed.
 package servers
@@ -72,8 +72,8 @@ type process struct {
 	once sync.Once
 }
 
-// startProcess runs a server and waits until it greets on addr.
-func startProcess(ctx context.Context, log *slog.Logger, addr, name string, args ...string) (*process, error) {
+// startProcess runs a server and waits until ready finds it so on addr.
+func startProcess(ctx context.Context, log *slog.Logger, ready func(addr string) error, addr, name string, args ...string) (*process, error) {
 	out := &lineLog{log: log, name: filepath.Base(name)}
 	cmd := exec.Command(name, args...)
 	cmd.Stdout, cmd.Stderr = out, out
@@ -89,32 +89,33 @@ func startProcess(ctx context.Context, log *slog.Logger, addr, name string, args
 		// How it ended is in its output; Stop ends it by a signal anyway.
 		_ = cmd.Wait()
 	}()
-	if err := p.awaitGreeting(ctx, addr); err != nil {
+	if err := p.await(ctx, ready, addr); err != nil {
 		p.stop()
 		return nil, fmt.Errorf("%s: %w; its last words: %s", filepath.Base(name), err, out.tail())
 	}
 	return p, nil
 }
 
-func (p *process) awaitGreeting(ctx context.Context, addr string) error {
+func (p *process) await(ctx context.Context, ready func(addr string) error, addr string) error {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if err := greets(addr); err == nil {
+		if err := ready(addr); err == nil {
 			return nil
 		}
 		select {
 		case <-p.done:
 			return errors.New("ended right after its start")
 		case <-ctx.Done():
-			return fmt.Errorf("does not greet on %s: %w", addr, ctx.Err())
+			return fmt.Errorf("is not ready on %s: %w", addr, ctx.Err())
 		case <-tick.C:
 		}
 	}
 }
 
+// greets waits for what a server says first.
 func greets(addr string) error {
 	conn, err := net.DialTimeout("tcp", addr, time.Second)
 	if err != nil {

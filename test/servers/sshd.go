@@ -100,7 +100,7 @@ func StartSSHD(ctx context.Context, o SSHDOptions) (*SSHD, error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	s.start = func(ctx context.Context) (*process, error) {
-		return startProcess(ctx, log, s.Addr, bin, "-D", "-e", "-f", config)
+		return startProcess(ctx, log, greets, s.Addr, bin, "-D", "-e", "-f", config)
 	}
 	if s.p, err = s.start(ctx); err != nil {
 		return nil, err

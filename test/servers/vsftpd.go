@@ -84,7 +84,7 @@ func StartVSFTPD(ctx context.Context, o VSFTPDOptions) (*VSFTPD, error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	s := &VSFTPD{Addr: loopback(port), User: "anonymous", Password: o.Password}
-	if s.p, err = startProcess(ctx, log, s.Addr, bin, config); err != nil {
+	if s.p, err = startProcess(ctx, log, greets, s.Addr, bin, config); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -27,7 +27,21 @@ type Fixture struct {
 	Config remote.Config
 	// Precision of the times that listings of .zip files show.
 	Precision time.Duration
+	// Links is what becomes of symbolic links.
+	Links Links
+	// EmptyUnknown: the server doesn't say that a file is empty.
+	EmptyUnknown bool
 }
+
+// Links is what becomes of symbolic links.
+type Links int
+
+// A server shows them as such, or as what they lead to, or not at all.
+const (
+	LinksShown Links = iota
+	LinksFollowed
+	LinksHidden
+)
 
 // Run runs the suite; start makes a server with an empty root.
 func Run(t *testing.T, start func(t *testing.T) Fixture) {

@@ -1,0 +1,284 @@
+package remote
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"path"
+	"strings"
+	"sync"
+	"time"
+)
+
+// httpSession asks one server over one connection, one thing at a time.
+type httpSession struct {
+	cfg    Config
+	target Target
+	// root is the base's URL, without who logs in.
+	root      url.URL
+	transport *http.Transport
+	// roots vouch for certificates; nil: the system's.
+	roots *x509.CertPool
+	// from is the address of the base's server.
+	from netip.Addr
+	// authorization is what the base's server alone gets to see; empty: nobody
+	// logs in.
+	authorization string
+	// robots is what the server wants; nil: it isn't known yet, or ignored.
+	robots *robots
+	// slot holds the right to ask, and what is below it.
+	slot chan struct{}
+
+	// life ends with the session, and all that is under way with it.
+	life context.Context
+	end  context.CancelFunc
+
+	// mu guards what is below it.
+	mu sync.Mutex
+	// first is the connection that Dial has made, until something is asked.
+	first net.Conn
+	// zones are the differences between the times of indexes and exact ones that
+	// were seen in this session: an index doesn't say of which time zone it is.
+	zones []time.Duration
+}
+
+// userAgent is how robots.txt and logs call us.
+const userAgent = "tributary"
+
+// dialHTTP connects, reads what robots may do, and logs in. ctx bounds all of it.
+func dialHTTP(ctx context.Context, c Config, t Target, step func(name, detail string)) (Session, error) {
+	s := &httpSession{cfg: c, target: t, root: url.URL{Scheme: t.Scheme, Host: t.Host, Path: t.Base}, slot: make(chan struct{}, 1)}
+	if known, err := connectorOf(t.Scheme); err == nil && t.Port != known.port {
+		s.root.Host = t.Server()
+	} else if strings.Contains(t.Host, ":") {
+		s.root.Host = "[" + t.Host + "]"
+	}
+	var err error
+	if s.authorization, err = authorization(c, t); err != nil {
+		return nil, err
+	}
+	if s.roots, err = trusted(c.CAFile); err != nil {
+		return nil, err
+	}
+	s.transport = s.newTransport()
+	if s.first, err = s.connect(ctx, t, t.Scheme == "https", step); err != nil {
+		return nil, err
+	}
+	s.from = address(s.first)
+	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
+	if err := s.greet(ctx, step); err != nil {
+		_ = s.Close() // which never fails
+		return nil, err
+	}
+	return s, nil
+}
+
+// authorization is the header's value by which the source logs in.
+func authorization(c Config, t Target) (string, error) {
+	switch {
+	case strings.ContainsFunc(c.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return "", &Error{Op: loginOp, Path: t.Server(), class: Misconfigured, Err: errors.New("token has a space, or characters that no header may have")}
+	case c.Token != "":
+		return "Bearer " + c.Token, nil
+	case t.User != "" || c.Password != "":
+		return "Basic " + base64.StdEncoding.EncodeToString([]byte(t.User+":"+c.Password)), nil
+	}
+	return "", nil
+}
+
+// greet asks what the session needs to know before it asks for files: what the
+// server wants of robots, and whether it lets us in.
+func (s *httpSession) greet(ctx context.Context, step func(name, detail string)) error {
+	if !s.cfg.IgnoreRobots {
+		step("robots", "")
+		r, found, err := s.readRobots(ctx)
+		if err != nil {
+			return err
+		}
+		s.robots = r
+		step("robots", found)
+	}
+	if s.authorization == "" {
+		return nil
+	}
+	step("login", "")
+	resp, done, err := s.get(ctx, http.MethodHead, s.at(s.target.Base, true)) //nolint:bodyclose // done closes it
+	if err == nil {
+		done()
+	}
+	switch ClassOf(err) {
+	case Unclassified, NotExist, Permission:
+		// Whether there is an index is for the listing to find out.
+	default:
+		return s.fail(loginOp, s.target.Server(), err)
+	}
+	found := "token"
+	if s.cfg.Token == "" {
+		found = "user " + s.target.User
+	}
+	if resp != nil && resp.TLS == nil {
+		found += ", which anybody on the way can read: the connection is not encrypted"
+	}
+	step("login", found)
+	return nil
+}
+
+// at is the URL of a path on the server.
+func (s *httpSession) at(full string, dir bool) *url.URL {
+	u := s.root
+	u.Path = full
+	if dir && !strings.HasSuffix(full, "/") {
+		u.Path += "/"
+	}
+	return &u
+}
+
+// get asks for what is at a URL, once the connection is free. What follows is
+// done until then: the response may be read, and nobody else asks.
+func (s *httpSession) get(ctx context.Context, method string, at *url.URL) (resp *http.Response, done func(), err error) {
+	if s.life.Err() != nil {
+		return nil, nil, &Error{Op: "use", Path: s.target.Server(), class: Connection, Err: fmt.Errorf("session ended: %w", net.ErrClosed)}
+	}
+	if err := acquire(ctx, s.slot); err != nil {
+		return nil, nil, err
+	}
+	asking, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(s.life, func() { cancel(net.ErrClosed) })
+	release := func() {
+		stop()
+		cancel(nil)
+		<-s.slot
+	}
+	resp, err = s.follow(asking, method, at)
+	if err != nil {
+		release()
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return nil, nil, err
+	}
+	return resp, func() {
+		drain(resp)
+		release()
+	}, nil
+}
+
+// drain reads the little that may be left, so that the connection can be used
+// again, and ends the response. One that goes on costs the connection.
+func drain(resp *http.Response) {
+	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
+	_ = resp.Body.Close()
+}
+
+func (s *httpSession) Concurrency() int { return 1 }
+
+func (s *httpSession) Stat(ctx context.Context, p string) (Entry, error) {
+	full, err := join(s.target.Base, p)
+	if err != nil {
+		return Entry{}, err
+	}
+	e, err := s.head(ctx, full)
+	if err != nil {
+		return Entry{}, s.fail("stat", p, err)
+	}
+	return e, nil
+}
+
+// head asks for a file's size and time.
+func (s *httpSession) head(ctx context.Context, full string) (Entry, error) {
+	resp, done, err := s.get(ctx, http.MethodHead, s.at(full, false)) //nolint:bodyclose // done closes it
+	if errors.Is(err, errDirectory) {
+		return Entry{Name: path.Base(full), Size: -1, Kind: Dir}, nil
+	}
+	if err != nil {
+		return Entry{}, err
+	}
+	defer done()
+	e := Entry{Name: path.Base(full), Size: resp.ContentLength, Kind: File}
+	// What is no time of HTTP is none: servers write 0 or -1 where they know none.
+	if at, err := http.ParseTime(resp.Header.Get("Last-Modified")); err == nil {
+		e.ModTime, e.Precision = at.UTC(), time.Second
+	}
+	return e, nil
+}
+
+func (s *httpSession) Open(ctx context.Context, p string, _ int64) (io.ReadCloser, error) {
+	full, err := join(s.target.Base, p)
+	if err != nil {
+		return nil, err
+	}
+	resp, done, err := s.get(ctx, http.MethodGet, s.at(full, false)) //nolint:bodyclose // done closes it
+	if err != nil {
+		return nil, s.fail("open", p, err)
+	}
+	return &httpReader{ctx: ctx, s: s, body: resp.Body, path: p, done: func() {
+		// What wasn't read is not worth waiting for.
+		_ = resp.Body.Close()
+		done()
+	}}, nil
+}
+
+// Close hangs up: HTTP has no goodbye.
+func (s *httpSession) Close() error {
+	s.end()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.first != nil {
+		_ = s.first.Close()
+		s.first = nil
+	}
+	s.transport.CloseIdleConnections()
+	return nil
+}
+
+// httpReader is a file on its way.
+type httpReader struct {
+	ctx  context.Context
+	s    *httpSession
+	body io.Reader
+	path string
+	done func()
+	end  error
+}
+
+// Read ends with EOF only where the server has sent as much as it said.
+func (r *httpReader) Read(b []byte) (int, error) {
+	if r.end != nil {
+		return 0, r.end
+	}
+	n, err := r.body.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		if r.ctx.Err() != nil {
+			err = r.ctx.Err()
+		}
+		err = r.s.fail("read", r.path, err)
+	}
+	r.end = err
+	return n, err
+}
+
+// WriteTo copies with a buffer that saves system calls.
+func (r *httpReader) WriteTo(w io.Writer) (int64, error) {
+	return io.CopyBuffer(w, struct{ io.Reader }{r}, make([]byte, 256<<10))
+}
+
+// Close ends the transfer. One that is broken off costs the connection, and the
+// next question makes another.
+func (r *httpReader) Close() error {
+	if r.done == nil {
+		return nil
+	}
+	r.done()
+	r.done = nil
+	if r.end == nil || errors.Is(r.end, io.EOF) {
+		r.end = &Error{Op: "read", Path: r.path, class: Unclassified, Err: net.ErrClosed}
+	}
+	return nil
+}

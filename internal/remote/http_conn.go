@@ -1,0 +1,139 @@
+package remote
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"time"
+)
+
+// httpConn is a connection on which the server's silence is an error. How long a
+// caller takes between two reads doesn't count, nor how long nothing was asked.
+type httpConn struct {
+	net.Conn
+	idle time.Duration
+}
+
+// Read reads, and gives the server the whole idle time for it.
+func (c *httpConn) Read(b []byte) (int, error) {
+	if err := c.SetReadDeadline(c.late()); err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(b)
+}
+
+// Write writes, and gives the server the whole idle time to answer.
+func (c *httpConn) Write(b []byte) (int, error) {
+	if err := c.SetDeadline(c.late()); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(b)
+}
+
+// late is a little after the transport has given up waiting for an answer: an end
+// of the connection would make it ask again.
+func (c *httpConn) late() time.Time { return time.Now().Add(c.idle + c.idle/8) }
+
+// newTransport makes what speaks HTTP/1.1 over one connection: no proxy, no
+// compression, nothing from the environment.
+func (s *httpSession) newTransport() *http.Transport {
+	dial := func(secure bool) func(ctx context.Context, network, addr string) (net.Conn, error) {
+		return func(ctx context.Context, _, addr string) (net.Conn, error) { return s.dialTo(ctx, addr, secure) }
+	}
+	return &http.Transport{
+		DialContext: dial(false), DialTLSContext: dial(true),
+		DisableCompression: true, MaxConnsPerHost: 1, MaxIdleConnsPerHost: 1, IdleConnTimeout: s.cfg.IdleTimeout,
+		ResponseHeaderTimeout: s.cfg.IdleTimeout, MaxResponseHeaderBytes: s.cfg.Limits.Reply,
+	}
+}
+
+// trusted reads the authorities of a file; nil are the system's.
+func trusted(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil
+	}
+	roots := x509.NewCertPool()
+	pem, err := os.ReadFile(file)
+	if err == nil && !roots.AppendCertsFromPEM(pem) {
+		err = errors.New("it has no certificate in PEM form")
+	}
+	if err != nil {
+		return nil, &Error{Op: "read ca_file", Path: file, class: Misconfigured, Err: err}
+	}
+	return roots, nil
+}
+
+// dialTo gives the transport the connection that Dial made, and another where that
+// one has ended, or where the server sends us to another one.
+func (s *httpSession) dialTo(ctx context.Context, addr string, secure bool) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.ConnectTimeout)
+	defer cancel()
+	quiet := func(string, string) {}
+	if addr == s.target.Server() {
+		s.mu.Lock()
+		first := s.first
+		s.first = nil
+		s.mu.Unlock()
+		if first != nil {
+			return first, nil
+		}
+		return s.connect(ctx, s.target, secure, quiet)
+	}
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := s.connect(ctx, Target{Host: host, Port: port}, secure, quiet)
+	if err != nil {
+		return nil, err
+	}
+	if inward(s.from, address(conn)) {
+		_ = conn.Close()
+		return nil, sentOn("to %s, an address inside of this network, which a server outside has no business with", conn.RemoteAddr())
+	}
+	return conn, nil
+}
+
+// inward tells whether a server of the whole net sends us to one that only this
+// machine or its network reaches.
+func inward(from, to netip.Addr) bool {
+	inside := func(a netip.Addr) bool {
+		return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsUnspecified()
+	}
+	return inside(to) && !inside(from)
+}
+
+func address(conn net.Conn) netip.Addr {
+	to, err := netip.ParseAddrPort(conn.RemoteAddr().String())
+	if err != nil {
+		return netip.Addr{}
+	}
+	return to.Addr().Unmap()
+}
+
+// connect connects to a server and, where that is asked for, verifies who it is.
+func (s *httpSession) connect(ctx context.Context, t Target, secure bool, step func(name, detail string)) (net.Conn, error) {
+	tcp, err := connectTCP(ctx, s.cfg, t, step)
+	if err != nil {
+		return nil, err
+	}
+	conn := &httpConn{tcp.Conn, s.cfg.IdleTimeout}
+	if !secure {
+		return conn, nil
+	}
+	step("certificate", "")
+	encrypted := tls.Client(conn, &tls.Config{ServerName: t.Host, RootCAs: s.roots, MinVersion: tls.VersionTLS12})
+	if err := encrypted.HandshakeContext(ctx); err != nil {
+		_ = conn.Close()
+		return nil, s.fail("verify certificate of", t.Server(), err)
+	}
+	shown := encrypted.ConnectionState().PeerCertificates[0]
+	step("certificate", fmt.Sprintf("of %s, by %s, until %s", t.Host, shown.Issuer, shown.NotAfter.UTC().Format(time.DateOnly)))
+	return encrypted, nil
+}

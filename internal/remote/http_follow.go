@@ -1,0 +1,141 @@
+package remote
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// maxRedirects is how often one question is sent on. It is fixed: RFC 9309 asks
+// for five, and mirrors need two.
+const maxRedirects = 5
+
+// errDirectory says that the server sends to the same path with a slash after it.
+var errDirectory = &Error{class: Unclassified, Err: errors.New("it is a directory")}
+
+// follow asks for what is at a URL, wherever the server sends to from there, and
+// returns a response that is neither a refusal nor packed.
+func (s *httpSession) follow(ctx context.Context, method string, at *url.URL) (*http.Response, error) {
+	for range maxRedirects + 1 {
+		resp, err := s.ask(ctx, method, at)
+		if err != nil {
+			return nil, err
+		}
+		if !redirects(resp.StatusCode) {
+			if err := refusal(resp); err != nil {
+				drain(resp)
+				return nil, err
+			}
+			return resp, nil
+		}
+		to, err := resp.Location()
+		drain(resp)
+		switch {
+		case err != nil:
+			return nil, sentOn("to no address that can be read: %w", err)
+		case to.Scheme != "http" && to.Scheme != "https" || to.Host == "":
+			return nil, sentOn("to %s, which is no address of HTTP", to)
+		case at.Scheme == "https" && to.Scheme == "http":
+			return nil, sentOn("from https to http, %s, where nobody vouches for what arrives", to)
+		case origin(to) == origin(at) && to.EscapedPath() == at.EscapedPath()+"/":
+			return nil, errDirectory
+		}
+		at = to
+	}
+	return nil, sentOn("more than %d times, in the end to %s", maxRedirects, at)
+}
+
+// sentOn is the error of a redirect that isn't followed. It says nothing of other
+// files.
+func sentOn(format string, args ...any) error {
+	return &Error{class: Unclassified, Err: fmt.Errorf("the server sends on "+format, args...)}
+}
+
+func redirects(status int) bool {
+	return slices.Contains([]int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect}, status)
+}
+
+// ask sends one request. Only the base's server is told who asks.
+func (s *httpSession) ask(ctx context.Context, method string, at *url.URL) (*http.Response, error) {
+	same := origin(at) == origin(&s.root)
+	if same && s.robots != nil && !s.robots.allow(at) {
+		return nil, &Error{class: Permission, exception: "robots_forbidden", Err: fmt.Errorf("the server's robots.txt asks programs to leave %s alone", at.EscapedPath())}
+	}
+	req := (&http.Request{Method: method, URL: at, Host: at.Host, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{
+		"User-Agent": {userAgent}, "Accept": {"*/*"}, "Accept-Encoding": {"identity"},
+	}}).WithContext(ctx)
+	if same && s.authorization != "" {
+		req.Header.Set("Authorization", s.authorization)
+	}
+	return s.transport.RoundTrip(req)
+}
+
+// origin is what a URL shares with those to which secrets may go.
+func origin(u *url.URL) string {
+	port := u.Port()
+	if known, err := connectorOf(u.Scheme); err == nil && port == "" {
+		port = known.port
+	}
+	return u.Scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port
+}
+
+// refusal is the error of a response that isn't what was asked for.
+func refusal(resp *http.Response) error {
+	if resp.StatusCode == http.StatusOK {
+		if packed := resp.Header.Get("Content-Encoding"); packed != "" && packed != "identity" {
+			return &Error{class: Unclassified, Err: fmt.Errorf("the server packs it (Content-Encoding: %s), though asked for the bytes as they are", packed)}
+		}
+		return nil
+	}
+	e := &Error{class: classifyHTTP(resp.StatusCode), Err: fmt.Errorf("the server answers %s", resp.Status)}
+	if again := resp.Header.Get("Retry-After"); again != "" {
+		e.Err = fmt.Errorf("%w, and asks to come back after %s (seconds, if it is a number)", e.Err, again)
+	}
+	return e
+}
+
+// classifyHTTP gives a refusal its class.
+func classifyHTTP(status int) Class {
+	switch status {
+	case http.StatusUnauthorized, http.StatusProxyAuthRequired:
+		return Auth
+	case http.StatusForbidden:
+		return Permission
+	case http.StatusNotFound, http.StatusGone:
+		return NotExist
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return Busy
+	}
+	if status >= http.StatusInternalServerError {
+		return Connection
+	}
+	return Unclassified
+}
+
+// fail says what was being done, and gives an error of the transport its class.
+func (s *httpSession) fail(op, p string, err error) error {
+	var own *Error
+	if err == nil || errors.As(err, &own) {
+		return wrap(op, p, err)
+	}
+	e := &Error{Op: op, Path: p, Err: err, class: classify(err)}
+	var untrusted *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &untrusted):
+		e.class, e.exception = HostKey, "certificate_not_trusted"
+	case strings.Contains(err.Error(), "response headers exceeded"):
+		// The library has no other name for it.
+		e.class, e.exception = Protocol, "reply_too_long"
+		e.Err = fmt.Errorf("the header of its answer is longer than limits.reply, %d bytes", s.cfg.Limits.Reply)
+	case e.class == Unclassified:
+		e.class = Protocol
+	default:
+		return wrap(op, p, err)
+	}
+	return e
+}

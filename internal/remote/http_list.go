@@ -1,0 +1,206 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// List reads the index page of a directory, and then asks for what the page
+// doesn't tell: an index shows minutes of an unknown time zone and often rounded
+// sizes. Until then these entries are kept, within a bound.
+func (s *httpSession) List(ctx context.Context, dir string, yield func(Entry) error) error {
+	full, err := join(s.target.Base, dir)
+	if err != nil {
+		return err
+	}
+	var zips []indexed
+	var yieldErr error
+	room := newMeter(maxHeld)
+	err = s.index(ctx, full, func(e indexed) error {
+		if e.exact || e.Kind != File || !strings.EqualFold(path.Ext(e.Name), ".zip") {
+			yieldErr = yield(e.Entry)
+			return yieldErr
+		}
+		zips = append(zips, e)
+		return room.hold(e.Entry)
+	})
+	if yieldErr != nil {
+		return yieldErr
+	}
+	if err != nil {
+		return s.fail("list", dir, err)
+	}
+	yieldErr, err = s.cfg.exactly(dir, held{
+		entries: entriesOf(zips),
+		same:    func(i int, known Entry) bool { return s.looksTheSame(zips[i], known) },
+		ask:     func(i int, e *Entry) (bool, error) { return s.askFor(ctx, full, zips[i], e) },
+	}, yield)
+	if yieldErr != nil {
+		return yieldErr
+	}
+	return s.fail("list", dir, err)
+}
+
+func entriesOf(all []indexed) []Entry {
+	out := make([]Entry, len(all))
+	for i, e := range all {
+		out[i] = e.Entry
+	}
+	return out
+}
+
+// index reads a directory's index page.
+func (s *httpSession) index(ctx context.Context, full string, each func(indexed) error) error {
+	at := s.at(full, true)
+	resp, done, err := s.get(ctx, http.MethodGet, at) //nolint:bodyclose // done closes it
+	if err != nil {
+		return err
+	}
+	defer done()
+	if final := resp.Request.URL; !strings.EqualFold(final.Hostname(), at.Hostname()) || final.Path != at.Path {
+		return noIndex("the server sends on to %s: if that is where the files are, it is the url", final)
+	}
+	page := &indexPage{at: resp.Request.URL, each: each, body: &indexBody{body: resp.Body, size: newMeter(s.cfg.Limits.Listing)}}
+	// Where the end of the connection is the end of the page, only the page itself
+	// tells whether it is whole.
+	page.unmeasured = resp.ContentLength < 0 && len(resp.TransferEncoding) == 0
+	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	switch {
+	case err == nil && (kind == "text/html" || kind == "application/xhtml+xml"):
+		err = page.readHTML()
+	case err == nil && kind == "application/json":
+		err = page.readJSON()
+	default:
+		err = noIndex("it is of the type %q", resp.Header.Get("Content-Type"))
+	}
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// noIndex is the error of a page from which nothing can be concluded, as a page
+// that asks people to log in.
+func noIndex(format string, args ...any) error {
+	return broken("no_index_page", "what the server shows is no index of the directory: "+format, args...)
+}
+
+// askFor asks for a file's exact size and time, and learns from the answer what
+// the index's times mean. False: it is gone since.
+func (s *httpSession) askFor(ctx context.Context, full string, shown indexed, e *Entry) (there bool, err error) {
+	exact, err := s.head(ctx, path.Join(full, e.Name))
+	err = s.fail("stat", e.Name, err)
+	switch class := ClassOf(err); {
+	case err == nil && exact.Kind != File:
+		e.Kind, e.Size, e.ModTime, e.Precision = exact.Kind, -1, time.Time{}, 0
+		return true, nil
+	case class == NotExist:
+		return false, nil
+	case class == Permission, class == Unclassified && err != nil:
+		// It keeps what the index said; whoever fetches it finds out.
+		return true, nil //nolint:nilerr // as the comment says
+	case err != nil:
+		return true, err
+	}
+	if exact.Size >= 0 {
+		e.Size = exact.Size
+	}
+	if exact.ModTime.IsZero() {
+		return true, nil
+	}
+	e.ModTime, e.Precision = exact.ModTime, exact.Precision
+	if !shown.ModTime.IsZero() {
+		s.learn(shown.ModTime.Sub(exact.ModTime.Truncate(shown.Precision)))
+	}
+	return true, nil
+}
+
+// learn notes a difference between a shown and an exact time, if it is one of a
+// time zone.
+func (s *httpSession) learn(zone time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if zone%(15*time.Minute) == 0 && zone.Abs() <= 14*time.Hour && len(s.zones) < maxZones && !slices.Contains(s.zones, zone) {
+		s.zones = append(s.zones, zone)
+	}
+}
+
+// maxZones is how many differences between shown and exact times are believed:
+// those of summer and winter, and of another directory on another machine.
+const maxZones = 4
+
+// looksTheSame tells whether what an index shows is what is known: the size as
+// exactly as it is shown, and the time in a zone that was seen in this session,
+// which is not of these days.
+func (s *httpSession) looksTheSame(shown indexed, known Entry) bool {
+	if known.Name == "" || shown.Invalid != "" || shown.ModTime.IsZero() || known.ModTime.IsZero() || !shown.about(known.Size) {
+		return false
+	}
+	zone := shown.ModTime.Sub(known.ModTime.Truncate(shown.Precision))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Contains(s.zones, zone) && time.Since(known.ModTime) > restless
+}
+
+// indexBody is a page on its way, as much of it as limits.listing allows.
+type indexBody struct {
+	body io.Reader
+	size *meter
+	err  error
+}
+
+// Read remembers why it ended, whatever the one who reads makes of that, and
+// brings nothing more then.
+func (b *indexBody) Read(p []byte) (int, error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	n, err := b.body.Read(p)
+	if tooLong := b.size.add(n); tooLong != nil {
+		n, err = 0, tooLong
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		b.err = err
+	}
+	return n, err
+}
+
+// child returns the name to which a link of an index leads, if that is something
+// in this very directory, and whether it says that it is a directory itself.
+// Where a name can't be one of a file, it is no file's.
+func child(page *url.URL, link string) (name string, kind Kind, ok bool) {
+	to, err := page.Parse(link)
+	if err != nil || to.User != nil || to.RawQuery != "" || to.ForceQuery || to.Fragment != "" || origin(to) != origin(page) {
+		return "", 0, false
+	}
+	below, ok := strings.CutPrefix(to.EscapedPath(), page.EscapedPath())
+	if !ok {
+		// Another way to write the same directory.
+		at := strings.Count(page.EscapedPath(), "/")
+		parts := strings.SplitAfterN(to.EscapedPath(), "/", at+1)
+		if len(parts) != at+1 || decoded(strings.Join(parts[:at], "")) != page.Path {
+			return "", 0, false
+		}
+		below = parts[at]
+	}
+	raw, dir := strings.CutSuffix(below, "/")
+	if raw == "" || strings.Contains(raw, "/") {
+		return "", 0, false
+	}
+	name, err = url.PathUnescape(raw)
+	switch {
+	case err != nil || !safeName(name):
+		return decoded(raw), Other, true
+	case dir:
+		return name, Dir, true
+	}
+	return name, File, true
+}

@@ -1,0 +1,124 @@
+package remote
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// maxRobots is how much of a robots.txt is read. It is fixed by RFC 9309: a
+// server that says more expects that the rest is not read.
+const maxRobots = 500 << 10
+
+// robots is what a server asks programs to leave alone (RFC 9309).
+type robots struct{ rules []robotsRule }
+
+type robotsRule struct {
+	allow   bool
+	pattern string
+}
+
+// readRobots asks for robots.txt, and says what was found. A server that refuses
+// it has no wishes; one that is in trouble is left alone.
+func (s *httpSession) readRobots(ctx context.Context) (r *robots, found string, err error) {
+	const op = "read robots.txt of"
+	resp, done, err := s.get(ctx, http.MethodGet, s.at("/robots.txt", false)) //nolint:bodyclose // done closes it
+	switch ClassOf(err) {
+	case NotExist, Permission, Auth:
+		return nil, "none: nothing is forbidden", nil
+	}
+	if err != nil {
+		return nil, "", s.fail(op, s.target.Server(), err)
+	}
+	defer done()
+	r, err = parseRobots(io.LimitReader(resp.Body, maxRobots))
+	if err != nil {
+		return nil, "", s.fail(op, s.target.Server(), err)
+	}
+	if found = "it says nothing of us"; len(r.rules) > 0 {
+		found = "it is heeded"
+	}
+	return r, found, nil
+}
+
+// parseRobots keeps the rules of the groups for us, or else of those for everybody.
+func parseRobots(from io.Reader) (*robots, error) {
+	var ours, everybodys []robotsRule
+	named, us, everybody, naming := false, false, false, false
+	lines := bufio.NewScanner(from)
+	lines.Buffer(nil, maxRobots+1)
+	for lines.Scan() {
+		line, _, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "\ufeff"), "#")
+		key, value, _ := strings.Cut(line, ":")
+		key, value = strings.ToLower(strings.TrimSpace(key)), strings.TrimSpace(value)
+		switch key {
+		case "user-agent":
+			if !naming {
+				us, everybody = false, false
+			}
+			naming, us, everybody = true, us || strings.EqualFold(value, userAgent), everybody || value == "*"
+			named = named || us
+		case "allow", "disallow":
+			naming = false
+			rule := robotsRule{key == "allow", decoded(value)}
+			if us && value != "" {
+				ours = append(ours, rule)
+			}
+			if everybody && value != "" {
+				everybodys = append(everybodys, rule)
+			}
+		}
+	}
+	if named {
+		return &robots{ours}, lines.Err()
+	}
+	return &robots{everybodys}, lines.Err()
+}
+
+// allow tells whether a URL may be asked for: the longest rule that fits decides,
+// of two such that one which allows it.
+func (r *robots) allow(at *url.URL) bool {
+	path := decoded(at.EscapedPath())
+	length, allowed := -1, true
+	for _, rule := range r.rules {
+		if n := len(rule.pattern); n >= length && rule.fits(path) {
+			allowed = rule.allow || n == length && allowed
+			length = n
+		}
+	}
+	return allowed
+}
+
+// fits compares a path with a pattern, in which * is any text and $ at the end is
+// the path's end.
+func (r robotsRule) fits(path string) bool {
+	pattern, whole := strings.CutSuffix(r.pattern, "$")
+	parts := strings.Split(pattern, "*")
+	if !strings.HasPrefix(path, parts[0]) {
+		return false
+	}
+	path = path[len(parts[0]):]
+	for i, part := range parts[1:] {
+		if whole && i == len(parts)-2 {
+			return strings.HasSuffix(path, part)
+		}
+		at := strings.Index(path, part)
+		if at < 0 {
+			return false
+		}
+		path = path[at+len(part):]
+	}
+	return !whole || path == ""
+}
+
+// decoded is a path without percent-encoding, where that can be read, so that
+// both ways to write it are the same.
+func decoded(path string) string {
+	if plain, err := url.PathUnescape(path); err == nil {
+		return plain
+	}
+	return path
+}
