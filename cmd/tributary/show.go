@@ -30,7 +30,7 @@ func newShow(c *cli) *cobra.Command {
 		if before, after, ok := strings.Cut(name, "/"); ok && act == "" {
 			act, name = before, after
 		}
-		tell := func(q pg.Querier, known pg.Querier, at *time.Time) error {
+		tell := func(q, known pg.Querier, at *time.Time) error {
 			stories, err := report.Show(cmd.Context(), q, name, act)
 			if err != nil {
 				return err

@@ -94,19 +94,18 @@ func TestPrioritiesAmongSources(t *testing.T) {
 			s.wanted("busy", "busy", 1, true)
 			s.wanted("slow", "slow", 1, true)
 		}
-		for s.give()[0] != "slow" { //nolint:revive // its share begins here
+		next := func() (file string, before int) {
+			for file = s.give()[0]; file == "busy"; file = s.give()[0] {
+				before++
+			}
+			return file, before
 		}
+		next() // its share begins here
 		given(s.wanted("urgent", "slow", 1<<20, true), priority)
-		before, got := 0, s.give()[0]
-		for ; got == "busy"; got = s.give()[0] {
-			before++
-		}
-		if before != want || priority > 0 && got != "urgent" {
+		if got, before := next(); before != want || priority > 0 && got != "urgent" {
 			t.Errorf("priority %d: %s is given after %d jobs of the other source, want %d", priority, got, before, want)
 		}
-		for before = 0; s.give()[0] == "busy"; before++ { //nolint:revive // it counts
-		}
-		if before != 10 {
+		if _, before := next(); before != 10 {
 			t.Errorf("priority %d: the next is given after %d jobs of the other source, want 10", priority, before)
 		}
 	}

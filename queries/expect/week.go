@@ -1,8 +1,6 @@
 package expect
 
-import (
-	"time"
-)
+import "time"
 
 const (
 	// leastWeeks is from how many weeks it is learned that a source rests on a weekday.
