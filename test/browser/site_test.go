@@ -5,17 +5,15 @@ import (
 	"log/slog"
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"tributary/internal/pg"
 	"tributary/queries/report"
-	"tributary/queries/report/reporttest"
 	"tributary/web"
 	"tributary/web/access"
 	"tributary/web/live"
 	"tributary/web/pages"
+	"tributary/web/pages/pagestest"
 	"tributary/web/static"
 )
 
@@ -37,8 +35,9 @@ func serve(t *testing.T, pool *pgxpool.Pool, listen string) (at string, stop fun
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	feed := live.New(live.Config{}, live.Deps{Log: quiet, Position: func(ctx context.Context) (string, error) { return report.Position(ctx, pool) }})
-	site, err := pages.New(pages.Site{Prefix: prefix, Name: "impc · test", Tracker: pg.Querier(pool), Log: quiet, Position: feed.Position,
-		Now: func() time.Time { return reporttest.Start().Add(time.Hour) }})
+	is := pagestest.Site(t, pool)
+	is.Position = feed.Position
+	site, err := pages.New(is)
 	if err != nil {
 		t.Fatal(err)
 	}

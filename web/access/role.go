@@ -27,23 +27,24 @@ const (
 	Operator
 )
 
-var roles = [...]string{"nobody", "producer", "reader", "wrangler", "operator"}
+// names are those of the roles, the least first.
+func names() []string { return []string{"nobody", "producer", "reader", "wrangler", "operator"} }
 
 func (r Role) String() string {
 	if r < Nobody || r > Operator {
 		return fmt.Sprintf("role %d", int(r))
 	}
-	return roles[r]
+	return names()[r]
 }
 
 // ParseRole reads the name of a role that an account may have.
 func ParseRole(name string) (Role, error) {
 	for r := Producer; r <= Operator; r++ {
-		if name == roles[r] {
+		if name == r.String() {
 			return r, nil
 		}
 	}
-	return Nobody, fmt.Errorf("there is no role %q; the roles are %s", name, strings.Join(roles[Producer:], ", "))
+	return Nobody, fmt.Errorf("there is no role %q; the roles are %s", name, strings.Join(names()[Producer:], ", "))
 }
 
 // Person is who asks.

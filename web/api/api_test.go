@@ -145,7 +145,7 @@ func TestStoreAway(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "write the document anew") //nolint:gochecknoglobals // a flag
+var update = flag.Bool("update", false, "write the document anew")
 
 func TestReference(t *testing.T) {
 	const path = "../../docs/reference/openapi.yaml"

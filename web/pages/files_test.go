@@ -2,30 +2,19 @@ package pages_test
 
 import (
 	"html"
-	"log/slog"
 	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
-	"testing/fstest"
-	"time"
 
 	"tributary/queries/report/reporttest"
-	"tributary/web"
-	"tributary/web/pages"
+	"tributary/web/pages/pagestest"
 )
 
 // openHostile serves the pages of the hostile story below /t.
 func openHostile(t *testing.T) *httptest.Server {
 	t.Helper()
-	site, err := pages.New(pages.Site{Prefix: "/t", Name: "impc · test", Tracker: reporttest.Told(t, reporttest.Hostile()), Log: slog.New(slog.DiscardHandler),
-		Now: func() time.Time { return reporttest.Start().Add(time.Hour) }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(web.New(web.Config{Prefix: "/t"}, web.Deps{Guard: anybody{}, Routes: site.Routes(), Static: fstest.MapFS{}, Log: slog.New(slog.DiscardHandler)}).Handler())
-	t.Cleanup(server.Close)
-	return server
+	return served(t, pagestest.Site(t, reporttest.Told(t, reporttest.Hostile())))
 }
 
 // says expects a page with some parts, and without others (which begin with !).

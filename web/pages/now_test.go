@@ -7,12 +7,10 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"tributary/queries/report"
 	"tributary/queries/report/reporttest"
-	"tributary/web"
 	"tributary/web/pages"
 )
 
@@ -22,13 +20,7 @@ func busy(t *testing.T, change func(*pages.Site)) *httptest.Server {
 	s := pages.Site{Prefix: "/t", Name: "impc · test", Tracker: reporttest.Told(t, reporttest.Busy()), Log: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return reporttest.Start().Add(time.Hour) }}
 	change(&s)
-	site, err := pages.New(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(web.New(web.Config{Prefix: "/t"}, web.Deps{Guard: anybody{}, Routes: site.Routes(), Static: fstest.MapFS{}, Log: slog.New(slog.DiscardHandler)}).Handler())
-	t.Cleanup(server.Close)
-	return server
+	return served(t, s)
 }
 
 func unchanged(*pages.Site) {}

@@ -8,13 +8,12 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-	"time"
 
-	"tributary/queries/report"
 	"tributary/queries/report/reporttest"
 	"tributary/web"
 	"tributary/web/access"
 	"tributary/web/pages"
+	"tributary/web/pages/pagestest"
 )
 
 // anybody lets everybody in as a reader.
@@ -29,17 +28,13 @@ func (anybody) Require(_ access.Role, next http.Handler) http.Handler {
 // open serves the pages of the story below /t.
 func open(t *testing.T) *httptest.Server {
 	t.Helper()
-	tracker, history := reporttest.Filled(t), reporttest.History(t)
-	site, err := pages.New(pages.Site{
-		Prefix: "/t", Name: "impc · test", Tracker: tracker, Log: slog.New(slog.DiscardHandler),
-		Now: func() time.Time { return reporttest.Start().Add(time.Hour) },
-		History: func(parameters map[string]string, timeout time.Duration) report.ClickHouse {
-			return report.ClickHouse{Conn: history, Timeout: timeout, Parameters: parameters}
-		},
-		Stores: pages.Stores{"tracker": func(timeout time.Duration) report.Store {
-			return report.Postgres{Pool: tracker, Schema: "tracker", Timeout: timeout}
-		}},
-	})
+	return served(t, pagestest.Site(t, reporttest.Filled(t)))
+}
+
+// served serves a site below its prefix.
+func served(t *testing.T, s pages.Site) *httptest.Server {
+	t.Helper()
+	site, err := pages.New(s)
 	if err != nil {
 		t.Fatal(err)
 	}

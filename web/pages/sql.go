@@ -39,6 +39,9 @@ func (s *Site) console(ctx context.Context, r *http.Request) (page, error) {
 	if d.Store == "" && len(d.Stores) > 0 {
 		d.Store = d.Stores[0]
 	}
+	if len(d.Stores) == 0 {
+		return page{}, errNotHere
+	}
 	store, ok := s.Stores[d.Store]
 	if !ok {
 		return page{}, fmt.Errorf("%w: there is no store %q", errBadFilter, d.Store)

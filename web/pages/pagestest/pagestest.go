@@ -1,0 +1,43 @@
+// Package pagestest has pages for tests, with everything that pages are made of.
+package pagestest
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/queries/report"
+	"tributary/queries/report/reporttest"
+	"tributary/recovery/deadletter"
+	"tributary/recovery/replay"
+	"tributary/sql/warehouse"
+	"tributary/web/pages"
+)
+
+// Site is what pages of a tracker are made of, an hour after the stories begin: beside
+// it there are an empty warehouse, no dead letter, no replay, and the history of the
+// small story.
+func Site(t *testing.T, tracker *pgxpool.Pool) pages.Site {
+	t.Helper()
+	if err := warehouse.Migrate(t.Context(), tracker); err != nil {
+		t.Fatal(err)
+	}
+	history := reporttest.History(t)
+	return pages.Site{
+		Prefix: "/t", Name: "impc · test", Tracker: tracker, Warehouse: tracker, Log: slog.New(slog.DiscardHandler),
+		Now: func() time.Time { return reporttest.Start().Add(time.Hour) },
+		Letters: func(context.Context, int, bool, func(deadletter.Row) error) error {
+			return nil
+		},
+		Replays: func(context.Context, int) ([]*replay.Status, error) { return nil, nil },
+		History: func(parameters map[string]string, timeout time.Duration) report.ClickHouse {
+			return report.ClickHouse{Conn: history, Timeout: timeout, Parameters: parameters}
+		},
+		Stores: pages.Stores{"tracker": func(timeout time.Duration) report.Store {
+			return report.Postgres{Pool: tracker, Schema: "tracker", Timeout: timeout}
+		}},
+	}
+}
