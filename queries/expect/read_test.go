@@ -154,7 +154,7 @@ func TestSources(t *testing.T) {
 	if d := cmp.Diff([]string{"harwell", "ics"}, names); d != "" {
 		t.Fatalf("sources (- want, + got):\n%s", d)
 	}
-	if d := cmp.Diff(expect.Expectation{Source: "ics", State: "available", Findings: []expect.Finding{}}, all[1]); d != "" {
+	if d := cmp.Diff(expect.Expectation{Source: "ics", State: "available", Rests: []string{}, Findings: []expect.Finding{}}, all[1]); d != "" {
 		t.Errorf("of a source whose polls only failed (- want, + got):\n%s", d)
 	}
 	e := all[0]

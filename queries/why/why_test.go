@@ -139,6 +139,7 @@ func cases() []struct {
 		{"broken off", with(unseen(), func(f *Facts) {
 			f.Source.Listings.Complete, f.Source.Listings.Ended = nil, &control.ListedPoll{State: "broken_off", Session: 8, Exception: "poll_timed_out", EndedAt: ptr(noon)}
 		}), ListingFailed, []string{"broke off with poll_timed_out"}},
+		{"polled on demand", with(unseen(), func(f *Facts) { f.Source.OnDemand = true }), PolledOnDemand, []string{"polled on demand only", "tributary sources poll own"}},
 		{"postponed", with(unseen(), func(f *Facts) { f.Source.Listings.Ended.Postponed = 4711 }), Postponed, []string{"left 4711 new or changed files", "poll.max_new"}},
 		{"postponed to the next day", with(unseen(), func(f *Facts) {
 			f.Source.Listings.Ended.Postponed, f.Source.Listings.Ended.StoppedBy = 3, control.BytesPerDay

@@ -223,6 +223,8 @@ func (b *tab) until(expression string) {
 	b.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
+	over := time.NewTimer(waitTime)
+	defer over.Stop()
 	for {
 		is, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](expression))
 		if err != nil && b.ctx.Err() == nil { // another page may be coming
@@ -232,6 +234,8 @@ func (b *tab) until(expression string) {
 			return
 		}
 		select {
+		case <-over.C:
+			b.t.Fatalf("%s did not come to be; the browser says: %s", expression, b.complaints())
 		case <-b.ctx.Done():
 			b.t.Fatalf("%s did not come to be; the browser says: %s", expression, b.complaints())
 		case <-tick.C:
@@ -259,3 +263,6 @@ func (b *tab) text(selector string) string {
 	b.t.Helper()
 	return eval[string](b, fmt.Sprintf("document.querySelector(%q).innerText", selector))
 }
+
+// waitTime is how long a page may take to come to be as it should.
+const waitTime = time.Minute

@@ -26,7 +26,7 @@ func TestKeys(t *testing.T) {
 	eval[bool](b, `document.activeElement.blur() ?? true`)
 
 	row := func() string {
-		return eval[string](b, `document.activeElement.closest("tr")?.querySelector("th").innerText ?? ""`)
+		return eval[string](b, `document.activeElement.closest("tr")?.innerText ?? ""`)
 	}
 	var rows []string
 	for _, key := range []string{"j", "j", "j", "k", "k", "k"} {

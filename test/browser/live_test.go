@@ -55,7 +55,9 @@ func TestLive(t *testing.T) {
 	b.press("p")
 	b.until(files(6))
 
-	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, 500, 260))
+	eval[bool](b, `(document.querySelector("#stand").scrollIntoView(), true)`)
+	over := eval[[]float64](b, `(r => [r.x + r.width / 2, r.y + 10])(document.querySelector("#stand").getBoundingClientRect())`)
+	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, over[0], over[1]))
 	b.until(`document.querySelector("#stand").matches(":hover")`)
 	tell(3)
 	b.until(says("1 change waits"))
@@ -63,7 +65,7 @@ func TestLive(t *testing.T) {
 		t.Error("a section changed under the pointer")
 	}
 	b.shoot(shots + "/held.png")
-	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, 500, 800))
+	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, 5, 5))
 	b.until(files(7))
 
 	eval[bool](b, `document.querySelector("#stand a").focus() ?? true`)

@@ -133,7 +133,7 @@ func (b *tab) inspect(address string, l look, rules, shots string) {
 	b.t.Helper()
 	status := b.visit(address)
 	if wide := eval[[]string](b, wider); len(wide) > 0 {
-		b.t.Errorf("%s at %s is wider than its window: %s", address, l, strings.Join(wide, ", "))
+		b.t.Errorf("%.200s at %s is wider than its window: %s", address, l, strings.Join(wide, ", "))
 	}
 	b.shoot(filepath.Join(shots, file(address)+"-"+l.String()+".png"))
 	b.scripts(true) // axe-core is one; those of the page have had their time

@@ -38,7 +38,7 @@ const hosts = 10
 const fillControl = `
 INSERT INTO control.centre (short_name, revision) SELECT 'C' || i, 1 FROM generate_series(1, 10) i;
 INSERT INTO control.source (id, centre, server, protocol, url, max_sessions, poll_interval, state, revision, next_due)
-	SELECT 'big-' || i, 'C' || i, 'big-' || i || ':22', 'sftp', 'sftp://reader@big-' || i || '/', 1, '1 hour', 'available', 1, 'infinity' FROM generate_series(1, 10) i;
+	SELECT 'big-' || i, 'C' || i, 'big-' || i || ':22', 'sftp', 'sftp://reader@big-' || i || '/', 1, '1 hour', 'available', 1, '9999-01-01' FROM generate_series(1, 10) i;
 INSERT INTO control.file (id, name, action, centre, file_date, file_inc, exception, current_sha256, current_attempt, attempts, acceptances)
 	SELECT md5('f' || i)::uuid, 'C' || 1 + i % 10 || '.2020-01-01.' || i || '.impc.zip', 'add', 'C' || 1 + i % 10, '2020-01-01', i,
 		CASE WHEN i % 100 = 0 THEN 'zip_name_pattern' ELSE '' END, md5('b' || i), 1, 1, 1 FROM generate_series(1, {F}) i;
