@@ -57,6 +57,7 @@ func New(deps Deps) *API {
 	a.least = access.Reader
 	a.huma = humago.New(a, config)
 	a.files()
+	a.lists()
 	a.origins()
 	return a
 }
@@ -78,7 +79,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { http.NotFound(
 // get registers an operation that reads.
 func get[In, Out any](a *API, path, id, summary string, read func(ctx context.Context, in *In) (Out, error)) {
 	operation := huma.Operation{OperationID: id, Method: http.MethodGet, Path: base + path, Summary: summary,
-		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}}
+		Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}}
 	huma.Register(a.huma, operation, func(ctx context.Context, in *In) (*struct{ Body Out }, error) {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
@@ -93,12 +94,16 @@ func get[In, Out any](a *API, path, id, summary string, read func(ctx context.Co
 // problem is an error for programs. Its type is a stable name.
 func (a *API) problem(id string, err error) error {
 	var unknown *report.UnknownError
+	var filter *report.FilterError
 	p := &huma.ErrorModel{Type: "/problems/store_unavailable", Status: http.StatusServiceUnavailable, Detail: "The tracker does not answer: try again."}
 	switch {
 	case errors.Is(err, report.ErrNotFound):
 		p = &huma.ErrorModel{Type: "/problems/no_such_file", Status: http.StatusNotFound, Detail: "The tracker knows no such file."}
 	case errors.As(err, &unknown):
 		p = &huma.ErrorModel{Type: "/problems/unknown_" + unknown.What, Status: http.StatusNotFound, Detail: unknown.Error()}
+	case errors.As(err, &filter):
+		p = &huma.ErrorModel{Type: "/problems/bad_filter", Status: http.StatusBadRequest, Detail: filter.Error(),
+			Errors: []*huma.ErrorDetail{{Location: "query." + filter.Filter, Message: filter.Want}}}
 	default:
 		a.deps.Log.Warn("the API can't read", "operation", id, "error", err)
 	}

@@ -66,7 +66,7 @@ func Parse(query url.Values, now time.Time) (report.Filter, error) {
 func Command(what string, query url.Values, f report.Filter) string {
 	words := []string{"tributary", what}
 	if f.Name != "" {
-		words = append(words, quoted(f.Name))
+		words = append(words, Quoted(f.Name))
 	}
 	for _, name := range append(Names(), "sort") {
 		v := query.Get(name)
@@ -80,14 +80,14 @@ func Command(what string, query url.Values, f report.Filter) string {
 			continue
 		}
 		if v != "" {
-			words = append(words, "--"+name, quoted(v))
+			words = append(words, "--"+name, Quoted(v))
 		}
 	}
 	return strings.Join(words, " ")
 }
 
-// quoted is a word as shells take it.
-func quoted(word string) string {
+// Quoted is a word of a command as shells take it.
+func Quoted(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.:/+", r)
 	}

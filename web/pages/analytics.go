@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"tributary/queries/plot"
 	"tributary/queries/recipe"
 	"tributary/queries/report"
 	"tributary/sql/history/recipes"
+	"tributary/web/filter"
 )
 
 const (
@@ -74,7 +74,7 @@ func (s *Site) recipe(ctx context.Context, r *http.Request) (page, error) {
 		value := r.URL.Query().Get(p.Name)
 		d.Given = append(d.Given, given{p, value})
 		if value != "" {
-			command += " --" + p.Name + " " + quoted(value)
+			command += " --" + p.Name + " " + filter.Quoted(value)
 		}
 	}
 	began := time.Now()
@@ -86,14 +86,6 @@ func (s *Site) recipe(ctx context.Context, r *http.Request) (page, error) {
 		d.Wrong = err.Error()
 	}
 	return page{Title: d.Recipe.Name, At: "/analytics", Template: "analytics", Data: d, Command: command}, nil
-}
-
-// quoted is a word of a command as a shell takes it.
-func quoted(word string) string {
-	if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/@%+,") == "" && word != "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // ask gives a recipe's store with what the address gives for its parameters.

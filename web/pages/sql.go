@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tributary/queries/report"
+	"tributary/web/filter"
 )
 
 // Stores are those that statements of people may ask, by name: tracker, warehouse,
@@ -51,7 +52,7 @@ func (s *Site) console(ctx context.Context, r *http.Request) (page, error) {
 	}
 	p := page{Title: "SQL", At: "/sql", Template: "sql", Command: "tributary sql --store " + d.Store + " STATEMENT"}
 	if d.Statement != "" {
-		p.Command = "tributary sql --store " + d.Store + " " + quoted(d.Statement)
+		p.Command = "tributary sql --store " + d.Store + " " + filter.Quoted(d.Statement)
 	}
 	if r.Method == http.MethodPost {
 		began := time.Now()
