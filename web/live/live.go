@@ -28,6 +28,9 @@ const (
 	// heartbeat is after how much silence a comment is sent, so that what lies
 	// between keeps the connection, and one that is dead is noticed.
 	heartbeat = 15 * time.Second
+	// streamTime is how long a stream goes on before its reader is told to ask for
+	// another one: who they are, and what they may, is looked at when they ask.
+	streamTime = 5 * time.Minute
 	// writeTime is how long a reader may take to read what is sent; then it is dropped.
 	writeTime = 10 * time.Second
 	// retry is after how many seconds a reader may come again that was refused.
@@ -149,7 +152,8 @@ func (f *Feed) Route() access.Route {
 
 // Handler answers with a stream of events: one for each change since the id that
 // the reader knows (the header Last-Event-ID, or else the query's after), at most
-// one a second. Its data is the moment of the change in UTC.
+// one a second. Its data is the moment of the change in UTC. After streamTime the event
+// again ends the stream.
 func (f *Feed) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !f.enter() {
@@ -183,6 +187,8 @@ func (f *Feed) stream(ctx context.Context, w http.ResponseWriter, seen string) e
 	}
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
+	over := time.NewTimer(streamTime)
+	defer over.Stop()
 	for {
 		last, changed := f.latest()
 		if last.position != seen && last.position != "" {
@@ -196,6 +202,8 @@ func (f *Feed) stream(ctx context.Context, w http.ResponseWriter, seen string) e
 			return nil
 		case <-f.done:
 			return nil
+		case <-over.C:
+			return send(c, w, "event: again\ndata:\n\n")
 		case <-changed:
 		case <-beat.C:
 			if err := send(c, w, ":\n\n"); err != nil {

@@ -200,6 +200,20 @@ func TestSilenceGoesOn(t *testing.T) {
 	})
 }
 
+// A stream ends after some minutes, and says so: who reads on is looked at again.
+func TestAStreamEndsAfterSomeMinutes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, Config{})
+		lines := b.reader("1", "")
+		time.Sleep(streamTime + time.Second)
+		all := now(lines)
+		want := []heard{{streamTime, "event: again"}, {streamTime, "data:"}, {Line: "end"}}
+		if d := cmp.Diff(want, all[max(0, len(all)-3):]); d != "" {
+			t.Errorf("heard at last (-want +got):\n%s", d)
+		}
+	})
+}
+
 // Who doesn't read what is sent is dropped.
 func TestAReaderThatDoesNotReadIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -133,6 +133,7 @@
         refresh();
         show();
       };
+      source.addEventListener('again', connect); // who reads is looked at anew
       source.onerror = () => {
         close();
         if (!lost) say('The connection is lost.');
