@@ -48,7 +48,7 @@ func roles() []role {
 		{name: "tracker", kind: feeder, needs: postgres, build: (*app).tracker},
 		{name: "history", kind: feeder, needs: clickhouse, build: (*app).historian},
 		{name: "traces", kind: feeder, build: (*app).tracer, configured: func(c config.Config) bool { return c.Traces.Endpoint != "" }},
-		{name: roleServe, kind: loop, needs: postgres, build: (*app).server, configured: func(c config.Config) bool { return c.Web.Listen != "" }},
+		{name: roleServe, kind: loop, needs: postgres, build: (*app).server, configured: func(c config.Config) bool { return c.Web.Listen != "" && c.Web.Listen != config.NoWeb }},
 	}
 }
 

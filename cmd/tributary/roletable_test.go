@@ -67,6 +67,10 @@ func TestSomeRolesRunOnlyWhereTheyAreConfigured(t *testing.T) {
 	if got := a.configured(roleNames()); !slices.Equal(got, some) {
 		t.Errorf("without an endpoint and an address these run: %q", got)
 	}
+	a.cfg.Web.Listen = config.NoWeb
+	if got := a.configured(roleNames()); !slices.Equal(got, some) {
+		t.Errorf("with pages that are off these run: %q", got)
+	}
 	a.cfg.Traces.Endpoint, a.cfg.Web.Listen = "http://127.0.0.1:4318", config.DefaultWeb
 	if got := a.configured(roleNames()); !slices.Equal(got, roleNames()) {
 		t.Errorf("with both these run: %q", got)

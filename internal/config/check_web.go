@@ -23,7 +23,7 @@ func (d *decoder) checkWeb(w Web) {
 			d.problem(fmt.Sprintf("web.proxies[%d]", i), "%q is neither an address nor a network: write one such as 127.0.0.1 or 10.0.0.0/8", p)
 		}
 	}
-	if w.Listen == "" {
+	if w.Listen == "" || w.Listen == NoWeb {
 		return
 	}
 	d.address("web.listen", w.Listen)

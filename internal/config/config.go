@@ -323,7 +323,7 @@ type Traces struct {
 
 // Web serves the pages and the API.
 type Web struct {
-	Listen   string `yaml:"listen"`    // host:port; empty (default): up takes DefaultWeb or another free port, and nobody else serves them
+	Listen   string `yaml:"listen"`    // host:port; empty (default): up takes DefaultWeb or another free port, and nobody else serves them; NoWeb: nobody does
 	Prefix   string `yaml:"prefix"`    // path below which a proxy passes requests on, such as /tributary; empty (default): none
 	CertFile string `yaml:"cert_file"` // file in PEM with the chain; empty (default): without TLS
 	KeyFile  string `yaml:"key_file"`  // file in PEM with its private key
@@ -332,8 +332,12 @@ type Web struct {
 	Proxies []string `yaml:"proxies"` // addresses or networks of proxies before the pages, whose word on who asks (X-Forwarded-For) is taken; default: nobody's
 }
 
-// DefaultWeb is where up serves the pages if no address is configured.
-const DefaultWeb = "127.0.0.1:8400"
+// DefaultWeb is where up serves the pages if no address is configured, and NoWeb what is
+// written for one to have nobody serve them.
+const (
+	DefaultWeb = "127.0.0.1:8400"
+	NoWeb      = "off"
+)
 
 // HTTP serves /livez, /readyz and /metrics.
 type HTTP struct {

@@ -121,6 +121,8 @@ func TestLoadRefuses(t *testing.T) {
 			want: []string{`tributary.yaml:2: postgres.listen: "0.0.0.0:5433" is not on loopback: the door has no TLS, so write 127.0.0.1:PORT or [::1]:PORT and reach it from elsewhere through ssh -L`}},
 		"pages that others can listen to": {yaml: "web:\n  listen: 0.0.0.0:8400\n",
 			want: []string{"tributary.yaml:2: web.listen: 0.0.0.0:8400 is not of this machine alone, and without TLS passwords can be read on the way: give web.cert_file and web.key_file, or order web.insecure: true"}},
+		"pages at no address": {yaml: "web:\n  listen: none\n",
+			want: []string{`tributary.yaml:2: web.listen: "none" is not an address: write host:port`}},
 		"pages' prefix": {yaml: "web:\n  prefix: tributary/\n",
 			want: []string{`tributary.yaml:2: web.prefix: "tributary/" is no path: write one such as /tributary, without a slash at its end`}},
 		"a proxy by name": {yaml: "web:\n  proxies: [10.0.0.0/8, '::1', proxy]\n",
