@@ -3,6 +3,7 @@ package browser
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -17,27 +18,25 @@ import (
 	"tributary/queries/report/reporttest"
 )
 
-// perShape is how many addresses of one shape are looked at: lists with other values
-// of the same filters are the same page.
-const perShape = 2
+// perPage is how many addresses of one page are looked at, each of another shape: lists
+// with other values of the same filters are the same page.
+const perPage = 4
 
-// Every page that links lead to from the first one, at each width, in each theme, with
-// and without scripts: the browser complains of nothing, axe-core finds nothing, and
+// Every page that links lead to from the first one, at each width, in both themes, with
+// scripts and without: the browser complains of nothing, axe-core finds nothing, and
 // nothing is wider than the page.
 func TestEveryPage(t *testing.T) {
 	long(t)
 	rules := axe(t)
 	at, _ := serve(t, reporttest.Told(t, append(reporttest.Story(), hostile()...)), "127.0.0.1:0")
-	b := open(t, at)
 	shots := screenshots(t)
-	addresses := b.walk()
-	var looks []look
-	for _, width := range []int64{1440, 768, 390} {
-		for _, theme := range []string{"light", "dark"} {
-			looks = append(looks, look{width, theme, true}, look{width, theme, false})
-		}
+	addresses := open(t, at).walk()
+	looks := []look{
+		{1440, "light", true}, {1440, "dark", true}, {768, "light", true}, {390, "light", true}, {390, "dark", true},
+		{1440, "light", false}, {390, "dark", false},
 	}
 	for _, l := range looks {
+		b := open(t, at)
 		b.use(l)
 		for _, address := range addresses {
 			b.inspect(address, l, rules, shots)
@@ -70,28 +69,27 @@ func screenshots(t *testing.T) string {
 	return folder
 }
 
-// shape is what addresses of one page have in common: the names of their parts.
-func shape(u *url.URL) string {
+// shape is what addresses of one page have in common: the names of their parts, below
+// the prefix.
+func shape(path string) (page, shape string) {
+	u, err := url.Parse(path)
+	if err != nil {
+		return path, path
+	}
 	parts := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
+	page = fmt.Sprint(parts[0], " ", len(parts))
 	for i := 1; i < len(parts); i++ {
-		if i > 1 || parts[i] != "new" {
-			parts[i] = "*"
-		}
+		parts[i] = "*"
 	}
-	var names []string
-	for name := range u.Query() {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return strings.Join(parts, "/") + "?" + strings.Join(names, "&")
+	return page, strings.Join(parts, "/") + "?" + strings.Join(slices.Sorted(maps.Keys(u.Query())), "&")
 }
 
 // walk follows links from the first page and returns the addresses below the prefix,
-// perShape of each shape at most.
+// one of each shape and perPage of each page at most.
 func (b *tab) walk() []string {
 	b.t.Helper()
 	b.use(look{1440, "light", true})
-	seen, shapes := map[string]bool{"/": true}, map[string]int{}
+	pages, shapes := map[string]int{}, map[string]bool{}
 	all, shown := []string{"/"}, []string(nil)
 	for i := 0; i < len(all); i++ {
 		status := b.visit(all[i])
@@ -103,14 +101,14 @@ func (b *tab) walk() []string {
 		}
 		shown = append(shown, all[i])
 		for _, link := range eval[[]string](b, `[...document.querySelectorAll("a[href]")].map(a => a.href)`) {
-			u, err := url.Parse(link)
 			path, ours := strings.CutPrefix(link, b.at)
-			if path, _, _ = strings.Cut(path, "#"); err != nil || !ours || path == "" || seen[path] || strings.HasPrefix(path, "/static/") {
+			path, _, _ = strings.Cut(path, "#")
+			if !ours || path == "" || strings.HasPrefix(path, "/static/") {
 				continue
 			}
-			if s := shape(u); shapes[s] < perShape {
-				shapes[s]++
-				seen[path] = true
+			if page, s := shape(path); !shapes[s] && pages[page] < perPage {
+				shapes[s] = true
+				pages[page]++
 				all = append(all, path)
 			}
 		}
