@@ -30,17 +30,20 @@ func TestEveryPage(t *testing.T) {
 	rules := axe(t)
 	at, _ := serve(t, reporttest.Told(t, append(reporttest.Story(), hostile()...)), "127.0.0.1:0")
 	shots := screenshots(t)
-	addresses := open(t, at).walk()
+	var addresses []string
+	t.Run("walk", func(t *testing.T) { addresses = open(t, at).walk() })
 	looks := []look{
 		{1440, "light", true}, {1440, "dark", true}, {768, "light", true}, {390, "light", true}, {390, "dark", true},
 		{1440, "light", false}, {390, "dark", false},
 	}
 	for _, l := range looks {
-		b := open(t, at)
-		b.use(l)
-		for _, address := range addresses {
-			b.inspect(address, l, rules, shots)
-		}
+		t.Run(l.String(), func(t *testing.T) { // each in a browser of its own, which ends with it
+			b := open(t, at)
+			b.use(l)
+			for _, address := range addresses {
+				b.inspect(address, l, rules, shots)
+			}
+		})
 	}
 	t.Logf("%d pages, %d looks each; screenshots are in %s", len(addresses), len(looks), shots)
 }
