@@ -27,7 +27,7 @@ func (c *Cluster) process(name, address string, args ...string) (*Process, error
 	cmd := exec.Command(c.o.Binary, args...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.o.Dir, c.Env(), log, log
 	if address != "" {
-		cmd.Env = append(cmd.Env, "TRIBUTARY_CFG_HTTP_LISTEN="+address)
+		cmd.Env = append(cmd.Env, "TRIBUTARY_CFG_HTTP_LISTEN="+address, "TRIBUTARY_CFG_WEB_LISTEN=127.0.0.1:0")
 	}
 	p.Process, err = child.Start(cmd, syscall.SIGTERM)
 	if err != nil {
