@@ -90,7 +90,13 @@ func (a *app) site(position func() string) (pages.Site, error) {
 		Position: position, Meaning: func(check string) string { return known[check] }, Beside: a.stores.beside, Replays: a.listReplays, Stores: pages.Stores{},
 	}
 	if a.stores.Kafka != nil {
-		s.Letters = a.letters
+		ledger, err := a.stores.ledger()
+		if err != nil {
+			return pages.Site{}, err
+		}
+		s.Letters = func(ctx context.Context, limit int, all bool, each func(deadletter.Row) error) error {
+			return ledger.List(ctx, &deadletter.Filter{}, limit, all, func(l *deadletter.Standing) error { return each(l.Row()) })
+		}
 	}
 	for _, name := range []string{storeTracker, storeWarehouse, storeHistory} {
 		if name != storeHistory || a.stores.ClickHouse != nil {
@@ -103,14 +109,6 @@ func (a *app) site(position func() string) (pages.Site, error) {
 		}
 	}
 	return s, nil
-}
-
-func (a *app) letters(ctx context.Context, limit int, all bool, each func(deadletter.Row) error) error {
-	ledger, err := a.stores.ledger()
-	if err != nil {
-		return err
-	}
-	return ledger.List(ctx, &deadletter.Filter{}, limit, all, func(l *deadletter.Standing) error { return each(l.Row()) })
 }
 
 func (a *app) listReplays(ctx context.Context, limit int) (list []*replay.Status, err error) {

@@ -52,20 +52,13 @@ type given struct {
 }
 
 func (s *Site) allRecipes(_ context.Context, _ *http.Request) (page, error) {
-	all, err := recipes.All()
-	if err != nil {
-		return page{}, err
-	}
-	return page{Title: "Analytics", At: "/analytics", Template: "analytics", Data: analytics{All: all}, Command: "tributary report"}, nil
+	return page{Title: "Analytics", At: "/analytics", Template: "analytics", Data: analytics{All: s.recipes}, Command: "tributary report"}, nil
 }
 
 func (s *Site) recipe(ctx context.Context, r *http.Request) (page, error) {
-	all, err := recipes.All()
-	if err != nil {
-		return page{}, err
-	}
-	d := analytics{All: all}
-	if d.Recipe, err = recipe.Find(all, r.PathValue("recipe")); err != nil {
+	d := analytics{All: s.recipes}
+	var err error
+	if d.Recipe, err = recipe.Find(s.recipes, r.PathValue("recipe")); err != nil {
 		return page{}, fmt.Errorf("%w: %w", report.ErrNotFound, err)
 	}
 	d.Drawable, d.Query = d.Recipe.Plot != nil, r.URL.RawQuery
@@ -139,11 +132,7 @@ func (s *Site) chart(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Site) draw(ctx context.Context, r *http.Request) ([]byte, error) {
-	all, err := recipes.All()
-	if err != nil {
-		return nil, err
-	}
-	which, err := recipe.Find(all, r.PathValue("recipe"))
+	which, err := recipe.Find(s.recipes, r.PathValue("recipe"))
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 
@@ -60,7 +59,7 @@ func (s *Site) file(ctx context.Context, r *http.Request) (page, error) {
 		d.Row.Size = size(*t.Size)
 	}
 	for _, h := range t.Hostings {
-		d.Hostings = append(d.Hostings, hostingRow{h, s.to("/sources/" + url.PathEscape(h.Source)), number(h.Size)})
+		d.Hostings = append(d.Hostings, hostingRow{h, s.sourceAt(h.Source), number(h.Size)})
 	}
 	if t.Session != nil {
 		d.Session, d.SessionTo = count(*t.Session), s.to("/files", "session", strconv.FormatInt(*t.Session, 10))

@@ -13,23 +13,20 @@ import (
 // funcs are what templates may call.
 func (s *Site) funcs() template.FuncMap {
 	return template.FuncMap{
-		"to":     s.to,
-		"shown":  shown,
-		"keyOf":  keyOf,
-		"count":  count,
-		"text":   text,
-		"age":    func(t time.Time) string { return age(s.Now().Sub(t)) },
-		"moment": func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04:05 UTC") },
-		"clock":  func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") },
-		"size":   size,
-		"sub":    func(a, b float64) float64 { return a - b },
-		"when":   func(t time.Time) string { return when(t, s.Now()) },
-		"filepath": func(action, file string) string {
-			return s.to("/files/" + url.PathEscape(action) + "/" + url.PathEscape(file))
-		},
-		"took":   took,
-		"source": s.sourceAt,
-		"centre": s.centreAt,
+		"to":       s.to,
+		"shown":    shown,
+		"keyOf":    keyOf,
+		"count":    count,
+		"text":     text,
+		"age":      func(t time.Time) string { return age(s.Now().Sub(t)) },
+		"moment":   func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04:05 UTC") },
+		"clock":    func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") },
+		"size":     size,
+		"when":     func(t time.Time) string { return when(t, s.Now()) },
+		"filepath": func(action, file string) string { return s.fileTo(action, file) },
+		"took":     took,
+		"source":   s.sourceAt,
+		"centre":   s.centreAt,
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 
 	"tributary/recovery/deadletter"
 )
@@ -76,7 +75,7 @@ func newLetterRow(s *Site, l deadletter.Row) letterRow {
 	}
 	if l.File != "" {
 		r.File = l.Action + "/" + l.File
-		r.To = s.to("/files/" + url.PathEscape(l.Action) + "/" + url.PathEscape(l.File))
+		r.To = s.fileTo(l.Action, l.File)
 	}
 	return r
 }

@@ -206,10 +206,10 @@ func (s *Site) fileTo(action, name string, below ...string) string {
 func (s *Site) named(x *subject, of, centre, source, exception string, last *time.Time) {
 	x.Centre, x.Source, x.Exception = centre, source, exception
 	if centre != "" {
-		x.CentreTo = s.to("/centres/" + url.PathEscape(centre))
+		x.CentreTo = s.centreAt(centre)
 	}
 	if source != "" {
-		x.SourceTo = s.to("/sources/" + url.PathEscape(source))
+		x.SourceTo = s.sourceAt(source)
 	}
 	if exception != "" {
 		x.ExceptionTo = s.to(of, "exception", exception)

@@ -136,10 +136,10 @@ type cell struct {
 // the things of that status stand. The lists that are linked pass the query too.
 func newMatrix(s *Site, of string, counts []report.Count, query ...string) matrix {
 	m := matrix{Of: of}
-	for _, st := range []string{"pending", "running", "done", "cancelled", "failed"} {
-		t := total{Status: st}
+	for _, st := range schemas.Statuses() {
+		t := total{Status: string(st)}
 		for _, c := range counts {
-			if c.Status == st {
+			if c.Status == t.Status {
 				t.Count += c.Count
 			}
 		}

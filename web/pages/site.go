@@ -21,6 +21,7 @@ import (
 	"tributary/queries/report"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
+	"tributary/sql/history/recipes"
 	"tributary/web/access"
 )
 
@@ -55,11 +56,12 @@ type Site struct {
 	// Meaning says what a check of the profile finds; nil: nobody here knows.
 	Meaning func(check string) string
 
-	asking    chan struct{} // held while a question is answered
+	asking    chan struct{}    // held while a question is answered
+	recipes   []recipes.Recipe // the questions about the history
 	templates map[string]*template.Template
 }
 
-//go:embed templates/*.html
+//go:embed templates
 var templates embed.FS
 
 // page is what one address shows.
@@ -80,7 +82,11 @@ const questions = 4
 // New prepares a site.
 func New(s Site) (*Site, error) {
 	s.asking = make(chan struct{}, questions)
-	frame, err := template.New("frame.html").Funcs(s.funcs()).ParseFS(templates, "templates/frame.html", "templates/parts.html", "templates/charts.html", "templates/list.html", "templates/sprite.html")
+	var err error
+	if s.recipes, err = recipes.All(); err != nil {
+		return nil, err
+	}
+	frame, err := template.New("frame.html").Funcs(s.funcs()).ParseFS(templates, "templates/frame/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("templates of the pages: %w", err)
 	}
@@ -89,7 +95,7 @@ func New(s Site) (*Site, error) {
 	if err != nil {
 		return nil, fmt.Errorf("templates of the pages: %w", err)
 	}
-	for _, file := range pages { // the frame's own define nothing that is not there already
+	for _, file := range pages {
 		name := strings.TrimSuffix(path.Base(file), ".html")
 		if s.templates[name], err = template.Must(frame.Clone()).ParseFS(templates, file); err != nil {
 			return nil, fmt.Errorf("templates of the pages: %w", err)
