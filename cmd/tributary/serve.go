@@ -63,7 +63,9 @@ func (a *app) server(context.Context) (runnable, error) {
 
 // serves is what is served, and to whom.
 func (a *app) serves(feed *live.Feed) (web.Deps, error) {
-	guard := access.New(access.Config{Prefix: a.cfg.Web.Prefix, Secure: a.cfg.Web.CertFile != "", Proxies: a.cfg.Web.Networks()}, access.Deps{Store: access.Control{Querier: a.stores.Control}, Now: now, Log: a.log})
+	guard := access.New(access.Config{Prefix: a.cfg.Web.Prefix, Secure: a.cfg.Web.CertFile != "", Proxies: a.cfg.Web.Networks()}, access.Deps{
+		Store: access.Control{Querier: a.stores.Control}, Provider: provider(a.cfg.Web.OIDC), Known: access.Accounts{Pool: a.stores.Control, Now: now}.Known, Now: now, Log: a.log,
+	})
 	is, err := a.site(feed.Position)
 	if err != nil {
 		return web.Deps{}, err
@@ -77,6 +79,20 @@ func (a *app) serves(feed *live.Feed) (web.Deps, error) {
 		Guard: guard, Static: static.Files, Log: a.log, Listening: a.servesPages,
 		Routes: slices.Concat(guard.Routes(), site.Routes(), programs.Routes(), []access.Route{feed.Route()}),
 	}, nil
+}
+
+// provider is with whom people log in, if that is configured.
+func provider(c config.OIDC) *access.Provider {
+	if c.Issuer == "" {
+		return nil
+	}
+	roles := map[string]access.Role{}
+	for role, values := range map[access.Role][]string{access.Reader: c.Roles.Reader, access.Wrangler: c.Roles.Wrangler, access.Operator: c.Roles.Operator} {
+		for _, v := range values {
+			roles[v] = max(roles[v], role)
+		}
+	}
+	return access.NewProvider(access.ProviderConfig{Issuer: c.Issuer, ClientID: c.ClientID, Secret: c.ClientSecret.Resolve, URL: c.URL, NameClaim: c.NameClaim, RoleClaim: c.RoleClaim, Scopes: c.Scopes, Roles: roles}, now)
 }
 
 // site is what the pages are made of.

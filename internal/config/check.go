@@ -343,6 +343,7 @@ func (d *decoder) checkSecrets(cfg *Config, env []string, o Options) {
 	secret("kafka.sasl.password", cfg.Kafka.SASL.Password)
 	secret("schema_registry.password", cfg.Registry.Password)
 	secret("traces.authorization", cfg.Traces.Authorization)
+	secret("web.oidc.client_secret", cfg.Web.OIDC.ClientSecret)
 	secret("postgres.url", cfg.Postgres.URL)
 	secret("clickhouse.url", cfg.ClickHouse.URL)
 	for i, s := range cfg.Sources {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 	"regexp"
 )
 
@@ -18,6 +19,7 @@ func (d *decoder) checkWeb(w Web) {
 		d.readable("web.cert_file", w.CertFile)
 		d.readable("web.key_file", w.KeyFile)
 	}
+	d.checkOIDC(w.OIDC)
 	for i, p := range w.Proxies {
 		if _, err := parseNetwork(p); err != nil {
 			d.problem(fmt.Sprintf("web.proxies[%d]", i), "%q is neither an address nor a network: write one such as 127.0.0.1 or 10.0.0.0/8", p)
@@ -29,6 +31,35 @@ func (d *decoder) checkWeb(w Web) {
 	d.address("web.listen", w.Listen)
 	if host, _, err := net.SplitHostPort(w.Listen); err == nil && !loopback(host) && w.CertFile == "" && !w.Insecure {
 		d.problem("web.listen", "%s is not of this machine alone, and without TLS passwords can be read on the way: give web.cert_file and web.key_file, or order web.insecure: true", w.Listen)
+	}
+}
+
+// checkOIDC is about the provider with which people log in.
+func (d *decoder) checkOIDC(o OIDC) {
+	if o.Issuer == "" {
+		if o.ClientID != "" || o.ClientSecret != "" || o.URL != "" {
+			d.problem("web.oidc.issuer", "is missing: write the provider's, such as https://id.example.org")
+		}
+		return
+	}
+	for at, address := range map[string]string{"web.oidc.issuer": o.Issuer, "web.oidc.url": o.URL} {
+		u, err := url.Parse(address)
+		switch {
+		case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
+			d.problem(at, "%q is no address: write one such as https://id.example.org", address)
+		case u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())):
+			d.problem(at, "%s is without TLS, so that others can read who logs in on the way: write https://…", address)
+		}
+	}
+	if o.ClientID == "" {
+		d.problem("web.oidc.client_id", "is missing: write the id under which the provider knows Tributary")
+	}
+	if o.ClientSecret == "" {
+		d.problem("web.oidc.client_secret", "is missing: write file:PATH or env:NAME")
+	}
+	d.isReference("web.oidc.client_secret", o.ClientSecret)
+	if len(o.Roles.Reader)+len(o.Roles.Wrangler)+len(o.Roles.Operator) == 0 {
+		d.problem("web.oidc.roles", "gives nobody a role: write which values of %s are reader, wrangler or operator", o.RoleClaim)
 	}
 }
 

@@ -329,7 +329,29 @@ type Web struct {
 	KeyFile  string `yaml:"key_file"`  // file in PEM with its private key
 	Insecure bool   `yaml:"insecure"`  // beyond loopback without TLS: passwords can be read on the way
 
+	OIDC OIDC `yaml:"oidc"`
+
 	Proxies []string `yaml:"proxies"` // addresses or networks of proxies before the pages, whose word on who asks (X-Forwarded-For) is taken; default: nobody's
+}
+
+// OIDC is a provider with which people log in to the pages (OpenID Connect).
+type OIDC struct {
+	Issuer       string   `yaml:"issuer"`        // https://…; empty (default): there is none
+	ClientID     string   `yaml:"client_id"`     // of Tributary there
+	ClientSecret Secret   `yaml:"client_secret"` // env:NAME or file:PATH
+	URL          string   `yaml:"url"`           // where browsers reach the pages, with the prefix; the provider must know URL/login/oidc/callback
+	NameClaim    string   `yaml:"name_claim"`    // what the account is called; default preferred_username
+	RoleClaim    string   `yaml:"role_claim"`    // what roles go by; default groups
+	Scopes       []string `yaml:"scopes"`        // beside openid and profile, where the provider wants some for the claims
+
+	Roles OIDCRoles `yaml:"roles"` // whom each role is given to, by values of role_claim; the highest counts
+}
+
+// OIDCRoles are values of role_claim that have a role.
+type OIDCRoles struct {
+	Reader   []string `yaml:"reader"`
+	Wrangler []string `yaml:"wrangler"`
+	Operator []string `yaml:"operator"`
 }
 
 // DefaultWeb is where up serves the pages if no address is configured, and NoWeb what is
@@ -376,6 +398,7 @@ func Default() Config {
 		Tracker:  Tracker{Batch: 20000, Wait: d(4 * time.Second)},
 		History:  History{Batch: 8000, Wait: d(4 * time.Second)},
 		Limits:   Limits{Reply: 64 << 10, Listing: 2 << 30},
+		Web:      Web{OIDC: OIDC{NameClaim: "preferred_username", RoleClaim: "groups"}},
 		Log:      Log{Level: "info", Format: "auto"},
 	}
 }

@@ -155,7 +155,7 @@ func (d *decoder) complete(cfg *Config, dir string) {
 		}
 	}
 	abs(&cfg.DataDir, &cfg.EnginesDir, &cfg.Blobs.Dir, &cfg.Kafka.TLS.CAFile, &cfg.Kafka.TLS.CertFile, &cfg.Kafka.TLS.KeyFile, &cfg.Registry.CAFile, &cfg.Traces.CAFile, &cfg.Web.CertFile, &cfg.Web.KeyFile)
-	secret(&cfg.Kafka.SASL.Password, &cfg.Registry.Password, &cfg.Traces.Authorization, &cfg.Postgres.URL, &cfg.ClickHouse.URL)
+	secret(&cfg.Kafka.SASL.Password, &cfg.Registry.Password, &cfg.Traces.Authorization, &cfg.Web.OIDC.ClientSecret, &cfg.Postgres.URL, &cfg.ClickHouse.URL)
 	if cfg.Blobs.Dir == "" && cfg.DataDir != "" {
 		cfg.Blobs.Dir = filepath.Join(cfg.DataDir, "blobs")
 	}

@@ -15,14 +15,16 @@ import (
 type Account struct {
 	Name, Role string
 	Centre     string // of a producer; empty for other roles
-	Password   string // its hash, in PHC's string format
+	Password   string // its hash, in PHC's string format; empty: they log in elsewhere
+	Issuer     string // the provider with which they log in; empty: here
+	Subject    string // who they are there
 	CreatedAt  time.Time
 	DisabledAt *time.Time // nil: it can be used
 }
 
 // Accounts returns all accounts, by name.
 func Accounts(ctx context.Context, q pg.Querier) ([]Account, error) {
-	rows, err := q.Query(ctx, "SELECT name, role, centre, password, created_at, disabled_at FROM control.account ORDER BY name COLLATE \"C\"")
+	rows, err := q.Query(ctx, "SELECT name, role, centre, password, issuer, subject, created_at, disabled_at FROM control.account ORDER BY name COLLATE \"C\"")
 	if err != nil {
 		return nil, fmt.Errorf("read accounts: %w", err)
 	}
@@ -35,12 +37,12 @@ func Accounts(ctx context.Context, q pg.Querier) ([]Account, error) {
 
 // ReadAccount returns an account; nil if there is none of that name.
 func ReadAccount(ctx context.Context, q pg.Querier, name string) (*Account, error) {
-	return readAccount(ctx, q, name, "SELECT name, role, centre, password, created_at, disabled_at FROM control.account WHERE name = $1")
+	return readAccount(ctx, q, name, "SELECT name, role, centre, password, issuer, subject, created_at, disabled_at FROM control.account WHERE name = $1")
 }
 
 // LockAccount is ReadAccount that keeps others from changing it until the transaction ends.
 func LockAccount(ctx context.Context, tx pgx.Tx, name string) (*Account, error) {
-	return readAccount(ctx, tx, name, "SELECT name, role, centre, password, created_at, disabled_at FROM control.account WHERE name = $1 FOR UPDATE")
+	return readAccount(ctx, tx, name, "SELECT name, role, centre, password, issuer, subject, created_at, disabled_at FROM control.account WHERE name = $1 FOR UPDATE")
 }
 
 func readAccount(ctx context.Context, q pg.Querier, name, sql string) (*Account, error) {
@@ -66,8 +68,8 @@ func one[T any](ctx context.Context, q pg.Querier, sql string, args ...any) (*T,
 
 // AddAccount stores a new account and reports false if there is one of that name.
 func AddAccount(ctx context.Context, tx pgx.Tx, a Account) (added bool, err error) {
-	tag, err := tx.Exec(ctx, "INSERT INTO control.account (name, role, centre, password, created_at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
-		a.Name, a.Role, a.Centre, a.Password, a.CreatedAt)
+	tag, err := tx.Exec(ctx, "INSERT INTO control.account (name, role, centre, password, issuer, subject, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
+		a.Name, a.Role, a.Centre, a.Password, a.Issuer, a.Subject, a.CreatedAt)
 	if err != nil {
 		return false, fmt.Errorf("add the account %s: %w", a.Name, err)
 	}

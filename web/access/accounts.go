@@ -112,6 +112,9 @@ func (a Accounts) Edit(ctx context.Context, p Person, o Order) error {
 		if err != nil {
 			return "", err
 		}
+		if is.Issuer != "" {
+			return "", refuse("%s logs in with %s, which says what their role is at each login: change it there, or web.oidc.roles", is.Name, is.Issuer)
+		}
 		was, err := person(is.Name, is.Role, is.Centre)
 		if err != nil {
 			return "", err
@@ -128,6 +131,9 @@ func (a Accounts) SetPassword(ctx context.Context, name, password string, o Orde
 	}
 	hash := cmp.Or(a.cost, usual()).stored(password)
 	return a.edit(ctx, name, o, func(tx pgx.Tx, is *control.Account, _ time.Time) (string, error) {
+		if is.Issuer != "" {
+			return "", refuse("%s logs in with %s, which has their password", name, is.Issuer)
+		}
 		is.Password = hash
 		return "password set", control.EndAccountSessions(ctx, tx, name)
 	})

@@ -12,6 +12,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"tributary/sql/control"
 )
 
 //go:embed templates/*.html
@@ -42,6 +44,10 @@ type Config struct {
 // Deps are what the guard is made of.
 type Deps struct {
 	Store Store
+	// Provider is with whom people log in who have no password here; nil: nobody.
+	Provider *Provider
+	// Known is the account of somebody whom a provider knows, made where there is none.
+	Known func(ctx context.Context, issuer, subject string, p Person) (*control.Account, error)
 	Now   func() time.Time
 	Log   *slog.Logger
 }
@@ -63,6 +69,7 @@ type Guard struct {
 	deps      Deps
 	crossing  *http.CrossOriginProtection
 	attempts  *attempts
+	asking    chan struct{} // held while a provider is asked
 	waiting   chan struct{} // held by who waits for a password to be computed, or has it computed
 	computing chan struct{} // held while one is computed, which takes 19 MiB
 	templates *template.Template
@@ -73,20 +80,20 @@ func New(cfg Config, deps Deps) *Guard {
 	cfg.Idle, cfg.Absolute = cmp.Or(cfg.Idle, defaultIdle), cmp.Or(cfg.Absolute, defaultAbsolute)
 	return &Guard{
 		cfg: cfg, deps: deps, crossing: http.NewCrossOriginProtection(), attempts: newAttempts(),
-		waiting: make(chan struct{}, waiters), computing: make(chan struct{}, computations),
+		asking: make(chan struct{}, askers), waiting: make(chan struct{}, waiters), computing: make(chan struct{}, computations),
 		templates: template.Must(template.ParseFS(files, "templates/*.html")),
 	}
 }
 
 // Routes are the addresses at which people log in and out.
 func (g *Guard) Routes() []Route {
-	return []Route{
+	return append(g.providerRoutes(), []Route{
 		{"GET " + loginPath, Nobody, http.HandlerFunc(g.showLogin)},
 		{"POST " + loginPath, Nobody, g.sameOrigin(g.login)},
 		{"GET " + loginPath + "/{secret}", Nobody, http.HandlerFunc(g.showLink)},
 		{"POST " + loginPath + "/{secret}", Nobody, g.sameOrigin(g.useLink)},
 		{"POST " + logoutPath, Nobody, g.sameOrigin(g.logout)},
-	}
+	}...)
 }
 
 // sameOrigin refuses what another site has a browser do, and bounds what is done.

@@ -72,17 +72,26 @@ func (g *Guard) admit(r *http.Request, name, password string) (secret string, er
 			return "", err
 		}
 	}
+	if account != nil && account.Issuer != "" {
+		account = nil // whose password is not ours to know
+	}
 	ok, err := g.compute(ctx, account, password)
 	if err != nil || !ok || account.DisabledAt != nil {
 		return "", err
 	}
+	return g.begin(ctx, account)
+}
+
+// begin begins a session of an account under a new secret; none if the account has
+// changed meanwhile.
+func (g *Guard) begin(ctx context.Context, account *control.Account) (secret string, err error) {
 	now := g.deps.Now()
 	secret = newSecret()
 	begun, err := g.deps.Store.BeginSession(ctx, *account, digest(secret), now)
 	if err != nil || !begun {
 		return "", err
 	}
-	if err := g.deps.Store.ForgetSessions(ctx, now.Add(-g.cfg.Idle), name, sessionsKept); err != nil {
+	if err := g.deps.Store.ForgetSessions(ctx, now.Add(-g.cfg.Idle), account.Name, sessionsKept); err != nil {
 		g.deps.Log.WarnContext(ctx, "old sessions stay for the next login to forget", "error", err)
 	}
 	return secret, nil

@@ -23,6 +23,9 @@ var (
 	busy            = problem{"busy", "Not now", "Too many people log in at the same time. Try again in a minute."}
 	tooMany         = problem{"too_many_attempts", "Not so fast", "Too many logins have failed. Wait, then try again."}
 	tooLarge        = problem{"too_large", "Too much", "The form is larger than a name and a password are."}
+	loginOver       = problem{"login_over", "This login is over", "It took longer than ten minutes, was begun in another browser, or was ended. Begin again."}
+	notLetIn        = problem{"not_let_in", "You are not let in", "The provider says who you are, and that is not enough here."}
+	providerAway    = problem{"provider_unavailable", "Not now", "The provider that knows you does not answer as it should; the log of tributary says why. Try again in a minute."}
 	linkOver        = problem{"link_over", "This link is over", "It was used, or is older than ten minutes. Whoever runs Tributary can make another: tributary login-link."}
 )
 
@@ -58,6 +61,9 @@ func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, status int, p pro
 // page writes a page. Who reads it is told nothing of what goes wrong meanwhile.
 func (g *Guard) page(w http.ResponseWriter, r *http.Request, status int, name string, data map[string]any) {
 	data["Prefix"] = g.cfg.Prefix
+	if g.deps.Provider != nil {
+		data["Provider"] = g.deps.Provider.host
+	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
