@@ -64,21 +64,6 @@ func newSourcesPoll(c *cli) *cobra.Command {
 	})
 }
 
-// ahead reads the moment to come that --until gives on the command line.
-func ahead(text string) (time.Time, error) {
-	if d, err := asof.ParseDuration(text); err == nil {
-		return now().Add(d), nil
-	}
-	at, err := asof.ParseMoment(text, now())
-	if err != nil {
-		return at, usagef("--until: %q is no moment: write RFC 3339 (2026-11-21T10:00:00Z), or how long that is from now (90m, 6h, 2d)", text)
-	}
-	if !at.After(now()) {
-		return at, usagef("--until: %s is over: write a moment to come", text)
-	}
-	return at, nil
-}
-
 func (c *cli) sourceOrder(o sourceOrder) *cobra.Command {
 	cmd := &cobra.Command{Use: o.use, Short: o.short, Long: o.long, Args: cobra.ArbitraryArgs}
 	output := outputFlag(cmd, report.Formats()...)
@@ -99,9 +84,9 @@ func (c *cli) sourceOrder(o sourceOrder) *cobra.Command {
 		case o.all == "" && len(args) == 0:
 			return usagef("name the sources: tributary sources lists them")
 		case *until != "":
-			at, err := ahead(*until)
+			at, err := asof.Ahead(*until, now())
 			if err != nil {
-				return err
+				return usagef("--until: %v", err)
 			}
 			end = &at
 		}
