@@ -77,7 +77,7 @@ func (a *app) serves(feed *live.Feed) (web.Deps, error) {
 	if err != nil {
 		return web.Deps{}, err
 	}
-	programs := api.New(api.Deps{Tracker: a.stores.Tracker, Now: time.Now, Log: a.log, Prefix: a.cfg.Web.Prefix, Version: version()})
+	programs := api.New(api.Deps{Tracker: a.stores.Tracker, Control: a.stores.Control, Orders: order.New(orders), Now: time.Now, Log: a.log, Prefix: a.cfg.Web.Prefix, Version: version()})
 	return web.Deps{
 		Guard: guard, Static: static.Files, Log: a.log, Listening: a.servesPages,
 		Routes: slices.Concat(guard.Routes(), site.Routes(), programs.Routes(), []access.Route{feed.Route()}),
