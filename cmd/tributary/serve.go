@@ -13,6 +13,7 @@ import (
 	"tributary/queries/report"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
+	"tributary/sql/control"
 	"tributary/web"
 	"tributary/web/access"
 	"tributary/web/api"
@@ -92,7 +93,7 @@ func (a *app) site(position func() string, orders order.Deps) (pages.Site, error
 	}
 	s := pages.Site{
 		Prefix: a.cfg.Web.Prefix, Name: a.profile.Name, Tracker: a.stores.Tracker, Warehouse: a.stores.Warehouse, Now: time.Now, Log: a.log,
-		Position: position, Meaning: func(check string) string { return known[check] }, Beside: a.stores.beside, Replays: a.listReplays, Stores: pages.Stores{}, Orders: order.New(orders),
+		Position: position, Meaning: func(check string) string { return known[check] }, Beside: a.stores.beside, Replays: a.listReplays, Stores: pages.Stores{}, Orders: order.New(orders), Replay: orders.Replay,
 	}
 	if ledger := orders.Ledger; ledger != nil {
 		s.Letters = func(ctx context.Context, limit int, all bool, each func(deadletter.Row) error) error {
@@ -117,7 +118,8 @@ func (a *app) orders() (d order.Deps, err error) {
 	if d.Outbox, err = controlOutbox(); err != nil {
 		return d, err
 	}
-	d.Control = a.stores.Control
+	d.Control, d.Tracker = a.stores.Control, a.stores.Tracker
+	d.Run = func(shadow bool) (*control.ReplayRun, error) { return askedRun(a.cfg, shadow) }
 	if a.stores.Kafka == nil {
 		return d, nil
 	}

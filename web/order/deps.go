@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/recovery/deadletter"
+	"tributary/sql/control"
 	"tributary/sql/outbox"
 	"tributary/web/filter"
 )
@@ -14,7 +15,10 @@ import (
 // Deps are what orders are given by.
 type Deps struct {
 	Control *pgxpool.Pool
-	Outbox  outbox.Outbox // of control
+	Tracker *pgxpool.Pool // of which replays choose
+	// Run makes a replay of the profile for what is live, or for shadows.
+	Run    func(shadow bool) (*control.ReplayRun, error)
+	Outbox outbox.Outbox // of control
 	// Ledger finds dead letters; nil: nothing is ordered about them.
 	Ledger *deadletter.Ledger
 	// Decider opens what decides about dead letters, and the function that closes it.

@@ -60,5 +60,5 @@ func (s *Site) replays(ctx context.Context, _ *http.Request) (page, error) {
 	default:
 		d.Lead = lead{"pending", "Nothing has been replayed yet.", ""}
 	}
-	return page{Title: "Replays", At: "/replays", Template: "replays", Data: d, Command: "tributary replay list"}, nil
+	return page{Offers: s.replayOffer(ctx, "New replay", ""), Title: "Replays", At: "/replays", Template: "replays", Data: d, Command: "tributary replay list"}, nil
 }

@@ -54,6 +54,8 @@ type Site struct {
 	Replays func(ctx context.Context, limit int) ([]*replay.Status, error)
 	// Warehouse has the findings; nil: they are not to be seen here.
 	Warehouse pg.Querier
+	// Replay asks for replays; nil: that can't be done here.
+	Replay Replay
 	// Orders are what may be ordered here.
 	Orders order.Table
 	// Meaning says what a check of the profile finds; nil: nobody here knows.
@@ -124,6 +126,8 @@ func (s *Site) Routes() []access.Route {
 		{Pattern: "GET /sessions/{number}", Least: access.Reader, Handler: s.show(s.session)},
 		{Pattern: "GET /dead-letters", Least: access.Reader, Handler: s.show(s.letters)},
 		{Pattern: "GET /replays", Least: access.Reader, Handler: s.show(s.replays)},
+		{Pattern: "GET /replays/new", Least: access.Wrangler, Handler: s.show(s.wanted)},
+		{Pattern: "POST /replays/new", Least: access.Wrangler, Handler: http.HandlerFunc(s.replay)},
 		{Pattern: "GET /findings", Least: access.Reader, Handler: s.show(s.findings)},
 		{Pattern: "GET /analytics", Least: access.Reader, Handler: s.show(s.allRecipes)},
 		{Pattern: "GET /analytics/{recipe}", Least: access.Reader, Handler: s.show(s.recipe)},
