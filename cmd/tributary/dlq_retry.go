@@ -8,7 +8,7 @@ import (
 
 	"tributary/queries/report"
 	"tributary/recovery/deadletter"
-	"tributary/sql/outbox"
+	"tributary/sql/control"
 )
 
 // newDLQReplay is dlq retry under the name that it had before.
@@ -63,17 +63,9 @@ func newDLQRetry(c *cli) *cobra.Command {
 			t := tally{output: *output, files: map[string]bool{}}
 			err = c.list(*output, []string{"id", "about", "attempt", "deaths", "refused"}, func(row func(any, ...string) error) error {
 				return d.EachChosen(ctx, args, f, func(chunk []*deadletter.Standing) error {
-					records, outboxed := deadletter.Apart(chunk)
-					done, err := p.Retry(ctx, records, o)
+					done, err := d.Retry(ctx, p, chunk, o)
 					if err != nil {
 						return err
-					}
-					for _, l := range outboxed {
-						why, err := d.PutBack(ctx, l, o)
-						if err != nil {
-							return err
-						}
-						done = append(done, deadletter.Retried{Letter: l, Refused: why})
 					}
 					for _, r := range done {
 						line, cells := t.retried(r)
@@ -118,17 +110,9 @@ func newDLQDrop(c *cli) *cobra.Command {
 			t := tally{output: *output, files: map[string]bool{}}
 			err := c.list(*output, []string{"id", "about", "refused"}, func(row func(any, ...string) error) error {
 				return d.EachChosen(ctx, args, f, func(chunk []*deadletter.Standing) error {
-					records, outboxed := deadletter.Apart(chunk)
-					done, err := p.Drop(ctx, records, requester(), *reason)
+					done, err := d.Drop(ctx, p, chunk, control.Decision{By: requester(), Reason: *reason})
 					if err != nil {
 						return err
-					}
-					for _, l := range outboxed {
-						why, err := d.DecideOutboxed(ctx, l, outbox.LetterDropped, requester(), *reason)
-						if err != nil {
-							return err
-						}
-						done = append(done, deadletter.Dropped{Letter: l, Refused: why})
 					}
 					for _, r := range done {
 						line := t.count(r.Letter, r.Refused)

@@ -180,8 +180,8 @@ func (f *replayFlags) read(now time.Time) (err error) {
 	if f.from != "" && !slices.Contains(schemas.ReplayPhases(), f.from) {
 		return usagef("--from %q is not known: use %s", f.from, strings.Join(schemas.ReplayPhases(), ", "))
 	}
-	if err := f.checkShadow(); err != nil {
-		return err
+	if err := replay.CheckShadow(f.shadow, f.from); err != nil {
+		return usage(err)
 	}
 	if !goodRate(f.rate) {
 		return usagef(badRate)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -19,21 +18,6 @@ import (
 	"tributary/schemas"
 	"tributary/sql/control"
 )
-
-// checkShadow judges the name of a shadow, and where it begins.
-func (f *replayFlags) checkShadow() error {
-	switch {
-	case f.shadow == "":
-		return nil
-	case !regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]{0,62}$`).MatchString(f.shadow):
-		return usagef("--shadow %q is no name: use a letter, then letters, digits and any of . _ -, 63 at most", f.shadow)
-	case f.from == schemas.FromDownload:
-		return usage(replay.ErrShadowDownload)
-	case f.from == schemas.FromData:
-		return usage(replay.ErrShadowData)
-	}
-	return nil
-}
 
 func newReplayCompare(c *cli) *cobra.Command {
 	cmd := &cobra.Command{

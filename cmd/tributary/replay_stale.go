@@ -46,5 +46,5 @@ func (f *replayFlags) findStale(ctx context.Context, s *stores) ([]replay.StaleP
 	f.from = found[0].Phase
 	f.choice.Stale = &replay.Stale{Phase: f.from, Versions: p.Versions()}
 	f.reason = cmp.Or(f.reason, "stale in "+f.from)
-	return found, f.checkShadow()
+	return found, usage(replay.CheckShadow(f.shadow, f.from))
 }

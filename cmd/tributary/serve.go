@@ -13,10 +13,12 @@ import (
 	"tributary/queries/report"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
+	"tributary/sql/control"
 	"tributary/web"
 	"tributary/web/access"
 	"tributary/web/api"
 	"tributary/web/live"
+	"tributary/web/order"
 	"tributary/web/pages"
 	"tributary/web/static"
 )
@@ -66,7 +68,11 @@ func (a *app) serves(feed *live.Feed) (web.Deps, error) {
 	guard := access.New(access.Config{Prefix: a.cfg.Web.Prefix, Secure: a.cfg.Web.CertFile != "", Proxies: a.cfg.Web.Networks()}, access.Deps{
 		Store: access.Control{Querier: a.stores.Control}, Provider: provider(a.cfg.Web.OIDC), Known: access.Accounts{Pool: a.stores.Control, Now: now}.Known, Now: now, Log: a.log,
 	})
-	is, err := a.site(feed.Position)
+	orders, err := a.orders()
+	if err != nil {
+		return web.Deps{}, err
+	}
+	is, err := a.site(feed.Position, orders)
 	if err != nil {
 		return web.Deps{}, err
 	}
@@ -74,7 +80,7 @@ func (a *app) serves(feed *live.Feed) (web.Deps, error) {
 	if err != nil {
 		return web.Deps{}, err
 	}
-	programs := api.New(api.Deps{Tracker: a.stores.Tracker, Now: time.Now, Log: a.log, Prefix: a.cfg.Web.Prefix, Version: version()})
+	programs := api.New(api.Deps{Tracker: a.stores.Tracker, Control: a.stores.Control, Orders: order.New(orders), Now: time.Now, Log: a.log, Prefix: a.cfg.Web.Prefix, Version: version()})
 	return web.Deps{
 		Guard: guard, Static: static.Files, Log: a.log, Listening: a.servesPages,
 		Routes: slices.Concat(guard.Routes(), site.Routes(), programs.Routes(), []access.Route{feed.Route()}),
@@ -96,20 +102,16 @@ func provider(c config.OIDC) *access.Provider {
 }
 
 // site is what the pages are made of.
-func (a *app) site(position func() string) (pages.Site, error) {
+func (a *app) site(position func() string, orders order.Deps) (pages.Site, error) {
 	known, err := meanings(a.profile)
 	if err != nil {
 		return pages.Site{}, err
 	}
 	s := pages.Site{
 		Prefix: a.cfg.Web.Prefix, Name: a.profile.Name, Tracker: a.stores.Tracker, Warehouse: a.stores.Warehouse, Now: time.Now, Log: a.log,
-		Position: position, Meaning: func(check string) string { return known[check] }, Beside: a.stores.beside, Replays: a.listReplays, Stores: pages.Stores{},
+		Position: position, Meaning: func(check string) string { return known[check] }, Beside: a.stores.beside, Replays: a.listReplays, Stores: pages.Stores{}, Orders: order.New(orders), Replay: orders.Replay,
 	}
-	if a.stores.Kafka != nil {
-		ledger, err := a.stores.ledger()
-		if err != nil {
-			return pages.Site{}, err
-		}
+	if ledger := orders.Ledger; ledger != nil {
 		s.Letters = func(ctx context.Context, limit int, all bool, each func(deadletter.Row) error) error {
 			return ledger.List(ctx, &deadletter.Filter{}, limit, all, func(l *deadletter.Standing) error { return each(l.Row()) })
 		}
@@ -125,6 +127,31 @@ func (a *app) site(position func() string) (pages.Site, error) {
 		}
 	}
 	return s, nil
+}
+
+// orders is what people may order, and by what that is done.
+func (a *app) orders() (d order.Deps, err error) {
+	if d.Outbox, err = controlOutbox(); err != nil {
+		return d, err
+	}
+	d.Control, d.Tracker = a.stores.Control, a.stores.Tracker
+	d.Run = func(shadow bool) (*control.ReplayRun, error) { return askedRun(a.cfg, shadow) }
+	if a.stores.Kafka == nil {
+		return d, nil
+	}
+	if d.Ledger, err = a.stores.ledger(); err != nil {
+		return d, err
+	}
+	d.Decider = func(ctx context.Context) (*deadletter.Decider, func(), error) {
+		p := a.stores.decider(d.Ledger.Reader.Codec)
+		blobs, err := openBlobs(ctx, a.cfg, a.stores.Control)
+		if err != nil {
+			return nil, nil, err
+		}
+		p.Blobs = blobs
+		return p, func() { _ = blobs.Close() }, nil // only read from
+	}
+	return d, nil
 }
 
 func (a *app) listReplays(ctx context.Context, limit int) (list []*replay.Status, err error) {

@@ -5,24 +5,21 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
-	"tributary/internal/pg"
 	"tributary/producers/sourcestate"
 	"tributary/queries/asof"
 	"tributary/queries/report"
-	"tributary/sql/outbox"
+	"tributary/sql/control"
 )
 
 // sourceOrder is a command by which a person changes how sources stand.
 type sourceOrder struct {
 	use, short, long string
 	done             string // the column that tells whether it was done
-	said             string // what the event says, before who said so
 	all              string // what --all means; empty: sources are named
 	until            bool   // whether it may have an end
-	give             func(context.Context, pgx.Tx, outbox.Outbox, []string, string, time.Time) ([]sourcestate.Outcome, error)
+	give             func(o sourcestate.Orders, ctx context.Context, until *time.Time, sources []string) ([]sourcestate.Outcome, error)
 }
 
 func newSourcesResume(c *cli) *cobra.Command {
@@ -32,7 +29,10 @@ func newSourcesResume(c *cli) *cobra.Command {
 			"poll.suspend_sooner) or one showed too much (max_entries), or that are in maintenance. They are due at once: a running system polls them, or the next tributary up does. Remove the cause\n" +
 			"first: tributary sources check says what it is. Others are left as they are. Without this command a suspended source\n" +
 			"is available again after the first probe that shows something (poll.probe_interval), and one in maintenance at its --until, if it has one.",
-		done: "resumed", said: "resumed", all: "all that are suspended", give: sourcestate.Resume,
+		done: "resumed", all: "all that are suspended",
+		give: func(o sourcestate.Orders, ctx context.Context, _ *time.Time, sources []string) ([]sourcestate.Outcome, error) {
+			return o.Resume(ctx, sources...)
+		},
 	})
 }
 
@@ -44,7 +44,10 @@ func newSourcesMaintain(c *cli) *cobra.Command {
 			"has begun is done to its end, and no other begins. Files that wait are fetched from other sources that show them, or\n" +
 			"later. No member restarts, and a restart changes nothing: the configuration's state of a source counts again once it\n" +
 			"says another than before.",
-		done: "maintained", said: "put into maintenance", give: sourcestate.Maintain, until: true,
+		done: "maintained", until: true,
+		give: func(o sourcestate.Orders, ctx context.Context, until *time.Time, sources []string) ([]sourcestate.Outcome, error) {
+			return o.Maintain(ctx, until, sources...)
+		},
 	})
 }
 
@@ -54,23 +57,11 @@ func newSourcesPoll(c *cli) *cobra.Command {
 		long: "Make sources due at once, whatever their interval: a running system polls them within schedule.tick, or the next\n" +
 			"tributary up does. A suspended one is probed. One that is being polled is left to that, and one in maintenance stays\n" +
 			"there: tributary sources resume.",
-		done: "due", said: "to be polled at once, as said", give: sourcestate.Poll,
+		done: "due",
+		give: func(o sourcestate.Orders, ctx context.Context, _ *time.Time, sources []string) ([]sourcestate.Outcome, error) {
+			return o.Poll(ctx, sources...)
+		},
 	})
-}
-
-// ahead reads the moment to come that --until gives on the command line.
-func ahead(text string) (time.Time, error) {
-	if d, err := asof.ParseDuration(text); err == nil {
-		return now().Add(d), nil
-	}
-	at, err := asof.ParseMoment(text, now())
-	if err != nil {
-		return at, usagef("--until: %q is no moment: write RFC 3339 (2026-11-21T10:00:00Z), or how long that is from now (90m, 6h, 2d)", text)
-	}
-	if !at.After(now()) {
-		return at, usagef("--until: %s is over: write a moment to come", text)
-	}
-	return at, nil
 }
 
 func (c *cli) sourceOrder(o sourceOrder) *cobra.Command {
@@ -86,23 +77,29 @@ func (c *cli) sourceOrder(o sourceOrder) *cobra.Command {
 	}
 	reason := cmd.Flags().String("reason", "", "why, for those who read it later")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var end *time.Time
 		switch {
 		case o.all != "" && *all == (len(args) > 0):
 			return usagef("name the sources to resume, or say --all: tributary sources shows which are suspended")
 		case o.all == "" && len(args) == 0:
 			return usagef("name the sources: tributary sources lists them")
 		case *until != "":
-			at, err := ahead(*until)
+			at, err := asof.Ahead(*until, now())
 			if err != nil {
-				return err
+				return usagef("--until: %v", err)
 			}
-			o.give = sourcestate.MaintainUntil(&at)
+			end = &at
 		}
 		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
 			if _, err := chooseSources(cmd.Context(), s, args); err != nil {
 				return err
 			}
-			outcomes, err := o.order(cmd.Context(), s, args, *reason)
+			out, err := controlOutbox()
+			if err != nil {
+				return err
+			}
+			orders := sourcestate.Orders{Decision: control.Decision{By: requester(), Reason: *reason, At: now()}, Pool: s.Control, Outbox: out}
+			outcomes, err := o.give(orders, cmd.Context(), end, args)
 			if err != nil {
 				return err
 			}
@@ -117,18 +114,4 @@ func (c *cli) sourceOrder(o sourceOrder) *cobra.Command {
 		})
 	}
 	return cmd
-}
-
-// order gives the order in a transaction of its own, with who gives it and why.
-func (o sourceOrder) order(ctx context.Context, s *stores, sources []string, reason string) (outcomes []sourcestate.Outcome, err error) {
-	out, err := controlOutbox()
-	if err != nil {
-		return nil, err
-	}
-	message := o.said + " by " + requester() + because(reason)
-	err = pg.InTx(ctx, s.Control, func(tx pgx.Tx) error {
-		outcomes, err = o.give(ctx, tx, out, sources, message, now())
-		return err
-	})
-	return outcomes, err
 }

@@ -63,22 +63,3 @@ func TestTimesThatAreShown(t *testing.T) {
 		})
 	}
 }
-
-// The end of a maintenance is a moment to come.
-func TestMomentsToCome(t *testing.T) {
-	for text, want := range map[string]string{
-		"2020-01-01T00:00:00Z": "--until: 2020-01-01T00:00:00Z is over: write a moment to come",
-		"tomorrow":             `--until: "tomorrow" is no moment`,
-		"-6h":                  `--until: "-6h" is no moment`,
-	} {
-		if _, err := ahead(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", text, err, want)
-		}
-	}
-	if at, err := ahead("2d"); err != nil || at.Sub(now()).Round(time.Hour) != 48*time.Hour {
-		t.Errorf("in two days: %s, %v", at, err)
-	}
-	if at, err := ahead("2999-01-01T00:00:00+01:00"); err != nil || !at.Equal(time.Date(2998, 12, 31, 23, 0, 0, 0, time.UTC)) {
-		t.Errorf("a moment: %s, %v", at, err)
-	}
-}

@@ -68,3 +68,18 @@ func ParseDuration(text string) (time.Duration, error) {
 	}
 	return all, nil
 }
+
+// Ahead reads a moment to come: as ParseMoment, but that a duration is from now on.
+func Ahead(text string, now time.Time) (time.Time, error) {
+	if d, err := ParseDuration(strings.TrimSpace(text)); err == nil {
+		return now.Add(d), nil
+	}
+	at, err := ParseMoment(text, now)
+	if err != nil {
+		return at, fmt.Errorf("%q is no moment: write RFC 3339 (2026-11-21T10:00:00Z), or how long that is from now (90m, 6h, 2d)", text)
+	}
+	if !at.After(now) {
+		return at, fmt.Errorf("%s is over: write a moment to come", text)
+	}
+	return at, nil
+}

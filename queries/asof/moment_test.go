@@ -1,6 +1,7 @@
 package asof
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -29,6 +30,27 @@ func TestParseMoment(t *testing.T) {
 	for _, text := range []string{"", "yesterday", "-2h", "+2h", "2", "2h 3", "2026-11-21T10:00:00", "2026-13-01", "9999999999d", "18000w", "100000000h", "d"} {
 		if got, err := ParseMoment(text, now); err == nil {
 			t.Errorf("%q is taken as %v", text, got)
+		}
+	}
+}
+
+func TestAhead(t *testing.T) {
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]string{
+		"2020-01-01T00:00:00Z": "2020-01-01T00:00:00Z is over: write a moment to come",
+		"tomorrow":             `"tomorrow" is no moment`,
+		"-6h":                  `"-6h" is no moment`,
+	} {
+		if _, err := Ahead(text, now); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	for text, want := range map[string]time.Time{
+		" 2d ":                      now.Add(48 * time.Hour),
+		"2999-01-01T00:00:00+01:00": time.Date(2998, 12, 31, 23, 0, 0, 0, time.UTC),
+	} {
+		if at, err := Ahead(text, now); err != nil || !at.Equal(want) {
+			t.Errorf("%s: %s, %v; want %s", text, at, err, want)
 		}
 	}
 }

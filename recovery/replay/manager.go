@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -95,6 +96,22 @@ var (
 	ErrShadowDownload = errors.New("a shadow does not begin with download: other bytes are news, which no shadow can keep from the sources; begin with unzip")
 	ErrShadowData     = errors.New("a shadow does not begin with data: checks judge what the warehouse holds, and have no result beside it; begin with upload to see which rows would differ, or replay from data without a shadow")
 )
+
+// CheckShadow judges the name of a shadow that begins with a phase; no name is a replay
+// that is live.
+func CheckShadow(name, from string) error {
+	switch {
+	case name == "":
+		return nil
+	case !regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]{0,62}$`).MatchString(name):
+		return fmt.Errorf("the shadow %q is no name: use a letter, then letters, digits and any of . _ -, 63 at most", name)
+	case from == schemas.FromDownload:
+		return ErrShadowDownload
+	case from == schemas.FromData:
+		return ErrShadowData
+	}
+	return nil
+}
 
 // check refuses a run that cannot be: the ids of shadows, and no others, say
 // that they are.

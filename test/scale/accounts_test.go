@@ -41,7 +41,10 @@ func accounts(t *testing.T, pool *pgxpool.Pool) {
 		_, _, ended := control.EndLinks(ctx, tx)
 		return errors.Join(ended, control.EndAccountSessions(ctx, tx, ann.Name), control.RemoveAccount(ctx, tx, ann.Name))
 	})
-	for _, err := range []error{changed, begun, used, session, account, token, all, tokens, changes, seen, removed} {
+	_, requested := control.BeginAPIRequest(ctx, pool, control.APIRequest{Person: "ann", Key: "k", Digest: digest("request"), At: at}, at)
+	_, again := control.BeginAPIRequest(ctx, pool, control.APIRequest{Person: "ann", Key: "k", Digest: digest("request"), At: at}, at.Add(-time.Hour))
+	answered := errors.Join(control.EndAPIRequest(ctx, pool, "ann", "k", []byte("{}")), control.EndAPIRequest(ctx, pool, "ann", "k", nil))
+	for _, err := range []error{requested, again, answered, changed, begun, used, session, account, token, all, tokens, changes, seen, removed} {
 		if err != nil {
 			t.Fatal(err)
 		}

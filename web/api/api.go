@@ -16,6 +16,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/queries/report"
 	"tributary/web/access"
+	"tributary/web/order"
 )
 
 // base is the path below which the API is, within the prefix.
@@ -27,6 +28,8 @@ const timeout = 20 * time.Second
 // Deps are what the API reads.
 type Deps struct {
 	Tracker pg.Querier
+	Control pg.Querier  // where keys of orders are kept
+	Orders  order.Table // what may be ordered
 	Now     func() time.Time
 	Log     *slog.Logger
 	Prefix  string // path below which a proxy passes requests on
@@ -47,7 +50,7 @@ func New(deps Deps) *API {
 	config := huma.DefaultConfig("Tributary", deps.Version)
 	config.CreateHooks = nil // answers carry no address of their schema
 	config.DocsPath, config.SchemasPath, config.OpenAPIPath = "", "", base+"/openapi"
-	config.Info.Description = "Where files and documents stand, what became of each, and where they come from. Errors are problem details (RFC 9457)."
+	config.Info.Description = "Where files and documents stand, what became of each, where they come from, and what may be ordered about them. Errors are problem details (RFC 9457)."
 	config.Servers = []*huma.Server{{URL: deps.Prefix + "/"}}
 	config.RejectUnknownQueryParameters = true
 	config.AllowAdditionalPropertiesByDefault = true // later versions may say more
@@ -59,6 +62,7 @@ func New(deps Deps) *API {
 	a.files()
 	a.lists()
 	a.origins()
+	a.orders()
 	return a
 }
 

@@ -11,6 +11,7 @@ import (
 	"tributary/queries/report"
 	"tributary/schemas"
 	"tributary/schemas/exception"
+	"tributary/web/order"
 )
 
 // filePage is the story of one file.
@@ -84,7 +85,7 @@ func (s *Site) file(ctx context.Context, r *http.Request) (page, error) {
 	case t.Exception != nil:
 		d.Errors = []errorCard{newCard(report.Error{Exception: *t.Exception, Message: t.Message}, t.Meanings, "", "")}
 	}
-	return page{Title: shown(name), At: "/files", Template: "file", Data: d, Command: shown("tributary show " + action + "/" + name)}, nil
+	return page{Title: shown(name), At: "/files", Template: "file", Data: d, Command: shown("tributary show " + action + "/" + name), Offers: append(s.offers(ctx, order.Files, action+"/"+name, ""), s.replayOffer(ctx, "Replay", "action = "+quoted(action)+" AND file = "+quoted(name))...)}, nil
 }
 
 // fileLead says how the file stands.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"tributary/recovery/deadletter"
+	"tributary/web/order"
 )
 
 // lettersShown is how many dead letters, or replays, a page lists.
@@ -26,6 +27,7 @@ type letterRow struct {
 	Status string
 	File   string // action and name; empty where it is about none
 	To     string // the file
+	Offers []offer
 }
 
 func (s *Site) letters(ctx context.Context, r *http.Request) (page, error) {
@@ -40,6 +42,7 @@ func (s *Site) letters(ctx context.Context, r *http.Request) (page, error) {
 	open := 0
 	if err := s.Letters(ctx, lettersShown, d.All, func(l deadletter.Row) error {
 		row := newLetterRow(s, l)
+		row.Offers = s.offers(ctx, order.DeadLetters, l.ID, l.State)
 		if l.State == deadletter.Open {
 			open++
 		}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 
 	"tributary/recovery/replay"
 	"tributary/sql/control"
+	"tributary/web/order"
 )
 
 // errNotHere says that a page needs what this process does not have.
@@ -23,7 +25,8 @@ type replays struct {
 // replayRow is a replay as the list shows it.
 type replayRow struct {
 	*replay.Status
-	Shape string
+	Shape  string
+	Offers []offer
 }
 
 func (s *Site) replays(ctx context.Context, _ *http.Request) (page, error) {
@@ -37,7 +40,7 @@ func (s *Site) replays(ctx context.Context, _ *http.Request) (page, error) {
 	d := replays{Full: len(all) == lettersShown}
 	under := 0
 	for _, x := range all {
-		row := replayRow{x, "done"}
+		row := replayRow{x, "done", s.offers(ctx, order.Replays, strconv.FormatInt(x.Replay, 10), x.State)}
 		switch {
 		case x.State == control.ReplayStopped:
 			row.Shape = "cancelled"
@@ -57,5 +60,5 @@ func (s *Site) replays(ctx context.Context, _ *http.Request) (page, error) {
 	default:
 		d.Lead = lead{"pending", "Nothing has been replayed yet.", ""}
 	}
-	return page{Title: "Replays", At: "/replays", Template: "replays", Data: d, Command: "tributary replay list"}, nil
+	return page{Offers: s.replayOffer(ctx, "New replay", ""), Title: "Replays", At: "/replays", Template: "replays", Data: d, Command: "tributary replay list"}, nil
 }

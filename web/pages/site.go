@@ -23,6 +23,7 @@ import (
 	"tributary/recovery/replay"
 	"tributary/sql/history/recipes"
 	"tributary/web/access"
+	"tributary/web/order"
 )
 
 // timeout is how long a page may take to be read from the stores.
@@ -53,6 +54,10 @@ type Site struct {
 	Replays func(ctx context.Context, limit int) ([]*replay.Status, error)
 	// Warehouse has the findings; nil: they are not to be seen here.
 	Warehouse pg.Querier
+	// Replay asks for replays; nil: that can't be done here.
+	Replay Replay
+	// Orders are what may be ordered here.
+	Orders order.Table
 	// Meaning says what a check of the profile finds; nil: nobody here knows.
 	Meaning func(check string) string
 
@@ -70,7 +75,8 @@ type page struct {
 	At       string // the address in the side list that it belongs to: /, /files
 	Template string // templates/NAME.html
 	Data     any
-	Command  string // that says the same on the command line; empty: none
+	Command  string  // that says the same on the command line; empty: none
+	Offers   []offer // what may be ordered here
 }
 
 // view makes a page for who asks.
@@ -106,7 +112,7 @@ func New(s Site) (*Site, error) {
 
 // Routes are the addresses of all pages.
 func (s *Site) Routes() []access.Route {
-	return []access.Route{
+	return append(s.orderRoutes(), []access.Route{
 		{Pattern: "GET /{$}", Least: access.Reader, Handler: s.show(s.now)},
 		{Pattern: "GET /files", Least: access.Reader, Handler: s.show(s.files)},
 		{Pattern: "GET /files/{action}/{name}", Least: access.Reader, Handler: s.show(s.file)},
@@ -120,6 +126,8 @@ func (s *Site) Routes() []access.Route {
 		{Pattern: "GET /sessions/{number}", Least: access.Reader, Handler: s.show(s.session)},
 		{Pattern: "GET /dead-letters", Least: access.Reader, Handler: s.show(s.letters)},
 		{Pattern: "GET /replays", Least: access.Reader, Handler: s.show(s.replays)},
+		{Pattern: "GET /replays/new", Least: access.Wrangler, Handler: s.show(s.wanted)},
+		{Pattern: "POST /replays/new", Least: access.Wrangler, Handler: http.HandlerFunc(s.replay)},
 		{Pattern: "GET /findings", Least: access.Reader, Handler: s.show(s.findings)},
 		{Pattern: "GET /analytics", Least: access.Reader, Handler: s.show(s.allRecipes)},
 		{Pattern: "GET /analytics/{recipe}", Least: access.Reader, Handler: s.show(s.recipe)},
@@ -128,7 +136,7 @@ func (s *Site) Routes() []access.Route {
 		{Pattern: "POST /sql", Least: access.Reader, Handler: s.within(statementTime, s.console)},
 		{Pattern: "POST /theme", Least: access.Nobody, Handler: http.HandlerFunc(s.setTheme)},
 		{Pattern: "GET /", Least: access.Reader, Handler: s.show(s.missing)},
-	}
+	}...)
 }
 
 // errNoPage says that an address is none of ours.
@@ -145,21 +153,31 @@ func (s *Site) within(timeout time.Duration, v view) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), timeout)
 		defer cancel()
-		status, events := http.StatusOK, s.events() // before the page is read, so that it shows that much at least
-		p, err := v(ctx, r)
-		if err != nil {
-			status, p = s.failed(r, err)
-		}
-		var b bytes.Buffer
-		if err := s.templates[p.Template].Execute(&b, s.frame(r, p, events)); err != nil {
-			s.Log.Error("a page can't be made", "address", r.URL.Path, "error", err)
-			http.Error(w, "This page can't be made; the log of tributary says why.", http.StatusInternalServerError)
-			return
-		}
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.WriteHeader(status)
-		_, _ = w.Write(b.Bytes()) // the client may be gone, which is its affair
+		s.answer(w, r.WithContext(ctx), func(ctx context.Context, r *http.Request) (page, int, error) {
+			p, err := v(ctx, r)
+			return p, http.StatusOK, err
+		})
 	})
+}
+
+// answer writes a page with its status, or the one that says why there is none.
+func (s *Site) answer(w http.ResponseWriter, r *http.Request, v func(context.Context, *http.Request) (page, int, error)) {
+	events := s.events() // before the page is read, so that it shows that much at least
+	p, status, err := v(r.Context(), r)
+	if err != nil {
+		status, p = s.failed(r, err)
+	}
+	f := s.frame(r, p, events)
+	f.Said = s.heard(w, r)
+	var b bytes.Buffer
+	if err := s.templates[p.Template].Execute(&b, f); err != nil {
+		s.Log.Error("a page can't be made", "address", r.URL.Path, "error", err)
+		http.Error(w, "This page can't be made; the log of tributary says why.", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // the client may be gone, which is its affair
 }
 
 // missing is the page of every address that is none.
@@ -175,7 +193,7 @@ func (s *Site) failed(r *http.Request, err error) (int, page) {
 	switch {
 	case errors.Is(err, errNoPage), errors.Is(err, report.ErrNotFound), errors.As(err, &unknown):
 		status, said = http.StatusNotFound, "There is nothing here."
-	case errors.Is(err, errNotHere):
+	case errors.Is(err, errNotHere), errors.Is(err, order.ErrNotHere):
 		said = "This can't be read here."
 	case errors.Is(err, errBadFilter), errors.As(err, &filter):
 		status, said = http.StatusBadRequest, "This address can't be read."
@@ -193,6 +211,7 @@ type frame struct {
 	Theme  string // auto, light or dark
 	Places []places
 	Now    time.Time
+	Said   string // what was done by the page before
 	Events string // the address that tells of changes from here on; empty: none
 }
 

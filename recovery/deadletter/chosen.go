@@ -1,0 +1,43 @@
+package deadletter
+
+import (
+	"context"
+
+	"tributary/sql/control"
+	"tributary/sql/outbox"
+)
+
+// Retry requests new attempts for letters, wherever they lie: p for those of topics and
+// of insert, and an event that an outbox could not publish is put back into it.
+func (d *Ledger) Retry(ctx context.Context, p *Decider, chunk []*Standing, o RetryOptions) ([]Retried, error) {
+	records, outboxed := Apart(chunk)
+	done, err := p.Retry(ctx, records, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range outboxed {
+		why, err := d.PutBack(ctx, l, o)
+		if err != nil {
+			return nil, err
+		}
+		done = append(done, Retried{Letter: l, Refused: why})
+	}
+	return done, nil
+}
+
+// Drop hides letters, wherever they lie, with a reason.
+func (d *Ledger) Drop(ctx context.Context, p *Decider, chunk []*Standing, by control.Decision) ([]Dropped, error) {
+	records, outboxed := Apart(chunk)
+	done, err := p.Drop(ctx, records, by.By, by.Reason)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range outboxed {
+		why, err := d.DecideOutboxed(ctx, l, outbox.LetterDropped, by.By, by.Reason)
+		if err != nil {
+			return nil, err
+		}
+		done = append(done, Dropped{Letter: l, Refused: why})
+	}
+	return done, nil
+}

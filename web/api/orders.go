@@ -1,0 +1,137 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tributary/sql/control"
+	"tributary/web/access"
+	"tributary/web/order"
+)
+
+// keysKept is how long an Idempotency-Key is known.
+const keysKept = 24 * time.Hour
+
+// wish is what an order says beside what it is about.
+type wish struct {
+	Reason   string `json:"reason,omitempty" maxLength:"500" doc:"why, for those who read it later"`
+	DryRun   bool   `json:"dry_run,omitempty" doc:"only tell what would be done"`
+	Priority *int   `json:"priority,omitempty" minimum:"0" maximum:"9" doc:"of a file, for the order priority; 9 comes first"`
+	Until    string `json:"until,omitempty" maxLength:"60" doc:"the end of a source's maintenance: a moment (RFC 3339), or how long that is from now (6h, 2d); empty: until it is resumed"`
+}
+
+type fileOrder struct {
+	// IdempotencyKey is how a program says that it may have sent the order before.
+	IdempotencyKey string `header:"Idempotency-Key" maxLength:"200" doc:"a text of your own for this order: sent again within a day, with the same content, the order is not given again, and is answered as before"`
+	Action         string `path:"action" enum:"add,edit,delete" doc:"the action of the file's directory"`
+	Name           string `path:"name" maxLength:"1024" doc:"the file's name"`
+	Body           wish
+}
+
+type thingOrder struct {
+	IdempotencyKey string `header:"Idempotency-Key" maxLength:"200" doc:"a text of your own for this order: sent again within a day, with the same content, the order is not given again, and is answered as before"`
+	ID             string `path:"id" maxLength:"200" doc:"its id, or the number of a replay"`
+	Body           wish
+}
+
+// orders registers what may be ordered.
+func (a *API) orders() {
+	paths := map[string]string{order.Files: "/files/{action}/{name}", order.Sources: "/sources/{id}", order.DeadLetters: "/dead-letters/{id}", order.Replays: "/replays/{id}"}
+	things := map[string]string{order.Files: "File", order.Sources: "Source", order.DeadLetters: "DeadLetter", order.Replays: "Replay"}
+	for i := range a.deps.Orders {
+		o := &a.deps.Orders[i]
+		a.least = o.Least
+		operation := huma.Operation{OperationID: o.Name + things[o.On], Method: http.MethodPost, Path: base + paths[o.On] + "/" + o.Name,
+			Summary: strings.TrimSuffix(o.Verb, ":") + " " + strings.ToLower(things[o.On][:1]) + things[o.On][1:], Description: o.About,
+			Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}}
+		operation.Summary = strings.Replace(operation.Summary, "replay replay", "a replay", 1)
+		if o.On == order.Files {
+			huma.Register(a.huma, operation, func(ctx context.Context, in *fileOrder) (*struct{ Body order.Outcome }, error) {
+				return a.ordered(ctx, o, in.Action+"/"+in.Name, in.IdempotencyKey, in.Body)
+			})
+			continue
+		}
+		huma.Register(a.huma, operation, func(ctx context.Context, in *thingOrder) (*struct{ Body order.Outcome }, error) {
+			return a.ordered(ctx, o, in.ID, in.IdempotencyKey, in.Body)
+		})
+	}
+	a.least = access.Reader
+}
+
+// ordered gives an order, once for each key.
+func (a *API) ordered(ctx context.Context, o *order.Order, subject, key string, w wish) (*struct{ Body order.Outcome }, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	asked := order.Asked{Decision: control.Decision{By: access.From(ctx).Name, Reason: w.Reason, At: a.deps.Now()}, Subject: subject, Value: w.Until, Dry: w.DryRun}
+	if w.Priority != nil {
+		asked.Value += string(rune('0' + *w.Priority))
+	}
+	give := func() (order.Outcome, error) { return o.Give(ctx, asked) }
+	var out order.Outcome
+	var err error
+	if key == "" || w.DryRun {
+		out, err = give()
+	} else {
+		out, err = a.once(ctx, key, []any{o.On, o.Name, subject, w}, give)
+	}
+	bad, unfit := (*order.Error)(nil), (*huma.ErrorModel)(nil)
+	switch {
+	case errors.As(err, &unfit):
+		return nil, unfit
+	case errors.As(err, &bad):
+		return nil, problem("bad_order", http.StatusBadRequest, bad.Error())
+	case errors.Is(err, order.ErrNotHere):
+		return nil, problem("not_here", http.StatusServiceUnavailable, err.Error())
+	case err != nil:
+		return nil, a.problem(o.Name, err)
+	case !out.Done:
+		return nil, problem("order_refused", http.StatusConflict, out.Detail)
+	}
+	if !w.DryRun {
+		a.deps.Log.InfoContext(ctx, "ordered by the API", "order", o.Name, "about", subject, "by", asked.By)
+	}
+	return &struct{ Body order.Outcome }{out}, nil
+}
+
+func problem(name string, status int, detail string) *huma.ErrorModel {
+	return &huma.ErrorModel{Type: "/problems/" + name, Title: http.StatusText(status), Status: status, Detail: detail}
+}
+
+// once gives an order unless it was given with this key before; then it answers as it
+// did. An order of which nothing has come may be sent again.
+func (a *API) once(ctx context.Context, key string, asked any, give func() (order.Outcome, error)) (out order.Outcome, err error) {
+	content, err := json.Marshal(asked)
+	if err != nil {
+		return out, err
+	}
+	digest := sha256.Sum256(content)
+	person := access.From(ctx).Name
+	earlier, err := control.BeginAPIRequest(ctx, a.deps.Control, control.APIRequest{Person: person, Key: key, Digest: digest[:], At: a.deps.Now()}, a.deps.Now().Add(-keysKept))
+	switch {
+	case err != nil:
+		return out, err
+	case earlier != nil && !bytes.Equal(earlier.Digest, digest[:]):
+		return out, problem("key_used", http.StatusUnprocessableEntity, "This Idempotency-Key was sent with another order: take a new one for each order.")
+	case earlier != nil && earlier.Answer == nil:
+		return out, problem("order_unfinished", http.StatusConflict, "This order is being given, or how that ended is not known: look at what it is about, and send it with another key if it was not done.")
+	case earlier != nil:
+		return out, json.Unmarshal(earlier.Answer, &out)
+	}
+	var answer []byte
+	if out, err = give(); err == nil {
+		if answer, err = json.Marshal(out); err != nil {
+			return out, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout) // what was done is noted, also for who has hung up
+	defer cancel()
+	return out, errors.Join(err, control.EndAPIRequest(ctx, a.deps.Control, person, key, answer))
+}

@@ -1,0 +1,116 @@
+// Package order has what people may order on the pages and by the API: one table, from
+// which forms, addresses and operations are made. Each order is given by the function
+// that the command line gives it by.
+package order
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"tributary/sql/control"
+	"tributary/web/access"
+)
+
+// What orders are about.
+const (
+	Files       = "files"
+	Sources     = "sources"
+	DeadLetters = "dead-letters"
+	Replays     = "replays"
+)
+
+// MaxReason is how long a reason may be, in characters.
+const MaxReason = 500
+
+// Order is one thing that may be ordered.
+type Order struct {
+	On    string // what it is about, as the addresses have it
+	Name  string // the end of its address
+	Least access.Role
+	Verb  string // what the button says, before what it is about
+	About string // what it does, for who asks
+	Why   bool   // a reason must be given
+	Value *Value // what else is asked; nil: nothing
+	// Command says the same on the command line, but for the reason.
+	Command func(Asked) string
+	// Offered says whether the order may be of use for what stands so; nil: always. It
+	// is what a page offers, and no rule: whether it can be done is found when it is given.
+	Offered func(standing string) bool
+
+	give func(context.Context, Asked) (Outcome, error)
+}
+
+// Value is what an order asks for beside the reason.
+type Value struct {
+	Label, Hint string
+	Must        bool
+}
+
+// Asked is an order that somebody gives.
+type Asked struct {
+	control.Decision // who, why and when
+
+	Subject string // action/name of a file, the id of a source or a dead letter, the number of a replay
+	Value   string
+	Dry     bool // only tell what would be done
+}
+
+// Outcome is what became of an order.
+type Outcome struct {
+	Subject string `json:"subject"`
+	Done    bool   `json:"done"`
+	Detail  string `json:"detail"`
+}
+
+// Error is bad input: what is asked can't be read.
+type Error struct{ message string }
+
+func (e *Error) Error() string { return e.message }
+
+func bad(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
+
+// ErrNotHere says that an order needs what this process does not have.
+var ErrNotHere = errors.New("this can't be ordered here: use the command line where the stores are")
+
+// Give gives the order, or tells what it would do. What is refused is an outcome, not
+// an error.
+func (o *Order) Give(ctx context.Context, a Asked) (Outcome, error) {
+	a.Reason, a.Value = strings.TrimSpace(a.Reason), strings.TrimSpace(a.Value)
+	switch {
+	case utf8.RuneCountInString(a.Reason) > MaxReason:
+		return Outcome{}, bad("the reason has more than %d characters", MaxReason)
+	case o.Why && a.Reason == "" && !a.Dry:
+		return Outcome{}, bad("say why: whoever finds it later wants to know")
+	case o.Value == nil && a.Value != "":
+		return Outcome{}, bad("there is nothing to say here but why")
+	case o.Value != nil && o.Value.Must && a.Value == "":
+		return Outcome{}, bad("%s must be given", o.Value.Label)
+	}
+	return o.give(ctx, a)
+}
+
+// Table has all orders.
+type Table []Order
+
+// Find returns the order of a name about a kind of thing; nil: there is none.
+func (t Table) Find(on, name string) *Order {
+	for i := range t {
+		if t[i].On == on && t[i].Name == name {
+			return &t[i]
+		}
+	}
+	return nil
+}
+
+// For are the orders that somebody may give about a thing that stands so.
+func (t Table) For(on, standing string, p access.Person) (out Table) {
+	for _, o := range t {
+		if o.On == on && p.Role >= o.Least && (o.Offered == nil || o.Offered(standing)) {
+			out = append(out, o)
+		}
+	}
+	return out
+}

@@ -1,0 +1,92 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"tributary/recovery/replay"
+	"tributary/schemas"
+	"tributary/sql/control"
+	"tributary/web/access"
+	"tributary/web/order"
+)
+
+// Replay asks for a replay, or only says what it would be (order.Deps).
+type Replay func(ctx context.Context, w order.Wanted, by control.Decision, dry bool) (replay.Requested, error)
+
+// newReplay is the page on which a replay is asked for.
+type newReplay struct {
+	order.Wanted
+	Reason    string
+	Phases    []string
+	Would     *replay.Requested // what it would be; nil: nobody has asked
+	Wrong     string
+	MaxReason int
+}
+
+// wanted is the form for a replay, as far as it is filled in. Its address may bring what
+// is chosen: nothing is asked of the tracker before the form is sent.
+func (s *Site) wanted(_ context.Context, r *http.Request) (page, error) {
+	if s.Replay == nil {
+		return page{}, errNotHere
+	}
+	d := newReplay{Phases: schemas.ReplayPhases(), MaxReason: order.MaxReason, Reason: r.FormValue("reason"),
+		Wanted: order.Wanted{From: r.FormValue("from"), Where: r.FormValue("where"), Since: r.FormValue("since"), Until: r.FormValue("until"), Shadow: r.FormValue("shadow")}}
+	if len(d.Where) > maxStatement {
+		return page{}, fmt.Errorf("%w: the condition is larger than %s", errBadFilter, size(maxStatement))
+	}
+	return page{Title: "New replay", At: "/replays", Template: "newreplay", Data: d, Command: d.Command()}, nil
+}
+
+// replayOffer offers who may to replay the files of a condition.
+func (s *Site) replayOffer(ctx context.Context, verb, where string) []offer {
+	if s.Replay == nil || access.From(ctx).Role < access.Wrangler {
+		return nil
+	}
+	return []offer{{verb, s.to("/replays/new", "where", where)}}
+}
+
+// quoted is a text in SQL.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+// replay tries a replay, or asks for it and goes to the list.
+func (s *Site) replay(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), replay.Timeout)
+	defer cancel()
+	s.answer(w, r.WithContext(ctx), func(ctx context.Context, r *http.Request) (page, int, error) {
+		p, err := s.wanted(ctx, r)
+		if err != nil {
+			return page{}, 0, err
+		}
+		d, ok := p.Data.(newReplay)
+		if !ok {
+			return page{}, 0, errNoPage
+		}
+		dry := r.PostFormValue("do") != "request"
+		var got replay.Requested
+		err = s.atOnce(ctx, func() (err error) {
+			got, err = s.Replay(ctx, d.Wanted, control.Decision{By: access.From(ctx).Name, Reason: d.Reason, At: s.Now()}, dry)
+			return err
+		})
+		bad := (*order.Error)(nil)
+		switch {
+		case errors.As(err, &bad):
+			d.Wrong = bad.Error()
+			p.Data = d
+			return p, http.StatusBadRequest, nil
+		case err != nil:
+			return page{}, 0, err
+		case dry:
+			d.Would = &got
+			p.Data = d
+			return p, http.StatusOK, nil
+		}
+		s.Log.InfoContext(ctx, "ordered on the pages", "order", "replay", "about", got.Replay, "by", access.From(ctx).Name)
+		s.say(w, fmt.Sprintf("Replay %d is asked for: %s.", got.Replay, plural(int(got.Files), "file", "files")))
+		w.Header().Set("Location", s.to("/replays"))
+		return page{Title: "Asked for", At: "/replays", Template: "failed", Data: struct{ Said, Why string }{"The replay is asked for.", ""}}, http.StatusSeeOther, nil
+	})
+}

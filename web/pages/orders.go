@@ -1,0 +1,160 @@
+package pages
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"tributary/sql/control"
+	"tributary/web/access"
+	"tributary/web/order"
+)
+
+// offer is an order that a page offers: a link to its form.
+type offer struct{ Verb, To string }
+
+// offers are the orders about a thing, standing so, that who asks may give.
+func (s *Site) offers(ctx context.Context, on, subject, standing string) (out []offer) {
+	for _, o := range s.Orders.For(on, standing, access.From(ctx)) {
+		out = append(out, offer{strings.TrimSuffix(o.Verb, ":"), s.to(subjectPath(on, subject) + "/" + o.Name)})
+	}
+	return out
+}
+
+// subjectPath is the address of what an order is about, below which the order's is.
+func subjectPath(on, subject string) string {
+	path := "/" + on
+	for part := range strings.SplitSeq(subject, "/") {
+		path += "/" + url.PathEscape(part)
+	}
+	return path
+}
+
+// orderRoutes are the addresses of all orders: GET shows a form, POST gives the order.
+func (s *Site) orderRoutes() (out []access.Route) {
+	paths := map[string]string{order.Files: "{action}/{name}", order.Sources: "{id}", order.DeadLetters: "{id}", order.Replays: "{id}"}
+	for i := range s.Orders {
+		o := &s.Orders[i]
+		path := " /" + o.On + "/" + paths[o.On] + "/" + o.Name
+		out = append(out,
+			access.Route{Pattern: "GET" + path, Least: o.Least, Handler: s.show(func(ctx context.Context, r *http.Request) (page, error) {
+				return s.form(ctx, o, r, "")
+			})},
+			access.Route{Pattern: "POST" + path, Least: o.Least, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.give(o, w, r) })})
+	}
+	return out
+}
+
+// form is the page on which an order is given: what it does, what it would do now.
+type form struct {
+	Order         *order.Order
+	Subject       string
+	Value, Reason string
+	Would         string // what it would do; empty: that can't be told
+	Refused       string // why it would not be done, or was not
+	To, Back      string
+	MaxReason     int
+}
+
+// subject is what a request is about, and the page that shows it.
+func (s *Site) subject(o *order.Order, r *http.Request) (subject, back string) {
+	if o.On == order.Files {
+		action, name := r.PathValue("action"), r.PathValue("name")
+		return action + "/" + name, s.fileTo(action, name)
+	}
+	subject = r.PathValue("id")
+	if o.On == order.Sources {
+		return subject, s.sourceAt(subject)
+	}
+	return subject, s.to("/" + o.On)
+}
+
+func (s *Site) asked(r *http.Request, subject string) order.Asked {
+	return order.Asked{Decision: control.Decision{By: access.From(r.Context()).Name, Reason: r.PostFormValue("reason"), At: s.Now()}, Subject: subject, Value: r.PostFormValue("value")}
+}
+
+// form shows what an order would do, or, if it was refused, why.
+func (s *Site) form(ctx context.Context, o *order.Order, r *http.Request, refused string) (page, error) {
+	subject, back := s.subject(o, r)
+	asked := s.asked(r, subject)
+	f := form{Order: o, Subject: subject, Value: asked.Value, Reason: asked.Reason, Refused: refused, To: s.to(subjectPath(o.On, subject) + "/" + o.Name), Back: back, MaxReason: order.MaxReason}
+	if refused == "" && (o.Value == nil || !o.Value.Must) {
+		asked.Dry = true
+		out, err := o.Give(ctx, asked)
+		switch {
+		case err != nil:
+			return page{}, err
+		case out.Done:
+			f.Would = out.Detail
+		default:
+			f.Refused = out.Detail
+		}
+	}
+	return page{Title: o.Verb + " " + subject, At: "/" + o.On, Template: "order", Data: f, Command: o.Command(asked)}, nil
+}
+
+// give gives an order and goes back to what it is about; what is refused says why.
+func (s *Site) give(o *order.Order, w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), timeout)
+	defer cancel()
+	subject, back := s.subject(o, r)
+	out, err := o.Give(ctx, s.asked(r, subject))
+	bad := (*order.Error)(nil)
+	switch {
+	case errors.As(err, &bad):
+		out.Detail = bad.Error()
+	case err == nil && out.Done:
+		s.Log.InfoContext(ctx, "ordered on the pages", "order", o.Name, "about", subject, "by", access.From(ctx).Name)
+		s.say(w, subject+": "+out.Detail)
+		http.Redirect(w, r, back, http.StatusSeeOther)
+		return
+	}
+	status := http.StatusConflict
+	if bad != nil {
+		status, err = http.StatusBadRequest, nil
+	}
+	s.answer(w, r, func(ctx context.Context, r *http.Request) (page, int, error) {
+		if err != nil {
+			return page{}, 0, err
+		}
+		p, err := s.form(ctx, o, r, out.Detail)
+		return p, status, err
+	})
+}
+
+const (
+	// saidCookie keeps what was done until the next page says it.
+	saidCookie = "said"
+	saidFor    = time.Minute
+	maxSaid    = 1000
+)
+
+// say has the next page say what was done.
+func (s *Site) say(w http.ResponseWriter, text string) {
+	if len(text) > maxSaid {
+		text = strings.ToValidUTF8(text[:maxSaid], "") + " …"
+	}
+	http.SetCookie(w, s.said(base64.RawURLEncoding.EncodeToString([]byte(text)), int(saidFor.Seconds())))
+}
+
+func (s *Site) said(value string, age int) *http.Cookie {
+	return &http.Cookie{Name: saidCookie, Value: value, Path: s.Prefix + "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode}
+}
+
+// heard is what the page before has done; it is said once.
+func (s *Site) heard(w http.ResponseWriter, r *http.Request) string {
+	c, err := r.Cookie(saidCookie)
+	if err != nil {
+		return ""
+	}
+	http.SetCookie(w, s.said("", -1))
+	text, err := base64.RawURLEncoding.DecodeString(c.Value)
+	if err != nil || len(text) > 2*maxSaid {
+		return ""
+	}
+	return strings.ToValidUTF8(string(text), "")
+}

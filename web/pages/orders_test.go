@@ -1,0 +1,168 @@
+package pages_test
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"tributary/producers/plan/plantest"
+	"tributary/schemas"
+	"tributary/sql/control"
+	"tributary/web"
+	"tributary/web/access"
+	"tributary/web/order"
+	"tributary/web/pages"
+)
+
+// as lets everybody in as one person.
+type as access.Person
+
+func (p as) Require(least access.Role, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if p.Role < least {
+			http.Error(w, "no", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(access.With(r.Context(), access.Person(p))))
+	})
+}
+
+// ordering serves the orders about what a control knows, for somebody of a role.
+func ordering(t *testing.T, p *plantest.Plane, role access.Role) *httptest.Server {
+	t.Helper()
+	site, err := pages.New(pages.Site{Prefix: "/t", Name: "test", Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return p.Clock },
+		Orders: order.New(order.Deps{Control: p.Pool, Outbox: p.Outbox})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(web.New(web.Config{Prefix: "/t"}, web.Deps{Guard: as{Name: "ann", Role: role}, Routes: site.Routes(), Static: fstest.MapFS{}, Log: slog.New(slog.DiscardHandler)}).Handler())
+	t.Cleanup(server.Close)
+	return server
+}
+
+// send sends a form and does not follow where that leads.
+func send(t *testing.T, server *httptest.Server, path string, form url.Values) (answer *http.Response, body string) {
+	t.Helper()
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	answer, err := client.PostForm(server.URL+"/t"+path, form) //nolint:noctx // the test's own server
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer, read(t, answer)
+}
+
+// An order is a form, which says what it would do, and done once it is sent: it is in
+// control with who and why, the next page says so once, and nothing is done by GET.
+func TestOrders(t *testing.T) {
+	p := plantest.New(t)
+	p.Read(schemas.FileDiscoveredTopic, p.Look(plantest.Own, "a.zip", 1, 10))
+	server := ordering(t, p, access.Operator)
+	hold := "/files/add/a.zip/hold"
+	answers(t, server, hold, http.StatusOK, "nothing of it begins until it is released", `<form method="post" action="/t/files/add/a.zip/hold"`, "tributary files hold add/a.zip", `href="/t/files/add/a.zip">Not now`)
+	if held := heldFiles(t, p); len(held) != 0 {
+		t.Fatalf("looking at the form has held %v", held)
+	}
+	answer, body := send(t, server, hold, url.Values{"reason": {" wrong <mice> "}})
+	if answer.StatusCode != http.StatusSeeOther || answer.Header.Get("Location") != "/t/files/add/a.zip" {
+		t.Fatalf("%d to %q\n%s", answer.StatusCode, answer.Header.Get("Location"), body)
+	}
+	if held := heldFiles(t, p); len(held) != 1 || held[0].HeldBy != "ann" || held[0].HeldWhy != "wrong <mice>" || !held[0].HeldAt.Equal(p.Clock) {
+		t.Fatalf("held: %+v", held)
+	}
+
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/t"+hold, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range answer.Cookies() {
+		if c.Name == "said" && (!c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/t/") {
+			t.Errorf("the cookie is %+v", c)
+		}
+		r.AddCookie(c)
+	}
+	next, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body := read(t, next); !strings.Contains(body, "add/a.zip: nothing of it begins until it is released") || !strings.Contains(body, "It is refused:</b> <bdi>it is held already: held by ann: wrong &lt;mice&gt;") ||
+		!strings.Contains(strings.Join(next.Header.Values("Set-Cookie"), "\n"), "said=; Path=/t/; Max-Age=0") {
+		t.Errorf("the next page: %v\n%s", next.Header, body)
+	}
+
+	for _, c := range []struct {
+		path   string
+		form   url.Values
+		status int
+		want   string
+	}{
+		{hold, url.Values{}, http.StatusConflict, "it is held already"},
+		{"/files/add/a.zip/priority", url.Values{"value": {"10"}}, http.StatusBadRequest, `the priority &#34;10&#34;: it is a number from 0 to 9`},
+		{"/files/add/a.zip/priority", url.Values{}, http.StatusBadRequest, "Priority must be given"},
+		{"/files/add/a.zip/priority", url.Values{"value": {"9"}}, http.StatusConflict, "it is held"},
+		{"/files/add/a.zip/release", url.Values{"value": {"9"}}, http.StatusBadRequest, "there is nothing to say here but why"},
+		{"/files/add/a.zip/release", url.Values{"reason": {strings.Repeat("ä", order.MaxReason+1)}}, http.StatusBadRequest, "more than 500 characters"},
+		{"/files/add/b.zip/hold", nil, http.StatusConflict, "no such file is known"},
+		{"/files/move/a.zip/hold", nil, http.StatusConflict, "there is no action move"},
+		{"/files/add/%3Cscript%3Ealert(1)%3C%2Fscript%3E/hold", nil, http.StatusConflict, "no such file is known"},
+		{"/files/add/a.zip/release", nil, http.StatusSeeOther, ""},
+		{"/files/add/a.zip/cancel", nil, http.StatusSeeOther, ""},
+		{"/sources/nowhere/poll", nil, http.StatusConflict, "it was never polled"},
+		{"/sources/own/maintain", url.Values{"value": {"yesterday"}}, http.StatusBadRequest, "is no moment"},
+		{"/sources/own/maintain", url.Values{"value": {"6h"}, "reason": {"disks"}}, http.StatusSeeOther, ""},
+		{"/sources/own/maintain", url.Values{"value": {"6h"}}, http.StatusConflict, "already"},
+		{"/sources/own/poll", nil, http.StatusConflict, "it is in maintenance"},
+		{"/sources/own/resume", nil, http.StatusSeeOther, ""},
+		{"/replays/7/stop", nil, http.StatusConflict, "there is no such replay"},
+		{"/replays/x/resume", nil, http.StatusConflict, "there is no such replay"},
+		{"/dead-letters/validate:0:1/retry", nil, http.StatusServiceUnavailable, "this can&#39;t be ordered here"},
+		{"/dead-letters/validate:0:1/drop", nil, http.StatusBadRequest, "say why"},
+	} {
+		answer, body := send(t, server, c.path, c.form)
+		if answer.StatusCode != c.status || !strings.Contains(body, c.want) || strings.Contains(body, "<script>alert") {
+			t.Errorf("%s %v: %d, want %d and %q\n%s", c.path, c.form, answer.StatusCode, c.status, c.want, body)
+		}
+	}
+}
+
+func heldFiles(t *testing.T, p *plantest.Plane) []control.HeldFile {
+	t.Helper()
+	held, err := control.HeldFiles(t.Context(), p.Pool, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return held
+}
+
+// A page offers what who looks at it may do, where it may be of use.
+func TestOffers(t *testing.T) {
+	table := order.New(order.Deps{})
+	for _, c := range []struct {
+		on, standing string
+		role         access.Role
+		want         string
+	}{
+		{order.Files, "", access.Reader, ""},
+		{order.Files, "", access.Wrangler, "hold release cancel priority"},
+		{order.Sources, "available", access.Wrangler, ""},
+		{order.Sources, "available", access.Operator, "poll maintain"},
+		{order.Sources, "suspended", access.Operator, "poll maintain resume"},
+		{order.Sources, "maintenance", access.Operator, "maintain resume"},
+		{order.DeadLetters, "open", access.Wrangler, "retry drop"},
+		{order.DeadLetters, "dropped", access.Wrangler, ""},
+		{order.Replays, "running", access.Operator, "stop"},
+		{order.Replays, "done", access.Operator, ""},
+	} {
+		var names []string
+		for _, o := range table.For(c.on, c.standing, access.Person{Role: c.role}) {
+			names = append(names, o.Name)
+		}
+		if got := strings.Join(names, " "); got != c.want {
+			t.Errorf("%s that are %s, for a %s: %q, want %q", c.on, c.standing, c.role, got, c.want)
+		}
+	}
+}
