@@ -99,7 +99,7 @@ func newDLQList(c *cli) *cobra.Command {
 		}
 		return c.openLedger(cmd.Context(), func(_ *stores, d *deadletter.Ledger) error {
 			return c.list(*output, deadletter.Header(), func(row func(any, ...string) error) error {
-				return d.List(cmd.Context(), f, *limit, *everything, func(l *deadletter.Standing) error { return row(l.Row(), l.Cells()...) })
+				return d.List(cmd.Context(), f, *limit, *everything, func(l *deadletter.Standing) error { return row(l.Row(), l.Row().Cells()...) })
 			})
 		})
 	}

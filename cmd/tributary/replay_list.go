@@ -52,6 +52,19 @@ func (s *stores) replayed(ctx context.Context, limit int, each func(*replay.Stat
 	return err
 }
 
+// toldReplay is a replay, and how its files ended.
+func (s *stores) toldReplay(ctx context.Context, name string) (*replay.Status, error) {
+	r, err := control.ReadReplayRun(ctx, s.Control, name)
+	if err != nil {
+		return nil, err
+	}
+	status, err := replay.ReadStatus(ctx, s.Control, &r)
+	if err != nil {
+		return nil, err
+	}
+	return status, status.Explain(ctx, s.Control)
+}
+
 func newReplayShow(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show RUN",
@@ -63,15 +76,8 @@ func newReplayShow(c *cli) *cobra.Command {
 	output := outputFlag(cmd, "text", "json")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
-			r, err := control.ReadReplayRun(cmd.Context(), s.Control, args[0])
+			status, err := s.toldReplay(cmd.Context(), args[0])
 			if err != nil {
-				return err
-			}
-			status, err := replay.ReadStatus(cmd.Context(), s.Control, &r)
-			if err != nil {
-				return err
-			}
-			if err := status.Explain(cmd.Context(), s.Control); err != nil {
 				return err
 			}
 			return c.tell(*output, status, status.WriteText)

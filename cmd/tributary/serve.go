@@ -18,6 +18,7 @@ import (
 	"tributary/web/api"
 	"tributary/web/live"
 	"tributary/web/pages"
+	"tributary/web/question"
 	"tributary/web/static"
 )
 
@@ -72,7 +73,11 @@ func (a *app) serves(feed *live.Feed) (web.Deps, error) {
 	if err != nil {
 		return web.Deps{}, err
 	}
-	programs := api.New(api.Deps{Tracker: a.stores.Tracker, Now: time.Now, Log: a.log, Prefix: a.cfg.Web.Prefix, Version: version()})
+	beside, err := a.besideTracker(site.Asker())
+	if err != nil {
+		return web.Deps{}, err
+	}
+	programs := api.New(api.Deps{Tracker: a.stores.Tracker, Now: time.Now, Log: a.log, Prefix: a.cfg.Web.Prefix, Version: version(), Beside: beside})
 	return web.Deps{
 		Guard: guard, Static: static.Files, Log: a.log, Listening: a.servesPages,
 		Routes: slices.Concat(guard.Routes(), site.Routes(), programs.Routes(), []access.Route{feed.Route()}),
@@ -87,7 +92,7 @@ func (a *app) site(position func() string) (pages.Site, error) {
 	}
 	s := pages.Site{
 		Prefix: a.cfg.Web.Prefix, Name: a.profile.Name, Tracker: a.stores.Tracker, Warehouse: a.stores.Warehouse, Now: time.Now, Log: a.log,
-		Position: position, Meaning: func(check string) string { return known[check] }, Beside: a.stores.beside, Replays: a.listReplays, Stores: pages.Stores{},
+		Position: position, Meaning: func(check string) string { return known[check] }, Beside: a.stores.beside, Replays: a.listReplays, Stores: question.Stores{},
 	}
 	if a.stores.Kafka != nil {
 		ledger, err := a.stores.ledger()

@@ -35,23 +35,16 @@ func newSourcesShow(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			st := all[0]
-			taken, err := takenUpOf(cmd.Context(), s, st, now())
+			taken, err := takenUpOf(cmd.Context(), s, all[0], now())
 			if err != nil {
 				return err
 			}
-			shown := shownSource(st)
-			shown["today"] = taken
-			return c.tell(*output, shown, func(w io.Writer) error {
-				src, err := config.ParseDefinition(st.Definition)
+			return c.tell(*output, shownSource(all[0], taken), func(w io.Writer) error {
+				text, err := s.sourceText(cmd.Context(), all[0], taken)
 				if err != nil {
 					return err
 				}
-				text, err := config.SourcesYAML([]config.Source{src})
-				if err != nil {
-					return err
-				}
-				_, err = fmt.Fprint(w, standingText(st), taken.text(), expectedText(cmd.Context(), s.Tracker, st.ID), screen.Text(string(text)))
+				_, err = io.WriteString(w, text)
 				return err
 			})
 		})
@@ -59,9 +52,19 @@ func newSourcesShow(c *cli) *cobra.Command {
 	return cmd
 }
 
+// sourceText is a source as it is shown to people.
+func (s *stores) sourceText(ctx context.Context, st control.Standing, taken takenUp) (string, error) {
+	src, err := config.ParseDefinition(st.Definition)
+	if err != nil {
+		return "", err
+	}
+	text, err := config.SourcesYAML([]config.Source{src})
+	return standingText(st) + taken.text() + expectedText(ctx, s.Tracker, st.ID) + screen.Text(string(text)), err
+}
+
 // shownSource is a source as -o json writes it.
-func shownSource(s control.Standing) map[string]any {
-	out := map[string]any{"source": s.ID, "state": s.State, "declared": s.Declared, "server": s.Server, "failed_polls": s.FailedPolls, "overruns": s.Overruns, "polled": s.Polled}
+func shownSource(s control.Standing, today takenUp) map[string]any {
+	out := map[string]any{"source": s.ID, "state": s.State, "declared": s.Declared, "server": s.Server, "failed_polls": s.FailedPolls, "overruns": s.Overruns, "polled": s.Polled, "today": today}
 	if s.SuspendedAt != nil {
 		out["suspended_at"], out["suspended_why"] = s.SuspendedAt, s.SuspendedWhy
 	}
