@@ -10,7 +10,9 @@ import (
 	"tributary/queries/report"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
+	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/topics"
 	"tributary/web/api"
 	"tributary/web/question"
 )
@@ -43,6 +45,9 @@ func (a *app) besideTracker(asker *question.Asker) (api.Beside, error) {
 	ledger, err := a.stores.ledger()
 	if err != nil {
 		return api.Beside{}, err
+	}
+	b.Follow = func(ctx context.Context, from topics.Place, emit func(*topics.Event, topics.Place) error) error {
+		return topics.Stream(ctx, a.stores.Kafka, a.codec, topics.StreamOptions{Prefix: a.cfg.Kafka.TopicPrefix, Topic: schemas.StatusChangedTopic, From: from}, emit)
 	}
 	b.Letters = func(ctx context.Context, f *deadletter.Filter, limit int, all bool, each func(deadletter.Row) error) error {
 		return ledger.List(ctx, f, limit, all, func(l *deadletter.Standing) error { return each(l.Row()) })

@@ -41,11 +41,13 @@ type API struct {
 	huma   huma.API
 	least  access.Role // of the operation that is being registered
 	routes []access.Route
+
+	streams chan struct{} // held while events are streamed
 }
 
 // New makes the API with all of its operations.
 func New(deps Deps) *API {
-	a := &API{deps: deps}
+	a := &API{deps: deps, streams: make(chan struct{}, maxStreams)}
 	config := huma.DefaultConfig("Tributary", deps.Version)
 	config.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
 	config.CreateHooks = nil // answers carry no address of their schema
@@ -68,6 +70,7 @@ func New(deps Deps) *API {
 	a.findings()
 	a.lineage()
 	a.questions()
+	a.events()
 	return a
 }
 

@@ -47,6 +47,8 @@ type Beside struct {
 	Lineage *lineage.Reader
 	// Asker answers recipes and statements.
 	Asker *question.Asker
+	// Follow gives events as they are told.
+	Follow Follow
 }
 
 // refusal is an error that says itself what programs are told.
