@@ -18,6 +18,7 @@ import (
 	"tributary/producers/sources"
 	"tributary/queries/report"
 	"tributary/sql/control"
+	"tributary/web/client"
 )
 
 func newSourcesShow(c *cli) *cobra.Command {
@@ -28,8 +29,20 @@ func newSourcesShow(c *cli) *cobra.Command {
 			"is its check: each step is shown with its time, and what to do where it failed. So is what a poll met that failed.",
 		Args: cobra.ExactArgs(1),
 	}
-	output := outputFlag(cmd, "text", "json")
+	output, server := outputFlag(cmd, "text", "json"), addServerFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if server.given() {
+			return c.askServer(server, nil, func(r *client.Client) error {
+				s, err := r.Standing(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				return c.tell(*output, s.Standing, func(w io.Writer) error {
+					_, err := io.WriteString(w, screen.Text(s.Text))
+					return err
+				})
+			})
+		}
 		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
 			all, err := knownSources(cmd.Context(), s, args)
 			if err != nil {
@@ -208,8 +221,13 @@ func newSourcesHistory(c *cli) *cobra.Command {
 			"With -o json each has the whole definition. From the tracker, table source_revision.",
 		Args: cobra.ExactArgs(1),
 	}
-	output := outputFlag(cmd, report.Formats()...)
+	output, server := outputFlag(cmd, report.Formats()...), addServerFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if server.given() {
+			return listServer(cmd.Context(), c, server, nil, *output, report.SourceRevisionHeader(), func(ctx context.Context, r *client.Client, each func(report.SourceRevision) error) error {
+				return r.SourceRevisions(ctx, args[0], each)
+			})
+		}
 		return listTracker(cmd.Context(), c, *output, report.SourceRevisionHeader(), func(ctx context.Context, q pg.Querier, each func(report.SourceRevision) error) error {
 			return report.SourceRevisions(ctx, q, args[0], each)
 		})

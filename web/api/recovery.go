@@ -49,7 +49,7 @@ func (a *API) recovery() {
 		}
 		r, err := a.deps.Replay(ctx, in.Replay)
 		if errors.Is(err, control.ErrNoReplay) {
-			err = notFound("replay", fmt.Sprintf("There is no replay %s.", in.Replay))
+			err = notFound("replay", err.Error())
 		}
 		return r, err
 	})
@@ -71,7 +71,11 @@ func (a *API) letters() {
 		if err := f.Where(in.Where, func(s string) (time.Time, error) { return asof.ParseMoment(s, a.deps.Now()) }); err != nil {
 			return nil, &refusal{"bad_filter", http.StatusBadRequest, err.Error()}
 		}
-		return all(func(each func(deadletter.Row) error) error { return a.deps.Letters(ctx, f, in.Limit, in.All, each) })
+		rows, err := all(func(each func(deadletter.Row) error) error { return a.deps.Letters(ctx, f, in.Limit, in.All, each) })
+		if errors.Is(err, deadletter.ErrNotFound) {
+			err = notFound("stage", err.Error())
+		}
+		return rows, err
 	})
 	type one struct {
 		ID string `path:"id" maxLength:"200" doc:"as the list has it, such as validate:2:17"`
