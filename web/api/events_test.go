@@ -131,7 +131,9 @@ func TestEventsRefused(t *testing.T) {
 	if w := streamed(t, a, "", ""); w.status != 503 || !strings.Contains(w.String(), "/problems/not_here") {
 		t.Errorf("without a broker: %d %s", w.status, w)
 	}
-	a.deps.Follow = func(context.Context, topics.Place, func(*topics.Event, topics.Place) error) error { return errors.New("away") }
+	a.deps.Follow = func(context.Context, topics.Place, func(*topics.Event, topics.Place) error) error {
+		return errors.New("away")
+	}
 	if w := streamed(t, a, "", ""); w.status != 503 || !strings.Contains(w.String(), "/problems/store_unavailable") || strings.Contains(w.String(), "away") {
 		t.Errorf("without an answer of the broker: %d %s", w.status, w)
 	}
