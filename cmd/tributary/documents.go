@@ -25,9 +25,7 @@ func newDocuments(c *cli) *cobra.Command {
 			filter.Name = args[0]
 		}
 		if server.given() {
-			return listServer(cmd.Context(), c, server, past, *output, report.DocumentHeader(), func(ctx context.Context, r *client.Client, each func(report.Document) error) error {
-				return r.Documents(ctx, *filter, each)
-			})
+			return listServerBy(cmd.Context(), c, server, past, *filter, *output, report.DocumentHeader(), (*client.Client).Documents)
 		}
 		return listTrackerAt(cmd.Context(), c, past, scopeOf(filter), *output, report.DocumentHeader(), func(ctx context.Context, q pg.Querier, each func(report.Document) error) error {
 			return report.Documents(ctx, q, *filter, each)

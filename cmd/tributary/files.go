@@ -25,9 +25,7 @@ func newFiles(c *cli) *cobra.Command {
 			filter.Name = args[0]
 		}
 		if server.given() {
-			return listServer(cmd.Context(), c, server, past, *output, report.FileHeader(), func(ctx context.Context, r *client.Client, each func(report.File) error) error {
-				return r.Files(ctx, *filter, each)
-			})
+			return listServerBy(cmd.Context(), c, server, past, *filter, *output, report.FileHeader(), (*client.Client).Files)
 		}
 		return listTrackerAt(cmd.Context(), c, past, scopeOf(filter), *output, report.FileHeader(), func(ctx context.Context, q pg.Querier, each func(report.File) error) error {
 			return report.Files(ctx, q, *filter, each)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tributary/queries/report"
 	"tributary/web/client"
 )
 
@@ -90,4 +91,9 @@ func listServer[T row](ctx context.Context, c *cli, f *serverFlags, past *pastFl
 			return list(ctx, r, func(v T) error { return row(v, v.Cells()...) })
 		})
 	})
+}
+
+// listServerBy writes the rows that a server lists and a filter lets pass.
+func listServerBy[T row](ctx context.Context, c *cli, f *serverFlags, past *pastFlags, by report.Filter, format string, header []string, list func(r *client.Client, ctx context.Context, by report.Filter, each func(T) error) error) error {
+	return listServer(ctx, c, f, past, format, header, func(ctx context.Context, r *client.Client, each func(T) error) error { return list(r, ctx, by, each) })
 }

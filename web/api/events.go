@@ -102,8 +102,9 @@ type passed struct {
 // follow sends the events that are wanted.
 func (a *API) follow(ctx context.Context, w http.ResponseWriter, from topics.Place, wanted func(*topics.Event) bool) error {
 	reading, stop := context.WithCancel(ctx)
-	events, ended := make(chan passed), make(chan error, 1)
+	events, ended, done := make(chan passed), make(chan error, 1), make(chan struct{})
 	go func() {
+		defer close(done)
 		ended <- a.deps.Follow(reading, from, func(e *topics.Event, at topics.Place) error {
 			select {
 			case events <- passed{e, at.String()}:
@@ -115,7 +116,7 @@ func (a *API) follow(ctx context.Context, w http.ResponseWriter, from topics.Pla
 	}()
 	defer func() {
 		stop()
-		<-ended
+		<-done
 	}()
 	over := time.NewTimer(live.StreamTime)
 	defer over.Stop()
@@ -123,7 +124,6 @@ func (a *API) follow(ctx context.Context, w http.ResponseWriter, from topics.Pla
 	select { // before that it may still be refused
 	case began = <-events:
 	case err := <-ended:
-		ended <- nil
 		if errors.Is(err, topics.ErrPlace) {
 			a.refuse(w, &refusal{"bad_place", http.StatusBadRequest, err.Error()})
 			return nil
@@ -151,7 +151,6 @@ func (a *API) follow(ctx context.Context, w http.ResponseWriter, from topics.Pla
 		case <-beat.C:
 			text = "id: " + at + "\n\n"
 		case err := <-ended:
-			ended <- nil
 			return errors.Join(err, s.Again()) // whoever asks anew loses nothing
 		case <-over.C:
 			return s.Again()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -80,7 +81,7 @@ func streamed(t *testing.T, a *API, query, last string) *reader {
 // the stream ends.
 func TestEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		deps := Deps{Beside: Beside{Follow: log}}
+		deps := Deps{Log: slog.New(slog.DiscardHandler), Beside: Beside{Follow: log}}
 		a := New(deps)
 		for _, c := range []struct {
 			query, last string
@@ -116,7 +117,7 @@ func TestEvents(t *testing.T) {
 
 // What can't be followed is a problem with a name, before anything else is answered.
 func TestEventsRefused(t *testing.T) {
-	a := New(Deps{Beside: Beside{Follow: log}})
+	a := New(Deps{Log: slog.New(slog.DiscardHandler), Beside: Beside{Follow: log}})
 	for _, c := range []struct {
 		query, last, want string
 		status            int
@@ -148,7 +149,7 @@ func TestEventsRefused(t *testing.T) {
 // A reader who goes takes its reading of the log along.
 func TestEventsEndWithTheirReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := New(Deps{Beside: Beside{Follow: log}})
+		a := New(Deps{Log: slog.New(slog.DiscardHandler), Beside: Beside{Follow: log}})
 		ctx, gone := context.WithCancel(t.Context())
 		r := httptest.NewRequestWithContext(ctx, http.MethodGet, base+"/events", nil)
 		done := make(chan struct{})

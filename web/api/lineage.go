@@ -8,9 +8,6 @@ import (
 	"tributary/queries/lineage"
 )
 
-// Keys and claims told of one document, and of one record, at most.
-const lineageTold = 100
-
 // lineage registers what is asked about where rows of the warehouse come from.
 func (a *API) lineage() {
 	type file struct {

@@ -116,57 +116,65 @@ func trusted(file string) (*x509.CertPool, error) {
 	return roots, nil
 }
 
-// get reads the answer to a question; path is escaped.
-func (c *Client) get(ctx context.Context, path string, query url.Values, answer any) error {
-	response, body, err := c.ask(ctx, path, query)
+// get reads the answer to a question into what is given; path is escaped.
+func (c *Client) get(ctx context.Context, path string, query url.Values, into any) error {
+	a, err := c.ask(ctx, path, query)
 	if err != nil {
 		return err
 	}
-	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
-	if err != nil {
-		kind = ""
-	}
 	switch {
-	case response.StatusCode == http.StatusOK && kind == "application/json":
-		if json.Unmarshal(body, answer) != nil {
+	case a.code == http.StatusOK && a.kind == "application/json":
+		if json.Unmarshal(a.body, into) != nil {
 			return c.another(ctx)
 		}
 		return nil
-	case kind == "application/problem+json":
-		return c.problem(ctx, response.StatusCode, body)
-	case response.StatusCode >= 300 && response.StatusCode < 400:
-		return fmt.Errorf("%s sends to another address, %q: if that is right, name it as the server", c.server, response.Header.Get("Location"))
-	case response.StatusCode == http.StatusNotFound, response.StatusCode == http.StatusOK:
+	case a.kind == "application/problem+json":
+		return c.problem(ctx, a.code, a.body)
+	case a.code >= 300 && a.code < 400:
+		return fmt.Errorf("%s sends to another address, %q: if that is right, name it as the server", c.server, a.location)
+	case a.code == http.StatusNotFound, a.code == http.StatusOK:
 		return c.another(ctx)
 	}
-	return fmt.Errorf("%s answers %s, and not as Tributary does: something between may have answered for it", c.server, response.Status)
+	return fmt.Errorf("%s answers %s, and not as Tributary does: something between may have answered for it", c.server, a.status)
+}
+
+// answer is what a server has answered.
+type answer struct {
+	code           int
+	status         string // the same for people
+	kind, location string // its media type, and where it sends to
+	body           []byte
 }
 
 // ask sends a question, and reads what is answered.
-func (c *Client) ask(ctx context.Context, path string, query url.Values) (*http.Response, []byte, error) {
+func (c *Client) ask(ctx context.Context, path string, query url.Values) (answer, error) {
 	address := c.server.String() + base + path
 	if len(query) > 0 {
 		address += "?" + query.Encode()
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, nil, fmt.Errorf("ask %s: %w", c.server, err)
+		return answer{}, fmt.Errorf("ask %s: %w", c.server, err)
 	}
 	r.Header.Set("Authorization", "Bearer "+c.token)
 	r.Header.Set("Accept", "application/json")
 	response, err := c.http.Do(r)
 	if err != nil {
-		return nil, nil, c.unreachable(err)
+		return answer{}, c.unreachable(err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	if err != nil {
-		return nil, nil, c.unreachable(err)
+		return answer{}, c.unreachable(err)
 	}
 	if len(body) > maxAnswer {
-		return nil, nil, fmt.Errorf("%s answers more than %d MiB: ask for less", c.server, maxAnswer>>20)
+		return answer{}, fmt.Errorf("%s answers more than %d MiB: ask for less", c.server, maxAnswer>>20)
 	}
-	return response, body, nil
+	a := answer{code: response.StatusCode, status: response.Status, location: response.Header.Get("Location"), body: body}
+	if kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type")); err == nil {
+		a.kind = kind
+	}
+	return a, nil
 }
 
 // problem is what a server says that it can't do.
@@ -197,11 +205,11 @@ func (c *Client) another(ctx context.Context) error {
 	var document struct {
 		Info struct{ Title, Version string }
 	}
-	response, body, err := c.ask(ctx, "/openapi.json", nil)
+	a, err := c.ask(ctx, "/openapi.json", nil)
 	if err != nil {
 		return err
 	}
-	if response.StatusCode != http.StatusOK || json.Unmarshal(body, &document) != nil || document.Info.Title != "Tributary" {
+	if a.code != http.StatusOK || json.Unmarshal(a.body, &document) != nil || document.Info.Title != "Tributary" {
 		return fmt.Errorf("at %s there is no Tributary that can be asked: name the address of its pages, with the path below which they are", c.server)
 	}
 	return fmt.Errorf("%s runs version %s of Tributary, which can't answer this question of version %s: use a program of its version", c.server, document.Info.Version, c.version)

@@ -156,8 +156,12 @@ func (c *Client) Standing(ctx context.Context, source string) (s Standing, err e
 	return s, c.get(ctx, "/sources/"+url.PathEscape(source)+"/standing", nil, &s)
 }
 
-// MostReplays and MostLetters are how many a server lists.
-const MostReplays, MostLetters = 1000, deadletter.MaxNewest
+const (
+	// MostReplays is how many replays a server lists.
+	MostReplays = 1000
+	// MostLetters is how many dead letters it lists.
+	MostLetters = deadletter.MaxNewest
+)
 
 // Replays lists at most limit replays, the newest first.
 func (c *Client) Replays(ctx context.Context, limit int, each func(*replay.Status) error) error {

@@ -22,8 +22,9 @@ import (
 const (
 	// Rows is how many rows of an answer are given at most.
 	Rows = 500
-	// RecipeTime and StatementTime are how long an answer may take.
-	RecipeTime    = 20 * time.Second
+	// RecipeTime is how long the answer to a recipe may take.
+	RecipeTime = 20 * time.Second
+	// StatementTime is how long that to a statement may.
 	StatementTime = time.Minute
 	// MaxStatement bounds a statement, in bytes.
 	MaxStatement = 64 << 10
