@@ -15,12 +15,18 @@ import (
 	"tributary/producers/sources"
 	"tributary/queries/report"
 	"tributary/sql/control"
+	"tributary/web/client"
 )
 
 func newCentres(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "centres", Short: "List centres and how their files stand", Args: knownCommand}
-	output := outputFlag(cmd, report.Formats()...)
+	output, server := outputFlag(cmd, report.Formats()...), addServerFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if server.given() {
+			return listServer(cmd.Context(), c, server, nil, *output, report.CentreHeader(), func(ctx context.Context, r *client.Client, each func(report.Centre) error) error {
+				return r.Centres(ctx, each)
+			})
+		}
 		return listTracker(cmd.Context(), c, *output, report.CentreHeader(), report.Centres)
 	}
 	cmd.AddCommand(newCentresAdd(c), newCentresApply(c), newCentresEdit(c), newCentresExport(c), newCentresFind(c), newCentresRemove(c), newCentresReport(c), newCentresShow(c))

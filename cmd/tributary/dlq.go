@@ -10,6 +10,7 @@ import (
 	"tributary/queries/report"
 	"tributary/recovery/deadletter"
 	"tributary/schemas"
+	"tributary/web/client"
 )
 
 func newDLQ(c *cli) *cobra.Command {
@@ -84,7 +85,7 @@ func newDLQList(c *cli) *cobra.Command {
 			"retries that died of the same cause.",
 		Args: cobra.NoArgs,
 	}
-	output := outputFlag(cmd, report.Formats()...)
+	output, server := outputFlag(cmd, report.Formats()...), addServerFlags(cmd)
 	var w whereFlags
 	w.add(cmd)
 	limit := cmd.Flags().Int("limit", 100, "at most so many; 0: all, as they lie")
@@ -97,9 +98,17 @@ func newDLQList(c *cli) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if server.given() {
+			if *limit == 0 {
+				return usagef("with --server --limit is from 1 to %d", client.MostLetters)
+			}
+			return listServer(cmd.Context(), c, server, nil, *output, deadletter.Header(), func(ctx context.Context, r *client.Client, each func(deadletter.Row) error) error {
+				return r.Letters(ctx, w.where, w.topic, w.group, *limit, *everything, each)
+			})
+		}
 		return c.openLedger(cmd.Context(), func(_ *stores, d *deadletter.Ledger) error {
 			return c.list(*output, deadletter.Header(), func(row func(any, ...string) error) error {
-				return d.List(cmd.Context(), f, *limit, *everything, func(l *deadletter.Standing) error { return row(l.Row(), l.Cells()...) })
+				return d.List(cmd.Context(), f, *limit, *everything, func(l *deadletter.Standing) error { return row(l.Row(), l.Row().Cells()...) })
 			})
 		})
 	}

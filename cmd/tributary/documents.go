@@ -8,6 +8,7 @@ import (
 
 	"tributary/internal/pg"
 	"tributary/queries/report"
+	"tributary/web/client"
 )
 
 func newDocuments(c *cli) *cobra.Command {
@@ -18,10 +19,13 @@ func newDocuments(c *cli) *cobra.Command {
 			"have * for any characters. The table shows the first error; -o json and show have all.",
 		Args: cobra.MaximumNArgs(1),
 	}
-	output, filter, past := outputFlag(cmd, report.Formats()...), filterFlags(cmd), asOfFlags(cmd)
+	output, filter, past, server := outputFlag(cmd, report.Formats()...), filterFlags(cmd), asOfFlags(cmd), addServerFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {
 			filter.Name = args[0]
+		}
+		if server.given() {
+			return listServerBy(cmd.Context(), c, server, past, *filter, *output, report.DocumentHeader(), (*client.Client).Documents)
 		}
 		return listTrackerAt(cmd.Context(), c, past, scopeOf(filter), *output, report.DocumentHeader(), func(ctx context.Context, q pg.Querier, each func(report.Document) error) error {
 			return report.Documents(ctx, q, *filter, each)

@@ -8,6 +8,7 @@ import (
 
 	"tributary/internal/pg"
 	"tributary/queries/report"
+	"tributary/web/client"
 )
 
 func newFiles(c *cli) *cobra.Command {
@@ -17,11 +18,14 @@ func newFiles(c *cli) *cobra.Command {
 		Long:  "List files and where each stands, by name and action unless --sort says otherwise. NAME may have * for any characters.",
 		Args:  cobra.MaximumNArgs(1),
 	}
-	output, filter, past := outputFlag(cmd, report.Formats()...), filterFlags(cmd), asOfFlags(cmd)
+	output, filter, past, server := outputFlag(cmd, report.Formats()...), filterFlags(cmd), asOfFlags(cmd), addServerFlags(cmd)
 	cmd.Flags().StringVar(&filter.Source, "source", "", "the source fetched from")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {
 			filter.Name = args[0]
+		}
+		if server.given() {
+			return listServerBy(cmd.Context(), c, server, past, *filter, *output, report.FileHeader(), (*client.Client).Files)
 		}
 		return listTrackerAt(cmd.Context(), c, past, scopeOf(filter), *output, report.FileHeader(), func(ctx context.Context, q pg.Querier, each func(report.File) error) error {
 			return report.Files(ctx, q, *filter, each)

@@ -11,6 +11,7 @@ import (
 	"tributary/recovery/replay"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/web/client"
 )
 
 func newReplayList(c *cli) *cobra.Command {
@@ -22,11 +23,19 @@ func newReplayList(c *cli) *cobra.Command {
 			"applied all that came of it).",
 		Args: cobra.NoArgs,
 	}
-	output := outputFlag(cmd, report.Formats()...)
+	output, server := outputFlag(cmd, report.Formats()...), addServerFlags(cmd)
 	limit := cmd.Flags().Int("limit", 100, "at most so many; 0: all")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *limit < 0 {
 			return usagef("--limit must not be negative")
+		}
+		if server.given() {
+			if *limit == 0 || *limit > client.MostReplays {
+				return usagef("with --server --limit is from 1 to %d", client.MostReplays)
+			}
+			return listServer(cmd.Context(), c, server, nil, *output, replay.StatusHeader(), func(ctx context.Context, r *client.Client, each func(*replay.Status) error) error {
+				return r.Replays(ctx, *limit, each)
+			})
 		}
 		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
 			return c.list(*output, replay.StatusHeader(), func(row func(any, ...string) error) error {
@@ -52,6 +61,19 @@ func (s *stores) replayed(ctx context.Context, limit int, each func(*replay.Stat
 	return err
 }
 
+// toldReplay is a replay, and how its files ended.
+func (s *stores) toldReplay(ctx context.Context, name string) (*replay.Status, error) {
+	r, err := control.ReadReplayRun(ctx, s.Control, name)
+	if err != nil {
+		return nil, err
+	}
+	status, err := replay.ReadStatus(ctx, s.Control, &r)
+	if err != nil {
+		return nil, err
+	}
+	return status, status.Explain(ctx, s.Control)
+}
+
 func newReplayShow(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show RUN",
@@ -60,18 +82,20 @@ func newReplayShow(c *cli) *cobra.Command {
 			"files failed or were refused.",
 		Args: cobra.ExactArgs(1),
 	}
-	output := outputFlag(cmd, "text", "json")
+	output, server := outputFlag(cmd, "text", "json"), addServerFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if server.given() {
+			return c.askServer(server, nil, func(r *client.Client) error {
+				status, err := r.Replay(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				return c.tell(*output, status, status.WriteText)
+			})
+		}
 		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
-			r, err := control.ReadReplayRun(cmd.Context(), s.Control, args[0])
+			status, err := s.toldReplay(cmd.Context(), args[0])
 			if err != nil {
-				return err
-			}
-			status, err := replay.ReadStatus(cmd.Context(), s.Control, &r)
-			if err != nil {
-				return err
-			}
-			if err := status.Explain(cmd.Context(), s.Control); err != nil {
 				return err
 			}
 			return c.tell(*output, status, status.WriteText)

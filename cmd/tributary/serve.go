@@ -20,6 +20,7 @@ import (
 	"tributary/web/live"
 	"tributary/web/order"
 	"tributary/web/pages"
+	"tributary/web/question"
 	"tributary/web/static"
 )
 
@@ -80,7 +81,11 @@ func (a *app) serves(feed *live.Feed) (web.Deps, error) {
 	if err != nil {
 		return web.Deps{}, err
 	}
-	programs := api.New(api.Deps{Tracker: a.stores.Tracker, Control: a.stores.Control, Orders: order.New(orders), Now: time.Now, Log: a.log, Prefix: a.cfg.Web.Prefix, Version: version()})
+	beside, err := a.besideTracker(site.Asker())
+	if err != nil {
+		return web.Deps{}, err
+	}
+	programs := api.New(api.Deps{Tracker: a.stores.Tracker, Control: a.stores.Control, Orders: order.New(orders), Now: time.Now, Log: a.log, Prefix: a.cfg.Web.Prefix, Version: version(), Beside: beside})
 	return web.Deps{
 		Guard: guard, Static: static.Files, Log: a.log, Listening: a.servesPages,
 		Routes: slices.Concat(guard.Routes(), site.Routes(), programs.Routes(), []access.Route{feed.Route()}),
@@ -109,7 +114,7 @@ func (a *app) site(position func() string, orders order.Deps) (pages.Site, error
 	}
 	s := pages.Site{
 		Prefix: a.cfg.Web.Prefix, Name: a.profile.Name, Tracker: a.stores.Tracker, Warehouse: a.stores.Warehouse, Now: time.Now, Log: a.log,
-		Position: position, Meaning: func(check string) string { return known[check] }, Beside: a.stores.beside, Replays: a.listReplays, Stores: pages.Stores{}, Orders: order.New(orders), Replay: orders.Replay,
+		Position: position, Meaning: func(check string) string { return known[check] }, Beside: a.stores.beside, Replays: a.listReplays, Stores: question.Stores{}, Orders: order.New(orders), Replay: orders.Replay,
 	}
 	if ledger := orders.Ledger; ledger != nil {
 		s.Letters = func(ctx context.Context, limit int, all bool, each func(deadletter.Row) error) error {

@@ -13,6 +13,7 @@ import (
 	"tributary/queries/report"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/web/client"
 )
 
 func newShow(c *cli) *cobra.Command {
@@ -23,7 +24,7 @@ func newShow(c *cli) *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 	}
 	output := outputFlag(cmd, report.Table, report.JSON)
-	past := asOfFlags(cmd)
+	past, server := asOfFlags(cmd), addServerFlags(cmd)
 	action := cmd.Flags().String("action", "", "add, edit or delete; default: all that there are")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		name, act := args[0], *action
@@ -41,18 +42,16 @@ func newShow(c *cli) *cobra.Command {
 					return err
 				}
 			}
-			if *output == report.JSON {
-				return writeJSON(c.stdout, stories)
-			}
-			for i, s := range stories {
-				if i > 0 {
-					fmt.Fprintln(c.stdout)
+			return c.tellStories(*output, stories)
+		}
+		if server.given() {
+			return c.askServer(server, past, func(r *client.Client) error {
+				stories, err := r.Show(cmd.Context(), name, act)
+				if err != nil {
+					return err
 				}
-				if err := s.WriteText(c.stdout); err != nil {
-					return fmt.Errorf("write: %w", err)
-				}
-			}
-			return nil
+				return c.tellStories(*output, stories)
+			})
 		}
 		if past.asOf == "" {
 			return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error { return tell(s.Tracker, s.Control, nil) })
@@ -60,6 +59,22 @@ func newShow(c *cli) *cobra.Command {
 		return c.withTrackerAt(cmd.Context(), past, asof.Scope{Name: name}, *output, func(q pg.Querier, at *time.Time) error { return tell(q, nil, at) })
 	}
 	return cmd
+}
+
+// tellStories writes the stories of files, one for each action.
+func (c *cli) tellStories(output string, stories []report.Story) error {
+	if output == report.JSON {
+		return writeJSON(c.stdout, stories)
+	}
+	for i, s := range stories {
+		if i > 0 {
+			fmt.Fprintln(c.stdout)
+		}
+		if err := s.WriteText(c.stdout); err != nil {
+			return fmt.Errorf("write: %w", err)
+		}
+	}
+	return nil
 }
 
 // priorityOf is the priority that a person has given a file that waits; nil where

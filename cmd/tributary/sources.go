@@ -17,6 +17,7 @@ import (
 	"tributary/internal/source"
 	"tributary/queries/report"
 	"tributary/schemas"
+	"tributary/web/client"
 )
 
 func newSources(c *cli) *cobra.Command {
@@ -25,8 +26,13 @@ func newSources(c *cli) *cobra.Command {
 		Short: "List sources, what they show, and how their last poll ended",
 		Args:  knownCommand,
 	}
-	output := outputFlag(cmd, report.Formats()...)
+	output, server := outputFlag(cmd, report.Formats()...), addServerFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if server.given() {
+			return listServer(cmd.Context(), c, server, nil, *output, report.SourceHeader(), func(ctx context.Context, r *client.Client, each func(report.Source) error) error {
+				return r.Sources(ctx, each)
+			})
+		}
 		return listTracker(cmd.Context(), c, *output, report.SourceHeader(), report.Sources)
 	}
 	cmd.AddCommand(newSourcesAdd(c), newSourcesApply(c), newSourcesCheck(c), newSourcesEdit(c), newSourcesErrors(c), newSourcesExpect(c), newSourcesExport(c), newSourcesFind(c), newSourcesHistory(c), newSourcesIgnored(c), newSourcesMaintain(c),

@@ -18,6 +18,7 @@ import (
 	"tributary/producers/sources"
 	"tributary/queries/report"
 	"tributary/sql/control"
+	"tributary/web/client"
 )
 
 func newSourcesShow(c *cli) *cobra.Command {
@@ -28,30 +29,35 @@ func newSourcesShow(c *cli) *cobra.Command {
 			"is its check: each step is shown with its time, and what to do where it failed. So is what a poll met that failed.",
 		Args: cobra.ExactArgs(1),
 	}
-	output := outputFlag(cmd, "text", "json")
+	output, server := outputFlag(cmd, "text", "json"), addServerFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if server.given() {
+			return c.askServer(server, nil, func(r *client.Client) error {
+				s, err := r.Standing(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				return c.tell(*output, s.Standing, func(w io.Writer) error {
+					_, err := io.WriteString(w, screen.Text(s.Text))
+					return err
+				})
+			})
+		}
 		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
 			all, err := knownSources(cmd.Context(), s, args)
 			if err != nil {
 				return err
 			}
-			st := all[0]
-			taken, err := takenUpOf(cmd.Context(), s, st, now())
+			taken, err := takenUpOf(cmd.Context(), s, all[0], now())
 			if err != nil {
 				return err
 			}
-			shown := shownSource(st)
-			shown["today"] = taken
-			return c.tell(*output, shown, func(w io.Writer) error {
-				src, err := config.ParseDefinition(st.Definition)
+			return c.tell(*output, shownSource(all[0], taken), func(w io.Writer) error {
+				text, err := s.sourceText(cmd.Context(), all[0], taken)
 				if err != nil {
 					return err
 				}
-				text, err := config.SourcesYAML([]config.Source{src})
-				if err != nil {
-					return err
-				}
-				_, err = fmt.Fprint(w, standingText(st), taken.text(), expectedText(cmd.Context(), s.Tracker, st.ID), screen.Text(string(text)))
+				_, err = io.WriteString(w, text)
 				return err
 			})
 		})
@@ -59,9 +65,19 @@ func newSourcesShow(c *cli) *cobra.Command {
 	return cmd
 }
 
+// sourceText is a source as it is shown to people.
+func (s *stores) sourceText(ctx context.Context, st control.Standing, taken takenUp) (string, error) {
+	src, err := config.ParseDefinition(st.Definition)
+	if err != nil {
+		return "", err
+	}
+	text, err := config.SourcesYAML([]config.Source{src})
+	return standingText(st) + taken.text() + expectedText(ctx, s.Tracker, st.ID) + screen.Text(string(text)), err
+}
+
 // shownSource is a source as -o json writes it.
-func shownSource(s control.Standing) map[string]any {
-	out := map[string]any{"source": s.ID, "state": s.State, "declared": s.Declared, "server": s.Server, "failed_polls": s.FailedPolls, "overruns": s.Overruns, "polled": s.Polled}
+func shownSource(s control.Standing, today takenUp) map[string]any {
+	out := map[string]any{"source": s.ID, "state": s.State, "declared": s.Declared, "server": s.Server, "failed_polls": s.FailedPolls, "overruns": s.Overruns, "polled": s.Polled, "today": today}
 	if s.SuspendedAt != nil {
 		out["suspended_at"], out["suspended_why"] = s.SuspendedAt, s.SuspendedWhy
 	}
@@ -205,8 +221,13 @@ func newSourcesHistory(c *cli) *cobra.Command {
 			"With -o json each has the whole definition. From the tracker, table source_revision.",
 		Args: cobra.ExactArgs(1),
 	}
-	output := outputFlag(cmd, report.Formats()...)
+	output, server := outputFlag(cmd, report.Formats()...), addServerFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if server.given() {
+			return listServer(cmd.Context(), c, server, nil, *output, report.SourceRevisionHeader(), func(ctx context.Context, r *client.Client, each func(report.SourceRevision) error) error {
+				return r.SourceRevisions(ctx, args[0], each)
+			})
+		}
 		return listTracker(cmd.Context(), c, *output, report.SourceRevisionHeader(), func(ctx context.Context, q pg.Querier, each func(report.SourceRevision) error) error {
 			return report.SourceRevisions(ctx, q, args[0], each)
 		})

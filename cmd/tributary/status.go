@@ -14,6 +14,7 @@ import (
 	"tributary/queries/report"
 	"tributary/sql/control"
 	"tributary/sql/warehouse"
+	"tributary/web/client"
 )
 
 func newStatus(c *cli) *cobra.Command {
@@ -24,7 +25,7 @@ func newStatus(c *cli) *cobra.Command {
 		Args:  cobra.NoArgs,
 	}
 	output := outputFlag(cmd, report.Table, report.JSON)
-	past := asOfFlags(cmd)
+	past, server := asOfFlags(cmd), addServerFlags(cmd)
 	oldest := cmd.Flags().Int("oldest", 10, "how many of the files that wait to show, and of the downloads")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		stand := func(q pg.Querier, at *time.Time, live *stores) error {
@@ -42,6 +43,15 @@ func newStatus(c *cli) *cobra.Command {
 				}
 			}
 			return c.tell(*output, s, func(w io.Writer) error { return s.WriteText(w, now) })
+		}
+		if server.given() {
+			return c.askServer(server, past, func(r *client.Client) error {
+				s, err := r.Status(cmd.Context(), *oldest)
+				if err != nil {
+					return err
+				}
+				return c.tell(*output, s, func(w io.Writer) error { return s.WriteText(w, time.Now()) })
+			})
 		}
 		if past.asOf == "" {
 			return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error { return stand(s.Tracker, nil, s) })

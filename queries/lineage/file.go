@@ -3,6 +3,7 @@ package lineage
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
@@ -41,6 +42,42 @@ type Key struct {
 // version first. Action narrows it to one file of that name. A file of which
 // nothing was ordered is ErrNotFound.
 func (r *Reader) File(ctx context.Context, name, action string, each func(*Brought) error) error {
+	_, err := r.FilePage(ctx, name, action, 0, 0, each)
+	return err
+}
+
+// FilePage is the part of File that follows the document at a position, or the first
+// part for 0: at most limit documents; 0: all. More tells whether others follow.
+func (r *Reader) FilePage(ctx context.Context, name, action string, after int64, limit int, each func(*Brought) error) (more bool, err error) {
+	docs, err := r.documents(ctx, name, action)
+	if err != nil {
+		return false, err
+	}
+	if after > 0 {
+		i := slices.IndexFunc(docs, func(d *Document) bool { return d.Position == after })
+		docs = docs[min(uint(i), uint(len(docs)-1))+1:] // nothing follows one that there isn't
+	}
+	if limit > 0 && len(docs) > limit {
+		docs, more = docs[:limit], true
+	}
+	if err := r.when(ctx, docs...); err != nil {
+		return false, err
+	}
+	for _, d := range docs {
+		d.Why = d.reason()
+		b := &Brought{Document: *d, Records: []Count{}, Keys: []Key{}}
+		if err := r.brought(ctx, b); err != nil {
+			return false, err
+		}
+		if err := each(b); err != nil {
+			return false, err
+		}
+	}
+	return more, nil
+}
+
+// documents are those of a file that were ordered to be loaded, in File's order.
+func (r *Reader) documents(ctx context.Context, name, action string) ([]*Document, error) {
 	var files []string
 	for _, a := range schemas.Actions() {
 		if action == "" || action == a {
@@ -50,32 +87,19 @@ func (r *Reader) File(ctx context.Context, name, action string, each func(*Broug
 	rows, err := r.Warehouse.Query(ctx, `SELECT `+documentColumns()+` FROM warehouse.document d`+withdrawal+`
 		WHERE d.file = ANY($1) ORDER BY d.action, d.rank DESC, d.run_number DESC, d.entry COLLATE "C", d.position`, files)
 	if err != nil {
-		return fmt.Errorf("read the documents of %s: %w", name, err)
+		return nil, fmt.Errorf("read the documents of %s: %w", name, err)
 	}
 	docs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d *Document, err error) {
 		d = &Document{}
 		return d, row.Scan(d.targets()...)
 	})
 	if err != nil {
-		return fmt.Errorf("read the documents of %s: %w", name, err)
+		return nil, fmt.Errorf("read the documents of %s: %w", name, err)
 	}
 	if len(docs) == 0 {
-		return fmt.Errorf("%s: %w: no document of this file was ordered to be loaded; `tributary show` tells where it stands", name, ErrNotFound)
+		return nil, fmt.Errorf("%s: %w: no document of this file was ordered to be loaded; `tributary show` tells where it stands", name, ErrNotFound)
 	}
-	if err := r.when(ctx, docs...); err != nil {
-		return err
-	}
-	for _, d := range docs {
-		d.Why = d.reason()
-		b := &Brought{Document: *d, Records: []Count{}, Keys: []Key{}}
-		if err := r.brought(ctx, b); err != nil {
-			return err
-		}
-		if err := each(b); err != nil {
-			return err
-		}
-	}
-	return nil
+	return docs, nil
 }
 
 func (r *Reader) brought(ctx context.Context, b *Brought) error {

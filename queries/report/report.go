@@ -109,6 +109,9 @@ func sourcesOf(ctx context.Context, q pg.Querier, source string, each func(Sourc
 		if json.Unmarshal([]byte(text(s.Definition)), &defined) == nil { // whoever writes to the topic may have told nonsense
 			s.Server = defined.Server
 		}
+		if s.Counts == nil {
+			s.Counts = map[string]string{} // there was no poll
+		}
 		return each(s)
 	})
 }

@@ -89,7 +89,7 @@ func GetQuarantined(ctx context.Context, q pg.Querier, position int64) (*Letter,
 	var found *Letter
 	err := quarantined(ctx, q, "position = $1", position, func(l *Letter) error { found = l; return nil })
 	if err == nil && found == nil {
-		err = fmt.Errorf("there is no dead letter %s: tributary dlq list shows those that there are", ID(Insert, 0, position))
+		err = noLetter(ID(Insert, 0, position))
 	}
 	if err != nil {
 		return nil, err

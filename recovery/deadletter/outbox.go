@@ -3,7 +3,6 @@ package deadletter
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -72,7 +71,7 @@ func GetOutbox(ctx context.Context, q pg.Querier, prefix string, codec *schemas.
 	}
 	i := slices.IndexFunc(all, func(o outbox.Letter) bool { return o.ID == id })
 	if i < 0 {
-		return nil, fmt.Errorf("there is no dead letter %s: tributary dlq list shows those that there are", ID(schema+outboxSuffix, 0, id))
+		return nil, noLetter(ID(schema+outboxSuffix, 0, id))
 	}
 	packed, err := outbox.LetterBytes(ctx, q, schema, id)
 	if err != nil {

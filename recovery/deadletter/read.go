@@ -48,7 +48,7 @@ func (r *Reader) chosen(f *Filter) ([]topics.Topic, error) {
 		out = append(out, t)
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("no stage gives up records of the topic %q and the group %q: the stages that do are %s and %s, and the publishers of control.outbox and warehouse.outbox", f.Topic, f.Stage, strings.Join(Stages(), ", "), Insert)
+		return nil, absentf("no stage gives up records of the topic %q and the group %q: the stages that do are %s and %s, and the publishers of control.outbox and warehouse.outbox", f.Topic, f.Stage, strings.Join(Stages(), ", "), Insert)
 	}
 	return out, nil
 }
@@ -122,7 +122,7 @@ func (r *Reader) Get(ctx context.Context, id string) (*Letter, error) {
 			return found, nil
 		}
 	}
-	return nil, fmt.Errorf("there is no dead letter %s: tributary dlq list shows those that there are", id)
+	return nil, noLetter(id)
 }
 
 // bounds asks the broker where a topic's partitions begin, or what was written to

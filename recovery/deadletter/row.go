@@ -13,6 +13,7 @@ type Row struct {
 	Time       time.Time `json:"time,omitzero"`
 	Stage      string    `json:"stage"`
 	Topic      string    `json:"topic"`
+	About      string    `json:"about"` // for people
 	Exception  string    `json:"exception"`
 	Error      string    `json:"error"`
 	Attempts   int       `json:"attempts,omitempty"`
@@ -41,9 +42,12 @@ type Decision struct {
 
 // Row is the letter for programs.
 func (l *Standing) Row() Row {
-	r := Row{ID: l.ID, Time: l.Time, Stage: l.Stage, Topic: l.Topic, Exception: l.Class, Error: l.Error, Attempts: l.Attempts,
+	r := Row{ID: l.ID, Time: l.Time, Stage: l.Stage, Topic: l.Topic, About: l.Subject(), Exception: l.Class, Error: l.Error, Attempts: l.Attempts,
 		Action: l.Action, File: l.FileName, Document: l.Entry, Files: l.Job, Centre: l.Centre, Source: l.Source, Attempt: l.Attempt,
 		State: l.State, Deaths: l.Deaths, NewAttempt: l.Decided.Attempt, Problem: l.Problem}
+	if r.About == "" {
+		r.About = l.Topic + "/" + strconv.Itoa(int(l.OriginPartition)) + " at offset " + strconv.FormatInt(l.OriginOffset, 10)
+	}
 	if d := l.Decided.Retry; !d.At.IsZero() {
 		r.Replayed = &Decision{d.By, d.Reason, d.At, l.Decided.Forced}
 	}
@@ -59,16 +63,16 @@ func Header() []string {
 }
 
 // Cells are the columns of a list of letters, as Header names them.
-func (l *Standing) Cells() []string {
-	at, about, last := "", l.Subject(), l.Decided.Retry
-	if !l.Time.IsZero() {
-		at = l.Time.Format(time.DateTime)
+func (r Row) Cells() []string {
+	at, last := "", r.Replayed
+	if !r.Time.IsZero() {
+		at = r.Time.Format(time.DateTime)
 	}
-	if about == "" {
-		about = l.Topic + "/" + strconv.Itoa(int(l.OriginPartition)) + " at offset " + strconv.FormatInt(l.OriginOffset, 10)
+	if r.State == control.LetterDropped {
+		last = r.Dropped
 	}
-	if l.State == control.LetterDropped {
-		last = l.Decided.Drop
+	if last == nil {
+		last = &Decision{}
 	}
-	return []string{l.ID, at, l.Class, about, l.Centre, l.State, strconv.Itoa(l.Deaths), last.By, last.Reason, l.Error}
+	return []string{r.ID, at, r.Exception, r.About, r.Centre, r.State, strconv.Itoa(r.Deaths), last.By, last.Reason, r.Error}
 }

@@ -13,6 +13,8 @@ import (
 var elsewhere = []struct{ like, why string }{
 	{`^make `, "builds, fetches engines and starts a system of its own: what it starts is tested in test/e2e and test/cluster"},
 	{`^tributary up\b`, "the test carries the corpus through with up --once before everything, and has up running"},
+	{` --server https://`, "needs a server elsewhere: cmd/tributary, TestServerAnswersTheSame"},
+	{`^curl -N `, "goes on until it is stopped: web/api, TestEvents"},
 	{`^tributary serve$`, "goes on until it is stopped: cmd/tributary, TestEveryRouteByEveryRole"},
 	{`^tributary run `, "goes on until it is stopped: make test-cluster starts every role"},
 	{`^tributary topics tail -f\b`, "goes on until it is stopped: test/e2e"},

@@ -34,6 +34,8 @@ type Deps struct {
 	Log     *slog.Logger
 	Prefix  string // path below which a proxy passes requests on
 	Version string // of the program
+
+	Beside
 }
 
 // API are the addresses for programs.
@@ -42,12 +44,15 @@ type API struct {
 	huma   huma.API
 	least  access.Role // of the operation that is being registered
 	routes []access.Route
+
+	streams chan struct{} // held while events are streamed
 }
 
 // New makes the API with all of its operations.
 func New(deps Deps) *API {
-	a := &API{deps: deps}
+	a := &API{deps: deps, streams: make(chan struct{}, maxStreams)}
 	config := huma.DefaultConfig("Tributary", deps.Version)
+	config.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
 	config.CreateHooks = nil // answers carry no address of their schema
 	config.DocsPath, config.SchemasPath, config.OpenAPIPath = "", "", base+"/openapi"
 	config.Info.Description = "Where files and documents stand, what became of each, where they come from, and what may be ordered about them. Errors are problem details (RFC 9457)."
@@ -62,6 +67,13 @@ func New(deps Deps) *API {
 	a.files()
 	a.lists()
 	a.origins()
+	a.stands()
+	a.sessions()
+	a.recovery()
+	a.findings()
+	a.lineage()
+	a.questions()
+	a.events()
 	a.orders()
 	return a
 }
@@ -82,10 +94,15 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { http.NotFound(
 
 // get registers an operation that reads.
 func get[In, Out any](a *API, path, id, summary string, read func(ctx context.Context, in *In) (Out, error)) {
-	operation := huma.Operation{OperationID: id, Method: http.MethodGet, Path: base + path, Summary: summary,
+	register(a, http.MethodGet, timeout, path, id, summary, read)
+}
+
+// register registers an operation that reads, and may take so long.
+func register[In, Out any](a *API, method string, most time.Duration, path, id, summary string, read func(ctx context.Context, in *In) (Out, error)) {
+	operation := huma.Operation{OperationID: id, Method: method, Path: base + path, Summary: summary,
 		Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}}
 	huma.Register(a.huma, operation, func(ctx context.Context, in *In) (*struct{ Body Out }, error) {
-		ctx, cancel := context.WithTimeout(ctx, timeout)
+		ctx, cancel := context.WithTimeout(ctx, most)
 		defer cancel()
 		out, err := read(ctx, in)
 		if err != nil {
@@ -99,8 +116,11 @@ func get[In, Out any](a *API, path, id, summary string, read func(ctx context.Co
 func (a *API) problem(id string, err error) error {
 	var unknown *report.UnknownError
 	var filter *report.FilterError
+	var refused *refusal
 	p := &huma.ErrorModel{Type: "/problems/store_unavailable", Status: http.StatusServiceUnavailable, Detail: "The tracker does not answer: try again."}
 	switch {
+	case errors.As(err, &refused):
+		p = &huma.ErrorModel{Type: "/problems/" + refused.name, Status: refused.status, Detail: refused.detail}
 	case errors.Is(err, report.ErrNotFound):
 		p = &huma.ErrorModel{Type: "/problems/no_such_file", Status: http.StatusNotFound, Detail: "The tracker knows no such file."}
 	case errors.As(err, &unknown):

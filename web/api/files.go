@@ -2,17 +2,22 @@ package api
 
 import (
 	"context"
+	"errors"
 
 	"tributary/queries/report"
 )
 
-// oldest is how many of the files that wait a status tells of.
-const oldest = 10
-
 // files registers what is asked about files and documents.
 func (a *API) files() {
-	get(a, "/status", "getStatus", "Where everything stands now", func(ctx context.Context, _ *nothing) (report.Status, error) {
-		return report.Stand(ctx, a.deps.Tracker, a.deps.Now(), oldest)
+	type standing struct {
+		Oldest int `query:"oldest" default:"10" minimum:"0" maximum:"1000" doc:"how many of the files that wait to tell of, and of the downloads that take long"`
+	}
+	get(a, "/status", "getStatus", "Where everything stands now", func(ctx context.Context, in *standing) (report.Status, error) {
+		s, err := report.Stand(ctx, a.deps.Tracker, a.deps.Now(), in.Oldest)
+		if err == nil && a.deps.Status != nil {
+			err = a.deps.Status(ctx, &s)
+		}
+		return s, err
 	})
 	type file struct {
 		Action string `path:"action" enum:"add,edit,delete" doc:"the action of the file's directory"`
@@ -23,6 +28,20 @@ func (a *API) files() {
 		if err != nil {
 			return report.Story{}, err
 		}
-		return stories[0], nil
+		if a.deps.Priority != nil {
+			stories[0].Priority, err = a.deps.Priority(ctx, in.Action, in.Name)
+		}
+		return stories[0], err
+	})
+	type document struct {
+		file
+		Entry string `query:"entry" required:"true" maxLength:"1024" doc:"the document's name in the file"`
+	}
+	get(a, "/files/{action}/{name}/document", "getDocument", "One document of a file, with its errors", func(ctx context.Context, in *document) (report.DocumentFacts, error) {
+		d, _, err := report.DocumentOf(ctx, a.deps.Tracker, in.Action, in.Name, in.Entry)
+		if errors.Is(err, report.ErrNotFound) {
+			err = notFound("document", "The file shows no such document.")
+		}
+		return d, err
 	})
 }

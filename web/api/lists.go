@@ -14,6 +14,7 @@ import (
 // narrowed is what a list of files or documents is narrowed to. Package filter reads
 // it, as it does for pages: here it is only described.
 type narrowed struct {
+	Name      string `query:"name" doc:"the file's name; with * for any characters"`
 	Q         string `query:"q" doc:"part of the file's name; with * for any characters it is the whole name"`
 	Status    string `query:"status" doc:"pending, running, done, cancelled or failed"`
 	Phase     string `query:"phase" doc:"where it stands"`
@@ -51,6 +52,9 @@ func list[T any](a *API, path, id, summary string, page func(context.Context, pg
 		f, err := filter.Parse(in.query, a.deps.Now())
 		if err != nil {
 			return report.Page[T]{}, err
+		}
+		if in.Name != "" {
+			f.Name = in.Name
 		}
 		p, err := page(ctx, a.deps.Tracker, f)
 		if p.Rows == nil {

@@ -12,13 +12,7 @@ func (a *API) origins() {
 		return all(func(each func(report.Centre) error) error { return report.Centres(ctx, a.deps.Tracker, each) })
 	})
 	get(a, "/sources", "listSources", "Every source, and how its last poll ended", func(ctx context.Context, _ *nothing) ([]report.Source, error) {
-		sources, err := all(func(each func(report.Source) error) error { return report.Sources(ctx, a.deps.Tracker, each) })
-		for i := range sources {
-			if sources[i].Counts == nil {
-				sources[i].Counts = map[string]string{} // there was no poll
-			}
-		}
-		return sources, err
+		return all(func(each func(report.Source) error) error { return report.Sources(ctx, a.deps.Tracker, each) })
 	})
 	type source struct {
 		Source string `path:"source" maxLength:"200" doc:"the source's id"`

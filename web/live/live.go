@@ -7,7 +7,6 @@ package live
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -25,12 +24,12 @@ const (
 	every = time.Second
 	// askTime is how long one question may take.
 	askTime = 10 * time.Second
-	// heartbeat is after how much silence a comment is sent, so that what lies
+	// Heartbeat is after how much silence a comment is sent, so that what lies
 	// between keeps the connection, and one that is dead is noticed.
-	heartbeat = 15 * time.Second
-	// streamTime is how long a stream goes on before its reader is told to ask for
+	Heartbeat = 15 * time.Second
+	// StreamTime is how long a stream goes on before its reader is told to ask for
 	// another one: who they are, and what they may, is looked at when they ask.
-	streamTime = 5 * time.Minute
+	StreamTime = 5 * time.Minute
 	// writeTime is how long a reader may take to read what is sent; then it is dropped.
 	writeTime = 10 * time.Second
 	// retry is after how many seconds a reader may come again that was refused.
@@ -152,7 +151,7 @@ func (f *Feed) Route() access.Route {
 
 // Handler answers with a stream of events: one for each change since the id that
 // the reader knows (the header Last-Event-ID, or else the query's after), at most
-// one a second. Its data is the moment of the change in UTC. After streamTime the event
+// one a second. Its data is the moment of the change in UTC. After StreamTime the event
 // again ends the stream.
 func (f *Feed) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -174,26 +173,19 @@ func (f *Feed) Handler() http.Handler {
 
 // stream sends events until the reader, or the server, is gone.
 func (f *Feed) stream(ctx context.Context, w http.ResponseWriter, seen string) error {
-	c := http.NewResponseController(w)
-	// The request has been read: the server's time for that must not end the answer.
-	if err := c.SetReadDeadline(time.Time{}); err != nil {
-		return fmt.Errorf("let events go on: %w", err)
-	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Accel-Buffering", "no") // a proxy that collects answers is asked not to
-	if err := send(c, w, ": changes of the tracker\n\n"); err != nil {
+	s, err := Begin(w, ": changes of the tracker\n\n")
+	if err != nil {
 		return err
 	}
-	beat := time.NewTicker(heartbeat)
+	beat := time.NewTicker(Heartbeat)
 	defer beat.Stop()
-	over := time.NewTimer(streamTime)
+	over := time.NewTimer(StreamTime)
 	defer over.Stop()
 	for {
 		last, changed := f.latest()
 		if last.position != seen && last.position != "" {
 			seen = last.position
-			if err := send(c, w, fmt.Sprintf("id: %s\ndata: %s\n\n", last.position, last.at.Format(time.RFC3339))); err != nil {
+			if err := s.Send(fmt.Sprintf("id: %s\ndata: %s\n\n", last.position, last.at.Format(time.RFC3339))); err != nil {
 				return err
 			}
 		}
@@ -203,26 +195,12 @@ func (f *Feed) stream(ctx context.Context, w http.ResponseWriter, seen string) e
 		case <-f.done:
 			return nil
 		case <-over.C:
-			return send(c, w, "event: again\ndata:\n\n")
+			return s.Again()
 		case <-changed:
 		case <-beat.C:
-			if err := send(c, w, ":\n\n"); err != nil {
+			if err := s.Send(":\n\n"); err != nil {
 				return err
 			}
 		}
 	}
-}
-
-// send writes to a reader, who has writeTime to read it.
-func send(c *http.ResponseController, w http.ResponseWriter, text string) error {
-	if err := c.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
-		return fmt.Errorf("bound how long a reader reads: %w", err)
-	}
-	if _, err := io.WriteString(w, text); err != nil {
-		return err
-	}
-	if err := c.Flush(); err != nil {
-		return err
-	}
-	return c.SetWriteDeadline(time.Time{}) // a stream over HTTP/2 would end with it also in silence
 }

@@ -205,9 +205,9 @@ func TestAStreamEndsAfterSomeMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, Config{})
 		lines := b.reader("1", "")
-		time.Sleep(streamTime + time.Second)
+		time.Sleep(StreamTime + time.Second)
 		all := now(lines)
-		want := []heard{{streamTime, "event: again"}, {streamTime, "data:"}, {Line: "end"}}
+		want := []heard{{StreamTime, "event: again"}, {StreamTime, "data:"}, {Line: "end"}}
 		if d := cmp.Diff(want, all[max(0, len(all)-3):]); d != "" {
 			t.Errorf("heard at last (-want +got):\n%s", d)
 		}

@@ -16,22 +16,8 @@ import (
 	"tributary/web/filter"
 )
 
-const (
-	// answerRows is how many rows of an answer a page shows.
-	answerRows = 500
-	// maxDrawn is how many bytes an answer may have that is drawn.
-	maxDrawn = 8 << 20
-)
-
-// History is the history's database, for questions with parameters. It is nil where a
-// site has none.
-type History func(parameters map[string]string, timeout time.Duration) report.ClickHouse
-
-// errBusy says that as many questions are being answered as may be at once.
-var errBusy = errors.New("as many questions are being answered as may be at once: ask again in a moment")
-
-// errNoHistory says that there is nobody to ask about the past.
-var errNoHistory = errors.New("this server doesn't reach the history (ClickHouse)")
+// maxDrawn is how many bytes an answer may have that is drawn.
+const maxDrawn = 8 << 20
 
 // analytics are the questions that people ask the history most, and one of them.
 type analytics struct {
@@ -52,14 +38,14 @@ type given struct {
 }
 
 func (s *Site) allRecipes(_ context.Context, _ *http.Request) (page, error) {
-	return page{Title: "Analytics", At: "/analytics", Template: "analytics", Data: analytics{All: s.recipes}, Command: "tributary report"}, nil
+	return page{Title: "Analytics", At: "/analytics", Template: "analytics", Data: analytics{All: s.asker.Recipes()}, Command: "tributary report"}, nil
 }
 
 func (s *Site) recipe(ctx context.Context, r *http.Request) (page, error) {
-	d := analytics{All: s.recipes}
+	d := analytics{All: s.asker.Recipes()}
 	var err error
-	if d.Recipe, err = recipe.Find(s.recipes, r.PathValue("recipe")); err != nil {
-		return page{}, fmt.Errorf("%w: %w", report.ErrNotFound, err)
+	if d.Recipe, err = s.asker.Find(r.PathValue("recipe")); err != nil {
+		return page{}, err
 	}
 	d.Drawable, d.Query = d.Recipe.Plot != nil, r.URL.RawQuery
 	command := "tributary report " + d.Recipe.Name
@@ -71,49 +57,11 @@ func (s *Site) recipe(ctx context.Context, r *http.Request) (page, error) {
 		}
 	}
 	began := time.Now()
-	err = s.ask(ctx, d.Recipe, r, func(store report.ClickHouse) error {
-		d.Answer, err = report.Ask(ctx, store, d.Recipe.Statement, answerRows)
-		return err
-	})
+	d.Answer, err = s.asker.Recipe(ctx, d.Recipe, r.URL.Query())
 	if d.Took = time.Since(began); err != nil {
 		d.Wrong = err.Error()
 	}
 	return page{Title: d.Recipe.Name, At: "/analytics", Template: "analytics", Data: d, Command: command}, nil
-}
-
-// ask gives a recipe's store with what the address gives for its parameters.
-func (s *Site) ask(ctx context.Context, r recipes.Recipe, asked *http.Request, fn func(report.ClickHouse) error) error {
-	given := map[string]string{}
-	for _, p := range r.Parameters {
-		if v := asked.URL.Query().Get(p.Name); v != "" {
-			given[p.Name] = v
-		}
-	}
-	values, err := recipe.Values(r, given, s.Now())
-	if err != nil {
-		return err
-	}
-	return s.atOnce(ctx, func() error {
-		if s.History == nil {
-			return errNoHistory
-		}
-		store := s.History(values, timeout)
-		if err := store.Known(ctx, given["centre"], given["source"]); err != nil {
-			return err
-		}
-		return fn(store)
-	})
-}
-
-// atOnce lets no more questions be answered at once than the stores bear.
-func (s *Site) atOnce(ctx context.Context, fn func() error) error {
-	select {
-	case s.asking <- struct{}{}:
-		defer func() { <-s.asking }()
-		return fn()
-	case <-ctx.Done():
-		return errBusy
-	}
 }
 
 // chart draws a recipe's answer.
@@ -132,7 +80,7 @@ func (s *Site) chart(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Site) draw(ctx context.Context, r *http.Request) ([]byte, error) {
-	which, err := recipe.Find(s.recipes, r.PathValue("recipe"))
+	which, err := s.asker.Find(r.PathValue("recipe"))
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +88,7 @@ func (s *Site) draw(ctx context.Context, r *http.Request) ([]byte, error) {
 		return nil, fmt.Errorf("%s is a list, which no picture tells better", which.Name)
 	}
 	answer := &bounded{most: maxDrawn}
-	if err := s.ask(ctx, which, r, func(store report.ClickHouse) error {
+	if err := s.asker.History(ctx, which, r.URL.Query(), func(store report.ClickHouse) error {
 		return report.SQL(ctx, store, which.Statement, answer, report.JSON)
 	}); err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ func (s *Site) centres(ctx context.Context, _ *http.Request) (page, error) {
 	default:
 		d.Lead = lead{"done", plural(len(d.Rows), "centre", "centres") + ": no file of theirs has failed.", s.to("/files")}
 	}
-	return page{Title: "Centres", At: "/centres", Template: "centres", Data: d, Command: "tributary centres list"}, nil
+	return page{Title: "Centres", At: "/centres", Template: "centres", Data: d, Command: "tributary centres"}, nil
 }
 
 // pendingShown is how many files that wait a centre's page shows.

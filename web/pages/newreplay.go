@@ -12,6 +12,7 @@ import (
 	"tributary/sql/control"
 	"tributary/web/access"
 	"tributary/web/order"
+	"tributary/web/question"
 )
 
 // Replay asks for a replay, or only says what it would be (order.Deps).
@@ -35,8 +36,8 @@ func (s *Site) wanted(_ context.Context, r *http.Request) (page, error) {
 	}
 	d := newReplay{Phases: schemas.ReplayPhases(), MaxReason: order.MaxReason, Reason: r.FormValue("reason"),
 		Wanted: order.Wanted{From: r.FormValue("from"), Where: r.FormValue("where"), Since: r.FormValue("since"), Until: r.FormValue("until"), Shadow: r.FormValue("shadow")}}
-	if len(d.Where) > maxStatement {
-		return page{}, fmt.Errorf("%w: the condition is larger than %s", errBadFilter, size(maxStatement))
+	if len(d.Where) > question.MaxStatement {
+		return page{}, fmt.Errorf("%w: the condition is larger than %s", errBadFilter, size(question.MaxStatement))
 	}
 	return page{Title: "New replay", At: "/replays", Template: "newreplay", Data: d, Command: d.Command()}, nil
 }
@@ -67,7 +68,7 @@ func (s *Site) replay(w http.ResponseWriter, r *http.Request) {
 		}
 		dry := r.PostFormValue("do") != "request"
 		var got replay.Requested
-		err = s.atOnce(ctx, func() (err error) {
+		err = s.asker.One(ctx, func() (err error) {
 			got, err = s.Replay(ctx, d.Wanted, control.Decision{By: access.From(ctx).Name, Reason: d.Reason, At: s.Now()}, dry)
 			return err
 		})

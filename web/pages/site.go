@@ -21,9 +21,9 @@ import (
 	"tributary/queries/report"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
-	"tributary/sql/history/recipes"
 	"tributary/web/access"
 	"tributary/web/order"
+	"tributary/web/question"
 )
 
 // timeout is how long a page may take to be read from the stores.
@@ -34,8 +34,8 @@ type Site struct {
 	Prefix  string // path below which all addresses are; empty or as /tributary
 	Name    string // what is served here: the profile, and where
 	Tracker pg.Querier
-	History History // nil: questions about the history are not answered
-	Stores  Stores  // that statements of people may ask
+	History question.History // nil: questions about the history are not answered
+	Stores  question.Stores  // that statements of people may ask
 	Now     func() time.Time
 	Log     *slog.Logger
 	// Position is where the tracker stands, for GET /events (live.Feed); nil: pages are
@@ -61,8 +61,7 @@ type Site struct {
 	// Meaning says what a check of the profile finds; nil: nobody here knows.
 	Meaning func(check string) string
 
-	asking    chan struct{}    // held while a question is answered
-	recipes   []recipes.Recipe // the questions about the history
+	asker     *question.Asker
 	templates map[string]*template.Template
 }
 
@@ -82,14 +81,10 @@ type page struct {
 // view makes a page for who asks.
 type view func(ctx context.Context, r *http.Request) (page, error)
 
-// questions is how many questions and statements of people are answered at once.
-const questions = 4
-
 // New prepares a site.
 func New(s Site) (*Site, error) {
-	s.asking = make(chan struct{}, questions)
 	var err error
-	if s.recipes, err = recipes.All(); err != nil {
+	if s.asker, err = question.New(s.History, s.Stores, s.Now); err != nil {
 		return nil, err
 	}
 	frame, err := template.New("frame.html").Funcs(s.funcs()).ParseFS(templates, "templates/frame/*.html")
@@ -109,6 +104,9 @@ func New(s Site) (*Site, error) {
 	}
 	return &s, nil
 }
+
+// Asker answers questions for others than the pages too.
+func (s *Site) Asker() *question.Asker { return s.asker }
 
 // Routes are the addresses of all pages.
 func (s *Site) Routes() []access.Route {
@@ -133,7 +131,7 @@ func (s *Site) Routes() []access.Route {
 		{Pattern: "GET /analytics/{recipe}", Least: access.Reader, Handler: s.show(s.recipe)},
 		{Pattern: "GET /analytics/{recipe}/chart.svg", Least: access.Reader, Handler: http.HandlerFunc(s.chart)},
 		{Pattern: "GET /sql", Least: access.Reader, Handler: s.show(s.console)},
-		{Pattern: "POST /sql", Least: access.Reader, Handler: s.within(statementTime, s.console)},
+		{Pattern: "POST /sql", Least: access.Reader, Handler: s.within(question.StatementTime, s.console)},
 		{Pattern: "POST /theme", Least: access.Nobody, Handler: http.HandlerFunc(s.setTheme)},
 		{Pattern: "GET /", Least: access.Reader, Handler: s.show(s.missing)},
 	}...)

@@ -81,7 +81,7 @@ func (s *Site) sources(ctx context.Context, _ *http.Request) (page, error) {
 		}
 	}
 	d.Lead = sourcesLead(s, d.Count, all)
-	return page{Title: "Sources", At: "/sources", Template: "sources", Data: d, Command: "tributary sources list"}, nil
+	return page{Title: "Sources", At: "/sources", Template: "sources", Data: d, Command: "tributary sources"}, nil
 }
 
 func sourcesLead(s *Site, n int, all [groups][]sourceRow) lead {

@@ -15,6 +15,7 @@ import (
 	"tributary/recovery/replay"
 	"tributary/sql/warehouse"
 	"tributary/web/pages"
+	"tributary/web/question"
 )
 
 // Site is what pages of a tracker are made of, an hour after the stories begin: beside
@@ -36,7 +37,7 @@ func Site(t *testing.T, tracker *pgxpool.Pool) pages.Site {
 		History: func(parameters map[string]string, timeout time.Duration) report.ClickHouse {
 			return report.ClickHouse{Conn: history, Timeout: timeout, Parameters: parameters}
 		},
-		Stores: pages.Stores{"tracker": func(timeout time.Duration) report.Store {
+		Stores: question.Stores{"tracker": func(timeout time.Duration) report.Store {
 			return report.Postgres{Pool: tracker, Schema: "tracker", Timeout: timeout}
 		}},
 	}

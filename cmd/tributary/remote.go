@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tributary/queries/report"
+	"tributary/web/client"
+)
+
+// envToken is the variable that has the token for --server.
+const envToken = "TRIBUTARY_TOKEN"
+
+// maxToken bounds the file of a token, in bytes.
+const maxToken = 4 << 10
+
+// serverFlags are those of a command that can ask a server in place of the stores.
+type serverFlags struct {
+	server, tokenFile, caFile string
+}
+
+func addServerFlags(cmd *cobra.Command) *serverFlags {
+	f := &serverFlags{}
+	cmd.Flags().StringVar(&f.server, "server", "", "ask the Tributary whose pages are at this address, such as https://tracker.example.org, in place of the stores; needs no configuration")
+	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "with --server: the file with the token (default: that in "+envToken+")")
+	cmd.Flags().StringVar(&f.caFile, "ca-file", "", "with --server: certificates in PEM to trust besides the system's")
+	return f
+}
+
+// given tells whether a server is to be asked.
+func (f *serverFlags) given() bool { return f.server != "" || f.tokenFile != "" || f.caFile != "" }
+
+// askServer asks the server that was named. Of the past it can't be asked this way.
+func (c *cli) askServer(f *serverFlags, past *pastFlags, ask func(*client.Client) error) error {
+	if f.server == "" {
+		return usagef("--token-file and --ca-file go with --server")
+	}
+	if past != nil && past.asOf != "" {
+		return usagef("--as-of goes without --server: ask about the past where the history is")
+	}
+	token, err := c.token(f.tokenFile)
+	if err != nil {
+		return usage(err)
+	}
+	r, err := client.New(client.Config{Server: f.server, Token: token, CAFile: f.caFile, Version: version()})
+	if err != nil {
+		return usage(fmt.Errorf("--server: %w", err))
+	}
+	defer r.Close()
+	err = ask(r)
+	var told *client.Error
+	if errors.As(err, &told) && (strings.HasPrefix(told.Name, "unknown_") || told.Name == "bad_filter" || told.Status == 422) {
+		return usage(err)
+	}
+	return err
+}
+
+// token is the one of a file, or of the environment.
+func (c *cli) token(file string) (string, error) {
+	if file == "" {
+		for _, kv := range slices.Backward(c.env) {
+			if v, ok := strings.CutPrefix(kv, envToken+"="); ok && v != "" {
+				return v, nil
+			}
+		}
+		return "", errors.New("--server needs a token: put it into " + envToken + ", or into a file and name that with --token-file (tributary tokens add makes one, on the server)")
+	}
+	in, err := os.Open(file)
+	if err != nil {
+		return "", fmt.Errorf("--token-file: %w", err)
+	}
+	defer in.Close()
+	text, err := io.ReadAll(io.LimitReader(in, maxToken))
+	if err != nil {
+		return "", fmt.Errorf("--token-file: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// listServer writes the rows that a server lists.
+func listServer[T row](ctx context.Context, c *cli, f *serverFlags, past *pastFlags, format string, header []string, list func(ctx context.Context, r *client.Client, each func(T) error) error) error {
+	return c.askServer(f, past, func(r *client.Client) error {
+		return c.list(format, header, func(row func(any, ...string) error) error {
+			return list(ctx, r, func(v T) error { return row(v, v.Cells()...) })
+		})
+	})
+}
+
+// listServerBy writes the rows that a server lists and a filter lets pass.
+func listServerBy[T row](ctx context.Context, c *cli, f *serverFlags, past *pastFlags, by report.Filter, format string, header []string, list func(r *client.Client, ctx context.Context, by report.Filter, each func(T) error) error) error {
+	return listServer(ctx, c, f, past, format, header, func(ctx context.Context, r *client.Client, each func(T) error) error { return list(r, ctx, by, each) })
+}

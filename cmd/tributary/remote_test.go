@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/pem"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"tributary/internal/config"
+	"tributary/internal/engine/enginetest"
+	"tributary/internal/kafka"
+	"tributary/queries/report/reporttest"
+	"tributary/sql/control"
+	"tributary/topics"
+	"tributary/web"
+	"tributary/web/access"
+	"tributary/web/live"
+)
+
+// world is a system with the small story, a dead letter, a replay and a source in
+// control, and its pages over TLS.
+type world struct {
+	config          string // for commands that ask the stores
+	server          *httptest.Server
+	token, ca, made string // files; made has the token
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	pool, brokers := reporttest.Filled(t), enginetest.Broker(t)
+	reporttest.Findings(t, pool)
+	if err := control.Migrate(t.Context(), pool); err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range []string{
+		"UPDATE warehouse.document SET state = 'failed', phase = 'upload', exception = 'quarantined', attempt = 3 WHERE position = 5",
+		`INSERT INTO control.replay (id, number, paced_at, phase, predicate, requested_at, requested_by, reason, state, changed_at, changed_by)
+			VALUES ('00000000-0000-4000-8000-000000000007', 1, '2026-11-21T09:00:00Z', 'xsd', 'centre = ''H''', '2026-11-21T09:00:00Z', 'ada', 'new <schema>', 'stopped', '2026-11-21T09:30:00Z', 'bob')`,
+	} {
+		if _, err := pool.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg := config.Default()
+	cfg.Kafka.ReplicationFactor, cfg.Kafka.Partitions = 1, 1
+	log := slog.New(slog.DiscardHandler)
+	newClient := kafka.NewFactory(cfg.Kafka, brokers, log)
+	client, err := newClient()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	if _, err := topics.Ensure(t.Context(), kadm.NewClient(client), cfg.Kafka); err != nil {
+		t.Fatal(err)
+	}
+	a := &app{cfg: cfg, log: log, stores: &stores{Control: pool, Tracker: pool, Warehouse: pool, Kafka: newClient, cfg: cfg}}
+	if a.profile, err = loadProfile(cfg); err != nil {
+		t.Fatal(err)
+	}
+	deps, err := a.serves(live.New(live.Config{}, live.Deps{Log: log}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	w := &world{ca: filepath.Join(dir, "ca.pem"), made: filepath.Join(dir, "token"),
+		config: fmt.Sprintf("data_dir: %s\nkafka: {bootstrap_servers: ['%s'], replication_factor: 1}\npostgres: {url: '%s'}\n", dir, strings.Join(brokers, "', '"), pool.Config().ConnString())}
+	w.server = httptest.NewTLSServer(web.New(web.Config{Prefix: "/t"}, deps).Handler())
+	t.Cleanup(w.server.Close)
+	w.token, err = access.Accounts{Pool: pool, Now: now}.AddToken(t.Context(), access.Person{Name: "monitor", Role: access.Reader}, time.Hour, access.Order{By: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, content := range map[string][]byte{w.made: []byte(w.token + "\n"), w.ca: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: w.server.Certificate().Raw})} {
+		if err := os.WriteFile(file, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	source := filepath.Join(dir, "sources.yaml")
+	if err := os.WriteFile(source, []byte("sources:\n  - {id: harwell, centre: H, url: 'sftp://u@h/<in>', password: 'env:NONE', host_key: 'SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU', interval: 1h}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := tributary(t, w.config, "sources", "apply", "-f", source, "--reason", "new"); code != exitOK {
+		t.Fatalf("sources apply: %d %s%s", code, out, errs)
+	}
+	if _, err := pool.Exec(t.Context(), "UPDATE control.source SET next_due = '2100-01-01T10:00:00Z'"); err != nil { // the next times are the same a moment later
+		t.Fatal(err)
+	}
+	return w
+}
+
+// remotely runs a command line that has no configuration.
+func remotely(t *testing.T, env []string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(t.Context(), newCLI(strings.NewReader(""), &out, &errs, env), args)
+	return code, out.String(), errs.String()
+}
+
+// Commands print the same, whether they ask the stores or a server.
+func TestServerAnswersTheSame(t *testing.T) {
+	w := newWorld(t)
+	for _, line := range []string{
+		"status", "status -o json", "status --oldest 0",
+		"files", "files -o json", "files -o csv", "files --limit 1", "files --sort newest --centre h", "files --source harwell --status done", "files " + reporttest.GoodZip, "files " + reporttest.GoodZip[:3] + "*",
+		"files --q " + reporttest.GoodZip[:3] + " --waiting", "files --since 2026-11-21 --until 2026-11-22", "files --centre nobody", "files --status gone", "files --session 1", "files nothing.zip",
+		"documents", "documents -o json", "documents --exception xsd_invalid", "documents --centre nobody -o json",
+		"show " + reporttest.GoodZip, "show -o json add/" + reporttest.GoodZip, "show nothing.zip", "show --action steal " + reporttest.GoodZip,
+		"sources", "sources -o json", "sources show harwell", "sources show harwell -o json", "sources show nowhere", "sources history harwell", "sources history nowhere",
+		"centres", "centres -o json",
+		"replay list", "replay list -o json", "replay show 1", "replay show 1 -o json", "replay show 99",
+		"dlq list", "dlq list -o json", "dlq list --where centre=J --where state=open", "dlq list --where centre=none -o csv", "dlq list --where colour=red", "dlq list --topic none", "dlq list --all --group insert",
+	} {
+		code, out, errs := tributary(t, w.config, strings.Fields(line)...)
+		rcode, rout, rerrs := remotely(t, nil, append(strings.Fields(line), "--server", w.server.URL+"/t/", "--token-file", w.made, "--ca-file", w.ca)...)
+		if d := cmp.Diff([]any{code, out, errs}, []any{rcode, rout, rerrs}); d != "" {
+			t.Errorf("tributary %s (-stores +server):\n%s", line, d)
+		}
+	}
+}
+
+// Whatever keeps a server from answering is said in plain words, with what to do.
+func TestServerRefusals(t *testing.T) {
+	w := newWorld(t)
+	url, ca := w.server.URL+"/t", []string{"--ca-file", w.ca}
+	token, wrong := []string{envToken + "=" + w.token}, []string{envToken + "=" + strings.Repeat("a", len(w.token))}
+	other := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasPrefix(r.URL.Path, "/gone"):
+			http.Redirect(out, r, "https://elsewhere.example/", http.StatusFound)
+		case strings.HasPrefix(r.URL.Path, "/old") && strings.HasSuffix(r.URL.Path, "/openapi.json"):
+			out.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(out, `{"info":{"title":"Tributary","version":"v0.1"}}`)
+		case strings.HasPrefix(r.URL.Path, "/bad"):
+			http.Error(out, "<html>", http.StatusBadGateway)
+		default:
+			http.NotFound(out, r)
+		}
+	}))
+	t.Cleanup(other.Close)
+	for _, c := range []struct {
+		env  []string
+		args []string
+		code int
+		says string
+	}{
+		{nil, append([]string{"--server", url}, ca...), exitUsage, "--server needs a token"},
+		{nil, append([]string{"--server", url, "--token-file", w.made + "x"}, ca...), exitUsage, "no such file"},
+		{token, append([]string{"--server", url}, ca...), exitOK, ""},
+		{wrong, append([]string{"--server", url}, ca...), exitFailed, "does not know the token"},
+		{token, []string{"--server", url}, exitFailed, "name it with --ca-file"},
+		{token, []string{"--server", url, "--ca-file", w.made}, exitUsage, "has no certificate"},
+		{token, append([]string{"--server", w.server.URL}, ca...), exitFailed, "there is no Tributary"},
+		{token, []string{"--server", other.URL}, exitFailed, "there is no Tributary"},
+		{token, []string{"--server", other.URL + "/old"}, exitFailed, "runs version v0.1 of Tributary"},
+		{token, []string{"--server", other.URL + "/gone"}, exitFailed, "sends to another address"},
+		{token, []string{"--server", other.URL + "/bad"}, exitFailed, "502 Bad Gateway"},
+		{token, []string{"--server", strings.Replace(other.URL, "http:", "https:", 1)}, exitFailed, "without TLS"},
+		{token, []string{"--server", "http://tracker.example.org"}, exitUsage, "would be read on the way"},
+		{token, []string{"--server", "https://127.0.0.1:1"}, exitFailed, "can't be reached"},
+		{token, []string{"--server", "tracker.example.org"}, exitUsage, "is no address"},
+		{token, []string{"--server", url, "--as-of", "1h"}, exitUsage, "--as-of goes without --server"},
+		{token, []string{"--ca-file", w.ca}, exitUsage, "go with --server"},
+		{[]string{envToken + "=a b"}, []string{"--server", url}, exitUsage, "characters that none has"},
+	} {
+		code, out, errs := remotely(t, c.env, append([]string{"status"}, c.args...)...)
+		if code != c.code || !strings.Contains(errs, c.says) || strings.Contains(errs, w.token) || (code != exitOK) == (errs == "") {
+			t.Errorf("status %v: %d %s%s, want %d and %q", c.args, code, out, errs, c.code, c.says)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	var errs bytes.Buffer
+	if code := run(ctx, newCLI(nil, &errs, &errs, token), []string{"status", "--server", other.URL}); code != exitFailed {
+		t.Errorf("stopped: %d %s", code, &errs)
+	}
+}

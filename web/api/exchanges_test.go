@@ -1,0 +1,190 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"tributary/internal/mapping"
+	"tributary/producers/sources"
+	"tributary/queries/lineage"
+	"tributary/queries/report"
+	"tributary/queries/report/reporttest"
+	"tributary/recovery/deadletter"
+	"tributary/recovery/replay"
+	"tributary/schemas"
+	"tributary/sql/control"
+	"tributary/topics"
+	"tributary/web/question"
+)
+
+// exchange is a request and what must be answered.
+type exchange struct {
+	operation, path string
+	status          int
+	want            string // part of the body
+}
+
+// letter is the id of the only dead letter.
+const letter = "validate:2:17"
+
+// whole is everything that an API is made of: the small story with findings beside it,
+// a dead letter, a replay, and a source in control.
+func whole(t *testing.T) Deps {
+	t.Helper()
+	pool, history := reporttest.Filled(t), reporttest.History(t)
+	reporttest.Findings(t, pool)
+	if _, err := pool.Exec(t.Context(), "UPDATE warehouse.document SET file = $1 WHERE position IN (3, 4)", schemas.FileID("add", reporttest.GoodZip)); err != nil {
+		t.Fatal(err)
+	}
+	now := func() time.Time { return reporttest.Start().Add(time.Hour) }
+	asker, err := question.New(func(parameters map[string]string, timeout time.Duration) report.ClickHouse {
+		return report.ClickHouse{Conn: history, Timeout: timeout, Parameters: parameters}
+	}, question.Stores{"tracker": func(timeout time.Duration) report.Store {
+		return report.Postgres{Pool: pool, Schema: "tracker", Timeout: timeout}
+	}}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := deadletter.Row{ID: letter, Stage: "validate", About: "add/a.zip", Exception: "panic", Centre: "H", State: deadletter.Open, Time: now()}
+	ran := &replay.Status{Replay: 3, From: "xsd", State: "done", RequestedAt: now(), ChangedAt: now()}
+	return Deps{Tracker: pool, Log: slog.New(slog.DiscardHandler), Version: "1", Now: now, Beside: Beside{
+		Status: func(_ context.Context, s *report.Status) error { s.Insertion = "stopped at 7"; return nil },
+		Priority: func(context.Context, string, string) (*report.Priority, error) {
+			return &report.Priority{Priority: 9, By: "ada"}, nil
+		},
+		Standing: func(_ context.Context, source string) (Standing, error) {
+			if source != "harwell" {
+				return Standing{}, fmt.Errorf("%s: %w", source, sources.ErrUnknown)
+			}
+			return Standing{Standing: []byte(`{"b":1,"a":"<"}`), Text: "harwell is available"}, nil
+		},
+		Letters: func(_ context.Context, f *deadletter.Filter, limit int, all bool, each func(deadletter.Row) error) error {
+			if f.Centre != "" && f.Centre != "H" || limit < 1 || all {
+				return nil
+			}
+			return each(row)
+		},
+		Letter: func(_ context.Context, id string) (deadletter.Story, error) {
+			if id != letter {
+				return deadletter.Story{}, deadletter.ErrNotFound
+			}
+			return deadletter.Story{Row: row, Event: &topics.Event{Topic: "t", Body: []topics.Field{{Name: "z", Value: 1}, {Name: "a", Value: 2}}}}, nil
+		},
+		Replays: func(_ context.Context, limit int) ([]*replay.Status, error) {
+			return []*replay.Status{ran}[:min(1, limit)], nil
+		},
+		Replay: func(_ context.Context, name string) (*replay.Status, error) {
+			if name != "3" {
+				return nil, control.ErrNoReplay
+			}
+			return ran, nil
+		},
+		Warehouse: pool, Meaning: strings.ToUpper, Asker: asker,
+		Lineage: &lineage.Reader{Warehouse: pool, Tracker: pool, Mapping: &mapping.Mapping{}, Limit: 10},
+	}}
+}
+
+// exchanges are those about what is not in the lists of files and origins. A path may
+// have a body behind a space: then it is posted.
+func exchanges() []exchange {
+	good := "/files/add/" + reporttest.GoodZip
+	return []exchange{
+		{"/status", "/status?oldest=0", 200, `"oldest":[]`},
+		{"/status", "/status", 200, `"insertion":"stopped at 7"`},
+		{"/status", "/status?oldest=-1", 422, `"location":"query.oldest"`},
+		{"/files/{action}/{name}", good, 200, `"priority":9`},
+		{"/files", "/files?name=" + reporttest.GoodZip[:4] + "*", 200, `"file":"` + reporttest.GoodZip + `"`},
+		{"/files", "/files?name=" + reporttest.GoodZip[:4], 200, `"rows":[]`},
+		{"/files/{action}/{name}/document", good + "/document?entry=a.xml", 404, `"type":"/problems/no_such_document"`},
+		{"/files/{action}/{name}/document", good + "/document", 422, `"location":"query.entry"`},
+		{"/pace", "/pace", 200, `"step_seconds":60`},
+		{"/pace", "/pace?span=1y", 422, `"location":"query.span"`},
+		{"/failures", "/failures", 200, `"exception":"`},
+		{"/failures", "/failures?centre=nobody", 404, `"type":"/problems/unknown_centre"`},
+		{"/centres/{centre}", "/centres/h", 200, `"full_name":"MRC Harwell"`},
+		{"/centres/{centre}", "/centres/nobody", 404, `"type":"/problems/unknown_centre"`},
+		{"/sources/{source}", "/sources/harwell", 200, `"interval_seconds":null`},
+		{"/sources/{source}", "/sources/nowhere", 404, `"type":"/problems/unknown_source"`},
+		{"/sources/{source}/standing", "/sources/harwell/standing", 200, `"standing":{"b":1,"a":"<"}`},
+		{"/sources/{source}/standing", "/sources/nowhere/standing", 404, `"detail":"nowhere: there is no such source: tributary sources lists them"`},
+		{"/sources/{source}/polls", "/sources/harwell/polls?limit=1", 200, `"rows":[`},
+		{"/sources/{source}/polls", "/sources/harwell/polls?before=0000-01-01T00:00:00Z", 400, `"type":"/problems/bad_filter"`},
+		{"/sessions", "/sessions", 200, `"number":1`},
+		{"/sessions", "/sessions?before=2000-01-01T00:00:00Z", 200, `"rows":[]`},
+		{"/sessions", "/sessions?before=yesterday", 422, `"location":"query.before"`},
+		{"/sessions/{number}", "/sessions/1", 200, `"poll_list":[`},
+		{"/sessions/{number}", "/sessions/99", 404, `"type":"/problems/no_such_session"`},
+		{"/dead-letters", "/dead-letters", 200, `"id":"` + letter + `"`},
+		{"/dead-letters", "/dead-letters?where=centre=J", 200, `[]`},
+		{"/dead-letters", "/dead-letters?where=centre=H&where=exception=panic", 200, `"id":"` + letter + `"`},
+		{"/dead-letters", "/dead-letters?where=colour=red", 400, `"type":"/problems/bad_filter"`},
+		{"/dead-letters", "/dead-letters?all=true", 200, `[]`},
+		{"/dead-letters/{id}", "/dead-letters/" + letter, 200, `"body":{"z":1,"a":2}`},
+		{"/dead-letters/{id}", "/dead-letters/validate:2:18", 404, `"type":"/problems/no_such_dead_letter"`},
+		{"/dead-letters/{id}", "/dead-letters/x", 400, `"type":"/problems/bad_filter"`},
+		{"/replays", "/replays", 200, `"replay":3`},
+		{"/replays/{replay}", "/replays/3", 200, `"state":"done"`},
+		{"/replays/{replay}", "/replays/4%00", 404, `"type":"/problems/no_such_replay"`},
+		{"/findings", "/findings", 200, `"meaning":"SPECIMEN_UNKNOWN"`},
+		{"/findings/{centre}/{check}", "/findings/H/specimen_unknown?limit=2", 200, `"next":"3-2"`},
+		{"/findings/{centre}/{check}", "/findings/H/specimen_unknown?limit=2&after=3-2", 200, `"line":15`},
+		{"/findings/{centre}/{check}", "/findings/H/specimen_unknown?after=x", 400, `"type":"/problems/bad_filter"`},
+		{"/files/{action}/{name}/lineage", good + "/lineage?limit=1", 200, `"next":"3"`},
+		{"/files/{action}/{name}/lineage", good + "/lineage?limit=1&after=3", 200, `"position":4`},
+		{"/files/{action}/{name}/lineage", good + "/lineage?after=99", 200, `"rows":[]`},
+		{"/files/{action}/{name}/lineage", "/files/add/nothing.zip/lineage", 404, `"type":"/problems/no_such_row"`},
+		{"/lineage/{position}/{ordinal}", "/lineage/3/1", 404, `"type":"/problems/no_such_row"`},
+		{"/recipes", "/recipes", 200, `"name":"rejected"`},
+		{"/recipes/{recipe}", "/recipes/rejected?centre=H", 200, `"columns":[`},
+		{"/recipes/{recipe}", "/recipes/rejected?centre=nobody", 404, `"type":"/problems/unknown_centre"`},
+		{"/recipes/{recipe}", "/recipes/rejected?since=soon", 400, `"type":"/problems/bad_parameter"`},
+		{"/recipes/{recipe}", "/recipes/rejected?of=x", 400, `"type":"/problems/bad_parameter"`},
+		{"/recipes/{recipe}", "/recipes/nothing", 404, `"type":"/problems/no_such_recipe"`},
+		{"/sql", `/sql {"store":"tracker","statement":"SELECT 1 AS one"}`, 200, `"rows":[["1"]]`},
+		{"/sql", `/sql {"store":"tracker","statement":"DROP TABLE tracker.file"}`, 400, `"type":"/problems/bad_statement"`},
+		{"/sql", `/sql {"store":"history","statement":"SELECT 1"}`, 503, `"type":"/problems/not_here"`},
+	}
+}
+
+// asks sends an exchange's request.
+func asks(t *testing.T, server *httptest.Server, c exchange) (*http.Response, []byte) {
+	t.Helper()
+	path, body, posted := strings.Cut(c.path, " ")
+	if !posted {
+		return ask(t, server, base+path)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+base+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer, text
+}
+
+// What isn't there is said so, by each operation.
+func TestNotHere(t *testing.T) {
+	deps := whole(t)
+	deps.Beside = Beside{}
+	server := served(t, New(deps))
+	for _, path := range []string{"/sources/harwell/standing", "/dead-letters", "/dead-letters/" + letter, "/replays", "/replays/3", "/findings", "/findings/H/x", "/recipes", "/recipes/rejected", "/files/add/a.zip/lineage", "/lineage/1/1"} {
+		if answer, body := ask(t, server, base+path); answer.StatusCode != 503 || !strings.Contains(string(body), "/problems/not_here") {
+			t.Errorf("%s: %d %s", path, answer.StatusCode, body)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"tributary/web/pages"
+)
+
+// operations are where a program reads what a page shows, by the page's address.
+func operations() map[string][]string {
+	return map[string][]string{
+		"GET /{$}":                          {"/status", "/pace", "/failures", "/sessions"},
+		"GET /files":                        {"/files"},
+		"GET /files/{action}/{name}":        {"/files/{action}/{name}"},
+		"GET /documents":                    {"/documents"},
+		"GET /sources":                      {"/sources"},
+		"GET /sources/{id}":                 {"/sources/{source}", "/sources/{source}/polls", "/sources/{source}/errors", "/sources/{source}/revisions"},
+		"GET /centres":                      {"/centres"},
+		"GET /centres/{name}":               {"/centres/{centre}"},
+		"GET /sessions":                     {"/sessions"},
+		"GET /sessions/{number}":            {"/sessions/{number}"},
+		"GET /dead-letters":                 {"/dead-letters"},
+		"GET /replays":                      {"/replays"},
+		"GET /findings":                     {"/findings", "/findings/{centre}/{check}"},
+		"GET /analytics":                    {"/recipes"},
+		"GET /analytics/{recipe}":           {"/recipes/{recipe}"},
+		"GET /analytics/{recipe}/chart.svg": {"/recipes/{recipe}"}, // drawn from the same answer
+		"GET /sql":                          {"/sql"},
+		"POST /sql":                         {"/sql"},
+		"GET /files/{action}/{name}/documents/{entry...}": {"/files/{action}/{name}/document"},
+		"POST /theme": nil, // how pages look
+		"GET /":       nil, // what is no page
+	}
+}
+
+// Programs read whatever pages show: each address of a page has its operations.
+func TestEveryPageHasItsOperations(t *testing.T) {
+	site, err := pages.New(pages.Site{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, known := made(nil), operations()
+	for _, route := range site.Routes() {
+		of, listed := known[route.Pattern]
+		if !listed {
+			t.Errorf("%s: no operation is named that gives what this page shows: add it to the API, and here", route.Pattern)
+		}
+		delete(known, route.Pattern)
+		for _, path := range of {
+			item := a.huma.OpenAPI().Paths[base+path]
+			if item == nil || item.Get == nil && strings.HasPrefix(route.Pattern, http.MethodGet) && route.Pattern != "GET /sql" {
+				t.Errorf("%s: the API has no operation %s", route.Pattern, path)
+			}
+		}
+		for _, r := range a.Routes() {
+			if slices.Contains(of, strings.TrimPrefix(r.Pattern, "GET "+base)) && r.Least != route.Least {
+				t.Errorf("%s is for the role %s, and %s for %s", route.Pattern, route.Least, r.Pattern, r.Least)
+			}
+		}
+	}
+	for pattern := range known {
+		t.Errorf("there is no page %s any more", pattern)
+	}
+}

@@ -1,0 +1,100 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"tributary/queries/asof"
+	"tributary/recovery/deadletter"
+	"tributary/recovery/replay"
+	"tributary/sql/control"
+)
+
+// LetterStory is all that is known of a dead letter.
+type LetterStory struct {
+	deadletter.Story
+
+	Event json.RawMessage `json:"event,omitempty" doc:"the original event, an object"`
+}
+
+// recovery registers what is asked about dead letters and replays.
+func (a *API) recovery() {
+	a.letters()
+	type list struct {
+		Limit int `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"how many at most"`
+	}
+	get(a, "/replays", "listReplays", "Replays and how far each is, the newest first", func(ctx context.Context, in *list) ([]*replay.Status, error) {
+		if a.deps.Replays == nil {
+			return nil, notHere()
+		}
+		all, err := a.deps.Replays(ctx, in.Limit)
+		if all == nil {
+			all = []*replay.Status{}
+		}
+		return all, err
+	})
+	type one struct {
+		Replay string `path:"replay" maxLength:"200" doc:"its number, its run's id or its shadow's name"`
+	}
+	get(a, "/replays/{replay}", "getReplay", "One replay, and how its files ended", func(ctx context.Context, in *one) (*replay.Status, error) {
+		if a.deps.Replay == nil {
+			return nil, notHere()
+		}
+		if !clean(in.Replay) {
+			return nil, notFound("replay", "There is no such replay.")
+		}
+		r, err := a.deps.Replay(ctx, in.Replay)
+		if errors.Is(err, control.ErrNoReplay) {
+			err = notFound("replay", err.Error())
+		}
+		return r, err
+	})
+}
+
+func (a *API) letters() {
+	type list struct {
+		Where []string `query:"where,explode" maxItems:"20" doc:"a condition as key=value, as of tributary dlq list; given again, all must hold"`
+		Topic string   `query:"topic" maxLength:"200" doc:"only those of records of this topic"`
+		Group string   `query:"group" maxLength:"200" doc:"only those given up by this stage or group"`
+		All   bool     `query:"all" doc:"those that were dropped, too"`
+		Limit int      `query:"limit" default:"100" minimum:"1" maximum:"10000" doc:"how many at most"`
+	}
+	get(a, "/dead-letters", "listDeadLetters", "What stages could not work on and gave up, the newest first", func(ctx context.Context, in *list) ([]deadletter.Row, error) {
+		if a.deps.Letters == nil {
+			return nil, notHere()
+		}
+		f := &deadletter.Filter{Topic: in.Topic, Stage: in.Group}
+		if err := f.Where(in.Where, func(s string) (time.Time, error) { return asof.ParseMoment(s, a.deps.Now()) }); err != nil {
+			return nil, &refusal{"bad_filter", http.StatusBadRequest, err.Error()}
+		}
+		rows, err := all(func(each func(deadletter.Row) error) error { return a.deps.Letters(ctx, f, in.Limit, in.All, each) })
+		if errors.Is(err, deadletter.ErrNotFound) {
+			err = notFound("stage", err.Error())
+		}
+		return rows, err
+	})
+	type one struct {
+		ID string `path:"id" maxLength:"200" doc:"as the list has it, such as validate:2:17"`
+	}
+	get(a, "/dead-letters/{id}", "getDeadLetter", "The whole story of one dead letter", func(ctx context.Context, in *one) (LetterStory, error) {
+		if a.deps.Letter == nil {
+			return LetterStory{}, notHere()
+		}
+		_, _, _, err := deadletter.ParseID(in.ID)
+		if err != nil {
+			return LetterStory{}, &refusal{"bad_filter", http.StatusBadRequest, err.Error()}
+		}
+		told := LetterStory{}
+		if told.Story, err = a.deps.Letter(ctx, in.ID); errors.Is(err, deadletter.ErrNotFound) {
+			err = notFound("dead_letter", fmt.Sprintf("There is no dead letter %s.", in.ID))
+		}
+		if err == nil && told.Story.Event != nil {
+			told.Event, err = json.Marshal(told.Story.Event)
+		}
+		return told, err
+	})
+}

@@ -1,0 +1,122 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"tributary/producers/sources"
+	"tributary/queries/expect"
+	"tributary/queries/report"
+)
+
+// pendingTold is how many files that wait a centre is told with.
+const pendingTold = 20
+
+// CentreStory is a centre, where its files stand, what has failed of them and whose
+// turn that is, and what waits.
+type CentreStory struct {
+	report.CentreStanding
+	Failing []report.Failing `json:"failing"`
+	Pending []report.Pending `json:"pending" doc:"the oldest"`
+}
+
+// SourceStory is a source, and what is to be expected of it.
+type SourceStory struct {
+	report.Source
+	Suspended  *report.Suspended   `json:"suspended,omitempty" doc:"absent where it is not"`
+	Definition string              `json:"definition" doc:"JSON with the keys of the configuration; empty where nobody told"`
+	Expected   *expect.Expectation `json:"expected,omitempty"`
+}
+
+// Standing is how a source stands in control.
+type Standing struct {
+	Standing json.RawMessage `json:"standing" doc:"an object, as tributary sources show -o json writes it"`
+	Text     string          `json:"text" doc:"the same for people"`
+}
+
+// stands registers how work goes, and how single centres and sources stand.
+func (a *API) stands() {
+	type span struct {
+		Span string `query:"span" enum:"1h,24h,7d" default:"1h" doc:"the time that ends now"`
+	}
+	get(a, "/pace", "getPace", "How work went over a time, and what is usual", func(ctx context.Context, in *span) (report.Pace, error) {
+		over, _ := report.FindSpan(in.Span)
+		return report.ReadPace(ctx, a.deps.Tracker, a.deps.Now(), over)
+	})
+	type of struct {
+		Centre string `query:"centre" maxLength:"200" doc:"of this centre's files only, and of no polls"`
+	}
+	get(a, "/failures", "listFailures", "What has failed, by exception: whose turn it is, and the next step", func(ctx context.Context, in *of) ([]report.Failing, error) {
+		if err := report.Known(ctx, a.deps.Tracker, in.Centre, ""); err != nil {
+			return nil, err
+		}
+		return report.Failures(ctx, a.deps.Tracker, a.deps.Now(), in.Centre)
+	})
+	type centre struct {
+		Centre string `path:"centre" maxLength:"200" doc:"the centre's short name; capitals don't matter"`
+	}
+	get(a, "/centres/{centre}", "getCentre", "How one centre stands", func(ctx context.Context, in *centre) (c CentreStory, err error) {
+		if c.CentreStanding, err = report.StandingOf(ctx, a.deps.Tracker, in.Centre); err != nil {
+			return c, err
+		}
+		if c.Failing, err = report.Failures(ctx, a.deps.Tracker, a.deps.Now(), c.Centre); err != nil {
+			return c, err
+		}
+		c.Pending, err = report.PendingOf(ctx, a.deps.Tracker, c.Centre, pendingTold)
+		return c, err
+	})
+	a.source()
+}
+
+// source registers what is asked about one source.
+func (a *API) source() {
+	type source struct {
+		Source string `path:"source" maxLength:"200" doc:"the source's id"`
+	}
+	get(a, "/sources/{source}", "getSource", "How one source stands, and when it is expected to show more", func(ctx context.Context, in *source) (s SourceStory, err error) {
+		if s.Source, s.Suspended, err = report.FindSource(ctx, a.deps.Tracker, in.Source); err != nil {
+			return s, err
+		}
+		if s.Source.Definition != nil {
+			s.Definition = *s.Source.Definition
+		}
+		return s, expect.Sources(ctx, a.deps.Tracker, in.Source, func(e expect.Expectation) error {
+			s.Expected = &e
+			return nil
+		})
+	})
+	a.orNull("Expectation", "interval_seconds", "files", "bytes", "largest_bytes", "bytes_per_second", "load_seconds")
+	get(a, "/sources/{source}/standing", "getSourceStanding", "How a source is defined, by whom, when it is polled next, and what its last check found", func(ctx context.Context, in *source) (Standing, error) {
+		if a.deps.Standing == nil {
+			return Standing{}, notHere()
+		}
+		s, err := a.deps.Standing(ctx, in.Source)
+		if errors.Is(err, sources.ErrUnknown) {
+			err = &refusal{"unknown_source", http.StatusNotFound, err.Error()}
+		}
+		return s, err
+	})
+	type polls struct {
+		source
+
+		Before time.Time `query:"before" doc:"ended before this moment (RFC 3339), as next of the part before says"`
+		Limit  int       `query:"limit" default:"50" minimum:"1" maximum:"1000" doc:"how many rows at most"`
+	}
+	get(a, "/sources/{source}/polls", "listSourcePolls", "How polls of a source ended, the newest first", func(ctx context.Context, in *polls) (part[report.Poll], error) {
+		if err := readable(in.Before); err != nil {
+			return part[report.Poll]{}, err
+		}
+		rows, err := report.Polls(ctx, a.deps.Tracker, in.Source, in.Before, in.Limit+1)
+		for i := range rows {
+			told(&rows[i])
+		}
+		return parted(rows, in.Limit, func(p report.Poll) string { return moment(p.Ended) }), err
+	})
+}
+
+// clean is a text that Postgres takes.
+func clean(text string) bool { return !strings.Contains(text, "\x00") }

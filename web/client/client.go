@@ -1,0 +1,237 @@
+// Package client asks another Tributary through its API, as commands do with --server:
+// it needs neither a database nor a configuration. The certificate is verified always,
+// and the token goes to the server that was named and to nobody else.
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+)
+
+const (
+	// base is the path of the API on a server.
+	base = "/api/v1"
+	// timeout is how long one answer may take.
+	timeout = time.Minute
+	// maxAnswer bounds one answer, in bytes.
+	maxAnswer = 64 << 20
+)
+
+// Config says whom to ask.
+type Config struct {
+	// Server is the address of the pages, such as https://tracker.example.org/tributary.
+	// Without TLS it must be on this machine.
+	Server string
+	// Token is what tributary tokens add has printed.
+	Token string
+	// CAFile is a file in PEM with certificates that are trusted besides the system's;
+	// empty: none.
+	CAFile string
+	// Version is that of this program, for errors.
+	Version string
+}
+
+// Client asks one server. It is safe for concurrent use.
+type Client struct {
+	server  *url.URL
+	token   string
+	version string
+	http    *http.Client
+}
+
+// Error is a problem that the server tells.
+type Error struct {
+	Name   string // stable, the end of the problem's type, such as bad_filter
+	Status int
+	Detail string
+}
+
+func (e *Error) Error() string { return e.Detail }
+
+// New makes a client, which asks nothing yet. An address or a file that can't be is an
+// error that says what to do.
+func New(cfg Config) (*Client, error) {
+	server, err := url.Parse(strings.TrimSuffix(cfg.Server, "/"))
+	switch {
+	case err != nil || server.Hostname() == "" || server.Scheme != "https" && server.Scheme != "http" || server.User != nil || server.RawQuery != "" || server.Fragment != "":
+		return nil, fmt.Errorf("%q is no address of a server: write it as https://HOST:PORT, with the path of its pages behind it if they have one", cfg.Server)
+	case server.Scheme == "http" && !loopback(server.Hostname()):
+		return nil, fmt.Errorf("%s is without TLS, and the token would be read on the way: write https", cfg.Server)
+	case cfg.Token == "":
+		return nil, errors.New("a token is needed: whoever runs the server makes one (tributary tokens add)")
+	case strings.ContainsFunc(cfg.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return nil, errors.New("the token has characters that none has: give what tributary tokens add has printed, and nothing else")
+	}
+	roots, err := trusted(cfg.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	transport := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout: 10 * time.Second, DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext, MaxIdleConnsPerHost: 1, ForceAttemptHTTP2: true,
+	}
+	return &Client{server: server, token: cfg.Token, version: cfg.Version, http: &http.Client{
+		Timeout: timeout, Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token is for this server
+	}}, nil
+}
+
+// Close closes what is open to the server.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// loopback tells whether a host is this machine.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// trusted are the certificates that are trusted; nil: the system's.
+func trusted(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("certificates to trust: %w", err)
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool()
+	}
+	if !roots.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s has no certificate in PEM", file)
+	}
+	return roots, nil
+}
+
+// get reads the answer to a question into what is given; path is escaped.
+func (c *Client) get(ctx context.Context, path string, query url.Values, into any) error {
+	a, err := c.ask(ctx, path, query)
+	if err != nil {
+		return err
+	}
+	switch {
+	case a.code == http.StatusOK && a.kind == "application/json":
+		if json.Unmarshal(a.body, into) != nil {
+			return c.another(ctx)
+		}
+		return nil
+	case a.kind == "application/problem+json":
+		return c.problem(ctx, a.code, a.body)
+	case a.code >= 300 && a.code < 400:
+		return fmt.Errorf("%s sends to another address, %q: if that is right, name it as the server", c.server, a.location)
+	case a.code == http.StatusNotFound, a.code == http.StatusOK:
+		return c.another(ctx)
+	}
+	return fmt.Errorf("%s answers %s, and not as Tributary does: something between may have answered for it", c.server, a.status)
+}
+
+// answer is what a server has answered.
+type answer struct {
+	code           int
+	status         string // the same for people
+	kind, location string // its media type, and where it sends to
+	body           []byte
+}
+
+// ask sends a question, and reads what is answered.
+func (c *Client) ask(ctx context.Context, path string, query url.Values) (answer, error) {
+	address := c.server.String() + base + path
+	if len(query) > 0 {
+		address += "?" + query.Encode()
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return answer{}, fmt.Errorf("ask %s: %w", c.server, err)
+	}
+	r.Header.Set("Authorization", "Bearer "+c.token)
+	r.Header.Set("Accept", "application/json")
+	response, err := c.http.Do(r)
+	if err != nil {
+		return answer{}, c.unreachable(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	if err != nil {
+		return answer{}, c.unreachable(err)
+	}
+	if len(body) > maxAnswer {
+		return answer{}, fmt.Errorf("%s answers more than %d MiB: ask for less", c.server, maxAnswer>>20)
+	}
+	a := answer{code: response.StatusCode, status: response.Status, location: response.Header.Get("Location"), body: body}
+	if kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type")); err == nil {
+		a.kind = kind
+	}
+	return a, nil
+}
+
+// problem is what a server says that it can't do.
+func (c *Client) problem(ctx context.Context, status int, body []byte) error {
+	var p struct {
+		Type, Detail string
+		Errors       []struct{ Message, Location string }
+	}
+	if json.Unmarshal(body, &p) != nil {
+		return c.another(ctx)
+	}
+	if status == http.StatusUnauthorized {
+		return fmt.Errorf("%s does not know the token: it has expired, was revoked, or is another server's; tributary tokens add makes one there", c.server)
+	}
+	if status == http.StatusUnprocessableEntity { // the address is not as the server has it
+		for _, e := range p.Errors {
+			if e.Message == "unknown query parameter" {
+				return c.another(ctx)
+			}
+			p.Detail += "; " + strings.TrimPrefix(e.Location, "query.") + ": " + e.Message
+		}
+	}
+	return &Error{Name: p.Type[strings.LastIndex(p.Type, "/")+1:], Status: status, Detail: p.Detail}
+}
+
+// another says that the server is of another version, or no Tributary at all.
+func (c *Client) another(ctx context.Context) error {
+	var document struct {
+		Info struct{ Title, Version string }
+	}
+	a, err := c.ask(ctx, "/openapi.json", nil)
+	if err != nil {
+		return err
+	}
+	if a.code != http.StatusOK || json.Unmarshal(a.body, &document) != nil || document.Info.Title != "Tributary" {
+		return fmt.Errorf("at %s there is no Tributary that can be asked: name the address of its pages, with the path below which they are", c.server)
+	}
+	return fmt.Errorf("%s runs version %s of Tributary, which can't answer this question of version %s: use a program of its version", c.server, document.Info.Version, c.version)
+}
+
+// unreachable says in plain words why there is no answer.
+func (c *Client) unreachable(err error) error {
+	var unknown x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var address *url.Error
+	switch {
+	case errors.As(err, &unknown):
+		return fmt.Errorf("%s has a certificate of nobody whom this machine knows: get the certificate of whoever signed it from those who run the server, and name it with --ca-file", c.server)
+	case errors.As(err, &host):
+		return fmt.Errorf("%s has a certificate that is not for this name: %w", c.server, host)
+	case errors.As(err, &invalid):
+		return fmt.Errorf("%s has a certificate that is not good: %w", c.server, invalid)
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return fmt.Errorf("%s answers without TLS, so that the token would be read on the way: those who run it must give it a certificate", c.server)
+	case errors.As(err, &address):
+		err = address.Err // without the address, which has the question in it
+	}
+	return fmt.Errorf("%s can't be reached: %w", c.server, err)
+}
