@@ -6,7 +6,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
@@ -119,15 +118,6 @@ func (p *pastProgress) end() {
 		showLine(p.w, "")
 		p.shown = false
 	}
-}
-
-// scopeOf is what must be read of the past for a list.
-func scopeOf(f *report.Filter) asof.Scope {
-	s := asof.Scope{Name: f.Name, Centre: f.Centre, Source: f.Source}
-	if uuid.Validate(f.Session) == nil { // what session has a number is known once all is read
-		s.Session = f.Session
-	}
-	return s
 }
 
 // listTrackerAt is listTracker, of the past if a moment is given; stamp notes

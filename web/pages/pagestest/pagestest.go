@@ -7,14 +7,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	consumer "tributary/consumers/tracker"
+	"tributary/queries/asof"
 	"tributary/queries/report"
 	"tributary/queries/report/reporttest"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
 	"tributary/sql/warehouse"
 	"tributary/web/pages"
+	"tributary/web/past"
 )
 
 // Site is what pages of a tracker are made of, an hour after the stories begin: beside
@@ -22,10 +27,15 @@ import (
 // small story.
 func Site(t *testing.T, tracker *pgxpool.Pool) pages.Site {
 	t.Helper()
+	return Remembering(t, tracker, reporttest.History(t))
+}
+
+// Remembering is Site with another history, of which the past is made.
+func Remembering(t *testing.T, tracker *pgxpool.Pool, history driver.Conn) pages.Site {
+	t.Helper()
 	if err := warehouse.Migrate(t.Context(), tracker); err != nil {
 		t.Fatal(err)
 	}
-	history := reporttest.History(t)
 	return pages.Site{
 		Prefix: "/t", Name: "impc · test", Tracker: tracker, Warehouse: tracker, Log: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return reporttest.Start().Add(time.Hour) },
@@ -33,11 +43,24 @@ func Site(t *testing.T, tracker *pgxpool.Pool) pages.Site {
 			return nil
 		},
 		Replays: func(context.Context, int) ([]*replay.Status, error) { return nil, nil },
+		Past:    past.New(asof.Reader{History: history, Postgres: tracker, Writer: tracked}),
 		History: func(parameters map[string]string, timeout time.Duration) report.ClickHouse {
 			return report.ClickHouse{Conn: history, Timeout: timeout, Parameters: parameters}
 		},
 		Stores: pages.Stores{"tracker": func(timeout time.Duration) report.Store {
 			return report.Postgres{Pool: tracker, Schema: "tracker", Timeout: timeout}
 		}},
+	}
+}
+
+// tracked writes events as the tracker does.
+func tracked(schema string) asof.Write {
+	w := consumer.NewWriter(schema)
+	return func(ctx context.Context, tx pgx.Tx, events []asof.Event) ([]int, error) {
+		out := make([]consumer.Event, len(events))
+		for i, e := range events {
+			out[i] = consumer.Event(e)
+		}
+		return w.Write(ctx, tx, out)
 	}
 }
