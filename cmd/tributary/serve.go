@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tributary/internal/config"
+	"tributary/queries/asof"
 	"tributary/queries/report"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
@@ -18,6 +19,7 @@ import (
 	"tributary/web/api"
 	"tributary/web/live"
 	"tributary/web/pages"
+	"tributary/web/past"
 	"tributary/web/static"
 )
 
@@ -68,15 +70,24 @@ func (a *app) serves(feed *live.Feed) (web.Deps, error) {
 	if err != nil {
 		return web.Deps{}, err
 	}
+	is.Past = a.past()
 	site, err := pages.New(is)
 	if err != nil {
 		return web.Deps{}, err
 	}
-	programs := api.New(api.Deps{Tracker: a.stores.Tracker, Now: time.Now, Log: a.log, Prefix: a.cfg.Web.Prefix, Version: version()})
+	programs := api.New(api.Deps{Tracker: a.stores.Tracker, Past: is.Past, Now: time.Now, Log: a.log, Prefix: a.cfg.Web.Prefix, Version: version()})
 	return web.Deps{
 		Guard: guard, Static: static.Files, Log: a.log, Listening: a.servesPages,
 		Routes: slices.Concat(guard.Routes(), site.Routes(), programs.Routes(), []access.Route{feed.Route()}),
 	}, nil
+}
+
+// past is what tells of moments of the past; nil where the history isn't reached.
+func (a *app) past() *past.Reader {
+	if a.stores.ClickHouse == nil {
+		return nil
+	}
+	return past.New(asof.Reader{History: a.stores.ClickHouse, Postgres: a.stores.Tracker, Writer: asof.Tracked})
 }
 
 // site is what the pages are made of.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -59,18 +58,7 @@ func reader(t *testing.T, pool *pgxpool.Pool, log []Event) *Reader {
 		in[p] = append(in[p], encoded(t, e, fmt.Sprint(i)))
 	}
 	in[0] = append(in[0], &kgo.Record{Value: []byte("?")}) // without a time: it has always been there
-	return &Reader{History: store(t, in...), Postgres: pool, Writer: writer}
-}
-
-func writer(schema string) Write {
-	w := tracker.NewWriter(schema)
-	return func(ctx context.Context, tx pgx.Tx, events []Event) ([]int, error) {
-		out := make([]tracker.Event, len(events))
-		for i, e := range events {
-			out[i] = tracker.Event(e)
-		}
-		return w.Write(ctx, tx, out)
-	}
+	return &Reader{History: store(t, in...), Postgres: pool, Writer: Tracked}
 }
 
 // answers are what the commands answer.

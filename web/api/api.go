@@ -16,6 +16,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/queries/report"
 	"tributary/web/access"
+	"tributary/web/past"
 )
 
 // base is the path below which the API is, within the prefix.
@@ -27,6 +28,7 @@ const timeout = 20 * time.Second
 // Deps are what the API reads.
 type Deps struct {
 	Tracker pg.Querier
+	Past    *past.Reader // of moments; nil: nobody here knows them
 	Now     func() time.Time
 	Log     *slog.Logger
 	Prefix  string // path below which a proxy passes requests on
@@ -59,6 +61,7 @@ func New(deps Deps) *API {
 	a.files()
 	a.lists()
 	a.origins()
+	a.changes()
 	return a
 }
 
@@ -78,9 +81,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { http.NotFound(
 
 // get registers an operation that reads.
 func get[In, Out any](a *API, path, id, summary string, read func(ctx context.Context, in *In) (Out, error)) {
-	operation := huma.Operation{OperationID: id, Method: http.MethodGet, Path: base + path, Summary: summary,
-		Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}}
-	huma.Register(a.huma, operation, func(ctx context.Context, in *In) (*struct{ Body Out }, error) {
+	huma.Register(a.huma, reading(path, id, summary), func(ctx context.Context, in *In) (*struct{ Body Out }, error) {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		out, err := read(ctx, in)
@@ -91,10 +92,17 @@ func get[In, Out any](a *API, path, id, summary string, read func(ctx context.Co
 	})
 }
 
+// reading is an operation that reads.
+func reading(path, id, summary string) huma.Operation {
+	return huma.Operation{OperationID: id, Method: http.MethodGet, Path: base + path, Summary: summary,
+		Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}}
+}
+
 // problem is an error for programs. Its type is a stable name.
 func (a *API) problem(id string, err error) error {
 	var unknown *report.UnknownError
 	var filter *report.FilterError
+	var moment *past.Problem
 	p := &huma.ErrorModel{Type: "/problems/store_unavailable", Status: http.StatusServiceUnavailable, Detail: "The tracker does not answer: try again."}
 	switch {
 	case errors.Is(err, report.ErrNotFound):
@@ -104,6 +112,11 @@ func (a *API) problem(id string, err error) error {
 	case errors.As(err, &filter):
 		p = &huma.ErrorModel{Type: "/problems/bad_filter", Status: http.StatusBadRequest, Detail: filter.Error(),
 			Errors: []*huma.ErrorDetail{{Location: "query." + filter.Filter, Message: filter.Want}}}
+	case errors.As(err, &moment):
+		p = &huma.ErrorModel{Type: "/problems/" + moment.Name, Status: moment.Status, Detail: moment.Detail}
+		if moment.Where != "" {
+			p.Errors = []*huma.ErrorDetail{{Location: "query." + moment.Where, Message: moment.Detail}}
+		}
 	default:
 		a.deps.Log.Warn("the API can't read", "operation", id, "error", err)
 	}
@@ -112,7 +125,7 @@ func (a *API) problem(id string, err error) error {
 }
 
 // nothing is what an operation without parameters is asked with.
-type nothing struct{}
+type nothing struct{} //nolint:unused // for those that tell of now only
 
 // all collects what a listing gives.
 func all[T any](list func(each func(T) error) error) ([]T, error) {

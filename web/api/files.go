@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 
+	"tributary/queries/asof"
 	"tributary/queries/report"
 )
 
@@ -11,18 +12,22 @@ const oldest = 10
 
 // files registers what is asked about files and documents.
 func (a *API) files() {
-	get(a, "/status", "getStatus", "Where everything stands now", func(ctx context.Context, _ *nothing) (report.Status, error) {
-		return report.Stand(ctx, a.deps.Tracker, a.deps.Now(), oldest)
+	getAt(a, "/status", "getStatus", "Where everything stands", func(*momentary) asof.Scope { return asof.Scope{} }, func(ctx context.Context, t tracked, _ *momentary) (report.Status, error) {
+		s, err := report.Stand(ctx, t.Querier, t.now, oldest)
+		s.AsOf = t.at
+		return s, err
 	})
 	type file struct {
+		momentary
 		Action string `path:"action" enum:"add,edit,delete" doc:"the action of the file's directory"`
 		Name   string `path:"name" maxLength:"1024" doc:"the file's name"`
 	}
-	get(a, "/files/{action}/{name}", "getFile", "The whole story of one file", func(ctx context.Context, in *file) (report.Story, error) {
-		stories, err := report.Show(ctx, a.deps.Tracker, in.Name, in.Action)
+	getAt(a, "/files/{action}/{name}", "getFile", "The whole story of one file", func(in *file) asof.Scope { return asof.Scope{Name: in.Name} }, func(ctx context.Context, t tracked, in *file) (report.Story, error) {
+		stories, err := report.Show(ctx, t.Querier, in.Name, in.Action)
 		if err != nil {
 			return report.Story{}, err
 		}
+		stories[0].AsOf = t.at
 		return stories[0], nil
 	})
 }

@@ -49,7 +49,7 @@ type diffRow struct {
 // diff says what changed, once it is known since when.
 func (s *Site) diff(ctx context.Context, r *http.Request) (page, error) {
 	query := r.URL.Query()
-	if query.Has(asOf) {
+	if query.Get(asOf) != "" {
 		return page{}, past.NoPast("What changed between two moments")
 	}
 	if s.Past == nil {
@@ -82,8 +82,8 @@ func (s *Site) diff(ctx context.Context, r *http.Request) (page, error) {
 // changed arranges changes. Links to other pages of these have the moments themselves, so
 // that they stay the same.
 func (s *Site) changed(d *diffPage, a past.Asked, c past.Changes) {
-	d.Shown, d.From, d.To, d.Said = true, a.From, a.To, c.Said
-	before := !a.From.Before(c.Since)
+	d.Shown, d.From, d.To, d.Said = true, a.From, a.To, c.Filled.Said(a.To)
+	before := !a.From.Before(c.Filled.Since)
 	if before {
 		d.FromTo = and(s.to("/"), asOf, past.Text(a.From))
 	}

@@ -64,7 +64,7 @@ func hasPast(path string) bool {
 // onlyNow refuses to show a moment.
 func onlyNow(v view) view {
 	return func(ctx context.Context, r *http.Request) (page, error) {
-		if r.URL.Query().Has(asOf) {
+		if r.URL.Query().Get(asOf) != "" {
 			return page{}, past.NoPast("This page")
 		}
 		return v(ctx, r)
@@ -76,7 +76,7 @@ func onlyNow(v view) view {
 func (s *Site) ever(v timely, scope scoped) http.Handler {
 	now := s.within(timeout, func(ctx context.Context, r *http.Request) (page, error) { return v(s, ctx, r) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !r.URL.Query().Has(asOf) {
+		if r.URL.Query().Get(asOf) == "" {
 			now.ServeHTTP(w, r)
 			return
 		}

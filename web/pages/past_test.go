@@ -2,10 +2,12 @@ package pages_test
 
 import (
 	"html"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,12 +67,13 @@ func TestBadMoments(t *testing.T) {
 		status int
 		name   string
 	}{
-		"yesterday": {400, "bad_moment"}, "": {400, "bad_moment"}, "-2h": {400, "bad_moment"}, "2999-01-01": {400, "bad_moment"}, "9999-12-31T23:59:59Z": {400, "bad_moment"},
+		"yesterday": {400, "bad_moment"}, "-2h": {400, "bad_moment"}, "2999-01-01": {400, "bad_moment"}, "9999-12-31T23:59:59Z": {400, "bad_moment"},
 		"\x00": {400, "bad_moment"}, "\xff": {400, "bad_moment"}, "<script>\u202e": {400, "bad_moment"}, strings.Repeat("9", 5000): {400, "bad_moment"},
 		"2026-11-21": {404, "before_history"}, "0001-01-01T00:00:00Z": {404, "before_history"}, "90y": {400, "bad_moment"}, "5000w": {404, "before_history"},
 	} {
 		says(t, server, "/files?as_of="+url.QueryEscape(given), x.status, "That moment can&#39;t be shown.", `<span class="exc">`+x.name+"</span>", "!<script>a", "!<bdi><script>", "!\u202e", `class="live`, `href="/t/files">Files`)
 	}
+	says(t, server, "/?as_of=", 200, `class="live`)
 	says(t, server, "/?as_of=2026-11-21", 404, "the history begins at 2026-11-21T10:00:00Z")
 	for _, page := range []string{"/dead-letters", "/replays", "/findings", "/analytics", "/analytics/throughput", "/sql", "/diff?from=1h&"} {
 		path, query, _ := strings.Cut(page, "?")
@@ -149,19 +152,31 @@ func TestWhatChanged(t *testing.T) {
 	}
 }
 
-// Every page that has a past shows moments, and links to no other with one.
-func TestOnlyPagesWithAPastAreLinkedWithOne(t *testing.T) {
+// What pages of a moment link to of that moment is there: one of each address with other
+// values.
+func TestLinksOfTheMoment(t *testing.T) {
 	server := open(t)
-	for _, path := range []string{"/?as_of=30m", "/sources?as_of=30m", "/centres/H?as_of=30m"} {
+	seen := map[string]bool{}
+	for _, path := range []string{"/?as_of=30m", "/sources/harwell?as_of=30m", "/centres/H?as_of=30m"} {
 		_, body := get(t, server, path)
 		for _, m := range regexp.MustCompile(`(?:href|action)="([^"]*)"`).FindAllStringSubmatch(body, -1) {
 			u, err := url.Parse(html.UnescapeString(m[1]))
-			if err != nil || !u.Query().Has("as_of") {
+			if err != nil {
+				t.Errorf("%s: %v", path, err)
 				continue
 			}
+			u.Fragment = ""
+			shape := u.Path + " " + strings.Join(slices.Sorted(maps.Keys(u.Query())), " ")
+			if seen[shape] || !u.Query().Has("as_of") {
+				continue
+			}
+			seen[shape] = true
 			if status, _ := get(t, server, strings.TrimPrefix(u.String(), "/t")); status != http.StatusOK {
 				t.Errorf("%s leads to %s, which answers %d", path, u, status)
 			}
 		}
+	}
+	if len(seen) < 15 {
+		t.Errorf("only %d addresses were found: %v", len(seen), seen)
 	}
 }

@@ -60,28 +60,21 @@ func (a Asked) Command() string {
 
 // Changes are what changed between two moments: a page of it, and all in counts.
 type Changes struct {
-	From   time.Time     `json:"from"`
-	To     time.Time     `json:"to"`
-	Said   string        `json:"said" doc:"how far the history goes, for people"`
-	Behind int64         `json:"behind" doc:"records of the log that the history lacks yet"`
-	Counts []asof.Count  `json:"counts" doc:"of all changes"`
-	Rows   []asof.Change `json:"rows"`
-	Next   string        `json:"next,omitempty" doc:"the after of the next page; absent: this is the last"`
-	Since  time.Time     `json:"-"` // when the history begins
+	Filled asof.Filled
+	Counts []asof.Count
+	Rows   []asof.Change
+	Next   string // the After of the next page; empty: this is the last
 }
 
 // Changes returns what changed. The tracker says whether there is such a centre. The
 // error is as those of At.
 func (r *Reader) Changes(ctx context.Context, tracker pg.Querier, a Asked) (Changes, error) {
-	out := Changes{From: a.From, To: a.To, Counts: []asof.Count{}}
+	var out Changes
 	if err := report.Known(ctx, tracker, a.Centre, ""); err != nil {
 		return out, err
 	}
 	err := r.Diff(ctx, a.From, a.To, asof.Scope{Name: a.File, Centre: a.Centre}, func(d *asof.Difference) (err error) {
-		out.Said, out.Behind, out.Since = d.Filled.Said(a.To), d.Filled.Behind, d.Filled.Since
-		if d.Counts != nil {
-			out.Counts = d.Counts
-		}
+		out.Filled, out.Counts = d.Filled, d.Counts
 		out.Rows, out.Next, err = d.Page(ctx, a.Narrowed)
 		return err
 	})

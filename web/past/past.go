@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
+
 	"tributary/internal/pg"
 	"tributary/queries/asof"
 )
@@ -21,12 +23,17 @@ const (
 	// MaxEvents is how many events are read for one answer at most: about what is read
 	// and written in that time.
 	MaxEvents = 200_000
+	// maxMemory is how much of the history's memory each statement takes at most, in bytes.
+	maxMemory = 512 << 20
 	// atOnce is how many answers are made at a time. Each has a connection to Postgres of
 	// its own.
 	atOnce = 2
 	// maxMoment bounds how long a moment is as it is written, in bytes.
 	maxMoment = 100
 )
+
+// memoryExceeded is ClickHouse's code of an error.
+const memoryExceeded = 241
 
 // Problem says why a moment can't be told of. Its name is stable.
 type Problem struct {
@@ -78,7 +85,7 @@ type Reader struct {
 
 // New returns a reader of what from reads. It has the bounds of this package.
 func New(from asof.Reader) *Reader {
-	from.MaxEvents = MaxEvents
+	from.MaxEvents, from.MaxMemory = MaxEvents, maxMemory
 	return &Reader{from: from, busy: make(chan struct{}, atOnce)}
 }
 
@@ -125,10 +132,13 @@ func (r *Reader) hold(ctx context.Context, make func() error) error {
 	}
 	err := make()
 	var large *asof.TooLargeError
+	var refused *clickhouse.Exception
 	switch {
 	case errors.As(err, &large):
 		return &Problem{Name: "past_too_large", Status: http.StatusUnprocessableEntity,
 			Detail: fmt.Sprintf("That takes %d events of the history, more than the %d that are read here: ask about one file, centre or source, or ask on the command line, which reads more.", large.Events, large.Max)}
+	case errors.As(err, &refused) && refused.Code == memoryExceeded:
+		return &Problem{Name: "past_too_large", Status: http.StatusUnprocessableEntity, Detail: "That takes more memory of the history than is given here: ask about one file, centre or source, or on the command line."}
 	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return &Problem{Name: "past_too_slow", Status: http.StatusServiceUnavailable,
 			Detail: "That took longer than " + Timeout.String() + ": ask about one file, centre or source, or ask on the command line, which takes its time."}

@@ -8,10 +8,8 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	consumer "tributary/consumers/tracker"
 	"tributary/queries/asof"
 	"tributary/queries/report"
 	"tributary/queries/report/reporttest"
@@ -43,24 +41,12 @@ func Remembering(t *testing.T, tracker *pgxpool.Pool, history driver.Conn) pages
 			return nil
 		},
 		Replays: func(context.Context, int) ([]*replay.Status, error) { return nil, nil },
-		Past:    past.New(asof.Reader{History: history, Postgres: tracker, Writer: tracked}),
+		Past:    past.New(asof.Reader{History: history, Postgres: tracker, Writer: asof.Tracked}),
 		History: func(parameters map[string]string, timeout time.Duration) report.ClickHouse {
 			return report.ClickHouse{Conn: history, Timeout: timeout, Parameters: parameters}
 		},
 		Stores: pages.Stores{"tracker": func(timeout time.Duration) report.Store {
 			return report.Postgres{Pool: tracker, Schema: "tracker", Timeout: timeout}
 		}},
-	}
-}
-
-// tracked writes events as the tracker does.
-func tracked(schema string) asof.Write {
-	w := consumer.NewWriter(schema)
-	return func(ctx context.Context, tx pgx.Tx, events []asof.Event) ([]int, error) {
-		out := make([]consumer.Event, len(events))
-		for i, e := range events {
-			out[i] = consumer.Event(e)
-		}
-		return w.Write(ctx, tx, out)
 	}
 }
