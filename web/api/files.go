@@ -12,13 +12,13 @@ const oldest = 10
 
 // files registers what is asked about files and documents.
 func (a *API) files() {
-	getAt(a, "/status", "getStatus", "Where everything stands", func(*momentary) asof.Scope { return asof.Scope{} }, func(ctx context.Context, t tracked, _ *momentary) (report.Status, error) {
+	getAt(a, "/status", "getStatus", "Where everything stands", func(*Momentary) asof.Scope { return asof.Scope{} }, func(ctx context.Context, t tracked, _ *Momentary) (report.Status, error) {
 		s, err := report.Stand(ctx, t.Querier, t.now, oldest)
 		s.AsOf = t.at
 		return s, err
 	})
 	type file struct {
-		momentary
+		Momentary
 		Action string `path:"action" enum:"add,edit,delete" doc:"the action of the file's directory"`
 		Name   string `path:"name" maxLength:"1024" doc:"the file's name"`
 	}

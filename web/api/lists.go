@@ -16,7 +16,7 @@ import (
 // narrowed is what a list of files or documents is narrowed to. Package filter reads
 // it, as it does for pages: here it is only described.
 type narrowed struct {
-	momentary
+	Momentary
 	Q         string `query:"q" doc:"part of the file's name; with * for any characters it is the whole name"`
 	Status    string `query:"status" doc:"pending, running, done, cancelled or failed"`
 	Phase     string `query:"phase" doc:"where it stands"`

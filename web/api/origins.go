@@ -9,11 +9,11 @@ import (
 
 // origins registers what is asked about where files come from.
 func (a *API) origins() {
-	everything := func(*momentary) asof.Scope { return asof.Scope{} }
-	getAt(a, "/centres", "listCentres", "Every centre, and how its files and documents stand", everything, func(ctx context.Context, t tracked, _ *momentary) ([]report.Centre, error) {
+	everything := func(*Momentary) asof.Scope { return asof.Scope{} }
+	getAt(a, "/centres", "listCentres", "Every centre, and how its files and documents stand", everything, func(ctx context.Context, t tracked, _ *Momentary) ([]report.Centre, error) {
 		return all(func(each func(report.Centre) error) error { return report.Centres(ctx, t.Querier, each) })
 	})
-	getAt(a, "/sources", "listSources", "Every source, and how its last poll ended", everything, func(ctx context.Context, t tracked, _ *momentary) ([]report.Source, error) {
+	getAt(a, "/sources", "listSources", "Every source, and how its last poll ended", everything, func(ctx context.Context, t tracked, _ *Momentary) ([]report.Source, error) {
 		sources, err := all(func(each func(report.Source) error) error { return report.Sources(ctx, t.Querier, each) })
 		for i := range sources {
 			if sources[i].Counts == nil {
@@ -31,8 +31,8 @@ func (a *API) origins() {
 		})
 	})
 	type sourceAt struct {
-		momentary
-		source
+		Momentary
+		Source string `path:"source" maxLength:"200" doc:"the source's id"`
 	}
 	one := func(in *sourceAt) asof.Scope { return asof.Scope{Source: in.Source, Polls: true} }
 	getAt(a, "/sources/{source}/errors", "listSourceErrors", "The errors of a source by class, since it became available the last time", one, func(ctx context.Context, t tracked, in *sourceAt) ([]report.SourceErrors, error) {

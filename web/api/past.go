@@ -12,12 +12,13 @@ import (
 	"tributary/web/past"
 )
 
-// momentary is asked as of a moment, unless it gives none.
-type momentary struct {
+// Momentary is asked as of a moment, unless it gives none. It is exported so that the
+// library finds it within other structs.
+type Momentary struct {
 	AsOf string `query:"as_of" maxLength:"100" doc:"how it stood at this moment: RFC 3339, a date, or how long ago, such as 7d"`
 }
 
-func (m momentary) moment() string { return m.AsOf }
+func (m Momentary) moment() string { return m.AsOf }
 
 // tracked is the tracker as it is, or as it was.
 type tracked struct {
