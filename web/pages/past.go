@@ -109,11 +109,11 @@ func (s *Site) past(ctx context.Context, r *http.Request, v timely, scope scoped
 	return shown, p, err
 }
 
-// at is the site as it was: of its tracker only, and without what tells of changes.
+// at is the site as it was: of its tracker only, since what else there is tells of now.
 func (s *Site) at(q pg.Querier, t *then) *Site {
 	c := *s
 	c.Tracker, c.then, c.Now = q, t, func() time.Time { return t.At }
-	c.Position, c.Beside = nil, nil
+	c.Position, c.Beside, c.Letters, c.Replays, c.Warehouse, c.History, c.Stores = nil, nil, nil, nil, nil, nil, nil
 	return &c
 }
 
