@@ -62,7 +62,7 @@ func (s *Site) diff(ctx context.Context, r *http.Request) (page, error) {
 	for _, x := range []struct{ name, title string }{{"1h", "1 h"}, {"24h", "24 h"}, {"7d", "7 d"}} {
 		d.Spans = append(d.Spans, span{Name: x.name, Title: x.title, To: s.to("/diff", "from", x.name, "file", d.Given["file"], "centre", d.Given["centre"]), Current: d.Given["from"] == x.name && d.Given["to"] == ""})
 	}
-	p := page{Title: "What changed", At: "/diff", Template: "diff", Data: &d}
+	p := page{Title: "What changed", At: "/diff", Template: "diff", Data: &d, Still: true}
 	if d.Given["from"] == "" {
 		return p, nil
 	}

@@ -87,7 +87,9 @@ func TestBadMoments(t *testing.T) {
 // remembered serves the pages of the hostile story below /t, of which the history has all.
 func remembered(t *testing.T) *httptest.Server {
 	t.Helper()
-	return served(t, pagestest.Remembering(t, reporttest.Told(t, reporttest.Hostile()), reporttest.HistoryOf(t, reporttest.Hostile())))
+	s := pagestest.Remembering(t, reporttest.Told(t, reporttest.Hostile()), reporttest.HistoryOf(t, reporttest.Hostile()))
+	s.Position = func() string { return "1" } // pages of now are told of changes
+	return served(t, s)
 }
 
 // Of the past, too, names and messages that mean harm are text, and pages follow one
@@ -96,6 +98,10 @@ func TestThePastOfHostileNames(t *testing.T) {
 	server := remembered(t)
 	harmless := []string{"!<script>a", "!<img", "!<svg onload", "!\u202e", "!\u2066", "!javascript:alert(1)"}
 	body := says(t, server, "/files?action=edit&as_of=30m", 200, append(harmless, "As of 21 Nov 2026, 10:30:00 UTC")...)
+	if strings.Contains(body, "data-events") {
+		t.Error("a page of the past is told of changes")
+	}
+	says(t, server, "/files", 200, "data-events")
 	file := strings.TrimPrefix(shows(t, body, `class="mono nowrap wide cut"><span class="muted">edit/</span><a href="([^"]+)"`), "/t")
 	says(t, server, file, 200, append(harmless, "As of 21 Nov 2026, 10:30:00 UTC", "!There is nothing here")...)
 	says(t, server, "/diff?from=1h&file=%3Cscript%3E*", 200, append(harmless, "1 file and 1 document changed.", "&lt;script&gt;alert(1)&lt;/script&gt;\ufffdgnp")...)
@@ -118,7 +124,7 @@ func TestThePastOfHostileNames(t *testing.T) {
 func TestWhatChanged(t *testing.T) {
 	server := remembered(t)
 	says(t, server, "/diff", 200, "Say since when", `aria-current="page">Changes`, `href="/t/diff?from=24h"`, "!One by one")
-	body := says(t, server, "/diff?from=1h", 200, "75 files and 3 documents changed.", "after <a href=\"/t/?as_of=2026-11-21T10%3A00%3A00Z\">", `>75 files new</a>`, ">3 documents new</a>",
+	body := says(t, server, "/diff?from=1h", 200, "!data-events", "75 files and 3 documents changed.", "after <a href=\"/t/?as_of=2026-11-21T10%3A00%3A00Z\">", `>75 files new</a>`, ">3 documents new</a>",
 		`href="/t/files/add/H.2012-10-02.01.impc.zip?as_of=2026-11-21T11%3A00%3A00Z"`, "tributary diff --from 2026-11-21T10:00:00Z --to 2026-11-21T11:00:00Z",
 		`href="/t/diff?change=new&amp;from=2026-11-21T10%3A00%3A00Z&amp;kind=document&amp;to=2026-11-21T11%3A00%3A00Z"`)
 	row := regexp.MustCompile(`<td role="cell" class="nowrap">(\w+) new</td>`)

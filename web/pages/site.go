@@ -76,6 +76,7 @@ type page struct {
 	Template string // templates/NAME.html
 	Data     any
 	Command  string // that says the same on the command line; empty: none
+	Still    bool   // it does not bring itself up to date: making it takes long
 }
 
 // view makes a page for who asks.
@@ -164,6 +165,9 @@ func (s *Site) answer(w http.ResponseWriter, r *http.Request, p page, err error,
 	status := http.StatusOK
 	if err != nil {
 		status, p = s.failed(r, err)
+	}
+	if p.Still {
+		events = ""
 	}
 	var b bytes.Buffer
 	t, err := s.template(p.Template)
