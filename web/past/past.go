@@ -120,7 +120,7 @@ func (r *Reader) Diff(ctx context.Context, from, to time.Time, s asof.Scope, tel
 }
 
 // hold waits until an answer can be made, and makes it.
-func (r *Reader) hold(ctx context.Context, make func() error) error {
+func (r *Reader) hold(ctx context.Context, answer func() error) error {
 	if r == nil {
 		return NoHistory()
 	}
@@ -130,7 +130,7 @@ func (r *Reader) hold(ctx context.Context, make func() error) error {
 	case <-ctx.Done():
 		return &Problem{Name: "past_busy", Status: http.StatusServiceUnavailable, Detail: "As many moments of the past are being looked up as may be at once: ask again in a moment."}
 	}
-	err := make()
+	err := answer()
 	var large *asof.TooLargeError
 	var refused *clickhouse.Exception
 	switch {
