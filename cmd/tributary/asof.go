@@ -6,11 +6,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
-	"tributary/consumers/tracker"
 	"tributary/internal/pg"
 	"tributary/internal/screen"
 	"tributary/queries/asof"
@@ -73,20 +70,8 @@ func (c *cli) withPast(ctx context.Context, maxEvents int64, fn func(r *asof.Rea
 	return c.open(ctx, need{Postgres: true, ClickHouse: true}, func(s *stores) error {
 		p := &pastProgress{w: c.stderr, next: time.Now().Add(2 * time.Second)}
 		defer p.end()
-		return fn(&asof.Reader{History: s.ClickHouse, Postgres: s.Tracker, Writer: pastWriter, MaxEvents: maxEvents, Progress: p.tell})
+		return fn(&asof.Reader{History: s.ClickHouse, Postgres: s.Tracker, Writer: asof.Tracked, MaxEvents: maxEvents, Progress: p.tell})
 	})
-}
-
-// pastWriter writes events as the tracker does.
-func pastWriter(schema string) asof.Write {
-	w := tracker.NewWriter(schema)
-	return func(ctx context.Context, tx pgx.Tx, events []asof.Event) ([]int, error) {
-		out := make([]tracker.Event, len(events))
-		for i, e := range events {
-			out[i] = tracker.Event(e)
-		}
-		return w.Write(ctx, tx, out)
-	}
 }
 
 // pastProgress says how much of the past has been read, if that takes long: on
@@ -119,15 +104,6 @@ func (p *pastProgress) end() {
 		showLine(p.w, "")
 		p.shown = false
 	}
-}
-
-// scopeOf is what must be read of the past for a list.
-func scopeOf(f *report.Filter) asof.Scope {
-	s := asof.Scope{Name: f.Name, Centre: f.Centre, Source: f.Source}
-	if uuid.Validate(f.Session) == nil { // what session has a number is known once all is read
-		s.Session = f.Session
-	}
-	return s
 }
 
 // listTrackerAt is listTracker, of the past if a moment is given; stamp notes

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/internal/pg"
+	"tributary/queries/asof"
 	"tributary/queries/report"
 	"tributary/web/client"
 )
@@ -27,7 +28,7 @@ func newDocuments(c *cli) *cobra.Command {
 		if server.given() {
 			return listServerBy(cmd.Context(), c, server, past, *filter, *output, report.DocumentHeader(), (*client.Client).Documents)
 		}
-		return listTrackerAt(cmd.Context(), c, past, scopeOf(filter), *output, report.DocumentHeader(), func(ctx context.Context, q pg.Querier, each func(report.Document) error) error {
+		return listTrackerAt(cmd.Context(), c, past, asof.ScopeOf(*filter), *output, report.DocumentHeader(), func(ctx context.Context, q pg.Querier, each func(report.Document) error) error {
 			return report.Documents(ctx, q, *filter, each)
 		}, func(d *report.Document, at *time.Time) { d.AsOf = at })
 	}

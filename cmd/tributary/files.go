@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/internal/pg"
+	"tributary/queries/asof"
 	"tributary/queries/report"
 	"tributary/web/client"
 )
@@ -27,7 +28,7 @@ func newFiles(c *cli) *cobra.Command {
 		if server.given() {
 			return listServerBy(cmd.Context(), c, server, past, *filter, *output, report.FileHeader(), (*client.Client).Files)
 		}
-		return listTrackerAt(cmd.Context(), c, past, scopeOf(filter), *output, report.FileHeader(), func(ctx context.Context, q pg.Querier, each func(report.File) error) error {
+		return listTrackerAt(cmd.Context(), c, past, asof.ScopeOf(*filter), *output, report.FileHeader(), func(ctx context.Context, q pg.Querier, each func(report.File) error) error {
 			return report.Files(ctx, q, *filter, each)
 		}, func(f *report.File, at *time.Time) { f.AsOf = at })
 	}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tributary/internal/config"
+	"tributary/queries/asof"
 	"tributary/queries/report"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
@@ -20,6 +21,7 @@ import (
 	"tributary/web/live"
 	"tributary/web/order"
 	"tributary/web/pages"
+	"tributary/web/past"
 	"tributary/web/question"
 	"tributary/web/static"
 )
@@ -77,6 +79,7 @@ func (a *app) serves(feed *live.Feed) (web.Deps, error) {
 	if err != nil {
 		return web.Deps{}, err
 	}
+	is.Past = a.past()
 	site, err := pages.New(is)
 	if err != nil {
 		return web.Deps{}, err
@@ -85,7 +88,7 @@ func (a *app) serves(feed *live.Feed) (web.Deps, error) {
 	if err != nil {
 		return web.Deps{}, err
 	}
-	programs := api.New(api.Deps{Tracker: a.stores.Tracker, Control: a.stores.Control, Orders: order.New(orders), Now: time.Now, Log: a.log, Prefix: a.cfg.Web.Prefix, Version: version(), Beside: beside})
+	programs := api.New(api.Deps{Tracker: a.stores.Tracker, Past: is.Past, Control: a.stores.Control, Orders: order.New(orders), Now: time.Now, Log: a.log, Prefix: a.cfg.Web.Prefix, Version: version(), Beside: beside})
 	return web.Deps{
 		Guard: guard, Static: static.Files, Log: a.log, Listening: a.servesPages,
 		Routes: slices.Concat(guard.Routes(), site.Routes(), programs.Routes(), []access.Route{feed.Route()}),
@@ -104,6 +107,14 @@ func provider(c config.OIDC) *access.Provider {
 		}
 	}
 	return access.NewProvider(access.ProviderConfig{Issuer: c.Issuer, ClientID: c.ClientID, Secret: c.ClientSecret.Resolve, URL: c.URL, NameClaim: c.NameClaim, RoleClaim: c.RoleClaim, Scopes: c.Scopes, Roles: roles}, now)
+}
+
+// past is what tells of moments of the past; nil where the history isn't reached.
+func (a *app) past() *past.Reader {
+	if a.stores.ClickHouse == nil {
+		return nil
+	}
+	return past.New(asof.Reader{History: a.stores.ClickHouse, Postgres: a.stores.Tracker, Writer: asof.Tracked})
 }
 
 // site is what the pages are made of.

@@ -64,13 +64,14 @@ func TestEveryRouteByEveryRole(t *testing.T) {
 		if (route.Least == access.Nobody) != open[route.Pattern] {
 			t.Errorf("%s: asks for %s", route.Pattern, route.Least)
 		}
-		for role := access.Nobody; role <= access.Operator; role++ {
+		for n := range 2 * (int(access.Operator) + 1) { // each role asks for now, then for a moment
+			role, moment := access.Role(n/2), []string{"", "?as_of=2h"}[n%2]
 			if role == access.Producer {
 				continue // there is no page of a centre yet
 			}
 			method, path, _ := strings.Cut(strings.NewReplacer("{$}", "", "{", "", "}", "", "...", "").Replace(route.Pattern), " ")
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			r := httptest.NewRequestWithContext(ctx, method, path, nil)
+			r := httptest.NewRequestWithContext(ctx, method, path+moment, nil)
 			r.Header.Set("Authorization", "Bearer "+tokens[role])
 			if role == access.Nobody {
 				r.Header.Del("Authorization")

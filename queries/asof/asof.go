@@ -59,6 +59,9 @@ type Reader struct {
 	Writer func(schema string) Write
 	// MaxEvents bounds what is read; 0: DefaultMaxEvents.
 	MaxEvents int64
+	// MaxMemory bounds what each statement takes of the history's memory, in bytes;
+	// 0: what the database allows.
+	MaxMemory int64
 	// Progress, unless nil, is told now and then how many of the events have
 	// been read.
 	Progress func(done, all int64)
@@ -74,6 +77,8 @@ func (r *Reader) chunkRoom() int { return cmp.Or(r.chunkBytes, chunkBytes) }
 
 // Filled says how far the history goes.
 type Filled struct {
+	// Since is the time of its first event. Zero if there is nothing.
+	Since time.Time
 	// Until is the time up to which it can answer: that of its last event, or,
 	// where the tracker has read more of the log, of the last event of the
 	// partition that is furthest behind. Zero if there is nothing.
@@ -192,7 +197,7 @@ func (p *past) filled(ctx context.Context) (Filled, error) {
 	}
 	var f Filled
 	has := map[place]reach{}
-	rows, err := p.History.Query(p.reading(ctx), "SELECT topic, partition, min(offset), max(offset) + 1, max(time) FROM event GROUP BY topic, partition")
+	rows, err := p.History.Query(p.reading(ctx), "SELECT topic, partition, min(offset), max(offset) + 1, minIf(time, unreadable = '' AND time > "+microseconds+"), max(time) FROM event GROUP BY topic, partition", noTime.UnixMicro())
 	if err != nil {
 		return f, fmt.Errorf("read the history: %w", err)
 	}
@@ -201,11 +206,15 @@ func (p *past) filled(ctx context.Context) (Filled, error) {
 		var at place
 		var r reach
 		var first int64
-		if err := rows.Scan(&at.topic, &at.partition, &first, &r.next, &r.last); err != nil {
+		var since time.Time
+		if err := rows.Scan(&at.topic, &at.partition, &first, &r.next, &since, &r.last); err != nil {
 			return f, fmt.Errorf("read the history: %w", err)
 		}
 		has[at] = r
 		f.Lost += first
+		if since.Unix() > 0 && (f.Since.IsZero() || since.Before(f.Since)) { // the epoch: there is none
+			f.Since = since
+		}
 		if r.last.After(f.Until) {
 			f.Until = r.last
 		}

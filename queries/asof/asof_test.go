@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -59,18 +58,7 @@ func reader(t *testing.T, pool *pgxpool.Pool, log []Event) *Reader {
 		in[p] = append(in[p], encoded(t, e, fmt.Sprint(i)))
 	}
 	in[0] = append(in[0], &kgo.Record{Value: []byte("?")}) // without a time: it has always been there
-	return &Reader{History: store(t, in...), Postgres: pool, Writer: writer}
-}
-
-func writer(schema string) Write {
-	w := tracker.NewWriter(schema)
-	return func(ctx context.Context, tx pgx.Tx, events []Event) ([]int, error) {
-		out := make([]tracker.Event, len(events))
-		for i, e := range events {
-			out[i] = tracker.Event(e)
-		}
-		return w.Write(ctx, tx, out)
-	}
+	return &Reader{History: store(t, in...), Postgres: pool, Writer: Tracked}
 }
 
 // answers are what the commands answer.
@@ -211,6 +199,27 @@ func TestOnlyWhatIsNeededIsRead(t *testing.T) {
 	}
 }
 
+// Of one source the polls are read too where they are wanted, and answered as of all.
+func TestOneSourceWithItsPolls(t *testing.T) {
+	r := reader(t, database(t), story())
+	var told [2][]report.Poll
+	var sources [2]report.Source
+	for i, s := range []Scope{{}, {Source: "s1", Polls: true}} {
+		if err := r.At(t.Context(), end(), s, func(q pg.Querier, _ Filled) (err error) {
+			if sources[i], _, err = report.FindSource(t.Context(), q, "s1"); err != nil {
+				return err
+			}
+			told[i], err = report.Polls(t.Context(), q, "s0", time.Time{}, 10)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(sources[0], sources[1]) + cmp.Diff(told[0], told[1]); diff != "" || len(told[0]) == 0 || sources[0].Files == 0 {
+		t.Errorf("%d polls, %d files; (-all +one source):\n%s", len(told[0]), sources[0].Files, diff)
+	}
+}
+
 // A moment after the history's end is answered, with the moment up to which it
 // is filled; one before its beginning has nothing.
 func TestHowFarTheHistoryGoes(t *testing.T) {
@@ -240,7 +249,7 @@ func TestHowFarTheHistoryGoes(t *testing.T) {
 	check := func(want Filled) {
 		t.Helper()
 		if err := r.At(t.Context(), end().Add(time.Hour), Scope{}, func(q pg.Querier, f Filled) error {
-			if !f.Until.Equal(want.Until) || f.Behind != want.Behind || f.Lost != want.Lost {
+			if !f.Since.Equal(log[0].At) || !f.Until.Equal(want.Until) || f.Behind != want.Behind || f.Lost != want.Lost {
 				t.Errorf("filled %+v, want %+v", f, want)
 			}
 			if n := count(t, q, "SELECT count(*) FROM tracker.zip_action"); n == 0 {

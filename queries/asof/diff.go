@@ -157,13 +157,24 @@ func (d *Difference) count(ctx context.Context) error {
 // Changes calls each with every change, by kind, file, action and document, at
 // most limit of them (0: all), and stops at its first error.
 func (d *Difference) Changes(ctx context.Context, limit int, each func(Change) error) error {
+	return d.list(ctx, Narrowed{}, nil, limit, each)
+}
+
+// list lists what passes n, after the change that has the key.
+func (d *Difference) list(ctx context.Context, n Narrowed, key []string, limit int, each func(Change) error) error {
 	var most any
 	if limit > 0 {
 		most = limit
 	}
+	after := []any{nil, nil, nil, nil}
+	for i, k := range key {
+		after[i] = k
+	}
 	rows, err := d.past.Query(ctx, `SELECT kind, change, file, action, document, centre, from_phase, from_status, from_exception, from_version,
 			to_phase, to_status, to_exception, to_version
-		FROM change ORDER BY kind DESC, file COLLATE "C", action, document COLLATE "C" LIMIT $1`, most)
+		FROM change WHERE ($2 = '' OR kind = $2) AND ($3 = '' OR change = $3)
+			AND ($4::text IS NULL OR kind < $4 OR kind = $4 AND (file COLLATE "C", action COLLATE "C", coalesce(document, '') COLLATE "C") > ($5::text, $6::text, $7::text))
+		ORDER BY kind DESC, file COLLATE "C", action COLLATE "C", document COLLATE "C" LIMIT $1`, append([]any{most, n.Kind, n.Change}, after...)...)
 	if err != nil {
 		return fmt.Errorf("list what changed: %w", err)
 	}

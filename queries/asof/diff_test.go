@@ -1,11 +1,15 @@
 package asof
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tributary/queries/report"
 )
 
 // changesOf are the changes of a scope, each in one line, and the counts.
@@ -102,5 +106,51 @@ func TestWhatChangedBetweenTwoMoments(t *testing.T) {
 	}
 	if err := r.Diff(t.Context(), end(), end(), Scope{}, func(*Difference) error { return nil }); err == nil {
 		t.Error("a moment is compared with itself")
+	}
+}
+
+// Changes come page by page, in the order of all, and narrowed to those of one kind.
+func TestChangesPageByPage(t *testing.T) {
+	pool := database(t)
+	r := reader(t, pool, story())
+	err := r.Diff(t.Context(), start(), end(), Scope{}, func(d *Difference) error {
+		var all []Change
+		if err := d.Changes(t.Context(), 0, func(c Change) error { all = append(all, c); return nil }); err != nil {
+			return err
+		}
+		for _, n := range []Narrowed{{Limit: 1}, {Limit: 2}, {Limit: len(all)}, {}, {Kind: "document", Limit: 2}, {Change: New, Limit: 3}, {Change: Gone, Limit: 1}} {
+			var want, got []Change
+			for _, c := range all {
+				if (n.Kind == "" || c.Kind == n.Kind) && (n.Change == "" || c.Change == n.Change) {
+					want = append(want, c)
+				}
+			}
+			for pages := 0; pages <= len(all); pages++ {
+				page, next, err := d.Page(t.Context(), n)
+				if err != nil {
+					return err
+				}
+				if n.Limit > 0 && len(page) > n.Limit {
+					t.Errorf("%+v: a page of %d", n, len(page))
+				}
+				got = append(got, page...)
+				if n.After = next; next == "" {
+					break
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%+v (-want +told):\n%s", n, diff)
+			}
+		}
+		for _, n := range []Narrowed{{Kind: "row"}, {Change: "lost"}, {After: "x"}, {After: "W10"}, {After: cursor(Change{File: "a\x00"})}, {After: strings.Repeat("A", 30_000)}} {
+			var bad *report.FilterError
+			if _, _, err := d.Page(t.Context(), n); !errors.As(err, &bad) || len(err.Error()) > 300 {
+				t.Errorf("%.40v: %v", n, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -18,9 +18,11 @@ const blockRows = 4096
 // reading asks for reading only, in little memory and without a limit of time
 // but the caller's.
 func (r *Reader) reading(ctx context.Context) context.Context {
-	return clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
-		"readonly": 2, "max_block_size": blockRows, "max_threads": 2, "max_execution_time": 0,
-	}))
+	settings := clickhouse.Settings{"readonly": 2, "max_block_size": blockRows, "max_threads": 2, "max_execution_time": 0}
+	if r.MaxMemory > 0 {
+		settings["max_memory_usage"] = r.MaxMemory
+	}
+	return clickhouse.Context(ctx, clickhouse.WithSettings(settings))
 }
 
 // stored is one row of the history.

@@ -4,6 +4,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
+	"tributary/queries/report"
 	"tributary/schemas"
 )
 
@@ -16,6 +19,16 @@ type Scope struct {
 	Centre  string // that produced it, without regard to case
 	Source  string // that hosts it
 	Session string // UUID of a session that brought it
+	Polls   bool   // the polls of all sources, and their sessions, too
+}
+
+// ScopeOf is what a list of files or documents needs.
+func ScopeOf(f report.Filter) Scope {
+	s := Scope{Name: f.Name, Centre: f.Centre, Source: f.Source}
+	if uuid.Validate(f.Session) == nil { // what session has a number is known once all is read
+		s.Session = f.Session
+	}
+	return s
 }
 
 // part is a condition on the history's rows, and its arguments.
@@ -61,7 +74,11 @@ func (s Scope) parts(after, until time.Time) []part {
 	if s.Session != "" {
 		add("session = toUUIDOrNull(?)", s.Session)
 	}
-	return []part{all.and("entity IN (?, ?)", schemas.EntityCentre, schemas.EntitySource), files}
+	others := []any{schemas.EntityCentre, schemas.EntitySource}
+	if s.Polls {
+		others = append(others, schemas.EntitySession, schemas.EntityTask)
+	}
+	return []part{all.and("entity IN (?"+strings.Repeat(", ?", len(others)-1)+")", others...), files}
 }
 
 // changed narrows parts of a scope to the files of which something was said

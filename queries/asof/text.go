@@ -20,6 +20,8 @@ func (f Filled) Said(moment time.Time) string {
 		out += ", which is empty"
 	case f.Until.IsZero():
 		out += fmt.Sprintf(", which has not been filled yet: it lacks %d records of the log that the tracker has read", f.Behind)
+	case moment.Before(f.Since):
+		out += ", which begins at " + said(f.Since) + " only"
 	case moment.After(f.Until) && f.Behind > 0:
 		out += fmt.Sprintf(", which is filled up to %s only: it lacks %d records of the log that the tracker has read", said(f.Until), f.Behind)
 	case moment.After(f.Until):

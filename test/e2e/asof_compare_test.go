@@ -1,17 +1,14 @@
 package e2e
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"tributary/consumers/tracker"
 	"tributary/internal/engine"
 	"tributary/internal/pg"
 	"tributary/queries/asof"
@@ -47,16 +44,7 @@ func (s *system) compareRecordings(at engine.Endpoints, pool *pgxpool.Pool, all 
 	slices.SortFunc(fit, func(a, b kept) int { return a.from.Compare(b.from) })
 	history := openHistory(s.t, at)
 	defer history.Close()
-	past := &asof.Reader{History: history, Postgres: pool, Writer: func(schema string) asof.Write {
-		w := tracker.NewWriter(schema)
-		return func(ctx context.Context, tx pgx.Tx, events []asof.Event) ([]int, error) {
-			var out []tracker.Event
-			for _, e := range events {
-				out = append(out, tracker.Event(e))
-			}
-			return w.Write(ctx, tx, out)
-		}
-	}}
+	past := &asof.Reader{History: history, Postgres: pool, Writer: asof.Tracked}
 	last := false // the last of the moments, or the first: by turns
 	for i := 0; i < len(fit); i += max(1, len(fit)/12) {
 		k := fit[i]

@@ -17,6 +17,7 @@ import (
 	"tributary/queries/report"
 	"tributary/web/access"
 	"tributary/web/order"
+	"tributary/web/past"
 )
 
 // base is the path below which the API is, within the prefix.
@@ -28,8 +29,9 @@ const timeout = 20 * time.Second
 // Deps are what the API reads.
 type Deps struct {
 	Tracker pg.Querier
-	Control pg.Querier  // where keys of orders are kept
-	Orders  order.Table // what may be ordered
+	Control pg.Querier   // where keys of orders are kept
+	Orders  order.Table  // what may be ordered
+	Past    *past.Reader // of moments; nil: nobody here knows them
 	Now     func() time.Time
 	Log     *slog.Logger
 	Prefix  string // path below which a proxy passes requests on
@@ -74,6 +76,7 @@ func New(deps Deps) *API {
 	a.lineage()
 	a.questions()
 	a.events()
+	a.changes()
 	a.orders()
 	return a
 }
@@ -112,11 +115,18 @@ func register[In, Out any](a *API, method string, most time.Duration, path, id, 
 	})
 }
 
+// reading is an operation that reads.
+func reading(path, id, summary string) huma.Operation {
+	return huma.Operation{OperationID: id, Method: http.MethodGet, Path: base + path, Summary: summary,
+		Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}}
+}
+
 // problem is an error for programs. Its type is a stable name.
 func (a *API) problem(id string, err error) error {
 	var unknown *report.UnknownError
 	var filter *report.FilterError
 	var refused *refusal
+	var moment *past.Problem
 	p := &huma.ErrorModel{Type: "/problems/store_unavailable", Status: http.StatusServiceUnavailable, Detail: "The tracker does not answer: try again."}
 	switch {
 	case errors.As(err, &refused):
@@ -128,6 +138,11 @@ func (a *API) problem(id string, err error) error {
 	case errors.As(err, &filter):
 		p = &huma.ErrorModel{Type: "/problems/bad_filter", Status: http.StatusBadRequest, Detail: filter.Error(),
 			Errors: []*huma.ErrorDetail{{Location: "query." + filter.Filter, Message: filter.Want}}}
+	case errors.As(err, &moment):
+		p = &huma.ErrorModel{Type: "/problems/" + moment.Name, Status: moment.Status, Detail: moment.Detail}
+		if moment.Where != "" {
+			p.Errors = []*huma.ErrorDetail{{Location: "query." + moment.Where, Message: moment.Detail}}
+		}
 	default:
 		a.deps.Log.Warn("the API can't read", "operation", id, "error", err)
 	}
@@ -136,7 +151,7 @@ func (a *API) problem(id string, err error) error {
 }
 
 // nothing is what an operation without parameters is asked with.
-type nothing struct{}
+type nothing struct{} //nolint:unused // for those that tell of now only
 
 // all collects what a listing gives.
 func all[T any](list func(each func(T) error) error) ([]T, error) {

@@ -19,12 +19,16 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"tributary/internal/pg"
+	"tributary/queries/asof"
 	"tributary/queries/report/reporttest"
 	"tributary/web/order"
+	"tributary/web/past"
 )
 
-func made(tracker pg.Querier) *API {
-	return New(Deps{Tracker: tracker, Orders: order.New(order.Deps{}), Log: slog.New(slog.DiscardHandler), Prefix: "", Version: "1",
+func made(tracker pg.Querier) *API { return madeWith(tracker, nil) }
+
+func madeWith(tracker pg.Querier, moments *past.Reader) *API {
+	return New(Deps{Tracker: tracker, Past: moments, Orders: order.New(order.Deps{}), Log: slog.New(slog.DiscardHandler), Prefix: "", Version: "1",
 		Now: func() time.Time { return reporttest.Start().Add(time.Hour) }})
 }
 
@@ -61,6 +65,9 @@ func ask(t *testing.T, server *httptest.Server, path string, header ...string) (
 	return answer, body
 }
 
+// then is a moment of the story at which its good file had just been requested.
+const then = "2026-11-21T10:00:08.5Z"
+
 // Each operation answers as the document says: with data of its schema, or with a
 // problem of a stable type.
 func TestAnswersAreThoseOfTheDocument(t *testing.T) {
@@ -84,6 +91,27 @@ func TestAnswersAreThoseOfTheDocument(t *testing.T) {
 		{"/sources/{source}/revisions", "/sources/harwell/revisions", 200, `[]`},
 		{"/sources/{source}/revisions", "/sources/nowhere/revisions", 404, `"type":"/problems/unknown_source"`},
 		{"/sources/{source}/errors", "/sources/harwell/errors", 200, `[]`},
+		{"/status", "/status?as_of=" + then, 200, `"as_of":"2026-11-21T10:00:08.5Z"`},
+		{"/status", "/status?as_of=tomorrow", 400, `"type":"/problems/bad_moment"`},
+		{"/status", "/status?as_of=2999-01-01", 400, "is still to come"},
+		{"/status", "/status?as_of=2026-11-20", 404, `"type":"/problems/before_history"`},
+		{"/files/{action}/{name}", "/files/add/" + reporttest.GoodZip + "?as_of=" + then, 200, `"phase":"download"`},
+		{"/files/{action}/{name}", "/files/add/" + reporttest.BrokenZip + "?as_of=" + then, 404, `"type":"/problems/no_such_file"`},
+		{"/files", "/files?status=pending&since=1m&as_of=" + then, 200, `"file":"` + reporttest.GoodZip + `"`},
+		{"/files", "/files?status=late&as_of=" + then, 400, `"type":"/problems/bad_filter"`},
+		{"/documents", "/documents?as_of=" + then, 200, `"rows":[]`},
+		{"/documents", "/documents?as_of=30m", 200, `"as_of":"2026-11-21T10:30:00Z"`},
+		{"/centres", "/centres?as_of=" + then, 200, `"files":1`},
+		{"/sources", "/sources?as_of=" + then, 200, `"hostname":"h:22"`},
+		{"/sources/{source}/errors", "/sources/harwell/errors?as_of=" + then, 200, `[]`},
+		{"/diff", "/diff?from=1h&limit=1", 200, `"next":"`},
+		{"/diff", "/diff?from=" + then + "&to=2026-11-21T10:00:16.5Z", 200, `"change":"moved"`},
+		{"/diff", "/diff?from=30m", 200, `"counts":[]`},
+		{"/diff", "/diff", 422, `"location":"query.from"`},
+		{"/diff", "/diff?from=1m&to=2m", 400, `"type":"/problems/bad_moment"`},
+		{"/diff", "/diff?from=1h&centre=nobody", 404, `"type":"/problems/unknown_centre"`},
+		{"/diff", "/diff?from=1h&kind=row", 400, `"location":"query.kind"`},
+		{"/diff", "/diff?from=4w&to=3w", 404, `"type":"/problems/before_history"`},
 		{"/sources/{source}/errors", "/sources/%3Cscript%3E/errors", 404, `"type":"/problems/unknown_source"`},
 	}, exchanges()...) {
 		answer, body := asks(t, server, c)
@@ -137,6 +165,23 @@ func TestConditionalRequests(t *testing.T) {
 		answer, body := ask(t, server, base+"/centres", "If-None-Match", c.given)
 		if answer.StatusCode != c.want || c.want == 304 && len(body) > 0 || answer.Header.Get("ETag") != tag {
 			t.Errorf("%q: %d with %d bytes, want %d", c.given, answer.StatusCode, len(body), c.want)
+		}
+	}
+}
+
+// Of a moment it is said how far the history goes; without a history no moment is told of.
+func TestHowFarTheHistoryGoes(t *testing.T) {
+	pool := reporttest.Filled(t)
+	server := served(t, madeWith(pool, past.New(asof.Reader{History: reporttest.History(t), Postgres: pool, Writer: asof.Tracked})))
+	for path, want := range map[string]string{"/centres?as_of=30m": "as of 2026-11-21T10:30:00Z, from the history, which is filled up to 2026-11-21T10:00:21Z", "/centres": ""} {
+		if answer, _ := ask(t, server, base+path); !strings.HasPrefix(answer.Header.Get("Tributary-History"), want) || want == "" && answer.Header.Get("Tributary-History") != "" {
+			t.Errorf("%s: %q, want %q", path, answer.Header.Get("Tributary-History"), want)
+		}
+	}
+	without := served(t, made(pool))
+	for _, path := range []string{"/status?as_of=30m", "/diff?from=30m"} {
+		if answer, body := ask(t, without, base+path); answer.StatusCode != 503 || !strings.Contains(string(body), "/problems/no_history") {
+			t.Errorf("%s: %d %s", path, answer.StatusCode, body)
 		}
 	}
 }

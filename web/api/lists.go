@@ -3,10 +3,12 @@ package api
 import (
 	"context"
 	"net/url"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"tributary/internal/pg"
+	"tributary/queries/asof"
 	"tributary/queries/report"
 	"tributary/web/filter"
 )
@@ -14,7 +16,8 @@ import (
 // narrowed is what a list of files or documents is narrowed to. Package filter reads
 // it, as it does for pages: here it is only described.
 type narrowed struct {
-	Name      string `query:"name" doc:"the file's name; with * for any characters"`
+	Name string `query:"name" doc:"the file's name; with * for any characters"`
+	Momentary
 	Q         string `query:"q" doc:"part of the file's name; with * for any characters it is the whole name"`
 	Status    string `query:"status" doc:"pending, running, done, cancelled or failed"`
 	Phase     string `query:"phase" doc:"where it stands"`
@@ -43,22 +46,32 @@ func (n *narrowed) Resolve(ctx huma.Context) []error {
 
 // lists registers what lists files and documents, a page at a time.
 func (a *API) lists() {
-	list(a, "/files", "listFiles", "Files, and where each stands", report.FilePage)
-	list(a, "/documents", "listDocuments", "Documents, and where each stands", report.DocumentPage)
+	list(a, "/files", "listFiles", "Files, and where each stands", report.FilePage, func(f *report.File, at *time.Time) { f.AsOf = at })
+	list(a, "/documents", "listDocuments", "Documents, and where each stands", report.DocumentPage, func(d *report.Document, at *time.Time) { d.AsOf = at })
 }
 
-func list[T any](a *API, path, id, summary string, page func(context.Context, pg.Querier, report.Filter) (report.Page[T], error)) {
-	get(a, path, id, summary, func(ctx context.Context, in *narrowed) (report.Page[T], error) {
-		f, err := filter.Parse(in.query, a.deps.Now())
+func list[T any](a *API, path, id, summary string, page func(context.Context, pg.Querier, report.Filter) (report.Page[T], error), stamp func(*T, *time.Time)) {
+	scope := func(in *narrowed) asof.Scope {
+		f, err := filter.Parse(in.query, time.Time{})
+		if err != nil {
+			return asof.Scope{} // the list itself says why
+		}
+		return asof.ScopeOf(f)
+	}
+	getAt(a, path, id, summary, scope, func(ctx context.Context, t tracked, in *narrowed) (report.Page[T], error) {
+		f, err := filter.Parse(in.query, t.now)
 		if err != nil {
 			return report.Page[T]{}, err
 		}
 		if in.Name != "" {
 			f.Name = in.Name
 		}
-		p, err := page(ctx, a.deps.Tracker, f)
+		p, err := page(ctx, t.Querier, f)
 		if p.Rows == nil {
 			p.Rows = []T{}
+		}
+		for i := range p.Rows {
+			stamp(&p.Rows[i], t.at)
 		}
 		return p, err
 	})

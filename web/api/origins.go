@@ -3,16 +3,24 @@ package api
 import (
 	"context"
 
+	"tributary/queries/asof"
 	"tributary/queries/report"
 )
 
 // origins registers what is asked about where files come from.
 func (a *API) origins() {
-	get(a, "/centres", "listCentres", "Every centre, and how its files and documents stand", func(ctx context.Context, _ *nothing) ([]report.Centre, error) {
-		return all(func(each func(report.Centre) error) error { return report.Centres(ctx, a.deps.Tracker, each) })
+	everything := func(*Momentary) asof.Scope { return asof.Scope{} }
+	getAt(a, "/centres", "listCentres", "Every centre, and how its files and documents stand", everything, func(ctx context.Context, t tracked, _ *Momentary) ([]report.Centre, error) {
+		return all(func(each func(report.Centre) error) error { return report.Centres(ctx, t.Querier, each) })
 	})
-	get(a, "/sources", "listSources", "Every source, and how its last poll ended", func(ctx context.Context, _ *nothing) ([]report.Source, error) {
-		return all(func(each func(report.Source) error) error { return report.Sources(ctx, a.deps.Tracker, each) })
+	getAt(a, "/sources", "listSources", "Every source, and how its last poll ended", everything, func(ctx context.Context, t tracked, _ *Momentary) ([]report.Source, error) {
+		sources, err := all(func(each func(report.Source) error) error { return report.Sources(ctx, t.Querier, each) })
+		for i := range sources {
+			if sources[i].Counts == nil {
+				sources[i].Counts = map[string]string{} // there was no poll
+			}
+		}
+		return sources, err
 	})
 	type source struct {
 		Source string `path:"source" maxLength:"200" doc:"the source's id"`
@@ -22,9 +30,14 @@ func (a *API) origins() {
 			return report.SourceRevisions(ctx, a.deps.Tracker, in.Source, each)
 		})
 	})
-	get(a, "/sources/{source}/errors", "listSourceErrors", "The errors of a source by class, since it became available the last time", func(ctx context.Context, in *source) ([]report.SourceErrors, error) {
+	type sourceAt struct {
+		Momentary
+		Source string `path:"source" maxLength:"200" doc:"the source's id"`
+	}
+	one := func(in *sourceAt) asof.Scope { return asof.Scope{Source: in.Source, Polls: true} }
+	getAt(a, "/sources/{source}/errors", "listSourceErrors", "The errors of a source by class, since it became available the last time", one, func(ctx context.Context, t tracked, in *sourceAt) ([]report.SourceErrors, error) {
 		return all(func(each func(report.SourceErrors) error) error {
-			return report.SourceErrorList(ctx, a.deps.Tracker, in.Source, each)
+			return report.SourceErrorList(ctx, t.Querier, in.Source, each)
 		})
 	})
 }

@@ -54,7 +54,7 @@ func (s *Site) file(ctx context.Context, r *http.Request) (page, error) {
 	}
 	to := s.fileTo(action, name)
 	d := filePage{Told: t, Row: subject{Phase: t.Phase, Status: t.Status, Action: action, Name: name, To: to, Message: text(t.Message)}, Lead: fileLead(t), Strip: strip(t), Story: s.story(t),
-		All: r.URL.Query().Get("events") == "all", ToldTo: to, AllTo: to + "?events=all", More: s.to("/documents", "q", name, "action", action)}
+		All: r.URL.Query().Get("events") == "all", ToldTo: to, AllTo: and(to, "events", "all"), More: s.to("/documents", "q", name, "action", action)}
 	s.named(&d.Row, "/files", text(t.Centre), text(t.Source), text(t.Exception), t.Last)
 	if t.Size != nil {
 		d.Row.Size = size(*t.Size)

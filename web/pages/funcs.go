@@ -27,6 +27,7 @@ func (s *Site) funcs() template.FuncMap {
 		"took":     took,
 		"source":   s.sourceAt,
 		"centre":   s.centreAt,
+		"then":     func() *then { return s.then },
 	}
 }
 
@@ -34,6 +35,9 @@ func (s *Site) funcs() template.FuncMap {
 // empty are left out.
 func (s *Site) to(path string, query ...string) string {
 	q := url.Values{}
+	if s.then != nil && hasPast(path) {
+		q.Set(asOf, s.then.Text())
+	}
 	for i := 0; i+1 < len(query); i += 2 {
 		if query[i+1] != "" {
 			q.Set(query[i], query[i+1])
@@ -43,6 +47,15 @@ func (s *Site) to(path string, query ...string) string {
 		return s.Prefix + path
 	}
 	return s.Prefix + path + "?" + q.Encode()
+}
+
+// and is an address with one more value in its query.
+func and(address, name, value string) string {
+	separator := "?"
+	if strings.Contains(address, "?") {
+		separator = "&"
+	}
+	return address + separator + url.Values{name: {value}}.Encode()
 }
 
 // shown is text of others as people may see it: characters that nobody sees, or that

@@ -31,7 +31,7 @@ func TestLinks(t *testing.T) {
 			case !strings.HasPrefix(to, "/t/"):
 				t.Errorf("%s leads to %s", at, to)
 				continue
-			case seen[to]:
+			case seen[to], strings.Contains(to, "as_of="): // TestLinksOfTheMoment follows these
 				continue
 			}
 			seen[to] = true

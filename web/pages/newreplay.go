@@ -57,37 +57,42 @@ func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''
 func (s *Site) replay(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), replay.Timeout)
 	defer cancel()
-	s.answer(w, r.WithContext(ctx), func(ctx context.Context, r *http.Request) (page, int, error) {
-		p, err := s.wanted(ctx, r)
-		if err != nil {
-			return page{}, 0, err
-		}
-		d, ok := p.Data.(newReplay)
-		if !ok {
-			return page{}, 0, errNoPage
-		}
-		dry := r.PostFormValue("do") != "request"
-		var got replay.Requested
-		err = s.asker.One(ctx, func() (err error) {
-			got, err = s.Replay(ctx, d.Wanted, control.Decision{By: access.From(ctx).Name, Reason: d.Reason, At: s.Now()}, dry)
-			return err
-		})
-		bad := (*order.Error)(nil)
-		switch {
-		case errors.As(err, &bad):
-			d.Wrong = bad.Error()
-			p.Data = d
-			return p, http.StatusBadRequest, nil
-		case err != nil:
-			return page{}, 0, err
-		case dry:
-			d.Would = &got
-			p.Data = d
-			return p, http.StatusOK, nil
-		}
-		s.Log.InfoContext(ctx, "ordered on the pages", "order", "replay", "about", got.Replay, "by", access.From(ctx).Name)
-		s.say(w, fmt.Sprintf("Replay %d is asked for: %s.", got.Replay, plural(int(got.Files), "file", "files")))
-		w.Header().Set("Location", s.to("/replays"))
-		return page{Title: "Asked for", At: "/replays", Template: "failed", Data: struct{ Said, Why string }{"The replay is asked for.", ""}}, http.StatusSeeOther, nil
+	p, asked, status, err := s.tried(ctx, r)
+	if err == nil && asked != nil {
+		s.Log.InfoContext(ctx, "ordered on the pages", "order", "replay", "about", asked.Replay, "by", access.From(ctx).Name)
+		s.say(w, fmt.Sprintf("Replay %d is asked for: %s.", asked.Replay, plural(int(asked.Files), "file", "files")))
+		http.Redirect(w, r, s.to("/replays"), http.StatusSeeOther)
+		return
+	}
+	s.answer(w, r.WithContext(ctx), p, status, err, "")
+}
+
+// tried is the form with what the replay would be, or with what is wrong with it; or
+// the replay if it was asked for.
+func (s *Site) tried(ctx context.Context, r *http.Request) (p page, asked *replay.Requested, status int, err error) {
+	if p, err = s.wanted(ctx, r); err != nil {
+		return p, nil, 0, err
+	}
+	d, ok := p.Data.(newReplay)
+	if !ok {
+		return p, nil, 0, errNoPage
+	}
+	dry := r.PostFormValue("do") != "request"
+	var got replay.Requested
+	err = s.asker.One(ctx, func() (err error) {
+		got, err = s.Replay(ctx, d.Wanted, control.Decision{By: access.From(ctx).Name, Reason: d.Reason, At: s.Now()}, dry)
+		return err
 	})
+	status = http.StatusOK
+	bad := (*order.Error)(nil)
+	switch {
+	case errors.As(err, &bad):
+		d.Wrong, status, err = bad.Error(), http.StatusBadRequest, nil
+	case err == nil && dry:
+		d.Would = &got
+	case err == nil:
+		return p, &got, 0, nil
+	}
+	p.Data = d
+	return p, nil, status, err
 }

@@ -117,13 +117,11 @@ func (s *Site) give(o *order.Order, w http.ResponseWriter, r *http.Request) {
 	if bad != nil {
 		status, err = http.StatusBadRequest, nil
 	}
-	s.answer(w, r, func(ctx context.Context, r *http.Request) (page, int, error) {
-		if err != nil {
-			return page{}, 0, err
-		}
-		p, err := s.form(ctx, o, r, out.Detail)
-		return p, status, err
-	})
+	var p page
+	if err == nil {
+		p, err = s.form(ctx, o, r, out.Detail)
+	}
+	s.answer(w, r, p, status, err, "")
 }
 
 const (

@@ -23,6 +23,7 @@ import (
 	"tributary/recovery/replay"
 	"tributary/web/access"
 	"tributary/web/order"
+	"tributary/web/past"
 	"tributary/web/question"
 )
 
@@ -60,9 +61,13 @@ type Site struct {
 	Orders order.Table
 	// Meaning says what a check of the profile finds; nil: nobody here knows.
 	Meaning func(check string) string
+	// Past tells of moments of the past; nil: nobody here knows them.
+	Past *past.Reader
 
 	asker     *question.Asker
+	masters   map[string]*template.Template // never executed, so that they can be copied
 	templates map[string]*template.Template
+	then      *then // the moment that is shown; nil: now
 }
 
 //go:embed templates
@@ -76,6 +81,7 @@ type page struct {
 	Data     any
 	Command  string  // that says the same on the command line; empty: none
 	Offers   []offer // what may be ordered here
+	Still    bool    // it does not bring itself up to date: making it takes long
 }
 
 // view makes a page for who asks.
@@ -91,16 +97,17 @@ func New(s Site) (*Site, error) {
 	if err != nil {
 		return nil, fmt.Errorf("templates of the pages: %w", err)
 	}
-	s.templates = map[string]*template.Template{}
+	s.masters, s.templates = map[string]*template.Template{}, map[string]*template.Template{}
 	pages, err := fs.Glob(templates, "templates/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("templates of the pages: %w", err)
 	}
 	for _, file := range pages {
 		name := strings.TrimSuffix(path.Base(file), ".html")
-		if s.templates[name], err = template.Must(frame.Clone()).ParseFS(templates, file); err != nil {
+		if s.masters[name], err = template.Must(frame.Clone()).ParseFS(templates, file); err != nil {
 			return nil, fmt.Errorf("templates of the pages: %w", err)
 		}
+		s.templates[name] = template.Must(s.masters[name].Clone())
 	}
 	return &s, nil
 }
@@ -111,17 +118,18 @@ func (s *Site) Asker() *question.Asker { return s.asker }
 // Routes are the addresses of all pages.
 func (s *Site) Routes() []access.Route {
 	return append(s.orderRoutes(), []access.Route{
-		{Pattern: "GET /{$}", Least: access.Reader, Handler: s.show(s.now)},
-		{Pattern: "GET /files", Least: access.Reader, Handler: s.show(s.files)},
-		{Pattern: "GET /files/{action}/{name}", Least: access.Reader, Handler: s.show(s.file)},
-		{Pattern: "GET /files/{action}/{name}/documents/{entry...}", Least: access.Reader, Handler: s.show(s.document)},
-		{Pattern: "GET /documents", Least: access.Reader, Handler: s.show(s.documents)},
-		{Pattern: "GET /sources", Least: access.Reader, Handler: s.show(s.sources)},
-		{Pattern: "GET /sources/{id}", Least: access.Reader, Handler: s.show(s.source)},
-		{Pattern: "GET /centres", Least: access.Reader, Handler: s.show(s.centres)},
-		{Pattern: "GET /centres/{name}", Least: access.Reader, Handler: s.show(s.centre)},
-		{Pattern: "GET /sessions", Least: access.Reader, Handler: s.show(s.sessions)},
-		{Pattern: "GET /sessions/{number}", Least: access.Reader, Handler: s.show(s.session)},
+		{Pattern: "GET /{$}", Least: access.Reader, Handler: s.ever((*Site).now, ofAll)},
+		{Pattern: "GET /files", Least: access.Reader, Handler: s.ever((*Site).files, ofFilter)},
+		{Pattern: "GET /files/{action}/{name}", Least: access.Reader, Handler: s.ever((*Site).file, ofFile)},
+		{Pattern: "GET /files/{action}/{name}/documents/{entry...}", Least: access.Reader, Handler: s.ever((*Site).document, ofFile)},
+		{Pattern: "GET /documents", Least: access.Reader, Handler: s.ever((*Site).documents, ofFilter)},
+		{Pattern: "GET /sources", Least: access.Reader, Handler: s.ever((*Site).sources, ofAll)},
+		{Pattern: "GET /sources/{id}", Least: access.Reader, Handler: s.ever((*Site).source, ofSource)},
+		{Pattern: "GET /centres", Least: access.Reader, Handler: s.ever((*Site).centres, ofAll)},
+		{Pattern: "GET /centres/{name}", Least: access.Reader, Handler: s.ever((*Site).centre, ofCentre)},
+		{Pattern: "GET /sessions", Least: access.Reader, Handler: s.ever((*Site).sessions, ofAll)},
+		{Pattern: "GET /sessions/{number}", Least: access.Reader, Handler: s.ever((*Site).session, ofAll)},
+		{Pattern: "GET /diff", Least: access.Reader, Handler: s.within(past.Timeout, s.diff)},
 		{Pattern: "GET /dead-letters", Least: access.Reader, Handler: s.show(s.letters)},
 		{Pattern: "GET /replays", Least: access.Reader, Handler: s.show(s.replays)},
 		{Pattern: "GET /replays/new", Least: access.Wrangler, Handler: s.show(s.wanted)},
@@ -143,32 +151,37 @@ var errNoPage = errors.New("no page has this address")
 // errBadFilter says that an address asks for something that can't be.
 var errBadFilter = errors.New("this address can't be read")
 
-// show answers with a view's page, whole or not at all.
-func (s *Site) show(v view) http.Handler { return s.within(timeout, v) }
+// show answers with a view's page, whole or not at all. It is one that shows now, and
+// no moment.
+func (s *Site) show(v view) http.Handler { return s.within(timeout, onlyNow(v)) }
 
 // within is show of a page that may take so long.
 func (s *Site) within(timeout time.Duration, v view) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), timeout)
 		defer cancel()
-		s.answer(w, r.WithContext(ctx), func(ctx context.Context, r *http.Request) (page, int, error) {
-			p, err := v(ctx, r)
-			return p, http.StatusOK, err
-		})
+		events := s.events() // before the page is read, so that it shows that much at least
+		p, err := v(ctx, r)
+		s.answer(w, r, p, http.StatusOK, err, events)
 	})
 }
 
-// answer writes a page with its status, or the one that says why there is none.
-func (s *Site) answer(w http.ResponseWriter, r *http.Request, v func(context.Context, *http.Request) (page, int, error)) {
-	events := s.events() // before the page is read, so that it shows that much at least
-	p, status, err := v(r.Context(), r)
+// answer answers with a page and its status, or with why there is none.
+func (s *Site) answer(w http.ResponseWriter, r *http.Request, p page, status int, err error, events string) {
 	if err != nil {
 		status, p = s.failed(r, err)
+	}
+	if p.Still {
+		events = ""
 	}
 	f := s.frame(r, p, events)
 	f.Said = s.heard(w, r)
 	var b bytes.Buffer
-	if err := s.templates[p.Template].Execute(&b, f); err != nil {
+	t, err := s.template(p.Template)
+	if err == nil {
+		err = t.Execute(&b, f)
+	}
+	if err != nil {
 		s.Log.Error("a page can't be made", "address", r.URL.Path, "error", err)
 		http.Error(w, "This page can't be made; the log of tributary says why.", http.StatusInternalServerError)
 		return
@@ -187,8 +200,11 @@ func (s *Site) missing(context.Context, *http.Request) (page, error) {
 func (s *Site) failed(r *http.Request, err error) (int, page) {
 	var unknown *report.UnknownError
 	var filter *report.FilterError
-	status, said := http.StatusServiceUnavailable, "The tracker does not answer."
+	var moment *past.Problem
+	status, said, name := http.StatusServiceUnavailable, "The tracker does not answer.", ""
 	switch {
+	case errors.As(err, &moment):
+		status, said, name = moment.Status, "That moment can't be shown.", moment.Name
 	case errors.Is(err, errNoPage), errors.Is(err, report.ErrNotFound), errors.As(err, &unknown):
 		status, said = http.StatusNotFound, "There is nothing here."
 	case errors.Is(err, errNotHere), errors.Is(err, order.ErrNotHere):
@@ -198,7 +214,7 @@ func (s *Site) failed(r *http.Request, err error) (int, page) {
 	default:
 		s.Log.Warn("a page can't be read", "address", r.URL.Path, "error", err)
 	}
-	return status, page{Title: said, Template: "failed", Data: struct{ Said, Why string }{said, err.Error()}}
+	return status, page{Title: said, Template: "failed", Data: struct{ Said, Name, Why string }{said, name, err.Error()}}
 }
 
 // frame is what the frame around each page shows.
@@ -211,6 +227,8 @@ type frame struct {
 	Now    time.Time
 	Said   string // what was done by the page before
 	Events string // the address that tells of changes from here on; empty: none
+	Then   *then  // the moment that is shown; nil: now
+	Moment chooser
 }
 
 // places are a group of the side list.
@@ -233,7 +251,7 @@ func (s *Site) events() string {
 }
 
 func (s *Site) frame(r *http.Request, p page, events string) frame {
-	f := frame{page: p, Site: s, Person: access.From(r.Context()), Theme: "auto", Now: s.Now().UTC(), Events: events}
+	f := frame{page: p, Site: s, Person: access.From(r.Context()), Theme: "auto", Now: s.Now().UTC(), Events: events, Then: s.then, Moment: s.chooser(r, p)}
 	if c, err := r.Cookie("theme"); err == nil && (c.Value == "light" || c.Value == "dark") {
 		f.Theme = c.Value
 	}
@@ -241,7 +259,7 @@ func (s *Site) frame(r *http.Request, p page, events string) frame {
 		{"Now", []place{{Address: "/", Name: "Now"}, {Address: "/files", Name: "Files"}, {Address: "/documents", Name: "Documents"}}},
 		{"Where from", []place{{Address: "/sources", Name: "Sources"}, {Address: "/centres", Name: "Centres"}, {Address: "/sessions", Name: "Sessions"}}},
 		{"To do", []place{{Address: "/dead-letters", Name: "Dead letters"}, {Address: "/replays", Name: "Replays"}, {Address: "/findings", Name: "Findings"}}},
-		{"Ask", []place{{Address: "/analytics", Name: "Analytics"}, {Address: "/sql", Name: "SQL"}}},
+		{"Ask", []place{{Address: "/diff", Name: "Changes"}, {Address: "/analytics", Name: "Analytics"}, {Address: "/sql", Name: "SQL"}}},
 	}
 	for i := range f.Places {
 		for j := range f.Places[i].Pages {

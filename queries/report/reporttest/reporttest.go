@@ -71,9 +71,15 @@ func tell(t *testing.T, pool *pgxpool.Pool, from int64, events []schemas.StatusC
 // History is a history that has read the story.
 func History(t *testing.T) driver.Conn {
 	t.Helper()
+	return HistoryOf(t, Story())
+}
+
+// HistoryOf is a history that has read what a tracker of Told has.
+func HistoryOf(t *testing.T, events []schemas.StatusChanged) driver.Conn {
+	t.Helper()
 	endpoint := enginetest.ClickHouse(t)
 	database := enginetest.Database(t, endpoint)
-	codec, r := logged(t, 0, Story(), unreadable(Story()))
+	codec, r := logged(t, 0, events, unreadable(events))
 	open := func(name string) (driver.Conn, error) { return engine.OpenClickHouse(endpoint, name) }
 	h := history.New(config.History{}, history.Deps{Open: open, Database: database, Codec: codec, Prefix: "test", Log: slog.New(slog.DiscardHandler)})
 	if err := h.Apply(t.Context(), []sink.Range{r}); err != nil {

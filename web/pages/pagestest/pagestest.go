@@ -7,14 +7,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tributary/queries/asof"
 	"tributary/queries/report"
 	"tributary/queries/report/reporttest"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
 	"tributary/sql/warehouse"
 	"tributary/web/pages"
+	"tributary/web/past"
 	"tributary/web/question"
 )
 
@@ -23,10 +26,15 @@ import (
 // small story.
 func Site(t *testing.T, tracker *pgxpool.Pool) pages.Site {
 	t.Helper()
+	return Remembering(t, tracker, reporttest.History(t))
+}
+
+// Remembering is Site with another history, of which the past is made.
+func Remembering(t *testing.T, tracker *pgxpool.Pool, history driver.Conn) pages.Site {
+	t.Helper()
 	if err := warehouse.Migrate(t.Context(), tracker); err != nil {
 		t.Fatal(err)
 	}
-	history := reporttest.History(t)
 	return pages.Site{
 		Prefix: "/t", Name: "impc · test", Tracker: tracker, Warehouse: tracker, Log: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return reporttest.Start().Add(time.Hour) },
@@ -34,6 +42,7 @@ func Site(t *testing.T, tracker *pgxpool.Pool) pages.Site {
 			return nil
 		},
 		Replays: func(context.Context, int) ([]*replay.Status, error) { return nil, nil },
+		Past:    past.New(asof.Reader{History: history, Postgres: tracker, Writer: asof.Tracked}),
 		History: func(parameters map[string]string, timeout time.Duration) report.ClickHouse {
 			return report.ClickHouse{Conn: history, Timeout: timeout, Parameters: parameters}
 		},

@@ -1,0 +1,213 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html/template"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"tributary/internal/pg"
+	"tributary/queries/asof"
+	"tributary/web/access"
+	"tributary/web/filter"
+	"tributary/web/past"
+)
+
+// asOf is the parameter of addresses that gives a moment.
+const asOf = "as_of"
+
+// then is the moment of the past that a page shows, and what leads elsewhere from it.
+type then struct {
+	At             time.Time
+	Said           string // how far the history goes
+	Ago            string
+	Earlier, Later string // an hour before and after; empty: nothing is known of that moment
+	Now            string // the same page, now
+	Since          string // what changed since
+}
+
+// Text is the moment as addresses have it.
+func (t *then) Text() string { return past.Text(t.At) }
+
+// timely is a view that can be of the past: the site that it is made for says of when.
+type timely func(s *Site, ctx context.Context, r *http.Request) (page, error)
+
+// scoped says what has to be known of the past for an address.
+type scoped func(r *http.Request) asof.Scope
+
+// What the pages show that can be of the past.
+func ofAll(*http.Request) asof.Scope    { return asof.Scope{} }
+func ofFile(r *http.Request) asof.Scope { return asof.Scope{Name: r.PathValue("name")} }
+func ofSource(r *http.Request) asof.Scope {
+	return asof.Scope{Source: r.PathValue("id"), Polls: true}
+}
+func ofCentre(r *http.Request) asof.Scope { return asof.Scope{Centre: r.PathValue("name")} }
+func ofFilter(r *http.Request) asof.Scope {
+	f, err := filter.Parse(r.URL.Query(), time.Time{})
+	if err != nil {
+		return asof.Scope{} // the list itself says why
+	}
+	return asof.ScopeOf(f)
+}
+
+// hasPast tells whether a page has one, by its address below the prefix.
+func hasPast(path string) bool {
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return path == "/" || slices.Contains([]string{"files", "documents", "sources", "centres", "sessions"}, first)
+}
+
+// onlyNow refuses to show a moment.
+func onlyNow(v view) view {
+	return func(ctx context.Context, r *http.Request) (page, error) {
+		if r.URL.Query().Get(asOf) != "" {
+			return page{}, past.NoPast("This page")
+		}
+		return v(ctx, r)
+	}
+}
+
+// ever answers with a view's page as it is now, or as it was at the moment that the
+// address gives.
+func (s *Site) ever(v timely, scope scoped) http.Handler {
+	now := s.within(timeout, func(ctx context.Context, r *http.Request) (page, error) { return v(s, ctx, r) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get(asOf) == "" {
+			now.ServeHTTP(w, r)
+			return
+		}
+		ctx, cancel := context.WithTimeout(asReader(r.Context()), past.Timeout)
+		defer cancel()
+		r = r.WithContext(ctx)
+		shown, p, err := s.past(ctx, r, v, scope)
+		var problem *past.Problem
+		if errors.As(err, &problem) || shown == nil {
+			shown = s // what can't be shown leads back to now
+		}
+		shown.answer(w, r, p, http.StatusOK, err, "")
+	})
+}
+
+// past makes a view's page as it was, and the site that shows it: nil if there is no
+// such moment.
+func (s *Site) past(ctx context.Context, r *http.Request, v timely, scope scoped) (shown *Site, p page, err error) {
+	at, err := past.Moment(asOf, r.URL.Query().Get(asOf), s.Now())
+	if err != nil {
+		return nil, p, err
+	}
+	absolute(r, at)
+	err = s.Past.At(ctx, at, scope(r), func(q pg.Querier, f asof.Filled) error {
+		shown = s.at(q, newThen(s, r, at, f))
+		p, err = v(shown, ctx, r)
+		p.Command = commandAt(p.Command, at)
+		return err
+	})
+	return shown, p, err
+}
+
+// at is the site as it was: of its tracker only, since what else there is tells of now.
+func (s *Site) at(q pg.Querier, t *then) *Site {
+	c := *s
+	c.Tracker, c.then, c.Now = q, t, func() time.Time { return t.At }
+	c.Orders, c.Replay = nil, nil
+	c.Position, c.Beside, c.Letters, c.Replays, c.Warehouse, c.History, c.Stores = nil, nil, nil, nil, nil, nil, nil
+	return &c
+}
+
+// asReader makes who asks a reader: nobody changes the past.
+func asReader(ctx context.Context) context.Context {
+	who := access.From(ctx)
+	who.Role = min(who.Role, access.Reader)
+	return access.With(ctx, who)
+}
+
+// absolute has the moments of a filter say when, as seen from the one that is shown:
+// links and the command line then mean the same.
+func absolute(r *http.Request, at time.Time) {
+	query := r.URL.Query()
+	for _, name := range []string{"since", "until"} {
+		if t, err := asof.ParseMoment(query.Get(name), at); err == nil {
+			query.Set(name, past.Text(t))
+		}
+	}
+	r.URL.RawQuery = query.Encode()
+}
+
+// stepBy is how far the links to other moments lead.
+const stepBy = time.Hour
+
+func newThen(s *Site, r *http.Request, at time.Time, f asof.Filled) *then {
+	t := &then{At: at, Said: strings.TrimPrefix(f.Said(at), "as of "+past.Text(at)+", "), Ago: age(s.Now().Sub(at)), Now: s.here(r, time.Time{}), Since: s.to("/diff", "from", past.Text(at))}
+	if earlier := at.Add(-stepBy); !earlier.Before(f.Since) {
+		t.Earlier = s.here(r, earlier)
+	}
+	if later := at.Add(stepBy); later.Before(s.Now()) {
+		t.Later = s.here(r, later)
+	}
+	return t
+}
+
+// here is the address that is asked for, of another moment; the zero one is now. It is
+// that of the first page of a list.
+func (s *Site) here(r *http.Request, at time.Time) string {
+	query := r.URL.Query()
+	for _, name := range []string{asOf, "after", "before"} {
+		query.Del(name)
+	}
+	if !at.IsZero() {
+		query.Set(asOf, past.Text(at))
+	}
+	address := s.Prefix + r.URL.EscapedPath()
+	if len(query) > 0 {
+		address += "?" + query.Encode()
+	}
+	return address
+}
+
+// chooser is the form in which people choose a moment: where it leads, and the other
+// parameters.
+type chooser struct {
+	To   string
+	Kept []pair
+}
+
+// chooser is the form of a page: of the same page, where that has a past.
+func (s *Site) chooser(r *http.Request, p page) chooser {
+	if !hasPast(r.URL.Path) || p.At == "" { // there is no such page
+		return chooser{To: s.Prefix + "/"}
+	}
+	c := chooser{To: s.Prefix + r.URL.EscapedPath()}
+	query := r.URL.Query()
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if v := query.Get(name); v != "" && name != asOf && name != "after" && name != "before" {
+			c.Kept = append(c.Kept, pair{name, v})
+		}
+	}
+	return c
+}
+
+// commandAt is a command that says how things stood; empty where there is none.
+func commandAt(command string, at time.Time) string {
+	for _, known := range []string{"status", "files", "documents", "show"} {
+		if strings.HasPrefix(command, "tributary "+known) {
+			return command + " --as-of " + past.Text(at)
+		}
+	}
+	return ""
+}
+
+// template is that of a page, with the functions of this site.
+func (s *Site) template(name string) (*template.Template, error) {
+	if s.then == nil {
+		return s.templates[name], nil
+	}
+	t, err := s.masters[name].Clone()
+	if err != nil {
+		return nil, fmt.Errorf("templates of the pages: %w", err)
+	}
+	return t.Funcs(s.funcs()), nil
+}
