@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tributary/internal/config"
+	"tributary/queries/original"
 	"tributary/queries/report"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
@@ -88,6 +89,9 @@ func (a *app) site(position func() string) (pages.Site, error) {
 	s := pages.Site{
 		Prefix: a.cfg.Web.Prefix, Name: a.profile.Name, Tracker: a.stores.Tracker, Warehouse: a.stores.Warehouse, Now: time.Now, Log: a.log,
 		Position: position, Meaning: func(check string) string { return known[check] }, Beside: a.stores.beside, Replays: a.listReplays, Stores: pages.Stores{},
+	}
+	if a.blobs != nil {
+		s.Originals = &original.Reader{Blobs: a.blobs, Limits: archiveLimits(a.cfg.Unzip)}
 	}
 	if a.stores.Kafka != nil {
 		ledger, err := a.stores.ledger()

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"tributary/queries/original"
 	"tributary/queries/report"
 	"tributary/schemas"
 	"tributary/schemas/exception"
@@ -30,6 +31,7 @@ type filePage struct {
 	Hostings  []hostingRow
 	Session   string // its number
 	SessionTo string // the files of it
+	Original  string // where its bytes are handed out; empty: they are not, or not to who asks
 }
 
 // hostingRow is a source that shows or showed the file.
@@ -64,16 +66,19 @@ func (s *Site) file(ctx context.Context, r *http.Request) (page, error) {
 	if t.Session != nil {
 		d.Session, d.SessionTo = count(*t.Session), s.to("/files", "session", strconv.FormatInt(*t.Session, 10))
 	}
-	total := 0
+	if t.SHA256 != nil && s.mayHave(r) {
+		d.Original = to + "/original"
+	}
+	total, around := 0, s.excerpts()
 	for _, x := range t.Documents {
 		row := s.documentRow(x)
 		d.Documents = append(d.Documents, row)
 		total += x.ErrorsTotal
-		for _, e := range x.Errors {
-			if len(d.Errors) < maxCards {
-				d.Errors = append(d.Errors, newCard(e, t.Meanings, x.Document.Document, row.DocumentTo))
-			}
+		from := len(d.Errors)
+		for _, e := range x.Errors[:min(len(x.Errors), maxCards-from)] {
+			d.Errors = append(d.Errors, newCard(e, t.Meanings, x.Document.Document, row.DocumentTo))
 		}
+		around.add(ctx, x, d.Errors[from:])
 	}
 	switch {
 	case total > 0:
@@ -216,6 +221,8 @@ func (s *Site) documentRow(x report.DocumentFacts) documentRow {
 type errorCard struct {
 	Exception, Place, Document, DocumentTo string
 	Says, Means, Do                        string
+	Lines                                  []original.Line // of the document, around the error
+	Unseen                                 string          // why there are none; empty: none are wanted, or another card says it
 }
 
 // newCard explains an error as the tracker describes its exception, else as the program

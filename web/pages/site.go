@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"tributary/internal/pg"
+	"tributary/queries/original"
 	"tributary/queries/report"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
@@ -56,7 +57,12 @@ type Site struct {
 	// Meaning says what a check of the profile finds; nil: nobody here knows.
 	Meaning func(check string) string
 
+	// Originals reads what was received; nil: it is not to be seen here.
+	Originals *original.Reader
+
 	asking    chan struct{}    // held while a question is answered
+	reading   chan struct{}    // held while documents are read for a page
+	handed    chan struct{}    // held while an original is handed out
 	recipes   []recipes.Recipe // the questions about the history
 	templates map[string]*template.Template
 }
@@ -81,7 +87,7 @@ const questions = 4
 
 // New prepares a site.
 func New(s Site) (*Site, error) {
-	s.asking = make(chan struct{}, questions)
+	s.asking, s.reading, s.handed = make(chan struct{}, questions), make(chan struct{}, readings), make(chan struct{}, handed)
 	var err error
 	if s.recipes, err = recipes.All(); err != nil {
 		return nil, err
@@ -111,6 +117,8 @@ func (s *Site) Routes() []access.Route {
 		{Pattern: "GET /files", Least: access.Reader, Handler: s.show(s.files)},
 		{Pattern: "GET /files/{action}/{name}", Least: access.Reader, Handler: s.show(s.file)},
 		{Pattern: "GET /files/{action}/{name}/documents/{entry...}", Least: access.Reader, Handler: s.show(s.document)},
+		{Pattern: "GET /files/{action}/{name}/original", Least: access.Wrangler, Handler: http.HandlerFunc(s.originalFile)},
+		{Pattern: "GET /files/{action}/{name}/original/{entry...}", Least: access.Wrangler, Handler: http.HandlerFunc(s.originalDocument)},
 		{Pattern: "GET /documents", Least: access.Reader, Handler: s.show(s.documents)},
 		{Pattern: "GET /sources", Least: access.Reader, Handler: s.show(s.sources)},
 		{Pattern: "GET /sources/{id}", Least: access.Reader, Handler: s.show(s.source)},
@@ -150,22 +158,30 @@ func (s *Site) within(timeout time.Duration, v view) http.Handler {
 		if err != nil {
 			status, p = s.failed(r, err)
 		}
-		var b bytes.Buffer
-		if err := s.templates[p.Template].Execute(&b, s.frame(r, p, events)); err != nil {
-			s.Log.Error("a page can't be made", "address", r.URL.Path, "error", err)
-			http.Error(w, "This page can't be made; the log of tributary says why.", http.StatusInternalServerError)
-			return
-		}
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.WriteHeader(status)
-		_, _ = w.Write(b.Bytes()) // the client may be gone, which is its affair
+		s.answer(w, r, status, p, events)
 	})
+}
+
+// answer sends a page, which hears of changes by the address events.
+func (s *Site) answer(w http.ResponseWriter, r *http.Request, status int, p page, events string) {
+	var b bytes.Buffer
+	if err := s.templates[p.Template].Execute(&b, s.frame(r, p, events)); err != nil {
+		s.Log.Error("a page can't be made", "address", r.URL.Path, "error", err)
+		http.Error(w, "This page can't be made; the log of tributary says why.", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // the client may be gone, which is its affair
 }
 
 // missing is the page of every address that is none.
 func (s *Site) missing(context.Context, *http.Request) (page, error) {
 	return page{}, errNoPage
 }
+
+// failure says what is not there, and why.
+type failure struct{ Said, Why string }
 
 // failed is the page that says why there is no other.
 func (s *Site) failed(r *http.Request, err error) (int, page) {
@@ -182,7 +198,7 @@ func (s *Site) failed(r *http.Request, err error) (int, page) {
 	default:
 		s.Log.Warn("a page can't be read", "address", r.URL.Path, "error", err)
 	}
-	return status, page{Title: said, Template: "failed", Data: struct{ Said, Why string }{said, err.Error()}}
+	return status, page{Title: said, Template: "failed", Data: failure{said, err.Error()}}
 }
 
 // frame is what the frame around each page shows.
