@@ -87,7 +87,7 @@ func (a *app) site(position func() string) (pages.Site, error) {
 		return pages.Site{}, err
 	}
 	s := pages.Site{
-		Prefix: a.cfg.Web.Prefix, Name: a.profile.Name, Tracker: a.stores.Tracker, Warehouse: a.stores.Warehouse, Now: time.Now, Log: a.log,
+		Prefix: a.cfg.Web.Prefix, Name: a.profile.Name, Tracker: a.stores.Tracker, Warehouse: a.stores.Warehouse, Mapping: a.mapping, Now: time.Now, Log: a.log,
 		Position: position, Meaning: func(check string) string { return known[check] }, Beside: a.stores.beside, Replays: a.listReplays, Stores: pages.Stores{},
 	}
 	if a.blobs != nil {

@@ -47,28 +47,16 @@ func (r *Reader) File(ctx context.Context, name, action string, each func(*Broug
 			files = append(files, schemas.FileID(a, name))
 		}
 	}
-	rows, err := r.Warehouse.Query(ctx, `SELECT `+documentColumns()+` FROM warehouse.document d`+withdrawal+`
-		WHERE d.file = ANY($1) ORDER BY d.action, d.rank DESC, d.run_number DESC, d.entry COLLATE "C", d.position`, files)
+	docs, err := r.documents(ctx, name, files, "", "ALL")
 	if err != nil {
-		return fmt.Errorf("read the documents of %s: %w", name, err)
-	}
-	docs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d *Document, err error) {
-		d = &Document{}
-		return d, row.Scan(d.targets()...)
-	})
-	if err != nil {
-		return fmt.Errorf("read the documents of %s: %w", name, err)
+		return err
 	}
 	if len(docs) == 0 {
 		return fmt.Errorf("%s: %w: no document of this file was ordered to be loaded; `tributary show` tells where it stands", name, ErrNotFound)
 	}
-	if err := r.when(ctx, docs...); err != nil {
-		return err
-	}
 	for _, d := range docs {
-		d.Why = d.reason()
-		b := &Brought{Document: *d, Records: []Count{}, Keys: []Key{}}
-		if err := r.brought(ctx, b); err != nil {
+		b, err := r.Brought(ctx, d)
+		if err != nil {
 			return err
 		}
 		if err := each(b); err != nil {
@@ -76,6 +64,12 @@ func (r *Reader) File(ctx context.Context, name, action string, each func(*Broug
 		}
 	}
 	return nil
+}
+
+// Brought tells what a document put where.
+func (r *Reader) Brought(ctx context.Context, d *Document) (*Brought, error) {
+	b := &Brought{Document: *d, Records: []Count{}, Keys: []Key{}}
+	return b, r.brought(ctx, b)
 }
 
 func (r *Reader) brought(ctx context.Context, b *Brought) error {

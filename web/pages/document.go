@@ -19,6 +19,7 @@ type documentPage struct {
 	Seen     string
 	Marks    []step
 	Position string
+	Held     *held  // in the warehouse
 	Original string // where its bytes are handed out; empty: they are not, or not to who asks
 }
 
@@ -40,6 +41,7 @@ func (s *Site) document(ctx context.Context, r *http.Request) (page, error) {
 	}
 	around := s.excerpts()
 	around.add(ctx, x, d.Errors)
+	d.Held = s.heldOfDocument(ctx, x)
 	if s.mayHave(r) {
 		d.Original = s.fileTo(action, file, "original", entry)
 	}

@@ -49,11 +49,8 @@ func (e *excerpts) add(ctx context.Context, x report.DocumentFacts, cards []erro
 		return
 	}
 	lines, err := e.read(ctx, x, places)
-	switch {
-	case errors.Is(err, errRead):
-		of[0].Unseen = "Documents are read for others now; load the page again."
-	case err != nil:
-		of[0].Unseen = original.Words(err)
+	if err != nil {
+		of[0].Unseen = unseen(err)
 		e.site.Log.Debug("the lines around errors can't be read", "document", x.Document.Document, "error", err)
 	}
 	for i := range lines {
@@ -62,19 +59,36 @@ func (e *excerpts) add(ctx context.Context, x report.DocumentFacts, cards []erro
 }
 
 func (e *excerpts) read(ctx context.Context, x report.DocumentFacts, places []original.Place) ([][]original.Line, error) {
-	wait, cancel := context.WithTimeout(ctx, readingWait)
-	defer cancel()
-	select {
-	case e.site.reading <- struct{}{}:
-		defer func() { <-e.site.reading }()
-	case <-wait.Done():
-		return nil, errRead
+	done, err := e.site.turn(ctx)
+	if err != nil {
+		return nil, err
 	}
+	defer done()
 	lines, err := e.site.Originals.Excerpts(ctx, originalOf(x), e.left, places)
 	if err == nil && x.Size != nil {
 		e.left -= *x.Size
 	}
 	return lines, err
+}
+
+// turn waits until documents may be read; done says that they have been.
+func (s *Site) turn(ctx context.Context) (done func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, readingWait)
+	defer cancel()
+	select {
+	case s.reading <- struct{}{}:
+		return func() { <-s.reading }, nil
+	case <-ctx.Done():
+		return nil, errRead
+	}
+}
+
+// unseen says to people why stored bytes are not shown.
+func unseen(err error) string {
+	if errors.Is(err, errRead) {
+		return "Documents are read for others now; load the page again."
+	}
+	return original.Words(err)
 }
 
 // originalOf says where a document lies.

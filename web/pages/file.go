@@ -31,6 +31,7 @@ type filePage struct {
 	Hostings  []hostingRow
 	Session   string // its number
 	SessionTo string // the files of it
+	Held      *held  // in the warehouse
 	Original  string // where its bytes are handed out; empty: they are not, or not to who asks
 }
 
@@ -66,6 +67,7 @@ func (s *Site) file(ctx context.Context, r *http.Request) (page, error) {
 	if t.Session != nil {
 		d.Session, d.SessionTo = count(*t.Session), s.to("/files", "session", strconv.FormatInt(*t.Session, 10))
 	}
+	d.Held = s.heldOf(ctx, action, name)
 	if t.SHA256 != nil && s.mayHave(r) {
 		d.Original = to + "/original"
 	}

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"tributary/internal/mapping"
 	"tributary/internal/pg"
 	"tributary/queries/original"
 	"tributary/queries/report"
@@ -54,6 +55,9 @@ type Site struct {
 	Replays func(ctx context.Context, limit int) ([]*replay.Status, error)
 	// Warehouse has the findings; nil: they are not to be seen here.
 	Warehouse pg.Querier
+	// Mapping says what keys of the warehouse's records are made of; nil: where records
+	// come from is not told here.
+	Mapping *mapping.Mapping
 	// Meaning says what a check of the profile finds; nil: nobody here knows.
 	Meaning func(check string) string
 
@@ -132,6 +136,8 @@ func (s *Site) Routes() []access.Route {
 		{Pattern: "GET /analytics", Least: access.Reader, Handler: s.show(s.allRecipes)},
 		{Pattern: "GET /analytics/{recipe}", Least: access.Reader, Handler: s.show(s.recipe)},
 		{Pattern: "GET /analytics/{recipe}/chart.svg", Least: access.Reader, Handler: http.HandlerFunc(s.chart)},
+		{Pattern: "GET /lineage", Least: access.Reader, Handler: s.show(s.lineagePage)},
+		{Pattern: "GET /lineage/{position}/{ordinal}", Least: access.Reader, Handler: s.show(s.lineagePage)},
 		{Pattern: "GET /sql", Least: access.Reader, Handler: s.show(s.console)},
 		{Pattern: "POST /sql", Least: access.Reader, Handler: s.within(statementTime, s.console)},
 		{Pattern: "POST /theme", Least: access.Nobody, Handler: http.HandlerFunc(s.setTheme)},
@@ -240,7 +246,7 @@ func (s *Site) frame(r *http.Request, p page, events string) frame {
 		{"Now", []place{{Address: "/", Name: "Now"}, {Address: "/files", Name: "Files"}, {Address: "/documents", Name: "Documents"}}},
 		{"Where from", []place{{Address: "/sources", Name: "Sources"}, {Address: "/centres", Name: "Centres"}, {Address: "/sessions", Name: "Sessions"}}},
 		{"To do", []place{{Address: "/dead-letters", Name: "Dead letters"}, {Address: "/replays", Name: "Replays"}, {Address: "/findings", Name: "Findings"}}},
-		{"Ask", []place{{Address: "/analytics", Name: "Analytics"}, {Address: "/sql", Name: "SQL"}}},
+		{"Ask", []place{{Address: "/analytics", Name: "Analytics"}, {Address: "/lineage", Name: "Lineage"}, {Address: "/sql", Name: "SQL"}}},
 	}
 	for i := range f.Places {
 		for j := range f.Places[i].Pages {

@@ -9,10 +9,12 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tributary/internal/mapping"
 	"tributary/queries/report"
 	"tributary/queries/report/reporttest"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
+	"tributary/schemas/impc"
 	"tributary/sql/warehouse"
 	"tributary/web/pages"
 )
@@ -25,9 +27,13 @@ func Site(t *testing.T, tracker *pgxpool.Pool) pages.Site {
 	if err := warehouse.Migrate(t.Context(), tracker); err != nil {
 		t.Fatal(err)
 	}
+	records, err := mapping.Load(impc.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
 	history := reporttest.History(t)
 	return pages.Site{
-		Prefix: "/t", Name: "impc · test", Tracker: tracker, Warehouse: tracker, Log: slog.New(slog.DiscardHandler),
+		Prefix: "/t", Name: "impc · test", Tracker: tracker, Warehouse: tracker, Mapping: records, Log: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return reporttest.Start().Add(time.Hour) },
 		Letters: func(context.Context, int, bool, func(deadletter.Row) error) error {
 			return nil
