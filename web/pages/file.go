@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"tributary/internal/xsdcheck"
 	"tributary/queries/original"
 	"tributary/queries/report"
 	"tributary/schemas"
@@ -222,7 +223,7 @@ func (s *Site) documentRow(x report.DocumentFacts) documentRow {
 // errorCard is one error: where, what it says, what that means, and what to do.
 type errorCard struct {
 	Exception, Place, Document, DocumentTo string
-	Says, Means, Do                        string
+	Says, Means, Rule, Do                  string          // Rule, of a schema, takes the place of what its exception means
 	Lines                                  []original.Line // of the document, around the error
 	Unseen                                 string          // why there are none; empty: none are wanted, or another card says it
 }
@@ -240,6 +241,11 @@ func newCard(e report.Error, meanings map[string]string, document, to string) er
 	all := exception.All()
 	if i := slices.IndexFunc(all, func(x exception.Entry) bool { return x.Name == e.Exception }); i >= 0 {
 		c.Means, c.Do = cmp.Or(c.Means, all[i].Happened), all[i].Do
+	}
+	if e.Exception == xsdcheck.Invalid {
+		if c.Rule = xsdcheck.Rule(c.Says); c.Rule != "" {
+			c.Means = ""
+		}
 	}
 	return c
 }

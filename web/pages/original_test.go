@@ -36,6 +36,9 @@ func stored(t *testing.T, tracked string) (pages.Site, *originals) {
 		if e.SHA256 == "aa11" {
 			e.SHA256 = name
 		}
+		if len(e.Errors) > 0 {
+			e.Errors[0].Exception, e.Errors[0].Message = "xsd_invalid", "/set/tail: the text \"must be a date\" is not allowed here"
+		}
 		for ordinal, entry := range entries {
 			if e.Entry == entry.Name {
 				e.Ordinal, e.SHA256, e.Size = int32(ordinal), entry.SHA256(), int64(len(entry.Text))
@@ -77,7 +80,8 @@ func TestExcerpt(t *testing.T) {
 	server := served(t, s)
 	for _, page := range []string{goodFile, invalidPage} {
 		says(t, server, page, 200, `<i>2</i><bdi>  &lt;one/&gt;</bdi></span><span class="hit"><i>3</i><bdi>  &lt;x a<b class="at">=</b>&#34;⟨U&#43;202E⟩&lt;/pre&gt;&lt;script&gt;alert(1)&lt;/script&gt;&#34;&gt;</bdi></span>`,
-			`<span class="hit"><i>9</i><bdi>	<b class="at">&lt;b&gt;</b>{{.}}&lt;/b&gt;</bdi></span></pre>`, `, around line 3, column 7"`, `aria-label="Lines 6 to 9`, "!<script>", "!\u202e", "!are not shown", "!as it was received")
+			`<span class="hit"><i>9</i><bdi>	<b class="at">&lt;b&gt;</b>{{.}}&lt;/b&gt;</bdi></span></pre>`, `, around line 3, column 7"`, `aria-label="Lines 6 to 9`,
+			"<h4>The rule, in plain words</h4><p>This element contains elements: between these there may be blanks and new lines, and no text.</p>", "!What that means", "!<script>", "!\u202e", "!are not shown", "!as it was received")
 	}
 }
 
