@@ -89,6 +89,11 @@ func (s *Site) ask(ctx context.Context, r recipes.Recipe, asked *http.Request, f
 			given[p.Name] = v
 		}
 	}
+	return s.askWith(ctx, r, given, fn)
+}
+
+// askWith gives a recipe's store with what is given for its parameters.
+func (s *Site) askWith(ctx context.Context, r recipes.Recipe, given map[string]string, fn func(report.ClickHouse) error) error {
 	values, err := recipe.Values(r, given, s.Now())
 	if err != nil {
 		return err

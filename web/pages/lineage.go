@@ -155,10 +155,10 @@ func (s *Site) compare(ctx context.Context, reader *lineage.Reader, l *lineage.L
 // lineageLead says what holds now.
 func lineageLead(l *lineage.Lineage) *lead {
 	for _, c := range l.Claims {
-		switch {
-		case c.State == lineage.Withdrawn:
+		switch c.State {
+		case lineage.Withdrawn:
 			continue
-		case c.State == lineage.Tombstone:
+		case lineage.Tombstone:
 			return &lead{"cancelled", "The key is deleted, by the document at position " + count(c.Position) + ".", "#" + anchor(c)}
 		}
 		return &lead{"done", "It holds as the document at position " + count(c.Position) + " says.", "#" + anchor(c)}

@@ -124,6 +124,12 @@ func unread(err error) error {
 	return &unreadError{err}
 }
 
+// What a page says that has no original.
+const (
+	tooMany   = "This can't be handed out now."
+	notHanded = "This can't be handed out."
+)
+
 // sorry is the page that says why there is no original.
 func (s *Site) sorry(w http.ResponseWriter, r *http.Request, err error) {
 	status, p := s.failed(r, err)
@@ -131,14 +137,13 @@ func (s *Site) sorry(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.Is(err, errHeld):
 		w.Header().Set("Retry-After", "60")
-		p.Data = failure{"This can't be handed out now.", err.Error()}
+		p.Title, p.Data = tooMany, failure{tooMany, err.Error()}
 	case errors.As(err, &bytes):
 		if errors.Is(err, fs.ErrNotExist) {
 			status = http.StatusNotFound
 		}
-		p.Data = failure{"This can't be handed out.", original.Words(err)}
+		p.Title, p.Data = notHanded, failure{notHanded, original.Words(err)}
 	}
-	p.Title = p.Data.(failure).Said
 	s.answer(w, r, status, p, "")
 }
 

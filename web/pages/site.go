@@ -136,6 +136,7 @@ func (s *Site) Routes() []access.Route {
 		{Pattern: "GET /analytics", Least: access.Reader, Handler: s.show(s.allRecipes)},
 		{Pattern: "GET /analytics/{recipe}", Least: access.Reader, Handler: s.show(s.recipe)},
 		{Pattern: "GET /analytics/{recipe}/chart.svg", Least: access.Reader, Handler: http.HandlerFunc(s.chart)},
+		{Pattern: "GET /tail", Least: access.Reader, Handler: s.show(s.tail)},
 		{Pattern: "GET /lineage", Least: access.Reader, Handler: s.show(s.lineagePage)},
 		{Pattern: "GET /lineage/{position}/{ordinal}", Least: access.Reader, Handler: s.show(s.lineagePage)},
 		{Pattern: "GET /sql", Least: access.Reader, Handler: s.show(s.console)},
@@ -243,7 +244,7 @@ func (s *Site) frame(r *http.Request, p page, events string) frame {
 		f.Theme = c.Value
 	}
 	f.Places = []places{
-		{"Now", []place{{Address: "/", Name: "Now"}, {Address: "/files", Name: "Files"}, {Address: "/documents", Name: "Documents"}}},
+		{"Now", []place{{Address: "/", Name: "Now"}, {Address: "/files", Name: "Files"}, {Address: "/documents", Name: "Documents"}, {Address: "/tail", Name: "Events"}}},
 		{"Where from", []place{{Address: "/sources", Name: "Sources"}, {Address: "/centres", Name: "Centres"}, {Address: "/sessions", Name: "Sessions"}}},
 		{"To do", []place{{Address: "/dead-letters", Name: "Dead letters"}, {Address: "/replays", Name: "Replays"}, {Address: "/findings", Name: "Findings"}}},
 		{"Ask", []place{{Address: "/analytics", Name: "Analytics"}, {Address: "/lineage", Name: "Lineage"}, {Address: "/sql", Name: "SQL"}}},
