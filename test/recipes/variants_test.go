@@ -79,6 +79,7 @@ mirror,Ics,mirror,zip_name,done,13,0,2026-11-02T10:00:02Z,2026-11-02T10:00:15Z`}
 		{"latest", "--file ics.2026-11-01.02 --phase unzip --until " + day + "10:00:27Z", `2026-11-02T10:00:26Z,download,Ics,ics,edit,Ics.2026-11-01.02.impc.zip,,unzip,failed,zip_crc_mismatch,,1,unzip
 2026-11-02T10:00:25Z,download,Ics,ics,edit,Ics.2026-11-01.02.impc.zip,,unzip,running,,,1,unzip`},
 		{"latest", "--since 2026-11-03 --file x", ""},
+		{"latest", "--limit 1", `2026-11-02T15:00:01Z,download,Ics,ics,edit,Ics.2026-11-02.01.impc.zip,,download,cancelled,connection_lost,,1,plan`},
 		// Values stay values, whatever is in them.
 		{"latest", `--file '||'1'='1`, ""},
 		{"throughput", `--source ';DROP/**/TABLE/**/event--`, ""},
