@@ -114,7 +114,7 @@ func DocumentOf(ctx context.Context, q pg.Querier, action, file, document string
 		return DocumentFacts{}, nil, err
 	}
 	if len(found) == 0 {
-		return DocumentFacts{}, nil, fmt.Errorf("%s/%s: document %s: %w", action, file, document, ErrNotFound)
+		return DocumentFacts{}, nil, fmt.Errorf("%s/%s shows no document %s now, its page tells which versions it had: %w", action, file, document, ErrNotFound)
 	}
 	var names []string
 	for _, e := range found[0].Errors {

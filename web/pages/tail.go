@@ -118,11 +118,12 @@ func (s *Site) newEvent(of func(column string) string) event {
 	if t, err := time.Parse(time.RFC3339Nano, of("at")); err == nil {
 		e.At, e.Clock, e.Full = t, when(t, s.Now()), s.full(t)
 	}
+	// Not all of them have pages: events name whoever they concern.
 	if e.Centre != "" {
-		e.CentreTo = s.centreAt(e.Centre)
+		e.CentreTo = s.to("/tail", "centre", e.Centre)
 	}
 	if e.Source != "" {
-		e.SourceTo = s.sourceAt(e.Source)
+		e.SourceTo = s.to("/tail", "source", e.Source)
 	}
 	if e.File != "" && e.Action != "" {
 		e.FileTo = s.fileTo(e.Action, e.File)

@@ -14,7 +14,7 @@ func TestTail(t *testing.T) {
 	server := served(t, s)
 	const invalid, broken = ">H.2012-10-02.1.experiment.impc.xml</bdi></a>", "<bdi>bad CRC on both hostings</bdi>"
 	body := says(t, server, "/tail", 200, invalid, broken, `<a href="/t/files/add/`+reporttest.GoodZip+`">`, `<a href="/t/files/add/`+reporttest.GoodZip+`/documents/H.2012-10-02.1.experiment.impc.xml">`,
-		`href="/t/centres/H"`, `href="/t/sources/harwell"`, `<time datetime="2026-11-21T10:00:15Z" title="21 Nov 2026, 10:00:15 UTC">59 min ago</time>`, "xsd</span> <b>failed</b>", `aria-current="page">Events`,
+		`href="/t/tail?centre=H"`, `href="/t/tail?source=harwell"`, `<time datetime="2026-11-21T10:00:15Z" title="21 Nov 2026, 10:00:15 UTC">59 min ago</time>`, "xsd</span> <b>failed</b>", `aria-current="page">Events`,
 		"tributary report latest --since 1d", `<a href="/t/tail?since=1d" aria-current="true">1d</a>`, "!older ones are left out")
 	if newer, older := strings.Index(body, broken), strings.Index(body, invalid); newer > older {
 		t.Error("the newest is not first")
