@@ -78,12 +78,16 @@ func (a *app) downloader(context.Context) (runnable, error) {
 }
 
 func (a *app) unzipper(context.Context) (runnable, error) {
-	u := a.cfg.Unzip
-	limits := archive.DefaultLimits()
-	limits.MaxEntries, limits.MaxTotal, limits.MaxRatio, limits.RatioFree = u.MaxEntries, int64(u.MaxTotal), u.MaxRatio, int64(u.RatioFree)
-	return a.runner(unzip.Name, u.Stage, 0, unzip.New(limits, unzip.Deps{
+	return a.runner(unzip.Name, a.cfg.Unzip.Stage, 0, unzip.New(archiveLimits(a.cfg.Unzip), unzip.Deps{
 		Blobs: a.blobs, Rules: unzip.Rules{Profile: a.profile, Centres: a.centres}, Shadow: a.shadow, Damaged: damaged(a.stores.Control, unzip.Name), Log: a.log, Now: now,
 	})), nil
+}
+
+// archiveLimits are those of archives that are read.
+func archiveLimits(u config.Unzip) archive.Limits {
+	limits := archive.DefaultLimits()
+	limits.MaxEntries, limits.MaxTotal, limits.MaxRatio, limits.RatioFree = u.MaxEntries, int64(u.MaxTotal), u.MaxRatio, int64(u.RatioFree)
+	return limits
 }
 
 func (a *app) validator(context.Context) (runnable, error) {

@@ -11,6 +11,7 @@ import (
 
 	"tributary/internal/config"
 	"tributary/queries/asof"
+	"tributary/queries/original"
 	"tributary/queries/report"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
@@ -52,7 +53,7 @@ const anyPort = "127.0.0.1:0"
 
 // server is the role serve.
 func (a *app) server(context.Context) (runnable, error) {
-	feed := live.New(live.Config{}, live.Deps{Position: func(ctx context.Context) (string, error) { return report.Position(ctx, a.stores.Tracker) }, Log: a.log})
+	feed := live.New(live.Config{}, live.Deps{Position: a.stands(), Log: a.log})
 	deps, err := a.serves(feed)
 	if err != nil {
 		return runnable{}, err
@@ -64,6 +65,28 @@ func (a *app) server(context.Context) (runnable, error) {
 		g.Go(func() error { return server.Run(ctx) })
 		return g.Wait()
 	}), nil
+}
+
+// historyTime is how long the history may take to say where it stands: what only the
+// tracker shows must not wait for it.
+const historyTime = time.Second
+
+// stands tells where the tracker and the history stand. While the history does not
+// answer it stands where it stood.
+func (a *app) stands() func(context.Context) (string, error) {
+	history := ""
+	return func(ctx context.Context) (string, error) {
+		tracker, err := report.Position(ctx, a.stores.Tracker)
+		if err != nil || a.stores.ClickHouse == nil {
+			return tracker, err
+		}
+		ctx, cancel := context.WithTimeout(ctx, historyTime)
+		defer cancel()
+		if now, err := report.HistoryPosition(ctx, a.stores.ClickHouse); err == nil {
+			history = now
+		}
+		return tracker + "." + history, nil
+	}
 }
 
 // serves is what is served, and to whom.
@@ -124,8 +147,11 @@ func (a *app) site(position func() string, orders order.Deps) (pages.Site, error
 		return pages.Site{}, err
 	}
 	s := pages.Site{
-		Prefix: a.cfg.Web.Prefix, Name: a.profile.Name, Tracker: a.stores.Tracker, Warehouse: a.stores.Warehouse, Now: time.Now, Log: a.log,
+		Prefix: a.cfg.Web.Prefix, Name: a.profile.Name, Tracker: a.stores.Tracker, Warehouse: a.stores.Warehouse, Mapping: a.mapping, Now: time.Now, Log: a.log,
 		Position: position, Meaning: func(check string) string { return known[check] }, Beside: a.stores.beside, Replays: a.listReplays, Stores: question.Stores{}, Orders: order.New(orders), Replay: orders.Replay,
+	}
+	if a.blobs != nil {
+		s.Originals = &original.Reader{Blobs: a.blobs, Limits: archiveLimits(a.cfg.Unzip)}
 	}
 	if ledger := orders.Ledger; ledger != nil {
 		s.Letters = func(ctx context.Context, limit int, all bool, each func(deadletter.Row) error) error {

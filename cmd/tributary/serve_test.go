@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/pg"
+	"tributary/queries/report/reporttest"
 	"tributary/sql/control"
 	trackersql "tributary/sql/tracker"
 	"tributary/sql/warehouse"
@@ -90,5 +92,40 @@ func TestEveryRouteByEveryRole(t *testing.T) {
 				t.Errorf("%s by %s: without a policy", route.Pattern, role)
 			}
 		}
+	}
+}
+
+// Pages hear of what only the history shows, and of the tracker also while the history
+// does not answer.
+func TestStands(t *testing.T) {
+	a := pagesOf(t)
+	stand := a.stands()
+	ask := func() string {
+		t.Helper()
+		is, err := stand(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return is
+	}
+	if is := ask(); is != "0" {
+		t.Errorf("without a history it is %q", is)
+	}
+	a.stores.ClickHouse = reporttest.History(t)
+	both := ask()
+	if want := fmt.Sprintf("0.%d", len(reporttest.Story())+1); both != want { // and a record that can't be read
+		t.Errorf("it is %q, want %q", both, want)
+	}
+	if err := a.stores.ClickHouse.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if is := ask(); is != both {
+		t.Errorf("the history is away, and it is %q after %q", is, both)
+	}
+	if _, err := a.stores.Tracker.Exec(t.Context(), "INSERT INTO tracker.consumed (consumer_group, topic, partition, next_offset) VALUES ('g', 't', 0, 7)"); err != nil {
+		t.Fatal(err)
+	}
+	if is := ask(); is == both {
+		t.Errorf("the tracker has read on, and it is still %q", is)
 	}
 }

@@ -118,7 +118,13 @@ func TestMessages(t *testing.T) {
 			if strings.Contains(document, "centreProcedureSet") {
 				kind = "experiment"
 			}
-			got := strings.TrimSuffix(lines(validate(t, schemas[kind], document).Errors), "\n")
+			errs := validate(t, schemas[kind], document).Errors
+			for _, e := range errs {
+				if Rule(e.Message) == "" {
+					t.Errorf("no rule is known of %q", e.Message)
+				}
+			}
+			got := strings.TrimSuffix(lines(errs), "\n")
 			if diff := cmp.Diff(strings.ReplaceAll(test.want, "CORE/", core), got); diff != "" {
 				t.Error(diff)
 			}

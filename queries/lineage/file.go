@@ -49,7 +49,7 @@ func (r *Reader) File(ctx context.Context, name, action string, each func(*Broug
 // FilePage is the part of File that follows the document at a position, or the first
 // part for 0: at most limit documents; 0: all. More tells whether others follow.
 func (r *Reader) FilePage(ctx context.Context, name, action string, after int64, limit int, each func(*Brought) error) (more bool, err error) {
-	docs, err := r.documents(ctx, name, action)
+	docs, err := r.ofFile(ctx, name, action)
 	if err != nil {
 		return false, err
 	}
@@ -60,13 +60,9 @@ func (r *Reader) FilePage(ctx context.Context, name, action string, after int64,
 	if limit > 0 && len(docs) > limit {
 		docs, more = docs[:limit], true
 	}
-	if err := r.when(ctx, docs...); err != nil {
-		return false, err
-	}
 	for _, d := range docs {
-		d.Why = d.reason()
-		b := &Brought{Document: *d, Records: []Count{}, Keys: []Key{}}
-		if err := r.brought(ctx, b); err != nil {
+		b, err := r.Brought(ctx, d)
+		if err != nil {
 			return false, err
 		}
 		if err := each(b); err != nil {
@@ -76,30 +72,28 @@ func (r *Reader) FilePage(ctx context.Context, name, action string, after int64,
 	return more, nil
 }
 
-// documents are those of a file that were ordered to be loaded, in File's order.
-func (r *Reader) documents(ctx context.Context, name, action string) ([]*Document, error) {
+// ofFile are the documents of a file that were ordered to be loaded, in File's order.
+func (r *Reader) ofFile(ctx context.Context, name, action string) ([]*Document, error) {
 	var files []string
 	for _, a := range schemas.Actions() {
 		if action == "" || action == a {
 			files = append(files, schemas.FileID(a, name))
 		}
 	}
-	rows, err := r.Warehouse.Query(ctx, `SELECT `+documentColumns()+` FROM warehouse.document d`+withdrawal+`
-		WHERE d.file = ANY($1) ORDER BY d.action, d.rank DESC, d.run_number DESC, d.entry COLLATE "C", d.position`, files)
+	docs, err := r.documents(ctx, name, files, "", "ALL")
 	if err != nil {
-		return nil, fmt.Errorf("read the documents of %s: %w", name, err)
-	}
-	docs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d *Document, err error) {
-		d = &Document{}
-		return d, row.Scan(d.targets()...)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the documents of %s: %w", name, err)
+		return nil, err
 	}
 	if len(docs) == 0 {
 		return nil, fmt.Errorf("%s: %w: no document of this file was ordered to be loaded; `tributary show` tells where it stands", name, ErrNotFound)
 	}
 	return docs, nil
+}
+
+// Brought tells what a document put where.
+func (r *Reader) Brought(ctx context.Context, d *Document) (*Brought, error) {
+	b := &Brought{Document: *d, Records: []Count{}, Keys: []Key{}}
+	return b, r.brought(ctx, b)
 }
 
 func (r *Reader) brought(ctx context.Context, b *Brought) error {

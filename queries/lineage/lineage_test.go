@@ -64,7 +64,7 @@ func TestStory(t *testing.T) {
 		run  func(*testing.T, *bench)
 	}{
 		{"claims of a key", testClaimsOfAKey}, {"claims are bounded", testClaimsAreBounded}, {"unknown keys", testUnknownKeys}, {"rows", testRows},
-		{"file", testFile}, {"text", testText}, {"retract", testRetract}, {"find", testFind}, {"verify", testVerify},
+		{"file", testFile}, {"successors", testSuccessors}, {"documents", testDocuments}, {"text", testText}, {"retract", testRetract}, {"find", testFind}, {"verify", testVerify},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			b.t = t

@@ -34,6 +34,7 @@ type DocumentFacts struct {
 	Rows      *int64    `json:"rows"`   // put into the warehouse
 	Position  *int64    `json:"position"`
 	FirstSeen time.Time `json:"first_seen"`
+	Ordinal   int       `json:"ordinal"` // its place in its file's directory, from 0
 }
 
 // What a file is told with at most.
@@ -113,7 +114,7 @@ func DocumentOf(ctx context.Context, q pg.Querier, action, file, document string
 		return DocumentFacts{}, nil, err
 	}
 	if len(found) == 0 {
-		return DocumentFacts{}, nil, fmt.Errorf("%s/%s: document %s: %w", action, file, document, ErrNotFound)
+		return DocumentFacts{}, nil, fmt.Errorf("%s/%s shows no document %s now, its page tells which versions it had: %w", action, file, document, ErrNotFound)
 	}
 	var names []string
 	for _, e := range found[0].Errors {
@@ -128,7 +129,7 @@ func documentFacts(ctx context.Context, q pg.Querier, condition string, errors i
 	err := streamWith(ctx, q, "documents", `SELECT v.document, v.file, v.action, v.version, v.centre, v.phase, v.status,
 		(SELECT json_agg(json_build_object('line', l.line, 'column', l.col, 'exception', x.short_name, 'message', l.message) ORDER BY l.ordinal)
 			FROM (SELECT * FROM tracker.xml_log g WHERE g.xml_id = v.id ORDER BY g.ordinal LIMIT `+strconv.Itoa(errors)+`) l JOIN tracker.an_exception x ON x.id = l.exception_id) AS errors,
-		v.errors_total, `+lastChange+`, v.kind, v.size_bytes, v.sha256, v.rows_loaded, v.position, v.first_seen
+		v.errors_total, `+lastChange+`, v.kind, v.size_bytes, v.sha256, v.rows_loaded, v.position, v.first_seen, v.ordinal
 		FROM tracker.document v WHERE `+condition+` ORDER BY v.status_id = {status failed} DESC, v.document COLLATE "C", v.ordinal LIMIT `+strconv.Itoa(mostDocuments), args, pgx.RowToStructByPos[DocumentFacts], func(d DocumentFacts) error {
 		out = append(out, d)
 		return nil

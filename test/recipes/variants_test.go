@@ -74,7 +74,14 @@ add/H.2026-11-01.01.impc.zip/a1.xml,H,harwell,upload,done,10,4000,2026-11-02T12:
 mirror,Ics,mirror,zip_name,done,13,0,2026-11-02T10:00:02Z,2026-11-02T10:00:15Z`},
 		{"slowest", "--of unzip --source ics", `edit/Ics.2026-11-01.02.impc.zip,Ics,ics,unzip,failed,1,0,2026-11-02T10:00:25Z,2026-11-02T10:00:26Z`},
 		{"sessions", "--centre H --until " + day + "11:00:00Z", `1,2026-11-02T10:00:00Z,1800,,done,1,0,2,2,0,1,1000000,0,2,1,1,50`},
+		{"latest", "--source mirror --status failed --limit 1", `2026-11-02T12:00:31Z,task,Ics,mirror,,,,zip_name,failed,connection_failed,,1,poll`},
+		{"latest", "--exception xsd_invalid --centre h", `2026-11-02T10:00:37Z,document,H,harwell,add,H.2026-11-01.01.impc.zip,a2.xml,xsd,failed,xsd_invalid,,1,validate`},
+		{"latest", "--file ics.2026-11-01.02 --phase unzip --until " + day + "10:00:27Z", `2026-11-02T10:00:26Z,download,Ics,ics,edit,Ics.2026-11-01.02.impc.zip,,unzip,failed,zip_crc_mismatch,,1,unzip
+2026-11-02T10:00:25Z,download,Ics,ics,edit,Ics.2026-11-01.02.impc.zip,,unzip,running,,,1,unzip`},
+		{"latest", "--since 2026-11-03 --file x", ""},
+		{"latest", "--limit 1", `2026-11-02T15:00:01Z,download,Ics,ics,edit,Ics.2026-11-02.01.impc.zip,,download,cancelled,connection_lost,,1,plan`},
 		// Values stay values, whatever is in them.
+		{"latest", `--file '||'1'='1`, ""},
 		{"throughput", `--source ';DROP/**/TABLE/**/event--`, ""},
 		{"failures", `--centre '||'1'='1`, ""},
 		{"failures", `--centre {x:String}\n\`, ""},

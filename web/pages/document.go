@@ -19,6 +19,8 @@ type documentPage struct {
 	Seen     string
 	Marks    []step
 	Position string
+	Held     *held  // in the warehouse
+	Original string // where its bytes are handed out; empty: they are not, or not to who asks
 }
 
 func (s *Site) document(ctx context.Context, r *http.Request) (page, error) {
@@ -36,6 +38,12 @@ func (s *Site) document(ctx context.Context, r *http.Request) (page, error) {
 	}
 	for _, e := range x.Errors {
 		d.Errors = append(d.Errors, newCard(e, meanings, "", ""))
+	}
+	around := s.excerpts()
+	around.add(ctx, x, d.Errors)
+	d.Held = s.heldOfDocument(ctx, x)
+	if s.mayHave(r) {
+		d.Original = s.fileTo(action, file, "original", entry)
 	}
 	d.Marks = strip(report.Told{Stands: []report.Count{{Phase: x.Phase, Status: x.Status, Count: 1}}})[4:]
 	for i := range d.Marks {

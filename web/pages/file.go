@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 
+	"tributary/internal/xsdcheck"
+	"tributary/queries/original"
 	"tributary/queries/report"
 	"tributary/schemas"
 	"tributary/schemas/exception"
@@ -31,6 +33,8 @@ type filePage struct {
 	Hostings  []hostingRow
 	Session   string // its number
 	SessionTo string // the files of it
+	Held      *held  // in the warehouse
+	Original  string // where its bytes are handed out; empty: they are not, or not to who asks
 }
 
 // hostingRow is a source that shows or showed the file.
@@ -65,16 +69,20 @@ func (s *Site) file(ctx context.Context, r *http.Request) (page, error) {
 	if t.Session != nil {
 		d.Session, d.SessionTo = count(*t.Session), s.to("/files", "session", strconv.FormatInt(*t.Session, 10))
 	}
-	total := 0
+	d.Held = s.heldOf(ctx, action, name)
+	if t.SHA256 != nil && s.mayHave(r) {
+		d.Original = to + "/original"
+	}
+	total, around := 0, s.excerpts()
 	for _, x := range t.Documents {
 		row := s.documentRow(x)
 		d.Documents = append(d.Documents, row)
 		total += x.ErrorsTotal
-		for _, e := range x.Errors {
-			if len(d.Errors) < maxCards {
-				d.Errors = append(d.Errors, newCard(e, t.Meanings, x.Document.Document, row.DocumentTo))
-			}
+		from := len(d.Errors)
+		for _, e := range x.Errors[:min(len(x.Errors), maxCards-from)] {
+			d.Errors = append(d.Errors, newCard(e, t.Meanings, x.Document.Document, row.DocumentTo))
 		}
+		around.add(ctx, x, d.Errors[from:])
 	}
 	switch {
 	case total > 0:
@@ -216,7 +224,9 @@ func (s *Site) documentRow(x report.DocumentFacts) documentRow {
 // errorCard is one error: where, what it says, what that means, and what to do.
 type errorCard struct {
 	Exception, Place, Document, DocumentTo string
-	Says, Means, Do                        string
+	Says, Means, Rule, Do                  string          // Rule, of a schema, takes the place of what its exception means
+	Lines                                  []original.Line // of the document, around the error
+	Unseen                                 string          // why there are none; empty: none are wanted, or another card says it
 }
 
 // newCard explains an error as the tracker describes its exception, else as the program
@@ -232,6 +242,11 @@ func newCard(e report.Error, meanings map[string]string, document, to string) er
 	all := exception.All()
 	if i := slices.IndexFunc(all, func(x exception.Entry) bool { return x.Name == e.Exception }); i >= 0 {
 		c.Means, c.Do = cmp.Or(c.Means, all[i].Happened), all[i].Do
+	}
+	if e.Exception == xsdcheck.Invalid {
+		if c.Rule = xsdcheck.Rule(c.Says); c.Rule != "" {
+			c.Means = ""
+		}
 	}
 	return c
 }

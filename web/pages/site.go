@@ -17,7 +17,9 @@ import (
 	"strings"
 	"time"
 
+	"tributary/internal/mapping"
 	"tributary/internal/pg"
+	"tributary/queries/original"
 	"tributary/queries/report"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
@@ -59,12 +61,20 @@ type Site struct {
 	Replay Replay
 	// Orders are what may be ordered here.
 	Orders order.Table
+	// Mapping says what keys of the warehouse's records are made of; nil: where records
+	// come from is not told here.
+	Mapping *mapping.Mapping
 	// Meaning says what a check of the profile finds; nil: nobody here knows.
 	Meaning func(check string) string
 	// Past tells of moments of the past; nil: nobody here knows them.
 	Past *past.Reader
 
+	// Originals reads what was received; nil: it is not to be seen here.
+	Originals *original.Reader
+
 	asker     *question.Asker
+	reading   chan struct{}                 // held while documents are read for a page
+	handed    chan struct{}                 // held while an original is handed out
 	masters   map[string]*template.Template // never executed, so that they can be copied
 	templates map[string]*template.Template
 	then      *then // the moment that is shown; nil: now
@@ -89,6 +99,7 @@ type view func(ctx context.Context, r *http.Request) (page, error)
 
 // New prepares a site.
 func New(s Site) (*Site, error) {
+	s.reading, s.handed = make(chan struct{}, readings), make(chan struct{}, handed)
 	var err error
 	if s.asker, err = question.New(s.History, s.Stores, s.Now); err != nil {
 		return nil, err
@@ -122,6 +133,8 @@ func (s *Site) Routes() []access.Route {
 		{Pattern: "GET /files", Least: access.Reader, Handler: s.ever((*Site).files, ofFilter)},
 		{Pattern: "GET /files/{action}/{name}", Least: access.Reader, Handler: s.ever((*Site).file, ofFile)},
 		{Pattern: "GET /files/{action}/{name}/documents/{entry...}", Least: access.Reader, Handler: s.ever((*Site).document, ofFile)},
+		{Pattern: "GET /files/{action}/{name}/original", Least: access.Wrangler, Handler: http.HandlerFunc(s.originalFile)},
+		{Pattern: "GET /files/{action}/{name}/original/{entry...}", Least: access.Wrangler, Handler: http.HandlerFunc(s.originalDocument)},
 		{Pattern: "GET /documents", Least: access.Reader, Handler: s.ever((*Site).documents, ofFilter)},
 		{Pattern: "GET /sources", Least: access.Reader, Handler: s.ever((*Site).sources, ofAll)},
 		{Pattern: "GET /sources/{id}", Least: access.Reader, Handler: s.ever((*Site).source, ofSource)},
@@ -138,6 +151,9 @@ func (s *Site) Routes() []access.Route {
 		{Pattern: "GET /analytics", Least: access.Reader, Handler: s.show(s.allRecipes)},
 		{Pattern: "GET /analytics/{recipe}", Least: access.Reader, Handler: s.show(s.recipe)},
 		{Pattern: "GET /analytics/{recipe}/chart.svg", Least: access.Reader, Handler: http.HandlerFunc(s.chart)},
+		{Pattern: "GET /tail", Least: access.Reader, Handler: s.show(s.tail)},
+		{Pattern: "GET /lineage", Least: access.Reader, Handler: s.show(s.lineagePage)},
+		{Pattern: "GET /lineage/{position}/{ordinal}", Least: access.Reader, Handler: s.show(s.lineagePage)},
 		{Pattern: "GET /sql", Least: access.Reader, Handler: s.show(s.console)},
 		{Pattern: "POST /sql", Least: access.Reader, Handler: s.within(question.StatementTime, s.console)},
 		{Pattern: "POST /theme", Least: access.Nobody, Handler: http.HandlerFunc(s.setTheme)},
@@ -196,6 +212,9 @@ func (s *Site) missing(context.Context, *http.Request) (page, error) {
 	return page{}, errNoPage
 }
 
+// failure says what is not there, and why.
+type failure struct{ Said, Name, Why string }
+
 // failed is the page that says why there is no other.
 func (s *Site) failed(r *http.Request, err error) (int, page) {
 	var unknown *report.UnknownError
@@ -214,7 +233,7 @@ func (s *Site) failed(r *http.Request, err error) (int, page) {
 	default:
 		s.Log.Warn("a page can't be read", "address", r.URL.Path, "error", err)
 	}
-	return status, page{Title: said, Template: "failed", Data: struct{ Said, Name, Why string }{said, name, err.Error()}}
+	return status, page{Title: said, Template: "failed", Data: failure{said, name, err.Error()}}
 }
 
 // frame is what the frame around each page shows.
@@ -256,10 +275,10 @@ func (s *Site) frame(r *http.Request, p page, events string) frame {
 		f.Theme = c.Value
 	}
 	f.Places = []places{
-		{"Now", []place{{Address: "/", Name: "Now"}, {Address: "/files", Name: "Files"}, {Address: "/documents", Name: "Documents"}}},
+		{"Now", []place{{Address: "/", Name: "Now"}, {Address: "/files", Name: "Files"}, {Address: "/documents", Name: "Documents"}, {Address: "/tail", Name: "Events"}}},
 		{"Where from", []place{{Address: "/sources", Name: "Sources"}, {Address: "/centres", Name: "Centres"}, {Address: "/sessions", Name: "Sessions"}}},
 		{"To do", []place{{Address: "/dead-letters", Name: "Dead letters"}, {Address: "/replays", Name: "Replays"}, {Address: "/findings", Name: "Findings"}}},
-		{"Ask", []place{{Address: "/diff", Name: "Changes"}, {Address: "/analytics", Name: "Analytics"}, {Address: "/sql", Name: "SQL"}}},
+		{"Ask", []place{{Address: "/diff", Name: "Changes"}, {Address: "/analytics", Name: "Analytics"}, {Address: "/lineage", Name: "Lineage"}, {Address: "/sql", Name: "SQL"}}},
 	}
 	for i := range f.Places {
 		for j := range f.Places[i].Pages {

@@ -10,11 +10,13 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tributary/internal/mapping"
 	"tributary/queries/asof"
 	"tributary/queries/report"
 	"tributary/queries/report/reporttest"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
+	"tributary/schemas/impc"
 	"tributary/sql/warehouse"
 	"tributary/web/pages"
 	"tributary/web/past"
@@ -35,8 +37,12 @@ func Remembering(t *testing.T, tracker *pgxpool.Pool, history driver.Conn) pages
 	if err := warehouse.Migrate(t.Context(), tracker); err != nil {
 		t.Fatal(err)
 	}
+	records, err := mapping.Load(impc.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return pages.Site{
-		Prefix: "/t", Name: "impc · test", Tracker: tracker, Warehouse: tracker, Log: slog.New(slog.DiscardHandler),
+		Prefix: "/t", Name: "impc · test", Tracker: tracker, Warehouse: tracker, Mapping: records, Log: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return reporttest.Start().Add(time.Hour) },
 		Letters: func(context.Context, int, bool, func(deadletter.Row) error) error {
 			return nil
