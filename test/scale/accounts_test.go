@@ -41,7 +41,14 @@ func accounts(t *testing.T, pool *pgxpool.Pool) {
 		_, _, ended := control.EndLinks(ctx, tx)
 		return errors.Join(ended, control.EndAccountSessions(ctx, tx, ann.Name), control.RemoveAccount(ctx, tx, ann.Name))
 	})
-	for _, err := range []error{changed, begun, used, session, account, token, all, tokens, changes, seen, removed} {
+	linked := pg.InTx(ctx, pool, func(tx pgx.Tx) error {
+		n, added := control.AddCentreLink(ctx, tx, control.CentreLink{Centre: "Ics", CreatedAt: at, ExpiresAt: at.Add(time.Hour)}, digest("centre link"), at)
+		_, revoked := control.RevokeCentreLink(ctx, tx, n, at)
+		_, all := control.CentreLinks(ctx, tx, "")
+		_, read := control.ReadCentreLink(ctx, tx, digest("centre link"))
+		return errors.Join(added, revoked, all, read, control.SeeCentreLink(ctx, tx, n, at))
+	})
+	for _, err := range []error{linked, changed, begun, used, session, account, token, all, tokens, changes, seen, removed} {
 		if err != nil {
 			t.Fatal(err)
 		}

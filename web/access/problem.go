@@ -23,6 +23,8 @@ var (
 	busy            = problem{"busy", "Not now", "Too many people log in at the same time. Try again in a minute."}
 	tooMany         = problem{"too_many_attempts", "Not so fast", "Too many logins have failed. Wait, then try again."}
 	tooLarge        = problem{"too_large", "Too much", "The form is larger than a name and a password are."}
+	tooManyLinks    = problem{"too_many_attempts", "Not so fast", "Too many links that lead nowhere have been tried. Wait, then try again."}
+	linkUnknown     = problem{"link_unknown", "This link leads nowhere", "It has ended, was revoked, or was not copied whole. Whoever gave it to you can make another."}
 	linkOver        = problem{"link_over", "This link is over", "It was used, or is older than ten minutes. Whoever runs Tributary can make another: tributary login-link."}
 )
 
