@@ -68,6 +68,7 @@ func (a *app) serves(feed *live.Feed) (web.Deps, error) {
 	if err != nil {
 		return web.Deps{}, err
 	}
+	is.ByLink = guard.ByLink
 	site, err := pages.New(is)
 	if err != nil {
 		return web.Deps{}, err

@@ -141,7 +141,7 @@ func TestWeeks(t *testing.T) {
 	}
 	start := time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
 	want := own.Summary{Centre: "H", From: start, Until: start.AddDate(0, 0, 7), Came: 2, Loaded: 1, Failed: 1,
-		Troubles: []own.Trouble{{Exception: "xsd_invalid", Title: "A document does not follow the schema", Move: exception.Centre, Files: 1}}}
+		Troubles: []own.Trouble{{Exception: "xsd_invalid", Title: "A document does not follow the schema", Move: exception.Centre, Files: 1, Failed: 1}}}
 	for i := range 7 {
 		want.Days = append(want.Days, own.Count{Day: start.AddDate(0, 0, i)})
 	}

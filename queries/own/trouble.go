@@ -18,6 +18,7 @@ type Trouble struct {
 	Do        string // the centre's next step
 	Move      exception.Move
 	Files     int64
+	Failed    int64     // of these, those that have ended with it; the others are tried again
 	Last      time.Time // when something last happened to one of them; zero: not told
 	Example   *Example  // nil: none is looked for
 }
@@ -42,7 +43,7 @@ func (v View) Troubles(ctx context.Context) ([]Trouble, error) {
 	}
 	var theirs, others []Trouble
 	for _, f := range all {
-		t := Trouble{Exception: f.Exception, Move: f.Move, Files: f.Files(), Last: f.Last}
+		t := Trouble{Exception: f.Exception, Move: f.Move, Files: f.Files(), Failed: f.Failed, Last: f.Last}
 		t.Title, t.Do = Words(f.Exception, f.Happened, f.Move)
 		if f.Move == exception.Centre {
 			theirs = append(theirs, t)

@@ -169,6 +169,7 @@ func (s *Summary) trouble(r came) {
 		s.Troubles, i = append(s.Troubles, t), len(s.Troubles)
 	}
 	s.Troubles[i].Files += r.Count
+	s.Troubles[i].Failed += r.Count
 }
 
 // ToCorrect is how many of those that failed the centre is to correct.
@@ -179,4 +180,24 @@ func (s Summary) ToCorrect() (n int64) {
 		}
 	}
 	return n
+}
+
+// Of is the summary of the week that begins at a moment.
+func (v View) Of(ctx context.Context, monday time.Time) (Summary, error) {
+	all, err := v.summaries(ctx, monday, 1)
+	if err != nil {
+		return Summary{}, err
+	}
+	return all[0], nil
+}
+
+// ParseWeek is when the week of that name began; ok is false for what is none of those
+// that summaries reach, the present one included.
+func ParseWeek(name string, now time.Time) (monday time.Time, ok bool) {
+	for i := range Weeks + 1 {
+		if monday = Monday(now).Add(-time.Duration(i) * Week); Name(monday) == name {
+			return monday, true
+		}
+	}
+	return time.Time{}, false
 }

@@ -27,6 +27,7 @@ func (s *Site) funcs() template.FuncMap {
 		"took":     took,
 		"source":   s.sourceAt,
 		"centre":   s.centreAt,
+		"ownrows":  func(what string, rows []ownRow) ownList { return ownList{What: what, Rows: rows} },
 	}
 }
 

@@ -56,9 +56,14 @@ type Site struct {
 	// Meaning says what a check of the profile finds; nil: nobody here knows.
 	Meaning func(check string) string
 
+	// ByLink lets in who asks by a link to what is of a centre (access.Guard); nil: nobody
+	// does.
+	ByLink func(next http.Handler) http.Handler
+
 	asking    chan struct{}    // held while a question is answered
 	recipes   []recipes.Recipe // the questions about the history
 	templates map[string]*template.Template
+	owns      map[string]*template.Template // of a centre's own view
 }
 
 //go:embed templates
@@ -86,6 +91,9 @@ func New(s Site) (*Site, error) {
 	if s.recipes, err = recipes.All(); err != nil {
 		return nil, err
 	}
+	if s.owns, err = s.ownTemplates(); err != nil {
+		return nil, err
+	}
 	frame, err := template.New("frame.html").Funcs(s.funcs()).ParseFS(templates, "templates/frame/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("templates of the pages: %w", err)
@@ -106,7 +114,7 @@ func New(s Site) (*Site, error) {
 
 // Routes are the addresses of all pages.
 func (s *Site) Routes() []access.Route {
-	return []access.Route{
+	return append(s.ownRoutes(), []access.Route{
 		{Pattern: "GET /{$}", Least: access.Reader, Handler: s.show(s.now)},
 		{Pattern: "GET /files", Least: access.Reader, Handler: s.show(s.files)},
 		{Pattern: "GET /files/{action}/{name}", Least: access.Reader, Handler: s.show(s.file)},
@@ -128,7 +136,7 @@ func (s *Site) Routes() []access.Route {
 		{Pattern: "POST /sql", Least: access.Reader, Handler: s.within(statementTime, s.console)},
 		{Pattern: "POST /theme", Least: access.Nobody, Handler: http.HandlerFunc(s.setTheme)},
 		{Pattern: "GET /", Least: access.Reader, Handler: s.show(s.missing)},
-	}
+	}...)
 }
 
 // errNoPage says that an address is none of ours.
@@ -216,10 +224,7 @@ func (s *Site) events() string {
 }
 
 func (s *Site) frame(r *http.Request, p page, events string) frame {
-	f := frame{page: p, Site: s, Person: access.From(r.Context()), Theme: "auto", Now: s.Now().UTC(), Events: events}
-	if c, err := r.Cookie("theme"); err == nil && (c.Value == "light" || c.Value == "dark") {
-		f.Theme = c.Value
-	}
+	f := frame{page: p, Site: s, Person: access.From(r.Context()), Theme: themeOf(r), Now: s.Now().UTC(), Events: events}
 	f.Places = []places{
 		{"Now", []place{{Address: "/", Name: "Now"}, {Address: "/files", Name: "Files"}, {Address: "/documents", Name: "Documents"}}},
 		{"Where from", []place{{Address: "/sources", Name: "Sources"}, {Address: "/centres", Name: "Centres"}, {Address: "/sessions", Name: "Sessions"}}},
