@@ -65,12 +65,12 @@ func Words(name, finds string, move exception.Move) (title, do string) {
 	if p, ok := exception.PlainOf(name); ok {
 		return p.Title, p.Do
 	}
-	first, _, _ := strings.Cut(finds, ". ")
-	title = cmp.Or(strings.TrimSuffix(first, "."), "A check of the data fails: "+name)
-	if move == exception.Centre {
-		return title, "Correct it where your export writes it. " + exception.Again
+	if move != exception.Centre { // what a newer program gives, or nobody knows any more
+		p, _ := exception.PlainOf("unnamed")
+		return p.Title, p.Do
 	}
-	return title, "Nothing for now: somebody at the data centre acts, and asks you if they need you."
+	first, _, _ := strings.Cut(finds, ". ")
+	return cmp.Or(strings.TrimSuffix(first, "."), "A check of the data finds something"), "Correct it where your export writes it. " + exception.Again
 }
 
 // example is the newest place where something is wrong, in a document or else in a file.

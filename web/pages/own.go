@@ -15,6 +15,7 @@ import (
 
 	"tributary/queries/own"
 	"tributary/queries/report"
+	"tributary/schemas"
 	"tributary/web/access"
 )
 
@@ -186,7 +187,11 @@ func (s *Site) ownTheme(w http.ResponseWriter, r *http.Request) {
 type plainStatus struct{ Status, Stands string }
 
 func standing(phase, status string, name *string) plainStatus {
-	return plainStatus{status, own.Stands(phase, status, text(name))}
+	p := plainStatus{status, own.Stands(phase, status, text(name))}
+	if status == string(schemas.Done) && schemas.Phase(phase).ID() < schemas.Overview.ID() {
+		p.Status = string(schemas.Running) // what is done with one phase waits for the next
+	}
+	return p
 }
 
 // ownRow is a file or a document in a list.
