@@ -54,6 +54,9 @@ func TestNothingOfOthers(t *testing.T) {
 		}
 	}
 	theirs := own.View{Tracker: v.Tracker, Centre: "J", Now: v.Now}
+	if _, _, err := theirs.Document(t.Context(), "add", reporttest.InvalidZip, "H.2026-11-20.1.specimen.impc.xml"); !errors.Is(err, report.ErrNotFound) {
+		t.Errorf("J is told of a document of H: %v", err)
+	}
 	if page, err := theirs.Documents(t.Context(), report.Filter{}); err != nil || len(page.Rows) > 0 {
 		t.Errorf("J is shown documents of H: %+v, %v", page, err)
 	}
@@ -91,6 +94,10 @@ func TestStoryIsTheCentresOwn(t *testing.T) {
 			name == reporttest.BrokenZip && !strings.Contains(text, "bad CRC on both hostings") {
 			t.Errorf("%s: what is for the centre is not told: %s", name, all)
 		}
+	}
+	cut, err := view(t, "J", reporttest.Busy()).Story(t.Context(), "add", reporttest.RetriedZip)
+	if all, _ := json.Marshal(cut); err != nil || !strings.Contains(string(all), "transfer_truncated") || strings.Contains(string(all), "40 of 120 bytes") {
+		t.Errorf("a message about a transfer: %s, %v", all, err)
 	}
 	whole, err := report.Tell(t.Context(), v.Tracker, "add", reporttest.GoodZip)
 	if err != nil || len(whole.Hostings) != 2 {

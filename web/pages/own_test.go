@@ -14,6 +14,8 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"tributary/queries/report/reporttest"
 	"tributary/schemas"
 	"tributary/web"
@@ -113,6 +115,25 @@ func TestOneCentresLinkAgainstAllOthers(t *testing.T) {
 	}
 	if strings.Contains(log.String(), "secret-") {
 		t.Errorf("the log has a link's secret: %s", log)
+	}
+}
+
+// What goes wrong is logged without the address, which is the secret, and told without
+// what went wrong.
+func TestOwnFailsWithoutItsSecret(t *testing.T) {
+	server, log := linked(t, reporttest.Busy(), func(s *pages.Site) {
+		away, err := pgxpool.New(t.Context(), "postgres://nobody@127.0.0.1:1/nothing?connect_timeout=1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(away.Close)
+		s.Tracker = away
+	})
+	for _, path := range []string{"/c/secret-H", "/c/secret-H/files", "/c/secret-H/files/add/" + reporttest.InvalidZip, "/c/secret-H/feed.xml", "/c/secret-H/weeks/2026-W47"} {
+		says(t, server, path, 503, "Not now", "!127.0.0.1", "!nobody")
+	}
+	if said := log.String(); strings.Contains(said, "secret-") || strings.Count(said, "can't be read") != 5 {
+		t.Errorf("the log says %s", said)
 	}
 }
 
