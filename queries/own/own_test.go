@@ -95,9 +95,12 @@ func TestStoryIsTheCentresOwn(t *testing.T) {
 			t.Errorf("%s: what is for the centre is not told: %s", name, all)
 		}
 	}
-	cut, err := view(t, "J", reporttest.Busy()).Story(t.Context(), "add", reporttest.RetriedZip)
-	if all, _ := json.Marshal(cut); err != nil || !strings.Contains(string(all), "transfer_truncated") || strings.Contains(string(all), "40 of 120 bytes") {
-		t.Errorf("a message about a transfer: %s, %v", all, err)
+	retried, err := view(t, "J", reporttest.Busy()).Story(t.Context(), "add", reporttest.RetriedZip)
+	if err != nil || len(retried.Tries) == 0 || len(retried.Tries[0].Log) != 1 {
+		t.Fatalf("the file that is tried again: %+v, %v", retried.Tries, err)
+	}
+	if l := retried.Tries[0].Log[0]; l.Exception != "transfer_truncated" || l.Message != nil || retried.Tries[0].Message != nil {
+		t.Errorf("a message about a transfer is told: %+v", l)
 	}
 	whole, err := report.Tell(t.Context(), v.Tracker, "add", reporttest.GoodZip)
 	if err != nil || len(whole.Hostings) != 2 {

@@ -31,6 +31,11 @@ type people interface {
 	Remove(ctx context.Context, name string, o Order) error
 	AddToken(ctx context.Context, p Person, life time.Duration, o Order) (string, error)
 	RevokeToken(ctx context.Context, name string, o Order) error
+	linkMakers
+}
+
+// linkMakers is what tests have become of links.
+type linkMakers interface {
 	AddLink(ctx context.Context, role Role, o Order) (string, error)
 	EndLinks(ctx context.Context, o Order) (links, sessions int64, err error)
 	AddCentreLink(ctx context.Context, centre string, life time.Duration, o Order) (string, error)
