@@ -29,7 +29,7 @@ func newCentres(c *cli) *cobra.Command {
 		}
 		return listTracker(cmd.Context(), c, *output, report.CentreHeader(), report.Centres)
 	}
-	cmd.AddCommand(newCentresAdd(c), newCentresApply(c), newCentresEdit(c), newCentresExport(c), newCentresFind(c), newCentresRemove(c), newCentresReport(c), newCentresShow(c))
+	cmd.AddCommand(newCentresAdd(c), newCentresApply(c), newCentresEdit(c), newCentresExport(c), newCentresFind(c), newCentresLink(c), newCentresLinks(c), newCentresRemove(c), newCentresReport(c), newCentresShow(c), newCentresUnlink(c))
 	return cmd
 }
 

@@ -103,6 +103,7 @@ func (a *app) serves(feed *live.Feed) (web.Deps, error) {
 		return web.Deps{}, err
 	}
 	is.Past = a.past()
+	is.ByLink = guard.ByLink
 	site, err := pages.New(is)
 	if err != nil {
 		return web.Deps{}, err

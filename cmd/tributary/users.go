@@ -227,7 +227,8 @@ func changeOf(a control.AccountChange) accountChange {
 func newUsersLog(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "log", Short: "Show who changed which accounts, tokens and links, and why",
-		Long: "Show what became of accounts, tokens (token:NAME) and links that log in once (link:WHO MADE IT), the newest first.",
+		Long: "Show what became of accounts, tokens (token:NAME), links that log in once (link:WHO MADE IT) and links of centres\n" +
+			"(centre-link:NUMBER), the newest first.",
 		Args: cobra.NoArgs,
 	}
 	output := outputFlag(cmd, report.Formats()...)

@@ -81,6 +81,9 @@ func shape(path string) (page, shape string) {
 	}
 	parts := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
 	page = fmt.Sprint(parts[0], " ", len(parts))
+	if parts[0] == "c" && len(parts) > 2 {
+		page += parts[2]
+	}
 	for i := 1; i < len(parts); i++ {
 		parts[i] = "*"
 	}
@@ -93,7 +96,7 @@ func (b *tab) walk() []string {
 	b.t.Helper()
 	b.use(look{1440, "light", true})
 	pages, shapes := map[string]int{}, map[string]bool{}
-	all, shown := []string{"/"}, []string(nil)
+	all, shown := []string{"/", "/c/secret"}, []string(nil) // nothing leads to a centre's own view
 	for i := 0; i < len(all); i++ {
 		status := b.visit(all[i])
 		if status != http.StatusOK {

@@ -44,7 +44,14 @@ func accounts(t *testing.T, pool *pgxpool.Pool) {
 	_, requested := control.BeginAPIRequest(ctx, pool, control.APIRequest{Person: "ann", Key: "k", Digest: digest("request"), At: at}, at)
 	_, again := control.BeginAPIRequest(ctx, pool, control.APIRequest{Person: "ann", Key: "k", Digest: digest("request"), At: at}, at.Add(-time.Hour))
 	answered := errors.Join(control.EndAPIRequest(ctx, pool, "ann", "k", []byte("{}")), control.EndAPIRequest(ctx, pool, "ann", "k", nil))
-	for _, err := range []error{requested, again, answered, changed, begun, used, session, account, token, all, tokens, changes, seen, removed} {
+	linked := pg.InTx(ctx, pool, func(tx pgx.Tx) error {
+		n, added := control.AddCentreLink(ctx, tx, control.CentreLink{Centre: "Ics", CreatedAt: at, ExpiresAt: at.Add(time.Hour)}, digest("centre link"), at)
+		_, revoked := control.RevokeCentreLink(ctx, tx, n, at)
+		_, all := control.CentreLinks(ctx, tx, "")
+		_, read := control.ReadCentreLink(ctx, tx, digest("centre link"))
+		return errors.Join(added, revoked, all, read, control.SeeCentreLink(ctx, tx, n, at))
+	})
+	for _, err := range []error{requested, again, answered, linked, changed, begun, used, session, account, token, all, tokens, changes, seen, removed} {
 		if err != nil {
 			t.Fatal(err)
 		}

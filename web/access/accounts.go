@@ -193,9 +193,17 @@ func (a Accounts) edit(ctx context.Context, name string, o Order, edit func(pgx.
 
 // change makes a change and writes down what it says that it was.
 func (a Accounts) change(ctx context.Context, subject string, o Order, change func(pgx.Tx, time.Time) (string, error)) error {
-	done := control.AccountChange{ChangedAt: a.Now(), ChangedBy: short(o.By), Subject: subject, Reason: short(o.Reason)}
+	return a.changeOf(ctx, o, func(tx pgx.Tx, now time.Time) (string, string, error) {
+		what, err := change(tx, now)
+		return subject, what, err
+	})
+}
+
+// changeOf is change of what has its name only once it is made.
+func (a Accounts) changeOf(ctx context.Context, o Order, change func(pgx.Tx, time.Time) (subject, what string, err error)) error {
+	done := control.AccountChange{ChangedAt: a.Now(), ChangedBy: short(o.By), Reason: short(o.Reason)}
 	err := pg.InTx(ctx, a.Pool, func(tx pgx.Tx) (err error) {
-		if done.What, err = change(tx, done.ChangedAt); err != nil {
+		if done.Subject, done.What, err = change(tx, done.ChangedAt); err != nil {
 			return err
 		}
 		return control.NoteAccountChange(ctx, tx, done)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"tributary/sql/control/controltest"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // people is what tests have become of accounts: over control, by the orders that
@@ -29,8 +31,15 @@ type people interface {
 	Remove(ctx context.Context, name string, o Order) error
 	AddToken(ctx context.Context, p Person, life time.Duration, o Order) (string, error)
 	RevokeToken(ctx context.Context, name string, o Order) error
+	linkMakers
+}
+
+// linkMakers is what tests have become of links.
+type linkMakers interface {
 	AddLink(ctx context.Context, role Role, o Order) (string, error)
 	EndLinks(ctx context.Context, o Order) (links, sessions int64, err error)
+	AddCentreLink(ctx context.Context, centre string, life time.Duration, o Order) (string, error)
+	RevokeCentreLink(ctx context.Context, number string, o Order) error
 }
 
 // eachStore runs a test over control, and over a store in memory that stands for it
@@ -40,21 +49,27 @@ func eachStore(t *testing.T, test func(t *testing.T, store Store, people people,
 	t.Run("memory", func(t *testing.T) { inMemory(t, test) })
 	t.Run("control", func(t *testing.T) {
 		pool := controltest.Open(t, 10)
-		if err := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
-			_, err := control.PutCentre(t.Context(), tx, centres.Centre{ShortName: "Ics", Active: true}, 1)
-			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
+		centre(t, pool, "Ics")
 		c := newClock()
 		test(t, Control{pool}, Accounts{Pool: pool, Now: c.Now, cost: cheap}, c)
 	})
 }
 
+// centre has control know a centre.
+func centre(t *testing.T, pool *pgxpool.Pool, name string) {
+	t.Helper()
+	must(t, pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
+		_, err := control.PutCentre(t.Context(), tx, centres.Centre{ShortName: name, Active: true}, 1)
+		return err
+	}))
+}
+
+func linkNumber(l control.CentreLink) string { return strconv.FormatInt(l.Number, 10) }
+
 func inMemory(t *testing.T, test func(t *testing.T, store Store, people people, clock *clock)) {
 	t.Helper()
 	c := newClock()
-	m := &memory{now: c.Now, accounts: map[string]control.Account{}, tokens: map[string]*storedToken{}, sessions: map[string]*storedSession{}, links: map[string]storedLink{}}
+	m := &memory{now: c.Now, accounts: map[string]control.Account{}, tokens: map[string]*storedToken{}, sessions: map[string]*storedSession{}, links: map[string]storedLink{}, centreLinks: map[string]*control.CentreLink{}}
 	test(t, m, m, c)
 }
 
@@ -86,6 +101,8 @@ type memory struct {
 	tokens   map[string]*storedToken // by name
 	sessions map[string]*storedSession
 	links    map[string]storedLink
+
+	centreLinks map[string]*control.CentreLink
 }
 
 type storedToken struct {
@@ -303,4 +320,46 @@ func (m *memory) EndLinks(_ context.Context, _ Order) (links, sessions int64, er
 		}
 	}
 	return links, sessions, nil
+}
+
+func (m *memory) CentreLink(_ context.Context, link []byte) (*control.CentreLink, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if l, ok := m.centreLinks[string(link)]; ok {
+		out := *l
+		return &out, nil
+	}
+	return nil, nil
+}
+
+func (m *memory) SeeCentreLink(_ context.Context, number int64, now time.Time) error {
+	return m.changeCentreLink(number, func(l *control.CentreLink) { l.UsedAt = &now })
+}
+
+func (m *memory) changeCentreLink(number int64, change func(*control.CentreLink)) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, l := range m.centreLinks {
+		if l.Number == number {
+			change(l)
+		}
+	}
+	return nil
+}
+
+func (m *memory) AddCentreLink(_ context.Context, centre string, life time.Duration, o Order) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	secret := newSecret()
+	m.centreLinks[string(digest(secret))] = &control.CentreLink{Number: int64(len(m.centreLinks) + 1), Centre: centre, MadeBy: o.By, CreatedAt: m.now(), ExpiresAt: m.now().Add(life)}
+	return CentrePath + "/" + secret, nil
+}
+
+func (m *memory) RevokeCentreLink(_ context.Context, number string, _ Order) error {
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return err
+	}
+	now := m.now()
+	return m.changeCentreLink(n, func(l *control.CentreLink) { l.RevokedAt = &now })
 }

@@ -123,6 +123,9 @@ func (g *Guard) Require(least Role, next http.Handler) http.Handler {
 		case err != nil:
 			g.deps.Log.ErrorContext(r.Context(), "can't look who asks", "error", err)
 			g.refuse(w, r, http.StatusServiceUnavailable, unavailable)
+		case p.Role == Producer && r.URL.Path == "/" && !forPrograms(r):
+			// Who is of one centre begins with what is theirs.
+			http.Redirect(w, r, g.cfg.Prefix+OwnPath, http.StatusSeeOther)
 		case p.Role >= least:
 			next.ServeHTTP(w, r.WithContext(With(r.Context(), p)))
 		case p.Role > Nobody:

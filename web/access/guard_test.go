@@ -47,6 +47,7 @@ func newSite(t *testing.T, cfg Config, store Store, people people, clock *clock)
 	for path, least := range map[string]Role{"/own": Producer, "/files/": Reader, "/api/v1/files": Reader, "/{$}": Reader, "/replays": Wrangler, "/api/v1/users": Operator} {
 		mux.Handle(path, g.Require(least, tell))
 	}
+	mux.Handle("GET "+CentrePath+"/{token}", g.ByLink(tell))
 	s.handler = http.StripPrefix(cfg.Prefix, mux)
 	return s
 }

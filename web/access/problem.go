@@ -26,6 +26,8 @@ var (
 	loginOver       = problem{"login_over", "This login is over", "It took longer than ten minutes, was begun in another browser, or was ended. Begin again."}
 	notLetIn        = problem{"not_let_in", "You are not let in", "The provider says who you are, and that is not enough here."}
 	providerAway    = problem{"provider_unavailable", "Not now", "The provider that knows you does not answer as it should; the log of tributary says why. Try again in a minute."}
+	tooManyLinks    = problem{"too_many_attempts", "Not so fast", "Too many links that lead nowhere have been tried. Wait, then try again."}
+	linkUnknown     = problem{"link_unknown", "This link leads nowhere", "It has ended, was revoked, or was not copied whole. Whoever gave it to you can make another."}
 	linkOver        = problem{"link_over", "This link is over", "It was used, or is older than ten minutes. Whoever runs Tributary can make another: tributary login-link."}
 )
 

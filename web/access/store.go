@@ -25,9 +25,18 @@ type Store interface {
 	SeeSession(ctx context.Context, session []byte, now time.Time) error
 	SeeToken(ctx context.Context, token []byte, now time.Time) error
 	EndSession(ctx context.Context, session []byte) error
+	CentreLinks
 	// ForgetSessions deletes some of the sessions that have not asked since, and those
 	// of an account beyond so many.
 	ForgetSessions(ctx context.Context, unseen time.Time, account string, most int) error
+}
+
+// CentreLinks are the part of the store that has the links of centres.
+type CentreLinks interface {
+	// CentreLink returns what there is, also if it is over.
+	CentreLink(ctx context.Context, link []byte) (*control.CentreLink, error)
+	// SeeCentreLink notes when it was used last.
+	SeeCentreLink(ctx context.Context, number int64, now time.Time) error
 }
 
 // Control is the store in control.
@@ -71,6 +80,16 @@ func (c Control) SeeToken(ctx context.Context, token []byte, now time.Time) erro
 // EndSession implements Store.
 func (c Control) EndSession(ctx context.Context, session []byte) error {
 	return control.EndAccountSession(ctx, c, session)
+}
+
+// CentreLink implements Store.
+func (c Control) CentreLink(ctx context.Context, link []byte) (*control.CentreLink, error) {
+	return control.ReadCentreLink(ctx, c, link)
+}
+
+// SeeCentreLink implements Store.
+func (c Control) SeeCentreLink(ctx context.Context, number int64, now time.Time) error {
+	return control.SeeCentreLink(ctx, c, number, now)
 }
 
 // ForgetSessions implements Store.

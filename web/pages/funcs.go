@@ -28,6 +28,7 @@ func (s *Site) funcs() template.FuncMap {
 		"source":   s.sourceAt,
 		"centre":   s.centreAt,
 		"then":     func() *then { return s.then },
+		"ownrows":  func(what string, rows []ownRow) ownList { return ownList{What: what, Rows: rows} },
 	}
 }
 

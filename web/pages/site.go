@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,13 +72,17 @@ type Site struct {
 
 	// Originals reads what was received; nil: it is not to be seen here.
 	Originals *original.Reader
+	// ByLink lets in who asks by a link to what is of a centre (access.Guard); nil: nobody
+	// does.
+	ByLink func(next http.Handler) http.Handler
 
 	asker     *question.Asker
 	reading   chan struct{}                 // held while documents are read for a page
 	handed    chan struct{}                 // held while an original is handed out
 	masters   map[string]*template.Template // never executed, so that they can be copied
 	templates map[string]*template.Template
-	then      *then // the moment that is shown; nil: now
+	owns      map[string]*template.Template // of a centre's own view
+	then      *then                         // the moment that is shown; nil: now
 }
 
 //go:embed templates
@@ -104,6 +109,9 @@ func New(s Site) (*Site, error) {
 	if s.asker, err = question.New(s.History, s.Stores, s.Now); err != nil {
 		return nil, err
 	}
+	if s.owns, err = s.ownTemplates(); err != nil {
+		return nil, err
+	}
 	frame, err := template.New("frame.html").Funcs(s.funcs()).ParseFS(templates, "templates/frame/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("templates of the pages: %w", err)
@@ -128,7 +136,7 @@ func (s *Site) Asker() *question.Asker { return s.asker }
 
 // Routes are the addresses of all pages.
 func (s *Site) Routes() []access.Route {
-	return append(s.orderRoutes(), []access.Route{
+	return slices.Concat(s.ownRoutes(), s.orderRoutes(), []access.Route{
 		{Pattern: "GET /{$}", Least: access.Reader, Handler: s.ever((*Site).now, ofAll)},
 		{Pattern: "GET /files", Least: access.Reader, Handler: s.ever((*Site).files, ofFilter)},
 		{Pattern: "GET /files/{action}/{name}", Least: access.Reader, Handler: s.ever((*Site).file, ofFile)},
@@ -158,7 +166,7 @@ func (s *Site) Routes() []access.Route {
 		{Pattern: "POST /sql", Least: access.Reader, Handler: s.within(question.StatementTime, s.console)},
 		{Pattern: "POST /theme", Least: access.Nobody, Handler: http.HandlerFunc(s.setTheme)},
 		{Pattern: "GET /", Least: access.Reader, Handler: s.show(s.missing)},
-	}...)
+	})
 }
 
 // errNoPage says that an address is none of ours.
@@ -270,10 +278,7 @@ func (s *Site) events() string {
 }
 
 func (s *Site) frame(r *http.Request, p page, events string) frame {
-	f := frame{page: p, Site: s, Person: access.From(r.Context()), Theme: "auto", Now: s.Now().UTC(), Events: events, Then: s.then, Moment: s.chooser(r, p)}
-	if c, err := r.Cookie("theme"); err == nil && (c.Value == "light" || c.Value == "dark") {
-		f.Theme = c.Value
-	}
+	f := frame{page: p, Site: s, Person: access.From(r.Context()), Theme: themeOf(r), Now: s.Now().UTC(), Events: events, Then: s.then, Moment: s.chooser(r, p)}
 	f.Places = []places{
 		{"Now", []place{{Address: "/", Name: "Now"}, {Address: "/files", Name: "Files"}, {Address: "/documents", Name: "Documents"}, {Address: "/tail", Name: "Events"}}},
 		{"Where from", []place{{Address: "/sources", Name: "Sources"}, {Address: "/centres", Name: "Centres"}, {Address: "/sessions", Name: "Sessions"}}},

@@ -11,7 +11,10 @@ import (
 const themeKept = 365 * 24 * time.Hour
 
 // setTheme keeps the theme in a cookie and leads back to the page where it was chosen.
-func (s *Site) setTheme(w http.ResponseWriter, r *http.Request) {
+func (s *Site) setTheme(w http.ResponseWriter, r *http.Request) { s.chooseTheme(w, r, s.back(r)) }
+
+// chooseTheme keeps the theme in a cookie, and leads to a page.
+func (s *Site) chooseTheme(w http.ResponseWriter, r *http.Request, to string) {
 	c := http.Cookie{Name: "theme", Value: r.PostFormValue("theme"), Path: s.Prefix + "/", MaxAge: int(themeKept.Seconds()),
 		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteLaxMode}
 	switch c.Value {
@@ -23,7 +26,15 @@ func (s *Site) setTheme(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.SetCookie(w, &c)
-	http.Redirect(w, r, s.back(r), http.StatusSeeOther)
+	http.Redirect(w, r, to, http.StatusSeeOther)
+}
+
+// themeOf is the theme that a browser keeps: auto, light or dark.
+func themeOf(r *http.Request) string {
+	if c, err := r.Cookie("theme"); err == nil && (c.Value == "light" || c.Value == "dark") {
+		return c.Value
+	}
+	return "auto"
 }
 
 // back is the page of ours that a request comes from, as a path: never an address of
