@@ -188,7 +188,7 @@ SELECT 'status.changed', file %% 8, intDiv(n, 80) * 10 + k, reinterpretAsUUID(MD
 	k >= 2 ? 1 : 0, k >= 3 ? 'done' : '', k = 5 ? 'done' : '', k >= 6 ? reinterpretAsUUID(MD5(concat('m', toString(file), toString(k %% 2)))) : NULL, k >= 6 ? concat(toString(k %% 2), '.xml') : '', k %% 2,
 	multiIf(k = 0, 'zip_name', k = 1, '', k = 2, 'download', k = 3, 'zip_md5', k < 6, 'unzip', k < 8, 'xsd', 'upload'), multiIf(k = 0, 1, k = 1, 0, k = 2, 2, k = 3, 3, k < 6, 4, k < 8, 6, 7),
 	multiIf(k = 1, '', k = 2, 'pending', bad, 'failed', 'done'), multiIf(k = 1, 0, k = 2, 1, bad, 5, 3), bad ? concat('exception_', toString(file %% 10)) : '', k = 3 ? 1000 : 0, k >= 8 ? 50 : 0, t, t + 1
-FROM (SELECT number AS n, intDiv(number, 10) AS file, number %% 10 AS k, file %% 60 = 7 AND k = 6 AS bad, toDateTime64('%s', 6, 'UTC') + toIntervalMillisecond(toInt64(number * %f)) AS t FROM numbers(%d))`
+FROM (SELECT number AS n, intDiv(number, 10) AS file, number %% 10 AS k, file %% 60 = 7 AND k = 6 AS bad, toDateTime64('%s', 6, 'UTC') + toIntervalMillisecond(toInt64(number * %f)) AS t FROM numbers(%d, %d))`
 
 // filledHistory is a history with that many events in the time between.
 func filledHistory(t *testing.T, events int, begin, end time.Time) driver.Conn {
@@ -205,8 +205,11 @@ func filledHistory(t *testing.T, events int, begin, end time.Time) driver.Conn {
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	each := float64(end.Sub(begin).Milliseconds()) / float64(events)
-	if err := conn.Exec(t.Context(), fmt.Sprintf(fillHistory, begin.UTC().Format(time.DateTime), each, events)); err != nil {
-		t.Fatal(err)
+	const chunk = 100_000 // in little memory
+	for from := 0; from < events; from += chunk {
+		if err := conn.Exec(t.Context(), fmt.Sprintf(fillHistory, begin.UTC().Format(time.DateTime), each, from, min(chunk, events-from))); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return conn
 }
