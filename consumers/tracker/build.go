@@ -60,8 +60,8 @@ func (s *build) undress(ctx context.Context) (func(context.Context) error, error
 		FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
 		WHERE c.relnamespace = $1::text::regnamespace AND NOT i.indisunique
 		AND i.indexrelid::regclass::text <> ALL($3)
-		ORDER BY 3, 2`, s.offsets.Schema, s.names("zip_action", "file_source_has_zip", "zip_version", "zip_file"),
-		s.names("xml_file_zip_id_outcome_idx", "xml_log_xml_id_idx"))
+		ORDER BY 3, 2`, s.offsets.Schema, s.names("file_source_has_zip", "zip_version", "zip_file"),
+		s.names("xml_file_zip_id_outcome_idx", "xml_log_xml_id_idx", "zip_action_download_id_idx"))
 	if err != nil {
 		return nil, fmt.Errorf("look at the constraints of %s: %w", s.offsets.Schema, err)
 	}
@@ -224,7 +224,7 @@ func (s *build) sum(ranges []sink.Range) (piece, error) {
 }
 
 func (s *build) write(ctx context.Context, tx pgx.Tx, p piece) error {
-	st, err := newStore(ctx, tx, s.target, s.meanings)
+	st, err := newStore(ctx, tx, s.target, 0, s.meanings)
 	if err != nil {
 		return err
 	}

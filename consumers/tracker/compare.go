@@ -45,8 +45,14 @@ const (
 
 // bookkeeping are tables that do not follow from the log: which migrations
 // were applied when, and the offsets and the topic at which the rest is
-// compared.
-func bookkeeping() []string { return []string{"schema_version", "consumed", "consumed_topic"} }
+// compared. Parts of counts depend on who counted; their sums are compared.
+func bookkeeping() []string { return []string{"schema_version", "consumed", "consumed_topic", "tally"} }
+
+// standing is the view that adds up what was counted.
+func standing() (name string, shape beside.Shape) {
+	key := []string{"what", "of_id", "phase_id", "status_id", "exception_id", "ended"}
+	return "standing", beside.Shape{Columns: append(slices.Clone(key), "n"), Key: key}
+}
 
 // compare compares the tables of another schema with the tracker's, in a
 // transaction that sees both.
@@ -77,7 +83,8 @@ func (b *Builder) compare(ctx context.Context, tx pgx.Tx, schema string, limit i
 			return err
 		}
 	}
-	return nil
+	name, shape := standing()
+	return v.table(ctx, tx, beside.Pair{Live: trackersql.Schema, Built: schema, Table: name, Shape: shape}, limit)
 }
 
 func list(names []string) *string {

@@ -41,7 +41,7 @@ func (w *Writer) Write(ctx context.Context, tx pgx.Tx, events []Event) (unplaced
 			unplaced = append(unplaced, i)
 		}
 	}
-	s, err := newStore(ctx, tx, w.target, exception.Texts())
+	s, err := newStore(ctx, tx, w.target, 0, exception.Texts())
 	if err != nil {
 		return nil, err
 	}

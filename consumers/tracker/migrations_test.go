@@ -20,7 +20,7 @@ import (
 // The versions of the tables that were in use.
 const (
 	firstInUse = 3
-	lastInUse  = 16
+	lastInUse  = 17
 )
 
 // A filled database of every version in use is brought to the newest, and the

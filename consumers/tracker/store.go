@@ -49,8 +49,9 @@ type store struct {
 func (s *store) sql(statement string) string { return trackersql.Target(s.schema).SQL(statement) }
 
 // newStore begins a write to a target, with what exceptions mean. It makes the
-// temporary tables where this connection has none yet.
-func newStore(ctx context.Context, tx pgx.Tx, to target, meanings map[string]string) (*store, error) {
+// temporary tables where this connection has none yet. What is counted goes to a slot
+// that nobody else has until the transaction ends.
+func newStore(ctx context.Context, tx pgx.Tx, to target, slot int32, meanings map[string]string) (*store, error) {
 	s := &store{tx: tx, schema: to.schema(), target: to, tables: map[string]table{}, meanings: meanings}
 	to.begin()
 	var ddl strings.Builder
@@ -58,7 +59,7 @@ func newStore(ctx context.Context, tx pgx.Tx, to target, meanings map[string]str
 		s.tables[t.name] = t
 		fmt.Fprintf(&ddl, "CREATE TEMP TABLE IF NOT EXISTS %s (LIKE %s.%s) ON COMMIT DELETE ROWS;", t.temp(), s.schema, t.name)
 	}
-	if _, err := tx.Exec(ctx, "SET LOCAL client_min_messages = warning; "+ddl.String(), pgx.QueryExecModeSimpleProtocol); err != nil {
+	if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL client_min_messages = warning; SET LOCAL tributary.slot = %d; %s", slot, ddl.String()), pgx.QueryExecModeSimpleProtocol); err != nil {
 		return nil, fmt.Errorf("temporary tables: %w", err)
 	}
 	return s, nil

@@ -90,7 +90,7 @@ func (t *Tracker) Apply(ctx context.Context, ranges []sink.Range) error {
 		for _, b := range bad {
 			t.deps.Log.Warn("record passed over", "topic", b.topic, "partition", b.partition, "offset", b.offset, "reason", b.reason)
 		}
-		st, err := newStore(ctx, tx, shared(trackersql.Schema), t.deps.Meanings)
+		st, err := newStore(ctx, tx, shared(trackersql.Schema), slot(ranges), t.deps.Meanings)
 		if err != nil {
 			return err
 		}
@@ -99,6 +99,17 @@ func (t *Tracker) Apply(ctx context.Context, ranges []sink.Range) error {
 		}
 		return f.write(ctx, st)
 	})
+}
+
+// slot is the least partition, which is the batch's own as long as its offset is locked.
+func slot(ranges []sink.Range) int32 {
+	least := int32(0)
+	for i, r := range ranges {
+		if i == 0 || r.Partition < least {
+			least = r.Partition
+		}
+	}
+	return least
 }
 
 // unreadable is a record that is no event.

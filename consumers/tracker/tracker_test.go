@@ -35,7 +35,7 @@ func database(t testing.TB) *pgxpool.Pool {
 // reset empties every table that the tracker writes.
 func reset(t testing.TB, pool *pgxpool.Pool) {
 	t.Helper()
-	all := append(tableNames(), "consumed", "unreadable", "an_exception")
+	all := append(tableNames(), "consumed", "unreadable", "an_exception", "tally")
 	if _, err := pool.Exec(context.Background(), "TRUNCATE tracker."+strings.Join(all, ", tracker.")); err != nil {
 		t.Fatal(err)
 	}

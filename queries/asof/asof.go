@@ -160,7 +160,7 @@ DO $$ DECLARE c record; BEGIN
   END LOOP;
   FOR c IN SELECT i.indexrelid::regclass AS t, r.relname FROM pg_index i JOIN pg_class r ON r.oid = i.indexrelid
     WHERE r.relnamespace = pg_my_temp_schema() AND NOT i.indisunique
-    AND r.relname NOT IN ('xml_file_zip_id_outcome_idx', 'xml_log_xml_id_idx', 'zip_log_zip_id_idx') LOOP
+    AND r.relname NOT IN ('xml_file_zip_id_outcome_idx', 'xml_log_xml_id_idx', 'zip_log_zip_id_idx', 'zip_action_download_id_idx') LOOP
     EXECUTE format('DROP INDEX %s', c.t);
   END LOOP;
 END $$`

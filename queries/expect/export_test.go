@@ -2,6 +2,5 @@ package expect
 
 const (
 	FindsSQL = findsSQL
-	MaxPolls = maxPolls
 	MaxFinds = maxFinds
 )

@@ -15,10 +15,7 @@ import (
 )
 
 const (
-	// maxPolls is how far back the polls of a source are looked at, most of which find
-	// nothing.
-	maxPolls = 20_000
-	// maxFinds is how many of those are learned from that found something.
+	// maxFinds is how many polls of a source are learned from that found something.
 	maxFinds = 500
 	// maxFetches is from how many of these is learned how long fetching takes.
 	maxFetches = 40
@@ -75,7 +72,7 @@ func histories(ctx context.Context, q pg.Querier, source string) ([]History, err
 			of(name).Finds = append(of(name).Finds, f)
 		}
 		return err
-	}, source, maxPolls, maxFinds); err != nil {
+	}, source, maxFinds); err != nil {
 		return nil, err
 	}
 	if err := rows(ctx, q, fetchesSQL, func(row pgx.CollectableRow) error {
@@ -86,7 +83,7 @@ func histories(ctx context.Context, q pg.Querier, source string) ([]History, err
 		f.Took, f.Until = seconds(max(took, 0)), seconds(max(until, 0))
 		of(name).Fetches = append(of(name).Fetches, f)
 		return err
-	}, source, maxPolls, maxFetches, schemas.LiveRun); err != nil {
+	}, source, maxFetches, schemas.LiveRun); err != nil {
 		return nil, err
 	}
 	waiting, err := Waiting(ctx, q, source)
@@ -137,11 +134,10 @@ func rows(ctx context.Context, q pg.Querier, sql string, each func(pgx.Collectab
 	return nil
 }
 
-// finds is a source's polls that found something, the newest first. The index of
-// tracker.poll_task on source and time gives them in order.
-const finds = `(SELECT * FROM (SELECT finish_time, session_id, counts FROM tracker.poll_task k WHERE k.file_source_id = s.id AND k.finish_time IS NOT NULL
-		ORDER BY k.finish_time DESC LIMIT $2) k
-	WHERE coalesce(k.counts->>'new', '0') <> '0' OR coalesce(k.counts->>'changed', '0') <> '0' ORDER BY k.finish_time DESC LIMIT $3)`
+// finds is a source's polls that found something, the newest first. An index of
+// tracker.poll_task has only these, in order.
+const finds = `(SELECT finish_time, session_id, counts FROM tracker.poll_task k WHERE k.file_source_id = s.id AND k.finish_time IS NOT NULL
+		AND (coalesce(k.counts->>'new', '0') <> '0' OR coalesce(k.counts->>'changed', '0') <> '0') ORDER BY k.finish_time DESC LIMIT $2)`
 
 // shown are the sources that are asked about.
 const shown = `($1 = '' AND s.state_id IS DISTINCT FROM (SELECT id FROM tracker.resource_state WHERE short_name = 'removed') OR s.short_name = $1)`
@@ -162,7 +158,7 @@ const fetchesSQL = `SELECT s.short_name, k.finish_time, d.bytes, d.took, coalesc
 	FROM tracker.file_source s CROSS JOIN LATERAL ` + finds + ` k
 	CROSS JOIN LATERAL (SELECT least(coalesce(sum(d.downloaded_size_bytes), 0), 1e18)::bigint AS bytes, coalesce(extract(epoch FROM max(d.received) - min(d.started)), 0)::float8 AS took
 		FROM tracker.zip_download d JOIN tracker.file_source_has_zip h ON h.id = d.zf_id AND h.file_source_id = s.id
-		WHERE d.session_id = k.session_id AND d.run = $4::uuid AND d.received IS NOT NULL AND d.started IS NOT NULL) d
+		WHERE d.session_id = k.session_id AND d.run = $3::uuid AND d.received IS NOT NULL AND d.started IS NOT NULL) d
 	LEFT JOIN LATERAL (SELECT max(b.finish_time) AS finish_time FROM tracker.batch b WHERE b.session_id = k.session_id AND b.centre_id = s.centre_id) b ON true
 	WHERE ` + shown
 

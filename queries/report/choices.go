@@ -9,9 +9,15 @@ import (
 
 // FileCounts counts the files at each phase and status, in the order of these.
 func FileCounts(ctx context.Context, q pg.Querier) ([]Count, error) {
-	return list[Count](ctx, q, "files", `SELECT p.short_name, s.short_name, n FROM
-		(SELECT phase_id, status_id, count(*) AS n FROM tracker.zip_action GROUP BY 1, 2) a
-		JOIN tracker.phase p ON p.id = phase_id JOIN tracker.a_status s ON s.id = status_id ORDER BY phase_id, status_id`)
+	return counted(ctx, q, "file", "")
+}
+
+// counted are the counts of files or documents that the tracker keeps; with the short
+// name of a centre, of what that produced.
+func counted(ctx context.Context, q pg.Querier, what, centre string) ([]Count, error) {
+	return list[Count](ctx, q, "how many "+what+"s stand where", `SELECT p.short_name, s.short_name, n FROM
+		(SELECT phase_id, status_id, sum(n)::bigint AS n FROM tracker.standing WHERE what = $1 AND ($2 = '' OR of_id = (SELECT id FROM tracker.centre WHERE short_name = $2)) GROUP BY 1, 2 HAVING sum(n) > 0) a
+		JOIN tracker.phase p ON p.id = phase_id JOIN tracker.a_status s ON s.id = status_id ORDER BY phase_id, status_id`, what, centre)
 }
 
 // Choices are names that lists can be narrowed to.

@@ -18,11 +18,14 @@ const named = " FROM tracker.zip_action a JOIN tracker.zip_file z ON z.id = a.zi
 
 // shown is the view of what was chosen: of all at once, or, of few, one by one.
 func (f Filter) shown(view, same string) string {
-	if f.Limit <= 0 {
+	if !f.few() {
 		return " JOIN " + view + " v ON " + same
 	}
 	return " CROSS JOIN LATERAL (SELECT * FROM " + view + " v WHERE " + same + " OFFSET 0) v"
 }
+
+// few tells whether a page is asked for, or one file.
+func (f Filter) few() bool { return f.Limit > 0 || f.id != "" }
 
 // ofChosen is the order of what was chosen, by the names that its columns have then.
 func ofChosen(order string) string {
@@ -165,7 +168,7 @@ func documents(ctx context.Context, q pg.Querier, f Filter, each func(documentRo
 		w.add(unfinished)
 	}
 	of = append(of, "m.zip_id = d.id", "m.outcome = d.accepted")
-	members := " JOIN tracker.zip_download d ON d.id = a.download_id CROSS JOIN LATERAL (SELECT * FROM tracker.xml_file m WHERE " + strings.Join(of, " AND ") + few(f.Limit > 0, " OFFSET 0") + ") m"
+	members := " JOIN tracker.zip_download d ON d.id = a.download_id CROSS JOIN LATERAL (SELECT * FROM tracker.xml_file m WHERE " + strings.Join(of, " AND ") + few(f.few(), " OFFSET 0") + ") m"
 	order := `z.file_name COLLATE "C", t.short_name, m.fname COLLATE "C", m.ordinal`
 	switch {
 	case f.Sort == Newest:

@@ -140,13 +140,13 @@ func (c Centre) Has(texts ...string) bool {
 func Centres(ctx context.Context, q pg.Querier, each func(Centre) error) error {
 	return stream(ctx, q, "centres", `
 		WITH f AS (
-			SELECT z.centre_id, count(*) AS files, count(*) FILTER (WHERE a.phase_id >= {phase overview} AND a.status_id = {status done}) AS done,
-				count(*) FILTER (WHERE a.status_id = {status failed}) AS failed, coalesce(sum(d.documents_known), 0)::bigint AS documents
-			FROM tracker.zip_action a JOIN tracker.zip_file z ON z.id = a.zip_id LEFT JOIN tracker.zip_download d ON d.id = a.download_id
-			GROUP BY z.centre_id)
+			SELECT of_id, coalesce(sum(n) FILTER (WHERE what = 'file'), 0)::bigint AS files,
+				coalesce(sum(n) FILTER (WHERE what = 'file' AND phase_id >= {phase overview} AND status_id = {status done}), 0)::bigint AS done,
+				coalesce(sum(n) FILTER (WHERE what = 'file' AND status_id = {status failed}), 0)::bigint AS failed, coalesce(sum(n) FILTER (WHERE what = 'document'), 0)::bigint AS documents
+			FROM tracker.standing WHERE what IN ('file', 'document') GROUP BY of_id)
 		SELECT c.short_name, c.full_name, c.email, c.is_active, (SELECT count(*) FROM tracker.file_source s WHERE s.centre_id = c.id),
 			coalesce(f.files, 0), coalesce(f.done, 0), coalesce(f.failed, 0), coalesce(f.files - f.done - f.failed, 0), coalesce(f.documents, 0)
-		FROM tracker.centre c LEFT JOIN f ON f.centre_id = c.id ORDER BY c.short_name COLLATE "C"`, nil, each)
+		FROM tracker.centre c LEFT JOIN f ON f.of_id = c.id ORDER BY c.short_name COLLATE "C"`, nil, each)
 }
 
 // stream calls each with every row, which has the columns of T in order.

@@ -49,7 +49,11 @@ func SourceErrorList(ctx context.Context, q pg.Querier, source string, each func
 			clear(byClass)
 			return nil
 		}
-		err := stream(ctx, q, "errors of sources", sourceErrorsSQL, []any{source}, func(e sourceError) error {
+		var names []string
+		for _, c := range exception.Classes() {
+			names = append(names, c.Exceptions...)
+		}
+		err := stream(ctx, q, "errors of sources", sourceErrorsSQL, []any{source, names}, func(e sourceError) error {
 			c, counts := exception.ClassOf(e.Exception)
 			if !counts {
 				return nil
@@ -87,17 +91,23 @@ func (s *SourceErrors) add(e sourceError) {
 	}
 }
 
-const sourceErrorsSQL = `SELECT s.short_name AS source, x.short_name AS exception, count(*) AS errors, min(e.at) AS first, max(e.at) AS last
+// sourceErrorsSQL begins with the attempts that failed in a way that counts, which are
+// few of all.
+const sourceErrorsSQL = `WITH x AS (SELECT id, short_name FROM tracker.an_exception WHERE short_name = ANY($2)),
+	tried AS (
+		SELECT h.file_source_id, d.exception_id, d.last_update AS at FROM tracker.zip_download d JOIN tracker.file_source_has_zip h ON h.id = d.zf_id
+		WHERE d.exception_id = ANY(ARRAY(SELECT id FROM x)) AND ($1 = '' OR h.file_source_id = (SELECT id FROM tracker.file_source WHERE short_name = $1)))
+	SELECT s.short_name AS source, x.short_name AS exception, count(*) AS errors, min(e.at) AS first, max(e.at) AS last
 	FROM tracker.file_source s
 	CROSS JOIN LATERAL (SELECT coalesce(max(r.created), '-infinity') AS since FROM (
 		SELECT r.created, t.short_name AS state, lag(t.short_name) OVER (ORDER BY r.revision, r.created) AS before
 		FROM tracker.source_revision r JOIN tracker.resource_state t ON t.id = r.state_id WHERE r.file_source_id = s.id) r
 		WHERE r.state = 'available' AND r.before IS DISTINCT FROM 'available') c
 	CROSS JOIN LATERAL (
-		SELECT t.exception_id, coalesce(t.finish_time, t.last_update) AS at FROM tracker.poll_task t WHERE t.file_source_id = s.id
+		SELECT t.exception_id, coalesce(t.finish_time, t.last_update) AS at FROM tracker.poll_task t WHERE t.file_source_id = s.id AND t.exception_id IS NOT NULL
 		UNION ALL
-		SELECT d.exception_id, d.last_update FROM tracker.file_source_has_zip h JOIN tracker.zip_download d ON d.zf_id = h.id WHERE h.file_source_id = s.id) e
-	JOIN tracker.an_exception x ON x.id = e.exception_id
+		SELECT exception_id, at FROM tried WHERE file_source_id = s.id) e
+	JOIN x ON x.id = e.exception_id
 	WHERE e.at >= c.since AND ($1 = '' OR s.short_name = $1)
 	GROUP BY 1, 2 ORDER BY s.short_name COLLATE "C", x.short_name COLLATE "C"`
 

@@ -65,9 +65,6 @@ func StandingOf(ctx context.Context, q pg.Querier, centre string) (CentreStandin
 	}
 	f := found[0]
 	s := CentreStanding{Centre: f.Centre, FullName: f.FullName, Email: f.Email, Active: f.Active, Sources: f.Sources}
-	s.Files, err = list[Count](ctx, q, "a centre's files", `SELECT p.short_name, st.short_name, n FROM
-		(SELECT a.phase_id, a.status_id, count(*) AS n FROM tracker.zip_file z JOIN tracker.zip_action a ON a.zip_id = z.id
-			WHERE z.centre_id = (SELECT id FROM tracker.centre WHERE short_name = $1) GROUP BY 1, 2) a
-		JOIN tracker.phase p ON p.id = phase_id JOIN tracker.a_status st ON st.id = status_id ORDER BY phase_id, status_id`, s.Centre)
+	s.Files, err = counted(ctx, q, "file", s.Centre)
 	return s, err
 }

@@ -71,18 +71,17 @@ func Stand(ctx context.Context, q pg.Querier, now time.Time, oldest int) (Status
 	if s.Files, err = FileCounts(ctx, q); err != nil {
 		return s, err
 	}
-	if s.Documents, err = list[Count](ctx, q, "documents", `SELECT p.short_name, s.short_name, n FROM
-		(SELECT m.phase_id, m.status_id, count(*) AS n FROM tracker.zip_action a JOIN tracker.zip_download d ON d.id = a.download_id
-			JOIN tracker.xml_file m ON m.zip_id = d.id AND m.outcome = d.accepted GROUP BY 1, 2) m
-		JOIN tracker.phase p ON p.id = phase_id JOIN tracker.a_status s ON s.id = status_id ORDER BY phase_id, status_id`); err != nil {
+	if s.Documents, err = counted(ctx, q, "document", ""); err != nil {
 		return s, err
 	}
 	since := now.Add(-rateMinutes * time.Minute)
 	var files, documents, bytes int64
+	// A file has changed no earlier than each of its documents.
 	if err := q.QueryRow(ctx, `SELECT
-			(SELECT count(*) FROM tracker.file WHERE NOT ended),
+			(SELECT coalesce(sum(n), 0)::bigint FROM tracker.standing WHERE what = 'file' AND NOT ended),
 			(SELECT count(*) FROM tracker.zip_download WHERE received > $1 AND received <= $2),
-			(SELECT count(*) FROM tracker.xml_file WHERE last_update > $1 AND last_update <= $2),
+			(SELECT count(*) FROM tracker.zip_action a JOIN tracker.zip_download d ON d.za_id = a.id JOIN tracker.xml_file m ON m.zip_id = d.id
+				WHERE a.last_update > $1 AND m.last_update > $1 AND m.last_update <= $2),
 			(SELECT coalesce(sum(downloaded_size_bytes), 0)::bigint FROM tracker.zip_download WHERE received > $1 AND received <= $2),
 			(SELECT max(last_update) FROM tracker.zip_action WHERE isfinite(last_update)),
 			(SELECT count(*) FROM tracker.unreadable)`, since, now).Scan(&s.Pending, &files, &documents, &bytes, &s.Last, &s.Odd); err != nil {
@@ -92,7 +91,7 @@ func Stand(ctx context.Context, q pg.Querier, now time.Time, oldest int) (Status
 	sessions, err := list[struct {
 		Number         *int64
 		Opened, Closed *time.Time
-	}](ctx, q, "sessions", `SELECT number, start_time, finish_time FROM tracker.crawling_session ORDER BY start_time DESC NULLS LAST, id LIMIT 1`)
+	}](ctx, q, "sessions", `SELECT number, start_time, finish_time FROM tracker.crawling_session WHERE start_time IS NOT NULL ORDER BY start_time DESC, id LIMIT 1`)
 	if err != nil {
 		return s, err
 	}
@@ -130,8 +129,21 @@ type pendingRow struct {
 	BeforeAttempt    *int32
 }
 
+// pendingFiles looks among the files that are on their way, those first seen first, and
+// among those that have failed or were cancelled, of which some documents are open: as
+// many as there are, from the last change back, since they are on their way too.
 func pendingFiles(ctx context.Context, q pg.Querier, centre string, limit int) ([]Pending, error) {
-	return pendingOf(ctx, q, "($2 = '' OR f.centre = $2)", limit, centre)
+	const left = "(SELECT coalesce(sum(n), 0)::bigint FROM tracker.standing WHERE what = 'file' AND NOT ended AND ($2 = '' OR of_id = (SELECT id FROM tracker.centre WHERE short_name = $2)) AND "
+	const from = "FROM tracker.zip_action a JOIN tracker.zip_file z ON z.id = a.zip_id JOIN tracker.processing_type t ON t.id = a.todo_id"
+	const of = "($2 = '' OR z.centre_id = (SELECT id FROM tracker.centre WHERE short_name = $2))"
+	return pendingOf(ctx, q, `f.id = ANY(ARRAY(
+		(SELECT a.id `+from+` LEFT JOIN tracker.zip_download d ON d.id = a.download_id
+			WHERE (a.status_id < {status done} OR a.status_id = {status done} AND a.phase_id < {phase overview}) AND (d.note LIKE '%duplicate%' AND d.repeats IS NULL) IS NOT TRUE AND `+of+`
+			ORDER BY a.created, z.file_name COLLATE "C", t.short_name LIMIT least($1, `+left+`status_id < {status cancelled})))
+		UNION ALL
+		(SELECT a.id `+from+` JOIN tracker.zip_download d ON d.id = a.download_id
+			WHERE a.status_id IN ({status cancelled}, {status failed}) AND `+unfinished+` AND d.documents_open > 0 AND `+of+`
+			ORDER BY a.last_update DESC, a.id DESC LIMIT `+left+`status_id IN ({status cancelled}, {status failed})))))`, limit, centre)
 }
 
 // pendingOf lists those of which a condition holds, in which $2 is the value.

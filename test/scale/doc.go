@@ -10,5 +10,7 @@
 // the listing shows that is compared with them; TRIBUTARY_SCALE_EVENTS, how many
 // events go through the outbox; TRIBUTARY_SCALE_BACKLOG, how many files one source has
 // while another has one. The same is done for insert and tracker in their own
-// packages, where TRIBUTARY_SCALE_DOCUMENTS is how many documents there are.
+// packages, where TRIBUTARY_SCALE_DOCUMENTS is how many documents there are. Pages and
+// API are asked of a tracker with TRIBUTARY_SCALE_FILES files; TRIBUTARY_PAGES_FILES and
+// TRIBUTARY_PAGES_EVENTS have the time of each told as well.
 package scale

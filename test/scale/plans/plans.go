@@ -26,6 +26,8 @@ import (
 type Watcher struct {
 	// Given names temporary tables: their rows are given to statements.
 	Given []string
+	// Large names tables that no statement may read whole.
+	Large []string
 
 	mu     sync.Mutex
 	on     bool
@@ -47,6 +49,7 @@ type execution struct {
 	work    float64 // rows that it was given or gave
 	touched float64 // rows of tables that it looked at
 	pages   float64 // pages that it looked at
+	whole   string  // a large table that it read whole
 	plan    string
 }
 
@@ -138,6 +141,7 @@ func (p *Watcher) notice(t testing.TB, conn *pgconn.PgConn, message string) {
 	}
 	e := execution{pages: said.Plan.Hit + said.Plan.Read, plan: text}
 	e.add(said.Plan, true, p.Given)
+	e.whole = said.Plan.whole(p.Large)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.on {
@@ -147,7 +151,7 @@ func (p *Watcher) notice(t testing.TB, conn *pgconn.PgConn, message string) {
 	given := p.given[asked{conn, key}]
 	e.work += float64(max(given[0], given[1]))
 	p.counts[key]++
-	if was, ok := p.worst[key]; !ok || e.excess() > was.excess() {
+	if was, ok := p.worst[key]; !ok || was.whole == "" && (e.whole != "" || e.excess() > was.excess()) {
 		p.worst[key] = e
 	}
 }
@@ -174,6 +178,19 @@ func (e *execution) add(n node, result bool, given []string) {
 	for _, c := range n.Plans {
 		e.add(c, false, given)
 	}
+}
+
+// whole is one of the large tables that the node, or one below it, reads whole.
+func (n node) whole(large []string) string {
+	if n.Type == "Seq Scan" && n.Loops > 0 && slices.Contains(large, n.Relation) {
+		return n.Relation
+	}
+	for _, c := range n.Plans {
+		if table := c.whole(large); table != "" {
+			return table
+		}
+	}
+	return ""
 }
 
 // What an execution may look at: a little anyway, and so much for each row that
@@ -212,6 +229,9 @@ func (p *Watcher) Check(t testing.TB, allow map[string]Allowance) {
 			if strings.HasPrefix(sql, Words(begin)) {
 				e.work += float64(a.Work)
 			}
+		}
+		if e.whole != "" {
+			t.Errorf("a statement reads %s whole:\n%s\n%s", e.whole, sql, e.plan)
 		}
 		if e.excess() > 1 {
 			t.Errorf("a statement looks at %.0f rows and %.0f pages for %.0f:\n%s\n%s", e.touched, e.pages, e.work, sql, e.plan)

@@ -1,0 +1,145 @@
+package scale
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/internal/engine/enginetest"
+	"tributary/internal/pg"
+	"tributary/queries/report/reporttest"
+	trackersql "tributary/sql/tracker"
+	"tributary/test/scale/plans"
+	"tributary/web/access"
+	"tributary/web/api"
+	"tributary/web/pages"
+	"tributary/web/pages/pagestest"
+)
+
+// large are the tables of the tracker that grow with files and polls.
+func large() []string {
+	return []string{"zip_file", "zip_action", "file_source_has_zip", "zip_version", "zip_download", "xml_file", "zip_log", "xml_log", "poll_task", "batch"}
+}
+
+// ways are addresses beside each page's own: what pages link, and what people ask.
+func ways() []string {
+	return []string{
+		"/?span=24h", "/?span=7d", "/files?waiting=true", "/files?status=failed", "/files?centre=c7&status=failed", "/files?phase=overview&status=done", "/files?exception=exception_7", "/files?source=source-7",
+		"/files?session=17", "/files?q=C7.2020-01-01.27*", "/files?sort=name", "/documents?status=failed", "/documents?centre=C7", "/centres/C3",
+		"/api/v1/files?centre=C7&limit=100", "/api/v1/documents?status=failed&sort=newest",
+	}
+}
+
+// addresses are those of all pages that are read, with values for what is named in them.
+func addresses(t *testing.T, routes []access.Route) []string {
+	t.Helper()
+	values := strings.NewReplacer("{$}", "", "{action}/{name}", "add/C7.2020-01-01.27.impc.zip", "{entry...}", "C7.1.xml", "/centres/{name}", "/centres/C7",
+		"{id}", "source-7", "{source}", "source-7", "{number}", "17", "{recipe}", "throughput")
+	var out []string
+	for _, r := range routes {
+		path, read := strings.CutPrefix(r.Pattern, "GET ")
+		if !read || path == "/" {
+			continue
+		}
+		if path = values.Replace(path); strings.Contains(path, "{") {
+			t.Errorf("%s: give the test a value for what it names", r.Pattern)
+			continue
+		}
+		out = append(out, path)
+	}
+	return append(out, ways()...)
+}
+
+// served are pages and API of a tracker, at a moment.
+func served(t *testing.T, site pages.Site, tracker *pgxpool.Pool, now time.Time) (http.Handler, []access.Route) {
+	t.Helper()
+	site.Tracker, site.Prefix, site.Now = tracker, "", func() time.Time { return now }
+	s, err := pages.New(site)
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs := api.New(api.Deps{Tracker: tracker, Now: site.Now, Log: slog.New(slog.DiscardHandler), Version: "1"})
+	routes := slices.Concat(s.Routes(), programs.Routes())
+	mux := http.NewServeMux()
+	for _, r := range routes {
+		mux.Handle(r.Pattern, r.Handler)
+	}
+	return mux, routes
+}
+
+// ask asks for a page, which is to be there.
+func ask(t *testing.T, handler http.Handler, address string) []byte {
+	t.Helper()
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, address, nil))
+	if w.Code != http.StatusOK && !strings.HasSuffix(address, ".svg") {
+		t.Errorf("%s: %d %.300s", address, w.Code, w.Body)
+	}
+	return w.Body.Bytes()
+}
+
+// Pages and API of a tracker with very many files find by index what they show: no
+// statement looks at more than what it gives accounts for, and none reads a table
+// whole that grows with files or polls.
+func TestPagesAndAPIByIndex(t *testing.T) {
+	dsn, plain := tracker(t)
+	years := reporttest.Fill(t, plain, number(t, "TRIBUTARY_SCALE_FILES", 60_000))
+	p := plans.Watcher{Large: large()}
+	site := pagestest.Site(t, plain)
+	site.History = nil
+	watched := p.Pool(t, dsn)
+	handler, routes := served(t, site, watched, years.End)
+	p.Watch()
+	for _, address := range addresses(t, routes) {
+		began := time.Now()
+		ask(t, handler, address)
+		t.Logf("%s: %s", address, time.Since(began).Round(time.Millisecond))
+	}
+	if _, err := watched.Exec(t.Context(), "SELECT 1"); err != nil { // Postgres tells of a statement when the next one comes
+		t.Fatal(err)
+	}
+	p.Check(t, map[string]plans.Allowance{
+		"SELECT p.period, x.step, x.n FROM":           {Reason: "what was received in seven days, and in those of the four weeks before, is counted by index", Work: 5 * 7 * 24 * 100 / 300},
+		"SELECT step, percentile_cont":                {Reason: "how long files took that were first seen in seven days is read by index", Work: 7 * 24 * 100 / 300},
+		"SELECT s.short_name, k.finish_time, d.bytes": {Reason: "how long fetching took is read of forty sessions, of a hundred files each", Work: 100},
+	})
+	if !p.Seen("FROM tracker.standing") || !p.Seen("FROM tracker.session s") {
+		t.Error("statements that the test is about were not executed")
+	}
+	var status struct {
+		Files   []struct{ Count int64 }
+		Pending int64
+	}
+	if err := json.Unmarshal(ask(t, handler, "/api/v1/status"), &status); err != nil {
+		t.Fatal(err)
+	}
+	var files, pending int64
+	for _, c := range status.Files {
+		files += c.Count
+	}
+	if err := plain.QueryRow(t.Context(), "SELECT count(*) FROM tracker.file WHERE NOT ended").Scan(&pending); err != nil {
+		t.Fatal(err)
+	}
+	if files != int64(number(t, "TRIBUTARY_SCALE_FILES", 60_000)) || status.Pending != pending || pending == 0 {
+		t.Errorf("%d files, %d pending; %d are", files, status.Pending, pending)
+	}
+}
+
+// tracker is an empty tracker.
+func tracker(t *testing.T) (dsn string, pool *pgxpool.Pool) {
+	t.Helper()
+	dsn = enginetest.Filled(t, "tracker", trackersql.Migrate)
+	pool, err := pg.Open(t.Context(), dsn, "test", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return dsn, pool
+}
