@@ -30,7 +30,7 @@ type counts struct {
 	ignored      ignored
 	refused      refused
 	kept         kept
-	passing      *passing // nil: nothing is passed over, nor known of for the next polls
+	passing      *passing      // nil: nothing is passed over, nor known of for the next polls
 	trace        *remote.Trace // of the session; nil: there was none
 }
 
@@ -44,7 +44,7 @@ func (c counts) found() bool {
 type tally struct {
 	fresh, changed, unsettled, rejected, notHosted int
 	came, grow                                     actions // where something is fresh, and where unsettled
-	largest                                        int64 // size of the largest of what is new or changed, as listed
+	largest                                        int64   // size of the largest of what is new or changed, as listed
 }
 
 func (t *tally) add(o tally) {
