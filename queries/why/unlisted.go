@@ -165,6 +165,8 @@ func (f *Facts) postponed(l control.ListedPoll, a *Answer) {
 func (f *Facts) complete() *CompleteListing {
 	known, c := f.Source.Complete, f.Source.Listings.Complete
 	switch {
+	case c == nil && known == nil && !f.Source.Directories.Complete.IsZero():
+		return &CompleteListing{At: f.Source.Directories.Complete} // long ago, and none but minimal polls since
 	case c == nil || c.EndedAt == nil || known != nil && known.At.After(*c.EndedAt):
 		return known
 	case known != nil && known.At.Equal(*c.EndedAt):
