@@ -55,7 +55,7 @@ const (
 )
 
 // Which directories a poll lists: all, where anything is not sure.
-func TestMinimalPolls(t *testing.T) {
+func TestWhichDirectoriesAPollLists(t *testing.T) {
 	const pause = 10 * time.Minute
 	steps := func(what ...any) []any { return what }
 	later := func(d time.Duration) func(*bench) { return func(b *bench) { b.now = b.now.Add(d) } }
