@@ -116,7 +116,11 @@ func polledText(source string, p *report.Polled) string {
 	if !p.Complete {
 		how = "listing that broke off"
 	}
-	return fmt.Sprintf("%s of %s, which ended %s (session %d)", how, source, p.At.UTC().Format(time.RFC3339Nano), p.Session)
+	text := fmt.Sprintf("%s of %s, which ended %s (session %d)", how, source, p.At.UTC().Format(time.RFC3339Nano), p.Session)
+	if p.Minimal > 0 {
+		text += fmt.Sprintf(", and was followed by %d minimal polls, of which none is kept", p.Minimal)
+	}
+	return text
 }
 
 func eachEntry(next listing.Next, each func(listing.Entry) error) error {

@@ -88,6 +88,9 @@ func shownSource(s control.Standing, today takenUp) map[string]any {
 		out["checked"] = s.Checked
 	}
 	showTimes(out, timesOf(s, now()))
+	if c := completePollsOf(s); c != nil {
+		out["complete_polls"] = c
+	}
 	var keys map[string]any
 	if json.Unmarshal([]byte(s.Definition), &keys) == nil {
 		out["definition"] = keys

@@ -93,6 +93,7 @@ func timesText(s control.Standing, t times) string {
 	if t.longest > 0 && !t.cron {
 		fmt.Fprintf(&b, "polled every %s, every %s at most; polls in a row that found no change: %d\n", config.Duration(t.every), config.Duration(t.longest), s.Unchanged)
 	}
+	b.WriteString(completePollsOf(s).text())
 	switch {
 	case t.onDemand:
 		b.WriteString("it was polled completely, and is polled on demand only: tributary sources poll " + s.ID + "\n")

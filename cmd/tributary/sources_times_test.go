@@ -23,6 +23,12 @@ func TestTimesThatAreShown(t *testing.T) {
 		"at once":     {control.Standing{}, "next:\n  2026-03-28 12:00:00Z\n"},
 		"grown": {control.Standing{Due: &due, Unchanged: 1, Source: control.Source{Definition: `{"max_interval": "3h"}`}},
 			"polled every 2h, every 3h at most; polls in a row that found no change: 1\nnext:\n  2026-03-28 12:30:00Z\n  2026-03-28 14:30:00Z\n  2026-03-28 17:30:00Z\n"},
+		"minimally": {control.Standing{Due: &due, Source: control.Source{Definition: `{"complete_every": "24h"}`}},
+			"polled completely every 24h, and minimally between: the next poll is complete\nnext:\n"},
+		"minimally, between": {control.Standing{Due: &due, Source: control.Source{Definition: `{"complete_every": "24h"}`},
+			Directories: control.Directories{Complete: now.Add(-time.Hour), Minimal: 3, By: map[string]control.Directory{"add": {}, "edit": {Mute: true}, "delete": {Mute: true}}}},
+			"polled completely every 24h, and minimally between: the last complete poll began 2026-03-28 11:00:00Z; minimal polls since: 3\n" +
+				"listed by minimal polls too, since files come there and the directory's time stays: delete, edit\nnext:\n"},
 		"outside of its window": {control.Standing{Due: &due, Source: control.Source{Definition: `{` + night + `}`}},
 			"its window is closed until Sat 2026-03-28 22:00:00 CET (2026-03-28 21:00:00Z)\nnext:\n  Sat 2026-03-28 22:00:00 CET (2026-03-28 21:00:00Z)\n  Sat 2026-03-28 23:00:00 CET"},
 		"by cron": {control.Standing{Due: &due, Source: control.Source{Definition: `{"cron": "30 2 * * *", "time_zone": "Europe/Berlin"}`}},

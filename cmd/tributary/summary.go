@@ -41,7 +41,7 @@ func (c *cli) summary(ctx context.Context, a *app, r *round, strict bool) (bool,
 		if l.Postponed > 0 {
 			fmt.Fprintf(c.stdout, "source %s shows %d more new or changed files than %s\n", l.Source, l.Postponed, leftText(l.Limit, l.Definition, *cmp.Or(l.EndedAt, &now)))
 		}
-		if l.State == "complete" {
+		if l.State == "complete" || l.State == "minimal" {
 			continue
 		}
 		fmt.Fprintf(c.stdout, "source %s was not listed whole: %s %s %s\n", l.Source, l.State, l.Exception, screen.Line(l.Message))

@@ -90,6 +90,8 @@ type Source struct {
 	MaxNewBytes    Bytes `yaml:"max_new_bytes,omitempty"`     // of them, as listed; the first file is taken up whatever its size; default: no limit
 	MaxFilesPerDay int64 `yaml:"max_files_per_day,omitempty"` // new and changed files that its polls take up on a day in time_zone; default: no limit
 	MaxBytesPerDay Bytes `yaml:"max_bytes_per_day,omitempty"` // of them, as listed; the first file of a day is taken up whatever its size; default: no limit
+
+	CompleteEvery Duration `yaml:"complete_every,omitempty"` // after which a poll is complete again; those between pass over directories whose own time says that no file has come; default: every poll is complete
 }
 
 // Centre adds a centre to the profile's, or replaces its particulars.

@@ -101,4 +101,10 @@ func (d *decoder) checkTimes(s *Source, at string) {
 	case s.MaxInterval > 0 && s.MaxInterval < s.Interval:
 		d.problem(at+".max_interval", "%s is less than interval, %s: write one that is longer, or take it out", s.MaxInterval, s.Interval)
 	}
+	switch {
+	case s.CompleteEvery > 0 && s.Cron == timetable.Once:
+		d.problem(at+".complete_every", "stands beside cron: \"@once\", whose polls are all complete: take one of them out")
+	case s.CompleteEvery > 0 && s.CompleteEvery <= s.Interval:
+		d.problem(at+".complete_every", "%s is no longer than interval, %s, so that every poll would be complete: write one that is longer, or take it out", s.CompleteEvery, s.Interval)
+	}
 }

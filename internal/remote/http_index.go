@@ -187,10 +187,10 @@ func sizeInIndex() *regexp.Regexp {
 	return regexp.MustCompile(`(?:^| )(\d+(?:\.\d+)?) ?([KMGTP]?)(?:i?B)?(?: |$)`)
 }
 
-// read reads size and time from the text beside the link. Those of a directory
-// tell nothing.
+// read reads size and time from the text beside the link. The size of a directory tells
+// nothing.
 func (e *indexed) read(text string, times, sizes *regexp.Regexp) {
-	if e.Kind != File {
+	if e.Kind == Other {
 		return
 	}
 	where := times.FindStringIndex(text)
@@ -207,7 +207,7 @@ func (e *indexed) read(text string, times, sizes *regexp.Regexp) {
 		}
 	}
 	size := sizes.FindStringSubmatch(text[where[1]:])
-	if size == nil {
+	if size == nil || e.Kind == Dir {
 		return
 	}
 	if n, err := strconv.ParseInt(size[1], 10, 64); err == nil && size[2] == "" {
@@ -270,11 +270,10 @@ func (p *indexPage) entries(d *json.Decoder, in *sipped) error {
 		case !utf8.Valid(shown.Name) || !safeName(e.Name):
 		case shown.Type == "directory":
 			e.Kind = Dir
+			e.timeIs(shown.MTime)
 		case shown.Type == "file" && shown.Size != nil:
 			e.Kind, e.Size = File, *shown.Size
-			if t, err := time.Parse(time.RFC1123, shown.MTime); err == nil {
-				e.ModTime, e.Precision = t.UTC(), time.Second
-			}
+			e.timeIs(shown.MTime)
 		}
 		if err := p.each(e); err != nil {
 			return err
@@ -282,6 +281,13 @@ func (p *indexPage) entries(d *json.Decoder, in *sipped) error {
 	}
 	_, err := d.Token()
 	return err
+}
+
+// timeIs takes a time as JSON indexes write it; what is none leaves the entry without.
+func (e *indexed) timeIs(text string) {
+	if t, err := time.Parse(time.RFC1123, text); err == nil {
+		e.ModTime, e.Precision = t.UTC(), time.Second
+	}
 }
 
 // sipped lets a decoder read no more at a time than an entry may be long.

@@ -114,12 +114,14 @@ func TestHTTPReadsRecordedIndexes(t *testing.T) {
 	file := func(name string, size int64, at time.Time, precision time.Duration) remote.Entry {
 		return remote.Entry{Name: name, Size: size, ModTime: at, Precision: precision}
 	}
-	dir := func(name string) remote.Entry { return remote.Entry{Name: name, Size: -1, Kind: remote.Dir} }
+	dir := func(name string, at time.Time, precision time.Duration) remote.Entry {
+		return remote.Entry{Name: name, Size: -1, ModTime: at, Precision: precision, Kind: remote.Dir}
+	}
 	for name, want := range map[string][]remote.Entry{
-		"iis.html":      {dir("inner"), file("one.xml", 10, day(23, 59, 0), time.Minute), file("two words.xml", 70000, day(9, 5, 0), time.Minute), file("web.config", 168, time.Date(2025, 12, 1, 12, 0, 0, 0, time.UTC), time.Minute)},
-		"lighttpd.html": {dir("inner"), file("one.xml", -1, day(23, 59, 58), time.Second), file("two words.xml", -1, day(9, 5, 1), time.Second)},
-		"python.html":   {dir("inner"), file("one.xml", -1, time.Time{}, 0), file("2024-02-29 10:00 7.xml", -1, time.Time{}, 0)},
-		"caddy.html":    {dir("inner"), file("one.xml", -1, time.Time{}, 0)},
+		"iis.html":      {dir("inner", day(23, 59, 0), time.Minute), file("one.xml", 10, day(23, 59, 0), time.Minute), file("two words.xml", 70000, day(9, 5, 0), time.Minute), file("web.config", 168, time.Date(2025, 12, 1, 12, 0, 0, 0, time.UTC), time.Minute)},
+		"lighttpd.html": {dir("inner", day(23, 59, 58), time.Second), file("one.xml", -1, day(23, 59, 58), time.Second), file("two words.xml", -1, day(9, 5, 1), time.Second)},
+		"python.html":   {dir("inner", time.Time{}, 0), file("one.xml", -1, time.Time{}, 0), file("2024-02-29 10:00 7.xml", -1, time.Time{}, 0)},
+		"caddy.html":    {dir("inner", time.Time{}, 0), file("one.xml", -1, time.Time{}, 0)},
 	} {
 		text, err := os.ReadFile(filepath.Join("testdata", "index", name))
 		if err != nil {
@@ -154,12 +156,17 @@ func TestHTTPReadsJSON(t *testing.T) {
 	if _, err := s.Stat(t.Context(), "add/inner"); err != nil {
 		t.Fatal(err)
 	}
+	at, err := os.Stat(filepath.Join(dir, "add/inner"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	log, err := os.ReadFile(nginx.AccessLog)
 	if err != nil || bytes.Contains(log, []byte("HEAD /add/one.zip")) || !bytes.Contains(log, []byte("GET /add/ ")) {
 		t.Errorf("the file was asked for by the listing, %v:\n%s", err, log)
 	}
+	inner := remote.Entry{Name: "inner", Size: -1, ModTime: at.ModTime().UTC().Truncate(time.Second), Precision: time.Second, Kind: remote.Dir}
 	stat, err := s.Stat(t.Context(), "add/one.zip")
-	if diff := cmp.Diff(map[string]remote.Entry{"one.zip": stat, "inner": {Name: "inner", Size: -1, Kind: remote.Dir}}, all); diff != "" || err != nil || stat.Size != 10 {
+	if diff := cmp.Diff(map[string]remote.Entry{"one.zip": stat, "inner": inner}, all); diff != "" || err != nil || stat.Size != 10 {
 		t.Errorf("listing, %v (-stat +list):\n%s", err, diff)
 	}
 }

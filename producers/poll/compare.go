@@ -108,7 +108,7 @@ func (s *Poller) judge(p polled, l control.Listed, now time.Time) (judged, error
 		w.Class, w.Settled = "announced", true
 	default:
 		w.Class = "unsettled"
-		j.tally.unsettled = 1
+		j.tally.unsettled, j.tally.grow = 1, only(l.Action)
 	}
 	if w.Class != "announced" && !fresh && l.Exception == w.Exception {
 		return j, nil
@@ -118,7 +118,7 @@ func (s *Poller) judge(p polled, l control.Listed, now time.Time) (judged, error
 		if l.Hosted {
 			j.tally.changed = 1
 		} else {
-			j.tally.fresh = 1
+			j.tally.fresh, j.tally.came = 1, only(l.Action)
 		}
 	}
 	if fresh {

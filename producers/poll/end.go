@@ -83,8 +83,11 @@ func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c 
 		if c.taken, err = control.StopTaking(ctx, tx, p, c.waiting); err != nil {
 			return err
 		}
-		if state == "complete" {
+		if state == "complete" || state == "minimal" {
 			if err := s.after(ctx, tx, p, c, now); err != nil {
+				return err
+			}
+			if err := s.goBy(ctx, tx, p, c); err != nil {
 				return err
 			}
 		}
@@ -96,7 +99,7 @@ func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c 
 	return err
 }
 
-// after has a source due soon again of which a complete poll has left something that
+// after has a source due soon again of which a poll to the end has left something that
 // the next may take up, and lets one rest of which it has left nothing, if once is
 // enough.
 func (s *Poller) after(ctx context.Context, tx pgx.Tx, p control.Poll, c counts, now time.Time) error {

@@ -111,7 +111,7 @@ func goneEvents(p control.Poll, v control.Vanished, now time.Time) []schemas.Mes
 // taskEvent tells how a poll ended.
 func taskEvent(p control.Poll, c counts, o outcome, now time.Time) schemas.Message {
 	st := schemas.Done
-	if o.state != "complete" {
+	if o.state != "complete" && o.state != "minimal" {
 		st = schemas.Failed
 	}
 	n := strconv.Itoa
@@ -122,6 +122,7 @@ func taskEvent(p control.Poll, c counts, o outcome, now time.Time) schemas.Messa
 	}
 	c.ignored.attributes(told)
 	c.kept.attributes(told)
+	c.passing.attributes(told)
 	c.takeUp(p, told)
 	if c.notHosted > 0 {
 		told["not_hosted"] = n(c.notHosted)

@@ -37,6 +37,8 @@ type server struct {
 	hang  bool  // after the entries of a directory, until the caller gives up
 	bare  bool  // the base directory is not there
 	after func()
+	base  []remote.Entry                                                   // what the base directory shows
+	asked []string                                                         // the directories that were listed
 	known func(dir string, entries []remote.Entry) ([]remote.Entry, error) // what the poller knows
 
 	unreadable error    // of every file
@@ -44,8 +46,14 @@ type server struct {
 }
 
 func (s *server) List(ctx context.Context, dir string, yield func(remote.Entry) error) error {
+	s.asked = append(s.asked, dir)
 	entries, ok := s.dirs[dir]
 	if dir == "" && !s.bare {
+		for _, e := range s.base {
+			if err := yield(e); err != nil {
+				return err
+			}
+		}
 		return yield(remote.Entry{Name: "readme.txt"})
 	}
 	if !ok {

@@ -64,13 +64,20 @@ func (k *keeper) polls() *schemas.StatusChanged {
 	return e
 }
 
-// at is what the source showed, by the listing that was current at a moment.
-func (k *keeper) at(at time.Time, brokenOff bool) []listing.Entry {
+// polledBy is the poll whose listing was current at a moment.
+func (k *keeper) polledBy(at time.Time, brokenOff bool) *report.Polled {
 	k.t.Helper()
 	p, err := report.PolledBy(k.t.Context(), k.deps.Pool, "src", at, brokenOff)
 	if err != nil {
 		k.t.Fatal(err)
 	}
+	return p
+}
+
+// at is what the source showed, by the listing that was current at a moment.
+func (k *keeper) at(at time.Time, brokenOff bool) []listing.Entry {
+	k.t.Helper()
+	p := k.polledBy(at, brokenOff)
 	if p == nil {
 		return nil
 	}

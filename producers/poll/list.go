@@ -30,6 +30,7 @@ type counts struct {
 	ignored      ignored
 	refused      refused
 	kept         kept
+	passing      *passing      // nil: nothing is passed over, nor known of for the next polls
 	trace        *remote.Trace // of the session; nil: there was none
 }
 
@@ -42,13 +43,15 @@ func (c counts) found() bool {
 // tally counts entries by what they say.
 type tally struct {
 	fresh, changed, unsettled, rejected, notHosted int
-	largest                                        int64 // size of the largest of what is new or changed, as listed
+	came, grow                                     actions // where something is fresh, and where unsettled
+	largest                                        int64   // size of the largest of what is new or changed, as listed
 }
 
 func (t *tally) add(o tally) {
 	t.largest = max(t.largest, o.largest)
 	t.fresh, t.changed, t.unsettled, t.rejected = t.fresh+o.fresh, t.changed+o.changed, t.unsettled+o.unsettled, t.rejected+o.rejected
 	t.notHosted += o.notHosted
+	t.came, t.grow = t.came|o.came, t.grow|o.grow
 }
 
 // storeError marks an error of our own database, which is no outcome of the
@@ -86,8 +89,8 @@ type listed struct {
 	sample  sample
 }
 
-// list streams the three action directories into the temporary table, and returns
-// those that are not there. What was listed is stored also when the poll's time
+// list streams the three action directories, but for those that it passes over, into
+// the temporary table, and returns those that are not there. What was listed is stored also when the poll's time
 // is up: only then can the poll be recorded as broken off.
 func (s *Poller) list(ctx, storing context.Context, p polled, cfg remote.Config, conn *pgxpool.Conn, c *counts) (missing []string, err error) {
 	l := &listed{s: s, poll: p, conn: conn, c: c, storing: storing, rows: make([]control.Entry, 0, chunk)}
@@ -100,7 +103,11 @@ func (s *Poller) list(ctx, storing context.Context, p polled, cfg remote.Config,
 		return nil, err
 	}
 	defer session.Close()
+	c.passing = s.pass(ctx, session, p)
 	for _, action := range schemas.Actions() {
+		if c.passing.passes(action) {
+			continue
+		}
 		if err := c.trace.Do("list", func() (string, error) { return l.directory(ctx, session, action) }); err != nil {
 			return nil, errors.Join(err, l.flush())
 		}

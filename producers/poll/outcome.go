@@ -86,7 +86,11 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 		}
 	}
 	o := conclude(c, listErr, log)
-	if o.state != "failed" {
+	switch {
+	case o.state == "failed" || o.state == "minimal":
+	case len(c.passedOver()) > 0:
+		c.kept = kept{lacks: "directories were passed over, as their times say that nothing came"}
+	default:
 		if c.kept = s.keep(ctx, conn, p, log); ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -170,7 +174,10 @@ func conclude(c counts, listErr error, log *slog.Logger) outcome {
 	}
 	switch {
 	case listErr == nil:
-		log.Info("source listed", "listed", c.listed, "new", c.fresh, "changed", c.changed, "unsettled", c.unsettled, "rejected", c.rejected, "ignored", c.ignored.total, "postponed", c.waiting.Entries, "stopped_by", c.waiting.Limit)
+		log.Info("source listed", "listed", c.listed, "passed_over", c.passedOver(), "new", c.fresh, "changed", c.changed, "unsettled", c.unsettled, "rejected", c.rejected, "ignored", c.ignored.total, "postponed", c.waiting.Entries, "stopped_by", c.waiting.Limit)
+		if len(c.passedOver()) > 0 {
+			return outcome{state: "minimal"}
+		}
 		return outcome{state: "complete"}
 	case c.listed > 0 || errors.Is(listErr, errBaseEmptied) || errors.Is(listErr, errDirectoryMissing) || errors.Is(listErr, errRefused):
 		log.Warn("listing broke off; what it showed is recorded, nothing is concluded from what it lacks", "error", o.message)

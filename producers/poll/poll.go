@@ -4,7 +4,7 @@
 // into a temporary table and compared with what is known as sets; what differs
 // is recorded in chunks, each with its events in the outbox, and a crash may
 // repeat a chunk: events have the same ids again. A poll always ends, as
-// complete, broken off or failed, and only a complete one tells what is gone.
+// complete, minimal, broken off or failed, and only a complete one tells what is gone.
 // An entry that the database refuses ends by itself, and the others go on.
 package poll
 

@@ -130,6 +130,10 @@ func carryOut(ctx context.Context, tx pgx.Tx, out outbox.Outbox, s control.Stand
 	if err != nil || !done || !d.due {
 		return done, err
 	}
+	// What a person asks for is a complete poll.
+	if err := control.ForgetDirectories(ctx, tx, s.ID); err != nil {
+		return false, err
+	}
 	return true, control.SetDue(ctx, tx, s.ID, now)
 }
 

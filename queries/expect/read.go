@@ -143,7 +143,7 @@ const finds = `(SELECT finish_time, session_id, counts FROM tracker.poll_task k 
 const shown = `($1 = '' AND s.state_id IS DISTINCT FROM (SELECT id FROM tracker.resource_state WHERE short_name = 'removed') OR s.short_name = $1)`
 
 const sourcesSQL = `SELECT s.short_name, coalesce(t.short_name, ''),
-		(SELECT k.finish_time FROM tracker.poll_task k WHERE k.file_source_id = s.id AND k.finish_time IS NOT NULL AND k.status_id = {status done} ORDER BY k.finish_time DESC LIMIT 1),
+		(SELECT k.finish_time FROM tracker.poll_task k WHERE k.file_source_id = s.id AND k.finish_time IS NOT NULL AND k.status_id = {status done} AND k.counts->>'end' IS DISTINCT FROM 'minimal' ORDER BY k.finish_time DESC LIMIT 1),
 		ARRAY(SELECT r.created FROM (SELECT r.created, t.short_name AS state, lag(t.short_name) OVER (ORDER BY r.revision, r.created) AS before
 			FROM tracker.source_revision r JOIN tracker.resource_state t ON t.id = r.state_id WHERE r.file_source_id = s.id) r
 			WHERE r.state = 'available' AND r.before IS DISTINCT FROM 'available')

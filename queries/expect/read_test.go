@@ -136,6 +136,7 @@ func TestSources(t *testing.T) {
 	w.fetched(schemas.LiveRun, schemas.ID("session", "x"), "harwell", "H", "H.2026-01-03.1.impc.zip", 7000, waits, 0)
 	w.fetched(schemas.LiveRun, schemas.ID("session", "x"), "harwell", "H", "H.2026-01-03.2.impc.zip", 1<<63-1, waits, 0)
 	w.poll(begin().AddDate(0, 0, 13), "harwell", "H", "done", nothing)
+	w.poll(begin().AddDate(0, 0, 18), "harwell", "H", "done", map[string]string{"listed": "0", "new": "0", "changed": "0", "end": "minimal"})
 	w.poll(begin().AddDate(0, 0, 20), "harwell", "H", "failed", nil)
 	pool := w.tracker()
 
@@ -158,6 +159,9 @@ func TestSources(t *testing.T) {
 		t.Errorf("of a source whose polls only failed (- want, + got):\n%s", d)
 	}
 	e := all[0]
+	if want := begin().AddDate(0, 0, 13); e.Seen == nil || !e.Seen.Equal(want) {
+		t.Errorf("its last complete poll was at %v, want %s: neither a minimal one nor one that failed tells that nothing came", e.Seen, want)
+	}
 	one := 1.0
 	is := func(v float64, n int) *expect.Spread {
 		return &expect.Spread{Low: v, Median: v, High: v, Factor: &one, Learned: n}

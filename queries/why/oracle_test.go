@@ -81,7 +81,7 @@ func TestWhyAgainstWhatWasDone(t *testing.T) {
 		name string
 		do   func(o *oracle)
 	}{
-		{"sources that were never listed", neverListed}, {"listings", listings}, {"names", names}, {"windows", closed}, {"what is passed over", passedOver}, {"failed listings", failedListings},
+		{"sources that were never listed", neverListed}, {"listings", listings}, {"names", names}, {"windows", closed}, {"what is passed over", passedOver}, {"failed listings", failedListings}, {"minimal polls", minimalPolls},
 		{"sources at rest", atRest}, {"more than one poll takes", tooMany}, {"more than one day takes", tooManyForADay}, {"found", found}, {"at several sources", several}, {"fetching", fetching}, {"by hand", ordered},
 		{"sources that come to rest", comeToRest}, {"credit", credit}, {"batches", batches}, {"inserted", insertion}, {"replays", replays}, {"the tracker alone", trackerAlone}, {"late", late},
 	} {
@@ -214,6 +214,25 @@ func failedListings(o *oracle) {
 	o.want("breaks", "add/"+zip("H", 41), why.ListingFailed, "broke off with", "lost the connection")
 	o.want("breaks", "add/"+zip("H", 40), why.Unsettled, "the last poll of breaks broke off", stamp(o.Clock.Add(30*time.Second)))
 	o.want("lately", "add/"+zip("H", 41), why.NotListed, stamp(complete), "the last poll of lately failed", "base_missing")
+}
+
+func minimalPolls(o *oracle) {
+	s := o.source("sparing", "H")
+	for _, action := range schemas.Actions() {
+		s.dirs[""] = append(s.dirs[""], remote.Entry{Name: action, Kind: remote.Dir, Size: -1, ModTime: o.Clock.Add(-time.Hour), Precision: time.Second})
+	}
+	o.Exec(`UPDATE control.source SET definition = definition || '{"complete_every": "24h"}' WHERE id = 'sparing'`)
+	var complete time.Time
+	for n := range 4 { // the last two are minimal
+		o.open("sparing")
+		o.run()
+		if n == 1 {
+			complete = o.Clock
+		}
+		o.Clock = o.Clock.Add(time.Minute)
+	}
+	o.read(true)
+	o.want("sparing", "add/"+zip("H", 45), why.NotListed, stamp(complete), "since then 2 polls of it passed over directories", "tributary sources poll sparing")
 }
 
 func atRest(o *oracle) {

@@ -101,7 +101,7 @@ func lastComplete(ctx context.Context, q pg.Querier, source string) (*CompleteLi
 	err := q.QueryRow(ctx, schemas.Numbered(`SELECT k.finish_time, coalesce(n.number, 0), coalesce(k.counts ->> 'listed', ''), coalesce(k.counts ->> 'ignored', '')
 		FROM (SELECT * FROM tracker.poll_task WHERE file_source_id = (SELECT id FROM tracker.file_source WHERE short_name = $1) AND finish_time IS NOT NULL
 			ORDER BY finish_time DESC LIMIT 1000) k LEFT JOIN tracker.crawling_session n ON n.id = k.session_id
-		WHERE k.status_id = {status done} ORDER BY k.finish_time DESC LIMIT 1`), source).Scan(&c.At, &c.Session, &c.Listed, &c.Ignored)
+		WHERE k.status_id = {status done} AND k.counts ->> 'end' IS DISTINCT FROM 'minimal' ORDER BY k.finish_time DESC LIMIT 1`), source).Scan(&c.At, &c.Session, &c.Listed, &c.Ignored)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}

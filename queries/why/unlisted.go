@@ -131,7 +131,7 @@ func (f *Facts) unseen(a *Answer) {
 			a.Sentence = strings.Replace(a.Sentence, "the last broke off", "the last poll failed", 1)
 		}
 		a.Next = "Look at what does not work: tributary sources check " + f.SourceID
-	case l.Ended != nil && l.Ended.State == "complete" && l.Ended.Postponed > 0:
+	case l.Ended != nil && (l.Ended.State == "complete" || l.Ended.State == "minimal") && l.Ended.Postponed > 0:
 		f.postponed(*l.Ended, a)
 	case f.Source.OnDemand:
 		a.say(PolledOnDemand, "%s was never listed by %s, whose last complete listing was at %s, and which is polled on demand only.", a.File, f.SourceID, moment(complete.At))
@@ -165,6 +165,8 @@ func (f *Facts) postponed(l control.ListedPoll, a *Answer) {
 func (f *Facts) complete() *CompleteListing {
 	known, c := f.Source.Complete, f.Source.Listings.Complete
 	switch {
+	case c == nil && known == nil && !f.Source.Directories.Complete.IsZero():
+		return &CompleteListing{At: f.Source.Directories.Complete} // long ago, and none but minimal polls since
 	case c == nil || c.EndedAt == nil || known != nil && known.At.After(*c.EndedAt):
 		return known
 	case known != nil && known.At.Equal(*c.EndedAt):
@@ -185,7 +187,10 @@ func (f *Facts) polls(a *Answer) {
 		}
 		a.proveAt(&c.At, "%s was listed completely (session %d)%s", f.SourceID, c.Session, shown)
 	}
-	if e := l.Ended; e != nil && e.State != "complete" {
+	if l.Minimal > 0 {
+		a.prove("since then %s of it passed over directories whose time says that no file has come (complete_every): of what was overwritten in place nothing is known yet", many(int64(l.Minimal), "poll"))
+	}
+	if e := l.Ended; e != nil && e.State != "complete" && e.State != "minimal" {
 		how := "failed"
 		if e.State == "broken_off" {
 			how = "broke off"

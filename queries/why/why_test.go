@@ -145,6 +145,14 @@ func cases() []struct {
 			f.Source.Listings.Ended.Postponed, f.Source.Listings.Ended.StoppedBy = 3, control.BytesPerDay
 			f.Source.Definition = `{"time_zone": "Asia/Tokyo"}`
 		}), Postponed, []string{"left 3 new or changed files to polls from 2026-03-01 15:00:00Z on", "max_bytes_per_day"}},
+		{"not there, and polled minimally since", with(unseen(), func(f *Facts) {
+			f.Source.Listings.Ended, f.Source.Listings.Minimal = &control.ListedPoll{State: "minimal", Session: 9, EndedAt: ptr(noon)}, 2
+		}), NotListed, []string{"last complete listing was at 2026-03-01 12:00:00Z", "since then 2 polls of it passed over directories"}},
+		{"not there, and polled minimally for long", with(unseen(), func(f *Facts) {
+			f.Source.Listings.Ended, f.Source.Listings.Complete, f.Source.Listings.Minimal = &control.ListedPoll{State: "minimal", Session: 900, EndedAt: ptr(noon)}, nil, 500
+			f.Source.Directories.Complete = noon.Add(-time.Hour)
+		}), NotListed, []string{"last complete listing was at 2026-03-01 11:00:00Z"}},
+		{"postponed by a minimal poll", with(unseen(), func(f *Facts) { f.Source.Listings.Ended = &control.ListedPoll{State: "minimal", Postponed: 5} }), Postponed, []string{"left 5 new or changed files"}},
 		{"not there", unseen(), NotListed, []string{"last complete listing was at 2026-03-01 12:00:00Z"}},
 		{"not there, by the tracker", with(unseen(), func(f *Facts) {
 			f.Source.Complete = &CompleteListing{At: noon, Session: 7, Listed: "12", Ignored: "3"}

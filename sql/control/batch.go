@@ -288,7 +288,7 @@ func EndSession(ctx context.Context, tx pgx.Tx, id string, position int64) (bool
 // counts; it is looked for among the file's fetches, which are few, not the batch's.
 func AppliedSessions(ctx context.Context, q pg.Querier, applied int64) ([]Session, error) {
 	rows, err := q.Query(ctx, `SELECT s.id::text, s.number, s.opened_at,
-			CASE WHEN EXISTS (SELECT FROM control.poll p WHERE p.session = s.id AND p.state <> 'complete') THEN 'zip_name'
+			CASE WHEN EXISTS (SELECT FROM control.poll p WHERE p.session = s.id AND p.state NOT IN ('complete', 'minimal')) THEN 'zip_name'
 			ELSE coalesce((SELECT a.phase FROM control.batch b JOIN control.acquisition a ON a.batch = b.id WHERE b.session = s.id AND a.result = 'failed'
 				AND NOT EXISTS (SELECT FROM control.acquisition l WHERE l.file = a.file AND l.id > a.id AND l.batch IS NOT DISTINCT FROM a.batch OFFSET 0)
 				ORDER BY array_position(ARRAY['zip_name', 'download', 'zip_md5', 'unzip'], a.phase) LIMIT 1), '') END,

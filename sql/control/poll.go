@@ -25,6 +25,8 @@ type Poll struct {
 	Definition                          string // of the source, as it is defined now
 	Passed                              bool   // whether a poll has checked it so before
 	Revision                            int64  // of the source, as it is now
+	// Directories are what the poll may go by; nothing is known of a poll that was left.
+	Directories Directories `db:"-"`
 }
 
 // lockCredit makes everything that takes a server's credit wait its turn, so
@@ -62,14 +64,19 @@ func TakePoll(ctx context.Context, pool *pgxpool.Pool, holder string, full []str
 				WHERE c.server <> ALL($2) AND `+open("c", "$3")+` AND ((q.state='due' AND q.not_before <= $3) OR (q.state='running' AND q.lease_until < clock_timestamp()))
 				  AND `+creditSQL+` > 0
 				ORDER BY (SELECT o.number FROM control.session o WHERE o.id = q.session), q.id LIMIT 1)
-			RETURNING p.id, p.session, p.source, p.server, p.centre, s.number, s.once, p.epoch, p.attempts, p.started_at, d.definition::text, d.passed = md5(d.definition::text), d.revision`, "c.server"),
+			RETURNING p.id, p.session, p.source, p.server, p.centre, s.number, s.once, p.epoch, p.attempts, p.started_at, d.definition::text, d.passed = md5(d.definition::text), d.revision, d.directories, `+judgedBySQL, "c.server"),
 			holder, append([]string{}, full...), now, interval(ttl))
-		err := row.Scan(&p.ID, &p.Session, &p.Source, &p.Server, &p.Centre, &p.Number, &p.Once, &p.Epoch, &p.Attempts, &p.StartedAt, &p.Definition, &p.Passed, &p.Revision)
+		var stored []byte
+		var of string
+		err := row.Scan(&p.ID, &p.Session, &p.Source, &p.Server, &p.Centre, &p.Number, &p.Once, &p.Epoch, &p.Attempts, &p.StartedAt, &p.Definition, &p.Passed, &p.Revision, &stored, &of)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
-		ok = err == nil
-		return err
+		if err != nil {
+			return err
+		}
+		ok = true
+		return p.Directories.known(stored, of)
 	})
 	if err != nil {
 		return Poll{}, false, fmt.Errorf("take a poll: %w", err)
@@ -271,7 +278,7 @@ func classGone(ctx context.Context, tx pgx.Tx, source string, gone []Vanished) e
 // EndPoll stores how a poll ended and, when it was its session's last, that
 // the session's polls have ended. A source whose polls are not complete is due less
 // often, if it is polled by interval, as until once is enough: a cron expression's
-// times stay.
+// times stay. A minimal poll counts as a complete one here: it showed what it was to.
 func EndPoll(ctx context.Context, tx pgx.Tx, p Poll, state, exception, message string, now time.Time) error {
 	if _, err := tx.Exec(ctx, "SELECT 1 FROM control.session WHERE id=$1 FOR UPDATE", p.Session); err != nil {
 		return fmt.Errorf("end poll: %w", err)
@@ -279,8 +286,8 @@ func EndPoll(ctx context.Context, tx pgx.Tx, p Poll, state, exception, message s
 	if _, err := tx.Exec(ctx, "UPDATE control.poll SET state=$2, exception=$3, message=$4, ended_at=$5, lease_until=NULL WHERE id=$1", p.ID, state, exception, message, now); err != nil {
 		return fmt.Errorf("end poll: %w", err)
 	}
-	if _, err := tx.Exec(ctx, `UPDATE control.source SET failures = CASE WHEN $2 = 'complete' THEN 0 ELSE failures + 1 END,
-		next_due = CASE WHEN $2 = 'complete' OR coalesce(definition->>'cron', '@once') <> '@once' THEN next_due ELSE greatest(next_due, $3::timestamptz + poll_interval * least(8, power(2, failures))) END WHERE id=$1`, p.Source, state, now); err != nil {
+	if _, err := tx.Exec(ctx, `UPDATE control.source SET failures = CASE WHEN $2 IN ('complete', 'minimal') THEN 0 ELSE failures + 1 END,
+		next_due = CASE WHEN $2 IN ('complete', 'minimal') OR coalesce(definition->>'cron', '@once') <> '@once' THEN next_due ELSE greatest(next_due, $3::timestamptz + poll_interval * least(8, power(2, failures))) END WHERE id=$1`, p.Source, state, now); err != nil {
 		return fmt.Errorf("end poll: %w", err)
 	}
 	if _, err := tx.Exec(ctx, `UPDATE control.session SET polls_ended_at=$2 WHERE id=$1 AND polls_ended_at IS NULL

@@ -78,7 +78,7 @@ type Listing struct {
 }
 
 // Unlisted returns the available and suspended sources that the given session did
-// not list completely, and why; and those of which it left files to the next.
+// not list to the end, and why; and those of which it left files to the next.
 func Unlisted(ctx context.Context, q pg.Querier, session string, now time.Time) ([]Listing, error) {
 	rows, err := q.Query(ctx, `SELECT s.id AS source, coalesce(p.state, 'not polled') AS state, coalesce(nullif(p.exception, ''), CASE WHEN s.state = 'suspended' THEN 'source_suspended' ELSE '' END) AS exception,
 			coalesce(nullif(p.message, ''), s.suspended_why) AS message, coalesce(p.postponed, 0) AS postponed,
@@ -86,7 +86,7 @@ func Unlisted(ctx context.Context, q pg.Querier, session string, now time.Time) 
 			CASE WHEN p.id IS NULL AND s.state = 'available' AND NOT `+open("s", "$2")+` THEN s.opens END AS opens
 		FROM control.source s JOIN control.centre c ON c.short_name = s.centre AND c.active
 		LEFT JOIN control.poll p ON p.source = s.id AND p.session = $1
-		WHERE s.state IN ('available','suspended') AND (p.state IS DISTINCT FROM 'complete' OR p.postponed > 0) ORDER BY s.id`, session, now)
+		WHERE s.state IN ('available','suspended') AND ((p.state IN ('complete', 'minimal')) IS NOT TRUE OR p.postponed > 0) ORDER BY s.id`, session, now)
 	if err != nil {
 		return nil, fmt.Errorf("read how sources were listed: %w", err)
 	}

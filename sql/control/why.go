@@ -61,6 +61,7 @@ type Listings struct {
 	Open         *ListedPoll
 	Ended        *ListedPoll // the last that has ended
 	Complete     *ListedPoll // the last that was complete; nil where none of the newest was
+	Minimal      int         // polls since that were minimal
 }
 
 // ListingsOf returns how a source was listed in the newest sessions.
@@ -88,8 +89,12 @@ func ListingsOf(ctx context.Context, q pg.Querier, source string) (l Listings, e
 		case l.Ended == nil:
 			l.Ended = p
 		}
-		if l.Complete == nil && p.State == "complete" {
+		switch {
+		case l.Complete != nil:
+		case p.State == "complete":
 			l.Complete = p
+		case p.State == "minimal":
+			l.Minimal++
 		}
 	}
 	return l, nil

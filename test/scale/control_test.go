@@ -182,6 +182,10 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 	_, given := control.GivenPosition(t.Context(), pool)
 	_, _, ignored := control.IgnoredOf(t.Context(), pool, ownSource)
 	shown := control.EachShown(t.Context(), pool, ownSource, func(string, string) {})
+	forgotten := control.ForgetDirectories(t.Context(), pool, "nobody")
+	minimal := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
+		return control.PutDirectories(t.Context(), tx, "nobody", control.Directories{})
+	})
 	missing := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
 		_, err := control.Lacks(t.Context(), tx, control.Poll{Source: ownSource})
 		return errors.Join(err, control.EachMissing(t.Context(), tx, ownSource, "add", func(string) {}))
@@ -221,7 +225,7 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 		t.Errorf("a poll that is nobody's is renewed: %v", err)
 	}
 	postponed := control.PostponePoll(t.Context(), pool, gone, now(), "", "")
-	for _, err := range []error{postponed, ignored, unlisted, operations, open, pending, digest, fetching, given, outstanding, rests, others, retried, defined, shown, missing, held} {
+	for _, err := range []error{postponed, ignored, unlisted, operations, open, pending, digest, fetching, given, outstanding, rests, others, retried, defined, shown, missing, held, forgotten, minimal} {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,9 +27,9 @@ import (
 // producer lets everybody in as a producer of H.
 type producer struct{}
 
-func (producer) Require(_ access.Role, next http.Handler) http.Handler { return as("H", next) }
+func (producer) Require(_ access.Role, next http.Handler) http.Handler { return asProducer("H", next) }
 
-func as(centre string, next http.Handler) http.Handler {
+func asProducer(centre string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(w, r.WithContext(access.With(r.Context(), access.Person{Name: "pat", Role: access.Producer, Centre: centre})))
 	})
@@ -43,7 +43,7 @@ func linked(t *testing.T, events []schemas.StatusChanged, change func(*pages.Sit
 	s.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	s.ByLink = func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			as(strings.TrimPrefix(r.PathValue("token"), "secret-"), next).ServeHTTP(w, r)
+			asProducer(strings.TrimPrefix(r.PathValue("token"), "secret-"), next).ServeHTTP(w, r)
 		})
 	}
 	if change != nil {

@@ -64,6 +64,7 @@ func pollStates() Machine {
 		{"due", "running", "a member takes it, under its server's credit"},
 		{"running", "due", "it failed in a way that is tried again"},
 		{"running", "complete", "the listing was read to its end"},
+		{"running", "minimal", "all was read that may show new files; directories whose time says that none came were passed over"},
 		{"running", "broken_off", "a part of the listing was read"},
 		{"running", "failed", "nothing was listed"},
 		{"due", "failed", "its source was removed, is in maintenance, or outside of its window"},
