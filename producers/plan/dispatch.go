@@ -71,7 +71,10 @@ func (p *Planner) turn(ctx context.Context, lastReminder *time.Time) error {
 	if err := p.remind(ctx, now); err != nil {
 		return err
 	}
-	return p.wantAgain(ctx, now)
+	if err := p.wantAgain(ctx, now); err != nil || p.noRetries {
+		return err
+	}
+	return control.RetryMissed(ctx, p.Pool, now, atOnce)
 }
 
 // revisit takes up looks that need not wait any longer, and tries again what

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -106,5 +107,31 @@ func TestRetriesThatAreRefused(t *testing.T) {
 	b.Exec("UPDATE control.source SET state = 'maintenance'")
 	if out := b.retry(false); !out.Done || !strings.Contains(out.Detail, "once a source of it is available") {
 		t.Errorf("in maintenance: %+v", out)
+	}
+}
+
+// A file that fails since its source is not available, while that becomes available, is
+// tried again within a turn, not after the pause; while it is not, or closed, it waits.
+func TestARetryThatWasMissed(t *testing.T) {
+	b := newBench(t)
+	b.show()
+	b.EndPolls()
+	b.Exec("UPDATE control.source SET state = 'maintenance'")
+	if jobs := b.Requested(); len(jobs) > 0 {
+		t.Fatal("it is requested from a source in maintenance")
+	}
+	for _, state := range []struct {
+		set  string
+		jobs int
+	}{{"state = 'maintenance'", 0}, {"state = 'available', opens = '2200-01-01', closes = '2200-01-02'", 0}, {"opens = NULL, closes = NULL", 1}} {
+		b.Exec("UPDATE control.source SET " + state.set)
+		for range 2 {
+			if err := b.Turn(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := b.Text("SELECT count(*) FROM control.job"); got != fmt.Sprintf("(%d)", state.jobs) {
+			t.Errorf("%s: %s jobs, want %d; acquisitions: %s", state.set, got, state.jobs, b.Text("SELECT state, exception, retry_at FROM control.acquisition ORDER BY id"))
+		}
 	}
 }
