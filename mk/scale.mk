@@ -11,7 +11,8 @@ DOCUMENTS ?= 1000000
 control-scale: engines ## what every statement of control looks at where it knows 10,000,000 hostings
 	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_SCALE_HOSTINGS=$(HOSTINGS) TRIBUTARY_SCALE_LISTED=$(LISTED) TRIBUTARY_SCALE_BACKLOG=100000 \
 	  $(GO) test -count=1 -timeout 120m -v -run 'TestControlDecidesByIndex|TestABacklogDelaysNobody' ./test/scale
-	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_SCALE_ENTRIES=$(ENTRIES) $(GO) test -count=1 -timeout 60m -v -run 'TestVeryManyEntriesAreKept' ./producers/poll
+	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_SCALE_BACKLOG=100000 TRIBUTARY_PATIENCE=30m $(GO) test -count=1 -timeout 120m -v -run TestABacklogKeepsNothingFromTheWarehouse ./test/e2e
+	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_SCALE_ENTRIES=$(ENTRIES) $(GO) test -count=1 -timeout 60m -v -run 'TestVeryMany' ./producers/poll
 
 .PHONY: outbox-scale
 outbox-scale: engines ## a million events through an outbox: their order, its size, what it asks when idle

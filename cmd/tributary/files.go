@@ -32,6 +32,6 @@ func newFiles(c *cli) *cobra.Command {
 			return report.Files(ctx, q, *filter, each)
 		}, func(f *report.File, at *time.Time) { f.AsOf = at })
 	}
-	cmd.AddCommand(newFilesAnnounce(c), newFilesHold(c), newFilesHeld(c), newFilesRelease(c), newFilesCancel(c), newFilesPriority(c))
+	cmd.AddCommand(newFilesAnnounce(c), newFilesHold(c), newFilesHeld(c), newFilesRelease(c), newFilesCancel(c), newFilesPriority(c), newFilesRetry(c))
 	return cmd
 }

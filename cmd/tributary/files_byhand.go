@@ -58,6 +58,16 @@ func newFilesCancel(c *cli) *cobra.Command {
 	})
 }
 
+func newFilesRetry(c *cli) *cobra.Command {
+	return c.fileOrder(fileOrder{
+		use: "retry FILE …", short: "Try files again at once that have failed",
+		long: "Have files fetched at once that failed and are tried again later (plan.retry_failed), or that wait for their next attempt\n" +
+			"(plan.backoff). What waits for nothing is refused, as is what no source shows any more: a new version begins by itself,\n" +
+			"and tributary replay processes anew what was fetched." + howNamed,
+		give: byhand.Orders.Retry,
+	})
+}
+
 func newFilesPriority(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "priority FILE PRIORITY", Short: "Fetch a file that waits before others, or after them",

@@ -70,9 +70,6 @@ func CentresYAML(all []Centre) ([]byte, error) {
 
 // plainCentres records what no centre that people define may have.
 func (d *decoder) plainCentres(all []Centre) {
-	hidden := func(text string) bool { // an address may have lines
-		return !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' })
-	}
 	for i, c := range all {
 		at := item("centres", i)
 		if name := c.ShortName; len(name) > maxCentre || hidden(name) || strings.ContainsAny(name, "/ \n") {
@@ -84,4 +81,9 @@ func (d *decoder) plainCentres(all []Centre) {
 			d.problem(at, "a value has more than %d bytes, or characters that can't be shown: correct it", maxParticular)
 		}
 	}
+}
+
+// hidden tells whether a text for people holds what can't be shown. It may have lines.
+func hidden(text string) bool {
+	return !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' })
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"tributary/internal/remote"
 )
@@ -194,6 +195,10 @@ func (d *decoder) checkCentres(centres []Centre) {
 	}
 }
 
+// mostDescription is how many characters a source's description may have: it goes along
+// with each job.
+const mostDescription = 500
+
 func (d *decoder) checkSource(s *Source, at string) {
 	if s.ID == "" {
 		d.problem(at+".id", "is missing: give the source a short name that stays")
@@ -210,6 +215,9 @@ func (d *decoder) checkSource(s *Source, at string) {
 	}
 	if s.Priority != nil && (*s.Priority < 0 || *s.Priority > 9) {
 		d.problem(at+".priority", "is %d: write a number from 0 to 9, of which 9 comes first", *s.Priority)
+	}
+	if n := utf8.RuneCountInString(s.Description); n > mostDescription || hidden(s.Description) {
+		d.problem(at+".description", "has %d characters, or hidden ones: write up to %d that can be seen, and the address of what says more", n, mostDescription)
 	}
 	d.checkTimes(s, at)
 	d.oneOf(at+".state", s.State, StateAvailable, StateMaintenance)

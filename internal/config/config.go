@@ -72,18 +72,19 @@ type Source struct {
 	CAFile             string   `yaml:"ca_file"`             // certificates, in PEM form, of those who vouch for an HTTPS server; default: the system's
 	Robots             string   `yaml:"robots"`              // obey (default), or ignore: what an HTTP server's robots.txt asks programs to leave alone is asked for
 
-	Interval    Duration `yaml:"interval"`     // between polls; default schedule.interval
-	MaxInterval Duration `yaml:"max_interval"` // to which interval doubles while polls find nothing new or changed; default: it stays
-	Cron        string   `yaml:"cron"`         // in place of interval: minute, hour, day of the month, month and day of the week at which it is polled; @once: until one poll is complete, then when a person asks
-	TimeZone    string   `yaml:"time_zone"`    // of cron, windows and the limits of a day, an IANA name; default UTC
-	Windows     []Window `yaml:"windows"`      // outside of which no poll and no job begins; none: always
-	MaxSessions int      `yaml:"max_sessions"` // connections to its server at once, polls included; the least of a server's sources counts
-	Priority    *int     `yaml:"priority"`     // 0 to 9, 9 comes first: sources of a server share its sessions by priority + 1; default 5
-	Server      string   `yaml:"server"`       // under which name its sessions are counted, in small letters; default the url's host:port. Sources that name the same share its max_sessions
-	State       string   `yaml:"state"`        // available (default), or maintenance: not polled and not fetched from; counts when it says another than before
-	Filters     Filters  `yaml:"filters"`      // which entries it shows are taken: in order, the first pattern that fits decides, what none fits is taken
-	DisableEPSV bool     `yaml:"disable_epsv"` // for FTP servers behind address translation
-	MayBeEmpty  bool     `yaml:"may_be_empty"` // directories that held files may be missing: then these count as gone
+	Interval    Duration `yaml:"interval"`              // between polls; default schedule.interval
+	MaxInterval Duration `yaml:"max_interval"`          // to which interval doubles while polls find nothing new or changed; default: it stays
+	Cron        string   `yaml:"cron"`                  // in place of interval: minute, hour, day of the month, month and day of the week at which it is polled; @once: until one poll is complete, then when a person asks
+	TimeZone    string   `yaml:"time_zone"`             // of cron, windows and the limits of a day, an IANA name; default UTC
+	Windows     []Window `yaml:"windows"`               // outside of which no poll and no job begins; none: always
+	MaxSessions int      `yaml:"max_sessions"`          // connections to its server at once, polls included; the least of a server's sources counts
+	Priority    *int     `yaml:"priority"`              // 0 to 9, 9 comes first: sources of a server share its sessions by priority + 1; default 5
+	Server      string   `yaml:"server"`                // under which name its sessions are counted, in small letters; default the url's host:port. Sources that name the same share its max_sessions
+	State       string   `yaml:"state"`                 // available (default), or maintenance: not polled and not fetched from; counts when it says another than before
+	Filters     Filters  `yaml:"filters"`               // which entries it shows are taken: in order, the first pattern that fits decides, what none fits is taken
+	DisableEPSV bool     `yaml:"disable_epsv"`          // for FTP servers behind address translation
+	MayBeEmpty  bool     `yaml:"may_be_empty"`          // directories that held files may be missing: then these count as gone
+	Description string   `yaml:"description,omitempty"` // for people, up to 500 characters: what lies there, who is asked, where that is written down
 
 	MaxEntries     int   `yaml:"max_entries,omitempty"`       // of one listing, all directories together: if it shows more, nothing of it is taken and the source suspended; default: no limit but poll.max_entries
 	MaxNew         int   `yaml:"max_new,omitempty"`           // new and changed files that one poll takes up; default poll.max_new

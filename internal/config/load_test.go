@@ -38,6 +38,10 @@ func TestLoadRefuses(t *testing.T) {
 	}{
 		"unknown key": {yaml: source + "    intervall: 5m\n",
 			want: []string{"tributary.yaml:7: sources[0].intervall: unknown key; did you mean interval?"}},
+		"a long description": {yaml: source + "    description: '" + strings.Repeat("ä", 501) + "'\n",
+			want: []string{"tributary.yaml:7: sources[0].description: has 501 characters, or hidden ones: write up to 500 that can be seen, and the address of what says more"}},
+		"a hidden description": {yaml: source + "    description: \"a\\eb\"\n",
+			want: []string{"tributary.yaml:7: sources[0].description: has 3 characters, or hidden ones: write up to 500 that can be seen, and the address of what says more"}},
 		"a door that there is not": {yaml: "clickhouse: {listen: '127.0.0.1:9000'}\n",
 			want: []string{"tributary.yaml:1: clickhouse.listen: the embedded ClickHouse has no door, since nothing in it confines a reader (docs/decisions/0028-the-doors-for-readers.md): leave this out, and ask it with tributary sql --store history, or set clickhouse.url to a ClickHouse of your own and let tools connect there (docs/how-to/connect-your-tools.md)"}},
 		"unknown key unlike any": {yaml: "publish:\n  zzzzzzzzz: 1\n",

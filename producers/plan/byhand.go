@@ -91,12 +91,12 @@ func (f *File) Placed(outstanding map[string]bool) *control.Acquisition {
 	return nil
 }
 
-// Released is what the release of a file has begun.
+// Released is what the release of a file, or an order to try it again, has begun.
 type Released int
 
-// What a release has begun.
+// What such an order has begun.
 const (
-	Nothing Released = iota // nothing of the file was held back
+	Nothing Released = iota // nothing of the file was held back, or waits to be tried again
 	Begun                   // what it shows is to be fetched
 	Later                   // it is once a source of it is available
 	Gone                    // no source shows it any more
@@ -110,6 +110,11 @@ func (w *World) Release(f *File) Released {
 	if last == nil || !f.heldBack() {
 		return Nothing
 	}
+	return w.anew(f, last)
+}
+
+// anew begins a file's newest acquisition, which has ended, anew.
+func (w *World) anew(f *File, last *control.Acquisition) Released {
 	last.RetryAt, last.Changed = &w.now, true
 	w.retryFile(f)
 	switch {
@@ -119,6 +124,22 @@ func (w *World) Release(f *File) Released {
 		return Later
 	}
 	return Gone
+}
+
+// Retry begins at once what waits to be tried again, whenever that would have been;
+// Nothing: nothing does.
+func (w *World) Retry(f *File) Released {
+	last := f.newest()
+	switch {
+	case last == nil || f.active() != nil && f.active() != last:
+		return Nothing
+	case last.State == control.Wanted && last.NotBefore.After(w.now):
+		last.NotBefore, last.Changed = w.now, true
+		return Begun
+	case last.RetryAt != nil:
+		return w.anew(f, last)
+	}
+	return Nothing
 }
 
 // heldBack tells whether the file's newest version is one that was held.
@@ -137,6 +158,7 @@ const (
 	NoteReleased  = "released"
 	NoteCancelled = "cancelled"
 	NotePriority  = "priority"
+	NoteRetried   = "retried"
 )
 
 // Waiting is what waits of a file to be fetched.

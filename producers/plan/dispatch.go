@@ -25,6 +25,9 @@ const (
 	worthwhile = 32
 	// worthwhileBytes is the same for their size together.
 	worthwhileBytes = 8 << 20
+	// alike is how many times as large as its smallest file a job's largest may be,
+	// where they differ by worthwhileBytes or more.
+	alike = 100
 	// requestBytes is what a job's event says of a file at most, in bytes, beside
 	// its name, which it says twice.
 	requestBytes = 400
@@ -68,7 +71,10 @@ func (p *Planner) turn(ctx context.Context, lastReminder *time.Time) error {
 	if err := p.remind(ctx, now); err != nil {
 		return err
 	}
-	return p.wantAgain(ctx, now)
+	if err := p.wantAgain(ctx, now); err != nil || p.noRetries {
+		return err
+	}
+	return control.RetryMissed(ctx, p.Pool, now, atOnce)
 }
 
 // revisit takes up looks that need not wait any longer, and tries again what
@@ -227,7 +233,7 @@ func (p *Planner) room(credits map[string]int) map[string]int {
 
 // cut says how many of a source's files, in their order, make the next job:
 // an equal share of them for each free session, but enough that connecting is
-// a small part, and within the bounds on number and size.
+// a small part, within the bounds on number and size, and of like sizes.
 func (p *Planner) cut(items []item, credit int) int {
 	if items[0].a.Alone {
 		return 1
@@ -235,17 +241,25 @@ func (p *Planner) cut(items []item, credit int) int {
 	share := (len(items) + credit - 1) / credit
 	var bytes int64
 	names := 0
+	least, most := items[0].hosting.Size, items[0].hosting.Size
 	for i, it := range items {
 		names += 2*len(it.file.Name) + requestBytes
+		least, most = min(least, it.hosting.Size), max(most, it.hosting.Size)
 		if i > 0 && (names > schemas.MaxEvent/2 || it.a.Alone || it.a.Run != items[0].a.Run || it.priority != items[0].priority || i >= p.cfg.JobFiles || bytes+it.hosting.Size > int64(p.cfg.JobBytes)) {
 			return i
 		}
-		if i >= share && (i >= worthwhile || bytes >= worthwhileBytes) {
+		if i >= share && (i >= worthwhile || bytes >= worthwhileBytes) || !like(least, most) {
 			return i
 		}
 		bytes += it.hosting.Size
 	}
 	return len(items)
+}
+
+// like tells whether files of these sizes may share a job: else the small ones hold
+// their session for the large one, or wait behind it.
+func like(least, most int64) bool {
+	return most-least < worthwhileBytes || most/alike <= least
 }
 
 // centreNotHosted is the exception of a file that only sources show which may not.

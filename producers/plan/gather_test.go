@@ -81,6 +81,9 @@ func TestJobsKeepTheirBounds(t *testing.T) {
 			if len(j.items) == 0 || len(j.items) > p.cfg.JobFiles {
 				r.Fatalf("a job of %d files; at most %d", len(j.items), p.cfg.JobFiles)
 			}
+			if small, large := sizes(j); small != large && large-small >= worthwhileBytes && large >= (alike+1)*small {
+				r.Fatalf("a job has files of %d to %d bytes", small, large)
+			}
 			if len(j.items) > 1 && bytes > int64(p.cfg.JobBytes) {
 				r.Fatalf("a job of %d files and %d bytes; at most %d", len(j.items), bytes, int64(p.cfg.JobBytes))
 			}
@@ -98,6 +101,58 @@ func TestJobsKeepTheirBounds(t *testing.T) {
 			}
 		}
 	})
+}
+
+// sizes are those of a job's smallest and of its largest file.
+func sizes(j job) (small, large int64) {
+	small = j.items[0].hosting.Size
+	for _, it := range j.items {
+		small, large = min(small, it.hosting.Size), max(large, it.hosting.Size)
+	}
+	return small, large
+}
+
+// A file that is more than a hundred times as large as others, by 8 MiB at least, goes
+// apart from them, whoever comes first; sizes that differ by less go together.
+func TestLikeSizesGoTogether(t *testing.T) {
+	const kib, mib = 1 << 10, 1 << 20
+	for _, tt := range []struct {
+		name  string
+		sizes []int64
+		byAge bool
+		want  []int
+	}{
+		{"a large one after small ones", []int64{kib, kib, kib, 60 * mib}, false, []int{3, 1}},
+		{"small ones that have waited less than a large one", []int64{60 * mib, kib, kib, kib}, true, []int{1, 3}},
+		{"a hundred times", []int64{mib / 10, 10 * mib}, false, []int{2}},
+		{"a hundred and one times", []int64{mib / 10, 101 * (mib / 10)}, false, []int{1, 1}},
+		{"many times, but by little", []int64{0, 1, 8*mib - 1}, false, []int{3}},
+		{"of no bytes, and not by little", []int64{0, 8 * mib}, false, []int{1, 1}},
+		{"ever larger ones, each like the one before", []int64{kib, 7 * mib, 9 * mib}, false, []int{2, 1}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			for i, size := range tt.sizes {
+				wanted(w, "s1", "a:22", size, false).NotBefore = noon.Add(time.Duration(i-10) * time.Minute)
+			}
+			turns := turnsOf(w)
+			if tt.byAge {
+				turns["s1"].Jobs = aged - 1
+			}
+			var got []int
+			for range tt.want {
+				for _, j := range newPlanner().gather(w, map[string]int{"a:22": 1}, turns) {
+					got = append(got, len(j.items))
+					for _, it := range j.items {
+						it.a.State = control.Requested
+					}
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("files of jobs (-want +got):\n%s", diff)
+			}
+		})
+	}
 }
 
 // Files are shared out evenly among the free sessions, but so that connecting

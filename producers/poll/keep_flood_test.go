@@ -75,17 +75,67 @@ type peakWriter struct {
 
 func (w peakWriter) Write(b []byte) (int, error) { w.peak.look(); return w.Writer.Write(b) }
 
+// entries is how many entries are shown: fallback, or with TRIBUTARY_SCALE_ENTRIES, as by
+// make control-scale, as many as that.
+func entries(t *testing.T, fallback int) int {
+	t.Helper()
+	text := os.Getenv("TRIBUTARY_SCALE_ENTRIES")
+	if text == "" {
+		return fallback
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("TRIBUTARY_SCALE_ENTRIES=%s: want a positive number", text)
+	}
+	return n
+}
+
+// stored is how many bytes all blobs have.
+func (k *keeper) stored() (bytes int64) {
+	k.t.Helper()
+	if err := k.blobs.List(k.t.Context(), func(_ string, size int64) error { bytes += size; return nil }); err != nil {
+		k.t.Fatal(err)
+	}
+	return bytes
+}
+
+// Where very many entries are all taken up, the same shown again tells nothing but that
+// it was listed, keeps nothing, and is compared in bounded memory.
+func TestVeryManyUnchangedEntriesTellNothing(t *testing.T) {
+	n := entries(t, 4_000)
+	k := newKeeper(t)
+	k.cfg.MaxNew, k.cfg.MaxIgnored = n, 10
+	most := &peak{}
+	source := &many{n: n, changed: -1, peak: most}
+	k.deps.Blobs = peakStore{k.blobs, most}
+	k.deps.Dial = func(context.Context, remote.Config) (remote.Session, error) { return source, nil }
+	var kept int64
+	for _, want := range []struct{ discovered, told string }{{fmt.Sprint(n / 2), "true"}, {"0", "false"}} {
+		if state := k.listing(); state != "complete" {
+			t.Fatalf("the poll ended %s", state)
+		}
+		if got := k.text("SELECT sum(events) > 1 FROM control.outbox"); got != want.told {
+			t.Errorf("more than its end is told of a poll: %s, want %s", got, want.told)
+		}
+		if got := k.text("SELECT count(*) FROM control.look WHERE listed_at = $1", k.now); got != want.discovered {
+			t.Errorf("%s files are taken up, want %s", got, want.discovered)
+		}
+		if now := k.stored(); kept != 0 && now != kept {
+			t.Errorf("the same listing keeps %d bytes more", now-kept)
+		} else {
+			kept = now
+		}
+		k.now = k.now.Add(time.Hour)
+	}
+	if most.bytes > 200<<20 {
+		t.Errorf("%d bytes of memory were in use", most.bytes)
+	}
+}
+
 // TestVeryManyEntriesAreKept holds that listings of very many entries are kept in bounded
 // memory, that the same shown again takes nothing, and one change less than a kilobyte.
-// With TRIBUTARY_SCALE_ENTRIES, as by make control-scale, there are as many as that.
 func TestVeryManyEntriesAreKept(t *testing.T) {
-	n := 20_000
-	if text := os.Getenv("TRIBUTARY_SCALE_ENTRIES"); text != "" {
-		var err error
-		if n, err = strconv.Atoi(text); err != nil || n < 1 {
-			t.Fatalf("TRIBUTARY_SCALE_ENTRIES=%s: want a positive number", text)
-		}
-	}
+	n := entries(t, 20_000)
 	k := newKeeper(t)
 	k.cfg.MaxNew, k.cfg.MaxIgnored = 10, 10
 	most := &peak{}
@@ -100,10 +150,7 @@ func TestVeryManyEntriesAreKept(t *testing.T) {
 			t.Fatalf("poll %d ended %s: %s %v", i+1, e.Note, e.Message, e.Attributes)
 		}
 		before := kept
-		kept = 0
-		if err := k.blobs.List(t.Context(), func(_ string, size int64) error { kept += size; return nil }); err != nil {
-			t.Fatal(err)
-		}
+		kept = k.stored()
 		t.Logf("poll %d of %d entries took %s and keeps %d bytes more; at most %d MB in use", i+1, n, time.Since(began).Round(time.Millisecond), kept-before, most.bytes>>20)
 		if kept-before > want {
 			t.Errorf("poll %d keeps %d bytes more, want at most %d", i+1, kept-before, want)

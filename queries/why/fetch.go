@@ -262,7 +262,7 @@ func (f *Facts) failed(a *Answer, x *control.Fetch) {
 	case x.Exception == "gone":
 		a.say(Gone, "%s is not taken: %s.", a.File, cmp.Or(x.Message, "no source shows it any more"))
 	case x.RetryAt != nil:
-		a.say(FailedRetried, "%s failed%s with %s; it is tried again at %s.", a.File, where, because(x.Exception, x.Message), moment(*x.RetryAt))
+		a.say(FailedRetried, "%s failed%s with %s; it is tried again at %s, or at once by tributary files retry.", a.File, where, because(x.Exception, x.Message), moment(*x.RetryAt))
 	default:
 		a.say(Failed, "%s failed%s with %s; it is not tried again by itself.", a.File, where, because(x.Exception, x.Message))
 	}

@@ -1,5 +1,5 @@
 // Package byhand does what people order about single files: that they are held,
-// released, cancelled or given a priority. Each order is one transaction with its events, made under the
+// released, cancelled, tried again or given a priority. Each order is one transaction with its events, made under the
 // file's lock, as plan makes its decisions.
 package byhand
 

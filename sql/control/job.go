@@ -244,6 +244,21 @@ func RetryUnavailable(ctx context.Context, tx pgx.Tx, source string, now time.Ti
 	return nil
 }
 
+// RetryMissed lets files be tried again at once that failed since no source of them was
+// available, though one that shows them is: it became so while that was decided, so that
+// RetryUnavailable came too early. At most limit files.
+func RetryMissed(ctx context.Context, q pg.Querier, now time.Time, limit int) error {
+	_, err := q.Exec(ctx, `UPDATE control.acquisition a SET retry_at = $1 FROM (SELECT w.id FROM control.acquisition w
+		WHERE w.retry_at > $1 AND w.exception = 'source_unavailable'
+			AND EXISTS (SELECT FROM control.hosting h JOIN control.source s ON s.id = h.source
+				WHERE h.file = w.file AND h.state = 'present' AND h.settled AND s.state = 'available' AND `+open("s", "$1")+` OFFSET 0)
+		ORDER BY w.retry_at LIMIT $2 FOR UPDATE OF w SKIP LOCKED) s WHERE a.id = s.id`, now, limit)
+	if err != nil {
+		return fmt.Errorf("look for files whose source is available again: %w", err)
+	}
+	return nil
+}
+
 // RetryFiles returns files whose last acquisition failed and is due to be
 // tried again.
 func RetryFiles(ctx context.Context, q pg.Querier, now time.Time, limit int) ([]string, error) {

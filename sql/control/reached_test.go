@@ -20,7 +20,7 @@ var (
 	reached = []string{"url", "password", "identity_file", "identity_passphrase", "known_hosts", "host_key", "disable_epsv", "token", "ca_file", "robots"}
 	alike   = []string{
 		"centre", "hosts", "interval", "max_interval", "complete_every", "cron", "time_zone", "windows", "max_sessions", "priority", "server", "filters", "may_be_empty",
-		"max_entries", "max_new", "max_new_bytes", "max_files_per_day", "max_bytes_per_day",
+		"max_entries", "max_new", "max_new_bytes", "max_files_per_day", "max_bytes_per_day", "description",
 	}
 )
 

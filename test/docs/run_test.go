@@ -26,6 +26,7 @@ var elsewhere = []struct{ like, why string }{
 	{`^tributary topics acl`, "needs Apache Kafka: make test-scale-out"},
 	{`^tributary blobs begin`, "needs a lost store: internal/blob"},
 	{`^tributary files cancel`, "needs a file that is under way: producers/plan, TestWhatIsUnderWayEnds"},
+	{`^tributary files retry`, "needs a file that has failed: producers/plan, TestAFileIsTriedAgainAtOnce"},
 	{`^tributary files priority`, "needs a file that waits: producers/plan, TestAFileIsGivenAPriority"},
 	{`^tributary dlq (show|retry|drop)`, "needs dead letters: test/e2e, dlq"},
 	{`^tributary reference load quantity`, "needs the weather profile: test/profiles"},

@@ -23,27 +23,58 @@ import (
 )
 
 // Eight members run without a source. All sources are then added, and while they
-// work one is edited (where its key lies), put into maintenance and resumed, removed
-// and added again, and others are replaced by a list: files arrive, no member
-// restarts, no server ever has more sessions than it allows, and the tracker tells
-// what was done. A round with a configuration of no sources then polls them all.
+// work one is edited (where its key and its files lie), put into maintenance, resumed,
+// suspended, removed and added again, and others are replaced by a list: files arrive or
+// stay where they are, no member restarts, no server ever has more sessions than it
+// allows, and the tracker tells what was done. A round with a configuration of no sources
+// then polls them all.
 func TestSourcesAreData(t *testing.T) {
 	t.Parallel()
+	sourcesAreData(t, func(s *system) func(...string) { return func(args ...string) { s.ask(args...) } })
+}
+
+// The same while Postgres is killed beside many of the commands, which people then give
+// again until they say that it is done: nothing is done twice, or told twice.
+func TestSourcesAreDataWhilePostgresDies(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(seed(t), 0x656967687420))
+	kills := 0
+	sourcesAreData(t, func(s *system) func(...string) {
+		return func(args ...string) {
+			s.t.Helper()
+			if _, killed := s.insist(rng, args...); killed {
+				kills++
+			}
+		}
+	})
+	if t.Logf("Postgres was killed %d times", kills); kills == 0 {
+		t.Error("Postgres was never killed")
+	}
+}
+
+// sourcesAreData orders what people order, as by says.
+func sourcesAreData(t *testing.T, by func(*system) func(...string)) {
 	if testing.Short() {
 		t.Skip("takes half a minute: skipped with -short")
 	}
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Counted: true, Extra: withPlan("  max_sessions: 2\n")})
+	order := by(s)
 	text, err := os.ReadFile(s.rig.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	head, sources, _ := strings.Cut(string(text), "\nsources:\n")
 	s.rewrite(head)
-	all := filepath.Join(s.dir, "sources.yaml")
-	if err := os.WriteFile(all, []byte("sources:\n"+sources), 0o644); err != nil {
-		t.Fatal(err)
+	write := func(name, sources string) (path string) {
+		t.Helper()
+		path = filepath.Join(s.dir, name)
+		if err := os.WriteFile(path, []byte("sources:\n"+sources), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
 	}
 	id := s.corpus.Sources[0].ID
+	server := s.rig.Servers()[id]
 	more := func() {
 		t.Helper()
 		if err := s.corpus.Add(9); err != nil {
@@ -55,48 +86,40 @@ func TestSourcesAreData(t *testing.T) {
 	}
 	s.engines(func(engine.Endpoints) {
 		members := s.members("schedule plan publish", "poll", "poll", "download", "download", "unzip validate", "sequence insert", "tracker history")
-		s.ask("sources", "apply", "-f", all, "--reason", "all at once")
+		order("sources", "apply", "-f", write("sources.yaml", sources), "--reason", "all at once")
 		s.settled(members...)
 
 		key := filepath.Join(s.dir, "moved-key")
-		server := s.rig.Servers()[id]
-		if err := os.Rename(server.IdentityFile, key); err != nil {
+		if err := errors.Join(os.Rename(server.IdentityFile, key), os.Symlink(".", filepath.Join(s.dir, "sources", id, "moved"))); err != nil {
 			t.Fatal(err)
 		}
-		s.ask("sources", "edit", id, "identity_file="+key)
+		order("sources", "edit", id, "identity_file="+key, "url="+server.URL("/moved"))
 		more()
 		s.settled(members...)
 		if diff := gocmp.Diff([]string{"configuration", "resolve", "connect", "host_key", "login", "list", "list", "list", "sample"}, s.passed(id)); diff != "" {
 			t.Errorf("the check of %s passed these steps (- wanted, + kept):\n%s", id, diff)
 		}
 
-		s.ask("sources", "maintain", id)
-		s.ask("sources", "edit", id, "max_sessions=1")
-		more()
-		s.ask("sources", "resume", id)
+		order("sources", "maintain", id)
+		order("sources", "edit", id, "max_sessions=1")
+		s.leftAlone(id, more)
+		order("sources", "resume", id)
 		s.settled(members...)
 
-		s.ask("sources", "remove", id, "--reason", "by mistake")
+		order("sources", "edit", id, "max_entries=1")
+		s.waits(id+" is not suspended", fmt.Sprintf("SELECT state = 'suspended' AS so FROM control.source WHERE id = '%s'", id), nil)
+		order("sources", "edit", id, "max_entries=") // it is polled anew, which shows no more than is allowed
 		more()
-		exported := filepath.Join(s.dir, "exported.yaml")
-		if err := os.WriteFile(exported, []byte(strings.ReplaceAll("sources:\n"+sources, server.IdentityFile, key)), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		s.ask("sources", "apply", "-f", exported, "--prune")
 		s.settled(members...)
 
-		type revision struct {
-			State    string
-			Message  string
-			Declared bool
-		}
-		var told []string
-		for _, r := range list[revision](s, "sources", "history", id) {
-			by, reason, _ := strings.Cut(r.Message, ": ")
-			told = append(told, strings.TrimSpace(r.State+" "+strings.Fields(by)[0]+" "+reason))
-		}
-		want := []string{"available added all at once", "available changed", "maintenance put", "maintenance changed", "available resumed", "removed removed by mistake", "available added"}
-		if d := gocmp.Diff(want, told); d != "" {
+		order("sources", "remove", id, "--reason", "by mistake")
+		s.leftAlone(id, more)
+		order("sources", "apply", "-f", write("exported.yaml", strings.ReplaceAll(sources, server.IdentityFile, key)), "--prune")
+		s.settled(members...)
+
+		want := []string{"available added all at once", "available changed", "maintenance put", "maintenance changed", "available resumed", "available changed",
+			"suspended", "suspended changed", "available", "removed removed by mistake", "available added"}
+		if d := gocmp.Diff(want, s.wasTold(id)); d != "" {
 			t.Errorf("the tracker's history of %s (- done, + told):\n%s", id, d)
 		}
 		s.ask("tracker", "verify")
@@ -112,6 +135,45 @@ func TestSourcesAreData(t *testing.T) {
 	more()
 	s.once()
 	s.expect(false)
+}
+
+// leftAlone expects that no session of a source is opened any more, once those have
+// ended that are under way, while others are polled after something has happened.
+func (s *system) leftAlone(id string, happens func()) {
+	s.t.Helper()
+	server := s.rig.Servers()[id]
+	s.waits(id+" is still polled", fmt.Sprintf("SELECT count(*) = 0 AS so FROM control.poll WHERE source = '%s' AND state = 'running'", id), func() bool {
+		open, _, _ := server.Sessions()
+		return open == 0
+	})
+	_, _, before := server.Sessions()
+	happens()
+	s.waits("no other source is polled", fmt.Sprintf("SELECT count(*) > 0 AS so FROM control.poll WHERE source <> '%s' AND state = 'complete' AND started_at > '%s'",
+		id, time.Now().UTC().Format(time.RFC3339Nano)), nil)
+	if _, _, now := server.Sessions(); now > before {
+		s.t.Errorf("%d sessions of %s were opened", now-before, id)
+	}
+}
+
+// wasTold is what the tracker tells of how a source was: its state, what was done, and
+// why a person said so.
+func (s *system) wasTold(id string) (told []string) {
+	s.t.Helper()
+	type revision struct {
+		State    string
+		Message  string
+		Declared bool
+	}
+	for _, r := range list[revision](s, "sources", "history", id) {
+		if r.State == "suspended" && !strings.HasPrefix(r.Message, "changed") {
+			told = append(told, r.State)
+			continue
+		}
+		by, reason, _ := strings.Cut(r.Message, ": ")
+		done, _, _ := strings.Cut(by, " ")
+		told = append(told, strings.TrimSpace(r.State+" "+done+" "+reason))
+	}
+	return told
 }
 
 // members starts a process for each list of roles, and waits until all are running.
@@ -169,24 +231,16 @@ func TestChangesOfSourcesWhilePostgresDies(t *testing.T) {
 		for i := range 8 {
 			interval := fmt.Sprintf("%dh", 1001+i)
 			want = append(want, interval)
-			killed := false
-			eventually(t, wait.Patience(), func() string {
-				p := s.start("sources", "edit", "extra", "interval="+interval)
-				commands++
-				if !killed && !p.within(time.Duration(rng.Int64N(int64(700*time.Millisecond)))) && s.killPostgres() {
-					killed = true
-					kills++
-				}
-				if code := p.code(wait.Patience()); code != 0 {
-					return fmt.Sprintf("exit code %d\n%s", code, p.tail())
-				}
-				return ""
-			})
+			n, killed := s.insist(rng, "sources", "edit", "extra", "interval="+interval)
+			if commands += n; killed {
+				kills++
+			}
 		}
 		if t.Logf("Postgres was killed %d times, and %d commands were given", kills, commands); kills == 0 {
 			t.Error("Postgres was never killed")
 		}
 		type revision struct{ Definition string }
+		s.waits("the tracker doesn't know the source", "SELECT count(*) > 0 AS so FROM tracker.source_revision", nil)
 		eventually(t, wait.Patience(), func() string {
 			var told []string
 			for _, r := range list[revision](s, "sources", "history", "extra") {
@@ -202,6 +256,24 @@ func TestChangesOfSourcesWhilePostgresDies(t *testing.T) {
 			m.stop()
 		}
 	})
+}
+
+// insist gives a command again until it says that it is done, and kills Postgres once
+// while it runs. It returns how often it was given, and whether Postgres was killed.
+func (s *system) insist(rng *rand.Rand, args ...string) (given int, killed bool) {
+	s.t.Helper()
+	eventually(s.t, wait.Patience(), func() string {
+		p := s.start(args...)
+		given++
+		if !killed && !p.within(time.Duration(rng.Int64N(int64(700*time.Millisecond)))) {
+			killed = s.killPostgres()
+		}
+		if code := p.code(wait.Patience()); code != 0 {
+			return fmt.Sprintf("tributary %s: exit code %d\n%s", p.name, code, p.tail())
+		}
+		return ""
+	})
+	return given, killed
 }
 
 // killPostgres kills the embedded Postgres, if it runs.

@@ -195,7 +195,7 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 	_, rests := control.SourceRests(t.Context(), pool, "nobody")
 	retried := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
 		rested := control.Rest(t.Context(), tx, control.Poll{Source: ownSource, Definition: control.Undefined})
-		return errors.Join(rested, control.RetryUnavailable(t.Context(), tx, ownSource, now()))
+		return errors.Join(rested, control.RetryUnavailable(t.Context(), tx, ownSource, now()), control.RetryMissed(t.Context(), tx, now(), 1000))
 	})
 	defined := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
 		_, byHand := control.Undeclared(t.Context(), tx)
