@@ -261,6 +261,8 @@ type Download struct {
 	DetachAfter    Duration `yaml:"detach_after"` // after which a job goes on outside of its partition, so that others are not delayed; default 20s
 	MaxDetached    int      `yaml:"max_detached"` // jobs that do so in one process at once; default 64
 
+	PartialBytes Bytes `yaml:"partial_bytes"` // of files whose transfers were cut, kept so that the next attempt goes on behind them; 0: none; default 64GiB
+
 	ProgressInterval Duration `yaml:"progress_interval"` // least time between two events that tell how far a transfer is; 0: none tells; default 10s
 }
 
@@ -368,7 +370,7 @@ func Default() Config {
 		Publish: Publish{Batch: 2000, Interval: d(time.Second), LeaseTTL: d(10 * time.Second)},
 		Download: Download{Stage: Stage{Parallelism: 8, Window: 64, Stall: d(5 * time.Minute), Grace: d(10 * time.Second), BackoffMax: d(time.Minute)},
 			MaxFileSize: 64 << 30, ConnectTimeout: d(15 * time.Second), IdleTimeout: d(time.Minute), Checksums: true,
-			MinRate: 1 << 10, RateGrace: d(30 * time.Second), FileBudget: d(12 * time.Hour), JobBudget: d(10 * time.Minute), DetachAfter: d(20 * time.Second), MaxDetached: 64, ProgressInterval: d(10 * time.Second)},
+			MinRate: 1 << 10, RateGrace: d(30 * time.Second), FileBudget: d(12 * time.Hour), JobBudget: d(10 * time.Minute), DetachAfter: d(20 * time.Second), MaxDetached: 64, PartialBytes: 64 << 30, ProgressInterval: d(10 * time.Second)},
 		Unzip:    Unzip{Stage: stage, MaxEntries: 65535, MaxTotal: 4 << 30, MaxRatio: 200, RatioFree: 1_000_000},
 		Validate: Validate{Stage: stage, MaxErrors: 500, MaxBytes: 4 << 30, MaxDepth: 256, MaxAttributes: 4096},
 		Sequence: Sequence{PollCutoff: d(10 * time.Minute), ReleaseLimit: d(30 * time.Minute), LateLimit: d(time.Minute), Interval: d(500 * time.Millisecond)},

@@ -196,6 +196,10 @@ func parseMLST(text string) (Entry, error) {
 func (s *ftpSession) Concurrency() int { return 1 }
 
 func (s *ftpSession) Open(ctx context.Context, p string, _ int64) (io.ReadCloser, error) {
+	return s.OpenAt(ctx, p, 0, "")
+}
+
+func (s *ftpSession) OpenAt(ctx context.Context, p string, offset int64, _ string) (io.ReadCloser, error) {
 	full, err := join(s.base, p)
 	if err != nil {
 		return nil, err
@@ -204,8 +208,11 @@ func (s *ftpSession) Open(ctx context.Context, p string, _ int64) (io.ReadCloser
 	if err != nil {
 		return nil, wrap("open", p, err)
 	}
-	resp, err := s.retr(full)
+	resp, err := s.retr(full, offset)
 	if err != nil {
+		if refused := s.refusal(err); offset > 0 && refused != nil {
+			err = notResumed(p, "the server answers to REST %d, or to RETR after it: %w", offset, refused)
+		}
 		err = s.fail(ctx, "open", p, err)
 		release()
 		return nil, err
@@ -213,9 +220,22 @@ func (s *ftpSession) Open(ctx context.Context, p string, _ int64) (io.ReadCloser
 	return &ftpReader{ctx: ctx, s: s, resp: resp, path: p, release: release}, nil
 }
 
-func (s *ftpSession) retr(full string) (resp *ftp.Response, err error) {
+// refusal is the server's refusal to begin in the middle of a file, if that is what
+// err is: of REST, or of RETR in words that don't mean the file.
+func (s *ftpSession) refusal(err error) error {
+	var proto *textproto.Error
+	switch {
+	case s.control.err != nil || !errors.As(err, &proto) || !replied(err):
+		return nil
+	case s.control.verb == "REST" || proto.Code == 501 || proto.Code == 551 || proto.Code == 554:
+		return proto
+	}
+	return nil
+}
+
+func (s *ftpSession) retr(full string, offset int64) (resp *ftp.Response, err error) {
 	defer s.guard(&err)
-	if resp, err = s.c.Retr(full); err != nil {
+	if resp, err = s.c.RetrFrom(full, uint64(offset)); err != nil { //nolint:gosec // an offset is never negative
 		return nil, s.openError(full, err)
 	}
 	return resp, nil

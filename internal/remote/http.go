@@ -143,6 +143,11 @@ func (s *httpSession) at(full string, dir bool) *url.URL {
 // get asks for what is at a URL, once the connection is free. What follows is
 // done until then: the response may be read, and nobody else asks.
 func (s *httpSession) get(ctx context.Context, method string, at *url.URL) (resp *http.Response, done func(), err error) {
+	return s.getPart(ctx, method, at, part{})
+}
+
+// getPart is get for a part of what is there, or the whole: the server chooses.
+func (s *httpSession) getPart(ctx context.Context, method string, at *url.URL, of part) (resp *http.Response, done func(), err error) {
 	if s.life.Err() != nil {
 		return nil, nil, &Error{Op: "use", Path: s.target.Server(), class: Connection, Err: fmt.Errorf("session ended: %w", net.ErrClosed)}
 	}
@@ -156,7 +161,7 @@ func (s *httpSession) get(ctx context.Context, method string, at *url.URL) (resp
 		cancel(nil)
 		<-s.slot
 	}
-	resp, err = s.follow(asking, method, at)
+	resp, err = s.follow(asking, method, at, of)
 	if err != nil {
 		release()
 		if ctx.Err() != nil {
@@ -218,11 +223,15 @@ func (s *httpSession) Open(ctx context.Context, p string, _ int64) (io.ReadClose
 	if err != nil {
 		return nil, s.fail("open", p, err)
 	}
-	return &httpReader{ctx: ctx, s: s, body: resp.Body, path: p, done: func() {
+	return s.reader(ctx, p, resp, done), nil
+}
+
+func (s *httpSession) reader(ctx context.Context, p string, resp *http.Response, done func()) *httpReader {
+	return &httpReader{ctx: ctx, s: s, body: resp.Body, path: p, named: versionOf(resp), done: func() {
 		// What wasn't read is not worth waiting for.
 		_ = resp.Body.Close()
 		done()
-	}}, nil
+	}}
 }
 
 // Close hangs up: HTTP has no goodbye.
@@ -244,9 +253,13 @@ type httpReader struct {
 	s    *httpSession
 	body io.Reader
 	path string
-	done func()
-	end  error
+	// named is how the server names the bytes.
+	named string
+	done  func()
+	end   error
 }
+
+func (r *httpReader) version() string { return r.named }
 
 // Read ends with EOF only where the server has sent as much as it said.
 func (r *httpReader) Read(b []byte) (int, error) {

@@ -234,7 +234,7 @@ func open(ctx context.Context, c Config, t Target, step func(name, detail string
 	s, err := known.dial(within, c, t, step)
 	switch {
 	case err == nil:
-		return strict{s}, nil
+		return checked(s), nil
 	case ctx.Err() == nil && within.Err() != nil:
 		return nil, &Error{Op: "connect to", Path: t.Server(), class: Timeout,
 			Err: fmt.Errorf("connecting and logging in took longer than connect_timeout, %s", c.ConnectTimeout)}

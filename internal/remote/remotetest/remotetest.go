@@ -31,6 +31,8 @@ type Fixture struct {
 	Links Links
 	// EmptyUnknown: the server doesn't say that a file is empty.
 	EmptyUnknown bool
+	// FromScratch: the connector can't go on in the middle of a file.
+	FromScratch bool
 }
 
 // Links is what becomes of symbolic links.
@@ -58,6 +60,7 @@ func Run(t *testing.T, start func(t *testing.T) Fixture) {
 		"vanished file is not exist":        vanished,
 		"early close leaves session usable": earlyClose,
 		"several at once":                   severalAtOnce,
+		"goes on in the middle of a file":   goesOn,
 		"never leaves the base":             neverLeaves,
 		"cancelled is cancelled":            cancelled,
 		"closed session refuses":            closedRefuses,
