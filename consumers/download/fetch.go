@@ -72,7 +72,7 @@ func (r *run) fetch(ctx context.Context, f schemas.RequestFile) (result, bool, e
 		}
 		res, changed, lost, err := r.fetchOnce(ctx, f, before, scratch)
 		if errors.Is(err, errFromScratch) {
-			r.d.deps.Log.Warn("what was resumed is not the file; it is fetched from its beginning", "source", r.job.Source, "file", f.Path, "why", err)
+			r.d.deps.Log.Info("what was resumed is not the file; it is fetched from its beginning", "source", r.job.Source, "file", f.Path, "why", err)
 			scratch = true
 			res, changed, lost, err = r.fetchOnce(ctx, f, before, scratch)
 		}

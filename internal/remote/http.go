@@ -259,7 +259,8 @@ type httpReader struct {
 	end   error
 }
 
-func (r *httpReader) version() string { return r.named }
+// Version is how the server names the bytes.
+func (r *httpReader) Version() string { return r.named }
 
 // Read ends with EOF only where the server has sent as much as it said.
 func (r *httpReader) Read(b []byte) (int, error) {

@@ -25,8 +25,8 @@ var ErrNotResumed = errors.New("the transfer can't be resumed")
 // Version is how the server names the very bytes that a reader of [Session.Open]
 // brings, in the words of the protocol: only [Resumer] reads it. Empty: it doesn't.
 func Version(r io.Reader) string {
-	if v, ok := r.(interface{ version() string }); ok {
-		return v.version()
+	if v, ok := r.(interface{ Version() string }); ok {
+		return v.Version()
 	}
 	return ""
 }
