@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,8 @@ type ftpSession struct {
 	base    string
 	cfg     Config
 	target  Target
+	// tls is how data connections are encrypted; nil: they aren't.
+	tls *tls.Config
 	// slot holds the right to use the control connection, and what is below it.
 	slot chan struct{}
 	// ctx is that of the call which has the slot; the library's dialling knows
@@ -210,9 +213,6 @@ func (s *ftpSession) OpenAt(ctx context.Context, p string, offset int64, _ strin
 	}
 	resp, err := s.retr(full, offset)
 	if err != nil {
-		if refused := s.refusal(err); offset > 0 && refused != nil {
-			err = notResumed(p, "the server answers to REST %d, or to RETR after it: %w", offset, refused)
-		}
 		err = s.fail(ctx, "open", p, err)
 		release()
 		return nil, err
@@ -236,6 +236,9 @@ func (s *ftpSession) refusal(err error) error {
 func (s *ftpSession) retr(full string, offset int64) (resp *ftp.Response, err error) {
 	defer s.guard(&err)
 	if resp, err = s.c.RetrFrom(full, uint64(offset)); err != nil { //nolint:gosec // an offset is never negative
+		if refused := s.refusal(err); offset > 0 && refused != nil {
+			return nil, notResumed(full, "the server answers to REST %d, or to RETR after it: %w", offset, refused)
+		}
 		return nil, s.openError(full, err)
 	}
 	return resp, nil

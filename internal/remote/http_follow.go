@@ -2,7 +2,6 @@ package remote
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -127,11 +126,11 @@ func (s *httpSession) fail(op, p string, err error) error {
 	if err == nil || errors.As(err, &own) {
 		return wrap(op, p, err)
 	}
+	if of := tlsError(op, p, err); errors.As(of, &own) {
+		return of
+	}
 	e := &Error{Op: op, Path: p, Err: err, class: classify(err)}
-	var untrusted *tls.CertificateVerificationError
 	switch {
-	case errors.As(err, &untrusted):
-		e.class, e.exception = HostKey, "certificate_not_trusted"
 	case strings.Contains(err.Error(), "response headers exceeded"):
 		// The library has no other name for it.
 		e.class, e.exception = Protocol, "reply_too_long"

@@ -108,3 +108,19 @@ func open(t *testing.T, dir string) {
 		dir = filepath.Dir(dir)
 	}
 }
+
+// FTP within TLS: asked for (ftpes), and from the first byte on (ftps). Data
+// connections that resume no TLS session are refused by these servers.
+func TestFTPSConformsOnVSFTPD(t *testing.T) {
+	for _, scheme := range []string{"ftpes", "ftps"} {
+		t.Run(scheme, func(t *testing.T) {
+			remotetest.Run(t, func(t *testing.T) remotetest.Fixture {
+				dir := mkdir(t, root(t))
+				ftpd, err := servers.StartVSFTPD(t.Context(), servers.VSFTPDOptions{Dir: t.TempDir(), Root: dir, Password: "s3cret", TLS: scheme})
+				servers.Need(t, err)
+				t.Cleanup(ftpd.Stop)
+				return remotetest.Fixture{Root: dir, Precision: time.Second, Config: remote.Config{URL: ftpd.URL("/"), Password: ftpd.Password, CAFile: ftpd.CAFile}}
+			})
+		})
+	}
+}

@@ -43,6 +43,14 @@ func connectors() []connector {
 			keys: []string{"password", "disable_epsv"},
 		},
 		{
+			scheme: "ftpes", example: "ftpes://user@host/path", port: "21", user: "anonymous", rooted: true, dial: dialFTP,
+			keys: []string{"password", "disable_epsv", "ca_file"},
+		},
+		{
+			scheme: "ftps", example: "ftps://user@host:990/path", port: "990", user: "anonymous", rooted: true, dial: dialFTP,
+			keys: []string{"password", "disable_epsv", "ca_file"},
+		},
+		{
 			scheme: "https", example: "https://host/path", port: "443", dial: dialHTTP,
 			keys: []string{"password", "token", "robots", "ca_file"},
 		},
