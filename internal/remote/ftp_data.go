@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"crypto/tls"
 	"net"
 	"strconv"
 	"time"
@@ -49,7 +48,7 @@ func (s *ftpSession) dialData(_, addr string) (net.Conn, error) {
 	}
 	s.data = conn
 	if s.tls != nil {
-		conn = &encryptedData{tls.Client(conn, s.tls), s.target.Server()}
+		conn = s.encryptData(conn)
 	}
 	data := &ftpData{conn, s.cfg.IdleTimeout}
 	if s.listing != nil {

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/textproto"
 )
@@ -54,7 +55,7 @@ func (s *ftpSession) authTLS() (greeting string, err error) {
 		return "", err
 	}
 	if code != 234 {
-		return "", &Error{Op: "encrypt the connection to", Path: s.target.Server(), class: Protocol, exception: "tls_refused",
+		return "", &Error{Op: "encrypt the connection to", Path: s.target.Server(), class: Protocol, exception: "encryption_refused",
 			Err: fmt.Errorf("the server answers to AUTH TLS: %d %s; nothing is sent without encryption", code, text)}
 	}
 	if c.in.Buffered() > 0 {
@@ -71,7 +72,7 @@ func (s *ftpSession) protectData() error {
 			return err
 		}
 		if code/100 != 2 {
-			return &Error{Op: "encrypt data connections of", Path: s.target.Server(), class: Protocol, exception: "tls_refused",
+			return &Error{Op: "encrypt data connections of", Path: s.target.Server(), class: Protocol, exception: "encryption_refused",
 				Err: fmt.Errorf("the server answers to %s: %d %s; nothing is fetched without encryption", command, code, text)}
 		}
 	}
@@ -101,16 +102,34 @@ func (c *ftpControl) Close() error { return c.raw.Close() }
 // is read, since servers begin it after they have answered to the command.
 type encryptedData struct {
 	*tls.Conn
+	below  *ending
 	server string
 }
 
-// Read reads. A server's end that isn't said within TLS is none: anybody on the way
-// could cut a listing so.
+func (s *ftpSession) encryptData(conn net.Conn) *encryptedData {
+	below := &ending{Conn: conn}
+	return &encryptedData{tls.Client(below, s.tls), below, s.target.Server()}
+}
+
+// Read reads. An end that isn't said within TLS is none, though the library takes it
+// for one between two records: anybody on the way could cut a listing there.
 func (d *encryptedData) Read(b []byte) (int, error) {
 	n, err := d.Conn.Read(b)
-	var own *Error
-	if err = tlsError("verify certificate of", d.server, err); errors.As(err, &own) {
-		own.Op += " the data connection of"
+	if errors.Is(err, io.EOF) && d.below.ended {
+		return n, &Error{Op: "read from", Path: d.server, class: Connection, Err: errors.New("the data connection ended before the server said so within TLS")}
 	}
+	return n, tlsError("verify certificate of the data connection of", d.server, err)
+}
+
+// ending is a connection that remembers whether the other side has hung up.
+type ending struct {
+	net.Conn
+	ended bool
+}
+
+// Read reads.
+func (e *ending) Read(b []byte) (int, error) {
+	n, err := e.Conn.Read(b)
+	e.ended = e.ended || errors.Is(err, io.EOF)
 	return n, err
 }

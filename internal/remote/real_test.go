@@ -124,3 +124,18 @@ func TestFTPSConformsOnVSFTPD(t *testing.T) {
 		})
 	}
 }
+
+func TestFTPSConformsOnProFTPD(t *testing.T) {
+	for _, scheme := range []string{"ftpes", "ftps"} {
+		t.Run(scheme, func(t *testing.T) {
+			remotetest.Run(t, func(t *testing.T) remotetest.Fixture {
+				dir := mkdir(t, root(t))
+				open(t, dir)
+				ftpd, err := servers.StartProFTPD(t.Context(), servers.ProFTPDOptions{Dir: t.TempDir(), Root: dir, TLS: scheme})
+				servers.Need(t, err)
+				t.Cleanup(ftpd.Stop)
+				return remotetest.Fixture{Root: dir, Precision: time.Second, Links: remotetest.LinksShownIfWhole, Config: remote.Config{URL: ftpd.URL("/"), CAFile: ftpd.CAFile}}
+			})
+		})
+	}
+}

@@ -38,9 +38,11 @@ type Fixture struct {
 // Links is what becomes of symbolic links.
 type Links int
 
-// A server shows them as such, or as what they lead to, or not at all.
+// A server shows them as such, all or those that lead somewhere, or as what they
+// lead to, or not at all.
 const (
 	LinksShown Links = iota
+	LinksShownIfWhole
 	LinksFollowed
 	LinksHidden
 )
