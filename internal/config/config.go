@@ -60,16 +60,18 @@ type Config struct {
 type Source struct {
 	ID     string `yaml:"id"`     // stable name of the source
 	Centre string `yaml:"centre"` // short name of the centre that runs it
-	URL    string `yaml:"url"`    // sftp://user@host:port/base, ftp://user@host/base, https://host/base, http://host/base or file:///dir
+	URL    string `yaml:"url"`    // sftp://user@host:port/base, ftp://user@host/base, ftpes://user@host/base, ftps://user@host/base, https://host/base, http://host/base or file:///dir
 	Hosts  Hosts  `yaml:"hosts"`  // centres whose files it may show beside its own centre's; all for a mirror
 
 	Password           Secret   `yaml:"password"`            // env:NAME or file:PATH
 	IdentityFile       string   `yaml:"identity_file"`       // private key for SFTP
+	IdentityAgent      string   `yaml:"identity_agent"`      // socket of an ssh-agent, which signs with the keys that it holds, SFTP
 	IdentityPassphrase Secret   `yaml:"identity_passphrase"` // of the private key
 	KnownHosts         string   `yaml:"known_hosts"`         // known_hosts file that holds the host's key
 	HostKey            []string `yaml:"host_key"`            // pinned host keys: SHA256:… or a public key line
 	Token              Secret   `yaml:"token"`               // env:NAME or file:PATH: logs in to an HTTP server as Authorization: Bearer
-	CAFile             string   `yaml:"ca_file"`             // certificates, in PEM form, of those who vouch for an HTTPS server; default: the system's
+	CAFile             string   `yaml:"ca_file"`             // certificates, in PEM form, of those who vouch for an HTTPS or FTPS server; default: the system's
+	CertificatePin     []string `yaml:"certificate_pin"`     // pinned public keys of the certificate of an HTTPS or FTPS server: sha256//…
 	Robots             string   `yaml:"robots"`              // obey (default), or ignore: what an HTTP server's robots.txt asks programs to leave alone is asked for
 
 	Interval    Duration `yaml:"interval"`     // between polls; default schedule.interval

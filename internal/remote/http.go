@@ -2,7 +2,6 @@ package remote
 
 import (
 	"context"
-	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -24,8 +23,6 @@ type httpSession struct {
 	// root is the base's URL, without who logs in.
 	root      url.URL
 	transport *http.Transport
-	// roots vouch for certificates; nil: the system's.
-	roots *x509.CertPool
 	// from is the address of the base's server.
 	from netip.Addr
 	// authorization is what the base's server alone gets to see; empty: nobody
@@ -62,9 +59,6 @@ func dialHTTP(ctx context.Context, c Config, t Target, step func(name, detail st
 	}
 	var err error
 	if s.authorization, err = authorization(c, t); err != nil {
-		return nil, err
-	}
-	if s.roots, err = trusted(c.CAFile); err != nil {
 		return nil, err
 	}
 	s.transport = s.newTransport()

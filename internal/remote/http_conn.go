@@ -2,7 +2,7 @@ package remote
 
 import (
 	"context"
-	"crypto/tls"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -107,7 +107,15 @@ func (s *httpSession) connect(ctx context.Context, t Target, secure bool, step f
 	if !secure {
 		return conn, nil
 	}
-	encrypted, err := encrypt(ctx, conn, &tls.Config{ServerName: t.Host, RootCAs: s.roots, MinVersion: tls.VersionTLS12}, step)
+	c := s.cfg
+	if t.Server() != s.target.Server() {
+		c.CertificatePin = nil // which are of the base's server
+	}
+	verify, err := tlsConfig(c, t)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	encrypted, err := encrypt(ctx, conn, verify, step)
 	if err != nil {
 		_ = conn.Close()
 		return nil, s.fail("verify certificate of", t.Server(), err)
