@@ -54,7 +54,7 @@ endef
 
 .PHONY: servers
 servers: ## install the SFTP, FTP and HTTP servers that demo and tests run on loopback
-	$(call packages,sshd:openssh-server vsftpd:vsftpd nginx:nginx-light apache2:apache2-bin proftpd:proftpd-mod-crypto)
+	$(call packages,sshd:openssh-server vsftpd:vsftpd nginx:nginx-light apache2:apache2-bin)
 
 # What the program in docs/how-to/announce-files.md imports. It is kept under a name
 # that follows from what is pinned, where its test looks for it.

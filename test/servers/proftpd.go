@@ -43,7 +43,7 @@ const proftpdTLS = "/usr/lib/proftpd/mod_tls.so"
 // StartProFTPD starts ProFTPD as the current user and returns when it answers. ctx
 // bounds the start only. The server must be stopped.
 func StartProFTPD(ctx context.Context, o ProFTPDOptions) (*ProFTPD, error) {
-	bin, err := find("proftpd", "install the packages proftpd-core and proftpd-mod-crypto")
+	bin, err := find("proftpd", "install the packages proftpd-core and proftpd-mod-crypto, where vsftpd may go: Debian has one or the other")
 	if err != nil {
 		return nil, err
 	}
