@@ -444,7 +444,10 @@ type late struct{ context.Context }
 func (late) Done() <-chan struct{} { return make(chan struct{}) }
 
 // refusing is a store whose context has ended.
-type refusing struct{ ctx context.Context }
+type refusing struct {
+	fullWriter
+	ctx context.Context
+}
 
 func (r refusing) Write([]byte) (int, error) { return 0, r.ctx.Err() }
 
@@ -462,7 +465,7 @@ func TestAFileThatIsOverIsNoFaultOfTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer room.Release()
-	rerr, err := r.transfer(late{over}, schemas.RequestFile{Path: "add/1.zip"}, 7, refusing{over}, room)
+	rerr, err := r.transfer(late{over}, schemas.RequestFile{Path: "add/1.zip"}, 7, &begun{Writer: refusing{ctx: over}}, room)
 	if err != nil || !errors.Is(rerr, errTooSlow) {
 		t.Errorf("the transfer ends with %v, and the store's fault is %v", rerr, err)
 	}

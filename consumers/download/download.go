@@ -40,7 +40,10 @@ type Deps struct {
 	Limits  config.Limits            // of what servers send
 	Blobs   blob.Store
 	Space   *blob.Space // room for more blobs; nil: enough
-	Dial    func(context.Context, remote.Config) (remote.Session, error)
+	// Partials keeps what came of files whose transfers were cut. Nil: each attempt
+	// begins anew.
+	Partials *blob.Partials
+	Dial     func(context.Context, remote.Config) (remote.Session, error)
 	// Outstanding asks control whether a job still holds its credit. Without an
 	// answer the job goes on: then no credit is given either.
 	Outstanding func(ctx context.Context, job string) (bool, error)
@@ -111,7 +114,8 @@ func (d *Downloader) Work(ctx context.Context, in stage.Input) error {
 		return nil
 	}
 	if err := d.deps.Space.Low(); err != nil {
-		return stage.Transient(err)
+		_, derr := d.deps.Partials.Drop()
+		return stage.Transient(errors.Join(err, derr))
 	}
 	r := &run{d: d, in: in, job: job, remaining: len(job.Files)}
 	if state := d.rests(held, job.Source); state != "" {

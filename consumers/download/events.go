@@ -62,11 +62,11 @@ func (r *run) outcome(f schemas.RequestFile, res result) outcome {
 	}
 	body := &schemas.StatusChanged{
 		Phase: string(res.phase), Status: string(schemas.Done), Outcome: out.Outcome, Exception: res.exception, Message: res.message,
-		Note: res.checksum, Bytes: res.ref.Size + res.arrived, StartedAt: &res.started, FinishedAt: &now,
+		Note: res.checksum, Bytes: res.ref.Size, StartedAt: &res.started, FinishedAt: &now, Attributes: resumedFrom(res.from, res.arrived),
 	}
 	body.Archive, body.SHA256, body.MD5 = res.ref.SHA256, res.ref.SHA256, res.ref.MD5
 	if res.kind != schemas.Fetched {
-		body.Status = string(schemas.Failed)
+		body.Status, body.Bytes = string(schemas.Failed), res.arrived
 	}
 	return outcome{[]schemas.Message{r.status(f, "outcome", out.Outcome, now, body)}, finished, out}
 }

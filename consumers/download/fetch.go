@@ -22,7 +22,8 @@ type result struct {
 	exception string
 	message   string
 	ref       blob.Ref
-	arrived   int64 // bytes of what failed
+	from      int64 // bytes of an attempt before, behind which this one went on
+	arrived   int64 // bytes that came
 	checksum  string
 	started   time.Time
 }
@@ -55,19 +56,26 @@ func (r *run) one(ctx context.Context, f schemas.RequestFile) (sessionLost bool,
 }
 
 // fetch gets the bytes. If the file is not what was listed it is fetched once
-// more, as it is now; if it changes meanwhile, that is the outcome.
+// more, as it is now; if it changes meanwhile, that is the outcome. What was
+// resumed and is no whole file in the end is fetched once more, from its beginning.
 func (r *run) fetch(ctx context.Context, f schemas.RequestFile) (result, bool, error) {
 	before := remote.Entry{Size: f.Size}
 	if f.ModTime != nil {
 		before.ModTime = *f.ModTime
 	}
 	var last result
+	scratch := false
 	for range 2 {
 		limit := int64(r.d.cfg.MaxFileSize)
 		if before.Size > limit {
 			return failed(schemas.Download, "file_too_large", fmt.Sprintf("%d bytes are more than download.max_file_size allows (%d)", before.Size, limit)), false, nil
 		}
-		res, changed, lost, err := r.fetchOnce(ctx, f, before)
+		res, changed, lost, err := r.fetchOnce(ctx, f, before, scratch)
+		if errors.Is(err, errFromScratch) {
+			r.d.deps.Log.Info("what was resumed is not the file; it is fetched from its beginning", "source", r.job.Source, "file", f.Path, "why", err)
+			scratch = true
+			res, changed, lost, err = r.fetchOnce(ctx, f, before, scratch)
+		}
 		if changed == nil || err != nil {
 			return res, lost, err
 		}
@@ -79,10 +87,19 @@ func (r *run) fetch(ctx context.Context, f schemas.RequestFile) (result, bool, e
 // fetchOnce gets the bytes of a file that was listed as before. They stay in
 // the store only if they are the whole file, and are what the checksum beside
 // it says. changed is the file as it is now, if it is not what was listed.
-func (r *run) fetchOnce(ctx context.Context, f schemas.RequestFile, before remote.Entry) (res result, changed *remote.Entry, lost bool, err error) {
+func (r *run) fetchOnce(ctx context.Context, f schemas.RequestFile, before remote.Entry, scratch bool) (res result, changed *remote.Entry, lost bool, err error) {
+	w, err := r.begin(ctx, f, before, scratch)
+	if res, ended := cut(ctx); err != nil && ended {
+		return res, nil, true, nil
+	}
+	if err != nil {
+		return res, nil, false, err
+	}
+	defer w.Abort() //nolint:errcheck // after Commit there is nothing to delete, and what is left of a failed fetch is swept away later
+	defer func() { res.from, res.arrived = w.from, w.arrived() }()
 	// A file that has no room ends by itself: waiting for room would hold up
 	// those behind it that have.
-	room, err := r.d.deps.Space.Reserve(r.job.Server, before.Size)
+	room, err := r.reserve(before.Size, w)
 	if errors.Is(err, blob.ErrNoRoom) {
 		return withoutRoom(err), nil, false, nil
 	}
@@ -90,19 +107,6 @@ func (r *run) fetchOnce(ctx context.Context, f schemas.RequestFile, before remot
 		return res, nil, false, stage.Transient(err)
 	}
 	defer room.Release()
-	w, err := r.d.deps.Blobs.Create(ctx)
-	if res, ended := cut(ctx); err != nil && ended {
-		return res, nil, true, nil
-	}
-	if err != nil {
-		return res, nil, false, stage.Transient(err)
-	}
-	defer w.Abort() //nolint:errcheck // after Commit there is nothing to delete, and what is left of a failed fetch is swept away later
-	defer func() {
-		if res.kind == schemas.FailedEnd {
-			res.arrived = w.Ref().Size
-		}
-	}()
 	rerr, err := r.transfer(ctx, f, before.Size, w, room)
 	switch {
 	case errors.Is(err, errTooLarge):
@@ -111,8 +115,11 @@ func (r *run) fetchOnce(ctx context.Context, f schemas.RequestFile, before remot
 		return withoutRoom(err), nil, false, nil
 	case err != nil && !errors.Is(err, errLonger):
 		return res, nil, false, err
+	case errors.Is(rerr, errFromScratch):
+		return res, nil, false, rerr
 	case rerr != nil:
 		res, lost = failure(ctx, schemas.Download, rerr)
+		r.keep(f, before, w, rerr)
 		return res, nil, lost, nil
 	}
 	after, serr := r.stat(ctx, f.Path)
@@ -122,6 +129,8 @@ func (r *run) fetchOnce(ctx context.Context, f schemas.RequestFile, before remot
 	}
 	ref := w.Ref()
 	switch {
+	case w.from > 0 && (err != nil || ref.Size != before.Size) && same(before, after):
+		return res, nil, false, fmt.Errorf("%w: %d bytes came of a file of %d", errFromScratch, ref.Size, before.Size)
 	case !same(before, after):
 		return failed(schemas.Download, "file_changed", fmt.Sprintf("the file changes while it is fetched: now %d bytes, of %s", after.Size, after.ModTime.Format(time.RFC3339))), &after, false, nil
 	case errors.Is(err, errLonger):
@@ -131,7 +140,10 @@ func (r *run) fetchOnce(ctx context.Context, f schemas.RequestFile, before remot
 	case after.Size >= 0 && ref.Size > after.Size:
 		return failed(schemas.Download, "file_changed", fmt.Sprintf("%d bytes arrived of a file of %d", ref.Size, after.Size)), nil, false, nil
 	}
-	if res, lost = r.verify(ctx, f, ref); res.kind == schemas.Fetched {
+	if res, lost = r.verify(ctx, f, ref); res.exception == "checksum_mismatch" && w.from > 0 {
+		return res, nil, lost, fmt.Errorf("%w: %s", errFromScratch, res.message)
+	}
+	if res.kind == schemas.Fetched {
 		if _, err := w.Commit(); err != nil {
 			if res, ended := cut(ctx); ended {
 				return res, nil, true, nil

@@ -59,26 +59,27 @@ type progress struct {
 	run      *run
 	file     schemas.RequestFile
 	begun    time.Time
-	received int64
+	received int64              // of the file: also in the attempt before, behind which this one goes on
 	all      prometheus.Counter // bytes of all transfers from the source
 
 	at     time.Time // when it was told last, or begun
 	before int64     // bytes until then
 }
 
-// progressOf begins to count a transfer, until end.
-func (r *run) progressOf(f schemas.RequestFile) *progress {
+// progressOf begins to count a transfer that goes on behind so many bytes, until end.
+func (r *run) progressOf(f schemas.RequestFile, from int64) *progress {
 	now := r.d.deps.Now()
 	r.d.turn.add(1)
-	return &progress{run: r, file: f, begun: now, at: now, all: r.d.received.WithLabelValues(r.job.Source)}
+	return &progress{run: r, file: f, begun: now, received: from, at: now, before: from, all: r.d.received.WithLabelValues(r.job.Source)}
 }
 
 func (p *progress) end() { p.run.d.turn.add(-1) }
 
-// came counts bytes, and tells of them where it is time and the member's turn.
-func (p *progress) came(n int) {
+// came counts bytes that came once more, and new ones, and tells of these where it
+// is time and the member's turn.
+func (p *progress) came(again, n int) {
 	p.received += int64(n)
-	p.all.Add(float64(n))
+	p.all.Add(float64(again + n))
 	every, d := p.run.d.cfg.ProgressInterval.D(), p.run.d
 	if every <= 0 || p.run.in.Tell == nil {
 		return

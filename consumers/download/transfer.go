@@ -14,18 +14,19 @@ import (
 )
 
 // transfer streams a file into a blob. rerr is the source's error, err our own.
-func (r *run) transfer(file context.Context, f schemas.RequestFile, size int64, w io.Writer, room *blob.Reservation) (rerr, err error) {
+func (r *run) transfer(file context.Context, f schemas.RequestFile, size int64, w *begun, room *blob.Reservation) (rerr, err error) {
 	ctx, cancel := context.WithCancelCause(file)
 	defer cancel(nil)
-	body, rerr := r.open(ctx, cancel, f.Path, size)
+	body, rerr := r.openFrom(ctx, cancel, f.Path, size, w)
 	if rerr != nil {
 		return rerr, nil
 	}
-	sink := &progressWriter{w: w, run: r, left: int64(r.d.cfg.MaxFileSize), tooMany: errTooLarge, room: room, progress: r.progressOf(f)}
+	sink := &progressWriter{w: w, run: r, left: int64(r.d.cfg.MaxFileSize), tooMany: errTooLarge, room: room, tail: w.tail, progress: r.progressOf(f, w.from)}
 	defer sink.progress.end()
 	if size >= 0 && size < sink.left {
 		sink.left, sink.tooMany = size, errLonger
 	}
+	sink.left -= w.from
 	stop := watchRate(&r.came, int64(r.d.cfg.MinRate), r.d.cfg.RateGrace.D(), func(brought int64) {
 		cancel(fmt.Errorf("%w: %d bytes came over this connection in %v, fewer than download.min_rate asks for", errTooSlow, brought, r.d.cfg.RateGrace.D()))
 	})
@@ -34,17 +35,20 @@ func (r *run) transfer(file context.Context, f schemas.RequestFile, size int64, 
 	cerr = errors.Join(cerr, body.Close())
 	// The store ends with the file's context, which may tell of its end before
 	// those that were made of it do.
+	if errors.Is(sink.err, errFromScratch) {
+		return sink.err, nil
+	}
 	if err := because(file, because(ctx, sink.err)); err != nil && err == sink.err { //nolint:errorlint // because returns that very error, or the cause
 		return nil, stage.Transient(err)
 	}
 	return because(file, because(ctx, cerr)), nil
 }
 
-// open opens a file, and waits no longer for that than download.idle_timeout.
+// open waits no longer for a file to be opened than download.idle_timeout.
 // The context bounds the reading too; cancel is its.
-func (r *run) open(ctx context.Context, cancel context.CancelCauseFunc, path string, size int64) (io.ReadCloser, error) {
+func (r *run) open(ctx context.Context, cancel context.CancelCauseFunc, do func() (io.ReadCloser, error)) (io.ReadCloser, error) {
 	late := time.AfterFunc(r.d.cfg.IdleTimeout.D(), func() { cancel(errNoAnswer) })
-	body, err := r.session.Open(ctx, path, size)
+	body, err := do()
 	if !late.Stop() && err == nil {
 		err = body.Close() // it came too late to be read
 		err = errors.Join(errNoAnswer, err)
@@ -123,12 +127,26 @@ type progressWriter struct {
 	left    int64 // bytes that may still come
 	tooMany error // when more do
 	room    *blob.Reservation
+	tail    []byte // what comes first, once more
 	err     error
 
 	progress *progress
 }
 
 func (p *progressWriter) Write(b []byte) (int, error) {
+	again := len(b)
+	if b, p.err = p.repeated(b); p.err != nil {
+		return 0, p.err
+	}
+	again -= len(b)
+	n, err := p.write(b)
+	p.run.came.Add(int64(again + n))
+	p.progress.came(again, n)
+	return again + n, err
+}
+
+// write writes what is new.
+func (p *progressWriter) write(b []byte) (int, error) {
 	if p.left -= int64(len(b)); p.left < 0 {
 		p.err = p.tooMany
 		return 0, p.err
@@ -141,8 +159,6 @@ func (p *progressWriter) Write(b []byte) (int, error) {
 		err = p.room.Wrote(n)
 	}
 	p.err = err
-	p.run.came.Add(int64(n))
 	p.run.in.Progress()
-	p.progress.came(n)
 	return n, err
 }

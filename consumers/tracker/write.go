@@ -126,10 +126,13 @@ func writeStates[T any, P adder[T]](ctx context.Context, s *store, name string, 
 	return s.upsert(ctx, name, rows)
 }
 
-// protocol is its number. Whether HTTP is encrypted is in the source's url.
+// protocol is its number. Whether HTTP or FTP is encrypted is in the source's url.
 func protocol(name string) any {
-	if name == "https" {
+	switch name {
+	case "https":
 		name = "http"
+	case "ftps", "ftpes":
+		name = "ftp"
 	}
 	return ordinal(name, "ftp", "sftp", "http", "file")
 }

@@ -132,10 +132,10 @@ func (d *Dir) Create(ctx context.Context) (Writer, error) {
 		return nil, err
 	}
 	name := tmpDir + "/" + rand.Text()
-	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o440)
+	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, blobMode)
 	if errors.Is(err, fs.ErrNotExist) { // somebody has emptied the store
 		if err = d.root.Mkdir(tmpDir, 0o750); err == nil || errors.Is(err, fs.ErrExist) {
-			f, err = d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o440)
+			f, err = d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, blobMode)
 		}
 	}
 	if err != nil {

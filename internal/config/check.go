@@ -73,7 +73,7 @@ func item(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]"
 // zeroAllowed lists the numbers that may be 0, which then means what their
 // comment says; every other number must be greater.
 func zeroAllowed() []string {
-	return []string{"kafka.log_alarm_share", "kafka.partitions", "kafka.replication_factor", "schedule.jitter", "poll.settle", "poll.max_ignored", "poll.keep_listings", "poll.suspend_after", "poll.suspend_sooner.address", "poll.suspend_sooner.timeout", "poll.suspend_sooner.server", "poll.suspend_sooner.connection", "poll.suspend_sooner.authorization", "plan.backoff", "download.progress_interval", "sequence.late_limit",
+	return []string{"kafka.log_alarm_share", "kafka.partitions", "kafka.replication_factor", "schedule.jitter", "poll.settle", "poll.max_ignored", "poll.keep_listings", "poll.suspend_after", "poll.suspend_sooner.address", "poll.suspend_sooner.timeout", "poll.suspend_sooner.server", "poll.suspend_sooner.connection", "poll.suspend_sooner.authorization", "plan.backoff", "download.partial_bytes", "download.progress_interval", "sequence.late_limit",
 		"sources.interval", "sources.max_interval", "sources.complete_every", "sources.max_sessions", "blobs.min_free", "blobs.min_free_share", "history.retention"}
 }
 
@@ -228,7 +228,7 @@ func (d *decoder) checkSource(s *Source, at string) {
 		if s.KnownHosts == "" && len(s.HostKey) == 0 {
 			d.problem(at+".known_hosts", "is missing, as is host_key: a server's identity is always verified; name a known_hosts file (ssh-keyscan writes its lines, compare the fingerprint with what the server's owner tells you), or pin host_key: SHA256:…")
 		}
-		if s.Password == "" && s.IdentityFile == "" {
+		if s.Password == "" && s.IdentityFile == "" && s.IdentityAgent == "" {
 			d.problem(at+".identity_file", "is missing, as is password: say how to log in, with identity_file: PATH or password: file:PATH")
 		}
 	case "http", "https":
@@ -238,6 +238,11 @@ func (d *decoder) checkSource(s *Source, at string) {
 		d.problem(at, "can't be stored: %s", err)
 	} else if len(text) > MaxDefinition {
 		d.problem(at, "has %d bytes: no more than %d go along with each job, so shorten hosts (all stands for every centre) or host_key (a fingerprint does)", len(text), MaxDefinition)
+	}
+	for i, pin := range s.CertificatePin {
+		if !strings.HasPrefix(pin, "sha256//") {
+			d.problem(item(at+".certificate_pin", i), "is no pin: write sha256// and the base64 of the public key's hash, as tributary sources check shows it")
+		}
 	}
 	for i, key := range s.HostKey {
 		if !strings.HasPrefix(key, "SHA256:") && !strings.Contains(key, " ") {

@@ -60,16 +60,18 @@ type Config struct {
 type Source struct {
 	ID     string `yaml:"id"`     // stable name of the source
 	Centre string `yaml:"centre"` // short name of the centre that runs it
-	URL    string `yaml:"url"`    // sftp://user@host:port/base, ftp://user@host/base, https://host/base, http://host/base or file:///dir
+	URL    string `yaml:"url"`    // sftp://user@host:port/base, ftp://user@host/base, ftpes://user@host/base, ftps://user@host/base, https://host/base, http://host/base or file:///dir
 	Hosts  Hosts  `yaml:"hosts"`  // centres whose files it may show beside its own centre's; all for a mirror
 
 	Password           Secret   `yaml:"password"`            // env:NAME or file:PATH
 	IdentityFile       string   `yaml:"identity_file"`       // private key for SFTP
+	IdentityAgent      string   `yaml:"identity_agent"`      // socket of an ssh-agent, which signs with the keys that it holds, SFTP
 	IdentityPassphrase Secret   `yaml:"identity_passphrase"` // of the private key
 	KnownHosts         string   `yaml:"known_hosts"`         // known_hosts file that holds the host's key
 	HostKey            []string `yaml:"host_key"`            // pinned host keys: SHA256:… or a public key line
 	Token              Secret   `yaml:"token"`               // env:NAME or file:PATH: logs in to an HTTP server as Authorization: Bearer
-	CAFile             string   `yaml:"ca_file"`             // certificates, in PEM form, of those who vouch for an HTTPS server; default: the system's
+	CAFile             string   `yaml:"ca_file"`             // certificates, in PEM form, of those who vouch for an HTTPS or FTPS server; default: the system's
+	CertificatePin     []string `yaml:"certificate_pin"`     // pinned public keys of the certificate of an HTTPS or FTPS server: sha256//…
 	Robots             string   `yaml:"robots"`              // obey (default), or ignore: what an HTTP server's robots.txt asks programs to leave alone is asked for
 
 	Interval    Duration `yaml:"interval"`              // between polls; default schedule.interval
@@ -264,6 +266,8 @@ type Download struct {
 	DetachAfter    Duration `yaml:"detach_after"` // after which a job goes on outside of its partition, so that others are not delayed; default 20s
 	MaxDetached    int      `yaml:"max_detached"` // jobs that do so in one process at once; default 64
 
+	PartialBytes Bytes `yaml:"partial_bytes"` // of files whose transfers were cut, kept so that the next attempt goes on behind them; 0: none; default 64GiB
+
 	ProgressInterval Duration `yaml:"progress_interval"` // least time between two events that tell how far a transfer is; 0: none tells; default 10s
 }
 
@@ -393,7 +397,7 @@ func Default() Config {
 		Publish: Publish{Batch: 2000, Interval: d(time.Second), LeaseTTL: d(10 * time.Second)},
 		Download: Download{Stage: Stage{Parallelism: 8, Window: 64, Stall: d(5 * time.Minute), Grace: d(10 * time.Second), BackoffMax: d(time.Minute)},
 			MaxFileSize: 64 << 30, ConnectTimeout: d(15 * time.Second), IdleTimeout: d(time.Minute), Checksums: true,
-			MinRate: 1 << 10, RateGrace: d(30 * time.Second), FileBudget: d(12 * time.Hour), JobBudget: d(10 * time.Minute), DetachAfter: d(20 * time.Second), MaxDetached: 64, ProgressInterval: d(10 * time.Second)},
+			MinRate: 1 << 10, RateGrace: d(30 * time.Second), FileBudget: d(12 * time.Hour), JobBudget: d(10 * time.Minute), DetachAfter: d(20 * time.Second), MaxDetached: 64, PartialBytes: 64 << 30, ProgressInterval: d(10 * time.Second)},
 		Unzip:    Unzip{Stage: stage, MaxEntries: 65535, MaxTotal: 4 << 30, MaxRatio: 200, RatioFree: 1_000_000},
 		Validate: Validate{Stage: stage, MaxErrors: 500, MaxBytes: 4 << 30, MaxDepth: 256, MaxAttributes: 4096},
 		Sequence: Sequence{PollCutoff: d(10 * time.Minute), ReleaseLimit: d(30 * time.Minute), LateLimit: d(time.Minute), Interval: d(500 * time.Millisecond)},

@@ -183,7 +183,8 @@ func (d *decoder) complete(cfg *Config, dir string) {
 
 // absolute makes the paths of what the source is reached by absolute.
 func (s *Source) absolute(dir string) {
-	s.IdentityFile, s.KnownHosts, s.CAFile = absolute(s.IdentityFile, dir), absolute(s.KnownHosts, dir), absolute(s.CAFile, dir)
+	s.IdentityFile, s.IdentityAgent = absolute(s.IdentityFile, dir), absolute(s.IdentityAgent, dir)
+	s.KnownHosts, s.CAFile = absolute(s.KnownHosts, dir), absolute(s.CAFile, dir)
 	s.Password, s.IdentityPassphrase, s.Token = s.Password.absolute(dir), s.IdentityPassphrase.absolute(dir), s.Token.absolute(dir)
 }
 

@@ -68,8 +68,8 @@ func TestNamesOfServers(t *testing.T) {
 func TestParseSourcesRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"sources: [{id: a, centre: H, url: 'file:///x', known_hosts: kh, disable_epsv: true}]":                             "sources[0].known_hosts: is a key of sftp sources, and this one is reached by file",
-		"sources: [{id: a, centre: H, url: 'sftp://u@h/', host_key: ['SHA256:x'], password: 'env:P', disable_epsv: true}]": "sources[0].disable_epsv: is a key of ftp sources, and this one is reached by sftp: take it out",
-		"sources: [{id: a, centre: H, url: 'http://h/', ca_file: x.pem}]":                                                  "sources[0].ca_file: is a key of https sources, and this one is reached by http",
+		"sources: [{id: a, centre: H, url: 'sftp://u@h/', host_key: ['SHA256:x'], password: 'env:P', disable_epsv: true}]": "sources[0].disable_epsv: is a key of ftp, ftpes, ftps sources, and this one is reached by sftp: take it out",
+		"sources: [{id: a, centre: H, url: 'http://h/', ca_file: x.pem}]":                                                  "sources[0].ca_file: is a key of ftpes, ftps, https sources, and this one is reached by http",
 		"sources: [{id: a, centre: H, url: 'ftp://h/', robots: ignore, token: 'env:T'}]":                                   "sources[0].robots: is a key of https, http sources, and this one is reached by ftp",
 		"sources: [{id: a, centre: H, url: 'http://h/', token: t0ken}]":                                                    "sources[0].token: is written plainly",
 		"sources: [{id: a, centre: H, url: 'http://u@h/', token: 'env:T', password: 'env:P'}]":                             "sources[0].token: is one way to log in, and the user of url with password another",

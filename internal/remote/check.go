@@ -76,6 +76,8 @@ func remedy(err error, c Config) string {
 		return "compare the fingerprint with what the server's owner tells you over another channel, then put the key into known_hosts or host_key of the source"
 	case "certificate_not_trusted":
 		return "compare the certificate with what the server's owner tells you over another channel; where it is right, put it, or its authority's, into a file that ca_file of the source names"
+	case "encryption_refused":
+		return "ask the server's owner to allow TLS (AUTH TLS, PROT P), or where nobody may listen on the way, use ftp in url"
 	case "robots_forbidden":
 		return "ask the server's owner to allow the program tributary in robots.txt, or, with the owner's leave, set robots: ignore for the source"
 	case "no_index_page":

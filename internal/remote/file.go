@@ -129,6 +129,10 @@ func (l *local) Stat(_ context.Context, p string) (Entry, error) {
 }
 
 func (l *local) Open(ctx context.Context, p string, _ int64) (io.ReadCloser, error) {
+	return l.OpenAt(ctx, p, 0, "")
+}
+
+func (l *local) OpenAt(ctx context.Context, p string, offset int64, _ string) (io.ReadCloser, error) {
 	lp, err := localPath(p)
 	if err != nil {
 		return nil, err
@@ -136,7 +140,7 @@ func (l *local) Open(ctx context.Context, p string, _ int64) (io.ReadCloser, err
 	if err := acquire(ctx, l.slots); err != nil {
 		return nil, wrap("open", p, err)
 	}
-	f, err := l.openRegular(lp)
+	f, err := l.openRegular(lp, offset)
 	if err != nil {
 		<-l.slots
 		return nil, wrap("open", p, err)
@@ -146,7 +150,7 @@ func (l *local) Open(ctx context.Context, p string, _ int64) (io.ReadCloser, err
 
 // openRegular looks before it opens, because opening a pipe waits for ever, and
 // again afterwards, because the name may have changed in between.
-func (l *local) openRegular(lp string) (*os.File, error) {
+func (l *local) openRegular(lp string, offset int64) (*os.File, error) {
 	before, err := l.root.Lstat(lp)
 	if err != nil {
 		return nil, err
@@ -161,6 +165,9 @@ func (l *local) openRegular(lp string) (*os.File, error) {
 	after, err := f.Stat()
 	if err == nil && !os.SameFile(before, after) {
 		err = fmt.Errorf("was replaced while it was being opened")
+	}
+	if err == nil {
+		_, err = f.Seek(offset, io.SeekStart)
 	}
 	if err != nil {
 		_ = f.Close()

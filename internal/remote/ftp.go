@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,8 @@ type ftpSession struct {
 	base    string
 	cfg     Config
 	target  Target
+	// tls is how data connections are encrypted; nil: they aren't.
+	tls *tls.Config
 	// slot holds the right to use the control connection, and what is below it.
 	slot chan struct{}
 	// ctx is that of the call which has the slot; the library's dialling knows
@@ -196,6 +199,10 @@ func parseMLST(text string) (Entry, error) {
 func (s *ftpSession) Concurrency() int { return 1 }
 
 func (s *ftpSession) Open(ctx context.Context, p string, _ int64) (io.ReadCloser, error) {
+	return s.OpenAt(ctx, p, 0, "")
+}
+
+func (s *ftpSession) OpenAt(ctx context.Context, p string, offset int64, _ string) (io.ReadCloser, error) {
 	full, err := join(s.base, p)
 	if err != nil {
 		return nil, err
@@ -204,7 +211,7 @@ func (s *ftpSession) Open(ctx context.Context, p string, _ int64) (io.ReadCloser
 	if err != nil {
 		return nil, wrap("open", p, err)
 	}
-	resp, err := s.retr(full)
+	resp, err := s.retr(full, offset)
 	if err != nil {
 		err = s.fail(ctx, "open", p, err)
 		release()
@@ -213,9 +220,25 @@ func (s *ftpSession) Open(ctx context.Context, p string, _ int64) (io.ReadCloser
 	return &ftpReader{ctx: ctx, s: s, resp: resp, path: p, release: release}, nil
 }
 
-func (s *ftpSession) retr(full string) (resp *ftp.Response, err error) {
+// refusal is the server's refusal to begin in the middle of a file, if that is what
+// err is: of REST, or of RETR in words that don't mean the file.
+func (s *ftpSession) refusal(err error) error {
+	var proto *textproto.Error
+	switch {
+	case s.control.err != nil || !errors.As(err, &proto) || !replied(err):
+		return nil
+	case s.control.verb == "REST" || proto.Code == 501 || proto.Code == 551 || proto.Code == 554:
+		return proto
+	}
+	return nil
+}
+
+func (s *ftpSession) retr(full string, offset int64) (resp *ftp.Response, err error) {
 	defer s.guard(&err)
-	if resp, err = s.c.Retr(full); err != nil {
+	if resp, err = s.c.RetrFrom(full, uint64(offset)); err != nil { //nolint:gosec // an offset is never negative
+		if refused := s.refusal(err); offset > 0 && refused != nil {
+			return nil, notResumed(full, "the server answers to REST %d, or to RETR after it: %w", offset, refused)
+		}
 		return nil, s.openError(full, err)
 	}
 	return resp, nil

@@ -18,6 +18,8 @@ import (
 // nothing that trickles in renews them.
 type ftpControl struct {
 	net.Conn
+	// raw is the connection below TLS, where there is any.
+	raw   net.Conn
 	idle  time.Duration
 	limit int64
 	in    *bufio.Reader
@@ -39,7 +41,7 @@ type ftpControl struct {
 }
 
 func newControl(conn net.Conn, c Config) *ftpControl {
-	f := &ftpControl{Conn: conn, idle: c.IdleTimeout, limit: c.Limits.Reply, room: &io.LimitedReader{R: conn}}
+	f := &ftpControl{Conn: conn, raw: conn, idle: c.IdleTimeout, limit: c.Limits.Reply, room: &io.LimitedReader{R: conn}}
 	f.in = bufio.NewReader(f.room)
 	return f
 }

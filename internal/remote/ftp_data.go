@@ -15,7 +15,8 @@ type ftpData struct {
 
 // Read reads, and gives the server the whole idle time for it.
 func (d *ftpData) Read(b []byte) (int, error) {
-	if err := d.SetReadDeadline(time.Now().Add(d.idle)); err != nil {
+	// A handshake writes, too.
+	if err := d.SetDeadline(time.Now().Add(d.idle)); err != nil {
 		return 0, err
 	}
 	return d.Conn.Read(b)
@@ -45,10 +46,14 @@ func (s *ftpSession) dialData(_, addr string) (net.Conn, error) {
 		_ = conn.Close()
 		return nil, s.lost
 	}
-	s.data = &ftpData{conn, s.cfg.IdleTimeout}
+	s.data = conn
+	if s.tls != nil {
+		conn = s.encryptData(conn)
+	}
+	data := &ftpData{conn, s.cfg.IdleTimeout}
 	if s.listing != nil {
-		s.listing.Conn = s.data
+		s.listing.Conn = data
 		return s.listing, nil
 	}
-	return s.data, nil
+	return data, nil
 }

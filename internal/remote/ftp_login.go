@@ -21,6 +21,12 @@ func dialFTP(ctx context.Context, c Config, t Target, step func(name, detail str
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	s := &ftpSession{control: newControl(conn.Conn, c), cfg: c, target: t, slot: make(chan struct{}, 1)}
+	if t.Scheme != "ftp" {
+		if err := s.protect(ctx, conn.Conn, step); err != nil {
+			_ = conn.Close()
+			return nil, s.dialError(ctx, err)
+		}
+	}
 	step("login", "")
 	if err := s.login(); err != nil {
 		_ = conn.Close()
@@ -49,6 +55,11 @@ func (s *ftpSession) login() (err error) {
 	}
 	if err := s.c.Login(s.target.User, ftpPassword(s.cfg, s.target)); err != nil {
 		return err
+	}
+	if s.tls != nil {
+		if err := s.protectData(); err != nil {
+			return err
+		}
 	}
 	return s.findBase()
 }

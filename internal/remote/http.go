@@ -2,7 +2,6 @@ package remote
 
 import (
 	"context"
-	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -24,8 +23,6 @@ type httpSession struct {
 	// root is the base's URL, without who logs in.
 	root      url.URL
 	transport *http.Transport
-	// roots vouch for certificates; nil: the system's.
-	roots *x509.CertPool
 	// from is the address of the base's server.
 	from netip.Addr
 	// authorization is what the base's server alone gets to see; empty: nobody
@@ -62,9 +59,6 @@ func dialHTTP(ctx context.Context, c Config, t Target, step func(name, detail st
 	}
 	var err error
 	if s.authorization, err = authorization(c, t); err != nil {
-		return nil, err
-	}
-	if s.roots, err = trusted(c.CAFile); err != nil {
 		return nil, err
 	}
 	s.transport = s.newTransport()
@@ -143,6 +137,11 @@ func (s *httpSession) at(full string, dir bool) *url.URL {
 // get asks for what is at a URL, once the connection is free. What follows is
 // done until then: the response may be read, and nobody else asks.
 func (s *httpSession) get(ctx context.Context, method string, at *url.URL) (resp *http.Response, done func(), err error) {
+	return s.getPart(ctx, method, at, part{})
+}
+
+// getPart is get for a part of what is there, or the whole: the server chooses.
+func (s *httpSession) getPart(ctx context.Context, method string, at *url.URL, of part) (resp *http.Response, done func(), err error) {
 	if s.life.Err() != nil {
 		return nil, nil, &Error{Op: "use", Path: s.target.Server(), class: Connection, Err: fmt.Errorf("session ended: %w", net.ErrClosed)}
 	}
@@ -156,7 +155,7 @@ func (s *httpSession) get(ctx context.Context, method string, at *url.URL) (resp
 		cancel(nil)
 		<-s.slot
 	}
-	resp, err = s.follow(asking, method, at)
+	resp, err = s.follow(asking, method, at, of)
 	if err != nil {
 		release()
 		if ctx.Err() != nil {
@@ -218,11 +217,15 @@ func (s *httpSession) Open(ctx context.Context, p string, _ int64) (io.ReadClose
 	if err != nil {
 		return nil, s.fail("open", p, err)
 	}
-	return &httpReader{ctx: ctx, s: s, body: resp.Body, path: p, done: func() {
+	return s.reader(ctx, p, resp, done), nil
+}
+
+func (s *httpSession) reader(ctx context.Context, p string, resp *http.Response, done func()) *httpReader {
+	return &httpReader{ctx: ctx, s: s, body: resp.Body, path: p, named: versionOf(resp), done: func() {
 		// What wasn't read is not worth waiting for.
 		_ = resp.Body.Close()
 		done()
-	}}, nil
+	}}
 }
 
 // Close hangs up: HTTP has no goodbye.
@@ -244,9 +247,14 @@ type httpReader struct {
 	s    *httpSession
 	body io.Reader
 	path string
-	done func()
-	end  error
+	// named is how the server names the bytes.
+	named string
+	done  func()
+	end   error
 }
+
+// Version is how the server names the bytes.
+func (r *httpReader) Version() string { return r.named }
 
 // Read ends with EOF only where the server has sent as much as it said.
 func (r *httpReader) Read(b []byte) (int, error) {

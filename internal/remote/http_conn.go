@@ -2,14 +2,10 @@ package remote
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
 	"time"
 )
 
@@ -51,22 +47,6 @@ func (s *httpSession) newTransport() *http.Transport {
 		DisableCompression: true, MaxConnsPerHost: 1, MaxIdleConnsPerHost: 1, IdleConnTimeout: s.cfg.IdleTimeout,
 		ResponseHeaderTimeout: s.cfg.IdleTimeout, MaxResponseHeaderBytes: s.cfg.Limits.Reply,
 	}
-}
-
-// trusted reads the authorities of a file; nil are the system's.
-func trusted(file string) (*x509.CertPool, error) {
-	if file == "" {
-		return nil, nil
-	}
-	roots := x509.NewCertPool()
-	pem, err := os.ReadFile(file)
-	if err == nil && !roots.AppendCertsFromPEM(pem) {
-		err = errors.New("it has no certificate in PEM form")
-	}
-	if err != nil {
-		return nil, &Error{Op: "read ca_file", Path: file, class: Misconfigured, Err: err}
-	}
-	return roots, nil
 }
 
 // dialTo gives the transport the connection that Dial made, and another where that
@@ -127,13 +107,18 @@ func (s *httpSession) connect(ctx context.Context, t Target, secure bool, step f
 	if !secure {
 		return conn, nil
 	}
-	step("certificate", "")
-	encrypted := tls.Client(conn, &tls.Config{ServerName: t.Host, RootCAs: s.roots, MinVersion: tls.VersionTLS12})
-	if err := encrypted.HandshakeContext(ctx); err != nil {
+	c := s.cfg
+	if t.Server() != s.target.Server() {
+		c.CertificatePin = nil // which are of the base's server
+	}
+	verify, err := tlsConfig(c, t)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	encrypted, err := encrypt(ctx, conn, verify, step)
+	if err != nil {
 		_ = conn.Close()
 		return nil, s.fail("verify certificate of", t.Server(), err)
 	}
-	shown := encrypted.ConnectionState().PeerCertificates[0]
-	step("certificate", fmt.Sprintf("of %s, by %s, until %s", t.Host, shown.Issuer, shown.NotAfter.UTC().Format(time.DateOnly)))
 	return encrypted, nil
 }

@@ -2,7 +2,6 @@ package remote
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -20,14 +19,14 @@ var errDirectory = &Error{class: Unclassified, Err: errors.New("it is a director
 
 // follow asks for what is at a URL, wherever the server sends to from there, and
 // returns a response that is neither a refusal nor packed.
-func (s *httpSession) follow(ctx context.Context, method string, at *url.URL) (*http.Response, error) {
+func (s *httpSession) follow(ctx context.Context, method string, at *url.URL, of part) (*http.Response, error) {
 	for range maxRedirects + 1 {
-		resp, err := s.ask(ctx, method, at)
+		resp, err := s.ask(ctx, method, at, of)
 		if err != nil {
 			return nil, err
 		}
 		if !redirects(resp.StatusCode) {
-			if err := refusal(resp); err != nil {
+			if err := refusal(resp, of); err != nil {
 				drain(resp)
 				return nil, err
 			}
@@ -61,7 +60,7 @@ func redirects(status int) bool {
 }
 
 // ask sends one request. Only the base's server is told who asks.
-func (s *httpSession) ask(ctx context.Context, method string, at *url.URL) (*http.Response, error) {
+func (s *httpSession) ask(ctx context.Context, method string, at *url.URL, of part) (*http.Response, error) {
 	same := origin(at) == origin(&s.root)
 	if same && s.robots != nil && !s.robots.allow(at) {
 		return nil, &Error{class: Permission, exception: "robots_forbidden", Err: fmt.Errorf("the server's robots.txt asks programs to leave %s alone", at.EscapedPath())}
@@ -72,6 +71,7 @@ func (s *httpSession) ask(ctx context.Context, method string, at *url.URL) (*htt
 	if same && s.authorization != "" {
 		req.Header.Set("Authorization", s.authorization)
 	}
+	of.ask(req.Header)
 	return s.transport.RoundTrip(req)
 }
 
@@ -85,14 +85,17 @@ func origin(u *url.URL) string {
 }
 
 // refusal is the error of a response that isn't what was asked for.
-func refusal(resp *http.Response) error {
-	if resp.StatusCode == http.StatusOK {
+func refusal(resp *http.Response, of part) error {
+	if resp.StatusCode == http.StatusOK || of.offset > 0 && resp.StatusCode == http.StatusPartialContent {
 		if packed := resp.Header.Get("Content-Encoding"); packed != "" && packed != "identity" {
 			return &Error{class: Unclassified, Err: fmt.Errorf("the server packs it (Content-Encoding: %s), though asked for the bytes as they are", packed)}
 		}
 		return nil
 	}
 	e := &Error{class: classifyHTTP(resp.StatusCode), Err: fmt.Errorf("the server answers %s", resp.Status)}
+	if of.offset > 0 && resp.StatusCode == http.StatusRequestedRangeNotSatisfiable {
+		e.Err = fmt.Errorf("%w: %w", ErrNotResumed, e.Err)
+	}
 	if again := resp.Header.Get("Retry-After"); again != "" {
 		e.Err = fmt.Errorf("%w, and asks to come back after %s (seconds, if it is a number)", e.Err, again)
 	}
@@ -123,11 +126,11 @@ func (s *httpSession) fail(op, p string, err error) error {
 	if err == nil || errors.As(err, &own) {
 		return wrap(op, p, err)
 	}
+	if of := tlsError(op, p, err); errors.As(of, &own) {
+		return of
+	}
 	e := &Error{Op: op, Path: p, Err: err, class: classify(err)}
-	var untrusted *tls.CertificateVerificationError
 	switch {
-	case errors.As(err, &untrusted):
-		e.class, e.exception = HostKey, "certificate_not_trusted"
 	case strings.Contains(err.Error(), "response headers exceeded"):
 		// The library has no other name for it.
 		e.class, e.exception = Protocol, "reply_too_long"

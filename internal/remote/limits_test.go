@@ -93,7 +93,7 @@ func TestEntriesAreStorable(t *testing.T) {
 
 func TestUnknownSchemeOpensNothing(t *testing.T) {
 	c := Config{}.withDefaults()
-	for _, scheme := range []string{"", "gopher", "ftps", "FILE", "local"} {
+	for _, scheme := range []string{"", "gopher", "FILE", "local"} {
 		s, err := open(context.Background(), c, Target{Scheme: scheme, Base: t.TempDir()}, func(string, string) {})
 		if s != nil || Exception(err) != "protocol_unknown" || !strings.Contains(err.Error(), "scheme") {
 			t.Errorf("%q opens %v, error %v", scheme, s, err)

@@ -1,6 +1,7 @@
 package remote_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -106,5 +107,41 @@ func open(t *testing.T, dir string) {
 			t.Fatal(err)
 		}
 		dir = filepath.Dir(dir)
+	}
+}
+
+// FTP within TLS: asked for (ftpes), and from the first byte on (ftps). Data
+// connections that resume no TLS session are refused by these servers.
+func TestFTPSConformsOnVSFTPD(t *testing.T) {
+	for _, scheme := range []string{"ftpes", "ftps"} {
+		t.Run(scheme, func(t *testing.T) {
+			remotetest.Run(t, func(t *testing.T) remotetest.Fixture {
+				dir := mkdir(t, root(t))
+				ftpd, err := servers.StartVSFTPD(t.Context(), servers.VSFTPDOptions{Dir: t.TempDir(), Root: dir, Password: "s3cret", TLS: scheme})
+				servers.Need(t, err)
+				t.Cleanup(ftpd.Stop)
+				return remotetest.Fixture{Root: dir, Precision: time.Second, Config: remote.Config{URL: ftpd.URL("/"), Password: ftpd.Password, CAFile: ftpd.CAFile}}
+			})
+		})
+	}
+}
+
+// make servers doesn't install ProFTPD: Debian's package takes vsftpd's away. So it
+// is tested where somebody has it, and required nowhere.
+func TestFTPSConformsOnProFTPD(t *testing.T) {
+	for _, scheme := range []string{"ftpes", "ftps"} {
+		t.Run(scheme, func(t *testing.T) {
+			remotetest.Run(t, func(t *testing.T) remotetest.Fixture {
+				dir := mkdir(t, root(t))
+				open(t, dir)
+				ftpd, err := servers.StartProFTPD(t.Context(), servers.ProFTPDOptions{Dir: t.TempDir(), Root: dir, TLS: scheme})
+				if errors.Is(err, servers.ErrMissing) {
+					t.Skipf("skipped: %v", err)
+				}
+				servers.Need(t, err)
+				t.Cleanup(ftpd.Stop)
+				return remotetest.Fixture{Root: dir, Precision: time.Second, Links: remotetest.LinksShownIfWhole, Config: remote.Config{URL: ftpd.URL("/"), CAFile: ftpd.CAFile}}
+			})
+		})
 	}
 }

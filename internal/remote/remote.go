@@ -99,8 +99,12 @@ type Config struct {
 	URL string
 	// Password of the user, also used for keyboard-interactive login.
 	Password string
-	// IdentityFile is the path of a private key (SFTP).
+	// IdentityFile is the path of a private key (SFTP). The certificate beside it,
+	// IdentityFile-cert.pub, is offered too.
 	IdentityFile string
+	// IdentityAgent is the path of the socket of an ssh-agent, which signs with the
+	// keys that it holds (SFTP).
+	IdentityAgent string
 	// IdentityPassphrase decrypts IdentityFile.
 	IdentityPassphrase string
 	// KnownHosts is the path of an OpenSSH known_hosts file (SFTP).
@@ -122,6 +126,10 @@ type Config struct {
 	// CAFile is the path of certificates, in PEM form, of those who vouch for the
 	// server's (HTTPS); the system's by default.
 	CAFile string
+	// CertificatePin holds pinned public keys of the server's certificate,
+	// "sha256//…" as curl writes them. When set, only these count, whoever vouches
+	// for the certificate; several allow a rotation (HTTPS, FTPS).
+	CertificatePin []string
 	// IgnoreRobots asks for what the server's robots.txt asks programs to leave
 	// alone, and doesn't read it (HTTP).
 	IgnoreRobots bool
@@ -234,7 +242,7 @@ func open(ctx context.Context, c Config, t Target, step func(name, detail string
 	s, err := known.dial(within, c, t, step)
 	switch {
 	case err == nil:
-		return strict{s}, nil
+		return checked(s), nil
 	case ctx.Err() == nil && within.Err() != nil:
 		return nil, &Error{Op: "connect to", Path: t.Server(), class: Timeout,
 			Err: fmt.Errorf("connecting and logging in took longer than connect_timeout, %s", c.ConnectTimeout)}

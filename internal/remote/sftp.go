@@ -282,8 +282,24 @@ func (s *sftpSession) Open(ctx context.Context, p string, sizeHint int64) (io.Re
 	if sizeHint >= 0 && sizeHint <= s.packet {
 		r, err = s.openSmall(ctx, p, full, sizeHint)
 	} else {
-		r, err = s.openLarge(ctx, p, full)
+		r, err = s.openLarge(ctx, p, full, 0)
 	}
+	if err != nil {
+		<-s.slots
+		return nil, err
+	}
+	return r, nil
+}
+
+func (s *sftpSession) OpenAt(ctx context.Context, p string, offset int64, _ string) (io.ReadCloser, error) {
+	full, err := join(s.base, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := acquire(ctx, s.slots); err != nil {
+		return nil, wrap("open", p, err)
+	}
+	r, err := s.openLarge(ctx, p, full, offset)
 	if err != nil {
 		<-s.slots
 		return nil, err

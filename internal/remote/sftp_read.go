@@ -100,13 +100,13 @@ func (r *smallReader) Close() error {
 	return nil
 }
 
-func (s *sftpSession) openLarge(ctx context.Context, p, full string) (io.ReadCloser, error) {
+func (s *sftpSession) openLarge(ctx context.Context, p, full string, offset int64) (io.ReadCloser, error) {
 	f, err := call(ctx, s, s.idle, func() (*sftp.File, error) { return s.client.Open(full) },
 		func(f *sftp.File) { _ = f.Close() })
 	if err != nil {
 		return nil, s.fail("open", p, err)
 	}
-	return &sftpReader{ctx: ctx, s: s, f: f, path: p}, nil
+	return &sftpReader{ctx: ctx, s: s, f: f, path: p, off: offset}, nil
 }
 
 // sftpReader streams a file. It is for one goroutine, as readers are.

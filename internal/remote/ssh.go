@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strings"
 
 	"golang.org/x/crypto/ssh"
@@ -48,10 +47,11 @@ func dialSSH(ctx context.Context, c Config, t Target, step func(name, detail str
 	if err != nil {
 		return nil, nil, err
 	}
-	auth, err := authMethods(c)
+	auth, end, err := authMethods(c)
 	if err != nil {
 		return nil, nil, err
 	}
+	defer end()
 	if !keys.fingerprintsOnly {
 		return handshake(ctx, c, t, keys, keys.algorithms, auth, step)
 	}
@@ -128,58 +128,4 @@ func handshakeError(ctx context.Context, t Target, keyErr error, verified bool, 
 		e.class = Connection
 	}
 	return e
-}
-
-// authMethods offers the key first, then the password both ways.
-func authMethods(c Config) ([]ssh.AuthMethod, error) {
-	var auth []ssh.AuthMethod
-	if c.IdentityFile != "" {
-		signer, err := readIdentity(c.IdentityFile, c.IdentityPassphrase)
-		if err != nil {
-			return nil, &Error{Op: "read identity_file", Path: c.IdentityFile, class: Misconfigured, Err: err}
-		}
-		auth = append(auth, ssh.PublicKeys(signer))
-	}
-	if c.Password != "" {
-		auth = append(auth, ssh.Password(c.Password), ssh.KeyboardInteractive(
-			func(_, _ string, questions []string, echos []bool) ([]string, error) {
-				answers := make([]string, len(questions))
-				for i := range questions {
-					// Only what isn't echoed is a password; the rest stays
-					// empty rather than showing it.
-					if i < len(echos) && !echos[i] {
-						answers[i] = c.Password
-					}
-				}
-				return answers, nil
-			}))
-	}
-	if len(auth) == 0 {
-		return nil, &Error{Op: "log in", class: Misconfigured, Err: errors.New("the source has neither identity_file nor password")}
-	}
-	return auth, nil
-}
-
-func readIdentity(file, passphrase string) (ssh.Signer, error) {
-	pem, err := os.ReadFile(file)
-	if err != nil {
-		return nil, errors.Unwrap(err)
-	}
-	if passphrase != "" {
-		signer, err := ssh.ParsePrivateKeyWithPassphrase(pem, []byte(passphrase))
-		if err == nil {
-			return signer, nil
-		}
-		// A passphrase for a key that has none is harmless.
-		if plain, plainErr := ssh.ParsePrivateKey(pem); plainErr == nil {
-			return plain, nil
-		}
-		return nil, fmt.Errorf("identity_passphrase doesn't open it: %w", err)
-	}
-	signer, err := ssh.ParsePrivateKey(pem)
-	var missing *ssh.PassphraseMissingError
-	if errors.As(err, &missing) {
-		return nil, errors.New("is encrypted: set identity_passphrase")
-	}
-	return signer, err
 }

@@ -17,9 +17,9 @@ import (
 // but into remote.Dial.
 func Remote(s config.Source, connect, idle config.Duration, limits config.Limits) (remote.Config, error) {
 	c := remote.Config{
-		URL: s.URL, IdentityFile: s.IdentityFile, KnownHosts: s.KnownHosts, HostKey: s.HostKey,
+		URL: s.URL, IdentityFile: s.IdentityFile, IdentityAgent: s.IdentityAgent, KnownHosts: s.KnownHosts, HostKey: s.HostKey,
 		ConnectTimeout: connect.D(), IdleTimeout: idle.D(), DisableEPSV: s.DisableEPSV,
-		CAFile: s.CAFile, IgnoreRobots: s.Robots == config.RobotsIgnore,
+		CAFile: s.CAFile, CertificatePin: s.CertificatePin, IgnoreRobots: s.Robots == config.RobotsIgnore,
 		Limits: remote.Limits{Reply: int64(limits.Reply), Listing: int64(limits.Listing)},
 	}
 	var err error

@@ -47,12 +47,12 @@ func TestRemote(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := config.Source{ID: "a", URL: "sftp://reader@host/", Password: "env:TEST_PASSWORD", IdentityFile: "id", IdentityPassphrase: config.Secret("file:" + file), KnownHosts: "kh", HostKey: []string{"SHA256:x"}, DisableEPSV: true,
-		Token: "env:TEST_PASSWORD", CAFile: "ca.pem", Robots: config.RobotsIgnore}
+		Token: "env:TEST_PASSWORD", CAFile: "ca.pem", IdentityAgent: "sock", CertificatePin: []string{"sha256//x"}, Robots: config.RobotsIgnore}
 	c, err := Remote(s, config.Duration(time.Second), config.Duration(time.Minute), config.Limits{Reply: 1, Listing: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.URL != s.URL || c.Password != "hunter2" || c.IdentityFile != "id" || c.IdentityPassphrase != "secret phrase" || c.KnownHosts != "kh" || len(c.HostKey) != 1 || !c.DisableEPSV || c.Token != "hunter2" || c.CAFile != "ca.pem" || !c.IgnoreRobots ||
+	if c.URL != s.URL || c.Password != "hunter2" || c.IdentityFile != "id" || c.IdentityPassphrase != "secret phrase" || c.KnownHosts != "kh" || len(c.HostKey) != 1 || !c.DisableEPSV || c.Token != "hunter2" || c.CAFile != "ca.pem" || c.IdentityAgent != "sock" || len(c.CertificatePin) != 1 || !c.IgnoreRobots ||
 		c.ConnectTimeout != time.Second || c.IdleTimeout != time.Minute || c.Limits != (remote.Limits{Reply: 1, Listing: 2}) {
 		t.Errorf("configuration is %+v", c)
 	}

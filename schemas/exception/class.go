@@ -20,7 +20,7 @@ func Classes() []Class {
 		{"content", 3, []string{"transfer_truncated", "file_changed", "file_gone", "checksum_mismatch", "checksum_unreadable"}},
 		{"connection", 5, []string{"connection_failed", "connection_lost"}},
 		{"size", 8, []string{"file_too_large", "listing_too_long"}},
-		{"authorization", 9, []string{"login_failed", "host_key_unknown", "host_key_mismatch", "host_key_revoked", "host_key_not_offered", "certificate_not_trusted", "permission_denied", "robots_forbidden"}},
+		{"authorization", 9, []string{"login_failed", "host_key_unknown", "host_key_mismatch", "host_key_revoked", "host_key_not_offered", "certificate_not_trusted", "encryption_refused", "permission_denied", "robots_forbidden"}},
 		{"storage", 10, []string{"no_room", "poll_unrecorded"}},
 		{"max_errors", 14, []string{"source_suspended"}},
 		{"max_resources", 15, []string{"too_many_entries"}},

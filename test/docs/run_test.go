@@ -44,6 +44,9 @@ var after = map[string]func(*world){
 			return strings.Contains(out, "interval: default → 1h")
 		})
 	},
+	`tributary sources add partner centre=Ucd url=ftpes://files.example.org/impc --reason 'they have TLS now'`: func(w *world) {
+		w.run("tributary sources remove partner --reason 'no server of the test'")
+	},
 	`tributary sources add webfiles centre=Ucd url=https://files.example.org/impc --reason 'a new partner'`: func(w *world) {
 		w.run("tributary sources remove webfiles --reason 'no server of the test'")
 	},

@@ -31,14 +31,18 @@ type Fixture struct {
 	Links Links
 	// EmptyUnknown: the server doesn't say that a file is empty.
 	EmptyUnknown bool
+	// FromScratch: the connector can't go on in the middle of a file.
+	FromScratch bool
 }
 
 // Links is what becomes of symbolic links.
 type Links int
 
-// A server shows them as such, or as what they lead to, or not at all.
+// A server shows them as such, all or those that lead somewhere, or as what they
+// lead to, or not at all.
 const (
 	LinksShown Links = iota
+	LinksShownIfWhole
 	LinksFollowed
 	LinksHidden
 )
@@ -58,6 +62,7 @@ func Run(t *testing.T, start func(t *testing.T) Fixture) {
 		"vanished file is not exist":        vanished,
 		"early close leaves session usable": earlyClose,
 		"several at once":                   severalAtOnce,
+		"goes on in the middle of a file":   goesOn,
 		"never leaves the base":             neverLeaves,
 		"cancelled is cancelled":            cancelled,
 		"closed session refuses":            closedRefuses,
