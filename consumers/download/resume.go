@@ -141,7 +141,7 @@ func (r *run) reserve(size int64, b *begun) (*blob.Reservation, error) {
 		return nil, derr
 	}
 	if dropped {
-		return nil, fmt.Errorf("%w, for which what came of other files is thrown away: %s", blob.ErrNoRoom, err)
+		return nil, fmt.Errorf("%w, for which what came of other files is thrown away: %w", blob.ErrNoRoom, err)
 	}
 	return nil, err
 }

@@ -224,10 +224,8 @@ func (s *ftpSession) OpenAt(ctx context.Context, p string, offset int64, _ strin
 // err is: of REST, or of RETR in words that don't mean the file.
 func (s *ftpSession) refusal(err error) error {
 	var proto *textproto.Error
-	switch {
-	case s.control.err != nil || !errors.As(err, &proto) || !replied(err):
-		return nil
-	case s.control.verb == "REST" || proto.Code == 501 || proto.Code == 551 || proto.Code == 554:
+	if s.control.err == nil && errors.As(err, &proto) && replied(err) &&
+		(s.control.verb == "REST" || proto.Code == 501 || proto.Code == 551 || proto.Code == 554) {
 		return proto
 	}
 	return nil

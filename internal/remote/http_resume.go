@@ -43,7 +43,7 @@ func (s *httpSession) OpenAt(ctx context.Context, p string, offset int64, versio
 		return nil, notResumed(p, "the server has not named the version of the file by a strong ETag, or by a Last-Modified of a minute before")
 	}
 	asked := part{offset, version}
-	resp, done, err := s.getPart(ctx, http.MethodGet, s.at(full, false), asked) //nolint:bodyclose // done closes it
+	resp, done, err := s.getPart(ctx, http.MethodGet, s.at(full, false), asked)
 	if err != nil {
 		return nil, s.fail("resume", p, err)
 	}

@@ -86,7 +86,7 @@ func readIdentity(file, passphrase string) ([]ssh.Signer, error) {
 // certified is a key with its certificate, which must be of that key, and valid: a
 // server says no more of another than that it refuses the user.
 func certified(key ssh.Signer, text []byte) (ssh.Signer, error) {
-	public, _, _, _, err := ssh.ParseAuthorizedKey(text)
+	public, _, _, _, err := ssh.ParseAuthorizedKey(text) //nolint:dogsled // comment, options and what follows are not asked for
 	if err != nil {
 		return nil, err
 	}

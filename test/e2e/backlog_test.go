@@ -222,5 +222,10 @@ func (b *backlog) index(w http.ResponseWriter, kind string, names ...string) {
 		entries = append(entries, entry{n, kind, shownAt.Format(http.TimeFormat), len(b.content)})
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(entries) // whoever asks may be gone
+	text, err := json.Marshal(entries)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	_, _ = w.Write(text) // whoever asks may be gone
 }

@@ -47,7 +47,9 @@ func newIDP(t *testing.T, now func() time.Time) *idp {
 	mux := http.NewServeMux()
 	answer := func(w http.ResponseWriter, v any) {
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(v)
+		if err := json.NewEncoder(w).Encode(v); err != nil {
+			t.Error(err)
+		}
 	}
 	mux.HandleFunc("/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
 		if p.away {
@@ -321,14 +323,14 @@ func nonceOf(t *testing.T, b *http.Client, server *httptest.Server) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range b.Jar.Cookies(u) {
-		text, err := base64.RawURLEncoding.DecodeString(c.Value)
-		var l underWay
-		if err = errors.Join(err, json.Unmarshal(text, &l)); err != nil {
-			t.Fatal(err)
-		}
-		return l.Nonce
+	kept := b.Jar.Cookies(u)
+	if len(kept) != 1 {
+		t.Fatalf("the browser keeps %v", kept)
 	}
-	t.Fatal("no cookie")
-	return ""
+	text, err := base64.RawURLEncoding.DecodeString(kept[0].Value)
+	var l underWay
+	if err = errors.Join(err, json.Unmarshal(text, &l)); err != nil {
+		t.Fatal(err)
+	}
+	return l.Nonce
 }

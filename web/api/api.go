@@ -151,7 +151,7 @@ func (a *API) problem(id string, err error) error {
 }
 
 // nothing is what an operation without parameters is asked with.
-type nothing struct{} //nolint:unused // for those that tell of now only
+type nothing struct{}
 
 // all collects what a listing gives.
 func all[T any](list func(each func(T) error) error) ([]T, error) {

@@ -46,13 +46,13 @@ type thingOrder struct {
 func (a *API) orders() {
 	paths := map[string]string{order.Files: "/files/{action}/{name}", order.Sources: "/sources/{id}", order.DeadLetters: "/dead-letters/{id}", order.Replays: "/replays/{id}"}
 	things := map[string]string{order.Files: "File", order.Sources: "Source", order.DeadLetters: "DeadLetter", order.Replays: "Replay"}
+	nouns := map[string]string{order.Files: " a file", order.Sources: " a source", order.DeadLetters: " a dead letter"} // of replays the verb has it
 	for i := range a.deps.Orders {
 		o := &a.deps.Orders[i]
 		a.least = o.Least
 		operation := huma.Operation{OperationID: o.Name + things[o.On], Method: http.MethodPost, Path: base + paths[o.On] + "/" + o.Name,
-			Summary: strings.TrimSuffix(o.Verb, ":") + " " + strings.ToLower(things[o.On][:1]) + things[o.On][1:], Description: o.About,
+			Summary: strings.TrimSuffix(o.Verb, ":") + nouns[o.On], Description: o.About,
 			Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}}
-		operation.Summary = strings.Replace(operation.Summary, "replay replay", "a replay", 1)
 		if o.On == order.Files {
 			huma.Register(a.huma, operation, func(ctx context.Context, in *fileOrder) (*struct{ Body order.Outcome }, error) {
 				return a.ordered(ctx, o, in.Action+"/"+in.Name, in.IdempotencyKey, in.Body)

@@ -96,7 +96,10 @@ func TestOrders(t *testing.T) {
 		{"ann", "/dead-letters/x/drop", "", `{"reason": "r"}`, 503, "/problems/not_here"},
 	} {
 		status, answer := sent(t, a, c.person, c.path, c.key, c.body)
-		text, _ := json.Marshal(answer)
+		text, err := json.Marshal(answer)
+		if err != nil {
+			t.Fatal(err)
+		}
 		asked[operation(a, c.path)] = true
 		if described := operation(a, c.path).Responses[strconv.Itoa(status)]; described == nil {
 			t.Errorf("%d: %s: an answer of status %d is not in the document", i, c.path, status)

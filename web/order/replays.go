@@ -16,13 +16,14 @@ func replays(d Deps) Table {
 	one := func(from, dry string, change func(m *replay.Manager, ctx context.Context, name, by, reason string) (control.ReplayRun, bool, error)) func(context.Context, Asked) (Outcome, error) {
 		return func(ctx context.Context, a Asked) (Outcome, error) {
 			m := &replay.Manager{Pool: d.Control, Outbox: d.Outbox, Now: func() time.Time { return a.At }}
-			r, changed, err := control.ReplayRun{}, true, error(nil)
+			give := change
 			if a.Dry {
-				r, err = control.ReadReplayRun(ctx, d.Control, a.Subject)
-				changed = r.State == from
-			} else {
-				r, changed, err = change(m, ctx, a.Subject, a.By, a.Reason)
+				give = func(_ *replay.Manager, ctx context.Context, name, _, _ string) (control.ReplayRun, bool, error) {
+					r, err := control.ReadReplayRun(ctx, d.Control, name)
+					return r, r.State == from, err
+				}
 			}
+			r, changed, err := give(m, ctx, a.Subject, a.By, a.Reason)
 			switch {
 			case errors.Is(err, control.ErrNoReplay), errors.Is(err, control.ErrLost):
 				return Outcome{a.Subject, false, err.Error()}, nil
