@@ -15,6 +15,8 @@ import (
 
 	"tributary/internal/pg"
 	"tributary/queries/report"
+	"tributary/recovery/replay"
+	"tributary/sql/control"
 	"tributary/web/access"
 	"tributary/web/order"
 	"tributary/web/past"
@@ -29,8 +31,10 @@ const timeout = 20 * time.Second
 // Deps are what the API reads.
 type Deps struct {
 	Tracker pg.Querier
-	Control pg.Querier   // where keys of orders are kept
-	Orders  order.Table  // what may be ordered
+	Control pg.Querier  // where keys of orders are kept
+	Orders  order.Table // what may be ordered
+	// Request asks for replays (order.Deps); nil: that can't be done here.
+	Request func(ctx context.Context, w order.Wanted, by control.Decision, dry bool) (replay.Requested, error)
 	Past    *past.Reader // of moments; nil: nobody here knows them
 	Now     func() time.Time
 	Log     *slog.Logger

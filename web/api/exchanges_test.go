@@ -13,6 +13,7 @@ import (
 
 	"tributary/internal/mapping"
 	"tributary/producers/sources"
+	"tributary/queries/asof"
 	"tributary/queries/lineage"
 	"tributary/queries/report"
 	"tributary/queries/report/reporttest"
@@ -21,6 +22,8 @@ import (
 	"tributary/schemas"
 	"tributary/sql/control"
 	"tributary/topics"
+	"tributary/web/order"
+	"tributary/web/past"
 	"tributary/web/question"
 )
 
@@ -54,7 +57,7 @@ func whole(t *testing.T) Deps {
 	}
 	row := deadletter.Row{ID: letter, Stage: "validate", About: "add/a.zip", Exception: "panic", Centre: "H", State: deadletter.Open, Time: now()}
 	ran := &replay.Status{Replay: 3, From: "xsd", State: "done", RequestedAt: now(), ChangedAt: now()}
-	return Deps{Tracker: pool, Log: slog.New(slog.DiscardHandler), Version: "1", Now: now, Beside: Beside{
+	return Deps{Tracker: pool, Past: past.New(asof.Reader{History: history, Postgres: pool, Writer: asof.Tracked}), Orders: order.New(order.Deps{}), Log: slog.New(slog.DiscardHandler), Version: "1", Now: now, Beside: Beside{
 		Status: func(_ context.Context, s *report.Status) error { s.Insertion = "stopped at 7"; return nil },
 		Priority: func(context.Context, string, string) (*report.Priority, error) {
 			return &report.Priority{Priority: 9, By: "ada"}, nil

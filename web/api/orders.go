@@ -63,6 +63,7 @@ func (a *API) orders() {
 			return a.ordered(ctx, o, in.ID, in.IdempotencyKey, in.Body)
 		})
 	}
+	a.replay()
 	a.least = access.Reader
 }
 
@@ -80,18 +81,11 @@ func (a *API) ordered(ctx context.Context, o *order.Order, subject, key string, 
 	if key == "" || w.DryRun {
 		out, err = give()
 	} else {
-		out, err = a.once(ctx, key, []any{o.On, o.Name, subject, w}, give)
+		out, err = once(ctx, a, key, []any{o.On, o.Name, subject, w}, give)
 	}
-	bad, unfit := (*order.Error)(nil), (*huma.ErrorModel)(nil)
 	switch {
-	case errors.As(err, &unfit):
-		return nil, unfit
-	case errors.As(err, &bad):
-		return nil, problem("bad_order", http.StatusBadRequest, bad.Error())
-	case errors.Is(err, order.ErrNotHere):
-		return nil, problem("not_here", http.StatusServiceUnavailable, err.Error())
 	case err != nil:
-		return nil, a.problem(o.Name, err)
+		return nil, a.notGiven(o.Name, err)
 	case !out.Done:
 		return nil, problem("order_refused", http.StatusConflict, out.Detail)
 	}
@@ -101,13 +95,27 @@ func (a *API) ordered(ctx context.Context, o *order.Order, subject, key string, 
 	return &struct{ Body order.Outcome }{out}, nil
 }
 
+// notGiven says why an order was not given.
+func (a *API) notGiven(id string, err error) error {
+	bad, unfit := (*order.Error)(nil), (*huma.ErrorModel)(nil)
+	switch {
+	case errors.As(err, &unfit):
+		return unfit
+	case errors.As(err, &bad):
+		return problem("bad_order", http.StatusBadRequest, bad.Error())
+	case errors.Is(err, order.ErrNotHere):
+		return problem("not_here", http.StatusServiceUnavailable, err.Error())
+	}
+	return a.problem(id, err)
+}
+
 func problem(name string, status int, detail string) *huma.ErrorModel {
 	return &huma.ErrorModel{Type: "/problems/" + name, Title: http.StatusText(status), Status: status, Detail: detail}
 }
 
 // once gives an order unless it was given with this key before; then it answers as it
 // did. An order of which nothing has come may be sent again.
-func (a *API) once(ctx context.Context, key string, asked any, give func() (order.Outcome, error)) (out order.Outcome, err error) {
+func once[T any](ctx context.Context, a *API, key string, asked any, give func() (T, error)) (out T, err error) {
 	content, err := json.Marshal(asked)
 	if err != nil {
 		return out, err

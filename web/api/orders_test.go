@@ -2,19 +2,24 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/go-cmp/cmp"
 
 	"tributary/producers/plan/plantest"
+	"tributary/recovery/replay"
 	"tributary/schemas"
 	"tributary/sql/control"
 	"tributary/web/access"
@@ -43,6 +48,11 @@ func sent(t *testing.T, a *API, person, path, key, body string) (status int, ans
 		t.Fatalf("%s: %v\n%s", path, err, text)
 	}
 	return w.Code, answer
+}
+
+// orders tells whether an operation gives an order about something.
+func orders(a *API, o *huma.Operation) bool {
+	return o != nil && slices.ContainsFunc(a.deps.Orders, func(of order.Order) bool { return o.Description == of.About })
 }
 
 // operation is what an address orders.
@@ -109,7 +119,7 @@ func TestOrders(t *testing.T) {
 		}
 	}
 	for path, item := range a.huma.OpenAPI().Paths {
-		if item.Post != nil && !asked[item.Post] {
+		if orders(a, item.Post) && !asked[item.Post] {
 			t.Errorf("%s is ordered by no test", path)
 		}
 	}
@@ -135,5 +145,47 @@ func TestOrders(t *testing.T) {
 	}
 	if n := p.Text("SELECT count(*) FROM control.api_request"); n != "(1)" {
 		t.Errorf("%s keys are kept", n)
+	}
+}
+
+// A replay is asked for once for each key, by who asks and why; what can't be asked for
+// is refused by name.
+func TestRequestReplay(t *testing.T) {
+	p := plantest.New(t)
+	var asked []string
+	a := New(Deps{Control: p.Pool, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return p.Clock }, Request: func(_ context.Context, w order.Wanted, by control.Decision, dry bool) (replay.Requested, error) {
+		asked = append(asked, strings.TrimSuffix(fmt.Sprintln(w, by.By, by.Reason, dry), "\n"))
+		return replay.NewTally(w.From, w.Shadow).Requested(&control.ReplayRun{Number: int64(len(asked))}), nil
+	}})
+	const body = `{"from": "xsd", "where": "true", "reason": "other schemas"}`
+	for _, c := range []struct {
+		key, body string
+		status    int
+		want      string
+	}{
+		{"", `{"from": "xsd", "since": "7d", "shadow": "s", "dry_run": true}`, 200, `"replay":1`},
+		{"1", body, 200, `"replay":2`},
+		{"1", body, 200, `"replay":2`},
+		{"1", `{"from": "data", "where": "true"}`, 422, "/problems/key_used"},
+		{"2", body, 200, `"replay":3`},
+		{"", `{"from": "fetch", "where": "true"}`, 422, "validation failed"},
+		{"", `{"where": "true"}`, 422, "validation failed"},
+	} {
+		status, answer := sent(t, a, "ann", "/replays", c.key, c.body)
+		text, err := json.Marshal(answer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status != c.status || !strings.Contains(string(text), c.want) {
+			t.Errorf("%s: %d %s, want %d %s", c.body, status, text, c.status, c.want)
+		}
+	}
+	want := []string{"{xsd  7d  s} ann  true", "{xsd true   } ann other schemas false", "{xsd true   } ann other schemas false"}
+	if d := cmp.Diff(want, asked); d != "" {
+		t.Errorf("asked for (-want +got):\n%s", d)
+	}
+	a = New(Deps{Control: p.Pool, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return p.Clock }})
+	if status, answer := sent(t, a, "ann", "/replays", "", body); status != 503 || answer["type"] != "/problems/not_here" {
+		t.Errorf("where it can't be: %d %v", status, answer)
 	}
 }

@@ -25,7 +25,7 @@ type as access.Person
 func (p as) Require(least access.Role, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p.Role < least {
-			http.Error(w, "no", http.StatusForbidden)
+			w.WriteHeader(http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r.WithContext(access.With(r.Context(), access.Person(p))))
