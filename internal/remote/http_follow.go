@@ -41,7 +41,7 @@ func (s *httpSession) follow(ctx context.Context, method string, at *url.URL, of
 			return nil, sentOn("to %s, which is no address of HTTP", to)
 		case at.Scheme == "https" && to.Scheme == "http":
 			return nil, sentOn("from https to http, %s, where nobody vouches for what arrives", to)
-		case origin(to) == origin(at) && to.EscapedPath() == at.EscapedPath()+"/":
+		case sameOrigin(to, at) && to.EscapedPath() == at.EscapedPath()+"/":
 			return nil, errDirectory
 		}
 		at = to
@@ -61,7 +61,7 @@ func redirects(status int) bool {
 
 // ask sends one request. Only the base's server is told who asks.
 func (s *httpSession) ask(ctx context.Context, method string, at *url.URL, of part) (*http.Response, error) {
-	same := origin(at) == origin(&s.root)
+	same := sameOrigin(at, &s.root)
 	if same && s.robots != nil && !s.robots.allow(at) {
 		return nil, &Error{class: Permission, exception: "robots_forbidden", Err: fmt.Errorf("the server's robots.txt asks programs to leave %s alone", at.EscapedPath())}
 	}
@@ -75,13 +75,18 @@ func (s *httpSession) ask(ctx context.Context, method string, at *url.URL, of pa
 	return s.transport.RoundTrip(req)
 }
 
-// origin is what a URL shares with those to which secrets may go.
-func origin(u *url.URL) string {
-	port := u.Port()
-	if known, err := connectorOf(u.Scheme); err == nil && port == "" {
-		port = known.port
+// sameOrigin tells whether secrets for one URL may go to another. Index pages ask it of
+// each of their links.
+func sameOrigin(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && (a.Host == b.Host || strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b))
+}
+
+// port is a URL's, or its scheme's.
+func port(u *url.URL) string {
+	if known, err := connectorOf(u.Scheme); err == nil && u.Port() == "" {
+		return known.port
 	}
-	return u.Scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port
+	return u.Port()
 }
 
 // refusal is the error of a response that isn't what was asked for.

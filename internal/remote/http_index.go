@@ -160,7 +160,7 @@ func (p *indexPage) link(to string, flush func() error) error {
 	name, kind, ok := child(p.at, to)
 	if !ok {
 		up, err := p.at.Parse(to)
-		p.found = p.found || err == nil && origin(up) == origin(p.at) && p.at.Path != "/" && up.Path == p.at.JoinPath("..").JoinPath("/").Path
+		p.found = p.found || err == nil && sameOrigin(up, p.at) && p.at.Path != "/" && up.Path == p.at.JoinPath("..").JoinPath("/").Path
 		return nil
 	}
 	p.found = true

@@ -178,7 +178,7 @@ func (b *indexBody) Read(p []byte) (int, error) {
 // Where a name can't be one of a file, it is no file's.
 func child(page *url.URL, link string) (name string, kind Kind, ok bool) {
 	to, err := page.Parse(link)
-	if err != nil || to.User != nil || to.RawQuery != "" || to.ForceQuery || to.Fragment != "" || origin(to) != origin(page) {
+	if err != nil || to.User != nil || to.RawQuery != "" || to.ForceQuery || to.Fragment != "" || !sameOrigin(to, page) {
 		return "", 0, false
 	}
 	below, ok := strings.CutPrefix(to.EscapedPath(), page.EscapedPath())

@@ -31,7 +31,7 @@ func TestParseURL(t *testing.T) {
 	}
 	for raw, want := range map[string]string{
 		"":                      "scheme",
-		"gopher://h/":           "use sftp, ftp, https, http or file",
+		"gopher://h/":           "use sftp, ftp, ftpes, ftps, https, http or file",
 		"sftp://h/":             "no user",
 		"sftp://u@/":            "no host",
 		"sftp://u:s3cret@h/":    "password",
