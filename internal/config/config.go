@@ -94,6 +94,9 @@ type Source struct {
 	MaxFilesPerDay int64 `yaml:"max_files_per_day,omitempty"` // new and changed files that its polls take up on a day in time_zone; default: no limit
 	MaxBytesPerDay Bytes `yaml:"max_bytes_per_day,omitempty"` // of them, as listed; the first file of a day is taken up whatever its size; default: no limit
 
+	ConnectTimeout Duration `yaml:"connect_timeout,omitempty"` // to connect and log in; the members' own (poll.connect_timeout, download.connect_timeout) where that is shorter; default: theirs
+	IdleTimeout    Duration `yaml:"idle_timeout,omitempty"`    // without a byte from the server; likewise
+
 	CompleteEvery Duration `yaml:"complete_every,omitempty"` // after which a poll is complete again; those between pass over directories whose own time says that no file has come; default: every poll is complete
 }
 

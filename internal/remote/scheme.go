@@ -36,25 +36,25 @@ func connectors() []connector {
 	return []connector{
 		{
 			scheme: "sftp", example: "sftp://user@host:22/path", port: "22", needsUser: true, dial: dialSFTP,
-			keys: []string{"password", "identity_file", "identity_passphrase", "identity_agent", "known_hosts", "host_key"},
+			keys: []string{"connect_timeout", "idle_timeout", "password", "identity_file", "identity_passphrase", "identity_agent", "known_hosts", "host_key"},
 		},
 		{
 			scheme: "ftp", example: "ftp://user@host/path", port: "21", user: "anonymous", rooted: true, dial: dialFTP,
-			keys: []string{"password", "disable_epsv"},
+			keys: []string{"connect_timeout", "idle_timeout", "password", "disable_epsv"},
 		},
 		{
 			scheme: "ftpes", example: "ftpes://user@host/path", port: "21", user: "anonymous", rooted: true, dial: dialFTP,
-			keys: []string{"password", "disable_epsv", "ca_file", "certificate_pin"},
+			keys: []string{"connect_timeout", "idle_timeout", "password", "disable_epsv", "ca_file", "certificate_pin"},
 		},
 		{
 			scheme: "ftps", example: "ftps://user@host:990/path", port: "990", user: "anonymous", rooted: true, dial: dialFTP,
-			keys: []string{"password", "disable_epsv", "ca_file", "certificate_pin"},
+			keys: []string{"connect_timeout", "idle_timeout", "password", "disable_epsv", "ca_file", "certificate_pin"},
 		},
 		{
 			scheme: "https", example: "https://host/path", port: "443", dial: dialHTTP,
-			keys: []string{"password", "token", "robots", "ca_file", "certificate_pin"},
+			keys: []string{"connect_timeout", "idle_timeout", "password", "token", "robots", "ca_file", "certificate_pin"},
 		},
-		{scheme: "http", example: "http://host/path", port: "80", dial: dialHTTP, keys: []string{"password", "token", "robots"}},
+		{scheme: "http", example: "http://host/path", port: "80", dial: dialHTTP, keys: []string{"connect_timeout", "idle_timeout", "password", "token", "robots"}},
 		{scheme: "file", example: "file:///path", dial: openLocal},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"tributary/internal/config"
 	"tributary/internal/remote"
@@ -18,7 +19,7 @@ import (
 func Remote(s config.Source, connect, idle config.Duration, limits config.Limits) (remote.Config, error) {
 	c := remote.Config{
 		URL: s.URL, IdentityFile: s.IdentityFile, IdentityAgent: s.IdentityAgent, KnownHosts: s.KnownHosts, HostKey: s.HostKey,
-		ConnectTimeout: connect.D(), IdleTimeout: idle.D(), DisableEPSV: s.DisableEPSV,
+		ConnectTimeout: shorter(connect, s.ConnectTimeout), IdleTimeout: shorter(idle, s.IdleTimeout), DisableEPSV: s.DisableEPSV,
 		CAFile: s.CAFile, CertificatePin: s.CertificatePin, IgnoreRobots: s.Robots == config.RobotsIgnore,
 		Limits: remote.Limits{Reply: int64(limits.Reply), Listing: int64(limits.Listing)},
 	}
@@ -39,6 +40,15 @@ func Remote(s config.Source, connect, idle config.Duration, limits config.Limits
 		}
 	}
 	return c, nil
+}
+
+// shorter is how long is waited: as long as a source says, and no longer than who asks
+// waits for any, so that what bounds a member's work bounds it for each source.
+func shorter(all, one config.Duration) time.Duration {
+	if one == 0 {
+		return all.D()
+	}
+	return min(all, one).D()
 }
 
 // Parts are what of a source's configuration may be shown to anyone.

@@ -56,6 +56,14 @@ func TestRemote(t *testing.T) {
 		c.ConnectTimeout != time.Second || c.IdleTimeout != time.Minute || c.Limits != (remote.Limits{Reply: 1, Listing: 2}) {
 		t.Errorf("configuration is %+v", c)
 	}
+	// A source's own timeouts count where they are the shorter ones.
+	for _, own := range []struct{ given, want time.Duration }{{0, time.Minute}, {time.Second, time.Second}, {time.Hour, time.Minute}} {
+		d := config.Duration(own.given)
+		c, err := Remote(config.Source{URL: s.URL, ConnectTimeout: d, IdleTimeout: d}, config.Duration(time.Minute), config.Duration(time.Minute), config.Limits{})
+		if err != nil || c.ConnectTimeout != own.want || c.IdleTimeout != own.want {
+			t.Errorf("with %s of its own: %s and %s, %v; want %s", own.given, c.ConnectTimeout, c.IdleTimeout, err, own.want)
+		}
+	}
 	for _, bad := range []config.Source{{ID: "a", Password: "env:TRIBUTARY_TEST_NO_SUCH"}, {ID: "a", IdentityPassphrase: "file:/no/such/file"}, {ID: "a", Token: "file:/no/such/file"}} {
 		if _, err := Remote(bad, 0, 0, config.Limits{}); err == nil || !strings.Contains(err.Error(), "source a: ") {
 			t.Errorf("error is %v", err)
