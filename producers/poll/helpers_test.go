@@ -38,6 +38,7 @@ type server struct {
 	bare  bool  // the base directory is not there
 	after func()
 	base  []remote.Entry                                                   // what the base directory shows
+	mu    sync.Mutex                                                       // of asked: several polls may be at one server
 	asked []string                                                         // the directories that were listed
 	known func(dir string, entries []remote.Entry) ([]remote.Entry, error) // what the poller knows
 
@@ -46,7 +47,9 @@ type server struct {
 }
 
 func (s *server) List(ctx context.Context, dir string, yield func(remote.Entry) error) error {
+	s.mu.Lock()
 	s.asked = append(s.asked, dir)
+	s.mu.Unlock()
 	entries, ok := s.dirs[dir]
 	if dir == "" && !s.bare {
 		for _, e := range s.base {

@@ -138,3 +138,5 @@ CREATE INDEX zip_action_on_the_way_idx ON tracker.zip_action (created)
   WHERE status_id < {status done} OR status_id = {status done} AND phase_id < {phase overview};
 CREATE INDEX zip_action_failed_idx ON tracker.zip_action (exception_id, last_update) WHERE status_id = {status failed};
 CREATE INDEX ON tracker.zip_download (exception_id) WHERE exception_id IS NOT NULL;
+-- What was received in some weeks.
+CREATE INDEX ON tracker.zip_version (received);
