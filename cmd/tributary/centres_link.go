@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"strconv"
 	"time"
 
@@ -36,10 +34,7 @@ func newCentresLink(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.tell(*output, map[string]string{"path": path}, func(w io.Writer) error {
-				_, err := fmt.Fprintln(w, path)
-				return err
-			})
+			return c.tellSecret(*output, map[string]string{"path": path}, path)
 		})
 	}
 	return cmd

@@ -46,13 +46,19 @@ func newTokensAdd(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.tell(*output, map[string]string{"name": p.Name, "token": secret}, func(w io.Writer) error {
-				_, err := fmt.Fprintln(w, secret)
-				return err
-			})
+			return c.tellSecret(*output, map[string]string{"name": p.Name, "token": secret}, secret)
 		})
 	}
 	return cmd
+}
+
+// tellSecret prints a secret that nobody is told again: alone for people, as a row for
+// programs.
+func (c *cli) tellSecret(output string, row map[string]string, secret string) error {
+	return c.tell(output, row, func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, secret)
+		return err
+	})
 }
 
 func newTokensRevoke(c *cli) *cobra.Command {
@@ -128,10 +134,7 @@ func newLoginLink(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.tell(*output, map[string]string{"path": path}, func(w io.Writer) error {
-				_, err := fmt.Fprintln(w, path)
-				return err
-			})
+			return c.tellSecret(*output, map[string]string{"path": path}, path)
 		})
 	}
 	return cmd

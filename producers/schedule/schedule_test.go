@@ -208,10 +208,10 @@ func TestPeopleOrderHowSourcesStand(t *testing.T) {
 			t.Errorf("it stands as %s, want %s", got, want)
 		}
 	}
-	give(sourcestate.Maintain, "a", true, "maintenance")
-	give(sourcestate.Maintain, "a", false, "it is in maintenance already")
+	give(sourcestate.MaintainUntil(nil), "a", true, "maintenance")
+	give(sourcestate.MaintainUntil(nil), "a", false, "it is in maintenance already")
 	give(sourcestate.Poll, "a", false, "it is in maintenance, where nobody lists it: tributary sources resume a")
-	give(sourcestate.Maintain, "nobody", false, "it was never polled: nothing has started with it in the configuration yet")
+	give(sourcestate.MaintainUntil(nil), "nobody", false, "it was never polled: nothing has started with it in the configuration yet")
 	give(sourcestate.Resume, "b", false, "it was not suspended, nor in maintenance: it is available")
 	b.sync()
 	stands("(maintenance,available)")
@@ -252,7 +252,7 @@ func TestPeopleOrderHowSourcesStand(t *testing.T) {
 	b.events()
 	give(sourcestate.Poll, "b", false, "it is being polled, or waits for its turn")
 	b.exec("UPDATE control.source SET state = 'suspended', suspended_at = now() WHERE id = 'b'")
-	give(sourcestate.Maintain, "b", true, "maintenance")
+	give(sourcestate.MaintainUntil(nil), "b", true, "maintenance")
 	if got := b.text("SELECT suspended_at IS NULL FROM control.source WHERE id = 'b'"); got != "(t)" {
 		t.Error("it is in maintenance, and suspended too")
 	}

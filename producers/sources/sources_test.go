@@ -305,8 +305,8 @@ func TestPrecedence(t *testing.T) {
 		id   string
 		want string
 	}{
-		"a start with the same file leaves the state":                      {func(b *bench) { b.order(sourcestate.Maintain, "a"); b.declare(inFile) }, "a", `("one:22 maintenance t sftp://u@one/out")`},
-		"a start with another definition changes it, and leaves the state": {func(b *bench) { b.order(sourcestate.Maintain, "a"); b.declare(moved) }, "a", `("moved:22 maintenance t sftp://u@moved/out")`},
+		"a start with the same file leaves the state":                      {func(b *bench) { b.order(sourcestate.MaintainUntil(nil), "a"); b.declare(inFile) }, "a", `("one:22 maintenance t sftp://u@one/out")`},
+		"a start with another definition changes it, and leaves the state": {func(b *bench) { b.order(sourcestate.MaintainUntil(nil), "a"); b.declare(moved) }, "a", `("moved:22 maintenance t sftp://u@moved/out")`},
 		"a start with another state changes it":                            {func(b *bench) { b.declare(maintained) }, "a", `("one:22 maintenance t sftp://u@one/out")`},
 		"a start leaves what people added":                                 {func(b *bench) { b.declare(inFile) }, "b", `("two:21 available f ftp://u@two/")`},
 		"a start without sources leaves it too":                            {func(b *bench) { b.declare() }, "b", `("two:21 available f ftp://u@two/")`},
@@ -314,7 +314,7 @@ func TestPrecedence(t *testing.T) {
 		"what people added may be declared later":                          {func(b *bench) { b.declare(inFile, asHand) }, "b", `("one:22 available t sftp://u@one/out")`},
 		"declared later it may be declared no more":                        {func(b *bench) { b.declare(inFile, asHand); b.declare(inFile) }, "b", `("one:22 removed t sftp://u@one/out")`},
 		"what was declared may be added when removed":                      {func(b *bench) { b.declare(); must(b.put(moved)) }, "a", `("moved:22 available f sftp://u@moved/out")`},
-		"an edit leaves the state":                                         {func(b *bench) { b.order(sourcestate.Maintain, "b"); must(b.put(elsewhere)) }, "b", `("three:2121 maintenance f ftp://u@three:2121/")`},
+		"an edit leaves the state":                                         {func(b *bench) { b.order(sourcestate.MaintainUntil(nil), "b"); must(b.put(elsewhere)) }, "b", `("three:2121 maintenance f ftp://u@three:2121/")`},
 		"an edit of how it is reached ends a suspension": {func(b *bench) {
 			b.exec("UPDATE control.source SET state = 'suspended', suspended_at = now(), suspended_why = 'why' WHERE id = 'b'")
 			must(b.put(elsewhere))

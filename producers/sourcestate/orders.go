@@ -40,14 +40,9 @@ func Resume(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, mes
 	})
 }
 
-// Maintain has sources left alone until they are resumed: nothing is listed there,
-// and nothing fetched from it.
-func Maintain(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, message string, now time.Time) ([]Outcome, error) {
-	return MaintainUntil(nil)(ctx, tx, out, ids, message, now)
-}
-
-// MaintainUntil does the same with an end, at which schedule makes them available
-// again; nil: without one. Those in maintenance get another end.
+// MaintainUntil has sources left alone until they are resumed, or until some time, at
+// which schedule makes them available again; nil: without one. Nothing is listed there,
+// and nothing fetched from it. Those in maintenance get another end.
 func MaintainUntil(until *time.Time) func(context.Context, pgx.Tx, outbox.Outbox, []string, string, time.Time) ([]Outcome, error) {
 	return func(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, message string, now time.Time) ([]Outcome, error) {
 		return order(ctx, tx, out, ids, message, now, func(s control.Standing) decision {

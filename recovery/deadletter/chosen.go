@@ -10,7 +10,7 @@ import (
 // Retry requests new attempts for letters, wherever they lie: p for those of topics and
 // of insert, and an event that an outbox could not publish is put back into it.
 func (d *Ledger) Retry(ctx context.Context, p *Decider, chunk []*Standing, o RetryOptions) ([]Retried, error) {
-	records, outboxed := Apart(chunk)
+	records, outboxed := apart(chunk)
 	done, err := p.Retry(ctx, records, o)
 	if err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func (d *Ledger) Retry(ctx context.Context, p *Decider, chunk []*Standing, o Ret
 
 // Drop hides letters, wherever they lie, with a reason.
 func (d *Ledger) Drop(ctx context.Context, p *Decider, chunk []*Standing, by control.Decision) ([]Dropped, error) {
-	records, outboxed := Apart(chunk)
+	records, outboxed := apart(chunk)
 	done, err := p.Drop(ctx, records, by.By, by.Reason)
 	if err != nil {
 		return nil, err
@@ -40,4 +40,16 @@ func (d *Ledger) Drop(ctx context.Context, p *Decider, chunk []*Standing, by con
 		done = append(done, Dropped{Letter: l, Refused: why})
 	}
 	return done, nil
+}
+
+// apart tells letters of topics and of insert from those of outboxes.
+func apart(all []*Standing) (records, outboxed []*Letter) {
+	for _, l := range all {
+		if l.Outboxed != nil {
+			outboxed = append(outboxed, l.Letter)
+		} else {
+			records = append(records, l.Letter)
+		}
+	}
+	return records, outboxed
 }

@@ -165,15 +165,3 @@ func (d *Ledger) join(ctx context.Context, all []*Letter) ([]*Standing, error) {
 	}
 	return out, nil
 }
-
-// Apart tells letters of topics and of insert from those of outboxes.
-func Apart(all []*Standing) (records, outboxed []*Letter) {
-	for _, l := range all {
-		if l.Outboxed != nil {
-			outboxed = append(outboxed, l.Letter)
-		} else {
-			records = append(records, l.Letter)
-		}
-	}
-	return records, outboxed
-}

@@ -33,7 +33,7 @@ func (in *installation) drawPeople(seed uint64) (out []event) {
 		}
 		for_ := time.Duration(1+rng.IntN(10)) * time.Second
 		out = append(out, event{at, fmt.Sprintf("%s is left alone for %v", id, for_), func(s *sim) {
-			in.order(id, sourcestate.Maintain)
+			in.order(id, sourcestate.MaintainUntil(nil))
 			time.AfterFunc(s.paced(for_), func() {
 				s.tracef("sim", "%s is resumed", id)
 				in.order(id, sourcestate.Resume)
