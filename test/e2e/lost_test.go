@@ -55,8 +55,9 @@ func (s *system) rebuilt() {
 	}
 }
 
-// trackerTables are the tables whose rows follow from the log.
-const trackerTables = `SELECT relname FROM pg_class WHERE relnamespace = 'tracker'::regnamespace AND relkind = 'r' AND relname NOT IN ('schema_version', 'consumed', 'consumed_topic')`
+// trackerTables are the tables whose rows follow from the log, and the view that adds
+// up what members counted, each for itself.
+const trackerTables = `SELECT relname FROM pg_class WHERE relnamespace = 'tracker'::regnamespace AND (relkind = 'r' AND relname NOT IN ('schema_version', 'consumed', 'consumed_topic', 'tally') OR relname = 'standing')`
 
 // projections are all rows of warehouse, tracker and history; of the last, and
 // of its columns, a sum.
