@@ -22,6 +22,7 @@ const (
 type server interface {
 	Start(ctx context.Context) error
 	Done() <-chan struct{}
+	Err() error
 	LastWords() string
 }
 
@@ -87,7 +88,7 @@ func (e *Engines) keep(ctx context.Context, name string, s server) {
 			return
 		case <-s.Done():
 		}
-		e.log.Error("an embedded engine ended unasked; restarting it", "engine", name, "last_words", s.LastWords())
+		e.log.Error("an embedded engine ended unasked; restarting it", "engine", name, "ended", s.Err(), "last_words", s.LastWords())
 		if time.Since(began) > steady {
 			starts = 1
 		}

@@ -84,7 +84,7 @@ func (s *Server) Start(ctx context.Context) error {
 	case <-ready:
 		return nil
 	case <-s.Done():
-		err = fmt.Errorf("embedded ClickHouse ended while starting (%w); it said:\n%s", s.Process().Err(), s.LastWords())
+		err = fmt.Errorf("embedded ClickHouse ended while starting (%w); it said:\n%s", s.Err(), s.LastWords())
 	case <-ctx.Done():
 		err = fmt.Errorf("embedded ClickHouse did not start in time: %w; it said:\n%s", ctx.Err(), s.LastWords())
 	}

@@ -52,6 +52,14 @@ func (c *Current) Done() <-chan struct{} {
 	return nil
 }
 
+// Err says how the running child ended; nil while it runs and after exit code 0.
+func (c *Current) Err() error {
+	if p := c.proc.Load(); p != nil {
+		return p.Err()
+	}
+	return nil
+}
+
 // LastWords are the last lines that the child wrote.
 func (c *Current) LastWords() string {
 	if t := c.tail.Load(); t != nil {

@@ -199,7 +199,7 @@ func (s *Server) awaitReady(ctx context.Context) error {
 		last = err
 		select {
 		case <-s.Done():
-			return fmt.Errorf("it ended while starting (%w); it said:\n%s", s.Process().Err(), s.LastWords())
+			return fmt.Errorf("it ended while starting (%w); it said:\n%s", s.Err(), s.LastWords())
 		case <-ctx.Done():
 			return fmt.Errorf("it did not answer in time: %w; it said:\n%s", last, s.LastWords())
 		case <-tick.C:
