@@ -20,11 +20,15 @@ import (
 // at work on them. The engines' supervisor then starts ClickHouse with nothing.
 func (s *system) lose(at engine.Endpoints, schemas ...string) {
 	s.t.Helper()
-	i := slices.IndexFunc(below(os.Getpid()), func(pid int) bool { return slices.Contains(arguments(pid), engine.ChildCommand) })
+	dir := filepath.Join(s.data(), "clickhouse")
+	all := below(os.Getpid()) // also of tests beside this one
+	i := slices.IndexFunc(all, func(pid int) bool {
+		return slices.Contains(arguments(pid), engine.ChildCommand) && slices.Contains(arguments(pid), dir)
+	})
 	if i < 0 {
-		s.t.Fatal("there is no process of ClickHouse's")
+		s.t.Fatal("there is no process of ClickHouse's in " + dir)
 	}
-	child, dir := below(os.Getpid())[i], filepath.Join(s.data(), "clickhouse")
+	child := all[i]
 	// It must not write between the two.
 	for _, step := range []func() error{
 		func() error { return syscall.Kill(child, syscall.SIGSTOP) },
