@@ -73,7 +73,7 @@ func item(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]"
 // zeroAllowed lists the numbers that may be 0, which then means what their
 // comment says; every other number must be greater.
 func zeroAllowed() []string {
-	return []string{"kafka.log_alarm_share", "kafka.partitions", "kafka.replication_factor", "schedule.jitter", "poll.settle", "poll.max_ignored", "poll.keep_listings", "poll.suspend_after", "poll.suspend_sooner.address", "poll.suspend_sooner.timeout", "poll.suspend_sooner.server", "poll.suspend_sooner.connection", "poll.suspend_sooner.authorization", "plan.backoff", "download.partial_bytes", "download.progress_interval", "sequence.late_limit",
+	return []string{"kafka.log_alarm_share", "kafka.partitions", "kafka.replication_factor", "schedule.jitter", "poll.settle", "poll.max_ignored", "poll.keep_listings", "poll.suspend_after", "poll.suspend_sooner.address", "poll.suspend_sooner.timeout", "poll.suspend_sooner.server", "poll.suspend_sooner.connection", "poll.suspend_sooner.authorization", "plan.backoff", "plan.max_retries", "download.partial_bytes", "download.progress_interval", "sequence.late_limit",
 		"sources.interval", "sources.max_interval", "sources.complete_every", "sources.connect_timeout", "sources.idle_timeout", "sources.max_sessions", "blobs.min_free", "blobs.min_free_share", "history.retention"}
 }
 

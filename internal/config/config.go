@@ -236,6 +236,7 @@ type Plan struct {
 	Backoff       Duration `yaml:"backoff"`        // before the second attempt at a hosting, doubling; default 5s
 	BackoffMax    Duration `yaml:"backoff_max"`    // default 5m; with --once no wait exceeds 5s
 	RetryFailed   Duration `yaml:"retry_failed"`   // first pause before a file that failed for good is tried again, doubling up to 24h; default 1h
+	MaxRetries    int      `yaml:"max_retries"`    // how often it is, before it waits for a new version or an order; 0: without end; default 0
 	SilenceBudget Duration `yaml:"silence_budget"` // without news before something outstanding is requested again; default 10m
 }
 

@@ -136,7 +136,7 @@ func (w *World) Retry(f *File) Released {
 	case last.State == control.Wanted && last.NotBefore.After(w.now):
 		last.NotBefore, last.Changed = w.now, true
 		return Begun
-	case last.RetryAt != nil:
+	case last.RetryAt != nil || last.State == control.Ended && last.Result == string(schemas.Failed) && retriable(last.Phase, last.Exception):
 		return w.anew(f, last)
 	}
 	return Nothing

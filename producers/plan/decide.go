@@ -335,7 +335,7 @@ func (w *World) judgeUnzip(f *File, a *control.Acquisition, t *control.Attempt, 
 }
 
 // end ends an acquisition that failed for good. While a hosting shows the
-// file it is tried again, with growing pauses.
+// file it is tried again, with growing pauses, as often as is set.
 func (w *World) end(f *File, a *control.Acquisition, t *control.Attempt, phase, exception, message, outcome string) {
 	w.endAs(schemas.Failed, f, a, t, phase, exception, message, outcome)
 }
@@ -349,7 +349,8 @@ func (w *World) endAs(st schemas.Status, f *File, a *control.Acquisition, t *con
 	}
 	a.State, a.Result, a.EndedAt, a.Changed = control.Ended, string(st), &w.now, true
 	a.Phase, a.Exception, a.Message = phase, exception, message
-	if st == schemas.Failed && retriable(phase, exception) && a == f.newest() { // else a newer look follows; and what a replay failed to do, another may
+	last := a == f.newest() // else a newer look follows; and what a replay failed to do, another may
+	if last && st == schemas.Failed && retriable(phase, exception) && (w.retries == 0 || int(a.Retries) < w.retries) {
 		at := w.now.Add(backoff.Exponential{Base: w.retry, Max: max(w.retry, 24*time.Hour)}.After(int(a.Retries) + 1))
 		a.RetryAt = &at
 	} else {

@@ -458,6 +458,25 @@ func TestRetriesEnd(t *testing.T) {
 			t.Errorf("again at %v, now %v", s.last().RetryAt, s.w.now)
 		}
 	})
+	t.Run("after as many as are set", func(t *testing.T) {
+		s := newScene(t)
+		s.w.retries = 2
+		s.show(own, 10)
+		for range 2 {
+			s.fails(s.from(own), schemas.Download, "permission_denied")
+			due(s)
+		}
+		s.fails(s.from(own), schemas.Download, "permission_denied")
+		if len(s.f.Acquisitions) != 3 || s.last().RetryAt != nil {
+			t.Errorf("%d acquisitions, again at %v", len(s.f.Acquisitions), s.last().RetryAt)
+		}
+		// A new look begins anew.
+		s.show(own, 11)
+		s.fails(s.from(own), schemas.Download, "permission_denied")
+		if s.last().RetryAt == nil {
+			t.Error("what the source shows anew is not tried again")
+		}
+	})
 	t.Run("when a new look came", func(t *testing.T) {
 		s := newScene(t)
 		s.show(own, 10)

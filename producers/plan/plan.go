@@ -256,5 +256,5 @@ func (p *Planner) load(ctx context.Context, tx pgx.Tx, ids []string, now time.Ti
 }
 
 func (p *Planner) settings() settings {
-	return settings{perHosting: p.cfg.Attempts, backoff: backoff.Exponential{Base: p.cfg.Backoff.D(), Max: p.cfg.BackoffMax.D()}, retry: p.cfg.RetryFailed.D()}
+	return settings{perHosting: p.cfg.Attempts, backoff: backoff.Exponential{Base: p.cfg.Backoff.D(), Max: p.cfg.BackoffMax.D()}, retry: p.cfg.RetryFailed.D(), retries: p.cfg.MaxRetries}
 }

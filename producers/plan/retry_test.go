@@ -36,6 +36,10 @@ func (b *bench) fail() {
 func TestAFileIsTriedAgainAtOnce(t *testing.T) {
 	for what, bring := range map[string]func(b *bench){
 		"it failed": func(b *bench) { b.fail() },
+		"it failed, and was tried again as often as is set": func(b *bench) {
+			b.fail()
+			b.Exec("UPDATE control.acquisition SET retry_at = NULL")
+		},
 		"it waits for its next attempt": func(b *bench) {
 			b.Exec("UPDATE control.acquisition SET not_before = $1", b.Clock.Add(time.Hour))
 		},

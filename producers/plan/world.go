@@ -15,7 +15,8 @@ import (
 type settings struct {
 	perHosting int
 	backoff    backoff.Exponential // between attempts at one hosting
-	retry      time.Duration
+	retry      time.Duration       // before a file that failed for good is tried again, doubling
+	retries    int                 // how often it is; 0: without end
 }
 
 // World is what is known of some files while decisions about them are made, in
