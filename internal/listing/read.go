@@ -85,9 +85,6 @@ func (r *Reader) readHead() error {
 	return nil
 }
 
-// Head is the first line of the blob.
-func (r *Reader) Head() Head { return r.head }
-
 // Whole gives, instead of the listing's own, the entries of the one from which it
 // differs; its own if it differs from none.
 func (r *Reader) Whole() (Entry, error) {
