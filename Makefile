@@ -116,6 +116,12 @@ vet: ## go vet
 lint: ## golangci-lint, as .golangci.yml says
 	$(TOOL) golangci-lint run
 
+.PHONY: deadcode
+deadcode: ## fail where only tests reach a function of the program
+	@all=$$($(TOOL) deadcode ./cmd/... ./bench/... ./test/...) || exit 1; \
+	found=$$(echo "$$all" | grep -vE '^(test|bench)/|^[a-z/]+test/' || true); \
+	if [ -n "$$found" ]; then echo "only tests reach:"; echo "$$found"; exit 1; fi
+
 .PHONY: test-race
 test-race: engines servers clients ## the packages that share memory between goroutines, with the race detector
 	@race="-race"; cgo=1; if ! command -v "$$($(GO) env CC)" >/dev/null; then echo "no C compiler, which the race detector needs: tested without it"; race=""; cgo=$$($(GO) env CGO_ENABLED); fi; \
