@@ -238,8 +238,8 @@ func (b *tab) picture(to string) {
 	}
 }
 
-// paletted is a picture in its 256 most frequent colours: a page has few, but for the
-// edges of letters.
+// paletted is a picture in 256 of its colours, the most frequent of each that are much
+// alike: a page has few, but for the edges of letters.
 func paletted(p image.Image) image.Image {
 	counts := map[color.RGBA]int{}
 	at := p.Bounds()
@@ -255,8 +255,10 @@ func paletted(p image.Image) image.Image {
 		return cmp.Or(counts[b]-counts[a], slices.Compare([]uint8{a.R, a.G, a.B}, []uint8{b.R, b.G, b.B}))
 	})
 	var palette color.Palette
-	for _, c := range all[:min(len(all), 256)] {
-		palette = append(palette, c)
+	for _, c := range all {
+		if len(palette) < 256 && (len(palette) == 0 || !alike(c, palette[palette.Index(c)].(color.RGBA))) {
+			palette = append(palette, c)
+		}
 	}
 	nearest := map[color.RGBA]uint8{}
 	for _, c := range all {
@@ -265,6 +267,12 @@ func paletted(p image.Image) image.Image {
 	out := image.NewPaletted(at, palette)
 	each(func(x, y int, c color.RGBA) { out.SetColorIndex(x, y, nearest[c]) })
 	return out
+}
+
+// alike tells whether nobody sees that two colours differ.
+func alike(a, b color.RGBA) bool {
+	near := func(x, y uint8) bool { return max(x, y)-min(x, y) <= 8 }
+	return near(a.R, b.R) && near(a.G, b.G) && near(a.B, b.B)
 }
 
 // size is how many bytes the files below a folder have.

@@ -63,7 +63,7 @@ func (d demo) run(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	o, address := d.options(ctx)
+	o, at := d.options(ctx)
 	fmt.Fprintf(d.out, "serving %d zips of %d sources over SFTP and FTP on loopback\n", len(c.Oracle.Files), len(c.Sources))
 	r, err := rig.Start(ctx, dir, c, o)
 	if err != nil {
@@ -88,7 +88,7 @@ func (d demo) run(ctx context.Context, dir string) error {
 	if !d.stays {
 		return nil
 	}
-	return d.stay(ctx, r, address)
+	return d.stay(ctx, r, at)
 }
 
 // reachable returns the folder, or one in the temporary directory where root

@@ -20,8 +20,10 @@ import (
 )
 
 const (
-	// usualAddress is where the pages are, unless somebody else is there.
+	// usualAddress is where the pages are, unless somebody else is there, and
+	// usualMetrics where the metrics are.
 	usualAddress = "127.0.0.1:8400"
+	usualMetrics = "127.0.0.1:8401"
 	// longest is how long the demo stays, so that polls of a demo that is forgotten
 	// don't fill the disk.
 	longest = 12 * time.Hour
@@ -29,42 +31,45 @@ const (
 	patience = 5 * time.Minute
 )
 
-// options are those of the rig, and address is where the pages will be. Where
-// centres deliver, sources are polled often, and less so when nothing comes.
-func (d demo) options(ctx context.Context) (o rig.Options, address string) {
+// places are addresses of a demo that stays.
+type places struct{ pages, metrics string }
+
+// options are those of the rig, and where things will be. Where centres deliver,
+// sources are polled often, and less so when nothing comes.
+func (d demo) options(ctx context.Context) (o rig.Options, at places) {
 	if !d.stays {
-		return rig.Options{}, ""
+		return rig.Options{}, places{}
 	}
-	address = free(ctx)
-	o.Extra = "web: {listen: " + address + "}\n"
+	at = places{free(ctx, usualAddress), free(ctx, usualMetrics)}
+	o.Extra = "web: {listen: " + at.pages + "}\nhttp: {listen: " + at.metrics + "}\n"
 	if d.live > 0 {
 		o.Extra += "poll: {settle: 1s}\nsequence: {late_limit: 5s}\n"
 		o.Source = "interval: 5s\nmax_interval: 20s"
 	}
-	return o, address
+	return o, at
 }
 
 // free is the usual address, or another where that is taken.
-func free(ctx context.Context) string {
+func free(ctx context.Context, usual string) string {
 	var l net.ListenConfig
-	for _, address := range []string{usualAddress, "127.0.0.1:0"} {
+	for _, address := range []string{usual, "127.0.0.1:0"} {
 		if at, err := l.Listen(ctx, "tcp", address); err == nil {
 			defer at.Close() // it was only tried
 			return at.Addr().String()
 		}
 	}
-	return usualAddress // whoever serves there says what is wrong
+	return usual // whoever serves there says what is wrong
 }
 
-// stay serves the pages at the address, says where they are, and lets centres
+// stay serves the pages, says where they are, and lets centres
 // deliver, until ctx ends.
-func (d demo) stay(ctx context.Context, r *rig.Rig, address string) error {
+func (d demo) stay(ctx context.Context, r *rig.Rig, at places) error {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.up(ctx, r) })
 	g.Go(func() error {
-		err := d.open(ctx, r, address)
+		err := d.open(ctx, r, at)
 		if err == nil && d.live > 0 {
 			err = d.deliver(ctx, r)
 		}
@@ -102,8 +107,8 @@ func (d demo) up(ctx context.Context, r *rig.Rig) error {
 }
 
 // open waits until the pages are there, and says where.
-func (d demo) open(ctx context.Context, r *rig.Rig, address string) error {
-	if err := answers(ctx, "http://"+address+"/login"); err != nil {
+func (d demo) open(ctx context.Context, r *rig.Rig, at places) error {
+	if err := answers(ctx, "http://"+at.pages+"/login"); err != nil {
 		return err
 	}
 	link, err := exec.CommandContext(ctx, d.binary, "login-link", "--config", r.Config, "--reason", "the demo").Output()
@@ -116,7 +121,8 @@ The pages are at http://%[1]s/ until Ctrl-C. This opens them, once, within ten m
   http://%[1]s%[2]s
 
 For another: %[3]s login-link --config %[4]s
-`, address, strings.TrimSpace(string(link)), d.binary, r.Config)
+Metrics are at http://%[5]s/metrics.
+`, at.pages, strings.TrimSpace(string(link)), d.binary, r.Config, at.metrics)
 	return nil
 }
 
