@@ -4,6 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tributary/internal/obs"
+	"tributary/schemas"
 )
 
 // metrics tell what comes of sources, of which many share a label.
@@ -32,7 +33,12 @@ func (m *metrics) bytes(source string) prometheus.Counter {
 	return m.received.WithLabelValues(m.sources.Of(source))
 }
 
-// ended counts how an attempt ended.
+// ended counts how an attempt ended. The other ends of the source are there with it, at
+// 0, so that the first of each is seen as an increase.
 func (m *metrics) ended(source, result string) {
-	m.files.WithLabelValues(m.sources.Of(source), result).Inc()
+	source = m.sources.Of(source)
+	for _, other := range []string{schemas.Fetched, schemas.FailedEnd, schemas.NotTried} {
+		m.files.WithLabelValues(source, other)
+	}
+	m.files.WithLabelValues(source, result).Inc()
 }

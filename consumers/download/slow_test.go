@@ -80,8 +80,14 @@ func TestProgressOfASlowServer(t *testing.T) {
 	if d := b.finished()["1.zip"]; d == nil || d.Result != schemas.Fetched || d.Size != int64(len(content)) {
 		t.Fatalf("it ended as %+v", d)
 	}
-	if families, err := metrics.Gather(); err != nil || len(families) != 2 || families[0].GetMetric()[0].GetCounter().GetValue() != 1 {
-		t.Errorf("the metric of files that were fetched: %v: %v", families, err)
+	families, err := metrics.Gather()
+	if err != nil || len(families) != 2 || len(families[0].GetMetric()) != 3 {
+		t.Fatalf("the metric of files lacks an end: %v: %v", families, err)
+	}
+	for _, of := range families[0].GetMetric() {
+		if is, n := of.GetLabel()[0].GetValue(), of.GetCounter().GetValue(); (is == schemas.Fetched) != (n == 1) {
+			t.Errorf("the metric has %v files that are %s", n, is)
+		}
 	}
 	if len(received) < 3 {
 		t.Fatalf("told: %d", received)
