@@ -73,10 +73,10 @@ func (d demo) stay(ctx context.Context, r *rig.Rig, at places) error {
 		if err == nil && d.live > 0 {
 			err = d.deliver(ctx, r)
 		}
-		if ctx.Err() != nil {
-			return nil // it was stopped, or up says what is wrong
+		if ctx.Err() == nil { // else it was stopped, or up says what is wrong
+			return err
 		}
-		return err
+		return nil
 	})
 	if err := g.Wait(); err != nil {
 		return err
