@@ -80,8 +80,8 @@ browser: ## install Chromium, in which tests open the pages, and axe-core
 	else echo "axe-core can't be fetched: what needs it is skipped"; rm -rf $$part; fi
 
 .PHONY: demo
-demo: engines servers ## watch a generated corpus go from real servers to the warehouse
-	$(GO) run ./test/demo -binary $(BIN)
+demo: engines servers ## watch a generated corpus go from real servers to the warehouse; LIVE=1: centres go on delivering
+	$(GO) run ./test/demo -binary $(BIN) $(if $(LIVE),-live 10m)
 
 .PHONY: test
 test: servers clients ## run all tests; what lacks an engine or a server is skipped

@@ -275,6 +275,21 @@ mutants-short: engines servers ## the same for two minutes (MUTANTS_BUDGET); the
 test-browser: engines browser ## every page in Chromium: widths, themes, without scripts, axe-core, live updates, keys
 	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_BROWSER=1 $(GO) test -count=1 -timeout 30m -v ./test/browser
 
+# The README's pictures, of the demo after a fortnight in LIVES; make test-browser has
+# a short form.
+LIVES ?= 5m
+
+.PHONY: screenshots
+screenshots: engines servers browser ## make docs/images anew: the demo that lives, in Chromium
+	@mkdir -p docs/images
+	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_BROWSER=1 TRIBUTARY_BINARY=$(abspath $(BIN)) TRIBUTARY_DEMO_LIVE=$(LIVES) TRIBUTARY_SCREENSHOTS=$(CURDIR)/docs/images \
+	  $(GO) test -count=1 -timeout 30m -v -run '^TestTheDemoLives$$' ./test/browser
+
+# Rules and dashboards of compose/ on what the demo exposes, by Prometheus' own engine.
+.PHONY: test-monitoring
+test-monitoring: engines servers ## each query of dashboards and rules on what a run exposes; a series that fires each alert
+	cd test/monitoring && $(GO) vet . && TRIBUTARY_MONITORING=1 $(GO) test -count=1 -timeout 30m .
+
 ## Other people's tools
 
 # Other people's tools at the door of the embedded Postgres. The JDBC driver of

@@ -254,7 +254,7 @@ func (a *app) publisher(context.Context) (runnable, error) {
 	}
 	c := of(control.Schema, a.stores.Control, client, a.ends().Control)
 	w := of(warehouse.Schema, a.stores.Warehouse, second, a.ends().Warehouse)
-	m := measure.New(a.stores.Control, a.stores.Warehouse, a.log, a.registry)
+	m := measure.New(a.stores.Control, a.stores.Tracker, a.stores.Warehouse, a.log, a.registry)
 	return always(func(ctx context.Context) error {
 		defer client.Close()
 		defer second.Close()

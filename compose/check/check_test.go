@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ import (
 // against the specification's schema, merged and normalized.
 func load(t *testing.T, env ...string) (*types.Project, error) {
 	t.Helper()
-	o, err := cli.NewProjectOptions([]string{filepath.Join("..", "compose.yaml")}, cli.WithEnv(env), cli.WithWorkingDirectory(".."))
+	o, err := cli.NewProjectOptions([]string{filepath.Join("..", "compose.yaml")}, cli.WithEnv(env), cli.WithProfiles([]string{"monitoring"}), cli.WithWorkingDirectory(".."))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,7 @@ func TestPasswordsAreAsked(t *testing.T) {
 
 // Every image is pinned: those fetched by a full version.
 func TestImagesArePinned(t *testing.T) {
-	pinned := regexp.MustCompile(`^[a-z/.-]+:\d+\.\d+(\.\d+)*(@sha256:[0-9a-f]{64})?$`)
+	pinned := regexp.MustCompile(`^[a-z/.-]+:v?\d+\.\d+(\.\d+)*(@sha256:[0-9a-f]{64})?$`)
 	built := 0
 	for name, s := range project(t).Services {
 		if s.Build != nil {
@@ -97,8 +98,9 @@ func TestOperation(t *testing.T) {
 			t.Errorf("service %s: has a health check: %t", name, healthy)
 		}
 		for _, port := range s.Ports {
-			// The pages ask everybody who they are, and are on the host's loopback all the same.
-			if name != "serve" || port.HostIP != "127.0.0.1" {
+			// The pages ask everybody who they are, and are on the host's loopback all the
+			// same; dashboards can only be read.
+			if name != "serve" && name != "grafana" || port.HostIP != "127.0.0.1" {
 				t.Errorf("service %s publishes a port, without authentication or beyond loopback: %+v", name, port)
 			}
 		}
@@ -133,6 +135,36 @@ func TestRoles(t *testing.T) {
 	for _, store := range []string{"kafka", "postgres", "clickhouse"} {
 		if d := p.Services["topics"].DependsOn[store]; d.Condition != types.ServiceConditionHealthy {
 			t.Errorf("the topics don't wait for %s: %+v", store, d)
+		}
+	}
+}
+
+// What watches is only there if it is asked for, and nobody can log in to it.
+func TestMonitoringIsAProfile(t *testing.T) {
+	p := project(t)
+	for _, name := range []string{"prometheus", "grafana"} {
+		s := p.Services[name]
+		if len(s.Profiles) != 1 || s.Profiles[0] != "monitoring" || !s.ReadOnly || len(s.CapDrop) == 0 {
+			t.Errorf("service %s: profiles %v, read-only: %t", name, s.Profiles, s.ReadOnly)
+		}
+	}
+	of := p.Services["grafana"].Environment
+	for key, want := range map[string]string{"GF_AUTH_ANONYMOUS_ORG_ROLE": "Viewer", "GF_AUTH_DISABLE_LOGIN_FORM": "true", "GF_SECURITY_DISABLE_INITIAL_ADMIN_CREATION": "true"} {
+		if got := of[key]; got == nil || *got != want {
+			t.Errorf("grafana: %s is not %s", key, want)
+		}
+	}
+	asked, err := os.ReadFile(filepath.Join("..", "prometheus", "prometheus.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile(`names: \[(.*)\]`).FindSubmatch(asked)
+	if names == nil {
+		t.Fatal("prometheus.yml names no services")
+	}
+	for name, s := range p.Services {
+		if role := len(s.Command) > 0 && s.Command[0] == "run"; role != slices.Contains(strings.Split(string(names[1]), ", "), name) {
+			t.Errorf("service %s: is a role: %t, which is not whether Prometheus asks it", name, role)
 		}
 	}
 }

@@ -75,15 +75,15 @@ type Downloader struct {
 	cfg  config.Download
 	deps Deps
 
-	received *prometheus.CounterVec // bytes, by source
-	ended    ended
-	waits    waits
-	turn     turn
+	metrics *metrics
+	ended   ended
+	waits   waits
+	turn    turn
 }
 
 // New makes a Downloader.
 func New(cfg config.Download, d Deps) *Downloader {
-	return &Downloader{cfg: cfg, deps: d, received: newReceived(d.Metrics)}
+	return &Downloader{cfg: cfg, deps: d, metrics: newMetrics(d.Metrics)}
 }
 
 // Work fetches the files of one job.
@@ -358,6 +358,7 @@ func (r *run) tell(ctx context.Context, some []outcome) error {
 		if err := r.in.Emit(ctx, o.finished); err != nil {
 			return err
 		}
+		r.d.metrics.ended(r.job.Source, o.body.Result)
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ type progress struct {
 func (r *run) progressOf(f schemas.RequestFile, from int64) *progress {
 	now := r.d.deps.Now()
 	r.d.turn.add(1)
-	return &progress{run: r, file: f, begun: now, received: from, at: now, before: from, all: r.d.received.WithLabelValues(r.job.Source)}
+	return &progress{run: r, file: f, begun: now, received: from, at: now, before: from, all: r.d.metrics.bytes(r.job.Source)}
 }
 
 func (p *progress) end() { p.run.d.turn.add(-1) }

@@ -46,7 +46,7 @@ func TestProgressOfASlowServer(t *testing.T) {
 	b.cfg.ProgressInterval = config.Duration(time.Millisecond)
 	b.deps.Now, b.deps.Dial, b.deps.Limits = time.Now, remote.Dial, config.Default().Limits
 	metrics := prometheus.NewRegistry()
-	b.received = newReceived(metrics)
+	b.metrics = newMetrics(metrics)
 	told := make(chan int64)
 	b.tell = func(m schemas.Message, settled func(error)) {
 		if p, ok := schemas.ProgressOf(m.Body.(*schemas.StatusChanged)); ok {
@@ -79,6 +79,15 @@ func TestProgressOfASlowServer(t *testing.T) {
 	}
 	if d := b.finished()["1.zip"]; d == nil || d.Result != schemas.Fetched || d.Size != int64(len(content)) {
 		t.Fatalf("it ended as %+v", d)
+	}
+	families, err := metrics.Gather()
+	if err != nil || len(families) != 2 || len(families[0].GetMetric()) != 3 {
+		t.Fatalf("the metric of files lacks an end: %v: %v", families, err)
+	}
+	for _, of := range families[0].GetMetric() {
+		if is, n := of.GetLabel()[0].GetValue(), of.GetCounter().GetValue(); (is == schemas.Fetched) != (n == 1) {
+			t.Errorf("the metric has %v files that are %s", n, is)
+		}
 	}
 	if len(received) < 3 {
 		t.Fatalf("told: %d", received)

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tributary/internal/kafka"
+	"tributary/internal/obs"
 	"tributary/internal/pg"
 	"tributary/sql/control"
 	"tributary/sql/outbox"
@@ -32,21 +33,24 @@ const timeout = 5 * time.Second
 
 // Measurer reads the numbers.
 type Measurer struct {
-	pools map[string]*pgxpool.Pool // by schema
-	log   *slog.Logger
-	quiet *kafka.Quiet
+	pools   map[string]*pgxpool.Pool // by schema
+	tracker *pgxpool.Pool
+	log     *slog.Logger
+	quiet   *kafka.Quiet
 
 	limit, free, outstanding             *prometheus.GaugeVec
-	suspended, overruns                  *prometheus.GaugeVec
+	suspended, overruns, failed          *prometheus.GaugeVec
+	late, arrived                        *prometheus.GaugeVec
 	events, oldest, letters, epoch, held *prometheus.GaugeVec
 	measured                             prometheus.Gauge
 }
 
-// New makes a Measurer; nothing runs yet.
-func New(controlPool, warehousePool *pgxpool.Pool, log *slog.Logger, reg prometheus.Registerer) *Measurer {
+// New makes a Measurer; nothing runs yet. Labels that name a source or a server are
+// bounded: those beyond obs.MaxLabels, in the order of their names, are told together.
+func New(controlPool, trackerPool, warehousePool *pgxpool.Pool, log *slog.Logger, reg prometheus.Registerer) *Measurer {
 	m := &Measurer{
-		pools: map[string]*pgxpool.Pool{control.Schema: controlPool, warehouse.Schema: warehousePool},
-		log:   log, quiet: kafka.NewQuiet(time.Now),
+		pools:   map[string]*pgxpool.Pool{control.Schema: controlPool, warehouse.Schema: warehousePool},
+		tracker: trackerPool, log: log, quiet: kafka.NewQuiet(time.Now),
 		limit: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_control_sessions_limit",
 			Help: "Sessions that a server allows at once, jobs and polls together."}, []string{"server"}),
 		free: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_control_credits",
@@ -54,9 +58,15 @@ func New(controlPool, warehousePool *pgxpool.Pool, log *slog.Logger, reg prometh
 		outstanding: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_control_outstanding",
 			Help: "What control waits for: polls, looks (announced, not taken up), wanted, requested, received and extracted files, jobs, batches or sessions."}, []string{"what"}),
 		suspended: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_source_suspended",
-			Help: "1 while the source is suspended, since too many polls of it failed, else 0."}, []string{"source"}),
+			Help: "1 while the source is suspended, since too many polls of it failed, else 0. Of the sources, and of servers, the first 100 by name have a label of their own in this and the others that name them; the rest is other, with the sum."}, []string{"source"}),
 		overruns: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_source_overruns",
 			Help: "How often a poll of the source had not ended when the next was due."}, []string{"source"}),
+		failed: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_source_failed_polls",
+			Help: "Polls of the source in a row that have failed; the last showed something if 0."}, []string{"source"}),
+		late: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_source_late",
+			Help: "1 while nothing new has come from the source for much longer than usual, as tributary sources expect says; read every 5 minutes."}, []string{"source"}),
+		arrived: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_source_last_arrival_timestamp_seconds",
+			Help: "When the source has last shown something new or changed; likewise, and of other the latest."}, []string{"source"}),
 		events: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_outbox_events",
 			Help: "Events that wait in an outbox for the broker's acknowledgement."}, []string{"outbox"}),
 		oldest: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_outbox_oldest_seconds",
@@ -70,7 +80,7 @@ func New(controlPool, warehousePool *pgxpool.Pool, log *slog.Logger, reg prometh
 		measured: prometheus.NewGauge(prometheus.GaugeOpts{Name: "tributary_control_measured_timestamp_seconds",
 			Help: "When the numbers of control, outboxes and leases were last read without a failure; what can be read is up to date all the same."}),
 	}
-	reg.MustRegister(m.limit, m.free, m.outstanding, m.suspended, m.overruns, m.events, m.oldest, m.letters, m.epoch, m.held, m.measured)
+	reg.MustRegister(m.limit, m.free, m.outstanding, m.suspended, m.overruns, m.failed, m.late, m.arrived, m.events, m.oldest, m.letters, m.epoch, m.held, m.measured)
 	return m
 }
 
@@ -79,10 +89,16 @@ func New(controlPool, warehousePool *pgxpool.Pool, log *slog.Logger, reg prometh
 func (m *Measurer) Run(ctx context.Context) error {
 	tick := time.NewTicker(Interval)
 	defer tick.Stop()
+	var expected time.Time
 	for {
-		if err := m.Read(ctx); err != nil && ctx.Err() == nil {
-			if missed, ok := m.quiet.Due("measure"); ok {
-				m.log.Warn("the metrics of control are not up to date; trying again", "error", err, "not_logged", missed)
+		if err := m.Read(ctx); err != nil {
+			m.warn(ctx, "the metrics of control are not up to date; trying again", err)
+		}
+		if now := time.Now(); now.Sub(expected) >= expectEvery {
+			if err := m.Expect(ctx); err != nil {
+				m.warn(ctx, "which sources are late is not known to the metrics; trying again", err)
+			} else {
+				expected = now
 			}
 		}
 		select {
@@ -93,7 +109,13 @@ func (m *Measurer) Run(ctx context.Context) error {
 	}
 }
 
-// Read reads all numbers once. Outboxes and leases come first, and whatever
+func (m *Measurer) warn(ctx context.Context, what string, err error) {
+	if missed, ok := m.quiet.Due(what); ok && ctx.Err() == nil {
+		m.log.Warn(what, "error", err, "not_logged", missed)
+	}
+}
+
+// Read reads all numbers of control, outboxes and leases once. Outboxes and leases come first, and whatever
 // cannot be read keeps nothing else from it: counts over millions may take too
 // long just when it matters how old an outbox is.
 func (m *Measurer) Read(ctx context.Context) error {
@@ -118,19 +140,20 @@ func (m *Measurer) readControl(ctx context.Context) error {
 	}
 	m.limit.Reset()
 	m.free.Reset()
+	var servers, sources obs.Labels // anew each time: they come by name
 	for _, c := range now.Credits {
-		m.limit.WithLabelValues(c.Server).Set(float64(c.Limit))
-		m.free.WithLabelValues(c.Server).Set(float64(c.Free))
+		server := servers.Of(c.Server)
+		m.limit.WithLabelValues(server).Add(float64(c.Limit))
+		m.free.WithLabelValues(server).Add(float64(c.Free))
 	}
 	m.suspended.Reset()
 	m.overruns.Reset()
+	m.failed.Reset()
 	for _, s := range now.Sources {
-		suspended := 0.0
-		if s.State == control.SourceSuspended {
-			suspended = 1
-		}
-		m.suspended.WithLabelValues(s.ID).Set(suspended)
-		m.overruns.WithLabelValues(s.ID).Set(float64(s.Overruns))
+		source := sources.Of(s.ID)
+		m.suspended.WithLabelValues(source).Add(oneIf(s.State == control.SourceSuspended))
+		m.overruns.WithLabelValues(source).Add(float64(s.Overruns))
+		m.failed.WithLabelValues(source).Add(float64(s.FailedPolls))
 	}
 	for what, n := range now.Outstanding {
 		m.outstanding.WithLabelValues(what).Set(float64(n))
@@ -159,11 +182,14 @@ func (m *Measurer) readSchema(ctx context.Context, schema string, pool *pgxpool.
 	}
 	for _, l := range leases {
 		m.epoch.WithLabelValues(schema, l.Name).Set(float64(l.Epoch))
-		held := 0.0
-		if l.Holder != "" {
-			held = 1
-		}
-		m.held.WithLabelValues(schema, l.Name).Set(held)
+		m.held.WithLabelValues(schema, l.Name).Set(oneIf(l.Holder != ""))
 	}
 	return nil
+}
+
+func oneIf(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"tributary/internal/engine/enginetest"
 	"tributary/internal/pg"
 	"tributary/sql/control"
 	"tributary/sql/warehouse"
@@ -44,17 +43,7 @@ func gathered(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 }
 
 func TestNumbersAreTheDatabases(t *testing.T) {
-	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "test", 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	if err := control.Migrate(t.Context(), pool); err != nil {
-		t.Fatal(err)
-	}
-	if err := warehouse.Migrate(t.Context(), pool); err != nil {
-		t.Fatal(err)
-	}
+	pool := empty(t)
 	for i, state := range []string{"available", "available", "removed"} {
 		exec(t, pool, `INSERT INTO control.source (id, centre, server, protocol, url, max_sessions, poll_interval, state, revision)
 			VALUES ($1, 'H', $2, 'sftp', '', $3, '1h', $4, 1)`, fmt.Sprint("s", i), "host:22", 5-i, state)
@@ -69,9 +58,9 @@ func TestNumbersAreTheDatabases(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	exec(t, pool, "UPDATE control.source SET state = 'suspended', overruns = 7 WHERE id = 's1'")
+	exec(t, pool, "UPDATE control.source SET state = 'suspended', overruns = 7, failed_polls = 3 WHERE id = 's1'")
 	reg := prometheus.NewRegistry()
-	m := New(pool, pool, slog.New(slog.DiscardHandler), reg)
+	m := New(pool, pool, pool, slog.New(slog.DiscardHandler), reg)
 	if err := m.Read(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -91,8 +80,8 @@ func TestNumbersAreTheDatabases(t *testing.T) {
 		"tributary_lease_epoch schedule control": 1, "tributary_lease_held schedule control": 1,
 		"tributary_lease_epoch insert warehouse": 1, "tributary_lease_held insert warehouse": 1,
 		"tributary_control_outstanding jobs": 1,
-		"tributary_source_suspended s0":      0, "tributary_source_overruns s0": 0,
-		"tributary_source_suspended s1": 1, "tributary_source_overruns s1": 7,
+		"tributary_source_suspended s0":      0, "tributary_source_overruns s0": 0, "tributary_source_failed_polls s0": 0,
+		"tributary_source_suspended s1": 1, "tributary_source_overruns s1": 7, "tributary_source_failed_polls s1": 3,
 	}
 	for _, what := range []string{"polls", "looks", "wanted", "requested", "received", "extracted", "batches", "sessions"} {
 		want["tributary_control_outstanding "+what] = 0

@@ -41,20 +41,25 @@ func (c *Corpus) Uploads() []Upload {
 	var out []Upload
 	for _, f := range c.files {
 		for n := range f.uploads + 1 {
-			u := f.upload(n)
-			_, refused := endOf(f.fault)
-			up := Upload{Action: f.action, File: f.name, Centre: f.centre, Times: n, SHA256: u.sha256, Refused: refused, of: u}
-			for _, d := range u.docs {
-				x := UploadDocument{Name: d.name, Group: groupOf(f, d), version: versionOf(f, d)}
-				if bad, is := endOfDocument(d.fault); is && bad.phase != "upload" {
-					x.Phase, x.Exception = bad.phase, bad.exceptions[0]
-				}
-				up.Documents = append(up.Documents, x)
-			}
-			out = append(out, up)
+			out = append(out, f.asUpload(n))
 		}
 	}
 	return out
+}
+
+// asUpload describes the upload n of a file, from 0.
+func (f *file) asUpload(n int) Upload {
+	u := f.upload(n)
+	_, refused := endOf(f.fault)
+	up := Upload{Action: f.action, File: f.name, Centre: f.centre, Times: n, SHA256: u.sha256, Refused: refused, of: u}
+	for _, d := range u.docs {
+		x := UploadDocument{Name: d.name, Group: groupOf(f, d), version: versionOf(f, d)}
+		if bad, is := endOfDocument(d.fault); is && bad.phase != "upload" {
+			x.Phase, x.Exception = bad.phase, bad.exceptions[0]
+		}
+		up.Documents = append(up.Documents, x)
+	}
+	return up
 }
 
 // Bytes are those of the zip.

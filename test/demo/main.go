@@ -1,19 +1,23 @@
 // Command demo shows the main job: a generated corpus of several centres,
 // served over real SFTP and FTP, ingested by tributary up --once. It leaves
-// everything in a folder, for looking around afterwards.
+// everything in a folder, for looking around afterwards; on a terminal it serves
+// the pages until Ctrl-C. With -live centres go on delivering meanwhile.
 package main
 
 import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
+	"tributary/internal/screen"
 	"tributary/test/corpus"
 	"tributary/test/rig"
 )
@@ -22,10 +26,13 @@ func main() {
 	dir := flag.String("dir", "demo", "folder to leave everything in; it is made anew")
 	binary := flag.String("binary", "bin/tributary", "the program")
 	seed := flag.Uint64("seed", 1, "of the corpus")
+	live := flag.Duration("live", 0, "after that, let centres deliver a fortnight in this time, such as 10m")
 	flag.Parse()
+	d := demo{binary: *binary, seed: *seed, live: *live, out: os.Stdout}
+	d.stays = d.live > 0 || screen.On(screen.Of(os.Stdout)) != nil
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *dir, *binary, *seed); err != nil {
+	if err := d.run(ctx, *dir); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}
@@ -34,7 +41,16 @@ func main() {
 // marker is in every folder that the demo made, so that it removes no other.
 const marker = ".tributary-demo"
 
-func run(ctx context.Context, dir, binary string, seed uint64) error {
+// demo is one run of the program.
+type demo struct {
+	binary string // of tributary
+	seed   uint64
+	live   time.Duration // in which a fortnight passes; 0: nobody delivers any more
+	stays  bool          // to serve the pages
+	out    io.Writer
+}
+
+func (d demo) run(ctx context.Context, dir string) error {
 	dir, err := reachable(dir)
 	if err != nil {
 		return err
@@ -43,12 +59,13 @@ func run(ctx context.Context, dir, binary string, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	c, err := corpus.Generate(corpus.Options{Seed: seed, Shape: corpus.Demo})
+	c, err := corpus.Generate(corpus.Options{Seed: d.seed, Shape: corpus.Demo})
 	if err != nil {
 		return err
 	}
-	fmt.Printf("serving %d zips of %d sources over SFTP and FTP on loopback\n", len(c.Oracle.Files), len(c.Sources))
-	r, err := rig.Start(ctx, dir, c, rig.Options{})
+	o, at := d.options(ctx)
+	fmt.Fprintf(d.out, "serving %d zips of %d sources over SFTP and FTP on loopback\n", len(c.Oracle.Files), len(c.Sources))
+	r, err := rig.Start(ctx, dir, c, o)
 	if err != nil {
 		return err
 	}
@@ -60,15 +77,18 @@ func run(ctx context.Context, dir, binary string, seed uint64) error {
 	// What each source may show comes first: one stands in for a centre without a
 	// server, and some for a server that is damaged.
 	for _, args := range [][]string{{"config", "check"}, {"up", "--once"}} {
-		cmd := exec.CommandContext(ctx, binary, append(args, "--config", r.Config)...)
-		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+		cmd := exec.CommandContext(ctx, d.binary, append(args, "--config", r.Config)...)
+		cmd.Stdout, cmd.Stderr = d.out, os.Stderr
 		cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 		if err := cmd.Run(); err != nil {
 			return fmt.Errorf("tributary %s: %w", strings.Join(args, " "), err)
 		}
 	}
-	fmt.Print(next(binary, dir, refused, c))
-	return nil
+	fmt.Fprint(d.out, d.next(dir, refused, c))
+	if !d.stays {
+		return nil
+	}
+	return d.stay(ctx, r, at)
 }
 
 // reachable returns the folder, or one in the temporary directory where root
@@ -136,7 +156,7 @@ func intrude(dir string) (name string, err error) {
 
 // next names commands worth trying, one for a file that failed among them, and
 // one for a file that its source may not show.
-func next(binary, dir, refused string, c *corpus.Corpus) string {
+func (d demo) next(dir, refused string, c *corpus.Corpus) string {
 	failed := ""
 	for _, f := range c.Oracle.Files {
 		if f.Status == "failed" && f.Phase == "xsd" {
@@ -144,11 +164,15 @@ func next(binary, dir, refused string, c *corpus.Corpus) string {
 			break
 		}
 	}
+	servers, pages := "The servers have stopped; the data stays.", fmt.Sprintf("\n  %s up  # the pages, at the address that it shows", d.binary)
+	if d.stays {
+		servers, pages = "The servers stop with the demo; the data stays.", ""
+	}
 	return fmt.Sprintf(`
 Everything is in %[2]s: sources/ (what was served), data/ (engines and files), tributary.yaml.
-The servers have stopped; the data stays. Try:
+%[5]s Try:
 
-  export TRIBUTARY_CONFIG=%[2]s/tributary.yaml
+  export TRIBUTARY_CONFIG=%[2]s/tributary.yaml%[6]s
   %[1]s status
   %[1]s files
   %[1]s show %[3]s
@@ -159,5 +183,5 @@ The servers have stopped; the data stays. Try:
   %[1]s sql --store warehouse 'SELECT centre, count(*) FROM warehouse.current_specimen GROUP BY 1 ORDER BY 1'
   %[1]s sql --store history 'SELECT stage, phase, status, count() FROM once GROUP BY ALL ORDER BY 1, 2, 3'
   %[1]s topics tail status.changed
-`, binary, dir, failed, refused)
+`, d.binary, dir, failed, refused, servers, pages)
 }

@@ -19,6 +19,8 @@ import (
 type Options struct {
 	// Extra is YAML appended to the configuration.
 	Extra string
+	// Source is YAML of every source, a line or more, without its indentation.
+	Source string
 	// Local serves every source as a plain directory: for tests of what lies
 	// behind the connectors.
 	Local bool
@@ -78,6 +80,11 @@ func (r *Rig) sources() string { return filepath.Join(r.Dir, "sources") }
 // Update writes what the corpus gained.
 func (r *Rig) Update() error { return r.Corpus.Write(r.sources()) }
 
+// Deliver puts one upload where the servers show it.
+func (r *Rig) Deliver(u corpus.Upload) error {
+	return r.Corpus.WriteUploads(r.sources(), []corpus.Upload{u})
+}
+
 // Stop stops the servers.
 func (r *Rig) Stop() {
 	for i := len(r.stops) - 1; i >= 0; i-- {
@@ -95,6 +102,9 @@ func (r *Rig) serve(ctx context.Context, s corpus.Source, o Options) (string, er
 		return "", err
 	}
 	head := fmt.Sprintf("  - id: %s\n    centre: %s\n    hosts: [%s]\n", s.ID, s.Centre, strings.Join(r.Corpus.Hosts(s.ID), ", "))
+	for line := range strings.Lines(o.Source) {
+		head += "    " + strings.TrimSuffix(line, "\n") + "\n"
+	}
 	if o.Local && s.Fault == "" {
 		return head + "    url: file://" + root + "\n", nil
 	}
