@@ -9,6 +9,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,10 +49,11 @@ type Deps struct {
 	Metrics   *member.Metrics
 	Isolation *stage.Isolation
 
-	Control *pgxpool.Pool                                                 // of what only one member does at a time
-	Lease   func(name string) pg.Lease                                    // in control
-	Open    func(config.NotifyTarget, config.SMTP) (notice.Target, error) // nil: notice.Open
-	Beside  []func(context.Context) error                                 // that run as long, and return when their context ends
+	Control *pgxpool.Pool                 // of what only one member does at a time
+	Lease   func(name string) pg.Lease    // in control
+	Beside  []func(context.Context) error // that run as long, and return when their context ends
+
+	longestPause time.Duration // between attempts; 0: longestPause
 }
 
 // Notify tells all targets. Any number of members may run: Kafka shares partitions out,
@@ -68,14 +70,12 @@ type Notify struct {
 // New makes the role; nothing is read or sent before Run. It fails if a secret can't be
 // read.
 func New(cfg config.Notify, d Deps) (*Notify, error) {
-	if d.Open == nil {
-		d.Open = notice.Open
-	}
+	d.longestPause = cmp.Or(d.longestPause, longestPause)
 	n := &Notify{deps: d, cfg: cfg, told: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "tributary_notices_total",
 		Help: "Notices by target and by what became of them: delivered, failed (and tried again), or refused."}, []string{"target", "result"})}
 	d.Registry.MustRegister(n.told)
 	for _, t := range cfg.Targets {
-		to, err := d.Open(t, cfg.SMTP)
+		to, err := notice.Open(t, cfg.SMTP)
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +88,7 @@ func New(cfg config.Notify, d Deps) (*Notify, error) {
 			n.runs = append(n.runs, n.newDigest(t, mail).Run)
 			continue
 		}
-		n.at(t, newSender(t.ID, to, of(cfg.Rules, t.ID), cfg.GiveUpAfter.D(), n.told, d.Log, d.Now))
+		n.at(t, n.newSender(t.ID, to))
 	}
 	n.runs = append(n.runs, d.Beside...)
 	return n, nil
@@ -97,7 +97,7 @@ func New(cfg config.Notify, d Deps) (*Notify, error) {
 // at has a target told each notice at once.
 func (n *Notify) at(t config.NotifyTarget, s *sender) {
 	r := stage.NewRunner(stage.Config{Name: stageOf(t.ID), Letters: Name, Prefix: n.deps.Prefix, Topic: schemas.StatusChangedTopic,
-		Window: window, Backoff: firstPause, BackoffMax: longestPause, MaxFailures: refusals, Isolation: n.deps.Isolation, Now: n.deps.Now},
+		Window: window, Backoff: min(firstPause, n.deps.longestPause), BackoffMax: n.deps.longestPause, MaxFailures: refusals, Isolation: n.deps.Isolation, Now: n.deps.Now},
 		n.deps.Connect, n.deps.Codec, s, n.deps.Log, n.deps.Metrics)
 	n.runs = append(n.runs, func(ctx context.Context) error {
 		if err := n.begin(ctx, t.ID); err != nil {

@@ -49,6 +49,7 @@ type sender struct {
 	quiet  *kafka.Quiet
 	log    *slog.Logger
 	now    func() time.Time
+	pauses backoff.Exponential
 
 	mu       sync.Mutex // held for a moment, never while something is sent
 	failures int        // in a row, of the target and not of a notice
@@ -59,8 +60,9 @@ type sender struct {
 	order    []string // of recent, the oldest first
 }
 
-func newSender(target string, to notice.Target, r rules, giveUp time.Duration, told *prometheus.CounterVec, log *slog.Logger, now func() time.Time) *sender {
-	return &sender{target: target, to: to, rules: r, giveUp: giveUp, told: told, quiet: kafka.NewQuiet(now), log: log.With("target", target), now: now, recent: map[string]bool{}}
+func (n *Notify) newSender(target string, to notice.Target) *sender {
+	return &sender{target: target, to: to, rules: of(n.cfg.Rules, target), giveUp: n.cfg.GiveUpAfter.D(), told: n.told, quiet: kafka.NewQuiet(n.deps.Now),
+		log: n.deps.Log.With("target", target), now: n.deps.Now, pauses: backoff.Exponential{Base: firstPause, Max: n.deps.longestPause}, recent: map[string]bool{}}
 }
 
 // Work delivers what a record leads to. An error of the target is transient until that
@@ -122,7 +124,7 @@ func (s *sender) ended(n notice.Notice, err error) error {
 	if s.failures++; s.failures == 1 {
 		s.since = now
 	}
-	s.last, s.next = err, now.Add(backoff.Exponential{Base: firstPause, Max: longestPause}.Jittered(s.failures))
+	s.last, s.next = err, now.Add(s.pauses.Jittered(s.failures))
 	const msg = "a notice can't be delivered; it and what follows for this target wait"
 	if missed, ok := s.quiet.Due(msg); ok {
 		s.log.Warn(msg, "error", schemas.Clean(err.Error()), "since", s.since, "not_logged", missed)
