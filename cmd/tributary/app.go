@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
+	"tributary/consumers/notify"
 	"tributary/consumers/traces"
 	"tributary/consumers/unzip"
 	"tributary/internal/blob"
@@ -60,6 +61,7 @@ type app struct {
 	endRetries  func()                    // of the role plan, where it runs here
 	projections []*sink.Applier           // tracker, history and traces, where they run here
 	traces      *traces.Traces            // nil: they are not exported from here
+	notify      *notify.Notify            // nil: nobody is notified from here
 
 	webElse  string           // where the pages are served if web.listen is taken; empty: nowhere
 	terminal *screen.Terminal // that is told where the pages are, with a link that logs in; nil: none

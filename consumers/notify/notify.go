@@ -62,7 +62,7 @@ type Notify struct {
 	deps    Deps
 	cfg     config.Notify
 	runs    []func(context.Context) error
-	groups  []string
+	atOnce  []string
 	serving []func() error
 	told    *prometheus.CounterVec
 }
@@ -79,7 +79,6 @@ func New(cfg config.Notify, d Deps) (*Notify, error) {
 		if err != nil {
 			return nil, err
 		}
-		n.groups = append(n.groups, Group(d.Prefix, t.ID))
 		if t.Digest > 0 {
 			mail, ok := to.(mailer)
 			if !ok {
@@ -88,6 +87,7 @@ func New(cfg config.Notify, d Deps) (*Notify, error) {
 			n.runs = append(n.runs, n.newDigest(t, mail).Run)
 			continue
 		}
+		n.atOnce = append(n.atOnce, t.ID)
 		n.at(t, n.newSender(t.ID, to))
 	}
 	n.runs = append(n.runs, d.Beside...)
@@ -108,8 +108,8 @@ func (n *Notify) at(t config.NotifyTarget, s *sender) {
 	n.serving = append(n.serving, r.Serving)
 }
 
-// Groups are the consumer groups of all targets.
-func (n *Notify) Groups() []string { return n.groups }
+// AtOnce are the targets that are told each notice at once.
+func (n *Notify) AtOnce() []string { return n.atOnce }
 
 // Serving says why any target that is told at once is not; nil if all are.
 func (n *Notify) Serving() error {
