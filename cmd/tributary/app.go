@@ -159,6 +159,13 @@ func (a *app) serve(ctx context.Context, names []string, more ...func(context.Co
 			}
 		}()
 	}
+	watch, err := a.watchdog(names)
+	if err != nil {
+		return err
+	}
+	if watch != nil {
+		g.Go(func() error { return watch(ctx) })
+	}
 	g.Go(func() error { return a.begin(ctx, g, names, more) })
 	return g.Wait()
 }

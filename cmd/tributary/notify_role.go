@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -9,6 +10,8 @@ import (
 
 	"tributary/consumers/notify"
 	"tributary/internal/pg"
+	"tributary/queries/expect"
+	"tributary/queries/own"
 	"tributary/sql/control"
 )
 
@@ -18,6 +21,7 @@ const noticeWait = 20 * time.Second
 func (a *app) notifier(context.Context) (runnable, error) {
 	n, err := notify.New(a.cfg.Notify, notify.Deps{Connect: a.stores.Kafka, Codec: a.codec, Prefix: a.cfg.Kafka.TopicPrefix,
 		Log: a.log, Now: now, Registry: a.registry, Metrics: a.metrics, Isolation: a.isolation,
+		Control: a.stores.Control, Outbox: a.outbox(), Late: a.late, Weeks: a.weeks,
 		Lease: func(name string) pg.Lease { return a.lease(a.stores.Control, control.Schema, name) },
 	})
 	if err != nil {
@@ -54,4 +58,43 @@ func (r *round) told(ctx context.Context, client *kgo.Client) error {
 			return err
 		}
 	}
+}
+
+// late are the sources from which nothing has come for much longer than usual.
+func (a *app) late(ctx context.Context) (out []notify.Overdue, err error) {
+	err = expect.Sources(ctx, a.stores.Tracker, "", func(e expect.Expectation) error {
+		for _, f := range e.Findings {
+			if f.Finding == expect.Late && e.Last != nil {
+				out = append(out, notify.Overdue{Source: e.Source, Since: *e.Last, Message: f.Message})
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// weeks are the last weeks of the centres that have an address, as far as anything came.
+func (a *app) weeks(ctx context.Context) (out []notify.Week, err error) {
+	all, err := control.Centres(ctx, a.stores.Control)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range all {
+		if c.Email == "" || !c.Active {
+			continue
+		}
+		ended, err := own.View{Tracker: a.stores.Tracker, Centre: c.ShortName, Now: now()}.Ended(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if len(ended) == 0 {
+			continue
+		}
+		var text strings.Builder
+		if err := ended[0].WriteText(&text); err != nil {
+			return nil, err
+		}
+		out = append(out, notify.Week{Centre: c.ShortName, Email: c.Email, Name: own.Name(ended[0].From), Title: ended[0].Title(), Text: text.String()})
+	}
+	return out, nil
 }

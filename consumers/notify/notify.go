@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -27,6 +28,7 @@ import (
 	"tributary/internal/stage"
 	"tributary/internal/stage/member"
 	"tributary/schemas"
+	"tributary/sql/outbox"
 )
 
 // Name of the role. Its groups have the target's id behind it: see Group.
@@ -49,9 +51,13 @@ type Deps struct {
 	Metrics   *member.Metrics
 	Isolation *stage.Isolation
 
-	Control *pgxpool.Pool                 // of what only one member does at a time
-	Lease   func(name string) pg.Lease    // in control
-	Beside  []func(context.Context) error // that run as long, and return when their context ends
+	// What only one member does at a time, and knows in control.
+	Control *pgxpool.Pool
+	Outbox  outbox.Outbox
+	Lease   func(name string) pg.Lease
+
+	Late  func(context.Context) ([]Overdue, error) // which sources are late
+	Weeks func(context.Context) ([]Week, error)    // the last week of each centre that has an email and one
 
 	longestPause time.Duration // between attempts; 0: longestPause
 }
@@ -63,6 +69,7 @@ type Notify struct {
 	cfg     config.Notify
 	runs    []func(context.Context) error
 	atOnce  []string
+	senders map[string]*sender // of atOnce
 	serving []func() error
 	told    *prometheus.CounterVec
 }
@@ -71,7 +78,7 @@ type Notify struct {
 // read.
 func New(cfg config.Notify, d Deps) (*Notify, error) {
 	d.longestPause = cmp.Or(d.longestPause, longestPause)
-	n := &Notify{deps: d, cfg: cfg, told: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "tributary_notices_total",
+	n := &Notify{deps: d, cfg: cfg, senders: map[string]*sender{}, told: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "tributary_notices_total",
 		Help: "Notices by target and by what became of them: delivered, failed (and tried again), or refused."}, []string{"target", "result"})}
 	d.Registry.MustRegister(n.told)
 	for _, t := range cfg.Targets {
@@ -88,10 +95,31 @@ func New(cfg config.Notify, d Deps) (*Notify, error) {
 			continue
 		}
 		n.atOnce = append(n.atOnce, t.ID)
-		n.at(t, n.newSender(t.ID, to))
+		n.senders[t.ID] = n.newSender(t.ID, to)
+		n.at(t, n.senders[t.ID])
 	}
-	n.runs = append(n.runs, d.Beside...)
+	n.runs = append(n.runs, n.beside()...)
 	return n, nil
+}
+
+// beside is what is done beside reading the log, by one member at a time.
+func (n *Notify) beside() (out []func(context.Context) error) {
+	if n.deps.Control == nil {
+		return nil
+	}
+	add := func(name string, every time.Duration, do func(context.Context) error) {
+		out = append(out, func(ctx context.Context) error { return n.turns(ctx, name, every, do) })
+	}
+	if len(n.atOnce) > 0 {
+		add("again", lookForLetters, n.again)
+	}
+	if slices.ContainsFunc(n.cfg.Rules, func(r config.NotifyRule) bool { return r.When == config.CentreLate }) {
+		add("late", lookForLate, n.late)
+	}
+	if n.cfg.WeeklySummaries {
+		add("weekly", lookForWeeks, n.weekly)
+	}
+	return out
 }
 
 // at has a target told each notice at once.
