@@ -38,7 +38,7 @@ func TestAKilledRunTellsEverything(t *testing.T) {
 
 	type loaded struct {
 		Event, Subject string
-		Position         int64
+		Position       int64
 	}
 	want := map[string]loaded{}
 	for _, e := range sql[loaded](s, "history", "SELECT toString(event_id) AS event, action || '/' || file_name AS subject, position FROM once WHERE entity = 'document' AND phase = 'upload' AND status = 'done'") {
