@@ -150,6 +150,11 @@ func (n *Notify) Serving() error {
 
 // Run tells until ctx ends.
 func (n *Notify) Run(ctx context.Context) error {
+	for _, s := range n.senders {
+		if c, ok := s.to.(interface{ Close() }); ok {
+			defer c.Close()
+		}
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	for _, run := range n.runs {
 		g.Go(func() error { return run(ctx) })
