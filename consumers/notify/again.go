@@ -100,7 +100,7 @@ func (n *Notify) letter(ctx context.Context, place string) (*kgo.Record, error) 
 	partition, perr := strconv.ParseInt(parts[1], 10, 32)
 	offset, oerr := strconv.ParseInt(parts[2], 10, 64)
 	if perr != nil || oerr != nil {
-		return nil, nil
+		return nil, nil //nolint:nilerr // there is none at such a place
 	}
 	topic := kafka.DLQName(n.deps.Prefix, schemas.StatusChangedTopic, Name)
 	reader := kafka.Reader{Connect: n.deps.Connect, SkipDeleted: true}

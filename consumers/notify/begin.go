@@ -35,7 +35,7 @@ func (n *Notify) untilDone(ctx context.Context, msg string, do func() error) err
 	for {
 		err := do()
 		if err == nil || ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // an end that was asked for is no error
 		}
 		n.deps.Log.Warn(msg, "error", schemas.Clean(err.Error()))
 		select {
@@ -59,7 +59,7 @@ const (
 )
 
 // positions are what of the log a target was not told yet, by partition. Where the
-// target has no position, that is nothing, and it is given one with beside beside it.
+// target has no position, that is nothing, and it is given one, with that text beside it.
 func positions(ctx context.Context, admin *kadm.Client, prefix, target, beside string) ([]place, error) {
 	group := Group(prefix, target)
 	spans, err := kafka.Bounds(ctx, admin, kafka.TopicName(prefix, schemas.StatusChangedTopic))

@@ -58,7 +58,7 @@ func (d *digest) Run(ctx context.Context) error {
 			wait, err := d.once(ctx)
 			if err != nil {
 				if ctx.Err() != nil {
-					return nil
+					return nil //nolint:nilerr // an end that was asked for is no error
 				}
 				d.n.told.WithLabelValues(d.target, resultFailed).Inc()
 				d.n.deps.Log.Warn("a digest can't be sent; trying again", "target", d.target, "error", schemas.Clean(err.Error()))
