@@ -325,7 +325,7 @@ func TestDigest(t *testing.T) {
 func TestATargetIsLeftInPeace(t *testing.T) {
 	now := clock()
 	s := &sender{target: "ops", giveUp: time.Hour, pauses: backoff.Exponential{Base: time.Second, Max: time.Minute}, now: func() time.Time { return now },
-		told: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "x_total"}, []string{"target", "result"}), log: members.Logger(t), quiet: kafka.NewQuiet(time.Now), recent: map[string]bool{}}
+		told: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "x_total", Help: "Of the test."}, []string{"target", "result"}), log: members.Logger(t), quiet: kafka.NewQuiet(time.Now), recent: map[string]bool{}}
 	if err := s.ready(); err != nil {
 		t.Errorf("before any failure: %v", err)
 	}
