@@ -72,6 +72,13 @@ const (
 // changes nothing of it.
 const NoteOverrun = "overrun"
 
+// NoteLate is the note of an event that tells that nothing new has come from a source
+// for much longer than usual, which changes nothing of it.
+const NoteLate = "late"
+
+// TriedAgain is the attribute of a failed attempt at a file that another one follows.
+const TriedAgain = "tried_again"
+
 // NoRoom is the exception of a file for which there was no room. With NotTried,
 // others had it.
 const NoRoom = "no_room"

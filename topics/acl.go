@@ -34,7 +34,7 @@ func stages() []string { return []string{"download", "unzip", "validate"} }
 
 // roleNames are those that connect to brokers, in the order of work.
 func roleNames() []string {
-	return []string{"schedule", "poll", "plan", "publish", "download", "unzip", "validate", "sequence", "insert", "tracker", "history"}
+	return []string{"schedule", "poll", "plan", "publish", "download", "unzip", "validate", "sequence", "insert", "tracker", "history", "notify"}
 }
 
 // Accesses lists what the given roles need on a broker, and with none given what
@@ -86,6 +86,10 @@ func access(prefix, role string) []Access {
 	}
 	if role == "insert" { // reads from where its own table says, in no group
 		everybody, reads = append(everybody, reads...), nil
+	}
+	if role == "notify" { // each of its targets reads in a group of its own, and it reads its dead letters
+		out = append(out, Access{Role: role, Operations: []kadm.ACLOperation{kadm.OpRead}, Topics: reads, Group: kafka.GroupName(prefix, role) + ".", Prefixed: true})
+		reads = nil
 	}
 	if len(reads) > 0 {
 		out = append(out, Access{Role: role, Operations: []kadm.ACLOperation{kadm.OpRead}, Topics: reads, Group: kafka.GroupName(prefix, role)})

@@ -43,7 +43,9 @@ func TestAccesses(t *testing.T) {
 		"sequence": {looks, "--operation Read --topic p.document.validated.v1 --group p.sequence", heeds},
 		"insert":   {looks, "--operation Read --topic p.record.passed.over.v1 --topic p.document.ordered.v1"},
 		"tracker":  {looks, "--operation Read --topic p.status.changed.v1 --group p.tracker", heeds},
-		"history":  {looks, "--operation Read --topic p.status.changed.v1 --group p.history", heeds},
+		"notify": {looks, "--operation Read --resource-pattern-type prefixed --topic p.status.changed.v1 --group p.notify.", heeds,
+			"--operation Write --topic p.status.changed.v1.p.notify.dlq"},
+		"history": {looks, "--operation Read --topic p.status.changed.v1 --group p.history", heeds},
 	} {
 		if diff := cmp.Diff(want, accessLines(t, role)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", role, diff)

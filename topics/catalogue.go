@@ -52,7 +52,7 @@ func Catalogue() []Topic {
 		{Name: schemas.DocumentOrderedTopic, What: "one position of the one order in which the warehouse changes", Key: "domain", Single: true, Retention: ForEver,
 			ProducedBy: []string{"sequence"}, ReadBy: []string{"insert"}},
 		{Name: schemas.StatusChangedTopic, What: "the event log: where everything stands", Key: "file, centre, source, session or domain", Retention: ForEver,
-			ProducedBy: []string{everyRole}, ReadBy: []string{"tracker", "history", "traces"}},
+			ProducedBy: []string{everyRole}, ReadBy: []string{"tracker", "history", "traces", "notify"}},
 		{Name: schemas.RecordPassedOverTopic, What: "a person decided that no reader stops at a record any more", Key: "topic", Single: true, Retention: ForEver,
 			ProducedBy: []string{"topics pass-over"}, ReadBy: []string{everyRole}},
 	}
@@ -72,7 +72,7 @@ func ReadBy(role string) []string {
 // DeadLetters lists the topics to which stages give up records, as they came.
 func DeadLetters() []Topic {
 	var out []Topic
-	for _, stage := range []string{"download", "unzip", "validate"} {
+	for _, stage := range []string{"download", "unzip", "validate", "notify"} {
 		for _, topic := range ReadBy(stage) {
 			out = append(out, Topic{Name: topic, What: "what " + stage + " could not work on, as it came, with the cause in its headers",
 				Key: "as the original", Retention: ForEver, ProducedBy: []string{stage}, DeadLetter: stage})

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
+	"tributary/consumers/notify"
 	"tributary/consumers/traces"
 	"tributary/consumers/unzip"
 	"tributary/internal/blob"
@@ -60,6 +61,7 @@ type app struct {
 	endRetries  func()                    // of the role plan, where it runs here
 	projections []*sink.Applier           // tracker, history and traces, where they run here
 	traces      *traces.Traces            // nil: they are not exported from here
+	notify      *notify.Notify            // nil: nobody is notified from here
 
 	webElse  string           // where the pages are served if web.listen is taken; empty: nowhere
 	terminal *screen.Terminal // that is told where the pages are, with a link that logs in; nil: none
@@ -156,6 +158,13 @@ func (a *app) serve(ctx context.Context, names []string, more ...func(context.Co
 				a.log.Error("the engines failed", "error", err)
 			}
 		}()
+	}
+	watch, err := a.watchdog(names)
+	if err != nil {
+		return err
+	}
+	if watch != nil {
+		g.Go(func() error { return watch(ctx) })
 	}
 	g.Go(func() error { return a.begin(ctx, g, names, more) })
 	return g.Wait()

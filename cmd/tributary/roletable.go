@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tributary/consumers/notify"
 	"tributary/internal/config"
 	"tributary/topics"
 )
@@ -14,7 +15,7 @@ type kind int
 
 const (
 	loop   kind = iota // works on tables, by itself
-	runner             // carries work from Kafka to Kafka (internal/stage)
+	runner             // carries work from Kafka to Kafka, or to others (internal/stage)
 	feeder             // feeds a store from Kafka (internal/stage/sink)
 )
 
@@ -48,6 +49,7 @@ func roles() []role {
 		{name: "tracker", kind: feeder, needs: postgres, build: (*app).tracker},
 		{name: "history", kind: feeder, needs: clickhouse, build: (*app).historian},
 		{name: "traces", kind: feeder, build: (*app).tracer, configured: func(c config.Config) bool { return c.Traces.Endpoint != "" }},
+		{name: notify.Name, kind: runner, build: (*app).notifier, configured: func(c config.Config) bool { return c.Notify.Configured() }},
 		{name: roleServe, kind: loop, needs: postgres, build: (*app).server, configured: func(c config.Config) bool { return c.Web.Listen != "" && c.Web.Listen != config.NoWeb }},
 	}
 }
@@ -115,11 +117,12 @@ func needsOf(names []string) need {
 	return n
 }
 
-// stageInputs are the topics of the Kafka-to-Kafka stages, by stage.
+// stageInputs are the topics of the stages that carry work from Kafka to Kafka, by
+// stage. Nobody's work waits for a notice, and its groups are those of its targets.
 func stageInputs() map[string]string {
 	out := map[string]string{}
 	for _, r := range roles() {
-		if r.kind == runner {
+		if r.kind == runner && r.name != notify.Name {
 			out[r.name] = topics.ReadBy(r.name)[0]
 		}
 	}

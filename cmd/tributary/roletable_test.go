@@ -59,11 +59,11 @@ func TestKindsOfRolesFitTheirTopics(t *testing.T) {
 	}
 }
 
-// Without a collector nothing runs for traces, and without an address nothing serves
-// pages, in up and in run alike.
+// Without a collector nothing runs for traces, without targets nobody is notified, and
+// without an address nothing serves pages, in up and in run alike.
 func TestSomeRolesRunOnlyWhereTheyAreConfigured(t *testing.T) {
 	a := &app{cfg: config.Default()}
-	some := slices.DeleteFunc(roleNames(), func(name string) bool { return name == "traces" || name == roleServe })
+	some := slices.DeleteFunc(roleNames(), func(name string) bool { return name == "traces" || name == "notify" || name == roleServe })
 	if got := a.configured(roleNames()); !slices.Equal(got, some) {
 		t.Errorf("without an endpoint and an address these run: %q", got)
 	}
@@ -72,7 +72,8 @@ func TestSomeRolesRunOnlyWhereTheyAreConfigured(t *testing.T) {
 		t.Errorf("with pages that are off these run: %q", got)
 	}
 	a.cfg.Traces.Endpoint, a.cfg.Web.Listen = "http://127.0.0.1:4318", config.DefaultWeb
+	a.cfg.Notify.Targets = []config.NotifyTarget{{ID: "ops"}}
 	if got := a.configured(roleNames()); !slices.Equal(got, roleNames()) {
-		t.Errorf("with both these run: %q", got)
+		t.Errorf("with all these run: %q", got)
 	}
 }

@@ -146,7 +146,7 @@ func (r *round) projected(ctx context.Context) error {
 			return err
 		}
 		if done {
-			return r.traced(ctx, client)
+			return errors.Join(r.traced(ctx, client), r.told(ctx, client))
 		}
 		if err := sleep(ctx, lookEvery); err != nil {
 			return err

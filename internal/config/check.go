@@ -38,6 +38,7 @@ func (d *decoder) check(cfg *Config) {
 	d.checkKafka(cfg.Kafka)
 	d.checkRegistry(cfg.Registry)
 	d.checkTraces(cfg.Traces)
+	d.checkNotify(cfg.Notify)
 	d.oneOf("log.level", cfg.Log.Level, "debug", "info", "warn", "error")
 	d.oneOf("log.format", cfg.Log.Format, "auto", "text", "json")
 	if cfg.HTTP.Listen != "" {
@@ -74,7 +75,7 @@ func item(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]"
 // comment says; every other number must be greater.
 func zeroAllowed() []string {
 	return []string{"kafka.log_alarm_share", "kafka.partitions", "kafka.replication_factor", "schedule.jitter", "poll.settle", "poll.max_ignored", "poll.keep_listings", "poll.suspend_after", "poll.suspend_sooner.address", "poll.suspend_sooner.timeout", "poll.suspend_sooner.server", "poll.suspend_sooner.connection", "poll.suspend_sooner.authorization", "plan.backoff", "plan.max_retries", "download.partial_bytes", "download.progress_interval", "sequence.late_limit",
-		"sources.interval", "sources.max_interval", "sources.complete_every", "sources.connect_timeout", "sources.idle_timeout", "sources.max_sessions", "blobs.min_free", "blobs.min_free_share", "history.retention"}
+		"sources.interval", "sources.max_interval", "sources.complete_every", "sources.connect_timeout", "sources.idle_timeout", "sources.max_sessions", "blobs.min_free", "blobs.min_free_share", "history.retention", "notify.targets.digest"}
 }
 
 // checkNumbers walks all values: no number is negative, few are zero.
@@ -356,6 +357,12 @@ func (d *decoder) checkSecrets(cfg *Config, env []string, o Options) {
 	secret("kafka.sasl.password", cfg.Kafka.SASL.Password)
 	secret("schema_registry.password", cfg.Registry.Password)
 	secret("traces.authorization", cfg.Traces.Authorization)
+	for i, t := range cfg.Notify.Targets {
+		secret(item("notify.targets", i)+".webhook", t.Webhook)
+		secret(item("notify.targets", i)+".secret", t.Secret)
+	}
+	secret("notify.smtp.password", cfg.Notify.SMTP.Password)
+	secret("notify.watchdog.heartbeat", cfg.Notify.Watchdog.Heartbeat)
 	secret("web.oidc.client_secret", cfg.Web.OIDC.ClientSecret)
 	secret("postgres.url", cfg.Postgres.URL)
 	secret("clickhouse.url", cfg.ClickHouse.URL)

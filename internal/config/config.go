@@ -48,6 +48,7 @@ type Config struct {
 	Tracker  Tracker  `yaml:"tracker"`
 	History  History  `yaml:"history"`
 	Traces   Traces   `yaml:"traces"`
+	Notify   Notify   `yaml:"notify"`
 
 	Limits Limits `yaml:"limits"`
 
@@ -408,6 +409,7 @@ func Default() Config {
 		Insert:   Insert{Batch: 500, BatchRows: 50000, Parallelism: 2, LeaseTTL: d(10 * time.Second)},
 		Tracker:  Tracker{Batch: 20000, Wait: d(4 * time.Second)},
 		History:  History{Batch: 8000, Wait: d(4 * time.Second)},
+		Notify:   Notify{SMTP: SMTP{TLS: TLSStart}, GiveUpAfter: d(24 * time.Hour), Watchdog: Watchdog{Interval: d(time.Minute), StoppedAfter: d(15 * time.Minute)}},
 		Limits:   Limits{Reply: 64 << 10, Listing: 2 << 30},
 		Web:      Web{OIDC: OIDC{NameClaim: "preferred_username", RoleClaim: "groups"}},
 		Log:      Log{Level: "info", Format: "auto"},

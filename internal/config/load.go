@@ -154,8 +154,13 @@ func (d *decoder) complete(cfg *Config, dir string) {
 			abs(p)
 		}
 	}
-	abs(&cfg.DataDir, &cfg.EnginesDir, &cfg.Blobs.Dir, &cfg.Kafka.TLS.CAFile, &cfg.Kafka.TLS.CertFile, &cfg.Kafka.TLS.KeyFile, &cfg.Registry.CAFile, &cfg.Traces.CAFile, &cfg.Web.CertFile, &cfg.Web.KeyFile)
-	secret(&cfg.Kafka.SASL.Password, &cfg.Registry.Password, &cfg.Traces.Authorization, &cfg.Web.OIDC.ClientSecret, &cfg.Postgres.URL, &cfg.ClickHouse.URL)
+	abs(&cfg.DataDir, &cfg.EnginesDir, &cfg.Blobs.Dir, &cfg.Kafka.TLS.CAFile, &cfg.Kafka.TLS.CertFile, &cfg.Kafka.TLS.KeyFile, &cfg.Registry.CAFile, &cfg.Traces.CAFile, &cfg.Notify.SMTP.CAFile, &cfg.Web.CertFile, &cfg.Web.KeyFile)
+	secret(&cfg.Kafka.SASL.Password, &cfg.Registry.Password, &cfg.Traces.Authorization, &cfg.Notify.SMTP.Password, &cfg.Notify.Watchdog.Heartbeat, &cfg.Web.OIDC.ClientSecret, &cfg.Postgres.URL, &cfg.ClickHouse.URL)
+	for i := range cfg.Notify.Targets {
+		t := &cfg.Notify.Targets[i]
+		abs(&t.CAFile)
+		secret(&t.Webhook, &t.Secret)
+	}
 	if cfg.Blobs.Dir == "" && cfg.DataDir != "" {
 		cfg.Blobs.Dir = filepath.Join(cfg.DataDir, "blobs")
 	}

@@ -57,8 +57,8 @@ func entries(t *testing.T) [][3]string {
 // exampleRoot is the example with its commented source and centre as keys.
 func exampleRoot(t *testing.T) (root yaml.Node) {
 	t.Helper()
-	text := strings.NewReplacer("sources: []\n", "sources:\n", "centres: []\n", "centres:\n").Replace(Example())
-	text = regexp.MustCompile(`(?m)^# (- |  )( *(?:- )?\w+:)`).ReplaceAllString(text, "  $1$2")
+	text := strings.NewReplacer("sources: []\n", "sources:\n", "centres: []\n", "centres:\n", "targets: []\n", "targets:\n", "rules: []\n", "rules:\n").Replace(Example())
+	text = regexp.MustCompile(`(?m)^( *)# (- |  )( *(?:- )?\w+:)`).ReplaceAllString(text, "$1  $2$3")
 	if err := yaml.Unmarshal([]byte(text), &root); err != nil {
 		t.Fatal(err)
 	}

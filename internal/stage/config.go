@@ -13,6 +13,9 @@ type Config struct {
 	Prefix string // of topics and groups
 	Group  string // consumer group; default Prefix.Name
 	Topic  string // input topic, by its logical name
+	// Letters is under whose name records are set aside, where several Runners share a
+	// topic of dead letters; default Name.
+	Letters string
 
 	Parallelism int           // records worked on at once; default 4
 	Window      int           // records in hand per partition, finished but not committed included; default 256
@@ -44,6 +47,9 @@ func (c Config) withDefaults() Config {
 	member.Default(&c.MaxStrikes, 3)
 	member.Default(&c.MaxDeaths, 10)
 	member.Default(&c.CommitInterval, 200*time.Millisecond)
+	if c.Letters == "" {
+		c.Letters = c.Name
+	}
 	if c.Isolation == nil {
 		c.Isolation = NewIsolation()
 	}

@@ -131,7 +131,7 @@ func (r *Runner) deadLetter(it *item, poison *Poison) *kgo.Record {
 	text := quoted(poison.Err)
 	rfc := func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 	out := &kgo.Record{
-		Topic:   kafka.DLQName(r.cfg.Prefix, r.cfg.Topic, r.cfg.Name),
+		Topic:   kafka.DLQName(r.cfg.Prefix, r.cfg.Topic, r.cfg.Letters),
 		Key:     it.rec.Key,
 		Value:   it.rec.Value,
 		Headers: append([]kgo.RecordHeader(nil), it.rec.Headers...),

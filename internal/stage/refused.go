@@ -110,7 +110,7 @@ const cutLetter = 16 << 10
 // cut makes a record as small as it can be: an event with all its texts cut, a
 // dead letter with the beginning of what it keeps.
 func (r *Runner) cut(it *item, rec *kgo.Record) *kgo.Record {
-	if rec.Topic == kafka.DLQName(r.cfg.Prefix, r.cfg.Topic, r.cfg.Name) {
+	if rec.Topic == kafka.DLQName(r.cfg.Prefix, r.cfg.Topic, r.cfg.Letters) {
 		return shortLetter(rec, it.rec, cutLetter)
 	}
 	m, err := r.codec.Decode(kafka.FromKgo(rec))

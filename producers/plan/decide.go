@@ -263,7 +263,7 @@ func (w *World) fetchFailed(f *File, a *control.Acquisition, t *control.Attempt,
 	if !tried.GivenUp {
 		a.NotBefore = w.now.Add(w.backoff.After(tried.Attempts))
 	}
-	w.out = append(w.out, attemptEvent(f, a, t, d.Phase, schemas.Failed, d.Exception, d.Message, "", d.Outcome, w.now))
+	w.out = append(w.out, triedAgain(attemptEvent(f, a, t, d.Phase, schemas.Failed, d.Exception, d.Message, "", d.Outcome, w.now)))
 	w.announceNext(f, a)
 }
 
@@ -330,7 +330,7 @@ func (w *World) judgeUnzip(f *File, a *control.Acquisition, t *control.Attempt, 
 	}
 	a.State, a.NotBefore = control.Wanted, w.now
 	w.bad[t.Source]++
-	w.out = append(w.out, attemptEvent(f, a, t, string(schemas.Unzip), schemas.Failed, u.Exception, u.Message, "", outcome, w.now))
+	w.out = append(w.out, triedAgain(attemptEvent(f, a, t, string(schemas.Unzip), schemas.Failed, u.Exception, u.Message, "", outcome, w.now)))
 	w.announceNext(f, a)
 }
 

@@ -57,6 +57,14 @@ func attemptEvent(f *File, a *control.Acquisition, t *control.Attempt, phase str
 	return Status(schemas.EventID(Stage, a.Run, f.ID, "judged", strconv.Itoa(int(t.Attempt)), outcome), f.ID, f.Subject(), now, body)
 }
 
+// triedAgain says of a failed attempt that another one follows.
+func triedAgain(m schemas.Message) schemas.Message {
+	if e, ok := m.Body.(*schemas.StatusChanged); ok {
+		e.Attributes = map[string]string{schemas.TriedAgain: "true"}
+	}
+	return m
+}
+
 // acceptedEvent tells that an archive's documents are those to be awaited.
 func acceptedEvent(f *File, a *control.Acquisition, t *control.Attempt, outcome string, now time.Time) schemas.Message {
 	body := f.download(a, t)

@@ -10,11 +10,16 @@ import (
 // Retry requests new attempts for letters, wherever they lie: p for those of topics and
 // of insert, and an event that an outbox could not publish is put back into it.
 func (d *Ledger) Retry(ctx context.Context, p *Decider, chunk []*Standing, o RetryOptions) ([]Retried, error) {
-	records, outboxed := apart(chunk)
-	done, err := p.Retry(ctx, records, o)
+	chunk, done, err := d.tellAgain(ctx, chunk, o, p.Now())
 	if err != nil {
 		return nil, err
 	}
+	records, outboxed := apart(chunk)
+	retried, err := p.Retry(ctx, records, o)
+	if err != nil {
+		return nil, err
+	}
+	done = append(done, retried...)
 	for _, l := range outboxed {
 		why, err := d.PutBack(ctx, l, o)
 		if err != nil {

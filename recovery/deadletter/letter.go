@@ -161,6 +161,9 @@ func (l *Letter) about(body any) {
 	case *schemas.DownloadFinished:
 		l.Run, l.Centre, l.Source, file = b.Run, b.Centre, b.Source, b.FileRef
 		l.Attempt, l.Download, l.Archive = b.Attempt, b.Outcome, b.SHA256
+	case *schemas.StatusChanged: // a notice: what it is about is shown, and not processed again
+		l.Run, l.Centre, l.Source, l.Entry = b.Run, b.Centre, b.Source, b.Entry
+		file = schemas.FileRef{FileName: b.FileName, Action: b.Action}
 	case *schemas.DocumentExtracted:
 		l.Run, l.Centre, l.Source, file = b.Run, b.Centre, b.Source, b.FileRef
 		l.Attempt, l.Download, l.Unzip, l.Archive = b.Attempt, b.Download, b.Unzip, b.Archive

@@ -99,7 +99,7 @@ func TestScanAndGet(t *testing.T) {
 			t.Errorf("there is a letter %s", id)
 		}
 	}
-	if err := r.Scan(t.Context(), &Filter{Stage: "nobody"}, nil); err == nil || !strings.Contains(err.Error(), "download, unzip, validate and insert") {
+	if err := r.Scan(t.Context(), &Filter{Stage: "nobody"}, nil); err == nil || !strings.Contains(err.Error(), "download, unzip, validate, notify and insert") {
 		t.Errorf("of a stage that is none: %v", err)
 	}
 }

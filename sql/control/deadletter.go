@@ -37,6 +37,7 @@ type DeadLetter struct {
 	Forced                                  bool
 	Retry, Drop                             Decision
 	Became                                  string // of the retry, one of the above; empty: none
+	Failed                                  string // of a notice: why it was not told
 	State                                   string `db:"-"` // Became, or dropped
 }
 
@@ -44,7 +45,8 @@ const deadLetterSQL = `SELECT l.id::text, l.place, l.stage, l.class, l.cause, l.
 	coalesce(l.acquisition, 0) AS acquisition, coalesce(a.attempt, 0) AS attempt, l.deaths, l.forced,
 	jsonb_build_object('at', l.replayed_at, 'by', l.replayed_by, 'reason', l.replay_reason) AS retry,
 	jsonb_build_object('at', l.dropped_at, 'by', l.dropped_by, 'reason', l.drop_reason) AS drop,
-	CASE WHEN a.id IS NULL THEN '' ELSE ` + retryState + ` END AS became
+	CASE WHEN l.stage = 'notify' AND l.replayed_at IS NOT NULL THEN CASE WHEN l.told_at IS NULL THEN 'under_way' WHEN l.told_error = '' THEN 'completed' ELSE 'failed' END
+		WHEN a.id IS NULL THEN '' ELSE ` + retryState + ` END AS became, l.told_error AS failed
 	FROM control.dead_letter l LEFT JOIN control.acquisition a ON a.id = l.acquisition `
 
 // retryState is what became of the retry of letter l, which is acquisition a.

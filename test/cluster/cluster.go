@@ -51,7 +51,7 @@ insert:
 // Roles are the roles in the order in which they are started, and stopped: what
 // asks for work before what does it, so that little is left under way.
 func Roles() []string {
-	return []string{"schedule", "poll", "plan", "download", "unzip", "validate", "sequence", "insert", "publish", "tracker", "history", "traces", "serve"}
+	return []string{"schedule", "poll", "plan", "download", "unzip", "validate", "sequence", "insert", "publish", "tracker", "history", "traces", "notify", "serve"}
 }
 
 // Options say what to run.

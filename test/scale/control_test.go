@@ -214,6 +214,7 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 		t.Error(err)
 	}
 	accounts(t, pool)
+	notices(t, pool)
 	_, end, err := control.HoldSession(t.Context(), pool, schemas.LiveRun, "own.example:22", "test", time.Minute)
 	if err != nil {
 		t.Fatal(err)
