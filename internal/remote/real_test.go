@@ -99,6 +99,17 @@ func TestHTTPConformsOnApache(t *testing.T) {
 	}
 }
 
+func TestWebDAVConformsOnApache(t *testing.T) {
+	remotetest.Run(t, func(t *testing.T) remotetest.Fixture {
+		dir := mkdir(t, root(t))
+		open(t, dir)
+		apache, err := servers.StartApache(t.Context(), servers.HTTPDOptions{Dir: t.TempDir(), Root: dir, WebDAV: true, Extra: []string{"Options -FollowSymLinks"}})
+		servers.Need(t, err)
+		t.Cleanup(apache.Stop)
+		return remotetest.Fixture{Root: dir, Precision: time.Second, Links: remotetest.LinksHidden, Config: remote.Config{URL: apache.URL("/"), WebDAV: true}}
+	})
+}
+
 // open lets everybody read a directory of a test, whose own is its owner's.
 func open(t *testing.T, dir string) {
 	t.Helper()
