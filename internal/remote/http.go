@@ -43,8 +43,10 @@ type httpSession struct {
 	mu sync.Mutex
 	// first is the connection that Dial has made, until something is asked.
 	first net.Conn
-	// feed is what the feed shows, once it was read.
-	feed *feed
+	// feed is what the feed shows, once it was read, and feedSame the version that it
+	// was said to be still.
+	feed     *feed
+	feedSame string
 	// zones are the differences between the times of indexes and exact ones that
 	// were seen in this session: an index doesn't say of which time zone it is.
 	zones []time.Duration

@@ -51,13 +51,13 @@ func (s *httpSession) feedShows(ctx context.Context, full, version string, each 
 // readFeed asks for the feed, unless it was read, or is the version still.
 func (s *httpSession) readFeed(ctx context.Context, version string) (*feed, error) {
 	s.mu.Lock()
-	f := s.feed
+	f, same := s.feed, s.feedSame
 	s.mu.Unlock()
-	if f != nil {
-		if version != "" && version == f.version {
-			return nil, &Error{class: Unclassified, Err: ErrUnchanged}
-		}
+	switch {
+	case f != nil:
 		return f, nil
+	case version != "" && version == same:
+		return nil, &Error{class: Unclassified, Err: ErrUnchanged}
 	}
 	at, err := s.at(s.target.Base, true).Parse(s.cfg.Feed)
 	if err != nil || !sameOrigin(at, &s.root) || at.User != nil {
@@ -65,6 +65,11 @@ func (s *httpSession) readFeed(ctx context.Context, version string) (*feed, erro
 	}
 	resp, done, err := s.page(ctx, http.MethodGet, at, part{unless: version}) //nolint:bodyclose // done closes it
 	if err != nil {
+		if errors.Is(err, ErrUnchanged) {
+			s.mu.Lock()
+			s.feedSame = version
+			s.mu.Unlock()
+		}
 		return nil, err
 	}
 	defer done()

@@ -57,7 +57,7 @@ func TestABusyServerSaysWhenItIsAskedAgain(t *testing.T) {
 		rw.WriteHeader(http.StatusServiceUnavailable)
 	})
 	waits := func() string {
-		return w.text("SELECT p.state, extract(epoch FROM p.not_before - $1)::int, coalesce(extract(epoch FROM nullif(s.next_due, '-infinity') - $1)::int, 0) FROM control.poll p JOIN control.source s ON s.id = p.source WHERE p.state IN ('due', 'failed') ORDER BY p.started_at DESC LIMIT 1", w.now)
+		return w.text("SELECT p.state, CASE WHEN isfinite(p.not_before) THEN extract(epoch FROM p.not_before - $1)::int ELSE 0 END, CASE WHEN isfinite(s.next_due) THEN extract(epoch FROM s.next_due - $1)::int ELSE 0 END FROM control.poll p JOIN control.source s ON s.id = p.source WHERE p.state IN ('due', 'failed') ORDER BY p.started_at DESC LIMIT 1", w.now)
 	}
 	for _, tt := range []struct{ after, want string }{
 		{"45", "due 45 0"},             // within the session
@@ -87,6 +87,7 @@ func TestAFeedWithdrawsNothing(t *testing.T) {
 		if r.URL.Path != "/feed.xml" {
 			rw.Header().Set("Content-Length", "5")
 			rw.Header().Set("Last-Modified", noon.Format(http.TimeFormat))
+			_, _ = io.WriteString(rw, "bytes")
 			return
 		}
 		rw.Header().Set("ETag", `"`+version+`"`)
@@ -140,6 +141,7 @@ func TestAnUnchangedIndexIsPassedOver(t *testing.T) {
 		case strings.HasSuffix(dir, ".zip"):
 			rw.Header().Set("Content-Length", "5")
 			rw.Header().Set("Last-Modified", noon.Format(http.TimeFormat))
+			_, _ = io.WriteString(rw, "bytes")
 			return
 		case dir != "":
 			version := fmt.Sprintf(`"%s-%d"`, dir, len(shown[dir]))
