@@ -42,10 +42,10 @@ func TestFeedsShowFiles(t *testing.T) {
 		times := map[string]int{}
 		s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
 			times[r.Method+" "+r.URL.EscapedPath()]++
-			switch {
-			case r.URL.Path == "/impc/news/feed.xml":
+			switch r.URL.Path {
+			case "/impc/news/feed.xml":
 				_, _ = io.WriteString(w, strings.ReplaceAll(text, "BASE", "http://"+r.Host+"/impc"))
-			case r.URL.Path == "/impc/edit/c.zip":
+			case "/impc/edit/c.zip":
 				w.Header().Set("Last-Modified", "Fri, 01 Mar 2024 10:00:00 GMT")
 				w.Header().Set("Content-Length", "12")
 			}

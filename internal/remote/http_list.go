@@ -77,7 +77,7 @@ func entriesOf(all []indexed) []Entry {
 // page asks for what shows a directory, which must not be elsewhere. It is
 // unchanged where the server says so.
 func (s *httpSession) page(ctx context.Context, method string, at *url.URL, of part) (resp *http.Response, done func(), err error) {
-	resp, done, err = s.getPart(ctx, method, at, of) //nolint:bodyclose // done closes it
+	resp, done, err = s.getPart(ctx, method, at, of)
 	if err != nil {
 		return nil, nil, err
 	}

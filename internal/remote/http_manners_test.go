@@ -173,7 +173,7 @@ func newProxy(t *testing.T) *proxy {
 		w.WriteHeader(resp.StatusCode)
 		_, _ = io.Copy(w, resp.Body)
 	}))
-	t.Cleanup(func() { s.Close(); http.DefaultTransport.(*http.Transport).CloseIdleConnections() }) //nolint:forcetypeassert // it is one
+	t.Cleanup(func() { s.Close(); http.DefaultTransport.(*http.Transport).CloseIdleConnections() })
 	p.url = strings.Replace(s.URL, "://", "://who@", 1)
 	return p
 }
@@ -217,8 +217,8 @@ func TestHTTPGoesThroughAProxy(t *testing.T) {
 		if r.Header.Get("Proxy-Authorization") != "" {
 			leaked = append(leaked, r.URL.Path)
 		}
-		switch {
-		case r.URL.Path == "/add/x.zip":
+		switch r.URL.Path {
+		case "/add/x.zip":
 			_, _ = io.WriteString(w, "bytes")
 		default:
 			page(w, `<title>Index of /</title><a href="x.zip">x</a>`)

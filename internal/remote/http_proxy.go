@@ -99,7 +99,7 @@ func (s *httpSession) tunnel(conn net.Conn, t Target) error {
 	}
 	reply := &io.LimitedReader{R: conn, N: s.cfg.Limits.Reply}
 	in := bufio.NewReader(reply)
-	resp, err := http.ReadResponse(in, &http.Request{Method: http.MethodConnect})
+	resp, err := http.ReadResponse(in, &http.Request{Method: http.MethodConnect}) //nolint:bodyclose // what follows is the tunnel
 	if err != nil && reply.N == 0 {
 		err = broken("reply_too_long", "the header of the proxy's answer is longer than limits.reply, %d bytes", s.cfg.Limits.Reply)
 	}

@@ -38,12 +38,9 @@ func talkHTTP(s *server) func(net.Conn) {
 
 // respond is what a good server answers, and at which step that is.
 func (s *server) respond(r *http.Request) (step string, well []byte) {
-	name, listing := "/add/"+s.file, ""
-	switch s.http {
-	case byFeed:
+	name, listing := "/add/"+s.file, "/add/"
+	if s.http == byFeed {
 		listing = "/feed.xml"
-	default:
-		listing = "/add/"
 	}
 	switch dir := path.Dir(r.URL.Path) + "/"; {
 	case r.URL.Path == "/robots.txt":
