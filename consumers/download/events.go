@@ -62,7 +62,7 @@ func (r *run) outcome(f schemas.RequestFile, res result) outcome {
 	}
 	body := &schemas.StatusChanged{
 		Phase: string(res.phase), Status: string(schemas.Done), Outcome: out.Outcome, Exception: res.exception, Message: res.message,
-		Note: res.checksum, Bytes: res.ref.Size, StartedAt: &res.started, FinishedAt: &now, Attributes: resumedFrom(res.from, res.arrived),
+		Note: res.checksum, Bytes: res.ref.Size, StartedAt: &res.started, FinishedAt: &now, Attributes: res.attributes(),
 	}
 	body.Archive, body.SHA256, body.MD5 = res.ref.SHA256, res.ref.SHA256, res.ref.MD5
 	if res.kind != schemas.Fetched {

@@ -24,6 +24,7 @@ type result struct {
 	ref       blob.Ref
 	from      int64 // bytes of an attempt before, behind which this one went on
 	arrived   int64 // bytes that came
+	heads     remote.Heads
 	checksum  string
 	started   time.Time
 }
@@ -96,7 +97,7 @@ func (r *run) fetchOnce(ctx context.Context, f schemas.RequestFile, before remot
 		return res, nil, false, err
 	}
 	defer w.Abort() //nolint:errcheck // after Commit there is nothing to delete, and what is left of a failed fetch is swept away later
-	defer func() { res.from, res.arrived = w.from, w.arrived() }()
+	defer func() { res.from, res.arrived, res.heads = w.from, w.arrived(), w.heads }()
 	// A file that has no room ends by itself: waiting for room would hold up
 	// those behind it that have.
 	room, err := r.reserve(before.Size, w)

@@ -28,6 +28,7 @@ type begun struct {
 	tail    []byte
 	version string // of the bytes, as the server names it
 	idle    int    // attempts in a row that brought nothing
+	heads   remote.Heads
 }
 
 // arrived is how many bytes came in this attempt.
@@ -159,6 +160,9 @@ func (r *run) openFrom(ctx context.Context, cancel context.CancelCauseFunc, path
 		}
 		return s.OpenAt(ctx, path, b.from-int64(len(b.tail)), b.version)
 	})
+	if b.heads = remote.HeadsOfError(err); err == nil {
+		b.heads = remote.HeadsOf(body)
+	}
 	switch {
 	case errors.Is(err, remote.ErrNotResumed):
 		return nil, fmt.Errorf("%w: %w", errFromScratch, err)
@@ -179,10 +183,18 @@ func (p *progressWriter) repeated(b []byte) ([]byte, error) {
 	return b[n:], nil
 }
 
-// resumedFrom tells people where an attempt went on, and how many bytes it brought.
-func resumedFrom(from, arrived int64) map[string]string {
-	if from == 0 {
+// attributes tell people where an attempt went on, how many bytes it brought, and by
+// which heads an HTTP server did or refused it.
+func (r result) attributes() map[string]string {
+	out := map[string]string{}
+	if r.from > 0 {
+		out["resumed_from"], out["received"] = strconv.FormatInt(r.from, 10), strconv.FormatInt(r.arrived, 10)
+	}
+	if r.heads != (remote.Heads{}) {
+		out["request_head"], out["response_head"] = r.heads.Request, r.heads.Response
+	}
+	if len(out) == 0 {
 		return nil
 	}
-	return map[string]string{"resumed_from": strconv.FormatInt(from, 10), "received": strconv.FormatInt(arrived, 10)}
+	return out
 }

@@ -262,8 +262,31 @@ func (d *decoder) checkHTTP(s *Source, user, at string) {
 	case s.Password == "" && user != "":
 		d.problem(at+".password", "is missing: url names a user; write password: file:PATH, or take the user out of url")
 	}
+	d.checkProxy(s, at)
+	if u, err := url.Parse(s.Feed); err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Fragment != "" {
+		d.problem(at+".feed", "is no path: write where the feed is, relative to url, such as news/atom.xml")
+	}
+	if s.Feed != "" && s.WebDAV {
+		d.problem(at+".webdav", "is one way to see what there is, and feed another: keep one")
+	}
 	if s.Robots != "" {
 		d.oneOf(at+".robots", s.Robots, RobotsObey, RobotsIgnore)
+	}
+}
+
+// checkProxy looks at the way to an HTTP server.
+func (d *decoder) checkProxy(s *Source, at string) {
+	user := ""
+	if s.Proxy != "" {
+		u, err := remote.ParseProxy(s.Proxy)
+		if err != nil {
+			d.problem(at+".proxy", "%s", strings.TrimPrefix(err.Error(), "proxy "))
+			return
+		}
+		user = u.User.Username()
+	}
+	if (user == "") != (s.ProxyPassword == "") {
+		d.problem(at+".proxy_password", "and the user in proxy belong together: write proxy: http://user@host:port and proxy_password: file:PATH, or neither")
 	}
 }
 
@@ -371,7 +394,7 @@ func (d *decoder) checkSecrets(cfg *Config, env []string, o Options) {
 		for _, f := range []struct {
 			path   string
 			secret Secret
-		}{{at + ".password", s.Password}, {at + ".identity_passphrase", s.IdentityPassphrase}, {at + ".token", s.Token}} {
+		}{{at + ".password", s.Password}, {at + ".identity_passphrase", s.IdentityPassphrase}, {at + ".token", s.Token}, {at + ".cookie", s.Cookie}, {at + ".proxy_password", s.ProxyPassword}} {
 			if d.isReference(f.path, f.secret) && !o.WithoutSourceSecrets {
 				secret(f.path, f.secret)
 			}

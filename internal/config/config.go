@@ -64,16 +64,21 @@ type Source struct {
 	URL    string `yaml:"url"`    // sftp://user@host:port/base, ftp://user@host/base, ftpes://user@host/base, ftps://user@host/base, https://host/base, http://host/base or file:///dir
 	Hosts  Hosts  `yaml:"hosts"`  // centres whose files it may show beside its own centre's; all for a mirror
 
-	Password           Secret   `yaml:"password"`            // env:NAME or file:PATH
-	IdentityFile       string   `yaml:"identity_file"`       // private key for SFTP
-	IdentityAgent      string   `yaml:"identity_agent"`      // socket of an ssh-agent, which signs with the keys that it holds, SFTP
-	IdentityPassphrase Secret   `yaml:"identity_passphrase"` // of the private key
-	KnownHosts         string   `yaml:"known_hosts"`         // known_hosts file that holds the host's key
-	HostKey            []string `yaml:"host_key"`            // pinned host keys: SHA256:… or a public key line
-	Token              Secret   `yaml:"token"`               // env:NAME or file:PATH: logs in to an HTTP server as Authorization: Bearer
-	CAFile             string   `yaml:"ca_file"`             // certificates, in PEM form, of those who vouch for an HTTPS or FTPS server; default: the system's
-	CertificatePin     []string `yaml:"certificate_pin"`     // pinned public keys of the certificate of an HTTPS or FTPS server: sha256//…
-	Robots             string   `yaml:"robots"`              // obey (default), or ignore: what an HTTP server's robots.txt asks programs to leave alone is asked for
+	Password           Secret   `yaml:"password"`                 // env:NAME or file:PATH
+	IdentityFile       string   `yaml:"identity_file"`            // private key for SFTP
+	IdentityAgent      string   `yaml:"identity_agent"`           // socket of an ssh-agent, which signs with the keys that it holds, SFTP
+	IdentityPassphrase Secret   `yaml:"identity_passphrase"`      // of the private key
+	KnownHosts         string   `yaml:"known_hosts"`              // known_hosts file that holds the host's key
+	HostKey            []string `yaml:"host_key"`                 // pinned host keys: SHA256:… or a public key line
+	Token              Secret   `yaml:"token"`                    // env:NAME or file:PATH: logs in to an HTTP server as Authorization: Bearer
+	Feed               string   `yaml:"feed,omitempty"`           // RSS or Atom feed of an HTTP server, relative to url, that shows the files below url in place of index pages
+	WebDAV             bool     `yaml:"webdav,omitempty"`         // an HTTP server is asked by WebDAV what its directories hold, in place of index pages
+	Cookie             Secret   `yaml:"cookie,omitempty"`         // env:NAME or file:PATH: what an HTTP server is told as the header Cookie
+	Proxy              string   `yaml:"proxy,omitempty"`          // http://user@host:port through which an HTTP server is reached; default: none
+	ProxyPassword      Secret   `yaml:"proxy_password,omitempty"` // env:NAME or file:PATH: of the proxy's user
+	CAFile             string   `yaml:"ca_file"`                  // certificates, in PEM form, of those who vouch for an HTTPS or FTPS server; default: the system's
+	CertificatePin     []string `yaml:"certificate_pin"`          // pinned public keys of the certificate of an HTTPS or FTPS server: sha256//…
+	Robots             string   `yaml:"robots"`                   // obey (default), or ignore: what an HTTP server's robots.txt asks programs to leave alone is asked for
 
 	Interval    Duration `yaml:"interval"`              // between polls; default schedule.interval
 	MaxInterval Duration `yaml:"max_interval"`          // to which interval doubles while polls find nothing new or changed; default: it stays

@@ -123,6 +123,8 @@ func (c Config) Parse(file string, r io.Reader, dir string, o Options) (list Blo
 		d.isReference(at+".password", s.Password)
 		d.isReference(at+".identity_passphrase", s.IdentityPassphrase)
 		d.isReference(at+".token", s.Token)
+		d.isReference(at+".cookie", s.Cookie)
+		d.isReference(at+".proxy_password", s.ProxyPassword)
 	}
 	for i := range list.Sources {
 		if _, given := d.places[item("sources", i)+".state"]; !given {

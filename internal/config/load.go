@@ -191,6 +191,7 @@ func (s *Source) absolute(dir string) {
 	s.IdentityFile, s.IdentityAgent = absolute(s.IdentityFile, dir), absolute(s.IdentityAgent, dir)
 	s.KnownHosts, s.CAFile = absolute(s.KnownHosts, dir), absolute(s.CAFile, dir)
 	s.Password, s.IdentityPassphrase, s.Token = s.Password.absolute(dir), s.IdentityPassphrase.absolute(dir), s.Token.absolute(dir)
+	s.Cookie, s.ProxyPassword = s.Cookie.absolute(dir), s.ProxyPassword.absolute(dir)
 }
 
 // absolute is path relative to dir; ~/ is the user's home.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/jlaffaye/ftp"
 	"golang.org/x/crypto/ssh"
@@ -61,6 +62,10 @@ type Error struct {
 
 	class     Class
 	exception string
+	// after is how long the server asks to be left alone.
+	after time.Duration
+	// heads are those of the answer that is the trouble.
+	heads Heads
 }
 
 // Error returns "op path: cause", cleaned and cut. A long path leaves room for
@@ -158,7 +163,9 @@ func wrap(op, path string, err error) error {
 	var e *Error
 	if errors.As(err, &e) {
 		if e.Op == "" {
-			return &Error{Op: op, Path: path, Err: e.Err, class: e.class, exception: e.exception}
+			said := *e
+			said.Op, said.Path = op, path
+			return &said
 		}
 		return err
 	}

@@ -28,6 +28,8 @@ type httpSession struct {
 	// authorization is what the base's server alone gets to see; empty: nobody
 	// logs in.
 	authorization string
+	// proxy is the way to all servers; nil: none.
+	proxy *url.URL
 	// robots is what the server wants; nil: it isn't known yet, or ignored.
 	robots *robots
 	// slot holds the right to ask, and what is below it.
@@ -41,6 +43,10 @@ type httpSession struct {
 	mu sync.Mutex
 	// first is the connection that Dial has made, until something is asked.
 	first net.Conn
+	// feed is what the feed shows, once it was read, and feedSame the version that it
+	// was said to be still.
+	feed     *feed
+	feedSame string
 	// zones are the differences between the times of indexes and exact ones that
 	// were seen in this session: an index doesn't say of which time zone it is.
 	zones []time.Duration
@@ -61,6 +67,9 @@ func dialHTTP(ctx context.Context, c Config, t Target, step func(name, detail st
 	if s.authorization, err = authorization(c, t); err != nil {
 		return nil, err
 	}
+	if s.proxy, err = proxyOf(c); err != nil {
+		return nil, err
+	}
 	s.transport = s.newTransport()
 	if s.first, err = s.connect(ctx, t, t.Scheme == "https", step); err != nil {
 		return nil, err
@@ -79,6 +88,8 @@ func authorization(c Config, t Target) (string, error) {
 	switch {
 	case strings.ContainsFunc(c.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return "", &Error{Op: loginOp, Path: t.Server(), class: Misconfigured, Err: errors.New("token has a space, or characters that no header may have")}
+	case strings.ContainsFunc(c.Cookie, func(r rune) bool { return r < ' ' || r > '~' }):
+		return "", &Error{Op: loginOp, Path: t.Server(), class: Misconfigured, Err: errors.New("cookie has characters that no header may have")}
 	case c.Token != "":
 		return "Bearer " + c.Token, nil
 	case t.User != "" || c.Password != "":
@@ -99,7 +110,7 @@ func (s *httpSession) greet(ctx context.Context, step func(name, detail string))
 		s.robots = r
 		step("robots", found)
 	}
-	if s.authorization == "" {
+	if s.authorization == "" && s.cfg.Cookie == "" {
 		return nil
 	}
 	step("login", "")
@@ -113,9 +124,12 @@ func (s *httpSession) greet(ctx context.Context, step func(name, detail string))
 	default:
 		return s.fail(loginOp, s.target.Server(), err)
 	}
-	found := "token"
-	if s.cfg.Token == "" {
-		found = "user " + s.target.User
+	found := "user " + s.target.User
+	switch {
+	case s.cfg.Token != "":
+		found = "token"
+	case s.authorization == "":
+		found = "cookie"
 	}
 	if resp != nil && resp.TLS == nil {
 		found += ", which anybody on the way can read: the connection is not encrypted"
@@ -192,6 +206,9 @@ func (s *httpSession) Stat(ctx context.Context, p string) (Entry, error) {
 
 // head asks for a file's size and time.
 func (s *httpSession) head(ctx context.Context, full string) (Entry, error) {
+	if s.cfg.WebDAV {
+		return s.property(ctx, full)
+	}
 	resp, done, err := s.get(ctx, http.MethodHead, s.at(full, false)) //nolint:bodyclose // done closes it
 	if errors.Is(err, errDirectory) {
 		return Entry{Name: path.Base(full), Size: -1, Kind: Dir}, nil
@@ -221,7 +238,7 @@ func (s *httpSession) Open(ctx context.Context, p string, _ int64) (io.ReadClose
 }
 
 func (s *httpSession) reader(ctx context.Context, p string, resp *http.Response, done func()) *httpReader {
-	return &httpReader{ctx: ctx, s: s, body: resp.Body, path: p, named: versionOf(resp), done: func() {
+	return &httpReader{ctx: ctx, s: s, body: resp.Body, path: p, named: versionOf(resp), heads: headsOf(resp), done: func() {
 		// What wasn't read is not worth waiting for.
 		_ = resp.Body.Close()
 		done()
@@ -249,6 +266,7 @@ type httpReader struct {
 	path string
 	// named is how the server names the bytes.
 	named string
+	heads Heads
 	done  func()
 	end   error
 }

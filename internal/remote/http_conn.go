@@ -36,14 +36,14 @@ func (c *httpConn) Write(b []byte) (int, error) {
 // of the connection would make it ask again.
 func (c *httpConn) late() time.Time { return time.Now().Add(c.idle + c.idle/8) }
 
-// newTransport makes what speaks HTTP/1.1 over one connection: no proxy, no
-// compression, nothing from the environment.
+// newTransport makes what speaks HTTP/1.1 over one connection: no compression,
+// nothing from the environment.
 func (s *httpSession) newTransport() *http.Transport {
 	dial := func(secure bool) func(ctx context.Context, network, addr string) (net.Conn, error) {
 		return func(ctx context.Context, _, addr string) (net.Conn, error) { return s.dialTo(ctx, addr, secure) }
 	}
 	return &http.Transport{
-		DialContext: dial(false), DialTLSContext: dial(true),
+		DialContext: dial(false), DialTLSContext: dial(true), Proxy: s.plainProxy,
 		DisableCompression: true, MaxConnsPerHost: 1, MaxIdleConnsPerHost: 1, IdleConnTimeout: s.cfg.IdleTimeout,
 		ResponseHeaderTimeout: s.cfg.IdleTimeout, MaxResponseHeaderBytes: s.cfg.Limits.Reply,
 	}
@@ -55,7 +55,7 @@ func (s *httpSession) dialTo(ctx context.Context, addr string, secure bool) (net
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ConnectTimeout)
 	defer cancel()
 	quiet := func(string, string) {}
-	if addr == s.target.Server() {
+	if addr == s.firstAddr() {
 		s.mu.Lock()
 		first := s.first
 		s.first = nil
@@ -73,7 +73,7 @@ func (s *httpSession) dialTo(ctx context.Context, addr string, secure bool) (net
 	if err != nil {
 		return nil, err
 	}
-	if inward(s.from, address(conn)) {
+	if s.proxy == nil && inward(s.from, address(conn)) {
 		_ = conn.Close()
 		return nil, sentOn("to %s, an address inside of this network, which a server outside has no business with", conn.RemoteAddr())
 	}
@@ -99,13 +99,9 @@ func address(conn net.Conn) netip.Addr {
 
 // connect connects to a server and, where that is asked for, verifies who it is.
 func (s *httpSession) connect(ctx context.Context, t Target, secure bool, step func(name, detail string)) (net.Conn, error) {
-	tcp, err := connectTCP(ctx, s.cfg, t, step)
-	if err != nil {
-		return nil, err
-	}
-	conn := &httpConn{tcp.Conn, s.cfg.IdleTimeout}
-	if !secure {
-		return conn, nil
+	conn, err := s.reach(ctx, t, secure, step)
+	if err != nil || !secure {
+		return conn, err
 	}
 	c := s.cfg
 	if t.Server() != s.target.Server() {

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 )
 
 // maxRedirects is how often one question is sent on. It is fixed: RFC 9309 asks
@@ -38,15 +39,17 @@ func (s *httpSession) follow(ctx context.Context, method string, at *url.URL, of
 		case err != nil:
 			return nil, sentOn("to no address that can be read: %w", err)
 		case to.Scheme != "http" && to.Scheme != "https" || to.Host == "":
-			return nil, sentOn("to %s, which is no address of HTTP", to)
+			return nil, sentOn("to %s, which is no address of HTTP", withoutSecrets(to))
 		case at.Scheme == "https" && to.Scheme == "http":
-			return nil, sentOn("from https to http, %s, where nobody vouches for what arrives", to)
+			return nil, sentOn("from https to http, %s, where nobody vouches for what arrives", withoutSecrets(to))
 		case sameOrigin(to, at) && to.EscapedPath() == at.EscapedPath()+"/":
 			return nil, errDirectory
+		case s.proxy != nil && inwardByName(s.target.Host, to.Hostname()):
+			return nil, sentOn("to %s, a name of the proxy's own network, which a server outside has no business with", to.Host)
 		}
 		at = to
 	}
-	return nil, sentOn("more than %d times, in the end to %s", maxRedirects, at)
+	return nil, sentOn("more than %d times, in the end to %s", maxRedirects, withoutSecrets(at))
 }
 
 // sentOn is the error of a redirect that isn't followed. It says nothing of other
@@ -71,7 +74,10 @@ func (s *httpSession) ask(ctx context.Context, method string, at *url.URL, of pa
 	if same && s.authorization != "" {
 		req.Header.Set("Authorization", s.authorization)
 	}
-	of.ask(req.Header)
+	if same && s.cfg.Cookie != "" {
+		req.Header.Set("Cookie", s.cfg.Cookie)
+	}
+	of.ask(req)
 	return s.transport.RoundTrip(req)
 }
 
@@ -91,7 +97,7 @@ func port(u *url.URL) string {
 
 // refusal is the error of a response that isn't what was asked for.
 func refusal(resp *http.Response, of part) error {
-	if resp.StatusCode == http.StatusOK || of.offset > 0 && resp.StatusCode == http.StatusPartialContent {
+	if of.expects(resp.StatusCode) {
 		if packed := resp.Header.Get("Content-Encoding"); packed != "" && packed != "identity" {
 			return &Error{class: Unclassified, Err: fmt.Errorf("the server packs it (Content-Encoding: %s), though asked for the bytes as they are", packed)}
 		}
@@ -101,7 +107,13 @@ func refusal(resp *http.Response, of part) error {
 	if of.offset > 0 && resp.StatusCode == http.StatusRequestedRangeNotSatisfiable {
 		e.Err = fmt.Errorf("%w: %w", ErrNotResumed, e.Err)
 	}
+	if of.depth != "" && e.class == Unclassified {
+		e.class, e.exception = Protocol, "no_index_page"
+		e.Err = fmt.Errorf("%w to PROPFIND, as where there is no WebDAV", e.Err)
+	}
+	e.heads = headsOf(resp)
 	if again := resp.Header.Get("Retry-After"); again != "" {
+		e.after = retryAfter(resp, time.Now())
 		e.Err = fmt.Errorf("%w, and asks to come back after %s (seconds, if it is a number)", e.Err, again)
 	}
 	return e

@@ -13,18 +13,24 @@ import (
 	"time"
 )
 
-// List reads the index page of a directory, and then asks for what the page
-// doesn't tell: an index shows minutes of an unknown time zone and often rounded
-// sizes. Until then these entries are kept, within a bound.
+// List is ListIf of whatever is there.
 func (s *httpSession) List(ctx context.Context, dir string, yield func(Entry) error) error {
+	_, err := s.ListIf(ctx, dir, "", yield)
+	return err
+}
+
+// ListIf reads what shows a directory (its index page, the feed, or what WebDAV tells),
+// and then asks for what that doesn't tell: an index shows minutes of an unknown time
+// zone and often rounded sizes. Until then these entries are kept, within a bound.
+func (s *httpSession) ListIf(ctx context.Context, dir, version string, yield func(Entry) error) (is string, err error) {
 	full, err := join(s.target.Base, dir)
 	if err != nil {
-		return err
+		return "", err
 	}
 	var zips []indexed
 	var yieldErr error
 	room := newMeter(maxHeld)
-	err = s.index(ctx, full, func(e indexed) error {
+	is, err = s.shown(ctx, full, version, func(e indexed) error {
 		if e.exact || e.Kind != File || !strings.EqualFold(path.Ext(e.Name), ".zip") {
 			yieldErr = yield(e.Entry)
 			return yieldErr
@@ -33,10 +39,10 @@ func (s *httpSession) List(ctx context.Context, dir string, yield func(Entry) er
 		return room.hold(e.Entry)
 	})
 	if yieldErr != nil {
-		return yieldErr
+		return "", yieldErr
 	}
 	if err != nil {
-		return s.fail("list", dir, err)
+		return "", s.fail("list", dir, err)
 	}
 	yieldErr, err = s.cfg.exactly(dir, held{
 		entries: entriesOf(zips),
@@ -44,9 +50,20 @@ func (s *httpSession) List(ctx context.Context, dir string, yield func(Entry) er
 		ask:     func(i int, e *Entry) (bool, error) { return s.askFor(ctx, full, zips[i], e) },
 	}, yield)
 	if yieldErr != nil {
-		return yieldErr
+		return "", yieldErr
 	}
-	return s.fail("list", dir, err)
+	return is, s.fail("list", dir, err)
+}
+
+// shown reads what shows a directory, in the way that the source is configured to.
+func (s *httpSession) shown(ctx context.Context, full, version string, each func(indexed) error) (is string, err error) {
+	switch {
+	case s.cfg.Feed != "":
+		return s.feedShows(ctx, full, version, each)
+	case s.cfg.WebDAV:
+		return "", s.properties(ctx, full, "1", each)
+	}
+	return s.index(ctx, full, version, each)
 }
 
 func entriesOf(all []indexed) []Entry {
@@ -57,17 +74,32 @@ func entriesOf(all []indexed) []Entry {
 	return out
 }
 
-// index reads a directory's index page.
-func (s *httpSession) index(ctx context.Context, full string, each func(indexed) error) error {
-	at := s.at(full, true)
-	resp, done, err := s.get(ctx, http.MethodGet, at) //nolint:bodyclose // done closes it
+// page asks for what shows a directory, which must not be elsewhere. It is
+// unchanged where the server says so.
+func (s *httpSession) page(ctx context.Context, method string, at *url.URL, of part) (resp *http.Response, done func(), err error) {
+	resp, done, err = s.getPart(ctx, method, at, of)
 	if err != nil {
-		return err
+		return nil, nil, err
+	}
+	switch final := resp.Request.URL; {
+	case !strings.EqualFold(final.Hostname(), at.Hostname()) || final.Path != at.Path:
+		err = noIndex("the server sends on to %s: if that is where the files are, it is the url", withoutSecrets(final))
+	case resp.StatusCode == http.StatusNotModified:
+		err = &Error{class: Unclassified, Err: ErrUnchanged}
+	default:
+		return resp, done, nil
+	}
+	done()
+	return nil, nil, err
+}
+
+// index reads a directory's index page, unless that is the version still.
+func (s *httpSession) index(ctx context.Context, full, version string, each func(indexed) error) (is string, err error) {
+	resp, done, err := s.page(ctx, http.MethodGet, s.at(full, true), part{unless: version}) //nolint:bodyclose // done closes it
+	if err != nil {
+		return "", err
 	}
 	defer done()
-	if final := resp.Request.URL; !strings.EqualFold(final.Hostname(), at.Hostname()) || final.Path != at.Path {
-		return noIndex("the server sends on to %s: if that is where the files are, it is the url", final)
-	}
 	page := &indexPage{at: resp.Request.URL, each: each, body: &indexBody{body: resp.Body, size: newMeter(s.cfg.Limits.Listing)}}
 	// Where the end of the connection is the end of the page, only the page itself
 	// tells whether it is whole.
@@ -82,9 +114,9 @@ func (s *httpSession) index(ctx context.Context, full string, each func(indexed)
 		err = noIndex("it is of the type %q", resp.Header.Get("Content-Type"))
 	}
 	if err != nil && ctx.Err() != nil {
-		return ctx.Err()
+		return "", ctx.Err()
 	}
-	return err
+	return listingOf(resp), err
 }
 
 // noIndex is the error of a page from which nothing can be concluded, as a page
@@ -117,7 +149,7 @@ func (s *httpSession) askFor(ctx context.Context, full string, shown indexed, e 
 		return true, nil
 	}
 	e.ModTime, e.Precision = exact.ModTime, exact.Precision
-	if !shown.ModTime.IsZero() {
+	if !shown.ModTime.IsZero() && s.cfg.Feed == "" {
 		s.learn(shown.ModTime.Sub(exact.ModTime.Truncate(shown.Precision)))
 	}
 	return true, nil
@@ -139,9 +171,9 @@ const maxZones = 4
 
 // looksTheSame tells whether what an index shows is what is known: the size as
 // exactly as it is shown, and the time in a zone that was seen in this session,
-// which is not of these days.
+// which is not of these days. A feed shows no times of files.
 func (s *httpSession) looksTheSame(shown indexed, known Entry) bool {
-	if known.Name == "" || shown.Invalid != "" || shown.ModTime.IsZero() || known.ModTime.IsZero() || !shown.about(known.Size) {
+	if s.cfg.Feed != "" || known.Name == "" || shown.Invalid != "" || shown.ModTime.IsZero() || known.ModTime.IsZero() || !shown.about(known.Size) {
 		return false
 	}
 	zone := shown.ModTime.Sub(known.ModTime.Truncate(shown.Precision))

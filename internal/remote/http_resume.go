@@ -18,19 +18,45 @@ const (
 	maxETag = 512
 )
 
-// part is what of a file is asked for: all that follows an offset, if the file
-// still is that version. The zero value is the whole.
+// part is what is asked for. The zero value is the whole of what is there.
 type part struct {
+	// offset and version ask for what follows, if the file still is that version.
 	offset  int64
 	version string
+	// unless asks for the whole if it is another version.
+	unless string
+	// depth asks for properties, by WebDAV: "0" of what is there, "1" of what is in it
+	// too.
+	depth string
 }
 
-// ask adds to a request which part it is for.
-func (p part) ask(header http.Header) {
-	if p.offset > 0 {
-		header.Set("Range", fmt.Sprintf("bytes=%d-", p.offset))
-		header.Set("If-Range", p.version)
+// ask adds to a request what it is for.
+func (p part) ask(req *http.Request) {
+	switch {
+	case p.offset > 0:
+		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", p.offset))
+		req.Header.Set("If-Range", p.version)
+	case strings.HasSuffix(p.unless, `"`):
+		req.Header.Set("If-None-Match", p.unless)
+	case p.unless != "":
+		req.Header.Set("If-Modified-Since", p.unless)
 	}
+	if p.depth != "" {
+		req.Header.Set("Depth", p.depth)
+		req.Header.Set("Content-Type", "application/xml; charset=utf-8")
+		req.Body, req.ContentLength = io.NopCloser(strings.NewReader(propfind)), int64(len(propfind))
+	}
+}
+
+// expects tells whether a status is an answer to it.
+func (p part) expects(status int) bool {
+	switch {
+	case p.depth != "":
+		return status == http.StatusMultiStatus
+	case p.offset > 0 && status == http.StatusPartialContent, p.unless != "" && status == http.StatusNotModified:
+		return true
+	}
+	return status == http.StatusOK
 }
 
 // OpenAt asks for the rest of a file by Range and If-Range.
@@ -42,7 +68,7 @@ func (s *httpSession) OpenAt(ctx context.Context, p string, offset int64, versio
 	if version == "" {
 		return nil, notResumed(p, "the server has not named the version of the file by a strong ETag, or by a Last-Modified of a minute before")
 	}
-	asked := part{offset, version}
+	asked := part{offset: offset, version: version}
 	resp, done, err := s.getPart(ctx, http.MethodGet, s.at(full, false), asked)
 	if err != nil {
 		return nil, s.fail("resume", p, err)
@@ -81,8 +107,7 @@ func (p part) answers(resp *http.Response) error {
 // versionOf is what an answer says of the bytes in it that no other version shares:
 // a strong ETag, or a time that is no longer the present.
 func versionOf(resp *http.Response) string {
-	etag := resp.Header.Get("ETag")
-	if len(etag) > 2 && len(etag) <= maxETag && etag[0] == '"' && etag[len(etag)-1] == '"' && !strings.ContainsFunc(etag, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if etag := resp.Header.Get("ETag"); isETag(etag) {
 		return etag
 	}
 	modified, err1 := http.ParseTime(resp.Header.Get("Last-Modified"))
@@ -91,4 +116,17 @@ func versionOf(resp *http.Response) string {
 		return ""
 	}
 	return resp.Header.Get("Last-Modified")
+}
+
+func isETag(s string) bool {
+	return len(s) > 2 && len(s) <= maxETag && s[0] == '"' && s[len(s)-1] == '"' && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+// listingOf is what an answer says of the listing in it: a weak ETag will do, since
+// what it calls the same shows the same.
+func listingOf(resp *http.Response) string {
+	if etag := resp.Header.Get("ETag"); isETag(strings.TrimPrefix(etag, "W/")) {
+		return etag
+	}
+	return versionOf(resp)
 }

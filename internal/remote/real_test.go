@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,6 +73,38 @@ func TestHTTPConformsOnNginx(t *testing.T) {
 	})
 }
 
+// By the server's own log nothing is asked for that its robots.txt forbids.
+func TestNginxIsNotAskedWhatItForbids(t *testing.T) {
+	dir := mkdir(t, root(t))
+	put(t, dir, "robots.txt", "User-agent: *\nDisallow: /add/*secret\nDisallow: /edit\n")
+	for _, name := range []string{"add/secret.zip", "add/open.zip", "edit/x.zip"} {
+		put(t, dir, name, "12345")
+	}
+	nginx, err := servers.StartNginx(t.Context(), servers.HTTPDOptions{Dir: t.TempDir(), Root: dir})
+	servers.Need(t, err)
+	t.Cleanup(nginx.Stop)
+	s := dialSite(t, remote.Config{URL: nginx.URL("/")})
+	if got, err := listed(t, s, "add"); len(got) != 2 || err != nil {
+		t.Errorf("listing: %v, %v", got, err)
+	}
+	if _, err := listed(t, s, "edit"); remote.Exception(err) != "robots_forbidden" {
+		t.Errorf("a forbidden directory: %v", err)
+	}
+	for name, want := range map[string]string{"add/secret.zip": "robots_forbidden", "edit/x.zip": "robots_forbidden"} {
+		if _, err := s.Open(t.Context(), name, 5); remote.Exception(err) != want {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+	}
+	// nginx has noted what came before when it answers the next question.
+	if _, err := s.Stat(t.Context(), "add/open.zip"); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.ReadFile(nginx.AccessLog)
+	if err != nil || strings.Contains(string(log), "secret") || strings.Contains(string(log), "/edit") || !strings.Contains(string(log), "HEAD /add/open.zip") {
+		t.Errorf("nginx was asked, %v:\n%s", err, log)
+	}
+}
+
 func TestHTTPSConformsOnNginx(t *testing.T) {
 	remotetest.Run(t, func(t *testing.T) remotetest.Fixture {
 		dir := mkdir(t, root(t))
@@ -97,6 +130,17 @@ func TestHTTPConformsOnApache(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestWebDAVConformsOnApache(t *testing.T) {
+	remotetest.Run(t, func(t *testing.T) remotetest.Fixture {
+		dir := mkdir(t, root(t))
+		open(t, dir)
+		apache, err := servers.StartApache(t.Context(), servers.HTTPDOptions{Dir: t.TempDir(), Root: dir, WebDAV: true, Extra: []string{"Options -FollowSymLinks"}})
+		servers.Need(t, err)
+		t.Cleanup(apache.Stop)
+		return remotetest.Fixture{Root: dir, Precision: time.Second, Links: remotetest.LinksHidden, Config: remote.Config{URL: apache.URL("/"), WebDAV: true}}
+	})
 }
 
 // open lets everybody read a directory of a test, whose own is its owner's.

@@ -123,6 +123,20 @@ type Config struct {
 	Limits Limits
 	// Token logs in by the header Authorization: Bearer (HTTP).
 	Token string
+	// Cookie is what the header Cookie says to the base's server, "name=value; …"
+	// (HTTP). What a server sets is not kept.
+	Cookie string
+	// Feed is the address of an RSS or Atom feed, relative to the base, that shows the
+	// files below the base in place of index pages (HTTP). What it doesn't show may be
+	// there all the same.
+	Feed string
+	// WebDAV has directories listed by PROPFIND, in place of index pages (HTTP).
+	WebDAV bool
+	// Proxy is the proxy through which the server is reached, http://user@host:port;
+	// empty: none, whatever the environment says (HTTP).
+	Proxy string
+	// ProxyPassword is that of the proxy's user.
+	ProxyPassword string
 	// CAFile is the path of certificates, in PEM form, of those who vouch for the
 	// server's (HTTPS); the system's by default.
 	CAFile string

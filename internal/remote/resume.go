@@ -39,7 +39,12 @@ type resuming struct {
 
 // checked is a session as callers get it, with the abilities that it has.
 func checked(s Session) Session {
-	if r, ok := s.(Resumer); ok {
+	r, resumes := s.(Resumer)
+	c, asks := s.(Conditional)
+	switch {
+	case resumes && asks:
+		return revisiting{resuming{strict{s}, r}, c}
+	case resumes:
 		return resuming{strict{s}, r}
 	}
 	return strict{s}

@@ -52,9 +52,9 @@ func connectors() []connector {
 		},
 		{
 			scheme: "https", example: "https://host/path", port: "443", dial: dialHTTP,
-			keys: []string{"connect_timeout", "idle_timeout", "password", "token", "robots", "ca_file", "certificate_pin"},
+			keys: []string{"connect_timeout", "idle_timeout", "password", "token", "cookie", "proxy", "proxy_password", "robots", "feed", "webdav", "ca_file", "certificate_pin"},
 		},
-		{scheme: "http", example: "http://host/path", port: "80", dial: dialHTTP, keys: []string{"connect_timeout", "idle_timeout", "password", "token", "robots"}},
+		{scheme: "http", example: "http://host/path", port: "80", dial: dialHTTP, keys: []string{"connect_timeout", "idle_timeout", "password", "token", "cookie", "proxy", "proxy_password", "robots", "feed", "webdav"}},
 		{scheme: "file", example: "file:///path", dial: openLocal},
 	}
 }

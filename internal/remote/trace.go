@@ -4,8 +4,8 @@ import "time"
 
 // Step is one step of what is done at a source.
 type Step struct {
-	// Name is configuration, resolve, connect, host_key, certificate, robots, login,
-	// list or sample.
+	// Name is configuration, resolve, connect, proxy, host_key, certificate, robots,
+	// login, list or sample.
 	Name string `json:"step"`
 	// OK says whether the step worked.
 	OK bool `json:"ok"`

@@ -20,7 +20,7 @@ func Remote(s config.Source, connect, idle config.Duration, limits config.Limits
 	c := remote.Config{
 		URL: s.URL, IdentityFile: s.IdentityFile, IdentityAgent: s.IdentityAgent, KnownHosts: s.KnownHosts, HostKey: s.HostKey,
 		ConnectTimeout: shorter(connect, s.ConnectTimeout), IdleTimeout: shorter(idle, s.IdleTimeout), DisableEPSV: s.DisableEPSV,
-		CAFile: s.CAFile, CertificatePin: s.CertificatePin, IgnoreRobots: s.Robots == config.RobotsIgnore,
+		CAFile: s.CAFile, CertificatePin: s.CertificatePin, IgnoreRobots: s.Robots == config.RobotsIgnore, Proxy: s.Proxy, Feed: s.Feed, WebDAV: s.WebDAV,
 		Limits: remote.Limits{Reply: int64(limits.Reply), Listing: int64(limits.Listing)},
 	}
 	var err error
@@ -34,9 +34,13 @@ func Remote(s config.Source, connect, idle config.Duration, limits config.Limits
 			return remote.Config{}, fmt.Errorf("source %s: identity_passphrase: %w", s.ID, err)
 		}
 	}
-	if s.Token != "" {
-		if c.Token, err = s.Token.Resolve(); err != nil {
-			return remote.Config{}, fmt.Errorf("source %s: token: %w", s.ID, err)
+	for _, of := range []struct {
+		key    string
+		secret config.Secret
+		to     *string
+	}{{"token", s.Token, &c.Token}, {"cookie", s.Cookie, &c.Cookie}, {"proxy_password", s.ProxyPassword, &c.ProxyPassword}} {
+		if *of.to, err = of.secret.Resolve(); err != nil {
+			return remote.Config{}, fmt.Errorf("source %s: %s: %w", s.ID, of.key, err)
 		}
 	}
 	return c, nil
@@ -64,7 +68,7 @@ type Parts struct {
 
 // Describe returns a source's particulars without secrets.
 func Describe(s config.Source) Parts {
-	p := Parts{Address: remote.Config{URL: s.URL}.Server(), AccessKey: string(cmp.Or(s.Password, s.Token))}
+	p := Parts{Address: remote.Config{URL: s.URL}.Server(), AccessKey: string(cmp.Or(s.Password, s.Token, s.Cookie))}
 	if s.IdentityFile != "" {
 		p.AccessKey = "file:" + s.IdentityFile
 	}

@@ -58,10 +58,12 @@ func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c 
 		if rests, err = sourcestate.Conclude(ctx, tx, s.deps.Outbox, p.Source, s.limits(), o.end(now)); err != nil {
 			return err
 		}
-		if state == "complete" {
+		if state == "complete" && !c.window {
 			if c.gone, err = s.missing(ctx, tx, p, now); err != nil {
 				return err
 			}
+		}
+		if state == "complete" {
 			if err := control.PutIgnored(ctx, tx, p.Source, c.ignored.total, c.ignored.first); err != nil {
 				return err
 			}
@@ -133,7 +135,7 @@ func class(exception string) string {
 // record is not the source's fault, and suspends nothing.
 func (o outcome) end(now time.Time) sourcestate.End {
 	failed := o.state == "failed" && o.exception != unrecorded && o.exception != misconfigured
-	return sourcestate.End{Failed: failed, Class: class(o.exception), Why: o.exception + ": " + o.message, At: now}
+	return sourcestate.End{Failed: failed, Class: class(o.exception), Why: o.exception + ": " + o.message, At: now, NotBefore: now.Add(o.after)}
 }
 
 // tellRest logs that a poll has suspended its source, or ended that.

@@ -30,6 +30,7 @@ type counts struct {
 	ignored      ignored
 	refused      refused
 	kept         kept
+	window       bool          // what is listed is a part of what is there: nothing is concluded from what it lacks
 	passing      *passing      // nil: nothing is passed over, nor known of for the next polls
 	trace        *remote.Trace // of the session; nil: there was none
 }
@@ -128,7 +129,10 @@ func (s *Poller) list(ctx, storing context.Context, p polled, cfg remote.Config,
 // directory lists one of the action directories, and says what it found.
 func (l *listed) directory(ctx context.Context, session remote.Session, action string) (string, error) {
 	before := l.entries
-	err := session.List(ctx, action, func(e remote.Entry) error { return l.add(action, e) })
+	over, err := l.c.passing.list(ctx, session, action, func(e remote.Entry) error { return l.add(action, e) })
+	if over {
+		return action + ": as it was, says the server", nil
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		l.missing = append(l.missing, action)
 		return action + ": not there, counts as empty", nil

@@ -2,6 +2,7 @@ package poll
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -30,6 +31,11 @@ const (
 	// early is how much sooner than complete_every a poll is complete: those that come
 	// at the same time each day are some seconds apart from that.
 	early = time.Minute
+	// feedEvery is how often a feed is read whatever its server says of it, where the
+	// source doesn't say otherwise.
+	feedEvery = 24 * time.Hour
+	// mostVersion is how long a name of a version is kept, in bytes.
+	mostVersion = 1024
 )
 
 // actions are a set of action directories.
@@ -46,19 +52,26 @@ type passing struct {
 	was     control.Directories
 	shown   map[string]remote.Entry // the directories whose time the server shows, by action
 	over    []string                // actions passed over
+	is      map[string]string       // the versions of listings that the server named, by action
 }
 
 // pass asks a source that is polled minimally for the times of its directories. Where it
 // doesn't show them, all are listed: what is wrong with it their listings tell.
 func (s *Poller) pass(ctx context.Context, session remote.Session, p polled) *passing {
 	every := p.source.CompleteEvery.D()
+	if every == 0 && p.source.Feed != "" {
+		every = feedEvery
+	}
 	if every == 0 {
 		return nil
 	}
 	now := s.deps.Now()
 	since := now.Sub(p.Directories.Complete)
-	o := &passing{began: now, was: p.Directories, shown: map[string]remote.Entry{}}
+	o := &passing{began: now, was: p.Directories, shown: map[string]remote.Entry{}, is: map[string]string{}}
 	o.minimal = p.Passed && !p.Once && !o.was.Complete.IsZero() && since >= 0 && since < every-early
+	if p.source.Feed != "" {
+		return o // which has no directories
+	}
 	err := session.List(ctx, "", func(e remote.Entry) error {
 		if e.Kind == remote.Dir && !e.ModTime.IsZero() && slices.Contains(schemas.Actions(), e.Name) {
 			o.shown[e.Name] = e
@@ -86,6 +99,28 @@ func (o *passing) settled(action string) bool {
 	e, shown := o.shown[action]
 	d, known := o.was.By[action]
 	return shown && known && !d.Mute && !d.Came && e.ModTime.Equal(d.Time) && !d.Listed.IsZero() && d.Listed.Sub(d.Since) >= e.Precision+steady
+}
+
+// list lists a directory, unless the server says that it is the listing of before: then
+// it is passed over, as by its time.
+func (o *passing) list(ctx context.Context, session remote.Session, action string, yield func(remote.Entry) error) (over bool, err error) {
+	asks, able := session.(remote.Conditional)
+	if o == nil || !able {
+		return false, session.List(ctx, action, yield)
+	}
+	version := ""
+	if d := o.was.By[action]; o.minimal && !d.Mute {
+		version = d.Version
+	}
+	is, err := asks.ListIf(ctx, action, version, yield)
+	if errors.Is(err, remote.ErrUnchanged) {
+		o.over = append(o.over, action)
+		return true, nil
+	}
+	if err == nil && len(is) <= mostVersion {
+		o.is[action] = is
+	}
+	return false, err
 }
 
 // passedOver are the actions whose directories the poll passed over.
@@ -118,7 +153,28 @@ func (o *passing) next(came, grow actions, postponed bool) control.Directories {
 		}
 		n.By[action] = d
 	}
+	o.named(n.By, came, grow, postponed)
 	return n
+}
+
+// named notes the versions of listings that the server named: of those of which nothing
+// is left, and of what was passed over. One that it goes on naming though files came is
+// believed no more.
+func (o *passing) named(by map[string]control.Directory, came, grow actions, postponed bool) {
+	for _, action := range schemas.Actions() {
+		was, d := o.was.By[action], by[action]
+		is, listed := o.is[action]
+		d.Mute = d.Mute || was.Mute || is != "" && is == was.Version && came.has(action)
+		switch {
+		case slices.Contains(o.over, action):
+			d.Version = was.Version
+		case listed && !d.Mute && !postponed && !grow.has(action):
+			d.Version = is
+		}
+		if d != (control.Directory{}) {
+			by[action] = d
+		}
+	}
 }
 
 // attributes are what the poll's event tells of what it passed over.

@@ -18,7 +18,10 @@ import (
 )
 
 // outcome is how a poll ends.
-type outcome struct{ state, exception, message string }
+type outcome struct {
+	state, exception, message string
+	after                     time.Duration // for which the server asks to be left alone
+}
 
 // polled is a poll with the source as it was defined when it was taken.
 type polled struct {
@@ -59,19 +62,21 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 	}); err != nil {
 		return s.end(ctx, conn, p, c, outcome{state: "failed", exception: misconfigured, message: text(err)})
 	}
+	c.window = src.Feed != ""
 	missing, listErr := s.listInTime(ctx, polled{p, src}, cfg, conn, &c)
 	var dbErr *storeError
 	if errors.As(listErr, &dbErr) || ctx.Err() != nil {
 		return listErr
 	}
-	if listErr != nil && p.Attempts < s.cfg.Attempts && retriable(listErr) {
-		wait := backoff.Exponential{Base: time.Second, Max: time.Minute}.After(p.Attempts)
+	asked := remote.RetryAfter(listErr)
+	if listErr != nil && p.Attempts < s.cfg.Attempts && retriable(listErr) && asked <= longestWait {
+		wait := max(asked, backoff.Exponential{Base: time.Second, Max: longestWait}.After(p.Attempts))
 		log.Warn("listing failed; trying again", "error", text(listErr), "attempt", p.Attempts, "in", wait)
 		return control.PostponePoll(ctx, conn, p, s.deps.Now().Add(wait), exception(listErr), text(listErr))
 	}
 	if untakable(listErr) {
 		log.Warn("the listing is not one from which anything may be taken", "error", text(listErr))
-		return s.end(ctx, conn, p, c, outcome{state: "failed", exception: exception(listErr), message: text(listErr)})
+		return s.end(ctx, conn, p, c, outcome{state: "failed", exception: exception(listErr), message: text(listErr), after: asked})
 	}
 	recErr := s.recordInTime(ctx, conn, polled{p, src}, &c)
 	if recErr != nil && !errors.Is(recErr, errUnrecorded) {
@@ -101,6 +106,10 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 	s.dropOld(ctx, p, log)
 	return nil
 }
+
+// longestWait is how long a poll waits before it lists again, within its session. A
+// server that asks for more is left alone until another session.
+const longestWait = time.Minute
 
 // untakable tells of a listing of which nothing is recorded: it does not pass the
 // source's first check, or shows more than is allowed.
@@ -168,7 +177,7 @@ var (
 
 // conclude says how a poll ends.
 func conclude(c counts, listErr error, log *slog.Logger) outcome {
-	o := outcome{state: "broken_off", exception: exception(listErr), message: text(listErr)}
+	o := outcome{state: "broken_off", exception: exception(listErr), message: text(listErr), after: remote.RetryAfter(listErr)}
 	if c.notHosted > 0 {
 		log.Warn("the source shows files of centres that it may not show; they are not fetched from it: tributary show FILE says which line of the configuration would allow it", "files", c.notHosted, "exception", centreNotHosted)
 	}

@@ -58,6 +58,9 @@ type End struct {
 	Class  string // it failed: that of its error; empty: none
 	Why    string // it failed: exception and message
 	At     time.Time
+	// NotBefore is when the server wants to be asked again, at the earliest; no later
+	// than At: it said nothing.
+	NotBefore time.Time
 }
 
 // After returns how a source stands after a poll of it, and when it is due at
@@ -122,6 +125,9 @@ func Conclude(ctx context.Context, tx pgx.Tx, out outbox.Outbox, id string, l Li
 	}
 	was := all[0]
 	next, due := After(was, l, e)
+	if e.NotBefore.After(e.At) && e.NotBefore.After(due) {
+		due = e.NotBefore
+	}
 	if next.State == was.State {
 		if next.FailedPolls == was.FailedPolls && due.IsZero() {
 			return false, nil

@@ -36,8 +36,11 @@ type Directory struct {
 	// Came says that the last listing showed new files though the time was that of
 	// the listing before: they may have come since it was asked for.
 	Came bool `json:"came,omitempty"`
-	// Mute says that its time stays as it is when files come.
+	// Mute says that its time, or its version, stays as it is when files come.
 	Mute bool `json:"mute,omitempty"`
+	// Version is how an HTTP server named the last listing, of which all was taken up and
+	// nothing may still grow; empty: it didn't.
+	Version string `json:"version,omitempty"`
 }
 
 // judgedBySQL says by what listings of the source d are judged.

@@ -22,7 +22,7 @@ const longest = 4096
 // a good source beside them. Seed n is always the same kind, step and bytes.
 func TestConversations(t *testing.T) {
 	program(t)
-	first, runs, batch := number(t, "TRIBUTARY_SEED", 1), number(t, "TRIBUTARY_HOSTILE_SEEDS", 100), number(t, "TRIBUTARY_HOSTILE_BATCH", 50)
+	first, runs, batch := number(t, "TRIBUTARY_SEED", 1), number(t, "TRIBUTARY_HOSTILE_SEEDS", 160), number(t, "TRIBUTARY_HOSTILE_BATCH", 50)
 	struck := map[string]int{}
 	for from := first; from < first+runs; from += batch {
 		var seeds []uint64
@@ -35,7 +35,7 @@ func TestConversations(t *testing.T) {
 			}
 		})
 	}
-	all := append(ftpKinds(), sftpKinds()...)
+	all := slices.Concat(ftpKinds(), sftpKinds(), httpKinds())
 	missed := 0
 	for _, k := range all {
 		if struck[k.name] == 0 && runs >= uint64(len(all)) {
@@ -59,13 +59,15 @@ func summary(t *testing.T, text string) {
 // drawn is what a seed stands for. Kinds take turns, so that few seeds have them
 // all; the step is drawn.
 func drawn(seed uint64) (protocol string, k kind, step string) {
-	ftp, sftp := ftpKinds(), sftpKinds()
-	i := int(seed % uint64(len(ftp)+len(sftp)))
-	protocol = "ftp"
-	if i < len(ftp) {
-		k = ftp[i]
-	} else {
+	ftp, sftp, http := ftpKinds(), sftpKinds(), httpKinds()
+	i := int(seed % uint64(len(ftp)+len(sftp)+len(http)))
+	switch {
+	case i < len(ftp):
+		protocol, k = "ftp", ftp[i]
+	case i < len(ftp)+len(sftp):
 		protocol, k = "sftp", sftp[i-len(ftp)]
+	default:
+		protocol, k = "http", http[i-len(ftp)-len(sftp)]
 	}
 	return protocol, k, k.steps[rand.New(rand.NewPCG(seed, 1)).IntN(len(k.steps))]
 }

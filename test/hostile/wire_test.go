@@ -22,6 +22,8 @@ type kind struct {
 	// old servers know neither MLSD nor MLST, those that are passive no EPSV, and
 	// those with one channel refuse a second.
 	old, passive, one bool
+	// http is how an HTTP server is asked what it has.
+	http string
 	// size is that of the file that the server shows; 0: a small archive. claim is
 	// what it says that the size is, if that is another.
 	size  int
@@ -31,7 +33,7 @@ type kind struct {
 	ends []string
 }
 
-// server is what servers of both protocols have in common: one seeded
+// server is what servers of all protocols have in common: one seeded
 // misbehaviour, and the record of what was done.
 type server struct {
 	kind

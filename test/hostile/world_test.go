@@ -141,9 +141,12 @@ func (w *world) add(protocol string, k kind, step string, seed uint64) *server {
 	n := len(w.hostile) + 1
 	s := &server{kind: k, protocol: protocol, step: step, seed: seed, file: onJ(1+n%28, n), zip: archive(k.size)}
 	var err error
-	if protocol == "ftp" {
+	switch protocol {
+	case "ftp":
 		err = s.listen(talkFTP(s))
-	} else {
+	case "http":
+		err = s.listen(talkHTTP(s))
+	default:
 		var key ssh.Signer
 		if key, err = hostKey(seed); err == nil {
 			err = s.listen(talkSFTP(s, key))
@@ -177,13 +180,19 @@ func (w *world) configure(hostile bool) {
 			break
 		}
 		text += fmt.Sprintf("  - id: x%03d\n    centre: J\n    interval: 30s\n    password: file:%s\n", i+1, filepath.Join(w.dir, "password"))
-		if s.sftp() {
+		switch s.protocol {
+		case "sftp":
 			key, err := hostKey(s.seed)
 			if err != nil {
 				w.t.Fatal(err)
 			}
 			text += fmt.Sprintf("    url: sftp://reader@%s/\n    host_key: ['%s']\n", s.listener.Addr(), ssh.FingerprintSHA256(key.PublicKey()))
-		} else {
+		case "http":
+			text += fmt.Sprintf("    url: http://reader@%s/\n    webdav: %v\n", s.listener.Addr(), s.http == byDAV)
+			if s.http == byFeed {
+				text += "    feed: feed.xml\n"
+			}
+		default:
 			text += fmt.Sprintf("    url: ftp://reader@%s/\n    disable_epsv: %v\n", s.listener.Addr(), s.passive)
 		}
 	}

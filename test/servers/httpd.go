@@ -34,6 +34,8 @@ type HTTPDOptions struct {
 	Password string
 	// TLS serves https, with a certificate of the server's own (nginx).
 	TLS bool
+	// WebDAV answers PROPFIND too (Apache).
+	WebDAV bool
 	// Extra lines of configuration: of nginx's server, of Apache's directory.
 	Extra []string
 	// Log gets the server's output at debug level; nothing by default.
@@ -105,11 +107,20 @@ func StartApache(ctx context.Context, o HTTPDOptions) (*HTTPD, error) {
 		for _, m := range []string{"mpm_event", "authz_core", "authz_user", "authn_core", "authn_file", "auth_basic", "autoindex", "mime", "dir"} {
 			lines = append(lines, fmt.Sprintf("LoadModule %s_module %s/mod_%s.so", m, modules, m))
 		}
+		if o.WebDAV {
+			for _, m := range []string{"dav", "dav_fs"} {
+				lines = append(lines, fmt.Sprintf("LoadModule %s_module %s/mod_%s.so", m, modules, m))
+			}
+			lines = append(lines, "DavLockDB locks")
+		}
 		if os.Getuid() == 0 {
 			lines = append(lines, "User #65534", "Group #65534")
 		}
 		lines = append(lines, `LogFormat "%h %l %u %t \"%r\" %>s" common`, fmt.Sprintf("CustomLog %q common", s.AccessLog), "TypesConfig /dev/null",
 			fmt.Sprintf("DocumentRoot %q", root), fmt.Sprintf("<Directory %q>", root), "Options +Indexes")
+		if o.WebDAV {
+			lines = append(lines, "Dav On")
+		}
 		if passwords != "" {
 			lines = append(lines, "AuthType Basic", "AuthName files", fmt.Sprintf("AuthUserFile %q", passwords), "Require valid-user")
 		}
