@@ -233,6 +233,8 @@ func (d *decoder) checkSource(s *Source, at string) {
 		}
 	case "http", "https":
 		d.checkHTTP(s, t.User, at)
+	case "s3":
+		d.checkS3(s, t.User, at)
 	}
 	if text, err := s.Definition(); err != nil {
 		d.problem(at, "can't be stored: %s", err)
