@@ -59,7 +59,7 @@ func judge(code string) (class Class, exception string) {
 		return Misconfigured, "wrong_region"
 	case is("RequestTimeTooSkewed"):
 		return Auth, "clock_skewed"
-	case is("InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "InvalidSecurity", "NotSignedUp"):
+	case is("InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "InvalidSecurity", "NotSignedUp", "XAdminUserNotFound"): // the last is versitygw's
 		return Auth, ""
 	case is("SlowDown", "RequestLimitExceeded", "ServiceUnavailable"):
 		return Busy, ""
