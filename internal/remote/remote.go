@@ -1,5 +1,5 @@
 // Package remote reads files that other organisations publish: one connector
-// per protocol (SFTP, FTP, HTTP, a local directory) behind one small interface. It
+// per protocol (SFTP, FTP, HTTP, S3, a local directory) behind one small interface. It
 // only reads: no connector has an operation that changes the server.
 //
 // Names are bytes, passed on as the server gave them. Symbolic links are never
