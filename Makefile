@@ -52,9 +52,17 @@ define packages
 	fi
 endef
 
+# The S3 server has a module of its own. It is kept under a name that follows from
+# what is pinned, where tests look for it.
+VERSITYGW := test/servers/versitygw
+VERSITYGW_BIN = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tributary/versitygw-$(shell sha256sum <$(VERSITYGW)/go.sum | cut -c1-12)
+
 .PHONY: servers
-servers: ## install the SFTP, FTP and HTTP servers that demo and tests run on loopback
+servers: ## install the SFTP, FTP, HTTP and S3 servers that demo and tests run on loopback
 	$(call packages,sshd:openssh-server vsftpd:vsftpd nginx:nginx-light apache2:apache2-bin)
+	@if [ -e $(VERSITYGW_BIN) ]; then exit 0; fi; echo "building versitygw"; mkdir -p $(dir $(VERSITYGW_BIN)); part=$$(mktemp -d $(VERSITYGW_BIN).XXXXXX); \
+	if $(GO) -C $(VERSITYGW) build -mod=readonly -o $$part/bin github.com/versity/versitygw/cmd/versitygw; then mv $$part/bin $(VERSITYGW_BIN); \
+	else echo "versitygw can't be built: what needs it is skipped"; fi; rm -rf $$part
 
 # What the program in docs/how-to/announce-files.md imports. It is kept under a name
 # that follows from what is pinned, where its test looks for it.

@@ -30,3 +30,7 @@ projections-scale: engines ## what every statement of insert and tracker looks a
 pages-scale: engines ## what every page takes among a million files and ten million events, beside its slowest statement
 	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_SCALE_FILES=$(or $(FILES),1000000) TRIBUTARY_PAGES_FILES=$(or $(FILES),1000000) $(if $(EVENTS),TRIBUTARY_PAGES_EVENTS=$(EVENTS)) \
 	  $(GO) test -count=1 -timeout 240m -v -run 'TestPagesAndAPIByIndex|TestPagesBesideTheirStatements' ./test/scale
+
+.PHONY: s3-scale
+s3-scale: ## a million keys of a bucket, listed within 200 MB
+	TRIBUTARY_SCALE_ENTRIES=$(ENTRIES) $(GO) test -count=1 -timeout 60m -v -run TestS3ListsAnyNumber ./internal/remote

@@ -126,10 +126,11 @@ func writeStates[T any, P adder[T]](ctx context.Context, s *store, name string, 
 	return s.upsert(ctx, name, rows)
 }
 
-// protocol is its number. Whether HTTP or FTP is encrypted is in the source's url.
+// protocol is its number. Whether HTTP or FTP is encrypted, and whether what is asked
+// for over HTTP is a bucket, is in the source's url.
 func protocol(name string) any {
 	switch name {
-	case "https":
+	case "https", "s3":
 		name = "http"
 	case "ftps", "ftpes":
 		name = "ftp"

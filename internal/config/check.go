@@ -234,6 +234,8 @@ func (d *decoder) checkSource(s *Source, at string) {
 		}
 	case "http", "https":
 		d.checkHTTP(s, t.User, at)
+	case "s3":
+		d.checkS3(s, t.User, at)
 	}
 	if text, err := s.Definition(); err != nil {
 		d.problem(at, "can't be stored: %s", err)
@@ -274,7 +276,7 @@ func (d *decoder) checkHTTP(s *Source, user, at string) {
 	}
 }
 
-// checkProxy looks at the way to an HTTP server.
+// checkProxy looks at the way to a server of HTTP or S3.
 func (d *decoder) checkProxy(s *Source, at string) {
 	user := ""
 	if s.Proxy != "" {

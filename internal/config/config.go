@@ -61,7 +61,7 @@ type Config struct {
 type Source struct {
 	ID     string `yaml:"id"`     // stable name of the source
 	Centre string `yaml:"centre"` // short name of the centre that runs it
-	URL    string `yaml:"url"`    // sftp://user@host:port/base, ftp://user@host/base, ftpes://user@host/base, ftps://user@host/base, https://host/base, http://host/base or file:///dir
+	URL    string `yaml:"url"`    // sftp://user@host:port/base, ftp://user@host/base, ftpes://user@host/base, ftps://user@host/base, https://host/base, http://host/base, s3://keyid@bucket/base or file:///dir
 	Hosts  Hosts  `yaml:"hosts"`  // centres whose files it may show beside its own centre's; all for a mirror
 
 	Password           Secret   `yaml:"password"`                 // env:NAME or file:PATH
@@ -79,6 +79,10 @@ type Source struct {
 	CAFile             string   `yaml:"ca_file"`                  // certificates, in PEM form, of those who vouch for an HTTPS or FTPS server; default: the system's
 	CertificatePin     []string `yaml:"certificate_pin"`          // pinned public keys of the certificate of an HTTPS or FTPS server: sha256//…
 	Robots             string   `yaml:"robots"`                   // obey (default), or ignore: what an HTTP server's robots.txt asks programs to leave alone is asked for
+
+	Endpoint      string `yaml:"endpoint,omitempty"`       // server of an S3 bucket, https://host:port; default: Amazon's in region
+	Region        string `yaml:"region,omitempty"`         // where an S3 bucket is; default us-east-1
+	VirtualHosted bool   `yaml:"virtual_hosted,omitempty"` // the S3 bucket is asked for as bucket.host, not as host/bucket; at Amazon it always is
 
 	Interval    Duration `yaml:"interval"`              // between polls; default schedule.interval
 	MaxInterval Duration `yaml:"max_interval"`          // to which interval doubles while polls find nothing new or changed; default: it stays

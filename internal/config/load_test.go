@@ -73,7 +73,7 @@ func TestLoadRefuses(t *testing.T) {
 			want: []string{`tributary.yaml:7: sources[1].id: "a" is the id of sources[0] too (line 2): ids are unique and stay, choose another`}},
 		"source without anything": {yaml: "sources:\n  - id: a\n", want: []string{
 			"tributary.yaml:2: sources[0].centre: is missing: write the short name of the centre that runs the source",
-			"tributary.yaml:2: sources[0].url: is missing: write sftp://user@host:22/path, ftp://user@host/path, ftpes://user@host/path, ftps://user@host:990/path, https://host/path, http://host/path or file:///path"}},
+			"tributary.yaml:2: sources[0].url: is missing: write sftp://user@host:22/path, ftp://user@host/path, ftpes://user@host/path, ftps://user@host:990/path, https://host/path, http://host/path, s3://bucket/prefix or file:///path"}},
 		"no host key": {yaml: "sources:\n  - {id: a, centre: H, url: 'sftp://u@h/b', password: 'file:secret'}\n",
 			want: []string{"tributary.yaml:2: sources[0].known_hosts: is missing, as is host_key: a server's identity is always verified; name a known_hosts file (ssh-keyscan writes its lines, compare the fingerprint with what the server's owner tells you), or pin host_key: SHA256:…"}},
 		"no way to log in": {yaml: "sources:\n  - {id: a, centre: H, url: 'sftp://u@h/b', known_hosts: hosts}\n",
@@ -83,7 +83,7 @@ func TestLoadRefuses(t *testing.T) {
 		"password in the url": {yaml: "sources:\n  - {id: a, centre: H, url: 'ftp://u:hunter2@h/b'}\n",
 			want: []string{"tributary.yaml:2: sources[0].url: holds a password: take it out, put it into a file and write password: file:PATH"}},
 		"unknown scheme": {yaml: "sources:\n  - {id: a, centre: H, url: 'gopher://h/b'}\n",
-			want: []string{`tributary.yaml:2: sources[0].url: scheme "gopher" is not known here: use sftp, ftp, ftpes, ftps, https, http or file`}},
+			want: []string{`tributary.yaml:2: sources[0].url: scheme "gopher" is not known here: use sftp, ftp, ftpes, ftps, https, http, s3 or file`}},
 		"secret not in the environment": {yaml: source + "    password: env:NOT_THERE\n",
 			want: []string{"tributary.yaml:7: sources[0].password: the environment has no NOT_THERE: export NOT_THERE before starting"}},
 		"secret's file is not there": {yaml: source + "    password: file:nowhere\n",

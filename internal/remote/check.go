@@ -67,6 +67,9 @@ func remedy(err error, c Config) string {
 	if errors.Is(err, syscall.ENOTDIR) {
 		return "url leads to a file: give the directory in which add, edit and delete are"
 	}
+	if text := remedyS3(err, c); text != "" {
+		return text
+	}
 	switch Exception(err) {
 	case "host_not_found":
 		return "check the host name in url, and this machine's DNS"

@@ -156,6 +156,11 @@ func (s *httpSession) get(ctx context.Context, method string, at *url.URL) (resp
 
 // getPart is get for a part of what is there, or the whole: the server chooses.
 func (s *httpSession) getPart(ctx context.Context, method string, at *url.URL, of part) (resp *http.Response, done func(), err error) {
+	return s.once(ctx, func(asking context.Context) (*http.Response, error) { return s.follow(asking, method, at, of) })
+}
+
+// once asks when the connection is free, as get does.
+func (s *httpSession) once(ctx context.Context, ask func(context.Context) (*http.Response, error)) (resp *http.Response, done func(), err error) {
 	if s.life.Err() != nil {
 		return nil, nil, &Error{Op: "use", Path: s.target.Server(), class: Connection, Err: fmt.Errorf("session ended: %w", net.ErrClosed)}
 	}
@@ -169,7 +174,7 @@ func (s *httpSession) getPart(ctx context.Context, method string, at *url.URL, o
 		cancel(nil)
 		<-s.slot
 	}
-	resp, err = s.follow(asking, method, at, of)
+	resp, err = ask(asking)
 	if err != nil {
 		release()
 		if ctx.Err() != nil {

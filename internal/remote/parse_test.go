@@ -19,6 +19,7 @@ func TestParseURL(t *testing.T) {
 		"https://Files.example.org":  {Scheme: "https", Host: "files.example.org", Port: "443", Base: "/"},
 		"http://u@h:8080/a%20b/":     {Scheme: "http", User: "u", Host: "h", Port: "8080", Base: "/a b"},
 		"FILE://localhost/data":      {Scheme: "file", Base: "/data"},
+		"s3://AKIA@b.1-x/impc/in/":   {Scheme: "s3", User: "AKIA", Host: "b.1-x", Port: "443", Base: "/impc/in"},
 	} {
 		got, err := ParseURL(raw)
 		if err != nil {
@@ -31,7 +32,7 @@ func TestParseURL(t *testing.T) {
 	}
 	for raw, want := range map[string]string{
 		"":                      "scheme",
-		"gopher://h/":           "use sftp, ftp, ftpes, ftps, https, http or file",
+		"gopher://h/":           "use sftp, ftp, ftpes, ftps, https, http, s3 or file",
 		"sftp://h/":             "no user",
 		"sftp://u@/":            "no host",
 		"sftp://u:s3cret@h/":    "password",
@@ -40,6 +41,12 @@ func TestParseURL(t *testing.T) {
 		"file:x":                "path",
 		"ftp://u@h/a?b":         "?",
 		"ftp://u@h/a%0d%0aDELE": "control",
+		"s3://bucket:9000/x":    "endpoint",
+		"s3://b/x":              "names no bucket",
+		"s3://Bucket/x":         "small letters",
+		"s3://bucket/a//b":      "empty part",
+		"s3://bucket/a/../b":    "empty part",
+		"s3://u:s3cret@bucket":  "password",
 	} {
 		_, err := ParseURL(raw)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
@@ -48,6 +55,38 @@ func TestParseURL(t *testing.T) {
 	}
 	if got := (Config{URL: "ftp://u@Files.example.org/x"}).Server(); got != "files.example.org:21" {
 		t.Errorf("server %q", got)
+	}
+}
+
+// Where a bucket is: at the endpoint, or Amazon, by its own name or in the path.
+func TestS3Server(t *testing.T) {
+	for _, tt := range []struct {
+		c      Config
+		want   string
+		inPath bool
+	}{
+		{Config{URL: "s3://bucket/x"}, "bucket.s3.us-east-1.amazonaws.com:443", false},
+		{Config{URL: "s3://bucket/x", Region: "eu-west-1"}, "bucket.s3.eu-west-1.amazonaws.com:443", false},
+		{Config{URL: "s3://my.bucket/x", Region: "eu-west-1"}, "s3.eu-west-1.amazonaws.com:443", true},
+		{Config{URL: "s3://bucket/x", Endpoint: "http://S3.example.org:9000/"}, "s3.example.org:9000", true},
+		{Config{URL: "s3://bucket/x", Endpoint: "http://s3.example.org"}, "s3.example.org:80", true},
+		{Config{URL: "s3://bucket/x", Endpoint: "https://s3.example.org", VirtualHosted: true}, "bucket.s3.example.org:443", false},
+		{Config{URL: "s3://my.bucket/x", Endpoint: "https://s3.example.org", VirtualHosted: true}, "s3.example.org:443", true},
+		{Config{URL: "s3://bucket/x", Endpoint: "s3.example.org"}, "", false},
+		{Config{URL: "s3://bucket/x", Endpoint: "https://u@s3.example.org"}, "", false},
+		{Config{URL: "s3://bucket/x", Endpoint: "https://s3.example.org/bucket"}, "", false},
+		{Config{URL: "s3://bucket/x", Region: "evil.org/"}, "", false},
+	} {
+		if got := tt.c.Server(); got != tt.want {
+			t.Errorf("%+v: server %q, want %q", tt.c, got, tt.want)
+		}
+		target, err := ParseURL(tt.c.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if to, err := s3TargetOf(tt.c, target); to.inPath != tt.inPath || (err == nil) != (tt.want != "") {
+			t.Errorf("%+v: in the path %v, %v", tt.c, to.inPath, err)
+		}
 	}
 }
 

@@ -143,6 +143,26 @@ func TestWebDAVConformsOnApache(t *testing.T) {
 	})
 }
 
+// An S3 server over a directory, whose bucket is the served one.
+func TestS3ConformsOnVersityGW(t *testing.T) {
+	for name, secure := range map[string]bool{"http": false, "https": true} {
+		t.Run(name, func(t *testing.T) {
+			remotetest.Run(t, func(t *testing.T) remotetest.Fixture {
+				dir := mkdir(t, root(t))
+				s3, err := servers.StartVersityGW(t.Context(), servers.VersityGWOptions{Dir: t.TempDir(), Root: filepath.Dir(dir), TLS: secure})
+				servers.Need(t, err)
+				t.Cleanup(s3.Stop)
+				return remotetest.Fixture{Root: dir, Precision: time.Second, Links: remotetest.LinksHidden, KeysOnly: true, Config: bucket(s3, filepath.Base(dir))}
+			})
+		})
+	}
+}
+
+// bucket is how one of a server is reached.
+func bucket(s *servers.VersityGW, name string) remote.Config {
+	return remote.Config{URL: s.URL(name, ""), Password: s.Secret, Endpoint: s.Endpoint(), Region: s.Region, CAFile: s.CAFile}
+}
+
 // open lets everybody read a directory of a test, whose own is its owner's.
 func open(t *testing.T, dir string) {
 	t.Helper()

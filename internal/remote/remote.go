@@ -1,5 +1,5 @@
 // Package remote reads files that other organisations publish: one connector
-// per protocol (SFTP, FTP, HTTP, a local directory) behind one small interface. It
+// per protocol (SFTP, FTP, HTTP, S3, a local directory) behind one small interface. It
 // only reads: no connector has an operation that changes the server.
 //
 // Names are bytes, passed on as the server gave them. Symbolic links are never
@@ -93,7 +93,7 @@ type Session interface {
 // Config says where a source is and how to get in. Secrets are given resolved.
 type Config struct {
 	// URL is sftp://user@host:port/base, ftp://user@host/base, https://host/base,
-	// http://host/base or file:///dir.
+	// http://host/base, s3://keyid@bucket/base or file:///dir.
 	// An SFTP path is absolute, /~/x is below the login directory; an FTP path
 	// is below the login directory.
 	URL string
@@ -144,6 +144,13 @@ type Config struct {
 	// "sha256//…" as curl writes them. When set, only these count, whoever vouches
 	// for the certificate; several allow a rotation (HTTPS, FTPS).
 	CertificatePin []string
+	// Endpoint is the address of the server of a bucket, https://host:port; Amazon's in
+	// Region by default (S3).
+	Endpoint string
+	// Region is where a bucket is; us-east-1 by default (S3).
+	Region string
+	// VirtualHosted asks bucket.host of Endpoint, not for host/bucket (S3).
+	VirtualHosted bool
 	// IgnoreRobots asks for what the server's robots.txt asks programs to leave
 	// alone, and doesn't read it (HTTP).
 	IgnoreRobots bool
@@ -199,6 +206,11 @@ func (c Config) Server() string {
 	t, err := ParseURL(c.URL)
 	if err != nil {
 		return ""
+	}
+	if known, _ := connectorOf(t.Scheme); known.server != nil {
+		if t, err = known.server(c, t); err != nil {
+			return ""
+		}
 	}
 	return t.Server()
 }

@@ -26,6 +26,10 @@ type connector struct {
 	// keys are those of a source's configuration that apply, beside the keys that
 	// have nothing to do with how a source is reached.
 	keys []string
+	// refuse, where it is set, says what is wrong with a URL of this scheme.
+	refuse func(t Target, u *url.URL) error
+	// server, where it is set, is what is connected to: not the URL's host.
+	server func(c Config, t Target) (Target, error)
 	// dial opens a session; it tells step which step begins (detail empty) or has
 	// ended well.
 	dial func(ctx context.Context, c Config, t Target, step func(name, detail string)) (Session, error)
@@ -55,6 +59,10 @@ func connectors() []connector {
 			keys: []string{"connect_timeout", "idle_timeout", "password", "token", "cookie", "proxy", "proxy_password", "robots", "feed", "webdav", "ca_file", "certificate_pin"},
 		},
 		{scheme: "http", example: "http://host/path", port: "80", dial: dialHTTP, keys: []string{"connect_timeout", "idle_timeout", "password", "token", "cookie", "proxy", "proxy_password", "robots", "feed", "webdav"}},
+		{
+			scheme: "s3", example: "s3://bucket/prefix", port: "443", refuse: refuseS3, server: s3Server, dial: dialS3,
+			keys: []string{"connect_timeout", "idle_timeout", "password", "proxy", "proxy_password", "ca_file", "certificate_pin", "endpoint", "region", "virtual_hosted"},
+		},
 		{scheme: "file", example: "file:///path", dial: openLocal},
 	}
 }
@@ -153,6 +161,11 @@ func (c connector) complete(t *Target, u *url.URL) error {
 	}
 	if t.User == "" {
 		t.User = c.user
+	}
+	if c.refuse != nil {
+		if err := c.refuse(*t, u); err != nil {
+			return err
+		}
 	}
 	if t.Port == "" {
 		t.Port = c.port

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"path"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ func Remote(s config.Source, connect, idle config.Duration, limits config.Limits
 		URL: s.URL, IdentityFile: s.IdentityFile, IdentityAgent: s.IdentityAgent, KnownHosts: s.KnownHosts, HostKey: s.HostKey,
 		ConnectTimeout: shorter(connect, s.ConnectTimeout), IdleTimeout: shorter(idle, s.IdleTimeout), DisableEPSV: s.DisableEPSV,
 		CAFile: s.CAFile, CertificatePin: s.CertificatePin, IgnoreRobots: s.Robots == config.RobotsIgnore, Proxy: s.Proxy, Feed: s.Feed, WebDAV: s.WebDAV,
+		Endpoint: s.Endpoint, Region: s.Region, VirtualHosted: s.VirtualHosted,
 		Limits: remote.Limits{Reply: int64(limits.Reply), Listing: int64(limits.Listing)},
 	}
 	var err error
@@ -68,12 +70,15 @@ type Parts struct {
 
 // Describe returns a source's particulars without secrets.
 func Describe(s config.Source) Parts {
-	p := Parts{Address: remote.Config{URL: s.URL}.Server(), AccessKey: string(cmp.Or(s.Password, s.Token, s.Cookie))}
+	p := Parts{Address: remote.Config{URL: s.URL, Endpoint: s.Endpoint, Region: s.Region, VirtualHosted: s.VirtualHosted}.Server(), AccessKey: string(cmp.Or(s.Password, s.Token, s.Cookie))}
 	if s.IdentityFile != "" {
 		p.AccessKey = "file:" + s.IdentityFile
 	}
 	if u, err := url.Parse(s.URL); err == nil {
 		p.Protocol, p.BasePath = u.Scheme, u.Path
+		if strings.EqualFold(u.Scheme, "s3") {
+			p.BasePath = path.Join("/", u.Host, u.Path) // the bucket, which is at the address
+		}
 		if u.User != nil {
 			p.Username = u.User.Username()
 			u.User = url.User(p.Username)

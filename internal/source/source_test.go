@@ -26,6 +26,8 @@ func TestDescribe(t *testing.T) {
 		{"directory", config.Source{URL: "file:///srv/files"}, Parts{Protocol: "file", Address: "file", Server: "file", BasePath: "/srv/files", URL: "file:///srv/files"}},
 		{"https with a token", config.Source{URL: "https://files.example.org/out", Token: "env:TOKEN"},
 			Parts{Protocol: "https", Address: "files.example.org:443", Server: "files.example.org:443", BasePath: "/out", URL: "https://files.example.org/out", AccessKey: "env:TOKEN"}},
+		{"a bucket", config.Source{URL: "s3://AKIA@bucket/impc", Password: "env:SECRET", Endpoint: "https://s3.example.org"},
+			Parts{Protocol: "s3", Address: "s3.example.org:443", Server: "s3.example.org:443", Username: "AKIA", BasePath: "/bucket/impc", URL: "s3://AKIA@bucket/impc", AccessKey: "env:SECRET"}},
 		{"another name of a server", config.Source{URL: "ftp://reader@127.0.0.1/impc", Server: "FTP.example.org:21"},
 			Parts{Protocol: "ftp", Address: "127.0.0.1:21", Server: "ftp.example.org:21", Username: "reader", BasePath: "/impc", URL: "ftp://reader@127.0.0.1/impc"}},
 		{"a password that should not be there", config.Source{URL: "sftp://reader:hunter2@host/out"},
@@ -47,12 +49,12 @@ func TestRemote(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := config.Source{ID: "a", URL: "sftp://reader@host/", Password: "env:TEST_PASSWORD", IdentityFile: "id", IdentityPassphrase: config.Secret("file:" + file), KnownHosts: "kh", HostKey: []string{"SHA256:x"}, DisableEPSV: true,
-		Token: "env:TEST_PASSWORD", CAFile: "ca.pem", IdentityAgent: "sock", CertificatePin: []string{"sha256//x"}, Robots: config.RobotsIgnore, Cookie: "env:TEST_PASSWORD", Proxy: "http://u@proxy:1", ProxyPassword: "env:TEST_PASSWORD", Feed: "news.xml", WebDAV: true}
+		Token: "env:TEST_PASSWORD", CAFile: "ca.pem", IdentityAgent: "sock", CertificatePin: []string{"sha256//x"}, Robots: config.RobotsIgnore, Cookie: "env:TEST_PASSWORD", Proxy: "http://u@proxy:1", ProxyPassword: "env:TEST_PASSWORD", Feed: "news.xml", WebDAV: true, Endpoint: "https://e", Region: "r", VirtualHosted: true}
 	c, err := Remote(s, config.Duration(time.Second), config.Duration(time.Minute), config.Limits{Reply: 1, Listing: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.URL != s.URL || c.Password != "hunter2" || c.IdentityFile != "id" || c.IdentityPassphrase != "secret phrase" || c.KnownHosts != "kh" || len(c.HostKey) != 1 || !c.DisableEPSV || c.Token != "hunter2" || c.CAFile != "ca.pem" || c.IdentityAgent != "sock" || len(c.CertificatePin) != 1 || !c.IgnoreRobots || c.Cookie != "hunter2" || c.Proxy != s.Proxy || c.ProxyPassword != "hunter2" || c.Feed != "news.xml" || !c.WebDAV ||
+	if c.URL != s.URL || c.Password != "hunter2" || c.IdentityFile != "id" || c.IdentityPassphrase != "secret phrase" || c.KnownHosts != "kh" || len(c.HostKey) != 1 || !c.DisableEPSV || c.Token != "hunter2" || c.CAFile != "ca.pem" || c.IdentityAgent != "sock" || len(c.CertificatePin) != 1 || !c.IgnoreRobots || c.Cookie != "hunter2" || c.Proxy != s.Proxy || c.ProxyPassword != "hunter2" || c.Feed != "news.xml" || !c.WebDAV || c.Endpoint != "https://e" || c.Region != "r" || !c.VirtualHosted ||
 		c.ConnectTimeout != time.Second || c.IdleTimeout != time.Minute || c.Limits != (remote.Limits{Reply: 1, Listing: 2}) {
 		t.Errorf("configuration is %+v", c)
 	}

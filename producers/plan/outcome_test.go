@@ -172,7 +172,7 @@ func TestSameHostingWithBackoffThenTheNextThenTheEnd(t *testing.T) {
 
 func TestHopelessFailuresAreNotRepeatedAtTheSameHosting(t *testing.T) {
 	for _, exception := range []string{"file_gone", "permission_denied", "file_too_large", "login_failed", "host_key_mismatch", "host_key_unknown",
-		"host_key_revoked", "host_key_not_offered", "certificate_not_trusted", "encryption_refused", "robots_forbidden", "misconfigured", "bad_source_configuration", "protocol_unknown"} {
+		"host_key_revoked", "host_key_not_offered", "certificate_not_trusted", "encryption_refused", "robots_forbidden", "bucket_not_found", "wrong_region", "clock_skewed", "misconfigured", "bad_source_configuration", "protocol_unknown"} {
 		s := newScene(t)
 		s.host(other, 10)
 		s.show(own, 10)

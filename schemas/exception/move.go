@@ -36,7 +36,7 @@ func moves() map[Move][]string {
 			"host_key_unknown", "host_key_mismatch", "host_key_revoked", "host_key_not_offered", "login_failed", "permission_denied",
 			"bad_source_configuration", "misconfigured", "schedule_invalid", "source_suspended", "centre_not_hosted_here", "held_by_hand",
 			"base_missing", "base_emptied", "directory_missing", "directory_shrunk",
-			"listing_too_long", "too_many_entries", "certificate_not_trusted", "encryption_refused", "no_index_page", "protocol_unknown", "robots_forbidden", "listing_entry_invalid", "entry_refused", "reply_too_long", "poll_unrecorded",
+			"listing_too_long", "too_many_entries", "certificate_not_trusted", "encryption_refused", "bucket_not_found", "wrong_region", "clock_skewed", "no_index_page", "protocol_unknown", "robots_forbidden", "listing_entry_invalid", "entry_refused", "reply_too_long", "poll_unrecorded",
 			"announced_action_unknown", "announced_change_unknown", "announced_entry_invalid", "announced_file_mismatch", "announced_filtered",
 			"announced_source_removed", "announced_source_unknown",
 			"zip_name_centre", "zip_ratio", "document_name_centre", "document_unreadable", "passed_over", "row_refused",

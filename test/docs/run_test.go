@@ -51,6 +51,9 @@ var after = map[string]func(*world){
 	`tributary sources add webfiles centre=Ucd url=https://files.example.org/impc --reason 'a new partner'`: func(w *world) {
 		w.run("tributary sources remove webfiles --reason 'no server of the test'")
 	},
+	`tributary sources add bucketfiles centre=Ucd url=s3://impc-data/outgoing region=eu-west-1 --reason 'a new partner'`: func(w *world) {
+		w.run("tributary sources remove bucketfiles --reason 'no server of the test'")
+	},
 	`tributary replay resume 2`: func(w *world) { w.run("tributary replay stop 2 --reason 'the test goes on'") },
 }
 

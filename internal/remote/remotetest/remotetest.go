@@ -31,6 +31,9 @@ type Fixture struct {
 	Links Links
 	// EmptyUnknown: the server doesn't say that a file is empty.
 	EmptyUnknown bool
+	// KeysOnly: the server has keys, which are UTF-8, and neither links nor directories:
+	// one of these is there where a key begins with it.
+	KeysOnly bool
 	// FromScratch: the connector can't go on in the middle of a file.
 	FromScratch bool
 }
@@ -97,10 +100,28 @@ func (w *world) put(t *testing.T, name string, data []byte) {
 	if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(p, data, 0o644); err != nil {
+	part := p
+	if w.KeysOnly {
+		part = filepath.Join(filepath.Dir(w.Root), "part") // an object is there at once, whole
+	}
+	if err := os.WriteFile(part, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chtimes(p, moment, moment); err != nil {
+	if err := os.Chtimes(part, moment, moment); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(part, p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// link puts a symbolic link there, where a server can have any.
+func (w *world) link(t *testing.T, target, name string) {
+	t.Helper()
+	if w.KeysOnly {
+		return
+	}
+	if err := os.Symlink(target, filepath.Join(w.Root, name)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,0 +1,142 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+)
+
+const (
+	// defaultRegion is what servers other than Amazon's take, and Amazon's first.
+	defaultRegion = "us-east-1"
+	// noBody is the SHA-256 of a request that brings nothing.
+	noBody = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+)
+
+// ParseEndpoint checks the address of an S3 server, https://host:port.
+func ParseEndpoint(raw string) (Target, error) {
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return Target{}, errors.New("endpoint is no address of a server: write https://host or https://host:port")
+	}
+	t := Target{Scheme: u.Scheme, Host: strings.ToLower(u.Hostname()), Port: u.Port(), Base: "/"}
+	if t.Port == "" {
+		t.Port = port(u)
+	}
+	return t, nil
+}
+
+// CheckRegion says what is wrong with a region's name.
+func CheckRegion(region string) error {
+	if !regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`).MatchString(region) {
+		return fmt.Errorf("region %q is no name of one: write small letters, digits and dashes, such as eu-west-1", region)
+	}
+	return nil
+}
+
+// question is what is asked of a bucket, or of an object in it.
+type question struct {
+	method, key string
+	query       url.Values
+	of          part
+	// checksum asks for what the server keeps of the object's bytes.
+	checksum bool
+}
+
+// ask asks for an object or a listing, once the connection is free. What follows is
+// done until then. Nothing is asked of another server than the endpoint: a signature
+// is for one host, and says who asks.
+func (s *s3Session) ask(ctx context.Context, q question) (resp *http.Response, done func(), err error) {
+	return s.once(ctx, func(asking context.Context) (*http.Response, error) {
+		req, err := s.request(asking, q)
+		if err != nil {
+			return nil, err
+		}
+		resp, err := s.transport.RoundTrip(req)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.refusal(resp, q.of); err != nil {
+			drain(resp)
+			return nil, err
+		}
+		return resp, nil
+	})
+}
+
+// request makes a request and signs it. What a proxy on the way may change is added
+// after that.
+func (s *s3Session) request(ctx context.Context, q question) (*http.Request, error) {
+	at := s.root
+	at.Path = "/" + q.key
+	if s.inPath {
+		at.Path = "/" + s.bucket + at.Path
+	}
+	at.RawPath = escaped(at.Path)
+	at.RawQuery = strings.ReplaceAll(q.query.Encode(), "+", "%20")
+	req := (&http.Request{Method: q.method, URL: &at, Host: at.Host, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}}).WithContext(ctx)
+	if q.checksum {
+		req.Header.Set("X-Amz-Checksum-Mode", "ENABLED")
+	}
+	if s.keyID != "" {
+		req.Header.Set("X-Amz-Content-Sha256", noBody)
+		signer := v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true })
+		if err := signer.SignHTTP(ctx, aws.Credentials{AccessKeyID: s.keyID, SecretAccessKey: s.secret}, req, noBody, "s3", s.region, time.Now()); err != nil {
+			return nil, fmt.Errorf("sign the request: %w", err)
+		}
+	}
+	req.Header.Set("User-Agent", userAgent)
+	req.Header.Set("Accept-Encoding", "identity")
+	if q.of.offset > 0 {
+		req.Header.Set("Range", "bytes="+strconv.FormatInt(q.of.offset, 10)+"-")
+	}
+	if q.of.offset > 0 && strings.HasPrefix(q.of.version, `"`) {
+		req.Header.Set("If-Match", q.of.version)
+	}
+	return req, nil
+}
+
+// escaped writes a path as signatures want it: all but slashes and what RFC 3986
+// leaves as it is, byte for byte.
+func escaped(whole string) string {
+	const plain = "-._~/"
+	var b strings.Builder
+	for i := range len(whole) {
+		c := whole[i]
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte(plain, c) >= 0 {
+			b.WriteByte(c)
+			continue
+		}
+		fmt.Fprintf(&b, "%%%02X", c)
+	}
+	return b.String()
+}
+
+// bucketName is how Amazon lets buckets be named, and others likewise.
+func bucketName(name string) bool {
+	return regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`).MatchString(name)
+}
+
+// refuseS3 says what is wrong with a URL that names no bucket.
+func refuseS3(t Target, u *url.URL) error {
+	prefix := strings.Trim(t.Base, "/")
+	switch {
+	case u.Port() != "":
+		return fmt.Errorf("url %s has a port: it names a bucket, so write the server as endpoint: https://host:port", u.Redacted())
+	case !bucketName(u.Hostname()):
+		return fmt.Errorf("url %s names no bucket: write s3://bucket/prefix, where a bucket's name has 3 to 63 small letters, digits, dots and dashes; the server is endpoint", u.Redacted())
+	case path.Join("/", prefix) != "/"+prefix:
+		return fmt.Errorf("url %s has a prefix with an empty part, or one of . or .., which no source can have", u.Redacted())
+	}
+	return nil
+}
