@@ -121,7 +121,7 @@ func newRoot(c *cli) *cobra.Command {
 		newStatus(c), newFiles(c), newDocuments(c), newCentres(c), newShow(c), newWhy(c), newListing(c), newDiff(c),
 		newSQL(c), newReport(c), newHistory(c), newTracker(c), newLineage(c), newWarehouse(c), newControl(c), newProfile(c), newReference(c), newBlobs(c),
 		newUsers(c), newTokens(c), newLoginLink(c),
-		newVersion(c), newHealthcheck(c),
+		newVersion(c), newDoctor(c), newHealthcheck(c),
 	)
 	return root
 }

@@ -41,6 +41,9 @@ type Options struct {
 	// WithoutSourceSecrets skips the check that the files and secrets of
 	// sources are there: only the roles that connect to sources need them.
 	WithoutSourceSecrets bool
+	// WithoutSecrets skips that check for all secrets: who says so looks at
+	// Secrets and Files, and tells of each.
+	WithoutSecrets bool
 	// Also checks what this package can't, such as names that the profile
 	// knows; report takes a key's path and what is wrong with it.
 	Also func(cfg Config, report func(path, format string, args ...any))
