@@ -85,7 +85,7 @@ func TestAdminOfRunningMembers(t *testing.T) {
 	for range 2 {
 		if end := <-ended; !strings.HasPrefix(end, "0\n") {
 			t.Errorf("a member that was stopped ends with exit code %s", end)
-		} else if first, last := strings.Index(end, "role=validate"), strings.Index(end, "role=unzip"); strings.Contains(end, "unzip,validate") && first > last {
+		} else if first, last := strings.Index(end, `"stopping","role":"validate"`), strings.Index(end, `"stopping","role":"unzip"`); strings.Contains(end, "unzip,validate") && (first < 0 || first > last) {
 			t.Errorf("its last role does not stop first:\n%s", end)
 		}
 	}
