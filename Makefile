@@ -160,7 +160,7 @@ govulncheck: ## known vulnerabilities in what is called; needs a network
 
 .PHONY: generate
 generate: ## write the generated parts of docs/reference anew
-	$(GO) test ./topics ./internal/config ./schemas/exception ./queries/why ./cmd/tributary ./web/api ./test/clients/kafka ./test/clients/sql -run 'Reference' -update
+	$(GO) test ./topics ./internal/config ./schemas/exception ./queries/why ./queries/doctor ./cmd/tributary ./web/api ./test/clients/kafka ./test/clients/sql -run 'Reference' -update
 
 .PHONY: clean
 clean: ## remove what was built

@@ -130,4 +130,9 @@ const (
 	// EntityAnnouncement is of what another program announced and nobody took up:
 	// it says nothing about the file of that name, so only the history keeps it.
 	EntityAnnouncement = "announcement"
+
+	// EntityMember is of a process of which a person has ordered something: a setting
+	// was changed, or it was asked to stop. It says nothing about any file, so only
+	// the history keeps it.
+	EntityMember = "member"
 )

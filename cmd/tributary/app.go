@@ -55,11 +55,16 @@ type app struct {
 	metrics   *member.Metrics
 	isolation *stage.Isolation // what runs beside what in this process
 	health    *obs.Health
-	holder    string // names this process in leases
+	holder    string            // names this process in leases
+	level     *slog.LevelVar    // of log
+	origins   map[string]string // of the configuration's values
+	halt      func()            // ends serve, once its roles have stopped
 
 	roles       map[string]*obs.Component // that run here, as readyz tells of them
 	endRetries  func()                    // of the role plan, where it runs here
 	projections []*sink.Applier           // tracker, history and traces, where they run here
+	stages      map[string]*stage.Runner  // that run here
+	stops       []roleStop                // of the roles that run, in the order of their start
 	traces      *traces.Traces            // nil: they are not exported from here
 	notify      *notify.Notify            // nil: nobody is notified from here
 
@@ -70,7 +75,7 @@ type app struct {
 // newApp opens the ways to the stores, and asks none of them: serve and prepare
 // do. Close closes it.
 func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, n need, once bool) (a *app, err error) {
-	a = &app{cfg: cfg, log: log, once: once, sources: map[string]config.Source{}, health: obs.NewHealth(), roles: map[string]*obs.Component{}}
+	a = &app{cfg: cfg, log: log, once: once, sources: map[string]config.Source{}, health: obs.NewHealth(), roles: map[string]*obs.Component{}, stages: map[string]*stage.Runner{}, level: &slog.LevelVar{}}
 	for _, s := range cfg.Sources {
 		a.sources[s.ID] = s
 	}
@@ -138,6 +143,8 @@ func (a *app) configured(names []string) []string {
 // until ctx ends or one of them fails. The first error stops all. Health is
 // served from the beginning: it tells what is waited for.
 func (a *app) serve(ctx context.Context, names []string, more ...func(context.Context) error) error {
+	ctx, a.halt = context.WithCancel(ctx)
+	defer a.halt()
 	g, ctx := errgroup.WithContext(ctx)
 	names = a.configured(names)
 	a.stand(names)
@@ -186,7 +193,9 @@ func (a *app) begin(ctx context.Context, g *errgroup.Group, names []string, more
 		if err != nil {
 			return err
 		}
+		ctx, ended := a.stoppable(ctx, name)
 		g.Go(func() error {
+			defer ended()
 			a.roles[name].Ready(role.Serving)
 			err := role.Run(ctx)
 			a.roles[name].NotReady("stopped")
@@ -202,6 +211,9 @@ func (a *app) begin(ctx context.Context, g *errgroup.Group, names []string, more
 	}
 	g.Go(func() error { return a.passed.Run(ctx) })
 	g.Go(func() error { return a.centres.Run(ctx, a.log) })
+	if !a.once {
+		g.Go(func() error { return a.member(names).Run(ctx) })
+	}
 	for _, f := range more {
 		g.Go(func() error { return f(ctx) })
 	}

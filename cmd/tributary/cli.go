@@ -30,12 +30,14 @@ type cli struct {
 	stdout, stderr io.Writer
 	env            []string
 	configFlag     string
-	logLevel       string // of --log-level; empty: the configuration's
-	began          bool   // a subcommand's work began: errors are no longer usage
+	logLevel       string            // of --log-level; empty: the configuration's
+	level          *slog.LevelVar    // of the logger that writes; it may change while members run
+	origins        map[string]string // where the configuration's values are from, once it was loaded
+	began          bool              // a subcommand's work began: errors are no longer usage
 }
 
 func newCLI(stdin io.Reader, stdout, stderr io.Writer, env []string) *cli {
-	return &cli{stdin: stdin, stdout: stdout, stderr: stderr, env: env}
+	return &cli{stdin: stdin, stdout: stdout, stderr: stderr, env: env, level: &slog.LevelVar{}}
 }
 
 // codeError is an error with an exit code of its own.
@@ -120,8 +122,8 @@ func newRoot(c *cli) *cobra.Command {
 		newUp(c), newRun(c), newServe(c), newTopics(c), newDLQ(c), newReplay(c), newSchemas(c), newSources(c),
 		newStatus(c), newFiles(c), newDocuments(c), newCentres(c), newShow(c), newWhy(c), newListing(c), newDiff(c),
 		newSQL(c), newReport(c), newHistory(c), newTracker(c), newLineage(c), newWarehouse(c), newControl(c), newProfile(c), newReference(c), newBlobs(c),
-		newUsers(c), newTokens(c), newLoginLink(c), newNotify(c),
-		newVersion(c), newHealthcheck(c),
+		newUsers(c), newTokens(c), newLoginLink(c), newNotify(c), newAdmin(c),
+		newVersion(c), newDoctor(c), newHealthcheck(c),
 	)
 	return root
 }
@@ -154,12 +156,15 @@ func (c *cli) load() (config.Config, error) { return c.loadWith(config.Options{}
 // loadWith reads the configuration; what is wrong with it is a usage error.
 func (c *cli) loadWith(o config.Options) (config.Config, error) {
 	o.Also = checkProfile
+	c.origins = map[string]string{}
+	o.Origins = c.origins
 	cfg, err := config.Load(c.configPath(), c.env, o)
 	if err != nil {
 		return config.Config{}, usage(err)
 	}
 	if c.logLevel != "" {
 		cfg.Log.Level = c.logLevel
+		c.origins["log.level"] = "flag --log-level"
 	}
 	return cfg, nil
 }
@@ -177,7 +182,7 @@ func (c *cli) configPath() string {
 
 // logger writes to stderr as configured.
 func (c *cli) logger(cfg config.Config) (*slog.Logger, error) {
-	l, err := obs.NewLogger(c.stderr, screen.On(c.stderr) != nil, cfg.Log)
+	l, err := obs.NewLeveledLogger(c.stderr, screen.On(c.stderr) != nil, cfg.Log, c.level)
 	return l, usage(err)
 }
 

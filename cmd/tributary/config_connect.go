@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 
@@ -17,6 +14,7 @@ import (
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/internal/storeversion"
+	"tributary/queries/doctor"
 	historysql "tributary/sql/history"
 	"tributary/topics"
 )
@@ -95,7 +93,7 @@ func (s *stores) checkPostgres(ctx context.Context, missing func(string, ...any)
 	if !create {
 		missing("%s may not make schemas in the database %s: ALTER DATABASE %[2]s OWNER TO %[1]s", user, database)
 	}
-	others, err := foreignSchemas(ctx, s.Control)
+	others, err := doctor.ForeignSchemas(ctx, s.Control)
 	if err != nil {
 		return version, err
 	}
@@ -103,20 +101,6 @@ func (s *stores) checkPostgres(ctx context.Context, missing func(string, ...any)
 		missing("the schema %s belongs to somebody else: ALTER SCHEMA %[1]s OWNER TO %s, and its tables too", schema, user)
 	}
 	return version, nil
-}
-
-// foreignSchemas are those of Tributary's that somebody else owns.
-func foreignSchemas(ctx context.Context, pool *pgxpool.Pool) ([]string, error) {
-	rows, err := pool.Query(ctx, `SELECT nspname FROM pg_catalog.pg_namespace WHERE nspname IN ('control', 'tracker', 'warehouse')
-		AND NOT pg_catalog.pg_has_role(nspowner, 'USAGE') ORDER BY 1`)
-	if err != nil {
-		return nil, fmt.Errorf("ask whose the schemas are: %w", err)
-	}
-	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("ask whose the schemas are: %w", err)
-	}
-	return names, nil
 }
 
 // checkKafka asks for the version, for the topics, and whether they may be
@@ -135,7 +119,7 @@ func (s *stores) checkKafka(ctx context.Context, missing func(string, ...any)) (
 	if err != nil {
 		return version, err
 	}
-	changes, err := settled(ctx, admin, s.cfg.Kafka)
+	changes, err := doctor.SettledTopics(ctx, admin, s.cfg.Kafka)
 	if err != nil {
 		return version, err
 	}
@@ -156,22 +140,6 @@ func (s *stores) checkKafka(ctx context.Context, missing func(string, ...any)) (
 	return version, nil
 }
 
-// settled is the topics' plan. Where topics are missing it is asked for again for
-// five seconds: a broker hears a little later than others of what was just made.
-func settled(ctx context.Context, admin *kadm.Client, cfg config.Kafka) ([]topics.Change, error) {
-	over := time.Now().Add(5 * time.Second)
-	for {
-		changes, err := topics.Plan(ctx, admin, cfg)
-		missing := slices.ContainsFunc(changes, func(c topics.Change) bool { return c.Kind == topics.Create })
-		if err != nil || !missing || time.Now().After(over) {
-			return changes, err
-		}
-		if err := sleep(ctx, 250*time.Millisecond); err != nil {
-			return nil, err
-		}
-	}
-}
-
 // checkClickHouse asks for the version, and whether the user may make the
 // database and what is in it.
 func (s *stores) checkClickHouse(ctx context.Context, missing func(string, ...any)) (string, error) {
@@ -184,7 +152,7 @@ func (s *stores) checkClickHouse(ctx context.Context, missing func(string, ...an
 	if err != nil {
 		return version, err
 	}
-	for _, right := range []string{"CREATE DATABASE", "CREATE TABLE", "CREATE VIEW", "INSERT", "SELECT", "ALTER"} {
+	for _, right := range doctor.Grants() {
 		var has bool
 		if err := server.QueryRow(ctx, "CHECK GRANT "+right+" ON `"+s.cfg.ClickHouse.Database+"`.*").Scan(&has); err != nil {
 			return version, nil // before 24.11 there is no such question

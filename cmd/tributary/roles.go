@@ -157,6 +157,7 @@ func (a *app) runner(name string, c config.Stage, detached int, s stage.Stage) r
 		Name: name, Prefix: a.cfg.Kafka.TopicPrefix, Topic: topics.ReadBy(name)[0], Detached: detached,
 		Parallelism: c.Parallelism, Window: c.Window, Stall: c.Stall.D(), Grace: c.Grace.D(), BackoffMax: c.BackoffMax.D(), Isolation: a.isolation,
 	}, a.stores.Kafka, a.codec, s, a.log, a.metrics)
+	a.stages[name] = r
 	return runnable{r.Run, r.Serving}
 }
 

@@ -47,6 +47,9 @@ func (c *cli) runRoles(ctx context.Context, names []string, with func(*config.Co
 	n.How, n.Application = attachOnly, applicationRun
 	tuneMemory()
 	a, err := newApp(ctx, cfg, log, n, false)
+	if err == nil {
+		a.level, a.origins = c.level, c.origins
+	}
 	if err != nil && ctx.Err() != nil {
 		log.Info("stopped while starting")
 		return nil //nolint:nilerr // an end that was asked for is no error

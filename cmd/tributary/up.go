@@ -62,6 +62,7 @@ func (c *cli) up(ctx context.Context, cfg config.Config, once, strict bool) erro
 	if err != nil {
 		return err
 	}
+	a.level, a.origins = c.level, c.origins
 	if !once {
 		if usual {
 			a.webElse = anyPort

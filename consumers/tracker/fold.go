@@ -134,8 +134,8 @@ func (f *fold) add(e *schemas.StatusChanged, when time.Time) error {
 		return nil
 	case schemas.EntityReplay:
 		return f.replay(e, s)
-	case schemas.EntityAnnouncement:
-		return nil // it is of no file
+	case schemas.EntityAnnouncement, schemas.EntityMember:
+		return nil // they are of no file
 	case schemas.EntityFile, schemas.EntityHosting, schemas.EntityDownload, schemas.EntityDocument:
 		return f.aboutFile(e, s)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // Mark is the file in a store's directory that tells that it is the right one,
@@ -109,4 +110,23 @@ func (d *Dir) missing(err error) error {
 func (d *Dir) notMarked() error {
 	return fmt.Errorf("%w: %s lacks the file %s, and the blobs that are known: is its disk mounted, and is blobs.dir right? "+
 		"If the blobs are really lost, tributary blobs begin makes a new store there, and what sources still show is fetched again", ErrNotMarked, d.path, Mark)
+}
+
+// Holds tells whether a directory may be the store that holds some of the named
+// blobs: it has the mark, or one of them, or there are none to be held. Nothing in it
+// is changed, and a directory that is missing holds nothing.
+func Holds(dir string, names []string) (bool, error) {
+	paths := []string{filepath.Join(dir, Mark)}
+	for _, name := range names {
+		if err := valid(name); err != nil {
+			return false, err
+		}
+		paths = append(paths, filepath.Join(dir, name[:2], name))
+	}
+	for _, path := range paths {
+		if _, err := os.Lstat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return err == nil, err
+		}
+	}
+	return len(paths) == 1, nil
 }

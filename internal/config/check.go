@@ -379,33 +379,21 @@ func (d *decoder) checkSecrets(cfg *Config, env []string, o Options) {
 			d.problem(at, "%s", err)
 		}
 	}
-	secret("kafka.sasl.password", cfg.Kafka.SASL.Password)
-	secret("schema_registry.password", cfg.Registry.Password)
-	secret("traces.authorization", cfg.Traces.Authorization)
-	for i, t := range cfg.Notify.Targets {
-		secret(item("notify.targets", i)+".webhook", t.Webhook)
-		secret(item("notify.targets", i)+".secret", t.Secret)
+	for _, s := range cfg.Secrets() {
+		ofSource := strings.HasPrefix(s.Key, "sources[")
+		if ofSource && !d.isReference(s.Key, s.Secret) || o.WithoutSecrets || ofSource && o.WithoutSourceSecrets {
+			continue
+		}
+		secret(s.Key, s.Secret)
 	}
-	secret("notify.smtp.password", cfg.Notify.SMTP.Password)
-	secret("notify.watchdog.heartbeat", cfg.Notify.Watchdog.Heartbeat)
-	secret("web.oidc.client_secret", cfg.Web.OIDC.ClientSecret)
-	secret("postgres.url", cfg.Postgres.URL)
-	secret("clickhouse.url", cfg.ClickHouse.URL)
+	if o.WithoutSecrets || o.WithoutSourceSecrets {
+		return
+	}
 	for i, s := range cfg.Sources {
 		at := item("sources", i)
-		for _, f := range []struct {
-			path   string
-			secret Secret
-		}{{at + ".password", s.Password}, {at + ".identity_passphrase", s.IdentityPassphrase}, {at + ".token", s.Token}, {at + ".cookie", s.Cookie}, {at + ".proxy_password", s.ProxyPassword}} {
-			if d.isReference(f.path, f.secret) && !o.WithoutSourceSecrets {
-				secret(f.path, f.secret)
-			}
-		}
-		if !o.WithoutSourceSecrets {
-			d.readable(at+".identity_file", s.IdentityFile)
-			d.readable(at+".known_hosts", s.KnownHosts)
-			d.readable(at+".ca_file", s.CAFile)
-		}
+		d.readable(at+".identity_file", s.IdentityFile)
+		d.readable(at+".known_hosts", s.KnownHosts)
+		d.readable(at+".ca_file", s.CAFile)
 	}
 }
 

@@ -41,6 +41,12 @@ type Options struct {
 	// WithoutSourceSecrets skips the check that the files and secrets of
 	// sources are there: only the roles that connect to sources need them.
 	WithoutSourceSecrets bool
+	// WithoutSecrets skips that check for all secrets: who says so looks at
+	// Secrets and Files, and tells of each.
+	WithoutSecrets bool
+	// Origins, if it is a map, is told where each key is from that was given: the line
+	// of the file, or the variable of the environment. Other values are defaults.
+	Origins map[string]string
 	// Also checks what this package can't, such as names that the profile
 	// knows; report takes a key's path and what is wrong with it.
 	Also func(cfg Config, report func(path, format string, args ...any))
@@ -98,6 +104,7 @@ func parse(path string, text []byte, env []string, o Options) (Config, error) {
 	if len(d.problems) > 0 {
 		return Config{}, d.problems.sorted()
 	}
+	d.tell(o.Origins)
 	return cfg, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 
 	"tributary/internal/config"
 	"tributary/schemas"
@@ -12,9 +13,24 @@ import (
 // NewLogger returns a logger that writes to w as configured: as text or JSON,
 // and with "auto" as text when w is a terminal.
 func NewLogger(w io.Writer, terminal bool, cfg config.Log) (*slog.Logger, error) {
+	return NewLeveledLogger(w, terminal, cfg, &slog.LevelVar{})
+}
+
+// SetLevel has a logger that goes by v write from a level on: debug, info, warn or
+// error.
+func SetLevel(v *slog.LevelVar, name string) error {
 	var level slog.Level
-	if err := level.UnmarshalText([]byte(cfg.Level)); err != nil {
-		return nil, fmt.Errorf("log.level %q is not known: use debug, info, warn or error", cfg.Level)
+	if err := level.UnmarshalText([]byte(name)); err != nil || strings.ContainsAny(name, "+-") {
+		return fmt.Errorf("log.level %q is not known: use debug, info, warn or error", name)
+	}
+	v.Set(level)
+	return nil
+}
+
+// NewLeveledLogger is NewLogger whose level may change later: by SetLevel of v.
+func NewLeveledLogger(w io.Writer, terminal bool, cfg config.Log, level *slog.LevelVar) (*slog.Logger, error) {
+	if err := SetLevel(level, cfg.Level); err != nil {
+		return nil, err
 	}
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: bounded}
 	switch cfg.Format {

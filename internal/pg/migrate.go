@@ -48,6 +48,37 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, schema string, fsys fs.FS)
 	return nil
 }
 
+// Numbers are the numbers of the migrations at the root of fsys, in order.
+func Numbers(fsys fs.FS) ([]int64, error) {
+	names, err := fs.Glob(fsys, "*.sql")
+	if err != nil {
+		return nil, fmt.Errorf("list migrations: %w", err)
+	}
+	var out []int64
+	for _, name := range names { // sorted
+		n, err := goose.NumericComponent(name)
+		if err != nil {
+			return nil, fmt.Errorf("migration %s: %w", name, err)
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+// Applied are the numbers of the migrations that a schema has had, in order; none
+// if it is not there.
+func Applied(ctx context.Context, q Querier, schema string) ([]int64, error) {
+	var there bool
+	if err := q.QueryRow(ctx, "SELECT pg_catalog.to_regclass($1) IS NOT NULL", schema+".schema_version").Scan(&there); err != nil || !there {
+		return nil, err
+	}
+	rows, err := q.Query(ctx, "SELECT DISTINCT version_id FROM "+schema+".schema_version WHERE is_applied AND version_id > 0 ORDER BY 1")
+	if err != nil {
+		return nil, fmt.Errorf("migrations of %s: %w", schema, err)
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[int64])
+}
+
 // LockSchema keeps others from making or migrating a schema until the
 // transaction ends.
 func LockSchema(ctx context.Context, tx pgx.Tx, schema string) error {

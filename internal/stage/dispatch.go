@@ -5,7 +5,7 @@ import "time"
 // dispatch starts work on what is ready, up to the limit. The caller holds
 // the mutex.
 func (r *Runner) dispatch() {
-	limit, careful := r.cfg.Parallelism, r.careful()
+	limit, careful := r.limit, r.careful()
 	if careful {
 		limit = 1
 	}
@@ -27,6 +27,22 @@ func (r *Runner) dispatch() {
 		r.metrics.InFlight.WithLabelValues(r.cfg.Name).Inc()
 		r.launch(l, it)
 	}
+}
+
+// Parallelism is how many records are worked on at once.
+func (r *Runner) Parallelism() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.limit
+}
+
+// SetParallelism changes how many records are worked on at once, 1 at least. What is
+// under way beyond the new number is worked on to its end.
+func (r *Runner) SetParallelism(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.limit = max(n, 1)
+	r.dispatch()
 }
 
 // careful says whether records must run one at a time in this process.

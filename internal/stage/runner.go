@@ -40,6 +40,7 @@ type Runner struct {
 	lanes      map[lane][]*item
 	ready      []lane // lanes whose first item may run, oldest first
 	running    int    // records worked on
+	limit      int    // of them
 	open       int    // and those that wait for acknowledgements
 	stopping   bool
 	idle       chan struct{}    // closed when stopping and nothing is open any more
@@ -58,7 +59,7 @@ func NewRunner(cfg Config, connect kafka.Factory, codec *schemas.Codec, s Stage,
 		cfg.Group = kafka.GroupName(cfg.Prefix, cfg.Name)
 	}
 	return &Runner{
-		cfg: cfg, connect: connect, lone: newLone(connect), codec: codec, stage: s, metrics: metrics,
+		cfg: cfg, limit: cfg.Parallelism, connect: connect, lone: newLone(connect), codec: codec, stage: s, metrics: metrics,
 		log:        log.With("stage", cfg.Name),
 		quiet:      kafka.NewQuiet(cfg.Now),
 		partitions: map[int32]*partition{},

@@ -27,3 +27,13 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	}
 	return pg.Migrate(ctx, pool, Schema, sub)
 }
+
+// Migrations are the numbers of the schema's migrations that this program has, in
+// order.
+func Migrations() ([]int64, error) {
+	sub, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, fmt.Errorf("migrations of %s: %w", Schema, err)
+	}
+	return pg.Numbers(sub)
+}

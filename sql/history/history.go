@@ -238,3 +238,45 @@ func withColumns(ctx context.Context, conn driver.Conn, statement string) (strin
 	}
 	return strings.NewReplacer(all, "("+strings.Join(list, ", ")+")", own, "("+strings.Join(short, ", ")+")").Replace(statement), nil
 }
+
+// Statements are the numbers of the statements that make the database what this
+// program needs, in order.
+func Statements() ([]int64, error) {
+	names, err := fs.Glob(statements, "statements/*.sql")
+	if err != nil {
+		return nil, fmt.Errorf("list the history's statements: %w", err)
+	}
+	var out []int64
+	for _, name := range names { // sorted
+		number, _, _ := strings.Cut(path.Base(name), "_")
+		n, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+// Executed are the numbers of the statements that made the connection's database
+// what it is, in order; none where nothing has made it yet.
+func Executed(ctx context.Context, conn driver.Conn) ([]int64, error) {
+	var has bool
+	if err := conn.QueryRow(ctx, "SELECT count() > 0 FROM system.tables WHERE database = currentDatabase() AND name = 'schema_version'").Scan(&has); err != nil || !has {
+		return nil, err
+	}
+	rows, err := conn.Query(ctx, "SELECT DISTINCT toInt64(version) AS v FROM schema_version ORDER BY v")
+	if err != nil {
+		return nil, fmt.Errorf("versions: %w", err)
+	}
+	defer rows.Close()
+	var out []int64
+	for rows.Next() {
+		var n int64
+		if err := rows.Scan(&n); err != nil {
+			return nil, fmt.Errorf("versions: %w", err)
+		}
+		out = append(out, n)
+	}
+	return out, rows.Err()
+}

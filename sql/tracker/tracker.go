@@ -67,3 +67,13 @@ func Describe(ctx context.Context, pool *pgxpool.Pool, meanings map[string]strin
 	}
 	return nil
 }
+
+// Migrations are the numbers of the schema's migrations that this program has, in
+// order.
+func Migrations() ([]int64, error) {
+	sub, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, fmt.Errorf("migrations of %s: %w", Schema, err)
+	}
+	return pg.Numbers(sub)
+}

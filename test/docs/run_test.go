@@ -20,6 +20,7 @@ var elsewhere = []struct{ like, why string }{
 	{`^tributary topics tail -f\b`, "goes on until it is stopped: test/e2e"},
 	{`^tributary control restore`, "needs a lost control: test/e2e, TestControlIsRestored…"},
 	{`^tributary replay --stale --shadow|^tributary replay compare try|^tributary replay promote`, "needs a changed profile and a restart: test/e2e, stale and shadow"},
+	{`^tributary admin stop`, "stops what the test runs: cmd/tributary, TestAdminOfRunningMembers"},
 	{`^tributary topics pass-over`, "needs a record that stops reading: test/hostile, passover"},
 	{`tributary\.kafka\.yaml`, "needs Apache Kafka: make test-kafka"},
 	{`^tributary schemas register`, "needs a registry: make test-registry"},

@@ -210,6 +210,19 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 		_, listed := control.HeldFiles(t.Context(), tx, 10)
 		return errors.Join(outstanding, listed, control.StoreHold(t.Context(), tx, schemas.LiveRun, control.Hold{}))
 	})
+	administered := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
+		announced := control.AnnounceMember(t.Context(), tx, control.Member{ID: "nobody", Roles: []string{"plan"}})
+		_, beat := control.BeatMember(t.Context(), tx, "nobody")
+		number, asked := control.AskMember(t.Context(), tx, control.MemberRequest{Member: "nobody", Verb: "stat", WaitsFor: time.Minute})
+		_, waiting := control.MemberRequests(t.Context(), tx, "nobody")
+		_, answered := control.AnswerRequest(t.Context(), tx, number, nil, "")
+		_, read := control.ReadRequest(t.Context(), tx, number)
+		_, listed := control.Members(t.Context(), tx)
+		return errors.Join(announced, beat, asked, waiting, answered, read, listed, control.LeaveMember(t.Context(), tx, "nobody"))
+	})
+	if administered != nil {
+		t.Error(administered)
+	}
 	if _, err := control.SessionDeaths(t.Context(), pool, schemas.LiveRun); err != nil {
 		t.Error(err)
 	}

@@ -1,0 +1,146 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
+)
+
+const (
+	// memberSilence is after how many seconds without a word a member is gone: it says
+	// something every few seconds.
+	memberSilence = 15
+	// openRequests is how many requests may wait for one member.
+	openRequests = 50
+	// membersListed bounds a list of members.
+	membersListed = 500
+)
+
+// ErrMemberBusy says that too many requests wait for a member.
+var ErrMemberBusy = errors.New("too many requests wait for it already")
+
+// Member is a process that runs roles.
+type Member struct {
+	ID, Version       string
+	Roles             []string // in the order in which they start
+	StartedAt, SeenAt time.Time
+	StoppedAt         *time.Time // nil: it did not stop in order
+	Gone              bool       // it has neither stopped nor said anything for a while
+}
+
+// MemberRequest is what somebody asks of a member.
+type MemberRequest struct {
+	Number     int64
+	Member     string
+	Verb       string // stat, get, set or stop
+	Key, Value string // of set
+	By         string // who asks
+	Reason     string
+	AskedAt    time.Time
+	Answer     []byte // JSON; nil: none
+	Refused    string
+	Answered   bool
+	WaitsFor   time.Duration // of a new one: how long somebody waits for the answer
+}
+
+// AnnounceMember says that a member runs, and forgets those that are over since a week.
+func AnnounceMember(ctx context.Context, q pg.Querier, m Member) error {
+	if _, err := q.Exec(ctx, "DELETE FROM control.member WHERE seen_at < clock_timestamp() - interval '7 days'"); err != nil {
+		return fmt.Errorf("forget members: %w", err)
+	}
+	if _, err := q.Exec(ctx, "INSERT INTO control.member (id, roles, version) VALUES ($1, $2, $3) ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp(), stopped_at = NULL", m.ID, m.Roles, m.Version); err != nil {
+		return fmt.Errorf("announce the member: %w", err)
+	}
+	return nil
+}
+
+// BeatMember says that a member still runs. Known is false where control has
+// forgotten it.
+func BeatMember(ctx context.Context, q pg.Querier, id string) (known bool, err error) {
+	tag, err := q.Exec(ctx, "UPDATE control.member SET seen_at = clock_timestamp() WHERE id = $1", id)
+	if err != nil {
+		return false, fmt.Errorf("say that the member runs: %w", err)
+	}
+	return tag.RowsAffected() == 1, nil
+}
+
+// LeaveMember says that a member has stopped in order.
+func LeaveMember(ctx context.Context, q pg.Querier, id string) error {
+	if _, err := q.Exec(ctx, "UPDATE control.member SET seen_at = clock_timestamp(), stopped_at = clock_timestamp() WHERE id = $1", id); err != nil {
+		return fmt.Errorf("say that the member has stopped: %w", err)
+	}
+	return nil
+}
+
+// Members are those that run, and those that were there within a day, in the order of
+// their start; 500 at most.
+func Members(ctx context.Context, q pg.Querier) ([]Member, error) {
+	rows, err := q.Query(ctx, `SELECT id, version, roles, started_at, seen_at, stopped_at, stopped_at IS NULL AND seen_at < clock_timestamp() - make_interval(secs => $1) AS gone
+		FROM control.member WHERE seen_at > clock_timestamp() - interval '1 day' ORDER BY started_at, id LIMIT $2`, memberSilence, membersListed)
+	if err != nil {
+		return nil, fmt.Errorf("list members: %w", err)
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[Member])
+	if err != nil {
+		return nil, fmt.Errorf("list members: %w", err)
+	}
+	return all, nil
+}
+
+// AskMember stores a request, and forgets those of before yesterday. The error matches
+// ErrMemberBusy where too many wait.
+func AskMember(ctx context.Context, q pg.Querier, r MemberRequest) (number int64, err error) {
+	if _, err := q.Exec(ctx, "DELETE FROM control.member_request WHERE member = $1 AND asked_at < clock_timestamp() - interval '1 day'", r.Member); err != nil {
+		return 0, fmt.Errorf("forget requests: %w", err)
+	}
+	err = q.QueryRow(ctx, `INSERT INTO control.member_request (member, verb, key, value, asked_by, reason, expires_at)
+		SELECT $1, $2, $3, $4, $5, $6, clock_timestamp() + $7::interval
+		WHERE (SELECT count(*) FROM control.member_request WHERE member = $1 AND answered_at IS NULL AND expires_at > clock_timestamp()) < $8 RETURNING number`,
+		r.Member, r.Verb, pg.Text(r.Key), pg.Text(r.Value), pg.Text(r.By), pg.Text(r.Reason), interval(r.WaitsFor), openRequests).Scan(&number)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, fmt.Errorf("ask %s: %w", r.Member, ErrMemberBusy)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("ask %s: %w", r.Member, err)
+	}
+	return number, nil
+}
+
+// MemberRequests are the requests that wait for a member, the oldest first.
+func MemberRequests(ctx context.Context, q pg.Querier, member string) ([]MemberRequest, error) {
+	rows, err := q.Query(ctx, `SELECT number, member, verb, key, value, asked_by AS by, reason, asked_at FROM control.member_request
+		WHERE member = $1 AND answered_at IS NULL AND expires_at > clock_timestamp() ORDER BY number LIMIT $2`, member, openRequests)
+	if err != nil {
+		return nil, fmt.Errorf("read requests: %w", err)
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[MemberRequest])
+	if err != nil {
+		return nil, fmt.Errorf("read requests: %w", err)
+	}
+	return all, nil
+}
+
+// AnswerRequest stores the answer to a request, or why it is refused. Wanted is false
+// where nobody waits for it any more: then nothing may come of it.
+func AnswerRequest(ctx context.Context, q pg.Querier, number int64, answer []byte, refused string) (wanted bool, err error) {
+	tag, err := q.Exec(ctx, "UPDATE control.member_request SET answered_at = clock_timestamp(), answer = $2, refused = $3 WHERE number = $1 AND answered_at IS NULL AND expires_at > clock_timestamp()", number, answer, pg.Text(refused))
+	if err != nil {
+		return false, fmt.Errorf("answer a request: %w", err)
+	}
+	return tag.RowsAffected() == 1, nil
+}
+
+// ReadRequest returns a request with its answer, if there is one.
+func ReadRequest(ctx context.Context, q pg.Querier, number int64) (r MemberRequest, err error) {
+	err = q.QueryRow(ctx, "SELECT number, member, verb, answer, refused, answered_at IS NOT NULL FROM control.member_request WHERE number = $1", number).
+		Scan(&r.Number, &r.Member, &r.Verb, &r.Answer, &r.Refused, &r.Answered)
+	if err != nil {
+		return r, fmt.Errorf("read an answer: %w", err)
+	}
+	return r, nil
+}
