@@ -141,7 +141,7 @@ func (f *fold) sumNew(attempts map[string]string) map[uuid.UUID]children {
 		}
 		download := uuid.MustParse(d.Download)
 		c, known := out[download]
-		is := d.shownRow()
+		is := d.shownRow().rolledUp()
 		c.Known++
 		if is.Status == failed {
 			c.Failed++
