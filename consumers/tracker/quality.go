@@ -48,6 +48,7 @@ func (f *fold) quality(file uuid.UUID, e *schemas.StatusChanged, now time.Time) 
 	return nil
 }
 
+// qualityID is schemas.QualityID, remembered.
 func (f *fold) qualityID(file, entry, sha256 string) uuid.UUID {
 	return f.id("quality", file, entry, sha256)
 }

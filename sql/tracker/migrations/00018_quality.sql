@@ -10,7 +10,6 @@ CREATE TABLE tracker.quality (
   decision text NOT NULL, decided_by text, reason text, decided timestamptz NOT NULL, revision bigint NOT NULL,
   created timestamptz NOT NULL, merge text NOT NULL);
 CREATE INDEX ON tracker.quality (za_id);
-CREATE INDEX ON tracker.quality (status_id, za_id);
 COMMENT ON TABLE tracker.quality IS 'what people decided last about documents in quality control, by their bytes';
 COMMENT ON COLUMN tracker.quality.id IS 'follows from file, document and its bytes';
 COMMENT ON COLUMN tracker.quality.za_id IS 'the file that the document is of';
@@ -27,9 +26,9 @@ COMMENT ON COLUMN tracker.quality.merge IS 'what the tracker remembers in order 
 
 ALTER TABLE tracker.xml_file ADD COLUMN quality_id uuid REFERENCES tracker.quality ON UPDATE CASCADE ON DELETE SET NULL DEFERRABLE INITIALLY DEFERRED;
 COMMENT ON COLUMN tracker.xml_file.quality_id IS 'what was decided about it, while it stands at qc; else null';
--- Documents that are loaded, and that nobody has decided about.
+-- Documents that are loaded, and that nobody has decided about; and those that somebody has.
 CREATE INDEX xml_file_awaiting_idx ON tracker.xml_file (zip_id, outcome) WHERE phase_id = {phase overview} AND status_id = {status done};
-CREATE INDEX xml_file_quality_idx ON tracker.xml_file (quality_id) WHERE quality_id IS NOT NULL;
+CREATE INDEX xml_file_decided_idx ON tracker.xml_file (status_id, zip_id, outcome) WHERE phase_id = {phase qc};
 
 CREATE OR REPLACE VIEW tracker.document AS
 SELECT m.id, m.fname AS document, z.file_name AS file, t.short_name AS action, d.version, c.short_name AS centre,
