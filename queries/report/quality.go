@@ -1,8 +1,11 @@
 package report
 
 import (
+	"context"
+	"fmt"
 	"time"
 
+	"tributary/internal/pg"
 	"tributary/schemas"
 )
 
@@ -68,4 +71,31 @@ func (f Filter) unfinishedOrDecided() string {
 		return unfinished
 	}
 	return "(" + unfinished + " OR a.download_id = ANY(ARRAY(SELECT x.zip_id FROM tracker.xml_file x WHERE " + standing{string(schemas.QC), f.Status}.of("x") + ")))"
+}
+
+// QualityCount is how many documents stand so in quality control.
+type QualityCount struct {
+	Decision  string // one of Qualities
+	Status    string // of the phase that it is
+	Documents int64
+}
+
+// QualityStands counts the documents by how they stand in quality control, of a centre
+// (capitals don't matter) or of all, from what is counted as they move.
+func QualityStands(ctx context.Context, q pg.Querier, centre string) ([]QualityCount, error) {
+	var out []QualityCount
+	for _, name := range Qualities() {
+		s := Filter{QC: name}.qc()
+		c := QualityCount{Decision: name, Status: s.status}
+		if name == Awaiting {
+			c.Status = string(schemas.Pending)
+		}
+		err := q.QueryRow(ctx, schemas.Numbered(`SELECT coalesce(sum(m.n), 0)::bigint FROM tracker.standing m WHERE m.what = 'document' AND `+s.of("m")+`
+			AND ($1 = '' OR m.of_id = ANY(ARRAY(SELECT id FROM tracker.centre WHERE lower(short_name) = lower($1))))`), centre).Scan(&c.Documents)
+		if err != nil {
+			return nil, fmt.Errorf("count documents in quality control: %w", err)
+		}
+		out = append(out, c)
+	}
+	return out, nil
 }

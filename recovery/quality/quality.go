@@ -68,6 +68,10 @@ var errRefused = errors.New("nothing is stored")
 // already: an outcome, not an error.
 func (o Orders) Decide(ctx context.Context, d Document, decision string) (Outcome, error) {
 	out := Outcome{Document: d.String()}
+	if (report.Filter{Name: d.File, Contains: d.Entry, Exception: d.Action}).Check() != nil {
+		out.Detail = "there is no document of that name"
+		return out, nil
+	}
 	x, _, err := report.DocumentOf(ctx, o.Tracker, d.Action, d.File, d.Entry)
 	switch {
 	case errors.Is(err, report.ErrNotFound):
