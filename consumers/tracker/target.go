@@ -141,7 +141,7 @@ func (f *fold) sumNew(attempts map[string]string) map[uuid.UUID]children {
 		}
 		download := uuid.MustParse(d.Download)
 		c, known := out[download]
-		is := d.shownRow().rolledUp()
+		is := d.shownRow()
 		c.Known++
 		if is.Status == failed {
 			c.Failed++
@@ -149,6 +149,7 @@ func (f *fold) sumNew(attempts map[string]string) map[uuid.UUID]children {
 				c.FirstFailed, first[download], firstID[download] = is, d, id
 			}
 		}
+		is = is.rolledUp()
 		if is.Status < done || (is.Status == done && is.Phase < schemas.Overview.ID()) {
 			c.Open++
 		}

@@ -157,6 +157,7 @@ func documents(ctx context.Context, q pg.Querier, f Filter, each func(documentRo
 		return err
 	}
 	f.Source = ""
+	from := named
 	var w query
 	if err := f.common(ctx, q, &w); err != nil {
 		return err
@@ -176,7 +177,7 @@ func documents(ctx context.Context, q pg.Querier, f Filter, each func(documentRo
 		w.add(ofFile("x.phase_id = {phase qc}"))
 	}
 	if f.early() { // such is the file that shows such a document
-		w.add(f.unfinishedOrDecided())
+		from = f.unfinishedOrDecided()
 	}
 	of = append(of, "m.zip_id = d.id", "m.outcome = d.accepted")
 	members := " JOIN tracker.zip_download d ON d.id = a.download_id CROSS JOIN LATERAL (SELECT * FROM tracker.xml_file m WHERE " + strings.Join(of, " AND ") + few(f.few(), " OFFSET 0") + ") m"
@@ -197,7 +198,7 @@ func documents(ctx context.Context, q pg.Querier, f Filter, each func(documentRo
 			FROM (SELECT * FROM tracker.xml_log g WHERE g.xml_id = v.id ORDER BY g.ordinal`+few(f.Errors > 0, " LIMIT "+strconv.Itoa(f.Errors))+`) l JOIN tracker.an_exception x ON x.id = l.exception_id) AS errors,
 		v.errors_total, `+lastChange+`, v.sha256, `+qualityOf+`, v.ordinal, k.file_id::text, CASE WHEN isfinite(k.changed) THEN k.changed END
 		FROM (SELECT m.id, a.id AS file_id, z.file_name AS name, t.short_name AS what, a.last_update AS changed, m.fname AS entry, m.ordinal`+
-			named+members+w.where()+` ORDER BY `+order+f.limit()+`) k`+f.shown("tracker.document", "v.id = k.id AND v.file_id = k.file_id")+` ORDER BY `+ofChosen(order), w.args, scanDocument, each)
+			from+members+w.where()+` ORDER BY `+order+f.limit()+`) k`+f.shown("tracker.document", "v.id = k.id AND v.file_id = k.file_id")+` ORDER BY `+ofChosen(order), w.args, scanDocument, each)
 	})
 }
 

@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"tributary/internal/pg"
@@ -63,14 +64,16 @@ func ofFile(condition string) string {
 	return "EXISTS (SELECT FROM tracker.xml_file x WHERE x.zip_id = d.id AND x.outcome = d.accepted AND " + condition + ")"
 }
 
-// unfinishedOrDecided are the files that may show a document of an early filter: those
-// that have not come to a good end, and, where the status may be that of a decision,
-// those with such a document.
+// unfinishedOrDecided reads as named does, of the files that may show a document of an
+// early filter: those that have not come to a good end, and, where the status may be that
+// of a decision, those with such a document. Each has an index of its own.
 func (f Filter) unfinishedOrDecided() string {
-	if f.Phase != "" || f.Waiting || f.Exception != "" || f.Status != string(schemas.Running) && f.Status != string(schemas.Cancelled) {
-		return unfinished
+	files := "SELECT * FROM tracker.zip_action a WHERE " + unfinished
+	if f.Phase == "" && !f.Waiting && f.Exception == "" && (f.Status == string(schemas.Running) || f.Status == string(schemas.Cancelled)) {
+		files += " UNION ALL SELECT * FROM tracker.zip_action a WHERE NOT " + unfinished +
+			" AND a.download_id = ANY(ARRAY(SELECT x.zip_id FROM tracker.xml_file x WHERE " + standing{string(schemas.QC), f.Status}.of("x") + "))"
 	}
-	return "(" + unfinished + " OR a.download_id = ANY(ARRAY(SELECT x.zip_id FROM tracker.xml_file x WHERE " + standing{string(schemas.QC), f.Status}.of("x") + ")))"
+	return strings.Replace(named, "tracker.zip_action a", "("+files+") a", 1)
 }
 
 // QualityCount is how many documents stand so in quality control.
