@@ -65,3 +65,7 @@ func DocumentID(file, entry string) string { return ID("document", file, entry) 
 func EventID(stage, run, input, kind string, ordinal ...string) string {
 	return ID(append([]string{"event", stage, run, input, kind}, ordinal...)...)
 }
+
+// QualityID is the identity of what people decide about a document's bytes: their
+// sha256, and what file and entry bring them.
+func QualityID(file, entry, sha256 string) string { return ID("quality", file, entry, sha256) }

@@ -126,6 +126,7 @@ const (
 	EntityDocument = "document" // one document of one attempt
 	EntityBatch    = "batch"    // a batch of a domain released or ended
 	EntityReplay   = "replay"   // a replay was asked for, stopped, resumed or is done
+	EntityQuality  = "quality"  // what a person decided about a document's bytes, with a revision
 
 	// EntityAnnouncement is of what another program announced and nobody took up:
 	// it says nothing about the file of that name, so only the history keeps it.

@@ -32,5 +32,6 @@ func newDocuments(c *cli) *cobra.Command {
 			return report.Documents(ctx, q, *filter, each)
 		}, func(d *report.Document, at *time.Time) { d.AsOf = at })
 	}
+	cmd.AddCommand(newDocumentsQC(c))
 	return cmd
 }

@@ -28,6 +28,7 @@ type fold struct {
 	versions   map[uuid.UUID]*version
 	attempts   map[uuid.UUID]*attempt
 	documents  map[uuid.UUID]*document
+	qualities  map[uuid.UUID]*quality
 
 	made map[string]uuid.UUID // ids made so far: hashing them is the costliest part of reading an event
 }
@@ -37,7 +38,7 @@ func newFold() *fold {
 		centres: map[uuid.UUID]*announced{}, sources: map[uuid.UUID]*announced{}, revisions: map[uuid.UUID]sourceRevision{}, sessions: map[uuid.UUID]*session{},
 		tasks: map[uuid.UUID]*task{}, batches: map[uuid.UUID]*batch{}, replays: map[uuid.UUID]*replay{}, exceptions: map[uuid.UUID]firstNamed{},
 		names: map[uuid.UUID]*named{}, files: map[uuid.UUID]*file{}, hostings: map[uuid.UUID]*hosting{},
-		versions: map[uuid.UUID]*version{}, attempts: map[uuid.UUID]*attempt{}, documents: map[uuid.UUID]*document{},
+		versions: map[uuid.UUID]*version{}, attempts: map[uuid.UUID]*attempt{}, documents: map[uuid.UUID]*document{}, qualities: map[uuid.UUID]*quality{},
 		made: map[string]uuid.UUID{},
 	}
 }
@@ -136,7 +137,7 @@ func (f *fold) add(e *schemas.StatusChanged, when time.Time) error {
 		return f.replay(e, s)
 	case schemas.EntityAnnouncement, schemas.EntityMember:
 		return nil // they are of no file
-	case schemas.EntityFile, schemas.EntityHosting, schemas.EntityDownload, schemas.EntityDocument:
+	case schemas.EntityFile, schemas.EntityHosting, schemas.EntityDownload, schemas.EntityDocument, schemas.EntityQuality:
 		return f.aboutFile(e, s)
 	}
 	return fmt.Errorf("an event about an unknown entity %q", e.Entity)

@@ -40,6 +40,11 @@ func (f *fold) aboutFile(e *schemas.StatusChanged, s seen) error {
 		f.download(id, n, e, s)
 	case schemas.EntityDocument:
 		f.document(id, e, s)
+	case schemas.EntityQuality:
+		if err := f.quality(id, e, s.Last); err != nil {
+			return err
+		}
+		x.Last, n.Last = time.Time{}, time.Time{}
 	}
 	into(f.files, id, x)
 	into(f.names, f.id("zip_file", e.FileName), n)
@@ -138,5 +143,9 @@ func (f *fold) document(file uuid.UUID, e *schemas.StatusChanged, s seen) {
 	step := f.step(e, s.Last)
 	d.Provenance = provenanceOf(e, step)
 	d.place(step, e.Check)
-	into(f.documents, f.id("xml", download.String(), e.Outcome, e.Entry), d)
+	into(f.documents, f.documentID(download.String(), e.Outcome, e.Entry), d)
+}
+
+func (f *fold) documentID(download, outcome, entry string) uuid.UUID {
+	return f.id("xml", download, outcome, entry)
 }

@@ -58,7 +58,7 @@ func shadowed(t *rapid.T, log []event) (out []event) {
 	}
 	for _, e := range log {
 		switch e.Entity {
-		case schemas.EntityFile, schemas.EntityHosting, schemas.EntityDownload, schemas.EntityDocument, schemas.EntityBatch:
+		case schemas.EntityFile, schemas.EntityHosting, schemas.EntityDownload, schemas.EntityDocument, schemas.EntityQuality, schemas.EntityBatch:
 			e.Run, e.Attempt, e.Number, e.at = run, e.Attempt+10, e.Number+10, e.at.Add(time.Hour)
 			if e.Entity == schemas.EntityDocument && rapid.Bool().Draw(t, "judged otherwise") {
 				e.Status, e.Exception, e.VersionOf = "failed", "of_the_shadow", "v9"
@@ -212,11 +212,24 @@ func (l *logger) outcome(download schemas.StatusChanged, sha string) string {
 		d := download
 		d.Entity, d.Outcome = schemas.EntityDocument, chain
 		d.Entry, d.Ordinal = fmt.Sprintf("H.2012-10-01.%d.specimen.impc.xml", i), int32(i)
-		d.Document = schemas.DocumentID(d.File, d.Entry)
+		d.Document, d.SHA256 = schemas.DocumentID(d.File, d.Entry), fmt.Sprintf("bytes%d", i)
 		d.DocCentre, d.DocDate, d.DocInc, d.Kind = "H", "2012-10-01", int64(i), "specimen"
 		l.document(d)
+		l.decisions(d)
 	}
 	return chain
+}
+
+// decisions are what people decide about a document, or about other bytes of its name:
+// also before it was loaded, since an earlier attempt may have brought the same.
+func (l *logger) decisions(d schemas.StatusChanged) {
+	for i := range rapid.IntRange(0, 2).Draw(l.t, "decisions") {
+		e := schemas.StatusChanged{Scope: schemas.Scope{Run: schemas.LiveRun, Centre: "H"}, FileRef: d.FileRef, Entity: schemas.EntityQuality, Phase: "qc", Revision: int64(i + 1)}
+		e.Document, e.Entry, e.SHA256 = d.Document, d.Entry, rapid.SampledFrom([]string{d.SHA256, d.SHA256, "others"}).Draw(l.t, "bytes")
+		e.Note = rapid.SampledFrom(schemas.QualityDecisions()).Draw(l.t, "decided")
+		e.Status, e.Attributes = string(schemas.QualityStatus(e.Note)), map[string]string{"by": rapid.SampledFrom([]string{"", "ann"}).Draw(l.t, "by"), "reason": "x"}
+		l.emit(e)
+	}
 }
 
 func (l *logger) document(d schemas.StatusChanged) {

@@ -20,7 +20,7 @@ import (
 // The versions of the tables that were in use.
 const (
 	firstInUse = 3
-	lastInUse  = 17
+	lastInUse  = 18
 )
 
 // A filled database of every version in use is brought to the newest, and the
@@ -69,9 +69,10 @@ func (s *system) goesOn() {
 }
 
 // unversioned are events as they were told before phases had versions, sources
-// rested, trackers knew why a source's showing of a file was refused, and downloads
-// told how far they are.
+// rested, trackers knew why a source's showing of a file was refused, downloads told
+// how far they are, and people decided about documents.
 func unversioned(events []event) []event {
+	events = slices.DeleteFunc(events, func(e event) bool { return e.Entity == schemas.EntityQuality })
 	for i := range events {
 		e := &events[i]
 		e.VersionOf, e.Passed = "", slices.Clone(e.Passed)

@@ -74,11 +74,12 @@ func folded(all ...[]event) (map[string]string, error) {
 			mergeInto(f.versions, sum.versions)
 			mergeInto(f.attempts, sum.attempts)
 			mergeInto(f.documents, sum.documents)
+			mergeInto(f.qualities, sum.qualities)
 		}
 		sum = f
 	}
 	out := map[string]string{}
-	for _, m := range []any{sum.centres, sum.sources, sum.sessions, sum.tasks, sum.batches, sum.names, sum.files, sum.hostings, sum.versions, sum.attempts, sum.documents} {
+	for _, m := range []any{sum.centres, sum.sources, sum.sessions, sum.tasks, sum.batches, sum.names, sum.files, sum.hostings, sum.versions, sum.attempts, sum.documents, sum.qualities} {
 		for it := reflect.ValueOf(m).MapRange(); it.Next(); {
 			text, err := json.Marshal(it.Value().Interface())
 			if err != nil {

@@ -178,6 +178,8 @@ type document struct {
 	Check      int32      `json:"ck,omitempty"`
 	Checked    step       `json:"cn,omitzero"` // of the latest data check
 	Provenance provenance `json:"v,omitzero"`
+
+	decided *quality // in quality control, of one that is loaded and checked; only while in memory
 }
 
 func (d *document) add(o *document) {

@@ -149,6 +149,7 @@ func (f *fold) sumNew(attempts map[string]string) map[uuid.UUID]children {
 				c.FirstFailed, first[download], firstID[download] = is, d, id
 			}
 		}
+		is = is.rolledUp()
 		if is.Status < done || (is.Status == done && is.Phase < schemas.Overview.ID()) {
 			c.Open++
 		}

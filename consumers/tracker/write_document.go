@@ -22,6 +22,9 @@ func (f *fold) writeDocuments(ctx context.Context, s *store) error {
 	if err != nil {
 		return err
 	}
+	if err := f.decide(ctx, s); err != nil {
+		return err
+	}
 	rows := pg.Rows{Values: make([][]any, 0, len(f.documents))}
 	var logs pg.Rows
 	var stale [][16]byte
@@ -33,7 +36,7 @@ func (f *fold) writeDocuments(ctx context.Context, s *store) error {
 			return err
 		}
 		now, was := d.shown(), before[id]
-		documentRow(&rows, id, d, now, text)
+		f.documentRow(&rows, id, d, now, text)
 		if now.Digest == was.Digest && now.At.Equal(was.At) {
 			continue
 		}
@@ -102,14 +105,21 @@ func (d *document) shownRow() shown {
 	if now.Phase == 0 {
 		is.Phase = schemas.XMLName.ID() // where a document that is known at all is
 	}
+	if d.decided != nil {
+		is.Phase, is.Status = schemas.QC.ID(), d.decided.status()
+	}
 	return is
 }
 
-func documentRow(to *pg.Rows, id uuid.UUID, d *document, now step, text string) {
+func (f *fold) documentRow(to *pg.Rows, id uuid.UUID, d *document, now step, text string) {
 	is := d.shownRow()
 	var inc any
 	if d.Date != "" {
 		inc = d.Inc
+	}
+	var decided any
+	if d.decided != nil {
+		decided = [16]byte(f.qualityID(d.File, d.Entry, d.SHA256))
 	}
 	to.Add("id", [16]byte(id), "zip_id", [16]byte(uuid.MustParse(d.Download)), "outcome", d.Outcome, "document_id", idOrNull("document", d.Document),
 		"fname", d.Entry, "ordinal", d.Ordinal, "centre_id", nameOrNull("centre", d.Centre), "created", dateOrNull(d.Date), "inc", inc,
@@ -118,5 +128,5 @@ func documentRow(to *pg.Rows, id uuid.UUID, d *document, now step, text string) 
 		"errors_total", now.Total, "checked", d.Check, "rows_loaded", orNull(d.Rows), "position", orNull(d.Position),
 		"session_id", idOrNull("session", d.Session), "unzip_version", orNull(d.versionOf(schemas.XMLName)),
 		"xsd_version", orNull(d.versionOf(schemas.XSD)), "upload_version", orNull(d.versionOf(schemas.Upload)),
-		"data_version", orNull(d.versionOf(schemas.Data)), "first_seen", d.First, "last_update", d.Last, "merge", text)
+		"data_version", orNull(d.versionOf(schemas.Data)), "quality_id", decided, "first_seen", d.First, "last_update", d.Last, "merge", text)
 }

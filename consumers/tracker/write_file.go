@@ -27,6 +27,9 @@ func (f *fold) writeFiles(ctx context.Context, s *store) error {
 	if err != nil {
 		return err
 	}
+	if err := f.writeQualities(ctx, s, attempts); err != nil {
+		return err
+	}
 	if err := f.writeDocuments(ctx, s); err != nil {
 		return err
 	}
@@ -193,8 +196,8 @@ func sumDocuments(ctx context.Context, s *store, keys [][16]byte, outcomes []str
 	rows, err := s.tx.Query(ctx, s.sql(schemas.Numbered(`
 		WITH sum AS (
 			SELECT x.zip_id, count(*) AS known, count(*) FILTER (WHERE x.status_id = {status failed}) AS failed,
-				count(*) FILTER (WHERE x.status_id < {status done} OR (x.status_id = {status done} AND x.phase_id < {phase overview})) AS open,
-				min(x.phase_id * 10 + x.status_id) AS least,
+				count(*) FILTER (WHERE x.phase_id < {phase qc} AND (x.status_id < {status done} OR (x.status_id = {status done} AND x.phase_id < {phase overview}))) AS open,
+				min(CASE WHEN x.phase_id = {phase qc} AND x.status_id <> {status done} THEN {phase overview} * 10 + {status done} ELSE x.phase_id * 10 + x.status_id END) AS least,
 				(array_agg(x.id ORDER BY x.phase_id, x.fname COLLATE "C", x.id) FILTER (WHERE x.status_id = {status failed}))[1] AS first
 			FROM unnest($1::uuid[], $2::text[]) AS a(id, outcome)
 			JOIN tracker.xml_file AS x ON x.zip_id = a.id AND x.outcome = a.outcome

@@ -45,7 +45,7 @@ func (c Config) Files() []NamedFile {
 	all := []NamedFile{
 		{"kafka.tls.ca_file", c.Kafka.TLS.CAFile, false}, {"kafka.tls.cert_file", c.Kafka.TLS.CertFile, false}, {"kafka.tls.key_file", c.Kafka.TLS.KeyFile, true},
 		{"schema_registry.ca_file", c.Registry.CAFile, false}, {"traces.ca_file", c.Traces.CAFile, false},
-		{"web.cert_file", c.Web.CertFile, false}, {"web.key_file", c.Web.KeyFile, true},
+		{"notify.smtp.ca_file", c.Notify.SMTP.CAFile, false}, {"web.cert_file", c.Web.CertFile, false}, {"web.key_file", c.Web.KeyFile, true},
 	}
 	for i, s := range c.Sources {
 		at := item("sources", i)

@@ -98,6 +98,14 @@ func (v View) example(ctx context.Context, name string) (*Example, error) {
 
 // Stands says in plain words how a file or a document stands.
 func Stands(phase, status, name string) string {
+	if schemas.Phase(phase) == schemas.QC {
+		switch schemas.Status(status) {
+		case schemas.Running:
+			return "loaded; the data centre has a question about it"
+		case schemas.Cancelled:
+			return "loaded, and held back from use"
+		}
+	}
 	switch schemas.Status(status) {
 	case schemas.Failed:
 		if move := exception.MoveOf(name); move == exception.Us && schemas.Phase(phase).ID() < schemas.Data.ID() {

@@ -39,6 +39,7 @@ type Filter struct {
 	Since     time.Time // the last change of the file, its documents included, was then or later
 	Until     time.Time // it was before
 	Waiting   bool      // only what has not ended
+	QC        string    // only documents that stand so in quality control (Qualities), and their files
 
 	Sort   string // ByName or Newest; empty: ByName
 	After  string // only what comes after: the Next of a Page in the same order
@@ -76,7 +77,7 @@ func (f Filter) Check() error {
 	for _, x := range []struct {
 		filter, value string
 		known         []string
-	}{{"action", f.Action, actions}, {"phase", f.Phase, phases}, {"status", f.Status, statuses}, {"sort", f.Sort, []string{ByName, Newest}}} {
+	}{{"action", f.Action, actions}, {"phase", f.Phase, phases}, {"status", f.Status, statuses}, {"sort", f.Sort, []string{ByName, Newest}}, {"qc", f.QC, Qualities()}} {
 		if x.value != "" && check(x.filter, x.value, x.known) != nil {
 			return &FilterError{x.filter, x.value, "there is none of that name: there are " + strings.Join(x.known, ", ")}
 		}
@@ -197,8 +198,12 @@ func (f Filter) stands(ctx context.Context, q pg.Querier, of string) (conditions
 }
 
 // early tells whether the filter leaves only what has not come to a good end: what is
-// in a phase before the last that is not people's, or has another status than done.
+// in a phase before the last that is not people's, or has another status than done. A
+// document in the phase of people is none of these, whatever its status.
 func (f Filter) early() bool {
+	if f.Phase == string(schemas.QC) || f.QC != "" {
+		return false
+	}
 	return f.Waiting || f.Exception != "" || f.Status != "" && f.Status != string(schemas.Done) || f.Phase != "" && schemas.Phase(f.Phase).ID() < schemas.Overview.ID()
 }
 

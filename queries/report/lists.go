@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tributary/internal/pg"
+	"tributary/schemas"
 )
 
 // A list is read in two steps: what is on it, from few tables, so that Postgres finds
@@ -90,6 +91,9 @@ func files(ctx context.Context, q pg.Querier, f Filter, each func(fileRow) error
 	if f.early() {
 		w.add(unfinished)
 	}
+	if f.QC != "" {
+		w.add(f.qc().ofFile())
+	}
 	if f.Waiting {
 		w.add(open)
 	}
@@ -153,6 +157,7 @@ func documents(ctx context.Context, q pg.Querier, f Filter, each func(documentRo
 		return err
 	}
 	f.Source = ""
+	from := named
 	var w query
 	if err := f.common(ctx, q, &w); err != nil {
 		return err
@@ -162,10 +167,17 @@ func documents(ctx context.Context, q pg.Querier, f Filter, each func(documentRo
 		return err
 	}
 	if f.Waiting {
-		of = append(of, "(m.status_id < {status done} OR m.status_id = {status done} AND m.phase_id < {phase overview})")
+		of = append(of, "m.phase_id < {phase qc}", "(m.status_id < {status done} OR m.status_id = {status done} AND m.phase_id < {phase overview})")
+	}
+	if f.QC != "" {
+		of = append(of, f.qc().of("m"))
+		w.add(f.qc().ofFile())
+	}
+	if f.Phase == string(schemas.QC) {
+		w.add(ofFile("x.phase_id = {phase qc}"))
 	}
 	if f.early() { // such is the file that shows such a document
-		w.add(unfinished)
+		from = f.unfinishedOrDecided()
 	}
 	of = append(of, "m.zip_id = d.id", "m.outcome = d.accepted")
 	members := " JOIN tracker.zip_download d ON d.id = a.download_id CROSS JOIN LATERAL (SELECT * FROM tracker.xml_file m WHERE " + strings.Join(of, " AND ") + few(f.few(), " OFFSET 0") + ") m"
@@ -184,9 +196,9 @@ func documents(ctx context.Context, q pg.Querier, f Filter, each func(documentRo
 		return streamWith(ctx, q, "documents", `SELECT v.document, v.file, v.action, v.version, v.centre, v.phase, v.status,
 		(SELECT json_agg(json_build_object('line', l.line, 'column', l.col, 'exception', x.short_name, 'message', l.message) ORDER BY l.ordinal)
 			FROM (SELECT * FROM tracker.xml_log g WHERE g.xml_id = v.id ORDER BY g.ordinal`+few(f.Errors > 0, " LIMIT "+strconv.Itoa(f.Errors))+`) l JOIN tracker.an_exception x ON x.id = l.exception_id) AS errors,
-		v.errors_total, `+lastChange+`, v.ordinal, k.file_id::text, CASE WHEN isfinite(k.changed) THEN k.changed END
+		v.errors_total, `+lastChange+`, v.sha256, `+qualityOf+`, v.ordinal, k.file_id::text, CASE WHEN isfinite(k.changed) THEN k.changed END
 		FROM (SELECT m.id, a.id AS file_id, z.file_name AS name, t.short_name AS what, a.last_update AS changed, m.fname AS entry, m.ordinal`+
-			named+members+w.where()+` ORDER BY `+order+f.limit()+`) k`+f.shown("tracker.document", "v.id = k.id AND v.file_id = k.file_id")+` ORDER BY `+ofChosen(order), w.args, scanDocument, each)
+			from+members+w.where()+` ORDER BY `+order+f.limit()+`) k`+f.shown("tracker.document", "v.id = k.id AND v.file_id = k.file_id")+` ORDER BY `+ofChosen(order), w.args, scanDocument, each)
 	})
 }
 

@@ -50,6 +50,8 @@ type Document struct {
 	Errors      []Error    `json:"errors"`       // sorted by position, up to the cap
 	ErrorsTotal int        `json:"errors_total"` // those beyond the cap included
 	Last        *time.Time `json:"last"`         // time of its last event
+	SHA256      *string    `json:"sha256"`       // of its own bytes
+	QC          *Quality   `json:"qc,omitempty"` // what a person decided about these; nil: nobody has, or it stands elsewhere
 
 	AsOf *time.Time `db:"-" json:"as_of,omitempty"` // the moment that was asked about; nil: now
 }

@@ -30,8 +30,7 @@ type DocumentFacts struct {
 	Document
 	Kind      *string   `json:"kind"`
 	Size      *int64    `json:"size"`
-	SHA256    *string   `json:"sha256"` // of its own bytes
-	Rows      *int64    `json:"rows"`   // put into the warehouse
+	Rows      *int64    `json:"rows"` // put into the warehouse
 	Position  *int64    `json:"position"`
 	FirstSeen time.Time `json:"first_seen"`
 	Ordinal   int       `json:"ordinal"` // its place in its file's directory, from 0
@@ -129,7 +128,7 @@ func documentFacts(ctx context.Context, q pg.Querier, condition string, errors i
 	err := streamWith(ctx, q, "documents", `SELECT v.document, v.file, v.action, v.version, v.centre, v.phase, v.status,
 		(SELECT json_agg(json_build_object('line', l.line, 'column', l.col, 'exception', x.short_name, 'message', l.message) ORDER BY l.ordinal)
 			FROM (SELECT * FROM tracker.xml_log g WHERE g.xml_id = v.id ORDER BY g.ordinal LIMIT `+strconv.Itoa(errors)+`) l JOIN tracker.an_exception x ON x.id = l.exception_id) AS errors,
-		v.errors_total, `+lastChange+`, v.kind, v.size_bytes, v.sha256, v.rows_loaded, v.position, v.first_seen, v.ordinal
+		v.errors_total, `+lastChange+`, v.sha256, `+qualityOf+`, v.kind, v.size_bytes, v.rows_loaded, v.position, v.first_seen, v.ordinal
 		FROM tracker.document v WHERE `+condition+` ORDER BY v.status_id = {status failed} DESC, v.document COLLATE "C", v.ordinal LIMIT `+strconv.Itoa(mostDocuments), args, pgx.RowToStructByPos[DocumentFacts], func(d DocumentFacts) error {
 		out = append(out, d)
 		return nil

@@ -52,9 +52,9 @@ func (t *Tracked) transfer(ctx context.Context, q pg.Querier, id string) error {
 
 // read reads what became of the file's documents.
 func (t *Tracked) read(ctx context.Context, q pg.Querier, id, download string) error {
-	err := q.QueryRow(ctx, schemas.Numbered(`SELECT count(*), count(*) FILTER (WHERE m.status_id IN ({status cancelled}, {status failed})),
+	err := q.QueryRow(ctx, schemas.Numbered(`SELECT count(*), count(*) FILTER (WHERE m.phase_id < {phase qc} AND m.status_id IN ({status cancelled}, {status failed})),
 			count(*) FILTER (WHERE m.status_id = {status failed} AND m.phase_id >= {phase data}),
-			count(*) FILTER (WHERE NOT (m.status_id IN ({status cancelled}, {status failed}) OR m.phase_id >= {phase overview} AND m.status_id = {status done})),
+			count(*) FILTER (WHERE NOT (m.phase_id = {phase qc} OR m.status_id IN ({status cancelled}, {status failed}) OR m.phase_id = {phase overview} AND m.status_id = {status done})),
 			count(*) FILTER (WHERE m.status_id = {status failed} AND x.short_name = $2), coalesce(sum(m.rows_loaded), 0)::bigint, min(m.position), max(m.position)
 		FROM (SELECT m.* FROM tracker.xml_file m JOIN tracker.zip_download d ON d.id = m.zip_id AND d.accepted = m.outcome WHERE m.zip_id = $1::text::uuid LIMIT 100000) m
 		LEFT JOIN tracker.an_exception x ON x.id = m.exception_id`), download, schemas.Quarantined).
@@ -65,7 +65,7 @@ func (t *Tracked) read(ctx context.Context, q pg.Querier, id, download string) e
 	rows, err := q.Query(ctx, schemas.Numbered(`SELECT d.document, d.phase, coalesce(l.exception, d.exception, '') AS exception, coalesce(l.message, d.message, '') AS message, l.line
 		FROM tracker.document d LEFT JOIN LATERAL (SELECT g.line, g.message, x.short_name AS exception FROM tracker.xml_log g JOIN tracker.an_exception x ON x.id = g.exception_id
 			WHERE g.xml_id = d.id ORDER BY g.ordinal LIMIT 1) l ON true
-		WHERE d.file_id = $1::text::uuid AND d.status_id IN ({status cancelled}, {status failed}) ORDER BY d.ordinal LIMIT $2`), id, failures)
+		WHERE d.file_id = $1::text::uuid AND d.phase_id < {phase qc} AND d.status_id IN ({status cancelled}, {status failed}) ORDER BY d.ordinal LIMIT $2`), id, failures)
 	if err != nil {
 		return err
 	}

@@ -25,10 +25,11 @@ type state struct {
 
 	operations []*operation
 	letters    map[string]*decision // about dead letters, by their places
-	revision   int64                // greatest of centres and sources
-	number     int64                // greatest of replays and of what they have ordered
-	last       int64                // position ordered last
-	head       chain.Head           // of what was published
+	quality    map[string]control.Quality
+	revision   int64      // greatest of centres and sources
+	number     int64      // greatest of replays and of what they have ordered
+	last       int64      // position ordered last
+	head       chain.Head // of what was published
 }
 
 type pollKey struct{ session, source string }
@@ -111,7 +112,7 @@ type attempt struct {
 
 func newState() *state {
 	return &state{centres: map[string]*schemas.StatusChanged{}, sources: map[string]*schemas.StatusChanged{}, sessions: map[string]*session{}, polls: map[pollKey]*schemas.StatusChanged{}, files: map[string]*file{},
-		batches: map[string]*batch{}, domains: map[string]int64{}, replays: map[string]*replay{}, letters: map[string]*decision{}}
+		batches: map[string]*batch{}, domains: map[string]int64{}, replays: map[string]*replay{}, letters: map[string]*decision{}, quality: map[string]control.Quality{}}
 }
 
 func (s *state) file(id string) *file {
@@ -172,6 +173,8 @@ func (s *state) status(m schemas.Message, e *schemas.StatusChanged) {
 		if m.Stage == planStage {
 			f.byHand(m.Time, e)
 		}
+	case schemas.EntityQuality:
+		s.decided(e)
 	case schemas.EntityHosting:
 		s.hosting(m, e)
 	case schemas.EntityDownload:

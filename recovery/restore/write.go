@@ -67,7 +67,7 @@ func (w *writer) write(ctx context.Context) error {
 			}
 		}
 	}
-	for _, step := range []func(context.Context) error{w.world, w.sessions, w.order, w.processes, w.replays, w.letters, w.numbers} {
+	for _, step := range []func(context.Context) error{w.world, w.sessions, w.order, w.processes, w.replays, w.letters, w.quality, w.numbers} {
 		if err := step(ctx); err != nil {
 			return err
 		}

@@ -29,6 +29,7 @@ var elsewhere = []struct{ like, why string }{
 	{`^tributary files cancel`, "needs a file that is under way: producers/plan, TestWhatIsUnderWayEnds"},
 	{`^tributary files retry`, "needs a file that has failed: producers/plan, TestAFileIsTriedAgainAtOnce"},
 	{`^tributary files priority`, "needs a file that waits: producers/plan, TestAFileIsGivenAPriority"},
+	{`^tributary documents qc`, "needs a document by its name: recovery/quality, TestDecide"},
 	{`^tributary dlq (show|retry|drop)`, "needs dead letters: test/e2e, dlq"},
 	{`^tributary notify test`, "needs a target: cmd/tributary, TestNotifyTest"},
 	{`^tributary reference load quantity`, "needs the weather profile: test/profiles"},

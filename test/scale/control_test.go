@@ -205,6 +205,10 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 		_, used := control.CentreUsed(t.Context(), tx, "nobody")
 		return errors.Join(byHand, locked, replaced, centres, used, control.RemoveCentre(t.Context(), tx, "nobody"))
 	})
+	decided := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
+		q, err := control.LockQuality(t.Context(), tx, schemas.LiveRun)
+		return errors.Join(err, control.StoreQuality(t.Context(), tx, q))
+	})
 	held := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
 		_, outstanding := control.Outstanding(t.Context(), tx, schemas.LiveRun)
 		_, listed := control.HeldFiles(t.Context(), tx, 10)
@@ -239,7 +243,7 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 		t.Errorf("a poll that is nobody's is renewed: %v", err)
 	}
 	postponed := control.PostponePoll(t.Context(), pool, gone, now(), "", "")
-	for _, err := range []error{postponed, ignored, unlisted, operations, open, pending, digest, fetching, given, outstanding, rests, others, retried, defined, shown, missing, held, forgotten, minimal} {
+	for _, err := range []error{postponed, ignored, unlisted, operations, open, pending, digest, fetching, given, outstanding, rests, others, retried, defined, shown, missing, held, decided, forgotten, minimal} {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,7 +32,7 @@ func large() []string {
 func ways() []string {
 	return []string{
 		"/?span=24h", "/?span=7d", "/files?waiting=true", "/files?status=failed", "/files?centre=c7&status=failed", "/files?phase=overview&status=done", "/files?exception=exception_7", "/files?source=source-7",
-		"/files?session=17", "/files?q=C7.2020-01-01.27*", "/files?sort=name", "/documents?status=failed", "/documents?centre=C7", "/centres/C3",
+		"/files?session=17", "/files?q=C7.2020-01-01.27*", "/files?sort=name", "/documents?status=failed", "/documents?centre=C7", "/centres/C3", "/quality?qc=held", "/quality?centre=C7", "/files?qc=questioned",
 		"/api/v1/files?centre=C7&limit=100", "/api/v1/documents?status=failed&sort=newest",
 	}
 }

@@ -36,6 +36,15 @@ type fileOrder struct {
 	Body           wish
 }
 
+type documentOrder struct {
+	IdempotencyKey string `header:"Idempotency-Key" maxLength:"200" doc:"a text of your own for this order: sent again within a day, with the same content, the order is not given again, and is answered as before"`
+	Action         string `path:"action" enum:"add,edit,delete" doc:"the action of the file's directory"`
+	Name           string `path:"name" maxLength:"1024" doc:"the file's name"`
+	SHA256         string `path:"sha256" pattern:"^[0-9a-f]{64}$" doc:"of the document's bytes that were looked at: if the file shows others by now, the order is refused"`
+	Entry          string `path:"entry" maxLength:"4096" doc:"the document's name, its slashes percent-encoded"`
+	Body           wish
+}
+
 type thingOrder struct {
 	IdempotencyKey string `header:"Idempotency-Key" maxLength:"200" doc:"a text of your own for this order: sent again within a day, with the same content, the order is not given again, and is answered as before"`
 	ID             string `path:"id" maxLength:"200" doc:"its id, or the number of a replay"`
@@ -44,15 +53,21 @@ type thingOrder struct {
 
 // orders registers what may be ordered.
 func (a *API) orders() {
-	paths := map[string]string{order.Files: "/files/{action}/{name}", order.Sources: "/sources/{id}", order.DeadLetters: "/dead-letters/{id}", order.Replays: "/replays/{id}"}
-	things := map[string]string{order.Files: "File", order.Sources: "Source", order.DeadLetters: "DeadLetter", order.Replays: "Replay"}
-	nouns := map[string]string{order.Files: " a file", order.Sources: " a source", order.DeadLetters: " a dead letter"} // of replays the verb has it
+	paths := map[string]string{order.Files: "/files/{action}/{name}", order.Documents: "/documents/{action}/{name}/{sha256}/{entry}", order.Sources: "/sources/{id}", order.DeadLetters: "/dead-letters/{id}", order.Replays: "/replays/{id}"}
+	things := map[string]string{order.Files: "File", order.Documents: "Document", order.Sources: "Source", order.DeadLetters: "DeadLetter", order.Replays: "Replay"}
+	nouns := map[string]string{order.Files: " a file", order.Documents: " a document", order.Sources: " a source", order.DeadLetters: " a dead letter"} // of replays the verb has it
 	for i := range a.deps.Orders {
 		o := &a.deps.Orders[i]
 		a.least = o.Least
 		operation := huma.Operation{OperationID: o.Name + things[o.On], Method: http.MethodPost, Path: base + paths[o.On] + "/" + o.Name,
 			Summary: strings.TrimSuffix(o.Verb, ":") + nouns[o.On], Description: o.About,
 			Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}}
+		if o.On == order.Documents {
+			huma.Register(a.huma, operation, func(ctx context.Context, in *documentOrder) (*struct{ Body order.Outcome }, error) {
+				return a.ordered(ctx, o, order.DocumentSubject(in.Action, in.Name, in.SHA256, in.Entry), in.IdempotencyKey, in.Body)
+			})
+			continue
+		}
 		if o.On == order.Files {
 			huma.Register(a.huma, operation, func(ctx context.Context, in *fileOrder) (*struct{ Body order.Outcome }, error) {
 				return a.ordered(ctx, o, in.Action+"/"+in.Name, in.IdempotencyKey, in.Body)

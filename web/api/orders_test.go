@@ -90,6 +90,9 @@ func TestOrders(t *testing.T) {
 		{"ann", "/files/add/a.zip/hold", "", `{"priority": 3}`, 400, "/problems/bad_order"},
 		{"ann", "/files/add/a.zip/priority", "3", `{"priority": 10}`, 422, "validation failed"},
 		{"ann", "/files/add/a.zip/priority", "3", `{"priority": 9}`, 409, "it is held"},
+		{"ann", "/documents/add/a.zip/" + strings.Repeat("a", 64) + "/d%2Fa.xml/accept", "", `{}`, 503, "/problems/not_here"}, // no tracker is at hand
+		{"ann", "/documents/add/a.zip/" + strings.Repeat("a", 64) + "/a.xml/question", "", `{}`, 400, "say why"},
+		{"ann", "/documents/add/a.zip/short/a.xml/hold", "", `{"reason": "r"}`, 422, "validation failed"},
 		{"ann", "/files/add/b.zip/hold", "", `{}`, 409, "no such file is known"},
 		{"ann", "/files/move/a.zip/hold", "", `{}`, 422, "validation failed"},
 		{"ann", "/files/add/a.zip/hold", "", `{"reason": 1}`, 422, "validation failed"},

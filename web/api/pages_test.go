@@ -16,6 +16,7 @@ func operations() map[string][]string {
 		"GET /files":                        {"/files"},
 		"GET /files/{action}/{name}":        {"/files/{action}/{name}"},
 		"GET /documents":                    {"/documents"},
+		"GET /quality":                      {"/documents"},
 		"GET /sources":                      {"/sources"},
 		"GET /sources/{id}":                 {"/sources/{source}", "/sources/{source}/polls", "/sources/{source}/errors", "/sources/{source}/revisions"},
 		"GET /centres":                      {"/centres"},

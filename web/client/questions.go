@@ -70,7 +70,7 @@ func asked(f report.Filter) (url.Values, error) {
 	query := url.Values{}
 	for name, value := range map[string]string{
 		"name": f.Name, "q": f.Contains, "action": f.Action, "centre": f.Centre, "source": f.Source, "phase": f.Phase, "status": f.Status,
-		"exception": f.Exception, "session": f.Session, "sha256": f.SHA256, "sort": f.Sort, "after": f.After, "since": moment(f.Since), "until": moment(f.Until),
+		"exception": f.Exception, "qc": f.QC, "session": f.Session, "sha256": f.SHA256, "sort": f.Sort, "after": f.After, "since": moment(f.Since), "until": moment(f.Until),
 	} {
 		if value != "" {
 			query.Set(name, value)

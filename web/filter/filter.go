@@ -16,7 +16,7 @@ import (
 
 // Names are the filters in addresses, in the order in which people are shown them.
 func Names() []string {
-	return []string{"q", "status", "phase", "centre", "exception", "action", "source", "session", "since", "until", "waiting", "sha256"}
+	return []string{"q", "status", "phase", "centre", "exception", "action", "source", "session", "since", "until", "waiting", "sha256", "qc"}
 }
 
 // maxValue bounds the value of a filter in an address, in bytes.
@@ -32,7 +32,7 @@ func Parse(query url.Values, now time.Time) (report.Filter, error) {
 	}
 	f := report.Filter{
 		Contains: query.Get("q"), Action: query.Get("action"), Centre: query.Get("centre"), Source: query.Get("source"), Phase: query.Get("phase"), Status: query.Get("status"),
-		Exception: query.Get("exception"), Session: query.Get("session"), SHA256: query.Get("sha256"), Sort: query.Get("sort"), After: query.Get("after"),
+		Exception: query.Get("exception"), QC: query.Get("qc"), Session: query.Get("session"), SHA256: query.Get("sha256"), Sort: query.Get("sort"), After: query.Get("after"),
 	}
 	if strings.Contains(f.Contains, "*") {
 		f.Name, f.Contains = f.Contains, ""

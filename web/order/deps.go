@@ -15,7 +15,7 @@ import (
 // Deps are what orders are given by.
 type Deps struct {
 	Control *pgxpool.Pool
-	Tracker *pgxpool.Pool // of which replays choose
+	Tracker *pgxpool.Pool // of which replays choose, and which knows documents
 	// Run makes a replay of the profile for what is live, or for shadows.
 	Run    func(shadow bool) (*control.ReplayRun, error)
 	Outbox outbox.Outbox // of control
@@ -26,7 +26,9 @@ type Deps struct {
 }
 
 // New makes the table.
-func New(d Deps) Table { return slices.Concat(files(d), sources(d), letters(d), replays(d)) }
+func New(d Deps) Table {
+	return slices.Concat(files(d), documents(d), sources(d), letters(d), replays(d))
+}
 
 // quoted is a word of a command line as a shell takes it.
 func quoted(word string) string { return filter.Quoted(word) }

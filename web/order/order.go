@@ -17,6 +17,7 @@ import (
 // What orders are about.
 const (
 	Files       = "files"
+	Documents   = "documents"
 	Sources     = "sources"
 	DeadLetters = "dead-letters"
 	Replays     = "replays"
@@ -53,7 +54,7 @@ type Value struct {
 type Asked struct {
 	control.Decision // who, why and when
 
-	Subject string // action/name of a file, the id of a source or a dead letter, the number of a replay
+	Subject string // action/name of a file, a DocumentSubject, the id of a source or a dead letter, the number of a replay
 	Value   string
 	Dry     bool // only tell what would be done
 }
@@ -79,17 +80,27 @@ var ErrNotHere = errors.New("this can't be ordered here: use the command line wh
 // an error.
 func (o *Order) Give(ctx context.Context, a Asked) (Outcome, error) {
 	a.Reason, a.Value = strings.TrimSpace(a.Reason), strings.TrimSpace(a.Value)
+	if err := CheckReason(a.Reason, o.Why && !a.Dry); err != nil {
+		return Outcome{}, err
+	}
 	switch {
-	case utf8.RuneCountInString(a.Reason) > MaxReason:
-		return Outcome{}, bad("the reason has more than %d characters", MaxReason)
-	case o.Why && a.Reason == "" && !a.Dry:
-		return Outcome{}, bad("say why: whoever finds it later wants to know")
 	case o.Value == nil && a.Value != "":
 		return Outcome{}, bad("there is nothing to say here but why")
 	case o.Value != nil && o.Value.Must && a.Value == "":
 		return Outcome{}, bad("%s must be given", o.Value.Label)
 	}
 	return o.give(ctx, a)
+}
+
+// CheckReason refuses a reason that is too long, or none where one must be given.
+func CheckReason(reason string, must bool) error {
+	switch {
+	case utf8.RuneCountInString(reason) > MaxReason:
+		return bad("the reason has more than %d characters", MaxReason)
+	case must && strings.TrimSpace(reason) == "":
+		return bad("say why: whoever finds it later wants to know")
+	}
+	return nil
 }
 
 // Table has all orders.

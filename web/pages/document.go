@@ -19,7 +19,8 @@ type documentPage struct {
 	Seen     string
 	Marks    []step
 	Position string
-	Held     *held  // in the warehouse
+	Held     *held // in the warehouse
+	QC       *decided
 	Original string // where its bytes are handed out; empty: they are not, or not to who asks
 }
 
@@ -50,14 +51,17 @@ func (s *Site) document(ctx context.Context, r *http.Request) (page, error) {
 		d.Marks[i].Says, d.Marks[i].Here = "", d.Marks[i].Phase == x.Phase
 	}
 	switch {
+	case x.QC != nil:
+		d.Lead = qualityLead(x.QC)
 	case x.Status == "failed":
 		d.Lead = lead{"failed", "It failed at " + x.Phase + ", with " + plural(x.ErrorsTotal, "error", "errors") + ".", "#errors"}
 	case x.Status == "cancelled":
 		d.Lead = lead{"cancelled", "It was cancelled at " + x.Phase + ".", ""}
-	case x.Status == "done" && (x.Phase == "overview" || x.Phase == "qc"):
+	case x.Decidable() != "":
 		d.Lead = lead{"done", "It is in the warehouse.", ""}
 	default:
 		d.Lead = lead{"running", "It is on the way: " + x.Phase + ", " + x.Status + ".", ""}
 	}
-	return page{Title: shown(entry), At: "/documents", Template: "document", Data: d, Command: shown("tributary show " + action + "/" + file)}, nil
+	d.QC = s.decided(x.QC)
+	return page{Title: shown(entry), At: "/documents", Template: "document", Data: d, Command: shown("tributary show " + action + "/" + file), Offers: s.qualityOffers(ctx, x.Document)}, nil
 }

@@ -98,11 +98,16 @@ func (s *Site) file(ctx context.Context, r *http.Request) (page, error) {
 
 // fileLead says how the file stands.
 func fileLead(t report.Told) lead {
-	failed, through := int64(0), int64(0)
+	failed, through, held := int64(0), int64(0), int64(0)
 	all := int64(0)
 	for _, c := range t.Stands {
 		all += c.Count
 		switch {
+		case c.Phase == string(schemas.QC):
+			through += c.Count
+			if c.Status == string(schemas.Cancelled) {
+				held += c.Count
+			}
 		case c.Status == string(schemas.Failed):
 			failed += c.Count
 		case c.Status == string(schemas.Done) && schemas.Phase(c.Phase).ID() >= schemas.Overview.ID():
@@ -121,6 +126,8 @@ func fileLead(t report.Told) lead {
 		return lead{"cancelled", "It was cancelled at " + t.Phase + ".", ""}
 	case t.Waits != "":
 		return lead{"running", "It is on the way: " + t.Waits + ".", ""}
+	case held > 0:
+		return lead{"cancelled", fmt.Sprintf("It is in the warehouse, and %s of %s held in quality control.", count(held), documents), "#documents"}
 	case all > 0:
 		return lead{"done", "It is in the warehouse, with " + documents + ".", "#documents"}
 	}

@@ -25,10 +25,17 @@ func (s *Site) offers(ctx context.Context, on, subject, standing string) (out []
 	return out
 }
 
+// documentParts are those of the order.DocumentSubject, of which the last may have
+// slashes.
+const documentParts = 4
+
 // subjectPath is the address of what an order is about, below which the order's is.
 func subjectPath(on, subject string) string {
-	path := "/" + on
-	for part := range strings.SplitSeq(subject, "/") {
+	path, parts := "/"+on, -1
+	if on == order.Documents {
+		parts = documentParts
+	}
+	for _, part := range strings.SplitN(subject, "/", parts) {
 		path += "/" + url.PathEscape(part)
 	}
 	return path
@@ -36,7 +43,7 @@ func subjectPath(on, subject string) string {
 
 // orderRoutes are the addresses of all orders: GET shows a form, POST gives the order.
 func (s *Site) orderRoutes() (out []access.Route) {
-	paths := map[string]string{order.Files: "{action}/{name}", order.Sources: "{id}", order.DeadLetters: "{id}", order.Replays: "{id}"}
+	paths := map[string]string{order.Files: "{action}/{name}", order.Documents: "{action}/{name}/{sha256}/{entry}", order.Sources: "{id}", order.DeadLetters: "{id}", order.Replays: "{id}"}
 	for i := range s.Orders {
 		o := &s.Orders[i]
 		path := " /" + o.On + "/" + paths[o.On] + "/" + o.Name
@@ -62,9 +69,12 @@ type form struct {
 
 // subject is what a request is about, and the page that shows it.
 func (s *Site) subject(o *order.Order, r *http.Request) (subject, back string) {
-	if o.On == order.Files {
-		action, name := r.PathValue("action"), r.PathValue("name")
+	action, name, entry := r.PathValue("action"), r.PathValue("name"), r.PathValue("entry")
+	switch o.On {
+	case order.Files:
 		return action + "/" + name, s.fileTo(action, name)
+	case order.Documents:
+		return order.DocumentSubject(action, name, r.PathValue("sha256"), entry), s.fileTo(action, name, "documents", entry)
 	}
 	subject = r.PathValue("id")
 	if o.On == order.Sources {

@@ -148,6 +148,10 @@ func TestOffers(t *testing.T) {
 	}{
 		{order.Files, "", access.Reader, ""},
 		{order.Files, "", access.Wrangler, "hold release cancel priority"},
+		{order.Documents, "awaiting", access.Reader, ""},
+		{order.Documents, "awaiting", access.Wrangler, "accept question hold"},
+		{order.Documents, "held", access.Wrangler, "accept question"},
+		{order.Documents, "", access.Operator, ""},
 		{order.Sources, "available", access.Wrangler, ""},
 		{order.Sources, "available", access.Operator, "poll maintain"},
 		{order.Sources, "suspended", access.Operator, "poll maintain resume"},

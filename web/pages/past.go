@@ -58,7 +58,7 @@ func ofFilter(r *http.Request) asof.Scope {
 // hasPast tells whether a page has one, by its address below the prefix.
 func hasPast(path string) bool {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	return path == "/" || slices.Contains([]string{"files", "documents", "sources", "centres", "sessions"}, first)
+	return path == "/" || slices.Contains([]string{"files", "documents", "quality", "sources", "centres", "sessions"}, first)
 }
 
 // onlyNow refuses to show a moment.

@@ -144,6 +144,7 @@ func (s *Site) Routes() []access.Route {
 		{Pattern: "GET /files/{action}/{name}/original", Least: access.Wrangler, Handler: http.HandlerFunc(s.originalFile)},
 		{Pattern: "GET /files/{action}/{name}/original/{entry...}", Least: access.Wrangler, Handler: http.HandlerFunc(s.originalDocument)},
 		{Pattern: "GET /documents", Least: access.Reader, Handler: s.ever((*Site).documents, ofFilter)},
+		{Pattern: "GET /quality", Least: access.Reader, Handler: s.ever((*Site).quality, ofFilter)},
 		{Pattern: "GET /sources", Least: access.Reader, Handler: s.ever((*Site).sources, ofAll)},
 		{Pattern: "GET /sources/{id}", Least: access.Reader, Handler: s.ever((*Site).source, ofSource)},
 		{Pattern: "GET /centres", Least: access.Reader, Handler: s.ever((*Site).centres, ofAll)},
@@ -282,7 +283,7 @@ func (s *Site) frame(r *http.Request, p page, events string) frame {
 	f.Places = []places{
 		{"Now", []place{{Address: "/", Name: "Now"}, {Address: "/files", Name: "Files"}, {Address: "/documents", Name: "Documents"}, {Address: "/tail", Name: "Events"}}},
 		{"Where from", []place{{Address: "/sources", Name: "Sources"}, {Address: "/centres", Name: "Centres"}, {Address: "/sessions", Name: "Sessions"}}},
-		{"To do", []place{{Address: "/dead-letters", Name: "Dead letters"}, {Address: "/replays", Name: "Replays"}, {Address: "/findings", Name: "Findings"}}},
+		{"To do", []place{{Address: "/dead-letters", Name: "Dead letters"}, {Address: "/replays", Name: "Replays"}, {Address: "/findings", Name: "Findings"}, {Address: "/quality", Name: "Quality control"}}},
 		{"Ask", []place{{Address: "/diff", Name: "Changes"}, {Address: "/analytics", Name: "Analytics"}, {Address: "/lineage", Name: "Lineage"}, {Address: "/sql", Name: "SQL"}}},
 	}
 	for i := range f.Places {
