@@ -94,7 +94,7 @@ func (s *Site) form(ctx context.Context, o *order.Order, r *http.Request, refuse
 			f.Refused = out.Detail
 		}
 	}
-	return page{Title: o.Verb + " " + subject, At: "/" + o.On, Template: "order", Data: f, Command: o.Command(asked)}, nil
+	return page{Title: o.Verb + " " + subject, At: "/" + o.On, Template: "order", Still: true, Data: f, Command: o.Command(asked)}, nil
 }
 
 // give gives an order and goes back to what it is about; what is refused says why.

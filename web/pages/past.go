@@ -177,7 +177,7 @@ type chooser struct {
 
 // chooser is the form of a page: of the same page, where that has a past.
 func (s *Site) chooser(r *http.Request, p page) chooser {
-	if !hasPast(r.URL.Path) || p.At == "" { // there is no such page
+	if !hasPast(r.URL.Path) || p.At == "" || p.Still { // there is no such page, or it is a form
 		return chooser{To: s.Prefix + "/"}
 	}
 	c := chooser{To: s.Prefix + r.URL.EscapedPath()}
