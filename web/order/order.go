@@ -18,6 +18,7 @@ import (
 const (
 	Files       = "files"
 	Sources     = "sources"
+	Centres     = "centres"
 	DeadLetters = "dead-letters"
 	Replays     = "replays"
 )
@@ -53,7 +54,7 @@ type Value struct {
 type Asked struct {
 	control.Decision // who, why and when
 
-	Subject string // action/name of a file, the id of a source or a dead letter, the number of a replay
+	Subject string // action/name of a file, the id of a source or a dead letter, the short name of a centre, the number of a replay
 	Value   string
 	Dry     bool // only tell what would be done
 }

@@ -36,7 +36,7 @@ func subjectPath(on, subject string) string {
 
 // orderRoutes are the addresses of all orders: GET shows a form, POST gives the order.
 func (s *Site) orderRoutes() (out []access.Route) {
-	paths := map[string]string{order.Files: "{action}/{name}", order.Sources: "{id}", order.DeadLetters: "{id}", order.Replays: "{id}"}
+	paths := map[string]string{order.Files: "{action}/{name}", order.Sources: "{id}", order.Centres: "{id}", order.DeadLetters: "{id}", order.Replays: "{id}"}
 	for i := range s.Orders {
 		o := &s.Orders[i]
 		path := " /" + o.On + "/" + paths[o.On] + "/" + o.Name
@@ -67,8 +67,11 @@ func (s *Site) subject(o *order.Order, r *http.Request) (subject, back string) {
 		return action + "/" + name, s.fileTo(action, name)
 	}
 	subject = r.PathValue("id")
-	if o.On == order.Sources {
+	switch o.On {
+	case order.Sources:
 		return subject, s.sourceAt(subject)
+	case order.Centres:
+		return subject, s.centreAt(subject)
 	}
 	return subject, s.to("/" + o.On)
 }
