@@ -14,7 +14,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tributary/internal/config"
+	"tributary/internal/profile"
 	"tributary/producers/plan/plantest"
+	"tributary/producers/sources"
 	"tributary/queries/report/reporttest"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
@@ -30,12 +33,12 @@ import (
 // ordered is an order that a person gives on the pages: on which page its link is found,
 // how that link ends, what is filled in, and what is said before and after.
 type ordered struct {
-	page, link    string
-	fields        map[string]string
-	would         string // empty: the form can't tell before it is filled in
-	said          string
-	least         access.Role
-	first         bool // of forms that look alike: it is examined, and given without scripts too
+	page, link string
+	fields     map[string]string
+	would      string // empty: the form can't tell before it is filled in
+	said       string
+	least      access.Role
+	first      bool // of forms that look alike: it is examined, and given without scripts too
 }
 
 // deadLetter is the address of a letter of control's outbox.
@@ -90,11 +93,23 @@ func newDesk(t *testing.T, role access.Role) *desk {
 		return err
 	})
 	orders := order.Deps{Control: p.Pool, Tracker: tracker, Outbox: p.Outbox,
-		Ledger:  &deadletter.Ledger{Reader: &deadletter.Reader{Prefix: "test", Codec: p.Outbox.Codec}, Control: p.Pool, Warehouse: tracker},
-		Decider: func(context.Context) (*deadletter.Decider, func(), error) { return &deadletter.Decider{Pool: p.Pool, Outbox: p.Outbox, Blobs: p.Blobs, Now: p.Now}, func() {}, nil },
-		Run:     func(bool) (*control.ReplayRun, error) { return &control.ReplayRun{ID: uuid.NewString(), Versions: []byte("{}")}, nil }}
+		Ledger: &deadletter.Ledger{Reader: &deadletter.Reader{Prefix: "test", Codec: p.Outbox.Codec}, Control: p.Pool, Warehouse: tracker},
+		Decider: func(context.Context) (*deadletter.Decider, func(), error) {
+			return &deadletter.Decider{Pool: p.Pool, Outbox: p.Outbox, Blobs: p.Blobs, Now: p.Now}, func() {}, nil
+		},
+		Run: func(bool) (*control.ReplayRun, error) {
+			return &control.ReplayRun{ID: uuid.NewString(), Versions: []byte("{}")}, nil
+		}}
+	known, err := profile.Builtin("impc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := config.Default()
+	cfg.Path = filepath.Join(t.TempDir(), "tributary.yaml")
+	orders.Checking = make(chan struct{}, 1)
+	orders.Registry = &sources.Registry{Config: cfg, Profile: known, Outbox: p.Outbox, Now: p.Now, Options: config.Options{WithoutSourceSecrets: true}}
 	at, _ := serveTo(t, tracker, "127.0.0.1:0", as(role), func(s *pages.Site) {
-		s.Orders, s.Replay = order.New(orders), orders.Replay
+		s.Orders, s.Replay, s.Definitions = order.New(orders), orders.Replay, &orders
 		s.Letters = func(ctx context.Context, _ int, all bool, each func(deadletter.Row) error) error {
 			return deadletter.Outbox(ctx, p.Pool, control.Schema, &deadletter.Filter{}, func(l *deadletter.Letter) error {
 				standing, err := orders.Ledger.Get(ctx, l.ID)
@@ -290,4 +305,3 @@ func (d *desk) refused(look func(string)) {
 		d.t.Errorf("a refused order: the browser complains: %v", c)
 	}
 }
-
