@@ -103,15 +103,14 @@ func (s *Site) definition(ctx context.Context, r *http.Request, on string) (*def
 	if seen := r.PostFormValue("seen"); seen != "" {
 		d.Seen = seen
 	}
-	shown, err := d.fill(r, is.Definition)
-	if err != nil {
+	if err := d.fill(r, is.Definition); err != nil {
 		return nil, page{}, err
 	}
 	title := "Edit " + d.ID
 	if d.New {
 		title = "New " + d.Noun
 	}
-	return d, page{Title: title, At: "/" + on, Template: "define", Data: d, Still: true, Command: d.command(shown)}, nil
+	return d, page{Title: title, At: "/" + on, Template: "define", Data: d, Still: true, Command: d.command()}, nil
 }
 
 // unknown is what there isn't, as a page says it.
@@ -122,16 +121,15 @@ func unknown(err error) error {
 	return err
 }
 
-// fill gives each key its value, and notes those that differ from what is defined. It
-// returns them as a person writes them.
-func (d *definition) fill(r *http.Request, is string) (shown []string, err error) {
+// fill gives each key its value, and notes those that differ from what is defined.
+func (d *definition) fill(r *http.Request, is string) (err error) {
 	keys, values := config.SourceKeys(), map[string]string{}
 	if d.On == order.Centres {
 		keys = config.CentreKeys()
 	}
 	if is != "" {
 		if values, err = config.Values(is); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for _, k := range keys {
@@ -142,10 +140,9 @@ func (d *definition) fill(r *http.Request, is string) (shown []string, err error
 		if x.Value != values[k.Name] {
 			pair, err := k.Pair(x.Value)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			d.Values = append(d.Values, pair)
-			shown = append(shown, k.Name+"="+x.Value)
 		}
 		if x.Rows = 1; k.List {
 			x.Rows = 1 + min(6, strings.Count(x.Value, "\n")+len(x.Value)/80)
@@ -157,11 +154,11 @@ func (d *definition) fill(r *http.Request, is string) (shown []string, err error
 			d.MoreOpen = d.MoreOpen || x.Value != ""
 		}
 	}
-	return shown, nil
+	return nil
 }
 
 // command says the same on the command line.
-func (d *definition) command(values []string) string {
+func (d *definition) command() string {
 	verb, id := "edit", d.ID
 	if d.New {
 		verb = "add"
@@ -170,10 +167,10 @@ func (d *definition) command(values []string) string {
 		id = strings.ToUpper(d.Noun)
 	}
 	command := "tributary " + d.On + " " + verb + " " + filter.Quoted(id)
-	if len(values) == 0 {
+	if len(d.Values) == 0 {
 		return command + " KEY=VALUE"
 	}
-	for _, v := range values {
+	for _, v := range d.Values {
 		command += " " + filter.Quoted(v)
 	}
 	return command
