@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
@@ -27,12 +24,7 @@ func newCentresAdd(c *cli) *cobra.Command {
 	define := c.definerOf("centre", cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, message string) ([]sources.Change, error) {
-			if was, err := r.Centre(ctx, tx, args[0]); err == nil {
-				return nil, fmt.Errorf("%s: %w", was.ShortName, sources.ErrCentreExists)
-			} else if !errors.Is(err, sources.ErrCentreUnknown) {
-				return nil, err
-			}
-			return putCentre(ctx, tx, r, config.Centre{ShortName: args[0]}, args[1:], message)
+			return r.AddCentre(ctx, tx, args[0], args[1:], message)
 		})
 	}
 	return cmd
@@ -48,27 +40,10 @@ func newCentresEdit(c *cli) *cobra.Command {
 	define := c.definerOf("centre", cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, message string) ([]sources.Change, error) {
-			was, err := r.Centre(ctx, tx, args[0])
-			if err != nil {
-				return nil, err
-			}
-			return putCentre(ctx, tx, r, was.Listed(), args[1:], message)
+			return r.EditCentre(ctx, tx, args[0], args[1:], message)
 		})
 	}
 	return cmd
-}
-
-// putCentre defines a centre with other values, checked as the configuration's are.
-func putCentre(ctx context.Context, tx pgx.Tx, r sources.Registry, was config.Centre, values []string, message string) ([]sources.Change, error) {
-	text, err := config.UpdateCentre(was, values)
-	if err != nil {
-		return nil, usage(err)
-	}
-	all, err := config.Config{}.Parse("centre "+was.ShortName, bytes.NewReader(text), "", config.Options{})
-	if err != nil {
-		return nil, misuse(err, "centres[0].")
-	}
-	return r.PutCentres(ctx, tx, all.Centres, message)
 }
 
 func newCentresRemove(c *cli) *cobra.Command {

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tributary/internal/config"
+	"tributary/producers/sources"
 	"tributary/queries/asof"
 	"tributary/queries/original"
 	"tributary/queries/report"
@@ -112,7 +113,7 @@ func (a *app) serves(feed *live.Feed) (web.Deps, error) {
 	if err != nil {
 		return web.Deps{}, err
 	}
-	programs := api.New(api.Deps{Tracker: a.stores.Tracker, Past: is.Past, Control: a.stores.Control, Orders: order.New(orders), Request: orders.Replay, Now: time.Now, Log: a.log, Prefix: a.cfg.Web.Prefix, Version: version(), Beside: beside})
+	programs := api.New(api.Deps{Tracker: a.stores.Tracker, Past: is.Past, Control: a.stores.Control, Orders: order.New(orders), Request: orders.Replay, Definitions: &orders, Now: time.Now, Log: a.log, Prefix: a.cfg.Web.Prefix, Version: version(), Beside: beside})
 	return web.Deps{
 		Guard: guard, Static: static.Files, Log: a.log, Listening: a.servesPages,
 		Routes: slices.Concat(guard.Routes(), site.Routes(), programs.Routes(), []access.Route{feed.Route()}),
@@ -149,7 +150,7 @@ func (a *app) site(position func() string, orders order.Deps) (pages.Site, error
 	}
 	s := pages.Site{
 		Prefix: a.cfg.Web.Prefix, Name: a.profile.Name, Tracker: a.stores.Tracker, Warehouse: a.stores.Warehouse, Mapping: a.mapping, Now: time.Now, Log: a.log,
-		Position: position, Meaning: func(check string) string { return known[check] }, Beside: a.stores.beside, Replays: a.listReplays, Stores: question.Stores{}, Orders: order.New(orders), Replay: orders.Replay,
+		Position: position, Meaning: func(check string) string { return known[check] }, Beside: a.stores.beside, Replays: a.listReplays, Stores: question.Stores{}, Orders: order.New(orders), Replay: orders.Replay, Definitions: &orders,
 	}
 	if a.blobs != nil {
 		s.Originals = &original.Reader{Blobs: a.blobs, Limits: archiveLimits(a.cfg.Unzip)}
@@ -172,12 +173,17 @@ func (a *app) site(position func() string, orders order.Deps) (pages.Site, error
 	return s, nil
 }
 
+// checksAtOnce is how many sources may be checked at once from the pages and the API.
+const checksAtOnce = 4
+
 // orders is what people may order, and by what that is done.
 func (a *app) orders() (d order.Deps, err error) {
 	if d.Outbox, err = controlOutbox(); err != nil {
 		return d, err
 	}
 	d.Control, d.Tracker = a.stores.Control, a.stores.Tracker
+	d.Registry = &sources.Registry{Config: a.cfg, Profile: a.profile, Outbox: d.Outbox, Now: now, Options: config.Options{Also: checkProfile, WithoutSourceSecrets: true}}
+	d.Checking = make(chan struct{}, checksAtOnce)
 	d.Run = func(shadow bool) (*control.ReplayRun, error) { return askedRun(a.cfg, shadow) }
 	if a.stores.Kafka == nil {
 		return d, nil

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -14,12 +13,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
-	"tributary/internal/centres"
 	"tributary/internal/config"
 	"tributary/internal/pg"
 	"tributary/producers/sources"
 	"tributary/queries/report"
-	"tributary/sql/control"
 )
 
 const keysHelp = "KEY is a key of a source as in the configuration (docs/reference/configuration.md), VALUE is YAML:\n" +
@@ -36,20 +33,7 @@ func newSourcesAdd(c *cli) *cobra.Command {
 	define := c.definer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, message string) ([]sources.Change, error) {
-			if _, err := sources.Find(ctx, tx, args[0]); err == nil {
-				return nil, fmt.Errorf("%s: %w", args[0], sources.ErrExists)
-			} else if !errors.Is(err, sources.ErrUnknown) {
-				return nil, err
-			}
-			cfg, err := withCentres(ctx, tx, r)
-			if err != nil {
-				return nil, err
-			}
-			all, err := updated(cfg, args[0], control.Undefined, "merge", args[1:])
-			if err != nil {
-				return nil, err
-			}
-			return r.Put(ctx, tx, all, message)
+			return r.Add(ctx, tx, args[0], args[1:], message)
 		})
 	}
 	return cmd
@@ -70,56 +54,10 @@ func newSourcesEdit(c *cli) *cobra.Command {
 			return usagef("--update %q is not known: use %s", *kind, strings.Join(config.UpdateKinds(), ", "))
 		}
 		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, message string) ([]sources.Change, error) {
-			was, err := sources.Find(ctx, tx, args[0])
-			if err != nil {
-				return nil, err
-			}
-			cfg, err := withCentres(ctx, tx, r)
-			if err != nil {
-				return nil, err
-			}
-			all, err := updated(cfg, args[0], was.Definition, *kind, args[1:])
-			if err != nil {
-				return nil, err
-			}
-			return r.Put(ctx, tx, all, message)
+			return r.Edit(ctx, tx, args[0], *kind, args[1:], message)
 		})
 	}
 	return cmd
-}
-
-// withCentres is the configuration that knows all centres that sources may name.
-func withCentres(ctx context.Context, tx pgx.Tx, r sources.Registry) (config.Config, error) {
-	known, err := r.Known(ctx, tx)
-	cfg, set := r.Config, centres.Known(known...)
-	cfg.Centres = nil
-	for _, c := range known {
-		if name, _ := set.Lookup(c.ShortName); name == c.ShortName {
-			cfg.Centres = append(cfg.Centres, c.Listed())
-		}
-	}
-	return cfg, err
-}
-
-// updated is a source with other values, checked as the configuration's are.
-func updated(cfg config.Config, id, definition, kind string, values []string) ([]config.Source, error) {
-	text, err := config.UpdateSource(id, definition, kind, values)
-	if err != nil {
-		return nil, usage(err)
-	}
-	all, err := cfg.ParseSources("source "+id, bytes.NewReader(text), filepath.Dir(cfg.Path), config.Options{Also: checkProfile})
-	return all, misuse(err, "sources[0].")
-}
-
-// misuse is what is wrong with values that were given with a command: no file, and so
-// no line, is the caller's, and at is where the values would stand in one.
-func misuse(err error, at string) error {
-	if problems := (config.Problems)(nil); errors.As(err, &problems) {
-		for i := range problems {
-			problems[i].Line, problems[i].Path = 0, strings.TrimPrefix(problems[i].Path, at)
-		}
-	}
-	return usage(err)
 }
 
 func newSourcesRemove(c *cli) *cobra.Command {
@@ -172,11 +110,11 @@ func (c *cli) apply(ctx context.Context, tx pgx.Tx, r sources.Registry, file str
 	if file == "" {
 		return r.Redeclare(ctx, tx, message)
 	}
-	cfg, err := withCentres(ctx, tx, r)
+	cfg, err := r.WithCentres(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.readBlocks(cfg, file, config.Options{Also: checkProfile})
+	all, err := c.readBlocks(cfg, file, r.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -230,13 +168,11 @@ func (c *cli) definerOf(what string, cmd *cobra.Command) definer {
 			}
 			var changes []sources.Change
 			err = pg.InTx(ctx, s.Control, func(tx pgx.Tx) (err error) {
-				changes, err = change(ctx, tx, r, "by "+requester()+because(*reason))
+				changes, err = change(ctx, tx, r, sources.By(requester(), *reason))
 				return err
 			})
-			for _, refused := range []error{sources.ErrDeclared, sources.ErrUnknown, sources.ErrExists, sources.ErrCentreDeclared, sources.ErrCentreUnknown, sources.ErrCentreExists, sources.ErrCentreUsed} {
-				if errors.Is(err, refused) {
-					return usage(err)
-				}
+			if sources.Refused(err) {
+				return usage(err)
 			}
 			if err != nil && !errors.Is(err, errDryRun) {
 				return err
@@ -257,14 +193,6 @@ func (c *cli) definerOf(what string, cmd *cobra.Command) definer {
 	}
 }
 
-// because is what follows who did something.
-func because(reason string) string {
-	if reason == "" {
-		return ""
-	}
-	return ": " + reason
-}
-
 // sourceRegistry changes sources by the profile that is configured.
 func sourceRegistry(cfg config.Config) (sources.Registry, error) {
 	p, err := loadProfile(cfg)
@@ -275,5 +203,5 @@ func sourceRegistry(cfg config.Config) (sources.Registry, error) {
 	if err != nil {
 		return sources.Registry{}, err
 	}
-	return sources.Registry{Config: cfg, Profile: p, Outbox: out, Now: now}, nil
+	return sources.Registry{Config: cfg, Profile: p, Outbox: out, Now: now, Options: config.Options{Also: checkProfile}}, nil
 }

@@ -2,12 +2,15 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
 	"tributary/internal/config"
+	"tributary/internal/pg"
 	"tributary/producers/sources"
 	"tributary/queries/report"
 	"tributary/sql/control"
@@ -36,11 +39,9 @@ func newSourcesTestFilter(c *cli) *cobra.Command {
 				return err
 			}
 			if len(args) == 2 {
-				all, err := updated(s.cfg, src.ID, known[0].Definition, "merge", args[1:])
-				if err != nil {
+				if src, err = s.sourceWith(cmd.Context(), known[0], args[1:]); err != nil {
 					return err
 				}
-				src = all[0]
 			}
 			counts, err := sources.TestFilters(cmd.Context(), s.Control, src.ID, src.Filters)
 			if err != nil {
@@ -64,4 +65,20 @@ func newSourcesTestFilter(c *cli) *cobra.Command {
 		})
 	}
 	return cmd
+}
+
+// sourceWith is a source with other values than it has.
+func (s *stores) sourceWith(ctx context.Context, st control.Standing, values []string) (src config.Source, err error) {
+	r, err := sourceRegistry(s.cfg)
+	if err != nil {
+		return src, err
+	}
+	err = pg.InTx(ctx, s.Control, func(tx pgx.Tx) error {
+		src, err = r.With(ctx, tx, st.ID, st.Definition, "merge", values)
+		return err
+	})
+	if sources.Refused(err) {
+		err = usage(err)
+	}
+	return src, err
 }

@@ -12,7 +12,12 @@ import (
 // at the first that fails. dirs are listed at the end, the base itself first; a
 // directory of dirs that is missing is fine, it counts as empty.
 func Check(ctx context.Context, c Config, dirs []string) []Step {
-	t := &Trace{}
+	return CheckEach(ctx, c, dirs, nil)
+}
+
+// CheckEach is Check, and tells each step as it ends.
+func CheckEach(ctx context.Context, c Config, dirs []string, each func(Step)) []Step {
+	t := &Trace{Each: each}
 	c.Trace = t
 	s, err := Dial(ctx, c)
 	if err != nil {

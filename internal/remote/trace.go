@@ -22,6 +22,7 @@ type Step struct {
 // It is no good for several goroutines.
 type Trace struct {
 	Steps []Step
+	Each  func(Step) // is told of each step as it ends; nil: nobody
 
 	config  Config
 	current string
@@ -47,7 +48,7 @@ func (t *Trace) Do(name string, work func() (found string, err error)) error {
 		t.failed(err)
 		return err
 	}
-	t.Steps = append(t.Steps, Step{Name: name, OK: true, Milliseconds: t.took(), Detail: Clean(found)})
+	t.add(Step{Name: name, OK: true, Milliseconds: t.took(), Detail: Clean(found)})
 	return nil
 }
 
@@ -76,7 +77,7 @@ func (t *Trace) dialled(name, detail string) {
 			return
 		}
 	}
-	t.Steps = append(t.Steps, Step{Name: name, OK: true, Milliseconds: t.took(), Detail: Clean(detail)})
+	t.add(Step{Name: name, OK: true, Milliseconds: t.took(), Detail: Clean(detail)})
 }
 
 func (t *Trace) failed(err error) {
@@ -84,5 +85,12 @@ func (t *Trace) failed(err error) {
 	if name == "" || ClassOf(err) == Misconfigured {
 		name = "configuration"
 	}
-	t.Steps = append(t.Steps, Step{Name: name, Milliseconds: t.took(), Detail: Clean(err.Error()), Remedy: remedy(err, t.config)})
+	t.add(Step{Name: name, Milliseconds: t.took(), Detail: Clean(err.Error()), Remedy: remedy(err, t.config)})
+}
+
+func (t *Trace) add(s Step) {
+	t.Steps = append(t.Steps, s)
+	if t.Each != nil {
+		t.Each(s)
+	}
 }

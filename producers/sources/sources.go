@@ -33,6 +33,7 @@ type Registry struct {
 	Profile *profile.Profile
 	Outbox  outbox.Outbox
 	Now     func() time.Time
+	Options config.Options // of how what people define is checked
 }
 
 // Sync stores the centres and sources that the configuration declares, removes

@@ -17,12 +17,23 @@ import (
 	"tributary/web/static"
 )
 
-// anybody lets everybody in who comes.
+// anybody lets everybody in who comes, as an operator.
 type anybody struct{}
 
-func (anybody) Require(_ access.Role, next http.Handler) http.Handler {
+func (anybody) Require(least access.Role, next http.Handler) http.Handler {
+	return as(access.Operator).Require(least, next)
+}
+
+// as lets everybody in who comes, as somebody of a role.
+type as access.Role
+
+func (role as) Require(least access.Role, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, r.WithContext(access.With(r.Context(), access.Person{Name: "ann", Role: access.Operator})))
+		if access.Role(role) < least {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(access.With(r.Context(), access.Person{Name: "ann", Role: access.Role(role)})))
 	})
 }
 
@@ -33,6 +44,12 @@ const prefix = "/t"
 // address that was served before.
 func serve(t *testing.T, pool *pgxpool.Pool, listen string) (at string, stop func()) {
 	t.Helper()
+	return serveTo(t, pool, listen, anybody{}, func(*pages.Site) {})
+}
+
+// serveTo is serve with another guard, and with what else the pages are made of.
+func serveTo(t *testing.T, pool *pgxpool.Pool, listen string, guard web.Guard, with func(*pages.Site)) (at string, stop func()) {
+	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	feed := live.New(live.Config{}, live.Deps{Log: quiet, Position: func(ctx context.Context) (string, error) { return report.Position(ctx, pool) }})
 	is := pagestest.Site(t, pool)
@@ -42,13 +59,14 @@ func serve(t *testing.T, pool *pgxpool.Pool, listen string) (at string, stop fun
 			next.ServeHTTP(w, r.WithContext(access.With(r.Context(), access.Person{Name: "centre-link:1", Role: access.Producer, Centre: "H"})))
 		})
 	}
+	with(&is)
 	site, err := pages.New(is)
 	if err != nil {
 		t.Fatal(err)
 	}
 	routes := append(site.Routes(), feed.Route())
 	listening := make(chan string, 1)
-	server := web.New(web.Config{Listen: listen, Prefix: prefix}, web.Deps{Guard: anybody{}, Routes: routes, Static: static.Files, Log: quiet,
+	server := web.New(web.Config{Listen: listen, Prefix: prefix}, web.Deps{Guard: guard, Routes: routes, Static: static.Files, Log: quiet,
 		Listening: func(_ context.Context, addr string) { listening <- addr }})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 2)

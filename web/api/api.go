@@ -35,11 +35,13 @@ type Deps struct {
 	Orders  order.Table // what may be ordered
 	// Request asks for replays (order.Deps); nil: that can't be done here.
 	Request func(ctx context.Context, w order.Wanted, by control.Decision, dry bool) (replay.Requested, error)
-	Past    *past.Reader // of moments; nil: nobody here knows them
-	Now     func() time.Time
-	Log     *slog.Logger
-	Prefix  string // path below which a proxy passes requests on
-	Version string // of the program
+	// Definitions define sources and centres; nil: that can't be done here.
+	Definitions *order.Deps
+	Past        *past.Reader // of moments; nil: nobody here knows them
+	Now         func() time.Time
+	Log         *slog.Logger
+	Prefix      string // path below which a proxy passes requests on
+	Version     string // of the program
 
 	Beside
 }
@@ -82,6 +84,7 @@ func New(deps Deps) *API {
 	a.events()
 	a.changes()
 	a.orders()
+	a.definitions()
 	return a
 }
 

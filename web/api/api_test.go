@@ -143,7 +143,9 @@ func TestAnswersAreThoseOfTheDocument(t *testing.T) {
 			t.Errorf("%s: the answer is not of its schema: %v", c.path, errors.Join(result.Errors...))
 		}
 	}
-	asked[base+"/events"] = true // by tests of its own
+	for _, path := range []string{"/events", "/sources/{id}/edit", "/sources/{id}/check", "/sources/{id}/test-filter", "/centres/{id}/edit"} {
+		asked[base+path] = true // by tests of their own
+	}
 	for path, item := range a.huma.OpenAPI().Paths {
 		if !orders(a, item.Post) && !asked[path] { // TestOrders gives these
 			t.Errorf("%s is asked by no test", path)

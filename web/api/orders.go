@@ -53,9 +53,9 @@ type thingOrder struct {
 
 // orders registers what may be ordered.
 func (a *API) orders() {
-	paths := map[string]string{order.Files: "/files/{action}/{name}", order.Documents: "/documents/{action}/{name}/{sha256}/{entry}", order.Sources: "/sources/{id}", order.DeadLetters: "/dead-letters/{id}", order.Replays: "/replays/{id}"}
-	things := map[string]string{order.Files: "File", order.Documents: "Document", order.Sources: "Source", order.DeadLetters: "DeadLetter", order.Replays: "Replay"}
-	nouns := map[string]string{order.Files: " a file", order.Documents: " a document", order.Sources: " a source", order.DeadLetters: " a dead letter"} // of replays the verb has it
+	paths := map[string]string{order.Files: "/files/{action}/{name}", order.Documents: "/documents/{action}/{name}/{sha256}/{entry}", order.Sources: "/sources/{id}", order.Centres: "/centres/{id}", order.DeadLetters: "/dead-letters/{id}", order.Replays: "/replays/{id}"}
+	things := map[string]string{order.Files: "File", order.Documents: "Document", order.Sources: "Source", order.Centres: "Centre", order.DeadLetters: "DeadLetter", order.Replays: "Replay"}
+	nouns := map[string]string{order.Files: " a file", order.Documents: " a document", order.Sources: " a source", order.Centres: " a centre", order.DeadLetters: " a dead letter"} // of replays the verb has it
 	for i := range a.deps.Orders {
 		o := &a.deps.Orders[i]
 		a.least = o.Least
@@ -118,6 +118,8 @@ func (a *API) notGiven(id string, err error) error {
 		return unfit
 	case errors.As(err, &bad):
 		return problem("bad_order", http.StatusBadRequest, bad.Error())
+	case errors.Is(err, order.ErrBusy):
+		return problem("busy", http.StatusServiceUnavailable, err.Error())
 	case errors.Is(err, order.ErrNotHere):
 		return problem("not_here", http.StatusServiceUnavailable, err.Error())
 	}

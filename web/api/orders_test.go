@@ -29,6 +29,15 @@ import (
 // sent is the answer to an order that somebody sends.
 func sent(t *testing.T, a *API, person, path, key, body string) (status int, answer map[string]any) {
 	t.Helper()
+	status, text := sentText(t, a, person, path, key, body)
+	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&answer); err != nil {
+		t.Fatalf("%s: %v\n%s", path, err, text)
+	}
+	return status, answer
+}
+
+func sentText(t *testing.T, a *API, person, path, key, body string) (status int, text []byte) {
+	t.Helper()
 	mux := http.NewServeMux()
 	for _, r := range a.Routes() {
 		mux.Handle(r.Pattern, r.Handler)
@@ -44,10 +53,7 @@ func sent(t *testing.T, a *API, person, path, key, body string) (status int, ans
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&answer); err != nil {
-		t.Fatalf("%s: %v\n%s", path, err, text)
-	}
-	return w.Code, answer
+	return w.Code, text
 }
 
 // orders tells whether an operation gives an order about something.
@@ -106,6 +112,8 @@ func TestOrders(t *testing.T) {
 		{"ann", "/sources/own/poll", "", `{}`, 409, "it is in maintenance"},
 		{"ann", "/sources/own/resume", "", `{"reason": "mended"}`, 200, "due at once"},
 		{"ann", "/replays/7/resume", "", `{}`, 409, "there is no such replay"},
+		{"ann", "/sources/own/remove", "", `{}`, 503, "/problems/not_here"},
+		{"ann", "/centres/H/remove", "", `{}`, 503, "/problems/not_here"},
 		{"ann", "/dead-letters/x/drop", "", `{"reason": "r"}`, 503, "/problems/not_here"},
 	} {
 		status, answer := sent(t, a, c.person, c.path, c.key, c.body)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tributary/producers/sources"
 	"tributary/recovery/deadletter"
 	"tributary/sql/control"
 	"tributary/sql/outbox"
@@ -19,6 +20,10 @@ type Deps struct {
 	// Run makes a replay of the profile for what is live, or for shadows.
 	Run    func(shadow bool) (*control.ReplayRun, error)
 	Outbox outbox.Outbox // of control
+	// Registry defines sources and centres; nil: nobody does here.
+	Registry *sources.Registry
+	// Checking is held while a source is checked, by as many as fit into it.
+	Checking chan struct{}
 	// Ledger finds dead letters; nil: nothing is ordered about them.
 	Ledger *deadletter.Ledger
 	// Decider opens what decides about dead letters, and the function that closes it.
@@ -27,7 +32,7 @@ type Deps struct {
 
 // New makes the table.
 func New(d Deps) Table {
-	return slices.Concat(files(d), documents(d), sources(d), letters(d), replays(d))
+	return slices.Concat(files(d), documents(d), standings(d), removals(d), letters(d), replays(d))
 }
 
 // quoted is a word of a command line as a shell takes it.

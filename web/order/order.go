@@ -19,6 +19,7 @@ const (
 	Files       = "files"
 	Documents   = "documents"
 	Sources     = "sources"
+	Centres     = "centres"
 	DeadLetters = "dead-letters"
 	Replays     = "replays"
 )
@@ -54,7 +55,7 @@ type Value struct {
 type Asked struct {
 	control.Decision // who, why and when
 
-	Subject string // action/name of a file, a DocumentSubject, the id of a source or a dead letter, the number of a replay
+	Subject string // action/name of a file, a DocumentSubject, the id of a source or a dead letter, the short name of a centre, the number of a replay
 	Value   string
 	Dry     bool // only tell what would be done
 }

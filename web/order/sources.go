@@ -10,8 +10,8 @@ import (
 	"tributary/web/access"
 )
 
-// sources are the orders about how sources stand.
-func sources(d Deps) Table {
+// standings are the orders about how sources stand.
+func standings(d Deps) Table {
 	one := func(give func(o sourcestate.Orders, ctx context.Context, a Asked) ([]sourcestate.Outcome, error)) func(context.Context, Asked) (Outcome, error) {
 		return func(ctx context.Context, a Asked) (Outcome, error) {
 			outcomes, err := give(sourcestate.Orders{Decision: a.Decision, Pool: d.Control, Outbox: d.Outbox, Dry: a.Dry}, ctx, a)
@@ -24,14 +24,15 @@ func sources(d Deps) Table {
 	t := Table{
 		{
 			Name: "poll", Verb: "Poll", About: "The source is due at once, whatever its interval. A suspended one is probed.",
-			Offered: func(state string) bool { return state != control.SourceMaintenance },
+			Offered: func(state string) bool { return state != control.SourceMaintenance && state != control.SourceRemoved },
 			give: one(func(o sourcestate.Orders, ctx context.Context, a Asked) ([]sourcestate.Outcome, error) {
 				return o.Poll(ctx, a.Subject)
 			}),
 		},
 		{
 			Name: "maintain", Verb: "Put into maintenance:", About: "Nothing is listed there and nothing fetched from it until it is resumed, or until the time that is given. A fetch that has begun goes on to its end; files that wait are fetched from other sources that show them, or later.",
-			Value: &Value{Label: "Until", Hint: "6h, 2d, or 2026-11-21T10:00:00Z; empty: until it is resumed"},
+			Offered: func(state string) bool { return state != control.SourceRemoved },
+			Value:   &Value{Label: "Until", Hint: "6h, 2d, or 2026-11-21T10:00:00Z; empty: until it is resumed"},
 			give: one(func(o sourcestate.Orders, ctx context.Context, a Asked) ([]sourcestate.Outcome, error) {
 				var until *time.Time
 				if a.Value != "" {

@@ -7,6 +7,7 @@ import (
 
 	"tributary/queries/report"
 	"tributary/schemas/exception"
+	"tributary/web/order"
 )
 
 // centres are the page of all centres.
@@ -35,7 +36,7 @@ func (s *Site) centres(ctx context.Context, _ *http.Request) (page, error) {
 	default:
 		d.Lead = lead{"done", plural(len(d.Rows), "centre", "centres") + ": no file of theirs has failed.", s.to("/files")}
 	}
-	return page{Title: "Centres", At: "/centres", Template: "centres", Data: d, Command: "tributary centres"}, nil
+	return page{Title: "Centres", At: "/centres", Template: "centres", Data: d, Command: "tributary centres", Offers: s.defineOffers(ctx, order.Centres, "", "")}, nil
 }
 
 // pendingShown is how many files that wait a centre's page shows.
@@ -66,7 +67,8 @@ func (s *Site) centre(ctx context.Context, r *http.Request) (page, error) {
 	}
 	d.Files, d.Acts = newMatrix(s, "files", d.Centre.Files, "centre", name), newActs(s, failing, name)
 	d.Lead = centreLead(s, d, failing)
-	return page{Title: name, At: "/centres", Template: "centre", Data: d, Command: "tributary centres report " + name}, nil
+	return page{Title: name, At: "/centres", Template: "centre", Data: d, Command: "tributary centres report " + name,
+		Offers: append(s.defineOffers(ctx, order.Centres, name, ""), s.offers(ctx, order.Centres, name, "")...)}, nil
 }
 
 func centreLead(s *Site, d centre, failing []report.Failing) lead {

@@ -18,6 +18,7 @@ func (s *Site) funcs() template.FuncMap {
 		"keyOf":    keyOf,
 		"count":    count,
 		"text":     text,
+		"plural":   counted,
 		"age":      func(t time.Time) string { return age(s.Now().Sub(t)) },
 		"moment":   func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04:05 UTC") },
 		"clock":    func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") },
@@ -94,6 +95,14 @@ func count(n any) string {
 		digits = digits[:len(digits)-3]
 	}
 	return sign + strings.Join(append([]string{digits}, parts...), ",")
+}
+
+// counted is a number of things, in words for one of them and for many.
+func counted(n any, one, many string) string {
+	if fmt.Sprint(n) == "1" {
+		return "1 " + one
+	}
+	return count(n) + " " + many
 }
 
 // age is a duration as people say it: 4 min, 3 h, 2 d.

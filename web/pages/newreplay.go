@@ -39,7 +39,7 @@ func (s *Site) wanted(_ context.Context, r *http.Request) (page, error) {
 	if len(d.Where) > question.MaxStatement {
 		return page{}, fmt.Errorf("%w: the condition is larger than %s", errBadFilter, size(question.MaxStatement))
 	}
-	return page{Title: "New replay", At: "/replays", Template: "newreplay", Data: d, Command: d.Command()}, nil
+	return page{Title: "New replay", At: "/replays", Template: "newreplay", Still: true, Data: d, Command: d.Command()}, nil
 }
 
 // replayOffer offers who may to replay the files of a condition.

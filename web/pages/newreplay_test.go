@@ -61,7 +61,7 @@ func TestNewReplay(t *testing.T) {
 		status int
 		want   string
 	}{
-		{this, http.StatusOK, "It would be 1 files</b> of 1 centres"},
+		{this, http.StatusOK, "It would be 1 file</b> of 1 centre"},
 		{with("from", "fetch"), http.StatusBadRequest, "from which phase?"},
 		{with("where", ""), http.StatusBadRequest, "which files?"},
 		{with("where", "colour = 1"), http.StatusBadRequest, "the condition is refused"},

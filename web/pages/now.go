@@ -99,12 +99,7 @@ func leadOf(s *Site, stand report.Status, files matrix, failing []report.Failing
 	return lead{"running", fmt.Sprintf("Ingest works: %s on the way.", plural(int(stand.Pending), "file is", "files are")), s.to("/files", "waiting", "true")}
 }
 
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return count(n) + " " + many
-}
+func plural(n int, one, many string) string { return counted(n, one, many) }
 
 // matrix is a table of counts, phases down and statuses across.
 type matrix struct {

@@ -43,7 +43,7 @@ func subjectPath(on, subject string) string {
 
 // orderRoutes are the addresses of all orders: GET shows a form, POST gives the order.
 func (s *Site) orderRoutes() (out []access.Route) {
-	paths := map[string]string{order.Files: "{action}/{name}", order.Documents: "{action}/{name}/{sha256}/{entry}", order.Sources: "{id}", order.DeadLetters: "{id}", order.Replays: "{id}"}
+	paths := map[string]string{order.Files: "{action}/{name}", order.Documents: "{action}/{name}/{sha256}/{entry}", order.Sources: "{id}", order.Centres: "{id}", order.DeadLetters: "{id}", order.Replays: "{id}"}
 	for i := range s.Orders {
 		o := &s.Orders[i]
 		path := " /" + o.On + "/" + paths[o.On] + "/" + o.Name
@@ -77,8 +77,11 @@ func (s *Site) subject(o *order.Order, r *http.Request) (subject, back string) {
 		return order.DocumentSubject(action, name, r.PathValue("sha256"), entry), s.fileTo(action, name, "documents", entry)
 	}
 	subject = r.PathValue("id")
-	if o.On == order.Sources {
+	switch o.On {
+	case order.Sources:
 		return subject, s.sourceAt(subject)
+	case order.Centres:
+		return subject, s.centreAt(subject)
 	}
 	return subject, s.to("/" + o.On)
 }
@@ -104,7 +107,7 @@ func (s *Site) form(ctx context.Context, o *order.Order, r *http.Request, refuse
 			f.Refused = out.Detail
 		}
 	}
-	return page{Title: o.Verb + " " + subject, At: "/" + o.On, Template: "order", Data: f, Command: o.Command(asked)}, nil
+	return page{Title: o.Verb + " " + subject, At: "/" + o.On, Template: "order", Still: true, Data: f, Command: o.Command(asked)}, nil
 }
 
 // give gives an order and goes back to what it is about; what is refused says why.

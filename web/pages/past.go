@@ -113,7 +113,7 @@ func (s *Site) past(ctx context.Context, r *http.Request, v timely, scope scoped
 func (s *Site) at(q pg.Querier, t *then) *Site {
 	c := *s
 	c.Tracker, c.then, c.Now = q, t, func() time.Time { return t.At }
-	c.Orders, c.Replay, c.Originals, c.Mapping = nil, nil, nil, nil
+	c.Orders, c.Replay, c.Originals, c.Mapping, c.Definitions = nil, nil, nil, nil, nil
 	c.Position, c.Beside, c.Letters, c.Replays, c.Warehouse, c.History, c.Stores = nil, nil, nil, nil, nil, nil, nil
 	return &c
 }
@@ -177,7 +177,7 @@ type chooser struct {
 
 // chooser is the form of a page: of the same page, where that has a past.
 func (s *Site) chooser(r *http.Request, p page) chooser {
-	if !hasPast(r.URL.Path) || p.At == "" { // there is no such page
+	if !hasPast(r.URL.Path) || p.At == "" || p.Still { // there is no such page, or it is a form
 		return chooser{To: s.Prefix + "/"}
 	}
 	c := chooser{To: s.Prefix + r.URL.EscapedPath()}

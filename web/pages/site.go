@@ -62,6 +62,8 @@ type Site struct {
 	Replay Replay
 	// Orders are what may be ordered here.
 	Orders order.Table
+	// Definitions define sources and centres; nil: that can't be done here.
+	Definitions *order.Deps
 	// Mapping says what keys of the warehouse's records are made of; nil: where records
 	// come from is not told here.
 	Mapping *mapping.Mapping
@@ -136,7 +138,7 @@ func (s *Site) Asker() *question.Asker { return s.asker }
 
 // Routes are the addresses of all pages.
 func (s *Site) Routes() []access.Route {
-	return slices.Concat(s.ownRoutes(), s.orderRoutes(), []access.Route{
+	return slices.Concat(s.ownRoutes(), s.orderRoutes(), s.defineRoutes(), []access.Route{
 		{Pattern: "GET /{$}", Least: access.Reader, Handler: s.ever((*Site).now, ofAll)},
 		{Pattern: "GET /files", Least: access.Reader, Handler: s.ever((*Site).files, ofFilter)},
 		{Pattern: "GET /files/{action}/{name}", Least: access.Reader, Handler: s.ever((*Site).file, ofFile)},

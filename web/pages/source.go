@@ -57,7 +57,7 @@ func (s *Site) source(ctx context.Context, r *http.Request) (page, error) {
 		return page{}, err
 	}
 	d.Lead = sourceLead(d)
-	return page{Title: id, At: "/sources", Template: "source", Data: d, Command: "tributary sources show " + id, Offers: s.offers(ctx, order.Sources, id, text(d.Row.Source.State))}, nil
+	return page{Title: id, At: "/sources", Template: "source", Data: d, Command: "tributary sources show " + id, Offers: append(s.defineOffers(ctx, order.Sources, id, d.Row.Word), s.offers(ctx, order.Sources, id, d.Row.Word)...)}, nil
 }
 
 // fill reads what is known of the source beside its polls.

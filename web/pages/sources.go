@@ -10,6 +10,7 @@ import (
 	"tributary/queries/expect"
 	"tributary/queries/report"
 	"tributary/schemas/exception"
+	"tributary/web/order"
 )
 
 // sources are the page of all sources.
@@ -81,7 +82,7 @@ func (s *Site) sources(ctx context.Context, _ *http.Request) (page, error) {
 		}
 	}
 	d.Lead = sourcesLead(s, d.Count, all)
-	return page{Title: "Sources", At: "/sources", Template: "sources", Data: d, Command: "tributary sources"}, nil
+	return page{Title: "Sources", At: "/sources", Template: "sources", Data: d, Command: "tributary sources", Offers: s.defineOffers(ctx, order.Sources, "", "")}, nil
 }
 
 func sourcesLead(s *Site, n int, all [groups][]sourceRow) lead {

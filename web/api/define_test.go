@@ -1,0 +1,76 @@
+package api
+
+import (
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tributary/internal/config"
+	"tributary/internal/profile"
+	"tributary/producers/plan/plantest"
+	"tributary/producers/sources"
+	"tributary/sql/control"
+	"tributary/web/order"
+)
+
+// Programs define sources and centres as people do, once for each key, and check them
+// before.
+func TestDefine(t *testing.T) {
+	p := plantest.New(t)
+	known, err := profile.Builtin("impc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := config.Default()
+	cfg.Path = filepath.Join(t.TempDir(), "tributary.yaml")
+	deps := &order.Deps{Control: p.Pool, Outbox: p.Outbox, Checking: make(chan struct{}, 1),
+		Registry: &sources.Registry{Config: cfg, Profile: known, Outbox: p.Outbox, Now: func() time.Time { return p.Clock }, Options: config.Options{WithoutSourceSecrets: true}}}
+	a := New(Deps{Control: p.Pool, Orders: order.New(*deps), Definitions: deps, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return p.Clock }})
+	folder := t.TempDir()
+	source := `{"id": "new", "keys": {"centre": "H", "url": "file://` + folder + `", "priority": 0, "hosts": ["J"], "description": "yes: \"no\""}, "reason": "moved"}`
+	for i, c := range []struct {
+		path, key, body string
+		status          int
+		want            string
+	}{
+		{"/sources", "", strings.Replace(source, `"reason"`, `"dry_run": true, "reason"`, 1), 200, `"done":"added"`},
+		{"/sources/new/edit", "", `{"keys": {"priority": 3}}`, 400, "there is no such source"},
+		{"/sources", "1", source, 200, `"done":"added"`},
+		{"/sources", "1", source, 200, `"done":"added"`}, // as before
+		{"/sources", "1", `{"id": "other", "keys": {}}`, 422, "/problems/key_used"},
+		{"/sources", "2", source, 400, "there is such a source already"},
+		{"/sources", "", `{"id": "x", "keys": {"colour": 1}}`, 400, "/problems/bad_order"},
+		{"/sources", "", `{"keys": {"centre": "H"}}`, 422, "validation failed"},
+		{"/sources/new/edit", "3", `{"keys": {"priority": null, "interval": "2h"}}`, 200, "interval: default"},
+		{"/sources/new/edit", "", `{"keys": {"password": "hunter2"}}`, 400, "password"},
+		{"/sources/new/check", "", `{}`, 200, `"passed":true`},
+		{"/sources/new/check", "", `{"keys": {"url": "file:///nowhere/at/all"}}`, 200, `"passed":false`},
+		{"/sources/none/check", "", `{}`, 400, "there is no such source"},
+		{"/sources/new/test-filter", "", `{"keys": {"filters": [{"exclude": "*.tmp"}]}}`, 200, `"taken":true`},
+		{"/sources/new/remove", "", `{"reason": "moved"}`, 200, "it is removed"},
+		{"/sources/new/remove", "", `{}`, 409, "there is no such source"},
+		{"/centres", "4", `{"id": "Zzz", "keys": {"full_name": "The \"Z\": 1", "active": false}}`, 200, `"done":"added"`},
+		{"/centres/Zzz/edit", "", `{"keys": {"full_name": null, "active": true}}`, 200, `"done":"changed"`},
+		{"/centres/Zzz/edit", "", `{"keys": {"email": ["a"]}}`, 400, "neither a text"},
+		{"/centres/Zzz/remove", "", `{}`, 200, "it is removed"},
+	} {
+		status, text := sentText(t, a, "ann", c.path, c.key, c.body)
+		if status != c.status || !strings.Contains(string(text), c.want) {
+			t.Errorf("%d: %s %s: %d %s, want %d %s", i, c.path, c.body, status, text, c.status, c.want)
+		}
+	}
+	all, err := control.Standings(t.Context(), p.Pool, "new")
+	if err != nil || len(all) != 1 || all[0].State != control.SourceRemoved || !strings.Contains(all[0].Definition, `"interval": "2h`) || strings.Contains(all[0].Definition, "priority") || !strings.Contains(all[0].Definition, `yes: \"no\"`) {
+		t.Errorf("%+v, %v", all, err)
+	}
+	deps.Checking <- struct{}{}
+	if status, text := sentText(t, a, "ann", "/sources/own/check", "", `{"keys": {"centre": "H", "url": "file:///x"}}`); status != 503 || !strings.Contains(string(text), "/problems/busy") {
+		t.Errorf("while others are checked: %d %s", status, text)
+	}
+	a = New(Deps{Control: p.Pool, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return p.Clock }})
+	if status, text := sentText(t, a, "ann", "/sources", "", source); status != 503 || !strings.Contains(string(text), "/problems/not_here") {
+		t.Errorf("where nobody defines: %d %s", status, text)
+	}
+}

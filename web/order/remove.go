@@ -1,0 +1,53 @@
+package order
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
+	"tributary/producers/sources"
+	"tributary/sql/control"
+	"tributary/web/access"
+)
+
+// removals are the orders by which what people have defined is removed.
+func removals(d Deps) Table {
+	one := func(remove func(r sources.Registry, ctx context.Context, tx pgx.Tx, ids []string, message string) ([]sources.Change, error), done string) func(context.Context, Asked) (Outcome, error) {
+		return func(ctx context.Context, a Asked) (Outcome, error) {
+			if d.Registry == nil {
+				return Outcome{}, ErrNotHere
+			}
+			err := pg.InTx(ctx, d.Control, func(tx pgx.Tx) error {
+				_, err := remove(*d.Registry, ctx, tx, []string{a.Subject}, sources.By(a.By, a.Reason))
+				if err == nil && a.Dry {
+					err = errNothing
+				}
+				return err
+			})
+			switch {
+			case sources.Refused(err):
+				return Outcome{a.Subject, false, err.Error()}, nil
+			case err != nil && !errors.Is(err, errNothing):
+				return Outcome{}, err
+			}
+			return Outcome{a.Subject, true, done}, nil
+		}
+	}
+	return Table{
+		{
+			On: Sources, Name: "remove", Verb: "Remove", Least: access.Operator,
+			About:   "Nothing is listed there any more, nor fetched. What was loaded stays; files that wait are fetched from other sources that show them, or end as cancelled.",
+			Offered: func(state string) bool { return state != control.SourceRemoved },
+			give:    one(sources.Registry.Remove, "it is removed"),
+			Command: func(a Asked) string { return "tributary sources remove " + quoted(a.Subject) },
+		},
+		{
+			On: Centres, Name: "remove", Verb: "Remove", Least: access.Operator,
+			About:   "A centre that was added by mistake: one of which there is no source, and no file that was ever listed. Others can be made inactive.",
+			give:    one(sources.Registry.RemoveCentres, "it is removed"),
+			Command: func(a Asked) string { return "tributary centres remove " + quoted(a.Subject) },
+		},
+	}
+}
