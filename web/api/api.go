@@ -79,6 +79,8 @@ func New(deps Deps) *API {
 	a.findings()
 	a.lineage()
 	a.questions()
+	a.kept()
+	a.why()
 	a.events()
 	a.changes()
 	a.orders()

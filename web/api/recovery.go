@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"tributary/queries/asof"
+	"tributary/queries/report"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
 	"tributary/sql/control"
@@ -19,6 +21,7 @@ type LetterStory struct {
 	deadletter.Story
 
 	Event json.RawMessage `json:"event,omitempty" doc:"the original event, an object"`
+	Text  string          `json:"text" doc:"the same for people"`
 }
 
 // recovery registers what is asked about dead letters and replays.
@@ -92,9 +95,15 @@ func (a *API) letters() {
 		if told.Story, err = a.deps.Letter(ctx, in.ID); errors.Is(err, deadletter.ErrNotFound) {
 			err = notFound("dead_letter", fmt.Sprintf("There is no dead letter %s.", in.ID))
 		}
-		if err == nil && told.Story.Event != nil {
-			told.Event, err = json.Marshal(told.Story.Event)
+		var text, event bytes.Buffer
+		if err == nil {
+			err = told.Story.WriteText(&text)
 		}
+		if err == nil && told.Story.Event != nil {
+			err = report.NewEncoder(&event).Encode(told.Story.Event)
+			told.Event = event.Bytes()
+		}
+		told.Text = text.String()
 		return told, err
 	})
 }
