@@ -52,7 +52,7 @@ func TestTheAPIJudgedByOthers(t *testing.T) {
 	}
 	document := filepath.Join(at, "../../../../docs/reference/openapi.yaml")
 	judge("-m", "openapi_spec_validator", document)
-	judge("-m", "openapi_python_client", "generate", "--path", document, "--meta", "none", "--output-path", filepath.Join(dir, "tributary_client"), "--config", filepath.Join(at, "generator.yaml"))
+	judge("-m", "openapi_python_client", "generate", "--fail-on-warning", "--path", document, "--meta", "none", "--output-path", filepath.Join(dir, "tributary_client"), "--config", filepath.Join(at, "generator.yaml"))
 	judge(filepath.Join(at, "tour.py"))
 	examples := os.Getenv("TRIBUTARY_API_EXAMPLES")
 	if examples == "" {

@@ -24,6 +24,7 @@ import (
 	"tributary/internal/kafka"
 	"tributary/queries/report/reporttest"
 	"tributary/sql/control"
+	"tributary/sql/warehouse"
 	"tributary/topics"
 	"tributary/web"
 	"tributary/web/access"
@@ -75,6 +76,12 @@ func newWorldOf(t *testing.T, history driver.Conn) *world {
 	}
 	a := &app{cfg: cfg, log: log, stores: &stores{Control: pool, Tracker: pool, Warehouse: pool, ClickHouse: history, Kafka: newClient, cfg: cfg}}
 	if a.profile, err = loadProfile(cfg); err != nil {
+		t.Fatal(err)
+	}
+	if a.mapping, err = loadMapping(a.profile); err != nil {
+		t.Fatal(err)
+	}
+	if err := warehouse.Apply(t.Context(), pool, a.profile.FS(), a.mapping); err != nil {
 		t.Fatal(err)
 	}
 	deps, err := a.serves(live.New(live.Config{}, live.Deps{Log: log}))

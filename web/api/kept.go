@@ -118,8 +118,7 @@ func (a *API) newKept(k control.KeptQuestion) KeptQuestion {
 
 // keeping registers an operation about what who asks keeps, which is sent.
 func keeping[In, Out any](a *API, path, id, summary string, do func(ctx context.Context, who string, in *In) (Out, error)) {
-	operation := reading(path, id, summary)
-	operation.Method = http.MethodPost
+	operation := sending(reading(path, id, summary))
 	operation.Errors = append(operation.Errors, http.StatusConflict)
 	huma.Register(a.huma, operation, func(ctx context.Context, in *In) (*struct{ Body Out }, error) {
 		ctx, cancel := context.WithTimeout(ctx, question.StatementTime)

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"tributary/queries/lineage"
 )
 
@@ -61,10 +63,15 @@ func (a *API) lineage() {
 			}
 		}
 		l, err := a.deps.Lineage.Trace(ctx, in.Of)
-		if errors.Is(err, lineage.ErrNotFound) {
+		var answered *pgconn.PgError
+		var away *pgconn.ConnectError
+		switch {
+		case err == nil, errors.As(err, &answered), errors.As(err, &away), ctx.Err() != nil:
+			return l, err
+		case errors.Is(err, lineage.ErrNotFound):
 			return nil, notFound("row", err.Error())
 		}
-		return l, err
+		return nil, &refusal{"bad_filter", http.StatusBadRequest, err.Error()} // such a table, or such a key, can't be
 	})
 }
 

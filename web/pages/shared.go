@@ -31,7 +31,7 @@ type shared struct {
 type sharedSpan struct {
 	turn     chan struct{} // held by who reads, or looks whether it was read
 	position string        // where the tracker stood before it was read
-	read     *stood     // nil: nothing was
+	read     *stood        // nil: nothing was
 }
 
 // of is what was read last for a span.
