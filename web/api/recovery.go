@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -93,7 +92,7 @@ func (a *API) letters() {
 		}
 		told := LetterStory{}
 		if told.Story, err = a.deps.Letter(ctx, in.ID); errors.Is(err, deadletter.ErrNotFound) {
-			err = notFound("dead_letter", fmt.Sprintf("There is no dead letter %s.", in.ID))
+			err = notFound("dead_letter", err.Error())
 		}
 		var text, event bytes.Buffer
 		if err == nil {

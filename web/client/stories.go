@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"tributary/queries/lineage"
 	"tributary/queries/report"
@@ -81,7 +80,7 @@ func (c *Client) FileLineage(ctx context.Context, name, action string, keys int,
 		}
 	}
 	if !found {
-		return fmt.Errorf("%s: %w", strings.TrimPrefix(action+"/"+name, "/"), lineage.ErrNotFound)
+		return fmt.Errorf("%s: %w: no document of this file was ordered to be loaded; `tributary show` tells where it stands", name, lineage.ErrNotFound)
 	}
 	return nil
 }
