@@ -40,7 +40,7 @@ func TestServerTellsThePast(t *testing.T) {
 	}{
 		{"files --as-of " + at, exitOK, "as of " + at + ", from the history", ""},
 		{"files -o csv --as-of " + at, exitOK, "," + at, "as of " + at},
-		{"files -o json --as-of " + at, exitOK, `"as_of": "` + at + `"`, "as of " + at},
+		{"files -o json --as-of " + at, exitOK, `"as_of":"` + at + `"`, "as of " + at},
 		{"documents --as-of " + at, exitOK, "as of " + at, ""},
 		{"status --as-of " + at, exitOK, "as of " + at, ""},
 		{"show " + reporttest.GoodZip + " --as-of " + at, exitOK, "as of " + at, ""},
