@@ -10,6 +10,13 @@ bench: engines servers clients ## the whole pipeline beside lftp, unzip and xmll
 bench-insert: engines ## a document of 4,000 experiments loaded, beside a bare COPY of its rows
 	$(GO) run ./bench/insert
 
+# What READERS people who have a page open, and hear of changes, cost ingest: every
+# other slice of the corpus is ingested while they look on, in the same run.
+#   make bench-readers ZIPS=4000 READERS=500
+.PHONY: bench-readers
+bench-readers: build engines ## ingest with and without READERS pages open, slice by slice in the same run
+	$(GO) run ./bench/readers -binary $(BIN) -zips $(or $(ZIPS),4000) -readers $(or $(READERS),500)
+
 # Throughput per number of members, and the runtime's own cost.
 # FILES, MEMBERS and RECORDS make a campaign of it:
 #   make bench-scale FILES=2400 MEMBERS=1,2,4,8

@@ -48,6 +48,24 @@ test-clients: clients kafka-fetch test-clients-sql ## every cell of docs/referen
 test-clients-short: clients kafka-fetch ## the same with the newest tools, on the embedded broker's door
 	TRIBUTARY_CLIENTS=short $(GO) test -count=1 -timeout 10m -run TestClients ./test/clients/kafka
 
+# What judges the API from outside: a validator of OpenAPI documents, a generator of
+# clients in Python, and schemathesis, pinned and checked, under a name that follows from
+# what is pinned. EXAMPLES is how many requests schemathesis makes up for each operation.
+API_TOOLS := test/clients/api/testdata/requirements.txt
+API_TOOLS_DIR = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tributary/api-$(shell sha256sum <$(API_TOOLS) | cut -c1-12)
+EXAMPLES ?= 5
+
+.PHONY: api-tools
+api-tools:
+	$(call packages,pip3:python3-pip)
+	@if [ -e $(API_TOOLS_DIR) ]; then exit 0; fi; mkdir -p $(dir $(API_TOOLS_DIR)); part=$$(mktemp -d $(API_TOOLS_DIR).XXXXXX); \
+	if PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --target $$part/lib -r $(API_TOOLS); then mv $$part/lib $(API_TOOLS_DIR); \
+	else echo "the Python packages of $(API_TOOLS) can't be fetched: what needs them is skipped"; fi; rm -rf $$part
+
+.PHONY: test-api
+test-api: engines api-tools ## the API's document judged by others: validated, toured by a client made of it, and asked what schemathesis makes up (EXAMPLES)
+	TRIBUTARY_API_TOOLS=$(API_TOOLS_DIR) TRIBUTARY_API_EXAMPLES=$(EXAMPLES) $(GO) test -count=1 -timeout 60m -v -run '^TestTheAPIJudgedByOthers$$' ./cmd/tributary
+
 # Tributary scaled out as native processes: Apache Kafka, Postgres, ClickHouse,
 # and one process per role, with any number of members: make cluster DOWNLOAD=3.
 #

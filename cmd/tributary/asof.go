@@ -12,19 +12,42 @@ import (
 	"tributary/internal/screen"
 	"tributary/queries/asof"
 	"tributary/queries/report"
+	"tributary/web/client"
 )
 
 // pastFlags are those of a question that can be asked of the past.
 type pastFlags struct {
 	asOf      string
 	maxEvents int64
+	given     func(flag string) (value string, changed bool)
 }
 
 func asOfFlags(cmd *cobra.Command) *pastFlags {
 	f := &pastFlags{}
 	cmd.Flags().StringVar(&f.asOf, "as-of", "", "answer from the history what was so at this moment: "+asof.Moments)
 	maxEventsFlag(cmd, &f.maxEvents)
+	f.given = func(flag string) (string, bool) { return cmd.Flag(flag).Value.String(), cmd.Flag(flag).Changed }
 	return f
+}
+
+// ofServer is a client that asks a server about the moment that is given, if one is; how
+// far its history goes is said as withTrackerAt does.
+func (f *pastFlags) ofServer(c *cli, r *client.Client) (*client.Client, error) {
+	if f == nil || f.asOf == "" {
+		return r, nil
+	}
+	if _, changed := f.given("max-events"); changed {
+		return nil, usagef("--max-events goes without --server, which has a limit of its own")
+	}
+	at, err := moment("as-of", f.asOf)
+	if err != nil {
+		return nil, err
+	}
+	w := c.stderr
+	if format, _ := f.given("output"); format == report.Table {
+		w = c.stdout
+	}
+	return r.At(at, func(text string) { fmt.Fprintln(w, text) }), nil
 }
 
 func maxEventsFlag(cmd *cobra.Command, value *int64) {

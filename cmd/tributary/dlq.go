@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"tributary/internal/screen"
 	"tributary/queries/asof"
 	"tributary/queries/report"
 	"tributary/recovery/deadletter"
@@ -122,8 +124,20 @@ func newDLQShow(c *cli) *cobra.Command {
 		Long:  "What a dead letter is about, why it was given up, its headers, the original event and what became of it. ID is as dlq list shows it, such as validate:2:17.",
 		Args:  cobra.ExactArgs(1),
 	}
-	output := outputFlag(cmd, "text", "json")
+	output, server := outputFlag(cmd, "text", "json"), addServerFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if server.given() {
+			return c.askServer(server, nil, func(r *client.Client) error {
+				story, text, err := r.Letter(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				return c.tell(*output, story, func(w io.Writer) error {
+					_, err := io.WriteString(w, screen.Text(text))
+					return err
+				})
+			})
+		}
 		return c.openLedger(cmd.Context(), func(_ *stores, d *deadletter.Ledger) error {
 			l, err := d.Get(cmd.Context(), args[0])
 			if err != nil {

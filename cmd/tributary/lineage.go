@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/queries/lineage"
+	"tributary/web/client"
 )
 
 // Bounds of what lineage lists unless --all is given.
@@ -36,7 +37,7 @@ func newLineage(c *cli) *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 	}
 	f := &lineageFlags{}
-	output := outputFlag(cmd, "text", "json")
+	output, server := outputFlag(cmd, "text", "json"), addServerFlags(cmd)
 	cmd.Flags().StringVar(&f.file, "file", "", "the file whose rows are listed, instead of a key")
 	cmd.Flags().StringVar(&f.action, "action", "", "add, edit or delete; with --file, default: all that there are")
 	cmd.Flags().BoolVar(&f.verify, "verify", false, "read the documents again and compare")
@@ -45,6 +46,9 @@ func newLineage(c *cli) *cobra.Command {
 		f.output = *output
 		if err := f.check(args); err != nil {
 			return err
+		}
+		if server.given() {
+			return c.lineageOfServer(cmd.Context(), server, f, args)
 		}
 		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
 			_, m, err := configuredMapping(s.cfg)
@@ -118,8 +122,13 @@ func (c *cli) lineageOfFile(ctx context.Context, r *lineage.Reader, f *lineageFl
 	if !f.all {
 		r.Limit = keysListed
 	}
+	return r.File(ctx, f.file, f.action, c.brought(f))
+}
+
+// brought writes what documents brought, one after another.
+func (c *cli) brought(f *lineageFlags) func(*lineage.Brought) error {
 	first := true
-	return r.File(ctx, f.file, f.action, func(b *lineage.Brought) error {
+	return func(b *lineage.Brought) error {
 		if f.output == "json" {
 			return writeJSON(c.stdout, []*lineage.Brought{b})
 		}
@@ -128,5 +137,22 @@ func (c *cli) lineageOfFile(ctx context.Context, r *lineage.Reader, f *lineageFl
 		}
 		first = false
 		return b.WriteText(c.stdout)
+	}
+}
+
+// lineageOfServer asks a server, which has bounds of its own and reads no documents.
+func (c *cli) lineageOfServer(ctx context.Context, server *serverFlags, f *lineageFlags, args []string) error {
+	if f.all || f.verify {
+		return usagef("--all and --verify go without --server: ask where the stores are")
+	}
+	return c.askServer(server, nil, func(r *client.Client) error {
+		if f.file != "" {
+			return r.FileLineage(ctx, f.file, f.action, keysListed, c.brought(f))
+		}
+		l, err := r.Lineage(ctx, args)
+		if err != nil {
+			return err
+		}
+		return c.tell(f.output, l, l.WriteText)
 	})
 }

@@ -37,13 +37,10 @@ func addServerFlags(cmd *cobra.Command) *serverFlags {
 // given tells whether a server is to be asked.
 func (f *serverFlags) given() bool { return f.server != "" || f.tokenFile != "" || f.caFile != "" }
 
-// askServer asks the server that was named. Of the past it can't be asked this way.
+// askServer asks the server that was named, about the past where a moment is given.
 func (c *cli) askServer(f *serverFlags, past *pastFlags, ask func(*client.Client) error) error {
 	if f.server == "" {
 		return usagef("--token-file and --ca-file go with --server")
-	}
-	if past != nil && past.asOf != "" {
-		return usagef("--as-of goes without --server: ask about the past where the history is")
 	}
 	token, err := c.token(f.tokenFile)
 	if err != nil {
@@ -54,9 +51,12 @@ func (c *cli) askServer(f *serverFlags, past *pastFlags, ask func(*client.Client
 		return usage(fmt.Errorf("--server: %w", err))
 	}
 	defer r.Close()
+	if r, err = past.ofServer(c, r); err != nil {
+		return err
+	}
 	err = ask(r)
 	var told *client.Error
-	if errors.As(err, &told) && (strings.HasPrefix(told.Name, "unknown_") || told.Name == "bad_filter" || told.Status == 422) {
+	if errors.As(err, &told) && (strings.HasPrefix(told.Name, "unknown_") || told.Name == "bad_filter" || told.Status == 422 && told.Name != "past_too_large") {
 		return usage(err)
 	}
 	return err
@@ -87,8 +87,19 @@ func (c *cli) token(file string) (string, error) {
 // listServer writes the rows that a server lists.
 func listServer[T row](ctx context.Context, c *cli, f *serverFlags, past *pastFlags, format string, header []string, list func(ctx context.Context, r *client.Client, each func(T) error) error) error {
 	return c.askServer(f, past, func(r *client.Client) error {
+		at := r.Moment()
+		dated := at != "" && (format == report.CSV || format == report.EscapedCSV)
+		if dated {
+			header = append(header, "as_of")
+		}
 		return c.list(format, header, func(row func(any, ...string) error) error {
-			return list(ctx, r, func(v T) error { return row(v, v.Cells()...) })
+			return list(ctx, r, func(v T) error {
+				cells := v.Cells()
+				if dated {
+					cells = append(cells, at)
+				}
+				return row(v, cells...)
+			})
 		})
 	})
 }

@@ -14,7 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"tributary/internal/config"
@@ -22,6 +24,7 @@ import (
 	"tributary/internal/kafka"
 	"tributary/queries/report/reporttest"
 	"tributary/sql/control"
+	"tributary/sql/warehouse"
 	"tributary/topics"
 	"tributary/web"
 	"tributary/web/access"
@@ -33,10 +36,17 @@ import (
 type world struct {
 	config          string // for commands that ask the stores
 	server          *httptest.Server
-	token, ca, made string // files; made has the token
+	pool            *pgxpool.Pool // of all schemas
+	token, ca, made string        // files; made has the token
 }
 
 func newWorld(t *testing.T) *world {
+	t.Helper()
+	return newWorldOf(t, nil)
+}
+
+// newWorldOf is newWorld with a history; nil: none is reached.
+func newWorldOf(t *testing.T, history driver.Conn) *world {
 	t.Helper()
 	pool, brokers := reporttest.Filled(t), enginetest.Broker(t)
 	reporttest.Findings(t, pool)
@@ -64,8 +74,14 @@ func newWorld(t *testing.T) *world {
 	if _, err := topics.Ensure(t.Context(), kadm.NewClient(client), cfg.Kafka); err != nil {
 		t.Fatal(err)
 	}
-	a := &app{cfg: cfg, log: log, stores: &stores{Control: pool, Tracker: pool, Warehouse: pool, Kafka: newClient, cfg: cfg}}
+	a := &app{cfg: cfg, log: log, stores: &stores{Control: pool, Tracker: pool, Warehouse: pool, ClickHouse: history, Kafka: newClient, cfg: cfg}}
 	if a.profile, err = loadProfile(cfg); err != nil {
+		t.Fatal(err)
+	}
+	if a.mapping, err = loadMapping(a.profile); err != nil {
+		t.Fatal(err)
+	}
+	if err := warehouse.Apply(t.Context(), pool, a.profile.FS(), a.mapping); err != nil {
 		t.Fatal(err)
 	}
 	deps, err := a.serves(live.New(live.Config{}, live.Deps{Log: log}))
@@ -73,7 +89,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	w := &world{ca: filepath.Join(dir, "ca.pem"), made: filepath.Join(dir, "token"),
+	w := &world{pool: pool, ca: filepath.Join(dir, "ca.pem"), made: filepath.Join(dir, "token"),
 		config: fmt.Sprintf("data_dir: %s\nkafka: {bootstrap_servers: ['%s'], replication_factor: 1}\npostgres: {url: '%s'}\n", dir, strings.Join(brokers, "', '"), pool.Config().ConnString())}
 	w.server = httptest.NewTLSServer(web.New(web.Config{Prefix: "/t"}, deps).Handler())
 	t.Cleanup(w.server.Close)
@@ -120,6 +136,9 @@ func TestServerAnswersTheSame(t *testing.T) {
 		"centres", "centres -o json",
 		"replay list", "replay list -o json", "replay show 1", "replay show 1 -o json", "replay show 99",
 		"dlq list", "dlq list -o json", "dlq list --where centre=J --where state=open", "dlq list --where centre=none -o csv", "dlq list --where colour=red", "dlq list --topic none", "dlq list --all --group insert",
+		"dlq show warehouse:0:5", "dlq show x", "sources find har", "sources find h nowhere -o json", "sources errors", "sources errors harwell -o json", "sources errors nowhere",
+		"why " + reporttest.GoodZip, "why harwell add/" + reporttest.GoodZip + " -o json", "why nowhere a.zip", "why 00000000-0000-4000-8000-000000000000",
+		"lineage 3/1", "lineage specimen H nobody", "lineage --file " + reporttest.GoodZip, "lineage --file add/" + reporttest.GoodZip + " -o json",
 	} {
 		code, out, errs := tributary(t, w.config, strings.Fields(line)...)
 		rcode, rout, rerrs := remotely(t, nil, append(strings.Fields(line), "--server", w.server.URL+"/t/", "--token-file", w.made, "--ca-file", w.ca)...)
@@ -169,7 +188,8 @@ func TestServerRefusals(t *testing.T) {
 		{token, []string{"--server", "http://tracker.example.org"}, exitUsage, "would be read on the way"},
 		{token, []string{"--server", "https://127.0.0.1:1"}, exitFailed, "can't be reached"},
 		{token, []string{"--server", "tracker.example.org"}, exitUsage, "is no address"},
-		{token, []string{"--server", url, "--as-of", "1h"}, exitUsage, "--as-of goes without --server"},
+		{token, append([]string{"--server", url, "--as-of", "1h", "--max-events", "1"}, ca...), exitUsage, "--max-events goes without --server"},
+		{token, append([]string{"--server", url, "--as-of", "1h"}, ca...), exitFailed, "doesn't reach the history"},
 		{token, []string{"--ca-file", w.ca}, exitUsage, "go with --server"},
 		{[]string{envToken + "=a b"}, []string{"--server", url}, exitUsage, "characters that none has"},
 	} {

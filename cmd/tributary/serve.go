@@ -149,7 +149,7 @@ func (a *app) site(position func() string, orders order.Deps) (pages.Site, error
 		return pages.Site{}, err
 	}
 	s := pages.Site{
-		Prefix: a.cfg.Web.Prefix, Name: a.profile.Name, Tracker: a.stores.Tracker, Warehouse: a.stores.Warehouse, Mapping: a.mapping, Now: time.Now, Log: a.log,
+		Prefix: a.cfg.Web.Prefix, Name: a.profile.Name, Tracker: a.stores.Tracker, Control: a.stores.Control, Warehouse: a.stores.Warehouse, Mapping: a.mapping, Now: time.Now, Log: a.log,
 		Position: position, Meaning: func(check string) string { return known[check] }, Beside: a.stores.beside, Replays: a.listReplays, Stores: question.Stores{}, Orders: order.New(orders), Replay: orders.Replay, Definitions: &orders,
 	}
 	if a.blobs != nil {

@@ -8,6 +8,7 @@ import (
 	"tributary/producers/sources"
 	"tributary/queries/lineage"
 	"tributary/queries/report"
+	"tributary/queries/why"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
 	"tributary/schemas"
@@ -35,6 +36,13 @@ func (a *app) besideTracker(asker *question.Asker) (api.Beside, error) {
 			return priorityOf(ctx, a.stores.Control, action, name)
 		},
 		Standing: a.stores.standing,
+		Why: func(ctx context.Context, source, path string) ([]why.Answer, int, error) {
+			asker, err := a.stores.asker(ctx)
+			if err != nil {
+				return nil, 0, err
+			}
+			return asker.Ask(ctx, source, path)
+		},
 		Replay: func(ctx context.Context, name string) (*replay.Status, error) {
 			return a.stores.toldReplay(ctx, name)
 		},

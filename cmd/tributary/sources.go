@@ -47,15 +47,23 @@ func newSourcesFind(c *cli) *cobra.Command {
 			"capitals don't matter.",
 		Args: cobra.MinimumNArgs(1),
 	}
-	output := outputFlag(cmd, report.Formats()...)
+	output, server := outputFlag(cmd, report.Formats()...), addServerFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return listTracker(cmd.Context(), c, *output, report.SourceHeader(), func(ctx context.Context, q pg.Querier, each func(report.Source) error) error {
-			return report.Sources(ctx, q, func(s report.Source) error {
+		having := func(each func(report.Source) error) func(report.Source) error {
+			return func(s report.Source) error {
 				if !s.Has(args...) {
 					return nil
 				}
 				return each(s)
+			}
+		}
+		if server.given() {
+			return listServer(cmd.Context(), c, server, nil, *output, report.SourceHeader(), func(ctx context.Context, r *client.Client, each func(report.Source) error) error {
+				return r.Sources(ctx, having(each))
 			})
+		}
+		return listTracker(cmd.Context(), c, *output, report.SourceHeader(), func(ctx context.Context, q pg.Querier, each func(report.Source) error) error {
+			return report.Sources(ctx, q, having(each))
 		})
 	}
 	return cmd

@@ -7,6 +7,7 @@ import (
 
 	"tributary/internal/pg"
 	"tributary/queries/report"
+	"tributary/web/client"
 )
 
 func newSourcesErrors(c *cli) *cobra.Command {
@@ -18,11 +19,16 @@ func newSourcesErrors(c *cli) *cobra.Command {
 			"same. What is wrong with files once they are here counts against nobody.",
 		Args: cobra.MaximumNArgs(1),
 	}
-	output := outputFlag(cmd, report.Formats()...)
+	output, server := outputFlag(cmd, report.Formats()...), addServerFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		source := ""
 		if len(args) == 1 {
 			source = args[0]
+		}
+		if server.given() {
+			return listServer(cmd.Context(), c, server, nil, *output, report.SourceErrorsHeader(), func(ctx context.Context, r *client.Client, each func(report.SourceErrors) error) error {
+				return r.SourceErrors(ctx, source, each)
+			})
 		}
 		return listTracker(cmd.Context(), c, *output, report.SourceErrorsHeader(), func(ctx context.Context, q pg.Querier, each func(report.SourceErrors) error) error {
 			return report.SourceErrorList(ctx, q, source, each)

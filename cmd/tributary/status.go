@@ -50,7 +50,11 @@ func newStatus(c *cli) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.tell(*output, s, func(w io.Writer) error { return s.WriteText(w, time.Now()) })
+				now := time.Now()
+				if s.AsOf != nil {
+					now = *s.AsOf
+				}
+				return c.tell(*output, s, func(w io.Writer) error { return s.WriteText(w, now) })
 			})
 		}
 		if past.asOf == "" {

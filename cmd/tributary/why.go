@@ -11,6 +11,7 @@ import (
 	"tributary/queries/report"
 	"tributary/queries/why"
 	"tributary/sql/control"
+	"tributary/web/client"
 )
 
 func newWhy(c *cli) *cobra.Command {
@@ -24,11 +25,20 @@ func newWhy(c *cli) *cobra.Command {
 			"sees it. With -o json each answer has a verdict, whose names are stable: docs/reference/verdicts.md lists them.",
 		Args: cobra.RangeArgs(1, 2),
 	}
-	output := outputFlag(cmd, "text", report.JSON)
+	output, server := outputFlag(cmd, "text", report.JSON), addServerFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		source, path := "", args[len(args)-1]
 		if len(args) == 2 {
 			source = args[0]
+		}
+		if server.given() {
+			return c.askServer(server, nil, func(r *client.Client) error {
+				answers, more, err := r.Why(cmd.Context(), source, path)
+				if err != nil {
+					return err
+				}
+				return c.tellWhy(*output, answers, more)
+			})
 		}
 		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
 			asker, err := s.asker(cmd.Context())
@@ -39,18 +49,24 @@ func newWhy(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if *output == report.JSON {
-				err = writeJSON(c.stdout, answers)
-			} else {
-				err = writeAnswers(c.stdout, answers)
-			}
-			if err == nil && more > 0 {
-				fmt.Fprintf(c.stderr, "%d more sources could show it: name one\n", more)
-			}
-			return err
+			return c.tellWhy(*output, answers, more)
 		})
 	}
 	return cmd
+}
+
+// tellWhy writes answers, and how many more there would be.
+func (c *cli) tellWhy(output string, answers []why.Answer, more int) error {
+	var err error
+	if output == report.JSON {
+		err = writeJSON(c.stdout, answers)
+	} else {
+		err = writeAnswers(c.stdout, answers)
+	}
+	if err == nil && more > 0 {
+		fmt.Fprintf(c.stderr, "%d more sources could show it: name one\n", more)
+	}
+	return err
 }
 
 // asker answers why files are where they are.

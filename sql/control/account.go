@@ -90,7 +90,7 @@ func RemoveAccount(ctx context.Context, tx pgx.Tx, name string) error {
 	if _, err := tx.Exec(ctx, "DELETE FROM control.account WHERE name = $1", name); err != nil {
 		return fmt.Errorf("remove the account %s: %w", name, err)
 	}
-	return nil
+	return forgetPerson(ctx, tx, name)
 }
 
 // AccountChange is something that became of an account, a token or a link.

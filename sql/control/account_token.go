@@ -21,9 +21,10 @@ type AccountToken struct {
 }
 
 // AddToken stores a new token and reports false if there is one of that name. Tokens
-// that were over by a moment are forgotten, a thousand at most.
+// that were over by a moment are forgotten with their questions, a thousand at most.
 func AddToken(ctx context.Context, tx pgx.Tx, t AccountToken, secret []byte, over time.Time) (added bool, err error) {
-	_, err = tx.Exec(ctx, "DELETE FROM control.account_token WHERE name IN (SELECT name FROM control.account_token WHERE least(expires_at, revoked_at) < $1 LIMIT $2)", over, mostForgotten)
+	_, err = tx.Exec(ctx, `WITH gone AS (DELETE FROM control.account_token WHERE name IN (SELECT name FROM control.account_token WHERE least(expires_at, revoked_at) < $1 LIMIT $2) RETURNING name)
+		DELETE FROM control.kept_question WHERE person IN (SELECT 'token:' || name FROM gone)`, over, mostForgotten)
 	if err != nil {
 		return false, fmt.Errorf("forget old tokens: %w", err)
 	}

@@ -37,6 +37,14 @@ func accounts(t *testing.T, pool *pgxpool.Pool) {
 	_, changes := control.AccountChanges(ctx, pool, 10)
 	seen := errors.Join(control.SeeAccountSession(ctx, pool, digest("session"), at.Add(time.Minute)), control.SeeToken(ctx, pool, digest("token"), at),
 		control.ForgetAccountSessions(ctx, pool, at.Add(-time.Hour), ann.Name, 1), control.EndAccountSession(ctx, pool, digest("session")))
+	_, first := control.Visited(ctx, pool, ann.Name, at)
+	_, back := control.Visited(ctx, pool, ann.Name, at.Add(time.Hour))
+	number, asked := control.KeepQuestion(ctx, pool, ann.Name, control.KeptQuestion{Name: "q", Kind: "files", KeptAt: at})
+	_, read := control.ReadKeptQuestion(ctx, pool, ann.Name, number)
+	_, named := control.RenameQuestion(ctx, pool, ann.Name, number, "p")
+	_, deleted := control.DeleteQuestion(ctx, pool, ann.Name, number)
+	_, listed := control.KeptQuestions(ctx, pool, ann.Name)
+	kept := errors.Join(first, back, asked, read, named, deleted, listed)
 	removed := pg.InTx(ctx, pool, func(tx pgx.Tx) error {
 		_, _, ended := control.EndLinks(ctx, tx)
 		return errors.Join(ended, control.EndAccountSessions(ctx, tx, ann.Name), control.RemoveAccount(ctx, tx, ann.Name))
@@ -51,7 +59,7 @@ func accounts(t *testing.T, pool *pgxpool.Pool) {
 		_, read := control.ReadCentreLink(ctx, tx, digest("centre link"))
 		return errors.Join(added, revoked, all, read, control.SeeCentreLink(ctx, tx, n, at))
 	})
-	for _, err := range []error{requested, again, answered, linked, changed, begun, used, session, account, token, all, tokens, changes, seen, removed} {
+	for _, err := range []error{kept, requested, again, answered, linked, changed, begun, used, session, account, token, all, tokens, changes, seen, removed} {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,7 +33,7 @@ func ways() []string {
 	return []string{
 		"/?span=24h", "/?span=7d", "/files?waiting=true", "/files?status=failed", "/files?centre=c7&status=failed", "/files?phase=overview&status=done", "/files?exception=exception_7", "/files?source=source-7",
 		"/files?session=17", "/files?q=C7.2020-01-01.27*", "/files?sort=name", "/documents?status=failed", "/documents?centre=C7", "/centres/C3", "/quality?qc=held", "/quality?centre=C7", "/files?qc=questioned",
-		"/api/v1/files?centre=C7&limit=100", "/api/v1/documents?status=failed&sort=newest",
+		"/api/v1/changed?since=3000d", "/api/v1/files?centre=C7&limit=100", "/api/v1/documents?status=failed&sort=newest",
 	}
 }
 
@@ -43,7 +43,7 @@ func addresses(t *testing.T, routes []access.Route) []string {
 	values := strings.NewReplacer("{$}", "", "{action}/{name}", "add/C7.2020-01-01.27.impc.zip", "{entry...}", "C7.1.xml", "/centres/{name}", "/centres/C7",
 		"{id}", "source-7", "{source}", "source-7", "{number}", "17", "{recipe}", "throughput",
 		"{centre}", "C7", "{check}", "a_check", "{replay}", "1", "{position}/{ordinal}", "1/1")
-	asks := map[string]string{"/api/v1/diff": "?from=1h", "/api/v1/files/{action}/{name}/document": "?entry=C7.1.xml"}
+	asks := map[string]string{"/api/v1/diff": "?from=1h", "/api/v1/changed": "?since=1h", "/api/v1/files/{action}/{name}/document": "?entry=C7.1.xml"}
 	// The story is no longer than the weeks of which these tell, so that they read all of it.
 	weeks := []string{"/own", "/own/weeks/{week}", "/own/feed.xml", "/own/{nothing...}"}
 	var out []string
@@ -114,6 +114,7 @@ func TestPagesAndAPIByIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Check(t, map[string]plans.Allowance{
+		"WITH changed AS ( SELECT a.zip_id":           {Reason: "of what changed since a moment the 10,000 that changed last are read", Work: 10_001},
 		"SELECT p.period, x.step, x.n FROM":           {Reason: "what was received in seven days, and in those of the four weeks before, is counted by index", Work: 5 * 7 * 24 * 100 / 300},
 		"SELECT step, percentile_cont":                {Reason: "how long files took that were first seen in seven days is read by index", Work: 7 * 24 * 100 / 300},
 		"SELECT s.short_name, k.finish_time, d.bytes": {Reason: "how long fetching took is read of forty sessions, of a hundred files each", Work: 100},

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -81,10 +83,14 @@ func New(deps Deps) *API {
 	a.findings()
 	a.lineage()
 	a.questions()
+	a.kept()
+	a.why()
 	a.events()
 	a.changes()
 	a.orders()
 	a.definitions()
+	// Types of problems are addresses below this server's.
+	a.huma.OpenAPI().Components.Schemas.Map()["ErrorModel"].Properties["type"].Format = "uri-reference"
 	return a
 }
 
@@ -96,7 +102,7 @@ func (a *API) Document() ([]byte, error) { return a.huma.OpenAPI().YAML() }
 
 // HandleFunc makes an operation one of the routes, for which it is called.
 func (a *API) HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request)) {
-	a.routes = append(a.routes, access.Route{Pattern: pattern, Least: a.least, Handler: conditional(http.HandlerFunc(handler))})
+	a.routes = append(a.routes, access.Route{Pattern: pattern, Least: a.least, Handler: conditional(a.texts(http.HandlerFunc(handler)))})
 }
 
 // ServeHTTP is what the library asks of a router, and not used: the server routes.
@@ -109,8 +115,10 @@ func get[In, Out any](a *API, path, id, summary string, read func(ctx context.Co
 
 // register registers an operation that reads, and may take so long.
 func register[In, Out any](a *API, method string, most time.Duration, path, id, summary string, read func(ctx context.Context, in *In) (Out, error)) {
-	operation := huma.Operation{OperationID: id, Method: method, Path: base + path, Summary: summary,
-		Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}}
+	operation := reading(path, id, summary)
+	if method == http.MethodPost {
+		operation = sending(operation)
+	}
 	huma.Register(a.huma, operation, func(ctx context.Context, in *In) (*struct{ Body Out }, error) {
 		ctx, cancel := context.WithTimeout(ctx, most)
 		defer cancel()
@@ -126,6 +134,29 @@ func register[In, Out any](a *API, method string, most time.Duration, path, id, 
 func reading(path, id, summary string) huma.Operation {
 	return huma.Operation{OperationID: id, Method: http.MethodGet, Path: base + path, Summary: summary,
 		Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}}
+}
+
+// sending is an operation to which something is sent.
+func sending(o huma.Operation) huma.Operation {
+	o.Method = http.MethodPost
+	o.Errors = append(o.Errors, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+	return o
+}
+
+// texts refuses an address with what no store takes: such as NUL, or what is no UTF-8.
+func (a *API) texts(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		query, err := url.ParseQuery(r.URL.RawQuery)
+		bad := err != nil || pg.Text(r.URL.Path) != r.URL.Path
+		for name, values := range query {
+			bad = bad || pg.Text(name) != name || slices.ContainsFunc(values, func(v string) bool { return pg.Text(v) != v })
+		}
+		if bad {
+			a.refuse(w, &refusal{"bad_text", http.StatusBadRequest, "This address has characters that no store takes, or is not written as addresses are."})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // problem is an error for programs. Its type is a stable name.

@@ -12,6 +12,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/queries/lineage"
 	"tributary/queries/report"
+	"tributary/queries/why"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
 	"tributary/web/question"
@@ -27,6 +28,9 @@ type Beside struct {
 	// Standing is how a source stands, as tributary sources show tells it. One that isn't
 	// there is a sources.ErrUnknown.
 	Standing func(ctx context.Context, source string) (Standing, error)
+
+	// Why answers why files are where they are, as (*why.Asker).Ask does.
+	Why func(ctx context.Context, source, path string) (answers []why.Answer, more int, err error)
 
 	// Letters gives at most limit of the dead letters that a filter means, the newest
 	// first; all: the dropped ones too.

@@ -107,7 +107,7 @@ func (a *API) definitions() {
 // changing is an operation that is an order.
 func changing(id, path, summary string) huma.Operation {
 	return huma.Operation{OperationID: id, Method: http.MethodPost, Path: base + path, Summary: summary,
-		Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}}
+		Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}}
 }
 
 // define defines a source or a centre, once for each key.

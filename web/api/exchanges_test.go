@@ -17,6 +17,7 @@ import (
 	"tributary/queries/lineage"
 	"tributary/queries/report"
 	"tributary/queries/report/reporttest"
+	"tributary/queries/why"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
 	"tributary/schemas"
@@ -55,9 +56,10 @@ func whole(t *testing.T) Deps {
 	if err != nil {
 		t.Fatal(err)
 	}
+	keeps(t, pool, asker, now)
 	row := deadletter.Row{ID: letter, Stage: "validate", About: "add/a.zip", Exception: "panic", Centre: "H", State: deadletter.Open, Time: now()}
 	ran := &replay.Status{Replay: 3, From: "xsd", State: "done", RequestedAt: now(), ChangedAt: now()}
-	return Deps{Tracker: pool, Past: past.New(asof.Reader{History: history, Postgres: pool, Writer: asof.Tracked}), Orders: order.New(order.Deps{}), Log: slog.New(slog.DiscardHandler), Version: "1", Now: now, Beside: Beside{
+	return Deps{Tracker: pool, Control: pool, Past: past.New(asof.Reader{History: history, Postgres: pool, Writer: asof.Tracked}), Orders: order.New(order.Deps{}), Log: slog.New(slog.DiscardHandler), Version: "1", Now: now, Beside: Beside{
 		Status: func(_ context.Context, s *report.Status) error { s.Insertion = "stopped at 7"; return nil },
 		Priority: func(context.Context, string, string) (*report.Priority, error) {
 			return &report.Priority{Priority: 9, By: "ada"}, nil
@@ -67,6 +69,12 @@ func whole(t *testing.T) Deps {
 				return Standing{}, fmt.Errorf("%s: %w", source, sources.ErrUnknown)
 			}
 			return Standing{Standing: []byte(`{"b":1,"a":"<"}`), Text: "harwell is available"}, nil
+		},
+		Why: func(_ context.Context, source, path string) ([]why.Answer, int, error) {
+			if path == "nothing" {
+				return nil, 0, why.ErrUnknownID
+			}
+			return []why.Answer{{File: path, Source: source, Verdict: why.Held, Evidence: []why.Fact{}}}, 1, nil
 		},
 		Letters: func(_ context.Context, f *deadletter.Filter, limit int, all bool, each func(deadletter.Row) error) error {
 			if f.Centre != "" && f.Centre != "H" || limit < 1 || all {
@@ -134,7 +142,8 @@ func exchanges() []exchange {
 		{"/dead-letters/{id}", "/dead-letters/x", 400, `"type":"/problems/bad_filter"`},
 		{"/replays", "/replays", 200, `"replay":3`},
 		{"/replays/{replay}", "/replays/3", 200, `"state":"done"`},
-		{"/replays/{replay}", "/replays/4%00", 404, `"type":"/problems/no_such_replay"`},
+		{"/replays/{replay}", "/replays/4", 404, `"type":"/problems/no_such_replay"`},
+		{"/replays/{replay}", "/replays/4%00", 400, `"type":"/problems/bad_text"`},
 		{"/findings", "/findings", 200, `"meaning":"SPECIMEN_UNKNOWN"`},
 		{"/findings/{centre}/{check}", "/findings/H/specimen_unknown?limit=2", 200, `"next":"3-2"`},
 		{"/findings/{centre}/{check}", "/findings/H/specimen_unknown?limit=2&after=3-2", 200, `"line":15`},
@@ -144,6 +153,26 @@ func exchanges() []exchange {
 		{"/files/{action}/{name}/lineage", good + "/lineage?after=99", 200, `"rows":[]`},
 		{"/files/{action}/{name}/lineage", "/files/add/nothing.zip/lineage", 404, `"type":"/problems/no_such_row"`},
 		{"/lineage/{position}/{ordinal}", "/lineage/3/1", 404, `"type":"/problems/no_such_row"`},
+		{"/changed", "/changed?since=2h", 200, `"new":4`},
+		{"/changed", "/changed", 422, `"location":"query.since"`},
+		{"/changed", "/changed?since=soon", 400, `"type":"/problems/bad_filter"`},
+		{"/questions", "/questions", 200, `"command":"tributary files --status failed"`},
+		{"/questions/{number}/ask", "/questions/1/ask {}", 200, `{"files":{"rows":[`},
+		{"/questions/{number}/ask", "/questions/2/ask {}", 200, `{"documents":{"rows":[`},
+		{"/questions/{number}/ask", "/questions/3/ask {}", 200, `{"answer":{"columns":[`},
+		{"/questions/{number}/ask", "/questions/4/ask {}", 200, `"rows":[["1"]]`},
+		{"/questions/{number}/ask", "/questions/5/ask {}", 404, `"type":"/problems/no_such_question"`},
+		{"/questions/{number}/ask", "/questions/0/ask {}", 422, `"location":"path.number"`},
+		{"/questions/{number}/rename", `/questions/1/rename {"name":"what failed"}`, 200, `"name":"what failed"`},
+		{"/questions/{number}/delete", "/questions/4/delete {}", 200, `"name":"one"`},
+		{"/questions/{number}/delete", "/questions/4/delete {}", 404, `"type":"/problems/no_such_question"`},
+		{"/lineage", "/lineage?of=3/1", 404, `"type":"/problems/no_such_row"`},
+		{"/lineage", "/lineage?of=nothing&of=a", 400, "the profile has no table"},
+		{"/lineage", "/lineage?of=specimen", 400, `"type":"/problems/bad_filter"`},
+		{"/lineage", "/lineage?of=3/1&of=%00", 400, `"type":"/problems/bad_text"`},
+		{"/why", "/why?path=add/a.zip&source=harwell", 200, `"verdict":"held"`},
+		{"/why", "/why?path=nothing", 404, `"type":"/problems/no_such_file"`},
+		{"/why", "/why", 422, `"location":"query.path"`},
 		{"/recipes", "/recipes", 200, `"name":"rejected"`},
 		{"/recipes/{recipe}", "/recipes/rejected?centre=H", 200, `"columns":[`},
 		{"/recipes/{recipe}", "/recipes/rejected?centre=nobody", 404, `"type":"/problems/unknown_centre"`},

@@ -3,7 +3,10 @@ package api
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strconv"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"tributary/queries/lineage"
 )
@@ -42,7 +45,38 @@ func (a *API) lineage() {
 		return l, notLoaded(err, "The warehouse has no such row.")
 	})
 	a.orNull("Lineage", "row")
+	type key struct {
+		Of []string `query:"of,explode" required:"true" minItems:"1" maxItems:"100" doc:"a table and the key of a record, one after another: values in the profile's order, empty for one that is absent, or COLUMN=VALUE; or POSITION/ORDINAL, with or without a table"`
+	}
+	get(a, "/lineage", "findLineage", "Where a record of the warehouse comes from, by its key or its place: the claims on it, the greatest first", func(ctx context.Context, in *key) (*lineage.Lineage, error) {
+		if a.deps.Lineage == nil {
+			return nil, notHere()
+		}
+		if len(in.Of) == 1 {
+			if _, _, place := lineage.ParsePlace(in.Of[0]); !place {
+				return nil, &refusal{"bad_filter", http.StatusBadRequest, "of: a key is missing behind the table."}
+			}
+		}
+		for _, word := range in.Of {
+			if !clean(word) || len(word) > maxWord {
+				return nil, &refusal{"bad_filter", http.StatusBadRequest, "of: this is no part of a key."}
+			}
+		}
+		l, err := a.deps.Lineage.Trace(ctx, in.Of)
+		var answered *pgconn.PgError
+		var away *pgconn.ConnectError
+		switch {
+		case err == nil, errors.As(err, &answered), errors.As(err, &away), ctx.Err() != nil:
+			return l, err
+		case errors.Is(err, lineage.ErrNotFound):
+			return nil, notFound("row", err.Error())
+		}
+		return nil, &refusal{"bad_filter", http.StatusBadRequest, err.Error()} // such a table, or such a key, can't be
+	})
 }
+
+// maxWord bounds each part of a key that is asked for, in bytes.
+const maxWord = 10_000
 
 func notLoaded(err error, detail string) error {
 	if errors.Is(err, lineage.ErrNotFound) {

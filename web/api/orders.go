@@ -61,7 +61,7 @@ func (a *API) orders() {
 		a.least = o.Least
 		operation := huma.Operation{OperationID: o.Name + things[o.On], Method: http.MethodPost, Path: base + paths[o.On] + "/" + o.Name,
 			Summary: strings.TrimSuffix(o.Verb, ":") + nouns[o.On], Description: o.About,
-			Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}}
+			Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}}
 		if o.On == order.Documents {
 			huma.Register(a.huma, operation, func(ctx context.Context, in *documentOrder) (*struct{ Body order.Outcome }, error) {
 				return a.ordered(ctx, o, order.DocumentSubject(in.Action, in.Name, in.SHA256, in.Entry), in.IdempotencyKey, in.Body)

@@ -31,7 +31,7 @@ func (a *API) replay() {
 	a.least = access.Wrangler
 	operation := huma.Operation{OperationID: "requestReplay", Method: http.MethodPost, Path: base + "/replays", Summary: "Process files again from a phase on",
 		Description: "What is chosen is processed again, and replaces the results of the same versions only.",
-		Errors:      []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}}
+		Errors:      []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}}
 	huma.Register(a.huma, operation, func(ctx context.Context, in *replayWish) (*struct{ Body replay.Requested }, error) {
 		ctx, cancel := context.WithTimeout(ctx, replay.Timeout)
 		defer cancel()

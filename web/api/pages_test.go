@@ -12,7 +12,11 @@ import (
 // operations are where a program reads what a page shows, by the page's address.
 func operations() map[string][]string {
 	return map[string][]string{
-		"GET /{$}":                          {"/status", "/pace", "/failures", "/sessions"},
+		"GET /{$}":                          {"/status", "/pace", "/failures", "/sessions", "/changed"},
+		"GET /questions":                    {"/questions"},
+		"POST /questions":                   {"/questions"},
+		"POST /questions/{number}/rename":   {"/questions/{number}/rename"},
+		"POST /questions/{number}/delete":   {"/questions/{number}/delete"},
 		"GET /files":                        {"/files"},
 		"GET /files/{action}/{name}":        {"/files/{action}/{name}"},
 		"GET /documents":                    {"/documents"},

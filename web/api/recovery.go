@@ -1,14 +1,15 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
 	"tributary/queries/asof"
+	"tributary/queries/report"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
 	"tributary/sql/control"
@@ -19,6 +20,7 @@ type LetterStory struct {
 	deadletter.Story
 
 	Event json.RawMessage `json:"event,omitempty" doc:"the original event, an object"`
+	Text  string          `json:"text" doc:"the same for people"`
 }
 
 // recovery registers what is asked about dead letters and replays.
@@ -90,11 +92,17 @@ func (a *API) letters() {
 		}
 		told := LetterStory{}
 		if told.Story, err = a.deps.Letter(ctx, in.ID); errors.Is(err, deadletter.ErrNotFound) {
-			err = notFound("dead_letter", fmt.Sprintf("There is no dead letter %s.", in.ID))
+			err = notFound("dead_letter", err.Error())
+		}
+		var text, event bytes.Buffer
+		if err == nil {
+			err = told.Story.WriteText(&text)
 		}
 		if err == nil && told.Story.Event != nil {
-			told.Event, err = json.Marshal(told.Story.Event)
+			err = report.NewEncoder(&event).Encode(told.Story.Event)
+			told.Event = event.Bytes()
 		}
+		told.Text = text.String()
 		return told, err
 	})
 }

@@ -101,8 +101,7 @@ func (a *API) source() {
 		return s, err
 	})
 	type polls struct {
-		source
-
+		Source string    `path:"source" maxLength:"200" doc:"the source's id"`
 		Before time.Time `query:"before" doc:"ended before this moment (RFC 3339), as next of the part before says"`
 		Limit  int       `query:"limit" default:"50" minimum:"1" maximum:"1000" doc:"how many rows at most"`
 	}

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net"
 	"net/http"
@@ -49,6 +50,8 @@ type Client struct {
 	token   string
 	version string
 	http    *http.Client
+	at      string            // the moment that is asked about, as addresses have it; empty: now
+	said    func(text string) // is told how far the history goes
 }
 
 // Error is a problem that the server tells.
@@ -88,6 +91,21 @@ func New(cfg Config) (*Client, error) {
 	}}, nil
 }
 
+// At is a client that asks how it stood at a moment, where that can be asked. How far
+// the history goes is said once, before the first answer is returned.
+func (c *Client) At(at time.Time, said func(text string)) *Client {
+	then := *c
+	then.at = at.UTC().Format(time.RFC3339Nano)
+	then.said = func(text string) {
+		then.said = nil
+		said(text)
+	}
+	return &then
+}
+
+// Moment is the moment that is asked about, as addresses have it; empty: now.
+func (c *Client) Moment() string { return c.at }
+
 // Close closes what is open to the server.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
@@ -118,12 +136,22 @@ func trusted(file string) (*x509.CertPool, error) {
 
 // get reads the answer to a question into what is given; path is escaped.
 func (c *Client) get(ctx context.Context, path string, query url.Values, into any) error {
+	if c.at != "" {
+		query = maps.Clone(query)
+		if query == nil {
+			query = url.Values{}
+		}
+		query.Set("as_of", c.at)
+	}
 	a, err := c.ask(ctx, path, query)
 	if err != nil {
 		return err
 	}
 	switch {
 	case a.code == http.StatusOK && a.kind == "application/json":
+		if c.said != nil && a.history != "" {
+			c.said(a.history)
+		}
 		if json.Unmarshal(a.body, into) != nil {
 			return c.another(ctx)
 		}
@@ -143,6 +171,7 @@ type answer struct {
 	code           int
 	status         string // the same for people
 	kind, location string // its media type, and where it sends to
+	history        string // of a moment: how far the history goes, for people
 	body           []byte
 }
 
@@ -170,7 +199,7 @@ func (c *Client) ask(ctx context.Context, path string, query url.Values) (answer
 	if len(body) > maxAnswer {
 		return answer{}, fmt.Errorf("%s answers more than %d MiB: ask for less", c.server, maxAnswer>>20)
 	}
-	a := answer{code: response.StatusCode, status: response.Status, location: response.Header.Get("Location"), body: body}
+	a := answer{code: response.StatusCode, status: response.Status, location: response.Header.Get("Location"), history: response.Header.Get("Tributary-History"), body: body}
 	if kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type")); err == nil {
 		a.kind = kind
 	}

@@ -14,6 +14,7 @@ import (
 	"tributary/queries/report"
 	"tributary/sql/history/recipes"
 	"tributary/web/filter"
+	"tributary/web/keep"
 )
 
 // maxDrawn is how many bytes an answer may have that is drawn.
@@ -61,7 +62,7 @@ func (s *Site) recipe(ctx context.Context, r *http.Request) (page, error) {
 	if d.Took = time.Since(began); err != nil {
 		d.Wrong = err.Error()
 	}
-	return page{Title: d.Recipe.Name, At: "/analytics", Template: "analytics", Data: d, Command: command}, nil
+	return page{Title: d.Recipe.Name, At: "/analytics", Template: "analytics", Data: d, Command: command, Keep: s.keep(keep.Recipe, d.Recipe.Name, r.URL.Query().Encode())}, nil
 }
 
 // chart draws a recipe's answer.

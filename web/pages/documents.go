@@ -6,6 +6,7 @@ import (
 
 	"tributary/queries/report"
 	"tributary/web/filter"
+	"tributary/web/keep"
 )
 
 // documentsPage is the list of documents.
@@ -42,5 +43,5 @@ func (s *Site) documents(ctx context.Context, r *http.Request) (page, error) {
 		s.named(&row, "/documents", text(x.Centre), "", exception, x.Last)
 		d.Rows = append(d.Rows, row)
 	}
-	return page{Title: "Documents", At: "/documents", Template: "documents", Data: d, Command: shown(filter.Command("documents", query, f))}, nil
+	return page{Title: "Documents", At: "/documents", Template: "documents", Data: d, Command: shown(filter.Command("documents", query, f)), Keep: s.keep(keep.Documents, "", query.Encode())}, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"tributary/queries/report"
 	"tributary/web/filter"
+	"tributary/web/keep"
 )
 
 // filesPage is the list of files.
@@ -42,5 +43,5 @@ func (s *Site) files(ctx context.Context, r *http.Request) (page, error) {
 		s.named(&row, "/files", text(x.Centre), text(x.Source), text(x.Exception), x.Last)
 		d.Rows = append(d.Rows, row)
 	}
-	return page{Title: "Files", At: "/files", Template: "files", Data: d, Command: shown(filter.Command("files", query, f))}, nil
+	return page{Title: "Files", At: "/files", Template: "files", Data: d, Command: shown(filter.Command("files", query, f)), Keep: s.keep(keep.Files, "", query.Encode())}, nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"time"
 
 	"tributary/queries/report"
 	"tributary/schemas"
@@ -29,6 +28,7 @@ type now struct {
 	Files, Documents matrix
 	Acts             []acts
 	Sessions         []sessionRow
+	Mine             personal
 }
 
 // lead is the sentence that a page begins with.
@@ -44,32 +44,20 @@ func (s *Site) now(ctx context.Context, r *http.Request) (page, error) {
 	if !ok {
 		return page{}, fmt.Errorf("%w: the span %q is none", errBadFilter, name)
 	}
-	at := s.Now()
-	stand, err := report.Stand(ctx, s.Tracker, at, oldest)
-	if err == nil && s.Beside != nil {
-		err = s.Beside(ctx, &stand)
-	}
+	is, err := s.standing(ctx, over)
 	if err != nil {
 		return page{}, err
 	}
-	pace, err := report.ReadPace(ctx, s.Tracker, at, over)
-	if err != nil {
-		return page{}, err
-	}
-	failing, err := report.Failures(ctx, s.Tracker, at, "")
-	if err != nil {
-		return page{}, err
-	}
-	sessions, err := report.Sessions(ctx, s.Tracker, time.Time{}, latest)
-	if err != nil {
-		return page{}, err
-	}
-	d := now{Stand: stand, Span: over, Spans: spans(s, over.Name), Figures: newFigures(s, pace, stand, at), Acts: newActs(s, failing, ""),
+	at, stand := is.at, is.stand
+	d := now{Stand: stand, Span: over, Spans: spans(s, over.Name), Figures: newFigures(s, is.pace, stand, at), Acts: newActs(s, is.failing, ""),
 		Files: newMatrix(s, "files", stand.Files), Documents: newMatrix(s, "documents", stand.Documents)}
-	for _, x := range sessions {
+	for _, x := range is.sessions {
 		d.Sessions = append(d.Sessions, newSessionRow(s, x, at))
 	}
-	d.Lead = leadOf(s, d.Stand, d.Files, failing)
+	if d.Mine, err = s.personal(ctx, s.Now()); err != nil {
+		return page{}, err
+	}
+	d.Lead = leadOf(s, d.Stand, d.Files, is.failing)
 	return page{Title: "Now", At: "/", Template: "now", Data: d, Command: "tributary status"}, nil
 }
 

@@ -70,14 +70,12 @@ type form struct {
 // subject is what a request is about, and the page that shows it.
 func (s *Site) subject(o *order.Order, r *http.Request) (subject, back string) {
 	action, name, entry := r.PathValue("action"), r.PathValue("name"), r.PathValue("entry")
+	subject = r.PathValue("id")
 	switch o.On {
 	case order.Files:
 		return action + "/" + name, s.fileTo(action, name)
 	case order.Documents:
 		return order.DocumentSubject(action, name, r.PathValue("sha256"), entry), s.fileTo(action, name, "documents", entry)
-	}
-	subject = r.PathValue("id")
-	switch o.On {
 	case order.Sources:
 		return subject, s.sourceAt(subject)
 	case order.Centres:

@@ -25,6 +25,7 @@ import (
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
 	"tributary/web/access"
+	"tributary/web/keep"
 	"tributary/web/order"
 	"tributary/web/past"
 	"tributary/web/question"
@@ -72,6 +73,9 @@ type Site struct {
 	// Past tells of moments of the past; nil: nobody here knows them.
 	Past *past.Reader
 
+	// Control keeps what people ask again and when they looked last; nil: nothing is kept.
+	Control pg.Querier
+
 	// Originals reads what was received; nil: it is not to be seen here.
 	Originals *original.Reader
 	// ByLink lets in who asks by a link to what is of a centre (access.Guard); nil: nobody
@@ -79,6 +83,7 @@ type Site struct {
 	ByLink func(next http.Handler) http.Handler
 
 	asker     *question.Asker
+	shared    *shared                       // what one reader of the first page has had read for others; nil of the past
 	reading   chan struct{}                 // held while documents are read for a page
 	handed    chan struct{}                 // held while an original is handed out
 	masters   map[string]*template.Template // never executed, so that they can be copied
@@ -96,9 +101,10 @@ type page struct {
 	At       string // the address in the side list that it belongs to: /, /files
 	Template string // templates/NAME.html
 	Data     any
-	Command  string  // that says the same on the command line; empty: none
-	Offers   []offer // what may be ordered here
-	Still    bool    // it does not bring itself up to date: making it takes long
+	Command  string   // that says the same on the command line; empty: none
+	Offers   []offer  // what may be ordered here
+	Keep     *keeping // how what is asked here can be kept; nil: it can't
+	Still    bool     // it does not bring itself up to date: making it takes long
 }
 
 // view makes a page for who asks.
@@ -106,6 +112,7 @@ type view func(ctx context.Context, r *http.Request) (page, error)
 
 // New prepares a site.
 func New(s Site) (*Site, error) {
+	s.shared = &shared{}
 	s.reading, s.handed = make(chan struct{}, readings), make(chan struct{}, handed)
 	var err error
 	if s.asker, err = question.New(s.History, s.Stores, s.Now); err != nil {
@@ -138,7 +145,7 @@ func (s *Site) Asker() *question.Asker { return s.asker }
 
 // Routes are the addresses of all pages.
 func (s *Site) Routes() []access.Route {
-	return slices.Concat(s.ownRoutes(), s.orderRoutes(), s.defineRoutes(), []access.Route{
+	return slices.Concat(s.ownRoutes(), s.orderRoutes(), s.defineRoutes(), s.keptRoutes(), []access.Route{
 		{Pattern: "GET /{$}", Least: access.Reader, Handler: s.ever((*Site).now, ofAll)},
 		{Pattern: "GET /files", Least: access.Reader, Handler: s.ever((*Site).files, ofFilter)},
 		{Pattern: "GET /files/{action}/{name}", Least: access.Reader, Handler: s.ever((*Site).file, ofFile)},
@@ -235,7 +242,7 @@ func (s *Site) failed(r *http.Request, err error) (int, page) {
 	switch {
 	case errors.As(err, &moment):
 		status, said, name = moment.Status, "That moment can't be shown.", moment.Name
-	case errors.Is(err, errNoPage), errors.Is(err, report.ErrNotFound), errors.As(err, &unknown):
+	case errors.Is(err, errNoPage), errors.Is(err, report.ErrNotFound), errors.Is(err, keep.ErrNone), errors.As(err, &unknown):
 		status, said = http.StatusNotFound, "There is nothing here."
 	case errors.Is(err, errNotHere), errors.Is(err, order.ErrNotHere):
 		said = "This can't be read here."
@@ -287,6 +294,10 @@ func (s *Site) frame(r *http.Request, p page, events string) frame {
 		{"Where from", []place{{Address: "/sources", Name: "Sources"}, {Address: "/centres", Name: "Centres"}, {Address: "/sessions", Name: "Sessions"}}},
 		{"To do", []place{{Address: "/dead-letters", Name: "Dead letters"}, {Address: "/replays", Name: "Replays"}, {Address: "/findings", Name: "Findings"}, {Address: "/quality", Name: "Quality control"}}},
 		{"Ask", []place{{Address: "/diff", Name: "Changes"}, {Address: "/analytics", Name: "Analytics"}, {Address: "/lineage", Name: "Lineage"}, {Address: "/sql", Name: "SQL"}}},
+	}
+	if s.Control != nil {
+		ask := &f.Places[len(f.Places)-1]
+		ask.Pages = append(ask.Pages, place{Address: "/questions", Name: "Questions"})
 	}
 	for i := range f.Places {
 		for j := range f.Places[i].Pages {

@@ -9,6 +9,7 @@ import (
 
 	"tributary/queries/report"
 	"tributary/web/filter"
+	"tributary/web/keep"
 	"tributary/web/question"
 )
 
@@ -42,6 +43,7 @@ func (s *Site) console(ctx context.Context, r *http.Request) (page, error) {
 	p := page{Title: "SQL", At: "/sql", Template: "sql", Command: "tributary sql --store " + d.Store + " STATEMENT"}
 	if d.Statement != "" {
 		p.Command = "tributary sql --store " + d.Store + " " + filter.Quoted(d.Statement)
+		p.Keep = s.keep(keep.SQL, d.Store, d.Statement)
 	}
 	if r.Method == http.MethodPost {
 		began := time.Now()

@@ -1,0 +1,83 @@
+package pages_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
+	"tributary/queries/report"
+	"tributary/queries/report/reporttest"
+	"tributary/web/pages"
+)
+
+// counting counts questions.
+type counting struct {
+	pg.Querier
+	asked atomic.Int64
+}
+
+func (c *counting) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	c.asked.Add(1)
+	return c.Querier.Query(ctx, sql, args...)
+}
+
+// However many readers hear of a change, the stores are asked once for all of them: as
+// long as nothing changes again, the moment is the same, and it is of the same span.
+func TestReadersShareWhatIsRead(t *testing.T) {
+	var position, second, insertion atomic.Value
+	position.Store("1")
+	second.Store(time.Duration(0))
+	insertion.Store("")
+	var tracker *counting
+	server := busy(t, func(s *pages.Site) {
+		tracker = &counting{Querier: s.Tracker}
+		s.Tracker = tracker
+		s.Position = func() string { return position.Load().(string) }
+		s.Now = func() time.Time { return reporttest.Start().Add(time.Hour + second.Load().(time.Duration)) }
+		s.Beside = func(_ context.Context, st *report.Status) error {
+			st.Insertion = insertion.Load().(string)
+			return nil
+		}
+	})
+	asked := func(path, want string) int64 {
+		t.Helper()
+		before := tracker.asked.Load()
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				if status, body := get(t, server, path); status != http.StatusOK || !strings.Contains(body, want) {
+					t.Errorf("%s: %d without %q", path, status, want)
+				}
+			})
+		}
+		all.Wait()
+		return tracker.asked.Load() - before
+	}
+	once := asked("/", "Where everything stands")
+	insertion.Store("position 7 is twice")
+	if n := asked("/", "Where everything stands"); once < 4 || once >= 20 || n != 0 {
+		t.Errorf("the stores were asked %d times for 20 readers, and %d times for as many after them", once, n)
+	}
+	position.Store("2")
+	if n := asked("/", "position 7 is twice"); n != once {
+		t.Errorf("after a change they were asked %d times, not %d", n, once)
+	}
+	second.Store(time.Minute)
+	if n := asked("/", "11:01:00"); n != once {
+		t.Errorf("a minute later they were asked %d times, not %d", n, once)
+	}
+	if n := asked("/?span=24h", "Where everything stands"); n != once {
+		t.Errorf("of another span they were asked %d times, not %d", n, once)
+	}
+	position.Store("") // nobody knows it
+	if n := asked("/", "Where everything stands"); n != 20*once {
+		t.Errorf("where nobody knows whether anything changed they were asked %d times, not %d", n, 20*once)
+	}
+}
