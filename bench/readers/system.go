@@ -109,7 +109,7 @@ func startSystem(ctx context.Context, binary, config, address string) (*system, 
 	if err == nil {
 		err = s.eventually(ctx, func() (bool, error) {
 			_, _, err := s.stands(ctx)
-			return err == nil, nil //nolint:nilerr // it doesn't listen yet
+			return err == nil, nil // else it doesn't listen yet
 		})
 	}
 	if err != nil {

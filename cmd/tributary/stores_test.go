@@ -63,13 +63,13 @@ func TestTopicsFromPlanToTail(t *testing.T) {
 	if code != exitFailed || !strings.Contains(stdout, "create tributary.document.ordered.v1 with 1 partitions") {
 		t.Fatalf("plan on a new broker: exit code %d\n%s%s", code, stdout, stderr)
 	}
-	if code, stdout, stderr = at(t, path, "topics", "apply"); code != exitOK || strings.Count(stdout, "create ") != 12 {
+	if code, stdout, stderr = at(t, path, "topics", "apply"); code != exitOK || strings.Count(stdout, "create ") != 13 {
 		t.Fatalf("apply: exit code %d\n%s%s", code, stdout, stderr)
 	}
 	if code, stdout, stderr = at(t, path, "topics", "plan"); code != exitOK || stdout != "the topics are as they should be\n" {
 		t.Fatalf("plan after apply, on the engine's next start: exit code %d\n%s%s", code, stdout, stderr)
 	}
-	if code, stdout, stderr = at(t, path, "topics", "list", "-o", "json"); code != exitOK || strings.Count(stdout, `"exists":true`) != 12 {
+	if code, stdout, stderr = at(t, path, "topics", "list", "-o", "json"); code != exitOK || strings.Count(stdout, `"exists":true`) != 13 {
 		t.Fatalf("list: exit code %d\n%s%s", code, stdout, stderr)
 	}
 	if code, stdout, stderr = at(t, path, "topics", "tail", "status.changed"); code != exitOK || stdout != "" {

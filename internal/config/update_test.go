@@ -83,7 +83,7 @@ func TestParseSourcesRefuses(t *testing.T) {
 		"sources: [{id: a, centre: H, url: 'http://h/', proxy: 'http://p:1', proxy_password: 'env:P'}]":                    "sources[0].proxy_password: and the user in proxy belong together",
 		"sources: [{id: a, centre: H, url: 'http://h/', proxy: 'http://u:s3cret@p:1'}]":                                    "sources[0].proxy: holds a password: take it out",
 		"sources: [{id: a, centre: H, url: 'http://h/', proxy: 'socks5://p:1'}]":                                           "sources[0].proxy: is no address of one",
-		"sources: [{id: a, centre: H, url: 'ftp://h/', proxy: 'http://p:1'}]":                                              "sources[0].proxy: is a key of https, http sources",
+		"sources: [{id: a, centre: H, url: 'ftp://h/', proxy: 'http://p:1'}]":                                              "sources[0].proxy: is a key of https, http, s3 sources",
 		"sources: [{id: a, centre: H, url: 'http://h/', robots: heed}]":                                                    "sources[0].robots: \"heed\" is not known: use obey, ignore",
 		"sources: [{id: a, centre: H, url: 'http://h/?page=2'}]":                                                           "sources[0].url: http://h/ has a ? or # part",
 		"sources: [{id: a, centre: H, url: 's3://bucket/', password: 'env:P'}]":                                            "sources[0].password: is of nobody",

@@ -140,7 +140,7 @@ func (s *s3Session) OpenAt(ctx context.Context, p string, offset int64, version 
 		return nil, notResumed(p, "the server has not named the version of the object by a strong ETag, or by a Last-Modified of a minute before")
 	}
 	asked := part{offset: offset, version: version}
-	resp, done, err := s.ask(ctx, question{method: http.MethodGet, key: key, of: asked}) //nolint:bodyclose // done closes it
+	resp, done, err := s.ask(ctx, question{method: http.MethodGet, key: key, of: asked})
 	if err != nil {
 		return nil, s.fail("resume", p, err)
 	}

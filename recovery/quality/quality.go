@@ -68,7 +68,7 @@ var errRefused = errors.New("nothing is stored")
 // already: an outcome, not an error.
 func (o Orders) Decide(ctx context.Context, d Document, decision string) (Outcome, error) {
 	out := Outcome{Document: d.String()}
-	if (report.Filter{Name: d.File, Contains: d.Entry, Exception: d.Action}).Check() != nil {
+	if mayExist := (report.Filter{Name: d.File, Contains: d.Entry, Exception: d.Action}).Check() == nil; !mayExist {
 		out.Detail = "there is no document of that name"
 		return out, nil
 	}

@@ -106,7 +106,10 @@ func accepts(addr string) error {
 // versityGW finds the program that make servers has built, whose name follows from
 // what is pinned.
 func versityGW() (string, error) {
-	_, here, _, _ := runtime.Caller(0)
+	_, here, _, ok := runtime.Caller(0)
+	if !ok {
+		return "", fmt.Errorf("versitygw: %w: this program doesn't know its sources", ErrMissing)
+	}
 	pinned, err := os.ReadFile(filepath.Join(filepath.Dir(here), "versitygw", "go.sum"))
 	if err != nil {
 		return "", fmt.Errorf("versitygw: %w: its sources are not there: %w", ErrMissing, err)

@@ -184,7 +184,7 @@ func (s Shelf) Delete(ctx context.Context, person string, number int64) error {
 // Path is the address of a question's answer below the prefix: of pages, and, for lists,
 // below that of the API. A statement has none: it is sent.
 func Path(k control.KeptQuestion) string {
-	path := ""
+	var path string
 	switch k.Kind {
 	case Files, Documents:
 		path = "/" + k.Kind

@@ -47,7 +47,9 @@ type keyValue struct {
 }
 
 // usual are the keys of a source that most have.
-var usual = []string{"centre", "url", "description", "hosts", "filters", "password", "identity_file", "known_hosts", "host_key", "token", "interval", "cron"}
+func usual() []string {
+	return []string{"centre", "url", "description", "hosts", "filters", "password", "identity_file", "known_hosts", "host_key", "token", "interval", "cron"}
+}
 
 // defineRoutes are the addresses of the forms.
 func (s *Site) defineRoutes() (out []access.Route) {
@@ -147,7 +149,7 @@ func (d *definition) fill(r *http.Request, is string) (err error) {
 		if x.Rows = 1; k.List {
 			x.Rows = 1 + min(6, strings.Count(x.Value, "\n")+len(x.Value)/80)
 		}
-		if d.On == order.Centres || slices.Contains(usual, k.Name) {
+		if d.On == order.Centres || slices.Contains(usual(), k.Name) {
 			d.Fields = append(d.Fields, x)
 		} else {
 			d.More = append(d.More, x)
