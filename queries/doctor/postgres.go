@@ -228,7 +228,10 @@ func (s *stores) blobs(ctx context.Context, r *report) {
 		return
 	}
 	defer pool.Close()
-	known, err := control.NewestBlobs(ctx, pool)
+	var known []string
+	if _, err = pg.ServerVersion(ctx, pool); err == nil {
+		known, err = control.NewestBlobs(ctx, pool)
+	}
 	if err != nil {
 		r.skip(key, "which blobs there are is asked of Postgres, which doesn't say")
 		return
