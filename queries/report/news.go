@@ -80,7 +80,8 @@ func ReadNews(ctx context.Context, q pg.Querier, since time.Time) (News, error) 
 }
 
 // The files that changed last are found by the index on that, and whether one failed
-// with an exception before by the one on both.
+// with an exception before by the one on both. The names of files are asked for of those
+// that failed, one by one: else Postgres reads all files that there are.
 const changedSQL = `
 	WITH changed AS (
 		SELECT a.zip_id, a.phase_id, a.status_id, a.exception_id, a.created, row_number() OVER (ORDER BY a.last_update DESC, a.id DESC) AS n
@@ -90,6 +91,6 @@ const changedSQL = `
 		WHERE NOT EXISTS (SELECT FROM tracker.zip_action b WHERE b.status_id = {status failed} AND b.exception_id = e.exception_id AND b.last_update < $1))
 	SELECT k.n <= $2::int, k.created >= $1, k.phase_id >= {phase overview} AND k.status_id = {status done}, k.status_id = {status failed}, k.status_id = {status failed} AND f.exception_id IS NOT NULL,
 		CASE WHEN k.status_id = {status failed} THEN coalesce(c.short_name, '') ELSE '' END, CASE WHEN f.exception_id IS NOT NULL THEN coalesce(x.short_name, '') ELSE '' END, count(*)
-	FROM changed k JOIN tracker.zip_file z ON z.id = k.zip_id LEFT JOIN tracker.centre c ON c.id = z.centre_id
+	FROM changed k LEFT JOIN LATERAL (SELECT z.centre_id FROM tracker.zip_file z WHERE z.id = k.zip_id AND k.status_id = {status failed} OFFSET 0) z ON true LEFT JOIN tracker.centre c ON c.id = z.centre_id
 	LEFT JOIN first f ON f.exception_id = k.exception_id LEFT JOIN tracker.an_exception x ON x.id = f.exception_id
 	GROUP BY 1, 2, 3, 4, 5, 6, 7`

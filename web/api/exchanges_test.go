@@ -167,7 +167,7 @@ func exchanges() []exchange {
 		{"/questions/{number}/delete", "/questions/4/delete {}", 200, `"name":"one"`},
 		{"/questions/{number}/delete", "/questions/4/delete {}", 404, `"type":"/problems/no_such_question"`},
 		{"/lineage", "/lineage?of=3/1", 404, `"type":"/problems/no_such_row"`},
-		{"/lineage", "/lineage?of=nothing&of=a", 400, "the profile has no table"},
+		{"/lineage", "/lineage?of=nothing&of=a", 400, "is not a table of records"},
 		{"/lineage", "/lineage?of=specimen", 400, `"type":"/problems/bad_filter"`},
 		{"/lineage", "/lineage?of=3/1&of=%00", 400, `"type":"/problems/bad_text"`},
 		{"/why", "/why?path=add/a.zip&source=harwell", 200, `"verdict":"held"`},
