@@ -182,7 +182,7 @@ func (c *cli) configPath() string {
 
 // logger writes to stderr as configured.
 func (c *cli) logger(cfg config.Config) (*slog.Logger, error) {
-	l, err := obs.NewLeveledLogger(c.stderr, screen.On(c.stderr) != nil, cfg.Log, c.level)
+	l, err := obs.NewLogger(c.stderr, screen.On(c.stderr) != nil, cfg.Log, c.level)
 	return l, usage(err)
 }
 

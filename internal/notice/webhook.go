@@ -208,6 +208,3 @@ func (p *Ping) Send(ctx context.Context) error {
 	}
 	return nil
 }
-
-// Close closes connections that nobody uses.
-func (p *Ping) Close() { p.client.CloseIdleConnections() }

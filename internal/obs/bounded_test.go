@@ -3,6 +3,7 @@ package obs
 import (
 	"bytes"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 func TestALogLineIsBounded(t *testing.T) {
 	for _, format := range []string{"json", "text"} {
 		var out bytes.Buffer
-		log, err := NewLogger(&out, false, config.Log{Level: "info", Format: format})
+		log, err := NewLogger(&out, false, config.Log{Level: "info", Format: format}, &slog.LevelVar{})
 		if err != nil {
 			t.Fatal(err)
 		}

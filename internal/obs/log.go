@@ -10,12 +10,6 @@ import (
 	"tributary/schemas"
 )
 
-// NewLogger returns a logger that writes to w as configured: as text or JSON,
-// and with "auto" as text when w is a terminal.
-func NewLogger(w io.Writer, terminal bool, cfg config.Log) (*slog.Logger, error) {
-	return NewLeveledLogger(w, terminal, cfg, &slog.LevelVar{})
-}
-
 // SetLevel has a logger that goes by v write from a level on: debug, info, warn or
 // error.
 func SetLevel(v *slog.LevelVar, name string) error {
@@ -27,8 +21,9 @@ func SetLevel(v *slog.LevelVar, name string) error {
 	return nil
 }
 
-// NewLeveledLogger is NewLogger whose level may change later: by SetLevel of v.
-func NewLeveledLogger(w io.Writer, terminal bool, cfg config.Log, level *slog.LevelVar) (*slog.Logger, error) {
+// NewLogger returns a logger that writes to w as configured: as text or JSON, and
+// with "auto" as text when w is a terminal. Its level may change later: by SetLevel of v.
+func NewLogger(w io.Writer, terminal bool, cfg config.Log, level *slog.LevelVar) (*slog.Logger, error) {
 	if err := SetLevel(level, cfg.Level); err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func TestLogger(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			log, err := NewLogger(&b, tc.terminal, tc.cfg)
+			log, err := NewLogger(&b, tc.terminal, tc.cfg, &slog.LevelVar{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,7 +44,7 @@ func TestLogger(t *testing.T) {
 		})
 	}
 	for _, cfg := range []config.Log{{Level: "loud", Format: "auto"}, {Level: "info", Format: "xml"}} {
-		if _, err := NewLogger(io.Discard, false, cfg); err == nil {
+		if _, err := NewLogger(io.Discard, false, cfg, &slog.LevelVar{}); err == nil {
 			t.Errorf("NewLogger accepted %+v", cfg)
 		}
 	}

@@ -343,7 +343,7 @@ func (p *process) endsWell() bool {
 func TestUnknownSchemes(t *testing.T) {
 	t.Parallel()
 	w := setUp(t, 1, "")
-	for _, url := range []string{"gopher:///etc", "scp://127.0.0.1/etc", "dir:///etc", "s3://etc", "://etc", "/etc", "fil://%2fetc", "sftp+file:///etc", "FILE2:///etc"} {
+	for _, url := range []string{"gopher:///etc", "scp://127.0.0.1/etc", "dir:///etc", "gs://etc", "://etc", "/etc", "fil://%2fetc", "sftp+file:///etc", "FILE2:///etc"} {
 		text := w.good + "  - id: odd\n    centre: J\n    url: '" + url + "'\n"
 		if err := os.WriteFile(w.rig.Config, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
