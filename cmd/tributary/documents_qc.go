@@ -55,25 +55,19 @@ func (c *cli) decide(use, short, long, decision string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			refused := false
-			err = c.list(*output, []string{"document", "done", "detail"}, func(row func(any, ...string) error) error {
+			return c.listDone(*output, []string{"document", "done", "detail"}, func(row func(bool, any, ...string) error) error {
 				for _, d := range documents {
 					o := quality.Orders{Decision: control.Decision{By: requester(), Reason: *reason, At: now()}, Pool: s.Control, Tracker: s.Tracker, Outbox: out, Dry: *dry}
 					r, err := o.Decide(cmd.Context(), d, decision)
 					if err != nil {
 						return err
 					}
-					refused = refused || !r.Done
-					if err := row(r, r.Document, fmt.Sprint(r.Done), r.Detail); err != nil {
+					if err := row(r.Done, r, r.Document, fmt.Sprint(r.Done), r.Detail); err != nil {
 						return err
 					}
 				}
 				return nil
 			})
-			if err == nil && refused {
-				return errSilent
-			}
-			return err
 		})
 	}
 	return cmd

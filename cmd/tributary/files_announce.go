@@ -32,20 +32,14 @@ func newFilesAnnounce(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			refused := false
-			err = c.list(*output, []string{"path", "announced", "size", "detail"}, func(row func(any, ...string) error) error {
+			return c.listDone(*output, []string{"path", "announced", "size", "detail"}, func(row func(bool, any, ...string) error) error {
 				for _, f := range done {
-					refused = refused || !f.Announced
-					if err := row(f, f.Path, fmt.Sprint(f.Announced), fmt.Sprint(f.Size), f.Detail); err != nil {
+					if err := row(f.Announced, f, f.Path, fmt.Sprint(f.Announced), fmt.Sprint(f.Size), f.Detail); err != nil {
 						return err
 					}
 				}
 				return nil
 			})
-			if err == nil && refused {
-				return errSilent
-			}
-			return err
 		})
 	}
 	return cmd

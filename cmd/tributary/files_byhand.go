@@ -111,25 +111,19 @@ func (c *cli) orderFiles(cmd *cobra.Command, read func(args []string) (files []s
 				return err
 			}
 			orders := byhand.Orders{Pool: s.Control, Outbox: out, Dry: *dry}
-			refused := false
-			err = c.list(*output, []string{"file", "done", "detail"}, func(row func(any, ...string) error) error {
+			return c.listDone(*output, []string{"file", "done", "detail"}, func(row func(bool, any, ...string) error) error {
 				for _, file := range files {
 					orders.Decision = control.Decision{By: requester(), Reason: *reason, At: now()}
 					r, err := give(orders, cmd.Context(), file)
 					if err != nil {
 						return err
 					}
-					refused = refused || !r.Done
-					if err := row(r, r.File, fmt.Sprint(r.Done), r.Detail); err != nil {
+					if err := row(r.Done, r, r.File, fmt.Sprint(r.Done), r.Detail); err != nil {
 						return err
 					}
 				}
 				return nil
 			})
-			if err == nil && refused {
-				return errSilent
-			}
-			return err
 		})
 	}
 }

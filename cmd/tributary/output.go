@@ -56,6 +56,22 @@ func (c *cli) list(format string, header []string, rows func(row func(value any,
 	return errors.Join(rows(out.Row), out.Close())
 }
 
+// listDone lists what became of orders as list does, and ends with the exit code for a
+// failure where one was not carried out.
+func (c *cli) listDone(format string, header []string, rows func(row func(done bool, value any, cells ...string) error) error) error {
+	refused := false
+	err := c.list(format, header, func(row func(any, ...string) error) error {
+		return rows(func(done bool, value any, cells ...string) error {
+			refused = refused || !done
+			return row(value, cells...)
+		})
+	})
+	if err == nil && refused {
+		return errSilent
+	}
+	return err
+}
+
 // tell writes one thing, as JSON or as text for people.
 func (c *cli) tell(format string, value any, text func(io.Writer) error) error {
 	if format == report.JSON {

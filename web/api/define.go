@@ -31,8 +31,9 @@ type defining struct {
 }
 
 type newDefinition struct {
-	IdempotencyKey string `header:"Idempotency-Key" maxLength:"200" doc:"a text of your own for this order: sent again within a day, with the same content, the order is not given again, and is answered as before"`
-	Body           struct {
+	Keyed
+
+	Body struct {
 		defining
 
 		ID string `json:"id" minLength:"1" maxLength:"200" doc:"the id of a source, which stays, or a centre's short name, as it stands in file names"`
@@ -40,9 +41,10 @@ type newDefinition struct {
 }
 
 type editedDefinition struct {
-	IdempotencyKey string `header:"Idempotency-Key" maxLength:"200" doc:"a text of your own for this order: sent again within a day, with the same content, the order is not given again, and is answered as before"`
-	ID             string `path:"id" maxLength:"200" doc:"the id of a source, or a centre's short name"`
-	Body           struct {
+	Keyed
+
+	ID   string `path:"id" maxLength:"200" doc:"the id of a source, or a centre's short name"`
+	Body struct {
 		defining
 
 		Update string `json:"update,omitempty" enum:"merge,append,replace" doc:"of a source: whether keys that are not given stay (merge, which is the default), lists are added to as well (append), or what is not given has its default (replace)"`

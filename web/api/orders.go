@@ -28,38 +28,44 @@ type wish struct {
 	Until    string `json:"until,omitempty" maxLength:"60" doc:"the end of a source's maintenance: a moment (RFC 3339), or how long that is from now (6h, 2d); empty: until it is resumed"`
 }
 
-type fileOrder struct {
-	// IdempotencyKey is how a program says that it may have sent the order before.
+// Keyed is how a program says that it may have sent an order before.
+type Keyed struct {
 	IdempotencyKey string `header:"Idempotency-Key" maxLength:"200" doc:"a text of your own for this order: sent again within a day, with the same content, the order is not given again, and is answered as before"`
-	Action         string `path:"action" enum:"add,edit,delete" doc:"the action of the file's directory"`
-	Name           string `path:"name" maxLength:"1024" doc:"the file's name"`
-	Body           wish
+}
+
+type fileOrder struct {
+	Keyed
+
+	Action string `path:"action" enum:"add,edit,delete" doc:"the action of the file's directory"`
+	Name   string `path:"name" maxLength:"1024" doc:"the file's name"`
+	Body   wish
 }
 
 type documentOrder struct {
-	IdempotencyKey string `header:"Idempotency-Key" maxLength:"200" doc:"a text of your own for this order: sent again within a day, with the same content, the order is not given again, and is answered as before"`
-	Action         string `path:"action" enum:"add,edit,delete" doc:"the action of the file's directory"`
-	Name           string `path:"name" maxLength:"1024" doc:"the file's name"`
-	SHA256         string `path:"sha256" pattern:"^[0-9a-f]{64}$" doc:"of the document's bytes that were looked at: if the file shows others by now, the order is refused"`
-	Entry          string `path:"entry" maxLength:"4096" doc:"the document's name, its slashes percent-encoded"`
-	Body           wish
+	Keyed
+
+	Action string `path:"action" enum:"add,edit,delete" doc:"the action of the file's directory"`
+	Name   string `path:"name" maxLength:"1024" doc:"the file's name"`
+	SHA256 string `path:"sha256" pattern:"^[0-9a-f]{64}$" doc:"of the document's bytes that were looked at: if the file shows others by now, the order is refused"`
+	Entry  string `path:"entry" maxLength:"4096" doc:"the document's name, its slashes percent-encoded"`
+	Body   wish
 }
 
 type thingOrder struct {
-	IdempotencyKey string `header:"Idempotency-Key" maxLength:"200" doc:"a text of your own for this order: sent again within a day, with the same content, the order is not given again, and is answered as before"`
-	ID             string `path:"id" maxLength:"200" doc:"its id, or the number of a replay"`
-	Body           wish
+	Keyed
+
+	ID   string `path:"id" maxLength:"200" doc:"its id, or the number of a replay"`
+	Body wish
 }
 
 // orders registers what may be ordered.
 func (a *API) orders() {
-	paths := map[string]string{order.Files: "/files/{action}/{name}", order.Documents: "/documents/{action}/{name}/{sha256}/{entry}", order.Sources: "/sources/{id}", order.Centres: "/centres/{id}", order.DeadLetters: "/dead-letters/{id}", order.Replays: "/replays/{id}"}
 	things := map[string]string{order.Files: "File", order.Documents: "Document", order.Sources: "Source", order.Centres: "Centre", order.DeadLetters: "DeadLetter", order.Replays: "Replay"}
 	nouns := map[string]string{order.Files: " a file", order.Documents: " a document", order.Sources: " a source", order.Centres: " a centre", order.DeadLetters: " a dead letter"} // of replays the verb has it
 	for i := range a.deps.Orders {
 		o := &a.deps.Orders[i]
 		a.least = o.Least
-		operation := huma.Operation{OperationID: o.Name + things[o.On], Method: http.MethodPost, Path: base + paths[o.On] + "/" + o.Name,
+		operation := huma.Operation{OperationID: o.Name + things[o.On], Method: http.MethodPost, Path: base + o.Path(),
 			Summary: strings.TrimSuffix(o.Verb, ":") + nouns[o.On], Description: o.About,
 			Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}}
 		if o.On == order.Documents {

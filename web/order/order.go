@@ -45,6 +45,19 @@ type Order struct {
 	give func(context.Context, Asked) (Outcome, error)
 }
 
+// Path is the address of the order below that of pages or API, as a pattern of
+// [http.ServeMux].
+func (o *Order) Path() string {
+	subject := "{id}"
+	switch o.On {
+	case Files:
+		subject = "{action}/{name}"
+	case Documents:
+		subject = "{action}/{name}/{sha256}/{entry}"
+	}
+	return "/" + o.On + "/" + subject + "/" + o.Name
+}
+
 // Value is what an order asks for beside the reason.
 type Value struct {
 	Label, Hint string

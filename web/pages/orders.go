@@ -43,10 +43,9 @@ func subjectPath(on, subject string) string {
 
 // orderRoutes are the addresses of all orders: GET shows a form, POST gives the order.
 func (s *Site) orderRoutes() (out []access.Route) {
-	paths := map[string]string{order.Files: "{action}/{name}", order.Documents: "{action}/{name}/{sha256}/{entry}", order.Sources: "{id}", order.Centres: "{id}", order.DeadLetters: "{id}", order.Replays: "{id}"}
 	for i := range s.Orders {
 		o := &s.Orders[i]
-		path := " /" + o.On + "/" + paths[o.On] + "/" + o.Name
+		path := " " + o.Path()
 		out = append(out,
 			access.Route{Pattern: "GET" + path, Least: o.Least, Handler: s.show(func(ctx context.Context, r *http.Request) (page, error) {
 				return s.form(ctx, o, r, "")
