@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"tributary/internal/engine/enginetest"
+	"tributary/test/ports"
 	"tributary/test/wait"
 )
 
@@ -41,12 +42,11 @@ func asked(t *testing.T, address string) (code int, text string) {
 // free is an address at which nobody listens.
 func free(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	found, err := ports.Free(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return found[0].String()
 }
 
 // awaited waits until readyz answers what is wanted.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +20,7 @@ import (
 	"tributary/internal/engine"
 	"tributary/internal/engine/child"
 	"tributary/test/kafka"
+	"tributary/test/ports"
 )
 
 // startWithin bounds how long the engines, or all members, take to be ready on
@@ -238,15 +238,11 @@ func (c *Cluster) say(format string, args ...any) {
 
 // member starts one member of a role.
 func (c *Cluster) member(role string, n int) (*Process, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	free, err := ports.Free(1)
 	if err != nil {
 		return nil, err
 	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil {
-		return nil, err
-	}
-	return c.process(fmt.Sprintf("%s-%d", role, n), addr, "run", role)
+	return c.process(fmt.Sprintf("%s-%d", role, n), free[0].String(), "run", role)
 }
 
 // ready waits until every member says that it is.

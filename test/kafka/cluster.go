@@ -9,7 +9,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +21,7 @@ import (
 
 	"tributary/internal/engine/child"
 	"tributary/internal/engine/enginetest"
+	"tributary/test/ports"
 )
 
 // ClusterID is the id of every cluster that this package makes. Who is about to
@@ -69,13 +69,13 @@ func start(ctx context.Context, dir string, brokers int, secure []*Secure) (*Clu
 	if err != nil {
 		return nil, fmt.Errorf("kafka: %w", err)
 	}
-	ports, err := freePorts(2 * brokers)
+	free, err := ports.Free(2 * brokers)
 	if err != nil {
 		return nil, fmt.Errorf("kafka: %w", err)
 	}
 	c := &Cluster{install: installed}
 	for i := range brokers {
-		c.nodes = append(c.nodes, &node{id: i + 1, client: ports[2*i], controller: ports[2*i+1], replicas: min(brokers, 3),
+		c.nodes = append(c.nodes, &node{id: i + 1, client: free[2*i].String(), controller: free[2*i+1].String(), replicas: min(brokers, 3),
 			dir: filepath.Join(dir, fmt.Sprintf("broker-%d", i+1))})
 	}
 	for i, s := range secure {
@@ -242,20 +242,6 @@ func (n *node) kill() error {
 	<-n.process.Done()
 	n.process = nil
 	return n.log.Close()
-}
-
-// freePorts finds free loopback ports. Another process may take one before the
-// broker does; then the broker says so and ends.
-func freePorts(count int) (addrs []string, err error) {
-	for range count {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close()
-		addrs = append(addrs, l.Addr().String())
-	}
-	return addrs, nil
 }
 
 // properties are a node's settings. Defaults made for large clusters, and for

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
+
+	"tributary/test/ports"
 )
 
 // Secure is a listener for users beside the one for tests: TLS, SASL and access
@@ -19,14 +22,14 @@ type Secure struct {
 // StartSecure is Start with brokers that users reach by TLS and SASL: admin by
 // PLAIN, all others by SCRAM-SHA-512. It returns the addresses at which they do.
 func StartSecure(ctx context.Context, dir string, brokers int, keystore, admin string) (*Cluster, []string, error) {
-	ports, err := freePorts(brokers)
+	free, err := ports.Free(brokers)
 	if err != nil {
 		return nil, nil, fmt.Errorf("kafka: %w", err)
 	}
 	var secure []*Secure
 	var addresses []string
-	for _, p := range ports {
-		address := strings.Replace(p, "127.0.0.1", "localhost", 1)
+	for _, p := range free {
+		address := "localhost:" + strconv.Itoa(int(p.Port()))
 		secure = append(secure, &Secure{Address: address, Keystore: keystore, Admin: admin})
 		addresses = append(addresses, address)
 	}

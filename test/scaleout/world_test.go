@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -25,6 +26,7 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/engine/install"
 	"tributary/test/kafka"
+	"tributary/test/ports"
 )
 
 // patience ends a test that hangs; nothing that is waited for takes as long.
@@ -124,13 +126,11 @@ func startPostgres(t *testing.T, dir, certificate, key string) string {
 
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	found, err := ports.Free(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
+	return strconv.Itoa(int(found[0].Port()))
 }
 
 // begin starts a process whose words go to a file, and ends it with the test.

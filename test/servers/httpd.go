@@ -143,11 +143,11 @@ func startHTTPD(ctx context.Context, o HTTPDOptions, program, hint string, confi
 	if err != nil {
 		return nil, fmt.Errorf("find %s: %w", o.Root, err)
 	}
-	ports, err := freePorts(1)
+	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	s := &HTTPD{Addr: loopback(ports[0]), AccessLog: filepath.Join(dir, "access.log"), secure: o.TLS}
+	s := &HTTPD{Addr: loopback(port), AccessLog: filepath.Join(dir, "access.log"), secure: o.TLS}
 	passwords := ""
 	if o.Password != "" {
 		s.user, passwords = "reader@", filepath.Join(dir, "passwords")

@@ -54,14 +54,14 @@ func StartProFTPD(ctx context.Context, o ProFTPDOptions) (*ProFTPD, error) {
 	if err != nil {
 		return nil, err
 	}
-	ports, err := freePorts(1)
+	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
 	at := func(name string) string { return filepath.Join(o.Dir, name) }
-	s := &ProFTPD{Addr: loopback(ports[0]), scheme: "ftp"}
+	s := &ProFTPD{Addr: loopback(port), scheme: "ftp"}
 	lines := []string{
-		"ServerType standalone", "DefaultAddress 127.0.0.1", fmt.Sprintf("Port %d", ports[0]), "UseIPv6 off", "RequireValidShell off", "UseFtpUsers off",
+		"ServerType standalone", "DefaultAddress 127.0.0.1", fmt.Sprintf("Port %d", port), "UseIPv6 off", "RequireValidShell off", "UseFtpUsers off",
 		"User " + who, "Group " + group, "MaxInstances 30", "TimesGMT on", "WtmpLog off", "UseReverseDNS off",
 		fmt.Sprintf("PidFile %q", at("proftpd.pid")), fmt.Sprintf("ScoreboardFile %q", at("scoreboard")), fmt.Sprintf("SystemLog %q", at("system.log")), "TransferLog none",
 		fmt.Sprintf("DelayTable %q", at("delay")), "DelayEngine off",

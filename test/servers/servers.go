@@ -17,6 +17,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"tributary/test/ports"
 )
 
 // RequireEnv names the environment variable that turns a missing server from a
@@ -137,24 +139,13 @@ func (p *process) stop() {
 	})
 }
 
-// freePorts returns n ports on loopback that were free a moment ago.
-func freePorts(n int) ([]int, error) {
-	var ports []int
-	var held []net.Listener
-	defer func() {
-		for _, l := range held {
-			_ = l.Close()
-		}
-	}()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, fmt.Errorf("find a free port: %w", err)
-		}
-		held = append(held, l)
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+// freePort returns a port on loopback that was free a moment ago.
+func freePort() (int, error) {
+	free, err := ports.Free(1)
+	if err != nil {
+		return 0, err
 	}
-	return ports, nil
+	return int(free[0].Port()), nil
 }
 
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

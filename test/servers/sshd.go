@@ -81,11 +81,10 @@ func StartSSHD(ctx context.Context, o SSHDOptions) (*SSHD, error) {
 	}
 	port := o.Port
 	if port == 0 {
-		ports, err := freePorts(1)
-		if err != nil {
+		var err error
+		if port, err = freePort(); err != nil {
 			return nil, err
 		}
-		port = ports[0]
 	}
 	s.Addr, s.HostKey = loopback(port), host.PublicKey()
 	config := filepath.Join(dir, "sshd_config")

@@ -65,11 +65,11 @@ func StartVersityGW(ctx context.Context, o VersityGWOptions) (*VersityGW, error)
 	if err != nil {
 		return nil, err
 	}
-	ports, err := freePorts(1)
+	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	s := &VersityGW{Addr: loopback(ports[0]), KeyID: "AKIATRIBUTARY", Secret: "s3cret/s3cret+s3cret", Region: "eu-test-1"}
+	s := &VersityGW{Addr: loopback(port), KeyID: "AKIATRIBUTARY", Secret: "s3cret/s3cret+s3cret", Region: "eu-test-1"}
 	args := []string{"--port", s.Addr, "--access", s.KeyID, "--secret", s.Secret, "--region", s.Region, "--keep-alive"}
 	if o.TLS {
 		if s.CAFile, err = writeCertificate(o.Dir); err != nil {

@@ -69,11 +69,10 @@ func StartVSFTPD(ctx context.Context, o VSFTPDOptions) (*VSFTPD, error) {
 	}
 	port := o.Port
 	if port == 0 {
-		ports, err := freePorts(1)
-		if err != nil {
+		var err error
+		if port, err = freePort(); err != nil {
 			return nil, err
 		}
-		port = ports[0]
 	}
 	lines := vsftpdConfig(root, empty, port)
 	if o.Password != "" {
