@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tributary/internal/blob"
+	"tributary/internal/config"
 	"tributary/internal/remote"
 )
 
@@ -99,12 +100,16 @@ func (k *keeper) stored() (bytes int64) {
 	return bytes
 }
 
+// anyTime is how long a poll of very many entries may take: what it keeps and holds is
+// asked here, on a busy machine too.
+const anyTime = config.Duration(time.Hour)
+
 // Where very many entries are all taken up, the same shown again tells nothing but that
 // it was listed, keeps nothing, and is compared in bounded memory.
 func TestVeryManyUnchangedEntriesTellNothing(t *testing.T) {
 	n := entries(t, 4_000)
 	k := newKeeper(t)
-	k.cfg.MaxNew, k.cfg.MaxIgnored = n, 10
+	k.cfg.MaxNew, k.cfg.MaxIgnored, k.cfg.Timeout = n, 10, anyTime
 	most := &peak{}
 	source := &many{n: n, changed: -1, peak: most}
 	k.deps.Blobs = peakStore{k.blobs, most}
@@ -137,7 +142,7 @@ func TestVeryManyUnchangedEntriesTellNothing(t *testing.T) {
 func TestVeryManyEntriesAreKept(t *testing.T) {
 	n := entries(t, 20_000)
 	k := newKeeper(t)
-	k.cfg.MaxNew, k.cfg.MaxIgnored = 10, 10
+	k.cfg.MaxNew, k.cfg.MaxIgnored, k.cfg.Timeout = 10, 10, anyTime
 	most := &peak{}
 	source := &many{n: n, changed: -1, peak: most}
 	k.deps.Blobs = peakStore{k.blobs, most}
