@@ -25,6 +25,7 @@ import (
 	"tributary/internal/mapping"
 	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 	"tributary/sql/outbox/outboxtest"
 	"tributary/sql/warehouse"
 )
@@ -89,10 +90,7 @@ func newBenchOf(t testing.TB, profile fs.FS) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := schemastest.Codec(t)
 	b := &bench{t: t, pool: pool, blobs: memory{}, lost: map[string]bool{}, at: progress{position: 1}, codec: codec}
 	b.in, err = New(config.Insert{}, Deps{Prefix: "t", Holder: "test", Pool: pool, Blobs: b.blobs, Damaged: b.damaged, Mapping: m, Statements: statements, Codec: codec,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
