@@ -1,3 +1,5 @@
+//go:build !race
+
 package tracker
 
 import (
@@ -24,7 +26,7 @@ func TestAnyOrderGivesTheSameRowsAlone(t *testing.T) {
 	tr := newTracker(t, pool)
 	// With -short it is a fifth of them, of which some must find rows to merge.
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
-		if err := flag.Set("rapid.checks", "60"); err != nil {
+		if err := flag.Set("rapid.checks", "15"); err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = flag.Set("rapid.checks", checks.DefValue) }()
