@@ -105,7 +105,7 @@ POSITIONS_FLAGS ?=
 positions: ## play CHECKS lives of positions that are forged, lost, repeated, decided about and restored
 	$(GO) test -count=1 -timeout 0 -v ./test/positions -rapid.checks=$(CHECKS) -rapid.steps=$(STEPS) -rapid.nofailfile $(POSITIONS_FLAGS)
 
-# Properties that ask a database, each on DRAWS cases of SEED: plain tests draw a dozen.
+# Properties that ask a database, each on DRAWS cases of SEED: plain tests draw a few.
 DRAWS ?= 200
 PROPERTIES := TestAnyOrderGivesTheSame|TestUnloadRestores|TestAnyCutGivesTheSame|TestAnyOrderGivesTheSameRows|TestAnyOrderGivesTheSameRowsAlone|TestTakingUpKeepsToLimits|TestMinimalPollsLoseNothingAndWithdrawNothing
 

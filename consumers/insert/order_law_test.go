@@ -29,7 +29,7 @@ func checks(t *testing.T, n string) {
 // and unloads, whatever order they came in and however they were cut.
 func TestAnyOrderGivesTheSame(t *testing.T) {
 	b := newBench(t)
-	checks(t, "10")
+	checks(t, "6")
 	rapid.Check(t, func(rt *rapid.T) {
 		list := steps(rt)
 		want := b.run(rt, list)
@@ -45,7 +45,7 @@ func TestAnyOrderGivesTheSame(t *testing.T) {
 // TestUnloadRestores: what is unloaded was never there, but for the history.
 func TestUnloadRestores(t *testing.T) {
 	b := newBench(t)
-	checks(t, "10")
+	checks(t, "6")
 	rapid.Check(t, func(rt *rapid.T) {
 		var list, without []step
 		for _, s := range steps(rt) {

@@ -107,7 +107,7 @@ func TestAnyOrderGivesTheSameRows(t *testing.T) {
 	tr := newTracker(t, pool)
 	// Each log takes a third of a second; -rapid.checks asks for more.
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
-		if err := flag.Set("rapid.checks", "10"); err != nil {
+		if err := flag.Set("rapid.checks", "6"); err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = flag.Set("rapid.checks", checks.DefValue) }()
