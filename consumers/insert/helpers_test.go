@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -387,3 +388,17 @@ func copyFile(w io.Writer, path string) error {
 	_, err = io.Copy(w, f)
 	return err
 }
+
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+const specimens = "SELECT specimen_id, litter_id FROM warehouse.current_specimen ORDER BY 1"
+
+const counts = "SELECT record_type, subject, test, level, findings FROM warehouse.finding_count ORDER BY 1, 2, 3"
+
+const rawClaims = `SELECT position, ordinal, record_type, claim::text, natural_key::text, subject, fingerprint::text, content_position, content_ordinal, line, col, tombstone, is_current
+	FROM warehouse.claim ORDER BY 1, 2`
