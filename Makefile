@@ -100,17 +100,17 @@ test: servers clients ## run all tests; what lacks an engine or a server is skip
 	$(GO) test -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) $(FIRST) ./...
 
 # Every test once: with the race detector where goroutines share memory, and
-# without it elsewhere. Both go on at once, so that nothing waits for the longest
-# package of one of them alone.
+# without it elsewhere, and without vet, which has been. Both go on at once, so that
+# nothing waits for the longest package of one of them alone.
 .PHONY: check
 check: fmt vet lint ## everything that must hold before a commit
 	@$(MAKE) --no-print-directory -j2 AT_ONCE=$$(($$(nproc) + 1)) test-race test-plain
 
 .PHONY: test-plain
 test-plain: engines servers clients ## what make test-race leaves of make test
-	$(GO) test -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) $(PLAIN)
+	$(GO) test -vet=off -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) $(PLAIN)
 	@files="$$($(ALONE))"; tests="$$(grep -hoE '^func Test[A-Za-z0-9_]+' $$files | cut -c6- | paste -sd '|')"; \
-	$(GO) test -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) -run "^($$tests|$(SHORT_TESTS))\$$" $$(dirname $$files | sed 's|^|./|' | sort -u) $(SHORT)
+	$(GO) test -vet=off -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) -run "^($$tests|$(SHORT_TESTS))\$$" $$(dirname $$files | sed 's|^|./|' | sort -u) $(SHORT)
 
 .PHONY: fmt
 fmt: ## fail where gofmt would change something
@@ -137,7 +137,7 @@ deadcode: ## fail where only tests reach a function of the program
 .PHONY: test-race
 test-race: engines servers clients ## the packages that share memory between goroutines, with the race detector
 	@race="-race"; cgo=1; if ! command -v "$$($(GO) env CC)" >/dev/null; then echo "no C compiler, which the race detector needs: tested without it"; race=""; cgo=$$($(GO) env CGO_ENABLED); fi; \
-	CGO_ENABLED=$$cgo $(GO) test $$race -short -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) $(RACE)
+	CGO_ENABLED=$$cgo $(GO) test $$race -vet=off -short -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) $(RACE)
 
 # Runs every fuzz test of the module, one after another; those of a package with one
 # binary, which takes as long to link as thousands of runs. $(1): how long each, little of
