@@ -86,7 +86,7 @@ func TestMinimalPollsLoseNothingAndWithdrawNothing(t *testing.T) {
 	b.cfg.GoneAfter, b.cfg.MaxMissingShare, b.cfg.Attempts = 2, 1, 1
 	// Each takes a good part of a second; -rapid.checks asks for more.
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
-		if err := flag.Set("rapid.checks", "8"); err != nil {
+		if err := flag.Set("rapid.checks", "40"); err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = flag.Set("rapid.checks", checks.DefValue) }()
