@@ -8,9 +8,12 @@ BIN := bin/tributary
 # Tools have a module of their own, so that they don't decide what the program
 # is built with.
 TOOL := $(GO) tool -modfile=tools/go.mod
-# Packages whose goroutines share something: tested with the race detector.
-RACE := ./cmd/... ./consumers/... ./producers/... ./topics/... ./internal/blob/... ./internal/engine/... ./internal/kafka/... ./internal/obs/... ./internal/pg/... ./internal/remote/... ./internal/stage/... ./recovery/...
-# What these packages leave out with -short, which go without the race detector.
+# Packages whose goroutines share something: tested with the race detector, which
+# makes tests take two to four times the processor. Tests of theirs that share no memory lie in
+# files that begin with //go:build !race, which make test-plain compiles.
+RACE := ./cmd/... ./consumers/... ./producers/... ./internal/blob/... ./internal/engine/... ./internal/kafka/... ./internal/obs/... ./internal/pg/... ./internal/remote/... ./internal/stage/... ./recovery/admin ./recovery/deadletter ./recovery/passover ./recovery/replay ./recovery/shadow
+ALONE = grep -rl --include='*_test.go' '^//go:build !race$$' cmd consumers internal producers recovery
+# What these packages leave out with -short, which go without the race detector, too.
 SHORT := ./internal/engine/chdb ./internal/engine/broker ./internal/stage
 SHORT_TESTS := TestTwoOnOneDirectory|TestAMemberThatDiesInItsJoinIsRemoved|TestNoRequestEndsTheBroker|TestProtocols
 # What is tested without it.
@@ -97,16 +100,17 @@ test: servers clients ## run all tests; what lacks an engine or a server is skip
 	$(GO) test -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) $(FIRST) ./...
 
 # Every test once: with the race detector where goroutines share memory, and
-# without it elsewhere. Both go on at once, so that nothing waits for the longest
-# package of one of them alone.
+# without it elsewhere, and without vet, which has been. Both go on at once, so that
+# nothing waits for the longest package of one of them alone.
 .PHONY: check
 check: fmt vet lint ## everything that must hold before a commit
 	@$(MAKE) --no-print-directory -j2 AT_ONCE=$$(($$(nproc) + 1)) test-race test-plain
 
 .PHONY: test-plain
 test-plain: engines servers clients ## what make test-race leaves of make test
-	$(GO) test -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) $(PLAIN)
-	$(GO) test -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) -run '^($(SHORT_TESTS))$$' $(SHORT)
+	$(GO) test -vet=off -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) $(PLAIN)
+	@files="$$($(ALONE))"; tests="$$(grep -hoE '^func Test[A-Za-z0-9_]+' $$files | cut -c6- | paste -sd '|')"; \
+	$(GO) test -vet=off -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) -run "^($$tests|$(SHORT_TESTS))\$$" $$(dirname $$files | sed 's|^|./|' | sort -u) $(SHORT)
 
 .PHONY: fmt
 fmt: ## fail where gofmt would change something
@@ -133,13 +137,16 @@ deadcode: ## fail where only tests reach a function of the program
 .PHONY: test-race
 test-race: engines servers clients ## the packages that share memory between goroutines, with the race detector
 	@race="-race"; cgo=1; if ! command -v "$$($(GO) env CC)" >/dev/null; then echo "no C compiler, which the race detector needs: tested without it"; race=""; cgo=$$($(GO) env CGO_ENABLED); fi; \
-	CGO_ENABLED=$$cgo $(GO) test $$race -short -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) $(RACE)
+	CGO_ENABLED=$$cgo $(GO) test $$race -vet=off -short -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) $(RACE)
 
-# Runs every fuzz test of the module, one after another. $(1): how long each,
-# little of which goes into making inputs smaller.
+# Runs every fuzz test of the module, one after another; those of a package with one
+# binary, which takes as long to link as thousands of runs. $(1): how long each, little of
+# which goes into making inputs smaller.
 define fuzz
-	@grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's/^\(.*\)\/[^/]*:func /\1 /' | sort -u | while read -r dir name; do \
-	  echo "$$dir $$name"; $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(1) -fuzzminimizetime 20x "$$dir"; \
+	@bin=$$(mktemp -d); trap 'rm -rf "$$bin"' EXIT; known=$$($(GO) env GOCACHE)/fuzz/tributary; built=; \
+	grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's/^\(.*\)\/[^/]*:func /\1 /' | sort -u | while read -r dir name; do \
+	  echo "$$dir $$name"; if [ "$$dir" != "$$built" ]; then $(GO) test -c -fuzz . -o "$$bin/fuzz.test" "$$dir"; built=$$dir; fi; \
+	  (cd "$$dir" && "$$bin/fuzz.test" -test.run '^$$' -test.fuzz "^$$name\$$" -test.fuzztime $(1) -test.fuzzminimizetime 20x -test.fuzzcachedir "$$known/$$dir"); \
 	done
 endef
 

@@ -105,6 +105,14 @@ POSITIONS_FLAGS ?=
 positions: ## play CHECKS lives of positions that are forged, lost, repeated, decided about and restored
 	$(GO) test -count=1 -timeout 0 -v ./test/positions -rapid.checks=$(CHECKS) -rapid.steps=$(STEPS) -rapid.nofailfile $(POSITIONS_FLAGS)
 
+# Properties that ask a database, each on DRAWS cases of SEED: plain tests draw a few.
+DRAWS ?= 200
+PROPERTIES := TestAnyOrderGivesTheSame|TestUnloadRestores|TestAnyCutGivesTheSame|TestAnyOrderGivesTheSameRows|TestAnyOrderGivesTheSameRowsAlone|TestTakingUpKeepsToLimits|TestMinimalPollsLoseNothingAndWithdrawNothing
+
+.PHONY: properties
+properties: engines ## properties of insert, tracker and poll on DRAWS cases each, drawn from SEED
+	TRIBUTARY_REQUIRE_ENGINES=1 $(GO) test -count=1 -timeout 0 -run '^($(PROPERTIES))$$' ./consumers/insert ./consumers/tracker ./producers/poll -rapid.checks=$(DRAWS) -rapid.seed=$(SEED) -rapid.nofailfile
+
 ## Real processes
 
 # Separate processes on real engines under faults, and crashes at labelled steps.
@@ -273,7 +281,7 @@ mutants-short: engines servers ## the same for two minutes (MUTANTS_BUDGET); the
 # The pages in a real Chromium; screenshots are kept in out/browser.
 .PHONY: test-browser
 test-browser: engines browser ## every page in Chromium: widths, themes, without scripts, axe-core, live updates, keys
-	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_BROWSER=1 $(GO) test -count=1 -timeout 30m -v ./test/browser
+	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_BROWSER=1 TRIBUTARY_BINARY=$(abspath $(BIN)) $(GO) test -count=1 -timeout 30m -v ./test/browser
 
 # The README's pictures, of the demo after a fortnight in LIVES; make test-browser has
 # a short form.

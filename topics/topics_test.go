@@ -21,6 +21,7 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 	"tributary/test/wait"
 )
 
@@ -47,9 +48,7 @@ func setup(t *testing.T) *bench {
 	}
 	t.Cleanup(b.client.Close)
 	b.admin = kadm.NewClient(b.client)
-	if b.codec, err = schemas.NewCodec(); err != nil {
-		t.Fatal(err)
-	}
+	b.codec = schemastest.Codec(t)
 	return b
 }
 
@@ -80,10 +79,7 @@ func lines(changes []Change) []string {
 }
 
 func TestCatalogueIsWhole(t *testing.T) {
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := schemastest.Codec(t)
 	var have, want []string
 	for _, topic := range Catalogue() {
 		have = append(have, topic.Name)

@@ -17,6 +17,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/internal/stage/sink"
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 	"tributary/sql/control"
 	"tributary/sql/outbox"
 	trackersql "tributary/sql/tracker"
@@ -92,10 +93,7 @@ func TestARoundWaitsForEveryReader(t *testing.T) {
 	exec("DELETE FROM warehouse.batch_end")
 	over(true, "with all positions applied")
 
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := schemastest.Codec(t)
 	outbox := outbox.Outbox{Schema: warehouse.Schema, Codec: codec}
 	err = pg.InTx(ctx, pool, func(tx pgx.Tx) error {
 		return outbox.Append(ctx, tx, schemas.Message{ID: schemas.LiveRun, Topic: schemas.StatusChangedTopic, Key: "k", Stage: "test", Time: time.Unix(1, 0),

@@ -1,3 +1,5 @@
+//go:build !race
+
 package main
 
 import (
@@ -11,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"tributary/schemas"
+	"tributary/schemas/schemastest"
 )
 
 // metric is a metric as its source declares it.
@@ -137,10 +139,7 @@ func eventsInSource(t *testing.T) []sourceEvent {
 			}
 		}
 	}
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := schemastest.Codec(t)
 	var out []sourceEvent
 	for _, v := range codec.Versions() { // the last of a topic is the newest
 		name := typeName(v.Topic)

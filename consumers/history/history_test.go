@@ -21,15 +21,12 @@ import (
 	"tributary/internal/pg"
 	"tributary/internal/stage/sink"
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 )
 
 func codec(t testing.TB) *schemas.Codec {
 	t.Helper()
-	c, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return schemastest.Codec(t)
 }
 
 // fresh is a history in a database of its own, and a connection to that.

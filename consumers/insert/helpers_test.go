@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -25,6 +26,7 @@ import (
 	"tributary/internal/mapping"
 	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 	"tributary/sql/outbox/outboxtest"
 	"tributary/sql/warehouse"
 )
@@ -89,10 +91,7 @@ func newBenchOf(t testing.TB, profile fs.FS) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := schemastest.Codec(t)
 	b := &bench{t: t, pool: pool, blobs: memory{}, lost: map[string]bool{}, at: progress{position: 1}, codec: codec}
 	b.in, err = New(config.Insert{}, Deps{Prefix: "t", Holder: "test", Pool: pool, Blobs: b.blobs, Damaged: b.damaged, Mapping: m, Statements: statements, Codec: codec,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
@@ -389,3 +388,17 @@ func copyFile(w io.Writer, path string) error {
 	_, err = io.Copy(w, f)
 	return err
 }
+
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+const specimens = "SELECT specimen_id, litter_id FROM warehouse.current_specimen ORDER BY 1"
+
+const counts = "SELECT record_type, subject, test, level, findings FROM warehouse.finding_count ORDER BY 1, 2, 3"
+
+const rawClaims = `SELECT position, ordinal, record_type, claim::text, natural_key::text, subject, fingerprint::text, content_position, content_ordinal, line, col, tombstone, is_current
+	FROM warehouse.claim ORDER BY 1, 2`

@@ -17,6 +17,7 @@ import (
 	"tributary/internal/kafka"
 	"tributary/schemas"
 	"tributary/schemas/impc"
+	"tributary/schemas/schemastest"
 	"tributary/test/corpus"
 	"tributary/test/wait"
 )
@@ -228,10 +229,7 @@ func BenchmarkCorpus(t *testing.B) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := schemastest.Codec(t)
 	o := order(t, c, codec)
 	bootstrap := enginetest.Broker(t)
 	o.produce(bootstrap, o.events...)

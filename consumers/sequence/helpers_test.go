@@ -17,6 +17,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/internal/stage/sink"
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 	"tributary/sql/control"
 	"tributary/sql/outbox"
 	"tributary/sql/outbox/outboxtest"
@@ -55,10 +56,7 @@ func newBench(t *testing.T) *bench {
 }
 
 func (b *bench) member(pool *pgxpool.Pool, holder string) *Sequencer {
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	codec := schemastest.Codec(b.t)
 	return New(config.Default().Sequence, Deps{Kinds: []string{"specimen", "experiment"},
 		Outbox: outbox.Outbox{Schema: control.Schema, Codec: codec}, Offsets: pg.Offsets{Schema: control.Schema, Group: "test.sequence"}, Pool: pool,
 		Lease: pg.Lease{Pool: pool, Schema: control.Schema, Name: "sequence", Holder: holder, TTL: time.Hour},

@@ -1,6 +1,9 @@
+//go:build !race
+
 package tracker
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -112,6 +115,22 @@ func TestErrorsFollowTheCheckThatCounts(t *testing.T) {
 
 // TestDeleteRules holds the parent's rules of what goes with what.
 func TestDeleteRules(t *testing.T) {
+	pool := database(t)
+	var events []event
+	add := func(e schemas.StatusChanged) { events = append(events, event{time.Unix(int64(len(events)+1), 0), e}) }
+	add(schemas.StatusChanged{Entity: schemas.EntitySource, Scope: schemas.Scope{Centre: "H", Source: "s"}, Attributes: map[string]string{"protocol": "sftp", "state": "available"}})
+	session := schemas.ID("session", "1")
+	add(schemas.StatusChanged{Entity: schemas.EntitySession, Scope: schemas.Scope{Session: session}, Number: 1})
+	add(schemas.StatusChanged{Entity: schemas.EntityTask, Scope: schemas.Scope{Session: session, Source: "s"}, Phase: "zip_name", Status: "done"})
+	add(schemas.StatusChanged{Entity: schemas.EntityBatch, Scope: schemas.Scope{Centre: "H", Session: session}, Number: 1, Status: "running"})
+	for _, e := range unzippedFile("H.2012-10-02.1.impc.zip", 1) {
+		add(e)
+	}
+	bad := unzippedFile("H.2012-10-02.1.impc.zip", 1)[0]
+	bad.Attempt, bad.Status, bad.Exception, bad.Outcome = 2, "failed", "md5_differs", "md5_differs"
+	add(bad)
+	add(documentAt("H.2012-10-02.1.impc.zip", "a.xml", step{Phase: 6, Status: failed, Exception: "xsd_invalid"}))
+	apply(t, newTracker(t, pool), 0, events...)
 	for name, tc := range map[string]struct {
 		delete string
 		refuse bool
@@ -140,31 +159,18 @@ func TestDeleteRules(t *testing.T) {
 		"a type stays while it is used":               {"DELETE FROM tracker.processing_type", true, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pool := database(t)
-			tr := newTracker(t, pool)
-			var events []event
-			add := func(e schemas.StatusChanged) { events = append(events, event{time.Unix(int64(len(events)+1), 0), e}) }
-			add(schemas.StatusChanged{Entity: schemas.EntitySource, Scope: schemas.Scope{Centre: "H", Source: "s"}, Attributes: map[string]string{"protocol": "sftp", "state": "available"}})
-			session := schemas.ID("session", "1")
-			add(schemas.StatusChanged{Entity: schemas.EntitySession, Scope: schemas.Scope{Session: session}, Number: 1})
-			add(schemas.StatusChanged{Entity: schemas.EntityTask, Scope: schemas.Scope{Session: session, Source: "s"}, Phase: "zip_name", Status: "done"})
-			add(schemas.StatusChanged{Entity: schemas.EntityBatch, Scope: schemas.Scope{Centre: "H", Session: session}, Number: 1, Status: "running"})
-			for _, e := range unzippedFile("H.2012-10-02.1.impc.zip", 1) {
-				add(e)
+			tx, err := pool.Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
 			}
-			bad := unzippedFile("H.2012-10-02.1.impc.zip", 1)[0]
-			bad.Attempt, bad.Status, bad.Exception, bad.Outcome = 2, "failed", "md5_differs", "md5_differs"
-			add(bad)
-			add(documentAt("H.2012-10-02.1.impc.zip", "a.xml", step{Phase: 6, Status: failed, Exception: "xsd_invalid"}))
-			apply(t, tr, 0, events...)
-			_, err := pool.Exec(t.Context(), tc.delete)
-			if (err != nil) != tc.refuse {
+			defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }() // the next finds all there again
+			if _, err = tx.Exec(t.Context(), tc.delete); (err != nil) != tc.refuse {
 				t.Fatalf("%s: %v", tc.delete, err)
 			}
 			for table, want := range tc.left {
-				got, err := column(pool, "SELECT count(*)::text FROM tracker."+table)
-				if err != nil || got[0] != want {
-					t.Errorf("%s: %v rows, %v; want %s", table, got, err, want)
+				var got string
+				if err := tx.QueryRow(t.Context(), "SELECT count(*)::text FROM tracker."+table).Scan(&got); err != nil || got != want {
+					t.Errorf("%s: %s rows, %v; want %s", table, got, err, want)
 				}
 			}
 		})

@@ -21,6 +21,7 @@ import (
 	"tributary/internal/stage/member"
 	"tributary/schemas"
 	"tributary/schemas/exception"
+	"tributary/schemas/schemastest"
 )
 
 // system is a tracker beside the log that it reads.
@@ -52,11 +53,7 @@ func newSystem(t *testing.T) *system {
 }
 
 func (s *system) build(pool *pgxpool.Pool) *Builder {
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return &Builder{Pool: pool, Connect: s.connect, Prefix: s.prefix, Codec: codec, Window: 100, Meanings: exception.Texts()}
+	return &Builder{Pool: pool, Connect: s.connect, Prefix: s.prefix, Codec: schemastest.Codec(s.t), Window: 100, Meanings: exception.Texts()}
 }
 
 func (s *system) makeTopic() {

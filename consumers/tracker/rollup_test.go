@@ -1,3 +1,5 @@
+//go:build !race
+
 package tracker
 
 import (
@@ -148,21 +150,6 @@ func parentOf(a, b step) shown {
 		return shown{Phase: is.Phase, Status: is.Status}
 	}
 	return show(is)
-}
-
-func unzippedFile(name string, documents int64) []schemas.StatusChanged {
-	base := schemas.StatusChanged{Scope: schemas.Scope{Run: schemas.LiveRun, Centre: "H", Source: "s"}, Entity: schemas.EntityDownload, Attempt: 1,
-		FileRef: schemas.FileRef{File: schemas.FileID("add", name), FileName: name, Action: "add"}}
-	got, unzipped := base, base
-	got.Phase, got.Status, got.Outcome, got.SHA256 = "zip_md5", "done", "sha", "sha"
-	unzipped.Phase, unzipped.Status, unzipped.Outcome, unzipped.Accepted, unzipped.Rows = "unzip", "done", "sha/done", "sha/done", documents
-	return []schemas.StatusChanged{got, unzipped}
-}
-
-func documentAt(name, entry string, s step) schemas.StatusChanged {
-	return schemas.StatusChanged{Scope: schemas.Scope{Run: schemas.LiveRun, Centre: "H"}, Entity: schemas.EntityDocument, Attempt: 1, Outcome: "sha/done",
-		FileRef: schemas.FileRef{File: schemas.FileID("add", name), FileName: name, Action: "add"}, DocumentRef: schemas.DocumentRef{Entry: entry},
-		Phase: string(schemas.Phases()[s.Phase-1]), Status: string(schemas.Statuses()[s.Status-1]), Exception: s.Exception}
 }
 
 // TestDocumentOnEveryCheck holds what a document shows of its own failures and

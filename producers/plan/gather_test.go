@@ -1,3 +1,5 @@
+//go:build !race
+
 package plan
 
 import (
@@ -24,17 +26,6 @@ func wanted(w *World, source, server string, size int64, alone bool) *control.Ac
 	f.Acquisitions = []*control.Acquisition{a}
 	w.files[f.ID] = f
 	return a
-}
-
-// turnsOf are the turns of the sources that show files; none was given a job.
-func turnsOf(w *World) map[string]*control.Turn {
-	out := map[string]*control.Turn{}
-	for _, f := range w.files {
-		for _, h := range f.hostings {
-			out[h.Source] = &control.Turn{Source: h.Source, Server: h.Server, Priority: 5}
-		}
-	}
-	return out
 }
 
 // A server allowed K sessions is never given more than K jobs; a job is

@@ -11,6 +11,7 @@ import (
 	"tributary/internal/backoff"
 	"tributary/internal/config"
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 	"tributary/sql/control"
 	"tributary/sql/outbox"
 )
@@ -36,11 +37,7 @@ type scene struct {
 
 func codec(t testing.TB) *schemas.Codec {
 	t.Helper()
-	c, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return schemastest.Codec(t)
 }
 
 func newWorld(t testing.TB) *World {
@@ -285,4 +282,15 @@ func (s *scene) ended(result, phase, exception string) {
 	if a.State != control.Ended || a.Result != result || a.Phase != phase || a.Exception != exception || a.EndedAt == nil {
 		s.t.Fatalf("acquisition is %s %q at (%q, %q), ended at %v; want ended %q at (%q, %q)", a.State, a.Result, a.Phase, a.Exception, a.EndedAt, result, phase, exception)
 	}
+}
+
+// turnsOf are the turns of the sources that show files; none was given a job.
+func turnsOf(w *World) map[string]*control.Turn {
+	out := map[string]*control.Turn{}
+	for _, f := range w.files {
+		for _, h := range f.hostings {
+			out[h.Source] = &control.Turn{Source: h.Source, Server: h.Server, Priority: 5}
+		}
+	}
+	return out
 }

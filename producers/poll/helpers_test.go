@@ -21,6 +21,7 @@ import (
 	"tributary/internal/profile"
 	"tributary/internal/remote"
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 	"tributary/sql/control"
 	"tributary/sql/control/controltest"
 	"tributary/sql/outbox"
@@ -132,10 +133,7 @@ func newBench(t *testing.T) *bench {
 
 func newBenchOn(t *testing.T, pool *pgxpool.Pool) *bench {
 	t.Helper()
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := schemastest.Codec(t)
 	p, err := builtin()
 	if err != nil {
 		t.Fatal(err)

@@ -1,3 +1,5 @@
+//go:build !race
+
 package poll
 
 import (
@@ -97,7 +99,7 @@ func TestTakingUpKeepsToLimits(t *testing.T) {
 	b.cfg.GoneAfter = 1000
 	// Each takes a good part of a second; -rapid.checks asks for more.
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
-		if err := flag.Set("rapid.checks", "25"); err != nil {
+		if err := flag.Set("rapid.checks", "10"); err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = flag.Set("rapid.checks", checks.DefValue) }()

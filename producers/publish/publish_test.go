@@ -22,6 +22,7 @@ import (
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 	"tributary/sql/outbox"
 	"tributary/test/wait"
 )
@@ -54,10 +55,7 @@ func newBench(t *testing.T) *bench {
 	b.exec("CREATE SCHEMA s")
 	b.exec(fmt.Sprintf(outbox.DDL, "s"))
 	b.exec(fmt.Sprintf(pg.LeaseDDL, "s"))
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := schemastest.Codec(t)
 	b.outbox = outbox.Outbox{Schema: "s", Codec: codec}
 	b.client = b.connect()
 	for _, topic := range []string{schemas.StatusChangedTopic, schemas.DocumentOrderedTopic} {

@@ -18,6 +18,7 @@ import (
 	"tributary/internal/profile"
 	"tributary/producers/sourcestate"
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 	"tributary/sql/control"
 	"tributary/sql/control/controltest"
 	"tributary/sql/outbox"
@@ -40,10 +41,7 @@ var builtin = sync.OnceValues(func() (*profile.Profile, error) { return profile.
 func newBench(t *testing.T, declared ...config.Source) *bench {
 	t.Helper()
 	pool := controltest.Open(t, 10)
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := schemastest.Codec(t)
 	p, err := builtin()
 	if err != nil {
 		t.Fatal(err)

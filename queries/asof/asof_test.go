@@ -22,6 +22,7 @@ import (
 	"tributary/internal/stage/sink"
 	"tributary/queries/report"
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 	trackersql "tributary/sql/tracker"
 	"tributary/test/wait"
 )
@@ -104,10 +105,7 @@ func TestThePastIsWhatTheTrackerSaid(t *testing.T) {
 	pool := database(t)
 	log := story()
 	r := reader(t, pool, log)
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := schemastest.Codec(t)
 	live := tracker.New(config.Tracker{}, tracker.Deps{Pool: pool, Codec: codec, Prefix: "test", Log: slog.New(slog.DiscardHandler)})
 	apply := func(n int, rec *kgo.Record) {
 		rec.Offset = int64(n)

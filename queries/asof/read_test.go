@@ -20,6 +20,7 @@ import (
 	"tributary/internal/kafka"
 	"tributary/internal/stage/sink"
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 )
 
 // store puts records into a history of their own and returns a connection to
@@ -28,10 +29,7 @@ func store(t *testing.T, partitions ...[]*kgo.Record) driver.Conn {
 	t.Helper()
 	endpoint := enginetest.ClickHouse(t)
 	database := enginetest.Database(t, endpoint)
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := schemastest.Codec(t)
 	h := history.New(config.History{}, history.Deps{Open: func(name string) (driver.Conn, error) { return engine.OpenClickHouse(endpoint, name) },
 		Database: database, Codec: codec, Log: slog.New(slog.DiscardHandler)})
 	defer h.Close()
@@ -60,10 +58,7 @@ func store(t *testing.T, partitions ...[]*kgo.Record) driver.Conn {
 // encoded is an event as the log has it.
 func encoded(t *testing.T, e Event, id string) *kgo.Record {
 	t.Helper()
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := schemastest.Codec(t)
 	r, err := codec.Encode(schemas.Message{ID: schemas.ID("event", id), Topic: schemas.StatusChangedTopic, Stage: "test", Time: e.At, Body: &e.StatusChanged})
 	if err != nil {
 		t.Fatal(err)

@@ -25,6 +25,7 @@ import (
 	"tributary/internal/stage/sink"
 	"tributary/queries/centrereport"
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 	trackersql "tributary/sql/tracker"
 	"tributary/sql/warehouse"
 )
@@ -122,10 +123,7 @@ func filled(t *testing.T) *pgxpool.Pool {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := schemastest.Codec(t)
 	r := sink.Range{Topic: schemas.StatusChangedTopic}
 	for i, e := range story() {
 		encoded, err := codec.Encode(schemas.Message{ID: schemas.ID("e", fmt.Sprint(i)), Topic: schemas.StatusChangedTopic, Stage: "test",

@@ -44,7 +44,7 @@ func TestBrokenInstallations(t *testing.T) {
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, endpoint, database)
+				w := well.beside(t)
 				c.harm(t, w)
 				lines := w.examine()
 				got := slices.DeleteFunc(named(w, lines), func(n string) bool { return slices.Contains(usual, n) && !slices.Contains(c.want, n) })

@@ -11,8 +11,8 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/kafka"
-	"tributary/schemas"
 	"tributary/schemas/registry"
+	"tributary/schemas/schemastest"
 	"tributary/sql/history"
 )
 
@@ -89,10 +89,7 @@ func (w *world) refusing(text string) string {
 
 func allSchemas(t *testing.T) []registry.Item {
 	t.Helper()
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := schemastest.Codec(t)
 	return registry.Items(codec.Versions(), func(name string) string { return kafka.TopicName("tributary", name) })
 }
 

@@ -79,6 +79,7 @@ func brokenKafka() []broken {
 		{"a topic for small records", func(_ *testing.T, w *world) { w.set("max.message.bytes", "1000") },
 			[]string{"topic_setting " + status}, "topics apply --settings"},
 		{"a member whose clock is ahead", func(_ *testing.T, w *world) {
+			w.brokers(kfake.NumBrokers(1))
 			client, err := kgo.NewClient(kgo.SeedBrokers(w.cfg.Kafka.BootstrapServers...))
 			if err != nil {
 				w.t.Fatal(err)

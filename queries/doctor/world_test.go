@@ -44,41 +44,67 @@ type world struct {
 	now     func() time.Time
 	timeout time.Duration
 	attach  func(context.Context) (engine.Endpoints, error)
+	// lent says that the database and the brokers are another's, which has them until a
+	// case changes something there.
+	lent struct{ database, brokers bool }
 }
 
-// newWorld makes an installation that is well. Its Postgres and its broker are its
+// newWorld makes an installation that is well. Its database and its broker are its
 // own; clickhouse is the address and the database of a history, which is shared.
 func newWorld(t *testing.T, clickhouse, database string) *world {
 	t.Helper()
-	dir := enginetest.Dir(t)
-	if err := os.Chmod(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
 	w := &world{t: t, cfg: config.Default(), now: time.Now, timeout: 30 * time.Second}
-	dsn := enginetest.Filled(t, "migrated", func(ctx context.Context, pool *pgxpool.Pool) error {
-		return errors.Join(control.Migrate(ctx, pool), tracker.Migrate(ctx, pool), warehouse.Migrate(ctx, pool))
-	})
-	pool, err := pgxpool.New(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	w.pool = pool
-	w.exec("ALTER DATABASE " + w.database() + " SET synchronous_commit = on") // the tests' server has it off
-	w.cfg.Path, w.cfg.DataDir, w.cfg.Blobs.Dir = filepath.Join(dir, "tributary.yaml"), dir, filepath.Join(dir, "blobs")
-	w.cfg.Blobs.MinFree = 0
-	store, err := blob.NewDir(w.cfg.Blobs.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(store.Begin(), store.Close()); err != nil {
-		t.Fatal(err)
-	}
-	w.cfg.Postgres.URL = config.Secret("file:" + w.secret("postgres", dsn))
+	w.place()
+	w.ownDatabase()
 	w.cfg.Kafka.Partitions, w.cfg.Kafka.ReplicationFactor = 3, 1
 	w.brokers(kfake.NumBrokers(1))
 	w.cfg.ClickHouse.URL, w.cfg.ClickHouse.Database = config.Secret("file:"+w.secret("clickhouse", clickhouse)), database
 	return w
+}
+
+// beside makes another installation that is well. It reads w's database and brokers
+// until it changes something there: then it gets its own.
+func (w *world) beside(t *testing.T) *world {
+	t.Helper()
+	n := &world{t: t, cfg: w.cfg, pool: w.pool, now: w.now, timeout: w.timeout}
+	n.lent.database, n.lent.brokers = true, true
+	n.place()
+	return n
+}
+
+// place gives the installation directories of its own.
+func (w *world) place() {
+	w.t.Helper()
+	dir := enginetest.Dir(w.t)
+	if err := os.Chmod(dir, 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	w.cfg.Path, w.cfg.DataDir, w.cfg.Blobs.Dir = filepath.Join(dir, "tributary.yaml"), dir, filepath.Join(dir, "blobs")
+	w.cfg.Blobs.MinFree = 0
+	store, err := blob.NewDir(w.cfg.Blobs.Dir)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := errors.Join(store.Begin(), store.Close()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// ownDatabase gives the installation a database of its own.
+func (w *world) ownDatabase() {
+	w.t.Helper()
+	w.lent.database = false
+	dsn := enginetest.Filled(w.t, "migrated", func(ctx context.Context, pool *pgxpool.Pool) error {
+		return errors.Join(control.Migrate(ctx, pool), tracker.Migrate(ctx, pool), warehouse.Migrate(ctx, pool))
+	})
+	pool, err := pgxpool.New(w.t.Context(), dsn)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(pool.Close)
+	w.pool = pool
+	w.exec("ALTER DATABASE " + w.database() + " SET synchronous_commit = on") // the tests' server has it off
+	w.cfg.Postgres.URL = config.Secret("file:" + w.secret("postgres", dsn))
 }
 
 // brokers starts other brokers, with all topics.
@@ -100,13 +126,16 @@ func (w *world) bare(opts ...kfake.Opt) *kfake.Cluster {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(c.Close)
-	w.cfg.Kafka.BootstrapServers = c.ListenAddrs()
+	w.cfg.Kafka.BootstrapServers, w.lent.brokers = c.ListenAddrs(), false
 	return c
 }
 
-// admin does something with the brokers as they are configured.
+// admin changes something of the brokers as they are configured.
 func (w *world) admin(do func(context.Context, *kadm.Client) error) {
 	w.t.Helper()
+	if w.lent.brokers {
+		w.brokers(kfake.NumBrokers(1))
+	}
 	client, err := kafka.NewClient(w.cfg.Kafka, w.cfg.Kafka.BootstrapServers, slog.New(slog.DiscardHandler))
 	if err != nil {
 		w.t.Fatal(err)
@@ -117,9 +146,12 @@ func (w *world) admin(do func(context.Context, *kadm.Client) error) {
 	}
 }
 
-// exec changes the database; a %s in it is its name.
+// exec changes the database.
 func (w *world) exec(statements ...string) {
 	w.t.Helper()
+	if w.lent.database {
+		w.ownDatabase()
+	}
 	for _, s := range statements {
 		if _, err := w.pool.Exec(w.t.Context(), s); err != nil {
 			w.t.Fatalf("%s: %v", s, err)
@@ -127,7 +159,14 @@ func (w *world) exec(statements ...string) {
 	}
 }
 
-func (w *world) database() string { return w.pool.Config().ConnConfig.Database }
+// database is the name of the installation's database, which is to be changed.
+func (w *world) database() string {
+	w.t.Helper()
+	if w.lent.database {
+		w.ownDatabase()
+	}
+	return w.pool.Config().ConnConfig.Database
+}
 
 // as has the installation use its Postgres as another user.
 func (w *world) as(user string) {

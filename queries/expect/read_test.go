@@ -21,6 +21,7 @@ import (
 	"tributary/queries/expect"
 	"tributary/queries/report"
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 	trackersql "tributary/sql/tracker"
 )
 
@@ -81,10 +82,7 @@ func (w *world) tracker() *pgxpool.Pool {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(pool.Close)
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	codec := schemastest.Codec(w.t)
 	r := sink.Range{Topic: schemas.StatusChangedTopic}
 	for i, m := range w.log {
 		encoded, err := codec.Encode(m)

@@ -17,6 +17,7 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/recovery/admin"
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 	"tributary/sql/control"
 	"tributary/sql/outbox"
 	"tributary/test/wait"
@@ -39,10 +40,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := schemastest.Codec(t)
 	return &world{t: t, pool: pool, codec: codec}
 }
 

@@ -1,3 +1,5 @@
+//go:build !race
+
 package deadletter
 
 import (
@@ -13,18 +15,12 @@ import (
 	"tributary/internal/kafka"
 	"tributary/internal/stage"
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func codec(t testing.TB) *schemas.Codec {
-	t.Helper()
-	c, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
+func codec(t testing.TB) *schemas.Codec { t.Helper(); return schemastest.Codec(t) }
 
 // dead is a dead letter as a stage writes it.
 func dead(t testing.TB, topic, stageName, class, text string, offset int64, body any) *kgo.Record {

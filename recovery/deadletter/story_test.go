@@ -1,3 +1,5 @@
+//go:build !race
+
 package deadletter
 
 import (
@@ -9,15 +11,13 @@ import (
 
 	"tributary/internal/kafka"
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 	"tributary/sql/control"
 )
 
 // The story of a letter shows what others wrote, but not as control sequences.
 func TestLetterStory(t *testing.T) {
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := schemastest.Codec(t)
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	l := &Standing{State: control.LetterDropped, Deaths: 2, Decided: control.DeadLetter{Attempt: 3, Forced: true,
 		Retry: control.Decision{By: "ann@host", Reason: "mended", At: at}, Drop: control.Decision{By: "bob@host", At: at}}}

@@ -20,6 +20,7 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 	"tributary/test/wait"
 )
 
@@ -51,13 +52,10 @@ func (l *logged) String() string {
 
 func newScene(t *testing.T, topics ...string) *scene {
 	t.Helper()
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
 	connect := kafka.NewFactory(config.Default().Kafka, enginetest.Broker(t), slog.New(slog.DiscardHandler))
 	s := &scene{t: t, logged: &logged{}}
-	s.List = &List{Connect: connect, Codec: codec, Prefix: "t", Log: slog.New(slog.NewTextHandler(s.logged, nil))}
+	s.List = &List{Connect: connect, Codec: schemastest.Codec(t), Prefix: "t", Log: slog.New(slog.NewTextHandler(s.logged, nil))}
+	var err error
 	if s.client, err = connect(); err != nil {
 		t.Fatal(err)
 	}
@@ -198,11 +196,7 @@ func TestDecisionsAreFollowed(t *testing.T) {
 // No more than Max are kept in mind, whoever writes them; those that are known can
 // still be replaced.
 func TestDecisionsAreBounded(t *testing.T) {
-	s := &List{Log: slog.New(slog.DiscardHandler)}
-	var err error
-	if s.Codec, err = schemas.NewCodec(); err != nil {
-		t.Fatal(err)
-	}
+	s := &List{Codec: schemastest.Codec(t), Log: slog.New(slog.DiscardHandler)}
 	all := s.copied()
 	take := func(value, by string) {
 		d := about(value, by)

@@ -1,3 +1,5 @@
+//go:build !race
+
 package replay
 
 import (
@@ -14,6 +16,7 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 	"tributary/test/wait"
 )
 
@@ -21,10 +24,7 @@ import (
 func TestOffsetsWithMarkers(t *testing.T) {
 	addrs := enginetest.Broker(t)
 	connect := kafka.NewFactory(config.Default().Kafka, addrs, slog.New(slog.DiscardHandler))
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := schemastest.Codec(t)
 	client, err := connect()
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 	"tributary/sql/control"
 	"tributary/sql/outbox/outboxtest"
 	"tributary/test/wait"
@@ -39,10 +40,7 @@ func newScene(t *testing.T) *scene {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := schemastest.Codec(t)
 	addrs := enginetest.Broker(t)
 	connect := kafka.NewFactory(config.Default().Kafka, addrs, slog.New(slog.DiscardHandler))
 	s := &scene{t: t, addrs: addrs, Restorer: &Restorer{Pool: pool, Connect: connect, Prefix: "t", Codec: codec, Retry: time.Hour, Log: slog.New(slog.DiscardHandler),

@@ -13,6 +13,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/internal/profile"
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 	"tributary/sql/control"
 )
 
@@ -32,10 +33,7 @@ func newFixture(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := schemastest.Codec(t)
 	id, err := schemas.NewShadowRun()
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 	"tributary/sql/control"
 	"tributary/sql/outbox"
 )
@@ -15,10 +16,7 @@ import (
 // ended: what they tell is not known to anybody yet (L1).
 func TestTheOutboxIsUnfinished(t *testing.T) {
 	pool := database(t)
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := schemastest.Codec(t)
 	outbox := outbox.Outbox{Schema: control.Schema, Codec: codec}
 	inTx(t, pool, func(tx pgx.Tx) error {
 		var events []schemas.Message

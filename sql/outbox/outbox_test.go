@@ -15,6 +15,7 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 	"tributary/sql/outbox"
 	"tributary/sql/outbox/outboxtest"
 	"tributary/test/wait"
@@ -38,10 +39,7 @@ func database(t *testing.T) *pgxpool.Pool {
 
 func TestOutboxKeepsWhatCommits(t *testing.T) {
 	pool := database(t)
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := schemastest.Codec(t)
 	o := outbox.Outbox{Schema: "s", Codec: codec}
 	listener, err := pool.Acquire(t.Context())
 	if err != nil {

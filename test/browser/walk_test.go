@@ -22,6 +22,17 @@ import (
 // with other values of the same filters are the same page.
 const perPage = 4
 
+// views are how pages are looked at: of width, theme and scripts each pair of values
+// stands in one of the first four. The last is for its layout alone.
+func views() []look {
+	return []look{{1440, "light", true}, {390, "dark", true}, {1440, "dark", false}, {390, "light", false}, {768, "light", true}}
+}
+
+// seen says whether the n-th address of a page is looked at in a view. The first is in
+// all; the others, which the same templates make, are in two, wide and narrow, light and
+// dark: by turns with scripts and without.
+func seen(n, view int) bool { return n == 0 || view/2 == (n-1)%2 }
+
 // Every page that links lead to from the first one, at each width, in both themes, with
 // scripts and without: the browser complains of nothing, axe-core finds nothing, and
 // nothing is wider than the page.
@@ -32,20 +43,48 @@ func TestEveryPage(t *testing.T) {
 	shots := screenshots(t)
 	var addresses []string
 	t.Run("walk", func(t *testing.T) { addresses = open(t, at).walk() })
-	looks := []look{
-		{1440, "light", true}, {1440, "dark", true}, {768, "light", true}, {390, "light", true}, {390, "dark", true},
-		{1440, "light", false}, {390, "dark", false},
-	}
-	for _, l := range looks {
+	looks := 0
+	for view, l := range views() {
 		t.Run(l.String(), func(t *testing.T) { // each in a browser of its own, which ends with it
 			b := open(t, at)
 			b.use(l)
+			before := map[string]int{} // by page
 			for _, address := range addresses {
-				b.inspect(address, l, rules, shots)
+				page, _ := shape(address)
+				if seen(before[page], view) {
+					looks++
+					b.inspect(address, l, rules, shots)
+				}
+				before[page]++
 			}
 		})
 	}
-	t.Logf("%d pages, %d looks each; screenshots are in %s", len(addresses), len(looks), shots)
+	t.Logf("%d addresses, %d looks; screenshots are in %s", len(addresses), looks, shots)
+}
+
+// Each pair of values of two of width, theme and scripts is in a view, and each address
+// is seen at two widths and in both themes.
+func TestViewsArePairwise(t *testing.T) {
+	pairs := map[[2]any]bool{}
+	for _, l := range views()[:4] {
+		for _, p := range [][2]any{{l.Width, l.Theme}, {l.Width, l.Scripts}, {l.Theme, l.Scripts}} {
+			pairs[p] = true
+		}
+	}
+	if len(pairs) != 12 {
+		t.Errorf("of 12 pairs there are %d: %v", len(pairs), pairs)
+	}
+	for n := range perPage {
+		var in []look
+		for view, l := range views() {
+			if seen(n, view) {
+				in = append(in, l)
+			}
+		}
+		if len(in) < 2 || in[0].Width == in[1].Width || in[0].Theme == in[1].Theme {
+			t.Errorf("the address %d is seen in %v", n, in)
+		}
+	}
 }
 
 // long skips what takes minutes, unless it is asked for.
@@ -139,10 +178,14 @@ func (b *tab) inspect(address string, l look, rules, shots string) {
 	if wide := eval[[]string](b, wider); len(wide) > 0 {
 		b.t.Errorf("%.200s at %s is wider than its window: %s", address, l, strings.Join(wide, ", "))
 	}
-	b.shoot(filepath.Join(shots, file(address)+"-"+l.String()+".png"))
-	b.scripts(true) // axe-core is one; those of the page have had their time
-	for _, v := range b.accessible(rules) {
-		b.t.Errorf("%s at %s: axe-core: %s: %s\n%v", address, l, v.ID, v.Help, v.Nodes)
+	if l.Scripts || b.t.Failed() { // without them a page looks the same
+		b.shoot(filepath.Join(shots, file(address)+"-"+l.String()+".png"))
+	}
+	b.scripts(true)     // axe-core is one; those of the page have had their time
+	if l.Width != 768 { // only the layout is another there
+		for _, v := range b.accessible(rules) {
+			b.t.Errorf("%s at %s: axe-core: %s: %s\n%v", address, l, v.ID, v.Help, v.Nodes)
+		}
 	}
 	var expected []string
 	if status != http.StatusOK {

@@ -23,6 +23,7 @@ func suites(dir string) []suite {
 		{"positions", 1, func(seed uint64) []string {
 			return []string{"positions", fmt.Sprintf("POSITIONS_FLAGS=-rapid.seed=%d", seed)}
 		}},
+		seeded("properties", 1, "properties"),
 		seeded("hostile", 200, "hostile-campaign", "SEEDS=200"),
 		seeded("chaos", 8, "chaos", "RUNS=8", "FAULTS=60s"),
 		own("crashpoints", "crashpoints-campaign", "BUDGET=15m", "STATE="+dir),

@@ -6,15 +6,13 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 )
 
 // tale is the history that the recipes' examples are of.
 func tale(t *testing.T) driver.Conn {
 	t.Helper()
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := schemastest.Codec(t)
 	s := &story{t: t, codec: codec}
 	s.session(1, "10:00:00", "10:30:00")
 	s.session(2, "12:00:00", "12:40:00")

@@ -8,6 +8,7 @@ import (
 
 	"tributary/queries/report"
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 	"tributary/sql/history/recipes"
 )
 
@@ -16,10 +17,7 @@ import (
 // a check finds twice failed once. A replay of the first version takes verdicts
 // over, which does not make them new.
 func TestVersions(t *testing.T) {
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := schemastest.Codec(t)
 	s := &story{t: t, codec: codec}
 	s.of(1, "H", "harwell", "add", "H.2026-11-01.01.impc.zip", 100)
 	s.named("10:00:00", "")

@@ -23,6 +23,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/producers/publish"
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 	"tributary/sql/control"
 	"tributary/sql/outbox"
 	"tributary/test/wait"
@@ -62,9 +63,7 @@ func newOutboxBench(t *testing.T) *outboxBench {
 	t.Cleanup(b.pool.Close)
 	b.exec("CREATE TABLE numbers (key int PRIMARY KEY, last bigint NOT NULL)")
 	b.exec("INSERT INTO numbers SELECT k, 0 FROM generate_series(0, $1 - 1) k", outboxKeys)
-	if b.codec, err = schemas.NewCodec(); err != nil {
-		t.Fatal(err)
-	}
+	b.codec = schemastest.Codec(t)
 	b.connect = kafka.NewFactory(config.Kafka{}, enginetest.Cluster(t).ListenAddrs(), slog.New(slog.DiscardHandler))
 	client := b.client()
 	if _, err := kadm.NewClient(client).CreateTopic(t.Context(), 3, 1, nil, kafka.TopicName("p", schemas.StatusChangedTopic)); err != nil {

@@ -36,6 +36,7 @@ import (
 	"tributary/producers/schedule"
 	"tributary/recovery/replay"
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 	"tributary/sql/control"
 	"tributary/sql/outbox"
 	"tributary/topics"
@@ -72,10 +73,7 @@ func newWorld(t *testing.T, pool *pgxpool.Pool, listed int) *world {
 	if testing.Verbose() {
 		w.log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
-	var err error
-	if w.codec, err = schemas.NewCodec(); err != nil {
-		t.Fatal(err)
-	}
+	w.codec = schemastest.Codec(t)
 	w.cfg.Kafka.Partitions, w.cfg.Kafka.ReplicationFactor = 3, 1
 	w.cfg.Poll.Settle, w.cfg.Poll.GoneAfter = 0, 1
 	// Long enough for all that a listing announces to be taken up.

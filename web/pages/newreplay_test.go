@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"tributary/queries/report/reporttest"
-	"tributary/schemas"
+	"tributary/schemas/schemastest"
 	"tributary/sql/control"
 	"tributary/sql/outbox"
 	"tributary/web"
@@ -29,10 +29,7 @@ func TestNewReplay(t *testing.T) {
 	if err := control.Migrate(t.Context(), pool); err != nil {
 		t.Fatal(err)
 	}
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := schemastest.Codec(t)
 	is := pagestest.Site(t, pool)
 	deps := order.Deps{Control: pool, Tracker: pool, Outbox: outbox.Outbox{Schema: control.Schema, Codec: codec}, Run: func(bool) (*control.ReplayRun, error) {
 		return &control.ReplayRun{ID: uuid.NewString(), Versions: []byte("{}")}, nil

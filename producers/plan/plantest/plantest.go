@@ -21,6 +21,7 @@ import (
 	"tributary/internal/stage/sink"
 	"tributary/producers/plan"
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 	"tributary/sql/control"
 	"tributary/sql/control/controltest"
 	"tributary/sql/outbox"
@@ -248,9 +249,5 @@ func (p *Plane) RequestedOne(name string, look int32) (*schemas.DownloadRequeste
 
 func codec(t *testing.T) *schemas.Codec {
 	t.Helper()
-	c, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return schemastest.Codec(t)
 }

@@ -20,6 +20,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/internal/stage/sink"
 	"tributary/schemas"
+	"tributary/schemas/schemastest"
 	trackersql "tributary/sql/tracker"
 )
 
@@ -101,10 +102,7 @@ func unreadable(events []schemas.StatusChanged) *kgo.Record {
 // logged is the log with some events from an offset on, and then other records.
 func logged(t *testing.T, from int64, events []schemas.StatusChanged, others ...*kgo.Record) (*schemas.Codec, sink.Range) {
 	t.Helper()
-	codec, err := schemas.NewCodec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := schemastest.Codec(t)
 	r := sink.Range{Topic: schemas.StatusChangedTopic, From: from}
 	for i, e := range events {
 		n := from + int64(i)
