@@ -14,11 +14,14 @@ import (
 	"tributary/internal/engine/install"
 )
 
-// TestMain removes what building left.
+// TestMain removes what building and the first beginning left.
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if built.dir != "" {
-		if err := os.RemoveAll(built.dir); err != nil {
+	for _, dir := range []string{built.dir, beginning.dir} {
+		if dir == "" {
+			continue
+		}
+		if err := os.RemoveAll(dir); err != nil {
 			fmt.Fprintln(os.Stderr, "e2e:", err)
 		}
 	}
