@@ -193,7 +193,7 @@ func (s *system) keepEngines() {
 		return ""
 	})
 	p.stop()
-	if err := copied(s.data(), s.data()+".empty"); err != nil {
+	if err := rig.CopyData(s.data(), s.data()+".empty"); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -202,7 +202,7 @@ func (s *system) keepEngines() {
 func (s *system) anew() {
 	s.t.Helper()
 	s.forget()
-	if err := copied(s.data()+".empty", s.data()); err != nil {
+	if err := rig.CopyData(s.data()+".empty", s.data()); err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -12,18 +12,19 @@ import (
 
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/engine/install"
+	"tributary/test/rig"
 )
 
 // TestMain removes what building and the first beginning left.
 func TestMain(m *testing.M) {
 	code := m.Run()
-	for _, dir := range []string{built.dir, beginning.dir} {
-		if dir == "" {
-			continue
-		}
-		if err := os.RemoveAll(dir); err != nil {
+	if built.dir != "" {
+		if err := os.RemoveAll(built.dir); err != nil {
 			fmt.Fprintln(os.Stderr, "e2e:", err)
 		}
+	}
+	if err := beginning.Remove(); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
 	}
 	os.Exit(code)
 }
@@ -35,6 +36,9 @@ var built struct {
 	path string
 	err  error
 }
+
+// beginning is what systems begin with.
+var beginning rig.Beginning
 
 // program returns the path of the binary under test.
 func program(t testing.TB) string {

@@ -33,7 +33,7 @@ type system struct {
 	started int
 	answers bool // queries have been answered since the data was begun
 
-	fromNothing bool // each life makes its databases by itself; see begin
+	fromNothing bool // it makes its databases by itself in each life
 
 	on       *apache  // see brokers
 	embedded bool     // the embedded broker, whatever the environment names
