@@ -2,10 +2,12 @@ package e2e
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"sync"
 	"testing"
@@ -17,6 +19,10 @@ import (
 
 // TestMain removes what building and the first beginning left.
 func TestMain(m *testing.M) {
+	if err := oneMore(); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		os.Exit(2)
+	}
 	code := m.Run()
 	if built.dir != "" {
 		if err := os.RemoveAll(built.dir); err != nil {
@@ -27,6 +33,18 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 	}
 	os.Exit(code)
+}
+
+// oneMore lets one test more than there are processors run at once, unless -parallel
+// says how many: most wait for what others do.
+func oneMore() error {
+	flag.Parse()
+	said := false
+	flag.Visit(func(f *flag.Flag) { said = said || f.Name == "test.parallel" })
+	if said {
+		return nil
+	}
+	return flag.Set("test.parallel", strconv.Itoa(runtime.GOMAXPROCS(0)+1))
 }
 
 // built is the program under test, built once for all tests of a run.
