@@ -82,13 +82,13 @@ func setUp(t testing.TB, zips int, yaml string) *world {
 		t.Fatal(err)
 	}
 	w.good = string(text)
-	if strings.Contains(yaml, "blobs:") {
-		return w // blobs would lie where it has not begun
-	}
-	if err := beginning.Copy(w.binary, filepath.Join(w.dir, "data")); err != nil {
+	if err := os.WriteFile(filepath.Join(w.dir, "password"), []byte("reader\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(w.dir, "password"), []byte("reader\n"), 0o600); err != nil {
+	if strings.Contains(yaml, "blobs:") {
+		return w // its blobs don't lie where another has begun
+	}
+	if err := beginning.Copy(w.binary, filepath.Join(w.dir, "data")); err != nil {
 		t.Fatal(err)
 	}
 	return w
