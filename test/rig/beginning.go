@@ -24,14 +24,14 @@ func (b *Beginning) Copy(binary, dir string) error {
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	b.once.Do(func() { b.err = b.make(binary) })
+	b.once.Do(func() { b.err = b.begin(binary) })
 	if b.err != nil {
 		return b.err
 	}
 	return CopyData(filepath.Join(b.dir, "data"), dir)
 }
 
-func (b *Beginning) make(binary string) (err error) {
+func (b *Beginning) begin(binary string) (err error) {
 	if b.dir, err = os.MkdirTemp("", "trib-b-"); err != nil { // short, as paths of sockets must be
 		return err
 	}
