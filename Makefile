@@ -21,7 +21,7 @@ PLAIN = $(filter-out $(shell $(GO) list $(RACE)),$(shell $(GO) list $(FIRST) ./.
 # How many packages are tested at once: they mostly wait for engines and servers.
 # The longest begin first.
 AT_ONCE ?= $(shell echo $$((2 * $$(nproc))))
-FIRST := ./test/e2e ./test/badinput ./test/scale
+FIRST := ./test/e2e ./test/hostile ./test/upgrade ./test/badinput ./test/scale
 TEST_TIMEOUT ?= 40m
 # Where tests keep files; go builds where it did.
 test test-race test-plain: export GOTMPDIR := $(or $(GOTMPDIR),$(TMPDIR),/tmp)

@@ -152,8 +152,15 @@ crashpoints-campaign: engines ## kill the program at every occurrence of every l
 	$(call counted,TRIBUTARY_CRASHES=all TRIBUTARY_CAMPAIGN=$(abspath $(STATE))/crashpoints-$(SEED).jsonl TRIBUTARY_BUDGET=$(or $(BUDGET),2h),^TestCrashPoints$$,./test/e2e/,0)
 
 .PHONY: test-kill
-test-kill: engines servers ## kill -9 the whole program 50 times and compare what is in the warehouse
-	$(GO_ENGINES) TRIBUTARY_KILLS=$(or $(KILLS),50) $(GO) test -count=1 -timeout 60m -v -run Kill ./test/e2e/...
+test-kill: engines servers ## kill -9 the whole program 50 times (KILLS), Postgres beside commands, and compare what is in the warehouse
+	$(call whole,TRIBUTARY_KILLS=$(or $(KILLS),50),Kill|WhilePostgresDies,60m)
+
+# The whole corpus of a seed in other orders than it has; plain go test has three,
+# with what inserts alone.
+#   make orders ORDERS=100
+.PHONY: orders
+orders: engines servers ## the same files in ORDERS other orders give the same warehouse, every tenth time with the whole program
+	$(call whole,TRIBUTARY_ORDERS=$(or $(ORDERS),10),^(TestOtherOrders|TestWholeCorpusInAnotherOrder)$$,60m)
 
 # Everything but insert over a larger corpus, and then insert.
 #   make insert-away AWAY_ZIPS=5000

@@ -37,6 +37,7 @@ func suites(dir string) []suite {
 		seeded("dead-letters", 1, "test-dlq"),
 		seeded("history", 1, "test-history-kills"),
 		seeded("kill", 1, "test-kill"),
+		seeded("orders", 1, "orders"),
 		own("fuzz", "fuzz-short", "FUZZ_TIME=30s"),
 	}
 }

@@ -126,6 +126,7 @@ func runChaos(t testing.TB, from uint64, kinds []string, length time.Duration) {
 		extra, parts = hasty+wide, eightfold()
 	}
 	s := setUp(t, corpus.Options{Seed: from, Shape: corpus.Demo}, rig.Options{Counted: true, Extra: extra})
+	s.fromNothing = true // faults strike also who begins
 	c := &chaos{kinds: slices.Clone(kinds), rng: rand.New(rand.NewPCG(from, 0x6368616f73)), cut: map[string]time.Time{}, held: map[string]int{}}
 	if slices.Contains(kinds, faultDisk) {
 		if err := s.limitDisk(); err != nil {

@@ -16,6 +16,7 @@ func TestCorporaMatchTheOracle(t *testing.T) {
 		t.Run(shape, func(t *testing.T) {
 			t.Parallel()
 			s := setUp(t, corpus.Options{Seed: seed(t), Shape: shape}, rig.Options{})
+			s.fromNothing = shape == corpus.Demo
 			s.once()
 			s.expect(true)
 			if shape != corpus.Small {

@@ -39,7 +39,7 @@ func TestCrashPoints(t *testing.T) {
 		t.Skip("takes minutes: make crashpoints runs it")
 	}
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Small}, rig.Options{Local: true, Extra: shortLeases})
-	s.binary = crashable(t)
+	s.binary, s.fromNothing = crashable(t), true // there are steps in how it begins
 	s.keepEngines()
 
 	labels := filepath.Join(s.dir, "labels")
@@ -193,8 +193,8 @@ func (s *system) keepEngines() {
 		return ""
 	})
 	p.stop()
-	if out, err := exec.Command("cp", "-a", s.data(), s.data()+".empty").CombinedOutput(); err != nil {
-		s.t.Fatalf("keep empty engines: %v\n%s", err, out)
+	if err := rig.CopyData(s.data(), s.data()+".empty"); err != nil {
+		s.t.Fatal(err)
 	}
 }
 
@@ -202,7 +202,7 @@ func (s *system) keepEngines() {
 func (s *system) anew() {
 	s.t.Helper()
 	s.forget()
-	if out, err := exec.Command("cp", "-a", s.data()+".empty", s.data()).CombinedOutput(); err != nil {
-		s.t.Fatalf("begin with empty engines: %v\n%s", err, out)
+	if err := rig.CopyData(s.data()+".empty", s.data()); err != nil {
+		s.t.Fatal(err)
 	}
 }

@@ -21,7 +21,7 @@ func TestServersLimitHolds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute: skipped with -short")
 	}
-	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Counted: true, Extra: withPlan("  job_files: 1\n  max_sessions: 2\n")})
+	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Counted: true, Extra: strings.Replace(withPlan("  job_files: 1\n  max_sessions: 2\n"), "interval: 3s", "interval: 1s", 1)})
 	s.engines(func(engine.Endpoints) {
 		rest := s.start(strings.Fields("run schedule poll plan publish unzip validate sequence insert tracker history")...)
 		polls := s.start("run", "poll", "plan")

@@ -61,10 +61,11 @@ func TestDeadLetters(t *testing.T) {
 	}
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: shape}, rig.Options{Local: true, Extra: lively + "validate:\n  backoff_max: 50ms\n"})
 	s.once()
-	undisturbed := s.expect(true)
+	var undisturbed state
 	var documents int64
 	var findings []findingCountRow
 	s.engines(func(engine.Endpoints) {
+		undisturbed = s.see()
 		documents, findings = s.records()["tributary.document.extracted.v1"], sql[findingCountRow](s, "warehouse", findingCountSQL)
 	})
 	s.forget()

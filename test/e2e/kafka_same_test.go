@@ -48,6 +48,7 @@ func (s *system) ordered() map[string][]orderedRow {
 func TestKafkaGivesTheSameWarehouse(t *testing.T) {
 	needKafka(t)
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true})
+	s.fromNothing = true // with as many partitions as it is told
 	type outcome struct {
 		hash    string
 		order   map[string][]corpus.Position

@@ -17,7 +17,6 @@ func TestReplaysAreRestored(t *testing.T) {
 	campaignOfLoss(t)
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true, Extra: shortLeases})
 	s.once()
-	s.expect(true)
 	var before outcome
 	s.engines(func(engine.Endpoints) {
 		before = s.outcome()

@@ -2,27 +2,49 @@ package e2e
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"sync"
 	"testing"
 
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/engine/install"
+	"tributary/test/rig"
 )
 
-// TestMain removes what building left.
+// TestMain removes what building and the first beginning left.
 func TestMain(m *testing.M) {
+	if err := oneMore(); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		os.Exit(2)
+	}
 	code := m.Run()
 	if built.dir != "" {
 		if err := os.RemoveAll(built.dir); err != nil {
 			fmt.Fprintln(os.Stderr, "e2e:", err)
 		}
 	}
+	if err := beginning.Remove(); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+	}
 	os.Exit(code)
+}
+
+// oneMore lets one test more than there are processors run at once, unless -parallel
+// says how many: most wait for what others do.
+func oneMore() error {
+	flag.Parse()
+	said := false
+	flag.Visit(func(f *flag.Flag) { said = said || f.Name == "test.parallel" })
+	if said {
+		return nil
+	}
+	return flag.Set("test.parallel", strconv.Itoa(runtime.GOMAXPROCS(0)+1))
 }
 
 // built is the program under test, built once for all tests of a run.
@@ -32,6 +54,9 @@ var built struct {
 	path string
 	err  error
 }
+
+// beginning is what systems begin with.
+var beginning rig.Beginning
 
 // program returns the path of the binary under test.
 func program(t testing.TB) string {

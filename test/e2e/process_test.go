@@ -31,6 +31,11 @@ type process struct {
 // What still runs at the end of the test is killed.
 func (s *system) start(args ...string) *process {
 	s.t.Helper()
+	if !s.fromNothing && s.brokers() == nil {
+		if err := beginning.Copy(program(s.t), s.data()); err != nil {
+			s.t.Fatal(err)
+		}
+	}
 	s.started++
 	p := &process{t: s.t, name: strings.Join(args, " "), done: make(chan struct{}),
 		log: filepath.Join(s.dir, fmt.Sprintf("%02d-%s.log", s.started, strings.Trim(args[0], "-")))}

@@ -197,7 +197,7 @@ func (s *system) refuses(why string, args ...string) {
 // between: the warehouse is as before, and both replays are done.
 func TestReplayTwiceAtOnce(t *testing.T) {
 	shape, from := replayShape(t, false), seed(t)
-	kills := int(number(t, "TRIBUTARY_KILLS", 2))
+	kills := int(number(t, killsEnv, 2))
 	s := setUp(t, corpus.Options{Seed: from, Shape: shape}, rig.Options{Local: true, Extra: shortLeases})
 	began := time.Now()
 	s.once()

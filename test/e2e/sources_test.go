@@ -37,6 +37,9 @@ func TestSourcesAreData(t *testing.T) {
 // again until they say that it is done: nothing is done twice, or told twice.
 func TestSourcesAreDataWhilePostgresDies(t *testing.T) {
 	t.Parallel()
+	if os.Getenv(killsEnv) == "" {
+		t.Skip("takes a minute: make test-kill runs it")
+	}
 	rng := rand.New(rand.NewPCG(seed(t), 0x656967687420))
 	kills := 0
 	sourcesAreData(t, func(s *system) func(...string) {

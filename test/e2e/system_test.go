@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -11,7 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"tributary/internal/config"
 	"tributary/internal/engine"
+	"tributary/internal/pg"
+	"tributary/queries/report"
 	"tributary/test/corpus"
 	"tributary/test/rig"
 	"tributary/test/servers"
@@ -28,6 +32,8 @@ type system struct {
 	corpus  *corpus.Corpus
 	started int
 	answers bool // queries have been answered since the data was begun
+
+	fromNothing bool // it makes its databases by itself in each life
 
 	on       *apache  // see brokers
 	embedded bool     // the embedded broker, whatever the environment names
@@ -156,24 +162,67 @@ func (s *system) begun() bool {
 // list runs a command with -o json and returns its rows.
 func list[T any](s *system, args ...string) []T {
 	s.t.Helper()
-	var rows []T
-	d := json.NewDecoder(bytes.NewBufferString(s.ask(append(args, "-o", "json")...)))
-	for {
+	rows, err := decoded[T](strings.NewReader(s.ask(append(args, "-o", "json")...)))
+	if err != nil {
+		s.t.Fatalf("tributary %s -o json: %v", strings.Join(args, " "), err)
+	}
+	return rows
+}
+
+// decoded are the rows that a command with -o json writes.
+func decoded[T any](from io.Reader) (rows []T, err error) {
+	for d := json.NewDecoder(from); ; {
 		var row T
 		switch err := d.Decode(&row); {
 		case errors.Is(err, io.EOF):
-			return rows
+			return rows, nil
 		case err != nil:
-			s.t.Fatalf("tributary %s -o json: %v", strings.Join(args, " "), err)
+			return nil, err
 		}
 		rows = append(rows, row)
 	}
 }
 
-// sql asks a store.
+// sql asks a store as the command of this name does: through what it calls while the
+// engines run, as a process for each of a thousand questions takes the processor for
+// longer than its answer does, and with the command otherwise.
 func sql[T any](s *system, store, query string) []T {
 	s.t.Helper()
-	return list[T](s, "sql", "--store", store, query)
+	at, running, err := engine.Attach(s.data())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if !running {
+		return list[T](s, "sql", "--store", store, query)
+	}
+	var out bytes.Buffer
+	if err := answer(s.t.Context(), at, store, query, &out); err != nil {
+		s.t.Fatalf("%s: %v\n%s", store, err, query)
+	}
+	rows, err := decoded[T](&out)
+	if err != nil {
+		s.t.Fatalf("%s: %v\n%s", store, err, query)
+	}
+	return rows
+}
+
+// answer writes what a store of running engines answers.
+func answer(ctx context.Context, at engine.Endpoints, store, query string, out io.Writer) error {
+	if store == "history" {
+		c := config.Default().ClickHouse
+		conn, err := engine.OpenClickHouse(at.ClickHouse, c.Database)
+		if err != nil {
+			return err
+		}
+		asked := report.ClickHouse{Conn: conn, Timeout: wait.Patience(), MaxMemory: int64(c.MaxMemory)}
+		return errors.Join(report.SQL(ctx, asked, query, out, report.JSON), conn.Close())
+	}
+	pool, err := pg.Open(ctx, at.Postgres, "", 1)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	return report.SQL(ctx, report.Postgres{Pool: pool, Schema: store, Timeout: wait.Patience()}, query, out, report.JSON)
 }
 
 func (s *system) hash() string {

@@ -85,7 +85,7 @@ func (s *system) sources() string { return filepath.Join(s.dir, "sources") }
 // serveWeather serves the corpus from one OpenSSH server for each source.
 func serveWeather(t testing.TB, c *profiles.Corpus) *system {
 	t.Helper()
-	s := &system{t: t, binary: program(t), dir: openDir(t)}
+	s := &system{t: t, binary: program(t), dir: openDir(t), fromNothing: true} // with the schemas of its profile
 	if err := c.Write(s.sources(), 1); err != nil {
 		t.Fatal(err)
 	}

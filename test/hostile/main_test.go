@@ -13,6 +13,7 @@ import (
 
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/engine/install"
+	"tributary/test/rig"
 )
 
 // TestMain removes what building left. As another account the binary of the
@@ -28,6 +29,9 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, "hostile:", err)
 		}
 	}
+	if err := beginning.Remove(); err != nil {
+		fmt.Fprintln(os.Stderr, "hostile:", err)
+	}
 	os.Exit(code)
 }
 
@@ -39,6 +43,9 @@ var built struct {
 	keys string // every key that its configuration knows
 	err  error
 }
+
+// beginning is what installations begin with.
+var beginning rig.Beginning
 
 // program returns the path of the binary under test: that of the environment,
 // which may be an older one, or else what is built here.

@@ -85,6 +85,12 @@ func setUp(t testing.TB, zips int, yaml string) *world {
 	if err := os.WriteFile(filepath.Join(w.dir, "password"), []byte("reader\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if strings.Contains(yaml, "blobs:") {
+		return w // its blobs don't lie where another has begun
+	}
+	if err := beginning.Copy(w.binary, filepath.Join(w.dir, "data")); err != nil {
+		t.Fatal(err)
+	}
 	return w
 }
 
