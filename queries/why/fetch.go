@@ -105,6 +105,16 @@ func (f *Facts) wanted(a *Answer, x *control.Fetch) {
 func (f *Facts) turns(a *Answer) {
 	a.prove("%s has the priority %d; before it in its source: %s; at its server, other sources with files that wait: %d", f.From.Source, f.Queue.Priority,
 		atLeast(f.Queue.Before, "file"), f.Queue.Rivals)
+	if len(f.Choice) < 2 {
+		return
+	}
+	for i, h := range f.Choice[:min(len(f.Choice), 5)] {
+		own := ""
+		if h.SourceCentre == f.Centre {
+			own = "the centre's own, "
+		}
+		a.prove("%d. of %d to be asked for it is %s: %s%s", i+1, len(f.Choice), h.Source, own, report.ReputationOf(h.Choice).Text())
+	}
 }
 
 // nowhere judges what no source can be fetched from now.
