@@ -168,9 +168,15 @@ func (w *World) fetched(f *File, a *control.Acquisition, t *control.Attempt, d s
 		w.out = append(w.out, duplicateEvent(f, a, t, d.Outcome, w.now))
 		return
 	}
+	if origin := w.origin(f, a, d.SHA256); origin != "" {
+		a.State, a.Result, a.EndedAt, a.Message = control.Ended, control.Duplicate, &w.now, SameBytes+origin
+		w.out = append(w.out, originEvent(f, a, t, d.Outcome, origin, w.now))
+		return
+	}
 	a.State = control.Received
 	a.LastEvent, a.LastHeaders = record.Value, record.Headers
 	current := w.current(f)
+	w.origins.shows(f, d.SHA256)
 	f.CurrentSHA256, f.CurrentAttempt = d.SHA256, d.Attempt
 	if !shown || current == nil || !ranked(a, current) {
 		w.rank(f, a, t)

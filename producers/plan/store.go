@@ -90,6 +90,11 @@ func (w *World) Store(ctx context.Context, tx pgx.Tx) error {
 	if err := control.StoreAcquisitions(ctx, tx, acquisitions); err != nil {
 		return err
 	}
+	if w.origins != nil {
+		if err := control.OriginsGone(ctx, tx, w.origins.gone, w.now); err != nil {
+			return err
+		}
+	}
 	if err := control.StoreHealings(ctx, tx, w.healings, w.now); err != nil {
 		return err
 	}

@@ -31,9 +31,10 @@ type World struct {
 	now      time.Time
 	files    map[string]*File
 	attempts map[control.AttemptKey]*control.Attempt
-	jobs     map[string]int              // outcomes accepted, per job
+	jobs     map[string]int               // outcomes accepted, per job
 	met      map[string]*control.Outcomes // what fetches brought, per source
 	healings []control.Healing
+	origins  *origins // nil: bytes that are known under another name are loaded too
 	out      []schemas.Message
 }
 

@@ -239,6 +239,10 @@ func (f *Facts) ended(a *Answer, x *control.Fetch) {
 	switch {
 	case x.Result == control.Complete:
 		f.judged(a, x)
+	case x.Result == control.Duplicate && strings.HasPrefix(x.Message, plan.SameBytes):
+		a.say(SameBytes, "%s is %s.", a.File, x.Message)
+		a.proveAt(x.EndedAt, "attempt %d brought the bytes %s, from %s", x.Attempt, x.SHA256, x.Source)
+		a.Next = "Nothing, if that is as meant: look at the other file, and at same_bytes in the profile."
 	case x.Result == control.Duplicate:
 		a.proveAt(x.EndedAt, "it was fetched again and brought the bytes that the file shows already (attempt %d)", x.Attempt)
 		if before := f.brought(x); before != nil {
