@@ -40,9 +40,11 @@ func Candidates(centre string, hostings []control.Hosting, a *control.Acquisitio
 }
 
 // expected is how many right bytes a second a hosting may be expected to bring. A source
-// whose speed nobody knows is taken to be as fast as the fastest.
+// whose speed nobody knows is taken to be as fast as the fastest. Corrupt bytes count
+// twice, as a fetch that failed and by their share: however fast they come, they cost an
+// unzip, and are less welcome than none.
 func expected(h control.Hosting, fastest float64) float64 {
-	return h.Success() * max(cmp.Or(h.Speed(), fastest), 1)
+	return h.Success() * (1 - h.Corruption()) * max(cmp.Or(h.Speed(), fastest), 1)
 }
 
 // known lets a source that is not known come before one of which no more is expected: so

@@ -43,6 +43,10 @@ func TestOwnSourceFirstThenPreferenceThenReputation(t *testing.T) {
 		{"one that never brought anything is not the fastest", func(s *scene) {
 			s.hosting(other).Reputation, s.hosting(third).Reputation = met(0, 3, 0), met(3, 0, 1000)
 		}, []string{own, third, other}},
+		{"a fast one that has brought corrupt bytes only is the last", func(s *scene) {
+			s.hosting(other).Reputation, s.hosting(third).Reputation = met(0, 1, 100_000), met(3, 0, 1000)
+			s.hosting(other).Corrupt = 1
+		}, []string{own, third, other}},
 		{"one that nobody has tried counts as good", func(s *scene) { s.hosting(other).Reputation = met(49, 1, 1000) }, []string{own, third, other}},
 		{"one that nobody has tried is measured once", func(s *scene) { s.hosting(other).Reputation = met(50, 0, 1000) }, []string{own, third, other}},
 		{"people's preference counts more", func(s *scene) {
