@@ -15,8 +15,8 @@ import (
 func sameBytes(o *oracle) {
 	o.With(func(d *plan.Deps) { d.SkipKnown = true })
 	defer o.With(func(d *plan.Deps) { d.SkipKnown = false })
-	s := o.source("twice", "Rbrc")
-	first, again := "add/"+zip("Rbrc", 1), "add/"+zip("Rbrc", 2)
+	s := o.source("twice", "Ning")
+	first, again := "add/"+zip("Ning", 1), "add/"+zip("Ning", 2)
 	s.show(first, 10)
 	s.show(again, 10)
 	o.listed("twice")
