@@ -79,6 +79,10 @@ const NoteLate = "late"
 // TriedAgain is the attribute of a failed attempt at a file that another one follows.
 const TriedAgain = "tried_again"
 
+// Origin is the attribute of an attempt at a file which is not loaded since another shows
+// the same bytes: that one, as action/name.
+const Origin = "origin"
+
 // NoRoom is the exception of a file for which there was no room. With NotTried,
 // others had it.
 const NoRoom = "no_room"

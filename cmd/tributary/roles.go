@@ -204,6 +204,7 @@ func (a *app) planner(ctx context.Context) (runnable, error) {
 		cfg.Backoff, cfg.BackoffMax = min(cfg.Backoff, config.Duration(onceBackoff)), min(cfg.BackoffMax, config.Duration(onceBackoffMax))
 	}
 	p := plan.New(cfg, plan.Deps{Pool: pool, Offsets: a.offsets("plan"), Outbox: a.outbox(), Cutoff: a.cfg.Sequence.PollCutoff.D(), Dormant: a.space.Low,
+		SkipKnown: a.profile.SkipKnown,
 		Announced: &poll.Announcer{Profile: a.profile, Centres: a.centres, Outbox: a.outbox(), Now: now},
 		Metrics:   a.registry, Log: a.log, Now: now})
 	a.endRetries = p.EndRetries

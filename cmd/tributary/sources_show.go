@@ -52,8 +52,12 @@ func newSourcesShow(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.tell(*output, shownSource(all[0], taken), func(w io.Writer) error {
-				text, err := s.sourceText(cmd.Context(), all[0], taken)
+			known, err := reputationOf(cmd.Context(), s, all[0])
+			if err != nil {
+				return err
+			}
+			return c.tell(*output, shownSource(all[0], taken, known), func(w io.Writer) error {
+				text, err := s.sourceText(cmd.Context(), all[0], taken, known)
 				if err != nil {
 					return err
 				}
@@ -66,18 +70,24 @@ func newSourcesShow(c *cli) *cobra.Command {
 }
 
 // sourceText is a source as it is shown to people.
-func (s *stores) sourceText(ctx context.Context, st control.Standing, taken takenUp) (string, error) {
+func (s *stores) sourceText(ctx context.Context, st control.Standing, taken takenUp, known report.Reputation) (string, error) {
 	src, err := config.ParseDefinition(st.Definition)
 	if err != nil {
 		return "", err
 	}
 	text, err := config.SourcesYAML([]config.Source{src})
-	return standingText(st) + taken.text() + expectedText(ctx, s.Tracker, st.ID) + screen.Text(string(text)), err
+	return standingText(st) + fmt.Sprintf("of several sources that show a file it is chosen by: %s\n", known.Text()) + taken.text() + expectedText(ctx, s.Tracker, st.ID) + screen.Text(string(text)), err
+}
+
+// reputationOf is by what a source is chosen of several that show a file.
+func reputationOf(ctx context.Context, s *stores, st control.Standing) (report.Reputation, error) {
+	known, err := control.Choices(ctx, s.Control, now(), st.ID)
+	return report.ReputationOf(known[st.ID]), err
 }
 
 // shownSource is a source as -o json writes it.
-func shownSource(s control.Standing, today takenUp) map[string]any {
-	out := map[string]any{"source": s.ID, "state": s.State, "declared": s.Declared, "server": s.Server, "failed_polls": s.FailedPolls, "overruns": s.Overruns, "polled": s.Polled, "today": today}
+func shownSource(s control.Standing, today takenUp, known report.Reputation) map[string]any {
+	out := map[string]any{"source": s.ID, "state": s.State, "declared": s.Declared, "server": s.Server, "failed_polls": s.FailedPolls, "overruns": s.Overruns, "polled": s.Polled, "today": today, "reputation": known}
 	if s.SuspendedAt != nil {
 		out["suspended_at"], out["suspended_why"] = s.SuspendedAt, s.SuspendedWhy
 	}

@@ -214,9 +214,8 @@ func (d *decoder) checkSource(s *Source, at string) {
 	if s.Server != "" && !regexp.MustCompile(`^[A-Za-z0-9[][A-Za-z0-9.:_[\]-]{0,254}$`).MatchString(s.Server) {
 		d.problem(at+".server", "%q is no name of a server: write the host:port of the source whose sessions are counted with this one's, or a name for both of up to 255 letters, digits, dots, dashes, _ and colons", s.Server)
 	}
-	if s.Priority != nil && (*s.Priority < 0 || *s.Priority > 9) {
-		d.problem(at+".priority", "is %d: write a number from 0 to 9, of which 9 comes first", *s.Priority)
-	}
+	d.checkRank(s.Priority, at+".priority")
+	d.checkRank(s.Preference, at+".preference")
 	if n := utf8.RuneCountInString(s.Description); n > mostDescription || hidden(s.Description) {
 		d.problem(at+".description", "has %d characters, or hidden ones: write up to %d that can be seen, and the address of what says more", n, mostDescription)
 	}
@@ -334,6 +333,13 @@ func (d *decoder) plainURL(at string, s Secret, schemes ...string) {
 	_, password := u.User.Password()
 	if password || u.Query().Has("password") {
 		d.problem(at, "holds a password: put the whole address into a file or the environment and write file:PATH or env:NAME")
+	}
+}
+
+// checkRank checks a number that says which comes first.
+func (d *decoder) checkRank(n *int, at string) {
+	if n != nil && (*n < 0 || *n > 9) {
+		d.problem(at, "is %d: write a number from 0 to 9, of which 9 comes first", *n)
 	}
 }
 

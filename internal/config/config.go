@@ -91,6 +91,7 @@ type Source struct {
 	Windows     []Window `yaml:"windows"`               // outside of which no poll and no job begins; none: always
 	MaxSessions int      `yaml:"max_sessions"`          // connections to its server at once, polls included; the least of a server's sources counts
 	Priority    *int     `yaml:"priority"`              // 0 to 9, 9 comes first: sources of a server share its sessions by priority + 1; default 5
+	Preference  *int     `yaml:"preference,omitempty"`  // 0 to 9, 9 comes first: of several sources that host a file the producing centre's own are asked first, among these and among the others by preference, then by reputation; default 5
 	Server      string   `yaml:"server"`                // under which name its sessions are counted, in small letters; default the url's host:port. Sources that name the same share its max_sessions
 	State       string   `yaml:"state"`                 // available (default), or maintenance: not polled and not fetched from; counts when it says another than before
 	Filters     Filters  `yaml:"filters"`               // which entries it shows are taken: in order, the first pattern that fits decides, what none fits is taken

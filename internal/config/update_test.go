@@ -97,6 +97,7 @@ func TestParseSourcesRefuses(t *testing.T) {
 		"sources: [{id: a, centre: H, url: 'file:///x', max_sessions: -1}]":                                                "sources[0].max_sessions: is negative",
 		"sources: [{id: a, centre: H, url: 'file:///x', priority: -1}]":                                                    "sources[0].priority: is -1: write a number from 0 to 9",
 		"sources: [{id: a, centre: H, url: 'file:///x', priority: 10}]":                                                    "sources[0].priority: is 10: write a number from 0 to 9",
+		"sources: [{id: a, centre: H, url: 'file:///x', preference: 10}]":                                                  "sources[0].preference: is 10: write a number from 0 to 9",
 		`sources: [{id: a, centre: H, url: 'file:///x', server: "a b"}]`:                                                   `sources[0].server: "a b" is no name of a server: write the host:port`,
 		`sources: [{id: a, centre: H, url: 'file:///x', server: "a\tb"}]`:                                                  `sources[0].server: "a\tb" is no name`,
 		`sources: [{id: a, centre: H, url: 'file:///x', server: -a}]`:                                                      "sources[0].server: ",

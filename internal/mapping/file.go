@@ -16,6 +16,7 @@ type file struct {
 	Profile strict.Value    `yaml:"profile"`
 	Version strict.Value    `yaml:"version"`
 	Title   strict.Anything `yaml:"title"`
+	Same    strict.Anything `yaml:"same_bytes"`
 	Names   strict.Anything `yaml:"names"`
 	Centres strict.Anything `yaml:"centres"`
 

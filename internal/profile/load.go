@@ -20,6 +20,7 @@ type file struct {
 	Profile value `yaml:"profile"`
 	Version value `yaml:"version"`
 	Title   value `yaml:"title"`
+	Same    value `yaml:"same_bytes"`
 	Names   struct {
 		MaxLength value    `yaml:"max_length"`
 		Zip       fileName `yaml:"zip"`
@@ -99,6 +100,15 @@ func (l *loader) takeHead(f *file) {
 	}
 	if l.Version == "" {
 		l.wrong("version", f.Version, "is missing")
+	}
+	switch f.Same.Text {
+	case "skip":
+		l.SkipKnown = true
+	case "load":
+	default:
+		if f.Same.Line > 0 {
+			l.wrong("same_bytes", f.Same, "must be load (the default) or skip, not %q: whether a file is loaded whose bytes another file of its centre and action shows", f.Same.Text)
+		}
 	}
 }
 

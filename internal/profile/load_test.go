@@ -55,6 +55,11 @@ func TestLoadTinyProfile(t *testing.T) {
 	if _, bad := p.ParseDocument("Oslo_29022023_readings.xml", centres); exceptionOf(bad) != "document_name_date" {
 		t.Errorf("29 February 2023: %v", bad)
 	}
+	for key, skip := range map[string]bool{"": false, "same_bytes: load\n": false, "same_bytes: skip\n": true} {
+		if p, err := Load(folder(key + tiny)); err != nil || p.SkipKnown != skip {
+			t.Errorf("%q: %v, %v", key, p, err)
+		}
+	}
 	fsys, entry, err := p.SchemaFS("readings")
 	if err != nil || entry != "readings.xsd" {
 		t.Fatalf("schema %q, %v", entry, err)
@@ -77,6 +82,7 @@ func TestLoadErrorsNameLineAndKey(t *testing.T) {
 		"unknown group":    {"(?P<kind>", "(?P<colour>", "names.document.pattern has the group \"colour\""},
 		"bad expression":   {"(?P<kind>[a-z]+)", "(?P<kind>[a-z+)", "line 13: names.document.pattern is not a regular expression"},
 		"wrong example":    {"example: Oslo_31122024.zip", "example: Oslo_31112024.zip", "line 7: names.zip.example"},
+		"same bytes":       {"names:\n", "same_bytes: perhaps\nnames:\n", "line 3: same_bytes must be load (the default) or skip"},
 		"length":           {"names:\n", "names:\n  max_length: many\n", "line 4: names.max_length"},
 		"other packing":    {"extension: .zip", "extension: .tgz", "names.zip.extension must end in .zip"},
 		"centre twice":     {"  - short_name: Oslo\n", "  - short_name: Oslo\n  - short_name: OSLO\n", "line 20: centres[1].short_name repeats"},

@@ -31,6 +31,9 @@ type Profile struct {
 	Title string
 	// Kinds are the kinds of document, in the order in which they load.
 	Kinds []Kind
+	// SkipKnown says that a file whose bytes another file of its centre and action shows
+	// is not loaded: who uploads a file twice, under two names, means nothing by it.
+	SkipKnown bool
 	// Centres are the centres that the profile brings along. A configuration
 	// may add to them.
 	Centres []Centre

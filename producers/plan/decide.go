@@ -126,10 +126,10 @@ func (w *World) downloaded(d schemas.DownloadFinished, record schemas.Record) {
 		a.State, a.NotBefore = control.Wanted, w.now.Add(w.pauseNotTried(a, t.Source, d.Exception))
 		w.out = append(w.out, attemptEvent(f, a, t, string(schemas.Download), schemas.Cancelled, d.Exception, d.Message, schemas.NotTried, d.Outcome, w.now))
 	case schemas.Quarantined:
-		w.bad[t.Source]++
+		w.from(t.Source).Missed(false)
 		w.end(f, a, t, string(schemas.Download), schemas.Quarantined, d.Message, d.Outcome)
 	default:
-		w.bad[t.Source]++
+		w.from(t.Source).Missed(d.Exception == "checksum_mismatch")
 		w.fetchFailed(f, a, t, d)
 	}
 }
@@ -149,13 +149,14 @@ func (w *World) pauseNotTried(a *control.Acquisition, source, exception string) 
 // fetched accepts bytes: either those that the file shows already, or a new
 // version of it.
 func (w *World) fetched(f *File, a *control.Acquisition, t *control.Attempt, d schemas.DownloadFinished, record schemas.Record) {
-	w.good[t.Source]++
+	w.from(t.Source).Brought(d.Size, took(d))
 	if a.Heals != "" {
 		w.brought(f, a, t, d)
 		return
 	}
 	for source, tried := range a.Tried {
 		if tried.Bad == d.SHA256 && source != t.Source {
+			w.from(source).Cleared()
 			w.end(f, a, t, string(schemas.Unzip), corrupted, "two hostings serve the same damaged archive: "+a.Message, d.Outcome)
 			return
 		}
@@ -167,9 +168,15 @@ func (w *World) fetched(f *File, a *control.Acquisition, t *control.Attempt, d s
 		w.out = append(w.out, duplicateEvent(f, a, t, d.Outcome, w.now))
 		return
 	}
+	if origin := w.origin(f, a, d.SHA256); origin != "" {
+		a.State, a.Result, a.EndedAt, a.Message = control.Ended, control.Duplicate, &w.now, SameBytes+origin
+		w.out = append(w.out, originEvent(f, a, t, d.Outcome, origin, w.now))
+		return
+	}
 	a.State = control.Received
 	a.LastEvent, a.LastHeaders = record.Value, record.Headers
 	current := w.current(f)
+	w.origins.shows(f, d.SHA256)
 	f.CurrentSHA256, f.CurrentAttempt = d.SHA256, d.Attempt
 	if !shown || current == nil || !ranked(a, current) {
 		w.rank(f, a, t)
@@ -177,6 +184,14 @@ func (w *World) fetched(f *File, a *control.Acquisition, t *control.Attempt, d s
 	if t.Early != nil {
 		w.early(f, a, t)
 	}
+}
+
+// took is how long a fetch took; 0 where it does not tell.
+func took(d schemas.DownloadFinished) time.Duration {
+	if d.StartedAt == nil || d.FinishedAt == nil {
+		return 0
+	}
+	return d.FinishedAt.Sub(*d.StartedAt)
 }
 
 // rank gives accepted bytes their rank: above all that were accepted before
@@ -329,7 +344,7 @@ func (w *World) judgeUnzip(f *File, a *control.Acquisition, t *control.Attempt, 
 		return
 	}
 	a.State, a.NotBefore = control.Wanted, w.now
-	w.bad[t.Source]++
+	w.from(t.Source).FoundCorrupt()
 	w.out = append(w.out, triedAgain(attemptEvent(f, a, t, string(schemas.Unzip), schemas.Failed, u.Exception, u.Message, "", outcome, w.now)))
 	w.announceNext(f, a)
 }

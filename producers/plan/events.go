@@ -81,6 +81,18 @@ func duplicateEvent(f *File, a *control.Acquisition, t *control.Attempt, outcome
 	return Status(schemas.EventID(Stage, a.Run, f.ID, "duplicate", strconv.Itoa(int(t.Attempt)), outcome), f.ID, f.Subject(), now, body)
 }
 
+// SameBytes begins what is said of a file that is not loaded, before its origin.
+const SameBytes = "not loaded, as the profile has it: it holds the same bytes as "
+
+// originEvent tells that an attempt brought the bytes that another file shows.
+func originEvent(f *File, a *control.Acquisition, t *control.Attempt, outcome, origin string, now time.Time) schemas.Message {
+	m := duplicateEvent(f, a, t, outcome, now)
+	if body, ok := m.Body.(*schemas.StatusChanged); ok {
+		body.Repeats, body.Message, body.Attributes = 0, a.Message, map[string]string{schemas.Origin: origin}
+	}
+	return m
+}
+
 // pendingEvent tells that an attempt waits: announced after a failed one, or
 // requested in a job.
 func pendingEvent(f *File, a *control.Acquisition, t *control.Attempt, kind, server string, mtime, requested *time.Time, now time.Time) schemas.Message {

@@ -53,6 +53,9 @@ type Deps struct {
 	// Dormant says why nothing is to be fetched just now, such as a disk that is
 	// full: then no job is given out. Nil: nothing ever keeps it.
 	Dormant func() error
+	// SkipKnown says that a file is not loaded that brings the bytes which another file of
+	// its centre and action shows, under another name.
+	SkipKnown bool
 	// Announced judges what other programs announce. Nil: it is passed over.
 	Announced Announcer
 	Metrics   prometheus.Registerer // nil: nobody asks for them
@@ -231,6 +234,9 @@ func (p *Planner) decideIn(ctx context.Context, tx pgx.Tx, in input, now time.Ti
 		if w, err = p.load(ctx, tx, in.files(), now); err != nil {
 			return nil, err
 		}
+	}
+	if err := p.findOrigins(ctx, tx, w, in); err != nil {
+		return nil, err
 	}
 	for _, d := range in.discovered {
 		w.discovered(d.FileDiscovered)

@@ -44,7 +44,7 @@ func newWorld(t testing.TB) *World {
 	return &World{
 		settings: settings{perHosting: 3, backoff: backoff.Exponential{Base: time.Second, Max: 8 * time.Second}, retry: time.Hour},
 		outbox:   outbox.Outbox{Schema: control.Schema, Codec: codec(t)}, now: noon, files: map[string]*File{}, attempts: map[control.AttemptKey]*control.Attempt{},
-		jobs: map[string]int{}, good: map[string]int{}, bad: map[string]int{},
+		jobs: map[string]int{}, met: map[string]*control.Outcomes{},
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // Load reads what is known of the given files, and locks them until the
 // transaction ends. Events go to the given outbox of control.
 func Load(ctx context.Context, tx pgx.Tx, outbox outbox.Outbox, ids []string, now time.Time) (*World, error) {
-	w := &World{outbox: outbox, now: now, files: map[string]*File{}, jobs: map[string]int{}, good: map[string]int{}, bad: map[string]int{}}
+	w := &World{outbox: outbox, now: now, files: map[string]*File{}, jobs: map[string]int{}, met: map[string]*control.Outcomes{}}
 	files, err := control.LockFiles(ctx, tx, ids)
 	if err != nil {
 		return nil, err
@@ -90,6 +90,11 @@ func (w *World) Store(ctx context.Context, tx pgx.Tx) error {
 	if err := control.StoreAcquisitions(ctx, tx, acquisitions); err != nil {
 		return err
 	}
+	if w.origins != nil {
+		if err := control.OriginsGone(ctx, tx, w.origins.gone, w.now); err != nil {
+			return err
+		}
+	}
 	if err := control.StoreHealings(ctx, tx, w.healings, w.now); err != nil {
 		return err
 	}
@@ -102,7 +107,7 @@ func (w *World) Store(ctx context.Context, tx pgx.Tx) error {
 	if err := control.JobNews(ctx, tx, w.jobs); err != nil {
 		return err
 	}
-	if err := control.CountFetches(ctx, tx, w.good, w.bad); err != nil {
+	if err := control.CountFetches(ctx, tx, w.met, w.now); err != nil {
 		return err
 	}
 	if _, err := control.CompleteExtracted(ctx, tx, touched, w.now); err != nil {

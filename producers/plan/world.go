@@ -31,10 +31,10 @@ type World struct {
 	now      time.Time
 	files    map[string]*File
 	attempts map[control.AttemptKey]*control.Attempt
-	jobs     map[string]int // outcomes accepted, per job
-	good     map[string]int // fetches that succeeded, per source
-	bad      map[string]int // and that failed
+	jobs     map[string]int               // outcomes accepted, per job
+	met      map[string]*control.Outcomes // what fetches brought, per source
 	healings []control.Healing
+	origins  *origins // nil: bytes that are known under another name are loaded too
 	out      []schemas.Message
 }
 
@@ -58,6 +58,14 @@ func (w *World) Attempt(run, file string, n int32) *control.Attempt {
 
 // Tell adds events that Store will write.
 func (w *World) Tell(events ...schemas.Message) { w.out = append(w.out, events...) }
+
+// from is what fetches from a source have brought, to be added to.
+func (w *World) from(source string) *control.Outcomes {
+	if w.met[source] == nil {
+		w.met[source] = &control.Outcomes{}
+	}
+	return w.met[source]
+}
 
 // order lists the files' ids so that a batch is stored the same way each time.
 func (w *World) order() []string {
@@ -139,43 +147,6 @@ func (f *File) ownHosting() (control.Hosting, bool) {
 	return control.Hosting{}, false
 }
 
-// Candidates are the hostings from which an acquisition may still fetch, best
-// first.
-func (f *File) Candidates(a *control.Acquisition) []control.Hosting {
-	return Candidates(f.Centre, f.hostings, a)
-}
-
-// Candidates are those of a file's hostings from which an acquisition may still
-// fetch, best first: the producing centre's own, then by reputation, ties broken by
-// id. What has not settled is not fetched.
-func Candidates(centre string, hostings []control.Hosting, a *control.Acquisition) []control.Hosting {
-	own := func(h control.Hosting) bool { return h.SourceCentre == centre }
-	var out []control.Hosting
-	for _, h := range hostings {
-		if h.Present && h.Settled && h.Available() && !a.Tried[h.Source].GivenUp {
-			out = append(out, h)
-		}
-	}
-	slices.SortStableFunc(out, func(x, y control.Hosting) int {
-		if own(x) != own(y) {
-			if own(x) {
-				return -1
-			}
-			return 1
-		}
-		// Share of fetches that failed, compared without dividing; a source
-		// that nobody has tried counts as good.
-		if d := x.Failures*(y.Fetched+y.Failures+1) - y.Failures*(x.Fetched+x.Failures+1); d != 0 {
-			return sign(d)
-		}
-		if x.Source < y.Source {
-			return -1
-		}
-		return 1
-	})
-	return out
-}
-
 // Postponed reports whether the file can be had from nowhere now, but may be
 // later: its source is not available, or it changes just now.
 func (f *File) Postponed() bool {
@@ -190,11 +161,4 @@ func (f *File) Postponed() bool {
 		later = true
 	}
 	return later
-}
-
-func sign(n int64) int {
-	if n < 0 {
-		return -1
-	}
-	return 1
 }

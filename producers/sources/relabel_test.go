@@ -111,7 +111,7 @@ func TestAServerIsNamedWhileWorkEnds(t *testing.T) {
 			}
 			return control.JobNews(ctx, tx, map[string]int{id: 1})
 		}, func(ctx context.Context, tx pgx.Tx) error {
-			return control.CountFetches(ctx, tx, map[string]int{"b": 1}, nil)
+			return control.CountFetches(ctx, tx, map[string]*control.Outcomes{"b": {Fetched: 1}}, time.Now())
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

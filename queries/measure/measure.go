@@ -41,6 +41,7 @@ type Measurer struct {
 	limit, free, outstanding             *prometheus.GaugeVec
 	suspended, overruns, failed          *prometheus.GaugeVec
 	late, arrived                        *prometheus.GaugeVec
+	recent, recentBytes, recentSeconds   *prometheus.GaugeVec
 	events, oldest, letters, epoch, held *prometheus.GaugeVec
 	measured                             prometheus.Gauge
 }
@@ -67,6 +68,12 @@ func New(controlPool, trackerPool, warehousePool *pgxpool.Pool, log *slog.Logger
 			Help: "1 while nothing new has come from the source for much longer than usual, as tributary sources expect says; read every 5 minutes."}, []string{"source"}),
 		arrived: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_source_last_arrival_timestamp_seconds",
 			Help: "When the source has last shown something new or changed; likewise, and of other the latest."}, []string{"source"}),
+		recent: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_source_recent_fetches",
+			Help: "Fetches from the source by result (good, failed or corrupt), as far as they still count for its reputation: some fifty at most, half after three days."}, []string{"source", "result"}),
+		recentBytes: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_source_recent_fetched_bytes",
+			Help: "Bytes that these brought; by tributary_source_recent_fetch_seconds, the source's speed."}, []string{"source"}),
+		recentSeconds: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_source_recent_fetch_seconds",
+			Help: "How long these took, from beginning to end, one after another."}, []string{"source"}),
 		events: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_outbox_events",
 			Help: "Events that wait in an outbox for the broker's acknowledgement."}, []string{"outbox"}),
 		oldest: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_outbox_oldest_seconds",
@@ -80,7 +87,7 @@ func New(controlPool, trackerPool, warehousePool *pgxpool.Pool, log *slog.Logger
 		measured: prometheus.NewGauge(prometheus.GaugeOpts{Name: "tributary_control_measured_timestamp_seconds",
 			Help: "When the numbers of control, outboxes and leases were last read without a failure; what can be read is up to date all the same."}),
 	}
-	reg.MustRegister(m.limit, m.free, m.outstanding, m.suspended, m.overruns, m.failed, m.late, m.arrived, m.events, m.oldest, m.letters, m.epoch, m.held, m.measured)
+	reg.MustRegister(m.limit, m.free, m.outstanding, m.suspended, m.overruns, m.failed, m.late, m.arrived, m.recent, m.recentBytes, m.recentSeconds, m.events, m.oldest, m.letters, m.epoch, m.held, m.measured)
 	return m
 }
 
@@ -134,7 +141,7 @@ func (m *Measurer) Read(ctx context.Context) error {
 func (m *Measurer) readControl(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	now, err := control.Measure(ctx, m.pools[control.Schema])
+	now, err := control.Measure(ctx, m.pools[control.Schema], time.Now())
 	if err != nil {
 		return err
 	}
@@ -149,11 +156,20 @@ func (m *Measurer) readControl(ctx context.Context) error {
 	m.suspended.Reset()
 	m.overruns.Reset()
 	m.failed.Reset()
+	m.recent.Reset()
+	m.recentBytes.Reset()
+	m.recentSeconds.Reset()
 	for _, s := range now.Sources {
 		source := sources.Of(s.ID)
 		m.suspended.WithLabelValues(source).Add(oneIf(s.State == control.SourceSuspended))
 		m.overruns.WithLabelValues(source).Add(float64(s.Overruns))
 		m.failed.WithLabelValues(source).Add(float64(s.FailedPolls))
+		r := now.Choices[s.ID]
+		m.recent.WithLabelValues(source, "good").Add(r.Good)
+		m.recent.WithLabelValues(source, "corrupt").Add(r.Corrupt)
+		m.recent.WithLabelValues(source, "failed").Add(r.Tries - r.Good - r.Corrupt)
+		m.recentBytes.WithLabelValues(source).Add(r.Bytes)
+		m.recentSeconds.WithLabelValues(source).Add(r.Seconds)
 	}
 	for what, n := range now.Outstanding {
 		m.outstanding.WithLabelValues(what).Set(float64(n))

@@ -83,6 +83,9 @@ func (s Story) WriteText(w io.Writer) error {
 	p.field("source", text(s.Source))
 	p.field("version", text(s.Version))
 	p.field("size", number(s.Size))
+	for _, o := range s.SameBytes {
+		p.field("same bytes", fmt.Sprintf("%s/%s, received %s", o.Action, o.File, moment(&o.Received)))
+	}
 	if s.Priority != nil {
 		p.field("priority", strings.TrimSuffix(fmt.Sprintf("%d, given by %s: %s", s.Priority.Priority, s.Priority.By, s.Priority.Reason), ": "))
 	}

@@ -232,3 +232,40 @@ func sqlOn(ctx context.Context, s report.Store, statement, format string) (strin
 	err := report.SQL(ctx, s, statement, &b, format)
 	return b.String(), err
 }
+
+// A file tells which other files of its centre have had its bytes, who had them first at
+// the beginning; those of another centre are not told of.
+func TestFilesOfTheSameBytes(t *testing.T) {
+	events := reporttest.Story()
+	for i, as := range []struct{ name, centre string }{{"H.2013-01-02.01.impc.zip", "H"}, {"J.2013-01-02.01.impc.zip", "J"}} {
+		for _, e := range reporttest.Story() {
+			if e.FileName != reporttest.GoodZip || e.Entity == schemas.EntityDocument {
+				continue
+			}
+			e.FileName, e.File, e.Centre = as.name, schemas.FileID(e.Action, as.name), as.centre
+			if e.FinishedAt != nil {
+				later := e.FinishedAt.Add(time.Duration(i+1) * time.Hour)
+				e.FinishedAt = &later
+			}
+			events = append(events, e)
+		}
+	}
+	pool := reporttest.Told(t, events)
+	for name, want := range map[string][]string{reporttest.GoodZip: {"H.2013-01-02.01.impc.zip"}, "H.2013-01-02.01.impc.zip": {reporttest.GoodZip}, "J.2013-01-02.01.impc.zip": nil} {
+		stories, err := report.Show(t.Context(), pool, name, "")
+		if err != nil || len(stories) != 1 {
+			t.Fatalf("%s: %v, %v", name, stories, err)
+		}
+		var got []string
+		for _, o := range stories[0].SameBytes {
+			got = append(got, o.File)
+		}
+		var b strings.Builder
+		if err := stories[0].WriteText(&b); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got); d != "" || strings.Contains(b.String(), "same bytes") != (want != nil) {
+			t.Errorf("%s (- want, + got):\n%s%s", name, d, b.String())
+		}
+	}
+}

@@ -16,14 +16,15 @@ var ErrNotFound = errors.New("no such file")
 // Story is everything that is known of one file.
 type Story struct {
 	File
-	Created   *string    `json:"created"` // the date in its name
-	Inc       *int64     `json:"inc"`
-	FirstSeen time.Time  `json:"first_seen"`
-	Hostings  []Hosting  `json:"hostings"`
-	Versions  []Version  `json:"versions"`
-	Tries     []Attempt  `json:"tries"`
-	Documents []Document `json:"documents"` // of the attempt it shows
-	Priority  *Priority  `json:"priority,omitempty"`
+	Created   *string     `json:"created"` // the date in its name
+	Inc       *int64      `json:"inc"`
+	FirstSeen time.Time   `json:"first_seen"`
+	Hostings  []Hosting   `json:"hostings"`
+	Versions  []Version   `json:"versions"`
+	SameBytes []SameBytes `json:"same_bytes"` // other files of its centre that have had the bytes which it shows, at most ten, the first to have them at the beginning
+	Tries     []Attempt   `json:"tries"`
+	Documents []Document  `json:"documents"` // of the attempt it shows
+	Priority  *Priority   `json:"priority,omitempty"`
 }
 
 // Priority is what a person has given the file in place of its source's. The tracker
@@ -56,6 +57,13 @@ type Version struct {
 	Received time.Time `json:"received"`
 	Last     time.Time `json:"last"`
 	Current  bool      `json:"current"`
+}
+
+// SameBytes is a file that has had the bytes of another.
+type SameBytes struct {
+	Action   string    `json:"action"`
+	File     string    `json:"file"`
+	Received time.Time `json:"received"`
 }
 
 // Attempt is one attempt to fetch the file, and what became of it.
@@ -135,6 +143,12 @@ func (s *Story) facts(ctx context.Context, q pg.Querier, id string, most int) er
 	}
 	if s.Versions, err = list[Version](ctx, q, "versions", `SELECT v.sha256, v.content_md5, v.size_bytes, v.received, v.last_update, v.sha256 IS NOT DISTINCT FROM $2
 		FROM tracker.zip_version v WHERE v.za_id = $1 ORDER BY v.received DESC, v.sha256 DESC`+limit, id, s.SHA256); err != nil {
+		return err
+	}
+	if s.SameBytes, err = list[SameBytes](ctx, q, "files of the same bytes", `SELECT t.short_name, z.file_name, v.received
+		FROM tracker.zip_version v JOIN tracker.zip_action a ON a.id = v.za_id JOIN tracker.zip_file z ON z.id = a.zip_id JOIN tracker.processing_type t ON t.id = a.todo_id
+		WHERE v.sha256 = $2 AND v.za_id <> $1 AND z.centre_id = (SELECT i.centre_id FROM tracker.zip_action o JOIN tracker.zip_file i ON i.id = o.zip_id WHERE o.id = $1)
+		ORDER BY v.received, z.file_name COLLATE "C", t.short_name LIMIT 10`, id, s.SHA256); err != nil {
 		return err
 	}
 	if s.Tries, err = list[Attempt](ctx, q, "attempts", `SELECT d.attempt, d.run::text, s.short_name, p.short_name, st.short_name, x.short_name, d.message, d.note, d.repeats,

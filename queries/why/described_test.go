@@ -36,6 +36,7 @@ func Verdicts() []Described {
 		{WaitsForOwnSource, "The producing centre's own source is still being polled, and comes first."},
 		{DuplicateHosting, "Another source shows a file of the same name and size, which is taken from there."},
 		{DivergentHosting, "Another source shows the file in another size, and its word counts."},
+		{SameBytes, "Another file of the centre shows the same bytes, and the profile has such files not loaded."},
 		{BehindEarlier, "An earlier version of the file, or a replay of it, is under way and is finished first."},
 		{NextAttempt, "An attempt to fetch it has failed; the next one has its time."},
 		{DiskLow, "Nothing is fetched while the disk is low."},

@@ -105,6 +105,16 @@ func (f *Facts) wanted(a *Answer, x *control.Fetch) {
 func (f *Facts) turns(a *Answer) {
 	a.prove("%s has the priority %d; before it in its source: %s; at its server, other sources with files that wait: %d", f.From.Source, f.Queue.Priority,
 		atLeast(f.Queue.Before, "file"), f.Queue.Rivals)
+	if len(f.Choice) < 2 {
+		return
+	}
+	for i, h := range f.Choice[:min(len(f.Choice), 5)] {
+		own := ""
+		if h.SourceCentre == f.Centre {
+			own = "the centre's own, "
+		}
+		a.prove("%d. of %d to be asked for it is %s: %s%s", i+1, len(f.Choice), h.Source, own, report.ReputationOf(h.Choice).Text())
+	}
 }
 
 // nowhere judges what no source can be fetched from now.
@@ -229,6 +239,10 @@ func (f *Facts) ended(a *Answer, x *control.Fetch) {
 	switch {
 	case x.Result == control.Complete:
 		f.judged(a, x)
+	case x.Result == control.Duplicate && strings.HasPrefix(x.Message, plan.SameBytes):
+		a.say(SameBytes, "%s is %s.", a.File, x.Message)
+		a.proveAt(x.EndedAt, "attempt %d brought the bytes %s, from %s", x.Attempt, x.SHA256, x.Source)
+		a.Next = "Nothing, if that is as meant: look at the other file, and at same_bytes in the profile."
 	case x.Result == control.Duplicate:
 		a.proveAt(x.EndedAt, "it was fetched again and brought the bytes that the file shows already (attempt %d)", x.Attempt)
 		if before := f.brought(x); before != nil {

@@ -155,7 +155,7 @@ func (k *asking) room(ctx context.Context, f *Facts, x *control.Fetch) (err erro
 	if len(from) == 0 {
 		return nil
 	}
-	f.From = &from[0]
+	f.From, f.Choice = &from[0], from
 	if f.Queue, err = control.QueueOf(ctx, k.q, &x.Acquisition, f.From.Source, k.now); err != nil {
 		return err
 	}

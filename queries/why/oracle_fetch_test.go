@@ -5,10 +5,26 @@ import (
 	"strings"
 	"time"
 
+	"tributary/producers/plan"
 	"tributary/queries/why"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
+
+// sameBytes is a file that brings what another shows, where the profile passes that over.
+func sameBytes(o *oracle) {
+	o.With(func(d *plan.Deps) { d.SkipKnown = true })
+	defer o.With(func(d *plan.Deps) { d.SkipKnown = false })
+	s := o.source("twice", "Ning")
+	first, again := "add/"+zip("Ning", 1), "add/"+zip("Ning", 2)
+	s.show(first, 10)
+	s.show(again, 10)
+	o.listed("twice")
+	o.dispatch()
+	d := o.outcome(first, nil)
+	o.outcome(again, func(a *schemas.DownloadFinished) { a.Outcome, a.SHA256 = d.Outcome, d.SHA256 })
+	o.want("twice", again, why.SameBytes, "it holds the same bytes as "+first, "attempt 1 brought the bytes "+d.SHA256+", from twice")
+}
 
 func fetching(o *oracle) {
 	s := o.source("work", "Tcp")

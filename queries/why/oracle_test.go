@@ -82,7 +82,7 @@ func TestWhyAgainstWhatWasDone(t *testing.T) {
 		do   func(o *oracle)
 	}{
 		{"sources that were never listed", neverListed}, {"listings", listings}, {"names", names}, {"windows", closed}, {"what is passed over", passedOver}, {"failed listings", failedListings}, {"minimal polls", minimalPolls},
-		{"sources at rest", atRest}, {"more than one poll takes", tooMany}, {"more than one day takes", tooManyForADay}, {"found", found}, {"at several sources", several}, {"fetching", fetching}, {"by hand", ordered},
+		{"sources at rest", atRest}, {"more than one poll takes", tooMany}, {"more than one day takes", tooManyForADay}, {"found", found}, {"at several sources", several}, {"fetching", fetching}, {"the same bytes", sameBytes}, {"by hand", ordered},
 		{"sources that come to rest", comeToRest}, {"credit", credit}, {"batches", batches}, {"inserted", insertion}, {"replays", replays}, {"the tracker alone", trackerAlone}, {"late", late},
 	} {
 		t.Run(group.name, func(t *testing.T) {

@@ -32,6 +32,7 @@ const (
 	WaitsForOwnSource   Verdict = "waits_for_own_source"
 	DuplicateHosting    Verdict = "duplicate_hosting"
 	DivergentHosting    Verdict = "divergent_hosting"
+	SameBytes           Verdict = "same_bytes"
 	BehindEarlier       Verdict = "behind_earlier"
 	NextAttempt         Verdict = "next_attempt"
 	DiskLow             Verdict = "disk_low"

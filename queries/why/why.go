@@ -54,6 +54,7 @@ type Facts struct {
 	Hostings []control.Hosting // at all sources
 	Fetches  []control.Fetch   // the newest first
 	From     *control.Hosting  // from where it is fetched next; nil: from nowhere now
+	Choice   []control.Hosting // from where it could be, in the order in which that is tried
 	Credit   control.CreditUse // of the server of From
 	Queue    control.Queue
 	Batch    *control.BatchStanding

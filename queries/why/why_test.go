@@ -211,6 +211,12 @@ func cases() []struct {
 		{"wanted from another that rests", with(resting("suspended"), func(f *Facts) { f.Hostings[0].Source, f.Source.State = "other", "available" }), SourceSuspended, []string{"other is suspended", "sources show other"}},
 		{"wanted from where it may not be shown", with(resting("available"), func(f *Facts) { f.Hostings[0].Present, f.Hostings[0].Refused = false, true }), CentreNotHostedHere, nil},
 		{"wanted from nowhere", with(resting("available"), func(f *Facts) { f.Hostings[0].Present = false }), Gone, nil},
+		{"queued, and several show it", with(seen(fetch(control.Wanted)), func(f *Facts) {
+			first, next := f.Hostings[0], other
+			first.Preference, next.Preference = 5, 8
+			next.Reputation = control.Reputation{Tries: 4, Good: 3, Corrupt: 1, Bytes: 4000, Seconds: 2}
+			f.Choice = []control.Hosting{first, next}
+		}), Queued, []string{"1. of 2 to be asked for it is own: ", "preference 5; nothing was fetched of late", "2. of 2 to be asked for it is other: preference 8; 75% of the fetches of late brought the right bytes, 25% corrupt ones, at 2.0 kB/s"}},
 		{"requested", with(seen(fetch(control.Requested)), func(f *Facts) {
 			x := &f.Fetches[0]
 			x.Job, x.JobServer, x.JobFiles, x.JobSince = ptr("j1"), ptr("host:22"), ptr(5), ptr(noon)
@@ -254,6 +260,7 @@ func cases() []struct {
 			again.ID, again.Run, again.SHA256, again.Attempt, again.Source, again.Look = 9, schemas.LiveRun, f.Fetches[0].SHA256, 2, "own", 2
 			f.Fetches, f.Tracked, f.Look.Look = append([]control.Fetch{again}, f.Fetches...), tracked, 2
 		}), Loaded, []string{"brought the bytes that the file shows already (attempt 2)", "own showed it otherwise before, 1 time"}},
+		{"the bytes of another file", seen(ended("duplicate", "", "", plan.SameBytes+"add/first.zip")), SameBytes, []string{"it holds the same bytes as add/first.zip"}},
 		{"some documents refused", with(released(complete(2, 1, 0)), func(f *Facts) {
 			part := *tracked
 			part.Failed, part.Failures = 1, []Failure{{Document: "d.xml", Phase: "xsd", Exception: "xsd_invalid", Message: "no", Line: ptr(int32(3))}}

@@ -48,7 +48,7 @@ func (m *bench) live() string {
 	return m.Text("SELECT name, current_sha256, current_attempt, acceptances FROM control.file ORDER BY name") + "\n" +
 		m.Text("SELECT a.run, a.file, a.state, a.result, a.attempt, a.batch, a.rank_ordinal, a.retry_at, a.tried FROM control.acquisition a WHERE NOT control.is_shadow(a.run) ORDER BY a.id") + "\n" +
 		m.Text("SELECT id, released_at, run FROM control.batch ORDER BY id") + "\n" +
-		m.Text("SELECT id, fetched, fetch_failures FROM control.source ORDER BY id")
+		m.Text("SELECT s.id, s.fetched, s.fetch_failures, r FROM control.source s LEFT JOIN control.reputation r ON r.source = s.id ORDER BY s.id")
 }
 
 // A shadow goes the way of every attempt, and changes nothing of what is live:

@@ -49,7 +49,7 @@ type Hosting struct {
 	Refused                            bool       // it would be present, but its source may not show the file
 	State                              string     // of the source: available, closed, maintenance, suspended or removed
 	Opens                              *time.Time // when the window of a closed source opens
-	Fetched, Failures                  int64
+	Choice
 }
 
 // Available tells whether the source may be fetched from now.
@@ -184,9 +184,9 @@ func StoreFiles(ctx context.Context, tx pgx.Tx, files []*File) error {
 // Hostings returns where the given files lie, gone hostings included.
 func Hostings(ctx context.Context, q pg.Querier, files []string, now time.Time) ([]Hosting, error) {
 	rows, err := q.Query(ctx, `SELECT h.file::text, h.source, s.server, s.centre AS source_centre, h.look, h.size, h.mtime AS mod_time, h.listed_at,
-			h.state='present' AND m.granted AS present, h.state='present' AND NOT m.granted AS refused, h.settled, s.fetched, s.fetch_failures AS failures,
+			h.state='present' AND m.granted AS present, h.state='present' AND NOT m.granted AS refused, h.settled, `+choiceColumns("$2")+`,
 			CASE WHEN s.state = 'available' AND NOT `+open("s", "$2")+` THEN 'closed' ELSE s.state END AS state, s.opens
-		FROM control.hosting h JOIN control.source s ON s.id = h.source CROSS JOIN LATERAL (SELECT coalesce((
+		FROM control.hosting h JOIN control.source s ON s.id = h.source `+reputationJoin+` CROSS JOIN LATERAL (SELECT coalesce((
 			SELECT `+granted("s.hosts", "f.centre", "h.action")+` FROM control.file f WHERE f.id = h.file), true) AS granted) m
 		WHERE h.file = ANY($1::uuid[]) ORDER BY h.file, h.source`, files, now)
 	if err != nil {

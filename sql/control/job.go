@@ -136,31 +136,6 @@ func SourceRests(ctx context.Context, q pg.Querier, source string) (why string, 
 	return why, nil
 }
 
-// CountFetches adds to what sources are known for.
-func CountFetches(ctx context.Context, tx pgx.Tx, good, bad map[string]int) error {
-	sources := make([]string, 0, len(good)+len(bad))
-	for id := range good {
-		sources = append(sources, id)
-	}
-	for id := range bad {
-		if good[id] == 0 {
-			sources = append(sources, id)
-		}
-	}
-	slices.Sort(sources) // updated in one order by all, so that two never wait for each other
-	b := &pgx.Batch{}
-	for _, id := range sources {
-		b.Queue("UPDATE control.source SET fetched = fetched + $2, fetch_failures = fetch_failures + $3 WHERE id = $1", id, good[id], bad[id])
-	}
-	if b.Len() == 0 {
-		return nil
-	}
-	if err := tx.SendBatch(ctx, b).Close(); err != nil {
-		return fmt.Errorf("count fetches: %w", err)
-	}
-	return nil
-}
-
 // One state at a time and in the index's order: so Postgres reads the index
 // itself, and remembers there which entries are dead. A bitmap of it would look
 // at all those that files have left behind since the last vacuum, each time.

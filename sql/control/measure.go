@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"tributary/internal/pg"
 )
@@ -21,12 +22,13 @@ type Measures struct {
 	// (announced and not taken up), wanted (files), jobs, requested, received,
 	// extracted (files), batches and sessions.
 	Outstanding map[string]int64
-	Sources     []Standing // those that are not removed
+	Sources     []Standing        // those that are not removed
+	Choices     map[string]Choice // by source
 }
 
 // Measure reads the numbers for the metrics: what is outstanding by indexes that
 // hold only that.
-func Measure(ctx context.Context, q pg.Querier) (Measures, error) {
+func Measure(ctx context.Context, q pg.Querier, now time.Time) (Measures, error) {
 	m := Measures{Outstanding: map[string]int64{}}
 	rows, err := q.Query(ctx, fmt.Sprintf(`SELECT d.server, d.allowed, `+creditSQL+`
 		FROM (SELECT server, min(max_sessions) AS allowed FROM control.source WHERE state <> 'removed' GROUP BY server) d ORDER BY d.server`, "d.server"))
@@ -72,5 +74,6 @@ func Measure(ctx context.Context, q pg.Querier) (Measures, error) {
 			m.Sources = append(m.Sources, s)
 		}
 	}
-	return m, nil
+	m.Choices, err = Choices(ctx, q, now)
+	return m, err
 }

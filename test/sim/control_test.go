@@ -307,7 +307,8 @@ func (a *acq) try(source string) *tries {
 	return a.tried[source]
 }
 
-// best is the hosting to fetch from: the producing centre's own, else another.
+// best is the hosting to fetch from: the producing centre's own, else another, whichever:
+// reputation may choose any.
 func (c *control) best(f *cfile, a *acq) *hosting {
 	var names []string
 	for s, h := range f.hostings {
@@ -323,7 +324,7 @@ func (c *control) best(f *cfile, a *acq) *hosting {
 	if len(names) == 0 {
 		return nil
 	}
-	return f.hostings[names[0]]
+	return f.hostings[names[len(f.attempts)%len(names)]]
 }
 
 func (c *control) fetched(f *cfile, a *acq, t *attempt, d *schemas.DownloadFinished, rec schemas.Record) {

@@ -11,6 +11,7 @@ import (
 	"tributary/internal/config"
 	"tributary/queries/expect"
 	"tributary/queries/report"
+	"tributary/sql/control"
 	"tributary/web/order"
 )
 
@@ -34,6 +35,7 @@ type source struct {
 	Next      []time.Time
 	Revisions []report.SourceRevision // the newest first
 	Defined   string                  // as the configuration has it
+	Known     *report.Reputation      // by what it is chosen of several hostings; nil: it is not known here
 }
 
 func (s *Site) source(ctx context.Context, r *http.Request) (page, error) {
@@ -96,6 +98,16 @@ func (s *Site) fill(ctx context.Context, id string, d *source) error {
 	slices.Reverse(d.Revisions)
 	if text(x.Definition) != "" {
 		d.Defined = defined(text(x.Definition))
+	}
+	if s.Control != nil && s.then == nil {
+		known, err := control.Choices(ctx, s.Control, s.Now(), id)
+		if err != nil {
+			return err
+		}
+		if c, is := known[id]; is {
+			r := report.ReputationOf(c)
+			d.Known = &r
+		}
 	}
 	if text(x.State) == "available" {
 		d.Next = nextTimes(text(x.Definition), s.Now())

@@ -3,6 +3,11 @@ package pages_test
 import (
 	"net/http"
 	"testing"
+	"time"
+
+	"tributary/producers/plan/plantest"
+	"tributary/queries/report/reporttest"
+	"tributary/web/pages"
 )
 
 // Sources are listed by what they need, with their last polls.
@@ -31,6 +36,16 @@ func TestSource(t *testing.T) {
 	for _, path := range []string{"/sources/nowhere", "/sources/%00", "/sources/%ff", "/sources/a%2Fb"} {
 		answers(t, server, path, http.StatusNotFound, "There is nothing here.")
 	}
+}
+
+// By what a source is chosen of several that show a file.
+func TestWhatASourceIsKnownFor(t *testing.T) {
+	p := plantest.New(t)
+	p.Exec(`INSERT INTO control.source (id, centre, server, protocol, url, max_sessions, poll_interval, state, revision, definition)
+		VALUES ('harwell', 'H', 'harwell:22', 'sftp', '', 1, '1 hour', 'available', 1, '{"preference": 7}')`)
+	p.Exec("INSERT INTO control.reputation VALUES ('harwell', 'harwell:22', 4, 3, 1, 4000, 2, $1)", reporttest.Start().Add(time.Hour))
+	server := busy(t, func(s *pages.Site) { s.Control = p.Pool })
+	answers(t, server, "/sources/harwell", http.StatusOK, "Among hostings", "preference 7; 75% of the fetches of late brought the right bytes, 25% corrupt ones, at 2.0 kB/s")
 }
 
 // Centres, and what one has to correct.

@@ -1,0 +1,72 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
+	"tributary/schemas"
+)
+
+// Bytes are those of a file of a centre, in one of its directories.
+type Bytes struct {
+	Centre string `json:"centre"`
+	Action string `json:"action"`
+	SHA256 string `json:"sha256"`
+}
+
+// Origins returns the files that show these very bytes, by action/name: of several the
+// one that brought them first. Only what is on its way to the warehouse or complete there
+// is an origin, and what nobody has unloaded. Whoever asks is alone with these bytes until
+// the transaction ends, so that of two files that bring them at once one is the origin. The
+// caller has locked its files.
+func Origins(ctx context.Context, tx pgx.Tx, all []Bytes) (map[Bytes]string, error) {
+	out := map[Bytes]string{}
+	if len(all) == 0 {
+		return out, nil
+	}
+	text := pg.JSON(all)
+	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(k) FROM (SELECT DISTINCT hashtextextended(r.centre || '/' || r.action || '/' || r.sha256, 66) AS k
+		FROM jsonb_to_recordset($1) AS r(centre text, action text, sha256 text) ORDER BY 1) s`, text); err != nil {
+		return nil, fmt.Errorf("wait for who brings the same bytes: %w", err)
+	}
+	rows, err := tx.Query(ctx, `SELECT DISTINCT ON (r.centre, r.action, r.sha256) r.centre, r.action, r.sha256, f.action || '/' || f.name AS subject
+		FROM jsonb_to_recordset($1) AS r(centre text, action text, sha256 text)
+		JOIN control.acquisition a ON a.sha256 = r.sha256 COLLATE "C" AND a.sha256 <> ''
+		JOIN control.file f ON f.id = a.file AND f.centre = r.centre AND f.action = r.action AND f.current_sha256 = a.sha256
+		WHERE a.run = $2 AND a.rank_ordinal IS NOT NULL AND (a.state IN ('received','extracted') OR a.result = 'complete')
+			AND NOT EXISTS (SELECT FROM control.operation o WHERE o.what = 'unload' AND o.action = f.action AND o.file = f.name AND o.archive = a.sha256)
+		ORDER BY r.centre, r.action, r.sha256, a.id`, text, schemas.LiveRun)
+	if err != nil {
+		return nil, fmt.Errorf("look for files of the same bytes: %w", err)
+	}
+	var b Bytes
+	var subject string
+	if _, err := pgx.ForEachRow(rows, []any{&b.Centre, &b.Action, &b.SHA256, &subject}, func() error {
+		out[b] = subject
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("look for files of the same bytes: %w", err)
+	}
+	return out, nil
+}
+
+// OriginsGone has the files looked at again that were not loaded since others showed the
+// same bytes, which these don't any more.
+func OriginsGone(ctx context.Context, tx pgx.Tx, gone []Bytes, now time.Time) error {
+	if len(gone) == 0 {
+		return nil
+	}
+	if _, err := tx.Exec(ctx, `UPDATE control.acquisition a SET retry_at = $2 FROM (SELECT d.id
+			FROM jsonb_to_recordset($1) AS r(centre text, action text, sha256 text)
+			JOIN control.acquisition d ON d.sha256 = r.sha256 COLLATE "C" AND d.sha256 <> '' AND d.state = 'ended' AND d.result = 'duplicate'
+			JOIN control.file f ON f.id = d.file AND f.centre = r.centre AND f.action = r.action AND f.acceptances = 0
+			WHERE NOT EXISTS (SELECT FROM control.acquisition n WHERE n.file = d.file AND n.id > d.id)
+			ORDER BY d.id FOR UPDATE OF d) s WHERE a.id = s.id`, pg.JSON(gone), now); err != nil {
+		return fmt.Errorf("look again at files of the same bytes: %w", err)
+	}
+	return nil
+}
