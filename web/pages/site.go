@@ -230,8 +230,11 @@ func (s *Site) missing(context.Context, *http.Request) (page, error) {
 	return page{}, errNoPage
 }
 
-// failure says what is not there, and why.
-type failure struct{ Said, Name, Why string }
+// failure says what is not there, why, and what can be asked instead.
+type failure struct {
+	Said, Name, Why string
+	Ways            wayOut
+}
 
 // failed is the page that says why there is no other.
 func (s *Site) failed(r *http.Request, err error) (int, page) {
@@ -239,9 +242,12 @@ func (s *Site) failed(r *http.Request, err error) (int, page) {
 	var filter *report.FilterError
 	var moment *past.Problem
 	status, said, name := http.StatusServiceUnavailable, "The tracker does not answer.", ""
+	p := page{Template: "failed"}
+	var ways wayOut
 	switch {
 	case errors.As(err, &moment):
 		status, said, name = moment.Status, "That moment can't be shown.", moment.Name
+		ways, p.Command = s.wayOut(r, moment)
 	case errors.Is(err, errNoPage), errors.Is(err, report.ErrNotFound), errors.Is(err, keep.ErrNone), errors.As(err, &unknown):
 		status, said = http.StatusNotFound, "There is nothing here."
 	case errors.Is(err, errNotHere), errors.Is(err, order.ErrNotHere):
@@ -251,7 +257,8 @@ func (s *Site) failed(r *http.Request, err error) (int, page) {
 	default:
 		s.Log.Warn("a page can't be read", "address", r.URL.Path, "error", err)
 	}
-	return status, page{Title: said, Template: "failed", Data: failure{said, name, err.Error()}}
+	p.Title, p.Data = said, failure{said, name, err.Error(), ways}
+	return status, p
 }
 
 // frame is what the frame around each page shows.
