@@ -30,7 +30,7 @@ type then struct {
 	Rail     *rail
 	Back, On []way
 	Now      string // the same page, now
-	Changed  []way // what changed between this and other moments, of what the page is about
+	Changed  []way  // what changed between this and other moments, of what the page is about
 }
 
 // Text is the moment as addresses have it.
