@@ -254,6 +254,7 @@ func (s *Site) failed(r *http.Request, err error) (int, page) {
 		said = "This can't be read here."
 	case errors.Is(err, errBadFilter), errors.As(err, &filter):
 		status, said = http.StatusBadRequest, "This address can't be read."
+	case errors.Is(r.Context().Err(), context.Canceled): // whoever asked is gone
 	default:
 		s.Log.Warn("a page can't be read", "address", r.URL.Path, "error", err)
 	}
