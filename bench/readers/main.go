@@ -75,7 +75,11 @@ func (b *bench) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := startSystem(ctx, binary, r.Config, "http://"+listen)
+	var sources []string
+	for _, x := range c.Sources {
+		sources = append(sources, x.ID)
+	}
+	s, err := startSystem(ctx, binary, r.Config, "http://"+listen, sources)
 	if err != nil {
 		return err
 	}
@@ -83,39 +87,80 @@ func (b *bench) run(ctx context.Context) error {
 	return b.measure(ctx, s, parts)
 }
 
-// measure ingests slice after slice, the first of them to warm up.
+// half is what came of the slices with readers, or of those without.
+type half struct {
+	files         int
+	took          time.Duration
+	cost          used
+	events, pages int64
+}
+
+func (h *half) add(x half) {
+	h.files, h.took, h.cost = h.files+x.files, h.took+x.took, h.cost.plus(x.cost)
+	h.events, h.pages = h.events+x.events, h.pages+x.pages
+}
+
+func (h half) rate() float64 { return float64(h.files) / h.took.Seconds() }
+
+// each is how many milliseconds of the processor the program, or its engines, took for
+// each file.
+func (h half) each(of time.Duration) float64 {
+	return float64(of.Microseconds()) / 1000 / float64(h.files)
+}
+
+// measure ingests slice after slice, the first of each half to warm up.
 func (b *bench) measure(ctx context.Context, s *system, parts []part) error {
-	var took [2]time.Duration
-	var files [2]int
+	var halves [2]half
 	seen := 0
 	for i, p := range parts {
-		with := i % 2
-		var look *readers
-		if with == 1 {
-			look = openPages(ctx, s.address, s.token, b.readers)
-			if err := look.wait(ctx); err != nil {
-				return err
-			}
-		}
 		seen += len(p.files)
-		d, err := s.ingest(ctx, p, seen)
+		readers := 0
+		if i%2 == 1 {
+			readers = b.readers
+		}
+		h, err := slice(ctx, s, p, seen, readers)
 		if err != nil {
-			return err
+			return fmt.Errorf("slice %d: %w", i+1, err)
 		}
-		said := "without readers"
-		if look != nil {
-			events, pages, failed := look.close()
-			said = fmt.Sprintf("with %d readers: %d events, %d pages", b.readers, events, pages)
-			if failed != nil {
-				return fmt.Errorf("slice %d: a reader met an error: %w", i+1, failed)
-			}
-		}
-		fmt.Printf("slice %d: %d files in %.1f s, %s\n", i+1, len(p.files), d.Seconds(), said)
-		if i >= 2 || len(parts) == 2 { // the first of each warm up
-			took[with], files[with] = took[with]+d, files[with]+len(p.files)
+		fmt.Printf("slice %d: %d files in %.1f s, %d readers heard %d events and fetched %d pages; %s\n", i+1, h.files, h.took.Seconds(), readers, h.events, h.pages, h.cost)
+		if i >= 2 || len(parts) == 2 {
+			halves[i%2].add(h)
 		}
 	}
-	rate := func(i int) float64 { return float64(files[i]) / took[i].Seconds() }
-	fmt.Printf("bench readers without=%.1f/s with=%.1f/s readers=%d ratio=%.2f\n", rate(0), rate(1), b.readers, rate(1)/rate(0))
+	without, with := halves[0], halves[1]
+	fmt.Printf("bench readers without=%.1f/s with=%.1f/s readers=%d ratio=%.2f\n", without.rate(), with.rate(), b.readers, with.rate()/without.rate())
+	// What a file costs without readers is taken away, the rest is theirs.
+	page := func(without, with float64) float64 {
+		return (with - without) * float64(halves[1].files) / float64(max(1, halves[1].pages))
+	}
+	fmt.Printf("bench readers processor per file: program %.0f ms, engines %.0f ms; per page and what led to it: program %.1f ms, engines %.1f ms, reader %.1f ms\n",
+		without.each(without.cost.program), without.each(without.cost.engines),
+		page(without.each(without.cost.program), with.each(with.cost.program)), page(without.each(without.cost.engines), with.each(with.cost.engines)),
+		page(0, with.each(with.cost.readers)))
 	return nil
+}
+
+// slice ingests one of them, with so many readers; all are the files that will then have
+// been shown.
+func slice(ctx context.Context, s *system, p part, all, readers int) (h half, err error) {
+	look := openPages(ctx, s.address, s.token, readers)
+	if err := look.wait(ctx); err != nil {
+		return h, err
+	}
+	before, err := usage(s.up.Process.Pid)
+	if err != nil {
+		return h, err
+	}
+	if h.took, err = s.ingest(ctx, p, all); err != nil {
+		return h, err
+	}
+	after, err := usage(s.up.Process.Pid)
+	if err != nil {
+		return h, err
+	}
+	h.files, h.cost = len(p.files), after.minus(before)
+	if h.events, h.pages, err = look.close(); err != nil {
+		return h, fmt.Errorf("a reader met an error: %w", err)
+	}
+	return h, nil
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -78,12 +79,13 @@ func freeAddress(ctx context.Context) (string, error) {
 // system is a running up, and who may ask it.
 type system struct {
 	binary, config, address, token string
+	sources                        []string
 	up                             *exec.Cmd
 	ended                          chan error
 }
 
-func startSystem(ctx context.Context, binary, config, address string) (*system, error) {
-	s := &system{binary: binary, config: config, address: address, ended: make(chan error, 1)}
+func startSystem(ctx context.Context, binary, config, address string, sources []string) (*system, error) {
+	s := &system{binary: binary, config: config, address: address, sources: sources, ended: make(chan error, 1)}
 	s.up = exec.CommandContext(ctx, binary, "up", "--config", config, "--log-level", "warn")
 	s.up.Stderr = os.Stderr
 	s.up.Cancel = func() error { return s.up.Process.Signal(syscall.SIGTERM) }
@@ -162,7 +164,7 @@ func (s *system) ingest(ctx context.Context, p part, all int) (time.Duration, er
 		return 0, err
 	}
 	began := time.Now()
-	if _, err := s.command(ctx, "sources", "poll", "--all", "--reason", "the next slice"); err != nil {
+	if _, err := s.command(ctx, slices.Concat([]string{"sources", "poll", "--reason", "the next slice"}, s.sources)...); err != nil {
 		return 0, err
 	}
 	err := s.eventually(ctx, func() (bool, error) {

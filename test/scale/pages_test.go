@@ -14,6 +14,7 @@ import (
 
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/pg"
+	"tributary/queries/report"
 	"tributary/queries/report/reporttest"
 	trackersql "tributary/sql/tracker"
 	"tributary/test/scale/plans"
@@ -110,6 +111,15 @@ func TestPagesAndAPIByIndex(t *testing.T) {
 		began := time.Now()
 		ask(t, handler, address)
 		t.Logf("%s: %s", address, time.Since(began).Round(time.Millisecond))
+	}
+	// What a page of a moment asks of the tracker of now.
+	at := years.Begin.Add(years.End.Sub(years.Begin) / 2)
+	before, after, err := report.EndsAround(t.Context(), watched, at)
+	if err != nil || before == nil || after == nil || after.Number != before.Number+1 || !before.At.Before(at) || !after.At.After(at) {
+		t.Errorf("around %s sessions ended: %v and %v, %v", at, before, after, err)
+	}
+	if came, err := report.Received(t.Context(), watched, at, report.Span{Step: time.Hour, Steps: 168}); err != nil || came.Total == 0 {
+		t.Errorf("in the week before %s %v files were received: %v", at, came.Total, err)
 	}
 	if _, err := watched.Exec(t.Context(), "SELECT 1"); err != nil { // Postgres tells of a statement when the next one comes
 		t.Fatal(err)

@@ -120,6 +120,8 @@ func (g *Guard) Require(least Role, next http.Handler) http.Handler {
 		switch {
 		case errors.Is(err, errCrossOrigin):
 			g.refuse(w, r, http.StatusForbidden, crossOrigin)
+		case errors.Is(r.Context().Err(), context.Canceled):
+			// Whoever asked is gone, and reads no answer.
 		case err != nil:
 			g.deps.Log.ErrorContext(r.Context(), "can't look who asks", "error", err)
 			g.refuse(w, r, http.StatusServiceUnavailable, unavailable)

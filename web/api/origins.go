@@ -7,13 +7,20 @@ import (
 	"tributary/queries/report"
 )
 
+// sourceAt is a source, as it is or was.
+type sourceAt struct {
+	Momentary
+	Source string `path:"source" maxLength:"200" doc:"the source's id"`
+}
+
+func (s *sourceAt) scope() asof.Scope { return asof.Scope{Source: s.Source, Polls: true} }
+
 // origins registers what is asked about where files come from.
 func (a *API) origins() {
-	everything := func(*Momentary) asof.Scope { return asof.Scope{} }
-	getAt(a, "/centres", "listCentres", "Every centre, and how its files and documents stand", everything, func(ctx context.Context, t tracked, _ *Momentary) ([]report.Centre, error) {
+	getAt(a, "/centres", "listCentres", "Every centre, and how its files and documents stand", ofAll[Momentary], func(ctx context.Context, t tracked, _ *Momentary) ([]report.Centre, error) {
 		return all(func(each func(report.Centre) error) error { return report.Centres(ctx, t.Querier, each) })
 	})
-	getAt(a, "/sources", "listSources", "Every source, and how its last poll ended", everything, func(ctx context.Context, t tracked, _ *Momentary) ([]report.Source, error) {
+	getAt(a, "/sources", "listSources", "Every source, and how its last poll ended", ofAll[Momentary], func(ctx context.Context, t tracked, _ *Momentary) ([]report.Source, error) {
 		sources, err := all(func(each func(report.Source) error) error { return report.Sources(ctx, t.Querier, each) })
 		for i := range sources {
 			if sources[i].Counts == nil {
@@ -30,12 +37,7 @@ func (a *API) origins() {
 			return report.SourceRevisions(ctx, a.deps.Tracker, in.Source, each)
 		})
 	})
-	type sourceAt struct {
-		Momentary
-		Source string `path:"source" maxLength:"200" doc:"the source's id"`
-	}
-	one := func(in *sourceAt) asof.Scope { return asof.Scope{Source: in.Source, Polls: true} }
-	getAt(a, "/sources/{source}/errors", "listSourceErrors", "The errors of a source by class, since it became available the last time", one, func(ctx context.Context, t tracked, in *sourceAt) ([]report.SourceErrors, error) {
+	getAt(a, "/sources/{source}/errors", "listSourceErrors", "The errors of a source by class, since it became available the last time", (*sourceAt).scope, func(ctx context.Context, t tracked, in *sourceAt) ([]report.SourceErrors, error) {
 		return all(func(each func(report.SourceErrors) error) error {
 			return report.SourceErrorList(ctx, t.Querier, in.Source, each)
 		})

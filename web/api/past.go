@@ -20,6 +20,9 @@ type Momentary struct {
 
 func (m Momentary) moment() string { return m.AsOf }
 
+// ofAll is the scope of what is asked about everything.
+func ofAll[In any](*In) asof.Scope { return asof.Scope{} }
+
 // tracked is the tracker as it is, or as it was.
 type tracked struct {
 	pg.Querier

@@ -37,21 +37,23 @@ func moment(t *time.Time) string {
 // sessions registers what is asked about rounds of polling.
 func (a *API) sessions() {
 	type list struct {
+		Momentary
 		Before time.Time `query:"before" doc:"opened before this moment (RFC 3339), as next of the part before says"`
 		Limit  int       `query:"limit" default:"50" minimum:"1" maximum:"1000" doc:"how many rows at most"`
 	}
-	get(a, "/sessions", "listSessions", "Rounds of polling and what followed from each, the newest first", func(ctx context.Context, in *list) (part[report.Session], error) {
+	getAt(a, "/sessions", "listSessions", "Rounds of polling and what followed from each, the newest first", ofAll[list], func(ctx context.Context, t tracked, in *list) (part[report.Session], error) {
 		if err := readable(in.Before); err != nil {
 			return part[report.Session]{}, err
 		}
-		rows, err := report.Sessions(ctx, a.deps.Tracker, in.Before, in.Limit+1)
+		rows, err := report.Sessions(ctx, t.Querier, in.Before, in.Limit+1)
 		return parted(rows, in.Limit, func(s report.Session) string { return moment(s.Opened) }), err
 	})
 	type one struct {
+		Momentary
 		Number int64 `path:"number" doc:"the session's number"`
 	}
-	get(a, "/sessions/{number}", "getSession", "What one session did in each phase, and how its polls ended", func(ctx context.Context, in *one) (report.SessionStory, error) {
-		s, err := report.TellSession(ctx, a.deps.Tracker, in.Number)
+	getAt(a, "/sessions/{number}", "getSession", "What one session did in each phase, and how its polls ended", ofAll[one], func(ctx context.Context, t tracked, in *one) (report.SessionStory, error) {
+		s, err := report.TellSession(ctx, t.Querier, in.Number)
 		if errors.Is(err, report.ErrNotFound) {
 			err = notFound("session", fmt.Sprintf("The tracker knows no session %d.", in.Number))
 		}

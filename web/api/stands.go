@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tributary/producers/sources"
+	"tributary/queries/asof"
 	"tributary/queries/expect"
 	"tributary/queries/report"
 )
@@ -41,32 +42,35 @@ type Standing struct {
 // stands registers how work goes, and how single centres and sources stand.
 func (a *API) stands() {
 	type span struct {
-		Span string `query:"span" enum:"1h,24h,7d" default:"1h" doc:"the time that ends now"`
+		Momentary
+		Span string `query:"span" enum:"1h,24h,7d" default:"1h" doc:"the time that ends now, or at the moment"`
 	}
-	get(a, "/pace", "getPace", "How work went over a time, and what is usual", func(ctx context.Context, in *span) (report.Pace, error) {
+	getAt(a, "/pace", "getPace", "How work went over a time, and what is usual", ofAll[span], func(ctx context.Context, t tracked, in *span) (report.Pace, error) {
 		over, _ := report.FindSpan(in.Span)
-		return report.ReadPace(ctx, a.deps.Tracker, a.deps.Now(), over)
+		return report.ReadPace(ctx, t.Querier, t.now, over)
 	})
 	type of struct {
+		Momentary
 		Centre string `query:"centre" maxLength:"200" doc:"of this centre's files only, and of no polls"`
 	}
-	get(a, "/failures", "listFailures", "What has failed, by exception: whose turn it is, and the next step", func(ctx context.Context, in *of) ([]report.Failing, error) {
-		if err := report.Known(ctx, a.deps.Tracker, in.Centre, ""); err != nil {
+	getAt(a, "/failures", "listFailures", "What has failed, by exception: whose turn it is, and the next step", func(in *of) asof.Scope { return asof.Scope{Centre: in.Centre} }, func(ctx context.Context, t tracked, in *of) ([]report.Failing, error) {
+		if err := report.Known(ctx, t.Querier, in.Centre, ""); err != nil {
 			return nil, err
 		}
-		return report.Failures(ctx, a.deps.Tracker, a.deps.Now(), in.Centre)
+		return report.Failures(ctx, t.Querier, t.now, in.Centre)
 	})
 	type centre struct {
+		Momentary
 		Centre string `path:"centre" maxLength:"200" doc:"the centre's short name; capitals don't matter"`
 	}
-	get(a, "/centres/{centre}", "getCentre", "How one centre stands", func(ctx context.Context, in *centre) (c CentreStory, err error) {
-		if c.CentreStanding, err = report.StandingOf(ctx, a.deps.Tracker, in.Centre); err != nil {
+	getAt(a, "/centres/{centre}", "getCentre", "How one centre stands", func(in *centre) asof.Scope { return asof.Scope{Centre: in.Centre} }, func(ctx context.Context, t tracked, in *centre) (c CentreStory, err error) {
+		if c.CentreStanding, err = report.StandingOf(ctx, t.Querier, in.Centre); err != nil {
 			return c, err
 		}
-		if c.Failing, err = report.Failures(ctx, a.deps.Tracker, a.deps.Now(), c.Centre); err != nil {
+		if c.Failing, err = report.Failures(ctx, t.Querier, t.now, c.Centre); err != nil {
 			return c, err
 		}
-		c.Pending, err = report.PendingOf(ctx, a.deps.Tracker, c.Centre, pendingTold)
+		c.Pending, err = report.PendingOf(ctx, t.Querier, c.Centre, pendingTold)
 		return c, err
 	})
 	a.source()
@@ -77,14 +81,14 @@ func (a *API) source() {
 	type source struct {
 		Source string `path:"source" maxLength:"200" doc:"the source's id"`
 	}
-	get(a, "/sources/{source}", "getSource", "How one source stands, and when it is expected to show more", func(ctx context.Context, in *source) (s SourceStory, err error) {
-		if s.Source, s.Suspended, err = report.FindSource(ctx, a.deps.Tracker, in.Source); err != nil {
+	getAt(a, "/sources/{source}", "getSource", "How one source stands, and when it is expected to show more", (*sourceAt).scope, func(ctx context.Context, t tracked, in *sourceAt) (s SourceStory, err error) {
+		if s.Source, s.Suspended, err = report.FindSource(ctx, t.Querier, in.Source); err != nil {
 			return s, err
 		}
 		if s.Source.Definition != nil {
 			s.Definition = *s.Source.Definition
 		}
-		return s, expect.Sources(ctx, a.deps.Tracker, in.Source, func(e expect.Expectation) error {
+		return s, expect.Sources(ctx, t.Querier, in.Source, func(e expect.Expectation) error {
 			s.Expected = &e
 			return nil
 		})
@@ -101,15 +105,16 @@ func (a *API) source() {
 		return s, err
 	})
 	type polls struct {
+		Momentary
 		Source string    `path:"source" maxLength:"200" doc:"the source's id"`
 		Before time.Time `query:"before" doc:"ended before this moment (RFC 3339), as next of the part before says"`
 		Limit  int       `query:"limit" default:"50" minimum:"1" maximum:"1000" doc:"how many rows at most"`
 	}
-	get(a, "/sources/{source}/polls", "listSourcePolls", "How polls of a source ended, the newest first", func(ctx context.Context, in *polls) (part[report.Poll], error) {
+	getAt(a, "/sources/{source}/polls", "listSourcePolls", "How polls of a source ended, the newest first", func(in *polls) asof.Scope { return asof.Scope{Source: in.Source, Polls: true} }, func(ctx context.Context, t tracked, in *polls) (part[report.Poll], error) {
 		if err := readable(in.Before); err != nil {
 			return part[report.Poll]{}, err
 		}
-		rows, err := report.Polls(ctx, a.deps.Tracker, in.Source, in.Before, in.Limit+1)
+		rows, err := report.Polls(ctx, t.Querier, in.Source, in.Before, in.Limit+1)
 		for i := range rows {
 			told(&rows[i])
 		}

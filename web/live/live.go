@@ -1,7 +1,8 @@
 // Package live tells open pages that something has changed, by server-sent events.
 // It tells that, not what: a page that hears of it fetches itself again, with what
 // its reader may see, by the same address. So one question a second to the tracker
-// serves any number of readers.
+// serves any number of readers; and as each that hears of a change fetches a page, so
+// many are told in a second and no more: the more there are, the less often each.
 package live
 
 import (
@@ -32,6 +33,10 @@ const (
 	StreamTime = 5 * time.Minute
 	// writeTime is how long a reader may take to read what is sent; then it is dropped.
 	writeTime = 10 * time.Second
+	// told is how many readers are told of changes in a second, and at once. A page takes
+	// some milliseconds of the processor, so that readers, however many, leave the rest of
+	// it to others.
+	told = 40
 	// retry is after how many seconds a reader may come again that was refused.
 	retry = 30
 )
@@ -60,12 +65,14 @@ type Feed struct {
 	last    change
 	changed chan struct{} // closed at the next change
 	readers int
+	next    time.Time // when the next reader may be told
 }
 
 // change is a position, and when it was seen first.
 type change struct {
 	position string // empty: not known yet
 	at       time.Time
+	event    string // that tells of it, the same to all
 }
 
 // New makes a feed. Readers wait until Run asks for them.
@@ -107,7 +114,8 @@ func (f *Feed) ask(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if position != f.last.position {
-		f.last = change{position, time.Now().UTC()}
+		at := time.Now().UTC()
+		f.last = change{position, at, fmt.Sprintf("id: %s\ndata: %s\n\n", position, at.Format(time.RFC3339))}
 		close(f.changed)
 		f.changed = make(chan struct{})
 	}
@@ -144,6 +152,19 @@ func (f *Feed) leave() {
 	f.readers--
 }
 
+// turn is after how long a reader may be told of a change. Readers have turns in the order
+// in which they ask for them.
+func (f *Feed) turn() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := time.Now()
+	if f.next.Before(now.Add(-time.Second)) { // whoever comes at once after a silence
+		f.next = now.Add(-time.Second)
+	}
+	f.next = f.next.Add(time.Second / told)
+	return f.next.Sub(now)
+}
+
 // Route is where pages listen.
 func (f *Feed) Route() access.Route {
 	return access.Route{Pattern: "GET /events", Least: access.Reader, Handler: f.Handler()}
@@ -151,7 +172,7 @@ func (f *Feed) Route() access.Route {
 
 // Handler answers with a stream of events: one for each change since the id that
 // the reader knows (the header Last-Event-ID, or else the query's after), at most
-// one a second. Its data is the moment of the change in UTC. After StreamTime the event
+// one a second, and fewer where many readers listen. Its data is the moment of the change in UTC. After StreamTime the event
 // again ends the stream.
 func (f *Feed) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -181,13 +202,15 @@ func (f *Feed) stream(ctx context.Context, w http.ResponseWriter, seen string) e
 	defer beat.Stop()
 	over := time.NewTimer(StreamTime)
 	defer over.Stop()
+	var turn <-chan time.Time // when this reader is told; nil: of nothing
 	for {
 		last, changed := f.latest()
-		if last.position != seen && last.position != "" {
-			seen = last.position
-			if err := s.Send(fmt.Sprintf("id: %s\ndata: %s\n\n", last.position, last.at.Format(time.RFC3339))); err != nil {
-				return err
-			}
+		news := last.position != seen && last.position != ""
+		if news && turn == nil {
+			turn = time.After(f.turn())
+		}
+		if news { // what else changes until then is told with it
+			changed = nil
 		}
 		select {
 		case <-ctx.Done():
@@ -197,6 +220,15 @@ func (f *Feed) stream(ctx context.Context, w http.ResponseWriter, seen string) e
 		case <-over.C:
 			return s.Again()
 		case <-changed:
+		case <-turn:
+			turn = nil
+			if last, _ = f.latest(); last.position == seen {
+				continue
+			}
+			seen = last.position
+			if err := s.Send(last.event); err != nil {
+				return err
+			}
 		case <-beat.C:
 			if err := s.Send(":\n\n"); err != nil {
 				return err

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -269,8 +271,8 @@ func TestReadersAreBounded(t *testing.T) {
 	})
 }
 
-// One question wakes 500 readers, and nothing is left of them when the server ends:
-// a goroutine that stays fails the test.
+// One question a second wakes 500 readers, and nothing is left of them when the server
+// ends: a goroutine that stays fails the test.
 func TestManyReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, Config{})
@@ -280,16 +282,62 @@ func TestManyReaders(t *testing.T) {
 		}
 		before := b.asked.Load()
 		b.position.Store("2")
-		time.Sleep(time.Second)
+		const seconds = 500/told + 1
+		time.Sleep(seconds * time.Second)
 		synctest.Wait()
-		if asked := b.asked.Load() - before; asked != 1 {
-			t.Errorf("the tracker was asked %d times", asked)
+		if asked := b.asked.Load() - before; asked != seconds {
+			t.Errorf("the tracker was asked %d times in %d seconds", asked, seconds)
 		}
 		b.stop()
 		for i, lines := range all {
 			if got := now(lines); len(got) != 3 || got[0].Line != "id: 2" || got[2].Line != "end" {
 				t.Fatalf("reader %d heard %v", i, got)
 			}
+		}
+	})
+}
+
+// The more readers there are, the less often each is told: so many in a second and no
+// more, in turn, each of what is so when its turn comes.
+func TestManyReadersAreToldInTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, Config{})
+		const readers = 5 * told
+		var all []<-chan heard
+		for range readers {
+			all = append(all, b.reader("1", ""))
+		}
+		const seconds = 60
+		for n := range seconds {
+			b.position.Store(strconv.Itoa(2 + n))
+			time.Sleep(time.Second)
+		}
+		events, each, last := map[time.Duration]int{}, []int{}, 0
+		for _, lines := range all {
+			heard := 0
+			for _, l := range now(lines) {
+				if id, is := strings.CutPrefix(l.Line, "id: "); is {
+					events[l.After.Truncate(time.Second)]++
+					heard++
+					at, err := strconv.Atoi(id)
+					if err != nil || at < int(l.After/time.Second) {
+						t.Fatalf("after %s a reader is told of %s", l.After, id)
+					}
+					last = max(last, at)
+				}
+			}
+			each = append(each, heard)
+		}
+		for second, n := range events {
+			if n > told+1 && second > 2*time.Second {
+				t.Errorf("%d are told in the second after %s", n, second)
+			}
+		}
+		if lo, hi := slices.Min(each), slices.Max(each); lo < seconds/5-1 || hi > seconds/5+2 {
+			t.Errorf("of %d changes some were told of %d and others of %d", seconds, lo, hi)
+		}
+		if last != seconds+1 {
+			t.Errorf("the last change that anybody heard of is %d", last)
 		}
 	})
 }

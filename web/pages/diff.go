@@ -21,6 +21,8 @@ type diffPage struct {
 	From, To time.Time
 	FromTo   string // everything as it stood then
 	Said     string // how far the history goes
+	Rail     *rail  // with what lies between them marked; nil: that is too long for one
+	Ways     []way  // to what changed in as long a time before and after
 	Totals   []diffTotal
 	Counts   []asof.Count
 	Left     int // counts that are not shown
@@ -76,7 +78,8 @@ func (s *Site) diff(ctx context.Context, r *http.Request) (page, error) {
 	}
 	p.Command = shown(asked.Command())
 	s.changed(&d, asked, changes)
-	return p, nil
+	d.Rail, err = s.newRail(ctx, asked.From, asked.To, changes.Filled.Since)
+	return p, err
 }
 
 // changed arranges changes. Links to other pages of these have the moments themselves, so
@@ -89,6 +92,20 @@ func (s *Site) changed(d *diffPage, a past.Asked, c past.Changes) {
 	}
 	address := func(kind, change, after string) string {
 		return s.to("/diff", "from", past.Text(a.From), "to", past.Text(a.To), "file", a.File, "centre", a.Centre, "kind", kind, "change", change, "after", after)
+	}
+	long := a.To.Sub(a.From)
+	beside := func(text string, from, to time.Time) {
+		d.Ways = append(d.Ways, way{Text: text, To: s.to("/diff", "from", past.Text(from), "to", past.Text(to), "file", a.File, "centre", a.Centre)})
+	}
+	if before {
+		beside("‹ As long before", a.From.Add(-long), a.From)
+	}
+	if a.To.Before(s.Now().Truncate(time.Second)) {
+		to := a.To.Add(long)
+		if to.After(s.Now()) {
+			to = s.Now().Truncate(time.Microsecond)
+		}
+		beside("As long after ›", a.To, to)
 	}
 	totals := map[[2]string]int{}
 	var files, documents int64

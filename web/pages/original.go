@@ -137,12 +137,12 @@ func (s *Site) sorry(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.Is(err, errHeld):
 		w.Header().Set("Retry-After", "60")
-		p.Title, p.Data = tooMany, failure{tooMany, "", err.Error()}
+		p.Title, p.Data = tooMany, failure{Said: tooMany, Why: err.Error()}
 	case errors.As(err, &bytes):
 		if errors.Is(err, fs.ErrNotExist) {
 			status = http.StatusNotFound
 		}
-		p.Title, p.Data = notHanded, failure{notHanded, "", original.Words(err)}
+		p.Title, p.Data = notHanded, failure{Said: notHanded, Why: original.Words(err)}
 	}
 	s.answer(w, r, p, status, nil, "")
 }

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -23,12 +24,13 @@ const asOf = "as_of"
 
 // then is the moment of the past that a page shows, and what leads elsewhere from it.
 type then struct {
-	At             time.Time
-	Said           string // how far the history goes
-	Ago            string
-	Earlier, Later string // an hour before and after; empty: nothing is known of that moment
-	Now            string // the same page, now
-	Since          string // what changed since
+	At       time.Time
+	Said     string // how far the history goes; empty: it was not asked
+	Ago      string
+	Rail     *rail
+	Back, On []way
+	Now      string // the same page, now
+	Changed  []way  // what changed between this and other moments, of what the page is about
 }
 
 // Text is the moment as addresses have it.
@@ -72,40 +74,60 @@ func onlyNow(v view) view {
 }
 
 // ever answers with a view's page as it is now, or as it was at the moment that the
-// address gives.
+// address gives. That of a slider is replaced by one that people can read.
 func (s *Site) ever(v timely, scope scoped) http.Handler {
 	now := s.within(timeout, func(ctx context.Context, r *http.Request) (page, error) { return v(s, ctx, r) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Query().Get(asOf) == "" {
+		query := r.URL.Query()
+		if query.Get(asOf) == "" && !query.Has(slider) {
 			now.ServeHTTP(w, r)
 			return
 		}
 		ctx, cancel := context.WithTimeout(asReader(r.Context()), past.Timeout)
 		defer cancel()
 		r = r.WithContext(ctx)
-		shown, p, err := s.past(ctx, r, v, scope)
-		var problem *past.Problem
-		if errors.As(err, &problem) || shown == nil {
-			shown = s // what can't be shown leads back to now
+		shown, p, err := s, page{}, error(nil)
+		if query.Has(slider) {
+			var to string
+			if to, err = s.slid(r); err == nil {
+				http.Redirect(w, r, to, http.StatusSeeOther)
+				return
+			}
+		} else {
+			shown, p, err = s.past(ctx, r, v, scope)
 		}
 		shown.answer(w, r, p, http.StatusOK, err, "")
 	})
 }
 
-// past makes a view's page as it was, and the site that shows it: nil if there is no
-// such moment.
+// past makes a view's page as it was, and the site that shows it: that of now if there is
+// no such moment.
 func (s *Site) past(ctx context.Context, r *http.Request, v timely, scope scoped) (shown *Site, p page, err error) {
 	at, err := past.Moment(asOf, r.URL.Query().Get(asOf), s.Now())
 	if err != nil {
-		return nil, p, err
+		return s, p, err
 	}
 	absolute(r, at)
-	err = s.Past.At(ctx, at, scope(r), func(q pg.Querier, f asof.Filled) error {
-		shown = s.at(q, newThen(s, r, at, f))
+	shown = s
+	about := scope(r)
+	err = s.Past.At(ctx, at, about, func(q pg.Querier, f asof.Filled) error {
+		t, err := s.newThen(ctx, r, at, about, f)
+		if err != nil {
+			return err
+		}
+		shown = s.at(q, t)
 		p, err = v(shown, ctx, r)
 		p.Command = commandAt(p.Command, at)
 		return err
 	})
+	var problem *past.Problem
+	if errors.As(err, &problem) && problem.Elsewhere() {
+		t, terr := s.newThen(ctx, r, at, about, asof.Filled{})
+		if terr != nil {
+			return s, p, terr
+		}
+		shown = s.at(s.Tracker, t) // which says why, and leads to what can be shown of that moment
+	}
 	return shown, p, err
 }
 
@@ -137,25 +159,36 @@ func absolute(r *http.Request, at time.Time) {
 	r.URL.RawQuery = query.Encode()
 }
 
-// stepBy is how far the links to other moments lead.
-const stepBy = time.Hour
-
-func newThen(s *Site, r *http.Request, at time.Time, f asof.Filled) *then {
-	t := &then{At: at, Said: strings.TrimPrefix(f.Said(at), "as of "+past.Text(at)+", "), Ago: age(s.Now().Sub(at)), Now: s.here(r, time.Time{}), Since: s.to("/diff", "from", past.Text(at))}
-	if earlier := at.Add(-stepBy); !earlier.Before(f.Since) {
-		t.Earlier = s.here(r, earlier)
+// newThen is a moment, and what leads elsewhere from it, on a page about some files. Where
+// the history was not asked how far it goes, that is not said.
+func (s *Site) newThen(ctx context.Context, r *http.Request, at time.Time, about asof.Scope, f asof.Filled) (*then, error) {
+	t := &then{At: at, Ago: age(s.Now().Sub(at)), Now: s.here(r, time.Time{})}
+	if f != (asof.Filled{}) {
+		t.Said = ", " + strings.TrimPrefix(f.Said(at), "as of "+past.Text(at)+", ")
 	}
-	if later := at.Add(stepBy); later.Before(s.Now()) {
-		t.Later = s.here(r, later)
+	var err error
+	if t.Rail, err = s.newRail(ctx, at, at, f.Since); err != nil {
+		return nil, err
 	}
-	return t
+	if t.Back, t.On, err = s.steps(ctx, r, at, f.Since); err != nil {
+		return nil, err
+	}
+	diff := func(text string, from time.Time, to string) {
+		if !from.Before(f.Since) {
+			t.Changed = append(t.Changed, way{Text: text, To: s.to("/diff", "from", past.Text(from), "to", to, "file", about.Name, "centre", about.Centre)})
+		}
+	}
+	diff("since then, until now", at, "")
+	diff("in the hour before", at.Add(-time.Hour), past.Text(at))
+	diff("in the day before", at.Add(-24*time.Hour), past.Text(at))
+	return t, nil
 }
 
 // here is the address that is asked for, of another moment; the zero one is now. It is
 // that of the first page of a list.
 func (s *Site) here(r *http.Request, at time.Time) string {
 	query := r.URL.Query()
-	for _, name := range []string{asOf, "after", "before"} {
+	for _, name := range []string{asOf, slider, "after", "before"} {
 		query.Del(name)
 	}
 	if !at.IsZero() {
@@ -173,17 +206,27 @@ func (s *Site) here(r *http.Request, at time.Time) string {
 type chooser struct {
 	To   string
 	Kept []pair
+	Ago  []way // moments that are asked for often
 }
 
 // chooser is the form of a page: of the same page, where that has a past.
 func (s *Site) chooser(r *http.Request, p page) chooser {
-	if !hasPast(r.URL.Path) || p.At == "" || p.Still { // there is no such page, or it is a form
-		return chooser{To: s.Prefix + "/"}
+	if s.then == nil && (!hasPast(r.URL.Path) || p.At == "" || p.Still) { // there is no such page, or it is a form
+		r = r.Clone(r.Context())
+		r.URL = &url.URL{Path: "/"}
 	}
 	c := chooser{To: s.Prefix + r.URL.EscapedPath()}
+	if s.then == nil {
+		for _, x := range []struct {
+			text string
+			ago  time.Duration
+		}{{"1 h ago", time.Hour}, {"a day ago", 24 * time.Hour}, {"a week ago", 7 * 24 * time.Hour}} {
+			c.Ago = append(c.Ago, way{Text: x.text, To: s.here(r, s.Now().Add(-x.ago).Truncate(time.Second))})
+		}
+	}
 	query := r.URL.Query()
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		if v := query.Get(name); v != "" && name != asOf && name != "after" && name != "before" {
+		if v := query.Get(name); v != "" && name != asOf && name != slider && name != "after" && name != "before" {
 			c.Kept = append(c.Kept, pair{name, v})
 		}
 	}

@@ -12,9 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"tributary/queries/asof"
 	"tributary/queries/report/reporttest"
 	"tributary/web/pages"
 	"tributary/web/pages/pagestest"
+	"tributary/web/past"
 )
 
 // before is a moment of the story at which its good file had just been requested: the
@@ -29,7 +31,7 @@ func TestPagesOfTheMoment(t *testing.T) {
 	const banner = "As of 21 Nov 2026, 10:00:08 UTC</strong>"
 	says(t, server, "/?"+before, 200, banner, "59 min ago, from the history", `<a class="btn small first" href="/t/">Back to now</a>`, "!data-events", "!class=\"live", "!As of…",
 		`href="/t/files?as_of=2026-11-21T10%3A00%3A08.5Z&amp;phase=download&amp;status=pending">1</a>`, "tributary status --as-of 2026-11-21T10:00:08.5Z",
-		`href="/t/diff?from=2026-11-21T10%3A00%3A08.5Z">What changed since`, "<title>Now, as of 21 Nov 2026, 10:00:08 UTC", `<a href="/t/dead-letters">`, `action="/t/theme"`)
+		`href="/t/diff?from=2026-11-21T10%3A00%3A08.5Z">since then, until now</a>`, "<title>Now, as of 21 Nov 2026, 10:00:08 UTC", `<a href="/t/dead-letters">`, `action="/t/theme"`)
 	says(t, server, "/files?"+before, 200, banner, `<h2 id="h-list">2 files</h2>`, good, "!"+waits, `<a class="btn small first" href="/t/files">Back to now</a>`,
 		`href="/t/files/add/H.2012-10-02.01.impc.zip?as_of=2026-11-21T10%3A00%3A08.5Z"`, "tributary files --sort newest --as-of 2026-11-21T10:00:08.5Z", `<input type="hidden" name="as_of" value="2026-11-21T10:00:08.5Z">`)
 	says(t, server, "/files?status=pending&since=1m&"+before, 200, good, "!"+waits, "!BadZip", "--since 2026-11-21T09:59:08.5Z", `<a class="btn small first" href="/t/files?since=2026-11-21T09%3A59%3A08.5Z&amp;status=pending">`,
@@ -54,8 +56,8 @@ func TestPagesOfTheMoment(t *testing.T) {
 // A page of now has the form that leads to moments of it, with what it is narrowed to.
 func TestChooseAMoment(t *testing.T) {
 	server := open(t)
-	says(t, server, "/files?status=failed&after=", 200, "As of…", `<form action="/t/files" class="flow"><input type="hidden" name="status" value="failed"><label`, `class="live`)
-	says(t, server, "/dead-letters", 200, `<form action="/t/" class="flow"><label`)
+	says(t, server, "/files?status=failed&after=", 200, "As of…", `<a href="/t/files?as_of=2026-11-20T11%3A00%3A00Z&amp;status=failed">a day ago</a>`, `<form action="/t/files" class="flow"><input type="hidden" name="status" value="failed"><label`, `class="live`)
+	says(t, server, "/dead-letters", 200, `<form action="/t/" class="flow"><label`, `<a href="/t/?as_of=2026-11-21T10%3A00%3A00Z">1 h ago</a>`)
 	says(t, server, "/files/add/nothing", 404, `<form action="/t/" class="flow"><label`)
 }
 
@@ -145,7 +147,7 @@ func TestWhatChanged(t *testing.T) {
 		`<span class="ph">download</span> <b>pending</b>`, `href="/t/files/add/H.2012-10-02.01.impc.zip?as_of=2026-11-21T10%3A00%3A11.5Z"`, "--centre h")
 	says(t, server, "/diff?from=1h&kind=document", 200, "75 files and 3 documents changed.", "document new", `href="/t/diff?from=2026-11-21T10%3A00%3A00Z&amp;to=2026-11-21T11%3A00%3A00Z">All kinds of change`, "!<td role=\"cell\" class=\"nowrap\">file new")
 	says(t, server, "/diff?from=30m&to=20m", 200, "Nothing changed between the two moments.")
-	says(t, server, "/diff?from=2026-11-20&to=30m", 200, "75 files", "!<a href=\"/t/?as_of=", "!as_of=2026-11-20")
+	says(t, server, "/diff?from=2026-11-20&to=30m", 200, "75 files", "!after <a href", "!as_of=2026-11-20T00%3A00")
 	for query, x := range map[string]struct {
 		status int
 		want   string
@@ -185,4 +187,59 @@ func TestLinksOfTheMoment(t *testing.T) {
 	if len(seen) < 15 {
 		t.Errorf("only %d addresses were found: %v", len(seen), seen)
 	}
+}
+
+// From a moment others are reached: along what was received, by hours, days and sessions,
+// as far as the history goes and up to now; and what changed between it and them, of what
+// the page is about.
+func TestAlongTime(t *testing.T) {
+	tracker := reporttest.Filled(t)
+	server := served(t, pagestest.Site(t, tracker))
+	const noSteps, moment = "!data-step", `<input type="range" name="at" min="1795249800" max="1795260600" step="60" value="1795257000" aria-label="Moment" aria-valuetext="21 Nov 2026, 10:30:00 UTC"`
+	says(t, server, "/files?status=failed&as_of=30m", 200, noSteps, moment, "!− 1 d", "!Session 1 ›", `<form class="along" action="/t/files" aria-label="Along time"><input type="hidden" name="status" value="failed">`,
+		`aria-label="Files received from 21 Nov 2026, 08:30 to 21 Nov 2026, 11:30 UTC: 1 in all, at most 1 in a minute"`, "<span>08:30</span>", `href="/t/diff?from=2026-11-21T10%3A30%3A00Z">since then, until now</a>`, "!in the hour before")
+	if _, err := tracker.Exec(t.Context(), "UPDATE tracker.crawling_session SET finish_time = '2026-11-21T10:00:20.5Z', status = 0"); err != nil {
+		t.Fatal(err)
+	}
+	says(t, server, "/centres/H?as_of=30m", 200, `href="/t/centres/H?as_of=2026-11-21T10%3A00%3A20.5Z">‹ Session 1</a>`, `href="/t/diff?centre=H&amp;from=2026-11-21T10%3A30%3A00Z">since then, until now</a>`)
+	says(t, server, "/?"+before, 200, `href="/t/?as_of=2026-11-21T10%3A00%3A20.5Z">Session 1 ›</a>`, "!‹ Session 1")
+	says(t, server, "/files/add/"+reporttest.GoodZip+"?as_of=30m", 200, `href="/t/diff?file=H.2012-10-02.01.impc.zip&amp;from=2026-11-21T10%3A30%3A00Z">since then`)
+	says(t, server, "/diff?from=1h&to=30m", 200, `aria-label="Files received from 21 Nov 2026, 08:30`, `<rect class="mark" x="90.00" y="0" width="30.00"`, `href="/t/diff?from=2026-11-21T10%3A30%3A00Z&amp;to=2026-11-21T11%3A00%3A00Z">As long after ›</a>`)
+
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	for asked, want := range map[string]string{
+		"/files?status=failed&after=x&at=1795257000": "/t/files?as_of=2026-11-21T10%3A30%3A00Z&status=failed",
+		"/files?as_of=2h&at=1795257000":              "/t/files?as_of=2026-11-21T10%3A30%3A00Z",
+		"/?at=1795258800":                            "/t/",
+		"/?span=24h&at=9223372036854775807":          "/t/?span=24h",
+	} {
+		answer, err := client.Get(server.URL + "/t" + asked) //nolint:noctx // the test's own server
+		if err != nil {
+			t.Fatal(err)
+		}
+		read(t, answer)
+		if answer.StatusCode != http.StatusSeeOther || answer.Header.Get("Location") != want {
+			t.Errorf("%s leads to %s (%d), want %s", asked, answer.Header.Get("Location"), answer.StatusCode, want)
+		}
+	}
+	says(t, server, "/?at=", 400, `<span class="exc">bad_moment</span>`)
+	says(t, server, "/?at=%3Cscript%3Ea", 400, "bad_moment", "!<script>a")
+}
+
+// A question about the past that takes more than is read for one answer is answered by a
+// name that stays, by the command that answers it, and by what can be asked instead.
+func TestTooMuchOfThePast(t *testing.T) {
+	tracker := reporttest.Filled(t)
+	site := pagestest.Site(t, tracker)
+	site.Past = past.New(asof.Reader{History: reporttest.History(t), Postgres: tracker, Writer: asof.Tracked, MaxEvents: 10})
+	server := served(t, site)
+	const name, at = `<span class="exc">past_too_large</span>`, "as_of=2026-11-21T10%3A30%3A00Z"
+	says(t, server, "/?as_of=30m", 422, name, "more than the 10 that are read here", `<form class="along" action="/t/"`, `href="/t/centres/H?`+at+`"><bdi>H</bdi>`, "tributary status --as-of 2026-11-21T10:30:00Z</code>", "Back to now")
+	says(t, server, "/files?status=failed&as_of=30m", 422, name, `href="/t/files?`+at+`&amp;centre=H&amp;status=failed"><bdi>H</bdi>`, `href="/t/files?`+at+`&amp;source=harwell&amp;status=failed"><bdi>harwell</bdi>`,
+		"tributary files --status failed --sort newest --as-of 2026-11-21T10:30:00Z")
+	says(t, server, "/sources?as_of=30m", 422, name, `href="/t/sources/harwell?`+at)
+	says(t, server, "/sessions/1?as_of=30m", 422, name, "!as it stood then")
+	says(t, server, "/diff?from=1h&to=30m", 422, name, `<a class="btn small" href="/t/diff?centre=H&amp;from=1h&amp;to=30m"><bdi>H</bdi>`, "tributary diff --from 2026-11-21T10:00:00Z --to 2026-11-21T10:30:00Z</code>")
+	says(t, server, "/files/add/"+reporttest.BrokenZip+"?as_of=30m", 200, "As of 21 Nov 2026, 10:30:00 UTC")
+	says(t, open(t), "/files?status=failed&as_of=2026-11-21", 404, "before_history", `<a href="/t/files?as_of=2026-11-21T10%3A00%3A00Z&amp;status=failed">To the first moment`)
 }

@@ -3,6 +3,7 @@ package pages
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tributary/queries/report"
@@ -21,17 +22,20 @@ type stood struct {
 	sessions []report.Session
 }
 
-// shared has what was read last for each span, so that however many readers hear of a
-// change at once, one of them has it read. It is safe for concurrent use.
+// shared has what was read last for each span. It is safe for concurrent use.
 type shared struct {
 	mu    sync.Mutex
 	spans map[string]*sharedSpan
 }
 
 type sharedSpan struct {
+	begun atomic.Int64 // readings, also the one that goes on
+
 	turn     chan struct{} // held by who reads, or looks whether it was read
-	position string        // where the tracker stood before it was read
-	read     *stood        // nil: nothing was
+	number   int64         // of the reading that ended last
+	position string        // where the tracker stood before it
+	read     *stood        // what it found; nil: nothing, for err
+	err      error
 }
 
 // of is what was read last for a span.
@@ -47,14 +51,16 @@ func (s *shared) of(span string) *sharedSpan {
 	return s.spans[span]
 }
 
-// standing is where everything stands: as it was read for another reader, if that was
-// just now and nothing has changed since, else read anew. What is returned is not to be
-// changed.
+// standing is where everything stands: as it was read for another reader, if that began
+// after this one asked, or was just now and nothing has changed since; else read anew. So
+// of any number of readers who ask while one reading goes on, one has it read again for all
+// of them, though the tracker changes meanwhile. What is returned is not to be changed.
 func (s *Site) standing(ctx context.Context, over report.Span) (*stood, error) {
 	if s.Position == nil || s.shared == nil {
 		return s.readStanding(ctx, over)
 	}
 	one := s.shared.of(over.Name)
+	before := one.begun.Load()
 	select {
 	case one.turn <- struct{}{}:
 		defer func() { <-one.turn }()
@@ -62,14 +68,19 @@ func (s *Site) standing(ctx context.Context, over report.Span) (*stood, error) {
 		return nil, ctx.Err()
 	}
 	position := s.Position() // before it is read
-	if is := one.read; is != nil && position != "" && position == one.position && s.Now().Sub(is.at).Abs() < sharedFor {
+	switch is := one.read; {
+	case position != "" && one.number > before:
+		return is, one.err
+	case position != "" && is != nil && position == one.position && s.Now().Sub(is.at).Abs() < sharedFor:
 		return is, nil
 	}
-	is, err := s.readStanding(ctx, over)
-	if err == nil {
-		one.position, one.read = position, is
-	}
-	return is, err
+	one.number = one.begun.Add(1)
+	// It goes on if who asked leaves: others wait for it.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+	defer cancel()
+	one.position = position
+	one.read, one.err = s.readStanding(ctx, over)
+	return one.read, one.err
 }
 
 func (s *Site) readStanding(ctx context.Context, over report.Span) (*stood, error) {
@@ -87,6 +98,8 @@ func (s *Site) readStanding(ctx context.Context, over report.Span) (*stood, erro
 	if is.failing, err = report.Failures(ctx, s.Tracker, is.at, ""); err != nil {
 		return nil, err
 	}
-	is.sessions, err = report.Sessions(ctx, s.Tracker, time.Time{}, latest)
-	return is, err
+	if is.sessions, err = report.Sessions(ctx, s.Tracker, time.Time{}, latest); err != nil {
+		return nil, err
+	}
+	return is, nil
 }

@@ -3,6 +3,7 @@ package pages_test
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -79,5 +80,56 @@ func TestReadersShareWhatIsRead(t *testing.T) {
 	position.Store("") // nobody knows it
 	if n := asked("/", "Where everything stands"); n != 20*once {
 		t.Errorf("where nobody knows whether anything changed they were asked %d times, not %d", n, 20*once)
+	}
+}
+
+// Readers who ask while one reading goes on share the next one, though the tracker stands
+// elsewhere whenever anybody looks; and if who reads leaves, what is read is there for them.
+func TestReadersShareWhatIsReadWhileFilesComeIn(t *testing.T) {
+	const readers = 20
+	var stands, readings atomic.Int64
+	begun, asked, goOn := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	server := busy(t, func(s *pages.Site) {
+		s.Position = func() string {
+			n := stands.Add(1)
+			if n == 2+readers { // the first one looks twice, the others once until they have a turn
+				close(asked)
+			}
+			return strconv.FormatInt(n, 10)
+		}
+		s.Beside = func(ctx context.Context, _ *report.Status) error {
+			if readings.Add(1) == 1 {
+				close(begun)
+				<-goOn
+			}
+			return ctx.Err()
+		}
+	})
+	leaves, leave := context.WithCancel(t.Context())
+	first, err := http.NewRequestWithContext(leaves, http.MethodGet, server.URL+"/t/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	all.Go(func() {
+		if answer, err := http.DefaultClient.Do(first); err == nil {
+			answer.Body.Close()
+			t.Error("who left has an answer")
+		}
+	})
+	<-begun
+	for range readers {
+		all.Go(func() {
+			if status, _ := get(t, server, "/"); status != http.StatusOK {
+				t.Errorf("a reader has the answer %d", status)
+			}
+		})
+	}
+	leave()
+	<-asked
+	close(goOn)
+	all.Wait()
+	if n := readings.Load(); n > 4 { // one may ask so late that another reading goes on
+		t.Errorf("it was read %d times for %d readers", n, readers)
 	}
 }

@@ -25,7 +25,6 @@ import (
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
 	"tributary/web/access"
-	"tributary/web/keep"
 	"tributary/web/order"
 	"tributary/web/past"
 	"tributary/web/question"
@@ -228,30 +227,6 @@ func (s *Site) answer(w http.ResponseWriter, r *http.Request, p page, status int
 // missing is the page of every address that is none.
 func (s *Site) missing(context.Context, *http.Request) (page, error) {
 	return page{}, errNoPage
-}
-
-// failure says what is not there, and why.
-type failure struct{ Said, Name, Why string }
-
-// failed is the page that says why there is no other.
-func (s *Site) failed(r *http.Request, err error) (int, page) {
-	var unknown *report.UnknownError
-	var filter *report.FilterError
-	var moment *past.Problem
-	status, said, name := http.StatusServiceUnavailable, "The tracker does not answer.", ""
-	switch {
-	case errors.As(err, &moment):
-		status, said, name = moment.Status, "That moment can't be shown.", moment.Name
-	case errors.Is(err, errNoPage), errors.Is(err, report.ErrNotFound), errors.Is(err, keep.ErrNone), errors.As(err, &unknown):
-		status, said = http.StatusNotFound, "There is nothing here."
-	case errors.Is(err, errNotHere), errors.Is(err, order.ErrNotHere):
-		said = "This can't be read here."
-	case errors.Is(err, errBadFilter), errors.As(err, &filter):
-		status, said = http.StatusBadRequest, "This address can't be read."
-	default:
-		s.Log.Warn("a page can't be read", "address", r.URL.Path, "error", err)
-	}
-	return status, page{Title: said, Template: "failed", Data: failure{said, name, err.Error()}}
 }
 
 // frame is what the frame around each page shows.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,13 +38,24 @@ const memoryExceeded = 241
 
 // Problem says why a moment can't be told of. Its name is stable.
 type Problem struct {
-	Name   string // the end of a problem's type
-	Status int    // of HTTP
-	Detail string // for people
-	Where  string // the parameter that is to be changed; empty: none
+	Name   string    // the end of a problem's type
+	Status int       // of HTTP
+	Detail string    // for people
+	Where  string    // the parameter that is to be changed; empty: none
+	Events int64     // that the answer takes, where these are too many
+	Since  time.Time // when the history begins, where that is later than what is asked for
 }
 
 func (p *Problem) Error() string { return p.Detail }
+
+// Elsewhere tells whether other questions about the same moment may be answered, or this
+// one later.
+func (p *Problem) Elsewhere() bool {
+	return slices.Contains([]string{tooLarge, "past_too_slow", "past_busy"}, p.Name)
+}
+
+// tooLarge is the name of a question that takes more than is read for one answer.
+const tooLarge = "past_too_large"
 
 // NoHistory says that this process doesn't reach the history.
 func NoHistory() *Problem {
@@ -83,9 +95,13 @@ type Reader struct {
 	busy chan struct{} // held while an answer is made
 }
 
-// New returns a reader of what from reads. It has the bounds of this package.
+// New returns a reader of what from reads. It has the bounds of this package, and a lower
+// one that from has on events.
 func New(from asof.Reader) *Reader {
-	from.MaxEvents, from.MaxMemory = MaxEvents, maxMemory
+	if from.MaxEvents <= 0 || from.MaxEvents > MaxEvents {
+		from.MaxEvents = MaxEvents
+	}
+	from.MaxMemory = maxMemory
 	return &Reader{from: from, busy: make(chan struct{}, atOnce)}
 }
 
@@ -135,10 +151,10 @@ func (r *Reader) hold(ctx context.Context, answer func() error) error {
 	var refused *clickhouse.Exception
 	switch {
 	case errors.As(err, &large):
-		return &Problem{Name: "past_too_large", Status: http.StatusUnprocessableEntity,
+		return &Problem{Name: tooLarge, Status: http.StatusUnprocessableEntity, Events: large.Events,
 			Detail: fmt.Sprintf("That takes %d events of the history, more than the %d that are read here: ask about one file, centre or source, or ask on the command line, which reads more.", large.Events, large.Max)}
 	case errors.As(err, &refused) && refused.Code == memoryExceeded:
-		return &Problem{Name: "past_too_large", Status: http.StatusUnprocessableEntity, Detail: "That takes more memory of the history than is given here: ask about one file, centre or source, or on the command line."}
+		return &Problem{Name: tooLarge, Status: http.StatusUnprocessableEntity, Detail: "That takes more memory of the history than is given here: ask about one file, centre or source, or on the command line."}
 	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return &Problem{Name: "past_too_slow", Status: http.StatusServiceUnavailable,
 			Detail: "That took longer than " + Timeout.String() + ": ask about one file, centre or source, or ask on the command line, which takes its time."}
@@ -148,7 +164,7 @@ func (r *Reader) hold(ctx context.Context, answer func() error) error {
 
 // began says so if the history begins after a moment only.
 func began(f asof.Filled, at time.Time, where string) error {
-	p := &Problem{Name: "before_history", Status: http.StatusNotFound, Where: where, Detail: "The history is empty: nothing is known of any moment."}
+	p := &Problem{Name: "before_history", Status: http.StatusNotFound, Where: where, Since: f.Since, Detail: "The history is empty: nothing is known of any moment."}
 	switch {
 	case f.Since.IsZero():
 		return p

@@ -226,6 +226,8 @@
       j: () => move(1),
       k: () => move(-1),
       p: () => pause?.click(),
+      '[': () => $('.tm [data-step="["]')?.click(),
+      ']': () => $('.tm [data-step="]"]')?.click(),
       f: () => {
         for (const d of all('.facets-wrap')) d.open = true;
         $('.facets a, .facets input')?.focus();
@@ -248,7 +250,25 @@
     form.addEventListener('change', () => fetch(form.action, { method: 'POST', body: new URLSearchParams(new FormData(form)), redirect: 'manual' }).catch(() => {}));
   }
 
+  // along says where a slider stands, and goes there once it is let go: by the keyboard when
+  // it is left, or Enter is pressed, so that one can walk along it.
+  function along(slider) {
+    const stood = slider.value;
+    let pointed = false;
+    const go = () => { if (slider.value !== stood) slider.form.requestSubmit(); };
+    slider.addEventListener('input', () => {
+      const at = new Date(1000 * slider.value).toISOString();
+      slider.setAttribute('aria-valuetext', at.slice(0, 10) + ', ' + at.slice(11, 16) + ' UTC');
+      $('.tm [name=as_of]').value = at.slice(0, 19) + 'Z';
+    });
+    slider.addEventListener('pointerdown', () => { pointed = true; });
+    slider.addEventListener('change', () => { if (pointed) go(); });
+    slider.addEventListener('keydown', event => { pointed = false; if (event.key === 'Enter') { event.preventDefault(); go(); } });
+    slider.addEventListener('blur', go);
+  }
+
   dress(document);
+  for (const slider of all('.tm [type=range]')) along(slider);
   if ($('.switch')?.closest('form')) theme($('.switch').closest('form'));
   const bar = $('.live[data-events]');
   const pause = bar && !new URLSearchParams(location.search).has('as_of') ? live(bar) : null;
