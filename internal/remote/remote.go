@@ -56,6 +56,9 @@ type Entry struct {
 	Precision time.Duration
 	// Yearless says that the server shows no year: that of ModTime is a guess.
 	Yearless bool
+	// Known says that size and time are those that were known (see Config.Known): what
+	// the server shows, less exactly, is alike.
+	Known bool
 	// Kind says whether it is a file, a directory, or neither.
 	Kind Kind
 	// Invalid is the exception under which this entry ends when something that

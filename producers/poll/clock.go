@@ -119,9 +119,10 @@ func (s *Poller) keepClock(ctx context.Context, tx pgx.Tx, p control.Poll, c *co
 	}
 	was, is := p.Clock, c.clock.learned(complete, now)
 	by, skewed := is.Skewed()
+	tell := skewed == was.Since.IsZero()
 	switch {
 	case skewed && (was.Since.IsZero() || (by-was.Skew).Abs() > clock.Tolerance):
-		is.Skew, is.Since = by, now
+		is.Skew, is.Since, tell = by, now, true
 	case !skewed:
 		is.Skew, is.Since = 0, time.Time{}
 	}
@@ -129,7 +130,7 @@ func (s *Poller) keepClock(ctx context.Context, tx pgx.Tx, p control.Poll, c *co
 	if err := control.PutClock(ctx, tx, p.Source, is); err != nil {
 		return err
 	}
-	if is.Since.Equal(was.Since) {
+	if !tell {
 		return nil
 	}
 	s.deps.Log.Warn(skewText(is), "source", p.Source, "server", p.Server)

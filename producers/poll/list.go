@@ -178,7 +178,7 @@ func (l *listed) add(action string, e remote.Entry) error {
 		l.c.ignored.add(control.Ignored{Directory: action, Name: name, Reason: reason, Rule: rule})
 		return l.addOther(action, name, reason, e)
 	}
-	row := control.Entry{File: schemas.FileID(action, name), Action: action, Name: name, Size: e.Size, Invalid: e.Invalid, Message: remote.Clean(e.Message), Precision: milliseconds(e.Precision), Yearless: e.Yearless}
+	row := control.Entry{File: schemas.FileID(action, name), Action: action, Name: name, Size: e.Size, Invalid: e.Invalid, Message: remote.Clean(e.Message), Precision: milliseconds(e.Precision), Yearless: e.Yearless, Known: e.Known}
 	l.c.clock.shows(e)
 	switch t := e.ModTime.UTC().Truncate(time.Microsecond); {
 	case e.ModTime.IsZero():

@@ -50,12 +50,13 @@ const sampled = 2000
 
 // Differences returns by how much times that the connection's listing shows differ from
 // those that are known, of files of the known size that were changed before a moment, in
-// both: of some of them, by chance, and not where times are exact to the day.
+// both: of some of them, by chance, and only of those whose times are shown more exactly
+// than to the day.
 func Differences(ctx context.Context, q pg.Querier, source string, before time.Time) ([]clock.Difference, error) {
 	rows, err := q.Query(ctx, fmt.Sprintf(`SELECT (extract(epoch FROM %s - %s) * 1000000000)::bigint AS by, count(*) AS files
 		FROM (SELECT * FROM pg_temp.listed ORDER BY file LIMIT $3) l
 		JOIN LATERAL (SELECT * FROM control.hosting WHERE source = $1 AND file = l.file AND state = 'present' OFFSET 0) h ON h.size = l.size
-		WHERE h.mtime < $2 AND l.mtime < $2 AND %s < 86400000 AND abs(extract(epoch FROM l.mtime - h.mtime)) < 1000000000 GROUP BY 1`,
+		WHERE NOT l.known AND h.mtime < $2 AND l.mtime < $2 AND %s < 86400000 AND abs(extract(epoch FROM l.mtime - h.mtime)) < 1000000000 GROUP BY 1`,
 		exactTo("l.mtime", coarser), exactTo("h.mtime", coarser), coarser), source, before, sampled)
 	if err != nil {
 		return nil, fmt.Errorf("ask whether the times of %s have moved: %w", source, err)
@@ -68,8 +69,20 @@ func Differences(ctx context.Context, q pg.Querier, source string, before time.T
 }
 
 // MoveTimes moves the times that are known of a source's files by what their server has
-// moved them by, where the connection's listing shows them so, and returns how many.
-func MoveTimes(ctx context.Context, q pg.Querier, source string, by time.Duration) (int64, error) {
+// moved them by, where the connection's listing shows them so or was not asked for them,
+// and returns how many.
+func MoveTimes(ctx context.Context, c pg.Beginner, source string, by time.Duration) (n int64, err error) {
+	err = pg.InTx(ctx, c, func(tx pgx.Tx) error {
+		n, err = moveTimes(ctx, tx, source, by)
+		return err
+	})
+	return n, err
+}
+
+func moveTimes(ctx context.Context, q pg.Querier, source string, by time.Duration) (int64, error) {
+	if _, err := q.Exec(ctx, "UPDATE pg_temp.listed SET mtime = mtime + $1::interval WHERE known", interval(by)); err != nil {
+		return 0, fmt.Errorf("move the times of %s: %w", source, err)
+	}
 	tag, err := q.Exec(ctx, `UPDATE control.hosting e SET mtime = e.mtime + $2::interval FROM `+sameSize+`
 		WHERE e.source = $1 AND e.file = l.file AND `+exactTo("h.mtime + $2::interval", coarser)+" = "+exactTo("l.mtime", coarser), source, interval(by))
 	if err != nil {
