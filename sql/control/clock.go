@@ -19,7 +19,7 @@ func exactTo(at, milliseconds string) string {
 
 const (
 	// sameSize are the entries of a listing l beside the hostings h that have the size
-	// and have another time.
+	// and have another time. Each row is looked up by itself, as CountMissing says why.
 	sameSize = `pg_temp.listed l JOIN LATERAL (SELECT * FROM control.hosting WHERE source = $1 AND file = l.file AND state = 'present' OFFSET 0) h
 		ON h.size = l.size AND h.mtime <> l.mtime`
 	coarser = "greatest(l.precision, h.mtime_precision)"
@@ -33,12 +33,13 @@ func SameTimes(ctx context.Context, c pg.Beginner, source string) error {
 	same := exactTo("l.mtime", coarser) + " = " + exactTo("h.mtime", coarser)
 	same = "(" + same + ` OR l.yearless AND to_char(l.mtime AT TIME ZONE 'UTC', 'MMDDHH24MI') = to_char(h.mtime AT TIME ZONE 'UTC', 'MMDDHH24MI'))`
 	return pg.InTx(ctx, c, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `UPDATE pg_temp.listed e SET shown = l.mtime, mtime = h.mtime, precision = h.mtime_precision FROM `+sameSize+`
-			WHERE e.file = l.file AND (l.yearless OR l.precision >= h.mtime_precision) AND `+same, source); err != nil {
+		if _, err := tx.Exec(ctx, `WITH s AS MATERIALIZED (SELECT l.file, h.mtime, h.mtime_precision FROM `+sameSize+`
+				WHERE (l.yearless OR l.precision >= h.mtime_precision) AND `+same+`)
+			UPDATE pg_temp.listed e SET shown = e.mtime, mtime = s.mtime, precision = s.mtime_precision FROM s WHERE e.file = s.file`, source); err != nil {
 			return fmt.Errorf("compare times of the listing of %s: %w", source, err)
 		}
-		if _, err := tx.Exec(ctx, `UPDATE control.hosting e SET mtime = l.mtime, mtime_precision = l.precision FROM `+sameSize+`
-			WHERE e.source = $1 AND e.file = l.file AND `+same, source); err != nil {
+		if _, err := tx.Exec(ctx, `WITH s AS MATERIALIZED (SELECT l.file, l.mtime, l.precision FROM `+sameSize+` WHERE `+same+`)
+			UPDATE control.hosting e SET mtime = s.mtime, mtime_precision = s.precision FROM s WHERE e.source = $1 AND e.file = s.file`, source); err != nil {
 			return fmt.Errorf("compare times of the listing of %s: %w", source, err)
 		}
 		return nil
@@ -83,8 +84,8 @@ func moveTimes(ctx context.Context, q pg.Querier, source string, by time.Duratio
 	if _, err := q.Exec(ctx, "UPDATE pg_temp.listed SET mtime = mtime + $1::interval WHERE known", interval(by)); err != nil {
 		return 0, fmt.Errorf("move the times of %s: %w", source, err)
 	}
-	tag, err := q.Exec(ctx, `UPDATE control.hosting e SET mtime = e.mtime + $2::interval FROM `+sameSize+`
-		WHERE e.source = $1 AND e.file = l.file AND `+exactTo("h.mtime + $2::interval", coarser)+" = "+exactTo("l.mtime", coarser), source, interval(by))
+	tag, err := q.Exec(ctx, `WITH s AS MATERIALIZED (SELECT l.file FROM `+sameSize+` WHERE `+exactTo("h.mtime + $2::interval", coarser)+" = "+exactTo("l.mtime", coarser)+`)
+		UPDATE control.hosting e SET mtime = e.mtime + $2::interval FROM s WHERE e.source = $1 AND e.file = s.file`, source, interval(by))
 	if err != nil {
 		return 0, fmt.Errorf("move the times of %s: %w", source, err)
 	}
