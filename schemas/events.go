@@ -72,6 +72,10 @@ const (
 // changes nothing of it.
 const NoteOverrun = "overrun"
 
+// NoteClockSkewed is the note of an event that tells that the clock of a source's server
+// is wrong, otherwise wrong than before, or right again.
+const NoteClockSkewed = "server_clock_skewed"
+
 // NoteLate is the note of an event that tells that nothing new has come from a source
 // for much longer than usual, which changes nothing of it.
 const NoteLate = "late"

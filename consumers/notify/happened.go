@@ -45,6 +45,8 @@ func aboutSource(m schemas.Message, e *schemas.StatusChanged, add adder) {
 	switch {
 	case e.Note == schemas.NoteLate:
 		add(config.CentreLate, fmt.Sprintf("The files of %s are late (%s)", e.Centre, e.Source), m.ID)
+	case e.Note == schemas.NoteClockSkewed:
+		add(config.ClockSkewed, fmt.Sprintf("The clock of the server of %s (%s): %s", e.Source, e.Centre, e.Message), m.ID)
 	case e.Attributes["state"] == "suspended" && e.Note != schemas.NoteOverrun:
 		// What else is told of it while it stays suspended is not told again.
 		n := add(config.SourceSuspended, fmt.Sprintf("The source %s of %s is suspended", e.Source, e.Centre), e.Source, e.Attributes["suspended_at"])

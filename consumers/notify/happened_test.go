@@ -66,6 +66,7 @@ func TestWhatEventsLeadTo(t *testing.T) {
 		"a source that suspended": {source("", suspended), "source_suspended: The source harwell of H is suspended"},
 		"an overrun of it":        {source(schemas.NoteOverrun, suspended), ""},
 		"a source that changed":   {source("", map[string]string{"state": "available"}), ""},
+		"a server's clock":        {source(schemas.NoteClockSkewed, map[string]string{"clock_skew": "1h0m0s"}), "server_clock_skewed: The clock of the server of harwell (H): "},
 		"a source that is late":   {source(schemas.NoteLate, nil), "centre_late: The files of H are late (harwell)"},
 	}
 	for name, tt := range tests {

@@ -163,7 +163,7 @@ func TestLoadRefuses(t *testing.T) {
 				"tributary.yaml:6: notify.smtp.username: goes with notify.smtp.password: give both, or neither"}},
 		"rules": {yaml: "notify:\n  rules:\n    - {when: never, to: [ops]}\n    - {when: phase_reached}\n  watchdog:\n    to: [b]\n    heartbeat: host\n",
 			want: []string{`tributary.yaml:3: notify.rules[0].to: "ops" is the id of no target: add it to notify.targets, or correct it`,
-				`tributary.yaml:3: notify.rules[0].when: "never" is not known: use phase_reached, file_failed, centre_late, batch_closed, source_suspended, finding_opened`,
+				`tributary.yaml:3: notify.rules[0].when: "never" is not known: use phase_reached, file_failed, centre_late, batch_closed, source_suspended, finding_opened, server_clock_skewed`,
 				`tributary.yaml:4: notify.rules[1].phase: "" is no phase: write one of zip_name, download, zip_md5, unzip, xml_name, xsd, upload, data, context, overview, qc`,
 				"tributary.yaml:4: notify.rules[1].to: names no target: write ids of notify.targets",
 				`tributary.yaml:6: notify.watchdog.to: "b" is the id of no target: add it to notify.targets, or correct it`,

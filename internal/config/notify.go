@@ -41,11 +41,12 @@ const (
 	BatchClosed     = "batch_closed"
 	SourceSuspended = "source_suspended"
 	FindingOpened   = "finding_opened"
+	ClockSkewed     = "server_clock_skewed"
 )
 
 // NotifyKinds lists them.
 func NotifyKinds() []string {
-	return []string{PhaseReached, FileFailed, CentreLate, BatchClosed, SourceSuspended, FindingOpened}
+	return []string{PhaseReached, FileFailed, CentreLate, BatchClosed, SourceSuspended, FindingOpened, ClockSkewed}
 }
 
 // SMTP is the server that sends mail.

@@ -61,8 +61,16 @@ func (s *ftpSession) listByMDTM(dir, full string, yield func(Entry) error) (yiel
 		// An absolute path: a name alone that begins with fourteen digits would
 		// make some servers set the time instead of telling it. A file that is
 		// gone since, or not to be asked, keeps what LIST said.
-		if err := s.modified(path.Join(full, e.Name), e); err != nil && !replied(err) {
+		shown, exact := e.ModTime, e.Precision
+		err := s.modified(path.Join(full, e.Name), e)
+		if err != nil && !replied(err) {
 			return true, err
+		}
+		if err == nil && e.Invalid == "" {
+			e.Yearless = false
+			if exact == time.Minute {
+				s.cfg.Clock.learn(shown.Sub(e.ModTime.Truncate(exact)))
+			}
 		}
 		return true, nil
 	}
@@ -70,18 +78,23 @@ func (s *ftpSession) listByMDTM(dir, full string, yield func(Entry) error) (yiel
 	return s.cfg.exactly(dir, held{zips, same, ask}, yield)
 }
 
-// looksTheSame tells whether what LIST shows is what is known: the size, and the
-// time as exactly as it is shown, which is not of these days.
+// looksTheSame tells whether what LIST shows is what is known: the size, and the time
+// as exactly as it is shown, in UTC or in a zone that was seen in this session, which
+// is not of these days.
 func (s *ftpSession) looksTheSame(listed, known Entry) bool {
-	if known.Name == "" || listed.Size < 0 || listed.Size != known.Size || listed.Invalid != "" || listed.ModTime.IsZero() || known.ModTime.IsZero() {
+	if known.Name == "" || listed.Size < 0 || listed.Size != known.Size || listed.Invalid != "" || listed.ModTime.IsZero() || known.ModTime.IsZero() || s.cfg.Clock.restless(listed.ModTime) {
 		return false
 	}
-	at := known.ModTime.In(s.cfg.Location)
-	shown := at.Truncate(time.Minute)
-	if listed.Precision > time.Minute {
-		shown = time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, s.cfg.Location)
+	for _, zone := range append([]time.Duration{0}, s.cfg.Clock.Zones()...) {
+		at := known.ModTime.Add(zone).Truncate(listed.Precision)
+		if listed.Yearless {
+			at = at.AddDate(listed.ModTime.Year()-at.Year(), 0, 0)
+		}
+		if listed.ModTime.Equal(at) {
+			return true
+		}
 	}
-	return listed.ModTime.Equal(shown) && time.Since(listed.ModTime) > restless
+	return false
 }
 
 // missingOrRefused finds out what a refused CWD means by looking for the name
@@ -123,7 +136,7 @@ func (s *ftpSession) listCurrent(yield func(Entry) error) (yieldErr, err error) 
 	if s.c.IsTimePreciseInList() {
 		parse = parseMachine
 	}
-	l := &ftpListing{control: s.control, now: time.Now().In(s.cfg.Location), parse: parse, size: newMeter(s.cfg.Limits.Listing)}
+	l := &ftpListing{control: s.control, now: s.cfg.Clock.theirs().UTC(), parse: parse, size: newMeter(s.cfg.Limits.Listing)}
 	l.yield = func(e Entry) error {
 		s.yielding = true
 		err := yield(e)

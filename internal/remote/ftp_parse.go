@@ -93,7 +93,7 @@ func parseUnix(line string, now time.Time) (Entry, bool) {
 			clock, name := field(afterDay)
 			t, precision, ok := unixTime(word, day, clock, now)
 			if (ok || isDate(day, clock)) && len(name) > 1 {
-				e := Entry{Name: name[1:], Size: -1, ModTime: t.UTC(), Precision: precision, Kind: Other}
+				e := Entry{Name: name[1:], Size: -1, ModTime: t.UTC(), Precision: precision, Yearless: ok && precision == time.Minute, Kind: Other}
 				if !ok {
 					e.wrongValue("the time %q is not in the calendar", word+" "+day+" "+clock)
 				}

@@ -47,9 +47,6 @@ type httpSession struct {
 	// was said to be still.
 	feed     *feed
 	feedSame string
-	// zones are the differences between the times of indexes and exact ones that
-	// were seen in this session: an index doesn't say of which time zone it is.
-	zones []time.Duration
 }
 
 // userAgent is how robots.txt and logs call us.

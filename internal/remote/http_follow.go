@@ -78,7 +78,17 @@ func (s *httpSession) ask(ctx context.Context, method string, at *url.URL, of pa
 		req.Header.Set("Cookie", s.cfg.Cookie)
 	}
 	of.ask(req)
-	return s.transport.RoundTrip(req)
+	return s.roundTrip(req)
+}
+
+// roundTrip asks, and hears what the base's server says of its clock.
+func (s *httpSession) roundTrip(req *http.Request) (*http.Response, error) {
+	asked := s.cfg.Clock.ours()
+	resp, err := s.transport.RoundTrip(req)
+	if err == nil && sameOrigin(req.URL, &s.root) {
+		s.cfg.Clock.hear(resp.Header, asked, s.cfg.Clock.ours())
+	}
+	return resp, err
 }
 
 // sameOrigin tells whether secrets for one URL may go to another. Index pages ask it of

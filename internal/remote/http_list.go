@@ -150,24 +150,10 @@ func (s *httpSession) askFor(ctx context.Context, full string, shown indexed, e 
 	}
 	e.ModTime, e.Precision = exact.ModTime, exact.Precision
 	if !shown.ModTime.IsZero() && s.cfg.Feed == "" {
-		s.learn(shown.ModTime.Sub(exact.ModTime.Truncate(shown.Precision)))
+		s.cfg.Clock.learn(shown.ModTime.Sub(exact.ModTime.Truncate(shown.Precision)))
 	}
 	return true, nil
 }
-
-// learn notes a difference between a shown and an exact time, if it is one of a
-// time zone.
-func (s *httpSession) learn(zone time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if zone%(15*time.Minute) == 0 && zone.Abs() <= 14*time.Hour && len(s.zones) < maxZones && !slices.Contains(s.zones, zone) {
-		s.zones = append(s.zones, zone)
-	}
-}
-
-// maxZones is how many differences between shown and exact times are believed:
-// those of summer and winter, and of another directory on another machine.
-const maxZones = 4
 
 // looksTheSame tells whether what an index shows is what is known: the size as
 // exactly as it is shown, and the time in a zone that was seen in this session,
@@ -177,9 +163,7 @@ func (s *httpSession) looksTheSame(shown indexed, known Entry) bool {
 		return false
 	}
 	zone := shown.ModTime.Sub(known.ModTime.Truncate(shown.Precision))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Contains(s.zones, zone) && time.Since(known.ModTime) > restless
+	return slices.Contains(s.cfg.Clock.Zones(), zone) && !s.cfg.Clock.restless(known.ModTime)
 }
 
 // indexBody is a page on its way, as much of it as limits.listing allows.

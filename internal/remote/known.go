@@ -33,7 +33,7 @@ func (c Config) exactly(dir string, h held, yield func(Entry) error) (yieldErr, 
 		for i, e := range some {
 			there := true
 			if h.same(from+i, known[i]) {
-				e.Size, e.ModTime, e.Precision = known[i].Size, known[i].ModTime, time.Second
+				e.Size, e.ModTime, e.Precision, e.Yearless, e.Known = known[i].Size, known[i].ModTime, time.Second, false, true
 			} else if there, err = h.ask(from+i, &e); err != nil {
 				return nil, err
 			}

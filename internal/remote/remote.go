@@ -52,8 +52,13 @@ type Entry struct {
 	// ModTime is in UTC, of a year from 1 to 9999; zero when the server doesn't
 	// say.
 	ModTime time.Time
-	// Precision is how exact ModTime is: a second, a minute or a day.
+	// Precision is how exact ModTime is: a nanosecond, a second, a minute or a day.
 	Precision time.Duration
+	// Yearless says that the server shows no year: that of ModTime is a guess.
+	Yearless bool
+	// Known says that size and time are those that were known (see Config.Known): what
+	// the server shows, less exactly, is alike.
+	Known bool
 	// Kind says whether it is a file, a directory, or neither.
 	Kind Kind
 	// Invalid is the exception under which this entry ends when something that
@@ -156,9 +161,6 @@ type Config struct {
 	IgnoreRobots bool
 	// DisableEPSV makes FTP use PASV only, for firewalls that break EPSV.
 	DisableEPSV bool
-	// Location is the time zone of the times in FTP listings without MLSD and
-	// MDTM; UTC by default.
-	Location *time.Location
 	// Known tells what is known of entries of a directory from an earlier listing,
 	// in their order: an Entry without a name where nothing is, or where that is to
 	// be asked for again. Its error ends the listing as one of yield does. An FTP
@@ -166,6 +168,9 @@ type Config struct {
 	// each, but not of those that look the same; so is an HTTP server whose index
 	// shows minutes and rounded sizes. Nil: nothing is known.
 	Known func(dir string, entries []Entry) ([]Entry, error)
+	// Clock is what is known of the server's clock, and learns what the session shows of
+	// it. Nil: nobody wants to know.
+	Clock *Clock
 	// Trace notes the steps of Dial. Nil: nobody wants to know.
 	Trace *Trace
 }
@@ -222,8 +227,8 @@ func (c Config) withDefaults() Config {
 	if c.IdleTimeout <= 0 {
 		c.IdleTimeout = DefaultIdleTimeout
 	}
-	if c.Location == nil {
-		c.Location = time.UTC
+	if c.Clock == nil {
+		c.Clock = &Clock{}
 	}
 	c.Limits = c.Limits.withDefaults()
 	return c

@@ -38,6 +38,9 @@ func (s *Poller) compare(ctx context.Context, conn *pgxpool.Conn, p polled, c *c
 	if err := s.deps.Centres.Renew(ctx); err != nil {
 		return err
 	}
+	if err := s.sameTimes(ctx, conn, p, c); err != nil {
+		return err
+	}
 	hosts := p.source.Shown(s.canonical)
 	bounds, bounded, err := s.bounds(ctx, conn, p, c.listed)
 	if err != nil {
@@ -67,7 +70,7 @@ func (s *Poller) compare(ctx context.Context, conn *pgxpool.Conn, p polled, c *c
 // its name keeps the convention, whether it can be fetched. An entry that says
 // nothing new has no sighting.
 func (s *Poller) judge(p polled, l control.Listed, now time.Time) (judged, error) {
-	w := control.Sighting{File: l.File, Name: l.Name, Action: l.Action, Look: l.Look, Size: l.Size, ModTime: l.ModTime, ListedAt: now, State: present}
+	w := control.Sighting{File: l.File, Name: l.Name, Action: l.Action, Look: l.Look, Size: l.Size, ModTime: l.ModTime, Precision: l.Precision, ListedAt: now, State: present}
 	name, bad := s.deps.Profile.ParseZip(l.Name, s.deps.Centres)
 	if bad == nil {
 		date := name.Date.Format(time.DateOnly)

@@ -93,6 +93,9 @@ func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c 
 				return err
 			}
 		}
+		if err := s.keepClock(ctx, tx, p, &c, state == "complete" && !c.window, now); err != nil {
+			return err
+		}
 		return s.deps.Outbox.Append(ctx, tx, taskEvent(p, c, o, now))
 	})
 	if err == nil && rests {

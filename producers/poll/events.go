@@ -123,6 +123,7 @@ func taskEvent(p control.Poll, c counts, o outcome, now time.Time) schemas.Messa
 	c.ignored.attributes(told)
 	c.kept.attributes(told)
 	c.passing.attributes(told)
+	c.clock.attributes(told)
 	c.takeUp(p, told)
 	if c.notHosted > 0 {
 		told["not_hosted"] = n(c.notHosted)

@@ -33,6 +33,7 @@ type counts struct {
 	window       bool          // what is listed is a part of what is there: nothing is concluded from what it lacks
 	passing      *passing      // nil: nothing is passed over, nor known of for the next polls
 	trace        *remote.Trace // of the session; nil: there was none
+	clock        *clockwork    // of the server; nil: nothing was asked of it
 }
 
 // found tells whether the listing showed anything new, changed or gone, or leaves
@@ -95,7 +96,9 @@ type listed struct {
 // is up: only then can the poll be recorded as broken off.
 func (s *Poller) list(ctx, storing context.Context, p polled, cfg remote.Config, conn *pgxpool.Conn, c *counts) (missing []string, err error) {
 	l := &listed{s: s, poll: p, conn: conn, c: c, storing: storing, rows: make([]control.Entry, 0, chunk)}
-	cfg.Known, cfg.Trace = l.known, c.trace
+	c.clock = s.clockwork(p)
+	defer func() { c.clock.ended = s.deps.Now() }()
+	cfg.Known, cfg.Trace, cfg.Clock = l.known, c.trace, c.clock.session
 	session, err := s.deps.Dial(ctx, cfg)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %w", errBaseMissing, err)
@@ -175,7 +178,8 @@ func (l *listed) add(action string, e remote.Entry) error {
 		l.c.ignored.add(control.Ignored{Directory: action, Name: name, Reason: reason, Rule: rule})
 		return l.addOther(action, name, reason, e)
 	}
-	row := control.Entry{File: schemas.FileID(action, name), Action: action, Name: name, Size: e.Size, Invalid: e.Invalid, Message: remote.Clean(e.Message)}
+	row := control.Entry{File: schemas.FileID(action, name), Action: action, Name: name, Size: e.Size, Invalid: e.Invalid, Message: remote.Clean(e.Message), Precision: milliseconds(e.Precision), Yearless: e.Yearless, Known: e.Known}
+	l.c.clock.shows(e)
 	switch t := e.ModTime.UTC().Truncate(time.Microsecond); {
 	case e.ModTime.IsZero():
 	case t.Year() >= 1 && t.Year() <= 9999:

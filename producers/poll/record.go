@@ -66,6 +66,7 @@ func (s *Poller) record(ctx context.Context, conn *pgxpool.Conn, p polled, rows 
 func (s *Poller) judgeAll(p polled, rows []control.Listed, now time.Time, c *counts, refuse func(control.Listed, error) error) ([]judged, error) {
 	all := make([]judged, 0, len(rows))
 	for _, l := range rows {
+		c.clock.finds(l, p.Clock.Looked)
 		j, err := s.judge(p, l, now)
 		switch {
 		case dataError(err) && refuse != nil:

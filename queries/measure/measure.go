@@ -39,7 +39,7 @@ type Measurer struct {
 	quiet   *kafka.Quiet
 
 	limit, free, outstanding             *prometheus.GaugeVec
-	suspended, overruns, failed          *prometheus.GaugeVec
+	suspended, overruns, failed, skew    *prometheus.GaugeVec
 	late, arrived                        *prometheus.GaugeVec
 	recent, recentBytes, recentSeconds   *prometheus.GaugeVec
 	events, oldest, letters, epoch, held *prometheus.GaugeVec
@@ -64,6 +64,8 @@ func New(controlPool, trackerPool, warehousePool *pgxpool.Pool, log *slog.Logger
 			Help: "How often a poll of the source had not ended when the next was due."}, []string{"source"}),
 		failed: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_source_failed_polls",
 			Help: "Polls of the source in a row that have failed; the last showed something if 0."}, []string{"source"}),
+		skew: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_source_clock_skew_seconds",
+			Help: "How far the clock of the source's server is wrong at the least, where that is more than 5 minutes, else 0; below 0 it is behind ours."}, []string{"source"}),
 		late: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_source_late",
 			Help: "1 while nothing new has come from the source for much longer than usual, as tributary sources expect says; read every 5 minutes."}, []string{"source"}),
 		arrived: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_source_last_arrival_timestamp_seconds",
@@ -87,7 +89,7 @@ func New(controlPool, trackerPool, warehousePool *pgxpool.Pool, log *slog.Logger
 		measured: prometheus.NewGauge(prometheus.GaugeOpts{Name: "tributary_control_measured_timestamp_seconds",
 			Help: "When the numbers of control, outboxes and leases were last read without a failure; what can be read is up to date all the same."}),
 	}
-	reg.MustRegister(m.limit, m.free, m.outstanding, m.suspended, m.overruns, m.failed, m.late, m.arrived, m.recent, m.recentBytes, m.recentSeconds, m.events, m.oldest, m.letters, m.epoch, m.held, m.measured)
+	reg.MustRegister(m.limit, m.free, m.outstanding, m.suspended, m.overruns, m.failed, m.skew, m.late, m.arrived, m.recent, m.recentBytes, m.recentSeconds, m.events, m.oldest, m.letters, m.epoch, m.held, m.measured)
 	return m
 }
 
@@ -159,6 +161,7 @@ func (m *Measurer) readControl(ctx context.Context) error {
 	m.recent.Reset()
 	m.recentBytes.Reset()
 	m.recentSeconds.Reset()
+	m.skew.Reset()
 	for _, s := range now.Sources {
 		source := sources.Of(s.ID)
 		m.suspended.WithLabelValues(source).Add(oneIf(s.State == control.SourceSuspended))
@@ -170,6 +173,7 @@ func (m *Measurer) readControl(ctx context.Context) error {
 		m.recent.WithLabelValues(source, "failed").Add(r.Tries - r.Good - r.Corrupt)
 		m.recentBytes.WithLabelValues(source).Add(r.Bytes)
 		m.recentSeconds.WithLabelValues(source).Add(r.Seconds)
+		m.skew.WithLabelValues(source).Add(s.Clock.Skew.Seconds())
 	}
 	for what, n := range now.Outstanding {
 		m.outstanding.WithLabelValues(what).Set(float64(n))

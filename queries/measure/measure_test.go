@@ -58,7 +58,7 @@ func TestNumbersAreTheDatabases(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	exec(t, pool, "UPDATE control.source SET state = 'suspended', overruns = 7, failed_polls = 3 WHERE id = 's1'")
+	exec(t, pool, "UPDATE control.source SET state = 'suspended', overruns = 7, failed_polls = 3, clock = '{\"skew\": -7200000000000}' WHERE id = 's1'")
 	reg := prometheus.NewRegistry()
 	m := New(pool, pool, pool, slog.New(slog.DiscardHandler), reg)
 	if err := m.Read(t.Context()); err != nil {
@@ -80,8 +80,8 @@ func TestNumbersAreTheDatabases(t *testing.T) {
 		"tributary_lease_epoch schedule control": 1, "tributary_lease_held schedule control": 1,
 		"tributary_lease_epoch insert warehouse": 1, "tributary_lease_held insert warehouse": 1,
 		"tributary_control_outstanding jobs": 1,
-		"tributary_source_suspended s0":      0, "tributary_source_overruns s0": 0, "tributary_source_failed_polls s0": 0,
-		"tributary_source_suspended s1": 1, "tributary_source_overruns s1": 7, "tributary_source_failed_polls s1": 3,
+		"tributary_source_suspended s0":      0, "tributary_source_overruns s0": 0, "tributary_source_failed_polls s0": 0, "tributary_source_clock_skew_seconds s0": 0,
+		"tributary_source_suspended s1": 1, "tributary_source_overruns s1": 7, "tributary_source_failed_polls s1": 3, "tributary_source_clock_skew_seconds s1": -7200,
 	}
 	for _, what := range []string{"polls", "looks", "wanted", "requested", "received", "extracted", "batches", "sessions"} {
 		want["tributary_control_outstanding "+what] = 0

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tributary/internal/clock"
 	"tributary/internal/pg"
 	"tributary/schemas"
 )
@@ -27,6 +28,8 @@ type Poll struct {
 	Revision                            int64  // of the source, as it is now
 	// Directories are what the poll may go by; nothing is known of a poll that was left.
 	Directories Directories `db:"-"`
+	// Clock is what is known of the clock of the source's server.
+	Clock clock.Clock `db:"-"`
 }
 
 // lockCredit makes everything that takes a server's credit wait its turn, so
@@ -64,18 +67,18 @@ func TakePoll(ctx context.Context, pool *pgxpool.Pool, holder string, full []str
 				WHERE c.server <> ALL($2) AND `+open("c", "$3")+` AND ((q.state='due' AND q.not_before <= $3) OR (q.state='running' AND q.lease_until < clock_timestamp()))
 				  AND `+creditSQL+` > 0
 				ORDER BY (SELECT o.number FROM control.session o WHERE o.id = q.session), q.id LIMIT 1)
-			RETURNING p.id, p.session, p.source, p.server, p.centre, s.number, s.once, p.epoch, p.attempts, p.started_at, d.definition::text, d.passed = md5(d.definition::text), d.revision, d.directories, `+judgedBySQL, "c.server"),
+			RETURNING p.id, p.session, p.source, p.server, p.centre, s.number, s.once, p.epoch, p.attempts, p.started_at, d.definition::text, d.passed = md5(d.definition::text), d.revision, d.directories, d.clock, `+judgedBySQL, "c.server"),
 			holder, append([]string{}, full...), now, interval(ttl))
 		var stored []byte
 		var of string
-		err := row.Scan(&p.ID, &p.Session, &p.Source, &p.Server, &p.Centre, &p.Number, &p.Once, &p.Epoch, &p.Attempts, &p.StartedAt, &p.Definition, &p.Passed, &p.Revision, &stored, &of)
+		err := row.Scan(&p.ID, &p.Session, &p.Source, &p.Server, &p.Centre, &p.Number, &p.Once, &p.Epoch, &p.Attempts, &p.StartedAt, &p.Definition, &p.Passed, &p.Revision, &stored, &p.Clock, &of)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		ok = true
+		ok, p.Clock = true, p.Clock.Of(p.Server)
 		return p.Directories.known(stored, of)
 	})
 	if err != nil {
@@ -123,6 +126,7 @@ type Sighting struct {
 	Look      int32            `json:"look"`
 	Size      int64            `json:"size"`
 	ModTime   *time.Time       `json:"mtime"`
+	Precision int32            `json:"precision"` // of ModTime, in milliseconds; 0: as exact as it looks
 	ListedAt  time.Time        `json:"listed_at"`
 	Settled   bool             `json:"settled"`
 	State     string           `json:"state"` // present, as when empty; gone where what is shown can't be fetched
@@ -133,7 +137,7 @@ type Sighting struct {
 
 // sightings are rows of Sighting.
 const sightings = `jsonb_to_recordset($1) AS r(file uuid, name text, action text, centre text, file_date date, file_inc bigint, exception text, message text,
-	look int, size bigint, mtime timestamptz, listed_at timestamptz, settled boolean, state text, class text, event text, headers jsonb)`
+	look int, size bigint, mtime timestamptz, precision int, listed_at timestamptz, settled boolean, state text, class text, event text, headers jsonb)`
 
 // Record stores sightings: files, hostings and looks, as sets. It returns the
 // files whose rows are new or say something else now. What is wrong with one
@@ -169,9 +173,9 @@ func recordHostings(ctx context.Context, tx pgx.Tx, p Poll, now time.Time, rows 
 		WHERE k.source=s.source AND k.file=s.file AND k.look=s.look`, rows, p.Source); err != nil {
 		return fmt.Errorf("record superseded looks: %w", err)
 	}
-	if _, err := tx.Exec(ctx, `INSERT INTO control.hosting (source, file, action, name, look, size, mtime, listed_at, settled, state, misses)
-		SELECT $2, file, action, name, look, size, mtime, listed_at, settled, coalesce(nullif(state, ''), 'present'), 0 FROM `+sightings+` ORDER BY file
-		ON CONFLICT (source, file) DO UPDATE SET look=excluded.look, size=excluded.size, mtime=excluded.mtime,
+	if _, err := tx.Exec(ctx, `INSERT INTO control.hosting (source, file, action, name, look, size, mtime, mtime_precision, listed_at, settled, state, misses)
+		SELECT $2, file, action, name, look, size, mtime, coalesce(precision, 0), listed_at, settled, coalesce(nullif(state, ''), 'present'), 0 FROM `+sightings+` ORDER BY file
+		ON CONFLICT (source, file) DO UPDATE SET look=excluded.look, size=excluded.size, mtime=excluded.mtime, mtime_precision=excluded.mtime_precision,
 			listed_at=excluded.listed_at, settled=excluded.settled, state=excluded.state, misses=0`, rows, p.Source); err != nil {
 		return fmt.Errorf("record hostings: %w", err)
 	}

@@ -43,7 +43,7 @@ func AllShown(ctx context.Context, tx pgx.Tx, patience time.Duration) (listing.N
 	if _, err := tx.Exec(ctx, "CLOSE ALL"); err != nil {
 		return nil, fmt.Errorf("read what a listing showed: %w", err)
 	}
-	if _, err := tx.Exec(ctx, `DECLARE shown NO SCROLL CURSOR FOR SELECT * FROM (SELECT action AS directory, name, size, mtime AS mod_time, exception AS note FROM pg_temp.listed
+	if _, err := tx.Exec(ctx, `DECLARE shown NO SCROLL CURSOR FOR SELECT * FROM (SELECT action AS directory, name, size, coalesce(shown, mtime) AS mod_time, exception AS note FROM pg_temp.listed
 			UNION ALL SELECT directory, name, size, mtime, note FROM pg_temp.passed_over) e
 		ORDER BY directory COLLATE "C", name COLLATE "C", size, mod_time NULLS FIRST, note COLLATE "C"`); err != nil {
 		return nil, fmt.Errorf("read what a listing showed: %w", err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tributary/internal/clock"
 	"tributary/internal/pg"
 )
 
@@ -41,12 +42,13 @@ type Standing struct {
 	OnDemand        bool       // a poll was complete, as once is enough: it is polled next when a person asks
 	MaintainedUntil *time.Time // when its maintenance ends; nil: when a person says so
 	Directories     Directories
+	Clock           clock.Clock // of its server
 }
 
 // standingColumns are the columns of control.source s by the names of the fields.
 const standingColumns = `s.id, s.centre, s.server, s.address, s.protocol, s.url, s.accesskey, s.state, s.max_sessions, s.poll_interval AS interval,
 	s.failures, s.failed_polls, s.failing_since, s.failed_classes, s.suspended_at, s.suspended_why, s.overruns, s.hosts, s.declared_state, s.definition::text AS definition, s.declared, s.checked, s.passed = md5(s.definition::text) AS passed,
-	s.opens, s.closes, s.unchanged, CASE WHEN isfinite(s.next_due) THEN s.next_due END AS due, s.next_due = 'infinity' AS on_demand, s.maintained_until, s.directories,
+	s.opens, s.closes, s.unchanged, CASE WHEN isfinite(s.next_due) THEN s.next_due END AS due, s.next_due = 'infinity' AS on_demand, s.maintained_until, s.directories, s.clock,
 	EXISTS (SELECT FROM control.poll p WHERE p.source = s.id AND p.state IN ('due','running')) AS polled`
 
 // Standings returns how the named sources stand, by id; all of them where none

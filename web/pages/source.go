@@ -32,6 +32,7 @@ type source struct {
 	Before    *time.Time
 	Errors    []report.SourceErrors
 	Expected  *expect.Expectation
+	Clock     string // what the last of the polls that are shown knew of its server's clock
 	Next      []time.Time
 	Revisions []report.SourceRevision // the newest first
 	Defined   string                  // as the configuration has it
@@ -57,6 +58,11 @@ func (s *Site) source(ctx context.Context, r *http.Request) (page, error) {
 	}
 	if err := s.fill(ctx, id, &d); err != nil {
 		return page{}, err
+	}
+	for _, p := range d.Polls {
+		if d.Clock = p.Counts["clock"]; d.Clock != "" {
+			break
+		}
 	}
 	d.Lead = sourceLead(d)
 	return page{Title: id, At: "/sources", Template: "source", Data: d, Command: "tributary sources show " + id, Offers: append(s.defineOffers(ctx, order.Sources, id, d.Row.Word), s.offers(ctx, order.Sources, id, d.Row.Word)...)}, nil

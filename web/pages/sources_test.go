@@ -28,7 +28,7 @@ func TestSources(t *testing.T) {
 func TestSource(t *testing.T) {
 	server := busy(t, unchanged)
 	answers(t, server, "/sources/harwell", http.StatusOK, "harwell delivers.", `run by <a href="/t/centres/H">`, `<a href="/t/sessions/1">1</a>`, `<bdi>new</bdi></span> <bdi>2</bdi>`,
-		"cron: 0 4 * * *", "Next polls", "22 Nov 2026, 04:00:00 UTC", "Too little has come yet", `href="/t/files?source=harwell"`)
+		"cron: 0 4 * * *", "Next polls", "22 Nov 2026, 04:00:00 UTC", "Too little has come yet", "Its clock", "<p><bdi>its clock is right, by what it tells</bdi></p>", `href="/t/files?source=harwell"`)
 	answers(t, server, "/sources/jax", http.StatusOK, "jax is suspended: it is only probed", "Suspended since 21 Nov 2026, 10:00:30 UTC", "3 polls failed, the last with host_key_mismatch",
 		"Replace the known key only when the owner confirms the new one.", `<th role="rowheader" scope="row">authorization</th>`)
 	answers(t, server, "/sources/harwell?before=2026-11-21T10:00:04Z", http.StatusOK, "No poll of it has ended before 21 Nov 2026, 10:00:04 UTC.")

@@ -48,7 +48,7 @@ func Busy() []schemas.StatusChanged {
 		schemas.StatusChanged{Entity: schemas.EntitySession, Scope: scope("2", "", ""), Number: 2, StartedAt: at(1800)})
 	polled := func(session, source string, second int, exception, message string) {
 		e := schemas.StatusChanged{Entity: schemas.EntityTask, Scope: scope(session, "", source), Phase: "zip_name", Status: "done", StartedAt: at(second), FinishedAt: at(second + 2),
-			Note: "complete", Attributes: map[string]string{"listed": "4", "new": "2"}}
+			Note: "complete", Attributes: map[string]string{"listed": "4", "new": "2", "clock": "its clock is right, by what it tells"}}
 		if exception != "" {
 			e.Status, e.Exception, e.Message, e.Note, e.Attributes = "failed", exception, message, "", nil
 		}

@@ -1,0 +1,101 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/clock"
+	"tributary/internal/pg"
+)
+
+// exactTo is a time, cut to what a number of milliseconds says it is exact to: a server
+// shows no fraction of a minute that it doesn't show, so none is rounded up.
+func exactTo(at, milliseconds string) string {
+	return fmt.Sprintf("CASE WHEN %[2]s >= 86400000 THEN date_trunc('day', %[1]s, 'UTC') WHEN %[2]s >= 60000 THEN date_trunc('minute', %[1]s, 'UTC') WHEN %[2]s >= 1000 THEN date_trunc('second', %[1]s, 'UTC') ELSE %[1]s END", at, milliseconds)
+}
+
+const (
+	// sameSize are the entries of a listing l beside the hostings h that have the size
+	// and have another time. Each row is looked up by itself, as CountMissing says why.
+	sameSize = `pg_temp.listed l JOIN LATERAL (SELECT * FROM control.hosting WHERE source = $1 AND file = l.file AND state = 'present' OFFSET 0) h
+		ON h.size = l.size AND h.mtime <> l.mtime`
+	coarser = "greatest(l.precision, h.mtime_precision)"
+)
+
+// SameTimes gives the entries of the connection's listing that show the size that is
+// known of their file, and a time which is the known one as exactly as both are shown,
+// the more exact of the two times: none of them is another look. Where a listing shows
+// no years, times of any two years are the same.
+func SameTimes(ctx context.Context, c pg.Beginner, source string) error {
+	same := exactTo("l.mtime", coarser) + " = " + exactTo("h.mtime", coarser)
+	same = "(" + same + ` OR l.yearless AND to_char(l.mtime AT TIME ZONE 'UTC', 'MMDDHH24MI') = to_char(h.mtime AT TIME ZONE 'UTC', 'MMDDHH24MI'))`
+	return pg.InTx(ctx, c, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `WITH s AS MATERIALIZED (SELECT l.file, h.mtime, h.mtime_precision FROM `+sameSize+`
+				WHERE (l.yearless OR l.precision >= h.mtime_precision) AND `+same+`)
+			UPDATE pg_temp.listed e SET shown = e.mtime, mtime = s.mtime, precision = s.mtime_precision FROM s WHERE e.file = s.file`, source); err != nil {
+			return fmt.Errorf("compare times of the listing of %s: %w", source, err)
+		}
+		if _, err := tx.Exec(ctx, `WITH s AS MATERIALIZED (SELECT l.file, l.mtime, l.precision FROM `+sameSize+` WHERE `+same+`)
+			UPDATE control.hosting e SET mtime = s.mtime, mtime_precision = s.precision FROM s WHERE e.source = $1 AND e.file = s.file`, source); err != nil {
+			return fmt.Errorf("compare times of the listing of %s: %w", source, err)
+		}
+		return nil
+	})
+}
+
+// sampled is how many entries of a listing are asked whether all times have moved.
+const sampled = 2000
+
+// Differences returns by how much times that the connection's listing shows differ from
+// those that are known, of files of the known size that were changed before a moment, in
+// both: of some of them, by chance, and only of those whose times are shown more exactly
+// than to the day.
+func Differences(ctx context.Context, q pg.Querier, source string, before time.Time) ([]clock.Difference, error) {
+	rows, err := q.Query(ctx, fmt.Sprintf(`SELECT (extract(epoch FROM %s - %s) * 1000000000)::bigint AS by, count(*) AS files
+		FROM (SELECT * FROM pg_temp.listed ORDER BY file LIMIT $3) l
+		JOIN LATERAL (SELECT * FROM control.hosting WHERE source = $1 AND file = l.file AND state = 'present' OFFSET 0) h ON h.size = l.size
+		WHERE NOT l.known AND h.mtime < $2 AND l.mtime < $2 AND %s < 86400000 AND abs(extract(epoch FROM l.mtime - h.mtime)) < 1000000000 GROUP BY 1`,
+		exactTo("l.mtime", coarser), exactTo("h.mtime", coarser), coarser), source, before, sampled)
+	if err != nil {
+		return nil, fmt.Errorf("ask whether the times of %s have moved: %w", source, err)
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[clock.Difference])
+	if err != nil {
+		return nil, fmt.Errorf("ask whether the times of %s have moved: %w", source, err)
+	}
+	return all, nil
+}
+
+// MoveTimes moves the times that are known of a source's files by what their server has
+// moved them by, where the connection's listing shows them so or was not asked for them,
+// and returns how many.
+func MoveTimes(ctx context.Context, c pg.Beginner, source string, by time.Duration) (n int64, err error) {
+	err = pg.InTx(ctx, c, func(tx pgx.Tx) error {
+		n, err = moveTimes(ctx, tx, source, by)
+		return err
+	})
+	return n, err
+}
+
+func moveTimes(ctx context.Context, q pg.Querier, source string, by time.Duration) (int64, error) {
+	if _, err := q.Exec(ctx, "UPDATE pg_temp.listed SET mtime = mtime + $1::interval WHERE known", interval(by)); err != nil {
+		return 0, fmt.Errorf("move the times of %s: %w", source, err)
+	}
+	tag, err := q.Exec(ctx, `WITH s AS MATERIALIZED (SELECT l.file FROM `+sameSize+` WHERE `+exactTo("h.mtime + $2::interval", coarser)+" = "+exactTo("l.mtime", coarser)+`)
+		UPDATE control.hosting e SET mtime = e.mtime + $2::interval FROM s WHERE e.source = $1 AND e.file = s.file`, source, interval(by))
+	if err != nil {
+		return 0, fmt.Errorf("move the times of %s: %w", source, err)
+	}
+	return tag.RowsAffected(), nil
+}
+
+// PutClock stores what is known of the clock of a source's server.
+func PutClock(ctx context.Context, tx pgx.Tx, source string, c clock.Clock) error {
+	if _, err := tx.Exec(ctx, "UPDATE control.source SET clock = $2 WHERE id = $1", source, c); err != nil {
+		return fmt.Errorf("source %s: store what is known of its clock: %w", source, err)
+	}
+	return nil
+}
