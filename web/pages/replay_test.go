@@ -2,7 +2,6 @@ package pages_test
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"tributary/internal/profile"
 	"tributary/queries/report/reporttest"
 	"tributary/recovery/replay"
 	"tributary/recovery/shadow"
@@ -39,13 +37,9 @@ func TestAShadowIsComparedAndPromoted(t *testing.T) {
 	r := shadowtest.New(t, pool)
 	r.File("requested", shadowtest.Judged(shadowtest.Documents{"<b>": shadowtest.Refused(2), "c": shadowtest.Refused(1)}), shadowtest.Judged(shadowtest.Documents{"<b>": shadowtest.Valid(), "c": shadowtest.Refused(1)}))
 	r.File("requested", shadowtest.Judged(shadowtest.Documents{"a": shadowtest.Refused(1)}), shadowtest.Judged(shadowtest.Documents{"a": shadowtest.Refused(1)}))
-	var versions profile.Versions
-	if err := json.Unmarshal([]byte(shadowtest.Versions), &versions); err != nil {
-		t.Fatal(err)
-	}
 	is := pagestest.Site(t, pool)
 	is.Shadows = compared.New(pool, func(context.Context, bool) (*shadow.Comparer, func(), error) {
-		return &shadow.Comparer{Control: pool, Tracker: pool, Warehouse: pool, Mapping: is.Mapping, Versions: versions, Codec: r.Codec}, func() {}, nil
+		return &shadow.Comparer{Control: pool, Tracker: pool, Warehouse: pool, Mapping: is.Mapping, Versions: shadowtest.Profile(t), Codec: r.Codec}, func() {}, nil
 	}, 1)
 	is.ReplayTold = func(ctx context.Context, name string) (*replay.Status, error) {
 		run, err := control.ReadReplayRun(ctx, pool, name)
@@ -71,6 +65,9 @@ func TestAShadowIsComparedAndPromoted(t *testing.T) {
 	answers(t, server, "/replays", http.StatusOK, `<a href="/t/replays/1">1</a>`)
 	answers(t, server, "/replays/1", http.StatusOK, "The shadow try is under way: 2 of 2 have ended.", "/t/replays/1/compare", "tributary replay show 1")
 	answers(t, server, "/replays/7", http.StatusNotFound, "there is no such replay")
+	for _, path := range []string{"/replays/%00", "/replays/%ff", "/replays/%00/compare"} {
+		answers(t, server, path, http.StatusNotFound, "There is nothing here.")
+	}
 	answers(t, server, "/replays/7/compare", http.StatusNotFound, "there is no such replay")
 	answers(t, server, "/replays/try/compare?after=x", http.StatusBadRequest, "after is the number")
 	answers(t, server, "/replays/try/compare?as_of=1h", http.StatusBadRequest, "")

@@ -3,6 +3,7 @@
 package shadowtest
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/internal/pg"
+	"tributary/internal/profile"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -43,6 +45,15 @@ func New(t *testing.T, pool *pgxpool.Pool) *Run {
 		INSERT INTO control.replay (id, number, phase, shadow, requested_by, reason, requested_at, state, changed_by, changed_at, paced_at, versions)
 		SELECT $1, value, 'unzip', 'try', '', '', now(), 'running', '', now(), now(), $2::text::jsonb FROM n`, id, Versions)
 	return r
+}
+
+// Profile are the Versions.
+func Profile(t *testing.T) (v profile.Versions) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(Versions), &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
 }
 
 // Exec executes a statement.
