@@ -195,7 +195,7 @@ func (a *app) orders() (d order.Deps, err error) {
 		}
 		return a.stores.comparer(ctx, shadowConfig(a.cfg))
 	}, comparesAtOnce)
-	d.Run = func(shadow bool) (*control.ReplayRun, error) { return askedRun(a.cfg, shadow) }
+	d.Run = func(beside bool) (*control.ReplayRun, error) { return askedRun(a.cfg, beside) }
 	if a.stores.Kafka == nil {
 		return d, nil
 	}
