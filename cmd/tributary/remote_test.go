@@ -25,6 +25,7 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/queries/report/reporttest"
+	"tributary/recovery/shadow/shadowtest"
 	"tributary/sql/control"
 	"tributary/sql/warehouse"
 	"tributary/topics"
@@ -128,6 +129,12 @@ func remotely(t *testing.T, env []string, args ...string) (code int, stdout, std
 // Commands print the same, whether they ask the stores or a server.
 func TestServerAnswersTheSame(t *testing.T) {
 	w := newWorld(t)
+	if code, _, errs := tributary(t, w.config, "blobs", "begin"); code != exitOK { // rows are compared with what is in it
+		t.Fatal(errs)
+	}
+	shadowed := shadowtest.New(t, w.pool)
+	shadowed.File("requested", shadowtest.Judged(shadowtest.Documents{"a": shadowtest.Refused(2)}), shadowtest.Judged(shadowtest.Documents{"a": shadowtest.Valid()}))
+	shadowed.File("waiting", shadowtest.End{}, shadowtest.Judged(shadowtest.Documents{"a": shadowtest.Valid()}))
 	for _, line := range []string{
 		"status", "status -o json", "status --oldest 0",
 		"files", "files -o json", "files -o csv", "files --limit 1", "files --sort newest --centre h", "files --source harwell --status done", "files " + reporttest.GoodZip, "files " + reporttest.GoodZip[:3] + "*",
@@ -137,6 +144,7 @@ func TestServerAnswersTheSame(t *testing.T) {
 		"sources", "sources -o json", "sources show harwell", "sources show harwell -o json", "sources show nowhere", "sources history harwell", "sources history nowhere",
 		"centres", "centres -o json",
 		"replay list", "replay list -o json", "replay show 1", "replay show 1 -o json", "replay show 99",
+		"replay compare try", "replay compare 2 --by centre -o json", "replay compare 1", "replay compare nobody", "replay compare try --by colour", "replay promote try",
 		"dlq list", "dlq list -o json", "dlq list --where centre=J --where state=open", "dlq list --where centre=none -o csv", "dlq list --where colour=red", "dlq list --topic none", "dlq list --all --group insert",
 		"dlq show warehouse:0:5", "dlq show x", "sources find har", "sources find h nowhere -o json", "sources errors", "sources errors harwell -o json", "sources errors nowhere",
 		"why " + reporttest.GoodZip, "why harwell add/" + reporttest.GoodZip + " -o json", "why nowhere a.zip", "why 00000000-0000-4000-8000-000000000000",
@@ -147,6 +155,47 @@ func TestServerAnswersTheSame(t *testing.T) {
 		if d := cmp.Diff([]any{code, out, errs}, []any{rcode, rout, rerrs}); d != "" {
 			t.Errorf("tributary %s (-stores +server):\n%s", line, d)
 		}
+	}
+}
+
+// Replays are asked for, stopped and resumed, and shadows promoted, by a server as where
+// the stores are; who may not is told so.
+func TestServerOrdersReplays(t *testing.T) {
+	w := newWorld(t)
+	wrangler, err := access.Accounts{Pool: w.pool, Now: now}.AddToken(t.Context(), access.Person{Name: "desk", Role: access.Wrangler}, time.Hour, access.Order{By: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := shadowtest.New(t, w.pool)
+	r.File("requested", shadowtest.Judged(shadowtest.Documents{"a": shadowtest.Refused(2)}), shadowtest.Judged(shadowtest.Documents{"a": shadowtest.Valid()}))
+	for _, c := range []struct {
+		token, line string
+		code        int
+		says        string
+	}{
+		{w.token, "replay stop 2 --reason r", exitFailed, "you are token:monitor, a reader"},
+		{wrangler, "replay stop 2 --reason r", exitOK, "replay 2: it requests nothing more"},
+		{wrangler, "replay stop 2", exitFailed, "it is stopped"},
+		{wrangler, "replay resume try", exitOK, "replay try: it goes on"},
+		{wrangler, "replay promote try", exitUsage, "--reason is missing"},
+		{wrangler, "replay promote try --reason r --rate 1", exitUsage, "--rate goes without --server"},
+		{wrangler, "replay promote 1 --reason r", exitFailed, "it is no shadow"},
+		{wrangler, "replay promote try --reason r", exitFailed, "the shadow is not done"},
+		{wrangler, "replay --from xsd --where true --dry-run", exitOK, "would be replayed: 3 files"},
+		{wrangler, "replay --from xsd --where true --dry-run -o json", exitOK, `{"files":3,"documents":2,`},
+		{wrangler, "replay --from xsd --where file='none'", exitFailed, "nothing is chosen"},
+		{wrangler, "replay --from xsd --where true --shadow beside --reason r", exitOK, "replay 3 (run "},
+		{wrangler, "replay --stale", exitUsage, "--stale, --offsets and --rate go without --server"},
+		{wrangler, "replay compare try --documents", exitUsage, "--documents goes without --server"},
+	} {
+		code, out, errs := remotely(t, []string{envToken + "=" + c.token}, append(strings.Fields(c.line), "--server", w.server.URL+"/t/", "--ca-file", w.ca)...)
+		if said := out + errs; code != c.code || !strings.Contains(strings.ToLower(said), strings.ToLower(c.says)) {
+			t.Errorf("%s: %d %s, want %d and %q", c.line, code, said, c.code, c.says)
+		}
+	}
+	runs, err := control.ReplayRuns(t.Context(), w.pool, 1)
+	if err != nil || len(runs) != 1 || runs[0].By != "token:desk" || runs[0].Reason != "r" || runs[0].Shadow != "beside" {
+		t.Errorf("asked for: %+v, %v", runs, err)
 	}
 }
 

@@ -18,6 +18,8 @@ import (
 	"tributary/recovery/replay"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/web/client"
+	"tributary/web/order"
 )
 
 func newReplay(c *cli) *cobra.Command {
@@ -40,7 +42,7 @@ func newReplay(c *cli) *cobra.Command {
 			"the phase of --from, or else by the first phase in which there is any. --dry-run says what and why.",
 		Args: knownCommand,
 	}
-	output := outputFlag(cmd, "text", "json")
+	output, server := outputFlag(cmd, "text", "json"), addServerFlags(cmd)
 	var f replayFlags
 	f.add(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -49,6 +51,9 @@ func newReplay(c *cli) *cobra.Command {
 		}
 		if err := f.read(time.Now()); err != nil {
 			return err
+		}
+		if server.given() {
+			return c.replayServer(cmd.Context(), server, &f, *output)
 		}
 		return c.open(cmd.Context(), need{Kafka: f.offsets != "", Postgres: true}, func(s *stores) error { return c.replay(cmd.Context(), s, &f, *output) })
 	}
@@ -91,6 +96,20 @@ func (c *cli) replay(ctx context.Context, s *stores, f *replayFlags, output stri
 		r.Offsets = f.places.String()
 	}
 	return c.requestRun(ctx, s.replays(codec), r, t, t.Items(versions), output)
+}
+
+// replayServer asks a server for a replay, or for what it would be.
+func (c *cli) replayServer(ctx context.Context, server *serverFlags, f *replayFlags, output string) error {
+	if f.stale || f.offsets != "" || f.rate > 0 {
+		return usagef("--stale, --offsets and --rate go without --server: ask where the stores are")
+	}
+	return c.askServer(server, nil, func(r *client.Client) error {
+		row, err := r.RequestReplay(ctx, order.Wanted{From: f.from, Where: f.choice.Predicate, Since: f.since, Until: f.until, Shadow: f.shadow}, f.reason, f.dry)
+		if err != nil {
+			return err
+		}
+		return c.tell(output, row, row.WriteText)
+	})
 }
 
 // versions are what the flags choose, and the codec with which it is read.

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"tributary/internal/screen"
 	"tributary/queries/report"
 	"tributary/recovery/replay"
 	"tributary/schemas"
@@ -122,8 +124,11 @@ func newReplayResume(c *cli) *cobra.Command {
 
 func newReplayChange(c *cli, verb, short, long string, change func(ctx context.Context, m *replay.Manager, name, reason string) (control.ReplayRun, bool, error)) *cobra.Command {
 	cmd := &cobra.Command{Use: verb + " RUN", Short: short, Long: long, Args: cobra.ExactArgs(1)}
-	reason := cmd.Flags().String("reason", "", "why, for those who read it later")
+	reason, server := cmd.Flags().String("reason", "", "why, for those who read it later"), addServerFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if server.given() {
+			return c.orderReplay(cmd.Context(), server, "text", verb, args[0], *reason)
+		}
 		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
 			codec, err := schemas.NewCodec()
 			if err != nil {
@@ -141,4 +146,18 @@ func newReplayChange(c *cli, verb, short, long string, change func(ctx context.C
 		})
 	}
 	return cmd
+}
+
+// orderReplay gives an order about a replay to a server, and says what became of it.
+func (c *cli) orderReplay(ctx context.Context, server *serverFlags, output, verb, name, reason string) error {
+	return c.askServer(server, nil, func(r *client.Client) error {
+		out, err := r.OrderReplay(ctx, name, verb, reason)
+		if err != nil {
+			return err
+		}
+		return c.tell(output, out, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "replay %s: %s\n", screen.Line(out.Subject), screen.Line(out.Detail))
+			return err
+		})
+	})
 }

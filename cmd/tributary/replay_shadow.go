@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"tributary/internal/config"
@@ -17,6 +14,7 @@ import (
 	"tributary/recovery/shadow"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/web/client"
 )
 
 func newReplayCompare(c *cli) *cobra.Command {
@@ -31,7 +29,7 @@ func newReplayCompare(c *cli) *cobra.Command {
 			"the warehouse holds of it: by the mapping of shadow_profile, if that is configured.",
 		Args: cobra.ExactArgs(1),
 	}
-	output := outputFlag(cmd, report.Formats()...)
+	output, server := outputFlag(cmd, report.Formats()...), addServerFlags(cmd)
 	by := cmd.Flags().String("by", "", "group by this only: "+strings.Join(shadow.Groupings(), ", "))
 	documents := cmd.Flags().Bool("documents", false, "instead, list the documents that would change")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -40,6 +38,12 @@ func newReplayCompare(c *cli) *cobra.Command {
 		}
 		if *by != "" && *documents {
 			return usagef("--by is for groups: leave it out with --documents")
+		}
+		if server.given() {
+			if *documents {
+				return usagef("--documents goes without --server: the page of the shadow lists its files, or ask where the stores are")
+			}
+			return c.compareServer(cmd.Context(), server, *output, *by, args[0])
 		}
 		return c.openComparer(cmd.Context(), shadowConfig, func(s *stores, cmpr *shadow.Comparer) error {
 			r, err := shadow.Find(cmd.Context(), s.Control, args[0])
@@ -64,13 +68,34 @@ func newReplayCompare(c *cli) *cobra.Command {
 	return cmd
 }
 
+// compareServer writes how many documents would change, as a server counts them.
+func (c *cli) compareServer(ctx context.Context, server *serverFlags, output, by, name string) error {
+	return c.askServer(server, nil, func(r *client.Client) error {
+		counter, notes, err := r.CompareShadow(ctx, name)
+		if err != nil {
+			return err
+		}
+		if err := c.writeCounts(output, by, counter); err != nil {
+			return err
+		}
+		for _, note := range notes {
+			fmt.Fprintln(c.stderr, "tributary: "+note)
+		}
+		return nil
+	})
+}
+
 // writeGroups writes how many documents would change, in all and in groups.
 func (c *cli) writeGroups(ctx context.Context, output, by string, cmpr *shadow.Comparer, r *control.ReplayRun) (shadow.Skipped, error) {
 	counter, skipped, err := cmpr.Count(ctx, r)
 	if err != nil {
 		return skipped, err
 	}
-	return skipped, c.list(output, shadow.GroupHeader(), func(row func(any, ...string) error) error {
+	return skipped, c.writeCounts(output, by, counter)
+}
+
+func (c *cli) writeCounts(output, by string, counter *shadow.Counter) error {
+	return c.list(output, shadow.GroupHeader(), func(row func(any, ...string) error) error {
 		for _, g := range counter.Groups(by) {
 			if err := row(g, g.Cells()...); err != nil {
 				return err
@@ -100,7 +125,7 @@ func newReplayPromote(c *cli) *cobra.Command {
 			"shadow_profile is, and restart the members, before.",
 		Args: cobra.ExactArgs(1),
 	}
-	output := outputFlag(cmd, "text", "json")
+	output, server := outputFlag(cmd, "text", "json"), addServerFlags(cmd)
 	reason := cmd.Flags().String("reason", "", "why, for those who read it later")
 	rate := cmd.Flags().Float64("rate", 0, "at most so many files a second; 0: no limit but that 256 are under way at once")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -111,67 +136,27 @@ func newReplayPromote(c *cli) *cobra.Command {
 			return usagef(badRate)
 		}
 		ctx := cmd.Context()
+		if server.given() {
+			if *rate > 0 {
+				return usagef("--rate goes without --server")
+			}
+			return c.orderReplay(ctx, server, *output, "promote", args[0], *reason)
+		}
 		return c.openComparer(ctx, liveConfig, func(s *stores, cmpr *shadow.Comparer) error {
-			of, err := shadow.Find(ctx, s.Control, args[0])
-			if err != nil {
-				return err
-			}
-			if err := promotable(ctx, s, cmpr, &of); err != nil {
-				return fmt.Errorf("replay %d, the shadow %s: %w", of.Number, of.Shadow, err)
-			}
 			r, err := askedRun(s.cfg, false)
 			if err != nil {
 				return err
 			}
-			r.Phase, r.Promotes, r.Reason, r.Rate = of.Phase, of.ID, *reason, *rate
-			t := replay.NewTally(r.Phase, "")
-			err = c.requestRun(ctx, s.replays(cmpr.Codec), r, t, changedFiles(ctx, s.Tracker, cmpr, &of, t), *output)
-			if errors.Is(err, replay.ErrNothingChosen) {
-				return fmt.Errorf("nothing would change by the shadow %s: there is nothing to promote", of.Shadow)
+			r.Reason, r.Rate = *reason, *rate
+			p := replay.Promoter{Comparer: cmpr, Tracker: s.Tracker, Manager: s.replays(cmpr.Codec)}
+			row, err := p.Promote(ctx, args[0], r)
+			if err != nil {
+				return err
 			}
-			return err
+			return c.tell(*output, row, row.WriteText)
 		})
 	}
 	return cmd
-}
-
-// promotable says what keeps a shadow from being promoted. Whoever promotes it at
-// the same time is found when the replay is stored.
-func promotable(ctx context.Context, s *stores, cmpr *shadow.Comparer, r *control.ReplayRun) error {
-	by, err := control.Promotion(ctx, s.Control, r.ID)
-	if err != nil {
-		return err
-	}
-	if by != nil {
-		return fmt.Errorf("by replay %d: %w", by.Number, control.ErrPromoted)
-	}
-	if r.State != control.ReplayDone {
-		return fmt.Errorf("it is %s: %w", r.State, replay.ErrShadowUndone)
-	}
-	equal, err := shadow.Equal(r, cmpr.Versions)
-	if err == nil && !equal {
-		err = shadow.ErrOtherVersions
-	}
-	return err
-}
-
-// changedFiles yields the files of which some document would change, each once,
-// and counts them with all that is in them, which is what is replayed.
-func changedFiles(ctx context.Context, tracker *pgxpool.Pool, cmpr *shadow.Comparer, r *control.ReplayRun, t *replay.Tally) iter.Seq2[control.ReplayItem, error] {
-	return func(yield func(control.ReplayItem, error) bool) {
-		var files []string
-		err := cmpr.ChangedFiles(ctx, r, func(d *shadow.Document) bool {
-			files = append(files, d.File)
-			t.Add(d.Centre)
-			return yield(control.ReplayItem{File: d.File, Archive: d.Archive}, nil)
-		})
-		if err == nil {
-			t.Documents, t.Bytes, err = replay.Weigh(ctx, tracker, files)
-		}
-		if err != nil && !shadow.Stopped(err) {
-			yield(control.ReplayItem{}, err)
-		}
-	}
 }
 
 // liveConfig is the configuration by which all that is live is judged.
@@ -181,19 +166,29 @@ func liveConfig(cfg config.Config) config.Config { return cfg }
 // mapping makes the rows that are compared.
 func (c *cli) openComparer(ctx context.Context, by func(config.Config) config.Config, fn func(s *stores, cmpr *shadow.Comparer) error) error {
 	return c.open(ctx, need{Postgres: true}, func(s *stores) error {
-		codec, err := schemas.NewCodec()
+		cmpr, done, err := s.comparer(ctx, by(s.cfg))
 		if err != nil {
 			return err
 		}
-		prof, m, err := configuredMapping(by(s.cfg))
-		if err != nil {
-			return err
-		}
-		blobs, err := openBlobs(ctx, s.cfg, s.Control)
-		if err != nil {
-			return err
-		}
-		return fn(s, &shadow.Comparer{Control: s.Control, Tracker: s.Tracker, Warehouse: s.Warehouse, Blobs: blobs, Mapping: m,
-			Versions: prof.Versions(), Codec: codec})
+		defer done()
+		return fn(s, cmpr)
 	})
+}
+
+// comparer compares shadows by the profile of a configuration, until done is called.
+func (s *stores) comparer(ctx context.Context, cfg config.Config) (cmpr *shadow.Comparer, done func(), err error) {
+	codec, err := schemas.NewCodec()
+	if err != nil {
+		return nil, nil, err
+	}
+	prof, m, err := configuredMapping(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	blobs, err := openBlobs(ctx, cfg, s.Control)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &shadow.Comparer{Control: s.Control, Tracker: s.Tracker, Warehouse: s.Warehouse, Blobs: blobs, Mapping: m,
+		Versions: prof.Versions(), Codec: codec}, func() { _ = blobs.Close() }, nil // only read from
 }

@@ -16,10 +16,12 @@ import (
 	"tributary/queries/report"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
+	"tributary/recovery/shadow"
 	"tributary/sql/control"
 	"tributary/web"
 	"tributary/web/access"
 	"tributary/web/api"
+	"tributary/web/compared"
 	"tributary/web/live"
 	"tributary/web/order"
 	"tributary/web/pages"
@@ -109,7 +111,7 @@ func (a *app) serves(feed *live.Feed) (web.Deps, error) {
 	if err != nil {
 		return web.Deps{}, err
 	}
-	beside, err := a.besideTracker(site.Asker())
+	beside, err := a.besideTracker(site.Asker(), orders.Shadows)
 	if err != nil {
 		return web.Deps{}, err
 	}
@@ -150,7 +152,7 @@ func (a *app) site(position func() string, orders order.Deps) (pages.Site, error
 	}
 	s := pages.Site{
 		Prefix: a.cfg.Web.Prefix, Name: a.profile.Name, Tracker: a.stores.Tracker, Control: a.stores.Control, Warehouse: a.stores.Warehouse, Mapping: a.mapping, Now: time.Now, Log: a.log,
-		Position: position, Meaning: func(check string) string { return known[check] }, Beside: a.stores.beside, Replays: a.listReplays, Stores: question.Stores{}, Orders: order.New(orders), Replay: orders.Replay, Definitions: &orders,
+		Position: position, Meaning: func(check string) string { return known[check] }, Beside: a.stores.beside, Replays: a.listReplays, ReplayTold: a.stores.toldReplay, Shadows: orders.Shadows, Stores: question.Stores{}, Orders: order.New(orders), Replay: orders.Replay, Definitions: &orders,
 	}
 	if a.blobs != nil {
 		s.Originals = &original.Reader{Blobs: a.blobs, Limits: archiveLimits(a.cfg.Unzip)}
@@ -173,6 +175,9 @@ func (a *app) site(position func() string, orders order.Deps) (pages.Site, error
 	return s, nil
 }
 
+// comparesAtOnce is how many shadows may be compared at once, on the pages and by the API.
+const comparesAtOnce = 2
+
 // checksAtOnce is how many sources may be checked at once from the pages and the API.
 const checksAtOnce = 4
 
@@ -184,7 +189,13 @@ func (a *app) orders() (d order.Deps, err error) {
 	d.Control, d.Tracker = a.stores.Control, a.stores.Tracker
 	d.Registry = &sources.Registry{Config: a.cfg, Profile: a.profile, Outbox: d.Outbox, Now: now, Options: config.Options{Also: checkProfile, WithoutSourceSecrets: true}}
 	d.Checking = make(chan struct{}, checksAtOnce)
-	d.Run = func(shadow bool) (*control.ReplayRun, error) { return askedRun(a.cfg, shadow) }
+	d.Shadows = compared.New(a.stores.Control, func(ctx context.Context, live bool) (*shadow.Comparer, func(), error) {
+		if live {
+			return a.stores.comparer(ctx, a.cfg)
+		}
+		return a.stores.comparer(ctx, shadowConfig(a.cfg))
+	}, comparesAtOnce)
+	d.Run = func(beside bool) (*control.ReplayRun, error) { return askedRun(a.cfg, beside) }
 	if a.stores.Kafka == nil {
 		return d, nil
 	}

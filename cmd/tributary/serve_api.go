@@ -10,11 +10,11 @@ import (
 	"tributary/queries/report"
 	"tributary/queries/why"
 	"tributary/recovery/deadletter"
-	"tributary/recovery/replay"
 	"tributary/schemas"
 	"tributary/sql/control"
 	"tributary/topics"
 	"tributary/web/api"
+	"tributary/web/compared"
 	"tributary/web/question"
 )
 
@@ -23,7 +23,7 @@ const lineageTold = 100
 
 // besideTracker is what the API reads beside the tracker: the same that the commands
 // read who tell it.
-func (a *app) besideTracker(asker *question.Asker) (api.Beside, error) {
+func (a *app) besideTracker(asker *question.Asker, shadows *compared.Reader) (api.Beside, error) {
 	known, err := meanings(a.profile)
 	if err != nil {
 		return api.Beside{}, err
@@ -43,9 +43,8 @@ func (a *app) besideTracker(asker *question.Asker) (api.Beside, error) {
 			}
 			return asker.Ask(ctx, source, path)
 		},
-		Replay: func(ctx context.Context, name string) (*replay.Status, error) {
-			return a.stores.toldReplay(ctx, name)
-		},
+		Replay:  a.stores.toldReplay,
+		Shadows: shadows,
 	}
 	if a.stores.Kafka == nil {
 		return b, nil

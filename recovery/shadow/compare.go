@@ -20,39 +20,56 @@ const (
 
 // Skipped counts the items of a shadow that were not compared.
 type Skipped struct {
-	Unfinished int64 // waiting, or under way
-	Refused    int64 // their attempt was never made
+	Unfinished int64 `json:"unfinished" doc:"files that wait, or are under way"`
+	Refused    int64 `json:"refused" doc:"files of which no attempt was made"`
 	// Mixed counts documents that were judged by other versions than those the
 	// shadow was asked for with: some member runs another profile.
-	Mixed int64
+	Mixed int64 `json:"mixed" doc:"documents that were judged by another profile than the shadow was asked for with"`
+}
+
+// Add adds what others were left out.
+func (s *Skipped) Add(o Skipped) {
+	s.Unfinished += o.Unfinished
+	s.Refused += o.Refused
+	s.Mixed += o.Mixed
 }
 
 // Compare compares the documents of a shadow run, in the order of its items and
 // of their documents' names, and calls each with every one. Files that have not
 // ended in the shadow are left out.
 func (c *Comparer) Compare(ctx context.Context, run *control.ReplayRun, each func(*Document) error) (s Skipped, err error) {
-	asked, err := versionsOf(run)
-	if err != nil {
-		return s, err
-	}
 	for after := int64(0); ; {
-		items, err := c.items(ctx, run.ID, after)
-		if err != nil || len(items) == 0 {
+		var n int
+		if after, n, err = c.some(ctx, run, after, itemsAtOnce, &s, each); err != nil || n == 0 {
 			return s, err
 		}
-		after = items[len(items)-1].Ordinal
-		for len(items) > 0 {
-			n, documents := 1, items[0].documents()
-			for n < len(items) && documents+items[n].documents() <= documentsAtOnce {
-				documents += items[n].documents()
-				n++
-			}
-			if err := c.compare(ctx, run.Phase, items[:n], asked, &s, each); err != nil {
-				return s, err
-			}
-			items = items[n:]
-		}
 	}
+}
+
+// some compares the next items, at most so many, and says which was the last and how
+// many they were: none at the end.
+func (c *Comparer) some(ctx context.Context, run *control.ReplayRun, after int64, most int, s *Skipped, each func(*Document) error) (last int64, n int, err error) {
+	asked, err := versionsOf(run)
+	if err != nil {
+		return after, 0, err
+	}
+	items, err := c.items(ctx, run.ID, after, most)
+	if err != nil || len(items) == 0 {
+		return after, 0, err
+	}
+	last, n = items[len(items)-1].Ordinal, len(items)
+	for len(items) > 0 {
+		n, documents := 1, items[0].documents()
+		for n < len(items) && documents+items[n].documents() <= documentsAtOnce {
+			documents += items[n].documents()
+			n++
+		}
+		if err := c.compare(ctx, run.Phase, items[:n], asked, s, each); err != nil {
+			return after, 0, err
+		}
+		items = items[n:]
+	}
+	return last, n, nil
 }
 
 // side is an attempt of a version: the shadow's, or the live one.
@@ -97,8 +114,8 @@ const itemsSQL = `SELECT i.ordinal, coalesce(i.file::text, '') AS file, i.archiv
 		AND NOT control.is_shadow(a.run) ORDER BY a.result, a.id DESC LIMIT 1) l ON true
 	WHERE i.run = $1 AND i.ordinal > $2 ORDER BY i.ordinal LIMIT $3`
 
-func (c *Comparer) items(ctx context.Context, run string, after int64) ([]item, error) {
-	rows, err := c.Control.Query(ctx, itemsSQL, run, after, itemsAtOnce)
+func (c *Comparer) items(ctx context.Context, run string, after int64, most int) ([]item, error) {
+	rows, err := c.Control.Query(ctx, itemsSQL, run, after, most)
 	if err != nil {
 		return nil, fmt.Errorf("read what the shadow has processed: %w", err)
 	}
@@ -214,7 +231,7 @@ func (i *item) pair(verdicts map[attempt]map[string]*schemas.DocumentValidated) 
 	}
 	for name := range names {
 		d := i.Document
-		d.Entry, d.live, d.now = name, live[name], now[name]
+		d.ordinal, d.Entry, d.live, d.now = i.Ordinal, name, live[name], now[name]
 		d.Live, d.Shadow = verdictOf(d.live, &i.Was), verdictOf(d.now, &i.Became)
 		if v := cmp.Or(d.now, d.live); v != nil {
 			d.Kind = v.Kind

@@ -4,26 +4,22 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/pg"
 	"tributary/internal/profile"
-	"tributary/schemas"
-	"tributary/schemas/schemastest"
+	"tributary/recovery/shadow/shadowtest"
 	"tributary/sql/control"
 )
 
-// fixture is a control database with a shadow run.
+// fixture is a control database with a shadow run, and what compares it.
 type fixture struct {
 	*Comparer
-	t    *testing.T
-	pool *pgxpool.Pool
-	run  *control.ReplayRun
-	n    int
+	*shadowtest.Run
+	run *control.ReplayRun
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -33,99 +29,25 @@ func newFixture(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	codec := schemastest.Codec(t)
-	id, err := schemas.NewShadowRun()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &fixture{t: t, pool: pool, Comparer: &Comparer{Control: pool, Codec: codec},
-		run: &control.ReplayRun{ID: id, Phase: schemas.FromUnzip, Shadow: "try", Versions: []byte(`{"unzip":"u","xsd":{"specimen":"x"},"upload":{},"data":""}`)}}
-	f.exec(`INSERT INTO control.replay (id, number, phase, shadow, requested_by, reason, requested_at, state, changed_by, changed_at, paced_at)
-		VALUES ($1, 1, 'unzip', 'try', '', '', now(), 'running', '', now(), now())`, id)
-	return f
+	run := shadowtest.New(t, pool)
+	return &fixture{&Comparer{Control: pool, Codec: run.Codec}, run, run.Asked}
 }
 
-func (f *fixture) exec(sql string, args ...any) {
-	f.t.Helper()
-	if _, err := f.pool.Exec(f.t.Context(), sql, args...); err != nil {
-		f.t.Fatalf("%s: %v", sql, err)
-	}
-}
-
-// end is how an attempt of a file ended: with documents, as entry, result and
-// number of errors, or failed at unzip.
-type end struct {
-	failed    string
-	documents map[string]schemas.DocumentValidated
-}
-
-func valid() schemas.DocumentValidated { return schemas.DocumentValidated{Result: schemas.Valid} }
-
-func refused(errors int32) schemas.DocumentValidated {
-	return schemas.DocumentValidated{Result: schemas.FailedEnd, Phase: "xsd", Exception: "xsd_error", ErrorsTotal: errors, XSDVersion: "x"}
-}
-
-// file stores a file with its live attempts and, unless state says otherwise,
-// that of the shadow.
-func (f *fixture) file(state string, shadow end, live ...end) {
-	f.t.Helper()
-	f.n++
-	name := fmt.Sprintf("f%d.zip", f.n)
-	id := schemas.FileID("add", name)
-	f.exec("INSERT INTO control.file (id, name, action, centre, file_date, file_inc) VALUES ($1, $2, 'add', 'H', '2026-01-02', 1)", id, name)
-	for n, e := range live {
-		f.attempt(schemas.LiveRun, id, int32(n+1), e)
-	}
-	var acquisition any
-	if state == "requested" {
-		acquisition = f.attempt(f.run.ID, id, int32(len(live)+1), shadow)
-	}
-	f.exec("INSERT INTO control.replay_item (run, ordinal, file, archive, state, acquisition) VALUES ($1, $2, $3, 'sha', $4, $5)", f.run.ID, f.n, id, state, acquisition)
-}
-
-func (f *fixture) attempt(run, file string, number int32, e end) (acquisition int64) {
-	f.t.Helper()
-	result, phase := control.Complete, ""
-	if e.failed != "" {
-		result, phase = string(schemas.Failed), string(schemas.Unzip)
-	}
-	if err := f.pool.QueryRow(f.t.Context(), `INSERT INTO control.acquisition (run, file, domain, source, look, size, state, attempt, download, unzip, sha256, documents, result, phase, exception)
-		VALUES ($1, $2, 'H', 's', 1, 1, 'ended', $3, 'd', 'u', 'sha', $4, $5, $6, $7) RETURNING id`, run, file, number, len(e.documents), result, phase, e.failed).Scan(&acquisition); err != nil {
-		f.t.Fatal(err)
-	}
-	var docs []control.Document
-	for entry, v := range e.documents {
-		v.Run, v.File, v.Attempt, v.Entry, v.Document, v.Kind = run, file, number, entry, schemas.DocumentID(file, entry), "specimen"
-		rec, err := f.Codec.Encode(schemas.Message{ID: schemas.ID(run, file, entry), Topic: schemas.DocumentValidatedTopic, Key: v.Document, Stage: "test", Body: &v})
-		if err != nil {
-			f.t.Fatal(err)
-		}
-		docs = append(docs, control.Document{Run: run, File: file, Attempt: number, Download: "d", Unzip: "u", Document: v.Document, Entry: entry, Kind: v.Kind, Result: v.Result, Body: rec.Value})
-	}
-	if err := pg.InTx(f.t.Context(), f.pool, func(tx pgx.Tx) error { return control.StoreDocuments(f.t.Context(), tx, docs) }); err != nil {
-		f.t.Fatal(err)
-	}
-	return acquisition
-}
-
-// documents makes an end with documents.
-func documents(of map[string]schemas.DocumentValidated) end { return end{documents: of} }
-
-type docs = map[string]schemas.DocumentValidated
+type docs = shadowtest.Documents
 
 // Verdicts are compared document by document, with those of the newest live
 // attempt that was complete; an archive that failed as a whole counts for all
 // its documents.
 func TestVerdictsAreCompared(t *testing.T) {
 	f := newFixture(t)
-	f.file("requested", documents(docs{"a": refused(2), "b": refused(3), "c": refused(4)}), documents(docs{"a": valid(), "b": refused(3), "c": refused(3)}))
-	f.file("requested", end{failed: "zip_encrypted"}, documents(docs{"a": valid(), "b": refused(1)}))
-	f.file("requested", end{failed: "zip_encrypted"}, end{failed: "zip_encrypted"})
-	f.file("requested", documents(docs{"a": refused(1)}), end{failed: "zip_encrypted"})
-	f.file("requested", documents(docs{"a": refused(1), "new": refused(1)}), documents(docs{"a": refused(1), "gone": valid()}))
-	f.file("requested", documents(docs{"a": refused(1)}), documents(docs{"a": valid()}), documents(docs{"a": refused(1)}), end{failed: "zip_encrypted"})
-	f.file("waiting", end{}, documents(docs{"a": valid()}))
-	f.file("refused", end{}, documents(docs{"a": valid()}))
+	f.File("requested", shadowtest.Judged(docs{"a": shadowtest.Refused(2), "b": shadowtest.Refused(3), "c": shadowtest.Refused(4)}), shadowtest.Judged(docs{"a": shadowtest.Valid(), "b": shadowtest.Refused(3), "c": shadowtest.Refused(3)}))
+	f.File("requested", shadowtest.Failed("zip_encrypted"), shadowtest.Judged(docs{"a": shadowtest.Valid(), "b": shadowtest.Refused(1)}))
+	f.File("requested", shadowtest.Failed("zip_encrypted"), shadowtest.Failed("zip_encrypted"))
+	f.File("requested", shadowtest.Judged(docs{"a": shadowtest.Refused(1)}), shadowtest.Failed("zip_encrypted"))
+	f.File("requested", shadowtest.Judged(docs{"a": shadowtest.Refused(1), "new": shadowtest.Refused(1)}), shadowtest.Judged(docs{"a": shadowtest.Refused(1), "gone": shadowtest.Valid()}))
+	f.File("requested", shadowtest.Judged(docs{"a": shadowtest.Refused(1)}), shadowtest.Judged(docs{"a": shadowtest.Valid()}), shadowtest.Judged(docs{"a": shadowtest.Refused(1)}), shadowtest.Failed("zip_encrypted"))
+	f.File("waiting", shadowtest.End{}, shadowtest.Judged(docs{"a": shadowtest.Valid()}))
+	f.File("refused", shadowtest.End{}, shadowtest.Judged(docs{"a": shadowtest.Valid()}))
 
 	var got []string
 	counter := NewCounter()
@@ -172,9 +94,9 @@ func TestVerdictsAreCompared(t *testing.T) {
 // member has judged by another one are counted.
 func TestVersionsOfAShadow(t *testing.T) {
 	f := newFixture(t)
-	other := refused(1)
+	other := shadowtest.Refused(1)
 	other.XSDVersion = "y"
-	f.file("requested", documents(docs{"a": refused(1), "b": other}), documents(docs{"a": refused(1), "b": refused(1)}))
+	f.File("requested", shadowtest.Judged(docs{"a": shadowtest.Refused(1), "b": other}), shadowtest.Judged(docs{"a": shadowtest.Refused(1), "b": shadowtest.Refused(1)}))
 	skipped, err := f.Compare(context.Background(), f.run, func(*Document) error { return nil })
 	if skipped.Mixed != 1 || err != nil {
 		t.Errorf("%d documents were judged by others (%v), want 1", skipped.Mixed, err)
@@ -211,6 +133,56 @@ func TestDigestOfClaims(t *testing.T) {
 		z.add(1, 7, a, b)
 		if other(&z); x == z {
 			t.Error("claims that differ have the same digest")
+		}
+	}
+}
+
+// Parts of a comparison list each file that would change once and in order, count each
+// document once, and add up to the whole.
+func TestPartsAddUp(t *testing.T) {
+	f := newFixture(t)
+	for n := range 9 {
+		was := shadowtest.Refused(2)
+		if n%2 == 0 {
+			was = shadowtest.Valid()
+		}
+		f.File("requested", shadowtest.Judged(docs{"a": shadowtest.Refused(2), "b": shadowtest.Refused(2), "c": shadowtest.Refused(1)}), shadowtest.Judged(docs{"a": was, "b": was, "c": shadowtest.Refused(1)}))
+	}
+	f.File("waiting", shadowtest.End{}, shadowtest.Judged(docs{"a": shadowtest.Valid()}))
+	want, skipped, err := f.Count(t.Context(), f.run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := []string{"f1.zip", "f3.zip", "f5.zip", "f7.zip", "f9.zip"}
+	for _, c := range []struct {
+		most  int
+		time  time.Duration
+		parts int
+		files []string
+	}{{100, time.Hour, 1, changed}, {2, time.Hour, 3, changed}, {1, time.Hour, 6, changed}, {0, time.Hour, 1, nil}, {3, -time.Hour, 5, changed}} {
+		var files []string
+		counter, left, parts, compared := NewCounter(), Skipped{}, 0, int64(0)
+		for after := int64(0); ; parts++ {
+			p, err := f.Part(t.Context(), f.run, after, c.most, time.Now().Add(c.time))
+			if err != nil || len(p.Files) > c.most || parts > 20 {
+				t.Fatalf("%+v: part %d has %d files, %v", c, parts, len(p.Files), err)
+			}
+			for _, x := range p.Files {
+				files = append(files, x.File)
+				if x.NewlyRefused != 2 || x.Unchanged != 1 || x.Documents != 3 || x.First.Entry != "a" || x.First.Live.String() != "valid" || x.First.Shadow.String() != "xsd_error at xsd, 2 errors" {
+					t.Errorf("%+v: %+v", c, x)
+				}
+			}
+			counter.AddGroups(p.Groups)
+			left.Add(p.Skipped)
+			compared += p.Compared
+			if after = p.Next; after == 0 {
+				parts++
+				break
+			}
+		}
+		if d := cmp.Diff([]any{c.files, want.Groups(""), skipped, int64(10)}, []any{files, counter.Groups(""), left, compared}); d != "" || parts != c.parts {
+			t.Errorf("%+v: %d parts:\n%s", c, parts, d)
 		}
 	}
 }

@@ -50,6 +50,16 @@ func (c *Counts) add(change string) {
 	}
 }
 
+// Add adds the numbers of others.
+func (c *Counts) Add(o Counts) {
+	c.Documents += o.Documents
+	c.Unchanged += o.Unchanged
+	c.NewlyValid += o.NewlyValid
+	c.NewlyRefused += o.NewlyRefused
+	c.RefusedOtherwise += o.RefusedOtherwise
+	c.RowsDiffer += o.RowsDiffer
+}
+
 // Counter counts documents in groups: as many as there are exceptions, centres
 // and dates.
 type Counter struct {
@@ -68,6 +78,21 @@ func (c *Counter) Add(d *Document) {
 			c.groups[key] = &Counts{}
 		}
 		c.groups[key].add(d.Change)
+	}
+}
+
+// AddGroups adds what another counter has counted, all its Groups.
+func (c *Counter) AddGroups(groups []Group) {
+	for _, g := range groups {
+		if g.By == Total {
+			c.total.Add(g.Counts)
+			continue
+		}
+		key := [2]string{g.By, g.Group}
+		if c.groups[key] == nil {
+			c.groups[key] = &Counts{}
+		}
+		c.groups[key].Add(g.Counts)
 	}
 }
 

@@ -9,6 +9,12 @@ import (
 	"tributary/sql/control"
 )
 
+// Errors of what is no shadow that can be compared.
+var (
+	ErrNoShadow = errors.New("it is no shadow: its results are live, and there is nothing to compare")
+	ErrLost     = errors.New("what the shadow has found was lost with the control database: make a new one")
+)
+
 // Find finds a replay by its number, its run's id or its shadow's name. It must be
 // a shadow of which something is left.
 func Find(ctx context.Context, q pg.Querier, name string) (control.ReplayRun, error) {
@@ -17,11 +23,11 @@ func Find(ctx context.Context, q pg.Querier, name string) (control.ReplayRun, er
 		return r, err
 	}
 	if r.Shadow == "" {
-		return r, fmt.Errorf("replay %d is no shadow: its results are live, and there is nothing to compare", r.Number)
+		return r, fmt.Errorf("replay %d: %w", r.Number, ErrNoShadow)
 	}
 	n, err := control.CountReplay(ctx, q, r.ID)
 	if err == nil && n.Items == 0 {
-		err = fmt.Errorf("what the shadow %s has found was lost with the control database: make a new one", r.Shadow)
+		err = fmt.Errorf("replay %d, the shadow %s: %w", r.Number, r.Shadow, ErrLost)
 	}
 	return r, err
 }
@@ -50,16 +56,17 @@ func (c *Comparer) Changes(ctx context.Context, r *control.ReplayRun, each func(
 var errEnough = errors.New("enough")
 
 // ChangedFiles gives, for each file of which some document would change, the first
-// of these, until each returns false. Documents that were judged by several
-// profiles are an error.
-func (c *Comparer) ChangedFiles(ctx context.Context, r *control.ReplayRun, each func(*Document) bool) error {
-	var last control.ReplayItem
-	skipped, err := c.Changes(ctx, r, func(d *Document) error {
-		item := control.ReplayItem{File: d.File, Archive: d.Archive}
-		if item == last {
+// of these, until each returns false, and counts all documents. Documents that were
+// judged by several profiles are an error.
+func (c *Comparer) ChangedFiles(ctx context.Context, r *control.ReplayRun, each func(*Document) bool) (Counts, error) {
+	var counts Counts
+	var last int64
+	skipped, err := c.Compare(ctx, r, func(d *Document) error {
+		counts.add(d.Change)
+		if d.Change == Unchanged || d.ordinal == last {
 			return nil
 		}
-		last = item
+		last = d.ordinal
 		if !each(d) {
 			return errEnough
 		}
@@ -68,7 +75,7 @@ func (c *Comparer) ChangedFiles(ctx context.Context, r *control.ReplayRun, each 
 	if err == nil && skipped.Mixed > 0 {
 		err = fmt.Errorf("%d %w", skipped.Mixed, ErrMixed)
 	}
-	return err
+	return counts, err
 }
 
 // Stopped tells whether an error of ChangedFiles says that its reader wanted no

@@ -49,6 +49,7 @@ type Document struct {
 	Live     Verdict `json:"live"`
 	Shadow   Verdict `json:"shadow"`
 
+	ordinal   int64                      // of its item
 	live, now *schemas.DocumentValidated // nil where that side has none
 }
 

@@ -28,11 +28,11 @@ func DocumentHeader() []string {
 
 // Cells are the columns of a list of documents, as DocumentHeader names them.
 func (d *Document) Cells() []string {
-	return []string{d.FileName, d.Action, d.Entry, d.Centre, d.Change, d.Live.text(), d.Shadow.text()}
+	return []string{d.FileName, d.Action, d.Entry, d.Centre, d.Change, d.Live.String(), d.Shadow.String()}
 }
 
-// text is a verdict for people.
-func (v Verdict) text() string {
+// String is a verdict for people; empty where there was no such document.
+func (v Verdict) String() string {
 	switch {
 	case v.Exception != "" && v.Errors > 0:
 		return fmt.Sprintf("%s at %s, %d errors", v.Exception, v.Phase, v.Errors)
@@ -48,12 +48,19 @@ func (c *Comparer) Notes(r *control.ReplayRun, s Skipped) (notes []string, err e
 	if err != nil {
 		return nil, err
 	}
+	return Notes(r.Number, r.State, equal, s), nil
+}
+
+// Notes say what a comparison is without, of a shadow by the number and the state of its
+// replay, whether it was asked for with the profile by which it is compared, and what was
+// left out.
+func Notes(number int64, state string, equal bool, s Skipped) (notes []string) {
 	for _, note := range []struct {
 		holds bool
 		text  string
 	}{
-		{r.State != control.ReplayDone, fmt.Sprintf("the shadow is %s: %d files have not ended, and are left out", r.State, s.Unfinished)},
-		{s.Refused > 0, fmt.Sprintf("%d files could not be replayed, and are left out: see tributary replay show %d", s.Refused, r.Number)},
+		{state != control.ReplayDone, fmt.Sprintf("the shadow is %s: %d files have not ended, and are left out", state, s.Unfinished)},
+		{s.Refused > 0, fmt.Sprintf("%d files could not be replayed, and are left out: see tributary replay show %d", s.Refused, number)},
 		{!equal, "the profile that shadows are judged by here differs from the one that this shadow was asked for with: rows are compared as the one of here makes them"},
 		{s.Mixed > 0, fmt.Sprintf("%d %s", s.Mixed, ErrMixed)},
 	} {
@@ -61,5 +68,5 @@ func (c *Comparer) Notes(r *control.ReplayRun, s Skipped) (notes []string, err e
 			notes = append(notes, note.text)
 		}
 	}
-	return notes, nil
+	return notes
 }

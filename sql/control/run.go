@@ -106,6 +106,9 @@ func ReplayRuns(ctx context.Context, q pg.Querier, limit int) ([]ReplayRun, erro
 
 // ReadReplayRun returns the replay with the given number, id or shadow's name.
 func ReadReplayRun(ctx context.Context, q pg.Querier, name string) (ReplayRun, error) {
+	if pg.Text(name) != name { // which no store takes
+		return ReplayRun{}, fmt.Errorf("replay %q: %w", name, ErrNoReplay)
+	}
 	rows, err := q.Query(ctx, "SELECT "+replayRunColumns+" FROM control.replay WHERE number::text = $1 OR id::text = lower($1) OR shadow = $1 AND $1 <> ''", name)
 	if err != nil {
 		return ReplayRun{}, fmt.Errorf("read replay %s: %w", name, err)

@@ -15,17 +15,22 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/internal/config"
+	"tributary/internal/mapping"
 	"tributary/internal/profile"
 	"tributary/producers/plan/plantest"
 	"tributary/producers/sources"
 	"tributary/queries/report/reporttest"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
+	"tributary/recovery/shadow"
+	"tributary/recovery/shadow/shadowtest"
 	"tributary/schemas"
+	"tributary/schemas/impc"
 	"tributary/sql/control"
 	"tributary/sql/control/controltest"
 	"tributary/sql/outbox"
 	"tributary/web/access"
+	"tributary/web/compared"
 	"tributary/web/order"
 	"tributary/web/pages"
 )
@@ -57,8 +62,9 @@ func allOrdered() []ordered {
 		{"/sources/harwell", "/sources/harwell/poll", nil, "", "", access.Operator, false},
 		{"/dead-letters", deadLetter(1) + "/retry", why, "a new attempt is requested", "a new attempt is requested", access.Wrangler, false},
 		{"/dead-letters", deadLetter(2) + "/drop", why, "it is hidden", "it is hidden", access.Wrangler, true},
-		{"/replays", "/replays/1/stop", why, "it requests nothing more", "it requests nothing more", access.Wrangler, false},
-		{"/replays", "/replays/1/resume", nil, "it goes on with", "it goes on with", access.Wrangler, false},
+		{"/replays/1", "/replays/1/stop", why, "it requests nothing more", "it requests nothing more", access.Wrangler, false},
+		{"/replays/1", "/replays/1/resume", nil, "it goes on with", "it goes on with", access.Wrangler, false},
+		{"/replays/2", "/replays/2/promote", why, "of H, 1 files", "replay 3 is asked for", access.Wrangler, true},
 	}
 }
 
@@ -98,7 +104,7 @@ func newDesk(t *testing.T, role access.Role) *desk {
 			return &deadletter.Decider{Pool: p.Pool, Outbox: p.Outbox, Blobs: p.Blobs, Now: p.Now}, func() {}, nil
 		},
 		Run: func(bool) (*control.ReplayRun, error) {
-			return &control.ReplayRun{ID: uuid.NewString(), Versions: []byte("{}")}, nil
+			return &control.ReplayRun{ID: uuid.NewString(), Versions: []byte(shadowtest.Versions)}, nil
 		}}
 	known, err := profile.Builtin("impc")
 	if err != nil {
@@ -108,7 +114,22 @@ func newDesk(t *testing.T, role access.Role) *desk {
 	cfg.Path = filepath.Join(t.TempDir(), "tributary.yaml")
 	orders.Checking = make(chan struct{}, 1)
 	orders.Registry = &sources.Registry{Config: cfg, Profile: known, Outbox: p.Outbox, Now: p.Now, Options: config.Options{WithoutSourceSecrets: true}}
+	records, err := mapping.Load(impc.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	orders.Shadows = compared.New(p.Pool, func(context.Context, bool) (*shadow.Comparer, func(), error) {
+		return &shadow.Comparer{Control: p.Pool, Tracker: tracker, Warehouse: tracker, Mapping: records, Versions: shadowtest.Profile(t), Codec: p.Outbox.Codec}, func() {}, nil
+	}, 1)
 	at, _ := serveTo(t, tracker, "127.0.0.1:0", as(role), func(s *pages.Site) {
+		s.Shadows = orders.Shadows
+		s.ReplayTold = func(ctx context.Context, name string) (*replay.Status, error) {
+			run, err := control.ReadReplayRun(ctx, p.Pool, name)
+			if err != nil {
+				return nil, err
+			}
+			return replay.ReadStatus(ctx, p.Pool, &run)
+		}
 		s.Orders, s.Replay, s.Definitions = order.New(orders), orders.Replay, &orders
 		s.Letters = func(ctx context.Context, _ int, all bool, each func(deadletter.Row) error) error {
 			return deadletter.Outbox(ctx, p.Pool, control.Schema, &deadletter.Filter{}, func(l *deadletter.Letter) error {
@@ -233,6 +254,7 @@ func TestEveryOrder(t *testing.T) {
 				}
 			}
 			d.replays(c.scripts, looks)
+			d.shadow(looks)
 			for _, o := range allOrdered() {
 				switch {
 				case !c.scripts && !o.first:
@@ -249,6 +271,21 @@ func TestEveryOrder(t *testing.T) {
 		})
 	}
 	t.Log("screenshots are in " + shots)
+}
+
+// shadow looks at a shadow that is done, and at what it would change.
+func (d *desk) shadow(look func(string)) {
+	d.t.Helper()
+	r := shadowtest.New(d.t, d.plane.Pool)
+	r.File("requested", shadowtest.Judged(shadowtest.Documents{"<b>a</b>.xml": shadowtest.Refused(2)}), shadowtest.Judged(shadowtest.Documents{"<b>a</b>.xml": shadowtest.Valid()}))
+	r.Exec("UPDATE control.replay SET state = 'done' WHERE shadow = 'try'")
+	for path, want := range map[string]string{"/replays/2": "nothing of it is live", "/replays/2/compare": "1 of the 1 documents of the shadow would change"} {
+		d.visit(path)
+		if said := d.text("main"); !strings.Contains(said, want) {
+			d.t.Errorf("%s: %s", path, said)
+		}
+		look(path)
+	}
 }
 
 // replays asks for a replay by its form: tried in vain, tried, and asked for.

@@ -15,6 +15,7 @@ import (
 	"tributary/queries/why"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
+	"tributary/web/compared"
 	"tributary/web/question"
 )
 
@@ -42,6 +43,9 @@ type Beside struct {
 	// Replay tells of one, by number, run or shadow, with how its files ended. One that
 	// isn't there is a control.ErrNoReplay.
 	Replay func(ctx context.Context, name string) (*replay.Status, error)
+
+	// Shadows compares shadows.
+	Shadows *compared.Reader
 
 	// Warehouse has the findings.
 	Warehouse pg.Querier

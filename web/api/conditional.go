@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// conditional gives answers a tag of their bytes, and says that nothing has changed to
+// conditional gives answers a tag of their bytes, unless they have one, and says that nothing has changed to
 // who has them already.
 func conditional(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -19,9 +19,12 @@ func conditional(next http.Handler) http.Handler {
 		b := &buffered{header: w.Header(), status: http.StatusOK}
 		next.ServeHTTP(b, r)
 		if b.status == http.StatusOK {
-			sum := sha256.Sum256(b.body.Bytes())
-			tag := `"` + hex.EncodeToString(sum[:16]) + `"`
-			w.Header().Set("ETag", tag)
+			tag := w.Header().Get("ETag")
+			if tag == "" {
+				sum := sha256.Sum256(b.body.Bytes())
+				tag = `"` + hex.EncodeToString(sum[:16]) + `"`
+				w.Header().Set("ETag", tag)
+			}
 			if has(r.Header.Values("If-None-Match"), tag) {
 				w.Header().Del("Content-Type")
 				w.WriteHeader(http.StatusNotModified)

@@ -3,10 +3,12 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -43,8 +45,9 @@ type newDefinition struct {
 type editedDefinition struct {
 	Keyed
 
-	ID   string `path:"id" maxLength:"200" doc:"the id of a source, or a centre's short name"`
-	Body struct {
+	ID      string `path:"id" maxLength:"200" doc:"the id of a source, or a centre's short name"`
+	IfMatch string `header:"If-Match" maxLength:"200" doc:"the ETag of the definition that was looked at; * changes whatever is there. Needed unless it is a dry run"`
+	Body    struct {
 		defining
 
 		Update string `json:"update,omitempty" enum:"merge,append,replace" doc:"of a source: whether keys that are not given stay (merge, which is the default), lists are added to as well (append), or what is not given has its default (replace)"`
@@ -54,6 +57,17 @@ type editedDefinition struct {
 type tryDefinition struct {
 	ID   string `path:"id" maxLength:"200" doc:"the source's id"`
 	Body given
+}
+
+// Definition is how a source or a centre is defined.
+type Definition struct {
+	Definition json.RawMessage `json:"definition" doc:"an object with the keys of the configuration; secrets are references"`
+	Declared   bool            `json:"declared" doc:"the configuration owns it: it can't be changed here"`
+}
+
+type definitionAnswer struct {
+	ETag string `header:"ETag" doc:"goes with an edit as If-Match: it changes with the definition"`
+	Body Definition
 }
 
 // Checked is what the check of a source found.
@@ -73,9 +87,16 @@ func (a *API) definitions() {
 		huma.Register(a.huma, changing("add"+noun, "/"+on, "Add "+one), func(ctx context.Context, in *newDefinition) (*struct{ Body sources.Change }, error) {
 			return a.define(ctx, order.Definition{On: on, ID: in.Body.ID, New: true}, in.Body.defining, in.IdempotencyKey)
 		})
-		huma.Register(a.huma, changing("edit"+noun, "/"+on+"/{id}/edit", "Change how "+one+" is defined"), func(ctx context.Context, in *editedDefinition) (*struct{ Body sources.Change }, error) {
-			return a.define(ctx, order.Definition{On: on, ID: in.ID, Kind: in.Body.Update}, in.Body.defining, in.IdempotencyKey)
+		edit := changing("edit"+noun, "/"+on+"/{id}/edit", "Change how "+one+" is defined")
+		edit.Errors = append(edit.Errors, http.StatusPreconditionFailed, http.StatusPreconditionRequired)
+		huma.Register(a.huma, edit, func(ctx context.Context, in *editedDefinition) (*struct{ Body sources.Change }, error) {
+			seen, err := in.matching()
+			if err != nil {
+				return nil, a.notGiven("define", err)
+			}
+			return a.define(ctx, order.Definition{On: on, ID: in.ID, Kind: in.Body.Update, Seen: seen}, in.Body.defining, in.IdempotencyKey)
 		})
+		a.defined(on, noun, one)
 	}
 	huma.Register(a.huma, changing("checkSource", "/sources/{id}/check", "Connect to a source, as it is or would be with other values, and say step by step what works"), func(ctx context.Context, in *tryDefinition) (*struct{ Body Checked }, error) {
 		values, err := in.Body.values()
@@ -104,6 +125,42 @@ func (a *API) definitions() {
 		return &struct{ Body []sources.Filtered }{out}, nil
 	})
 	a.least = access.Reader
+}
+
+// defined registers how the definition of a source or a centre is read.
+func (a *API) defined(on, noun, one string) {
+	operation := reading("/"+on+"/{id}/definition", "get"+noun+"Definition", "How "+one+" is defined, with the ETag that an edit asks for")
+	huma.Register(a.huma, operation, func(ctx context.Context, in *definitionOf) (*definitionAnswer, error) {
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		is, err := a.deps.Definitions.Defined(ctx, on, in.ID)
+		bad := (*order.Error)(nil)
+		switch {
+		case errors.As(err, &bad):
+			return nil, a.problem(operation.OperationID, notFound(strings.ToLower(noun), bad.Error()))
+		case errors.Is(err, order.ErrNotHere):
+			return nil, a.problem(operation.OperationID, notHere())
+		case err != nil:
+			return nil, a.problem(operation.OperationID, err)
+		}
+		return &definitionAnswer{ETag: `"` + is.Seen + `"`, Body: Definition{Definition: json.RawMessage(is.Definition), Declared: is.Declared}}, nil
+	})
+}
+
+type definitionOf struct {
+	ID string `path:"id" maxLength:"200" doc:"the id of a source, or a centre's short name"`
+}
+
+// matching is what an edit was made on, by its If-Match; empty: whatever is there. It is
+// asked for: without it one would overwrite what another has changed meanwhile.
+func (in *editedDefinition) matching() (string, error) {
+	switch {
+	case in.IfMatch == "*", in.IfMatch == "" && in.Body.DryRun:
+		return "", nil
+	case in.IfMatch == "":
+		return "", problem("match_required", http.StatusPreconditionRequired, "Say with If-Match which definition the change was made on: the ETag of its /definition, or * for whatever is there.")
+	}
+	return strings.Trim(in.IfMatch, `"`), nil
 }
 
 // changing is an operation that is an order.

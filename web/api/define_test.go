@@ -1,7 +1,10 @@
 package api
 
 import (
+	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +15,7 @@ import (
 	"tributary/producers/plan/plantest"
 	"tributary/producers/sources"
 	"tributary/sql/control"
+	"tributary/web/access"
 	"tributary/web/order"
 )
 
@@ -65,6 +69,39 @@ func TestDefine(t *testing.T) {
 	if err != nil || len(all) != 1 || all[0].State != control.SourceRemoved || !strings.Contains(all[0].Definition, `"interval": "2h`) || strings.Contains(all[0].Definition, "priority") || !strings.Contains(all[0].Definition, `yes: \"no\"`) {
 		t.Errorf("%+v, %v", all, err)
 	}
+	// An edit says what it was made on: a second one of the same is told that it was overtaken.
+	for path, body := range map[string]string{"/sources": strings.Replace(source, "new", "two", 1), "/centres": `{"id": "two", "keys": {}}`} {
+		if status, text := sentText(t, a, "ann", path, "", body); status != 200 {
+			t.Fatalf("%s: %d %s", path, status, text)
+		}
+	}
+	for path, key := range map[string]string{"/sources/two": "description", "/centres/two": "full_name"} {
+		etag := tagOf(t, a, path+"/definition")
+		for i, c := range []struct {
+			match, body string
+			status      int
+			want        string
+		}{
+			{"", `{"keys": {"%s": "a"}}`, 428, "/problems/match_required"},
+			{"", `{"keys": {"%s": "a"}, "dry_run": true}`, 200, `"done":"changed"`},
+			{etag, `{"keys": {"%s": "a"}, "dry_run": true}`, 200, `"done":"changed"`},
+			{`"0"`, `{"keys": {"%s": "a"}}`, 412, "/problems/definition_changed"},
+			{"W/" + etag, `{"keys": {"%s": "a"}}`, 412, "/problems/definition_changed"},
+			{etag, `{"keys": {"%s": "a"}}`, 200, `"done":"changed"`},
+			{etag, `{"keys": {"%s": "b"}}`, 412, "was defined otherwise meanwhile"},
+			{"*", `{"keys": {"%s": "b"}}`, 200, `"done":"changed"`},
+		} {
+			if status, text := sentMatching(t, a, c.match, "ann", path+"/edit", "", fmt.Sprintf(c.body, key)); status != c.status || !strings.Contains(string(text), c.want) {
+				t.Errorf("%s %d: %d %s, want %d %s", path, i, status, text, c.status, c.want)
+			}
+		}
+		if tagOf(t, a, path+"/definition") == etag {
+			t.Errorf("%s: another definition has the same tag", path)
+		}
+	}
+	if tag := tagOf(t, a, "/sources/nowhere/definition"); tag != "" {
+		t.Errorf("a source that is not there has the tag %s", tag)
+	}
 	deps.Checking <- struct{}{}
 	if status, text := sentText(t, a, "ann", "/sources/own/check", "", `{"keys": {"centre": "H", "url": "file:///x"}}`); status != 503 || !strings.Contains(string(text), "/problems/busy") {
 		t.Errorf("while others are checked: %d %s", status, text)
@@ -73,4 +110,20 @@ func TestDefine(t *testing.T) {
 	if status, text := sentText(t, a, "ann", "/sources", "", source); status != 503 || !strings.Contains(string(text), "/problems/not_here") {
 		t.Errorf("where nobody defines: %d %s", status, text)
 	}
+}
+
+// tagOf is the tag of a definition; empty where there is none, which must be a 404.
+func tagOf(t *testing.T, a *API, path string) string {
+	t.Helper()
+	mux := http.NewServeMux()
+	for _, r := range a.Routes() {
+		mux.Handle(r.Pattern, r.Handler)
+	}
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequestWithContext(access.With(t.Context(), access.Person{Name: "ann", Role: access.Operator}), http.MethodGet, "/api/v1"+path, nil))
+	tag := w.Header().Get("ETag")
+	if (w.Code == http.StatusOK) != (tag != "") || tag == "" && w.Code != http.StatusNotFound {
+		t.Errorf("%s: %d with the tag %q\n%s", path, w.Code, tag, w.Body)
+	}
+	return tag
 }

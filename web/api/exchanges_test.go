@@ -142,6 +142,8 @@ func exchanges() []exchange {
 		{"/dead-letters/{id}", "/dead-letters/x", 400, `"type":"/problems/bad_filter"`},
 		{"/replays", "/replays", 200, `"replay":3`},
 		{"/replays/{replay}", "/replays/3", 200, `"state":"done"`},
+		{"/replays/{replay}/compare", "/replays/4/compare", 503, `"type":"/problems/not_here"`},
+		{"/replays/{replay}/compare", "/replays/4/compare?limit=251", 422, `"location":"query.limit"`},
 		{"/replays/{replay}", "/replays/4", 404, `"type":"/problems/no_such_replay"`},
 		{"/replays/{replay}", "/replays/4%00", 400, `"type":"/problems/bad_text"`},
 		{"/findings", "/findings", 200, `"meaning":"SPECIMEN_UNKNOWN"`},

@@ -14,6 +14,7 @@ import (
 
 	"tributary/sql/control"
 	"tributary/web/access"
+	"tributary/web/compared"
 	"tributary/web/order"
 )
 
@@ -90,7 +91,7 @@ func (a *API) orders() {
 
 // ordered gives an order, once for each key.
 func (a *API) ordered(ctx context.Context, o *order.Order, subject, key string, w wish) (*struct{ Body order.Outcome }, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, o.Time(timeout))
 	defer cancel()
 	asked := order.Asked{Decision: control.Decision{By: access.From(ctx).Name, Reason: w.Reason, At: a.deps.Now()}, Subject: subject, Value: w.Until, Dry: w.DryRun}
 	if w.Priority != nil {
@@ -122,9 +123,11 @@ func (a *API) notGiven(id string, err error) error {
 	switch {
 	case errors.As(err, &unfit):
 		return unfit
+	case errors.As(err, &bad) && bad.Overtaken():
+		return problem("definition_changed", http.StatusPreconditionFailed, bad.Error())
 	case errors.As(err, &bad):
 		return problem("bad_order", http.StatusBadRequest, bad.Error())
-	case errors.Is(err, order.ErrBusy):
+	case errors.Is(err, order.ErrBusy), errors.Is(err, compared.ErrBusy):
 		return problem("busy", http.StatusServiceUnavailable, err.Error())
 	case errors.Is(err, order.ErrNotHere):
 		return problem("not_here", http.StatusServiceUnavailable, err.Error())

@@ -38,6 +38,12 @@ func sent(t *testing.T, a *API, person, path, key, body string) (status int, ans
 
 func sentText(t *testing.T, a *API, person, path, key, body string) (status int, text []byte) {
 	t.Helper()
+	return sentMatching(t, a, "*", person, path, key, body)
+}
+
+// sentMatching sends an order about a thing that was looked at.
+func sentMatching(t *testing.T, a *API, match, person, path, key, body string) (status int, text []byte) {
+	t.Helper()
 	mux := http.NewServeMux()
 	for _, r := range a.Routes() {
 		mux.Handle(r.Pattern, r.Handler)
@@ -46,6 +52,9 @@ func sentText(t *testing.T, a *API, person, path, key, body string) (status int,
 	r.Header.Set("Content-Type", "application/json")
 	if key != "" {
 		r.Header.Set("Idempotency-Key", key)
+	}
+	if match != "" {
+		r.Header.Set("If-Match", match)
 	}
 	w := httptest.NewRecorder()
 	mux.ServeHTTP(w, r)
@@ -106,6 +115,7 @@ func TestOrders(t *testing.T) {
 		{"ann", "/sources/own/maintain", "4", `{"until": "yesterday"}`, 400, "is no moment"},
 		{"ann", "/sources/own/maintain", "4", `{"until": "yesterday"}`, 400, "is no moment"}, // nothing has come of it
 		{"ann", "/sources/own/maintain", "5", `{"until": "6h"}`, 200, "it is left alone until"},
+		{"ann", "/replays/7/promote", "", `{"reason": "agreed"}`, 503, "/problems/not_here"}, // nobody compares here
 		{"ann", "/replays/7/stop", "", `{}`, 409, "there is no such replay"},
 		{"ann", "/dead-letters/validate:0:1/retry", "", `{}`, 503, "/problems/not_here"},
 		{"ann", "/files/add/a.zip/cancel", "", `{"dry_run": true}`, 409, "nothing of it is under way"},

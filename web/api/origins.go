@@ -29,13 +29,13 @@ func (a *API) origins() {
 		}
 		return sources, err
 	})
-	type source struct {
+	type revisions struct {
 		Source string `path:"source" maxLength:"200" doc:"the source's id"`
+		After  string `query:"after" maxLength:"100" doc:"the next of the page before"`
+		Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"1000" doc:"how many rows at most"`
 	}
-	get(a, "/sources/{source}/revisions", "listSourceRevisions", "How a source was from time to time, the oldest first", func(ctx context.Context, in *source) ([]report.SourceRevision, error) {
-		return all(func(each func(report.SourceRevision) error) error {
-			return report.SourceRevisions(ctx, a.deps.Tracker, in.Source, each)
-		})
+	get(a, "/sources/{source}/revisions", "listSourceRevisions", "How a source was from time to time, the newest first, with how each differs from the one before", func(ctx context.Context, in *revisions) (report.Page[report.SourceRevision], error) {
+		return report.SourceRevisionPage(ctx, a.deps.Tracker, in.Source, in.After, in.Limit)
 	})
 	getAt(a, "/sources/{source}/errors", "listSourceErrors", "The errors of a source by class, since it became available the last time", (*sourceAt).scope, func(ctx context.Context, t tracked, in *sourceAt) ([]report.SourceErrors, error) {
 		return all(func(each func(report.SourceErrors) error) error {

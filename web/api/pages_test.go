@@ -29,6 +29,8 @@ func operations() map[string][]string {
 		"GET /sessions/{number}":            {"/sessions/{number}"},
 		"GET /dead-letters":                 {"/dead-letters"},
 		"GET /replays":                      {"/replays"},
+		"GET /replays/{id}":                 {"/replays/{replay}"},
+		"GET /replays/{id}/compare":         {"/replays/{replay}/compare"},
 		"GET /findings":                     {"/findings", "/findings/{centre}/{check}"},
 		"GET /analytics":                    {"/recipes"},
 		"GET /analytics/{recipe}":           {"/recipes/{recipe}"},

@@ -13,6 +13,7 @@ import (
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
 	"tributary/sql/control"
+	"tributary/web/compared"
 )
 
 // LetterStory is all that is known of a dead letter.
@@ -54,6 +55,29 @@ func (a *API) recovery() {
 			err = notFound("replay", err.Error())
 		}
 		return r, err
+	})
+	type some struct {
+		Replay string `path:"replay" maxLength:"200" doc:"the number of the shadow's replay, its run's id or the shadow's name"`
+		After  int64  `query:"after" minimum:"0" doc:"the next of the part before"`
+		Limit  int    `query:"limit" default:"100" minimum:"0" maximum:"250" doc:"how many files are listed at most; 0: none, and all of the part is counted"`
+	}
+	register(a, http.MethodGet, compared.Timeout, "/replays/{replay}/compare", "compareShadow", "What a shadow would change: how many documents, and of which files. Each part counts its own files: all of them are the shadow", func(ctx context.Context, in *some) (compared.Part, error) {
+		if a.deps.Shadows == nil {
+			return compared.Part{}, notHere()
+		}
+		if !clean(in.Replay) {
+			return compared.Part{}, notFound("replay", "There is no such replay.")
+		}
+		p, err := a.deps.Shadows.Read(ctx, in.Replay, in.After, in.Limit)
+		switch {
+		case errors.Is(err, control.ErrNoReplay):
+			err = notFound("replay", err.Error())
+		case compared.Absent(err):
+			err = notFound("shadow", err.Error())
+		case errors.Is(err, compared.ErrBusy):
+			err = &refusal{"busy", http.StatusServiceUnavailable, err.Error()}
+		}
+		return p, err
 	})
 }
 

@@ -4,6 +4,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -19,6 +20,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 const (
@@ -26,6 +29,8 @@ const (
 	base = "/api/v1"
 	// timeout is how long one answer may take.
 	timeout = time.Minute
+	// orderTimeout is how long an order may take, which may compare or choose all files.
+	orderTimeout = 6 * time.Minute
 	// maxAnswer bounds one answer, in bytes.
 	maxAnswer = 64 << 20
 )
@@ -147,6 +152,37 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, into an
 	if err != nil {
 		return err
 	}
+	return c.read(ctx, a, into)
+}
+
+// send gives an order, once also where it has to be sent twice since no answer came.
+func (c *Client) send(ctx context.Context, path string, order, into any) error {
+	body, err := json.Marshal(order)
+	if err != nil {
+		return fmt.Errorf("ask %s: %w", c.server, err)
+	}
+	key := uuid.NewString()
+	long := *c.http
+	long.Timeout = orderTimeout
+	for tries := 0; ; tries++ {
+		r, err := c.request(ctx, http.MethodPost, path, nil, bytes.NewReader(body))
+		if err != nil {
+			return err
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Idempotency-Key", key)
+		a, err := c.do(&long, r)
+		if err == nil {
+			return c.read(ctx, a, into)
+		}
+		if tries > 0 || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// read reads an answer into what is given.
+func (c *Client) read(ctx context.Context, a answer, into any) error {
 	switch {
 	case a.code == http.StatusOK && a.kind == "application/json":
 		if c.said != nil && a.history != "" {
@@ -177,17 +213,31 @@ type answer struct {
 
 // ask sends a question, and reads what is answered.
 func (c *Client) ask(ctx context.Context, path string, query url.Values) (answer, error) {
+	r, err := c.request(ctx, http.MethodGet, path, query, nil)
+	if err != nil {
+		return answer{}, err
+	}
+	return c.do(c.http, r)
+}
+
+// request is what is asked of the server.
+func (c *Client) request(ctx context.Context, method, path string, query url.Values, body io.Reader) (*http.Request, error) {
 	address := c.server.String() + base + path
 	if len(query) > 0 {
 		address += "?" + query.Encode()
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	r, err := http.NewRequestWithContext(ctx, method, address, body)
 	if err != nil {
-		return answer{}, fmt.Errorf("ask %s: %w", c.server, err)
+		return nil, fmt.Errorf("ask %s: %w", c.server, err)
 	}
 	r.Header.Set("Authorization", "Bearer "+c.token)
 	r.Header.Set("Accept", "application/json")
-	response, err := c.http.Do(r)
+	return r, nil
+}
+
+// do sends a request, and reads what is answered.
+func (c *Client) do(by *http.Client, r *http.Request) (answer, error) {
+	response, err := by.Do(r)
 	if err != nil {
 		return answer{}, c.unreachable(err)
 	}
@@ -204,63 +254,4 @@ func (c *Client) ask(ctx context.Context, path string, query url.Values) (answer
 		a.kind = kind
 	}
 	return a, nil
-}
-
-// problem is what a server says that it can't do.
-func (c *Client) problem(ctx context.Context, status int, body []byte) error {
-	var p struct {
-		Type, Detail string
-		Errors       []struct{ Message, Location string }
-	}
-	if json.Unmarshal(body, &p) != nil {
-		return c.another(ctx)
-	}
-	if status == http.StatusUnauthorized {
-		return fmt.Errorf("%s does not know the token: it has expired, was revoked, or is another server's; tributary tokens add makes one there", c.server)
-	}
-	if status == http.StatusUnprocessableEntity { // the address is not as the server has it
-		for _, e := range p.Errors {
-			if e.Message == "unknown query parameter" {
-				return c.another(ctx)
-			}
-			p.Detail += "; " + strings.TrimPrefix(e.Location, "query.") + ": " + e.Message
-		}
-	}
-	return &Error{Name: p.Type[strings.LastIndex(p.Type, "/")+1:], Status: status, Detail: p.Detail}
-}
-
-// another says that the server is of another version, or no Tributary at all.
-func (c *Client) another(ctx context.Context) error {
-	var document struct {
-		Info struct{ Title, Version string }
-	}
-	a, err := c.ask(ctx, "/openapi.json", nil)
-	if err != nil {
-		return err
-	}
-	if a.code != http.StatusOK || json.Unmarshal(a.body, &document) != nil || document.Info.Title != "Tributary" {
-		return fmt.Errorf("at %s there is no Tributary that can be asked: name the address of its pages, with the path below which they are", c.server)
-	}
-	return fmt.Errorf("%s runs version %s of Tributary, which can't answer this question of version %s: use a program of its version", c.server, document.Info.Version, c.version)
-}
-
-// unreachable says in plain words why there is no answer.
-func (c *Client) unreachable(err error) error {
-	var unknown x509.UnknownAuthorityError
-	var host x509.HostnameError
-	var invalid x509.CertificateInvalidError
-	var address *url.Error
-	switch {
-	case errors.As(err, &unknown):
-		return fmt.Errorf("%s has a certificate of nobody whom this machine knows: get the certificate of whoever signed it from those who run the server, and name it with --ca-file", c.server)
-	case errors.As(err, &host):
-		return fmt.Errorf("%s has a certificate that is not for this name: %w", c.server, host)
-	case errors.As(err, &invalid):
-		return fmt.Errorf("%s has a certificate that is not good: %w", c.server, invalid)
-	case errors.Is(err, http.ErrSchemeMismatch):
-		return fmt.Errorf("%s answers without TLS, so that the token would be read on the way: those who run it must give it a certificate", c.server)
-	case errors.As(err, &address):
-		err = address.Err // without the address, which has the question in it
-	}
-	return fmt.Errorf("%s can't be reached: %w", c.server, err)
 }

@@ -142,7 +142,25 @@ func (c *Client) Centres(ctx context.Context, each func(report.Centre) error) er
 
 // SourceRevisions is report.SourceRevisions.
 func (c *Client) SourceRevisions(ctx context.Context, source string, each func(report.SourceRevision) error) error {
-	return rows(ctx, c, "/sources/"+url.PathEscape(source)+"/revisions", nil, each)
+	query := url.Values{"limit": {strconv.Itoa(page)}}
+	var all []report.SourceRevision // a server tells the newest first
+	for {
+		var p report.Page[report.SourceRevision]
+		if err := c.get(ctx, "/sources/"+url.PathEscape(source)+"/revisions", query, &p); err != nil {
+			return err
+		}
+		all = append(all, p.Rows...)
+		if p.Next == "" {
+			break
+		}
+		query.Set("after", p.Next)
+	}
+	for _, r := range slices.Backward(all) {
+		if err := each(r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Standing is how a source stands: for programs, and for people.

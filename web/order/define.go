@@ -105,7 +105,7 @@ func seen(ctx context.Context, tx pgx.Tx, r sources.Registry, w Definition) erro
 	}
 	is, err := read(ctx, tx, r, w.On, w.ID)
 	if err == nil && is.Seen != w.Seen {
-		err = bad("%s was defined otherwise meanwhile: look at it as it is now, and change that", w.ID)
+		err = &Error{w.ID + " was defined otherwise meanwhile: look at it as it is now, and change that", true}
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"tributary/recovery/deadletter"
 	"tributary/sql/control"
 	"tributary/sql/outbox"
+	"tributary/web/compared"
 	"tributary/web/filter"
 )
 
@@ -20,6 +21,8 @@ type Deps struct {
 	// Run makes a replay of the profile for what is live, or for shadows.
 	Run    func(shadow bool) (*control.ReplayRun, error)
 	Outbox outbox.Outbox // of control
+	// Shadows compares shadows; nil: none is promoted here.
+	Shadows *compared.Reader
 	// Registry defines sources and centres; nil: nobody does here.
 	Registry *sources.Registry
 	// Checking is held while a source is checked, by as many as fit into it.

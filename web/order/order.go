@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"tributary/sql/control"
@@ -36,6 +37,8 @@ type Order struct {
 	About string // what it does, for who asks
 	Why   bool   // a reason must be given
 	Value *Value // what else is asked; nil: nothing
+	// Takes is how long it may take, also to tell what it would do; 0: as long as pages do.
+	Takes time.Duration
 	// Command says the same on the command line, but for the reason.
 	Command func(Asked) string
 	// Offered says whether the order may be of use for what stands so; nil: always. It
@@ -44,6 +47,9 @@ type Order struct {
 
 	give func(context.Context, Asked) (Outcome, error)
 }
+
+// Time is how long the order may take, where pages take so long.
+func (o *Order) Time(usual time.Duration) time.Duration { return max(usual, o.Takes) }
 
 // Path is the address of the order below that of pages or API, as a pattern of
 // [http.ServeMux].
@@ -81,11 +87,18 @@ type Outcome struct {
 }
 
 // Error is bad input: what is asked can't be read.
-type Error struct{ message string }
+type Error struct {
+	message   string
+	overtaken bool
+}
 
 func (e *Error) Error() string { return e.message }
 
-func bad(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
+// Overtaken tells whether it is refused since somebody else has changed meanwhile what was
+// looked at.
+func (e *Error) Overtaken() bool { return e.overtaken }
+
+func bad(format string, args ...any) error { return &Error{message: fmt.Sprintf(format, args...)} }
 
 // ErrNotHere says that an order needs what this process does not have.
 var ErrNotHere = errors.New("this can't be ordered here: use the command line where the stores are")

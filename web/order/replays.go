@@ -52,5 +52,5 @@ func replays(d Deps) Table {
 		t[i].On, t[i].Least = Replays, access.Wrangler
 		t[i].Command = func(a Asked) string { return "tributary replay " + name + " " + quoted(a.Subject) }
 	}
-	return t
+	return append(t, promote(d))
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"tributary/queries/report"
+	"tributary/web/compared"
 	"tributary/web/keep"
 	"tributary/web/order"
 	"tributary/web/past"
@@ -33,6 +34,8 @@ func (s *Site) failed(r *http.Request, err error) (int, page) {
 		status, said = http.StatusNotFound, "There is nothing here."
 	case errors.Is(err, errNotHere), errors.Is(err, order.ErrNotHere):
 		said = "This can't be read here."
+	case errors.Is(err, compared.ErrBusy):
+		said = "As many shadows are being compared as may be at once."
 	case errors.Is(err, errBadFilter), errors.As(err, &filter):
 		status, said = http.StatusBadRequest, "This address can't be read."
 	case errors.Is(r.Context().Err(), context.Canceled): // whoever asked is gone

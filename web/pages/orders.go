@@ -47,9 +47,9 @@ func (s *Site) orderRoutes() (out []access.Route) {
 		o := &s.Orders[i]
 		path := " " + o.Path()
 		out = append(out,
-			access.Route{Pattern: "GET" + path, Least: o.Least, Handler: s.show(func(ctx context.Context, r *http.Request) (page, error) {
+			access.Route{Pattern: "GET" + path, Least: o.Least, Handler: s.within(o.Time(timeout), onlyNow(func(ctx context.Context, r *http.Request) (page, error) {
 				return s.form(ctx, o, r, "")
-			})},
+			}))},
 			access.Route{Pattern: "POST" + path, Least: o.Least, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.give(o, w, r) })})
 	}
 	return out
@@ -79,6 +79,8 @@ func (s *Site) subject(o *order.Order, r *http.Request) (subject, back string) {
 		return subject, s.sourceAt(subject)
 	case order.Centres:
 		return subject, s.centreAt(subject)
+	case order.Replays:
+		return subject, s.replayAt(subject)
 	}
 	return subject, s.to("/" + o.On)
 }
@@ -109,7 +111,7 @@ func (s *Site) form(ctx context.Context, o *order.Order, r *http.Request, refuse
 
 // give gives an order and goes back to what it is about; what is refused says why.
 func (s *Site) give(o *order.Order, w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), timeout)
+	ctx, cancel := context.WithTimeout(r.Context(), o.Time(timeout))
 	defer cancel()
 	subject, back := s.subject(o, r)
 	out, err := o.Give(ctx, s.asked(r, subject))

@@ -136,6 +136,7 @@ func (s *Site) at(q pg.Querier, t *then) *Site {
 	c := *s
 	c.Tracker, c.then, c.Now = q, t, func() time.Time { return t.At }
 	c.Orders, c.Replay, c.Originals, c.Mapping, c.Definitions, c.Control, c.shared = nil, nil, nil, nil, nil, nil, nil
+	c.ReplayTold, c.Shadows = nil, nil
 	c.Position, c.Beside, c.Letters, c.Replays, c.Warehouse, c.History, c.Stores = nil, nil, nil, nil, nil, nil, nil
 	return &c
 }

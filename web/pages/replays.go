@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 
 	"tributary/recovery/replay"
 	"tributary/sql/control"
-	"tributary/web/order"
 )
 
 // errNotHere says that a page needs what this process does not have.
@@ -26,6 +24,7 @@ type replays struct {
 type replayRow struct {
 	*replay.Status
 	Shape  string
+	To     string
 	Offers []offer
 }
 
@@ -40,15 +39,9 @@ func (s *Site) replays(ctx context.Context, _ *http.Request) (page, error) {
 	d := replays{Full: len(all) == lettersShown}
 	under := 0
 	for _, x := range all {
-		row := replayRow{x, "done", s.offers(ctx, order.Replays, strconv.FormatInt(x.Replay, 10), x.State)}
-		switch {
-		case x.State == control.ReplayStopped:
-			row.Shape = "cancelled"
-		case x.State == control.ReplayRunning:
-			row.Shape = "running"
+		row := s.replayRow(ctx, x)
+		if x.State == control.ReplayRunning {
 			under++
-		case x.Failed+x.Refused > 0:
-			row.Shape = "late"
 		}
 		d.Rows = append(d.Rows, row)
 	}

@@ -25,6 +25,7 @@ import (
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
 	"tributary/web/access"
+	"tributary/web/compared"
 	"tributary/web/order"
 	"tributary/web/past"
 	"tributary/web/question"
@@ -56,6 +57,11 @@ type Site struct {
 	// Replays lists at most limit replays, the newest first, with how far each is, which
 	// only control knows; nil: they are not to be seen here.
 	Replays func(ctx context.Context, limit int) ([]*replay.Status, error)
+	// ReplayTold tells of one replay, by number, run or shadow, and how its files ended. One
+	// that isn't there is a control.ErrNoReplay. nil: it is not to be seen here.
+	ReplayTold func(ctx context.Context, name string) (*replay.Status, error)
+	// Shadows compares shadows; nil: nobody does here.
+	Shadows *compared.Reader
 	// Warehouse has the findings; nil: they are not to be seen here.
 	Warehouse pg.Querier
 	// Replay asks for replays; nil: that can't be done here.
@@ -164,6 +170,8 @@ func (s *Site) Routes() []access.Route {
 		{Pattern: "GET /replays", Least: access.Reader, Handler: s.show(s.replays)},
 		{Pattern: "GET /replays/new", Least: access.Wrangler, Handler: s.show(s.wanted)},
 		{Pattern: "POST /replays/new", Least: access.Wrangler, Handler: http.HandlerFunc(s.replay)},
+		{Pattern: "GET /replays/{id}", Least: access.Reader, Handler: s.show(s.replayed)},
+		{Pattern: "GET /replays/{id}/compare", Least: access.Reader, Handler: s.within(compared.Timeout, onlyNow(s.compareShadow))},
 		{Pattern: "GET /findings", Least: access.Reader, Handler: s.show(s.findings)},
 		{Pattern: "GET /analytics", Least: access.Reader, Handler: s.show(s.allRecipes)},
 		{Pattern: "GET /analytics/{recipe}", Least: access.Reader, Handler: s.show(s.recipe)},

@@ -18,7 +18,7 @@ import (
 const (
 	// pollsShown is how many polls a page lists.
 	pollsShown = 50
-	// revisionsShown is how many of the newest revisions a source's page lists.
+	// revisionsShown is how many revisions a source's page lists.
 	revisionsShown = 20
 )
 
@@ -35,6 +35,8 @@ type source struct {
 	Clock     string // what the last of the polls that are shown knew of its server's clock
 	Next      []time.Time
 	Revisions []report.SourceRevision // the newest first
+	After     string                  // after which these are; empty: from the newest
+	Earlier   string                  // the page of the revisions before these; empty: there are none
 	Defined   string                  // as the configuration has it
 	Known     *report.Reputation      // by what it is chosen of several hostings; nil: it is not known here
 }
@@ -45,7 +47,7 @@ func (s *Site) source(ctx context.Context, r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	d := source{}
+	d := source{After: r.URL.Query().Get("revisions")}
 	polls, err := report.Polls(ctx, s.Tracker, id, before, pollsShown+1)
 	if err != nil {
 		return page{}, err
@@ -92,16 +94,13 @@ func (s *Site) fill(ctx context.Context, id string, d *source) error {
 	}); err != nil {
 		return err
 	}
-	if err := report.SourceRevisions(ctx, s.Tracker, id, func(v report.SourceRevision) error {
-		if len(d.Revisions) == revisionsShown {
-			d.Revisions = slices.Delete(d.Revisions, 0, 1)
-		}
-		d.Revisions = append(d.Revisions, v)
-		return nil
-	}); err != nil {
+	revisions, err := report.SourceRevisionPage(ctx, s.Tracker, id, d.After, revisionsShown)
+	if err != nil {
 		return err
 	}
-	slices.Reverse(d.Revisions)
+	if d.Revisions = revisions.Rows; revisions.Next != "" {
+		d.Earlier = s.to("/sources/"+url.PathEscape(id), "revisions", revisions.Next) + "#rev"
+	}
 	if text(x.Definition) != "" {
 		d.Defined = defined(text(x.Definition))
 	}

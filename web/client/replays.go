@@ -1,0 +1,43 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strconv"
+
+	"tributary/recovery/replay"
+	"tributary/recovery/shadow"
+	"tributary/web/compared"
+	"tributary/web/order"
+)
+
+// CompareShadow counts what a shadow would change, part by part.
+func (c *Client) CompareShadow(ctx context.Context, name string) (*shadow.Counter, []string, error) {
+	counter, skipped := shadow.NewCounter(), shadow.Skipped{}
+	for after := int64(0); ; {
+		var p compared.Part
+		if err := c.get(ctx, "/replays/"+url.PathEscape(name)+"/compare", url.Values{"limit": {"0"}, "after": {strconv.FormatInt(after, 10)}}, &p); err != nil {
+			return nil, nil, err
+		}
+		counter.AddGroups(p.Groups)
+		skipped.Add(p.Skipped)
+		if p.Next == 0 {
+			return counter, p.NotesOf(skipped), nil
+		}
+		if p.Next <= after {
+			return nil, nil, errors.New("the server gives the same part of a comparison twice")
+		}
+		after = p.Next
+	}
+}
+
+// RequestReplay asks for a replay, or with dry for what it would be.
+func (c *Client) RequestReplay(ctx context.Context, w order.Wanted, reason string, dry bool) (r replay.Requested, err error) {
+	return r, c.send(ctx, "/replays", map[string]any{"from": w.From, "where": w.Where, "since": w.Since, "until": w.Until, "shadow": w.Shadow, "reason": reason, "dry_run": dry}, &r)
+}
+
+// OrderReplay gives an order about a replay: stop, resume or promote.
+func (c *Client) OrderReplay(ctx context.Context, name, verb, reason string) (out order.Outcome, err error) {
+	return out, c.send(ctx, "/replays/"+url.PathEscape(name)+"/"+verb, map[string]any{"reason": reason}, &out)
+}
