@@ -117,6 +117,7 @@ func (w *World) downloaded(d schemas.DownloadFinished, record schemas.Record) {
 	t.Download, t.Changed = d.Outcome, true
 	w.jobs[t.Job]++
 	a.Changed = true
+	w.rest(d)
 	switch d.Result {
 	case schemas.Fetched:
 		w.fetched(f, a, t, d, record)
@@ -257,6 +258,9 @@ func (w *World) fetchFailed(f *File, a *control.Acquisition, t *control.Attempt,
 	a.Phase, a.Exception, a.Message = d.Phase, d.Exception, d.Message
 	if len(f.Candidates(a)) == 0 {
 		w.end(f, a, t, d.Phase, d.Exception, d.Message, d.Outcome)
+		if again := w.now.Add(asked(d)); a.RetryAt != nil && a.RetryAt.Before(again) {
+			a.RetryAt = &again
+		}
 		return
 	}
 	a.State, a.NotBefore = control.Wanted, w.now

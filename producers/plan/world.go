@@ -17,6 +17,8 @@ type settings struct {
 	backoff    backoff.Exponential // between attempts at one hosting
 	retry      time.Duration       // before a file that failed for good is tried again, doubling
 	retries    int                 // how often it is; 0: without end
+
+	longestRest time.Duration // for which a server is left alone that asks for it; 0: a day
 }
 
 // World is what is known of some files while decisions about them are made, in
@@ -35,6 +37,8 @@ type World struct {
 	good     map[string]int // fetches that succeeded, per source
 	bad      map[string]int // and that failed
 	healings []control.Healing
+	rests    map[string]time.Duration // for how long servers have asked to be left alone
+	left     map[string]time.Time     // servers that are left alone, until when
 	out      []schemas.Message
 }
 
