@@ -72,7 +72,11 @@ func (s *stores) sourceText(ctx context.Context, st control.Standing, taken take
 		return "", err
 	}
 	text, err := config.SourcesYAML([]config.Source{src})
-	return standingText(st) + taken.text() + expectedText(ctx, s.Tracker, st.ID) + screen.Text(string(text)), err
+	if err != nil {
+		return "", err
+	}
+	pace, err := paceText(ctx, s.Control, st, now())
+	return standingText(st) + pace + taken.text() + expectedText(ctx, s.Tracker, st.ID) + screen.Text(string(text)), err
 }
 
 // shownSource is a source as -o json writes it.
@@ -119,6 +123,24 @@ func standingText(s control.Standing) string {
 	b.WriteString(timesText(s, timesOf(s, now())))
 	b.WriteString(checkText(s))
 	return b.String()
+}
+
+// paceText says how fast a source may be asked now, where there is a bound, and until when
+// its server has asked to be left alone.
+func paceText(ctx context.Context, q pg.Querier, s control.Standing, now time.Time) (string, error) {
+	server, err := control.ThrottledServer(ctx, q, s.ID)
+	if err != nil {
+		return "", err
+	}
+	text := ""
+	if pace := server.Text(s.ID, now); pace != "" {
+		text = "throttled now, " + screen.Line(pace) + "\n"
+	}
+	left, err := control.LeftAlone(ctx, q, now)
+	if until, ok := left[s.Server]; ok {
+		text += "its server has asked to be left alone, and is given no job, until " + inZone(until) + "\n"
+	}
+	return text, err
 }
 
 // classesText says of which classes the errors of failed polls are.

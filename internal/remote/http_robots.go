@@ -55,7 +55,7 @@ func (s *httpSession) readRobots(ctx context.Context) (r *robots, found string, 
 	}
 	if r.delay > 0 && s.cfg.Gate != nil {
 		found += fmt.Sprintf(": %s between requests", r.delay)
-		s.cfg.Gate.AtLeast(r.delay)
+		s.cfg.Gate.AtLeast(ctx, r.delay)
 	}
 	return r, found, nil
 }

@@ -181,7 +181,7 @@ type Gate interface {
 	// won't. Limits that package deadline has made of ctx stand still meanwhile.
 	Ask(ctx context.Context) (answered func(), err error)
 	// AtLeast has the gate keep a pause that the server asks for.
-	AtLeast(pause time.Duration)
+	AtLeast(ctx context.Context, pause time.Duration)
 }
 
 // asking waits until the server may be asked for something.

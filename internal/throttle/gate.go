@@ -20,7 +20,7 @@ const (
 	// told four times a second.
 	portion = 4
 	// step is the longest wait that is not told of.
-	step = time.Second
+	step = time.Second / 4
 )
 
 // Gate is what one session asks before it asks its server. A nil Gate is open.
@@ -49,14 +49,16 @@ func NewGate(store Store, own Server, source string, now func() time.Time, log *
 }
 
 // AtLeast has the gate keep a pause that the server itself asks for, which counts like
-// one that is configured for it.
-func (g *Gate) AtLeast(pause time.Duration) {
+// one that is configured for it, from now on.
+func (g *Gate) AtLeast(ctx context.Context, pause time.Duration) {
 	if g == nil {
 		return
 	}
 	g.mu.Lock()
-	defer g.mu.Unlock()
 	g.crawl, g.read = pause, time.Time{}
+	server := g.server.Name
+	g.mu.Unlock()
+	g.answered(ctx, []Bound{{ServerName(server), Limit{Pause: pause}}})
 }
 
 // Ask waits until the server may be asked for one thing; answered is to be called when it

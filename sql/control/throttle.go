@@ -106,7 +106,8 @@ func (t Throttles) Claim(ctx context.Context, bounds []throttle.Bound) (wait tim
 // that nobody who holds one waits for another.
 func (t Throttles) Answered(ctx context.Context, bounds []throttle.Bound) error {
 	for _, b := range bounds {
-		if _, err := t.Pool.Exec(ctx, `UPDATE control.throttle SET asking_until = 'epoch', next_request = greatest(next_request, clock_timestamp() + $2::interval) WHERE name = $1`,
+		if _, err := t.Pool.Exec(ctx, `INSERT INTO control.throttle AS t (name, next_request) VALUES ($1, clock_timestamp() + $2::interval)
+			ON CONFLICT (name) DO UPDATE SET asking_until = 'epoch', next_request = greatest(t.next_request, clock_timestamp() + $2::interval)`,
 			b.Name, interval(b.Pause)); err != nil {
 			return fmt.Errorf("tell that a request was answered: %w", err)
 		}
