@@ -112,6 +112,7 @@ type DownloadFinished struct {
 	RequestedAt *time.Time `avro:"requested_at,timestamp-micros"`
 	StartedAt   *time.Time `avro:"started_at,timestamp-micros"`
 	FinishedAt  *time.Time `avro:"finished_at,timestamp-micros"`
+	RetryAfter  int64      `avro:"retry_after,default=0"` // milliseconds for which the server asks to be left alone, a day at most
 }
 
 // UnzipFinished says how many documents an archive holds, or why it was

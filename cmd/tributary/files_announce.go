@@ -65,6 +65,7 @@ func announce(ctx context.Context, s *stores, id string, paths []string, timeout
 	if err != nil {
 		return nil, err
 	}
+	r.Gate = control.GateTo(s.Control, src, known[0].Server, now, s.log)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	session, err := remote.Dial(ctx, r)

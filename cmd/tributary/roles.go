@@ -26,6 +26,7 @@ import (
 	"tributary/internal/remote"
 	"tributary/internal/stage"
 	"tributary/internal/stage/sink"
+	"tributary/internal/throttle"
 	"tributary/producers/plan"
 	"tributary/producers/poll"
 	"tributary/producers/publish"
@@ -70,11 +71,17 @@ func (a *app) downloader(context.Context) (runnable, error) {
 		Hold: func(ctx context.Context, job, server string) (context.Context, func(), error) {
 			return control.HoldSession(ctx, a.stores.Control, job, server, a.holder, a.cfg.Publish.LeaseTTL.D())
 		},
+		Gate:  a.gate,
 		Lease: a.cfg.Publish.LeaseTTL.D(),
 		Deaths: func(ctx context.Context, job string) (int, error) {
 			return control.SessionDeaths(ctx, a.stores.Control, job)
 		},
 	})), nil
+}
+
+// gate is that of a session for a source, at a server.
+func (a *app) gate(src config.Source, server string) *throttle.Gate {
+	return control.GateTo(a.stores.Control, src, server, now, a.log)
 }
 
 func (a *app) unzipper(context.Context) (runnable, error) {
@@ -190,7 +197,7 @@ func (a *app) poller(ctx context.Context) (runnable, error) {
 		return runnable{}, err
 	}
 	p := poll.New(a.cfg.Poll, poll.Deps{Profile: a.profile, Centres: a.centres, Pool: pool, Outbox: a.outbox(),
-		Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D(), Log: a.log, Now: now, Limits: a.cfg.Limits, Dial: remote.Dial, Blobs: a.blobs, Space: a.space})
+		Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D(), Log: a.log, Now: now, Limits: a.cfg.Limits, Dial: remote.Dial, Gate: a.gate, Blobs: a.blobs, Space: a.space})
 	return always(p.Run), nil
 }
 
@@ -199,14 +206,15 @@ func (a *app) planner(ctx context.Context) (runnable, error) {
 	if err != nil {
 		return runnable{}, err
 	}
-	cfg := a.cfg.Plan
+	cfg, rest := a.cfg.Plan, time.Duration(0)
 	if a.once {
+		rest = onceBackoffMax
 		cfg.Backoff, cfg.BackoffMax = min(cfg.Backoff, config.Duration(onceBackoff)), min(cfg.BackoffMax, config.Duration(onceBackoffMax))
 	}
 	p := plan.New(cfg, plan.Deps{Pool: pool, Offsets: a.offsets("plan"), Outbox: a.outbox(), Cutoff: a.cfg.Sequence.PollCutoff.D(), Dormant: a.space.Low,
 		SkipKnown: a.profile.SkipKnown,
 		Announced: &poll.Announcer{Profile: a.profile, Centres: a.centres, Outbox: a.outbox(), Now: now},
-		Metrics:   a.registry, Log: a.log, Now: now})
+		Metrics:   a.registry, Log: a.log, Now: now, LongestRest: rest})
 	a.endRetries = p.EndRetries
 	replays := a.replays(pool)
 	applier := a.applier("plan", planWait, p)

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -78,7 +77,11 @@ func (s *stores) sourceText(ctx context.Context, st control.Standing, taken take
 		return "", err
 	}
 	text, err := config.SourcesYAML([]config.Source{src})
-	return standingText(st) + fmt.Sprintf("of several sources that show a file it is chosen by: %s\n", known.Text()) + taken.text() + expectedText(ctx, s.Tracker, st.ID) + screen.Text(string(text)), err
+	if err != nil {
+		return "", err
+	}
+	pace, err := paceText(ctx, s.Control, st, now())
+	return standingText(st) + pace + fmt.Sprintf("of several sources that show a file it is chosen by: %s\n", known.Text()) + taken.text() + expectedText(ctx, s.Tracker, st.ID) + screen.Text(string(text)), err
 }
 
 // reputationOf is by what a source is chosen of several that show a file.
@@ -140,47 +143,6 @@ func standingText(s control.Standing) string {
 	}
 	b.WriteString(checkText(s))
 	return b.String()
-}
-
-// shownClock is what is known of the clock of a source's server, in seconds.
-type shownClock struct {
-	AheadLeast *float64   `json:"ahead_least_seconds"` // negative: it is behind; null: not known
-	AheadMost  *float64   `json:"ahead_most_seconds"`
-	Precision  float64    `json:"precision_seconds"` // of the least exact time of its last listing
-	Yearless   bool       `json:"yearless"`          // that had times without a year
-	Zones      []float64  `json:"zones_seconds"`     // by how much its listing's times are ahead of exact ones
-	Moved      float64    `json:"moved_seconds"`     // by how much all times moved at once, the last time that they did
-	MovedAt    *time.Time `json:"moved_at"`
-	Skew       float64    `json:"skew_seconds"` // how far the clock is wrong at the least; 0: it is right as far as is known
-	Since      *time.Time `json:"skewed_since"`
-}
-
-// clockOf is that of a source; nil: nothing is known.
-func clockOf(s control.Standing) *shownClock {
-	c := s.Clock
-	if c.Text() == "" {
-		return nil
-	}
-	seconds := func(d *time.Duration) *float64 {
-		if d == nil {
-			return nil
-		}
-		v := d.Seconds()
-		return &v
-	}
-	at := func(t time.Time) *time.Time {
-		if t.IsZero() {
-			return nil
-		}
-		return &t
-	}
-	ahead := c.Ahead()
-	shown := &shownClock{AheadLeast: seconds(ahead.Least), AheadMost: seconds(ahead.Most), Precision: c.Precision.Seconds(), Yearless: c.Yearless, Zones: []float64{},
-		Moved: c.Moved.Seconds(), MovedAt: at(c.MovedAt), Skew: c.Skew.Seconds(), Since: at(c.Since)}
-	for _, z := range c.Zones {
-		shown.Zones = append(shown.Zones, z.Seconds())
-	}
-	return shown
 }
 
 // classesText says of which classes the errors of failed polls are.

@@ -25,9 +25,11 @@ import (
 
 	"tributary/internal/blob"
 	"tributary/internal/config"
+	"tributary/internal/deadline"
 	"tributary/internal/remote"
 	"tributary/internal/source"
 	"tributary/internal/stage"
+	"tributary/internal/throttle"
 	"tributary/schemas"
 )
 
@@ -64,7 +66,10 @@ type Deps struct {
 	Lease time.Duration
 	// Deaths says how many members died while they had a session for a job. Nil:
 	// none did. Without an answer the job is not detached.
-	Deaths  func(ctx context.Context, job string) (int, error)
+	Deaths func(ctx context.Context, job string) (int, error)
+	// Gate keeps to the pace at which a source, as it is defined, and its server may be
+	// asked, with all other sessions. Nil: nobody does.
+	Gate    func(src config.Source, server string) *throttle.Gate
 	Metrics prometheus.Registerer // nil: nobody reads them
 	Log     *slog.Logger
 	Now     func() time.Time
@@ -169,9 +174,10 @@ type run struct {
 	in      stage.Input
 	job     *schemas.DownloadRequested
 	session remote.Session
+	gate    *throttle.Gate // nil: it is open
 
 	transfers context.Context // of what the server is asked for: also ends when a process that stops has it given back
-	came      atomic.Int64    // bytes of all transfers
+	counted   atomic.Int64    // bytes of all transfers, and those that would have come while these waited for their turn
 
 	mu        sync.Mutex
 	remaining int
@@ -190,8 +196,14 @@ func (r *run) do(ctx context.Context) error {
 	if err != nil {
 		return r.all(ctx, "misconfigured", err.Error())
 	}
-	dial, cancel := context.WithTimeout(r.transfers, r.d.dialBudget())
+	if r.d.deps.Gate != nil {
+		r.gate = r.d.deps.Gate(src, r.job.Server)
+		cfg.Gate = r.gate
+		defer r.gate.Close(context.WithoutCancel(ctx))
+	}
+	dial, cancel := deadline.After(r.transfers, r.d.dialBudget(), errNoAnswer)
 	r.session, err = r.d.deps.Dial(dial, cfg)
+	err = because(dial, err)
 	cancel()
 	if ctx.Err() != nil {
 		if err == nil {
@@ -203,7 +215,9 @@ func (r *run) do(ctx context.Context) error {
 		return r.tell(ctx, r.rest(r.job.Files, errGivenBack.Error()))
 	}
 	if err != nil {
-		return r.all(ctx, remote.Exception(err), err.Error())
+		res := failed(schemas.Download, remote.Exception(err), err.Error())
+		res.after = remote.RetryAfter(err)
+		return r.allEnd(ctx, res)
 	}
 	defer r.session.Close()
 	return r.files(ctx)
@@ -291,9 +305,13 @@ func (r *run) rest(files []schemas.RequestFile, why string) (out []outcome) {
 
 // all ends every file of the job with the same failure.
 func (r *run) all(ctx context.Context, exception, message string) error {
+	return r.allEnd(ctx, failed(schemas.Download, exception, message))
+}
+
+func (r *run) allEnd(ctx context.Context, res result) error {
 	var all []outcome
 	for _, f := range r.job.Files {
-		all = append(all, r.outcome(f, result{kind: schemas.FailedEnd, phase: schemas.Download, exception: exception, message: message}))
+		all = append(all, r.outcome(f, res))
 	}
 	return r.tell(ctx, all)
 }

@@ -48,6 +48,7 @@ func (r *run) outcome(f schemas.RequestFile, res result) outcome {
 		Result: res.kind, Outcome: res.exception, Phase: string(res.phase), SHA256: res.ref.SHA256, MD5: res.ref.MD5, Size: res.ref.Size,
 		Checksum: res.checksum, Exception: res.exception, Message: res.message,
 		RequestedAt: f.RequestedAt, StartedAt: &res.started, FinishedAt: &now,
+		RetryAfter: res.after.Milliseconds(),
 	}
 	if res.kind == schemas.Fetched {
 		out.Outcome = res.ref.SHA256

@@ -27,6 +27,7 @@ type result struct {
 	heads     remote.Heads
 	checksum  string
 	started   time.Time
+	after     time.Duration // for which the server asks to be left alone
 }
 
 func failed(phase schemas.Phase, exception, message string) result {

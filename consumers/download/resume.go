@@ -150,7 +150,7 @@ func (r *run) reserve(size int64, b *begun) (*blob.Reservation, error) {
 // openFrom opens a file where its blob goes on: a little before the end of what is
 // there, which is compared.
 func (r *run) openFrom(ctx context.Context, cancel context.CancelCauseFunc, path string, size int64, b *begun) (io.ReadCloser, error) {
-	body, err := r.open(ctx, cancel, func() (io.ReadCloser, error) {
+	body, err := r.open(ctx, cancel, func(ctx context.Context) (io.ReadCloser, error) {
 		if b.from == 0 {
 			return r.session.Open(ctx, path, size)
 		}

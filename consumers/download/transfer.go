@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tributary/internal/blob"
+	"tributary/internal/deadline"
 	"tributary/internal/remote"
 	"tributary/internal/stage"
 	"tributary/schemas"
@@ -21,13 +22,13 @@ func (r *run) transfer(file context.Context, f schemas.RequestFile, size int64, 
 	if rerr != nil {
 		return rerr, nil
 	}
-	sink := &progressWriter{w: w, run: r, left: int64(r.d.cfg.MaxFileSize), tooMany: errTooLarge, room: room, tail: w.tail, progress: r.progressOf(f, w.from)}
+	sink := &progressWriter{ctx: ctx, w: w, run: r, left: int64(r.d.cfg.MaxFileSize), tooMany: errTooLarge, room: room, tail: w.tail, progress: r.progressOf(f, w.from)}
 	defer sink.progress.end()
 	if size >= 0 && size < sink.left {
 		sink.left, sink.tooMany = size, errLonger
 	}
 	sink.left -= w.from
-	stop := watchRate(&r.came, int64(r.d.cfg.MinRate), r.d.cfg.RateGrace.D(), func(brought int64) {
+	stop := watchRate(&r.counted, int64(r.d.cfg.MinRate), r.d.cfg.RateGrace.D(), func(brought int64) {
 		cancel(fmt.Errorf("%w: %d bytes came over this connection in %v, fewer than download.min_rate asks for", errTooSlow, brought, r.d.cfg.RateGrace.D()))
 	})
 	defer stop()
@@ -46,10 +47,10 @@ func (r *run) transfer(file context.Context, f schemas.RequestFile, size int64, 
 
 // open waits no longer for a file to be opened than download.idle_timeout.
 // The context bounds the reading too; cancel is its.
-func (r *run) open(ctx context.Context, cancel context.CancelCauseFunc, do func() (io.ReadCloser, error)) (io.ReadCloser, error) {
-	late := time.AfterFunc(r.d.cfg.IdleTimeout.D(), func() { cancel(errNoAnswer) })
-	body, err := do()
-	if !late.Stop() && err == nil {
+func (r *run) open(ctx context.Context, cancel context.CancelCauseFunc, do func(context.Context) (io.ReadCloser, error)) (io.ReadCloser, error) {
+	opening, stop := deadline.Watch(ctx, r.d.cfg.IdleTimeout.D(), func() { cancel(errNoAnswer) })
+	body, err := do(opening)
+	if !stop() && err == nil {
 		err = body.Close() // it came too late to be read
 		err = errors.Join(errNoAnswer, err)
 	}
@@ -61,7 +62,7 @@ func (r *run) open(ctx context.Context, cancel context.CancelCauseFunc, do func(
 
 // stat describes a file, within download.idle_timeout.
 func (r *run) stat(ctx context.Context, path string) (remote.Entry, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.d.cfg.IdleTimeout.D(), errNoAnswer)
+	ctx, cancel := deadline.After(ctx, r.d.cfg.IdleTimeout.D(), errNoAnswer)
 	defer cancel()
 	e, err := r.session.Stat(ctx, path)
 	return e, because(ctx, err)
@@ -69,7 +70,7 @@ func (r *run) stat(ctx context.Context, path string) (remote.Entry, error) {
 
 // read reads the beginning of a small file, within download.idle_timeout.
 func (r *run) read(ctx context.Context, path string) ([]byte, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.d.cfg.IdleTimeout.D(), errNoAnswer)
+	ctx, cancel := deadline.After(ctx, r.d.cfg.IdleTimeout.D(), errNoAnswer)
 	defer cancel()
 	body, err := r.session.Open(ctx, path, maxChecksum)
 	if err != nil {
@@ -96,7 +97,9 @@ func failure(ctx context.Context, phase schemas.Phase, err error) (res result, l
 	if errors.Is(err, errTooSlow) {
 		return failed(phase, tooSlow, err.Error()), true
 	}
-	return failed(phase, remote.Exception(err), err.Error()), remote.SessionLost(err)
+	res = failed(phase, remote.Exception(err), err.Error())
+	res.after = remote.RetryAfter(err)
+	return res, remote.SessionLost(err)
 }
 
 // cut is the result of a file whose context was ended by us, if it was.
@@ -122,6 +125,7 @@ func withoutRoom(err error) result {
 // progressWriter tells the watchdog of every write, and remembers an error of
 // the store so that it is not taken for one of the source.
 type progressWriter struct {
+	ctx     context.Context // of the transfer
 	w       io.Writer
 	run     *run
 	left    int64 // bytes that may still come
@@ -140,9 +144,22 @@ func (p *progressWriter) Write(b []byte) (int, error) {
 	}
 	again -= len(b)
 	n, err := p.write(b)
-	p.run.came.Add(int64(again + n))
+	p.run.counted.Add(int64(again + n))
 	p.progress.came(again, n)
+	if err == nil {
+		p.err = p.run.throttle(p.ctx, again+n)
+		err = p.err
+	}
 	return again + n, err
+}
+
+// throttle waits as long as more bytes came than may have. That is no slowness of the
+// server's.
+func (r *run) throttle(ctx context.Context, n int) error {
+	return r.gate.Took(ctx, int64(n), func(waited time.Duration) {
+		r.counted.Add(int64(waited.Seconds() * float64(r.d.cfg.MinRate)))
+		r.in.Progress()
+	})
 }
 
 // write writes what is new.

@@ -220,6 +220,7 @@ func (d *decoder) checkSource(s *Source, at string) {
 		d.problem(at+".description", "has %d characters, or hidden ones: write up to %d that can be seen, and the address of what says more", n, mostDescription)
 	}
 	d.checkTimes(s, at)
+	d.checkThrottles(s, at+".throttle")
 	d.oneOf(at+".state", s.State, StateAvailable, StateMaintenance)
 	t := d.sourceURL(s, at+".url")
 	d.applicable(s, t.Scheme, at)

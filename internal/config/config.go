@@ -108,6 +108,8 @@ type Source struct {
 	ConnectTimeout Duration `yaml:"connect_timeout,omitempty"` // to connect and log in; the members' own (poll.connect_timeout, download.connect_timeout) where that is shorter; default: theirs
 	IdleTimeout    Duration `yaml:"idle_timeout,omitempty"`    // without a byte from the server; likewise
 
+	Throttle Throttles `yaml:"throttle,omitempty"` // how fast its server, or it alone, is asked by all members together; of its server's sources the least counts
+
 	CompleteEvery Duration `yaml:"complete_every,omitempty"` // after which a poll is complete again; those between pass over directories whose own time says that no file has come; default: every poll is complete
 }
 

@@ -136,6 +136,11 @@ func (s *ftpSession) Stat(ctx context.Context, p string) (Entry, error) {
 		return Entry{}, wrap("stat", p, err)
 	}
 	defer release()
+	answered, err := s.cfg.asking(ctx)
+	if err != nil {
+		return Entry{}, s.fail(ctx, "stat", p, err)
+	}
+	defer answered()
 	e, err := s.stat(full)
 	if err != nil {
 		return Entry{}, s.fail(ctx, "stat", p, err)
@@ -211,7 +216,7 @@ func (s *ftpSession) OpenAt(ctx context.Context, p string, offset int64, _ strin
 	if err != nil {
 		return nil, wrap("open", p, err)
 	}
-	resp, err := s.retr(full, offset)
+	resp, err := s.retrieve(ctx, full, offset)
 	if err != nil {
 		err = s.fail(ctx, "open", p, err)
 		release()
@@ -229,6 +234,16 @@ func (s *ftpSession) refusal(err error) error {
 		return proto
 	}
 	return nil
+}
+
+// retrieve is retr when the server may be asked.
+func (s *ftpSession) retrieve(ctx context.Context, full string, offset int64) (*ftp.Response, error) {
+	answered, err := s.cfg.asking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer answered()
+	return s.retr(full, offset)
 }
 
 func (s *ftpSession) retr(full string, offset int64) (resp *ftp.Response, err error) {

@@ -24,12 +24,17 @@ func (s *ftpSession) List(ctx context.Context, dir string, yield func(Entry) err
 		return wrap("list", dir, err)
 	}
 	defer release()
+	answered, err := s.cfg.asking(ctx)
+	if err != nil {
+		return s.fail(ctx, "list", dir, err)
+	}
+	defer answered()
 	if err := s.c.ChangeDir(full); err != nil {
 		return s.fail(ctx, "list", dir, s.missingOrRefused(full, err))
 	}
 	list := s.listCurrent
 	if !s.c.IsTimePreciseInList() && s.c.IsGetTimeSupported() {
-		list = func(yield func(Entry) error) (error, error) { return s.listByMDTM(dir, full, yield) }
+		list = func(yield func(Entry) error) (error, error) { return s.listByMDTM(ctx, dir, full, yield, answered) }
 	}
 	yieldErr, err := list(yield)
 	if err != nil {
@@ -44,7 +49,7 @@ func (s *ftpSession) List(ctx context.Context, dir string, yield func(Entry) err
 // listByMDTM lists where times are to the minute, in an unknown zone: it asks
 // for those that matter after the listing, since one connection does one thing
 // at a time. Until then these entries are kept, within a bound.
-func (s *ftpSession) listByMDTM(dir, full string, yield func(Entry) error) (yieldErr, err error) {
+func (s *ftpSession) listByMDTM(ctx context.Context, dir, full string, yield func(Entry) error, listed func()) (yieldErr, err error) {
 	var zips []Entry
 	room := newMeter(maxHeld)
 	yieldErr, err = s.listCurrent(func(e Entry) error {
@@ -57,12 +62,18 @@ func (s *ftpSession) listByMDTM(dir, full string, yield func(Entry) error) (yiel
 	if yieldErr != nil || err != nil {
 		return yieldErr, err
 	}
+	listed()
 	ask := func(_ int, e *Entry) (bool, error) {
+		answered, err := s.cfg.asking(ctx)
+		if err != nil {
+			return true, err
+		}
+		defer answered()
 		// An absolute path: a name alone that begins with fourteen digits would
 		// make some servers set the time instead of telling it. A file that is
 		// gone since, or not to be asked, keeps what LIST said.
 		shown, exact := e.ModTime, e.Precision
-		err := s.modified(path.Join(full, e.Name), e)
+		err = s.modified(path.Join(full, e.Name), e)
 		if err != nil && !replied(err) {
 			return true, err
 		}

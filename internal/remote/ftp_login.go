@@ -14,6 +14,11 @@ import (
 
 // dialFTP connects and logs in. ctx bounds all of it.
 func dialFTP(ctx context.Context, c Config, t Target, step func(name, detail string)) (Session, error) {
+	answered, err := c.asking(ctx)
+	if err != nil {
+		return nil, wrap("connect", t.Server(), err)
+	}
+	defer answered()
 	conn, err := connectTCP(ctx, c, t, step)
 	if err != nil {
 		return nil, err

@@ -78,6 +78,27 @@ func (s *httpSession) ask(ctx context.Context, method string, at *url.URL, of pa
 		req.Header.Set("Cookie", s.cfg.Cookie)
 	}
 	of.ask(req)
+	return s.send(req)
+}
+
+// send sends a request when the server may be asked.
+func (s *httpSession) send(req *http.Request) (*http.Response, error) {
+	began := time.Now()
+	answered, err := s.cfg.asking(req.Context())
+	if err != nil {
+		return nil, err
+	}
+	defer answered()
+	if time.Since(began) > idleConnection {
+		s.mu.Lock()
+		first := s.first
+		s.first = nil
+		s.mu.Unlock()
+		if first != nil {
+			_ = first.Close()
+		}
+		s.transport.CloseIdleConnections()
+	}
 	return s.roundTrip(req)
 }
 
@@ -90,6 +111,10 @@ func (s *httpSession) roundTrip(req *http.Request) (*http.Response, error) {
 	}
 	return resp, err
 }
+
+// idleConnection is how long a connection may have waited for its request: servers hang
+// up on such ones, some after five seconds.
+const idleConnection = 2 * time.Second
 
 // sameOrigin tells whether secrets for one URL may go to another. Index pages ask it of
 // each of their links.

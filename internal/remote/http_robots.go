@@ -3,18 +3,30 @@ package remote
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // maxRobots is how much of a robots.txt is read. It is fixed by RFC 9309: a
 // server that says more expects that the rest is not read.
 const maxRobots = 500 << 10
 
-// robots is what a server asks programs to leave alone (RFC 9309).
-type robots struct{ rules []robotsRule }
+// maxCrawlDelay is the longest pause between requests that a robots.txt may ask for:
+// servers hang up on who is silent for longer.
+const maxCrawlDelay = time.Minute
+
+// robots is what a server asks programs to leave alone (RFC 9309), and what pause it
+// asks them to make between requests (Crawl-delay, which is older than that, and no part
+// of it).
+type robots struct {
+	rules []robotsRule
+	delay time.Duration
+}
 
 type robotsRule struct {
 	allow   bool
@@ -38,15 +50,19 @@ func (s *httpSession) readRobots(ctx context.Context) (r *robots, found string, 
 	if err != nil {
 		return nil, "", s.fail(op, s.target.Server(), err)
 	}
-	if found = "it says nothing of us"; len(r.rules) > 0 {
+	if found = "it says nothing of us"; len(r.rules) > 0 || r.delay > 0 {
 		found = "it is heeded"
+	}
+	if r.delay > 0 && s.cfg.Gate != nil {
+		found += fmt.Sprintf(": %s between requests", r.delay)
+		s.cfg.Gate.AtLeast(ctx, r.delay)
 	}
 	return r, found, nil
 }
 
 // parseRobots keeps the rules of the groups for us, or else of those for everybody.
 func parseRobots(from io.Reader) (*robots, error) {
-	var ours, everybodys []robotsRule
+	var ours, everybodys robots
 	named, us, everybody, naming := false, false, false, false
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, maxRobots+1)
@@ -65,17 +81,35 @@ func parseRobots(from io.Reader) (*robots, error) {
 			naming = false
 			rule := robotsRule{key == "allow", decoded(value)}
 			if us && value != "" {
-				ours = append(ours, rule)
+				ours.rules = append(ours.rules, rule)
 			}
 			if everybody && value != "" {
-				everybodys = append(everybodys, rule)
+				everybodys.rules = append(everybodys.rules, rule)
+			}
+		case "crawl-delay":
+			naming = false
+			if us {
+				ours.delay = crawlDelay(value)
+			}
+			if everybody {
+				everybodys.delay = crawlDelay(value)
 			}
 		}
 	}
 	if named {
-		return &robots{ours}, lines.Err()
+		return &ours, lines.Err()
 	}
-	return &robots{everybodys}, lines.Err()
+	return &everybodys, lines.Err()
+}
+
+// crawlDelay reads a pause in seconds, which may have a fraction; what is no number is
+// none.
+func crawlDelay(value string) time.Duration {
+	seconds, err := strconv.ParseFloat(value, 64)
+	if err != nil || !(seconds > 0) {
+		return 0
+	}
+	return time.Duration(min(seconds, maxCrawlDelay.Seconds()) * float64(time.Second))
 }
 
 // allow tells whether a URL may be asked for: the longest rule that fits decides,

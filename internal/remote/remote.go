@@ -16,6 +16,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"tributary/internal/deadline"
 )
 
 // Kind tells what a directory entry is.
@@ -171,8 +173,28 @@ type Config struct {
 	// Clock is what is known of the server's clock, and learns what the session shows of
 	// it. Nil: nobody wants to know.
 	Clock *Clock
+	// Gate says when the server may be asked for something: a listing, what a file is,
+	// or a file. Nil: whenever it is.
+	Gate Gate
 	// Trace notes the steps of Dial. Nil: nobody wants to know.
 	Trace *Trace
+}
+
+// Gate keeps to the pace at which a server may be asked.
+type Gate interface {
+	// Ask waits until it may be. answered is to be called when it has answered, or
+	// won't. Limits that package deadline has made of ctx stand still meanwhile.
+	Ask(ctx context.Context) (answered func(), err error)
+	// AtLeast has the gate keep a pause that the server asks for.
+	AtLeast(ctx context.Context, pause time.Duration)
+}
+
+// asking waits until the server may be asked for something.
+func (c Config) asking(ctx context.Context) (answered func(), err error) {
+	if c.Gate == nil {
+		return func() {}, ctx.Err()
+	}
+	return c.Gate.Ask(ctx)
 }
 
 // Defaults of Config, and what a session is worth doing at once.
@@ -268,7 +290,7 @@ func open(ctx context.Context, c Config, t Target, step func(name, detail string
 	if err != nil {
 		return nil, wrap("connect", "", err)
 	}
-	within, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
+	within, cancel := deadline.After(ctx, c.ConnectTimeout, context.DeadlineExceeded)
 	defer cancel()
 	s, err := known.dial(within, c, t, step)
 	switch {

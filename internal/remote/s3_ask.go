@@ -62,7 +62,7 @@ func (s *s3Session) ask(ctx context.Context, q question) (resp *http.Response, d
 		if err != nil {
 			return nil, err
 		}
-		resp, err := s.roundTrip(req)
+		resp, err := s.send(req)
 		if err != nil {
 			return nil, err
 		}

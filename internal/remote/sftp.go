@@ -43,6 +43,7 @@ type sftpSession struct {
 	base   string
 	idle   time.Duration
 	limits Limits
+	cfg    Config
 	packet int64
 	slots  chan struct{}
 	// shortReads is set when the server was seen to answer a read with less
@@ -62,6 +63,11 @@ type sftpSession struct {
 }
 
 func dialSFTP(ctx context.Context, c Config, t Target, step func(name, detail string)) (Session, error) {
+	answered, err := c.asking(ctx)
+	if err != nil {
+		return nil, wrap("connect", t.Server(), err)
+	}
+	defer answered()
 	sc, conn, err := dialSSH(ctx, c, t, step)
 	if err != nil {
 		return nil, err
@@ -89,7 +95,7 @@ func dialSFTP(ctx context.Context, c Config, t Target, step func(name, detail st
 	}
 	step("login", "user "+t.User)
 	s := &sftpSession{
-		client: client, frames: frames, ssh: sc, conn: conn, idle: c.IdleTimeout, limits: c.Limits, packet: int64(packet),
+		client: client, frames: frames, ssh: sc, conn: conn, idle: c.IdleTimeout, limits: c.Limits, cfg: c, packet: int64(packet),
 		base: t.Base, slots: make(chan struct{}, sftpConcurrency),
 		openSSH: openSSH, listing: make(chan struct{}, 1), lost: lost,
 	}
@@ -254,6 +260,11 @@ func (s *sftpSession) Stat(ctx context.Context, p string) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
+	answered, err := s.cfg.asking(ctx)
+	if err != nil {
+		return Entry{}, s.fail("stat", p, err)
+	}
+	defer answered()
 	e, err := call(ctx, s, s.idle, func() (Entry, error) {
 		info, err := s.client.Lstat(full)
 		if err != nil {
@@ -270,14 +281,28 @@ func (s *sftpSession) Stat(ctx context.Context, p string) (Entry, error) {
 
 func (s *sftpSession) Concurrency() int { return sftpConcurrency }
 
+// begin takes a slot for a file, and waits until the server may be asked for it.
+func (s *sftpSession) begin(ctx context.Context, p string) (answered func(), err error) {
+	if err := acquire(ctx, s.slots); err != nil {
+		return nil, wrap("open", p, err)
+	}
+	if answered, err = s.cfg.asking(ctx); err != nil {
+		<-s.slots
+		return nil, wrap("open", p, err)
+	}
+	return answered, nil
+}
+
 func (s *sftpSession) Open(ctx context.Context, p string, sizeHint int64) (io.ReadCloser, error) {
 	full, err := join(s.base, p)
 	if err != nil {
 		return nil, err
 	}
-	if err := acquire(ctx, s.slots); err != nil {
-		return nil, wrap("open", p, err)
+	answered, err := s.begin(ctx, p)
+	if err != nil {
+		return nil, err
 	}
+	defer answered()
 	var r io.ReadCloser
 	if sizeHint >= 0 && sizeHint <= s.packet {
 		r, err = s.openSmall(ctx, p, full, sizeHint)
@@ -296,9 +321,11 @@ func (s *sftpSession) OpenAt(ctx context.Context, p string, offset int64, _ stri
 	if err != nil {
 		return nil, err
 	}
-	if err := acquire(ctx, s.slots); err != nil {
-		return nil, wrap("open", p, err)
+	answered, err := s.begin(ctx, p)
+	if err != nil {
+		return nil, err
 	}
+	defer answered()
 	r, err := s.openLarge(ctx, p, full, offset)
 	if err != nil {
 		<-s.slots

@@ -27,6 +27,11 @@ func (s *sftpSession) List(ctx context.Context, dir string, yield func(Entry) er
 		return wrap("list", dir, err)
 	}
 	defer func() { <-s.listing }()
+	answered, err := s.cfg.asking(ctx)
+	if err != nil {
+		return s.fail("list", dir, err)
+	}
+	defer answered()
 	if s.lister == nil {
 		l, err := openLister(ctx, s)
 		var refused *ssh.OpenChannelError

@@ -117,7 +117,7 @@ func TestAHostingIsBlamedForItsOwnBytes(t *testing.T) {
 			s.host(other, 10)
 			s.show(own, 10)
 			tt.play(s)
-			r := s.w.from(own).Reputation
+			r := s.w.brings(own).Reputation
 			got := [3]float64{r.Tries, r.Corrupt, r.Tries - r.Good - r.Corrupt}
 			if want := [3]float64{float64(tt.tried), float64(tt.bad), float64(tt.failed)}; got != want {
 				t.Errorf("tried, corrupt, failed: %v, want %v", got, want)
@@ -134,7 +134,7 @@ func TestTheSpeedOfASource(t *testing.T) {
 	begun, ended := noon, noon.Add(4*time.Second)
 	d.SHA256, d.Size, d.StartedAt, d.FinishedAt = "sha-1", 1000, &begun, &ended
 	s.read(d)
-	if got := s.w.from(own).Speed(); got != 250 {
+	if got := s.w.brings(own).Speed(); got != 250 {
 		t.Errorf("%v bytes a second, want 250", got)
 	}
 }

@@ -117,6 +117,7 @@ func (w *World) downloaded(d schemas.DownloadFinished, record schemas.Record) {
 	t.Download, t.Changed = d.Outcome, true
 	w.jobs[t.Job]++
 	a.Changed = true
+	w.rest(d)
 	switch d.Result {
 	case schemas.Fetched:
 		w.fetched(f, a, t, d, record)
@@ -126,10 +127,10 @@ func (w *World) downloaded(d schemas.DownloadFinished, record schemas.Record) {
 		a.State, a.NotBefore = control.Wanted, w.now.Add(w.pauseNotTried(a, t.Source, d.Exception))
 		w.out = append(w.out, attemptEvent(f, a, t, string(schemas.Download), schemas.Cancelled, d.Exception, d.Message, schemas.NotTried, d.Outcome, w.now))
 	case schemas.Quarantined:
-		w.from(t.Source).Missed(false)
+		w.brings(t.Source).Missed(false)
 		w.end(f, a, t, string(schemas.Download), schemas.Quarantined, d.Message, d.Outcome)
 	default:
-		w.from(t.Source).Missed(d.Exception == "checksum_mismatch")
+		w.brings(t.Source).Missed(d.Exception == "checksum_mismatch")
 		w.fetchFailed(f, a, t, d)
 	}
 }
@@ -149,14 +150,14 @@ func (w *World) pauseNotTried(a *control.Acquisition, source, exception string) 
 // fetched accepts bytes: either those that the file shows already, or a new
 // version of it.
 func (w *World) fetched(f *File, a *control.Acquisition, t *control.Attempt, d schemas.DownloadFinished, record schemas.Record) {
-	w.from(t.Source).Brought(d.Size, took(d))
+	w.brings(t.Source).Brought(d.Size, took(d))
 	if a.Heals != "" {
 		w.brought(f, a, t, d)
 		return
 	}
 	for source, tried := range a.Tried {
 		if tried.Bad == d.SHA256 && source != t.Source {
-			w.from(source).Cleared()
+			w.brings(source).Cleared()
 			w.end(f, a, t, string(schemas.Unzip), corrupted, "two hostings serve the same damaged archive: "+a.Message, d.Outcome)
 			return
 		}
@@ -272,6 +273,9 @@ func (w *World) fetchFailed(f *File, a *control.Acquisition, t *control.Attempt,
 	a.Phase, a.Exception, a.Message = d.Phase, d.Exception, d.Message
 	if len(f.Candidates(a)) == 0 {
 		w.end(f, a, t, d.Phase, d.Exception, d.Message, d.Outcome)
+		if again := w.now.Add(asked(d)); a.RetryAt != nil && a.RetryAt.Before(again) {
+			a.RetryAt = &again
+		}
 		return
 	}
 	a.State, a.NotBefore = control.Wanted, w.now
@@ -344,7 +348,7 @@ func (w *World) judgeUnzip(f *File, a *control.Acquisition, t *control.Attempt, 
 		return
 	}
 	a.State, a.NotBefore = control.Wanted, w.now
-	w.from(t.Source).FoundCorrupt()
+	w.brings(t.Source).FoundCorrupt()
 	w.out = append(w.out, triedAgain(attemptEvent(f, a, t, string(schemas.Unzip), schemas.Failed, u.Exception, u.Message, "", outcome, w.now)))
 	w.announceNext(f, a)
 }

@@ -154,6 +154,13 @@ func (p *Planner) Dispatch(ctx context.Context, now time.Time) error {
 		if err != nil {
 			return err
 		}
+		left, err := control.LeftAlone(ctx, tx, now)
+		if err != nil {
+			return err
+		}
+		for server := range left {
+			credits[server] = min(credits[server], 0)
+		}
 		room, some := p.room(credits), worthwhile
 		if len(room) == 0 {
 			some = 0 // only what ends can go on
@@ -166,6 +173,7 @@ func (p *Planner) Dispatch(ctx context.Context, now time.Time) error {
 		if err != nil {
 			return err
 		}
+		w.left = left
 		turns, err := control.Turns(ctx, tx)
 		if err != nil {
 			return err

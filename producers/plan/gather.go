@@ -53,7 +53,8 @@ func (p *Planner) gather(w *World, credits map[string]int, turns map[string]*con
 				w.vanished(f, a)
 				continue
 			}
-			bySource[best[0].Source] = append(bySource[best[0].Source], newItem(f, a, best[0], turns[best[0].Source]))
+			from := w.from(best)
+			bySource[from.Source] = append(bySource[from.Source], newItem(f, a, from, turns[from.Source]))
 		}
 	}
 	// A server's jobs follow one another: what one centre has published is

@@ -21,7 +21,7 @@ type played struct {
 
 // state is all that decisions depend on, as text.
 func (s *scene) state() string {
-	out := fmt.Sprintf("%+v %d events %v %v %v\n", *s.f.File, len(s.w.out), s.w.jobs, s.w.from(own), s.w.from(other))
+	out := fmt.Sprintf("%+v %d events %v %v %v\n", *s.f.File, len(s.w.out), s.w.jobs, s.w.brings(own), s.w.brings(other))
 	for _, a := range s.f.Acquisitions {
 		c := *a
 		c.Changed = false

@@ -35,8 +35,8 @@ func TestAGoodFileIsExtracted(t *testing.T) {
 	if e.Phase != "unzip" || e.Status != "done" || e.Outcome != "sha-1/done" || e.Accepted != "sha-1/done" || e.Rows != 2 || e.Attempt != 1 {
 		t.Errorf("judgement is %+v", e)
 	}
-	if s.w.from(own).Fetched != 1 || s.w.from(own).Failed != 0 || s.w.jobs[a.Job] != 1 {
-		t.Errorf("own %+v, jobs %v", *s.w.from(own), s.w.jobs)
+	if s.w.brings(own).Fetched != 1 || s.w.brings(own).Failed != 0 || s.w.jobs[a.Job] != 1 {
+		t.Errorf("own %+v, jobs %v", *s.w.brings(own), s.w.jobs)
 	}
 }
 
@@ -55,7 +55,7 @@ func TestTheFirstOutcomeCounts(t *testing.T) {
 		if got := s.last(); got.SHA256 != "sha-1" || got.State != control.Received || s.f.CurrentSHA256 != "sha-1" || s.f.Acceptances != 1 {
 			t.Errorf("acquisition %+v of file %+v", got, s.f.File)
 		}
-		if len(s.w.out) != events || s.w.jobs[a.Job] != 1 || s.w.from(own).Failed != 0 {
+		if len(s.w.out) != events || s.w.jobs[a.Job] != 1 || s.w.brings(own).Failed != 0 {
 			t.Errorf("%d events more, %d outcomes of the job", len(s.w.out)-events, s.w.jobs[a.Job])
 		}
 	})
@@ -164,8 +164,8 @@ func TestSameHostingWithBackoffThenTheNextThenTheEnd(t *testing.T) {
 		s.fails(s.from(other), schemas.ZipMD5, "checksum_mismatch")
 	}
 	s.ended(string(schemas.Failed), "zip_md5", "checksum_mismatch")
-	if s.w.from(own).Failed != 3 || s.w.from(other).Failed != 3 {
-		t.Errorf("failures counted: %v of own, %v of other", s.w.from(own).Failed, s.w.from(other).Failed)
+	if s.w.brings(own).Failed != 3 || s.w.brings(other).Failed != 3 {
+		t.Errorf("failures counted: %v of own, %v of other", s.w.brings(own).Failed, s.w.brings(other).Failed)
 	}
 	if s.request() != nil {
 		t.Error("a file that has ended is requested again")
@@ -201,8 +201,8 @@ func TestNotTriedCostsNoAttempt(t *testing.T) {
 			t.Fatal("the outcome does not count for its job's credit")
 		}
 	}
-	if s.w.from(own).Failed != 0 {
-		t.Errorf("the source is blamed %d times", s.w.from(own).Failed)
+	if s.w.brings(own).Failed != 0 {
+		t.Errorf("the source is blamed %d times", s.w.brings(own).Failed)
 	}
 	s.complete(s.from(own), "sha-1")
 }
@@ -219,7 +219,7 @@ func TestAFileWithoutRoomWaits(t *testing.T) {
 		d.Exception = schemas.NoRoom
 		s.read(d)
 		got := s.last()
-		if got.State != control.Wanted || got.Tried[own].Attempts != 0 || got.Alone || s.w.from(own).Failed != 0 {
+		if got.State != control.Wanted || got.Tried[own].Attempts != 0 || got.Alone || s.w.brings(own).Failed != 0 {
 			t.Fatalf("acquisition is %+v", got)
 		}
 		pauses = append(pauses, got.NotBefore.Sub(s.w.now))

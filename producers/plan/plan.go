@@ -61,6 +61,8 @@ type Deps struct {
 	Metrics   prometheus.Registerer // nil: nobody asks for them
 	Log       *slog.Logger
 	Now       func() time.Time
+	// LongestRest is for how long a server is left alone that asks for it; 0: a day.
+	LongestRest time.Duration
 }
 
 // Planner decides about files. Any number may run: what one decides about a
@@ -262,5 +264,5 @@ func (p *Planner) load(ctx context.Context, tx pgx.Tx, ids []string, now time.Ti
 }
 
 func (p *Planner) settings() settings {
-	return settings{perHosting: p.cfg.Attempts, backoff: backoff.Exponential{Base: p.cfg.Backoff.D(), Max: p.cfg.BackoffMax.D()}, retry: p.cfg.RetryFailed.D(), retries: p.cfg.MaxRetries}
+	return settings{perHosting: p.cfg.Attempts, backoff: backoff.Exponential{Base: p.cfg.Backoff.D(), Max: p.cfg.BackoffMax.D()}, retry: p.cfg.RetryFailed.D(), retries: p.cfg.MaxRetries, longestRest: p.deps.LongestRest}
 }

@@ -17,6 +17,8 @@ type settings struct {
 	backoff    backoff.Exponential // between attempts at one hosting
 	retry      time.Duration       // before a file that failed for good is tried again, doubling
 	retries    int                 // how often it is; 0: without end
+
+	longestRest time.Duration // for which a server is left alone that asks for it; 0: a day
 }
 
 // World is what is known of some files while decisions about them are made, in
@@ -34,7 +36,9 @@ type World struct {
 	jobs     map[string]int               // outcomes accepted, per job
 	met      map[string]*control.Outcomes // what fetches brought, per source
 	healings []control.Healing
-	origins  *origins // nil: bytes that are known under another name are loaded too
+	origins  *origins                 // nil: bytes that are known under another name are loaded too
+	rests    map[string]time.Duration // for how long servers have asked to be left alone
+	left     map[string]time.Time     // servers that are left alone, until when
 	out      []schemas.Message
 }
 
@@ -59,8 +63,8 @@ func (w *World) Attempt(run, file string, n int32) *control.Attempt {
 // Tell adds events that Store will write.
 func (w *World) Tell(events ...schemas.Message) { w.out = append(w.out, events...) }
 
-// from is what fetches from a source have brought, to be added to.
-func (w *World) from(source string) *control.Outcomes {
+// brings is what fetches from a source have brought, to be added to.
+func (w *World) brings(source string) *control.Outcomes {
 	if w.met[source] == nil {
 		w.met[source] = &control.Outcomes{}
 	}

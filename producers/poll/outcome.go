@@ -57,7 +57,9 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 		if src, err = config.ParseDefinition(p.Definition); err != nil {
 			return "", err
 		}
-		cfg, err = source.Remote(src, s.cfg.ConnectTimeout, s.cfg.IdleTimeout, s.deps.Limits)
+		if cfg, err = source.Remote(src, s.cfg.ConnectTimeout, s.cfg.IdleTimeout, s.deps.Limits); s.deps.Gate != nil {
+			cfg.Gate = s.deps.Gate(src, p.Server)
+		}
 		return source.Describe(src).URL, err
 	}); err != nil {
 		return s.end(ctx, conn, p, c, outcome{state: "failed", exception: misconfigured, message: text(err)})

@@ -22,6 +22,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/internal/profile"
 	"tributary/internal/remote"
+	"tributary/internal/throttle"
 	"tributary/sql/control"
 	"tributary/sql/outbox"
 )
@@ -40,8 +41,11 @@ type Deps struct {
 	Now     func() time.Time
 	Limits  config.Limits // of what servers send
 	Dial    func(context.Context, remote.Config) (remote.Session, error)
-	Blobs   blob.Store  // where is kept what listings show; nil: nowhere
-	Space   *blob.Space // room for that
+	// Gate keeps to the pace at which a source, as it is defined, and its server may be
+	// asked, with all other sessions. Nil: nobody does.
+	Gate  func(src config.Source, server string) *throttle.Gate
+	Blobs blob.Store  // where is kept what listings show; nil: nowhere
+	Space *blob.Space // room for that
 }
 
 // Poller lists sources. Any number may run: each poll is taken by one, by lease.

@@ -132,9 +132,9 @@ func (s Story) writeTries(p *printer) {
 		if a.Shown {
 			mark = "*"
 		}
-		rows = append(rows, []string{fmt.Sprint(a.Attempt) + mark, text(a.Source), a.Phase, a.Status, moment(a.Requested), moment(a.Received), fmt.Sprint(a.Bytes), short(a.SHA256), text(a.Note)})
+		rows = append(rows, []string{fmt.Sprint(a.Attempt) + mark, text(a.Source), a.Phase, a.Status, moment(a.Requested), moment(a.Received), fmt.Sprint(a.Bytes), speedText(a.Speed()), short(a.SHA256), text(a.Note)})
 	}
-	p.table([]string{"attempt", "source", "phase", "status", "requested", "received", "bytes", "sha256", "note"}, rows)
+	p.table([]string{"attempt", "source", "phase", "status", "requested", "received", "bytes", "bytes/s", "sha256", "note"}, rows)
 	for _, a := range s.Tries {
 		for _, l := range a.Log {
 			who := "reported"

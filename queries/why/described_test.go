@@ -40,6 +40,7 @@ func Verdicts() []Described {
 		{BehindEarlier, "An earlier version of the file, or a replay of it, is under way and is finished first."},
 		{NextAttempt, "An attempt to fetch it has failed; the next one has its time."},
 		{DiskLow, "Nothing is fetched while the disk is low."},
+		{Throttled, "The server has asked to be left alone for a while (Retry-After)."},
 		{CreditUsed, "The server has as many sessions as it is allowed."},
 		{Queued, "It waits for its turn to be requested."},
 		{Requested, "A job asks for it, and no member has begun with the job."},

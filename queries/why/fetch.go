@@ -88,6 +88,9 @@ func (f *Facts) wanted(a *Answer, x *control.Fetch) {
 	case f.Dormant != "":
 		a.say(DiskLow, "%s waits, since nothing is fetched: %s.", a.File, f.Dormant)
 		a.Next = "Make room, or change blobs.min_free."
+	case f.Left.After(f.Now):
+		a.say(Throttled, "%s is throttled by the server %s, which has asked to be left alone until %s.", a.File, f.From.Server, moment(f.Left))
+		a.Next = "Nothing: it is fetched then, or before from another source that shows it."
 	case f.Credit.Free <= 0:
 		a.say(CreditUsed, "%s waits for a session, of which the server %s allows %d: all are used%s.", a.File, f.From.Server, f.Credit.Limit, f.uses())
 		f.turns(a)
@@ -98,7 +101,15 @@ func (f *Facts) wanted(a *Answer, x *control.Fetch) {
 		f.turns(a)
 		a.Next = "Nothing, while a member has the role plan."
 	}
+	f.throttled(a)
 	f.tried(a, x)
+}
+
+// throttled proves how fast the server may be asked.
+func (f *Facts) throttled(a *Answer) {
+	if f.Pace != "" {
+		a.prove("throttled by what sources say of how fast it is asked (throttle): %s", f.Pace)
+	}
 }
 
 // turns proves before whom the file is requested, and after whom.
@@ -202,6 +213,7 @@ func (f *Facts) requested(a *Answer, x *control.Fetch) {
 	if t := f.transfer(x); t != nil {
 		a.proveAt(&t.Told, "%s of attempt %d had come; nothing is told while no bytes come", bytes(t.Received), t.Attempt)
 	}
+	f.throttled(a)
 	f.tried(a, x)
 }
 

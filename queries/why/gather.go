@@ -118,6 +118,12 @@ func (k *asking) process(ctx context.Context, f *Facts) (err error) {
 	switch x.State {
 	case control.Wanted:
 		return k.room(ctx, f, x)
+	case control.Requested:
+		for _, h := range f.Hostings {
+			if x.JobServer != nil && h.Server == *x.JobServer {
+				return k.pace(ctx, f, h.Source)
+			}
+		}
 	case control.Received, control.Extracted:
 		f.Damage, err = control.DamageOf(ctx, k.q, x.SHA256)
 		return err
@@ -159,7 +165,24 @@ func (k *asking) room(ctx context.Context, f *Facts, x *control.Fetch) (err erro
 	if f.Queue, err = control.QueueOf(ctx, k.q, &x.Acquisition, f.From.Source, k.now); err != nil {
 		return err
 	}
+	left, err := control.LeftAlone(ctx, k.q, k.now)
+	if err != nil {
+		return err
+	}
+	f.Left = left[f.From.Server]
+	if err := k.pace(ctx, f, f.From.Source); err != nil {
+		return err
+	}
 	f.Credit, err = control.CreditUseOf(ctx, k.q, f.From.Server, k.now)
+	return err
+}
+
+// pace reads how fast the server of a source may be asked now.
+func (k *asking) pace(ctx context.Context, f *Facts, source string) error {
+	server, err := control.ThrottledServer(ctx, k.q, source)
+	if err == nil {
+		f.Pace = server.Text(source, k.now)
+	}
 	return err
 }
 

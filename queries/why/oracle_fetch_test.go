@@ -134,17 +134,19 @@ func credit(o *oracle) {
 	one := func(server string) func(s *control.Source) {
 		return func(s *control.Source) { s.Server, s.MaxSessions = server, 1 }
 	}
-	for id, server := range map[string]string{"c1": "shared:22", "c2": "shared:22", "c3": "c3:22", "c4": "c4:22"} {
+	for id, server := range map[string]string{"c1": "shared:22", "c2": "shared:22", "c3": "c3:22", "c4": "c4:22", "c5": "c5:22"} {
 		o.source(id, "Ccpcz", one(server)).show("add/"+zip("Ccpcz", 80+int(id[1]-'0')), 10)
 	}
-	o.listed("c1", "c2", "c3", "c4")
+	o.listed("c1", "c2", "c3", "c4", "c5")
 	path := func(n int) string { return "add/" + zip("Ccpcz", 80+n) }
 	o.open("c3")
 	o.Exec("UPDATE control.poll SET state = 'running', lease_until = clock_timestamp() + interval '1 hour' WHERE state = 'due'")
 	o.open("c4")
 	o.want("c3", path(3), why.CreditUsed, "the server c3:22 allows 1", "(a poll of c3)")
 	o.want("c4", path(4), why.CreditUsed, "(a poll that is due of c4)")
+	o.Exec("INSERT INTO control.throttle (name, left_until) VALUES ('server c5:22', $1)", o.Clock.Add(time.Hour))
 	o.dispatch()
+	o.want("c5", path(5), why.Throttled, "throttled by the server c5:22", stamp(o.Clock.Add(time.Hour)))
 	asked, waits := 1, 2
 	if o.Text("SELECT source AS q FROM control.job WHERE server = 'shared:22'") != "c1" {
 		asked, waits = 2, 1

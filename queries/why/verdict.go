@@ -36,6 +36,7 @@ const (
 	BehindEarlier       Verdict = "behind_earlier"
 	NextAttempt         Verdict = "next_attempt"
 	DiskLow             Verdict = "disk_low"
+	Throttled           Verdict = "throttled"
 	CreditUsed          Verdict = "credit_used"
 	Queued              Verdict = "queued"
 	Requested           Verdict = "requested"

@@ -56,6 +56,8 @@ type Facts struct {
 	From     *control.Hosting  // from where it is fetched next; nil: from nowhere now
 	Choice   []control.Hosting // from where it could be, in the order in which that is tried
 	Credit   control.CreditUse // of the server of From
+	Left     time.Time         // until when that server has asked to be left alone; zero: it has not
+	Pace     string            // how fast it may be asked for the source of From, or of the job; empty: as fast as it goes
 	Queue    control.Queue
 	Batch    *control.BatchStanding
 	Replays  []control.ReplayOf // that chose it, the newest first

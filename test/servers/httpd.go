@@ -48,6 +48,9 @@ type HTTPD struct {
 	Addr string
 	// AccessLog is the file in which the server notes its requests.
 	AccessLog string
+	// Times is the file in which nginx notes of each request when it was answered, in
+	// seconds of the epoch with milliseconds, how long that took, and its first line.
+	Times string
 	// CAFile holds the certificate of a server with TLS.
 	CAFile string
 
@@ -80,7 +83,8 @@ func StartNginx(ctx context.Context, o HTTPDOptions) (*HTTPD, error) {
 		if o.TLS {
 			listen += " ssl"
 		}
-		lines = append(lines, "events { worker_connections 256; }", "http {", fmt.Sprintf("access_log %q;", s.AccessLog), "types { application/zip zip; text/html html; }")
+		lines = append(lines, "events { worker_connections 256; }", "http {", fmt.Sprintf("access_log %q;", s.AccessLog),
+			`log_format times '$msec $request_time $request';`, fmt.Sprintf("access_log %q times;", s.Times), "types { application/zip zip; text/html html; }")
 		for _, temp := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
 			lines = append(lines, fmt.Sprintf("%s_temp_path %q;", temp, filepath.Join(dir, temp)))
 		}
@@ -147,7 +151,7 @@ func startHTTPD(ctx context.Context, o HTTPDOptions, program, hint string, confi
 	if err != nil {
 		return nil, err
 	}
-	s := &HTTPD{Addr: loopback(port), AccessLog: filepath.Join(dir, "access.log"), secure: o.TLS}
+	s := &HTTPD{Addr: loopback(port), AccessLog: filepath.Join(dir, "access.log"), Times: filepath.Join(dir, "times.log"), secure: o.TLS}
 	passwords := ""
 	if o.Password != "" {
 		s.user, passwords = "reader@", filepath.Join(dir, "passwords")

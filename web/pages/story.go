@@ -77,6 +77,14 @@ func (s *Site) story(t report.Told) []version {
 	return out
 }
 
+// speed says how fast an attempt brought its bytes, where that is known.
+func speed(a report.Attempt) string {
+	if a.Speed() == 0 {
+		return ""
+	}
+	return ", " + size(a.Speed()) + " a second"
+}
+
 // attemptTold tells of an attempt what is known of it.
 func attemptTold(a report.Attempt, of func(*string, time.Time) int, add func(int, *time.Time, told)) {
 	name, from := fmt.Sprintf("Attempt %d", a.Attempt), ""
@@ -88,7 +96,7 @@ func attemptTold(a report.Attempt, of func(*string, time.Time) int, add func(int
 		add(in(a.Requested), a.Requested, told{Status: "pending", Text: name + from + " was requested"})
 	}
 	if a.Received != nil && a.SHA256 != nil {
-		add(in(a.Received), a.Received, told{Status: "done", Text: name + from + " brought " + count(a.Bytes) + " bytes", More: strings.TrimSpace("SHA-256 " + *a.SHA256 + " " + text(a.Note))})
+		add(in(a.Received), a.Received, told{Status: "done", Text: name + from + " brought " + count(a.Bytes) + " bytes" + speed(a), More: strings.TrimSpace("SHA-256 " + *a.SHA256 + " " + text(a.Note))})
 	}
 	if a.Unzipped != nil && a.Documents != nil {
 		add(in(a.Unzipped), a.Unzipped, told{Status: "done", Text: "Unzipped: " + plural(*a.Documents, "document", "documents")})

@@ -1,0 +1,31 @@
+package report
+
+import (
+	"strconv"
+	"time"
+)
+
+// Speed is how many bytes a second the attempt brought, from its beginning to its end;
+// 0: none, or nobody knows.
+func (a Attempt) Speed() int64 {
+	ended := a.Received
+	if ended == nil && len(a.Log) > 0 {
+		ended = &a.Log[0].At
+	}
+	if a.Started == nil || ended == nil {
+		return 0
+	}
+	took := ended.Sub(*a.Started)
+	if took < time.Millisecond { // more exact than clocks of members are
+		return 0
+	}
+	return int64(float64(a.Bytes) / took.Seconds())
+}
+
+// speedText is a speed for people; empty: nobody knows.
+func speedText(speed int64) string {
+	if speed == 0 {
+		return ""
+	}
+	return strconv.FormatInt(speed, 10)
+}

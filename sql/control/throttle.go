@@ -1,0 +1,162 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/internal/config"
+	"tributary/internal/pg"
+	"tributary/internal/throttle"
+)
+
+const (
+	// askedFor is how long a request without an answer keeps others from being sent.
+	askedFor = 10 * time.Second
+	// lookAgain is the pause before it is looked whether that was answered.
+	lookAgain = 100 * time.Millisecond
+)
+
+// Throttles keeps how fast servers are asked. Times are by the database's clock, which
+// all members share.
+type Throttles struct{ Pool *pgxpool.Pool }
+
+// GateTo is the gate of a session for a source, at a server.
+func GateTo(pool *pgxpool.Pool, src config.Source, server string, now func() time.Time, log *slog.Logger) *throttle.Gate {
+	own := throttle.Server{Name: server, Sessions: src.MaxSessions}
+	if text, err := src.Definition(); err == nil { // one that can't be written was never defined
+		own.Sources = []throttle.Source{{ID: src.ID, Definition: text}}
+	}
+	return throttle.NewGate(Throttles{pool}, own, src.ID, now, log)
+}
+
+// Server is that of a source, with what all its sources say of how fast it is asked.
+func (t Throttles) Server(ctx context.Context, source string) (throttle.Server, error) {
+	return ThrottledServer(ctx, t.Pool, source)
+}
+
+// ThrottledServer returns the server of a source, with what all its sources say of how
+// fast it is asked.
+func ThrottledServer(ctx context.Context, q pg.Querier, source string) (s throttle.Server, err error) {
+	rows, err := q.Query(ctx, `SELECT id, server, max_sessions, jsonb_strip_nulls(jsonb_build_object('throttle', definition->'throttle', 'time_zone', definition->'time_zone'))::text
+		FROM control.source WHERE server = (SELECT server FROM control.source WHERE id = $1) AND (state <> 'removed' OR id = $1) ORDER BY id`, source)
+	if err != nil {
+		return s, fmt.Errorf("read how fast the server of %s is asked: %w", source, err)
+	}
+	var sessions int
+	var of throttle.Source
+	_, err = pgx.ForEachRow(rows, []any{&of.ID, &s.Name, &sessions, &of.Definition}, func() error {
+		if s.Sources = append(s.Sources, of); s.Sessions == 0 || sessions < s.Sessions {
+			s.Sessions = sessions
+		}
+		return nil
+	})
+	if err == nil && len(s.Sources) == 0 {
+		err = pgx.ErrNoRows
+	}
+	if err != nil {
+		return s, fmt.Errorf("read how fast the server of %s is asked: %w", source, err)
+	}
+	return s, nil
+}
+
+// Claim claims the next request of all bounds, as [throttle.Store] says.
+func (t Throttles) Claim(ctx context.Context, bounds []throttle.Bound) (wait time.Duration, err error) {
+	names, every := make([]string, len(bounds)), make([]int64, len(bounds))
+	for i, b := range bounds {
+		names[i], every[i] = b.Name, b.Every.Microseconds()
+	}
+	err = pg.InTx(ctx, t.Pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "INSERT INTO control.throttle (name) SELECT n FROM unnest($1::text[]) n ORDER BY n ON CONFLICT DO NOTHING", names); err != nil {
+			return err
+		}
+		// Locked in one order by all, and only then compared with the clock.
+		if _, err := tx.Exec(ctx, "SELECT FROM control.throttle WHERE name = ANY($1) ORDER BY name FOR UPDATE", names); err != nil {
+			return err
+		}
+		var next, asking int64
+		if err := tx.QueryRow(ctx, `SELECT ceil(max(extract(epoch FROM next_request - clock_timestamp())) * 1000000)::bigint, ceil(max(extract(epoch FROM asking_until - clock_timestamp())) * 1000000)::bigint
+			FROM control.throttle WHERE name = ANY($1)`, names).Scan(&next, &asking); err != nil {
+			return err
+		}
+		switch {
+		case next > 0:
+			wait = time.Duration(next) * time.Microsecond
+		case asking > 0:
+			wait = min(time.Duration(asking)*time.Microsecond, lookAgain)
+		}
+		if wait > 0 {
+			return nil
+		}
+		_, err := tx.Exec(ctx, `UPDATE control.throttle t SET next_request = clock_timestamp() + b.every * interval '1 microsecond', asking_until = clock_timestamp() + $3::interval
+			FROM unnest($1::text[], $2::bigint[]) b(name, every) WHERE t.name = b.name`, names, every, interval(askedFor))
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("claim a request: %w", err)
+	}
+	return wait, nil
+}
+
+// Answered says that a claimed request was answered. Each bound is told by itself, so
+// that nobody who holds one waits for another.
+func (t Throttles) Answered(ctx context.Context, bounds []throttle.Bound) error {
+	for _, b := range bounds {
+		if _, err := t.Pool.Exec(ctx, `INSERT INTO control.throttle AS t (name, next_request) VALUES ($1, clock_timestamp() + $2::interval)
+			ON CONFLICT (name) DO UPDATE SET asking_until = 'epoch', next_request = greatest(t.next_request, clock_timestamp() + $2::interval)`,
+			b.Name, interval(b.Pause)); err != nil {
+			return fmt.Errorf("tell that a request was answered: %w", err)
+		}
+	}
+	return nil
+}
+
+// Spend notes bytes that came, and returns how long to wait until they are paid off.
+func (t Throttles) Spend(ctx context.Context, bounds []throttle.Bound, bytes int64) (wait time.Duration, err error) {
+	for _, b := range bounds {
+		takes := int64(float64(bytes) / float64(b.Rate) * 1e6) // microseconds
+		var owed int64
+		err := t.Pool.QueryRow(ctx, `INSERT INTO control.throttle AS t (name, paid_until) VALUES ($1, clock_timestamp() + $2::bigint * interval '1 microsecond')
+			ON CONFLICT (name) DO UPDATE SET paid_until = greatest(t.paid_until, clock_timestamp()) + $2::bigint * interval '1 microsecond'
+			RETURNING (extract(epoch FROM paid_until - clock_timestamp()) * 1000000)::bigint`, b.Name, takes).Scan(&owed)
+		if err != nil {
+			return 0, fmt.Errorf("note bytes that came: %w", err)
+		}
+		wait = max(wait, time.Duration(owed)*time.Microsecond)
+	}
+	return wait, nil
+}
+
+// LeaveAlone notes that a server has asked to be left alone for so long. It is never left
+// for less than was noted before.
+func LeaveAlone(ctx context.Context, tx pgx.Tx, server string, now time.Time, wait time.Duration) error {
+	_, err := tx.Exec(ctx, `INSERT INTO control.throttle AS t (name, left_until) VALUES ($1, $2)
+		ON CONFLICT (name) DO UPDATE SET left_until = greatest(t.left_until, $2)`, throttle.ServerName(server), now.Add(wait))
+	if err != nil {
+		return fmt.Errorf("leave the server %s alone: %w", server, err)
+	}
+	return nil
+}
+
+// LeftAlone returns the servers that have asked to be left alone, and until when.
+func LeftAlone(ctx context.Context, q pg.Querier, now time.Time) (map[string]time.Time, error) {
+	rows, err := q.Query(ctx, "SELECT substr(name, length($2) + 1), left_until FROM control.throttle WHERE left_until > $1 AND starts_with(name, $2)", now, throttle.ServerName(""))
+	if err != nil {
+		return nil, fmt.Errorf("read which servers are left alone: %w", err)
+	}
+	out := map[string]time.Time{}
+	var server string
+	var until time.Time
+	_, err = pgx.ForEachRow(rows, []any{&server, &until}, func() error {
+		out[server] = until
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read which servers are left alone: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,2 @@
+// Package pace holds tests that read in a server's own log at which pace it was asked.
+package pace
