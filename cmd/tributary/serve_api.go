@@ -83,10 +83,14 @@ func (s *stores) standing(ctx context.Context, source string) (api.Standing, err
 	if err != nil {
 		return api.Standing{}, err
 	}
+	done, err := doneWithOf(ctx, s.Control, all[0])
+	if err != nil {
+		return api.Standing{}, err
+	}
 	var shown bytes.Buffer
-	if err := report.NewEncoder(&shown).Encode(shownSource(all[0], taken)); err != nil {
+	if err := report.NewEncoder(&shown).Encode(shownSource(all[0], taken, done)); err != nil {
 		return api.Standing{}, fmt.Errorf("source %s: %w", source, err)
 	}
-	text, err := s.sourceText(ctx, all[0], taken)
+	text, err := s.sourceText(ctx, all[0], taken, done)
 	return api.Standing{Standing: shown.Bytes(), Text: text}, err
 }

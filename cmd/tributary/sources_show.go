@@ -52,8 +52,12 @@ func newSourcesShow(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.tell(*output, shownSource(all[0], taken), func(w io.Writer) error {
-				text, err := s.sourceText(cmd.Context(), all[0], taken)
+			done, err := doneWithOf(cmd.Context(), s.Control, all[0])
+			if err != nil {
+				return err
+			}
+			return c.tell(*output, shownSource(all[0], taken, done), func(w io.Writer) error {
+				text, err := s.sourceText(cmd.Context(), all[0], taken, done)
 				if err != nil {
 					return err
 				}
@@ -66,17 +70,17 @@ func newSourcesShow(c *cli) *cobra.Command {
 }
 
 // sourceText is a source as it is shown to people.
-func (s *stores) sourceText(ctx context.Context, st control.Standing, taken takenUp) (string, error) {
+func (s *stores) sourceText(ctx context.Context, st control.Standing, taken takenUp, done *doneWith) (string, error) {
 	src, err := config.ParseDefinition(st.Definition)
 	if err != nil {
 		return "", err
 	}
 	text, err := config.SourcesYAML([]config.Source{src})
-	return standingText(st) + taken.text() + expectedText(ctx, s.Tracker, st.ID) + screen.Text(string(text)), err
+	return standingText(st) + taken.text() + done.text() + expectedText(ctx, s.Tracker, st.ID) + screen.Text(string(text)), err
 }
 
 // shownSource is a source as -o json writes it.
-func shownSource(s control.Standing, today takenUp) map[string]any {
+func shownSource(s control.Standing, today takenUp, done *doneWith) map[string]any {
 	out := map[string]any{"source": s.ID, "state": s.State, "declared": s.Declared, "server": s.Server, "failed_polls": s.FailedPolls, "overruns": s.Overruns, "polled": s.Polled, "today": today}
 	if s.SuspendedAt != nil {
 		out["suspended_at"], out["suspended_why"] = s.SuspendedAt, s.SuspendedWhy
@@ -86,6 +90,9 @@ func shownSource(s control.Standing, today takenUp) map[string]any {
 	}
 	if s.Checked != nil {
 		out["checked"] = s.Checked
+	}
+	if done != nil {
+		out["done_with"] = done
 	}
 	showTimes(out, timesOf(s, now()))
 	if c := completePollsOf(s); c != nil {

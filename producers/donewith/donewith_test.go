@@ -173,12 +173,15 @@ func TestASessionThatIsLostWhileActing(t *testing.T) {
 	b := newBench(t, t.TempDir(), "delete", config.Source{}, nil)
 	b.order(true)
 	b.inserted(first, "1")
-	sshd, err := servers.StartSSHD(t.Context(), servers.SSHDOptions{Dir: t.TempDir()})
-	servers.Need(t, err)
+	server, err := servers.StartFaultySFTP(t.Context(), servers.FaultySFTPOptions{Dir: t.TempDir(), Root: b.dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
 	dial := b.deps.Dial
 	b.deps.Dial = func(ctx context.Context, _ remote.Config) (remote.Session, error) {
-		s, err := dial(ctx, remote.Config{URL: sshd.URL(b.dir), IdentityFile: sshd.IdentityFile, KnownHosts: sshd.KnownHosts})
-		sshd.Stop()
+		s, err := dial(ctx, remote.Config{URL: server.URL("/"), IdentityFile: server.IdentityFile, KnownHosts: server.KnownHosts})
+		server.Drop()
 		return s, err
 	}
 	b.round()

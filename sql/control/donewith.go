@@ -289,8 +289,9 @@ func PutActs(ctx context.Context, tx pgx.Tx, source, acts, said string, revision
 
 // DoneCount is how many files of a source stand so.
 type DoneCount struct {
-	State, Exception string
-	Files            int64
+	State     string `json:"state"`
+	Exception string `json:"exception,omitempty"`
+	Files     int64  `json:"files"`
 }
 
 // DoneCounts returns how the files of a source stand that are inserted.
