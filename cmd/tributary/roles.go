@@ -194,6 +194,10 @@ func (a *app) poller(ctx context.Context) (runnable, error) {
 		Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D(), Log: a.log, Now: now, Limits: a.cfg.Limits, Dial: remote.Dial, Blobs: a.blobs, Space: a.space})
 	d := donewith.New(a.cfg.Poll, donewith.Deps{Pool: pool, Outbox: a.outbox(), Applied: a.appliedPosition, Loaded: a.loaded, Dial: remote.Dial,
 		Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D(), Limits: a.cfg.Limits, Log: a.log, Now: now})
+	if a.once {
+		a.doneWith = d // the round has it act at its end
+		return always(p.Run), nil
+	}
 	return always(func(ctx context.Context) error {
 		g, ctx := errgroup.WithContext(ctx)
 		g.Go(func() error { return p.Run(ctx) })
