@@ -29,6 +29,7 @@ import (
 	"tributary/internal/stage"
 	"tributary/internal/stage/member"
 	"tributary/internal/stage/sink"
+	"tributary/producers/donewith"
 	"tributary/producers/refused"
 	"tributary/recovery/passover"
 	"tributary/schemas"
@@ -61,6 +62,7 @@ type app struct {
 	halt      func()            // ends serve, once its roles have stopped
 
 	roles       map[string]*obs.Component // that run here, as readyz tells of them
+	doneWith    *donewith.Worker          // of the role poll, where one round is run
 	endRetries  func()                    // of the role plan, where it runs here
 	projections []*sink.Applier           // tracker, history and traces, where they run here
 	stages      map[string]*stage.Runner  // that run here

@@ -27,6 +27,7 @@ import (
 	"tributary/internal/stage"
 	"tributary/internal/stage/sink"
 	"tributary/internal/throttle"
+	"tributary/producers/donewith"
 	"tributary/producers/plan"
 	"tributary/producers/poll"
 	"tributary/producers/publish"
@@ -198,7 +199,23 @@ func (a *app) poller(ctx context.Context) (runnable, error) {
 	}
 	p := poll.New(a.cfg.Poll, poll.Deps{Profile: a.profile, Centres: a.centres, Pool: pool, Outbox: a.outbox(),
 		Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D(), Log: a.log, Now: now, Limits: a.cfg.Limits, Dial: remote.Dial, Gate: a.gate, Blobs: a.blobs, Space: a.space})
-	return always(p.Run), nil
+	d := donewith.New(a.cfg.Poll, donewith.Deps{Pool: pool, Outbox: a.outbox(), Applied: a.appliedPosition, Loaded: a.loaded, Dial: remote.Dial,
+		Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D(), Limits: a.cfg.Limits, Log: a.log, Now: now})
+	if a.once {
+		a.doneWith = d // the round has it act at its end
+		return always(p.Run), nil
+	}
+	return always(func(ctx context.Context) error {
+		g, ctx := errgroup.WithContext(ctx)
+		g.Go(func() error { return p.Run(ctx) })
+		g.Go(func() error { return d.Run(ctx) })
+		return g.Wait()
+	}), nil
+}
+
+// loaded is how many documents of files' versions the warehouse has loaded.
+func (a *app) loaded(ctx context.Context, files, archives []string) (map[string]int, error) {
+	return insert.Loaded(ctx, a.stores.Warehouse, files, archives)
 }
 
 func (a *app) planner(ctx context.Context) (runnable, error) {

@@ -53,7 +53,7 @@ func (r *round) run(ctx context.Context) error {
 	if err := r.closed(ctx); err != nil {
 		return stopped(ctx, err)
 	}
-	for {
+	for acted := false; ; acted = true {
 		if err := r.until(ctx, func(u control.Unfinished) bool { return !u.Any() }); err != nil {
 			return stopped(ctx, err)
 		}
@@ -66,6 +66,12 @@ func (r *round) run(ctx context.Context) error {
 		}
 		if err := r.projected(ctx); err != nil {
 			return stopped(ctx, err)
+		}
+		if !acted && r.a.doneWith != nil {
+			// What can't be done now is for the next run.
+			if err := r.a.doneWith.Round(ctx); err != nil && ctx.Err() == nil {
+				r.a.log.Warn("what is done with files that are inserted is left to the next run", "error", err)
+			}
 		}
 		// A file that has failed may have become due to be tried again before.
 		if u, err := control.Pending(ctx, r.a.stores.Control); err != nil || !u.Any() {

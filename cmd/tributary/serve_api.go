@@ -78,18 +78,14 @@ func (s *stores) standing(ctx context.Context, source string) (api.Standing, err
 	if len(all) == 0 || all[0].State == control.SourceRemoved {
 		return api.Standing{}, fmt.Errorf("%s: %w", source, sources.ErrUnknown)
 	}
-	taken, err := takenUpOf(ctx, s, all[0], now())
-	if err != nil {
-		return api.Standing{}, err
-	}
-	known, err := reputationOf(ctx, s, all[0])
+	known, err := s.besideOf(ctx, all[0])
 	if err != nil {
 		return api.Standing{}, err
 	}
 	var shown bytes.Buffer
-	if err := report.NewEncoder(&shown).Encode(shownSource(all[0], taken, known)); err != nil {
+	if err := report.NewEncoder(&shown).Encode(shownSource(all[0], known)); err != nil {
 		return api.Standing{}, fmt.Errorf("source %s: %w", source, err)
 	}
-	text, err := s.sourceText(ctx, all[0], taken, known)
+	text, err := s.sourceText(ctx, all[0], known)
 	return api.Standing{Standing: shown.Bytes(), Text: text}, err
 }

@@ -35,7 +35,7 @@ func newSources(c *cli) *cobra.Command {
 		}
 		return listTracker(cmd.Context(), c, *output, report.SourceHeader(), report.Sources)
 	}
-	cmd.AddCommand(newSourcesAdd(c), newSourcesApply(c), newSourcesCheck(c), newSourcesEdit(c), newSourcesErrors(c), newSourcesExpect(c), newSourcesExport(c), newSourcesFind(c), newSourcesHistory(c), newSourcesIgnored(c), newSourcesMaintain(c),
+	cmd.AddCommand(newSourcesAct(c), newSourcesAdd(c), newSourcesApply(c), newSourcesCheck(c), newSourcesEdit(c), newSourcesErrors(c), newSourcesExpect(c), newSourcesExport(c), newSourcesFind(c), newSourcesHistory(c), newSourcesIgnored(c), newSourcesMaintain(c),
 		newSourcesPoll(c), newSourcesRemove(c), newSourcesResume(c), newSourcesShow(c), newSourcesTestFilter(c))
 	return cmd
 }

@@ -6,6 +6,7 @@ import (
 
 	"tributary/internal/pg"
 	"tributary/internal/screen"
+	"tributary/queries/report"
 	"tributary/sql/control"
 )
 
@@ -66,4 +67,35 @@ func paceText(ctx context.Context, q pg.Querier, s control.Standing, now time.Ti
 		text += "its server has asked to be left alone, and is given no job, until " + inZone(until) + "\n"
 	}
 	return text, err
+}
+
+// besideSource is what is told of a source beside how it stands.
+type besideSource struct {
+	taken takenUp
+	known report.Reputation // by what it is chosen of several that show a file
+	done  *doneWith         // nil: nothing is done with what is inserted
+	pace  string            // how fast its server may be asked now
+}
+
+func (s *stores) besideOf(ctx context.Context, st control.Standing) (besideSource, error) {
+	at := now()
+	taken, err := takenUpOf(ctx, s, st, at)
+	if err != nil {
+		return besideSource{}, err
+	}
+	choices, err := control.Choices(ctx, s.Control, at, st.ID)
+	if err != nil {
+		return besideSource{}, err
+	}
+	done, err := doneWithOf(ctx, s.Control, st)
+	if err != nil {
+		return besideSource{}, err
+	}
+	pace, err := paceText(ctx, s.Control, st, at)
+	return besideSource{taken: taken, known: report.ReputationOf(choices[st.ID]), done: done, pace: pace}, err
+}
+
+// text is it for people.
+func (b besideSource) text() string {
+	return b.pace + "of several sources that show a file it is chosen by: " + b.known.Text() + "\n" + b.taken.text() + b.done.text()
 }

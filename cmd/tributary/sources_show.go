@@ -49,16 +49,12 @@ func newSourcesShow(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			taken, err := takenUpOf(cmd.Context(), s, all[0], now())
+			beside, err := s.besideOf(cmd.Context(), all[0])
 			if err != nil {
 				return err
 			}
-			known, err := reputationOf(cmd.Context(), s, all[0])
-			if err != nil {
-				return err
-			}
-			return c.tell(*output, shownSource(all[0], taken, known), func(w io.Writer) error {
-				text, err := s.sourceText(cmd.Context(), all[0], taken, known)
+			return c.tell(*output, shownSource(all[0], beside), func(w io.Writer) error {
+				text, err := s.sourceText(cmd.Context(), all[0], beside)
 				if err != nil {
 					return err
 				}
@@ -71,28 +67,18 @@ func newSourcesShow(c *cli) *cobra.Command {
 }
 
 // sourceText is a source as it is shown to people.
-func (s *stores) sourceText(ctx context.Context, st control.Standing, taken takenUp, known report.Reputation) (string, error) {
+func (s *stores) sourceText(ctx context.Context, st control.Standing, beside besideSource) (string, error) {
 	src, err := config.ParseDefinition(st.Definition)
 	if err != nil {
 		return "", err
 	}
 	text, err := config.SourcesYAML([]config.Source{src})
-	if err != nil {
-		return "", err
-	}
-	pace, err := paceText(ctx, s.Control, st, now())
-	return standingText(st) + pace + fmt.Sprintf("of several sources that show a file it is chosen by: %s\n", known.Text()) + taken.text() + expectedText(ctx, s.Tracker, st.ID) + screen.Text(string(text)), err
-}
-
-// reputationOf is by what a source is chosen of several that show a file.
-func reputationOf(ctx context.Context, s *stores, st control.Standing) (report.Reputation, error) {
-	known, err := control.Choices(ctx, s.Control, now(), st.ID)
-	return report.ReputationOf(known[st.ID]), err
+	return standingText(st) + beside.text() + expectedText(ctx, s.Tracker, st.ID) + screen.Text(string(text)), err
 }
 
 // shownSource is a source as -o json writes it.
-func shownSource(s control.Standing, today takenUp, known report.Reputation) map[string]any {
-	out := map[string]any{"source": s.ID, "state": s.State, "declared": s.Declared, "server": s.Server, "failed_polls": s.FailedPolls, "overruns": s.Overruns, "polled": s.Polled, "today": today, "reputation": known}
+func shownSource(s control.Standing, beside besideSource) map[string]any {
+	out := map[string]any{"source": s.ID, "state": s.State, "declared": s.Declared, "server": s.Server, "failed_polls": s.FailedPolls, "overruns": s.Overruns, "polled": s.Polled, "today": beside.taken, "reputation": beside.known}
 	if s.SuspendedAt != nil {
 		out["suspended_at"], out["suspended_why"] = s.SuspendedAt, s.SuspendedWhy
 	}
@@ -101,6 +87,9 @@ func shownSource(s control.Standing, today takenUp, known report.Reputation) map
 	}
 	if s.Checked != nil {
 		out["checked"] = s.Checked
+	}
+	if beside.done != nil {
+		out["done_with"] = beside.done
 	}
 	showTimes(out, timesOf(s, now()))
 	if c := completePollsOf(s); c != nil {

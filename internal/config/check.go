@@ -237,6 +237,9 @@ func (d *decoder) checkSource(s *Source, at string) {
 	case "s3":
 		d.checkS3(s, t.User, at)
 	}
+	if _, err := s.Done(); err != nil {
+		d.problem(at+".done_with", "%s", err)
+	}
 	if text, err := s.Definition(); err != nil {
 		d.problem(at, "can't be stored: %s", err)
 	} else if len(text) > MaxDefinition {

@@ -13,7 +13,7 @@ func TestDefinitionOfASource(t *testing.T) {
 	short := Source{ID: "a", Centre: "H", URL: "file:///srv/a"}
 	all := Source{ID: "b", Centre: "Ics", URL: "sftp://u@host:22/a%20b", Hosts: Hosts{{Centre: "J"}, {Centre: "H", Actions: []string{"add", "edit"}}},
 		Password: "env:PASSWORD", IdentityFile: "/keys/id", IdentityPassphrase: "file:/keys/phrase", KnownHosts: "/keys/known", Token: "env:TOKEN", Cookie: "env:COOKIE", Proxy: "http://u@proxy:1", ProxyPassword: "env:PROXY", Feed: "news.xml", WebDAV: true, Endpoint: "https://s3.example.org", Region: "eu-west-1", VirtualHosted: true, CAFile: "/keys/ca.pem", IdentityAgent: "/keys/agent", CertificatePin: []string{"sha256//x"}, Robots: RobotsIgnore, HostKey: []string{"SHA256:x", "ssh-ed25519 AAAA # \"x\""},
-		Interval: Duration(90 * time.Minute), MaxSessions: 3, Priority: &lowest, Preference: &lowest, Server: "both:22", DisableEPSV: true, MayBeEmpty: true, Description: "mice: \"east\" # wing", ConnectTimeout: Duration(5 * time.Second), IdleTimeout: Duration(time.Minute),
+		Interval: Duration(90 * time.Minute), MaxSessions: 3, Priority: &lowest, Preference: &lowest, Server: "both:22", DisableEPSV: true, MayBeEmpty: true, DoneWith: "move done", Description: "mice: \"east\" # wing", ConnectTimeout: Duration(5 * time.Second), IdleTimeout: Duration(time.Minute),
 		MaxInterval: Duration(4 * time.Hour), Cron: "*/5 * * * *", TimeZone: "Europe/Berlin", Windows: []Window{{"0 22 * * *", Duration(8 * time.Hour)}},
 		Throttle: Throttles{{Cron: "0 22 * * *", For: Duration(8 * time.Hour)}, {Of: ThrottleSource, Rate: 2 << 20, Requests: 60, Pause: Duration(time.Second)}}}
 	mirror := Source{ID: "007", Centre: "true", URL: "file:///null", Hosts: Hosts{{Centre: AllCentres}}}
@@ -22,7 +22,7 @@ func TestDefinitionOfASource(t *testing.T) {
 		want string
 	}{
 		"what has its default is left out": {short, `{"centre":"H","id":"a","url":"file:///srv/a"}`},
-		"every key": {all, `{"ca_file":"/keys/ca.pem","centre":"Ics","certificate_pin":["sha256//x"],"connect_timeout":"5s","cookie":"env:COOKIE","cron":"*/5 * * * *","description":"mice: \"east\" # wing","disable_epsv":true,"endpoint":"https://s3.example.org","feed":"news.xml","host_key":["SHA256:x","ssh-ed25519 AAAA # \"x\""],"hosts":["J",{"actions":["add","edit"],"centre":"H"}],` +
+		"every key": {all, `{"ca_file":"/keys/ca.pem","centre":"Ics","certificate_pin":["sha256//x"],"connect_timeout":"5s","cookie":"env:COOKIE","cron":"*/5 * * * *","description":"mice: \"east\" # wing","disable_epsv":true,"done_with":"move done","endpoint":"https://s3.example.org","feed":"news.xml","host_key":["SHA256:x","ssh-ed25519 AAAA # \"x\""],"hosts":["J",{"actions":["add","edit"],"centre":"H"}],` +
 			`"id":"b","identity_agent":"/keys/agent","identity_file":"/keys/id","identity_passphrase":"file:/keys/phrase","idle_timeout":"1m","interval":"1h30m","known_hosts":"/keys/known","max_interval":"4h","max_sessions":3,"may_be_empty":true,"password":"env:PASSWORD","preference":0,"priority":0,"proxy":"http://u@proxy:1","proxy_password":"env:PROXY","region":"eu-west-1","robots":"ignore","server":"both:22",` +
 			`"throttle":[{"cron":"0 22 * * *","for":"8h"},{"of":"source","pause":"1s","rate":"2MiB","requests":60}],"time_zone":"Europe/Berlin","token":"env:TOKEN","url":"sftp://u@host:22/a%20b","virtual_hosted":true,"webdav":true,"windows":[{"cron":"0 22 * * *","for":"8h"}]}`},
 		"texts that look like other values": {mirror, `{"centre":"true","hosts":"all","id":"007","url":"file:///null"}`},

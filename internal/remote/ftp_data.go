@@ -22,6 +22,19 @@ func (d *ftpData) Read(b []byte) (int, error) {
 	return d.Conn.Read(b)
 }
 
+// Handshake begins the encryption, if there is any, of a transfer of nothing: no byte
+// that is read or written does.
+func (d *ftpData) Handshake() error {
+	encrypted, ok := d.Conn.(*encryptedData)
+	if !ok {
+		return nil
+	}
+	if err := d.SetDeadline(time.Now().Add(d.idle)); err != nil {
+		return err
+	}
+	return tlsError("verify certificate of the data connection of", encrypted.server, encrypted.Conn.Handshake())
+}
+
 // dialData connects for one transfer, to the host of the control connection
 // whatever the server says: nobody can send us to a third party.
 func (s *ftpSession) dialData(_, addr string) (net.Conn, error) {

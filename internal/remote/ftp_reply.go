@@ -10,7 +10,7 @@ import (
 // checked returns a reply as the FTP library may see it: in the one form that
 // the library reads without harm, or as an error.
 func (c *ftpControl) checked(code int, text string) (int, string, error) {
-	transfer := c.verb == "RETR" || c.verb == "LIST" || c.verb == "MLSD"
+	transfer := c.verb == "RETR" || c.verb == "LIST" || c.verb == "MLSD" || c.verb == "STOR"
 	switch {
 	case code < 200 && (!transfer || !c.asked || code != 125 && code != 150):
 		// A preliminary reply where the last one is due: more would follow.

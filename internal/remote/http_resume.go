@@ -28,6 +28,8 @@ type part struct {
 	// depth asks for properties, by WebDAV: "0" of what is there, "1" of what is in it
 	// too.
 	depth string
+	// changes asks for nothing, but that something is changed.
+	changes bool
 }
 
 // ask adds to a request what it is for.
@@ -56,7 +58,7 @@ func (p part) expects(status int) bool {
 	case p.offset > 0 && status == http.StatusPartialContent, p.unless != "" && status == http.StatusNotModified:
 		return true
 	}
-	return status == http.StatusOK
+	return status == http.StatusOK || p.changes && status == http.StatusNoContent
 }
 
 // OpenAt asks for the rest of a file by Range and If-Range.

@@ -1,6 +1,6 @@
 // Package remote reads files that other organisations publish: one connector
-// per protocol (SFTP, FTP, HTTP, S3, a local directory) behind one small interface. It
-// only reads: no connector has an operation that changes the server.
+// per protocol (SFTP, FTP, HTTP, S3, a local directory) behind one small interface, which
+// only reads. What changes a server is apart, see [Writing], and given to one package.
 //
 // Names are bytes, passed on as the server gave them. Symbolic links are never
 // followed in a listing. Every error carries a class and a stable exception

@@ -51,6 +51,8 @@ type question struct {
 	of          part
 	// checksum asks for what the server keeps of the object's bytes.
 	checksum bool
+	// copyOf is the key of which a PUT makes a copy; empty: it makes an empty object.
+	copyOf string
 }
 
 // ask asks for an object or a listing, once the connection is free. What follows is
@@ -87,6 +89,9 @@ func (s *s3Session) request(ctx context.Context, q question) (*http.Request, err
 	req := (&http.Request{Method: q.method, URL: &at, Host: at.Host, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}}).WithContext(ctx)
 	if q.checksum {
 		req.Header.Set("X-Amz-Checksum-Mode", "ENABLED")
+	}
+	if q.copyOf != "" {
+		req.Header.Set("X-Amz-Copy-Source", escaped("/"+s.bucket+"/"+q.copyOf))
 	}
 	if s.keyID != "" {
 		req.Header.Set("X-Amz-Content-Sha256", noBody)

@@ -40,19 +40,19 @@ func connectors() []connector {
 	return []connector{
 		{
 			scheme: "sftp", example: "sftp://user@host:22/path", port: "22", needsUser: true, dial: dialSFTP,
-			keys: []string{"connect_timeout", "idle_timeout", "password", "identity_file", "identity_passphrase", "identity_agent", "known_hosts", "host_key"},
+			keys: []string{"connect_timeout", "idle_timeout", "password", "identity_file", "identity_passphrase", "identity_agent", "known_hosts", "host_key", "done_with"},
 		},
 		{
 			scheme: "ftp", example: "ftp://user@host/path", port: "21", user: "anonymous", rooted: true, dial: dialFTP,
-			keys: []string{"connect_timeout", "idle_timeout", "password", "disable_epsv"},
+			keys: []string{"connect_timeout", "idle_timeout", "password", "disable_epsv", "done_with"},
 		},
 		{
 			scheme: "ftpes", example: "ftpes://user@host/path", port: "21", user: "anonymous", rooted: true, dial: dialFTP,
-			keys: []string{"connect_timeout", "idle_timeout", "password", "disable_epsv", "ca_file", "certificate_pin"},
+			keys: []string{"connect_timeout", "idle_timeout", "password", "disable_epsv", "ca_file", "certificate_pin", "done_with"},
 		},
 		{
 			scheme: "ftps", example: "ftps://user@host:990/path", port: "990", user: "anonymous", rooted: true, dial: dialFTP,
-			keys: []string{"connect_timeout", "idle_timeout", "password", "disable_epsv", "ca_file", "certificate_pin"},
+			keys: []string{"connect_timeout", "idle_timeout", "password", "disable_epsv", "ca_file", "certificate_pin", "done_with"},
 		},
 		{
 			scheme: "https", example: "https://host/path", port: "443", dial: dialHTTP,
@@ -61,9 +61,9 @@ func connectors() []connector {
 		{scheme: "http", example: "http://host/path", port: "80", dial: dialHTTP, keys: []string{"connect_timeout", "idle_timeout", "password", "token", "cookie", "proxy", "proxy_password", "robots", "feed", "webdav"}},
 		{
 			scheme: "s3", example: "s3://bucket/prefix", port: "443", refuse: refuseS3, server: s3Server, dial: dialS3,
-			keys: []string{"connect_timeout", "idle_timeout", "password", "proxy", "proxy_password", "ca_file", "certificate_pin", "endpoint", "region", "virtual_hosted"},
+			keys: []string{"connect_timeout", "idle_timeout", "password", "proxy", "proxy_password", "ca_file", "certificate_pin", "endpoint", "region", "virtual_hosted", "done_with"},
 		},
-		{scheme: "file", example: "file:///path", dial: openLocal},
+		{scheme: "file", example: "file:///path", dial: openLocal, keys: []string{"done_with"}},
 	}
 }
 

@@ -36,6 +36,9 @@ type frameReader struct {
 	buf, rest []byte
 	// held is how much memory the names since it was last set to 0 may take.
 	held atomic.Int64
+	// changing lets success pass, for sessions that change files: that is all that a
+	// server answers to that.
+	changing atomic.Bool
 	// end is why there are no more packets. The library keeps it to itself.
 	end atomic.Pointer[error]
 }
@@ -67,7 +70,7 @@ func (f *frameReader) next() (err error) {
 	switch f.buf[4] {
 	case fxpStatus:
 		// Only closing succeeds without more, and of that nobody asks the outcome.
-		if code := f.buf[9:13]; binary.BigEndian.Uint32(code) == statusOK {
+		if code := f.buf[9:13]; binary.BigEndian.Uint32(code) == statusOK && !f.changing.Load() {
 			binary.BigEndian.PutUint32(code, statusBadMessage)
 		}
 		return nil

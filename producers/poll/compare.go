@@ -47,12 +47,12 @@ func (s *Poller) compare(ctx context.Context, conn *pgxpool.Conn, p polled, c *c
 		return err
 	}
 	if bounded {
-		if c.waiting, err = control.ChooseTurn(ctx, conn, p.Source, hosts, bounds); err != nil {
+		if c.waiting, err = control.ChooseTurn(ctx, conn, p.Source, p.Number, hosts, bounds); err != nil {
 			return err
 		}
 	}
 	for after := zero; ; {
-		rows, err := control.Compare(ctx, conn, p.Source, hosts, after, chunk, bounded)
+		rows, err := control.Compare(ctx, conn, p.Source, p.Number, hosts, after, chunk, bounded)
 		if err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func (s *Poller) events(p control.Poll, j *judged, fresh bool, now time.Time) er
 	}
 	messages = append(messages, hostingEvent(p, *w, l, now))
 	if w.Class == "announced" {
-		messages = append(messages, discovered(p, *w, fresh && l.Hosted && l.State != gone, now))
+		messages = append(messages, discovered(p, *w, fresh && l.State == present, now))
 	}
 	for _, m := range messages {
 		r, err := s.deps.Outbox.Codec.Encode(m)

@@ -198,6 +198,9 @@ func body(s control.Standing, revision int64, message string) *schemas.StatusCha
 	if !s.Declared {
 		body.Attributes["declared"] = "false"
 	}
+	if s.Acts != "" {
+		body.Attributes["acts"] = s.Acts
+	}
 	if s.Overruns > 0 {
 		body.Attributes["overruns"] = strconv.FormatInt(s.Overruns, 10)
 	}

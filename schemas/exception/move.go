@@ -40,7 +40,7 @@ func moves() map[Move][]string {
 			"announced_action_unknown", "announced_change_unknown", "announced_entry_invalid", "announced_file_mismatch", "announced_filtered",
 			"announced_source_removed", "announced_source_unknown",
 			"zip_name_centre", "zip_ratio", "document_name_centre", "document_unreadable", "passed_over", "row_refused",
-			"blob_lost", "event_too_large", "quarantined", "unnamed",
+			"blob_lost", "event_too_large", "quarantined", "unnamed", "writing_unsupported", "target_exists", "file_unverifiable",
 		},
 		Centre: {
 			"checksum_mismatch", "checksum_unreadable", "file_too_large", "name_too_long",
@@ -55,7 +55,7 @@ func moves() map[Move][]string {
 		Nobody: {
 			"host_not_found", "connection_failed", "connection_lost", "timed_out", "server_busy", "protocol_error", "poll_timed_out",
 			"transfer_failed", "transfer_truncated", "file_changed", "too_slow", "no_room", "not_tried", "cancelled", "blob_damaged",
-			"source_unavailable", "source_removed", "file_gone", "gone", "announced_gone", "cancelled_by_hand",
+			"source_unavailable", "source_removed", "file_gone", "gone", "announced_gone", "cancelled_by_hand", "changed_since_insertion",
 		},
 	}
 }

@@ -136,8 +136,8 @@ func granted(hosts, centre, action string) string {
 // Compare returns the next entries, after the given file id, that differ from
 // what is known of a source, or that it may not show any more: at most limit, in
 // the order of their ids. Of those that show a new look, with chosen, only the ones
-// whose turn it is. hosts is as in Source.
-func Compare(ctx context.Context, q pg.Querier, source string, hosts []string, after string, limit int, chosen bool) ([]Listed, error) {
+// whose turn it is. session is the number of the poll's, hosts is as in Source.
+func Compare(ctx context.Context, q pg.Querier, source string, session int64, hosts []string, after string, limit int, chosen bool) ([]Listed, error) {
 	rows, err := q.Query(ctx, `SELECT l.file::text, l.action, l.name, l.size, l.mtime AS mod_time, l.exception AS invalid, l.message, l.precision,
 			f.id IS NOT NULL AS known, f.id IS NOT NULL AND f.centre IS NULL AS unread, coalesce(f.exception, '') AS exception,
 			h.file IS NOT NULL AS hosted, coalesce(h.look, 0) AS look, coalesce(h.size, 0) AS hosted_size, h.mtime AS hosted_mod_time, h.listed_at,
@@ -145,8 +145,8 @@ func Compare(ctx context.Context, q pg.Querier, source string, hosts []string, a
 		FROM pg_temp.listed l
 		LEFT JOIN LATERAL (SELECT * FROM control.hosting WHERE source = $1 AND file = l.file OFFSET 0) h ON true
 		LEFT JOIN LATERAL (SELECT id, exception, centre FROM control.file WHERE id = l.file OFFSET 0) f ON true
-		WHERE l.file > $2::uuid AND CASE WHEN `+newLook+` THEN l.turn OR NOT $4 ELSE NOT h.settled OR f.exception <> '' OR NOT `+granted("$5::text[]", "f.centre", "l.action")+` END
-		ORDER BY l.file LIMIT $3`, source, after, limit, chosen, hosts)
+		WHERE l.file > $2::uuid AND NOT `+takenSince("$6")+` AND CASE WHEN `+newLook+` THEN l.turn OR NOT $4 ELSE NOT h.settled OR f.exception <> '' OR NOT `+granted("$5::text[]", "f.centre", "l.action")+` END
+		ORDER BY l.file LIMIT $3`, source, after, limit, chosen, hosts, session)
 	if err != nil {
 		return nil, fmt.Errorf("compare listing of %s: %w", source, err)
 	}

@@ -74,12 +74,19 @@ func (l Listed) Takes() Taken {
 const (
 	// newLook is true of an entry that shows another look of its file than the source
 	// was known to host, or the first.
-	newLook = "(h.file IS NULL OR h.size <> l.size OR h.mtime IS DISTINCT FROM l.mtime OR h.state = 'gone')"
+	newLook = "(h.file IS NULL OR h.size <> l.size OR h.mtime IS DISTINCT FROM l.mtime OR h.state <> 'present')"
 	// grows is true of one whose file was taken up before and has not settled since.
 	grows = "(h.file IS NOT NULL AND h.state = 'present' AND NOT h.settled)"
 	// grown is what one adds in bytes.
 	grown = "greatest(greatest(l.size, 0) - CASE WHEN " + grows + " THEN greatest(h.size, 0) ELSE 0 END, 0)"
 )
+
+// takenSince is true of an entry that we have taken away, or are about to, since the
+// session of that number, a parameter, may have begun: the listing may be from before,
+// so it says nothing. One of a later session has come back.
+func takenSince(session string) string {
+	return "((h.state = 'done_with' AND h.shown_until >= " + session + " AND h.size = l.size AND h.mtime IS NOT DISTINCT FROM l.mtime) IS TRUE)"
+}
 
 // Bound is a limit and what has been taken up of it already.
 type Bound struct {
@@ -113,18 +120,19 @@ type Waiting struct {
 // The first bytes of a poll and of a day always fit, so that a file larger than the
 // limit has its turn too. What the source shows again as it was refused before (it may
 // not show it, or it can't be fetched) has its turn beside all that, and uses nothing.
-// hosts is as in Source.
-func ChooseTurn(ctx context.Context, q pg.Querier, source string, hosts []string, b Bounds) (w Waiting, err error) {
+// session is the number of the poll's, hosts is as in Source.
+func ChooseTurn(ctx context.Context, q pg.Querier, source string, session int64, hosts []string, b Bounds) (w Waiting, err error) {
 	args := []any{source, hosts}
 	for _, one := range []Bound{b.PollFiles, b.PollBytes, b.DayFiles, b.DayBytes} {
 		args = append(args, one.args()...)
 	}
+	args = append(args, session)
 	err = q.QueryRow(ctx, `WITH n AS MATERIALIZED (SELECT l.file, l.mtime, l.action, l.name, h.listed_at, NOT `+grows+` AS another, `+grown+` AS bytes,
 				h.state = 'gone' AND h.size = l.size AND h.mtime IS NOT DISTINCT FROM l.mtime AND f.centre IS NOT NULL
 					AND (l.exception <> '' OR NOT `+granted("$2::text[]", "f.centre", "l.action")+`) IS TRUE AS again
 			FROM pg_temp.listed l LEFT JOIN LATERAL (SELECT * FROM control.hosting WHERE source = $1 AND file = l.file OFFSET 0) h ON true
 			LEFT JOIN LATERAL (SELECT centre FROM control.file WHERE id = l.file AND h.state = 'gone' OFFSET 0) f ON true
-			WHERE `+newLook+`),
+			WHERE `+newLook+` AND NOT `+takenSince("$11")+`),
 		r AS (SELECT file, bytes AS own, row_number() OVER w AS turn, count(*) FILTER (WHERE another) OVER w AS files, sum(bytes) OVER w AS bytes
 			FROM n WHERE again IS NOT TRUE WINDOW w AS (ORDER BY listed_at NULLS FIRST, mtime NULLS LAST, action, name COLLATE "C" ROWS UNBOUNDED PRECEDING)),
 		s AS MATERIALIZED (SELECT file, turn, CASE

@@ -109,6 +109,22 @@ func TestArrowsPointDown(t *testing.T) {
 	}
 }
 
+// Sources are only read, by all but the one package that does what they define as
+// done_with: who may write to a server is who imports the ability to.
+func TestWhoMayWriteToSources(t *testing.T) {
+	const ability = "internal/remote/writing"
+	var may []string
+	for from, all := range imports(t) {
+		if slices.Contains(all, ability) {
+			may = append(may, from)
+		}
+	}
+	slices.Sort(may)
+	if d := cmp.Diff([]string{"internal/remote", "producers/donewith"}, may); d != "" {
+		t.Errorf("who may write to sources (-want +got):\n%s", d)
+	}
+}
+
 // The programs that lie outside of the floors are tests and tools: nothing of the
 // program imports them, and each of its folders stands on a floor.
 func TestEveryFolderStandsOnAFloor(t *testing.T) {

@@ -70,7 +70,7 @@ func rest(t *testing.T, pool *pgxpool.Pool, s *schedule.Scheduler, listed int) {
 	if err := control.SameTimes(t.Context(), conn, ownSource); err != nil {
 		t.Error(err)
 	}
-	waiting, err := control.ChooseTurn(t.Context(), conn, ownSource, nil, control.Bounds{PollFiles: control.Bound{Most: int64(listed / 2)}, DayBytes: control.Bound{Most: 1 << 60}})
+	waiting, err := control.ChooseTurn(t.Context(), conn, ownSource, 1, nil, control.Bounds{PollFiles: control.Bound{Most: int64(listed / 2)}, DayBytes: control.Bound{Most: 1 << 60}})
 	if err != nil || waiting.Entries == 0 {
 		t.Errorf("%+v of %d entries wait for their turn, though no more than half of them have it: %v", waiting, listed, err)
 	}

@@ -37,7 +37,7 @@ func (m Machine) States() []string {
 
 // Machines are the lives of what control decides about.
 func Machines() []Machine {
-	return []Machine{sourceStates(), pollStates(), lookStates(), acquisitionStates(), documentStates(), jobStates(), batchStates(), sessionStates(), runStates(), damageStates()}
+	return []Machine{sourceStates(), pollStates(), lookStates(), acquisitionStates(), documentStates(), jobStates(), batchStates(), sessionStates(), runStates(), damageStates(), doneStates()}
 }
 
 func sourceStates() Machine {
@@ -169,5 +169,22 @@ func damageStates() Machine {
 		{control.DamageHealed, control.DamageFound, "it is damaged once more"},
 		{control.DamageLost, control.DamageFound, "somebody needs it, and it is looked for again"},
 		{control.DamageLost, control.DamageHealed, "its bytes were brought by a new version"},
+	}}
+}
+
+func doneStates() Machine {
+	const otherwise = "the source shows another look that is inserted, or defines another done_with"
+	return Machine{"done-with action", "done_with", "r.state", []Step{
+		{"", control.DoneDue, "all of the file is inserted as the source shows it, and the source defines done_with"},
+		{control.DoneDue, control.DoneShown, "nobody has ordered to act there: it would be done"},
+		{control.DoneShown, control.DoneDue, "a person orders to act, or " + otherwise},
+		{control.DoneDue, control.DoneActing, "it is begun: it may be done at any moment"},
+		{control.DoneDue, control.DoneLeft, "what is there is not what was inserted"},
+		{control.DoneActing, control.DoneDone, "it is done, or was already when it was begun again"},
+		{control.DoneActing, control.DoneDue, "the server refuses it, and is asked again after a pause; or something of the file is under way again"},
+		{control.DoneActing, control.DoneLeft, "what is there is not what was inserted"},
+		{control.DoneActing, control.DoneShown, "the order to act was taken back, and nothing was done"},
+		{control.DoneLeft, control.DoneDue, otherwise},
+		{control.DoneDone, control.DoneDue, otherwise},
 	}}
 }

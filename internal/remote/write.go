@@ -1,0 +1,62 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+
+	"tributary/internal/remote/writing"
+)
+
+// writes is a session that can change what is on its server. Callers never have one:
+// what they get of [Dial] has the methods of [Session] alone.
+type writes interface{ writer() writing.Writer }
+
+// inner is the connector's own session.
+func (s strict) inner() Session { return s.Session }
+
+// Writing is what changes the files of the session's server, for who may. Over HTTP
+// there is none: the error matches [writing.ErrUnsupported].
+func Writing(s Session, permit writing.Permit) (writing.Writer, error) {
+	if !permit.Given() {
+		return nil, &Error{Op: "write", class: Permission, Err: errors.New("nobody has given leave to change what is on the server")}
+	}
+	if outer, ok := s.(interface{ inner() Session }); ok {
+		s = outer.inner()
+	}
+	w, ok := s.(writes)
+	if !ok {
+		return nil, &Error{Op: "write", class: Misconfigured, exception: "writing_unsupported", Err: writing.ErrUnsupported}
+	}
+	return w.writer(), nil
+}
+
+// occupied says that there is something already where a file is to be moved.
+func occupied(to string) error {
+	return &Error{Op: "move to", Path: to, class: Unclassified, exception: "target_exists", Err: fmt.Errorf("something is there already, and is not replaced: %w", fs.ErrExist)}
+}
+
+// vacant is nil where nothing is, as far as stat tells.
+func vacant(ctx context.Context, to string, stat func(context.Context, string) (Entry, error)) error {
+	_, err := stat(ctx, to)
+	switch {
+	case err == nil:
+		return occupied(to)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	}
+	return err
+}
+
+// between are the two paths of a move, below the base.
+func between(base, from, to string) (a, b string, err error) {
+	if a, err = join(base, from); err == nil {
+		b, err = join(base, to)
+	}
+	if err == nil && path.Clean(a) == path.Clean(b) {
+		err = occupied(to)
+	}
+	return a, b, err
+}

@@ -1,0 +1,68 @@
+package donewith
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
+	"tributary/producers/sourcestate"
+	"tributary/sql/control"
+)
+
+// Order has what the named sources define as done_with done from now on, or only shown
+// again, each in a transaction with its event.
+func Order(ctx context.Context, o sourcestate.Orders, act bool, ids ...string) (outcomes []sourcestate.Outcome, err error) {
+	for _, id := range ids {
+		var one sourcestate.Outcome
+		if err := pg.InTx(ctx, o.Pool, func(tx pgx.Tx) error {
+			one, err = order(ctx, tx, o, act, id)
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		outcomes = append(outcomes, one)
+	}
+	return outcomes, nil
+}
+
+func order(ctx context.Context, tx pgx.Tx, o sourcestate.Orders, act bool, id string) (sourcestate.Outcome, error) {
+	// First, since who changes a source draws the revision before its row is locked.
+	revision, err := control.NextCount(ctx, tx, "revision")
+	if err != nil {
+		return sourcestate.Outcome{}, err
+	}
+	s, err := control.LockSource(ctx, tx, id)
+	if err != nil {
+		return sourcestate.Outcome{}, err
+	}
+	refused := func(detail string) (sourcestate.Outcome, error) {
+		return sourcestate.Outcome{Source: id, Detail: detail}, nil
+	}
+	if s == nil || s.State == control.SourceRemoved {
+		return refused("it is not configured")
+	}
+	rule, acts, err := ruleOf(*s)
+	switch {
+	case err != nil:
+		return refused(err.Error())
+	case acts == "":
+		return refused("it defines no done_with: there is nothing to do there")
+	case act == (s.Acts == acts):
+		return refused(map[bool]string{true: "it is acted there already", false: "it is only shown there already"}[act])
+	}
+	done, detail := "to act on done_with: "+rule.String(), "from now on "+rule.String()+" is done with what is inserted, also with what was shown"
+	if !act {
+		acts, done, detail = "", "to act no more on done_with: "+rule.String(), "from now on it is only shown what would be done; what has been done stays"
+	}
+	said := o.Said("ordered")
+	if err := control.PutActs(ctx, tx, id, acts, said, revision); err != nil {
+		return sourcestate.Outcome{}, err
+	}
+	s.Acts = acts
+	if err := o.Outbox.Append(ctx, tx, sourcestate.Event(*s, revision, o.Said(done), o.At)); err != nil {
+		return sourcestate.Outcome{}, fmt.Errorf("source %s: %w", id, err)
+	}
+	return sourcestate.Outcome{Source: id, Done: true, Detail: detail}, nil
+}
