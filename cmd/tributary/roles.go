@@ -199,7 +199,7 @@ func (a *app) poller(ctx context.Context) (runnable, error) {
 	}
 	p := poll.New(a.cfg.Poll, poll.Deps{Profile: a.profile, Centres: a.centres, Pool: pool, Outbox: a.outbox(),
 		Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D(), Log: a.log, Now: now, Limits: a.cfg.Limits, Dial: remote.Dial, Gate: a.gate, Blobs: a.blobs, Space: a.space})
-	d := donewith.New(a.cfg.Poll, donewith.Deps{Pool: pool, Outbox: a.outbox(), Applied: a.appliedPosition, Loaded: a.loaded, Dial: remote.Dial,
+	d := donewith.New(a.cfg.Poll, donewith.Deps{Pool: pool, Outbox: a.outbox(), Applied: a.appliedPosition, Loaded: a.loaded, Dial: remote.Dial, Gate: a.gate,
 		Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D(), Limits: a.cfg.Limits, Log: a.log, Now: now})
 	if a.once {
 		a.doneWith = d // the round has it act at its end

@@ -12,13 +12,19 @@ type ftpWriter struct{ s *ftpSession }
 
 func (s *ftpSession) writer() writing.Writer { return ftpWriter{s} }
 
-// do sends the commands of one change, once the control connection is free.
+// do sends the commands of one change, once the control connection is free and the
+// server may be asked.
 func (w ftpWriter) do(ctx context.Context, op, p string, commands func() error) error {
 	release, err := w.s.acquire(ctx)
 	if err != nil {
 		return wrap(op, p, err)
 	}
 	defer release()
+	answered, err := w.s.cfg.asking(ctx)
+	if err != nil {
+		return w.s.fail(ctx, op, p, err)
+	}
+	defer answered()
 	return w.s.fail(ctx, op, p, w.guarded(commands))
 }
 

@@ -21,9 +21,14 @@ func (s *sftpSession) writer() writing.Writer {
 	return sftpWriter{s}
 }
 
-// do sends one request about a path.
+// do sends one request about a path, when the server may be asked.
 func (w sftpWriter) do(ctx context.Context, op, p string, request func() error) error {
-	_, err := call(ctx, w.s, w.s.idle, func() (struct{}, error) { return struct{}{}, request() }, nil)
+	answered, err := w.s.cfg.asking(ctx)
+	if err != nil {
+		return w.s.fail(op, p, err)
+	}
+	defer answered()
+	_, err = call(ctx, w.s, w.s.idle, func() (struct{}, error) { return struct{}{}, request() }, nil)
 	return w.s.fail(op, p, err)
 }
 

@@ -1,18 +1,23 @@
 package remote_test
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"tributary/internal/remote"
 	"tributary/internal/remote/writing"
 	"tributary/test/servers"
+	"tributary/test/wait"
 )
 
 // writable are servers of a directory that may be changed, each by how it is reached.
@@ -151,5 +156,57 @@ func TestNobodyWritesWithoutLeave(t *testing.T) {
 	over := dialSite(t, remote.Config{URL: site.URL})
 	if _, err := remote.Writing(over, writing.Permitted()); !errors.Is(err, writing.ErrUnsupported) || remote.Exception(err) != "writing_unsupported" {
 		t.Errorf("over HTTP: %v", err)
+	}
+}
+
+// turnstile lets one pass at a time, and counts them.
+type turnstile struct {
+	free   chan struct{}
+	passed atomic.Int64
+}
+
+func (g *turnstile) Ask(ctx context.Context) (func(), error) {
+	select {
+	case <-g.free:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	g.passed.Add(1)
+	return sync.OnceFunc(func() { g.free <- struct{}{} }), nil
+}
+
+func (g *turnstile) AtLeast(context.Context, time.Duration) {}
+
+// Each change waits until the server may be asked, and waits for nothing while it is.
+func TestChangesWaitForTheirTurn(t *testing.T) {
+	for name, start := range writable() {
+		if name == "file" {
+			continue // is no server
+		}
+		t.Run(name, func(t *testing.T) {
+			dir := mkdir(t, root(t))
+			put(t, dir, "add/remove.zip", "1")
+			put(t, dir, "add/move.zip", "22")
+			cfg, gate := start(t, dir), &turnstile{free: make(chan struct{}, 1)}
+			gate.free <- struct{}{}
+			cfg.Gate = gate
+			_, w := writerOf(t, cfg)
+			ctx, cancel := context.WithTimeout(t.Context(), wait.Patience())
+			defer cancel()
+			for what, change := range map[string]func() error{
+				"delete": func() error { return w.Remove(ctx, "add/remove.zip") },
+				"mark":   func() error { return w.Mark(ctx, "add/x.done") },
+				"move":   func() error { return w.Move(ctx, "add/move.zip", "add/moved.zip") },
+			} {
+				before := gate.passed.Load()
+				if err := change(); err != nil {
+					t.Errorf("%s: %v", what, err)
+				}
+				least := map[bool]int64{true: 2, false: 1}[what == "move"] // what is there is asked first
+				if asked := gate.passed.Load() - before; asked < least {
+					t.Errorf("%s asked the server %d times, want %d at the least", what, asked, least)
+				}
+			}
+		})
 	}
 }

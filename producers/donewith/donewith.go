@@ -15,6 +15,7 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/remote"
+	"tributary/internal/throttle"
 	"tributary/sql/control"
 	"tributary/sql/outbox"
 )
@@ -30,6 +31,9 @@ type Deps struct {
 	// file.
 	Loaded func(ctx context.Context, files, archives []string) (map[string]int, error)
 	Dial   func(context.Context, remote.Config) (remote.Session, error)
+	// Gate keeps to the pace at which a source, as it is defined, and its server may be
+	// asked. Nil: any.
+	Gate   func(src config.Source, server string) *throttle.Gate
 	Holder string // host, process and role
 	TTL    time.Duration
 	Limits config.Limits

@@ -102,6 +102,9 @@ func (v *visitor) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if v.deps.Gate != nil {
+		cfg.Gate = v.deps.Gate(src, v.at.Standing.Server)
+	}
 	if v.session, err = v.deps.Dial(ctx, cfg); err != nil || !v.acting() {
 		return err
 	}
