@@ -61,7 +61,7 @@ func short(d time.Duration) string {
 }
 
 func (c Clock) exactText() string {
-	said := ""
+	var said string
 	switch p := c.Precision; {
 	case p == 0:
 		return ""

@@ -74,7 +74,7 @@ func (d DoneWith) checkDirectory() error {
 	case d.Argument == "":
 		return fmt.Errorf("names no directory: write move DIRECTORY, relative to url")
 	case path.IsAbs(d.Argument) || path.Clean(d.Argument) != d.Argument || first == ".." || first == ".":
-		return fmt.Errorf("%q is no directory below url: write it relative to that, without . and ..", d.Argument)
+		return fmt.Errorf("%q is no directory below url: write it relative to that, and without dots that lead elsewhere", d.Argument)
 	case len(d.Argument) > maxDoneArgument || schemas.Clean(d.Argument) != d.Argument:
 		return fmt.Errorf("the directory is longer than %d bytes, or has characters that can't be shown", maxDoneArgument)
 	}

@@ -11,10 +11,10 @@ import (
 	"tributary/internal/pg"
 )
 
-// exactTo is a time, cut to what a number of milliseconds says it is exact to: a server
-// shows no fraction of a minute that it doesn't show, so none is rounded up.
-func exactTo(at, milliseconds string) string {
-	return fmt.Sprintf("CASE WHEN %[2]s >= 86400000 THEN date_trunc('day', %[1]s, 'UTC') WHEN %[2]s >= 60000 THEN date_trunc('minute', %[1]s, 'UTC') WHEN %[2]s >= 1000 THEN date_trunc('second', %[1]s, 'UTC') ELSE %[1]s END", at, milliseconds)
+// cut is a time, cut to what the coarser of both times is exact to, in milliseconds: a
+// server shows no fraction of a minute that it doesn't show, so none is rounded up.
+func cut(at string) string {
+	return fmt.Sprintf("CASE WHEN %[2]s >= 86400000 THEN date_trunc('day', %[1]s, 'UTC') WHEN %[2]s >= 60000 THEN date_trunc('minute', %[1]s, 'UTC') WHEN %[2]s >= 1000 THEN date_trunc('second', %[1]s, 'UTC') ELSE %[1]s END", at, coarser)
 }
 
 const (
@@ -30,7 +30,7 @@ const (
 // the more exact of the two times: none of them is another look. Where a listing shows
 // no years, times of any two years are the same.
 func SameTimes(ctx context.Context, c pg.Beginner, source string) error {
-	same := exactTo("l.mtime", coarser) + " = " + exactTo("h.mtime", coarser)
+	same := cut("l.mtime") + " = " + cut("h.mtime")
 	same = "(" + same + ` OR l.yearless AND to_char(l.mtime AT TIME ZONE 'UTC', 'MMDDHH24MI') = to_char(h.mtime AT TIME ZONE 'UTC', 'MMDDHH24MI'))`
 	return pg.InTx(ctx, c, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `WITH s AS MATERIALIZED (SELECT l.file, h.mtime, h.mtime_precision FROM `+sameSize+`
@@ -58,7 +58,7 @@ func Differences(ctx context.Context, q pg.Querier, source string, before time.T
 		FROM (SELECT * FROM pg_temp.listed ORDER BY file LIMIT $3) l
 		JOIN LATERAL (SELECT * FROM control.hosting WHERE source = $1 AND file = l.file AND state = 'present' OFFSET 0) h ON h.size = l.size
 		WHERE NOT l.known AND h.mtime < $2 AND l.mtime < $2 AND %s < 86400000 AND abs(extract(epoch FROM l.mtime - h.mtime)) < 1000000000 GROUP BY 1`,
-		exactTo("l.mtime", coarser), exactTo("h.mtime", coarser), coarser), source, before, sampled)
+		cut("l.mtime"), cut("h.mtime"), coarser), source, before, sampled)
 	if err != nil {
 		return nil, fmt.Errorf("ask whether the times of %s have moved: %w", source, err)
 	}
@@ -84,7 +84,7 @@ func moveTimes(ctx context.Context, q pg.Querier, source string, by time.Duratio
 	if _, err := q.Exec(ctx, "UPDATE pg_temp.listed SET mtime = mtime + $1::interval WHERE known", interval(by)); err != nil {
 		return 0, fmt.Errorf("move the times of %s: %w", source, err)
 	}
-	tag, err := q.Exec(ctx, `WITH s AS MATERIALIZED (SELECT l.file FROM `+sameSize+` WHERE `+exactTo("h.mtime + $2::interval", coarser)+" = "+exactTo("l.mtime", coarser)+`)
+	tag, err := q.Exec(ctx, `WITH s AS MATERIALIZED (SELECT l.file FROM `+sameSize+` WHERE `+cut("h.mtime + $2::interval")+" = "+cut("l.mtime")+`)
 		UPDATE control.hosting e SET mtime = e.mtime + $2::interval FROM s WHERE e.source = $1 AND e.file = s.file`, source, interval(by))
 	if err != nil {
 		return 0, fmt.Errorf("move the times of %s: %w", source, err)

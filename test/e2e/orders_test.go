@@ -53,7 +53,7 @@ func TestOtherOrders(t *testing.T) {
 		for n := range orders {
 			t.Run(fmt.Sprint(n), func(t *testing.T) {
 				t.Parallel()
-				hashes[n] = l.load(t, int(n), rand.New(rand.NewPCG(seed(t), uint64(n))))
+				hashes[n] = l.load(t, int(n), rand.New(rand.NewPCG(seed(t), n)))
 			})
 		}
 	})

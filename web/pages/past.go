@@ -86,17 +86,17 @@ func (s *Site) ever(v timely, scope scoped) http.Handler {
 		ctx, cancel := context.WithTimeout(asReader(r.Context()), past.Timeout)
 		defer cancel()
 		r = r.WithContext(ctx)
-		shown, p, err := s, page{}, error(nil)
-		if query.Has(slider) {
-			var to string
-			if to, err = s.slid(r); err == nil {
-				http.Redirect(w, r, to, http.StatusSeeOther)
-				return
-			}
-		} else {
-			shown, p, err = s.past(ctx, r, v, scope)
+		if !query.Has(slider) {
+			shown, p, err := s.past(ctx, r, v, scope)
+			shown.answer(w, r, p, http.StatusOK, err, "")
+			return
 		}
-		shown.answer(w, r, p, http.StatusOK, err, "")
+		to, err := s.slid(r)
+		if err != nil {
+			s.answer(w, r, page{}, http.StatusOK, err, "")
+			return
+		}
+		http.Redirect(w, r, to, http.StatusSeeOther)
 	})
 }
 

@@ -2,6 +2,7 @@ package pages_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -108,7 +109,7 @@ func TestComparingIsBounded(t *testing.T) {
 	err := r.With(t.Context(), false, func(*shadow.Comparer) error {
 		return r.With(t.Context(), true, func(*shadow.Comparer) error { return nil })
 	})
-	if err != compared.ErrBusy { //nolint:errorlint // it is that very one
+	if !errors.Is(err, compared.ErrBusy) {
 		t.Errorf("two at once: %v", err)
 	}
 	if err := r.With(t.Context(), false, func(*shadow.Comparer) error { return nil }); err != nil {
