@@ -68,7 +68,7 @@ func TestCommandLine(t *testing.T) {
 		"init to stdout":              {"", []string{"init", "-"}, 0, "data_dir: ./data", ""},
 		"init does not overwrite":     {local, []string{"init"}, 2, "", "is there already"},
 		"schemas list":                {"", []string{"schemas", "list", "-o", "json"}, 0, `{"topic":"status.changed","version":1,"id":1008,"schema":{`, ""},
-		"schemas check":               {"", []string{"schemas", "check"}, 0, "14 schemas are compatible", ""},
+		"schemas check":               {"", []string{"schemas", "check"}, 0, "15 schemas are compatible", ""},
 		"version":                     {"", []string{"version", "-o", "json"}, 0, `"go":"go1`, ""},
 		"no data yet":                 {local, []string{"topics", "list"}, 1, "", "there is no data in DIR/data yet: run tributary up"},
 		"nobody to ask for health":    {local, []string{"healthcheck"}, 2, "", "http.listen is not set"},

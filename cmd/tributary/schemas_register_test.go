@@ -25,8 +25,8 @@ func TestRegisterDryRun(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if len(lines) != 23 {
-		t.Errorf("%d lines, want one for each of 14 schemas and one for each of 9 topics:\n%s", len(lines), out)
+	if len(lines) != 24 {
+		t.Errorf("%d lines, want one for each of 15 schemas and one for each of 9 topics:\n%s", len(lines), out)
 	}
 	want := []string{
 		"would register lab.document.extracted.v1-value version 1 with id 1005",

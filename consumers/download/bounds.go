@@ -43,11 +43,16 @@ const samples = 10
 // rate of least bytes a second makes, first when a whole window has passed. So
 // what bounds a transfer is an average over a time that slides along with it.
 // came counts the bytes of all transfers of a connection: a slow line is not
-// slower for being shared. stop ends the watch.
-func watchRate(came *atomic.Int64, least int64, window time.Duration, slow func(brought int64)) (stop func()) {
+// slower for being shared. excused is for how long they were held up so far by what is
+// not the server's, which the rate leaves out. stop ends the watch.
+func watchRate(came *atomic.Int64, excused func() time.Duration, least int64, window time.Duration, slow func(brought int64)) (stop func()) {
+	type sample struct {
+		came    int64
+		excused time.Duration
+	}
 	var mu sync.Mutex
 	stopped := false
-	before := []int64{came.Load()} // a sample for each step, of the last window
+	before := []sample{{came.Load(), excused()}} // one for each step, of the last window
 	var timer *time.Timer
 	look := func() {
 		mu.Lock()
@@ -55,9 +60,10 @@ func watchRate(came *atomic.Int64, least int64, window time.Duration, slow func(
 		if stopped {
 			return
 		}
-		now := came.Load()
+		now := sample{came.Load(), excused()}
 		if before = append(before, now); len(before) > samples {
-			if brought := now - before[0]; float64(brought) < float64(least)*window.Seconds() {
+			brought, counts := now.came-before[0].came, window-(now.excused-before[0].excused)
+			if float64(brought) < float64(least)*counts.Seconds() {
 				slow(brought)
 				return
 			}

@@ -177,7 +177,8 @@ type run struct {
 	gate    *throttle.Gate // nil: it is open
 
 	transfers context.Context // of what the server is asked for: also ends when a process that stops has it given back
-	counted   atomic.Int64    // bytes of all transfers, and those that would have come while these waited for their turn
+	came      atomic.Int64    // bytes of all transfers
+	throttled stopwatch       // for how long any of them waited since more came than may
 
 	mu        sync.Mutex
 	remaining int

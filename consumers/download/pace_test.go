@@ -61,7 +61,7 @@ func TestAPaceIsNoSlowness(t *testing.T) {
 	b.deps.Gate = func(src config.Source, server string) *throttle.Gate {
 		return throttle.NewGate(store, throttle.Server{Name: server}, src.ID, time.Now, slog.New(slog.DiscardHandler))
 	}
-	b.cfg.MinRate, b.cfg.RateGrace = 1<<20, config.Duration(2*time.Second)
+	b.cfg.MinRate, b.cfg.RateGrace = 128<<10, config.Duration(2*time.Second)
 	piece := strings.Repeat("x", 64<<10)
 	content := strings.Repeat(piece, 4)
 	b.put("1.zip", content).reader = func(context.Context) io.Reader {

@@ -28,7 +28,7 @@ func (r *run) transfer(file context.Context, f schemas.RequestFile, size int64, 
 		sink.left, sink.tooMany = size, errLonger
 	}
 	sink.left -= w.from
-	stop := watchRate(&r.counted, int64(r.d.cfg.MinRate), r.d.cfg.RateGrace.D(), func(brought int64) {
+	stop := watchRate(&r.came, r.throttled.elapsed, int64(r.d.cfg.MinRate), r.d.cfg.RateGrace.D(), func(brought int64) {
 		cancel(fmt.Errorf("%w: %d bytes came over this connection in %v, fewer than download.min_rate asks for", errTooSlow, brought, r.d.cfg.RateGrace.D()))
 	})
 	defer stop()
@@ -144,7 +144,7 @@ func (p *progressWriter) Write(b []byte) (int, error) {
 	}
 	again -= len(b)
 	n, err := p.write(b)
-	p.run.counted.Add(int64(again + n))
+	p.run.came.Add(int64(again + n))
 	p.progress.came(again, n)
 	if err == nil {
 		p.err = p.run.throttle(p.ctx, again+n)
@@ -156,10 +156,8 @@ func (p *progressWriter) Write(b []byte) (int, error) {
 // throttle waits as long as more bytes came than may have. That is no slowness of the
 // server's.
 func (r *run) throttle(ctx context.Context, n int) error {
-	return r.gate.Took(ctx, int64(n), func(waited time.Duration) {
-		r.counted.Add(int64(waited.Seconds() * float64(r.d.cfg.MinRate)))
-		r.in.Progress()
-	})
+	defer r.throttled.begin()()
+	return r.gate.Took(ctx, int64(n), func(time.Duration) { r.in.Progress() })
 }
 
 // write writes what is new.
