@@ -88,8 +88,14 @@ func (w *World) startAcquisition(f *File, k *control.Look) {
 	w.begin(f, a)
 }
 
-// pass classes a look that is not fetched, since another hosting's is.
+// pass classes a look that is not fetched, since another hosting's is. Where that could
+// not be, the file is tried again at once: here is somebody who was not asked.
 func (w *World) pass(f *File, k *control.Look, size int64) {
+	if last := f.newest(); last != nil && last.RetryAt != nil && last.RetryAt.After(w.now) && k.Size == last.Size {
+		if _, asked := last.Tried[k.Source]; !asked {
+			last.RetryAt, last.Changed = &w.now, true
+		}
+	}
 	note := "duplicate"
 	k.Class = "duplicate"
 	if k.Size != size {

@@ -172,6 +172,42 @@ func TestSameHostingWithBackoffThenTheNextThenTheEnd(t *testing.T) {
 	}
 }
 
+// Who shows a file that nobody could bring is asked at once, and not again for showing it
+// once more.
+func TestAHostingThatWasNotAskedIsAskedAtOnce(t *testing.T) {
+	s := newScene(t)
+	s.show(own, 10)
+	for range 3 {
+		s.fails(s.from(own), schemas.ZipMD5, "checksum_mismatch")
+	}
+	s.ended(string(schemas.Failed), "zip_md5", "checksum_mismatch")
+	later := *s.last().RetryAt
+	if !later.After(s.w.now) {
+		t.Fatalf("it is tried again at %s", later)
+	}
+	s.show(other, 11)
+	if got := *s.last().RetryAt; !got.Equal(later) {
+		t.Errorf("other bytes are shown: tried again at %s, want %s", got, later)
+	}
+	s.show(other, 10)
+	if got := *s.last().RetryAt; got.After(s.w.now) {
+		t.Fatalf("it is tried again at %s only", got)
+	}
+	s.w.retryFile(s.f)
+	s.commit()
+	for range 3 {
+		s.fails(s.from(own), schemas.ZipMD5, "checksum_mismatch")
+	}
+	for range 3 {
+		s.fails(s.from(other), schemas.ZipMD5, "checksum_mismatch")
+	}
+	later = *s.last().RetryAt
+	s.show(other, 10)
+	if got := *s.last().RetryAt; !got.Equal(later) {
+		t.Errorf("it was asked: tried again at %s, want %s", got, later)
+	}
+}
+
 func TestHopelessFailuresAreNotRepeatedAtTheSameHosting(t *testing.T) {
 	for _, exception := range []string{"file_gone", "permission_denied", "file_too_large", "login_failed", "host_key_mismatch", "host_key_unknown",
 		"host_key_revoked", "host_key_not_offered", "certificate_not_trusted", "encryption_refused", "robots_forbidden", "bucket_not_found", "wrong_region", "clock_skewed", "misconfigured", "bad_source_configuration", "protocol_unknown"} {

@@ -83,6 +83,11 @@ func TestNumbersAreTheDatabases(t *testing.T) {
 		"tributary_source_suspended s0":      0, "tributary_source_overruns s0": 0, "tributary_source_failed_polls s0": 0, "tributary_source_clock_skew_seconds s0": 0,
 		"tributary_source_suspended s1": 1, "tributary_source_overruns s1": 7, "tributary_source_failed_polls s1": 3, "tributary_source_clock_skew_seconds s1": -7200,
 	}
+	for _, source := range []string{"s0", "s1"} {
+		for _, what := range []string{"fetches good", "fetches corrupt", "fetches failed", "fetch_seconds", "fetched_bytes"} {
+			want["tributary_source_recent_"+what+" "+source] = 0
+		}
+	}
 	for _, what := range []string{"polls", "looks", "wanted", "requested", "received", "extracted", "batches", "sessions"} {
 		want["tributary_control_outstanding "+what] = 0
 	}
