@@ -201,7 +201,7 @@ func cases() []struct {
 		{"no session is free", with(seen(fetch(control.Wanted)), func(f *Facts) {
 			f.Credit = control.CreditUse{Limit: 4, By: []control.Use{{Source: "own", Jobs: 2, Polls: 1}, {Source: "s2", DuePolls: 2}}}
 		}), CreditUsed, []string{"the server host:22 allows 4", "(2 jobs of own, a poll of own, 2 polls that are due of s2)"}},
-		{"the server has asked to be left alone", with(seen(fetch(control.Wanted)), func(f *Facts) { f.Left = noon.Add(time.Hour) }), Throttled, []string{"throttled by the server host:22", "until 2026-03-01 13:00:00Z"}},
+		{"the server has asked to be left alone", with(seen(fetch(control.Wanted)), func(f *Facts) { f.Left = noon.Add(2 * time.Hour) }), Throttled, []string{"throttled by the server host:22", "until 2026-03-01 14:00:00Z"}},
 		{"queued at a server with a pace", with(seen(fetch(control.Wanted)), func(f *Facts) { f.Pace = "server host:22: 2MiB a second" }), Queued, []string{"throttled by what sources say of how fast it is asked (throttle): server host:22: 2MiB a second"}},
 		{"queued", with(seen(fetch(control.Wanted)), func(f *Facts) { f.Queue = control.Queue{Before: 12, All: 10_001} }), Queued, []string{"behind 12 other files of it; in all more than 10000 files wait so", "1 of 2 sessions free"}},
 		{"wanted from a source in maintenance", resting("maintenance"), SourceMaintenance, []string{"tributary sources resume own"}},
