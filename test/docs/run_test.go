@@ -30,6 +30,8 @@ var elsewhere = []struct{ like, why string }{
 	{`^tributary files retry`, "needs a file that has failed: producers/plan, TestAFileIsTriedAgainAtOnce"},
 	{`^tributary files priority`, "needs a file that waits: producers/plan, TestAFileIsGivenAPriority"},
 	{`^tributary documents qc`, "needs a document by its name: recovery/quality, TestDecide"},
+	{`^tributary sources edit harwell`, "the configuration of the test declares it: test/e2e, TestSourcesAreData"},
+	{`^tributary sources act`, "needs a source with done_with: producers/donewith"},
 	{`^tributary dlq (show|retry|drop)`, "needs dead letters: test/e2e, dlq"},
 	{`^tributary notify test`, "needs a target: cmd/tributary, TestNotifyTest"},
 	{`^tributary reference load quantity`, "needs the weather profile: test/profiles"},

@@ -65,6 +65,8 @@ func TestControlDecidesByIndex(t *testing.T) {
 	w.replays(min(listed/10, 500))
 	heals(t, w.pool)
 	listings(t, w.pool)
+	manners(t, w.pool)
+	deletes(t, w.pool)
 	w.removed(plain, listed/10)
 	for _, part := range written(t) {
 		if !p.Seen(part) {
