@@ -232,6 +232,7 @@ func (d *decoder) checkSource(s *Source, at string) {
 		if s.Password == "" && s.IdentityFile == "" && s.IdentityAgent == "" {
 			d.problem(at+".identity_file", "is missing, as is password: say how to log in, with identity_file: PATH or password: file:PATH")
 		}
+		d.checkJump(s, at)
 	case "http", "https":
 		d.checkHTTP(s, t.User, at)
 	case "s3":

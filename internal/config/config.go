@@ -70,6 +70,7 @@ type Source struct {
 	IdentityPassphrase Secret   `yaml:"identity_passphrase"`      // of the private key
 	KnownHosts         string   `yaml:"known_hosts"`              // known_hosts file that holds the host's key
 	HostKey            []string `yaml:"host_key"`                 // pinned host keys: SHA256:… or a public key line
+	Jump               []string `yaml:"jump,omitempty"`           // jump hosts through which an SFTP server is reached, user@host:port, in order, 3 at most
 	Token              Secret   `yaml:"token"`                    // env:NAME or file:PATH: logs in to an HTTP server as Authorization: Bearer
 	Feed               string   `yaml:"feed,omitempty"`           // RSS or Atom feed of an HTTP server, relative to url, that shows the files below url in place of index pages
 	WebDAV             bool     `yaml:"webdav,omitempty"`         // an HTTP server is asked by WebDAV what its directories hold, in place of index pages

@@ -66,6 +66,7 @@ func TestNamesOfServers(t *testing.T) {
 }
 
 func TestParseSourcesRefuses(t *testing.T) {
+	const jumping = "sources: [{id: a, centre: H, url: 'sftp://u@h/', known_hosts: kh, identity_file: k, "
 	for text, want := range map[string]string{
 		"sources: [{id: a, centre: H, url: 'file:///x', known_hosts: kh, disable_epsv: true}]":                             "sources[0].known_hosts: is a key of sftp sources, and this one is reached by file",
 		"sources: [{id: a, centre: H, url: 'sftp://u@h/', host_key: ['SHA256:x'], password: 'env:P', disable_epsv: true}]": "sources[0].disable_epsv: is a key of ftp, ftpes, ftps sources, and this one is reached by sftp: take it out",
@@ -84,6 +85,14 @@ func TestParseSourcesRefuses(t *testing.T) {
 		"sources: [{id: a, centre: H, url: 'http://h/', proxy: 'http://u:s3cret@p:1'}]":                                    "sources[0].proxy: holds a password: take it out",
 		"sources: [{id: a, centre: H, url: 'http://h/', proxy: 'socks5://p:1'}]":                                           "sources[0].proxy: is no address of one",
 		"sources: [{id: a, centre: H, url: 'ftp://h/', proxy: 'http://p:1'}]":                                              "sources[0].proxy: is a key of https, http, s3 sources",
+		"sources: [{id: a, centre: H, url: 'ftp://h/', jump: ['u@hop']}]":                                                  "sources[0].jump: is a key of sftp sources, and this one is reached by ftp",
+		jumping + "jump: ['u@a', 'u@b', 'u@c', 'u@d']}]":                                                                   "sources[0].jump: lists 4 jump hosts: no more than 3",
+		jumping + "jump: ['u@a', 'hop:22']}]":                                                                              "sources[0].jump[1]: is no jump host: write user@host:port",
+		jumping + "jump: ['u:s3cret@hop']}]":                                                                               "sources[0].jump[0]: is no jump host: write user@host:port",
+		jumping + "jump: ['u@a,u@b']}]":                                                                                    "sources[0].jump[0]: is no jump host: write user@host:port",
+		jumping + "jump: ['ssh://u@hop']}]":                                                                                "sources[0].jump[0]: is no jump host: write user@host:port",
+		"sources: [{id: a, centre: H, url: 'sftp://u@h/', host_key: ['SHA256:x'], identity_file: k, jump: ['u@hop']}]":     "sources[0].known_hosts: is missing: the keys of jump hosts",
+		"sources: [{id: a, centre: H, url: 'sftp://u@h/', known_hosts: kh, password: 'env:P', jump: ['u@hop']}]":           "sources[0].identity_file: is missing, as is identity_agent",
 		"sources: [{id: a, centre: H, url: 'http://h/', robots: heed}]":                                                    "sources[0].robots: \"heed\" is not known: use obey, ignore",
 		"sources: [{id: a, centre: H, url: 'http://h/?page=2'}]":                                                           "sources[0].url: http://h/ has a ? or # part",
 		"sources: [{id: a, centre: H, url: 's3://bucket/', password: 'env:P'}]":                                            "sources[0].password: is of nobody",

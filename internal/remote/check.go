@@ -75,6 +75,9 @@ func remedy(err error, c Config) string {
 	if text := remedyS3(err, c); text != "" {
 		return text
 	}
+	if text := remedyJump(err); text != "" {
+		return text
+	}
 	switch Exception(err) {
 	case "host_not_found":
 		return "check the host name in url, and this machine's DNS"

@@ -119,6 +119,10 @@ type Config struct {
 	// HostKey holds pinned host keys, "SHA256:…" or "ssh-ed25519 AAAA…". When
 	// set, only these count; several allow a rotation.
 	HostKey []string
+	// Jump holds the jump hosts through which the server is reached, user@host:port, in
+	// order, MaxJumps at most (SFTP). Each is verified by KnownHosts and logged in to by
+	// IdentityFile or IdentityAgent; Password and HostKey are the server's alone.
+	Jump []string
 	// ConnectTimeout bounds all of Dial, from the name's resolution to the
 	// answer after which files can be asked for; 15 s by default.
 	ConnectTimeout time.Duration
@@ -297,8 +301,12 @@ func open(ctx context.Context, c Config, t Target, step func(name, detail string
 	case err == nil:
 		return checked(s), nil
 	case ctx.Err() == nil && within.Err() != nil:
+		where := ""
+		if hop := jumpOf(err); hop != "" {
+			where = ", at jump host " + hop
+		}
 		return nil, &Error{Op: "connect to", Path: t.Server(), class: Timeout,
-			Err: fmt.Errorf("connecting and logging in took longer than connect_timeout, %s", c.ConnectTimeout)}
+			Err: fmt.Errorf("connecting and logging in took longer than connect_timeout, %s%s", c.ConnectTimeout, where)}
 	}
 	return nil, err
 }

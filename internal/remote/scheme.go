@@ -40,7 +40,7 @@ func connectors() []connector {
 	return []connector{
 		{
 			scheme: "sftp", example: "sftp://user@host:22/path", port: "22", needsUser: true, dial: dialSFTP,
-			keys: []string{"connect_timeout", "idle_timeout", "password", "identity_file", "identity_passphrase", "identity_agent", "known_hosts", "host_key", "done_with"},
+			keys: []string{"connect_timeout", "idle_timeout", "password", "identity_file", "identity_passphrase", "identity_agent", "known_hosts", "host_key", "jump", "done_with"},
 		},
 		{
 			scheme: "ftp", example: "ftp://user@host/path", port: "21", user: "anonymous", rooted: true, dial: dialFTP,

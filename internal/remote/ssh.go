@@ -41,7 +41,7 @@ func connectError(t Target, err error) error {
 	return e
 }
 
-// dialSSH connects, verifies the host key and logs in.
+// dialSSH connects, through jump hosts where there are any, verifies the host key and logs in.
 func dialSSH(ctx context.Context, c Config, t Target, step func(name, detail string)) (*ssh.Client, *idleConn, error) {
 	keys, err := loadHostKeys(c, t)
 	if err != nil {
@@ -71,7 +71,7 @@ func dialSSH(ctx context.Context, c Config, t Target, step func(name, detail str
 }
 
 func handshake(ctx context.Context, c Config, t Target, keys *hostKeys, algorithms []string, auth []ssh.AuthMethod, step func(name, detail string)) (*ssh.Client, *idleConn, error) {
-	conn, err := connectTCP(ctx, c, t, step)
+	conn, err := reachSSH(ctx, c, t, step)
 	if err != nil {
 		return nil, nil, err
 	}

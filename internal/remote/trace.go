@@ -4,7 +4,7 @@ import "time"
 
 // Step is one step of what is done at a source.
 type Step struct {
-	// Name is configuration, resolve, connect, proxy, host_key, certificate, robots,
+	// Name is configuration, jump, resolve, connect, proxy, host_key, certificate, robots,
 	// login, list or sample.
 	Name string `json:"step"`
 	// OK says whether the step worked.

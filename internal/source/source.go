@@ -19,7 +19,7 @@ import (
 // but into remote.Dial.
 func Remote(s config.Source, connect, idle config.Duration, limits config.Limits) (remote.Config, error) {
 	c := remote.Config{
-		URL: s.URL, IdentityFile: s.IdentityFile, IdentityAgent: s.IdentityAgent, KnownHosts: s.KnownHosts, HostKey: s.HostKey,
+		URL: s.URL, IdentityFile: s.IdentityFile, IdentityAgent: s.IdentityAgent, KnownHosts: s.KnownHosts, HostKey: s.HostKey, Jump: s.Jump,
 		ConnectTimeout: shorter(connect, s.ConnectTimeout), IdleTimeout: shorter(idle, s.IdleTimeout), DisableEPSV: s.DisableEPSV,
 		CAFile: s.CAFile, CertificatePin: s.CertificatePin, IgnoreRobots: s.Robots == config.RobotsIgnore, Proxy: s.Proxy, Feed: s.Feed, WebDAV: s.WebDAV,
 		Endpoint: s.Endpoint, Region: s.Region, VirtualHosted: s.VirtualHosted,

@@ -58,6 +58,9 @@ var after = map[string]func(*world){
 	`tributary sources add bucketfiles centre=Ucd url=s3://impc-data/outgoing region=eu-west-1 --reason 'a new partner'`: func(w *world) {
 		w.run("tributary sources remove bucketfiles --reason 'no server of the test'")
 	},
+	`tributary sources add inside centre=Ucd url=sftp://reader@files.inside.example.org/outgoing identity_file=/etc/tributary/id_ed25519 known_hosts=/etc/tributary/known_hosts 'jump=[reader@bastion.example.org:22]' --reason 'a new partner'`: func(w *world) {
+		w.run("tributary sources remove inside --reason 'no server of the test'")
+	},
 	`tributary replay resume 2`: func(w *world) { w.run("tributary replay stop 2 --reason 'the test goes on'") },
 }
 
