@@ -67,7 +67,7 @@ func (a *API) orders() {
 		o := &a.deps.Orders[i]
 		a.least = o.Least
 		operation := huma.Operation{OperationID: operationID(o.Name) + things[o.On], Method: http.MethodPost, Path: base + o.Path(),
-			Summary: strings.TrimSuffix(o.Verb, ":") + nouns[o.On], Description: o.About,
+			Summary: o.Verb + nouns[o.On], Description: o.About,
 			Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}}
 		if o.On == order.Documents {
 			huma.Register(a.huma, operation, func(ctx context.Context, in *documentOrder) (*struct{ Body order.Outcome }, error) {
