@@ -199,6 +199,48 @@ func TestServerOrdersReplays(t *testing.T) {
 	}
 }
 
+// What a source defines as done_with is ordered by a server with the words that are said
+// where the stores are.
+func TestServerOrdersToActAtSources(t *testing.T) {
+	w := newWorld(t)
+	operator, err := access.Accounts{Pool: w.pool, Now: now}.AddToken(t.Context(), access.Person{Name: "desk", Role: access.Operator}, time.Hour, access.Order{By: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := tributary(t, w.config, "sources", "edit", "harwell", "done_with=move done", "--reason", "r"); code != exitOK {
+		t.Fatal(code, out, errs)
+	}
+	for _, c := range []struct {
+		token, line string
+		code        int
+		says        string // empty: the same as where the stores are
+	}{
+		{w.token, "sources act harwell --reason r", exitFailed, "You are token:monitor, a reader"},
+		{operator, "sources act harwell", exitUsage, "say why"},
+		{operator, "sources act harwell nowhere --reason r -o json", exitOK, `"done":true,"source":"harwell"}`},
+		{operator, "sources act harwell nowhere --reason r", exitOK, ""},
+		{w.token, "sources show harwell", exitOK, ""},
+		{operator, "sources act harwell --stop --reason r -o csv", exitOK, "harwell,true,"},
+		{operator, "sources act harwell --stop --reason r -o csv", exitOK, ""},
+	} {
+		code, out, errs := remotely(t, []string{envToken + "=" + c.token}, append(strings.Fields(c.line), "--server", w.server.URL+"/t/", "--ca-file", w.ca)...)
+		if said := out + errs; code != c.code || !strings.Contains(said, c.says) {
+			t.Errorf("%s: %d %s, want %d and %q", c.line, code, said, c.code, c.says)
+		}
+		if c.says != "" {
+			continue
+		}
+		lcode, lout, lerrs := tributary(t, w.config, strings.Fields(c.line)...)
+		if d := cmp.Diff([]any{lcode, lout, lerrs}, []any{code, out, errs}); d != "" {
+			t.Errorf("%s (-stores +server):\n%s", c.line, d)
+		}
+	}
+	var said string
+	if err := w.pool.QueryRow(t.Context(), "SELECT acts || '|' || acts_said FROM control.source WHERE id = 'harwell'").Scan(&said); err != nil || said != "|ordered by token:desk: r" {
+		t.Errorf("ordered: %q, %v", said, err)
+	}
+}
+
 // Whatever keeps a server from answering is said in plain words, with what to do.
 func TestServerRefusals(t *testing.T) {
 	w := newWorld(t)

@@ -2,17 +2,19 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"tributary/internal/pg"
 	"tributary/internal/screen"
 	"tributary/producers/donewith"
 	"tributary/producers/sourcestate"
 	"tributary/queries/report"
 	"tributary/sql/control"
+	"tributary/web/client"
+	"tributary/web/order"
 )
 
 func newSourcesAct(c *cli) *cobra.Command {
@@ -24,12 +26,19 @@ func newSourcesAct(c *cli) *cobra.Command {
 			"again. --stop takes the order back; what has been done stays.",
 		Args: cobra.MinimumNArgs(1),
 	}
-	output := outputFlag(cmd, report.Formats()...)
+	output, server := outputFlag(cmd, report.Formats()...), addServerFlags(cmd)
 	reason := cmd.Flags().String("reason", "", "why, for those who read it later; must be given")
 	stop := cmd.Flags().Bool("stop", false, "only show from now on what would be done")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if strings.TrimSpace(*reason) == "" {
 			return usagef("say why: --reason; what is deleted at a source can't be had back there")
+		}
+		if server.given() {
+			return c.askServer(server, nil, func(r *client.Client) error {
+				return c.listActed(*output, args, func(id string) (sourcestate.Outcome, error) {
+					return actedByServer(cmd.Context(), r, !*stop, id, *reason)
+				})
+			})
 		}
 		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
 			out, err := controlOutbox()
@@ -37,48 +46,51 @@ func newSourcesAct(c *cli) *cobra.Command {
 				return err
 			}
 			orders := sourcestate.Orders{Decision: control.Decision{By: requester(), Reason: *reason, At: now()}, Pool: s.Control, Outbox: out}
-			outcomes, err := donewith.Order(cmd.Context(), orders, !*stop, args...)
-			if err != nil {
-				return err
-			}
-			return c.list(*output, []string{"source", "done", "detail"}, func(row func(any, ...string) error) error {
-				for _, r := range outcomes {
-					if err := row(map[string]any{"source": r.Source, "done": r.Done, "detail": r.Detail}, r.Source, fmt.Sprint(r.Done), r.Detail); err != nil {
-						return err
-					}
+			return c.listActed(*output, args, func(id string) (sourcestate.Outcome, error) {
+				outcomes, err := donewith.Order(cmd.Context(), orders, !*stop, id)
+				if err != nil {
+					return sourcestate.Outcome{}, err
 				}
-				return nil
+				return outcomes[0], nil
 			})
 		})
 	}
 	return cmd
 }
 
-// doneWith is what becomes at a source of files that are inserted.
-type doneWith struct {
-	Rule    string              `json:"rule"`
-	Acting  bool                `json:"acting"` // else it is only shown what would be done
-	Ordered string              `json:"ordered,omitempty"`
-	Files   []control.DoneCount `json:"files"`
+// listActed gives the order about each source, and writes what became of it.
+func (c *cli) listActed(output string, ids []string, give func(id string) (sourcestate.Outcome, error)) error {
+	return c.list(output, []string{"source", "done", "detail"}, func(row func(any, ...string) error) error {
+		for _, id := range ids {
+			r, err := give(id)
+			if err != nil {
+				return err
+			}
+			if err := row(map[string]any{"source": r.Source, "done": r.Done, "detail": r.Detail}, r.Source, fmt.Sprint(r.Done), r.Detail); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
-// doneWithOf is nil where a source defines nothing.
-func doneWithOf(ctx context.Context, q pg.Querier, s control.Standing) (*doneWith, error) {
-	rule, acting := donewith.Acting(s)
-	if rule == "" {
-		return nil, nil //nolint:nilnil // there is nothing to tell
+// actedByServer has a server give the order; what it refuses is an outcome, as beside
+// the stores.
+func actedByServer(ctx context.Context, r *client.Client, act bool, id, reason string) (sourcestate.Outcome, error) {
+	verb := order.Act
+	if !act {
+		verb = order.StopActing
 	}
-	d := &doneWith{Rule: rule, Acting: acting}
-	if acting {
-		d.Ordered = s.ActsSaid
+	out, err := r.OrderSource(ctx, id, verb, reason)
+	var refused *client.Error
+	if errors.As(err, &refused) && refused.Name == "order_refused" {
+		return sourcestate.Outcome{Source: id, Detail: refused.Detail}, nil
 	}
-	var err error
-	d.Files, err = control.DoneCounts(ctx, q, s.ID)
-	return d, err
+	return sourcestate.Outcome{Source: id, Done: out.Done, Detail: out.Detail}, err
 }
 
-// text is it for people.
-func (d *doneWith) text() string {
+// doneWithText is what becomes at a source of files that are inserted, for people.
+func doneWithText(d *donewith.Stand) string {
 	if d == nil {
 		return ""
 	}
@@ -89,11 +101,7 @@ func (d *doneWith) text() string {
 	}
 	fmt.Fprintf(&b, "done with files that are inserted: %s (%s)\n", screen.Line(d.Rule), how)
 	for _, n := range d.Files {
-		state := map[string]string{control.DoneDue: "to be looked at", control.DoneActing: "begun", control.DoneShown: "would be done", control.DoneLeft: "left alone", control.DoneDone: "done"}[n.State]
-		if n.Exception != "" {
-			state += ", " + n.Exception
-		}
-		fmt.Fprintf(&b, "  %s: %d files\n", state, n.Files)
+		fmt.Fprintf(&b, "  %s: %d files\n", donewith.Words(n), n.Files)
 	}
 	return b.String()
 }

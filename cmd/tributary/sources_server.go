@@ -6,6 +6,7 @@ import (
 
 	"tributary/internal/pg"
 	"tributary/internal/screen"
+	"tributary/producers/donewith"
 	"tributary/queries/report"
 	"tributary/sql/control"
 )
@@ -73,7 +74,7 @@ func paceText(ctx context.Context, q pg.Querier, s control.Standing, now time.Ti
 type besideSource struct {
 	taken takenUp
 	known report.Reputation // by what it is chosen of several that show a file
-	done  *doneWith         // nil: nothing is done with what is inserted
+	done  *donewith.Stand   // nil: nothing is done with what is inserted
 	pace  string            // how fast its server may be asked now
 }
 
@@ -87,7 +88,7 @@ func (s *stores) besideOf(ctx context.Context, st control.Standing) (besideSourc
 	if err != nil {
 		return besideSource{}, err
 	}
-	done, err := doneWithOf(ctx, s.Control, st)
+	done, err := donewith.StandOf(ctx, s.Control, st)
 	if err != nil {
 		return besideSource{}, err
 	}
@@ -97,5 +98,5 @@ func (s *stores) besideOf(ctx context.Context, st control.Standing) (besideSourc
 
 // text is it for people.
 func (b besideSource) text() string {
-	return b.pace + "of several sources that show a file it is chosen by: " + b.known.Text() + "\n" + b.taken.text() + b.done.text()
+	return b.pace + "of several sources that show a file it is chosen by: " + b.known.Text() + "\n" + b.taken.text() + doneWithText(b.done)
 }

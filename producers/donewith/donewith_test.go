@@ -3,6 +3,7 @@ package donewith
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,7 +14,9 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/remote"
+	"tributary/producers/sourcestate"
 	"tributary/schemas"
+	"tributary/sql/control"
 	"tributary/test/servers"
 )
 
@@ -58,6 +61,35 @@ func TestShownFirstThenDone(t *testing.T) {
 	}
 	b.round()
 	b.expect("taken back", map[string]string{first: "done, done_with", second: "shown, present"}, "add/"+second)
+}
+
+// An order that is only tried tells what it would do, to how many files and where, and
+// stores nothing.
+func TestTriedOrders(t *testing.T) {
+	b := newBench(t, t.TempDir(), "move done", config.Source{}, nil)
+	b.inserted(first, "1")
+	b.inserted(second, "2")
+	b.round()
+	b.said()
+	try := func(act bool) string {
+		t.Helper()
+		all, err := Order(t.Context(), sourcestate.Orders{Decision: control.Decision{By: "ann", At: b.now}, Pool: b.deps.Pool, Outbox: b.deps.Outbox, Dry: true}, act, "src")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(all[0].Done, ": ", all[0].Detail)
+	}
+	tried := []string{try(true), try(true), try(false)}
+	if said := b.said(); len(said) > 0 {
+		t.Errorf("what was only tried is told: %q", said)
+	}
+	b.order(true)
+	got := append(tried, try(false), try(true))
+	want := "true: from now on it is done with each file of which all is inserted: move done at file://" + b.dir + "; files that wait for it now: 2"
+	if d := cmp.Diff([]string{want, want, "false: it is only shown there already",
+		"true: from now on it is only shown what would be done (move done); what has been done stays", "false: it is acted there already"}, got); d != "" {
+		t.Errorf("- want, + got:\n%s", d)
+	}
 }
 
 // Nothing is done with a file before all of it is inserted.

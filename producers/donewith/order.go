@@ -2,6 +2,7 @@ package donewith
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -11,15 +12,20 @@ import (
 	"tributary/sql/control"
 )
 
+// errDry ends a transaction that was only tried.
+var errDry = errors.New("nothing is stored")
+
 // Order has what the named sources define as done_with done from now on, or only shown
-// again, each in a transaction with its event.
+// again, each in a transaction with its event. Where it is only tried, nothing is stored.
 func Order(ctx context.Context, o sourcestate.Orders, act bool, ids ...string) (outcomes []sourcestate.Outcome, err error) {
 	for _, id := range ids {
 		var one sourcestate.Outcome
 		if err := pg.InTx(ctx, o.Pool, func(tx pgx.Tx) error {
-			one, err = order(ctx, tx, o, act, id)
+			if one, err = order(ctx, tx, o, act, id); err == nil && o.Dry {
+				return errDry
+			}
 			return err
-		}); err != nil {
+		}); err != nil && !errors.Is(err, errDry) {
 			return nil, err
 		}
 		outcomes = append(outcomes, one)
@@ -52,9 +58,13 @@ func order(ctx context.Context, tx pgx.Tx, o sourcestate.Orders, act bool, id st
 	case act == (s.Acts == acts):
 		return refused(map[bool]string{true: "it is acted there already", false: "it is only shown there already"}[act])
 	}
-	done, detail := "to act on done_with: "+rule.String(), "from now on "+rule.String()+" is done with what is inserted, also with what was shown"
+	waiting, err := waitingAt(ctx, tx, id)
+	if err != nil {
+		return sourcestate.Outcome{}, err
+	}
+	done, detail := "to act on done_with: "+rule.String(), fmt.Sprintf("from now on it is done with each file of which all is inserted: %s; files that wait for it now: %d", acts, waiting)
 	if !act {
-		acts, done, detail = "", "to act no more on done_with: "+rule.String(), "from now on it is only shown what would be done; what has been done stays"
+		acts, done, detail = "", "to act no more on done_with: "+rule.String(), "from now on it is only shown what would be done ("+rule.String()+"); what has been done stays"
 	}
 	said := o.Said("ordered")
 	if err := control.PutActs(ctx, tx, id, acts, said, revision); err != nil {
@@ -65,4 +75,16 @@ func order(ctx context.Context, tx pgx.Tx, o sourcestate.Orders, act bool, id st
 		return sourcestate.Outcome{}, fmt.Errorf("source %s: %w", id, err)
 	}
 	return sourcestate.Outcome{Source: id, Done: true, Detail: detail}, nil
+}
+
+// waitingAt counts the files with which something would be done at a source by an order
+// now: what was shown, and what is still to be looked at.
+func waitingAt(ctx context.Context, tx pgx.Tx, source string) (files int64, err error) {
+	counts, err := control.DoneCounts(ctx, tx, source)
+	for _, n := range counts {
+		if n.State == control.DoneShown || n.State == control.DoneDue {
+			files += n.Files
+		}
+	}
+	return files, err
 }

@@ -60,6 +60,8 @@ func allOrdered() []ordered {
 		{"/sources/harwell", "/sources/harwell/maintain", map[string]string{"value": "6h", "reason": "disks"}, "", "", access.Operator, true},
 		{"/sources/harwell", "/sources/harwell/resume", nil, "", "", access.Operator, false},
 		{"/sources/harwell", "/sources/harwell/poll", nil, "", "", access.Operator, false},
+		{"/sources/harwell", "/sources/harwell/act", map[string]string{"reason": "agreed <b>with</b> H"}, "delete at sftp://h/out; files that wait for it now: 2", "delete at sftp://h/out", access.Operator, true},
+		{"/sources/harwell", "/sources/harwell/stop-acting", map[string]string{"reason": "they keep them"}, "only shown what would be done (delete)", "what has been done stays", access.Operator, true},
 		{"/dead-letters", deadLetter(1) + "/retry", why, "a new attempt is requested", "a new attempt is requested", access.Wrangler, false},
 		{"/dead-letters", deadLetter(2) + "/drop", why, "it is hidden", "it is hidden", access.Wrangler, true},
 		{"/replays/1", "/replays/1/stop", why, "it requests nothing more", "it requests nothing more", access.Wrangler, false},
@@ -95,7 +97,11 @@ func newDesk(t *testing.T, role access.Role) *desk {
 		if err := outbox.AddLetters(t.Context(), tx, control.Schema, letters); err != nil {
 			return err
 		}
-		_, err := controltest.PutSource(t.Context(), tx, control.Source{ID: "harwell", Centre: "H", Server: "h:22", Protocol: "sftp", URL: "sftp://h/out", State: "available", MaxSessions: 2, Interval: 1, Definition: `{"id": "harwell"}`})
+		if _, err := controltest.PutSource(t.Context(), tx, control.Source{ID: "harwell", Centre: "H", Server: "h:22", Protocol: "sftp", URL: "sftp://h/out", State: "available", MaxSessions: 2, Interval: 1, Definition: `{"id": "harwell", "url": "sftp://h/out", "done_with": "delete"}`}); err != nil {
+			return err
+		}
+		_, err := tx.Exec(t.Context(), `INSERT INTO control.done_with (source, file, look, rule, state, exception, at) SELECT 'harwell', gen_random_uuid(), 1, 'delete', u.state, u.exception, now()
+			FROM (VALUES ('shown', ''), ('shown', ''), ('left', 'file_gone')) u(state, exception)`)
 		return err
 	})
 	orders := order.Deps{Control: p.Pool, Tracker: tracker, Outbox: p.Outbox,
@@ -122,7 +128,7 @@ func newDesk(t *testing.T, role access.Role) *desk {
 		return &shadow.Comparer{Control: p.Pool, Tracker: tracker, Warehouse: tracker, Mapping: records, Versions: shadowtest.Profile(t), Codec: p.Outbox.Codec}, func() {}, nil
 	}, 1)
 	at, _ := serveTo(t, tracker, "127.0.0.1:0", as(role), func(s *pages.Site) {
-		s.Shadows = orders.Shadows
+		s.Control, s.Shadows = p.Pool, orders.Shadows
 		s.ReplayTold = func(ctx context.Context, name string) (*replay.Status, error) {
 			run, err := control.ReadReplayRun(ctx, p.Pool, name)
 			if err != nil {

@@ -80,6 +80,10 @@ func firing() map[string]trial {
 			on:    []string{`tributary_source_late{source="ics"} 0 1x11`},
 			notOn: []string{`tributary_source_late{source="ics"} 0 1x5 0x11`},
 		},
+		"TributarySourceClockSkewed": {
+			on:    []string{`tributary_source_clock_skew_seconds{source="ics"} 0 -7200x16`, `tributary_source_clock_skew_seconds{source="bcm"} 0x17`}, // behind
+			notOn: []string{`tributary_source_clock_skew_seconds{source="ics"} 0 7200x10 0x10`, `tributary_source_clock_skew_seconds{source="bcm"} 300x20`},
+		},
 		"TributaryFetchesFail": {
 			on:    []string{`tributary_download_files_total{source="ics",result="failed"} 0+1x30`, `tributary_download_files_total{source="ics",result="fetched"} 5x30`},
 			notOn: []string{`tributary_download_files_total{source="ics",result="failed"} 0+1x30`, `tributary_download_files_total{source="ics",result="fetched"} 0+3x30`, `tributary_download_files_total{source="bcm",result="failed"} 0x10 1x20`},

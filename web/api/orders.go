@@ -66,8 +66,8 @@ func (a *API) orders() {
 	for i := range a.deps.Orders {
 		o := &a.deps.Orders[i]
 		a.least = o.Least
-		operation := huma.Operation{OperationID: o.Name + things[o.On], Method: http.MethodPost, Path: base + o.Path(),
-			Summary: strings.TrimSuffix(o.Verb, ":") + nouns[o.On], Description: o.About,
+		operation := huma.Operation{OperationID: operationID(o.Name) + things[o.On], Method: http.MethodPost, Path: base + o.Path(),
+			Summary: o.Verb + nouns[o.On], Description: o.About,
 			Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}}
 		if o.On == order.Documents {
 			huma.Register(a.huma, operation, func(ctx context.Context, in *documentOrder) (*struct{ Body order.Outcome }, error) {
@@ -87,6 +87,15 @@ func (a *API) orders() {
 	}
 	a.replay()
 	a.least = access.Reader
+}
+
+// operationID is the name of an order as operations are named: stopActing for stop-acting.
+func operationID(name string) string {
+	first, next, more := strings.Cut(name, "-")
+	if !more {
+		return name
+	}
+	return first + strings.ToUpper(next[:1]) + next[1:]
 }
 
 // ordered gives an order, once for each key.

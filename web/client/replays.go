@@ -41,3 +41,9 @@ func (c *Client) RequestReplay(ctx context.Context, w order.Wanted, reason strin
 func (c *Client) OrderReplay(ctx context.Context, name, verb, reason string) (out order.Outcome, err error) {
 	return out, c.send(ctx, "/replays/"+url.PathEscape(name)+"/"+verb, map[string]any{"reason": reason}, &out)
 }
+
+// OrderSource gives an order about a source that needs nothing but a reason, by the name
+// that package order has for it. One that is refused is an Error with the name order_refused.
+func (c *Client) OrderSource(ctx context.Context, id, name, reason string) (out order.Outcome, err error) {
+	return out, c.send(ctx, "/sources/"+url.PathEscape(id)+"/"+name, map[string]any{"reason": reason}, &out)
+}

@@ -20,9 +20,13 @@ type offer struct{ Verb, To string }
 // offers are the orders about a thing, standing so, that who asks may give.
 func (s *Site) offers(ctx context.Context, on, subject, standing string) (out []offer) {
 	for _, o := range s.Orders.For(on, standing, access.From(ctx)) {
-		out = append(out, offer{strings.TrimSuffix(o.Verb, ":"), s.to(subjectPath(on, subject) + "/" + o.Name)})
+		out = append(out, s.offer(&o, subject))
 	}
 	return out
+}
+
+func (s *Site) offer(o *order.Order, subject string) offer {
+	return offer{strings.TrimSuffix(o.Verb, ":"), s.to(subjectPath(o.On, subject) + "/" + o.Name)}
 }
 
 // documentParts are those of the order.DocumentSubject, of which the last may have

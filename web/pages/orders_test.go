@@ -117,6 +117,8 @@ func TestOrders(t *testing.T) {
 		{"/sources/own/maintain", url.Values{"value": {"6h"}}, http.StatusConflict, "already"},
 		{"/sources/own/poll", nil, http.StatusConflict, "it is in maintenance"},
 		{"/sources/own/resume", nil, http.StatusSeeOther, ""},
+		{"/sources/own/act", nil, http.StatusBadRequest, "say why"},
+		{"/sources/own/stop-acting", url.Values{"reason": {"agreed"}}, http.StatusConflict, "it defines no done_with"},
 		{"/replays/7/stop", nil, http.StatusConflict, "there is no such replay"},
 		{"/replays/x/resume", nil, http.StatusConflict, "there is no such replay"},
 		{"/dead-letters/validate:0:1/retry", nil, http.StatusServiceUnavailable, "this can&#39;t be ordered here"},

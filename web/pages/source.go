@@ -39,6 +39,7 @@ type source struct {
 	Earlier   string                  // the page of the revisions before these; empty: there are none
 	Defined   string                  // as the configuration has it
 	Known     *report.Reputation      // by what it is chosen of several hostings; nil: it is not known here
+	Done      *doneWith               // nil: nothing is done there with what is inserted
 }
 
 func (s *Site) source(ctx context.Context, r *http.Request) (page, error) {
@@ -67,7 +68,8 @@ func (s *Site) source(ctx context.Context, r *http.Request) (page, error) {
 		}
 	}
 	d.Lead = sourceLead(d)
-	return page{Title: id, At: "/sources", Template: "source", Data: d, Command: "tributary sources show " + id, Offers: append(s.defineOffers(ctx, order.Sources, id, d.Row.Word), s.offers(ctx, order.Sources, id, d.Row.Word)...)}, nil
+	offers := append(s.defineOffers(ctx, order.Sources, id, d.Row.Word), s.offers(ctx, order.Sources, id, d.Row.Word)...)
+	return page{Title: id, At: "/sources", Template: "source", Data: d, Command: "tributary sources show " + id, Offers: append(offers, s.actOffers(ctx, id, d.Done)...)}, nil
 }
 
 // fill reads what is known of the source beside its polls.
@@ -113,6 +115,9 @@ func (s *Site) fill(ctx context.Context, id string, d *source) error {
 			r := report.ReputationOf(c)
 			d.Known = &r
 		}
+	}
+	if d.Done, err = s.doneWith(ctx, id); err != nil {
+		return err
 	}
 	if text(x.State) == "available" {
 		d.Next = nextTimes(text(x.Definition), s.Now())

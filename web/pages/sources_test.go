@@ -1,12 +1,16 @@
 package pages_test
 
 import (
+	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"tributary/producers/plan/plantest"
 	"tributary/queries/report/reporttest"
+	"tributary/web/access"
+	"tributary/web/order"
 	"tributary/web/pages"
 )
 
@@ -46,6 +50,35 @@ func TestWhatASourceIsKnownFor(t *testing.T) {
 	p.Exec("INSERT INTO control.reputation VALUES ('harwell', 'harwell:22', 4, 3, 1, 4000, 2, $1)", reporttest.Start().Add(time.Hour))
 	server := busy(t, func(s *pages.Site) { s.Control = p.Pool })
 	answers(t, server, "/sources/harwell", http.StatusOK, "Among hostings", "preference 7; 75% of the fetches of late brought the right bytes, 25% corrupt ones, at 2.0 kB/s")
+}
+
+// What is done at a source with files that are inserted, how they stand, and the order
+// that is of use: to who may give it.
+func TestWhatIsDoneAtASource(t *testing.T) {
+	p := plantest.New(t)
+	definition := `{"id": "harwell", "url": "sftp://h/out", "done_with": "move done"}`
+	p.Exec(`INSERT INTO control.source (id, centre, server, protocol, url, max_sessions, poll_interval, state, revision, definition)
+		VALUES ('harwell', 'H', 'harwell:22', 'sftp', 'sftp://h/out', 1, '1 hour', 'available', 1, $1)`, definition)
+	tracker := reporttest.Told(t, reporttest.Busy())
+	page := func(role access.Role, wants ...string) string {
+		t.Helper()
+		server := servedTo(t, pages.Site{Prefix: "/t", Tracker: tracker, Control: p.Pool, Orders: order.New(order.Deps{Control: p.Pool}), Log: slog.New(slog.DiscardHandler), Now: p.Now}, role)
+		answers(t, server, "/sources/harwell", http.StatusOK, wants...)
+		_, body := get(t, server, "/sources/harwell")
+		return body
+	}
+	act, stop := `href="/t/sources/harwell/act"`, `href="/t/sources/harwell/stop-acting"`
+	if body := page(access.Operator, "<code><bdi>move done</bdi></code>", "it is only shown", "No file's turn has come yet.", act); strings.Contains(body, stop) {
+		t.Error("a page offers to stop what isn't done")
+	}
+	p.Exec("INSERT INTO control.done_with (source, file, look, rule, state, exception, at) SELECT 'harwell', gen_random_uuid(), 1, 'move done', u.state, u.exception, now() FROM (VALUES ('shown', ''), ('shown', ''), ('left', 'file_gone')) u(state, exception)")
+	p.Exec("UPDATE control.source SET acts = 'move done at sftp://h/out', acts_said = 'ordered by ann: <script>agreed'")
+	for role, offered := range map[access.Role]bool{access.Wrangler: false, access.Operator: true} {
+		body := page(role, "it is done", "ordered by ann: &lt;script&gt;agreed", "<dt><bdi>would be done</bdi></dt><dd>2 files</dd>", "<dt><bdi>left alone, file_gone</bdi></dt><dd>1 file</dd>")
+		if strings.Contains(body, act) || strings.Contains(body, stop) != offered {
+			t.Errorf("what a %s is offered is wrong", role)
+		}
+	}
 }
 
 // Centres, and what one has to correct.
