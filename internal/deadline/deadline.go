@@ -40,6 +40,8 @@ func After(ctx context.Context, most time.Duration, cause error) (bounded contex
 func Watch(ctx context.Context, most time.Duration, late func()) (watched context.Context, stop func() bool) {
 	l := &limit{left: most, since: time.Now()}
 	l.around, _ = ctx.Value(key{}).(*limit)
+	l.mu.Lock() // what is short may end before it is stored which timer ends it
+	defer l.mu.Unlock()
 	l.timer = time.AfterFunc(most, func() {
 		if l.end() {
 			late()
