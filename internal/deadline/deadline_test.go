@@ -3,6 +3,7 @@ package deadline_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,18 +46,18 @@ func TestALimitStandsStillWhileItIsHeld(t *testing.T) {
 // What is watched goes on when the watch is stopped, and is told of when it is late.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		late := 0
-		watched, stop := deadline.Watch(t.Context(), time.Second, func() { late++ })
+		var late atomic.Int32
+		watched, stop := deadline.Watch(t.Context(), time.Second, func() { late.Add(1) })
 		release := deadline.Hold(watched)
 		time.Sleep(time.Minute)
 		release()
 		if !stop() || stop() || watched.Err() != nil {
 			t.Error("it is late, or ends, though it was held and stopped")
 		}
-		_, stop = deadline.Watch(t.Context(), time.Second, func() { late++ })
+		_, stop = deadline.Watch(t.Context(), time.Second, func() { late.Add(1) })
 		time.Sleep(2 * time.Second)
-		if stop() || late != 1 {
-			t.Errorf("late %d times, want once", late)
+		if stop() || late.Load() != 1 {
+			t.Errorf("late %d times, want once", late.Load())
 		}
 	})
 }
