@@ -37,7 +37,7 @@ func Origins(ctx context.Context, tx pgx.Tx, all []Bytes) (map[Bytes]string, err
 		FROM jsonb_to_recordset($1) AS r(centre text, action text, sha256 text)
 		CROSS JOIN LATERAL (SELECT id, file, sha256 FROM control.acquisition WHERE sha256 = r.sha256 COLLATE "C" AND sha256 <> ''
 			AND run = $2 AND rank_ordinal IS NOT NULL AND (state IN ('received','extracted') OR result = 'complete') OFFSET 0) a
-		JOIN control.file f ON f.id = a.file AND f.centre = r.centre AND f.action = r.action AND f.current_sha256 = a.sha256
+		CROSS JOIN LATERAL (SELECT action, name FROM control.file WHERE id = a.file AND centre = r.centre AND action = r.action AND current_sha256 = a.sha256 OFFSET 0) f
 		WHERE NOT EXISTS (SELECT FROM control.operation o WHERE o.what = 'unload' AND o.action = f.action AND o.file = f.name AND o.archive = a.sha256)
 		ORDER BY r.centre, r.action, r.sha256, a.id`, text, schemas.LiveRun)
 	if err != nil {
@@ -60,12 +60,12 @@ func OriginsGone(ctx context.Context, tx pgx.Tx, gone []Bytes, now time.Time) er
 	if len(gone) == 0 {
 		return nil
 	}
-	if _, err := tx.Exec(ctx, `UPDATE control.acquisition a SET retry_at = $2 FROM (SELECT id FROM control.acquisition WHERE id = ANY(ARRAY(SELECT d.id
+	if _, err := tx.Exec(ctx, `UPDATE control.acquisition SET retry_at = $2 WHERE id = ANY(ARRAY(SELECT id FROM control.acquisition WHERE id = ANY(ARRAY(SELECT d.id
 			FROM jsonb_to_recordset($1) AS r(centre text, action text, sha256 text)
 			CROSS JOIN LATERAL (SELECT id, file FROM control.acquisition WHERE sha256 = r.sha256 COLLATE "C" AND sha256 <> '' AND state = 'ended' AND result = 'duplicate' OFFSET 0) d
-			JOIN control.file f ON f.id = d.file AND f.centre = r.centre AND f.action = r.action AND f.acceptances = 0
-			WHERE NOT EXISTS (SELECT FROM control.acquisition n WHERE n.file = d.file AND n.id > d.id)))
-			ORDER BY id FOR UPDATE) s WHERE a.id = s.id`, pg.JSON(gone), now); err != nil {
+			WHERE EXISTS (SELECT FROM control.file f WHERE f.id = d.file AND f.centre = r.centre AND f.action = r.action AND f.acceptances = 0 OFFSET 0)
+			  AND NOT EXISTS (SELECT FROM control.acquisition n WHERE n.file = d.file AND n.id > d.id OFFSET 0)))
+			ORDER BY id FOR UPDATE))`, pg.JSON(gone), now); err != nil {
 		return fmt.Errorf("look again at files of the same bytes: %w", err)
 	}
 	return nil
