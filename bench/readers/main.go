@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"tributary/test/corpus"
+	"tributary/test/ports"
 	"tributary/test/rig"
 )
 
@@ -62,10 +63,11 @@ func (b *bench) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	listen, err := freeAddress(ctx)
+	free, err := ports.Free(1)
 	if err != nil {
 		return err
 	}
+	listen := free[0].String()
 	r, err := rig.Start(ctx, b.dir, c, rig.Options{Local: true, Extra: "web: {listen: '" + listen + "'}\npoll: {settle: 0s}\n"})
 	if err != nil {
 		return err

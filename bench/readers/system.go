@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -64,16 +63,6 @@ func (p part) show() error {
 		}
 	}
 	return nil
-}
-
-// freeAddress is an address on loopback that nobody listens on.
-func freeAddress(ctx context.Context) (string, error) {
-	var how net.ListenConfig
-	l, err := how.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }
 
 // system is a running up, and who may ask it.

@@ -74,19 +74,7 @@ func stored(err error) error {
 }
 
 func (w *Worker) renew(ctx context.Context, lost context.CancelCauseFunc, at control.DoneVisit) {
-	tick := time.NewTicker(w.deps.TTL / 3)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			if err := control.RenewDoneVisit(ctx, w.deps.Pool, at, w.deps.TTL); errors.Is(err, pg.ErrLeaseLost) {
-				lost(pg.ErrLeaseLost)
-				return
-			}
-		}
-	}
+	pg.Renew(ctx, w.deps.TTL, lost, func() error { return control.RenewDoneVisit(ctx, w.deps.Pool, at, w.deps.TTL) })
 }
 
 // open connects. Only where acting is ordered is there a writer.

@@ -151,17 +151,5 @@ func (s *Poller) one(ctx context.Context, p control.Poll) {
 }
 
 func (s *Poller) renew(ctx context.Context, lost context.CancelCauseFunc, p control.Poll) {
-	tick := time.NewTicker(s.deps.TTL / 3)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			if err := control.RenewPoll(ctx, s.deps.Pool, p, s.deps.TTL); errors.Is(err, pg.ErrLeaseLost) {
-				lost(pg.ErrLeaseLost)
-				return
-			}
-		}
-	}
+	pg.Renew(ctx, s.deps.TTL, lost, func() error { return control.RenewPoll(ctx, s.deps.Pool, p, s.deps.TTL) })
 }
