@@ -16,6 +16,7 @@ import (
 	"tributary/internal/remote"
 	"tributary/internal/remote/remotetest"
 	"tributary/test/servers"
+	"tributary/test/wait"
 )
 
 // jumpHost is an OpenSSH server that forwards for whoever has the private key.
@@ -203,8 +204,16 @@ func TestAStalledServerBehindAJumpHost(t *testing.T) {
 	}
 	_ = s.Close()
 	srv.Stop()
-	if after := sockets(t); after != before {
-		t.Errorf("%d sockets are open, %d were before", after, before)
+	// SSH's reader may be the one that hangs up: then Close doesn't wait for it.
+	patience := time.After(wait.Patience())
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for after := sockets(t); after != before; after = sockets(t) {
+		select {
+		case <-again.C:
+		case <-patience:
+			t.Fatalf("%d sockets are open, %d were before", after, before)
+		}
 	}
 }
 
