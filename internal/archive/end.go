@@ -122,6 +122,9 @@ func readEnd64(r io.ReaderAt, at int64) (int64, []byte, error) {
 	if le.Uint32(loc) != sigEnd64Loc {
 		return 0, nil, nil
 	}
+	if le.Uint32(loc[4:]) != 0 || le.Uint32(loc[16:]) != 1 {
+		return 0, nil, errSplit()
+	}
 	pos := le.Uint64(loc[8:])
 	if pos > uint64(at-lenEnd64Loc-lenEnd64) {
 		return 0, nil, refuse(Truncated, "", "its zip64 end record should be at %d, but the file is shorter", pos)
