@@ -5,7 +5,7 @@
 // It has two parts. The sink reads file.discovered, download.finished and
 // unzip.finished, and applies each batch in one transaction: it locks the
 // files concerned, loads what is known of them, decides in plain Go
-// (decide.go) and stores the result with the offsets and the events. The
+// (decide.go, fetched.go) and stores the result with the offsets and the events. The
 // dispatcher (dispatch.go) gathers wanted files into jobs under each server's
 // credit. What people order is decided on the same World (world.go), by
 // recovery/replay and recovery/deadletter.
