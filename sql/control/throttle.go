@@ -19,6 +19,14 @@ const (
 	askedFor = 10 * time.Second
 	// lookAgain is the pause before it is looked whether that was answered.
 	lookAgain = 100 * time.Millisecond
+	// longestPause is the longest from one request to the next, which configuration and
+	// Crawl-delay bound. What is later was noted before the database's clock went back.
+	longestPause = time.Minute
+	// longestOwed bounds likewise for how long bytes may have to be paid off: many sessions
+	// at the least rate owe some minutes.
+	longestOwed = time.Hour
+	// longestLeft is a day, and by what clocks of members may differ.
+	longestLeft = 25 * time.Hour
 )
 
 // Throttles keeps how fast servers are asked. Times are by the database's clock, which
@@ -83,11 +91,14 @@ func (t Throttles) Claim(ctx context.Context, bounds []throttle.Bound) (wait tim
 			FROM control.throttle WHERE name = ANY($1)`, names).Scan(&next, &asking); err != nil {
 			return err
 		}
-		switch {
+		switch next, asking := time.Duration(next)*time.Microsecond, time.Duration(asking)*time.Microsecond; {
+		case next > longestPause || asking > askedFor:
+			wait = lookAgain
+			return forgetLater(ctx, tx, names)
 		case next > 0:
-			wait = time.Duration(next) * time.Microsecond
+			wait = next
 		case asking > 0:
-			wait = min(time.Duration(asking)*time.Microsecond, lookAgain)
+			wait = min(asking, lookAgain)
 		}
 		if wait > 0 {
 			return nil
@@ -100,6 +111,14 @@ func (t Throttles) Claim(ctx context.Context, bounds []throttle.Bound) (wait tim
 		return 0, fmt.Errorf("claim a request: %w", err)
 	}
 	return wait, nil
+}
+
+// forgetLater has nobody wait for longer than a request can take, where the database's
+// clock has gone back since that was noted.
+func forgetLater(ctx context.Context, tx pgx.Tx, names []string) error {
+	_, err := tx.Exec(ctx, `UPDATE control.throttle SET next_request = least(next_request, clock_timestamp() + $2::interval), asking_until = least(asking_until, clock_timestamp() + $3::interval)
+		WHERE name = ANY($1)`, names, interval(longestPause), interval(askedFor))
+	return err
 }
 
 // Answered says that a claimed request was answered. Each bound is told by itself, so
@@ -121,8 +140,8 @@ func (t Throttles) Spend(ctx context.Context, bounds []throttle.Bound, bytes int
 		takes := int64(float64(bytes) / float64(b.Rate) * 1e6) // microseconds
 		var owed int64
 		err := t.Pool.QueryRow(ctx, `INSERT INTO control.throttle AS t (name, paid_until) VALUES ($1, clock_timestamp() + $2::bigint * interval '1 microsecond')
-			ON CONFLICT (name) DO UPDATE SET paid_until = greatest(t.paid_until, clock_timestamp()) + $2::bigint * interval '1 microsecond'
-			RETURNING (extract(epoch FROM paid_until - clock_timestamp()) * 1000000)::bigint`, b.Name, takes).Scan(&owed)
+			ON CONFLICT (name) DO UPDATE SET paid_until = least(greatest(t.paid_until, clock_timestamp()), clock_timestamp() + $3::interval) + $2::bigint * interval '1 microsecond'
+			RETURNING (extract(epoch FROM paid_until - clock_timestamp()) * 1000000)::bigint`, b.Name, takes, interval(longestOwed)).Scan(&owed)
 		if err != nil {
 			return 0, fmt.Errorf("note bytes that came: %w", err)
 		}
@@ -131,10 +150,11 @@ func (t Throttles) Spend(ctx context.Context, bounds []throttle.Bound, bytes int
 	return wait, nil
 }
 
-// LeaveAlone notes that a server has asked to be left alone for so long. It is never left
-// for less than was noted before.
-func LeaveAlone(ctx context.Context, tx pgx.Tx, server string, now time.Time, wait time.Duration) error {
-	_, err := tx.Exec(ctx, `INSERT INTO control.throttle AS t (name, left_until) VALUES ($1, $2)
+// LeaveAlone notes that a server has asked to be left alone for so long: it is given no
+// job, no source of it is due, and nothing is done there with inserted files. It is never
+// left for less than was noted before. Whoever writes sources too writes them first.
+func LeaveAlone(ctx context.Context, q pg.Querier, server string, now time.Time, wait time.Duration) error {
+	_, err := q.Exec(ctx, `INSERT INTO control.throttle AS t (name, left_until) VALUES ($1, $2)
 		ON CONFLICT (name) DO UPDATE SET left_until = greatest(t.left_until, $2)`, throttle.ServerName(server), now.Add(wait))
 	if err != nil {
 		return fmt.Errorf("leave the server %s alone: %w", server, err)
@@ -142,9 +162,34 @@ func LeaveAlone(ctx context.Context, tx pgx.Tx, server string, now time.Time, wa
 	return nil
 }
 
+// AskAgain has servers be asked again, whatever they have asked for, as a person wants it.
+func AskAgain(ctx context.Context, tx pgx.Tx, servers []string) error {
+	if len(servers) == 0 {
+		return nil
+	}
+	_, err := tx.Exec(ctx, `UPDATE control.throttle SET left_until = 'epoch' WHERE name IN
+		(SELECT name FROM control.throttle WHERE name IN (SELECT $2 || s FROM unnest($1::text[]) s) AND left_until > 'epoch' ORDER BY name FOR UPDATE)`, servers, throttle.ServerName(""))
+	if err != nil {
+		return fmt.Errorf("ask servers again: %w", err)
+	}
+	return nil
+}
+
+// leftAlone tells of the server of that column whether it is left alone at a moment, a
+// parameter.
+func leftAlone(server, at string) string {
+	return fmt.Sprintf("EXISTS (SELECT FROM control.throttle WHERE name = '%s' || %s AND %s)", throttle.ServerName(""), server, leftAt(at))
+}
+
+// leftAt tells of a row whether its server is left alone at a moment. One that should be
+// for longer than anybody may ask for was noted by a clock that was wrong.
+func leftAt(at string) string {
+	return fmt.Sprintf("left_until > %[1]s::timestamptz AND left_until <= %[1]s::timestamptz + interval '%[2]d seconds'", at, int(longestLeft.Seconds()))
+}
+
 // LeftAlone returns the servers that have asked to be left alone, and until when.
 func LeftAlone(ctx context.Context, q pg.Querier, now time.Time) (map[string]time.Time, error) {
-	rows, err := q.Query(ctx, "SELECT substr(name, length($2) + 1), left_until FROM control.throttle WHERE left_until > $1 AND starts_with(name, $2)", now, throttle.ServerName(""))
+	rows, err := q.Query(ctx, "SELECT substr(name, length($2) + 1), left_until FROM control.throttle WHERE starts_with(name, $2) AND "+leftAt("$1"), now, throttle.ServerName(""))
 	if err != nil {
 		return nil, fmt.Errorf("read which servers are left alone: %w", err)
 	}
