@@ -41,6 +41,9 @@ func (s *httpSession) readRobots(ctx context.Context) (r *robots, found string, 
 	resp, done, err := s.get(ctx, http.MethodGet, s.at("/robots.txt", false)) //nolint:bodyclose // done closes it
 	switch ClassOf(err) {
 	case NotExist, Permission, Auth:
+		if s.cfg.Gate != nil {
+			s.cfg.Gate.AtLeast(ctx, 0)
+		}
 		return nil, "none: nothing is forbidden", nil
 	}
 	if err != nil {
@@ -54,13 +57,16 @@ func (s *httpSession) readRobots(ctx context.Context) (r *robots, found string, 
 	if found = "it says nothing of us"; len(r.rules) > 0 || r.delay > 0 {
 		found = "it is heeded"
 	}
-	if r.delay > 0 && s.cfg.Gate != nil {
+	if s.cfg.Gate == nil {
+		return r, found, nil
+	}
+	if r.delay > 0 {
 		found += fmt.Sprintf(": %s between requests", r.delay)
 		if r.delay == maxCrawlDelay {
 			found += ", the longest pause that is kept, however much it asks for"
 		}
-		s.cfg.Gate.AtLeast(ctx, r.delay)
 	}
+	s.cfg.Gate.AtLeast(ctx, r.delay)
 	return r, found, nil
 }
 

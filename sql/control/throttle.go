@@ -50,14 +50,16 @@ func (t Throttles) Server(ctx context.Context, source string) (throttle.Server, 
 // ThrottledServer returns the server of a source, with what all its sources say of how
 // fast it is asked.
 func ThrottledServer(ctx context.Context, q pg.Querier, source string) (s throttle.Server, err error) {
-	rows, err := q.Query(ctx, `SELECT id, server, max_sessions, jsonb_strip_nulls(jsonb_build_object('throttle', definition->'throttle', 'time_zone', definition->'time_zone'))::text
-		FROM control.source WHERE server = (SELECT server FROM control.source WHERE id = $1) AND (state <> 'removed' OR id = $1) ORDER BY id`, source)
+	rows, err := q.Query(ctx, `SELECT id, server, max_sessions, coalesce((SELECT crawl_delay FROM control.throttle WHERE name = $2 || server), 0), jsonb_strip_nulls(jsonb_build_object('throttle', definition->'throttle', 'time_zone', definition->'time_zone'))::text
+		FROM control.source WHERE server = (SELECT server FROM control.source WHERE id = $1) AND (state <> 'removed' OR id = $1) ORDER BY id`, source, throttle.ServerName(""))
 	if err != nil {
 		return s, fmt.Errorf("read how fast the server of %s is asked: %w", source, err)
 	}
 	var sessions int
+	var crawl int64
 	var of throttle.Source
-	_, err = pgx.ForEachRow(rows, []any{&of.ID, &s.Name, &sessions, &of.Definition}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&of.ID, &s.Name, &sessions, &crawl, &of.Definition}, func() error {
+		s.Crawl = time.Duration(crawl) * time.Microsecond
 		if s.Sources = append(s.Sources, of); s.Sessions == 0 || sessions < s.Sessions {
 			s.Sessions = sessions
 		}
@@ -130,6 +132,21 @@ func (t Throttles) Answered(ctx context.Context, bounds []throttle.Bound) error 
 			b.Name, interval(b.Pause)); err != nil {
 			return fmt.Errorf("tell that a request was answered: %w", err)
 		}
+	}
+	return nil
+}
+
+// Heed notes the pause that the robots.txt of a server asks for, or that it asks for none,
+// and that it has just answered.
+func (t Throttles) Heed(ctx context.Context, server string, pause time.Duration) error {
+	statement, args := "UPDATE control.throttle SET crawl_delay = 0 WHERE name = $1 AND crawl_delay > 0", []any{throttle.ServerName(server)}
+	if pause > 0 {
+		statement = `INSERT INTO control.throttle AS t (name, next_request, crawl_delay) VALUES ($1, clock_timestamp() + $2::interval, $3)
+			ON CONFLICT (name) DO UPDATE SET crawl_delay = $3, next_request = greatest(t.next_request, clock_timestamp() + $2::interval)`
+		args = append(args, interval(pause), pause.Microseconds())
+	}
+	if _, err := t.Pool.Exec(ctx, statement, args...); err != nil {
+		return fmt.Errorf("note the pause that %s asks for: %w", server, err)
 	}
 	return nil
 }

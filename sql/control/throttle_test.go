@@ -168,3 +168,25 @@ func TestAClockThatGoesBackHoldsNobodyUp(t *testing.T) {
 		t.Errorf("left alone for a year: %v, %v", left, err)
 	}
 }
+
+// What a server asks for is known until it asks for something else.
+func TestWhatAServerAsksForIsNoted(t *testing.T) {
+	t.Parallel()
+	pool := database(t)
+	exec(t, pool, `INSERT INTO control.source (id, centre, server, protocol, url, max_sessions, poll_interval, state, revision, definition)
+		VALUES ('a', 'H', 'a:80', 'http', '', 1, '1 hour', 'available', 1, '{}')`)
+	store := control.Throttles{Pool: pool}
+	for _, pause := range []time.Duration{0, time.Minute, 150 * time.Millisecond, 0} {
+		if err := store.Heed(t.Context(), "a:80", pause); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := store.Server(t.Context(), "a"); s.Crawl != pause || err != nil {
+			t.Errorf("it asks for %s; known is %s, %v", pause, s.Crawl, err)
+		}
+		wait, err := store.Claim(t.Context(), []throttle.Bound{{Name: throttle.ServerName("a:80"), Limit: throttle.Limit{Pause: pause}}})
+		if waits := pause == time.Minute; (wait > time.Second) != waits || err != nil {
+			t.Errorf("it has asked for %s: the next request waits for %s, %v", pause, wait, err)
+		}
+		exec(t, pool, "UPDATE control.throttle SET next_request = 'epoch', asking_until = 'epoch'")
+	}
+}
