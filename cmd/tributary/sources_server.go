@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"tributary/internal/pg"
-	"tributary/internal/screen"
 	"tributary/producers/donewith"
 	"tributary/queries/report"
 	"tributary/sql/control"
@@ -52,30 +50,12 @@ func clockOf(s control.Standing) *shownClock {
 	return shown
 }
 
-// paceText says how fast a source may be asked now, where there is a bound, and until when
-// its server has asked to be left alone.
-func paceText(ctx context.Context, q pg.Querier, s control.Standing, now time.Time) (string, error) {
-	server, err := control.ThrottledServer(ctx, q, s.ID)
-	if err != nil {
-		return "", err
-	}
-	text := ""
-	if pace := server.Text(s.ID, now); pace != "" {
-		text = "throttled now, " + screen.Line(pace) + "\n"
-	}
-	left, err := control.LeftAlone(ctx, q, now)
-	if until, ok := left[s.Server]; ok {
-		text += "its server has asked to be left alone, and is given no job, until " + inZone(until) + "\n"
-	}
-	return text, err
-}
-
 // besideSource is what is told of a source beside how it stands.
 type besideSource struct {
 	taken takenUp
 	known report.Reputation // by what it is chosen of several that show a file
 	done  *donewith.Stand   // nil: nothing is done with what is inserted
-	pace  string            // how fast its server may be asked now
+	pace  *report.Throttled // how fast it may be asked now; nil: nothing bounds that
 }
 
 func (s *stores) besideOf(ctx context.Context, st control.Standing) (besideSource, error) {
@@ -92,11 +72,11 @@ func (s *stores) besideOf(ctx context.Context, st control.Standing) (besideSourc
 	if err != nil {
 		return besideSource{}, err
 	}
-	pace, err := paceText(ctx, s.Control, st, at)
+	pace, err := report.ThrottledOf(ctx, s.Control, st, at)
 	return besideSource{taken: taken, known: report.ReputationOf(choices[st.ID]), done: done, pace: pace}, err
 }
 
 // text is it for people.
 func (b besideSource) text() string {
-	return b.pace + "of several sources that show a file it is chosen by: " + b.known.Text() + "\n" + b.taken.text() + doneWithText(b.done)
+	return b.pace.Text() + "of several sources that show a file it is chosen by: " + b.known.Text() + "\n" + b.taken.text() + doneWithText(b.done)
 }

@@ -88,6 +88,9 @@ func shownSource(s control.Standing, beside besideSource) map[string]any {
 	if s.Checked != nil {
 		out["checked"] = s.Checked
 	}
+	if beside.pace != nil {
+		out["throttled"] = beside.pace
+	}
 	if beside.done != nil {
 		out["done_with"] = beside.done
 	}

@@ -49,6 +49,7 @@ func (p *patient) Server(context.Context, string) (throttle.Server, error) {
 }
 func (p *patient) Claim(context.Context, []throttle.Bound) (time.Duration, error) { return 0, nil }
 func (p *patient) Answered(context.Context, []throttle.Bound) error               { return nil }
+func (p *patient) Heed(context.Context, string, time.Duration) error              { return nil }
 func (p *patient) Spend(_ context.Context, _ []throttle.Bound, n int64) (time.Duration, error) {
 	p.spent.Add(n)
 	return time.Second, nil

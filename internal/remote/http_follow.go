@@ -147,10 +147,7 @@ func refusal(resp *http.Response, of part) error {
 		e.Err = fmt.Errorf("%w to PROPFIND, as where there is no WebDAV", e.Err)
 	}
 	e.heads = headsOf(resp)
-	if again := resp.Header.Get("Retry-After"); again != "" {
-		e.after = retryAfter(resp, time.Now())
-		e.Err = fmt.Errorf("%w, and asks to come back after %s (seconds, if it is a number)", e.Err, again)
-	}
+	e.comeBack(resp)
 	return e
 }
 

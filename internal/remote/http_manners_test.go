@@ -36,8 +36,17 @@ func TestHTTPRetryAfter(t *testing.T) {
 		{noon.Add(time.Hour).Format(http.TimeFormat), time.Hour},
 		{noon.Add(-time.Hour).Format(http.TimeFormat), 0},
 		{noon.AddDate(1, 0, 0).Format(http.TimeFormat), 24 * time.Hour},
+		{"00000000000000000000000000120", 2 * time.Minute},
+		{"9223372036854775807", 24 * time.Hour},
+		{"+5", 0},
+		{"1e9", 0},
+		{"NaN", 0},
+		{"Inf", 0},
+		{"120, 240", 0},
+		{"Fri, 31 Dec 9999 23:59:59 GMT", 24 * time.Hour},
+		{"Mon, 01 Jan 0001 00:00:00 GMT", 0},
 	} {
-		for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+		for _, status := range []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable} {
 			s := newSite(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Date", noon.Format(http.TimeFormat))
 				w.Header().Set("Retry-After", tt.text)
@@ -47,10 +56,22 @@ func TestHTTPRetryAfter(t *testing.T) {
 			_, listing := listed(t, session, "add")
 			_, dialling := remote.Dial(t.Context(), remote.Config{URL: s.URL}) // for robots.txt
 			for about, err := range map[string]error{"list": listing, "open": fetchAll(t, session), "robots.txt": dialling} {
-				if got := remote.RetryAfter(err); got != tt.want || remote.ClassOf(err) != remote.Busy {
+				if got, busy := remote.RetryAfter(err), remote.ClassOf(err) == remote.Busy; got != tt.want || busy != (status != http.StatusInternalServerError) {
 					t.Errorf("%s, %d, %q: %s (%v), want %s", about, status, tt.text, got, err, tt.want)
 				}
+				if told := strings.Contains(fmt.Sprint(err), "of which a day is heeded"); told != (tt.want == 24*time.Hour) {
+					t.Errorf("%s, %d, %q: told %v that it is bounded: %v", about, status, tt.text, told, err)
+				}
 			}
+		}
+	}
+	for _, status := range []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusGone} {
+		s := newSite(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "86400")
+			w.WriteHeader(status)
+		})
+		if err := fetchAll(t, dialSite(t, remote.Config{URL: s.URL, IgnoreRobots: true})); err == nil || remote.RetryAfter(err) != 0 {
+			t.Errorf("a server that answers %d is left alone for %s (%v)", status, remote.RetryAfter(err), err)
 		}
 	}
 	if got := remote.RetryAfter(fmt.Errorf("another error")); got != 0 {

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -19,6 +20,23 @@ func RetryAfter(err error) time.Duration {
 		return e.after
 	}
 	return 0
+}
+
+// comeBack has a refusal say when its server asks to be asked again. It is left alone
+// until then where it is in trouble; where it refuses one thing only, such as a file that
+// isn't there, the header says nothing of all others.
+func (e *Error) comeBack(resp *http.Response) {
+	again := resp.Header.Get("Retry-After")
+	if again == "" {
+		return
+	}
+	e.Err = fmt.Errorf("%w, and asks to come back after %s (seconds, if it is a number)", e.Err, again)
+	if e.class != Busy && e.class != Connection {
+		return
+	}
+	if e.after = retryAfter(resp, time.Now()); e.after == maxRetryAfter {
+		e.Err = fmt.Errorf("%w, of which a day is heeded", e.Err)
+	}
 }
 
 // retryAfter reads the header Retry-After, of seconds or of a date, which is compared

@@ -3,6 +3,7 @@ package remote
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -40,31 +41,41 @@ func (s *httpSession) readRobots(ctx context.Context) (r *robots, found string, 
 	resp, done, err := s.get(ctx, http.MethodGet, s.at("/robots.txt", false)) //nolint:bodyclose // done closes it
 	switch ClassOf(err) {
 	case NotExist, Permission, Auth:
+		if s.cfg.Gate != nil {
+			s.cfg.Gate.AtLeast(ctx, 0)
+		}
 		return nil, "none: nothing is forbidden", nil
 	}
 	if err != nil {
 		return nil, "", s.fail(op, s.target.Server(), err)
 	}
 	defer done()
-	r, err = parseRobots(io.LimitReader(resp.Body, maxRobots))
+	r, err = parseRobots(resp.Body)
 	if err != nil {
 		return nil, "", s.fail(op, s.target.Server(), err)
 	}
 	if found = "it says nothing of us"; len(r.rules) > 0 || r.delay > 0 {
 		found = "it is heeded"
 	}
-	if r.delay > 0 && s.cfg.Gate != nil {
-		found += fmt.Sprintf(": %s between requests", r.delay)
-		s.cfg.Gate.AtLeast(ctx, r.delay)
+	if s.cfg.Gate == nil {
+		return r, found, nil
 	}
+	if r.delay > 0 {
+		found += fmt.Sprintf(": %s between requests", r.delay)
+		if r.delay == maxCrawlDelay {
+			found += ", the longest pause that is kept, however much it asks for"
+		}
+	}
+	s.cfg.Gate.AtLeast(ctx, r.delay)
 	return r, found, nil
 }
 
-// parseRobots keeps the rules of the groups for us, or else of those for everybody.
+// parseRobots keeps the rules of the groups for us, or else of those for everybody. Of
+// several pauses the longest counts. What is beyond maxRobots is not read.
 func parseRobots(from io.Reader) (*robots, error) {
 	var ours, everybodys robots
 	named, us, everybody, naming := false, false, false, false
-	lines := bufio.NewScanner(from)
+	lines := bufio.NewScanner(io.LimitReader(from, maxRobots))
 	lines.Buffer(nil, maxRobots+1)
 	for lines.Scan() {
 		line, _, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "\ufeff"), "#")
@@ -89,10 +100,10 @@ func parseRobots(from io.Reader) (*robots, error) {
 		case "crawl-delay":
 			naming = false
 			if us {
-				ours.delay = crawlDelay(value)
+				ours.delay = max(ours.delay, crawlDelay(value))
 			}
 			if everybody {
-				everybodys.delay = crawlDelay(value)
+				everybodys.delay = max(everybodys.delay, crawlDelay(value))
 			}
 		}
 	}
@@ -102,11 +113,11 @@ func parseRobots(from io.Reader) (*robots, error) {
 	return &everybodys, lines.Err()
 }
 
-// crawlDelay reads a pause in seconds, which may have a fraction; what is no number is
-// none.
+// crawlDelay reads a pause in seconds, which may have a fraction. What is no number, or
+// none above zero, is no pause; a number of any size is a minute at most.
 func crawlDelay(value string) time.Duration {
 	seconds, err := strconv.ParseFloat(value, 64)
-	if err != nil || !(seconds > 0) {
+	if err != nil && !errors.Is(err, strconv.ErrRange) || !(seconds > 0) {
 		return 0
 	}
 	return time.Duration(min(seconds, maxCrawlDelay.Seconds()) * float64(time.Second))

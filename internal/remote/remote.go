@@ -189,7 +189,7 @@ type Gate interface {
 	// Ask waits until it may be. answered is to be called when it has answered, or
 	// won't. Limits that package deadline has made of ctx stand still meanwhile.
 	Ask(ctx context.Context) (answered func(), err error)
-	// AtLeast has the gate keep a pause that the server asks for.
+	// AtLeast has the gate keep a pause that the server asks for; 0: it asks for none.
 	AtLeast(ctx context.Context, pause time.Duration)
 }
 

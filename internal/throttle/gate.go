@@ -49,16 +49,21 @@ func NewGate(store Store, own Server, source string, now func() time.Time, log *
 }
 
 // AtLeast has the gate keep a pause that the server itself asks for, which counts like
-// one that is configured for it, from now on.
+// one that is configured for it, from now on; 0: it asks for none.
 func (g *Gate) AtLeast(ctx context.Context, pause time.Duration) {
 	if g == nil {
 		return
 	}
 	g.mu.Lock()
-	g.crawl, g.read = pause, time.Time{}
+	if g.crawl != pause {
+		g.crawl, g.read = pause, time.Time{}
+	}
 	server := g.server.Name
 	g.mu.Unlock()
-	g.answered(ctx, []Bound{{ServerName(server), Limit{Pause: pause}}})
+	_, err := within(context.WithoutCancel(ctx), func(ctx context.Context) (time.Duration, error) { return 0, g.store.Heed(ctx, server, pause) })
+	if err != nil {
+		g.log.Debug("the store can't be told what pause the server asks for; this session keeps to it", "source", g.id, "error", err)
+	}
 }
 
 // Ask waits until the server may be asked for one thing; answered is to be called when it

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tributary/internal/deadline"
 	"tributary/internal/throttle"
 )
@@ -20,6 +22,7 @@ type store struct {
 	claims  int
 	spent   int64
 	answers []throttle.Bound
+	heeded  []string // servers, and the pauses that they ask for
 }
 
 var errAway = errors.New("the store is away")
@@ -46,6 +49,11 @@ func (s *store) Claim(context.Context, []throttle.Bound) (time.Duration, error) 
 
 func (s *store) Answered(_ context.Context, bounds []throttle.Bound) error {
 	s.answers = append(s.answers, bounds...)
+	return nil
+}
+
+func (s *store) Heed(_ context.Context, server string, pause time.Duration) error {
+	s.heeded = append(s.heeded, server+" "+pause.String())
 	return nil
 }
 
@@ -148,8 +156,19 @@ func TestWhatHoldsChanges(t *testing.T) {
 		}
 		open := gate(s, "")
 		open.AtLeast(t.Context(), time.Minute)
-		if _, err := open.Ask(t.Context()); err != nil || s.claims != 3 || s.answers[len(s.answers)-1].Pause != time.Minute {
-			t.Errorf("a Crawl-delay is not kept: %d claims, %v", s.claims, err)
+		answered, err := open.Ask(t.Context())
+		if err != nil || s.claims != 3 {
+			t.Fatalf("a Crawl-delay is not kept: %d claims, %v", s.claims, err)
+		}
+		if answered(); s.answers[len(s.answers)-1].Pause != time.Minute {
+			t.Errorf("the pause that is kept is %s", s.answers[len(s.answers)-1].Pause)
+		}
+		open.AtLeast(t.Context(), 0)
+		if _, err := open.Ask(t.Context()); err != nil || s.claims != 3 {
+			t.Errorf("a Crawl-delay is kept that is asked for no longer: %d claims, %v", s.claims, err)
+		}
+		if diff := cmp.Diff([]string{"a:22 1m0s", "a:22 0s"}, s.heeded); diff != "" {
+			t.Errorf("what the store is told (-want +got):\n%s", diff)
 		}
 		var none *throttle.Gate
 		none.AtLeast(t.Context(), time.Minute)

@@ -44,6 +44,7 @@ type Server struct {
 	Name     string // under which its sessions are counted
 	Sessions int    // that it allows at once
 	Sources  []Source
+	Crawl    time.Duration // the pause that its robots.txt asked for last, which sessions keep that read it
 }
 
 // Source is one source of a server, as it is defined: of its definition only what says
@@ -114,13 +115,17 @@ func (s Server) Text(source string, now time.Time) string {
 	return strings.Join(parts, "; ")
 }
 
+// Requests is how many are allowed a minute; 0: there is no bound.
+func (l Limit) Requests() int {
+	if l.Every <= 0 {
+		return 0
+	}
+	return int(time.Minute / l.Every)
+}
+
 // String says for people what is allowed.
 func (l Limit) String() string {
-	requests := 0
-	if l.Every > 0 {
-		requests = int(time.Minute / l.Every)
-	}
-	return config.Throttle{Rate: config.Bytes(l.Rate), Requests: requests, Pause: config.Duration(l.Pause)}.String()
+	return config.Throttle{Rate: config.Bytes(l.Rate), Requests: l.Requests(), Pause: config.Duration(l.Pause)}.String()
 }
 
 // Store keeps what members share of each name of a bound. Times are by its own clock.
@@ -133,6 +138,9 @@ type Store interface {
 	Claim(ctx context.Context, bounds []Bound) (wait time.Duration, err error)
 	// Answered says that a claimed request was answered.
 	Answered(ctx context.Context, bounds []Bound) error
+	// Heed notes the pause that a server asks for, or that it asks for none, and that it
+	// has just answered.
+	Heed(ctx context.Context, server string, pause time.Duration) error
 	// Spend notes bytes that came, and is how long to wait until they are paid off.
 	Spend(ctx context.Context, bounds []Bound, bytes int64) (wait time.Duration, err error)
 }

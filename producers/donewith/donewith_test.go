@@ -223,6 +223,20 @@ func TestASessionThatIsLostWhileActing(t *testing.T) {
 	b.expect("found out", map[string]string{first: "done, done_with"})
 }
 
+// Nothing is done at a server while it has asked to be left alone.
+func TestNothingIsDoneAtWhatIsLeftAlone(t *testing.T) {
+	b := newBench(t, t.TempDir(), "delete", config.Source{}, nil)
+	b.order(true)
+	b.inserted(first, "1")
+	if err := control.LeaveAlone(t.Context(), b.deps.Pool, "host:22", b.now.Add(24*time.Hour), 2*time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	b.round()
+	b.expect("left alone", map[string]string{first: "due, present"}, "add/"+first)
+	b.round()
+	b.expect("asked again", map[string]string{first: "done, done_with"})
+}
+
 // A mark changes nothing for listings, and is made once; a directory to move into is
 // made, and what is in it already is never replaced.
 func TestEachActOnEachServer(t *testing.T) {

@@ -107,10 +107,10 @@ func (w *World) Store(ctx context.Context, tx pgx.Tx) error {
 	if err := control.JobNews(ctx, tx, w.jobs); err != nil {
 		return err
 	}
-	if err := w.storeRests(ctx, tx); err != nil {
+	if err := control.CountFetches(ctx, tx, w.met, w.now); err != nil {
 		return err
 	}
-	if err := control.CountFetches(ctx, tx, w.met, w.now); err != nil {
+	if err := w.storeRests(ctx, tx); err != nil {
 		return err
 	}
 	if _, err := control.CompleteExtracted(ctx, tx, touched, w.now); err != nil {

@@ -96,6 +96,9 @@ func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c 
 		if err := s.keepClock(ctx, tx, p, &c, state == "complete" && !c.window, now); err != nil {
 			return err
 		}
+		if err := s.leaveAlone(ctx, tx, p, o.after); err != nil {
+			return err
+		}
 		return s.deps.Outbox.Append(ctx, tx, taskEvent(p, c, o, now))
 	})
 	if err == nil && rests {

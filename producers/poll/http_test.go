@@ -15,6 +15,7 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/remote"
 	"tributary/schemas"
+	"tributary/sql/control"
 )
 
 // web is an HTTP server that notes what it is asked, and a bench whose source it is.
@@ -48,8 +49,8 @@ func (w *web) passedOver() (over []string) {
 	return over
 }
 
-// A server that asks to be left alone is: for a short time the poll waits, for a longer
-// one the source's next poll does.
+// A server that asks to be left alone is, by all: for a short time the poll waits, for a
+// longer one the source's next poll does. Whoever runs once waits for it alone.
 func TestABusyServerSaysWhenItIsAskedAgain(t *testing.T) {
 	after := ""
 	w := newWeb(t, config.Source{}, func(rw http.ResponseWriter, _ *http.Request) {
@@ -59,14 +60,22 @@ func TestABusyServerSaysWhenItIsAskedAgain(t *testing.T) {
 	waits := func() string {
 		return w.text("SELECT p.state, CASE WHEN isfinite(p.not_before) THEN extract(epoch FROM p.not_before - $1)::int ELSE 0 END, CASE WHEN isfinite(s.next_due) THEN extract(epoch FROM s.next_due - $1)::int ELSE 0 END FROM control.poll p JOIN control.source s ON s.id = p.source WHERE p.state IN ('due', 'failed') ORDER BY p.started_at DESC LIMIT 1", w.now)
 	}
-	for _, tt := range []struct{ after, want string }{
-		{"45", "due 45 0"},             // within the session
-		{"7200", "failed 0 7200"},      // longer than the source's interval, which would double
-		{"90000000", "failed 0 86400"}, // a day at most
+	for _, tt := range []struct {
+		after, want string
+		once        bool
+		left        time.Duration // for which the server is
+	}{
+		{"45", "due 45 0", false, 45 * time.Second},           // within the session
+		{"7200", "failed 0 7200", false, 2 * time.Hour},       // longer than the source's interval, which would double
+		{"90000000", "failed 0 86400", false, 24 * time.Hour}, // a day at most
+		{"-5", "due 1 0", false, 0},
+		{"45", "due 45 0", true, 0},
+		{"7200", "failed 0 7200", true, 0},
 	} {
 		w.exec("DELETE FROM control.poll")
+		w.exec("DELETE FROM control.throttle")
 		w.exec("UPDATE control.source SET next_due = '-infinity', failures = 0")
-		after = tt.after
+		after, w.once = tt.after, tt.once
 		w.session()
 		p, ok := w.take()
 		if !ok {
@@ -75,6 +84,14 @@ func TestABusyServerSaysWhenItIsAskedAgain(t *testing.T) {
 		w.one(t.Context(), p)
 		if got := waits(); got != tt.want {
 			t.Errorf("after %s s: %q, want %q", tt.after, got, tt.want)
+		}
+		want := map[string]time.Time{}
+		if tt.left > 0 {
+			want["host:22"] = w.now.Add(tt.left)
+		}
+		left, err := control.LeftAlone(t.Context(), w.deps.Pool, w.now)
+		if diff := cmp.Diff(want, left); diff != "" || err != nil {
+			t.Errorf("after %s s, once %v: left alone, %v (-want +got):\n%s", tt.after, tt.once, err, diff)
 		}
 	}
 }

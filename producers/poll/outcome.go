@@ -12,6 +12,7 @@ import (
 
 	"tributary/internal/backoff"
 	"tributary/internal/config"
+	"tributary/internal/pg"
 	"tributary/internal/remote"
 	"tributary/internal/source"
 	"tributary/sql/control"
@@ -74,6 +75,9 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 	if listErr != nil && p.Attempts < s.cfg.Attempts && retriable(listErr) && asked <= longestWait {
 		wait := max(asked, backoff.Exponential{Base: time.Second, Max: longestWait}.After(p.Attempts))
 		log.Warn("listing failed; trying again", "error", text(listErr), "attempt", p.Attempts, "in", wait)
+		if err := s.leaveAlone(ctx, conn, p, asked); err != nil {
+			return err
+		}
 		return control.PostponePoll(ctx, conn, p, s.deps.Now().Add(wait), exception(listErr), text(listErr))
 	}
 	if untakable(listErr) {
@@ -112,6 +116,15 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 // longestWait is how long a poll waits before it lists again, within its session. A
 // server that asks for more is left alone until another session.
 const longestWait = time.Minute
+
+// leaveAlone has the poll's server be left alone by all for as long as it has asked for.
+// Whoever runs once waits for no server, and each that is busy is asked once more at most.
+func (s *Poller) leaveAlone(ctx context.Context, q pg.Querier, p control.Poll, asked time.Duration) error {
+	if asked == 0 || p.Once {
+		return nil
+	}
+	return control.LeaveAlone(ctx, q, p.Server, s.deps.Now(), asked)
+}
 
 // untakable tells of a listing of which nothing is recorded: it does not pass the
 // source's first check, or shows more than is allowed.

@@ -92,6 +92,7 @@ func order(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, mess
 		return nil, err
 	}
 	outcomes := make([]Outcome, 0, len(all))
+	var asked []string
 	for _, s := range all {
 		d := decide(s)
 		if s.State == control.SourceRemoved {
@@ -107,11 +108,14 @@ func order(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, mess
 			}
 			if !o.Done {
 				o.Detail = "a poll has changed its state meanwhile: look at it, and say it again"
+			} else if d.due {
+				asked = append(asked, s.Server)
 			}
 		}
 		outcomes = append(outcomes, o)
 	}
-	return append(outcomes, unknown(ids, all)...), nil
+	// Last, since whoever writes both writes sources first.
+	return append(outcomes, unknown(ids, all)...), control.AskAgain(ctx, tx, asked)
 }
 
 // carryOut stores what is decided about a source. Done is false where its state has

@@ -92,8 +92,9 @@ type DoneVisit struct {
 }
 
 // TakeDoneVisit takes a source at which something is due, and one session of its
-// server's credit: of an available source in its window, where nobody acts, the one
-// that was left alone for longest. ok is false where there is none.
+// server's credit: of an available source in its window, where nobody acts and whose
+// server has not asked to be left alone, the one that was for longest. ok is false where
+// there is none.
 func TakeDoneVisit(ctx context.Context, pool *pgxpool.Pool, holder string, now time.Time, ttl time.Duration) (v DoneVisit, ok bool, err error) {
 	err = pg.InTx(ctx, pool, func(tx pgx.Tx) error {
 		if err := lockCredit(ctx, tx); err != nil {
@@ -101,7 +102,7 @@ func TakeDoneVisit(ctx context.Context, pool *pgxpool.Pool, holder string, now t
 		}
 		v.ID = uuid.NewString()
 		err := tx.QueryRow(ctx, fmt.Sprintf(`WITH c AS (SELECT c.id, c.server, c.address FROM control.source c LEFT JOIN control.done_with_visit v ON v.source = c.id
-				WHERE c.state = 'available' AND c.definition <> '{}' AND `+open("c", "$2")+` AND (v.source IS NULL OR v.lease_until < clock_timestamp())
+				WHERE c.state = 'available' AND c.definition <> '{}' AND `+open("c", "$2")+` AND NOT `+leftAlone("c.server", "$2")+` AND (v.source IS NULL OR v.lease_until < clock_timestamp())
 				  AND EXISTS (SELECT FROM control.done_with d WHERE d.source = c.id AND d.state IN ('due','acting') AND d.not_before <= $2)
 				  AND `+creditSQL+` > 0
 				ORDER BY v.lease_until NULLS FIRST, c.id LIMIT 1),

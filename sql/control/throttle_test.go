@@ -137,3 +137,56 @@ func TestServersAreLeftAlone(t *testing.T) {
 		}
 	}
 }
+
+// Nobody waits for what was noted before the database's clock went back a year: no
+// request for longer than a pause can be, no bytes for more than an hour, and what a
+// server may have asked for is no more than a day.
+func TestAClockThatGoesBackHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	pool := database(t)
+	store, bounds := control.Throttles{Pool: pool}, []throttle.Bound{{Name: "server a:22", Limit: throttle.Limit{Rate: 1 << 20, Pause: time.Millisecond}}}
+	for _, column := range []string{"next_request", "asking_until"} {
+		exec(t, pool, "INSERT INTO control.throttle AS t (name) VALUES ($1) ON CONFLICT (name) DO UPDATE SET next_request = 'epoch', asking_until = 'epoch'", bounds[0].Name)
+		exec(t, pool, "UPDATE control.throttle SET "+column+" = clock_timestamp() + interval '1 year' WHERE name = $1", bounds[0].Name)
+		if wait, err := store.Claim(t.Context(), bounds); wait == 0 || err != nil {
+			t.Errorf("%s is far ahead: a request may be sent at once, %v", column, err)
+		}
+		if wait, err := store.Claim(t.Context(), bounds); wait > time.Minute || err != nil {
+			t.Errorf("%s was far ahead: %s, %v; want a minute at most", column, wait, err)
+		}
+		var ahead bool
+		if err := pool.QueryRow(t.Context(), "SELECT "+column+" > clock_timestamp() + interval '1 minute' FROM control.throttle").Scan(&ahead); err != nil || ahead {
+			t.Errorf("%s is still more than a minute ahead, %v", column, err)
+		}
+	}
+	exec(t, pool, "UPDATE control.throttle SET paid_until = clock_timestamp() + interval '1 year'")
+	if wait, err := store.Spend(t.Context(), bounds, 1); wait > time.Hour+time.Second || err != nil {
+		t.Errorf("bytes are paid off after %s, %v; want an hour at most", wait, err)
+	}
+	exec(t, pool, "UPDATE control.throttle SET left_until = $1", noon.AddDate(1, 0, 0))
+	if left, err := control.LeftAlone(t.Context(), pool, noon); len(left) > 0 || err != nil {
+		t.Errorf("left alone for a year: %v, %v", left, err)
+	}
+}
+
+// What a server asks for is known until it asks for something else.
+func TestWhatAServerAsksForIsNoted(t *testing.T) {
+	t.Parallel()
+	pool := database(t)
+	exec(t, pool, `INSERT INTO control.source (id, centre, server, protocol, url, max_sessions, poll_interval, state, revision, definition)
+		VALUES ('a', 'H', 'a:80', 'http', '', 1, '1 hour', 'available', 1, '{}')`)
+	store := control.Throttles{Pool: pool}
+	for _, pause := range []time.Duration{0, time.Minute, 150 * time.Millisecond, 0} {
+		if err := store.Heed(t.Context(), "a:80", pause); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := store.Server(t.Context(), "a"); s.Crawl != pause || err != nil {
+			t.Errorf("it asks for %s; known is %s, %v", pause, s.Crawl, err)
+		}
+		wait, err := store.Claim(t.Context(), []throttle.Bound{{Name: throttle.ServerName("a:80"), Limit: throttle.Limit{Pause: pause}}})
+		if waits := pause == time.Minute; (wait > time.Second) != waits || err != nil {
+			t.Errorf("it has asked for %s: the next request waits for %s, %v", pause, wait, err)
+		}
+		exec(t, pool, "UPDATE control.throttle SET next_request = 'epoch', asking_until = 'epoch'")
+	}
+}

@@ -39,6 +39,7 @@ type source struct {
 	Earlier   string                  // the page of the revisions before these; empty: there are none
 	Defined   string                  // as the configuration has it
 	Known     *report.Reputation      // by what it is chosen of several hostings; nil: it is not known here
+	Pace      *report.Throttled       // how fast it may be asked now; nil: nothing bounds that, or it is not known here
 	Done      *doneWith               // nil: nothing is done there with what is inserted
 }
 
@@ -107,13 +108,8 @@ func (s *Site) fill(ctx context.Context, id string, d *source) error {
 		d.Defined = defined(text(x.Definition))
 	}
 	if s.Control != nil && s.then == nil {
-		known, err := control.Choices(ctx, s.Control, s.Now(), id)
-		if err != nil {
+		if err := s.known(ctx, id, d); err != nil {
 			return err
-		}
-		if c, is := known[id]; is {
-			r := report.ReputationOf(c)
-			d.Known = &r
 		}
 	}
 	if d.Done, err = s.doneWith(ctx, id); err != nil {
@@ -123,6 +119,24 @@ func (s *Site) fill(ctx context.Context, id string, d *source) error {
 		d.Next = nextTimes(text(x.Definition), s.Now())
 	}
 	return nil
+}
+
+// known reads what control knows of the source.
+func (s *Site) known(ctx context.Context, id string, d *source) error {
+	known, err := control.Choices(ctx, s.Control, s.Now(), id)
+	if err != nil {
+		return err
+	}
+	if c, is := known[id]; is {
+		r := report.ReputationOf(c)
+		d.Known = &r
+	}
+	all, err := control.Standings(ctx, s.Control, id)
+	if err != nil || len(all) == 0 || all[0].State == control.SourceRemoved {
+		return err
+	}
+	d.Pace, err = report.ThrottledOf(ctx, s.Control, all[0], s.Now())
+	return err
 }
 
 // defined is a definition as the configuration would have it, or as it was told where a

@@ -52,6 +52,22 @@ func TestWhatASourceIsKnownFor(t *testing.T) {
 	answers(t, server, "/sources/harwell", http.StatusOK, "Among hostings", "preference 7; 75% of the fetches of late brought the right bytes, 25% corrupt ones, at 2.0 kB/s")
 }
 
+// How fast a source may be asked, why, and until when not at all.
+func TestHowFastASourceMayBeAsked(t *testing.T) {
+	p := plantest.New(t)
+	p.Exec(`INSERT INTO control.source (id, centre, server, protocol, url, max_sessions, poll_interval, state, revision, definition, opens, closes)
+		VALUES ('harwell', 'H', 'harwell:22', 'sftp', '', 1, '1 hour', 'available', 1, '{"throttle": [{"pause": "2s"}]}', $1, $2)`, reporttest.Start().AddDate(1, 0, 0), reporttest.Start().AddDate(2, 0, 0))
+	server := busy(t, func(s *pages.Site) {
+		s.Control = p.Pool
+		p.Exec("INSERT INTO control.throttle (name, left_until) VALUES ('server harwell:22', $1)", s.Now().Add(time.Hour))
+	})
+	answers(t, server, "/sources/harwell", http.StatusOK, "Its pace", "<dt>server <bdi>harwell:22</bdi></dt><dd><bdi>2s between requests (throttle of harwell)</bdi></dd>",
+		"Its server has asked to be left alone until 21 Nov 2026", "It is outside of its window, which opens at ")
+	if _, body := get(t, server, "/sources/ics"); strings.Contains(body, "Its pace") {
+		t.Error("a source that nothing bounds has a pace")
+	}
+}
+
 // What is done at a source with files that are inserted, how they stand, and the order
 // that is of use: to who may give it.
 func TestWhatIsDoneAtASource(t *testing.T) {
