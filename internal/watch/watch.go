@@ -14,7 +14,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"syscall"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -93,14 +92,6 @@ type asker struct {
 	why     error
 }
 
-// probe is what lies at somebody's directories: nil where there is nothing.
-type probe struct {
-	id   string
-	dirs []string
-	at   []os.FileInfo
-	err  error
-}
-
 // New makes a Watcher.
 func New(d Deps) *Watcher {
 	return &Watcher{deps: d, most: Most, every: refreshEvery, add: (*fsnotify.Watcher).Add, stat: os.Stat,
@@ -174,7 +165,7 @@ func (w *Watcher) refresh(ctx context.Context) {
 	if w.notify == nil {
 		w.notify, w.refused = fsnotify.NewWatcher()
 	}
-	w.settle(all)
+	w.forget(all)
 	w.forgetEnded()
 	for id, dirs := range all {
 		a := w.asking[id]
@@ -196,27 +187,8 @@ func (w *Watcher) refresh(ctx context.Context) {
 	w.report()
 }
 
-// look finds out what lies at directories. It may wait for long, as for a share whose
-// server is gone.
-func (w *Watcher) look(ctx context.Context, id string, dirs []string) {
-	p := probe{id: id, dirs: dirs, at: make([]os.FileInfo, len(dirs))}
-	for i, dir := range dirs {
-		info, err := w.stat(dir)
-		switch {
-		case err == nil:
-			p.at[i] = info
-		case !errors.Is(err, os.ErrNotExist):
-			p.err = err
-		}
-	}
-	select {
-	case w.probed <- p:
-	case <-ctx.Done():
-	}
-}
-
-// settle forgets who doesn't ask any more.
-func (w *Watcher) settle(all map[string][]string) {
+// forget forgets who doesn't ask any more.
+func (w *Watcher) forget(all map[string][]string) {
 	wanted := map[string]bool{}
 	for _, dirs := range all {
 		for _, d := range dirs {
@@ -235,93 +207,6 @@ func (w *Watcher) settle(all map[string][]string) {
 			w.drop(path)
 		}
 	}
-}
-
-// forgetEnded forgets watches that have ended with what they watched.
-func (w *Watcher) forgetEnded() {
-	if w.notify == nil {
-		return
-	}
-	there := map[string]bool{}
-	for _, path := range w.notify.WatchList() {
-		there[path] = true
-	}
-	for path := range w.watched {
-		if !there[path] {
-			delete(w.watched, path)
-		}
-	}
-}
-
-func (w *Watcher) drop(path string) {
-	_ = w.notify.Remove(path) // it may have ended by itself
-	delete(w.watched, path)
-}
-
-// take makes the watches that are lacking of what was looked at. What has come to a
-// path, or gone from it, is a change. Of somebody who is new one of the time is for
-// which it may have asked: its directory may have been listed before that.
-func (w *Watcher) take(p probe) {
-	w.looking--
-	a := w.asking[p.id]
-	if a == nil {
-		return
-	}
-	fresh := !a.known
-	a.probing, a.known, a.state, a.why = time.Time{}, true, Watched, nil
-	if p.err != nil {
-		a.state, a.why = Unreachable, p.err
-	}
-	for i, path := range p.dirs {
-		is := p.at[i]
-		if fresh && is != nil && is.ModTime().After(a.since) {
-			w.mark(p.id)
-		}
-		if err := w.watch(path, is, !fresh); err != nil {
-			a.state, a.why = stateOf(err), err
-		}
-	}
-}
-
-// watch sees to it that what lies at a path is watched. Where another thing does than
-// before, that is a change; that there was nothing may be one.
-func (w *Watcher) watch(path string, is os.FileInfo, change bool) error {
-	was := w.watched[path]
-	if was != nil && is != nil && os.SameFile(was, is) {
-		return nil
-	}
-	if was != nil {
-		w.drop(path)
-		change = true
-	}
-	if change && (was != nil || is != nil) {
-		defer w.touched(path)
-	}
-	switch {
-	case is == nil || !is.IsDir():
-		return nil
-	case w.notify == nil:
-		return w.refused
-	case len(w.watched) >= w.most:
-		return errMost
-	}
-	if err := w.add(w.notify, path); err != nil {
-		return err
-	}
-	w.watched[path] = is
-	return nil
-}
-
-var errMost = errors.New("as many directories are watched as this program does")
-
-// stateOf tells what a system gives no more of from a directory that has gone meanwhile.
-func stateOf(err error) State {
-	for _, none := range []error{syscall.ENOSPC, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, errMost} {
-		if errors.Is(err, none) {
-			return Exhausted
-		}
-	}
-	return Unreachable
 }
 
 // touched notes that something has changed at a path, which may be nobody's.
