@@ -236,7 +236,7 @@ test-upgrade: engines ## what the program before left on the disk is opened, and
 # The program attacked from outside: servers that misbehave at one step of their
 # conversation, records that nobody wrote, another account of the machine.
 #
-#   SEEDS   how many seeds of conversations (2000 in a campaign, 160 in make
+#   SEEDS   how many seeds of conversations (2000 in a campaign, 210 in make
 #           test-hostile)
 #   BATCH   hostile sources beside a good one at once (25)
 # A seed that fails is named; make hostile-campaign SEED=n SEEDS=1 repeats it.
@@ -251,7 +251,7 @@ FOUND_IN := ./internal/kafka ./topics ./recovery/restore ./recovery/replay ./pro
 FOUND := Marker|EmptiedBatch|GivesNothing|RebuildKeepsWhat|RebuildBesideWhat|MembersAreSeen|KnowsAVerification|NotKnown|UnknownNames|EnginesWords|TellsItsFirst|FailedPhase|WhatArrived|AreDescribed|ContradictsAnother|AnyForged|RefusesABroken|DamagedBytes|DamagedBlobsHeal|WhateverHappenedToABlob|HostileTexts|CSVCells|OutputsObey|ReadersLimits|TellsNothingOfFiles|NoFileIsATable|IsAnnouncedIsTakenUp|AnotherCentresFile|KeepsFailing|OverrunIs|OneMoment|OnlyReads|StandsInNobodysWay|HostileConversations|OwnStatementsAreCancelled|FurtherWays|ConnectionsAreBounded|SilenceEnds|AHugeStatement|WhoeverGoesLeaves|TemporaryFilesAreBounded|UsersAreRefused|KeepOutOfThePipeline|StrangersAskForNothing|TooManyStrangers|StrangersAreBounded|NoRequestEndsTheBroker|LooksAfterGroups|PacketsAreJudged|RequestsHaveBounds|SilentCollector
 
 .PHONY: test-hostile
-test-hostile: test-outside ## what was found from outside, 160 misbehaving conversations, records that nobody wrote, another account
+test-hostile: test-outside ## what was found from outside, 210 misbehaving conversations, records that nobody wrote, another account
 	TRIBUTARY_REQUIRE_ENGINES=1 $(GO) test -count=1 -timeout 15m -run '$(FOUND)' $(FOUND_IN)
 
 .PHONY: test-outside

@@ -35,7 +35,7 @@ func (a *app) poller(ctx context.Context) (runnable, error) {
 		return runnable{}, err
 	}
 	p := poll.New(a.cfg.Poll, poll.Deps{Profile: a.profile, Centres: a.centres, Pool: pool, Outbox: a.outbox(),
-		Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D(), Log: a.log, Now: now, Limits: a.cfg.Limits, Dial: remote.Dial, Gate: a.gate, Blobs: a.blobs, Space: a.space})
+		Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D(), Log: a.log, Now: now, Limits: a.cfg.Limits, Dial: remote.Dial, Gate: a.gate, Blobs: a.blobs, Space: a.space, Metrics: a.registry})
 	d := donewith.New(a.cfg.Poll, donewith.Deps{Pool: pool, Outbox: a.outbox(), Applied: a.appliedPosition, Loaded: a.loaded, Dial: remote.Dial, Gate: a.gate,
 		Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D(), Limits: a.cfg.Limits, Log: a.log, Now: now})
 	if a.once {
@@ -45,6 +45,7 @@ func (a *app) poller(ctx context.Context) (runnable, error) {
 	return always(func(ctx context.Context) error {
 		g, ctx := errgroup.WithContext(ctx)
 		g.Go(func() error { return p.Run(ctx) })
+		g.Go(func() error { return p.Wake(ctx) })
 		g.Go(func() error { return d.Run(ctx) })
 		return g.Wait()
 	}), nil

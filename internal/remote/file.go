@@ -65,7 +65,10 @@ func (l *local) List(ctx context.Context, dir string, yield func(Entry) error) e
 		}
 		entries, err := f.ReadDir(256)
 		for _, de := range entries {
-			e, ok := localEntry(de)
+			e, ok, err := localEntry(de)
+			if err != nil {
+				return wrap("list", dir, err)
+			}
 			if !ok {
 				continue
 			}
@@ -82,17 +85,19 @@ func (l *local) List(ctx context.Context, dir string, yield func(Entry) error) e
 	}
 }
 
-// localEntry describes one name; false when it vanished while being listed,
-// which is the same as never having been there.
-func localEntry(de fs.DirEntry) (Entry, bool) {
+// localEntry describes one name; false when it vanished while being listed, which is the
+// same as never having been there. That a name can't be looked at says nothing of it, but
+// of its directory, which nobody may search, or of a share whose server is gone: what such
+// a listing lacks may be there.
+func localEntry(de fs.DirEntry) (Entry, bool, error) {
 	info, err := de.Info()
 	if errors.Is(err, fs.ErrNotExist) {
-		return Entry{}, false
+		return Entry{}, false, nil
 	}
 	if err != nil {
-		return Entry{Name: de.Name(), Size: -1, Kind: Other}, true
+		return Entry{}, false, err
 	}
-	return infoEntry(info, time.Nanosecond), true
+	return infoEntry(info, time.Nanosecond), true, nil
 }
 
 func infoEntry(info fs.FileInfo, precision time.Duration) Entry {

@@ -59,6 +59,8 @@ func judge(code string) (class Class, exception string) {
 		return Misconfigured, "wrong_region"
 	case is("RequestTimeTooSkewed"):
 		return Auth, "clock_skewed"
+	case is("InvalidObjectState"):
+		return Permission, "object_archived"
 	case is("InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "InvalidSecurity", "NotSignedUp", "XAdminUserNotFound"): // the last is versitygw's
 		return Auth, ""
 	case is("SlowDown", "RequestLimitExceeded", "ServiceUnavailable"):
@@ -80,6 +82,8 @@ func remedyS3(err error, c Config) string {
 		return "check the bucket's name in url, and endpoint: the bucket is not there"
 	case "clock_skewed":
 		return "set this machine's clock right (NTP), or ask the server's owner to set the server's"
+	case "object_archived":
+		return "ask the bucket's owner to restore the object from its archive class"
 	case "permission_denied":
 		return "ask the bucket's owner to allow the access key s3:ListBucket on the bucket, and s3:GetObject on what is below the prefix"
 	case "login_failed":

@@ -184,6 +184,7 @@ func TestS3Refusals(t *testing.T) {
 		"a region that isn't said":      {refuse(400, "AuthorizationHeaderMalformed", ""), "login_failed", "and region"},
 		"another server":                {refuse(307, "TemporaryRedirect", "", "Location", other.URL+"/x"), "transfer_failed", ""},
 		"no such bucket":                {refuse(404, "NoSuchBucket", ""), "bucket_not_found", "bucket's name"},
+		"archived":                      {refuse(403, "InvalidObjectState", ""), "object_archived", "restore the object"},
 		"denied":                        {refuse(403, "AccessDenied", ""), "permission_denied", "s3:ListBucket"},
 		"denied, without a word":        {refuse(403, "", ""), "permission_denied", "s3:GetObject"},
 		"no such access key":            {refuse(403, "InvalidAccessKeyId", ""), "login_failed", "secret access key"},

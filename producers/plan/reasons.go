@@ -23,7 +23,7 @@ func damage(exception string) bool {
 func hopeless(exception string) bool {
 	switch exception {
 	case "file_gone", "permission_denied", "file_too_large", "misconfigured", "bad_source_configuration", "protocol_unknown", "login_failed",
-		"host_key_mismatch", "host_key_unknown", "host_key_revoked", "host_key_not_offered", "certificate_not_trusted", "encryption_refused", "robots_forbidden", "bucket_not_found", "wrong_region", "clock_skewed":
+		"host_key_mismatch", "host_key_unknown", "host_key_revoked", "host_key_not_offered", "certificate_not_trusted", "encryption_refused", "robots_forbidden", "bucket_not_found", "wrong_region", "clock_skewed", "object_archived":
 		return true
 	}
 	return false

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"tributary/internal/blob"
@@ -46,16 +47,23 @@ type Deps struct {
 	Gate  func(src config.Source, server string) *throttle.Gate
 	Blobs blob.Store  // where is kept what listings show; nil: nowhere
 	Space *blob.Space // room for that
+	// Metrics tells how local directories are watched; nil: nobody asks.
+	Metrics prometheus.Registerer
 }
 
 // Poller lists sources. Any number may run: each poll is taken by one, by lease.
 type Poller struct {
 	cfg  config.Poll
 	deps Deps
+	took lasted
+
+	local *prometheus.GaugeVec // local directories, by how they are watched
 }
 
 // New makes a Poller.
-func New(cfg config.Poll, d Deps) *Poller { return &Poller{cfg: cfg, deps: d} }
+func New(cfg config.Poll, d Deps) *Poller {
+	return &Poller{cfg: cfg, deps: d, local: newLocal(d.Metrics)}
+}
 
 const (
 	// idle is how long is waited when no poll is due.
@@ -133,7 +141,9 @@ func (s *Poller) one(ctx context.Context, p control.Poll) {
 	defer lost(nil)
 	go s.renew(held, lost, p)
 
+	began := time.Now()
 	err := s.poll(held, p, log)
+	s.took.set(p.Source, time.Since(began))
 	switch {
 	case err == nil:
 	case errors.Is(err, pg.ErrLeaseLost) || errors.Is(context.Cause(held), pg.ErrLeaseLost):

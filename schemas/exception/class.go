@@ -16,7 +16,7 @@ func Classes() []Class {
 	return []Class{
 		{"address", 0, []string{"host_not_found", "bucket_not_found", "wrong_region", "bad_source_configuration", "protocol_unknown", "misconfigured", "base_missing", "base_emptied", "directory_missing", "directory_shrunk", "schedule_invalid", "writing_unsupported"}},
 		{"timeout", 1, []string{"timed_out", "too_slow", "poll_timed_out"}},
-		{"server", 2, []string{"server_busy", "transfer_failed", "protocol_error", "no_index_page", "reply_too_long", "entry_refused", "listing_entry_invalid", "file_unverifiable", "target_exists"}},
+		{"server", 2, []string{"server_busy", "transfer_failed", "protocol_error", "no_index_page", "reply_too_long", "entry_refused", "listing_entry_invalid", "file_unverifiable", "target_exists", "object_archived"}},
 		{"content", 3, []string{"transfer_truncated", "file_changed", "file_gone", "checksum_mismatch", "checksum_unreadable", "changed_since_insertion"}},
 		{"connection", 5, []string{"connection_failed", "connection_lost"}},
 		{"size", 8, []string{"file_too_large", "listing_too_long"}},

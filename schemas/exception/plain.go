@@ -37,6 +37,7 @@ func plain() map[string]Plain {
 	return map[string]Plain{
 		"checksum_mismatch":   {"The file is not the one whose checksum lies beside it", "Upload both the file and its .md5 file again: one of them is old or damaged."},
 		"checksum_unreadable": {"The .md5 file beside the file holds no checksum", "Correct the .md5 file, which holds 32 hexadecimal digits, or remove it."},
+		"object_archived":     {"The file lies in an archive from which it can't be read", "Restore it from the archive class of its bucket, or keep it in another."},
 		"file_too_large":      {"The file is too large", "Split it into smaller files, each under an increment of its own."},
 		"name_too_long":       {"The file's name is too long", "Upload it under a shorter name."},
 

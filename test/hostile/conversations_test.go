@@ -22,7 +22,7 @@ const longest = 4096
 // a good source beside them. Seed n is always the same kind, step and bytes.
 func TestConversations(t *testing.T) {
 	program(t)
-	first, runs, batch := number(t, "TRIBUTARY_SEED", 1), number(t, "TRIBUTARY_HOSTILE_SEEDS", 160), number(t, "TRIBUTARY_HOSTILE_BATCH", 50)
+	first, runs, batch := number(t, "TRIBUTARY_SEED", 1), number(t, "TRIBUTARY_HOSTILE_SEEDS", 210), number(t, "TRIBUTARY_HOSTILE_BATCH", 50)
 	struck := map[string]int{}
 	for from := first; from < first+runs; from += batch {
 		var seeds []uint64
@@ -35,7 +35,7 @@ func TestConversations(t *testing.T) {
 			}
 		})
 	}
-	all := slices.Concat(ftpKinds(), sftpKinds(), httpKinds())
+	all := slices.Concat(ftpKinds(), sftpKinds(), httpKinds(), s3Kinds())
 	missed := 0
 	for _, k := range all {
 		if struck[k.name] == 0 && runs >= uint64(len(all)) {
@@ -59,15 +59,21 @@ func summary(t *testing.T, text string) {
 // drawn is what a seed stands for. Kinds take turns, so that few seeds have them
 // all; the step is drawn.
 func drawn(seed uint64) (protocol string, k kind, step string) {
-	ftp, sftp, http := ftpKinds(), sftpKinds(), httpKinds()
-	i := int(seed % uint64(len(ftp)+len(sftp)+len(http)))
-	switch {
-	case i < len(ftp):
-		protocol, k = "ftp", ftp[i]
-	case i < len(ftp)+len(sftp):
-		protocol, k = "sftp", sftp[i-len(ftp)]
-	default:
-		protocol, k = "http", http[i-len(ftp)-len(sftp)]
+	all := []struct {
+		protocol string
+		kinds    []kind
+	}{{"ftp", ftpKinds()}, {"sftp", sftpKinds()}, {"http", httpKinds()}, {"s3", s3Kinds()}}
+	count := 0
+	for _, of := range all {
+		count += len(of.kinds)
+	}
+	i := int(seed % uint64(count))
+	for _, of := range all {
+		if i < len(of.kinds) {
+			protocol, k = of.protocol, of.kinds[i]
+			break
+		}
+		i -= len(of.kinds)
 	}
 	return protocol, k, k.steps[rand.New(rand.NewPCG(seed, 1)).IntN(len(k.steps))]
 }
@@ -177,6 +183,9 @@ const honest = "xsd_invalid"
 // that is in the reference, and a text that is short and clean.
 func (w *world) judge(seeds []uint64) (wrong []string) {
 	for i, s := range w.hostile {
+		if n := s.overheard.Load(); n > 0 {
+			wrong = append(wrong, fmt.Sprintf("%s is told the secret, or sends on to where requests follow, %d times", told(seeds[i]), n))
+		}
 		rows, err := w.rows(`SELECT exception, length(message), message ~ '[\x01-\x08\x0b-\x1f\x7f\u0080-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]' FROM control.poll WHERE source = $1 AND state IN ('broken_off','failed')
 			UNION SELECT coalesce(exception, ''), coalesce(length(message), 0), coalesce(message ~ '[\x01-\x08\x0b-\x1f\x7f\u0080-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]', false) FROM tracker.file WHERE file = $2 AND status = 'failed'`, w.source(s), s.file)
 		if err != nil {
@@ -194,7 +203,7 @@ func (w *world) judge(seeds []uint64) (wrong []string) {
 				wrong = append(wrong, fmt.Sprintf("%s ends with a text of %d characters", told(seeds[i]), length))
 			case f[2] == "true":
 				wrong = append(wrong, fmt.Sprintf("%s ends with a text that has control characters", told(seeds[i])))
-			case s.step == "listing" && f[0] == honest:
+			case (s.step == "listing" || s.step == "index") && f[0] == honest:
 			case len(s.ends) > 0 && !slices.Contains(s.ends, f[0]):
 				wrong = append(wrong, fmt.Sprintf("%s ends as %s, expected is one of %v", told(seeds[i]), f[0], s.ends))
 			}

@@ -47,11 +47,13 @@ type server struct {
 	struck   atomic.Int64 // how often the misbehaviour was sent
 	sessions atomic.Int64
 	named    atomic.Int64 // names made up so far, for listings without an end
-	again    atomic.Bool  // the listing goes on: the next READDIR is struck too
-	stopped  chan struct{}
-	running  sync.WaitGroup
-	mu       sync.Mutex
-	conns    map[net.Conn]struct{}
+	// overheard is how often the server was told what it must not be.
+	overheard atomic.Int64
+	again     atomic.Bool // the listing goes on: the next READDIR is struck too
+	stopped   chan struct{}
+	running   sync.WaitGroup
+	mu        sync.Mutex
+	conns     map[net.Conn]struct{}
 }
 
 // wire is the place where a misbehaviour is sent.

@@ -82,7 +82,7 @@ func setUp(t testing.TB, zips int, yaml string) *world {
 		t.Fatal(err)
 	}
 	w.good = string(text)
-	if err := os.WriteFile(filepath.Join(w.dir, "password"), []byte("reader\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(w.dir, "password"), []byte(secret+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(yaml, "blobs:") {
@@ -152,6 +152,8 @@ func (w *world) add(protocol string, k kind, step string, seed uint64) *server {
 		err = s.listen(talkFTP(s))
 	case "http":
 		err = s.listen(talkHTTP(s))
+	case "s3":
+		err = s.listen(talkS3(s))
 	default:
 		var key ssh.Signer
 		if key, err = hostKey(seed); err == nil {
@@ -165,6 +167,9 @@ func (w *world) add(protocol string, k kind, step string, seed uint64) *server {
 	w.hostile = append(w.hostile, s)
 	return s
 }
+
+// secret is what logs in to hostile servers.
+const secret = "reader"
 
 // source is the id of a hostile source.
 func (w *world) source(s *server) string {
@@ -198,6 +203,8 @@ func (w *world) configure(hostile bool) {
 			if s.http == byFeed {
 				text += "    feed: feed.xml\n"
 			}
+		case "s3":
+			text += fmt.Sprintf("    url: s3://AKIAREADER@bucket/\n    endpoint: http://%s\n", s.listener.Addr())
 		default:
 			text += fmt.Sprintf("    url: ftp://reader@%s/\n    disable_epsv: %v\n", s.listener.Addr(), s.passive)
 		}

@@ -22,6 +22,8 @@ type ProFTPDOptions struct {
 	// with a certificate of its own. Data connections must resume the session of
 	// the control connection.
 	TLS string
+	// Extra lines for proftpd.conf; the last value of a setting counts.
+	Extra []string
 	// Log gets the server's output at debug level; nothing by default.
 	Log *slog.Logger
 }
@@ -84,7 +86,7 @@ func StartProFTPD(ctx context.Context, o ProFTPDOptions) (*ProFTPD, error) {
 		lines = append(tls, lines...)
 	}
 	config := at("proftpd.conf")
-	if err := os.WriteFile(config, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(strings.Join(append(lines, o.Extra...), "\n")+"\n"), 0o600); err != nil {
 		return nil, fmt.Errorf("write proftpd.conf: %w", err)
 	}
 	log := o.Log
