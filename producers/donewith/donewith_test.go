@@ -73,7 +73,7 @@ func TestTriedOrders(t *testing.T) {
 	b.said()
 	try := func(act bool) string {
 		t.Helper()
-		all, err := Order(t.Context(), sourcestate.Orders{Decision: control.Decision{By: "ann", At: b.now}, Pool: b.deps.Pool, Outbox: b.deps.Outbox, Dry: true}, act, "src")
+		all, err := Order(t.Context(), sourcestate.Orders{Decision: control.Decision{By: "ann", At: b.now}, Pool: b.deps.Pool, Outbox: b.deps.Outbox, Dry: true}, Wish{Act: act}, "src")
 		if err != nil {
 			t.Fatal(err)
 		}
