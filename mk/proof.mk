@@ -258,6 +258,10 @@ test-hostile: test-outside ## what was found from outside, 210 misbehaving conve
 test-outside: engines ## make test-hostile without what make check runs as well
 	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_HOSTILE=1 $(GO) test -count=1 -timeout 15m -parallel 3 -v ./test/hostile/
 
+.PHONY: complaints
+complaints: engines ## what users of such systems complain of, forty tests by number (docs/explanation/what-goes-wrong.md)
+	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_COMPLAINTS=1 $(GO) test -count=1 -timeout 60m -v -run '^TestComplaints$$' ./test/docs
+
 .PHONY: hostile-campaign
 hostile-campaign: engines ## SEEDS misbehaving conversations from SEED on, BATCH of them at once
 	$(call counted,TRIBUTARY_HOSTILE=1 TRIBUTARY_HOSTILE_SEEDS=$(SEEDS) TRIBUTARY_HOSTILE_BATCH=$(BATCH) TRIBUTARY_HOSTILE_HALVES=1,^TestConversations$$,./test/hostile/,0)

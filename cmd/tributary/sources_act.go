@@ -23,11 +23,13 @@ func newSourcesAct(c *cli) *cobra.Command {
 		Long: "Have done at sources what they define as done_with (delete, move, mark) with each file of which all is inserted. Until that\n" +
 			"is ordered, what would be done is only shown: tributary sources show counts it, tributary show FILE tells it. Look at that\n" +
 			"first. The order counts for the done_with and the url that the source has now: with another of either it is only shown\n" +
-			"again. --stop takes the order back; what has been done stays.",
+			"again. With --seen it is ordered only if that is what was\n" +
+			"looked at. --stop takes the order back; what has been done stays.",
 		Args: cobra.MinimumNArgs(1),
 	}
 	output, server := outputFlag(cmd, report.Formats()...), addServerFlags(cmd)
 	reason := cmd.Flags().String("reason", "", "why, for those who read it later; must be given")
+	seen := cmd.Flags().String("seen", "", "what sources show says would be done, and where: is that another by now, nothing is ordered")
 	stop := cmd.Flags().Bool("stop", false, "only show from now on what would be done")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if strings.TrimSpace(*reason) == "" {
@@ -36,7 +38,7 @@ func newSourcesAct(c *cli) *cobra.Command {
 		if server.given() {
 			return c.askServer(server, nil, func(r *client.Client) error {
 				return c.listActed(*output, args, func(id string) (sourcestate.Outcome, error) {
-					return actedByServer(cmd.Context(), r, !*stop, id, *reason)
+					return actedByServer(cmd.Context(), r, !*stop, id, *reason, *seen)
 				})
 			})
 		}
@@ -47,7 +49,10 @@ func newSourcesAct(c *cli) *cobra.Command {
 			}
 			orders := sourcestate.Orders{Decision: control.Decision{By: requester(), Reason: *reason, At: now()}, Pool: s.Control, Outbox: out}
 			return c.listActed(*output, args, func(id string) (sourcestate.Outcome, error) {
-				outcomes, err := donewith.Order(cmd.Context(), orders, !*stop, id)
+				outcomes, err := donewith.Order(cmd.Context(), orders, donewith.Wish{Act: !*stop, Seen: *seen}, id)
+				if errors.Is(err, donewith.ErrChanged) {
+					return sourcestate.Outcome{Source: id, Detail: err.Error()}, nil
+				}
 				if err != nil {
 					return sourcestate.Outcome{}, err
 				}
@@ -76,32 +81,32 @@ func (c *cli) listActed(output string, ids []string, give func(id string) (sourc
 
 // actedByServer has a server give the order; what it refuses is an outcome, as beside
 // the stores.
-func actedByServer(ctx context.Context, r *client.Client, act bool, id, reason string) (sourcestate.Outcome, error) {
+func actedByServer(ctx context.Context, r *client.Client, act bool, id, reason, seen string) (sourcestate.Outcome, error) {
 	verb := order.Act
 	if !act {
 		verb = order.StopActing
 	}
-	out, err := r.OrderSource(ctx, id, verb, reason)
+	out, err := r.OrderSource(ctx, id, verb, reason, seen)
 	var refused *client.Error
-	if errors.As(err, &refused) && refused.Name == "order_refused" {
+	if errors.As(err, &refused) && (refused.Name == "order_refused" || refused.Name == "definition_changed") {
 		return sourcestate.Outcome{Source: id, Detail: refused.Detail}, nil
 	}
 	return sourcestate.Outcome{Source: id, Done: out.Done, Detail: out.Detail}, err
 }
 
 // doneWithText is what becomes at a source of files that are inserted, for people.
-func doneWithText(d *donewith.Stand) string {
+func doneWithText(id string, d *donewith.Stand) string {
 	if d == nil {
 		return ""
 	}
 	var b strings.Builder
-	how := "only shown: tributary sources act has it done"
+	how := fmt.Sprintf("only shown: tributary sources act %s --seen %q has it done", id, screen.Line(d.Seen))
 	if d.Acting {
 		how = "it is done, " + screen.Line(d.Ordered)
 	}
 	fmt.Fprintf(&b, "done with files that are inserted: %s (%s)\n", screen.Line(d.Rule), how)
 	for _, n := range d.Files {
-		fmt.Fprintf(&b, "  %s: %d files\n", donewith.Words(n), n.Files)
+		fmt.Fprintf(&b, "  %s: %s files\n", donewith.Words(n), donewith.Number(n))
 	}
 	return b.String()
 }

@@ -52,6 +52,7 @@ func clockOf(s control.Standing) *shownClock {
 
 // besideSource is what is told of a source beside how it stands.
 type besideSource struct {
+	id    string
 	taken takenUp
 	known report.Reputation // by what it is chosen of several that show a file
 	done  *donewith.Stand   // nil: nothing is done with what is inserted
@@ -73,10 +74,10 @@ func (s *stores) besideOf(ctx context.Context, st control.Standing) (besideSourc
 		return besideSource{}, err
 	}
 	pace, err := report.ThrottledOf(ctx, s.Control, st, at)
-	return besideSource{taken: taken, known: report.ReputationOf(choices[st.ID]), done: done, pace: pace}, err
+	return besideSource{id: st.ID, taken: taken, known: report.ReputationOf(choices[st.ID]), done: done, pace: pace}, err
 }
 
 // text is it for people.
 func (b besideSource) text() string {
-	return b.pace.Text() + "of several sources that show a file it is chosen by: " + b.known.Text() + "\n" + b.taken.text() + doneWithText(b.done)
+	return b.pace.Text() + "of several sources that show a file it is chosen by: " + b.known.Text() + "\n" + b.taken.text() + doneWithText(b.id, b.done)
 }

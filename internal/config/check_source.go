@@ -104,6 +104,9 @@ func (d *decoder) checkHTTP(s *Source, user, at string) {
 	if s.Feed != "" && s.WebDAV {
 		d.problem(at+".webdav", "is one way to see what there is, and feed another: keep one")
 	}
+	if s.DoneWith != "" && !s.WebDAV {
+		d.problem(at+".done_with", "can be done over HTTP by WebDAV alone: set webdav: true where the server has it, or take it out")
+	}
 	if s.Robots != "" {
 		d.oneOf(at+".robots", s.Robots, RobotsObey, RobotsIgnore)
 	}

@@ -95,7 +95,7 @@ type Source struct {
 	Filters     Filters  `yaml:"filters"`               // which entries it shows are taken: in order, the first pattern that fits decides, what none fits is taken
 	DisableEPSV bool     `yaml:"disable_epsv"`          // for FTP servers behind address translation
 	MayBeEmpty  bool     `yaml:"may_be_empty"`          // directories that held files may be missing: then these count as gone
-	DoneWith    string   `yaml:"done_with,omitempty"`   // once all of a file is inserted: delete, move DIRECTORY (relative to url) or mark SUFFIX (default .done: an empty file beside it), by SFTP, FTP, S3 and in local directories; only shown until tributary sources act
+	DoneWith    string   `yaml:"done_with,omitempty"`   // once all of a file is inserted: delete, move DIRECTORY (relative to url) or mark SUFFIX (default .done: an empty file beside it), by SFTP, FTP, S3, WebDAV and in local directories; only shown until tributary sources act
 	Description string   `yaml:"description,omitempty"` // for people, up to 500 characters: what lies there, who is asked, where that is written down
 
 	MaxEntries     int   `yaml:"max_entries,omitempty"`       // of one listing, all directories together: if it shows more, nothing of it is taken and the source suspended; default: no limit but poll.max_entries

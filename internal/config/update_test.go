@@ -78,6 +78,7 @@ func TestParseSourcesRefuses(t *testing.T) {
 		"sources: [{id: a, centre: H, url: 'http://u@h/'}]":                                                                "sources[0].password: is missing: url names a user",
 		"sources: [{id: a, centre: H, url: 'http://h/', feed: 'http://other/x.xml'}]":                                      "sources[0].feed: is no path",
 		"sources: [{id: a, centre: H, url: 'http://h/', feed: x.xml, webdav: true}]":                                       "sources[0].webdav: is one way to see",
+		"sources: [{id: a, centre: H, url: 'http://h/', done_with: delete}]":                                               "sources[0].done_with: can be done over HTTP by WebDAV alone",
 		"sources: [{id: a, centre: H, url: 'ftp://h/', feed: x.xml}]":                                                      "sources[0].feed: is a key of https, http sources",
 		"sources: [{id: a, centre: H, url: 'http://h/', cookie: sid=1}]":                                                   "sources[0].cookie: is written plainly",
 		"sources: [{id: a, centre: H, url: 'http://h/', proxy: 'http://p:1', proxy_password: s3cret}]":                     "sources[0].proxy_password: is written plainly",

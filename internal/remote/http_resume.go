@@ -30,6 +30,10 @@ type part struct {
 	depth string
 	// changes asks for nothing, but that something is changed.
 	changes bool
+	// to is the URL that what is there gets, unless something is there.
+	to string
+	// absent asks for a change only where nothing is.
+	absent bool
 }
 
 // ask adds to a request what it is for.
@@ -42,6 +46,13 @@ func (p part) ask(req *http.Request) {
 		req.Header.Set("If-None-Match", p.unless)
 	case p.unless != "":
 		req.Header.Set("If-Modified-Since", p.unless)
+	}
+	if p.to != "" {
+		req.Header.Set("Destination", p.to)
+		req.Header.Set("Overwrite", "F")
+	}
+	if p.absent {
+		req.Header.Set("If-None-Match", "*")
 	}
 	if p.depth != "" {
 		req.Header.Set("Depth", p.depth)
@@ -58,7 +69,7 @@ func (p part) expects(status int) bool {
 	case p.offset > 0 && status == http.StatusPartialContent, p.unless != "" && status == http.StatusNotModified:
 		return true
 	}
-	return status == http.StatusOK || p.changes && status == http.StatusNoContent
+	return status == http.StatusOK || p.changes && (status == http.StatusNoContent || status == http.StatusCreated)
 }
 
 // OpenAt asks for the rest of a file by Range and If-Range.

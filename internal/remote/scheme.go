@@ -56,9 +56,9 @@ func connectors() []connector {
 		},
 		{
 			scheme: "https", example: "https://host/path", port: "443", dial: dialHTTP,
-			keys: []string{"connect_timeout", "idle_timeout", "password", "token", "cookie", "proxy", "proxy_password", "robots", "feed", "webdav", "ca_file", "certificate_pin"},
+			keys: []string{"connect_timeout", "idle_timeout", "password", "token", "cookie", "proxy", "proxy_password", "robots", "feed", "webdav", "done_with", "ca_file", "certificate_pin"},
 		},
-		{scheme: "http", example: "http://host/path", port: "80", dial: dialHTTP, keys: []string{"connect_timeout", "idle_timeout", "password", "token", "cookie", "proxy", "proxy_password", "robots", "feed", "webdav"}},
+		{scheme: "http", example: "http://host/path", port: "80", dial: dialHTTP, keys: []string{"connect_timeout", "idle_timeout", "password", "token", "cookie", "proxy", "proxy_password", "robots", "feed", "webdav", "done_with"}},
 		{
 			scheme: "s3", example: "s3://bucket/prefix", port: "443", refuse: refuseS3, server: s3Server, dial: dialS3,
 			keys: []string{"connect_timeout", "idle_timeout", "password", "proxy", "proxy_password", "ca_file", "certificate_pin", "endpoint", "region", "virtual_hosted", "done_with"},

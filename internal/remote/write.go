@@ -12,13 +12,16 @@ import (
 
 // writes is a session that can change what is on its server. Callers never have one:
 // what they get of [Dial] has the methods of [Session] alone.
-type writes interface{ writer() writing.Writer }
+type writes interface {
+	// writer is nil where the session, as it is configured, can't.
+	writer() writing.Writer
+}
 
 // inner is the connector's own session.
 func (s strict) inner() Session { return s.Session }
 
 // Writing is what changes the files of the session's server, for who may. Over HTTP
-// there is none: the error matches [writing.ErrUnsupported].
+// without WebDAV there is none: the error matches [writing.ErrUnsupported].
 func Writing(s Session, permit writing.Permit) (writing.Writer, error) {
 	if !permit.Given() {
 		return nil, &Error{Op: "write", class: Permission, Err: errors.New("nobody has given leave to change what is on the server")}
@@ -26,11 +29,12 @@ func Writing(s Session, permit writing.Permit) (writing.Writer, error) {
 	if outer, ok := s.(interface{ inner() Session }); ok {
 		s = outer.inner()
 	}
-	w, ok := s.(writes)
-	if !ok {
-		return nil, &Error{Op: "write", class: Misconfigured, exception: "writing_unsupported", Err: writing.ErrUnsupported}
+	if w, ok := s.(writes); ok {
+		if by := w.writer(); by != nil {
+			return by, nil
+		}
 	}
-	return w.writer(), nil
+	return nil, &Error{Op: "write", class: Misconfigured, exception: "writing_unsupported", Err: writing.ErrUnsupported}
 }
 
 // occupied says that there is something already where a file is to be moved.

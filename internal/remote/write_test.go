@@ -41,6 +41,16 @@ func writable() map[string]func(t *testing.T, dir string) remote.Config {
 			return remote.Config{URL: sshd.URL(dir), IdentityFile: sshd.IdentityFile, KnownHosts: sshd.KnownHosts}
 		},
 		"ftp": ftp(""), "ftpes": ftp("ftpes"),
+		"webdav": func(t *testing.T, dir string) remote.Config {
+			locks := mkdir(t, root(t))
+			if err := errors.Join(servers.OpenToAll(dir), servers.OpenToAll(locks)); err != nil {
+				t.Fatal(err)
+			}
+			apache, err := servers.StartApache(t.Context(), servers.HTTPDOptions{Dir: t.TempDir(), Root: dir, WebDAV: true, Locks: locks})
+			servers.Need(t, err)
+			t.Cleanup(apache.Stop)
+			return remote.Config{URL: apache.URL("/"), WebDAV: true}
+		},
 		"s3": func(t *testing.T, dir string) remote.Config {
 			s3, err := servers.StartVersityGW(t.Context(), servers.VersityGWOptions{Dir: t.TempDir(), Root: filepath.Dir(dir)})
 			servers.Need(t, err)

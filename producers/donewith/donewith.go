@@ -165,8 +165,11 @@ func ruleOf(s control.Standing) (rule config.DoneWith, acts string, err error) {
 	if rule, err = src.Done(); err != nil || rule.Act == "" {
 		return rule, "", err
 	}
-	return rule, rule.String() + " at " + s.URL, nil
+	return rule, namedAt(rule.String(), s.URL), nil
 }
+
+// namedAt is what an order to act by a rule names.
+func namedAt(rule, url string) string { return rule + " at " + url }
 
 // Acting tells whether a person has ordered that what the source defines is done, and
 // what that is; empty: nothing.

@@ -73,7 +73,7 @@ func TestTriedOrders(t *testing.T) {
 	b.said()
 	try := func(act bool) string {
 		t.Helper()
-		all, err := Order(t.Context(), sourcestate.Orders{Decision: control.Decision{By: "ann", At: b.now}, Pool: b.deps.Pool, Outbox: b.deps.Outbox, Dry: true}, act, "src")
+		all, err := Order(t.Context(), sourcestate.Orders{Decision: control.Decision{By: "ann", At: b.now}, Pool: b.deps.Pool, Outbox: b.deps.Outbox, Dry: true}, Wish{Act: act}, "src")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,6 +256,16 @@ func TestEachActOnEachServer(t *testing.T) {
 			t.Cleanup(s.Stop)
 			return config.Source{URL: s.URL("/")}, func(c *remote.Config) { c.Password = s.Password }
 		},
+		"webdav": func(t *testing.T, dir string) (config.Source, func(*remote.Config)) {
+			locks := filepath.Join(t.TempDir(), "locks")
+			if err := errors.Join(os.Mkdir(locks, 0o755), servers.OpenToAll(locks)); err != nil {
+				t.Fatal(err)
+			}
+			s, err := servers.StartApache(t.Context(), servers.HTTPDOptions{Dir: t.TempDir(), Root: dir, WebDAV: true, Locks: locks})
+			servers.Need(t, err)
+			t.Cleanup(s.Stop)
+			return config.Source{URL: s.URL("/"), WebDAV: true}, nil
+		},
 		"s3": func(t *testing.T, dir string) (config.Source, func(*remote.Config)) {
 			s, err := servers.StartVersityGW(t.Context(), servers.VersityGWOptions{Dir: t.TempDir(), Root: filepath.Dir(dir)})
 			servers.Need(t, err)
@@ -282,6 +292,11 @@ func TestEachActOnEachServer(t *testing.T) {
 				b.inserted(first, "1")
 				b.inserted(second, "22")
 				b.put("done/in/add/"+second, "other", noon)
+				if server == "webdav" {
+					if err := servers.OpenToAll(dir); err != nil {
+						t.Fatal(err)
+					}
+				}
 				for range 2 {
 					b.round()
 					b.expect(rule, want.stands, want.there...)

@@ -90,7 +90,7 @@ func (b *bench) define(src config.Source) {
 func (b *bench) order(act bool) sourcestate.Outcome {
 	b.t.Helper()
 	o := sourcestate.Orders{Decision: control.Decision{By: "ann", Reason: "agreed with H", At: b.now}, Pool: b.deps.Pool, Outbox: b.deps.Outbox}
-	all, err := Order(b.t.Context(), o, act, "src")
+	all, err := Order(b.t.Context(), o, Wish{Act: act}, "src")
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -2,6 +2,8 @@ package donewith
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 
 	"tributary/internal/pg"
 	"tributary/sql/control"
@@ -10,6 +12,7 @@ import (
 // Stand is what becomes at a source of files that are inserted.
 type Stand struct {
 	Rule    string              `json:"rule"`
+	Seen    string              `json:"seen"`   // what an order to act can be tied to: the rule, and the url
 	Acting  bool                `json:"acting"` // else it is only shown what would be done
 	Ordered string              `json:"ordered,omitempty"`
 	Files   []control.DoneCount `json:"files"`
@@ -21,13 +24,21 @@ func StandOf(ctx context.Context, q pg.Querier, s control.Standing) (*Stand, err
 	if rule == "" {
 		return nil, nil //nolint:nilnil // there is nothing to tell
 	}
-	d := &Stand{Rule: rule, Acting: acting}
+	d := &Stand{Rule: rule, Seen: namedAt(rule, s.URL), Acting: acting}
 	if acting {
 		d.Ordered = s.ActsSaid
 	}
 	var err error
 	d.Files, err = control.DoneCounts(ctx, q, s.ID)
 	return d, err
+}
+
+// Number says to people how many files are counted.
+func Number(n control.DoneCount) string {
+	if n.More {
+		return fmt.Sprintf("%d or more", n.Files)
+	}
+	return strconv.FormatInt(n.Files, 10)
 }
 
 // Words say to people how files stand that are counted.

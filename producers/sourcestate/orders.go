@@ -16,6 +16,8 @@ type Outcome struct {
 	Source string
 	Done   bool
 	Detail string
+	// Seen says what the order was looked at for, where it can be tied to that.
+	Seen string
 }
 
 // decision is what an order makes of a source: how it stands then, or why nothing
@@ -101,7 +103,7 @@ func order(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, mess
 		if d.refuse && len(ids) == 0 {
 			continue
 		}
-		o := Outcome{s.ID, !d.refuse, d.detail}
+		o := Outcome{Source: s.ID, Done: !d.refuse, Detail: d.detail}
 		if o.Done {
 			if o.Done, err = carryOut(ctx, tx, out, s, d, message, now); err != nil {
 				return nil, err
@@ -140,7 +142,7 @@ func carryOut(ctx context.Context, tx pgx.Tx, out outbox.Outbox, s control.Stand
 func unknown(ids []string, all []control.Standing) (out []Outcome) {
 	for _, id := range ids {
 		if !slices.ContainsFunc(all, func(s control.Standing) bool { return s.ID == id }) {
-			out = append(out, Outcome{id, false, "it was never polled: nothing has started with it in the configuration yet"})
+			out = append(out, Outcome{Source: id, Done: false, Detail: "it was never polled: nothing has started with it in the configuration yet"})
 		}
 	}
 	return out

@@ -293,11 +293,28 @@ type DoneCount struct {
 	State     string `json:"state"`
 	Exception string `json:"exception,omitempty"`
 	Files     int64  `json:"files"`
+	More      bool   `json:"more,omitempty"` // there are more than Files: they are not all counted
 }
 
-// DoneCounts returns how the files of a source stand that are inserted.
+const (
+	// doneCounted is how many files that stand alike are counted at the most.
+	doneCounted = 10_000
+	// doneKinds is how many ways to stand are told apart: there are fewer exceptions.
+	doneKinds = 200
+)
+
+// DoneCounts returns how the files of a source stand that are inserted, up to a bound of
+// each way: what it reads doesn't grow with what was ever done there.
 func DoneCounts(ctx context.Context, q pg.Querier, source string) ([]DoneCount, error) {
-	rows, err := q.Query(ctx, "SELECT state, exception, count(*) AS files FROM control.done_with WHERE source = $1 GROUP BY 1, 2 ORDER BY 1, 2", source)
+	rows, err := q.Query(ctx, `WITH RECURSIVE k AS (
+			(SELECT state, exception FROM control.done_with WHERE source = $1 ORDER BY state, exception LIMIT 1)
+			UNION ALL
+			SELECT n.state, n.exception FROM k CROSS JOIN LATERAL (SELECT d.state, d.exception FROM control.done_with d
+				WHERE d.source = $1 AND (d.state, d.exception) > (k.state, k.exception) ORDER BY d.state, d.exception LIMIT 1) n)
+		SELECT k.state, k.exception, least(c.files, $2) AS files, c.files > $2 AS more
+		FROM (SELECT * FROM k LIMIT $3) k
+		CROSS JOIN LATERAL (SELECT count(*) AS files FROM (SELECT FROM control.done_with d WHERE d.source = $1 AND d.state = k.state AND d.exception = k.exception LIMIT $2 + 1) d) c
+		ORDER BY k.state, k.exception`, source, int64(doneCounted), doneKinds)
 	if err != nil {
 		return nil, fmt.Errorf("count what is done at %s: %w", source, err)
 	}

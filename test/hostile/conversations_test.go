@@ -46,6 +46,22 @@ func TestConversations(t *testing.T) {
 	summary(t, fmt.Sprintf("%d seeds, %d kinds of misbehaviour, %d of them struck", runs, len(all), len(struck)))
 }
 
+// There are as many kinds of misbehaviour as is said, each of a name of its own, and
+// each may strike somewhere.
+func TestKinds(t *testing.T) {
+	names := map[string]bool{}
+	for _, k := range slices.Concat(ftpKinds(), sftpKinds(), httpKinds()) {
+		if names[k.name] || len(k.steps) == 0 {
+			t.Errorf("%s is twice, or strikes nowhere", k.name)
+		}
+		names[k.name] = true
+	}
+	t.Logf("%d kinds of misbehaviour", len(names))
+	if len(names) < 150 {
+		t.Errorf("there are only %d kinds", len(names))
+	}
+}
+
 // summary notes the last line of a campaign.
 func summary(t *testing.T, text string) {
 	t.Log(text)

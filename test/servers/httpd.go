@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"math/big"
 	"net"
@@ -36,6 +37,9 @@ type HTTPDOptions struct {
 	TLS bool
 	// WebDAV answers PROPFIND too (Apache).
 	WebDAV bool
+	// Locks is a directory in which Apache may note locks, without which it changes
+	// nothing by WebDAV.
+	Locks string
 	// Extra lines of configuration: of nginx's server, of Apache's directory.
 	Extra []string
 	// Log gets the server's output at debug level; nothing by default.
@@ -115,7 +119,7 @@ func StartApache(ctx context.Context, o HTTPDOptions) (*HTTPD, error) {
 			for _, m := range []string{"dav", "dav_fs"} {
 				lines = append(lines, fmt.Sprintf("LoadModule %s_module %s/mod_%s.so", m, modules, m))
 			}
-			lines = append(lines, "DavLockDB locks")
+			lines = append(lines, fmt.Sprintf("DavLockDB %q", filepath.Join(o.Locks, "locks")))
 		}
 		if os.Getuid() == 0 {
 			lines = append(lines, "User #65534", "Group #65534")
@@ -129,6 +133,23 @@ func StartApache(ctx context.Context, o HTTPDOptions) (*HTTPD, error) {
 			lines = append(lines, "AuthType Basic", "AuthName files", fmt.Sprintf("AuthUserFile %q", passwords), "Require valid-user")
 		}
 		return append(append(lines, o.Extra...), "</Directory>"), []string{"-DFOREGROUND", "-f"}
+	})
+}
+
+// OpenToAll lets a server that runs as another account, as Apache does where root starts
+// it, reach a directory of a test and change what is in it.
+func OpenToAll(dir string) error {
+	const above = 2 // directories that a test has made for this one
+	for i, at := 0, filepath.Dir(dir); i < above; i, at = i+1, filepath.Dir(at) {
+		if err := os.Chmod(at, 0o755); err != nil { //nolint:gosec // of a test
+			return err
+		}
+	}
+	return filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
+		if err != nil || !e.IsDir() {
+			return err
+		}
+		return os.Chmod(p, 0o777) //nolint:gosec // of a test
 	})
 }
 

@@ -24,6 +24,7 @@ const keysKept = 24 * time.Hour
 // wish is what an order says beside what it is about.
 type wish struct {
 	Reason   string `json:"reason,omitempty" maxLength:"500" doc:"why, for those who read it later"`
+	Seen     string `json:"seen,omitempty" maxLength:"2000" doc:"what the answer to a dry run of this order had as seen: where that is another by now, nothing is ordered (definition_changed)"`
 	DryRun   bool   `json:"dry_run,omitempty" doc:"only tell what would be done"`
 	Priority *int   `json:"priority,omitempty" minimum:"0" maximum:"9" doc:"of a file, for the order priority; 9 comes first"`
 	Until    string `json:"until,omitempty" maxLength:"60" doc:"the end of a source's maintenance: a moment (RFC 3339), or how long that is from now (6h, 2d); empty: until it is resumed"`
@@ -68,7 +69,7 @@ func (a *API) orders() {
 		a.least = o.Least
 		operation := huma.Operation{OperationID: operationID(o.Name) + things[o.On], Method: http.MethodPost, Path: base + o.Path(),
 			Summary: o.Verb + nouns[o.On], Description: o.About,
-			Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}}
+			Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusPreconditionFailed, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}}
 		if o.On == order.Documents {
 			huma.Register(a.huma, operation, func(ctx context.Context, in *documentOrder) (*struct{ Body order.Outcome }, error) {
 				return a.ordered(ctx, o, order.DocumentSubject(in.Action, in.Name, in.SHA256, in.Entry), in.IdempotencyKey, in.Body)
@@ -102,7 +103,7 @@ func operationID(name string) string {
 func (a *API) ordered(ctx context.Context, o *order.Order, subject, key string, w wish) (*struct{ Body order.Outcome }, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.Time(timeout))
 	defer cancel()
-	asked := order.Asked{Decision: control.Decision{By: access.From(ctx).Name, Reason: w.Reason, At: a.deps.Now()}, Subject: subject, Value: w.Until, Dry: w.DryRun}
+	asked := order.Asked{Decision: control.Decision{By: access.From(ctx).Name, Reason: w.Reason, At: a.deps.Now()}, Subject: subject, Value: w.Until, Seen: w.Seen, Dry: w.DryRun}
 	if w.Priority != nil {
 		asked.Value += string(rune('0' + *w.Priority))
 	}

@@ -172,6 +172,28 @@ func TestOrders(t *testing.T) {
 	}
 }
 
+// An order that says what was looked at is not given for anything else.
+func TestOrdersAreTiedToWhatWasLookedAt(t *testing.T) {
+	p := plantest.New(t)
+	defines := func(rule string) {
+		p.Exec("UPDATE control.source SET url = 'sftp://h/out', definition = jsonb_build_object('id', id, 'url', 'sftp://h/out', 'done_with', $2::text) WHERE id = $1", plantest.Own, rule)
+	}
+	a := New(Deps{Control: p.Pool, Orders: order.New(order.Deps{Control: p.Pool, Outbox: p.Outbox}), Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return p.Clock }})
+	act := "/sources/" + plantest.Own + "/act"
+	defines("move done")
+	_, tried := sent(t, a, "ann", act, "", `{"dry_run": true}`)
+	if tried["seen"] != "move done at sftp://h/out" {
+		t.Fatalf("a dry run says %v", tried)
+	}
+	defines("delete")
+	if status, answer := sent(t, a, "ann", act, "1", `{"reason": "agreed", "seen": "move done at sftp://h/out"}`); status != http.StatusPreconditionFailed || answer["type"] != "/problems/definition_changed" {
+		t.Errorf("%d %v", status, answer)
+	}
+	if status, answer := sent(t, a, "ann", act, "1", `{"reason": "agreed", "seen": "delete at sftp://h/out"}`); status != http.StatusOK {
+		t.Errorf("%d %v", status, answer)
+	}
+}
+
 // A replay is asked for once for each key, by who asks and why; what can't be asked for
 // is refused by name.
 func TestRequestReplay(t *testing.T) {

@@ -43,7 +43,12 @@ func (c *Client) OrderReplay(ctx context.Context, name, verb, reason string) (ou
 }
 
 // OrderSource gives an order about a source that needs nothing but a reason, by the name
-// that package order has for it. One that is refused is an Error with the name order_refused.
-func (c *Client) OrderSource(ctx context.Context, id, name, reason string) (out order.Outcome, err error) {
-	return out, c.send(ctx, "/sources/"+url.PathEscape(id)+"/"+name, map[string]any{"reason": reason}, &out)
+// that package order has for it; seen, where it is not empty, is Asked.Seen there. One that
+// is refused is an Error with the name order_refused, or definition_changed.
+func (c *Client) OrderSource(ctx context.Context, id, name, reason, seen string) (out order.Outcome, err error) {
+	asked := map[string]any{"reason": reason}
+	if seen != "" {
+		asked["seen"] = seen // which older servers don't know
+	}
+	return out, c.send(ctx, "/sources/"+url.PathEscape(id)+"/"+name, asked, &out)
 }

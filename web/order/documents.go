@@ -42,7 +42,7 @@ func documents(d Deps) (t Table) {
 				}
 				o := quality.Orders{Decision: a.Decision, Pool: d.Control, Tracker: d.Tracker, Outbox: d.Outbox, Dry: a.Dry}
 				r, err := o.Decide(ctx, doc, x.decision)
-				return Outcome{r.Document, r.Done, r.Detail}, err
+				return Outcome{Subject: r.Document, Done: r.Done, Detail: r.Detail}, err
 			},
 		})
 	}

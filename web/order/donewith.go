@@ -2,6 +2,7 @@ package order
 
 import (
 	"context"
+	"errors"
 
 	"tributary/producers/donewith"
 	"tributary/producers/sourcestate"
@@ -19,11 +20,14 @@ const (
 func actions(d Deps) Table {
 	give := func(act bool) func(context.Context, Asked) (Outcome, error) {
 		return func(ctx context.Context, a Asked) (Outcome, error) {
-			outcomes, err := donewith.Order(ctx, sourcestate.Orders{Decision: a.Decision, Pool: d.Control, Outbox: d.Outbox, Dry: a.Dry}, act, a.Subject)
+			outcomes, err := donewith.Order(ctx, sourcestate.Orders{Decision: a.Decision, Pool: d.Control, Outbox: d.Outbox, Dry: a.Dry}, donewith.Wish{Act: act, Seen: a.Seen}, a.Subject)
+			if errors.Is(err, donewith.ErrChanged) {
+				err = &Error{err.Error(), true}
+			}
 			if err != nil || len(outcomes) == 0 {
 				return Outcome{}, err
 			}
-			return Outcome{a.Subject, outcomes[0].Done, outcomes[0].Detail}, nil
+			return Outcome{Subject: a.Subject, Done: outcomes[0].Done, Detail: outcomes[0].Detail, Seen: outcomes[0].Seen}, nil
 		}
 	}
 	never := func(string) bool { return false }

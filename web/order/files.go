@@ -15,7 +15,7 @@ func files(d Deps) Table {
 	one := func(give func(byhand.Orders, context.Context, string) (byhand.Outcome, error)) func(context.Context, Asked) (Outcome, error) {
 		return func(ctx context.Context, a Asked) (Outcome, error) {
 			r, err := give(byhand.Orders{Decision: a.Decision, Pool: d.Control, Outbox: d.Outbox, Dry: a.Dry}, ctx, a.Subject)
-			return Outcome{a.Subject, r.Done, r.Detail}, err
+			return Outcome{Subject: a.Subject, Done: r.Done, Detail: r.Detail}, err
 		}
 	}
 	t := Table{

@@ -29,7 +29,7 @@ func letters(d Deps) Table {
 			defer done()
 			err = d.Ledger.EachChosen(ctx, []string{a.Subject}, nil, func(chunk []*deadletter.Standing) error {
 				refused, detail, err := give(ctx, decider, chunk, a)
-				out = Outcome{a.Subject, refused == "", detail}
+				out = Outcome{Subject: a.Subject, Done: refused == "", Detail: detail}
 				if refused != "" {
 					out.Detail = refused
 				}

@@ -76,7 +76,8 @@ type Asked struct {
 
 	Subject string // action/name of a file, a DocumentSubject, the id of a source or a dead letter, the short name of a centre, the number of a replay
 	Value   string
-	Dry     bool // only tell what would be done
+	Seen    string // Outcome.Seen of the same order when it was only tried; empty: it doesn't matter
+	Dry     bool   // only tell what would be done
 }
 
 // Outcome is what became of an order.
@@ -84,6 +85,7 @@ type Outcome struct {
 	Subject string `json:"subject"`
 	Done    bool   `json:"done"`
 	Detail  string `json:"detail"`
+	Seen    string `json:"seen,omitempty" doc:"of an order that can be tied to it: how what it is about was defined"`
 }
 
 // Error is bad input: what is asked can't be read.

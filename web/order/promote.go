@@ -39,7 +39,7 @@ func promote(d Deps) Order {
 				if a.Dry {
 					would, counts, err := p.Try(ctx, a.Subject)
 					if err == nil {
-						out = Outcome{a.Subject, true, promoted(would, &counts)}
+						out = Outcome{Subject: a.Subject, Done: true, Detail: promoted(would, &counts)}
 					}
 					return err
 				}
@@ -50,12 +50,12 @@ func promote(d Deps) Order {
 				r.By, r.Reason = a.By, a.Reason
 				asked, err := p.Promote(ctx, a.Subject, r)
 				if err == nil {
-					out = Outcome{a.Subject, true, fmt.Sprintf("replay %d is asked for: %s", asked.Replay, promoted(asked, nil))}
+					out = Outcome{Subject: a.Subject, Done: true, Detail: fmt.Sprintf("replay %d is asked for: %s", asked.Replay, promoted(asked, nil))}
 				}
 				return err
 			})
 			if replay.NotPromoted(err) {
-				return Outcome{a.Subject, false, err.Error()}, nil
+				return Outcome{Subject: a.Subject, Done: false, Detail: err.Error()}, nil
 			}
 			return out, err
 		},

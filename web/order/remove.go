@@ -28,11 +28,11 @@ func removals(d Deps) Table {
 			})
 			switch {
 			case sources.Refused(err):
-				return Outcome{a.Subject, false, err.Error()}, nil
+				return Outcome{Subject: a.Subject, Done: false, Detail: err.Error()}, nil
 			case err != nil && !errors.Is(err, errNothing):
 				return Outcome{}, err
 			}
-			return Outcome{a.Subject, true, done}, nil
+			return Outcome{Subject: a.Subject, Done: true, Detail: done}, nil
 		}
 	}
 	return Table{

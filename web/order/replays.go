@@ -26,13 +26,13 @@ func replays(d Deps) Table {
 			r, changed, err := give(m, ctx, a.Subject, a.By, a.Reason)
 			switch {
 			case errors.Is(err, control.ErrNoReplay), errors.Is(err, control.ErrLost):
-				return Outcome{a.Subject, false, err.Error()}, nil
+				return Outcome{Subject: a.Subject, Done: false, Detail: err.Error()}, nil
 			case err != nil:
 				return Outcome{}, err
 			case !changed:
-				return Outcome{a.Subject, false, fmt.Sprintf("it is %s, since %s by %s", r.State, r.ChangedAt.UTC().Format(time.RFC3339), r.ChangedBy)}, nil
+				return Outcome{Subject: a.Subject, Done: false, Detail: fmt.Sprintf("it is %s, since %s by %s", r.State, r.ChangedAt.UTC().Format(time.RFC3339), r.ChangedBy)}, nil
 			}
-			return Outcome{a.Subject, true, dry}, nil
+			return Outcome{Subject: a.Subject, Done: true, Detail: dry}, nil
 		}
 	}
 	t := Table{

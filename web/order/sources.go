@@ -18,7 +18,7 @@ func standings(d Deps) Table {
 			if err != nil || len(outcomes) == 0 {
 				return Outcome{}, err
 			}
-			return Outcome{a.Subject, outcomes[0].Done, outcomes[0].Detail}, nil
+			return Outcome{Subject: a.Subject, Done: outcomes[0].Done, Detail: outcomes[0].Detail}, nil
 		}
 	}
 	t := Table{

@@ -20,6 +20,7 @@ type doneWith struct {
 type doneRow struct {
 	Words string
 	Files int64
+	More  bool // they are not all counted
 }
 
 // doneWith reads what becomes at a source of files that are inserted; nil where it
@@ -38,7 +39,7 @@ func (s *Site) doneWith(ctx context.Context, id string) (*doneWith, error) {
 	}
 	d := &doneWith{Stand: stand}
 	for _, n := range stand.Files {
-		d.Rows = append(d.Rows, doneRow{donewith.Words(n), n.Files})
+		d.Rows = append(d.Rows, doneRow{donewith.Words(n), n.Files, n.More})
 	}
 	return d, nil
 }

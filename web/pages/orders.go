@@ -65,6 +65,7 @@ type form struct {
 	Subject       string
 	Value, Reason string
 	Would         string // what it would do; empty: that can't be told
+	Seen          string // what it is tied to, see order.Asked
 	Refused       string // why it would not be done, or was not
 	To, Back      string
 	MaxReason     int
@@ -90,7 +91,7 @@ func (s *Site) subject(o *order.Order, r *http.Request) (subject, back string) {
 }
 
 func (s *Site) asked(r *http.Request, subject string) order.Asked {
-	return order.Asked{Decision: control.Decision{By: access.From(r.Context()).Name, Reason: r.PostFormValue("reason"), At: s.Now()}, Subject: subject, Value: r.PostFormValue("value")}
+	return order.Asked{Decision: control.Decision{By: access.From(r.Context()).Name, Reason: r.PostFormValue("reason"), At: s.Now()}, Subject: subject, Value: r.PostFormValue("value"), Seen: r.PostFormValue("seen")}
 }
 
 // form shows what an order would do, or, if it was refused, why.
@@ -98,15 +99,16 @@ func (s *Site) form(ctx context.Context, o *order.Order, r *http.Request, refuse
 	subject, back := s.subject(o, r)
 	asked := s.asked(r, subject)
 	f := form{Order: o, Subject: subject, Value: asked.Value, Reason: asked.Reason, Refused: refused, To: s.to(subjectPath(o.On, subject) + "/" + o.Name), Back: back, MaxReason: order.MaxReason}
-	if refused == "" && (o.Value == nil || !o.Value.Must) {
-		asked.Dry = true
+	// One that was tied to what was shown before shows what it is tied to now.
+	if (refused == "" || asked.Seen != "") && (o.Value == nil || !o.Value.Must) {
+		asked.Dry, asked.Seen = true, ""
 		out, err := o.Give(ctx, asked)
 		switch {
 		case err != nil:
 			return page{}, err
 		case out.Done:
-			f.Would = out.Detail
-		default:
+			f.Would, f.Seen = out.Detail, out.Seen
+		case refused == "":
 			f.Refused = out.Detail
 		}
 	}

@@ -1,0 +1,117 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"tributary/internal/remote/writing"
+)
+
+// davWriter changes files by WebDAV (RFC 4918).
+type davWriter struct{ s *httpSession }
+
+// writer is nil where the source isn't read by WebDAV: plain HTTP can't change anything.
+func (s *httpSession) writer() writing.Writer {
+	if !s.cfg.WebDAV {
+		return nil
+	}
+	return davWriter{s}
+}
+
+// Remove deletes a file. What is a directory by now stays: DELETE takes all that is in it.
+func (w davWriter) Remove(ctx context.Context, p string) error {
+	full, err := join(w.s.target.Base, p)
+	if err == nil {
+		err = w.file(ctx, full)
+	}
+	if err == nil {
+		_, err = w.change(ctx, http.MethodDelete, full, part{})
+	}
+	return w.s.fail("delete", p, err)
+}
+
+// Move renames a file, which the server refuses where there is something. Not all do, so
+// that is asked first.
+func (w davWriter) Move(ctx context.Context, from, to string) error {
+	a, b, err := between(w.s.target.Base, from, to)
+	if err != nil {
+		return err
+	}
+	if err := w.file(ctx, a); err != nil {
+		return w.s.fail("move", from, err)
+	}
+	if err := vacant(ctx, to, w.s.Stat); err != nil {
+		return err
+	}
+	status, err := w.change(ctx, "MOVE", a, part{to: w.s.at(b, false).String()})
+	if status == http.StatusPreconditionFailed {
+		return occupied(to)
+	}
+	return w.s.fail("move", from, err)
+}
+
+// Mark makes an empty file, unless something is there already.
+func (w davWriter) Mark(ctx context.Context, p string) error {
+	switch _, err := w.s.Stat(ctx, p); {
+	case err == nil:
+		return nil
+	case ClassOf(err) != NotExist:
+		return err
+	}
+	full, err := join(w.s.target.Base, p)
+	if err != nil {
+		return err
+	}
+	status, err := w.change(ctx, http.MethodPut, full, part{absent: true})
+	if status == http.StatusPreconditionFailed {
+		return nil
+	}
+	return w.s.fail("mark", p, err)
+}
+
+// MakeDirectory makes a directory. Where something is there already, the method is not
+// allowed.
+func (w davWriter) MakeDirectory(ctx context.Context, p string) error {
+	full, err := join(w.s.target.Base, p)
+	if err != nil {
+		return err
+	}
+	status, err := w.change(ctx, "MKCOL", full, part{})
+	if status == http.StatusMethodNotAllowed {
+		is, statErr := w.s.Stat(ctx, p)
+		if statErr == nil && is.Kind == Dir {
+			return nil
+		}
+	}
+	return w.s.fail("make directory", p, err)
+}
+
+// file refuses what is no file.
+func (w davWriter) file(ctx context.Context, full string) error {
+	is, err := w.s.property(ctx, full)
+	if err == nil && is.Kind != File {
+		err = &Error{class: Unclassified, Err: errors.New("it is no file any more, so it stays as it is")}
+	}
+	return err
+}
+
+// change asks for one change of what is at a path, and returns the answer's status, 0
+// where there was none. It is done where it was asked for, or not: a change isn't sent on.
+func (w davWriter) change(ctx context.Context, method, full string, of part) (status int, err error) {
+	of.changes = true
+	at := w.s.at(full, method == "MKCOL")
+	resp, done, err := w.s.once(ctx, func(asking context.Context) (*http.Response, error) { return w.s.ask(asking, method, at, of) }) //nolint:bodyclose // done closes it
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	if redirects(resp.StatusCode) {
+		return resp.StatusCode, sentOn("where something was to be changed: if the files are there, that is the url")
+	}
+	if err := refusal(resp, of); err != nil {
+		return resp.StatusCode, fmt.Errorf("%s: %w", method, err)
+	}
+	return resp.StatusCode, nil
+}
