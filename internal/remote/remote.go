@@ -207,6 +207,10 @@ const (
 	DefaultIdleTimeout    = 60 * time.Second
 )
 
+// copyBuffer is how many bytes of a file are read at once. A session makes one buffer of
+// them: one for each small file would cost more than its bytes.
+const copyBuffer = 256 << 10
+
 // closeGrace is how long a polite goodbye may take.
 const closeGrace = 2 * time.Second
 
