@@ -172,7 +172,8 @@ type Config struct {
 	// be asked for again. Its error ends the listing as one of yield does. An FTP
 	// server without MLSD is asked for the exact time of each file, at a round trip
 	// each, but not of those that look the same; so is an HTTP server whose index
-	// shows minutes and rounded sizes. Nil: nothing is known.
+	// shows minutes and rounded sizes. It is called while the listing comes, and after
+	// that again for what did not look the same. Nil: nothing is known.
 	Known func(dir string, entries []Entry) ([]Entry, error)
 	// Clock is what is known of the server's clock, and learns what the session shows of
 	// it. Nil: nobody wants to know.

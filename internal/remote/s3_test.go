@@ -430,3 +430,18 @@ func upload(t *testing.T, s *servers.VersityGW, key string, data []byte) {
 		t.Fatalf("upload: %s: %s", resp.Status, said)
 	}
 }
+
+// No key, no directory: that is not an empty one. A bucket is there without any.
+func TestS3PrefixWithoutKeys(t *testing.T) {
+	_, c := store(t, func(w http.ResponseWriter, _ *http.Request) { keys(w, lastPage) }, nil)
+	session := dialSite(t, c)
+	for _, dir := range []string{"", "add"} {
+		if got, err := listed(t, session, dir); remote.ClassOf(err) != remote.NotExist || len(got) > 0 {
+			t.Errorf("%q below a prefix: %v, %v", dir, got, err)
+		}
+	}
+	c.URL = "s3://AKIA@bucket"
+	if got, err := listed(t, dialSite(t, c), ""); err != nil || len(got) > 0 {
+		t.Errorf("an empty bucket: %v, %v", got, err)
+	}
+}
