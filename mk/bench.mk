@@ -6,6 +6,14 @@ bench: engines servers clients ## the whole pipeline beside lftp, unzip and xmll
 	$(call packages,lftp:lftp unzip:unzip)
 	$(GO) run ./bench
 
+# The download stage beside lftp (SFTP, FTP), aria2c (HTTP) and rclone (S3), and for the
+# last two beside a floor. It fails where a row is below what is asked of it.
+#   make bench-transfer TRANSFER_FLAGS="-protocols http -small 500 -large 4 -rounds 2"
+.PHONY: bench-transfer
+bench-transfer: servers ## files fetched, hashed and stored durably, beside lftp, aria2c and rclone (TRANSFER_FLAGS)
+	$(call packages,lftp:lftp aria2c:aria2 rclone:rclone)
+	$(GO) run ./bench/transfer $(TRANSFER_FLAGS)
+
 .PHONY: bench-insert
 bench-insert: engines ## a document of 4,000 experiments loaded, beside a bare COPY of its rows
 	$(GO) run ./bench/insert

@@ -267,11 +267,12 @@ hostile-campaign: engines ## SEEDS misbehaving conversations from SEED on, BATCH
 	$(call counted,TRIBUTARY_HOSTILE=1 TRIBUTARY_HOSTILE_SEEDS=$(SEEDS) TRIBUTARY_HOSTILE_BATCH=$(BATCH) TRIBUTARY_HOSTILE_HALVES=1,^TestConversations$$,./test/hostile/,0)
 
 # Transfers of a file of BYTES from real servers, each cut five times: how many bytes
-# were fetched, and in how much memory. The servers' and the store's files lie in TMPDIR.
+# were fetched, and in how much memory. The servers' and the store's files lie in TMPDIR,
+# twice BYTES at once.
 BYTES ?= 10737418240
 
 .PHONY: cuts-campaign
-cuts-campaign: servers ## a file of BYTES over SFTP, FTP and HTTP, cut five times each: bytes fetched, memory above idle
+cuts-campaign: servers ## a file of BYTES over SFTP, FTP, HTTP and S3, cut five times each: bytes fetched, memory above idle
 	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_CUTS_BYTES=$(BYTES) $(GO) test -count=1 -timeout 0 -v -run '^TestFiveCuts$$' ./consumers/download
 
 # Wrong programs, each of which a named test must catch (test/mutants).

@@ -31,6 +31,7 @@ pages-scale: engines ## what every page takes among a million files and ten mill
 	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_SCALE_FILES=$(or $(FILES),1000000) TRIBUTARY_PAGES_FILES=$(or $(FILES),1000000) $(if $(EVENTS),TRIBUTARY_PAGES_EVENTS=$(EVENTS)) \
 	  $(GO) test -count=1 -timeout 240m -v -run 'TestPagesAndAPIByIndex|TestPagesBesideTheirStatements' ./test/scale
 
-.PHONY: s3-scale
-s3-scale: ## a million keys of a bucket, listed within 200 MB
-	TRIBUTARY_SCALE_ENTRIES=$(ENTRIES) $(GO) test -count=1 -timeout 60m -v -run TestS3ListsAnyNumber ./internal/remote
+# The servers' files lie in TMPDIR: a directory of ENTRIES empty ones.
+.PHONY: listing-scale
+listing-scale: servers ## a million entries listed within 200 MB, of real SFTP and FTP servers, and of each other kind
+	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_SCALE_ENTRIES=$(ENTRIES) $(GO) test -count=1 -timeout 120m -v -run TestListsAnyNumber ./internal/remote

@@ -1,8 +1,9 @@
 // Package download fetches the files of a job over one connection to one
 // source, streamed to the blob store with sha256 and md5.
 //
-// A file's size and time must be the same after the fetch as before it, and
-// what arrives must be as long as the server says. A <name>.md5 beside the
+// A file's size and time must be the same after the fetch as before it, unless the
+// server promises of which version the bytes are, as S3 does, and what arrives must be
+// as long as the server says. A <name>.md5 beside the
 // file is compared. When the connection is lost, what was under way fails and
 // the files not begun end not_tried, which costs them no attempt. The
 // connection is closed before the job's last outcome is produced, since that

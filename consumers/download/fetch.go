@@ -124,7 +124,7 @@ func (r *run) fetchOnce(ctx context.Context, f schemas.RequestFile, before remot
 		r.keep(f, before, w, rerr)
 		return res, nil, lost, nil
 	}
-	after, serr := r.stat(ctx, f.Path)
+	after, serr := r.after(ctx, f.Path, w)
 	if serr != nil {
 		res, lost = failure(ctx, schemas.Download, serr)
 		return res, nil, lost, nil
@@ -154,6 +154,15 @@ func (r *run) fetchOnce(ctx context.Context, f schemas.RequestFile, before remot
 		}
 	}
 	return res, nil, lost, nil
+}
+
+// after is the file after it was fetched: as the server shows it then, unless it has
+// promised of which version the bytes are.
+func (r *run) after(ctx context.Context, path string, w *begun) (remote.Entry, error) {
+	if w.whose != nil {
+		return *w.whose, nil
+	}
+	return r.stat(ctx, path)
 }
 
 // same compares what was listed with what is there now. A listing without

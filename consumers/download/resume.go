@@ -29,6 +29,7 @@ type begun struct {
 	version string // of the bytes, as the server names it
 	idle    int    // attempts in a row that brought nothing
 	heads   remote.Heads
+	whose   *remote.Entry // what the bytes are of; nil: the server doesn't promise it
 }
 
 // arrived is how many bytes came in this attempt.
@@ -161,7 +162,7 @@ func (r *run) openFrom(ctx context.Context, cancel context.CancelCauseFunc, path
 		return s.OpenAt(ctx, path, b.from-int64(len(b.tail)), b.version)
 	})
 	if b.heads = remote.HeadsOfError(err); err == nil {
-		b.heads = remote.HeadsOf(body)
+		b.heads, b.whose = remote.HeadsOf(body), remote.Whose(body)
 	}
 	switch {
 	case errors.Is(err, remote.ErrNotResumed):

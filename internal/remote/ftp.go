@@ -30,6 +30,8 @@ type ftpSession struct {
 	// ctx is that of the call which has the slot; the library's dialling knows
 	// no other way to it.
 	ctx context.Context
+	// buffer is for who has a file on its way.
+	buffer []byte
 	// listing, when set, gets the next data connection instead of the library.
 	listing *ftpListing
 	// yielding is set while the caller's code runs inside of the library's.

@@ -1,6 +1,7 @@
 package remote_test
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"net"
@@ -267,6 +268,43 @@ func TestFTPKeepsNoLines(t *testing.T) {
 	}
 	if kept > before+8<<20 {
 		t.Errorf("%d bytes are kept of %d entries", kept-before, n)
+	}
+}
+
+// What looks the same as what is known is passed on while the listing comes, so there
+// may be more of it than may be kept to be asked for.
+func TestFTPKeepsNoKnownEntries(t *testing.T) {
+	const n = 120_000
+	s := machine()
+	s.replies["FEAT"], s.replies["LIST"] = "211-F\r\n MDTM\r\n211 End", "150 here|226 done"
+	s.strike["data of LIST"] = func(w io.Writer) {
+		out := bufio.NewWriter(w)
+		for i := range n {
+			fmt.Fprintf(out, "-rw-r--r-- 1 u g 5 Mar  4  2019 %d.zip\r\n", i)
+		}
+		_ = out.Flush()
+	}
+	s.strike["MDTM"] = func(w io.Writer) {
+		t.Error("the exact time of a known file was asked for")
+		fmt.Fprint(w, "550 no\r\n")
+	}
+	at := time.Date(2019, 3, 4, 5, 6, 7, 0, time.UTC)
+	session := dialed(t, remote.Config{URL: s.start(t), Known: func(_ string, shown []remote.Entry) ([]remote.Entry, error) {
+		known := make([]remote.Entry, len(shown))
+		for i, e := range shown {
+			known[i] = remote.Entry{Name: e.Name, Size: 5, ModTime: at}
+		}
+		return known, nil
+	}})
+	count := 0
+	err := session.List(t.Context(), "add", func(e remote.Entry) error {
+		if count++; !e.Known || !e.ModTime.Equal(at) {
+			t.Fatalf("%+v", e)
+		}
+		return nil
+	})
+	if err != nil || count != n {
+		t.Errorf("%d entries, %v", count, err)
 	}
 }
 

@@ -48,45 +48,51 @@ func (s *ftpSession) List(ctx context.Context, dir string, yield func(Entry) err
 
 // listByMDTM lists where times are to the minute, in an unknown zone: it asks
 // for those that matter after the listing, since one connection does one thing
-// at a time. Until then these entries are kept, within a bound.
+// at a time.
 func (s *ftpSession) listByMDTM(ctx context.Context, dir, full string, yield func(Entry) error, listed func()) (yieldErr, err error) {
-	var zips []Entry
-	room := newMeter(maxHeld)
+	zips := &inexact[Entry]{
+		cfg: s.cfg, dir: dir, yield: yield, room: newMeter(maxHeld), same: s.looksTheSame,
+		entry: func(e Entry) Entry { return e },
+		ask:   func(shown Entry, e *Entry) (bool, error) { return true, s.askFor(ctx, full, shown, e) },
+	}
 	yieldErr, err = s.listCurrent(func(e Entry) error {
 		if e.Kind != File || !strings.EqualFold(path.Ext(e.Name), ".zip") {
 			return yield(e)
 		}
-		zips = append(zips, e)
-		return wrap("list", full, room.hold(e))
+		yieldErr, err := zips.add(e)
+		if yieldErr != nil {
+			return yieldErr
+		}
+		return wrap("list", full, err)
 	})
 	if yieldErr != nil || err != nil {
 		return yieldErr, err
 	}
 	listed()
-	ask := func(_ int, e *Entry) (bool, error) {
-		answered, err := s.cfg.asking(ctx)
-		if err != nil {
-			return true, err
-		}
-		defer answered()
-		// An absolute path: a name alone that begins with fourteen digits would
-		// make some servers set the time instead of telling it. A file that is
-		// gone since, or not to be asked, keeps what LIST said.
-		shown, exact := e.ModTime, e.Precision
-		err = s.modified(path.Join(full, e.Name), e)
-		if err != nil && !replied(err) {
-			return true, err
-		}
-		if err == nil && e.Invalid == "" {
-			e.Yearless = false
-			if exact == time.Minute {
-				s.cfg.Clock.learn(shown.Sub(e.ModTime.Truncate(exact)))
-			}
-		}
-		return true, nil
+	return zips.rest()
+}
+
+// askFor asks for a file's exact time, and learns from the answer what the listing's
+// times mean. A file that is gone since, or not to be asked, keeps what LIST said.
+func (s *ftpSession) askFor(ctx context.Context, full string, shown Entry, e *Entry) error {
+	answered, err := s.cfg.asking(ctx)
+	if err != nil {
+		return err
 	}
-	same := func(i int, known Entry) bool { return s.looksTheSame(zips[i], known) }
-	return s.cfg.exactly(dir, held{zips, same, ask}, yield)
+	defer answered()
+	// An absolute path: a name alone that begins with fourteen digits would
+	// make some servers set the time instead of telling it.
+	err = s.modified(path.Join(full, e.Name), e)
+	if err != nil && !replied(err) {
+		return err
+	}
+	if err == nil && e.Invalid == "" {
+		e.Yearless = false
+		if shown.Precision == time.Minute {
+			s.cfg.Clock.learn(shown.ModTime.Sub(e.ModTime.Truncate(time.Minute)))
+		}
+	}
+	return nil
 }
 
 // looksTheSame tells whether what LIST shows is what is known: the size, and the time

@@ -47,9 +47,16 @@ func (r *ftpReader) finish() (err error) {
 	return r.resp.Close()
 }
 
-// WriteTo copies with a buffer that saves system calls.
+// WriteTo copies with a buffer that saves system calls, the same for all files of the
+// session, whose slot the reader has until Close.
 func (r *ftpReader) WriteTo(w io.Writer) (int64, error) {
-	buf := make([]byte, 256<<10)
+	if r.release == nil {
+		return 0, r.end // who has the slot has the buffer
+	}
+	if r.s.buffer == nil {
+		r.s.buffer = make([]byte, copyBuffer)
+	}
+	buf := r.s.buffer
 	var total int64
 	for {
 		n, err := r.Read(buf)

@@ -34,6 +34,8 @@ type httpSession struct {
 	robots *robots
 	// slot holds the right to ask, and what is below it.
 	slot chan struct{}
+	// buffer is for who has a file on its way, and with it the slot.
+	buffer []byte
 
 	// life ends with the session, and all that is under way with it.
 	life context.Context
@@ -257,56 +259,5 @@ func (s *httpSession) Close() error {
 		s.first = nil
 	}
 	s.transport.CloseIdleConnections()
-	return nil
-}
-
-// httpReader is a file on its way.
-type httpReader struct {
-	ctx  context.Context
-	s    *httpSession
-	body io.Reader
-	path string
-	// named is how the server names the bytes.
-	named string
-	heads Heads
-	done  func()
-	end   error
-}
-
-// Version is how the server names the bytes.
-func (r *httpReader) Version() string { return r.named }
-
-// Read ends with EOF only where the server has sent as much as it said.
-func (r *httpReader) Read(b []byte) (int, error) {
-	if r.end != nil {
-		return 0, r.end
-	}
-	n, err := r.body.Read(b)
-	if err != nil && !errors.Is(err, io.EOF) {
-		if r.ctx.Err() != nil {
-			err = r.ctx.Err()
-		}
-		err = r.s.fail("read", r.path, err)
-	}
-	r.end = err
-	return n, err
-}
-
-// WriteTo copies with a buffer that saves system calls.
-func (r *httpReader) WriteTo(w io.Writer) (int64, error) {
-	return io.CopyBuffer(w, struct{ io.Reader }{r}, make([]byte, 256<<10))
-}
-
-// Close ends the transfer. One that is broken off costs the connection, and the
-// next question makes another.
-func (r *httpReader) Close() error {
-	if r.done == nil {
-		return nil
-	}
-	r.done()
-	r.done = nil
-	if r.end == nil || errors.Is(r.end, io.EOF) {
-		r.end = &Error{Op: "read", Path: r.path, class: Unclassified, Err: net.ErrClosed}
-	}
 	return nil
 }

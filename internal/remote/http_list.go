@@ -21,22 +21,27 @@ func (s *httpSession) List(ctx context.Context, dir string, yield func(Entry) er
 
 // ListIf reads what shows a directory (its index page, the feed, or what WebDAV tells),
 // and then asks for what that doesn't tell: an index shows minutes of an unknown time
-// zone and often rounded sizes. Until then these entries are kept, within a bound.
+// zone and often rounded sizes.
 func (s *httpSession) ListIf(ctx context.Context, dir, version string, yield func(Entry) error) (is string, err error) {
 	full, err := join(s.target.Base, dir)
 	if err != nil {
 		return "", err
 	}
-	var zips []indexed
 	var yieldErr error
-	room := newMeter(maxHeld)
-	is, err = s.shown(ctx, full, version, func(e indexed) error {
+	zips := &inexact[indexed]{
+		cfg: s.cfg, dir: dir, yield: yield, room: newMeter(maxHeld), same: s.looksTheSame,
+		entry: func(e indexed) Entry { return e.Entry },
+		ask:   func(shown indexed, e *Entry) (bool, error) { return s.askFor(ctx, full, shown, e) },
+	}
+	is, err = s.shown(ctx, full, version, func(e indexed) (err error) {
 		if e.exact || e.Kind != File || !strings.EqualFold(path.Ext(e.Name), ".zip") {
 			yieldErr = yield(e.Entry)
 			return yieldErr
 		}
-		zips = append(zips, e)
-		return room.hold(e.Entry)
+		if yieldErr, err = zips.add(e); yieldErr != nil {
+			return yieldErr
+		}
+		return err
 	})
 	if yieldErr != nil {
 		return "", yieldErr
@@ -44,12 +49,7 @@ func (s *httpSession) ListIf(ctx context.Context, dir, version string, yield fun
 	if err != nil {
 		return "", s.fail("list", dir, err)
 	}
-	yieldErr, err = s.cfg.exactly(dir, held{
-		entries: entriesOf(zips),
-		same:    func(i int, known Entry) bool { return s.looksTheSame(zips[i], known) },
-		ask:     func(i int, e *Entry) (bool, error) { return s.askFor(ctx, full, zips[i], e) },
-	}, yield)
-	if yieldErr != nil {
+	if yieldErr, err = zips.rest(); yieldErr != nil {
 		return "", yieldErr
 	}
 	return is, s.fail("list", dir, err)
@@ -64,14 +64,6 @@ func (s *httpSession) shown(ctx context.Context, full, version string, each func
 		return "", s.properties(ctx, full, "1", each)
 	}
 	return s.index(ctx, full, version, each)
-}
-
-func entriesOf(all []indexed) []Entry {
-	out := make([]Entry, len(all))
-	for i, e := range all {
-		out[i] = e.Entry
-	}
-	return out
 }
 
 // page asks for what shows a directory, which must not be elsewhere. It is
@@ -156,14 +148,14 @@ func (s *httpSession) askFor(ctx context.Context, full string, shown indexed, e 
 }
 
 // looksTheSame tells whether what an index shows is what is known: the size as
-// exactly as it is shown, and the time in a zone that was seen in this session,
-// which is not of these days. A feed shows no times of files.
+// exactly as it is shown, and the time in UTC or in a zone that was seen in this
+// session, which is not of these days. A feed shows no times of files.
 func (s *httpSession) looksTheSame(shown indexed, known Entry) bool {
 	if s.cfg.Feed != "" || known.Name == "" || shown.Invalid != "" || shown.ModTime.IsZero() || known.ModTime.IsZero() || !shown.about(known.Size) {
 		return false
 	}
 	zone := shown.ModTime.Sub(known.ModTime.Truncate(shown.Precision))
-	return slices.Contains(s.cfg.Clock.Zones(), zone) && !s.cfg.Clock.restless(known.ModTime)
+	return (zone == 0 || slices.Contains(s.cfg.Clock.Zones(), zone)) && !s.cfg.Clock.restless(known.ModTime)
 }
 
 // indexBody is a page on its way, as much of it as limits.listing allows.

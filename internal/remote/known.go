@@ -1,6 +1,9 @@
 package remote
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 const (
 	// knownAtOnce is how many entries are asked about at a time.
@@ -10,40 +13,111 @@ const (
 	restless = 48 * time.Hour
 )
 
-// held are entries of a listing that shows times inexactly: each is asked for,
-// unless it looks the same as what is known of it.
-type held struct {
-	entries []Entry
-	// same compares entry i with what is known of it.
-	same func(i int, known Entry) bool
-	// ask completes entry i. False: it is gone since.
-	ask func(i int, e *Entry) (there bool, err error)
+// inexact are entries of a listing that shows times inexactly, as they come. Those that
+// look the same as what is known of them are passed on at once, however many they are.
+// The others are kept, within a bound, until the listing has ended and can be asked for:
+// a connection does one thing at a time.
+type inexact[T any] struct {
+	cfg Config
+	dir string
+	// entry is one as the listing shows it.
+	entry func(T) Entry
+	// same compares one with what is known of it.
+	same func(shown T, known Entry) bool
+	// ask completes one. False: it is gone since.
+	ask   func(shown T, e *Entry) (there bool, err error)
+	yield func(Entry) error
+
+	room     *meter
+	some     []T // not compared yet
+	fresh    []T // of which nothing is known
+	doubtful []T // that don't look the same, until more is known of the server's clock
 }
 
-// exactly yields them. The error of yield and that of the server are kept apart.
-func (c Config) exactly(dir string, h held, yield func(Entry) error) (yieldErr, err error) {
-	for from := 0; from < len(h.entries); from += knownAtOnce {
-		some := h.entries[from:min(from+knownAtOnce, len(h.entries))]
-		known := make([]Entry, len(some))
-		if c.Known != nil {
-			if known, yieldErr = c.Known(dir, some); yieldErr != nil {
-				return yieldErr, nil
+// add takes an entry. The error of yield and that of the server are kept apart.
+func (x *inexact[T]) add(e T) (yieldErr, err error) {
+	if x.some = append(x.some, e); len(x.some) < knownAtOnce {
+		return nil, nil
+	}
+	return x.compare()
+}
+
+// compare passes on what looks the same, and keeps the rest.
+func (x *inexact[T]) compare() (yieldErr, err error) {
+	known, yieldErr := x.known(x.some)
+	if yieldErr != nil {
+		return yieldErr, nil
+	}
+	for i, e := range x.some {
+		if x.same(e, known[i]) {
+			if err := x.yield(asKnown(x.entry(e), known[i])); err != nil {
+				return err, nil
 			}
+			continue
+		}
+		if err := x.room.hold(x.entry(e)); err != nil {
+			return nil, err
+		}
+		if known[i].Name == "" {
+			x.fresh = append(x.fresh, e)
+		} else {
+			x.doubtful = append(x.doubtful, e)
+		}
+	}
+	x.some = x.some[:0]
+	return nil, nil
+}
+
+// rest asks for what was kept, once the listing has ended. What the first answers show
+// of the server's clock may make others look the same.
+func (x *inexact[T]) rest() (yieldErr, err error) {
+	if yieldErr, err := x.compare(); yieldErr != nil || err != nil {
+		return yieldErr, err
+	}
+	for some := range slices.Chunk(x.doubtful, knownAtOnce) {
+		known, err := x.known(some)
+		if err != nil {
+			return err, nil
 		}
 		for i, e := range some {
-			there := true
-			if h.same(from+i, known[i]) {
-				e.Size, e.ModTime, e.Precision, e.Yearless, e.Known = known[i].Size, known[i].ModTime, time.Second, false, true
-			} else if there, err = h.ask(from+i, &e); err != nil {
-				return nil, err
-			}
-			if !there {
-				continue
-			}
-			if err := yield(e); err != nil {
-				return err, nil
+			if yieldErr, err := x.complete(e, known[i]); yieldErr != nil || err != nil {
+				return yieldErr, err
 			}
 		}
 	}
+	for _, e := range x.fresh {
+		if yieldErr, err := x.complete(e, Entry{}); yieldErr != nil || err != nil {
+			return yieldErr, err
+		}
+	}
 	return nil, nil
+}
+
+func (x *inexact[T]) complete(shown T, known Entry) (yieldErr, err error) {
+	e := x.entry(shown)
+	if x.same(shown, known) {
+		return x.yield(asKnown(e, known)), nil
+	}
+	there, err := x.ask(shown, &e)
+	if err != nil || !there {
+		return nil, err
+	}
+	return x.yield(e), nil
+}
+
+func (x *inexact[T]) known(some []T) ([]Entry, error) {
+	if x.cfg.Known == nil || len(some) == 0 {
+		return make([]Entry, len(some)), nil
+	}
+	shown := make([]Entry, len(some))
+	for i, e := range some {
+		shown[i] = x.entry(e)
+	}
+	return x.cfg.Known(x.dir, shown)
+}
+
+// asKnown is an entry with the exact size and time that are known of it.
+func asKnown(e, known Entry) Entry {
+	e.Size, e.ModTime, e.Precision, e.Yearless, e.Known = known.Size, known.ModTime, time.Second, false, true
+	return e
 }

@@ -172,7 +172,8 @@ type Config struct {
 	// be asked for again. Its error ends the listing as one of yield does. An FTP
 	// server without MLSD is asked for the exact time of each file, at a round trip
 	// each, but not of those that look the same; so is an HTTP server whose index
-	// shows minutes and rounded sizes. Nil: nothing is known.
+	// shows minutes and rounded sizes. It is called while the listing comes, and after
+	// that again for what did not look the same. Nil: nothing is known.
 	Known func(dir string, entries []Entry) ([]Entry, error)
 	// Clock is what is known of the server's clock, and learns what the session shows of
 	// it. Nil: nobody wants to know.
@@ -206,6 +207,10 @@ const (
 	DefaultConnectTimeout = 15 * time.Second
 	DefaultIdleTimeout    = 60 * time.Second
 )
+
+// copyBuffer is how many bytes of a file are read at once. A session makes one buffer of
+// them: one for each small file would cost more than its bytes.
+const copyBuffer = 256 << 10
 
 // closeGrace is how long a polite goodbye may take.
 const closeGrace = 2 * time.Second

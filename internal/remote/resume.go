@@ -31,6 +31,16 @@ func Version(r io.Reader) string {
 	return ""
 }
 
+// Whose describes the one version of a file of which a reader of [Session.Open] or
+// [Resumer] brings bytes, whatever takes its place meanwhile. Nil: the server doesn't
+// promise that, so what it shows afterwards has to be compared.
+func Whose(r io.Reader) *Entry {
+	if v, ok := r.(interface{ Whose() *Entry }); ok {
+		return v.Whose()
+	}
+	return nil
+}
+
 // resuming is a strict session that can resume.
 type resuming struct {
 	strict

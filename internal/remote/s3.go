@@ -10,6 +10,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
 // s3Session asks for the objects of one bucket, over a connection of HTTP. What ends
@@ -17,6 +19,8 @@ import (
 type s3Session struct {
 	*httpSession
 	s3Target
+	// signer remembers the key that it derives for a day.
+	signer *v4.Signer
 }
 
 // dialS3 connects, and asks for one key of the bucket: that tells whether it is
@@ -36,7 +40,7 @@ func dialS3(ctx context.Context, c Config, t Target, step func(name, detail stri
 	if err != nil {
 		return nil, err
 	}
-	s := &s3Session{s3Target: to}
+	s := &s3Session{s3Target: to, signer: v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true })}
 	s.httpSession, _ = over.(*httpSession)
 	if err := s.login(ctx, step); err != nil {
 		_ = s.Close() // which never fails
@@ -108,11 +112,27 @@ func (s *s3Session) headObject(ctx context.Context, key string) (Entry, error) {
 		return Entry{}, err
 	}
 	defer done()
+	return objectOf(key, resp), nil
+}
+
+// objectOf is what an answer says of the object.
+func objectOf(key string, resp *http.Response) Entry {
 	e := Entry{Name: path.Base(key), Size: resp.ContentLength, Kind: File}
 	if at, err := http.ParseTime(resp.Header.Get("Last-Modified")); err == nil {
 		e.ModTime, e.Precision = at.UTC(), time.Second
 	}
-	return e, nil
+	return e
+}
+
+// bringing is a reader of an object, which knows whose bytes it brings: an answer is of
+// one version, whatever takes that one's place meanwhile. Some are already there.
+func (s *s3Session) bringing(ctx context.Context, p, key string, resp *http.Response, done func(), there int64) *httpReader {
+	r := s.reader(ctx, p, resp, done)
+	if e := storable(objectOf(key, resp)); e.Size >= 0 && !e.ModTime.IsZero() {
+		e.Size += there
+		r.whose = &e
+	}
+	return r
 }
 
 // Open streams an object, and holds it against the checksum that the server keeps of
@@ -126,7 +146,7 @@ func (s *s3Session) Open(ctx context.Context, p string, _ int64) (io.ReadCloser,
 	if err != nil {
 		return nil, s.fail("open", p, err)
 	}
-	return verifying(s.reader(ctx, p, resp, done), resp.Header), nil
+	return verifying(s.bringing(ctx, p, key, resp, done, 0), resp.Header), nil
 }
 
 // OpenAt asks for the rest of an object by Range, on the condition that its ETag is
@@ -153,7 +173,7 @@ func (s *s3Session) OpenAt(ctx context.Context, p string, offset int64, version 
 		done()
 		return nil, notResumed(p, "%w", err)
 	}
-	return s.reader(ctx, p, resp, done), nil
+	return s.bringing(ctx, p, key, resp, done, offset), nil
 }
 
 // List asks for page after page of the keys that begin with a directory's name, up

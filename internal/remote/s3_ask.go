@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
 const (
@@ -95,8 +94,7 @@ func (s *s3Session) request(ctx context.Context, q question) (*http.Request, err
 	}
 	if s.keyID != "" {
 		req.Header.Set("X-Amz-Content-Sha256", noBody)
-		signer := v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true })
-		if err := signer.SignHTTP(ctx, aws.Credentials{AccessKeyID: s.keyID, SecretAccessKey: s.secret}, req, noBody, "s3", s.region, time.Now()); err != nil {
+		if err := s.signer.SignHTTP(ctx, aws.Credentials{AccessKeyID: s.keyID, SecretAccessKey: s.secret}, req, noBody, "s3", s.region, time.Now()); err != nil {
 			return nil, fmt.Errorf("sign the request: %w", err)
 		}
 	}

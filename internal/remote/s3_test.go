@@ -362,11 +362,19 @@ func TestS3UploadedObjects(t *testing.T) {
 	data := bytes.Repeat([]byte("0123456789"), 20_000)
 	upload(t, s3, filepath.Base(dir)+"/add/x.zip", data)
 	session := dialSite(t, bucket(s3, filepath.Base(dir)))
+	shown, err := session.Stat(t.Context(), "add/x.zip")
+	if err != nil {
+		t.Fatal(err)
+	}
 	r, err := session.Open(t.Context(), "add/x.zip", -1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	version := remote.Version(r)
+	// Each answer says of which version its bytes are, as HEAD does.
+	if diff := cmp.Diff(&shown, remote.Whose(r)); diff != "" {
+		t.Errorf("whose bytes come (-HEAD +GET):\n%s", diff)
+	}
 	if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, data) || !strings.HasPrefix(version, `"`) {
 		t.Fatalf("%d bytes, %v, version %s", len(got), err, version)
 	}
@@ -376,6 +384,9 @@ func TestS3UploadedObjects(t *testing.T) {
 	rest, err := session.(remote.Resumer).OpenAt(t.Context(), "add/x.zip", 100_000, version)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if diff := cmp.Diff(&shown, remote.Whose(rest)); diff != "" {
+		t.Errorf("whose rest comes (-HEAD +GET):\n%s", diff)
 	}
 	if got, err := io.ReadAll(rest); err != nil || !bytes.Equal(got, data[100_000:]) {
 		t.Errorf("the rest: %d bytes, %v", len(got), err)
@@ -418,5 +429,20 @@ func upload(t *testing.T, s *servers.VersityGW, key string, data []byte) {
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		t.Fatalf("upload: %s: %s", resp.Status, said)
+	}
+}
+
+// No key, no directory: that is not an empty one. A bucket is there without any.
+func TestS3PrefixWithoutKeys(t *testing.T) {
+	_, c := store(t, func(w http.ResponseWriter, _ *http.Request) { keys(w, lastPage) }, nil)
+	session := dialSite(t, c)
+	for _, dir := range []string{"", "add"} {
+		if got, err := listed(t, session, dir); remote.ClassOf(err) != remote.NotExist || len(got) > 0 {
+			t.Errorf("%q below a prefix: %v, %v", dir, got, err)
+		}
+	}
+	c.URL = "s3://AKIA@bucket"
+	if got, err := listed(t, dialSite(t, c), ""); err != nil || len(got) > 0 {
+		t.Errorf("an empty bucket: %v, %v", got, err)
 	}
 }

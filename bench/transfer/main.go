@@ -1,0 +1,208 @@
+// Command transfer times the download stage beside the program that a user would
+// fetch the same files with: lftp mirror for SFTP and FTP, aria2c for HTTP, rclone
+// for S3, each with eight transfers at once. All fetch the same files from the same
+// real server on this machine, in turn, round by round.
+//
+// Ours is the stage as the program runs it on default settings: jobs as plan cuts
+// them, as many at once as a server's sessions, each file hashed twice, its size
+// and time compared once more, a checksum beside it asked for, the blob and its
+// directory synced. The peers hash and sync nothing.
+//
+// For HTTP and S3 the floor is timed too, before the others: one GET a file over as
+// many connections as ours has, its bytes hashed as ours are, written, synced and renamed.
+// The server shares the processors with all of them, so nothing that stores durably
+// what it can name by its hash is much faster than that.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	var b bench
+	flag.StringVar(&b.dir, "dir", "", "folder to work in (default a temporary one, removed afterwards)")
+	flag.StringVar(&b.protocols, "protocols", "sftp,ftp,http,s3", "which to measure")
+	flag.IntVar(&b.small.files, "small", 5000, "small files")
+	flag.Int64Var(&b.small.bytes, "small-bytes", 20_000, "bytes of each")
+	flag.IntVar(&b.large.files, "large", 20, "large files")
+	flag.Int64Var(&b.large.bytes, "large-bytes", 50_000_000, "bytes of each")
+	flag.IntVar(&b.rounds, "rounds", 5, "runs of each")
+	flag.StringVar(&b.profile, "cpuprofile", "", "beginning of the names of files for processor profiles of our runs, such as cpu for cpu-http-small")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := b.run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "bench transfer:", err)
+		os.Exit(1)
+	}
+}
+
+type bench struct {
+	dir, protocols, profile string
+	small, large            files
+	rounds                  int
+}
+
+// files are how many of which size.
+type files struct {
+	name  string
+	files int
+	bytes int64
+}
+
+// asked is what a row must reach: of the peer's time by ours, and of the floor's.
+// 0: nothing is asked.
+type asked struct{ peer, floor float64 }
+
+func (b *bench) run(ctx context.Context) (err error) {
+	if b.dir == "" {
+		if b.dir, err = os.MkdirTemp("", "tributary-bench-"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(b.dir)
+	}
+	b.small.name, b.large.name = "small", "large"
+	for _, set := range []files{b.small, b.large} {
+		if set.files < 1 || set.bytes < 1 || b.rounds < 1 {
+			return errors.New("there must be a file of each size, a byte in it and a round")
+		}
+		if err := set.write(filepath.Join(b.dir, "served", set.name)); err != nil {
+			return err
+		}
+	}
+	var short []string
+	var lines []string
+	for _, protocol := range strings.Split(b.protocols, ",") {
+		for _, set := range []files{b.small, b.large} {
+			line, reached, err := b.row(ctx, protocol, set)
+			if err != nil {
+				return fmt.Errorf("%s, %s files: %w", protocol, set.name, err)
+			}
+			lines = append(lines, line)
+			if !reached {
+				short = append(short, protocol+" "+set.name)
+			}
+		}
+	}
+	fmt.Println(strings.Join(lines, "\n"))
+	if len(short) > 0 {
+		return fmt.Errorf("less than is asked for: %s", strings.Join(short, ", "))
+	}
+	return nil
+}
+
+// row measures one protocol on one set of files. Its line has the medians of the
+// rounds; ratios are taken round by round, since all of a round meet the same
+// machine, whose speed changes from one minute to the next.
+func (b *bench) row(ctx context.Context, protocol string, set files) (line string, reached bool, err error) {
+	r, err := newRow(ctx, protocol, set, filepath.Join(b.dir, "served", set.name), b.dir)
+	if err != nil {
+		return "", false, err
+	}
+	defer r.stop()
+	version, err := r.peer.version(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	fmt.Printf("%s, %d %s files of %d bytes; peer: %s\n", protocol, set.files, set.name, set.bytes, version)
+	var ours, used, peer, ahead, floor, share []float64
+	for i := range b.rounds {
+		text := fmt.Sprintf("  round %d:", i+1)
+		var least took
+		if r.floor != nil {
+			if least, err = r.time(fmt.Sprint("floor", i), func(dir string) error { return r.floor(ctx, dir) }); err != nil {
+				return "", false, fmt.Errorf("the floor: %w", err)
+			}
+			text += fmt.Sprintf(" floor %.2f s (%.2f s of CPU),", least.wall, least.cpu)
+		}
+		o, err := r.time(fmt.Sprint("ours", i), func(dir string) error {
+			return b.profiled(protocol+"-"+set.name, func() error { return r.ours(ctx, dir) })
+		})
+		if err != nil {
+			return "", false, err
+		}
+		p, err := r.time(fmt.Sprint("peer", i), func(dir string) error { return r.peer.run(ctx, dir) })
+		if err != nil {
+			return "", false, fmt.Errorf("the peer: %w", err)
+		}
+		fmt.Printf("%s ours %.2f s (%.2f s of CPU), peer %.2f s (%.2f s of CPU), ratio %.2f\n", text, o.wall, o.cpu, p.wall, p.cpu, p.wall/o.wall)
+		ours, used, peer, ahead = append(ours, o.wall), append(used, o.cpu), append(peer, p.wall), append(ahead, p.wall/o.wall)
+		floor, share = append(floor, least.wall), append(share, least.wall/o.wall)
+	}
+	line = fmt.Sprintf("bench transfer %s %s ours=%.2fs cpu=%.2fs peer=%.2fs ratio=%.2f asked=%.1f", protocol, set.name, median(ours), median(used), median(peer), median(ahead), r.asked.peer)
+	if r.floor != nil {
+		line += fmt.Sprintf(" floor=%.2fs of_floor=%.2f asked=%.1f", median(floor), median(share), r.asked.floor)
+	}
+	return line, median(ahead) >= r.asked.peer && median(share) >= r.asked.floor, nil
+}
+
+func median(v []float64) float64 {
+	slices.Sort(v)
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+}
+
+// profiled runs what is ours, noted in a profile of the row's last round.
+func (b *bench) profiled(row string, run func() error) (err error) {
+	if b.profile == "" {
+		return run()
+	}
+	f, err := os.Create(b.profile + "-" + row)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return err
+	}
+	defer pprof.StopCPUProfile()
+	return run()
+}
+
+// took is how long something took, in seconds of the clock and of the processors, its
+// own children's with it.
+type took struct{ wall, cpu float64 }
+
+// time times what fills a folder with the row's files, and compares their number and
+// bytes. Large ones are removed at once; small ones only at the end, since many file
+// systems make new files slowly after many were deleted.
+func (r *row) time(name string, run func(dir string) error) (took, error) {
+	dir := filepath.Join(r.dir, name)
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return took{}, err
+	}
+	before, start := processors(), time.Now()
+	if err := run(dir); err != nil {
+		return took{}, err
+	}
+	t := took{time.Since(start).Seconds(), processors() - before}
+	if err := r.set.check(dir); err != nil {
+		return took{}, err
+	}
+	if r.set.bytes >= 1<<20 {
+		return t, os.RemoveAll(dir)
+	}
+	return t, nil
+}
+
+// processors is what this process and its children that have ended have used, in
+// seconds.
+func processors() (seconds float64) {
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var u syscall.Rusage
+		if err := syscall.Getrusage(who, &u); err == nil { // there is nothing that it could complain of
+			seconds += time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
+		}
+	}
+	return seconds
+}

@@ -1,0 +1,66 @@
+package download
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"tributary/internal/remote"
+)
+
+// promising is a session that says of which version of a file the bytes are that it
+// brings.
+type promising struct {
+	remote.Session
+	whose *remote.Entry
+}
+
+func (s promising) Open(ctx context.Context, path string, size int64) (io.ReadCloser, error) {
+	r, err := s.Session.Open(ctx, path, size)
+	return promised{r, s.whose}, err
+}
+
+type promised struct {
+	io.ReadCloser
+	whose *remote.Entry
+}
+
+func (p promised) Whose() *remote.Entry { return p.whose }
+
+// Where the server says of which version the bytes are, that is compared with what was
+// listed, and it is not asked once more.
+func TestBytesOfAVersionThatTheServerNames(t *testing.T) {
+	listed := remote.Entry{Size: 4, ModTime: noon.Add(-time.Hour), Precision: time.Second}
+	later, longer := listed, listed
+	later.ModTime = noon
+	longer.Size = 5
+	for about, tt := range map[string]struct {
+		whose remote.Entry
+		opens int
+		want  string
+	}{
+		"as listed":                         {listed, 1, "fetched "},
+		"another, and whole":                {later, 2, "fetched "},
+		"another, of which some is missing": {longer, 2, "failed transfer_truncated"},
+	} {
+		t.Run(about, func(t *testing.T) {
+			b := newBench(t)
+			b.cfg.Checksums = false
+			f := b.put("1.zip", "zip1")
+			f.stat = errors.New("it is asked what it shows now")
+			b.deps.Dial = func(context.Context, remote.Config) (remote.Session, error) {
+				return promising{b.server, &tt.whose}, nil
+			}
+			if err := b.work(t.Context(), b.job("1.zip")); err != nil {
+				t.Fatal(err)
+			}
+			d := b.finished()["1.zip"]
+			if got := fmt.Sprint(d.Result, " ", d.Exception); got != tt.want || b.server.opens["add/1.zip"] != tt.opens {
+				t.Errorf("it ended %q (%s) after %d fetches, want %q after %d", got, d.Message, b.server.opens["add/1.zip"], tt.want, tt.opens)
+			}
+		})
+	}
+}
