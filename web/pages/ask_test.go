@@ -33,7 +33,7 @@ func TestConsole(t *testing.T) {
 		"text that turns":  {"tracker", "SELECT U&'\\202e'", 200, "<bdi>⟨U&#43;202E⟩</bdi>"},
 		"a long value":     {"tracker", "SELECT repeat('a', 5000)", 200, strings.Repeat("a", 2048) + "…<"},
 		"many rows":        {"tracker", "SELECT generate_series(1, 100000)", 200, "500, and more"},
-		"no row":           {"tracker", "SELECT 1 WHERE false", 200, "No row."},
+		"no row":           {"tracker", "SELECT 1 WHERE false", 200, "<b>No row:</b>"},
 		"what writes":      {"tracker", "DELETE FROM centre", 200, "only statements that read"},
 		"what writes too":  {"tracker", "WITH x AS (DELETE FROM centre RETURNING 1) SELECT * FROM x", 200, "cannot execute"},
 		"a fault":          {"tracker", "SELECT <x>", 200, "&lt;x&gt;"},
@@ -57,7 +57,7 @@ func TestAnalytics(t *testing.T) {
 	for path, want := range map[string]string{
 		"/analytics":                           `href="/t/analytics/failures">failures</a>`,
 		"/analytics/failures":                  `<td><bdi>name_pattern</bdi></td><td class="n"><bdi>1</bdi></td>`,
-		"/analytics/latency":                   "No row.",
+		"/analytics/latency":                   "<b>No row:</b>",
 		"/analytics/failures?since=yesterday?": "It can't be answered:",
 		"/analytics/failures?centre=H%00":      "It can't be answered:",
 		"/analytics/failures?since=7d":         "tributary report failures --since 7d",

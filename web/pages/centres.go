@@ -32,7 +32,7 @@ func (s *Site) centres(ctx context.Context, _ *http.Request) (page, error) {
 	case len(d.Rows) == 0:
 		d.Lead = lead{"pending", "No centre is known yet.", ""}
 	case failed > 0:
-		d.Lead = lead{"late", fmt.Sprintf("%s: of %d of them files have failed.", plural(len(d.Rows), "centre", "centres"), failed), s.to("/files", "status", "failed")}
+		d.Lead = lead{"late", fmt.Sprintf("%s: files of %d of them have failed.", plural(len(d.Rows), "centre", "centres"), failed), s.to("/files", "status", "failed")}
 	default:
 		d.Lead = lead{"done", plural(len(d.Rows), "centre", "centres") + ": no file of theirs has failed.", s.to("/files")}
 	}
