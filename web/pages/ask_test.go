@@ -1,10 +1,16 @@
 package pages_test
 
 import (
+	"html"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/queries/report"
 )
 
 // post is the status and the text of a form that is sent.
@@ -48,6 +54,31 @@ func TestConsole(t *testing.T) {
 	// By its address alone it is only shown.
 	if status, body := get(t, server, "/sql?store=tracker&statement="+url.QueryEscape("SELECT 1299 + 1")); status != 200 || !strings.Contains(body, "SELECT 1299 &#43; 1") || strings.Contains(body, "1300") {
 		t.Errorf("%d\n%s", status, body)
+	}
+}
+
+// Who doesn't know what a store has is led to statements that tell it.
+func TestWhatThereIsToAsk(t *testing.T) {
+	s, _ := heldSite(t)
+	s.Stores["history"] = func(timeout time.Duration) report.Store { return s.History(nil, timeout) }
+	s.Stores["warehouse"] = func(timeout time.Duration) report.Store {
+		return report.Postgres{Pool: s.Warehouse.(*pgxpool.Pool), Schema: "warehouse", Timeout: timeout}
+	}
+	server := served(t, s)
+	for name, want := range map[string]string{
+		"tables of tracker": "where every file stands: one row per name and action", "columns of views of tracker": "<bdi>xsd_version</bdi>",
+		"tables of warehouse": "<bdi>the specimens that are known now</bdi>", "columns of views of warehouse": "<bdi>current_specimen</bdi>",
+		"tables of history": "<bdi>once</bdi>", "columns of history": "<bdi>file_name</bdi>",
+	} {
+		_, body := get(t, server, "/sql")
+		before, _, found := strings.Cut(body, `">`+name+"</a>")
+		address, err := url.Parse(html.UnescapeString(before[strings.LastIndex(before, `href="`)+len(`href="`):]))
+		if err != nil || !found {
+			t.Fatalf("no link to the %s: %v\n%s", name, err, body)
+		}
+		if status, body := post(t, server.URL+"/t/sql", address.Query()); status != 200 || !strings.Contains(body, want) {
+			t.Errorf("%s: %d lacks %q:\n%s", name, status, want, body)
+		}
 	}
 }
 

@@ -49,6 +49,7 @@ type centre struct {
 	Files   matrix
 	Acts    []acts
 	Pending []report.Pending
+	Report  string // the address of what to send to it; empty: it isn't made here
 }
 
 func (s *Site) centre(ctx context.Context, r *http.Request) (page, error) {
@@ -67,6 +68,9 @@ func (s *Site) centre(ctx context.Context, r *http.Request) (page, error) {
 	}
 	d.Files, d.Acts = newMatrix(s, "files", d.Centre.Files, "centre", name), newActs(s, failing, name)
 	d.Lead = centreLead(s, d, failing)
+	if s.reports() {
+		d.Report = s.centreAt(name) + "/report"
+	}
 	return page{Title: name, At: "/centres", Template: "centre", Data: d, Command: "tributary centres report " + name,
 		Offers: append(s.defineOffers(ctx, order.Centres, name, ""), s.offers(ctx, order.Centres, name, "")...)}, nil
 }
