@@ -12,12 +12,14 @@ import (
 	"tributary/internal/config"
 	"tributary/producers/sources"
 	"tributary/queries/asof"
+	"tributary/queries/centrereport"
 	"tributary/queries/original"
 	"tributary/queries/report"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
 	"tributary/recovery/shadow"
 	"tributary/sql/control"
+	"tributary/sql/warehouse"
 	"tributary/web"
 	"tributary/web/access"
 	"tributary/web/api"
@@ -150,9 +152,13 @@ func (a *app) site(position func() string, orders order.Deps) (pages.Site, error
 	if err != nil {
 		return pages.Site{}, err
 	}
+	statements, err := warehouse.Load(a.profile.FS())
+	if err != nil {
+		return pages.Site{}, fmt.Errorf("SQL of the profile %s: %w", a.profile.Name, err)
+	}
 	s := pages.Site{
 		Prefix: a.cfg.Web.Prefix, Name: a.profile.Name, Tracker: a.stores.Tracker, Control: a.stores.Control, Warehouse: a.stores.Warehouse, Mapping: a.mapping, Now: time.Now, Log: a.log,
-		Position: position, Meaning: func(check string) string { return known[check] }, Beside: a.stores.beside, Replays: a.listReplays, ReplayTold: a.stores.toldReplay, Shadows: orders.Shadows, Stores: question.Stores{}, Orders: order.New(orders), Replay: orders.Replay, Definitions: &orders,
+		Position: position, Meaning: func(check string) string { return known[check] }, Advice: centrereport.Explain(statements), Beside: a.stores.beside, Replays: a.listReplays, ReplayTold: a.stores.toldReplay, Shadows: orders.Shadows, Stores: question.Stores{}, Orders: order.New(orders), Replay: orders.Replay, Definitions: &orders,
 	}
 	if a.blobs != nil {
 		s.Originals = &original.Reader{Blobs: a.blobs, Limits: archiveLimits(a.cfg.Unzip)}

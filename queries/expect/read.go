@@ -40,8 +40,38 @@ func Sources(ctx context.Context, q pg.Querier, source string, each func(Expecta
 	return nil
 }
 
-// histories reads the sources that are there, or one that is named, whatever it is.
-func histories(ctx context.Context, q pg.Querier, source string) ([]History, error) {
+// LateSources are the sources that are late, by name, and what is said of each: as
+// Sources finds it, but without reading how fast anything was fetched.
+func LateSources(ctx context.Context, q pg.Querier) (map[string]string, error) {
+	all, err := shows(ctx, q, "")
+	if err != nil {
+		return nil, err
+	}
+	late := map[string]string{}
+	for _, h := range all {
+		if f, is := Expect(h).late(); is {
+			late[h.Source] = f.Message
+		}
+	}
+	return late, nil
+}
+
+// Late tells whether nothing new has come for longer than usual.
+func (e Expectation) Late() bool {
+	_, is := e.late()
+	return is
+}
+
+func (e Expectation) late() (Finding, bool) {
+	if i := slices.IndexFunc(e.Findings, func(f Finding) bool { return f.Finding == Late }); i >= 0 {
+		return e.Findings[i], true
+	}
+	return Finding{}, false
+}
+
+// shows reads the sources that are there, or one that is named, whatever it is, and
+// what their polls found.
+func shows(ctx context.Context, q pg.Querier, source string) ([]History, error) {
 	all := []History{}
 	if err := rows(ctx, q, sourcesSQL, func(row pgx.CollectableRow) error {
 		var h History
@@ -55,13 +85,7 @@ func histories(ctx context.Context, q pg.Querier, source string) ([]History, err
 	}, source); err != nil {
 		return nil, err
 	}
-	of := func(name string) *History {
-		if i := slices.IndexFunc(all, func(h History) bool { return h.Source == name }); i >= 0 {
-			return &all[i]
-		}
-		return &History{} // one that has come since
-	}
-	if err := rows(ctx, q, findsSQL, func(row pgx.CollectableRow) error {
+	return all, rows(ctx, q, findsSQL, func(row pgx.CollectableRow) error {
 		var name string
 		var f Find
 		var counts map[string]string
@@ -69,10 +93,26 @@ func histories(ctx context.Context, q pg.Querier, source string) ([]History, err
 		if f.Files = max(number(counts["new"]), 0) + max(number(counts["changed"]), 0); f.Files > 0 {
 			f.Bytes, f.Largest = number(counts["taken_bytes"]), number(counts["largest"])
 			f.More = number(counts["postponed"]) > 0 || counts["end"] == "broken_off"
-			of(name).Finds = append(of(name).Finds, f)
+			h := of(all, name)
+			h.Finds = append(h.Finds, f)
 		}
 		return err
-	}, source, maxFinds); err != nil {
+	}, source, maxFinds)
+}
+
+// of is the history of a source; an empty one if it has come since they were read.
+func of(all []History, name string) *History {
+	if i := slices.IndexFunc(all, func(h History) bool { return h.Source == name }); i >= 0 {
+		return &all[i]
+	}
+	return &History{}
+}
+
+// histories reads all that is known of the sources that are there, or of one that is
+// named, whatever it is.
+func histories(ctx context.Context, q pg.Querier, source string) ([]History, error) {
+	all, err := shows(ctx, q, source)
+	if err != nil {
 		return nil, err
 	}
 	if err := rows(ctx, q, fetchesSQL, func(row pgx.CollectableRow) error {
@@ -81,14 +121,15 @@ func histories(ctx context.Context, q pg.Querier, source string) ([]History, err
 		var took, until float64
 		err := row.Scan(&name, &f.At, &f.Bytes, &took, &until)
 		f.Took, f.Until = seconds(max(took, 0)), seconds(max(until, 0))
-		of(name).Fetches = append(of(name).Fetches, f)
+		h := of(all, name)
+		h.Fetches = append(h.Fetches, f)
 		return err
 	}, source, maxFetches, schemas.LiveRun); err != nil {
 		return nil, err
 	}
 	waiting, err := Waiting(ctx, q, source)
 	for name, w := range waiting {
-		of(name).Waiting = w
+		of(all, name).Waiting = w
 	}
 	return all, err
 }

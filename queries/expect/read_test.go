@@ -185,6 +185,10 @@ func TestSources(t *testing.T) {
 	if d := cmp.Diff([]string{expect.Late, expect.Unusual, expect.Unusual}, found); d != "" {
 		t.Errorf("findings (- want, + got):\n%s", d)
 	}
+	late, err := expect.LateSources(t.Context(), pool)
+	if d := cmp.Diff(map[string]string{"harwell": e.Findings[0].Message}, late); err != nil || d != "" {
+		t.Errorf("sources that are late: %v\n%s", err, d)
+	}
 
 	if err := read("over"); err != nil || len(all) != 1 || all[0].State != "removed" {
 		t.Errorf("a removed source that is named: %v, %v", all, err)

@@ -53,7 +53,7 @@ func (r *Reader) identity(table string, words []string) ([16]byte, error) {
 			return r.Mapping.Claim(table, key)
 		}
 	}
-	return [16]byte{}, fmt.Errorf("no key of %s is made of %s: its keys are made of %s", table, strings.Join(words, " "), formsOf(forms))
+	return [16]byte{}, fmt.Errorf("no key of %s is made of %s: its keys are made of %s", table, strings.Join(words, " "), Forms(forms))
 }
 
 // fill makes a key of a form from column=value. What every key of the form has
@@ -93,7 +93,8 @@ func isPart(forms [][]mapping.KeyPart, column string) bool {
 	return false
 }
 
-func formsOf(forms [][]mapping.KeyPart) string {
+// Forms says in words which columns keys of these forms are made of.
+func Forms(forms [][]mapping.KeyPart) string {
 	texts := make([]string, len(forms))
 	for i, form := range forms {
 		words := make([]string, len(form))
@@ -176,7 +177,7 @@ func (c *Claim) judge(winner *Claim) {
 // greater says what makes a document's version key greater than another's: the
 // first of its parts in which they differ.
 func greater(a, b Document) string {
-	later := func(what, x, y string) string { return fmt.Sprintf("%s %s is behind %s", what, x, y) }
+	later := func(what, x, y string) string { return fmt.Sprintf("%s %s comes after %s", what, x, y) }
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	switch {
 	case a.FileDate != b.FileDate:

@@ -88,11 +88,11 @@ func testClaimsOfAKey(t *testing.T, b *bench) {
 		"edited": {[]string{"H", "77"}, []string{
 			"4/2 withdrawn: this version of the file was unloaded, at position 20",
 			"3/2 current: the greatest claim that is not withdrawn",
-			"2/4 superseded: superseded by 3/2 (edit/H.2012-10-03.01.impc.zip), which is greater: its file's date 2012-10-03 is behind 2012-10-02",
-			"1/2 superseded: superseded by 3/2 (edit/H.2012-10-03.01.impc.zip), which is greater: its file's date 2012-10-03 is behind 2012-10-01"}},
+			"2/4 superseded: superseded by 3/2 (edit/H.2012-10-03.01.impc.zip), which is greater: its file's date 2012-10-03 comes after 2012-10-02",
+			"1/2 superseded: superseded by 3/2 (edit/H.2012-10-03.01.impc.zip), which is greater: its file's date 2012-10-03 comes after 2012-10-01"}},
 		"deleted, by names": {[]string{"specimen_id=78", "centre=H"}, []string{
 			"5/2 tombstone: the greatest claim that is not withdrawn says that the key is gone, so nothing is current",
-			"1/4 superseded: deleted by 5/2 (delete/H.2012-10-04.01.impc.zip), which is greater: its file's date 2012-10-04 is behind 2012-10-01"}},
+			"1/4 superseded: deleted by 5/2 (delete/H.2012-10-04.01.impc.zip), which is greater: its file's date 2012-10-04 comes after 2012-10-01"}},
 		"replaced": {[]string{"H", "79"}, []string{
 			"7/2 current: the greatest claim that is not withdrawn",
 			"6/2 withdrawn: version " + version(7) + " of the file, complete at position 21, brought the document anew"}},

@@ -41,8 +41,8 @@ func pictures(broken corpus.DocEnd) map[string]string {
 }
 
 // The demo that lives, in a minute: its link opens the pages, what the centres
-// delivered in the fortnight ends as the oracle says, the disk is bounded, and
-// Ctrl-C ends all of it. The README's pictures are made of it: make screenshots.
+// delivered in the fortnight ends as the oracle says, what people ask is answered by
+// following what they see, the disk is bounded, and Ctrl-C ends all of it. The README's pictures are made of it: make screenshots.
 func TestTheDemoLives(t *testing.T) {
 	long(t)
 	live := os.Getenv("TRIBUTARY_DEMO_LIVE")
@@ -70,6 +70,7 @@ func TestTheDemoLives(t *testing.T) {
 		b.until(`document.readyState === "complete"`)
 		b.picture(filepath.Join(to, name))
 	}
+	b.answers(questions(broken))
 	if problems := b.complaints(); len(problems) > 0 {
 		t.Errorf("the browser says: %s", problems)
 	}

@@ -81,8 +81,13 @@ func TestLive(t *testing.T) {
 	}
 
 	b.use(look{390, "light", true}) // where there is little room to say so
+	eval[bool](b, `(() => { const real = fetch; window.asked = 0; window.fetch = (...what) => { window.asked++; return real(...what); }; return true; })()`)
 	stop()
 	b.until(says("Connection lost at") + "&&" + says("Now"))
+	b.until(says("tries again in 8 s")) // after the second try
+	if asked := eval[int](b, `window.asked`); asked > 2 {
+		t.Errorf("of a server that is not there, the page was asked for %d times in two tries to connect", asked)
+	}
 	if wide := eval[[]string](b, wider); len(wide) > 0 {
 		t.Errorf("a lost connection is wider than the window: %v", wide)
 	}

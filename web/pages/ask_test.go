@@ -1,10 +1,16 @@
 package pages_test
 
 import (
+	"html"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/queries/report"
 )
 
 // post is the status and the text of a form that is sent.
@@ -33,7 +39,7 @@ func TestConsole(t *testing.T) {
 		"text that turns":  {"tracker", "SELECT U&'\\202e'", 200, "<bdi>⟨U&#43;202E⟩</bdi>"},
 		"a long value":     {"tracker", "SELECT repeat('a', 5000)", 200, strings.Repeat("a", 2048) + "…<"},
 		"many rows":        {"tracker", "SELECT generate_series(1, 100000)", 200, "500, and more"},
-		"no row":           {"tracker", "SELECT 1 WHERE false", 200, "No row."},
+		"no row":           {"tracker", "SELECT 1 WHERE false", 200, "<b>No row:</b>"},
 		"what writes":      {"tracker", "DELETE FROM centre", 200, "only statements that read"},
 		"what writes too":  {"tracker", "WITH x AS (DELETE FROM centre RETURNING 1) SELECT * FROM x", 200, "cannot execute"},
 		"a fault":          {"tracker", "SELECT <x>", 200, "&lt;x&gt;"},
@@ -51,13 +57,38 @@ func TestConsole(t *testing.T) {
 	}
 }
 
+// Who doesn't know what a store has is led to statements that tell it.
+func TestWhatThereIsToAsk(t *testing.T) {
+	s, _ := heldSite(t)
+	s.Stores["history"] = func(timeout time.Duration) report.Store { return s.History(nil, timeout) }
+	s.Stores["warehouse"] = func(timeout time.Duration) report.Store {
+		return report.Postgres{Pool: s.Warehouse.(*pgxpool.Pool), Schema: "warehouse", Timeout: timeout}
+	}
+	server := served(t, s)
+	for name, want := range map[string]string{
+		"tables of tracker": "where every file stands: one row per name and action", "columns of views of tracker": "<bdi>xsd_version</bdi>",
+		"tables of warehouse": "<bdi>the specimens that are known now</bdi>", "columns of views of warehouse": "<bdi>current_specimen</bdi>",
+		"tables of history": "<bdi>once</bdi>", "columns of history": "<bdi>file_name</bdi>",
+	} {
+		_, body := get(t, server, "/sql")
+		before, _, found := strings.Cut(body, `">`+name+"</a>")
+		address, err := url.Parse(html.UnescapeString(before[strings.LastIndex(before, `href="`)+len(`href="`):]))
+		if err != nil || !found {
+			t.Fatalf("no link to the %s: %v\n%s", name, err, body)
+		}
+		if status, body := post(t, server.URL+"/t/sql", address.Query()); status != 200 || !strings.Contains(body, want) {
+			t.Errorf("%s: %d lacks %q:\n%s", name, status, want, body)
+		}
+	}
+}
+
 // Questions are asked with what the address gives, and say what is wrong with it.
 func TestAnalytics(t *testing.T) {
 	server := open(t)
 	for path, want := range map[string]string{
 		"/analytics":                           `href="/t/analytics/failures">failures</a>`,
 		"/analytics/failures":                  `<td><bdi>name_pattern</bdi></td><td class="n"><bdi>1</bdi></td>`,
-		"/analytics/latency":                   "No row.",
+		"/analytics/latency":                   "<b>No row:</b>",
 		"/analytics/failures?since=yesterday?": "It can't be answered:",
 		"/analytics/failures?centre=H%00":      "It can't be answered:",
 		"/analytics/failures?since=7d":         "tributary report failures --since 7d",

@@ -32,7 +32,7 @@ func (s *Site) centres(ctx context.Context, _ *http.Request) (page, error) {
 	case len(d.Rows) == 0:
 		d.Lead = lead{"pending", "No centre is known yet.", ""}
 	case failed > 0:
-		d.Lead = lead{"late", fmt.Sprintf("%s: of %d of them files have failed.", plural(len(d.Rows), "centre", "centres"), failed), s.to("/files", "status", "failed")}
+		d.Lead = lead{"late", fmt.Sprintf("%s: files of %d of them have failed.", plural(len(d.Rows), "centre", "centres"), failed), s.to("/files", "status", "failed")}
 	default:
 		d.Lead = lead{"done", plural(len(d.Rows), "centre", "centres") + ": no file of theirs has failed.", s.to("/files")}
 	}
@@ -49,6 +49,7 @@ type centre struct {
 	Files   matrix
 	Acts    []acts
 	Pending []report.Pending
+	Report  string // the address of what to send to it; empty: it isn't made here
 }
 
 func (s *Site) centre(ctx context.Context, r *http.Request) (page, error) {
@@ -67,6 +68,9 @@ func (s *Site) centre(ctx context.Context, r *http.Request) (page, error) {
 	}
 	d.Files, d.Acts = newMatrix(s, "files", d.Centre.Files, "centre", name), newActs(s, failing, name)
 	d.Lead = centreLead(s, d, failing)
+	if s.reports() {
+		d.Report = s.centreAt(name) + "/report"
+	}
 	return page{Title: name, At: "/centres", Template: "centre", Data: d, Command: "tributary centres report " + name,
 		Offers: append(s.defineOffers(ctx, order.Centres, name, ""), s.offers(ctx, order.Centres, name, "")...)}, nil
 }

@@ -70,10 +70,10 @@ func latency(s *Site, p report.Pace) figure {
 		return f
 	}
 	f.Value, f.Unit, _ = strings.Cut(took(*p.Latency.Most), " ")
-	f.Unit += ", 95 of 100"
+	f.Unit += ", for 95%"
 	f.Note = "half within " + took(*p.Latency.Half) + ", of the files first seen then"
 	f.To = s.to("/files", "phase", "overview", "status", "done", "since", p.Since.UTC().Truncate(time.Minute).Format(time.RFC3339))
-	drawn := newSpark("How long 95 of 100 took, by when they were first seen: "+took(*p.Latency.Most)+" over all", p.Latency.Values, nil)
+	drawn := newSpark("How long 95% of them took at most, by when they were first seen: "+took(*p.Latency.Most)+" over all", p.Latency.Values, nil)
 	f.Spark = &drawn
 	return f
 }

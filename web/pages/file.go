@@ -67,7 +67,7 @@ func (s *Site) file(ctx context.Context, r *http.Request) (page, error) {
 		d.Hostings = append(d.Hostings, hostingRow{h, s.sourceAt(h.Source), number(h.Size)})
 	}
 	if t.Session != nil {
-		d.Session, d.SessionTo = count(*t.Session), s.to("/files", "session", strconv.FormatInt(*t.Session, 10))
+		d.Session, d.SessionTo = count(*t.Session), s.to("/sessions/"+strconv.FormatInt(*t.Session, 10))
 	}
 	d.Held = s.heldOf(ctx, action, name)
 	if t.SHA256 != nil && s.mayHave(r) {

@@ -43,5 +43,9 @@ func (s *Site) files(ctx context.Context, r *http.Request) (page, error) {
 		s.named(&row, "/files", text(x.Centre), text(x.Source), text(x.Exception), x.Last)
 		d.Rows = append(d.Rows, row)
 	}
-	return page{Title: "Files", At: "/files", Template: "files", Data: d, Command: shown(filter.Command("files", query, f)), Keep: s.keep(keep.Files, "", query.Encode())}, nil
+	p := page{Title: "Files", At: "/files", Template: "files", Data: d, Command: shown(filter.Command("files", query, f)), Keep: s.keep(keep.Files, "", query.Encode())}
+	if where, ok := filter.Condition(f); ok && len(l.Chips) > 0 {
+		p.Offers = s.replayOffer(ctx, "Replay these", where, "since", query.Get("since"), "until", query.Get("until"))
+	}
+	return p, nil
 }

@@ -18,7 +18,7 @@ func TestFindings(t *testing.T) {
 		s.Meaning = func(check string) string { return "What " + check + " finds." }
 	})
 	answers(t, server, "/findings", http.StatusOK, "4 errors are open in what was loaded.", "What specimen_unknown finds.", "Errors: their documents have failed",
-		`<a href="/t/findings?centre=H&amp;check=specimen_unknown">3</a>`, `<a href="/t/findings?centre=J&amp;check=specimen_unknown">1</a>`, ">Warnings</th>")
+		`<a href="/t/findings?centre=H&amp;check=specimen_unknown">3 findings</a>`, `<a href="/t/findings?centre=J&amp;check=specimen_unknown">1 finding</a>`, ">Warnings</th>")
 	answers(t, server, "/findings?centre=H&check=specimen_unknown", http.StatusOK, "Open findings of specimen_unknown in data of H.",
 		`<a href="/t/files/add/H.2026-11-20.02.impc.zip">`, "12:3</td>", "15</td>", "⟨U&#43;202E⟩exe.txt")
 	answers(t, server, "/findings?centre=H&check=other", http.StatusOK, "No finding of other is open in data of H.")

@@ -26,6 +26,7 @@ func (s *Site) funcs() template.FuncMap {
 		"when":     func(t time.Time) string { return when(t, s.Now()) },
 		"filepath": func(action, file string) string { return s.fileTo(action, file) },
 		"took":     took,
+		"polled":   polled,
 		"source":   s.sourceAt,
 		"centre":   s.centreAt,
 		"then":     func() *then { return s.then },

@@ -21,17 +21,21 @@ const maxKey, excerptLines = 4 << 10, 20
 
 // lineagePage is where a record of the warehouse comes from.
 type lineagePage struct {
-	Tables     []string // of records
-	Table, Key string   // that were asked for, the key with one value a line
-	Wrong      string   // why there is no answer
-	Lead       *lead    // nil: nothing was asked
+	Tables     []recordTable
+	Table, Key string // that were asked for, the key with one value a line
+	Wrong      string // why there is no answer
+	Lead       *lead  // nil: nothing was asked
 	Told       *lineage.Lineage
 	KeyText    string
+	RowState   string // of the claim that the row lies under; empty: it lies under none, or that is not listed
 	Claims     []claim
 	Document   *claim // of a row that lies under no record
 	Compare    string // the address that compares what is told with the stored bytes; empty: it was, or can't be
 	Compared   string // why it was not
 }
+
+// recordTable is a table of records, and what its keys are made of.
+type recordTable struct{ Name, Keys string }
 
 // claim is a claim on the key with its document, or a document alone.
 type claim struct {
@@ -55,7 +59,7 @@ func (s *Site) lineagePage(ctx context.Context, r *http.Request) (page, error) {
 	q := r.URL.Query()
 	d := lineagePage{Table: q.Get("table"), Key: q.Get("key")}
 	for _, t := range s.Mapping.Records() {
-		d.Tables = append(d.Tables, t.Name)
+		d.Tables = append(d.Tables, recordTable{t.Name, lineage.Forms(s.Mapping.Keys(t.Name))})
 	}
 	p := page{Title: "Lineage", At: "/lineage", Template: "lineage", Command: "tributary lineage TABLE KEY…"}
 	if position := r.PathValue("position"); position != "" {
@@ -118,7 +122,7 @@ func (s *Site) tellLineage(ctx context.Context, r *http.Request, reader *lineage
 			d.Compare = s.Prefix + r.URL.EscapedPath() + "?" + query.Encode()
 		}
 	}
-	d.Lead = lineageLead(l)
+	d.Lead, d.RowState = lineageLead(l), rowState(l)
 	for _, c := range l.Claims {
 		d.Claims = append(d.Claims, s.newClaim(c))
 	}
@@ -152,6 +156,16 @@ func (s *Site) compare(ctx context.Context, reader *lineage.Reader, l *lineage.L
 	return ""
 }
 
+// rowState is how the claim stands under which the row lies that was asked for.
+func rowState(l *lineage.Lineage) string {
+	for _, c := range l.Claims {
+		if l.Row != nil && c.Position == l.Row.Position && c.Ordinal == l.Row.Record {
+			return c.State
+		}
+	}
+	return ""
+}
+
 // lineageLead says what holds now.
 func lineageLead(l *lineage.Lineage) *lead {
 	for _, c := range l.Claims {
@@ -159,9 +173,12 @@ func lineageLead(l *lineage.Lineage) *lead {
 		case lineage.Withdrawn:
 			continue
 		case lineage.Tombstone:
-			return &lead{"cancelled", "The key is deleted, by the document at position " + count(c.Position) + ".", "#" + anchor(c)}
+			return &lead{"cancelled", "The key is deleted, by " + c.Document.Action + "/" + c.Document.File + ".", "#" + anchor(c)}
 		}
-		return &lead{"done", "It holds as the document at position " + count(c.Position) + " says.", "#" + anchor(c)}
+		if state := rowState(l); state == lineage.Superseded || state == lineage.Withdrawn {
+			return &lead{"cancelled", "This row is " + state + ": what holds is in " + c.Document.Action + "/" + c.Document.File + ".", "#" + anchor(c)}
+		}
+		return &lead{"done", "It holds as " + c.Document.Action + "/" + c.Document.File + " says.", "#" + anchor(c)}
 	}
 	if l.Document != nil {
 		return &lead{"done", "It is a row of the document itself, and lies under no record.", ""}

@@ -133,7 +133,7 @@ func TestHeld(t *testing.T) {
 	const specimen = goodFile + "/documents/H.2012-10-02.1.specimen.impc.xml"
 	says(t, server, goodFile, 200, "In the warehouse", `<a href="/t`+specimen+`"><bdi>H.2012-10-02.1.specimen.impc.xml</bdi></a></th><td class="n">1</td>`, "loaded, 1 row")
 	says(t, server, specimen, 200, `specimen</th><td class="n">3</td><td class="n">1</td><td class="n">2</td><td class="n">0</td><td class="n">0</td>`,
-		`1 by <a href="/t/files/edit/H.2012-10-04.01.impc.zip/documents/edit.xml">`, `1 by <a href="/t/files/delete/H.2012-10-05.01.impc.zip/documents/delete.xml">`,
+		`1 record by <a href="/t/files/edit/H.2012-10-04.01.impc.zip/documents/edit.xml">`, `1 record by <a href="/t/files/delete/H.2012-10-05.01.impc.zip/documents/delete.xml">`,
 		`<a href="/t/lineage/1/2">1/2</a>`, "<bdi>centre=H  specimen_id=77</bdi>", "specimen_id="+hostileIDShown, "!<script>", "!\u202e")
 	says(t, server, invalidPage, 200, "!In the warehouse")
 	l.exec(`UPDATE warehouse.document SET withdrawn = true WHERE position = 1`)
@@ -150,17 +150,18 @@ func TestHeld(t *testing.T) {
 func TestLineage(t *testing.T) {
 	s, l := heldSite(t)
 	server := served(t, s)
-	body := says(t, server, "/lineage/1/2", 200, "It holds as the document at position 2 says.", `href="#c-2-2"`, "<h2 id=\"h-c-2-2\">current · 2/2</h2>", "superseded · 1/2", "superseded by 2/2 (edit/H.2012-10-04.01.impc.zip)",
+	body := says(t, server, "/lineage/1/2", 200, "This row is superseded: what holds is in edit/H.2012-10-04.01.impc.zip.", "line 3; superseded</span>", `href="#c-2-2"`, "<h2 id=\"h-c-2-2\">current · 2/2</h2>", "superseded · 1/2", "superseded by 2/2 (edit/H.2012-10-04.01.impc.zip)",
 		`<a href="/t`+goodFile+`/documents/H.2012-10-02.1.specimen.impc.xml">`, "line 3, column 1, bytes", "tributary lineage 1/2", `<dt><bdi>specimen_id</bdi></dt><dd><bdi>77</bdi></dd>`, `href="/t/lineage/1/2?compare=true"`, "!Compared:")
 	if !strings.Contains(body, `aria-current="page">Lineage`) {
 		t.Error("it is no place of the side list")
 	}
 	says(t, server, "/lineage/1/2?compare=true", 200, "<b>Compared:</b> the document, the element's bytes and the content are what was loaded.", `<i>3</i><bdi>&lt;mouse DOB=`, "!Compare with")
-	says(t, server, "/lineage?table=specimen&key=H%0A78", 200, "The key is deleted, by the document at position 3.", "deleted by 3/2", "tributary lineage specimen H 78", `href="/t/lineage?compare=true&amp;key=H%0A78&amp;table=specimen"`)
+	says(t, server, "/lineage?table=specimen&key=H%0A78", 200, "The key is deleted, by delete/H.2012-10-05.01.impc.zip.", "deleted by 3/2", "tributary lineage specimen H 78", `href="/t/lineage?compare=true&amp;key=H%0A78&amp;table=specimen"`)
 	says(t, server, "/lineage?table=specimen&key=specimen_id%3D78%0D%0Acentre%3DH%0D%0A", 200, "The key is deleted")
 	says(t, server, "/lineage/1/4?compare=1", 200, hostileIDShown, "!<script>", "!\u202e")
 	says(t, server, "/lineage/1/1?compare=1", 200, "It is a row of the document itself", "the document is what was loaded")
-	says(t, server, "/lineage", 200, "<option>specimen</option>", "!can't be told")
+	says(t, server, "/lineage/2/2", 200, "It holds as edit/H.2012-10-04.01.impc.zip says.", "; current</span>")
+	says(t, server, "/lineage", 200, "<option>specimen</option>", `<span class="mono"><bdi>specimen</bdi></span>: <bdi>centre, specimen_id</bdi>`, "!can't be told")
 	says(t, server, "/lineage?table=specimen&key=H", 200, "It can't be told:", "a key of specimen is made of centre, specimen_id")
 	says(t, server, "/lineage?table=%3Cscript%3E&key=H", 200, "It can't be told:", "!<script>")
 	for _, none := range []string{"/lineage/1/99", "/lineage/9/1", "/lineage/0/1", "/lineage/x/1", "/lineage/1/99999999999", "/lineage/1"} {

@@ -67,7 +67,11 @@ func (s *Site) list(ctx context.Context, r *http.Request, path string) (listing,
 			continue
 		}
 		l.Chosen[name] = v
-		l.Chips = append(l.Chips, chip{name, v, s.with(path, query, name, "")})
+		said := name
+		if name == "q" {
+			said = "name"
+		}
+		l.Chips = append(l.Chips, chip{said, v, s.with(path, query, name, "")})
 		if name != "q" {
 			l.Kept = append(l.Kept, pair{name, v})
 		}

@@ -42,12 +42,13 @@ func (s *Site) wanted(_ context.Context, r *http.Request) (page, error) {
 	return page{Title: "New replay", At: "/replays", Template: "newreplay", Still: true, Data: d, Command: d.Command()}, nil
 }
 
-// replayOffer offers who may to replay the files of a condition.
-func (s *Site) replayOffer(ctx context.Context, verb, where string) []offer {
+// replayOffer offers who may to replay the files of a condition; of what else the form
+// is filled with, names and values follow.
+func (s *Site) replayOffer(ctx context.Context, verb, where string, more ...string) []offer {
 	if s.Replay == nil || access.From(ctx).Role < access.Wrangler {
 		return nil
 	}
-	return []offer{{verb, s.to("/replays/new", "where", where)}}
+	return []offer{{verb, s.to("/replays/new", append([]string{"where", where}, more...)...)}}
 }
 
 // quoted is a text in SQL.

@@ -11,12 +11,15 @@ import (
 
 	"github.com/google/uuid"
 
+	"tributary/queries/report"
 	"tributary/queries/report/reporttest"
+	"tributary/schemas"
 	"tributary/schemas/schemastest"
 	"tributary/sql/control"
 	"tributary/sql/outbox"
 	"tributary/web"
 	"tributary/web/access"
+	"tributary/web/filter"
 	"tributary/web/order"
 	"tributary/web/pages"
 	"tributary/web/pages/pagestest"
@@ -88,5 +91,44 @@ func TestNewReplay(t *testing.T) {
 	runs, err := control.ReplayRuns(t.Context(), pool, 0)
 	if err != nil || len(runs) != 1 || runs[0].By != "ann" || runs[0].Reason != "other <schemas>" || runs[0].Phase != "xsd" || runs[0].Predicate != this.Get("where") {
 		t.Errorf("asked for: %+v, %v", runs, err)
+	}
+}
+
+// What a list of files is narrowed to is what its offer to replay them fills in: the same
+// files are chosen, whichever filters there are.
+func TestFilesOfAListAreReplayed(t *testing.T) {
+	tracker := reporttest.Told(t, reporttest.Busy())
+	deps := order.Deps{Tracker: tracker}
+	server := servedTo(t, pages.Site{Prefix: "/t", Tracker: tracker, Replay: deps.Replay, Log: slog.New(slog.DiscardHandler), Now: reporttest.Start}, access.Wrangler)
+	answers(t, server, "/files?status=failed&since=7d", http.StatusOK, `href="/t/replays/new?since=7d&amp;where=status&#43;%3D&#43;%27failed%27">Replay these …</a>`)
+	for _, path := range []string{"/files", "/files?sha256=aa1111"} {
+		if _, body := get(t, server, path); strings.Contains(body, "Replay these") {
+			t.Errorf("%s offers to replay what no condition says", path)
+		}
+	}
+	chosen := map[string]int{}
+	for _, query := range []string{"status=failed", "exception=xsd_invalid", "centre=h", "source=harwell", "phase=overview&status=done", "q=20.0", "q=H.*", "q=%25", "q=%27", "waiting=true", "session=1", "session=77",
+		"session=" + schemas.ID("session", "1"), "action=add", "action=edit", "centre=h&status=failed&q=h."} {
+		values, err := url.ParseQuery(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := filter.Parse(values, reporttest.Start())
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed, err := report.FilePage(t.Context(), tracker, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		where, ok := filter.Condition(f)
+		got, err := deps.Replay(t.Context(), order.Wanted{From: "xsd", Where: where}, control.Decision{At: reporttest.Start()}, true)
+		if err != nil || !ok || got.Files+got.Nameless != int64(len(listed.Rows)) {
+			t.Errorf("%s: %+v, %v; %d files are listed", query, got, err, len(listed.Rows))
+		}
+		chosen[query] = len(listed.Rows)
+	}
+	if chosen["status=failed"] == 0 || chosen["session=1"] == 0 || chosen["waiting=true"] == 0 || chosen["q=H.*"] == 0 || chosen["action=add"] == chosen["status=failed"] {
+		t.Errorf("the filters choose too little to tell: %v", chosen)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tributary/queries/report"
+	"tributary/schemas"
 )
 
 // sessionsShown is how many sessions a page lists.
@@ -92,8 +93,30 @@ func sessionLead(r sessionRow) lead {
 type session struct {
 	Lead  lead
 	Row   sessionRow
-	Tasks []report.SessionTask
+	Tasks []sessionTask
 	Polls []report.Poll
+}
+
+// sessionTask is what a session did in one phase.
+type sessionTask struct {
+	report.SessionTask
+
+	To string // what has failed there, and still does
+}
+
+func (s *Site) sessionTasks(number int64, all []report.SessionTask) (out []sessionTask) {
+	for _, x := range all {
+		to := "#polls" // which are the tasks of the first phase
+		if phase := schemas.Phase(x.Phase); phase != schemas.ZipName {
+			list := "/files"
+			if phase.ID() >= schemas.XMLName.ID() {
+				list = "/documents"
+			}
+			to = s.to(list, "session", strconv.FormatInt(number, 10), "phase", x.Phase, "status", string(schemas.Failed))
+		}
+		out = append(out, sessionTask{x, to})
+	}
+	return out
 }
 
 func (s *Site) session(ctx context.Context, r *http.Request) (page, error) {
@@ -105,7 +128,7 @@ func (s *Site) session(ctx context.Context, r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	d := session{Row: newSessionRow(s, story.Session, s.Now()), Tasks: story.Tasks, Polls: story.PollList}
+	d := session{Row: newSessionRow(s, story.Session, s.Now()), Tasks: s.sessionTasks(number, story.Tasks), Polls: story.PollList}
 	d.Lead = sessionLead(d.Row)
 	d.Lead.To = ""
 	return page{Title: "Session " + d.Row.Name, At: "/sessions", Template: "session", Data: d, Command: fmt.Sprintf("tributary sql 'SELECT * FROM tracker.session WHERE number = %d'", number)}, nil

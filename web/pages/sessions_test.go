@@ -18,7 +18,7 @@ func TestSessions(t *testing.T) {
 		`<a class="strong" href="/t/sessions/1">1</a>`, `<a href="/t/files?session=1">5</a>`, `<span class="up">1 failed</span>`, "polls failed", `aria-current="page">Sessions`)
 	answers(t, server, "/sessions?before=2026-11-21T10:30:00Z", http.StatusOK, "Sessions opened before 21 Nov 2026, 10:30:00 UTC.", `href="/t/sessions/1">1</a>`)
 	answers(t, server, "/sessions?before=1", http.StatusBadRequest)
-	answers(t, server, "/sessions/1", http.StatusOK, "Session 1 took 15 min; something failed in zip_name.", "2 in all, 1 failed, 0 open", `<a href="/t/documents?session=1">`,
+	answers(t, server, "/sessions/1", http.StatusOK, "Session 1 took 15 min; something failed in zip_name.", "2 in all, 1 failed, 0 open", `<a href="#polls">failed</a>`, `<a href="/t/documents?session=1">`,
 		`<a href="/t/sources/jax"><bdi>jax</bdi></a>`, "shows SHA256:q7Vt")
 	answers(t, server, "/sessions/7", http.StatusNotFound, "the tracker knows no session 7")
 	answers(t, server, "/sessions/x", http.StatusBadRequest, "a session is named by its number")

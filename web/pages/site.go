@@ -20,6 +20,7 @@ import (
 
 	"tributary/internal/mapping"
 	"tributary/internal/pg"
+	"tributary/queries/centrereport"
 	"tributary/queries/original"
 	"tributary/queries/report"
 	"tributary/recovery/deadletter"
@@ -75,6 +76,9 @@ type Site struct {
 	Mapping *mapping.Mapping
 	// Meaning says what a check of the profile finds; nil: nobody here knows.
 	Meaning func(check string) string
+	// Advice says what a name of an exception or a finding means for a centre, and what it
+	// can do; nil: no reports to centres are made here.
+	Advice func(name string) centrereport.Advice
 	// Past tells of moments of the past; nil: nobody here knows them.
 	Past *past.Reader
 
@@ -163,6 +167,7 @@ func (s *Site) Routes() []access.Route {
 		{Pattern: "GET /sources/{id}", Least: access.Reader, Handler: s.ever((*Site).source, ofSource)},
 		{Pattern: "GET /centres", Least: access.Reader, Handler: s.ever((*Site).centres, ofAll)},
 		{Pattern: "GET /centres/{name}", Least: access.Reader, Handler: s.ever((*Site).centre, ofCentre)},
+		{Pattern: "GET /centres/{name}/report", Least: access.Reader, Handler: http.HandlerFunc(s.report)},
 		{Pattern: "GET /sessions", Least: access.Reader, Handler: s.ever((*Site).sessions, ofAll)},
 		{Pattern: "GET /sessions/{number}", Least: access.Reader, Handler: s.ever((*Site).session, ofAll)},
 		{Pattern: "GET /diff", Least: access.Reader, Handler: s.within(past.Timeout, s.diff)},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"time"
 
 	"tributary/internal/config"
@@ -83,7 +82,7 @@ func (s *Site) fill(ctx context.Context, id string, d *source) error {
 	if err != nil {
 		return err
 	}
-	d.Row, _ = newSourceRow(x, d.Polls, waiting[id])
+	d.Row, _ = newSourceRow(x, d.Polls, waiting[id], "") // which Expected says
 	d.Suspended = rests
 	if err := report.SourceErrorList(ctx, s.Tracker, id, func(e report.SourceErrors) error {
 		d.Errors = append(d.Errors, e)
@@ -166,7 +165,7 @@ func sourceLead(d source) lead {
 		return lead{"pending", name + " has not been polled yet.", ""}
 	case text(d.Row.Source.Poll) == "failed":
 		return lead{d.Row.Shape, "The last poll of " + name + " failed.", "#polls"}
-	case d.Expected != nil && slices.ContainsFunc(d.Expected.Findings, func(f expect.Finding) bool { return f.Finding == expect.Late }):
+	case d.Expected != nil && d.Expected.Late():
 		return lead{"late", name + " answers, but nothing new has come for longer than usual.", "#expected"}
 	}
 	return lead{"done", name + " delivers.", "#polls"}

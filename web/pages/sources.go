@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"tributary/internal/config"
@@ -35,6 +37,7 @@ type sourceRow struct {
 	Every   string
 	Ticks   ticks
 	Waiting expect.Outstanding
+	Late    string // what is said of it if it is late; empty: it isn't
 	Meaning string // of its last poll's exception
 	Do      string
 	Where   string
@@ -43,6 +46,7 @@ type sourceRow struct {
 // What a source may need, those first that need somebody.
 const (
 	needsSomebody = iota
+	isLate
 	triesAgain
 	works
 	rests
@@ -62,11 +66,15 @@ func (s *Site) sources(ctx context.Context, _ *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	titles := [groups]string{"Needs somebody", "Fails, and is tried again by itself", "Working", "In maintenance", "Removed"}
+	late, err := expect.LateSources(ctx, s.Tracker)
+	if err != nil {
+		return page{}, err
+	}
+	titles := [groups]string{"Needs somebody", "Late: it answers, but nothing new has come for longer than usual", "Fails, and is tried again by itself", "Working", "In maintenance", "Removed"}
 	var all [groups][]sourceRow
 	d := sources{}
 	if err := report.Sources(ctx, s.Tracker, func(x report.Source) error {
-		row, group := newSourceRow(x, polls[x.Source], waiting[x.Source])
+		row, group := newSourceRow(x, polls[x.Source], waiting[x.Source], late[x.Source])
 		all[group] = append(all[group], row)
 		d.Waiting += row.Waiting.Files
 		return nil
@@ -86,21 +94,39 @@ func (s *Site) sources(ctx context.Context, _ *http.Request) (page, error) {
 }
 
 func sourcesLead(s *Site, n int, all [groups][]sourceRow) lead {
-	switch bad := all[needsSomebody]; {
-	case n == 0:
+	if n == 0 {
 		return lead{"pending", "There is no source yet.", ""}
-	case len(bad) == 1:
-		return lead{"failed", fmt.Sprintf("%d of %s deliver as usual; %s needs somebody.", len(all[works]), plural(n, "source", "sources"), bad[0].ID), s.sourceAt(bad[0].ID)}
-	case len(bad) > 1:
-		return lead{"failed", fmt.Sprintf("%d of %s deliver as usual; %d need somebody.", len(all[works]), plural(n, "source", "sources"), len(bad)), ""}
-	case len(all[triesAgain]) > 0:
-		return lead{"late", fmt.Sprintf("%d of %s deliver as usual; the last poll of %d failed, and is tried again by itself.", len(all[works]), plural(n, "source", "sources"), len(all[triesAgain])), ""}
 	}
-	return lead{"done", fmt.Sprintf("%d of %s deliver as usual.", len(all[works]), plural(n, "source", "sources")), ""}
+	l := lead{Status: "done", Text: fmt.Sprintf("%d of %s deliver as usual", len(all[works]), plural(n, "source", "sources"))}
+	var odd []string
+	tell := func(rows []sourceRow, status, one, many string) {
+		switch {
+		case len(rows) == 0:
+			return
+		case len(rows) == 1:
+			odd = append(odd, rows[0].ID+one)
+		default:
+			odd = append(odd, strconv.Itoa(len(rows))+many)
+		}
+		if l.Status == "done" {
+			l.Status = status
+			if len(rows) == 1 {
+				l.To = s.sourceAt(rows[0].ID)
+			}
+		}
+	}
+	tell(all[needsSomebody], "failed", " needs somebody", " need somebody")
+	tell(all[isLate], "late", " is late", " are late")
+	tell(all[triesAgain], "late", " fails and is tried again by itself", " fail and are tried again by themselves")
+	if len(odd) > 0 {
+		l.Text += "; " + strings.Join(odd, ", ")
+	}
+	l.Text += "."
+	return l
 }
 
 // newSourceRow says what a source's row shows, and in which group it is.
-func newSourceRow(x report.Source, polls []report.Poll, waiting expect.Outstanding) (sourceRow, int) {
+func newSourceRow(x report.Source, polls []report.Poll, waiting expect.Outstanding, late string) (sourceRow, int) {
 	r := sourceRow{ID: x.Source, Source: x, Shape: "done", Word: text(x.State), Ticks: newTicks(x.Source, polls), Waiting: waiting, Every: every(text(x.Definition)), Where: address(x)}
 	for _, e := range exception.All() {
 		if e.Name == text(x.Exception) {
@@ -124,6 +150,9 @@ func newSourceRow(x report.Source, polls []report.Poll, waiting expect.Outstandi
 	case failed:
 		r.Shape = "failed"
 		return r, needsSomebody
+	case late != "":
+		r.Shape, r.Late = "late", late
+		return r, isLate
 	case x.LastPoll == nil:
 		r.Shape = "pending"
 	}
@@ -147,6 +176,8 @@ func every(definition string) string {
 		return ""
 	case d.Cron != "":
 		return d.Cron
+	case d.Interval > 0 && d.MaxInterval > d.Interval: // the longer, the longer nothing new comes
+		return d.Interval.String() + " to " + d.MaxInterval.String()
 	case d.Interval > 0:
 		return d.Interval.String()
 	}

@@ -3,12 +3,14 @@ package pages_test
 import (
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"tributary/producers/plan/plantest"
 	"tributary/queries/report/reporttest"
+	"tributary/schemas"
 	"tributary/web/access"
 	"tributary/web/order"
 	"tributary/web/pages"
@@ -28,10 +30,41 @@ func TestSources(t *testing.T) {
 		`aria-current="page">Sources`)
 }
 
+// A source that is late is so in the list as on its own page, until its polls fail.
+func TestSourcesThatAreLate(t *testing.T) {
+	day := func(n int) *time.Time { at := reporttest.Start().AddDate(0, 0, n); return &at }
+	scope := func(n int) schemas.Scope {
+		return schemas.Scope{Run: schemas.LiveRun, Session: schemas.ID("session", strconv.Itoa(n)), Centre: "H", Source: "harwell"}
+	}
+	poll := func(n int, found string) []schemas.StatusChanged {
+		return []schemas.StatusChanged{{Entity: schemas.EntitySession, Scope: scope(n), Number: int64(n), StartedAt: day(n)},
+			{Entity: schemas.EntityTask, Scope: scope(n), Phase: "zip_name", Status: "done", StartedAt: day(n), FinishedAt: day(n), Attributes: map[string]string{"listed": "9", "new": found, "taken": found, "taken_bytes": "2000",
+				"end": "complete", "listing": "8ae3", "revision": "1", "passed_over": "edit"}}}
+	}
+	source := func(name, state string) schemas.StatusChanged {
+		return schemas.StatusChanged{Entity: schemas.EntitySource, Scope: schemas.Scope{Centre: "H", Source: name}, Attributes: map[string]string{"state": state,
+			"definition": `{"id":"` + name + `","centre":"H","url":"sftp://h/out","interval":"1h","max_interval":"24h"}`}}
+	}
+	events := []schemas.StatusChanged{source("harwell", "available"), source("ics", "available")}
+	for n := range 12 {
+		events = append(events, poll(n+1, "3")...)
+	}
+	tracker := reporttest.Told(t, append(events, poll(30, "0")...))
+	server := served(t, pages.Site{Prefix: "/t", Tracker: tracker, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return *day(30) }})
+	answers(t, server, "/sources", http.StatusOK, `<a href="/t/sources/harwell"><bdi>1 of 2 sources deliver as usual; harwell is late.</bdi></a>`, "Late: it answers, but nothing new has come for longer than usual</th>",
+		"<bdi>nothing new since 2026-12-03 10:00:00Z; pauses were 1d0h to 1d0h before, and it should have come by 2026-12-04 22:00:00Z</bdi>", "<bdi>1h to 24h</bdi>")
+	answers(t, server, "/sources/harwell", http.StatusOK, "harwell answers, but nothing new has come for longer than usual.",
+		"<bdi>9 listed, 3 new, 3 taken up (2,000 bytes), passed over: edit</bdi>", "<bdi>9 listed, passed over: edit</bdi>")
+	failed := poll(31, "0")
+	failed[1].Status, failed[1].Exception = "failed", "host_key_mismatch"
+	reporttest.Add(t, tracker, failed...)
+	answers(t, server, "/sources", http.StatusOK, "1 of 2 sources deliver as usual; harwell needs somebody.", "Needs somebody</th>")
+}
+
 // One source: how it stands, its polls page by page, how it is defined.
 func TestSource(t *testing.T) {
 	server := busy(t, unchanged)
-	answers(t, server, "/sources/harwell", http.StatusOK, "harwell delivers.", `run by <a href="/t/centres/H">`, `<a href="/t/sessions/1">1</a>`, `<bdi>new</bdi></span> <bdi>2</bdi>`,
+	answers(t, server, "/sources/harwell", http.StatusOK, "harwell delivers.", `run by <a href="/t/centres/H">`, `<a href="/t/sessions/1">1</a>`, "<bdi>4 listed, 2 new</bdi>",
 		"cron: 0 4 * * *", "Next polls", "22 Nov 2026, 04:00:00 UTC", "Too little has come yet", "Its clock", "<p><bdi>its clock is right, by what it tells</bdi></p>", `href="/t/files?source=harwell"`)
 	answers(t, server, "/sources/jax", http.StatusOK, "jax is suspended: it is only probed", "Suspended since 21 Nov 2026, 10:00:30 UTC", "3 polls failed, the last with host_key_mismatch",
 		"Replace the known key only when the owner confirms the new one.", `<th role="rowheader" scope="row">authorization</th>`)
@@ -100,7 +133,7 @@ func TestWhatIsDoneAtASource(t *testing.T) {
 // Centres, and what one has to correct.
 func TestCentres(t *testing.T) {
 	server := busy(t, unchanged)
-	answers(t, server, "/centres", http.StatusOK, "2 centres: of 1 of them files have failed.", `<a class="strong" href="/t/centres/H"><bdi>H</bdi></a>`, "The Jackson Laboratory",
+	answers(t, server, "/centres", http.StatusOK, "2 centres: files of 1 of them have failed.", `<a class="strong" href="/t/centres/H"><bdi>H</bdi></a>`, "The Jackson Laboratory",
 		`<a href="/t/files?centre=H&amp;status=failed">1</a>`)
 	answers(t, server, "/centres/h", http.StatusOK, "Of what H sent, 1 file needs a correction from there.", "MRC Harwell", "data@example.org",
 		`<a class="exc" href="/t/files?centre=H&amp;exception=xsd_invalid&amp;status=failed">`, `<a href="/t/files?centre=H&amp;phase=overview&amp;status=done">1</a>`,

@@ -92,7 +92,7 @@
     const text = $('span', bar);
     let shown = $('time', bar).textContent;
     let source, timer, paused = '', lost = '', left = 0, delay = 4, out = false;
-    let changes = 0, held = false, due = false, fetching = false, said = 0;
+    let changes = 0, held = false, due = false, fetching = false, said = 0, slower = 0, next;
 
     const press = $('button', bar);
     $('a', bar).remove();
@@ -124,6 +124,12 @@
         if (lost) say('The connection is back.');
         lost = '';
         delay = 4;
+        if (slower) {
+          slower = 0;
+          clearTimeout(next);
+          fetching = false;
+          refresh();
+        }
         show();
       };
       source.onmessage = event => {
@@ -162,6 +168,7 @@
       fetching = true;
       due = false;
       const begun = performance.now();
+      let failed = false;
       try {
         const answer = await fetch(location.href);
         const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
@@ -177,12 +184,16 @@
             said = begun;
             say('The page is up to date.');
           }
-        } else due = true;
+        } else {
+          due = true;
+          failed = !answer.ok;
+        }
       } catch {
-        due = true;
+        due = failed = true;
       }
+      slower = failed ? Math.min(60000, 2 * slower || 4000) : 0; // a server that fails is asked the more seldom
       show();
-      setTimeout(() => { fetching = false; refresh(); }, Math.min(60000, Math.max(1000, 9 * (performance.now() - begun))));
+      next = setTimeout(() => { fetching = false; refresh(); }, Math.max(slower, Math.min(60000, Math.max(1000, 9 * (performance.now() - begun)))));
     }
 
     function settle() {

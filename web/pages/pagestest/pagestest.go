@@ -12,6 +12,7 @@ import (
 
 	"tributary/internal/mapping"
 	"tributary/queries/asof"
+	"tributary/queries/centrereport"
 	"tributary/queries/report"
 	"tributary/queries/report/reporttest"
 	"tributary/recovery/deadletter"
@@ -41,8 +42,12 @@ func Remembering(t *testing.T, tracker *pgxpool.Pool, history driver.Conn) pages
 	if err != nil {
 		t.Fatal(err)
 	}
+	statements, err := warehouse.Load(impc.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return pages.Site{
-		Prefix: "/t", Name: "impc · test", Tracker: tracker, Warehouse: tracker, Mapping: records, Log: slog.New(slog.DiscardHandler),
+		Prefix: "/t", Name: "impc · test", Tracker: tracker, Warehouse: tracker, Mapping: records, Advice: centrereport.Explain(statements), Log: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return reporttest.Start().Add(time.Hour) },
 		Letters: func(context.Context, int, bool, func(deadletter.Row) error) error {
 			return nil
