@@ -17,7 +17,8 @@ const layout = "2006-01-02 15:04:05.000000"
 
 // Values turns what was given for parameters, by name, into what the database
 // is given: defaults for what is missing, and an error, which says what is
-// right, for what the recipe does not have or what can't be read.
+// right, for what the recipe does not have or what can't be read. A moment's default
+// counts back from --until, or else from now.
 func Values(r recipes.Recipe, given map[string]string, now time.Time) (map[string]string, error) {
 	for name := range given {
 		if _, ok := r.Parameter(name); !ok {
@@ -26,7 +27,14 @@ func Values(r recipes.Recipe, given map[string]string, now time.Time) (map[strin
 	}
 	out := map[string]string{}
 	for _, p := range r.Parameters {
-		v, err := value(p, given[p.Name], now)
+		from := now
+		if p.Kind == recipes.Moment && given[p.Name] == "" && p.Name != "until" && given["until"] != "" {
+			var err error
+			if from, err = moment(given["until"], now); err != nil {
+				return nil, fmt.Errorf("--until: %w", err)
+			}
+		}
+		v, err := value(p, given[p.Name], from)
 		if err != nil {
 			return nil, fmt.Errorf("--%s: %w", p.Name, err)
 		}

@@ -50,6 +50,12 @@ func TestValues(t *testing.T) {
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	bounded := recipes.Recipe{Name: "b", Parameters: []recipes.Parameter{{Name: "since", Kind: recipes.Moment, Default: "7d"}, {Name: "until", Kind: recipes.Moment}}}
+	for until, want := range map[string]string{"": "2026-10-26 16:00:00.000000", "2020-01-08": "2020-01-01 00:00:00.000000"} {
+		if got, err := Values(bounded, map[string]string{"until": until}, now); err != nil || got["since"] != want {
+			t.Errorf("until %q since is %q, %v; want %q", until, got["since"], err, want)
+		}
+	}
 	if _, err := Values(r, map[string]string{"phase": "xsd"}, now); err == nil || !strings.Contains(err.Error(), "--since, --until") {
 		t.Errorf("a parameter that is not there: %v", err)
 	}

@@ -86,19 +86,20 @@ type QualityCount struct {
 // QualityStands counts the documents by how they stand in quality control, of a centre
 // (capitals don't matter) or of all, from what is counted as they move.
 func QualityStands(ctx context.Context, q pg.Querier, centre string) ([]QualityCount, error) {
-	var out []QualityCount
-	for _, name := range Qualities() {
+	names := Qualities()
+	out, sums, into := make([]QualityCount, len(names)), make([]string, len(names)), make([]any, len(names))
+	for i, name := range names {
 		s := Filter{QC: name}.qc()
-		c := QualityCount{Decision: name, Status: s.status}
+		out[i] = QualityCount{Decision: name, Status: s.status}
 		if name == Awaiting {
-			c.Status = string(schemas.Pending)
+			out[i].Status = string(schemas.Pending)
 		}
-		err := q.QueryRow(ctx, schemas.Numbered(`SELECT coalesce(sum(m.n), 0)::bigint FROM tracker.standing m WHERE m.what = 'document' AND `+s.of("m")+`
-			AND ($1 = '' OR m.of_id = ANY(ARRAY(SELECT id FROM tracker.centre WHERE lower(short_name) = lower($1))))`), centre).Scan(&c.Documents)
-		if err != nil {
-			return nil, fmt.Errorf("count documents in quality control: %w", err)
-		}
-		out = append(out, c)
+		sums[i], into[i] = "coalesce(sum(m.n) FILTER (WHERE "+s.of("m")+"), 0)::bigint", &out[i].Documents
+	}
+	err := q.QueryRow(ctx, schemas.Numbered("SELECT "+strings.Join(sums, ", ")+` FROM tracker.standing m WHERE m.what = 'document'
+		AND ($1 = '' OR m.of_id = ANY(ARRAY(SELECT id FROM tracker.centre WHERE lower(short_name) = lower($1))))`), centre).Scan(into...)
+	if err != nil {
+		return nil, fmt.Errorf("count documents in quality control: %w", err)
 	}
 	return out, nil
 }

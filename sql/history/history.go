@@ -74,7 +74,8 @@ type executed struct {
 	object uuid.UUID
 }
 
-// runAll executes files, each of which holds one statement, and notes which. What
+// runAll executes files, each of which holds one statement, and notes which. A view
+// may read one that a later file makes: ClickHouse looks for it when it is read. What
 // was executed on the very table or view that is there now is not again: for an
 // ALTER that changes nothing, too, the engine writes the definition anew, and a
 // full disk then leaves it cut.

@@ -74,15 +74,10 @@ func (s *Site) source(ctx context.Context, r *http.Request) (page, error) {
 
 // fill reads what is known of the source beside its polls.
 func (s *Site) fill(ctx context.Context, id string, d *source) error {
-	waiting, err := expect.Waiting(ctx, s.Tracker, id)
-	if err != nil {
-		return err
-	}
 	x, rests, err := report.FindSource(ctx, s.Tracker, id)
 	if err != nil {
 		return err
 	}
-	d.Row, _ = newSourceRow(x, d.Polls, waiting[id], "") // which Expected says
 	d.Suspended = rests
 	if err := report.SourceErrorList(ctx, s.Tracker, id, func(e report.SourceErrors) error {
 		d.Errors = append(d.Errors, e)
@@ -96,6 +91,11 @@ func (s *Site) fill(ctx context.Context, id string, d *source) error {
 	}); err != nil {
 		return err
 	}
+	var waiting expect.Outstanding
+	if d.Expected != nil {
+		waiting = d.Expected.Waiting
+	}
+	d.Row, _ = newSourceRow(x, d.Polls, waiting, "") // which Expected says
 	revisions, err := report.SourceRevisionPage(ctx, s.Tracker, id, d.After, revisionsShown)
 	if err != nil {
 		return err

@@ -1,7 +1,7 @@
 -- recipe: backlog
 -- question: How much waited, where, and how old was the oldest of it, over time?
 -- counts: Files and documents that wait at the given moments: at zip_name, looks at files that were listed and not yet requested, refused or passed over; at download, attempts announced or requested and not yet ended; at unzip, archives received; at xsd, documents unpacked; at upload, documents found valid; at data, documents inserted and not yet checked. Only documents that were accepted count: those of bytes known already wait for nothing. What waits again because it failed counts anew. The moments end now, or with --until.
--- parameter since moment: of the first moment; by default the first event
+-- parameter since moment = 7d: of the first moment, if something had happened by then; by default seven days before the last
 -- parameter until moment: of the last moment
 -- parameter centre text: the producing centre
 -- parameter source text: the source
@@ -20,7 +20,7 @@
 -- | 2026-11-02T10:20:00Z  upload  0        0
 WITH
     toInt64({every:UInt32}) * 1000000 AS step,
-    ceil(toUnixTimestamp64Micro(greatest({since:DateTime64(6, 'UTC')}, (SELECT min(time) FROM log WHERE unreadable = ''))) / step) AS low,
+    ceil(toUnixTimestamp64Micro(greatest({since:DateTime64(6, 'UTC')}, (SELECT min(time) FROM event WHERE unreadable = ''))) / step) AS low,
     floor(toUnixTimestamp64Micro(least({until:DateTime64(6, 'UTC')}, now64(6, 'UTC'))) / step) + 1 AS high
 SELECT fromUnixTimestamp64Micro(toInt64(moment * step), 'UTC') AS time, phase, sum(n) AS waiting,
     if(waiting = 0, 0, round((moment * step - min(oldest)) / 1e6, 3)) AS oldest

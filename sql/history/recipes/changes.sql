@@ -1,7 +1,7 @@
 -- recipe: changes
 -- question: Which files and documents stand elsewhere than before?
 -- counts: Every file and every document whose phase, status or attempt at --until differs from that at --since. A file stands where its latest attempt does by itself, without its documents; an attempt that was not begun, or that brought bytes known already, leaves it where it was. A document stands where the latest accepted attempt has it, by the latest check of its data; replays are attempts, but those of an earlier version change nothing here.
--- parameter since moment: the earlier moment; by default before everything
+-- parameter since moment = 7d: the earlier moment; by default seven days before the later one. Files of which nothing was told in between are not read, so a long time takes longer
 -- parameter until moment: the later moment; by default now
 -- parameter centre text: the producing centre
 -- parameter source text: the source that it comes from at the later moment
@@ -25,6 +25,8 @@
 -- | file      H       delete/H.2026-11-02.01.impc.zip                           zip_name done     0                   2026-11-02T12:00:10Z
 -- | file      Ics     edit/Ics.2026-11-02.01.impc.zip                           download pending  2                   2026-11-02T12:05:00Z
 WITH
+    -- What stands elsewhere is of a file that something was told of in between.
+    moved AS (SELECT file FROM told WHERE time >= {since:DateTime64(6, 'UTC')} AND time < {until:DateTime64(6, 'UTC')} AND file IS NOT NULL),
     downloads AS
     (
         SELECT run, file, attempt, any(centre) AS centre, argMax(source, (time, phase_id)) AS source, any(concat(action, '/', file_name)) AS name,
@@ -32,7 +34,7 @@ WITH
             argMaxIf((phase, status, exception, time), (phase_id, status_id, stage = 'plan'), time < {until:DateTime64(6, 'UTC')}) AS new,
             countIf(time < {since:DateTime64(6, 'UTC')}) > 0 AND countIf((repeats > 0 OR note = 'not_tried') AND time < {since:DateTime64(6, 'UTC')}) = 0 AS was,
             countIf(time < {until:DateTime64(6, 'UTC')}) > 0 AND countIf((repeats > 0 OR note = 'not_tried') AND time < {until:DateTime64(6, 'UTC')}) = 0 AS is
-        FROM once WHERE entity IN ('download', 'file') AND phase != '' GROUP BY run, file, attempt
+        FROM told WHERE entity IN ('download', 'file') AND phase != '' AND file IN (SELECT file FROM moved) GROUP BY run, file, attempt
     ),
     files AS
     (
@@ -45,9 +47,9 @@ WITH
         SELECT 'document' AS what, any(e.centre) AS centre, any(concat(e.action, '/', e.file_name)) AS file, any(e.entry) AS document,
             argMaxIf((e.phase, e.status, e.exception, e.time, e.attempt, e.source), (e.attempt, e.run, e.check_number, e.phase_id, e.status_id), e.time < {since:DateTime64(6, 'UTC')}) AS before,
             argMaxIf((e.phase, e.status, e.exception, e.time, e.attempt, e.source), (e.attempt, e.run, e.check_number, e.phase_id, e.status_id), e.time < {until:DateTime64(6, 'UTC')}) AS after
-        FROM once AS e
-        WHERE e.entity = 'document' AND (e.run, e.file, e.attempt, e.outcome) IN
-            (SELECT run, file, attempt, maxIf(accepted, phase = 'unzip' AND status = 'done') AS taken FROM once WHERE entity = 'download'
+        FROM told AS e
+        WHERE e.entity = 'document' AND e.file IN (SELECT file FROM moved) AND (e.run, e.file, e.attempt, e.outcome) IN
+            (SELECT run, file, attempt, maxIf(accepted, phase = 'unzip' AND status = 'done') AS taken FROM told WHERE entity = 'download' AND file IN (SELECT file FROM moved)
                 GROUP BY run, file, attempt HAVING taken != '' AND max(repeats) = 0)
         GROUP BY e.file, e.document
     )

@@ -3,7 +3,8 @@
 // parameters there are and what the columns mean, with an example.
 //
 // Parameters are ClickHouse's own: the statement names them as {name:Type},
-// and the database puts the values in.
+// and the database puts the values in. Phases and statuses are named as
+// everywhere in SQL, {phase xsd} and {status done}; the database gets their numbers.
 package recipes
 
 import (
@@ -13,6 +14,8 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+
+	"tributary/schemas"
 )
 
 //go:embed *.sql
@@ -118,7 +121,7 @@ func parse(text string) (Recipe, error) {
 		}
 	}
 	r.Example = strings.Join(example, "\n")
-	r.Statement = strings.TrimSpace(strings.Join(lines[n:], "\n"))
+	r.Statement = schemas.Numbered(strings.TrimSpace(strings.Join(lines[n:], "\n")))
 	return r, r.check()
 }
 

@@ -23,20 +23,26 @@
 WITH
     accepted AS
     (
-        SELECT file, argMax((run, attempt, taken, at), (attempt, run)) AS latest
+        SELECT file, argMax(run, attempt) AS latest_run, max(attempt) AS latest, argMax(cityHash64(taken), attempt) AS outcome, argMax(at, attempt) AS accepted_at
         FROM
         (
             SELECT run, file, attempt, maxIf(accepted, phase = 'unzip' AND status = 'done') AS taken, minIf(time, phase = 'unzip' AND accepted != '') AS at
-            FROM once WHERE entity = 'download' AND time < {until:DateTime64(6, 'UTC')} GROUP BY run, file, attempt HAVING taken != '' AND max(repeats) = 0
+            FROM told
+            WHERE entity = 'download' AND time < {until:DateTime64(6, 'UTC')}
+                AND ({since:DateTime64(6, 'UTC')} < toDateTime64('1971-01-01', 6, 'UTC')
+                    OR file IN (SELECT file FROM told WHERE entity = 'download' AND phase = 'unzip' AND accepted != '' AND time >= {since:DateTime64(6, 'UTC')} AND time < {until:DateTime64(6, 'UTC')}))
+            GROUP BY run, file, attempt HAVING taken != '' AND max(repeats) = 0
         )
         GROUP BY file
     ),
     documents AS
     (
-        SELECT any(d.centre) AS centre, argMax((d.phase, d.status), (d.status = 'failed' AND d.check_number = 0, d.check_number, d.phase_id, d.status_id)) AS stands
-        FROM once AS d
-        WHERE d.entity = 'document' AND (d.run, d.file, d.attempt, d.outcome) IN
-            (SELECT latest.1, file, latest.2, latest.3 FROM accepted WHERE latest.4 >= {since:DateTime64(6, 'UTC')})
+        -- Where it stands, as a number: a verdict that ends it before its data is checked, else the latest check; then the phase, and its status.
+        SELECT any(d.centre) AS centre, max(((d.status = 'failed' AND d.check_number = 0) * 4294967296 + d.check_number) * 65536 + d.phase_id * 256 + d.status_id) AS rank,
+            bitAnd(bitShiftRight(rank, 8), 255) AS at_phase, bitAnd(rank, 255) AS at_status
+        FROM told AS d
+        WHERE d.entity = 'document' AND (d.run, d.file, d.attempt, cityHash64(d.outcome)) IN
+            (SELECT latest_run, file, latest, outcome FROM accepted WHERE accepted_at >= {since:DateTime64(6, 'UTC')})
             AND d.time < {until:DateTime64(6, 'UTC')}
             AND ({centre:String} = '' OR lower(d.centre) = lower({centre:String}))
             AND ({source:String} = '' OR d.source = {source:String})
@@ -45,10 +51,10 @@ WITH
 SELECT row_number() OVER (ORDER BY share DESC, rejected DESC, centre) AS rank, *
 FROM
 (
-    SELECT centre, count() AS documents, countIf(stands.2 = 'failed') AS rejected, round(rejected / documents, 4) AS share,
-        countIf(stands.1 = 'xml_name' AND stands.2 = 'failed') AS xml_name, countIf(stands.1 = 'xsd' AND stands.2 = 'failed') AS xsd,
-        countIf(stands.1 = 'upload' AND stands.2 = 'failed') AS upload, countIf(stands.1 = 'data' AND stands.2 = 'failed') AS data,
-        countIf(stands.2 != 'failed' AND NOT (stands.1 IN ('overview', 'qc') AND stands.2 = 'done')) AS open
+    SELECT centre, count() AS documents, countIf(at_status = {status failed}) AS rejected, round(rejected / documents, 4) AS share,
+        countIf(at_phase = {phase xml_name} AND at_status = {status failed}) AS xml_name, countIf(at_phase = {phase xsd} AND at_status = {status failed}) AS xsd,
+        countIf(at_phase = {phase upload} AND at_status = {status failed}) AS upload, countIf(at_phase = {phase data} AND at_status = {status failed}) AS data,
+        countIf(at_status != {status failed} AND NOT (at_phase >= {phase overview} AND at_status = {status done})) AS open
     FROM documents GROUP BY centre
 )
 ORDER BY rank

@@ -26,17 +26,19 @@ WITH
         SELECT file, attempt, any(centre) AS centre, any(action) AS action, argMax(source, status IN ('done', 'cancelled', 'failed')) AS source, max(sha256) AS content,
             maxIf(time, phase = 'zip_md5' AND status = 'done') AS at, maxIf(1, phase = 'zip_md5' AND status = 'done') AS received,
             maxIf(1, repeats > 0) AS repeated, maxIf(1, stage = 'plan' AND status = 'failed') AS failed, max(accepted) AS outcome, maxIf(1, phase = 'unzip' AND status = 'done' AND accepted != '') AS taken
-        FROM once WHERE entity = 'download' AND run = toUUID('00000000-0000-5000-8000-000000000000') GROUP BY file, attempt HAVING received
+        FROM told
+        WHERE entity = 'download' AND run = toUUID('00000000-0000-5000-8000-000000000000')
+            AND ({since:DateTime64(6, 'UTC')} < toDateTime64('1971-01-01', 6, 'UTC')
+                OR file IN (SELECT file FROM told WHERE entity = 'download' AND phase = 'zip_md5' AND status = 'done' AND time >= {since:DateTime64(6, 'UTC')}))
+        GROUP BY file, attempt HAVING received
     ),
     chosen AS
     (
-        SELECT file, any(centre) AS centre, any(action) AS action, countIf(NOT repeated AND content_before != '' AND content != content_before AND NOT (failed_before AND source != source_before)) AS versions,
-            sum(repeated) AS duplicates, minIf(attempt, taken = 1) AS first, maxIf(attempt, taken = 1) AS latest
-        FROM
-        (
-            SELECT *, lagInFrame(content) OVER before AS content_before, lagInFrame(source) OVER before AS source_before, lagInFrame(failed) OVER before AS failed_before
-            FROM attempts WINDOW before AS (PARTITION BY file ORDER BY attempt ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
-        )
+        SELECT file, any(centre) AS centre, any(action) AS action, sum(repeated) AS duplicates, minIf(attempt, taken = 1) AS first, maxIf(attempt, taken = 1) AS latest,
+            groupArrayIf((attempt, cityHash64(outcome)), taken = 1) AS accepted,
+            arraySort(groupArray((attempt, repeated, if(content = '', 0, cityHash64(content)), failed, cityHash64(source)))) AS transfers,
+            arrayCount((before, after) -> after.2 = 0 AND before.3 != 0 AND after.3 != before.3 AND NOT (before.4 = 1 AND after.5 != before.5), arrayPopBack(transfers), arrayPopFront(transfers)) AS versions
+        FROM attempts
         GROUP BY file
         HAVING max(at) >= {since:DateTime64(6, 'UTC')} AND max(at) < {until:DateTime64(6, 'UTC')}
             AND ({centre:String} = '' OR lower(centre) = lower({centre:String}))
@@ -44,22 +46,22 @@ WITH
     ),
     verdicts AS
     (
-        SELECT file, document, attempt, argMax(status = 'failed', (status = 'failed' AND check_number = 0, check_number, phase_id, status_id)) AS bad
-        FROM once WHERE entity = 'document' AND run = toUUID('00000000-0000-5000-8000-000000000000')
-            AND (file, attempt, outcome) IN (SELECT file, attempt, outcome FROM attempts WHERE taken = 1)
+        SELECT file, document, attempt, max(((status = 'failed' AND check_number = 0) * 4294967296 + check_number) * 65536 + phase_id * 256 + status_id) AS rank,
+            bitAnd(rank, 255) = {status failed} AS bad
+        FROM told
+        WHERE entity = 'document' AND run = toUUID('00000000-0000-5000-8000-000000000000')
+            AND (file, attempt, cityHash64(outcome)) IN (SELECT file, version.1, version.2 FROM chosen ARRAY JOIN accepted AS version WHERE first < latest)
         GROUP BY file, document, attempt
-    ),
-    compared AS
-    (
-        SELECT v.file AS file, v.document AS document, argMin(v.bad, v.attempt) AS before, argMax(v.bad, v.attempt) AS after, max(v.attempt) < any(c.latest) AS lacking
-        FROM verdicts AS v INNER JOIN chosen AS c ON c.file = v.file GROUP BY file, document
     )
 SELECT c.centre AS centre, count() AS files, countIf(c.action = 'edit') AS edits, countIf(c.action = 'delete') AS deletes, countIf(c.versions > 0) AS resubmitted,
-    sum(c.versions) AS versions, sum(c.duplicates) AS duplicates, sum(d.corrected) AS corrected, sum(d.broken) AS broken, sum(d.withdrawn) AS withdrawn
+    sum(c.versions) AS versions, sum(c.duplicates) AS duplicates,
+    sum(arrayCount(x -> x.3 = c.latest AND x.1 AND NOT x.2, d.documents)) AS corrected, sum(arrayCount(x -> x.3 = c.latest AND x.2 AND NOT x.1, d.documents)) AS broken,
+    sum(arrayCount(x -> x.3 < c.latest, d.documents)) AS withdrawn
 FROM chosen AS c LEFT JOIN
 (
-    SELECT file, countIf(NOT lacking AND before AND NOT after) AS corrected, countIf(NOT lacking AND after AND NOT before) AS broken, countIf(lacking) AS withdrawn
-    FROM compared GROUP BY file
+    SELECT file, groupArray((before, after, last)) AS documents
+    FROM (SELECT file, document, argMin(bad, attempt) AS before, argMax(bad, attempt) AS after, max(attempt) AS last FROM verdicts GROUP BY file, document)
+    GROUP BY file
 ) AS d ON d.file = c.file
 GROUP BY centre
 ORDER BY versions DESC, centre

@@ -8,10 +8,13 @@ SELECT topic, partition, offset
 FROM
 (
     SELECT topic, partition, offset, row_number() OVER (PARTITION BY event_id ORDER BY time, topic, partition, offset) AS told
-    FROM event FINAL
-    WHERE unreadable = '' AND toUInt32(cityHash64(event_id)) IN
+    FROM
     (
-        SELECT h FROM (SELECT toUInt32(cityHash64(event_id)) AS h FROM event WHERE unreadable = '' GROUP BY h HAVING count() > 1)
+        SELECT DISTINCT event_id, time, topic, partition, offset FROM event
+        WHERE unreadable = '' AND toUInt32(cityHash64(event_id)) IN
+        (
+            SELECT h FROM (SELECT toUInt32(cityHash64(event_id)) AS h FROM event WHERE unreadable = '' GROUP BY h HAVING count() > 1)
+        )
     )
 )
 WHERE told > 1

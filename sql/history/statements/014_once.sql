@@ -5,7 +5,7 @@ AS SELECT * EXCEPT (generation, `passed.phase`, `passed.phase_id`, `passed.start
 FROM
 (
     SELECT * FROM event FINAL
-    WHERE unreadable = '' AND (shadow = 0 OR entity = 'replay') AND (topic, partition, offset) NOT IN (SELECT topic, partition, offset FROM repeat)
+    WHERE unreadable = '' AND (shadow = 0 OR entity = 'replay') AND NOT bitmapContains((SELECT groupBitmapState(cityHash64(topic, partition, offset)) FROM repeat), cityHash64(topic, partition, offset))
 )
 ARRAY JOIN arrayPushBack(
     arrayMap((p, i, s, f, v) -> (p, i, s, f, toLowCardinality('done'), toUInt8({status done}), toLowCardinality(''), v), `passed.phase`, `passed.phase_id`, `passed.started_at`, `passed.finished_at`, `passed.version_of`),

@@ -10,18 +10,18 @@ WITH
     toDateTime64('2200-01-01 00:00:00', 6, 'UTC') AS never,
     attempts AS
     (
-        SELECT run, file, attempt, any(centre) AS centre, argMax(source, (requested_at IS NOT NULL, time)) AS source, max(look) AS look,
+        SELECT run, file, attempt, any(centre) AS centre, argMax(source, toUnixTimestamp64Micro(time) + (requested_at IS NOT NULL) * 1000000000000000000) AS source, max(look) AS look,
             min(time) AS announced,
             ifNull(minOrNullIf(time, status_id >= {status done}), never) AS ended,
             minOrNullIf(time, phase = 'zip_md5' AND status = 'done') AS received,
             ifNull(minOrNullIf(time, phase = 'unzip' AND status_id >= {status done} OR note = 'duplicate' OR stage = 'plan' AND status_id >= {status cancelled}), never) AS unzipped
-        FROM once WHERE entity = 'download' AND phase != '' GROUP BY run, file, attempt
+        FROM told WHERE entity = 'download' AND phase != '' GROUP BY run, file, attempt
     ),
     looks AS
     (
         SELECT file, source, look, max(centre) AS centre, min(listed_at) AS listed,
             least(ifNull(minOrNullIf(time, stage = 'plan'), never), ifNull(minOrNullIf(time, attributes['state'] = 'gone'), never)) AS passed
-        FROM once WHERE entity = 'hosting' GROUP BY file, source, look HAVING centre != '' AND listed IS NOT NULL
+        FROM told WHERE entity = 'hosting' GROUP BY file, source, look HAVING centre != '' AND listed IS NOT NULL
     ),
     documents AS
     (
@@ -30,10 +30,10 @@ WITH
             minOrNullIf(time, phase = 'xsd' AND status = 'done') AS valid, ifNull(minOrNullIf(time, phase = 'xsd' AND status_id >= {status done} OR status_id >= {status cancelled}), never) AS judged,
             minOrNullIf(time, phase = 'upload' AND status = 'done') AS loaded, ifNull(minOrNullIf(time, phase = 'upload' AND status_id >= {status done} OR status_id >= {status cancelled}), never) AS tried,
             ifNull(minOrNullIf(time, phase_id >= {phase data} AND status_id >= {status done} OR status_id >= {status cancelled}), never) AS checked
-        FROM once
-        WHERE entity = 'document' AND (run, file, attempt, outcome) IN
-            (SELECT run, file, attempt, accepted FROM once WHERE entity = 'download' AND phase = 'unzip' AND status = 'done' AND accepted != '')
-        GROUP BY run, file, attempt, outcome, document
+        FROM told
+        WHERE entity = 'document' AND (run, file, attempt, cityHash64(outcome)) IN
+            (SELECT run, file, attempt, cityHash64(accepted) FROM told WHERE entity = 'download' AND phase = 'unzip' AND status = 'done' AND accepted != '')
+        GROUP BY run, file, attempt, cityHash64(outcome), document
     )
 SELECT phase, centre, source, began, nullIf(until, never) AS ended
 FROM
