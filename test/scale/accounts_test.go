@@ -34,7 +34,7 @@ func accounts(t *testing.T, pool *pgxpool.Pool) {
 	_, token := control.ReadToken(ctx, pool, digest("token"))
 	_, all := control.Accounts(ctx, pool)
 	_, tokens := control.Tokens(ctx, pool)
-	_, changes := control.AccountChanges(ctx, pool, 10)
+	_, changes := control.AccountChanges(ctx, pool, control.AccountChangeFilter{Limit: 10})
 	seen := errors.Join(control.SeeAccountSession(ctx, pool, digest("session"), at.Add(time.Minute)), control.SeeToken(ctx, pool, digest("token"), at),
 		control.ForgetAccountSessions(ctx, pool, at.Add(-time.Hour), ann.Name, 1), control.EndAccountSession(ctx, pool, digest("session")))
 	_, first := control.Visited(ctx, pool, ann.Name, at)
