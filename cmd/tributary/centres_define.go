@@ -8,6 +8,7 @@ import (
 
 	"tributary/internal/config"
 	"tributary/producers/sources"
+	"tributary/sql/control"
 )
 
 const centreKeysHelp = "KEY is a key of a centre as in the configuration (docs/reference/configuration.md): email=data@example.org,\n" +
@@ -23,8 +24,8 @@ func newCentresAdd(c *cli) *cobra.Command {
 	}
 	define := c.definerOf("centre", cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, message string) ([]sources.Change, error) {
-			return r.AddCentre(ctx, tx, args[0], args[1:], message)
+		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, by control.Decision) ([]sources.Change, error) {
+			return r.AddCentre(ctx, tx, args[0], args[1:], by)
 		})
 	}
 	return cmd
@@ -39,8 +40,8 @@ func newCentresEdit(c *cli) *cobra.Command {
 	}
 	define := c.definerOf("centre", cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, message string) ([]sources.Change, error) {
-			return r.EditCentre(ctx, tx, args[0], args[1:], message)
+		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, by control.Decision) ([]sources.Change, error) {
+			return r.EditCentre(ctx, tx, args[0], args[1:], by)
 		})
 	}
 	return cmd
@@ -55,8 +56,8 @@ func newCentresRemove(c *cli) *cobra.Command {
 	}
 	define := c.definerOf("centre", cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, message string) ([]sources.Change, error) {
-			return r.RemoveCentres(ctx, tx, args, message)
+		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, by control.Decision) ([]sources.Change, error) {
+			return r.RemoveCentres(ctx, tx, args, by)
 		})
 	}
 	return cmd
@@ -78,7 +79,7 @@ func newCentresApply(c *cli) *cobra.Command {
 		if *file == "" {
 			return usagef("-f FILE is missing: the configuration's centres are declared with its sources, by tributary sources apply")
 		}
-		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, message string) ([]sources.Change, error) {
+		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, by control.Decision) ([]sources.Change, error) {
 			all, err := c.readBlocks(config.Config{}, *file, config.Options{})
 			if err == nil && len(all.Sources) > 0 {
 				err = usagef("%s lists sources too: tributary sources apply -f %s defines both", *file, *file)
@@ -86,7 +87,7 @@ func newCentresApply(c *cli) *cobra.Command {
 			if err != nil {
 				return nil, err
 			}
-			changes, err := r.ApplyCentres(ctx, tx, all.Centres, *prune, message)
+			changes, err := r.ApplyCentres(ctx, tx, all.Centres, *prune, by)
 			if err == nil && *dry {
 				err = errDryRun
 			}

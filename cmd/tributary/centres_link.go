@@ -59,7 +59,7 @@ func newCentresLinks(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "links [CENTRE]", Short: "List the links by which centres see what is their own",
 		Long: "List the links of all centres, or of one, not their secrets. One that has ended or was revoked is listed for 90 days\n" +
-			"more. Why each was made is told by tributary users log.",
+			"more. Why each was made is told by tributary audit --kind account.",
 		Args: cobra.MaximumNArgs(1),
 	}
 	output := outputFlag(cmd, report.Formats()...)

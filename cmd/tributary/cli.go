@@ -122,7 +122,7 @@ func newRoot(c *cli) *cobra.Command {
 		newUp(c), newRun(c), newServe(c), newTopics(c), newDLQ(c), newReplay(c), newSchemas(c), newSources(c),
 		newStatus(c), newFiles(c), newDocuments(c), newCentres(c), newShow(c), newWhy(c), newListing(c), newDiff(c),
 		newSQL(c), newReport(c), newHistory(c), newTracker(c), newLineage(c), newWarehouse(c), newControl(c), newProfile(c), newReference(c), newBlobs(c),
-		newUsers(c), newTokens(c), newLoginLink(c), newNotify(c), newAdmin(c),
+		newUsers(c), newTokens(c), newAudit(c), newLoginLink(c), newNotify(c), newAdmin(c),
 		newVersion(c), newDoctor(c), newHealthcheck(c),
 	)
 	return root

@@ -26,6 +26,7 @@ import (
 	"tributary/internal/kafka"
 	"tributary/queries/report/reporttest"
 	"tributary/recovery/shadow/shadowtest"
+	"tributary/schemas"
 	"tributary/sql/control"
 	"tributary/sql/warehouse"
 	"tributary/topics"
@@ -155,6 +156,45 @@ func TestServerAnswersTheSame(t *testing.T) {
 		if d := cmp.Diff([]any{code, out, errs}, []any{rcode, rout, rerrs}); d != "" {
 			t.Errorf("tributary %s (-stores +server):\n%s", line, d)
 		}
+	}
+}
+
+// Who ordered what is told by a server as where the stores are, all of it to operators.
+func TestServerTellsWhoOrderedWhat(t *testing.T) {
+	w := newWorld(t)
+	tokens := map[access.Role]string{}
+	for _, role := range []access.Role{access.Wrangler, access.Operator} {
+		var err error
+		if tokens[role], err = (access.Accounts{Pool: w.pool, Now: now}).AddToken(t.Context(), access.Person{Name: role.String(), Role: role}, time.Hour, access.Order{By: "test", Reason: "a test"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for who, what := range map[string]string{"ann": "resumed", "ben": "put into maintenance"} {
+		reporttest.Add(t, w.pool, schemas.StatusChanged{Entity: schemas.EntitySource, Scope: schemas.Scope{Centre: "H", Source: "harwell"}, Message: what + " by " + who + ": <so>",
+			Attributes: map[string]string{"by": who, "reason": "<so>", "state": "available"}})
+	}
+	ask := func(role access.Role, line string) (int, string, string) {
+		return remotely(t, []string{envToken + "=" + tokens[role]}, append(strings.Fields(line), "--server", w.server.URL+"/t/", "--ca-file", w.ca)...)
+	}
+	for _, line := range []string{"audit", "audit -o json", "audit -o csv --by ann", "audit --kind account --q operator", "audit --kind wish", "audit --limit 1", "audit --since 2026-11-21 --until 2026-11-22", "audit --since 1h --until 2h"} {
+		code, out, errs := tributary(t, w.config, strings.Fields(line)...)
+		rcode, rout, rerrs := ask(access.Operator, line)
+		if d := cmp.Diff([]any{code, out, errs}, []any{rcode, rout, rerrs}); d != "" {
+			t.Errorf("%s (-stores +server):\n%s", line, d)
+		}
+	}
+	code, out, _ := ask(access.Operator, "audit -o csv --limit 0")
+	if code != exitOK || !strings.Contains(out, ",ann,source,harwell,resumed,<so>,\n") || !strings.Contains(out, ",test,account,token:operator,") {
+		t.Errorf("an operator reads: %d %s", code, out)
+	}
+	if code, out, _ := ask(access.Wrangler, "audit"); code != exitOK || strings.Contains(out, "token:") || !strings.Contains(out, "resumed") {
+		t.Errorf("a wrangler reads: %d %s", code, out)
+	}
+	if code, out, errs := remotely(t, []string{envToken + "=" + w.token}, "audit", "--server", w.server.URL+"/t/", "--ca-file", w.ca); code != exitFailed || !strings.Contains(errs, "a reader") {
+		t.Errorf("a reader reads: %d %s%s", code, out, errs)
+	}
+	if code, _, errs := tributary(t, w.config, "audit", "--limit", "-1"); code != exitUsage || !strings.Contains(errs, "--limit must be 0 or more") {
+		t.Errorf("less than nothing: %d %s", code, errs)
 	}
 }
 

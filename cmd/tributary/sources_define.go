@@ -17,6 +17,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/producers/sources"
 	"tributary/queries/report"
+	"tributary/sql/control"
 )
 
 const keysHelp = "KEY is a key of a source as in the configuration (docs/reference/configuration.md), VALUE is YAML:\n" +
@@ -32,8 +33,8 @@ func newSourcesAdd(c *cli) *cobra.Command {
 	}
 	define := c.definer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, message string) ([]sources.Change, error) {
-			return r.Add(ctx, tx, args[0], args[1:], message)
+		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, by control.Decision) ([]sources.Change, error) {
+			return r.Add(ctx, tx, args[0], args[1:], by)
 		})
 	}
 	return cmd
@@ -53,8 +54,8 @@ func newSourcesEdit(c *cli) *cobra.Command {
 		if !slices.Contains(config.UpdateKinds(), *kind) {
 			return usagef("--update %q is not known: use %s", *kind, strings.Join(config.UpdateKinds(), ", "))
 		}
-		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, message string) ([]sources.Change, error) {
-			return r.Edit(ctx, tx, args[0], *kind, args[1:], message)
+		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, by control.Decision) ([]sources.Change, error) {
+			return r.Edit(ctx, tx, args[0], *kind, args[1:], by)
 		})
 	}
 	return cmd
@@ -70,8 +71,8 @@ func newSourcesRemove(c *cli) *cobra.Command {
 	}
 	define := c.definer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, message string) ([]sources.Change, error) {
-			return r.Remove(ctx, tx, args, message)
+		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, by control.Decision) ([]sources.Change, error) {
+			return r.Remove(ctx, tx, args, by)
 		})
 	}
 	return cmd
@@ -95,8 +96,8 @@ func newSourcesApply(c *cli) *cobra.Command {
 		if *file == "" && *prune {
 			return usagef("--prune is about a file: tributary sources apply -f FILE --prune")
 		}
-		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, message string) ([]sources.Change, error) {
-			changes, err := c.apply(ctx, tx, r, *file, *prune, message)
+		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, by control.Decision) ([]sources.Change, error) {
+			changes, err := c.apply(ctx, tx, r, *file, *prune, by)
 			if err == nil && *dry {
 				err = errDryRun
 			}
@@ -106,9 +107,9 @@ func newSourcesApply(c *cli) *cobra.Command {
 	return cmd
 }
 
-func (c *cli) apply(ctx context.Context, tx pgx.Tx, r sources.Registry, file string, prune bool, message string) ([]sources.Change, error) {
+func (c *cli) apply(ctx context.Context, tx pgx.Tx, r sources.Registry, file string, prune bool, by control.Decision) ([]sources.Change, error) {
 	if file == "" {
-		return r.Redeclare(ctx, tx, message)
+		return r.Redeclare(ctx, tx, by)
 	}
 	cfg, err := r.WithCentres(ctx, tx)
 	if err != nil {
@@ -118,7 +119,7 @@ func (c *cli) apply(ctx context.Context, tx pgx.Tx, r sources.Registry, file str
 	if err != nil {
 		return nil, err
 	}
-	return r.Apply(ctx, tx, all, prune, message)
+	return r.Apply(ctx, tx, all, prune, by)
 }
 
 // errDryRun gives back what a change has done.
@@ -148,7 +149,7 @@ func (c *cli) readBlocks(cfg config.Config, file string, o config.Options) (conf
 }
 
 // definer makes a change in one transaction, and tells it.
-type definer func(context.Context, func(context.Context, pgx.Tx, sources.Registry, string) ([]sources.Change, error)) error
+type definer func(context.Context, func(context.Context, pgx.Tx, sources.Registry, control.Decision) ([]sources.Change, error)) error
 
 // definer adds the flags of a command that changes how sources are defined, and
 // returns what makes the change, in one transaction, and tells it.
@@ -160,7 +161,7 @@ func (c *cli) definer(cmd *cobra.Command) definer {
 func (c *cli) definerOf(what string, cmd *cobra.Command) definer {
 	output := outputFlag(cmd, report.Formats()...)
 	reason := cmd.Flags().String("reason", "", "why, for those who read it later")
-	return func(ctx context.Context, change func(context.Context, pgx.Tx, sources.Registry, string) ([]sources.Change, error)) error {
+	return func(ctx context.Context, change func(context.Context, pgx.Tx, sources.Registry, control.Decision) ([]sources.Change, error)) error {
 		return c.open(ctx, need{Postgres: true}, func(s *stores) error {
 			r, err := sourceRegistry(s.cfg)
 			if err != nil {
@@ -168,7 +169,7 @@ func (c *cli) definerOf(what string, cmd *cobra.Command) definer {
 			}
 			var changes []sources.Change
 			err = pg.InTx(ctx, s.Control, func(tx pgx.Tx) (err error) {
-				changes, err = change(ctx, tx, r, sources.By(requester(), *reason))
+				changes, err = change(ctx, tx, r, control.Decision{By: requester(), Reason: *reason, At: now()})
 				return err
 			})
 			if sources.Refused(err) {

@@ -18,7 +18,7 @@ const passwordHelp = "The password, 12 characters or more, is asked for on a ter
 
 func newUsers(c *cli) *cobra.Command {
 	return group("users", "Say who may log in to the pages, and what they may do", newUsersAdd(c), newUsersDisable(c), newUsersEdit(c),
-		newUsersEnable(c), newUsersList(c), newUsersLog(c), newUsersPassword(c), newUsersRemove(c))
+		newUsersEnable(c), newUsersList(c), newUsersPassword(c), newUsersRemove(c))
 }
 
 func newUsersAdd(c *cli) *cobra.Command {
@@ -222,36 +222,4 @@ type accountChange struct {
 
 func changeOf(a control.AccountChange) accountChange {
 	return accountChange{a.ChangedAt.UTC(), a.ChangedBy, a.Subject, a.What, a.Reason}
-}
-
-func newUsersLog(c *cli) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "log", Short: "Show who changed which accounts, tokens and links, and why",
-		Long: "Show what became of accounts, tokens (token:NAME), links that log in once (link:WHO MADE IT) and links of centres\n" +
-			"(centre-link:NUMBER), the newest first.",
-		Args: cobra.NoArgs,
-	}
-	output := outputFlag(cmd, report.Formats()...)
-	limit := cmd.Flags().Int("limit", 100, "at most so many, 10,000 at most")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *limit < 1 || *limit > 10_000 {
-			return usagef("--limit must be from 1 to 10000")
-		}
-		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
-			all, err := control.AccountChanges(cmd.Context(), s.Control, *limit)
-			if err != nil {
-				return err
-			}
-			return c.list(*output, []string{"at", "by", "subject", "what", "reason"}, func(row func(any, ...string) error) error {
-				for _, a := range all {
-					r := changeOf(a)
-					if err := row(r, instant(&r.At), r.By, r.Subject, r.What, r.Reason); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-		})
-	}
-	return cmd
 }

@@ -29,6 +29,7 @@ type fold struct {
 	attempts   map[uuid.UUID]*attempt
 	documents  map[uuid.UUID]*document
 	qualities  map[uuid.UUID]*quality
+	ordered    map[uuid.UUID]ordered
 
 	made map[string]uuid.UUID // ids made so far: hashing them is the costliest part of reading an event
 }
@@ -39,7 +40,8 @@ func newFold() *fold {
 		tasks: map[uuid.UUID]*task{}, batches: map[uuid.UUID]*batch{}, replays: map[uuid.UUID]*replay{}, exceptions: map[uuid.UUID]firstNamed{},
 		names: map[uuid.UUID]*named{}, files: map[uuid.UUID]*file{}, hostings: map[uuid.UUID]*hosting{},
 		versions: map[uuid.UUID]*version{}, attempts: map[uuid.UUID]*attempt{}, documents: map[uuid.UUID]*document{}, qualities: map[uuid.UUID]*quality{},
-		made: map[string]uuid.UUID{},
+		ordered: map[uuid.UUID]ordered{},
+		made:    map[string]uuid.UUID{},
 	}
 }
 
@@ -92,6 +94,15 @@ func (f *fold) add(e *schemas.StatusChanged, when time.Time) error {
 		return nil
 	}
 	now := at(when)
+	if err := f.place(e, now); err != nil {
+		return err
+	}
+	f.order(e, now)
+	return nil
+}
+
+// place adds one event to what it speaks of.
+func (f *fold) place(e *schemas.StatusChanged, now time.Time) error {
 	s := seen{First: now, Last: now}
 	switch e.Entity {
 	case schemas.EntityCentre:

@@ -43,6 +43,7 @@ func eventLog(t *rapid.T) []event {
 		l.emit(schemas.StatusChanged{Entity: schemas.EntityReplay, Scope: schemas.Scope{Run: run}, Number: 1, Note: note, Rows: 3, Revision: int64(i + 1),
 			Status: []string{"running", "pending", "running", "done"}[i], Attributes: map[string]string{"by": "somebody", "from": "xsd", "rate": "2.5", "since": "2012-10-02T00:00:00Z"}})
 	}
+	l.emit(schemas.StatusChanged{Entity: schemas.EntityMember, Scope: schemas.Scope{Run: schemas.LiveRun}, Message: "asked to stop by ann", Attributes: map[string]string{"member": "m", "by": "ann", "reason": rapid.SampledFrom([]string{"", "x"}).Draw(t, "why")}})
 	if rapid.Bool().Draw(t, "closed") {
 		l.emit(schemas.StatusChanged{Entity: schemas.EntitySession, Scope: schemas.Scope{Session: session}, Status: "done", FinishedAt: l.stamp()})
 	}

@@ -22,7 +22,7 @@ import (
 // The versions of the tables that were in use.
 const (
 	firstInUse = 3
-	lastInUse  = 18
+	lastInUse  = 19
 )
 
 // A filled database of every version in use is brought to the newest, and the
@@ -79,20 +79,21 @@ func (s *system) goesOn() {
 
 // unversioned are events as they were told before phases had versions, sources
 // rested, trackers knew why a source's showing of a file was refused, downloads told
-// how far they are, and people decided about documents.
+// how far they are, people decided about documents, and it was kept who ordered what.
 func unversioned(events []event) []event {
 	events = slices.DeleteFunc(events, func(e event) bool { return e.Entity == schemas.EntityQuality })
 	for i := range events {
 		e := &events[i]
 		e.VersionOf, e.Passed = "", slices.Clone(e.Passed)
 		e.Attributes = maps.Clone(e.Attributes)
-		for _, name := range []string{"message", "received", "rate"} {
+		for _, name := range []string{"message", "received", "rate", "by"} {
 			delete(e.Attributes, name)
 		}
 		for p := range e.Passed {
 			e.Passed[p].VersionOf = ""
 		}
 		if e.Entity == schemas.EntitySource {
+			e.Message = ""
 			e.Attributes = maps.Clone(e.Attributes)
 			for _, name := range []string{"suspended_at", "suspended_why", "overruns", "definition"} {
 				delete(e.Attributes, name)

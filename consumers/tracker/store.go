@@ -26,7 +26,7 @@ func (t table) temp() string { return "tracker_new_" + t.name }
 
 // tables lists every table that is written; rows say which columns each has.
 func tables() []table {
-	names := []string{"centre", "file_source", "source_revision", "crawling_session", "poll_task", "batch", "replay", "zip_file", "zip_action", "file_source_has_zip", "zip_version",
+	names := []string{"centre", "file_source", "source_revision", "crawling_session", "poll_task", "batch", "replay", "ordered", "zip_file", "zip_action", "file_source_has_zip", "zip_version",
 		"zip_download", "quality", "xml_file", "zip_log", "xml_log"}
 	out := make([]table, len(names))
 	for i, name := range names {

@@ -14,7 +14,7 @@ import (
 func tampered() map[string][2]string {
 	return map[string][2]string{
 		"centre": {"full_name", "'x'"}, "file_source": {"hostname", "'x'"}, "source_revision": {"message", "'x'"}, "crawling_session": {"note", "'x'"}, "poll_task": {"counts", `'{"listed": "7"}'`},
-		"batch": {"documents", "documents + 1"}, "replay": {"items", "items + 1"}, "quality": {"reason", "'y'"}, "zip_file": {"size_bytes", "7777"}, "zip_action": {"status_id", "CASE status_id WHEN 5 THEN 3 ELSE 5 END"},
+		"batch": {"documents", "documents + 1"}, "replay": {"items", "items + 1"}, "ordered": {"reason", "'x'"}, "quality": {"reason", "'y'"}, "zip_file": {"size_bytes", "7777"}, "zip_action": {"status_id", "CASE status_id WHEN 5 THEN 3 ELSE 5 END"},
 		"file_source_has_zip": {"num_retries", "num_retries + 1"}, "zip_version": {"received", "received + interval '1 microsecond'"},
 		"zip_download": {"documents_open", "documents_open + 1"}, "xml_file": {"merge", "merge || ' '"},
 		"zip_log": {"message", "'x'"}, "xml_log": {"line", "coalesce(line, 0) + 1"}, "an_exception": {"description", "'x'"}, "unreadable": {"reason", "'x'"},

@@ -17,7 +17,7 @@ func (f *fold) write(ctx context.Context, s *store) error {
 		return err
 	}
 	for _, step := range []func(context.Context, *store) error{
-		f.writeCentres, f.writeSources, f.writeRevisions, f.writeSessions, f.writeTasks, f.writeBatches, f.writeReplays, f.writeNames,
+		f.writeCentres, f.writeSources, f.writeRevisions, f.writeSessions, f.writeTasks, f.writeBatches, f.writeReplays, f.writeOrdered, f.writeNames,
 		f.writeFiles,
 	} {
 		if err := step(ctx, s); err != nil {

@@ -88,7 +88,7 @@ func order(ctx context.Context, tx pgx.Tx, o sourcestate.Orders, w Wish, id stri
 		return sourcestate.Outcome{}, err
 	}
 	s.Acts = acts
-	if err := o.Outbox.Append(ctx, tx, sourcestate.Event(*s, revision, o.Said(done), o.At)); err != nil {
+	if err := o.Outbox.Append(ctx, tx, sourcestate.Event(*s, revision, sourcestate.Cause{Done: done, Decision: o.Decision}, o.At)); err != nil {
 		return sourcestate.Outcome{}, fmt.Errorf("source %s: %w", id, err)
 	}
 	return sourcestate.Outcome{Source: id, Done: true, Detail: detail, Seen: is}, nil

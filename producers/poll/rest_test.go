@@ -16,6 +16,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/producers/sourcestate"
 	"tributary/schemas"
+	"tributary/sql/control"
 )
 
 // sources are what the events say of the source's state.
@@ -95,7 +96,7 @@ func TestWhatWaitsForASourceIsTriedAgain(t *testing.T) {
 			SELECT $1, id, 'H', 'other', 1, 1, 'ended', now(), 'failed', $2, $3 FROM control.file`, schemas.LiveRun, c.exception, later)
 		b.exec("UPDATE control.source SET state = 'maintenance'")
 		err := pg.InTx(t.Context(), b.deps.Pool, func(tx pgx.Tx) error {
-			_, err := sourcestate.Resume(t.Context(), tx, b.deps.Outbox, []string{"src"}, "", noon)
+			_, err := sourcestate.Resume(t.Context(), tx, b.deps.Outbox, []string{"src"}, sourcestate.Cause{}, noon)
 			return err
 		})
 		if err != nil {
@@ -146,7 +147,7 @@ func TestAPersonResumesASource(t *testing.T) {
 	resume := func(ids ...string) (got []sourcestate.Outcome) {
 		t.Helper()
 		err := pg.InTx(t.Context(), b.deps.Pool, func(tx pgx.Tx) (err error) {
-			got, err = sourcestate.Resume(t.Context(), tx, b.deps.Outbox, ids, "resumed by me: mended", b.now)
+			got, err = sourcestate.Resume(t.Context(), tx, b.deps.Outbox, ids, sourcestate.Cause{Done: "resumed", Decision: control.Decision{By: "me", Reason: "mended"}}, b.now)
 			return err
 		})
 		if err != nil {

@@ -34,7 +34,7 @@ func TestPolledOnce(t *testing.T) {
 	order := func() {
 		t.Helper()
 		err := pg.InTx(t.Context(), b.deps.Pool, func(tx pgx.Tx) error {
-			said, err := sourcestate.Poll(t.Context(), tx, b.deps.Outbox, []string{"a"}, "by me", b.now)
+			said, err := sourcestate.Poll(t.Context(), tx, b.deps.Outbox, []string{"a"}, sourcestate.Cause{}, b.now)
 			if len(said) != 1 || !said[0].Done || said[0].Detail != "it is due at once" {
 				t.Errorf("ordered at once, it says %+v", said)
 			}

@@ -178,7 +178,7 @@ func TestWhatASourceMayShowIsKept(t *testing.T) {
 // What people order of a source's state stays over restarts: the configuration's own
 // word counts again once it is another.
 func TestPeopleOrderHowSourcesStand(t *testing.T) {
-	type order func(context.Context, pgx.Tx, outbox.Outbox, []string, string, time.Time) ([]sourcestate.Outcome, error)
+	type order func(context.Context, pgx.Tx, outbox.Outbox, []string, sourcestate.Cause, time.Time) ([]sourcestate.Outcome, error)
 	b := newBench(t, two()...)
 	b.sync()
 	b.events()
@@ -186,7 +186,7 @@ func TestPeopleOrderHowSourcesStand(t *testing.T) {
 		t.Helper()
 		var got []sourcestate.Outcome
 		err := pg.InTx(t.Context(), b.deps.Pool, func(tx pgx.Tx) (err error) {
-			got, err = o(t.Context(), tx, b.deps.Outbox, []string{source}, "said by me", b.now)
+			got, err = o(t.Context(), tx, b.deps.Outbox, []string{source}, sourcestate.Cause{Done: "said", Decision: control.Decision{By: "me"}}, b.now)
 			return err
 		})
 		if err != nil || len(got) != 1 || got[0].Done != done {

@@ -133,7 +133,7 @@ func TestPollsKeepToWindows(t *testing.T) {
 		t.Errorf("outside of its window, at once: %v", err)
 	}
 	err := pg.InTx(t.Context(), b.deps.Pool, func(tx pgx.Tx) error {
-		said, err := sourcestate.Poll(t.Context(), tx, b.deps.Outbox, []string{"a"}, "by me", b.now)
+		said, err := sourcestate.Poll(t.Context(), tx, b.deps.Outbox, []string{"a"}, sourcestate.Cause{}, b.now)
 		if len(said) != 1 || !said[0].Done || said[0].Detail != "it is outside of its window, and due when that opens, at 2026-03-04T03:00:00Z" {
 			t.Errorf("ordered at once, it says %+v", said)
 		}
@@ -239,7 +239,7 @@ func TestMaintenanceUntil(t *testing.T) {
 		}
 		var said string
 		err := pg.InTx(t.Context(), b.deps.Pool, func(tx pgx.Tx) error {
-			out, err := sourcestate.MaintainUntil(end)(t.Context(), tx, b.deps.Outbox, []string{"a"}, "by me", b.now)
+			out, err := sourcestate.MaintainUntil(end)(t.Context(), tx, b.deps.Outbox, []string{"a"}, sourcestate.Cause{}, b.now)
 			for _, o := range out {
 				said = o.Detail
 			}

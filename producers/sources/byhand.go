@@ -21,14 +21,6 @@ type ValueError struct{ err error }
 func (e *ValueError) Error() string { return e.err.Error() }
 func (e *ValueError) Unwrap() error { return e.err }
 
-// By is the message of a change: who made it, and why if that is known.
-func By(person, reason string) string {
-	if reason == "" {
-		return "by " + person
-	}
-	return "by " + person + ": " + reason
-}
-
 // Refused tells whether an error says why a change can't be made, which is the asker's
 // to mend.
 func Refused(err error) bool {
@@ -43,7 +35,7 @@ func Refused(err error) bool {
 
 // Add adds a source of values, each KEY=VALUE as config.UpdateSource reads it. One that
 // is there already is ErrExists.
-func (r Registry) Add(ctx context.Context, tx pgx.Tx, id string, values []string, message string) ([]Change, error) {
+func (r Registry) Add(ctx context.Context, tx pgx.Tx, id string, values []string, by control.Decision) ([]Change, error) {
 	if _, err := Find(ctx, tx, id); err == nil {
 		return nil, fmt.Errorf("%s: %w", id, ErrExists)
 	} else if !errors.Is(err, ErrUnknown) {
@@ -53,11 +45,11 @@ func (r Registry) Add(ctx context.Context, tx pgx.Tx, id string, values []string
 	if err != nil {
 		return nil, err
 	}
-	return r.Put(ctx, tx, []config.Source{src}, message)
+	return r.Put(ctx, tx, []config.Source{src}, by)
 }
 
 // Edit defines a source with other values, in one of config.UpdateKinds.
-func (r Registry) Edit(ctx context.Context, tx pgx.Tx, id, kind string, values []string, message string) ([]Change, error) {
+func (r Registry) Edit(ctx context.Context, tx pgx.Tx, id, kind string, values []string, by control.Decision) ([]Change, error) {
 	was, err := Find(ctx, tx, id)
 	if err != nil {
 		return nil, err
@@ -66,7 +58,7 @@ func (r Registry) Edit(ctx context.Context, tx pgx.Tx, id, kind string, values [
 	if err != nil {
 		return nil, err
 	}
-	return r.Put(ctx, tx, []config.Source{src}, message)
+	return r.Put(ctx, tx, []config.Source{src}, by)
 }
 
 // With is a source with other values than its definition has, checked as the
@@ -102,26 +94,26 @@ func (r Registry) WithCentres(ctx context.Context, tx pgx.Tx) (config.Config, er
 
 // AddCentre adds a centre of values, each KEY=VALUE as config.UpdateCentre reads it. One
 // that is there already is ErrCentreExists.
-func (r Registry) AddCentre(ctx context.Context, tx pgx.Tx, name string, values []string, message string) ([]Change, error) {
+func (r Registry) AddCentre(ctx context.Context, tx pgx.Tx, name string, values []string, by control.Decision) ([]Change, error) {
 	if was, err := r.Centre(ctx, tx, name); err == nil {
 		return nil, fmt.Errorf("%s: %w", was.ShortName, ErrCentreExists)
 	} else if !errors.Is(err, ErrCentreUnknown) {
 		return nil, err
 	}
-	return r.withCentre(ctx, tx, config.Centre{ShortName: name}, values, message)
+	return r.withCentre(ctx, tx, config.Centre{ShortName: name}, values, by)
 }
 
 // EditCentre gives a centre other particulars.
-func (r Registry) EditCentre(ctx context.Context, tx pgx.Tx, name string, values []string, message string) ([]Change, error) {
+func (r Registry) EditCentre(ctx context.Context, tx pgx.Tx, name string, values []string, by control.Decision) ([]Change, error) {
 	was, err := r.Centre(ctx, tx, name)
 	if err != nil {
 		return nil, err
 	}
-	return r.withCentre(ctx, tx, was.Listed(), values, message)
+	return r.withCentre(ctx, tx, was.Listed(), values, by)
 }
 
 // withCentre defines a centre with other values, checked as the configuration's are.
-func (r Registry) withCentre(ctx context.Context, tx pgx.Tx, was config.Centre, values []string, message string) ([]Change, error) {
+func (r Registry) withCentre(ctx context.Context, tx pgx.Tx, was config.Centre, values []string, by control.Decision) ([]Change, error) {
 	text, err := config.UpdateCentre(was, values)
 	if err != nil {
 		return nil, &ValueError{err}
@@ -130,7 +122,7 @@ func (r Registry) withCentre(ctx context.Context, tx pgx.Tx, was config.Centre, 
 	if err != nil {
 		return nil, misuse(err, "centres[0].")
 	}
-	return r.PutCentres(ctx, tx, all.Centres, message)
+	return r.PutCentres(ctx, tx, all.Centres, by)
 }
 
 // misuse is what is wrong with values that were given by hand: no file, and so no line,

@@ -14,6 +14,7 @@ import (
 	"tributary/internal/centres"
 	"tributary/internal/config"
 	"tributary/internal/profile"
+	"tributary/producers/sourcestate"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -56,16 +57,16 @@ func find(all []centres.Centre, shortName string) *centres.Centre {
 }
 
 // PutCentres defines centres as a person has them, each of which is new or isn't
-// listed by the configuration. The message says in the event who did it, and why.
-func (r Registry) PutCentres(ctx context.Context, tx pgx.Tx, all []config.Centre, message string) ([]Change, error) {
+// listed by the configuration. The event says by whom, and why.
+func (r Registry) PutCentres(ctx context.Context, tx pgx.Tx, all []config.Centre, by control.Decision) ([]Change, error) {
 	revision, err := control.NextCount(ctx, tx, "revision")
 	if err != nil {
 		return nil, err
 	}
-	return r.putCentres(ctx, tx, all, revision, message)
+	return r.putCentres(ctx, tx, all, revision, by)
 }
 
-func (r Registry) putCentres(ctx context.Context, tx pgx.Tx, all []config.Centre, revision int64, message string) ([]Change, error) {
+func (r Registry) putCentres(ctx context.Context, tx pgx.Tx, all []config.Centre, revision int64, by control.Decision) ([]Change, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
@@ -93,7 +94,7 @@ func (r Registry) putCentres(ctx context.Context, tx pgx.Tx, all []config.Centre
 		case was != nil && was.By() == centres.ByConfiguration:
 			return nil, fmt.Errorf("%s: %w", c.ShortName, ErrCentreDeclared)
 		default:
-			if err := r.putCentre(ctx, tx, c, revision, change, change.Done+" "+message); err != nil {
+			if err := r.putCentre(ctx, tx, c, revision, change, sourcestate.Cause{Done: change.Done, Decision: by}); err != nil {
 				return nil, err
 			}
 		}
@@ -103,7 +104,7 @@ func (r Registry) putCentres(ctx context.Context, tx pgx.Tx, all []config.Centre
 }
 
 // RemoveCentres removes centres that people have defined and that nothing speaks of.
-func (r Registry) RemoveCentres(ctx context.Context, tx pgx.Tx, shortNames []string, message string) ([]Change, error) {
+func (r Registry) RemoveCentres(ctx context.Context, tx pgx.Tx, shortNames []string, by control.Decision) ([]Change, error) {
 	revision, err := control.NextCount(ctx, tx, "revision")
 	if err != nil {
 		return nil, err
@@ -134,7 +135,7 @@ func (r Registry) RemoveCentres(ctx context.Context, tx pgx.Tx, shortNames []str
 			return nil, fmt.Errorf("%s: files of it are known: %w", was.ShortName, ErrCentreUsed)
 		}
 		gone := *was
-		change, err := r.forget(ctx, tx, gone, revision, removed+" "+message)
+		change, err := r.forget(ctx, tx, gone, revision, sourcestate.Cause{Done: removed, Decision: by})
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +149,7 @@ func (r Registry) RemoveCentres(ctx context.Context, tx pgx.Tx, shortNames []str
 // along. Those that people have defined stay, unless the configuration lists them, or
 // another spelling of them. Those that were brought along before and are no more are
 // removed, or deactivated and left to people where something speaks of them.
-func (r Registry) declareCentres(ctx context.Context, tx pgx.Tx, revision int64, message string) ([]Change, error) {
+func (r Registry) declareCentres(ctx context.Context, tx pgx.Tx, revision int64, cause sourcestate.Cause) ([]Change, error) {
 	known, err := control.Centres(ctx, tx)
 	if err != nil {
 		return nil, err
@@ -167,7 +168,7 @@ func (r Registry) declareCentres(ctx context.Context, tx pgx.Tx, revision int64,
 		}
 		change, err := difference(was, &c)
 		if err == nil {
-			err = r.putCentre(ctx, tx, c, revision, change, message)
+			err = r.putCentre(ctx, tx, c, revision, change, cause)
 		}
 		if err != nil {
 			return nil, err
@@ -179,7 +180,7 @@ func (r Registry) declareCentres(ctx context.Context, tx pgx.Tx, revision int64,
 		if spelled == was.ShortName || !brought && was.DefinedBy == centres.ByPerson {
 			continue
 		}
-		change, err := r.release(ctx, tx, was, revision, message)
+		change, err := r.release(ctx, tx, was, revision, cause)
 		if err != nil {
 			return nil, err
 		}
@@ -191,13 +192,13 @@ func (r Registry) declareCentres(ctx context.Context, tx pgx.Tx, revision int64,
 }
 
 // release lets go of a centre that nobody brings along any more.
-func (r Registry) release(ctx context.Context, tx pgx.Tx, was centres.Centre, revision int64, message string) (Change, error) {
+func (r Registry) release(ctx context.Context, tx pgx.Tx, was centres.Centre, revision int64, cause sourcestate.Cause) (Change, error) {
 	use, err := control.CentreUsed(ctx, tx, was.ShortName)
 	if err != nil {
 		return Change{}, err
 	}
 	if len(use.Sources) == 0 && !use.Files {
-		return r.forget(ctx, tx, was, revision, message)
+		return r.forget(ctx, tx, was, revision, cause)
 	}
 	c := was
 	c.Active, c.DefinedBy = false, centres.ByPerson
@@ -205,7 +206,7 @@ func (r Registry) release(ctx context.Context, tx pgx.Tx, was centres.Centre, re
 	if err != nil || c == was {
 		return change, err
 	}
-	return change, r.putCentre(ctx, tx, c, revision, change, message)
+	return change, r.putCentre(ctx, tx, c, revision, change, cause)
 }
 
 // difference says what becomes of a centre.
@@ -231,21 +232,21 @@ func difference(was, is *centres.Centre) (Change, error) {
 	return change, nil
 }
 
-func (r Registry) putCentre(ctx context.Context, tx pgx.Tx, c centres.Centre, revision int64, change Change, message string) error {
+func (r Registry) putCentre(ctx context.Context, tx pgx.Tx, c centres.Centre, revision int64, change Change, cause sourcestate.Cause) error {
 	if _, err := control.PutCentre(ctx, tx, c, revision); err != nil {
 		return err
 	}
-	return r.tellCentre(ctx, tx, c, revision, change, message)
+	return r.tellCentre(ctx, tx, c, revision, change, cause)
 }
 
 // forget removes a centre, and tells so: it is not active any more.
-func (r Registry) forget(ctx context.Context, tx pgx.Tx, c centres.Centre, revision int64, message string) (Change, error) {
+func (r Registry) forget(ctx context.Context, tx pgx.Tx, c centres.Centre, revision int64, cause sourcestate.Cause) (Change, error) {
 	change := Change{Centre: c.ShortName, Done: removed}
 	if err := control.RemoveCentre(ctx, tx, c.ShortName); err != nil {
 		return Change{}, err
 	}
 	c.Active = false
-	return change, r.tellCentre(ctx, tx, c, revision, change, message)
+	return change, r.tellCentre(ctx, tx, c, revision, change, cause)
 }
 
 // brought is the centre as the profile brings it along; nil if it doesn't.
@@ -288,16 +289,15 @@ func check(src config.Source, known profile.Centres) error {
 }
 
 // tellCentre announces a centre as it is now, and what has changed.
-func (r Registry) tellCentre(ctx context.Context, tx pgx.Tx, c centres.Centre, revision int64, change Change, message string) error {
+func (r Registry) tellCentre(ctx context.Context, tx pgx.Tx, c centres.Centre, revision int64, change Change, cause sourcestate.Cause) error {
 	attributes := map[string]string{"full_name": c.FullName, "email": c.Email, "phone": c.Phone, "address": c.Address,
 		"imits_name": c.IMITSName, "active": strconv.FormatBool(c.Active), "defined_by": c.By()}
-	if change.Detail != "" {
-		attributes["changed"] = change.Detail
-	}
+	cause.Changed = change.Detail
+	cause.Tell(attributes)
 	if change.Done == removed {
 		attributes["removed"] = "true"
 	}
-	return r.Outbox.Append(ctx, tx, centreEvent(c.ShortName, attributes, message, revision, r.Now()))
+	return r.Outbox.Append(ctx, tx, centreEvent(c.ShortName, attributes, cause.Message(), revision, r.Now()))
 }
 
 func centreEvent(shortName string, attributes map[string]string, message string, revision int64, now time.Time) schemas.Message {

@@ -15,8 +15,8 @@ import (
 // ApplyCentres defines centres as PutCentres does. With prune, those are removed that
 // people have defined before and that are not among them, as RemoveCentres does; what
 // the profile brings along stays, however people have defined it.
-func (r Registry) ApplyCentres(ctx context.Context, tx pgx.Tx, all []config.Centre, prune bool, message string) ([]Change, error) {
-	changes, err := r.PutCentres(ctx, tx, all, message)
+func (r Registry) ApplyCentres(ctx context.Context, tx pgx.Tx, all []config.Centre, prune bool, by control.Decision) ([]Change, error) {
+	changes, err := r.PutCentres(ctx, tx, all, by)
 	if err != nil || !prune {
 		return changes, err
 	}
@@ -31,7 +31,7 @@ func (r Registry) ApplyCentres(ctx context.Context, tx pgx.Tx, all []config.Cent
 			gone = append(gone, c.ShortName)
 		}
 	}
-	pruned, err := r.RemoveCentres(ctx, tx, gone, message)
+	pruned, err := r.RemoveCentres(ctx, tx, gone, by)
 	if err != nil {
 		return nil, fmt.Errorf("prune what the file doesn't list: %w; list it there, with active: false", err)
 	}

@@ -18,7 +18,7 @@ func TestCentresArePruned(t *testing.T) {
 	b := newBench(t)
 	apply := func(prune bool, all ...config.Centre) (string, error) {
 		return b.tryCentres(func(ctx context.Context, tx pgx.Tx) ([]Change, error) {
-			return b.ApplyCentres(ctx, tx, all, prune, "by me: why")
+			return b.ApplyCentres(ctx, tx, all, prune, byMe)
 		})
 	}
 	b.lists(config.Centre{ShortName: "Own", Email: "own@example.org"})

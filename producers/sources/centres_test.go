@@ -15,6 +15,7 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/pg"
 	"tributary/internal/profile"
+	"tributary/producers/sourcestate"
 	"tributary/schemas"
 	"tributary/sql/control"
 	"tributary/sql/outbox/outboxtest"
@@ -27,13 +28,13 @@ var (
 
 func (b *bench) putCentres(all ...config.Centre) (string, error) {
 	return b.tryCentres(func(ctx context.Context, tx pgx.Tx) ([]Change, error) {
-		return b.PutCentres(ctx, tx, all, "by me: why")
+		return b.PutCentres(ctx, tx, all, byMe)
 	})
 }
 
 func (b *bench) removeCentres(names ...string) (string, error) {
 	return b.tryCentres(func(ctx context.Context, tx pgx.Tx) ([]Change, error) {
-		return b.RemoveCentres(ctx, tx, names, "by me: why")
+		return b.RemoveCentres(ctx, tx, names, byMe)
 	})
 }
 
@@ -161,7 +162,7 @@ func TestCentresAndSourcesOfOneFile(t *testing.T) {
 	b := newBench(t)
 	src := config.Source{ID: "uni", Centre: "uni", URL: "file:///x"}
 	apply := func(all config.Blocks) (string, error) {
-		return b.tryCentres(func(ctx context.Context, tx pgx.Tx) ([]Change, error) { return b.Apply(ctx, tx, all, true, "by me") })
+		return b.tryCentres(func(ctx context.Context, tx pgx.Tx) ([]Change, error) { return b.Apply(ctx, tx, all, true, byMe) })
 	}
 	both := config.Blocks{Centres: []config.Centre{uni}, Sources: []config.Source{src, {ID: "y", Centre: "Nobody", URL: "file:///y"}}}
 	if _, err := apply(both); !errors.Is(err, ErrCentreUnknown) || b.centre("Uni") != "" {
@@ -238,11 +239,11 @@ func TestAReplacedConfigurationListsNothing(t *testing.T) {
 	b.now = b.now.Add(time.Hour)
 	b.lists(renamed)
 	b.Config.Centres = []config.Centre{uni}
-	err := pg.InTx(t.Context(), b.pool, func(tx pgx.Tx) error { _, err := b.Sync(t.Context(), tx, false, ""); return err })
+	err := pg.InTx(t.Context(), b.pool, func(tx pgx.Tx) error { _, err := b.Sync(t.Context(), tx, false, sourcestate.Cause{}); return err })
 	if replaced := (*ReplacedError)(nil); !errors.As(err, &replaced) || b.centre("Uni") != `("configuration t The university ")` {
 		t.Errorf("%v; it is %s", err, b.centre("Uni"))
 	}
-	said, err := b.tryCentres(func(ctx context.Context, tx pgx.Tx) ([]Change, error) { return b.Redeclare(ctx, tx, "by me: why") })
+	said, err := b.tryCentres(func(ctx context.Context, tx pgx.Tx) ([]Change, error) { return b.Redeclare(ctx, tx, byMe) })
 	if want := "Uni changed email: default → data@example.org; full_name: The university → A university\n"; err != nil || said != want {
 		t.Errorf("it says %q, %v; want %q", said, err, want)
 	}
@@ -278,7 +279,7 @@ func TestChangesOfCentresWaitInTurn(t *testing.T) {
 			}
 			is := was.Listed()
 			change(&is)
-			_, err = b.PutCentres(t.Context(), tx, []config.Centre{is}, "by me")
+			_, err = b.PutCentres(t.Context(), tx, []config.Centre{is}, byMe)
 			return err
 		})
 	}
@@ -305,7 +306,7 @@ func TestChangesOfCentresWaitInTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tx.Rollback(t.Context()) // after the commit there is nothing to roll back
-	if _, err := b.RemoveCentres(t.Context(), tx, []string{"Uni"}, "by me"); err != nil {
+	if _, err := b.RemoveCentres(t.Context(), tx, []string{"Uni"}, byMe); err != nil {
 		t.Fatal(err)
 	}
 	go func() {

@@ -55,13 +55,13 @@ func Find(ctx context.Context, tx pgx.Tx, id string) (control.Standing, error) {
 
 // Put defines sources as a person has them, each of which is new or was defined by
 // a person before. One that is defined otherwise than before is polled at once. The
-// message says in the event who did it, and why.
-func (r Registry) Put(ctx context.Context, tx pgx.Tx, all []config.Source, message string) ([]Change, error) {
-	return r.putBlocks(ctx, tx, config.Blocks{Sources: all}, message)
+// event says by whom, and why.
+func (r Registry) Put(ctx context.Context, tx pgx.Tx, all []config.Source, by control.Decision) ([]Change, error) {
+	return r.putBlocks(ctx, tx, config.Blocks{Sources: all}, by)
 }
 
 // putBlocks defines centres, and then sources, which may name them.
-func (r Registry) putBlocks(ctx context.Context, tx pgx.Tx, all config.Blocks, message string) ([]Change, error) {
+func (r Registry) putBlocks(ctx context.Context, tx pgx.Tx, all config.Blocks, by control.Decision) ([]Change, error) {
 	rows := make([]control.Source, len(all.Sources))
 	known, err := r.Known(ctx, tx)
 	if err != nil {
@@ -80,7 +80,7 @@ func (r Registry) putBlocks(ctx context.Context, tx pgx.Tx, all config.Blocks, m
 	if err != nil {
 		return nil, err
 	}
-	changes, err := r.putCentres(ctx, tx, all.Centres, change.Revision, message)
+	changes, err := r.putCentres(ctx, tx, all.Centres, change.Revision, by)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (r Registry) putBlocks(ctx context.Context, tx pgx.Tx, all config.Blocks, m
 		if err := check(src, set); err != nil {
 			return nil, fmt.Errorf("%s: %w", src.ID, err)
 		}
-		c, err := r.put(ctx, tx, change, rows[i], src.State != "", message)
+		c, err := r.put(ctx, tx, change, rows[i], src.State != "", by)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", src.ID, err)
 		}
@@ -102,7 +102,7 @@ func (r Registry) putBlocks(ctx context.Context, tx pgx.Tx, all config.Blocks, m
 }
 
 // put defines one source; its state stays where none is given.
-func (r Registry) put(ctx context.Context, tx pgx.Tx, change control.SourceChange, row control.Source, given bool, message string) (Change, error) {
+func (r Registry) put(ctx context.Context, tx pgx.Tx, change control.SourceChange, row control.Source, given bool, by control.Decision) (Change, error) {
 	was, err := control.LockSource(ctx, tx, row.ID)
 	if err != nil {
 		return Change{}, err
@@ -136,12 +136,12 @@ func (r Registry) put(ctx context.Context, tx pgx.Tx, change control.SourceChang
 			return Change{}, err
 		}
 	}
-	return c, r.tell(ctx, tx, []string{row.ID}, change.Revision, c.Done+" "+message)
+	return c, r.tell(ctx, tx, []string{row.ID}, change.Revision, sourcestate.Cause{Done: c.Done, Changed: c.Detail, Decision: by})
 }
 
 // Remove removes sources that people have defined. What they left is ended as that
 // of one that the configuration declares no more.
-func (r Registry) Remove(ctx context.Context, tx pgx.Tx, ids []string, message string) ([]Change, error) {
+func (r Registry) Remove(ctx context.Context, tx pgx.Tx, ids []string, by control.Decision) ([]Change, error) {
 	change, err := control.ChangeSources(ctx, tx, nil)
 	if err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func (r Registry) Remove(ctx context.Context, tx pgx.Tx, ids []string, message s
 		if _, err := control.PutStanding(ctx, tx, sourcestate.Rested(*was, control.SourceRemoved), was.State, time.Time{}, revision); err != nil {
 			return nil, err
 		}
-		if err := r.tell(ctx, tx, []string{id}, revision, removed+" "+message); err != nil {
+		if err := r.tell(ctx, tx, []string{id}, revision, sourcestate.Cause{Done: removed, Decision: by}); err != nil {
 			return nil, err
 		}
 		changes = append(changes, Change{Source: id, Done: removed})
@@ -171,8 +171,8 @@ func (r Registry) Remove(ctx context.Context, tx pgx.Tx, ids []string, message s
 
 // Apply defines centres as PutCentres does, and sources as Put does. With prune, those
 // sources are removed that people have defined before and that are not among them.
-func (r Registry) Apply(ctx context.Context, tx pgx.Tx, all config.Blocks, prune bool, message string) ([]Change, error) {
-	changes, err := r.putBlocks(ctx, tx, all, message)
+func (r Registry) Apply(ctx context.Context, tx pgx.Tx, all config.Blocks, prune bool, by control.Decision) ([]Change, error) {
+	changes, err := r.putBlocks(ctx, tx, all, by)
 	if err != nil || !prune {
 		return changes, err
 	}
@@ -186,18 +186,18 @@ func (r Registry) Apply(ctx context.Context, tx pgx.Tx, all config.Blocks, prune
 			gone = append(gone, s.ID)
 		}
 	}
-	pruned, err := r.Remove(ctx, tx, gone, message)
+	pruned, err := r.Remove(ctx, tx, gone, by)
 	return append(changes, pruned...), err
 }
 
 // Redeclare stores what the configuration declares, also if another has replaced it,
 // and returns what has changed by that.
-func (r Registry) Redeclare(ctx context.Context, tx pgx.Tx, message string) ([]Change, error) {
+func (r Registry) Redeclare(ctx context.Context, tx pgx.Tx, by control.Decision) ([]Change, error) {
 	before, err := control.Standings(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
-	_, changes, err := r.sync(ctx, tx, true, "declared "+message)
+	_, changes, err := r.sync(ctx, tx, true, sourcestate.Cause{Done: "declared", Decision: by})
 	if err != nil {
 		return nil, err
 	}

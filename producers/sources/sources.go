@@ -38,19 +38,19 @@ type Registry struct {
 
 // Sync stores the centres and sources that the configuration declares, removes
 // those that one declared before, and stores anew what follows from it for the
-// others. What has changed is announced, with the message. It returns how many
+// others. What has changed is announced, with the cause. It returns how many
 // sources there are.
 //
 // A configuration that another has replaced declares nothing again, so that members
 // with old files undo nothing, unless again says that a person wants it: that is a
 // ReplacedError.
-func (r Registry) Sync(ctx context.Context, tx pgx.Tx, again bool, message string) (n int, err error) {
-	n, _, err = r.sync(ctx, tx, again, message)
+func (r Registry) Sync(ctx context.Context, tx pgx.Tx, again bool, cause sourcestate.Cause) (n int, err error) {
+	n, _, err = r.sync(ctx, tx, again, cause)
 	return n, err
 }
 
 // sync is Sync, and returns what has become of centres as well.
-func (r Registry) sync(ctx context.Context, tx pgx.Tx, again bool, message string) (n int, changed []Change, err error) {
+func (r Registry) sync(ctx context.Context, tx pgx.Tx, again bool, cause sourcestate.Cause) (n int, changed []Change, err error) {
 	rows, digest, err := r.declared()
 	if err != nil {
 		return 0, nil, err
@@ -69,17 +69,17 @@ func (r Registry) sync(ctx context.Context, tx pgx.Tx, again bool, message strin
 	if err := control.Declare(ctx, tx, digest, change.Revision, r.Now()); err != nil {
 		return 0, nil, err
 	}
-	n, err = r.declare(ctx, tx, change, rows, message)
+	n, err = r.declare(ctx, tx, change, rows, cause)
 	if err != nil {
 		return 0, nil, err
 	}
-	changed, err = r.declareCentres(ctx, tx, change.Revision, message)
+	changed, err = r.declareCentres(ctx, tx, change.Revision, cause)
 	return n, changed, err
 }
 
 // declare stores the sources that the configuration declares, and anew those of
 // people.
-func (r Registry) declare(ctx context.Context, tx pgx.Tx, change control.SourceChange, rows []control.Source, message string) (n int, err error) {
+func (r Registry) declare(ctx context.Context, tx pgx.Tx, change control.SourceChange, rows []control.Source, cause sourcestate.Cause) (n int, err error) {
 	var ids, news []string
 	for _, row := range rows {
 		ids = append(ids, row.ID)
@@ -110,7 +110,7 @@ func (r Registry) declare(ctx context.Context, tx pgx.Tx, change control.SourceC
 			}
 		}
 	}
-	return len(rows) + len(others), r.tell(ctx, tx, news, change.Revision, message)
+	return len(rows) + len(others), r.tell(ctx, tx, news, change.Revision, cause)
 }
 
 // alone tells whether all members share this host's embedded engines, and so its
@@ -213,7 +213,7 @@ func (r Registry) row(src config.Source, state string, known profile.Centres) (c
 }
 
 // tell announces how sources stand that have changed: a suspended one stays so.
-func (r Registry) tell(ctx context.Context, tx pgx.Tx, ids []string, revision int64, message string) error {
+func (r Registry) tell(ctx context.Context, tx pgx.Tx, ids []string, revision int64, cause sourcestate.Cause) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -223,7 +223,7 @@ func (r Registry) tell(ctx context.Context, tx pgx.Tx, ids []string, revision in
 	}
 	events := make([]schemas.Message, 0, len(all))
 	for _, st := range all {
-		events = append(events, sourcestate.Event(st, revision, message, r.Now()))
+		events = append(events, sourcestate.Event(st, revision, cause, r.Now()))
 	}
 	return r.Outbox.Append(ctx, tx, events...)
 }

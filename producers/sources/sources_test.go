@@ -38,6 +38,9 @@ type bench struct {
 // builtin is loaded once for all tests.
 var builtin = sync.OnceValues(func() (*profile.Profile, error) { return profile.Builtin("impc") })
 
+// byMe is who changes things in these tests, and why.
+var byMe = control.Decision{By: "me", Reason: "why"}
+
 func newBench(t *testing.T, declared ...config.Source) *bench {
 	t.Helper()
 	pool := controltest.Open(t, 10)
@@ -56,7 +59,7 @@ func newBench(t *testing.T, declared ...config.Source) *bench {
 func (b *bench) declare(all ...config.Source) {
 	b.t.Helper()
 	b.Config.Sources = all
-	b.do(func(tx pgx.Tx) error { _, err := b.Sync(b.t.Context(), tx, false, ""); return err })
+	b.do(func(tx pgx.Tx) error { _, err := b.Sync(b.t.Context(), tx, false, sourcestate.Cause{}); return err })
 }
 
 func (b *bench) do(fn func(tx pgx.Tx) error) {
@@ -79,17 +82,17 @@ func (b *bench) try(change func(context.Context, pgx.Tx) ([]Change, error)) (sai
 }
 
 func (b *bench) put(all ...config.Source) (string, error) {
-	return b.try(func(ctx context.Context, tx pgx.Tx) ([]Change, error) { return b.Put(ctx, tx, all, "by me: why") })
+	return b.try(func(ctx context.Context, tx pgx.Tx) ([]Change, error) { return b.Put(ctx, tx, all, byMe) })
 }
 
 func (b *bench) remove(ids ...string) (string, error) {
-	return b.try(func(ctx context.Context, tx pgx.Tx) ([]Change, error) { return b.Remove(ctx, tx, ids, "by me: why") })
+	return b.try(func(ctx context.Context, tx pgx.Tx) ([]Change, error) { return b.Remove(ctx, tx, ids, byMe) })
 }
 
-func (b *bench) order(give func(context.Context, pgx.Tx, outbox.Outbox, []string, string, time.Time) ([]sourcestate.Outcome, error), id string) {
+func (b *bench) order(give func(context.Context, pgx.Tx, outbox.Outbox, []string, sourcestate.Cause, time.Time) ([]sourcestate.Outcome, error), id string) {
 	b.t.Helper()
 	b.do(func(tx pgx.Tx) error {
-		_, err := give(b.t.Context(), tx, b.Outbox, []string{id}, "", b.now)
+		_, err := give(b.t.Context(), tx, b.Outbox, []string{id}, sourcestate.Cause{}, b.now)
 		return err
 	})
 }
@@ -219,7 +222,7 @@ func TestApply(t *testing.T) {
 	c := config.Source{ID: "c", Centre: "H", URL: "file:///c", State: "maintenance"}
 	apply := func(prune bool, all ...config.Source) (string, error) {
 		return b.try(func(ctx context.Context, tx pgx.Tx) ([]Change, error) {
-			return b.Apply(ctx, tx, config.Blocks{Sources: all}, prune, "by me")
+			return b.Apply(ctx, tx, config.Blocks{Sources: all}, prune, byMe)
 		})
 	}
 	for _, tt := range []struct {
@@ -253,7 +256,7 @@ func TestChangesOfSeveralSourcesWaitInTurn(t *testing.T) {
 		"put": func() (string, error) { return b.put(c, byHand) },
 		"apply": func() (string, error) {
 			return b.try(func(ctx context.Context, tx pgx.Tx) ([]Change, error) {
-				return b.Apply(ctx, tx, config.Blocks{Sources: []config.Source{c}}, true, "by me")
+				return b.Apply(ctx, tx, config.Blocks{Sources: []config.Source{c}}, true, byMe)
 			})
 		},
 		"remove": func() (string, error) { return b.remove("c", "b") },
@@ -382,7 +385,7 @@ func TestAReplacedConfigurationDeclaresNothing(t *testing.T) {
 	sync := func(want error, all ...config.Source) {
 		t.Helper()
 		b.Config.Sources = all
-		err := pg.InTx(t.Context(), b.pool, func(tx pgx.Tx) error { _, err := b.Sync(t.Context(), tx, false, ""); return err })
+		err := pg.InTx(t.Context(), b.pool, func(tx pgx.Tx) error { _, err := b.Sync(t.Context(), tx, false, sourcestate.Cause{}); return err })
 		replaced := (*ReplacedError)(nil)
 		if errors.As(err, &replaced) != (want != nil) || err != nil && want == nil {
 			t.Errorf("error is %v", err)
@@ -411,7 +414,7 @@ func TestAReplacedConfigurationDeclaresNothing(t *testing.T) {
 	}
 	sync(nil, newer, byHand)
 	b.Config.Sources = []config.Source{older}
-	said, err := b.try(func(ctx context.Context, tx pgx.Tx) ([]Change, error) { return b.Redeclare(ctx, tx, "by me: why") })
+	said, err := b.try(func(ctx context.Context, tx pgx.Tx) ([]Change, error) { return b.Redeclare(ctx, tx, byMe) })
 	if want := "a changed url: sftp://u@newer/out → sftp://u@one/out\nb removed\n"; err != nil || said != want {
 		t.Errorf("it says %q, %v; want %q", said, err, want)
 	}

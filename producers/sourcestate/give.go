@@ -41,9 +41,9 @@ func (o Orders) Poll(ctx context.Context, ids ...string) ([]Outcome, error) {
 // errDry ends a transaction that was only tried.
 var errDry = errors.New("nothing is stored")
 
-func (o Orders) give(ctx context.Context, done string, ids []string, order func(context.Context, pgx.Tx, outbox.Outbox, []string, string, time.Time) ([]Outcome, error)) (outcomes []Outcome, err error) {
+func (o Orders) give(ctx context.Context, done string, ids []string, order func(context.Context, pgx.Tx, outbox.Outbox, []string, Cause, time.Time) ([]Outcome, error)) (outcomes []Outcome, err error) {
 	err = pg.InTx(ctx, o.Pool, func(tx pgx.Tx) error {
-		if outcomes, err = order(ctx, tx, o.Outbox, ids, o.Said(done), o.At); err == nil && o.Dry {
+		if outcomes, err = order(ctx, tx, o.Outbox, ids, Cause{Done: done, Decision: o.Decision}, o.At); err == nil && o.Dry {
 			return errDry
 		}
 		return err

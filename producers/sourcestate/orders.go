@@ -31,9 +31,9 @@ type decision struct {
 
 // Resume makes sources that are suspended or in maintenance available again and due
 // at once; without ids all that are suspended. It returns what became of those that
-// were named, or were resumed. The message says who asks for it, and why.
-func Resume(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, message string, now time.Time) ([]Outcome, error) {
-	return order(ctx, tx, out, ids, message, now, func(s control.Standing) decision {
+// were named, or were resumed. The cause says who asks for it, and why.
+func Resume(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, cause Cause, now time.Time) ([]Outcome, error) {
+	return order(ctx, tx, out, ids, cause, now, func(s control.Standing) decision {
 		maintained := s.State == control.SourceMaintenance && len(ids) > 0
 		if s.State != control.SourceSuspended && !maintained {
 			return decision{refuse: true, detail: "it was not suspended, nor in maintenance: it is " + s.State}
@@ -45,9 +45,9 @@ func Resume(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, mes
 // MaintainUntil has sources left alone until they are resumed, or until some time, at
 // which schedule makes them available again; nil: without one. Nothing is listed there,
 // and nothing fetched from it. Those in maintenance get another end.
-func MaintainUntil(until *time.Time) func(context.Context, pgx.Tx, outbox.Outbox, []string, string, time.Time) ([]Outcome, error) {
-	return func(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, message string, now time.Time) ([]Outcome, error) {
-		return order(ctx, tx, out, ids, message, now, func(s control.Standing) decision {
+func MaintainUntil(until *time.Time) func(context.Context, pgx.Tx, outbox.Outbox, []string, Cause, time.Time) ([]Outcome, error) {
+	return func(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, cause Cause, now time.Time) ([]Outcome, error) {
+		return order(ctx, tx, out, ids, cause, now, func(s control.Standing) decision {
 			if s.State == control.SourceMaintenance && sameEnd(s.MaintainedUntil, until) {
 				return decision{refuse: true, detail: "it is in " + s.State + " already"}
 			}
@@ -63,8 +63,8 @@ func MaintainUntil(until *time.Time) func(context.Context, pgx.Tx, outbox.Outbox
 func sameEnd(a, b *time.Time) bool { return a == b || a != nil && b != nil && a.Equal(*b) }
 
 // Poll makes sources due at once: a suspended one is probed. Their windows are kept.
-func Poll(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, message string, now time.Time) ([]Outcome, error) {
-	return order(ctx, tx, out, ids, message, now, func(s control.Standing) decision {
+func Poll(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, cause Cause, now time.Time) ([]Outcome, error) {
+	return order(ctx, tx, out, ids, cause, now, func(s control.Standing) decision {
 		switch {
 		case s.State == control.SourceMaintenance:
 			return decision{refuse: true, detail: "it is in maintenance, where nobody lists it: tributary sources resume " + s.ID}
@@ -88,7 +88,7 @@ func Rested(s control.Standing, state string) control.Standing {
 
 // order does what is decided about the named sources, or about all for which
 // something is decided where none is named, each with an event.
-func order(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, message string, now time.Time, decide func(control.Standing) decision) ([]Outcome, error) {
+func order(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, cause Cause, now time.Time, decide func(control.Standing) decision) ([]Outcome, error) {
 	all, err := control.Standings(ctx, tx, ids...)
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func order(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, mess
 		}
 		o := Outcome{Source: s.ID, Done: !d.refuse, Detail: d.detail}
 		if o.Done {
-			if o.Done, err = carryOut(ctx, tx, out, s, d, message, now); err != nil {
+			if o.Done, err = carryOut(ctx, tx, out, s, d, cause, now); err != nil {
 				return nil, err
 			}
 			if !o.Done {
@@ -122,12 +122,12 @@ func order(ctx context.Context, tx pgx.Tx, out outbox.Outbox, ids []string, mess
 
 // carryOut stores what is decided about a source. Done is false where its state has
 // changed meanwhile.
-func carryOut(ctx context.Context, tx pgx.Tx, out outbox.Outbox, s control.Standing, d decision, message string, now time.Time) (done bool, err error) {
+func carryOut(ctx context.Context, tx pgx.Tx, out outbox.Outbox, s control.Standing, d decision, cause Cause, now time.Time) (done bool, err error) {
 	due := time.Time{}
 	if d.due {
 		due = now
 	}
-	done, err = put(ctx, tx, out, d.next, s.State, due, message, now)
+	done, err = put(ctx, tx, out, d.next, s.State, due, cause, now)
 	if err != nil || !done || !d.due {
 		return done, err
 	}

@@ -135,13 +135,13 @@ func Conclude(ctx context.Context, tx pgx.Tx, out outbox.Outbox, id string, l Li
 		_, err = control.PutStanding(ctx, tx, next, was.State, due, 0)
 		return false, err
 	}
-	return put(ctx, tx, out, next, was.State, due, "", e.At)
+	return put(ctx, tx, out, next, was.State, due, Cause{}, e.At)
 }
 
 // put stores a change of state and its event. What failed for want of a source that
 // becomes available is tried again at once. The revision is drawn before the
 // source's row is locked, as everybody does who changes one.
-func put(ctx context.Context, tx pgx.Tx, out outbox.Outbox, s control.Standing, was string, due time.Time, message string, now time.Time) (bool, error) {
+func put(ctx context.Context, tx pgx.Tx, out outbox.Outbox, s control.Standing, was string, due time.Time, cause Cause, now time.Time) (bool, error) {
 	revision, err := control.NextCount(ctx, tx, "revision")
 	if err != nil {
 		return false, err
@@ -155,30 +155,31 @@ func put(ctx context.Context, tx pgx.Tx, out outbox.Outbox, s control.Standing, 
 			return false, err
 		}
 	}
-	return true, out.Append(ctx, tx, Event(s, revision, message, now))
+	return true, out.Append(ctx, tx, Event(s, revision, cause, now))
 }
 
 // Event tells how a source stands, since it has changed.
-func Event(s control.Standing, revision int64, message string, now time.Time) schemas.Message {
-	return event(s, revision, now, body(s, revision, message))
+func Event(s control.Standing, revision int64, cause Cause, now time.Time) schemas.Message {
+	return event(s, revision, now, body(s, revision, cause))
 }
 
 // Overrun tells that a poll of the source has not ended when the next is due, which
 // changes neither its definition nor its state.
 func Overrun(s control.Standing, revision int64, message string, now time.Time) schemas.Message {
-	b := body(s, revision, message)
+	b := body(s, revision, Cause{Done: message})
 	b.Note = schemas.NoteOverrun
 	return event(s, revision, now, b)
 }
 
-func body(s control.Standing, revision int64, message string) *schemas.StatusChanged {
+func body(s control.Standing, revision int64, cause Cause) *schemas.StatusChanged {
 	p := source.Describe(config.Source{URL: s.URL})
 	body := &schemas.StatusChanged{
 		Scope: schemas.Scope{Run: schemas.LiveRun, Centre: s.Centre, Source: s.ID}, Entity: schemas.EntitySource, Revision: revision, Server: s.Server,
-		Message: message,
+		Message: cause.Message(),
 		Attributes: map[string]string{"protocol": s.Protocol, "hostname": cmp.Or(s.Address, s.Server), "username": p.Username, "base_path": p.BasePath,
 			"accesskey": s.AccessKey, "state": s.State, "hosts": shown(s.Hosts)},
 	}
+	cause.Tell(body.Attributes)
 	if s.State == control.SourceSuspended {
 		body.Exception = Suspended
 		body.Attributes["suspended_why"] = s.SuspendedWhy

@@ -40,7 +40,7 @@ func TakeOut(ctx context.Context, tx pgx.Tx, out outbox.Outbox, id, definition, 
 	if _, err := control.PutStanding(ctx, tx, is, was.State, time.Time{}, revision); err != nil {
 		return false, err
 	}
-	b := body(is, revision, "taken out, since when it is due can't be computed: "+why)
+	b := body(is, revision, Cause{Done: "taken out, since when it is due can't be computed: " + why})
 	b.Exception = ScheduleInvalid
 	return true, out.Append(ctx, tx, event(is, revision, now, b))
 }
@@ -58,8 +58,8 @@ func EndMaintenance(ctx context.Context, tx pgx.Tx, out outbox.Outbox, now time.
 		return err
 	}
 	for _, s := range over {
-		message := "its maintenance was until " + s.MaintainedUntil.UTC().Format(time.RFC3339)
-		if _, err := Resume(ctx, tx, out, []string{s.ID}, message, now); err != nil {
+		cause := Cause{Done: "its maintenance was until " + s.MaintainedUntil.UTC().Format(time.RFC3339)}
+		if _, err := Resume(ctx, tx, out, []string{s.ID}, cause, now); err != nil {
 			return err
 		}
 	}

@@ -103,34 +103,6 @@ func (f Filter) sessionNumber() int64 {
 	return max(n, 0)
 }
 
-// query is a statement in the making.
-type query struct {
-	conditions []string
-	args       []any
-}
-
-// arg is how the statement refers to a value.
-func (w *query) arg(value any) string {
-	w.args = append(w.args, value)
-	return "$" + strconv.Itoa(len(w.args))
-}
-
-// add demands a condition, in which each %s is a value.
-func (w *query) add(condition string, values ...any) {
-	names := make([]any, len(values))
-	for i, v := range values {
-		names[i] = w.arg(v)
-	}
-	w.conditions = append(w.conditions, fmt.Sprintf(condition, names...))
-}
-
-func (w *query) where() string {
-	if len(w.conditions) == 0 {
-		return ""
-	}
-	return " WHERE " + strings.Join(w.conditions, " AND ")
-}
-
 // unfinished are the files that the index of that name holds; open those that have not
 // ended, by the columns of tracker.file.ended.
 const (
@@ -140,44 +112,44 @@ const (
 )
 
 // between demands when the last change was.
-func (f Filter) between(w *query) {
+func (f Filter) between(w *pg.Conditions) {
 	if !f.Since.IsZero() {
-		w.add("a.last_update >= %s::timestamptz", f.Since)
+		w.Add("a.last_update >= %s::timestamptz", f.Since)
 	}
 	if !f.Until.IsZero() {
-		w.add("a.last_update < %s::timestamptz", f.Until)
+		w.Add("a.last_update < %s::timestamptz", f.Until)
 	}
 }
 
 // common demands what files and documents are filtered by alike: of a the row of the
 // file, z its name, t its action, and d the attempt that it shows.
-func (f Filter) common(ctx context.Context, q pg.Querier, w *query) error {
+func (f Filter) common(ctx context.Context, q pg.Querier, w *pg.Conditions) error {
 	if f.Name != "" {
 		f.named(w)
 	}
 	if f.Contains != "" {
-		w.add(`z.file_name COLLATE "C" ILIKE %s`, "%"+like(f.Contains)+"%")
+		w.Add(`z.file_name COLLATE "C" ILIKE %s`, "%"+like(f.Contains)+"%")
 	}
 	if f.Action != "" {
-		w.add("t.short_name = %s", f.Action)
+		w.Add("t.short_name = %s", f.Action)
 	}
 	if f.id != "" {
-		w.add("a.id = %s::uuid", f.id)
+		w.Add("a.id = %s::uuid", f.id)
 	}
 	if n := f.sessionNumber(); n > 0 {
-		w.add("d.session_id = (SELECT id FROM tracker.crawling_session WHERE number = %s ORDER BY id LIMIT 1)", n)
+		w.Add("d.session_id = (SELECT id FROM tracker.crawling_session WHERE number = %s ORDER BY id LIMIT 1)", n)
 	} else if f.Session != "" {
-		w.add("d.session_id = %s::uuid", f.Session)
+		w.Add("d.session_id = %s::uuid", f.Session)
 	}
 	if f.SHA256 != "" { // the greatest digit is f
-		w.add("a.id = ANY(ARRAY(SELECT za_id FROM tracker.zip_version WHERE sha256 >= %[1]s AND sha256 < %[1]s || 'g' AND starts_with(sha256, %[1]s)))", strings.ToLower(f.SHA256))
+		w.Add("a.id = ANY(ARRAY(SELECT za_id FROM tracker.zip_version WHERE sha256 >= %[1]s AND sha256 < %[1]s || 'g' AND starts_with(sha256, %[1]s)))", strings.ToLower(f.SHA256))
 	}
 	f.between(w)
 	if f.Centre == "" {
 		return nil
 	}
 	ids, err := idsOf(ctx, q, "centre", "lower(short_name) = lower($1)", f.Centre)
-	w.conditions = append(w.conditions, "z.centre_id IN ("+ids+")")
+	w.All = append(w.All, "z.centre_id IN ("+ids+")")
 	return err
 }
 
@@ -219,19 +191,19 @@ func idsOf(ctx context.Context, q pg.Querier, table, condition, name string) (id
 
 // named demands a name, or one that fits a pattern; of that, what comes before the
 // first * can be looked up.
-func (f Filter) named(w *query) {
+func (f Filter) named(w *pg.Conditions) {
 	begins, _, pattern := strings.Cut(f.Name, "*")
 	if !pattern {
-		w.add("z.file_name = %s", f.Name)
+		w.Add("z.file_name = %s", f.Name)
 		return
 	}
 	if begins != "" {
-		w.add(`z.file_name COLLATE "C" >= %s`, begins)
+		w.Add(`z.file_name COLLATE "C" >= %s`, begins)
 	}
 	if end := after(begins); end != "" {
-		w.add(`z.file_name COLLATE "C" < %s`, end)
+		w.Add(`z.file_name COLLATE "C" < %s`, end)
 	}
-	w.add("z.file_name LIKE %s", strings.ReplaceAll(like(f.Name), "*", "%"))
+	w.Add("z.file_name LIKE %s", strings.ReplaceAll(like(f.Name), "*", "%"))
 }
 
 // like is a text within a pattern of LIKE.

@@ -72,7 +72,7 @@ func files(ctx context.Context, q pg.Querier, f Filter, each func(fileRow) error
 	if err != nil {
 		return err
 	}
-	var w query
+	var w pg.Conditions
 	if err := f.common(ctx, q, &w); err != nil {
 		return err
 	}
@@ -80,38 +80,38 @@ func files(ctx context.Context, q pg.Querier, f Filter, each func(fileRow) error
 	if err != nil {
 		return err
 	}
-	w.conditions = append(w.conditions, stands...)
+	w.All = append(w.All, stands...)
 	if f.Source != "" {
 		ids, err := idsOf(ctx, q, "file_source", "short_name = $1", f.Source)
 		if err != nil {
 			return err
 		}
-		w.add("EXISTS (SELECT FROM tracker.file_source_has_zip h WHERE h.id = d.zf_id AND h.file_source_id IN (" + ids + "))")
+		w.Add("EXISTS (SELECT FROM tracker.file_source_has_zip h WHERE h.id = d.zf_id AND h.file_source_id IN (" + ids + "))")
 	}
 	if f.early() {
-		w.add(unfinished)
+		w.Add(unfinished)
 	}
 	if f.QC != "" {
-		w.add(f.qc().ofFile())
+		w.Add(f.qc().ofFile())
 	}
 	if f.Waiting {
-		w.add(open)
+		w.Add(open)
 	}
 	order := `z.file_name COLLATE "C", t.short_name`
 	switch {
 	case f.Sort == Newest:
 		order = "a.last_update DESC, a.id DESC"
 		if key != nil {
-			w.add("(a.last_update, a.id) < (%s::timestamptz, %s::uuid)", key[0], key[1])
+			w.Add("(a.last_update, a.id) < (%s::timestamptz, %s::uuid)", key[0], key[1])
 		}
 	case key != nil:
-		w.add(`z.file_name COLLATE "C" >= %[1]s AND (z.file_name COLLATE "C" > %[1]s OR t.short_name > %[2]s)`, key[0], key[1])
+		w.Add(`z.file_name COLLATE "C" >= %[1]s AND (z.file_name COLLATE "C" > %[1]s OR t.short_name > %[2]s)`, key[0], key[1])
 	}
 	return orKnown(ctx, q, f, each, func(each func(fileRow) error) error {
 		return stream(ctx, q, "files", `SELECT v.file, v.action, v.version, v.centre, v.source, v.phase, v.status, v.exception, v.message, v.attempts, v.size_bytes, v.sha256, `+lastChange+`, v.id::text
 		FROM (SELECT a.id AS file_id, z.file_name AS name, t.short_name AS what, a.last_update AS changed`+
-			named+" LEFT JOIN tracker.zip_download d ON d.id = a.download_id"+w.where()+` ORDER BY `+order+f.limit()+`) k`+
-			f.shown("tracker.file", "v.id = k.file_id")+` ORDER BY `+ofChosen(order), w.args, each)
+			named+" LEFT JOIN tracker.zip_download d ON d.id = a.download_id"+w.Where()+` ORDER BY `+order+f.limit()+`) k`+
+			f.shown("tracker.file", "v.id = k.file_id")+` ORDER BY `+ofChosen(order), w.Args, each)
 	})
 }
 
@@ -158,7 +158,7 @@ func documents(ctx context.Context, q pg.Querier, f Filter, each func(documentRo
 	}
 	f.Source = ""
 	from := named
-	var w query
+	var w pg.Conditions
 	if err := f.common(ctx, q, &w); err != nil {
 		return err
 	}
@@ -171,10 +171,10 @@ func documents(ctx context.Context, q pg.Querier, f Filter, each func(documentRo
 	}
 	if f.QC != "" {
 		of = append(of, f.qc().of("m"))
-		w.add(f.qc().ofFile())
+		w.Add(f.qc().ofFile())
 	}
 	if f.Phase == string(schemas.QC) {
-		w.add(ofFile("x.phase_id = {phase qc}"))
+		w.Add(ofFile("x.phase_id = {phase qc}"))
 	}
 	if f.early() { // such is the file that shows such a document
 		from = f.unfinishedOrDecided()
@@ -186,11 +186,11 @@ func documents(ctx context.Context, q pg.Querier, f Filter, each func(documentRo
 	case f.Sort == Newest:
 		order = `a.last_update DESC, a.id DESC, m.fname COLLATE "C", m.ordinal`
 		if key != nil {
-			w.add(`a.last_update <= %[1]s::timestamptz AND ((a.last_update, a.id) < (%[1]s::timestamptz, %[2]s::uuid)
+			w.Add(`a.last_update <= %[1]s::timestamptz AND ((a.last_update, a.id) < (%[1]s::timestamptz, %[2]s::uuid)
 				OR (a.last_update, a.id) = (%[1]s::timestamptz, %[2]s::uuid) AND (m.fname COLLATE "C", m.ordinal) > (%[3]s, %[4]s::int))`, key[0], key[1], key[2], key[3])
 		}
 	case key != nil:
-		w.add(`z.file_name COLLATE "C" >= %[1]s AND (z.file_name COLLATE "C" > %[1]s OR t.short_name > %[2]s OR t.short_name = %[2]s AND (m.fname COLLATE "C", m.ordinal) > (%[3]s, %[4]s::int))`, key[0], key[1], key[2], key[3])
+		w.Add(`z.file_name COLLATE "C" >= %[1]s AND (z.file_name COLLATE "C" > %[1]s OR t.short_name > %[2]s OR t.short_name = %[2]s AND (m.fname COLLATE "C", m.ordinal) > (%[3]s, %[4]s::int))`, key[0], key[1], key[2], key[3])
 	}
 	return orKnown(ctx, q, f, each, func(each func(documentRow) error) error {
 		return streamWith(ctx, q, "documents", `SELECT v.document, v.file, v.action, v.version, v.centre, v.phase, v.status,
@@ -198,7 +198,7 @@ func documents(ctx context.Context, q pg.Querier, f Filter, each func(documentRo
 			FROM (SELECT * FROM tracker.xml_log g WHERE g.xml_id = v.id ORDER BY g.ordinal`+few(f.Errors > 0, " LIMIT "+strconv.Itoa(f.Errors))+`) l JOIN tracker.an_exception x ON x.id = l.exception_id) AS errors,
 		v.errors_total, `+lastChange+`, v.sha256, `+qualityOf+`, v.ordinal, k.file_id::text, CASE WHEN isfinite(k.changed) THEN k.changed END
 		FROM (SELECT m.id, a.id AS file_id, z.file_name AS name, t.short_name AS what, a.last_update AS changed, m.fname AS entry, m.ordinal`+
-			from+members+w.where()+` ORDER BY `+order+f.limit()+`) k`+f.shown("tracker.document", "v.id = k.id AND v.file_id = k.file_id")+` ORDER BY `+ofChosen(order), w.args, scanDocument, each)
+			from+members+w.Where()+` ORDER BY `+order+f.limit()+`) k`+f.shown("tracker.document", "v.id = k.id AND v.file_id = k.file_id")+` ORDER BY `+ofChosen(order), w.Args, scanDocument, each)
 	})
 }
 

@@ -95,9 +95,10 @@ func RemoveAccount(ctx context.Context, tx pgx.Tx, name string) error {
 
 // AccountChange is something that became of an account, a token or a link.
 type AccountChange struct {
+	Number    int64 // which one it is; 0: it is to be written
 	ChangedAt time.Time
 	ChangedBy string
-	Subject   string // the name of an account, token:NAME, or link:WHO MADE IT
+	Subject   string // the name of an account, token:NAME, link:WHO MADE IT, or centre-link:NUMBER
 	What      string
 	Reason    string
 }
@@ -110,17 +111,4 @@ func NoteAccountChange(ctx context.Context, tx pgx.Tx, c AccountChange) error {
 		return fmt.Errorf("write down who changed %s: %w", c.Subject, err)
 	}
 	return nil
-}
-
-// AccountChanges returns the newest changes first, at most limit.
-func AccountChanges(ctx context.Context, q pg.Querier, limit int) ([]AccountChange, error) {
-	rows, err := q.Query(ctx, "SELECT changed_at, changed_by, subject, what, reason FROM control.account_change ORDER BY number DESC LIMIT $1", limit)
-	if err != nil {
-		return nil, fmt.Errorf("read changes of accounts: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[AccountChange])
-	if err != nil {
-		return nil, fmt.Errorf("read changes of accounts: %w", err)
-	}
-	return all, nil
 }

@@ -40,8 +40,9 @@ func hostile() []schemas.StatusChanged {
 		document.Entry, document.Document, document.DocCentre = text, schemas.DocumentID(ref.File, text), "H"
 		document.ErrorsTotal, document.Errors = 1, []schemas.ErrorDetail{{Line: 1, Column: 1, Exception: "xsd_enumeration", Message: text}}
 		all = append(all, schemas.StatusChanged{Scope: scope, FileRef: ref, Entity: schemas.EntityFile, Phase: "zip_name", Status: "done", FileDate: "2012-10-02", FileInc: int64(i) + 1},
-			failed, taken, document)
+			failed, taken, document, schemas.StatusChanged{Scope: scope, FileRef: ref, Entity: schemas.EntityFile, Note: text, Attributes: map[string]string{"by": text, "reason": text}})
 	}
+	all = append(all, schemas.StatusChanged{Entity: schemas.EntityMember, Message: "told to stop by ann", Attributes: map[string]string{"by": "ann", "member": "m1", "roles": "poll"}})
 	return append(all, schemas.StatusChanged{Entity: schemas.EntitySource, Scope: schemas.Scope{Centre: "H", Source: texts()[0]},
 		Attributes: map[string]string{"state": "suspended", "hostname": texts()[1], "base_path": texts()[6], "suspended_why": texts()[3]}})
 }

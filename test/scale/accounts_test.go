@@ -34,7 +34,8 @@ func accounts(t *testing.T, pool *pgxpool.Pool) {
 	_, token := control.ReadToken(ctx, pool, digest("token"))
 	_, all := control.Accounts(ctx, pool)
 	_, tokens := control.Tokens(ctx, pool)
-	_, changes := control.AccountChanges(ctx, pool, 10)
+	_, changes := control.AccountChanges(ctx, pool, control.AccountChangeFilter{Limit: 10, BeforeAt: at, BeforeNumber: 7})
+	_, mine := control.AccountChanges(ctx, pool, control.AccountChangeFilter{By: "ann", Since: at.Add(-time.Hour), Limit: 10})
 	seen := errors.Join(control.SeeAccountSession(ctx, pool, digest("session"), at.Add(time.Minute)), control.SeeToken(ctx, pool, digest("token"), at),
 		control.ForgetAccountSessions(ctx, pool, at.Add(-time.Hour), ann.Name, 1), control.EndAccountSession(ctx, pool, digest("session")))
 	_, first := control.Visited(ctx, pool, ann.Name, at)
@@ -59,7 +60,7 @@ func accounts(t *testing.T, pool *pgxpool.Pool) {
 		_, read := control.ReadCentreLink(ctx, tx, digest("centre link"))
 		return errors.Join(added, revoked, all, read, control.SeeCentreLink(ctx, tx, n, at))
 	})
-	for _, err := range []error{kept, requested, again, answered, linked, changed, begun, used, session, account, token, all, tokens, changes, seen, removed} {
+	for _, err := range []error{kept, requested, again, answered, linked, changed, begun, used, session, account, token, all, tokens, changes, mine, seen, removed} {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,7 +26,7 @@ import (
 
 // large are the tables of the tracker that grow with files and polls.
 func large() []string {
-	return []string{"zip_file", "zip_action", "file_source_has_zip", "zip_version", "zip_download", "xml_file", "zip_log", "xml_log", "poll_task", "batch"}
+	return []string{"zip_file", "zip_action", "file_source_has_zip", "zip_version", "zip_download", "xml_file", "zip_log", "xml_log", "poll_task", "batch", "ordered"}
 }
 
 // ways are addresses beside each page's own: what pages link, and what people ask.
@@ -34,7 +34,8 @@ func ways() []string {
 	return []string{
 		"/?span=24h", "/?span=7d", "/files?waiting=true", "/files?status=failed", "/files?centre=c7&status=failed", "/files?phase=overview&status=done", "/files?exception=exception_7", "/files?source=source-7",
 		"/files?session=17", "/files?q=C7.2020-01-01.27*", "/files?sort=name", "/documents?status=failed", "/documents?centre=C7", "/centres/C3", "/quality?qc=held", "/quality?centre=C7", "/files?qc=questioned",
-		"/api/v1/changed?since=3000d", "/api/v1/files?centre=C7&limit=100", "/api/v1/documents?status=failed&sort=newest",
+		"/audit?by=person-7", "/audit?kind=source", "/audit?since=3000d&until=1d", "/audit?q=c7.2020",
+		"/api/v1/changed?since=3000d", "/api/v1/files?centre=C7&limit=100", "/api/v1/documents?status=failed&sort=newest", "/api/v1/audit?limit=100&by=person-7",
 	}
 }
 

@@ -44,11 +44,11 @@ func (in *installation) drawPeople(seed uint64) (out []event) {
 }
 
 // order gives an order about a source, as the command does.
-func (in *installation) order(id string, give func(context.Context, pgx.Tx, outbox.Outbox, []string, string, time.Time) ([]sourcestate.Outcome, error)) {
+func (in *installation) order(id string, give func(context.Context, pgx.Tx, outbox.Outbox, []string, sourcestate.Cause, time.Time) ([]sourcestate.Outcome, error)) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	err := pg.InTx(ctx, in.pool, func(tx pgx.Tx) error {
-		_, err := give(ctx, tx, outbox.Outbox{Schema: controldb.Schema, Codec: in.s.shared.codec}, []string{id}, "the simulation", micros())
+		_, err := give(ctx, tx, outbox.Outbox{Schema: controldb.Schema, Codec: in.s.shared.codec}, []string{id}, sourcestate.Cause{Done: "ordered", Decision: controldb.Decision{By: "the simulation"}}, micros())
 		return err
 	})
 	if err != nil {

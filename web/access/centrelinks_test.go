@@ -106,7 +106,7 @@ func TestCentreLinksAreWrittenDown(t *testing.T) {
 	if err := a.RevokeCentreLink(t.Context(), linkNumber(all[0]), order); !Refused(err) {
 		t.Errorf("revoked twice: %v", err)
 	}
-	changes, err := control.AccountChanges(t.Context(), pool, 10)
+	changes, err := control.AccountChanges(t.Context(), pool, control.AccountChangeFilter{Limit: 10})
 	must(t, err)
 	if len(changes) != 2 || changes[0].What != "revoked: link of Ics" || changes[1].What != "made: link of Ics, until 2026-03-01T13:00:00Z" || changes[1].Subject != "centre-link:"+linkNumber(all[0]) || changes[1].ChangedBy != "ann@host" {
 		t.Errorf("it is written down: %+v", changes)

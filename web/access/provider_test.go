@@ -190,7 +190,7 @@ func TestProvider(t *testing.T) {
 	if _, body := opened(t, b, server.URL+"/x"); body != "at /x: ann, reader" {
 		t.Errorf("the session of before: %s", body)
 	}
-	changes, err := control.AccountChanges(t.Context(), pool, 10)
+	changes, err := control.AccountChanges(t.Context(), pool, control.AccountChangeFilter{Limit: 10})
 	if err != nil || len(changes) != 2 || changes[0].What != "wrangler → reader" || changes[0].ChangedBy != p.URL {
 		t.Errorf("written down: %+v, %v", changes, err)
 	}

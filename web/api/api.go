@@ -87,6 +87,7 @@ func New(deps Deps) *API {
 	a.why()
 	a.events()
 	a.changes()
+	a.audit()
 	a.orders()
 	a.definitions()
 	// Types of problems are addresses below this server's.

@@ -32,6 +32,7 @@ func operations() map[string][]string {
 		"GET /replays":                      {"/replays"},
 		"GET /replays/{id}":                 {"/replays/{replay}"},
 		"GET /replays/{id}/compare":         {"/replays/{replay}/compare"},
+		"GET /audit":                        {"/audit"},
 		"GET /findings":                     {"/findings", "/findings/{centre}/{check}"},
 		"GET /analytics":                    {"/recipes"},
 		"GET /analytics/{recipe}":           {"/recipes/{recipe}"},

@@ -41,9 +41,14 @@ func list[T any](ctx context.Context, c *Client, path string, f report.Filter, e
 	if err != nil {
 		return err
 	}
-	for left := f.Limit; ; {
+	return pages(ctx, c, path, query, f.Limit, each)
+}
+
+// pages asks for page after page, at most limit rows; 0: all.
+func pages[T any](ctx context.Context, c *Client, path string, query url.Values, limit int, each func(T) error) error {
+	for left := limit; ; {
 		query.Set("limit", strconv.Itoa(page))
-		if f.Limit > 0 {
+		if limit > 0 {
 			query.Set("limit", strconv.Itoa(min(left, page)))
 		}
 		var p report.Page[T]
@@ -55,7 +60,7 @@ func list[T any](ctx context.Context, c *Client, path string, f report.Filter, e
 				return err
 			}
 		}
-		if left -= len(p.Rows); p.Next == "" || f.Limit > 0 && left <= 0 {
+		if left -= len(p.Rows); p.Next == "" || limit > 0 && left <= 0 {
 			return nil
 		}
 		query.Set("after", p.Next)

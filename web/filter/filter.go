@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"tributary/queries/asof"
 	"tributary/queries/report"
 )
 
@@ -37,15 +36,8 @@ func Parse(query url.Values, now time.Time) (report.Filter, error) {
 	if strings.Contains(f.Contains, "*") {
 		f.Name, f.Contains = f.Contains, ""
 	}
-	for name, at := range map[string]*time.Time{"since": &f.Since, "until": &f.Until} {
-		v := query.Get(name)
-		if v == "" {
-			continue
-		}
-		var err error
-		if *at, err = asof.ParseMoment(v, now); err != nil {
-			return f, &report.FilterError{Filter: name, Value: v, Want: "write a moment as " + asof.Moments}
-		}
+	if err := moments(query, now, map[string]*time.Time{"since": &f.Since, "until": &f.Until}); err != nil {
+		return f, err
 	}
 	if v := query.Get("waiting"); v != "" {
 		var err error
@@ -53,11 +45,9 @@ func Parse(query url.Values, now time.Time) (report.Filter, error) {
 			return f, &report.FilterError{Filter: "waiting", Value: v, Want: "write true, or leave it away"}
 		}
 	}
-	if v := query.Get("limit"); v != "" {
-		var err error
-		if f.Limit, err = strconv.Atoi(v); err != nil || f.Limit < 1 || f.Limit > report.MaxPage {
-			return f, &report.FilterError{Filter: "limit", Value: v, Want: "write a number from 1 to " + strconv.Itoa(report.MaxPage)}
-		}
+	var err error
+	if f.Limit, err = limit(query); err != nil {
+		return f, err
 	}
 	return f, f.Check()
 }

@@ -63,7 +63,7 @@ func (d *Deps) Define(ctx context.Context, w Definition, by control.Decision, dr
 		if err := seen(ctx, tx, r, w); err != nil {
 			return err
 		}
-		changes, err := define(ctx, tx, r, w, sources.By(by.By, by.Reason))
+		changes, err := define(ctx, tx, r, w, by)
 		if err != nil || len(changes) == 0 {
 			return err
 		}
@@ -79,16 +79,16 @@ func (d *Deps) Define(ctx context.Context, w Definition, by control.Decision, dr
 	return change, err
 }
 
-func define(ctx context.Context, tx pgx.Tx, r sources.Registry, w Definition, message string) ([]sources.Change, error) {
+func define(ctx context.Context, tx pgx.Tx, r sources.Registry, w Definition, by control.Decision) ([]sources.Change, error) {
 	switch {
 	case w.On == Centres && w.New:
-		return r.AddCentre(ctx, tx, w.ID, w.Values, message)
+		return r.AddCentre(ctx, tx, w.ID, w.Values, by)
 	case w.On == Centres:
-		return r.EditCentre(ctx, tx, w.ID, w.Values, message)
+		return r.EditCentre(ctx, tx, w.ID, w.Values, by)
 	case w.New:
-		return r.Add(ctx, tx, w.ID, w.Values, message)
+		return r.Add(ctx, tx, w.ID, w.Values, by)
 	}
-	return r.Edit(ctx, tx, w.ID, w.kind(), w.Values, message)
+	return r.Edit(ctx, tx, w.ID, w.kind(), w.Values, by)
 }
 
 func (w Definition) kind() string {

@@ -14,13 +14,13 @@ import (
 
 // removals are the orders by which what people have defined is removed.
 func removals(d Deps) Table {
-	one := func(remove func(r sources.Registry, ctx context.Context, tx pgx.Tx, ids []string, message string) ([]sources.Change, error), done string) func(context.Context, Asked) (Outcome, error) {
+	one := func(remove func(r sources.Registry, ctx context.Context, tx pgx.Tx, ids []string, by control.Decision) ([]sources.Change, error), done string) func(context.Context, Asked) (Outcome, error) {
 		return func(ctx context.Context, a Asked) (Outcome, error) {
 			if d.Registry == nil {
 				return Outcome{}, ErrNotHere
 			}
 			err := pg.InTx(ctx, d.Control, func(tx pgx.Tx) error {
-				_, err := remove(*d.Registry, ctx, tx, []string{a.Subject}, sources.By(a.By, a.Reason))
+				_, err := remove(*d.Registry, ctx, tx, []string{a.Subject}, a.Decision)
 				if err == nil && a.Dry {
 					err = errNothing
 				}

@@ -177,6 +177,7 @@ func (s *Site) Routes() []access.Route {
 		{Pattern: "POST /replays/new", Least: access.Wrangler, Handler: http.HandlerFunc(s.replay)},
 		{Pattern: "GET /replays/{id}", Least: access.Reader, Handler: s.show(s.replayed)},
 		{Pattern: "GET /replays/{id}/compare", Least: access.Reader, Handler: s.within(compared.Timeout, onlyNow(s.compareShadow))},
+		{Pattern: "GET /audit", Least: access.Wrangler, Handler: s.show(s.audit)},
 		{Pattern: "GET /findings", Least: access.Reader, Handler: s.show(s.findings)},
 		{Pattern: "GET /analytics", Least: access.Reader, Handler: s.show(s.allRecipes)},
 		{Pattern: "GET /analytics/{recipe}", Least: access.Reader, Handler: s.show(s.recipe)},
@@ -283,9 +284,12 @@ func (s *Site) frame(r *http.Request, p page, events string) frame {
 		{"To do", []place{{Address: "/dead-letters", Name: "Dead letters"}, {Address: "/replays", Name: "Replays"}, {Address: "/findings", Name: "Findings"}, {Address: "/quality", Name: "Quality control"}}},
 		{"Ask", []place{{Address: "/diff", Name: "Changes"}, {Address: "/analytics", Name: "Analytics"}, {Address: "/lineage", Name: "Lineage"}, {Address: "/sql", Name: "SQL"}}},
 	}
+	ask := &f.Places[len(f.Places)-1]
 	if s.Control != nil {
-		ask := &f.Places[len(f.Places)-1]
 		ask.Pages = append(ask.Pages, place{Address: "/questions", Name: "Questions"})
+	}
+	if f.Person.Role >= access.Wrangler {
+		ask.Pages = append(ask.Pages, place{Address: "/audit", Name: "Audit log"})
 	}
 	for i := range f.Places {
 		for j := range f.Places[i].Pages {

@@ -64,6 +64,8 @@ INSERT INTO tracker.xml_file (id, zip_id, outcome, fname, ordinal, phase_id, sta
 	FROM (SELECT i, '2020-01-01'::timestamptz + i * interval '36 seconds' AS at FROM generate_series(1, {N}) i WHERE i % 1000 <> 9) x, generate_series(1, 2) k;
 INSERT INTO tracker.xml_log (id, xml_id, exception_id, ordinal, line, col, message, last_update)
 	SELECT md5('l' || i || '/' || k)::uuid, md5('m' || i || '/1')::uuid, md5('x' || i % 10)::uuid, k, k, 1, 'a message', '2020-01-01' FROM generate_series(1, {N}) i, generate_series(0, 4) k WHERE i % 60 = 7;
+INSERT INTO tracker.ordered (id, ordered_at, ordered_by, kind, subject, what, reason)
+	SELECT md5('o' || i)::uuid, '2020-01-01'::timestamptz + i * interval '36 seconds', 'person-' || i % 40, (ARRAY['source', 'file', 'dead_letter'])[1 + i % 3], 'add/C' || i % 20 || '.2020-01-01.' || i || '.impc.zip', 'retried', 'a reason' FROM generate_series(1, {N}) i;
 INSERT INTO tracker.zip_log (id, zip_id, exception_id, phase_id, status_id, outcome, judged, last_update)
 	SELECT md5('l' || i || '/' || k)::uuid, md5('d' || i)::uuid, md5('x10')::uuid, 2, 5, 'lost', k = 1, '2020-01-01' FROM generate_series(1, {N}) i, generate_series(0, 1) k WHERE i % 100 = 9`
 
