@@ -60,7 +60,7 @@ func TestWhatIsLeftAloneIsNotDue(t *testing.T) {
 	due()
 	b.exec("UPDATE control.poll SET state = 'complete'")
 	if err := pg.InTx(t.Context(), b.deps.Pool, func(tx pgx.Tx) error {
-		_, err := sourcestate.Poll(t.Context(), tx, b.deps.Outbox, []string{"a"}, "now", b.now)
+		_, err := sourcestate.Poll(t.Context(), tx, b.deps.Outbox, []string{"a"}, sourcestate.Cause{Done: "now"}, b.now)
 		return err
 	}); err != nil {
 		t.Fatal(err)
