@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -52,6 +53,8 @@ type Deps struct {
 type Poller struct {
 	cfg  config.Poll
 	deps Deps
+
+	dropped atomic.Pointer[time.Time] // when it was last looked for old listings
 }
 
 // New makes a Poller.
