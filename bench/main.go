@@ -27,6 +27,7 @@ func main() {
 	flag.StringVar(&b.dir, "dir", "", "folder to work in (default a temporary one, removed afterwards)")
 	flag.IntVar(&b.zips, "zips", 2000, "zips of three documents")
 	flag.IntVar(&b.rounds, "rounds", 5, "runs of each")
+	flag.IntVar(&b.statements, "cost", 0, "run ours once and no peer, and tell what it costs: the processor's time, and statements and bytes of the log of Postgres; list so many of its statements")
 	flag.StringVar(&b.extra, "config", "", "YAML to add to the configuration; none: the default settings")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -40,10 +41,14 @@ func main() {
 type bench struct {
 	binary, dir, extra string
 	zips, rounds       int
+	statements         int
 }
 
 func (b *bench) run(ctx context.Context) error {
 	for _, tool := range []string{"lftp", "unzip", "xmllint"} {
+		if b.statements > 0 {
+			break // there is no peer
+		}
 		if _, err := exec.LookPath(tool); err != nil {
 			return fmt.Errorf("the peer needs %s: install lftp, unzip and libxml2-utils", tool)
 		}
@@ -64,6 +69,9 @@ func (b *bench) run(ctx context.Context) error {
 	c, err := corpus.Generate(corpus.Options{Seed: 1, Shape: corpus.Bench, Zips: b.zips})
 	if err != nil {
 		return err
+	}
+	if b.statements > 0 {
+		return b.cost(ctx, binary, b.dir, c)
 	}
 	var ours, peer, ratios []float64
 	for i := range b.rounds {
@@ -106,6 +114,11 @@ func timeOurs(ctx context.Context, binary string, r *rig.Rig) (wall, cpu time.Du
 	if err := warm(ctx, binary, r.Config); err != nil {
 		return 0, 0, err
 	}
+	return once(ctx, binary, r)
+}
+
+// once runs one session to its end.
+func once(ctx context.Context, binary string, r *rig.Rig) (wall, cpu time.Duration, err error) {
 	start := time.Now()
 	cmd := exec.CommandContext(ctx, binary, "up", "--once", "--config", r.Config, "--log-level", "warn")
 	cmd.Stderr = os.Stderr

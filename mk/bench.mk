@@ -13,6 +13,16 @@ bench: engines servers clients ## the whole pipeline beside lftp, unzip and xmll
 bench-transfer: servers ## files fetched, hashed and stored durably, beside lftp, aria2c and rclone (TRANSFER_FLAGS)
 	$(call packages,lftp:lftp aria2c:aria2 rclone:rclone)
 	$(GO) run ./bench/transfer $(TRANSFER_FLAGS)
+# The time of the processor, and the statements and bytes of log of Postgres, that a zip
+# takes; and what waiting takes, of four sources that are polled every 2 s or of none.
+# A machine that is busy elsewhere measures the same, or nearly.
+.PHONY: bench-cost bench-idle
+bench-cost: build engines servers ## what 500 zips cost: processor, statements, log of Postgres
+	$(GO) run ./bench -binary $(BIN) -zips 500 -cost 20
+
+bench-idle: build engines servers ## what waiting costs, a second: with polls every 2 s, and with none
+	$(GO) run ./bench/idle -binary $(BIN)
+	$(GO) run ./bench/idle -binary $(BIN) -interval 1h
 
 .PHONY: bench-insert
 bench-insert: engines ## a document of 4,000 experiments loaded, beside a bare COPY of its rows

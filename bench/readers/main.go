@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"tributary/bench/counters"
 	"tributary/test/corpus"
 	"tributary/test/ports"
 	"tributary/test/rig"
@@ -93,12 +94,12 @@ func (b *bench) run(ctx context.Context) error {
 type half struct {
 	files         int
 	took          time.Duration
-	cost          used
+	cost          counters.Used
 	events, pages int64
 }
 
 func (h *half) add(x half) {
-	h.files, h.took, h.cost = h.files+x.files, h.took+x.took, h.cost.plus(x.cost)
+	h.files, h.took, h.cost = h.files+x.files, h.took+x.took, h.cost.Plus(x.cost)
 	h.events, h.pages = h.events+x.events, h.pages+x.pages
 }
 
@@ -124,7 +125,8 @@ func (b *bench) measure(ctx context.Context, s *system, parts []part) error {
 		if err != nil {
 			return fmt.Errorf("slice %d: %w", i+1, err)
 		}
-		fmt.Printf("slice %d: %d files in %.1f s, %d readers heard %d events and fetched %d pages; %s\n", i+1, h.files, h.took.Seconds(), readers, h.events, h.pages, h.cost)
+		fmt.Printf("slice %d: %d files in %.1f s, %d readers heard %d events and fetched %d pages; processor: %.1f s program, %.1f s engines, %.1f s readers\n",
+			i+1, h.files, h.took.Seconds(), readers, h.events, h.pages, h.cost.Program.Seconds(), h.cost.Engines().Seconds(), h.cost.Self.Seconds())
 		if i >= 2 || len(parts) == 2 {
 			halves[i%2].add(h)
 		}
@@ -136,9 +138,9 @@ func (b *bench) measure(ctx context.Context, s *system, parts []part) error {
 		return (with - without) * float64(halves[1].files) / float64(max(1, halves[1].pages))
 	}
 	fmt.Printf("bench readers processor per file: program %.0f ms, engines %.0f ms; per page and what led to it: program %.1f ms, engines %.1f ms, reader %.1f ms\n",
-		without.each(without.cost.program), without.each(without.cost.engines),
-		page(without.each(without.cost.program), with.each(with.cost.program)), page(without.each(without.cost.engines), with.each(with.cost.engines)),
-		page(0, with.each(with.cost.readers)))
+		without.each(without.cost.Program), without.each(without.cost.Engines()),
+		page(without.each(without.cost.Program), with.each(with.cost.Program)), page(without.each(without.cost.Engines()), with.each(with.cost.Engines())),
+		page(0, with.each(with.cost.Self)))
 	return nil
 }
 
@@ -149,18 +151,18 @@ func slice(ctx context.Context, s *system, p part, all, readers int) (h half, er
 	if err := look.wait(ctx); err != nil {
 		return h, err
 	}
-	before, err := usage(s.up.Process.Pid)
+	before, err := counters.Of(s.up.Process.Pid)
 	if err != nil {
 		return h, err
 	}
 	if h.took, err = s.ingest(ctx, p, all); err != nil {
 		return h, err
 	}
-	after, err := usage(s.up.Process.Pid)
+	after, err := counters.Of(s.up.Process.Pid)
 	if err != nil {
 		return h, err
 	}
-	h.files, h.cost = len(p.files), after.minus(before)
+	h.files, h.cost = len(p.files), after.Minus(before)
 	if h.events, h.pages, err = look.close(); err != nil {
 		return h, fmt.Errorf("a reader met an error: %w", err)
 	}

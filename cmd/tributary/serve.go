@@ -147,7 +147,7 @@ func (a *app) past() *past.Reader {
 }
 
 // site is what the pages are made of.
-func (a *app) site(position func() string, orders order.Deps) (pages.Site, error) {
+func (a *app) site(position func(context.Context) string, orders order.Deps) (pages.Site, error) {
 	known, err := meanings(a.profile)
 	if err != nil {
 		return pages.Site{}, err

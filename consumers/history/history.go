@@ -88,9 +88,14 @@ func New(cfg config.History, d Deps) *History {
 // number of members may run: Kafka shares the partitions out.
 func (h *History) Applier(metrics *member.Metrics) *sink.Applier {
 	return sink.New(sink.Config{
-		Name: Name, Prefix: h.deps.Prefix, Topics: []string{schemas.StatusChangedTopic}, MaxRecords: h.cfg.Batch, MaxWait: h.cfg.Wait.D(),
+		Name: Name, Prefix: h.deps.Prefix, Topics: []string{schemas.StatusChangedTopic}, MaxRecords: h.cfg.Batch, MaxWait: h.cfg.Wait.D(), Lull: h.cfg.Wait.D() / lullShare,
 	}, h.deps.Connect, h, h.deps.Log, metrics)
 }
+
+// lullShare is the part of the longest wait after which a block is inserted as it is,
+// where nothing more comes. Each costs ClickHouse some files per column, and a merge
+// later, however few rows it has: four polls in two seconds shall not make four of them.
+const lullShare = 2
 
 // topic is the full name of the event log.
 func (h *History) topic() string { return kafka.TopicName(h.deps.Prefix, schemas.StatusChangedTopic) }

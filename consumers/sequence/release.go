@@ -44,6 +44,33 @@ func (s *Sequencer) release(ctx context.Context, epoch int64) error {
 func (s *Sequencer) turn(ctx context.Context, epoch int64) (more bool, err error) {
 	now := s.deps.Now()
 	limits := s.limits(now)
+	is, err := control.FindToRelease(ctx, s.Pool)
+	if err != nil {
+		return false, err
+	}
+	for _, step := range []struct {
+		is bool
+		do func() (bool, error)
+	}{
+		{is.Batches, func() (bool, error) { return s.releaseBatches(ctx, epoch, limits, now) }},
+		{is.Operations, func() (bool, error) { return s.releaseOperations(ctx, epoch, now) }},
+		{is.Sessions, func() (bool, error) { return s.endSessions(ctx, epoch, limits, now) }},
+		{is.Ended, func() (bool, error) { return s.closeSessions(ctx, epoch, now) }},
+	} {
+		if !step.is {
+			continue
+		}
+		done, err := step.do()
+		if err != nil {
+			return false, err
+		}
+		more = more || done
+	}
+	return more, nil
+}
+
+// releaseBatches releases the batches that are complete.
+func (s *Sequencer) releaseBatches(ctx context.Context, epoch int64, limits control.Limits, now time.Time) (released bool, err error) {
 	ready, err := control.ReadyBatches(ctx, s.Pool, limits)
 	if err != nil {
 		return false, err
@@ -52,25 +79,8 @@ func (s *Sequencer) turn(ctx context.Context, epoch int64) (more bool, err error
 		if err := s.releaseBatch(ctx, epoch, id, limits, now); err != nil {
 			return false, err
 		}
-		more = true
 	}
-	released, err := s.releaseOperations(ctx, epoch, now)
-	if err != nil {
-		return false, err
-	}
-	more = more || released
-	ending, err := control.EndableSessions(ctx, s.Pool, limits)
-	if err != nil {
-		return false, err
-	}
-	for _, session := range ending {
-		if err := s.endSession(ctx, epoch, session, now); err != nil {
-			return false, err
-		}
-		more = true
-	}
-	closed, err := s.closeSessions(ctx, epoch, now)
-	return more || closed, err
+	return len(ready) > 0, nil
 }
 
 func (s *Sequencer) limits(now time.Time) control.Limits {

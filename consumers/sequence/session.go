@@ -12,6 +12,20 @@ import (
 	"tributary/sql/control"
 )
 
+// endSessions gives the ends of sessions their positions that have ended.
+func (s *Sequencer) endSessions(ctx context.Context, epoch int64, limits control.Limits, now time.Time) (ended bool, err error) {
+	ending, err := control.EndableSessions(ctx, s.Pool, limits)
+	if err != nil {
+		return false, err
+	}
+	for _, session := range ending {
+		if err := s.endSession(ctx, epoch, session, now); err != nil {
+			return false, err
+		}
+	}
+	return len(ending) > 0, nil
+}
+
 // endSession gives the end of a session its position, behind all its batches.
 func (s *Sequencer) endSession(ctx context.Context, epoch int64, session control.Session, now time.Time) error {
 	return pg.InTx(ctx, s.Pool, func(tx pgx.Tx) error {

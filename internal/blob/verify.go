@@ -51,7 +51,7 @@ func VerifyAt(ctx context.Context, s Store, name string, read func(n int) error)
 
 func verify(ctx context.Context, b Blob, name string, read func(n int) error) error {
 	sum := sha256.New()
-	buf := make([]byte, 1<<20)
+	buf := make([]byte, min(1<<20, b.Size())) // most are small, and as many are read as documents
 	for off := int64(0); off < b.Size(); {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -41,5 +42,31 @@ func TestVerify(t *testing.T) {
 		if err := Verify(t.Context(), s, ref.SHA256); !errors.Is(err, ErrDamaged) {
 			t.Errorf("a blob that is %s: %v", name, err)
 		}
+	}
+}
+
+// What a small blob takes in memory to be compared with its name is small too: that is
+// done whenever an archive or a document is read.
+func TestSmallBlobsAreVerifiedInLittleMemory(t *testing.T) {
+	s, err := NewDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	ref, err := Put(t.Context(), s, strings.NewReader(strings.Repeat("0123456789", 500)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const times, most = 100, 64 << 10
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range times {
+		if err := Read(t.Context(), s, ref.SHA256, nil, func(Blob) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / times; each > most {
+		t.Errorf("a blob of %d bytes takes %d bytes of memory to be read, more than %d", ref.Size, each, most)
 	}
 }

@@ -147,7 +147,7 @@ type Tracker struct {
 // History configures the projection into ClickHouse.
 type History struct {
 	Batch int      `yaml:"batch"` // events in one insert at most; default 8000
-	Wait  Duration `yaml:"wait"`  // longest wait to fill one, a tenth of it in a lull; default 4s
+	Wait  Duration `yaml:"wait"`  // longest wait to fill one, half of it in a lull; default 4s
 	// Retention is how long after an event its row may be deleted; 0, the
 	// default, keeps every row.
 	Retention Duration `yaml:"retention"`

@@ -14,22 +14,29 @@ import (
 // commitTimeout bounds one commit; what was not committed is in the next.
 const commitTimeout = 10 * time.Second
 
-// commitRegularly commits what is finished at every interval, until the
-// returned function is called.
+// restIntervals is after how many intervals it is looked for what is to be committed
+// though nothing was finished: a commit that has failed comes again.
+const restIntervals = 5
+
+// commitRegularly commits what is finished, an interval after the first of it, until the
+// returned function is called. While nothing is finished it wakes seldom.
 func (r *Runner) commitRegularly() (stop func()) {
 	ctx, cancel := context.WithCancel(r.work)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(r.cfg.CommitInterval)
-		defer tick.Stop()
-		for {
+		timer := time.NewTimer(r.cfg.CommitInterval)
+		defer timer.Stop()
+		for ctx.Err() == nil {
 			select {
 			case <-ctx.Done():
-				return
-			case <-tick.C:
+			case <-r.finished:
+				r.sleep(ctx, r.cfg.CommitInterval)
+				r.commit(ctx, r.owned())
+			case <-timer.C:
 				r.commit(ctx, r.owned())
 			}
+			timer.Reset(restIntervals * r.cfg.CommitInterval)
 		}
 	}()
 	return func() {

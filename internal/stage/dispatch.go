@@ -118,6 +118,10 @@ func (r *Runner) free(it *item) {
 func (r *Runner) advance(l lane, it *item) {
 	careful := it.p.careful
 	it.p.finish(it)
+	select {
+	case r.finished <- struct{}{}:
+	default:
+	}
 	if careful {
 		// If the next record kills the process, this one must not be blamed.
 		r.mu.Unlock()

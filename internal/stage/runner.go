@@ -49,6 +49,7 @@ type Runner struct {
 
 	abandoned atomic.Int32 // attempts left behind that still run
 
+	finished   chan struct{} // holds one when something was finished since the last regular commit
 	committing chan struct{} // holds one: one commit at a time, from what is collected to what is answered
 }
 
@@ -69,6 +70,7 @@ func NewRunner(cfg Config, connect kafka.Factory, codec *schemas.Codec, s Stage,
 		detached:   map[string]*item{},
 		giveBack:   make(chan struct{}),
 		committing: make(chan struct{}, 1),
+		finished:   make(chan struct{}, 1),
 	}
 }
 

@@ -55,13 +55,7 @@ func (p *Planner) dispatchLoop(ctx context.Context) error {
 
 func (p *Planner) turn(ctx context.Context, lastReminder *time.Time) error {
 	now := p.deps.Now()
-	if err := p.revisit(ctx, now); err != nil {
-		return err
-	}
-	if err := p.heal(ctx, now); err != nil {
-		return err
-	}
-	if err := p.Dispatch(ctx, now); err != nil {
+	if err := p.decide(ctx, now); err != nil {
 		return err
 	}
 	if now.Sub(*lastReminder) < p.cfg.SilenceBudget.D()/10 {
@@ -75,6 +69,28 @@ func (p *Planner) turn(ctx context.Context, lastReminder *time.Time) error {
 		return err
 	}
 	return control.RetryMissed(ctx, p.Pool, now, atOnce)
+}
+
+// decide does what there is to decide about.
+func (p *Planner) decide(ctx context.Context, now time.Time) error {
+	is, err := control.FindToPlan(ctx, p.Pool, now)
+	if err != nil {
+		return err
+	}
+	if is.Waiting || is.Retries {
+		if err := p.revisit(ctx, now); err != nil {
+			return err
+		}
+	}
+	if is.Damaged {
+		if err := p.heal(ctx, now); err != nil {
+			return err
+		}
+	}
+	if is.Wanted || is.Waiting || is.Retries || is.Damaged { // of which some may be wanted by now
+		return p.Dispatch(ctx, now)
+	}
+	return nil
 }
 
 // Dispatch puts wanted files into jobs, as far as the credit of their servers

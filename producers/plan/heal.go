@@ -27,11 +27,8 @@ const (
 // waits for them ends.
 func (p *Planner) heal(ctx context.Context, now time.Time) error {
 	for range healAtOnce {
-		more, err := control.DamageDue(ctx, p.Pool, now)
-		if err != nil || !more {
-			return err
-		}
-		err = pg.InTx(ctx, p.Pool, func(tx pgx.Tx) error {
+		more := false
+		err := pg.InTx(ctx, p.Pool, func(tx pgx.Tx) error {
 			d, err := control.TakeDamage(ctx, tx, now)
 			if more = d != nil; err != nil || d == nil {
 				return err

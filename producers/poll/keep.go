@@ -24,6 +24,8 @@ const (
 	mostKept = 1 << 30
 	// dropAtOnce is how many old listings one poll deletes.
 	dropAtOnce = 100
+	// dropEvery is how often it is looked for old listings while sources show the same.
+	dropEvery = time.Minute
 )
 
 // kept is where is kept what a poll was shown.
@@ -173,12 +175,18 @@ func (s *Poller) write(ctx context.Context, tx pgx.Tx, h listing.Head, base list
 	return k, err
 }
 
-// dropOld deletes listings that are kept no longer, of whatever source.
-func (s *Poller) dropOld(ctx context.Context, p control.Poll, log *slog.Logger) {
+// dropOld deletes listings that are kept no longer, of whatever source: after polls that
+// were shown what the last one was, once a minute.
+func (s *Poller) dropOld(ctx context.Context, p control.Poll, k kept, log *slog.Logger) {
 	if s.deps.Blobs == nil {
 		return
 	}
-	before := s.deps.Now().Add(-s.cfg.KeepListings.D())
+	now := s.deps.Now()
+	if last := s.dropped.Load(); k.again && last != nil && now.Sub(*last) < dropEvery {
+		return
+	}
+	s.dropped.Store(&now)
+	before := now.Add(-s.cfg.KeepListings.D())
 	err := pg.InTx(ctx, s.deps.Pool, func(tx pgx.Tx) error {
 		blobs, err := control.DropListings(ctx, tx, before, p.Source, mostKept, dropAtOnce)
 		for _, name := range blobs {

@@ -109,7 +109,7 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 	if err := s.end(ctx, conn, p, c, o); err != nil {
 		return err
 	}
-	s.dropOld(ctx, p, log)
+	s.dropOld(ctx, p, c.kept, log)
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -58,6 +59,8 @@ type Poller struct {
 	took lasted
 
 	local *prometheus.GaugeVec // local directories, by how they are watched
+
+	dropped atomic.Pointer[time.Time] // when it was last looked for old listings
 }
 
 // New makes a Poller.

@@ -18,13 +18,13 @@ const overrun = "the source is due, but its last poll has not ended: it is due a
 // wait for it, tells of each, and makes it due again later.
 func (s *Scheduler) overruns(ctx context.Context) error {
 	now := s.deps.Now()
+	ids, err := control.Overdue(ctx, s.deps.Pool, now)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
 	var over []control.Standing
 	var bad []broken
-	err := pg.InTx(ctx, s.deps.Pool, func(tx pgx.Tx) error {
-		ids, err := control.Overdue(ctx, tx, now)
-		if err != nil || len(ids) == 0 {
-			return err
-		}
+	err = pg.InTx(ctx, s.deps.Pool, func(tx pgx.Tx) error {
 		revision, err := control.NextCount(ctx, tx, "revision")
 		if err != nil {
 			return err

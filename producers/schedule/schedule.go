@@ -76,13 +76,25 @@ func (s *Scheduler) turn(ctx context.Context, synced *bool) error {
 		}
 		*synced = true
 	}
-	for _, step := range []func(context.Context) error{s.endMaintenance, s.windows, s.overruns} {
-		if err := step(ctx); err != nil {
+	is, err := control.FindToSchedule(ctx, s.deps.Pool, s.deps.Now())
+	if err != nil {
+		return err
+	}
+	for _, step := range []struct {
+		due bool
+		do  func(context.Context) error
+	}{{is.Maintained, s.endMaintenance}, {is.Windows, s.windows}, {is.Overruns, s.overruns}} {
+		if !step.due {
+			continue
+		}
+		if err := step.do(ctx); err != nil {
 			return err
 		}
 	}
-	_, err := s.Open(ctx, false)
-	if errors.Is(err, ErrNothingDue) {
+	if !is.Sources && !is.Maintained && !is.Windows { // which may have made some due
+		return nil
+	}
+	if _, err = s.Open(ctx, false); errors.Is(err, ErrNothingDue) {
 		return nil
 	}
 	return err

@@ -57,7 +57,7 @@ func version(name, sha string) control.ReplayItem {
 // turns lets replays be taken up, and returns what it told.
 func (m *bench) turns() []schemas.Message {
 	m.t.Helper()
-	if err := m.runner.turns(m.t.Context()); err != nil {
+	if _, err := m.runner.turns(m.t.Context()); err != nil {
 		m.t.Fatal(err)
 	}
 	return m.Drain()
@@ -364,7 +364,7 @@ func TestReplaysWaitForThePublisher(t *testing.T) {
 	m.Exec("INSERT INTO control.outbox (events, packed) VALUES ($1, '')", maxUnpublished+1)
 	turn := func(want string) {
 		t.Helper()
-		if err := m.runner.turns(t.Context()); err != nil {
+		if _, err := m.runner.turns(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got := m.Text("SELECT state FROM control.replay_item WHERE run = $1", r.ID); got != want {

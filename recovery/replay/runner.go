@@ -20,6 +20,7 @@ import (
 // Bounds of replays that need no setting.
 const (
 	turnPause      = 250 * time.Millisecond // between two looks for what may be requested
+	restPause      = time.Second            // between two looks for replays, while none runs
 	maxUnderWay    = 256                    // attempts of a replay at once, whatever its rate
 	turnFiles      = 64                     // files that one turn decides about
 	turnDocuments  = 5000                   // documents, after which a turn takes no further file
@@ -76,25 +77,31 @@ func (p *Runner) Run(ctx context.Context) error {
 			return nil
 		case <-timer.C:
 		}
-		if err := p.turns(ctx); err != nil && ctx.Err() == nil {
+		running, err := p.turns(ctx)
+		if err != nil && ctx.Err() == nil {
 			p.Log.Warn("replays are held up; trying again", "error", err)
 		}
-		timer.Reset(turnPause)
+		if running {
+			timer.Reset(turnPause)
+		} else {
+			timer.Reset(restPause)
+		}
 	}
 }
 
 // turns requests what the running replays may have requested now. They take
-// turns.
-func (p *Runner) turns(ctx context.Context) error {
+// turns. It tells whether any runs.
+func (p *Runner) turns(ctx context.Context) (running bool, err error) {
 	ids, err := control.RunningReplays(ctx, p.Pool)
 	if err != nil {
-		return err
+		return false, err
 	}
+	running = len(ids) > 0
 	var errs []error
 	for len(ids) > 0 {
 		full, err := p.outboxFull(ctx)
 		if err != nil || full {
-			return errors.Join(append(errs, err)...)
+			return running, errors.Join(append(errs, err)...)
 		}
 		var again []string
 		for _, id := range ids {
@@ -107,7 +114,7 @@ func (p *Runner) turns(ctx context.Context) error {
 		}
 		ids = again
 	}
-	return errors.Join(errs...)
+	return running, errors.Join(errs...)
 }
 
 // outboxFull tells whether so much waits to be published that replays wait too:

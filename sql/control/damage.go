@@ -106,20 +106,15 @@ func Damages(ctx context.Context, q pg.Querier, all bool, limit int) ([]Damage, 
 	return pgx.CollectRows(rows, pgx.RowToStructByName[Damage])
 }
 
-// DamageDue tells whether something is to be decided about damaged blobs.
-func DamageDue(ctx context.Context, q pg.Querier, now time.Time) (due bool, err error) {
-	err = q.QueryRow(ctx, "SELECT EXISTS (SELECT FROM control.blob_damage WHERE state IN ('found','fetched') AND not_before <= $1)", now).Scan(&due)
-	if err != nil {
-		return false, fmt.Errorf("ask for damaged blobs: %w", err)
-	}
-	return due, nil
-}
+// damageDue is true of a damaged blob about which something is to be decided now, the
+// first parameter.
+const damageDue = "state IN ('found','fetched') AND not_before <= $1"
 
 // TakeDamage locks and returns a damaged blob about which something is to be
 // decided; nil if there is none, or others decide about them.
 func TakeDamage(ctx context.Context, tx pgx.Tx, now time.Time) (*Damage, error) {
 	rows, err := tx.Query(ctx, "SELECT "+damageColumns+` FROM control.blob_damage
-		WHERE state IN ('found','fetched') AND not_before <= $1 ORDER BY not_before LIMIT 1 FOR UPDATE SKIP LOCKED`, now)
+		WHERE `+damageDue+` ORDER BY not_before LIMIT 1 FOR UPDATE SKIP LOCKED`, now)
 	if err != nil {
 		return nil, fmt.Errorf("find damaged blobs: %w", err)
 	}

@@ -26,9 +26,11 @@ func PutIgnored(ctx context.Context, tx pgx.Tx, source string, total int, first 
 	}
 	b := &pgx.Batch{}
 	b.Queue("DELETE FROM control.ignored WHERE source=$1", source)
-	b.Queue(`INSERT INTO control.ignored (source, ordinal, directory, name, reason, rule)
+	if len(first) > 0 {
+		b.Queue(`INSERT INTO control.ignored (source, ordinal, directory, name, reason, rule)
 		SELECT $1, n, directory, name, reason, rule FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS r(directory, name, reason, rule, n)`, source, directories, names, reasons, rules)
-	b.Queue("UPDATE control.source SET ignored=$2 WHERE id=$1", source, total)
+	}
+	b.Queue("UPDATE control.source SET ignored=$2 WHERE id=$1 AND ignored <> $2", source, total)
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return fmt.Errorf("keep what %s shows and nobody takes up: %w", source, err)
 	}

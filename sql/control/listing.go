@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/internal/pg"
 )
@@ -54,9 +55,19 @@ func ShownBefore(ctx context.Context, q pg.Querier, source string, files []strin
 	return byFile, nil
 }
 
+// listingState is under what a connection has noted whether its tables for a listing are
+// there and empty: to make them, and to empty them, takes Postgres longer than anything
+// else of a poll that finds nothing.
+const listingState = "tributary.control.listing"
+
 // CreateListing makes the connection's temporary tables for one listing: the files, and
 // what else was shown.
-func CreateListing(ctx context.Context, c pg.Querier) error {
+func CreateListing(ctx context.Context, c *pgxpool.Conn) error {
+	noted := c.Conn().PgConn().CustomData()
+	if empty, is := noted[listingState].(bool); is && empty {
+		noted[listingState] = false
+		return nil
+	}
 	for _, sql := range []string{
 		`CREATE TEMP TABLE IF NOT EXISTS listed (file uuid PRIMARY KEY, action text NOT NULL, name text NOT NULL, size bigint NOT NULL, mtime timestamptz,
 			exception text NOT NULL, message text NOT NULL, precision int NOT NULL, yearless boolean NOT NULL, known boolean NOT NULL, shown timestamptz, turn boolean NOT NULL DEFAULT false)`,
@@ -73,10 +84,11 @@ func CreateListing(ctx context.Context, c pg.Querier) error {
 const emptyListing = "TRUNCATE pg_temp.listed, pg_temp.passed_over"
 
 // EmptyListing gives back the room that a listing takes.
-func EmptyListing(ctx context.Context, c pg.Querier) error {
+func EmptyListing(ctx context.Context, c *pgxpool.Conn) error {
 	if _, err := c.Exec(ctx, emptyListing); err != nil {
 		return fmt.Errorf("empty the listing: %w", err)
 	}
+	c.Conn().PgConn().CustomData()[listingState] = true
 	return nil
 }
 

@@ -55,6 +55,10 @@ const creditSQL = `((SELECT min(max_sessions) FROM control.source WHERE server =
 // source waits for no more than one poll of each other, however often these are
 // due, and of no source that is outside of its window. It is polled as it is defined now, where it is now. ok is false when there is none.
 func TakePoll(ctx context.Context, pool *pgxpool.Pool, holder string, full []string, now time.Time, ttl time.Duration) (p Poll, ok bool, err error) {
+	// Others wait for who holds the lock: none is taken for nothing.
+	if waits, err := pollWaits(ctx, pool, now); err != nil || !waits {
+		return Poll{}, false, err
+	}
 	err = pg.InTx(ctx, pool, func(tx pgx.Tx) error {
 		if err := lockCredit(ctx, tx); err != nil {
 			return err
@@ -284,18 +288,15 @@ func classGone(ctx context.Context, tx pgx.Tx, source string, gone []Vanished) e
 // often, if it is polled by interval, as until once is enough: a cron expression's
 // times stay. A minimal poll counts as a complete one here: it showed what it was to.
 func EndPoll(ctx context.Context, tx pgx.Tx, p Poll, state, exception, message string, now time.Time) error {
-	if _, err := tx.Exec(ctx, "SELECT 1 FROM control.session WHERE id=$1 FOR UPDATE", p.Session); err != nil {
-		return fmt.Errorf("end poll: %w", err)
-	}
-	if _, err := tx.Exec(ctx, "UPDATE control.poll SET state=$2, exception=$3, message=$4, ended_at=$5, lease_until=NULL WHERE id=$1", p.ID, state, exception, message, now); err != nil {
-		return fmt.Errorf("end poll: %w", err)
-	}
-	if _, err := tx.Exec(ctx, `UPDATE control.source SET failures = CASE WHEN $2 IN ('complete', 'minimal') THEN 0 ELSE failures + 1 END,
-		next_due = CASE WHEN $2 IN ('complete', 'minimal') OR coalesce(definition->>'cron', '@once') <> '@once' THEN next_due ELSE greatest(next_due, $3::timestamptz + poll_interval * least(8, power(2, failures))) END WHERE id=$1`, p.Source, state, now); err != nil {
-		return fmt.Errorf("end poll: %w", err)
-	}
-	if _, err := tx.Exec(ctx, `UPDATE control.session SET polls_ended_at=$2 WHERE id=$1 AND polls_ended_at IS NULL
-		AND NOT EXISTS (SELECT FROM control.poll WHERE session=$1 AND state IN ('due','running'))`, p.Session, now); err != nil {
+	b := &pgx.Batch{}
+	b.Queue("SELECT 1 FROM control.session WHERE id=$1 FOR UPDATE", p.Session)
+	b.Queue("UPDATE control.poll SET state=$2, exception=$3, message=$4, ended_at=$5, lease_until=NULL WHERE id=$1", p.ID, state, exception, message, now)
+	b.Queue(`UPDATE control.source SET failures = CASE WHEN $2 IN ('complete', 'minimal') THEN 0 ELSE failures + 1 END,
+		next_due = CASE WHEN $2 IN ('complete', 'minimal') OR coalesce(definition->>'cron', '@once') <> '@once' THEN next_due ELSE greatest(next_due, $3::timestamptz + poll_interval * least(8, power(2, failures))) END
+		WHERE id=$1 AND NOT ($2 IN ('complete', 'minimal') AND failures = 0)`, p.Source, state, now)
+	b.Queue(`UPDATE control.session SET polls_ended_at=$2 WHERE id=$1 AND polls_ended_at IS NULL
+		AND NOT EXISTS (SELECT FROM control.poll WHERE session=$1 AND state IN ('due','running'))`, p.Session, now)
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return fmt.Errorf("end poll: %w", err)
 	}
 	return nil

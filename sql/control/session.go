@@ -96,6 +96,14 @@ type DueSource struct {
 	Unchanged          int // complete polls in a row that found no change
 }
 
+// dueSQL is true of a source s that a session opened now, the first parameter, would
+// poll; an available one with all, whether it is due or not.
+func dueSQL(all string) string {
+	return `(s.state = 'available' AND ` + all + ` OR s.state IN ('available','suspended') AND s.next_due <= $1 AND NOT ` + leftAlone("s.server", "$1") + `)
+		AND ` + open("s", "$1") + `
+		AND NOT EXISTS (SELECT FROM control.poll p WHERE p.source = s.id AND p.state IN ('due','running'))`
+}
+
 // DueSources locks and returns the sources that are due and not being polled:
 // available ones, all of them if all is set, and suspended ones, to be probed. None
 // of them is outside of its window, or, unless all is set, of a server that has asked to
@@ -103,10 +111,7 @@ type DueSource struct {
 func DueSources(ctx context.Context, tx pgx.Tx, now time.Time, all bool) ([]DueSource, error) {
 	rows, err := tx.Query(ctx, `SELECT s.id, s.centre, s.server, s.poll_interval AS interval, s.definition::text AS definition, s.unchanged
 		FROM control.source s JOIN control.centre c ON c.short_name = s.centre AND c.active
-		WHERE (s.state = 'available' AND $2 OR s.state IN ('available','suspended') AND s.next_due <= $1 AND NOT `+leftAlone("s.server", "$1")+`)
-		  AND `+open("s", "$1")+`
-		  AND NOT EXISTS (SELECT FROM control.poll p WHERE p.source = s.id AND p.state IN ('due','running'))
-		ORDER BY s.id FOR UPDATE OF s`, now, all)
+		WHERE `+dueSQL("$2")+` ORDER BY s.id FOR UPDATE OF s`, now, all)
 	if err != nil {
 		return nil, fmt.Errorf("due sources: %w", err)
 	}

@@ -119,8 +119,8 @@ func polledSQL() string {
 
 // Overdue returns the sources that are due though a poll of them has not ended,
 // by id.
-func Overdue(ctx context.Context, tx pgx.Tx, now time.Time) ([]string, error) {
-	rows, err := tx.Query(ctx, "SELECT s.id FROM control.source s WHERE "+polledSQL()+" ORDER BY s.id", now)
+func Overdue(ctx context.Context, q pg.Querier, now time.Time) ([]string, error) {
+	rows, err := q.Query(ctx, "SELECT s.id FROM control.source s WHERE "+polledSQL()+" ORDER BY s.id", now)
 	if err != nil {
 		return nil, fmt.Errorf("find overruns: %w", err)
 	}

@@ -28,8 +28,15 @@ func (s Source) Closed(now time.Time) bool {
 // PassedWindows returns the sources whose window has closed, so that the next one is
 // to be found.
 func PassedWindows(ctx context.Context, q pg.Querier, now time.Time) ([]Standing, error) {
-	return standings(ctx, q, "s.closes <= $1 AND s.state <> 'removed' ORDER BY s.id", now)
+	return standings(ctx, q, windowPassed+" ORDER BY s.id", now)
 }
+
+const (
+	windowPassed    = "s.closes <= $1 AND s.state <> 'removed'"
+	maintenanceOver = "s.state = 'maintenance' AND s.maintained_until <= $1"
+	// leftMaintenance is true of a source that has an end of a maintenance which is none.
+	leftMaintenance = "s.maintained_until IS NOT NULL AND s.state <> 'maintenance'"
+)
 
 // MoveWindow stores the next window of a source whose window has closed; nil: it is
 // always open from now on. One that was defined anew meanwhile has its window.
@@ -43,10 +50,10 @@ func MoveWindow(ctx context.Context, tx pgx.Tx, id string, opens, closes *time.T
 // EndedMaintenance returns the sources whose maintenance is over, by id. An end that
 // is left of a maintenance which an older member ended is forgotten.
 func EndedMaintenance(ctx context.Context, q pg.Querier, now time.Time) ([]Standing, error) {
-	if _, err := q.Exec(ctx, "UPDATE control.source SET maintained_until = NULL WHERE maintained_until IS NOT NULL AND state <> 'maintenance'"); err != nil {
+	if _, err := q.Exec(ctx, "UPDATE control.source s SET maintained_until = NULL WHERE "+leftMaintenance); err != nil {
 		return nil, fmt.Errorf("forget ends of maintenance: %w", err)
 	}
-	return standings(ctx, q, "s.state = 'maintenance' AND s.maintained_until <= $1 ORDER BY s.id", now)
+	return standings(ctx, q, maintenanceOver+" ORDER BY s.id", now)
 }
 
 // CountUnchanged counts a complete poll that found nothing new, changed or gone. One

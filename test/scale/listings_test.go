@@ -41,8 +41,10 @@ func listings(t *testing.T, pool *pgxpool.Pool) {
 		if _, err := control.PutListing(t.Context(), tx, *last, now()); err != nil {
 			return err
 		}
-		_, err := control.ForgetListing(t.Context(), tx, last.Base)
-		return err
+		if _, err := control.ForgetListing(t.Context(), tx, last.Base); err != nil {
+			return err
+		}
+		return control.PutIgnored(t.Context(), tx, ownSource, 1, []control.Ignored{{Directory: "add", Name: "readme", Reason: "not_zip"}})
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -37,6 +37,9 @@ func rest(t *testing.T, pool *pgxpool.Pool, s *schedule.Scheduler, listed int) {
 		if _, err := control.EndedMaintenance(t.Context(), tx, now()); err != nil {
 			return err
 		}
+		if _, err := control.FindToSchedule(t.Context(), tx, now()); err != nil {
+			return err
+		}
 		_, err = control.PutStanding(t.Context(), tx, all[0], all[0].State, time.Time{}, 0)
 		return err
 	})

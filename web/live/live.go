@@ -1,8 +1,9 @@
 // Package live tells open pages that something has changed, by server-sent events.
 // It tells that, not what: a page that hears of it fetches itself again, with what
 // its reader may see, by the same address. So one question a second to the tracker
-// serves any number of readers; and as each that hears of a change fetches a page, so
-// many are told in a second and no more: the more there are, the less often each.
+// serves any number of readers, and none is asked while there is no reader; and as each
+// that hears of a change fetches a page, so many are told in a second and no more: the
+// more there are, the less often each.
 package live
 
 import (
@@ -60,6 +61,10 @@ type Feed struct {
 	cfg  Config
 	deps Deps
 	done chan struct{} // closed when Run ends
+	came chan struct{} // has one element when a reader has come where none was
+
+	asking chan struct{} // held by who asks
+	asked  time.Time     // when that was last answered, or failed; guarded by asking
 
 	mu      sync.Mutex
 	last    change
@@ -80,36 +85,53 @@ func New(cfg Config, deps Deps) *Feed {
 	if cfg.Readers == 0 {
 		cfg.Readers = MaxReaders
 	}
-	return &Feed{cfg: cfg, deps: deps, done: make(chan struct{}), changed: make(chan struct{})}
+	return &Feed{cfg: cfg, deps: deps, done: make(chan struct{}), came: make(chan struct{}, 1), asking: make(chan struct{}, 1), changed: make(chan struct{})}
 }
 
-// Run asks until ctx ends; with it all readers end. It is called once.
+// Run asks while anybody listens, until ctx ends; with it all readers end. It is called
+// once.
 func (f *Feed) Run(ctx context.Context) error {
 	defer close(f.done)
-	tick := time.NewTicker(every)
-	defer tick.Stop()
 	failing := false
 	for {
-		err := f.ask(ctx)
-		if err != nil && !failing && ctx.Err() == nil {
-			f.deps.Log.Warn("pages are not told of changes until the tracker answers", "error", err)
+		var again <-chan time.Time // nil: when somebody comes
+		if f.listened() {
+			wait, err := f.ask(ctx)
+			if err != nil && !failing && ctx.Err() == nil {
+				f.deps.Log.Warn("pages are not told of changes until the tracker answers", "error", err)
+			}
+			failing = err != nil
+			again = time.After(wait)
 		}
-		failing = err != nil
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-tick.C:
+		case <-f.came:
+		case <-again:
 		}
 	}
 }
 
-// ask asks once, and wakes all readers if something has changed.
-func (f *Feed) ask(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+// ask asks, unless somebody has asked less than a second ago, and wakes all readers if
+// something has changed. It returns how long that answer is good for.
+func (f *Feed) ask(ctx context.Context) (time.Duration, error) {
+	select {
+	case f.asking <- struct{}{}:
+		defer func() { <-f.asking }()
+	case <-ctx.Done():
+		return every, ctx.Err()
+	}
+	if since := time.Since(f.asked); since < every {
+		return every - since, nil
+	}
+	limited, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	position, err := f.deps.Position(ctx)
+	position, err := f.deps.Position(limited)
+	if err == nil || ctx.Err() == nil { // if who asked has left, the next one asks
+		f.asked = time.Now()
+	}
 	if err != nil {
-		return err
+		return every, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -119,14 +141,22 @@ func (f *Feed) ask(ctx context.Context) error {
 		close(f.changed)
 		f.changed = make(chan struct{})
 	}
-	return nil
+	return every, nil
 }
 
-// Position is where the tracker stood when it was last asked; empty before. A page
-// that is read from the tracker after this call shows that much at least.
-func (f *Feed) Position() string {
+// Position is where the tracker stood when it was last asked, a second ago at most if it
+// answers; empty before. A page that is read from the tracker after this call shows that
+// much at least.
+func (f *Feed) Position(ctx context.Context) string {
+	_, _ = f.ask(ctx) // who reads a page meets the same error
 	last, _ := f.latest()
 	return last.position
+}
+
+func (f *Feed) listened() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.readers > 0
 }
 
 func (f *Feed) latest() (change, <-chan struct{}) {
@@ -142,7 +172,12 @@ func (f *Feed) enter() bool {
 	if f.readers >= f.cfg.Readers {
 		return false
 	}
-	f.readers++
+	if f.readers++; f.readers == 1 {
+		select {
+		case f.came <- struct{}{}:
+		default:
+		}
+	}
 	return true
 }
 

@@ -157,9 +157,48 @@ func TestAChangeIsToldOnceASecond(t *testing.T) {
 		if d := cmp.Diff([]heard{{5 * time.Second, "id: 4"}, {5 * time.Second, "data: 2000-01-01T00:00:05Z"}}, now(lines)); d != "" {
 			t.Errorf("told (-want +got):\n%s", d)
 		}
-		if b.feed.Position() != "4" || b.asked.Load() != 8 {
-			t.Errorf("position %s after %d questions", b.feed.Position(), b.asked.Load())
+		if b.feed.Position(t.Context()) != "4" || b.asked.Load() != 8 {
+			t.Errorf("position %s after %d questions", b.feed.Position(t.Context()), b.asked.Load())
 		}
+	})
+}
+
+// Nobody asks the tracker while nobody listens, however often readers come and go; who
+// reads a page has it asked, once a second at most.
+func TestNobodyIsAskedForNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, Config{})
+		asked := func(want int64, when string) {
+			t.Helper()
+			synctest.Wait()
+			if got := b.asked.Swap(0); got != want {
+				t.Errorf("%s: asked %d times, want %d", when, got, want)
+			}
+		}
+		time.Sleep(time.Hour)
+		asked(0, "nobody has come yet")
+		for range 10 {
+			if got := b.feed.Position(t.Context()); got != "1" {
+				t.Errorf("a page is told that the tracker stands at %q", got)
+			}
+		}
+		b.position.Store("2")
+		time.Sleep(every)
+		if got := b.feed.Position(t.Context()); got != "2" {
+			t.Errorf("a second later a page is told that the tracker stands at %q", got)
+		}
+		asked(2, "pages are read")
+		for range 75 {
+			if !b.feed.enter() {
+				t.Fatal("there is no room")
+			}
+			synctest.Wait()
+			b.feed.leave()
+			time.Sleep(every / 50)
+		}
+		asked(1, "readers come and go for a second and a half")
+		time.Sleep(time.Hour)
+		asked(0, "everybody has gone")
 	})
 }
 

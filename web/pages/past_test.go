@@ -1,6 +1,7 @@
 package pages_test
 
 import (
+	"context"
 	"html"
 	"maps"
 	"net/http"
@@ -90,7 +91,7 @@ func TestBadMoments(t *testing.T) {
 func remembered(t *testing.T) *httptest.Server {
 	t.Helper()
 	s := pagestest.Remembering(t, reporttest.Told(t, reporttest.Hostile()), reporttest.HistoryOf(t, reporttest.Hostile()))
-	s.Position = func() string { return "1" } // pages of now are told of changes
+	s.Position = func(context.Context) string { return "1" } // pages of now are told of changes
 	return served(t, s)
 }
 

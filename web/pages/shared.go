@@ -67,7 +67,7 @@ func (s *Site) standing(ctx context.Context, over report.Span) (*stood, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	position := s.Position() // before it is read
+	position := s.Position(ctx) // before it is read
 	switch is := one.read; {
 	case position != "" && one.number > before:
 		return is, one.err

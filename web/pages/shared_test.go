@@ -40,7 +40,7 @@ func TestReadersShareWhatIsRead(t *testing.T) {
 	server := busy(t, func(s *pages.Site) {
 		tracker = &counting{Querier: s.Tracker}
 		s.Tracker = tracker
-		s.Position = func() string { return position.Load().(string) }
+		s.Position = func(context.Context) string { return position.Load().(string) }
 		s.Now = func() time.Time { return reporttest.Start().Add(time.Hour + second.Load().(time.Duration)) }
 		s.Beside = func(_ context.Context, st *report.Status) error {
 			st.Insertion = insertion.Load().(string)
@@ -90,7 +90,7 @@ func TestReadersShareWhatIsReadWhileFilesComeIn(t *testing.T) {
 	var stands, readings atomic.Int64
 	begun, asked, goOn := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	server := busy(t, func(s *pages.Site) {
-		s.Position = func() string {
+		s.Position = func(context.Context) string {
 			n := stands.Add(1)
 			if n == 2+readers { // the first one looks twice, the others once until they have a turn
 				close(asked)

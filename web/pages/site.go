@@ -46,7 +46,7 @@ type Site struct {
 	Log     *slog.Logger
 	// Position is where the tracker stands, for GET /events (live.Feed); nil: pages are
 	// not told of changes.
-	Position func() string
+	Position func(context.Context) string
 
 	// Beside adds to where everything stands what is not in the tracker, as tributary
 	// status tells it: outboxes, whether insertion has stopped, disk; nil: nothing.
@@ -207,7 +207,7 @@ func (s *Site) within(timeout time.Duration, v view) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), timeout)
 		defer cancel()
-		events := s.events() // before the page is read, so that it shows that much at least
+		events := s.events(ctx) // before the page is read, so that it shows that much at least
 		p, err := v(ctx, r)
 		s.answer(w, r, p, http.StatusOK, err, events)
 	})
@@ -269,11 +269,11 @@ type place struct {
 }
 
 // events is the address that tells of changes from now on.
-func (s *Site) events() string {
+func (s *Site) events(ctx context.Context) string {
 	if s.Position == nil {
 		return ""
 	}
-	return s.to("/events", "after", s.Position())
+	return s.to("/events", "after", s.Position(ctx))
 }
 
 func (s *Site) frame(r *http.Request, p page, events string) frame {

@@ -69,6 +69,7 @@ type Config struct {
 
 	MaxRecords int           // in one batch, over all partitions; default 5000
 	MaxWait    time.Duration // longest wait to fill one, from its first record on; default 100ms
+	Lull       time.Duration // how long nothing may come before one is applied as it is; default MaxWait / 10
 
 	Now func() time.Time // default time.Now
 }
@@ -115,6 +116,7 @@ type feed struct {
 func New(cfg Config, connect kafka.Factory, store Store, log *slog.Logger, metrics *member.Metrics) *Applier {
 	member.Default(&cfg.MaxRecords, 5000)
 	member.Default(&cfg.MaxWait, 100*time.Millisecond)
+	member.Default(&cfg.Lull, cfg.MaxWait/lullShare)
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -191,7 +193,7 @@ func (a *Applier) Run(ctx context.Context) error {
 const maxBatchBytes = 4 << 20
 
 // lullShare is the part of MaxWait without a record after which a batch is
-// applied as it is: the steady stream fills batches, the last record does not
+// applied as it is, where nothing else is said: the steady stream fills batches, the last record does not
 // wait for company.
 const lullShare = 10
 
@@ -240,9 +242,9 @@ func (a *Applier) gather(ctx context.Context) {
 // lull is how long nothing may come before a batch is applied as it is.
 func (a *Applier) lull() time.Duration {
 	if a.hurried.Load() {
-		return min(a.cfg.MaxWait/lullShare, hurryLook)
+		return min(a.cfg.Lull, hurryLook)
 	}
-	return a.cfg.MaxWait / lullShare
+	return a.cfg.Lull
 }
 
 func earlier(a, b time.Time) time.Time {
