@@ -23,19 +23,60 @@ type local struct {
 	root *os.Root
 	// slots bounds the files that are open at once.
 	slots chan struct{}
+	// patience is how long is waited for an answer of the file system.
+	patience time.Duration
 }
 
-func openLocal(_ context.Context, _ Config, t Target, step func(name, detail string)) (Session, error) {
+func openLocal(ctx context.Context, c Config, t Target, step func(name, detail string)) (Session, error) {
 	step("connect", "")
-	root, err := os.OpenRoot(t.Base)
-	if err != nil {
+	root, err := soon(ctx, c.ConnectTimeout, func() (*os.Root, error) {
+		root, err := os.OpenRoot(t.Base)
+		if err == nil {
+			return root, nil
+		}
 		if info, other := os.Stat(t.Base); other == nil && !info.IsDir() {
 			err = syscall.ENOTDIR // the library's error is only text
 		}
+		return nil, err
+	}, (*os.Root).Close)
+	if err != nil {
 		return nil, wrap("open directory", t.Base, err)
 	}
 	step("connect", t.Base)
-	return &local{root: root, slots: make(chan struct{}, localConcurrency)}, nil
+	return &local{root: root, slots: make(chan struct{}, localConcurrency), patience: c.IdleTimeout}, nil
+}
+
+// soon asks the file system, and waits for its answer no longer than for a while: that of
+// a network share whose server is gone may never come. Who asks waits for it all the
+// same, by itself, and undoes what then has come.
+func soon[T any](ctx context.Context, patience time.Duration, ask func() (T, error), undo func(T) error) (T, error) {
+	type answer struct {
+		value T
+		err   error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		value, err := ask()
+		answers <- answer{value, err}
+	}()
+	over := time.NewTimer(patience)
+	defer over.Stop()
+	var err error
+	select {
+	case a := <-answers:
+		return a.value, a.err
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-over.C:
+		err = fmt.Errorf("the file system has not answered for %s, as where the server of a network share is gone: %w", patience, os.ErrDeadlineExceeded)
+	}
+	go func() {
+		if late := <-answers; late.err == nil && undo != nil {
+			_ = undo(late.value) // nobody is there to be told
+		}
+	}()
+	var none T
+	return none, err
 }
 
 func localPath(p string) (string, error) {
@@ -54,7 +95,7 @@ func (l *local) List(ctx context.Context, dir string, yield func(Entry) error) e
 	if err != nil {
 		return err
 	}
-	f, err := l.root.Open(p)
+	f, err := soon(ctx, l.patience, func() (*os.File, error) { return l.root.Open(p) }, (*os.File).Close)
 	if err != nil {
 		return wrap("list", dir, err)
 	}
@@ -63,15 +104,8 @@ func (l *local) List(ctx context.Context, dir string, yield func(Entry) error) e
 		if err := ctx.Err(); err != nil {
 			return wrap("list", dir, err)
 		}
-		entries, err := f.ReadDir(256)
-		for _, de := range entries {
-			e, ok, err := localEntry(de)
-			if err != nil {
-				return wrap("list", dir, err)
-			}
-			if !ok {
-				continue
-			}
+		entries, err := soon(ctx, l.patience, func() ([]Entry, error) { return localEntries(f) }, nil)
+		for _, e := range entries {
 			if err := yield(e); err != nil {
 				return err
 			}
@@ -83,6 +117,22 @@ func (l *local) List(ctx context.Context, dir string, yield func(Entry) error) e
 			return wrap("list", dir, err)
 		}
 	}
+}
+
+// localEntries are the next of a directory, with what its end or an error comes after.
+func localEntries(f *os.File) ([]Entry, error) {
+	names, err := f.ReadDir(256)
+	entries := make([]Entry, 0, len(names))
+	for _, de := range names {
+		e, ok, err := localEntry(de)
+		if err != nil {
+			return entries, err
+		}
+		if ok {
+			entries = append(entries, e)
+		}
+	}
+	return entries, err
 }
 
 // localEntry describes one name; false when it vanished while being listed, which is the
@@ -119,12 +169,12 @@ func infoEntry(info fs.FileInfo, precision time.Duration) Entry {
 	return e
 }
 
-func (l *local) Stat(_ context.Context, p string) (Entry, error) {
+func (l *local) Stat(ctx context.Context, p string) (Entry, error) {
 	lp, err := localPath(p)
 	if err != nil {
 		return Entry{}, err
 	}
-	info, err := l.root.Lstat(lp)
+	info, err := soon(ctx, l.patience, func() (fs.FileInfo, error) { return l.root.Lstat(lp) }, nil)
 	if err != nil {
 		return Entry{}, wrap("stat", p, err)
 	}
@@ -145,7 +195,7 @@ func (l *local) OpenAt(ctx context.Context, p string, offset int64, _ string) (i
 	if err := acquire(ctx, l.slots); err != nil {
 		return nil, wrap("open", p, err)
 	}
-	f, err := l.openRegular(lp, offset)
+	f, err := soon(ctx, l.patience, func() (*os.File, error) { return l.openRegular(lp, offset) }, (*os.File).Close)
 	if err != nil {
 		<-l.slots
 		return nil, wrap("open", p, err)

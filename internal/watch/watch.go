@@ -26,7 +26,7 @@ type State string
 const (
 	// Watched: changes are told, as far as the file system tells them.
 	Watched State = "watched"
-	// Exhausted: the system gives this account no more watches, or Most is reached.
+	// Exhausted: the system gives this account no more watches, or as many are used as this program uses.
 	Exhausted State = "watches_exhausted"
 	// Unreachable: the directories can't be looked at, or don't answer.
 	Unreachable State = "unreachable"
@@ -41,9 +41,9 @@ const (
 	refreshEvery = 5 * time.Second
 	// quiet is how long is waited after a change, so that many are told as one.
 	quiet = time.Second
-	// Most is how many directories are watched at once. The kernel lets an account watch
+	// most is how many directories are watched at once. The kernel lets an account watch
 	// some thousands at least, and other programs of it need some.
-	Most = 3000
+	most = 3000
 	// mostLooks is at how many askers' directories is looked at once.
 	mostLooks = 64
 )
@@ -58,6 +58,9 @@ type Deps struct {
 	Changed func(ctx context.Context, id string) bool
 	// Pause is how long nothing more is told of somebody after that.
 	Pause func(id string) time.Duration
+	// Lost is told why events were lost, such as that the kernel's queue of them was full.
+	// Changes of everybody follow.
+	Lost func(why error)
 	// Report is told how everybody's directories are watched, by id, whenever that was
 	// looked at, and why one is not.
 	Report func(states map[string]State, whys map[string]error)
@@ -94,7 +97,7 @@ type asker struct {
 
 // New makes a Watcher.
 func New(d Deps) *Watcher {
-	return &Watcher{deps: d, most: Most, every: refreshEvery, add: (*fsnotify.Watcher).Add, stat: os.Stat,
+	return &Watcher{deps: d, most: most, every: refreshEvery, add: (*fsnotify.Watcher).Add, stat: os.Stat,
 		asking: map[string]*asker{}, watched: map[string]os.FileInfo{}, due: map[string]time.Time{}, told: map[string]time.Time{}}
 }
 
@@ -128,9 +131,9 @@ func (w *Watcher) Run(ctx context.Context) error {
 		case e := <-events:
 			w.touched(e.Name)
 			w.touched(filepath.Dir(e.Name))
-		case <-failed:
-			// Events are lost, an overflow of the kernel's queue among them, and with them
-			// perhaps that a watch has ended: everything may have changed.
+		case err := <-failed:
+			// An event may have been that a watch has ended.
+			w.deps.Lost(err)
 			w.begin()
 			refresh.Reset(quiet)
 		case <-tell.C:

@@ -29,7 +29,8 @@ type bench struct {
 	states  map[string]State
 	looks   int
 	told    chan string
-	refuses func() bool // what is told is to be told again
+	lost    atomic.Value // why, as an error
+	refuses func() bool  // what is told is to be told again
 }
 
 func newBench(t *testing.T, ids ...string) *bench {
@@ -49,6 +50,7 @@ func newBench(t *testing.T, ids ...string) *bench {
 			b.told <- id
 			return b.refuses == nil || !b.refuses()
 		},
+		Lost:  func(err error) { b.lost.Store(err) },
 		Pause: func(string) time.Duration { return 0 },
 		Report: func(states map[string]State, _ map[string]error) {
 			b.mu.Lock()
@@ -258,6 +260,7 @@ func TestAnOverflowIsAChangeOfAll(t *testing.T) {
 	b.make("two", "add")
 	close(hold)
 	told := map[string]bool{}
+	b.until("an overflow", func() bool { err, is := b.lost.Load().(error); return is && errors.Is(err, fsnotify.ErrEventOverflow) })
 	for len(told) < 3 {
 		told[b.next()] = true
 	}

@@ -33,7 +33,7 @@ type waker struct {
 // ctx ends. What can't be watched is polled by its interval, as ever.
 func (s *Poller) Wake(ctx context.Context) error {
 	w := &waker{s: s}
-	return watch.New(watch.Deps{Dirs: w.dirs, Changed: w.changed, Pause: w.pause, Report: w.report}).Run(ctx)
+	return watch.New(watch.Deps{Dirs: w.dirs, Changed: w.changed, Pause: w.pause, Lost: w.lost, Report: w.report}).Run(ctx)
 }
 
 // dirs are the directories of sources that may be polled before their interval is over.
@@ -64,6 +64,10 @@ func (w *waker) changed(ctx context.Context, id string) bool {
 // found has not settled, either.
 func (w *waker) pause(id string) time.Duration {
 	return max(lull, w.s.cfg.Settle.D(), patience*w.s.took.of(id))
+}
+
+func (w *waker) lost(why error) {
+	w.s.deps.Log.Info("events of local directories were lost; all of them are polled", "error", why)
 }
 
 // report logs where a source is watched no more, or again.
