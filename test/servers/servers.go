@@ -1,5 +1,5 @@
 // Package servers starts file servers on loopback for tests and for the demo:
-// the real OpenSSH, vsftpd, nginx and Apache httpd, each with keys and a configuration of
+// the real OpenSSH, vsftpd, ProFTPD, Pure-FTPd, nginx and Apache httpd, each with keys and a configuration of
 // its own, and an SFTP server that misbehaves on request. Nothing is installed
 // here and nothing outside the given directories is changed.
 package servers
