@@ -4,12 +4,15 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
+
+	"tributary/internal/remote"
 )
 
 var update = flag.Bool("update", false, "write the generated reference anew")
@@ -65,6 +68,20 @@ func exampleRoot(t *testing.T) (root yaml.Node) {
 	return root
 }
 
+// bySchemes says which keys of sources go with which schemes of their url, as the table
+// of connectors has it. Keys that it doesn't name have nothing to do with how a source is
+// reached.
+func bySchemes() string {
+	var b strings.Builder
+	b.WriteString("\n## Keys by the scheme of `url`\n\nThese keys of a source go with the schemes that stand beside them: elsewhere they are refused. All others go with every source.\n\n| key | schemes |\n|---|---|\n")
+	for _, f := range fieldsOf(reflect.TypeFor[Source]()) {
+		if with := remote.SchemesWith(f.name); len(with) > 0 {
+			fmt.Fprintf(&b, "| `%s` | %s |\n", f.name, strings.Join(with, ", "))
+		}
+	}
+	return b.String()
+}
+
 // The reference of the configuration is the example; write it with -update.
 func TestReference(t *testing.T) {
 	var b strings.Builder
@@ -92,6 +109,7 @@ An unknown key, a bad value or a missing secret is an error that names the key, 
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", e[0], def, e[2])
 	}
+	b.WriteString(bySchemes())
 	const path = "../../docs/reference/configuration.md"
 	if *update {
 		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {

@@ -37,12 +37,16 @@ func checkList(ctx context.Context, s Session, dir string) (string, error) {
 	if shown == "" {
 		shown = "base directory"
 	}
-	var files, dirs, others, invalid int
-	example := ""
+	var files, dirs, others, invalid, unreadable int
+	example, line := "", ""
 	err := s.List(ctx, dir, func(e Entry) error {
 		if e.Invalid != "" {
 			invalid++
 			example = fmt.Sprintf("%.80q: %s", e.Name, e.Message)
+		}
+		if e.Unreadable {
+			unreadable++
+			line = fmt.Sprintf("%.80q", e.Name)
 		}
 		switch e.Kind {
 		case File:
@@ -59,6 +63,9 @@ func checkList(ctx context.Context, s Session, dir string) (string, error) {
 		found := fmt.Sprintf("%s: %d files, %d directories, %d others", shown, files, dirs, others)
 		if invalid > 0 {
 			found += fmt.Sprintf("; %d of them can't be taken, such as %s", invalid, example)
+		}
+		if unreadable > 0 {
+			found += fmt.Sprintf("; %d of the others are lines that can't be read, such as %s", unreadable, line)
 		}
 		return found, nil
 	case errors.Is(err, fs.ErrNotExist) && dir != "":

@@ -29,6 +29,8 @@ type ftpControl struct {
 	// is written.
 	verb string
 	half bool
+	// left is set where we have broken off the transfer that the last command began.
+	left bool
 	// asked is set until the first reply to the last command has come.
 	asked bool
 	// out is what the library hasn't read yet of the present reply, text what
@@ -70,7 +72,7 @@ func (c *ftpControl) Write(b []byte) (int, error) {
 	}
 	if !c.half {
 		verb, _, _ := bytes.Cut(bytes.TrimRight(b, "\r\n"), []byte(" "))
-		c.verb, c.asked, c.text = string(verb), true, ""
+		c.verb, c.asked, c.left, c.text = string(verb), true, false, ""
 		c.await()
 		if c.in.Buffered() > 0 && c.verb != "QUIT" {
 			return 0, c.end(c.unasked())

@@ -234,7 +234,7 @@ func (l *ftpListing) line(text string) error {
 	e, ok := l.parse(text, l.now)
 	switch {
 	case !ok:
-		e = Entry{Name: text, Size: -1, Kind: Other}
+		e = Entry{Name: text, Size: -1, Kind: Other, Unreadable: true}
 	case e.Name == "." || e.Name == "..":
 		return nil
 	case !safeName(e.Name) || strings.ContainsAny(e.Name, "\r\n"):

@@ -82,6 +82,7 @@ func (r *ftpReader) Close() error {
 	if r.release == nil {
 		return nil
 	}
+	r.s.control.left = r.end == nil
 	if err := r.finish(); err != nil && !replied(err) {
 		r.s.lose(err)
 	}

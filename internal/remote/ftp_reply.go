@@ -12,6 +12,10 @@ import (
 func (c *ftpControl) checked(code int, text string) (int, string, error) {
 	transfer := c.verb == "RETR" || c.verb == "LIST" || c.verb == "MLSD" || c.verb == "STOR"
 	switch {
+	case c.left && !c.asked && code == 150:
+		// Pure-FTPd ends a transfer that is broken off with the code that began it. What
+		// else it may say is found before the next command.
+		return 426, text, nil
 	case code < 200 && (!transfer || !c.asked || code != 125 && code != 150):
 		// A preliminary reply where the last one is due: more would follow.
 		return 0, "", broken("protocol_error", "it goes on replying where a command has ended: %d %s", code, text)

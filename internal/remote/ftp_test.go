@@ -180,7 +180,7 @@ func TestFTPUsesMLSDWhereTheServerHasIt(t *testing.T) {
 		{Name: "link", Size: 1, Kind: remote.Other},
 		{Name: "bad.zip", Size: -1, Kind: remote.File, Invalid: "listing_entry_invalid",
 			Message: `the size "x" is no number of bytes from 0 to 9223372036854775807`},
-		{Name: "what is this", Size: -1, Kind: remote.Other},
+		{Name: "what is this", Size: -1, Kind: remote.Other, Unreadable: true},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("listing (-want +got):\n%s", diff)
@@ -215,7 +215,7 @@ func TestFTPListsWithoutTimes(t *testing.T) {
 	want := []remote.Entry{
 		{Name: "note.txt", Size: 14, ModTime: day, Precision: 24 * time.Hour},
 		{Name: "sub dir", Size: -1, ModTime: day.Add(5*time.Hour + 6*time.Minute), Precision: time.Minute, Kind: remote.Dir},
-		{Name: "garbage", Size: -1, Kind: remote.Other},
+		{Name: "garbage", Size: -1, Kind: remote.Other, Unreadable: true},
 		{Name: "old.zip", Size: 12, ModTime: time.Date(2019, 3, 4, 5, 6, 7, 0, time.UTC), Precision: time.Second},
 		{Name: "refused.zip", Size: 13, ModTime: day, Precision: 24 * time.Hour},
 	}

@@ -104,21 +104,32 @@ type encryptedData struct {
 	*tls.Conn
 	below  *ending
 	server string
+	whole  bool // its end was said
 }
 
 func (s *ftpSession) encryptData(conn net.Conn) *encryptedData {
 	below := &ending{Conn: conn}
-	return &encryptedData{tls.Client(below, s.tls), below, s.target.Server()}
+	return &encryptedData{Conn: tls.Client(below, s.tls), below: below, server: s.target.Server()}
 }
 
 // Read reads. An end that isn't said within TLS is none, though the library takes it
 // for one between two records: anybody on the way could cut a listing there.
 func (d *encryptedData) Read(b []byte) (int, error) {
 	n, err := d.Conn.Read(b)
+	d.whole = d.whole || errors.Is(err, io.EOF) && !d.below.ended
 	if errors.Is(err, io.EOF) && d.below.ended {
 		return n, &Error{Op: "read from", Path: d.server, class: Connection, Err: errors.New("the data connection ended before the server said so within TLS")}
 	}
 	return n, tlsError("verify certificate of the data connection of", d.server, err)
+}
+
+// Close says goodbye where the transfer is whole. One that is broken off hangs up: there
+// are servers (Pure-FTPd) that go on writing to whoever says goodbye.
+func (d *encryptedData) Close() error {
+	if d.whole {
+		return d.Conn.Close()
+	}
+	return d.below.Close()
 }
 
 // ending is a connection that remembers whether the other side has hung up.

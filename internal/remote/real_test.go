@@ -209,3 +209,22 @@ func TestFTPSConformsOnProFTPD(t *testing.T) {
 		})
 	}
 }
+
+// Pure-FTPd takes vsftpd's place in Debian as ProFTPD does, and is tested likewise.
+func TestFTPConformsOnPureFTPD(t *testing.T) {
+	for name, secure := range map[string]bool{"ftp": false, "ftpes": true} {
+		t.Run(name, func(t *testing.T) {
+			remotetest.Run(t, func(t *testing.T) remotetest.Fixture {
+				dir := mkdir(t, root(t))
+				open(t, dir)
+				ftpd, err := servers.StartPureFTPD(t.Context(), servers.PureFTPDOptions{Dir: t.TempDir(), Root: dir, Password: "s3cret", TLS: secure})
+				if errors.Is(err, servers.ErrMissing) {
+					t.Skipf("skipped: %v", err)
+				}
+				servers.Need(t, err)
+				t.Cleanup(ftpd.Stop)
+				return remotetest.Fixture{Root: dir, Precision: time.Second, NoBackslash: true, Config: remote.Config{URL: ftpd.URL("/"), Password: ftpd.Password, CAFile: ftpd.CAFile}}
+			})
+		})
+	}
+}

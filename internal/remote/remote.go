@@ -63,6 +63,9 @@ type Entry struct {
 	Known bool
 	// Kind says whether it is a file, a directory, or neither.
 	Kind Kind
+	// Unreadable says that Name is a line of the listing, of Kind Other, that nobody could
+	// parse.
+	Unreadable bool
 	// Invalid is the exception under which this entry ends when something that
 	// the server says about it can't be stored: listing_entry_invalid, where
 	// Size is then -1 or ModTime zero, or name_too_long, where Name is the

@@ -43,7 +43,7 @@ var realFTPs = map[string]func(*testing.T, string) (realFTP, error){
 		return realFTP{s.URL(""), s.Addr, "anonymous", "x", s.Stop}, nil
 	},
 	"Pure-FTPd": func(t *testing.T, root string) (realFTP, error) {
-		s, err := servers.StartPureFTPD(t.Context(), servers.PureFTPDOptions{Dir: t.TempDir(), Root: root})
+		s, err := servers.StartPureFTPD(t.Context(), servers.PureFTPDOptions{Dir: t.TempDir(), Root: root, Password: "s3cret"})
 		if err != nil {
 			return realFTP{}, err
 		}

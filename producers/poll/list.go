@@ -171,6 +171,8 @@ func (l *listed) add(action string, e remote.Entry) error {
 	}
 	name := KeptName(e.Name)
 	reason, rule := l.unwanted(action, name, e)
+	// A line that can't be read may be of a file that is there.
+	l.c.window = l.c.window || e.Unreadable && isZip(e.Name)
 	if !l.poll.Passed && rule == "" {
 		l.sample.consider(action, e)
 	}
@@ -292,6 +294,9 @@ func (l *listed) store(rows []control.Entry) error {
 	return nil
 }
 
+// isZip tells whether a name, in whatever case, is one of our files.
+func isZip(name string) bool { return strings.EqualFold(name[max(0, len(name)-4):], ".zip") }
+
 // unwanted says why an entry is no file of ours, which is a regular file whose name
 // ends in .zip, in whatever case, and that no filter of the source excludes; empty if
 // it may be one.
@@ -299,9 +304,11 @@ func (l *listed) unwanted(action, name string, e remote.Entry) (reason, rule str
 	switch {
 	case e.Kind == remote.Dir:
 		return "directory", ""
+	case e.Unreadable:
+		return "line_unreadable", ""
 	case e.Kind != remote.File:
 		return "not_a_regular_file", ""
-	case len(e.Name) < 4 || !strings.EqualFold(e.Name[len(e.Name)-4:], ".zip"):
+	case !isZip(e.Name):
 		return "not_zip", ""
 	}
 	if f := l.poll.source.Filters.Excluding(action, name); f != nil {

@@ -389,6 +389,7 @@ func TestOnlyZipsAreOurs(t *testing.T) {
 	b.once = true
 	b.server.dirs["add"] = []remote.Entry{
 		{Name: good, Size: 1}, {Name: good + ".md5", Size: 1}, {Name: good2, Kind: remote.Dir}, {Name: "H.2026-01-02.3.impc.zip", Kind: remote.Other}, {Name: "readme.txt"}, {Name: "zip"}, {Name: good, Size: 2},
+		{Name: "-rw-r--r-- 1 a b what " + good2, Size: -1, Kind: remote.Other, Unreadable: true},
 	}
 	b.listing()
 	if got := b.text("SELECT name, size FROM control.hosting"); got != good+" 1" {
@@ -396,10 +397,10 @@ func TestOnlyZipsAreOurs(t *testing.T) {
 	}
 	for _, m := range b.events() {
 		if e, ok := m.Body.(*schemas.StatusChanged); ok && e.Entity == schemas.EntityTask {
-			want := map[string]string{"listed": "1", "ignored": "6", "new": "1", "changed": "0", "unsettled": "0", "rejected": "0", "gone": "0", "largest": "1",
+			want := map[string]string{"listed": "1", "ignored": "7", "new": "1", "changed": "0", "unsettled": "0", "rejected": "0", "gone": "0", "largest": "1",
 				"taken": "1", "taken_bytes": "1", "revision": "1",
-				"ignored_not_zip": "3", "ignored_directory": "1", "ignored_not_a_regular_file": "1", "ignored_repeated": "1",
-				"ignored_names": `"add/` + good + `.md5" "add/` + good2 + `" "add/H.2026-01-02.3.impc.zip" "add/readme.txt" "add/zip" "add/` + good + `"`}
+				"ignored_not_zip": "3", "ignored_directory": "1", "ignored_not_a_regular_file": "1", "ignored_line_unreadable": "1", "ignored_repeated": "1",
+				"ignored_names": `"add/` + good + `.md5" "add/` + good2 + `" "add/H.2026-01-02.3.impc.zip" "add/readme.txt" "add/zip" "add/-rw-r--r-- 1 a b what ` + good2 + `" "add/` + good + `"`}
 			if d := cmp.Diff(want, e.Attributes); d != "" {
 				t.Errorf("counts differ (- want, + got):\n%s", d)
 			}

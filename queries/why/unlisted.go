@@ -66,7 +66,8 @@ func (f *Facts) refusedEverywhere(a *Answer) bool {
 func (f *Facts) ignored(a *Answer) {
 	why := map[string]string{
 		"directory":          "it is a directory",
-		"not_a_regular_file": "it is no regular file but a link, a device, or a line of the listing that can't be read",
+		"not_a_regular_file": "it is no regular file but a link or a device",
+		"line_unreadable":    "it is a line of the listing that can't be read",
 		"not_zip":            "its name does not end in .zip",
 		poll.Filtered:        "a filter of the source excluded it then (" + f.Source.Ignored.Rule + "), and none does now",
 		"repeated":           "the listing showed the name before, and the first entry counts",

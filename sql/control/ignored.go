@@ -13,7 +13,7 @@ import (
 type Ignored struct {
 	Directory string `json:"directory"`
 	Name      string `json:"name"`
-	Reason    string `json:"reason"`         // directory, not_a_regular_file, not_zip, filtered or repeated
+	Reason    string `json:"reason"`         // directory, not_a_regular_file, line_unreadable, not_zip, filtered or repeated
 	Rule      string `json:"rule,omitempty"` // the filter that excludes it
 }
 

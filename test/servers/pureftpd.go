@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -8,17 +9,20 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"strconv"
 	"strings"
 )
 
 // PureFTPDOptions says what a Pure-FTPd serves.
 type PureFTPDOptions struct {
-	// Dir takes the account and the server's state. It must exist.
+	// Dir takes its database of users and its certificate. It must exist.
 	Dir string
-	// Root is the directory that is served. The server reads it as nobody, so it has to
-	// be open to everybody, from / on.
+	// Root is the directory that is served. Started by root, the server reads it as
+	// nobody: then it has to be open to everybody, from / on.
 	Root string
+	// Password is that of the user reader.
+	Password string
+	// TLS has it ask for TLS (ftpes) on both connections, with a certificate of its own.
+	TLS bool
 	// Log gets the server's output at debug level; nothing by default.
 	Log *slog.Logger
 }
@@ -27,28 +31,21 @@ type PureFTPDOptions struct {
 type PureFTPD struct {
 	// Addr is host:port.
 	Addr string
-	// Password of the user.
+	// Password is that of the user reader.
 	Password string
+	// CAFile holds the certificate of a server with TLS.
+	CAFile string
 
-	p *process
+	scheme string
+	p      *process
 }
 
-// StartPureFTPD starts Pure-FTPd, which takes root, and returns when it greets. ctx
+const pureFTPDHint = "install the package pure-ftpd, where vsftpd may go: Debian has one or the other"
+
+// StartPureFTPD starts Pure-FTPd as the current user and returns when it answers. ctx
 // bounds the start only. The server must be stopped.
 func StartPureFTPD(ctx context.Context, o PureFTPDOptions) (*PureFTPD, error) {
-	const hint = "install the package pure-ftpd, where vsftpd may go: Debian has one or the other"
-	bin, err := find("pure-ftpd", hint)
-	if err != nil {
-		return nil, err
-	}
-	accounts, err := find("pure-pw", hint)
-	if err != nil {
-		return nil, err
-	}
-	if os.Getuid() != 0 {
-		return nil, fmt.Errorf("pure-ftpd: %w: only root can start it", ErrMissing)
-	}
-	who, group, err := nobody()
+	bin, err := find("pure-ftpd", pureFTPDHint)
 	if err != nil {
 		return nil, err
 	}
@@ -56,27 +53,72 @@ func StartPureFTPD(ctx context.Context, o PureFTPDOptions) (*PureFTPD, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &PureFTPD{Addr: loopback(port), Password: "s3cret"}
-	users := filepath.Join(o.Dir, "users.pdb")
-	add := exec.CommandContext(ctx, accounts, "useradd", "reader", "-u", who, "-g", group, "-d", o.Root, "-f", filepath.Join(o.Dir, "passwd"), "-F", users, "-m")
-	add.Stdin = strings.NewReader(s.Password + "\n" + s.Password + "\n")
-	if out, err := add.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("make an account for pure-ftpd: %w: %s", err, out)
+	s := &PureFTPD{Addr: loopback(port), Password: o.Password, scheme: "ftp"}
+	users, err := pureUsers(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	// Only users of its database, each within its directory, with numbers in place of
+	// names, no look-ups, and listings of any length.
+	args := []string{"-S", strings.Replace(s.Addr, ":", ",", 1), "-l", "puredb:" + users, "-A", "-E", "-H", "-u", "1", "-x", "-z", "-L", "1000000:20", "-c", "30", "-C", "30",
+		"-g", filepath.Join(o.Dir, "pure-ftpd.pid")}
+	if o.TLS {
+		s.scheme = "ftpes"
+		if s.CAFile, err = writeCertificate(o.Dir); err != nil {
+			return nil, err
+		}
+		both, err := joined(o.Dir, "key.pem", filepath.Base(s.CAFile))
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, "-Y", "3", "-2", both)
 	}
 	log := o.Log
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	if s.p, err = startProcess(ctx, log, greets, s.Addr, bin, "--ipv4only", "--bind", "127.0.0.1,"+strconv.Itoa(port), "--noanonymous", "--chrooteveryone", "--dontresolve",
-		"--minuid", "1", "--login", "puredb:"+users, "--pidfile", filepath.Join(o.Dir, "pid"), "--maxclientsperip", "30"); err != nil {
+	if s.p, err = startProcess(ctx, log, greets, s.Addr, bin, args...); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
+// pureUsers makes the server's database, with the user reader.
+func pureUsers(ctx context.Context, o PureFTPDOptions) (file string, err error) {
+	bin, err := find("pure-pw", pureFTPDHint)
+	if err != nil {
+		return "", err
+	}
+	who, group, err := nobody()
+	if err != nil {
+		return "", err
+	}
+	file = filepath.Join(o.Dir, "users.pdb")
+	cmd := exec.CommandContext(ctx, bin, "useradd", "reader", "-f", filepath.Join(o.Dir, "users"), "-F", file, "-m", "-u", who, "-g", group, "-d", o.Root) //nolint:gosec // of a test
+	cmd.Stdin = strings.NewReader(strings.Repeat(o.Password+"\n", 2))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("pure-pw: %w: %s", err, bytes.TrimSpace(out))
+	}
+	return file, nil
+}
+
+// joined writes files one after another into one.
+func joined(dir string, names ...string) (string, error) {
+	var all []byte
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return "", err
+		}
+		all = append(all, text...)
+	}
+	to := filepath.Join(dir, "both.pem")
+	return to, os.WriteFile(to, all, 0o600)
+}
+
 // URL returns the source URL of a directory below the root.
 func (s *PureFTPD) URL(dir string) string {
-	return "ftp://reader@" + s.Addr + path.Clean("/"+dir)
+	return s.scheme + "://reader@" + s.Addr + path.Clean("/"+dir)
 }
 
 // Stop ends the server and its sessions.

@@ -84,6 +84,9 @@ func listsStrangeNames(t *testing.T, w *world) {
 	if w.KeysOnly {
 		names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !utf8.ValidString(n) })
 	}
+	if w.NoBackslash {
+		names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return strings.Contains(n, `\`) })
+	}
 	for _, n := range names {
 		w.put(t, "odd dir/"+n, []byte(n))
 	}

@@ -34,6 +34,8 @@ type Fixture struct {
 	// KeysOnly: the server has keys, which are UTF-8, and neither links nor directories:
 	// one of these is there where a key begins with it.
 	KeysOnly bool
+	// NoBackslash: the server lists names with a backslash, and opens none of them.
+	NoBackslash bool
 	// FromScratch: the connector can't go on in the middle of a file.
 	FromScratch bool
 }
