@@ -25,12 +25,12 @@ const (
 // is named, by name. A named one that the tracker doesn't know is a
 // report.UnknownError.
 func Sources(ctx context.Context, q pg.Querier, source string, each func(Expectation) error) error {
+	if err := report.Known(ctx, q, "", source); err != nil {
+		return err
+	}
 	all, err := histories(ctx, q, source)
 	if err != nil {
 		return err
-	}
-	if len(all) == 0 {
-		return report.Known(ctx, q, "", source)
 	}
 	for _, h := range all {
 		if err := each(Expect(h)); err != nil {

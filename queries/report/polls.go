@@ -38,18 +38,17 @@ func LastPolls(ctx context.Context, q pg.Querier, limit int, each func(Poll) err
 // time, at most limit of them, the newest first. A source that the tracker doesn't know
 // is an UnknownError.
 func Polls(ctx context.Context, q pg.Querier, source string, before time.Time, limit int) ([]Poll, error) {
+	if err := Known(ctx, q, "", source); err != nil {
+		return nil, err
+	}
 	var until *time.Time
 	if !before.IsZero() {
 		until = &before
 	}
-	polls, err := list[Poll](ctx, q, "polls of a source", `SELECT s.short_name, coalesce(n.number, 0), k.start_time, k.finish_time, st.short_name, x.short_name, k.message, k.counts
+	return list[Poll](ctx, q, "polls of a source", `SELECT s.short_name, coalesce(n.number, 0), k.start_time, k.finish_time, st.short_name, x.short_name, k.message, k.counts
 		FROM tracker.file_source s CROSS JOIN LATERAL (SELECT * FROM tracker.poll_task k WHERE k.file_source_id = s.id AND k.finish_time < coalesce($2::timestamptz, 'infinity')
 			ORDER BY k.finish_time DESC LIMIT $3) k`+pollNames+`
 		WHERE s.short_name = $1 ORDER BY k.finish_time DESC`, source, until, limit)
-	if err == nil && len(polls) == 0 {
-		err = Known(ctx, q, "", source)
-	}
-	return polls, err
 }
 
 // pollNames joins what polls are told with.

@@ -49,12 +49,12 @@ func SourceRevisionPage(ctx context.Context, q pg.Querier, source, after string,
 	if err != nil {
 		return p, err
 	}
+	if err := Known(ctx, q, "", source); err != nil {
+		return p, err
+	}
 	limit = max(1, min(limit, MaxPage))
 	rows, err := list[SourceRevision](ctx, q, "revisions of a source", revisionSQL+`AND ($2::bigint IS NULL OR (r.revision, r.created) < ($2, $3::timestamptz))
 		ORDER BY r.revision DESC, r.created DESC LIMIT $4`, source, revision, created, limit+1)
-	if err == nil && len(rows) == 0 {
-		err = Known(ctx, q, "", source)
-	}
 	for i := range rows {
 		before := "{}"
 		if i+1 < len(rows) {

@@ -15,8 +15,8 @@ import (
 // those of the page Now, which shows what nothing else has together.
 const mostStatements = 12
 
-// known is what is asked where a list is empty, to tell a source of which there is nothing
-// from one that nobody knows: once for each list.
+// known is what every list of a source asks first: names are compared here, as Postgres
+// takes not all that an address may hold. There are few, and it doesn't count.
 const known = "SELECT short_name FROM tracker.file_source[]"
 
 // A page takes no longer than a few of its statements do only if it asks few, and none of
@@ -40,19 +40,19 @@ func TestPagesAskNothingTwice(t *testing.T) {
 		heard.listen(true)
 		ask(t, handler, address)
 		asked := map[string]int{}
-		statements := heard.listen(false)
-		for _, s := range statements {
+		for _, s := range heard.listen(false) {
 			asked[fmt.Sprint(plans.Words(s.sql), s.args)]++
 		}
+		delete(asked, known)
 		for s, n := range asked {
-			if n > 1 && s != known {
+			if n > 1 {
 				t.Errorf("%s asks %d times: %s", address, n, s)
 			}
 		}
-		if len(statements) > mostStatements {
-			t.Errorf("%s asks %d statements, more than %d", address, len(statements), mostStatements)
+		if len(asked) > mostStatements {
+			t.Errorf("%s asks %d statements, more than %d", address, len(asked), mostStatements)
 		}
-		most = max(most, len(statements))
+		most = max(most, len(asked))
 	}
 	if most == 0 {
 		t.Error("no page asks anything")
