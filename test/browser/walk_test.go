@@ -145,7 +145,7 @@ func (b *tab) walk() []string {
 			continue // a picture or a file, to be kept
 		}
 		shown = append(shown, all[i])
-		for _, link := range eval[[]string](b, `[...document.querySelectorAll("a[href]")].map(a => a.href)`) {
+		for _, link := range eval[[]string](b, `[...document.querySelectorAll("a[href]:not([download])")].map(a => a.href)`) {
 			path, ours := strings.CutPrefix(link, b.at)
 			path, _, _ = strings.Cut(path, "#")
 			if !ours || path == "" || strings.HasPrefix(path, "/static/") {

@@ -54,6 +54,7 @@ func TestPagesBesideTheirStatements(t *testing.T) {
 	years := reporttest.Fill(t, plain, files)
 	t.Logf("%d files after %s", files, time.Since(began).Round(time.Second))
 	site := pagestest.Site(t, plain)
+	site.Advice = nil // a report reads all files of its centre
 	conn := filledHistory(t, events, years.Begin, years.End)
 	site.History = func(parameters map[string]string, timeout time.Duration) report.ClickHouse {
 		return report.ClickHouse{Conn: conn, Timeout: timeout, Parameters: parameters}

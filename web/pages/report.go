@@ -11,9 +11,13 @@ import (
 
 	"tributary/queries/centrereport"
 	"tributary/queries/report"
+	"tributary/web/filter"
 	"tributary/web/past"
 	"tributary/web/question"
 )
+
+// tooLong is what a page says that has no report, since there is too much to read.
+const tooLong = "The report can't be made within a minute."
 
 // reports tells whether reports of centres are made here, of what is so now.
 func (s *Site) reports() bool { return s.Advice != nil && s.Warehouse != nil && s.then == nil }
@@ -29,7 +33,12 @@ func (s *Site) report(w http.ResponseWriter, r *http.Request) {
 		err = made.WriteHTML(&b)
 	}
 	if err != nil {
-		s.answer(w, r, page{}, 0, err, "")
+		status, p := s.failed(r, err)
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			p.Title, p.Command = tooLong, "tributary centres report "+filter.Quoted(r.PathValue("name"))+" -o html"
+			p.Data = failure{Said: tooLong, Why: "it reads all files of the centre; the command takes as long as that needs"}
+		}
+		s.answer(w, r, p, status, nil, "")
 		return
 	}
 	h := w.Header()

@@ -1,12 +1,15 @@
 package pages_test
 
 import (
+	"context"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"tributary/queries/report/reporttest"
 	"tributary/web/access"
+	"tributary/web/pages"
 	"tributary/web/pages/pagestest"
 )
 
@@ -32,6 +35,22 @@ func TestReportOfACentre(t *testing.T) {
 	says(t, server, "/centres/h/report", 200, "MRC Harwell", reporttest.InvalidZip, "xsd_invalid", "who should correct the document", "!<script>alert", "!\u202e")
 	for path, status := range map[string]int{"/centres/nowhere/report": 404, "/centres/%00/report": 404, "/centres/H/report?as_of=2h": 400} {
 		says(t, server, path, status, "!attachment")
+	}
+	site, err := pages.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	over, cancel := context.WithTimeout(t.Context(), -1)
+	defer cancel()
+	for _, route := range site.Routes() {
+		if route.Pattern == "GET /centres/{name}/report" {
+			r, w := httptest.NewRequestWithContext(over, http.MethodGet, "/centres/H/report", nil), httptest.NewRecorder()
+			r.SetPathValue("name", "H")
+			route.Handler.ServeHTTP(w, r)
+			if body := w.Body.String(); w.Code != 503 || !strings.Contains(body, "The report can&#39;t be made within a minute.") || !strings.Contains(body, "tributary centres report H -o html") {
+				t.Errorf("too late: %d\n%s", w.Code, body)
+			}
+		}
 	}
 	s.Advice = nil
 	server = servedTo(t, s, access.Reader)
