@@ -136,4 +136,8 @@ const (
 	// was changed, or it was asked to stop. It says nothing about any file, so only
 	// the history keeps it.
 	EntityMember = "member"
+
+	// EntityOperation is of what a person has ordered of the warehouse: that a version is
+	// unloaded, or a reference table loaded. It says nothing about where a file stands.
+	EntityOperation = "operation"
 )

@@ -15,14 +15,15 @@ import (
 func newAudit(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "audit", Short: "List who ordered what, when and why",
-		Long: "List what people did, the newest first: about sources, centres, files, documents, dead letters, replays and members,\n" +
-			"which are events with an author, and about accounts, tokens (token:NAME), links that log in once (link:WHO MADE IT) and\n" +
-			"links of centres (centre-link:NUMBER). What the configuration changes has no author: tributary sources history.",
+		Long: "List what people did, the newest first: about sources, centres, files, documents, dead letters, replays, reference\n" +
+			"tables and members, which are events with an author, and about accounts, tokens (token:NAME), links that log in once\n" +
+			"(link:WHO MADE IT) and links of centres (centre-link:NUMBER). What the configuration changes has no author: tributary\n" +
+			"sources history.",
 		Args: cobra.NoArgs,
 	}
 	output, server := outputFlag(cmd, report.Formats()...), addServerFlags(cmd)
 	var f audit.Filter
-	cmd.Flags().StringVar(&f.By, "by", "", "who: the name of an account or a token, or USER@HOST of a command")
+	cmd.Flags().StringVar(&f.By, "by", "", "who: an account, token:NAME, or USER@HOST of a command")
 	cmd.Flags().StringVar(&f.Kind, "kind", "", "what it is about: "+strings.Join(audit.Kinds(), ", "))
 	cmd.Flags().StringVar(&f.Contains, "q", "", "part of what it is about, such as a file's name; capitals don't matter")
 	cmd.Flags().Var(momentValue{&f.Since}, "since", "only what was ordered then or later: "+asof.Moments)

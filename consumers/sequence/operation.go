@@ -57,12 +57,32 @@ func (s *Sequencer) releaseOperation(ctx context.Context, epoch int64, now time.
 			b := control.Batch{ID: op.ID, Run: op.Run, Domain: d.Domain, Number: d.Number}
 			out = append(out, positionMessage(batchEnd(b, false, 0, last), now), batchEvent(b, false, 0, last, now))
 		}
+		if op.RequestedBy != "" && op.What != schemas.PositionCheck { // which is the replay's
+			out = append(out, operationEvent(*op))
+		}
 		if err := control.ReleaseOperation(ctx, tx, op.ID, next.Next, last); err != nil {
 			return err
 		}
 		s.deps.Log.Info("operation released", "what", op.What, "operation", op.ID, "position", next.Next, "domains", len(domains))
 		return control.AppendPositions(ctx, tx, s.deps.Outbox, next, out...)
 	})
+}
+
+// operationEvent tells who ordered an operation, when and why.
+func operationEvent(op control.Operation) schemas.Message {
+	o := operationPosition(op, 0)
+	key, subject, done := o.File, o.Action+"/"+o.FileName, "ordered to be unloaded"
+	if op.What == schemas.PositionReference {
+		key, subject, done = op.Name, "reference "+op.Name, "ordered to be loaded"
+	}
+	return schemas.Message{
+		ID: schemas.EventID(stageName, schemas.LiveRun, op.ID, schemas.EntityOperation), Topic: schemas.StatusChangedTopic,
+		Key: key, Stage: stageName, Subject: subject, Time: op.RequestedAt,
+		Body: &schemas.StatusChanged{
+			Scope: o.Scope, FileRef: o.FileRef, DocumentRef: schemas.DocumentRef{Archive: o.Archive, Entry: o.Entry}, Entity: schemas.EntityOperation, Note: op.What,
+			Message: control.Decision{By: op.RequestedBy, Reason: op.Reason}.Said(done), Attributes: map[string]string{"by": op.RequestedBy, "reason": op.Reason, "operation": op.ID},
+		},
+	}
 }
 
 // operationPosition is what the warehouse is told of an operation: all that it

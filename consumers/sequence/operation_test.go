@@ -6,12 +6,47 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox/outboxtest"
 )
+
+// Who asked for an operation, when and why is told; a check is its replay's.
+func TestWhoOrderedAnOperation(t *testing.T) {
+	b := newBench(t)
+	s := b.session()
+	f := b.extracted(s, "H", "add", "2026-02-01", 1, 1)
+	b.read(f.verdict("specimen", "2026-02-01", 1, schemas.Valid))
+	b.release()
+	b.ordered()
+	asked := b.now
+	_, loaded := control.RequestReference(t.Context(), b.Pool, control.Reference{Name: "parameter", File: "p.csv", Blob: "blob", By: "ann", Reason: "new"}, asked)
+	_, unloaded := control.RequestUnload(t.Context(), b.Pool, control.Unload{Action: "add", Name: f.name, By: "ben"}, asked)
+	_, checked := control.RequestCheck(t.Context(), b.Pool, schemas.LiveRun, "H", "cat", "again", asked)
+	if err := errors.Join(loaded, unloaded, checked); err != nil {
+		t.Fatal(err)
+	}
+	b.now = b.now.Add(time.Hour)
+	b.release()
+	var got []string
+	for _, m := range outboxtest.Drain(t, b.Pool, control.Schema, b.deps.Outbox.Codec) {
+		if e, ok := m.Body.(*schemas.StatusChanged); ok && e.Entity != schemas.EntityBatch {
+			got = append(got, strings.Join([]string{m.Subject, e.Entity, e.Note, e.Message, e.Attributes["by"], e.Attributes["reason"], e.Entry, e.Archive, e.File}, "|"))
+			if !m.Time.Equal(asked) {
+				t.Errorf("%s is of %s, not of %s, when it was asked for", m.Subject, m.Time, asked)
+			}
+		}
+	}
+	want := []string{"reference parameter|operation|reference|ordered to be loaded by ann: new|ann|new|parameter|blob|",
+		"add/" + f.name + "|operation|unload|ordered to be unloaded by ben|ben|||" + f.sha + "|" + f.id}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("told (- want, + got):\n%s", d)
+	}
+}
 
 // What people asked for is released in the order in which they asked, each
 // followed by the ends of the domains that it concerns.

@@ -146,8 +146,8 @@ func (f *fold) place(e *schemas.StatusChanged, now time.Time) error {
 		return nil
 	case schemas.EntityReplay:
 		return f.replay(e, s)
-	case schemas.EntityAnnouncement, schemas.EntityMember:
-		return nil // they are of no file
+	case schemas.EntityAnnouncement, schemas.EntityMember, schemas.EntityOperation:
+		return nil // they say nothing of where a file stands
 	case schemas.EntityFile, schemas.EntityHosting, schemas.EntityDownload, schemas.EntityDocument, schemas.EntityQuality:
 		return f.aboutFile(e, s)
 	}

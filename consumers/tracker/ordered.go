@@ -44,6 +44,11 @@ func (f *fold) order(e *schemas.StatusChanged, now time.Time) {
 		o.subject, o.detail = strconv.FormatInt(e.Number, 10), chosen(e)
 	case schemas.EntityMember:
 		o.subject, o.detail = e.Attributes["member"], e.Attributes["roles"]
+	case schemas.EntityOperation:
+		o.kind, o.subject, o.detail = "reference", e.Entry, e.FileName
+		if e.Action != "" {
+			o.kind, o.subject, o.detail = schemas.EntityFile, e.Action+"/"+e.FileName, "version "+e.Archive
+		}
 	case schemas.EntityQuality:
 		o.kind, o.subject = schemas.EntityDocument, e.Action+"/"+e.FileName+"/"+e.Entry
 	default:

@@ -56,6 +56,8 @@ func TestWhatPeopleOrder(t *testing.T) {
 		{"a replay that is stopped", replay("stopped", "pending"), []string{"ann|replay|3|stopped|so|-"}},
 		{"a replay that is done", replay("done", "done"), nil},
 		{"a member", schemas.StatusChanged{Entity: schemas.EntityMember, Message: "asked to stop by ann: so", Attributes: by("member", "m1", "roles", "poll,plan")}, []string{"ann|member|m1|asked to stop|so|poll,plan"}},
+		{"an unload", schemas.StatusChanged{Entity: schemas.EntityOperation, FileRef: file, DocumentRef: schemas.DocumentRef{Archive: "h"}, Note: "unload", Message: "ordered to be unloaded by ann: so", Attributes: by()}, []string{"ann|file|add/H.1.zip|ordered to be unloaded|so|version h"}},
+		{"a reference", schemas.StatusChanged{Entity: schemas.EntityOperation, FileRef: schemas.FileRef{FileName: "p.csv"}, DocumentRef: schemas.DocumentRef{Entry: "parameter"}, Note: "reference", Message: "ordered to be loaded by ann: so", Attributes: by()}, []string{"ann|reference|parameter|ordered to be loaded|so|p.csv"}},
 		{"what can't be placed", schemas.StatusChanged{Entity: schemas.EntitySource, Message: "changed by ann: so", Attributes: by()}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

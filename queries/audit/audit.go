@@ -1,7 +1,7 @@
 // Package audit tells who ordered what, when and why: what people did about sources,
-// centres, files, documents, dead letters, replays and members, which are events with an
-// author, and about accounts, which are written down beside them and are no events. It
-// reads the tracker and what control says of accounts.
+// centres, files, documents, dead letters, replays, reference tables and members, which
+// are events with an author, and about accounts, which are written down beside them and
+// are no events. It reads the tracker and what control says of accounts.
 package audit
 
 import (
@@ -19,13 +19,13 @@ const Account = "account"
 
 // Kinds are what orders are about.
 func Kinds() []string {
-	return []string{Account, "centre", "dead_letter", "document", "file", "member", "replay", "source"}
+	return []string{Account, "centre", "dead_letter", "document", "file", "member", "reference", "replay", "source"}
 }
 
 // Order is something that somebody has ordered.
 type Order struct {
 	At      time.Time `json:"at"`
-	By      string    `json:"by"`      // an account, a token, or who ran the command, and where
+	By      string    `json:"by"`      // an account, token:NAME, or USER@HOST of a command
 	Kind    string    `json:"kind"`    // one of Kinds
 	Subject string    `json:"subject"` // a name; ACTION/NAME of a file, and /ENTRY of a document of it; the number of a replay
 	What    string    `json:"what"`

@@ -58,7 +58,7 @@ func TestHostileAddresses(t *testing.T) {
 		b.use(l)
 		for _, text := range texts() {
 			text = text[:min(len(text), 3000)]
-			for _, address := range []string{"/?q=" + url.QueryEscape(text) + "#" + url.PathEscape(text), "/files?q=" + url.QueryEscape(text), "/files/add/" + url.PathEscape(text)} {
+			for _, address := range []string{"/?q=" + url.QueryEscape(text) + "#" + url.PathEscape(text), "/files?q=" + url.QueryEscape(text), "/audit?by=" + url.QueryEscape(text), "/files/add/" + url.PathEscape(text)} {
 				b.inspect(address, l, rules, shots)
 			}
 		}
