@@ -183,8 +183,8 @@ func TestServersSeePauses(t *testing.T) {
 		{ID: "a", Robots: config.RobotsIgnore, Throttle: config.Throttles{{Pause: config.Duration(pause)}}},
 		{ID: "b", Robots: config.RobotsIgnore},
 	}, []int{0, 1, 0}, func(t *testing.T, k kind, log []request, began, _ time.Duration) {
-		paused(t, k, log, began, 3*3, pause)
-	}, "a.zip", "b.zip")
+		paused(t, k, log, began, 3*6, pause)
+	}, "a.zip", "b.zip", "c.zip", "d.zip", "e.zip")
 }
 
 // However many sessions there are, no more requests come than are allowed: all but one
@@ -194,10 +194,10 @@ func TestServersSeeRequestsAMinute(t *testing.T) {
 	each(t, 10, []config.Source{{ID: "a", Robots: config.RobotsIgnore, Throttle: config.Throttles{{Of: config.ThrottleSource, Requests: 300}}}}, []int{0, 0, 0},
 		func(t *testing.T, k kind, log []request, began, _ time.Duration) {
 			took := log[len(log)-1].began - began
-			if least := time.Duration(len(log)-2)*200*time.Millisecond - k.late; len(log) < 9 || took < least {
+			if least := time.Duration(len(log)-2)*200*time.Millisecond - k.late; len(log) < 3*6 || took < least {
 				t.Errorf("%d requests took %s, want %s or more", len(log), took, least)
 			}
-		}, "a.zip", "b.zip")
+		}, "a.zip", "b.zip", "c.zip", "d.zip", "e.zip")
 }
 
 // Bytes come no faster than is allowed, but for those that the machines keep on the way.
