@@ -103,7 +103,8 @@ type DueSource struct {
 func DueSources(ctx context.Context, tx pgx.Tx, now time.Time, all bool) ([]DueSource, error) {
 	rows, err := tx.Query(ctx, `SELECT s.id, s.centre, s.server, s.poll_interval AS interval, s.definition::text AS definition, s.unchanged
 		FROM control.source s JOIN control.centre c ON c.short_name = s.centre AND c.active
-		WHERE (s.state = 'available' AND $2 OR s.state IN ('available','suspended') AND s.next_due <= $1 AND NOT `+leftAlone("s.server", "$1")+`)
+		WHERE (s.state = 'available' AND $2 OR s.state IN ('available','suspended') AND s.next_due <= $1)
+		  AND ($2 OR NOT `+leftAlone("s.server", "$1")+`)
 		  AND `+open("s", "$1")+`
 		  AND NOT EXISTS (SELECT FROM control.poll p WHERE p.source = s.id AND p.state IN ('due','running'))
 		ORDER BY s.id FOR UPDATE OF s`, now, all)

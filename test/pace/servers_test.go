@@ -62,11 +62,11 @@ func startNginx(t *testing.T, root string) server {
 // parseNginx reads when a request was answered, and how long that took.
 func parseNginx(line string) (r request, ok bool, err error) {
 	parts := strings.SplitN(line, " ", 3)
-	took := time.Duration(0)
 	if r.ended, err = seconds(parts[0]); err != nil {
 		return r, false, err
 	}
-	if took, err = seconds(parts[1]); err != nil {
+	took, err := seconds(parts[1])
+	if err != nil {
 		return r, false, err
 	}
 	r.began, r.what = r.ended-took, parts[2]
