@@ -99,7 +99,8 @@ type DueSource struct {
 // dueSQL is true of a source s that a session opened now, the first parameter, would
 // poll; an available one with all, whether it is due or not.
 func dueSQL(all string) string {
-	return `(s.state = 'available' AND ` + all + ` OR s.state IN ('available','suspended') AND s.next_due <= $1 AND NOT ` + leftAlone("s.server", "$1") + `)
+	return `(s.state = 'available' AND ` + all + ` OR s.state IN ('available','suspended') AND s.next_due <= $1)
+		AND (` + all + ` OR NOT ` + leftAlone("s.server", "$1") + `)
 		AND ` + open("s", "$1") + `
 		AND NOT EXISTS (SELECT FROM control.poll p WHERE p.source = s.id AND p.state IN ('due','running'))`
 }

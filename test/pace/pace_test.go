@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -17,29 +15,24 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/internal/config"
-	"tributary/internal/engine/enginetest"
 	"tributary/internal/remote"
 	"tributary/internal/throttle"
 	"tributary/sql/control"
 	"tributary/sql/control/controltest"
-	"tributary/test/servers"
 )
 
-// resolution is how far a difference of times in nginx's log may be from the truth: each
-// is made of two numbers of milliseconds.
-const resolution = 4 * time.Millisecond
-
-// request is a line of the server's log.
-type request struct {
-	began, ended time.Duration // since the epoch
-	what         string
-}
-
-// site is an nginx with files in add, and what it was asked, in order.
-func site(t *testing.T, size int, names ...string) *servers.HTTPD {
+// served is a directory with files in add and edit that every server may read.
+func served(t *testing.T, size int, names ...string) string {
 	t.Helper()
-	root := t.TempDir()
-	for _, dir := range []string{"add", "edit"} {
+	root, err := os.MkdirTemp("", "pace") // Apache reads it as nobody
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(root) })
+	if err := os.Chmod(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for dir, size := range map[string]int{"add": size, "edit": 10} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -52,56 +45,71 @@ func site(t *testing.T, size int, names ...string) *servers.HTTPD {
 	if err := os.WriteFile(filepath.Join(root, "robots.txt"), []byte("User-agent: *\nCrawl-delay: 0.15\nDisallow: /edit\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	nginx, err := servers.StartNginx(t.Context(), servers.HTTPDOptions{Dir: t.TempDir(), Root: root})
-	if err != nil {
-		enginetest.Missing(t, err.Error())
-	}
-	t.Cleanup(nginx.Stop)
-	return nginx
+	return root
 }
 
-func asked(t *testing.T, nginx *servers.HTTPD) (out []request) {
+// each starts a server of each kind, and has control know sources of it; then members
+// work for these, one for each of the list, all at once. It began when all were connected,
+// which takes its time.
+func each(t *testing.T, size int, sources []config.Source, members []int, judge func(t *testing.T, k kind, log []request, began, ended time.Duration), names ...string) {
 	t.Helper()
-	nginx.Stop() // so that all is written
-	text, err := os.ReadFile(nginx.Times)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
-		parts := strings.SplitN(strings.TrimSpace(line), " ", 3)
-		var times [2]time.Duration
-		for i := range times {
-			if times[i], err = time.ParseDuration(parts[i] + "s"); err != nil {
-				t.Fatal(line, err)
+	for name, k := range kinds() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pool, s := controltest.Open(t, 10), k.start(t, served(t, size, names...))
+			t.Cleanup(s.stop)
+			for _, src := range sources {
+				src.URL = s.URL
+				define(t, pool, src)
 			}
-		}
-		if strings.HasSuffix(parts[2], "HTTP/1.0") {
-			continue // whoever started it has looked whether it answers
-		}
-		out = append(out, request{times[0] - times[1], times[0], parts[2]})
+			var began time.Duration
+			var mu sync.Mutex
+			var wg, connected sync.WaitGroup
+			connected.Add(len(members))
+			ready := func() {
+				mu.Lock()
+				began = time.Duration(time.Now().UnixNano())
+				mu.Unlock()
+				connected.Done()
+				connected.Wait()
+			}
+			for _, i := range members {
+				wg.Go(func() {
+					if err := member(t.Context(), pool, sources[i], s.Config, ready); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			log, ended := s.asked(t, k)
+			judge(t, k, log, began, ended)
+		})
 	}
-	slices.SortFunc(out, func(a, b request) int { return int(a.began - b.began) })
-	return out
 }
 
-// define has control know a source of the site.
+// define has control know a source of the server.
 func define(t *testing.T, pool *pgxpool.Pool, src config.Source) {
 	t.Helper()
 	text, err := src.Definition()
 	if err != nil {
 		t.Fatal(err)
 	}
+	protocol, _, _ := strings.Cut(src.URL, ":")
 	if _, err := pool.Exec(t.Context(), `INSERT INTO control.source (id, centre, server, protocol, url, max_sessions, poll_interval, state, revision, definition)
-		VALUES ($1, 'H', 'site', 'http', $2, 4, '1 hour', 'available', 1, $3::text::jsonb)`, src.ID, src.URL, text); err != nil {
+		VALUES ($1, 'H', 'site', $4, $2, 4, '1 hour', 'available', 1, $3::text::jsonb)`, src.ID, src.URL, text, protocol); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// member does what one does: it lists and fetches, through a session of its own.
-func member(ctx context.Context, pool *pgxpool.Pool, src config.Source) (err error) {
+// member does what one does: it lists and fetches, through a session of its own. Where
+// robots.txt is heeded it also wants what that forbids, straight and by a redirect. It calls ready before it does any of it.
+func member(ctx context.Context, pool *pgxpool.Pool, src config.Source, c remote.Config, ready func()) (err error) {
+	src.URL = c.URL
 	gate := control.GateTo(pool, src, "site", time.Now, slog.New(slog.DiscardHandler))
 	defer gate.Close(ctx)
-	s, err := remote.Dial(ctx, remote.Config{URL: src.URL, Gate: gate, IgnoreRobots: src.Robots == config.RobotsIgnore})
+	c.Gate, c.IgnoreRobots = gate, src.Robots == config.RobotsIgnore
+	s, err := remote.Dial(ctx, c)
+	ready()
 	if err != nil {
 		return err
 	}
@@ -112,8 +120,13 @@ func member(ctx context.Context, pool *pgxpool.Pool, src config.Source) (err err
 	}
 	for _, name := range names {
 		err = errors.Join(err, fetch(ctx, s, gate, "add/"+name))
-		if _, forbidden := s.Stat(ctx, "edit/"+name); src.Robots != config.RobotsIgnore && remote.Exception(forbidden) != "robots_forbidden" {
-			err = errors.Join(err, errors.New("what robots.txt forbids is asked for"), forbidden)
+	}
+	if c.IgnoreRobots {
+		return err
+	}
+	for _, path := range []string{"add/moved.zip", "edit/" + names[0]} {
+		if _, forbidden := s.Stat(ctx, path); remote.Exception(forbidden) != "robots_forbidden" {
+			err = errors.Join(err, errors.New("what robots.txt forbids is asked for: "+path), forbidden)
 		}
 	}
 	return err
@@ -140,95 +153,98 @@ func fetch(ctx context.Context, s remote.Session, gate *throttle.Gate, path stri
 	}
 }
 
-// all lets members work at once.
-func all(t *testing.T, pool *pgxpool.Pool, sources ...config.Source) {
+// paused expects that many requests at least, each of which comes so many pauses after
+// the beginning as there were requests before it; and none sooner than a pause after the
+// one before, where the log is exact.
+func paused(t *testing.T, k kind, log []request, began time.Duration, least int, pause time.Duration) {
 	t.Helper()
-	var wg sync.WaitGroup
-	for _, src := range sources {
-		wg.Go(func() {
-			if err := member(t.Context(), pool, src); err != nil {
-				t.Error(err)
-			}
-		})
+	if len(log) < least {
+		t.Errorf("%d requests are noted, want %d or more:\n%v", len(log), least, log)
 	}
-	wg.Wait()
+	for i, r := range log {
+		if after := r.began - began; after < time.Duration(i)*pause-k.late {
+			t.Errorf("%s comes %s after the beginning, and is number %d", r.what, after, i+1)
+		}
+		if i == 0 || !k.exact {
+			continue
+		}
+		if between := r.began - log[i-1].began; between < pause-k.late {
+			t.Errorf("%s comes %s after %s, want %s or more", r.what, between, log[i-1].what, pause)
+		}
+	}
 }
 
 // The pause of one source of a server is kept by all sessions together, of another
 // source of it too.
-func TestNginxSeesPauses(t *testing.T) {
+func TestServersSeePauses(t *testing.T) {
 	t.Parallel()
-	const pause = 100 * time.Millisecond
-	pool, nginx := controltest.Open(t, 10), site(t, 10, "a.zip", "b.zip")
-	first := config.Source{ID: "a", URL: nginx.URL("/"), Robots: config.RobotsIgnore, Throttle: config.Throttles{{Pause: config.Duration(pause)}}}
-	second := config.Source{ID: "b", URL: nginx.URL("/"), Robots: config.RobotsIgnore}
-	define(t, pool, first)
-	define(t, pool, second)
-	all(t, pool, first, second, first)
-	judge(t, asked(t, nginx), 3*2*3, pause)
-}
-
-// judge expects that many requests at least, none sooner than a pause after the one
-// before.
-func judge(t *testing.T, log []request, least int, pause time.Duration) {
-	t.Helper()
-	if len(log) < least {
-		t.Errorf("nginx has noted %d requests, want %d or more:\n%v", len(log), least, log)
-	}
-	for i, r := range log[1:] {
-		if between := r.began - log[i].began; between < pause-resolution {
-			t.Errorf("%s comes %s after %s, want %s or more", r.what, between, log[i].what, pause)
-		}
-	}
-}
-
-// What robots.txt asks for is kept without a key of the source: the pause, and what is
-// not to be asked for.
-func TestNginxSeesWhatRobotsTxtAsksFor(t *testing.T) {
-	t.Parallel()
-	pool, nginx := controltest.Open(t, 10), site(t, 10, "a.zip", "b.zip")
-	src := config.Source{ID: "a", URL: nginx.URL("/")}
-	define(t, pool, src)
-	all(t, pool, src)
-	log := asked(t, nginx)
-	judge(t, log, 1+1+2+2, 150*time.Millisecond)
-	for _, r := range log {
-		if strings.Contains(r.what, "/edit") {
-			t.Errorf("nginx was asked for what robots.txt forbids: %s", r.what)
-		}
-	}
+	const pause = 200 * time.Millisecond
+	each(t, 10, []config.Source{
+		{ID: "a", Robots: config.RobotsIgnore, Throttle: config.Throttles{{Pause: config.Duration(pause)}}},
+		{ID: "b", Robots: config.RobotsIgnore},
+	}, []int{0, 1, 0}, func(t *testing.T, k kind, log []request, began, _ time.Duration) {
+		paused(t, k, log, began, 3*6, pause)
+	}, "a.zip", "b.zip", "c.zip", "d.zip", "e.zip")
 }
 
 // However many sessions there are, no more requests come than are allowed: all but one
 // are that far apart, as the first may have been long on its way.
-func TestNginxSeesRequestsAMinute(t *testing.T) {
+func TestServersSeeRequestsAMinute(t *testing.T) {
 	t.Parallel()
-	pool, nginx := controltest.Open(t, 10), site(t, 10, "a.zip", "b.zip")
-	src := config.Source{ID: "a", URL: nginx.URL("/"), Robots: config.RobotsIgnore, Throttle: config.Throttles{{Of: config.ThrottleSource, Requests: 600}}}
-	define(t, pool, src)
-	all(t, pool, src, src)
-	log := asked(t, nginx)
-	took := log[len(log)-1].began - log[0].began
-	if least := time.Duration(len(log)-2) * 100 * time.Millisecond; took < least-resolution {
-		t.Errorf("%s requests took %s, want %s or more", strconv.Itoa(len(log)), took, least)
-	}
+	each(t, 10, []config.Source{{ID: "a", Robots: config.RobotsIgnore, Throttle: config.Throttles{{Of: config.ThrottleSource, Requests: 300}}}}, []int{0, 0, 0},
+		func(t *testing.T, k kind, log []request, began, _ time.Duration) {
+			took := log[len(log)-1].began - began
+			if least := time.Duration(len(log)-2)*200*time.Millisecond - k.late; len(log) < 3*6 || took < least {
+				t.Errorf("%d requests took %s, want %s or more", len(log), took, least)
+			}
+		}, "a.zip", "b.zip", "c.zip", "d.zip", "e.zip")
 }
 
 // Bytes come no faster than is allowed, but for those that the machines keep on the way.
-func TestNginxSeesTheRate(t *testing.T) {
+func TestServersSeeTheRate(t *testing.T) {
 	t.Parallel()
-	const size, rate, onTheWay = 16 << 20, 8 << 20, 10 << 20
-	pool, nginx := controltest.Open(t, 10), site(t, size, "a.zip")
-	src := config.Source{ID: "a", URL: nginx.URL("/"), Robots: config.RobotsIgnore, Throttle: config.Throttles{{Rate: rate}}}
-	define(t, pool, src)
-	all(t, pool, src, src, src)
-	log := asked(t, nginx)
-	var ended time.Duration
-	for _, r := range log {
-		ended = max(ended, r.ended)
-	}
-	took := ended - log[0].began
-	if least := time.Duration(float64(3*(size-onTheWay)) / rate * float64(time.Second)); took < least {
-		t.Errorf("%d bytes took %s, want %s or more", 3*size, took, least)
+	const size, rate = 16 << 20, 8 << 20
+	each(t, size, []config.Source{{ID: "a", Robots: config.RobotsIgnore, Throttle: config.Throttles{{Rate: rate}}}}, []int{0, 0, 0},
+		func(t *testing.T, k kind, _ []request, began, ended time.Duration) {
+			took, least := ended-began, time.Duration(float64(3*(size-k.way))/rate*float64(time.Second))-k.late
+			if took < least {
+				t.Errorf("%d bytes took %s, want %s or more", 3*size, took, least)
+			}
+		}, "a.zip")
+}
+
+// What robots.txt asks for is kept without a key of the source: the pause, and what is
+// not to be asked for.
+func TestServersSeeWhatRobotsTxtAsksFor(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"nginx", "apache"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := kinds()[name]
+			pool, s := controltest.Open(t, 10), k.start(t, served(t, 10, "a.zip", "b.zip"))
+			t.Cleanup(s.stop)
+			src := config.Source{ID: "a", URL: s.URL}
+			define(t, pool, src)
+			began := time.Duration(time.Now().UnixNano())
+			if err := member(t.Context(), pool, src, s.Config, func() {}); err != nil {
+				t.Fatal(err)
+			}
+			log, _ := s.asked(t, k)
+			paused(t, k, log, began, 1+1+2+1, 150*time.Millisecond)
+			moved := false
+			for _, r := range log {
+				if strings.Contains(r.what, " /edit") {
+					t.Errorf("it was asked for what robots.txt forbids: %s", r.what)
+				}
+				moved = moved || strings.Contains(r.what, " /add/moved.zip")
+			}
+			if !moved {
+				t.Errorf("it was not asked for what it sends on:\n%v", log)
+			}
+			known, err := control.ThrottledServer(t.Context(), pool, "a")
+			if err != nil || known.Crawl != 150*time.Millisecond {
+				t.Errorf("known of what it asks for: %s, %v", known.Crawl, err)
+			}
+		})
 	}
 }

@@ -35,8 +35,16 @@ func manners(t *testing.T, pool *pgxpool.Pool) {
 	if _, err := paces.Spend(ctx, bounds, 1); err != nil {
 		t.Error(err)
 	}
+	for _, pause := range []time.Duration{time.Microsecond, 0} {
+		if err := paces.Heed(ctx, server.Name, pause); err != nil {
+			t.Error(err)
+		}
+	}
 	err = pg.InTx(ctx, pool, func(tx pgx.Tx) error {
 		if err := control.LeaveAlone(ctx, tx, server.Name, now(), 0); err != nil {
+			return err
+		}
+		if err := control.AskAgain(ctx, tx, []string{server.Name}); err != nil {
 			return err
 		}
 		bytes := []control.Bytes{{Centre: "H", Action: "add", SHA256: "none"}}

@@ -52,8 +52,9 @@ type HTTPD struct {
 	Addr string
 	// AccessLog is the file in which the server notes its requests.
 	AccessLog string
-	// Times is the file in which nginx notes of each request when it was answered, in
-	// seconds of the epoch with milliseconds, how long that took, and its first line.
+	// Times is the file in which the server notes when requests were answered, in seconds
+	// of the epoch with fractions: nginx when, how long that took, and the first line;
+	// Apache when it began, when it ended, and the first line.
 	Times string
 	// CAFile holds the certificate of a server with TLS.
 	CAFile string
@@ -112,7 +113,7 @@ func StartApache(ctx context.Context, o HTTPDOptions) (*HTTPD, error) {
 	}
 	return startHTTPD(ctx, o, "apache2", "install the package apache2-bin", func(s *HTTPD, dir, root, passwords string) (lines, args []string) {
 		lines = []string{fmt.Sprintf("ServerRoot %q", dir), "ServerName localhost", "Listen " + s.Addr, "PidFile httpd.pid", "ErrorLog error.log"}
-		for _, m := range []string{"mpm_event", "authz_core", "authz_user", "authn_core", "authn_file", "auth_basic", "autoindex", "mime", "dir"} {
+		for _, m := range []string{"mpm_event", "authz_core", "authz_user", "authn_core", "authn_file", "auth_basic", "autoindex", "mime", "dir", "alias"} {
 			lines = append(lines, fmt.Sprintf("LoadModule %s_module %s/mod_%s.so", m, modules, m))
 		}
 		if o.WebDAV {
@@ -124,7 +125,8 @@ func StartApache(ctx context.Context, o HTTPDOptions) (*HTTPD, error) {
 		if os.Getuid() == 0 {
 			lines = append(lines, "User #65534", "Group #65534")
 		}
-		lines = append(lines, `LogFormat "%h %l %u %t \"%r\" %>s" common`, fmt.Sprintf("CustomLog %q common", s.AccessLog), "TypesConfig /dev/null",
+		lines = append(lines, `LogFormat "%h %l %u %t \"%r\" %>s" common`, fmt.Sprintf("CustomLog %q common", s.AccessLog),
+			`LogFormat "%{begin:sec}t.%{begin:usec_frac}t %{end:sec}t.%{end:usec_frac}t %r" times`, fmt.Sprintf("CustomLog %q times", s.Times), "TypesConfig /dev/null",
 			fmt.Sprintf("DocumentRoot %q", root), fmt.Sprintf("<Directory %q>", root), "Options +Indexes")
 		if o.WebDAV {
 			lines = append(lines, "Dav On")
