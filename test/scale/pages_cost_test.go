@@ -115,11 +115,16 @@ func questions(t *testing.T, site pages.Site, handler http.Handler, now time.Tim
 		t.Fatal(err)
 	}
 	for _, r := range all {
-		values, err := recipe.Values(r, nil, now)
+		given, address := map[string]string{}, "/analytics/"+r.Name
+		if _, ok := r.Parameter("until"); ok { // the history's own clock is years ahead
+			given["until"] = now.UTC().Format(time.RFC3339)
+			address += "?until=" + given["until"]
+		}
+		values, err := recipe.Values(r, given, now)
 		if err != nil {
 			t.Fatal(err)
 		}
-		whole := took(func() { ask(t, handler, "/analytics/"+r.Name) })
+		whole := took(func() { ask(t, handler, address) })
 		alone := took(func() {
 			if _, err := report.Ask(t.Context(), site.History(values, 20*time.Second), r.Statement, 500); err != nil {
 				t.Logf("%s is not answered: %.200v", r.Name, err)
