@@ -23,7 +23,7 @@ import (
 
 // While many files wait to be fetched, their servers are away, let in fewer than they
 // allow, deny files and directories, and show files that are gone, in turn. They never
-// have more sessions than the four that they allow, by their own count; when all is
+// have more sessions than the two that they allow, by their own count; when all is
 // whole again everything is fetched, and the process has no more goroutines and
 // descriptors than before. TRIBUTARY_OUTAGES_ZIPS and TRIBUTARY_OUTAGES_SECONDS make
 // a campaign of it (make outages).
@@ -37,8 +37,8 @@ func TestOutages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const allowed = 4
-	extra := withPlan(fmt.Sprintf("  max_sessions: %d\n  job_files: 8\n  attempts: 10000\n  backoff_max: 1s\n  retry_failed: 1s\n", allowed)) + "http:\n  listen: " + free[0].String() + "\n"
+	const allowed = 2
+	extra := withPlan(fmt.Sprintf("  max_sessions: %d\n  job_files: 4\n  attempts: 10000\n  backoff_max: 1s\n  retry_failed: 1s\n", allowed)) + "http:\n  listen: " + free[0].String() + "\n"
 	extra = strings.Replace(extra, "  settle: 0s\n", "  settle: 0s\n  suspend_after: 0\n  suspend_sooner: {authorization: 0}\n", 1)
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Bench, Zips: 40}, rig.Options{Counted: true, Extra: extra})
 	s.engines(func(engine.Endpoints) {
