@@ -275,6 +275,16 @@ BYTES ?= 10737418240
 cuts-campaign: servers ## a file of BYTES over SFTP, FTP, HTTP and S3, cut five times each: bytes fetched, memory above idle
 	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_CUTS_BYTES=$(BYTES) $(GO) test -count=1 -timeout 0 -v -run '^TestFiveCuts$$' ./consumers/download
 
+# Servers that are away, let in fewer than they allow, deny and lose files for
+# OUTAGES_SECONDS while OUTAGES_ZIPS wait to be fetched.
+OUTAGES_ZIPS ?= 10000
+OUTAGES_SECONDS ?= 120
+
+.PHONY: outages
+outages: engines ## 10,000 files over two minutes of outage: sessions within their cap, goroutines and descriptors as before
+	$(GO_ENGINES) TRIBUTARY_PATIENCE=30m TRIBUTARY_OUTAGES_ZIPS=$(OUTAGES_ZIPS) TRIBUTARY_OUTAGES_SECONDS=$(OUTAGES_SECONDS) \
+	  $(GO) test -count=1 -timeout 120m -v -run '^TestOutages$$' ./test/e2e
+
 # Wrong programs, each of which a named test must catch (test/mutants).
 # TRIBUTARY_MUTANTS=name,… runs some of them; without it all are run. What was
 # caught before on the same code is known and not run again, except with

@@ -174,7 +174,8 @@ func (s *FaultySFTP) Opens() int {
 }
 
 // LimitSessions makes the server hang up on connections beyond n, as OpenSSH
-// does beyond MaxStartups; 0 takes the limit away.
+// does beyond MaxStartups, and on all that come where n is negative; 0 takes the limit
+// away.
 func (s *FaultySFTP) LimitSessions(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,7 +209,7 @@ func (s *FaultySFTP) admit(conn net.Conn) bool {
 		return false
 	default:
 	}
-	if s.limit > 0 && len(s.conns) >= s.limit {
+	if s.limit != 0 && len(s.conns) >= s.limit {
 		return false
 	}
 	s.conns[conn] = struct{}{}
