@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"tributary/queries/audit"
 	"tributary/queries/report"
 	"tributary/sql/control"
 	"tributary/web/access"
@@ -18,7 +20,23 @@ const passwordHelp = "The password, 12 characters or more, is asked for on a ter
 
 func newUsers(c *cli) *cobra.Command {
 	return group("users", "Say who may log in to the pages, and what they may do", newUsersAdd(c), newUsersDisable(c), newUsersEdit(c),
-		newUsersEnable(c), newUsersList(c), newUsersPassword(c), newUsersRemove(c))
+		newUsersEnable(c), newUsersList(c), newUsersLog(c), newUsersPassword(c), newUsersRemove(c))
+}
+
+// newUsersLog is audit of accounts under the name that it had before.
+func newUsersLog(c *cli) *cobra.Command {
+	cmd := newAudit(c)
+	cmd.Use, cmd.Short = "log", "Deprecated: audit --kind account under its old name"
+	cmd.Long = "Deprecated: use audit --kind account, which does the same. This name is kept for one release."
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := cmd.Flags().Set("kind", audit.Account); err != nil {
+			return err
+		}
+		fmt.Fprintln(c.stderr, "tributary users log is deprecated and goes with the next release: use tributary audit --kind account")
+		return run(cmd, args)
+	}
+	return cmd
 }
 
 func newUsersAdd(c *cli) *cobra.Command {

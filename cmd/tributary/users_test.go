@@ -36,3 +36,10 @@ func TestPasswordIsReadFromStdinOrAFile(t *testing.T) {
 		}
 	}
 }
+
+func TestUsersLogSaysItsNewName(t *testing.T) {
+	var out, errs strings.Builder
+	if code := run(t.Context(), newCLI(nil, &out, &errs, nil), strings.Fields("users log --limit -1")); code != exitUsage || !strings.Contains(errs.String(), "use tributary audit --kind account") || !strings.Contains(errs.String(), "--limit") {
+		t.Errorf("exit code %d, %q", code, errs.String())
+	}
+}
