@@ -39,17 +39,15 @@ type ProFTPD struct {
 	p      *process
 }
 
-// proftpdTLS is its module for TLS.
-const proftpdTLS = "/usr/lib/proftpd/mod_tls.so"
-
 // StartProFTPD starts ProFTPD as the current user and returns when it answers. ctx
 // bounds the start only. The server must be stopped.
 func StartProFTPD(ctx context.Context, o ProFTPDOptions) (*ProFTPD, error) {
-	bin, err := find("proftpd", "install the packages proftpd-core and proftpd-mod-crypto, where vsftpd may go: Debian has one or the other")
+	bin, err := find("proftpd", "run make servers")
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(proftpdTLS); err != nil && o.TLS != "" {
+	modules := filepath.Join(filepath.Dir(bin), "../lib/proftpd")
+	if _, err := os.Stat(filepath.Join(modules, "mod_tls.so")); err != nil && o.TLS != "" {
 		return nil, fmt.Errorf("proftpd with TLS: %w: install the package proftpd-mod-crypto", ErrMissing)
 	}
 	who, group, err := nobody()
@@ -77,7 +75,7 @@ func StartProFTPD(ctx context.Context, o ProFTPDOptions) (*ProFTPD, error) {
 			return nil, err
 		}
 		tls := []string{
-			"ModulePath " + filepath.Dir(proftpdTLS), "LoadModule mod_tls.c", "TLSEngine on", "TLSRequired on", "TLSProtocol TLSv1.2 TLSv1.3", fmt.Sprintf("TLSLog %q", at("tls.log")),
+			"ModulePath " + modules, "LoadModule mod_tls.c", "TLSEngine on", "TLSRequired on", "TLSProtocol TLSv1.2 TLSv1.3", fmt.Sprintf("TLSLog %q", at("tls.log")),
 			fmt.Sprintf("TLSECCertificateFile %q", s.CAFile), fmt.Sprintf("TLSECCertificateKeyFile %q", at("key.pem")),
 		}
 		if o.TLS == "ftps" {

@@ -55,7 +55,11 @@ func find(name, hint string) (string, error) {
 	if p, err := exec.LookPath(name); err == nil {
 		return filepath.Abs(p)
 	}
-	for _, dir := range []string{"/usr/sbin", "/usr/local/sbin", "/sbin", "/opt/homebrew/sbin"} {
+	dirs := []string{"/usr/sbin", "/usr/local/sbin", "/sbin", "/opt/homebrew/sbin"}
+	if own := unpacked(); own != "" {
+		dirs = append(dirs, own+"/usr/sbin", own+"/usr/bin")
+	}
+	for _, dir := range dirs {
 		p := filepath.Join(dir, name)
 		if info, err := os.Stat(p); err == nil && info.Mode()&0o111 != 0 {
 			return p, nil
@@ -78,6 +82,7 @@ type process struct {
 func startProcess(ctx context.Context, log *slog.Logger, ready func(addr string) error, addr, name string, args ...string) (*process, error) {
 	out := &lineLog{log: log, name: filepath.Base(name)}
 	cmd := exec.Command(name, args...)
+	cmd.Env = environ(name)
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// Children of the server may hold its output open; they aren't waited for.
