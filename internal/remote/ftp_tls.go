@@ -102,14 +102,15 @@ func (c *ftpControl) Close() error { return c.raw.Close() }
 // is read, since servers begin it after they have answered to the command.
 type encryptedData struct {
 	*tls.Conn
-	below  *ending
-	server string
-	whole  bool // its end was said
+	below   *ending
+	server  string
+	control *ftpControl
+	whole   bool // its end was said
 }
 
 func (s *ftpSession) encryptData(conn net.Conn) *encryptedData {
 	below := &ending{Conn: conn}
-	return &encryptedData{Conn: tls.Client(below, s.tls), below: below, server: s.target.Server()}
+	return &encryptedData{Conn: tls.Client(below, s.tls), below: below, server: s.target.Server(), control: s.control}
 }
 
 // Read reads. An end that isn't said within TLS is none, though the library takes it
@@ -123,10 +124,11 @@ func (d *encryptedData) Read(b []byte) (int, error) {
 	return n, tlsError("verify certificate of the data connection of", d.server, err)
 }
 
-// Close says goodbye where the transfer is whole. One that is broken off hangs up: there
-// are servers (Pure-FTPd) that go on writing to whoever says goodbye.
+// Close says goodbye where the transfer is whole, as one to the server is. One that is
+// broken off hangs up: there are servers (Pure-FTPd) that go on writing to whoever says
+// goodbye.
 func (d *encryptedData) Close() error {
-	if d.whole {
+	if d.whole || d.control.verb == "STOR" {
 		return d.Conn.Close()
 	}
 	return d.below.Close()
