@@ -11,12 +11,7 @@ func answers(of ...[]byte) func(*wire, []byte) error {
 	return func(w *wire, _ []byte) error { return w.answer(anyOf(w, of...)) }
 }
 
-// answer sends an answer, of which HEAD gets the head alone.
 func (w *wire) answer(b []byte) error {
-	if w.s.step == "head" {
-		head, _, _ := bytes.Cut(b, []byte("\r\n\r\n"))
-		b = append(head[:len(head):len(head)], "\r\n\r\n"...)
-	}
 	_, err := w.Write(b)
 	return err
 }
@@ -57,15 +52,15 @@ func percent(key string) string {
 // s3Kinds are the ways of servers of buckets, beside those of all HTTP servers.
 func s3Kinds() []kind {
 	c := stepsS3
-	index, head, file := []string{"index"}, []string{"head"}, []string{"file"}
+	index, file := []string{"index"}, []string{"file"}
 	busy, refused := []string{"server_busy"}, []string{"login_failed", "permission_denied"}
 	broken := []string{"protocol_error"}
 	begun := opening("application/xml", s3Begin)
 	return []kind{
 		{name: "s3-slow-down", steps: c, strike: answers(s3Refusal("503 Slow Down", "SlowDown"), s3Refusal("503 x", "ServiceUnavailable", "Retry-After: 1"), s3Refusal("503 x", "RequestLimitExceeded", "Retry-After: 99999999999999999999")), ends: busy},
 		{name: "s3-internal-error", steps: c, strike: answers(s3Refusal("500 x", "InternalError"), s3Refusal("501 x", "NotImplemented"), s3Refusal("400 x", "InvalidArgument"))},
-		{name: "s3-expired-token", steps: []string{"login", "index", "file"}, strike: answers(s3Refusal("400 Bad Request", "ExpiredToken"), s3Refusal("403 x", "InvalidAccessKeyId"), s3Refusal("403 x", "SignatureDoesNotMatch")), ends: refused},
-		{name: "s3-clock-skewed", steps: []string{"login", "index", "file"}, strike: answers(s3Refusal("403 Forbidden", "RequestTimeTooSkewed"), s3Refusal("403 x", "RequestTimeTooSkewed", "Date: Fri, 31 Dec 9999 23:59:59 GMT")), ends: []string{"clock_skewed"}},
+		{name: "s3-expired-token", steps: c, strike: answers(s3Refusal("400 Bad Request", "ExpiredToken"), s3Refusal("403 x", "InvalidAccessKeyId"), s3Refusal("403 x", "SignatureDoesNotMatch")), ends: refused},
+		{name: "s3-clock-skewed", steps: c, strike: answers(s3Refusal("403 Forbidden", "RequestTimeTooSkewed"), s3Refusal("403 x", "RequestTimeTooSkewed", "Date: Fri, 31 Dec 9999 23:59:59 GMT")), ends: []string{"clock_skewed"}},
 		{name: "s3-other-region", steps: c, strike: answers(s3Refusal("301 Moved Permanently", "PermanentRedirect", "x-amz-bucket-region: eu-west-9"), s3Refusal("400 x", "AuthorizationHeaderMalformed", "x-amz-bucket-region: eu-west-9")), ends: []string{"wrong_region"}},
 		{name: "s3-other-region-odd", steps: c, strike: answers(s3Refusal("301 x", "PermanentRedirect", "x-amz-bucket-region: "+strings.Repeat("a", 100_000)), s3Refusal("400 x", "AuthorizationHeaderMalformed"), s3Refusal("301 x", "PermanentRedirect"))},
 		{name: "s3-redirect", steps: c, strike: func(w *wire, _ []byte) error {
@@ -73,11 +68,11 @@ func s3Kinds() []kind {
 			to := anyOf(w, "http://localhost:"+port+s3Elsewhere, "http://"+w.s.listener.Addr().String()+s3Elsewhere, s3Elsewhere, "https://127.0.0.1:"+port+s3Elsewhere, "file:///etc/passwd", "")
 			return w.answer(s3Refusal(anyOf(w, "307 Temporary Redirect", "302 x", "308 x", "301 x"), "TemporaryRedirect", "Location: "+to))
 		}, ends: []string{"transfer_failed", "wrong_region"}},
-		{name: "s3-no-such-bucket", steps: []string{"login", "index", "file"}, strike: answers(s3Refusal("404 Not Found", "NoSuchBucket")), ends: []string{"bucket_not_found"}},
+		{name: "s3-no-such-bucket", steps: c, strike: answers(s3Refusal("404 Not Found", "NoSuchBucket")), ends: []string{"bucket_not_found"}},
 		{name: "s3-denied", steps: c, strike: answers(s3Refusal("403 Forbidden", "AccessDenied"), s3Refusal("403 x", "AccountProblem"), s3Refusal("401 x", "AccessDenied")), ends: refused},
 		{name: "s3-error-text", steps: c, strike: answers(s3Refusal("500 x", "<![CDATA["+strings.NewReplacer("\x00", "", "\x1b", "", "\xff", "", "\xfe", "", "\x07", "").Replace(nasty)+"]]>"), s3Refusal("400 x", strings.Repeat("A", 500_000)), s3Refusal("403 x", "a</Code><Code>b"))},
-		{name: "s3-error-endless", steps: []string{"login", "index", "file"}, strike: after("HTTP/1.1 500 x\r\nContent-Type: application/xml\r\n\r\n<Error><Code>", "A")},
-		{name: "s3-error-deep", steps: []string{"login", "index", "file"}, strike: after("HTTP/1.1 403 x\r\nContent-Type: application/xml\r\n\r\n", "<Error>")},
+		{name: "s3-error-endless", steps: c, strike: after("HTTP/1.1 500 x\r\nContent-Type: application/xml\r\n\r\n<Error><Code>", "A")},
+		{name: "s3-error-deep", steps: c, strike: after("HTTP/1.1 403 x\r\nContent-Type: application/xml\r\n\r\n", "<Error>")},
 		{name: "s3-error-in-200", steps: []string{"login", "index"}, strike: answers(s3Refusal("200 OK", "InternalError"), s3Refusal("200 OK", "SlowDown")), ends: append(broken, busy...)},
 		{name: "s3-hang", steps: c, strike: hang},
 		{name: "s3-cut", steps: c, strike: partly(cut)},
@@ -161,18 +156,18 @@ func s3Kinds() []kind {
 			}
 			return b
 		})},
-		{name: "s3-object-vanishes", steps: []string{"head", "file"}, strike: answers(s3Refusal("404 Not Found", "NoSuchKey"), s3Refusal("404 x", "NoSuchVersion"), s3Refusal("404 x", "NoSuchKey", "x-amz-delete-marker: true")), ends: []string{"file_gone"}},
+		{name: "s3-object-vanishes", steps: file, strike: answers(s3Refusal("404 Not Found", "NoSuchKey"), s3Refusal("404 x", "NoSuchVersion"), s3Refusal("404 x", "NoSuchKey", "x-amz-delete-marker: true")), ends: []string{"file_gone"}},
 		{name: "s3-object-archived", steps: file, strike: answers(s3Refusal("403 Forbidden", "InvalidObjectState", "x-amz-storage-class: GLACIER")), ends: []string{"object_archived"}},
-		{name: "s3-object-changes", steps: head, strike: func(w *wire, well []byte) error {
+		{name: "s3-object-changes", steps: file, strike: func(w *wire, well []byte) error {
 			now := fmt.Appendf(nil, "Last-Modified: Mon, 01 Jan 2024 00:%02d:00 GMT", w.s.named.Add(1)%60)
 			_, err := w.Write(bytes.Replace(well, []byte("Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT"), now, 1))
 			return err
 		}, ends: []string{"file_changed"}},
-		{name: "s3-etag-changes", steps: []string{"head", "file"}, strike: func(w *wire, well []byte) error {
+		{name: "s3-etag-changes", steps: file, strike: func(w *wire, well []byte) error {
 			_, err := w.Write(bytes.Replace(well, []byte("0123456789abcdef"), fmt.Appendf(nil, "%016x", w.s.named.Add(1)), 1))
 			return err
 		}, ends: []string{honest}},
-		{name: "s3-etag-odd", steps: []string{"head", "file"}, strike: func(w *wire, well []byte) error {
+		{name: "s3-etag-odd", steps: file, strike: func(w *wire, well []byte) error {
 			tag := anyOf(w, `"0123456789abcdef0123456789abcdef-9999"`, `W/"x"`, `"`, "", strings.Repeat("e", 50_000), `"a" "b"`)
 			_, err := w.Write(bytes.Replace(well, []byte(`"0123456789abcdef0123456789abcdef"`), []byte(tag), 1))
 			return err
@@ -193,10 +188,5 @@ func s3Kinds() []kind {
 		{name: "s3-file-endless", steps: file, strike: after("HTTP/1.1 200 OK\r\nContent-Type: application/zip\r\n\r\n", "P"), size: 1 << 10},
 		{name: "s3-file-slow", size: 4 << 20, steps: file, strike: slowly, ends: []string{"too_slow", "timed_out", "connection_lost"}},
 		{name: "s3-file-packed", steps: file, strike: s3Headed("Content-Encoding: gzip", "Content-Encoding: aws-chunked")},
-		{name: "s3-size-lies", steps: head, strike: func(w *wire, well []byte) error {
-			head, _, _ := bytes.Cut(well, []byte("\r\nContent-Length"))
-			_, err := w.Write(append(head, "\r\n"+anyOf(w, "Content-Length: 0", "Content-Length: 9223372036854775807", "Content-Length: -1", "X: y")+"\r\n\r\n"...))
-			return err
-		}},
 	}
 }

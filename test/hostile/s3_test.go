@@ -10,7 +10,7 @@ import (
 )
 
 // stepsS3 are those that every conversation of a poll and a transfer comes by.
-var stepsS3 = []string{"login", "index", "head", "file"}
+var stepsS3 = []string{"login", "index", "file"}
 
 const (
 	s3Bucket = "/bucket/"
@@ -57,9 +57,6 @@ func (s *server) respondS3(r *http.Request) (step string, well []byte) {
 		return "index", s3Page(s3Last + s.s3Object())
 	case q.Has("list-type"):
 		return "refused", s3Page(s3Last)
-	case inside && key == s.file && r.Method == http.MethodHead:
-		head, _, _ := bytes.Cut(s.s3File(), []byte("\r\n\r\n"))
-		return "head", append(head, "\r\n\r\n"...)
 	case inside && key == s.file:
 		return "file", s.s3File()
 	}

@@ -118,13 +118,18 @@ func member(ctx context.Context, pool *pgxpool.Pool, src config.Source, c remote
 	if err := s.List(ctx, "add", func(e remote.Entry) error { names = append(names, e.Name); return nil }); err != nil {
 		return err
 	}
+	if !c.IgnoreRobots {
+		err = wants(ctx, s, names[0])
+	}
 	for _, name := range names {
 		err = errors.Join(err, fetch(ctx, s, gate, "add/"+name))
 	}
-	if c.IgnoreRobots {
-		return err
-	}
-	for _, path := range []string{"add/moved.zip", "edit/" + names[0]} {
+	return err
+}
+
+// wants asks for what robots.txt forbids.
+func wants(ctx context.Context, s remote.Session, name string) (err error) {
+	for _, path := range []string{"add/moved.zip", "edit/" + name} {
 		if _, forbidden := s.Stat(ctx, path); remote.Exception(forbidden) != "robots_forbidden" {
 			err = errors.Join(err, errors.New("what robots.txt forbids is asked for: "+path), forbidden)
 		}

@@ -26,8 +26,13 @@ func manners(t *testing.T, pool *pgxpool.Pool) {
 		t.Fatal(err)
 	}
 	bounds := []throttle.Bound{{Name: throttle.ServerName(server.Name), Limit: throttle.Limit{Rate: 1 << 20, Every: time.Microsecond}}}
-	if _, err := paces.Claim(ctx, bounds); err != nil {
+	if _, err := pool.Exec(ctx, "INSERT INTO control.throttle (name, next_request) VALUES ($1, now() + interval '1 year') ON CONFLICT (name) DO UPDATE SET next_request = excluded.next_request", bounds[0].Name); err != nil {
 		t.Error(err)
+	}
+	for range 2 { // of which the first finds what no clock can have noted
+		if _, err := paces.Claim(ctx, bounds); err != nil {
+			t.Error(err)
+		}
 	}
 	if err := paces.Answered(ctx, bounds); err != nil {
 		t.Error(err)
@@ -39,6 +44,11 @@ func manners(t *testing.T, pool *pgxpool.Pool) {
 		if err := paces.Heed(ctx, server.Name, pause); err != nil {
 			t.Error(err)
 		}
+	}
+	_, waking := control.Waking(ctx, pool)
+	_, woken := control.Wake(ctx, pool, ownSource, now())
+	if err := errors.Join(waking, woken); err != nil {
+		t.Error(err)
 	}
 	err = pg.InTx(ctx, pool, func(tx pgx.Tx) error {
 		if err := control.LeaveAlone(ctx, tx, server.Name, now(), 0); err != nil {
