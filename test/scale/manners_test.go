@@ -26,11 +26,12 @@ func manners(t *testing.T, pool *pgxpool.Pool) {
 		t.Fatal(err)
 	}
 	bounds := []throttle.Bound{{Name: throttle.ServerName(server.Name), Limit: throttle.Limit{Rate: 1 << 20, Every: time.Microsecond}}}
-	if _, err := pool.Exec(ctx, "INSERT INTO control.throttle (name, next_request) VALUES ($1, now() + interval '1 year') ON CONFLICT (name) DO UPDATE SET next_request = excluded.next_request", bounds[0].Name); err != nil {
-		t.Error(err)
-	}
-	for range 2 { // of which the first finds what no clock can have noted
+	for range 2 {
 		if _, err := paces.Claim(ctx, bounds); err != nil {
+			t.Error(err)
+		}
+		// Then the database's clock goes back a year.
+		if _, err := pool.Exec(ctx, "UPDATE control.throttle SET next_request = next_request + interval '1 year' WHERE name = $1", bounds[0].Name); err != nil {
 			t.Error(err)
 		}
 	}
