@@ -27,7 +27,7 @@ func TestServerTellsThePast(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deps, err := a.serves(live.New(live.Config{}, live.Deps{Log: slog.New(slog.DiscardHandler)}))
+	deps, err := a.serves(live.New(live.Config{}, live.Deps{Position: a.stands(), Log: slog.New(slog.DiscardHandler)}))
 	if err != nil {
 		t.Fatal(err)
 	}

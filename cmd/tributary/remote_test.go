@@ -88,7 +88,7 @@ func newWorldOf(t *testing.T, history driver.Conn) *world {
 	if err := warehouse.Apply(t.Context(), pool, a.profile.FS(), a.mapping); err != nil {
 		t.Fatal(err)
 	}
-	deps, err := a.serves(live.New(live.Config{}, live.Deps{Log: log}))
+	deps, err := a.serves(live.New(live.Config{}, live.Deps{Position: a.stands(), Log: log}))
 	if err != nil {
 		t.Fatal(err)
 	}

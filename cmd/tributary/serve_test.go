@@ -75,7 +75,7 @@ func TestEveryRouteByEveryRole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deps, err := a.serves(live.New(live.Config{Readers: -1}, live.Deps{Log: a.log})) // each reader of events is one too many
+	deps, err := a.serves(live.New(live.Config{Readers: -1}, live.Deps{Position: a.stands(), Log: a.log})) // each reader of events is one too many
 	if err != nil {
 		t.Fatal(err)
 	}
