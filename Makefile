@@ -11,7 +11,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 # Packages whose goroutines share something: tested with the race detector, which
 # makes tests take two to four times the processor. Tests of theirs that share no memory lie in
 # files that begin with //go:build !race, which make test-plain compiles.
-RACE := ./cmd/... ./consumers/... ./producers/... ./internal/blob/... ./internal/deadline/... ./internal/engine/... ./internal/kafka/... ./internal/obs/... ./internal/pg/... ./internal/remote/... ./internal/stage/... ./internal/throttle/... ./recovery/admin ./recovery/deadletter ./recovery/passover ./recovery/replay ./recovery/shadow
+RACE := ./cmd/... ./consumers/... ./producers/... ./internal/blob/... ./internal/deadline/... ./internal/engine/... ./internal/kafka/... ./internal/obs/... ./internal/pg/... ./internal/remote/... ./internal/stage/... ./internal/throttle/... ./internal/watch/... ./recovery/admin ./recovery/deadletter ./recovery/passover ./recovery/replay ./recovery/shadow ./web/live
 ALONE = grep -rl --include='*_test.go' '^//go:build !race$$' cmd consumers internal producers recovery
 # What these packages leave out with -short, which go without the race detector, too.
 SHORT := ./internal/engine/chdb ./internal/engine/broker ./internal/stage
