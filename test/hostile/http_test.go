@@ -20,7 +20,10 @@ const (
 
 // talkHTTP is a conversation with an HTTP server that knows one directory, add, with
 // one file.
-func talkHTTP(s *server) func(net.Conn) {
+func talkHTTP(s *server) func(net.Conn) { return s.talk(s.respond) }
+
+// talk is a conversation of requests, of which respond gives the good answer and the step.
+func (s *server) talk(respond func(*http.Request) (step string, well []byte)) func(net.Conn) {
 	return func(c net.Conn) {
 		w, in := s.wire(c, c, nil), bufio.NewReader(c)
 		for {
@@ -28,7 +31,7 @@ func talkHTTP(s *server) func(net.Conn) {
 			if err != nil {
 				return
 			}
-			step, well := s.respond(r)
+			step, well := respond(r)
 			if s.at(step, w, well) != nil {
 				return
 			}

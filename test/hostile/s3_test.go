@@ -1,7 +1,6 @@
 package hostile
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"net"
@@ -20,22 +19,7 @@ const (
 )
 
 // talkS3 is a conversation with an S3 server of one bucket, with one object.
-func talkS3(s *server) func(net.Conn) {
-	return func(c net.Conn) {
-		w, in := s.wire(c, c, nil), bufio.NewReader(c)
-		for {
-			r, err := http.ReadRequest(in)
-			if err != nil {
-				return
-			}
-			s.overhear(r)
-			step, well := s.respondS3(r)
-			if s.at(step, w, well) != nil {
-				return
-			}
-		}
-	}
-}
+func talkS3(s *server) func(net.Conn) { return s.talk(s.respondS3) }
 
 // overhear notes a request that brings what it must not: the secret, or a request to
 // whom the server has sent on.
@@ -49,6 +33,7 @@ func (s *server) overhear(r *http.Request) {
 
 // respondS3 is what a good server answers, and at which step that is.
 func (s *server) respondS3(r *http.Request) (step string, well []byte) {
+	s.overhear(r)
 	q := r.URL.Query()
 	switch key, inside := strings.CutPrefix(r.URL.Path, s3Bucket+"add/"); {
 	case q.Get("max-keys") == "1":
