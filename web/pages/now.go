@@ -58,7 +58,7 @@ func (s *Site) now(ctx context.Context, r *http.Request) (page, error) {
 		return page{}, err
 	}
 	d.Lead = leadOf(s, d.Stand, d.Files, is.failing)
-	return page{Title: "Now", At: "/", Template: "now", Data: d, Command: "tributary status"}, nil
+	return page{Title: "Now", At: "/", Template: "now", Data: d, Command: "tributary status", Shows: is}, nil
 }
 
 func leadOf(s *Site, stand report.Status, files matrix, failing []report.Failing) lead {

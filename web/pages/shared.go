@@ -13,9 +13,21 @@ import (
 // others, if nothing has changed since.
 const sharedFor = 2 * time.Second
 
-// stood is what the first page shows everybody, and when it was read.
+const (
+	// rest is how many times as long as it took a reading is shown to others before the
+	// next begins, though the tracker has changed: while files come in, readings take a
+	// tenth of the time of one connection, however many people look on and however long
+	// one takes.
+	rest = 9
+	// longestRest bounds it.
+	longestRest = 10 * time.Second
+)
+
+// stood is what the first page shows everybody, when it was read, and where the tracker
+// stood before: what changed from there on may be missing.
 type stood struct {
 	at       time.Time
+	position string
 	stand    report.Status
 	pace     report.Pace
 	failing  []report.Failing
@@ -31,11 +43,11 @@ type shared struct {
 type sharedSpan struct {
 	begun atomic.Int64 // readings, also the one that goes on
 
-	turn     chan struct{} // held by who reads, or looks whether it was read
-	number   int64         // of the reading that ended last
-	position string        // where the tracker stood before it
-	read     *stood        // what it found; nil: nothing, for err
-	err      error
+	turn   chan struct{} // held by who reads, or looks whether it was read
+	number int64         // of the reading that ended last
+	rests  time.Time     // until then its finding is shown, though the tracker has changed
+	read   *stood        // what it found; nil: nothing, for err
+	err    error
 }
 
 // of is what was read last for a span.
@@ -52,12 +64,13 @@ func (s *shared) of(span string) *sharedSpan {
 }
 
 // standing is where everything stands: as it was read for another reader, if that began
-// after this one asked, or was just now and nothing has changed since; else read anew. So
-// of any number of readers who ask while one reading goes on, one has it read again for all
-// of them, though the tracker changes meanwhile. What is returned is not to be changed.
+// after this one asked, or was just now and nothing has changed since, or has taken so long
+// that the next one is to wait; else read anew. So of any number of readers who ask while one
+// reading goes on, one has it read again for all of them, though the tracker changes
+// meanwhile. What is returned is not to be changed.
 func (s *Site) standing(ctx context.Context, over report.Span) (*stood, error) {
 	if s.Position == nil || s.shared == nil {
-		return s.readStanding(ctx, over)
+		return s.readStanding(ctx, over, "")
 	}
 	one := s.shared.of(over.Name)
 	before := one.begun.Load()
@@ -71,20 +84,23 @@ func (s *Site) standing(ctx context.Context, over report.Span) (*stood, error) {
 	switch is := one.read; {
 	case position != "" && one.number > before:
 		return is, one.err
-	case position != "" && is != nil && position == one.position && s.Now().Sub(is.at).Abs() < sharedFor:
+	case position != "" && is != nil && position == is.position && s.Now().Sub(is.at).Abs() < sharedFor:
+		return is, nil
+	case position != "" && is != nil && s.Now().Before(one.rests):
 		return is, nil
 	}
 	one.number = one.begun.Add(1)
 	// It goes on if who asked leaves: others wait for it.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
-	one.position = position
-	one.read, one.err = s.readStanding(ctx, over)
+	began := s.Now()
+	one.read, one.err = s.readStanding(ctx, over, position)
+	one.rests = s.Now().Add(min(longestRest, rest*s.Now().Sub(began)))
 	return one.read, one.err
 }
 
-func (s *Site) readStanding(ctx context.Context, over report.Span) (*stood, error) {
-	is := &stood{at: s.Now()}
+func (s *Site) readStanding(ctx context.Context, over report.Span, position string) (*stood, error) {
+	is := &stood{at: s.Now(), position: position}
 	var err error
 	if is.stand, err = report.Stand(ctx, s.Tracker, is.at, oldest); err == nil && s.Beside != nil {
 		err = s.Beside(ctx, &is.stand)

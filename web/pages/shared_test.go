@@ -133,3 +133,39 @@ func TestReadersShareWhatIsReadWhileFilesComeIn(t *testing.T) {
 		t.Errorf("it was read %d times for %d readers", n, readers)
 	}
 }
+
+// Where a reading takes long, others see what it found for nine times as long, though the
+// tracker has changed, and are told of what came since: their page hears of changes from
+// where the tracker stood before it was read.
+func TestReadingsLeaveTimeToOthers(t *testing.T) {
+	const long = 100 * time.Millisecond
+	var position atomic.Value
+	var passed, readings atomic.Int64
+	position.Store("1")
+	server := busy(t, func(s *pages.Site) {
+		s.Position = func(context.Context) string { return position.Load().(string) }
+		s.Now = func() time.Time { return reporttest.Start().Add(time.Hour + time.Duration(passed.Load())) }
+		s.Beside = func(context.Context, *report.Status) error {
+			readings.Add(1)
+			passed.Add(int64(long))
+			return nil
+		}
+	})
+	for _, x := range []struct {
+		position string
+		later    time.Duration
+		readings int64
+		after    string
+	}{
+		{"1", 0, 1, "after=1\""},
+		{"2", 9*long - 1, 1, "after=1\""},
+		{"3", 1, 2, "after=3\""},
+		{"4", 5 * long, 2, "after=3\""},
+	} {
+		position.Store(x.position)
+		passed.Add(int64(x.later))
+		if status, body := get(t, server, "/"); status != http.StatusOK || !strings.Contains(body, x.after) || readings.Load() != x.readings {
+			t.Errorf("%v later at %s: status %d after %d readings; want %d, and %s in the page: %t", x.later, x.position, status, readings.Load(), x.readings, x.after, strings.Contains(body, x.after))
+		}
+	}
+}

@@ -114,6 +114,7 @@ type page struct {
 	Offers   []offer  // what may be ordered here
 	Keep     *keeping // how what is asked here can be kept; nil: it can't
 	Still    bool     // it does not bring itself up to date: making it takes long
+	Shows    *stood   // what it shows was read for another reader too; nil: it was not
 }
 
 // view makes a page for who asks.
@@ -218,10 +219,16 @@ func (s *Site) answer(w http.ResponseWriter, r *http.Request, p page, status int
 	if err != nil {
 		status, p = s.failed(r, err)
 	}
-	if p.Still {
+	switch {
+	case p.Still:
 		events = ""
+	case p.Shows != nil && events != "":
+		events = s.eventsAfter(p.Shows.position)
 	}
 	f := s.frame(r, p, events)
+	if p.Shows != nil {
+		f.Now = p.Shows.at.UTC()
+	}
 	f.Said = s.heard(w, r)
 	var b bytes.Buffer
 	t, err := s.template(p.Template)
@@ -273,8 +280,10 @@ func (s *Site) events(ctx context.Context) string {
 	if s.Position == nil {
 		return ""
 	}
-	return s.to("/events", "after", s.Position(ctx))
+	return s.eventsAfter(s.Position(ctx))
 }
+
+func (s *Site) eventsAfter(position string) string { return s.to("/events", "after", position) }
 
 func (s *Site) frame(r *http.Request, p page, events string) frame {
 	f := frame{page: p, Site: s, Person: access.From(r.Context()), Theme: themeOf(r), Now: s.Now().UTC(), Events: events, Then: s.then, Moment: s.chooser(r, p)}
