@@ -60,6 +60,9 @@ func (f *fold) hosting(file uuid.UUID, e *schemas.StatusChanged, s seen) {
 	if state := e.Attributes["state"]; state != "" {
 		h.Look, h.Revision, h.State, h.Size, h.ModTime, h.Listed = e.Look, e.Revision, state, e.FileSize, atOrZero(e.ModTime), atOrZero(e.ListedAt)
 		h.Message = e.Attributes["message"]
+		if h.Said = schemas.ListedOf(e); h.Said != nil {
+			h.SaidLook, h.SaidRevision = e.Look, e.Revision
+		}
 	}
 	if e.Note == unsettled {
 		h.Note = e.Note

@@ -119,6 +119,11 @@ func (l *logger) file(session, name, action string) {
 			if e.Attributes["state"] == "gone" && rapid.Bool().Draw(t, "refused") {
 				e.Note, e.Attributes["message"] = "centre_not_hosted_here", fmt.Sprint("refused at look ", look)
 			}
+			for _, name := range []string{"listed.title", "listed.id"} {
+				if says := rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, name); says != "" {
+					e.Attributes[name] = says
+				}
+			}
 			e.Revision = int64(rapid.IntRange(0, 2).Draw(t, "revision"))
 			l.emit(e)
 		}

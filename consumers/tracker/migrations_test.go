@@ -22,7 +22,7 @@ import (
 // The versions of the tables that were in use.
 const (
 	firstInUse = 3
-	lastInUse  = 19
+	lastInUse  = 20
 )
 
 // A filled database of every version in use is brought to the newest, and the
@@ -86,7 +86,7 @@ func unversioned(events []event) []event {
 		e := &events[i]
 		e.VersionOf, e.Passed = "", slices.Clone(e.Passed)
 		e.Attributes = maps.Clone(e.Attributes)
-		for _, name := range []string{"message", "received", "rate", "by"} {
+		for _, name := range []string{"message", "received", "rate", "by", "listed.title", "listed.id"} {
 			delete(e.Attributes, name)
 		}
 		for p := range e.Passed {

@@ -168,6 +168,13 @@ func orNull[T comparable](v T) any {
 	return v
 }
 
+func mapOrNull(all map[string]string) any {
+	if len(all) == 0 {
+		return nil
+	}
+	return all
+}
+
 func timeOrNull(t time.Time) any {
 	if t.IsZero() {
 		return nil

@@ -2,6 +2,7 @@ package tracker
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -58,6 +59,10 @@ type hosting struct {
 	Note     string    `json:"n,omitempty"`
 	Message  string    `json:"m,omitempty"` // why it can't be fetched as it is shown here
 
+	Said         map[string]string `json:"a,omitempty"` // what a listing said of a look beside that
+	SaidLook     int32             `json:"al,omitempty"`
+	SaidRevision int64             `json:"ar,omitempty"`
+
 	Class     string `json:"c,omitempty"` // how control classed a look without fetching it
 	ClassLook int32  `json:"cl,omitempty"`
 }
@@ -71,9 +76,33 @@ func (h *hosting) add(o *hosting) {
 		// Poll and control both tell of a look, each what it knows.
 		h.State, h.Size, h.ModTime, h.Listed, h.Note, h.Message = max(h.State, o.State), max(h.Size, o.Size), latest(h.ModTime, o.ModTime), earliest(h.Listed, o.Listed), max(h.Note, o.Note), max(h.Message, o.Message)
 	}
+	switch c := cmp.Or(cmp.Compare(h.SaidLook, o.SaidLook), cmp.Compare(h.SaidRevision, o.SaidRevision)); {
+	case o.Said == nil:
+	case h.Said == nil || c < 0:
+		h.Said, h.SaidLook, h.SaidRevision = o.Said, o.SaidLook, o.SaidRevision
+	case c == 0:
+		h.Said = greatest(h.Said, o.Said)
+	}
 	if cmp.Or(cmp.Compare(o.ClassLook, h.ClassLook), cmp.Compare(o.Class, h.Class)) > 0 {
 		h.Class, h.ClassLook = o.Class, o.ClassLook
 	}
+}
+
+// greatest has of each name the greater text.
+func greatest(a, b map[string]string) map[string]string {
+	out := maps.Clone(a)
+	for name, text := range b {
+		out[name] = max(out[name], text)
+	}
+	return out
+}
+
+// attributes are what the listing said of the latest look; nil: nothing.
+func (h *hosting) attributes() map[string]string {
+	if h.SaidLook < h.Look {
+		return nil
+	}
+	return h.Said
 }
 
 // unsettled is the note of a look that poll has not announced yet; other notes

@@ -246,7 +246,7 @@ func (f *fold) writeHostings(ctx context.Context, s *store, attempts map[uuid.UU
 	return writeStates(ctx, s, "file_source_has_zip", f.hostings, func(to *pg.Rows, id uuid.UUID, h *hosting, text string) {
 		to.Add("id", [16]byte(id), "za_id", [16]byte(uuid.MustParse(h.File)), "file_source_id", [16]byte(key("source", h.Source)),
 			"num_retries", max(tried[id]-1, 0), "look", h.Look, "state", orNull(h.State), "size_bytes", orNull(h.Size),
-			"mod_time", timeOrNull(h.ModTime), "listed_at", timeOrNull(h.Listed), "note", orNull(h.note()), "message", orNull(h.Message),
+			"mod_time", timeOrNull(h.ModTime), "listed_at", timeOrNull(h.Listed), "note", orNull(h.note()), "message", orNull(h.Message), "attributes", mapOrNull(h.attributes()),
 			"created", h.First, "last_update", h.Last, "merge", text)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -54,7 +55,22 @@ func storable(e Entry) Entry {
 		e.wrongValue("the size, %d bytes, is negative", e.Size)
 		e.Size = -1
 	}
+	e.Attributes = attributesOf(e.Attributes)
 	return e
+}
+
+// attributesOf cleans and bounds what is said of an entry, and leaves out what says nothing.
+func attributesOf(said map[string]string) map[string]string {
+	var kept map[string]string
+	for name, text := range said {
+		if text = Clean(text); strings.TrimSpace(text) != "" {
+			if kept == nil {
+				kept = make(map[string]string, len(said))
+			}
+			kept[name] = text
+		}
+	}
+	return kept
 }
 
 // ShortName is a name as an entry has it: one that is longer than MaxName is its

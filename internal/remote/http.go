@@ -226,7 +226,19 @@ func (s *httpSession) head(ctx context.Context, full string) (Entry, error) {
 	if at, err := http.ParseTime(resp.Header.Get("Last-Modified")); err == nil {
 		e.ModTime, e.Precision = at.UTC(), time.Second
 	}
+	e.Attributes = entityOf(resp.Header)
 	return e, nil
+}
+
+// entityOf is what an answer's head says of the file, for people.
+func entityOf(h http.Header) map[string]string {
+	said := map[string]string{}
+	for name, header := range map[string]string{"etag": "Etag", "version_id": "X-Amz-Version-Id", "storage_class": "X-Amz-Storage-Class"} {
+		if is := h.Get(header); is != "" {
+			said[name] = is
+		}
+	}
+	return said
 }
 
 func (s *httpSession) Open(ctx context.Context, p string, _ int64) (io.ReadCloser, error) {

@@ -21,7 +21,9 @@ type feed struct {
 type feedLink struct {
 	to   string // an absolute URL
 	size int64  // -1: it doesn't say
+	kind string // the media type; empty: it doesn't say
 	time time.Time
+	said map[string]string
 }
 
 // feedShows yields what the feed shows of a directory. It is read once by a session.
@@ -37,7 +39,7 @@ func (s *httpSession) feedShows(ctx context.Context, full, version string, each 
 			continue
 		}
 		seen[name] = true
-		e := indexed{Entry: Entry{Name: name, Kind: kind, Size: l.size, ModTime: l.time}}
+		e := indexed{Entry: Entry{Name: name, Kind: kind, Size: l.size, ModTime: l.time, Attributes: l.said}}
 		if !l.time.IsZero() {
 			e.Precision = time.Second
 		}
@@ -123,8 +125,7 @@ func (r *feedReader) read() error {
 // item reads an item that has begun: its links, and enclosures first, since they say
 // how long files are.
 func (r *feedReader) item() error {
-	var enclosures, links []feedLink
-	var published string
+	item := feedItem{said: map[string]string{}}
 	for inner := r.markup.depth; r.markup.depth >= inner; {
 		token, err := r.markup.next()
 		if err != nil {
@@ -134,35 +135,20 @@ func (r *feedReader) item() error {
 		if !ok || r.markup.depth != inner+1 {
 			continue
 		}
-		switch start.Name.Local {
-		case "enclosure":
-			enclosures = append(enclosures, feedLink{to: attribute(start, "url"), size: length(attribute(start, "length"))})
-		case "content":
-			enclosures = append(enclosures, feedLink{to: attribute(start, "url") + attribute(start, "src"), size: length(attribute(start, "fileSize"))})
-		case "link":
-			l := feedLink{to: attribute(start, "href"), size: length(attribute(start, "length"))}
-			if l.to == "" {
-				l.to, err = r.markup.text()
-			}
-			links = append(links, l)
-		case "pubDate", "updated", "date":
-			published, err = r.markup.text()
-		}
-		if err != nil {
+		if err := item.read(r.markup, start); err != nil {
 			return err
 		}
-		if len(enclosures)+len(links) > maxLinks {
+		if len(item.enclosures)+len(item.links) > maxLinks {
 			return noIndex("an item of the feed has more than %d links", maxLinks)
 		}
 	}
-	at := feedTime(published)
-	for _, l := range append(enclosures, links...) {
+	for _, l := range append(item.enclosures, item.links...) {
 		to, err := r.at.Parse(l.to)
 		if err != nil || l.to == "" || !below(r.base, to) {
 			continue
 		}
-		l.to, l.time = to.String(), at
-		if err := r.room.hold(Entry{Name: l.to}); err != nil {
+		l.to, l.time, l.said = to.String(), item.time, item.of(l)
+		if err := r.room.hold(Entry{Name: l.to, Attributes: l.said}); err != nil {
 			return err
 		}
 		r.links = append(r.links, l)
@@ -179,9 +165,9 @@ func below(base, to *url.URL) bool {
 	return sameOrigin(base, to) && len(to.Path) > len(all) && to.Path[:len(all)] == all
 }
 
-// length is how long a file is, as a feed says; -1: it doesn't. Many write 0 who don't
+// feedLength is how long a file is, as a feed says; -1: it doesn't. Many write 0 who don't
 // know.
-func length(text string) int64 {
+func feedLength(text string) int64 {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n > 0 {
 		return n
 	}

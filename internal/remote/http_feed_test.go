@@ -47,6 +47,7 @@ func TestFeedsShowFiles(t *testing.T) {
 				_, _ = io.WriteString(w, strings.ReplaceAll(text, "BASE", "http://"+r.Host+"/impc"))
 			case "/impc/edit/c.zip":
 				w.Header().Set("Last-Modified", "Fri, 01 Mar 2024 10:00:00 GMT")
+				w.Header().Set("ETag", `"c1"`)
 				w.Header().Set("Content-Length", "12")
 			}
 		})
@@ -62,19 +63,82 @@ func TestFeedsShowFiles(t *testing.T) {
 		if about == "RDF" {
 			of = map[string]int64{"md5": -1, "b": -1}
 		}
+		at := published.Format(time.RFC3339)
+		said := map[string]map[string]string{
+			"RSS":  {"title": "newest", "published": at, "content_type": "application/zip"},
+			"Atom": {"title": "x", "updated": at},
+			"RDF":  {"published": at},
+		}
+		inC := map[string]string{"etag": `"c1"`}
+		switch about {
+		case "RSS":
+			inC["published"] = "yesterday"
+		case "Atom":
+			inC["author"] = "n"
+		}
 		want := map[string][]remote.Entry{
 			"add": {
 				{Name: "g.zip.md5", Size: of["md5"]},
-				{Name: "b.zip", Size: of["b"], ModTime: published, Precision: time.Second},
+				{Name: "b.zip", Size: of["b"], ModTime: published, Precision: time.Second, Attributes: said[about]},
 				{Name: "a b.zip", Size: -1},
 			},
-			"edit": {{Name: "c.zip", Size: 12, ModTime: time.Date(2024, 3, 1, 10, 0, 0, 0, time.UTC), Precision: time.Second}},
+			"edit": {{Name: "c.zip", Size: 12, ModTime: time.Date(2024, 3, 1, 10, 0, 0, 0, time.UTC), Precision: time.Second, Attributes: inC}},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", about, diff)
 		}
 		if n := times["GET /impc/news/feed.xml"]; n != 1 {
 			t.Errorf("%s: the feed was read %d times by one session", about, n)
+		}
+	}
+}
+
+// What an item says of itself comes with its files: each of its fields once, in the words
+// of no format, as one line that can be stored, and no longer than it may be.
+func TestItemsSayWhatFilesAre(t *testing.T) {
+	long := strings.Repeat("d", 5000)
+	rss := `<rss xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:media="http://search.yahoo.com/mrss/"><channel><title>not this</title><item>
+<guid isPermaLink="false">urn:1</guid><title>Mice,
+  <i>again</i> &amp; &lt;b&gt;</title><media:title>another</media:title><dc:creator>Ann</dc:creator><category>a</category><category>b</category><dc:subject>c</dc:subject>
+<description>` + long + `</description><pubDate>Thu, 29 Feb 2024 23:59:58 +0100</pubDate><source url="x">s</source>
+<enclosure url="BASE/add/b.zip" type="application/zip&#x202e;"/><enclosure url="BASE/add/c.zip" type=" "/><media:content url="BASE/add/d.zip"><media:title>inner</media:title></media:content></item>
+<item><title> </title><enclosure url="BASE/add/e.zip"/></item></channel></rss>`
+	atom := `<feed xmlns="http://www.w3.org/2005/Atom"><title>not this</title><entry><id>urn:1</id><title type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml">Mice, <b>again</b></div></title>
+<author> <name>Ann</name><uri>http://x/</uri></author><author><name>Bob</name></author><category term="a"/><category term="b" label="B"/><summary>s</summary>
+<published>2024-02-28T00:00:00Z</published><updated>2024-02-29T22:59:58Z</updated><link rel="enclosure" href="BASE/add/b.zip" type="application/zip"/></entry></feed>`
+	for about, tt := range map[string]struct {
+		text string
+		want map[string]map[string]string
+		time time.Time
+	}{
+		"RSS": {rss, map[string]map[string]string{
+			"b.zip": {"id": "urn:1", "title": "Mice, again & <b>", "author": "Ann", "categories": "a, b, c", "description": long[:997] + "…", "published": "2024-02-29T22:59:58Z", "content_type": "application/zip\uFFFD"},
+			"c.zip": {"id": "urn:1", "title": "Mice, again & <b>", "author": "Ann", "categories": "a, b, c", "description": long[:997] + "…", "published": "2024-02-29T22:59:58Z"},
+			"d.zip": {"id": "urn:1", "title": "Mice, again & <b>", "author": "Ann", "categories": "a, b, c", "description": long[:997] + "…", "published": "2024-02-29T22:59:58Z"},
+			"e.zip": nil,
+		}, time.Date(2024, 2, 29, 22, 59, 58, 0, time.UTC)},
+		"Atom": {atom, map[string]map[string]string{
+			"b.zip": {"id": "urn:1", "title": "Mice, again", "author": "Ann", "categories": "a, b", "description": "s", "published": "2024-02-28T00:00:00Z", "updated": "2024-02-29T22:59:58Z", "content_type": "application/zip"},
+		}, time.Date(2024, 2, 29, 22, 59, 58, 0, time.UTC)},
+	} {
+		s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/impc/feed.xml" {
+				_, _ = io.WriteString(w, strings.ReplaceAll(tt.text, "BASE", "http://"+r.Host+"/impc"))
+			}
+		})
+		session := dialSite(t, remote.Config{URL: s.URL + "/impc", IgnoreRobots: true, Feed: "feed.xml"})
+		for again := range 2 { // a feed is read once, and what it said is not changed by who gets it
+			got := map[string]map[string]string{}
+			err := session.List(t.Context(), "add", func(e remote.Entry) error {
+				got[e.Name] = e.Attributes
+				if e.Name == "b.zip" && !e.ModTime.Equal(tt.time) {
+					t.Errorf("%s: the time is %v, want %v", about, e.ModTime, tt.time)
+				}
+				return nil
+			})
+			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+				t.Errorf("%s, listing %d: %v (-want +got):\n%s", about, again, err, diff)
+			}
 		}
 	}
 }

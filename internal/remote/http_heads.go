@@ -71,5 +71,6 @@ func telling() []string {
 	return []string{
 		"Accept", "Accept-Encoding", "Accept-Ranges", "Age", "Cache-Control", "Connection", "Content-Encoding", "Content-Length", "Content-Range", "Content-Type",
 		"Date", "Etag", "Expires", "If-Range", "Last-Modified", "Range", "Retry-After", "Server", "Transfer-Encoding", "User-Agent", "Vary", "Via",
+		"X-Amz-Storage-Class", "X-Amz-Version-Id",
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -136,6 +137,13 @@ func (s *httpSession) askFor(ctx context.Context, full string, shown indexed, e 
 	}
 	if exact.Size >= 0 {
 		e.Size = exact.Size
+	}
+	if len(exact.Attributes) > 0 {
+		e.Attributes = maps.Clone(e.Attributes) // which is the feed's
+		if e.Attributes == nil {
+			e.Attributes = map[string]string{}
+		}
+		maps.Copy(e.Attributes, exact.Attributes)
 	}
 	if exact.ModTime.IsZero() {
 		return true, nil

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -63,6 +64,46 @@ func (m *markup) text() (string, error) {
 		}
 	}
 	return strings.TrimSpace(b.String()), nil
+}
+
+// words is what an element holds that has begun, up to its end, with what the elements in
+// it hold: a text may have markup. No more than maxPath bytes of it are kept.
+func (m *markup) words() (string, error) {
+	var b strings.Builder
+	for inner := m.depth; m.depth >= inner; {
+		token, err := m.next()
+		if err != nil {
+			return "", err
+		}
+		if some, ok := token.(xml.CharData); ok {
+			b.Write(some[:min(len(some), max(0, maxPath-b.Len()))])
+		}
+	}
+	return b.String(), nil
+}
+
+// person is what somebody is called that an element tells of, which has begun: RSS has a
+// text there, Atom an element for the name.
+func (m *markup) person() (string, error) {
+	name, plain := "", ""
+	for inner := m.depth; m.depth >= inner; {
+		token, err := m.next()
+		if err != nil {
+			return "", err
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			if t.Name.Local == "name" {
+				name, err = m.text()
+			}
+		case xml.CharData:
+			plain += string(t[:min(len(t), max(0, maxPath-len(plain)))])
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return cmp.Or(name, plain), nil
 }
 
 // ended gives an error of reading XML its class. What ends within an element was cut.

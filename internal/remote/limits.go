@@ -57,6 +57,8 @@ const (
 	// entryCost is what an entry takes in memory beside its texts, and beside
 	// the garbage that a growing list of them leaves.
 	entryCost = 300
+	// saidCost is what an attribute of an entry takes beside its texts.
+	saidCost = 60
 	// attributeCost is how much more memory than bytes on the wire the SFTP
 	// library needs for the attributes that a server invents: 32 bytes for 8.
 	attributeCost = 4
@@ -93,10 +95,19 @@ func (m *meter) add(n int) error {
 
 // hold counts an entry that is kept in memory.
 func (m *meter) hold(e Entry) error {
-	if m.left -= int64(len(e.Name)+len(e.Message)) + entryCost; m.left < 0 {
+	if m.left -= e.held(); m.left < 0 {
 		return tooLong("more than %d MiB of its entries would have to be kept in memory, since the listing doesn't show exact times", maxHeld>>20)
 	}
 	return nil
+}
+
+// held is how many bytes an entry takes in memory, about.
+func (e Entry) held() int64 {
+	n := len(e.Name) + len(e.Message) + entryCost
+	for name, text := range e.Attributes {
+		n += len(name) + len(text) + saidCost
+	}
+	return int64(n)
 }
 
 func tooLong(format string, args ...any) error {

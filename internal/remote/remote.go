@@ -73,6 +73,9 @@ type Entry struct {
 	Invalid string
 	// Message says to people what is invalid.
 	Message string
+	// Attributes are what else the server says about it, for people, by the names that
+	// its connector gives them: one line each, of at most 1,000 bytes. Nil: nothing.
+	Attributes map[string]string
 }
 
 // Session is one logged-in connection to one server. All paths are relative to

@@ -121,18 +121,8 @@ func objectOf(key string, resp *http.Response) Entry {
 	if at, err := http.ParseTime(resp.Header.Get("Last-Modified")); err == nil {
 		e.ModTime, e.Precision = at.UTC(), time.Second
 	}
+	e.Attributes = entityOf(resp.Header)
 	return e
-}
-
-// bringing is a reader of an object, which knows whose bytes it brings: an answer is of
-// one version, whatever takes that one's place meanwhile. Some are already there.
-func (s *s3Session) bringing(ctx context.Context, p, key string, resp *http.Response, done func(), there int64) *httpReader {
-	r := s.reader(ctx, p, resp, done)
-	if e := storable(objectOf(key, resp)); e.Size >= 0 && !e.ModTime.IsZero() {
-		e.Size += there
-		r.whose = &e
-	}
-	return r
 }
 
 // Open streams an object, and holds it against the checksum that the server keeps of
@@ -147,33 +137,6 @@ func (s *s3Session) Open(ctx context.Context, p string, _ int64) (io.ReadCloser,
 		return nil, s.fail("open", p, err)
 	}
 	return verifying(s.bringing(ctx, p, key, resp, done, 0), resp.Header), nil
-}
-
-// OpenAt asks for the rest of an object by Range, on the condition that its ETag is
-// the same: S3 doesn't know If-Range. Where there was none, the answer's time has to be.
-func (s *s3Session) OpenAt(ctx context.Context, p string, offset int64, version string) (io.ReadCloser, error) {
-	key, err := s.key(p)
-	if err != nil {
-		return nil, err
-	}
-	if version == "" {
-		return nil, notResumed(p, "the server has not named the version of the object by a strong ETag, or by a Last-Modified of a minute before")
-	}
-	asked := part{offset: offset, version: version}
-	resp, done, err := s.ask(ctx, question{method: http.MethodGet, key: key, of: asked})
-	if err != nil {
-		return nil, s.fail("resume", p, err)
-	}
-	err = asked.answers(resp)
-	if is := versionOf(resp); err == nil && is != version {
-		err = fmt.Errorf("the server sends another version of it, %q", is)
-	}
-	if err != nil {
-		_ = resp.Body.Close() // what it sends is not wanted
-		done()
-		return nil, notResumed(p, "%w", err)
-	}
-	return s.bringing(ctx, p, key, resp, done, offset), nil
 }
 
 // List asks for page after page of the keys that begin with a directory's name, up

@@ -19,6 +19,9 @@ const (
 	// maxPage is how long a page may be, in bytes. It is fixed: one with the longest
 	// keys that there are, percent-encoded, is half as long.
 	maxPage = 8 << 20
+	// maxPiece is how long a tag or a text in a page may be, in bytes. It is fixed: the
+	// longest key, percent-encoded, has 3 KiB, and the longest token is in maxToken.
+	maxPiece = 64 << 10
 	// maxToken is how long the token may be by which a page is asked for, in bytes. It is
 	// fixed: the longest are a key and some numbers, and it goes into the request's URL.
 	maxToken = 8 << 10
@@ -36,17 +39,23 @@ type listQuestion struct {
 	most          int
 }
 
-// listPage is a page of keys.
+// listPage is what a page says of itself, and what it shows.
 type listPage struct {
-	XMLName               xml.Name `xml:"ListBucketResult"`
-	EncodingType          string
-	IsTruncated           *bool
-	NextContinuationToken string
-	Contents              []struct{ Key, LastModified, Size string }
-	CommonPrefixes        []struct{ Prefix string }
+	encoded   bool  // keys are percent-encoded
+	truncated *bool // there are more pages
+	next      string
+	shown     []shownKey
+	room      int64 // bytes of memory that are left for what it shows
 }
 
-func (p *listPage) empty() bool { return len(p.Contents)+len(p.CommonPrefixes) == 0 }
+// shownKey is an object or, as the keys that begin so, a directory. How its key is
+// written may be said behind it.
+type shownKey struct {
+	key string
+	Entry
+}
+
+func (p *listPage) empty() bool { return len(p.shown) == 0 }
 
 // page asks for a page of keys.
 func (s *s3Session) page(ctx context.Context, q listQuestion, size *meter) (*listPage, error) {
@@ -59,18 +68,95 @@ func (s *s3Session) page(ctx context.Context, q listQuestion, size *meter) (*lis
 		return nil, err
 	}
 	defer done()
-	page := &listPage{}
 	body := &indexBody{body: io.LimitReader(resp.Body, maxPage), size: size}
-	if err := decodeXML(body, page); err != nil {
+	page := &listPage{room: maxPage}
+	if err := page.read(body); err != nil {
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case body.err != nil:
 			return nil, body.err
+		case errors.As(err, new(*Error)):
+			return nil, err
 		}
 		return nil, broken("", "what the server sends is no page of a bucket's listing of up to %d bytes: %w", maxPage, err)
 	}
 	return page, nil
+}
+
+// read takes a page one element after another: as a whole it takes many times its
+// length, if it is made for that.
+func (p *listPage) read(from io.Reader) error {
+	pieces := &piecewise{from: from}
+	d := xml.NewTokenDecoder(&shallow{tokens: xml.NewDecoder(pieces), next: pieces.begin})
+	root, err := d.Token()
+	for ; err == nil; root, err = d.Token() {
+		if start, ok := root.(xml.StartElement); ok {
+			if start.Name.Local != "ListBucketResult" {
+				return fmt.Errorf("it begins with the element %s", start.Name.Local)
+			}
+			return p.elements(d)
+		}
+	}
+	return err
+}
+
+// elements takes what is in the page's element, up to its end.
+func (p *listPage) elements(d *xml.Decoder) error {
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return err
+		}
+		switch t := token.(type) {
+		case xml.EndElement:
+			return nil
+		case xml.StartElement:
+			if err := p.element(d, t); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (p *listPage) element(d *xml.Decoder, start xml.StartElement) error {
+	switch start.Name.Local {
+	case "Contents":
+		var object struct{ Key, LastModified, Size, ETag, StorageClass string }
+		if err := d.DecodeElement(&object, &start); err != nil {
+			return err
+		}
+		e := Entry{Kind: File, Attributes: attributesOf(map[string]string{"etag": object.ETag, "storage_class": object.StorageClass})}
+		e.read(object.Size, object.LastModified)
+		return p.show(object.Key, e)
+	case "CommonPrefixes":
+		var below struct{ Prefix string }
+		if err := d.DecodeElement(&below, &start); err != nil {
+			return err
+		}
+		return p.show(below.Prefix, Entry{Size: -1, Kind: Dir})
+	case "IsTruncated":
+		return d.DecodeElement(&p.truncated, &start)
+	case "NextContinuationToken":
+		return d.DecodeElement(&p.next, &start)
+	case "EncodingType":
+		var encoding string
+		err := d.DecodeElement(&encoding, &start)
+		p.encoded = encoding == "url"
+		return err
+	}
+	return d.Skip()
+}
+
+// show takes what the page shows, of which only so much is kept in memory as the page
+// may be long.
+func (p *listPage) show(key string, e Entry) error {
+	p.room -= int64(len(key)) + e.held()
+	if p.room < 0 {
+		return tooLong("a page of it shows more than the %d keys that it was asked for, and more than can be kept in memory", maxPageKeys)
+	}
+	p.shown = append(p.shown, shownKey{key, e})
+	return nil
 }
 
 // pageError is that of a page, where that of who gets the entries may come too.
@@ -78,29 +164,19 @@ type pageError struct{ error }
 
 // each yields what a page shows in a directory.
 func (p *listPage) each(prefix string, yield func(Entry) error) error {
-	for _, object := range p.Contents {
-		name, err := p.name(object.Key, prefix)
+	for _, is := range p.shown {
+		name, err := p.name(is.key, prefix)
 		if err != nil {
 			return err
 		}
-		if name == "" {
+		e := is.Entry
+		if e.Kind == File && name == "" {
 			continue // the directory itself, which some programs make an object of
 		}
-		e := Entry{Name: name, Size: -1, Kind: File}
-		if !safeName(name) {
-			e.Kind = Other
+		e.Name = name
+		if e.Kind == Dir {
+			e.Name = strings.TrimSuffix(name, "/")
 		}
-		e.read(object.Size, object.LastModified)
-		if err := yield(e); err != nil {
-			return err
-		}
-	}
-	for _, below := range p.CommonPrefixes {
-		name, err := p.name(below.Prefix, prefix)
-		if err != nil {
-			return err
-		}
-		e := Entry{Name: strings.TrimSuffix(name, "/"), Size: -1, Kind: Dir}
 		if !safeName(e.Name) {
 			e.Kind = Other
 		}
@@ -133,7 +209,7 @@ func (e *Entry) read(size, modified string) {
 
 // name is a key's within its directory.
 func (p *listPage) name(key, prefix string) (string, error) {
-	if p.EncodingType == "url" {
+	if p.encoded {
 		plain, err := url.QueryUnescape(key)
 		if err != nil {
 			return "", &pageError{broken("", "the listing has a key that is not percent-encoded, though it says so: %.100q", key)}
@@ -150,11 +226,11 @@ func (p *listPage) name(key, prefix string) (string, error) {
 // follows returns the token by which the page is asked for that follows the one of
 // another token; empty: there is none.
 func (p *listPage) follows(before string) (string, error) {
-	next := p.NextContinuationToken
+	next := p.next
 	switch {
-	case p.IsTruncated == nil:
+	case p.truncated == nil:
 		return "", broken("", "the server doesn't say whether the listing has more pages")
-	case !*p.IsTruncated:
+	case !*p.truncated:
 		return "", nil
 	case next == "":
 		return "", broken("", "the server says that the listing has more pages, and not how to ask for them")
@@ -176,10 +252,14 @@ func decodeXML(from io.Reader, to any) error {
 type shallow struct {
 	tokens *xml.Decoder
 	depth  int
+	next   func() // is told that the next begins; nil: nobody
 }
 
 // Token is the next one.
 func (s *shallow) Token() (xml.Token, error) {
+	if s.next != nil {
+		s.next()
+	}
 	t, err := s.tokens.RawToken()
 	switch t.(type) {
 	case xml.StartElement:
@@ -194,4 +274,23 @@ func (s *shallow) Token() (xml.Token, error) {
 		return nil, fmt.Errorf("read XML: %w", err)
 	}
 	return t, nil
+}
+
+// piecewise lets no more of a page be read for one piece of it, a tag or a text, than
+// that may be long.
+type piecewise struct {
+	from io.Reader
+	left int
+}
+
+func (p *piecewise) begin() { p.left = maxPiece }
+
+// Read reads on, unless a piece is too long.
+func (p *piecewise) Read(b []byte) (int, error) {
+	if p.left <= 0 {
+		return 0, fmt.Errorf("a tag or a text in it is longer than %d bytes", maxPiece)
+	}
+	n, err := p.from.Read(b[:min(len(b), p.left)])
+	p.left -= n
+	return n, err
 }

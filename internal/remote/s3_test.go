@@ -2,10 +2,8 @@ package remote_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -16,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/google/go-cmp/cmp"
 
 	"tributary/internal/remote"
@@ -75,9 +71,9 @@ func TestS3KeysOfAnyKind(t *testing.T) {
 		got = append(got, e)
 		return nil
 	})
-	at := time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC)
+	at, tagged := time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC), map[string]string{"etag": `"x"`}
 	is := func(name string, size int64, kind remote.Kind) remote.Entry {
-		return remote.Entry{Name: name, Size: size, Kind: kind, ModTime: at, Precision: time.Second}
+		return remote.Entry{Name: name, Size: size, Kind: kind, ModTime: at, Precision: time.Second, Attributes: tagged}
 	}
 	bad := func(e remote.Entry, exception string) remote.Entry {
 		e.Invalid = exception
@@ -87,7 +83,7 @@ func TestS3KeysOfAnyKind(t *testing.T) {
 		is("a b+c d.zip", 5, remote.File), is("two\nlines.zip", 1, remote.File), is("nul\x00.zip", 1, remote.Other), is("..", 1, remote.Other), is(".", 1, remote.Other),
 		is("café.zip", 1, remote.File), bad(is(remote.ShortName(long+".zip"), 1, remote.File), "name_too_long"), bad(is("negative.zip", -1, remote.File), "listing_entry_invalid"),
 		bad(is("huge.zip", -1, remote.File), "listing_entry_invalid"), bad(is("words.zip", -1, remote.File), "listing_entry_invalid"),
-		{Name: "never.zip", Size: 1, Invalid: "listing_entry_invalid"}, {Name: "late.zip", Size: 1, Invalid: "listing_entry_invalid"}, is("deep/x.zip", 1, remote.Other),
+		{Name: "never.zip", Size: 1, Invalid: "listing_entry_invalid", Attributes: tagged}, {Name: "late.zip", Size: 1, Invalid: "listing_entry_invalid", Attributes: tagged}, is("deep/x.zip", 1, remote.Other),
 		{Name: "sub", Size: -1, Kind: remote.Dir}, {Name: "", Size: -1, Kind: remote.Other}, {Name: "..", Size: -1, Kind: remote.Other},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -129,9 +125,10 @@ func TestS3ListingsThatAreLies(t *testing.T) {
 		"a key with a control character": {pages(func(int) string { return object("impc/add/\x01.zip", "5", noon) + lastPage }), "protocol_error"},
 		"a key that is no UTF-8":         {pages(func(int) string { return object("impc/add/\xff.zip", "5", noon) + lastPage }), "protocol_error"},
 		"a page without end":             {body(starts(head), endless(entry)), "listing_too_long"},
-		"a key without end":              {body(starts(head+"<Contents><Key>"), endless("k")), "listing_too_long"},
+		"a key without end":              {body(starts(head+"<Contents><Key>"), endless("k")), "protocol_error"},
+		"entries that say nothing":       {body(starts(head), endless("<Contents/>")), "listing_too_long"},
 		"elements without end":           {body(starts(head), endless("<a>")), "protocol_error"},
-		"attributes without end":         {body(starts("<ListBucketResult "), endless(`a="b" `)), "listing_too_long"},
+		"attributes without end":         {body(starts("<ListBucketResult "), endless(`a="b" `)), "protocol_error"},
 		"entities":                       {body(starts(`<!DOCTYPE x [<!ENTITY a "b">]><ListBucketResult><IsTruncated>&a;</IsTruncated></ListBucketResult>`)), "protocol_error"},
 		"a page that is cut off":         {body(starts(head + entry)), "protocol_error"},
 		"a connection that is cut off": {func(w http.ResponseWriter, _ *http.Request) {
@@ -404,31 +401,6 @@ func TestS3UploadedObjects(t *testing.T) {
 	}
 	if err := fetchAll(t, session); remote.Exception(err) != "transfer_failed" || !strings.Contains(fmt.Sprint(err), "sha256") {
 		t.Errorf("a damaged object: %v (%s)", err, remote.Exception(err))
-	}
-}
-
-// upload puts an object, with its SHA-256.
-func upload(t *testing.T, s *servers.VersityGW, key string, data []byte) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, s.Endpoint()+"/"+key, bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum := sha256.Sum256(data)
-	hash := hex.EncodeToString(sum[:])
-	req.Header.Set("X-Amz-Content-Sha256", hash)
-	req.Header.Set("X-Amz-Checksum-Sha256", base64.StdEncoding.EncodeToString(sum[:]))
-	if err := v4.NewSigner().SignHTTP(context.Background(), aws.Credentials{AccessKeyID: s.KeyID, SecretAccessKey: s.Secret}, req, hash, "s3", s.Region, time.Now()); err != nil {
-		t.Fatal(err)
-	}
-	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	said, _ := io.ReadAll(resp.Body)
-	_ = resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		t.Fatalf("upload: %s: %s", resp.Status, said)
 	}
 }
 

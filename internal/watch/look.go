@@ -76,7 +76,7 @@ func (w *Watcher) take(p probe) {
 			w.mark(p.id)
 		}
 		if err := w.watch(path, is, !fresh); err != nil {
-			a.state, a.why = stateOf(err), err
+			a.state, a.why = StateOf(err), err
 		}
 	}
 }
@@ -112,9 +112,9 @@ func (w *Watcher) watch(path string, is os.FileInfo, change bool) error {
 
 var errMost = errors.New("as many directories are watched as this program does")
 
-// stateOf tells what a system gives no more of from a directory that has gone meanwhile.
-func stateOf(err error) State {
-	for _, none := range []error{syscall.ENOSPC, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, errMost} {
+// StateOf tells what a system gives no more of from a directory that has gone meanwhile.
+func StateOf(err error) State {
+	for _, none := range []error{syscall.ENOSPC, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, errMost, errFew} {
 		if errors.Is(err, none) {
 			return Exhausted
 		}

@@ -61,8 +61,9 @@ func hostingEvent(p control.Poll, w control.Sighting, l control.Listed, now time
 	body := &schemas.StatusChanged{
 		Scope: scope(p, centreOf(w)), FileRef: fileRef(w.File, w.Name, w.Action), Entity: schemas.EntityHosting, Server: p.Server,
 		Look: w.Look, FileSize: w.Size, ModTime: w.ModTime, ListedAt: &w.ListedAt, Revision: 1,
-		Attributes: map[string]string{"state": w.State},
+		Attributes: schemas.Listed(l.Attributes),
 	}
+	body.Attributes["state"] = w.State
 	if w.State == gone {
 		body.Attributes["exception"], body.Attributes["message"], body.Note = l.Invalid, l.Message, l.Invalid
 	}

@@ -148,6 +148,46 @@ func TestAFeedWithdrawsNothing(t *testing.T) {
 	}
 }
 
+// What a feed says of a file is told with each look at it, and of one that looks the same
+// nothing is told. Nothing that it says stands in the place of what a poll tells.
+func TestWhatAFeedSaysOfAFileIsTold(t *testing.T) {
+	title := "first"
+	w := newWeb(t, config.Source{Feed: "feed.xml"}, func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/feed.xml" {
+			rw.Header().Set("Content-Length", "5")
+			rw.Header().Set("Last-Modified", noon.Format(http.TimeFormat))
+			_, _ = io.WriteString(rw, "bytes")
+			return
+		}
+		_, _ = fmt.Fprintf(rw, "<rss><channel><item><title>%s</title><category>state</category><enclosure url='add/%s' type='application/zip'/></item></channel></rss>", title, good)
+	})
+	told := func() (out []map[string]string) {
+		w.now = w.now.Add(time.Minute)
+		w.listing()
+		for _, m := range w.events() {
+			if e, is := m.Body.(*schemas.StatusChanged); is && e.Entity == schemas.EntityHosting {
+				out = append(out, e.Attributes)
+			}
+		}
+		return out
+	}
+	w.cfg.Settle = config.Duration(90 * time.Second)
+	says := func(title string) []map[string]string {
+		return []map[string]string{{"state": "present", "listed.title": title, "listed.categories": "state", "listed.content_type": "application/zip"}}
+	}
+	var got [][]map[string]string
+	for range 2 {
+		got = append(got, told()) // as long as it has not settled
+	}
+	title = "second"
+	got = append(got, told()) // it has, as it is called now
+	title = "third"
+	got = append(got, told())
+	if diff := cmp.Diff([][]map[string]string{says("first"), nil, says("second"), nil}, got); diff != "" {
+		t.Errorf("what polls tell (-want +got):\n%s", diff)
+	}
+}
+
 // Between complete polls an index that its server calls unchanged is passed over; one
 // that isn't is listed, and complete polls list all.
 func TestAnUnchangedIndexIsPassedOver(t *testing.T) {

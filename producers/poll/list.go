@@ -180,7 +180,7 @@ func (l *listed) add(action string, e remote.Entry) error {
 		l.c.ignored.add(control.Ignored{Directory: action, Name: name, Reason: reason, Rule: rule})
 		return l.addOther(action, name, reason, e)
 	}
-	row := control.Entry{File: schemas.FileID(action, name), Action: action, Name: name, Size: e.Size, Invalid: e.Invalid, Message: remote.Clean(e.Message), Precision: milliseconds(e.Precision), Yearless: e.Yearless, Known: e.Known}
+	row := control.Entry{File: schemas.FileID(action, name), Action: action, Name: name, Size: e.Size, Invalid: e.Invalid, Message: remote.Clean(e.Message), Precision: milliseconds(e.Precision), Yearless: e.Yearless, Known: e.Known, Attributes: e.Attributes}
 	l.c.clock.shows(e)
 	switch t := e.ModTime.UTC().Truncate(time.Microsecond); {
 	case e.ModTime.IsZero():
@@ -254,7 +254,7 @@ func (l *listed) flush() error {
 		return l.flushOthers()
 	}
 	err := isolate(rows, l.store, func(e control.Entry, cause error) error {
-		e.Size, e.ModTime, e.Invalid, e.Message = -1, nil, entryRefused, refusal(cause)
+		e.Size, e.ModTime, e.Attributes, e.Invalid, e.Message = -1, nil, nil, entryRefused, refusal(cause)
 		err := l.store([]control.Entry{e})
 		if dataError(err) {
 			l.c.refused.add(e.Action, e.Name, err)

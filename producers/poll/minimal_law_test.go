@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -138,7 +139,7 @@ func TestMinimalPollsLoseNothingAndWithdrawNothing(t *testing.T) {
 							path := fmt.Sprintf("%s/H.2026-01-02.%d.impc.zip", action, i)
 							is, now := files[path[len(action)+1:]]
 							was, before := there[path]
-							moving[path] = now != before || is != was
+							moving[path] = now != before || !reflect.DeepEqual(is, was)
 						}
 					}
 				}

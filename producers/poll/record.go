@@ -43,7 +43,7 @@ func (s *Poller) record(ctx context.Context, conn *pgxpool.Conn, p polled, rows 
 		return err
 	}
 	refuse := func(l control.Listed, cause error) error {
-		l.Size, l.ModTime, l.Invalid, l.Message = -1, nil, entryRefused, refusal(cause)
+		l.Size, l.ModTime, l.Attributes, l.Invalid, l.Message = -1, nil, nil, entryRefused, refusal(cause)
 		all, err := s.judgeAll(p, []control.Listed{l}, now, c, nil)
 		if err == nil {
 			err = store(all)

@@ -16,6 +16,9 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/engine"
+	"tributary/internal/remote"
+	"tributary/internal/watch"
+	"tributary/schemas"
 )
 
 // endsSoon is how long before its end a certificate is warned of.
@@ -27,7 +30,7 @@ func here(d Deps) []check {
 		{"config", func(_ context.Context, r *report) {
 			r.ok("configuration", "%s: %d sources, profile %s", d.Config.Path, len(d.Config.Sources), d.Config.Profile)
 		}},
-		{"secrets", d.secrets}, {"files", d.files}, {"directories", d.directories}, {"ports", d.ports},
+		{"secrets", d.secrets}, {"files", d.files}, {"directories", d.directories}, {"ports", d.ports}, {"watches", d.watches},
 	}
 }
 
@@ -190,4 +193,27 @@ func (d Deps) directory(r *report, key, path string) bool {
 	}
 	r.ok(key, "%s can be written", path)
 	return true
+}
+
+// watches finds out whether changes in local directories will be seen as they happen.
+func (d Deps) watches(_ context.Context, r *report) {
+	var dirs []string
+	for _, s := range d.Config.Sources {
+		t, err := remote.ParseURL(s.URL)
+		if err != nil || t.Scheme != "file" {
+			continue
+		}
+		for _, action := range schemas.Actions() {
+			dirs = append(dirs, filepath.Join(t.Base, action))
+		}
+	}
+	switch err := watch.Room(dirs); {
+	case len(dirs) == 0:
+	case err == nil:
+		r.ok("local directories", "changes in %d of them can be seen as they happen", len(dirs))
+	case watch.StateOf(err) == watch.Exhausted:
+		r.found(WatchesExhausted, "local directories", "raise fs.inotify.max_user_watches and fs.inotify.max_user_instances with sysctl, or end what else of this account watches files; until then such sources are polled by their interval alone", "changes in %d of them can't all be seen as they happen: %s", len(dirs), err)
+	default:
+		r.ok("local directories", "whether changes in them can be seen was not tried: %s", err)
+	}
 }

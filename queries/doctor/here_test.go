@@ -2,6 +2,7 @@ package doctor_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -57,6 +58,16 @@ func brokenHere() []broken {
 		{"a certificate that ends soon", func(_ *testing.T, w *world) {
 			w.cfg.Web.CertFile, w.cfg.Web.KeyFile = w.certificate(time.Now().Add(24 * time.Hour))
 		}, []string{"certificate_ends web.cert_file"}, "get a new one"},
+		{"more local directories than are watched", func(_ *testing.T, w *world) {
+			root := w.t.TempDir()
+			for i := range 1001 {
+				id := fmt.Sprint("local", i)
+				if err := os.Mkdir(filepath.Join(root, id), 0o700); err != nil {
+					w.t.Fatal(err)
+				}
+				w.cfg.Sources = append(w.cfg.Sources, config.Source{ID: id, Centre: "H", URL: "file://" + filepath.Join(root, id)})
+			}
+		}, []string{"watches_exhausted local directories"}, "max_user_watches"},
 		{"pages for all without TLS", func(_ *testing.T, w *world) { w.cfg.Web.Listen, w.cfg.Web.Insecure = "0.0.0.0:0", true },
 			[]string{"web_without_tls web.insecure"}, "web.cert_file"},
 		{"no data yet", func(_ *testing.T, w *world) { w.cfg.DataDir = filepath.Join(w.cfg.DataDir, "not", "there") },

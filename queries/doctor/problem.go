@@ -50,6 +50,7 @@ const (
 	SchemaConflict     Problem = "schema_conflict"
 	PortTaken          Problem = "port_taken"
 	PortUnusable       Problem = "port_unusable"
+	WatchesExhausted   Problem = "watches_exhausted"
 	IssuerDiffers      Problem = "issuer_differs"
 	SourceUnreachable  Problem = "source_unreachable"
 	CheckFailed        Problem = "check_failed"
@@ -111,6 +112,7 @@ func Problems() []Described {
 		{SchemaConflict, false, "The schema registry has another schema under an id or version of ours."},
 		{PortTaken, false, "Another program listens at an address that is configured for Tributary."},
 		{PortUnusable, false, "An address to listen at is not one of this machine's."},
+		{WatchesExhausted, true, "The system, or the program, watches no more directories, so that some local sources are polled by their interval alone."},
 		{IssuerDiffers, false, "The provider for logging in calls itself otherwise than the configuration does."},
 		{SourceUnreachable, false, "A source of the configuration can't be listed."},
 		{CheckFailed, false, "A check could not be made, for a reason that has no name of its own."},

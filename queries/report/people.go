@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,6 +103,9 @@ func (s Story) WriteText(w io.Writer) error {
 		for _, h := range s.Hostings {
 			if h.Message != nil && text(h.Message) != text(s.Message) { // else it is said above
 				p.printf("  %s: %s\n", screen.Line(h.Source), screen.Line(*h.Message))
+			}
+			for _, name := range slices.Sorted(maps.Keys(h.Attributes)) {
+				p.printf("  %s says %s: %s\n", screen.Line(h.Source), screen.Line(name), screen.Line(h.Attributes[name]))
 			}
 		}
 	}

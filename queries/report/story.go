@@ -47,6 +47,9 @@ type Hosting struct {
 	Note     *string    `json:"note"`
 	Message  *string    `json:"message"` // why it can't be fetched as it is shown here
 	Retries  int        `json:"retries"`
+	// Attributes are what the source says of the file beside size and time, by name, such
+	// as the title of a feed's item.
+	Attributes map[string]string `json:"attributes,omitempty"`
 }
 
 // Version is bytes received for the file.
@@ -136,7 +139,7 @@ type storyRow struct {
 func (s *Story) facts(ctx context.Context, q pg.Querier, id string, most int) error {
 	limit := Filter{Limit: most}.limit()
 	var err error
-	if s.Hostings, err = list[Hosting](ctx, q, "hostings", `SELECT s.short_name, c.short_name, h.state, h.look, h.size_bytes, h.mod_time, h.listed_at, h.note, h.message, h.num_retries
+	if s.Hostings, err = list[Hosting](ctx, q, "hostings", `SELECT s.short_name, c.short_name, h.state, h.look, h.size_bytes, h.mod_time, h.listed_at, h.note, h.message, h.num_retries, h.attributes
 		FROM tracker.file_source_has_zip h JOIN tracker.file_source s ON s.id = h.file_source_id LEFT JOIN tracker.centre c ON c.id = s.centre_id
 		WHERE h.za_id = $1 ORDER BY s.short_name COLLATE "C"`, id); err != nil {
 		return err

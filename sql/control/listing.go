@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -29,6 +30,7 @@ type Listed struct {
 	State              string
 	Invalid, Message   string // the exception under which this entry ends, and why; empty: nothing is wrong with it
 	Precision          int32  // of ModTime, in milliseconds; 0: as exact as it looks
+	Attributes         map[string]string
 }
 
 // Shown is what a source's last listing showed of a file that is there.
@@ -70,7 +72,7 @@ func CreateListing(ctx context.Context, c *pgxpool.Conn) error {
 	}
 	for _, sql := range []string{
 		`CREATE TEMP TABLE IF NOT EXISTS listed (file uuid PRIMARY KEY, action text NOT NULL, name text NOT NULL, size bigint NOT NULL, mtime timestamptz,
-			exception text NOT NULL, message text NOT NULL, precision int NOT NULL, yearless boolean NOT NULL, known boolean NOT NULL, shown timestamptz, turn boolean NOT NULL DEFAULT false)`,
+			exception text NOT NULL, message text NOT NULL, precision int NOT NULL, yearless boolean NOT NULL, known boolean NOT NULL, attributes jsonb, shown timestamptz, turn boolean NOT NULL DEFAULT false)`,
 		`CREATE TEMP TABLE IF NOT EXISTS passed_over (directory text NOT NULL, name text NOT NULL, size bigint NOT NULL, mtime timestamptz, note text NOT NULL)`,
 		emptyListing,
 	} {
@@ -97,10 +99,11 @@ type Entry struct {
 	File, Action, Name string
 	Size               int64
 	ModTime            *time.Time
-	Invalid, Message   string // the exception under which it ends, and why; empty: nothing is wrong with it
-	Precision          int32  // of ModTime, in milliseconds; 0: as exact as it looks
-	Yearless           bool   // the year of ModTime is a guess
-	Known              bool   // ModTime is the one that is known: what is shown, less exactly, is alike
+	Invalid, Message   string            // the exception under which it ends, and why; empty: nothing is wrong with it
+	Precision          int32             // of ModTime, in milliseconds; 0: as exact as it looks
+	Yearless           bool              // the year of ModTime is a guess
+	Known              bool              // ModTime is the one that is known: what is shown, less exactly, is alike
+	Attributes         map[string]string // what else it says, by name
 }
 
 // StoreListing adds entries to the connection's listing and returns those that
@@ -111,14 +114,20 @@ func StoreListing(ctx context.Context, c pg.Querier, entries []Entry) (repeated 
 	var times []*time.Time
 	var precisions []int32
 	var yearless, known []bool
+	var attributes []*string
 	for _, e := range entries {
 		files, actions, names, exceptions, messages = append(files, e.File), append(actions, e.Action), append(names, e.Name), append(exceptions, e.Invalid), append(messages, e.Message)
 		sizes, times = append(sizes, e.Size), append(times, e.ModTime)
 		precisions, yearless, known = append(precisions, e.Precision), append(yearless, e.Yearless), append(known, e.Known)
+		said, err := attributesText(e.Attributes)
+		if err != nil {
+			return nil, err
+		}
+		attributes = append(attributes, said)
 	}
-	rows, err := c.Query(ctx, `INSERT INTO pg_temp.listed (file, action, name, size, mtime, exception, message, precision, yearless, known)
-		SELECT * FROM unnest($1::text[]::uuid[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[], $6::text[], $7::text[], $8::int[], $9::boolean[], $10::boolean[])
-		ON CONFLICT DO NOTHING RETURNING file::text`, files, actions, names, sizes, times, exceptions, messages, precisions, yearless, known)
+	rows, err := c.Query(ctx, `INSERT INTO pg_temp.listed (file, action, name, size, mtime, exception, message, precision, yearless, known, attributes)
+		SELECT * FROM unnest($1::text[]::uuid[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[], $6::text[], $7::text[], $8::int[], $9::boolean[], $10::boolean[], $11::text[]::jsonb[])
+		ON CONFLICT DO NOTHING RETURNING file::text`, files, actions, names, sizes, times, exceptions, messages, precisions, yearless, known, attributes)
 	if err != nil {
 		return nil, fmt.Errorf("store listing: %w", err)
 	}
@@ -139,6 +148,19 @@ func StoreListing(ctx context.Context, c pg.Querier, entries []Entry) (repeated 
 	return repeated, nil
 }
 
+// attributesText writes attributes as JSON; nil: there are none.
+func attributesText(attributes map[string]string) (*string, error) {
+	if len(attributes) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(attributes)
+	if err != nil {
+		return nil, fmt.Errorf("write attributes of an entry: %w", err)
+	}
+	out := string(text)
+	return &out, nil
+}
+
 // granted is the condition that a source with the given hosts may show a file: a
 // name that can't be read is nobody's.
 func granted(hosts, centre, action string) string {
@@ -150,7 +172,7 @@ func granted(hosts, centre, action string) string {
 // the order of their ids. Of those that show a new look, with chosen, only the ones
 // whose turn it is. session is the number of the poll's, hosts is as in Source.
 func Compare(ctx context.Context, q pg.Querier, source string, session int64, hosts []string, after string, limit int, chosen bool) ([]Listed, error) {
-	rows, err := q.Query(ctx, `SELECT l.file::text, l.action, l.name, l.size, l.mtime AS mod_time, l.exception AS invalid, l.message, l.precision,
+	rows, err := q.Query(ctx, `SELECT l.file::text, l.action, l.name, l.size, l.mtime AS mod_time, l.exception AS invalid, l.message, l.precision, l.attributes,
 			f.id IS NOT NULL AS known, f.id IS NOT NULL AND f.centre IS NULL AS unread, coalesce(f.exception, '') AS exception,
 			h.file IS NOT NULL AS hosted, coalesce(h.look, 0) AS look, coalesce(h.size, 0) AS hosted_size, h.mtime AS hosted_mod_time, h.listed_at,
 			coalesce(h.settled, false) AS settled, coalesce(h.state, '') AS state

@@ -23,6 +23,8 @@ type VersityGWOptions struct {
 	Root string
 	// TLS serves https, with a certificate of the server's own.
 	TLS bool
+	// Versions lets buckets keep the versions of objects, once that is asked for.
+	Versions bool
 	// Log gets the server's output at debug level; nothing by default.
 	Log *slog.Logger
 }
@@ -77,9 +79,15 @@ func StartVersityGW(ctx context.Context, o VersityGWOptions) (*VersityGW, error)
 		}
 		args = append(args, "--cert", s.CAFile, "--key", filepath.Join(o.Dir, "key.pem"))
 	}
-	notes := filepath.Join(o.Dir, "notes")
-	if err := os.MkdirAll(notes, 0o700); err != nil {
-		return nil, fmt.Errorf("make a directory: %w", err)
+	notes, versions := filepath.Join(o.Dir, "notes"), filepath.Join(o.Dir, "versions")
+	for _, dir := range []string{notes, versions} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("make a directory: %w", err)
+		}
+	}
+	posix := []string{"posix", "--sidecar", notes}
+	if o.Versions {
+		posix = append(posix, "--versioning-dir", versions)
 	}
 	log := o.Log
 	if log == nil {
@@ -89,7 +97,7 @@ func StartVersityGW(ctx context.Context, o VersityGWOptions) (*VersityGW, error)
 	if o.TLS {
 		ready = accepts // it hangs up on what is not TLS
 	}
-	if s.p, err = startProcess(ctx, log, ready, s.Addr, bin, append(args, "posix", "--sidecar", notes, o.Root)...); err != nil {
+	if s.p, err = startProcess(ctx, log, ready, s.Addr, bin, append(args, append(posix, o.Root)...)...); err != nil {
 		return nil, err
 	}
 	return s, nil

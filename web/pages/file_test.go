@@ -17,7 +17,7 @@ func TestFile(t *testing.T) {
 		"2 errors</span>", `href="/t`+good+`/documents/H.2012-10-02.1.experiment.impc.xml"`, "line 3, column 7", "<bdi>no id</bdi>",
 		`<path class="f-failed" d="M19.0 0l6 6-6 6-6-6z"/>`, `<rect class="f-done" x="68.0"`, `<rect class="f-none" x="81.5"`,
 		"Attempt 1 from harwell failed at download:</bdi> <span class=\"exc\"><bdi>truncated</bdi></span><small><bdi>40 of 120 bytes", "Attempt 2 from harwell brought 120 bytes", "Unzipped: 2 documents",
-		"<h3>Version 1</h3>", "· current", ">aa11</bdi>", `href="/t/sessions/1">1</a>`, `href="/t/sources/ics"`, "gone</td>", "tributary show add/"+reporttest.GoodZip, "21 Nov 2026, 10:00:16 UTC",
+		"<h3>Version 1</h3>", "· current", ">aa11</bdi>", `href="/t/sessions/1">1</a>`, `href="/t/sources/ics"`, "gone</td>", "<dt>title</dt><dd><bdi>Mice of ics</bdi></dd>", "tributary show add/"+reporttest.GoodZip, "21 Nov 2026, 10:00:16 UTC",
 		`aria-current="page">Files`, `<a class="crumb" href="/t/files">Files</a>`, "!<h3>Since then")
 	says(t, server, good+"?events=all", 200, "<caption class=\"vh\">All events</caption>", "<td>reported</td>", "!<h3>Version 1</h3>", `?events=all" aria-current="true"`)
 	says(t, server, "/files/add/"+reporttest.BrokenZip, 200, "It failed at unzip: corrupted_at_producer.", "<h4>What that means</h4>", "<h4>What to do</h4>", "<bdi>bad CRC on both hostings</bdi>", "<h3>No version yet</h3>", "!documents failed")

@@ -135,6 +135,12 @@ func (w *world) list(t *testing.T, dir string) map[string]remote.Entry {
 		if _, twice := got[e.Name]; twice {
 			t.Errorf("%q is listed twice", e.Name)
 		}
+		for name, text := range e.Attributes {
+			if text == "" || text != remote.Clean(text) {
+				t.Errorf("%q has the attribute %s that can't be kept as it is: %q", e.Name, name, text)
+			}
+		}
+		e.Attributes = nil // each server's own
 		got[e.Name] = e
 		return nil
 	})

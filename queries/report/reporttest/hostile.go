@@ -32,7 +32,9 @@ func Hostile() []schemas.StatusChanged {
 	document.Entity, document.Entry, document.Document = schemas.EntityDocument, HostileXML, schemas.DocumentID(ref.File, HostileXML)
 	document.Exception, document.ErrorsTotal = "xsd_invalid", 3
 	document.Errors = []schemas.ErrorDetail{{Line: 1, Column: 1, Exception: "xsd_invalid", Message: HostileMessage}, {Line: 2, Column: 1, Exception: "<b>", Message: strings.Repeat("long ", 800)}}
-	out := append(Story(), got("download", "running", ""), unzipped, accepted, document)
+	listed := got("", "", "")
+	listed.Entity, listed.Attempt, listed.Look, listed.Attributes = schemas.EntityHosting, 0, 1, map[string]string{"state": "present", "listed." + HostileMessage: HostileMessage}
+	out := append(Story(), listed, got("download", "running", ""), unzipped, accepted, document)
 	for i := range 70 {
 		name := "H.2013-01-01." + strconv.Itoa(i) + ".impc.zip"
 		out = append(out, schemas.StatusChanged{Scope: schemas.Scope{Run: schemas.LiveRun, Centre: "H", Source: "harwell"}, FileRef: schemas.FileRef{File: schemas.FileID("add", name), FileName: name, Action: "add"},

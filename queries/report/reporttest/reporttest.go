@@ -133,7 +133,7 @@ func Story() []schemas.StatusChanged {
 	hosted := func(name, source, state string) schemas.StatusChanged {
 		s := scope
 		s.Source, s.Centre = source, "Ics"
-		return schemas.StatusChanged{Scope: s, FileRef: ref(name), Entity: schemas.EntityHosting, Look: 1, FileSize: 120, ListedAt: at(1), Attributes: map[string]string{"state": state}}
+		return schemas.StatusChanged{Scope: s, FileRef: ref(name), Entity: schemas.EntityHosting, Look: 1, FileSize: 120, ListedAt: at(1), Attributes: map[string]string{"state": state, "listed.title": "Mice of " + source}}
 	}
 	get := func(name string, attempt int32, phase, status, outcome string) schemas.StatusChanged {
 		return schemas.StatusChanged{Scope: scope, FileRef: ref(name), Entity: schemas.EntityDownload, Attempt: attempt, Phase: phase, Status: status, Outcome: outcome}
