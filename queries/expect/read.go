@@ -203,11 +203,13 @@ const fetchesSQL = `SELECT s.short_name, k.finish_time, d.bytes, d.took, coalesc
 	LEFT JOIN LATERAL (SELECT max(b.finish_time) AS finish_time FROM tracker.batch b WHERE b.session_id = k.session_id AND b.centre_id = s.centre_id) b ON true
 	WHERE ` + shown
 
-// What is still to be fetched is few of all files: those that no attempt has brought.
-const waitingSQL = `SELECT s.short_name, count(*), least(coalesce(sum(h.size_bytes), 0), 1e18)::bigint
-	FROM tracker.zip_action a
-	JOIN tracker.file_source_has_zip h ON h.za_id = a.id AND h.state = 'present'
-	JOIN tracker.file_source s ON s.id = h.file_source_id
-	WHERE (a.phase_id = {phase zip_name} AND a.status_id IN ({status pending}, {status running}, {status done})
-			OR a.phase_id = {phase download} AND a.status_id IN ({status pending}, {status running}))
-		AND ` + shown + ` GROUP BY s.short_name`
+// What is still to be fetched is few of all files: those that no attempt has brought. It
+// is counted before the sources are looked at, and so looked for once, not for each.
+const waitingSQL = `SELECT s.short_name, w.files, least(w.bytes, 1e18)::bigint
+	FROM (SELECT h.file_source_id, count(*) AS files, coalesce(sum(h.size_bytes), 0) AS bytes
+		FROM tracker.zip_action a JOIN tracker.file_source_has_zip h ON h.za_id = a.id AND h.state = 'present'
+		WHERE a.phase_id = {phase zip_name} AND a.status_id IN ({status pending}, {status running}, {status done})
+			OR a.phase_id = {phase download} AND a.status_id IN ({status pending}, {status running})
+		GROUP BY h.file_source_id) w
+	JOIN tracker.file_source s ON s.id = w.file_source_id
+	WHERE ` + shown

@@ -198,10 +198,9 @@ func said(phase string, name, message *string) *string {
 	if name == nil {
 		return nil
 	}
-	all := exception.All()
-	switch i := slices.IndexFunc(all, func(e exception.Entry) bool { return e.Name == *name }); {
-	case i >= 0 && exception.MoveOf(*name) == exception.Centre && all[i].Group != exception.Source:
-	case i < 0 && schemas.Phase(phase).ID() >= schemas.XMLName.ID(): // a finding
+	switch e, known := exception.Find(*name); {
+	case known && e.Group != exception.Source && exception.MoveOf(*name) == exception.Centre:
+	case !known && schemas.Phase(phase).ID() >= schemas.XMLName.ID(): // a finding
 	default:
 		return nil
 	}

@@ -56,8 +56,8 @@ func (s *Server) judge(is report.Source, e expect.Expectation) {
 		s.Status, s.Says = "pending", "The data centre does not look at it at present, on purpose."
 	case text(is.Exception) != "" && text(is.Poll) == "failed", text(is.State) == "suspended":
 		s.Status, s.Says = "failed", "It can't be read: nothing comes from there until that is mended."
-		if happened := exception.Texts()[text(is.Exception)]; happened != "" {
-			s.Says = sentence(happened) + " Nothing comes from there until that is mended."
+		if e, known := exception.Find(text(is.Exception)); known {
+			s.Says = sentence(e.Happened) + " Nothing comes from there until that is mended."
 		}
 	case is.LastPoll == nil:
 		s.Status, s.Says = "pending", "It has not been looked at yet."

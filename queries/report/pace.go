@@ -69,15 +69,21 @@ type Latency struct {
 // those before it, by index.
 func ReadPace(ctx context.Context, q pg.Querier, now time.Time, s Span) (Pace, error) {
 	p := Pace{Since: now.Add(-s.Length()), Until: now, Step: s.Step.Seconds()}
-	var err error
-	if p.Received, err = series(ctx, q, "files received", receivedSQL, now, s); err != nil {
-		return p, err
-	}
-	if p.Inserted, err = series(ctx, q, "documents inserted", insertedSQL, now, s); err != nil {
-		return p, err
-	}
+	err := pg.Together(ctx, q,
+		pg.Into(&p.Received, func(ctx context.Context) (Series, error) {
+			return series(ctx, q, "files received", receivedSQL, now, s)
+		}),
+		pg.Into(&p.Inserted, func(ctx context.Context) (Series, error) {
+			return series(ctx, q, "documents inserted", insertedSQL, now, s)
+		}),
+		func(ctx context.Context) error { return p.latency(ctx, q, s) })
+	return p, err
+}
+
+// latency measures how long files took that were first seen in the span.
+func (p *Pace) latency(ctx context.Context, q pg.Querier, s Span) error {
 	p.Latency.Values = make([]float64, s.Steps)
-	err = stream(ctx, q, "how long files take", latencySQL, []any{p.Since, now, p.Step}, func(r struct {
+	return stream(ctx, q, "how long files take", latencySQL, []any{p.Since, p.Until, p.Step}, func(r struct {
 		Step       *int32
 		Half, Most *float64
 	}) error {
@@ -88,7 +94,6 @@ func ReadPace(ctx context.Context, q pg.Querier, now time.Time, s Span) (Pace, e
 		}
 		return nil
 	})
-	return p, err
 }
 
 // series counts by step, and the periods before as wholes. Each statement gives the

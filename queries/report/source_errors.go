@@ -92,10 +92,12 @@ func (s *SourceErrors) add(e sourceError) {
 }
 
 // sourceErrorsSQL begins with the attempts that failed in a way that counts, which are
-// few of all.
+// few of all, and looks up where each was tried: a source hosts far more. OFFSET 0 keeps
+// Postgres from reading that instead.
 const sourceErrorsSQL = `WITH x AS (SELECT id, short_name FROM tracker.an_exception WHERE short_name = ANY($2)),
-	tried AS (
-		SELECT h.file_source_id, d.exception_id, d.last_update AS at FROM tracker.zip_download d JOIN tracker.file_source_has_zip h ON h.id = d.zf_id
+	tried AS MATERIALIZED (
+		SELECT h.file_source_id, d.exception_id, d.last_update AS at FROM tracker.zip_download d
+			CROSS JOIN LATERAL (SELECT h.file_source_id FROM tracker.file_source_has_zip h WHERE h.id = d.zf_id OFFSET 0) h
 		WHERE d.exception_id = ANY(ARRAY(SELECT id FROM x)) AND ($1 = '' OR h.file_source_id = (SELECT id FROM tracker.file_source WHERE short_name = $1)))
 	SELECT s.short_name AS source, x.short_name AS exception, count(*) AS errors, min(e.at) AS first, max(e.at) AS last
 	FROM tracker.file_source s

@@ -67,14 +67,19 @@ const rateMinutes = 5
 // oldest files that have not ended.
 func Stand(ctx context.Context, q pg.Querier, now time.Time, oldest int) (Status, error) {
 	s := Status{Rates: Rates{Minutes: rateMinutes}}
-	var err error
-	if s.Files, err = FileCounts(ctx, q); err != nil {
-		return s, err
-	}
-	if s.Documents, err = counted(ctx, q, "document", ""); err != nil {
-		return s, err
-	}
-	since := now.Add(-rateMinutes * time.Minute)
+	err := pg.Together(ctx, q,
+		pg.Into(&s.Oldest, func(ctx context.Context) ([]Pending, error) { return pendingFiles(ctx, q, "", oldest) }),
+		func(ctx context.Context) error { return s.rates(ctx, q, now) },
+		pg.Into(&s.Files, func(ctx context.Context) ([]Count, error) { return FileCounts(ctx, q) }),
+		pg.Into(&s.Documents, func(ctx context.Context) ([]Count, error) { return counted(ctx, q, "document", "") }),
+		func(ctx context.Context) error { return s.latest(ctx, q) },
+		pg.Into(&s.Suspended, func(ctx context.Context) ([]Suspended, error) { return suspended(ctx, q) }),
+		pg.Into(&s.Transfers, func(ctx context.Context) ([]Transfer, error) { return Transfers(ctx, q, "", oldest) }))
+	return s, err
+}
+
+// rates reads what went on lately, and how much waits.
+func (s *Status) rates(ctx context.Context, q pg.Querier, now time.Time) error {
 	var files, documents, bytes int64
 	// A file has changed no earlier than each of its documents.
 	if err := q.QueryRow(ctx, `SELECT
@@ -84,28 +89,23 @@ func Stand(ctx context.Context, q pg.Querier, now time.Time, oldest int) (Status
 				WHERE a.last_update > $1 AND m.last_update > $1 AND m.last_update <= $2),
 			(SELECT coalesce(sum(downloaded_size_bytes), 0)::bigint FROM tracker.zip_download WHERE received > $1 AND received <= $2),
 			(SELECT max(last_update) FROM tracker.zip_action WHERE isfinite(last_update)),
-			(SELECT count(*) FROM tracker.unreadable)`, since, now).Scan(&s.Pending, &files, &documents, &bytes, &s.Last, &s.Odd); err != nil {
-		return s, fmt.Errorf("read rates from the tracker: %w", err)
+			(SELECT count(*) FROM tracker.unreadable)`, now.Add(-rateMinutes*time.Minute), now).Scan(&s.Pending, &files, &documents, &bytes, &s.Last, &s.Odd); err != nil {
+		return fmt.Errorf("read rates from the tracker: %w", err)
 	}
 	s.Rates.Files, s.Rates.Documents, s.Rates.Bytes = float64(files)/rateMinutes, float64(documents)/rateMinutes, float64(bytes)/rateMinutes/60
+	return nil
+}
+
+// latest reads which session was opened last.
+func (s *Status) latest(ctx context.Context, q pg.Querier) error {
 	sessions, err := list[struct {
 		Number         *int64
 		Opened, Closed *time.Time
 	}](ctx, q, "sessions", `SELECT number, start_time, finish_time FROM tracker.crawling_session WHERE start_time IS NOT NULL ORDER BY start_time DESC, id LIMIT 1`)
-	if err != nil {
-		return s, err
-	}
 	for _, x := range sessions {
 		s.Session, s.Opened, s.Closed = x.Number, x.Opened, x.Closed
 	}
-	if s.Suspended, err = suspended(ctx, q); err != nil {
-		return s, err
-	}
-	if s.Transfers, err = Transfers(ctx, q, "", oldest); err != nil {
-		return s, err
-	}
-	s.Oldest, err = pendingFiles(ctx, q, "", oldest)
-	return s, err
+	return err
 }
 
 // PendingOf lists the files of one producing centre, by its short name, that
@@ -131,7 +131,9 @@ type pendingRow struct {
 
 // pendingFiles looks among the files that are on their way, those first seen first, and
 // among those that have failed or were cancelled, of which some documents are open: as
-// many as there are, from the last change back, since they are on their way too.
+// many as there are, from the last change back, since they are on their way too. OFFSET 0
+// keeps Postgres from taking for granted that hardly any is open, and reading all that
+// have failed.
 func pendingFiles(ctx context.Context, q pg.Querier, centre string, limit int) ([]Pending, error) {
 	const left = "(SELECT coalesce(sum(n), 0)::bigint FROM tracker.standing WHERE what = 'file' AND NOT ended AND ($2 = '' OR of_id = (SELECT id FROM tracker.centre WHERE short_name = $2)) AND "
 	const from = "FROM tracker.zip_action a JOIN tracker.zip_file z ON z.id = a.zip_id JOIN tracker.processing_type t ON t.id = a.todo_id"
@@ -141,8 +143,8 @@ func pendingFiles(ctx context.Context, q pg.Querier, centre string, limit int) (
 			WHERE (a.status_id < {status done} OR a.status_id = {status done} AND a.phase_id < {phase overview}) AND (d.note LIKE '%duplicate%' AND d.repeats IS NULL) IS NOT TRUE AND `+of+`
 			ORDER BY a.created, z.file_name COLLATE "C", t.short_name LIMIT least($1, `+left+`status_id < {status cancelled})))
 		UNION ALL
-		(SELECT a.id `+from+` JOIN tracker.zip_download d ON d.id = a.download_id
-			WHERE a.status_id IN ({status cancelled}, {status failed}) AND `+unfinished+` AND d.documents_open > 0 AND `+of+`
+		(SELECT a.id `+from+` CROSS JOIN LATERAL (SELECT FROM tracker.zip_download d WHERE d.id = a.download_id AND d.documents_open > 0 OFFSET 0) d
+			WHERE a.status_id IN ({status cancelled}, {status failed}) AND `+of+`
 			ORDER BY a.last_update DESC, a.id DESC LIMIT `+left+`status_id IN ({status cancelled}, {status failed})))))`, limit, centre)
 }
 

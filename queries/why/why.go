@@ -161,10 +161,6 @@ func because(name, message string) string {
 
 // remedy is what to do about an exception; empty where it is not documented.
 func remedy(name string) string {
-	for _, e := range exception.All() {
-		if e.Name == name {
-			return e.Do
-		}
-	}
-	return ""
+	e, _ := exception.Find(name)
+	return e.Do
 }

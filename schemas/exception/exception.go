@@ -56,9 +56,30 @@ func Groups() []Group {
 	return []Group{Source, FileName, Archive, DocumentName, Document, Loading, Any}
 }
 
+// byGroup are the entries of each group, in the order of the groups.
+func byGroup() []func() []Entry {
+	return []func() []Entry{sources, fileNames, archives, documentNames, documents, loading, anywhere}
+}
+
+// Find returns the entry of a name; ok is false for one that is not documented here,
+// such as that of a finding. Pages ask for each of their rows.
+func Find(name string) (e Entry, ok bool) {
+	for _, group := range byGroup() {
+		for _, e := range group() {
+			if e.Name == name {
+				return e, true
+			}
+		}
+	}
+	return Entry{}, false
+}
+
 // All lists every exception, by group and then by name.
 func All() []Entry {
-	all := slices.Concat(sources(), fileNames(), archives(), documentNames(), documents(), loading(), anywhere())
+	var all []Entry
+	for _, group := range byGroup() {
+		all = append(all, group()...)
+	}
 	order := Groups()
 	slices.SortStableFunc(all, func(a, b Entry) int {
 		if a.Group != b.Group {

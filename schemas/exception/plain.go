@@ -14,9 +14,10 @@ func PlainOf(name string) (p Plain, ok bool) {
 	if p, ok = plain()[name]; ok {
 		return p, true
 	}
-	switch known := Texts()[name] != ""; {
-	case !known:
+	if _, known := Find(name); !known {
 		return Plain{}, false
+	}
+	switch {
 	case MoveOf(name) == Nobody:
 		return Plain{"It could not be fetched, or was withdrawn", "Nothing, if you withdrew it. Otherwise it is tried again by itself."}, true
 	default:

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 
 	"tributary/internal/xsdcheck"
@@ -246,9 +245,8 @@ func newCard(e report.Error, meanings map[string]string, document, to string) er
 			c.Place += fmt.Sprintf(", column %d", *e.Column)
 		}
 	}
-	all := exception.All()
-	if i := slices.IndexFunc(all, func(x exception.Entry) bool { return x.Name == e.Exception }); i >= 0 {
-		c.Means, c.Do = cmp.Or(c.Means, all[i].Happened), all[i].Do
+	if x, known := exception.Find(e.Exception); known {
+		c.Means, c.Do = cmp.Or(c.Means, x.Happened), x.Do
 	}
 	if e.Exception == xsdcheck.Invalid {
 		if c.Rule = xsdcheck.Rule(c.Says); c.Rule != "" {

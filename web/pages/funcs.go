@@ -64,6 +64,9 @@ func and(address, name, value string) string {
 // shown is text of others as people may see it: characters that nobody sees, or that
 // turn the direction of text, are written out, as ⟨U+202E⟩.
 func shown(text string) string {
+	if schemas.Clean(text) == text { // as nearly all is
+		return text
+	}
 	var b strings.Builder
 	for _, r := range text {
 		if one := string(r); schemas.Clean(one) != one {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tributary/internal/pg"
 	"tributary/queries/own"
 	"tributary/queries/report"
 	"tributary/schemas"
@@ -45,24 +46,17 @@ type ownServer struct {
 }
 
 func (s *Site) ownHome(ctx context.Context, at ownAt, _ *http.Request) (ownPage, error) {
-	week, err := at.Last(ctx)
-	if err != nil {
-		return ownPage{}, err
-	}
-	troubles, err := at.Troubles(ctx)
-	if err != nil {
-		return ownPage{}, err
-	}
-	is, err := at.Standing(ctx)
-	if err != nil {
-		return ownPage{}, err
-	}
-	files, err := at.Files(ctx, report.Filter{Sort: report.Newest, Limit: newestShown})
-	if err != nil {
-		return ownPage{}, err
-	}
-	nameless, err := at.Nameless(ctx, namelessShown)
-	if err != nil {
+	var week own.Summary
+	var troubles []own.Trouble
+	var is report.CentreStanding
+	var files report.Page[report.File]
+	var nameless []report.File
+	if err := pg.Together(ctx, at.Tracker, pg.Into(&week, at.Last), pg.Into(&troubles, at.Troubles), pg.Into(&is, at.Standing),
+		pg.Into(&files, func(ctx context.Context) (report.Page[report.File], error) {
+			return at.Files(ctx, report.Filter{Sort: report.Newest, Limit: newestShown})
+		}),
+		pg.Into(&nameless, func(ctx context.Context) ([]report.File, error) { return at.Nameless(ctx, namelessShown) }),
+	); err != nil {
 		return ownPage{}, err
 	}
 	d := ownHome{Centre: at.Centre, Parts: week.Parts(), Search: at.to("/files"), FilesTo: at.to("/files"), ErrorsTo: at.to("/documents", "status", "failed"), Chart: newOwnChart(week), Servers: s.ownServers(week.Servers), Weeks: at.weeks("")}

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tributary/internal/pg"
 	"tributary/queries/report"
 )
 
@@ -111,10 +112,12 @@ func (s *Site) readStanding(ctx context.Context, over report.Span, position stri
 	if is.pace, err = report.ReadPace(ctx, s.Tracker, is.at, over); err != nil {
 		return nil, err
 	}
-	if is.failing, err = report.Failures(ctx, s.Tracker, is.at, ""); err != nil {
-		return nil, err
-	}
-	if is.sessions, err = report.Sessions(ctx, s.Tracker, time.Time{}, latest); err != nil {
+	err = pg.Together(ctx, s.Tracker,
+		pg.Into(&is.failing, func(ctx context.Context) ([]report.Failing, error) { return report.Failures(ctx, s.Tracker, is.at, "") }),
+		pg.Into(&is.sessions, func(ctx context.Context) ([]report.Session, error) {
+			return report.Sessions(ctx, s.Tracker, time.Time{}, latest)
+		}))
+	if err != nil {
 		return nil, err
 	}
 	return is, nil

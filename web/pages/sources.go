@@ -128,10 +128,8 @@ func sourcesLead(s *Site, n int, all [groups][]sourceRow) lead {
 // newSourceRow says what a source's row shows, and in which group it is.
 func newSourceRow(x report.Source, polls []report.Poll, waiting expect.Outstanding, late string) (sourceRow, int) {
 	r := sourceRow{ID: x.Source, Source: x, Shape: "done", Word: text(x.State), Ticks: newTicks(x.Source, polls), Waiting: waiting, Every: every(text(x.Definition)), Where: address(x)}
-	for _, e := range exception.All() {
-		if e.Name == text(x.Exception) {
-			r.Meaning, r.Do = e.Happened, e.Do
-		}
+	if e, known := exception.Find(text(x.Exception)); known {
+		r.Meaning, r.Do = e.Happened, e.Do
 	}
 	failed := text(x.Poll) == "failed"
 	switch {

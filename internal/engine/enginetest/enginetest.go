@@ -4,7 +4,8 @@
 //
 // A test is skipped, with the remedy, where an engine is not installed; with
 // TRIBUTARY_REQUIRE_ENGINES=1 in the environment it fails instead. Whatever a
-// test binary has started ends with it, however it ends, and leaves no files.
+// test binary has started ends with it, however it ends, and leaves no files, unless
+// they are kept on purpose (TRIBUTARY_TEST_DIR).
 package enginetest
 
 import (
@@ -21,6 +22,10 @@ import (
 
 // EnvRequire makes a missing engine a failure instead of a skip if it is "1".
 const EnvRequire = "TRIBUTARY_REQUIRE_ENGINES"
+
+// EnvDir names a directory in which the engines of a test binary keep what they have, so
+// that a later one finds it again. One binary at a time uses it.
+const EnvDir = "TRIBUTARY_TEST_DIR"
 
 // shared is what the tests of one binary share. It is package state because
 // starting a database takes seconds, and because a test binary has no other
@@ -90,6 +95,12 @@ rm -rf -- "$1"`
 
 // tempDir makes the directory that the binary's tests share.
 func tempDir() (string, error) {
+	if dir := os.Getenv(EnvDir); dir != "" {
+		if err := os.MkdirAll(dir, 0o711); err != nil {
+			return "", fmt.Errorf("test directory: %w", err)
+		}
+		return dir, nil
+	}
 	dir, err := openDir()
 	if err != nil {
 		return "", err

@@ -31,6 +31,25 @@ func Filled(t testing.TB, name string, fill func(context.Context, *pgxpool.Pool)
 	return newDatabase(t, socket, template)
 }
 
+// Kept is like [Filled] for what takes long to fill and is only read: the database is
+// not copied, and with EnvDir a later test binary finds it again.
+func Kept(t testing.TB, name string, fill func(context.Context, *pgxpool.Pool) error) string {
+	t.Helper()
+	socket := socketOf(t)
+	admin := postgres.DSN(socket, postgres.Name)
+	if exec1(postgres.DSN(socket, name), "SELECT 1") == nil {
+		return postgres.DSN(socket, name)
+	}
+	fresh, err := makeTemplate(socket, fill)
+	if err == nil {
+		err = exec1(admin, "ALTER DATABASE "+fresh+" RENAME TO "+name)
+	}
+	if err != nil {
+		t.Fatalf("fill the database %s: %v", name, err)
+	}
+	return postgres.DSN(socket, name)
+}
+
 func (s *templates) get(name string, build func() (string, error)) (string, error) {
 	s.mu.Lock()
 	if s.made == nil {

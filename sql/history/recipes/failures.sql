@@ -28,11 +28,11 @@ SELECT toString(toMonday(e.time)) AS week, e.centre AS centre, e.phase AS phase,
     arrayJoin(if(e.entity = 'document' AND notEmpty(arrayFilter(x -> x != '', e.`errors.exception`)), arrayDistinct(arrayFilter(x -> x != '', e.`errors.exception`)), [toString(e.exception)])) AS exception,
     uniqExact(e.entity, ifNull(toString(e.run), ''), ifNull(toString(e.file), concat(ifNull(toString(e.session), ''), '/', e.source)), e.attempt, ifNull(toString(e.document), '')) AS failures,
     uniqExact(e.file) AS files, max(e.time) AS last
-FROM once AS e
+FROM told AS e
 WHERE e.status = 'failed'
     AND (e.entity IN ('file', 'task') OR e.entity = 'download' AND e.stage = 'plan'
-        OR e.entity = 'document' AND e.note != 'replayed' AND (e.run, e.file, e.attempt, e.outcome) IN
-            (SELECT run, file, attempt, accepted FROM once WHERE entity = 'download' AND phase = 'unzip' AND status = 'done' AND accepted != ''))
+        OR e.entity = 'document' AND e.note != 'replayed' AND (e.run, e.file, e.attempt, cityHash64(e.outcome)) IN
+            (SELECT run, file, attempt, cityHash64(accepted) FROM told WHERE entity = 'download' AND phase = 'unzip' AND status = 'done' AND accepted != ''))
     AND e.time >= {since:DateTime64(6, 'UTC')} AND e.time < {until:DateTime64(6, 'UTC')}
     AND ({centre:String} = '' OR lower(e.centre) = lower({centre:String}))
     AND ({source:String} = '' OR e.source = {source:String})

@@ -18,10 +18,10 @@
 -- | H    3          595  600  600  600
 -- | Ics  1          886  886  886  886
 WITH
-    looks AS (SELECT file, source, look, min(listed_at) AS listed FROM once WHERE entity = 'hosting' AND listed_at IS NOT NULL GROUP BY file, source, look),
-    fetched AS (SELECT file, attempt, any(source) AS source, any(look) AS look FROM once
+    looks AS (SELECT file, source, look, min(listed_at) AS listed FROM told WHERE entity = 'hosting' AND listed_at IS NOT NULL GROUP BY file, source, look),
+    fetched AS (SELECT file, attempt, any(source) AS source, any(look) AS look FROM told
         WHERE entity = 'download' AND status = 'done' AND run = toUUID('00000000-0000-5000-8000-000000000000') GROUP BY file, attempt),
-    inserted AS (SELECT file, attempt, document, any(centre) AS centre, min(assumeNotNull(finished_at)) AS at FROM once
+    inserted AS (SELECT file, attempt, document, any(centre) AS centre, min(assumeNotNull(finished_at)) AS at FROM told
         WHERE entity = 'document' AND phase = 'upload' AND status = 'done' AND finished_at IS NOT NULL AND run = toUUID('00000000-0000-5000-8000-000000000000')
         GROUP BY file, attempt, document)
 SELECT multiIf({by:String} = 'centre', toString(centre), {by:String} = 'source', toString(source), {by:String} = 'day', toString(toDate(at)), 'all') AS of,

@@ -24,28 +24,24 @@ WITH
     attempts AS
     (
         SELECT run, file, attempt, any(centre) AS centre, argMax(source, (requested_at IS NOT NULL OR status IN ('done', 'cancelled', 'failed'), time)) AS source, max(look) AS look, min(time) AS began,
-            maxIf(1, stage = 'plan' AND status = 'failed') AS failed, anyIf(exception, stage = 'plan' AND status = 'failed') AS exception,
-            max(note = 'not_tried') AS not_tried, max(stage = 'download' OR status = 'pending' AND requested_at IS NOT NULL OR status IN ('cancelled', 'failed')) AS known
-        FROM once WHERE entity = 'download' AND phase != '' GROUP BY run, file, attempt HAVING known AND max(note = 'replayed') = 0
+            maxIf(1, stage = 'plan' AND status = 'failed') AS lost, anyIf(exception, stage = 'plan' AND status = 'failed') AS why,
+            max(note = 'not_tried') AS untried, max(stage = 'download' OR status = 'pending' AND requested_at IS NOT NULL OR status IN ('cancelled', 'failed')) AS known
+        FROM told WHERE entity = 'download' AND phase != '' GROUP BY run, file, attempt HAVING known AND max(note = 'replayed') = 0
     ),
     tries AS
     (
-        SELECT *, lagInFrame(source) OVER before AS source_before, lagInFrame(look) OVER before AS look_before, lagInFrame(failed) OVER before AS failed_before
-        FROM attempts WHERE NOT not_tried
-        WINDOW before AS (PARTITION BY run, file ORDER BY attempt ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
-    ),
-    facts AS
-    (
-        SELECT source, centre, began, file, 1 AS tried, failed, exception, failed_before AND source_before = source AND look_before = look AS retried,
-            failed_before AND source_before != source AS came, 0 AS went, 0 AS missed FROM tries
-        UNION ALL SELECT source_before, centre, began, NULL, 0, 0, '', 0, 0, 1, 0 FROM tries WHERE failed_before AND source_before != source
-        UNION ALL SELECT source, centre, began, NULL, 0, 0, '', 0, 0, 0, 1 FROM attempts WHERE not_tried
+        SELECT *, lagInFrame(lost) OVER before AND lagInFrame(source) OVER before = source AND lagInFrame(look) OVER before = look AS again,
+            if(lagInFrame(lost) OVER before AND lagInFrame(source) OVER before != source, toString(lagInFrame(source) OVER before), '') AS elsewhere
+        FROM attempts
+        WINDOW before AS (PARTITION BY run, file, untried ORDER BY attempt ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
     )
-SELECT source, sum(tried) AS attempts, uniqExact(file) AS files, sum(f.failed) AS failed, sum(retried) AS retries, sum(went) AS failovers_from, sum(came) AS failovers_to, sum(missed) AS not_tried,
-    arrayElement(arrayMap(x -> x.2, arraySort(x -> (-x.1, x.2), arrayMap(x -> (countEqual(names, x), x), arrayDistinct(groupArrayIf(toString(f.exception), f.failed = 1) AS names)))), 1) AS exception
-FROM facts AS f
+-- Each attempt counts where it was tried, or was to be; one that came from elsewhere counts there as well.
+SELECT fact.2 AS source, countIf(fact.1 = 'tried') AS attempts, uniqExactIf(file, fact.1 = 'tried') AS files, countIf(fact.1 = 'tried' AND lost = 1) AS failed, countIf(fact.1 = 'tried' AND again) AS retries,
+    countIf(fact.1 = 'went') AS failovers_from, countIf(fact.1 = 'tried' AND elsewhere != '') AS failovers_to, countIf(fact.1 = 'missed') AS not_tried,
+    arrayElement(arrayMap(x -> x.2, arraySort(x -> (-x.1, x.2), arrayMap(x -> (countEqual(names, x), x), arrayDistinct(groupArrayIf(toString(why), fact.1 = 'tried' AND lost = 1) AS names)))), 1) AS exception
+FROM (SELECT *, arrayJoin(multiIf(untried, [('missed', toString(source))], elsewhere != '', [('tried', toString(source)), ('went', elsewhere)], [('tried', toString(source))])) AS fact FROM tries)
 WHERE began >= {since:DateTime64(6, 'UTC')} AND began < {until:DateTime64(6, 'UTC')}
     AND ({centre:String} = '' OR lower(centre) = lower({centre:String}))
-    AND ({source:String} = '' OR source = {source:String})
-GROUP BY source
+    AND ({source:String} = '' OR fact.2 = {source:String})
+GROUP BY fact.2
 ORDER BY failed DESC, source

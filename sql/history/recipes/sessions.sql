@@ -43,8 +43,8 @@ FROM
         sumIf(e.bytes, e.stage = 'download' AND e.phase = 'zip_md5' AND e.status = 'done') AS bytes,
         countIf(e.entity = 'download' AND e.stage = 'plan' AND e.status = 'failed') AS failed,
         sumIf(e.rows, e.entity = 'download' AND e.stage = 'plan' AND e.phase = 'unzip' AND e.status = 'done') AS documents,
-        uniqExactIf(e.document, e.attempt, e.entity = 'document' AND e.status = 'failed' AND (e.run, e.file, e.attempt, e.outcome) IN
-            (SELECT run, file, attempt, accepted FROM once WHERE entity = 'download' AND phase = 'unzip' AND status = 'done' AND accepted != '')) AS rejected,
+        uniqExactIf(e.document, e.attempt, e.entity = 'document' AND e.status = 'failed' AND (e.run, e.file, e.attempt, cityHash64(e.outcome)) IN
+            (SELECT run, file, attempt, cityHash64(accepted) FROM told WHERE entity = 'download' AND phase = 'unzip' AND status = 'done' AND accepted != '')) AS rejected,
         countIf(e.entity = 'document' AND e.phase = 'upload' AND e.status = 'done') AS inserted,
         sumIf(e.rows, e.entity = 'document' AND e.phase = 'upload' AND e.status = 'done') AS rows
     FROM once AS e

@@ -25,37 +25,45 @@
 -- | add/H.2026-11-01.01.impc.zip    H       harwell  zip_md5  done    8        1200000  2026-11-02T12:00:22Z  2026-11-02T12:00:30Z
 -- | add/H.2026-11-01.01.impc.zip    H       harwell  zip_md5  done    4        1200000  2026-11-02T12:25:06Z  2026-11-02T12:25:10Z
 WITH
-    looks AS (SELECT file, source, look, min(listed_at) AS listed FROM once WHERE {of:String} = 'file' AND entity = 'hosting' AND listed_at IS NOT NULL GROUP BY file, source, look),
+    looks AS (SELECT file, source, look, min(listed_at) AS listed FROM told WHERE {of:String} = 'file' AND entity = 'hosting' AND listed_at IS NOT NULL GROUP BY file, source, look),
     fetched AS
     (
-        SELECT file, attempt, any(source) AS source, any(look) AS look, max(bytes) AS bytes, max(accepted) AS outcome FROM once
+        SELECT file, attempt, any(source) AS source, any(look) AS look, max(bytes) AS bytes, max(accepted) AS outcome FROM told
         WHERE {of:String} = 'file' AND entity = 'download' AND status = 'done' AND run = toUUID('00000000-0000-5000-8000-000000000000') GROUP BY file, attempt
     ),
     ended AS
     (
         SELECT file, attempt, any(outcome) AS outcome, any(concat(action, '/', file_name)) AS name, any(centre) AS centre, max(assumeNotNull(finished_at)) AS at,
-            argMax((phase, status), (finished_at, phase_id)) AS stands FROM once
+            argMax((phase, status), (finished_at, phase_id)) AS stands FROM told
         WHERE {of:String} = 'file' AND entity = 'document' AND finished_at IS NOT NULL AND check_number <= 1 AND run = toUUID('00000000-0000-5000-8000-000000000000')
         GROUP BY file, attempt
     )
-SELECT name, centre, source, phase, status, round(dateDiff('microsecond', started, finished) / 1e6, 3) AS seconds, bytes, started, finished
+SELECT name, centre, source, phase, status, seconds, bytes, started, finished
 FROM
 (
-    SELECT e.name AS name, toString(e.centre) AS centre, toString(f.source) AS source, toString(e.stands.1) AS phase, toString(e.stands.2) AS status, f.bytes AS bytes, assumeNotNull(l.listed) AS started, e.at AS finished
-    FROM ended AS e INNER JOIN fetched AS f ON f.file = e.file AND f.attempt = e.attempt
-        INNER JOIN looks AS l ON l.file = f.file AND l.source = f.source AND l.look = f.look
-    WHERE f.outcome = e.outcome
-    UNION ALL
-    SELECT multiIf(entity = 'download', concat(action, '/', file_name), entity = 'document', concat(action, '/', file_name, '/', entry), entity = 'task', toString(source), toString(number)),
-        toString(centre), toString(source), toString(phase), toString(status), bytes, assumeNotNull(started_at), assumeNotNull(finished_at)
-    FROM once
-    WHERE {of:String} = multiIf(entity = 'task', 'poll', entity = 'download' AND stage = 'download', 'download', entity = 'download' AND stage = 'unzip', 'unzip',
-            entity IN ('document', 'batch', 'session'), toString(entity), '')
-        AND status IN ('done', 'cancelled', 'failed') AND started_at IS NOT NULL AND finished_at IS NOT NULL
+    -- The slowest are found first, and then each taken once: a row may be there several times until it is merged.
+    SELECT *, round(dateDiff('microsecond', started, finished) / 1e6, 3) AS seconds
+    FROM
+    (
+        SELECT cityHash64(e.file, e.attempt) AS record, e.name AS name, toString(e.centre) AS centre, toString(f.source) AS source, toString(e.stands.1) AS phase, toString(e.stands.2) AS status, f.bytes AS bytes, assumeNotNull(l.listed) AS started, e.at AS finished
+        FROM ended AS e INNER JOIN fetched AS f ON f.file = e.file AND f.attempt = e.attempt
+            INNER JOIN looks AS l ON l.file = f.file AND l.source = f.source AND l.look = f.look
+        WHERE f.outcome = e.outcome
+        UNION ALL
+        SELECT cityHash64(topic, partition, offset), multiIf(entity = 'download', concat(action, '/', file_name), entity = 'document', concat(action, '/', file_name, '/', entry), entity = 'task', toString(source), toString(number)),
+            toString(centre), toString(source), toString(phase), toString(status), bytes, assumeNotNull(started_at), assumeNotNull(finished_at)
+        FROM told
+        WHERE {of:String} = multiIf(entity = 'task', 'poll', entity = 'download' AND stage = 'download', 'download', entity = 'download' AND stage = 'unzip', 'unzip',
+                entity IN ('document', 'batch', 'session'), toString(entity), '')
+            AND status IN ('done', 'cancelled', 'failed') AND started_at IS NOT NULL AND finished_at IS NOT NULL
+    )
+    WHERE finished >= {since:DateTime64(6, 'UTC')} AND finished < {until:DateTime64(6, 'UTC')}
+        AND ({centre:String} = '' OR lower(centre) = lower({centre:String}))
+        AND ({source:String} = '' OR source = {source:String})
+        AND ({phase:String} = '' OR phase = {phase:String})
+    ORDER BY seconds DESC, name, started, phase
+    LIMIT 4 * {limit:UInt32}
 )
-WHERE finished >= {since:DateTime64(6, 'UTC')} AND finished < {until:DateTime64(6, 'UTC')}
-    AND ({centre:String} = '' OR lower(centre) = lower({centre:String}))
-    AND ({source:String} = '' OR source = {source:String})
-    AND ({phase:String} = '' OR phase = {phase:String})
 ORDER BY seconds DESC, name, started, phase
+LIMIT 1 BY record, phase
 LIMIT {limit:UInt32}
