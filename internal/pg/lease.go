@@ -185,15 +185,6 @@ type LeaseState struct {
 
 // Leases lists a schema's leases.
 func Leases(ctx context.Context, q Querier, schema string) ([]LeaseState, error) {
-	rows, err := q.Query(ctx, "SELECT name, CASE WHEN expires_at > clock_timestamp() THEN holder ELSE '' END, epoch FROM "+schema+".lease ORDER BY name")
-	if err != nil {
-		return nil, fmt.Errorf("read leases of %s: %w", schema, err)
-	}
-	leases, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (l LeaseState, err error) {
-		return l, r.Scan(&l.Name, &l.Holder, &l.Epoch)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read leases of %s: %w", schema, err)
-	}
-	return leases, nil
+	return List(ctx, q, "read leases of "+schema, pgx.RowToStructByPos[LeaseState],
+		"SELECT name, CASE WHEN expires_at > clock_timestamp() THEN holder ELSE '' END, epoch FROM "+schema+".lease ORDER BY name")
 }

@@ -117,7 +117,7 @@ func pause(ctx context.Context, d time.Duration) error {
 // it from elsewhere, and would be lost with it: neither the schema that was built
 // has it, nor is it named in own.
 func Strangers(ctx context.Context, q pg.Querier, live, built string, own []string) error {
-	rows, err := q.Query(ctx, `
+	names, err := pg.List(ctx, q, "look for what hangs on the schema "+live, pgx.RowTo[string], `
 		WITH live AS (SELECT oid, relname, relkind FROM pg_class WHERE relnamespace = to_regnamespace(quote_ident($1)) AND relkind IN ('r', 'p', 'v', 'm', 'f'))
 		SELECT format('the %s %s.%s', CASE WHEN relkind IN ('v', 'm') THEN 'view' ELSE 'table' END, $1::text, relname) FROM live
 		WHERE relname <> ALL($3::text[]) AND NOT EXISTS (SELECT FROM pg_class b WHERE b.relnamespace = to_regnamespace(quote_ident($2)) AND b.relname = live.relname)
@@ -133,11 +133,7 @@ func Strangers(ctx context.Context, q pg.Querier, live, built string, own []stri
 		WHERE c.contype = 'f' AND c.confrelid IN (SELECT oid FROM live) AND c.connamespace <> to_regnamespace(quote_ident($1))
 		ORDER BY 1`, live, built, append([]string{}, own...))
 	if err != nil {
-		return fmt.Errorf("look for what hangs on the schema %s: %w", live, err)
-	}
-	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return fmt.Errorf("look for what hangs on the schema %s: %w", live, err)
+		return err
 	}
 	if len(names) > 0 {
 		return fmt.Errorf("a rebuild replaces the schema %s and would drop what it can't make: %s; drop or move them, rebuild, and make them again (best in a schema of their own)", live, strings.Join(names, ", "))
