@@ -168,10 +168,7 @@ func (in *Inserter) Run(ctx context.Context) error {
 		in.metrics.stopped.Set(1)
 		pause := pauses.Jittered(failures)
 		in.deps.Log.Error("insertion has stopped for all centres; it is tried again", "error", err, "failures", failures, "pause", pause)
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
+		_ = backoff.Sleep(ctx, pause)
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/internal/backoff"
 )
 
 // ErrLeaseLost says that another member holds the lease now. Whoever gets it
@@ -125,10 +127,7 @@ func (l Lease) Keep(ctx context.Context, report func(error), fn func(ctx context
 			continue
 		}
 		report(err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second):
-		}
+		_ = backoff.Sleep(ctx, time.Second)
 	}
 }
 
@@ -143,10 +142,8 @@ func (l Lease) giveUp(ctx context.Context, epoch int64) error {
 		if err == nil {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if backoff.Sleep(ctx, 50*time.Millisecond) != nil {
 			return err
-		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }

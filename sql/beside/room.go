@@ -24,6 +24,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tributary/internal/backoff"
 	"tributary/internal/pg"
 )
 
@@ -86,7 +87,7 @@ func (r Room) lock(ctx context.Context, conn *pgxpool.Conn) error {
 		if try == busyTries {
 			return r.Busy
 		}
-		if err := pause(ctx, busyPause); err != nil {
+		if err := backoff.Sleep(ctx, busyPause); err != nil {
 			return err
 		}
 	}
@@ -100,17 +101,6 @@ func (r Room) drop(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
 
 // Strangers returns an error that names what lies in the live schema, or hangs on
