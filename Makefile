@@ -10,7 +10,7 @@ BIN := bin/tributary
 TOOL := $(GO) tool -modfile=tools/go.mod
 # Packages whose goroutines share something: tested with the race detector, which
 # makes tests take two to four times the processor. Tests of theirs that share no memory lie in
-# files that begin with //go:build !race, which make test-plain compiles.
+# files that begin with //go:build !race, which make test-without-race compiles.
 RACE := ./cmd/... ./consumers/... ./producers/... ./internal/blob/... ./internal/deadline/... ./internal/engine/... ./internal/kafka/... ./internal/obs/... ./internal/pg/... ./internal/remote/... ./internal/stage/... ./internal/throttle/... ./internal/watch/... ./recovery/admin ./recovery/deadletter ./recovery/passover ./recovery/replay ./recovery/shadow ./web/live
 ALONE = grep -rl --include='*_test.go' '^//go:build !race$$' cmd consumers internal producers recovery
 # What these packages leave out with -short, which go without the race detector, too.
@@ -24,8 +24,8 @@ AT_ONCE ?= $(shell echo $$((2 * $$(nproc))))
 FIRST := ./test/e2e ./test/hostile ./test/upgrade ./test/badinput ./test/scale
 TEST_TIMEOUT ?= 40m
 # Where tests keep files; go builds where it did.
-test test-race test-plain: export GOTMPDIR := $(or $(GOTMPDIR),$(TMPDIR),/tmp)
-test test-race test-plain: export TMPDIR := $(shell mk/scratch)
+test test-race test-plain test-without-race: export GOTMPDIR := $(or $(GOTMPDIR),$(TMPDIR),/tmp)
+test test-race test-plain test-without-race: export TMPDIR := $(shell mk/scratch)
 GOVULNCHECK ?= v1.9.0
 
 .PHONY: help
@@ -110,17 +110,21 @@ test: servers clients ## run all tests; what lacks an engine or a server is skip
 	$(GO) test -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) $(FIRST) ./...
 
 # Every test once: with the race detector where goroutines share memory, and
-# without it elsewhere, and without vet, which has been. Both go on at once, so that
-# nothing waits for the longest package of one of them alone.
+# without it elsewhere, and without vet, which is beside them. All go on at once, so that
+# nothing waits for the longest package of one of them alone; what they need is
+# installed before.
 .PHONY: check
-check: fmt vet lint ## everything that must hold before a commit
-	@$(MAKE) --no-print-directory -j2 AT_ONCE=$$(($$(nproc) + 1)) test-race test-plain
+check: fmt engines servers clients ## everything that must hold before a commit
+	@$(MAKE) --no-print-directory -j5 AT_ONCE=$$(($$(nproc) + 1)) vet lint test-race test-plain test-without-race
 
 .PHONY: test-plain
-test-plain: engines servers clients ## what make test-race leaves of make test
-	$(GO) test -vet=off -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) $(PLAIN)
+test-plain: engines servers clients ## what make test-race and make test-without-race leave of make test
+	$(GO) test -vet=off -p $$(($(AT_ONCE) + 1)) -timeout $(TEST_TIMEOUT) $(PLAIN)
+
+.PHONY: test-without-race
+test-without-race: engines servers clients ## what packages that make test-race tests have without the race detector
 	@files="$$($(ALONE))"; tests="$$(grep -hoE '^func Test[A-Za-z0-9_]+' $$files | cut -c6- | paste -sd '|')"; \
-	$(GO) test -vet=off -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) -run "^($$tests|$(SHORT_TESTS))\$$" $$(dirname $$files | sed 's|^|./|' | sort -u) $(SHORT)
+	$(GO) test -vet=off -p $$(nproc) -timeout $(TEST_TIMEOUT) -run "^($$tests|$(SHORT_TESTS))\$$" $$(dirname $$files | sed 's|^|./|' | sort -u) $(SHORT)
 
 .PHONY: fmt
 fmt: ## fail where gofmt would change something

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/consumers/notify"
+	"tributary/internal/backoff"
 	"tributary/internal/pg"
 	"tributary/queries/expect"
 	"tributary/queries/own"
@@ -54,7 +55,7 @@ func (r *round) told(ctx context.Context, client *kgo.Client) error {
 			r.a.log.Warn("not everybody could be notified of everything; the next run goes on with it")
 			return nil
 		}
-		if err := sleep(ctx, lookEvery); err != nil {
+		if err := backoff.Sleep(ctx, lookEvery); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/consumers/insert"
+	"tributary/internal/backoff"
 	"tributary/internal/kafka"
 	"tributary/internal/stage/sink"
 	"tributary/producers/schedule"
@@ -98,7 +99,7 @@ func (r *round) closed(ctx context.Context) error {
 		if err := r.starved(ctx); err != nil {
 			return err
 		}
-		if err := sleep(ctx, lookEvery); err != nil {
+		if err := backoff.Sleep(ctx, lookEvery); err != nil {
 			return err
 		}
 	}
@@ -117,7 +118,7 @@ func (r *round) until(ctx context.Context, done func(control.Unfinished) bool) e
 		if err := r.starved(ctx); err != nil {
 			return err
 		}
-		if err := sleep(ctx, lookEvery); err != nil {
+		if err := backoff.Sleep(ctx, lookEvery); err != nil {
 			return err
 		}
 	}
@@ -154,7 +155,7 @@ func (r *round) projected(ctx context.Context) error {
 		if done {
 			return errors.Join(r.traced(ctx, client), r.told(ctx, client))
 		}
-		if err := sleep(ctx, lookEvery); err != nil {
+		if err := backoff.Sleep(ctx, lookEvery); err != nil {
 			return err
 		}
 	}
@@ -175,7 +176,7 @@ func (r *round) traced(ctx context.Context, client *kgo.Client) error {
 			r.a.log.Warn("the collector at traces.endpoint has not taken all spans; the next run goes on with them")
 			return nil
 		}
-		if err := sleep(ctx, lookEvery); err != nil {
+		if err := backoff.Sleep(ctx, lookEvery); err != nil {
 			return err
 		}
 	}

@@ -24,14 +24,14 @@ import (
 	"tributary/sql/warehouse"
 )
 
-// standing is a history that has read up to an offset.
-type standing struct {
+// still is a history that has read up to an offset.
+type still struct {
 	sink.Store
 
 	at int64
 }
 
-func (s *standing) Position(context.Context, string, int32) (int64, error) { return s.at, nil }
+func (s *still) Position(context.Context, string, int32) (int64, error) { return s.at, nil }
 
 // A round with --once is over only when all positions are applied, batch ends
 // included, the warehouse's outbox is empty, every
@@ -63,7 +63,7 @@ func TestARoundWaitsForEveryReader(t *testing.T) {
 		}
 	}
 	r := &round{a: &app{cfg: cfg, log: log, stores: &stores{Control: pool, Tracker: pool, Warehouse: pool}}}
-	h := &standing{}
+	h := &still{}
 	over := func(want bool, when string) {
 		t.Helper()
 		got, err := r.caughtUp(ctx, client, h)

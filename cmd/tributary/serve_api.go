@@ -8,6 +8,7 @@ import (
 	"tributary/producers/sources"
 	"tributary/queries/lineage"
 	"tributary/queries/report"
+	"tributary/queries/standing"
 	"tributary/queries/why"
 	"tributary/recovery/deadletter"
 	"tributary/schemas"
@@ -78,14 +79,14 @@ func (s *stores) standing(ctx context.Context, source string) (api.Standing, err
 	if len(all) == 0 || all[0].State == control.SourceRemoved {
 		return api.Standing{}, fmt.Errorf("%s: %w", source, sources.ErrUnknown)
 	}
-	known, err := s.besideOf(ctx, all[0])
+	is, err := standing.Of(ctx, s.Control, all[0], now())
 	if err != nil {
 		return api.Standing{}, err
 	}
 	var shown bytes.Buffer
-	if err := report.NewEncoder(&shown).Encode(shownSource(all[0], known)); err != nil {
+	if err := report.NewEncoder(&shown).Encode(is.Fields()); err != nil {
 		return api.Standing{}, fmt.Errorf("source %s: %w", source, err)
 	}
-	text, err := s.sourceText(ctx, all[0], known)
+	text, err := is.Text(ctx, s.Tracker)
 	return api.Standing{Standing: shown.Bytes(), Text: text}, err
 }

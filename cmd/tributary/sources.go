@@ -13,9 +13,9 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/pg"
 	"tributary/internal/remote"
-	"tributary/internal/screen"
 	"tributary/internal/source"
 	"tributary/queries/report"
+	"tributary/queries/standing"
 	"tributary/schemas"
 	"tributary/web/client"
 )
@@ -210,19 +210,6 @@ func checkSource(ctx context.Context, cfg config.Config, s config.Source, timeou
 func (c *cli) printSteps(s config.Source, steps []checkedStep) {
 	fmt.Fprintf(c.stdout, "%s  %s\n", s.ID, source.Describe(s).URL)
 	for _, step := range steps {
-		fmt.Fprint(c.stdout, stepText(step.Step))
+		fmt.Fprint(c.stdout, standing.StepText(step.Step))
 	}
-}
-
-// stepText is a step of a check, for people.
-func stepText(step remote.Step) string {
-	mark := "ok    "
-	if !step.OK {
-		mark = "FAILED"
-	}
-	text := fmt.Sprintf("  %s  %s: %s (%d ms)\n", mark, strings.ReplaceAll(step.Name, "_", " "), screen.Line(step.Detail), step.Milliseconds)
-	if step.Remedy != "" {
-		text += fmt.Sprintf("          %s\n", screen.Line(step.Remedy))
-	}
-	return text
 }

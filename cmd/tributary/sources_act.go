@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tributary/internal/screen"
 	"tributary/producers/donewith"
 	"tributary/producers/sourcestate"
 	"tributary/queries/report"
@@ -92,21 +91,4 @@ func actedByServer(ctx context.Context, r *client.Client, act bool, id, reason, 
 		return sourcestate.Outcome{Source: id, Detail: refused.Detail}, nil
 	}
 	return sourcestate.Outcome{Source: id, Done: out.Done, Detail: out.Detail}, err
-}
-
-// doneWithText is what becomes at a source of files that are inserted, for people.
-func doneWithText(id string, d *donewith.Stand) string {
-	if d == nil {
-		return ""
-	}
-	var b strings.Builder
-	how := fmt.Sprintf("only shown: tributary sources act %s --seen %q has it done", id, screen.Line(d.Seen))
-	if d.Acting {
-		how = "it is done, " + screen.Line(d.Ordered)
-	}
-	fmt.Fprintf(&b, "done with files that are inserted: %s (%s)\n", screen.Line(d.Rule), how)
-	for _, n := range d.Files {
-		fmt.Fprintf(&b, "  %s: %s files\n", donewith.Words(n), donewith.Number(n))
-	}
-	return b.String()
 }

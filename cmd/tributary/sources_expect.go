@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tributary/internal/pg"
-	"tributary/internal/screen"
 	"tributary/queries/expect"
 	"tributary/queries/report"
 )
@@ -41,23 +38,4 @@ func newSourcesExpect(c *cli) *cobra.Command {
 		return err
 	}
 	return cmd
-}
-
-// expectedText says when new files of a source are expected, and what is not as it was
-// before, for people. That the tracker can't say so hides nothing else.
-func expectedText(ctx context.Context, tracker pg.Querier, source string) string {
-	var text string
-	err := expect.Sources(ctx, tracker, source, func(e expect.Expectation) error {
-		if e.Next != nil {
-			text = fmt.Sprintf("new files are expected at %s, and late after %s\n", inZone(*e.Next), inZone(*e.LateAfter))
-		}
-		for _, f := range e.Findings {
-			text += fmt.Sprintf("%s: %s\n", f.Finding, f.Message)
-		}
-		return nil
-	})
-	if unheard := (*report.UnknownError)(nil); err != nil && !errors.As(err, &unheard) {
-		return "when new files are expected can't be said: " + screen.Line(err.Error()) + "\n"
-	}
-	return text
 }

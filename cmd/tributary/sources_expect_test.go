@@ -10,6 +10,7 @@ import (
 
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/pg"
+	"tributary/queries/standing"
 	"tributary/schemas"
 	"tributary/sql/tracker"
 )
@@ -61,7 +62,7 @@ func TestSourcesExpectEndsWithWhatItFinds(t *testing.T) {
 		"stopped": "new files are expected at 2026-03-11 00:00:00Z, and late after 2026-03-11 12:00:00Z\nlate: nothing new since 2026-03-10 00:00:00Z; ",
 		"nosuch":  "", // as one that was added just now
 	} {
-		if got := expectedText(t.Context(), pool, source); !strings.HasPrefix(got, want) || want == "" && got != "" {
+		if got := standing.Expected(t.Context(), pool, source); !strings.HasPrefix(got, want) || want == "" && got != "" {
 			t.Errorf("of %s is said:\n%s", source, got)
 		}
 	}

@@ -2,22 +2,17 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tributary/internal/config"
 	"tributary/internal/pg"
-	"tributary/internal/remote"
 	"tributary/internal/screen"
 	"tributary/producers/sources"
 	"tributary/queries/report"
-	"tributary/schemas"
+	"tributary/queries/standing"
 	"tributary/sql/control"
 	"tributary/web/client"
 )
@@ -49,12 +44,12 @@ func newSourcesShow(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			beside, err := s.besideOf(cmd.Context(), all[0])
+			is, err := standing.Of(cmd.Context(), s.Control, all[0], now())
 			if err != nil {
 				return err
 			}
-			return c.tell(*output, shownSource(all[0], beside), func(w io.Writer) error {
-				text, err := s.sourceText(cmd.Context(), all[0], beside)
+			return c.tell(*output, is.Fields(), func(w io.Writer) error {
+				text, err := is.Text(cmd.Context(), s.Tracker)
 				if err != nil {
 					return err
 				}
@@ -64,112 +59,6 @@ func newSourcesShow(c *cli) *cobra.Command {
 		})
 	}
 	return cmd
-}
-
-// sourceText is a source as it is shown to people.
-func (s *stores) sourceText(ctx context.Context, st control.Standing, beside besideSource) (string, error) {
-	src, err := config.ParseDefinition(st.Definition)
-	if err != nil {
-		return "", err
-	}
-	text, err := config.SourcesYAML([]config.Source{src})
-	return standingText(st) + beside.text() + expectedText(ctx, s.Tracker, st.ID) + screen.Text(string(text)), err
-}
-
-// shownSource is a source as -o json writes it.
-func shownSource(s control.Standing, beside besideSource) map[string]any {
-	out := map[string]any{"source": s.ID, "state": s.State, "declared": s.Declared, "server": s.Server, "failed_polls": s.FailedPolls, "overruns": s.Overruns, "polled": s.Polled, "today": beside.taken, "reputation": beside.known}
-	if s.SuspendedAt != nil {
-		out["suspended_at"], out["suspended_why"] = s.SuspendedAt, s.SuspendedWhy
-	}
-	if s.FailedPolls > 0 {
-		out["failed_classes"] = s.FailedClasses
-	}
-	if s.Checked != nil {
-		out["checked"] = s.Checked
-	}
-	if beside.pace != nil {
-		out["throttled"] = beside.pace
-	}
-	if beside.done != nil {
-		out["done_with"] = beside.done
-	}
-	showTimes(out, timesOf(s, now()))
-	if c := completePollsOf(s); c != nil {
-		out["complete_polls"] = c
-	}
-	if c := clockOf(s); c != nil {
-		out["clock"] = c
-	}
-	var keys map[string]any
-	if json.Unmarshal([]byte(s.Definition), &keys) == nil {
-		out["definition"] = keys
-	}
-	return out
-}
-
-// standingText says how a source stands, for people.
-func standingText(s control.Standing) string {
-	var b strings.Builder
-	who := "defined by a person (tributary sources edit)"
-	if s.Declared {
-		who = "declared by the configuration"
-	}
-	fmt.Fprintf(&b, "%s is %s, %s\n", s.ID, s.State, who)
-	fmt.Fprintf(&b, "its sessions are counted as those of %s\n", screen.Line(s.Server))
-	if s.SuspendedAt != nil {
-		fmt.Fprintf(&b, "suspended since %s: %s\n", s.SuspendedAt.UTC().Format("2006-01-02 15:04:05Z"), screen.Line(s.SuspendedWhy))
-	}
-	if s.FailedPolls > 0 {
-		fmt.Fprintf(&b, "polls in a row that failed: %d%s\n", s.FailedPolls, classesText(s.FailedClasses))
-	}
-	if s.Polled {
-		b.WriteString("it is being polled, or waits for its turn\n")
-	}
-	b.WriteString(timesText(s, timesOf(s, now())))
-	if text := s.Clock.Text(); text != "" {
-		b.WriteString("its server: " + text + "\n")
-	}
-	if s.Clock.Skew != 0 {
-		fmt.Fprintf(&b, "%s: since %s\n", schemas.NoteClockSkewed, s.Clock.Since.UTC().Format("2006-01-02 15:04:05Z"))
-	}
-	b.WriteString(checkText(s))
-	return b.String()
-}
-
-// classesText says of which classes the errors of failed polls are.
-func classesText(classes map[string]int) string {
-	text := ""
-	for _, class := range slices.Sorted(maps.Keys(classes)) {
-		text += fmt.Sprintf(", %s %d", class, classes[class])
-	}
-	if text == "" {
-		return ""
-	}
-	return " (" + text[2:] + ")"
-}
-
-// checkText tells what a source's last check by a poll found, for people.
-func checkText(s control.Standing) string {
-	if s.Checked == nil {
-		return "not checked yet: its first poll does that, before it takes anything\n"
-	}
-	found := "passed"
-	if !s.Checked.Passed {
-		found = "failed"
-	}
-	text := fmt.Sprintf("checked at %s by session %d: %s\n", s.Checked.At.UTC().Format("2006-01-02 15:04:05Z"), s.Checked.Session, found)
-	var steps []remote.Step
-	if err := json.Unmarshal(s.Checked.Steps, &steps); err != nil {
-		return text + "  its steps were written by a newer version\n"
-	}
-	for _, step := range steps {
-		text += stepText(step)
-	}
-	if s.Checked.Passed && !s.Passed {
-		text += "defined otherwise since: the next poll checks it\n"
-	}
-	return text
 }
 
 func newSourcesExport(c *cli) *cobra.Command {

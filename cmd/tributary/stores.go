@@ -175,17 +175,6 @@ func (s *stores) addresses(ctx context.Context, cfg config.Config, log *slog.Log
 	return nil
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
-}
-
 // Close closes everything in reverse order, waits a while for other commands
 // that use engines started here, and stops them.
 func (s *stores) Close() error {

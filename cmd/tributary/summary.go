@@ -10,6 +10,7 @@ import (
 
 	"tributary/internal/screen"
 	"tributary/queries/report"
+	"tributary/queries/standing"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -39,7 +40,7 @@ func (c *cli) summary(ctx context.Context, a *app, r *round, strict bool) (bool,
 		}
 		ok = false
 		if l.Postponed > 0 {
-			fmt.Fprintf(c.stdout, "source %s shows %d more new or changed files than %s\n", l.Source, l.Postponed, leftText(l.Limit, l.Definition, *cmp.Or(l.EndedAt, &now)))
+			fmt.Fprintf(c.stdout, "source %s shows %d more new or changed files than %s\n", l.Source, l.Postponed, standing.Left(l.Limit, l.Definition, *cmp.Or(l.EndedAt, &now)))
 		}
 		if l.State == "complete" || l.State == "minimal" {
 			continue

@@ -15,6 +15,7 @@ import (
 
 	"tributary/consumers/insert"
 	"tributary/consumers/tracker"
+	"tributary/internal/backoff"
 	"tributary/internal/config"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
@@ -117,7 +118,7 @@ func operationRoles() []string { return []string{"sequence", "publish", "insert"
 // keepRunning starts roles whose holders have gone, until waiting ends.
 func (a *app) keepRunning(waiting, roles context.Context, g *errgroup.Group, started map[string]bool) error {
 	for {
-		if err := sleep(waiting, time.Second); err != nil {
+		if err := backoff.Sleep(waiting, time.Second); err != nil {
 			return nil //nolint:nilerr // it was asked to end
 		}
 		more, err := a.runMissing(roles, g, started)
@@ -199,7 +200,7 @@ func (a *app) catchUpTracker(ctx context.Context, g *errgroup.Group) error {
 				return err
 			}
 		}
-		if err := sleep(ctx, lookEvery); err != nil {
+		if err := backoff.Sleep(ctx, lookEvery); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/uuid"
+
+	"tributary/internal/pg"
 )
 
 // TopicID returns the id of the topic that the stored offsets belong to, and
@@ -32,7 +34,7 @@ func (h *History) topicID(ctx context.Context, conn driver.Conn, topic string, i
 	}
 	known, err := knownTopic(ctx, conn, topic, generation)
 	if err != nil || known != nil {
-		return deref(known), err
+		return pg.Value(known), err
 	}
 	if err := noteTopic(ctx, conn, topic, id, generation); err != nil {
 		return uuid.UUID{}, err
@@ -41,13 +43,6 @@ func (h *History) topicID(ctx context.Context, conn driver.Conn, topic string, i
 		return id, err
 	}
 	return *known, nil
-}
-
-func deref(id *uuid.UUID) uuid.UUID {
-	if id == nil {
-		return uuid.UUID{}
-	}
-	return *id
 }
 
 // knownTopic is the id of the topic that a generation of the table is filled

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/warehouse"
 )
@@ -18,13 +19,9 @@ import (
 func (w *writer) batchEnd(ctx context.Context, it *item) error {
 	centre := centreOf(it.ev)
 	started := w.in.now()
-	rows, err := w.tx.Query(ctx, "SELECT position FROM warehouse.document WHERE batch = $1 AND state = 'loaded'", it.ev.Batch)
+	documents, err := pg.List(ctx, w.tx, "documents of the batch", pgx.RowTo[int64], "SELECT position FROM warehouse.document WHERE batch = $1 AND state = 'loaded'", it.ev.Batch)
 	if err != nil {
-		return fmt.Errorf("documents of the batch: %w", err)
-	}
-	documents, err := positionsOf(rows)
-	if err != nil {
-		return fmt.Errorf("documents of the batch: %w", err)
+		return err
 	}
 	judged, err := w.judge(ctx, centre)
 	if err != nil {
@@ -84,16 +81,12 @@ func (w *writer) checked(ctx context.Context, it *item, documents []int64, steps
 	if err != nil {
 		return err
 	}
-	rows, err := w.tx.Query(ctx, `WITH checked AS (`+numberChecks+`)
+	all, err := pg.List(ctx, w.tx, "number the data checks", pgx.RowToStructByNameLax[schemas.StatusChanged], `WITH checked AS (`+numberChecks+`)
 		SELECT position, run, session, source, centre, file, file_name, action, file_date, file_inc, document, entry, entry_ordinal AS ordinal,
 			kind, doc_centre, doc_date, doc_inc, attempt, download || '/' || unzip AS outcome, rows, checks AS check
 		FROM checked JOIN warehouse.document USING (position)`, documents)
 	if err != nil {
-		return fmt.Errorf("number the data checks: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[schemas.StatusChanged])
-	if err != nil {
-		return fmt.Errorf("number the data checks: %w", err)
+		return err
 	}
 	events := make(map[int64]schemas.StatusChanged, len(all))
 	for _, e := range all {
@@ -115,30 +108,19 @@ func (w *writer) checked(ctx context.Context, it *item, documents []int64, steps
 // openFindings returns the open errors of documents, the first of each and
 // their number.
 func (w *writer) openFindings(ctx context.Context, documents []int64) (map[int64][]schemas.ErrorDetail, map[int64]int32, error) {
-	rows, err := w.tx.Query(ctx, `SELECT position, line, col, test, message, total FROM (
+	errs, totals := map[int64][]schemas.ErrorDetail{}, map[int64]int32{}
+	var position int64
+	var total int32
+	var e schemas.ErrorDetail
+	for err := range pg.Each(ctx, w.tx, "open findings", []any{&position, &e.Line, &e.Column, &e.Exception, &e.Message, &total}, `SELECT position, line, col, test, message, total FROM (
 			SELECT position, line, col, test, message, ordinal, count(*) OVER (PARTITION BY position) AS total,
 				row_number() OVER (PARTITION BY position ORDER BY line, col, ordinal, test) AS n
 			FROM warehouse.finding WHERE position = ANY($1) AND open AND level = 'error') f
-		WHERE n <= $2 ORDER BY position, n`, documents, maxErrors)
-	if err != nil {
-		return nil, nil, fmt.Errorf("open findings: %w", err)
-	}
-	errs, totals := map[int64][]schemas.ErrorDetail{}, map[int64]int32{}
-	for rows.Next() {
-		var position int64
-		var total int32
-		var e schemas.ErrorDetail
-		if err := rows.Scan(&position, &e.Line, &e.Column, &e.Exception, &e.Message, &total); err != nil {
-			return nil, nil, fmt.Errorf("open findings: %w", err)
+		WHERE n <= $2 ORDER BY position, n`, documents, maxErrors) {
+		if err != nil {
+			return nil, nil, err
 		}
 		errs[position], totals[position] = append(errs[position], e), total
 	}
-	if err := rows.Err(); err != nil {
-		return nil, nil, fmt.Errorf("open findings: %w", err)
-	}
 	return errs, totals, nil
-}
-
-func positionsOf(rows pgx.Rows) ([]int64, error) {
-	return pgx.CollectRows(rows, pgx.RowTo[int64])
 }

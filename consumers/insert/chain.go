@@ -165,19 +165,14 @@ func (in *Inserter) allLinks(ctx context.Context, take func(chain.Link)) error {
 }
 
 func readLinks(ctx context.Context, q pg.Querier, take func(chain.Link), sql string, args ...any) error {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return fmt.Errorf("read digests of positions: %w", err)
-	}
 	var l chain.Link
 	var digest []byte
-	_, err = pgx.ForEachRow(rows, []any{&l.Position, &digest, &l.Offset}, func() error {
+	for err := range pg.Each(ctx, q, "read digests of positions", []any{&l.Position, &digest, &l.Offset}, sql, args...) {
+		if err != nil {
+			return err
+		}
 		copy(l.Digest[:], digest)
 		take(l)
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("read digests of positions: %w", err)
 	}
 	return nil
 }

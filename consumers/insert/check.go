@@ -46,13 +46,9 @@ func (j *judgement) check(ctx context.Context, on string, checks []warehouse.Che
 	for i, c := range checks {
 		tests[i] = c.Name
 	}
-	rows, err := j.w.tx.Query(ctx, settleFindings, j.centre, on, tests)
+	documents, err := j.w.changedBy(ctx, "findings of "+checkNames(checks), settleFindings, j.centre, on, tests)
 	if err != nil {
-		return fmt.Errorf("findings of %s: %w", checkNames(checks), err)
-	}
-	documents, err := j.w.changedBy(ctx, rows)
-	if err != nil {
-		return fmt.Errorf("findings of %s: %w", checkNames(checks), err)
+		return err
 	}
 	j.documents = append(j.documents, documents...)
 	if found > 0 {

@@ -7,10 +7,10 @@ import (
 	"io"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"tributary/internal/mapping"
+	"tributary/internal/pg"
 )
 
 // place is where a record's content lies.
@@ -83,20 +83,19 @@ func (w *writer) places(ctx context.Context, contents []*content) (places []plac
 			layouts = append(layouts, r.layout)
 		}
 	}
-	rows, err := w.tx.Query(ctx, `
+	known, found := map[mapping.ID]bool{}, map[identity]place{}
+	var id identity
+	var p place
+	for err := range pg.Each(ctx, w.tx, "look for known content", []any{&id.claim, &id.fingerprint, &id.layout, &p.position, &p.ordinal, &p.line}, `
 		SELECT n.claim, n.fingerprint, n.layout, coalesce(o.position, 0), coalesce(o.ordinal, 0), coalesce(o.line, 0)
 		FROM unnest($1::uuid[], $2::uuid[], $3::int[]) AS n(claim, fingerprint, layout)
 		LEFT JOIN LATERAL (SELECT c.position, c.ordinal, c.line FROM warehouse.claim c
 			WHERE c.claim = n.claim AND c.fingerprint = n.fingerprint AND c.layout = n.layout AND c.content_position = c.position AND c.content_ordinal = c.ordinal
 			ORDER BY c.position LIMIT 1) o ON true
-		WHERE EXISTS (SELECT FROM warehouse.claim c WHERE c.claim = n.claim)`, claims, prints, layouts)
-	if err != nil {
-		return nil, nil, fmt.Errorf("look for known content: %w", err)
-	}
-	known, found := map[mapping.ID]bool{}, map[identity]place{}
-	var id identity
-	var p place
-	_, err = pgx.ForEachRow(rows, []any{&id.claim, &id.fingerprint, &id.layout, &p.position, &p.ordinal, &p.line}, func() error {
+		WHERE EXISTS (SELECT FROM warehouse.claim c WHERE c.claim = n.claim)`, claims, prints, layouts) {
+		if err != nil {
+			return nil, nil, err
+		}
 		if !known[id.claim] {
 			known[id.claim] = true
 			shared = append(shared, id.claim)
@@ -104,10 +103,6 @@ func (w *writer) places(ctx context.Context, contents []*content) (places []plac
 		if p.position > 0 {
 			found[id] = p
 		}
-		return nil
-	})
-	if err != nil {
-		return nil, nil, fmt.Errorf("look for known content: %w", err)
 	}
 	here := make(map[mapping.ID]int32, n) // how often claimed among these
 	for _, c := range contents {

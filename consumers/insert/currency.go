@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
+	"tributary/internal/pg"
 )
 
 // settle records withdrawals, applies all that are known to the files
@@ -90,7 +90,9 @@ func (w *writer) turn(ctx context.Context, files map[string]struct{}) (t turned,
 	for name := range files {
 		names = append(names, name)
 	}
-	rows, err := w.tx.Query(ctx, `
+	var position int64
+	var loaded, withdrawn bool
+	for err := range pg.Each(ctx, w.tx, "apply withdrawals", []any{&position, &loaded, &withdrawn}, `
 		WITH verdict AS MATERIALIZED (
 			SELECT d.position, d.withdrawn, EXISTS (
 				SELECT FROM warehouse.withdrawn_by(d.file, d.entry, d.archive, d.rank, d.run_number) w) AS falls
@@ -100,13 +102,10 @@ func (w *writer) turn(ctx context.Context, files map[string]struct{}) (t turned,
 		)
 		UPDATE warehouse.document d SET withdrawn = v.falls FROM verdict v
 		WHERE v.falls <> v.withdrawn AND d.position = v.position
-		RETURNING d.position, d.state = 'loaded', d.withdrawn`, names)
-	if err != nil {
-		return t, fmt.Errorf("apply withdrawals: %w", err)
-	}
-	var position int64
-	var loaded, withdrawn bool
-	_, err = pgx.ForEachRow(rows, []any{&position, &loaded, &withdrawn}, func() error {
+		RETURNING d.position, d.state = 'loaded', d.withdrawn`, names) {
+		if err != nil {
+			return t, err
+		}
 		t.documents++
 		switch {
 		case !loaded:
@@ -115,10 +114,6 @@ func (w *writer) turn(ctx context.Context, files map[string]struct{}) (t turned,
 		default:
 			t.restored = append(t.restored, position)
 		}
-		return nil
-	})
-	if err != nil {
-		return t, fmt.Errorf("apply withdrawals: %w", err)
 	}
 	return t, nil
 }

@@ -144,20 +144,12 @@ func (in *Inserter) finishEnds(ctx context.Context, db pg.Beginner, epoch int64)
 
 // dueEnds reads the batch ends that are due, in order.
 func (in *Inserter) dueEnds(ctx context.Context) ([]*item, error) {
-	rows, err := in.deps.Pool.Query(ctx, "SELECT event, trace, ordered FROM warehouse.batch_end ORDER BY position")
-	if err != nil {
-		return nil, fmt.Errorf("read batch ends that are due: %w", err)
-	}
-	items, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (*item, error) {
+	return pg.List(ctx, in.deps.Pool, "read batch ends that are due", func(row pgx.CollectableRow) (*item, error) {
 		var ev schemas.DocumentOrdered
 		var m schemas.Message
 		err := row.Scan(&m.ID, &m.Traceparent, &ev)
 		return newItem(m, &ev, 0), err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read batch ends that are due: %w", err)
-	}
-	return items, nil
+	}, "SELECT event, trace, ordered FROM warehouse.batch_end ORDER BY position")
 }
 
 // end works off a batch's end in one transaction, and turns a panic into an

@@ -131,15 +131,11 @@ func AppliedPosition(ctx context.Context, q pg.Querier) (int64, error) {
 // before it was ordered, while it was loaded, or by the checks of its data that
 // hold now. Empty: none did.
 func FailedPhase(ctx context.Context, q pg.Querier, batches []string) (first schemas.Phase, err error) {
-	rows, err := q.Query(ctx, `SELECT DISTINCT phase FROM warehouse.document WHERE batch = ANY($1) AND state = 'failed'
+	phases, err := pg.List(ctx, q, "ask the warehouse which documents failed", pgx.RowTo[string], `SELECT DISTINCT phase FROM warehouse.document WHERE batch = ANY($1) AND state = 'failed'
 		UNION SELECT $2 WHERE EXISTS (SELECT FROM warehouse.document d JOIN warehouse.finding f ON f.position = d.position
 			WHERE d.batch = ANY($1) AND f.open AND f.level = 'error')`, batches, string(schemas.Data))
 	if err != nil {
-		return "", fmt.Errorf("ask the warehouse which documents failed: %w", err)
-	}
-	phases, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return "", fmt.Errorf("ask the warehouse which documents failed: %w", err)
+		return "", err
 	}
 	for _, p := range phases {
 		if p := schemas.Phase(p); first == "" || p.ID() < first.ID() {
@@ -172,10 +168,7 @@ func (in *Inserter) Run(ctx context.Context) error {
 		in.metrics.stopped.Set(1)
 		pause := pauses.Jittered(failures)
 		in.deps.Log.Error("insertion has stopped for all centres; it is tried again", "error", err, "failures", failures, "pause", pause)
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
+		_ = backoff.Sleep(ctx, pause)
 	}
 	return nil
 }

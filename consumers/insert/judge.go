@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tributary/internal/pg"
 	"tributary/sql/warehouse"
 )
 
@@ -25,9 +26,9 @@ func (w *writer) judge(ctx context.Context, centre string) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	again, err := w.column(ctx, "SELECT test FROM warehouse.recheck WHERE centre = $1", centre)
+	again, err := pg.List(ctx, w.tx, "checks to be done again", pgx.RowTo[string], "SELECT test FROM warehouse.recheck WHERE centre = $1", centre)
 	if err != nil {
-		return nil, fmt.Errorf("checks to be done again: %w", err)
+		return nil, err
 	}
 	w.all = slices.Contains(again, allChecks)
 	// Candidates are few beside what there is, whatever the planner believes
@@ -169,9 +170,9 @@ func (w *writer) makeCandidates(ctx context.Context) error {
 
 // activeChecks are the checks whose reference tables are loaded.
 func (w *writer) activeChecks(ctx context.Context) ([]warehouse.Check, error) {
-	loaded, err := w.column(ctx, "SELECT name FROM warehouse.reference_load")
+	loaded, err := pg.List(ctx, w.tx, "loaded reference tables", pgx.RowTo[string], "SELECT name FROM warehouse.reference_load")
 	if err != nil {
-		return nil, fmt.Errorf("loaded reference tables: %w", err)
+		return nil, err
 	}
 	var out []warehouse.Check
 	for _, c := range w.in.deps.Statements.Checks {
@@ -182,19 +183,18 @@ func (w *writer) activeChecks(ctx context.Context) ([]warehouse.Check, error) {
 	return out, nil
 }
 
-// changedBy reads the documents whose open errors changed, and drops counts
-// that have become 0.
-func (w *writer) changedBy(ctx context.Context, rows pgx.Rows) (documents []int64, err error) {
+// changedBy executes a statement that returns the documents whose open errors it
+// changed, and drops counts that have become 0.
+func (w *writer) changedBy(ctx context.Context, what, sql string, args ...any) (documents []int64, err error) {
 	var position, empty, dropped int64
-	_, err = pgx.ForEachRow(rows, []any{&position, &dropped}, func() error {
+	for err := range pg.Each(ctx, w.tx, what, []any{&position, &dropped}, sql, args...) {
+		if err != nil {
+			return nil, err
+		}
 		if position > 0 {
 			documents = append(documents, position)
 		}
 		empty += dropped
-		return nil
-	})
-	if err != nil {
-		return nil, err
 	}
 	return documents, w.dropCounts(ctx, empty)
 }
@@ -209,7 +209,7 @@ func (w *writer) closeGone(ctx context.Context, centre string) ([]int64, error) 
 	for _, c := range w.in.deps.Statements.Checks {
 		tests = append(tests, c.Name)
 	}
-	rows, err := w.tx.Query(ctx, `WITH gone AS (
+	return w.changedBy(ctx, "close findings", `WITH gone AS (
 			SELECT f.position, f.ordinal, f.test FROM warehouse.changed c
 			CROSS JOIN LATERAL (SELECT FROM warehouse.claim k WHERE k.position = c.position AND k.ordinal = c.ordinal AND NOT k.is_current OFFSET 0) k
 			CROSS JOIN LATERAL (
@@ -231,20 +231,4 @@ func (w *writer) closeGone(ctx context.Context, centre string) ([]int64, error) 
 		)
 		SELECT position, 0::bigint FROM closed WHERE level = 'error' GROUP BY position
 		UNION ALL SELECT 0, count(*) FILTER (WHERE findings = 0) FROM counted`, centre, claims, append([]string{}, tests...))
-	if err != nil {
-		return nil, fmt.Errorf("close findings: %w", err)
-	}
-	documents, err := w.changedBy(ctx, rows)
-	if err != nil {
-		return nil, fmt.Errorf("close findings: %w", err)
-	}
-	return documents, nil
-}
-
-func (w *writer) column(ctx context.Context, sql string, args ...any) ([]string, error) {
-	rows, err := w.tx.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[string])
 }

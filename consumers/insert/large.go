@@ -3,7 +3,6 @@ package insert
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"golang.org/x/sync/errgroup"
 
@@ -134,22 +133,15 @@ func (w *writer) duplicates(ctx context.Context, it *item) error {
 	var table string
 	var key []*string
 	var line, column, first int
-	rows, err := w.tx.Query(ctx, `SELECT record_type, natural_key, line, col, first FROM (
+	found := false
+	for err := range pg.Each(ctx, w.tx, "look for repeated keys", []any{&table, &key, &line, &column, &first}, `SELECT record_type, natural_key, line, col, first FROM (
 			SELECT record_type, natural_key, line, col, ordinal, lag(line) OVER (PARTITION BY claim ORDER BY ordinal) AS first
 			FROM warehouse.claim WHERE position = $1) c
-		WHERE first IS NOT NULL ORDER BY ordinal LIMIT 1`, it.ev.Position)
-	if err != nil {
-		return fmt.Errorf("look for repeated keys: %w", err)
-	}
-	found := false
-	for rows.Next() {
-		found = true
-		if err := rows.Scan(&table, &key, &line, &column, &first); err != nil {
-			return fmt.Errorf("look for repeated keys: %w", err)
+		WHERE first IS NOT NULL ORDER BY ordinal LIMIT 1`, it.ev.Position) {
+		if err != nil {
+			return err
 		}
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("look for repeated keys: %w", err)
+		found = true
 	}
 	if found {
 		return duplicate(table, keyText(key), line, column, first)

@@ -204,25 +204,17 @@ func (r *Rebuild) applied(ctx context.Context) (int64, error) {
 // readVerdicts reads what the live warehouse has decided and the order doesn't
 // say.
 func (r *Rebuild) readVerdicts(ctx context.Context) error {
-	rows, err := r.In.deps.Pool.Query(ctx, "SELECT position, exception FROM warehouse.document WHERE exception IN ('quarantined','blob_lost') AND phase = 'upload'")
-	if err != nil {
-		return fmt.Errorf("read documents that were given up: %w", err)
-	}
 	var position int64
 	var exception string
-	if _, err := pgx.ForEachRow(rows, []any{&position, &exception}, func() error {
+	for err := range pg.Each(ctx, r.In.deps.Pool, "read documents that were given up", []any{&position, &exception}, "SELECT position, exception FROM warehouse.document WHERE exception IN ('quarantined','blob_lost') AND phase = 'upload'") {
+		if err != nil {
+			return err
+		}
 		r.In.target.givenUp[position] = exception
-		return nil
-	}); err != nil {
-		return fmt.Errorf("read documents that were given up: %w", err)
 	}
-	rows, err = r.In.deps.Pool.Query(ctx, "SELECT operation::text FROM warehouse.operation_outcome WHERE state = $1", OutcomeFailed)
+	failed, err := pg.List(ctx, r.In.deps.Pool, "read failed operations", pgx.RowTo[string], "SELECT operation::text FROM warehouse.operation_outcome WHERE state = $1", OutcomeFailed)
 	if err != nil {
-		return fmt.Errorf("read failed operations: %w", err)
-	}
-	failed, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return fmt.Errorf("read failed operations: %w", err)
+		return err
 	}
 	for _, id := range failed {
 		r.In.target.failed[id] = true

@@ -74,13 +74,9 @@ func (r *Rebuild) takeOverLease(ctx context.Context) (*takeover, error) {
 	if err := r.In.deps.Pool.QueryRow(ctx, "SELECT next_position FROM warehouse.state").Scan(&t.at); err != nil {
 		return nil, fmt.Errorf("read the warehouse's position: %w", err)
 	}
-	rows, err := r.In.deps.Pool.Query(ctx, "SELECT position FROM warehouse.batch_end")
+	positions, err := pg.List(ctx, r.In.deps.Pool, "read batch ends that are due", pgx.RowTo[int64], "SELECT position FROM warehouse.batch_end")
 	if err != nil {
-		return nil, fmt.Errorf("read batch ends that are due: %w", err)
-	}
-	positions, err := positionsOf(rows)
-	if err != nil {
-		return nil, fmt.Errorf("read batch ends that are due: %w", err)
+		return nil, err
 	}
 	for _, p := range positions {
 		// What has been told is done: the live warehouse has only begun again.

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 
+	"tributary/internal/backoff"
 	"tributary/internal/kafka"
 	"tributary/schemas"
 )
@@ -32,18 +33,15 @@ func (n *Notify) begin(ctx context.Context, target string) error {
 
 // untilDone tries until something succeeds or ctx ends.
 func (n *Notify) untilDone(ctx context.Context, msg string, do func() error) error {
-	for {
+	for ctx.Err() == nil {
 		err := do()
 		if err == nil || ctx.Err() != nil {
 			return nil //nolint:nilerr // an end that was asked for is no error
 		}
 		n.deps.Log.Warn(msg, "error", schemas.Clean(err.Error()))
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(lookAgain):
-		}
+		_ = backoff.Sleep(ctx, lookAgain)
 	}
+	return nil
 }
 
 // place is what of the log a target was not told yet, of one partition.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
+	"tributary/internal/backoff"
 	"tributary/internal/config"
 	"tributary/internal/crashpoint"
 	"tributary/internal/kafka"
@@ -64,10 +65,7 @@ func (d *digest) Run(ctx context.Context) error {
 				d.n.deps.Log.Warn("a digest can't be sent; trying again", "target", d.target, "error", schemas.Clean(err.Error()))
 				wait = retryDigest
 			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(wait):
-			}
+			_ = backoff.Sleep(ctx, wait)
 		}
 		return nil
 	})

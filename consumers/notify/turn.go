@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"tributary/internal/backoff"
 	"tributary/internal/crashpoint"
 	"tributary/schemas"
 )
@@ -15,17 +16,14 @@ func (n *Notify) turns(ctx context.Context, name string, every time.Duration, do
 		n.deps.Log.Warn("work of the role notify failed; trying again", "work", name, "error", schemas.Clean(err.Error()))
 	}
 	n.deps.Lease(Name+"."+name).Keep(ctx, report, func(ctx context.Context, _ int64) error {
-		for {
+		for ctx.Err() == nil {
 			if err := do(ctx); err != nil && ctx.Err() == nil {
 				report(err)
 			}
 			crashpoint.At(Name, name)
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-time.After(every):
-			}
+			_ = backoff.Sleep(ctx, every)
 		}
+		return nil
 	})
 	return nil
 }

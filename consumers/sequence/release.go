@@ -160,7 +160,7 @@ func (s *Sequencer) positions(b control.Batch, docs []control.Ordered, next int6
 
 func batchEnd(b control.Batch, late bool, documents int, position int64) *schemas.DocumentOrdered {
 	return &schemas.DocumentOrdered{
-		Scope: schemas.Scope{Run: b.Run, Session: text(b.Session), Centre: b.Domain}, Position: position, What: schemas.PositionBatchEnd,
+		Scope: schemas.Scope{Run: b.Run, Session: pg.Value(b.Session), Centre: b.Domain}, Position: position, What: schemas.PositionBatchEnd,
 		Batch: b.ID, Domain: b.Domain, Number: b.Number, Late: late, Documents: int32(documents),
 	}
 }
@@ -168,20 +168,13 @@ func batchEnd(b control.Batch, late bool, documents int, position int64) *schema
 // ordered is a document's position, still without its number.
 func ordered(b control.Batch, d control.Ordered, v *schemas.DocumentValidated) *schemas.DocumentOrdered {
 	return &schemas.DocumentOrdered{
-		Scope:   schemas.Scope{Run: v.Run, Session: text(d.Session), Centre: d.Centre, Source: d.Source},
+		Scope:   schemas.Scope{Run: v.Run, Session: pg.Value(d.Session), Centre: d.Centre, Source: d.Source},
 		FileRef: v.FileRef, DocumentRef: v.DocumentRef, DocumentName: v.DocumentName,
 		What: schemas.PositionDocument, Batch: b.ID, Domain: b.Domain, Number: b.Number, Late: b.Session == nil,
 		Attempt: v.Attempt, Download: v.Download, Unzip: v.Unzip, FileDate: d.FileDate, FileInc: d.FileInc,
 		RankOwn: d.RankOwn, RankTime: d.RankTime, RankOrdinal: d.RankOrdinal, RunNumber: d.RunNumber,
 		Result: v.Result, Phase: v.Phase, Exception: v.Exception, Profile: v.Profile,
 	}
-}
-
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 // positionMessage keys every position by its domain; the topic has one
@@ -209,7 +202,7 @@ func batchEvent(b control.Batch, late bool, documents int, last int64, now time.
 		ID: schemas.EventID(stageName, schemas.LiveRun, b.ID, "batch_released", b.Domain), Topic: schemas.StatusChangedTopic,
 		Key: b.Domain, Stage: stageName, Subject: "batch " + b.Domain + " " + strconv.FormatInt(b.Number, 10), Time: now,
 		Body: &schemas.StatusChanged{
-			Scope: schemas.Scope{Run: b.Run, Session: text(b.Session), Centre: b.Domain}, Entity: schemas.EntityBatch,
+			Scope: schemas.Scope{Run: b.Run, Session: pg.Value(b.Session), Centre: b.Domain}, Entity: schemas.EntityBatch,
 			Status: string(schemas.Running), Number: b.Number, Rows: int64(documents), Position: last, StartedAt: &now,
 			Attributes: map[string]string{"batch": b.ID, "late": strconv.FormatBool(late)},
 		},

@@ -51,7 +51,10 @@ func (s *build) make(ctx context.Context) (dress func(context.Context) error, er
 // undress drops the foreign keys, and the indexes that neither keep a table's
 // rows apart nor are asked while rows are merged.
 func (s *build) undress(ctx context.Context) (func(context.Context) error, error) {
-	rows, err := s.pool.Query(ctx, `
+	var drop, add []string
+	var d, a string
+	var foreign bool
+	for err := range pg.Each(ctx, s.pool, "look at the constraints of "+s.offsets.Schema, []any{&d, &a, &foreign}, `
 		SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname),
 			format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)), contype = 'f'
 		FROM pg_constraint WHERE connamespace = $1::text::regnamespace AND (contype = 'f' OR contype = 'u' AND conrelid::regclass::text = ANY($2))
@@ -61,23 +64,12 @@ func (s *build) undress(ctx context.Context) (func(context.Context) error, error
 		WHERE c.relnamespace = $1::text::regnamespace AND NOT i.indisunique
 		AND i.indexrelid::regclass::text <> ALL($3)
 		ORDER BY 3, 2`, s.offsets.Schema, s.names("file_source_has_zip", "zip_version", "zip_file"),
-		s.names("xml_file_zip_id_outcome_idx", "xml_log_xml_id_idx", "zip_action_download_id_idx"))
-	if err != nil {
-		return nil, fmt.Errorf("look at the constraints of %s: %w", s.offsets.Schema, err)
-	}
-	defer rows.Close()
-	var drop, add []string
-	for rows.Next() {
-		var d, a string
-		var foreign bool
-		if err := rows.Scan(&d, &a, &foreign); err != nil {
-			return nil, fmt.Errorf("look at the constraints of %s: %w", s.offsets.Schema, err)
+		s.names("xml_file_zip_id_outcome_idx", "xml_log_xml_id_idx", "zip_action_download_id_idx")) {
+		if err != nil {
+			return nil, err
 		}
 		// Unique keys and indexes come before the foreign keys that need them.
 		drop, add = append(drop, d), append(add, a)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("look at the constraints of %s: %w", s.offsets.Schema, err)
 	}
 	slices.Reverse(drop)
 	if err := s.each(ctx, drop); err != nil {
@@ -245,22 +237,15 @@ func (s *build) write(ctx context.Context, tx pgx.Tx, p piece) error {
 
 // positions are the offsets that a schema has stored of the log.
 func positions(ctx context.Context, q pg.Querier, o pg.Offsets) (map[int32]int64, error) {
-	rows, err := q.Query(ctx, "SELECT partition, next_offset FROM "+o.Schema+".consumed WHERE consumer_group = $1 AND topic = $2", o.Group, schemas.StatusChangedTopic)
-	if err != nil {
-		return nil, fmt.Errorf("read the offsets of %s: %w", o.Schema, err)
-	}
-	defer rows.Close()
 	out := map[int32]int64{}
-	for rows.Next() {
-		var p int32
-		var at int64
-		if err := rows.Scan(&p, &at); err != nil {
-			return nil, fmt.Errorf("read the offsets of %s: %w", o.Schema, err)
+	var p int32
+	var at int64
+	for err := range pg.Each(ctx, q, "read the offsets of "+o.Schema, []any{&p, &at},
+		"SELECT partition, next_offset FROM "+o.Schema+".consumed WHERE consumer_group = $1 AND topic = $2", o.Group, schemas.StatusChangedTopic) {
+		if err != nil {
+			return nil, err
 		}
 		out[p] = at
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read the offsets of %s: %w", o.Schema, err)
 	}
 	return out, nil
 }

@@ -171,24 +171,18 @@ func finished(e *schemas.StatusChanged, now time.Time) time.Time {
 }
 
 // centre adds what is said of a centre, or, with nil, that it is spoken of.
-func (f *fold) centre(name string, a *announced) {
-	if name == "" {
-		return
-	}
-	if a == nil {
-		a = &announced{Name: name}
-	}
-	into(f.centres, f.id("centre", name), a)
-}
+func (f *fold) centre(name string, a *announced) { f.named(f.centres, "centre", name, a) }
 
-func (f *fold) source(name string, a *announced) {
+func (f *fold) source(name string, a *announced) { f.named(f.sources, "source", name, a) }
+
+func (f *fold) named(all map[uuid.UUID]*announced, kind, name string, a *announced) {
 	if name == "" {
 		return
 	}
 	if a == nil {
 		a = &announced{Name: name}
 	}
-	into(f.sources, f.id("source", name), a)
+	into(all, f.id(kind, name), a)
 }
 
 // firstNamed is an exception and when it was first named.

@@ -135,23 +135,15 @@ func (f *fold) each(ctx context.Context, s *store, sql string, keys [][16]byte, 
 	if keys = s.target.perhaps(keys); len(keys) == 0 {
 		return nil
 	}
-	rows, err := s.tx.Query(ctx, s.sql(sql), keys)
-	if err != nil {
-		return fmt.Errorf("look for what was decided about documents: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id [16]byte
-		var text []byte
-		if err := rows.Scan(&id, &text); err != nil {
-			return fmt.Errorf("look for what was decided about documents: %w", err)
+	var id [16]byte
+	var text []byte
+	for err := range pg.Each(ctx, s.tx, "look for what was decided about documents", []any{&id, &text}, s.sql(sql), keys) {
+		if err == nil {
+			err = take(id, text)
 		}
-		if err := take(id, text); err != nil {
+		if err != nil {
 			return err
 		}
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("look for what was decided about documents: %w", err)
 	}
 	return nil
 }

@@ -100,16 +100,12 @@ func merge[T any, P adder[T]](ctx context.Context, s *store, name string, states
 	if len(keys) == 0 {
 		return nil
 	}
-	rows, err := s.tx.Query(ctx, fmt.Sprintf("SELECT id, merge FROM %s.%s WHERE id = ANY($1) ORDER BY id %s", s.schema, name, s.target.lock()), keys)
-	if err != nil {
-		return fmt.Errorf("read %s.%s: %w", s.schema, name, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id [16]byte
-		var text []byte
-		if err := rows.Scan(&id, &text); err != nil {
-			return fmt.Errorf("read %s.%s: %w", s.schema, name, err)
+	var id [16]byte
+	var text []byte
+	for err := range pg.Each(ctx, s.tx, "read "+s.schema+"."+name, []any{&id, &text},
+		fmt.Sprintf("SELECT id, merge FROM %s.%s WHERE id = ANY($1) ORDER BY id %s", s.schema, name, s.target.lock()), keys) {
+		if err != nil {
+			return err
 		}
 		old := new(T)
 		if err := json.Unmarshal(text, old); err != nil {
@@ -117,9 +113,6 @@ func merge[T any, P adder[T]](ctx context.Context, s *store, name string, states
 		}
 		states[id].add(old)
 		s.target.found(name, id)
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read %s.%s: %w", s.schema, name, err)
 	}
 	return nil
 }

@@ -73,16 +73,11 @@ func (f *fold) loadDocuments(ctx context.Context, s *store) (map[uuid.UUID]step,
 	if len(keys) == 0 {
 		return before, nil
 	}
-	rows, err := s.tx.Query(ctx, s.sql("SELECT id, merge FROM tracker.xml_file WHERE id = ANY($1)"), keys)
-	if err != nil {
-		return nil, fmt.Errorf("read tracker.xml_file: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id [16]byte
-		var text []byte
-		if err := rows.Scan(&id, &text); err != nil {
-			return nil, fmt.Errorf("read tracker.xml_file: %w", err)
+	var id [16]byte
+	var text []byte
+	for err := range pg.Each(ctx, s.tx, "read tracker.xml_file", []any{&id, &text}, s.sql("SELECT id, merge FROM tracker.xml_file WHERE id = ANY($1)"), keys) {
+		if err != nil {
+			return nil, err
 		}
 		var old document
 		if err := json.Unmarshal(text, &old); err != nil {
@@ -91,9 +86,6 @@ func (f *fold) loadDocuments(ctx context.Context, s *store) (map[uuid.UUID]step,
 		before[id] = old.shown()
 		s.target.found("xml_file", id)
 		f.documents[id].add(&old)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read tracker.xml_file: %w", err)
 	}
 	return before, nil
 }

@@ -120,24 +120,21 @@ func (f *fold) readAttempts(ctx context.Context, s *store, out map[uuid.UUID][]a
 	if len(files) == 0 {
 		return nil
 	}
-	rows, err := s.tx.Query(ctx, s.sql(`SELECT id, za_id, merge, phase_id, status_id, exception_id, coalesce(message, '')
-		FROM tracker.zip_download WHERE za_id = ANY($1) ORDER BY id`), files)
-	if err != nil {
-		return fmt.Errorf("read tracker.zip_download: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id, file [16]byte
-		var exception *[16]byte
-		var text []byte
-		r := attemptRow{state: &attempt{}}
-		if err := rows.Scan(&id, &file, &text, &r.shown.Phase, &r.shown.Status, &exception, &r.shown.Message); err != nil {
-			return fmt.Errorf("read tracker.zip_download: %w", err)
+	var id, file [16]byte
+	var exception *[16]byte
+	var text []byte
+	var is shown
+	for err := range pg.Each(ctx, s.tx, "read tracker.zip_download", []any{&id, &file, &text, &is.Phase, &is.Status, &exception, &is.Message},
+		s.sql(`SELECT id, za_id, merge, phase_id, status_id, exception_id, coalesce(message, '')
+		FROM tracker.zip_download WHERE za_id = ANY($1) ORDER BY id`), files) {
+		if err != nil {
+			return err
 		}
+		is.Exception = (*uuid.UUID)(exception)
+		r := attemptRow{id: id, state: &attempt{}, shown: is}
 		if err := json.Unmarshal(text, r.state); err != nil {
 			return fmt.Errorf("read tracker.zip_download: column merge of %s: %w", uuid.UUID(id), err)
 		}
-		r.id, r.shown.Exception = id, (*uuid.UUID)(exception)
 		s.target.found("zip_download", id)
 		r.state.File = uuid.UUID(file).String()
 		if added, ok := f.attempts[id]; ok {
@@ -146,9 +143,6 @@ func (f *fold) readAttempts(ctx context.Context, s *store, out map[uuid.UUID][]a
 			seen[id] = true
 		}
 		out[file] = append(out[file], r)
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read tracker.zip_download: %w", err)
 	}
 	return nil
 }
@@ -193,7 +187,11 @@ func sumDocuments(ctx context.Context, s *store, keys [][16]byte, outcomes []str
 	if len(keys) == 0 {
 		return out, nil
 	}
-	rows, err := s.tx.Query(ctx, s.sql(schemas.Numbered(`
+	var id [16]byte
+	var exception *[16]byte
+	var least int
+	var c children
+	for err := range pg.Each(ctx, s.tx, "sum up documents", []any{&id, &c.Known, &c.Failed, &c.Open, &least, &c.FirstFailed.Phase, &exception, &c.FirstFailed.Message}, s.sql(schemas.Numbered(`
 		WITH sum AS (
 			SELECT x.zip_id, count(*) AS known, count(*) FILTER (WHERE x.status_id = {status failed}) AS failed,
 				count(*) FILTER (WHERE x.phase_id < {phase qc} AND (x.status_id < {status done} OR (x.status_id = {status done} AND x.phase_id < {phase overview}))) AS open,
@@ -203,25 +201,13 @@ func sumDocuments(ctx context.Context, s *store, keys [][16]byte, outcomes []str
 			JOIN tracker.xml_file AS x ON x.zip_id = a.id AND x.outcome = a.outcome
 			GROUP BY x.zip_id)
 		SELECT s.zip_id, s.known, s.failed, s.open, s.least, coalesce(x.phase_id, 0), x.exception_id, coalesce(x.message, '')
-		FROM sum AS s LEFT JOIN tracker.xml_file AS x ON x.id = s.first`)), keys, outcomes)
-	if err != nil {
-		return nil, fmt.Errorf("sum up documents: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id [16]byte
-		var exception *[16]byte
-		var least int
-		var c children
-		if err := rows.Scan(&id, &c.Known, &c.Failed, &c.Open, &least, &c.FirstFailed.Phase, &exception, &c.FirstFailed.Message); err != nil {
-			return nil, fmt.Errorf("sum up documents: %w", err)
+		FROM sum AS s LEFT JOIN tracker.xml_file AS x ON x.id = s.first`)), keys, outcomes) {
+		if err != nil {
+			return nil, err
 		}
 		c.LeastPhase, c.LeastStatus = least/10, least%10
 		c.FirstFailed.Status, c.FirstFailed.Exception = failed, (*uuid.UUID)(exception)
 		out[id] = c
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("sum up documents: %w", err)
 	}
 	return out, nil
 }

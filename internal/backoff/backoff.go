@@ -1,8 +1,9 @@
 // Package backoff computes for how long to wait before something that failed is
-// tried again.
+// tried again, and waits.
 package backoff
 
 import (
+	"context"
 	"math/rand/v2"
 	"time"
 )
@@ -27,4 +28,16 @@ func (e Exponential) After(n int) time.Duration {
 func (e Exponential) Jittered(n int) time.Duration {
 	d := e.After(n)
 	return d/2 + rand.N(d/2+1)
+}
+
+// Sleep waits for so long; where ctx ends before, it returns its error.
+func Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
 }

@@ -1,7 +1,10 @@
 package backoff_test
 
 import (
+	"context"
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tributary/internal/backoff"
@@ -25,4 +28,18 @@ func TestHalfIsLeftToChance(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestASleepEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		began := time.Now()
+		if err := backoff.Sleep(ctx, 40*time.Second); err != nil || time.Since(began) != 40*time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		if err := backoff.Sleep(ctx, 40*time.Second); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Minute {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"tributary/internal/backoff"
 )
 
 // How says what to do about engines that another process runs.
@@ -70,7 +72,7 @@ func (s *Shared) attachOrStart(ctx context.Context, o Options, how How, deadline
 		}
 		// Another process is between taking the directory and serving it, or a
 		// query is about to give it up.
-		if err := sleep(ctx, 100*time.Millisecond); err != nil {
+		if err := backoff.Sleep(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
 		if how == StartOwn {
@@ -109,20 +111,9 @@ func lockUsers(ctx context.Context, f *os.File, mode int) error {
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			return err
 		}
-		if err := sleep(ctx, 50*time.Millisecond); err != nil {
+		if err := backoff.Sleep(ctx, 50*time.Millisecond); err != nil {
 			return err
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
 	}
 }
 

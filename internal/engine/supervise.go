@@ -63,7 +63,7 @@ func (e *Engines) Run(ctx context.Context) error {
 func (e *Engines) watchLog(ctx context.Context) {
 	for {
 		e.sayLog()
-		if !pause(ctx, logEvery) {
+		if backoff.Sleep(ctx, logEvery) != nil {
 			return
 		}
 	}
@@ -93,7 +93,7 @@ func (e *Engines) keep(ctx context.Context, name string, s server) {
 			starts = 1
 		}
 		for {
-			if !pause(ctx, pauses.After(starts)) {
+			if backoff.Sleep(ctx, pauses.After(starts)) != nil {
 				return
 			}
 			starts++
@@ -107,17 +107,5 @@ func (e *Engines) keep(ctx context.Context, name string, s server) {
 			}
 			e.log.Error("an embedded engine does not start", "engine", name, "error", err, "next_try_in", pauses.After(starts))
 		}
-	}
-}
-
-// pause waits for d; false means that ctx ended first.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
 	}
 }

@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -233,7 +234,7 @@ func (l *loader) finish(k *kind, key string) {
 		case r.parent == nil && len(r.table.Parents) > 0:
 			l.p.Add(r.line, key, "are enclosed by no row, but the table's parent is %s", tableNames(r.table.Parents))
 			return
-		case r.parent != nil && !contains(r.table.Parents, r.parent.table):
+		case r.parent != nil && !slices.Contains(r.table.Parents, r.parent.table):
 			l.p.Add(r.line, key, "are enclosed by a row of %s, which the table does not name as a parent", r.parent.table.Name)
 			return
 		}
@@ -257,15 +258,6 @@ func (l *loader) finish(k *kind, key string) {
 			r.emit = r.node.depth // said above
 		}
 	}
-}
-
-func contains(list []*Table, t *Table) bool {
-	for _, other := range list {
-		if other == t {
-			return true
-		}
-	}
-	return false
 }
 
 func tableNames(list []*Table) string {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -143,7 +144,7 @@ func (m *Mapping) Claim(table string, key []*string) ([16]byte, error) {
 			if r.table != t {
 				continue
 			}
-			if form := r.keyForm(); !containsString(forms, form) {
+			if form := r.keyForm(); !slices.Contains(forms, form) {
 				forms = append(forms, form)
 			}
 			fields, err := r.keyFields(key)
@@ -153,7 +154,7 @@ func (m *Mapping) Claim(table string, key []*string) ([16]byte, error) {
 			if fields == nil {
 				continue
 			}
-			if id := claimOf(appendKey(nil, t.Name, fields)); !containsID(found, id) {
+			if id := claimOf(appendKey(nil, t.Name, fields)); !slices.Contains(found, id) {
 				found = append(found, id)
 			}
 		}
@@ -233,22 +234,4 @@ func (c *Column) fromKey(text string) (string, error) {
 		return "", fmt.Errorf("%s is %.60q, which is not %s", c.Name, text, expected)
 	}
 	return string(field), nil
-}
-
-func containsString(list []string, s string) bool {
-	for _, other := range list {
-		if other == s {
-			return true
-		}
-	}
-	return false
-}
-
-func containsID(list []ID, id ID) bool {
-	for _, other := range list {
-		if other == id {
-			return true
-		}
-	}
-	return false
 }

@@ -3,6 +3,7 @@ package mapping
 import (
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Stored is a row as the warehouse has it.
@@ -132,7 +133,7 @@ func (x *writing) enclose(row *Stored) error {
 			return fmt.Errorf("row %d of %s lies in row %d, which is not there or has ended", row.Ordinal, row.Table.Name, row.Parent)
 		case row.Parent > 0 && x.levels[top].row.Ordinal == row.Parent:
 			return nil
-		case row.Parent == 0 && (top < 0 || contains(row.Table.Parents, x.levels[top].rule.table)):
+		case row.Parent == 0 && (top < 0 || slices.Contains(row.Table.Parents, x.levels[top].rule.table)):
 			return nil
 		}
 		for len(x.levels) > top {

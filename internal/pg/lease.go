@@ -8,6 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/internal/backoff"
 )
 
 // ErrLeaseLost says that another member holds the lease now. Whoever gets it
@@ -125,10 +127,7 @@ func (l Lease) Keep(ctx context.Context, report func(error), fn func(ctx context
 			continue
 		}
 		report(err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second):
-		}
+		_ = backoff.Sleep(ctx, time.Second)
 	}
 }
 
@@ -143,10 +142,8 @@ func (l Lease) giveUp(ctx context.Context, epoch int64) error {
 		if err == nil {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if backoff.Sleep(ctx, 50*time.Millisecond) != nil {
 			return err
-		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }
@@ -185,15 +182,6 @@ type LeaseState struct {
 
 // Leases lists a schema's leases.
 func Leases(ctx context.Context, q Querier, schema string) ([]LeaseState, error) {
-	rows, err := q.Query(ctx, "SELECT name, CASE WHEN expires_at > clock_timestamp() THEN holder ELSE '' END, epoch FROM "+schema+".lease ORDER BY name")
-	if err != nil {
-		return nil, fmt.Errorf("read leases of %s: %w", schema, err)
-	}
-	leases, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (l LeaseState, err error) {
-		return l, r.Scan(&l.Name, &l.Holder, &l.Epoch)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read leases of %s: %w", schema, err)
-	}
-	return leases, nil
+	return List(ctx, q, "read leases of "+schema, pgx.RowToStructByPos[LeaseState],
+		"SELECT name, CASE WHEN expires_at > clock_timestamp() THEN holder ELSE '' END, epoch FROM "+schema+".lease ORDER BY name")
 }

@@ -72,11 +72,7 @@ func Applied(ctx context.Context, q Querier, schema string) ([]int64, error) {
 	if err := q.QueryRow(ctx, "SELECT pg_catalog.to_regclass($1) IS NOT NULL", schema+".schema_version").Scan(&there); err != nil || !there {
 		return nil, err
 	}
-	rows, err := q.Query(ctx, "SELECT DISTINCT version_id FROM "+schema+".schema_version WHERE is_applied AND version_id > 0 ORDER BY 1")
-	if err != nil {
-		return nil, fmt.Errorf("migrations of %s: %w", schema, err)
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[int64])
+	return List(ctx, q, "migrations of "+schema, pgx.RowTo[int64], "SELECT DISTINCT version_id FROM "+schema+".schema_version WHERE is_applied AND version_id > 0 ORDER BY 1")
 }
 
 // LockSchema keeps others from making or migrating a schema until the

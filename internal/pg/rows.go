@@ -49,3 +49,11 @@ func Text(s string) string {
 	}
 	return s
 }
+
+// Value is what a column that may be NULL holds, and the zero value where it is NULL.
+func Value[T any](column *T) (value T) {
+	if column != nil {
+		value = *column
+	}
+	return value
+}

@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"tributary/internal/backoff"
 	"tributary/internal/crashpoint"
 	"tributary/internal/stage/member"
 )
@@ -31,7 +32,7 @@ func (r *Runner) commitRegularly() (stop func()) {
 			select {
 			case <-ctx.Done():
 			case <-r.finished:
-				r.sleep(ctx, r.cfg.CommitInterval)
+				_ = backoff.Sleep(ctx, r.cfg.CommitInterval)
 				r.commit(ctx, r.owned())
 			case <-timer.C:
 				r.commit(ctx, r.owned())

@@ -10,6 +10,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"tributary/internal/backoff"
 )
 
 // mark counts deaths of the process at one offset. It travels as the metadata
@@ -81,7 +83,7 @@ func (r *Runner) begin(it *item) bool {
 	}
 	p.hesitated.do(p.ctx, func() {
 		if deaths := p.found.Alone; deaths > 0 && deaths < r.cfg.MaxDeaths {
-			r.sleep(p.ctx, r.cfg.pauses().Jittered(deaths))
+			_ = backoff.Sleep(p.ctx, r.cfg.pauses().Jittered(deaths))
 		}
 	})
 	leave, err := r.cfg.Isolation.enter(p.ctx, alone)
@@ -138,15 +140,5 @@ func (p *partition) lower(cleanStop bool) {
 		p.mark = mark{}
 	case p.mark.Starts > 0:
 		p.mark = p.found
-	}
-}
-
-// sleep waits, or until ctx ends.
-func (r *Runner) sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }

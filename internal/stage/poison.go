@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"tributary/internal/backoff"
 	"tributary/internal/kafka"
 	"tributary/internal/stage/member"
 	"tributary/schemas"
@@ -51,7 +52,7 @@ func (r *Runner) bury(it *item, class string, cause error) (result string, pause
 			return resultQuarantined, 0
 		}
 		r.warn("cannot write a dead letter; trying again", err, "topic", it.p.topic, "partition", it.p.id, "offset", it.rec.Offset)
-		r.sleep(it.ctx, r.cfg.pauses().Jittered(n))
+		_ = backoff.Sleep(it.ctx, r.cfg.pauses().Jittered(n))
 		if it.ctx.Err() != nil {
 			return resultDropped, 0
 		}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"tributary/internal/backoff"
 	"tributary/internal/stage/member"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -60,7 +61,7 @@ func (r *Runner) from(ctx context.Context, which map[string]map[int32]kgo.Offset
 			return nil, ctx.Err()
 		}
 		r.warn("cannot tell whether the topic is still the same; trying again", err)
-		r.sleep(ctx, member.Reconnects().Jittered(n))
+		_ = backoff.Sleep(ctx, member.Reconnects().Jittered(n))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -44,12 +44,8 @@ func (w Waiter) Until(ctx context.Context, store string, attempt func(context.Co
 			w.Say(reason)
 			said = reason
 		}
-		timer := time.NewTimer(pauses.Jittered(n))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
-		case <-timer.C:
+		if err := backoff.Sleep(ctx, pauses.Jittered(n)); err != nil {
+			return err
 		}
 	}
 }

@@ -230,7 +230,7 @@ func (p *Planner) request(ctx context.Context, tx pgx.Tx, w *World, j job, defin
 		t := &control.Attempt{Run: a.Run, File: f.ID, Attempt: a.Attempt, Acquisition: a.ID, Source: h.Source, Look: h.Look, Job: id, Changed: true}
 		w.attempts[control.AttemptKey{Run: t.Run, File: t.File, Attempt: t.Attempt}] = t
 		body.Files = append(body.Files, schemas.RequestFile{
-			FileRef: f.Ref(), Session: session(a.Session), Centre: f.Centre, Attempt: t.Attempt, Look: h.Look,
+			FileRef: f.Ref(), Session: pg.Value(a.Session), Centre: f.Centre, Attempt: t.Attempt, Look: h.Look,
 			Path: f.Action + "/" + f.Name, Size: h.Size, ModTime: h.ModTime, RequestedAt: &w.now,
 		})
 		w.out = append(w.out, pendingEvent(f, a, t, "requested", j.server, h.ModTime, &w.now, w.now))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tributary/internal/blob"
+	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -22,17 +23,10 @@ func (f *File) Ref() schemas.FileRef {
 // Subject is how people name the file.
 func (f *File) Subject() string { return f.Action + "/" + f.Name }
 
-func session(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
 // passedEvent tells that a look is not fetched, since another hosting's is.
 func passedEvent(f *File, k *control.Look, note string, now time.Time) schemas.Message {
 	return Status(schemas.EventID(Stage, schemas.LiveRun, k.Source+"/"+f.ID, "passed", strconv.Itoa(int(k.Look))), f.ID, f.Subject(), now, &schemas.StatusChanged{
-		Scope:   schemas.Scope{Run: schemas.LiveRun, Session: session(k.Session), Centre: f.Centre, Source: k.Source},
+		Scope:   schemas.Scope{Run: schemas.LiveRun, Session: pg.Value(k.Session), Centre: f.Centre, Source: k.Source},
 		FileRef: f.Ref(), Entity: schemas.EntityHosting, Look: k.Look, FileSize: k.Size, ListedAt: &k.ListedAt, Note: note, Revision: 1,
 		Attributes: map[string]string{"state": "present"},
 	})
@@ -40,7 +34,7 @@ func passedEvent(f *File, k *control.Look, note string, now time.Time) schemas.M
 
 func (f *File) download(a *control.Acquisition, t *control.Attempt) *schemas.StatusChanged {
 	return &schemas.StatusChanged{
-		Scope:   schemas.Scope{Run: a.Run, Session: session(a.Session), Centre: f.Centre, Source: t.Source},
+		Scope:   schemas.Scope{Run: a.Run, Session: pg.Value(a.Session), Centre: f.Centre, Source: t.Source},
 		FileRef: f.Ref(), Entity: schemas.EntityDownload, Attempt: t.Attempt, Look: t.Look, FileSize: a.Size,
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
+	"tributary/internal/pg"
 )
 
 // Kinds of changes between two moments.
@@ -134,22 +134,18 @@ func (p *past) compare(ctx context.Context, s Scope) error {
 }
 
 func (d *Difference) count(ctx context.Context) error {
-	rows, err := d.past.Query(ctx, `SELECT kind, change, from_phase, from_status, from_exception, NULL::text, to_phase, to_status, to_exception, NULL::text, count(*)
-		FROM change GROUP BY kind, change, from_phase_id, from_phase, from_status_id, from_status, from_exception, to_phase_id, to_phase, to_status_id, to_status, to_exception
-		ORDER BY kind DESC, change COLLATE "C", from_phase_id NULLS FIRST, from_status_id, from_exception COLLATE "C" NULLS FIRST,
-			to_phase_id NULLS FIRST, to_status_id, to_exception COLLATE "C" NULLS FIRST`)
-	if err != nil {
-		return fmt.Errorf("count what changed: %w", err)
-	}
 	var c Count
 	var from, to stand
 	targets := append(append([]any{&c.Kind, &c.Change}, from.targets()...), to.targets()...)
-	if _, err := pgx.ForEachRow(rows, append(targets, &c.Count), func() error {
+	for err := range pg.Each(ctx, d.past, "count what changed", append(targets, &c.Count), `SELECT kind, change, from_phase, from_status, from_exception, NULL::text, to_phase, to_status, to_exception, NULL::text, count(*)
+		FROM change GROUP BY kind, change, from_phase_id, from_phase, from_status_id, from_status, from_exception, to_phase_id, to_phase, to_status_id, to_status, to_exception
+		ORDER BY kind DESC, change COLLATE "C", from_phase_id NULLS FIRST, from_status_id, from_exception COLLATE "C" NULLS FIRST,
+			to_phase_id NULLS FIRST, to_status_id, to_exception COLLATE "C" NULLS FIRST`) {
+		if err != nil {
+			return err
+		}
 		c.From, c.To = from.stand(), to.stand()
 		d.Counts = append(d.Counts, c)
-		return nil
-	}); err != nil {
-		return fmt.Errorf("count what changed: %w", err)
 	}
 	return nil
 }
@@ -170,29 +166,21 @@ func (d *Difference) list(ctx context.Context, n Narrowed, key []string, limit i
 	for i, k := range key {
 		after[i] = k
 	}
-	rows, err := d.past.Query(ctx, `SELECT kind, change, file, action, document, centre, from_phase, from_status, from_exception, from_version,
+	var c Change
+	var from, to stand
+	targets := append(append([]any{&c.Kind, &c.Change, &c.File, &c.Action, &c.Document, &c.Centre}, from.targets()...), to.targets()...)
+	for err := range pg.Each(ctx, d.past, "list what changed", targets, `SELECT kind, change, file, action, document, centre, from_phase, from_status, from_exception, from_version,
 			to_phase, to_status, to_exception, to_version
 		FROM change WHERE ($2 = '' OR kind = $2) AND ($3 = '' OR change = $3)
 			AND ($4::text IS NULL OR kind < $4 OR kind = $4 AND (file COLLATE "C", action COLLATE "C", coalesce(document, '') COLLATE "C") > ($5::text, $6::text, $7::text))
-		ORDER BY kind DESC, file COLLATE "C", action COLLATE "C", document COLLATE "C" LIMIT $1`, append([]any{most, n.Kind, n.Change}, after...)...)
-	if err != nil {
-		return fmt.Errorf("list what changed: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var c Change
-		var from, to stand
-		targets := append(append([]any{&c.Kind, &c.Change, &c.File, &c.Action, &c.Document, &c.Centre}, from.targets()...), to.targets()...)
-		if err := rows.Scan(targets...); err != nil {
-			return fmt.Errorf("list what changed: %w", err)
+		ORDER BY kind DESC, file COLLATE "C", action COLLATE "C", document COLLATE "C" LIMIT $1`, append([]any{most, n.Kind, n.Change}, after...)...) {
+		if err != nil {
+			return err
 		}
 		c.From, c.To = from.stand(), to.stand()
 		if err := each(c); err != nil {
 			return err
 		}
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("list what changed: %w", err)
 	}
 	return nil
 }

@@ -137,13 +137,9 @@ func (p *past) statistics(ctx context.Context) error {
 		return nil
 	}
 	p.seen = p.done
-	rows, err := p.conn.Query(ctx, "SELECT oid::regclass::text FROM pg_class WHERE relnamespace = pg_my_temp_schema() AND relkind = 'r'")
+	names, err := pg.List(ctx, p.conn, "list the temporary tables", pgx.RowTo[string], "SELECT oid::regclass::text FROM pg_class WHERE relnamespace = pg_my_temp_schema() AND relkind = 'r'")
 	if err != nil {
-		return fmt.Errorf("list the temporary tables: %w", err)
-	}
-	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return fmt.Errorf("list the temporary tables: %w", err)
+		return err
 	}
 	if _, err := p.conn.Exec(ctx, "ANALYZE "+strings.Join(names, ", ")); err != nil {
 		return fmt.Errorf("analyze the temporary tables: %w", err)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -103,20 +102,12 @@ func (r Reader) events(ctx context.Context, f Filter, after place) ([]Order, err
 	case !after.at.IsZero():
 		w.Add("(ordered_at, id) < (%s::timestamptz, %s::uuid)", after.at, after.id)
 	}
-	rows, err := r.Tracker.Query(ctx, "SELECT ordered_at, ordered_by, kind, subject, what, coalesce(reason, ''), coalesce(detail, ''), id::text FROM tracker.ordered"+w.Where()+
-		" ORDER BY ordered_at DESC, id DESC LIMIT "+w.Arg(f.Limit+1), w.Args...)
-	if err != nil {
-		return nil, fmt.Errorf("read who ordered what: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (o Order, err error) {
+	return pg.List(ctx, r.Tracker, "read who ordered what", func(row pgx.CollectableRow) (o Order, err error) {
 		err = row.Scan(&o.At, &o.By, &o.Kind, &o.Subject, &o.What, &o.Reason, &o.Detail, &o.id)
 		o.At = o.At.UTC()
 		return o, err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read who ordered what: %w", err)
-	}
-	return all, nil
+	}, "SELECT ordered_at, ordered_by, kind, subject, what, coalesce(reason, ''), coalesce(detail, ''), id::text FROM tracker.ordered"+w.Where()+
+		" ORDER BY ordered_at DESC, id DESC LIMIT "+w.Arg(f.Limit+1), w.Args...)
 }
 
 // accounts reads what was changed of accounts, one row more than the filter's limit.

@@ -214,10 +214,3 @@ func plainList(text string) string {
 	}
 	return strings.NewReplacer(`","`, "+", `"`, "", ",", "+").Replace(text[1 : len(text)-1])
 }
-
-func value(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}

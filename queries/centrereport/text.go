@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"tributary/internal/pg"
 	"tributary/internal/screen"
 	"tributary/queries/report"
 )
@@ -223,12 +224,12 @@ func (p writer) sources(r *Report) {
 // describe says how a source does.
 func describe(s report.Source) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s (%s %s): %s, shows %d files", s.Source, value(s.Hostname), value(s.BasePath), value(s.State), s.Files)
+	fmt.Fprintf(&b, "%s (%s %s): %s, shows %d files", s.Source, pg.Value(s.Hostname), pg.Value(s.BasePath), pg.Value(s.State), s.Files)
 	if s.LastPoll != nil {
-		fmt.Fprintf(&b, "; last listed %s: %s", s.LastPoll.UTC().Format("2006-01-02 15:04 UTC"), value(s.Poll))
+		fmt.Fprintf(&b, "; last listed %s: %s", s.LastPoll.UTC().Format("2006-01-02 15:04 UTC"), pg.Value(s.Poll))
 	}
 	if s.Exception != nil {
-		b.WriteString(" " + *s.Exception + after(": ", value(s.Message)))
+		b.WriteString(" " + *s.Exception + after(": ", pg.Value(s.Message)))
 	}
 	return b.String()
 }

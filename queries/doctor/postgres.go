@@ -90,16 +90,12 @@ func postgresRights(ctx context.Context, r *report, pool *pgxpool.Pool) error {
 		good = false
 		r.found(SchemaForeign, "schema "+schema, fmt.Sprintf("ALTER SCHEMA %s OWNER TO %s, and its tables too", schema, user), "the schema %s belongs to somebody else", schema)
 	}
-	rows, err := pool.Query(ctx, `SELECT format('%I.%I', n.nspname, c.relname) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+	tables, err := pg.List(ctx, pool, "ask for the rights in tables", pgx.RowTo[string], `SELECT format('%I.%I', n.nspname, c.relname) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname IN ('control', 'tracker', 'warehouse') AND c.relkind IN ('r', 'p')
 			AND NOT (pg_catalog.has_table_privilege(c.oid, 'SELECT') AND pg_catalog.has_table_privilege(c.oid, 'INSERT')
 				AND pg_catalog.has_table_privilege(c.oid, 'UPDATE') AND pg_catalog.has_table_privilege(c.oid, 'DELETE')) ORDER BY 1 LIMIT 20`)
 	if err != nil {
-		return fmt.Errorf("ask for the rights in tables: %w", err)
-	}
-	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return fmt.Errorf("ask for the rights in tables: %w", err)
+		return err
 	}
 	for _, table := range tables {
 		good = false
@@ -113,16 +109,8 @@ func postgresRights(ctx context.Context, r *report, pool *pgxpool.Pool) error {
 
 // ForeignSchemas are those of Tributary's in Postgres that somebody else owns.
 func ForeignSchemas(ctx context.Context, pool *pgxpool.Pool) ([]string, error) {
-	rows, err := pool.Query(ctx, `SELECT nspname FROM pg_catalog.pg_namespace WHERE nspname IN ('control', 'tracker', 'warehouse')
+	return pg.List(ctx, pool, "ask whose the schemas are", pgx.RowTo[string], `SELECT nspname FROM pg_catalog.pg_namespace WHERE nspname IN ('control', 'tracker', 'warehouse')
 		AND NOT pg_catalog.pg_has_role(nspowner, 'USAGE') ORDER BY 1`)
-	if err != nil {
-		return nil, fmt.Errorf("ask whose the schemas are: %w", err)
-	}
-	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("ask whose the schemas are: %w", err)
-	}
-	return names, nil
 }
 
 // postgresSettings looks at what of the server's settings loses or refuses something.

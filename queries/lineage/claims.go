@@ -122,19 +122,15 @@ func (r *Reader) claims(ctx context.Context, l *Lineage) error {
 			"c.content_ordinal", &c.ContentOrdinal, "c.tombstone", &c.Deletes, "c.is_current", &c.isCurrent, "count(*) OVER ()", &total)
 		return row
 	}
-	rows, err := r.Warehouse.Query(ctx, `SELECT `+strings.Join(columns(&Claim{}).Columns, ", ")+`, `+documentColumns()+`
-		FROM warehouse.claim c JOIN warehouse.document d USING (position)`+withdrawal+`
-		WHERE c.claim = $1 ORDER BY d.version_key DESC, c.position DESC, c.ordinal LIMIT `+limit, l.ID)
-	if err != nil {
-		return fmt.Errorf("read claims: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c Claim, err error) {
+	all, err := pg.List(ctx, r.Warehouse, "read claims", func(row pgx.CollectableRow) (c Claim, err error) {
 		err = row.Scan(append(columns(&c).Values[0], c.Document.targets()...)...)
 		c.Position = c.Document.Position
 		return c, err
-	})
+	}, `SELECT `+strings.Join(columns(&Claim{}).Columns, ", ")+`, `+documentColumns()+`
+		FROM warehouse.claim c JOIN warehouse.document d USING (position)`+withdrawal+`
+		WHERE c.claim = $1 ORDER BY d.version_key DESC, c.position DESC, c.ordinal LIMIT `+limit, l.ID)
 	if err != nil {
-		return fmt.Errorf("read claims: %w", err)
+		return err
 	}
 	l.Claims, l.Left = all, total-int64(len(all))
 	var winner *Claim

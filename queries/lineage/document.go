@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"tributary/internal/pg"
 )
 
@@ -71,27 +69,23 @@ func (r *Reader) when(ctx context.Context, docs ...*Document) error {
 		}
 		byPosition[d.Position] = append(byPosition[d.Position], d)
 	}
-	rows, err := r.Tracker.Query(ctx, `SELECT m.position, s.number, nullif(concat_ws(' ', f.hostname, f.base_path), ''), z.request, z.received,
+	var position int64
+	var number *int64
+	var host *string
+	var requested, received, last *time.Time
+	for err := range pg.Each(ctx, r.Tracker, "ask the tracker for documents", []any{&position, &number, &host, &requested, &received, &last}, `SELECT m.position, s.number, nullif(concat_ws(' ', f.hostname, f.base_path), ''), z.request, z.received,
 			CASE WHEN isfinite(m.last_update) THEN m.last_update END
 		FROM unnest($1::bigint[], $2::text[]) AS w(position, entry)
 		JOIN tracker.xml_file m ON m.fname = w.entry AND m.position = w.position
 		JOIN tracker.zip_download z ON z.id = m.zip_id
 		LEFT JOIN tracker.crawling_session s ON s.id = z.session_id
-		LEFT JOIN tracker.file_source_has_zip h ON h.id = z.zf_id LEFT JOIN tracker.file_source f ON f.id = h.file_source_id`, positions, names)
-	if err != nil {
-		return fmt.Errorf("ask the tracker for documents: %w", err)
-	}
-	var position int64
-	var number *int64
-	var host *string
-	var requested, received, last *time.Time
-	if _, err := pgx.ForEachRow(rows, []any{&position, &number, &host, &requested, &received, &last}, func() error {
+		LEFT JOIN tracker.file_source_has_zip h ON h.id = z.zf_id LEFT JOIN tracker.file_source f ON f.id = h.file_source_id`, positions, names) {
+		if err != nil {
+			return err
+		}
 		for _, d := range byPosition[position] {
 			d.SessionNumber, d.Host, d.Requested, d.Received, d.Last = number, host, requested, received, last
 		}
-		return nil
-	}); err != nil {
-		return fmt.Errorf("ask the tracker for documents: %w", err)
 	}
 	return nil
 }

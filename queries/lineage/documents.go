@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tributary/internal/pg"
 	"tributary/schemas"
 )
 
@@ -19,17 +20,13 @@ func (r *Reader) Documents(ctx context.Context, action, name, entry string, most
 
 // documents are those of some files of one name.
 func (r *Reader) documents(ctx context.Context, name string, files []string, entry, limit string) ([]*Document, error) {
-	rows, err := r.Warehouse.Query(ctx, `SELECT `+documentColumns()+` FROM warehouse.document d`+withdrawal+`
-		WHERE d.file = ANY($1) AND ($2 = '' OR d.entry = $2) ORDER BY d.action, d.rank DESC, d.run_number DESC, d.entry COLLATE "C", d.position LIMIT `+limit, files, entry)
-	if err != nil {
-		return nil, fmt.Errorf("read the documents of %s: %w", name, err)
-	}
-	docs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d *Document, err error) {
+	docs, err := pg.List(ctx, r.Warehouse, "read the documents of "+name, func(row pgx.CollectableRow) (d *Document, err error) {
 		d = &Document{}
 		return d, row.Scan(d.targets()...)
-	})
+	}, `SELECT `+documentColumns()+` FROM warehouse.document d`+withdrawal+`
+		WHERE d.file = ANY($1) AND ($2 = '' OR d.entry = $2) ORDER BY d.action, d.rank DESC, d.run_number DESC, d.entry COLLATE "C", d.position LIMIT `+limit, files, entry)
 	if err != nil {
-		return nil, fmt.Errorf("read the documents of %s: %w", name, err)
+		return nil, err
 	}
 	for _, d := range docs {
 		d.Why = d.reason()
@@ -53,17 +50,9 @@ const maxFollowed = 50_000
 // those with the most records first and most of them at most. It looks at the first 50,000
 // records, in the document's order.
 func (r *Reader) Successors(ctx context.Context, position int64, most int) ([]Successor, error) {
-	rows, err := r.Warehouse.Query(ctx, `SELECT s.position, s.action, s.file_name, s.entry, count(*)
+	return pg.List(ctx, r.Warehouse, fmt.Sprintf("read what superseded document %d", position), pgx.RowToStructByPos[Successor], `SELECT s.position, s.action, s.file_name, s.entry, count(*)
 		FROM (SELECT claim FROM warehouse.claim WHERE position = $1 ORDER BY ordinal LIMIT $2) c,
 			LATERAL (SELECT d.position, d.action, d.file_name, d.entry FROM warehouse.claim g JOIN warehouse.document d USING (position)
 				WHERE g.claim = c.claim AND NOT d.withdrawn ORDER BY d.version_key DESC, g.position DESC LIMIT 1) s
 		WHERE s.position <> $1 GROUP BY 1, 2, 3, 4 ORDER BY 5 DESC, 1 LIMIT $3`, position, maxFollowed, most)
-	if err != nil {
-		return nil, fmt.Errorf("read what superseded document %d: %w", position, err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Successor])
-	if err != nil {
-		return nil, fmt.Errorf("read what superseded document %d: %w", position, err)
-	}
-	return all, nil
 }

@@ -6,8 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/jackc/pgx/v5"
-
+	"tributary/internal/pg"
 	"tributary/schemas"
 )
 
@@ -97,14 +96,13 @@ func (r *Reader) Brought(ctx context.Context, d *Document) (*Brought, error) {
 }
 
 func (r *Reader) brought(ctx context.Context, b *Brought) error {
-	rows, err := r.Warehouse.Query(ctx, `SELECT record_type, count(*), count(*) FILTER (WHERE is_current), count(*) FILTER (WHERE tombstone)
-		FROM warehouse.claim WHERE position = $1 GROUP BY 1 ORDER BY 1`, b.Document.Position)
-	if err != nil {
-		return fmt.Errorf("count the records of %s: %w", b.Document.Entry, err)
-	}
 	var total int64
 	var c Count
-	if _, err := pgx.ForEachRow(rows, []any{&c.Table, &c.Records, &c.Current, &c.Deletions}, func() error {
+	for err := range pg.Each(ctx, r.Warehouse, "count the records of "+b.Document.Entry, []any{&c.Table, &c.Records, &c.Current, &c.Deletions}, `SELECT record_type, count(*), count(*) FILTER (WHERE is_current), count(*) FILTER (WHERE tombstone)
+		FROM warehouse.claim WHERE position = $1 GROUP BY 1 ORDER BY 1`, b.Document.Position) {
+		if err != nil {
+			return err
+		}
 		out := c
 		if b.Document.Withdrawn {
 			out.Withdrawn, out.Deletions = out.Records, 0
@@ -112,23 +110,19 @@ func (r *Reader) brought(ctx context.Context, b *Brought) error {
 		out.Superseded = out.Records - out.Current - out.Deletions - out.Withdrawn
 		total += out.Records
 		b.Records = append(b.Records, out)
-		return nil
-	}); err != nil {
-		return fmt.Errorf("count the records of %s: %w", b.Document.Entry, err)
 	}
 	limit := "ALL"
 	if r.Limit > 0 {
 		limit = strconv.Itoa(r.Limit)
 	}
-	rows, err = r.Warehouse.Query(ctx, `SELECT record_type, natural_key, ordinal, line, tombstone, is_current FROM warehouse.claim
-		WHERE position = $1 ORDER BY ordinal LIMIT `+limit, b.Document.Position)
-	if err != nil {
-		return fmt.Errorf("list the records of %s: %w", b.Document.Entry, err)
-	}
 	var k Key
 	var values []*string
 	var deletes, current bool
-	if _, err := pgx.ForEachRow(rows, []any{&k.Table, &values, &k.Ordinal, &k.Line, &deletes, &current}, func() error {
+	for err := range pg.Each(ctx, r.Warehouse, "list the records of "+b.Document.Entry, []any{&k.Table, &values, &k.Ordinal, &k.Line, &deletes, &current}, `SELECT record_type, natural_key, ordinal, line, tombstone, is_current FROM warehouse.claim
+		WHERE position = $1 ORDER BY ordinal LIMIT `+limit, b.Document.Position) {
+		if err != nil {
+			return err
+		}
 		out := k
 		out.Key = r.parts(k.Table, append([]*string(nil), values...))
 		switch {
@@ -142,9 +136,6 @@ func (r *Reader) brought(ctx context.Context, b *Brought) error {
 			out.State = Superseded
 		}
 		b.Keys = append(b.Keys, out)
-		return nil
-	}); err != nil {
-		return fmt.Errorf("list the records of %s: %w", b.Document.Entry, err)
 	}
 	b.KeysLeft = total - int64(len(b.Keys))
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tributary/internal/pg"
 	"tributary/schemas"
 )
 
@@ -38,18 +39,14 @@ func (r *Reader) Find(ctx context.Context, what string) (*Document, error) {
 	default:
 		return nil, fmt.Errorf("%s: %w: name a document by its position, its UUID, or as FILE/ENTRY or ACTION/FILE/ENTRY", what, ErrNotFound)
 	}
-	rows, err := r.Warehouse.Query(ctx, `SELECT DISTINCT ON (d.action) `+documentColumns()+` FROM warehouse.document d`+withdrawal+` WHERE d.state = 'loaded' AND `+where+`
-		ORDER BY d.action, d.withdrawn, d.rank DESC, d.run_number DESC, d.position DESC`, args...)
-	if err != nil {
-		return nil, fmt.Errorf("find the document: %w", err)
-	}
-	docs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d *Document, err error) {
+	docs, err := pg.List(ctx, r.Warehouse, "find the document", func(row pgx.CollectableRow) (d *Document, err error) {
 		d = &Document{}
 		return d, row.Scan(d.targets()...)
-	})
+	}, `SELECT DISTINCT ON (d.action) `+documentColumns()+` FROM warehouse.document d`+withdrawal+` WHERE d.state = 'loaded' AND `+where+`
+		ORDER BY d.action, d.withdrawn, d.rank DESC, d.run_number DESC, d.position DESC`, args...)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("find the document: %w", err)
+		return nil, err
 	case len(docs) == 0:
 		return nil, fmt.Errorf("%s: %w: no such document was loaded", what, ErrNotFound)
 	case len(docs) > 1:

@@ -2,10 +2,10 @@ package lineage
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
+	"tributary/internal/pg"
 	"tributary/schemas"
 )
 
@@ -45,24 +45,20 @@ const affected = `WITH gone AS (
 func (r *Reader) Retract(ctx context.Context, action, name, version string) (*Retraction, error) {
 	out := &Retraction{File: name, Action: action, Version: version, Documents: []string{}, Restored: []string{}, Tables: []Change{}}
 	file := schemas.FileID(action, name)
-	rows, err := r.Warehouse.Query(ctx, affected+` SELECT true, entry, position FROM gone UNION ALL SELECT false, entry, position FROM back ORDER BY 3`, file, version)
-	if err != nil {
-		return nil, fmt.Errorf("find the documents of the version: %w", err)
-	}
 	var gone bool
 	var entry string
 	var position int64
-	if _, err := pgx.ForEachRow(rows, []any{&gone, &entry, &position}, func() error {
+	for err := range pg.Each(ctx, r.Warehouse, "find the documents of the version", []any{&gone, &entry, &position}, affected+` SELECT true, entry, position FROM gone UNION ALL SELECT false, entry, position FROM back ORDER BY 3`, file, version) {
+		if err != nil {
+			return nil, err
+		}
 		if gone {
 			out.Documents = append(out.Documents, entry)
 		} else {
 			out.Restored = append(out.Restored, entry)
 		}
-		return nil
-	}); err != nil {
-		return nil, fmt.Errorf("find the documents of the version: %w", err)
 	}
-	rows, err = r.Warehouse.Query(ctx, affected+`, turned AS (
+	tables, err := pg.List(ctx, r.Warehouse, "find out what would hold", pgx.RowToStructByName[Change], affected+`, turned AS (
 			SELECT position FROM gone UNION ALL SELECT position FROM back
 		), keys AS MATERIALIZED (
 			SELECT record_type, claim, count(*) FILTER (WHERE g.position IS NOT NULL) AS records, count(*) FILTER (WHERE g.position IS NOT NULL AND c.is_current) AS held
@@ -77,11 +73,8 @@ func (r *Reader) Retract(ctx context.Context, action, name, version string) (*Re
 			count(*) FILTER (WHERE NOT coalesce(a.holds, false) AND EXISTS (SELECT FROM warehouse.claim h WHERE h.claim = k.claim AND h.is_current)) AS gone
 		FROM keys k LEFT JOIN after a USING (claim) GROUP BY 1 ORDER BY 1`, file, version)
 	if err != nil {
-		return nil, fmt.Errorf("find out what would hold: %w", err)
+		return nil, err
 	}
-	out.Tables, err = pgx.CollectRows(rows, pgx.RowToStructByName[Change])
-	if err != nil {
-		return nil, fmt.Errorf("find out what would hold: %w", err)
-	}
+	out.Tables = tables
 	return out, nil
 }

@@ -214,13 +214,5 @@ func unknown(err error) bool {
 
 // list reads rows by the names of their columns.
 func list[T any](ctx context.Context, q pg.Querier, sql string, args ...any) ([]T, error) {
-	rows, err := q.Query(ctx, schemas.Numbered(sql), args...)
-	if err != nil {
-		return nil, fmt.Errorf("ask the tracker about a centre: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[T])
-	if err != nil {
-		return nil, fmt.Errorf("ask the tracker about a centre: %w", err)
-	}
-	return all, nil
+	return pg.List(ctx, q, "ask the tracker about a centre", pgx.RowToStructByNameLax[T], schemas.Numbered(sql), args...)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"tributary/internal/pg"
 	"tributary/queries/expect"
 	"tributary/queries/report"
 	"tributary/schemas/exception"
@@ -34,7 +35,7 @@ func (v View) Servers(ctx context.Context) ([]Server, error) {
 		if err != nil {
 			return nil, err
 		}
-		if text(source.State) == "removed" {
+		if pg.Value(source.State) == "removed" {
 			continue
 		}
 		s := Server{Name: name, Seen: source.LastPoll}
@@ -52,11 +53,11 @@ func (v View) Servers(ctx context.Context) ([]Server, error) {
 func (s *Server) judge(is report.Source, e expect.Expectation) {
 	s.Last, s.Next = e.Last, e.Next
 	switch {
-	case text(is.State) == "maintenance":
+	case pg.Value(is.State) == "maintenance":
 		s.Status, s.Says = "pending", "The data centre does not look at it at present, on purpose."
-	case text(is.Exception) != "" && text(is.Poll) == "failed", text(is.State) == "suspended":
+	case pg.Value(is.Exception) != "" && pg.Value(is.Poll) == "failed", pg.Value(is.State) == "suspended":
 		s.Status, s.Says = "failed", "It can't be read: nothing comes from there until that is mended."
-		if e, known := exception.Find(text(is.Exception)); known {
+		if e, known := exception.Find(pg.Value(is.Exception)); known {
 			s.Says = sentence(e.Happened) + " Nothing comes from there until that is mended."
 		}
 	case is.LastPoll == nil:

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"tributary/internal/pg"
 	"tributary/queries/report"
 	"tributary/schemas"
 	"tributary/schemas/exception"
@@ -84,7 +85,7 @@ func (v View) example(ctx context.Context, name string) (*Example, error) {
 		d := documents.Rows[0]
 		e := Example{Action: d.Action, File: d.File, Document: d.Document}
 		if len(d.Errors) > 0 {
-			e.Line, e.Says = d.Errors[0].Line, text(d.Errors[0].Message)
+			e.Line, e.Says = d.Errors[0].Line, pg.Value(d.Errors[0].Message)
 		}
 		return &e, nil
 	}
@@ -93,7 +94,7 @@ func (v View) example(ctx context.Context, name string) (*Example, error) {
 		return nil, err
 	}
 	x := files.Rows[0]
-	return &Example{Action: x.Action, File: x.File, Says: text(x.Message)}, nil
+	return &Example{Action: x.Action, File: x.File, Says: pg.Value(x.Message)}, nil
 }
 
 // Stands says in plain words how a file or a document stands.
@@ -130,11 +131,4 @@ func Stands(phase, status, name string) string {
 		return "being checked"
 	}
 	return "being loaded"
-}
-
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }

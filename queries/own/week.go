@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/schemas/exception"
 )
@@ -158,14 +159,14 @@ func (s *Summary) add(r came) {
 }
 
 func (s *Summary) trouble(r came) {
-	name := cmp.Or(text(r.Exception), "unnamed")
+	name := cmp.Or(pg.Value(r.Exception), "unnamed")
 	i := slices.IndexFunc(s.Troubles, func(t Trouble) bool { return t.Exception == name })
 	if i < 0 {
 		t := Trouble{Exception: name, Move: exception.MoveOf(name)}
 		if _, known := exception.PlainOf(name); !known && schemas.Phase(r.Phase).ID() >= schemas.Data.ID() {
 			t.Move = exception.Centre // a finding
 		}
-		t.Title, t.Do = Words(name, text(r.Description), t.Move)
+		t.Title, t.Do = Words(name, pg.Value(r.Description), t.Move)
 		s.Troubles, i = append(s.Troubles, t), len(s.Troubles)
 	}
 	s.Troubles[i].Files += r.Count

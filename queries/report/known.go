@@ -53,13 +53,9 @@ func Known(ctx context.Context, q pg.Querier, centre, source string) error {
 		if of.name == "" {
 			continue
 		}
-		rows, err := q.Query(ctx, "SELECT short_name FROM "+of.table)
+		known, err := pg.List(ctx, q, "ask for the names of each "+of.what, pgx.RowTo[string], "SELECT short_name FROM "+of.table)
 		if err != nil {
-			return fmt.Errorf("ask for the names of each %s: %w", of.what, err)
-		}
-		known, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if err != nil {
-			return fmt.Errorf("ask for the names of each %s: %w", of.what, err)
+			return err
 		}
 		if err := check(of.what, of.name, known); err != nil {
 			return err

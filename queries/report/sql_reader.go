@@ -104,13 +104,9 @@ const readable = `n.nspname IN ('tracker', 'warehouse')`
 // show lets the reader see all tables that are there now: migrations make new
 // ones. What one under way makes is shown to whoever asks after it.
 func (p Postgres) show(ctx context.Context) error {
-	rows, err := p.Pool.Query(ctx, "SELECT n.nspname FROM pg_namespace n WHERE "+readable)
+	schemas, err := pg.List(ctx, p.Pool, "let the role "+ReaderRole+" read", pgx.RowTo[string], "SELECT n.nspname FROM pg_namespace n WHERE "+readable)
 	if err != nil {
-		return fmt.Errorf("let the role %s read: %w", ReaderRole, err)
-	}
-	schemas, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return fmt.Errorf("let the role %s read: %w", ReaderRole, err)
+		return err
 	}
 	for _, s := range schemas {
 		err := pg.InTx(ctx, p.Pool, func(tx pgx.Tx) error {

@@ -62,34 +62,25 @@ func (t *Tracked) read(ctx context.Context, q pg.Querier, id, download string) e
 	if err != nil || t.Failed == 0 {
 		return err
 	}
-	rows, err := q.Query(ctx, schemas.Numbered(`SELECT d.document, d.phase, coalesce(l.exception, d.exception, '') AS exception, coalesce(l.message, d.message, '') AS message, l.line
+	t.Failures, err = pg.List(ctx, q, "documents that failed", pgx.RowToStructByName[Failure], schemas.Numbered(`SELECT d.document, d.phase, coalesce(l.exception, d.exception, '') AS exception, coalesce(l.message, d.message, '') AS message, l.line
 		FROM tracker.document d LEFT JOIN LATERAL (SELECT g.line, g.message, x.short_name AS exception FROM tracker.xml_log g JOIN tracker.an_exception x ON x.id = g.exception_id
 			WHERE g.xml_id = d.id ORDER BY g.ordinal LIMIT 1) l ON true
 		WHERE d.file_id = $1::text::uuid AND d.phase_id < {phase qc} AND d.status_id IN ({status cancelled}, {status failed}) ORDER BY d.ordinal LIMIT $2`), id, failures)
-	if err != nil {
-		return err
-	}
-	t.Failures, err = pgx.CollectRows(rows, pgx.RowToStructByName[Failure])
 	return err
 }
 
 // hostedAt returns what the tracker tells of a file at each source, by source.
 func hostedAt(ctx context.Context, q pg.Querier, id string) (map[string]*Hosted, error) {
-	rows, err := q.Query(ctx, `SELECT s.short_name, coalesce(h.state, ''), coalesce(h.note, ''), coalesce(h.message, ''), h.last_update
-		FROM tracker.file_source_has_zip h JOIN tracker.file_source s ON s.id = h.file_source_id WHERE h.za_id = $1::text::uuid LIMIT 1000`, id)
-	if err != nil {
-		return nil, fmt.Errorf("ask the tracker where a file lies: %w", err)
-	}
 	out := map[string]*Hosted{}
 	var source string
 	h := Hosted{}
-	_, err = pgx.ForEachRow(rows, []any{&source, &h.State, &h.Note, &h.Message, &h.Changed}, func() error {
+	for err := range pg.Each(ctx, q, "ask the tracker where a file lies", []any{&source, &h.State, &h.Note, &h.Message, &h.Changed}, `SELECT s.short_name, coalesce(h.state, ''), coalesce(h.note, ''), coalesce(h.message, ''), h.last_update
+		FROM tracker.file_source_has_zip h JOIN tracker.file_source s ON s.id = h.file_source_id WHERE h.za_id = $1::text::uuid LIMIT 1000`, id) {
+		if err != nil {
+			return nil, err
+		}
 		one := h
 		out[source] = &one
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("ask the tracker where a file lies: %w", err)
 	}
 	return out, nil
 }

@@ -47,17 +47,10 @@ func (r *Restorer) requireNoMembers(ctx context.Context) error {
 
 // sessions are those of members in control's database.
 func (r *Restorer) sessions(ctx context.Context, q pg.Querier) ([]string, error) {
-	rows, err := q.Query(ctx, `SELECT application_name || coalesce(' at ' || host(client_addr), '') || ' (' || count(*) || ' sessions in the database)' FROM pg_stat_activity
+	// Who reads may call itself what it likes.
+	return pg.List(ctx, q, "look for sessions of members", pgx.RowTo[string], `SELECT application_name || coalesce(' at ' || host(client_addr), '') || ' (' || count(*) || ' sessions in the database)' FROM pg_stat_activity
 		WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = ANY($1) AND usename <> ALL($2)
-		GROUP BY application_name, client_addr ORDER BY 1`, r.Members, []string{report.ReaderRole, pgdoor.User}) // who reads may call itself what it likes
-	if err != nil {
-		return nil, fmt.Errorf("look for sessions of members: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("look for sessions of members: %w", err)
-	}
-	return out, nil
+		GROUP BY application_name, client_addr ORDER BY 1`, r.Members, []string{report.ReaderRole, pgdoor.User})
 }
 
 // groups are the consumer groups of stages that have members.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -69,7 +70,7 @@ func (s *state) acquisitions(f *file, versions map[versionKey]*ordered, now time
 			continue
 		}
 		a := open
-		if a == nil || a.Run != key.run || text(a.Session) != t.said.Session {
+		if a == nil || a.Run != key.run || pg.Value(a.Session) != t.said.Session {
 			a = &control.Acquisition{Run: key.run, File: f.id, Session: pointer(t.said.Session), Domain: f.name.Centre, NotBefore: now, Tried: map[string]control.Tried{}}
 			out, tries = append(out, a), append(tries, nil)
 		}
@@ -197,13 +198,6 @@ func number(text string) float64 {
 		return 0
 	}
 	return max(n, 0)
-}
-
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 func pointer(s string) *string {

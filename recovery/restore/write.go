@@ -159,7 +159,7 @@ func (w *writer) acquisition(f *file, a *control.Acquisition) {
 	if a.State != control.Ended {
 		a.Priority = f.urgency.Priority
 		w.report.Outstanding++
-		if s := w.s.sessions[text(a.Session)]; s != nil && s.closed == nil && s.end == 0 && a.Run == schemas.LiveRun {
+		if s := w.s.sessions[pg.Value(a.Session)]; s != nil && s.closed == nil && s.end == 0 && a.Run == schemas.LiveRun {
 			id := schemas.ID("batch", s.id, a.Domain)
 			a.Batch = &id
 			if w.s.batches[id] == nil {
@@ -243,10 +243,10 @@ func (w *writer) world(ctx context.Context) error {
 			opens, closes = &w.now, &w.now // it is closed, and schedule takes it out
 		}
 		sources.Add("id", id, "centre", s.Centre, "server", s.Server, "address", address, "protocol", m["protocol"], "url", "", "accesskey", m["accesskey"], "max_sessions", 1,
-			"poll_interval", time.Hour, "state", cmp.Or(m["state"], "available"), "revision", s.Revision, "suspended_at", instant(m["suspended_at"]),
+			"poll_interval", time.Hour, "state", cmp.Or(m["state"], "available"), "revision", s.Revision, "suspended_at", moment(m["suspended_at"]),
 			"suspended_why", m["suspended_why"], "overruns", count(m["overruns"]), "hosts", hosts(m["hosts"]),
 			"declared_state", cmp.Or(m["declared_state"], sourcestate.Declared(m["state"])),
-			"maintained_until", instant(m["maintained_until"]), "opens", opens, "closes", closes,
+			"maintained_until", moment(m["maintained_until"]), "opens", opens, "closes", closes,
 			"definition", defined, "declared", m["declared"] != "false")
 	}
 	w.report.Sources, w.report.Files, w.report.Looks = len(sources.Values), len(w.files.Values), len(w.looks.Values)
@@ -256,16 +256,6 @@ func (w *writer) world(ctx context.Context) error {
 		table{"file", w.files},
 		table{"hosting", w.hostings},
 		table{"look", w.looks})
-}
-
-// instant is a moment as events write it in their attributes; nil where there is
-// none.
-func instant(text string) *time.Time {
-	t, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		return nil
-	}
-	return &t
 }
 
 // count is a number as events write it in their attributes; 0 where there is none.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -115,15 +116,7 @@ const itemsSQL = `SELECT i.ordinal, coalesce(i.file::text, '') AS file, i.archiv
 	WHERE i.run = $1 AND i.ordinal > $2 ORDER BY i.ordinal LIMIT $3`
 
 func (c *Comparer) items(ctx context.Context, run string, after int64, most int) ([]item, error) {
-	rows, err := c.Control.Query(ctx, itemsSQL, run, after, most)
-	if err != nil {
-		return nil, fmt.Errorf("read what the shadow has processed: %w", err)
-	}
-	items, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[item])
-	if err != nil {
-		return nil, fmt.Errorf("read what the shadow has processed: %w", err)
-	}
-	return items, nil
+	return pg.List(ctx, c.Control, "read what the shadow has processed", pgx.RowToStructByNameLax[item], itemsSQL, run, after, most)
 }
 
 // compare compares the documents of some items.
@@ -184,34 +177,29 @@ func (c *Comparer) verdicts(ctx context.Context, items []item) (map[attempt]map[
 			}
 		}
 	}
-	rows, err := c.Control.Query(ctx, `SELECT d.run::text, d.file::text, d.attempt, d.download, d.unzip, d.entry, d.body
-		FROM (SELECT DISTINCT * FROM unnest($1::text[], $2::text[], $3::int[], $4::text[], $5::text[])) k (run, file, attempt, download, unzip)
-		JOIN control.document d ON d.run = k.run::uuid AND d.file = k.file::uuid AND d.attempt = k.attempt AND d.download = k.download AND d.unzip = k.unzip`,
-		runs, files, numbers, downloads, unzips)
-	if err != nil {
-		return nil, fmt.Errorf("read verdicts: %w", err)
-	}
 	out := map[attempt]map[string]*schemas.DocumentValidated{}
 	var of attempt
 	var entry string
 	var body []byte
-	_, err = pgx.ForEachRow(rows, []any{&of.run, &of.file, &of.number, &of.download, &of.unzip, &entry, &body}, func() error {
+	for err := range pg.Each(ctx, c.Control, "read verdicts", []any{&of.run, &of.file, &of.number, &of.download, &of.unzip, &entry, &body}, `SELECT d.run::text, d.file::text, d.attempt, d.download, d.unzip, d.entry, d.body
+		FROM (SELECT DISTINCT * FROM unnest($1::text[], $2::text[], $3::int[], $4::text[], $5::text[])) k (run, file, attempt, download, unzip)
+		JOIN control.document d ON d.run = k.run::uuid AND d.file = k.file::uuid AND d.attempt = k.attempt AND d.download = k.download AND d.unzip = k.unzip`,
+		runs, files, numbers, downloads, unzips) {
+		if err != nil {
+			return nil, err
+		}
 		_, decoded, err := c.Codec.DecodeBody(body)
 		if err != nil {
-			return fmt.Errorf("document %s: %w", entry, err)
+			return nil, fmt.Errorf("read verdicts: document %s: %w", entry, err)
 		}
 		v, ok := decoded.(*schemas.DocumentValidated)
 		if !ok {
-			return fmt.Errorf("document %s is a %T", entry, decoded)
+			return nil, fmt.Errorf("read verdicts: document %s is a %T", entry, decoded)
 		}
 		if out[of] == nil {
 			out[of] = map[string]*schemas.DocumentValidated{}
 		}
 		out[of][entry] = v
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read verdicts: %w", err)
 	}
 	return out, nil
 }

@@ -9,13 +9,13 @@ import (
 	"io"
 	"runtime"
 
-	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
 	"tributary/internal/archive"
 	"tributary/internal/blob"
 	"tributary/internal/document"
 	"tributary/internal/mapping"
+	"tributary/internal/pg"
 	"tributary/schemas"
 )
 
@@ -120,18 +120,17 @@ func (c *Comparer) loaded(ctx context.Context, all []*Document) (map[place]*inse
 	if err != nil {
 		return nil, err
 	}
-	rows, err := c.Warehouse.Query(ctx, `SELECT DISTINCT ON (d.file, d.archive, d.entry) d.file, d.archive, d.entry, d.position, d.kind, d.rows, CASE WHEN d.state = 'loaded' THEN '' ELSE d.exception END
-		FROM unnest($1::text[], $2::text[], $3::text[]) k (file, archive, entry) JOIN warehouse.document d ON d.file = k.file AND d.archive = k.archive AND d.entry = k.entry
-		WHERE d.phase = 'upload' ORDER BY d.file, d.archive, d.entry, d.version_key DESC`, files, archives, entries)
-	if err != nil {
-		return nil, fmt.Errorf("read what is loaded: %w", err)
-	}
 	at := map[int64]*inserted{}
 	var positions []int64
 	var p place
 	var kind string
 	var d inserted
-	_, err = pgx.ForEachRow(rows, []any{&p.file, &p.archive, &p.entry, &d.position, &kind, &d.rows, &d.failure}, func() error {
+	for err := range pg.Each(ctx, c.Warehouse, "read what is loaded", []any{&p.file, &p.archive, &p.entry, &d.position, &kind, &d.rows, &d.failure}, `SELECT DISTINCT ON (d.file, d.archive, d.entry) d.file, d.archive, d.entry, d.position, d.kind, d.rows, CASE WHEN d.state = 'loaded' THEN '' ELSE d.exception END
+		FROM unnest($1::text[], $2::text[], $3::text[]) k (file, archive, entry) JOIN warehouse.document d ON d.file = k.file AND d.archive = k.archive AND d.entry = k.entry
+		WHERE d.phase = 'upload' ORDER BY d.file, d.archive, d.entry, d.version_key DESC`, files, archives, entries) {
+		if err != nil {
+			return nil, err
+		}
 		one := d
 		by := mappings[d.position]
 		out[p], one.current = &one, by != "" && by == c.Versions.Upload[kind]
@@ -139,23 +138,15 @@ func (c *Comparer) loaded(ctx context.Context, all []*Document) (map[place]*inse
 			at[d.position] = &one
 			positions = append(positions, d.position)
 		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read what is loaded: %w", err)
-	}
-	if rows, err = c.Warehouse.Query(ctx, "SELECT position, ordinal, layout, claim, fingerprint FROM warehouse.claim WHERE position = ANY($1)", positions); err != nil {
-		return nil, fmt.Errorf("read the claims of what is loaded: %w", err)
 	}
 	var position int64
 	var ordinal, layout int32
 	var claim, fingerprint mapping.ID
-	_, err = pgx.ForEachRow(rows, []any{&position, &ordinal, &layout, &claim, &fingerprint}, func() error {
+	for err := range pg.Each(ctx, c.Warehouse, "read the claims of what is loaded", []any{&position, &ordinal, &layout, &claim, &fingerprint}, "SELECT position, ordinal, layout, claim, fingerprint FROM warehouse.claim WHERE position = ANY($1)", positions) {
+		if err != nil {
+			return nil, err
+		}
 		at[position].sum.add(ordinal, layout, claim, fingerprint)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the claims of what is loaded: %w", err)
 	}
 	return out, nil
 }
@@ -164,20 +155,15 @@ func (c *Comparer) loaded(ctx context.Context, all []*Document) (map[place]*inse
 // position, as far as the tracker knows. Where it does not, the document is
 // mapped anew and compared.
 func (c *Comparer) mappings(ctx context.Context, files []string) (map[int64]string, error) {
-	rows, err := c.Tracker.Query(ctx, `SELECT position, upload_version FROM tracker.document
-		WHERE file_id IN (SELECT DISTINCT unnest($1::text[]::uuid[])) AND position IS NOT NULL AND upload_version IS NOT NULL`, files)
-	if err != nil {
-		return nil, fmt.Errorf("ask the tracker by what documents were loaded: %w", err)
-	}
 	out := map[int64]string{}
 	var position int64
 	var version string
-	_, err = pgx.ForEachRow(rows, []any{&position, &version}, func() error {
+	for err := range pg.Each(ctx, c.Tracker, "ask the tracker by what documents were loaded", []any{&position, &version}, `SELECT position, upload_version FROM tracker.document
+		WHERE file_id IN (SELECT DISTINCT unnest($1::text[]::uuid[])) AND position IS NOT NULL AND upload_version IS NOT NULL`, files) {
+		if err != nil {
+			return nil, err
+		}
 		out[position] = version
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("ask the tracker by what documents were loaded: %w", err)
 	}
 	return out, nil
 }

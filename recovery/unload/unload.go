@@ -80,14 +80,10 @@ func chooseAction(ctx context.Context, q pg.Querier, u *control.Unload) error {
 	for _, a := range schemas.Actions() {
 		files = append(files, schemas.FileID(a, u.Name))
 	}
-	rows, err := q.Query(ctx, "SELECT DISTINCT action FROM warehouse.document WHERE file = ANY($1) ORDER BY 1", files)
-	if err != nil {
-		return fmt.Errorf("look for the file: %w", err)
-	}
-	actions, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	actions, err := pg.List(ctx, q, "look for the file", pgx.RowTo[string], "SELECT DISTINCT action FROM warehouse.document WHERE file = ANY($1) ORDER BY 1", files)
 	switch {
 	case err != nil:
-		return fmt.Errorf("look for the file: %w", err)
+		return err
 	case len(actions) == 0:
 		return fmt.Errorf("%s: %w: see tributary files", u.Name, control.ErrUnknownVersion)
 	case len(actions) > 1:

@@ -19,27 +19,23 @@ type Shape struct{ Columns, Key []string }
 
 // Shapes are the tables of a schema by name, but for those that are not compared.
 func Shapes(ctx context.Context, q pg.Querier, schema string, but ...string) (map[string]Shape, error) {
-	rows, err := q.Query(ctx, `SELECT c.relname, a.attname, coalesce(a.attnum = ANY(i.indkey), false)
-		FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-		LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
-		WHERE c.relnamespace = to_regnamespace(quote_ident($1)) AND c.relkind IN ('r', 'p') AND c.relname <> ALL($2::text[])
-		ORDER BY c.relname, a.attnum`, schema, append([]string{}, but...))
-	if err != nil {
-		return nil, fmt.Errorf("list the tables of %s: %w", schema, err)
-	}
 	out := map[string]Shape{}
 	var table, column string
 	var key bool
-	if _, err := pgx.ForEachRow(rows, []any{&table, &column, &key}, func() error {
+	for err := range pg.Each(ctx, q, "list the tables of "+schema, []any{&table, &column, &key}, `SELECT c.relname, a.attname, coalesce(a.attnum = ANY(i.indkey), false)
+		FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+		LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
+		WHERE c.relnamespace = to_regnamespace(quote_ident($1)) AND c.relkind IN ('r', 'p') AND c.relname <> ALL($2::text[])
+		ORDER BY c.relname, a.attnum`, schema, append([]string{}, but...)) {
+		if err != nil {
+			return nil, err
+		}
 		s := out[table]
 		s.Columns = append(s.Columns, column)
 		if key {
 			s.Key = append(s.Key, column)
 		}
 		out[table] = s
-		return nil
-	}); err != nil {
-		return nil, fmt.Errorf("list the tables of %s: %w", schema, err)
 	}
 	return out, nil
 }
@@ -134,16 +130,8 @@ func (p Pair) Differ(ctx context.Context, q pg.Querier) (n int64, err error) {
 
 // Differences are the first of these rows in the order of their keys.
 func (p Pair) Differences(ctx context.Context, q pg.Querier, side Side, limit int) ([]Difference, error) {
-	rows, err := q.Query(ctx, fmt.Sprintf(`SELECT coalesce(l.shown, b.shown), l.c, b.c, coalesce(left(l.t, 1000), ''), coalesce(left(b.t, 1000), '')
+	return pg.List(ctx, q, fmt.Sprintf("differences of %s", p.Table), pgx.RowToStructByPos[Difference], fmt.Sprintf(`SELECT coalesce(l.shown, b.shown), l.c, b.c, coalesce(left(l.t, 1000), ''), coalesce(left(b.t, 1000), '')
 		FROM %s AND %s ORDER BY coalesce(l.shown, b.shown) COLLATE "C", coalesce(l.t, b.t) COLLATE "C" LIMIT %d`, p.joined(), side, limit))
-	if err != nil {
-		return nil, fmt.Errorf("differences of %s: %w", p.Table, err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Difference])
-	if err != nil {
-		return nil, fmt.Errorf("differences of %s: %w", p.Table, err)
-	}
-	return out, nil
 }
 
 // joined are the rows of both by their keys, where they differ.

@@ -24,6 +24,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tributary/internal/backoff"
 	"tributary/internal/pg"
 )
 
@@ -86,7 +87,7 @@ func (r Room) lock(ctx context.Context, conn *pgxpool.Conn) error {
 		if try == busyTries {
 			return r.Busy
 		}
-		if err := pause(ctx, busyPause); err != nil {
+		if err := backoff.Sleep(ctx, busyPause); err != nil {
 			return err
 		}
 	}
@@ -102,22 +103,11 @@ func (r Room) drop(ctx context.Context) error {
 	return nil
 }
 
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}
-
 // Strangers returns an error that names what lies in the live schema, or hangs on
 // it from elsewhere, and would be lost with it: neither the schema that was built
 // has it, nor is it named in own.
 func Strangers(ctx context.Context, q pg.Querier, live, built string, own []string) error {
-	rows, err := q.Query(ctx, `
+	names, err := pg.List(ctx, q, "look for what hangs on the schema "+live, pgx.RowTo[string], `
 		WITH live AS (SELECT oid, relname, relkind FROM pg_class WHERE relnamespace = to_regnamespace(quote_ident($1)) AND relkind IN ('r', 'p', 'v', 'm', 'f'))
 		SELECT format('the %s %s.%s', CASE WHEN relkind IN ('v', 'm') THEN 'view' ELSE 'table' END, $1::text, relname) FROM live
 		WHERE relname <> ALL($3::text[]) AND NOT EXISTS (SELECT FROM pg_class b WHERE b.relnamespace = to_regnamespace(quote_ident($2)) AND b.relname = live.relname)
@@ -133,11 +123,7 @@ func Strangers(ctx context.Context, q pg.Querier, live, built string, own []stri
 		WHERE c.contype = 'f' AND c.confrelid IN (SELECT oid FROM live) AND c.connamespace <> to_regnamespace(quote_ident($1))
 		ORDER BY 1`, live, built, append([]string{}, own...))
 	if err != nil {
-		return fmt.Errorf("look for what hangs on the schema %s: %w", live, err)
-	}
-	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return fmt.Errorf("look for what hangs on the schema %s: %w", live, err)
+		return err
 	}
 	if len(names) > 0 {
 		return fmt.Errorf("a rebuild replaces the schema %s and would drop what it can't make: %s; drop or move them, rebuild, and make them again (best in a schema of their own)", live, strings.Join(names, ", "))

@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"tributary/internal/backoff"
 )
 
 // Bounds of the wait for those who use the tables of a live schema.
@@ -47,7 +49,7 @@ func Lock(ctx context.Context, tx pgx.Tx, schema string, names ...string) error 
 		if !hasCode(err, "55P03", "40P01") {
 			return fmt.Errorf("lock the tables of %s: %w", schema, err)
 		}
-		if err := pause(ctx, lockPause); err != nil {
+		if err := backoff.Sleep(ctx, lockPause); err != nil {
 			return err
 		}
 	}

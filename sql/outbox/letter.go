@@ -119,20 +119,12 @@ func Letters(ctx context.Context, q pg.Querier, schema string) ([]Letter, error)
 	if err := q.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", schema+".outbox_letter").Scan(&there); err != nil || !there {
 		return nil, err // older members keep none
 	}
-	rows, err := q.Query(ctx, `SELECT id, topic, event, key, subject, class, cause, became, size, whole, refused, first_at, last_at,
-		decision, decided_by, reason, decided_at FROM `+schema+`.outbox_letter ORDER BY id`)
-	if err != nil {
-		return nil, fmt.Errorf("read the dead letters of %s.outbox: %w", schema, err)
-	}
-	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Letter, error) {
+	return pg.List(ctx, q, "read the dead letters of "+schema+".outbox", func(row pgx.CollectableRow) (Letter, error) {
 		l, err := pgx.RowToStructByNameLax[Letter](row)
 		l.First, l.Last = l.First.UTC(), l.Last.UTC()
 		return l, err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the dead letters of %s.outbox: %w", schema, err)
-	}
-	return out, nil
+	}, `SELECT id, topic, event, key, subject, class, cause, became, size, whole, refused, first_at, last_at,
+		decision, decided_by, reason, decided_at FROM `+schema+`.outbox_letter ORDER BY id`)
 }
 
 // LetterBytes returns the bytes that are kept of a letter.

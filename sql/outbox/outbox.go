@@ -95,23 +95,15 @@ type Row struct {
 // Read returns a schema's oldest rows behind the given one, in order: as
 // many as hold at least the given number of events, or all there are.
 func Read(ctx context.Context, q pg.Querier, schema string, after int64, events int) ([]Row, error) {
-	rows, err := q.Query(ctx, `SELECT o.id, o.created_at, o.packed FROM
-			(SELECT id, sum(events) OVER (ORDER BY id) - events AS before FROM
-				(SELECT id, events FROM `+schema+`.outbox WHERE id > $2 ORDER BY id LIMIT $1) oldest) counted
-			JOIN `+schema+`.outbox o USING (id) WHERE before < $1 ORDER BY id`, events, after)
-	if err != nil {
-		return nil, fmt.Errorf("read %s.outbox: %w", schema, err)
-	}
-	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r Row, err error) {
+	return pg.List(ctx, q, "read "+schema+".outbox", func(row pgx.CollectableRow) (r Row, err error) {
 		if err = row.Scan(&r.ID, &r.Created, &r.Packed); err == nil {
 			r.Records, r.Damaged = schemas.UnpackRecords(r.Packed)
 		}
 		return r, err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read %s.outbox: %w", schema, err)
-	}
-	return out, nil
+	}, `SELECT o.id, o.created_at, o.packed FROM
+			(SELECT id, sum(events) OVER (ORDER BY id) - events AS before FROM
+				(SELECT id, events FROM `+schema+`.outbox WHERE id > $2 ORDER BY id LIMIT $1) oldest) counted
+			JOIN `+schema+`.outbox o USING (id) WHERE before < $1 ORDER BY id`, events, after)
 }
 
 // Rewrite leaves only the given events in a row: the others are

@@ -237,15 +237,7 @@ func dropViews(ctx context.Context, tx pgx.Tx, names []string) error {
 }
 
 func viewNames(ctx context.Context, tx pgx.Tx) ([]string, error) {
-	rows, err := tx.Query(ctx, "SELECT relname FROM pg_class WHERE relnamespace = 'warehouse'::regnamespace AND relkind = 'v' ORDER BY 1")
-	if err != nil {
-		return nil, fmt.Errorf("list views: %w", err)
-	}
-	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("list views: %w", err)
-	}
-	return names, nil
+	return pg.List(ctx, tx, "list views", pgx.RowTo[string], "SELECT relname FROM pg_class WHERE relnamespace = 'warehouse'::regnamespace AND relkind = 'v' ORDER BY 1")
 }
 
 // alter adds the columns that tables lack, and refuses all other differences.

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
 )
 
 // shape is what tables look like, by name.
@@ -42,31 +44,26 @@ func (s shape) names() []string {
 
 // shapeOf reads the tables of the schema, but for the given ones and goose's.
 func shapeOf(ctx context.Context, tx pgx.Tx, but []string) (shape, error) {
-	rows, err := tx.Query(ctx, `SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod), coalesce(pg_get_expr(d.adbin, d.adrelid), ''), a.attnotnull,
+	var out shape
+	var table, primary string
+	var c columnShape
+	for err := range pg.Each(ctx, tx, "read the warehouse's tables", []any{&table, &c.name, &c.typ, &c.initial, &c.required, &primary}, `SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod), coalesce(pg_get_expr(d.adbin, d.adrelid), ''), a.attnotnull,
 			coalesce((SELECT pg_get_constraintdef(k.oid) FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'p'), '')
 		FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 		LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
 		WHERE c.relnamespace = 'warehouse'::regnamespace AND c.relkind IN ('r', 'p') AND c.relname <> 'schema_version'
-		ORDER BY c.relname, a.attnum`)
-	if err != nil {
-		return nil, fmt.Errorf("read the warehouse's tables: %w", err)
-	}
-	var out shape
-	var table, primary string
-	var c columnShape
-	_, err = pgx.ForEachRow(rows, []any{&table, &c.name, &c.typ, &c.initial, &c.required, &primary}, func() error {
+		ORDER BY c.relname, a.attnum`) {
+		if err != nil {
+			return nil, err
+		}
 		if slices.Contains(but, table) {
-			return nil
+			continue
 		}
 		if len(out) == 0 || out[len(out)-1].name != table {
 			out = append(out, &tableShape{name: table, primary: primary})
 		}
 		t := out[len(out)-1]
 		t.columns = append(t.columns, c)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the warehouse's tables: %w", err)
 	}
 	return out, nil
 }

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"tributary/internal/backoff"
 	"tributary/internal/kafka"
 )
 
@@ -70,7 +71,7 @@ func (e *Entrance) Serve(l net.Listener, strangers int, admit func(c net.Conn, e
 					return
 				}
 				e.TurnAway("a connection", "", err)
-				e.pause()
+				_ = backoff.Sleep(e.ctx, 100*time.Millisecond) // a listener that fails is not asked without end
 				continue
 			}
 			select {
@@ -87,16 +88,6 @@ func (e *Entrance) Serve(l net.Listener, strangers int, admit func(c net.Conn, e
 			}
 		}
 	})
-}
-
-// pause keeps a listener that fails from being asked without end.
-func (e *Entrance) pause() {
-	t := time.NewTimer(100 * time.Millisecond)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-e.ctx.Done():
-	}
 }
 
 // TurnAway says why a connection was ended, once in a while for each kind of

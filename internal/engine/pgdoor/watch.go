@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
 )
 
 // Bounds of transactions, which a session can't lift.
@@ -85,7 +87,7 @@ type process struct {
 func (w *watch) enforce(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, loginTime)
 	defer cancel()
-	rows, err := conn.Query(ctx, `SELECT a.pid, a.leader_pid IS NOT NULL AS helps, CASE
+	found, err := pg.List(ctx, conn, "look at sessions", pgx.RowToStructByName[process], `SELECT a.pid, a.leader_pid IS NOT NULL AS helps, CASE
 			WHEN a.leader_pid IS NOT NULL THEN ''
 			WHEN a.xact_start < clock_timestamp() - $2::interval THEN 'its transaction took too long'
 			WHEN a.state LIKE 'idle in transaction%' AND a.state_change < clock_timestamp() - $3::interval THEN 'its transaction was idle for too long'
@@ -94,11 +96,7 @@ func (w *watch) enforce(ctx context.Context, conn *pgx.Conn) error {
 			ELSE '' END AS beyond
 		FROM pg_stat_activity a WHERE a.usename = $1`, User, w.limits.transaction, w.limits.idle, w.limits.blocking)
 	if err != nil {
-		return fmt.Errorf("look at sessions: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[process])
-	if err != nil {
-		return fmt.Errorf("look at sessions: %w", err)
+		return err
 	}
 	confined := map[int]bool{}
 	for _, p := range found {

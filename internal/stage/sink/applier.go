@@ -12,6 +12,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"tributary/internal/backoff"
 	"tributary/internal/crashpoint"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
@@ -322,12 +323,7 @@ func (a *Applier) hold(before, now *RecordError) {
 
 // pause waits before the next attempt.
 func (a *Applier) pause(ctx context.Context, n int) {
-	timer := time.NewTimer(member.Reconnects().Jittered(n))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
+	_ = backoff.Sleep(ctx, member.Reconnects().Jittered(n))
 }
 
 // warn logs a fault that passes, at most once in a while.

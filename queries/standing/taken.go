@@ -1,4 +1,4 @@
-package main
+package standing
 
 import (
 	"context"
@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"tributary/internal/config"
+	"tributary/internal/pg"
 	"tributary/sql/control"
 )
 
-// leftText says by which limit a poll that ended at a time left files, and to which polls.
-func leftText(limit, definition string, ended time.Time) string {
+// Left says by which limit a poll of a source of a definition, that ended at a time, left
+// files, and to which polls.
+func Left(limit, definition string, ended time.Time) string {
 	if !control.OfDay(limit) {
 		return fmt.Sprintf("one poll takes up (%s): the next polls take up the rest", control.LimitKey(limit))
 	}
@@ -35,10 +37,10 @@ type takenUp struct {
 }
 
 // takenUpOf reads what was taken up of a source on this day, and what its last poll left.
-func takenUpOf(ctx context.Context, s *stores, st control.Standing, now time.Time) (takenUp, error) {
+func takenUpOf(ctx context.Context, q pg.Querier, st control.Standing, now time.Time) (takenUp, error) {
 	t := takenUp{}
 	t.Day, t.Ends = config.DayOf(st.Definition, now)
-	taken, err := control.TakenOn(ctx, s.Control, st.ID, t.Day)
+	taken, err := control.TakenOn(ctx, q, st.ID, t.Day)
 	if err != nil {
 		return t, err
 	}
@@ -46,9 +48,9 @@ func takenUpOf(ctx context.Context, s *stores, st control.Standing, now time.Tim
 	if src, err := config.ParseDefinition(st.Definition); err == nil {
 		t.limits = src
 	}
-	listings, err := control.ListingsOf(ctx, s.Control, st.ID)
+	listings, err := control.ListingsOf(ctx, q, st.ID)
 	if e := listings.Ended; err == nil && e != nil && e.Postponed > 0 && e.EndedAt != nil {
-		t.Postponed, t.StoppedBy, t.left = e.Postponed, e.StoppedBy, leftText(e.StoppedBy, st.Definition, *e.EndedAt)
+		t.Postponed, t.StoppedBy, t.left = e.Postponed, e.StoppedBy, Left(e.StoppedBy, st.Definition, *e.EndedAt)
 	}
 	return t, err
 }

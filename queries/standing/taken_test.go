@@ -1,6 +1,4 @@
-//go:build !race
-
-package main
+package standing
 
 import (
 	"testing"
@@ -21,7 +19,7 @@ func TestWhatIsLeft(t *testing.T) {
 		control.FilesPerDay:  "are taken up on one day (max_files_per_day): polls from 2026-03-28 23:00:00Z on take up the rest",
 		control.BytesPerDay:  "are taken up on one day (max_bytes_per_day): polls from 2026-03-28 23:00:00Z on take up the rest",
 	} {
-		if got := leftText(limit, berlin, noon); got != want {
+		if got := Left(limit, berlin, noon); got != want {
 			t.Errorf("%s: %q, want %q", limit, got, want)
 		}
 	}

@@ -1,11 +1,8 @@
-package main
+package standing
 
 import (
-	"context"
 	"time"
 
-	"tributary/producers/donewith"
-	"tributary/queries/report"
 	"tributary/sql/control"
 )
 
@@ -48,36 +45,4 @@ func clockOf(s control.Standing) *shownClock {
 		shown.Zones = append(shown.Zones, z.Seconds())
 	}
 	return shown
-}
-
-// besideSource is what is told of a source beside how it stands.
-type besideSource struct {
-	id    string
-	taken takenUp
-	known report.Reputation // by what it is chosen of several that show a file
-	done  *donewith.Stand   // nil: nothing is done with what is inserted
-	pace  *report.Throttled // how fast it may be asked now; nil: nothing bounds that
-}
-
-func (s *stores) besideOf(ctx context.Context, st control.Standing) (besideSource, error) {
-	at := now()
-	taken, err := takenUpOf(ctx, s, st, at)
-	if err != nil {
-		return besideSource{}, err
-	}
-	choices, err := control.Choices(ctx, s.Control, at, st.ID)
-	if err != nil {
-		return besideSource{}, err
-	}
-	done, err := donewith.StandOf(ctx, s.Control, st)
-	if err != nil {
-		return besideSource{}, err
-	}
-	pace, err := report.ThrottledOf(ctx, s.Control, st, at)
-	return besideSource{id: st.ID, taken: taken, known: report.ReputationOf(choices[st.ID]), done: done, pace: pace}, err
-}
-
-// text is it for people.
-func (b besideSource) text() string {
-	return b.pace.Text() + "of several sources that show a file it is chosen by: " + b.known.Text() + "\n" + b.taken.text() + doneWithText(b.id, b.done)
 }

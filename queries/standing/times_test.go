@@ -1,6 +1,4 @@
-//go:build !race
-
-package main
+package standing
 
 import (
 	"strings"
