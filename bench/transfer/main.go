@@ -5,8 +5,9 @@
 //
 // Ours is the stage as the program runs it on default settings: jobs as plan cuts
 // them, as many at once as a server's sessions, each file hashed twice, its size
-// and time compared once more, a checksum beside it asked for, the blob and its
-// directory synced. The peers hash and sync nothing.
+// and time compared once more where the answer doesn't tell, the blob and its directory
+// synced. No checksum beside it is asked for, as listings have shown none. The peers hash
+// and sync nothing.
 //
 // For HTTP and S3 the floor is timed too, before the others: one GET a file over as
 // many connections as ours has, its bytes hashed as ours are, written, synced and renamed.

@@ -34,8 +34,9 @@ func (r *row) ours(ctx context.Context, dir string) (err error) {
 	space.ServerShare = cfg.Blobs.ServerShare
 	d := download.New(cfg.Download, download.Deps{
 		Limits: cfg.Limits, Blobs: store, Partials: store.Partials(int64(cfg.Download.PartialBytes)), Dial: remote.Dial, Log: log, Now: time.Now,
-		Space:       space,
-		Outstanding: func(context.Context, string) (bool, error) { return true, nil },
+		Space:            space,
+		Outstanding:      func(context.Context, string) (bool, error) { return true, nil },
+		WithoutChecksums: func(context.Context, string, string, []string) (bool, error) { return true, nil },
 	})
 	jobs, err := r.jobs(cfg)
 	if err != nil {

@@ -57,6 +57,9 @@ func (a *app) downloader(context.Context) (runnable, error) {
 		Rests: func(ctx context.Context, source string) (string, error) {
 			return control.SourceRests(ctx, a.stores.Control, source)
 		},
+		WithoutChecksums: func(ctx context.Context, source, definition string, files []string) (bool, error) {
+			return control.WithoutChecksums(ctx, a.stores.Control, source, definition, files)
+		},
 		Hold: func(ctx context.Context, job, server string) (context.Context, func(), error) {
 			return control.HoldSession(ctx, a.stores.Control, job, server, a.holder, a.cfg.Publish.LeaseTTL.D())
 		},

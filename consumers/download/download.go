@@ -1,10 +1,10 @@
 // Package download fetches the files of a job over one connection to one
 // source, streamed to the blob store with sha256 and md5.
 //
-// A file's size and time must be the same after the fetch as before it, unless the
-// server promises of which version the bytes are, as S3 does, and what arrives must be
+// A file's size and time must be the same after the fetch as before it, or those of the
+// very version that was fetched where the server's answer tells, and what arrives must be
 // as long as the server says. A <name>.md5 beside the
-// file is compared. When the connection is lost, what was under way fails and
+// file is compared, unless listings have shown that the source has none. When the connection is lost, what was under way fails and
 // the files not begun end not_tried, which costs them no attempt. The
 // connection is closed before the job's last outcome is produced, since that
 // outcome returns the server's credit.
@@ -51,6 +51,10 @@ type Deps struct {
 	// in maintenance, suspended or removed: the job is then given back without a connection.
 	// Nil, or without an answer: it may be fetched from.
 	Rests func(ctx context.Context, source string) (state string, err error)
+	// WithoutChecksums asks control whether listings of a source, defined so, have shown
+	// that there is no checksum beside any of the files, by their ids: then none is asked
+	// for. Nil, or without an answer: each is.
+	WithoutChecksums func(ctx context.Context, source, definition string, files []string) (bool, error)
 	// Hold tells control, before it is asked whether the job is outstanding, that
 	// a session is about to be opened for it, and returns what ends that. So the
 	// job's last outcome, if it is read meanwhile, gives no credit away that this
@@ -124,6 +128,7 @@ func (d *Downloader) Work(ctx context.Context, in stage.Input) error {
 	if state := d.rests(held, job.Source); state != "" {
 		return r.tell(ctx, r.rest(job.Files, "nothing is fetched from the source "+job.Source+" now, whose state is "+state))
 	}
+	r.withoutChecksums = d.withoutChecksums(held, job)
 	var giveBack context.CancelCauseFunc
 	r.transfers, giveBack = context.WithCancelCause(held)
 	var detaching sync.WaitGroup
@@ -156,6 +161,27 @@ func (d *Downloader) rests(ctx context.Context, source string) string {
 		d.deps.Log.Debug("control does not say how the source stands; the job goes on", "source", source, "error", err)
 	}
 	return state
+}
+
+// withoutChecksums tells whether no checksum is to be asked for beside the job's files.
+func (d *Downloader) withoutChecksums(ctx context.Context, job *schemas.DownloadRequested) bool {
+	if !d.cfg.Checksums {
+		return true
+	}
+	if d.deps.WithoutChecksums == nil {
+		return false
+	}
+	files := make([]string, len(job.Files))
+	for i, f := range job.Files {
+		files[i] = f.File
+	}
+	ask, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	none, err := d.deps.WithoutChecksums(ask, job.Source, job.Definition, files)
+	if err != nil {
+		d.deps.Log.Debug("control does not say whether the source shows checksums; they are asked for", "source", job.Source, "error", err)
+	}
+	return none && err == nil
 }
 
 // hold tells control that a session is about to be opened.

@@ -34,16 +34,17 @@ func failed(phase schemas.Phase, exception, message string) result {
 	return result{kind: schemas.FailedEnd, phase: phase, exception: exception, message: message}
 }
 
-// one fetches a file and produces its outcome. The error is one of ours, such
-// as a full disk: then the whole job is tried again.
-func (r *run) one(ctx context.Context, f schemas.RequestFile) (sessionLost bool, err error) {
+// one fetches a file and produces its outcome. came is called once nothing more of the
+// file is asked of the server, or never. The error is one of ours, such as a full disk:
+// then the whole job is tried again.
+func (r *run) one(ctx context.Context, f schemas.RequestFile, came func()) (sessionLost bool, err error) {
 	started := r.d.deps.Now()
 	if err := r.in.Emit(ctx, r.running(f, started)); err != nil {
 		return false, err
 	}
 	crashpoint.At("download", "fetch", "before")
 	file, cancel := context.WithTimeoutCause(r.transfers, r.d.cfg.FileBudget.D(), errFileOver)
-	res, lost, err := r.fetch(file, f)
+	res, lost, err := r.fetch(file, f, came)
 	cancel()
 	crashpoint.At("download", "fetch", "after")
 	if err != nil {
@@ -60,7 +61,7 @@ func (r *run) one(ctx context.Context, f schemas.RequestFile) (sessionLost bool,
 // fetch gets the bytes. If the file is not what was listed it is fetched once
 // more, as it is now; if it changes meanwhile, that is the outcome. What was
 // resumed and is no whole file in the end is fetched once more, from its beginning.
-func (r *run) fetch(ctx context.Context, f schemas.RequestFile) (result, bool, error) {
+func (r *run) fetch(ctx context.Context, f schemas.RequestFile, came func()) (result, bool, error) {
 	before := remote.Entry{Size: f.Size}
 	if f.ModTime != nil {
 		before.ModTime = *f.ModTime
@@ -72,11 +73,11 @@ func (r *run) fetch(ctx context.Context, f schemas.RequestFile) (result, bool, e
 		if before.Size > limit {
 			return failed(schemas.Download, "file_too_large", fmt.Sprintf("%d bytes are more than download.max_file_size allows (%d)", before.Size, limit)), false, nil
 		}
-		res, changed, lost, err := r.fetchOnce(ctx, f, before, scratch)
+		res, changed, lost, err := r.fetchOnce(ctx, f, before, scratch, came)
 		if errors.Is(err, errFromScratch) {
 			r.d.deps.Log.Info("what was resumed is not the file; it is fetched from its beginning", "source", r.job.Source, "file", f.Path, "why", err)
 			scratch = true
-			res, changed, lost, err = r.fetchOnce(ctx, f, before, scratch)
+			res, changed, lost, err = r.fetchOnce(ctx, f, before, scratch, came)
 		}
 		if changed == nil || err != nil {
 			return res, lost, err
@@ -89,7 +90,7 @@ func (r *run) fetch(ctx context.Context, f schemas.RequestFile) (result, bool, e
 // fetchOnce gets the bytes of a file that was listed as before. They stay in
 // the store only if they are the whole file, and are what the checksum beside
 // it says. changed is the file as it is now, if it is not what was listed.
-func (r *run) fetchOnce(ctx context.Context, f schemas.RequestFile, before remote.Entry, scratch bool) (res result, changed *remote.Entry, lost bool, err error) {
+func (r *run) fetchOnce(ctx context.Context, f schemas.RequestFile, before remote.Entry, scratch bool, came func()) (res result, changed *remote.Entry, lost bool, err error) {
 	w, err := r.begin(ctx, f, before, scratch)
 	if res, ended := cut(ctx); err != nil && ended {
 		return res, nil, true, nil
@@ -146,6 +147,7 @@ func (r *run) fetchOnce(ctx context.Context, f schemas.RequestFile, before remot
 		return res, nil, lost, fmt.Errorf("%w: %s", errFromScratch, res.message)
 	}
 	if res.kind == schemas.Fetched {
+		came()
 		if _, err := w.Commit(); err != nil {
 			if res, ended := cut(ctx); ended {
 				return res, nil, true, nil
@@ -156,8 +158,8 @@ func (r *run) fetchOnce(ctx context.Context, f schemas.RequestFile, before remot
 	return res, nil, lost, nil
 }
 
-// after is the file after it was fetched: as the server shows it then, unless it has
-// promised of which version the bytes are.
+// after is the file after it was fetched: as the server shows it then, unless it is known
+// of which version the bytes are.
 func (r *run) after(ctx context.Context, path string, w *begun) (remote.Entry, error) {
 	if w.whose != nil {
 		return *w.whose, nil
@@ -184,7 +186,7 @@ func same(a, b remote.Entry) bool {
 // verify compares the file with a checksum beside it, if there is one.
 func (r *run) verify(ctx context.Context, f schemas.RequestFile, ref blob.Ref) (result, bool) {
 	done := result{kind: schemas.Fetched, phase: schemas.ZipMD5, ref: ref, checksum: "no_checksum"}
-	if !r.d.cfg.Checksums {
+	if r.withoutChecksums {
 		return done, false
 	}
 	text, err := r.read(ctx, f.Path+".md5")

@@ -29,7 +29,7 @@ type begun struct {
 	version string // of the bytes, as the server names it
 	idle    int    // attempts in a row that brought nothing
 	heads   remote.Heads
-	whose   *remote.Entry // what the bytes are of; nil: the server doesn't promise it
+	whose   *remote.Entry // what the bytes are of; nil: that is not known
 }
 
 // arrived is how many bytes came in this attempt.

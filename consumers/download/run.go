@@ -20,7 +20,9 @@ type run struct {
 	in      stage.Input
 	job     *schemas.DownloadRequested
 	session remote.Session
-	gate    *throttle.Gate // nil: it is open
+	// withoutChecksums says that no checksum is asked for.
+	withoutChecksums bool
+	gate             *throttle.Gate // nil: it is open
 
 	transfers context.Context // of what the server is asked for: also ends when a process that stops has it given back
 	came      atomic.Int64    // bytes of all transfers
@@ -70,28 +72,38 @@ func (r *run) do(ctx context.Context) error {
 	return r.files(ctx)
 }
 
-// files fetches as many files at once as the session is good for.
+// storing is how many files, beyond those that are being fetched, may be on their way to
+// the disk at once: it takes several to their place about as fast as one.
+const storing = 4
+
+// files fetches as many files at once as the session is good for. Others come while those
+// that have come are stored.
 func (r *run) files(ctx context.Context) error {
 	next := make(chan schemas.RequestFile)
 	lost := make(chan struct{})
-	var once sync.Once
+	lose := sync.OnceFunc(func() { close(lost) })
+	width := max(1, r.session.Concurrency())
+	fetching := make(chan struct{}, width)
 	var wg sync.WaitGroup
-	errs := make([]error, min(r.session.Concurrency(), len(r.job.Files)))
+	errs := make([]error, min(width+storing, len(r.job.Files)))
 	for i := range errs {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for f := range next {
-				sessionLost, err := r.one(ctx, f)
-				if sessionLost || err != nil {
-					once.Do(func() { close(lost) })
-				}
-				if err != nil {
-					errs[i] = err
+		wg.Go(func() {
+			for errs[i] == nil {
+				fetching <- struct{}{}
+				came := sync.OnceFunc(func() { <-fetching })
+				f, more := <-next
+				if !more {
+					came()
 					return
 				}
+				var sessionLost bool
+				sessionLost, errs[i] = r.one(ctx, f, came)
+				if sessionLost || errs[i] != nil {
+					lose()
+				}
+				came()
 			}
-		}()
+		})
 	}
 	begun, why := r.feed(next, lost)
 	close(next)

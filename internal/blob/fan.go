@@ -2,6 +2,7 @@ package blob
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 )
@@ -30,7 +31,7 @@ func (d *Dir) fan(sha string, create bool) (*fanDir, error) {
 	}
 	root, err := d.root.OpenRoot(name)
 	if create && errors.Is(err, fs.ErrNotExist) {
-		if err = d.makeFan(name); err == nil {
+		if err = d.makeFans(); err == nil {
 			root, err = d.root.OpenRoot(name)
 		}
 	}
@@ -89,10 +90,13 @@ func (d *Dir) holds(name string, f *fanDir) bool {
 	return err == nil && os.SameFile(is, open)
 }
 
-// makeFan creates a fan-out directory so that it survives a crash.
-func (d *Dir) makeFan(name string) error {
-	if err := d.root.Mkdir(name, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
+// makeFans creates all fan-out directories that are missing, so that they survive a crash:
+// one after the other, each would take an fsync of its own.
+func (d *Dir) makeFans() error {
+	for i := range 256 {
+		if err := d.root.Mkdir(fmt.Sprintf("%02x", i), 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
 	}
 	top, err := d.root.Open(".")
 	if err != nil {

@@ -221,13 +221,18 @@ func (s *httpSession) head(ctx context.Context, full string) (Entry, error) {
 		return Entry{}, err
 	}
 	defer done()
+	return fileOf(full, resp), nil
+}
+
+// fileOf is what an answer says of the file. What is no time of HTTP is none: servers
+// write 0 or -1 where they know none.
+func fileOf(full string, resp *http.Response) Entry {
 	e := Entry{Name: path.Base(full), Size: resp.ContentLength, Kind: File}
-	// What is no time of HTTP is none: servers write 0 or -1 where they know none.
 	if at, err := http.ParseTime(resp.Header.Get("Last-Modified")); err == nil {
 		e.ModTime, e.Precision = at.UTC(), time.Second
 	}
 	e.Attributes = entityOf(resp.Header)
-	return e, nil
+	return e
 }
 
 // entityOf is what an answer's head says of the file, for people.
@@ -250,7 +255,9 @@ func (s *httpSession) Open(ctx context.Context, p string, _ int64) (io.ReadClose
 	if err != nil {
 		return nil, s.fail("open", p, err)
 	}
-	return s.reader(ctx, p, resp, done), nil
+	r := s.reader(ctx, p, resp, done)
+	r.whose = atRest(full, resp)
+	return r, nil
 }
 
 func (s *httpSession) reader(ctx context.Context, p string, resp *http.Response, done func()) *httpReader {

@@ -83,15 +83,15 @@ func (i *feedItem) say(name string, m *markup, start xml.StartElement) error {
 	}
 	switch before := i.said[name]; {
 	case before == "":
-		i.said[name] = brief(text)
+		i.said[name] = clipped(text)
 	case name == "categories":
-		i.said[name] = brief(before + ", " + text)
+		i.said[name] = clipped(before + ", " + text)
 	}
 	return nil
 }
 
-// brief is the beginning of a text, as long as attributes are.
-func brief(text string) string {
+// clipped is the beginning of a text, as long as attributes are.
+func clipped(text string) string {
 	const end = "…"
 	if len(text) <= maxText {
 		return text
@@ -102,7 +102,7 @@ func brief(text string) string {
 // of is what the item says of the file to which a link of it leads.
 func (i *feedItem) of(l feedLink) map[string]string {
 	said := attributesOf(i.said)
-	if kind := attributesOf(map[string]string{"content_type": brief(l.kind)}); kind != nil {
+	if kind := attributesOf(map[string]string{"content_type": clipped(l.kind)}); kind != nil {
 		if said == nil {
 			return kind
 		}

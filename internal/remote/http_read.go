@@ -15,8 +15,7 @@ type httpReader struct {
 	path string
 	// named is how the server names the bytes.
 	named string
-	// whose is the version that the bytes are of; nil: the server doesn't promise that
-	// they are of one.
+	// whose is the version that the bytes are of; nil: that is not known.
 	whose *Entry
 	heads Heads
 	done  func()

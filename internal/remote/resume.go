@@ -32,8 +32,8 @@ func Version(r io.Reader) string {
 }
 
 // Whose describes the one version of a file of which a reader of [Session.Open] or
-// [Resumer] brings bytes, whatever takes its place meanwhile. Nil: the server doesn't
-// promise that, so what it shows afterwards has to be compared.
+// [Resumer] brings bytes, whatever takes its place meanwhile. Nil: that is not known, so
+// what the server shows afterwards has to be compared.
 func Whose(r io.Reader) *Entry {
 	if v, ok := r.(interface{ Whose() *Entry }); ok {
 		return v.Whose()

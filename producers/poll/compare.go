@@ -38,6 +38,9 @@ func (s *Poller) compare(ctx context.Context, conn *pgxpool.Conn, p polled, c *c
 	if err := s.deps.Centres.Renew(ctx); err != nil {
 		return err
 	}
+	if err := s.forgetNoChecksums(ctx, conn, p.Poll, c); err != nil {
+		return err
+	}
 	if err := s.sameTimes(ctx, conn, p, c); err != nil {
 		return err
 	}

@@ -75,6 +75,7 @@ func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c 
 			return err
 		}
 		if changed := c.found(); changed || state == "complete" {
+			p.NoChecksumsAt = c.noChecksumsAt(p, state, now)
 			if err := control.CountUnchanged(ctx, tx, p, changed, now); err != nil {
 				return err
 			}

@@ -30,6 +30,7 @@ type counts struct {
 	ignored      ignored
 	refused      refused
 	kept         kept
+	checksums    bool          // the listing shows checksums beside files
 	window       bool          // what is listed is a part of what is there: nothing is concluded from what it lacks
 	passing      *passing      // nil: nothing is passed over, nor known of for the next polls
 	trace        *remote.Trace // of the session; nil: there was none
@@ -173,6 +174,7 @@ func (l *listed) add(action string, e remote.Entry) error {
 	reason, rule := l.unwanted(action, name, e)
 	// A line that can't be read may be of a file that is there.
 	l.c.window = l.c.window || e.Unreadable && isZip(e.Name)
+	l.c.checksums = l.c.checksums || isChecksum(e.Name)
 	if !l.poll.Passed && rule == "" {
 		l.sample.consider(action, e)
 	}

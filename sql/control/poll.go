@@ -30,6 +30,9 @@ type Poll struct {
 	Directories Directories `db:"-"`
 	// Clock is what is known of the clock of the source's server.
 	Clock clock.Clock `db:"-"`
+	// NoChecksumsAt is when the source's last poll ended, if it is known to show no
+	// checksums.
+	NoChecksumsAt *time.Time `db:"-"`
 }
 
 // lockCredit makes everything that takes a server's credit wait its turn, so
@@ -71,11 +74,11 @@ func TakePoll(ctx context.Context, pool *pgxpool.Pool, holder string, full []str
 				WHERE c.server <> ALL($2) AND `+open("c", "$3")+` AND ((q.state='due' AND q.not_before <= $3) OR (q.state='running' AND q.lease_until < clock_timestamp()))
 				  AND `+creditSQL+` > 0
 				ORDER BY (SELECT o.number FROM control.session o WHERE o.id = q.session), q.id LIMIT 1)
-			RETURNING p.id, p.session, p.source, p.server, p.centre, s.number, s.once, p.epoch, p.attempts, p.started_at, d.definition::text, d.passed = md5(d.definition::text), d.revision, d.directories, d.clock, `+judgedBySQL, "c.server"),
+			RETURNING p.id, p.session, p.source, p.server, p.centre, s.number, s.once, p.epoch, p.attempts, p.started_at, d.definition::text, d.passed = md5(d.definition::text), d.revision, d.directories, d.clock, d.no_checksums_at, `+judgedBySQL, "c.server"),
 			holder, append([]string{}, full...), now, interval(ttl))
 		var stored []byte
 		var of string
-		err := row.Scan(&p.ID, &p.Session, &p.Source, &p.Server, &p.Centre, &p.Number, &p.Once, &p.Epoch, &p.Attempts, &p.StartedAt, &p.Definition, &p.Passed, &p.Revision, &stored, &p.Clock, &of)
+		err := row.Scan(&p.ID, &p.Session, &p.Source, &p.Server, &p.Centre, &p.Number, &p.Once, &p.Epoch, &p.Attempts, &p.StartedAt, &p.Definition, &p.Passed, &p.Revision, &stored, &p.Clock, &p.NoChecksumsAt, &of)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}

@@ -58,11 +58,11 @@ func EndedMaintenance(ctx context.Context, q pg.Querier, now time.Time) ([]Stand
 
 // CountUnchanged counts a complete poll that found nothing new, changed or gone. One
 // that did begins anew, and a source whose interval had grown is due an interval
-// later at the latest.
+// later at the latest. p says whether the source is known to show no checksums now.
 func CountUnchanged(ctx context.Context, tx pgx.Tx, p Poll, changed bool, now time.Time) error {
-	if _, err := tx.Exec(ctx, `UPDATE control.source SET unchanged = CASE WHEN $2 THEN 0 ELSE unchanged + 1 END,
+	if _, err := tx.Exec(ctx, `UPDATE control.source SET unchanged = CASE WHEN $2 THEN 0 ELSE unchanged + 1 END, no_checksums_at = $4,
 		next_due = CASE WHEN $2 AND unchanged > 0 AND definition ? 'max_interval' THEN least(next_due, $3::timestamptz + poll_interval) ELSE next_due END WHERE id = $1`,
-		p.Source, changed, now); err != nil {
+		p.Source, changed, now, p.NoChecksumsAt); err != nil {
 		return fmt.Errorf("source %s: count polls without a change: %w", p.Source, err)
 	}
 	return nil

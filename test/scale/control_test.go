@@ -195,6 +195,8 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 	_, outstanding := control.JobOutstanding(t.Context(), pool, schemas.LiveRun)
 	_, others := control.OtherReplays(t.Context(), pool, 1, []string{schemas.LiveRun})
 	_, rests := control.SourceRests(t.Context(), pool, "nobody")
+	_, checksums := control.WithoutChecksums(t.Context(), pool, ownSource, control.Undefined, []string{schemas.FileID("add", file)})
+	checksums = errors.Join(checksums, control.ForgetNoChecksums(t.Context(), pool, "nobody"))
 	retried := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
 		rested := control.Rest(t.Context(), tx, control.Poll{Source: ownSource, Definition: control.Undefined})
 		return errors.Join(rested, control.RetryUnavailable(t.Context(), tx, ownSource, now()), control.RetryMissed(t.Context(), tx, now(), 1000))
@@ -245,7 +247,7 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 		t.Errorf("a poll that is nobody's is renewed: %v", err)
 	}
 	postponed := control.PostponePoll(t.Context(), pool, gone, now(), "", "")
-	for _, err := range []error{postponed, ignored, unlisted, operations, open, pending, digest, fetching, given, outstanding, rests, others, retried, defined, shown, missing, held, decided, forgotten, minimal} {
+	for _, err := range []error{postponed, ignored, unlisted, operations, open, pending, digest, fetching, given, outstanding, rests, checksums, others, retried, defined, shown, missing, held, decided, forgotten, minimal} {
 		if err != nil {
 			t.Fatal(err)
 		}
