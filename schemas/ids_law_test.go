@@ -2,9 +2,12 @@ package schemas
 
 import (
 	"encoding/hex"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"pgregory.net/rapid"
 )
 
@@ -25,6 +28,25 @@ func TestNoTwoListsShareAnID(t *testing.T) {
 			t.Errorf("with %q between them, different lists of parts share an id", separator)
 		}
 	}
+}
+
+// An id is the UUIDv5 that any library makes of the parts: other programs announce files
+// by it, and what is stored has it.
+func TestIDsAreUUIDsOfVersion5(t *testing.T) {
+	namespace := uuid.MustParse("5d2a1cb4-3c0e-5f27-9b0e-0b7f3f0c7f41")
+	rapid.Check(t, func(t *rapid.T) {
+		parts := rapid.SliceOfN(rapid.String(), 0, 5).Draw(t, "parts")
+		if rapid.Bool().Draw(t, "long") {
+			parts = append(parts, strings.Repeat("x", rapid.IntRange(0, 1000).Draw(t, "length")))
+		}
+		text := ""
+		for _, p := range parts {
+			text += fmt.Sprint(len(p)) + ":" + p
+		}
+		if want := uuid.NewSHA1(namespace, []byte(text)); UUID(parts...) != want || ID(parts...) != want.String() {
+			t.Fatalf("%q: %s, want %s", parts, ID(parts...), want)
+		}
+	})
 }
 
 // Whatever tells events apart is in their id, and nothing else is: the same

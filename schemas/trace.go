@@ -2,8 +2,6 @@ package schemas
 
 import (
 	"encoding/hex"
-
-	"github.com/google/uuid"
 )
 
 // TraceID is the trace of a file: of what one run does with it and, in the live
@@ -14,7 +12,7 @@ func TraceID(run, session, file string) [16]byte {
 	if run != LiveRun {
 		session = "" // a replay processes a file once, whatever found it
 	}
-	return uuid.MustParse(ID("trace", run, session, file))
+	return UUID("trace", run, session, file)
 }
 
 // RootSpanID is the span below which all others of a trace stand.

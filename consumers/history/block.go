@@ -34,6 +34,10 @@ type blockColumn struct {
 // mostBoxed bounds how many different words are kept in boxes.
 const mostBoxed = 10_000
 
+// blockRows is how many rows an insert gathers before the driver takes them, in whose own
+// columns they wait: so what they are gathered in stays small, and is used again.
+const blockRows = 1000
+
 func newBlock() *block { return &block{boxed: map[string]any{}} }
 
 // next is the column that comes next.

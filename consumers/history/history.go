@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -278,15 +279,18 @@ func (h *History) insert(ctx context.Context, conn *link, ranges []sink.Range) e
 	defer batch.Abort() //nolint:errcheck // after Send there is nothing to abort
 	b, rd := newBlock(), reader{codec: h.deps.Codec}
 	for _, r := range ranges {
-		for _, rec := range r.Records {
-			if err := rd.write(b, r.Topic, rec); err != nil {
-				return fmt.Errorf("history: %w", &sink.RecordError{Topic: r.Topic, Partition: r.Partition, Offset: rec.Offset, Err: err})
+		for some := range slices.Chunk(r.Records, blockRows) {
+			b.reset()
+			for _, rec := range some {
+				if err := rd.write(b, r.Topic, rec); err != nil {
+					return fmt.Errorf("history: %w", &sink.RecordError{Topic: r.Topic, Partition: r.Partition, Offset: rec.Offset, Err: err})
+				}
+				b.end()
 			}
-			b.end()
+			if err := b.appendTo(batch, conn.generation); err != nil {
+				return fmt.Errorf("history: insert %d records of %s: %w", count, token, err)
+			}
 		}
-	}
-	if err := b.appendTo(batch, conn.generation); err != nil {
-		return fmt.Errorf("history: insert %d records of %s: %w", count, token, err)
 	}
 	if err := batch.Send(); err != nil {
 		return fmt.Errorf("history: insert %d records of %s: %w", count, token, err)

@@ -130,7 +130,7 @@ func identity(s string) uuid.UUID {
 	if u, err := uuid.Parse(s); err == nil {
 		return u
 	}
-	return uuid.MustParse(schemas.ID("event_id", s))
+	return schemas.UUID("event_id", s)
 }
 
 // moment is a time, null where there is none.

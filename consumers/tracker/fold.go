@@ -64,7 +64,7 @@ func into[T any, P adder[T]](m map[uuid.UUID]P, id uuid.UUID, s P) {
 }
 
 // key is the id that follows from the parts, as a UUID.
-func key(parts ...string) uuid.UUID { return uuid.MustParse(schemas.ID(parts...)) }
+func key(parts ...string) uuid.UUID { return schemas.UUID(parts...) }
 
 // id is key, remembered. Parts have no NUL: events are clean (schemas.Clean).
 func (f *fold) id(parts ...string) uuid.UUID {

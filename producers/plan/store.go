@@ -58,15 +58,21 @@ func (w *World) Store(ctx context.Context, tx pgx.Tx) error {
 	var looks []*control.Look
 	var attempts []*control.Attempt
 	var touched []string
+	batches := map[[2]string]string{} // by session and domain
 	for _, id := range w.order() {
 		f := w.files[id]
 		files = append(files, f.File)
 		touched = append(touched, id)
 		for _, a := range f.Acquisitions {
 			if a.New && a.Session != nil && a.Batch == nil {
-				batch, err := control.EnsureBatch(ctx, tx, *a.Session, a.Domain, w.now)
-				if err != nil {
-					return err
+				of := [2]string{*a.Session, a.Domain}
+				batch := batches[of]
+				if batch == "" {
+					var err error
+					if batch, err = control.EnsureBatch(ctx, tx, *a.Session, a.Domain, w.now); err != nil {
+						return err
+					}
+					batches[of] = batch
 				}
 				a.Batch = &batch
 			}
