@@ -246,7 +246,7 @@ BATCH ?= 25
 # Tests of what was found that lie in other packages (test/hostile/doc.go). make
 # check runs them, too; make test-hostile alone is to be the whole proof.
 FOUND_IN := ./internal/kafka ./topics ./recovery/restore ./recovery/replay ./producers/poll ./producers/schedule ./consumers/insert ./consumers/tracker \
-  ./consumers/sequence ./consumers/download ./consumers/unzip ./consumers/validate ./queries/report ./internal/engine/chdb ./internal/engine/pgdoor ./internal/engine/broker ./internal/engine/entrance ./internal/remote ./consumers/traces ./internal/xsdcheck ./queries/plot \
+  ./consumers/sequence ./consumers/download ./consumers/unzip ./consumers/validate ./queries/report ./internal/engine/chdb ./internal/engine/pgdoor ./internal/engine/broker ./internal/engine/entrance ./internal/remote/... ./consumers/traces ./internal/xsdcheck ./queries/plot \
   ./internal/blob ./internal/chain ./test/recipes ./test/e2e
 FOUND := Marker|EmptiedBatch|GivesNothing|RebuildKeepsWhat|RebuildBesideWhat|MembersAreSeen|KnowsAVerification|NotKnown|UnknownNames|EnginesWords|TellsItsFirst|FailedPhase|WhatArrived|AreDescribed|ContradictsAnother|AnyForged|RefusesABroken|DamagedBytes|DamagedBlobsHeal|WhateverHappenedToABlob|HostileTexts|CSVCells|OutputsObey|ReadersLimits|TellsNothingOfFiles|NoFileIsATable|IsAnnouncedIsTakenUp|AnotherCentresFile|KeepsFailing|OverrunIs|OneMoment|OnlyReads|StandsInNobodysWay|HostileConversations|OwnStatementsAreCancelled|FurtherWays|ConnectionsAreBounded|SilenceEnds|AHugeStatement|WhoeverGoesLeaves|TemporaryFilesAreBounded|UsersAreRefused|KeepOutOfThePipeline|StrangersAskForNothing|TooManyStrangers|StrangersAreBounded|NoRequestEndsTheBroker|LooksAfterGroups|PacketsAreJudged|RequestsHaveBounds|SilentCollector
 

@@ -34,4 +34,4 @@ pages-scale: engines ## what every page takes among a million files and ten mill
 # The servers' files lie in TMPDIR: a directory of ENTRIES empty ones.
 .PHONY: listing-scale
 listing-scale: servers ## a million entries listed within 200 MB, of real SFTP and FTP servers, and of each other kind
-	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_SCALE_ENTRIES=$(ENTRIES) $(GO) test -count=1 -timeout 120m -v -run TestListsAnyNumber ./internal/remote
+	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_SCALE_ENTRIES=$(ENTRIES) $(GO) test -count=1 -timeout 120m -v -run TestListsAnyNumber -p 1 ./internal/remote/...

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 )
 
 // network is a connector whose every request takes a while, and that counts
@@ -22,7 +23,7 @@ func (n *network) dial(ctx context.Context, c remote.Config) (remote.Session, er
 	if err := n.wait(ctx); err != nil {
 		return nil, err
 	}
-	s, err := remote.Dial(ctx, c)
+	s, err := connectors.All().Dial(ctx, c)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 	"tributary/consumers/download"
 	"tributary/internal/blob"
 	"tributary/internal/config"
-	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 	"tributary/internal/source"
 	"tributary/internal/stage"
 	"tributary/schemas"
@@ -33,7 +33,7 @@ func (r *row) ours(ctx context.Context, dir string) (err error) {
 	space := blob.NewSpace(store.Usage, int64(cfg.Blobs.MinFree), cfg.Blobs.MinFreeShare, store.Path(), log)
 	space.ServerShare = cfg.Blobs.ServerShare
 	d := download.New(cfg.Download, download.Deps{
-		Limits: cfg.Limits, Blobs: store, Partials: store.Partials(int64(cfg.Download.PartialBytes)), Dial: remote.Dial, Log: log, Now: time.Now,
+		Limits: cfg.Limits, Blobs: store, Partials: store.Partials(int64(cfg.Download.PartialBytes)), Dial: connectors.All().Dial, Log: log, Now: time.Now,
 		Space:            space,
 		Outstanding:      func(context.Context, string) (bool, error) { return true, nil },
 		WithoutChecksums: func(context.Context, string, string, []string) (bool, error) { return true, nil },
@@ -90,7 +90,7 @@ func (r *row) jobs(cfg config.Config) (jobs []schemas.Message, err error) {
 	most := max(1, min(cfg.Plan.JobFiles, int(int64(cfg.Plan.JobBytes)/r.set.bytes)))
 	for from := 0; from < len(r.names); from += most {
 		id := fmt.Sprint("job-", from)
-		job := &schemas.DownloadRequested{Scope: schemas.Scope{Run: schemas.LiveRun, Source: "bench"}, Job: id, Server: to.Server(), Definition: string(text)}
+		job := &schemas.DownloadRequested{Scope: schemas.Scope{Run: schemas.LiveRun, Source: "bench"}, Job: id, Server: connectors.All().Server(to), Definition: string(text)}
 		for i := from; i < min(from+most, len(r.names)); i++ {
 			job.Files = append(job.Files, schemas.RequestFile{
 				FileRef: schemas.FileRef{File: schemas.FileID("add", r.names[i]), FileName: r.names[i], Action: "add"}, Session: "session-1", Centre: "B",

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/internal/config"
-	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 	"tributary/internal/source"
 	"tributary/producers/poll"
 	"tributary/queries/report"
@@ -68,7 +68,7 @@ func announce(ctx context.Context, s *stores, id string, paths []string, timeout
 	r.Gate = control.GateTo(s.Control, src, known[0].Server, now, s.log)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	session, err := remote.Dial(ctx, r)
+	session, err := connectors.All().Dial(ctx, r)
 	if err != nil {
 		return nil, err
 	}

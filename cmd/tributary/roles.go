@@ -19,7 +19,7 @@ import (
 	"tributary/internal/engine"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
-	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 	"tributary/internal/stage"
 	"tributary/internal/stage/sink"
 	"tributary/internal/throttle"
@@ -50,7 +50,7 @@ const (
 
 func (a *app) downloader(context.Context) (runnable, error) {
 	return a.runner("download", a.cfg.Download.Stage, a.cfg.Download.MaxDetached, download.New(a.cfg.Download, download.Deps{
-		Sources: a.sources, Limits: a.cfg.Limits, Blobs: a.blobs, Space: a.space, Partials: a.blobs.Partials(int64(a.cfg.Download.PartialBytes)), Dial: remote.Dial, Metrics: a.registry, Log: a.log, Now: now,
+		Sources: a.sources, Limits: a.cfg.Limits, Blobs: a.blobs, Space: a.space, Partials: a.blobs.Partials(int64(a.cfg.Download.PartialBytes)), Dial: connectors.All().Dial, Metrics: a.registry, Log: a.log, Now: now,
 		Outstanding: func(ctx context.Context, job string) (bool, error) {
 			return control.JobOutstanding(ctx, a.stores.Control, job)
 		},

@@ -13,6 +13,7 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/pg"
 	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 	"tributary/internal/source"
 	"tributary/queries/report"
 	"tributary/queries/standing"
@@ -201,7 +202,7 @@ func checkSource(ctx context.Context, cfg config.Config, s config.Source, timeou
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var out []checkedStep
-	for _, step := range remote.Check(ctx, r, schemas.Actions()) {
+	for _, step := range connectors.All().Check(ctx, r, schemas.Actions()) {
 		out = append(out, checkedStep{s.ID, step})
 	}
 	return out, nil

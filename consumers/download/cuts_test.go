@@ -21,6 +21,7 @@ import (
 	"tributary/internal/blob"
 	"tributary/internal/config"
 	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 	"tributary/schemas"
 	"tributary/test/servers"
 )
@@ -161,7 +162,7 @@ func TestFiveCuts(t *testing.T) {
 			b.deps.Partials = b.deps.Blobs.(*blob.Dir).Partials(size)
 			c := &cuts{every: size / (five + 1), left: five}
 			b.deps.Dial = func(ctx context.Context, cfg remote.Config) (remote.Session, error) {
-				s, err := remote.Dial(ctx, cfg)
+				s, err := connectors.All().Dial(ctx, cfg)
 				if err != nil {
 					return nil, err
 				}

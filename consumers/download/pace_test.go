@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"tributary/internal/config"
-	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 	"tributary/internal/throttle"
 	"tributary/schemas"
 )
@@ -31,7 +31,7 @@ func TestTheOutcomeSaysForHowLongAServerAsksToBeLeftAlone(t *testing.T) {
 		}))
 		t.Cleanup(s.Close)
 		b := newBench(t)
-		b.deps.Dial, b.definition = remote.Dial, `{"id": "src", "url": "`+s.URL+`/"}`
+		b.deps.Dial, b.definition = connectors.All().Dial, `{"id": "src", "url": "`+s.URL+`/"}`
 		if err := b.work(t.Context(), b.job("1.zip")); err != nil {
 			t.Fatal(err)
 		}

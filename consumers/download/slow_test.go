@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tributary/internal/config"
-	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 	"tributary/schemas"
 	"tributary/test/servers"
 	"tributary/test/wait"
@@ -44,7 +44,7 @@ func TestProgressOfASlowServer(t *testing.T) {
 	b.put("1.zip", string(content)) // as it was listed
 	b.definition = string(definition)
 	b.cfg.ProgressInterval = config.Duration(time.Millisecond)
-	b.deps.Now, b.deps.Dial, b.deps.Limits = time.Now, remote.Dial, config.Default().Limits
+	b.deps.Now, b.deps.Dial, b.deps.Limits = time.Now, connectors.All().Dial, config.Default().Limits
 	metrics := prometheus.NewRegistry()
 	b.metrics = newMetrics(metrics)
 	told := make(chan int64)

@@ -22,7 +22,7 @@ import (
 // The versions of the tables that were in use.
 const (
 	firstInUse = 3
-	lastInUse  = 20
+	lastInUse  = 22
 )
 
 // A filled database of every version in use is brought to the newest, and the

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"tributary/internal/pg"
+	"tributary/internal/remote/connectors"
 )
 
 // write adds a fold to the rows. Tables come in one fixed order.
@@ -126,16 +127,13 @@ func writeStates[T any, P adder[T]](ctx context.Context, s *store, name string, 
 	return s.upsert(ctx, name, rows)
 }
 
-// protocol is its number. Whether HTTP or FTP is encrypted, and whether what is asked
-// for over HTTP is a bucket, is in the source's url.
-func protocol(name string) any {
-	switch name {
-	case "https", "s3":
-		name = "http"
-	case "ftps", "ftpes":
-		name = "ftp"
+// protocol is the number of a scheme's, which is in the connector's row; null for one
+// that this build doesn't know.
+func protocol(scheme string) any {
+	if n := connectors.All().Protocol(scheme); n > 0 {
+		return n
 	}
-	return ordinal(name, "ftp", "sftp", "http", "file")
+	return nil
 }
 
 func resourceState(name string) any {

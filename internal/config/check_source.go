@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 )
 
 func (d *decoder) checkSources(sources []Source) {
@@ -132,10 +133,10 @@ func (d *decoder) checkProxy(s *Source, at string) {
 // where that is nothing good. A message never repeats a password that the URL may hold.
 func (d *decoder) sourceURL(s *Source, at string) remote.Target {
 	if s.URL == "" {
-		d.problem(at, "is missing: write %s", remote.Examples())
+		d.problem(at, "is missing: write %s", connectors.All().Examples())
 		return remote.Target{}
 	}
-	t, err := remote.ParseURL(s.URL)
+	t, err := connectors.All().ParseURL(s.URL)
 	if err != nil {
 		d.problem(at, "%s", strings.TrimPrefix(err.Error(), "url "))
 	}
@@ -150,7 +151,7 @@ func (d *decoder) applicable(s *Source, scheme, at string) {
 	}
 	v := reflect.ValueOf(s).Elem()
 	for _, f := range fieldsOf(v.Type()) {
-		with := remote.SchemesWith(f.name)
+		with := connectors.All().SchemesWith(f.name)
 		if len(with) > 0 && !slices.Contains(with, scheme) && !v.FieldByIndex(f.index).IsZero() {
 			d.problem(at+"."+f.name, "is a key of %s sources, and this one is reached by %s: take it out, or correct url", strings.Join(with, ", "), scheme)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
-	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 )
 
 var update = flag.Bool("update", false, "write the generated reference anew")
@@ -75,7 +75,7 @@ func bySchemes() string {
 	var b strings.Builder
 	b.WriteString("\n## Keys by the scheme of `url`\n\nThese keys of a source go with the schemes that stand beside them: elsewhere they are refused. All others go with every source.\n\n| key | schemes |\n|---|---|\n")
 	for _, f := range fieldsOf(reflect.TypeFor[Source]()) {
-		if with := remote.SchemesWith(f.name); len(with) > 0 {
+		if with := connectors.All().SchemesWith(f.name); len(with) > 0 {
 			fmt.Fprintf(&b, "| `%s` | %s |\n", f.name, strings.Join(with, ", "))
 		}
 	}

@@ -11,15 +11,15 @@ import (
 // Check goes through all that a poll does, one step after the other, and stops
 // at the first that fails. dirs are listed at the end, the base itself first; a
 // directory of dirs that is missing is fine, it counts as empty.
-func Check(ctx context.Context, c Config, dirs []string) []Step {
-	return CheckEach(ctx, c, dirs, nil)
+func (r Registry) Check(ctx context.Context, c Config, dirs []string) []Step {
+	return r.CheckEach(ctx, c, dirs, nil)
 }
 
 // CheckEach is Check, and tells each step as it ends.
-func CheckEach(ctx context.Context, c Config, dirs []string, each func(Step)) []Step {
+func (r Registry) CheckEach(ctx context.Context, c Config, dirs []string, each func(Step)) []Step {
 	t := &Trace{Each: each}
 	c.Trace = t
-	s, err := Dial(ctx, c)
+	s, err := r.Dial(ctx, c)
 	if err != nil {
 		return t.Steps
 	}
@@ -74,16 +74,10 @@ func checkList(ctx context.Context, s Session, dir string) (string, error) {
 	return "", fmt.Errorf("%s: %w", shown, err)
 }
 
-// remedy says what a person can do about an error.
+// remedy says what a person can do about an error of any source.
 func remedy(err error, c Config) string {
 	if errors.Is(err, syscall.ENOTDIR) {
 		return "url leads to a file: give the directory in which add, edit and delete are"
-	}
-	if text := remedyS3(err, c); text != "" {
-		return text
-	}
-	if text := remedyJump(err); text != "" {
-		return text
 	}
 	switch Exception(err) {
 	case "host_not_found":

@@ -28,24 +28,24 @@ type Clock struct {
 // those of summer and winter, and of another directory on another machine.
 const maxZones = 4
 
-// ours is the time by our own clock.
-func (c *Clock) ours() time.Time {
+// Ours is the time by our own clock.
+func (c *Clock) Ours() time.Time {
 	if c.Now != nil {
 		return c.Now()
 	}
 	return time.Now()
 }
 
-// theirs is the time by the server's clock, as far as that is known.
-func (c *Clock) theirs() time.Time { return c.ours().Add(c.Ahead) }
+// Theirs is the time by the server's clock, as far as that is known.
+func (c *Clock) Theirs() time.Time { return c.Ours().Add(c.Ahead) }
 
-// restless tells whether another version of a file that was written at a time may have
+// Restless tells whether another version of a file that was written at a time may have
 // the same minute, or look as if, so that its exact time is asked for.
-func (c *Clock) restless(written time.Time) bool { return c.theirs().Sub(written) <= restless }
+func (c *Clock) Restless(written time.Time) bool { return c.Theirs().Sub(written) <= restless }
 
-// learn notes a difference between a shown and an exact time, if it is one of a
+// Learn notes a difference between a shown and an exact time, if it is one of a
 // time zone.
-func (c *Clock) learn(zone time.Duration) {
+func (c *Clock) Learn(zone time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if zone%(15*time.Minute) == 0 && zone.Abs() <= 14*time.Hour && len(c.zones) < maxZones && !slices.Contains(c.zones, zone) {
@@ -61,9 +61,9 @@ func (c *Clock) Zones() []time.Duration {
 	return slices.Clone(c.zones)
 }
 
-// hear notes what an answer says of the server's clock, which was asked for after one
+// Hear notes what an answer says of the server's clock, which was asked for after one
 // moment and had come before another. What lay in a cache on the way tells of another time.
-func (c *Clock) hear(h http.Header, after, before time.Time) {
+func (c *Clock) Hear(h http.Header, after, before time.Time) {
 	date, err := http.ParseTime(h.Get("Date"))
 	if age := h.Get("Age"); err != nil || age != "" && age != "0" {
 		return

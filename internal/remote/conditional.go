@@ -26,5 +26,5 @@ type revisiting struct {
 
 // ListIf passes each entry on as it may be stored.
 func (s revisiting) ListIf(ctx context.Context, dir, version string, yield func(Entry) error) (string, error) {
-	return s.c.ListIf(ctx, dir, version, func(e Entry) error { return yield(storable(e)) })
+	return s.c.ListIf(ctx, dir, version, func(e Entry) error { return yield(Storable(e)) })
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+	"io/fs"
+	"math"
 	"time"
 )
 
@@ -17,8 +19,8 @@ func (e *Entry) invalidate(exception, format string, args ...any) {
 	}
 }
 
-// wrongValue says that an entry's size or time is nothing that can be stored.
-func (e *Entry) wrongValue(format string, args ...any) {
+// WrongValue says that an entry's size or time is nothing that can be stored.
+func (e *Entry) WrongValue(format string, args ...any) {
 	e.invalidate("listing_entry_invalid", format, args...)
 }
 
@@ -29,18 +31,18 @@ type strict struct{ Session }
 
 // List passes each entry on as it may be stored.
 func (s strict) List(ctx context.Context, dir string, yield func(Entry) error) error {
-	return s.Session.List(ctx, dir, func(e Entry) error { return yield(storable(e)) })
+	return s.Session.List(ctx, dir, func(e Entry) error { return yield(Storable(e)) })
 }
 
 // Stat returns an entry as it may be stored.
 func (s strict) Stat(ctx context.Context, path string) (Entry, error) {
 	e, err := s.Session.Stat(ctx, path)
-	return storable(e), err
+	return Storable(e), err
 }
 
-// storable drops from an entry what can't be stored. Years from 1 to 9999 are
+// Storable drops from an entry what can't be stored. Years from 1 to 9999 are
 // what every store, and JSON, can hold.
-func storable(e Entry) Entry {
+func Storable(e Entry) Entry {
 	if len(e.Name) > MaxName {
 		if e.Kind != Other {
 			e.invalidate("name_too_long", "the name has %d bytes or more, and %d are allowed", len(e.Name), MaxName)
@@ -48,19 +50,19 @@ func storable(e Entry) Entry {
 		e.Name = ShortName(e.Name)
 	}
 	if e.ModTime = e.ModTime.UTC(); !e.ModTime.IsZero() && (e.ModTime.Year() < 1 || e.ModTime.Year() > 9999) {
-		e.wrongValue("the time is in the year %d, which is not between 1 and 9999", e.ModTime.Year())
+		e.WrongValue("the time is in the year %d, which is not between 1 and 9999", e.ModTime.Year())
 		e.ModTime = time.Time{}
 	}
 	if e.Size < -1 {
-		e.wrongValue("the size, %d bytes, is negative", e.Size)
+		e.WrongValue("the size, %d bytes, is negative", e.Size)
 		e.Size = -1
 	}
-	e.Attributes = attributesOf(e.Attributes)
+	e.Attributes = AttributesOf(e.Attributes)
 	return e
 }
 
-// attributesOf cleans and bounds what is said of an entry, and leaves out what says nothing.
-func attributesOf(said map[string]string) map[string]string {
+// AttributesOf cleans and bounds what is said of an entry, and leaves out what says nothing.
+func AttributesOf(said map[string]string) map[string]string {
 	var kept map[string]string
 	for name, text := range said {
 		if text = Clean(text); strings.TrimSpace(text) != "" {
@@ -82,4 +84,24 @@ func ShortName(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	end := "~" + hex.EncodeToString(sum[:]) + name[len(name)-4:]
 	return name[:MaxName-len(end)] + end
+}
+
+// FileEntry is what a file system, or one alike, says of a file.
+func FileEntry(info fs.FileInfo, precision time.Duration) Entry {
+	e := Entry{Name: info.Name(), Size: info.Size(), Precision: precision, Kind: Other}
+	if m := info.ModTime(); m.Unix() != 0 {
+		e.ModTime = m.UTC()
+	}
+	if e.Size < 0 {
+		e.Size = -1
+		e.WrongValue("the size is more than %d bytes", int64(math.MaxInt64))
+	}
+	switch {
+	case !SafeName(e.Name):
+	case info.IsDir():
+		e.Kind = Dir
+	case info.Mode().IsRegular():
+		e.Kind = File
+	}
+	return e
 }

@@ -7,14 +7,9 @@ import (
 	"io"
 	"io/fs"
 	"net"
-	"net/textproto"
 	"os"
-	"strings"
 	"syscall"
 	"time"
-
-	"github.com/jlaffaye/ftp"
-	"golang.org/x/crypto/ssh"
 )
 
 // Class says what kind of trouble an error is, and so what may help.
@@ -60,18 +55,20 @@ type Error struct {
 	// Err is the cause.
 	Err error
 
-	class     Class
-	exception string
-	// after is how long the server asks to be left alone.
-	after time.Duration
-	// heads are those of the answer that is the trouble.
-	heads Heads
+	// Class says what may help.
+	Class Class
+	// Exception is the name under which the error is recorded; empty: that of its class.
+	Exception string
+	// After is how long the server asks to be left alone.
+	After time.Duration
+	// Heads are those of the answer that is the trouble.
+	Heads Heads
 }
 
 // Error returns "op path: cause", cleaned and cut. A long path leaves room for
 // the cause.
 func (e *Error) Error() string {
-	const most = maxText / 8
+	const most = MaxText / 8
 	switch {
 	case e.Op == "":
 		return Clean(e.Err.Error())
@@ -91,11 +88,11 @@ func (e *Error) Unwrap() error { return e.Err }
 func (e *Error) Is(target error) bool {
 	switch target {
 	case fs.ErrNotExist:
-		return e.class == NotExist
+		return e.Class == NotExist
 	case fs.ErrPermission:
-		return e.class == Permission
+		return e.Class == Permission
 	case os.ErrDeadlineExceeded:
-		return e.class == Timeout
+		return e.Class == Timeout
 	}
 	return false
 }
@@ -104,7 +101,7 @@ func (e *Error) Is(target error) bool {
 func ClassOf(err error) Class {
 	var e *Error
 	if errors.As(err, &e) {
-		return e.class
+		return e.Class
 	}
 	return classify(err)
 }
@@ -125,8 +122,8 @@ func Exception(err error) string {
 		return ""
 	}
 	var e *Error
-	if errors.As(err, &e) && e.exception != "" {
-		return e.exception
+	if errors.As(err, &e) && e.Exception != "" {
+		return e.Exception
 	}
 	switch ClassOf(err) {
 	case NotExist:
@@ -154,9 +151,9 @@ func Exception(err error) string {
 	}
 }
 
-// wrap gives err its class, unless it already has one, and says what was being
+// Wrap gives err its class, unless it already has one, and says what was being
 // done, unless that is said.
-func wrap(op, path string, err error) error {
+func Wrap(op, path string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -169,7 +166,7 @@ func wrap(op, path string, err error) error {
 		}
 		return err
 	}
-	e = &Error{Op: op, Path: path, Err: err, class: classify(err)}
+	e = &Error{Op: op, Path: path, Err: err, Class: classify(err)}
 	if errors.Is(err, io.EOF) {
 		// A connection's end must never look like a file's end to a reader
 		// further up, so the cause is kept as text only.
@@ -178,6 +175,8 @@ func wrap(op, path string, err error) error {
 	return e
 }
 
+// classify tells what any protocol's errors are. What only one of them knows, its
+// connector gives the errors before.
 func classify(err error) Class {
 	switch {
 	case err == nil:
@@ -190,27 +189,10 @@ func classify(err error) Class {
 		return NotExist
 	case errors.Is(err, fs.ErrPermission):
 		return Permission
-	case sftpLost(err), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
 		errors.Is(err, io.ErrClosedPipe),
 		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EPIPE):
 		return Connection
-	}
-	var chanErr *ssh.OpenChannelError
-	if errors.As(err, &chanErr) {
-		return Busy
-	}
-	var proto *textproto.Error
-	if errors.As(err, &proto) {
-		return classifyFTP(proto)
-	}
-	switch {
-	case errors.Is(err, errMalformed):
-		return Protocol
-	case errors.Is(err, ftp.ErrInvalidCommand):
-		return Misconfigured
-	}
-	if sftpStatus(err) {
-		return Unclassified
 	}
 	var ne net.Error
 	if errors.As(err, &ne) {
@@ -222,20 +204,14 @@ func classify(err error) Class {
 	return Unclassified
 }
 
-// classifyFTP maps reply codes. 550 means both "not there" and "not allowed";
-// where it matters the FTP connector looks closer.
-func classifyFTP(e *textproto.Error) Class {
-	text := strings.ToLower(e.Msg)
-	switch e.Code {
-	case 421:
-		return Connection
-	case 530, 332, 532:
-		return Auth
-	case 550, 553:
-		if strings.Contains(text, "permission") || strings.Contains(text, "denied") || strings.Contains(text, "not allowed") {
-			return Permission
-		}
-		return NotExist
+// RetryAfter is how long the server asks to be left alone, up to a day; 0: it doesn't.
+func RetryAfter(err error) time.Duration {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.After
 	}
-	return Unclassified
+	return 0
 }
+
+// OpLogin is what was being done while a session logs in.
+const OpLogin = "log in to"

@@ -8,12 +8,13 @@ import (
 	"time"
 )
 
-// idleConn fails a connection on which nothing moves for too long while
+// IdleConn fails a connection on which nothing moves for too long while
 // somebody waits for it. A connection that nobody waits for may be silent: a
 // poll between two listings is no fault.
-type idleConn struct {
+type IdleConn struct {
 	net.Conn
-	idle time.Duration
+	// Idle is how long nothing may move.
+	Idle time.Duration
 
 	mu      sync.Mutex
 	waiting int
@@ -23,9 +24,9 @@ type idleConn struct {
 	expired atomic.Bool
 }
 
-// begin says that somebody waits for the connection from now on; end takes it
-// back.
-func (c *idleConn) begin() {
+// Begin says that somebody waits for the connection from now on; [IdleConn.End] takes
+// it back.
+func (c *IdleConn) Begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.waiting++; c.waiting == 1 {
@@ -33,7 +34,8 @@ func (c *idleConn) begin() {
 	}
 }
 
-func (c *idleConn) end() {
+// End says that one less waits for the connection.
+func (c *IdleConn) End() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.waiting--; c.waiting == 0 {
@@ -42,12 +44,12 @@ func (c *idleConn) end() {
 	}
 }
 
-func (c *idleConn) move(now time.Time) {
+func (c *IdleConn) move(now time.Time) {
 	c.set.Store(now.UnixNano())
-	_ = c.Conn.SetDeadline(now.Add(c.idle))
+	_ = c.Conn.SetDeadline(now.Add(c.Idle))
 }
 
-func (c *idleConn) progressed(err error) {
+func (c *IdleConn) progressed(err error) {
 	if err != nil {
 		var ne net.Error
 		if errors.As(err, &ne) && ne.Timeout() {
@@ -56,7 +58,7 @@ func (c *idleConn) progressed(err error) {
 		return
 	}
 	now := time.Now()
-	if now.UnixNano()-c.set.Load() < int64(c.idle/8) {
+	if now.UnixNano()-c.set.Load() < int64(c.Idle/8) {
 		return
 	}
 	c.mu.Lock()
@@ -67,15 +69,18 @@ func (c *idleConn) progressed(err error) {
 }
 
 // Read reads and counts as progress.
-func (c *idleConn) Read(b []byte) (int, error) {
+func (c *IdleConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.progressed(err)
 	return n, err
 }
 
 // Write writes and counts as progress.
-func (c *idleConn) Write(b []byte) (int, error) {
+func (c *IdleConn) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
 	c.progressed(err)
 	return n, err
 }
+
+// Expired tells whether nothing has moved for too long.
+func (c *IdleConn) Expired() bool { return c.expired.Load() }

@@ -13,29 +13,31 @@ const (
 	restless = 48 * time.Hour
 )
 
-// inexact are entries of a listing that shows times inexactly, as they come. Those that
+// Inexact are entries of a listing that shows times inexactly, as they come. Those that
 // look the same as what is known of them are passed on at once, however many they are.
 // The others are kept, within a bound, until the listing has ended and can be asked for:
 // a connection does one thing at a time.
-type inexact[T any] struct {
-	cfg Config
-	dir string
-	// entry is one as the listing shows it.
-	entry func(T) Entry
-	// same compares one with what is known of it.
-	same func(shown T, known Entry) bool
-	// ask completes one. False: it is gone since.
-	ask   func(shown T, e *Entry) (there bool, err error)
-	yield func(Entry) error
+type Inexact[T any] struct {
+	Config Config
+	Dir    string
+	// Entry is one as the listing shows it.
+	Entry func(T) Entry
+	// Same compares one with what is known of it.
+	Same func(shown T, known Entry) bool
+	// Ask completes one. False: it is gone since.
+	Ask func(shown T, e *Entry) (there bool, err error)
+	// Yield gets the entries. Its errors are kept apart.
+	Yield func(Entry) error
+	// Room bounds what is kept.
+	Room *Meter
 
-	room     *meter
 	some     []T // not compared yet
 	fresh    []T // of which nothing is known
 	doubtful []T // that don't look the same, until more is known of the server's clock
 }
 
-// add takes an entry. The error of yield and that of the server are kept apart.
-func (x *inexact[T]) add(e T) (yieldErr, err error) {
+// Add takes an entry. The error of yield and that of the server are kept apart.
+func (x *Inexact[T]) Add(e T) (yieldErr, err error) {
 	if x.some = append(x.some, e); len(x.some) < knownAtOnce {
 		return nil, nil
 	}
@@ -43,19 +45,19 @@ func (x *inexact[T]) add(e T) (yieldErr, err error) {
 }
 
 // compare passes on what looks the same, and keeps the rest.
-func (x *inexact[T]) compare() (yieldErr, err error) {
+func (x *Inexact[T]) compare() (yieldErr, err error) {
 	known, yieldErr := x.known(x.some)
 	if yieldErr != nil {
 		return yieldErr, nil
 	}
 	for i, e := range x.some {
-		if x.same(e, known[i]) {
-			if err := x.yield(asKnown(x.entry(e), known[i])); err != nil {
+		if x.Same(e, known[i]) {
+			if err := x.Yield(asKnown(x.Entry(e), known[i])); err != nil {
 				return err, nil
 			}
 			continue
 		}
-		if err := x.room.hold(x.entry(e)); err != nil {
+		if err := x.Room.Hold(x.Entry(e)); err != nil {
 			return nil, err
 		}
 		if known[i].Name == "" {
@@ -68,9 +70,9 @@ func (x *inexact[T]) compare() (yieldErr, err error) {
 	return nil, nil
 }
 
-// rest asks for what was kept, once the listing has ended. What the first answers show
+// Rest asks for what was kept, once the listing has ended. What the first answers show
 // of the server's clock may make others look the same.
-func (x *inexact[T]) rest() (yieldErr, err error) {
+func (x *Inexact[T]) Rest() (yieldErr, err error) {
 	if yieldErr, err := x.compare(); yieldErr != nil || err != nil {
 		return yieldErr, err
 	}
@@ -93,27 +95,27 @@ func (x *inexact[T]) rest() (yieldErr, err error) {
 	return nil, nil
 }
 
-func (x *inexact[T]) complete(shown T, known Entry) (yieldErr, err error) {
-	e := x.entry(shown)
-	if x.same(shown, known) {
-		return x.yield(asKnown(e, known)), nil
+func (x *Inexact[T]) complete(shown T, known Entry) (yieldErr, err error) {
+	e := x.Entry(shown)
+	if x.Same(shown, known) {
+		return x.Yield(asKnown(e, known)), nil
 	}
-	there, err := x.ask(shown, &e)
+	there, err := x.Ask(shown, &e)
 	if err != nil || !there {
 		return nil, err
 	}
-	return x.yield(e), nil
+	return x.Yield(e), nil
 }
 
-func (x *inexact[T]) known(some []T) ([]Entry, error) {
-	if x.cfg.Known == nil || len(some) == 0 {
+func (x *Inexact[T]) known(some []T) ([]Entry, error) {
+	if x.Config.Known == nil || len(some) == 0 {
 		return make([]Entry, len(some)), nil
 	}
 	shown := make([]Entry, len(some))
 	for i, e := range some {
-		shown[i] = x.entry(e)
+		shown[i] = x.Entry(e)
 	}
-	return x.cfg.Known(x.dir, shown)
+	return x.Config.Known(x.Dir, shown)
 }
 
 // asKnown is an entry with the exact size and time that are known of it.

@@ -31,37 +31,21 @@ const (
 const MaxName = 1024
 
 const (
-	// maxText is how long the text of an error may be, in bytes: what a person
+	// MaxText is how long the text of an error may be, in bytes: what a person
 	// reads. It is fixed, since rows and events are made of such texts.
-	maxText = 1000
-	// maxListLine is how much of a line of an FTP listing is looked at; Linux
-	// paths end at 4096 bytes. It is fixed: a longer line is no line of ls.
-	maxListLine = 16 << 10
-	// maxMarkup is how long a tag, a text between tags or a script may be in an
-	// index page, and an entry of one in JSON. It is fixed: an entry is shorter
-	// than a page's scripts.
-	maxMarkup = 1 << 20
-	// maxRow is how much of the text beside a link is looked at for a size and a
-	// time. It is fixed: a row of an index is shorter.
-	maxRow = 1 << 10
-	// maxPath is how long the login directory of an FTP server may be. It is
+	MaxText = 1000
+	// MaxPath is how long the login directory of an FTP server may be. It is
 	// fixed: it is the longest path of Linux.
-	maxPath = 4096
-	// maxPacket is how long an SFTP packet may be. It is fixed: OpenSSH, and
-	// the library that reads files, refuse longer ones as well.
-	maxPacket = 256 << 10
-	// maxHeld is how many bytes of memory entries may take where a listing
+	MaxPath = 4096
+	// MaxHeld is how many bytes of memory entries may take where a listing
 	// can't be passed on while it arrives. It is fixed: it is more names than
 	// can be asked for one by one within poll.timeout.
-	maxHeld = 32 << 20
-	// entryCost is what an entry takes in memory beside its texts, and beside
+	MaxHeld = 32 << 20
+	// EntryCost is what an entry takes in memory beside its texts, and beside
 	// the garbage that a growing list of them leaves.
-	entryCost = 300
+	EntryCost = 300
 	// saidCost is what an attribute of an entry takes beside its texts.
 	saidCost = 60
-	// attributeCost is how much more memory than bytes on the wire the SFTP
-	// library needs for the attributes that a server invents: 32 bytes for 8.
-	attributeCost = 4
 )
 
 func (l Limits) withDefaults() Limits {
@@ -74,44 +58,46 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// broken is the error of a server that exceeds a limit, or breaks the protocol
+// Broken is the error of a server that exceeds a limit, or breaks the protocol
 // in a way after which nothing can be asked any more.
-func broken(exception, format string, args ...any) error {
-	return &Error{class: Protocol, exception: exception, Err: fmt.Errorf(format, args...)}
+func Broken(exception, format string, args ...any) error {
+	return &Error{Class: Protocol, Exception: exception, Err: fmt.Errorf(format, args...)}
 }
 
-// meter counts what arrives of one listing.
-type meter struct{ left, limit int64 }
+// Meter counts what arrives of one listing.
+type Meter struct{ left, limit int64 }
 
-func newMeter(limit int64) *meter { return &meter{limit, limit} }
+// NewMeter counts up to a limit, in bytes.
+func NewMeter(limit int64) *Meter { return &Meter{limit, limit} }
 
-// add counts n bytes that have arrived.
-func (m *meter) add(n int) error {
+// Add counts n bytes that have arrived.
+func (m *Meter) Add(n int) error {
 	if m.left -= int64(n); m.left < 0 {
-		return tooLong("it has more than limits.listing, %d bytes", m.limit)
+		return TooLong("it has more than limits.listing, %d bytes", m.limit)
 	}
 	return nil
 }
 
-// hold counts an entry that is kept in memory.
-func (m *meter) hold(e Entry) error {
-	if m.left -= e.held(); m.left < 0 {
-		return tooLong("more than %d MiB of its entries would have to be kept in memory, since the listing doesn't show exact times", maxHeld>>20)
+// Hold counts an entry that is kept in memory.
+func (m *Meter) Hold(e Entry) error {
+	if m.left -= e.Held(); m.left < 0 {
+		return TooLong("more than %d MiB of its entries would have to be kept in memory, since the listing doesn't show exact times", MaxHeld>>20)
 	}
 	return nil
 }
 
-// held is how many bytes an entry takes in memory, about.
-func (e Entry) held() int64 {
-	n := len(e.Name) + len(e.Message) + entryCost
+// Held is how many bytes an entry takes in memory, about.
+func (e Entry) Held() int64 {
+	n := len(e.Name) + len(e.Message) + EntryCost
 	for name, text := range e.Attributes {
 		n += len(name) + len(text) + saidCost
 	}
 	return int64(n)
 }
 
-func tooLong(format string, args ...any) error {
-	return broken("listing_too_long", "the listing is too long: "+format, args...)
+// TooLong is the error of a listing that exceeds a limit.
+func TooLong(format string, args ...any) error {
+	return Broken("listing_too_long", "the listing is too long: "+format, args...)
 }
 
 // Clean returns text of the other side as what can be shown and stored
@@ -120,9 +106,9 @@ func tooLong(format string, args ...any) error {
 // so.
 func Clean(s string) string {
 	whole := len(s)
-	cut := whole > maxText
+	cut := whole > MaxText
 	if cut {
-		s = s[:maxText]
+		s = s[:MaxText]
 	}
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -133,9 +119,9 @@ func Clean(s string) string {
 		}
 		return r
 	}, s)
-	if cut || len(s) > maxText {
+	if cut || len(s) > MaxText {
 		end := fmt.Sprintf("… (cut: %d bytes in all)", whole)
-		s = strings.ToValidUTF8(s[:min(len(s), maxText-len(end))], "") + end
+		s = strings.ToValidUTF8(s[:min(len(s), MaxText-len(end))], "") + end
 	}
 	return s
 }

@@ -1,6 +1,9 @@
-// Package remote reads files that other organisations publish: one connector
-// per protocol (SFTP, FTP, HTTP, S3, a local directory) behind one small interface, which
-// only reads. What changes a server is apart, see [Writing], and given to one package.
+// Package remote reads files that other organisations publish: connectors of many
+// protocols behind one small interface, which only reads. Each connector is a folder of
+// its own below this one, and says in its row what there is to say of it, see
+// [Connector]; the rows are listed by package connectors. Here is what they promise
+// ([Session] and what some sessions can besides), and the ground that they stand on.
+// What changes a server is apart, see [Writing], and given to one package.
 //
 // Names are bytes, passed on as the server gave them. Symbolic links are never
 // followed in a listing. Every error carries a class and a stable exception
@@ -9,15 +12,12 @@ package remote
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"path"
 	"strings"
 	"time"
-
-	"tributary/internal/deadline"
 )
 
 // Kind tells what a directory entry is.
@@ -200,8 +200,8 @@ type Gate interface {
 	AtLeast(ctx context.Context, pause time.Duration)
 }
 
-// asking waits until the server may be asked for something.
-func (c Config) asking(ctx context.Context) (answered func(), err error) {
+// Asking waits until the server may be asked for something.
+func (c Config) Asking(ctx context.Context) (answered func(), err error) {
 	if c.Gate == nil {
 		return func() {}, ctx.Err()
 	}
@@ -214,12 +214,12 @@ const (
 	DefaultIdleTimeout    = 60 * time.Second
 )
 
-// copyBuffer is how many bytes of a file are read at once. A session makes one buffer of
+// CopyBuffer is how many bytes of a file are read at once. A session makes one buffer of
 // them: one for each small file would cost more than its bytes.
-const copyBuffer = 256 << 10
+const CopyBuffer = 256 << 10
 
-// closeGrace is how long a polite goodbye may take.
-const closeGrace = 2 * time.Second
+// CloseGrace is how long a polite goodbye may take.
+const CloseGrace = 2 * time.Second
 
 // Target is a parsed source URL.
 type Target struct {
@@ -242,22 +242,8 @@ func (t Target) Server() string {
 	return net.JoinHostPort(t.Host, t.Port)
 }
 
-// Server returns the key under which this source's sessions are counted,
-// host:port with the protocol's default port, or "" when the URL is bad.
-func (c Config) Server() string {
-	t, err := ParseURL(c.URL)
-	if err != nil {
-		return ""
-	}
-	if known, _ := connectorOf(t.Scheme); known.server != nil {
-		if t, err = known.server(c, t); err != nil {
-			return ""
-		}
-	}
-	return t.Server()
-}
-
-func (c Config) withDefaults() Config {
+// WithDefaults is the configuration with what it doesn't say.
+func (c Config) WithDefaults() Config {
 	if c.ConnectTimeout <= 0 {
 		c.ConnectTimeout = DefaultConnectTimeout
 	}
@@ -271,78 +257,27 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Dial connects and logs in, within the connect timeout. The session must be
-// closed. ctx bounds Dial only.
-func Dial(ctx context.Context, c Config) (Session, error) {
-	trace := c.Trace
-	if trace == nil {
-		trace = &Trace{}
-	}
-	trace.config = c
-	s, err := dial(ctx, c, trace.dialled)
-	if err != nil {
-		trace.failed(err)
-	}
-	return s, err
-}
-
-// dial tells step which step it begins (detail empty) or has ended well.
-func dial(ctx context.Context, c Config, step func(name, detail string)) (Session, error) {
-	t, err := ParseURL(c.URL)
-	if own := (*Error)(nil); errors.As(err, &own) {
-		return nil, wrap("parse", "", err)
-	}
-	if err != nil {
-		return nil, &Error{Op: "parse", class: Misconfigured, Err: err}
-	}
-	return open(ctx, c.withDefaults(), t, step)
-}
-
-// open bounds all steps of connecting together: what trickles in renews
-// nothing.
-func open(ctx context.Context, c Config, t Target, step func(name, detail string)) (Session, error) {
-	known, err := connectorOf(t.Scheme)
-	if err != nil {
-		return nil, wrap("connect", "", err)
-	}
-	within, cancel := deadline.After(ctx, c.ConnectTimeout, context.DeadlineExceeded)
-	defer cancel()
-	s, err := known.dial(within, c, t, step)
-	switch {
-	case err == nil:
-		return checked(s), nil
-	case ctx.Err() == nil && within.Err() != nil:
-		where := ""
-		if hop := jumpOf(err); hop != "" {
-			where = ", at jump host " + hop
-		}
-		return nil, &Error{Op: "connect to", Path: t.Server(), class: Timeout,
-			Err: fmt.Errorf("connecting and logging in took longer than connect_timeout, %s%s", c.ConnectTimeout, where)}
-	}
-	return nil, err
-}
-
-// join puts a caller's path below the base and refuses to leave it.
-func join(base, p string) (string, error) {
+// Join puts a caller's path below the base and refuses to leave it.
+func Join(base, p string) (string, error) {
 	for _, el := range strings.Split(p, "/") {
 		if el == ".." {
-			return "", &Error{Op: "resolve", Path: p, class: Misconfigured, Err: fmt.Errorf("path leaves the source: %q", p)}
+			return "", &Error{Op: "resolve", Path: p, Class: Misconfigured, Err: fmt.Errorf("path leaves the source: %q", p)}
 		}
 	}
 	if strings.ContainsRune(p, 0) {
-		return "", &Error{Op: "resolve", Path: p, class: Misconfigured, Err: fmt.Errorf("path holds a NUL byte: %q", p)}
+		return "", &Error{Op: "resolve", Path: p, Class: Misconfigured, Err: fmt.Errorf("path holds a NUL byte: %q", p)}
 	}
 	return path.Join(base, p), nil
 }
 
-// safeName reports whether a listed name is exactly one path element.
-func safeName(name string) bool {
+// SafeName reports whether a listed name is exactly one path element.
+func SafeName(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\x00")
 }
 
-// acquire takes a slot, or returns the context's error; a context that has
+// Acquire takes a slot, or returns the context's error; a context that has
 // ended already takes none.
-func acquire(ctx context.Context, slots chan struct{}) error {
+func Acquire(ctx context.Context, slots chan struct{}) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func checked(s Session) Session {
 	return strict{s}
 }
 
-// notResumed says why a file must be opened from its beginning.
-func notResumed(p, format string, args ...any) error {
-	return &Error{Op: "resume", Path: p, class: Unclassified, Err: fmt.Errorf("%w: %w", ErrNotResumed, fmt.Errorf(format, args...))}
+// NotResumed says why a file must be opened from its beginning.
+func NotResumed(p, format string, args ...any) error {
+	return &Error{Op: "resume", Path: p, Class: Unclassified, Err: fmt.Errorf("%w: %w", ErrNotResumed, fmt.Errorf(format, args...))}
 }

@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// tlsConfig is how a server's certificate is verified, which can't be turned off:
+// TLSConfig is how a server's certificate is verified, which can't be turned off:
 // by the authorities of ca_file, or the system's, or by certificate_pin alone.
-func tlsConfig(c Config, t Target) (*tls.Config, error) {
+func TLSConfig(c Config, t Target) (*tls.Config, error) {
 	roots, err := trusted(c.CAFile)
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func tlsConfig(c Config, t Target) (*tls.Config, error) {
 	}
 	for _, pin := range c.CertificatePin {
 		if sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(pin, pinPrefix)); !strings.HasPrefix(pin, pinPrefix) || err != nil || len(sum) != sha256.Size {
-			return nil, &Error{Op: "read certificate_pin", class: Misconfigured, Err: fmt.Errorf("%q is not %s and the base64 of 32 bytes", pin, pinPrefix)}
+			return nil, &Error{Op: "read certificate_pin", Class: Misconfigured, Err: fmt.Errorf("%q is not %s and the base64 of 32 bytes", pin, pinPrefix)}
 		}
 	}
 	verify.InsecureSkipVerify = true //nolint:gosec // it is verified by its key, also where a session is resumed
@@ -41,7 +41,7 @@ const pinPrefix = "sha256//"
 // pinned holds a certificate's public key against the pins.
 func pinned(pins []string, state tls.ConnectionState) error {
 	if is := pinOf(state.PeerCertificates[0]); !slices.Contains(pins, is) {
-		return &Error{class: HostKey, exception: "certificate_not_trusted", Err: fmt.Errorf("the server shows a certificate of the key %s, but certificate_pin expects %s: the server has a new key or somebody is in between; ask its owner, then add the new key", is, strings.Join(pins, " or "))}
+		return &Error{Class: HostKey, Exception: "certificate_not_trusted", Err: fmt.Errorf("the server shows a certificate of the key %s, but certificate_pin expects %s: the server has a new key or somebody is in between; ask its owner, then add the new key", is, strings.Join(pins, " or "))}
 	}
 	return nil
 }
@@ -62,13 +62,13 @@ func trusted(file string) (*x509.CertPool, error) {
 		err = errors.New("it has no certificate in PEM form")
 	}
 	if err != nil {
-		return nil, &Error{Op: "read ca_file", Path: file, class: Misconfigured, Err: err}
+		return nil, &Error{Op: "read ca_file", Path: file, Class: Misconfigured, Err: err}
 	}
 	return roots, nil
 }
 
-// encrypt verifies who a server is, on a connection to it.
-func encrypt(ctx context.Context, conn net.Conn, verify *tls.Config, step func(name, detail string)) (*tls.Conn, error) {
+// Encrypt verifies who a server is, on a connection to it.
+func Encrypt(ctx context.Context, conn net.Conn, verify *tls.Config, step func(name, detail string)) (*tls.Conn, error) {
 	step("certificate", "")
 	encrypted := tls.Client(conn, verify)
 	if err := encrypted.HandshakeContext(ctx); err != nil {
@@ -79,20 +79,20 @@ func encrypt(ctx context.Context, conn net.Conn, verify *tls.Config, step func(n
 	return encrypted, nil
 }
 
-// tlsError gives an error of TLS its class, where it has one.
-func tlsError(op, p string, err error) error {
+// TLSError gives an error of TLS its class, where it has one.
+func TLSError(op, p string, err error) error {
 	var own *Error
 	if errors.As(err, &own) {
-		return wrap(op, p, err)
+		return Wrap(op, p, err)
 	}
 	var untrusted *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
 	var alert tls.AlertError
 	switch {
 	case errors.As(err, &untrusted):
-		return &Error{Op: op, Path: p, Err: err, class: HostKey, exception: "certificate_not_trusted"}
+		return &Error{Op: op, Path: p, Err: err, Class: HostKey, Exception: "certificate_not_trusted"}
 	case errors.As(err, &record), errors.As(err, &alert):
-		return &Error{Op: op, Path: p, Err: err, class: Protocol}
+		return &Error{Op: op, Path: p, Err: err, Class: Protocol}
 	}
 	return err
 }

@@ -1,6 +1,8 @@
 package remote
 
-import "time"
+import (
+	"time"
+)
 
 // Step is one step of what is done at a source.
 type Step struct {
@@ -25,6 +27,7 @@ type Trace struct {
 	Each  func(Step) // is told of each step as it ends; nil: nobody
 
 	config  Config
+	remedy  func(err error, c Config) string // the connector's own; nil: it has none
 	current string
 	began   time.Time
 }
@@ -85,7 +88,7 @@ func (t *Trace) failed(err error) {
 	if name == "" || ClassOf(err) == Misconfigured {
 		name = "configuration"
 	}
-	t.add(Step{Name: name, Milliseconds: t.took(), Detail: Clean(err.Error()), Remedy: remedy(err, t.config)})
+	t.add(Step{Name: name, Milliseconds: t.took(), Detail: Clean(err.Error()), Remedy: t.remedied(err)})
 }
 
 func (t *Trace) add(s Step) {
@@ -93,4 +96,14 @@ func (t *Trace) add(s Step) {
 	if t.Each != nil {
 		t.Each(s)
 	}
+}
+
+// remedied is what a person can do about an error.
+func (t *Trace) remedied(err error) string {
+	if t.remedy != nil {
+		if text := t.remedy(err, t.config); text != "" {
+			return text
+		}
+	}
+	return remedy(err, t.config)
 }

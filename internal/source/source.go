@@ -12,11 +12,12 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 )
 
 // Remote returns how a source is reached, within the limits of whoever reaches it.
 // The secrets in it must go nowhere
-// but into remote.Dial.
+// but into the Dial of a [remote.Registry].
 func Remote(s config.Source, connect, idle config.Duration, limits config.Limits) (remote.Config, error) {
 	c := remote.Config{
 		URL: s.URL, IdentityFile: s.IdentityFile, IdentityAgent: s.IdentityAgent, KnownHosts: s.KnownHosts, HostKey: s.HostKey, Jump: s.Jump,
@@ -70,7 +71,7 @@ type Parts struct {
 
 // Describe returns a source's particulars without secrets.
 func Describe(s config.Source) Parts {
-	p := Parts{Address: remote.Config{URL: s.URL, Endpoint: s.Endpoint, Region: s.Region, VirtualHosted: s.VirtualHosted}.Server(), AccessKey: string(cmp.Or(s.Password, s.Token, s.Cookie))}
+	p := Parts{Address: connectors.All().Server(remote.Config{URL: s.URL, Endpoint: s.Endpoint, Region: s.Region, VirtualHosted: s.VirtualHosted}), AccessKey: string(cmp.Or(s.Password, s.Token, s.Cookie))}
 	if s.IdentityFile != "" {
 		p.AccessKey = "file:" + s.IdentityFile
 	}

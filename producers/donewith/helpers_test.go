@@ -16,6 +16,7 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/pg"
 	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 	"tributary/producers/sourcestate"
 	"tributary/schemas"
 	"tributary/sql/control"
@@ -59,7 +60,7 @@ func newBench(t *testing.T, dir, rule string, src config.Source, reach func(*rem
 			if reach != nil {
 				reach(&c)
 			}
-			return remote.Dial(ctx, c)
+			return connectors.All().Dial(ctx, c)
 		},
 		Holder: "test", TTL: time.Minute, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return b.now },
 	})

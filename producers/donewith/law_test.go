@@ -14,6 +14,7 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/pg"
 	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -76,7 +77,7 @@ func (p *played) list(t *rapid.T) {
 	p.session++
 	p.exec("UPDATE control.counter SET value = $1 WHERE name = 'session'", p.session)
 	l := listing{session: p.session}
-	s, err := remote.Dial(p.t.Context(), remote.Config{URL: "file://" + p.dir})
+	s, err := connectors.All().Dial(p.t.Context(), remote.Config{URL: "file://" + p.dir})
 	if err != nil {
 		t.Fatal(err)
 	}

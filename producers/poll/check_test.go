@@ -16,6 +16,7 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 	"tributary/sql/control"
 )
 
@@ -148,7 +149,7 @@ func TestAConnectionLostAtTheSample(t *testing.T) {
 func TestACheckNotesTheSession(t *testing.T) {
 	b := newBench(t)
 	base := t.TempDir()
-	b.deps.Dial = remote.Dial
+	b.deps.Dial = connectors.All().Dial
 	b.define(config.Source{ID: "src", Centre: "H", URL: "file://" + base})
 	if err := os.Mkdir(filepath.Join(base, "add"), 0o700); err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tributary/internal/config"
-	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 )
 
 // oldFTP is an FTP server without MLSD, whose clock, zone and format the test drives. Its
@@ -224,7 +224,7 @@ func newFTP(t *testing.T, s *oldFTP) ftpBench {
 	t.Helper()
 	b := newBench(t)
 	b.once = true
-	b.deps.Dial = remote.Dial
+	b.deps.Dial = connectors.All().Dial
 	b.define(config.Source{ID: "src", Centre: "H", URL: s.start(t)})
 	return ftpBench{b}
 }

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"tributary/internal/config"
-	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 	"tributary/test/servers"
 	"tributary/test/wait"
 )
@@ -186,7 +186,7 @@ func yearShown(t *testing.T, listing, name string) bool {
 func realBench(t *testing.T) *bench {
 	b := newBench(t)
 	b.once, b.now = true, time.Now()
-	b.deps.Dial = remote.Dial
+	b.deps.Dial = connectors.All().Dial
 	return b
 }
 

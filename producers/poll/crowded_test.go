@@ -54,7 +54,7 @@ func TestASourceThatShowsTooMuchIsSuspended(t *testing.T) {
 // Refused logins suspend a source after a few, and soon: more of them may lock the
 // account. Other errors suspend it as ever, and where nothing shall, these don't either.
 func TestRefusedLoginsSuspendSooner(t *testing.T) {
-	refused := &textproto.Error{Code: 530, Msg: "Login incorrect"}
+	refused := &remote.Error{Op: remote.OpLogin, Class: remote.Auth, Err: &textproto.Error{Code: 530, Msg: "Login incorrect"}}
 	for name, c := range map[string]struct {
 		after int
 		fails error

@@ -13,6 +13,7 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 	"tributary/schemas"
 	"tributary/test/wait"
 )
@@ -293,7 +294,7 @@ func (b *bench) mayBeEmpty() {
 // remoteMissing is what a connector answers whose base is a local directory that
 // is not there.
 func remoteMissing() error {
-	_, err := remote.Dial(context.Background(), remote.Config{URL: "file:///nowhere/at/all"})
+	_, err := connectors.All().Dial(context.Background(), remote.Config{URL: "file:///nowhere/at/all"})
 	return err
 }
 

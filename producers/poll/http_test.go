@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tributary/internal/config"
-	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -33,7 +33,7 @@ func newWeb(t *testing.T, src config.Source, handle http.HandlerFunc) *web {
 	}))
 	t.Cleanup(s.Close)
 	src.ID, src.Centre, src.URL, src.Robots = "src", "H", s.URL, config.RobotsIgnore
-	w.deps.Dial = remote.Dial
+	w.deps.Dial = connectors.All().Dial
 	w.define(src)
 	return w
 }

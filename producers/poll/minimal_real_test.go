@@ -12,6 +12,7 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 	"tributary/schemas"
 	"tributary/test/servers"
 )
@@ -90,7 +91,7 @@ func TestEveryProtocolIsPolledMinimally(t *testing.T) {
 			b.define(config.Source{ID: "src", Centre: "H", URL: "file:///nowhere", CompleteEvery: config.Duration(240 * time.Hour)})
 			var dirs []string
 			b.deps.Dial = func(ctx context.Context, _ remote.Config) (remote.Session, error) {
-				s, err := remote.Dial(ctx, cfg)
+				s, err := connectors.All().Dial(ctx, cfg)
 				if err != nil {
 					return nil, err
 				}

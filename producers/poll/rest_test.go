@@ -14,6 +14,8 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/pg"
+	"tributary/internal/remote/connectors"
+	"tributary/internal/remote/sftp"
 	"tributary/producers/sourcestate"
 	"tributary/schemas"
 	"tributary/sql/control"
@@ -78,6 +80,34 @@ func TestASourceThatKeepsFailingIsSuspended(t *testing.T) {
 	}
 	if got := b.text("SELECT suspended_at IS NULL, suspended_why FROM control.source"); got != "true " {
 		t.Errorf("what was said of it stays: %s", got)
+	}
+}
+
+// A source whose connector a build lacks is suspended, and why names its scheme; the
+// first probe by one that has it makes the source available again.
+func TestASourceWhoseConnectorIsMissing(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Attempts, b.cfg.SuspendAfter, b.cfg.ProbeInterval = 1, 2, config.Duration(time.Hour)
+	b.define(config.Source{ID: "src", Centre: "H", URL: "file://" + t.TempDir()})
+	b.deps.Dial = sftp.Connectors().Dial
+	for i := range 2 {
+		b.now = noon.Add(time.Duration(i) * time.Hour)
+		b.listing()
+		if got := b.text("SELECT state, exception FROM control.poll ORDER BY ended_at DESC LIMIT 1"); got != "failed protocol_unknown" {
+			t.Errorf("poll %d is %s", i, got)
+		}
+	}
+	if got := b.text("SELECT state FROM control.source"); got != "suspended" {
+		t.Errorf("the source is %s", got)
+	}
+	if why := b.text("SELECT suspended_why FROM control.source"); !strings.Contains(why, `url scheme "file" is not known here`) {
+		t.Errorf("the reason is %q", why)
+	}
+	b.deps.Dial = connectors.All().Dial
+	b.now = b.now.Add(time.Hour)
+	b.listing()
+	if got := b.text("SELECT state, suspended_why FROM control.source"); got != "available " {
+		t.Errorf("with the connector the source is %q", got)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 	"tributary/internal/watch"
 	"tributary/schemas"
 	"tributary/sql/control"
@@ -44,7 +44,7 @@ func (w *waker) dirs(ctx context.Context) (map[string][]string, error) {
 	}
 	all := make(map[string][]string, len(urls))
 	for id, url := range urls {
-		t, err := remote.ParseURL(url)
+		t, err := connectors.All().ParseURL(url)
 		if err != nil {
 			continue // its polls say what is wrong with it
 		}

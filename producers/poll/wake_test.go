@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tributary/internal/config"
-	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 	"tributary/sql/control"
 	"tributary/test/wait"
 )
@@ -67,7 +67,7 @@ func newLocalBench(t *testing.T) localBench {
 	t.Helper()
 	b := localBench{newBench(t), filepath.Join(t.TempDir(), "base")}
 	b.once = true
-	b.deps.Dial = remote.Dial
+	b.deps.Dial = connectors.All().Dial
 	b.cfg.Attempts, b.cfg.Settle = 1, 0
 	if err := os.MkdirAll(filepath.Join(b.root, "add"), 0o755); err != nil {
 		t.Fatal(err)

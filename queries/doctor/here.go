@@ -16,7 +16,7 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/engine"
-	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 	"tributary/internal/watch"
 	"tributary/schemas"
 )
@@ -199,7 +199,7 @@ func (d Deps) directory(r *report, key, path string) bool {
 func (d Deps) watches(_ context.Context, r *report) {
 	var dirs []string
 	for _, s := range d.Config.Sources {
-		t, err := remote.ParseURL(s.URL)
+		t, err := connectors.All().ParseURL(s.URL)
 		if err != nil || t.Scheme != "file" {
 			continue
 		}

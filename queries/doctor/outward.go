@@ -14,6 +14,7 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/kafka"
 	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 	"tributary/internal/source"
 	"tributary/schemas"
 	"tributary/schemas/registry"
@@ -136,7 +137,7 @@ func (d Deps) source(ctx context.Context, r *report, s config.Source) {
 		r.skip(about, "a secret of it can't be read")
 		return
 	}
-	steps := remote.Check(ctx, c, schemas.Actions())
+	steps := connectors.All().Check(ctx, c, schemas.Actions())
 	if i := slices.IndexFunc(steps, func(s remote.Step) bool { return !s.OK }); i >= 0 {
 		r.found(SourceUnreachable, about, steps[i].Remedy, "%s: %s", strings.ReplaceAll(steps[i].Name, "_", " "), steps[i].Detail)
 		return

@@ -110,7 +110,8 @@ func TestArrowsPointDown(t *testing.T) {
 }
 
 // Sources are only read, by all but the one package that does what they define as
-// done_with: who may write to a server is who imports the ability to.
+// done_with: who may write to a server is who imports the ability to. Beside it are the
+// connectors that have it, and the suite that they pass.
 func TestWhoMayWriteToSources(t *testing.T) {
 	const ability = "internal/remote/writing"
 	var may []string
@@ -120,8 +121,27 @@ func TestWhoMayWriteToSources(t *testing.T) {
 		}
 	}
 	slices.Sort(may)
-	if d := cmp.Diff([]string{"internal/remote", "producers/donewith"}, may); d != "" {
+	if d := cmp.Diff([]string{"internal/remote", "internal/remote/file", "internal/remote/ftp", "internal/remote/http", "internal/remote/remotetest", "internal/remote/s3", "internal/remote/sftp", "producers/donewith"}, may); d != "" {
 		t.Errorf("who may write to sources (-want +got):\n%s", d)
+	}
+}
+
+// A connector knows what all promise, and none of the others, but for S3, which stands
+// on HTTP; and only their list knows them.
+func TestConnectorsStandApart(t *testing.T) {
+	const remote = "internal/remote"
+	list := []string{remote, remote + "/connectors", remote + "/remotetest", remote + "/writing"}
+	allowed := []string{remote + "/s3 on " + remote + "/http"}
+	var on []string
+	for from, all := range imports(t) {
+		for _, to := range all {
+			if strings.HasPrefix(to, remote+"/") && !slices.Contains(list, to) && from != remote+"/connectors" {
+				on = append(on, from+" on "+to)
+			}
+		}
+	}
+	if d := cmp.Diff(allowed, on); d != "" {
+		t.Errorf("what stands on connectors (-want +got):\n%s", d)
 	}
 }
 

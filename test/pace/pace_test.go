@@ -16,6 +16,7 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 	"tributary/internal/throttle"
 	"tributary/sql/control"
 	"tributary/sql/control/controltest"
@@ -108,7 +109,7 @@ func member(ctx context.Context, pool *pgxpool.Pool, src config.Source, c remote
 	gate := control.GateTo(pool, src, "site", time.Now, slog.New(slog.DiscardHandler))
 	defer gate.Close(ctx)
 	c.Gate, c.IgnoreRobots = gate, src.Robots == config.RobotsIgnore
-	s, err := remote.Dial(ctx, c)
+	s, err := connectors.All().Dial(ctx, c)
 	ready()
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 )
 
 // server is a source server in memory. It counts its own sessions.
@@ -75,7 +76,7 @@ const idle = 4 * time.Second
 // dial opens a session of a process at the server of a URL.
 func (s *sim) dialer(p *proc) func(context.Context, remote.Config) (remote.Session, error) {
 	return func(ctx context.Context, cfg remote.Config) (remote.Session, error) {
-		t, err := remote.ParseURL(cfg.URL)
+		t, err := connectors.All().ParseURL(cfg.URL)
 		if err != nil {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 	"tributary/internal/config"
 	"tributary/internal/pg"
 	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 	"tributary/internal/source"
 	"tributary/producers/sources"
 	"tributary/schemas"
@@ -191,6 +192,6 @@ func (d *Deps) Check(ctx context.Context, w Definition, each func(remote.Step)) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, CheckTime)
 	defer cancel()
-	remote.CheckEach(ctx, r, schemas.Actions(), each)
+	connectors.All().CheckEach(ctx, r, schemas.Actions(), each)
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 )
 
 // Fixture is a server under test.
@@ -36,6 +37,8 @@ type Fixture struct {
 	KeysOnly bool
 	// NoBackslash: the server lists names with a backslash, and opens none of them.
 	NoBackslash bool
+	// Ungated: there is no server that may be asked now or later.
+	Ungated bool
 	// FromScratch: the connector can't go on in the middle of a file.
 	FromScratch bool
 }
@@ -74,7 +77,7 @@ func Run(t *testing.T, start func(t *testing.T) Fixture) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := start(t)
-			s, err := remote.Dial(t.Context(), f.Config)
+			s, err := connectors.All().Dial(t.Context(), f.Config)
 			if err != nil {
 				t.Fatalf("dial: %v", err)
 			}
