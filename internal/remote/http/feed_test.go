@@ -122,12 +122,12 @@ func TestItemsSayWhatFilesAre(t *testing.T) {
 			"b.zip": {"id": "urn:1", "title": "Mice, again", "author": "Ann", "categories": "a, b", "description": "s", "published": "2024-02-28T00:00:00Z", "updated": "2024-02-29T22:59:58Z", "content_type": "application/zip"},
 		}, time.Date(2024, 2, 29, 22, 59, 58, 0, time.UTC)},
 	} {
-		s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
+		s := remotetest.NewSite(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/impc/feed.xml" {
 				_, _ = io.WriteString(w, strings.ReplaceAll(tt.text, "BASE", "http://"+r.Host+"/impc"))
 			}
 		})
-		session := dialSite(t, remote.Config{URL: s.URL + "/impc", IgnoreRobots: true, Feed: "feed.xml"})
+		session := remotetest.Dial(t, remote.Config{URL: s.URL + "/impc", IgnoreRobots: true, Feed: "feed.xml"})
 		for again := range 2 { // a feed is read once, and what it said is not changed by who gets it
 			got := map[string]map[string]string{}
 			err := session.List(t.Context(), "add", func(e remote.Entry) error {
