@@ -88,11 +88,11 @@ func shows(ctx context.Context, q pg.Querier, source string) ([]History, error) 
 	return all, rows(ctx, q, findsSQL, func(row pgx.CollectableRow) error {
 		var name string
 		var f Find
-		var counts map[string]string
-		err := row.Scan(&name, &f.At, &counts)
-		if f.Files = max(number(counts["new"]), 0) + max(number(counts["changed"]), 0); f.Files > 0 {
-			f.Bytes, f.Largest = number(counts["taken_bytes"]), number(counts["largest"])
-			f.More = number(counts["postponed"]) > 0 || counts["end"] == "broken_off"
+		var fresh, changed, taken, largest, postponed, end *string
+		err := row.Scan(&name, &f.At, &fresh, &changed, &taken, &largest, &postponed, &end)
+		if f.Files = max(counted(fresh), 0) + max(counted(changed), 0); f.Files > 0 {
+			f.Bytes, f.Largest = counted(taken), counted(largest)
+			f.More = counted(postponed) > 0 || end != nil && *end == "broken_off"
 			h := of(all, name)
 			h.Finds = append(h.Finds, f)
 		}
@@ -157,6 +157,14 @@ func number(text string) int64 {
 	return min(n, 1<<53)
 }
 
+// counted is the number of what may not be told.
+func counted(text *string) int64 {
+	if text == nil {
+		return -1
+	}
+	return number(*text)
+}
+
 // rows calls each with every row of a query.
 func rows(ctx context.Context, q pg.Querier, sql string, each func(pgx.CollectableRow) error, args ...any) error {
 	r, err := q.Query(ctx, schemas.Numbered(sql), args...)
@@ -191,7 +199,8 @@ const sourcesSQL = `SELECT s.short_name, coalesce(t.short_name, ''),
 	FROM tracker.file_source s LEFT JOIN tracker.resource_state t ON t.id = s.state_id
 	WHERE ` + shown + ` ORDER BY s.short_name COLLATE "C"`
 
-const findsSQL = `SELECT s.short_name, k.finish_time, k.counts FROM tracker.file_source s CROSS JOIN LATERAL ` + finds + ` k WHERE ` + shown
+const findsSQL = `SELECT s.short_name, k.finish_time, k.counts->>'new', k.counts->>'changed', k.counts->>'taken_bytes', k.counts->>'largest', k.counts->>'postponed', k.counts->>'end'
+	FROM tracker.file_source s CROSS JOIN LATERAL ` + finds + ` k WHERE ` + shown
 
 // A poll's files are those that were fetched in its session from its source. What is
 // loaded of them is the batch of the source's own centre.

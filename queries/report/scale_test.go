@@ -80,7 +80,7 @@ func TestPagesByIndex(t *testing.T) {
 	if _, err := watched.Exec(t.Context(), "SELECT 1"); err != nil { // Postgres tells of a statement when the next one comes
 		t.Fatal(err)
 	}
-	p.Check(t, map[string]plans.Allowance{"SELECT v.": {Reason: "what has not come to a good end is looked through, however much of it passes", Work: 100}})
+	p.Check(t, map[string]plans.Allowance{"SELECT v.": {Reason: "what has not come to a good end is looked through, however much of it passes: one in fifty, at a dozen pages each", Work: files / 500}})
 	if !p.Seen(fmt.Sprintf("LIMIT %d", report.DefaultPage+1)) {
 		t.Error("no page was read")
 	}

@@ -135,6 +135,9 @@ func byIndex(t *testing.T, dsn string, plain *pgxpool.Pool, years reporttest.Yea
 		"WITH changed AS ( SELECT a.zip_id":           {Reason: "of what changed since a moment the 10,000 that changed last are read", Work: 10_001},
 		"SELECT p.period, x.step, x.n FROM":           {Reason: "what was received in seven days, and in those of the four weeks before, is counted by index", Work: 5 * 7 * 24 * 100 / 300},
 		"SELECT step, percentile_cont":                {Reason: "how long files took that were first seen in seven days is read by index", Work: 7 * 24 * 100 / 300},
+		"SELECT s.short_name, w.files, least(":        {Reason: "what waits to be fetched is counted, also for one source: one in a thousand files", Work: known / 1000},
+		"WITH failed AS ( SELECT exception_id":        {Reason: "which of the files that wait were tried before is asked of each of them", Work: known / 1000},
+		"SELECT v.file, v.action":                     {Reason: "the newest files of one of twenty sources are looked for among those of all", Work: 51},
 		"SELECT s.short_name, k.finish_time, d.bytes": {Reason: "how long fetching took is read of forty sessions, of a hundred files each", Work: 100},
 	})
 	if !p.Seen("FROM tracker.standing") || !p.Seen("FROM tracker.session s") {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tributary/internal/config"
+	"tributary/internal/pg"
 	"tributary/queries/expect"
 	"tributary/queries/report"
 	"tributary/schemas/exception"
@@ -56,30 +57,35 @@ const (
 
 func (s *Site) sources(ctx context.Context, _ *http.Request) (page, error) {
 	polls := map[string][]report.Poll{}
-	if err := report.LastPolls(ctx, s.Tracker, tickCount, func(p report.Poll) error {
-		polls[p.Source] = append(polls[p.Source], p)
-		return nil
-	}); err != nil {
-		return page{}, err
-	}
-	waiting, err := expect.Waiting(ctx, s.Tracker, "")
-	if err != nil {
-		return page{}, err
-	}
-	late, err := expect.LateSources(ctx, s.Tracker)
-	if err != nil {
+	var waiting map[string]expect.Outstanding
+	var late map[string]string
+	var found []report.Source
+	if err := pg.Together(ctx, s.Tracker,
+		pg.Into(&late, func(ctx context.Context) (map[string]string, error) { return expect.LateSources(ctx, s.Tracker) }),
+		pg.Into(&waiting, func(ctx context.Context) (map[string]expect.Outstanding, error) {
+			return expect.Waiting(ctx, s.Tracker, "")
+		}),
+		func(ctx context.Context) error {
+			return report.LastPolls(ctx, s.Tracker, tickCount, func(p report.Poll) error {
+				polls[p.Source] = append(polls[p.Source], p)
+				return nil
+			})
+		},
+		func(ctx context.Context) error {
+			return report.Sources(ctx, s.Tracker, func(x report.Source) error {
+				found = append(found, x)
+				return nil
+			})
+		}); err != nil {
 		return page{}, err
 	}
 	titles := [groups]string{"Needs somebody", "Late: it answers, but nothing new has come for longer than usual", "Fails, and is tried again by itself", "Working", "In maintenance", "Removed"}
 	var all [groups][]sourceRow
 	d := sources{}
-	if err := report.Sources(ctx, s.Tracker, func(x report.Source) error {
+	for _, x := range found {
 		row, group := newSourceRow(x, polls[x.Source], waiting[x.Source], late[x.Source])
 		all[group] = append(all[group], row)
 		d.Waiting += row.Waiting.Files
-		return nil
-	}); err != nil {
-		return page{}, err
 	}
 	for i, rows := range all {
 		if len(rows) > 0 {
