@@ -190,6 +190,11 @@ func TestSources(t *testing.T) {
 		t.Errorf("sources that are late: %v\n%s", err, d)
 	}
 
+	stand, err := expect.Stand(t.Context(), pool, begin(), 0)
+	if d := cmp.Diff([]report.Late{{Source: "harwell", Said: e.Findings[0].Message}}, stand.Late); err != nil || d != "" {
+		t.Errorf("where everything stands: %v\n%s", err, d)
+	}
+
 	if err := read("over"); err != nil || len(all) != 1 || all[0].State != "removed" {
 		t.Errorf("a removed source that is named: %v, %v", all, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tributary/queries/expect"
 	"tributary/queries/report"
 )
 
@@ -86,7 +87,7 @@ func (s *Site) standing(ctx context.Context, over report.Span) (*stood, error) {
 func (s *Site) readStanding(ctx context.Context, over report.Span) (*stood, error) {
 	is := &stood{at: s.Now()}
 	var err error
-	if is.stand, err = report.Stand(ctx, s.Tracker, is.at, oldest); err == nil && s.Beside != nil {
+	if is.stand, err = expect.Stand(ctx, s.Tracker, is.at, oldest); err == nil && s.Beside != nil {
 		err = s.Beside(ctx, &is.stand)
 	}
 	if err != nil {
