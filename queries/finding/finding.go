@@ -87,11 +87,11 @@ func clean(text string) string {
 func list[T any](ctx context.Context, q pg.Querier, sql string, args ...any) ([]T, error) {
 	rows, err := q.Query(ctx, sql, args...)
 	if err != nil {
-		return nil, fmt.Errorf("read findings from the warehouse: %w", err)
+		return nil, fmt.Errorf("read findings: %w", err)
 	}
 	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[T])
 	if err != nil {
-		return nil, fmt.Errorf("read findings from the warehouse: %w", err)
+		return nil, fmt.Errorf("read findings: %w", err)
 	}
 	return all, nil
 }
