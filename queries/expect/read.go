@@ -3,7 +3,6 @@ package expect
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -41,34 +40,36 @@ func Sources(ctx context.Context, q pg.Querier, source string, each func(Expecta
 	return nil
 }
 
-// Stand is report.Stand with the sources that are late.
+// Stand is report.Stand with the sources that are late. One whose last poll failed is not
+// among them: that says more than that nothing has come.
 func Stand(ctx context.Context, q pg.Querier, now time.Time, oldest int) (report.Status, error) {
 	s, err := report.Stand(ctx, q, now, oldest)
 	if err != nil {
 		return s, err
 	}
-	late, err := LateSources(ctx, q)
-	for _, name := range slices.Sorted(maps.Keys(late)) {
-		s.Late = append(s.Late, report.Late{Source: name, Said: late[name]})
-	}
+	err = lateSources(ctx, q, func(h History, said string) {
+		if !h.Failing {
+			s.Late = append(s.Late, report.Late{Source: h.Source, Said: said})
+		}
+	})
 	return s, err
 }
 
 // LateSources are the sources that are late, by name, and what is said of each: as
-// Sources finds it, but without reading how fast anything was fetched. One whose last poll
-// failed is not among them: that says more than that nothing has come.
+// Sources finds it, but without reading how fast anything was fetched.
 func LateSources(ctx context.Context, q pg.Querier) (map[string]string, error) {
-	all, err := shows(ctx, q, "")
-	if err != nil {
-		return nil, err
-	}
 	late := map[string]string{}
+	return late, lateSources(ctx, q, func(h History, said string) { late[h.Source] = said })
+}
+
+func lateSources(ctx context.Context, q pg.Querier, each func(h History, said string)) error {
+	all, err := shows(ctx, q, "")
 	for _, h := range all {
-		if f, is := Expect(h).late(); is && !h.Failing {
-			late[h.Source] = f.Message
+		if f, is := Expect(h).late(); is {
+			each(h, f.Message)
 		}
 	}
-	return late, nil
+	return err
 }
 
 // Late tells whether nothing new has come for longer than usual.

@@ -190,9 +190,8 @@ func TestSources(t *testing.T) {
 		t.Errorf("sources that are late: %v\n%s", err, d)
 	}
 
-	stand, err := expect.Stand(t.Context(), pool, begin(), 0)
-	if d := cmp.Diff([]report.Late{{Source: "harwell", Said: e.Findings[0].Message}}, stand.Late); err != nil || d != "" {
-		t.Errorf("where everything stands: %v\n%s", err, d)
+	if stand, err := expect.Stand(t.Context(), pool, begin(), 0); err != nil || len(stand.Late) != 0 { // its last poll failed
+		t.Errorf("where everything stands: %+v, %v", stand.Late, err)
 	}
 
 	if err := read("over"); err != nil || len(all) != 1 || all[0].State != "removed" {

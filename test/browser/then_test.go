@@ -27,6 +27,7 @@ func TestTheRestOfThePast(t *testing.T) {
 	})
 	b, rules, shots := open(t, at), axe(t), screenshots(t)
 	for _, l := range []look{{1440, "light", true}, {390, "dark", true}} {
+		b.use(l)
 		for _, path := range []string{"/dead-letters", "/findings", "/replays", "/replays/7", "/tail", "/analytics/throughput"} {
 			b.inspect(path+"?as_of="+url.QueryEscape(after("stopped")), l, rules, shots)
 		}
@@ -54,6 +55,7 @@ func TestLinksOfACentre(t *testing.T) {
 	})
 	b, rules, shots := open(t, at), axe(t), screenshots(t)
 	for _, l := range []look{{1440, "light", true}, {390, "dark", true}} {
+		b.use(l)
 		for _, path := range []string{"/centres/H", "/centres/H/link", "/centres/H/revoke-link?value=1", "/files/add/" + reporttest.InsertedZip} {
 			b.inspect(path, l, rules, shots)
 		}
