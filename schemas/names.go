@@ -137,6 +137,11 @@ const (
 	// the history keeps it.
 	EntityMember = "member"
 
+	// EntityLink is of a link by which people of a centre see what is theirs, which a
+	// person has made or revoked. It says nothing about any file, so only the history
+	// keeps it.
+	EntityLink = "link"
+
 	// EntityOperation is of what a person has ordered of the warehouse: that a version is
 	// unloaded, or a reference table loaded. It says nothing about where a file stands.
 	EntityOperation = "operation"

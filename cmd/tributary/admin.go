@@ -148,9 +148,6 @@ func newAdminSet(c *cli) *cobra.Command {
 		if !ok || key == "" || len(key) > 100 || len(value) > 100 {
 			return usagef("%q: write KEY=VALUE, such as log.level=debug", args[0])
 		}
-		if len(f.reason) > 1000 {
-			return usagef("--reason has %d bytes: 1000 are the most", len(f.reason))
-		}
 		return c.ask(cmd.Context(), f, func(ctx context.Context, a admin.Asker, members []control.Member) ([]admin.Reply, error) {
 			return a.Ask(ctx, members, admin.Set, key, value)
 		}, naming(nil))
@@ -172,9 +169,6 @@ func newAdminStop(c *cli) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *all == (f.chosen != admin.Chosen{}) {
 			return usagef("say which members to stop with --role or --member, or say --all: tributary admin stat state lists them")
-		}
-		if len(f.reason) > 1000 {
-			return usagef("--reason has %d bytes: 1000 are the most", len(f.reason))
 		}
 		return c.ask(cmd.Context(), f, func(ctx context.Context, a admin.Asker, members []control.Member) ([]admin.Reply, error) {
 			return a.Stop(ctx, members, func(role string) int { return slices.Index(roleNames(), role) })

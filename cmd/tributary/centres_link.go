@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +10,7 @@ import (
 	"tributary/queries/report"
 	"tributary/sql/control"
 	"tributary/web/access"
+	"tributary/web/order"
 )
 
 func newCentresLink(c *cli) *cobra.Command {
@@ -21,15 +21,15 @@ func newCentresLink(c *cli) *cobra.Command {
 			"one for each person, and tributary centres unlink ends one.",
 		Args: cobra.ExactArgs(1),
 	}
-	order := c.orderer(cmd)
+	give := c.orderer(cmd)
 	output := outputFlag(cmd, "text", report.JSON)
-	life := cmd.Flags().String("expires", defaultTokenLife, "after how long it is good no more, 366d at most")
+	life := cmd.Flags().String("expires", order.LinkLife, "after how long it is good no more, 366d at most")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		d, err := asof.ParseDuration(*life)
 		if err != nil {
 			return usagef("--expires: %w", err)
 		}
-		return order(cmd.Context(), func(ctx context.Context, a access.Accounts, o access.Order) error {
+		return give(cmd.Context(), func(ctx context.Context, a access.Accounts, o access.Order) error {
 			path, err := a.AddCentreLink(ctx, args[0], d, o)
 			if err != nil {
 				return err
@@ -44,22 +44,11 @@ func newCentresUnlink(c *cli) *cobra.Command {
 	return c.named("unlink NUMBER", "End a link of a centre", "End the link of that number, as tributary centres links has it: what it is asked for next leads nowhere.", access.Accounts.RevokeCentreLink)
 }
 
-// listedLink is a link of a centre as programs read it.
-type listedLink struct {
-	Number    int64      `json:"number"`
-	Centre    string     `json:"centre"`
-	MadeBy    string     `json:"made_by"`
-	CreatedAt time.Time  `json:"created_at"`
-	ExpiresAt time.Time  `json:"expires_at"`
-	UsedAt    *time.Time `json:"used_at"`
-	RevokedAt *time.Time `json:"revoked_at"`
-}
-
 func newCentresLinks(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "links [CENTRE]", Short: "List the links by which centres see what is their own",
 		Long: "List the links of all centres, or of one, not their secrets. One that has ended or was revoked is listed for 90 days\n" +
-			"more. Why each was made is told by tributary audit --kind account.",
+			"more. Why each was made is told by tributary audit --kind centre.",
 		Args: cobra.MaximumNArgs(1),
 	}
 	output := outputFlag(cmd, report.Formats()...)
@@ -71,7 +60,7 @@ func newCentresLinks(c *cli) *cobra.Command {
 			}
 			return c.list(*output, []string{"number", "centre", "by", "made", "expires", "used", "revoked"}, func(row func(any, ...string) error) error {
 				for _, l := range all {
-					x := listedLink{l.Number, l.Centre, l.MadeBy, l.CreatedAt.UTC(), l.ExpiresAt.UTC(), utc(l.UsedAt), utc(l.RevokedAt)}
+					x := order.LinkOf(l)
 					if err := row(x, strconv.FormatInt(x.Number, 10), x.Centre, x.MadeBy, instant(&x.CreatedAt), instant(&x.ExpiresAt), instant(x.UsedAt), instant(x.RevokedAt)); err != nil {
 						return err
 					}

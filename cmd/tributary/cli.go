@@ -15,6 +15,7 @@ import (
 	"tributary/internal/obs"
 	"tributary/internal/screen"
 	"tributary/queries/report"
+	"tributary/sql/control"
 )
 
 // Exit codes. They are part of the interface.
@@ -109,11 +110,17 @@ func newRoot(c *cli) *cobra.Command {
 		Long: "Tributary watches SFTP and FTP servers and directories, announces what it finds on Kafka, and carries\n" +
 			"every file through download, unzip, validation and ordered insertion into a warehouse.\n\n" +
 			"Data goes to stdout, logs to stderr. Exit codes: 0, 1 failure, 2 bad usage or configuration.",
-		SilenceUsage:     true,
-		SilenceErrors:    true,
-		Args:             knownCommand,
-		RunE:             help,
-		PersistentPreRun: func(*cobra.Command, []string) { c.began = true },
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          knownCommand,
+		RunE:          help,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			c.began = true
+			if reason := cmd.Flags().Lookup("reason"); reason != nil {
+				return usage(control.CheckReason(reason.Value.String()))
+			}
+			return nil
+		},
 	}
 	root.PersistentFlags().StringVar(&c.configFlag, "config", "", "configuration file (default "+config.EnvPath+", then ./"+config.DefaultPath+")")
 	root.PersistentFlags().StringVar(&c.logLevel, "log-level", "", "debug, info, warn or error (default log.level)")

@@ -37,7 +37,7 @@ func (c *cli) decide(use, short, long, decision string) *cobra.Command {
 		Args: cobra.MinimumNArgs(1),
 	}
 	output := outputFlag(cmd, report.Formats()...)
-	reason := cmd.Flags().String("reason", "", "why, for those who read it later, at most 500 characters; needed but to accept")
+	reason := cmd.Flags().String("reason", "", "why, for those who read it later; needed but to accept")
 	dry := cmd.Flags().Bool("dry-run", false, "only tell what would be done")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		documents := make([]quality.Document, len(args))

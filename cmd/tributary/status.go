@@ -11,6 +11,7 @@ import (
 	"tributary/consumers/insert"
 	"tributary/internal/pg"
 	"tributary/queries/asof"
+	"tributary/queries/expect"
 	"tributary/queries/report"
 	"tributary/sql/control"
 	"tributary/sql/warehouse"
@@ -21,7 +22,7 @@ func newStatus(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Say where everything stands",
-		Long:  "Files and documents by phase and status, the files that have waited longest and for what, how far downloads are that take long, the latest session, which sources are suspended and why, what went on in the last minutes, what waits to be published or can't be, whether positions that contradict each other have stopped insertion, whether a low disk keeps files from being fetched, and whether the embedded broker's log is too large (both as this machine sees it).",
+		Long:  "Files and documents by phase and status, the files that have waited longest and for what, how far downloads are that take long, the latest session, which sources are suspended and why, which are late, what went on in the last minutes, what waits to be published or can't be, whether positions that contradict each other have stopped insertion, whether a low disk keeps files from being fetched, and whether the embedded broker's log is too large (both as this machine sees it).",
 		Args:  cobra.NoArgs,
 	}
 	output := outputFlag(cmd, report.Table, report.JSON)
@@ -33,7 +34,7 @@ func newStatus(c *cli) *cobra.Command {
 			if at != nil {
 				now = *at
 			}
-			s, err := report.Stand(cmd.Context(), q, now, *oldest)
+			s, err := expect.Stand(cmd.Context(), q, now, *oldest)
 			if err != nil {
 				return err
 			}

@@ -146,7 +146,7 @@ func (f *fold) place(e *schemas.StatusChanged, now time.Time) error {
 		return nil
 	case schemas.EntityReplay:
 		return f.replay(e, s)
-	case schemas.EntityAnnouncement, schemas.EntityMember, schemas.EntityOperation:
+	case schemas.EntityAnnouncement, schemas.EntityLink, schemas.EntityMember, schemas.EntityOperation:
 		return nil // they say nothing of where a file stands
 	case schemas.EntityFile, schemas.EntityHosting, schemas.EntityDownload, schemas.EntityDocument, schemas.EntityQuality:
 		return f.aboutFile(e, s)

@@ -37,6 +37,8 @@ func (f *fold) order(e *schemas.StatusChanged, now time.Time) {
 		o.subject, o.detail = e.Source, e.Attributes["changed"]
 	case schemas.EntityCentre:
 		o.subject, o.detail = e.Centre, e.Attributes["changed"]
+	case schemas.EntityLink:
+		o.kind, o.subject, o.detail = schemas.EntityCentre, e.Centre, e.Attributes["link"]
 	case schemas.EntityReplay:
 		if e.Status == string(schemas.Done) { // nobody does that: it has the author of what came before
 			return

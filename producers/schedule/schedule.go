@@ -21,7 +21,6 @@ import (
 	"tributary/internal/pg"
 	"tributary/internal/profile"
 	"tributary/producers/sources"
-	"tributary/producers/sourcestate"
 	"tributary/schemas"
 	"tributary/sql/control"
 	"tributary/sql/outbox"
@@ -105,7 +104,7 @@ func (s *Scheduler) Sync(ctx context.Context) error {
 	r := sources.Registry{Config: s.cfg, Profile: s.deps.Profile, Outbox: s.deps.Outbox, Now: s.deps.Now}
 	n := 0
 	err := pg.InTx(ctx, s.deps.Pool, func(tx pgx.Tx) (err error) {
-		n, err = r.Sync(ctx, tx, false, sourcestate.Cause{})
+		n, err = r.Sync(ctx, tx, false, r.ByConfiguration())
 		return err
 	})
 	if replaced := (*sources.ReplacedError)(nil); errors.As(err, &replaced) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -114,7 +115,11 @@ func TestConfigurationIsAnnounced(t *testing.T) {
 	if centres != len(b.deps.Profile.Centres) || len(bySource) != 2 {
 		t.Fatalf("%d centres, %d sources", centres, len(bySource))
 	}
-	want := map[string]string{"protocol": "ftp", "hostname": "ftp.example.org:21", "username": "reader", "base_path": "/impc", "accesskey": "env:SECRET_OF_B", "state": "available", "hosts": "Ics",
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"by": "configuration@" + host, "reason": "", "protocol": "ftp", "hostname": "ftp.example.org:21", "username": "reader", "base_path": "/impc", "accesskey": "env:SECRET_OF_B", "state": "available", "hosts": "Ics",
 		"definition": `{"id": "b", "url": "ftp://reader@ftp.example.org/impc", "centre": "Ics", "password": "env:SECRET_OF_B"}`}
 	if d := cmp.Diff(want, bySource["b"].Attributes); d != "" {
 		t.Errorf("source differs (- want, + got):\n%s", d)

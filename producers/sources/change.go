@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -38,6 +39,7 @@ const (
 	changed   = "changed"
 	removed   = "removed"
 	unchanged = "unchanged"
+	declared  = "declared" // by the configuration, whatever has changed
 )
 
 // Find returns how the source stands; ErrUnknown where there is none, or it was
@@ -190,6 +192,16 @@ func (r Registry) Apply(ctx context.Context, tx pgx.Tx, all config.Blocks, prune
 	return append(changes, pruned...), err
 }
 
+// ByConfiguration is who changes what the configuration declares where nobody orders it:
+// the file, on the host where it was read.
+func (r Registry) ByConfiguration() sourcestate.Cause {
+	by := "configuration"
+	if host, err := os.Hostname(); err == nil {
+		by += "@" + host
+	}
+	return sourcestate.Cause{Done: declared, Decision: control.Decision{By: by, Reason: r.Config.Path, At: r.Now()}}
+}
+
 // Redeclare stores what the configuration declares, also if another has replaced it,
 // and returns what has changed by that.
 func (r Registry) Redeclare(ctx context.Context, tx pgx.Tx, by control.Decision) ([]Change, error) {
@@ -197,7 +209,7 @@ func (r Registry) Redeclare(ctx context.Context, tx pgx.Tx, by control.Decision)
 	if err != nil {
 		return nil, err
 	}
-	_, changes, err := r.sync(ctx, tx, true, sourcestate.Cause{Done: "declared", Decision: by})
+	_, changes, err := r.sync(ctx, tx, true, sourcestate.Cause{Done: declared, Decision: by})
 	if err != nil {
 		return nil, err
 	}

@@ -113,6 +113,15 @@ func (r *Reader) At(ctx context.Context, moment time.Time, s Scope, ask func(q p
 	})
 }
 
+// Filled says how far the history goes, and makes no moment.
+func (r *Reader) Filled(ctx context.Context) (f Filled, err error) {
+	err = r.connected(ctx, func(p *past) error {
+		f, err = p.filled(ctx)
+		return err
+	})
+	return f, err
+}
+
 // past is a tracker of some moment, on a connection of its own. It is a
 // pg.Querier that puts the temporary schema in place of the tracker's.
 type past struct {
@@ -125,7 +134,17 @@ type past struct {
 	seen  int64 // events when statistics were last taken
 }
 
-func (r *Reader) with(ctx context.Context, do func(p *past) error) (err error) {
+// with has do read tables that are made for it.
+func (r *Reader) with(ctx context.Context, do func(p *past) error) error {
+	return r.connected(ctx, func(p *past) error {
+		if err := p.make(ctx); err != nil {
+			return err
+		}
+		return do(p)
+	})
+}
+
+func (r *Reader) connected(ctx context.Context, do func(p *past) error) (err error) {
 	conn, err := pgx.ConnectConfig(ctx, r.Postgres.Config().ConnConfig)
 	if err != nil {
 		return fmt.Errorf("connect to Postgres: %w", err)
@@ -138,11 +157,7 @@ func (r *Reader) with(ctx context.Context, do func(p *past) error) (err error) {
 			err = fmt.Errorf("close the connection to Postgres: %w", cerr)
 		}
 	}()
-	p := &past{Reader: r, conn: conn, write: r.Writer(temporary)}
-	if err := p.make(ctx); err != nil {
-		return err
-	}
-	return do(p)
+	return do(&past{Reader: r, conn: conn, write: r.Writer(temporary)})
 }
 
 // make makes the tables. What refers to what is not checked: the events of a

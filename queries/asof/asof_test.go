@@ -218,6 +218,46 @@ func TestOneSourceWithItsPolls(t *testing.T) {
 	}
 }
 
+// Of files with an exception, or of which something failed in a phase, little is read, and
+// they are answered as of all.
+func TestOnlyFilesOfWhichSomethingFailed(t *testing.T) {
+	r := reader(t, database(t), story())
+	for name, c := range map[string]struct {
+		scope Scope
+		asked report.Filter
+	}{"exception": {Scope{Exception: "truncated"}, report.Filter{Exception: "truncated"}}, "phase": {Scope{Failed: "xsd"}, report.Filter{Phase: "xsd", Status: "failed"}}} {
+		// Just after the first of them has failed, so that it shows the failure.
+		var at time.Time
+		for _, e := range story() {
+			if e.Status == "failed" && (e.Exception == c.scope.Exception || e.Phase == c.scope.Failed) {
+				at = e.At
+				break
+			}
+		}
+		var files [2]report.Page[report.File]
+		var documents [2]report.Page[report.Document]
+		for i, s := range []Scope{{}, c.scope} {
+			if err := r.At(t.Context(), at, s, func(q pg.Querier, _ Filled) (err error) {
+				if files[i], err = report.FilePage(t.Context(), q, c.asked); err != nil {
+					return err
+				}
+				documents[i], err = report.DocumentPage(t.Context(), q, c.asked)
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if d := cmp.Diff(files[0], files[1]) + cmp.Diff(documents[0], documents[1]); d != "" || len(files[0].Rows)+len(documents[0].Rows) == 0 {
+			t.Errorf("%s: %d files, %d documents (-all +those):\n%s", name, len(files[0].Rows), len(documents[0].Rows), d)
+		}
+		p := &past{Reader: r}
+		n, err := p.count(t.Context(), c.scope.parts(time.Time{}, end()))
+		if err != nil || n == 0 || n > int64(len(story()))*4/5 {
+			t.Errorf("%s: %d of %d events are read: %v", name, n, len(story()), err)
+		}
+	}
+}
+
 // A moment after the history's end is answered, with the moment up to which it
 // is filled; one before its beginning has nothing.
 func TestHowFarTheHistoryGoes(t *testing.T) {

@@ -20,6 +20,10 @@ type Scope struct {
 	Source  string // that hosts it
 	Session string // UUID of a session that brought it
 	Polls   bool   // the polls of all sources, and their sessions, too
+
+	Exception string // files of which, or of whose documents, something was told with it
+	Failed    string // files of which, or of whose documents, something has failed in this phase
+	Replays   bool   // replays, and of files what was told of the replays' attempts only
 }
 
 // ScopeOf is what a list of files or documents needs.
@@ -74,7 +78,18 @@ func (s Scope) parts(after, until time.Time) []part {
 	if s.Session != "" {
 		add("session = toUUIDOrNull(?)", s.Session)
 	}
+	if s.Exception != "" {
+		add("exception = ?", s.Exception)
+	}
+	if s.Failed != "" {
+		add("phase = ? AND status = ?", s.Failed, string(schemas.Failed))
+	}
 	others := []any{schemas.EntityCentre, schemas.EntitySource}
+	if s.Replays {
+		sub := times.and("entity = ?", schemas.EntityReplay)
+		files = files.and("run IN (SELECT run FROM event WHERE "+sub.where+")", sub.args...)
+		others = append(others, schemas.EntityReplay)
+	}
 	if s.Polls {
 		others = append(others, schemas.EntitySession, schemas.EntityTask)
 	}

@@ -40,20 +40,36 @@ func Sources(ctx context.Context, q pg.Querier, source string, each func(Expecta
 	return nil
 }
 
+// Stand is report.Stand with the sources that are late. One whose last poll failed is not
+// among them: that says more than that nothing has come.
+func Stand(ctx context.Context, q pg.Querier, now time.Time, oldest int) (report.Status, error) {
+	s, err := report.Stand(ctx, q, now, oldest)
+	if err != nil {
+		return s, err
+	}
+	err = lateSources(ctx, q, func(h History, said string) {
+		if !h.Failing {
+			s.Late = append(s.Late, report.Late{Source: h.Source, Said: said})
+		}
+	})
+	return s, err
+}
+
 // LateSources are the sources that are late, by name, and what is said of each: as
 // Sources finds it, but without reading how fast anything was fetched.
 func LateSources(ctx context.Context, q pg.Querier) (map[string]string, error) {
-	all, err := shows(ctx, q, "")
-	if err != nil {
-		return nil, err
-	}
 	late := map[string]string{}
+	return late, lateSources(ctx, q, func(h History, said string) { late[h.Source] = said })
+}
+
+func lateSources(ctx context.Context, q pg.Querier, each func(h History, said string)) error {
+	all, err := shows(ctx, q, "")
 	for _, h := range all {
 		if f, is := Expect(h).late(); is {
-			late[h.Source] = f.Message
+			each(h, f.Message)
 		}
 	}
-	return late, nil
+	return err
 }
 
 // Late tells whether nothing new has come for longer than usual.
@@ -76,7 +92,7 @@ func shows(ctx context.Context, q pg.Querier, source string) ([]History, error) 
 	if err := rows(ctx, q, sourcesSQL, func(row pgx.CollectableRow) error {
 		var h History
 		var seen *time.Time
-		err := row.Scan(&h.Source, &h.State, &seen, &h.Resumed)
+		err := row.Scan(&h.Source, &h.State, &seen, &h.Failing, &h.Resumed)
 		if seen != nil {
 			h.Seen = *seen
 		}
@@ -193,6 +209,7 @@ const shown = `($1 = '' AND s.state_id IS DISTINCT FROM (SELECT id FROM tracker.
 
 const sourcesSQL = `SELECT s.short_name, coalesce(t.short_name, ''),
 		(SELECT k.finish_time FROM tracker.poll_task k WHERE k.file_source_id = s.id AND k.finish_time IS NOT NULL AND k.status_id = {status done} AND k.counts->>'end' IS DISTINCT FROM 'minimal' ORDER BY k.finish_time DESC LIMIT 1),
+		coalesce((SELECT k.status_id = {status failed} FROM tracker.poll_task k WHERE k.file_source_id = s.id AND k.finish_time IS NOT NULL ORDER BY k.finish_time DESC LIMIT 1), false),
 		ARRAY(SELECT r.created FROM (SELECT r.created, t.short_name AS state, lag(t.short_name) OVER (ORDER BY r.revision, r.created) AS before
 			FROM tracker.source_revision r JOIN tracker.resource_state t ON t.id = r.state_id WHERE r.file_source_id = s.id) r
 			WHERE r.state = 'available' AND r.before IS DISTINCT FROM 'available')

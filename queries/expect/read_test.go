@@ -190,6 +190,10 @@ func TestSources(t *testing.T) {
 		t.Errorf("sources that are late: %v\n%s", err, d)
 	}
 
+	if stand, err := expect.Stand(t.Context(), pool, begin(), 0); err != nil || len(stand.Late) != 0 { // its last poll failed
+		t.Errorf("where everything stands: %+v, %v", stand.Late, err)
+	}
+
 	if err := read("over"); err != nil || len(all) != 1 || all[0].State != "removed" {
 		t.Errorf("a removed source that is named: %v, %v", all, err)
 	}

@@ -85,5 +85,5 @@ func clean(text string) string {
 }
 
 func list[T any](ctx context.Context, q pg.Querier, sql string, args ...any) ([]T, error) {
-	return pg.List(ctx, q, "read findings from the warehouse", pgx.RowToStructByPos[T], sql, args...)
+	return pg.List(ctx, q, "read findings", pgx.RowToStructByPos[T], sql, args...)
 }

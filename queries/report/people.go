@@ -28,6 +28,7 @@ func (s Status) WriteText(w io.Writer, now time.Time) error {
 		p.printf("acquisition: %s\n", s.Dormant)
 	}
 	p.suspended(s.Suspended)
+	p.late(s.Late)
 	for _, o := range s.Outboxes {
 		if o.Waiting > 0 {
 			p.printf("publishing: %d events wait in %s.outbox, the oldest for %s\n", o.Waiting, o.Schema, age(time.Duration(o.Oldest*float64(time.Second))))

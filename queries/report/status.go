@@ -56,6 +56,7 @@ type Status struct {
 
 	Outboxes  []Outbox    `json:"outboxes,omitempty"`  // those with something to say
 	Suspended []Suspended `json:"suspended,omitempty"` // sources from which nothing comes until they are resumed
+	Late      []Late      `json:"late,omitempty"`      // sources that answer, and from which nothing new has come for longer than usual; none: there are none, or nobody asked
 
 	AsOf *time.Time `json:"as_of,omitempty"` // the moment that was asked about; nil: now
 }

@@ -16,6 +16,19 @@ type Suspended struct {
 	Why    *string    `json:"why"`
 }
 
+// Late is a source from which nothing new has come for longer than usual.
+type Late struct {
+	Source string `json:"source"`
+	Said   string `json:"said"` // since when, and what was usual
+}
+
+// late says which sources are late.
+func (p *printer) late(all []Late) {
+	for _, s := range all {
+		p.printf("source %s is late: %s\n", s.Source, screen.Line(s.Said))
+	}
+}
+
 // suspended lists the suspended sources by name.
 func suspended(ctx context.Context, q pg.Querier) ([]Suspended, error) {
 	return list[Suspended](ctx, q, "suspended sources", `SELECT s.short_name, s.suspended_at, s.suspended_why

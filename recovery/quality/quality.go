@@ -80,7 +80,7 @@ func (o Orders) Decide(ctx context.Context, d Document, decision string) (Outcom
 	case err != nil:
 		return out, err
 	case x.Decidable() == "":
-		out.Detail = "it stands at " + x.Phase + ", " + x.Status + ": what is decided about is loaded and was not found wrong"
+		out.Detail = Undecidable(x.Document)
 		return out, nil
 	case x.SHA256 == nil:
 		out.Detail = "the hash of its bytes is not known"
@@ -116,6 +116,11 @@ func (o Orders) Decide(ctx context.Context, d Document, decision string) (Outcom
 		return Outcome{}, fmt.Errorf("%s: %w", d, err)
 	}
 	return out, nil
+}
+
+// Undecidable is why nothing is decided about a document that isn't decidable.
+func Undecidable(x report.Document) string {
+	return "it stands at " + x.Phase + ", " + x.Status + ": what is decided about is loaded and was not found wrong"
 }
 
 // became says what is decided, in place of what.

@@ -42,7 +42,7 @@ func ways() []string {
 // addresses are those of all pages that are read, with values for what is named in them.
 func addresses(t *testing.T, routes []access.Route) []string {
 	t.Helper()
-	values := strings.NewReplacer("{$}", "", "{action}/{name}", "add/C7.2020-01-01.27.impc.zip", "{entry...}", "C7.1.xml", "/centres/{name}", "/centres/C7",
+	values := strings.NewReplacer("{$}", "", "{action}/{name}", "add/C7.2020-01-01.27.impc.zip", "{entry...}", "C7.1.xml", "/centres/{name}", "/centres/C7", "/centres/{id}", "/centres/C7",
 		"{id}", "source-7", "{source}", "source-7", "{number}", "17", "{recipe}", "throughput",
 		"{centre}", "C7", "{check}", "a_check", "{replay}", "1", "{position}/{ordinal}", "1/1")
 	asks := map[string]string{"/api/v1/diff": "?from=1h", "/api/v1/changed": "?since=1h", "/api/v1/files/{action}/{name}/document": "?entry=C7.1.xml",

@@ -201,7 +201,10 @@ func (a Accounts) change(ctx context.Context, subject string, o Order, change fu
 
 // changeOf is change of what has its name only once it is made.
 func (a Accounts) changeOf(ctx context.Context, o Order, change func(pgx.Tx, time.Time) (subject, what string, err error)) error {
-	done := control.AccountChange{ChangedAt: a.Now(), ChangedBy: short(o.By), Reason: short(o.Reason)}
+	if err := control.CheckReason(o.Reason); err != nil {
+		return refuse("%v", err)
+	}
+	done := control.AccountChange{ChangedAt: a.Now(), ChangedBy: short(o.By), Reason: o.Reason}
 	err := pg.InTx(ctx, a.Pool, func(tx pgx.Tx) (err error) {
 		if done.Subject, done.What, err = change(tx, done.ChangedAt); err != nil {
 			return err
@@ -214,13 +217,13 @@ func (a Accounts) changeOf(ctx context.Context, o Order, change func(pgx.Tx, tim
 	return err
 }
 
-// mostReason is how many bytes of a reason, or of who gave it, are kept.
-const mostReason = 1000
+// mostBy is how many bytes are kept of who ordered something.
+const mostBy = 1000
 
 // short is a text that is no longer than is kept, without half of a character.
 func short(text string) string {
-	if len(text) <= mostReason {
+	if len(text) <= mostBy {
 		return text
 	}
-	return strings.ToValidUTF8(text[:mostReason], "")
+	return strings.ToValidUTF8(text[:mostBy], "")
 }

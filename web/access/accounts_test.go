@@ -22,7 +22,7 @@ func TestOrders(t *testing.T) {
 		}
 		var told []control.AccountChange
 		a.Told = func(c control.AccountChange) { told = append(told, c) }
-		ctx, o := t.Context(), Order{By: "ann@host", Reason: strings.Repeat("é", mostReason)}
+		ctx, o := t.Context(), Order{By: "ann@host", Reason: strings.Repeat("é", control.MaxReason)}
 		reader := Person{Name: "ben", Role: Reader}
 		for _, tt := range []struct {
 			name    string
@@ -31,6 +31,7 @@ func TestOrders(t *testing.T) {
 		}{
 			{"add", func() error { return a.Add(ctx, reader, password, o) }, ""},
 			{"add twice", func() error { return a.Add(ctx, reader, password, o) }, "there is such an account already"},
+			{"a long reason", func() error { return a.Add(ctx, reader, password, Order{By: "ann@host", Reason: o.Reason + "é"}) }, "the reason has 501 characters"},
 			{"a name with capitals", func() error { return a.Add(ctx, Person{Name: "Ben", Role: Reader}, password, o) }, "is no name"},
 			{"a name with a line end", func() error { return a.Add(ctx, Person{Name: "ben\r\nx", Role: Reader}, password, o) }, "is no name"},
 			{"a long name", func() error { return a.Add(ctx, Person{Name: strings.Repeat("x", 65), Role: Reader}, password, o) }, "is no name"},
@@ -81,7 +82,7 @@ func TestOrders(t *testing.T) {
 		var got []string
 		for i := len(written) - 1; i >= 0; i-- {
 			got = append(got, written[i].Subject+" "+written[i].What)
-			if w := written[i]; w.ChangedBy != "ann@host" || len(w.Reason) != mostReason {
+			if w := written[i]; w.ChangedBy != "ann@host" || w.Reason != o.Reason {
 				t.Errorf("written down: %+v", w)
 			}
 			written[i].Number = 0 // which the rows count

@@ -9,7 +9,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tributary/internal/pg"
+	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 )
 
 // OwnPath is where somebody of one centre sees what is theirs, with an account;
@@ -27,14 +30,14 @@ func (a Accounts) AddCentreLink(ctx context.Context, centre string, life time.Du
 		return "", refuse("a link is good for 366 days at most, and for some time at least: not for %s", life)
 	}
 	secret := newSecret()
-	err = a.changeOf(ctx, o, func(tx pgx.Tx, now time.Time) (subject, what string, err error) {
+	err = a.changeLink(ctx, o, func(tx pgx.Tx, now time.Time) (l control.CentreLink, what string, err error) {
 		p, err := settled(ctx, tx, Person{Role: Producer, Centre: centre})
 		if err != nil {
-			return "", "", err
+			return l, "", err
 		}
-		l := control.CentreLink{Centre: p.Centre, MadeBy: short(o.By), CreatedAt: now, ExpiresAt: now.Add(life)}
+		l = control.CentreLink{Centre: p.Centre, MadeBy: short(o.By), CreatedAt: now, ExpiresAt: now.Add(life)}
 		l.Number, err = control.AddCentreLink(ctx, tx, l, digest(secret), now.Add(-tokensKept))
-		return linkName(l.Number), fmt.Sprintf("made: link of %s, until %s", l.Centre, l.ExpiresAt.UTC().Format(time.RFC3339)), err
+		return l, fmt.Sprintf("link made until %s", l.ExpiresAt.UTC().Format(time.RFC3339)), err
 	})
 	if err != nil {
 		return "", err
@@ -49,13 +52,49 @@ func (a Accounts) RevokeCentreLink(ctx context.Context, number string, o Order) 
 	if err != nil {
 		return refuse("%q is no number of a link: tributary centres links has them", number)
 	}
-	return a.changeOf(ctx, o, func(tx pgx.Tx, now time.Time) (subject, what string, err error) {
+	return a.changeLink(ctx, o, func(tx pgx.Tx, now time.Time) (l control.CentreLink, what string, err error) {
 		centre, err := control.RevokeCentreLink(ctx, tx, n, now)
 		if err == nil && centre == "" {
 			err = refuse("%d: there is no such link that is still good: tributary centres links has them", n)
 		}
-		return linkName(n), "revoked: link of " + centre, err
+		return control.CentreLink{Number: n, Centre: centre}, "link revoked", err
 	})
+}
+
+// changeLink changes a link, with the event that says who did what, and why. What is
+// about accounts is no event; this is about a centre, and names nobody else.
+func (a Accounts) changeLink(ctx context.Context, o Order, change func(pgx.Tx, time.Time) (l control.CentreLink, what string, err error)) error {
+	if err := control.CheckReason(o.Reason); err != nil {
+		return refuse("%v", err)
+	}
+	codec, err := schemas.NewCodec()
+	if err != nil {
+		return err
+	}
+	done := control.AccountChange{ChangedAt: a.Now(), ChangedBy: short(o.By), Reason: o.Reason}
+	err = pg.InTx(ctx, a.Pool, func(tx pgx.Tx) error {
+		l, what, err := change(tx, done.ChangedAt)
+		if err != nil {
+			return err
+		}
+		done.Subject, done.What = linkName(l.Number), what+": "+l.Centre
+		return outbox.Outbox{Schema: control.Schema, Codec: codec}.Append(ctx, tx, linkEvent(l, what, control.Decision{By: done.ChangedBy, Reason: o.Reason, At: done.ChangedAt}))
+	})
+	if err == nil && a.Told != nil {
+		a.Told(done)
+	}
+	return err
+}
+
+// linkEvent tells who has made or revoked a link. Nobody finds the link by it.
+func linkEvent(l control.CentreLink, what string, d control.Decision) schemas.Message {
+	const stage = "access"
+	number := strconv.FormatInt(l.Number, 10)
+	return schemas.Message{
+		ID: schemas.EventID(stage, schemas.LiveRun, "centre-link", number, what, d.At.UTC().Format(time.RFC3339Nano)), Topic: schemas.StatusChangedTopic, Key: l.Centre, Stage: stage, Subject: "centre " + l.Centre, Time: d.At,
+		Body: &schemas.StatusChanged{Scope: schemas.Scope{Run: schemas.LiveRun, Centre: l.Centre}, Entity: schemas.EntityLink, Message: d.Said(what),
+			Attributes: map[string]string{"link": number, "by": d.By, "reason": d.Reason}},
+	}
 }
 
 // linkName is how a link is named where it is written down who changed or used it.

@@ -6,8 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"tributary/schemas"
 	"tributary/sql/control"
 	"tributary/sql/control/controltest"
+	"tributary/sql/outbox/outboxtest"
 )
 
 // Who has a link is a producer of its centre until it ends or is revoked; then, as with a
@@ -106,10 +110,27 @@ func TestCentreLinksAreWrittenDown(t *testing.T) {
 	if err := a.RevokeCentreLink(t.Context(), linkNumber(all[0]), order); !Refused(err) {
 		t.Errorf("revoked twice: %v", err)
 	}
-	changes, err := control.AccountChanges(t.Context(), pool, control.AccountChangeFilter{Limit: 10})
+	codec, err := schemas.NewCodec()
 	must(t, err)
-	if len(changes) != 2 || changes[0].What != "revoked: link of Ics" || changes[1].What != "made: link of Ics, until 2026-03-01T13:00:00Z" || changes[1].Subject != "centre-link:"+linkNumber(all[0]) || changes[1].ChangedBy != "ann@host" {
-		t.Errorf("it is written down: %+v", changes)
+	number := linkNumber(all[0])
+	var told []string
+	for _, m := range outboxtest.Drain(t, pool, control.Schema, codec) {
+		e, ok := m.Body.(*schemas.StatusChanged)
+		if !ok {
+			t.Fatalf("an event of another kind: %+v", m)
+		}
+		told = append(told, strings.Join([]string{m.Key, e.Entity, e.Centre, e.Message, e.Attributes["link"], e.Attributes["by"], e.Attributes["reason"]}, "|"))
+	}
+	want := []string{"Ics|link|Ics|link made until 2026-03-01T13:00:00Z by ann@host: a test|" + number + "|ann@host|a test", "Ics|link|Ics|link revoked by ann@host: a test|" + number + "|ann@host|a test"}
+	if d := cmp.Diff(want, told); d != "" {
+		t.Errorf("it is told (- want, + got):\n%s", d)
+	}
+	if changes, err := control.AccountChanges(t.Context(), pool, control.AccountChangeFilter{Limit: 10}); err != nil || len(changes) != 0 {
+		t.Errorf("it is told of accounts too: %+v, %v", changes, err)
+	}
+	long := Order{By: "ann@host", Reason: strings.Repeat("x", control.MaxReason+1)}
+	if _, err := a.AddCentreLink(t.Context(), "ICS", time.Hour, long); !Refused(err) {
+		t.Errorf("with a long reason: %v", err)
 	}
 }
 

@@ -90,6 +90,7 @@ func New(deps Deps) *API {
 	a.audit()
 	a.orders()
 	a.definitions()
+	a.links()
 	// Types of problems are addresses below this server's.
 	a.huma.OpenAPI().Components.Schemas.Map()["ErrorModel"].Properties["type"].Format = "uri-reference"
 	return a
@@ -166,6 +167,9 @@ func (a *API) problem(id string, err error) error {
 	var filter *report.FilterError
 	var refused *refusal
 	var moment *past.Problem
+	if told := (*huma.ErrorModel)(nil); errors.As(err, &told) {
+		return told
+	}
 	p := &huma.ErrorModel{Type: "/problems/store_unavailable", Status: http.StatusServiceUnavailable, Detail: "The tracker does not answer: try again."}
 	switch {
 	case errors.As(err, &refused):

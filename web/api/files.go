@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"tributary/queries/asof"
+	"tributary/queries/expect"
 	"tributary/queries/report"
 )
 
@@ -15,7 +16,7 @@ func (a *API) files() {
 		Oldest int `query:"oldest" default:"10" minimum:"0" maximum:"1000" doc:"how many of the files that wait to tell of, and of the downloads that take long"`
 	}
 	getAt(a, "/status", "getStatus", "Where everything stands", func(*standing) asof.Scope { return asof.Scope{} }, func(ctx context.Context, t tracked, in *standing) (report.Status, error) {
-		s, err := report.Stand(ctx, t.Querier, t.now, in.Oldest)
+		s, err := expect.Stand(ctx, t.Querier, t.now, in.Oldest)
 		s.AsOf = t.at
 		if err == nil && a.deps.Status != nil && t.at == nil {
 			err = a.deps.Status(ctx, &s)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ type wish struct {
 	Seen     string `json:"seen,omitempty" maxLength:"2000" doc:"what the answer to a dry run of this order had as seen: where that is another by now, nothing is ordered (definition_changed)"`
 	DryRun   bool   `json:"dry_run,omitempty" doc:"only tell what would be done"`
 	Priority *int   `json:"priority,omitempty" minimum:"0" maximum:"9" doc:"of a file, for the order priority; 9 comes first"`
+	Link     int64  `json:"link,omitempty" minimum:"1" doc:"the number of a centre's link, for the order revoke-link"`
 	Until    string `json:"until,omitempty" maxLength:"60" doc:"the end of a source's maintenance: a moment (RFC 3339), or how long that is from now (6h, 2d); empty: until it is resumed"`
 }
 
@@ -106,6 +108,9 @@ func (a *API) ordered(ctx context.Context, o *order.Order, subject, key string, 
 	asked := order.Asked{Decision: control.Decision{By: access.From(ctx).Name, Reason: w.Reason, At: a.deps.Now()}, Subject: subject, Value: w.Until, Seen: w.Seen, Dry: w.DryRun}
 	if w.Priority != nil {
 		asked.Value += string(rune('0' + *w.Priority))
+	}
+	if w.Link != 0 {
+		asked.Value += strconv.FormatInt(w.Link, 10)
 	}
 	give := func() (order.Outcome, error) { return o.Give(ctx, asked) }
 	var out order.Outcome

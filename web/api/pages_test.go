@@ -25,6 +25,8 @@ func operations() map[string][]string {
 		"GET /sources/{id}":                 {"/sources/{source}", "/sources/{source}/polls", "/sources/{source}/errors", "/sources/{source}/revisions"},
 		"GET /centres":                      {"/centres"},
 		"GET /centres/{name}":               {"/centres/{centre}"},
+		"GET /centres/{id}/link":            {"/centres/{id}/links"}, // a form, and what the centre's page lists
+		"POST /centres/{id}/link":           {"/centres/{id}/links"},
 		"GET /centres/{name}/report":        {"/centres/{centre}", "/files", "/findings/{centre}/{check}"}, // a letter made of these
 		"GET /sessions":                     {"/sessions"},
 		"GET /sessions/{number}":            {"/sessions/{number}"},

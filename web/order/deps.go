@@ -35,7 +35,7 @@ type Deps struct {
 
 // New makes the table.
 func New(d Deps) Table {
-	return slices.Concat(files(d), documents(d), standings(d), actions(d), removals(d), letters(d), replays(d))
+	return slices.Concat(files(d), documents(d), standings(d), actions(d), removals(d), links(d), letters(d), replays(d))
 }
 
 // quoted is a word of a command line as a shell takes it.

@@ -27,7 +27,7 @@ func documents(d Deps) (t Table) {
 		t = append(t, Order{
 			On: Documents, Name: x.name, Least: access.Wrangler, Verb: x.verb, About: x.about + " The decision holds for these bytes, also when they are processed again; a correction awaits its own.",
 			Why:     x.decision != schemas.QualityAccepted,
-			Offered: func(standing string) bool { return standing != "" && standing != x.decision },
+			Offered: func(standing string) bool { return standing != "" && standing != x.decision }, Otherwise: "it is decided so already",
 			Command: func(a Asked) string {
 				doc, _ := documentOf(a.Subject)
 				return "tributary documents qc " + x.name + " " + quoted(doc.String())

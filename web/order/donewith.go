@@ -30,16 +30,15 @@ func actions(d Deps) Table {
 			return Outcome{Subject: a.Subject, Done: outcomes[0].Done, Detail: outcomes[0].Detail, Seen: outcomes[0].Seen}, nil
 		}
 	}
-	never := func(string) bool { return false }
 	return Table{
 		{
-			On: Sources, Name: Act, Verb: "Act on done_with:", Least: access.Operator, Why: true, Offered: never,
+			On: Sources, Name: Act, Verb: "Act on done_with:", Least: access.Operator, Why: true, Elsewhere: true,
 			About:   "What the source defines as done_with (delete, move, mark) is done there with each file of which all is inserted, also with those of which it was only shown. What is deleted can't be had back there. The order counts for the done_with and the url that the source has now.",
 			give:    give(true),
 			Command: func(a Asked) string { return "tributary sources act " + quoted(a.Subject) },
 		},
 		{
-			On: Sources, Name: StopActing, Verb: "Stop acting on done_with:", Least: access.Operator, Why: true, Offered: never,
+			On: Sources, Name: StopActing, Verb: "Stop acting on done_with:", Least: access.Operator, Why: true, Elsewhere: true,
 			About:   "From then on it is only shown what would be done there with files that are inserted. What has been done stays.",
 			give:    give(false),
 			Command: func(a Asked) string { return "tributary sources act " + quoted(a.Subject) + " --stop" },

@@ -14,6 +14,9 @@ import (
 func files(d Deps) Table {
 	one := func(give func(byhand.Orders, context.Context, string) (byhand.Outcome, error)) func(context.Context, Asked) (Outcome, error) {
 		return func(ctx context.Context, a Asked) (Outcome, error) {
+			if d.Control == nil {
+				return Outcome{}, ErrNotHere
+			}
 			r, err := give(byhand.Orders{Decision: a.Decision, Pool: d.Control, Outbox: d.Outbox, Dry: a.Dry}, ctx, a.Subject)
 			return Outcome{Subject: a.Subject, Done: r.Done, Detail: r.Detail}, err
 		}
@@ -33,7 +36,7 @@ func files(d Deps) Table {
 		},
 		{
 			Name: "priority", Verb: "Give a priority to", About: "The file is fetched before all files of its source with a lower priority, and its source's turn at the server comes by it. It has the priority until it is fetched, or has ended for good.",
-			Value: &Value{Label: "Priority", Hint: "from 0 to " + strconv.Itoa(control.MostPriority) + ", which comes first", Must: true},
+			Value: &Value{Label: "Priority", Hint: "from 0 to " + strconv.Itoa(control.MostPriority) + ", which comes first", Must: true, Any: "0"},
 			give: func(ctx context.Context, a Asked) (Outcome, error) {
 				p, err := strconv.Atoi(a.Value)
 				if err != nil || p < 0 || p > control.MostPriority {
@@ -47,7 +50,7 @@ func files(d Deps) Table {
 	}
 	for i := range t {
 		name := t[i].Name
-		t[i].On, t[i].Least = Files, access.Wrangler
+		t[i].On, t[i].Least, t[i].Tried = Files, access.Wrangler, true
 		t[i].Command = func(a Asked) string {
 			command := fmt.Sprintf("tributary files %s %s", name, quoted(a.Subject))
 			if name == "priority" {

@@ -41,7 +41,7 @@ func letters(d Deps) Table {
 	t := Table{
 		{
 			Name: "retry", Verb: "Retry", About: "A new attempt is requested, once. Remove the cause first. Where bytes had been accepted it begins with the stored ones, else the file is fetched; all documents of an archive are processed again.",
-			Offered: func(state string) bool { return state == deadletter.Open },
+			Offered: func(state string) bool { return state == deadletter.Open }, Otherwise: "it does not wait for anybody",
 			give: one(func(ctx context.Context, p *deadletter.Decider, chunk []*deadletter.Standing, a Asked) (string, string, error) {
 				done, err := d.Ledger.Retry(ctx, p, chunk, deadletter.RetryOptions{By: a.By, Reason: a.Reason, DryRun: a.Dry, MaxDeaths: maxDeaths})
 				if err != nil || len(done) == 0 {
@@ -56,7 +56,7 @@ func letters(d Deps) Table {
 		},
 		{
 			Name: "drop", Verb: "Drop", Why: true, About: "The letter is hidden. Nothing is deleted: the list shows it among the dropped ones.",
-			Offered: func(state string) bool { return state != "dropped" },
+			Offered: func(state string) bool { return state != "dropped" }, Otherwise: "it is dropped",
 			give: one(func(ctx context.Context, p *deadletter.Decider, chunk []*deadletter.Standing, a Asked) (string, string, error) {
 				if a.Dry {
 					return "", "it is hidden", nil

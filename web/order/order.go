@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"tributary/sql/control"
 	"tributary/web/access"
@@ -25,9 +24,6 @@ const (
 	Replays     = "replays"
 )
 
-// MaxReason is how long a reason may be, in characters.
-const MaxReason = 500
-
 // Order is one thing that may be ordered.
 type Order struct {
 	On    string // what it is about, as the addresses have it
@@ -41,9 +37,17 @@ type Order struct {
 	Takes time.Duration
 	// Command says the same on the command line, but for the reason.
 	Command func(Asked) string
-	// Offered says whether the order may be of use for what stands so; nil: always. It
-	// is what a page offers, and no rule: whether it can be done is found when it is given.
-	Offered func(standing string) bool
+	// Offered says whether the order may be of use for what stands so; nil: always.
+	// Otherwise says why it is not offered else. They are what a page offers, and no rule:
+	// whether it can be done is found when it is given.
+	Offered   func(standing string) bool
+	Otherwise string
+	// Tried has it found by a try whether it can be given about a thing that a page shows,
+	// since how that stands doesn't say.
+	Tried bool
+	// Elsewhere is set of what is not offered by how a thing stands, but by what a page
+	// shows of it.
+	Elsewhere bool
 
 	give func(context.Context, Asked) (Outcome, error)
 }
@@ -68,6 +72,7 @@ func (o *Order) Path() string {
 type Value struct {
 	Label, Hint string
 	Must        bool
+	Any         string // one with which it may be tried, if one must be given
 }
 
 // Asked is an order that somebody gives.
@@ -123,10 +128,10 @@ func (o *Order) Give(ctx context.Context, a Asked) (Outcome, error) {
 
 // CheckReason refuses a reason that is too long, or none where one must be given.
 func CheckReason(reason string, must bool) error {
-	switch {
-	case utf8.RuneCountInString(reason) > MaxReason:
-		return bad("the reason has more than %d characters", MaxReason)
-	case must && strings.TrimSpace(reason) == "":
+	if err := control.CheckReason(reason); err != nil {
+		return bad("%v", err)
+	}
+	if must && strings.TrimSpace(reason) == "" {
 		return bad("say why: whoever finds it later wants to know")
 	}
 	return nil
@@ -145,12 +150,41 @@ func (t Table) Find(on, name string) *Order {
 	return nil
 }
 
-// For are the orders that somebody may give about a thing that stands so.
-func (t Table) For(on, standing string, p access.Person) (out Table) {
+// For are the orders that a page of a thing has for somebody, be they offered or not.
+func (t Table) For(on string, p access.Person) (out Table) {
 	for _, o := range t {
-		if o.On == on && p.Role >= o.Least && (o.Offered == nil || o.Offered(standing)) {
+		if o.On == on && p.Role >= o.Least && !o.Elsewhere {
 			out = append(out, o)
 		}
 	}
 	return out
+}
+
+// Not says why an order is not offered about a thing that stands so; empty: it is. Where
+// that can't be found it is offered: whoever gives it is told.
+func (o *Order) Not(ctx context.Context, subject, standing string, now time.Time) string {
+	if o.Offered != nil && !o.Offered(standing) {
+		return o.Otherwise
+	}
+	if !o.Tried {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, triedFor)
+	defer cancel()
+	if out, err := o.Try(ctx, Asked{Decision: control.Decision{At: now}, Subject: subject}); err == nil && !out.Done {
+		return out.Detail
+	}
+	return ""
+}
+
+// triedFor is how long a page waits for what an order would do.
+const triedFor = 2 * time.Second
+
+// Try tells what an order would do, with any value where one must be given.
+func (o *Order) Try(ctx context.Context, a Asked) (Outcome, error) {
+	a.Dry = true
+	if o.Value != nil && o.Value.Must && a.Value == "" {
+		a.Value = o.Value.Any
+	}
+	return o.Give(ctx, a)
 }

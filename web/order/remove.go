@@ -39,13 +39,13 @@ func removals(d Deps) Table {
 		{
 			On: Sources, Name: "remove", Verb: "Remove", Least: access.Operator,
 			About:   "Nothing is listed there any more, nor fetched. What was loaded stays; files that wait are fetched from other sources that show them, or end as cancelled.",
-			Offered: func(state string) bool { return state != control.SourceRemoved },
+			Offered: notRemoved, Otherwise: isRemoved, Tried: true,
 			give:    one(sources.Registry.Remove, "it is removed"),
 			Command: func(a Asked) string { return "tributary sources remove " + quoted(a.Subject) },
 		},
 		{
 			On: Centres, Name: "remove", Verb: "Remove", Least: access.Operator,
-			About:   "A centre that was added by mistake: one of which there is no source, and no file that was ever listed. Others can be made inactive.",
+			About: "A centre that was added by mistake: one of which there is no source, and no file that was ever listed. Others can be made inactive.", Tried: true,
 			give:    one(sources.Registry.RemoveCentres, "it is removed"),
 			Command: func(a Asked) string { return "tributary centres remove " + quoted(a.Subject) },
 		},

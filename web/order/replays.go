@@ -38,13 +38,13 @@ func replays(d Deps) Table {
 	t := Table{
 		{
 			Name: "stop", Verb: "Stop replay", About: "It requests nothing more until it is resumed. What is under way goes on to its end.",
-			Offered: func(state string) bool { return state == control.ReplayRunning },
-			give:    one(control.ReplayRunning, "it requests nothing more until it is resumed", (*replay.Manager).Stop),
+			Offered: func(state string) bool { return state == control.ReplayRunning }, Otherwise: "it is not running",
+			give: one(control.ReplayRunning, "it requests nothing more until it is resumed", (*replay.Manager).Stop),
 		},
 		{
 			Name: "resume", Verb: "Resume replay", About: "It goes on with what it has left.",
-			Offered: func(state string) bool { return state == control.ReplayStopped },
-			give:    one(control.ReplayStopped, "it goes on with what it has left", (*replay.Manager).Resume),
+			Offered: func(state string) bool { return state == control.ReplayStopped }, Otherwise: "it is not stopped",
+			give: one(control.ReplayStopped, "it goes on with what it has left", (*replay.Manager).Resume),
 		},
 	}
 	for i := range t {

@@ -10,6 +10,11 @@ import (
 	"tributary/web/access"
 )
 
+// isRemoved is why most is not ordered of a source that is not notRemoved.
+const isRemoved = "it is removed"
+
+func notRemoved(state string) bool { return state != control.SourceRemoved }
+
 // standings are the orders about how sources stand.
 func standings(d Deps) Table {
 	one := func(give func(o sourcestate.Orders, ctx context.Context, a Asked) ([]sourcestate.Outcome, error)) func(context.Context, Asked) (Outcome, error) {
@@ -24,15 +29,17 @@ func standings(d Deps) Table {
 	t := Table{
 		{
 			Name: "poll", Verb: "Poll", About: "The source is due at once, whatever its interval. A suspended one is probed.",
-			Offered: func(state string) bool { return state != control.SourceMaintenance && state != control.SourceRemoved },
+			Offered:   func(state string) bool { return state != control.SourceMaintenance && state != control.SourceRemoved },
+			Otherwise: "it is left alone: resume it first",
 			give: one(func(o sourcestate.Orders, ctx context.Context, a Asked) ([]sourcestate.Outcome, error) {
 				return o.Poll(ctx, a.Subject)
 			}),
 		},
 		{
 			Name: "maintain", Verb: "Put into maintenance:", About: "Nothing is listed there and nothing fetched from it until it is resumed, or until the time that is given. A fetch that has begun goes on to its end; files that wait are fetched from other sources that show them, or later.",
-			Offered: func(state string) bool { return state != control.SourceRemoved },
-			Value:   &Value{Label: "Until", Hint: "6h, 2d, or 2026-11-21T10:00:00Z; empty: until it is resumed"},
+			Offered:   notRemoved,
+			Otherwise: isRemoved,
+			Value:     &Value{Label: "Until", Hint: "6h, 2d, or 2026-11-21T10:00:00Z; empty: until it is resumed"},
 			give: one(func(o sourcestate.Orders, ctx context.Context, a Asked) ([]sourcestate.Outcome, error) {
 				var until *time.Time
 				if a.Value != "" {
@@ -50,6 +57,7 @@ func standings(d Deps) Table {
 			Offered: func(state string) bool {
 				return state == control.SourceMaintenance || state == control.SourceSuspended
 			},
+			Otherwise: "it is neither suspended nor in maintenance",
 			give: one(func(o sourcestate.Orders, ctx context.Context, a Asked) ([]sourcestate.Outcome, error) {
 				return o.Resume(ctx, a.Subject)
 			}),

@@ -15,6 +15,7 @@ import (
 	"tributary/sql/history/recipes"
 	"tributary/web/filter"
 	"tributary/web/keep"
+	"tributary/web/past"
 )
 
 // maxDrawn is how many bytes an answer may have that is drawn.
@@ -25,7 +26,7 @@ type analytics struct {
 	All      []recipes.Recipe
 	Recipe   recipes.Recipe
 	Given    []given
-	Query    string // the parameters, as an address has them
+	Drawn    string // the address of the picture
 	Answer   report.Answer
 	Took     time.Duration
 	Drawable bool
@@ -48,17 +49,21 @@ func (s *Site) recipe(ctx context.Context, r *http.Request) (page, error) {
 	if d.Recipe, err = s.asker.Find(r.PathValue("recipe")); err != nil {
 		return page{}, err
 	}
-	d.Drawable, d.Query = d.Recipe.Plot != nil, r.URL.RawQuery
+	d.Drawable = d.Recipe.Plot != nil
+	query := s.upToThen(r.URL.Query())
+	var drawn []string
 	command := "tributary report " + d.Recipe.Name
 	for _, p := range d.Recipe.Parameters {
-		value := r.URL.Query().Get(p.Name)
-		d.Given = append(d.Given, given{p, value})
+		d.Given = append(d.Given, given{p, r.URL.Query().Get(p.Name)})
+		value := query.Get(p.Name)
+		drawn = append(drawn, p.Name, value)
 		if value != "" {
 			command += " --" + p.Name + " " + filter.Quoted(value)
 		}
 	}
+	d.Drawn = s.to("/analytics/"+d.Recipe.Name+"/chart.svg", drawn...)
 	began := time.Now()
-	d.Answer, err = s.asker.Recipe(ctx, d.Recipe, r.URL.Query())
+	d.Answer, err = s.asker.Recipe(ctx, d.Recipe, query)
 	if d.Took = time.Since(began); err != nil {
 		d.Wrong = err.Error()
 	}
@@ -71,7 +76,11 @@ func (s *Site) chart(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	picture, err := s.draw(ctx, r)
 	if err != nil {
-		http.Error(w, shown(err.Error()), http.StatusNotFound)
+		status, moment := http.StatusNotFound, (*past.Problem)(nil)
+		if errors.As(err, &moment) {
+			status = moment.Status
+		}
+		http.Error(w, shown(err.Error()), status)
 		return
 	}
 	w.Header().Set("Content-Type", "image/svg+xml")
@@ -88,8 +97,16 @@ func (s *Site) draw(ctx context.Context, r *http.Request) ([]byte, error) {
 	if which.Plot == nil {
 		return nil, fmt.Errorf("%s is a list, which no picture tells better", which.Name)
 	}
+	query := r.URL.Query()
+	if given := query.Get(asOf); given != "" || query.Has(slider) {
+		at, err := past.Moment(asOf, given, s.Now())
+		if err != nil {
+			return nil, err
+		}
+		query = upTo(query, at)
+	}
 	answer := &bounded{most: maxDrawn}
-	if err := s.asker.History(ctx, which, r.URL.Query(), func(store report.ClickHouse) error {
+	if err := s.asker.History(ctx, which, query, func(store report.ClickHouse) error {
 		return report.SQL(ctx, store, which.Statement, answer, report.JSON)
 	}); err != nil {
 		return nil, err

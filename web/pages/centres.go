@@ -49,7 +49,8 @@ type centre struct {
 	Files   matrix
 	Acts    []acts
 	Pending []report.Pending
-	Report  string // the address of what to send to it; empty: it isn't made here
+	Links   *centreLinks // nil: who asks makes none
+	Report  string       // the address of what to send to it; empty: it isn't made here
 }
 
 func (s *Site) centre(ctx context.Context, r *http.Request) (page, error) {
@@ -64,6 +65,9 @@ func (s *Site) centre(ctx context.Context, r *http.Request) (page, error) {
 		return page{}, err
 	}
 	if d.Pending, err = report.PendingOf(ctx, s.Tracker, name, pendingShown); err != nil {
+		return page{}, err
+	}
+	if d.Links, err = s.centreLinks(ctx, name); err != nil {
 		return page{}, err
 	}
 	d.Files, d.Acts = newMatrix(s, "files", d.Centre.Files, "centre", name), newActs(s, failing, name)

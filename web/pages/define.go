@@ -73,9 +73,21 @@ func (s *Site) defineOffers(ctx context.Context, on, id, standing string) []offe
 		return nil
 	case id == "":
 		noun := strings.TrimSuffix(on, "s")
-		return []offer{{"New " + noun, s.to("/new/" + noun)}}
+		return []offer{{Verb: "New " + noun, To: s.to("/new/" + noun)}}
 	}
-	return []offer{{"Edit", s.to(subjectPath(on, id) + "/edit")}}
+	edit := offer{Verb: "Edit", To: s.to(subjectPath(on, id) + "/edit")}
+	if is, err := s.Definitions.Defined(ctx, on, id); err == nil && is.Declared {
+		edit.Not = declared(on)
+	}
+	return []offer{edit}
+}
+
+// declared is why what the configuration declares is not changed here.
+func declared(on string) string {
+	if on == order.Centres {
+		return registry.ErrCentreDeclared.Error()
+	}
+	return registry.ErrDeclared.Error()
 }
 
 // definition is the form as far as it is filled in: with what is sent, else with what is
@@ -84,7 +96,7 @@ func (s *Site) definition(ctx context.Context, r *http.Request, on string) (*def
 	if s.Definitions == nil {
 		return nil, page{}, errNotHere
 	}
-	d := &definition{Definition: order.Definition{On: on, ID: r.PathValue("id")}, Noun: strings.TrimSuffix(on, "s"), MaxReason: order.MaxReason, Reason: r.PostFormValue("reason")}
+	d := &definition{Definition: order.Definition{On: on, ID: r.PathValue("id")}, Noun: strings.TrimSuffix(on, "s"), MaxReason: control.MaxReason, Reason: r.PostFormValue("reason")}
 	var is order.Defined
 	if d.New = d.ID == ""; d.New {
 		d.ID, d.To, d.Back = strings.TrimSpace(r.PostFormValue("id")), s.to("/new/"+d.Noun), s.to("/"+on)
@@ -96,10 +108,7 @@ func (s *Site) definition(ctx context.Context, r *http.Request, on string) (*def
 		d.To, d.Back = s.to(subjectPath(on, d.ID)+"/edit"), s.to(subjectPath(on, d.ID))
 		d.Seen = is.Seen
 		if is.Declared {
-			d.Declared = registry.ErrDeclared.Error()
-			if on == order.Centres {
-				d.Declared = registry.ErrCentreDeclared.Error()
-			}
+			d.Declared = declared(on)
 		}
 	}
 	if seen := r.PostFormValue("seen"); seen != "" {
@@ -203,8 +212,8 @@ func (s *Site) define(on string, w http.ResponseWriter, r *http.Request) {
 	case "filters":
 		d.Filtered, err = s.Definitions.Filtered(ctx, d.Definition)
 	case "save":
-		if len([]rune(by.Reason)) > order.MaxReason {
-			d.Wrong = "the reason is too long"
+		if err := order.CheckReason(by.Reason, false); err != nil {
+			d.Wrong = err.Error()
 			break
 		}
 		var c registry.Change

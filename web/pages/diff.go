@@ -51,9 +51,6 @@ type diffRow struct {
 // diff says what changed, once it is known since when.
 func (s *Site) diff(ctx context.Context, r *http.Request) (page, error) {
 	query := r.URL.Query()
-	if query.Get(asOf) != "" {
-		return page{}, past.NoPast("What changed between two moments")
-	}
 	if s.Past == nil {
 		return page{}, past.NoHistory()
 	}

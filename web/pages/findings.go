@@ -39,6 +39,9 @@ type findingsOf struct {
 }
 
 func (s *Site) findings(ctx context.Context, r *http.Request) (page, error) {
+	if s.then != nil {
+		return s.findingsThen(ctx, r)
+	}
 	if s.Warehouse == nil {
 		return page{}, errNotHere
 	}

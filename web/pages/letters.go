@@ -31,6 +31,9 @@ type letterRow struct {
 }
 
 func (s *Site) letters(ctx context.Context, r *http.Request) (page, error) {
+	if s.then != nil {
+		return s.lettersThen(ctx)
+	}
 	d := letters{All: r.URL.Query().Get("all") == "true", Other: s.to("/dead-letters", "all", "true")}
 	p := page{Title: "Dead letters", At: "/dead-letters", Template: "letters", Command: "tributary dlq list"}
 	if d.All {
@@ -42,7 +45,7 @@ func (s *Site) letters(ctx context.Context, r *http.Request) (page, error) {
 	open := 0
 	if err := s.Letters(ctx, lettersShown, d.All, func(l deadletter.Row) error {
 		row := newLetterRow(s, l)
-		row.Offers = s.offers(ctx, order.DeadLetters, l.ID, l.State)
+		row.Offers = possible(s.offers(ctx, order.DeadLetters, l.ID, l.State))
 		if l.State == deadletter.Open {
 			open++
 		}

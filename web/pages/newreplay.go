@@ -34,7 +34,7 @@ func (s *Site) wanted(_ context.Context, r *http.Request) (page, error) {
 	if s.Replay == nil {
 		return page{}, errNotHere
 	}
-	d := newReplay{Phases: schemas.ReplayPhases(), MaxReason: order.MaxReason, Reason: r.FormValue("reason"),
+	d := newReplay{Phases: schemas.ReplayPhases(), MaxReason: control.MaxReason, Reason: r.FormValue("reason"),
 		Wanted: order.Wanted{From: r.FormValue("from"), Where: r.FormValue("where"), Since: r.FormValue("since"), Until: r.FormValue("until"), Shadow: r.FormValue("shadow")}}
 	if len(d.Where) > question.MaxStatement {
 		return page{}, fmt.Errorf("%w: the condition is larger than %s", errBadFilter, size(question.MaxStatement))
@@ -48,7 +48,7 @@ func (s *Site) replayOffer(ctx context.Context, verb, where string, more ...stri
 	if s.Replay == nil || access.From(ctx).Role < access.Wrangler {
 		return nil
 	}
-	return []offer{{verb, s.to("/replays/new", append([]string{"where", where}, more...)...)}}
+	return []offer{{Verb: verb, To: s.to("/replays/new", append([]string{"where", where}, more...)...)}}
 }
 
 // quoted is a text in SQL.

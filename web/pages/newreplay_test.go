@@ -45,7 +45,7 @@ func TestNewReplay(t *testing.T) {
 	server := httptest.NewServer(web.New(web.Config{Prefix: "/t"}, web.Deps{Guard: as{Name: "ann", Role: access.Wrangler}, Routes: site.Routes(), Static: fstest.MapFS{}, Log: slog.New(slog.DiscardHandler)}).Handler())
 	t.Cleanup(server.Close)
 
-	answers(t, server, "/files/add/"+reporttest.GoodZip, http.StatusOK, `href="/t/files/add/`+reporttest.GoodZip+`/hold">Hold …</a>`, `/t/replays/new?where=action&#43;%3D&#43;%27add%27&#43;AND&#43;file`)
+	answers(t, server, "/files/add/"+reporttest.GoodZip, http.StatusOK, "<li>Hold: <bdi>no such file is known", `/t/replays/new?where=action&#43;%3D&#43;%27add%27&#43;AND&#43;file`)
 	answers(t, server, "/replays/new?where=id+%3D+pg_sleep(9)::text::uuid&from=xsd", http.StatusOK, "pg_sleep(9)", "tributary replay --from xsd --where", `<option selected>xsd</option>`)
 	this := url.Values{"from": {"xsd"}, "where": {"file = '" + reporttest.GoodZip + "'"}, "reason": {"other <schemas>"}}
 	with := func(name, value string) url.Values {

@@ -81,6 +81,10 @@ func leadOf(s *Site, stand report.Status, files matrix, failing []report.Failing
 		return lead{"late", fmt.Sprintf("Ingest works, but somebody has to act on %s.", ours[0]), "#act"}
 	case len(ours) > 1:
 		return lead{"late", fmt.Sprintf("Ingest works, but somebody has to act on %s, and on %d more.", ours[0], len(ours)-1), "#act"}
+	case len(stand.Late) > 1:
+		return lead{"late", fmt.Sprintf("Ingest works, but %d sources are late: nothing new has come from there for longer than usual.", len(stand.Late)), s.to("/sources")}
+	case len(stand.Late) == 1:
+		return lead{"late", fmt.Sprintf("Ingest works, but %s is late: nothing new has come from there for longer than usual.", stand.Late[0].Source), s.sourceAt(stand.Late[0].Source)}
 	case stand.Pending == 0:
 		return lead{"done", "Everything that was found has come to its end.", s.to("/files")}
 	}

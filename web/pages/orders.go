@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,19 +15,28 @@ import (
 	"tributary/web/order"
 )
 
-// offer is an order that a page offers: a link to its form.
-type offer struct{ Verb, To string }
+// offer is an order that a page offers: a link to its form. One that can't be given now
+// is named with why.
+type offer struct{ Verb, To, Not string }
 
-// offers are the orders about a thing, standing so, that who asks may give.
+// offers are the orders about a thing, standing so, that who asks may give, and those that
+// they can't give now.
 func (s *Site) offers(ctx context.Context, on, subject, standing string) (out []offer) {
-	for _, o := range s.Orders.For(on, standing, access.From(ctx)) {
-		out = append(out, s.offer(&o, subject))
+	for _, o := range s.Orders.For(on, access.From(ctx)) {
+		x := s.offer(&o, subject)
+		x.Not = o.Not(ctx, subject, standing, s.Now())
+		out = append(out, x)
 	}
 	return out
 }
 
+// possible are the offers of a row of a list, which has no room for why others are none.
+func possible(all []offer) []offer {
+	return slices.DeleteFunc(all, func(o offer) bool { return o.Not != "" })
+}
+
 func (s *Site) offer(o *order.Order, subject string) offer {
-	return offer{strings.TrimSuffix(o.Verb, ":"), s.to(subjectPath(o.On, subject) + "/" + o.Name)}
+	return offer{Verb: strings.TrimSuffix(o.Verb, ":"), To: s.to(subjectPath(o.On, subject) + "/" + o.Name)}
 }
 
 // documentParts are those of the order.DocumentSubject, of which the last may have
@@ -51,9 +61,9 @@ func (s *Site) orderRoutes() (out []access.Route) {
 		o := &s.Orders[i]
 		path := " " + o.Path()
 		out = append(out,
-			access.Route{Pattern: "GET" + path, Least: o.Least, Handler: s.within(o.Time(timeout), onlyNow(func(ctx context.Context, r *http.Request) (page, error) {
+			access.Route{Pattern: "GET" + path, Least: o.Least, Handler: s.within(o.Time(timeout), func(ctx context.Context, r *http.Request) (page, error) {
 				return s.form(ctx, o, r, "")
-			}))},
+			})},
 			access.Route{Pattern: "POST" + path, Least: o.Least, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.give(o, w, r) })})
 	}
 	return out
@@ -90,22 +100,32 @@ func (s *Site) subject(o *order.Order, r *http.Request) (subject, back string) {
 	return subject, s.to("/" + o.On)
 }
 
+// asked is what a form says, or, of one that is still to be filled in, its address.
 func (s *Site) asked(r *http.Request, subject string) order.Asked {
-	return order.Asked{Decision: control.Decision{By: access.From(r.Context()).Name, Reason: r.PostFormValue("reason"), At: s.Now()}, Subject: subject, Value: r.PostFormValue("value"), Seen: r.PostFormValue("seen")}
+	value := r.PostFormValue("value")
+	if r.Method == http.MethodGet {
+		value = r.URL.Query().Get("value")
+	}
+	return order.Asked{Decision: control.Decision{By: access.From(r.Context()).Name, Reason: r.PostFormValue("reason"), At: s.Now()}, Subject: subject, Value: value, Seen: r.PostFormValue("seen")}
 }
 
 // form shows what an order would do, or, if it was refused, why.
 func (s *Site) form(ctx context.Context, o *order.Order, r *http.Request, refused string) (page, error) {
 	subject, back := s.subject(o, r)
 	asked := s.asked(r, subject)
-	f := form{Order: o, Subject: subject, Value: asked.Value, Reason: asked.Reason, Refused: refused, To: s.to(subjectPath(o.On, subject) + "/" + o.Name), Back: back, MaxReason: order.MaxReason}
+	f := form{Order: o, Subject: subject, Value: asked.Value, Reason: asked.Reason, Refused: refused, To: s.to(subjectPath(o.On, subject) + "/" + o.Name), Back: back, MaxReason: control.MaxReason}
 	// One that was tied to what was shown before shows what it is tied to now.
-	if (refused == "" || asked.Seen != "") && (o.Value == nil || !o.Value.Must) {
+	if refused == "" || asked.Seen != "" {
 		asked.Dry, asked.Seen = true, ""
-		out, err := o.Give(ctx, asked)
+		out, err := o.Try(ctx, asked)
+		bad := (*order.Error)(nil)
 		switch {
+		case errors.As(err, &bad) && o.Value != nil && asked.Value == "": // it is still to be given
+		case errors.As(err, &bad) && o.Value != nil:
+			f.Refused = bad.Error()
 		case err != nil:
 			return page{}, err
+		case out.Done && asked.Value == "" && o.Value != nil && o.Value.Must: // what it would do depends on it
 		case out.Done:
 			f.Would, f.Seen = out.Detail, out.Seen
 		case refused == "":

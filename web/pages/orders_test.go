@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tributary/producers/plan/plantest"
+	"tributary/queries/report/reporttest"
 	"tributary/schemas"
 	"tributary/sql/control"
 	"tributary/web"
@@ -105,7 +106,7 @@ func TestOrders(t *testing.T) {
 		{"/files/add/a.zip/priority", url.Values{}, http.StatusBadRequest, "Priority must be given"},
 		{"/files/add/a.zip/priority", url.Values{"value": {"9"}}, http.StatusConflict, "it is held"},
 		{"/files/add/a.zip/release", url.Values{"value": {"9"}}, http.StatusBadRequest, "there is nothing to say here but why"},
-		{"/files/add/a.zip/release", url.Values{"reason": {strings.Repeat("ä", order.MaxReason+1)}}, http.StatusBadRequest, "more than 500 characters"},
+		{"/files/add/a.zip/release", url.Values{"reason": {strings.Repeat("ä", control.MaxReason+1)}}, http.StatusBadRequest, "more than 500 are not kept"},
 		{"/files/add/b.zip/hold", nil, http.StatusConflict, "no such file is known"},
 		{"/files/move/a.zip/hold", nil, http.StatusConflict, "there is no action move"},
 		{"/files/add/%3Cscript%3Ealert(1)%3C%2Fscript%3E/hold", nil, http.StatusConflict, "no such file is known"},
@@ -129,6 +130,29 @@ func TestOrders(t *testing.T) {
 			t.Errorf("%s %v: %d, want %d and %q\n%s", c.path, c.form, answer.StatusCode, c.status, c.want, body)
 		}
 	}
+}
+
+// A file's page offers what can be done as it stands, and says why not the rest; whoever
+// may order nothing is shown neither.
+func TestOffersAsTheStateAllows(t *testing.T) {
+	p := plantest.New(t)
+	p.Read(schemas.FileDiscoveredTopic, p.Look(plantest.Own, "a.zip", 1, 10))
+	tracker := reporttest.Told(t, []schemas.StatusChanged{{Entity: schemas.EntityFile, FileRef: schemas.FileRef{File: schemas.FileID("add", "a.zip"), FileName: "a.zip", Action: "add"},
+		Phase: string(schemas.ZipName), Status: string(schemas.Done)}})
+	serve := func(role access.Role) *httptest.Server {
+		return servedTo(t, pages.Site{Prefix: "/t", Tracker: tracker, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return p.Clock },
+			Orders: order.New(order.Deps{Control: p.Pool, Outbox: p.Outbox})}, role)
+	}
+	server, reader := serve(access.Wrangler), serve(access.Reader)
+	const hold, release, cancel, why = `href="/t/files/add/a.zip/hold">Hold …</a>`, `href="/t/files/add/a.zip/release">Release …</a>`, `href="/t/files/add/a.zip/cancel">Cancel …</a>`, "What can't be done as it stands, and why"
+	says(t, server, "/files/add/a.zip", 200, hold, cancel, "!"+release, why, "<li>Release: <bdi>it is not held", `priority">Give a priority to …</a>`)
+	says(t, server, "/files/add/a.zip/release", 200, "It is refused:</b> <bdi>it is not held")
+	says(t, reader, "/files/add/a.zip", 200, "!"+hold, "!"+release, "!"+why)
+	if answer, body := send(t, server, "/files/add/a.zip/hold", url.Values{"reason": {"<b>mice"}}); answer.StatusCode != http.StatusSeeOther {
+		t.Fatalf("%d\n%s", answer.StatusCode, body)
+	}
+	says(t, server, "/files/add/a.zip", 200, "!"+hold, "!"+cancel, release, "<li>Hold: <bdi>it is held already: held by will: &lt;b&gt;mice", "<li>Cancel: <bdi>nothing of it is under way", "<li>Give a priority to: <bdi>it is held")
+	says(t, server, "/files/add/a.zip/priority", 200, "It is refused:</b> <bdi>it is held: held by will")
 }
 
 func heldFiles(t *testing.T, p *plantest.Plane) []control.HeldFile {
@@ -167,8 +191,12 @@ func TestOffers(t *testing.T) {
 		{order.Replays, "done", access.Operator, ""},
 	} {
 		var names []string
-		for _, o := range table.For(c.on, c.standing, access.Person{Role: c.role}) {
-			names = append(names, o.Name)
+		for _, o := range table.For(c.on, access.Person{Role: c.role}) {
+			if o.Offered == nil || o.Offered(c.standing) {
+				names = append(names, o.Name)
+			} else if o.Otherwise == "" {
+				t.Errorf("%s of %s is not offered, and nobody says why", o.Name, c.on)
+			}
 		}
 		if got := strings.Join(names, " "); got != c.want {
 			t.Errorf("%s that are %s, for a %s: %q, want %q", c.on, c.standing, c.role, got, c.want)

@@ -17,6 +17,7 @@ import (
 	"tributary/queries/report"
 	"tributary/schemas"
 	"tributary/web/access"
+	"tributary/web/past"
 )
 
 // ownPage is what one address of a centre's own view shows.
@@ -62,12 +63,27 @@ func (s *Site) ownRoutes() (out []access.Route) {
 		{"POST", "/theme", http.HandlerFunc(s.ownTheme)},
 	}
 	for _, x := range all {
+		x.handler = s.ownNow(x.handler)
 		out = append(out, access.Route{Pattern: x.method + " " + access.OwnPath + x.path, Least: access.Producer, Handler: kept(x.handler)})
 		if s.ByLink != nil {
 			out = append(out, access.Route{Pattern: x.method + " " + access.CentrePath + "/{token}" + x.path, Least: access.Nobody, Handler: s.ByLink(x.handler)})
 		}
 	}
 	return out
+}
+
+// ownNow has what a centre sees refuse to be shown as of a moment.
+func (s *Site) ownNow(next http.Handler) http.Handler {
+	refuse := s.own(func(context.Context, ownAt, *http.Request) (ownPage, error) {
+		return ownPage{}, past.NoPast("This page")
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asksMoment(r) {
+			refuse.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // kept has nobody keep what is answered.
@@ -164,6 +180,10 @@ func (at ownAt) frame(r *http.Request, p ownPage) ownFrame {
 func (s *Site) ownFailed(at ownAt, err error) (int, ownPage) {
 	var unknown *report.UnknownError
 	var filter *report.FilterError
+	var moment *past.Problem
+	if errors.As(err, &moment) {
+		return moment.Status, ownPage{Title: "Only as it stands now", Template: "failed", Data: moment.Detail}
+	}
 	if errors.Is(err, errNoPage) || errors.Is(err, errBadFilter) || errors.Is(err, report.ErrNotFound) || errors.As(err, &unknown) || errors.As(err, &filter) {
 		return http.StatusNotFound, ownPage{Title: "There is nothing here", Template: "failed", Data: "There is nothing of yours at this address."}
 	}

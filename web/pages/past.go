@@ -15,7 +15,6 @@ import (
 	"tributary/internal/pg"
 	"tributary/queries/asof"
 	"tributary/web/access"
-	"tributary/web/filter"
 	"tributary/web/past"
 )
 
@@ -36,73 +35,9 @@ type then struct {
 // Text is the moment as addresses have it.
 func (t *then) Text() string { return past.Text(t.At) }
 
-// timely is a view that can be of the past: the site that it is made for says of when.
-type timely func(s *Site, ctx context.Context, r *http.Request) (page, error)
-
-// scoped says what has to be known of the past for an address.
-type scoped func(r *http.Request) asof.Scope
-
-// What the pages show that can be of the past.
-func ofAll(*http.Request) asof.Scope    { return asof.Scope{} }
-func ofFile(r *http.Request) asof.Scope { return asof.Scope{Name: r.PathValue("name")} }
-func ofSource(r *http.Request) asof.Scope {
-	return asof.Scope{Source: r.PathValue("id"), Polls: true}
-}
-func ofCentre(r *http.Request) asof.Scope { return asof.Scope{Centre: r.PathValue("name")} }
-func ofFilter(r *http.Request) asof.Scope {
-	f, err := filter.Parse(r.URL.Query(), time.Time{})
-	if err != nil {
-		return asof.Scope{} // the list itself says why
-	}
-	return asof.ScopeOf(f)
-}
-
-// hasPast tells whether a page has one, by its address below the prefix.
-func hasPast(path string) bool {
-	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	return path == "/" || slices.Contains([]string{"files", "documents", "quality", "sources", "centres", "sessions"}, first)
-}
-
-// onlyNow refuses to show a moment.
-func onlyNow(v view) view {
-	return func(ctx context.Context, r *http.Request) (page, error) {
-		if r.URL.Query().Get(asOf) != "" {
-			return page{}, past.NoPast("This page")
-		}
-		return v(ctx, r)
-	}
-}
-
-// ever answers with a view's page as it is now, or as it was at the moment that the
-// address gives. That of a slider is replaced by one that people can read.
-func (s *Site) ever(v timely, scope scoped) http.Handler {
-	now := s.within(timeout, func(ctx context.Context, r *http.Request) (page, error) { return v(s, ctx, r) })
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		query := r.URL.Query()
-		if query.Get(asOf) == "" && !query.Has(slider) {
-			now.ServeHTTP(w, r)
-			return
-		}
-		ctx, cancel := context.WithTimeout(asReader(r.Context()), past.Timeout)
-		defer cancel()
-		r = r.WithContext(ctx)
-		if !query.Has(slider) {
-			shown, p, err := s.past(ctx, r, v, scope)
-			shown.answer(w, r, p, http.StatusOK, err, "")
-			return
-		}
-		to, err := s.slid(r)
-		if err != nil {
-			s.answer(w, r, page{}, http.StatusOK, err, "")
-			return
-		}
-		http.Redirect(w, r, to, http.StatusSeeOther)
-	})
-}
-
 // past makes a view's page as it was, and the site that shows it: that of now if there is
 // no such moment.
-func (s *Site) past(ctx context.Context, r *http.Request, v timely, scope scoped) (shown *Site, p page, err error) {
+func (s *Site) past(ctx context.Context, r *http.Request, v timely, scope scoped, made made) (shown *Site, p page, err error) {
 	at, err := past.Moment(asOf, r.URL.Query().Get(asOf), s.Now())
 	if err != nil {
 		return s, p, err
@@ -110,7 +45,7 @@ func (s *Site) past(ctx context.Context, r *http.Request, v timely, scope scoped
 	absolute(r, at)
 	shown = s
 	about := scope(r)
-	err = s.Past.At(ctx, at, about, func(q pg.Querier, f asof.Filled) error {
+	err = made(ctx, at, about, func(q pg.Querier, f asof.Filled) error {
 		t, err := s.newThen(ctx, r, at, about, f)
 		if err != nil {
 			return err
@@ -158,6 +93,31 @@ func absolute(r *http.Request, at time.Time) {
 		}
 	}
 	r.URL.RawQuery = query.Encode()
+}
+
+// upToThen is upTo of the moment that is shown; of now it is the query as it is.
+func (s *Site) upToThen(query url.Values) url.Values {
+	if s.then == nil {
+		return query
+	}
+	return upTo(query, s.then.At)
+}
+
+// upTo is the query of a question about the history, as it is asked at a moment: nothing
+// counts that was told after it.
+func upTo(query url.Values, at time.Time) url.Values {
+	asked, end := maps.Clone(query), at.Add(time.Microsecond) // until ends before it, and the history counts in these
+	given := query.Get("until")
+	switch t, err := asof.ParseMoment(given, at); {
+	case given == "" || err == nil && t.After(end):
+		asked.Set("until", past.Text(end))
+	case err == nil:
+		asked.Set("until", past.Text(t))
+	}
+	if t, err := asof.ParseMoment(query.Get("since"), at); err == nil {
+		asked.Set("since", past.Text(t))
+	}
+	return asked
 }
 
 // newThen is a moment, and what leads elsewhere from it, on a page about some files. Where
@@ -240,6 +200,9 @@ func commandAt(command string, at time.Time) string {
 		if strings.HasPrefix(command, "tributary "+known) {
 			return command + " --as-of " + past.Text(at)
 		}
+	}
+	if strings.HasPrefix(command, "tributary report ") { // which says until when
+		return command
 	}
 	return ""
 }

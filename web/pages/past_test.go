@@ -32,7 +32,7 @@ func TestPagesOfTheMoment(t *testing.T) {
 	const banner = "As of 21 Nov 2026, 10:00:08 UTC</strong>"
 	says(t, server, "/?"+before, 200, banner, "59 min ago, from the history", `<a class="btn small first" href="/t/">Back to now</a>`, "!data-events", "!class=\"live", "!As of…",
 		`href="/t/files?as_of=2026-11-21T10%3A00%3A08.5Z&amp;phase=download&amp;status=pending">1</a>`, "tributary status --as-of 2026-11-21T10:00:08.5Z",
-		`href="/t/diff?from=2026-11-21T10%3A00%3A08.5Z">since then, until now</a>`, "<title>Now, as of 21 Nov 2026, 10:00:08 UTC", `<a href="/t/dead-letters">`, `action="/t/theme"`)
+		`href="/t/diff?from=2026-11-21T10%3A00%3A08.5Z">since then, until now</a>`, "<title>Now, as of 21 Nov 2026, 10:00:08 UTC", `<a href="/t/sql">`, `<a href="/t/dead-letters?as_of=2026-11-21T10%3A00%3A08.5Z">`, `action="/t/theme"`)
 	says(t, server, "/files?"+before, 200, banner, `<h2 id="h-list">2 files</h2>`, good, "!"+waits, `<a class="btn small first" href="/t/files">Back to now</a>`,
 		`href="/t/files/add/H.2012-10-02.01.impc.zip?as_of=2026-11-21T10%3A00%3A08.5Z"`, "tributary files --sort newest --as-of 2026-11-21T10:00:08.5Z", `<input type="hidden" name="as_of" value="2026-11-21T10:00:08.5Z">`)
 	says(t, server, "/files?status=pending&since=1m&"+before, 200, good, "!"+waits, "!BadZip", "--since 2026-11-21T09:59:08.5Z", `<a class="btn small first" href="/t/files?since=2026-11-21T09%3A59%3A08.5Z&amp;status=pending">`,
@@ -58,7 +58,8 @@ func TestPagesOfTheMoment(t *testing.T) {
 func TestChooseAMoment(t *testing.T) {
 	server := open(t)
 	says(t, server, "/files?status=failed&after=", 200, "As of…", `<a href="/t/files?as_of=2026-11-20T11%3A00%3A00Z&amp;status=failed">a day ago</a>`, `<form action="/t/files" class="flow"><input type="hidden" name="status" value="failed"><label`, `class="live`)
-	says(t, server, "/dead-letters", 200, `<form action="/t/" class="flow"><label`, `<a href="/t/?as_of=2026-11-21T10%3A00%3A00Z">1 h ago</a>`)
+	says(t, server, "/dead-letters", 200, `<form action="/t/dead-letters" class="flow"><label`, `<a href="/t/dead-letters?as_of=2026-11-21T10%3A00%3A00Z">1 h ago</a>`)
+	says(t, server, "/sql", 200, `<form action="/t/" class="flow"><label`, `<a href="/t/?as_of=2026-11-21T10%3A00%3A00Z">1 h ago</a>`)
 	says(t, server, "/files/add/nothing", 404, `<form action="/t/" class="flow"><label`)
 }
 
@@ -78,7 +79,7 @@ func TestBadMoments(t *testing.T) {
 	}
 	says(t, server, "/?as_of=", 200, `class="live`)
 	says(t, server, "/?as_of=2026-11-21", 404, "the history begins at 2026-11-21T10:00:00Z")
-	for _, page := range []string{"/dead-letters", "/replays", "/findings", "/analytics", "/analytics/throughput", "/sql", "/diff?from=1h&"} {
+	for _, page := range []string{"/audit", "/questions", "/lineage", "/sql", "/diff?from=1h&", "/replays/1/compare"} {
 		path, query, _ := strings.Cut(page, "?")
 		says(t, server, path+"?"+query+"as_of=30m", 400, `<span class="exc">no_past</span>`)
 	}

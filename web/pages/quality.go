@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"tributary/queries/report"
+	"tributary/recovery/quality"
 	"tributary/schemas"
 	"tributary/web/filter"
 	"tributary/web/order"
@@ -53,7 +54,13 @@ func (s *Site) qualityOffers(ctx context.Context, x report.Document) []offer {
 	if x.SHA256 == nil {
 		return nil
 	}
-	return s.offers(ctx, order.Documents, order.DocumentSubject(x.Action, x.File, *x.SHA256, x.Document), x.Decidable())
+	out := s.offers(ctx, order.Documents, order.DocumentSubject(x.Action, x.File, *x.SHA256, x.Document), x.Decidable())
+	for i := range out {
+		if x.Decidable() == "" {
+			out[i].Not = quality.Undecidable(x)
+		}
+	}
+	return out
 }
 
 func (s *Site) quality(ctx context.Context, r *http.Request) (page, error) {
@@ -95,7 +102,7 @@ func (s *Site) quality(ctx context.Context, r *http.Request) (page, error) {
 	d := qualityPage{listing: l}
 	for _, x := range documents.Rows {
 		row := qualityRow{subject: subject{Phase: x.Phase, Status: x.Status, Action: x.Action, Name: x.File, To: s.fileTo(x.Action, x.File), Document: x.Document,
-			DocumentTo: s.fileTo(x.Action, x.File, "documents", x.Document)}, QC: s.decided(x.QC), Offers: s.qualityOffers(ctx, x)}
+			DocumentTo: s.fileTo(x.Action, x.File, "documents", x.Document)}, QC: s.decided(x.QC), Offers: possible(s.qualityOffers(ctx, x))}
 		s.named(&row.subject, "/quality", text(x.Centre), "", "", x.Last)
 		d.Rows = append(d.Rows, row)
 	}

@@ -12,6 +12,7 @@ import (
 	"tributary/producers/plan/plantest"
 	"tributary/queries/report/reporttest"
 	"tributary/schemas"
+	"tributary/sql/control"
 	"tributary/web"
 	"tributary/web/access"
 	"tributary/web/order"
@@ -70,7 +71,7 @@ func TestQualityControl(t *testing.T) {
 		return body
 	}
 	decide("hold", "", http.StatusBadRequest)
-	decide("hold", strings.Repeat("ä", order.MaxReason+1), http.StatusBadRequest)
+	decide("hold", strings.Repeat("ä", control.MaxReason+1), http.StatusBadRequest)
 	decide("hold", reporttest.HostileMessage, http.StatusSeeOther)
 	const harmless = "&lt;script&gt;alert(2)&lt;/script&gt;{{.}}"
 	for _, path := range []string{"/quality?qc=held", document} {

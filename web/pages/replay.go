@@ -39,6 +39,9 @@ func replayShape(x *replay.Status) string {
 }
 
 func (s *Site) replayed(ctx context.Context, r *http.Request) (page, error) {
+	if s.then != nil {
+		return s.replaysThen(ctx, r.PathValue("id"))
+	}
 	if s.ReplayTold == nil {
 		return page{}, errNotHere
 	}

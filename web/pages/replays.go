@@ -29,6 +29,9 @@ type replayRow struct {
 }
 
 func (s *Site) replays(ctx context.Context, _ *http.Request) (page, error) {
+	if s.then != nil {
+		return s.replaysThen(ctx, "")
+	}
 	if s.Replays == nil {
 		return page{}, errNotHere
 	}
@@ -40,6 +43,7 @@ func (s *Site) replays(ctx context.Context, _ *http.Request) (page, error) {
 	under := 0
 	for _, x := range all {
 		row := s.replayRow(ctx, x)
+		row.Offers = possible(row.Offers)
 		if x.State == control.ReplayRunning {
 			under++
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tributary/internal/pg"
+	"tributary/queries/expect"
 	"tributary/queries/report"
 )
 
@@ -103,7 +104,7 @@ func (s *Site) standing(ctx context.Context, over report.Span) (*stood, error) {
 func (s *Site) readStanding(ctx context.Context, over report.Span, position string) (*stood, error) {
 	is := &stood{at: s.Now(), position: position}
 	var err error
-	if is.stand, err = report.Stand(ctx, s.Tracker, is.at, oldest); err == nil && s.Beside != nil {
+	if is.stand, err = expect.Stand(ctx, s.Tracker, is.at, oldest); err == nil && s.Beside != nil {
 		err = s.Beside(ctx, &is.stand)
 	}
 	if err != nil {

@@ -55,10 +55,15 @@ func TestSourcesThatAreLate(t *testing.T) {
 		"<bdi>nothing new since 2026-12-03 10:00:00Z; pauses were 1d0h to 1d0h before, and it should have come by 2026-12-04 22:00:00Z</bdi>", "<bdi>1h to 24h</bdi>")
 	answers(t, server, "/sources/harwell", http.StatusOK, "harwell answers, but nothing new has come for longer than usual.",
 		"<bdi>9 listed, 3 new, 3 taken up (2,000 bytes), passed over: edit</bdi>", "<bdi>9 listed, passed over: edit</bdi>")
+	answers(t, server, "/", http.StatusOK,
+		`<p class="notice late"><a href="/t/sources/harwell"><bdi>harwell</bdi></a> is late: <bdi>nothing new since 2026-12-03 10:00:00Z; pauses`)
 	failed := poll(31, "0")
 	failed[1].Status, failed[1].Exception = "failed", "host_key_mismatch"
 	reporttest.Add(t, tracker, failed...)
 	answers(t, server, "/sources", http.StatusOK, "1 of 2 sources deliver as usual; harwell needs somebody.", "Needs somebody</th>")
+	if _, body := get(t, server, "/"); strings.Contains(body, "is late") {
+		t.Error("where everything stands still tells of a late source")
+	}
 }
 
 // One source: how it stands, its polls page by page, how it is defined.

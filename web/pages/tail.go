@@ -8,9 +8,11 @@ import (
 	"slices"
 	"time"
 
+	"tributary/queries/asof"
 	"tributary/queries/report"
 	"tributary/schemas"
 	"tributary/web/filter"
+	"tributary/web/past"
 )
 
 const (
@@ -79,6 +81,10 @@ func (s *Site) tail(ctx context.Context, r *http.Request) (page, error) {
 	}
 	d.Sinces = s.tailSinces(d.Since, d.Given)
 	var answer report.Answer
+	values = s.upToThen(values)
+	if until := values.Get("until"); until != "" {
+		command += " --until " + until
+	}
 	err = s.asker.History(ctx, which, values, func(store report.ClickHouse) (err error) {
 		answer, err = report.Ask(ctx, store, which.Statement, tailRows)
 		return err
@@ -93,7 +99,7 @@ func (s *Site) tail(ctx context.Context, r *http.Request) (page, error) {
 		d.Rows = append(d.Rows, s.newEvent(func(name string) string { return row[at(name)] }))
 	}
 	d.Full = len(d.Rows) == tailRows
-	return page{Title: "Events", At: "/tail", Template: "tail", Data: d, Command: shown(command + " --since " + filter.Quoted(d.Since))}, nil
+	return page{Title: "Events", At: "/tail", Template: "tail", Data: d, Command: shown(command + " --since " + filter.Quoted(values.Get("since")))}, nil
 }
 
 // maxFilter is how long a filter may be, in bytes.
@@ -107,7 +113,11 @@ func (s *Site) tailSinces(chosen string, given map[string]string) []option {
 		for name, value := range given {
 			query = append(query, name, value)
 		}
-		out = append(out, option{Name: since, To: s.to("/tail", query...), Chosen: since == chosen})
+		is := since == chosen
+		if at, err := asof.ParseMoment(since, s.Now()); err == nil && s.then != nil {
+			is = is || past.Text(at) == chosen // as links of a moment have it
+		}
+		out = append(out, option{Name: since, To: s.to("/tail", query...), Chosen: is})
 	}
 	return out
 }

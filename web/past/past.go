@@ -118,6 +118,18 @@ func (r *Reader) At(ctx context.Context, at time.Time, s asof.Scope, ask func(q 
 	})
 }
 
+// Filled tells how far the history goes, if it has begun by a moment; else, and where it
+// is not to be seen, the error is a Problem.
+func (r *Reader) Filled(ctx context.Context, at time.Time) (f asof.Filled, err error) {
+	err = r.hold(ctx, func() error {
+		if f, err = r.from.Filled(ctx); err != nil {
+			return err
+		}
+		return began(f, at, "as_of")
+	})
+	return f, err
+}
+
 // Diff has tell read what changed after one moment and up to another. Problems are as
 // those of At.
 func (r *Reader) Diff(ctx context.Context, from, to time.Time, s asof.Scope, tell func(*asof.Difference) error) error {

@@ -1,0 +1,65 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
+	"tributary/schemas"
+)
+
+// Then is a replay as events tell of it: how it stands, and what was told of its attempts.
+// Which of its files wait or are refused only control knows, and only as it is now; of a
+// shadow, or a replay of centres, events tell of no attempt.
+type Then struct {
+	Replay      int64
+	Run         string
+	From        string // empty: how it was asked for is not told
+	State       string // running, stopped or done
+	Shadow      string // the name of the shadow that its results went to
+	Promotes    string // the name of the shadow that it makes live
+	Where       string
+	Offsets     string
+	By, Reason  string
+	RequestedAt *time.Time
+	ChangedBy   string
+	ChangedAt   time.Time
+	Items       int64 // that were chosen
+	Requested   int64 // attempts
+	Ended       int64 // of these, those that have come to an end
+	Failed      int64 // of these, those that failed or were cancelled
+}
+
+// Counts tells whether events tell of its attempts.
+func (t Then) Counts() bool { return t.Shadow == "" && t.From != schemas.FromData }
+
+// ReadThen reads replays from a tracker, the newest first, at most limit; with a name only
+// that one, by its number, its run or its shadow's name.
+func ReadThen(ctx context.Context, tracker pg.Querier, name string, limit int) ([]Then, error) {
+	rows, err := tracker.Query(ctx, schemas.Numbered(thenSQL), pg.Text(name), limit)
+	if err != nil {
+		return nil, fmt.Errorf("read replays from the tracker: %w", err)
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[Then])
+	if err != nil {
+		return nil, fmt.Errorf("read replays from the tracker: %w", err)
+	}
+	return all, nil
+}
+
+const thenSQL = `SELECT r.number AS replay, r.id::text AS run, coalesce(p.short_name, '') AS "from",
+		CASE r.status_id WHEN {status pending} THEN 'stopped' WHEN {status done} THEN 'done' ELSE 'running' END AS state,
+		coalesce(r.shadow, '') AS shadow, coalesce(s.shadow, r.promotes::text, '') AS promotes, coalesce(r.predicate, '') AS "where", coalesce(r.offsets, '') AS offsets,
+		coalesce(r.requested_by, '') AS by, coalesce(r.reason, '') AS reason, r.requested AS requested_at, coalesce(r.changed_by, '') AS changed_by, r.changed AS changed_at,
+		r.items, coalesce(n.requested, 0) AS requested, coalesce(n.ended, 0) AS ended, coalesce(n.failed, 0) AS failed
+	FROM tracker.replay r
+	LEFT JOIN tracker.phase p ON p.id = r.phase_id
+	LEFT JOIN tracker.replay s ON s.id = r.promotes
+	LEFT JOIN (SELECT run, count(*) AS requested, count(*) FILTER (WHERE d.status_id IN ({status cancelled}, {status failed})) AS failed,
+			count(*) FILTER (WHERE coalesce(d.documents_open, 0) = 0 AND (d.status_id IN ({status cancelled}, {status failed}) OR d.status_id = {status done} AND d.phase_id >= {phase overview})) AS ended
+		FROM tracker.zip_download d GROUP BY run) n ON n.run = r.id
+	WHERE $1 = '' OR r.number::text = $1 OR r.id::text = lower($1) OR r.shadow = $1
+	ORDER BY r.number DESC LIMIT $2`
