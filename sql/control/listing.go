@@ -40,13 +40,9 @@ type Shown struct {
 
 // ShownBefore returns what a source's last listing showed of files, by their ids.
 func ShownBefore(ctx context.Context, q pg.Querier, source string, files []string) (map[string]Shown, error) {
-	rows, err := q.Query(ctx, `SELECT file::text, size, mtime AS mod_time FROM control.hosting WHERE source = $1 AND file = ANY($2::uuid[]) AND state = 'present'`, source, files)
+	shown, err := pg.List(ctx, q, "read what was listed before", pgx.RowToStructByName[Shown], `SELECT file::text, size, mtime AS mod_time FROM control.hosting WHERE source = $1 AND file = ANY($2::uuid[]) AND state = 'present'`, source, files)
 	if err != nil {
-		return nil, fmt.Errorf("read what was listed before: %w", err)
-	}
-	shown, err := pgx.CollectRows(rows, pgx.RowToStructByName[Shown])
-	if err != nil {
-		return nil, fmt.Errorf("read what was listed before: %w", err)
+		return nil, err
 	}
 	byFile := make(map[string]Shown, len(shown))
 	for _, s := range shown {
@@ -116,15 +112,11 @@ func StoreListing(ctx context.Context, c pg.Querier, entries []Entry) (repeated 
 		sizes, times = append(sizes, e.Size), append(times, e.ModTime)
 		precisions, yearless, known = append(precisions, e.Precision), append(yearless, e.Yearless), append(known, e.Known)
 	}
-	rows, err := c.Query(ctx, `INSERT INTO pg_temp.listed (file, action, name, size, mtime, exception, message, precision, yearless, known)
+	stored, err := pg.List(ctx, c, "store listing", pgx.RowTo[string], `INSERT INTO pg_temp.listed (file, action, name, size, mtime, exception, message, precision, yearless, known)
 		SELECT * FROM unnest($1::text[]::uuid[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[], $6::text[], $7::text[], $8::int[], $9::boolean[], $10::boolean[])
 		ON CONFLICT DO NOTHING RETURNING file::text`, files, actions, names, sizes, times, exceptions, messages, precisions, yearless, known)
 	if err != nil {
-		return nil, fmt.Errorf("store listing: %w", err)
-	}
-	stored, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("store listing: %w", err)
+		return nil, err
 	}
 	first := make(map[string]bool, len(stored))
 	for _, file := range stored {
