@@ -24,15 +24,7 @@ type Account struct {
 
 // Accounts returns all accounts, by name.
 func Accounts(ctx context.Context, q pg.Querier) ([]Account, error) {
-	rows, err := q.Query(ctx, "SELECT name, role, centre, password, issuer, subject, created_at, disabled_at FROM control.account ORDER BY name COLLATE \"C\"")
-	if err != nil {
-		return nil, fmt.Errorf("read accounts: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[Account])
-	if err != nil {
-		return nil, fmt.Errorf("read accounts: %w", err)
-	}
-	return all, nil
+	return pg.List(ctx, q, "read accounts", pgx.RowToStructByName[Account], "SELECT name, role, centre, password, issuer, subject, created_at, disabled_at FROM control.account ORDER BY name COLLATE \"C\"")
 }
 
 // ReadAccount returns an account; nil if there is none of that name.

@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -40,14 +39,6 @@ func AccountChanges(ctx context.Context, q pg.Querier, f AccountChangeFilter) ([
 	if !f.BeforeAt.IsZero() {
 		w.Add("(changed_at, number) < (%s::timestamptz, %s::bigint)", f.BeforeAt, f.BeforeNumber)
 	}
-	rows, err := q.Query(ctx, "SELECT number, changed_at, changed_by, subject, what, reason FROM control.account_change"+w.Where()+
+	return pg.List(ctx, q, "read changes of accounts", pgx.RowToStructByName[AccountChange], "SELECT number, changed_at, changed_by, subject, what, reason FROM control.account_change"+w.Where()+
 		" ORDER BY changed_at DESC, number DESC LIMIT "+w.Arg(f.Limit), w.Args...)
-	if err != nil {
-		return nil, fmt.Errorf("read changes of accounts: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[AccountChange])
-	if err != nil {
-		return nil, fmt.Errorf("read changes of accounts: %w", err)
-	}
-	return all, nil
 }

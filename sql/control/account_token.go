@@ -38,15 +38,7 @@ func AddToken(ctx context.Context, tx pgx.Tx, t AccountToken, secret []byte, ove
 
 // Tokens returns all tokens, by name, those that are over too.
 func Tokens(ctx context.Context, q pg.Querier) ([]AccountToken, error) {
-	rows, err := q.Query(ctx, "SELECT name, role, centre, created_at, expires_at, used_at, revoked_at FROM control.account_token ORDER BY name COLLATE \"C\"")
-	if err != nil {
-		return nil, fmt.Errorf("read tokens: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[AccountToken])
-	if err != nil {
-		return nil, fmt.Errorf("read tokens: %w", err)
-	}
-	return all, nil
+	return pg.List(ctx, q, "read tokens", pgx.RowToStructByName[AccountToken], "SELECT name, role, centre, created_at, expires_at, used_at, revoked_at FROM control.account_token ORDER BY name COLLATE \"C\"")
 }
 
 // ReadToken returns a token by the SHA-256 of its secret, also one that is over; nil

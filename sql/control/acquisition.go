@@ -253,14 +253,10 @@ type AttemptKey struct {
 
 // Attempts returns the attempts of the given files.
 func Attempts(ctx context.Context, q pg.Querier, files []string) (map[AttemptKey]*Attempt, error) {
-	rows, err := q.Query(ctx, `SELECT t.run::text, t.file::text, t.attempt, t.acquisition, t.source, t.look, t.job::text, t.download, t.unzip, t.early, k.listed_at
+	all, err := pg.List(ctx, q, "read attempts", pgx.RowToAddrOfStructByName[Attempt], `SELECT t.run::text, t.file::text, t.attempt, t.acquisition, t.source, t.look, t.job::text, t.download, t.unzip, t.early, k.listed_at
 		FROM control.attempt t LEFT JOIN control.look k ON k.source = t.source AND k.file = t.file AND k.look = t.look WHERE t.file = ANY($1::uuid[])`, files)
 	if err != nil {
-		return nil, fmt.Errorf("read attempts: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByName[Attempt])
-	if err != nil {
-		return nil, fmt.Errorf("read attempts: %w", err)
+		return nil, err
 	}
 	out := map[AttemptKey]*Attempt{}
 	for _, a := range all {

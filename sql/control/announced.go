@@ -15,13 +15,9 @@ type Place struct{ ID, Server, Centre, State, Definition string }
 
 // Places returns those of the given sources that control knows, by id.
 func Places(ctx context.Context, q pg.Querier, sources []string) (map[string]Place, error) {
-	rows, err := q.Query(ctx, "SELECT id, server, centre, state, definition::text AS definition FROM control.source WHERE id = ANY($1)", sources)
+	all, err := pg.List(ctx, q, "read sources", pgx.RowToStructByName[Place], "SELECT id, server, centre, state, definition::text AS definition FROM control.source WHERE id = ANY($1)", sources)
 	if err != nil {
-		return nil, fmt.Errorf("read sources: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[Place])
-	if err != nil {
-		return nil, fmt.Errorf("read sources: %w", err)
+		return nil, err
 	}
 	out := make(map[string]Place, len(all))
 	for _, p := range all {

@@ -33,18 +33,10 @@ const extractedOf = `SELECT x.id FROM unnest($1::uuid[]) f(id) CROSS JOIN LATERA
 // locked, the acquisitions all of whose documents have ended. It returns the
 // files whose next acquisition may go on.
 func CompleteExtracted(ctx context.Context, tx pgx.Tx, files []string, now time.Time) ([]string, error) {
-	rows, err := tx.Query(ctx, `UPDATE control.acquisition a SET state='ended', result='complete', ended_at=$2
+	return pg.List(ctx, tx, "complete files", pgx.RowTo[string], `UPDATE control.acquisition a SET state='ended', result='complete', ended_at=$2
 		WHERE a.id IN (`+extractedOf+`) AND a.documents <= (SELECT count(*) FROM control.document d
 			WHERE d.run=a.run AND d.file=a.file AND d.attempt=a.attempt AND d.download=a.download AND d.unzip=a.unzip)
 		RETURNING a.file::text`, files, now)
-	if err != nil {
-		return nil, fmt.Errorf("complete files: %w", err)
-	}
-	ended, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("complete files: %w", err)
-	}
-	return ended, nil
 }
 
 // DocumentNews notes that documents of the given files have come, whose rows the
@@ -71,14 +63,10 @@ func AfterEnds(ctx context.Context, tx pgx.Tx, files []string, now time.Time) er
 	if _, err := tx.Exec(ctx, `SELECT 1 FROM control.batch WHERE id IN (SELECT batch FROM control.acquisition WHERE file = ANY($1::uuid[])) ORDER BY id FOR SHARE`, files); err != nil {
 		return fmt.Errorf("lock batches: %w", err)
 	}
-	rows, err := tx.Query(ctx, `SELECT DISTINCT a.domain, a.run::text FROM control.acquisition a LEFT JOIN control.batch b ON b.id = a.batch
+	late, err := pg.List(ctx, tx, "find late files", pgx.RowToStructByName[struct{ Domain, Run string }], `SELECT DISTINCT a.domain, a.run::text FROM control.acquisition a LEFT JOIN control.batch b ON b.id = a.batch
 		WHERE a.file = ANY($1::uuid[]) AND a.ended_at = $2 AND a.result = 'complete' AND NOT control.is_shadow(a.run) AND (b.id IS NULL OR b.released_at IS NOT NULL) ORDER BY 1, 2`, files, now)
 	if err != nil {
-		return fmt.Errorf("find late files: %w", err)
-	}
-	late, err := pgx.CollectRows(rows, pgx.RowToStructByName[struct{ Domain, Run string }])
-	if err != nil {
-		return fmt.Errorf("find late files: %w", err)
+		return err
 	}
 	for _, l := range late {
 		id, err := lateBatch(ctx, tx, l.Domain, l.Run, now)
@@ -217,7 +205,7 @@ type Ordered struct {
 // reverse of it; file date and increment; document date and increment; action;
 // file name; document name; version.
 func BatchDocuments(ctx context.Context, tx pgx.Tx, batch string, kinds []string) ([]Ordered, error) {
-	rows, err := tx.Query(ctx, `SELECT a.id AS acquisition, d.body, a.session::text, t.source, f.name, f.action, coalesce(f.centre, '') AS centre, f.file_date::text, f.file_inc,
+	return pg.List(ctx, tx, "read documents of batch", pgx.RowToStructByName[Ordered], `SELECT a.id AS acquisition, d.body, a.session::text, t.source, f.name, f.action, coalesce(f.centre, '') AS centre, f.file_date::text, f.file_inc,
 			coalesce(a.rank_own, false) AS rank_own, a.rank_time, coalesce(a.rank_ordinal, 0) AS rank_ordinal, coalesce(r.number, 0) AS run_number
 		FROM control.acquisition a JOIN control.file f ON f.id = a.file LEFT JOIN control.replay r ON r.id = a.run
 		JOIN control.attempt t ON t.run=a.run AND t.file=a.file AND t.attempt=a.attempt
@@ -228,14 +216,6 @@ func BatchDocuments(ctx context.Context, tx pgx.Tx, batch string, kinds []string
 				ELSE array_position($2::text[], d.kind) END,
 			f.file_date, f.file_inc, d.doc_date, d.doc_inc, array_position(ARRAY['add','edit','delete'], f.action),
 			f.name COLLATE "C", d.entry COLLATE "C", a.sha256 COLLATE "C", a.id`, batch, kinds)
-	if err != nil {
-		return nil, fmt.Errorf("read documents of batch: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Ordered])
-	if err != nil {
-		return nil, fmt.Errorf("read documents of batch: %w", err)
-	}
-	return out, nil
 }
 
 // ReleaseBatch stores that a batch is out. An empty one has no last position.

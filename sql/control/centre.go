@@ -12,15 +12,7 @@ import (
 
 // Centres returns all centres, by short name.
 func Centres(ctx context.Context, q pg.Querier) ([]centres.Centre, error) {
-	rows, err := q.Query(ctx, `SELECT short_name, full_name, email, phone, address, imits_name AS imitsname, active, defined_by FROM control.centre ORDER BY short_name COLLATE "C"`)
-	if err != nil {
-		return nil, fmt.Errorf("read centres: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[centres.Centre])
-	if err != nil {
-		return nil, fmt.Errorf("read centres: %w", err)
-	}
-	return all, nil
+	return pg.List(ctx, q, "read centres", pgx.RowToStructByName[centres.Centre], `SELECT short_name, full_name, email, phone, address, imits_name AS imitsname, active, defined_by FROM control.centre ORDER BY short_name COLLATE "C"`)
 }
 
 // PutCentre stores a centre and reports whether that changed. Whoever changes centres

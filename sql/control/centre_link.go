@@ -40,15 +40,7 @@ func AddCentreLink(ctx context.Context, tx pgx.Tx, l CentreLink, secret []byte, 
 // CentreLinks returns the links of a centre, or all for an empty name, by number, those
 // that are over too.
 func CentreLinks(ctx context.Context, q pg.Querier, centre string) ([]CentreLink, error) {
-	rows, err := q.Query(ctx, "SELECT number, centre, made_by, created_at, expires_at, used_at, revoked_at FROM control.centre_link WHERE $1 IN ('', centre) ORDER BY number", centre)
-	if err != nil {
-		return nil, fmt.Errorf("read links of centres: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[CentreLink])
-	if err != nil {
-		return nil, fmt.Errorf("read links of centres: %w", err)
-	}
-	return all, nil
+	return pg.List(ctx, q, "read links of centres", pgx.RowToStructByName[CentreLink], "SELECT number, centre, made_by, created_at, expires_at, used_at, revoked_at FROM control.centre_link WHERE $1 IN ('', centre) ORDER BY number", centre)
 }
 
 // ReadCentreLink returns a link by the SHA-256 of its secret, also one that is over; nil

@@ -54,19 +54,11 @@ const sampled = 2000
 // both: of some of them, by chance, and only of those whose times are shown more exactly
 // than to the day.
 func Differences(ctx context.Context, q pg.Querier, source string, before time.Time) ([]clock.Difference, error) {
-	rows, err := q.Query(ctx, fmt.Sprintf(`SELECT (extract(epoch FROM %s - %s) * 1000000000)::bigint AS by, count(*) AS files
+	return pg.List(ctx, q, "ask whether the times of "+source+" have moved", pgx.RowToStructByName[clock.Difference], fmt.Sprintf(`SELECT (extract(epoch FROM %s - %s) * 1000000000)::bigint AS by, count(*) AS files
 		FROM (SELECT * FROM pg_temp.listed ORDER BY file LIMIT $3) l
 		JOIN LATERAL (SELECT * FROM control.hosting WHERE source = $1 AND file = l.file AND state = 'present' OFFSET 0) h ON h.size = l.size
 		WHERE NOT l.known AND h.mtime < $2 AND l.mtime < $2 AND %s < 86400000 AND abs(extract(epoch FROM l.mtime - h.mtime)) < 1000000000 GROUP BY 1`,
 		cut("l.mtime"), cut("h.mtime"), coarser), source, before, sampled)
-	if err != nil {
-		return nil, fmt.Errorf("ask whether the times of %s have moved: %w", source, err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[clock.Difference])
-	if err != nil {
-		return nil, fmt.Errorf("ask whether the times of %s have moved: %w", source, err)
-	}
-	return all, nil
 }
 
 // MoveTimes moves the times that are known of a source's files by what their server has

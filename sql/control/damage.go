@@ -172,23 +172,15 @@ func FilesOf(ctx context.Context, q pg.Querier, d *Damage, limit int) ([]string,
 // RepeatFor returns the events that ask for work on a blob's bytes, for all
 // that waits for it: they are to be published again.
 func RepeatFor(ctx context.Context, tx pgx.Tx, sha256 string) ([]schemas.Record, error) {
-	rows, err := tx.Query(ctx, `UPDATE control.acquisition SET news_at = clock_timestamp(), repeats = repeats + 1
-		WHERE sha256 COLLATE "C" = $1 AND sha256 <> '' AND state IN ('received','extracted') AND last_event IS NOT NULL RETURNING file::text, last_event, last_headers`, sha256)
-	if err != nil {
-		return nil, fmt.Errorf("repeat what waits for the blob %s: %w", sha256, err)
-	}
-	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (schemas.Record, error) {
+	return pg.List(ctx, tx, "repeat what waits for the blob "+sha256, func(row pgx.CollectableRow) (schemas.Record, error) {
 		r := schemas.Record{Topic: schemas.DownloadFinishedTopic}
 		var headers []byte
 		if err := row.Scan(&r.Key, &r.Value, &headers); err != nil {
 			return r, err
 		}
 		return r, json.Unmarshal(headers, &r.Headers)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("repeat what waits for the blob %s: %w", sha256, err)
-	}
-	return out, nil
+	}, `UPDATE control.acquisition SET news_at = clock_timestamp(), repeats = repeats + 1
+		WHERE sha256 COLLATE "C" = $1 AND sha256 <> '' AND state IN ('received','extracted') AND last_event IS NOT NULL RETURNING file::text, last_event, last_headers`, sha256)
 }
 
 // NewestBlobs returns some of the blobs that were stored last.

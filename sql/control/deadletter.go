@@ -62,13 +62,9 @@ const retryState = `CASE
 // DeadLetters returns what was decided about the letters with the given ids;
 // those that nobody decided about are missing.
 func DeadLetters(ctx context.Context, q pg.Querier, ids []string) (map[string]DeadLetter, error) {
-	rows, err := q.Query(ctx, deadLetterSQL+"WHERE l.id = ANY($1::uuid[])", ids)
+	all, err := pg.List(ctx, q, "read dead letters", pgx.RowToStructByName[DeadLetter], deadLetterSQL+"WHERE l.id = ANY($1::uuid[])", ids)
 	if err != nil {
-		return nil, fmt.Errorf("read dead letters: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[DeadLetter])
-	if err != nil {
-		return nil, fmt.Errorf("read dead letters: %w", err)
+		return nil, err
 	}
 	out := make(map[string]DeadLetter, len(all))
 	for _, d := range all {
@@ -105,13 +101,9 @@ func Deaths(ctx context.Context, q pg.Querier, lineages []string) (map[string]in
 // Retries returns which of the given files' acquisitions are retries of dead
 // letters.
 func Retries(ctx context.Context, q pg.Querier, files []string) (map[int64]bool, error) {
-	rows, err := q.Query(ctx, `SELECT DISTINCT a.id FROM control.acquisition a JOIN control.dead_letter l ON l.acquisition = a.id WHERE a.file = ANY($1::uuid[])`, files)
+	ids, err := pg.List(ctx, q, "read retries", pgx.RowTo[int64], `SELECT DISTINCT a.id FROM control.acquisition a JOIN control.dead_letter l ON l.acquisition = a.id WHERE a.file = ANY($1::uuid[])`, files)
 	if err != nil {
-		return nil, fmt.Errorf("read retries: %w", err)
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	if err != nil {
-		return nil, fmt.Errorf("read retries: %w", err)
+		return nil, err
 	}
 	out := map[int64]bool{}
 	for _, id := range ids {

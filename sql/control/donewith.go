@@ -38,7 +38,7 @@ type Inserted struct {
 // is done by the rule are left out, and so are those of which anything is under way or
 // that a person holds.
 func InsertedAt(ctx context.Context, q pg.Querier, source, rule string, applied int64, after string, limit int) ([]Inserted, error) {
-	rows, err := q.Query(ctx, `SELECT h.file::text, h.action, h.name, h.look, t.sha256, v.documents
+	return pg.List(ctx, q, "look for what is inserted of "+source, pgx.RowToStructByName[Inserted], `SELECT h.file::text, h.action, h.name, h.look, t.sha256, v.documents
 		FROM control.hosting h
 		CROSS JOIN LATERAL (SELECT a.sha256 FROM control.acquisition a JOIN control.attempt t ON t.file = a.file AND t.run = a.run AND t.attempt = a.attempt
 			WHERE a.file = h.file AND a.run = $5::text::uuid AND a.state = 'ended' AND a.result IN ('complete','duplicate') AND a.sha256 <> '' AND t.source = h.source AND t.look = h.look
@@ -51,14 +51,6 @@ func InsertedAt(ctx context.Context, q pg.Querier, source, rule string, applied 
 		  AND NOT EXISTS (SELECT FROM control.acquisition a WHERE a.file = h.file AND a.state <> 'ended' OFFSET 0)
 		  AND NOT EXISTS (SELECT FROM control.file f WHERE f.id = h.file AND f.held_at IS NOT NULL OFFSET 0)
 		ORDER BY h.file LIMIT $6`, source, rule, applied, after, schemas.LiveRun, limit)
-	if err != nil {
-		return nil, fmt.Errorf("look for what is inserted of %s: %w", source, err)
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[Inserted])
-	if err != nil {
-		return nil, fmt.Errorf("look for what is inserted of %s: %w", source, err)
-	}
-	return found, nil
 }
 
 // PutDue stores that files are to be looked at, to do by the rule what it says. What
@@ -183,18 +175,10 @@ type DoneWith struct {
 
 // DueAt returns what is due at a source, the oldest first: at most limit.
 func DueAt(ctx context.Context, q pg.Querier, source string, now time.Time, limit int) ([]DoneWith, error) {
-	rows, err := q.Query(ctx, `SELECT d.file::text, h.action, h.name, coalesce(f.centre, '') AS centre, d.look, d.rule, d.state, d.tries, d.told, h.size, h.mtime AS mod_time, h.listed_at,
+	return pg.List(ctx, q, "read what is due at "+source, pgx.RowToStructByName[DoneWith], `SELECT d.file::text, h.action, h.name, coalesce(f.centre, '') AS centre, d.look, d.rule, d.state, d.tries, d.told, h.size, h.mtime AS mod_time, h.listed_at,
 			h.look = d.look AND h.state IN ('present','done_with') AS shown
 		FROM control.done_with d JOIN control.hosting h ON h.source = d.source AND h.file = d.file JOIN control.file f ON f.id = d.file
 		WHERE d.source = $1 AND d.state IN ('due','acting') AND d.not_before <= $2 ORDER BY d.at, d.file LIMIT $3`, source, now, limit)
-	if err != nil {
-		return nil, fmt.Errorf("read what is due at %s: %w", source, err)
-	}
-	due, err := pgx.CollectRows(rows, pgx.RowToStructByName[DoneWith])
-	if err != nil {
-		return nil, fmt.Errorf("read what is due at %s: %w", source, err)
-	}
-	return due, nil
 }
 
 // PostponeDone has nothing be due at a source before some time.
@@ -306,7 +290,7 @@ const (
 // DoneCounts returns how the files of a source stand that are inserted, up to a bound of
 // each way: what it reads doesn't grow with what was ever done there.
 func DoneCounts(ctx context.Context, q pg.Querier, source string) ([]DoneCount, error) {
-	rows, err := q.Query(ctx, `WITH RECURSIVE k AS (
+	return pg.List(ctx, q, "count what is done at "+source, pgx.RowToStructByName[DoneCount], `WITH RECURSIVE k AS (
 			(SELECT state, exception FROM control.done_with WHERE source = $1 ORDER BY state, exception LIMIT 1)
 			UNION ALL
 			SELECT n.state, n.exception FROM k CROSS JOIN LATERAL (SELECT d.state, d.exception FROM control.done_with d
@@ -315,12 +299,4 @@ func DoneCounts(ctx context.Context, q pg.Querier, source string) ([]DoneCount, 
 		FROM (SELECT * FROM k LIMIT $3) k
 		CROSS JOIN LATERAL (SELECT count(*) AS files FROM (SELECT FROM control.done_with d WHERE d.source = $1 AND d.state = k.state AND d.exception = k.exception LIMIT $2 + 1) d) c
 		ORDER BY k.state, k.exception`, source, int64(doneCounted), doneKinds)
-	if err != nil {
-		return nil, fmt.Errorf("count what is done at %s: %w", source, err)
-	}
-	counts, err := pgx.CollectRows(rows, pgx.RowToStructByName[DoneCount])
-	if err != nil {
-		return nil, fmt.Errorf("count what is done at %s: %w", source, err)
-	}
-	return counts, nil
 }

@@ -23,32 +23,16 @@ func EndUnfetched(ctx context.Context, tx pgx.Tx, files []string, exception, mes
 	if _, err := tx.Exec(ctx, "SELECT 1 FROM control.file WHERE id = ANY($1::text[]::uuid[]) ORDER BY id FOR UPDATE", files); err != nil {
 		return nil, fmt.Errorf("end files that are gone: %w", err)
 	}
-	rows, err := tx.Query(ctx, `UPDATE control.file f SET exception=$2, message=$3 FROM (
+	return pg.List(ctx, tx, "end files that are gone", pgx.RowToStructByName[Unfetched], `UPDATE control.file f SET exception=$2, message=$3 FROM (
 			SELECT g.id FROM unnest($1::text[]::uuid[]) g(id)
 			WHERE NOT EXISTS (SELECT FROM control.hosting h WHERE h.file = g.id AND h.state = 'present' OFFSET 0)
 			  AND NOT EXISTS (SELECT FROM control.acquisition a WHERE a.file = g.id OFFSET 0)
 			  AND NOT EXISTS (SELECT FROM control.look k WHERE k.file = g.id AND k.class IN ('announced','waiting') OFFSET 0)) e
 		WHERE f.id = e.id AND f.exception = '' RETURNING f.id::text AS file, f.name, f.action, coalesce(f.centre, '') AS centre`, files, exception, message)
-	if err != nil {
-		return nil, fmt.Errorf("end files that are gone: %w", err)
-	}
-	ended, err := pgx.CollectRows(rows, pgx.RowToStructByName[Unfetched])
-	if err != nil {
-		return nil, fmt.Errorf("end files that are gone: %w", err)
-	}
-	return ended, nil
 }
 
 // HeldIn returns those of the given directories in which a source is known to
 // host files.
 func HeldIn(ctx context.Context, q pg.Querier, source string, directories []string) ([]string, error) {
-	rows, err := q.Query(ctx, "SELECT DISTINCT action FROM control.hosting WHERE source=$1 AND state='present' AND action = ANY($2) ORDER BY action", source, directories)
-	if err != nil {
-		return nil, fmt.Errorf("ask what %s hosts: %w", source, err)
-	}
-	held, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("ask what %s hosts: %w", source, err)
-	}
-	return held, nil
+	return pg.List(ctx, q, "ask what "+source+" hosts", pgx.RowTo[string], "SELECT DISTINCT action FROM control.hosting WHERE source=$1 AND state='present' AND action = ANY($2) ORDER BY action", source, directories)
 }

@@ -42,21 +42,17 @@ func StoreHold(ctx context.Context, tx pgx.Tx, file string, h Hold) error {
 // Outstanding are the batches of a file's acquisitions that have no positions yet,
 // which they don't get before the transaction ends.
 func Outstanding(ctx context.Context, tx pgx.Tx, file string) (map[string]bool, error) {
-	rows, err := tx.Query(ctx, `SELECT id::text, released_at IS NULL AS open FROM control.batch
-		WHERE id IN (SELECT batch FROM control.acquisition WHERE file = $1::text::uuid) ORDER BY id FOR SHARE`, file)
-	if err != nil {
-		return nil, fmt.Errorf("look for batches without positions: %w", err)
-	}
 	out := map[string]bool{}
 	var id string
 	var open bool
-	if _, err := pgx.ForEachRow(rows, []any{&id, &open}, func() error {
+	for err := range pg.Each(ctx, tx, "look for batches without positions", []any{&id, &open}, `SELECT id::text, released_at IS NULL AS open FROM control.batch
+		WHERE id IN (SELECT batch FROM control.acquisition WHERE file = $1::text::uuid) ORDER BY id FOR SHARE`, file) {
+		if err != nil {
+			return nil, err
+		}
 		if open {
 			out[id] = true
 		}
-		return nil
-	}); err != nil {
-		return nil, fmt.Errorf("look for batches without positions: %w", err)
 	}
 	return out, nil
 }
@@ -69,13 +65,5 @@ type HeldFile struct {
 
 // HeldFiles returns the files that are held, those held longest first, at most limit.
 func HeldFiles(ctx context.Context, q pg.Querier, limit int) ([]HeldFile, error) {
-	rows, err := q.Query(ctx, "SELECT name, action, held_at, held_by, held_why FROM control.file WHERE held_at IS NOT NULL ORDER BY held_at, id LIMIT $1", limit)
-	if err != nil {
-		return nil, fmt.Errorf("read which files are held: %w", err)
-	}
-	held, err := pgx.CollectRows(rows, pgx.RowToStructByName[HeldFile])
-	if err != nil {
-		return nil, fmt.Errorf("read which files are held: %w", err)
-	}
-	return held, nil
+	return pg.List(ctx, q, "read which files are held", pgx.RowToStructByName[HeldFile], "SELECT name, action, held_at, held_by, held_why FROM control.file WHERE held_at IS NOT NULL ORDER BY held_at, id LIMIT $1", limit)
 }

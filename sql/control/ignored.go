@@ -43,12 +43,8 @@ func IgnoredOf(ctx context.Context, q pg.Querier, source string) (total int64, f
 	if err := q.QueryRow(ctx, "SELECT coalesce((SELECT ignored FROM control.source WHERE id=$1), 0)", source).Scan(&total); err != nil {
 		return 0, nil, fmt.Errorf("read what %s shows and nobody takes up: %w", source, err)
 	}
-	rows, err := q.Query(ctx, "SELECT directory, name, reason, rule FROM control.ignored WHERE source=$1 ORDER BY ordinal", source)
-	if err != nil {
-		return 0, nil, fmt.Errorf("read what %s shows and nobody takes up: %w", source, err)
-	}
-	if first, err = pgx.CollectRows(rows, pgx.RowToStructByName[Ignored]); err != nil {
-		return 0, nil, fmt.Errorf("read what %s shows and nobody takes up: %w", source, err)
+	if first, err = pg.List(ctx, q, "read what "+source+" shows and nobody takes up", pgx.RowToStructByName[Ignored], "SELECT directory, name, reason, rule FROM control.ignored WHERE source=$1 ORDER BY ordinal", source); err != nil {
+		return 0, nil, err
 	}
 	return total, first, nil
 }
@@ -57,14 +53,13 @@ func IgnoredOf(ctx context.Context, q pg.Querier, source string) (total int64, f
 // directory and name: what it hosts, and of what its filters exclude the names that
 // are kept.
 func EachShown(ctx context.Context, q pg.Querier, source string, each func(directory, name string)) error {
-	rows, err := q.Query(ctx, `SELECT action, name FROM control.hosting WHERE source=$1 AND state='present'
-		UNION SELECT directory, name FROM control.ignored WHERE source=$1 AND reason='filtered' ORDER BY 1, 2`, source)
-	if err != nil {
-		return fmt.Errorf("read what %s shows: %w", source, err)
-	}
 	var directory, name string
-	if _, err := pgx.ForEachRow(rows, []any{&directory, &name}, func() error { each(directory, name); return nil }); err != nil {
-		return fmt.Errorf("read what %s shows: %w", source, err)
+	for err := range pg.Each(ctx, q, "read what "+source+" shows", []any{&directory, &name}, `SELECT action, name FROM control.hosting WHERE source=$1 AND state='present'
+		UNION SELECT directory, name FROM control.ignored WHERE source=$1 AND reason='filtered' ORDER BY 1, 2`, source) {
+		if err != nil {
+			return err
+		}
+		each(directory, name)
 	}
 	return nil
 }

@@ -159,20 +159,16 @@ func Silent(ctx context.Context, tx pgx.Tx, since time.Time, limit int) ([]schem
 		{schemas.DownloadFinishedTopic, fmt.Sprintf(silentFileSQL, Received)},
 		{schemas.DownloadFinishedTopic, fmt.Sprintf(silentFileSQL, Extracted)},
 	} {
-		rows, err := tx.Query(ctx, q.sql, since, limit)
-		if err != nil {
-			return nil, fmt.Errorf("find what has gone silent: %w", err)
-		}
-		found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (schemas.Record, error) {
+		found, err := pg.List(ctx, tx, "find what has gone silent", func(row pgx.CollectableRow) (schemas.Record, error) {
 			r := schemas.Record{Topic: q.topic}
 			var headers []byte
 			if err := row.Scan(&r.Key, &r.Value, &headers); err != nil {
 				return r, err
 			}
 			return r, json.Unmarshal(headers, &r.Headers)
-		})
+		}, q.sql, since, limit)
 		if err != nil {
-			return nil, fmt.Errorf("find what has gone silent: %w", err)
+			return nil, err
 		}
 		out = append(out, found...)
 	}

@@ -67,20 +67,12 @@ func wrapListing(source string, err error) error {
 // moment and, of one source, the oldest beyond so many bytes together: at most
 // limit. It returns their blobs, which are to be deleted before the transaction ends.
 func DropListings(ctx context.Context, tx pgx.Tx, before time.Time, source string, most int64, limit int) ([]string, error) {
-	rows, err := tx.Query(ctx, `WITH old AS (
+	return pg.List(ctx, tx, "forget old listings", pgx.RowTo[string], `WITH old AS (
 			(SELECT sha256 FROM control.listing l WHERE listed_at < $1 AND NOT EXISTS (SELECT FROM control.listing d WHERE d.base = l.sha256) ORDER BY listed_at LIMIT $4)
 			UNION SELECT sha256 FROM (SELECT sha256, sum(bytes) OVER (ORDER BY listed_at DESC, sha256) AS so_far FROM control.listing WHERE source = $2) l
 				WHERE so_far > $3 AND NOT EXISTS (SELECT FROM control.listing d WHERE d.base = l.sha256))
 		DELETE FROM control.listing WHERE sha256 IN (SELECT sha256 FROM control.listing WHERE sha256 IN (SELECT sha256 FROM old) LIMIT $4 FOR UPDATE SKIP LOCKED) RETURNING sha256`,
 		before, source, most, limit)
-	if err != nil {
-		return nil, fmt.Errorf("forget old listings: %w", err)
-	}
-	blobs, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("forget old listings: %w", err)
-	}
-	return blobs, nil
 }
 
 // ForgetListing forgets a listing whose blob can't be used, and those that differ from
@@ -95,13 +87,5 @@ func ForgetListing(ctx context.Context, tx pgx.Tx, sha256 string) ([]string, err
 	if tag.RowsAffected() == 0 {
 		return nil, nil
 	}
-	rows, err := tx.Query(ctx, "DELETE FROM control.listing WHERE sha256 = $1 OR base = $1 RETURNING sha256", sha256)
-	if err != nil {
-		return nil, fmt.Errorf("forget a damaged listing: %w", err)
-	}
-	blobs, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("forget a damaged listing: %w", err)
-	}
-	return blobs, nil
+	return pg.List(ctx, tx, "forget a damaged listing", pgx.RowTo[string], "DELETE FROM control.listing WHERE sha256 = $1 OR base = $1 RETURNING sha256", sha256)
 }

@@ -71,15 +71,7 @@ func named(err error, what string) error {
 
 // KeptQuestions are a person's, by name.
 func KeptQuestions(ctx context.Context, q pg.Querier, person string) ([]KeptQuestion, error) {
-	rows, err := q.Query(ctx, `SELECT number, name, kind, about, asks, kept_at FROM control.kept_question WHERE person = $1 ORDER BY name COLLATE "C"`, pg.Text(person))
-	if err != nil {
-		return nil, fmt.Errorf("read kept questions: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[KeptQuestion])
-	if err != nil {
-		return nil, fmt.Errorf("read kept questions: %w", err)
-	}
-	return all, nil
+	return pg.List(ctx, q, "read kept questions", pgx.RowToStructByName[KeptQuestion], `SELECT number, name, kind, about, asks, kept_at FROM control.kept_question WHERE person = $1 ORDER BY name COLLATE "C"`, pg.Text(person))
 }
 
 // ReadKeptQuestion returns one of a person's; nil if they have none of that number.

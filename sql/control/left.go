@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,58 +22,38 @@ const unbegun = "(p.state = 'due' OR p.state = 'running' AND p.lease_until < clo
 // or files which nobody will see settle, those in maintenance that have polls, and
 // those outside of their window that have polls which nobody has begun.
 func LeftSources(ctx context.Context, q pg.Querier, now time.Time) ([]Left, error) {
-	rows, err := q.Query(ctx, `SELECT s.id, s.server, s.centre, CASE WHEN s.state IN ('removed','maintenance') THEN s.state ELSE 'closed' END AS state
+	return pg.List(ctx, q, "find what sources left", pgx.RowToStructByName[Left], `SELECT s.id, s.server, s.centre, CASE WHEN s.state IN ('removed','maintenance') THEN s.state ELSE 'closed' END AS state
 		FROM control.source s WHERE s.state IN ('removed','maintenance')
 		AND (EXISTS (SELECT FROM control.poll p WHERE p.source = s.id AND p.state IN ('due','running'))
 			OR s.state = 'removed' AND EXISTS (SELECT FROM control.hosting h WHERE h.source = s.id AND h.state = 'present' AND NOT h.settled)
 			OR s.state = 'removed' AND EXISTS (SELECT FROM control.ignored i WHERE i.source = s.id))
 			OR s.state IN ('available','suspended') AND NOT `+open("s", "$1")+` AND EXISTS (SELECT FROM control.poll p WHERE p.source = s.id AND `+unbegun+`)
 		ORDER BY s.id`, now)
-	if err != nil {
-		return nil, fmt.Errorf("find what sources left: %w", err)
-	}
-	left, err := pgx.CollectRows(rows, pgx.RowToStructByName[Left])
-	if err != nil {
-		return nil, fmt.Errorf("find what sources left: %w", err)
-	}
-	return left, nil
 }
 
 // TakeLeftPolls takes the open polls of such a source from whoever has them,
 // who then records nothing more, and locks them until the transaction ends. Outside
 // of its window it takes those that nobody has begun.
 func TakeLeftPolls(ctx context.Context, tx pgx.Tx, source string, now time.Time) ([]Poll, error) {
-	rows, err := tx.Query(ctx, `UPDATE control.poll p SET epoch = p.epoch + 1, started_at = coalesce(p.started_at, clock_timestamp())
+	return pg.List(ctx, tx, "take the polls of "+source, pgx.RowToStructByName[Poll], `UPDATE control.poll p SET epoch = p.epoch + 1, started_at = coalesce(p.started_at, clock_timestamp())
 		FROM control.source s, control.session n
 		WHERE p.source = $1 AND p.state IN ('due','running') AND s.id = p.source AND n.id = p.session
 			AND (s.state IN ('removed','maintenance') OR `+unbegun+` AND NOT `+open("s", "$2")+`)
 		RETURNING p.id::text, p.session::text, p.source, p.server, p.centre, n.number, n.once, p.epoch, p.attempts, p.started_at, s.definition::text AS definition,
 			s.passed = md5(s.definition::text) AS passed, s.revision`, source, now)
-	if err != nil {
-		return nil, fmt.Errorf("take the polls of %s: %w", source, err)
-	}
-	polls, err := pgx.CollectRows(rows, pgx.RowToStructByName[Poll])
-	if err != nil {
-		return nil, fmt.Errorf("take the polls of %s: %w", source, err)
-	}
-	return polls, nil
 }
 
 // MarkLeft marks hostings of a removed source that have not settled as gone, and
 // returns them: at most limit, in the order of their ids.
 func MarkLeft(ctx context.Context, tx pgx.Tx, source string, limit int) ([]Vanished, error) {
-	rows, err := tx.Query(ctx, `WITH g AS (UPDATE control.hosting h SET state='gone' FROM (
+	left, err := pg.List(ctx, tx, "end what "+source+" left", pgx.RowToStructByName[Vanished], `WITH g AS (UPDATE control.hosting h SET state='gone' FROM (
 				SELECT source, file FROM control.hosting WHERE source=$1 AND state='present' AND NOT settled ORDER BY file LIMIT $2 FOR UPDATE) u
 			WHERE h.source=u.source AND h.file=u.file AND EXISTS (SELECT FROM control.source WHERE id=$1 AND state='removed')
 			RETURNING h.file, h.name, h.action, h.look, h.size)
 		SELECT g.file::text, g.name, g.action, coalesce(f.centre, '') AS centre, g.look, g.size
 		FROM g CROSS JOIN LATERAL (SELECT centre FROM control.file WHERE id = g.file OFFSET 0) f ORDER BY g.file`, source, limit)
 	if err != nil {
-		return nil, fmt.Errorf("end what %s left: %w", source, err)
-	}
-	left, err := pgx.CollectRows(rows, pgx.RowToStructByName[Vanished])
-	if err != nil {
-		return nil, fmt.Errorf("end what %s left: %w", source, err)
+		return nil, err
 	}
 	return left, classGone(ctx, tx, source, left)
 }

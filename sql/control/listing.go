@@ -42,13 +42,9 @@ type Shown struct {
 
 // ShownBefore returns what a source's last listing showed of files, by their ids.
 func ShownBefore(ctx context.Context, q pg.Querier, source string, files []string) (map[string]Shown, error) {
-	rows, err := q.Query(ctx, `SELECT file::text, size, mtime AS mod_time FROM control.hosting WHERE source = $1 AND file = ANY($2::uuid[]) AND state = 'present'`, source, files)
+	shown, err := pg.List(ctx, q, "read what was listed before", pgx.RowToStructByName[Shown], `SELECT file::text, size, mtime AS mod_time FROM control.hosting WHERE source = $1 AND file = ANY($2::uuid[]) AND state = 'present'`, source, files)
 	if err != nil {
-		return nil, fmt.Errorf("read what was listed before: %w", err)
-	}
-	shown, err := pgx.CollectRows(rows, pgx.RowToStructByName[Shown])
-	if err != nil {
-		return nil, fmt.Errorf("read what was listed before: %w", err)
+		return nil, err
 	}
 	byFile := make(map[string]Shown, len(shown))
 	for _, s := range shown {
@@ -145,15 +141,11 @@ func StoreListing(ctx context.Context, c pg.Querier, entries []Entry) (repeated 
 		}
 		attributes = append(attributes, said)
 	}
-	rows, err := c.Query(ctx, `INSERT INTO pg_temp.listed (file, action, name, size, mtime, exception, message, precision, yearless, known, attributes)
+	stored, err := pg.List(ctx, c, "store listing", pgx.RowTo[string], `INSERT INTO pg_temp.listed (file, action, name, size, mtime, exception, message, precision, yearless, known, attributes)
 		SELECT * FROM unnest($1::text[]::uuid[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[], $6::text[], $7::text[], $8::int[], $9::boolean[], $10::boolean[], $11::text[]::jsonb[])
 		ON CONFLICT DO NOTHING RETURNING file::text`, files, actions, names, sizes, times, exceptions, messages, precisions, yearless, known, attributes)
 	if err != nil {
-		return nil, fmt.Errorf("store listing: %w", err)
-	}
-	stored, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("store listing: %w", err)
+		return nil, err
 	}
 	first := make(map[string]bool, len(stored))
 	for _, file := range stored {

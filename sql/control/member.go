@@ -80,16 +80,8 @@ func LeaveMember(ctx context.Context, q pg.Querier, id string) error {
 // Members are those that run, and those that were there within a day, in the order of
 // their start; 500 at most.
 func Members(ctx context.Context, q pg.Querier) ([]Member, error) {
-	rows, err := q.Query(ctx, `SELECT id, version, roles, started_at, seen_at, stopped_at, stopped_at IS NULL AND seen_at < clock_timestamp() - make_interval(secs => $1) AS gone
+	return pg.List(ctx, q, "list members", pgx.RowToStructByNameLax[Member], `SELECT id, version, roles, started_at, seen_at, stopped_at, stopped_at IS NULL AND seen_at < clock_timestamp() - make_interval(secs => $1) AS gone
 		FROM control.member WHERE seen_at > clock_timestamp() - interval '1 day' ORDER BY started_at, id LIMIT $2`, memberSilence, membersListed)
-	if err != nil {
-		return nil, fmt.Errorf("list members: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[Member])
-	if err != nil {
-		return nil, fmt.Errorf("list members: %w", err)
-	}
-	return all, nil
 }
 
 // AskMember stores a request, and forgets those of before yesterday. The error matches
@@ -113,16 +105,8 @@ func AskMember(ctx context.Context, q pg.Querier, r MemberRequest) (number int64
 
 // MemberRequests are the requests that wait for a member, the oldest first.
 func MemberRequests(ctx context.Context, q pg.Querier, member string) ([]MemberRequest, error) {
-	rows, err := q.Query(ctx, `SELECT number, member, verb, key, value, asked_by AS by, reason, asked_at FROM control.member_request
+	return pg.List(ctx, q, "read requests", pgx.RowToStructByNameLax[MemberRequest], `SELECT number, member, verb, key, value, asked_by AS by, reason, asked_at FROM control.member_request
 		WHERE member = $1 AND answered_at IS NULL AND expires_at > clock_timestamp() ORDER BY number LIMIT $2`, member, openRequests)
-	if err != nil {
-		return nil, fmt.Errorf("read requests: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[MemberRequest])
-	if err != nil {
-		return nil, fmt.Errorf("read requests: %w", err)
-	}
-	return all, nil
 }
 
 // AnswerRequest stores the answer to a request, or why it is refused. Wanted is false

@@ -41,16 +41,8 @@ type OrderedNotice struct {
 // OrderedNotices are those that are to be told again, in the order in which they lie in
 // their topic, no more than most.
 func OrderedNotices(ctx context.Context, q pg.Querier, most int) ([]OrderedNotice, error) {
-	rows, err := q.Query(ctx, `SELECT id::text, place, replayed_at AS at FROM control.dead_letter
+	return pg.List(ctx, q, "read which notices are to be told again", pgx.RowToStructByName[OrderedNotice], `SELECT id::text, place, replayed_at AS at FROM control.dead_letter
 		WHERE stage = 'notify' AND replayed_at IS NOT NULL AND told_at IS NULL ORDER BY replayed_at, length(place), place LIMIT $1`, most)
-	if err != nil {
-		return nil, fmt.Errorf("read which notices are to be told again: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[OrderedNotice])
-	if err != nil {
-		return nil, fmt.Errorf("read which notices are to be told again: %w", err)
-	}
-	return all, nil
 }
 
 // EndNotice notes how telling a notice again has ended; failed is empty if it was told.

@@ -95,22 +95,14 @@ type version struct{ archive, domain, unloaded string }
 // versionsOf returns the versions of a file that were ordered, the greatest
 // rank first.
 func versionsOf(ctx context.Context, q pg.Querier, action, name string) ([]version, error) {
-	rows, err := q.Query(ctx, `SELECT a.sha256, a.domain, coalesce((SELECT o.id::text FROM control.operation o
+	return pg.List(ctx, q, fmt.Sprintf("versions of %s/%s", action, name), func(r pgx.CollectableRow) (v version, err error) {
+		return v, r.Scan(&v.archive, &v.domain, &v.unloaded)
+	}, `SELECT a.sha256, a.domain, coalesce((SELECT o.id::text FROM control.operation o
 				WHERE o.what = $4 AND o.action = $2 AND o.file = $3 AND o.archive = a.sha256 ORDER BY o.number LIMIT 1), '')
 		FROM control.acquisition a JOIN control.batch b ON b.id = a.batch AND b.released_at IS NOT NULL
 		WHERE a.file = $1 AND a.state = 'ended' AND a.result = 'complete'
 		ORDER BY coalesce(a.rank_own, false) DESC, a.rank_time DESC NULLS LAST, a.rank_ordinal DESC NULLS LAST, a.sha256 COLLATE "C" DESC, a.id DESC`,
 		schemas.FileID(action, name), action, name, schemas.PositionUnload)
-	if err != nil {
-		return nil, fmt.Errorf("versions of %s/%s: %w", action, name, err)
-	}
-	out, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (v version, err error) {
-		return v, r.Scan(&v.archive, &v.domain, &v.unloaded)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("versions of %s/%s: %w", action, name, err)
-	}
-	return out, nil
 }
 
 // Reference asks for the load of a reference table.
@@ -217,15 +209,7 @@ func NumberDomains(ctx context.Context, tx pgx.Tx, domains ...string) ([]DomainN
 			return nil, fmt.Errorf("number batches: %w", err)
 		}
 	}
-	rows, err := tx.Query(ctx, `WITH given AS (
+	return pg.List(ctx, tx, "number batches", pgx.RowToStructByName[DomainNumber], `WITH given AS (
 			UPDATE control.domain SET next_number = next_number + 1 WHERE cardinality($1::text[]) = 0 OR name = ANY($1) RETURNING name, next_number - 1 AS number)
 		SELECT name AS domain, number FROM given ORDER BY name COLLATE "C"`, append([]string{}, domains...))
-	if err != nil {
-		return nil, fmt.Errorf("number batches: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[DomainNumber])
-	if err != nil {
-		return nil, fmt.Errorf("number batches: %w", err)
-	}
-	return out, nil
 }

@@ -33,23 +33,19 @@ func Origins(ctx context.Context, tx pgx.Tx, all []Bytes) (map[Bytes]string, err
 		FROM jsonb_to_recordset($1) AS r(centre text, action text, sha256 text) ORDER BY 1) s`, text); err != nil {
 		return nil, fmt.Errorf("wait for who brings the same bytes: %w", err)
 	}
-	rows, err := tx.Query(ctx, `SELECT DISTINCT ON (r.centre, r.action, r.sha256) r.centre, r.action, r.sha256, f.action || '/' || f.name AS subject
+	var b Bytes
+	var subject string
+	for err := range pg.Each(ctx, tx, "look for files of the same bytes", []any{&b.Centre, &b.Action, &b.SHA256, &subject}, `SELECT DISTINCT ON (r.centre, r.action, r.sha256) r.centre, r.action, r.sha256, f.action || '/' || f.name AS subject
 		FROM jsonb_to_recordset($1) AS r(centre text, action text, sha256 text)
 		CROSS JOIN LATERAL (SELECT id, file, sha256 FROM control.acquisition WHERE sha256 = r.sha256 COLLATE "C" AND sha256 <> ''
 			AND run = $2 AND rank_ordinal IS NOT NULL AND (state IN ('received','extracted') OR result = 'complete') OFFSET 0) a
 		CROSS JOIN LATERAL (SELECT action, name FROM control.file WHERE id = a.file AND centre = r.centre AND action = r.action AND current_sha256 = a.sha256 OFFSET 0) f
 		WHERE NOT EXISTS (SELECT FROM control.operation o WHERE o.what = 'unload' AND o.action = f.action AND o.file = f.name AND o.archive = a.sha256)
-		ORDER BY r.centre, r.action, r.sha256, a.id`, text, schemas.LiveRun)
-	if err != nil {
-		return nil, fmt.Errorf("look for files of the same bytes: %w", err)
-	}
-	var b Bytes
-	var subject string
-	if _, err := pgx.ForEachRow(rows, []any{&b.Centre, &b.Action, &b.SHA256, &subject}, func() error {
+		ORDER BY r.centre, r.action, r.sha256, a.id`, text, schemas.LiveRun) {
+		if err != nil {
+			return nil, err
+		}
 		out[b] = subject
-		return nil
-	}); err != nil {
-		return nil, fmt.Errorf("look for files of the same bytes: %w", err)
 	}
 	return out, nil
 }

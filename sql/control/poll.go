@@ -232,28 +232,19 @@ type Lack struct {
 
 // Lacks returns what a poll's listing lacks that CountMissing has counted, by directory.
 func Lacks(ctx context.Context, tx pgx.Tx, p Poll) ([]Lack, error) {
-	rows, err := tx.Query(ctx, `SELECT action AS directory, count(*) AS held, count(*) FILTER (WHERE misses > 0) AS missing
+	return pg.List(ctx, tx, "ask what "+p.Source+" lacks", pgx.RowToStructByName[Lack], `SELECT action AS directory, count(*) AS held, count(*) FILTER (WHERE misses > 0) AS missing
 		FROM control.hosting WHERE source=$1 AND state='present' AND NOT (look = 1 AND listed_at >= $2) GROUP BY action ORDER BY action`, p.Source, p.StartedAt)
-	if err != nil {
-		return nil, fmt.Errorf("ask what %s lacks: %w", p.Source, err)
-	}
-	lacks, err := pgx.CollectRows(rows, pgx.RowToStructByName[Lack])
-	if err != nil {
-		return nil, fmt.Errorf("ask what %s lacks: %w", p.Source, err)
-	}
-	return lacks, nil
 }
 
 // EachMissing calls each with the name of every file that the listing lacks in a
 // directory.
 func EachMissing(ctx context.Context, tx pgx.Tx, source, directory string, each func(name string)) error {
-	rows, err := tx.Query(ctx, "SELECT name FROM control.hosting WHERE source=$1 AND state='present' AND misses > 0 AND action=$2", source, directory)
-	if err != nil {
-		return fmt.Errorf("ask what %s lacks: %w", source, err)
-	}
 	var name string
-	if _, err := pgx.ForEachRow(rows, []any{&name}, func() error { each(name); return nil }); err != nil {
-		return fmt.Errorf("ask what %s lacks: %w", source, err)
+	for err := range pg.Each(ctx, tx, "ask what "+source+" lacks", []any{&name}, "SELECT name FROM control.hosting WHERE source=$1 AND state='present' AND misses > 0 AND action=$2", source, directory) {
+		if err != nil {
+			return err
+		}
+		each(name)
 	}
 	return nil
 }
@@ -262,18 +253,14 @@ func EachMissing(ctx context.Context, tx pgx.Tx, source, directory string, each 
 // complete listings have lacked, and returns them: at most limit, in the order
 // of their ids.
 func MarkGone(ctx context.Context, tx pgx.Tx, p Poll, goneAfter int, after string, limit int) ([]Vanished, error) {
-	rows, err := tx.Query(ctx, `WITH g AS (UPDATE control.hosting SET state='gone' WHERE source=$1 AND state='present' AND misses >= $2 AND file > $3::uuid
+	gone, err := pg.List(ctx, tx, "find files gone", pgx.RowToStructByName[Vanished], `WITH g AS (UPDATE control.hosting SET state='gone' WHERE source=$1 AND state='present' AND misses >= $2 AND file > $3::uuid
 				AND file <= coalesce((SELECT n.file FROM control.hosting n WHERE n.source=$1 AND n.state='present' AND n.misses >= $2 AND n.file > $3::uuid
 					ORDER BY n.file OFFSET $4 LIMIT 1), 'ffffffff-ffff-ffff-ffff-ffffffffffff')
 			RETURNING file, name, action, look, size)
 		SELECT g.file::text, g.name, g.action, coalesce(f.centre, '') AS centre, g.look, g.size
 		FROM g CROSS JOIN LATERAL (SELECT centre FROM control.file WHERE id = g.file OFFSET 0) f ORDER BY g.file`, p.Source, goneAfter, after, limit-1)
 	if err != nil {
-		return nil, fmt.Errorf("find files gone: %w", err)
-	}
-	gone, err := pgx.CollectRows(rows, pgx.RowToStructByName[Vanished])
-	if err != nil {
-		return nil, fmt.Errorf("find files gone: %w", err)
+		return nil, err
 	}
 	return gone, classGone(ctx, tx, p.Source, gone)
 }

@@ -65,14 +65,10 @@ const priorityOf = `CASE WHEN s.definition->>'priority' ~ '^[0-9]$' THEN (s.defi
 
 // Turns returns where all sources stand. The caller has locked the credit.
 func Turns(ctx context.Context, tx pgx.Tx) (map[string]*Turn, error) {
-	rows, err := tx.Query(ctx, `SELECT s.id AS source, s.server, `+priorityOf+` AS priority, t.turn AS last, coalesce(t.jobs, 0) AS jobs
+	all, err := pg.List(ctx, tx, "read turns of sources", pgx.RowToAddrOfStructByName[Turn], `SELECT s.id AS source, s.server, `+priorityOf+` AS priority, t.turn AS last, coalesce(t.jobs, 0) AS jobs
 		FROM control.source s LEFT JOIN control.turn t ON t.source = s.id AND t.server = s.server`)
 	if err != nil {
-		return nil, fmt.Errorf("read turns of sources: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByName[Turn])
-	if err != nil {
-		return nil, fmt.Errorf("read turns of sources: %w", err)
+		return nil, err
 	}
 	out := make(map[string]*Turn, len(all))
 	for _, t := range all {

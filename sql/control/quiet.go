@@ -80,19 +80,11 @@ type Listing struct {
 // Unlisted returns the available and suspended sources that the given session did
 // not list to the end, and why; and those of which it left files to the next.
 func Unlisted(ctx context.Context, q pg.Querier, session string, now time.Time) ([]Listing, error) {
-	rows, err := q.Query(ctx, `SELECT s.id AS source, coalesce(p.state, 'not polled') AS state, coalesce(nullif(p.exception, ''), CASE WHEN s.state = 'suspended' THEN 'source_suspended' ELSE '' END) AS exception,
+	return pg.List(ctx, q, "read how sources were listed", pgx.RowToStructByName[Listing], `SELECT s.id AS source, coalesce(p.state, 'not polled') AS state, coalesce(nullif(p.exception, ''), CASE WHEN s.state = 'suspended' THEN 'source_suspended' ELSE '' END) AS exception,
 			coalesce(nullif(p.message, ''), s.suspended_why) AS message, coalesce(p.postponed, 0) AS postponed,
 			coalesce(p.stopped_by, '') AS "limit", p.ended_at, s.definition::text AS definition,
 			CASE WHEN p.id IS NULL AND s.state = 'available' AND NOT `+open("s", "$2")+` THEN s.opens END AS opens
 		FROM control.source s JOIN control.centre c ON c.short_name = s.centre AND c.active
 		LEFT JOIN control.poll p ON p.source = s.id AND p.session = $1
 		WHERE s.state IN ('available','suspended') AND ((p.state IN ('complete', 'minimal')) IS NOT TRUE OR p.postponed > 0) ORDER BY s.id`, session, now)
-	if err != nil {
-		return nil, fmt.Errorf("read how sources were listed: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Listing])
-	if err != nil {
-		return nil, fmt.Errorf("read how sources were listed: %w", err)
-	}
-	return out, nil
 }

@@ -86,15 +86,7 @@ func LockSource(ctx context.Context, tx pgx.Tx, id string) (*Standing, error) {
 }
 
 func standings(ctx context.Context, q pg.Querier, which string, arg any) ([]Standing, error) {
-	rows, err := q.Query(ctx, "SELECT "+standingColumns+" FROM control.source s WHERE "+which, arg)
-	if err != nil {
-		return nil, fmt.Errorf("read how sources stand: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[Standing])
-	if err != nil {
-		return nil, fmt.Errorf("read how sources stand: %w", err)
-	}
-	return all, nil
+	return pg.List(ctx, q, "read how sources stand", pgx.RowToStructByName[Standing], "SELECT "+standingColumns+" FROM control.source s WHERE "+which, arg)
 }
 
 // PutStanding stores what a poll or a person has made of a source that is still
@@ -120,29 +112,13 @@ func polledSQL() string {
 // Overdue returns the sources that are due though a poll of them has not ended,
 // by id.
 func Overdue(ctx context.Context, q pg.Querier, now time.Time) ([]string, error) {
-	rows, err := q.Query(ctx, "SELECT s.id FROM control.source s WHERE "+polledSQL()+" ORDER BY s.id", now)
-	if err != nil {
-		return nil, fmt.Errorf("find overruns: %w", err)
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("find overruns: %w", err)
-	}
-	return ids, nil
+	return pg.List(ctx, q, "find overruns", pgx.RowTo[string], "SELECT s.id FROM control.source s WHERE "+polledSQL()+" ORDER BY s.id", now)
 }
 
 // CountOverruns counts an overrun of each of the named sources that is still due
 // while it is polled, and returns how they stand: each must be made due again later.
 func CountOverruns(ctx context.Context, tx pgx.Tx, ids []string, now time.Time, revision int64) ([]Standing, error) {
-	rows, err := tx.Query(ctx, `WITH l AS (SELECT id FROM control.source WHERE id = ANY($2) ORDER BY id FOR UPDATE)
+	return pg.List(ctx, tx, "count overruns", pgx.RowToStructByName[Standing], `WITH l AS (SELECT id FROM control.source WHERE id = ANY($2) ORDER BY id FOR UPDATE)
 		UPDATE control.source s SET overruns = s.overruns + 1, revision = $3 FROM l
 		WHERE s.id = l.id AND `+polledSQL()+" RETURNING "+standingColumns, now, ids, revision)
-	if err != nil {
-		return nil, fmt.Errorf("count overruns: %w", err)
-	}
-	over, err := pgx.CollectRows(rows, pgx.RowToStructByName[Standing])
-	if err != nil {
-		return nil, fmt.Errorf("count overruns: %w", err)
-	}
-	return over, nil
 }

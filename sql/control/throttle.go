@@ -206,19 +206,14 @@ func leftAt(at string) string {
 
 // LeftAlone returns the servers that have asked to be left alone, and until when.
 func LeftAlone(ctx context.Context, q pg.Querier, now time.Time) (map[string]time.Time, error) {
-	rows, err := q.Query(ctx, "SELECT substr(name, length($2) + 1), left_until FROM control.throttle WHERE starts_with(name, $2) AND "+leftAt("$1"), now, throttle.ServerName(""))
-	if err != nil {
-		return nil, fmt.Errorf("read which servers are left alone: %w", err)
-	}
 	out := map[string]time.Time{}
 	var server string
 	var until time.Time
-	_, err = pgx.ForEachRow(rows, []any{&server, &until}, func() error {
+	for err := range pg.Each(ctx, q, "read which servers are left alone", []any{&server, &until}, "SELECT substr(name, length($2) + 1), left_until FROM control.throttle WHERE starts_with(name, $2) AND "+leftAt("$1"), now, throttle.ServerName("")) {
+		if err != nil {
+			return nil, err
+		}
 		out[server] = until
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read which servers are left alone: %w", err)
 	}
 	return out, nil
 }

@@ -19,14 +19,13 @@ const wakes = `s.protocol = 'file' AND s.state = 'available' AND s.definition->>
 // Waking returns the url of each source that may be polled before its interval is over,
 // by id.
 func Waking(ctx context.Context, pool *pgxpool.Pool) (map[string]string, error) {
-	rows, err := pool.Query(ctx, "SELECT s.id, s.url FROM control.source s WHERE "+wakes)
-	if err != nil {
-		return nil, fmt.Errorf("find local sources: %w", err)
-	}
 	urls := map[string]string{}
 	var id, url string
-	if _, err := pgx.ForEachRow(rows, []any{&id, &url}, func() error { urls[id] = url; return nil }); err != nil {
-		return nil, fmt.Errorf("find local sources: %w", err)
+	for err := range pg.Each(ctx, pool, "find local sources", []any{&id, &url}, "SELECT s.id, s.url FROM control.source s WHERE "+wakes) {
+		if err != nil {
+			return nil, err
+		}
+		urls[id] = url
 	}
 	return urls, nil
 }

@@ -71,15 +71,11 @@ func ListingsOf(ctx context.Context, q pg.Querier, source string) (l Listings, e
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return l, fmt.Errorf("read when %s is polled: %w", source, err)
 	}
-	rows, err := q.Query(ctx, `SELECT n.number AS session, n.once, p.state, p.attempts, p.started_at, p.ended_at, p.exception, p.message, p.postponed, p.stopped_by
+	polls, err := pg.List(ctx, q, "read how "+source+" was polled", pgx.RowToAddrOfStructByName[ListedPoll], `SELECT n.number AS session, n.once, p.state, p.attempts, p.started_at, p.ended_at, p.exception, p.message, p.postponed, p.stopped_by
 		FROM (SELECT id, number, once FROM control.session ORDER BY number DESC LIMIT $2) n
 		CROSS JOIN LATERAL (SELECT * FROM control.poll WHERE session = n.id AND source = $1 OFFSET 0) p ORDER BY n.number DESC`, source, pollsBack)
 	if err != nil {
-		return l, fmt.Errorf("read how %s was polled: %w", source, err)
-	}
-	polls, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByName[ListedPoll])
-	if err != nil {
-		return l, fmt.Errorf("read how %s was polled: %w", source, err)
+		return l, err
 	}
 	for _, p := range polls {
 		switch {
@@ -204,15 +200,11 @@ func CreditUseOf(ctx context.Context, q pg.Querier, server string, now time.Time
 	if err != nil {
 		return c, fmt.Errorf("read the credit of %s: %w", server, err)
 	}
-	rows, err := q.Query(ctx, `SELECT source, sum(jobs)::bigint AS jobs, sum(polls)::bigint AS polls, sum(due)::bigint AS due_polls FROM (
+	c.By, err = pg.List(ctx, q, "read what uses the credit of "+server, pgx.RowToStructByName[Use], `SELECT source, sum(jobs)::bigint AS jobs, sum(polls)::bigint AS polls, sum(due)::bigint AS due_polls FROM (
 			SELECT source, 1 AS jobs, 0 AS polls, 0 AS due FROM control.job WHERE server = $1
 			UNION ALL SELECT source, 0, 1, 0 FROM control.poll WHERE server = $1 AND state = 'running' AND lease_until >= clock_timestamp()
 			UNION ALL SELECT p.source, 0, 0, 1 FROM control.poll p JOIN control.source o ON o.id = p.source WHERE o.server = $1 AND p.state = 'due' AND p.not_before <= $2) u
 		GROUP BY source ORDER BY sum(jobs + polls) DESC, source LIMIT 20`, server, now)
-	if err != nil {
-		return c, fmt.Errorf("read what uses the credit of %s: %w", server, err)
-	}
-	c.By, err = pgx.CollectRows(rows, pgx.RowToStructByName[Use])
 	return c, err
 }
 
