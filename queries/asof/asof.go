@@ -102,7 +102,7 @@ func (r *Reader) At(ctx context.Context, moment time.Time, s Scope, ask func(q p
 		if err != nil {
 			return err
 		}
-		parts := s.parts(time.Time{}, moment)
+		parts := s.parts(moment)
 		if err := p.limit(ctx, parts); err != nil {
 			return err
 		}

@@ -182,7 +182,7 @@ func TestOnlyWhatIsNeededIsRead(t *testing.T) {
 	var all int64
 	for name, s := range map[string]Scope{"all": {}, "file": {Name: first}, "centre": {Centre: "ICS"}, "source": {Source: "s1"}, "session": {Session: schemas.ID("session", "2")}} {
 		p := &past{Reader: r}
-		n, err := p.count(t.Context(), s.parts(time.Time{}, end()))
+		n, err := p.count(t.Context(), s.parts(end()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -251,7 +251,7 @@ func TestOnlyFilesOfWhichSomethingFailed(t *testing.T) {
 			t.Errorf("%s: %d files, %d documents (-all +those):\n%s", name, len(files[0].Rows), len(documents[0].Rows), d)
 		}
 		p := &past{Reader: r}
-		n, err := p.count(t.Context(), c.scope.parts(time.Time{}, end()))
+		n, err := p.count(t.Context(), c.scope.parts(end()))
 		if err != nil || n == 0 || n > int64(len(story()))*4/5 {
 			t.Errorf("%s: %d of %d events are read: %v", name, n, len(story()), err)
 		}

@@ -69,7 +69,7 @@ func (r *Reader) Diff(ctx context.Context, from, to time.Time, s Scope, tell fun
 		if s == (Scope{}) {
 			s.Name = "*" // sessions and batches are not compared
 		}
-		parts := changed(s.parts(time.Time{}, to), from, to)
+		parts := changed(s.parts(to), from, to)
 		if err := p.limit(ctx, parts); err != nil {
 			return err
 		}

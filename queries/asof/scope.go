@@ -46,25 +46,20 @@ func (p part) and(where string, args ...any) part {
 }
 
 // parts are the conditions whose rows together are the events that the scope
-// needs, with times after the first moment (or all, if it is zero) and not
-// after the second.
-func (s Scope) parts(after, until time.Time) []part {
+// needs, with times not after a moment.
+func (s Scope) parts(until time.Time) []part {
 	times := part{"time <= " + microseconds, []any{until.UnixMicro()}}
-	all := times
-	if !after.IsZero() {
-		all = times.and("time > "+microseconds, after.UnixMicro())
-	}
 	if s == (Scope{}) {
-		return []part{all}
+		return []part{times}
 	}
-	files := all.and("file_name != ''")
+	files := times.and("file_name != ''")
 	if strings.Contains(s.Name, "*") {
 		pattern := strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`, "*", "%").Replace(s.Name)
 		files = files.and("file_name LIKE ?", pattern)
 	} else if s.Name != "" {
 		files = files.and("file_name = ?", s.Name)
 	}
-	// Which files: by what was said of them up to the later moment.
+	// Which files: by what was said of them up to the moment.
 	add := func(where string, args ...any) {
 		sub := times.and(where, args...)
 		files = files.and("file_name IN (SELECT file_name FROM event WHERE "+sub.where+")", sub.args...)
@@ -93,7 +88,7 @@ func (s Scope) parts(after, until time.Time) []part {
 	if s.Polls {
 		others = append(others, schemas.EntitySession, schemas.EntityTask)
 	}
-	return []part{all.and("entity IN (?"+strings.Repeat(", ?", len(others)-1)+")", others...), files}
+	return []part{times.and("entity IN (?"+strings.Repeat(", ?", len(others)-1)+")", others...), files}
 }
 
 // changed narrows parts of a scope to the files of which something was said
