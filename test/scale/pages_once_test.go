@@ -14,7 +14,7 @@ import (
 
 // mostStatements is how many statements a page may ask of the tracker one after another:
 // those of the page Now, which shows what nothing else has together.
-const mostStatements = 12
+const mostStatements = 14
 
 // known is what every list of a source asks first: names are compared here, as Postgres
 // takes not all that an address may hold. There are few, and it doesn't count.

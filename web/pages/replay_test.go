@@ -98,7 +98,7 @@ func TestAShadowIsComparedAndPromoted(t *testing.T) {
 		t.Errorf("asked for: %+v, %v", runs, err)
 	}
 	answers(t, server, "/replays/try", http.StatusOK, "was made live by replay 2.")
-	if _, body := get(t, server, "/replays/try"); strings.Contains(body, "Promote shadow") {
+	if _, body := get(t, server, "/replays/try"); strings.Contains(body, `/promote"`) {
 		t.Error("a shadow that is promoted is offered to be promoted")
 	}
 }
