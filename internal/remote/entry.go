@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"strings"
 	"io/fs"
 	"math"
+	"strings"
 	"time"
 )
 
