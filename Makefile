@@ -110,12 +110,12 @@ test: servers clients ## run all tests; what lacks an engine or a server is skip
 	$(GO) test -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) $(FIRST) ./...
 
 # Every test once: with the race detector where goroutines share memory, and
-# without it elsewhere, and without vet, which is beside them. All go on at once, so that
+# without it elsewhere, and without vet, which has been. The parts go on at once, so that
 # nothing waits for the longest package of one of them alone; what they need is
 # installed before.
 .PHONY: check
-check: fmt engines servers clients ## everything that must hold before a commit
-	@$(MAKE) --no-print-directory -j5 AT_ONCE=$$(($$(nproc) + 1)) vet lint test-race test-plain test-without-race
+check: fmt vet lint engines servers clients ## everything that must hold before a commit
+	@$(MAKE) --no-print-directory -j3 AT_ONCE=$$(nproc) test-race test-plain test-without-race
 
 .PHONY: test-plain
 test-plain: engines servers clients ## what make test-race and make test-without-race leave of make test
@@ -124,7 +124,7 @@ test-plain: engines servers clients ## what make test-race and make test-without
 .PHONY: test-without-race
 test-without-race: engines servers clients ## what packages that make test-race tests have without the race detector
 	@files="$$($(ALONE))"; tests="$$(grep -hoE '^func Test[A-Za-z0-9_]+' $$files | cut -c6- | paste -sd '|')"; \
-	$(GO) test -vet=off -p $$(nproc) -timeout $(TEST_TIMEOUT) -run "^($$tests|$(SHORT_TESTS))\$$" $$(dirname $$files | sed 's|^|./|' | sort -u) $(SHORT)
+	$(GO) test -vet=off -p 1 -timeout $(TEST_TIMEOUT) -run "^($$tests|$(SHORT_TESTS))\$$" $$(dirname $$files | sed 's|^|./|' | sort -u) $(SHORT)
 
 .PHONY: fmt
 fmt: ## fail where gofmt would change something

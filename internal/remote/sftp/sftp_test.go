@@ -1,7 +1,6 @@
 package sftp_test
 
 import (
-	"os"
 	"testing"
 
 	"tributary/internal/remote"
@@ -21,5 +20,3 @@ func faulty(t *testing.T, dir string) *servers.FaultySFTP {
 func keyConfig(s *servers.FaultySFTP) remote.Config {
 	return remote.Config{URL: s.URL("/"), IdentityFile: s.IdentityFile, KnownHosts: s.KnownHosts}
 }
-
-func writeFile(name, text string) error { return os.WriteFile(name, []byte(text), 0o644) }
