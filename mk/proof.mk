@@ -256,14 +256,14 @@ test-hostile: test-outside ## what was found from outside, 210 misbehaving conve
 
 .PHONY: test-outside
 test-outside: engines ## make test-hostile without what make check runs as well
-	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_HOSTILE=1 $(GO) test -count=1 -timeout 15m -v ./test/hostile/
+	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_HOSTILE=1 $(GO) test -count=1 -timeout 15m -parallel 3 -v ./test/hostile/
 
 .PHONY: complaints
 complaints: engines ## what users of such systems complain of, forty tests by number (docs/explanation/what-goes-wrong.md)
 	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_COMPLAINTS=1 $(GO) test -count=1 -timeout 60m -v -run '^TestComplaints$$' ./test/docs
 
 .PHONY: hostile-campaign
-hostile-campaign: engines ## SEEDS misbehaving conversations from SEED on, BATCH of them with one program
+hostile-campaign: engines ## SEEDS misbehaving conversations from SEED on, BATCH of them at once
 	$(call counted,TRIBUTARY_HOSTILE=1 TRIBUTARY_HOSTILE_SEEDS=$(SEEDS) TRIBUTARY_HOSTILE_BATCH=$(BATCH) TRIBUTARY_HOSTILE_HALVES=1,^TestConversations$$,./test/hostile/,0)
 
 # Transfers of a file of BYTES from real servers, each cut five times: how many bytes
@@ -330,8 +330,8 @@ PGJDBC_SHA256 := cab1cd67cfa25c25de4348e532298028288a877ba01c77d1619fe4541619338
 PGJDBC_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tributary/pgjdbc
 PGJDBC_JAR := $(PGJDBC_DIR)/postgresql-$(PGJDBC_VERSION).jar
 
-.PHONY: clients-sql
-clients-sql: ## install the SQL clients of others that make test-clients-sql tries
+.PHONY: test-clients-sql
+test-clients-sql: engines ## psql, JDBC, psycopg, ODBC, pgx and Grafana's queries read through postgres.listen
 	$(call packages,psql:postgresql-client isql:unixodbc mvn:maven javac:default-jdk-headless)
 	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  for p in odbc-postgresql python3-psycopg2; do dpkg -s $$p >/dev/null 2>&1 || DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$p >/dev/null; done; \
@@ -344,7 +344,4 @@ clients-sql: ## install the SQL clients of others that make test-clients-sql tri
 	    mv $(PGJDBC_DIR)/part/postgresql-$(PGJDBC_VERSION).jar $(PGJDBC_JAR); rm -rf $(PGJDBC_DIR)/part; \
 	  fi; \
 	fi
-
-.PHONY: test-clients-sql
-test-clients-sql: engines clients-sql ## psql, JDBC, psycopg, ODBC, pgx and Grafana's queries read through postgres.listen
 	TRIBUTARY_PGJDBC=$$([ -e $(PGJDBC_JAR) ] && echo $(PGJDBC_JAR)) $(GO) test -count=1 -timeout 10m -v ./test/clients/sql

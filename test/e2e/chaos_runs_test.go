@@ -82,7 +82,6 @@ func TestChaos(t *testing.T) {
 	if runs == 0 {
 		t.Skip("takes minutes: make chaos runs it")
 	}
-	t.Parallel()
 	length := 15 * time.Second
 	if text := os.Getenv("TRIBUTARY_CHAOS_FAULTS"); text != "" {
 		var err error

@@ -5,8 +5,10 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -36,15 +38,14 @@ func TestCrashPoints(t *testing.T) {
 	if want == "" {
 		t.Skip("takes minutes: make crashpoints runs it")
 	}
-	t.Parallel()
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Small}, rig.Options{Local: true, Extra: shortLeases})
 	s.binary, s.fromNothing = crashable(t), true // there are steps in how it begins
 	s.keepEngines()
 
 	labels := filepath.Join(s.dir, "labels")
-	s.more = []string{"TRIBUTARY_CRASH_LOG=" + labels}
+	t.Setenv("TRIBUTARY_CRASH_LOG", labels)
 	s.once()
-	s.more = nil
+	t.Setenv("TRIBUTARY_CRASH_LOG", "")
 	undisturbed := s.expect(true)
 	told := s.told()
 	cases := crashes(t, labels)
@@ -58,7 +59,7 @@ func TestCrashPoints(t *testing.T) {
 			continue
 		}
 		ok := t.Run(at.String(), func(sub *testing.T) {
-			defer func() { s.t, s.more = t, nil }()
+			defer func() { s.t = t }()
 			s.t = &complaining{TB: sub, name: at.String(), of: c}
 			crashed += s.crash(s.t, at, undisturbed.Hash, told)
 		})
@@ -76,7 +77,7 @@ func (s *system) crash(t testing.TB, at crash, hash string, told []toldRow) (cra
 	s.anew()
 	n := at.N
 	for range 1 + at.Again {
-		s.more = []string{fmt.Sprintf("TRIBUTARY_CRASH=%s:%d", at.Label, n)}
+		t.Setenv("TRIBUTARY_CRASH", at.Label+":"+strconv.Itoa(n))
 		p := s.start("up", "--once")
 		if code := p.code(onceWithin); code == 0 {
 			t.Logf("%s is not reached for the %d. time in this life", at.Label, n)
@@ -87,7 +88,7 @@ func (s *system) crash(t testing.TB, at crash, hash string, told []toldRow) (cra
 		crashed++
 		n = 1
 	}
-	s.more = nil
+	t.Setenv("TRIBUTARY_CRASH", "")
 	s.once()
 	if got := s.expect(false); got.Hash != hash {
 		t.Errorf("warehouse hash %s, of an undisturbed run %s", got.Hash, hash)
@@ -112,6 +113,16 @@ func (s *system) told() (rows []toldRow) {
 			WHERE stage = 'insert' AND document IS NOT NULL AND status IN ('done', 'failed') GROUP BY phase, status ORDER BY phase, status`)
 	})
 	return rows
+}
+
+// crashable builds the program with its crash points.
+func crashable(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "tributary")
+	if out, err := exec.Command("go", "build", "-tags", "crashpoints", "-o", path, "tributary/cmd/tributary").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return path
 }
 
 // crashes lists all cases: every occurrence of every label, and its first and

@@ -2,10 +2,12 @@ package e2e
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"sync"
 	"testing"
@@ -13,18 +15,17 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/engine/install"
 	"tributary/test/rig"
-	"tributary/test/wait"
 )
 
 // TestMain removes what building and the first beginning left.
 func TestMain(m *testing.M) {
-	wait.Beside()
+	if err := oneMore(); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		os.Exit(2)
+	}
 	code := m.Run()
-	for _, dir := range []string{built.dir, crashing.dir} {
-		if dir == "" {
-			continue
-		}
-		if err := os.RemoveAll(dir); err != nil {
+	if built.dir != "" {
+		if err := os.RemoveAll(built.dir); err != nil {
 			fmt.Fprintln(os.Stderr, "e2e:", err)
 		}
 	}
@@ -34,16 +35,25 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// builtOnce is a program that is built once for all tests of a run.
-type builtOnce struct {
+// oneMore lets one test more than there are processors run at once, unless -parallel
+// says how many: most wait for what others do.
+func oneMore() error {
+	flag.Parse()
+	said := false
+	flag.Visit(func(f *flag.Flag) { said = said || f.Name == "test.parallel" })
+	if said {
+		return nil
+	}
+	return flag.Set("test.parallel", strconv.Itoa(runtime.GOMAXPROCS(0)+1))
+}
+
+// built is the program under test, built once for all tests of a run.
+var built struct {
 	once sync.Once
 	dir  string
 	path string
 	err  error
 }
-
-// built is the program under test, and crashing the same with its crash points.
-var built, crashing builtOnce
 
 // beginning is what systems begin with.
 var beginning rig.Beginning
@@ -58,36 +68,27 @@ func program(t testing.TB) string {
 	if missing := found.Missing(); len(missing) > 0 {
 		enginetest.Missing(t, fmt.Sprint(missing))
 	}
-	built.once.Do(func() {
-		if built.path = os.Getenv("TRIBUTARY_BINARY"); built.path == "" {
-			built.err = built.build()
-		} else if !filepath.IsAbs(built.path) {
-			built.err = errors.New("TRIBUTARY_BINARY must be an absolute path")
-		}
-	})
+	built.once.Do(func() { built.err = build() })
 	if built.err != nil {
 		t.Fatal(built.err)
 	}
 	return built.path
 }
 
-// crashable returns the path of the program with its crash points.
-func crashable(t testing.TB) string {
-	t.Helper()
-	crashing.once.Do(func() { crashing.err = crashing.build("-tags", "crashpoints") })
-	if crashing.err != nil {
-		t.Fatal(crashing.err)
+func build() error {
+	if path := os.Getenv("TRIBUTARY_BINARY"); path != "" {
+		if !filepath.IsAbs(path) {
+			return errors.New("TRIBUTARY_BINARY must be an absolute path")
+		}
+		built.path = path
+		return nil
 	}
-	return crashing.path
-}
-
-func (b *builtOnce) build(flags ...string) (err error) {
-	if b.dir, err = os.MkdirTemp("", "tributary-bin-"); err != nil {
+	dir, err := os.MkdirTemp("", "tributary-bin-")
+	if err != nil {
 		return fmt.Errorf("directory for the binary: %w", err)
 	}
-	b.path = filepath.Join(b.dir, "tributary")
-	args := append(append([]string{"build"}, flags...), "-o", b.path, "tributary/cmd/tributary")
-	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+	built.dir, built.path = dir, filepath.Join(dir, "tributary")
+	if out, err := exec.Command("go", "build", "-o", built.path, "tributary/cmd/tributary").CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"tributary/schemas/exception"
@@ -24,42 +23,27 @@ const longest = 4096
 func TestConversations(t *testing.T) {
 	program(t)
 	first, runs, batch := number(t, "TRIBUTARY_SEED", 1), number(t, "TRIBUTARY_HOSTILE_SEEDS", 210), number(t, "TRIBUTARY_HOSTILE_BATCH", 50)
-	struck := &tally{n: map[string]int{}}
-	t.Run("together", func(t *testing.T) {
-		for from := first; from < first+runs; from += batch {
-			var seeds []uint64
-			for n := from; n < min(from+batch, first+runs); n++ {
-				seeds = append(seeds, n)
-			}
-			t.Run(fmt.Sprintf("seeds %d to %d", seeds[0], seeds[len(seeds)-1]), func(t *testing.T) {
-				t.Parallel() // most of the time goes by until what is silent is given up
-				for _, wrong := range together(t, seeds, struck) {
-					t.Error(wrong)
-				}
-			})
+	struck := map[string]int{}
+	for from := first; from < first+runs; from += batch {
+		var seeds []uint64
+		for n := from; n < min(from+batch, first+runs); n++ {
+			seeds = append(seeds, n)
 		}
-	})
+		t.Run(fmt.Sprintf("seeds %d to %d", seeds[0], seeds[len(seeds)-1]), func(t *testing.T) {
+			for _, wrong := range together(t, seeds, struck) {
+				t.Error(wrong)
+			}
+		})
+	}
 	all := slices.Concat(ftpKinds(), sftpKinds(), httpKinds(), s3Kinds())
 	missed := 0
 	for _, k := range all {
-		if struck.n[k.name] == 0 && runs >= uint64(len(all)) {
+		if struck[k.name] == 0 && runs >= uint64(len(all)) {
 			missed++
 			t.Errorf("%s never struck", k.name)
 		}
 	}
-	summary(t, fmt.Sprintf("%d seeds, %d kinds of misbehaviour, %d of them struck", runs, len(all), len(struck.n)))
-}
-
-// tally counts how often each kind of misbehaviour struck.
-type tally struct {
-	sync.Mutex
-	n map[string]int
-}
-
-func (c *tally) add(kind string) {
-	c.Lock()
-	defer c.Unlock()
-	c.n[kind]++
+	summary(t, fmt.Sprintf("%d seeds, %d kinds of misbehaviour, %d of them struck", runs, len(all), len(struck)))
 }
 
 // There are as many kinds of misbehaviour as is said, each of a name of its own, and
@@ -118,7 +102,7 @@ func told(seed uint64) string {
 // together runs the hostile servers of some seeds beside the good ones, and then
 // without them. It returns what was wrong. In a campaign, what can't be said of
 // one seed is looked for in halves.
-func together(t *testing.T, seeds []uint64, struck *tally) []string {
+func together(t *testing.T, seeds []uint64, struck map[string]int) []string {
 	one, all := round(t, seeds, struck)
 	switch {
 	case len(all) == 0:
@@ -142,7 +126,7 @@ func together(t *testing.T, seeds []uint64, struck *tally) []string {
 }
 
 // round returns what is wrong with single seeds, and what with all of them.
-func round(t *testing.T, seeds []uint64, struck *tally) (one, all []string) {
+func round(t *testing.T, seeds []uint64, struck map[string]int) (one, all []string) {
 	w := setUp(t, 4, "")
 	for _, seed := range seeds {
 		protocol, k, step := drawn(seed)
@@ -165,7 +149,7 @@ func round(t *testing.T, seeds []uint64, struck *tally) (one, all []string) {
 	}
 	for i, s := range w.hostile {
 		if s.struck.Load() > 0 {
-			struck.add(s.name)
+			struck[s.name]++
 		} else {
 			t.Logf("did not strike: %s", told(seeds[i]))
 		}

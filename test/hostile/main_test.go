@@ -14,7 +14,6 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/engine/install"
 	"tributary/test/rig"
-	"tributary/test/wait"
 )
 
 // TestMain removes what building left. As another account the binary of the
@@ -24,7 +23,6 @@ func TestMain(m *testing.M) {
 		probe(asked)
 		os.Exit(0)
 	}
-	wait.Beside()
 	code := m.Run()
 	if built.dir != "" {
 		if err := os.RemoveAll(built.dir); err != nil {

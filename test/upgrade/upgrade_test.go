@@ -1,19 +1,12 @@
 package upgrade
 
 import (
-	"os"
 	"testing"
 
 	"tributary/internal/chain"
 	"tributary/internal/kafka"
 	"tributary/schemas"
-	"tributary/test/wait"
 )
-
-func TestMain(m *testing.M) {
-	wait.Beside()
-	os.Exit(m.Run())
-}
 
 const (
 	perZip    = 3 // documents of a zip of this corpus

@@ -2,11 +2,7 @@
 package wait
 
 import (
-	"flag"
-	"fmt"
 	"os"
-	"runtime"
-	"strconv"
 	"time"
 )
 
@@ -19,20 +15,4 @@ func Patience() time.Duration {
 		return d
 	}
 	return 5 * time.Minute
-}
-
-// Beside is what TestMain of a package begins with whose tests mostly wait for what
-// others do: two of its tests for each processor go on at once, unless -parallel says
-// how many. It ends the process where that can't be set.
-func Beside() {
-	flag.Parse()
-	said := false
-	flag.Visit(func(f *flag.Flag) { said = said || f.Name == "test.parallel" })
-	if said {
-		return
-	}
-	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
-		fmt.Fprintln(os.Stderr, "tests that go on at once:", err)
-		os.Exit(2)
-	}
 }
