@@ -182,8 +182,7 @@ func (s *build) commit(ctx context.Context, p piece) error {
 		if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = off"); err != nil {
 			return fmt.Errorf("settings: %w", err)
 		}
-		_, err := s.write(ctx, tx, p)
-		return err
+		return s.write(ctx, tx, p)
 	})
 }
 
@@ -194,11 +193,10 @@ func (s *build) applyIn(ctx context.Context, tx pgx.Tx, to map[int32]int64) erro
 		if err != nil {
 			return err
 		}
-		st, err := s.write(ctx, tx, p)
-		if err != nil {
+		if err := s.write(ctx, tx, p); err != nil {
 			return err
 		}
-		return st.emptyTemps(ctx)
+		return emptyTemps(ctx, tx)
 	})
 }
 
@@ -217,24 +215,24 @@ func (s *build) sum(ranges []sink.Range) (piece, error) {
 	return p, err
 }
 
-func (s *build) write(ctx context.Context, tx pgx.Tx, p piece) (*store, error) {
+func (s *build) write(ctx context.Context, tx pgx.Tx, p piece) error {
 	st, err := newStore(ctx, tx, s.target, 0, s.meanings)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := noteUnreadable(ctx, st, p.bad); err != nil {
-		return nil, err
+		return err
 	}
 	if err := p.fold.write(ctx, st); err != nil {
-		return nil, err
+		return err
 	}
 	for _, r := range p.ranges {
 		if err := s.offsets.Advance(ctx, tx, r.Topic, r.Partition, r.From, r.To); err != nil {
-			return nil, err
+			return err
 		}
 		s.at[r.Partition] = r.To
 	}
-	return st, nil
+	return nil
 }
 
 // positions are the offsets that a schema has stored of the log.

@@ -27,9 +27,6 @@ func (c *control) release() {
 	for _, x := range c.sessions {
 		if !x.ended && c.sessionOver(x) {
 			x.ended = true
-			if !slices.ContainsFunc(c.batches, func(b *batch) bool { return b.session == x }) {
-				continue // nothing of it is in the order
-			}
 			c.position++
 			c.ordered(&schemas.DocumentOrdered{Position: c.position, What: schemas.PositionSession, Number: int64(x.number), Scope: schemas.Scope{Session: x.id, Run: schemas.LiveRun}})
 		}

@@ -143,7 +143,6 @@ func sessionStates() Machine {
 		WHEN r.polls_ended_at IS NOT NULL THEN 'polled' ELSE 'polling' END`, []Step{
 		{"", "polling", "sources are due, or one round is asked for"},
 		{"polling", "polled", "its last poll has ended"},
-		{"polled", "closed", "no poll of it has failed, and nothing of what they found comes into the order"},
 		{"polled", "ended", "its batches are released; its end gets a position"},
 		{"ended", "closed", "the warehouse has applied that position"},
 	}}
