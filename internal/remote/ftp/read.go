@@ -58,24 +58,7 @@ func (r *ftpReader) WriteTo(w io.Writer) (int64, error) {
 	if r.s.buffer == nil {
 		r.s.buffer = make([]byte, remote.CopyBuffer)
 	}
-	buf := r.s.buffer
-	var total int64
-	for {
-		n, err := r.Read(buf)
-		if n > 0 {
-			m, werr := w.Write(buf[:n])
-			total += int64(m)
-			if werr != nil {
-				return total, werr
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return total, nil
-		}
-		if err != nil {
-			return total, err
-		}
-	}
+	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{r}, r.s.buffer)
 }
 
 // Close ends the transfer. One that is broken off costs the session when the

@@ -187,23 +187,8 @@ func (r *sftpReader) WriteTo(w io.Writer) (int64, error) {
 	}
 	// What follows is one read that says EOF, unless the server gives less than
 	// it is asked for: then the rest comes here, slowly and whole.
-	buf := make([]byte, r.s.packet)
-	for {
-		n, err := r.Read(buf)
-		if n > 0 {
-			m, werr := w.Write(buf[:n])
-			total += int64(m)
-			if werr != nil {
-				return total, werr
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return total, nil
-		}
-		if err != nil {
-			return total, err
-		}
-	}
+	n, err := io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{r}, make([]byte, r.s.packet))
+	return total + n, err
 }
 
 // pipelined runs the library's WriteTo, watching its progress.
