@@ -28,8 +28,8 @@ projections-scale: engines ## what every statement of insert and tracker looks a
 # are given. With KEEP=DIR the engines keep them there, for another run.
 .PHONY: pages-scale
 pages-scale: engines ## what every page takes among a million files and ten million events, beside its slowest statement
-	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_TEST_DIR=$(abspath $(KEEP)) TRIBUTARY_PAGES_FILES=$(or $(FILES),1000000) $(if $(EVENTS),TRIBUTARY_PAGES_EVENTS=$(EVENTS)) \
-	  $(GO) test -count=1 -timeout 240m -v -run 'TestPagesBesideTheirStatements' ./test/scale
+	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_TEST_DIR=$(abspath $(KEEP)) TRIBUTARY_PAGES_FILES=$(or $(FILES),1000000) TRIBUTARY_SCALE_FINDINGS=$(or $(FILES),1000000) $(if $(EVENTS),TRIBUTARY_PAGES_EVENTS=$(EVENTS)) \
+	  $(GO) test -count=1 -timeout 240m -v -run 'TestPagesBesideTheirStatements|TestFindingsByIndex' ./test/scale
 
 # The servers' files lie in TMPDIR: a directory of ENTRIES empty ones.
 .PHONY: listing-scale

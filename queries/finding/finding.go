@@ -5,6 +5,7 @@ package finding
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -49,10 +50,15 @@ func Open(ctx context.Context, warehouse pg.Querier, centre, check, after string
 	if err != nil {
 		return nil, err
 	}
+	// The list lies between two rows, and not where centre and test equal something: then
+	// only the index of lists has its order, and Postgres doesn't take that of another in
+	// the hope that what is asked for comes soon.
 	return list[Finding](ctx, warehouse, `SELECT f.test, f.level, f.centre, f.record_type, d.file_name, d.action, d.entry, f.line, f.col, f.message, f.position || '-' || f.ordinal
-		FROM warehouse.finding f JOIN warehouse.document d ON d.position = f.position
-		WHERE f.open AND f.centre = $1 AND f.test = $2 AND (f.position, f.ordinal) > ($3::bigint, $4::int) ORDER BY f.position, f.ordinal LIMIT $5`,
-		clean(centre), clean(check), position, ordinal, limit)
+		FROM (SELECT * FROM warehouse.finding WHERE open
+				AND (centre, test, position, ordinal) > ($1, $2, $3::bigint, $4::int) AND (centre, test, position, ordinal) <= ($1, $2, $6::bigint, 0)
+			ORDER BY centre, test, position, ordinal LIMIT $5) f
+		JOIN warehouse.document d ON d.position = f.position ORDER BY f.position, f.ordinal`,
+		clean(centre), clean(check), position, ordinal, limit, int64(math.MaxInt64))
 }
 
 // KeyError says that a list can't go on after what was given.
