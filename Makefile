@@ -26,6 +26,8 @@ TEST_TIMEOUT ?= 40m
 # Where tests keep files; go builds where it did.
 test test-race test-plain test-without-race: export GOTMPDIR := $(or $(GOTMPDIR),$(TMPDIR),/tmp)
 test test-race test-plain test-without-race: export TMPDIR := $(shell mk/scratch)
+# The program under test is the one that make engines needs and has built.
+test test-plain: export TRIBUTARY_BINARY := $(abspath $(BIN))
 GOVULNCHECK ?= v1.9.0
 
 .PHONY: help
