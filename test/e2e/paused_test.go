@@ -30,6 +30,7 @@ const abandoned = lively + "kafka:\n  session_timeout: 6s\n"
 // changes nothing when it goes on, says why it stops, and takes its turn again
 // when the other has ended.
 func TestPausedInsert(t *testing.T) {
+	t.Parallel()
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Small}, rig.Options{Local: true, Extra: abandoned})
 	s.engines(func(engine.Endpoints) {
 		late := s.start("run", "insert")
@@ -48,6 +49,7 @@ func TestPausedInsertAtEachStep(t *testing.T) {
 	if os.Getenv("TRIBUTARY_CHAOS") == "" {
 		t.Skip("takes minutes: make chaos runs it")
 	}
+	t.Parallel()
 	crashing := crashable(t)
 	for _, label := range []string{"insert.begun", "insert.apply.commit.before", "insert.apply.commit.after", "insert.end.commit.before"} {
 		t.Run(label, func(t *testing.T) {
