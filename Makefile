@@ -12,7 +12,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 # makes tests take two to four times the processor. Tests of theirs that share no memory lie in
 # files that begin with //go:build !race, which make test-without-race compiles.
 RACE := ./cmd/... ./consumers/... ./producers/... ./internal/blob/... ./internal/deadline/... ./internal/engine/... ./internal/kafka/... ./internal/obs/... ./internal/pg/... ./internal/remote/... ./internal/stage/... ./internal/throttle/... ./internal/watch/... ./recovery/admin ./recovery/deadletter ./recovery/passover ./recovery/replay ./recovery/shadow ./web/live
-ALONE = grep -rl --include='*_test.go' '^//go:build !race$$' cmd consumers internal producers recovery
+NO_RACE_FILES = grep -rl --include='*_test.go' '^//go:build !race$$' cmd consumers internal producers recovery
 # What these packages leave out with -short, which go without the race detector, too.
 SHORT := ./internal/engine/chdb ./internal/engine/broker ./internal/stage
 SHORT_TESTS := TestTwoOnOneDirectory|TestAMemberThatDiesInItsJoinIsRemoved|TestNoRequestEndsTheBroker|TestProtocols
@@ -26,6 +26,8 @@ TEST_TIMEOUT ?= 40m
 # Where tests keep files; go builds where it did.
 test test-race test-plain test-without-race: export GOTMPDIR := $(or $(GOTMPDIR),$(TMPDIR),/tmp)
 test test-race test-plain test-without-race: export TMPDIR := $(shell mk/scratch)
+# The program under test is the one that make engines needs and has built.
+test test-plain: export TRIBUTARY_BINARY := $(abspath $(BIN))
 GOVULNCHECK ?= v1.9.0
 
 .PHONY: help
@@ -123,7 +125,7 @@ test-plain: engines servers clients ## what make test-race and make test-without
 
 .PHONY: test-without-race
 test-without-race: engines servers clients ## what packages that make test-race tests have without the race detector
-	@files="$$($(ALONE))"; tests="$$(grep -hoE '^func Test[A-Za-z0-9_]+' $$files | cut -c6- | paste -sd '|')"; \
+	@files="$$($(NO_RACE_FILES))"; tests="$$(grep -hoE '^func Test[A-Za-z0-9_]+' $$files | cut -c6- | paste -sd '|')"; \
 	$(GO) test -vet=off -p 1 -timeout $(TEST_TIMEOUT) -run "^($$tests|$(SHORT_TESTS))\$$" $$(dirname $$files | sed 's|^|./|' | sort -u) $(SHORT)
 
 .PHONY: fmt

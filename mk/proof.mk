@@ -330,8 +330,8 @@ PGJDBC_SHA256 := cab1cd67cfa25c25de4348e532298028288a877ba01c77d1619fe4541619338
 PGJDBC_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tributary/pgjdbc
 PGJDBC_JAR := $(PGJDBC_DIR)/postgresql-$(PGJDBC_VERSION).jar
 
-.PHONY: test-clients-sql
-test-clients-sql: engines ## psql, JDBC, psycopg, ODBC, pgx and Grafana's queries read through postgres.listen
+.PHONY: clients-sql
+clients-sql: ## install the SQL clients of others that make test-clients-sql tries
 	$(call packages,psql:postgresql-client isql:unixodbc mvn:maven javac:default-jdk-headless)
 	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  for p in odbc-postgresql python3-psycopg2; do dpkg -s $$p >/dev/null 2>&1 || DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$p >/dev/null; done; \
@@ -344,4 +344,7 @@ test-clients-sql: engines ## psql, JDBC, psycopg, ODBC, pgx and Grafana's querie
 	    mv $(PGJDBC_DIR)/part/postgresql-$(PGJDBC_VERSION).jar $(PGJDBC_JAR); rm -rf $(PGJDBC_DIR)/part; \
 	  fi; \
 	fi
+
+.PHONY: test-clients-sql
+test-clients-sql: engines clients-sql ## psql, JDBC, psycopg, ODBC, pgx and Grafana's queries read through postgres.listen
 	TRIBUTARY_PGJDBC=$$([ -e $(PGJDBC_JAR) ] && echo $(PGJDBC_JAR)) $(GO) test -count=1 -timeout 10m -v ./test/clients/sql

@@ -121,11 +121,11 @@ func (a *app) Close() error { return a.stores.Close() }
 
 // outbox is control's.
 func (a *app) outbox() outbox.Outbox {
-	return outbox.Outbox{Schema: control.Schema, Codec: a.codec, Ends: a.ends().Control}
+	return outbox.Outbox{Schema: control.Schema, Codec: a.codec, Ends: a.refusedEnds().Control}
 }
 
-// ends are of what waits for an event that can't be published.
-func (a *app) ends() refused.Ends { return refused.Ends{Codec: a.codec, Now: now} }
+// refusedEnds are of what waits for an event that can't be published.
+func (a *app) refusedEnds() refused.Ends { return refused.Ends{Codec: a.codec, Now: now} }
 
 func (a *app) lease(pool *pgxpool.Pool, schema, name string) pg.Lease {
 	return pg.Lease{Pool: pool, Schema: schema, Name: name, Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D()}

@@ -93,7 +93,7 @@ func (c *cli) withPast(ctx context.Context, maxEvents int64, fn func(r *asof.Rea
 	return c.open(ctx, need{Postgres: true, ClickHouse: true}, func(s *stores) error {
 		p := &pastProgress{w: c.stderr, next: time.Now().Add(2 * time.Second)}
 		defer p.end()
-		return fn(&asof.Reader{History: s.ClickHouse, Postgres: s.Tracker, Writer: asof.Tracked, MaxEvents: maxEvents, Progress: p.tell})
+		return fn(&asof.Reader{History: s.ClickHouse, Postgres: s.Tracker, Writer: asof.Tracked, MaxEvents: maxEvents, Progress: p.report})
 	})
 }
 
@@ -105,7 +105,7 @@ type pastProgress struct {
 	shown bool
 }
 
-func (p *pastProgress) tell(done, all int64) {
+func (p *pastProgress) report(done, all int64) {
 	if done >= all {
 		p.end()
 		return

@@ -63,8 +63,8 @@ func TestProgressOfThePast(t *testing.T) {
 
 func tellPast(w io.Writer, next time.Duration) {
 	p := &pastProgress{w: w, next: time.Now().Add(next)}
-	p.tell(1, 3)
-	p.tell(2, 3)
+	p.report(1, 3)
+	p.report(2, 3)
 	p.end()
 	p.end()
 }

@@ -32,9 +32,9 @@ func (a *app) notifier(context.Context) (runnable, error) {
 	return runnable{n.Run, n.Serving}, nil
 }
 
-// told gives targets that are told at once some time. What one hasn't taken by then it
+// awaitNotices gives targets that are told at once some time. What one hasn't taken by then it
 // is told by the next run.
-func (r *round) told(ctx context.Context, client *kgo.Client) error {
+func (r *round) awaitNotices(ctx context.Context, client *kgo.Client) error {
 	if r.a.notify == nil {
 		return nil
 	}

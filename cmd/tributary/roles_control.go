@@ -109,8 +109,8 @@ func (a *app) publisher(context.Context) (runnable, error) {
 		return publish.New(a.cfg.Publish, publish.Deps{Prefix: a.cfg.Kafka.TopicPrefix, Schema: schema, Pool: pool, Client: client,
 			Holder: a.holder, Ends: ends, Log: a.log, Metrics: a.registry})
 	}
-	c := of(control.Schema, a.stores.Control, client, a.ends().Control)
-	w := of(warehouse.Schema, a.stores.Warehouse, second, a.ends().Warehouse)
+	c := of(control.Schema, a.stores.Control, client, a.refusedEnds().Control)
+	w := of(warehouse.Schema, a.stores.Warehouse, second, a.refusedEnds().Warehouse)
 	m := measure.New(a.stores.Control, a.stores.Tracker, a.stores.Warehouse, a.log, a.registry)
 	return always(func(ctx context.Context) error {
 		defer client.Close()

@@ -153,7 +153,7 @@ func (r *round) projected(ctx context.Context) error {
 			return err
 		}
 		if done {
-			return errors.Join(r.traced(ctx, client), r.told(ctx, client))
+			return errors.Join(r.traced(ctx, client), r.awaitNotices(ctx, client))
 		}
 		if err := backoff.Sleep(ctx, lookEvery); err != nil {
 			return err

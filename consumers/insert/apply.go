@@ -20,7 +20,7 @@ type loader struct {
 	db    pg.Beginner
 	epoch int64
 	at    progress
-	ends  *ends
+	ends  *batchEnds
 	// Positions below careful are begun and applied one by one, since a member
 	// died at the place; begun is the one that was begun last.
 	careful, begun int64

@@ -55,7 +55,7 @@ func twoCentres(list []step) []step {
 // cut applies positions in transactions as drawn, and works batch ends off as
 // late as drawn and allowed.
 func (b *bench) cut(t *rapid.T, events []*schemas.DocumentOrdered) {
-	e := newEnds(b.in.deps.Mapping.Separate())
+	e := newBatchEnds(b.in.deps.Mapping.Separate())
 	for len(events) > 0 {
 		n := rapid.IntRange(1, min(len(events), 8)).Draw(t, "transaction")
 		if end := slices.IndexFunc(events[:n], func(ev *schemas.DocumentOrdered) bool { return ev.What == schemas.PositionBatchEnd }); end >= 0 {
@@ -87,7 +87,7 @@ func (b *bench) cut(t *rapid.T, events []*schemas.DocumentOrdered) {
 }
 
 // finish works the first batch end off that is due.
-func (b *bench) finish(t *rapid.T, e *ends) {
+func (b *bench) finish(t *rapid.T, e *batchEnds) {
 	it := <-e.queue
 	if err := b.in.end(b.t.Context(), b.pool, b.epoch, it); err != nil {
 		t.Fatal(err)

@@ -33,8 +33,8 @@ func (w *writer) due(ctx context.Context, it *item) error {
 	return nil
 }
 
-// ends are the batch ends that are due.
-type ends struct {
+// batchEnds are the batch ends that are due.
+type batchEnds struct {
 	separate bool // whether centres can't claim each other's keys
 	queue    chan *item
 
@@ -43,12 +43,12 @@ type ends struct {
 	done chan struct{}  // closed at the next change
 }
 
-func newEnds(separate bool) *ends {
-	return &ends{separate: separate, queue: make(chan *item, maxEnds), open: map[string]int{}, done: make(chan struct{})}
+func newBatchEnds(separate bool) *batchEnds {
+	return &batchEnds{separate: separate, queue: make(chan *item, maxEnds), open: map[string]int{}, done: make(chan struct{})}
 }
 
 // add queues a batch's end that has been noted.
-func (e *ends) add(it *item) {
+func (e *batchEnds) add(it *item) {
 	e.mu.Lock()
 	e.open[centreOf(it.ev)]++
 	e.mu.Unlock()
@@ -56,7 +56,7 @@ func (e *ends) add(it *item) {
 }
 
 // finished says that a batch's end has been worked off.
-func (e *ends) finished(it *item) {
+func (e *batchEnds) finished(it *item) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	centre := centreOf(it.ev)
@@ -69,7 +69,7 @@ func (e *ends) finished(it *item) {
 
 // await waits for the ends that a group must not overtake: those of its
 // centres, or all.
-func (e *ends) await(ctx context.Context, group []*item, all bool) error {
+func (e *batchEnds) await(ctx context.Context, group []*item, all bool) error {
 	for {
 		e.mu.Lock()
 		blocked, done := e.blocks(group, all), e.done
@@ -85,7 +85,7 @@ func (e *ends) await(ctx context.Context, group []*item, all bool) error {
 	}
 }
 
-func (e *ends) blocks(group []*item, all bool) bool {
+func (e *batchEnds) blocks(group []*item, all bool) bool {
 	if len(e.open) == 0 {
 		return false
 	}
@@ -103,7 +103,7 @@ func (e *ends) blocks(group []*item, all bool) bool {
 }
 
 // workOff works off batch ends as they become due.
-func (in *Inserter) workOff(ctx context.Context, db pg.Beginner, epoch int64, ends *ends) error {
+func (in *Inserter) workOff(ctx context.Context, db pg.Beginner, epoch int64, ends *batchEnds) error {
 	for {
 		select {
 		case <-ctx.Done():

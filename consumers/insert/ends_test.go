@@ -99,7 +99,7 @@ func TestWhatWaitsForABatchEnd(t *testing.T) {
 		{name: "a reference table", group: group(&schemas.DocumentOrdered{What: schemas.PositionReference}), waits: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			e := newEnds(!tt.shared)
+			e := newBatchEnds(!tt.shared)
 			end := newItem(schemas.Message{}, b.batchEnd("batch"), 0)
 			e.add(end)
 			if got := e.blocks(tt.group, tt.alone); got != tt.waits {
@@ -123,7 +123,7 @@ func TestWhatWaitsForABatchEnd(t *testing.T) {
 			}
 		})
 	}
-	full := newEnds(true)
+	full := newBatchEnds(true)
 	for range maxEnds {
 		full.add(newItem(schemas.Message{}, of("F", b.batchEnd("x")), 0))
 	}

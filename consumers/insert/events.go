@@ -12,8 +12,8 @@ import (
 	"tributary/sql/warehouse"
 )
 
-// tell adds an event to the transaction.
-func (w *writer) tell(cause *item, key, kind string, body *schemas.StatusChanged, ordinal ...string) error {
+// emit adds an event to the transaction.
+func (w *writer) emit(cause *item, key, kind string, body *schemas.StatusChanged, ordinal ...string) error {
 	if !w.in.target.first {
 		return nil // it was told when it was done first
 	}
@@ -62,7 +62,7 @@ func (w *writer) uploaded(it *item, rows int64, failure *mapping.DocumentError) 
 		e.Status, e.Exception, e.Message, e.Rows, e.ErrorsTotal = string(schemas.Failed), failure.Exception, failure.Message, 0, 1
 		e.Errors = []schemas.ErrorDetail{{Line: int32(failure.Line), Column: int32(failure.Column), Exception: failure.Exception, Message: failure.Message}}
 	}
-	return w.tell(it, ev.File, "upload", e)
+	return w.emit(it, ev.File, "upload", e)
 }
 
 // tellChecked tells how a document's data was judged: that it failed, or that
@@ -81,7 +81,7 @@ func (w *writer) tellChecked(it *item, e schemas.StatusChanged, errs []schemas.E
 	}
 	e.Phase, e.StartedAt, e.FinishedAt = string(phases[last]), at(steps[last].from), at(steps[last].to)
 	e.VersionOf = version
-	return w.tell(it, e.File, "checked", &e, strconv.FormatInt(e.Position, 10))
+	return w.emit(it, e.File, "checked", &e, strconv.FormatInt(e.Position, 10))
 }
 
 // checkedBy is the version of what judges at batch ends.
@@ -96,7 +96,7 @@ func (w *writer) batchEnded(it *item) error {
 	if w.all {
 		e.VersionOf = w.checkedBy()
 	}
-	return w.tell(it, e.Centre, "batch", e)
+	return w.emit(it, e.Centre, "batch", e)
 }
 
 func at(t time.Time) *time.Time {

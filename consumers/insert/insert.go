@@ -270,7 +270,7 @@ func (in *Inserter) insert(ctx context.Context, epoch int64) error {
 		return err
 	}
 	work, ctx := errgroup.WithContext(ctx)
-	ends := newEnds(in.deps.Mapping.Separate())
+	ends := newBatchEnds(in.deps.Mapping.Separate())
 	work.Go(func() error { return in.workOff(ctx, ending, epoch, ends) })
 	work.Go(func() error {
 		feed := in.read(ctx, at)

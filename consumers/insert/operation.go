@@ -75,7 +75,7 @@ func (w *writer) unload(ctx context.Context, it *item) (string, error) {
 		Note: "unloaded", Message: message, Position: ev.Position, StartedAt: at(w.applied), FinishedAt: at(w.in.now()),
 		Attributes: map[string]string{"operation": ev.Batch, "retracted": strconv.Itoa(len(turned.fallen)), "restored": strconv.Itoa(len(turned.restored))}}
 	e.Centre = centreOf(ev)
-	return message, w.tell(it, ev.File, "unload", e)
+	return message, w.emit(it, ev.File, "unload", e)
 }
 
 // allChecks is the name in warehouse.recheck that stands for all checks: those

@@ -19,15 +19,15 @@ type memory struct {
 // known are the waits of which one edge was seen at least, and who made the root
 // of a trace, by span.
 type known struct {
-	waits map[[8]byte]ends
+	waits map[[8]byte]interval
 	roots map[[8]byte]string // the event's id
 }
 
-// ends are when a wait began and ended; zero: not seen.
-type ends struct{ from, to time.Time }
+// interval is when a wait began and ended; zero: not seen.
+type interval struct{ from, to time.Time }
 
 func newKnown() known {
-	return known{waits: map[[8]byte]ends{}, roots: map[[8]byte]string{}}
+	return known{waits: map[[8]byte]interval{}, roots: map[[8]byte]string{}}
 }
 
 func newMemory(offset int64) *memory {
@@ -49,7 +49,7 @@ func (m *memory) at(offset int64) {
 
 // spans are those that an event makes together with what is remembered. Of what
 // several events say of an edge, the first counts.
-func (m *memory) spans(event string, t told) []span {
+func (m *memory) spans(event string, t observation) []span {
 	out := t.spans
 	if r := t.root; r != nil {
 		by, seen := m.before.roots[r.id]

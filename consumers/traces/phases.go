@@ -18,9 +18,9 @@ const (
 	dataWait     = "data wait" // from the document's rows until the end of its batch
 )
 
-// told is what one event says: spans that have ended, and edges of those between
+// observation is what one event says: spans that have ended, and edges of those between
 // two events.
-type told struct {
+type observation struct {
 	spans []span
 	root  *span // of the trace, unless an earlier event made it
 	edges []edge
@@ -34,12 +34,12 @@ type edge struct {
 }
 
 // read makes of an event what it says of a file's trace.
-func read(m schemas.Message, e *schemas.StatusChanged) told {
+func read(m schemas.Message, e *schemas.StatusChanged) observation {
 	if e.File == "" || m.Time.IsZero() {
-		return told{}
+		return observation{}
 	}
 	s := subjectOf(m, e)
-	var out told
+	var out observation
 	switch e.Entity {
 	case schemas.EntityHosting:
 		out = s.hosting()
@@ -71,47 +71,47 @@ func (s subject) began() time.Time {
 
 // hosting is the observation of a file. A look that has not settled is told again,
 // and one that is passed over or gone is not processed.
-func (s subject) hosting() told {
+func (s subject) hosting() observation {
 	e := s.event
 	if e.Note != "" || e.Attributes["state"] != "present" {
-		return told{}
+		return observation{}
 	}
 	start := s.at
 	if e.ListedAt != nil && e.ListedAt.Before(start) {
 		start = e.ListedAt.UTC()
 	}
 	root := s.outcomeSpan(s.root(), [8]byte{}, rootName, start, s.at)
-	return told{root: &root, edges: []edge{s.planned(s.at, time.Time{})}}
+	return observation{root: &root, edges: []edge{s.planned(s.at, time.Time{})}}
 }
 
 // refusal is the end of a file that is not fetched: for its name, or since it is
 // gone. It has been seen, and that is its trace.
-func (s subject) refusal() told {
+func (s subject) refusal() observation {
 	e := s.event
 	if e.Phase != string(schemas.ZipName) || e.Status == string(schemas.Done) {
-		return told{}
+		return observation{}
 	}
 	start := s.at
 	if e.ListedAt != nil && e.ListedAt.Before(start) {
 		start = e.ListedAt.UTC()
 	}
 	root := s.outcomeSpan(s.root(), [8]byte{}, rootName, start, s.at)
-	return told{root: &root}
+	return observation{root: &root}
 }
 
 // download is what is told of an attempt: that it was asked for, fetched, unzipped.
-func (s subject) download() told {
+func (s subject) download() observation {
 	e := s.event
 	if e.RequestedAt != nil && e.StartedAt == nil {
-		return told{edges: []edge{s.planned(time.Time{}, e.RequestedAt.UTC())}}
+		return observation{edges: []edge{s.planned(time.Time{}, e.RequestedAt.UTC())}}
 	}
 	if e.StartedAt == nil || e.FinishedAt == nil {
-		return told{}
+		return observation{}
 	}
 	start, end := e.StartedAt.UTC(), e.FinishedAt.UTC()
 	if e.Phase == string(schemas.Unzip) {
 		fetched, _, _ := strings.Cut(e.Outcome, "/")
-		return told{
+		return observation{
 			spans: []span{s.outcomeSpan(s.attempt(string(schemas.Unzip), e.Outcome), s.root(), string(schemas.Unzip), start, end)},
 			edges: []edge{s.edge(s.attempt(unzipWait, fetched), s.root(), unzipWait, time.Time{}, start)},
 		}
@@ -119,7 +119,7 @@ func (s subject) download() told {
 	fetch := s.outcomeSpan(s.attempt(string(schemas.Download), e.Outcome), s.root(), string(schemas.Download), start, end)
 	fetch.client = true
 	fetch.attributes = append(fetch.attributes, server(e.Server)...)
-	out := told{spans: []span{fetch}}
+	out := observation{spans: []span{fetch}}
 	if e.RequestedAt != nil && e.RequestedAt.Before(start) {
 		out.spans = append(out.spans, s.span(s.attempt(downloadWait, e.Outcome), s.root(), downloadWait, e.RequestedAt.UTC(), start))
 	}
@@ -131,9 +131,9 @@ func (s subject) download() told {
 
 // phases are what is told of a document: those that it passed, the one that it
 // is in, and the waits between.
-func (s subject) phases() told {
+func (s subject) phases() observation {
 	e := s.event
-	var out told
+	var out observation
 	for _, p := range e.Passed {
 		start, end := s.times(p.StartedAt, p.FinishedAt)
 		id, parent := s.place(p.Phase)
@@ -172,7 +172,7 @@ func (s subject) times(started, finished *time.Time) (start, end time.Time) {
 }
 
 // add adds a phase of a document, and where waits begin and end with it.
-func (t *told) add(s subject, p span) {
+func (t *observation) add(s subject, p span) {
 	t.spans = append(t.spans, p)
 	var before, after string
 	switch schemas.Phase(p.name) {

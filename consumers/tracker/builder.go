@@ -60,7 +60,7 @@ func (b *Builder) newBuild(schema string) *build {
 		log: &statusLog{connect: b.Connect, name: kafka.TopicName(b.Prefix, schemas.StatusChangedTopic)}}
 }
 
-func (b *Builder) tell(p Progress) {
+func (b *Builder) report(p Progress) {
 	if b.Told != nil {
 		b.Told(p)
 	}
@@ -72,8 +72,8 @@ func (b *Builder) apply(ctx context.Context, s *build, step string, to map[int32
 	if p.Total == 0 {
 		return nil
 	}
-	b.tell(p)
-	s.told = func(n int) { p.Done += int64(n); b.tell(p) }
+	b.report(p)
+	s.told = func(n int) { p.Done += int64(n); b.report(p) }
 	return s.applyTo(ctx, to)
 }
 

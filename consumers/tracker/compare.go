@@ -66,7 +66,7 @@ func (b *Builder) compare(ctx context.Context, tx pgx.Tx, schema string, limit i
 		return err
 	}
 	for _, name := range beside.Names(live, built) {
-		b.tell(Progress{Step: "comparing " + name})
+		b.report(Progress{Step: "comparing " + name})
 		l, isLive := live[name]
 		r, isBuilt := built[name]
 		switch {

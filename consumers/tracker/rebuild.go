@@ -55,7 +55,7 @@ func (b *Builder) rebuild(ctx context.Context, conn *pgxpool.Conn, s *build) (Re
 	if err := b.catchUp(ctx, s, "building the rows from the log", bounds); err != nil {
 		return Rebuilt{}, err
 	}
-	b.tell(Progress{Step: "building indexes and checking references"})
+	b.report(Progress{Step: "building indexes and checking references"})
 	if err := dress(ctx); err != nil {
 		return Rebuilt{}, err
 	}
@@ -67,7 +67,7 @@ func (b *Builder) rebuild(ctx context.Context, conn *pgxpool.Conn, s *build) (Re
 			return Rebuilt{}, err
 		}
 	}
-	b.tell(Progress{Step: "putting them in place"})
+	b.report(Progress{Step: "putting them in place"})
 	var r Rebuilt
 	err = pg.InTx(ctx, conn, func(tx pgx.Tx) error {
 		r, err = b.swap(ctx, tx, s)

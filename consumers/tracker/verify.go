@@ -75,7 +75,7 @@ func (b *Builder) verify(ctx context.Context, conn *pgxpool.Conn, s *build, limi
 	if now, err = b.readLive(ctx, tx); err != nil {
 		return Verification{}, err
 	}
-	b.tell(Progress{Step: "building what has come since"})
+	b.report(Progress{Step: "building what has come since"})
 	if err := s.applyIn(ctx, tx, now.at); err != nil {
 		return Verification{}, err
 	}

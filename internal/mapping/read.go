@@ -12,45 +12,12 @@ import (
 	"tributary/internal/xmlsource"
 )
 
-// The stable names of what is wrong with a document itself.
-const (
-	Unreadable     = "document_unreadable" // not XML, or not in a known encoding
-	CentreMismatch = "centre_mismatch"     // the document's centre is not its file's
-	ValueRange     = "value_out_of_range"  // a value that the warehouse's type can't hold
-	TooLarge       = "element_too_large"   // one element holds more than can be kept while it is read
-	DuplicateKey   = "duplicate_key"       // the same natural key twice in a document
-)
-
-// DocumentError is an error of the document itself: its outcome, and no reason
-// to stop or to try again.
-type DocumentError struct {
-	Exception    string // a stable name
-	Line, Column int    // 0 when unknown
-	Message      string
-}
-
-func (e *DocumentError) Error() string {
-	return fmt.Sprintf("%s at line %d, column %d: %s", e.Exception, e.Line, e.Column, e.Message)
-}
-
-// Document says what Read must know of a document.
-type Document struct {
-	Kind     string
-	Centre   string // the file's centre, which the document must name
-	Position int64
-}
-
 // maxPending bounds the rows that wait for the end of an enclosing element, and
 // the values that an element gathers.
 const (
 	maxPending      = 200_000
 	maxPendingBytes = 16 << 20
 )
-
-// maxShort is the length in bytes of the longest text in a column that is
-// indexed, part of a key, or a subject. Postgres refuses longer ones (from about
-// 2,700 bytes), and no identifier is that long.
-const maxShort = 500
 
 // Read reads a document and hands its rows and records to sink. A *DocumentError says what
 // is wrong with the document; any other error is one of reading r or of the
@@ -107,35 +74,6 @@ func (s *faithful) Read(p []byte) (int, error) {
 		s.err = err
 	}
 	return n, err
-}
-
-// value is what a capture read.
-type value struct {
-	set bool
-	buf []byte // elements of a list end in a zero byte
-}
-
-// frame is an open element.
-type frame struct {
-	node    *node
-	values  []value
-	ordinal int32 // of the row that it makes
-	pending []pendingRow
-	text    []byte
-	line    int
-	column  int
-	from    int64 // where it begins
-}
-
-// pendingRow is a row to be written, now or at the end of an enclosing element.
-type pendingRow struct {
-	rule    *rule
-	ordinal int32
-	parent  int32
-	line    int
-	column  int
-	values  [][]byte // nil where it is absent, or taken when it is written
-	set     []bool
 }
 
 type reading struct {
@@ -234,17 +172,6 @@ func (x *reading) start() error {
 		return nil
 	}
 	return x.attributes(f)
-}
-
-func (f *frame) open(n *node, t *tokens) {
-	f.node, f.line, f.column, f.from = n, t.tagLine, t.tagColumn, t.tagOffset
-	f.pending, f.text = f.pending[:0], f.text[:0]
-	for len(f.values) < len(n.lists) {
-		f.values = append(f.values, value{})
-	}
-	for i := range n.lists {
-		f.values[i].set, f.values[i].buf = false, f.values[i].buf[:0]
-	}
 }
 
 func (x *reading) attributes(f *frame) error {

@@ -3,6 +3,7 @@
 package pg
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -47,7 +48,8 @@ func PoolConfig(dsn, application string, maxConns int32) (*pgxpool.Config, error
 	cfg.ConnConfig.RuntimeParams["application_name"] = application
 	cfg.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	// A transaction whose member is stopped must not hold its locks for ever.
-	cfg.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "60000"
+	const idle = "idle_in_transaction_session_timeout"
+	cfg.ConnConfig.RuntimeParams[idle] = cmp.Or(cfg.ConnConfig.RuntimeParams[idle], "60000")
 	cfg.ConnConfig.Tracer = crashpoint.Tracer()
 	return cfg, nil
 }

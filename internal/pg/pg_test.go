@@ -460,3 +460,20 @@ func TestTopicsAreToldApartByTheirIDs(t *testing.T) {
 	is(o, third, second)
 	at(0)
 }
+
+// Postgres ends a transaction whose client says nothing, after a minute or what the
+// address says.
+func TestIdleTransactionsEnd(t *testing.T) {
+	dsn := enginetest.Postgres(t)
+	for more, want := range map[string]string{"": "1min", "&idle_in_transaction_session_timeout=7s": "7s"} {
+		pool, err := pg.Open(t.Context(), dsn+more, "test", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pool.Close()
+		var got string
+		if err := pool.QueryRow(t.Context(), "SHOW idle_in_transaction_session_timeout").Scan(&got); err != nil || got != want {
+			t.Errorf("%q: idle transactions end after %q (%v), want %q", more, got, err, want)
+		}
+	}
+}

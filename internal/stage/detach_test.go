@@ -125,7 +125,7 @@ func TestAStopLetsDetachedWorkGiveBack(t *testing.T) {
 	b := newBench(t, 1)
 	w := newLongWork()
 	b.Produce(members.Message("slow", 1))
-	stop := b.start(funcs{work: w.work}, func(c *Config) { c.Detached, c.Grace = 1, 200*time.Millisecond })
+	stop := b.start(funcs{work: w.work}, func(c *Config) { c.Detached = 1 })
 	members.Eventually(t, "it is detached", func() bool { return w.detach.Load() == 1 })
 	stop()
 	if n := b.End(kafka.TopicName(prefix, outT), 0); n != 1 {

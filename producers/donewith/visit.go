@@ -139,7 +139,7 @@ func (v *visitor) one(ctx context.Context, d control.DoneWith) error {
 		}
 		j.busy = !j.acting
 	}
-	is, lostErr := v.look(ctx, &j)
+	is, lostErr := v.stat(ctx, &j)
 	if lostErr != nil {
 		return lostErr
 	}
@@ -155,8 +155,8 @@ func (v *visitor) one(ctx context.Context, d control.DoneWith) error {
 	return v.end(ctx, d, o)
 }
 
-// look asks the server what lies there now.
-func (v *visitor) look(ctx context.Context, j *judgement) (is found, lost error) {
+// stat asks the server what lies there now.
+func (v *visitor) stat(ctx context.Context, j *judgement) (is found, lost error) {
 	e, err := v.session.Stat(ctx, j.path())
 	if err != nil && remote.ClassOf(err) == remote.NotExist && j.began && j.rule.Act == config.DoneMove {
 		moved, err := v.session.Stat(ctx, j.rule.Target(j.path()))

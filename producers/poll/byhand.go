@@ -34,7 +34,7 @@ func Announce(ctx context.Context, db pg.Beginner, out outbox.Outbox, session re
 	for _, path := range paths {
 		one := ByHand{Path: path}
 		action, name, _ := strings.Cut(path, "/")
-		e, err := look(ctx, session, action, name)
+		e, err := stat(ctx, session, action, name)
 		var whole *notAFileError
 		switch {
 		case errors.As(err, &whole):
@@ -58,7 +58,7 @@ type notAFileError struct{ why string }
 
 func (e *notAFileError) Error() string { return e.why }
 
-func look(ctx context.Context, session remote.Session, action, name string) (remote.Entry, error) {
+func stat(ctx context.Context, session remote.Session, action, name string) (remote.Entry, error) {
 	if schemas.ActionOrder(action) == 0 || name == "" || strings.Contains(name, "/") {
 		return remote.Entry{}, &notAFileError{"it is no path of a file: write add/NAME, edit/NAME or delete/NAME"}
 	}

@@ -94,14 +94,14 @@ type ending struct {
 	message string
 }
 
-func (e *ending) tell(run, topic, key string, body any, ordinal ...string) schemas.Message {
+func (e *ending) event(run, topic, key string, body any, ordinal ...string) schemas.Message {
 	return schemas.Message{ID: schemas.EventID(stage, run, e.cause.ID, topic, ordinal...), Topic: topic, Key: key, Stage: stage,
 		Subject: e.cause.Subject, Time: e.now, Traceparent: e.cause.Traceparent, Body: body}
 }
 
 func (e *ending) status(body *schemas.StatusChanged, phase schemas.Phase, exception string, ordinal ...string) schemas.Message {
 	body.Phase, body.Status, body.Exception, body.Message, body.FinishedAt = string(phase), string(schemas.Failed), exception, e.message, &e.now
-	return e.tell(body.Run, schemas.StatusChangedTopic, body.File, body, ordinal...)
+	return e.event(body.Run, schemas.StatusChangedTopic, body.File, body, ordinal...)
 }
 
 // discovered ends a look that can't be announced: its file has failed.
@@ -127,7 +127,7 @@ func (e *ending) requested(job *schemas.DownloadRequested) []schemas.Message {
 			out = append(out, e.status(&schemas.StatusChanged{Scope: scope, FileRef: f.FileRef, Entity: schemas.EntityDownload, Server: job.Server,
 				Attempt: f.Attempt, Look: f.Look, FileSize: f.Size, Outcome: schemas.Quarantined}, schemas.Download, schemas.Quarantined, f.File, attempt))
 		}
-		out = append(out, e.tell(job.Run, schemas.DownloadFinishedTopic, f.File, end, f.File, attempt))
+		out = append(out, e.event(job.Run, schemas.DownloadFinishedTopic, f.File, end, f.File, attempt))
 	}
 	return out
 }
@@ -136,14 +136,14 @@ func (e *ending) requested(job *schemas.DownloadRequested) []schemas.Message {
 func (e *ending) downloaded(d *schemas.DownloadFinished) []schemas.Message {
 	if d.Result != schemas.Fetched {
 		d.Result, d.Outcome, d.Exception, d.Message = schemas.Quarantined, schemas.Quarantined, schemas.Quarantined, e.message
-		return []schemas.Message{e.tell(d.Run, schemas.DownloadFinishedTopic, d.File, d)}
+		return []schemas.Message{e.event(d.Run, schemas.DownloadFinishedTopic, d.File, d)}
 	}
 	st := &schemas.StatusChanged{Scope: d.Scope, FileRef: d.FileRef, Entity: schemas.EntityDownload, Server: d.Server, Attempt: d.Attempt, Look: d.Look,
 		Outcome: d.Outcome + "/" + schemas.Quarantined}
 	st.Archive = d.SHA256
 	return []schemas.Message{
 		e.status(st, schemas.Unzip, schemas.Quarantined),
-		e.tell(d.Run, schemas.UnzipFinishedTopic, d.File, &schemas.UnzipFinished{Scope: d.Scope, FileRef: d.FileRef, Attempt: d.Attempt, Download: d.Outcome,
+		e.event(d.Run, schemas.UnzipFinishedTopic, d.File, &schemas.UnzipFinished{Scope: d.Scope, FileRef: d.FileRef, Attempt: d.Attempt, Download: d.Outcome,
 			Result: schemas.Quarantined, Outcome: schemas.Quarantined, SHA256: d.SHA256, Exception: schemas.Quarantined, Message: e.message}),
 	}
 }
@@ -153,7 +153,7 @@ func (e *ending) extracted(d *schemas.DocumentExtracted) []schemas.Message {
 	return []schemas.Message{
 		e.status(&schemas.StatusChanged{Scope: d.Scope, FileRef: d.FileRef, DocumentRef: d.Named(), DocumentName: d.DocumentName, Entity: schemas.EntityDocument,
 			Attempt: d.Attempt, Outcome: d.Download + "/" + d.Unzip, Bytes: d.Size}, schemas.XSD, schemas.Quarantined),
-		e.tell(d.Run, schemas.DocumentValidatedTopic, d.Document, &schemas.DocumentValidated{Scope: d.Scope, FileRef: d.FileRef, DocumentRef: d.DocumentRef,
+		e.event(d.Run, schemas.DocumentValidatedTopic, d.Document, &schemas.DocumentValidated{Scope: d.Scope, FileRef: d.FileRef, DocumentRef: d.DocumentRef,
 			DocumentName: d.DocumentName, Attempt: d.Attempt, Download: d.Download, Unzip: d.Unzip, Result: schemas.Quarantined, Outcome: schemas.Quarantined,
 			Phase: string(schemas.XSD), Exception: schemas.Quarantined, ErrorsTotal: 1, UnzipVersion: d.UnzipVersion}),
 	}

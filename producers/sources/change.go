@@ -138,7 +138,7 @@ func (r Registry) put(ctx context.Context, tx pgx.Tx, change control.SourceChang
 			return Change{}, err
 		}
 	}
-	return c, r.tell(ctx, tx, []string{row.ID}, change.Revision, sourcestate.Cause{Done: c.Done, Changed: c.Detail, Decision: by})
+	return c, r.announce(ctx, tx, []string{row.ID}, change.Revision, sourcestate.Cause{Done: c.Done, Changed: c.Detail, Decision: by})
 }
 
 // Remove removes sources that people have defined. What they left is ended as that
@@ -163,7 +163,7 @@ func (r Registry) Remove(ctx context.Context, tx pgx.Tx, ids []string, by contro
 		if _, err := control.PutStanding(ctx, tx, sourcestate.Rested(*was, control.SourceRemoved), was.State, time.Time{}, revision); err != nil {
 			return nil, err
 		}
-		if err := r.tell(ctx, tx, []string{id}, revision, sourcestate.Cause{Done: removed, Decision: by}); err != nil {
+		if err := r.announce(ctx, tx, []string{id}, revision, sourcestate.Cause{Done: removed, Decision: by}); err != nil {
 			return nil, err
 		}
 		changes = append(changes, Change{Source: id, Done: removed})

@@ -63,7 +63,7 @@ func (r Registry) sync(ctx context.Context, tx pgx.Tx, again bool, cause sources
 	switch {
 	case err != nil:
 		return 0, nil, err
-	case !since.IsZero() && !again && !r.alone():
+	case !since.IsZero() && !again && !r.embedded():
 		return 0, nil, &ReplacedError{Path: r.Config.Path, Since: since}
 	}
 	if err := control.Declare(ctx, tx, digest, change.Revision, r.Now()); err != nil {
@@ -110,12 +110,12 @@ func (r Registry) declare(ctx context.Context, tx pgx.Tx, change control.SourceC
 			}
 		}
 	}
-	return len(rows) + len(others), r.tell(ctx, tx, news, change.Revision, cause)
+	return len(rows) + len(others), r.announce(ctx, tx, news, change.Revision, cause)
 }
 
-// alone tells whether all members share this host's embedded engines, and so its
+// embedded tells whether all members share this host's embedded engines, and so its
 // configuration: whoever starts last has it as it is now.
-func (r Registry) alone() bool { return r.Config.Postgres.URL == "" }
+func (r Registry) embedded() bool { return r.Config.Postgres.URL == "" }
 
 // ReplacedError says that the configuration declares nothing any more.
 type ReplacedError struct {
@@ -212,8 +212,8 @@ func (r Registry) row(src config.Source, state string, known profile.Centres) (c
 	return row, nil
 }
 
-// tell announces how sources stand that have changed: a suspended one stays so.
-func (r Registry) tell(ctx context.Context, tx pgx.Tx, ids []string, revision int64, cause sourcestate.Cause) error {
+// announce tells how sources stand that have changed: a suspended one stays so.
+func (r Registry) announce(ctx context.Context, tx pgx.Tx, ids []string, revision int64, cause sourcestate.Cause) error {
 	if len(ids) == 0 {
 		return nil
 	}

@@ -127,7 +127,7 @@ func see(in io.Reader, views []*view) error {
 				break
 			}
 			if len(piece) > 0 || v.hit {
-				v.take(at, text)
+				v.add(at, text)
 			}
 		}
 		switch {
@@ -147,8 +147,8 @@ func see(in io.Reader, views []*view) error {
 	return nil
 }
 
-// take takes what is to be seen of a piece of the line that begins at an offset of it.
-func (v *view) take(at int64, piece []byte) {
+// add takes what is to be seen of a piece of the line that begins at an offset of it.
+func (v *view) add(at int64, piece []byte) {
 	v.met = true
 	from, to := max(v.from-at, 0), min(v.from+wide-at, int64(len(piece)))
 	if from < to {

@@ -93,7 +93,7 @@ func (f *Facts) gathering(a *Answer) {
 // documents judges a file by what became of its documents.
 func (f *Facts) documents(a *Answer, x *control.Fetch) {
 	if t := f.Tracked; t != nil && t.ended(x) {
-		f.told(a)
+		f.fileEnded(a)
 		return
 	}
 	switch {
@@ -115,14 +115,14 @@ func (f *Facts) remembered(a *Answer) {
 		a.say(Loaded, "%s shows the bytes that it brought first, and the tracker does not know it.", a.File)
 		return
 	}
-	f.told(a)
+	f.fileEnded(a)
 	if f.File == nil {
 		a.prove("control does not know the file: it was restored from topics that no longer told of it")
 	}
 }
 
-// told judges a file that has ended, by what the tracker tells of it.
-func (f *Facts) told(a *Answer) {
+// fileEnded judges a file that has ended, by what the tracker tells of it.
+func (f *Facts) fileEnded(a *Answer) {
 	t := f.Tracked
 	refused := t.Failed - t.Found
 	done := t.Documents - refused - t.Open

@@ -88,7 +88,7 @@ func (m *Member) Run(ctx context.Context) error {
 	tick := time.NewTicker(turn)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		err := m.look(ctx, &known, &said)
+		err := m.serve(ctx, &known, &said)
 		if err != nil && ctx.Err() == nil && !away {
 			m.deps.Log.Warn("this member can't be administered while control can't be reached", "error", err)
 		}
@@ -106,7 +106,7 @@ func (m *Member) Run(ctx context.Context) error {
 	return nil
 }
 
-func (m *Member) look(ctx context.Context, known *bool, said *time.Time) (err error) {
+func (m *Member) serve(ctx context.Context, known *bool, said *time.Time) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	now := m.deps.Now()
@@ -139,7 +139,7 @@ func (m *Member) answer(ctx context.Context, r control.MemberRequest) error {
 	case Set:
 		return m.set(ctx, r)
 	case Stop:
-		wanted, err := m.told(ctx, r, nil, "asked to stop", nil)
+		wanted, err := m.storeAnswer(ctx, r, nil, "asked to stop", nil)
 		if err == nil && wanted {
 			m.deps.Log.Info("stopping in order, as was asked", "by", r.By, "reason", r.Reason)
 			go m.deps.Stop() // the member goes on saying that it runs until it has
@@ -204,7 +204,7 @@ func (m *Member) set(ctx context.Context, r control.MemberRequest) error {
 		if err != nil {
 			return err
 		}
-		wanted, err := m.told(ctx, r, text, fmt.Sprintf("%s set from %s to %s", s.Key, before, after), map[string]string{"key": s.Key, "from": before, "to": after})
+		wanted, err := m.storeAnswer(ctx, r, text, fmt.Sprintf("%s set from %s to %s", s.Key, before, after), map[string]string{"key": s.Key, "from": before, "to": after})
 		if err != nil || !wanted {
 			return errors.Join(err, s.Set(before))
 		}
@@ -216,8 +216,8 @@ func (m *Member) set(ctx context.Context, r control.MemberRequest) error {
 	return err
 }
 
-// told stores the answer with the event that tells who has ordered what of whom.
-func (m *Member) told(ctx context.Context, r control.MemberRequest, answer []byte, what string, more map[string]string) (wanted bool, err error) {
+// storeAnswer stores the answer with the event that tells who has ordered what of whom.
+func (m *Member) storeAnswer(ctx context.Context, r control.MemberRequest, answer []byte, what string, more map[string]string) (wanted bool, err error) {
 	err = pg.InTx(ctx, m.deps.Pool, func(tx pgx.Tx) error {
 		if wanted, err = control.AnswerRequest(ctx, tx, r.Number, answer, ""); err != nil || !wanted {
 			return err

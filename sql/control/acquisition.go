@@ -183,27 +183,19 @@ func StoreFiles(ctx context.Context, tx pgx.Tx, files []*File) error {
 
 // Hostings returns where the given files lie, gone hostings included.
 func Hostings(ctx context.Context, q pg.Querier, files []string, now time.Time) ([]Hosting, error) {
-	rows, err := q.Query(ctx, `SELECT h.file::text, h.source, s.server, s.centre AS source_centre, h.look, h.size, h.mtime AS mod_time, h.listed_at,
+	return pg.List(ctx, q, "read hostings", pgx.RowToStructByName[Hosting], `SELECT h.file::text, h.source, s.server, s.centre AS source_centre, h.look, h.size, h.mtime AS mod_time, h.listed_at,
 			h.state='present' AND m.granted AS present, h.state='present' AND NOT m.granted AS refused, h.settled, `+choiceColumns("$2")+`,
 			CASE WHEN s.state = 'available' AND NOT `+open("s", "$2")+` THEN 'closed' ELSE s.state END AS state, s.opens
 		FROM control.hosting h JOIN control.source s ON s.id = h.source `+reputationJoin+` CROSS JOIN LATERAL (SELECT coalesce((
 			SELECT `+granted("s.hosts", "f.centre", "h.action")+` FROM control.file f WHERE f.id = h.file), true) AS granted) m
 		WHERE h.file = ANY($1::uuid[]) ORDER BY h.file, h.source`, files, now)
-	if err != nil {
-		return nil, fmt.Errorf("read hostings: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByName[Hosting])
 }
 
 // Acquisitions returns all acquisitions of the given files, oldest first.
 func Acquisitions(ctx context.Context, q pg.Querier, files []string) ([]*Acquisition, error) {
-	rows, err := q.Query(ctx, `SELECT id, run::text, file::text, session::text, domain, batch::text, source, look, size, state, not_before, attempt, alone, tried,
+	return pg.List(ctx, q, "read acquisitions", pgx.RowToAddrOfStructByName[Acquisition], `SELECT id, run::text, file::text, session::text, domain, batch::text, source, look, size, state, not_before, attempt, alone, tried,
 			download, unzip, sha256, documents, rank_own, rank_time, rank_ordinal, result, phase, exception, message, ended_at, retry_at, retries, priority, heals
 		FROM control.acquisition WHERE file = ANY($1::uuid[]) ORDER BY id`, files)
-	if err != nil {
-		return nil, fmt.Errorf("read acquisitions: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowToAddrOfStructByName[Acquisition])
 }
 
 const acquisitionCols = `jsonb_to_recordset($1) AS r(id bigint, run uuid, file uuid, session uuid, domain text, batch uuid, source text, look int, size bigint,
@@ -282,11 +274,7 @@ func StoreAttempts(ctx context.Context, tx pgx.Tx, changed []*Attempt) error {
 
 // Looks returns the announced and waiting looks of the given files.
 func Looks(ctx context.Context, q pg.Querier, files []string) ([]*Look, error) {
-	rows, err := q.Query(ctx, lookSQL+" AND k.file = ANY($1::uuid[])", files)
-	if err != nil {
-		return nil, fmt.Errorf("read looks: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowToAddrOfStructByName[Look])
+	return pg.List(ctx, q, "read looks", pgx.RowToAddrOfStructByName[Look], lookSQL+" AND k.file = ANY($1::uuid[])", files)
 }
 
 const lookSQL = `SELECT k.source, k.file::text, k.look, k.session::text, k.domain, k.centre, k.size, k.listed_at, k.class,
@@ -322,7 +310,7 @@ func WaitingFiles(ctx context.Context, q pg.Querier, cutoff time.Time, limit int
 	// It is asked several times a second, and very many looks may wait: so the
 	// sessions and domains that they wait for are found first, one step through
 	// the index each.
-	rows, err := q.Query(ctx, `WITH RECURSIVE g AS (
+	return pg.List(ctx, q, "read waiting looks", pgx.RowTo[string], `WITH RECURSIVE g AS (
 			(SELECT session, domain FROM control.look WHERE class = 'waiting' ORDER BY session, domain LIMIT 1)
 			UNION ALL
 			SELECT n.session, n.domain FROM g CROSS JOIN LATERAL (SELECT k.session, k.domain FROM control.look k
@@ -331,8 +319,4 @@ func WaitingFiles(ctx context.Context, q pg.Querier, cutoff time.Time, limit int
 		CROSS JOIN LATERAL (SELECT k.file::text FROM control.look k WHERE k.class = 'waiting' AND k.session = g.session AND k.domain = g.domain LIMIT $2) w
 		WHERE s.opened_at < $1 OR NOT EXISTS (SELECT FROM control.poll p
 			WHERE p.session = g.session AND p.centre = g.domain AND p.state IN ('due','running')) LIMIT $2`, cutoff, limit)
-	if err != nil {
-		return nil, fmt.Errorf("read waiting looks: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[string])
 }

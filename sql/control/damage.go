@@ -3,7 +3,6 @@ package control
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -99,11 +98,7 @@ const damageColumns = "sha256, state, problem, found_by, found_at, times, messag
 // Damages returns the blobs that were found damaged, the newest first; all of
 // them, or those that are not healed.
 func Damages(ctx context.Context, q pg.Querier, all bool, limit int) ([]Damage, error) {
-	rows, err := q.Query(ctx, "SELECT "+damageColumns+" FROM control.blob_damage WHERE $1 OR state <> 'healed' ORDER BY found_at DESC, sha256 LIMIT $2", all, limit)
-	if err != nil {
-		return nil, fmt.Errorf("read damaged blobs: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByName[Damage])
+	return pg.List(ctx, q, "read damaged blobs", pgx.RowToStructByName[Damage], "SELECT "+damageColumns+" FROM control.blob_damage WHERE $1 OR state <> 'healed' ORDER BY found_at DESC, sha256 LIMIT $2", all, limit)
 }
 
 // damageDue is true of a damaged blob about which something is to be decided now, the
@@ -113,19 +108,12 @@ const damageDue = "state IN ('found','fetched') AND not_before <= $1"
 // TakeDamage locks and returns a damaged blob about which something is to be
 // decided; nil if there is none, or others decide about them.
 func TakeDamage(ctx context.Context, tx pgx.Tx, now time.Time) (*Damage, error) {
-	rows, err := tx.Query(ctx, "SELECT "+damageColumns+` FROM control.blob_damage
+	d, err := one[Damage](ctx, tx, "SELECT "+damageColumns+` FROM control.blob_damage
 		WHERE `+damageDue+` ORDER BY not_before LIMIT 1 FOR UPDATE SKIP LOCKED`, now)
 	if err != nil {
 		return nil, fmt.Errorf("find damaged blobs: %w", err)
 	}
-	d, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Damage])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("find damaged blobs: %w", err)
-	}
-	return &d, nil
+	return d, nil
 }
 
 // StoreDamage writes what was decided about a blob that the caller has taken.
@@ -160,13 +148,9 @@ func StoreHealings(ctx context.Context, tx pgx.Tx, all []Healing, now time.Time)
 // FilesOf returns the files that may show a blob's bytes, or wait for them: those
 // that wait first, and none that was tried and doesn't wait.
 func FilesOf(ctx context.Context, q pg.Querier, d *Damage, limit int) ([]string, error) {
-	rows, err := q.Query(ctx, `SELECT file::text FROM control.acquisition WHERE sha256 COLLATE "C" = $1 AND sha256 <> '' GROUP BY file
+	return pg.List(ctx, q, fmt.Sprintf("find the files of the blob %s", d.SHA256), pgx.RowTo[string], `SELECT file::text FROM control.acquisition WHERE sha256 COLLATE "C" = $1 AND sha256 <> '' GROUP BY file
 		HAVING NOT file = ANY($2::text[]::uuid[]) OR bool_or(state IN ('received','extracted'))
 		ORDER BY bool_or(state IN ('received','extracted')) DESC, file LIMIT $3`, d.SHA256, d.Tried, limit)
-	if err != nil {
-		return nil, fmt.Errorf("find the files of the blob %s: %w", d.SHA256, err)
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
 // RepeatFor returns the events that ask for work on a blob's bytes, for all
@@ -185,22 +169,14 @@ func RepeatFor(ctx context.Context, tx pgx.Tx, sha256 string) ([]schemas.Record,
 
 // NewestBlobs returns some of the blobs that were stored last.
 func NewestBlobs(ctx context.Context, q pg.Querier) ([]string, error) {
-	rows, err := q.Query(ctx, "SELECT sha256 FROM control.acquisition WHERE sha256 <> '' ORDER BY id DESC LIMIT 100")
-	if err != nil {
-		return nil, fmt.Errorf("ask which blobs there are: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[string])
+	return pg.List(ctx, q, "ask which blobs there are", pgx.RowTo[string], "SELECT sha256 FROM control.acquisition WHERE sha256 <> '' ORDER BY id DESC LIMIT 100")
 }
 
 // KnownBlobs returns the least names, in order, of at most a thousand blobs after
 // the given one that were ever stored: archives of files, reference tables, and
 // listings that are kept.
 func KnownBlobs(ctx context.Context, q pg.Querier, after string) ([]string, error) {
-	rows, err := q.Query(ctx, `(SELECT DISTINCT sha256 COLLATE "C" AS name FROM control.acquisition WHERE sha256 <> '' AND sha256 COLLATE "C" > $1 ORDER BY name LIMIT 1000)
+	return pg.List(ctx, q, "ask which blobs there are", pgx.RowTo[string], `(SELECT DISTINCT sha256 COLLATE "C" AS name FROM control.acquisition WHERE sha256 <> '' AND sha256 COLLATE "C" > $1 ORDER BY name LIMIT 1000)
 		UNION (SELECT DISTINCT blob COLLATE "C" FROM control.operation WHERE blob <> '' AND blob COLLATE "C" > $1 ORDER BY 1 LIMIT 1000)
 		UNION (SELECT sha256 COLLATE "C" FROM control.listing WHERE sha256 COLLATE "C" > $1 ORDER BY 1 LIMIT 1000) ORDER BY 1 LIMIT 1000`, after)
-	if err != nil {
-		return nil, fmt.Errorf("ask which blobs there are: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[string])
 }

@@ -53,7 +53,7 @@ func WantedFiles(ctx context.Context, tx pgx.Tx, now time.Time, limit, some int,
 	for i, server := range servers {
 		files[i] = room[server]
 	}
-	rows, err := tx.Query(ctx, `SELECT f.id::text FROM control.source s LEFT JOIN unnest($4::text[], $5::int[]) r(server, files) ON r.server = s.server
+	return pg.List(ctx, tx, "read wanted files", pgx.RowTo[string], `SELECT f.id::text FROM control.source s LEFT JOIN unnest($4::text[], $5::int[]) r(server, files) ON r.server = s.server
 		CROSS JOIN LATERAL (SELECT least($2 / 4, CASE s.state WHEN 'removed' THEN $2 ELSE greatest($3::int, r.files) END) AS most, `+priorityOf+` AS priority) m
 		CROSS JOIN LATERAL (SELECT c.file, min(c.turn) AS turn FROM (
 			(SELECT w.file, row_number() OVER (ORDER BY w.priority DESC, w.lane, w.not_before, w.id) AS turn FROM (
@@ -66,10 +66,6 @@ func WantedFiles(ctx context.Context, tx pgx.Tx, now time.Time, limit, some int,
 			UNION ALL (SELECT a.file, row_number() OVER (ORDER BY a.not_before, a.id) FROM control.acquisition a
 				WHERE a.state = 'wanted' AND a.source = s.id AND a.not_before <= $1 ORDER BY a.not_before, a.id LIMIT least($3, m.most))) c GROUP BY c.file) w
 		JOIN control.file f ON f.id = w.file ORDER BY w.turn, s.id LIMIT $2 FOR UPDATE OF f SKIP LOCKED`, now, limit, some, servers, files)
-	if err != nil {
-		return nil, fmt.Errorf("read wanted files: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
 // AddJob stores an outstanding job with its event, which is repeated if the
@@ -179,12 +175,8 @@ func Silent(ctx context.Context, tx pgx.Tx, since time.Time, limit int) ([]schem
 // those without news since the given moment: no job holds it, so nothing repeats
 // it. Restored requests are such, where download.finished has lost their outcome.
 func Abandoned(ctx context.Context, q pg.Querier, since time.Time, limit int) ([]string, error) {
-	rows, err := q.Query(ctx, `SELECT DISTINCT file::text FROM (SELECT a.file FROM control.acquisition a WHERE a.state = 'requested' AND a.news_at < $1 AND NOT `+held+`
+	return pg.List(ctx, q, "find requests that nobody answers", pgx.RowTo[string], `SELECT DISTINCT file::text FROM (SELECT a.file FROM control.acquisition a WHERE a.state = 'requested' AND a.news_at < $1 AND NOT `+held+`
 		ORDER BY a.news_at LIMIT $2) s`, since, limit)
-	if err != nil {
-		return nil, fmt.Errorf("find requests that nobody answers: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
 // held tells whether a job has acquisition a's attempt.
@@ -233,9 +225,5 @@ func RetryMissed(ctx context.Context, q pg.Querier, now time.Time, limit int) er
 // RetryFiles returns files whose last acquisition failed and is due to be
 // tried again.
 func RetryFiles(ctx context.Context, q pg.Querier, now time.Time, limit int) ([]string, error) {
-	rows, err := q.Query(ctx, "SELECT DISTINCT file::text FROM (SELECT file FROM control.acquisition WHERE retry_at <= $1 ORDER BY retry_at LIMIT $2) due", now, limit)
-	if err != nil {
-		return nil, fmt.Errorf("read files to retry: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[string])
+	return pg.List(ctx, q, "read files to retry", pgx.RowTo[string], "SELECT DISTINCT file::text FROM (SELECT file FROM control.acquisition WHERE retry_at <= $1 ORDER BY retry_at LIMIT $2) due", now, limit)
 }

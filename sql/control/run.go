@@ -97,11 +97,7 @@ const replayRunColumns = `id::text, number, phase, predicate, since, until, offs
 
 // ReplayRuns returns replays, the newest first, at most limit; 0: all.
 func ReplayRuns(ctx context.Context, q pg.Querier, limit int) ([]ReplayRun, error) {
-	rows, err := q.Query(ctx, "SELECT "+replayRunColumns+" FROM control.replay ORDER BY number DESC LIMIT nullif($1, 0)", limit)
-	if err != nil {
-		return nil, fmt.Errorf("read replays: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByName[ReplayRun])
+	return pg.List(ctx, q, "read replays", pgx.RowToStructByName[ReplayRun], "SELECT "+replayRunColumns+" FROM control.replay ORDER BY number DESC LIMIT nullif($1, 0)", limit)
 }
 
 // ReadReplayRun returns the replay with the given number, id or shadow's name.
@@ -109,28 +105,20 @@ func ReadReplayRun(ctx context.Context, q pg.Querier, name string) (ReplayRun, e
 	if pg.Text(name) != name { // which no store takes
 		return ReplayRun{}, fmt.Errorf("replay %q: %w", name, ErrNoReplay)
 	}
-	rows, err := q.Query(ctx, "SELECT "+replayRunColumns+" FROM control.replay WHERE number::text = $1 OR id::text = lower($1) OR shadow = $1 AND $1 <> ''", name)
-	if err != nil {
+	r, err := one[ReplayRun](ctx, q, "SELECT "+replayRunColumns+" FROM control.replay WHERE number::text = $1 OR id::text = lower($1) OR shadow = $1 AND $1 <> ''", name)
+	switch {
+	case err != nil:
 		return ReplayRun{}, fmt.Errorf("read replay %s: %w", name, err)
+	case r == nil:
+		return ReplayRun{}, fmt.Errorf("replay %s: %w", name, ErrNoReplay)
 	}
-	r, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[ReplayRun])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return r, fmt.Errorf("replay %s: %w", name, ErrNoReplay)
-	}
-	if err != nil {
-		return r, fmt.Errorf("read replay %s: %w", name, err)
-	}
-	return r, nil
+	return *r, nil
 }
 
 // RunningReplays returns the ids of the replays that are running, the oldest
 // first.
 func RunningReplays(ctx context.Context, q pg.Querier) ([]string, error) {
-	rows, err := q.Query(ctx, "SELECT id::text FROM control.replay WHERE state = 'running' ORDER BY number")
-	if err != nil {
-		return nil, fmt.Errorf("read running replays: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[string])
+	return pg.List(ctx, q, "read running replays", pgx.RowTo[string], "SELECT id::text FROM control.replay WHERE state = 'running' ORDER BY number")
 }
 
 // TakeReplayRun locks a running replay until the transaction ends; nil if it is
@@ -143,18 +131,11 @@ func TakeReplayRun(ctx context.Context, tx pgx.Tx, id string, wait bool) (*Repla
 	} else {
 		sql += "AND state = 'running' FOR UPDATE SKIP LOCKED"
 	}
-	rows, err := tx.Query(ctx, sql, id)
+	r, err := one[ReplayRun](ctx, tx, sql, id)
 	if err != nil {
 		return nil, fmt.Errorf("take replay %s: %w", id, err)
 	}
-	r, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[ReplayRun])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("take replay %s: %w", id, err)
-	}
-	return &r, nil
+	return r, nil
 }
 
 // ChangeReplayRun stores the state of a replay that the caller has taken, and
@@ -204,12 +185,8 @@ func ReplayUnderWay(ctx context.Context, q pg.Querier, run string) (n int64, err
 // the given ones, those that still wait. The caller has taken the replay, or
 // only looks.
 func WaitingItems(ctx context.Context, q pg.Querier, run string, now time.Time, limit int64, among []int64) ([]ReplayItem, error) {
-	rows, err := q.Query(ctx, `SELECT ordinal, coalesce(file::text, '') AS file, archive, domain, not_before FROM control.replay_item
+	return pg.List(ctx, q, "read what a replay has still to request", pgx.RowToStructByNameLax[ReplayItem], `SELECT ordinal, coalesce(file::text, '') AS file, archive, domain, not_before FROM control.replay_item
 		WHERE run = $1 AND state = 'waiting' AND not_before <= $2 AND ($4::bigint[] IS NULL OR ordinal = ANY($4)) ORDER BY not_before, ordinal LIMIT $3`, run, now, limit, among)
-	if err != nil {
-		return nil, fmt.Errorf("read what a replay has still to request: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByNameLax[ReplayItem])
 }
 
 // ReplayWaits tells whether a replay has items that it has not requested, also
@@ -230,14 +207,10 @@ type OtherReplay struct {
 // OtherReplays returns what stands between a replay and files: earlier replays that
 // run and are still to request them, and later ones that have. Shadows don't count.
 func OtherReplays(ctx context.Context, q pg.Querier, number int64, files []string) ([]OtherReplay, error) {
-	rows, err := q.Query(ctx, `SELECT i.file::text AS file, i.archive, r.number FROM control.replay_item i JOIN control.replay r ON r.id = i.run
+	return pg.List(ctx, q, "read which other replays have chosen files", pgx.RowToStructByName[OtherReplay], `SELECT i.file::text AS file, i.archive, r.number FROM control.replay_item i JOIN control.replay r ON r.id = i.run
 		WHERE i.file = ANY($2::uuid[]) AND r.shadow = ''
 			AND (r.number < $1 AND i.state = 'waiting' AND r.state = 'running' OR r.number > $1 AND i.state = 'requested')
 		ORDER BY r.number`, number, files)
-	if err != nil {
-		return nil, fmt.Errorf("read which other replays have chosen files: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByName[OtherReplay])
 }
 
 // StoreItems writes what was decided about items: requested, refused, or to be

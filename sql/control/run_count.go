@@ -58,16 +58,12 @@ type ReplayEnd struct {
 // ReplayEnds returns how those items of a replay ended that failed or were
 // refused, the most frequent first.
 func ReplayEnds(ctx context.Context, q pg.Querier, run string) ([]ReplayEnd, error) {
-	rows, err := q.Query(ctx, `SELECT refused, phase, exception, count(*) AS items, min(about COLLATE "C") AS example, (array_agg(message ORDER BY about COLLATE "C"))[1] AS message FROM (
+	return pg.List(ctx, q, "read how a replay's files ended", pgx.RowToStructByName[ReplayEnd], `SELECT refused, phase, exception, count(*) AS items, min(about COLLATE "C") AS example, (array_agg(message ORDER BY about COLLATE "C"))[1] AS message FROM (
 			SELECT i.state = 'refused' AS refused, coalesce(a.phase, '') AS phase, coalesce(a.exception, i.refusal) AS exception,
 				coalesce(f.action || '/' || f.name, i.domain) AS about, coalesce(a.message, i.message) AS message
 			FROM control.replay_item i LEFT JOIN control.acquisition a ON a.id = i.acquisition LEFT JOIN control.file f ON f.id = i.file
 			WHERE i.run = $1 AND (i.state = 'refused' OR a.state = 'ended' AND a.result <> 'complete')) e
 		GROUP BY refused, phase, exception ORDER BY count(*) DESC, exception, phase, refused`, run)
-	if err != nil {
-		return nil, fmt.Errorf("read how a replay's files ended: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByName[ReplayEnd])
 }
 
 // ReplayWait is how many items of a replay wait for the same thing.
@@ -80,21 +76,13 @@ type ReplayWait struct {
 // ReplayWaitsFor returns what those items of a replay wait for that were looked
 // at and put off, the most frequent first.
 func ReplayWaitsFor(ctx context.Context, q pg.Querier, run string) ([]ReplayWait, error) {
-	rows, err := q.Query(ctx, `SELECT count(*) AS items, i.message, min((f.action || '/' || f.name) COLLATE "C") AS example FROM control.replay_item i JOIN control.file f ON f.id = i.file
+	return pg.List(ctx, q, "read what a replay's files wait for", pgx.RowToStructByName[ReplayWait], `SELECT count(*) AS items, i.message, min((f.action || '/' || f.name) COLLATE "C") AS example FROM control.replay_item i JOIN control.file f ON f.id = i.file
 		WHERE i.run = $1 AND i.state = 'waiting' AND i.message <> '' GROUP BY i.message ORDER BY count(*) DESC, i.message`, run)
-	if err != nil {
-		return nil, fmt.Errorf("read what a replay's files wait for: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByName[ReplayWait])
 }
 
 // AcceptedDocuments returns the verdicts of all documents of an attempt's
 // accepted outcome, in the order of their places in the archive.
 func AcceptedDocuments(ctx context.Context, q pg.Querier, a *Acquisition) ([]Document, error) {
-	rows, err := q.Query(ctx, `SELECT run::text, file::text, attempt, download, unzip, document::text, entry, kind, doc_date::text, doc_inc, sha256, result, body
+	return pg.List(ctx, q, "read documents", pgx.RowToStructByName[Document], `SELECT run::text, file::text, attempt, download, unzip, document::text, entry, kind, doc_date::text, doc_inc, sha256, result, body
 		FROM control.document WHERE run=$1 AND file=$2 AND attempt=$3 AND download=$4 AND unzip=$5 ORDER BY entry COLLATE "C"`, a.Run, a.File, a.Attempt, a.Download, a.Unzip)
-	if err != nil {
-		return nil, fmt.Errorf("read documents: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByName[Document])
 }

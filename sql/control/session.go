@@ -79,13 +79,9 @@ func (c SourceChange) Put(ctx context.Context, s Source) (changed bool, err erro
 // RemoveSources marks the sources that the configuration declares no more as
 // removed and returns them. It may declare none any more.
 func RemoveSources(ctx context.Context, tx pgx.Tx, keep []string, revision int64) ([]Source, error) {
-	rows, err := tx.Query(ctx, `UPDATE control.source SET state='removed', revision=$2, failed_polls=0, suspended_at=NULL, suspended_why=''
+	return pg.List(ctx, tx, "remove sources", pgx.RowToStructByNameLax[Source], `UPDATE control.source SET state='removed', revision=$2, failed_polls=0, suspended_at=NULL, suspended_why=''
 		WHERE (id = ANY($1)) IS NOT TRUE AND state <> 'removed' AND declared
 		RETURNING id, centre, server, protocol, url, accesskey, state`, keep, revision)
-	if err != nil {
-		return nil, fmt.Errorf("remove sources: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByNameLax[Source])
 }
 
 // DueSource is a source that a new session will poll.
@@ -110,13 +106,9 @@ func dueSQL(all string) string {
 // of them is outside of its window, or, unless all is set, of a server that has asked to
 // be left alone.
 func DueSources(ctx context.Context, tx pgx.Tx, now time.Time, all bool) ([]DueSource, error) {
-	rows, err := tx.Query(ctx, `SELECT s.id, s.centre, s.server, s.poll_interval AS interval, s.definition::text AS definition, s.unchanged
+	return pg.List(ctx, tx, "due sources", pgx.RowToStructByName[DueSource], `SELECT s.id, s.centre, s.server, s.poll_interval AS interval, s.definition::text AS definition, s.unchanged
 		FROM control.source s JOIN control.centre c ON c.short_name = s.centre AND c.active
 		WHERE `+dueSQL("$2")+` ORDER BY s.id FOR UPDATE OF s`, now, all)
-	if err != nil {
-		return nil, fmt.Errorf("due sources: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByName[DueSource])
 }
 
 // OpenSession stores a session with a poll, due at once, for each source.

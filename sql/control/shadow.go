@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"tributary/internal/pg"
@@ -44,16 +43,9 @@ func ShadowNamed(ctx context.Context, q pg.Querier, name string) (named bool, er
 // Promotion returns the replay that made a shadow's results live; nil if none
 // has.
 func Promotion(ctx context.Context, q pg.Querier, shadow string) (*ReplayRun, error) {
-	rows, err := q.Query(ctx, "SELECT "+replayRunColumns+" FROM control.replay WHERE promotes = $1", shadow)
+	r, err := one[ReplayRun](ctx, q, "SELECT "+replayRunColumns+" FROM control.replay WHERE promotes = $1", shadow)
 	if err != nil {
 		return nil, fmt.Errorf("look for a promotion: %w", err)
 	}
-	r, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[ReplayRun])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("look for a promotion: %w", err)
-	}
-	return &r, nil
+	return r, nil
 }

@@ -25,6 +25,7 @@ func TestThePastIsWhatTheLiveTrackerSaid(t *testing.T) {
 	if os.Getenv("TRIBUTARY_ASOF") == "" {
 		t.Skip("takes a minute: make test-asof runs it")
 	}
+	t.Parallel()
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true,
 		Extra: lively + "tracker:\n  wait: 20ms\nhistory:\n  wait: 200ms\nkafka:\n  session_timeout: 6s\n"})
 	s.engines(func(at engine.Endpoints) {

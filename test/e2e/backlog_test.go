@@ -43,6 +43,7 @@ profile: impc
 schedule: {interval: 24h, jitter: 0}
 poll: {settle: 0s, max_new: %d}
 plan: {max_sessions: 1, job_files: 50}
+sequence: {late_limit: 1s}
 download: {idle_timeout: 1h, rate_grace: 1h, stall: 1h, job_budget: 1h}
 sources:
   - {id: many, centre: Ics, url: '%[2]s/many'}

@@ -26,7 +26,7 @@ func TestFilesThatAreInsertedAreDeletedWhenOrdered(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute: skipped with -short")
 	}
-	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true, Extra: "schedule: {interval: 2s, tick: 200ms, jitter: 0}\npoll: {settle: 0s}\n"})
+	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true, Extra: "schedule: {interval: 2s, tick: 200ms, jitter: 0}\npoll: {settle: 0s}\nsequence: {late_limit: 1s}\n"})
 	text, err := os.ReadFile(s.rig.Config)
 	if err != nil {
 		t.Fatal(err)

@@ -148,6 +148,7 @@ func TestEverythingIsLostWhileIngestGoesOn(t *testing.T) {
 // Control is lost with all the others, in the middle of a round that is killed:
 // what was outstanding is finished, and nothing is inserted twice.
 func TestEverythingIsLostWithControl(t *testing.T) {
+	t.Parallel()
 	campaignOfLoss(t)
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true, Extra: shortLeases})
 	p := s.start("up", "--once")

@@ -41,7 +41,7 @@ func TestRemovedSourcesLeaveNothingPending(t *testing.T) {
 	}
 	refused := refusing.Addr().String()
 	refusing.Close()
-	first := "data_dir: ./data\nschedule: {interval: 1s}\npoll: {settle: 3s, attempts: 1000}\nsources:\n  - {id: good, centre: H, url: 'file://" + good + "'}\n"
+	first := "data_dir: ./data\nschedule: {interval: 1s}\npoll: {settle: 3s, attempts: 1000, idle_timeout: 10s}\nsources:\n  - {id: good, centre: H, url: 'file://" + good + "'}\n"
 	s.rewrite(first + fmt.Sprintf(`  - {id: changing, centre: J, url: 'file://%s'}
   - {id: silent, centre: J, url: 'ftp://u@%s/'}
   - {id: drips, centre: J, url: 'ftp://u@%s/'}

@@ -196,6 +196,7 @@ func (s *system) refuses(why string, args ...string) {
 // A centre's files of a month are replayed twice at once, with kill -9 in
 // between: the warehouse is as before, and both replays are done.
 func TestReplayTwiceAtOnce(t *testing.T) {
+	t.Parallel()
 	shape, from := replayShape(t, false), seed(t)
 	kills := int(number(t, killsEnv, 2))
 	s := setUp(t, corpus.Options{Seed: from, Shape: shape}, rig.Options{Local: true, Extra: shortLeases})

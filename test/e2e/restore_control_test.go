@@ -70,6 +70,7 @@ func TestControlIsRestored(t *testing.T) {
 // outstanding is finished, nothing is inserted twice, and the warehouse is as
 // after an undisturbed run.
 func TestControlIsRestoredInTheMiddle(t *testing.T) {
+	t.Parallel()
 	campaignOfLoss(t)
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true, Extra: shortLeases})
 	undisturbed := undisturbedHash(t, corpus.Demo)

@@ -31,6 +31,7 @@ func TestSuspendedSourcesAreLeftAlone(t *testing.T) {
 	}
 	const enough = 3
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true, Extra: fmt.Sprintf(`schedule: {interval: 1s, tick: 200ms, jitter: 0}
+sequence: {late_limit: 1s}
 poll:
   {settle: 0s, attempts: 1, connect_timeout: 5s, idle_timeout: 5s,
    suspend_sooner: {address: %[1]d, timeout: %[1]d, server: %[1]d, connection: %[1]d, authorization: %[1]d}}

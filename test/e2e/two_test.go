@@ -80,7 +80,7 @@ func TestKillOneOfTwo(t *testing.T) {
 	}
 	kills := max(1, number(t, killsEnv, 10)/10)
 	from := seed(t)
-	s := setUp(t, corpus.Options{Seed: from, Shape: corpus.Demo}, rig.Options{Local: true, Extra: lively + "kafka:\n  session_timeout: 6s\n"})
+	s := setUp(t, corpus.Options{Seed: from, Shape: corpus.Demo}, rig.Options{Local: true, Extra: abandoned})
 	one := undisturbedHash(t, corpus.Demo)
 	rng := rand.New(rand.NewPCG(from, 0x74776f))
 	s.engines(func(engine.Endpoints) {

@@ -24,7 +24,7 @@ func TestASourceOutsideOfItsWindow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute: skipped with -short")
 	}
-	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true})
+	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true, Extra: "poll: {settle: 0s}\nsequence: {late_limit: 1s}\n"})
 	text, err := os.ReadFile(s.rig.Config)
 	if err != nil {
 		t.Fatal(err)

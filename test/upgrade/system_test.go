@@ -86,7 +86,11 @@ func setUp(t *testing.T, from before, zips, groups int) *system {
 	})
 	root := strings.TrimSpace(s.run("", "go", "list", "-m", "-f", "{{.Dir}}"))
 	s.buildBefore(root, from.commit)
-	s.run(root, "go", "build", "-o", s.new, "./cmd/tributary")
+	if built := os.Getenv("TRIBUTARY_BINARY"); built != "" {
+		s.new = built
+	} else {
+		s.run(root, "go", "build", "-o", s.new, "./cmd/tributary")
+	}
 	c, err := corpus.Generate(corpus.Options{Seed: 1, Shape: corpus.Bench, Zips: zips})
 	if err != nil {
 		t.Fatal(err)

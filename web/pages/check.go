@@ -28,7 +28,7 @@ func (s *Site) check(w http.ResponseWriter, r *http.Request, d *definition, p pa
 	var rest []byte
 	passed, told := true, 0
 	begin := func() bool {
-		whole, err := s.made(r, p)
+		whole, err := s.render(r, p)
 		if err != nil {
 			s.Log.Error("a page can't be made", "address", r.URL.Path, "error", err)
 			return false
@@ -60,8 +60,8 @@ func (s *Site) check(w http.ResponseWriter, r *http.Request, d *definition, p pa
 	s.flush(w, append(s.stepText(end), rest...))
 }
 
-// made is a page as it is sent.
-func (s *Site) made(r *http.Request, p page) ([]byte, error) {
+// render is a page as it is sent.
+func (s *Site) render(r *http.Request, p page) ([]byte, error) {
 	var b bytes.Buffer
 	t, err := s.template(p.Template)
 	if err == nil {

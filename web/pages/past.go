@@ -37,7 +37,7 @@ func (t *then) Text() string { return past.Text(t.At) }
 
 // past makes a view's page as it was, and the site that shows it: that of now if there is
 // no such moment.
-func (s *Site) past(ctx context.Context, r *http.Request, v timely, scope scoped, made made) (shown *Site, p page, err error) {
+func (s *Site) past(ctx context.Context, r *http.Request, v timely, scope scoped, read pastReader) (shown *Site, p page, err error) {
 	at, err := past.Moment(asOf, r.URL.Query().Get(asOf), s.Now())
 	if err != nil {
 		return s, p, err
@@ -45,7 +45,7 @@ func (s *Site) past(ctx context.Context, r *http.Request, v timely, scope scoped
 	absolute(r, at)
 	shown = s
 	about := scope(r)
-	err = made(ctx, at, about, func(q pg.Querier, f asof.Filled) error {
+	err = read(ctx, at, about, func(q pg.Querier, f asof.Filled) error {
 		t, err := s.newThen(ctx, r, at, about, f)
 		if err != nil {
 			return err

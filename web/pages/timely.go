@@ -92,12 +92,12 @@ func (s *Site) recorded(v timely) http.Handler {
 	})
 }
 
-// made has ask read the tracker of a moment, as far as a scope goes.
-type made func(ctx context.Context, at time.Time, about asof.Scope, ask func(pg.Querier, asof.Filled) error) error
+// pastReader has ask read the tracker of a moment, as far as a scope goes.
+type pastReader func(ctx context.Context, at time.Time, about asof.Scope, ask func(pg.Querier, asof.Filled) error) error
 
-// of answers with a view's page as it is now, or, as made makes it, as it was. The moment
+// of answers with a view's page as it is now, or, as read reads it, as it was. The moment
 // of a slider is replaced by one that people can read.
-func (s *Site) of(v timely, scope scoped, made made) http.Handler {
+func (s *Site) of(v timely, scope scoped, read pastReader) http.Handler {
 	now := s.within(timeout, func(ctx context.Context, r *http.Request) (page, error) { return v(s, ctx, r) })
 	return momentary{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !asksMoment(r) {
@@ -108,7 +108,7 @@ func (s *Site) of(v timely, scope scoped, made made) http.Handler {
 		defer cancel()
 		r = r.WithContext(ctx)
 		if !r.URL.Query().Has(slider) {
-			shown, p, err := s.past(ctx, r, v, scope, made)
+			shown, p, err := s.past(ctx, r, v, scope, read)
 			shown.answer(w, r, p, http.StatusOK, err, "")
 			return
 		}
