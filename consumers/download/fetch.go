@@ -125,7 +125,7 @@ func (r *run) fetchOnce(ctx context.Context, f schemas.RequestFile, before remot
 		r.keep(f, before, w, rerr)
 		return res, nil, lost, nil
 	}
-	after, serr := r.after(ctx, f.Path, w)
+	after, serr := r.after(ctx, f.Path, before, w)
 	if serr != nil {
 		res, lost = failure(ctx, schemas.Download, serr)
 		return res, nil, lost, nil
@@ -159,10 +159,14 @@ func (r *run) fetchOnce(ctx context.Context, f schemas.RequestFile, before remot
 }
 
 // after is the file after it was fetched: as the server shows it then, unless it is known
-// of which version the bytes are.
-func (r *run) after(ctx context.Context, path string, w *begun) (remote.Entry, error) {
-	if w.whose != nil {
+// of which version the bytes are. Where what the reader has found out is as before, the
+// server need not be asked.
+func (r *run) after(ctx context.Context, path string, before remote.Entry, w *begun) (remote.Entry, error) {
+	switch {
+	case w.whose != nil:
 		return *w.whose, nil
+	case w.after != nil && same(before, *w.after):
+		return *w.after, nil
 	}
 	return r.stat(ctx, path)
 }

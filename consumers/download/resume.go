@@ -30,6 +30,7 @@ type begun struct {
 	idle    int    // attempts in a row that brought nothing
 	heads   remote.Heads
 	whose   *remote.Entry // what the bytes are of; nil: that is not known
+	after   *remote.Entry // the file when all had come; nil: that is not known
 }
 
 // arrived is how many bytes came in this attempt.

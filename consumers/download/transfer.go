@@ -33,6 +33,9 @@ func (r *run) transfer(file context.Context, f schemas.RequestFile, size int64, 
 	})
 	defer stop()
 	_, cerr := io.Copy(sink, body)
+	if cerr == nil && w.whose == nil {
+		w.after = remote.After(ctx, body)
+	}
 	cerr = errors.Join(cerr, body.Close())
 	// The store ends with the file's context, which may tell of its end before
 	// those that were made of it do.

@@ -64,3 +64,53 @@ func TestBytesOfAVersionThatTheServerNames(t *testing.T) {
 		})
 	}
 }
+
+// after is a session whose readers find out how a file stands once it has come.
+type after struct {
+	remote.Session
+	shown *remote.Entry
+}
+
+func (s after) Open(ctx context.Context, path string, size int64) (io.ReadCloser, error) {
+	r, err := s.Session.Open(ctx, path, size)
+	return found{r, s.shown}, err
+}
+
+type found struct {
+	io.ReadCloser
+	shown *remote.Entry
+}
+
+func (f found) After(context.Context) *remote.Entry { return f.shown }
+
+// A server is not asked again for what its session has found out, but where that is not
+// as it was listed.
+func TestAFileThatIsFoundAsListed(t *testing.T) {
+	listed := remote.Entry{Size: 4, ModTime: noon.Add(-time.Hour), Precision: time.Second}
+	later := listed
+	later.ModTime = noon
+	for about, tt := range map[string]struct {
+		shown *remote.Entry
+		want  string
+	}{
+		"as listed":     {&listed, "fetched "},
+		"another":       {&later, "failed transfer_failed"},
+		"not found out": {nil, "failed transfer_failed"},
+	} {
+		t.Run(about, func(t *testing.T) {
+			b := newBench(t)
+			b.cfg.Checksums = false
+			b.put("1.zip", "zip1").stat = errors.New("it is asked what it shows now")
+			b.deps.Dial = func(context.Context, remote.Config) (remote.Session, error) {
+				return after{b.server, tt.shown}, nil
+			}
+			if err := b.work(t.Context(), b.job("1.zip")); err != nil {
+				t.Fatal(err)
+			}
+			d := b.finished()["1.zip"]
+			if got := fmt.Sprint(d.Result, " ", d.Exception); got != tt.want {
+				t.Errorf("it ended %q (%s), want %q", got, d.Message, tt.want)
+			}
+		})
+	}
+}

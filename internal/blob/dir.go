@@ -35,9 +35,12 @@ type Dir struct {
 	// told from one that is not when a blob is missing.
 	recognised atomic.Bool
 
+	// together brings blobs to their places.
+	together *together
+
 	mu sync.Mutex
-	// fans holds the open fan-out directories, at most 256, so that opening a
-	// blob walks no path, and making one durable takes one fsync of a directory
+	// fans holds the open fan-out directories, at most 256, and tmp, so that opening
+	// a blob walks no path, and making one durable takes one fsync of a directory
 	// and no opening of it.
 	fans map[string]*fanDir
 }
@@ -59,6 +62,11 @@ func NewDir(dir string) (*Dir, error) {
 	if err := d.sweep(time.Now().Add(-staleAfter)); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
+	top, err := root.Open(".")
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open blob directory: %w", err), root.Close())
+	}
+	d.together = newTogether(top)
 	return d, nil
 }
 
@@ -66,7 +74,7 @@ func NewDir(dir string) (*Dir, error) {
 func (d *Dir) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	errs := []error{d.root.Close()}
+	errs := []error{d.root.Close(), d.together.top.Close()}
 	for _, f := range d.fans {
 		errs = append(errs, f.Close())
 	}
@@ -131,17 +139,27 @@ func (d *Dir) Create(ctx context.Context) (Writer, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	name := tmpDir + "/" + rand.Text()
-	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, blobMode)
+	name := rand.Text()
+	in, f, err := d.createTmp(name)
 	if errors.Is(err, fs.ErrNotExist) { // somebody has emptied the store
 		if err = d.root.Mkdir(tmpDir, 0o750); err == nil || errors.Is(err, fs.ErrExist) {
-			f, err = d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, blobMode)
+			d.forget(tmpDir, in)
+			in, f, err = d.createTmp(name)
 		}
 	}
 	if err != nil {
 		return nil, d.explain("create", err)
 	}
-	return newWriter(ctx, d, f, name), nil
+	return newWriter(ctx, d, f, in, name), nil
+}
+
+// createTmp makes a file in tmp. The directory is nil where it can't be opened.
+func (d *Dir) createTmp(name string) (in *fanDir, f *os.File, err error) {
+	if in, err = d.sub(tmpDir, false); err != nil {
+		return nil, nil, err
+	}
+	f, err = in.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, blobMode)
+	return in, f, err
 }
 
 // Open gives random access to a blob.
@@ -256,7 +274,7 @@ func (d *Dir) explain(what string, err error) error {
 // strip drops the random temporary name from an error, which helps nobody.
 func strip(err error) error {
 	var pe *fs.PathError
-	if errors.As(err, &pe) && strings.HasPrefix(pe.Path, tmpDir) {
+	if errors.As(err, &pe) && (strings.HasPrefix(pe.Path, tmpDir) || !strings.Contains(pe.Path, "/")) {
 		return pe.Err
 	}
 	return err

@@ -19,8 +19,10 @@ func (f *fanDir) Close() error { return errors.Join(f.Root.Close(), f.handle.Clo
 // fan returns the fan-out directory of a blob; fs.ErrNotExist by errors.Is
 // where there is none, unless it is to be made. One that is made is durable
 // when fan returns.
-func (d *Dir) fan(sha string, create bool) (*fanDir, error) {
-	name := sha[:2]
+func (d *Dir) fan(sha string, create bool) (*fanDir, error) { return d.sub(sha[:2], create) }
+
+// sub is fan for any of the directories by their names.
+func (d *Dir) sub(name string, create bool) (*fanDir, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if f := d.fans[name]; f != nil {
@@ -74,10 +76,21 @@ func (d *Dir) replaced(name string, f *fanDir) bool {
 	if d.holds(name, f) {
 		return false
 	}
+	d.drop(name, f)
+	return true
+}
+
+// forget has a directory opened again that was open as f.
+func (d *Dir) forget(name string, f *fanDir) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.drop(name, f)
+}
+
+func (d *Dir) drop(name string, f *fanDir) {
 	if d.fans[name] == f {
 		delete(d.fans, name)
 	}
-	return true
 }
 
 // holds tells whether the directory of that name is the open one.

@@ -107,7 +107,7 @@ func (w *writer) keep(name string, p Partial) error {
 	if err := errors.Join(w.f.Sync(), w.f.Chmod(partialMode)); err != nil {
 		return err
 	}
-	if err := w.d.root.Rename(w.name, name); err != nil {
+	if err := w.d.root.Rename(tmpDir+"/"+w.name, name); err != nil {
 		return err
 	}
 	f := w.f
@@ -124,15 +124,19 @@ func (k *Partials) Resume(ctx context.Context, key string, progress func()) (Wri
 	if k == nil {
 		return nil, Partial{}, fs.ErrNotExist
 	}
-	d, name := k.dir, tmpDir+"/"+rand.Text()
-	if err := d.root.Rename(partialName(key), name); err != nil {
+	d, name := k.dir, rand.Text()
+	if err := d.root.Rename(partialName(key), tmpDir+"/"+name); err != nil {
 		return nil, Partial{}, d.explain("resume a", err)
 	}
-	f, err := d.root.OpenFile(name, os.O_RDWR, 0)
+	tmp, err := d.sub(tmpDir, true)
 	if err != nil {
-		return nil, Partial{}, d.explain("resume a", errors.Join(err, d.root.Remove(name)))
+		return nil, Partial{}, d.explain("resume a", errors.Join(err, d.root.Remove(tmpDir+"/"+name)))
 	}
-	w := newWriter(ctx, d, f, name)
+	f, err := tmp.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return nil, Partial{}, d.explain("resume a", errors.Join(err, tmp.Remove(name)))
+	}
+	w := newWriter(ctx, d, f, tmp, name)
 	p, err := w.takeUp(progress)
 	if err != nil {
 		return nil, Partial{}, d.explain("resume a", errors.Join(err, w.Abort()))

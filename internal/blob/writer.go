@@ -19,16 +19,17 @@ type writer struct {
 	ctx  context.Context
 	d    *Dir
 	f    *os.File
-	name string
+	tmp  *fanDir // in which the file is
+	name string  // of the file there
 	sha  hash.Hash
 	md5  hash.Hash
 	size int64
 	err  error
 }
 
-func newWriter(ctx context.Context, d *Dir, f *os.File, name string) *writer {
+func newWriter(ctx context.Context, d *Dir, f *os.File, tmp *fanDir, name string) *writer {
 	// MD5 is here for what publishers put beside their files, not for safety.
-	return &writer{ctx: ctx, d: d, f: f, name: name, sha: sha256.New(), md5: md5.New()}
+	return &writer{ctx: ctx, d: d, f: f, tmp: tmp, name: name, sha: sha256.New(), md5: md5.New()}
 }
 
 // Write appends. After an error the blob can only be aborted.
@@ -75,39 +76,68 @@ func (w *writer) commit(ref Ref) error {
 	if err != nil {
 		return err
 	}
-	dir, err := w.d.fan(ref.SHA256, true)
-	if err != nil {
-		return err
-	}
 	if there {
 		// It is there. Whoever put it there may not have come to the sync of
 		// the directory yet, and we promise that it lasts.
-		if err := dir.handle.Sync(); err != nil {
-			return err
+		dir, err := w.d.fan(ref.SHA256, true)
+		if err == nil {
+			err = dir.handle.Sync()
 		}
-		return w.discard()
+		return errors.Join(err, w.discard())
 	}
+	return w.d.together.place(w, ref)
+}
+
+// place brings the blob to its place by itself, and is back when it is durable there.
+func (w *writer) place(ref Ref) error {
 	if err := w.f.Sync(); err != nil {
 		return err
 	}
 	crashpoint.At("blob", "commit", "before")
-	if err := w.d.root.Rename(w.name, blobPath(ref.SHA256)); err != nil {
+	dir, err := w.rename(ref)
+	if err != nil {
 		return err
 	}
 	if err := dir.handle.Sync(); err != nil {
 		return err
 	}
 	crashpoint.At("blob", "commit", "after")
+	return w.release()
+}
+
+// rename gives the file, whose content is durable, its name.
+func (w *writer) rename(ref Ref) (in *fanDir, err error) {
+	if in, err = w.d.fan(ref.SHA256, true); err != nil {
+		return nil, err
+	}
+	return in, move(w.tmp, w.name, in, ref.SHA256)
+}
+
+// release closes the file, which has its name.
+func (w *writer) release() error {
 	f := w.f
 	w.f = nil
 	return f.Close()
+}
+
+// size is the size of a blob, as Stat tells it, for who asks for its place next.
+func (d *Dir) size(sha string) (int64, error) {
+	dir, err := d.fan(sha, false)
+	if err != nil {
+		return 0, d.missing(err)
+	}
+	info, err := dir.Lstat(sha)
+	if err != nil {
+		return 0, d.missing(err)
+	}
+	return info.Size(), nil
 }
 
 // there tells whether the store has these very bytes already. What it has under
 // this name is not trusted for that: it may have been damaged since, and then it
 // is replaced. So is what the disk can't give back.
 func (w *writer) there(ref Ref) (bool, error) {
-	size, err := w.d.Stat(w.ctx, ref.SHA256)
+	size, err := w.d.size(ref.SHA256)
 	if err == nil && size == ref.Size {
 		err = Verify(w.ctx, w.d, ref.SHA256)
 	}
@@ -138,7 +168,7 @@ func (w *writer) discard() error {
 	if f == nil {
 		return nil
 	}
-	err := w.d.root.Remove(w.name)
+	err := w.tmp.Remove(w.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}

@@ -41,6 +41,21 @@ func Whose(r io.Reader) *Entry {
 	return nil
 }
 
+// After is how the server shows a file of which a reader has brought all, found out before
+// the reader is closed, and with fewer questions than [Session.Stat] takes. Nil: Stat has
+// to be asked, as it has where this is not what was expected.
+func After(ctx context.Context, r io.Reader) *Entry {
+	v, ok := r.(interface{ After(context.Context) *Entry })
+	if !ok {
+		return nil
+	}
+	e := v.After(ctx)
+	if e != nil {
+		*e = Storable(*e)
+	}
+	return e
+}
+
 // resuming is a strict session that can resume.
 type resuming struct {
 	strict

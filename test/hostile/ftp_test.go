@@ -66,6 +66,9 @@ func (t *ftpTalk) command(verb, arg string) error {
 	known := path.Clean("/"+arg) == "/add/"+t.s.file || strings.HasSuffix(t.dir, "add") && arg == t.s.file
 	switch verb {
 	case "FEAT":
+		if t.s.bare {
+			return t.reply(verb, "211-Features\r\n UTF8\r\n EPSV\r\n SIZE\r\n211 End")
+		}
 		if t.s.old {
 			return t.reply(verb, "211-Features\r\n UTF8\r\n EPSV\r\n MDTM\r\n SIZE\r\n211 End")
 		}

@@ -56,8 +56,8 @@ func sftpKinds() []kind {
 			_, err := w.Write(frame(fxpName, idOf(well), u32(uint32(anyOf(w, 2, 1<<20, 1<<31, 1<<32-1))), str("a.zip"), str("-"), attrs(1, mtime)))
 			return err
 		}},
-		{name: "attrs-extended-endless", steps: []string{"READDIR", "LSTAT"}, strike: extended},
-		{name: "sftp-lstat-lies", steps: []string{"LSTAT"}, strike: func(w *wire, well []byte) error {
+		{name: "attrs-extended-endless", steps: []string{"READDIR", "FSTAT"}, strike: extended},
+		{name: "sftp-lstat-lies", bare: true, steps: []string{"LSTAT"}, strike: func(w *wire, well []byte) error {
 			_, err := w.Write(frame(fxpAttrs, idOf(well), anyOf(w, attrs(1<<63, mtime), attrs(1<<64-1, 0), attrs(uint64(w.rng.IntN(1<<20)), mtime+1), u32(0), u32(1<<31|0xf), nil)))
 			return err
 		}},

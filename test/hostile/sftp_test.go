@@ -32,7 +32,7 @@ var stepsSFTP = map[byte]string{
 }
 
 // answeredSteps are those of SFTP that a poll and a download come by.
-var answeredSteps = []string{"INIT", "OPENDIR", "READDIR", "CLOSE", "OPEN", "READ", "LSTAT"}
+var answeredSteps = []string{"INIT", "OPENDIR", "READDIR", "CLOSE", "OPEN", "READ", "FSTAT"}
 
 // hostKey is a key of which all is determined by a number.
 func hostKey(seed uint64) (ssh.Signer, error) {
@@ -148,6 +148,8 @@ func (s *server) answer(kind byte, body []byte, listed *bool) (step string, pack
 		return step, frame(fxpName, id, u32(1), str(s.file), str("-"), s.attrs())
 	case kind == fxpClose:
 		return step, status(id, fxOK, "")
+	case kind == fxpFstat && s.bare:
+		return "refused", status(id, fxOpUnsupported, "not known")
 	case kind == fxpFstat, (kind == fxpLstat || kind == fxpStat) && p == "/add/"+s.file:
 		return step, frame(fxpAttrs, id, s.attrs())
 	case kind == fxpRead:

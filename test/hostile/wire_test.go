@@ -22,6 +22,8 @@ type kind struct {
 	// old servers know neither MLSD nor MLST, those that are passive no EPSV, and
 	// those with one channel refuse a second.
 	old, passive, one bool
+	// bare servers tell no file's time by MDTM, and describe none by its handle.
+	bare bool
 	// http is how an HTTP server is asked what it has.
 	http string
 	// size is that of the file that the server shows; 0: a small archive. claim is

@@ -226,7 +226,7 @@ func (s *ftpSession) OpenAt(ctx context.Context, p string, offset int64, _ strin
 		release()
 		return nil, err
 	}
-	return &ftpReader{ctx: ctx, s: s, resp: resp, path: p, release: release}, nil
+	return &ftpReader{ctx: ctx, s: s, resp: resp, path: p, full: full, size: offset, release: release}, nil
 }
 
 // refusal is the server's refusal to begin in the middle of a file, if that is what

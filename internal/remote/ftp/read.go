@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"path"
 
 	"github.com/jlaffaye/ftp"
 
@@ -17,6 +18,8 @@ type ftpReader struct {
 	s       *ftpSession
 	resp    *ftp.Response
 	path    string
+	full    string // path from the server's root on
+	size    int64  // of the file, as far as it has come
 	release func()
 	end     error
 }
@@ -28,6 +31,7 @@ func (r *ftpReader) Read(b []byte) (int, error) {
 		return 0, r.end
 	}
 	n, err := r.resp.Read(b)
+	r.size += int64(n)
 	if err == nil {
 		return n, nil
 	}
@@ -40,6 +44,24 @@ func (r *ftpReader) Read(b []byte) (int, error) {
 	}
 	r.end = r.s.fail(r.ctx, "read", r.path, err)
 	return n, r.end
+}
+
+// After asks for the time alone where Stat would take more than one question: how long
+// the file is the server has shown by saying that all of it was sent.
+func (r *ftpReader) After(ctx context.Context) *remote.Entry {
+	if r.release == nil || !errors.Is(r.end, io.EOF) || r.s.c.IsTimePreciseInList() || !r.s.c.IsGetTimeSupported() {
+		return nil
+	}
+	answered, err := r.s.cfg.Asking(ctx)
+	if err != nil {
+		return nil
+	}
+	defer answered()
+	e := remote.Entry{Name: path.Base(r.full), Size: r.size, Kind: remote.File}
+	if err := r.s.modified(r.full, &e); err != nil || e.ModTime.IsZero() {
+		return nil
+	}
+	return &e
 }
 
 // finish closes the data connection and reads the reply that ends the transfer,

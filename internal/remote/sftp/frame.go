@@ -34,7 +34,9 @@ func readFrame(r io.Reader, buf []byte) ([]byte, error) {
 // for what it has asked for, though nothing came with it, and keeps a whole
 // directory in memory. So packets are judged here, and those with names counted.
 type frameReader struct {
-	r         io.Reader
+	r io.Reader
+	// own gets what answers our own requests.
+	own       requests
 	buf, rest []byte
 	// held is how much memory the names since it was last set to 0 may take.
 	held atomic.Int64
@@ -50,9 +52,10 @@ func (f *frameReader) Read(b []byte) (int, error) {
 	if end := f.end.Load(); end != nil {
 		return 0, *end
 	}
-	if len(f.rest) == 0 {
+	for len(f.rest) == 0 {
 		if err := f.next(); err != nil {
 			f.end.Store(&err)
+			f.own.fail()
 			return 0, err
 		}
 	}
@@ -67,6 +70,9 @@ func (f *frameReader) next() (err error) {
 	}
 	if !wellFormed(f.buf[4], f.buf[5:]) {
 		return remote.Broken("protocol_error", "%w: type %d, %d bytes", errMalformed, f.buf[4], len(f.buf)-5)
+	}
+	if body := f.buf[5:]; f.buf[4] != fxpVersion && body[0]&(ownID>>24) != 0 {
+		return f.own.answered(binary.BigEndian.Uint32(body), reply{f.buf[4], body[4:]})
 	}
 	f.rest = f.buf
 	switch f.buf[4] {

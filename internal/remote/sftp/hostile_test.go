@@ -31,6 +31,8 @@ type evil struct {
 	endless bool
 	// strike writes the answer to a kind of request by itself.
 	strike map[byte]func(w io.Writer, id []byte)
+	// heard, when set, is called for each request.
+	heard func()
 	// subsystem, when set, is called before the subsystem is granted.
 	subsystem func()
 }
@@ -140,6 +142,9 @@ func (e *evil) serve(ch ssh.Channel) {
 		p := make([]byte, binary.BigEndian.Uint32(head[:]))
 		if _, err := io.ReadFull(ch, p); err != nil {
 			return
+		}
+		if e.heard != nil {
+			e.heard()
 		}
 		id := p[1:5]
 		if strike, ok := e.strike[p[0]]; ok {

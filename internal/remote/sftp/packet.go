@@ -15,7 +15,8 @@ import (
 // The packets and flags of SFTP version 3 that listings and files need.
 const (
 	fxpInit, fxpVersion               = 1, 2
-	fxpClose, fxpOpendir, fxpReaddir  = 4, 11, 12
+	fxpOpen, fxpClose, fxpRead        = 3, 4, 5
+	fxpFstat, fxpOpendir, fxpReaddir  = 8, 11, 12
 	fxpStatus, fxpHandle, fxpData     = 101, 102, 103
 	fxpName, fxpAttrs                 = 104, 105
 	statusOK, statusEOF               = 0, 1
@@ -23,6 +24,7 @@ const (
 	statusBadMessage                  = 5
 	attrSize, attrOwner, attrMode     = 1, 2, 4
 	attrTimes, attrExtended           = 8, 1 << 31
+	openToRead                        = 1
 )
 
 var errMalformed = errors.New("server sent a malformed packet")
@@ -62,6 +64,11 @@ func eachName(body []byte, yield func(remote.Entry) error) (yieldErr, err error)
 		}
 	}
 	return nil, nil
+}
+
+// packed is a string as packets have it.
+func packed(s string) []byte {
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(s))), s...) //nolint:gosec // a path
 }
 
 func cutString(b []byte) (string, []byte, bool) {
@@ -185,7 +192,7 @@ func statusError(kind byte, body []byte) error {
 	case statusForbidden:
 		return fmt.Errorf("%w: %w", errStatus, os.ErrPermission)
 	case statusOK:
-		return fmt.Errorf("%w: success instead of names", errMalformed)
+		return fmt.Errorf("%w: success instead of what was asked for", errMalformed)
 	}
 	return fmt.Errorf("%w: status %d %q", errStatus, code, message)
 }

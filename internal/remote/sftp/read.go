@@ -3,7 +3,6 @@
 package sftp
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -13,92 +12,6 @@ import (
 
 	"github.com/pkg/sftp"
 )
-
-// start is a file of which the beginning has been read.
-type start struct {
-	f    *sftp.File
-	data []byte
-	// more is set when the file goes on behind data.
-	more bool
-}
-
-// openSmall reads a file of at most one packet with one read of exactly the
-// listed size. io.Copy would take two more round trips.
-func (s *sftpSession) openSmall(ctx context.Context, p, full string, size int64) (io.ReadCloser, error) {
-	limit := s.idle + time.Duration(size/slowest)*time.Second
-	st, err := call(ctx, s, limit, func() (start, error) {
-		f, err := s.client.Open(full)
-		if err != nil {
-			return start{}, err
-		}
-		data, more, err := readExactly(f, size)
-		if err != nil {
-			_ = f.Close()
-			return start{}, err
-		}
-		return start{f, data, more}, nil
-	}, func(st start) { _ = st.f.Close() })
-	if err != nil {
-		return nil, s.fail("open", p, err)
-	}
-	if st.more {
-		return &sftpReader{ctx: ctx, s: s, f: st.f, path: p, head: st.data, off: int64(len(st.data))}, nil
-	}
-	r := &smallReader{Reader: bytes.NewReader(st.data), s: s, closed: make(chan struct{})}
-	// The reply to close isn't worth waiting for while there is data to work on.
-	s.conn.Begin()
-	go func() {
-		defer close(r.closed)
-		defer s.conn.End()
-		// All bytes are here; nothing that close could say changes them.
-		_ = st.f.Close()
-	}()
-	return r, nil
-}
-
-// readExactly reads size bytes and, at the same time, asks for the one behind
-// them: a file that has grown since it was listed shows itself without another
-// round trip.
-func readExactly(f *sftp.File, size int64) (data []byte, more bool, err error) {
-	type probe struct {
-		n   int
-		err error
-	}
-	behind := make(chan probe, 1)
-	go func() {
-		var b [1]byte
-		n, err := f.ReadAt(b[:], size)
-		behind <- probe{n, err}
-	}()
-	data = make([]byte, size)
-	n, err := f.ReadAt(data, 0)
-	pr := <-behind
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, false, err
-	}
-	if pr.err != nil && !errors.Is(pr.err, io.EOF) {
-		return nil, false, pr.err
-	}
-	return data[:n], int64(n) == size && pr.n == 1, nil
-}
-
-// smallReader holds a whole file.
-type smallReader struct {
-	*bytes.Reader
-	s      *sftpSession
-	closed chan struct{}
-	once   sync.Once
-}
-
-// Close waits for the server's handle to be closed, so that no more of them
-// are open than files.
-func (r *smallReader) Close() error {
-	r.once.Do(func() {
-		<-r.closed
-		<-r.s.slots
-	})
-	return nil
-}
 
 func (s *sftpSession) openLarge(ctx context.Context, p, full string, offset int64) (io.ReadCloser, error) {
 	f, err := call(ctx, s, s.idle, func() (*sftp.File, error) { return s.client.Open(full) },
@@ -115,8 +28,6 @@ type sftpReader struct {
 	s    *sftpSession
 	f    *sftp.File
 	path string
-	// head is what was read before the reader was made.
-	head []byte
 	// off is how far the server's file has been read.
 	off int64
 	// broken is the error that ended reading; an abandoned call may still hold
@@ -127,11 +38,6 @@ type sftpReader struct {
 
 // Read reads sequentially, one request at a time.
 func (r *sftpReader) Read(b []byte) (int, error) {
-	if len(r.head) > 0 {
-		n := copy(b, r.head)
-		r.head = r.head[n:]
-		return n, nil
-	}
 	if r.broken != nil {
 		return 0, r.broken
 	}
@@ -167,13 +73,6 @@ var errShortReads = errors.New("short read in the middle of a file")
 // WriteTo streams the rest of the file with many requests in flight.
 func (r *sftpReader) WriteTo(w io.Writer) (int64, error) {
 	var total int64
-	if len(r.head) > 0 {
-		n, err := w.Write(r.head)
-		r.head, total = r.head[n:], int64(n)
-		if err != nil {
-			return total, err
-		}
-	}
 	if r.broken != nil {
 		return total, r.broken
 	}

@@ -152,8 +152,8 @@ func startClient(sc *ssh.Client, packet int) (*frameReader, *sftp.Client, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	frames := &frameReader{r: out}
-	client, err := sftp.NewClientPipe(frames, in,
+	frames := &frameReader{r: out, own: requests{out: in}}
+	client, err := sftp.NewClientPipe(frames, &frames.own,
 		sftp.MaxPacketUnchecked(packet), sftp.MaxConcurrentRequestsPerFile(requestsPerFile), sftp.UseFstat(true))
 	return frames, client, err
 }
@@ -242,7 +242,7 @@ func (s *sftpSession) Open(ctx context.Context, p string, sizeHint int64) (io.Re
 	}
 	defer answered()
 	var r io.ReadCloser
-	if sizeHint >= 0 && sizeHint <= s.packet {
+	if sizeHint >= 0 && sizeHint < s.packet {
 		r, err = s.openSmall(ctx, p, full, sizeHint)
 	} else {
 		r, err = s.openLarge(ctx, p, full, 0)

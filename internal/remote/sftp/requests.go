@@ -1,0 +1,121 @@
+package sftp
+
+import (
+	"encoding/binary"
+	"io"
+	"sync"
+
+	"tributary/internal/remote"
+)
+
+// ownID is set in the ids of our own requests. The library counts its own from 1, and
+// two thousand million of them are more than a session lasts for.
+const ownID = 1 << 31
+
+// requests sends packets over the library's channel: the library's, and our own beside
+// them, whose answers frameReader gives back. What is asked for while a packet is on its
+// way goes into the next one together.
+type requests struct {
+	out io.WriteCloser
+
+	mu      sync.Mutex
+	unsent  []byte
+	sending bool
+	ended   bool // nothing is sent or answered any more
+	id      uint32
+	waiting map[uint32]func(reply)
+}
+
+// reply is a packet of the server's without its id; without a kind none comes.
+type reply struct {
+	kind byte
+	body []byte
+}
+
+// ask appends a request to packets, of which told hears the answer once: it keeps nobody
+// waiting, and keeps no body.
+func (q *requests) ask(packets []byte, kind byte, told func(reply), args ...[]byte) []byte {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.ended {
+		told(reply{})
+		return packets
+	}
+	if q.waiting == nil {
+		q.waiting = make(map[uint32]func(reply))
+	}
+	q.id = (q.id + 1) | ownID
+	q.waiting[q.id] = told
+	n := 5
+	for _, arg := range args {
+		n += len(arg)
+	}
+	packets = binary.BigEndian.AppendUint32(packets, uint32(n)) //nolint:gosec // a path and a few numbers
+	packets = binary.BigEndian.AppendUint32(append(packets, kind), q.id)
+	for _, arg := range args {
+		packets = append(packets, arg...)
+	}
+	return packets
+}
+
+// Write sends whole packets. Where somebody else is sending, that one sends these too:
+// then an error is told by answers that don't come.
+func (q *requests) Write(packets []byte) (int, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.ended {
+		return 0, io.ErrClosedPipe
+	}
+	q.unsent = append(q.unsent, packets...)
+	if q.sending {
+		return len(packets), nil
+	}
+	q.sending = true
+	defer func() { q.sending = false }()
+	for len(q.unsent) > 0 && !q.ended {
+		now := q.unsent
+		q.unsent = nil
+		q.mu.Unlock()
+		_, err := q.out.Write(now)
+		q.mu.Lock()
+		if err != nil {
+			q.end()
+			return 0, err
+		}
+	}
+	return len(packets), nil
+}
+
+// answered tells who waits for a packet of ours.
+func (q *requests) answered(id uint32, a reply) error {
+	q.mu.Lock()
+	told, ok := q.waiting[id]
+	delete(q.waiting, id)
+	q.mu.Unlock()
+	if !ok {
+		return remote.Broken("protocol_error", "it answers a request that was not sent")
+	}
+	told(a)
+	return nil
+}
+
+// fail tells all who wait that no answer comes any more.
+func (q *requests) fail() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.end()
+}
+
+func (q *requests) end() {
+	q.ended = true
+	for id, told := range q.waiting {
+		delete(q.waiting, id)
+		told(reply{})
+	}
+}
+
+// Close ends the channel.
+func (q *requests) Close() error {
+	q.fail()
+	return q.out.Close()
+}
