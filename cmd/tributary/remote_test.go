@@ -300,6 +300,9 @@ func TestServerOrders(t *testing.T) {
 	if _, err := w.pool.Exec(t.Context(), "INSERT INTO control.file (id, action, name) VALUES ($1, 'add', $2)", schemas.FileID("add", reporttest.GoodZip), reporttest.GoodZip); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := w.pool.Exec(t.Context(), "WITH s AS (UPDATE control.source SET ignored = 2) INSERT INTO control.ignored (source, ordinal, directory, name, reason) VALUES ('harwell', 1, 'add', 'README', 'not_zip')"); err != nil {
+		t.Fatal(err)
+	}
 	good := "add/" + reporttest.GoodZip
 	for _, c := range []struct {
 		role access.Role
@@ -315,6 +318,9 @@ func TestServerOrders(t *testing.T) {
 		{access.Operator, "sources resume --all", exitUsage, "with --server name the sources"},
 		{access.Operator, "sources resume harwell -o json", exitOK, `"resumed":true,"source":"harwell"}`},
 		{access.Operator, "sources poll harwell -o json", exitOK, `"due":true`},
+		{access.Operator, "sources ignored harwell", exitOK, "="},
+		{access.Operator, "sources ignored -o json", exitOK, `"name":"README"`},
+		{access.Operator, "sources ignored nowhere", exitUsage, "nowhere"},
 		{access.Wrangler, "files hold " + good + " --dry-run", exitOK, "true"},
 		{access.Wrangler, "files hold " + reporttest.GoodZip + " --reason mice -o csv", exitOK, good + ",true,"},
 		{access.Wrangler, "files hold " + good + " -o csv", exitFailed, "it is held already: held by token:wrangler: mice"},

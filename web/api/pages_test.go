@@ -22,7 +22,7 @@ func operations() map[string][]string {
 		"GET /documents":                    {"/documents"},
 		"GET /quality":                      {"/documents"},
 		"GET /sources":                      {"/sources"},
-		"GET /sources/{id}":                 {"/sources/{source}", "/sources/{source}/polls", "/sources/{source}/errors", "/sources/{source}/revisions"},
+		"GET /sources/{id}":                 {"/sources/{source}", "/sources/{source}/polls", "/sources/{source}/errors", "/sources/{source}/revisions", "/sources/{source}/ignored"},
 		"GET /centres":                      {"/centres"},
 		"GET /centres/{name}":               {"/centres/{centre}"},
 		"GET /centres/{id}/link":            {"/centres/{id}/links"}, // a form, and what the centre's page lists
