@@ -149,6 +149,15 @@ func (r *Reader) Filled(ctx context.Context, at time.Time) (f asof.Filled, err e
 	return f, err
 }
 
+// Latest is asof.Reader.Latest, for some at a time.
+func (r *Reader) Latest(ctx context.Context, after time.Time, limit int, where string, args ...any) (out []asof.Told, err error) {
+	err = r.hold(ctx, func() error {
+		out, err = r.from.Latest(ctx, after, limit, where, args...)
+		return err
+	})
+	return out, err
+}
+
 // Diff has tell read what changed after one moment and up to another. Problems are as
 // those of At.
 func (r *Reader) Diff(ctx context.Context, from, to time.Time, s asof.Scope, tell func(*asof.Difference) error) error {
