@@ -46,7 +46,6 @@ func operations() map[string][]string {
 		"GET /files/{action}/{name}/original/{entry...}":  nil,
 		"GET /notices.xml":                                nil, // a program has the feed there, with its token
 		"GET /diff":                                       {"/diff"},
-		"GET /notices.xml":                                nil,                   // a program has the feed there, with its token
 		"GET /tail":                                       {"/recipes/{recipe}"}, // latest
 		"GET /lineage":                                    {"/files/{action}/{name}/lineage"},
 		"GET /lineage/{position}/{ordinal}":               {"/lineage/{position}/{ordinal}"},
