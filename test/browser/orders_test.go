@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/google/uuid"
@@ -86,7 +85,8 @@ func newDesk(t *testing.T, role access.Role) *desk {
 	tracker, p := reporttest.Filled(t), plantest.New(t)
 	p.Clock = reporttest.Start()
 	p.Read(schemas.FileDiscoveredTopic, p.Look(plantest.Own, reporttest.GoodZip, 1, 10))
-	p.Exec("UPDATE control.acquisition SET not_before = $1", p.Clock.Add(time.Hour)) // it waits for its next attempt
+	p.EndPolls()
+	p.Exec("UPDATE control.acquisition SET not_before = $1", p.Clock.AddDate(0, 0, 1)) // it waits for its next attempt
 	p.Tx(func(tx pgx.Tx) error {
 		var letters []outbox.Letter
 		for n := range 2 {

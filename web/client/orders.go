@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"tributary/producers/sources"
 	"tributary/queries/report"
 	"tributary/schemas"
 	"tributary/web/order"
@@ -48,4 +49,22 @@ func (c *Client) Subjects(ctx context.Context, named string) (out []string, err 
 		return nil
 	})
 	return out, err
+}
+
+// Defined is how a source is to be defined.
+type Defined struct {
+	ID     string         `json:"id,omitempty"` // of a new one
+	Keys   map[string]any `json:"keys,omitempty"`
+	Update string         `json:"update,omitempty"` // one of config.UpdateKinds; empty: the source is new
+	Reason string         `json:"reason,omitempty"`
+}
+
+// DefineSource adds a source, or edits the one that is there, whatever it is by now, as
+// commands do. What can't be so is an Error with the name bad_order.
+func (c *Client) DefineSource(ctx context.Context, id string, d Defined) (done sources.Change, err error) {
+	if d.Update == "" {
+		d.ID = id
+		return done, c.send(ctx, "/sources", d, &done)
+	}
+	return done, c.send(ctx, "/sources/"+url.PathEscape(id)+"/edit", d, &done, "If-Match", "*")
 }
